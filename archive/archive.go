@@ -1,8 +1,8 @@
-// Package archive makes archives of what is there already: other archives, mirrors and mailboxes.
+// Package archive imports other archives, mirrors and mailboxes into WARC files, and extracts files
+// from them.
 package archive
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"crypto/sha256"
@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/urlget/urlget/archive/capture"
+	"github.com/urlget/urlget/archive/internal/digest"
+	"github.com/urlget/urlget/archive/internal/httprecord"
 	"github.com/urlget/urlget/archive/warc"
 	"github.com/urlget/urlget/crawl/mirror"
 	"github.com/urlget/urlget/fetch"
@@ -25,26 +27,25 @@ import (
 )
 
 const (
-	// maxHead bounds the head of an answer, which is kept of a payload that is known already.
+	// maxHead limits the length of a response head, which is kept for a revisit record.
 	maxHead = 512 << 10
-	// maxIDs bounds the identifiers that are remembered, so that no record is written twice.
+	// maxIDs limits the number of record IDs that are remembered to detect duplicates.
 	maxIDs = 1 << 20
 )
 
-// A Kind says what something is that is to be put into an archive.
+// A Kind is the kind of an import source.
 type Kind string
 
-// The kinds.
 const (
 	WARC    Kind = "archive"
 	Mailbox Kind = "mailbox"
 	Mirror  Kind = "mirror"
 )
 
-// ErrKind is the error for what is of no kind.
-var ErrKind = errors.New("archive: neither an archive, a mailbox (mbox, Maildir) nor a mirror that remembers what it saved (-m or -N)")
+// errKind is returned for a source of unknown kind.
+var errKind = errors.New("archive: not a WARC or WACZ file, a mailbox (mbox, Maildir) or a mirror with a state file (-m or -N)")
 
-// KindOf looks at a file or directory.
+// KindOf returns the kind of a file or directory.
 func KindOf(path string) (Kind, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -56,7 +57,7 @@ func KindOf(path string) (Kind, error) {
 				return kind, nil
 			}
 		}
-		return "", ErrKind
+		return "", errKind
 	}
 	f, err := os.Open(path)
 	if err != nil {
@@ -71,17 +72,17 @@ func KindOf(path string) (Kind, error) {
 	case text == "WARC/", strings.HasPrefix(text, "PK\x03\x04"), strings.HasPrefix(text, "\x1f\x8b"), strings.HasPrefix(text, "\x28\xb5\x2f\xfd"), strings.HasPrefix(text, "\x5d\x2a\x4d\x18"):
 		return WARC, nil
 	}
-	return "", ErrKind
+	return "", errKind
 }
 
-// A Report says what was written.
+// A Report counts the records written.
 type Report struct {
-	Records  int64 // all of them
-	Revisits int64 // those of payloads that were known already
-	Known    int64 // records that were left out, as one with their identifier was there
+	Records  int64 // all records
+	Revisits int64 // revisit records
+	Known    int64 // records that were skipped because their ID already exists
 }
 
-// An Importer writes what is there already to an archive. It is for one goroutine.
+// An Importer imports existing data into an archive. It is not safe for concurrent use.
 type Importer struct {
 	w       *warc.Writer
 	seen    *capture.Seen
@@ -91,18 +92,18 @@ type Importer struct {
 	report  Report
 }
 
-// New returns an Importer. Payloads that are in seen, which may be nil, are not written again.
-// Problem is told of what is left out because it cannot be read.
+// New returns an Importer that writes to w. For payloads in seen, which may be nil, it writes
+// revisit records. It calls problem for each item that it skips because of an error.
 func New(w *warc.Writer, seen *capture.Seen, problem func(error)) *Importer {
 	return &Importer{w: w, seen: seen, capture: capture.New(w, seen, nil), problem: problem, ids: make(map[string]bool)}
 }
 
-// Report returns what was written up to now.
+// Report returns the counts so far.
 func (m *Importer) Report() Report { return m.report }
 
-// Known notes what is in an archive to which is added: records with its identifiers are left out, and
-// its payloads are not written again. What is damaged in it is not known.
-func (m *Importer) Known(ctx context.Context, file io.ReaderAt) error {
+// AddKnown reads the archive to which records will be appended. Records with its IDs are then
+// skipped, and its payloads become revisits. Damaged records are ignored.
+func (m *Importer) AddKnown(ctx context.Context, file io.ReaderAt) error {
 	r, err := warc.NewReader(file)
 	if err != nil {
 		return err
@@ -133,15 +134,15 @@ func (m *Importer) Known(ctx context.Context, file io.ReaderAt) error {
 	return nil
 }
 
-// WARC copies the records of another archive, in whatever form it is. What they say stays, but a
-// payload that is known already becomes a revisit. Name is what problems call the file.
+// WARC copies the records of another WARC file, plain or compressed. A known payload becomes a
+// revisit; everything else is kept. Problems refer to the file as name.
 func (m *Importer) WARC(ctx context.Context, file io.ReaderAt, name string) error {
 	r, err := warc.NewReader(file)
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	defer r.Close()
-	var last *copied // is written once the reader has looked at what stands behind it
+	var last *copiedRecord // written after the reader has checked the end of the record
 	defer func() { last.close() }()
 	for n := 0; ; {
 		if err := fetch.ContextError(ctx); err != nil {
@@ -155,8 +156,8 @@ func (m *Importer) WARC(ctx context.Context, file io.ReaderAt, name string) erro
 			switch {
 			case last.changed && !told:
 				m.problem(fmt.Errorf("%s: %w", name, &warc.DamageError{Offset: last.offset, Err: errChanged}))
-			case !last.changed && (!told || last.isWhole(damage)):
-				if err := m.put(last); err != nil {
+			case !last.changed && (!told || last.isComplete(damage)):
+				if err := m.write(last); err != nil {
 					return err
 				}
 			}
@@ -165,7 +166,7 @@ func (m *Importer) WARC(ctx context.Context, file io.ReaderAt, name string) erro
 		last = nil
 		switch {
 		case err == io.EOF && n == 0:
-			return fmt.Errorf("%s holds no record", name)
+			return fmt.Errorf("%s: no WARC records", name)
 		case err == io.EOF:
 			return nil
 		case damage != nil:
@@ -182,54 +183,56 @@ func (m *Importer) WARC(ctx context.Context, file io.ReaderAt, name string) erro
 			}
 		}
 		if last, err = m.copy(rec); errors.As(err, &damage) {
-			continue // which the reader tells next
+			continue // the reader reports the damage next
 		} else if err != nil {
 			return err
 		}
 	}
 }
 
-// A copied record is to be written.
-type copied struct {
+// A copiedRecord record is ready to be written.
+type copiedRecord struct {
 	*warc.Draft
 	id     string
 	offset int64
-	digest string // of the payload; "" if there is none that may be a revisit of another
-	// checked says that the block has the digest in the header, changed that it has not.
+	digest string // of the payload; "" if it cannot become a revisit
+	// checked means that the block matches the digest in the header, changed that it does not.
 	checked, changed bool
 }
 
-func (c *copied) close() {
+func (c *copiedRecord) close() {
 	if c != nil {
 		c.Block.Close()
 	}
 }
 
-// errChanged is what is wrong with a record whose bytes are not those that were written.
-var errChanged = errors.New("its block has not the digest that its header gives")
+// errChanged reports a record whose block does not match its digest.
+var errChanged = errors.New("block does not match WARC-Block-Digest")
 
-// isWhole reports whether a record is, behind which there is damage, as far as can be known.
-func (c *copied) isWhole(damage error) bool {
-	return c.checked || errors.Is(damage, io.ErrUnexpectedEOF) // all of its block is there
+// isComplete reports whether a record that is followed by damage is itself complete, as far as can
+// be determined.
+func (c *copiedRecord) isComplete(damage error) bool {
+	return c.checked || errors.Is(damage, io.ErrUnexpectedEOF) // the block is complete
 }
 
-// copy reads a record.
-func (m *Importer) copy(rec *warc.Record) (*copied, error) {
-	d := &copied{Draft: &warc.Draft{Block: warc.NewSpool(m.w.Dir()), Copied: true}, id: rec.ID(), offset: rec.Offset}
+// copy reads a record into a spool.
+func (m *Importer) copy(rec *warc.Record) (*copiedRecord, error) {
+	d := &copiedRecord{Draft: &warc.Draft{Block: m.w.NewSpool(), Copied: true}, id: rec.ID(), offset: rec.Offset}
 	for _, f := range rec.Header {
 		switch strings.ToLower(f.Name) {
 		case "content-length":
 			continue
 		case "warc-date":
-			if at := rec.Date(); !at.IsZero() { // in the form in which revisits will refer to it
-				f.Value = warc.FormatDate(at)
+			if at := rec.Date(); !at.IsZero() { // in the form that revisits will use
+				d.Header.AddTime(f.Name, at)
+				continue
 			}
 		case "warc-target-uri":
 			f.Value = rec.TargetURI()
 		}
 		d.Header.Add(f.Name, f.Value)
 	}
-	want, known := warc.ParseDigest(d.Header.Get("WARC-Block-Digest"))
+	want, known := digest.Parse(d.Header.Get("WARC-Block-Digest"))
 	block := want.Hash()
 	if known {
 		rec.Block = io.TeeReader(rec.Block, block)
@@ -253,14 +256,14 @@ func (m *Importer) copy(rec *warc.Record) (*copied, error) {
 	return d, nil
 }
 
-// put writes a record.
-func (m *Importer) put(d *copied) error {
+// write writes a record.
+func (m *Importer) write(d *copiedRecord) error {
 	if d.id != "" && len(m.ids) < maxIDs {
 		m.ids[d.id] = true
 	}
 	if d.digest != "" && m.seen.Revisit(&d.Header, d.digest) {
 		m.report.Revisits++
-		if err := shorten(d.Draft, m.w.Dir()); err != nil {
+		if err := shorten(d.Draft, m.w.NewSpool()); err != nil {
 			return err
 		}
 	}
@@ -268,8 +271,8 @@ func (m *Importer) put(d *copied) error {
 	return m.w.Write(d.Draft)
 }
 
-// payload copies the block of a record, and hashes the payload if there is one that may be a
-// revisit of another. It returns its length, else -1.
+// payload copies the block of a record to block. If the record has a payload that may become a
+// revisit, it hashes the payload into sum and returns its length, otherwise -1.
 func (m *Importer) payload(rec *warc.Record, block *warc.Spool, sum io.Writer) (int64, error) {
 	whole := rec.Get("WARC-Truncated") == "" && rec.Get("WARC-Segment-Number") == ""
 	switch {
@@ -282,31 +285,24 @@ func (m *Importer) payload(rec *warc.Record, block *warc.Spool, sum io.Writer) (
 	if _, err := io.Copy(block, rec.Block); err != nil {
 		return -1, err
 	}
-	resp, err := warc.ReadAnswer(block.Reader(0), maxHead)
+	resp, err := httprecord.Read(block.Reader(0), maxHead)
 	if err != nil || resp.StatusCode != http.StatusOK {
 		return -1, nil
 	}
 	defer resp.Body.Close()
 	n, err := io.Copy(sum, resp.Body)
 	if err != nil {
-		return -1, nil // it is not whole, whatever the record says
+		return -1, nil // the body is incomplete
 	}
 	return n, nil
 }
 
-// shorten makes the block of a revisit: the head of the answer, or nothing.
-func shorten(d *warc.Draft, dir string) error {
-	short := warc.NewSpool(dir)
+// shorten replaces the block of a revisit by the head of the HTTP response, or by nothing.
+func shorten(d *warc.Draft, short *warc.Spool) error {
 	if strings.HasPrefix(strings.ToLower(d.Header.ContentType()), "application/http") {
-		lines := bufio.NewReader(warc.Answer(io.LimitReader(d.Block.Reader(0), maxHead)))
-		for {
-			line, err := lines.ReadString('\n')
-			if err != nil && err != io.EOF {
-				return err
-			}
-			if io.WriteString(short, line); err == io.EOF || line == "\n" || line == "\r\n" {
-				break
-			}
+		head := func() io.Reader { return httprecord.Final(io.LimitReader(d.Block.Reader(0), maxHead)) }
+		if _, err := io.CopyN(short, head(), httprecord.HeadLength(head())); err != nil {
+			return err
 		}
 	}
 	d.Block.Close()
@@ -321,9 +317,9 @@ func shorten(d *warc.Draft, dir string) error {
 	return nil
 }
 
-// Mailbox adds the messages of an mbox file or a Maildir, as answers to requests for them: news for
-// articles, whose headers name newsgroups, and mid for mail. Messages without an identifier are
-// told as problems.
+// Mailbox imports the messages of an mbox file or a Maildir as resources: with a news URL if the
+// header names newsgroups, otherwise with a mid URL. A message without a Message-ID is reported as
+// a problem.
 func (m *Importer) Mailbox(ctx context.Context, path string) error {
 	boxes := &mailbox.Boxes{Paths: []string{path}}
 	for found, err := range boxes.All(ctx) {
@@ -342,7 +338,7 @@ func (m *Importer) message(found *mailbox.Message) error {
 	id := strings.Trim(header.Get("Message-Id"), " <>")
 	u, err := messageURL(id, header.Get("Newsgroups") != "")
 	if err != nil {
-		m.problem(fmt.Errorf("%s: the message at byte %d has no identifier that can be asked for", found.Path, found.Offset))
+		m.problem(fmt.Errorf("%s: message at byte %d has no usable Message-ID", found.Path, found.Offset))
 		return nil
 	}
 	info, err := os.Stat(found.Path)
@@ -368,9 +364,9 @@ func messageURL(id string, news bool) (uri.URI, error) {
 	return uri.MID{MessageID: id}.URI()
 }
 
-// Mirror adds the files of a mirror that are as they were saved. What their servers said of them is
-// not known but for the media type and the validators. Files that were changed since, such as pages
-// whose links were converted, are told as problems.
+// Mirror imports the unchanged files of a mirror. Of the server's metadata only the content type
+// and the validators are known. A file that was changed later, such as a page with converted links,
+// is reported as a problem.
 func (m *Importer) Mirror(ctx context.Context, dir string) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -385,7 +381,7 @@ func (m *Importer) Mirror(ctx context.Context, dir string) error {
 			return err
 		}
 		if f.Changed {
-			m.problem(fmt.Errorf("%s is not as it was saved, and left out", f.Path))
+			m.problem(fmt.Errorf("%s: changed since it was saved, skipped", f.Path))
 			continue
 		}
 		if err := m.file(root, f); err != nil {
@@ -409,7 +405,7 @@ func (m *Importer) file(root *os.Root, f mirror.File) error {
 	return m.add(f.URL, f.Mirrored, meta, content)
 }
 
-// add adds a resource, of which there are two records.
+// add adds a resource as two records.
 func (m *Importer) add(u uri.URI, at time.Time, meta *fetch.Meta, content io.Reader) error {
 	revisit, err := m.capture.Add(u, at, meta, content)
 	if err != nil {

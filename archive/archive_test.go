@@ -9,6 +9,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -38,7 +39,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// imported returns the records that an import writes, without the first, and what it told.
+// imported returns the records that an import writes, except the first, and the reported problems.
 func imported(t *testing.T, do func(*archive.Importer) error) (list []*warccheck.Record, told []string, report archive.Report) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "out.warc.gz")
@@ -101,15 +102,16 @@ func TestArchivesBecomeOne(t *testing.T) {
 	if report != (archive.Report{Records: 7, Revisits: 2, Known: 1}) || len(told) != 1 || !strings.Contains(told[0], "two: damaged at byte") {
 		t.Errorf("%+v %q", report, told)
 	}
-	for name, content := range map[string]string{"nothing": "", "no archive": "Dear diary\n"} {
+	for content, want := range map[string]string{"": "a file: no WARC records", "Dear diary\n": "a file: no WARC records"} {
 		m := archive.New(nil, nil, func(error) {})
-		if err := m.WARC(t.Context(), strings.NewReader(content), name); err == nil {
-			t.Errorf("%s was taken", name)
+		if err := m.WARC(t.Context(), strings.NewReader(content), "a file"); err == nil || err.Error() != want {
+			t.Errorf("%q: %v, want %s", content, err, want)
 		}
 	}
 }
 
-// Of what other programs write before an answer, and in other forms, a revisit has the head that counts.
+// Other programs write interim responses and other variants of the head. A revisit keeps only the
+// head of the final response.
 func TestHeadsOfRevisits(t *testing.T) {
 	t.Parallel()
 	const web = "application/http;msgtype=response"
@@ -128,7 +130,7 @@ func TestHeadsOfRevisits(t *testing.T) {
 	}
 }
 
-// What is damaged in one archive is taken from another that has it too.
+// A record that is damaged in one archive is taken from another archive.
 func TestDamagedRecordsAreReplaced(t *testing.T) {
 	t.Parallel()
 	digest := fmt.Sprintf("text/plain\r\nWARC-Block-Digest: sha256:%x", sha256.Sum256([]byte("pear")))
@@ -156,7 +158,7 @@ func TestDamagedRecordsAreReplaced(t *testing.T) {
 			t.Parallel()
 			list, told, report := imported(t, func(m *archive.Importer) error {
 				err := m.WARC(t.Context(), strings.NewReader(tt.first), "one")
-				if err != nil && !strings.Contains(err.Error(), "holds no record") {
+				if err != nil && !strings.Contains(err.Error(), "no WARC records") {
 					return err
 				}
 				return m.WARC(t.Context(), strings.NewReader(tt.second), "two")
@@ -228,6 +230,13 @@ func TestMirrors(t *testing.T) {
 	}
 }
 
+func wantNoKind(t *testing.T, err error) {
+	t.Helper()
+	if err == nil || !strings.Contains(err.Error(), "not a WARC or WACZ file, a mailbox (mbox, Maildir) or a mirror") {
+		t.Errorf("%v, want that it is of no kind", err)
+	}
+}
+
 func TestKindOf(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -242,19 +251,23 @@ func TestKindOf(t *testing.T) {
 		if err := os.WriteFile(path, []byte(tt.content), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if got, err := archive.KindOf(path); got != tt.want || (err != nil) != (tt.want == "") {
-			t.Errorf("%q: %q, %v", tt.content, got, err)
+		switch got, err := archive.KindOf(path); {
+		case got != tt.want:
+			t.Errorf("%q: %q, want %q; %v", tt.content, got, tt.want, err)
+		case tt.want == "":
+			wantNoKind(t, err)
+		case err != nil:
+			t.Error(err)
 		}
 	}
-	if _, err := archive.KindOf(dir); !errors.Is(err, archive.ErrKind) {
-		t.Error(err)
-	}
-	if _, err := archive.KindOf(filepath.Join(dir, "none")); err == nil {
-		t.Error("what is not there was taken")
+	_, err := archive.KindOf(dir)
+	wantNoKind(t, err)
+	if _, err := archive.KindOf(filepath.Join(dir, "none")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("what is not there: %v", err)
 	}
 }
 
-// Whatever the URLs and names in an archive are, files are made below the directory alone.
+// Whatever URLs and names an archive contains, files are created only below the directory.
 func TestExtractStaysInside(t *testing.T) {
 	t.Parallel()
 	const web = "application/http;msgtype=response"
@@ -353,7 +366,7 @@ func TestHeadsAreBounded(t *testing.T) { // not parallel: it looks at what is al
 	}
 }
 
-// What an archive has to which is added is not put into it once more, unless it is damaged there.
+// Records of the archive that is appended to are not added again, unless they are damaged there.
 func TestWhatIsKnown(t *testing.T) {
 	t.Parallel()
 	sum := fmt.Sprintf("\r\nWARC-Payload-Digest: sha256:%x", sha256.Sum256([]byte("pear")))
@@ -374,7 +387,7 @@ func TestWhatIsKnown(t *testing.T) {
 			t.Fatal(err)
 		}
 		m := archive.New(w, capture.NewSeen(), func(err error) { t.Errorf("%s: %v", name, err) })
-		if err := errors.Join(m.Known(t.Context(), strings.NewReader(tt.there)), m.WARC(t.Context(), strings.NewReader(added), "added"), w.Close()); err != nil {
+		if err := errors.Join(m.AddKnown(t.Context(), strings.NewReader(tt.there)), m.WARC(t.Context(), strings.NewReader(added), "added"), w.Close()); err != nil {
 			t.Fatal(err)
 		}
 		if m.Report() != tt.want {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 
-	"github.com/urlget/urlget/archive/warc"
 	"github.com/urlget/urlget/crawl/mirror"
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/download"
@@ -12,12 +11,12 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// errNoFile is for what an archive has that is no file.
-var errNoFile = errors.New("it is no file")
+// errNoFile is returned for a response that a mirror would not save.
+var errNoFile = errors.New("not a file")
 
-// Extract saves what u names below the root of d, whose client an archive answers (see package
-// replay), where a mirror would. It reports false for what would be no file of a mirror: a
-// redirect, and a listing that is but names.
+// Extract saves u below the root of d, at the path that a mirror would use. The client of d must
+// replay an archive (see package replay). Extract returns false for a response that a mirror would
+// not save: a redirect, or a listing without a document.
 func Extract(ctx context.Context, d *download.Downloader, u uri.URI) (saved bool, err error) {
 	var layout mirror.Layout
 	traits := d.Client.Traits(u)
@@ -33,6 +32,3 @@ func Extract(ctx context.Context, d *download.Downloader, u uri.URI) (saved bool
 	}
 	return err == nil, err
 }
-
-// IsRecordID reports whether u is the identifier of a record (a URN) and names no resource.
-func IsRecordID(u uri.URI) bool { return warc.IsRecordID(u.Scheme()) }

@@ -21,8 +21,8 @@ import (
 	"github.com/urlget/urlget/protocols/wais"
 )
 
-// replier returns the address of a server that answers lines from memory, and hangs up after the
-// first answer if once is true.
+// replier returns the address of a server that responds to lines from memory. If once is set, it
+// closes the connection after the first response.
 func replier(b *testing.B, greeting string, answer func(line string) []byte, once bool) string {
 	return listen(b, func(conn net.Conn) {
 		io.WriteString(conn, greeting)
@@ -37,7 +37,7 @@ func replier(b *testing.B, greeting string, answer func(line string) []byte, onc
 
 func gopherBody(b *testing.B, content []byte) body {
 	addr := replier(b, "", func(string) []byte { return content }, true)
-	return body{gopher.Load, "gopher://" + addr + "/9/doc.bin", len(content), asked(addr, "/doc.bin\r\n", len(content))}
+	return body{gopher.Load, "gopher://" + addr + "/9/doc.bin", len(content), requestBytes(addr, "/doc.bin\r\n", len(content))}
 }
 
 func newsBody(b *testing.B, content []byte) body {
@@ -50,13 +50,13 @@ func newsBody(b *testing.B, content []byte) body {
 		return []byte("101 can\r\nVERSION 2\r\nREADER\r\n.\r\n")
 	}, false)
 	return body{nntp.Load, "news://" + addr + "/1@bench.invalid", len(head) + len(content),
-		asked(addr, "ARTICLE <1@bench.invalid>\r\n", len(greeting)+len(article))}
+		requestBytes(addr, "ARTICLE <1@bench.invalid>\r\n", len(greeting)+len(article))}
 }
 
-// waisPart is how much a client asks for at once: what freeWAIS has room for.
+// waisPart is the size of the parts that a client requests: the capacity of freeWAIS.
 const waisPart = waisd.Buffer - 2048
 
-// waisBody is a document in parts, each of which has to be asked for.
+// waisBody is a document that is requested in parts.
 func waisBody(b *testing.B, content []byte) body {
 	packet := func(payload []byte) []byte {
 		var buf bytes.Buffer
@@ -97,8 +97,7 @@ func waisBody(b *testing.B, content []byte) body {
 	return body{wais.Load, waisd.DocumentURL(addr, "db", "doc.txt"), len(content), bare}
 }
 
-// ldapBody is what a search finds, with one attribute in each entry, which becomes so many bytes of
-// LDIF.
+// ldapBody is a search result with one attribute per entry. As LDIF it has size bytes.
 func ldapBody(b *testing.B, attribute string, values [][]byte, size int) body {
 	const universal, application, octets = ber.Universal, ber.Application, 4
 	str := func(s string) []byte { return ber.Bytes(universal, octets, s) }
@@ -112,18 +111,18 @@ func ldapBody(b *testing.B, attribute string, values [][]byte, size int) body {
 	}
 	found.Write(message(ber.Group(application, 5, ber.Bytes(universal, 0x0a, []byte{0}), str(""), str(""))))
 	addr := listen(b, func(conn net.Conn) {
-		if _, err := conn.Read(make([]byte, 4<<10)); err == nil { // requests come in one piece
+		if _, err := conn.Read(make([]byte, 4<<10)); err == nil { // a request arrives in one piece
 			conn.Write(found.Bytes())
 			conn.Read(make([]byte, 1))
 		}
 	})
-	return body{ldap.Load, "ldap://" + addr + "/dc=bench??sub", size, asked(addr, "search", found.Len())}
+	return body{ldap.Load, "ldap://" + addr + "/dc=bench??sub", size, requestBytes(addr, "search", found.Len())}
 }
 
-// entryName names an entry, always in as many bytes.
+// entryName returns the name of entry i. All names have the same length.
 func entryName(i int) string { return fmt.Sprintf("uid=%06d,dc=bench", i) }
 
-// entriesBody is entries of a few hundred bytes of text each, which become folded lines.
+// entriesBody is a search result with entries of a few hundred bytes of text, which LDIF folds.
 func entriesBody(b *testing.B, content []byte) body {
 	const length = 500
 	value := []byte(strings.Repeat("x", length))
@@ -135,7 +134,8 @@ func entriesBody(b *testing.B, content []byte) body {
 	return ldapBody(b, "description", values, size)
 }
 
-// photographsBody is entries with a photograph of 512 KiB each, which becomes base64.
+// photographsBody is a search result with a photograph of 512 KiB per entry, which LDIF encodes as
+// base64.
 func photographsBody(b *testing.B, content []byte) body {
 	const length = 512 << 10
 	value := bytes.Repeat([]byte{0xff, 0xd8, 0, 1}, length/4)
@@ -147,6 +147,6 @@ func photographsBody(b *testing.B, content []byte) body {
 	return ldapBody(b, "jpegPhoto", values, size)
 }
 
-// folded returns the length of a line of LDIF of n characters: each but the first begins with a
-// space and has room for 75.
+// folded returns the length of an LDIF line of n characters after folding. Each line but the first
+// starts with a space and holds 75 characters.
 func folded(n int) int { return n + 1 + max(0, n-76+74)/75*2 }

@@ -14,21 +14,19 @@ import (
 	"github.com/urlget/urlget/fetch"
 )
 
-// A body is a document at a server that sends from memory what is due, as cheaply as can be.
+// A body is a document on a server that sends it from memory.
 type body struct {
 	load fetch.Loader
 	url  string
-	size int // of the document, in bytes
-	// bare has the server send the document once more, in the same messages, and throws away what
-	// comes.
+	size int // size of the document in bytes
+	// bare requests the document with the same messages and discards it.
 	bare func() error
 }
 
-// BenchmarkBodies retrieves a document by each driver, and has the same server send the same bytes
-// to who only reads them: with as many messages and round trips, and over SSH where the driver uses
-// SSH. So the server is in both figures, and what more "fetch" takes is the driver's. The aim is 1.3
-// of the bare time. "cores" is the time on the processors, of both ends, which other work on the
-// machine disturbs less.
+// BenchmarkBodies retrieves a document with each driver. It compares the driver with a bare client
+// that reads the same bytes from the same server, with the same messages and round trips. So both
+// figures include the server, and the difference is the cost of the driver. The target is 1.3 times
+// the bare time. "cores" is the CPU time of client and server, which depends less on other load.
 //
 //	go test -run '^$' -bench Bodies -benchtime 10x -count 3 ./bench
 func BenchmarkBodies(b *testing.B) {
@@ -50,7 +48,7 @@ func BenchmarkBodies(b *testing.B) {
 			doc := protocol.serve(b, content)
 			b.Run("bare", func(b *testing.B) {
 				b.SetBytes(int64(doc.size))
-				defer cores(b)()
+				defer measureCPU(b)()
 				for b.Loop() {
 					if err := doc.bare(); err != nil {
 						b.Fatal(err)
@@ -61,7 +59,7 @@ func BenchmarkBodies(b *testing.B) {
 				c := fetch.New(nil, doc.load)
 				defer c.Close()
 				b.SetBytes(int64(doc.size))
-				defer cores(b)()
+				defer measureCPU(b)()
 				for b.Loop() {
 					resp, err := c.Get(b.Context(), doc.url)
 					if err != nil {
@@ -77,8 +75,8 @@ func BenchmarkBodies(b *testing.B) {
 	}
 }
 
-// cores begins to count the time on the processors; what it returns reports it.
-func cores(b *testing.B) func() {
+// measureCPU starts to measure the CPU time. The returned function reports it.
+func measureCPU(b *testing.B) func() {
 	used := func() time.Duration {
 		var u syscall.Rusage
 		if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
@@ -90,7 +88,7 @@ func cores(b *testing.B) func() {
 	return func() { b.ReportMetric(float64((used()-before).Microseconds())/1000/float64(b.N), "cores-ms/op") }
 }
 
-// discard reads all of r, which must have so many bytes, in large pieces.
+// discard reads all of r in large pieces. It fails unless r has size bytes.
 func discard(r io.Reader, size int) error {
 	n, err := io.CopyBuffer(struct{ io.Writer }{io.Discard}, r, make([]byte, 256<<10))
 	if err == nil && n != int64(size) {
@@ -99,7 +97,7 @@ func discard(r io.Reader, size int) error {
 	return err
 }
 
-// discardSome reads so many bytes of r, in large pieces.
+// discardSome reads size bytes of r in large pieces.
 func discardSome(r io.Reader, size int) error {
 	buf := make([]byte, 256<<10)
 	for size > 0 {
@@ -111,8 +109,8 @@ func discardSome(r io.Reader, size int) error {
 	return nil
 }
 
-// asked returns what is bare with one request, after which so many bytes come.
-func asked(addr, request string, size int) func() error {
+// requestBytes returns a bare client that sends one request and reads size bytes.
+func requestBytes(addr, request string, size int) func() error {
 	return func() error {
 		conn, err := net.Dial("tcp", addr)
 		if err != nil {

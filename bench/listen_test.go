@@ -3,28 +3,13 @@ package bench
 import (
 	"net"
 	"testing"
+
+	"github.com/urlget/urlget/fetchtest/servers"
 )
 
-// listen returns an address until the benchmark ends. Each connection to it is handled by itself,
-// and closed afterwards.
+// listen returns an address that is valid until the benchmark ends. It calls handle in a new
+// goroutine for each connection, and closes the connection afterwards.
 func listen(b *testing.B, handle func(net.Conn)) string {
 	b.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.Cleanup(func() { l.Close() })
-	go func() {
-		for {
-			conn, err := l.Accept()
-			if err != nil {
-				return
-			}
-			go func() {
-				defer conn.Close()
-				handle(conn)
-			}()
-		}
-	}()
-	return l.Addr().String()
+	return servers.Start(b, servers.Config{}, func(c *servers.Conn) { handle(c.NetConn()) }).Addr
 }

@@ -16,18 +16,17 @@ import (
 	"github.com/urlget/urlget/bench/server"
 )
 
-// startNginx starts nginx for the files of root, with HTTP, and TLS with HTTP/2. It returns the
-// addresses at which they are found on the host seenAs. What begins with /slow/ comes at 1 MiB a
-// second over each connection.
+// startNginx starts nginx for the files of root, with HTTP, and with HTTP/2 over TLS. It returns
+// their URLs on the host seenAs. Paths below /slow/ are limited to 1 MiB/s per connection.
 func startNginx(b *testing.B, root, host, seenAs string) (http, https string) {
 	b.Helper()
 	http, https, stop, err := server.Nginx(b.TempDir(), server.Place{Root: root, Host: host, SeenAs: seenAs})
-	started(b, stop, err)
+	stopAtEnd(b, stop, err)
 	return http, https
 }
 
-// started ends a server with the benchmark, or the benchmark if there is no server.
-func started(b *testing.B, stop func(), err error) {
+// stopAtEnd stops a server when the benchmark ends, or skips the benchmark if there is no server.
+func stopAtEnd(b *testing.B, stop func(), err error) {
 	b.Helper()
 	if errors.Is(err, server.ErrNone) {
 		b.Skip(err)
@@ -38,17 +37,17 @@ func started(b *testing.B, stop func(), err error) {
 	b.Cleanup(stop)
 }
 
-// A list is a list of URLs as each program reads it.
+// A list is a list of URLs in the format of each program.
 type list struct {
-	urls, curl string // names of files
+	urls, curl string // file names
 	count      int
 }
 
-// writeList writes the URLs of the files that fillSmall made, below base.
+// writeList writes the URLs of the files of fillSmall below base.
 func writeList(b *testing.B, base string, count int) list {
 	b.Helper()
 	var urls, config strings.Builder
-	config.WriteString("remote-name-all\n") // which holds for the URLs after it
+	config.WriteString("remote-name-all\n") // applies to the URLs that follow
 	for i := range count {
 		fmt.Fprintf(&urls, "%s/many/file-%05d\n", base, i)
 		fmt.Fprintf(&config, "url = \"%s/many/file-%05d\"\n", base, i)
@@ -62,7 +61,7 @@ func writeList(b *testing.B, base string, count int) list {
 	return l
 }
 
-// compareLists lets the command and others retrieve a list.
+// compareLists compares the command with others on a list.
 func compareLists(b *testing.B, l list, ours []string, rivals []rival) {
 	b.Helper()
 	program := filepath.Join(b.TempDir(), "urlget")
@@ -91,8 +90,8 @@ func curlZ(l list, atOnce string, more ...string) rival {
 	return rival{name: "curl-Z", args: append([]string{"curl", "-s", "-Z", "--parallel-max", atOnce, "-K", l.curl}, more...)}
 }
 
-// BenchmarkManyHTTP retrieves a list of 5,000 files of 4 KiB from nginx in clear. The aim is at
-// most 0.9 of the time of curl -Z with 50 at once.
+// BenchmarkManyHTTP retrieves a list of 5,000 files of 4 KiB from nginx without TLS. The target is
+// 0.9 times the time of curl -Z with 50 transfers.
 //
 //	TMPDIR=/dev/shm go test -run '^$' -bench ManyHTTP$ -benchtime 3x ./bench
 func BenchmarkManyHTTP(b *testing.B) {
@@ -107,8 +106,8 @@ func BenchmarkManyHTTP(b *testing.B) {
 	})
 }
 
-// BenchmarkManyHTTPS is BenchmarkManyHTTP over TLS, with HTTP/2 where a program has it. The aim is
-// to take no longer than curl -Z and wget2.
+// BenchmarkManyHTTPS is BenchmarkManyHTTP over TLS, with HTTP/2 if the program supports it. The
+// targets are the times of curl -Z and wget2.
 //
 //	TMPDIR=/dev/shm go test -run '^$' -bench ManyHTTPS$ -benchtime 3x ./bench
 func BenchmarkManyHTTPS(b *testing.B) {
@@ -123,8 +122,8 @@ func BenchmarkManyHTTPS(b *testing.B) {
 	})
 }
 
-// BenchmarkManyFTP retrieves a list of 5,000 files of 4 KiB from vsftpd. The aim is at most 0.6 of
-// the time of curl -Z with 8 at once.
+// BenchmarkManyFTP retrieves a list of 5,000 files of 4 KiB from vsftpd. The target is 0.6 times
+// the time of curl -Z with 8 transfers.
 //
 //	TMPDIR=/dev/shm go test -run '^$' -bench ManyFTP$ -benchtime 3x ./bench
 func BenchmarkManyFTP(b *testing.B) {
@@ -134,9 +133,9 @@ func BenchmarkManyFTP(b *testing.B) {
 	compareLists(b, l, []string{"-j", "4", "--per-host", "4"}, []rival{curlZ(l, "8")})
 }
 
-// BenchmarkManyDelay retrieves a list of 200 files of 4 KiB from servers that are 50 ms away and
-// back. The aims are the time of curl -Z with 50 at once over HTTP, and 0.35 of that of curl -Z
-// with 8 over FTP. It needs a network namespace:
+// BenchmarkManyDelay retrieves a list of 200 files of 4 KiB from servers with a round trip of 50
+// ms. The targets are the time of curl -Z with 50 transfers over HTTP, and 0.35 times that of curl
+// -Z with 8 over FTP. It needs a network namespace:
 //
 //	TMPDIR=/dev/shm unshare --net go test -run '^$' -bench ManyDelay -benchtime 2x ./bench
 func BenchmarkManyDelay(b *testing.B) {
@@ -157,8 +156,8 @@ func BenchmarkManyDelay(b *testing.B) {
 	})
 }
 
-// BenchmarkSegments retrieves 20 MiB from a server that gives 1 MiB a second over each connection.
-// The aim is the time of aria2 with 16 connections.
+// BenchmarkSegments retrieves 20 MiB from a server that is limited to 1 MiB/s per connection. The
+// target is the time of aria2 with 16 connections.
 //
 //	TMPDIR=/dev/shm go test -run '^$' -bench Segments -benchtime 2x ./bench
 func BenchmarkSegments(b *testing.B) {

@@ -1,10 +1,10 @@
-// Package crawl visits what URLs lead to, over every protocol that lists or links, and goes on
-// where it was after a crash.
+// Package crawl visits pages and the links they contain, over every protocol with listings or
+// links. An interrupted crawl can be resumed.
 //
-// Run visits the seeds, and then whatever they lead to that a Scope lets in, each URL once. What
-// has been met and what waits is in a State, a file, so that neither the memory grows with the
-// crawl nor anything is lost with the process. What a visit is, is up to the caller: package mirror
-// saves files, and without anything said the links alone are read.
+// Run visits the seeds and then each linked URL that the Scope accepts, once. A State keeps the
+// known URLs and the queue in a file. Memory use therefore does not grow with the crawl, and a
+// crash loses only about a second of work. The caller decides how a page is processed: package
+// mirror saves files; by default a page is only read for links.
 package crawl
 
 import (
@@ -21,71 +21,75 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// Options say how to crawl. Nil means the defaults. No two of the functions are called at the same
-// time, but Visit and Spare are: for as many pages as the schedule allows.
+// Options configure a crawl. A nil *Options means the defaults. Visit and Skip are called
+// concurrently, for as many pages as the schedule allows. The other functions, except Waiting, are
+// never called concurrently.
 type Options struct {
-	// State is where the crawl remembers. Nil means a temporary file, which is removed in the end.
+	// State holds the progress of the crawl. Nil means a temporary file, which is removed at the
+	// end.
 	State *State
-	// Scope says which links are followed.
+	// Scope decides which links are followed.
 	Scope Scope
-	// Schedule says how much is done at once.
+	// Schedule limits how many pages are visited at once.
 	Schedule schedule.Options
-	// Agent is the name that robots.txt files know the crawler by; "" means "urlget".
+	// Agent is the name by which robots.txt files address the crawler. The default is DefaultAgent.
 	Agent string
-	// NoRobots ignores robots.txt files. Otherwise what is found is visited only if the server's
-	// robots.txt allows it, for http, gemini and gopher; seeds are visited in any case.
+	// NoRobots ignores robots.txt files. Otherwise a link over http, gemini or gopher is visited
+	// only if the server's robots.txt allows it. Seeds are always visited.
 	NoRobots bool
-	// Sitemaps makes seeds of the sitemaps that the servers of the seeds have.
+	// Sitemaps adds the sitemaps of the seeds' servers to the crawl.
 	Sitemaps bool
-	// MaxAlike is how many URLs of one form are visited of those that pages lead to: those that
+	// MaxAlike limits how many linked URLs of one form are visited. URLs have the same form if they
 	// differ only in numbers and in the values of their parameters, as in calendars. 0 means
-	// 20,000, and less than 0 that there is no limit.
+	// DefaultAlike; if MaxAlike is negative, there is no limit.
 	MaxAlike int
 
-	// Visit visits a page. Nil means Page.Read. An error is the page's own and ends nothing, but an
-	// error of class ErrFile that says that the disk is full stops the crawl.
+	// Visit visits a page. Nil means Page.Read. An error concerns only that page and does not stop
+	// the crawl, except one caused by a full or read-only disk.
 	Visit func(ctx context.Context, p *Page) error
-	// Spare, if not nil, is asked of pages that a listing names and that an earlier crawl visited well,
-	// before they are queued. True means that what the listing tells suffices: the page is over as if
-	// it had been visited, with the Memo and the Result that Spare left.
-	Spare func(p *Page) bool
-	// Settle makes durable what visits have done so far. It is called before it is written down that
-	// they are over. An error ends the crawl.
-	Settle func() error
-	// Ended is told of each visit. The error is nil if it went well.
+	// Skip, if not nil, reports whether a listed page needs no visit because the listing shows
+	// that it is unchanged. It is called before the page is queued, if an earlier crawl visited it
+	// successfully. If it returns true, the page is recorded as visited, with the Memo and the
+	// Result that Skip set.
+	Skip func(p *Page) bool
+	// Sync makes the effects of past visits durable. It is called before the state file records
+	// these visits as complete. An error ends the crawl.
+	Sync func() error
+	// Ended is called after each visit. The error is nil if the visit succeeded.
 	Ended func(p *Page, err error)
-	// Enough, if not nil, is asked before each visit. Once it returns true no visit begins, and when
-	// those that are under way have ended, Run returns ErrEnough.
+	// Enough, if not nil, is called before each visit. Once it returns true, no new visit begins.
+	// Run returns ErrEnough when the active visits have ended.
 	Enough func() bool
-	// Left is told of each link that is not followed. The same link may be left several times.
+	// Left is called for each link that is not followed. It may be called several times for one
+	// link.
 	Left func(l Link, why Reason)
-	// Waiting is told how many URLs are to be visited, with those that are being visited, when one
-	// was found or has been visited. It must be quick, and calls may overlap.
+	// Waiting is called with the number of queued and active URLs each time it changes. It must
+	// return quickly, and calls may overlap.
 	Waiting func(n int64)
 }
 
 const (
-	// DefaultAgent is the name that robots.txt files know the crawler by if nothing else is said, and
-	// DefaultAlike that of Options.MaxAlike.
+	// DefaultAgent is the default of Options.Agent, DefaultAlike that of Options.MaxAlike.
 	DefaultAgent = "urlget"
 	DefaultAlike = 20_000
 )
 
-// ErrEnough is the error of Run if Options.Enough ended the crawl, which can be gone on with.
+// ErrEnough is returned by Run if Options.Enough stopped the crawl. The crawl can be resumed.
 var ErrEnough = errors.New("crawl: stopped by Options.Enough")
 
-// A Report says what a crawl has done in this process.
+// A Report counts the results of a crawl in this process.
 type Report struct {
-	Visited int64 // visits that went well
+	Visited int64 // successful visits
 	Failed  int64
 	Left    int64 // links that were not followed
 }
 
-// Run crawls from the seeds until there is nothing left to visit. If the state is that of a crawl
-// that did not come to its end, Run goes on with it; what failed in that is tried again.
+// Run crawls from the seeds until the queue is empty. If the state is that of an unfinished crawl,
+// Run resumes it and retries its failed pages.
 //
-// What fails is told to Options.Ended; an error of Run means that the crawl has not come to its end
-// and can be gone on with. It is that of the context, of the state, or of a full disk.
+// Failed visits are reported to Options.Ended. An error of Run means that the crawl is unfinished
+// and can be resumed: the context was canceled, the state failed, the disk is full, or
+// Options.Enough or Options.Sync stopped it.
 func Run(ctx context.Context, client *fetch.Client, seeds []uri.URI, opts *Options) (*Report, error) {
 	c := &crawl{client: client, seeds: map[int]uri.URI{}}
 	if opts != nil {
@@ -113,7 +117,7 @@ func Run(ctx context.Context, client *fetch.Client, seeds []uri.URI, opts *Optio
 	return &c.report, err
 }
 
-// temporary makes a state that goes when it is over.
+// temporary returns a temporary state and a function that removes it.
 func temporary() (*State, func(), error) {
 	dir, err := os.MkdirTemp("", "urlget-crawl-")
 	if err != nil {
@@ -130,28 +134,28 @@ func temporary() (*State, func(), error) {
 	}, nil
 }
 
-// A crawl is one Run.
+// A crawl is the state of one call of Run.
 type crawl struct {
 	Options
 	client    *fetch.Client
 	scheduler *schedule.Scheduler
 	robots    *Robots
 
-	mu     sync.Mutex // for all below, and calls of Ended, Enough and Left
+	mu     sync.Mutex // protects the fields below, and serializes calls of Ended, Enough and Left
 	seeds  map[int]uri.URI
 	report Report
-	fatal  error // why the crawl is stopped
+	fatal  error // the error that stopped the crawl
 	stop   context.CancelCauseFunc
 }
 
 func (c *crawl) run(ctx context.Context, seeds []uri.URI) error {
 	keys := make([]string, len(seeds))
 	for i, u := range seeds {
-		seeds[i] = c.plain(u)
+		seeds[i] = c.withoutDefaultPort(u)
 		keys[i] = seeds[i].WithoutUserinfo().String()
 	}
-	c.State.settle = c.Settle
-	defer func() { c.State.settle = nil }()
+	c.State.sync = c.Sync
+	defer func() { c.State.sync = nil }()
 	numbers, err := c.State.begin(keys)
 	if err != nil {
 		return err
@@ -169,15 +173,15 @@ func (c *crawl) run(ctx context.Context, seeds []uri.URI) error {
 			return err
 		}
 	}
-	c.counted()
+	c.reportWaiting()
 	ctx, c.stop = context.WithCancelCause(ctx)
 	defer c.stop(nil)
 	if c.Schedule.Pipeline == nil {
 		c.Schedule.Pipeline = c.client.Pipeline
 	}
 	c.scheduler = schedule.New(&c.Schedule)
-	err = c.scheduler.Run(ctx, schedule.SourceFunc(c.next))
-	if err == nil && c.enough() && c.State.waits() {
+	err = c.scheduler.Run(ctx, c.next)
+	if err == nil && c.enough() && c.State.hasQueued() {
 		err = ErrEnough
 	}
 	c.mu.Lock()
@@ -193,8 +197,8 @@ func (c *crawl) run(ctx context.Context, seeds []uri.URI) error {
 	return c.State.finish()
 }
 
-// movedSeed returns where an interrupted crawl found a seed, with its login if that has the same
-// origin; it is u if it did not move.
+// movedSeed returns the URL to which a seed of a resumed crawl redirected, or u if it did not. The
+// login of u is kept if the origin is the same.
 func (c *crawl) movedSeed(n int, u uri.URI) uri.URI {
 	to, err := uri.Parse(c.State.moved[n])
 	switch {
@@ -206,13 +210,13 @@ func (c *crawl) movedSeed(n int, u uri.URI) uri.URI {
 	return to
 }
 
-// plain returns u without a port that is the default one of its driver.
-func (c *crawl) plain(u uri.URI) uri.URI {
+// withoutDefaultPort returns u without the port if that is the default port of its driver.
+func (c *crawl) withoutDefaultPort(u uri.URI) uri.URI {
 	s, _ := c.client.Scheme(u.Scheme())
 	return u.WithoutPort(s.Port)
 }
 
-// next is the source of the scheduler.
+// next is the task source of the scheduler.
 func (c *crawl) next(_ context.Context, room func(string) bool) (schedule.Task, error) {
 	if c.enough() {
 		return schedule.Task{}, io.EOF
@@ -226,12 +230,12 @@ func (c *crawl) next(_ context.Context, room func(string) bool) (schedule.Task, 
 	}
 	var ahead *fetch.Request
 	if s, _ := c.client.Scheme(it.url.Scheme()); s.Pipelined {
-		p := &Page{crawl: c, item: it}
+		p := &Page{pageState: pageState{crawl: c, item: it}}
 		ahead = &fetch.Request{URL: p.withLogin(it.url), From: it.from}
 	}
 	return schedule.Task{Host: it.url.Host(), Request: ahead, Do: func(ctx context.Context) error {
 		if c.enough() {
-			c.State.leave(it)
+			c.State.release(it)
 			return schedule.ErrNoVerdict // it stays in the queue
 		}
 		return c.do(ctx, it)
@@ -244,9 +248,9 @@ func (c *crawl) enough() bool {
 	return c.Enough != nil && c.Enough()
 }
 
-// do visits one item. It returns the error of the visit, for the scheduler.
+// do visits one item and returns the error for the scheduler.
 func (c *crawl) do(ctx context.Context, it *item) error {
-	defer c.State.leave(it)
+	defer c.State.release(it)
 	memo, _ := c.State.memo(it.id())
 	p := c.page(it, memo)
 	err := c.visit(ctx, p)
@@ -257,45 +261,43 @@ func (c *crawl) do(ctx context.Context, it *item) error {
 		c.fail(err)
 		return schedule.ErrNoVerdict
 	case errors.Is(err, errForbidden):
-		p.why = RobotsForbid
-		c.left(Link{URL: it.url, From: it.from, Seed: p.seedURL(), Depth: it.depth, Rel: it.rel, Kind: it.kind}, RobotsForbid)
+		c.reportUnfollowed(Link{URL: it.url, From: it.from, Seed: p.seedURL(), Depth: it.depth, Rel: it.rel, Kind: it.kind}, robotsForbid)
 		err = nil
-	case it.guessed && errors.Is(err, fetch.ErrNotFound):
+	case it.unlinked && errors.Is(err, fetch.ErrNotFound):
 		err = nil
 	default:
-		c.ended(p, err)
+		c.reportVisit(p, err)
 	}
-	if err := c.settled(p, err); err != nil {
+	if err := c.recordOutcome(p, err); err != nil {
 		c.fail(err)
 	}
 	return err
 }
 
-// counted tells how many URLs wait.
-func (c *crawl) counted() {
+// reportWaiting reports the length of the queue to Options.Waiting.
+func (c *crawl) reportWaiting() {
 	if c.Waiting != nil {
 		c.Waiting(c.State.Waiting())
 	}
 }
 
-// settled notes in the state how the visit of p ended.
-func (c *crawl) settled(p *Page, err error) error {
-	defer c.counted()
+// recordOutcome records the outcome of the visit of p in the state.
+func (c *crawl) recordOutcome(p *Page, err error) error {
+	defer c.reportWaiting()
 	state := byte(done)
 	if err != nil {
 		state = failed
 	}
 	if p.moved != nil {
-		if err := c.State.end(p.moved, state, p.Memo, c.Scope.Limit()); err != nil {
+		if err := c.State.finishVisit(p.moved, state, p.Memo, c.Scope.Limit()); err != nil {
 			return err
 		}
-		return c.State.end(p.item, done, p.Trail, -1)
+		return c.State.finishVisit(p.item, done, p.Trail, -1)
 	}
-	return c.State.end(p.item, state, p.Memo, c.Scope.Limit())
+	return c.State.finishVisit(p.item, state, p.Memo, c.Scope.Limit())
 }
 
-// fullDisk reports whether err means that nothing more can be saved: that of the next page would
-// fail as well.
+// fullDisk reports whether err means that no file can be saved any more.
 func fullDisk(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EROFS)
 }
@@ -309,7 +311,7 @@ func (c *crawl) fail(err error) {
 	c.stop(err)
 }
 
-func (c *crawl) ended(p *Page, err error) {
+func (c *crawl) reportVisit(p *Page, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if err == nil {
@@ -322,7 +324,7 @@ func (c *crawl) ended(p *Page, err error) {
 	}
 }
 
-func (c *crawl) left(l Link, why Reason) {
+func (c *crawl) reportUnfollowed(l Link, why Reason) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.report.Left++
@@ -337,7 +339,7 @@ func (c *crawl) seed(n int) uri.URI {
 	return c.seeds[n]
 }
 
-// visit asks the server's robots.txt, and then lets the caller do its work.
+// visit checks the server's robots.txt and then calls Visit.
 func (c *crawl) visit(ctx context.Context, p *Page) error {
 	if !c.NoRobots || c.Sitemaps && p.Depth == 0 {
 		rules, err := c.robots.Rules(ctx, p.URL, p.From)
@@ -355,7 +357,7 @@ func (c *crawl) visit(ctx context.Context, p *Page) error {
 			if err != nil {
 				return err
 			}
-			if ok, _ := rules.Allowed(RobotsPath(p.URL)); !ok {
+			if !c.robots.Allowed(rules, p.URL) {
 				return errForbidden
 			}
 		}
@@ -363,10 +365,10 @@ func (c *crawl) visit(ctx context.Context, p *Page) error {
 	return c.Visit(ctx, p)
 }
 
-// errForbidden reports what robots.txt forbids.
-var errForbidden = errors.New("robots.txt forbids it")
+// errForbidden is returned for a URL that robots.txt disallows.
+var errForbidden = errors.New("disallowed by robots.txt")
 
-// addSitemaps queues the sitemaps of the server of a seed.
+// addSitemaps queues the sitemaps of a seed's server.
 func (c *crawl) addSitemaps(p *Page, named []string) error {
 	guessed := len(named) == 0
 	if guessed && !c.client.Traits(p.URL).HTML {
@@ -380,7 +382,7 @@ func (c *crawl) addSitemaps(p *Page, named []string) error {
 		if err != nil {
 			continue
 		}
-		it := &item{url: c.plain(p.URL.Resolve(ref)).WithoutUserinfo().WithoutFragment(), from: p.URL.WithoutUserinfo(), seed: p.item.seed, rel: "sitemap", size: -1, guessed: guessed}
+		it := &item{url: c.withoutDefaultPort(p.URL.Resolve(ref)).WithoutUserinfo().WithoutFragment(), from: p.URL.WithoutUserinfo(), seed: p.item.seed, rel: "sitemap", size: -1, unlinked: guessed}
 		if it.url.Site() != p.URL.Site() && !c.Scope.SpanHosts {
 			continue
 		}

@@ -96,7 +96,7 @@ func TestRobots(t *testing.T) {
 			if !slices.Equal(done, tt.want) {
 				t.Errorf("%q, want %q", done, tt.want)
 			}
-			if len(tt.want) == 2 && left["/a"] != crawl.RobotsForbid {
+			if len(tt.want) == 2 && left["/a"] != "robots" {
 				t.Errorf("left: %v", left)
 			}
 		})
@@ -132,7 +132,7 @@ func TestRedirects(t *testing.T) {
 	done, left := visits(t, site, "/start", crawl.Options{Scope: crawl.Scope{NoParent: true}})
 	want := []string{"/s/", "/s/deep", "/s/target"}
 	got := slices.DeleteFunc(done, func(s string) bool { return s == "/s/a" || s == "/s/b" || s == "/s/c" }) // which of them was first is open
-	if !slices.Equal(got, want) || left["/up"] != crawl.NotBelow || left[other.URL+"/"] != crawl.OtherHost {
+	if !slices.Equal(got, want) || left["/up"] != "parent" || left[other.URL+"/"] != "host" {
 		t.Errorf("%q, want %q; left %v", done, want, left)
 	}
 }

@@ -27,7 +27,7 @@ func (s *State) AddEnd(u uri.URI, write bool) (left int, err error) {
 			return 0, err
 		}
 	}
-	err = s.end(it, done, nil, -1)
+	err = s.finishVisit(it, done, nil, -1)
 	return len(s.changes[string(queueBucket)]), err
 }
 
@@ -66,7 +66,7 @@ func (s *State) InMemory() (items, hosts int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, h := range s.queue.hosts {
-		items += len(h.hot)
+		items += len(h.items)
 	}
 	return items, len(s.queue.hosts)
 }

@@ -64,10 +64,10 @@ func TestFrontierMemory(t *testing.T) {
 			if it == nil {
 				break
 			}
-			if err := st.end(it, done, []byte("etag \"0123456789abcdef\" 2026"), -1); err != nil {
+			if err := st.finishVisit(it, done, []byte("etag \"0123456789abcdef\" 2026"), -1); err != nil {
 				t.Fatal(err)
 			}
-			st.leave(it)
+			st.release(it)
 		}
 		if n := (page + 1) * perDirectory; n%(total/20) < perDirectory {
 			m := memory(t)

@@ -9,19 +9,19 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// An item is a URL that waits to be visited, with how it was found.
+// An item is a URL in the queue, with the link that led to it.
 type item struct {
 	url, from uri.URI
-	seed      int // which of the seeds led here
+	seed      int // index of the seed that led here
 	depth     int
 	rel       string
 	kind      fetch.EntryKind
-	size      int64 // as the listing told
+	size      int64 // from the listing; -1 if unknown
 	modTime   time.Time
 	save      bool
-	guessed   bool // nobody has said that it is there
+	unlinked  bool // not linked: a default location, such as /sitemap.xml
 
-	place []byte // its key in the queue
+	place []byte // its key in the queue bucket
 	key   string // see id
 }
 
@@ -33,13 +33,13 @@ func (it *item) id() string {
 	return it.key
 }
 
-// marshal encodes the item but for its place.
+// marshal encodes the item without its place.
 func (it *item) marshal() []byte {
 	b := []byte{byte(it.kind), 0}
 	if it.save {
 		b[1] |= 1
 	}
-	if it.guessed {
+	if it.unlinked {
 		b[1] |= 2
 	}
 	b = binary.AppendUvarint(b, uint64(it.seed))
@@ -57,7 +57,7 @@ func (it *item) marshal() []byte {
 	return b
 }
 
-var errDamaged = errors.New("the state of the crawl is damaged")
+var errDamaged = errors.New("damaged state file")
 
 // unmarshalItem decodes an item. The result does not share memory with b.
 func unmarshalItem(b []byte) (*item, error) {
@@ -65,7 +65,7 @@ func unmarshalItem(b []byte) (*item, error) {
 		return nil, errDamaged
 	}
 	d := decoder{b: b[2:]}
-	it := &item{kind: fetch.EntryKind(b[0]), save: b[1]&1 != 0, guessed: b[1]&2 != 0}
+	it := &item{kind: fetch.EntryKind(b[0]), save: b[1]&1 != 0, unlinked: b[1]&2 != 0}
 	it.seed, it.depth = int(d.uvarint()), int(d.uvarint())
 	it.size = d.varint()
 	if at := d.varint(); at != 0 {
@@ -81,16 +81,15 @@ func unmarshalItem(b []byte) (*item, error) {
 	return it, nil
 }
 
-// A record is what is known of a URL that was met.
+// A record is the stored state of a known URL.
 type record struct {
-	run   uint64 // the crawl in which it was met last
+	run   uint64 // the last crawl that found it
 	state byte
 	depth int
-	memo  []byte // what the last visit left
+	memo  []byte // stored by the last visit
 }
 
-// The states of URLs. That one is being visited is known to the process alone: after a crash it is
-// queued again.
+// The states of URLs. There is none for an active visit: after a crash the URL is still queued.
 const (
 	queued = iota + 1
 	done
@@ -115,7 +114,7 @@ func unmarshalRecord(b []byte) (*record, error) {
 	return r, nil
 }
 
-// A decoder takes values off the front of b.
+// A decoder reads values from the front of b.
 type decoder struct {
 	b      []byte
 	failed bool

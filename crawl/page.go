@@ -13,35 +13,39 @@ import (
 
 // A Page is a URL that is being visited.
 type Page struct {
-	URL  uri.URI // with the login of its seed, where that is at the same server
-	From uri.URI // what led to it; zero for seeds
-	// Rel and Kind are how that listed it, and Size, or -1, and ModTime what it told.
+	URL  uri.URI // with the login of its seed if both are on the same server
+	From uri.URI // the URL that led to it; zero for seeds
+	// Rel, Kind, Size and ModTime are those of the link. Size is -1 if unknown.
 	Rel     string
 	Kind    fetch.EntryKind
 	Size    int64
 	ModTime time.Time
-	Depth   int // links from the seed
-	// Save is false if only the links are wanted.
+	Depth   int // number of links from the seed
+	// Save is false if the page is only read for its links.
 	Save bool
-	// Memo is what an earlier visit left, in this crawl or an earlier one. What Visit puts here is
-	// kept for the next one.
+	// Memo is the data that the last visit stored, in this crawl or an earlier one. Visit may
+	// replace it.
 	Memo []byte
-	// Trail is kept as the Memo of the URL that redirected, if the page has moved (see Move).
+	// Trail is stored as the Memo of the original URL if the page was redirected (see Move).
 	Trail []byte
-	// Reply is what the server said to Read.
+	// Reply is the server's reply to Read.
 	Reply fetch.Reply
-	// Result is for Visit to leave something for Options.Ended.
+	// Result carries a value from Visit to Options.Ended.
 	Result any
 
+	pageState
+}
+
+// pageState holds the crawl's own data about a Page.
+type pageState struct {
 	crawl *crawl
 	item  *item
-	moved *item  // what is visited instead, after a redirect
-	why   Reason // set if it was not visited
+	moved *item // the redirect target that is visited instead
 }
 
 func (c *crawl) page(it *item, memo []byte) *Page {
 	p := &Page{From: it.from, Rel: it.rel, Kind: it.kind, Size: it.size, ModTime: it.modTime, Depth: it.depth,
-		Save: it.save, Memo: memo, crawl: c, item: it}
+		Save: it.save, Memo: memo, pageState: pageState{crawl: c, item: it}}
 	p.URL = p.withLogin(it.url)
 	return p
 }
@@ -56,7 +60,7 @@ func (p *Page) Key() string {
 
 func (p *Page) seedURL() uri.URI { return p.crawl.seed(p.item.seed) }
 
-// withLogin returns u with the login of the seed, if it is at the same server.
+// withLogin returns u with the login of the seed if both are on the same server.
 func (p *Page) withLogin(u uri.URI) uri.URI {
 	if seed := p.seedURL(); seed.SameSite(u) {
 		return u.WithUserinfoOf(seed)
@@ -64,18 +68,18 @@ func (p *Page) withLogin(u uri.URI) uri.URI {
 	return u
 }
 
-// Answered tells what kind the answer is of. Seeds are not known to be listings before, and what a
-// listing leads to is there.
-func (p *Page) Answered(kind fetch.Kind) {
+// SetKind sets Kind if the response is a listing: the kind of a seed is unknown before. Links in a
+// listing are trusted to exist.
+func (p *Page) SetKind(kind fetch.Kind) {
 	if kind == fetch.KindListing {
 		p.Kind = fetch.EntryListing
 	}
 }
 
-// Found tells of a link of the page. The error is that of the state, which ends the visit.
-func (p *Page) Found(e fetch.Entry) error {
+// AddLink reports a link of the page. An error is one of the state and must end the visit.
+func (p *Page) AddLink(e fetch.Entry) error {
 	c := p.crawl
-	l := Link{URL: c.plain(e.URL).WithoutUserinfo().WithoutFragment(), From: p.URL, Seed: p.seedURL(), Depth: p.Depth + 1,
+	l := Link{URL: c.withoutDefaultPort(e.URL).WithoutUserinfo().WithoutFragment(), From: p.URL, Seed: p.seedURL(), Depth: p.Depth + 1,
 		Rel: e.Rel, Kind: e.Kind, Listed: p.Kind == fetch.EntryListing && p.Rel != "sitemap", Traits: c.client.Traits(e.URL)}
 	if c.Scope.Requisites && links.Requisite(e.Rel) {
 		l.Depth = p.Depth
@@ -87,12 +91,12 @@ func (p *Page) Found(e fetch.Entry) error {
 		}
 	}
 	if why != Followed {
-		c.left(l, why)
+		c.reportUnfollowed(l, why)
 		return nil
 	}
 	it := &item{url: l.URL, from: p.URL.WithoutUserinfo(), seed: p.item.seed, depth: l.Depth, rel: e.Rel, kind: e.Kind, size: e.Size,
 		modTime: e.ModTime, save: keep && e.Rel != "sitemap"}
-	if spared, err := c.spare(it, l.Listed); spared || err != nil {
+	if spared, err := c.skipUnchanged(it, l.Listed); spared || err != nil {
 		return err
 	}
 	form := ""
@@ -101,10 +105,10 @@ func (p *Page) Found(e fetch.Entry) error {
 	}
 	added, err := c.State.add(it, c.Scope.Limit(), form, c.MaxAlike)
 	switch added {
-	case alike:
-		c.left(l, TooManyAlike)
-	case fresh:
-		c.counted()
+	case tooManyAlike:
+		c.reportUnfollowed(l, TooManyAlike)
+	case newlyQueued:
+		c.reportWaiting()
 	}
 	return err
 }
@@ -114,15 +118,15 @@ func (c *crawl) retrieves(u uri.URI) bool {
 	return s.State() == driver.StateRetrieves && !s.Local || s.Local && s.Can(fetch.OpGet)
 }
 
-// ErrElsewhere is what Page.Move returns if what a page redirects to is not to be visited in its
-// place: because it was met before, or is out of scope. The visit should end without an error.
+// ErrElsewhere is returned by Page.Move if the redirect target must not be visited: it is already
+// known or out of scope. Visit should then return nil.
 var ErrElsewhere = errors.New("crawl: redirect target already seen or out of scope")
 
-// Move tells that the page redirects to another URL. If it returns nil, that is visited now, in
-// place of the page. If the page is a seed, the seed has moved: what is below it counts from there.
+// Move reports that the page redirects to another URL. If it returns nil, the page becomes that
+// URL. If the page is a seed, depth and scope are relative to the new URL from then on.
 func (p *Page) Move(to uri.URI) error {
 	c := p.crawl
-	to = c.plain(to).WithoutFragment()
+	to = c.withoutDefaultPort(to).WithoutFragment()
 	if to.Key() == p.Key() {
 		return nil
 	}
@@ -135,7 +139,7 @@ func (p *Page) Move(to uri.URI) error {
 	l := Link{URL: to.WithoutUserinfo(), From: p.URL, Seed: p.seedURL(), Depth: p.Depth, Rel: p.Rel, Kind: p.Kind, Traits: c.client.Traits(to)}
 	keep, why := c.Scope.Follow(l)
 	if why != Followed {
-		c.left(l, why)
+		c.reportUnfollowed(l, why)
 		return ErrElsewhere
 	}
 	it := *p.item
@@ -152,11 +156,11 @@ func (p *Page) Move(to uri.URI) error {
 	return nil
 }
 
-// Busy tells that a try to visit the page failed and another follows, so that the server is left
-// alone for a while.
-func (p *Page) Busy(err error) { p.crawl.scheduler.Failed(p.URL.Host(), err) }
+// AttemptFailed reports a failed attempt that will be retried. If the server is busy, the scheduler
+// pauses it.
+func (p *Page) AttemptFailed(err error) { p.crawl.scheduler.Failed(p.URL.Host(), err) }
 
-// Read visits the page for its links alone: it is the visit if no other is given.
+// Read reads the links of the page without saving it. It is the default of Options.Visit.
 func (p *Page) Read(ctx context.Context) error {
 	req := &fetch.Request{URL: p.URL, From: p.From}
 	if s, _ := p.crawl.client.Scheme(p.URL.Scheme()); p.Kind == fetch.EntryListing && s.Can(fetch.OpList) && p.Rel != "sitemap" {
@@ -174,7 +178,7 @@ func (p *Page) Read(ctx context.Context) error {
 		}
 		return err
 	}
-	p.Answered(resp.Kind)
+	p.SetKind(resp.Kind)
 	entries, ok := links.Entries(resp)
 	if p.Rel == "sitemap" {
 		entries, ok = links.XML(resp.Body, resp.URL), true
@@ -186,7 +190,7 @@ func (p *Page) Read(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err := p.Found(e); err != nil {
+		if err := p.AddLink(e); err != nil {
 			return err
 		}
 	}

@@ -8,10 +8,9 @@ import (
 )
 
 const (
-	// maxHosts is how many hosts have a queue in memory. The others wait in the file.
-	maxHosts = 1024
-	// maxItems is how many items are in memory; those behind them are in the file alone. A host may
-	// have maxHot of them even so, that it is not starved by others.
+	maxHosts = 1024 // hosts with a queue in memory
+	// maxItems limits the items in memory. A host may have maxHot of them even beyond this limit,
+	// so that other hosts cannot starve it.
 	maxItems = 16_384
 	maxHot   = 16
 )
@@ -19,30 +18,30 @@ const (
 // A queue is the part of the queue that is in memory: the first items of some hosts.
 type queue struct {
 	hosts   map[string]*hostQueue
-	items   int       // of all hosts
-	ring    list.List // of *hostQueue, the one that gave an item last at the end
-	spilled bool      // there may be other hosts in the file
-	cursor  string    // the host that was last taken from there
+	count   int       // of all hosts
+	ring    list.List // of *hostQueue; the host whose item was taken last is at the back
+	spilled bool      // the file may have items of other hosts
+	cursor  string    // the last host whose queue was opened from the file
 }
 
 // A hostQueue is the queue of one host.
 type hostQueue struct {
 	name  string
-	hot   []*item
-	more  bool   // there may be items behind hot in the file
-	last  []byte // the place of the last item that was in hot
+	items []*item
+	more  bool   // the file may have items that follow these
+	last  []byte // the place of the last item appended to items
 	taken int    // items that are being visited
 	elem  *list.Element
 }
 
 func (q *queue) init() { q.hosts = map[string]*hostQueue{} }
 
-// push puts an item at the end, where there is room for it.
+// push appends an item to the queue of its host, if there is room in memory.
 func (q *queue) push(it *item) {
 	name := it.url.Host()
 	h := q.hosts[name]
 	if h == nil {
-		if len(q.hosts) >= maxHosts || q.spilled { // those of the host that are in the file go first
+		if len(q.hosts) >= maxHosts || q.spilled { // older items of this host may be in the file
 			q.spilled = true
 			return
 		}
@@ -52,12 +51,12 @@ func (q *queue) push(it *item) {
 		h.more = true
 		return
 	}
-	h.hot, h.last = append(h.hot, it), it.place
-	q.items++
+	h.items, h.last = append(h.items, it), it.place
+	q.count++
 }
 
 // full reports whether there is no room for another item of h.
-func (q *queue) full(h *hostQueue) bool { return q.items >= maxItems && len(h.hot) >= maxHot }
+func (q *queue) full(h *hostQueue) bool { return q.count >= maxItems && len(h.items) >= maxHot }
 
 func (q *queue) open(name string) *hostQueue {
 	h := &hostQueue{name: name}
@@ -66,7 +65,7 @@ func (q *queue) open(name string) *hostQueue {
 	return h
 }
 
-// take returns the next item of a host for which room returns true, or nil.
+// take returns the next item of a host for which room returns true, or nil if there is none.
 func (s *State) take(room func(host string) bool) (*item, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -75,18 +74,18 @@ func (s *State) take(room func(host string) bool) (*item, error) {
 		for n := q.ring.Len(); n > 0; n-- {
 			h := q.ring.Front().Value.(*hostQueue)
 			q.ring.MoveToBack(h.elem)
-			if (len(h.hot) > 0 || h.more) && !room(h.name) {
+			if (len(h.items) > 0 || h.more) && !room(h.name) {
 				continue
 			}
 			if err := s.load(h); err != nil {
 				return nil, err
 			}
-			if len(h.hot) > 0 {
-				it := h.hot[0]
-				h.hot[0] = nil
-				h.hot = h.hot[1:]
+			if len(h.items) > 0 {
+				it := h.items[0]
+				h.items[0] = nil
+				h.items = h.items[1:]
 				h.taken++
-				q.items--
+				q.count--
 				return it, nil
 			}
 			if h.taken == 0 {
@@ -103,8 +102,8 @@ func (s *State) take(room func(host string) bool) (*item, error) {
 	}
 }
 
-// waits reports whether anything is in the queue.
-func (s *State) waits() bool {
+// hasQueued reports whether the queue has items.
+func (s *State) hasQueued() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.write() != nil {
@@ -119,8 +118,8 @@ func (s *State) waits() bool {
 	return waits
 }
 
-// leave notes that an item is no longer being visited.
-func (s *State) leave(it *item) {
+// release records that an item is no longer being visited.
+func (s *State) release(it *item) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if h := s.queue.hosts[it.url.Host()]; h != nil {
@@ -128,9 +127,9 @@ func (s *State) leave(it *item) {
 	}
 }
 
-// load reads items of h from the file if there are none in memory.
+// load reads items of h from the file if none are in memory.
 func (s *State) load(h *hostQueue) error {
-	if len(h.hot) > 0 || !h.more {
+	if len(h.items) > 0 || !h.more {
 		return nil
 	}
 	if err := s.write(); err != nil {
@@ -154,9 +153,9 @@ func (s *State) load(h *hostQueue) error {
 				return err
 			}
 			it.place = h.last
-			h.hot = append(h.hot, it)
-			s.queue.items++
-			s.touched(tx)
+			h.items = append(h.items, it)
+			s.queue.count++
+			s.countAccess(tx)
 		}
 		h.more = bytes.HasPrefix(k, prefix)
 		return nil
@@ -164,8 +163,7 @@ func (s *State) load(h *hostQueue) error {
 	return fileError(err)
 }
 
-// openNext opens the queue of a host that has items in the file alone, the next one in the order of
-// names, if there is one.
+// openNext opens the queue of the next host, in lexical order, that has items only in the file.
 func (s *State) openNext() error {
 	if err := s.write(); err != nil {
 		return err
@@ -173,7 +171,7 @@ func (s *State) openNext() error {
 	q := &s.queue
 	return fileError(s.view(func(tx *bolt.Tx) error {
 		c := tx.Bucket(queueBucket).Cursor()
-		k, _ := c.Seek(append([]byte(q.cursor), 1)) // behind all items of that host
+		k, _ := c.Seek(append([]byte(q.cursor), 1)) // after all items of that host
 		for wrapped := false; ; {
 			if k == nil {
 				if k, _ = c.First(); wrapped || k == nil {

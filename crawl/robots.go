@@ -1,6 +1,7 @@
 package crawl
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"sync"
@@ -12,52 +13,52 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-const maxRules = 1000 // servers whose rules are in memory
+const maxRules = 1000 // number of servers whose rules are in memory
 
-// robotsRetry is the policy for robots.txt files. A server that asks for a longer pause than a minute
-// is asked again after that.
+// robotsRetry is the retry policy for robots.txt files. A Retry-After of more than a minute is
+// shortened to a minute.
 var robotsRetry = retry.Policy{Tries: 3, Wait: time.Second, MaxWait: time.Minute, Jitter: retry.NoJitter,
 	Transient: func(err error) (time.Duration, bool) {
 		after, ok := fetch.Transient(err)
 		return min(after, time.Minute), ok
 	}}
 
-// Robots has the rules of servers. They are asked for when they are needed, and again after a day.
+// Robots caches the robots.txt rules of servers for a day. It is safe for concurrent use.
 type Robots struct {
-	// Share, if not nil, is how crawlers that have something in common ask a server but once: it
-	// returns what ask does, for this or another one. An error that is not of ask is not remembered.
+	// Share, if not nil, lets several crawlers share one request. It returns the result of ask,
+	// called by this or by another crawler. An error that is not from ask is not cached.
 	Share func(ctx context.Context, site string, ask func(context.Context) (*robots.Rules, error)) (*robots.Rules, error)
 
 	client *fetch.Client
 	agent  string
 	mu     sync.Mutex
 	sites  map[string]*siteRules
-	order  []string // of those in sites, the oldest first
+	order  []string // keys of sites, oldest first
 }
 
-// siteRules are those of one server.
+// siteRules are the rules of one server.
 type siteRules struct {
-	ready chan struct{} // holds a value if nobody is asking for them
-	until time.Time     // when they are asked for again
+	ready chan struct{} // holds a value while no goroutine retrieves the rules
+	until time.Time     // expiry
 	rules *robots.Rules
 	err   error
 }
 
-// For how long rules count, as RFC 9309 has it in section 2.4, and that there are none to be had.
+// The lifetime of cached rules (RFC 9309, section 2.4) and of failures.
 const (
 	RulesFresh    = 24 * time.Hour
 	failuresFresh = 10 * time.Minute
 )
 
-// NewRobots returns the rules for the crawler of that name.
+// NewRobots returns a cache of rules for the crawler named agent.
 func NewRobots(client *fetch.Client, agent string) *Robots {
 	return &Robots{client: client, agent: agent, sites: map[string]*siteRules{}}
 }
 
-// Rules returns the rules of the server of u, to which from led; zero if the user named u. An error
-// means that nothing may be retrieved from it (RFC 9309, section 2.3.1.4), or that the policy does
-// not let from lead there. Robots.txt is requested as from could have led to it, without the user's
-// credentials, and nothing is sent if the policy refuses u.
+// Rules returns the rules of the server of u. The URL from contains the link to u; it is zero if
+// the user entered u. An error means that nothing may be retrieved from the server (RFC 9309,
+// section 2.3.1.4), or that the policy forbids a link from from to u. The request for robots.txt is
+// made on behalf of from, without the user's credentials. If the policy refuses u, nothing is sent.
 func (c *Robots) Rules(ctx context.Context, u, from uri.URI) (*robots.Rules, error) {
 	path, err := uri.ParseRef(c.client.Traits(u).Robots)
 	if path.IsZero() || err != nil {
@@ -78,7 +79,7 @@ func (c *Robots) Rules(ctx context.Context, u, from uri.URI) (*robots.Rules, err
 		return s.rules, s.err
 	}
 	told := true
-	ask := func(ctx context.Context) (*robots.Rules, error) { return c.ask(ctx, where, from) }
+	ask := func(ctx context.Context) (*robots.Rules, error) { return c.retrieve(ctx, where, from) }
 	if c.Share == nil {
 		s.rules, s.err = ask(ctx)
 	} else {
@@ -87,8 +88,8 @@ func (c *Robots) Rules(ctx context.Context, u, from uri.URI) (*robots.Rules, err
 	}
 	switch {
 	case ctx.Err() != nil || !told:
-	case fetch.CodeOf(s.err) == fetch.ErrPolicy: // others may lead there
-	case s.err != nil && c.Share != nil: // those it is shared with remember for how long that counts
+	case fetch.CodeOf(s.err) == fetch.ErrPolicy: // links from other pages may be allowed
+	case s.err != nil && c.Share != nil: // Share caches failures itself
 	case s.err != nil:
 		s.until = time.Now().Add(failuresFresh)
 	default:
@@ -114,26 +115,25 @@ func (c *Robots) site(name string) *siteRules {
 	return s
 }
 
-// RobotsPath returns what the rules are about: path and query, or the selector.
-func RobotsPath(u uri.URI) string {
-	if _, err := uri.ParseGopher(u); err == nil {
-		return u.TreePath()
-	}
-	path := u.Path()
-	if path == "" {
-		path = "/"
-	}
+// Allowed reports whether rules, which must be those of the server of u, allow a visit of u. They
+// are applied to the path and query, or to the selector if the scheme has menus.
+func (c *Robots) Allowed(rules *robots.Rules, u uri.URI) bool {
+	path := cmp.Or(u.Path(), "/")
 	if query, ok := u.Query(); ok {
 		path += "?" + query
 	}
-	return path
+	if c.client.Traits(u).Menus {
+		path = u.TreePath()
+	}
+	ok, _ := rules.Allowed(path)
+	return ok
 }
 
-// ask retrieves a robots.txt. That there is none, or that we may not have it, allows everything;
-// that the server fails or cannot be reached forbids it.
-func (c *Robots) ask(ctx context.Context, where, from uri.URI) (*robots.Rules, error) {
+// retrieve retrieves a robots.txt. If the file is missing or access to it is denied, everything is
+// allowed. If the server fails or is unreachable, the error forbids every request.
+func (c *Robots) retrieve(ctx context.Context, where, from uri.URI) (*robots.Rules, error) {
 	for try := 1; ; try++ {
-		rules, err := c.askOnce(ctx, where, from)
+		rules, err := c.retrieveOnce(ctx, where, from)
 		switch fetch.CodeOf(err) {
 		case fetch.ErrPolicy:
 			return nil, err
@@ -147,7 +147,7 @@ func (c *Robots) ask(ctx context.Context, where, from uri.URI) (*robots.Rules, e
 		if !again || ctx.Err() != nil {
 			_, transient := fetch.Transient(err)
 			return nil, &fetch.Error{Op: "get", URL: where.Redacted(), Code: fetch.CodeOf(err), Retry: transient,
-				Err: fmt.Errorf("nothing may be retrieved without the rules for robots: %w", err)}
+				Err: fmt.Errorf("robots.txt is required, but unavailable: %w", err)}
 		}
 		if retry.Sleep(ctx, pause) != nil {
 			return nil, fetch.ContextError(ctx)
@@ -155,7 +155,7 @@ func (c *Robots) ask(ctx context.Context, where, from uri.URI) (*robots.Rules, e
 	}
 }
 
-func (c *Robots) askOnce(ctx context.Context, where, from uri.URI) (*robots.Rules, error) {
+func (c *Robots) retrieveOnce(ctx context.Context, where, from uri.URI) (*robots.Rules, error) {
 	resp, err := c.client.Do(ctx, &fetch.Request{URL: where, From: from, Anonymous: true})
 	if err != nil {
 		return nil, err

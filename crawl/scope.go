@@ -1,6 +1,7 @@
 package crawl
 
 import (
+	"cmp"
 	"fmt"
 	"mime"
 	"path"
@@ -13,99 +14,106 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// A Scope says which links are followed. The zero value stays at the servers of the seeds, up to
-// five links away.
+// A Scope decides which links are followed. The zero value stays on the servers of the seeds and
+// follows up to five links from a seed.
 type Scope struct {
-	// MaxDepth is how many links a URL may be away from a seed; 0 means 5, and less than 0 that there
-	// is no limit.
+	// MaxDepth is the maximum number of links between a seed and a URL. 0 means 5; if MaxDepth is
+	// negative, there is no limit.
 	MaxDepth int `json:"max_depth,omitempty"`
-	// SeedsOnly follows no links but, with Requisites, those to what the seeds need.
+	// SeedsOnly follows no links except, with Requisites, those to the requisites of the seeds.
 	SeedsOnly bool `json:"seeds_only,omitempty"`
-	// Requisites follows links to what a page needs to be shown, also where MaxDepth or NoParent
-	// would not.
+	// Requisites follows links to the parts of a page, such as images and style sheets, even if
+	// MaxDepth or NoParent would exclude them.
 	Requisites bool `json:"requisites,omitempty"`
-	// NoParent stays in the directories of the seeds and below them.
+	// NoParent stays below the directories of the seeds.
 	NoParent bool `json:"no_parent,omitempty"`
-	// SpanHosts leaves the servers and the schemes of the seeds. Domains, if there are any, are then
-	// the only names of hosts to go to, with all below them.
+	// SpanHosts follows links to other servers and schemes. If Domains is not empty, only hosts in
+	// these domains are visited.
 	SpanHosts      bool     `json:"span_hosts,omitempty"`
 	Domains        []string `json:"domains,omitempty"`
 	ExcludeDomains []string `json:"exclude_domains,omitempty"`
-	// Accept and Reject are suffixes of file names or, if they have one of "*?[]", patterns for them
-	// (see path.Match; "[!" is as good as "[^"). With Accept, files must match one; none may match
-	// one of Reject. The page of a URL that ends in a slash is index.html. Pages that do not match
-	// are read for their links, and not kept. Directories always match.
+	// Accept and Reject are suffixes of file names. If one contains any of "*?[]", it is a pattern
+	// (see path.Match; "[!" is an alias of "[^"). A file is saved if it matches one of Accept,
+	// unless Accept is empty, and none of Reject. The file name of a URL that ends in a slash is
+	// index.html. Pages that do not match are read for links, but not saved. Directories always
+	// match.
 	Accept []string `json:"accept,omitempty"`
 	Reject []string `json:"reject,omitempty"`
-	// AcceptURL must match all of a URL, RejectURL none. Nil means every URL.
+	// AcceptURL must match somewhere in a URL, RejectURL must not. Nil accepts every URL.
 	AcceptURL *regexp.Regexp `json:"accept_url,omitempty"`
 	RejectURL *regexp.Regexp `json:"reject_url,omitempty"`
-	// AcceptTypes are the media types of what is kept, such as "image/png" or "image/*"; none means
-	// all.
+	// AcceptTypes are the media types of saved files, such as "image/png" or "image/*". If empty,
+	// all types are saved.
 	AcceptTypes []string `json:"accept_types,omitempty"`
 }
 
-// A Link is what a Scope decides on.
+// A Link is the input of a Scope's decision.
 type Link struct {
 	URL, From, Seed uri.URI
-	Depth           int // of URL: links from the seed
+	Depth           int // number of links from the seed to URL
 	Rel             string
 	Kind            fetch.EntryKind
-	Listed          bool         // a listing named it, not a page
+	Listed          bool         // found in a listing, not on a page
 	Traits          fetch.Traits // of the scheme of URL
 }
 
-// A Reason says why a link is not followed. Its value is a token.
+// A Reason is a token that explains why a link is not followed: no_target, scheme, host, domain,
+// depth, parent, pattern, regex, length, repetition, alike, robots, not_requisite or
+// parent_listing.
 type Reason string
 
-// The reasons.
+// Reasons that programs may handle.
 const (
 	Followed      Reason = ""
-	NoTarget      Reason = "no_target"      // text, a form, a session, or a reference that is no URL
-	OtherScheme   Reason = "scheme"         // of another scheme than the seed, or one without data
-	OtherHost     Reason = "host"           // at another server than the seed
-	OtherDomain   Reason = "domain"         // not among Domains, or among ExcludeDomains
-	TooDeep       Reason = "depth"          // more than MaxDepth links away
-	NotBelow      Reason = "parent"         // not below the directory of the seed
-	NotAccepted   Reason = "pattern"        // by Accept or Reject
-	NotMatched    Reason = "regex"          // by AcceptURL or RejectURL
-	TooLong       Reason = "length"         // a URL of more than 2,000 bytes, or of too many names
-	Repeats       Reason = "repetition"     // a path that repeats itself, as links in circles make it
-	TooManyAlike  Reason = "alike"          // the budget of its shape is spent (see Options.MaxAlike)
-	RobotsForbid  Reason = "robots"         // robots.txt forbids it
-	NotRequisite  Reason = "not_requisite"  // SeedsOnly
-	ParentListing Reason = "parent_listing" // a listing's way up
+	NoTarget      Reason = "no_target"      // text, a form, a session, or an invalid reference
+	OtherScheme   Reason = "scheme"         // a scheme different from the seed's, or one without data
+	TooManyAlike  Reason = "alike"          // the limit for its form is reached (see Options.MaxAlike)
+	ParentListing Reason = "parent_listing" // the link to the parent directory in a listing
+)
+
+// The other reasons.
+const (
+	otherHost    Reason = "host"          // on another server than the seed
+	otherDomain  Reason = "domain"        // not in Domains, or in ExcludeDomains
+	tooDeep      Reason = "depth"         // more than MaxDepth links away
+	notBelow     Reason = "parent"        // not below the directory of the seed
+	notAccepted  Reason = "pattern"       // excluded by Accept or Reject
+	notMatched   Reason = "regex"         // excluded by AcceptURL or RejectURL
+	tooLong      Reason = "length"        // more than 2,000 bytes or more than 100 path segments
+	repeats      Reason = "repetition"    // repeated path segments, as circular links produce
+	robotsForbid Reason = "robots"        // disallowed by robots.txt
+	notRequisite Reason = "not_requisite" // SeedsOnly
 )
 
 var reasonTexts = map[Reason]string{
 	NoTarget:      "nothing to retrieve",
 	OtherScheme:   "another scheme",
-	OtherHost:     "another host",
-	OtherDomain:   "not one of the domains",
-	TooDeep:       "too deep",
-	NotBelow:      "not below the directory of the start",
-	NotAccepted:   "its name is not accepted",
-	NotMatched:    "the regular expressions do not accept it",
-	TooLong:       "its URL is too long",
-	Repeats:       "its path repeats itself",
-	TooManyAlike:  "too many URLs of its form",
-	RobotsForbid:  "robots.txt forbids it",
-	NotRequisite:  "not needed by the page",
-	ParentListing: "the way up",
+	otherHost:     "another host",
+	otherDomain:   "outside the allowed domains",
+	tooDeep:       "depth limit exceeded",
+	notBelow:      "not below the start directory",
+	notAccepted:   "excluded by file name",
+	notMatched:    "excluded by regular expression",
+	tooLong:       "URL too long",
+	repeats:       "repeating path",
+	TooManyAlike:  "too many similar URLs",
+	robotsForbid:  "disallowed by robots.txt",
+	notRequisite:  "not a page requisite",
+	ParentListing: "parent directory",
 }
 
-// Text returns the reason in words.
+// Text returns a description of the reason.
 func (r Reason) Text() string { return reasonTexts[r] }
 
 const (
 	defaultDepth = 5
-	maxURL       = 2000 // bytes of a URL that is followed
-	maxNames     = 100  // names in its path
-	maxRepeats   = 3    // times in a row that names of a path may stand there
-	maxPeriod    = 4    // names that are looked at together for that
+	maxURL       = 2000 // length of a URL in bytes
+	maxNames     = 100  // number of path segments
+	maxRepeats   = 3    // consecutive repetitions of path segments
+	maxPeriod    = 4    // number of segments that may repeat together
 )
 
-// Limit returns how many links a URL may be away from a seed, -1 for any number.
+// Limit returns the maximum number of links between a seed and a URL, or -1 if there is no limit.
 func (s *Scope) Limit() int {
 	switch {
 	case s.SeedsOnly:
@@ -116,8 +124,9 @@ func (s *Scope) Limit() int {
 	return max(s.MaxDepth, -1)
 }
 
-// Follow decides on a link: whether to follow it, else why not, and whether to keep what is there
-// and not only to read its links. It does not depend on anything but the scope and the link.
+// Follow decides whether to follow a link and, if so, whether to keep the page or only read its
+// links. If it is not followed, why is the reason. The result depends only on the scope and the
+// link.
 func (s *Scope) Follow(l Link) (keep bool, why Reason) {
 	switch l.Kind {
 	case fetch.EntryObject, fetch.EntryListing:
@@ -134,90 +143,74 @@ func (s *Scope) Follow(l Link) (keep bool, why Reason) {
 	limit := s.Limit()
 	if limit >= 0 && l.Depth > limit && !needed {
 		if s.SeedsOnly {
-			return false, NotRequisite
+			return false, notRequisite
 		}
-		return false, TooDeep
+		return false, tooDeep
 	}
-	if why := s.place(l, needed); why != Followed {
+	if why := s.checkLocation(l, needed); why != Followed {
 		return false, why
 	}
-	if why := trap(l.URL); why != Followed {
+	if why := endlessReason(l.URL); why != Followed {
 		return false, why
 	}
 	text := l.URL.WithoutUserinfo().WithoutFragment().String()
 	if s.AcceptURL != nil && !s.AcceptURL.MatchString(text) || s.RejectURL != nil && s.RejectURL.MatchString(text) {
-		return false, NotMatched
+		return false, notMatched
 	}
-	if s.accepts(l) {
+	if s.acceptsName(l) {
 		return true, Followed
 	}
 	if mayLink(l) && (limit < 0 || l.Depth < limit) {
 		return false, Followed
 	}
-	return false, NotAccepted
+	return false, notAccepted
 }
 
-// place decides by where the link leads.
-func (s *Scope) place(l Link, needed bool) Reason {
+// checkLocation checks the host, scheme and directory of a link.
+func (s *Scope) checkLocation(l Link, needed bool) Reason {
 	host := l.URL.Host()
 	switch {
-	case under(host, s.ExcludeDomains):
-		return OtherDomain
+	case inDomains(host, s.ExcludeDomains):
+		return otherDomain
 	case l.URL.SameSite(l.Seed):
 	case !s.SpanHosts && l.URL.PlainScheme() != l.Seed.PlainScheme():
 		return OtherScheme
 	case !s.SpanHosts:
-		return OtherHost
-	case len(s.Domains) > 0 && !under(host, s.Domains):
-		return OtherDomain
+		return otherHost
+	case len(s.Domains) > 0 && !inDomains(host, s.Domains):
+		return otherDomain
 	}
-	if s.NoParent && !needed && !(l.URL.SameSite(l.Seed) && strings.HasPrefix(l.URL.TreePath(), Directory(l.Seed))) {
-		return NotBelow
+	if s.NoParent && !needed && !(l.URL.SameSite(l.Seed) && strings.HasPrefix(l.URL.TreePath(), l.Seed.TreeDir())) {
+		return notBelow
 	}
 	return Followed
 }
 
-// under reports whether host is one of the domains or below one.
-func under(host string, domains []string) bool {
+// inDomains reports whether host is one of the domains or a subdomain of one.
+func inDomains(host string, domains []string) bool {
 	return slices.ContainsFunc(domains, func(d string) bool {
 		d = strings.ToLower(strings.Trim(d, "."))
 		return d != "" && (host == d || strings.HasSuffix(host, "."+d))
 	})
 }
 
-// Directory returns the path of the directory that u is or is in, with a slash at its end: it is what
-// Scope.NoParent stays in if u is a seed. In gopher it is that of selectors.
-func Directory(u uri.URI) string {
-	p := u.TreePath()
-	if g, err := uri.ParseGopher(u); err == nil && (g.Type == '1' || g.Type == 0) {
-		return strings.TrimSuffix(p, "/") + "/" // a menu
-	}
-	return p[:strings.LastIndexByte(p, '/')+1]
-}
-
-// accepts decides by the name of the file.
-func (s *Scope) accepts(l Link) bool {
+// acceptsName checks the file name against Accept and Reject.
+func (s *Scope) acceptsName(l Link) bool {
 	if l.Kind == fetch.EntryListing {
 		return true
 	}
-	name := l.URL.LastSegment()
-	if name == "" && l.Traits.Pages {
-		name = indexPage
-	}
+	name := cmp.Or(l.URL.LastSegment(), l.Traits.IndexName())
 	if len(s.Accept) > 0 && !match(s.Accept, name) {
 		return false
 	}
 	return name == "" || !match(s.Reject, name)
 }
 
-// indexPage is what people call the page of a directory of the web.
-const indexPage = "index.html"
-
-// KeepsSeed reports whether what a seed names, a URL of a scheme with these traits, is kept. Pages
-// that are not accepted are read for their links; what else was named is wanted.
+// KeepsSeed reports whether the resource of a seed is kept; t are the traits of its scheme. Pages
+// that are not accepted are only read for links. Other seeds are always kept.
 func (s *Scope) KeepsSeed(u uri.URI, t fetch.Traits) bool {
 	l := Link{URL: u, Traits: t}
-	return !t.Pages || !mayLink(l) || s.accepts(l)
+	return !t.Pages || !mayLink(l) || s.acceptsName(l)
 }
 
 func match(list []string, name string) bool {
@@ -232,13 +225,13 @@ func match(list []string, name string) bool {
 
 func isPattern(text string) bool { return strings.ContainsAny(text, "*?[]") }
 
-// matchName is path.Match with the way in which shells write that a character is not in a class.
+// matchName is path.Match, but also accepts "[!" for a negated class, as shells do.
 func matchName(pattern, name string) (bool, error) {
 	return path.Match(strings.ReplaceAll(pattern, "[!", "[^"), name)
 }
 
-// CheckNames returns what is wrong with the patterns of a list for Scope.Accept or Scope.Reject: an
-// error that wraps path.ErrBadPattern.
+// CheckNames returns an error that wraps path.ErrBadPattern if a pattern for Scope.Accept or
+// Scope.Reject is invalid.
 func CheckNames(list []string) error {
 	for _, text := range list {
 		if !isPattern(text) {
@@ -251,7 +244,7 @@ func CheckNames(list []string) error {
 	return nil
 }
 
-// mayLink reports whether there may be a page with links, as far as the name tells.
+// mayLink reports whether the URL, judged by its name, may be a page with links.
 func mayLink(l Link) bool {
 	if l.Listed && !l.Traits.HTML {
 		return false
@@ -264,7 +257,7 @@ func mayLink(l Link) bool {
 	}
 }
 
-// KeepsType reports whether what is of a media type is kept.
+// KeepsType reports whether responses of a content type are kept.
 func (s *Scope) KeepsType(contentType string) bool {
 	if len(s.AcceptTypes) == 0 {
 		return true
@@ -278,39 +271,39 @@ func (s *Scope) KeepsType(contentType string) bool {
 	})
 }
 
-// trap finds URLs of which there may be more without end.
-func trap(u uri.URI) Reason {
+// endlessReason detects URLs that a server may generate without end.
+func endlessReason(u uri.URI) Reason {
 	if len(u.String()) > maxURL {
-		return TooLong
+		return tooLong
 	}
 	names := strings.Split(strings.Trim(u.Path(), "/"), "/")
 	if len(names) > maxNames {
-		return TooLong
+		return tooLong
 	}
 	for period := 1; period <= maxPeriod; period++ {
-		same := 0 // names in a row that are those a period before
+		same := 0 // consecutive segments that equal the segment one period before
 		for i := period; i < len(names); i++ {
 			if names[i] != names[i-period] {
 				same = 0
 				continue
 			}
 			if same++; same >= period*maxRepeats {
-				return Repeats
+				return repeats
 			}
 		}
 	}
 	return Followed
 }
 
-// Form returns what URLs of one form have in common: the path with a "0" for each number, and the
-// names of the query's parameters. It is "" for a URL without numbers and query, of whose form
-// there is only one.
+// Form returns a string that URLs of one form share: the path with a "0" for each number, and the
+// names of the query's parameters. It is "" for a URL that has neither, because it is the only one
+// of its form.
 func Form(u uri.URI) string {
 	var b strings.Builder
 	b.WriteString(u.Site())
 	number, parameter, varies := false, false, false
 	for _, c := range []byte(u.Path()) {
-		if parameter = (parameter || c == ';') && c != '/'; parameter { // often the number of a session
+		if parameter = (parameter || c == ';') && c != '/'; parameter { // often a session id
 			varies = true
 			continue
 		}

@@ -88,8 +88,9 @@ func (w *world) Open(ctx context.Context, req *fetch.Request) (*driver.Response,
 			}
 		}
 	}
-	body, parse := driver.NewListing(parts, nil)
-	return &driver.Response{Meta: fetch.Meta{Kind: fetch.KindListing, Size: -1}, URL: req.URL, Body: body, Parse: parse}, nil
+	resp := &driver.Response{Meta: fetch.Meta{Kind: fetch.KindListing, Size: -1}, URL: req.URL}
+	resp.SetParts(parts, nil)
+	return resp, nil
 }
 
 func newWorld(r *rand.Rand, hosts, pages int) *world {
@@ -295,7 +296,7 @@ func (s *simulation) process(t *testing.T, client *fetch.Client) (crashed bool) 
 		Scope:    crawl.Scope{SpanHosts: true, MaxDepth: -1},
 		Schedule: s.opts,
 		Visit:    s.visit,
-		Settle: func() error {
+		Sync: func() error {
 			s.step()
 			s.lock.Lock()
 			defer s.lock.Unlock()
@@ -343,7 +344,7 @@ func (s *simulation) visit(ctx context.Context, p *crawl.Page) error {
 			}
 			return err
 		}
-		p.Busy(err)
+		p.AttemptFailed(err)
 		s.lock.Lock()
 		s.pause[host] = time.Now().Add(s.opts.MaxPause)
 		s.lock.Unlock()

@@ -2,6 +2,7 @@ package crawl
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -17,33 +18,33 @@ import (
 	"github.com/urlget/urlget/fetch"
 )
 
-// A State is what a crawl has met and has still to visit, in a file, so that a crawl that was
-// interrupted, be it by a crash, goes on where it was. It is for one process at a time.
+// A State is the stored progress of a crawl: the known URLs and the queue. With it an interrupted
+// crawl can be resumed, even after a crash. A State is safe for concurrent use, but only one
+// process can open its file at a time.
 //
-// What changes is kept in memory and written together: often enough that a crash costs about a
-// second, and always in an order in which nothing is lost. A URL that was being visited, or whose
-// end was not yet written, is visited again.
+// Changes are collected in memory and written together. A crash loses about a second of work, and
+// no URL is lost: one whose visit was active or not yet recorded is visited again.
 type State struct {
-	mu      sync.Mutex // for all below
+	mu      sync.Mutex // protects the fields below
 	db      *bolt.DB
-	reading *bolt.Tx     // sees what was written last; nil until it is needed
-	settle  func() error // makes durable what visits did, before it is written that they are over
+	reading *bolt.Tx     // open read transaction, or nil; it sees the last written state
+	sync    func() error // Options.Sync; called before visits are recorded as complete
 	changes changes
-	written time.Time     // when the last changes were
-	cost    time.Duration // of writing them
+	written time.Time     // time of the last write
+	cost    time.Duration // duration of the last write
 
-	run     uint64 // the number of the crawl
-	seq     uint64 // of the last item
-	seeds   []string
-	moved   map[int]string // where seeds were found that are elsewhere
-	queue   queue
-	claimed map[string]bool // the places of items that are visited without having been taken
-	touches int             // values of the file since its pages were let go of
-	waiting int64           // items in the queue, with those that are being visited
+	run      uint64 // the number of the crawl
+	seq      uint64 // of the last item
+	seeds    []string
+	moved    map[int]string // redirect targets of seeds, by index
+	queue    queue
+	claimed  map[string]bool // places of items that are visited without having been taken
+	accesses int             // accesses to the file since its pages were released
+	waiting  int64           // queued and active items
 }
 
-// The buckets: URLs by key, the queue by host and number, what failed in this crawl, how many URLs
-// have a shape, who has a name, and single values.
+// The buckets: URLs by key, the queue by host and number, failures of this crawl, the number of
+// URLs of each form, the owners of names, and single values.
 var (
 	urlsBucket   = []byte("urls")
 	queueBucket  = []byte("queue")
@@ -54,7 +55,7 @@ var (
 	buckets      = [][]byte{urlsBucket, queueBucket, failedBucket, shapesBucket, namesBucket, metaBucket}
 )
 
-// changes are what is to be written, by bucket and key. A value of nil removes a key.
+// changes are pending updates by bucket and key. A nil value removes a key.
 type changes map[string]map[string][]byte
 
 func (c changes) put(bucket []byte, key string, value []byte) {
@@ -66,8 +67,8 @@ func (c changes) put(bucket []byte, key string, value []byte) {
 	m[key] = value
 }
 
-// take removes a key that is written once at most: of one that is not in the file yet, nothing needs
-// to be written.
+// take removes a key that is written only once. If the key is not yet in the file, nothing needs to
+// be written.
 func (c changes) take(bucket []byte, key string) {
 	if c[string(bucket)][key] != nil {
 		delete(c[string(bucket)], key)
@@ -84,27 +85,27 @@ func (c changes) len() (n int) {
 }
 
 const (
-	// writeAfter is how many changes are kept in memory at most, and writeEvery how long.
+	// writeAfter is the maximum number of pending changes, writeEvery their maximum age.
 	writeAfter = 10_000
 	writeEvery = 500 * time.Millisecond
 )
 
-// ErrInUse is the cause of the error of Open if another process has the state.
+// ErrInUse is wrapped by the error of Open if another process has opened the state.
 var ErrInUse = errors.New("crawl: state in use by another process")
 
-// Open opens the state in the file name, and makes it if there is none. Errors are of class
-// ErrFile.
+// Open opens the state file name, or creates it if it does not exist. Errors have the code
+// fetch.ErrFile.
 func Open(name string) (*State, error) { return open(name, false) }
 
-// open is Open. If noSync is true, nothing is durable.
+// open is Open. If noSync is true, writes are not durable.
 func open(name string, noSync bool) (s *State, err error) {
 	defer func() {
-		if r := recover(); r != nil { // bbolt trusts its file
+		if r := recover(); r != nil { // bbolt panics on damaged files
 			s, err = nil, fileError(fmt.Errorf("%s: %w: %v", name, errDamaged, r))
 		}
 	}()
 	if info, err := os.Lstat(name); err == nil && !info.Mode().IsRegular() {
-		return nil, fileError(&fs.PathError{Op: "open", Path: name, Err: errors.New("it is not a regular file")})
+		return nil, fileError(&fs.PathError{Op: "open", Path: name, Err: errors.New("not a regular file")})
 	}
 	db, err := bolt.Open(name, 0o600, &bolt.Options{Timeout: 50 * time.Millisecond, FreelistType: bolt.FreelistMapType, NoSync: noSync})
 	switch {
@@ -156,7 +157,7 @@ func number(b []byte) uint64 {
 
 func fileError(err error) error { return fetch.ErrFile.Wrap("crawl", err) }
 
-// Close writes what has changed and closes the file.
+// Close writes pending changes and closes the file.
 func (s *State) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -165,7 +166,8 @@ func (s *State) Close() error {
 	return errors.Join(err, fileError(s.db.Close()))
 }
 
-// view calls f to read the file. A transaction for each value would take longer than the value.
+// view calls f with a read transaction, which stays open for the next call: opening one for each
+// value takes longer than reading the value.
 func (s *State) view(f func(tx *bolt.Tx) error) (err error) {
 	if s.reading == nil {
 		if s.reading, err = s.db.Begin(false); err != nil {
@@ -175,7 +177,7 @@ func (s *State) view(f func(tx *bolt.Tx) error) (err error) {
 	return f(s.reading)
 }
 
-// update calls f to change the file, which waits for what is being read.
+// update calls f with a write transaction.
 func (s *State) update(f func(tx *bolt.Tx) error) error {
 	s.stopReading()
 	return s.db.Update(f)
@@ -188,15 +190,15 @@ func (s *State) stopReading() {
 	}
 }
 
-// write writes the changes. The lock is held meanwhile: what is known must not differ from what is
-// written.
+// write writes the pending changes. It holds the lock until the end because the state in memory
+// must not differ from the state written.
 func (s *State) write() error {
 	if s.changes.len() == 0 {
 		return nil
 	}
 	begin := time.Now()
-	if s.settle != nil {
-		if err := s.settle(); err != nil {
+	if s.sync != nil {
+		if err := s.sync(); err != nil {
 			return err
 		}
 	}
@@ -210,7 +212,7 @@ func (s *State) write() error {
 			for key := range m {
 				keys = append(keys, key)
 			}
-			slices.Sort(keys) // neighbours lie on the same page
+			slices.Sort(keys) // adjacent keys are on the same page
 			for _, key := range keys {
 				var err error
 				if value := m[key]; value == nil {
@@ -221,7 +223,7 @@ func (s *State) write() error {
 				if err != nil {
 					return err
 				}
-				s.touched(tx)
+				s.countAccess(tx)
 			}
 		}
 		return nil
@@ -234,8 +236,8 @@ func (s *State) write() error {
 	return nil
 }
 
-// writeIfDue writes the changes if there are many or if they are old. At most a tenth of the time
-// goes into that.
+// writeIfDue writes the pending changes if they are many or old. It spends at most a tenth of the
+// time on writing.
 func (s *State) writeIfDue() error {
 	if n := s.changes.len(); n >= writeAfter || n > 0 && time.Since(s.written) >= max(writeEvery, 10*s.cost) {
 		return s.write()
@@ -243,14 +245,14 @@ func (s *State) writeIfDue() error {
 	return nil
 }
 
-// get returns a copy of a value, and nil if there is none.
+// get returns a copy of a value, or nil if there is none.
 func (s *State) get(bucket []byte, key string) (value []byte, err error) {
 	if v, ok := s.changes[string(bucket)][key]; ok {
 		return v, nil
 	}
 	err = s.view(func(tx *bolt.Tx) error {
 		value = bytes.Clone(tx.Bucket(bucket).Get([]byte(key)))
-		s.touched(tx)
+		s.countAccess(tx)
 		return nil
 	})
 	return value, fileError(err)
@@ -265,9 +267,8 @@ func (s *State) record(key string) (*record, error) {
 	return r, fileError(err)
 }
 
-// Continues reports whether the state is that of a crawl that has not come to its end: the next Run
-// goes on with it. Otherwise the next Run begins anew, and knows what visits of the last one left
-// in Page.Memo.
+// Continues reports whether the crawl is unfinished, so that the next Run resumes it. Otherwise the
+// next Run starts a new crawl, in which Page.Memo has the data of the last one.
 func (s *State) Continues() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -275,14 +276,14 @@ func (s *State) Continues() bool {
 	return err == nil && s.run > 0 && len(over) == 0
 }
 
-// Seeds returns where the last crawl began: URLs without logins and default ports.
+// Seeds returns the seeds of the last crawl: URLs without logins and default ports.
 func (s *State) Seeds() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.seeds)
 }
 
-// begin begins a crawl, or goes on with one. It returns the numbers of the seeds.
+// begin starts or resumes a crawl and returns the indexes of the seeds.
 func (s *State) begin(keys []string) (numbers []int, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -299,15 +300,15 @@ func (s *State) begin(keys []string) (numbers []int, err error) {
 		clear(s.moved)
 		s.changes.put(metaBucket, "run", binary.BigEndian.AppendUint64(nil, s.run))
 		s.changes.put(metaBucket, "over", nil)
-		for i := len(keys); ; i++ { // of the last crawl
+		for i := len(keys); ; i++ { // seeds of the last crawl
 			old, err := s.get(metaBucket, string(seedKey(i)))
 			if err != nil || old == nil {
 				break
 			}
 			s.changes.put(metaBucket, string(seedKey(i)), nil)
 		}
-		if err := s.empty(queueBucket, failedBucket, shapesBucket); err != nil {
-			return nil, err
+		if err := s.update(func(tx *bolt.Tx) error { return empty(tx, queueBucket, failedBucket, shapesBucket) }); err != nil {
+			return nil, fileError(err)
 		}
 	} else {
 		s.queue.spilled = true
@@ -330,7 +331,7 @@ func (s *State) begin(keys []string) (numbers []int, err error) {
 	return numbers, s.count()
 }
 
-// count counts what is in the queue.
+// count sets waiting to the length of the queue.
 func (s *State) count() error {
 	return fileError(s.view(func(tx *bolt.Tx) error {
 		s.waiting = int64(tx.Bucket(queueBucket).Stats().KeyN)
@@ -338,28 +339,26 @@ func (s *State) count() error {
 	}))
 }
 
-// Waiting returns how many URLs are to be visited, with those that are being visited.
+// Waiting returns the number of queued and active URLs.
 func (s *State) Waiting() int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.waiting
 }
 
-func (s *State) empty(names ...[]byte) error {
-	return fileError(s.update(func(tx *bolt.Tx) error {
-		for _, name := range names {
-			if err := tx.DeleteBucket(name); err != nil {
-				return err
-			}
-			if _, err := tx.CreateBucket(name); err != nil {
-				return err
-			}
+func empty(tx *bolt.Tx, names ...[]byte) error {
+	for _, name := range names {
+		if err := tx.DeleteBucket(name); err != nil {
+			return err
 		}
-		return nil
-	}))
+		if _, err := tx.CreateBucket(name); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// requeue puts what has failed back into the queue.
+// requeue moves failed items back into the queue.
 func (s *State) requeue() error {
 	return fileError(s.update(func(tx *bolt.Tx) error {
 		q := tx.Bucket(queueBucket)
@@ -367,15 +366,11 @@ func (s *State) requeue() error {
 		if err != nil {
 			return err
 		}
-		if err := tx.DeleteBucket(failedBucket); err != nil {
-			return err
-		}
-		_, err = tx.CreateBucket(failedBucket)
-		return err
+		return empty(tx, failedBucket)
 	}))
 }
 
-// finish notes that the crawl has come to its end.
+// finish records that the crawl is complete.
 func (s *State) finish() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -383,7 +378,7 @@ func (s *State) finish() error {
 	return s.write()
 }
 
-// moveSeed notes that a seed was found elsewhere: a crawl that goes on with this one has to know.
+// moveSeed records the redirect target of a seed, for when the crawl is resumed.
 func (s *State) moveSeed(n int, key string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -391,56 +386,59 @@ func (s *State) moveSeed(n int, key string) {
 	s.changes.put(metaBucket, string(movedKey(n)), []byte(key))
 }
 
-// What add did.
+// The results of add.
 const (
-	known = iota // the URL was met in this crawl
-	fresh        // it is queued
-	alike        // there are too many URLs of its form
+	alreadyKnown = iota // the URL is already known in this crawl
+	newlyQueued         // the item was queued
+	tooManyAlike        // too many URLs have its form
 )
 
-// add queues an item unless its URL was met in this crawl. A URL that was met farther away, and
-// whose links were too far away, is visited again: limit is how deep links may lie, and less than 0
-// means that there is no limit. Of URLs of one form, if that is not "", there are at most as many
-// as most.
+// add queues an item unless its URL is already known in this crawl. A URL is queued again if the
+// new path to it is shorter and brings its links within limit; if limit is negative, depth is not
+// limited. At most most URLs have the same form, unless form is "".
 func (s *State) add(it *item, limit int, form string, most int) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	key := it.id()
 	r, err := s.record(key)
 	if err != nil {
-		return known, err
+		return alreadyKnown, err
 	}
 	if r != nil && r.run == s.run {
 		if it.depth >= r.depth {
-			return known, nil
+			return alreadyKnown, nil
 		}
 		if limit < 0 || r.state != done || r.depth < limit || it.depth >= limit {
 			r.depth = it.depth
 			s.changes.put(urlsBucket, key, r.marshal())
-			return known, s.writeIfDue()
+			return alreadyKnown, s.writeIfDue()
 		}
 	} else if form != "" && most >= 0 {
 		b, err := s.get(shapesBucket, form)
 		if err != nil {
-			return known, err
+			return alreadyKnown, err
 		}
 		n := number(b)
 		if n >= uint64(most) {
-			return alike, nil
+			return tooManyAlike, nil
 		}
 		s.changes.put(shapesBucket, form, binary.BigEndian.AppendUint64(nil, n+1))
 	}
-	if r == nil {
-		r = &record{}
-	}
-	r.run, r.state, r.depth = s.run, queued, it.depth
-	s.changes.put(urlsBucket, key, r.marshal())
-	s.enqueue(it)
+	s.enqueueNew(it, r)
 	s.queue.push(it)
-	return fresh, s.writeIfDue()
+	return newlyQueued, s.writeIfDue()
 }
 
-// enqueue gives the item a place in the queue.
+// enqueueNew records that the URL of an item is known in this crawl and queues the item. r is the
+// URL's record, or nil.
+func (s *State) enqueueNew(it *item, r *record) {
+	r = cmp.Or(r, &record{})
+	r.run, r.state, r.depth = s.run, queued, it.depth
+	s.changes.put(urlsBucket, it.id(), r.marshal())
+	s.enqueue(it)
+}
+
+// enqueue appends the item to the queue.
 func (s *State) enqueue(it *item) {
 	s.seq++
 	it.place = binary.BigEndian.AppendUint64(append([]byte(it.url.Host()), 0), s.seq)
@@ -448,29 +446,23 @@ func (s *State) enqueue(it *item) {
 	s.waiting++
 }
 
-// claim takes a URL that a redirect leads to, as if it had been queued and taken: it is to be
-// visited in place of it. It returns false if the URL was met before.
+// claim marks a redirect target as queued and taken, to be visited in place of the redirecting
+// page. It returns false if the URL is already known in this crawl.
 func (s *State) claim(to *item) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	key := to.id()
-	r, err := s.record(key)
+	r, err := s.record(to.id())
 	if err != nil || r != nil && r.run == s.run {
 		return false, err
 	}
-	if r == nil {
-		r = &record{}
-	}
-	r.run, r.state, r.depth = s.run, queued, to.depth
-	s.changes.put(urlsBucket, key, r.marshal())
-	s.enqueue(to)
+	s.enqueueNew(to, r)
 	s.claimed[string(to.place)] = true
 	return true, nil
 }
 
-// end notes how the visit of an item ended. If its URL was found nearer meanwhile, and links that
-// were too far away are not any more, it is visited again; limit is how deep links may lie.
-func (s *State) end(it *item, state byte, memo []byte, limit int) error {
+// finishVisit records the outcome of a visit. If a shorter path to the URL was found during the
+// visit and brings its links within limit, the URL is queued again.
+func (s *State) finishVisit(it *item, state byte, memo []byte, limit int) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	key := it.id()

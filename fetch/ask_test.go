@@ -50,7 +50,7 @@ func TestAskSendsTheLinesAndHandsOnTheAnswer(t *testing.T) {
 	t.Parallel()
 	var n notebook
 	heard := make(chan string, 1)
-	c := asking(fetch.Options{Recorder: n.record}, func(server net.Conn) {
+	c := asking(fetch.Options{Recorder: &n}, func(server net.Conn) {
 		r := bufio.NewReader(server)
 		all := make([]byte, len("who\r\nquit\r\n+secret"))
 		io.ReadFull(r, all)

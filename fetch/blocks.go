@@ -11,10 +11,10 @@ import (
 const (
 	blockSize = 64 << 10
 	maxBlocks = 32
-	// maxWindow bounds how much is requested at once for sequential reads. It is less than what is
-	// kept, so that a window does not evict its own blocks.
+	// maxWindow limits the range of one request of sequential reads. It is less than the cache, so
+	// that a window does not evict its own blocks.
 	maxWindow = maxBlocks / 2 * blockSize
-	// maxWindows is the number of positions remembered at which a sequential read may continue.
+	// maxWindows is the number of remembered positions at which a sequential read may continue.
 	maxWindows = 8
 )
 
@@ -105,7 +105,8 @@ func (r *Resource) holds(offset int64) bool {
 	return r.blocks.find(offset&^(blockSize-1)) != nil
 }
 
-// block returns the block that contains offset. Need is where the caller will stop reading.
+// block returns the block that contains offset, and loads it if necessary. Need is the offset at
+// which the caller will stop reading.
 func (r *Resource) block(offset, need int64) (*block, error) {
 	start := offset &^ (blockSize - 1)
 	r.mu.Lock()
@@ -133,8 +134,8 @@ func (r *Resource) block(offset, need int64) (*block, error) {
 	return list[0], list[0].err
 }
 
-// window returns the range to request from start on: as far as the caller will read, and twice the
-// length of the previous window if that ended here.
+// window returns the range to request at start: up to need, and at least twice as long as the
+// previous window if that ended at start.
 func (r *Resource) window(start, need int64) window {
 	length := int64(blockSize)
 	if i := slices.IndexFunc(r.windows, func(w window) bool { return w.end == start }); i >= 0 {
@@ -182,7 +183,7 @@ func (l *loader) load(b *block) error {
 	return l.err
 }
 
-// read reads from a single response.
+// read reads p at offset from a single response.
 func (l *loader) read(p []byte, offset int64) (int, error) {
 	r := l.resource
 	if l.c == nil {
@@ -202,10 +203,10 @@ func (l *loader) read(p []byte, offset int64) (int, error) {
 	n, err := io.ReadFull(c.body, p)
 	c.off += int64(n)
 	if err == nil && (c.off == c.end || c.off == r.Size()) {
-		// All of it has arrived, if the protocol confirms it.
+		// Data at the end of the range is complete only if the protocol confirms the end.
 		var extra int64
 		if extra, err = io.Copy(io.Discard, io.LimitReader(c.body, 1)); extra > 0 {
-			err = &Error{Code: ErrProtocol, Err: errors.New("more came than was announced")}
+			err = &Error{Code: ErrProtocol, Err: errors.New("the server sent more than announced")}
 		} else if err == nil {
 			err = io.EOF
 		}
@@ -226,7 +227,8 @@ func (l *loader) read(p []byte, offset int64) (int, error) {
 	return n, err
 }
 
-// finish keeps the response for later reads if it goes on, and removes the blocks that failed.
+// finish keeps the response for later reads if it runs to the end, and removes the blocks that
+// failed.
 func (l *loader) finish(list []*block) {
 	r := l.resource
 	if l.c != nil {

@@ -20,7 +20,7 @@ import (
 // the same guarded body.
 func (c *Client) guard(ctx context.Context, resp *driver.Response, p *prepared, rec *recording) (entries iter.Seq2[Entry, error]) {
 	if rw, ok := resp.Body.(io.ReadWriteCloser); ok && resp.Kind == KindSession {
-		resp.Body = newSession(rw, rec) // a session has no end to check
+		resp.Body = newSession(rw, rec) // a session has no end that could be checked
 		return nil
 	}
 	b := &guardedBody{ctx: ctx, inner: resp.Body, url: resp.URL, want: resp.Size, rec: rec, content: rec.content()}
@@ -48,15 +48,15 @@ func (c *Client) guard(ctx context.Context, resp *driver.Response, p *prepared, 
 	return entries
 }
 
-// A guardedBody is the body that callers read. It counts bytes, enforces sizes, and turns every
-// failure into an *Error, which it returns from then on.
+// A guardedBody is the body that callers read. It counts bytes and enforces sizes. It returns
+// failures as an *Error, and returns the same error from then on.
 type guardedBody struct {
 	ctx     context.Context
 	inner   io.ReadCloser
 	url     uri.URI
 	want    int64 // size declared by the server; -1 if unknown
 	limit   int64 // 0 for none
-	most    int64 // the smaller of want and limit; -1 for none
+	most    int64 // the smaller of want and limit; -1 if there is none
 	got     int64
 	err     error // sticky; io.EOF after the end
 	closed  atomic.Bool
@@ -64,8 +64,8 @@ type guardedBody struct {
 	tee     io.Writer     // receives a copy of what is read; usually nil
 	content func([]byte)
 	rec     *recording
-	listing bool // entries are being made from what is read
-	// pace is that of the entries: what makes none is of no use.
+	listing bool // the caller ranges over entries instead of reading
+	// pace limits the wait for entries. Bytes that do not complete an entry do not count.
 	pace  *pace.Pace
 	local bool // the driver reads from this machine
 }
@@ -78,8 +78,7 @@ func (b *guardedBody) time(t time.Time) time.Time {
 	return time.Time{}
 }
 
-// restrict makes it an error to read more than limit bytes, unless there is a lower limit already.
-// 0 means no limit.
+// restrict limits the body to limit bytes, unless it has a lower limit already. 0 means no limit.
 func (b *guardedBody) restrict(limit int64) {
 	if limit <= 0 || b.limit > 0 && b.limit <= limit {
 		return
@@ -98,7 +97,7 @@ func (b *guardedBody) Read(p []byte) (int, error) {
 		return 0, b.err
 	}
 	if b.most >= 0 && int64(len(p))-1 > b.most-b.got {
-		p = p[:b.most-b.got+1] // one more, to detect excess; the largest size has none
+		p = p[:b.most-b.got+1] // one more byte detects excess; the largest int64 has no next
 	}
 	var begun time.Time
 	if b.pace != nil {
@@ -141,7 +140,7 @@ func (b *guardedBody) fail(err error) {
 	}
 }
 
-// record ends the recording, if the body has come to its end.
+// record ends the recording if the body has ended.
 func (b *guardedBody) record() {
 	switch b.err {
 	case nil:
@@ -152,8 +151,8 @@ func (b *guardedBody) record() {
 	}
 }
 
-// WriteTo calls the WriteTo of the driver's body, which may let the kernel move the bytes. It is
-// what io.Copy calls.
+// WriteTo implements io.WriterTo with the WriteTo of the driver's body, which may let the kernel
+// move the bytes.
 func (b *guardedBody) WriteTo(w io.Writer) (int64, error) {
 	switch {
 	case b.err == io.EOF:
@@ -189,17 +188,17 @@ func (b *guardedBody) tooMuch() error {
 	if b.limit > 0 && b.most == b.limit {
 		return b.tooLarge()
 	}
-	return &Error{Code: ErrProtocol, Retry: true, Err: fmt.Errorf("more came than the %d bytes that were announced", b.want)}
+	return &Error{Code: ErrProtocol, Retry: true, Err: fmt.Errorf("received more than the announced %d bytes", b.want)}
 }
 
 func (b *guardedBody) tooLarge() error {
 	return &Error{Code: ErrTooLarge, Err: fmt.Errorf("more than %d bytes", b.limit)}
 }
 
-// finish determines the final error of the stream: io.EOF, or why it is incomplete.
+// finish returns the final error of the body: io.EOF, or the reason why it is incomplete.
 func (b *guardedBody) finish(err error) error {
-	if err == io.EOF && b.closed.Load() {
-		err = net.ErrClosed // the peer may have noticed the Close first, and closed its side
+	if b.closed.Load() { // an error of the peer after Close does not matter
+		err = &Error{Code: ErrInterrupted, Err: net.ErrClosed}
 	}
 	if err == io.EOF {
 		switch {
@@ -216,7 +215,8 @@ func (b *guardedBody) finish(err error) error {
 	}
 	e := asError("read", b.url, contextError(b.ctx, err))
 	if e.Code == ErrTLS {
-		// The data so far was authenticated and this was not. A flipped bit may not recur.
+		// TLS authenticated the data so far and not this record. A transmission error may not
+		// recur.
 		e.Retry = true
 	}
 	if errors.Is(err, io.ErrUnexpectedEOF) && (e.Code == ErrNetwork || e.Code == "") {
@@ -228,7 +228,7 @@ func (b *guardedBody) finish(err error) error {
 	return e
 }
 
-// progress describes how much of the stream has been read.
+// progress describes how much of the body has been read.
 func (b *guardedBody) progress() string {
 	if b.want < 0 {
 		return fmt.Sprintf("%d bytes", b.got)
@@ -243,8 +243,8 @@ func (b *guardedBody) Close() error {
 	return b.inner.Close()
 }
 
-// entries returns the entries that parse finds in the body, each of which must come at the pace, if
-// there is one.
+// entries returns the entries that parse finds in the body. If slow is not nil, it limits the wait
+// for each entry.
 func (b *guardedBody) entries(parse func(io.Reader) iter.Seq2[Entry, error], slow *pace.Pace) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		b.listing, b.pace = true, slow
@@ -275,8 +275,8 @@ func (b *guardedBody) entries(parse func(io.Reader) iter.Seq2[Entry, error], slo
 	}
 }
 
-// A sink is the destination of a driver's WriteTo. It tells errors of the destination from those of
-// the source, and enforces the size of the body.
+// A sink is the destination of a driver's WriteTo. It distinguishes errors of the destination from
+// those of the source, and enforces the size of the body.
 type sink struct {
 	w       io.Writer
 	body    *guardedBody
@@ -286,9 +286,9 @@ type sink struct {
 	surplus bool
 }
 
-var errSurplus = errors.New("more bytes than there may be")
+var errSurplus = errors.New("more bytes than allowed")
 
-// Room implements exchange.Bounded: it returns how many bytes may still be written.
+// Room implements exchange.Bounded. It returns how many bytes may still be written.
 func (s *sink) Room() int64 {
 	if s.body.most < 0 {
 		return 1<<63 - 1
@@ -312,7 +312,7 @@ func (s *sink) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// writer returns s, with a ReadFrom method if the destination has one, as *os.File does in order to
+// writer returns s, with a ReadFrom method if the destination has one. *os.File has one that can
 // splice.
 func (s *sink) writer() io.Writer {
 	if rf, ok := s.w.(io.ReaderFrom); ok {
@@ -326,8 +326,8 @@ type splicingSink struct {
 	rf io.ReaderFrom
 }
 
-// ReadFrom cannot tell which side an error came from. It leaves errors of the source alone: those
-// of a destination are a *fs.PathError or are returned by Write.
+// ReadFrom cannot determine which side an error came from. An error of the destination is a
+// *fs.PathError or is returned by Write; others are returned unchanged.
 func (s *splicingSink) ReadFrom(r io.Reader) (int64, error) {
 	room := s.Room()
 	if lr, ok := r.(*io.LimitedReader); room < 1<<62 && (!ok || lr.N > room) {
@@ -363,7 +363,7 @@ func newSession(rw io.ReadWriteCloser, rec *recording) io.ReadWriteCloser {
 	return driver.OnClose(rw, func() { rec.end(nil) }).(io.ReadWriteCloser)
 }
 
-// A shownSession records what a session shows.
+// A shownSession records the output of a session.
 type shownSession struct {
 	io.ReadWriteCloser
 	content func([]byte)
@@ -377,7 +377,7 @@ func (s *shownSession) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// shownMessages are those of a session, recorded.
+// shownMessages records the messages of a session.
 type shownMessages struct {
 	Messenger
 	content func([]byte)

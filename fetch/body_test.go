@@ -16,6 +16,7 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetchtest/drive"
 )
 
 // A giver is a body with WriteTo, as drivers have for speed.
@@ -280,11 +281,7 @@ func TestACutOffBodySaysHowFarItCame(t *testing.T) {
 			return &driver.Response{Meta: fetch.Meta{Size: size}, Body: io.NopCloser(r)}, nil
 		}))
 		c := fetch.New(nil, cut)
-		resp, err := c.Get(t.Context(), "cut:x")
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, err = io.ReadAll(resp.Body)
+		_, err := drive.Get(t, c, "cut:x")
 		var e *fetch.Error
 		if !errors.As(err, &e) || e.Message() != want {
 			t.Errorf("error %v, want %s", err, want)
@@ -301,11 +298,7 @@ func TestBytesAlteredUnderTLSAreATLSFailureToBeTriedAgain(t *testing.T) {
 	}))
 	c := fetch.New(nil, cut)
 	defer c.Close()
-	resp, err := c.Get(t.Context(), "cut:x")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = io.ReadAll(resp.Body)
+	_, err := drive.Get(t, c, "cut:x")
 	var e *fetch.Error
 	if !errors.As(err, &e) || e.Code != fetch.ErrTLS || !e.Retry {
 		t.Errorf("error %#v", err)

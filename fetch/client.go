@@ -14,8 +14,8 @@ import (
 )
 
 // A Client retrieves resources by URL. It chooses a driver by scheme, applies the policy, follows
-// redirects and checks that streams are complete. It is safe for concurrent use and should be
-// reused, because drivers pool connections. Errors from its methods are of type *Error.
+// redirects and checks that bodies are complete. It is safe for concurrent use and should be
+// reused, because drivers pool connections. Errors returned by its methods have the type *Error.
 type Client struct {
 	opts     Options
 	policy   *Policy
@@ -24,20 +24,20 @@ type Client struct {
 	gateways []gateway
 	registry driver.Registry
 	exchange driver.Driver     // the registry, wrapped in the middleware
-	environ  map[string]string // what the environment says of proxies
+	environ  map[string]string // proxy variables of the environment
 
-	// private and public remember where hosts ("host:port") were found, because resources on
-	// private addresses may lead to other private addresses. A host found on a public address is
-	// never in private.
+	// private and public record hosts ("host:port") by the kind of address they were reached at,
+	// because resources on private addresses may lead to other private addresses. A host that was
+	// ever found on a public address is not in private.
 	private, public *bounded.Set[string]
 }
 
-// maxPlaces bounds the number of hosts remembered. A private host that is forgotten is subject to
-// the stricter rules until it is contacted again.
+// maxPlaces limits the number of recorded hosts. A private host that was evicted is subject to the
+// stricter rules until it is contacted again.
 const maxPlaces = 4096
 
-// New returns a client for the schemes that the loaders register. If opts is nil, the defaults
-// apply. New does no I/O. It panics if two loaders register the same scheme.
+// New returns a Client for the schemes that the loaders register. If opts is nil, New uses the
+// defaults. New does no I/O. It panics if two loaders register the same scheme.
 func New(opts *Options, load ...Loader) *Client {
 	c := &Client{private: bounded.NewSet[string](maxPlaces), public: bounded.NewSet[string](maxPlaces)}
 	if opts != nil {
@@ -73,14 +73,14 @@ func New(opts *Options, load ...Loader) *Client {
 	return c
 }
 
-// Get opens the resource that rawURL names. If err is nil, the caller must close Response.Body.
+// Get opens the resource at rawURL. If err is nil, the caller must close Response.Body.
 func (c *Client) Get(ctx context.Context, rawURL string) (*Response, error) {
 	return c.parseAndDo(ctx, OpGet, rawURL)
 }
 
-// Stat returns what can be learned about a resource without its content. Op of req is ignored. The
-// response has no content and need not be closed. If the driver does not support OpStat, Stat opens
-// the resource and closes it again.
+// Stat returns the metadata of a resource without its content. It ignores req.Op. The response has
+// no content and need not be closed. If the driver does not support OpStat, Stat opens the resource
+// and closes it again.
 func (c *Client) Stat(ctx context.Context, req *Request) (*Response, error) {
 	dup := *req
 	dup.Op = OpStat
@@ -97,7 +97,7 @@ func (c *Client) Stat(ctx context.Context, req *Request) (*Response, error) {
 	return resp, nil
 }
 
-// List yields the members of a directory, menu or newsgroup as they arrive. An error ends the
+// List yields the entries of a directory, menu or newsgroup as they arrive. An error ends the
 // sequence.
 func (c *Client) List(ctx context.Context, rawURL string) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
@@ -115,13 +115,14 @@ func (c *Client) List(ctx context.Context, rawURL string) iter.Seq2[Entry, error
 	}
 }
 
-// notAListing returns the error for a response without entries where entries were asked for.
+// notAListing returns the error of List for a response without entries.
 func notAListing(resp *Response) error {
 	return asError(OpList.String(), resp.URL, &Error{Code: ErrNotRetrievable,
 		Err: fmt.Errorf("%s is not a listing: %w", resp.Kind, errors.ErrUnsupported)})
 }
 
-// Dial starts an interactive session, for schemes such as telnet. The caller must close it.
+// Dial starts an interactive session, for schemes such as telnet. The caller must close the
+// Session.
 func (c *Client) Dial(ctx context.Context, rawURL string) (*Session, error) {
 	resp, err := c.parseAndDo(ctx, OpDial, rawURL)
 	if err != nil {
@@ -146,7 +147,7 @@ func (c *Client) parseAndDo(ctx context.Context, op Op, rawURL string) (*Respons
 	return c.Do(ctx, &Request{URL: u, Op: op})
 }
 
-// parse is uri.Parse with errors of type *Error.
+// parse calls uri.Parse and returns errors of type *Error.
 func parse(op Op, rawURL string) (uri.URI, error) {
 	u, err := uri.Parse(rawURL)
 	if err != nil {
@@ -160,8 +161,8 @@ func parse(op Op, rawURL string) (uri.URI, error) {
 	return u, nil
 }
 
-// Do performs req, following redirects. If err is nil, the caller must close Response.Body. The
-// context also governs reading from Body.
+// Do performs req and follows redirects. If err is nil, the caller must close Response.Body. The
+// context also governs reads from Body.
 func (c *Client) Do(ctx context.Context, req *Request) (*Response, error) {
 	o, err := c.follow(ctx, req, &hopCount{max: c.maxHops()}, nil)
 	if err != nil {
@@ -170,8 +171,8 @@ func (c *Client) Do(ctx context.Context, req *Request) (*Response, error) {
 	return o.response(), nil
 }
 
-// Check returns the error with which Do would fail before it passes req to a driver, nil if there is
-// none. Nothing is sent, so the addresses of names are not checked: Do does that for each connection.
+// Check returns the error that Do would return before it passes req to a driver, or nil. Check does
+// no I/O, so it does not check resolved addresses: Do checks them for each connection.
 func (c *Client) Check(req *Request) error {
 	if _, err := c.prepare(req, &hopCount{max: c.maxHops()}, nil); err != nil {
 		return asError(req.Op.String(), req.URL, err)
@@ -182,11 +183,11 @@ func (c *Client) Check(req *Request) error {
 // Schemes returns the registered schemes, sorted by name.
 func (c *Client) Schemes() []Scheme { return c.registry.Schemes() }
 
-// Scheme returns the scheme with the given lower-case name. It also finds schemes by prefix, which
-// Schemes does not list.
+// Scheme returns the registered scheme with the given lower-case name. It also finds schemes
+// registered by prefix, which Schemes omits.
 func (c *Client) Scheme(name string) (Scheme, bool) { return c.registry.Lookup(name) }
 
-// Close closes idle connections. Open bodies stay valid.
+// Close closes idle connections. Open bodies remain valid.
 func (c *Client) Close() error {
 	for _, s := range c.registry.Schemes() {
 		if d, ok := s.Driver.(driver.IdleCloser); ok {
@@ -196,7 +197,7 @@ func (c *Client) Close() error {
 	return nil
 }
 
-// A prepared request is ready to be passed to its driver.
+// A prepared is a request that is ready to be passed to its driver.
 type prepared struct {
 	req     *Request
 	asked   uri.URI // the request's URL; differs from req.URL if a gateway serves it
@@ -205,8 +206,8 @@ type prepared struct {
 	gateway bool // req is for a gateway
 }
 
-// prepare applies the policy and chooses gateway, proxy and driver for one exchange. Before is the
-// exchange that led to it, nil if there was none. Nothing is sent.
+// prepare applies the policy and chooses the gateway, proxy and driver of one exchange. Before is
+// the exchange that led to it, or nil. prepare does no I/O.
 func (c *Client) prepare(req *Request, hops *hopCount, before *provenance) (*prepared, error) {
 	p := &prepared{req: req, asked: req.URL, prov: c.provenance(req, hops, before)}
 	p.scheme, _ = c.registry.Lookup(req.URL.Scheme())
@@ -218,7 +219,7 @@ func (c *Client) prepare(req *Request, hops *hopCount, before *provenance) (*pre
 		return nil, err
 	}
 	if ok {
-		// The user chose the gateway, so its URL is not of remote provenance.
+		// The user chose the gateway, so its URL does not have remote provenance.
 		dup := *req
 		dup.URL, dup.From = target, uri.URI{}
 		p.req, p.gateway, p.prov = &dup, true, &provenance{url: target, hops: hops}
@@ -239,12 +240,13 @@ func (c *Client) prepare(req *Request, hops *hopCount, before *provenance) (*pre
 	return p, nil
 }
 
-// begin performs one exchange, up to the response. The recording is nil if there is none.
+// begin performs one exchange until the response header. The recording is nil if no recorder is
+// set.
 func (c *Client) begin(ctx context.Context, p *prepared) (*driver.Response, *recording, error) {
 	var rec *recording
 	ctx = withProvenance(ctx, p.prov)
 	if c.opts.Recorder != nil {
-		if x := c.opts.Recorder(ctx, p.req); x != nil {
+		if x := c.opts.Recorder.Record(ctx, p.req); x != nil {
 			rec = newRecording(x)
 			p.prov.recording = rec
 		}

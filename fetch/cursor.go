@@ -6,12 +6,11 @@ import (
 	"io"
 )
 
-// A cursor is an open response with all or part of a Resource. It is used by one goroutine at a
-// time.
+// A cursor is an open response with all or part of a Resource. It is not safe for concurrent use.
 type cursor struct {
 	body io.ReadCloser
 	off  int64 // of the next byte
-	end  int64 // where the part ends; -1 for the end of the resource
+	end  int64 // where the response ends; -1 for the end of the resource
 }
 
 func (c *cursor) read(p []byte) (int, error) {
@@ -20,7 +19,7 @@ func (c *cursor) read(p []byte) (int, error) {
 	return n, err
 }
 
-// skipTo discards everything before offset.
+// skipTo reads and discards everything before offset.
 func (c *cursor) skipTo(offset int64) error {
 	if c.off == offset {
 		return nil
@@ -31,7 +30,7 @@ func (c *cursor) skipTo(offset int64) error {
 }
 
 // take returns the idle response if it is at offset or at most skip bytes before it, and nil
-// otherwise. Without range support any distance is better than starting over, unless skip is 0.
+// otherwise. If the server does not support ranges and skip is not 0, any distance is accepted.
 func (r *Resource) take(offset, skip int64) *cursor {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -43,7 +42,7 @@ func (r *Resource) take(offset, skip int64) *cursor {
 	return c
 }
 
-// keep stores a response that runs to the end for the next read.
+// keep stores c, a response that runs to the end, for the next read.
 func (r *Resource) keep(c *cursor) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -63,8 +62,8 @@ func (r *Resource) drop() {
 	}
 }
 
-// ended closes a response after err and returns io.EOF at the end of the resource, nil at the end
-// of only a part, and otherwise err.
+// ended closes a response after err. It returns io.EOF at the end of the resource, nil at the end
+// of a part, and otherwise err.
 func (r *Resource) ended(c *cursor, err error) error {
 	c.body.Close()
 	if err != io.EOF {
@@ -79,20 +78,20 @@ func (r *Resource) ended(c *cursor, err error) error {
 	case r.size < 0:
 		r.size = c.off
 	case r.size != c.off: // the responses contradict each other
-		return &Error{Code: ErrProtocol, Err: fmt.Errorf("the content ends after %d bytes, not after %d", c.off, r.size)}
+		return &Error{Code: ErrProtocol, Err: fmt.Errorf("the content ended after %d bytes, expected %d", c.off, r.size)}
 	}
 	return io.EOF
 }
 
-// request asks for length bytes from offset on, or for all that follow if length is 0. The response
-// may begin earlier. The error is io.EOF if the server says that nothing is there. No other
-// response is held idle in the meantime: with a limit on the exchanges with a host, this one would
+// request requests length bytes from offset on, or everything after offset if length is 0. The
+// response may begin earlier. The error is io.EOF if offset is at or after the end. request first
+// closes the idle response: if the number of exchanges with a host is limited, the new one would
 // wait for it.
 func (r *Resource) request(offset, length int64) (*cursor, error) {
 	guard := r.version.Guard()
 	if guard.IsZero() {
 		return nil, &Error{Code: ErrNotRetrievable, Err: fmt.Errorf(
-			"cannot go to offset %d: the server gives nothing by which the same content could be recognized: %w",
+			"cannot seek to offset %d: the server sends no validator: %w",
 			offset, errors.ErrUnsupported)}
 	}
 	if limit := r.client.policy.MaxSize; limit > 0 && offset >= limit {
@@ -128,24 +127,24 @@ func (r *Resource) request(offset, length int64) (*cursor, error) {
 	return c, nil
 }
 
-// answer makes a cursor of the response to a request for a range, if it is of the same version.
+// answer makes a cursor of the response to a request for a range, if it has the same version.
 func (r *Resource) answer(resp *Response, asked Range) (*cursor, error) {
 	got := resp.Range
 	switch {
 	case !r.version.Same(&resp.Meta):
-		return nil, &Error{Code: ErrChanged, Err: errors.New("it is no longer the one that was opened")}
+		return nil, &Error{Code: ErrChanged, Err: errors.New("the server sent another version")}
 	case got.IsZero():
 		r.noRanges = r.noRanges || !asked.IsZero()
 		return &cursor{body: resp.Body, end: -1}, nil
 	case got.Offset != asked.Offset || asked.Length > 0 && got.Length > asked.Length:
-		return nil, &Error{Code: ErrProtocol, Err: errors.New("the server sent a range that was not asked for")}
+		return nil, &Error{Code: ErrProtocol, Err: errors.New("the server sent a range that was not requested")}
 	}
 	if r.size < 0 {
 		r.size = VersionOf(&resp.Meta).Size
 	}
 	c := &cursor{body: resp.Body, off: got.Offset, end: -1}
 	switch {
-	case got.Length > 0: // maybe less than was asked for
+	case got.Length > 0: // may be less than requested
 		c.end = got.Offset + got.Length
 	case asked.Length > 0:
 		c.end = asked.Offset + asked.Length
@@ -153,8 +152,7 @@ func (r *Resource) answer(resp *Response, asked Range) (*cursor, error) {
 	return c, nil
 }
 
-// change records whether err means that the resource is no longer the version being read, and
-// returns err.
+// change records whether err means that the resource has changed, and returns err.
 func (r *Resource) change(err error) error {
 	if CodeOf(err) == ErrChanged && r.changed == nil {
 		r.changed = err

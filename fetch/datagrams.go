@@ -19,14 +19,14 @@ func (e *env) DialDatagrams(ctx context.Context, addr string, stray []byte) (*dr
 	listen := e.client.opts.ListenPacket
 	if listen == nil {
 		if e.client.opts.DialContext != nil {
-			return nil, &Error{Code: ErrNotRetrievable, Err: errors.New("the client has a dialer of its own, and no sockets for datagrams")}
+			return nil, &Error{Code: ErrNotRetrievable, Err: errors.New("datagrams require Options.ListenPacket if Options.DialContext is set")}
 		}
 		listen = new(net.ListenConfig).ListenPacket
 	}
 	dialCtx, cancel := e.connectContext(ctx, "no connection within %v")
 	defer cancel()
-	// A connected socket shows which address of the host is allowed and reachable, and from which
-	// local address.
+	// A connected socket shows which address of the host is allowed and reachable, and the local
+	// address to use.
 	probe, err := e.dialDirect(dialCtx, prov, "udp", addr, 0)
 	if err != nil {
 		return nil, dialError(dialCtx, err)
@@ -47,12 +47,12 @@ func (e *env) DialDatagrams(ctx context.Context, addr string, stray []byte) (*dr
 	return driver.NewConn(ctx, d, e.client.timeouts), nil
 }
 
-// datagrams is a socket that talks to a single host.
+// datagrams is a connection to a single host over an unconnected UDP socket.
 type datagrams struct {
 	net.PacketConn
 	asked  netip.AddrPort
 	peer   atomic.Pointer[netip.AddrPort] // destination of datagrams
-	pinned bool                           // the host has answered; used by the reader only
+	pinned bool                           // peer has the port of the host's first reply; used by the reader only
 	stray  []byte
 }
 
@@ -77,7 +77,7 @@ func (d *datagrams) Read(p []byte) (int, error) {
 		case from.Port() == d.peer.Load().Port():
 			return n, nil
 		case len(d.stray) > 0:
-			d.WriteTo(d.stray, addr) // a courtesy: nobody waits for it
+			d.WriteTo(d.stray, addr) // best effort
 		}
 	}
 }

@@ -110,8 +110,8 @@ func (e *env) dial(ctx context.Context, network, addr string, localPort uint16) 
 	return driver.NewConn(ctx, c, e.client.timeouts), nil
 }
 
-// connectContext adds the connect timeout to ctx. The words are those of its error, for what it
-// stops.
+// connectContext adds the connect timeout to ctx. The timeout's error is words, formatted with the
+// limit.
 func (e *env) connectContext(ctx context.Context, words string) (context.Context, context.CancelFunc) {
 	limit := e.client.timeouts.Connect
 	if limit == 0 {
@@ -121,8 +121,8 @@ func (e *env) connectContext(ctx context.Context, words string) (context.Context
 	return context.WithTimeoutCause(ctx, limit, cause)
 }
 
-// dialError chooses the best explanation for a failed dial: the reason that the context ended or
-// the rule that refused it, rather than the error of a socket.
+// dialError returns the best explanation for a failed dial: the cause of the end of ctx or the rule
+// that refused it, in preference to the error of a socket.
 func dialError(ctx context.Context, err error) error {
 	var own *Error
 	switch {
@@ -132,14 +132,14 @@ func dialError(ctx context.Context, err error) error {
 		return context.Cause(ctx)
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		if end, ok := ctx.Deadline(); ok && time.Until(end) < 100*time.Millisecond {
-			<-ctx.Done() // the socket was quicker than the context, but it is the same timeout
+			<-ctx.Done() // the socket's deadline fired just before that of ctx
 			return context.Cause(ctx)
 		}
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return &Error{Code: ErrNetwork, Err: err}
 	}
 	if code, retry := driver.Classify(err); code == ErrNetwork {
-		return &Error{Code: code, Retry: retry, Err: err} // so that drivers need not tell it from errors of servers
+		return &Error{Code: code, Retry: retry, Err: err} // so that drivers need not distinguish it from errors of servers
 	}
 	return err
 }
@@ -175,7 +175,7 @@ func (e *env) dialDirect(ctx context.Context, prov *provenance, network, addr st
 		d := net.Dialer{
 			LocalAddr: localAddr(network, opts.Network.Local, localPort),
 			ControlContext: func(_ context.Context, _, address string, _ syscall.RawConn) error {
-				lookup.met()
+				lookup.addressFound()
 				peer, err := netip.ParseAddrPort(address)
 				if err != nil {
 					return err
@@ -183,7 +183,7 @@ func (e *env) dialDirect(ctx context.Context, prov *provenance, network, addr st
 				return policy.checkAddr(prov, peer)
 			},
 		}
-		c, err = d.DialContext(lookup.tell(ctx, provenanceOf(ctx).recording), network, target)
+		c, err = d.DialContext(lookup.withTrace(ctx, provenanceOf(ctx).recording), network, target)
 		err = lookup.explain(err)
 	}
 	if err != nil {

@@ -1,6 +1,8 @@
 package fetch
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,7 +11,7 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// asError returns err as the *Error that a caller gets for op on u. It completes a copy of a
+// asError returns err as the *Error that the caller gets for op on u. It completes a copy of a
 // driver's *Error, because drivers may return the same one twice.
 func asError(op string, u uri.URI, err error) *Error {
 	e, ok := err.(*Error)
@@ -32,8 +34,22 @@ func asError(op string, u uri.URI, err error) *Error {
 	return e
 }
 
-// contextError replaces a failure that may be due to the end of ctx by the reason that ctx ended.
-// Errors that come from a server's answer or from a rule are left alone.
+// defaultMaxErrorBody is used if Options.MaxErrorBody is 0.
+const defaultMaxErrorBody = 4 << 10
+
+// shortened returns e with Body cut to Options.MaxErrorBody. The copy lets the rest be freed.
+func (c *Client) shortened(e *Error) *Error {
+	most := max(cmp.Or(c.opts.MaxErrorBody, defaultMaxErrorBody), 0)
+	if len(e.Body) <= most {
+		return e
+	}
+	dup := *e
+	dup.Body, dup.Partial = bytes.Clone(e.Body[:most]), true
+	return &dup
+}
+
+// contextError replaces err by the cause of the end of ctx, if that may be why the operation
+// failed. Errors reported by the server or by a rule are not changed.
 func contextError(ctx context.Context, err error) error {
 	cause := context.Cause(ctx)
 	if cause == nil {
@@ -57,7 +73,7 @@ func contextError(ctx context.Context, err error) error {
 	return e
 }
 
-// ContextError returns the error for work that was abandoned because ctx ended, or nil if it has
-// not. If context.Cause has a class, that is the error; otherwise the class is ErrNetwork for a
-// deadline and ErrInterrupted for a cancellation.
+// ContextError returns the error for an operation that ended because ctx is done, or nil if ctx is
+// not done. If context.Cause(ctx) has a Code, ContextError returns the cause. Otherwise the Code is
+// ErrNetwork for a deadline and ErrInterrupted for a cancellation.
 func ContextError(ctx context.Context) error { return contextError(ctx, context.Cause(ctx)) }

@@ -1,6 +1,7 @@
 package fetch_test
 
 import (
+	"bytes"
 	"context"
 	"crypto/x509"
 	"errors"
@@ -120,6 +121,7 @@ func TestErrorsOfDriversAreClassified(t *testing.T) {
 		{&fs.PathError{Op: "write", Path: "x", Err: syscall.ENOSPC}, fetch.ErrFile, false},
 		{&wire.TimeoutError{Op: "read", Idle: time.Second}, fetch.ErrNetwork, true},
 		{io.ErrUnexpectedEOF, fetch.ErrNetwork, true},
+		{io.ErrClosedPipe, fetch.ErrNetwork, true},
 		{fs.ErrNotExist, fetch.ErrNotFound, false},
 		{fs.ErrPermission, fetch.ErrRefused, false},
 		{errors.ErrUnsupported, fetch.ErrNotRetrievable, false},
@@ -150,8 +152,34 @@ func TestDriversErrorIsNotChanged(t *testing.T) {
 	shared := &fetch.Error{Code: fetch.ErrBusy}
 	c := fetch.New(nil, driver.Use("x", driver.DriverFunc(
 		func(context.Context, *fetch.Request) (*driver.Response, error) { return nil, shared })))
-	if _, err := c.Get(t.Context(), "x:p"); err == nil || shared.URL != "" || shared.Op != "" {
+	if _, err := c.Get(t.Context(), "x:p"); !errors.Is(err, fetch.ErrBusy) || shared.URL != "" || shared.Op != "" {
 		t.Errorf("error %v, and the driver's own is now %+v", err, *shared)
+	}
+}
+
+// TestErrorBody keeps the beginning of an error page, unless more of it is asked for.
+func TestErrorBody(t *testing.T) {
+	t.Parallel()
+	refused := &fetch.Error{Code: fetch.ErrRefused, Body: bytes.Repeat([]byte("x"), 10_000)}
+	for _, tt := range []struct {
+		limit, want int
+		partial     bool
+	}{{0, 4 << 10, true}, {-1, 0, true}, {9_999, 9_999, true}, {10_000, 10_000, false}} {
+		recorded := 0
+		c := fetch.New(&fetch.Options{MaxErrorBody: tt.limit, Recorder: fetch.RecorderFunc(func(context.Context, *fetch.Request) *fetch.Recording {
+			return &fetch.Recording{End: func(err error) {
+				var e *fetch.Error
+				if errors.As(err, &e) {
+					recorded = len(e.Body)
+				}
+			}}
+		})}, driver.Use("x", driver.DriverFunc(
+			func(context.Context, *fetch.Request) (*driver.Response, error) { return nil, refused })))
+		_, err := c.Get(t.Context(), "x:p")
+		var e *fetch.Error
+		if !errors.As(err, &e) || len(e.Body) != tt.want || e.Partial != tt.partial || recorded != 10_000 {
+			t.Errorf("MaxErrorBody %d: %v with %d bytes, Partial %v, and %d bytes recorded", tt.limit, err, len(e.Body), e.Partial, recorded)
+		}
 	}
 }
 

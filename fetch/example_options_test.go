@@ -136,7 +136,7 @@ func ExampleMiddleware() {
 // A recorder that counts: exchanges, bytes of content, and failures.
 func ExampleRecorder() {
 	var exchanges, bytes, failures atomic.Int64
-	recorder := func(context.Context, *fetch.Request) *fetch.Recording {
+	recorder := fetch.RecorderFunc(func(context.Context, *fetch.Request) *fetch.Recording {
 		exchanges.Add(1)
 		return &fetch.Recording{
 			Content: func(p []byte) { bytes.Add(int64(len(p))) },
@@ -146,7 +146,7 @@ func ExampleRecorder() {
 				}
 			},
 		}
-	}
+	})
 	c := fetch.New(&fetch.Options{Recorder: recorder}, driver.Use("x-echo", driver.DriverFunc(echo)))
 	defer c.Close()
 	for _, rawURL := range []string{"x-echo:hello", "x-echo:a%0Ab"} {

@@ -146,7 +146,7 @@ func ExamplePolicy() {
 
 // logged returns a Recorder that logs each exchange in one line.
 func logged(logger *slog.Logger) fetch.Recorder {
-	return func(ctx context.Context, req *fetch.Request) *fetch.Recording {
+	return fetch.RecorderFunc(func(ctx context.Context, req *fetch.Request) *fetch.Recording {
 		start := time.Now()
 		var mu sync.Mutex // an exchange may have several connections
 		attrs := []slog.Attr{slog.String("url", req.URL.Redacted())}
@@ -174,7 +174,7 @@ func logged(logger *slog.Logger) fetch.Recorder {
 				logger.LogAttrs(ctx, level, "exchange", attrs...)
 			},
 		}
-	}
+	})
 }
 
 // A line of the log for each exchange: which URL, from whom, how much, how long, and what went

@@ -14,6 +14,7 @@ import (
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/fetchtest/servers"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -93,30 +94,7 @@ func text(t *testing.T, c *fetch.Client, rawURL string) (string, error) {
 // A listener serves each connection by a function until the test ends.
 func listen(t *testing.T, serve func(net.Conn)) (addr string) {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var wg sync.WaitGroup
-	wg.Go(func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			stop := context.AfterFunc(t.Context(), func() { c.Close() })
-			wg.Go(func() {
-				defer stop()
-				defer c.Close()
-				serve(c)
-			})
-		}
-	})
-	t.Cleanup(func() {
-		l.Close()
-		wg.Wait()
-	})
-	return l.Addr().String()
+	return servers.Start(t, servers.Config{}, func(c *servers.Conn) { serve(c.NetConn()) }).Addr
 }
 
 // answerHello reads a line and answers it.

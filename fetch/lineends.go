@@ -8,31 +8,31 @@ import (
 	"github.com/urlget/urlget/fetch/driver"
 )
 
-// LineEnds says how the lines of text end. Its value is a token.
+// LineEnds selects the line endings of text.
 type LineEnds string
 
-// The ways in which lines end.
+// The values of LineEnds.
 const (
 	LineEndsAsIs LineEnds = ""     // as the server sends them
 	LineEndsLF   LineEnds = "lf"   // LF, as on Unix
 	LineEndsCRLF LineEnds = "crlf" // CR LF, as on the network and on Windows
 )
 
-// converts reports whether the lines of resp are to end otherwise than they come.
+// converts reports whether l changes the line endings of resp.
 func (l LineEnds) converts(resp *driver.Response) bool {
 	return l != LineEndsAsIs && resp.Text && resp.Kind == KindObject
 }
 
-// check refuses a part of text whose lines are to end otherwise: it counts bytes that the caller
-// does not see. Who asked for it must be content with the whole.
+// check returns an error if the lines of a range would be converted: its offsets count the bytes of
+// the server, which the caller does not see.
 func (l LineEnds) check(resp *driver.Response) error {
 	if l.converts(resp) && !resp.Range.IsZero() {
-		return &Error{Code: ErrRange, Err: errors.New("text whose line ends are converted has no parts")}
+		return &Error{Code: ErrRange, Err: errors.New("ranges are not available while line endings are converted")}
 	}
 	return nil
 }
 
-// apply makes the lines of resp end as l says.
+// apply converts the line endings of resp.
 func (l LineEnds) apply(resp *driver.Response) {
 	if !l.converts(resp) {
 		return
@@ -43,12 +43,12 @@ func (l LineEnds) apply(resp *driver.Response) {
 	}
 }
 
-// A lineEndsBody is text whose lines end in one way. A CR that no LF follows stays.
+// A lineEndsBody converts the line endings of a body. A CR without an LF is not changed.
 type lineEndsBody struct {
 	io.Closer
 	r    *bufio.Reader
 	crlf bool
-	due  bool // the LF of a line end, whose CR has been read by the caller
+	due  bool // the next byte is the LF of a line ending whose CR the caller has read
 }
 
 // Read implements io.Reader.
@@ -65,7 +65,7 @@ func (b *lineEndsBody) Read(p []byte) (int, error) {
 			return n, err
 		}
 		if c == '\r' {
-			// The error of a failed Peek comes again with the next read.
+			// If Peek fails, the next read returns the error.
 			if next, _ := b.r.Peek(1); len(next) == 1 && next[0] == '\n' {
 				b.r.Discard(1)
 				c = '\n'

@@ -13,8 +13,8 @@ import (
 	"github.com/urlget/urlget/fetch/driver"
 )
 
-// lookupTime bounds the wait for name servers. By itself the resolver waits for each server and
-// each form of the name in turn.
+// lookupTime limits the wait for name servers. The resolver itself tries each server with each form
+// of the name and waits for each.
 const lookupTime = 10 * time.Second
 
 // A lookup is the part of a dial before the name has been resolved.
@@ -27,8 +27,8 @@ type lookup struct {
 	found atomic.Bool
 }
 
-// newLookup begins the lookup of the host of addr. It is over when the returned context is done or
-// an address has been found.
+// newLookup starts the lookup of the host of addr. It ends when the returned context is done or an
+// address has been found.
 func newLookup(ctx context.Context, addr string) (*lookup, context.Context) {
 	l := &lookup{begin: time.Now()}
 	l.ctx, l.end = context.WithCancelCause(ctx)
@@ -40,8 +40,8 @@ func newLookup(ctx context.Context, addr string) (*lookup, context.Context) {
 	return l, l.ctx
 }
 
-// tell returns a context with which what is looked up is told to the recorder.
-func (l *lookup) tell(ctx context.Context, rec *recording) context.Context {
+// withTrace returns a context with which looked-up addresses are passed to the recorder.
+func (l *lookup) withTrace(ctx context.Context, rec *recording) context.Context {
 	if l.host == "" || rec == nil || rec.Lookup == nil {
 		return ctx
 	}
@@ -58,8 +58,8 @@ func (l *lookup) tell(ctx context.Context, rec *recording) context.Context {
 	}})
 }
 
-// met records that an address has been found.
-func (l *lookup) met() {
+// addressFound records that an address has been found.
+func (l *lookup) addressFound() {
 	l.found.Store(true)
 	l.stop()
 }
@@ -71,15 +71,15 @@ func (l *lookup) stop() {
 }
 
 func (l *lookup) silence(waited time.Duration) error {
-	return l.failure(fmt.Errorf("no address of %s within %v: the name servers do not answer", l.host, waited.Round(time.Millisecond)))
+	return l.failure(fmt.Errorf("lookup %s: no response from the name servers within %v", l.host, waited.Round(time.Millisecond)))
 }
 
 func (l *lookup) failure(err error) error {
 	return &Error{Code: ErrNetwork, Retry: true, Reason: Reason{Kind: driver.ReasonNameServer, Host: l.host}, Err: err}
 }
 
-// explain attributes the error of a failed dial to the lookup if no name server answered, as
-// opposed to the name having no address.
+// explain attributes the error of a failed dial to the lookup if no name server responded. It does
+// not change the error of a name without addresses.
 func (l *lookup) explain(err error) error {
 	l.stop()
 	defer l.end(nil)

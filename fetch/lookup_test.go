@@ -45,7 +45,7 @@ func TestNameServersThatDoNotAnswer(t *testing.T) {
 	}
 	e := dialName(t, udp.LocalAddr().String(), 200*time.Millisecond)
 	if e.Code != ErrNetwork || !e.Retry || e.Reason != (Reason{Kind: driver.ReasonNameServer, Host: "host.example"}) ||
-		!strings.Contains(e.Error(), "no address of host.example within ") || !strings.Contains(e.Error(), "the name servers do not answer") {
+		!strings.Contains(e.Error(), "lookup host.example: ") || !strings.Contains(e.Error(), "no response from the name servers within ") {
 		t.Errorf("silent: %v, %+v", e, e.Reason)
 	}
 	udp.Close()
@@ -76,7 +76,7 @@ func TestLookupsEnd(t *testing.T) {
 		for _, addr := range []string{"192.0.2.1:7", "[2001:db8::1%eth0]:7", "host.example:7"} {
 			l, ctx := newLookup(t.Context(), addr)
 			if addr == "host.example:7" {
-				l.met()
+				l.addressFound()
 			}
 			time.Sleep(2 * lookupTime)
 			why := errors.New("why")

@@ -12,65 +12,75 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// Options configures a Client. The zero value is the default.
+// Options configure a Client. The zero value means the defaults.
 type Options struct {
 	Policy      *Policy
 	Credentials Credentials
 	// Gateways maps a scheme (or "urn:nid" for a URN namespace) to the URL of a gateway (RFC 1738,
-	// section 4). "{}" in it stands for the rest of the URL after the scheme and its slashes;
-	// without it, the rest is appended.
+	// section 4). "{}" in that URL is replaced by the rest of the requested URL, after the scheme
+	// and its slashes. Without "{}", the rest is appended.
 	Gateways map[string]string
-	// Proxy returns the proxy for a URL, or a zero URI for none. Its scheme is one of "socks5" and
-	// "socks5h" (the proxy resolves names in either case), "socks4" or "socks" (IPv4 only; names
-	// are resolved locally), "socks4a" (the proxy resolves names), "http" and "https" (a forward
-	// proxy that retrieves URLs itself, except that https URLs are tunnelled with CONNECT), and
-	// "connect" (an HTTP proxy that tunnels everything). Unlike the environment, Proxy also applies
-	// to loopback addresses. Nil means ProxyFromEnvironment, with the variables as they are when the
-	// client is made.
+	// Proxy returns the proxy for a URL, or a zero URI for a direct connection. The scheme of the
+	// proxy selects its protocol:
+	//
+	//   - "socks5" and "socks5h": the proxy resolves names.
+	//   - "socks4" and "socks": IPv4 only; names are resolved locally.
+	//   - "socks4a": like socks4, but the proxy resolves names.
+	//   - "http" and "https": the proxy retrieves URLs itself, except that https URLs are tunnelled
+	//     with CONNECT.
+	//   - "connect": an HTTP proxy that tunnels all connections.
+	//
+	// Unlike the environment, Proxy also applies to loopback addresses. If Proxy is nil,
+	// ProxyFromEnvironment is used, with the variables read when New is called.
 	Proxy func(uri.URI) (uri.URI, error)
-	// NoProxy lists hosts to reach directly regardless of Proxy, in the format of the variable
-	// no_proxy (see ProxyFromEnvironment). If it is not empty, that variable is ignored.
+	// NoProxy lists hosts that are reached directly regardless of Proxy, in the format of the
+	// variable no_proxy (see ProxyFromEnvironment). If NoProxy is not empty, that variable is
+	// ignored.
 	NoProxy string
-	// ProxyTunnel makes http and https proxies tunnel everything, as connect proxies do.
+	// ProxyTunnel makes http and https proxies tunnel all connections, as connect proxies do.
 	ProxyTunnel bool
-	// DialContext replaces the dialer for direct connections. CheckAddr and the rule on private
-	// addresses are then applied after connecting.
+	// DialContext replaces the dialer for direct connections. Policy.CheckAddr and the rule on
+	// private addresses are then applied after connecting.
 	DialContext func(ctx context.Context, network, addr string) (net.Conn, error)
-	// ListenPacket replaces the sockets for datagrams that are not connected to one port of a
-	// server (see [driver.Env]). Nil means net.ListenPacket, unless DialContext is set: then
-	// protocols that need such sockets fail.
+	// ListenPacket opens the sockets for datagrams that are not connected to a single port of a
+	// server (see [driver.Env]). If ListenPacket is nil, net.ListenPacket is used. If DialContext
+	// is set and ListenPacket is not, protocols that need such sockets fail.
 	ListenPacket func(ctx context.Context, network, addr string) (net.PacketConn, error)
 	Network      Network
 	TLS          *tls.Config // nil means the system's roots and TLS 1.2 or later
 	Identity     Identity
 	Timeouts     Timeouts
-	// MaxRedirects bounds the hops of a request, counting redirects and URLs opened by drivers
+	// MaxRedirects limits the hops of a request: redirects and URLs opened by drivers, counted
 	// together. 0 means 10; a negative value means no limit.
 	MaxRedirects int
-	// TextLineEnds says how the lines of text end that protocols send as lines (Meta.Text). Such
-	// text has no parts and no known size, unless its lines are to stay as they come.
+	// MaxErrorBody limits how much of an error page is kept in Error.Body, in bytes. 0 means 4 KiB;
+	// a negative value keeps nothing. Drivers read at most 64 KiB, all of which a Recorder sees.
+	MaxErrorBody int
+	// TextLineEnds selects the line endings of text that protocols transfer in lines (see
+	// Meta.Text). If it converts line endings, ranges of such text cannot be requested and its size
+	// is unknown.
 	TextLineEnds LineEnds
-	// NoRedirects makes the first hop an error.
+	// NoRedirects makes a redirect, or a URL opened by a driver, an error.
 	NoRedirects bool
 	Middleware  []driver.Middleware // outermost first
-	Logger      *slog.Logger        // nil discards
-	// Recorder observes every exchange; nil records nothing and costs nothing. See [RecordLines] for the
-	// lines of conversations only, and JoinRecorders for several recorders.
+	Logger      *slog.Logger        // if nil, log records are discarded
+	// Recorder observes every exchange. A nil Recorder costs nothing. [RecordLines] records only
+	// the lines of conversations; [JoinRecorders] combines recorders.
 	Recorder Recorder
-	// Places, if not nil, is a client that this one shares the memory of private hosts with, for
-	// clients that differ in credentials: a resource that one of them retrieved from a private host
-	// may lead the other to private hosts too.
+	// Places, if not nil, is a Client whose record of private hosts the new Client shares. Use it
+	// for clients that differ only in credentials: a resource that one of them retrieved from a
+	// private host may then lead the other to private hosts.
 	Places *Client
 }
 
-// Network selects addresses for direct connections.
+// Network configures the addresses of direct connections.
 type Network struct {
 	Family int                   // 4 or 6 to use only IPv4 or IPv6; 0 for both
 	Local  netip.Addr            // address to connect from; zero for any
-	Hosts  map[string]netip.Addr // maps "host:port" to the address to use instead of asking DNS
+	Hosts  map[string]netip.Addr // maps "host:port" to the address to use instead of a DNS lookup
 }
 
-// withDefaults returns t with the defaults filled in.
+// withDefaults returns t with zero values replaced by the defaults and negative ones by 0.
 func withDefaults(t Timeouts) Timeouts {
 	pick := func(d, def time.Duration) time.Duration {
 		if d == 0 {

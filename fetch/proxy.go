@@ -20,15 +20,15 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// A proxyChoice is the proxy that a request goes through.
+// A proxyChoice is the proxy of a request.
 type proxyChoice struct {
 	url uri.URI // zero for none
-	// forward is true if the proxy retrieves the URL itself; otherwise it tunnels.
+	// forward means that the proxy retrieves the URL itself; otherwise it tunnels.
 	forward bool
 }
 
-// chooseProxy returns the proxy for req. A proxy resolves names by itself, out of sight of the rules
-// on addresses, so an untrusted request for a name does not go through one.
+// chooseProxy returns the proxy for req. An untrusted request for a host name does not use a proxy
+// that would resolve the name, because the rules on addresses could not be applied.
 func (c *Client) chooseProxy(req *Request, s Scheme, prov *provenance) (proxyChoice, error) {
 	choice, err := c.proxyOf(req, s)
 	if err != nil || choice.url.IsZero() || !c.policy.Untrusted || !prov.publicOnly || c.policy.AllowPrivate {
@@ -61,7 +61,7 @@ func (c *Client) proxyOf(req *Request, s Scheme) (proxyChoice, error) {
 		}
 		return proxyChoice{url: p, forward: s.ForwardProxy && !c.opts.ProxyTunnel && (req.Op == OpGet || req.Op == OpStat)}, nil
 	}
-	return proxyChoice{}, &Error{Code: ErrURL, Err: fmt.Errorf("no proxies of scheme %q", p.Scheme()),
+	return proxyChoice{}, &Error{Code: ErrURL, Err: fmt.Errorf("unsupported proxy scheme %q", p.Scheme()),
 		Hint: "use http, https, connect, socks4, socks4a, socks5 or socks5h"}
 }
 
@@ -83,7 +83,7 @@ func (c *Client) proxyFor(u uri.URI, s Scheme) (uri.URI, error) {
 	})
 }
 
-// proxyVariables returns those variables that environmentProxy may ask for.
+// proxyVariables returns the variables that environmentProxy may read.
 func proxyVariables() map[string]string {
 	vars := make(map[string]string)
 	for _, pair := range os.Environ() {
@@ -95,14 +95,16 @@ func proxyVariables() map[string]string {
 	return vars
 }
 
-// ProxyFromEnvironment returns the proxy that the usual environment variables specify: SCHEME_proxy
-// for the scheme of the URL (in lower or upper case, except for HTTP_PROXY in a CGI program), that
-// of http or https for ws or wss, or else all_proxy. Hosts in no_proxy are reached directly. It lists, separated by commas or blanks,
-// names, which include their subdomains, addresses and networks, each optionally with a port; an
-// asterisk matches everything. Loopback addresses are always reached directly.
+// ProxyFromEnvironment returns the proxy for u that the environment specifies. The variable is
+// SCHEME_proxy for the scheme of u, in lower or upper case; HTTP_PROXY is ignored in a CGI program.
+// For ws and wss, the variables of http and https also count. If none is set, all_proxy is used.
 //
-// Ports in no_proxy are compared with the port in u. When a Client consults the environment itself,
-// it takes the default port of the scheme into account as well.
+// Hosts in no_proxy are reached directly. It lists names (which include their subdomains),
+// addresses and networks, separated by commas or blanks. Each may have a port. An asterisk matches
+// every host. Loopback addresses are always reached directly.
+//
+// ProxyFromEnvironment compares ports in no_proxy with the port in u. A Client that uses the
+// environment also considers the default port of the scheme.
 func ProxyFromEnvironment(u uri.URI) (uri.URI, error) {
 	return environmentProxy(u, 0, os.Getenv)
 }
@@ -138,8 +140,8 @@ func environmentProxy(u uri.URI, port uint16, getenv func(string) string) (uri.U
 	return p, nil
 }
 
-// proxiedLike returns the schemes whose variables count for a scheme: what begins as HTTP takes the
-// way of HTTP.
+// proxiedLike returns the schemes whose variables apply to scheme. WebSockets start as HTTP and use
+// the proxy of HTTP.
 func proxiedLike(scheme string) []string {
 	switch scheme {
 	case "ws":
@@ -167,7 +169,7 @@ func (e *env) dialTunnel(ctx context.Context, p uri.URI, network, addr string) (
 	switch p.Scheme() {
 	case "socks5", "socks5h":
 		c, err = e.dialSOCKS5(ctx, p, addr)
-	case "socks", "socks4", "socks4a": // curl takes socks for SOCKS4
+	case "socks", "socks4", "socks4a": // as in curl, socks means SOCKS4
 		c, err = e.dialSOCKS4(ctx, p, addr)
 	default:
 		c, err = e.dialCONNECT(ctx, p, addr)
@@ -193,8 +195,7 @@ func (e *env) dialTunnel(ctx context.Context, p uri.URI, network, addr string) (
 	return &tunnel{Conn: c, peer: peerName(addr)}, nil
 }
 
-// A tunnel is a connection through a proxy. Its remote address is the name of the host at the far
-// end.
+// A tunnel is a connection through a proxy. Its remote address is the name of the target host.
 type tunnel struct {
 	net.Conn
 	peer peerName
@@ -202,8 +203,8 @@ type tunnel struct {
 
 func (t *tunnel) RemoteAddr() net.Addr { return t.peer }
 
-// SyscallConn implements syscall.Conn, so that a kept connection is looked into without a wait (see
-// Conn.Unread). With TLS to the proxy, there is no socket to see.
+// SyscallConn implements syscall.Conn, so that Conn.Unread can inspect an idle connection without
+// waiting. If TLS is used to the proxy, the socket cannot be inspected.
 func (t *tunnel) SyscallConn() (syscall.RawConn, error) {
 	if socket, ok := t.Conn.(syscall.Conn); ok {
 		return socket.SyscallConn()
@@ -221,7 +222,7 @@ func (e *env) dialProxy(ctx context.Context, p uri.URI, port uint16) (net.Conn, 
 	return e.dialDirect(ctx, &provenance{}, "tcp", addr, 0)
 }
 
-// maxConnectReply bounds a proxy's reply to CONNECT.
+// maxConnectReply limits a proxy's response to CONNECT, in bytes.
 const maxConnectReply = 64 << 10
 
 // dialCONNECT opens a tunnel with the CONNECT method of HTTP (RFC 9110, section 9.3.6).
@@ -259,8 +260,8 @@ func (e *env) dialCONNECT(ctx context.Context, p uri.URI, addr string) (net.Conn
 	return c, nil
 }
 
-// connect requests the tunnel on c. Credentials in the URL of the proxy are sent at once, with
-// basic authentication, because most proxies close the connection after a 407 response.
+// connect requests the tunnel on c. It sends the credentials of the proxy's URL with the first
+// request, as basic authentication, because most proxies close the connection after a 407 response.
 func (e *env) connect(ctx context.Context, c net.Conn, p uri.URI, addr string) error {
 	req := &http.Request{
 		Method: http.MethodConnect,
@@ -276,16 +277,16 @@ func (e *env) connect(ctx context.Context, c net.Conn, p uri.URI, addr string) e
 	if err := req.Write(c); err != nil {
 		return err
 	}
-	// One byte at a time, because what follows the header belongs to the tunnel.
+	// Read one byte at a time, because the bytes after the header belong to the tunnel.
 	head := &headerReader{conn: c, left: maxConnectReply}
 	src := bufio.NewReaderSize(head, 1)
 	resp, err := http.ReadResponse(src, req)
-	for err == nil && resp.StatusCode/100 == 1 { // RFC 9110, section 15.2: another follows
+	for err == nil && resp.StatusCode/100 == 1 { // RFC 9110, section 15.2: another response follows
 		head.last = [4]byte{}
 		resp, err = http.ReadResponse(src, req)
 	}
 	if err != nil {
-		return &Error{Code: ErrProtocol, Err: fmt.Errorf("the proxy's answer to CONNECT: %w", err)}
+		return &Error{Code: ErrProtocol, Err: fmt.Errorf("response of the proxy to CONNECT: %w", err)}
 	}
 	if resp.StatusCode/100 == 2 {
 		return nil
@@ -293,7 +294,7 @@ func (e *env) connect(ctx context.Context, c net.Conn, p uri.URI, addr string) e
 	refused := &Error{Code: ErrRefused, Reply: Reply{Code: resp.StatusCode, Text: strings.TrimSpace(resp.Status[3:])},
 		Err: fmt.Errorf("the proxy %s did not connect to %s", p.WithoutUserinfo(), addr)}
 	switch resp.StatusCode {
-	case http.StatusProxyAuthRequired, http.StatusUnauthorized: // as tinyproxy says of a wrong password
+	case http.StatusProxyAuthRequired, http.StatusUnauthorized: // tinyproxy sends 401 for a wrong password
 		refused.Code, refused.Hint = ErrAuth, proxyLoginHint
 	}
 	return refused
@@ -301,7 +302,7 @@ func (e *env) connect(ctx context.Context, c net.Conn, p uri.URI, addr string) e
 
 const proxyLoginHint = "put user and password into the proxy's URL"
 
-// A headerReader reads no further than the blank line that ends a header.
+// A headerReader reads up to the blank line that ends a header, and no further.
 type headerReader struct {
 	conn net.Conn
 	left int

@@ -9,15 +9,14 @@ import (
 // checkRange returns an error if r is not a valid range.
 func checkRange(r Range) error {
 	if r.Length < 0 || r.Offset < 0 && r.Length != 0 {
-		return &Error{Code: ErrRange, Err: fmt.Errorf("a range of %d bytes from %d on is invalid", r.Length, r.Offset)}
+		return &Error{Code: ErrRange, Err: fmt.Errorf("invalid range: %d bytes at offset %d", r.Length, r.Offset)}
 	}
 	return nil
 }
 
-// located returns p with a range that its driver understands. A range that counts from the end is
-// converted if the size can be found out; otherwise it is dropped and the whole resource is
-// returned.
-func (c *Client) located(ctx context.Context, p *prepared) (*prepared, error) {
+// withRange returns p with a range that its driver supports. A range relative to the end is converted
+// if the size can be determined. Otherwise it is dropped and the whole resource is returned.
+func (c *Client) withRange(ctx context.Context, p *prepared) (*prepared, error) {
 	r := p.req.Range
 	if err := checkRange(r); err != nil {
 		return nil, err
@@ -41,7 +40,7 @@ func (c *Client) located(ctx context.Context, p *prepared) (*prepared, error) {
 	return &q, err
 }
 
-// size returns the size of the resource that p is for, or -1 if it cannot be found out.
+// size returns the size of the resource of p, or -1 if it cannot be determined.
 func (c *Client) size(ctx context.Context, p *prepared) (int64, error) {
 	q, req := *p, *p.req
 	q.req, req.Op, req.IfChanged = &req, OpStat, Validator{}
@@ -57,18 +56,18 @@ func (c *Client) size(ctx context.Context, p *prepared) (int64, error) {
 	resp.Body.Close()
 	rec.end(nil)
 	if len(resp.Location) > 0 {
-		return -1, nil // the request itself will lead there again
+		return -1, nil // the request itself will be redirected again
 	}
 	return resp.Size, nil
 }
 
-// checkRanges returns an error if r has several ranges where that is not possible.
+// checkRanges returns an error if r has several ranges and that is not possible.
 func checkRanges(r *Request, supported bool) error {
 	if !supported {
-		return &Error{Code: ErrRange, Err: fmt.Errorf("%s has no several ranges in one request: %w", r.URL.Scheme(), errors.ErrUnsupported)}
+		return &Error{Code: ErrRange, Err: fmt.Errorf("%s does not support several ranges in one request: %w", r.URL.Scheme(), errors.ErrUnsupported)}
 	}
 	if !r.Range.IsZero() {
-		return &Error{Code: ErrRange, Err: errors.New("one range and several")}
+		return &Error{Code: ErrRange, Err: errors.New("Range and Ranges are both set")}
 	}
 	for _, one := range r.Ranges {
 		if err := checkRange(one); err != nil {

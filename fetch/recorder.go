@@ -11,63 +11,71 @@ import (
 	"github.com/urlget/urlget/fetch/internal/exchange"
 )
 
-// A Recorder observes what a client does. It is called at the beginning of every exchange, that is,
-// for each hop of a redirect and each URL that a driver opens on the way, and returns the functions
-// to call during it. If it returns nil, the exchange is not recorded. A Recorder may be called
-// concurrently.
+// A Recorder observes the exchanges of a Client. Record is called at the start of each exchange:
+// for each hop of a redirect and for each URL that a driver opens. It returns the functions to call
+// during the exchange. If it returns nil, the exchange is not recorded. Record must be safe for
+// concurrent use.
 //
-// Traces of the conversation, metrics, spans and archives are all made from a Recording, so all
-// that a driver has to do for them is mask its secrets.
-type Recorder func(ctx context.Context, req *Request) *Recording
+// Traces, metrics, spans and archives are all made from a Recording. For them, a driver only has to
+// mask its secrets.
+type Recorder interface {
+	Record(ctx context.Context, req *Request) *Recording
+}
 
-// A Recording is notified of the progress of one exchange. Functions that are nil are not called.
-// The others must be quick, must not retain the slices passed to them, and must not close the
-// response. They may be called concurrently if the protocol uses several connections, as FTP does,
-// but none is called during or after End.
+// The RecorderFunc type is an adapter to use functions as Recorders.
+type RecorderFunc func(ctx context.Context, req *Request) *Recording
+
+// Record calls f(ctx, req).
+func (f RecorderFunc) Record(ctx context.Context, req *Request) *Recording { return f(ctx, req) }
+
+// A Recording is a set of functions to call during one exchange. Any of them may be nil, as in
+// net/http/httptrace. Functions must return quickly, must not retain the slices passed to them, and
+// must not close the response. They may be called concurrently if the protocol uses several
+// connections, as FTP does, but not during or after End.
 //
-// Sent and Received get the bytes of each connection in order, above TLS and below everything else.
-// Secrets that a driver sends are masked by asterisks, and what is typed into a session is left
-// out. Messages of HTTP/2 and HTTP/3 appear as HTTP/1.1 would have written them, without transfer
-// coding. While Received is set, the kernel cannot move bytes directly from a socket to a file. SFTP
-// has only lines, because SSH encrypts what its driver sends.
+// Sent and Received get the bytes of each connection in order: the plaintext of TLS connections,
+// and otherwise the bytes on the connection. Secrets that a driver sends are replaced by asterisks.
+// Input typed into a session is omitted. HTTP/2 and HTTP/3 messages appear as HTTP/1.1 would write
+// them, without transfer coding. SFTP has only lines, because SSH encrypts the bytes its driver
+// sends. If Received is set, the kernel cannot move bytes directly from a socket to a file.
 type Recording struct {
-	// Peer is called when a connection, new or reused, begins to serve the exchange, and again when
-	// TLS begins on it. Connections are numbered from 1.
+	// Peer is called when a new or reused connection starts to serve the exchange, and again when
+	// TLS starts on it. Connections are numbered from 1.
 	Peer func(conn int, addr net.Addr, state *tls.ConnectionState)
-	// Lookup is called with the addresses that the system's resolver has found for a host, in its
-	// order, when a connection is made for the exchange. How long they hold it does not say.
+	// Lookup is called with the addresses that the system's resolver returned for a host, in its
+	// order, when a connection is made for the exchange. Their time to live is unknown.
 	Lookup func(host string, addrs []netip.Addr)
 	// Sent is called before the bytes are written.
 	Sent func(conn int, p []byte)
-	// Received is called with the bytes as they arrive, content included.
+	// Received is called with the bytes as they arrive, including content.
 	Received func(conn int, p []byte)
 	// Line is called with each command and reply, without its line ending and with secrets masked.
-	// Protocols without lines describe their messages. Content is not included.
+	// For protocols without lines, it gets a description of each message. It does not get content.
 	Line func(sent bool, line string)
-	// Response is called once the server has granted the request or named another location, before
+	// Response is called once, when the server has accepted or redirected the request and before
 	// Body is read. It must not read Body.
 	Response func(*driver.Response)
-	// Content is called with the content as it is read, even where that differs from the bytes on
-	// the connection: decoded, or assembled from messages of the protocol. That of a session is what
-	// it shows.
+	// Content is called with the content as it is read, after decoding or after it was assembled
+	// from messages of the protocol. For a session, it gets the output of the session.
 	Content func(p []byte)
-	// Entry is called with the members of a listing as the caller ranges over them. A caller that
-	// reads Body alone sees none: then Parse of the response makes them of the content, at the end.
+	// Entry is called with the entries of a listing as the caller ranges over them. If the caller
+	// reads Body instead, Entry is not called; Parse of the response can then make the entries from
+	// the content.
 	Entry func(Entry)
-	// Size is called once, before End, with the number of bytes of content that were read. Unlike
-	// Content it costs nothing.
+	// Size is called once, before End, with the number of bytes of content read. Unlike Content, it
+	// costs nothing.
 	Size func(n int64)
-	// End is called once, last, with nil if the exchange was completed and with the reason if not.
-	// If Body is closed before its end, that is net.ErrClosed.
+	// End is called once, after all other functions, with nil if the exchange was completed.
+	// Otherwise err is the reason, which is net.ErrClosed if Body was closed before its end.
 	End func(err error)
 }
 
-// JoinRecorders returns a Recorder that notifies all of list.
+// JoinRecorders returns a Recorder that calls all recorders of list.
 func JoinRecorders(list ...Recorder) Recorder {
-	return func(ctx context.Context, req *Request) *Recording {
+	return RecorderFunc(func(ctx context.Context, req *Request) *Recording {
 		var all []*Recording
 		for _, r := range list {
-			if x := r(ctx, req); x != nil {
+			if x := r.Record(ctx, req); x != nil {
 				all = append(all, x)
 			}
 		}
@@ -78,7 +86,7 @@ func JoinRecorders(list ...Recorder) Recorder {
 			return all[0]
 		}
 		return joinRecordings(all)
-	}
+	})
 }
 
 func joinRecordings(all []*Recording) *Recording {
@@ -127,18 +135,18 @@ func both2[A, B any](f, g func(A, B)) func(A, B) {
 	return func(a A, b B) { f(a, b); g(a, b) }
 }
 
-// RecordLines returns a Recorder that passes the lines of all conversations to f, which may be called
-// concurrently.
+// RecordLines returns a Recorder that passes the lines of all conversations to f. F must be safe
+// for concurrent use.
 func RecordLines(f func(sent bool, line string)) Recorder {
 	exchange := &Recording{Line: f}
-	return func(context.Context, *Request) *Recording { return exchange }
+	return RecorderFunc(func(context.Context, *Request) *Recording { return exchange })
 }
 
-// A recording is an exchange being recorded. Its methods may be called on nil.
+// A recording is an exchange that is being recorded. Its methods may be called on a nil receiver.
 type recording struct {
 	*exchange.Recording
-	// responded, shown and member are Response, Content and Entry of the Recording, which do nothing
-	// once the recording has ended; nil if it has none.
+	// responded, shown and member are Response, Content and Entry of the Recording, or nil. They do
+	// nothing after the end of the recording.
 	responded func(*driver.Response)
 	shown     func([]byte)
 	member    func(Entry)
@@ -159,7 +167,7 @@ func (r *recording) response(resp *driver.Response) {
 	}
 }
 
-// content returns the function to call with the content, or nil.
+// content returns the function to call with content, or nil.
 func (r *recording) content() func([]byte) {
 	if r == nil {
 		return nil
@@ -167,7 +175,7 @@ func (r *recording) content() func([]byte) {
 	return r.shown
 }
 
-// entry returns what is to be called with the members of a listing; nil if nobody wants them.
+// entry returns the function to call with entries of a listing, or nil.
 func (r *recording) entry() func(Entry) {
 	if r == nil {
 		return nil

@@ -35,7 +35,7 @@ func (n *notebook) note(format string, args ...any) {
 	n.lines = append(n.lines, fmt.Sprintf(format, args...))
 }
 
-func (n *notebook) record(_ context.Context, req *fetch.Request) *fetch.Recording {
+func (n *notebook) Record(_ context.Context, req *fetch.Request) *fetch.Recording {
 	n.note("%s %s", req.Op, req.URL)
 	return &fetch.Recording{
 		Peer: func(conn int, addr net.Addr, state *tls.ConnectionState) {
@@ -68,7 +68,7 @@ func TestRecorderSeesTheExchange(t *testing.T) {
 	t.Parallel()
 	addr := listen(t, answerHello)
 	var n notebook
-	c := fetch.New(&fetch.Options{Proxy: noProxy, Recorder: n.record}, loadLine)
+	c := fetch.New(&fetch.Options{Proxy: noProxy, Recorder: &n}, loadLine)
 	resp, err := c.Get(t.Context(), "x-line://"+addr+"/what")
 	if err != nil {
 		t.Fatal(err)
@@ -86,7 +86,7 @@ func TestRecorderSeesEachHopAndFailure(t *testing.T) {
 	t.Parallel()
 	web := &fakeWeb{pages: map[string]string{"http://a/": "-> http://b/", "http://b/": "-> http://c/"}}
 	var n notebook
-	c := fetch.New(&fetch.Options{Proxy: noProxy, Recorder: n.record}, web.load)
+	c := fetch.New(&fetch.Options{Proxy: noProxy, Recorder: &n}, web.load)
 	if _, err := c.Get(t.Context(), "http://a/"); !errors.Is(err, fetch.ErrNotFound) {
 		t.Fatal(err)
 	}
@@ -98,7 +98,7 @@ func TestRecorderSeesEachHopAndFailure(t *testing.T) {
 func TestRecordOfABodyThatIsLeft(t *testing.T) {
 	t.Parallel()
 	var n notebook
-	c := fetch.New(&fetch.Options{Recorder: n.record}, load("x", []fetch.Op{fetch.OpGet}, func(context.Context, *fetch.Request) (*driver.Response, error) {
+	c := fetch.New(&fetch.Options{Recorder: &n}, load("x", []fetch.Op{fetch.OpGet}, func(context.Context, *fetch.Request) (*driver.Response, error) {
 		return &driver.Response{Meta: fetch.Meta{Size: 3}, Body: io.NopCloser(strings.NewReader("abc"))}, nil
 	}))
 	resp, err := c.Get(t.Context(), "x:y")
@@ -119,7 +119,7 @@ func TestRecorderIsAboveTLS(t *testing.T) {
 	roots := x509.NewCertPool()
 	roots.AddCert(s.Certificate())
 	var n notebook
-	opts := &fetch.Options{Proxy: noProxy, Recorder: n.record, TLS: &tls.Config{RootCAs: roots, ServerName: "example.com"}}
+	opts := &fetch.Options{Proxy: noProxy, Recorder: &n, TLS: &tls.Config{RootCAs: roots, ServerName: "example.com"}}
 	withEnv(t, opts, "x-env://h/", func(ctx context.Context, env driver.Env, _ *fetch.Request) {
 		conn, err := env.Dial(ctx, "tcp", s.Listener.Addr().String())
 		if err != nil {
@@ -160,12 +160,12 @@ func TestJoinRecorders(t *testing.T) {
 	var a, b notebook
 	var lines []string
 	trace := fetch.RecordLines(func(sent bool, line string) { lines = append(lines, line) })
-	none := func(context.Context, *fetch.Request) *fetch.Recording { return nil }
-	c := fetch.New(&fetch.Options{Recorder: fetch.JoinRecorders(a.record, none, trace, b.record)},
+	none := fetch.RecorderFunc(func(context.Context, *fetch.Request) *fetch.Recording { return nil })
+	c := fetch.New(&fetch.Options{Recorder: fetch.JoinRecorders(&a, none, trace, &b)},
 		func(env driver.Env, reg *driver.Registry) {
 			reg.Register(fetch.Scheme{Name: "x", Ops: []fetch.Op{fetch.OpGet}, Driver: driver.DriverFunc(
 				func(ctx context.Context, _ *fetch.Request) (*driver.Response, error) {
-					driver.Trace(ctx)(true, "a line")
+					driver.Line(ctx)(true, "a line")
 					return &driver.Response{Body: driver.NoBody}, nil
 				})})
 		})
@@ -189,13 +189,13 @@ func TestContentGoesTheSlowWayOnlyIfItIsWanted(t *testing.T) {
 	for _, wanted := range []bool{false, true} {
 		var seen bytes.Buffer
 		var size int64
-		opts := &fetch.Options{Recorder: func(context.Context, *fetch.Request) *fetch.Recording {
+		opts := &fetch.Options{Recorder: fetch.RecorderFunc(func(context.Context, *fetch.Request) *fetch.Recording {
 			x := &fetch.Recording{Size: func(n int64) { size = n }}
 			if wanted {
 				x.Content = func(p []byte) { seen.Write(p) }
 			}
 			return x
-		}}
+		})}
 		fast := false
 		c := fetch.New(opts, load("x", []fetch.Op{fetch.OpGet}, func(context.Context, *fetch.Request) (*driver.Response, error) {
 			return &driver.Response{Meta: fetch.Meta{Size: 4}, Body: &fastBody{Reader: strings.NewReader("fast"), used: &fast}}, nil
@@ -232,7 +232,7 @@ func TestConnectionsAreNumbered(t *testing.T) {
 	t.Parallel()
 	addr := listen(t, func(c net.Conn) { io.Copy(io.Discard, c) })
 	var n notebook
-	withEnv(t, &fetch.Options{Proxy: noProxy, Recorder: n.record}, "x-env://h/", func(ctx context.Context, env driver.Env, _ *fetch.Request) {
+	withEnv(t, &fetch.Options{Proxy: noProxy, Recorder: &n}, "x-env://h/", func(ctx context.Context, env driver.Env, _ *fetch.Request) {
 		var conns [2]*driver.Conn
 		for i := range conns {
 			conn, err := env.Dial(ctx, "tcp", addr)
@@ -263,7 +263,7 @@ func TestNothingIsRecordedAfterTheEnd(t *testing.T) {
 	t.Parallel()
 	var n notebook
 	var late func()
-	c := fetch.New(&fetch.Options{Recorder: n.record}, func(env driver.Env, reg *driver.Registry) {
+	c := fetch.New(&fetch.Options{Recorder: &n}, func(env driver.Env, reg *driver.Registry) {
 		reg.Register(fetch.Scheme{Name: "x", Ops: []fetch.Op{fetch.OpGet}, Driver: driver.DriverFunc(
 			func(ctx context.Context, _ *fetch.Request) (*driver.Response, error) {
 				x := driver.Record(ctx)
@@ -272,7 +272,7 @@ func TestNothingIsRecordedAfterTheEnd(t *testing.T) {
 					x.Sent(1, []byte("sent"))
 					x.Received(1, []byte("received"))
 					x.Line(true, "line")
-					driver.Trace(ctx)(false, "line")
+					driver.Line(ctx)(false, "line")
 				}
 				return &driver.Response{Body: driver.NoBody}, nil
 			})})
@@ -308,11 +308,11 @@ func TestLookupsAreRecorded(t *testing.T) {
 	defer l.Close()
 	_, port, _ := net.SplitHostPort(l.Addr().String())
 	var found []string
-	opts := &fetch.Options{Recorder: func(context.Context, *fetch.Request) *fetch.Recording {
+	opts := &fetch.Options{Recorder: fetch.RecorderFunc(func(context.Context, *fetch.Request) *fetch.Recording {
 		return &fetch.Recording{Lookup: func(host string, addrs []netip.Addr) {
 			found = append(found, fmt.Sprint(host, " ", slices.Contains(addrs, netip.MustParseAddr("127.0.0.1"))))
 		}}
-	}}
+	})}
 	c := fetch.New(opts, func(env driver.Env, r *driver.Registry) {
 		r.Register(fetch.Scheme{Name: "x-dial", Ops: []fetch.Op{fetch.OpGet}, Driver: driver.DriverFunc(func(ctx context.Context, req *fetch.Request) (*driver.Response, error) {
 			conn, err := env.Dial(ctx, "tcp", net.JoinHostPort(req.URL.Host(), port))

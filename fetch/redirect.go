@@ -11,7 +11,7 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// defaultMaxRedirects is the value that 0 stands for in Options.MaxRedirects.
+// defaultMaxRedirects is used if Options.MaxRedirects is 0.
 const defaultMaxRedirects = 10
 
 func (c *Client) maxHops() int32 {
@@ -27,8 +27,8 @@ func (c *Client) maxHops() int32 {
 	}
 }
 
-// A hopCount bounds the number of exchanges that a user's request may lead to: redirects, and URLs
-// that drivers open.
+// A hopCount limits the exchanges that a user's request may lead to: redirects, and URLs that
+// drivers open.
 type hopCount struct {
 	taken atomic.Int32
 	max   int32
@@ -41,8 +41,8 @@ func (h *hopCount) take() error {
 	return nil
 }
 
-// follow performs req and follows redirects. The policy is applied anew to each hop. Before is the
-// exchange that led to req if a driver opened it, otherwise nil.
+// follow performs req and follows redirects. The policy is applied to each hop. Before is the
+// exchange of the driver that opened req, or nil.
 func (c *Client) follow(ctx context.Context, req *Request, hops *hopCount, before *provenance) (o opened, _ error) {
 	op := req.Op.String()
 	p, err := c.prepare(req, hops, before)
@@ -52,25 +52,9 @@ func (c *Client) follow(ctx context.Context, req *Request, hops *hopCount, befor
 	}
 	var via []uri.URI
 	for {
-		var (
-			resp *driver.Response
-			rec  *recording
-		)
-		q, err := c.located(ctx, p)
-		if err == nil {
-			q, err = q.embodied()
-		}
-		if err == nil {
-			resp, rec, err = c.begin(ctx, q)
-		}
+		resp, rec, err := c.attempt(ctx, op, p)
 		if err != nil {
-			if q == nil {
-				q = p
-			}
-			closeBody(q.req)
-			e := asError(op, p.req.URL, contextError(ctx, err))
-			rec.end(e)
-			return o, e
+			return o, err
 		}
 		if p.gateway {
 			via = append(via, p.asked)
@@ -106,6 +90,28 @@ func (c *Client) follow(ctx context.Context, req *Request, hops *hopCount, befor
 	}
 }
 
+// attempt performs one exchange until the response header. If it fails, attempt ends the recording
+// and returns the error for the caller.
+func (c *Client) attempt(ctx context.Context, op string, p *prepared) (resp *driver.Response, rec *recording, err error) {
+	q, err := c.withRange(ctx, p)
+	if err == nil {
+		q, err = q.withBody()
+	}
+	if err == nil {
+		resp, rec, err = c.begin(ctx, q)
+	}
+	if err == nil {
+		return resp, rec, nil
+	}
+	if q == nil {
+		q = p
+	}
+	closeBody(q.req)
+	e := asError(op, p.req.URL, contextError(ctx, err))
+	rec.end(e)
+	return nil, nil, c.shortened(e)
+}
+
 // choose prepares a request for the first of resp.Location that has a driver and is allowed by the
 // policy. If there is none, it returns the error for the first location.
 func (c *Client) choose(resp *driver.Response, before *prepared, hops *hopCount) (*prepared, error) {
@@ -136,7 +142,7 @@ func (c *Client) choose(resp *driver.Response, before *prepared, hops *hopCount)
 	return nil, first
 }
 
-// redirected returns req as redirected from one URL to another.
+// redirected returns a copy of req for loc, a redirect from the URL from.
 func redirected(req *Request, from, loc uri.URI) *Request {
 	next := *req
 	next.URL = from.Resolve(loc)

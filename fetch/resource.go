@@ -16,16 +16,17 @@ import (
 // A Resource gives random access to the content of a URL. It implements io.Reader, io.ReaderAt,
 // io.Seeker, io.WriterTo and io.Closer.
 //
-// Everything that is read belongs to one version of the resource, that of the first response, whose
-// validator is sent with all later requests. Once the resource has changed, all reads fail with
-// ErrChanged.
+// All data read belongs to one version of the resource, that of the first response. Its validator
+// is sent with all later requests. Once the resource has changed, all reads fail with ErrChanged.
 //
-// Reading sequentially from beginning to end takes a single exchange. Other reads request ranges,
-// which grow while reads are sequential, and up to 2 MiB of data is cached, so that small reads
-// close to each other do not take an exchange each. If the server does not support ranges, seeking
-// forward means reading on, and seeking back means starting over. Without a validator neither is
-// safe, so all that can be read then is what lies ahead and the first 64 KiB once they have been
-// read; other reads fail with an error that matches errors.ErrUnsupported.
+// Reading sequentially from start to end takes a single exchange. Other reads request ranges, which
+// grow while reads are sequential. Up to 2 MiB of data is cached, so that small reads close to each
+// other share an exchange.
+//
+// If the server does not support ranges, a forward seek reads and discards data, and a backward
+// seek requests the resource again. Without a validator, neither is safe. Then only the data ahead
+// can be read, and the first 64 KiB again once they have been read. Other reads fail with an error
+// that matches errors.ErrUnsupported.
 //
 // A read that fails for a temporary reason, such as a lost connection, is retried up to four times
 // from where it stopped.
@@ -41,38 +42,39 @@ type Resource struct {
 
 	mu       sync.Mutex // guards the fields below
 	size     int64      // -1 until it is known
-	changed  error      // set once the resource is no longer the same version
+	changed  error      // set when the resource is found to be a different version
 	noRanges bool       // only the whole resource can be requested
 	idle     *cursor    // a response that runs to the end; nil if there is none
 	opening  int        // number of responses being waited for
 	windows  []window   // the most recent ones
 	blocks   blocks
-	head     []byte // the first bytes, as far as they have been read by Read
+	head     []byte // the first bytes, as far as Read has read them
 	closed   bool
 
-	// These are for the goroutine that reads sequentially.
+	// These fields belong to the goroutine that reads sequentially.
 	pos int64
 	run int64 // bytes read since the last Seek to a different position
 }
 
 const (
-	// maxHead is how much of the beginning is kept for callers that inspect it before they read.
+	// maxHead limits how much of the beginning is cached for callers that inspect it before they
+	// read, in bytes.
 	maxHead = 64 << 10
-	// maxSkip is how many bytes are read and discarded rather than making a new request.
+	// maxSkip limits how many bytes are read and discarded instead of making a new request.
 	maxSkip = 256 << 10
-	// longRun is how much must have been read sequentially before the rest is requested up to the
-	// end.
+	// longRun is the number of bytes that must be read sequentially before the whole rest is
+	// requested.
 	longRun = 2 * blockSize
 )
 
-// Open opens the resource that req names for random access. Op, Range, Ranges and IfChanged of req
-// are ignored; a method other than GET and a body are errors. The context governs all reads until
-// Close. If err is nil, the caller must close the Resource.
+// Open opens the resource at req.URL for random access. It ignores Op, Range, Ranges and IfChanged
+// of req. A method other than GET and a body are errors. The context governs all reads until Close.
+// If err is nil, the caller must close the Resource.
 func (c *Client) Open(ctx context.Context, req *Request) (*Resource, error) {
 	if req.Sends() {
 		closeBody(req)
 		return nil, asError(OpGet.String(), req.URL, &Error{Code: ErrRequest,
-			Err: errors.New("what answers a content that was sent cannot be read from anywhere")})
+			Err: errors.New("random access requires a GET request without a body")})
 	}
 	r := &Resource{client: c, req: *req}
 	r.req.Op, r.req.Range, r.req.Ranges, r.req.IfChanged = OpGet, Range{}, nil, Validator{}
@@ -100,17 +102,17 @@ func (r *Resource) URL() uri.URI { return r.first.URL }
 // Meta returns the metadata of the first response.
 func (r *Resource) Meta() *Meta { return &r.first.Meta }
 
-// Size returns the size of the content in bytes, or -1 if it is unknown, which may be until the end
-// has been read.
+// Size returns the size of the content in bytes, or -1 if it is unknown. An unknown size may become
+// known when the end has been read.
 func (r *Resource) Size() int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.size
 }
 
-// Measure returns the size of the content. If it is unknown, Measure reads to the end and caches
-// what it reads, so that nothing need be requested twice. If the content is longer than limit
-// bytes, the error is ErrTooLarge. Measure does not move the position, but must not be called
+// Measure returns the size of the content. If the size is unknown, Measure reads to the end and
+// caches the data, so that it need not be requested again. If the content is longer than limit
+// bytes, the error is ErrTooLarge. Measure does not change the position. It must not be called
 // concurrently with Read or Seek.
 func (r *Resource) Measure(limit int64) (int64, error) {
 	if size := r.Size(); size >= 0 {
@@ -138,7 +140,7 @@ func (r *Resource) Measure(limit int64) (int64, error) {
 	}
 }
 
-// Close ends all reads. It waits neither for them nor for the server.
+// Close ends all reads. It does not wait for them or for the server.
 func (r *Resource) Close() error {
 	r.cancel(fs.ErrClosed)
 	r.mu.Lock()
@@ -149,8 +151,7 @@ func (r *Resource) Close() error {
 	return nil
 }
 
-// Seek implements io.Seeker. It sends nothing. Seeking relative to the end requires the size to be
-// known.
+// Seek implements io.Seeker. It does no I/O. To seek relative to the end, the size must be known.
 func (r *Resource) Seek(offset int64, whence int) (int64, error) {
 	switch whence {
 	case io.SeekStart:
@@ -160,7 +161,7 @@ func (r *Resource) Seek(offset int64, whence int) (int64, error) {
 		size := r.Size()
 		if size < 0 {
 			return 0, r.fail("seek", &Error{Code: ErrNotRetrievable,
-				Err: fmt.Errorf("where the end is will be known once it was read: %w", errors.ErrUnsupported)})
+				Err: fmt.Errorf("cannot seek relative to the end: the size is unknown: %w", errors.ErrUnsupported)})
 		}
 		offset += size
 	default:
@@ -190,7 +191,7 @@ func (r *Resource) advance(n int64) {
 	r.run += n
 }
 
-// fail completes an error for the caller.
+// fail returns err completed for the caller.
 func (r *Resource) fail(op string, err error) error {
 	if err == nil || err == io.EOF {
 		return err
@@ -198,7 +199,7 @@ func (r *Resource) fail(op string, err error) error {
 	return asError(op, r.first.URL, contextError(r.ctx, err))
 }
 
-// read reads at the current position without moving it.
+// read reads at the current position without changing it.
 func (r *Resource) read(p []byte) (int, error) {
 	if err := r.usable(); err != nil {
 		return 0, err
@@ -241,8 +242,7 @@ func (r *Resource) extendHead(p []byte) {
 }
 
 // readStream reads from a response that runs to the end of the content. C is such a response at the
-// current position, or nil. If some bytes have been read, the error is nil if another response may
-// bring the rest.
+// current position, or nil. If n > 0, the error is nil if another response may supply the rest.
 func (r *Resource) readStream(c *cursor, p []byte) (int, error) {
 	c, err := r.stream(c)
 	if err != nil {
@@ -262,8 +262,8 @@ func (r *Resource) readStream(c *cursor, p []byte) (int, error) {
 	return n, err
 }
 
-// stream returns a response at the current position: c if it is not nil. The error is io.EOF if
-// nothing follows.
+// stream returns a response at the current position: c if it is not nil. The error is io.EOF at the
+// end of the content.
 func (r *Resource) stream(c *cursor) (_ *cursor, err error) {
 	if c == nil {
 		c = r.take(r.pos, maxSkip)
@@ -282,7 +282,7 @@ func (r *Resource) stream(c *cursor) (_ *cursor, err error) {
 	return c, nil
 }
 
-// WriteTo implements io.WriterTo, which may let the kernel move the bytes. Errors of w are returned
+// WriteTo implements io.WriterTo. It may let the kernel move the bytes. Errors of w are returned
 // unchanged.
 func (r *Resource) WriteTo(w io.Writer) (written int64, err error) {
 	tries := r.newTries()
@@ -310,8 +310,8 @@ func (r *Resource) WriteTo(w io.Writer) (written int64, err error) {
 	}
 }
 
-// writeOnce writes the next piece of the content: the cached head, or what one response has of the
-// rest. The error is io.EOF after the last piece, and an *Error unless it came from w.
+// writeOnce writes the next piece of the content: the cached head, or the rest as far as one
+// response has it. The error is io.EOF after the last piece, and an *Error unless it came from w.
 func (r *Resource) writeOnce(w io.Writer) (int64, error) {
 	if head := r.headFrom(r.pos); len(head) > 0 {
 		n, err := w.Write(head)
@@ -332,7 +332,7 @@ func (r *Resource) writeOnce(w io.Writer) (int64, error) {
 	return n, r.ended(c, err)
 }
 
-// usable returns why the resource can no longer be read, or nil.
+// usable returns the reason why the resource can no longer be read, or nil.
 func (r *Resource) usable() error {
 	if r.ctx.Err() != nil {
 		return context.Cause(r.ctx)
@@ -342,7 +342,7 @@ func (r *Resource) usable() error {
 	return r.changed
 }
 
-// tries counts the attempts at a read.
+// tries counts the attempts of one read.
 type tries struct {
 	resource *Resource
 	failed   int
@@ -350,18 +350,18 @@ type tries struct {
 
 func (r *Resource) newTries() *tries { return &tries{resource: r} }
 
-// resourceRetry is the policy between attempts at a read. The first attempt after a failure is made
-// at once, because a new connection may be all that is needed, and does not count.
+// resourceRetry is the retry policy of reads. The first attempt after a failure is made immediately
+// and does not count, because a new connection may suffice.
 var resourceRetry = retry.Policy{Tries: 4, Wait: 250 * time.Millisecond, MaxWait: 2 * time.Second, Jitter: retry.NoJitter,
 	MaxRetryAfter: 30 * time.Second, Transient: Transient}
 
-// mends reports whether a new response may bring what err prevented.
+// mends reports whether a new response may succeed after err.
 func (r *Resource) mends(err error) bool {
 	_, ok := resourceRetry.Next(0, err)
 	return ok && !r.version.Guard().IsZero() && r.ctx.Err() == nil
 }
 
-// again waits until another attempt after err is due, or returns the final error.
+// again waits until the next attempt after err is due, or returns the final error.
 func (t *tries) again(err error) error {
 	pause, again := resourceRetry.Next(t.failed, err)
 	t.failed++

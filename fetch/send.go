@@ -9,24 +9,23 @@ import (
 	"github.com/urlget/urlget/fetch/driver"
 )
 
-// checkBody refuses a method or a body where they mean nothing.
+// checkBody returns an error if req has a method or a body that its scheme does not support.
 func checkBody(s Scheme, req *Request) error {
 	switch {
 	case !req.Sends():
 		return nil
 	case req.Op != OpGet:
-		return &Error{Code: ErrRequest, Err: fmt.Errorf("%s has no method and sends no content", req.Op)}
+		return &Error{Code: ErrRequest, Err: fmt.Errorf("%s requests have no method and no body", req.Op)}
 	case !s.Bodies && hasBody(req):
-		return &Error{Code: ErrRequest, Err: fmt.Errorf("nothing can be sent to %s URLs: %w", s.Name, errors.ErrUnsupported)}
+		return &Error{Code: ErrRequest, Err: fmt.Errorf("cannot send a body to %s URLs: %w", s.Name, errors.ErrUnsupported)}
 	case !s.Bodies:
-		return &Error{Code: ErrRequest, Err: fmt.Errorf("%s has no method %s: %w", s.Name, Printable(req.Method), errors.ErrUnsupported)}
+		return &Error{Code: ErrRequest, Err: fmt.Errorf("%s does not support method %s: %w", s.Name, Printable(req.Method), errors.ErrUnsupported)}
 	}
 	return nil
 }
 
-// embodied returns p with a body, if it is to have one that was not opened yet. The caller's own is
-// sent once.
-func (p *prepared) embodied() (*prepared, error) {
+// withBody returns p with the body that GetBody returns, if Body is not set.
+func (p *prepared) withBody() (*prepared, error) {
 	if p.req.Body != nil || p.req.GetBody == nil {
 		return p, nil
 	}
@@ -47,27 +46,28 @@ func closeBody(r *Request) {
 	}
 }
 
-// resend makes r, which was made by redirected, what resp asks for: the same again, or a GET.
+// resend prepares r, a redirected request, for the same method and body, or for a GET without a
+// body, as resp demands.
 func resend(r *Request, resp *driver.Response) error {
 	if !r.Sends() {
 		return nil
 	}
 	withBody := hasBody(r)
-	r.Body = nil // it is used up
+	r.Body = nil // already sent
 	switch {
 	case !resp.Resend:
 		r.Method, r.GetBody, r.ContentLength = "", nil, 0
 		r.Header = withoutContent(r.Header)
 		return nil
 	case withBody && r.GetBody == nil:
-		return &Error{Code: ErrRedirect, Err: errors.New("the server wants the content once more, which can be sent but once")}
+		return &Error{Code: ErrRedirect, Err: errors.New("the server requires the body again, which can be sent only once")}
 	case withBody && r.From.IsSecure() && !r.URL.IsSecure():
-		return refusal(Reason{}, "%s wants the content sent on without TLS", r.From.Redacted())
+		return refusal(Reason{}, "%s redirects the body to a URL without TLS", r.From.Redacted())
 	}
 	return nil
 }
 
-// withoutContent returns a copy of h without what describes a body.
+// withoutContent returns a copy of h without the fields that describe a body.
 func withoutContent(h textproto.MIMEHeader) textproto.MIMEHeader {
 	var dup textproto.MIMEHeader
 	for k, v := range h {

@@ -20,7 +20,7 @@ import (
 // socksPort is the default port of a SOCKS proxy.
 const socksPort = 1080
 
-// A forward makes the SOCKS client dial the proxy the way Env does.
+// A forward is a dialer for the SOCKS client that dials the proxy as Env does.
 type forward func(ctx context.Context, network, addr string) (net.Conn, error)
 
 func (f forward) Dial(network, addr string) (net.Conn, error) {
@@ -31,8 +31,8 @@ func (f forward) DialContext(ctx context.Context, network, addr string) (net.Con
 	return f(ctx, network, addr)
 }
 
-// dialSOCKS5 connects through a SOCKS5 proxy (RFC 1928), with the user and password in its URL (RFC
-// 1929) if there are any.
+// dialSOCKS5 connects through a SOCKS5 proxy (RFC 1928), with the user and password of its URL, if
+// any (RFC 1929).
 func (e *env) dialSOCKS5(ctx context.Context, p uri.URI, addr string) (net.Conn, error) {
 	var auth *xproxy.Auth
 	if user, ok := p.User(); ok {
@@ -48,22 +48,23 @@ func (e *env) dialSOCKS5(ctx context.Context, p uri.URI, addr string) (net.Conn,
 	if err != nil {
 		return nil, err
 	}
-	_, err = d.(xproxy.ContextDialer).DialContext(ctx, "tcp", addr) // what it returns would hide the socket
+	_, err = d.(xproxy.ContextDialer).DialContext(ctx, "tcp", addr) // the returned Conn would hide the socket
 	if err != nil && (strings.HasSuffix(err.Error(), noMethod) || strings.HasSuffix(err.Error(), noLogin)) {
 		return nil, &Error{Code: ErrAuth, Err: err, Hint: proxyLoginHint}
 	}
 	return raw, err
 }
 
-// What the SOCKS client says if the proxy wants another login, or one at all. Its errors have no
-// types.
+// Errors of golang.org/x/net/proxy, which have no types: no accepted login method, and a rejected
+// login.
 const (
 	noMethod = "no acceptable authentication methods"
 	noLogin  = "username/password authentication failed"
 )
 
-// dialSOCKS4 connects through a SOCKS4 proxy, which takes IPv4 addresses, or a SOCKS4a proxy, which
-// also takes names. The user in its URL is the user ID; there are no passwords.
+// dialSOCKS4 connects through a SOCKS4 proxy, which accepts IPv4 addresses, or a SOCKS4a proxy,
+// which also accepts names. The user of its URL is sent as the user ID; the protocol has no
+// passwords.
 func (e *env) dialSOCKS4(ctx context.Context, p uri.URI, addr string) (net.Conn, error) {
 	request, err := e.socks4Request(ctx, p, addr)
 	if err != nil {
@@ -104,14 +105,14 @@ func (e *env) socks4Request(ctx context.Context, p uri.URI, addr string) ([]byte
 	named := err != nil && p.Scheme() == "socks4a"
 	switch {
 	case named:
-		to = netip.AddrFrom4([4]byte{0, 0, 0, 1}) // an invalid address: a name follows
+		to = netip.AddrFrom4([4]byte{0, 0, 0, 1}) // an invalid address, which means that a name follows
 	case err != nil:
 		if to, err = e.lookupIPv4(ctx, addr, host); err != nil {
 			return nil, err
 		}
 	}
 	if to = to.Unmap(); !to.Is4() {
-		return nil, refusal(Reason{Kind: driver.ReasonProxy, Host: host}, "%s has no place in SOCKS4, which knows IPv4 alone", to)
+		return nil, refusal(Reason{Kind: driver.ReasonProxy, Host: host}, "SOCKS4 does not support the IPv6 address %s", to)
 	}
 	if !named {
 		if err := e.client.policy.checkAddr(provenanceOf(ctx), netip.AddrPortFrom(to, uint16(port))); err != nil {
@@ -126,7 +127,7 @@ func (e *env) socks4Request(ctx context.Context, p uri.URI, addr string) ([]byte
 	return b, nil
 }
 
-// lookupIPv4 resolves host, the host of addr.
+// lookupIPv4 resolves host, the host part of addr.
 func (e *env) lookupIPv4(ctx context.Context, addr, host string) (netip.Addr, error) {
 	if ip, ok := e.client.opts.Network.Hosts[addr]; ok {
 		return ip, nil
@@ -144,16 +145,16 @@ func socks4(c net.Conn, request []byte) error {
 	}
 	var reply [8]byte
 	if _, err := io.ReadFull(c, reply[:]); err != nil {
-		return &Error{Code: ErrProtocol, Err: fmt.Errorf("the proxy's answer: %w", err)}
+		return &Error{Code: ErrProtocol, Err: fmt.Errorf("reply of the proxy: %w", err)}
 	}
 	switch code := reply[1]; {
 	case reply[0] != 0:
-		return &Error{Code: ErrProtocol, Err: fmt.Errorf("the proxy does not speak SOCKS4: it answered %#02x", reply[0])}
+		return &Error{Code: ErrProtocol, Err: fmt.Errorf("not a SOCKS4 proxy: reply version %#02x", reply[0])}
 	case code == 90:
 		return nil
 	case code == 92 || code == 93:
-		return &Error{Code: ErrAuth, Err: fmt.Errorf("the proxy wants to know the user (code %d)", code)}
+		return &Error{Code: ErrAuth, Err: fmt.Errorf("the proxy rejected the user ID (code %d)", code)}
 	default:
-		return &Error{Code: ErrNetwork, Err: fmt.Errorf("the proxy did not connect (code %d)", code)}
+		return &Error{Code: ErrNetwork, Err: fmt.Errorf("the proxy rejected the request (code %d)", code)}
 	}
 }

@@ -194,7 +194,7 @@ type writer func([]byte) (int, error)
 
 func (w writer) Write(p []byte) (int, error) { return w(p) }
 
-func TestNewListing(t *testing.T) {
+func TestSetParts(t *testing.T) {
 	t.Parallel()
 	lost := errors.New("lost")
 	for _, fails := range []bool{false, true} {
@@ -215,7 +215,7 @@ func TestNewListing(t *testing.T) {
 		}
 		open := func(context.Context, *fetch.Request) (*driver.Response, error) {
 			resp := &driver.Response{Meta: fetch.Meta{Kind: fetch.KindListing, Size: -1}}
-			resp.Body, resp.Parse = driver.NewListing(parts, func() error { closed++; return nil })
+			resp.SetParts(parts, func() error { closed++; return nil })
 			return resp, nil
 		}
 		c := fetch.New(nil, load("x", []fetch.Op{fetch.OpList}, open))

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/fetchtest/servers"
 )
 
 // TestUnreadOfTunnels has connections through proxies, which are looked into without a wait, as all
@@ -21,7 +22,7 @@ func TestUnreadOfTunnels(t *testing.T) {
 	} {
 		t.Run(proxy, func(t *testing.T) {
 			t.Parallel()
-			client, server := tcpPair(t)
+			client, server := servers.Pair(t)
 			go func() {
 				for _, answer := range answers {
 					server.Read(make([]byte, 512))
@@ -47,24 +48,4 @@ func TestUnreadOfTunnels(t *testing.T) {
 			}
 		})
 	}
-}
-
-// tcpPair returns the two ends of a connection over the loopback interface.
-func tcpPair(t testing.TB) (client, server *net.TCPConn) {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	c, err := net.Dial("tcp", l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := l.Accept()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { c.Close(); s.Close() })
-	return c.(*net.TCPConn), s.(*net.TCPConn)
 }

@@ -9,44 +9,43 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// WalkOptions bounds a walk. The zero value means the defaults.
+// WalkOptions configure a walk. The zero value means the defaults.
 type WalkOptions struct {
-	// MaxDepth is how deep members may be; 1 means only those of the first listing, and 0 means
-	// 100. Anything deeper is left out.
+	// MaxDepth is the maximum depth of members. 1 means only those of the first listing; 0 means
+	// 100. Deeper members are omitted.
 	MaxDepth int
-	// MaxListings is how many listings are read; 0 means 100,000. If there are more, the walk ends
-	// with ErrTooLarge.
+	// MaxListings is the maximum number of listings to read. 0 means 100,000. If there are more,
+	// the walk ends with ErrTooLarge.
 	MaxListings int
-	// Enter reports whether to read a member that is a listing. Nil means listings of the same
-	// origin as the first, since menus may lead anywhere.
+	// Enter reports whether to read a member that is a listing. If Enter is nil, the walk reads
+	// listings of the same origin as the first, because menus may lead anywhere.
 	Enter func(*Member) bool
 }
 
-// A Member is a member of one of the listings of a walk.
+// A Member is an entry of one of the listings of a walk.
 type Member struct {
 	Entry
-	// Path holds the names of the listings on the way and of the member itself, as given by the
-	// servers. They are not safe as file names. Path is empty for the first listing.
+	// Path holds the names of the listings on the way and of the member itself, as the servers sent
+	// them. They are not safe as file names. Path is empty for the first listing.
 	Path []string
-	// From is the listing that contains the member; zero for the first listing.
+	// From is the listing that contains the member. It is zero for the first listing.
 	From uri.URI
 
 	skip bool
 }
 
-// SkipDir works like fs.SkipDir: for a listing, it makes the walk skip it; for any other member, it
-// makes the walk skip the remaining members of the same listing.
+// SkipDir works like fs.SkipDir: for a listing, the walk skips it; for any other member, the walk
+// skips the remaining members of the same listing.
 func (m *Member) SkipDir() { m.skip = true }
 
-// Walk yields the members of a listing and of the listings below it. All members of a listing come
-// before those of listings in it, so no two listings are open at once. Each listing is read only
-// once, however many links lead to it, so cycles of menus are no problem; MaxDepth is for links
-// that make a tree look endless. If opts is nil, the defaults apply.
+// Walk yields the members of the listing at rawURL and of the listings below it. All members of a
+// listing come before those of listings in it, so no two listings are open at once. Each listing is
+// read only once, so cycles of links end. MaxDepth limits trees that links make endless. If opts is
+// nil, the defaults apply.
 //
-// The first listing is not yielded itself, unless it fails. If a listing fails, it is yielded with
-// the error, and the walk continues with the others; leaving the loop ends it. If ctx is done, the
-// walk ends with one error. What listings lead to is retrieved under the policy for URLs supplied
-// by a remote party.
+// The first listing is yielded only if it fails. If a listing fails, Walk yields it with the error
+// and continues with the others. If ctx is done, the walk ends with one error. The policy treats
+// the URLs of members as supplied by a remote party.
 func (c *Client) Walk(ctx context.Context, rawURL string, opts *WalkOptions) iter.Seq2[*Member, error] {
 	return func(yield func(*Member, error) bool) {
 		u, err := parse(OpList, rawURL)
@@ -79,8 +78,8 @@ type walk struct {
 	found  int              // their number, not counting the first
 }
 
-// read yields the members of a listing and everything below it. It returns false if the walk is
-// over.
+// read yields the members of a listing and everything below it. It returns false if the walk has
+// ended.
 func (w *walk) read(dir *Member) bool {
 	below, ok := w.members(dir)
 	if !ok {
@@ -94,7 +93,7 @@ func (w *walk) read(dir *Member) bool {
 	return true
 }
 
-// members yields the members of a listing, and returns those that are listings to be read.
+// members yields the members of a listing. It returns the listings among them that are to be read.
 func (w *walk) members(dir *Member) (below []*Member, ok bool) {
 	resp, err := w.client.Do(w.ctx, &Request{URL: dir.URL, Op: OpList, From: dir.From})
 	if err != nil {
@@ -135,11 +134,11 @@ func (w *walk) failed(dir *Member, err error) bool { return w.yield(dir, err) &&
 
 func (w *walk) tooMany(m *Member) bool {
 	w.yield(m, asError(OpList.String(), m.URL, &Error{Code: ErrTooLarge,
-		Err: fmt.Errorf("the walk has come to more than %d listings", w.opts.MaxListings)}))
+		Err: fmt.Errorf("more than %d listings", w.opts.MaxListings)}))
 	return false
 }
 
-// enters reports whether m, a listing, is to be read. If so it is marked as read.
+// enters reports whether m, a listing, is to be read. If so, enters marks it as read.
 func (w *walk) enters(m *Member) bool {
 	if m.Rel == "parent" || m.URL.IsZero() || len(m.Path) >= w.opts.MaxDepth {
 		return false

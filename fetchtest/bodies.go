@@ -13,8 +13,7 @@ import (
 	"github.com/urlget/urlget/fetch"
 )
 
-// cases are the cases of the suite, in the order in which they run: the simple before what builds
-// on it.
+// cases are the cases of the suite in running order: simple ones first.
 var cases = []testCase{
 	{"Empty", func(t *caseTest) { exactBytes(t, emptyFile) }},
 	{"OneByte", func(t *caseTest) { exactBytes(t, oneFile) }},
@@ -50,19 +49,18 @@ var cases = []testCase{
 	{"Unrecorded", long(unrecorded)},
 }
 
-// long leaves a case out with -short: it moves the largest file several times, which takes long with
+// long skips a case with -short. It transfers the largest file several times, which takes long with
 // the race detector.
 func long(run func(*caseTest)) func(*caseTest) {
 	return func(t *caseTest) {
 		if testing.Short() {
-			t.Skip("moves much data")
+			t.Skip("skipped with -short: transfers much data")
 		}
 		run(t)
 	}
 }
 
-// exactBytes reads a file in both ways that there are, and does what may be done with a body at its
-// end.
+// exactBytes reads a file with Read and with io.Copy, then reads and closes the body again.
 func exactBytes(t *caseTest, name string) {
 	rawURL, want := t.file(name)
 	c := t.client(nil)
@@ -79,7 +77,7 @@ func exactBytes(t *caseTest, name string) {
 	}
 	for _, way := range ways {
 		req := &fetch.Request{URL: t.parse(rawURL)}
-		asked := *req
+		original := *req
 		resp, err := c.Do(t.context(), req)
 		if err != nil {
 			t.Fatalf("Do: %v", err)
@@ -91,7 +89,7 @@ func exactBytes(t *caseTest, name string) {
 			t.Errorf("Meta.Kind of a file is %q", resp.Kind)
 		}
 		if !resp.Range.IsZero() {
-			t.Errorf("Meta.Range is %+v, though no range was asked for", resp.Range)
+			t.Errorf("Meta.Range is %+v, but no range was requested", resp.Range)
 		}
 		got, err := way.read(resp.Body)
 		if err != nil {
@@ -106,23 +104,23 @@ func exactBytes(t *caseTest, name string) {
 		for range 2 {
 			t.within("Close", func() { resp.Body.Close() })
 		}
-		if !reflect.DeepEqual(*req, asked) {
+		if !reflect.DeepEqual(*req, original) {
 			t.Errorf("the driver changed the request to %+v", *req)
 		}
 	}
 }
 
-// names fetches the files with the hard names.
+// names gets the files in "names".
 func names(t *caseTest) {
 	c := t.client(nil)
-	tried := 0
+	trialResult := 0
 	for _, name := range HardNames {
 		rawURL := t.site.URL("names/" + name)
 		if rawURL == "" {
-			t.Logf("the name %q cannot be carried", name)
+			t.Logf("the protocol cannot carry the name %q", name)
 			continue
 		}
-		tried++
+		trialResult++
 		resp, err := c.Get(t.context(), rawURL)
 		if err != nil {
 			t.Errorf("name %q: %v", name, err)
@@ -137,20 +135,20 @@ func names(t *caseTest) {
 			t.Errorf("name %q: %s", name, diff)
 		}
 		if !safeName(resp.Name) {
-			t.Errorf("name %q: Meta.Name is %q, which is not one safe path element", name, resp.Name)
+			t.Errorf("name %q: Meta.Name is %q, which is not a safe path element", name, resp.Name)
 		}
 	}
-	if tried == 0 {
+	if trialResult == 0 {
 		t.Skip("Site.URL has no URL for any of the names")
 	}
 }
 
-// safeName reports whether name can be a suggested file name, or is empty.
+// safeName reports whether name is empty or a safe file name.
 func safeName(name string) bool {
 	return name != "." && name != ".." && !bytes.ContainsAny([]byte(name), "/\x00\r\n")
 }
 
-// stat compares what Stat says with what Get says.
+// stat compares the metadata of Stat with that of Get.
 func stat(t *caseTest) {
 	c := t.client(nil)
 	for _, name := range []string{smallFile, middleFile} {
@@ -163,13 +161,13 @@ func stat(t *caseTest) {
 		io.Copy(io.Discard, resp.Body)
 		resp.Body.Close()
 		if got.Size >= 0 && got.Size != int64(len(want)) {
-			t.Errorf("%s: Stat says %d bytes, want %d or -1", name, got.Size, len(want))
+			t.Errorf("%s: Stat returns size %d, want %d or -1", name, got.Size, len(want))
 		}
 		if got.Kind != resp.Kind {
-			t.Errorf("%s: Stat says %q, Get %q", name, got.Kind, resp.Kind)
+			t.Errorf("%s: Stat returns kind %q, Get %q", name, got.Kind, resp.Kind)
 		}
 		if !got.ModTime.IsZero() && !resp.ModTime.IsZero() && !got.ModTime.Equal(resp.ModTime) {
-			t.Errorf("%s: Stat says changed %v, Get %v", name, got.ModTime, resp.ModTime)
+			t.Errorf("%s: Stat returns time %v, Get %v", name, got.ModTime, resp.ModTime)
 		}
 		for field, v := range map[string][2]string{
 			"ContentType": {got.ContentType, resp.ContentType},
@@ -177,7 +175,7 @@ func stat(t *caseTest) {
 			"Name":        {got.Name, resp.Name},
 		} {
 			if v[0] != "" && v[1] != "" && v[0] != v[1] {
-				t.Errorf("%s: Stat says %s is %q, Get %q", name, field, v[0], v[1])
+				t.Errorf("%s: Stat returns %s %q, Get %q", name, field, v[0], v[1])
 			}
 		}
 	}
@@ -190,12 +188,12 @@ func stat(t *caseTest) {
 	}
 	defer resp.Body.Close()
 	if n, err := io.Copy(io.Discard, resp.Body); n != 0 || err != nil {
-		t.Errorf("the body of a Stat has %d bytes and error %v, want 0 and none", n, err)
+		t.Errorf("the body of a Stat has %d bytes and error %v, want 0 and no error", n, err)
 	}
 }
 
-// ranges compares parts with the slices they are. A driver without ranges must deliver all, and say
-// so.
+// ranges compares ranges with the same slices of the content. A driver without ranges must return
+// everything and leave Meta.Range zero.
 func ranges(t *caseTest) {
 	rawURL, want := t.file(middleFile)
 	c := t.client(nil)
@@ -209,9 +207,9 @@ func ranges(t *caseTest) {
 		{Offset: size / 2, Length: 0},
 		{Offset: size - 1, Length: 1},
 		{Offset: size - 1, Length: 0},
-		{Offset: size - 10, Length: 100}, // more than there is
+		{Offset: size - 10, Length: 100}, // more than available
 		{Offset: 0, Length: size},
-		{Offset: -10}, // the last ones; all, if nobody knows the size
+		{Offset: -10}, // the last ten; everything if the size is unknown
 	} {
 		resp, err := c.Do(t.context(), &fetch.Request{URL: t.parse(rawURL), Range: r})
 		if err != nil {
@@ -225,7 +223,7 @@ func ranges(t *caseTest) {
 		}
 		if !can || r.Offset < 0 && resp.Range.IsZero() {
 			if diff := difference(got, want); diff != "" || !resp.Range.IsZero() {
-				t.Errorf("range %+v: the scheme has no ranges, so all should come and Meta.Range be zero; it is %+v. %s",
+				t.Errorf("range %+v: without ranges, want all bytes and a zero Meta.Range; it is %+v. %s",
 					r, resp.Range, diff)
 			}
 			continue
@@ -250,7 +248,7 @@ func ranges(t *caseTest) {
 	}
 }
 
-// parallel lets one client do 16 things at once.
+// parallel makes 16 requests at the same time with one client.
 func parallel(t *caseTest) {
 	files := []string{smallFile, "pub/motd", "pub/a/one.txt", middleFile}
 	for _, name := range files {
@@ -281,7 +279,7 @@ func parallel(t *caseTest) {
 	wg.Wait()
 }
 
-// earlyClose leaves a body after a byte, and after none.
+// earlyClose closes a body before its first byte, and after it.
 func earlyClose(t *caseTest) {
 	rawURL, want := t.largest()
 	c := t.client(nil)
@@ -295,19 +293,19 @@ func earlyClose(t *caseTest) {
 			t.within("Close of a half-read body", func() { resp.Body.Close() })
 		}
 		if _, err := resp.Body.Read(make([]byte, 1)); err == io.EOF && len(want) > size {
-			t.Error("a closed body reads as if it had ended")
+			t.Error("Read of a closed body returns io.EOF")
 		}
-		t.recovers(c)
+		t.checkRecovery(c)
 	}
 }
 
-// canceled checks that nothing is sent once the context has ended.
+// canceled checks that nothing is sent after the context was canceled.
 func canceled(t *caseTest) {
 	rawURL := t.url(smallFile)
 	why := errors.New("canceled by the suite")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(why)
-	got := t.heard(func() {
+	got := t.logDuring(func() {
 		err := discard(t.client(nil).Get(ctx, rawURL))
 		if !errors.Is(err, why) {
 			t.Fatalf("error %v, want the cause of the context, %q", err, why)
@@ -319,7 +317,8 @@ func canceled(t *caseTest) {
 	}
 }
 
-// operations asks for what the scheme says it cannot do. Nothing may be connected to for that.
+// operations requests operations that the scheme does not declare. They must fail without a
+// connection.
 func operations(t *caseTest) {
 	o := t.options()
 	o.DialContext = func(_ context.Context, network, addr string) (net.Conn, error) {
@@ -342,17 +341,17 @@ func operations(t *caseTest) {
 	}
 }
 
-// notFound asks for what is not there.
+// notFound requests a missing file.
 func notFound(t *caseTest) {
 	rawURL := t.url(absentFile)
 	c := t.client(nil)
 	t.checkNotFound("Get", t.drain(c, rawURL))
 	_, err := c.Stat(t.context(), &fetch.Request{URL: t.parse(rawURL)})
 	t.checkNotFound("Stat", err)
-	t.recovers(c)
+	t.checkRecovery(c)
 }
 
-// listNotFound lists what is not there.
+// listNotFound lists a missing directory.
 func listNotFound(t *caseTest) {
 	t.url(".")
 	rawURL := t.url(absentDir)
@@ -364,5 +363,5 @@ func listNotFound(t *caseTest) {
 	for _, err = range c.List(t.context(), rawURL) {
 	}
 	t.checkNotFound("List", err)
-	t.recovers(c)
+	t.checkRecovery(c)
 }

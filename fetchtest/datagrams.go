@@ -8,20 +8,19 @@ import (
 	"syscall"
 )
 
-// A failingSocket is a socket for datagrams, of which one that comes or goes fails: it is lost
-// (ending), there is nobody at the other port (reset), from then on all are lost (silence), or it
-// comes twice (trickle).
+// A failingSocket is a UDP socket on which one datagram fails. It is lost (closing), the peer's
+// port is closed (reset), all later ones are lost too (silence), or it is duplicated (trickle).
 type failingSocket struct {
 	n      *network
 	closed sync.Once
 
 	mu     sync.Mutex
 	silent bool
-	again  []byte   // what comes once more
-	from   net.Addr // of it
+	again  []byte   // the duplicate to be received next
+	from   net.Addr // sender of again
 }
 
-// receive passes on what read reads.
+// receive reads with read and applies the failure.
 func (s *failingSocket) receive(p []byte, read func([]byte) (int, net.Addr, error)) (int, net.Addr, error) {
 	s.mu.Lock()
 	if again := s.again; again != nil {
@@ -43,7 +42,7 @@ func (s *failingSocket) receive(p []byte, read func([]byte) (int, net.Addr, erro
 		if fails && s.n.how == silence {
 			s.silent = true
 		}
-		lost := s.silent || fails && s.n.how == ending
+		lost := s.silent || fails && s.n.how == closing
 		if fails && s.n.how == trickle {
 			s.again, s.from = append([]byte(nil), p[:n]...), from
 		}
@@ -54,14 +53,14 @@ func (s *failingSocket) receive(p []byte, read func([]byte) (int, net.Addr, erro
 	}
 }
 
-// send lets write send p.
+// send writes p with write and applies the failure.
 func (s *failingSocket) send(p []byte, write func([]byte) (int, error)) (int, error) {
 	fails := s.n.fails("send")
 	s.mu.Lock()
 	if fails && s.n.how == silence {
 		s.silent = true
 	}
-	lost := s.silent || fails && s.n.how == ending
+	lost := s.silent || fails && s.n.how == closing
 	s.mu.Unlock()
 	switch {
 	case fails && s.n.how == reset:
@@ -76,7 +75,7 @@ func (s *failingSocket) send(p []byte, write func([]byte) (int, error)) (int, er
 
 func (s *failingSocket) close() { s.closed.Do(func() { s.n.count(-1) }) }
 
-// A failingPackets is a failing socket that is not connected.
+// A failingPackets is a failing socket without a connection.
 type failingPackets struct {
 	net.PacketConn
 	failingSocket
@@ -104,7 +103,7 @@ func (c *failingPackets) Close() error {
 	return c.PacketConn.Close()
 }
 
-// A failingDatagrams is a failing socket that is connected.
+// A failingDatagrams is a failing connected socket.
 type failingDatagrams struct {
 	net.Conn
 	failingSocket

@@ -15,49 +15,49 @@ import (
 	"github.com/urlget/urlget/fetch"
 )
 
-// Drips describes what is retrieved from servers that never come to an end.
+// Drips describes a retrieval from a server that sends very slowly or without end.
 type Drips struct {
-	// Open returns a new client, with the DialContext and the Timeouts of o, and what to ask of it,
-	// which the server has, refuses, or does not have.
-	// The client is closed afterwards. It is called by several goroutines.
+	// Open returns a new client and a request. The client must use the DialContext and Timeouts of
+	// o. The server may serve the request, refuse it, or not have the file. RunDrips closes the
+	// client. Open is called by several goroutines.
 	Open func(t testing.TB, o *fetch.Options) (*fetch.Client, *fetch.Request)
-	// Says are what the server may say again and again in place of what is due: up to 12 bytes, as
-	// faster ones are no drip. Some that belong to no protocol are always tried.
+	// Says are texts of up to 12 bytes that the server repeats instead of its reply. Longer ones
+	// would not be slow enough. RunDrips also uses some texts that belong to no protocol.
 	Says []string
-	// Pieces is set if the content is of no use before much of it has come, as with one long line or
-	// record. Then the retrieval must end if it drips; otherwise it may go on, as its reader sees
-	// how slow it is.
+	// Pieces is set if the content is only usable after much of it has arrived, as with one long
+	// line or record. Then a dripping retrieval must end. Otherwise it may continue, because its
+	// reader sees how slow it is.
 	Pieces bool
-	// Session opens a session, which is only read from.
+	// Session opens a session, which is read but not written.
 	Session bool
 }
 
 const (
-	// dripTime is how long the client of RunDrips waits, and dripEvery the time between two drops.
+	// dripTime is the timeout of the client in RunDrips; dripEvery is the interval of the drops.
 	dripTime, dripEvery = 200 * time.Millisecond, 50 * time.Millisecond
-	// dripBound is when a client that still waits waits for ever: it is more than any slow machine
-	// needs, and less than it takes a conversation to drip to its end.
+	// dripBound is the time after which a waiting client is considered stuck. It exceeds what a
+	// slow machine needs, and is shorter than a complete dripped conversation.
 	dripBound = 12 * time.Second
-	// dripPlaces is the number of places in a conversation from which on it drips.
+	// dripPlaces is the number of offsets in a conversation at which dripping starts.
 	dripPlaces = 10
 )
 
-// RunDrips retrieves once over a network that works, and then lets the conversation drip from ten
-// places on: byte by byte, or with the same bytes or lines again and again in place of what is due.
-// Another server returns what it gets. Whatever comes, opening must end after the timeout, and so
-// must every read and every wait for an entry; no connection and no goroutine may be left.
+// RunDrips performs one retrieval over a working network. It then repeats the retrieval with a
+// server that drips from one of ten offsets on. The server sends its reply byte by byte, or repeats
+// the same bytes instead of its reply. Another server echoes its input. Opening, every read and
+// every wait for an entry must end after the timeout. No connection and no goroutine may be left.
 func RunDrips(t testing.TB, d Drips) {
 	t.Helper()
 	label := fmt.Sprintf("fetchtest-drips-%d-", caseID.Add(1))
 	pprof.Do(t.Context(), pprof.Labels("fetchtest", label), func(context.Context) { d.run(t) })
 	ct := &caseTest{TB: t, timeout: 20 * time.Second}
-	ct.until(func() string { return goroutinesWith(label) }, "goroutines outlive their client and responses")
+	ct.until(func() string { return goroutinesWith(label) }, "goroutines have not ended after their client was closed")
 }
 
 func (d Drips) run(t testing.TB) {
 	whole := &drippingNetwork{from: 1 << 62}
 	if err := d.try(t, whole); err != nil && !hasCode(err, fetch.ErrRefused, fetch.ErrNotFound) {
-		t.Fatalf("over a network that works: %v", err)
+		t.Fatalf("over a working network: %v", err)
 	}
 	length := whole.passed.Load()
 	trials := make(chan *drippingNetwork)
@@ -66,10 +66,10 @@ func (d Drips) run(t testing.TB) {
 		wg.Go(func() {
 			for n := range trials {
 				if err := d.try(t, n); err != nil {
-					t.Errorf("%s from byte %d of %d on: %v", n.name(), n.from, length, err)
+					t.Errorf("%s from byte %d of %d: %v", n.name(), n.from, length, err)
 				}
 				if open := n.open.Load(); open > 0 {
-					t.Errorf("%s from byte %d of %d on: %d connections are left open", n.name(), n.from, length, open)
+					t.Errorf("%s from byte %d of %d: %d connections are not closed", n.name(), n.from, length, open)
 				}
 			}
 		})
@@ -85,12 +85,12 @@ func (d Drips) run(t testing.TB) {
 	wg.Wait()
 }
 
-// try retrieves over a network. Its error says which wait did not end, if one did not, or why
-// nothing came over a network that works.
+// try performs one retrieval. Its error names the step that did not end; over a working network it
+// is the error of the retrieval.
 func (d Drips) try(t testing.TB, n *drippingNetwork) error {
 	limit := dripTime
 	if !n.drip {
-		limit = patient
+		limit = longTimeout
 	}
 	c, req := d.Open(t, &fetch.Options{DialContext: n.dial, Timeouts: fetch.Timeouts{Connect: limit, Reply: limit, Idle: limit}})
 	steps, ended := make(chan string, 1), make(chan error, 1)
@@ -105,7 +105,7 @@ func (d Drips) try(t testing.TB, n *drippingNetwork) error {
 		select {
 		case step = <-steps:
 		case err := <-ended:
-			if n.drip && !errors.Is(err, errGoesOn) {
+			if n.drip && !errors.Is(err, errContinues) {
 				return nil
 			}
 			return err
@@ -120,9 +120,10 @@ func (d Drips) try(t testing.TB, n *drippingNetwork) error {
 	}
 }
 
-var errGoesOn = errors.New("the content goes on")
+var errContinues = errors.New("the content continues")
 
-// retrieve retrieves, and tells each step. It gives up soon what goes on.
+// retrieve opens and reads the resource, and sends the name of each step. It stops reading content
+// that continues for too long.
 func (d Drips) retrieve(ctx context.Context, c *fetch.Client, req *fetch.Request, n *drippingNetwork, steps chan<- string) error {
 	resp, err := d.open(ctx, c, req)
 	if err != nil {
@@ -136,7 +137,7 @@ func (d Drips) retrieve(ctx context.Context, c *fetch.Client, req *fetch.Request
 		case !n.drip:
 			return nil
 		case d.Pieces && n.say == "" && took > dripBound:
-			return errGoesOn
+			return errContinues
 		case (!d.Pieces || n.say != "") && took > 3*dripTime:
 			return net.ErrClosed
 		}
@@ -180,11 +181,11 @@ func (d Drips) open(ctx context.Context, c *fetch.Client, req *fetch.Request) (*
 	return &fetch.Response{Body: s}, nil
 }
 
-// A drippingNetwork lets bytes pass, all connections together, and then drips.
+// A drippingNetwork forwards a number of bytes, counted over all connections, and then drips.
 type drippingNetwork struct {
 	from int64
 	drip bool
-	say  string // what drips; "" for the bytes that are due, one at a time
+	say  string // repeated text; "" for the server's own bytes, one at a time
 	echo bool
 
 	passed atomic.Int64
@@ -198,7 +199,7 @@ func (n *drippingNetwork) name() string {
 	case n.say == "":
 		return "a drip"
 	}
-	return fmt.Sprintf("%q without end", n.say)
+	return fmt.Sprintf("endless %q", n.say)
 }
 
 func (n *drippingNetwork) dial(ctx context.Context, network, addr string) (net.Conn, error) {
@@ -226,7 +227,7 @@ func (n *drippingNetwork) dial(ctx context.Context, network, addr string) (net.C
 	return d, nil
 }
 
-// A drippingClient is the client's side of a connection. What it reads goes through a pipe.
+// A drippingClient is the client's side of a connection. It reads from a pipe that pump fills.
 type drippingClient struct {
 	net.Conn
 	network   *drippingNetwork
@@ -235,7 +236,7 @@ type drippingClient struct {
 	closed    sync.Once
 }
 
-// pump passes on what the server sends.
+// pump forwards the bytes of the server, and then drips.
 func (c *drippingClient) pump() {
 	defer c.far.Close()
 	b := make([]byte, 32<<10)
@@ -290,7 +291,7 @@ func (c *drippingClient) SetReadDeadline(t time.Time) error {
 	return c.near.SetReadDeadline(t)
 }
 
-// CloseWrite implements what drivers look for in a connection.
+// CloseWrite closes the sending side, as net.TCPConn does; drivers look for this method.
 func (c *drippingClient) CloseWrite() error {
 	if cw, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return cw.CloseWrite()

@@ -22,13 +22,13 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// A treeDriver speaks x-tree. It is right, but for the one bug it has.
+// A treeDriver is a driver for x-tree with one bug.
 type treeDriver struct {
 	env  driver.Env
 	bug  string
 	over <-chan struct{} // closed when the test ends
 	meet chan struct{}
-	kept chan *driver.Conn // idle connections, for the driver that reuses them
+	kept chan *driver.Conn // idle connections, for the bug that reuses them
 }
 
 func treeSite(t testing.TB, tree fs.FS, bug string) Site {
@@ -40,7 +40,7 @@ func treeSite(t testing.TB, tree fs.FS, bug string) Site {
 		},
 		URL: func(name string) string {
 			if name == bigFile && bug != "" {
-				return "" // it would only cost time
+				return "" // saves time
 			}
 			var segments []string
 			for s := range strings.SplitSeq(name, "/") {
@@ -180,7 +180,7 @@ func (d *treeDriver) exchange(ctx context.Context, conn *driver.Conn, line strin
 		}
 	case fetch.OpList:
 		resp.Kind, resp.Size = fetch.KindListing, -1
-		resp.Body, resp.Parse = driver.NewListing(d.members(r, req.URL), b.Close)
+		resp.SetParts(d.members(r, req.URL), b.Close)
 		if d.has("reads listings past the client") {
 			resp.Parse = func(io.Reader) iter.Seq2[fetch.Entry, error] { return entriesOf(d.members(r, req.URL)) }
 		}
@@ -190,7 +190,7 @@ func (d *treeDriver) exchange(ctx context.Context, conn *driver.Conn, line strin
 
 func (d *treeDriver) object(resp *driver.Response, b *treeBody, req *fetch.Request) (*driver.Response, error) {
 	b.object = true
-	// It waits for a second request for one of the files that the case retrieves at once.
+	// It waits for a second request for one of the files that the case retrieves in parallel.
 	if d.has("does one thing at a time") && resp.Name == "one.txt" {
 		select {
 		case d.meet <- struct{}{}:
@@ -224,7 +224,7 @@ func (d *treeDriver) object(resp *driver.Response, b *treeBody, req *fetch.Reque
 				}
 				select {
 				case feed <- c:
-				case <-d.over: // of all the ways to end, the only one
+				case <-d.over: // the test has ended; nothing else ends this wait
 					return
 				}
 			}
@@ -323,7 +323,7 @@ type treeBody struct {
 	r       *wire.Reader
 	conn    *driver.Conn
 	release func() bool
-	left    atomic.Int64 // -1 for up to the close
+	left    atomic.Int64 // -1 up to the end of the connection
 	object  bool
 	closed  atomic.Bool
 }

@@ -21,22 +21,22 @@ import (
 	"github.com/urlget/urlget/fetch"
 )
 
-// Failures describes what is tried again and again over a network that fails.
+// Failures describes an operation that is repeated over a failing network.
 type Failures struct {
-	// Try does one thing with a new client, which it closes before it returns, and returns what was
-	// read and the error of it, be it only that of the last read. The client must have the
-	// DialContext and the Timeouts of o; the rest is up to Try. It is called by several goroutines.
+	// Try performs the operation with a new client, closes the client, and returns the bytes read
+	// and the error, which may be that of the last read. The client must use the DialContext and
+	// Timeouts of o. Try is called by several goroutines.
 	Try func(t testing.TB, o *fetch.Options) (content []byte, err error)
-	// Timeout is how long the client is to wait while the network works; 0 means long. It is for
-	// servers that fall silent by themselves.
+	// Timeout is the client's timeout while the network works; 0 means 20 seconds. It is for
+	// servers that stop sending by themselves.
 	Timeout time.Duration
-	// Unframed is set where the end of the connection is the end of the content: then a beginning of
-	// it is as right as all of it.
+	// Unframed is set if the content ends with the connection. Then a prefix of it is correct
+	// without an error.
 	Unframed bool
-	// Datagrams is set for protocols over UDP, which ask again for what is lost and take what comes
-	// twice for one: neither is a failure. The client must have the ListenPacket of o too.
+	// Datagrams is set for protocols over UDP, which repeat lost requests and ignore duplicates.
+	// Neither may cause an error. The client must also use the ListenPacket of o.
 	Datagrams bool
-	// Codes are the classes of errors that are right besides ErrNetwork and ErrTruncated.
+	// Codes are the error classes that are accepted in addition to ErrNetwork and ErrTruncated.
 	Codes []fetch.Code
 }
 
@@ -44,34 +44,36 @@ type Failures struct {
 type failure uint8
 
 const (
-	ending   failure = iota // the peer has closed the connection
-	reset                   // it was reset
-	silence                 // nothing comes or goes any more, until the time is over
-	trickle                 // only one byte moves, and the rest later
-	failures                // their number
+	closing  failure = iota // the peer closes the connection
+	reset                   // the connection is reset
+	silence                 // nothing is received or sent until the timeout
+	trickle                 // one byte is transferred, and the rest later
+	failures                // number of failures
 )
 
-func (f failure) String() string { return [...]string{"the end", "a reset", "silence", "one byte"}[f] }
+func (f failure) String() string { return [...]string{"close", "reset", "silence", "single byte"}[f] }
 
-// RunFailures tries once over a network that works, and then once for every dial, read and write of
-// that, and for every way in which that one operation can fail: the peer has closed the connection,
-// it was reset, or it falls silent. In a fourth way a single byte moves and the rest later, which
-// is no failure. Datagrams are lost and come twice in place of the end and of single bytes.
-// Whatever happens, the content must be right, or a beginning of what is right with an error of a
-// class that fits; the trial must end, every connection be closed, and no goroutine be left. One
-// operation that fails is not always one too many: drivers may try again.
+// RunFailures runs Try once over a working network, and then once for every dial, read and write of
+// that run and every failure. The peer closes the connection, the connection is reset, or nothing
+// is transferred any more. A fourth failure transfers a single byte first, which must not cause an
+// error. Datagrams are lost or duplicated instead of closing the connection and transferring single
+// bytes.
+//
+// The content must be complete, or a prefix with an error of a fitting class. The operation must
+// end, all connections must be closed, and no goroutine may be left. Drivers may retry, so Try may
+// succeed.
 func RunFailures(t testing.TB, f Failures) {
 	t.Helper()
 	label := fmt.Sprintf("fetchtest-failures-%d-", caseID.Add(1))
 	pprof.Do(t.Context(), pprof.Labels("fetchtest", label), func(context.Context) { f.run(t) })
 	ct := &caseTest{TB: t, timeout: 20 * time.Second}
-	ct.until(func() string { return goroutinesWith(label) }, "goroutines outlive their client and responses")
+	ct.until(func() string { return goroutinesWith(label) }, "goroutines have not ended after their client was closed")
 }
 
 func (f Failures) run(t testing.TB) {
 	right := f.try(t, &network{at: -1})
 	if right.ops == 0 {
-		t.Fatal("the trial does nothing with connections of Options.DialContext")
+		t.Fatal("Try does not use Options.DialContext")
 	}
 	type trial struct {
 		at  int
@@ -95,7 +97,7 @@ func (f Failures) run(t testing.TB) {
 	}
 	for at := range right.ops {
 		for how := range failures {
-			if !failed.Load() { // one is enough: the others are mostly of the same kind
+			if !failed.Load() { // the others are usually of the same kind
 				trials <- trial{at, how}
 			}
 		}
@@ -104,37 +106,36 @@ func (f Failures) run(t testing.TB) {
 	wg.Wait()
 }
 
-// A tried is what came of a trial.
-type tried struct {
+// A trialResult is the result of one run.
+type trialResult struct {
 	content []byte
 	err     error
 	ops     int
 	what    string // the operation that failed
-	open    int    // connections left
+	open    int    // connections that are still open
 }
 
 const (
-	// patient and short are the times for a reply with a network that works and one that falls
-	// silent.
-	patient, short = 20 * time.Second, 50 * time.Millisecond
+	// longTimeout and shortTimeout are the timeouts with a working network and with silence.
+	longTimeout, shortTimeout = 20 * time.Second, 50 * time.Millisecond
 )
 
-func (f Failures) try(t testing.TB, n *network) tried {
-	limit := cmp.Or(f.Timeout, patient)
+func (f Failures) try(t testing.TB, n *network) trialResult {
+	limit := cmp.Or(f.Timeout, longTimeout)
 	if n.how == silence && n.at >= 0 {
-		limit = short
+		limit = shortTimeout
 	}
 	o := &fetch.Options{DialContext: n.dial, ListenPacket: n.listen, Timeouts: fetch.Timeouts{Connect: limit, Reply: limit, Idle: limit}}
-	done := make(chan tried, 1)
+	done := make(chan trialResult, 1)
 	go func() {
 		content, err := f.Try(t, o)
-		done <- tried{content: content, err: err}
+		done <- trialResult{content: content, err: err}
 	}()
-	var r tried
+	var r trialResult
 	select {
 	case r = <-done:
-	case <-time.After(2 * patient):
-		r.err = fmt.Errorf("no end within %v", 2*patient)
+	case <-time.After(2 * longTimeout):
+		r.err = fmt.Errorf("no end within %v", 2*longTimeout)
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -142,18 +143,18 @@ func (f Failures) try(t testing.TB, n *network) tried {
 	return r
 }
 
-// judge returns what is wrong with got, "" if nothing is.
-func (f Failures) judge(how failure, right, got tried) string {
+// judge describes the mistake in got, or returns "".
+func (f Failures) judge(how failure, right, got trialResult) string {
 	var e *fetch.Error
 	switch {
 	case got.open > 0:
-		return fmt.Sprintf("%d connections are left open", got.open)
+		return fmt.Sprintf("%d connections are not closed", got.open)
 	case !bytes.HasPrefix(right.content, got.content):
 		return "wrong content: " + difference(got.content, right.content[:min(len(right.content), len(got.content))])
 	case got.err == nil && right.err != nil:
-		return fmt.Sprintf("no error, where there is %q over a network that works", right.err)
+		return fmt.Sprintf("no error, want %q as over a working network", right.err)
 	case got.err == nil && len(got.content) < len(right.content) && !f.Unframed:
-		return fmt.Sprintf("%d of %d bytes came, and then the end as if that were all", len(got.content), len(right.content))
+		return fmt.Sprintf("%d of %d bytes without an error", len(got.content), len(right.content))
 	case got.err == nil:
 		return ""
 	case !errors.As(got.err, &e):
@@ -162,15 +163,15 @@ func (f Failures) judge(how failure, right, got tried) string {
 		return ""
 	case f.Datagrams && slices.Contains(f.Codes, e.Code):
 		return ""
-	case how == trickle, how == ending && f.Datagrams, e.Code != fetch.ErrNetwork && e.Code != fetch.ErrTruncated && !slices.Contains(f.Codes, e.Code):
+	case how == trickle, how == closing && f.Datagrams, e.Code != fetch.ErrNetwork && e.Code != fetch.ErrTruncated && !slices.Contains(f.Codes, e.Code):
 		return fmt.Sprintf("error %v of class %q", got.err, e.Code)
 	}
 	return ""
 }
 
-// A network counts the operations on its connections, one of which fails.
+// A network counts the operations on its connections. One of them fails.
 type network struct {
-	at  int // from 0; less than 0 for none
+	at  int // index of the operation that fails; negative for none
 	how failure
 
 	mu   sync.Mutex
@@ -198,7 +199,7 @@ func (n *network) count(open int) {
 }
 
 func (n *network) dial(ctx context.Context, network, addr string) (net.Conn, error) {
-	datagrams := strings.HasPrefix(network, "udp") // which need nobody to connect to
+	datagrams := strings.HasPrefix(network, "udp") // connecting a UDP socket sends nothing
 	if !datagrams && n.fails("dial "+addr) && n.how != trickle {
 		err := error(syscall.ECONNREFUSED)
 		if n.how == silence {
@@ -218,16 +219,16 @@ func (n *network) dial(ctx context.Context, network, addr string) (net.Conn, err
 	return &failingConn{Conn: c, n: n}, nil
 }
 
-// A failingConn is a connection of a network that fails.
+// A failingConn is a connection that fails at one operation.
 type failingConn struct {
 	net.Conn
 	n      *network
 	closed sync.Once
 
 	mu       sync.Mutex
-	err      error    // what reads and writes meet
-	mute     net.Conn // in place of the connection, once it is silent; nil before
-	far      net.Conn // of mute
+	err      error    // returned by reads and writes
+	mute     net.Conn // replaces the connection once it is silent; nil before
+	far      net.Conn // the other end of mute
 	rd, wr   time.Time
 	isClosed bool
 }
@@ -249,7 +250,7 @@ func (c *failingConn) fail(err error) {
 	c.Conn.Close()
 }
 
-// state returns what is to be read and written, or the error of it.
+// state returns the connection to read from or write to, or an error.
 func (c *failingConn) state() (net.Conn, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -264,7 +265,7 @@ func (c *failingConn) Read(p []byte) (int, error) {
 		switch c.n.how {
 		case trickle:
 			p = p[:1]
-		case ending:
+		case closing:
 			c.fail(io.EOF)
 		case reset:
 			c.fail(&net.OpError{Op: "read", Net: "tcp", Err: os.NewSyscallError("read", syscall.ECONNRESET)})
@@ -288,14 +289,14 @@ func (c *failingConn) Write(p []byte) (int, error) {
 			}
 			n, err := c.Conn.Write(p[1:])
 			return n + 1, err
-		case ending, reset:
+		case closing, reset:
 			c.fail(&net.OpError{Op: "write", Net: "tcp", Err: os.NewSyscallError("write", syscall.EPIPE)})
 		case silence:
 			c.fail(nil)
 		}
 	}
 	conn, err := c.state()
-	if err == io.EOF { // which is for reads
+	if err == io.EOF { // set for reads
 		err = &net.OpError{Op: "write", Net: "tcp", Err: os.NewSyscallError("write", syscall.EPIPE)}
 	}
 	if err != nil {
@@ -304,7 +305,7 @@ func (c *failingConn) Write(p []byte) (int, error) {
 	return conn.Write(p)
 }
 
-// CloseWrite implements what drivers look for in a connection.
+// CloseWrite closes the sending side, as net.TCPConn does; drivers look for this method.
 func (c *failingConn) CloseWrite() error {
 	conn, err := c.state()
 	if cw, ok := conn.(interface{ CloseWrite() error }); ok && err == nil {

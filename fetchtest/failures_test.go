@@ -14,8 +14,8 @@ import (
 	"github.com/urlget/urlget/fetchtest/servers"
 )
 
-// asked is what a client is told that says hello.
-const asked = "hello, hello, hello\n"
+// reply is the reply to a client's hello.
+const reply = "hello, hello, hello\n"
 
 // A clumsy client has one bug.
 type clumsy struct {
@@ -25,7 +25,7 @@ type clumsy struct {
 
 func (c clumsy) has(bug string) bool { return c.bug == bug }
 
-// try connects, says hello and reads asked.
+// try connects, sends hello and reads reply.
 func (c clumsy) try(_ testing.TB, o *fetch.Options) ([]byte, error) {
 	dial := o.DialContext
 	if c.has("dials by itself") {
@@ -45,11 +45,11 @@ func (c clumsy) try(_ testing.TB, o *fetch.Options) ([]byte, error) {
 		return nil, c.failed(err)
 	}
 	if c.has("reads once") {
-		buf := make([]byte, len(asked))
+		buf := make([]byte, len(reply))
 		n, err := conn.Read(buf)
 		return buf[:n], c.failed(err)
 	}
-	got := make([]byte, len(asked))
+	got := make([]byte, len(reply))
 	n, err := io.ReadFull(conn, got)
 	switch {
 	case c.has("takes the close for the end") && errors.Is(err, io.EOF) || c.has("takes silence for the end") && errors.Is(err, os.ErrDeadlineExceeded):
@@ -74,20 +74,20 @@ func TestRunFailuresFindsBugs(t *testing.T) {
 	t.Parallel()
 	for bug, want := range map[string]string{
 		"":                                      "",
-		"takes the close for the end":           "the end at operation 3 of 3, read: 0 of 20 bytes came, and then the end as if that were all",
-		"takes silence for the end":             "silence at operation 3 of 3, read: 0 of 20 bytes came",
-		"reads once":                            "one byte at operation 3 of 3, read: 1 of 20 bytes came",
+		"takes the close for the end":           "close at operation 3 of 3, read: 0 of 20 bytes without an error",
+		"takes silence for the end":             "silence at operation 3 of 3, read: 0 of 20 bytes without an error",
+		"reads once":                            "single byte at operation 3 of 3, read: 1 of 20 bytes without an error",
 		"makes things up":                       "wrong content",
 		"has errors of its own":                 "want a *fetch.Error",
-		"leaves connections open":               "1 connections are left open",
-		"dials by itself":                       "nothing with connections of Options.DialContext",
+		"leaves connections open":               "1 connections are not closed",
+		"dials by itself":                       "Try does not use Options.DialContext",
 		"calls everything a protocol violation": "of class \"protocol",
 	} {
 		t.Run(bug, func(t *testing.T) {
 			t.Parallel()
 			s, err := servers.New(servers.Config{Scheme: "x"}, func(c *servers.Conn) {
 				if line, err := c.ReadLine(); err == nil && line == "hello" {
-					io.WriteString(c, asked)
+					io.WriteString(c, reply)
 					c.Wait()
 				}
 			})
@@ -107,7 +107,7 @@ func TestRunFailuresAllowsWhatItIsTold(t *testing.T) {
 	t.Parallel()
 	s, err := servers.New(servers.Config{Scheme: "x"}, func(c *servers.Conn) {
 		c.ReadLine()
-		io.WriteString(c, asked)
+		io.WriteString(c, reply)
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -115,7 +115,7 @@ func TestRunFailuresAllowsWhatItIsTold(t *testing.T) {
 	t.Cleanup(s.Close)
 	RunFailures(t, Failures{Try: clumsy{"takes the close for the end", s.Addr}.try, Unframed: true})
 	RunFailures(t, Failures{Try: clumsy{"calls everything a protocol violation", s.Addr}.try, Codes: []fetch.Code{fetch.ErrProtocol}})
-	// An error over a network that works is right over one that does not.
+	// An error over a working network is also correct over a failing one.
 	refused := func(testing.TB, *fetch.Options) ([]byte, error) { return nil, &fetch.Error{Code: fetch.ErrNotFound} }
 	RunFailures(t, Failures{Try: func(t testing.TB, o *fetch.Options) ([]byte, error) {
 		if _, err := (clumsy{addr: s.Addr}).try(t, o); err != nil {

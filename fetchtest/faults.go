@@ -12,12 +12,12 @@ import (
 	"github.com/urlget/urlget/fetch/driver"
 )
 
-// hasCode reports whether err is of one of the classes.
+// hasCode reports whether the class of err is one of codes.
 func hasCode(err error, codes ...fetch.Code) bool {
 	return slices.Contains(codes, fetch.CodeOf(err))
 }
 
-// cut lets the server close the connection in mid-body. That must not look like the end.
+// cut makes the server close the connection in mid-body. The driver must not report io.EOF.
 func cut(t *caseTest) {
 	rawURL, want := t.largest()
 	c := t.client(nil)
@@ -43,19 +43,19 @@ func cut(t *caseTest) {
 		resp.Body.Close()
 		switch {
 		case !bytes.HasPrefix(want, got.Bytes()):
-			t.Errorf("%s: what came before the cut is wrong: %s", way, difference(got.Bytes(), want[:min(len(want), got.Len())]))
+			t.Errorf("%s: wrong bytes before the cut: %s", way, difference(got.Bytes(), want[:min(len(want), got.Len())]))
 		case err != nil:
 			t.checkLost(way, err)
 		case got.Len() == len(want):
-			t.Errorf("%s: all came: the fault of the server did not strike", way)
+			t.Errorf("%s: complete: the server's fault had no effect", way)
 		case resp.Framing != driver.FramedByClose:
-			t.Errorf("%s: %d of %d bytes came, and then the end as if that were all", way, got.Len(), len(want))
+			t.Errorf("%s: %d of %d bytes without an error", way, got.Len(), len(want))
 		}
 	}
-	t.recovers(c)
+	t.checkRecovery(c)
 }
 
-// checkLost checks the error of a connection that was lost in mid-body.
+// checkLost checks the error of a connection that was closed in mid-body.
 func (t *caseTest) checkLost(way string, err error) {
 	t.Helper()
 	t.checkError(err)
@@ -64,7 +64,7 @@ func (t *caseTest) checkLost(way string, err error) {
 	}
 }
 
-// stall lets the server fall silent in mid-body, until the caller gives up.
+// stall makes the server stop sending in mid-body. The caller cancels the context.
 func stall(t *caseTest) {
 	rawURL, _ := t.largest()
 	o := t.options()
@@ -76,7 +76,7 @@ func stall(t *caseTest) {
 	defer cancel(nil)
 	resp := t.open(ctx, c, rawURL)
 	t.firstByte(resp)
-	time.AfterFunc(50*time.Millisecond, func() { cancel(why) }) // by then, Read waits
+	time.AfterFunc(50*time.Millisecond, func() { cancel(why) }) // Read is waiting by then
 	t.within("a retrieval whose context has ended", func() {
 		err := discard(resp, nil)
 		if !errors.Is(err, why) {
@@ -85,10 +85,10 @@ func stall(t *caseTest) {
 		}
 		t.checkError(err)
 	})
-	t.recovers(c)
+	t.checkRecovery(c)
 }
 
-// idleTimeout lets the server fall silent in mid-body, and nobody gives up.
+// idleTimeout makes the server stop sending in mid-body. The idle timeout ends the retrieval.
 func idleTimeout(t *caseTest) {
 	rawURL, _ := t.largest()
 	o := t.options()
@@ -98,29 +98,29 @@ func idleTimeout(t *caseTest) {
 	t.within("a retrieval from a silent server", func() {
 		err := discard(c.Get(t.Context(), rawURL))
 		if err == nil {
-			t.Error("a transfer that stalled reads as if it had ended")
+			t.Error("a stalled transfer ends without an error")
 			return
 		}
 		t.checkLost("with an idle timeout", err)
 	})
-	// A slow machine may have run out of time before the server was asked for the file. The fault
-	// is then still armed, and strikes now.
+	// On a slow machine the timeout may have expired before the request was sent. This retrieval
+	// uses up a fault that is still armed.
 	o.Timeouts = fetch.Timeouts{Idle: 2 * time.Second}
 	_ = discard(t.client(o).Get(t.context(), rawURL))
-	t.recovers(t.client(nil))
+	t.checkRecovery(t.client(nil))
 }
 
-// firstByte reads the first byte of a body: the fault has struck by then.
+// firstByte reads the first byte of a body. By then the fault has occurred.
 func (t *caseTest) firstByte(resp *fetch.Response) {
 	t.Helper()
 	if _, err := io.ReadFull(resp.Body, make([]byte, 1)); err != nil {
 		resp.Body.Close()
-		t.Fatalf("the server stalled before the first byte, or: %v", err)
+		t.Fatalf("first byte: %v", err)
 	}
 }
 
-// closeStalled closes a body while another goroutine waits for the silent server. Neither Close nor
-// Read may wait for it.
+// closeStalled closes a body while another goroutine waits in Read for a silent server. Close and
+// Read must both return.
 func closeStalled(t *caseTest) {
 	rawURL, want := t.largest()
 	o := t.options()
@@ -133,25 +133,25 @@ func closeStalled(t *caseTest) {
 	go func() {
 		defer close(read)
 		if n, err := io.Copy(io.Discard, resp.Body); err == nil && n+1 < int64(len(want)) {
-			t.Error("a body closed by another goroutine reads as if it had ended")
+			t.Error("a body closed by another goroutine ends without an error")
 		}
 	}()
 	t.within("Close", func() { resp.Body.Close() })
 	t.within("Read during Close", func() { <-read })
-	t.recovers(c)
+	t.checkRecovery(c)
 }
 
-// noise lets the server answer what is no answer.
+// noise makes the server send bytes that are not a reply of the protocol.
 func noise(t *caseTest) {
 	rawURL, _ := t.file(smallFile)
 	o := t.options()
 	o.Timeouts = fetch.Timeouts{Reply: 2 * time.Second, Idle: 2 * time.Second}
 	c := t.client(o)
 	t.arm(Noise)
-	t.within("a retrieval answered by noise", func() {
+	t.within("a retrieval with noise", func() {
 		err := discard(c.Get(t.Context(), rawURL))
 		if err == nil {
-			t.Error("noise was taken for content")
+			t.Error("noise was accepted as content")
 			return
 		}
 		t.checkError(err)
@@ -159,5 +159,5 @@ func noise(t *caseTest) {
 			t.Errorf("error %v, want one of class %q", err, fetch.ErrProtocol)
 		}
 	})
-	t.recovers(c)
+	t.checkRecovery(c)
 }

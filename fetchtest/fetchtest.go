@@ -12,9 +12,9 @@
 //		})
 //	}
 //
-// The cases hold for every protocol. What a protocol cannot do is declared: URL returns "" for
-// names that it cannot carry, Want says what it makes of a file, and Skip names cases that make no
-// sense, with the reason.
+// The cases apply to every protocol. A harness declares the limits of its protocol: URL returns ""
+// for names that it cannot carry, Want returns a file as the protocol changes it, and Skip gives
+// the reason why a case does not apply.
 package fetchtest
 
 import (
@@ -29,69 +29,68 @@ import (
 	"github.com/urlget/urlget/fetchtest/servers"
 )
 
-// A Harness describes a driver and a server for it.
+// A Harness describes a driver and the server that it is tested against.
 type Harness struct {
-	// Start starts a server that holds tree, or finds one that does, and stops it when the test
-	// ends. It is called once, and the cases use the server one after the other. os.CopyFS puts
-	// tree into a directory.
+	// Start starts a server for the files in tree, and stops it when the test ends. A test against
+	// a real server copies tree to it, for example with os.CopyFS. Start is called once; the cases
+	// use the server one after the other.
 	Start func(t testing.TB, tree fs.FS) Site
-	// Skip maps the names of cases to the reason why they do not apply. A name that is not a case
-	// fails the run.
+	// Skip maps the names of skipped cases to the reason. A name that is not a case fails the run.
 	Skip map[string]string
-	// Options are what the clients are made with: TLS roots, credentials and the like. Nil means
-	// none. The suite wraps DialContext, Trace, Logger and CheckAddr, and sets timeouts in the
-	// cases that are about them.
+	// Options are the options of the clients, such as TLS roots and credentials. Nil means the
+	// defaults. Cases set DialContext, ListenPacket, Recorder, Logger, Timeouts and fields of
+	// Policy as they need.
 	Options *fetch.Options
 }
 
-// A Site is a server that holds the suite's files, as its driver sees it.
+// A Site is a running server with the suite's files, and the driver that reads them.
 type Site struct {
-	// Load loads the driver.
+	// Load registers the driver.
 	Load fetch.Loader
-	// URL returns the URL of a file or directory, named as in package fs: "." is the root. It is
-	// also asked for names that are not in the tree, for URLs of what does not exist. It returns ""
-	// for what the protocol cannot name, such as a directory where there are none, or a file whose
-	// bytes it cannot carry; what depends on it is then left out.
+	// URL returns the URL of a file or directory, named as in package fs: "." is the root. Names
+	// that are not in the tree yield URLs of missing files. URL returns "" if the protocol cannot
+	// name or carry the file, for example because it has no directories. Cases that need such a
+	// file are skipped.
 	URL func(name string) string
-	// Want returns what Get must deliver for the file name with this content, for protocols that
-	// change line ends or add a header. Nil means the content itself.
+	// Want returns the body that Get must return for the named file, for protocols that change line
+	// ends or add a header. Nil means content unchanged.
 	Want func(name string, content []byte) []byte
-	// Log returns the commands and requests received since the start, one an element; nil if that
-	// cannot be known, as with a real server.
+	// Log returns the commands or requests received since the start, one per element. It is nil for
+	// servers without a readable log.
 	Log func() []string
-	// Fault arms a fault that strikes the next retrieval, once; nil if that is not possible.
+	// Fault makes the next retrieval fail, once. It is nil if the server cannot fail on request.
 	Fault func(Fault)
-	// Can reports which other faults Fault can arm; nil means none. The suite asks for
-	// servers.Endless, which strikes the next listing.
+	// Can reports whether Fault supports a fault other than Cut, Stall and Noise. Nil means that it
+	// supports none. The suite uses servers.Endless, which affects the next listing.
 	Can func(Fault) bool
-	// Escaped is set for protocols that send URLs as they are written, percent-encoded, such as
-	// HTTP. An encoded CR LF is harmless there and need not be refused; it must still add no line.
+	// Escaped is set for protocols that send URLs percent-encoded, such as HTTP. An encoded CR LF
+	// is harmless there and may be accepted, but must not add a line to the request.
 	Escaped bool
 }
 
-// A Fault is a way in which a server fails.
+// A Fault is a way for a server to fail.
 type Fault = servers.Fault
 
-// The faults that the suite needs. Cut and Stall strike after at least one byte of the content, and
+// The faults that the suite needs. Cut and Stall occur after the first byte of the content and
 // before its end.
 const (
 	Cut   = servers.Cut   // close all connections of the retrieval in mid-body
-	Stall = servers.Stall // stop sending in mid-body, and leave the connections open
-	Noise = servers.Noise // answer with bytes that are no answer in the protocol
+	Stall = servers.Stall // stop sending in mid-body and keep the connections open
+	Noise = servers.Noise // send bytes that are not a reply of the protocol
 )
 
-// A testCase is one requirement on drivers.
+// A testCase is one requirement for drivers.
 type testCase struct {
 	name string
 	run  func(t *caseTest)
 }
 
-// Run runs the conformance suite on the driver that h describes. Each case is a subtest. They run
-// one after the other, and Run may be called by parallel tests.
+// Run runs the conformance suite on the driver described by h, each case as a subtest. The cases
+// run one after the other. Parallel tests may call Run.
 func Run(t *testing.T, h Harness) {
 	t.Helper()
 	if bad := h.unknownSkips(); len(bad) > 0 {
-		t.Errorf("Harness.Skip names what is not a case: %q; the cases are %s", bad, strings.Join(Cases(), ", "))
+		t.Errorf("Harness.Skip has unknown cases: %q; the cases are %s", bad, strings.Join(Cases(), ", "))
 	}
 	tree := Tree()
 	site := h.Start(t, tree)
@@ -103,7 +102,7 @@ func Run(t *testing.T, h Harness) {
 	}
 }
 
-// Cases returns the names of the cases, which are those of the subtests.
+// Cases returns the names of the cases, which are also the names of their subtests.
 func Cases() []string {
 	names := make([]string, len(cases))
 	for i, c := range cases {

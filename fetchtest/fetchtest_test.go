@@ -31,7 +31,7 @@ func TestRunPassesADriverThatSaysWhatItCannot(t *testing.T) {
 	}
 }
 
-// Each broken driver fails the cases that are about its bug, and no other.
+// Each broken driver fails only the cases for its bug.
 func TestRunFailsBrokenDrivers(t *testing.T) {
 	t.Parallel()
 	bodies := []string{"Empty", "OneByte", "Size64K1", "AllBytes"}
@@ -62,7 +62,8 @@ func TestRunFailsBrokenDrivers(t *testing.T) {
 		"forgets the scope":                 {"Scope"},
 		"reads past the record":             {"Recorded"},
 	}
-	// All at once, as they wait more than they work: t.Parallel would let two go on a small machine.
+	// They run in parallel because they mostly wait; t.Parallel would limit them to the number of
+	// processors.
 	var all sync.WaitGroup
 	for bug, want := range tests {
 		all.Go(func() {
@@ -79,8 +80,8 @@ func TestRunFailsBrokenDrivers(t *testing.T) {
 	all.Wait()
 }
 
-// runBroken runs all cases on a driver with a bug, and returns the names of those that fail and
-// what they say. Those that are expected to fail may hang, and have a server each.
+// runBroken runs all cases on a driver with a bug. It returns the names of failed cases and their
+// messages. Cases in expected may hang, so each has a server of its own.
 func runBroken(t *testing.T, bug string, expected []string) (failed []string, text string) {
 	var mu sync.Mutex
 	run := func(c testCase, site Site, timeout time.Duration) {
@@ -88,11 +89,11 @@ func runBroken(t *testing.T, bug string, expected []string) (failed []string, te
 			ct := &caseTest{TB: r, site: site, tree: Tree(), timeout: timeout}
 			ct.run(c)
 		})
-		if bad, _, said := r.result(); bad {
+		if bad, _, messages := r.result(); bad {
 			mu.Lock()
 			defer mu.Unlock()
 			failed = append(failed, c.name)
-			text += c.name + ": " + said
+			text += c.name + ": " + messages
 		}
 	}
 	var all sync.WaitGroup

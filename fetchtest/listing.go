@@ -13,8 +13,8 @@ import (
 	"github.com/urlget/urlget/fetchtest/servers"
 )
 
-// list walks from "pub" and "names" by the entries alone, and compares what it finds with the tree.
-// Files are known by their content.
+// list follows the entries from "pub" and "names", and compares the files found with the tree. It
+// recognizes files by their content.
 func list(t *caseTest) {
 	c := t.client(nil)
 	w := &walk{caseTest: t, client: c, ctx: t.context(), byContent: t.contents(), found: map[string]bool{}}
@@ -26,15 +26,15 @@ func list(t *caseTest) {
 		w.list(rawURL, dir, 0)
 	}
 	for content, name := range w.byContent {
-		if w.found[name] || strings.HasPrefix(path.Base(name), ".") { // servers may hide those
+		if w.found[name] || strings.HasPrefix(path.Base(name), ".") { // servers may hide these
 			continue
 		}
-		t.Errorf("no entry leads to %q, which holds %.40q...", name, content)
+		t.Errorf("no entry for %q, with content %.40q...", name, content)
 	}
 	t.listingBody(c)
 }
 
-// listingBody checks that Get of a directory, if the protocol has that, tells that it is a listing.
+// listingBody checks that the response to Get of a directory, if it succeeds, is a listing.
 func (t *caseTest) listingBody(c *fetch.Client) {
 	t.Helper()
 	resp, err := c.Get(t.context(), t.url("pub"))
@@ -53,8 +53,7 @@ func (t *caseTest) listingBody(c *fetch.Client) {
 	}
 }
 
-// contents maps the contents of the files below pub and names to their names, as far as they can be
-// named.
+// contents maps contents to names, for the files below pub and names that have a URL.
 func (t *caseTest) contents() map[string]string {
 	t.Helper()
 	m := map[string]string{}
@@ -81,14 +80,14 @@ type walk struct {
 	found     map[string]bool
 }
 
-// maxDepth is deeper than the tree, and ends walks that go in circles.
+// maxDepth exceeds the depth of the tree. It ends walks in cycles.
 const maxDepth = 6
 
-// list reads one listing, which is that of the directory dir.
+// list reads the listing of directory dir and follows its entries.
 func (w *walk) list(rawURL, dir string, depth int) {
 	w.Helper()
 	if depth > maxDepth {
-		w.Fatalf("the listings go deeper than the tree: %s", rawURL)
+		w.Fatalf("the listings are deeper than the tree: %s", rawURL)
 	}
 	var entries []fetch.Entry
 	for entry, err := range w.client.List(w.ctx, rawURL) {
@@ -115,14 +114,14 @@ func (w *walk) list(rawURL, dir string, depth int) {
 				w.list(entry.URL.String(), path.Join(dir, name), depth+1)
 				continue
 			}
-			w.Errorf("List %s: entry %q should be left out or have Rel \"parent\"", rawURL, entry.Name)
+			w.Errorf("List %s: entry %q must be omitted or have Rel \"parent\"", rawURL, entry.Name)
 			continue
 		}
 		w.fetch(entry, dir)
 	}
 }
 
-// fetch gets what an entry names. It must be a file of the directory.
+// fetch gets the file of an entry, which must be in dir.
 func (w *walk) fetch(entry fetch.Entry, dir string) {
 	w.Helper()
 	resp, err := w.client.Get(w.ctx, entry.URL.String())
@@ -137,28 +136,28 @@ func (w *walk) fetch(entry fetch.Entry, dir string) {
 		return
 	}
 	if entry.Size >= 0 && entry.Size != int64(got.Len()) {
-		w.Errorf("entry %q: %d bytes came, the listing says %d", entry.Name, got.Len(), entry.Size)
+		w.Errorf("entry %q: %d bytes, the listing has %d", entry.Name, got.Len(), entry.Size)
 	}
 	name, ok := w.byContent[got.String()]
 	switch {
 	case !ok:
-		w.Errorf("entry %q of %q leads to no file of the tree, but to %.40q", entry.Name, dir, got.String())
+		w.Errorf("entry %q of %q is not a file of the tree; its content is %.40q", entry.Name, dir, got.String())
 	case w.found[name]:
-		w.Errorf("entry %q of %q leads to %q, as an earlier one did", entry.Name, dir, name)
+		w.Errorf("entry %q of %q is %q, as an earlier entry", entry.Name, dir, name)
 	case path.Base(path.Dir(name)) != path.Base(dir) && path.Dir(name) != dir:
-		w.Errorf("entry %q of %q leads to %q, in another directory", entry.Name, dir, name)
+		w.Errorf("entry %q of %q is %q, in another directory", entry.Name, dir, name)
 	}
 	w.found[name] = true
 }
 
-// listBreak leaves a listing at its first entry.
+// listBreak stops reading a listing at its first entry.
 func listBreak(t *caseTest) {
 	rawURL := t.url("names")
 	c := t.client(nil)
 	if !t.scheme(c, rawURL).Can(fetch.OpList) {
 		t.Skip("the scheme has no OpList")
 	}
-	t.within("a listing left at its first entry", func() {
+	t.within("a listing abandoned at its first entry", func() {
 		n := 0
 		for _, err := range c.List(t.context(), rawURL) {
 			if err != nil {
@@ -171,18 +170,18 @@ func listBreak(t *caseTest) {
 			t.Error("the listing is empty")
 		}
 	})
-	t.recovers(c)
+	t.checkRecovery(c)
 }
 
-// listSecrets reads the text of listings, which is saved and archived, with a login in the URL. It
-// must name neither the user nor the password.
+// listSecrets reads listings with a login in the URL. Their text is saved and archived, so it must
+// contain neither the user nor the password.
 func listSecrets(t *caseTest) {
 	u := t.parse(t.url("pub"))
 	if !t.scheme(t.client(nil), u.String()).Can(fetch.OpList) {
 		t.Skip("the scheme has no OpList")
 	}
 	if u.Host() == "" {
-		t.Skip("the URLs have no place for a password")
+		t.Skip("the URLs cannot contain a password")
 	}
 	u = t.withLogin(u)
 	login, rest, _ := strings.Cut(strings.TrimPrefix(u.String(), u.Scheme()+"://"), "@")
@@ -192,9 +191,9 @@ func listSecrets(t *caseTest) {
 		resp, err := c.Do(t.context(), &fetch.Request{URL: u, Op: op})
 		switch {
 		case fetch.CodeOf(err) == fetch.ErrURL:
-			t.Skip("the URLs have no place for a password")
+			t.Skip("the URLs cannot contain a password")
 		case err != nil && op == fetch.OpGet:
-			continue // a directory need not have content
+			continue // a directory need not have a body
 		case err != nil:
 			t.Fatalf("%s %s: %v", op, u.Redacted(), err)
 		}
@@ -205,15 +204,15 @@ func listSecrets(t *caseTest) {
 		}
 		for line := range bytes.Lines(text) {
 			if bytes.Contains(line, []byte(login)) || bytes.Contains(line, []byte("@"+address)) {
-				t.Errorf("%s %s: the text of the listing shows the login: %q", op, u.Redacted(), line)
+				t.Errorf("%s %s: the text of the listing contains the login: %q", op, u.Redacted(), line)
 			}
 		}
 	}
 }
 
-// withLogin returns u with a login that the server accepts: that of u or, if it has none, the one
-// that the harness answers the driver's challenge with. A server without challenges accepts any;
-// FTP servers accept any password of this user.
+// withLogin returns u with a login that the server accepts. It is the login of u, or else the
+// credential that the harness returns for the driver's challenge. A server without challenges
+// accepts any login; FTP servers accept any password for "anonymous".
 func (t *caseTest) withLogin(u uri.URI) uri.URI {
 	t.Helper()
 	login := u.Userinfo()
@@ -239,8 +238,7 @@ func (t *caseTest) withLogin(u uri.URI) uri.URI {
 	return t.parse(u.Scheme() + "://" + uri.Escape(login.Name) + ":" + uri.Escape(login.Password) + "@" + rest)
 }
 
-// listLimit lists with a Policy.MaxSize that is less than the listing, and less than one without
-// end.
+// listLimit lists with a Policy.MaxSize below the size of the listing, and then an endless listing.
 func listLimit(t *caseTest) {
 	rawURL := t.url("names")
 	if !t.scheme(t.client(nil), rawURL).Can(fetch.OpList) {
@@ -253,22 +251,22 @@ func listLimit(t *caseTest) {
 	if t.site.Fault != nil && t.site.Can != nil && t.site.Can(servers.Endless) {
 		const limit = 256 << 10
 		t.site.Fault(servers.Endless)
-		t.within("a listing without end", func() {
+		t.within("an endless listing", func() {
 			n, received, err := t.listUpTo(rawURL, limit)
 			if !hasCode(err, fetch.ErrTooLarge, fetch.ErrProtocol) {
-				t.Errorf("a listing without end: %d entries, error %v, want one of class %q or %q", n, err,
+				t.Errorf("an endless listing: %d entries, error %v, want one of class %q or %q", n, err,
 					fetch.ErrTooLarge, fetch.ErrProtocol)
 			}
 			if received > 2*limit {
-				t.Errorf("%d bytes were read of a listing without end, with Policy.MaxSize %d", received, limit)
+				t.Errorf("%d bytes of an endless listing were read, with Policy.MaxSize %d", received, limit)
 			}
 		})
 	}
-	t.recovers(t.client(nil))
+	t.checkRecovery(t.client(nil))
 }
 
-// listUpTo lists with a limit. It returns how many entries came, how many bytes were read from
-// connections, and the error.
+// listUpTo lists with a size limit. It returns the number of entries, the number of bytes received
+// from connections, and the error.
 func (t *caseTest) listUpTo(rawURL string, limit int64) (entries int, received int64, err error) {
 	t.Helper()
 	o, counted := t.counting()

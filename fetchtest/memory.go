@@ -7,19 +7,21 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/urlget/urlget/fetch"
 )
 
-// LiveHeap runs f and fails the test if the heap grows by more than most bytes meanwhile. It asks the
-// garbage collector to keep the program within that, so that what is not in use does not count. No
-// other test may run at the same time. With -short the test is skipped: what floods memory takes long.
-func LiveHeap(t testing.TB, most uint64, f func()) {
+// LiveHeap runs f and fails the test if the heap grows by more than limit bytes. It sets a memory
+// limit, so that garbage is collected in time and does not count. No other test may run at the same
+// time. With -short the test is skipped, because filling memory takes long.
+func LiveHeap(t testing.TB, limit uint64, f func()) {
 	t.Helper()
 	if testing.Short() {
-		t.Skip("takes long")
+		t.Skip("skipped with -short: fills memory")
 	}
 	runtime.GC()
 	before := heap()
-	defer debug.SetMemoryLimit(debug.SetMemoryLimit(int64(before + most/2)))
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(int64(before + limit/2)))
 	var (
 		wg   sync.WaitGroup
 		done = make(chan struct{})
@@ -40,12 +42,38 @@ func LiveHeap(t testing.TB, most uint64, f func()) {
 	f()
 	close(done)
 	wg.Wait()
-	if peak > before+most {
-		t.Errorf("the heap has grown by %d MiB, want %d at most", (peak-before)>>20, most>>20)
+	if peak > before+limit {
+		t.Errorf("the heap grew by %d MiB, want at most %d", (peak-before)>>20, limit>>20)
 	}
 }
 
-// heap returns the bytes of objects on the heap, without stopping the program.
+// ListingHeap lists a URL and returns the last entry. It fails the test if the number of entries
+// differs, or if the heap in use exceeds limit bytes.
+func ListingHeap(t testing.TB, c *fetch.Client, rawURL string, entries int, limit uint64) (last fetch.Entry) {
+	t.Helper()
+	n, peak := 0, uint64(0)
+	for e, err := range c.List(t.Context(), rawURL) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n++; n%5000 == 0 {
+			var m runtime.MemStats
+			runtime.ReadMemStats(&m)
+			peak = max(peak, m.HeapInuse)
+		}
+		last = e
+	}
+	if n != entries {
+		t.Errorf("%d entries, want %d", n, entries)
+	}
+	if peak > limit {
+		t.Errorf("%d MiB of heap in use, want at most %d", peak>>20, limit>>20)
+	}
+	t.Logf("at most %d MiB of heap in use", peak>>20)
+	return last
+}
+
+// heap returns the size of the objects on the heap in bytes, without stopping the program.
 func heap() uint64 {
 	s := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
 	metrics.Read(s)

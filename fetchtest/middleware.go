@@ -18,10 +18,10 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// RunMiddleware checks that a middleware leaves alone what is not its business: contents, listings,
-// sessions with their [fetch.Terminal], errors and contexts pass it, and bodies are closed. It is
-// for middleware that limits or observes, not for one that answers in place of the driver, such as
-// a cache. Each case is a subtest, with a middleware of its own from wrap.
+// RunMiddleware checks that a middleware passes on contents, listings, sessions with their
+// [fetch.Terminal], errors and contexts unchanged, and that it closes bodies. It is for middleware
+// that limits or observes, not for one that responds instead of the driver, such as a cache. Each
+// case is a subtest and calls wrap for a new middleware.
 func RunMiddleware(t *testing.T, wrap func() driver.Middleware) {
 	t.Helper()
 	for _, c := range middlewareCases {
@@ -29,7 +29,7 @@ func RunMiddleware(t *testing.T, wrap func() driver.Middleware) {
 	}
 }
 
-// A middlewareCase is one requirement on middleware.
+// A middlewareCase is one requirement for middleware.
 type middlewareCase struct {
 	name string
 	run  func(t testing.TB, m *middlewareTest)
@@ -46,7 +46,7 @@ var middlewareCases = []middlewareCase{
 	{"Members", passesMembers},
 }
 
-// test runs the case. The timeout is for a middleware that waits for ever.
+// test runs the case. The timeout ends a middleware that hangs.
 func (c middlewareCase) test(t testing.TB, wrapped driver.Middleware, timeout time.Duration) {
 	t.Helper()
 	ctx, cancel := context.WithTimeoutCause(t.Context(), timeout, fmt.Errorf("the middleware did not return within %v", timeout))
@@ -60,13 +60,13 @@ func (c middlewareCase) test(t testing.TB, wrapped driver.Middleware, timeout ti
 	c.run(t, m)
 }
 
-// A middlewareTest is a client with the middleware, and the driver behind it: what it answers is up
-// to the case.
+// A middlewareTest is a client with the middleware and the driver below it. Each case sets the
+// driver's responses.
 type middlewareTest struct {
-	ctx    context.Context
-	client *fetch.Client
-	answer func(ctx context.Context, req *fetch.Request) (*driver.Response, error)
-	open   atomic.Int64 // bodies
+	ctx        context.Context
+	client     *fetch.Client
+	respond    func(ctx context.Context, req *fetch.Request) (*driver.Response, error)
+	openBodies atomic.Int64 // bodies that are not closed
 }
 
 const middlewareURL = "x-test://host.invalid/a"
@@ -75,21 +75,21 @@ var errMiddleware = errors.New("the driver's error")
 
 // Open implements driver.Driver.
 func (m *middlewareTest) Open(ctx context.Context, req *fetch.Request) (*driver.Response, error) {
-	resp, err := m.answer(ctx, req)
+	resp, err := m.respond(ctx, req)
 	if err == nil {
-		m.open.Add(1)
+		m.openBodies.Add(1)
 	}
 	return resp, err
 }
 
-// object answers with content.
+// object makes the driver return content.
 func (m *middlewareTest) object(content string) {
-	m.answer = func(context.Context, *fetch.Request) (*driver.Response, error) {
+	m.respond = func(context.Context, *fetch.Request) (*driver.Response, error) {
 		return &driver.Response{Meta: fetch.Meta{Size: int64(len(content)), Name: "a"}, Body: m.body(content)}, nil
 	}
 }
 
-// body returns a body that counts that it is closed, once.
+// body returns a body that counts as closed after the first Close.
 func (m *middlewareTest) body(content string) io.ReadCloser {
 	return struct {
 		io.Reader
@@ -98,17 +98,17 @@ func (m *middlewareTest) body(content string) io.ReadCloser {
 }
 
 func (m *middlewareTest) closer() io.Closer {
-	return closeFunc(sync.OnceFunc(func() { m.open.Add(-1) }))
+	return closeFunc(sync.OnceFunc(func() { m.openBodies.Add(-1) }))
 }
 
 type closeFunc func()
 
 func (f closeFunc) Close() error { f(); return nil }
 
-// closed checks that all bodies are.
+// closed checks that all bodies are closed.
 func (m *middlewareTest) closed(t testing.TB) {
 	t.Helper()
-	if n := m.open.Load(); n != 0 {
+	if n := m.openBodies.Load(); n != 0 {
 		t.Errorf("%d bodies of the driver are open", n)
 	}
 }
@@ -152,9 +152,9 @@ func passesListing(t testing.TB, m *middlewareTest) {
 	m.closed(t)
 }
 
-// listing answers with two entries, or with what one of them names.
+// listing makes the driver return two entries, and their contents.
 func (m *middlewareTest) listing() {
-	m.answer = func(_ context.Context, req *fetch.Request) (*driver.Response, error) {
+	m.respond = func(_ context.Context, req *fetch.Request) (*driver.Response, error) {
 		if req.Op != fetch.OpList {
 			return &driver.Response{Meta: fetch.Meta{Size: -1}, Body: m.body(req.URL.Path())}, nil
 		}
@@ -177,15 +177,15 @@ func (m *middlewareTest) listing() {
 	}
 }
 
-// A session is that of a terminal.
+// A session is a body that implements fetch.Terminal.
 type session struct {
 	io.ReadWriter
 	io.Closer
-	said []string
+	calls []string
 }
 
-func (s *session) Resize(columns, rows int) error { s.said = append(s.said, "resize"); return nil }
-func (s *session) Break() error                   { s.said = append(s.said, "break"); return nil }
+func (s *session) Resize(columns, rows int) error { s.calls = append(s.calls, "resize"); return nil }
+func (s *session) Break() error                   { s.calls = append(s.calls, "break"); return nil }
 func (s *session) Status() string                 { return "status" }
 
 func passesSession(t testing.TB, m *middlewareTest) {
@@ -194,7 +194,7 @@ func passesSession(t testing.TB, m *middlewareTest) {
 		io.Reader
 		io.Writer
 	}{bytes.NewReader([]byte("login: ")), &typed}}
-	m.answer = func(context.Context, *fetch.Request) (*driver.Response, error) {
+	m.respond = func(context.Context, *fetch.Request) (*driver.Response, error) {
 		return &driver.Response{Meta: fetch.Meta{Kind: fetch.KindSession, Size: -1}, Body: s}, nil
 	}
 	got, err := m.client.Dial(m.ctx, middlewareURL)
@@ -203,28 +203,28 @@ func passesSession(t testing.TB, m *middlewareTest) {
 	}
 	text, err := io.ReadAll(got)
 	if string(text) != "login: " || err != nil {
-		t.Errorf("the session says %q, %v", text, err)
+		t.Errorf("the session sends %q, %v", text, err)
 	}
 	if _, err := io.WriteString(got, "joe\r"); err != nil || typed.String() != "joe\r" {
-		t.Errorf("the session got %q, %v", typed.String(), err)
+		t.Errorf("the session receives %q, %v", typed.String(), err)
 	}
 	terminal, ok := got.ReadWriteCloser.(fetch.Terminal)
 	if !ok {
-		t.Fatalf("the session is a %T, which is no fetch.Terminal any more", got.ReadWriteCloser)
+		t.Fatalf("the session is a %T, which does not implement fetch.Terminal", got.ReadWriteCloser)
 	}
 	terminal.Resize(80, 24)
 	terminal.Break()
-	if !reflect.DeepEqual(s.said, []string{"resize", "break"}) || terminal.Status() != "status" {
-		t.Errorf("the terminal was told %q, and its status is %q", s.said, terminal.Status())
+	if !reflect.DeepEqual(s.calls, []string{"resize", "break"}) || terminal.Status() != "status" {
+		t.Errorf("the terminal received %q, and its status is %q", s.calls, terminal.Status())
 	}
 	got.Close()
 	m.closed(t)
 }
 
-// passesPlainSession has a session without a terminal, which must not become one.
+// passesPlainSession opens a session without a terminal, which must not gain one.
 func passesPlainSession(t testing.TB, m *middlewareTest) {
 	var typed bytes.Buffer
-	m.answer = func(context.Context, *fetch.Request) (*driver.Response, error) {
+	m.respond = func(context.Context, *fetch.Request) (*driver.Response, error) {
 		return &driver.Response{Meta: fetch.Meta{Kind: fetch.KindSession, Size: -1}, Body: struct {
 			io.Reader
 			io.Writer
@@ -236,14 +236,14 @@ func passesPlainSession(t testing.TB, m *middlewareTest) {
 		t.Fatal(err)
 	}
 	if _, ok := got.ReadWriteCloser.(fetch.Terminal); ok {
-		t.Error("a session without a terminal has got one")
+		t.Error("a session without a terminal has gained one")
 	}
 	got.Close()
 	m.closed(t)
 }
 
 func passesError(t testing.TB, m *middlewareTest) {
-	m.answer = func(context.Context, *fetch.Request) (*driver.Response, error) {
+	m.respond = func(context.Context, *fetch.Request) (*driver.Response, error) {
 		return nil, &fetch.Error{Code: fetch.ErrBusy, Retry: true, Err: errMiddleware}
 	}
 	for range 3 {
@@ -255,7 +255,7 @@ func passesError(t testing.TB, m *middlewareTest) {
 	}
 	why := errors.New("canceled by the suite")
 	ctx, cancel := context.WithCancelCause(m.ctx)
-	m.answer = func(ctx context.Context, _ *fetch.Request) (*driver.Response, error) {
+	m.respond = func(ctx context.Context, _ *fetch.Request) (*driver.Response, error) {
 		cancel(why)
 		<-ctx.Done()
 		return nil, context.Cause(ctx)
@@ -269,13 +269,13 @@ func passesRequest(t testing.TB, m *middlewareTest) {
 	type key struct{}
 	req := &fetch.Request{URL: uri.MustParse(middlewareURL), Op: fetch.OpStat, Range: fetch.Range{Offset: 3, Length: 4},
 		Accept: []string{"text/plain"}}
-	asked := *req
-	m.answer = func(ctx context.Context, got *fetch.Request) (*driver.Response, error) {
+	original := *req
+	m.respond = func(ctx context.Context, got *fetch.Request) (*driver.Response, error) {
 		if ctx.Value(key{}) != "value" {
-			t.Error("the values of the context are lost")
+			t.Error("the context has lost its values")
 		}
 		if got.URL != req.URL || got.Op != req.Op || got.Range != req.Range || !reflect.DeepEqual(got.Accept, req.Accept) {
-			t.Errorf("the driver is asked for %+v, want %+v", got, req)
+			t.Errorf("the driver gets the request %+v, want %+v", got, req)
 		}
 		return &driver.Response{Meta: fetch.Meta{Size: -1}, Body: m.body("")}, nil
 	}
@@ -284,13 +284,13 @@ func passesRequest(t testing.TB, m *middlewareTest) {
 		t.Fatal(err)
 	}
 	resp.Body.Close()
-	if !reflect.DeepEqual(*req, asked) {
+	if !reflect.DeepEqual(*req, original) {
 		t.Errorf("the request was changed to %+v", *req)
 	}
 	m.closed(t)
 }
 
-// passesClose leaves bodies unread, closes them twice, and goes on to the next.
+// passesClose closes bodies twice without reading them.
 func passesClose(t testing.TB, m *middlewareTest) {
 	m.object("the content")
 	for range 100 {
@@ -304,7 +304,7 @@ func passesClose(t testing.TB, m *middlewareTest) {
 	m.closed(t)
 }
 
-// passesMembers retrieves the members of a listing while it is read.
+// passesMembers gets the members of a listing while reading it.
 func passesMembers(t testing.TB, m *middlewareTest) {
 	m.listing()
 	n := 0

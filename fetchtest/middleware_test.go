@@ -13,7 +13,7 @@ import (
 	"github.com/urlget/urlget/fetch/driver"
 )
 
-// change makes a middleware of what happens to a response.
+// change returns a middleware that changes responses.
 func change(f func(*driver.Response)) func() driver.Middleware {
 	return func() driver.Middleware {
 		return func(next driver.Driver) driver.Driver {
@@ -28,7 +28,7 @@ func change(f func(*driver.Response)) func() driver.Middleware {
 	}
 }
 
-// brokenMiddleware has middleware with one bug each, and the cases that it fails.
+// brokenMiddleware maps each bug of a middleware to the cases that it fails.
 var brokenMiddleware = map[string]struct {
 	wrap  func() driver.Middleware
 	fails []string
@@ -89,8 +89,8 @@ var brokenMiddleware = map[string]struct {
 	"counts failures for ever":            {func() driver.Middleware { return oneAtATime(true) }, []string{"Error", "Members"}},
 }
 
-// oneAtATime lets an exchange begin when the one before is closed, and never if that has failed and
-// is counted too.
+// oneAtATime returns a middleware that starts an exchange after the previous one was closed. If
+// failures is set, it never starts one after a failure.
 func oneAtATime(failures bool) driver.Middleware {
 	busy := make(chan struct{}, 1)
 	return func(next driver.Driver) driver.Driver {
@@ -120,20 +120,20 @@ func TestRunMiddlewareFailsBrokenMiddleware(t *testing.T) {
 		all.Go(func() {
 			t.Run(bug, func(t *testing.T) {
 				var failed []string
-				said := ""
+				messages := ""
 				for _, c := range middlewareCases {
 					timeout := 20 * time.Second
 					if slices.Contains(tt.fails, c.name) {
-						timeout = 200 * time.Millisecond // it may wait for ever
+						timeout = 200 * time.Millisecond // it may hang
 					}
 					r := record(t, func(r *recorder) { c.test(r, tt.wrap(), timeout) })
 					if bad, _, text := r.result(); bad {
 						failed = append(failed, c.name)
-						said += c.name + ": " + text
+						messages += c.name + ": " + text
 					}
 				}
 				if !slices.Equal(failed, tt.fails) {
-					t.Errorf("fails %q, want %q\n%s", failed, tt.fails, said)
+					t.Errorf("fails %q, want %q\n%s", failed, tt.fails, messages)
 				}
 			})
 		})

@@ -15,37 +15,38 @@ import (
 	"github.com/urlget/urlget/fetch/driver"
 )
 
-// A Recording keeps all that a client tells its Recorder. The zero value is empty:
+// A Recording is a [fetch.Recorder] that keeps everything. The zero value is empty and ready to
+// use:
 //
 //	var rec fetchtest.Recording
-//	c := fetch.New(&fetch.Options{Recorder: rec.Recorder}, load)
+//	c := fetch.New(&fetch.Options{Recorder: &rec}, load)
 type Recording struct {
 	mu        sync.Mutex
 	exchanges []*RecordedExchange
 }
 
-// A RecordedExchange is what was told of one exchange.
+// A RecordedExchange is the record of one exchange.
 type RecordedExchange struct {
 	URL       string
 	Op        fetch.Op
 	Conns     []RecordedConn // the first has number 1
-	Lines     []string       // "> " and what was sent, "< " and what was received
+	Lines     []string       // "> " and the line sent, or "< " and the line received
 	Responses []fetch.Meta
 	Content   []byte
-	Size      int64   // what Size was called with; -1 if it was not
-	Ends      []error // what End was called with: one error, or nil, if all is well
+	Size      int64   // argument of Size; -1 without a call, -2 after several
+	Ends      []error // arguments of End: one error, or nil after success
 	AfterEnd  int     // calls after End
 }
 
-// A RecordedConn is what was told of one connection.
+// A RecordedConn is the record of one connection.
 type RecordedConn struct {
 	Peers          []net.Addr // one for each call of Peer
 	TLS            *tls.ConnectionState
 	Sent, Received []byte
 }
 
-// Recorder is the fetch.Recorder.
-func (r *Recording) Recorder(_ context.Context, req *fetch.Request) *fetch.Recording {
+// Record implements fetch.Recorder.
+func (r *Recording) Record(_ context.Context, req *fetch.Request) *fetch.Recording {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	x := &RecordedExchange{URL: req.URL.String(), Op: req.Op, Size: -1}
@@ -75,7 +76,7 @@ func (r *Recording) Recorder(_ context.Context, req *fetch.Request) *fetch.Recor
 		Size: func(n int64) {
 			r.note(x, func() {
 				if x.Size >= 0 {
-					n = -2 // it was called twice
+					n = -2 // second call
 				}
 				x.Size = n
 			})
@@ -93,7 +94,7 @@ func (r *Recording) note(x *RecordedExchange, f func()) {
 	f()
 }
 
-// conn returns the connection with that number.
+// conn returns connection n.
 func (x *RecordedExchange) conn(n int) *RecordedConn {
 	for len(x.Conns) < n {
 		x.Conns = append(x.Conns, RecordedConn{})
@@ -101,7 +102,7 @@ func (x *RecordedExchange) conn(n int) *RecordedConn {
 	return &x.Conns[n-1]
 }
 
-// Exchanges returns a copy of what was recorded so far, an element an exchange.
+// Exchanges returns a copy of the exchanges recorded so far.
 func (r *Recording) Exchanges() []RecordedExchange {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -113,7 +114,7 @@ func (r *Recording) Exchanges() []RecordedExchange {
 	return all
 }
 
-// Shows reports whether a secret shows: in a line, or in what was sent.
+// Shows reports whether a secret appears in a line or in the bytes sent.
 func (r *Recording) Shows(secret string) bool {
 	return slices.ContainsFunc(r.Exchanges(), func(x RecordedExchange) bool {
 		return bytes.Contains(x.Sent(), []byte(secret)) ||
@@ -121,7 +122,7 @@ func (r *Recording) Shows(secret string) bool {
 	})
 }
 
-// Sent returns what was sent on all connections, one after the other.
+// Sent returns the bytes sent on all connections, one connection after the other.
 func (x RecordedExchange) Sent() []byte {
 	var all []byte
 	for _, c := range x.Conns {
@@ -130,7 +131,7 @@ func (x RecordedExchange) Sent() []byte {
 	return all
 }
 
-// Received returns what was received on all connections, one after the other.
+// Received returns the bytes received on all connections, one connection after the other.
 func (x RecordedExchange) Received() []byte {
 	var all []byte
 	for _, c := range x.Conns {
@@ -139,8 +140,7 @@ func (x RecordedExchange) Received() []byte {
 	return all
 }
 
-// recorded checks that what is recorded of a retrieval is what happened: the bytes on its
-// connections, and the content.
+// recorded checks that the record of a retrieval has the bytes of its connections and the content.
 func recorded(t *caseTest) {
 	for _, name := range []string{smallFile, middleFile} {
 		rawURL := t.site.URL(name)
@@ -150,7 +150,7 @@ func recorded(t *caseTest) {
 		var rec Recording
 		var wire tap
 		o := t.options()
-		o.Recorder = rec.Recorder
+		o.Recorder = &rec
 		o.DialContext = wire.dialer(o.DialContext)
 		o.ListenPacket = wire.listener(o.ListenPacket)
 		before := len(t.log())
@@ -167,40 +167,40 @@ func recorded(t *caseTest) {
 			}
 			content = x.Content
 			if x.Size != int64(len(x.Content)) {
-				t.Errorf("recorded as size: %d, want %d", x.Size, len(x.Content))
+				t.Errorf("recorded size %d, want %d", x.Size, len(x.Content))
 			}
 		}
 		if diff := difference(content, want); diff != "" {
-			t.Errorf("recorded as content: %s", diff)
+			t.Errorf("recorded content: %s", diff)
 		}
 		t.checkBytes(rec.Exchanges(), wire.all(), t.log()[before:])
 	}
 }
 
-// checkEnd checks that an exchange ended once, at last.
+// checkEnd checks that End was called once, as the last function.
 func (t *caseTest) checkEnd(x RecordedExchange) {
 	t.Helper()
 	if len(x.Ends) != 1 || x.AfterEnd > 0 {
-		t.Errorf("%s: End was called %d times, with %v, and something %d times after it; want once and never", x.URL,
+		t.Errorf("%s: End was called %d times, with %v, and other functions %d times after it; want once and never", x.URL,
 			len(x.Ends), x.Ends, x.AfterEnd)
 	}
 }
 
-// checkPeers checks that a connection was announced before it was used, and again for TLS only.
+// checkPeers checks that Peer was called once for a connection, and at most twice with TLS.
 func (t *caseTest) checkPeers(n int, c RecordedConn) {
 	t.Helper()
-	most := 1
+	limit := 1
 	if c.TLS != nil {
-		most = 2
+		limit = 2
 	}
-	if len(c.Peers) == 0 || len(c.Peers) > most || slices.Contains(c.Peers, nil) {
+	if len(c.Peers) == 0 || len(c.Peers) > limit || slices.Contains(c.Peers, nil) {
 		t.Errorf("connection %d: Peer was called with %v", n, c.Peers)
 	}
 }
 
-// checkBytes compares what was recorded with the bytes on the connections, or, where TLS hides
-// them, with what the server says it got.
-func (t *caseTest) checkBytes(exchanges []RecordedExchange, wire []*tapped, log []string) {
+// checkBytes compares the record with the bytes on the connections. Over TLS, it compares the
+// record with the server's log.
+func (t *caseTest) checkBytes(exchanges []RecordedExchange, wire []*tappedConn, log []string) {
 	t.Helper()
 	var conns []RecordedConn
 	var sent []byte
@@ -211,10 +211,10 @@ func (t *caseTest) checkBytes(exchanges []RecordedExchange, wire []*tapped, log 
 	}
 	if overTLS {
 		for _, line := range log {
-			if line == "QUIT" { // of a client of an earlier case
+			if line == "QUIT" { // from a client of an earlier case
 				continue
 			}
-			if !slices.ContainsFunc(bytes.Split(sent, []byte("\n")), func(said []byte) bool { return isMasked(said, []byte(line)) }) {
+			if !slices.ContainsFunc(bytes.Split(sent, []byte("\n")), func(sentLine []byte) bool { return isMasked(sentLine, []byte(line)) }) {
 				t.Errorf("the server got %q, which was not recorded: %q", line, sent)
 			}
 		}
@@ -223,7 +223,7 @@ func (t *caseTest) checkBytes(exchanges []RecordedExchange, wire []*tapped, log 
 	for _, w := range wire {
 		sent, received := w.bytes()
 		if len(sent)+len(received) == 0 {
-			continue // it only showed the way
+			continue // not used for data
 		}
 		i := slices.IndexFunc(conns, func(c RecordedConn) bool {
 			return bytes.Equal(c.Received, received) && areMasked(c.Sent, sent)
@@ -231,7 +231,7 @@ func (t *caseTest) checkBytes(exchanges []RecordedExchange, wire []*tapped, log 
 		if i < 0 {
 			t.Errorf("no record of a connection on which %d bytes were sent and %d received", len(sent), len(received))
 			for _, c := range conns {
-				t.Errorf("recorded is: sent %s; received %s", difference(c.Sent, sent), difference(c.Received, received))
+				t.Errorf("recorded: sent %s; received %s", difference(c.Sent, sent), difference(c.Received, received))
 			}
 			return
 		}
@@ -239,7 +239,7 @@ func (t *caseTest) checkBytes(exchanges []RecordedExchange, wire []*tapped, log 
 	}
 }
 
-// areMasked reports whether shown is what was sent, but for lines with secrets.
+// areMasked reports whether shown equals sent except in lines with secrets.
 func areMasked(shown, sent []byte) bool {
 	if bytes.Equal(shown, sent) {
 		return true
@@ -252,13 +252,14 @@ func areMasked(shown, sent []byte) bool {
 	})
 }
 
-// isMasked reports whether the line shown holds the line sent, or its beginning and then asterisks.
+// isMasked reports whether the line shown contains the line sent, or its prefix followed by
+// asterisks.
 func isMasked(shown, sent []byte) bool {
 	before, _, masked := bytes.Cut(shown, []byte("***"))
 	return bytes.Contains(shown, sent) || masked && bytes.HasPrefix(sent, before)
 }
 
-// recordedEnds checks that each exchange ends once, with what it came to.
+// recordedEnds checks that each exchange ends once, with its outcome.
 func recordedEnds(t *caseTest) {
 	rawURL, want := t.file(smallFile)
 	tests := []struct {
@@ -266,8 +267,8 @@ func recordedEnds(t *caseTest) {
 		do   func(c *fetch.Client) error
 		want func(end error) bool
 	}{
-		{"a body that is read", func(c *fetch.Client) error { return t.drain(c, rawURL) }, func(end error) bool { return end == nil }},
-		{"a body that is left", func(c *fetch.Client) error {
+		{"a complete body", func(c *fetch.Client) error { return t.drain(c, rawURL) }, func(end error) bool { return end == nil }},
+		{"an abandoned body", func(c *fetch.Client) error {
 			resp := t.open(t.context(), c, rawURL)
 			io.ReadFull(resp.Body, make([]byte, min(1, len(want)/2)))
 			t.within("Close", func() { resp.Body.Close() })
@@ -277,7 +278,7 @@ func recordedEnds(t *caseTest) {
 			_, err := c.Stat(t.context(), &fetch.Request{URL: t.parse(rawURL)})
 			return err
 		}, nil},
-		{"what is not there", func(c *fetch.Client) error { return t.drain(c, t.url(absentFile)) }, nil},
+		{"a missing file", func(c *fetch.Client) error { return t.drain(c, t.url(absentFile)) }, nil},
 		{"a context that has ended", func(c *fetch.Client) error {
 			ctx, cancel := context.WithCancel(t.context())
 			cancel()
@@ -287,7 +288,7 @@ func recordedEnds(t *caseTest) {
 	for _, tt := range tests {
 		var rec Recording
 		o := t.options()
-		o.Recorder = rec.Recorder
+		o.Recorder = &rec
 		err := tt.do(t.client(o))
 		all := rec.Exchanges()
 		if len(all) == 0 {
@@ -306,8 +307,8 @@ func recordedEnds(t *caseTest) {
 	}
 }
 
-// unrecorded checks that a Recorder that wants no bytes costs none of the speed, and that one that
-// wanted those of an earlier exchange does not either.
+// unrecorded checks that a Recorder without Received does not slow down a transfer, even if it
+// recorded the bytes of an earlier exchange.
 func unrecorded(t *caseTest) {
 	rawURL, _ := t.largest()
 	direct := func(c *fetch.Client) bool {
@@ -323,22 +324,22 @@ func unrecorded(t *caseTest) {
 	var rec Recording
 	wanted := true
 	o := t.options()
-	o.Recorder = func(ctx context.Context, req *fetch.Request) *fetch.Recording {
-		x := rec.Recorder(ctx, req)
+	o.Recorder = fetch.RecorderFunc(func(ctx context.Context, req *fetch.Request) *fetch.Recording {
+		x := rec.Record(ctx, req)
 		if !wanted {
 			x = &fetch.Recording{Line: x.Line, End: x.End}
 		}
 		return x
-	}
+	})
 	c := t.client(o)
 	t.read(t.context(), c, rawURL)
 	wanted = false
 	if got := direct(c); got != want {
-		t.Errorf("the socket is handed to the destination: %v; with a Recorder that wants no bytes: %v", want, got)
+		t.Errorf("the destination reads from the socket: %v; with a Recorder without Received: %v", want, got)
 	}
 }
 
-// A directWriter is a destination that can take bytes from a socket by itself.
+// A directWriter is a destination that can receive bytes directly from a socket.
 type directWriter struct{ direct bool }
 
 func (w *directWriter) Write(p []byte) (int, error) { return len(p), nil }
@@ -351,13 +352,13 @@ func (w *directWriter) ReadFrom(r io.Reader) (int64, error) {
 	return io.Copy(struct{ io.Writer }{w}, struct{ io.Reader }{r})
 }
 
-// A tap listens to connections.
+// A tap copies the bytes of connections.
 type tap struct {
 	mu    sync.Mutex
-	conns []*tapped
+	conns []*tappedConn
 }
 
-func (t *tap) all() []*tapped {
+func (t *tap) all() []*tappedConn {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return slices.Clone(t.conns)
@@ -365,7 +366,7 @@ func (t *tap) all() []*tapped {
 
 type dialFunc = func(ctx context.Context, network, addr string) (net.Conn, error)
 
-// dialer returns dial with connections that are listened to. Nil means the default.
+// dialer returns a dial function for connections with a tap. A nil dial means the default.
 func (t *tap) dialer(dial dialFunc) dialFunc {
 	if dial == nil {
 		dial = new(net.Dialer).DialContext
@@ -375,7 +376,7 @@ func (t *tap) dialer(dial dialFunc) dialFunc {
 		if err != nil {
 			return nil, err
 		}
-		c := &tapped{Conn: conn}
+		c := &tappedConn{Conn: conn}
 		t.mu.Lock()
 		defer t.mu.Unlock()
 		t.conns = append(t.conns, c)
@@ -385,7 +386,7 @@ func (t *tap) dialer(dial dialFunc) dialFunc {
 
 type listenFunc = func(ctx context.Context, network, addr string) (net.PacketConn, error)
 
-// listener is dialer for the sockets of datagrams.
+// listener returns a listen function for sockets with a tap. A nil listen means the default.
 func (t *tap) listener(listen listenFunc) listenFunc {
 	if listen == nil {
 		listen = new(net.ListenConfig).ListenPacket
@@ -395,7 +396,7 @@ func (t *tap) listener(listen listenFunc) listenFunc {
 		if err != nil {
 			return nil, err
 		}
-		c := &tapped{}
+		c := &tappedConn{}
 		t.mu.Lock()
 		defer t.mu.Unlock()
 		t.conns = append(t.conns, c)
@@ -405,7 +406,7 @@ func (t *tap) listener(listen listenFunc) listenFunc {
 
 type tappedSocket struct {
 	net.PacketConn
-	tap *tapped
+	tap *tappedConn
 }
 
 func (s *tappedSocket) WriteTo(p []byte, to net.Addr) (int, error) {
@@ -420,31 +421,31 @@ func (s *tappedSocket) ReadFrom(p []byte) (int, net.Addr, error) {
 	return n, from, err
 }
 
-type tapped struct {
+type tappedConn struct {
 	net.Conn
 	mu             sync.Mutex
 	sent, received []byte
 }
 
-func (c *tapped) bytes() (sent, received []byte) {
+func (c *tappedConn) bytes() (sent, received []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.Clone(c.sent), slices.Clone(c.received)
 }
 
-func (c *tapped) note(sent, received []byte) {
+func (c *tappedConn) note(sent, received []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.sent, c.received = append(c.sent, sent...), append(c.received, received...)
 }
 
-func (c *tapped) Write(p []byte) (int, error) {
+func (c *tappedConn) Write(p []byte) (int, error) {
 	n, err := c.Conn.Write(p)
 	c.note(p[:n], nil)
 	return n, err
 }
 
-func (c *tapped) Read(p []byte) (int, error) {
+func (c *tappedConn) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
 	c.note(nil, p[:n])
 	return n, err

@@ -19,12 +19,12 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// marker stands behind each byte that must not end a line. A server that logs it at the start of a
-// line has been made to obey the URL.
+// marker follows each control character. If a server logs it at the start of a line, the control
+// character ended the line before.
 const marker = "INJECTED"
 
-// injections returns rawURL with bytes, as they are to be written, in each of its parts. The
-// fragment, which is not sent, may hold them.
+// injections returns variants of rawURL with controls and the marker in one part each. The fragment
+// is missing, because it is not sent.
 func injections(rawURL, controls string) map[string]string {
 	bad := controls + marker
 	dir, last := rawURL[:strings.LastIndexByte(rawURL, '/')+1], rawURL[strings.LastIndexByte(rawURL, '/')+1:]
@@ -52,8 +52,8 @@ func injections(rawURL, controls string) map[string]string {
 	return all
 }
 
-// injection puts CR, LF and NUL into each part of a URL (RFC 1738, section 6). Nothing of it may
-// reach a server, unless the protocol sends URLs as they are written.
+// injection puts CR, LF and NUL into each part of a URL (RFC 1738, section 6). They must not reach
+// a server, unless the protocol sends URLs percent-encoded.
 func injection(t *caseTest) {
 	rawURL := t.url(smallFile)
 	c := t.client(nil)
@@ -68,7 +68,7 @@ func injection(t *caseTest) {
 				t.Errorf("%q in the %s: error %v, want one of class %q", controls, part, err, fetch.ErrURL)
 			}
 		}
-		_ = t.drain(c, rawURL+"#"+controls+marker) // whether that is an error is no matter
+		_ = t.drain(c, rawURL+"#"+controls+marker) // may succeed or fail
 	}
 	for _, line := range t.log()[before:] {
 		if strings.HasPrefix(strings.TrimSpace(line), marker) || strings.ContainsAny(line, "\r\n\x00") || !t.site.Escaped && strings.Contains(line, marker) {
@@ -80,39 +80,39 @@ func injection(t *caseTest) {
 // secret is a password that must not show.
 const secret = "s3cr3t-Passw0rd"
 
-// secrets looks for a password in all that is said about a failure.
+// secrets looks for a password in errors, log lines, records and explanations of a failed request.
 func secrets(t *caseTest) {
 	u := t.parse(t.url(absentFile))
 	if u.Host() == "" {
-		t.Skip("the URLs have no place for a password")
+		t.Skip("the URLs cannot contain a password")
 	}
 	_, rest, _ := strings.Cut(u.WithoutUserinfo().String(), "://")
 	rawURL := u.Scheme() + "://someone:" + secret + "@" + rest
 
-	var said output
+	var reported output
 	o := t.options()
-	o.Recorder = said.recorder
-	o.Logger = slog.New(slog.NewTextHandler(&said, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	o.Recorder = &reported
+	o.Logger = slog.New(slog.NewTextHandler(&reported, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	c := t.client(o)
-	said.try(t, c, rawURL)
+	reported.try(t, c, rawURL)
 
 	refusing := *o
 	refusing.DialContext = func(_ context.Context, _, addr string) (net.Conn, error) {
 		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: errors.New("refused by the suite")}
 	}
-	said.try(t, t.client(&refusing), rawURL)
+	reported.try(t, t.client(&refusing), rawURL)
 
 	if x, err := c.Explain(&fetch.Request{URL: t.parse(rawURL)}); err == nil {
-		fmt.Fprintln(&said, "explain:", strings.Join(x.Steps, "\nexplain: "), x.Credentials)
+		fmt.Fprintln(&reported, "explain:", strings.Join(x.Steps, "\nexplain: "), x.Credentials)
 	}
-	for line := range strings.Lines(said.String()) {
+	for line := range strings.Lines(reported.String()) {
 		if strings.Contains(line, secret) {
-			t.Errorf("the password shows: %q", line)
+			t.Errorf("the password appears in %q", line)
 		}
 	}
 }
 
-// A output holds what was said about a request.
+// An output collects everything that is reported about a request.
 type output struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -130,15 +130,15 @@ func (o *output) String() string {
 	return o.text.String()
 }
 
-// recorder takes down what is told of an exchange, but for what the server sends.
-func (o *output) recorder(context.Context, *fetch.Request) *fetch.Recording {
+// Record implements fetch.Recorder. It omits the bytes that the server sends.
+func (o *output) Record(context.Context, *fetch.Request) *fetch.Recording {
 	return &fetch.Recording{
 		Line: func(sent bool, line string) { fmt.Fprintln(o, "trace:", sent, line) },
 		Sent: func(conn int, p []byte) { fmt.Fprintf(o, "sent: %s\n", p) },
 	}
 }
 
-// try gets rawURL and records the errors, if there are any, to their causes.
+// try gets rawURL and records its error and all wrapped errors.
 func (o *output) try(t *caseTest, c *fetch.Client, rawURL string) {
 	t.Helper()
 	if err := t.drain(c, rawURL); err != nil {
@@ -161,15 +161,15 @@ func (o *output) record(err error) {
 	}
 }
 
-// remote skips the case for drivers that have nothing to connect to.
+// remote skips the case for drivers that make no connections.
 func (t *caseTest) remote(c *fetch.Client, rawURL string) {
 	t.Helper()
 	if t.scheme(c, rawURL).Local || t.parse(rawURL).Host() == "" {
-		t.Skip("the driver connects to nothing")
+		t.Skip("the driver makes no connections")
 	}
 }
 
-// dialer checks that all bytes come through connections that the client's dialer made.
+// dialer checks that all bytes are received over connections from Options.DialContext.
 func dialer(t *caseTest) {
 	rawURL, want := t.file(middleFile)
 	t.remote(t.client(nil), rawURL)
@@ -179,17 +179,17 @@ func dialer(t *caseTest) {
 		t.Error(diff)
 	}
 	if n := counted.received(); n < int64(len(want)) {
-		t.Errorf("%d of %d bytes came through Options.DialContext: the driver has connections of its own", n, len(want))
+		t.Errorf("%d of %d bytes were received through Options.DialContext: the driver has other connections", n, len(want))
 	}
 }
 
-// A counter knows the connections that came through a client's dialer.
+// A counter counts the bytes on the connections of a client.
 type counter struct {
 	mu    sync.Mutex
 	conns []*countingConn
 }
 
-// counting returns the harness's options with a dialer that counts.
+// counting returns the harness's options with functions that count the bytes of each connection.
 func (t *caseTest) counting() (*fetch.Options, *counter) {
 	o, c := t.options(), &counter{}
 	dial := o.DialContext
@@ -225,7 +225,7 @@ func (t *caseTest) counting() (*fetch.Options, *counter) {
 	return o, c
 }
 
-// received returns how many bytes came through all connections.
+// received returns the number of bytes received on all connections.
 func (c *counter) received() (n int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -235,7 +235,7 @@ func (c *counter) received() (n int64) {
 	return n
 }
 
-// forget returns the connections so far, with their counts set back, and forgets them.
+// forget removes and returns the connections so far, with their counts reset.
 func (c *counter) forget() []*countingConn {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -248,12 +248,11 @@ func (c *counter) forget() []*countingConn {
 	return old
 }
 
-// A countingSocket counts what its countingConn, which has no connection, then knows. A datagram
-// that the peer sends again, because it was not acknowledged in time, counts once.
+// A countingSocket counts the bytes of a UDP socket. A datagram that the peer repeats counts once.
 type countingSocket struct {
 	net.PacketConn
 	countingConn
-	had sync.Map // [sha256.Size]byte to true
+	had sync.Map // digests of the datagrams received
 }
 
 func (c *countingSocket) ReadFrom(p []byte) (int, net.Addr, error) {
@@ -272,12 +271,12 @@ func (c *countingSocket) WriteTo(p []byte, to net.Addr) (int, error) {
 
 type countingConn struct {
 	net.Conn
-	datagrams     bool // rather than a stream
+	datagrams     bool // not a stream
 	read, written atomic.Int64
 }
 
-// served reports whether the connection was used for a retrieval of n bytes since it was forgotten.
-// QUIC acknowledges, and probes the path, when nothing is asked any more.
+// served reports whether the connection was used for a retrieval of n bytes since its counts were
+// reset. An idle QUIC connection still acknowledges packets and probes the path.
 func (c *countingConn) served(n int) bool {
 	if c.datagrams {
 		return c.read.Load() >= int64(n)
@@ -297,25 +296,24 @@ func (c *countingConn) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// scope checks that no connection serves both the user's own requests and what another origin led
-// to: it may know the user's login, or have been made under other rules.
+// scope checks that the user's own requests and requests from another origin never share a
+// connection. A connection may be logged in as the user, or may have been allowed by other rules.
 func scope(t *caseTest) {
 	rawURL, want := t.file(middleFile)
 	t.remote(t.client(nil), rawURL)
 	own := &fetch.Request{URL: t.parse(rawURL)}
 	led := &fetch.Request{URL: own.URL, From: t.parse("http://elsewhere.invalid/")}
-	if t.shared(own, led, len(want)) {
-		t.Error("a connection that was made for the user's own request served what another origin led to")
+	if t.sharesConn(own, led, len(want)) {
+		t.Error("a connection of the user's own request served a request from another origin")
 	}
-	if t.shared(led, own, len(want)) {
-		t.Error("a connection that was made for what another origin led to served the user's own request")
+	if t.sharesConn(led, own, len(want)) {
+		t.Error("a connection of a request from another origin served the user's own request")
 	}
 }
 
-// shared reports whether a connection that was made for one request serves another, for n bytes. What
-// such a connection has left to say of the first may be taken for that, so only what happens each time
-// counts.
-func (t *caseTest) shared(first, second *fetch.Request, n int) bool {
+// sharesConn reports whether a connection of the first request also serves the second, of n bytes.
+// Late bytes of the first request look the same, so sharesConn repeats the test up to three times.
+func (t *caseTest) sharesConn(first, second *fetch.Request, n int) bool {
 	t.Helper()
 	for range 3 {
 		o, counted := t.counting()
@@ -323,7 +321,7 @@ func (t *caseTest) shared(first, second *fetch.Request, n int) bool {
 		if o.Policy != nil {
 			policy = *o.Policy
 		}
-		policy.AllowPrivate = true // the servers of tests are at private addresses
+		policy.AllowPrivate = true // the test servers have private addresses
 		o.Policy = &policy
 		c := t.client(o)
 		if err := discard(c.Do(t.context(), first)); err != nil {
@@ -340,13 +338,13 @@ func (t *caseTest) shared(first, second *fetch.Request, n int) bool {
 	return true
 }
 
-// address lets the policy refuse each of the connections in turn. None may be made all the same,
-// and the error must say who refused.
+// address makes the policy refuse each connection in turn. The connection must not be made, and the
+// error must match the policy's.
 func address(t *caseTest) {
 	rawURL := t.url(middleFile)
 	t.remote(t.client(nil), rawURL)
 	why := errors.New("refused by the suite")
-	retrieve := func(refuse int64) (asked int64, err error) {
+	retrieve := func(refuse int64) (checks int64, err error) {
 		var count atomic.Int64
 		o := t.options()
 		policy := fetch.Policy{}
@@ -363,26 +361,26 @@ func address(t *caseTest) {
 		err = t.drain(t.client(o), rawURL)
 		return count.Load(), err
 	}
-	if got := t.heard(func() { retrieve(1) }); len(got) > 0 {
+	if got := t.logDuring(func() { retrieve(1) }); len(got) > 0 {
 		t.Errorf("the first connection was refused, and the server got %q", got)
 	}
 	for refuse := int64(1); ; refuse++ {
-		asked, err := retrieve(refuse)
+		checks, err := retrieve(refuse)
 		switch {
-		case asked == 0:
-			t.Fatal("Policy.CheckAddr was not asked")
-		case asked < refuse:
+		case checks == 0:
+			t.Fatal("Policy.CheckAddr was not called")
+		case checks < refuse:
 			if err != nil {
 				t.Errorf("Get: %v", err)
 			}
 			return
 		case !errors.Is(err, why) || !hasCode(err, fetch.ErrPolicy):
-			t.Fatalf("connection %d was refused: error %v, want one of class %q that matches the policy's own", refuse, err, fetch.ErrPolicy)
+			t.Fatalf("connection %d was refused: error %v, want one of class %q that wraps the policy's error", refuse, err, fetch.ErrPolicy)
 		}
 	}
 }
 
-// explain checks that a driver that can tell what it would do does not do it.
+// explain checks that Explain makes no connection and returns printable steps.
 func explain(t *caseTest) {
 	rawURL := t.url(smallFile)
 	o := t.options()
@@ -392,14 +390,14 @@ func explain(t *caseTest) {
 	}
 	c := t.client(o)
 	if _, ok := t.scheme(c, rawURL).Driver.(driver.Explainer); !ok {
-		t.Skip("the driver is no Explainer")
+		t.Skip("the driver is not an Explainer")
 	}
 	x, err := c.Explain(&fetch.Request{URL: t.parse(rawURL)})
 	if err != nil {
 		t.Fatalf("Explain: %v", err)
 	}
 	if len(x.Steps) == 0 {
-		t.Error("Explain tells no steps")
+		t.Error("Explain returns no steps")
 	}
 	for _, step := range x.Steps {
 		if step != fetch.Printable(step) {

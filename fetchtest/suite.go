@@ -23,17 +23,17 @@ type caseTest struct {
 	h    Harness
 	site Site
 	tree fs.FS
-	// timeout is how long something that must end may take. It is long, as only a driver that hangs
-	// ever waits for it.
+	// timeout limits everything that must end. It is long, because only a driver that hangs reaches
+	// it.
 	timeout time.Duration
 	clients []*fetch.Client
 }
 
-// caseID tells the goroutines of one case from others'.
+// caseID numbers the cases, so that their goroutines can be told apart.
 var caseID atomic.Int64
 
-// run runs one case, and then checks that no goroutine is left. The goroutines that the case starts
-// inherit its label; those of the server have none, and are not counted.
+// run runs one case and checks that it leaves no goroutine behind. Goroutines that the case starts
+// inherit its label. Those of the server have none and do not count.
 func (t *caseTest) run(c testCase) {
 	t.Helper()
 	if reason, ok := t.h.Skip[c.name]; ok {
@@ -44,7 +44,7 @@ func (t *caseTest) run(c testCase) {
 		defer t.closeClients()
 		c.run(t)
 	})
-	t.until(func() string { return goroutinesWith(label) }, "goroutines outlive their client and responses")
+	t.until(func() string { return goroutinesWith(label) }, "goroutines have not ended after their client was closed")
 }
 
 func (t *caseTest) closeClients() {
@@ -66,7 +66,7 @@ func goroutinesWith(label string) string {
 	return found.String()
 }
 
-// until waits for problem to return "".
+// until waits until problem returns "".
 func (t *caseTest) until(problem func() string, what string) {
 	t.Helper()
 	timeout := time.After(t.timeout)
@@ -84,7 +84,7 @@ func (t *caseTest) until(problem func() string, what string) {
 	}
 }
 
-// within runs f, which must return by itself.
+// within runs f and fails the test if it does not return in time.
 func (t *caseTest) within(what string, f func()) {
 	t.Helper()
 	done := make(chan struct{})
@@ -108,7 +108,7 @@ func (t *caseTest) options() *fetch.Options {
 	return &o
 }
 
-// client makes a client that lives as long as the case. Nil means the harness's options.
+// client returns a client that is closed at the end of the case. Nil means the harness's options.
 func (t *caseTest) client(o *fetch.Options) *fetch.Client {
 	if o == nil {
 		o = t.options()
@@ -118,7 +118,7 @@ func (t *caseTest) client(o *fetch.Options) *fetch.Client {
 	return c
 }
 
-// context returns a context that ends a driver that hangs, after within has noticed.
+// context returns a context that stops a hanging driver after within has reported it.
 func (t *caseTest) context() context.Context {
 	ctx, cancel := context.WithTimeoutCause(t.Context(), 2*t.timeout,
 		fmt.Errorf("the driver did not return within %v", 2*t.timeout))
@@ -126,15 +126,14 @@ func (t *caseTest) context() context.Context {
 	return ctx
 }
 
-// file returns the URL of a file and what it must deliver. If it cannot be named, the case is
-// skipped.
+// file returns the URL and the expected body of a file. It skips the case if the file has no URL.
 func (t *caseTest) file(name string) (rawURL string, want []byte) {
 	t.Helper()
 	rawURL = t.url(name)
 	return rawURL, t.content(name)
 }
 
-// url returns the URL of a name, or skips the case.
+// url returns the URL of a file, or skips the case if it has none.
 func (t *caseTest) url(name string) string {
 	t.Helper()
 	rawURL := t.site.URL(name)
@@ -144,7 +143,7 @@ func (t *caseTest) url(name string) string {
 	return rawURL
 }
 
-// content returns what a file must deliver.
+// content returns the expected body of a file.
 func (t *caseTest) content(name string) []byte {
 	t.Helper()
 	data, err := fs.ReadFile(t.tree, name)
@@ -157,7 +156,7 @@ func (t *caseTest) content(name string) []byte {
 	return data
 }
 
-// largest returns the largest file that can be named, for the cases that need time within a body.
+// largest returns the largest file that has a URL, for cases that interrupt a body.
 func (t *caseTest) largest() (rawURL string, want []byte) {
 	t.Helper()
 	for _, name := range []string{bigFile, bytesFile, middleFile} {
@@ -185,12 +184,12 @@ func (t *caseTest) parse(rawURL string) uri.URI {
 	t.Helper()
 	u, err := uri.Parse(rawURL)
 	if err != nil {
-		t.Fatalf("Site.URL returned a bad URL: %v", err)
+		t.Fatalf("Site.URL returned an invalid URL: %v", err)
 	}
 	return u
 }
 
-// open is Get that must succeed.
+// open gets rawURL and ends the test on an error.
 func (t *caseTest) open(ctx context.Context, c *fetch.Client, rawURL string) *fetch.Response {
 	t.Helper()
 	resp, err := c.Get(ctx, rawURL)
@@ -200,7 +199,7 @@ func (t *caseTest) open(ctx context.Context, c *fetch.Client, rawURL string) *fe
 	return resp
 }
 
-// read reads all of rawURL, which must succeed, and closes it.
+// read returns the body of rawURL and ends the test on an error.
 func (t *caseTest) read(ctx context.Context, c *fetch.Client, rawURL string) []byte {
 	t.Helper()
 	resp := t.open(ctx, c, rawURL)
@@ -212,13 +211,13 @@ func (t *caseTest) read(ctx context.Context, c *fetch.Client, rawURL string) []b
 	return data
 }
 
-// drain gets rawURL and throws away what it delivers.
+// drain gets rawURL and discards its body.
 func (t *caseTest) drain(c *fetch.Client, rawURL string) error {
 	t.Helper()
 	return discard(c.Get(t.context(), rawURL))
 }
 
-// discard reads a response to its end, if there is one, and closes it.
+// discard reads a response to its end and closes it. It returns err if there is no response.
 func discard(resp *fetch.Response, err error) error {
 	if err != nil {
 		return err
@@ -228,12 +227,13 @@ func discard(resp *fetch.Response, err error) error {
 	return err
 }
 
-// recovers checks that the next retrieval is right: no broken connection is used again.
-func (t *caseTest) recovers(c *fetch.Client) {
+// checkRecovery checks that the next retrieval succeeds, and so that no broken connection is
+// reused.
+func (t *caseTest) checkRecovery(c *fetch.Client) {
 	t.Helper()
 	rawURL, want := t.file(smallFile)
 	if diff := difference(t.read(t.context(), c, rawURL), want); diff != "" {
-		t.Errorf("the next retrieval is wrong: %s", diff)
+		t.Errorf("the next retrieval: %s", diff)
 	}
 }
 
@@ -241,12 +241,12 @@ func (t *caseTest) recovers(c *fetch.Client) {
 func (t *caseTest) arm(f Fault) {
 	t.Helper()
 	if t.site.Fault == nil {
-		t.Skip("Site.Fault is nil: the server cannot be made to fail")
+		t.Skip("Site.Fault is nil: the server cannot fail on request")
 	}
 	t.site.Fault(f)
 }
 
-// log returns the server's log; nil if it has none.
+// log returns the server's log, or nil if it has none.
 func (t *caseTest) log() []string {
 	if t.site.Log == nil {
 		return nil
@@ -254,10 +254,10 @@ func (t *caseTest) log() []string {
 	return t.site.Log()
 }
 
-// heard returns what the server got while f ran, which should be nothing. Clients of earlier cases
-// may still be closing their sessions, for which nobody waits. So f runs again, and only what comes
-// each time counts.
-func (t *caseTest) heard(f func()) []string {
+// logDuring returns the log lines that f causes, which should be none. Clients of earlier cases may
+// still be closing their sessions. So f runs up to three times, and the result is empty if one run
+// causes no line.
+func (t *caseTest) logDuring(f func()) []string {
 	var got []string
 	for range 3 {
 		before := len(t.log())
@@ -269,7 +269,7 @@ func (t *caseTest) heard(f func()) []string {
 	return got
 }
 
-// checkError checks what holds for every error of a client.
+// checkError checks the rules for every error of a client.
 func (t *caseTest) checkError(err error) {
 	t.Helper()
 	var fe *fetch.Error
@@ -283,17 +283,17 @@ func (t *caseTest) checkError(err error) {
 	}
 }
 
-// checkNotFound checks the error of an operation on what is not there.
+// checkNotFound checks the error of an operation on a missing file.
 func (t *caseTest) checkNotFound(op string, err error) {
 	t.Helper()
 	if !errors.Is(err, fetch.ErrNotFound) || !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("%s of what is not there: error %v, want one matching fetch.ErrNotFound and fs.ErrNotExist", op, err)
+		t.Errorf("%s of a missing file: error %v, want one matching fetch.ErrNotFound and fs.ErrNotExist", op, err)
 		return
 	}
 	t.checkError(err)
 }
 
-// difference says where got is not want; "" if it is.
+// difference describes the first difference between got and want. It returns "" if they are equal.
 func difference(got, want []byte) string {
 	if bytes.Equal(got, want) {
 		return ""
@@ -306,6 +306,6 @@ func difference(got, want []byte) string {
 			break
 		}
 	}
-	return fmt.Sprintf("%d bytes, want %d; from offset %d on got %q, want %q", len(got), len(want), at,
+	return fmt.Sprintf("%d bytes, want %d; at offset %d got %q, want %q", len(got), len(want), at,
 		got[at:min(len(got), at+24)], want[at:min(len(want), at+24)])
 }

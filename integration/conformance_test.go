@@ -26,18 +26,18 @@ import (
 	"github.com/urlget/urlget/protocols/wais"
 )
 
-// servers is the table of the lab: by which server each scheme is shown to work. A row without a
-// harness says why the suite of fetchtest does not apply to its server, and which test takes its
-// place; a row without a server says why there is none.
+// servers lists the lab's server for each scheme. A row without a harness gives the reason why the
+// suite of fetchtest does not apply, and names the test that replaces it. A row without a server
+// gives the reason for that.
 var servers = []struct {
 	scheme, server string
-	features       string // what of the protocol the row is about
+	features       string // tested features of the protocol
 	harness        func(server string) fetchtest.Harness
 	why            string
 }{
 	{scheme: "http", server: "nginx", features: "HTTP/1.1", harness: nginxHarness("plain", http.Options{})},
 	{scheme: "http", server: "nginx", features: "content coding", harness: nginxHarness("plain", http.Options{Compressed: true})},
-	{scheme: "https", server: "nginx", features: "HTTP/1.1", harness: nginxHarness("tls", http.Options{HTTP1: true})},
+	{scheme: "https", server: "nginx", features: "HTTP/1.1", harness: nginxHarness("tls", http.Options{Protocols: http.HTTP1})},
 	{scheme: "https", server: "nginx", features: "HTTP/2", harness: nginxHarness("tls", http.Options{})},
 
 	{scheme: "ftp", server: "vsftpd", features: "clear", harness: ftpHarness("clear")},
@@ -82,8 +82,8 @@ var servers = []struct {
 	{scheme: "ldaps", server: "slapd", features: "TLS", why: "it serves entries: TestSlapd"},
 	{scheme: "whois", server: "whois", features: "referral", why: "a script with fixed answers, as Debian has no server: TestWhoisOfAScript"},
 
-	// The project's own servers answer as the original ones did: no WAIS or Prospero server is
-	// packaged anywhere.
+	// The project's own servers imitate the original ones, because no WAIS or Prospero server is
+	// packaged.
 	{scheme: "wais", server: "waisd", features: "retrieval", harness: waisHarness},
 	{scheme: "prospero", server: "prosperod", features: "version 5", harness: prosperoHarness},
 
@@ -118,7 +118,7 @@ func TestConformance(t *testing.T) {
 	}
 }
 
-// TestEverySchemeHasAServer holds the table against the schemes that there are.
+// TestEverySchemeHasAServer compares the table with the registered schemes.
 func TestEverySchemeHasAServer(t *testing.T) {
 	c := fetch.New(nil, protocols.All)
 	defer c.Close()
@@ -142,8 +142,8 @@ func TestEverySchemeHasAServer(t *testing.T) {
 	}
 }
 
-// TestREADMECountsTheServers holds the README against the lab. Its own servers do not count, nor does
-// Samba with other options.
+// TestREADMECountsTheServers compares the number in the README with the lab, without the project's
+// own servers and the Samba variants.
 func TestREADMECountsTheServers(t *testing.T) {
 	text, err := os.ReadFile("../README.md")
 	if err != nil {
@@ -156,7 +156,7 @@ func TestREADMECountsTheServers(t *testing.T) {
 		}
 		delete(services, name)
 	}
-	if want := fmt.Sprintf("The lab has %d servers that were not written here", len(services)); !strings.Contains(string(text), want) {
+	if want := fmt.Sprintf("The lab runs %d servers by other authors", len(services)); !strings.Contains(string(text), want) {
 		t.Errorf("the README does not say: %s", want)
 	}
 }
@@ -171,14 +171,14 @@ func startWith(t testing.TB, server string, tree fs.FS) *lab.Server {
 	return lab.StartRoot(t, server, dir)
 }
 
-// waisHarness serves the tree as one database, since databases do not nest.
+// waisHarness serves the tree as one database, because databases have no folders.
 func waisHarness(server string) fetchtest.Harness {
 	return fetchtest.Harness{Start: func(t testing.TB, tree fs.FS) fetchtest.Site {
 		dir := lab.TempDir(t)
 		if err := os.CopyFS(dir+"/db", tree); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.MkdirAll(dir+"/text", 0o755); err != nil { // by which the lab knows it
+		if err := os.MkdirAll(dir+"/text", 0o755); err != nil { // the lab's greeting requires it
 			t.Fatal(err)
 		}
 		s := lab.StartRoot(t, server, dir)
@@ -186,11 +186,11 @@ func waisHarness(server string) fetchtest.Harness {
 			Load: wais.Load,
 			URL: func(name string) string {
 				if info, err := fs.Stat(tree, name); err == nil && info.IsDir() {
-					return "" // a database is no directory
+					return "" // a database is not a directory
 				}
 				return waisd.DocumentURL(s.Addr("plain"), "db", name)
 			},
-			Escaped: true, // messages have no lines: identifiers are sent by length
+			Escaped: true, // messages have no lines: identifiers have a length
 		}
 	}}
 }
@@ -211,7 +211,7 @@ func prosperoHarness(server string) fetchtest.Harness {
 	}}
 }
 
-// geminiHarness calls the server localhost, as it answers to no other name.
+// geminiHarness uses the name localhost, the only one that the server accepts.
 func geminiHarness(server string) fetchtest.Harness {
 	return fetchtest.Harness{
 		Start: func(t testing.TB, tree fs.FS) fetchtest.Site {
@@ -220,7 +220,7 @@ func geminiHarness(server string) fetchtest.Harness {
 				Load: gemini.Load,
 				URL: func(name string) string {
 					if strings.Contains(name, "..") {
-						return "" // it takes that for a way out of the tree
+						return "" // the server refuses it as a path out of the tree
 					}
 					segments := strings.Split(name, "/")
 					for i := range segments {
@@ -242,7 +242,7 @@ func geminiHarness(server string) fetchtest.Harness {
 	}
 }
 
-// spartanHarness calls pygopherd, which knows Spartan by its requests.
+// spartanHarness uses pygopherd, which detects Spartan requests.
 func spartanHarness(server string) fetchtest.Harness {
 	return fetchtest.Harness{
 		Start: func(t testing.TB, tree fs.FS) fetchtest.Site {
@@ -251,7 +251,7 @@ func spartanHarness(server string) fetchtest.Harness {
 				Load: spartan.Load,
 				URL: func(name string) string {
 					if strings.Contains(name, "..") {
-						return "" // it takes that for a way out of the tree
+						return "" // the server refuses it as a path out of the tree
 					}
 					return "spartan://" + s.Addr("plain") + "/" + strings.ReplaceAll(uri.Escape(strings.TrimPrefix(name, ".")), "%2F", "/")
 				},
@@ -269,7 +269,7 @@ func tftpHarness(server string) fetchtest.Harness {
 			Load: tftp.Load,
 			URL: func(name string) string {
 				if info, err := fs.Stat(tree, name); err == nil && info.IsDir() || strings.Contains(name, "..") {
-					return "" // there are no directories, and dots are taken for a way out of the tree
+					return "" // no directories; the server refuses dots as a path out of the tree
 				}
 				return "tftp://" + s.Addr("plain") + "/" + strings.ReplaceAll(uri.Escape(name), "%2F", "/")
 			},

@@ -19,19 +19,19 @@ import (
 	"github.com/urlget/urlget/protocols"
 )
 
-// TestManyAtOnce asks each real server for the same 64 times at once, with one client. A server
-// that says that it has enough to do is asked again, as always.
+// TestManyAtOnce makes 64 identical requests at once to each real server with one client. The
+// client retries if the server is busy, as usual.
 func TestManyAtOnce(t *testing.T) {
 	const crowd, file = 64, "65537.bin"
-	// These take few connections that they have not accepted yet. The kernel drops the others, which
-	// come again later and later: all 64 are whole after a minute.
-	patient := []string{"gopher, Gopher+", "dict"}
+	// These servers have a short queue of unaccepted connections. The kernel drops further ones,
+	// which the client's kernel retries with growing delays: all 64 succeed within a minute.
+	slowServers := []string{"gopher, Gopher+", "dict"}
 	tftp := func(s *lab.Server) string { return "tftp://" + s.Addr("plain") + "/" + file }
 	rows := append(slices.Clone(reliabilityRows), row{name: "tftp, tftpd-hpa", server: "tftpd-hpa", file: file, url: tftp},
 		row{name: "tftp, atftpd", server: "atftpd", file: file, url: tftp})
 	for _, row := range rows {
 		t.Run(strings.ReplaceAll(row.name, ", ", "-"), func(t *testing.T) {
-			if slices.Contains(patient, row.name) {
+			if slices.Contains(slowServers, row.name) {
 				t.Skip("takes a minute")
 			}
 			s := lab.Start(t, row.server)

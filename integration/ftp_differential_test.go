@@ -19,19 +19,20 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/fetchtest/drive"
 	"github.com/urlget/urlget/integration/lab"
 	"github.com/urlget/urlget/protocols/ftp"
 )
 
-// An ftpFile is what a client says of a file: all that two clients can differ in.
+// An ftpFile holds the properties of a file that both clients report.
 type ftpFile struct {
 	size int64
 	at   time.Time
 	sum  string
 }
 
-// TestFTPDifferential asks the same server for the same files with this client and with
-// github.com/jlaffaye/ftp: names, sizes, times and bytes are to be the same.
+// TestFTPDifferential compares this client with github.com/jlaffaye/ftp on the same servers and
+// files. Names, sizes, times and bytes must be equal.
 func TestFTPDifferential(t *testing.T) {
 	for _, name := range ftpServers {
 		t.Run(name, func(t *testing.T) {
@@ -52,7 +53,7 @@ func TestFTPDifferential(t *testing.T) {
 	}
 }
 
-// ourFiles lists a directory and retrieves the files in it with this client.
+// ourFiles lists a directory and retrieves its files with this client.
 func ourFiles(t *testing.T, s *lab.Server, dir string) map[string]ftpFile {
 	t.Helper()
 	c := fetch.New(nil, ftp.Load)
@@ -62,17 +63,14 @@ func ourFiles(t *testing.T, s *lab.Server, dir string) map[string]ftpFile {
 		root += "/" + uri.Escape(segment)
 	}
 	files := make(map[string]ftpFile)
-	for e, err := range c.List(t.Context(), strings.TrimSuffix(root, "/")+"/") {
-		if err != nil {
-			t.Fatal(err)
-		}
+	for _, e := range drive.MustList(t, c, strings.TrimSuffix(root, "/")+"/") {
 		if e.Kind != fetch.EntryObject {
 			continue
 		}
 		f := ftpFile{size: e.Size, at: e.ModTime}
 		if resp, err := c.Do(t.Context(), &fetch.Request{URL: e.URL}); err == nil {
 			f.sum = sum(t, resp.Body)
-			f.at = resp.ModTime // of the second, where a listing has minutes
+			f.at = resp.ModTime // in seconds; listings may have minutes only
 			if resp.Size != e.Size {
 				t.Errorf("%s: SIZE is %d, the listing says %d", e.URL.Redacted(), resp.Size, e.Size)
 			}
@@ -132,8 +130,8 @@ func sum(t *testing.T, r io.ReadCloser) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// TestFTPFixture retrieves the files of the fixture tree and compares them with what is on the
-// disk, in image and in text.
+// TestFTPFixture retrieves the files of the fixture tree in image and text mode and compares them
+// with those on disk.
 func TestFTPFixture(t *testing.T) {
 	for _, name := range ftpServers {
 		t.Run(name, func(t *testing.T) {
@@ -156,10 +154,7 @@ func TestFTPFixture(t *testing.T) {
 				}
 			}
 			n := 0
-			for e, err := range c.List(t.Context(), "ftp://"+s.Addr("plain")+"/"+lab.ManyDir+"/") {
-				if err != nil {
-					t.Fatal(err)
-				}
+			for _, e := range drive.MustList(t, c, "ftp://"+s.Addr("plain")+"/"+lab.ManyDir+"/") {
 				if n++; e.Kind != fetch.EntryObject {
 					t.Errorf("entry %+v", e)
 				}
@@ -171,7 +166,7 @@ func TestFTPFixture(t *testing.T) {
 	}
 }
 
-// TestFTPThroughProxies shows that data connections go the way of the control connection.
+// TestFTPThroughProxies checks that data connections use the proxy too.
 func TestFTPThroughProxies(t *testing.T) {
 	for proxy, scheme := range map[string]string{"microsocks": "socks5", "tinyproxy": "connect"} {
 		t.Run(proxy, func(t *testing.T) {
@@ -187,12 +182,7 @@ func TestFTPThroughProxies(t *testing.T) {
 			for _, mode := range []ftp.TLSMode{ftp.TLSOff, ftp.TLSRequire} {
 				c := fetch.New(opts, ftp.With(ftp.Options{TLS: mode}))
 				defer c.Close()
-				resp, err := c.Get(t.Context(), "ftp://"+s.AddrFrom(p, "plain")+"/hello.txt")
-				if err != nil {
-					t.Fatal(err)
-				}
-				b, err := io.ReadAll(resp.Body)
-				resp.Body.Close()
+				b, err := drive.Get(t, c, "ftp://"+s.AddrFrom(p, "plain")+"/hello.txt")
 				if string(b) != "Hello from the lab.\n" || err != nil {
 					t.Errorf("%q, %v", b, err)
 				}

@@ -21,12 +21,13 @@ import (
 	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/fetchtest"
+	"github.com/urlget/urlget/fetchtest/drive"
 	"github.com/urlget/urlget/integration/lab"
 	"github.com/urlget/urlget/protocols/finger"
 	"github.com/urlget/urlget/protocols/gopher"
 )
 
-// gopherSites are the ways in which the Gopher driver is tried.
+// gopherSites are the servers and modes of the Gopher tests.
 var gopherSites = []struct{ name, server, port, scheme, plus string }{
 	{"gophernicus", "gophernicus", "plain", "gopher", ""},
 	{"pygopherd", "pygopherd", "plain", "gopher", ""},
@@ -35,14 +36,14 @@ var gopherSites = []struct{ name, server, port, scheme, plus string }{
 	{"pygopherd-tls-plus", "pygopherd", "tls", "gophers", "+"},
 }
 
-// refusedNames are the names of the suite that servers do not serve: those with dots in front, and
-// what gophernicus takes for a query or an escape. They are taken off the disk.
+// refusedNames maps servers to names of the suite that they do not serve: names with leading dots,
+// and those that gophernicus treats as a query or an escape. The tests remove them from the disk.
 var refusedNames = map[string][]string{
 	"gophernicus": {"names/.a", "names/..a", "names/...", "names/a?b", "names/a%2Fb", "names/a%0D%0Ab"},
 	"pygopherd":   {"names/..a", "names/..."},
 }
 
-// gopherHarness has the suite run over a port, and with plus by Gopher+.
+// gopherHarness returns a harness for a port. If plus is set, it uses Gopher+.
 func gopherHarness(port, scheme, plus string) func(server string) fetchtest.Harness {
 	return func(server string) fetchtest.Harness {
 		opts := &fetch.Options{TLS: &tls.Config{RootCAs: lab.CA()}}
@@ -69,8 +70,8 @@ func gopherHarness(port, scheme, plus string) func(server string) fetchtest.Harn
 	}
 }
 
-// gopherRoot returns a folder with the files of tree, but for some, and, in "gopher", the menu that
-// the lab knows its servers by.
+// gopherRoot returns a folder with the files of tree, except some, and with the menu that the lab's
+// greeting requires, in "gopher".
 func gopherRoot(t testing.TB, tree fs.FS, without []string) string {
 	t.Helper()
 	dir := lab.TempDir(t)
@@ -104,8 +105,8 @@ func gopherURL(scheme, addr, plus string, tree fs.FS, name string) string {
 	return uri.Must(g.URI()).String()
 }
 
-// networkText returns a file as gophernicus sends it: what it takes for text gets CR LF at the end
-// of each line, even of a last one without an end.
+// networkText returns a file as gophernicus sends it. It ends each line of text with CR LF, even an
+// unterminated last one.
 func networkText(name string, content []byte) []byte {
 	if name == "octets.bin" || strings.HasSuffix(name, ".gz") || len(content) == 0 {
 		return content
@@ -114,8 +115,7 @@ func networkText(name string, content []byte) []byte {
 	return append(bytes.ReplaceAll(content, []byte("\n"), []byte("\r\n")), "\r\n"...)
 }
 
-// bareTitles takes off what gophernicus puts behind the names of files and directories, which is
-// the date and the size.
+// bareTitles removes the date and size that gophernicus appends to names in menus.
 func bareTitles(next driver.Driver) driver.Driver {
 	return driver.DriverFunc(func(ctx context.Context, req *fetch.Request) (*driver.Response, error) {
 		resp, err := next.Open(ctx, req)
@@ -145,15 +145,12 @@ func TestGopherMenu(t *testing.T) {
 			s := lab.Start(t, tt.server)
 			c := gopherClient(t, gopher.Options{})
 			got := make(map[string]fetch.Entry)
-			for e, err := range c.List(t.Context(), gopherItem(tt.scheme, s.Addr(tt.port), '1', "/gopher", tt.plus)) {
-				if err != nil {
-					t.Fatal(err)
-				}
+			for _, e := range drive.MustList(t, c, gopherItem(tt.scheme, s.Addr(tt.port), '1', "/gopher", tt.plus)) {
 				got[e.Name] = e
 			}
 			telnet := "telnet://guest@localhost/"
 			if tt.server == "pygopherd" {
-				telnet = "telnet://localhost/" // it makes a path of the login
+				telnet = "telnet://localhost/" // the server makes a path of the login
 			}
 			for name, want := range map[string]string{
 				"A web page":            "http://localhost/",
@@ -186,7 +183,7 @@ func TestGopherMenu(t *testing.T) {
 	}
 }
 
-// TestGopherPlus asks pygopherd for attributes, in clear and over TLS.
+// TestGopherPlus requests attributes from pygopherd, with and without TLS.
 func TestGopherPlus(t *testing.T) {
 	s := lab.Start(t, "pygopherd")
 	for _, scheme := range []string{"gopher", "gophers"} {

@@ -20,6 +20,7 @@ import (
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/fetchtest"
+	"github.com/urlget/urlget/fetchtest/drive"
 	"github.com/urlget/urlget/integration/lab"
 	"github.com/urlget/urlget/protocols/imap"
 )
@@ -45,10 +46,7 @@ func imapHarness(port, scheme string) func(server string) fetchtest.Harness {
 					t.Fatal(err)
 				}
 				for _, box := range boxes {
-					for e, err := range c.List(t.Context(), inbox(box.Name())) {
-						if err != nil {
-							t.Fatal(err)
-						}
+					for _, e := range drive.MustList(t, c, inbox(box.Name())) {
 						uids[box.Name()+"/"+e.Name] = strconv.Itoa(int(e.Sys.(imap.Message).UID))
 					}
 				}
@@ -124,10 +122,7 @@ func TestMailboxesOfDovecot(t *testing.T) {
 	if got := list(base + "/INBOX?SUBJECT%20%22parts%22"); len(got) != 1 || got[0] != "An article in parts" {
 		t.Errorf("found %q", got)
 	}
-	for e, err := range c.List(t.Context(), base+"/INBOX?SUBJECT%20%22parts%22") {
-		if err != nil {
-			t.Fatal(err)
-		}
+	for _, e := range drive.MustList(t, c, base+"/INBOX?SUBJECT%20%22parts%22") {
 		if got := get(e.URL.String() + "/;SECTION=2"); got != "AAECA/79/P8=" && got != "AAECA/79/P8=\r\n" {
 			t.Errorf("the second part is %q", got)
 		}

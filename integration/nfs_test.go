@@ -17,11 +17,12 @@ import (
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/fetchtest"
+	"github.com/urlget/urlget/fetchtest/drive"
 	"github.com/urlget/urlget/integration/lab"
 	"github.com/urlget/urlget/protocols/nfs"
 )
 
-// nfsOptions are those of a driver that finds the MOUNT protocol of a server of the lab.
+// nfsOptions returns options with the port of the MOUNT protocol of a server of the lab.
 func nfsOptions(t testing.TB, s *lab.Server) nfs.Options {
 	t.Helper()
 	port, err := strconv.ParseUint(s.Port("mount"), 10, 16)
@@ -45,13 +46,13 @@ func nfsHarness(server string) fetchtest.Harness {
 		return fetchtest.Site{
 			Load:    nfs.With(nfsOptions(t, s)),
 			URL:     func(name string) string { return sftpURL(nfsRoot(s), tree, name) },
-			Escaped: true, // names are sent by length
+			Escaped: true, // names have a length
 		}
 	}}
 }
 
-// TestGaneshaServesWhatItExports reads odd names, large files and large directories, many at once,
-// and what is refused.
+// TestGaneshaServesWhatItExports reads unusual names, large files and large directories, in
+// parallel, and paths that are refused.
 func TestGaneshaServesWhatItExports(t *testing.T) {
 	dir := lab.TempDir(t)
 	content := bytes.Repeat([]byte("ten million bytes, more or less. "), 10<<20/33)
@@ -87,7 +88,7 @@ func TestGaneshaServesWhatItExports(t *testing.T) {
 		return io.ReadAll(resp.Body)
 	}
 	var wg sync.WaitGroup
-	for range 8 { // 64 at once, and more
+	for range 8 { // more than 64 in parallel
 		for name, want := range files {
 			wg.Go(func() {
 				got, err := get(name)
@@ -112,14 +113,7 @@ func TestGaneshaServesWhatItExports(t *testing.T) {
 		t.Errorf("what is not there: error %v, want one of class %q", err, fetch.ErrNotFound)
 	}
 	for url, want := range map[string]int{root + "/": len(files) + 3, root + "/many": 10_000} {
-		n := 0
-		for _, err := range c.List(t.Context(), url) {
-			if err != nil {
-				t.Fatal(err)
-			}
-			n++
-		}
-		if n != want {
+		if n := len(drive.MustList(t, c, url)); n != want {
 			t.Errorf("%s: %d entries, want %d", url, n, want)
 		}
 	}

@@ -27,7 +27,7 @@ import (
 	"github.com/urlget/urlget/protocols/http"
 )
 
-// nginxURL returns the root of the server in the clear ("plain") or over TLS.
+// nginxURL returns the root of the server without TLS ("plain") or with TLS.
 func nginxURL(s *lab.Server, port string) string {
 	if port == "tls" {
 		return "https://" + s.Addr("tls")
@@ -35,7 +35,7 @@ func nginxURL(s *lab.Server, port string) string {
 	return "http://" + s.Addr("plain")
 }
 
-// nginxClient makes a client that trusts the lab.
+// nginxClient returns a client that trusts the lab's CA.
 func nginxClient(t testing.TB, o fetch.Options, cfg http.Options) *fetch.Client {
 	t.Helper()
 	o.TLS = &tls.Config{RootCAs: lab.CA(), MinVersion: tls.VersionTLS12}
@@ -44,7 +44,7 @@ func nginxClient(t testing.TB, o fetch.Options, cfg http.Options) *fetch.Client 
 	return c
 }
 
-// nginxHarness has the suite run over a port of the server.
+// nginxHarness returns a harness for a port of the server.
 func nginxHarness(port string, opts http.Options) func(server string) fetchtest.Harness {
 	return func(server string) fetchtest.Harness {
 		return fetchtest.Harness{
@@ -109,7 +109,7 @@ func TestNginx(t *testing.T) {
 		})
 	}
 	t.Run("protocols", func(t *testing.T) {
-		for want, cfg := range map[string]http.Options{"HTTP/2.0": {}, "HTTP/1.1": {HTTP1: true}} {
+		for want, cfg := range map[string]http.Options{"HTTP/2.0": {}, "HTTP/1.1": {Protocols: http.HTTP1}} {
 			content, _, err := fetchAll(t, nginxClient(t, fetch.Options{}, cfg), &fetch.Request{URL: uri.MustParse(nginxURL(s, "tls") + "/echo")})
 			if err != nil || !bytes.Contains(content, []byte(want)) {
 				t.Errorf("%s: %q, %v", want, content, err)
@@ -133,7 +133,7 @@ func TestNginx(t *testing.T) {
 	t.Run("answers", func(t *testing.T) { testNginxAnswers(t, s) })
 }
 
-// testNginxResume asks for what is missing, and for what has not changed.
+// testNginxResume requests missing ranges and unchanged files.
 func testNginxResume(t *testing.T, c *fetch.Client, s *lab.Server, root string) {
 	want := fixture(t, s, "large.bin")
 	u := uri.MustParse(root + "/large.bin")
@@ -163,8 +163,8 @@ func testNginxResume(t *testing.T, c *fetch.Client, s *lab.Server, root string) 
 	}
 }
 
-// nginxAnswers are what the server answers, as an error's class and as the command's exit status;
-// "" and 0 mean that hello.txt comes.
+// nginxAnswers maps paths to error classes and the command's exit statuses. "" and 0 mean that
+// hello.txt is returned.
 var nginxAnswers = []struct {
 	path string
 	code fetch.Code
@@ -206,7 +206,7 @@ func testNginxAnswers(t *testing.T, s *lab.Server) {
 	}
 }
 
-// TestNginxCommand does the same by the command.
+// TestNginxCommand makes the same requests with the command.
 func TestNginxCommand(t *testing.T) {
 	s := lab.Start(t, "nginx")
 	program := filepath.Join(t.TempDir(), "urlget")

@@ -22,11 +22,12 @@ import (
 	"github.com/urlget/urlget/fetch/message"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/fetchtest"
+	"github.com/urlget/urlget/fetchtest/drive"
 	"github.com/urlget/urlget/integration/lab"
 	"github.com/urlget/urlget/protocols/nntp"
 )
 
-// newsServers are the ways in which the driver reaches a news server.
+// newsServers are the connections of the driver to news servers.
 var newsServers = []struct {
 	server, port, scheme string
 	opts                 nntp.Options
@@ -48,7 +49,7 @@ func newsOptions(s *lab.Server) *fetch.Options {
 	return opts
 }
 
-// newsID names a file as an article. What is to be refused stays as it is.
+// newsID returns the message-id for a file. It returns invalid names unchanged.
 func newsID(name string) string {
 	if strings.ContainsAny(name, "\r\n\x00") {
 		return strings.NewReplacer("\r", "%0D", "\n", "%0A", "\x00", "%00").Replace(name) + "@tree.invalid"
@@ -56,10 +57,10 @@ func newsID(name string) string {
 	return hex.EncodeToString([]byte(name)) + "@tree.invalid"
 }
 
-// newsGroups are the groups that stand for directories.
+// newsGroups maps directories to groups.
 var newsGroups = map[string]string{"pub": lab.Group, "names": lab.GroupOther}
 
-// writeArticles makes articles of the files of a tree that lie in a group or in "sizes".
+// writeArticles writes articles for the files of a tree in groups and in "sizes".
 func writeArticles(t testing.TB, dir string, tree fs.FS) {
 	t.Helper()
 	if err := os.Mkdir(filepath.Join(dir, lab.NewsDir), 0o755); err != nil {
@@ -90,8 +91,8 @@ func writeArticles(t testing.TB, dir string, tree fs.FS) {
 	}
 }
 
-// rawArticle asks for an article without the driver, in the simplest way, and returns what the
-// server sends between its reply and the final dot; nil if it has no such article.
+// rawArticle requests an article without the driver. It returns the data between the reply and the
+// final dot line, or nil if the server does not have the article.
 func rawArticle(t testing.TB, addr, id string) []byte {
 	t.Helper()
 	conn, err := net.Dial("tcp", addr)
@@ -121,8 +122,8 @@ func rawArticle(t testing.TB, addr, id string) []byte {
 	return bytes.ReplaceAll(append(text, "\r\n"...), []byte("\r\n."), []byte("\r\n"))
 }
 
-// newsHarness has the suite run over a port of a news server: files are articles, and two
-// directories are groups.
+// newsHarness returns a harness for a port of a news server, with articles as files and two groups
+// as directories.
 func newsHarness(port, scheme string, opts nntp.Options) func(server string) fetchtest.Harness {
 	return func(server string) fetchtest.Harness {
 		return fetchtest.Harness{
@@ -196,10 +197,7 @@ func TestNewsArticles(t *testing.T) {
 				}
 			}
 			n := 0
-			for e, err := range c.List(t.Context(), base+lab.Group) {
-				if err != nil {
-					t.Fatal(err)
-				}
+			for _, e := range drive.MustList(t, c, base+lab.Group) {
 				o := e.Sys.(nntp.Overview)
 				if o.MessageID == "" || o.Bytes <= 0 || e.ModTime.Year() != 2020 {
 					t.Errorf("overview %+v", o)
@@ -212,10 +210,7 @@ func TestNewsArticles(t *testing.T) {
 				t.Errorf("%d articles in %s, want 6", n, lab.Group)
 			}
 			var groups []string
-			for e, err := range c.List(t.Context(), base+"test.*") {
-				if err != nil {
-					t.Fatal(err)
-				}
+			for _, e := range drive.MustList(t, c, base+"test.*") {
 				groups = append(groups, e.Name)
 			}
 			if !slices.Contains(groups, lab.Group) || slices.Contains(groups, lab.GroupPrivate) {
@@ -236,11 +231,7 @@ func TestNewsLogin(t *testing.T) {
 		c := fetch.New(newsOptions(s), nntp.With(tt.opts))
 		defer c.Close()
 		for _, name := range []string{"private@lab.invalid", lab.GroupPrivate} {
-			resp, err := c.Get(t.Context(), tt.scheme+"://"+s.Addr(tt.port)+"/"+name)
-			if err == nil {
-				_, err = io.Copy(io.Discard, resp.Body)
-				resp.Body.Close()
-			}
+			_, err := drive.Get(t, c, tt.scheme+"://"+s.Addr(tt.port)+"/"+name)
 			if err != nil {
 				t.Errorf("%s %s: %v", tt.port, name, err)
 			}
@@ -248,7 +239,7 @@ func TestNewsLogin(t *testing.T) {
 	}
 }
 
-// TestNewsByNumber retrieves articles as their servers number them.
+// TestNewsByNumber retrieves articles by number.
 func TestNewsByNumber(t *testing.T) {
 	for _, tt := range []struct {
 		server, port, scheme string
@@ -283,10 +274,7 @@ func TestNewsByNumber(t *testing.T) {
 				t.Errorf("beyond the last article: %v", err)
 			}
 			listed := 0
-			for e, err := range c.List(t.Context(), base) {
-				if err != nil {
-					t.Fatal(err)
-				}
+			for _, e := range drive.MustList(t, c, base) {
 				if want := fmt.Sprintf("%s/%d", base, tt.first+listed); e.URL.String() != want {
 					t.Errorf("entry %s, want %s", e.URL, want)
 				}

@@ -20,16 +20,18 @@ import (
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/fetchtest"
+	"github.com/urlget/urlget/fetchtest/drive"
 	"github.com/urlget/urlget/integration/lab"
 	"github.com/urlget/urlget/protocols/pop"
 )
 
-// mailFile names a file of a tree as mail.
+// mailFile returns the file name of a message.
 func mailFile(name string) string {
 	return hex.EncodeToString([]byte(path.Base(name)))[:min(100, 2*len(path.Base(name)))] + ".eml"
 }
 
-// writeMail makes mail of a tree: each file is a message to a user who is called as its directory.
+// writeMail writes a tree as mail: each file is a message to the user with the name of its
+// directory.
 func writeMail(t testing.TB, dir string, tree fs.FS) {
 	t.Helper()
 	err := fs.WalkDir(tree, ".", func(name string, d fs.DirEntry, err error) error {
@@ -51,14 +53,14 @@ func writeMail(t testing.TB, dir string, tree fs.FS) {
 	}
 }
 
-// mailText is a file as a message, with LF.
+// mailText returns a file as a message with LF.
 func mailText(name string, content []byte) []byte {
 	text := "From: tree@lab.invalid\nSubject: " + mailFile(name) + "\n\n" + string(content)
 	return []byte(strings.TrimSuffix(text, "\n") + "\n") // messages consist of lines
 }
 
-// popHarness has the suite run over a port of a POP3 server: files are messages, and directories
-// maildrops.
+// popHarness returns a harness for a port of a POP3 server, with messages as files and maildrops as
+// directories.
 func popHarness(port, scheme string) func(server string) fetchtest.Harness {
 	return func(server string) fetchtest.Harness {
 		return fetchtest.Harness{
@@ -93,7 +95,7 @@ func popHarness(port, scheme string) func(server string) fetchtest.Harness {
 	}
 }
 
-// labOptions trust the certificates of the lab.
+// labOptions returns options that trust the lab's CA.
 func labOptions() *fetch.Options {
 	return &fetch.Options{TLS: &tls.Config{RootCAs: lab.CA()}}
 }
@@ -112,10 +114,7 @@ func TestMaildropOfDovecot(t *testing.T) {
 	defer c.Close()
 	for scheme, base := range map[string]string{"pop": "pop://" + s.Addr("pop"), "pops": "pops://" + s.Addr("pops")} {
 		n := 0
-		for e, err := range c.List(t.Context(), base) {
-			if err != nil {
-				t.Fatal(err)
-			}
+		for _, e := range drive.MustList(t, c, base) {
 			n++
 			resp, err := c.Get(t.Context(), e.URL.String())
 			if err != nil {

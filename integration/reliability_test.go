@@ -32,14 +32,14 @@ import (
 	"github.com/urlget/urlget/protocols/prospero"
 )
 
-// A row is something to retrieve from a server.
+// A row is a resource of a server.
 type row struct {
 	name, server string
 	url          func(*lab.Server) string
-	file         string // of the fixture, which the URL names; "" if it is none
+	file         string // file of the fixture tree for the URL; "" if it is none
 	config       protocols.Config
-	configFor    func(testing.TB, *lab.Server) protocols.Config // in place of config
-	verified     bool                                           // altered bytes are found out
+	configFor    func(testing.TB, *lab.Server) protocols.Config // replaces config
+	verified     bool                                           // changed bytes are detected
 }
 
 // reliabilityRows are the rows of the table in docs/reliability.md.
@@ -47,7 +47,7 @@ var reliabilityRows = []row{
 	{name: "http", server: "nginx", file: "large.bin",
 		url: func(s *lab.Server) string { return "http://" + s.Addr("plain") + "/large.bin" }},
 	{name: "https, HTTP/1.1", server: "nginx", file: "large.bin", verified: true,
-		config: protocols.Config{HTTP: &http.Options{HTTP1: true}},
+		config: protocols.Config{HTTP: &http.Options{Protocols: http.HTTP1}},
 		url:    func(s *lab.Server) string { return "https://" + s.Addr("tls") + "/large.bin" }},
 	{name: "https, HTTP/2", server: "nginx", file: "large.bin", verified: true,
 		url: func(s *lab.Server) string { return "https://" + s.Addr("tls") + "/large.bin" }},
@@ -58,7 +58,7 @@ var reliabilityRows = []row{
 	{name: "gopher", server: "gophernicus", file: "large.bin",
 		url: func(s *lab.Server) string { return "gopher://" + s.Addr("plain") + "/9/large.bin" }},
 	{name: "gopher, Gopher+", server: "pygopherd", file: "large.bin",
-		url: func(s *lab.Server) string { return gopherURL("gopher", s.Addr("plain"), "+", nowhere, "large.bin") }},
+		url: func(s *lab.Server) string { return gopherURL("gopher", s.Addr("plain"), "+", emptyFS, "large.bin") }},
 	{name: "gophers", server: "pygopherd", file: "large.bin", verified: true,
 		url: func(s *lab.Server) string { return "gophers://" + s.Addr("tls") + "/9/large.bin" }},
 	{name: "news", server: "inn",
@@ -119,20 +119,20 @@ var reliabilityRows = []row{
 		url: func(s *lab.Server) string { return "whois://" + s.Addr("plain") + "/example.test" }},
 }
 
-// nowhere is a tree without files, for names that are known to be files.
-var nowhere = os.DirFS(os.DevNull)
+// emptyFS is a file system without files, for names that are known to be files.
+var emptyFS = os.DirFS(os.DevNull)
 
-// What becomes of a download, apart from errors.
+// Outcomes of a download, apart from errors.
 const (
 	whole   = "whole"
 	short   = "short, unverifiable"
 	altered = "altered"
 )
 
-// guarded is what becomes of altered bytes if the caller knows the checksum.
-var guarded = "altered; with a checksum: " + fetch.ErrChecksum.Error()
+// detected is the outcome for changed bytes if the caller has a checksum.
+var detected = "altered; with a checksum: " + fetch.ErrChecksum.Error()
 
-// faultErrors are the classes of error that a fault may lead to.
+// faultErrors maps faults to the error classes that they may cause.
 var faultErrors = map[faultproxy.Kind][]fetch.Code{
 	faultproxy.Stall:     {fetch.ErrNetwork, fetch.ErrTruncated},
 	faultproxy.Cut:       {fetch.ErrNetwork, fetch.ErrTruncated},
@@ -142,28 +142,28 @@ var faultErrors = map[faultproxy.Kind][]fetch.Code{
 	faultproxy.Duplicate: {fetch.ErrNetwork, fetch.ErrTruncated, fetch.ErrTLS, fetch.ErrProtocol},
 }
 
-// A trial is one download from one server through one fault.
+// A trial is one download from one server with one fault.
 type trial struct {
-	url      string
-	want     []byte
-	config   protocols.Config
-	verified bool
-	fault    faultproxy.Fault
-	limit    int
-	checksum string
-	patient  bool // the client waits longer than the table says
+	url          string
+	want         []byte
+	config       protocols.Config
+	verified     bool
+	fault        faultproxy.Fault
+	limit        int
+	checksum     string
+	longTimeouts bool // longer timeouts than in the table
 }
 
-// timeout is how long the client waits. Where nothing is to be waited for, only a busy machine needs it.
+// timeout returns the client's timeout. Without a stall, only a busy machine needs it.
 func (tr trial) timeout() time.Duration {
-	if tr.patient || tr.fault.Kind == faultproxy.None || tr.fault.Kind == faultproxy.Delay || tr.fault.Kind == faultproxy.Chop {
+	if tr.longTimeouts || tr.fault.Kind == faultproxy.None || tr.fault.Kind == faultproxy.Delay || tr.fault.Kind == faultproxy.Chop {
 		return 10 * time.Second
 	}
 	return 1500 * time.Millisecond
 }
 
-// run returns what has become of the download, and the proxy that it went through. It fails the
-// test if that is not what may happen.
+// run returns the outcome of the download and the proxy used. It fails the test if the outcome is
+// not allowed.
 func (tr trial) run(t *testing.T) (outcome string, p *faultproxy.Proxy, got []byte) {
 	p = &faultproxy.Proxy{Limit: tr.limit, Pick: func() faultproxy.Fault { return tr.fault }}
 	defer p.Close()
@@ -193,7 +193,7 @@ func (tr trial) run(t *testing.T) (outcome string, p *faultproxy.Proxy, got []by
 		code := fetch.CodeOf(err)
 		expected := slices.Contains(faultErrors[tr.fault.Kind], code) ||
 			tr.checksum != "" && code == fetch.ErrChecksum ||
-			tr.verified && code == fetch.ErrTLS // a connection that ends within the handshake
+			tr.verified && code == fetch.ErrTLS // the connection ended during the handshake
 		if errors.Is(err, hang) || !expected {
 			t.Errorf("%v: %v (class %q)", tr.fault, err, code)
 		}
@@ -213,8 +213,8 @@ func (tr trial) run(t *testing.T) (outcome string, p *faultproxy.Proxy, got []by
 	return "", p, got
 }
 
-// judge runs the trial, and once more with a checksum if it ends with bytes that nobody can tell
-// from the right ones.
+// judge runs the trial. If the result is wrong bytes that cannot be detected, it runs the trial
+// again with a checksum.
 func (tr trial) judge(t *testing.T) string {
 	outcome, p, _ := tr.run(t)
 	if p.Struck() == 0 {
@@ -228,10 +228,10 @@ func (tr trial) judge(t *testing.T) string {
 	if again, _, _ := tr.run(t); again != fetch.ErrChecksum.Error() {
 		t.Errorf("%v, with a checksum: %s", tr.fault, again)
 	}
-	return guarded
+	return detected
 }
 
-// TestReliability downloads from each server through each fault, and compares what happens with
+// TestReliability downloads from each server with each fault, and compares the outcomes with
 // docs/reliability.md. With URLGET_RELIABILITY=write it writes that file.
 func TestReliability(t *testing.T) {
 	const file = "../docs/reliability.md"
@@ -242,7 +242,7 @@ func TestReliability(t *testing.T) {
 	_, tail, _ := strings.Cut(string(text), "\n## Once\n")
 	first, second, _ := strings.Cut(tail, "\n## On every connection\n")
 	rows := make([]struct{ once, always string }, len(reliabilityRows))
-	t.Run("rows", func(t *testing.T) { // some at once, as they mostly wait
+	t.Run("rows", func(t *testing.T) { // in parallel, because they mostly wait
 		for i, row := range reliabilityRows {
 			t.Run(strings.ReplaceAll(row.name, ", ", "-"), func(t *testing.T) {
 				t.Parallel()
@@ -288,14 +288,15 @@ func TestReliability(t *testing.T) {
 	}
 }
 
-// row returns a row of the table: the outcomes of all faults, each on at most limit connections. One
-// that is not in the table as it is may be that of a busy machine, and is looked at more patiently.
+// row returns a row of the table with the outcomes of all faults, on at most limit connections
+// each. If an outcome differs from the table, it repeats the trial with longer timeouts, because
+// the machine may be busy.
 func (tr trial) row(t *testing.T, name string, limit int, table string) string {
 	_, known, _ := strings.Cut(table, "| "+name+" | ")
 	known, _, _ = strings.Cut(known, " |\n")
 	want := strings.Split(known, " | ")
 	outcomes := make([]string, len(faultproxy.Kinds()))
-	free := make(chan struct{}, 6) // more at once would make waits too long
+	free := make(chan struct{}, 6) // more in parallel would make waits too long
 	var wg sync.WaitGroup
 	for i, kind := range faultproxy.Kinds() {
 		wg.Go(func() {
@@ -305,7 +306,7 @@ func (tr trial) row(t *testing.T, name string, limit int, table string) string {
 			one.limit, one.fault.Kind = limit, kind
 			outcomes[i] = one.judge(t)
 			if i >= len(want) || outcomes[i] != want[i] {
-				one.patient = true
+				one.longTimeouts = true
 				outcomes[i] = one.judge(t)
 			}
 		})
@@ -326,43 +327,40 @@ func tableHead() string {
 
 const reliabilityText = `# Reliability
 
-What becomes of a download when the network fails. This file is written by
-the test that it describes:
+The tables show the outcome of a download for each network fault. A test writes this file:
 
     URLGET_RELIABILITY=write go test -tags integration -run Reliability ./integration
 
-Without the variable the test fails if anything happens that is not in the
-tables. Each cell is a download from a real server through a proxy that
-disturbs what the server sends, with three tries and a timeout of 1.5 seconds.
-The fault happens in the middle of the longest connection, for FTP that is the
-data connection.
+Without the variable, the test fails if an outcome differs from the tables. Each cell is a
+download from a real server through a proxy that disturbs the server's bytes, with three
+tries and a timeout of 1.5 seconds. The fault happens in the middle of the longest
+connection; for FTP that is the data connection.
 
-- *whole*: the file is complete and identical to the server's, if need be after
-  a second try, which goes on where the first stopped if the protocol can.
-- *short, unverifiable*: the protocol marks the end of a document by nothing but
-  the end of the connection, and so does the fault. The result says so:
-  Meta.Framing is FramedByClose.
-- *altered; with a checksum: checksum mismatch*: bytes that are other ones on the
-  way look right in a protocol without protection. If the caller gives a
-  checksum, the download fails and leaves no file.
-- Everything else is the class of the error. No file is left under its name. A
-  connection that ends within the handshake of TLS is a *TLS failure*: so it is
-  with ldaps, where the handshake is longer than the answer.
+Outcomes:
 
-The faults:
+- *whole*: the file is complete and identical to the server's. A second try may have been
+  needed; it resumes where the first stopped, if the protocol can.
+- *short, unverifiable*: the protocol marks the end of a document only by the end of the
+  connection, and so does the fault. The result reports it: Meta.Framing is FramedByClose.
+- *altered; with a checksum: checksum mismatch*: a protocol without protection cannot detect
+  altered bytes. If the caller gives a checksum, the download fails and leaves no file.
+- All other outcomes are error classes. They leave no file under the final name. A connection
+  that ends in the TLS handshake is a *TLS failure*. With ldaps the handshake is longer than the
+  response, so the fault falls into it.
 
-- *delay*, *chop*: all bytes come later, or in small pieces.
-- *stall*: nothing more comes; the connection stays.
-- *cut*, *reset*, *half-close*: the connection ends in order, by a reset, or in
-  the server's direction only.
-- *bit flip*, *duplicate*: one bit is another, or 16 bytes come twice.
+Faults:
 
-TFTP has no row, as its servers answer from ports that no proxy knows before: the
-tests of the driver lose packets, double them and change their order.
+- *delay*, *chop*: all bytes arrive later, or in small pieces.
+- *stall*: no more bytes arrive; the connection stays open.
+- *cut*, *reset*, *half-close*: the connection ends in order, by a reset, or in the server's
+  direction only.
+- *bit flip*, *duplicate*: one bit changes, or 16 bytes arrive twice.
 
-Prospero runs over UDP. There *chop* lets two datagrams change places, *cut* loses
-one, *duplicate* delivers one twice, *reset* closes the port, and *half-close* is
-the same as *stall*.
+TFTP has no row, because its servers reply from ports that a proxy cannot know in advance. The
+tests of the driver lose, duplicate and reorder packets.
+
+Prospero uses UDP. There *chop* swaps two datagrams, *cut* loses one, *duplicate* delivers one
+twice, *reset* closes the port, and *half-close* is the same as *stall*.
 
 ## Once
 
@@ -378,30 +376,26 @@ The fault happens on each connection that gets so far.
 %s
 ## Servers that drip
 
-A timeout bounds a wait, and a server must not stretch it by sending now and then
-a byte.
+A server must not extend a timeout by sending a byte now and then.
 
-- A greeting, a reply, a head, and all that must come before it is known what comes,
-  is bounded as a whole (` + "`" + `Timeouts.Reply` + "`" + `, ` + "`" + `-T` + "`" + `).
-- A line, a message, a record of TLS, an entry of a listing is of no use before
-  all of it has come. It must come at 256 bytes a second, and may fall behind that
-  by the idle timeout (` + "`" + `Timeouts.Idle` + "`" + `, ` + "`" + `-T` + "`" + `), so that one that drips ends when
-  silence would.
-- Content that is passed on as it comes, such as a file by HTTP or FTP, may be as
-  slow as it likes while something comes within the idle timeout: its reader sees
-  how slow it is. ` + "`" + `--max-time` + "`" + ` bounds all of it. So do sessions, such as those of
-  telnet.
+- A greeting, a reply or a header has one time limit as a whole, including everything
+  before the body (` + "`" + `Timeouts.Reply` + "`" + `, ` + "`" + `-T` + "`" + `).
+- A line, message, TLS record or listing entry is useless until it is complete. It must arrive at
+  256 bytes per second, and may be late by the idle timeout (` + "`" + `Timeouts.Idle` + "`" + `, ` + "`" + `-T` + "`" + `). So a server
+  that drips fails at the same time as a silent one.
+- A streamed body, such as a file over HTTP or FTP, may be slow if something arrives within the
+  idle timeout, because the reader sees the rate. ` + "`" + `--max-time` + "`" + ` limits the whole. The same holds for
+  sessions, such as telnet.
 
-` + "`" + `TestEveryWaitEnds` + "`" + ` in ` + "`" + `protocols` + "`" + ` holds every driver to that, with
-` + "`" + `fetchtest.RunDrips` + "`" + `: it lets conversations drip from ten places on, byte by byte,
-or with the same line again and again.
+` + "`" + `TestEveryWaitEnds` + "`" + ` in ` + "`" + `protocols` + "`" + ` checks every driver with ` + "`" + `fetchtest.RunDrips` + "`" + `. It makes
+conversations drip from ten positions, byte by byte or with the same line again and again.
 
 ## Soak
 
     go test -v -tags integration -timeout 0 ./integration/soak -soak 8h
 
-downloads for as long as it is told, 64 files at a time from all servers, over
-connections with random faults, and cancels some. It fails if a file is wrong, if
-a download does not end, or if goroutines, files or memory are left at the end,
-and prints what it counted. CI gives it three minutes; a night is better.
+The soak test downloads for the given time, 64 files at once from all servers, over connections
+with random faults, and cancels some. It fails if a file is wrong, if a download does not end, or if
+goroutines, files or memory are left at the end. It prints its counts. CI runs it for three minutes; a
+night is better.
 `

@@ -22,12 +22,12 @@ import (
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/fetchtest"
+	"github.com/urlget/urlget/fetchtest/drive"
 	"github.com/urlget/urlget/integration/lab"
 	"github.com/urlget/urlget/protocols/sftp"
 )
 
-// sftpOptions are those of a driver that knows the server of the lab, and nothing of this machine's
-// user.
+// sftpOptions returns options for the lab's server, without the user's own configuration.
 func sftpOptions(t testing.TB, s *lab.Server) sftp.Options {
 	t.Helper()
 	key, err := ssh.ParsePrivateKey(lab.Key())
@@ -42,7 +42,7 @@ func sftpOptions(t testing.TB, s *lab.Server) sftp.Options {
 	return sftp.Options{KnownHosts: []string{known}, NoAgent: true, NoConfig: true, User: lab.User}
 }
 
-// labPassword answers whoever asks for it by SSH, once.
+// labPassword returns the password for SSH, once.
 var labPassword = fetch.CredentialsFunc(func(_ context.Context, ch fetch.Challenge) (fetch.Credential, error) {
 	if ch.Mechanism != "ssh" || ch.Attempt > 1 {
 		return fetch.Credential{}, fetch.ErrAuth
@@ -60,7 +60,7 @@ func sftpHarness(server string) fetchtest.Harness {
 			return fetchtest.Site{
 				Load:    sftp.With(sftpOptions(t, s)),
 				URL:     func(name string) string { return sftpURL(root, tree, name) },
-				Escaped: true, // names are sent by length
+				Escaped: true, // names have a length
 			}
 		},
 	}
@@ -80,8 +80,8 @@ func sftpURL(root string, tree fs.FS, name string) string {
 	return root
 }
 
-// TestOpenSSHServesTheFixtures retrieves every file of the tree, whatever bytes its name has, by
-// the entries of the listings alone.
+// TestOpenSSHServesTheFixtures retrieves every file of the tree, including names that are not
+// UTF-8, from the entries of the listings.
 func TestOpenSSHServesTheFixtures(t *testing.T) {
 	s := lab.Start(t, "openssh")
 	opts := sftpOptions(t, s)
@@ -94,10 +94,7 @@ func TestOpenSSHServesTheFixtures(t *testing.T) {
 	root := "sftp://" + s.Addr("ssh") + "/~/"
 	var walk func(dir, url string)
 	walk = func(dir, url string) {
-		for e, err := range c.List(t.Context(), url) {
-			if err != nil {
-				t.Fatalf("%s: %v", url, err)
-			}
+		for _, e := range drive.MustList(t, c, url) {
 			name := dir + e.Name
 			if e.Kind == fetch.EntryListing {
 				walk(name+"/", e.URL.String())
@@ -130,7 +127,8 @@ func TestOpenSSHServesTheFixtures(t *testing.T) {
 	}
 }
 
-// TestOpenSSHLogins logs in by key, by password and not at all, and through the server itself.
+// TestOpenSSHLogins logs in with a key, with a password, without either, and through the server as
+// a jump host.
 func TestOpenSSHLogins(t *testing.T) {
 	dir := lab.TempDir(t)
 	content := bytes.Repeat([]byte("ten million bytes, more or less. "), 10<<20/33)

@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"slices"
 	"strings"
@@ -16,11 +15,12 @@ import (
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/fetchtest"
+	"github.com/urlget/urlget/fetchtest/drive"
 	"github.com/urlget/urlget/integration/lab"
 	"github.com/urlget/urlget/protocols/smb"
 )
 
-// smbHarness has the suite run over a share.
+// smbHarness returns a harness for a share.
 func smbHarness(share string) func(server string) fetchtest.Harness {
 	return func(server string) fetchtest.Harness {
 		return fetchtest.Harness{
@@ -32,15 +32,15 @@ func smbHarness(share string) func(server string) fetchtest.Harness {
 				return fetchtest.Site{
 					Load:    smb.Load,
 					URL:     func(name string) string { return smbURL(root, tree, name) },
-					Escaped: true, // names are sent by length
+					Escaped: true, // names have a length
 				}
 			},
 		}
 	}
 }
 
-// smbURL returns the URL of a file or directory in tree; "" for what is no name in Windows, of which
-// Samba makes another.
+// smbURL returns the URL of a file or directory in tree. It returns "" for names that are invalid
+// on Windows, which Samba changes.
 func smbURL(root string, tree fs.FS, name string) string {
 	if name == "." {
 		return root + "/"
@@ -67,20 +67,14 @@ func TestSambaLists(t *testing.T) {
 	c := fetch.New(labOptions(), smb.Load)
 	defer c.Close()
 	var shares []string
-	for e, err := range c.List(t.Context(), strings.TrimSuffix(root, "lab/")) {
-		if err != nil {
-			t.Fatal(err)
-		}
+	for _, e := range drive.MustList(t, c, strings.TrimSuffix(root, "lab/")) {
 		shares = append(shares, e.Name)
 	}
 	if !slices.Equal(shares, []string{"lab", "sealed"}) {
 		t.Errorf("shares %q", shares)
 	}
 	n, last := 0, fetch.Entry{}
-	for e, err := range c.List(t.Context(), root+"many/") {
-		if err != nil {
-			t.Fatal(err)
-		}
+	for _, e := range drive.MustList(t, c, root+"many/") {
 		if e.Size != 1 || e.Kind != fetch.EntryObject {
 			t.Errorf("%+v", e)
 		}
@@ -90,12 +84,7 @@ func TestSambaLists(t *testing.T) {
 		t.Errorf("%d entries", n)
 	}
 	for url, want := range map[string]string{last.URL.String(): "x", root + "large.bin": string(tree["large.bin"].Data)} {
-		resp, err := c.Get(t.Context(), url)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, err := io.ReadAll(resp.Body)
-		resp.Body.Close()
+		got, err := drive.Get(t, c, url)
 		if string(got) != want || err != nil {
 			t.Errorf("%s: %d bytes, %v", url, len(got), err)
 		}
@@ -112,8 +101,8 @@ func TestSambaLists(t *testing.T) {
 	}
 }
 
-// TestSambaVariants reads whole files by each dialect, and with each algorithm to sign and to encrypt
-// with; also from one share that is encrypted.
+// TestSambaVariants reads files with each dialect and each algorithm for signing and encryption,
+// and from an encrypted share.
 func TestSambaVariants(t *testing.T) {
 	roots := map[string]string{"encrypted share": "smb://" + lab.Start(t, "samba").Addr("smb") + "/sealed/"}
 	s := lab.Start(t, "samba-variants")
@@ -133,14 +122,7 @@ func TestSambaVariants(t *testing.T) {
 					t.Errorf("%s: %d bytes of %d, %v", f.Name, len(got), f.Size, err)
 				}
 			}
-			n := 0
-			for _, err := range c.List(t.Context(), root+lab.ManyDir+"/") {
-				if err != nil {
-					t.Fatal(err)
-				}
-				n++
-			}
-			if n != 1000 {
+			if n := len(drive.MustList(t, c, root+lab.ManyDir+"/")); n != 1000 {
 				t.Errorf("%d of 1000 files are listed", n)
 			}
 			if _, err := c.Stat(t.Context(), &fetch.Request{URL: uri.MustParse(strings.Replace(root, lab.User+":"+lab.Password, "guest", 1) + "hello.txt")}); !errors.Is(err, fetch.ErrAuth) {

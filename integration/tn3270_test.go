@@ -17,7 +17,7 @@ import (
 	"github.com/urlget/urlget/protocols/telnet"
 )
 
-// herculesLogo is a part of the screen that the emulator shows: letters made of letters.
+// herculesLogo is a line of the emulator's logo.
 const herculesLogo = "HHH          HHH  EEEE R  R  CCC  UU  LLLL EEEE SSS\n"
 
 func TestHercules(t *testing.T) {
@@ -25,7 +25,7 @@ func TestHercules(t *testing.T) {
 	c := dialSession(t, telnet.Options{}, "tn3270://"+s.Addr("plain"))
 	c.expect("Hercules Version")
 	c.expect(herculesLogo)
-	if got := c.rw.(fetch.Terminal).Status(); !strings.Contains(got, "terminal type IBM-3278-2; we do BINARY, TTYPE, EOR; the server does BINARY, EOR") {
+	if got := c.rw.(fetch.Terminal).Status(); !strings.Contains(got, "terminal type IBM-3278-2; client options: BINARY, TTYPE, EOR; server options: BINARY, EOR") {
 		t.Error(got)
 	}
 }
@@ -41,8 +41,8 @@ func TestHerculesAtTerminal(t *testing.T) {
 	c.expect("\x1b[22;1H")
 }
 
-// TestHerculesByCommand prints the screen without a terminal: the input is empty, and the command
-// leaves when the host has nothing more to show.
+// TestHerculesByCommand prints the screen without a terminal. The input is empty, and the command
+// exits when the host sends nothing more.
 func TestHerculesByCommand(t *testing.T) {
 	s := lab.Start(t, "hercules")
 	program := filepath.Join(t.TempDir(), "urlget")

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetchtest/drive"
 	"github.com/urlget/urlget/fetchtest/servers/waisd"
 	"github.com/urlget/urlget/integration/lab"
 	"github.com/urlget/urlget/integration/wan"
@@ -23,7 +24,7 @@ import (
 	"github.com/urlget/urlget/protocols/pop"
 )
 
-// distantRows are servers with what is retrieved and listed over a long way.
+// distantRows are servers with URLs to retrieve and to list over a slow link.
 var distantRows = []struct {
 	server string
 	urls   func(*lab.Server) []string
@@ -92,8 +93,8 @@ var distantRows = []struct {
 	}},
 }
 
-// TestEverySchemeOverALongWay retrieves and lists the same with and without a link between that
-// delays and loses packets.
+// TestEverySchemeOverALongWay retrieves and lists with and without a link with delay and loss, and
+// compares the results.
 func TestEverySchemeOverALongWay(t *testing.T) {
 	link := wan.Open(t, wan.Far)
 	for _, row := range distantRows {
@@ -130,8 +131,8 @@ func TestEverySchemeOverALongWay(t *testing.T) {
 	t.Logf("%d packets passed, %d were lost", passed, lost)
 }
 
-// startNear starts a server that answers from an address of this machine. Those of TFTP answer from
-// ports that Docker does not publish, and translates.
+// startNear starts a server that replies from an address of this machine. TFTP servers reply from
+// ports that Docker does not publish.
 func startNear(t *testing.T, name string) *lab.Server {
 	t.Helper()
 	if !strings.Contains(name, "tftpd") {
@@ -144,7 +145,7 @@ func startNear(t *testing.T, name string) *lab.Server {
 	return lab.StartRoot(t, name, tree)
 }
 
-// labClient returns a client for a server of the lab, that dials with dial.
+// labClient returns a client for a server of the lab that connects with dial.
 func labClient(t *testing.T, s *lab.Server, dial func(context.Context, string, string) (net.Conn, error)) *fetch.Client {
 	t.Helper()
 	config := protocols.Config{
@@ -159,7 +160,7 @@ func labClient(t *testing.T, s *lab.Server, dial func(context.Context, string, s
 	c := fetch.New(&fetch.Options{
 		TLS:          &tls.Config{RootCAs: lab.CA(), ServerName: "localhost"},
 		DialContext:  dial,
-		ListenPacket: new(net.ListenConfig).ListenPacket, // a socket goes where it is sent
+		ListenPacket: new(net.ListenConfig).ListenPacket, // sends directly to the address
 	}, protocols.With(config))
 	t.Cleanup(func() { c.Close() })
 	return c
@@ -169,10 +170,7 @@ func labClient(t *testing.T, s *lab.Server, dial func(context.Context, string, s
 func names(t *testing.T, c *fetch.Client, url string) []string {
 	t.Helper()
 	var list []string
-	for e, err := range c.List(t.Context(), url) {
-		if err != nil {
-			t.Fatalf("%s: %v", url, err)
-		}
+	for _, e := range drive.MustList(t, c, url) {
 		list = append(list, e.Name)
 	}
 	return list

@@ -15,13 +15,13 @@ import (
 	"github.com/urlget/urlget/protocols/sftp"
 )
 
-// schemesPage is made of the schemes as they are registered and of what follows here.
+// schemesPage is generated from the registered schemes and the examples below.
 const schemesPage = "../docs/schemes.md"
 
-// An example is a URL and what it names.
+// An example is a URL and the resource it names.
 type example struct{ url, what string }
 
-// families are the schemes that retrieve, in groups that share the form of their URLs.
+// families are the retrievable schemes, in groups with the same form of URLs.
 var families = []struct {
 	schemes  string // the first is that of the title
 	rfcs     string
@@ -31,14 +31,14 @@ var families = []struct {
 }{
 	{schemes: "http https", rfcs: "RFC 9110", login: "Basic and Digest, from the URL, flags, netrc or a prompt", examples: []example{
 		{"https://example.org/a/page?q=x", "a page"}}},
-	{schemes: "ftp ftps", rfcs: "RFC 1738, section 3.2; RFC 959, 3659, 4217", login: "anonymous, if nobody says otherwise", examples: []example{
+	{schemes: "ftp ftps", rfcs: "RFC 1738, section 3.2; RFC 959, 3659, 4217", login: "anonymous by default", examples: []example{
 		{"ftp://ftp.example/pub/README", "a file"},
 		{"ftp://ftp.example/pub/", "a directory"},
 		{"ftp://joe@ftp.example/%2Fetc/motd;type=a", "a file by its path from the root, as text"}}},
-	{schemes: "sftp scp", rfcs: "draft-ietf-secsh-filexfer-02", login: "agent, keys, password; what `~/.ssh/config` says of the host", examples: []example{
+	{schemes: "sftp scp", rfcs: "draft-ietf-secsh-filexfer-02", login: "agent, keys, password; with the settings of `~/.ssh/config`", examples: []example{
 		{"sftp://joe@host.example/srv/file", "a file by its path from the root"},
 		{"sftp://joe@host.example/~/notes", "a file in the home directory"}}},
-	{schemes: "smb", rfcs: "[MS-SMB2]", login: "NTLM; a guest only by the user guest, without a password; every message is signed, or encrypted if the server demands it", examples: []example{
+	{schemes: "smb", rfcs: "[MS-SMB2]", login: "NTLM; as a guest only with the user guest and no password; messages are signed, or encrypted if the server requires it", examples: []example{
 		{"smb://host.example/", "the shares"},
 		{"smb://joe@host.example/share/dir/", "a directory"},
 		{"smb://domain;joe@host.example/share/file", "a file, for a user of a domain"}}},
@@ -48,75 +48,75 @@ var families = []struct {
 		{"gopher://gopher.example/", "the first menu"},
 		{"gopher://gopher.example/0/about.txt", "a text"},
 		{"gopher://gopher.example/7/search%09words", "a search"}}},
-	{schemes: "gemini", rfcs: "the specification of Gemini", login: "a client certificate; that of the server is remembered", examples: []example{
+	{schemes: "gemini", rfcs: "Gemini", login: "a client certificate; urlget remembers the certificate of the server", examples: []example{
 		{"gemini://gemini.example/page", "a page"},
-		{"gemini://gemini.example/search?two%20words", "the answer to a question"}}},
-	{schemes: "spartan", rfcs: "the specification of Spartan, of 2021-03-24", examples: []example{
+		{"gemini://gemini.example/search?two%20words", "the response to an input"}}},
+	{schemes: "spartan", rfcs: "Spartan, 2021-03-24", examples: []example{
 		{"spartan://spartan.example/page", "a page"},
-		{"spartan://spartan.example/guestbook?two%20words", "the answer to a text that is sent"}},
-		note: "The query is the text to send, decoded; where a page asks for one (`=:`), `urlget ls` shows a search. URLs that others supply may not send lines of text."},
-	{schemes: "nex", rfcs: "the specification of Nex", examples: []example{
-		{"nex://nex.example/", "the directory that the server begins with"},
-		{"nex://nex.example/notes/today.txt", "a document, whose name says what it is"}},
-		note: "There are no statuses: what is missing is a text like others, with which `urlget` ends well."},
+		{"spartan://spartan.example/guestbook?two%20words", "the response to a text"}},
+		note: "urlget sends the decoded query as text. `urlget ls` shows the input lines of a page (`=:`) as searches. URLs from remote parties may not send lines of text."},
+	{schemes: "nex", rfcs: "Nex", examples: []example{
+		{"nex://nex.example/", "the top directory"},
+		{"nex://nex.example/notes/today.txt", "a document; its name determines the media type"}},
+		note: "Nex has no status codes. A missing document is a text like others, and urlget exits with status 0."},
 	{schemes: "imap imaps", rfcs: "RFC 5092, 3501, 4959, 5530", login: "a user and a password, by SASL PLAIN or LOGIN; without TLS only with `--allow-plaintext-login`", examples: []example{
 		{"imap://joe@mail.example/", "the mailboxes"},
 		{"imap://joe@mail.example/INBOX", "the messages of a mailbox"},
-		{"imap://joe@mail.example/INBOX?SUBJECT%20invoice", "those that a search finds"},
+		{"imap://joe@mail.example/INBOX?SUBJECT%20invoice", "the messages that a search finds"},
 		{"imap://joe@mail.example/INBOX;UIDVALIDITY=385759045/;UID=20", "a message"},
 		{"imap://joe@mail.example/INBOX/;UID=20/;SECTION=1.2", "a part of it"},
 		{"imap://joe@mail.example/INBOX/;UID=20/;PARTIAL=0.1024", "its first kilobyte"},
-		{"imap://joe;AUTH=PLAIN@mail.example/INBOX", "a mailbox, with the way to log in"}},
-		note: "Nothing is changed by reading: messages do not count as seen. A message whose mailbox has another `UIDVALIDITY` by now is not found."},
-	{schemes: "pop pops pop3 pop3s", rfcs: "RFC 2384, 1939, 2449, 2595, 5034", login: "a user and a password, by APOP, SASL PLAIN or USER; without TLS by APOP alone, but with `--allow-plaintext-login`", examples: []example{
+		{"imap://joe;AUTH=PLAIN@mail.example/INBOX", "a mailbox, with a login method"}},
+		note: "Reading changes nothing: messages are not marked as seen. A message is not found if the `UIDVALIDITY` of its mailbox has changed."},
+	{schemes: "pop pops pop3 pop3s", rfcs: "RFC 2384, 1939, 2449, 2595, 5034", login: "a user and a password, by APOP, SASL PLAIN or USER; without TLS only by APOP, unless `--allow-plaintext-login` is given", examples: []example{
 		{"pop://joe@mail.example/", "the messages of a maildrop"},
 		{"pop://joe@mail.example/;UID=whqtswO00WBw418f9t5JxYwZ", "a message by its unique-id"},
-		{"pop://joe@mail.example/3", "the same by its number"},
-		{"pop://joe;AUTH=+APOP@mail.example/", "a maildrop, with the way to log in"}},
-		note: "No message is deleted, and no session ends by QUIT, with which servers would carry out what they do to messages that were read."},
-	{schemes: "news nntp snews nntps", rfcs: "RFC 5538, 1738, 3977", login: "when the server asks, under TLS if it has it", examples: []example{
+		{"pop://joe@mail.example/3", "the same message by its number"},
+		{"pop://joe;AUTH=+APOP@mail.example/", "a maildrop, with a login method"}},
+		note: "urlget deletes no message. It does not send QUIT, because a server may then delete or mark the messages that were read."},
+	{schemes: "news nntp snews nntps", rfcs: "RFC 5538, 1738, 3977", login: "if the server requires one, over TLS if the server supports it", examples: []example{
 		{"news:comp.lang.go", "a newsgroup of the default server"},
 		{"news://news.example/1@host.example", "an article"},
 		{"nntp://news.example/comp.lang.go/12", "an article by its number"}}},
 	{schemes: "ldap ldaps", rfcs: "RFC 4516, 4511", login: "a bind with the user and password of the URL, flags or netrc", examples: []example{
 		{"ldap://directory.example/dc=example?cn?sub?(cn=A*)", "a search"}}},
 	{schemes: "dict", rfcs: "RFC 2229", examples: []example{{"dict://dict.example/d:word", "definitions of a word"}}},
-	{schemes: "finger", rfcs: "RFC 1288", examples: []example{{"finger://host.example/joe", "what a machine tells of a user"}}},
-	{schemes: "whois", rfcs: "RFC 3912", examples: []example{{"whois://whois.example/example.org", "who holds a domain"}}},
+	{schemes: "finger", rfcs: "RFC 1288", examples: []example{{"finger://host.example/joe", "information about a user"}}},
+	{schemes: "whois", rfcs: "RFC 3912", examples: []example{{"whois://whois.example/example.org", "the holder of a domain"}}},
 	{schemes: "cso", rfcs: "RFC 2378", examples: []example{{"cso://ns.example/smith", "a search of a directory of people"}}},
 	{schemes: "wais", rfcs: "RFC 1738, section 3.9; RFC 1625", examples: []example{{"wais://wais.example/db?words", "a search of a database"}}},
-	{schemes: "z39.50s z39.50r", rfcs: "RFC 2056; ISO 23950, version 3", login: "only if the server rejects the session without one, and only with `--allow-plaintext-login`, as the protocol has no TLS", examples: []example{
+	{schemes: "z39.50s z39.50r", rfcs: "RFC 2056; ISO 23950, version 3", login: "only if the server rejects the session without one, and only with `--allow-plaintext-login`, because the protocol has no TLS", examples: []example{
 		{"z39.50s://library.example/", "the databases of a server, if it has an Explain database"},
-		{"z39.50s://library.example/books?two+words", "the records that have both, to list; if there are none, the document with that docid"},
-		{"z39.50s://library.example/books?@attr+1=4+tree", "a query in prefix notation: those with the word in the title"},
+		{"z39.50s://library.example/books?two+words", "a listing of the records with both words; without a match, the document with that docid"},
+		{"z39.50s://library.example/books?@attr+1=4+tree", "a query in prefix notation: records with the word in the title"},
 		{"z39.50s://library.example/books?two+words;item=3", "the third of those records"},
 		{"z39.50r://library.example/books?10234", "a document by its docid"},
 		{"z39.50r://library.example:2100/books+maps?10234;esn=F;rs=xml+marc", "one of two databases, with element set and record syntax"}},
-		note: "A database without a query is there to be listed: `urlget ls` has its words. " +
-			"A record comes as MARC21 if the server has it so, or else as XML or as text (SUTRS), or in the syntax of `rs=` or `--view`; " +
-			"what comes is not changed, but `--view text` shows the fields of MARC where a server has no text. " +
-			"A docid is sought by the attributes of RFC 2056, and as a local number where the server does not know them; if several records have it, none is retrieved. " +
-			"The parameter `item` is our own; it counts in the result as it is now."},
+		note: "A database without a query is a listing: `urlget ls` prints its words. " +
+			"A record is MARC21 if the server has it, else XML or text (SUTRS), or the syntax of `rs=` or `--view`. " +
+			"urlget does not change it, except that `--view text` prints the MARC fields if the server has no text. " +
+			"urlget searches a docid by the attributes of RFC 2056, and as a local number if the server does not know them. If several records match, it retrieves none. " +
+			"The parameter `item` is specific to urlget: a position in the current result."},
 	{schemes: "prospero", rfcs: "RFC 1738, section 3.11", examples: []example{{"prospero://host.example//pub/file", "a file"}}},
 	{schemes: "ni", rfcs: "RFC 6920", examples: []example{
-		{"ni://example.com/sha-256;f4OxZX_x_FO5LcGBSKHWXfwtSx-j1ncoSt3SABJtkGk", "content by its digest"}},
-		note: "The content comes by https from `/.well-known/ni/` of the authority, and is an error at its end if it does not have the digest. A name without an authority is not retrieved."},
+		{"ni://example.com/sha-256;f4OxZX_x_FO5LcGBSKHWXfwtSx-j1ncoSt3SABJtkGk", "a body by its digest"}},
+		note: "urlget retrieves the body over https from `/.well-known/ni/` of the authority. The body ends with an error if its digest is wrong. A name without an authority is not retrievable."},
 	{schemes: "data", rfcs: "RFC 2397", examples: []example{{"data:,hello", "the text itself"}}},
 	{schemes: "file", rfcs: "RFC 8089", examples: []example{{"file:///etc/motd", "a file of this machine"}}},
-	{schemes: "nfs", rfcs: "RFC 2224, 2054, 1813, 5531, 4506, 1833", login: "the number of a user, by `--nfs-user`; else nobody", examples: []example{
-		{"nfs://host.example/", "the public directory, or what the server exports"},
-		{"nfs://host.example/export/file", "a file of it, or of an export by its path"},
+	{schemes: "nfs", rfcs: "RFC 2224, 2054, 1813, 5531, 4506, 1833", login: "the user number of `--nfs-user`; default nobody", examples: []example{
+		{"nfs://host.example/", "the public directory, or the exports of the server"},
+		{"nfs://host.example/export/file", "a file of the public directory, or of an export by its path"},
 		{"nfs://host.example//export/file", "a file by its path from the root of the server"},
 		{"nfs://host.example:12049/export/dir/", "a directory, at another port"}},
-		note: "The public file handle is tried first, then MOUNT: at the port of NFS, at `--nfs-mount-port`, or where the port mapper says. Symbolic links are followed as long as they stay within the export. Programs with the right to do so connect from a reserved port, as many servers want. Where the server is of no help and the file system is mounted, the file is read from there."},
-	{schemes: "afs", rfcs: "RFC 1738, section 4", examples: []example{{"afs://cell.example/file", "a file of a file system that is mounted"}}},
+		note: "urlget tries the public file handle first, then MOUNT: at the NFS port, at `--nfs-mount-port`, or at the port from the port mapper. It follows symbolic links within the export. With the necessary rights it connects from a reserved port, because many servers require one. If the server fails and the file system is mounted, urlget reads the file from there."},
+	{schemes: "afs", rfcs: "RFC 1738, section 4", examples: []example{{"afs://cell.example/file", "a file of a mounted file system"}}},
 	{schemes: "mid cid", rfcs: "RFC 2392", examples: []example{
-		{"mid:1@host.example", "a message in the mailboxes of `--mailbox`, or else in news"},
-		{"cid:2@host.example", "a part of one"}}},
+		{"mid:1@host.example", "a message in the mailboxes of `--mailbox`, else in news"},
+		{"cid:2@host.example", "a part of a message"}}},
 }
 
-// TestExamplesOfEveryScheme parses and explains an example of every scheme that retrieves, and
-// holds the page about them to that.
+// TestExamplesOfEveryScheme parses and explains an example of every retrievable scheme, and
+// compares the page about them.
 func TestExamplesOfEveryScheme(t *testing.T) {
 	t.Parallel()
 	c := fetch.New(nil, protocols.With(protocols.Config{NNTP: &nntp.Options{Server: "news.example"}, SFTP: &sftp.Options{NoConfig: true}}))
@@ -135,7 +135,7 @@ func TestExamplesOfEveryScheme(t *testing.T) {
 			seen[name] = true
 			fmt.Fprintf(&b, "- `%s`: %s; %s\n", name, s.Summary, abilities(s))
 		}
-		b.WriteString("\n| URL | names |\n|---|---|\n")
+		b.WriteString("\n| URL | resource |\n|---|---|\n")
 		for _, e := range f.examples {
 			u, err := uri.Parse(e.url)
 			if err != nil || !slices.Contains(names, u.Scheme()) {
@@ -143,7 +143,7 @@ func TestExamplesOfEveryScheme(t *testing.T) {
 				continue
 			}
 			x, err := c.Explain(&fetch.Request{URL: u})
-			if s, _ := c.Scheme(u.Scheme()); !s.Local && (err != nil || x.Refused != nil) { // what is local depends on the machine
+			if s, _ := c.Scheme(u.Scheme()); !s.Local && (err != nil || x.Refused != nil) { // local resources depend on the machine
 				t.Errorf("%s: %v, %v", e.url, err, x)
 			}
 			fmt.Fprintf(&b, "| `%s` | %s |\n", e.url, e.what)
@@ -155,7 +155,7 @@ func TestExamplesOfEveryScheme(t *testing.T) {
 		if f.note != "" {
 			b.WriteString(f.note + "\n")
 		}
-		fmt.Fprintf(&b, "After %s.\n", f.rfcs)
+		fmt.Fprintf(&b, "Specification: %s.\n", f.rfcs)
 	}
 	for _, s := range c.Schemes() {
 		if s.State() == driver.StateRetrieves && !seen[s.Name] {
@@ -172,7 +172,7 @@ func TestExamplesOfEveryScheme(t *testing.T) {
 	}
 }
 
-// abilities says what can be done with the URLs of a scheme.
+// abilities describes the operations of a scheme.
 func abilities(s fetch.Scheme) string {
 	var ops []string
 	for _, op := range s.Ops {
@@ -190,10 +190,26 @@ func abilities(s fetch.Scheme) string {
 
 const schemesHead = `# Schemes
 
-What the URLs of each scheme that retrieves look like. ` + "`urlget explain URL`" + ` says
-what would be done for one, ` + "`urlget schemes`" + ` lists them all, and
-[limits.md](limits.md) says what is bounded. A test explains each example here.
+This page has examples of URLs for each retrievable scheme. A test runs ` + "`urlget explain`" + ` on
+each example. ` + "`urlget explain URL`" + ` shows the requests for a URL, ` + "`urlget schemes`" + ` lists all
+schemes, and [limits.md](limits.md) lists the limits of each protocol.
 
-The names ` + "`doi:`, `hdl:` and `urn:ietf:rfc:`" + ` are retrieved by the command from their
-public resolvers; ` + "`--gateway`" + ` names others, and ` + "`--no-default-gateways`" + ` none.
+    $ urlget explain ftp://user@ftp.example/%2Fetc/motd
+    ftp://user@ftp.example/%2Fetc/motd
+      scheme:       ftp
+      user:         user
+      host:         ftp.example
+      path:         /%2Fetc/motd
+      driver:       ftp
+      operation:    get
+      address:      ftp.example:21
+      credentials:  URL (user name only)
+      policy:       allowed
+      output:       motd
+      step 1:       USER user
+      step 2:       PASS ****
+      ...
+
+urlget retrieves the names ` + "`doi:`, `hdl:` and `urn:ietf:rfc:`" + ` from their public resolvers.
+` + "`--gateway`" + ` sets other resolvers, ` + "`--no-default-gateways`" + ` turns them off.
 `

@@ -46,16 +46,16 @@ import (
 	"github.com/urlget/urlget/protocols/ws"
 )
 
-// own stands for the origin of the URL itself in provenances.
+// own stands for the origin of the URL itself.
 const own = "own"
 
-// provenances are the ways by which a URL gets to a client.
+// provenances are the ways in which a URL reaches a client.
 var provenances = []struct {
 	name      string
 	from      string // own for a page of the same origin
 	redirect  bool   // another origin redirects to the URL
 	untrusted bool   // the policy's Untrusted
-	foreign   bool   // the user's credentials are not for it
+	foreign   bool   // the user's credentials must not be used
 }{
 	{name: "typed"},
 	{name: "page of the same origin", from: own},
@@ -73,11 +73,11 @@ var provenances = []struct {
 	{name: "job of a crawl, redirect", redirect: true, untrusted: true, foreign: true},
 }
 
-// A loan is something of the user's that a driver may use for a server.
+// A loan is a secret or resource of the user that a driver may use.
 type loan struct {
 	name    string
 	schemes []string
-	// start returns how to ask for a URL that needs it.
+	// start returns how to request a URL that needs it.
 	start func(t *testing.T, scheme string) lending
 }
 
@@ -87,14 +87,14 @@ type lending struct {
 	method string
 	config protocols.Config
 	opts   fetch.Options
-	// used reports whether the driver used it, given the content and the error; nil means that
-	// nothing comes without it.
+	// used reports whether the driver used it, from the content and the error. Nil means that every
+	// success uses it.
 	used func(content string, err error) bool
-	// hostless is set if there is no page of the same origin that could lead to the URL.
+	// hostless is set if a page of the same origin cannot exist.
 	hostless bool
 }
 
-// nothing says why a driver has nothing of the user's to use.
+// nothing explains why a driver uses nothing of the user.
 var nothing = map[string]string{
 	"afs": "Local", "file": "Local", "mid": "Local",
 	"data":   "the content is the URL",
@@ -108,8 +108,8 @@ var nothing = map[string]string{
 	"tn3270": "the session belongs to the terminal",
 }
 
-// TestForeignRequestsUseNothingOfTheUser drives every driver that has something of the user's to
-// use, by every provenance: it is used if and only if the request is not foreign.
+// TestForeignRequestsUseNothingOfTheUser runs every driver with every provenance: a loan is used if
+// and only if the request is not foreign.
 func TestForeignRequestsUseNothingOfTheUser(t *testing.T) {
 	t.Parallel()
 	for _, l := range loans {
@@ -149,7 +149,7 @@ func TestForeignRequestsUseNothingOfTheUser(t *testing.T) {
 	}
 }
 
-// TestEveryDriverHasARowOfWhatItLends fails when a driver is new, so that somebody thinks of it.
+// TestEveryDriverHasARowOfWhatItLends fails for a new driver without a row.
 func TestEveryDriverHasARowOfWhatItLends(t *testing.T) {
 	t.Parallel()
 	c := fetch.New(nil, protocols.All)
@@ -222,7 +222,7 @@ func writeFile(t *testing.T, name, text string) string {
 	return name
 }
 
-// web serves whoever has the login or the cookie. WebSockets end behind the header.
+// web serves clients with the login or the cookie. It ends WebSockets after the header.
 func web(t *testing.T) (addr string) {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		user, password, _ := r.BasicAuth()
@@ -237,8 +237,8 @@ func web(t *testing.T) (addr string) {
 	return strings.TrimPrefix(s.URL, "http://")
 }
 
-// letIn reports whether a WebSocket failed for another reason than a login: the server that
-// lets somebody in speaks no WebSocket.
+// letIn reports whether a WebSocket failed for another reason than a login. The server accepts the
+// login but does not implement WebSocket.
 func letIn(_ string, err error) bool { return fetch.CodeOf(err) != fetch.ErrAuth }
 
 func jar(t *testing.T, addr string) *cookiejar.Jar {
@@ -316,7 +316,7 @@ var loans = []loan{
 	}},
 	{"reserved port", []string{"nfs"}, func(t *testing.T, scheme string) lending {
 		var reserved atomic.Bool
-		addr := listen(t, nil, func(c net.Conn) { reserved.Store(c.RemoteAddr().(*net.TCPAddr).Port < 1024) })
+		addr := servers.Start(t, servers.Config{}, func(c *servers.Conn) { reserved.Store(c.NetConn().RemoteAddr().(*net.TCPAddr).Port < 1024) }).Addr
 		l, err := net.ListenTCP("tcp", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1021})
 		if err != nil {
 			t.Skipf("no reserved ports here: %v", err)
@@ -325,7 +325,7 @@ var loans = []loan{
 		return lending{url: scheme + "://" + addr + "/pub/a.txt", used: func(string, error) bool { return reserved.Swap(false) }}
 	}},
 	{"mounted files", []string{"nfs"}, func(t *testing.T, scheme string) lending {
-		addr := listen(t, nil, func(net.Conn) {})
+		addr := servers.Start(t, servers.Config{}, func(*servers.Conn) {}).Addr
 		_, port, _ := net.SplitHostPort(addr)
 		file := writeFile(t, "a.txt", "content")
 		mounts := writeFile(t, "mounts", "127.0.0.1:/export "+filepath.Dir(file)+" nfs rw,port="+port+" 0 0\n")
@@ -342,11 +342,11 @@ var loans = []loan{
 		server, client = server.Clone(), client.Clone()
 		client.Certificates, server.ClientAuth = server.Certificates, tls.RequestClientCert
 		var presented atomic.Bool
-		addr := listen(t, server, func(c net.Conn) {
-			if tc := c.(*tls.Conn); tc.Handshake() == nil && len(tc.ConnectionState().PeerCertificates) > 0 {
+		addr := servers.Start(t, servers.Config{}, func(c *servers.Conn) {
+			if c.StartTLS(server) == nil && len(c.ConnectionState().PeerCertificates) > 0 {
 				presented.Store(true)
 			}
-		})
+		}).Addr
 		op, path := fetch.OpGet, "/"
 		switch scheme {
 		case "wss":
@@ -361,38 +361,11 @@ var loans = []loan{
 	}},
 }
 
-// ssHome returns the options of a user who knows the server and has the key.
+// ssHome returns the options of a user with a known_hosts entry and a key.
 func ssHome(t *testing.T, s *sftpd.Server, key string) protocols.Config {
 	o := &sftp.Options{KnownHosts: []string{writeFile(t, "known_hosts", s.KnownHosts())}, NoConfig: true, NoAgent: true, NoIdentities: true}
 	if key != "" {
 		o.Identities = []string{writeFile(t, "id", key)}
 	}
 	return protocols.Config{SFTP: o}
-}
-
-// listen calls serve with each connection, and closes it.
-func listen(t *testing.T, config *tls.Config, serve func(net.Conn)) (addr string) {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	addr = l.Addr().String()
-	if config != nil {
-		l = tls.NewListener(l, config)
-	}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			serve(c)
-			c.Close()
-		}
-	}()
-	t.Cleanup(func() { l.Close(); <-done })
-	return addr
 }

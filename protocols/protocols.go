@@ -1,5 +1,5 @@
-// Package protocols registers every built-in driver: the one place that names them all. A program
-// that wants only some passes their Load functions to fetch.New instead, and links nothing else.
+// Package protocols registers every built-in driver. A program that needs only some drivers passes
+// their Load functions to fetch.New instead, and links no others.
 package protocols
 
 import (
@@ -38,15 +38,14 @@ import (
 	"github.com/urlget/urlget/protocols/z3950"
 )
 
-// Config holds driver options, one pointer for each driver package; nil means its defaults.
+// Config holds driver options, one pointer per driver package. A nil pointer selects the defaults.
 type Config struct {
 	External *external.Options
 	File     *file.Options
 	FTP      *ftp.Options
 	Gemini   *gemini.Options
 	Gopher   *gopher.Options
-	HTTP     *http.Options
-	HTTP3    bool // servers of https are asked by HTTP/3 first; see package http3
+	HTTP     *http.Options // if QUIC is nil and Protocols has HTTP3, http3.Over is used
 	IMAP     *imap.Options
 	LDAP     *ldap.Options
 	Mailto   *mailto.Options
@@ -68,7 +67,7 @@ type Config struct {
 // All registers every built-in driver with its defaults.
 func All(env driver.Env, reg *driver.Registry) { With(Config{})(env, reg) }
 
-// With is All with driver options.
+// With returns a Loader that registers every built-in driver with the options in cfg.
 func With(cfg Config) driver.Loader {
 	return func(env driver.Env, reg *driver.Registry) {
 		cso.Load(env, reg)
@@ -81,8 +80,8 @@ func With(cfg Config) driver.Loader {
 		gemini.With(orZero(cfg.Gemini))(env, reg)
 		gopher.With(orZero(cfg.Gopher))(env, reg)
 		web := orZero(cfg.HTTP)
-		if cfg.HTTP3 {
-			web.HTTP3 = http3.Over
+		if web.Protocols&http.HTTP3 != 0 && web.QUIC == nil {
+			web.QUIC = http3.Over
 		}
 		http.With(web)(env, reg)
 		imap.With(orZero(cfg.IMAP))(env, reg)
@@ -92,7 +91,7 @@ func With(cfg Config) driver.Loader {
 		mid.With(orZero(cfg.Mid))(env, reg)
 		nex.Load(env, reg)
 		nfs.With(orZero(cfg.NFS))(env, reg)
-		mounted.With(orZero(cfg.Mounted))(env, reg) // behind nfs
+		mounted.With(orZero(cfg.Mounted))(env, reg) // after nfs, whose scheme it may replace
 		ni.Load(env, reg)
 		nntp.With(orZero(cfg.NNTP))(env, reg)
 		pop.With(orZero(cfg.POP))(env, reg)
@@ -109,10 +108,10 @@ func With(cfg Config) driver.Loader {
 	}
 }
 
-// Without is All but for the schemes with these names: URLs of theirs, also those that redirects
-// and menus lead to, are answered as those of unknown schemes. It panics if there is no such
-// scheme, as a name that is misspelt would forbid nothing. To serve a scheme by another driver,
-// follow All by a Loader that calls Registry.Replace.
+// Without returns a Loader like All, without the named schemes. Their URLs, including the targets
+// of redirects and menus, then have an unknown scheme. It panics if a name is not registered,
+// because a misspelt name would forbid nothing. To replace a driver, run All and then a Loader that
+// calls Registry.Replace.
 func Without(names ...string) driver.Loader {
 	return func(env driver.Env, reg *driver.Registry) {
 		All(env, reg)
@@ -125,7 +124,7 @@ func Without(names ...string) driver.Loader {
 	}
 }
 
-// orZero returns what p points to; nil stands for the defaults.
+// orZero returns *p, or the zero value if p is nil.
 func orZero[T any](p *T) T {
 	if p == nil {
 		p = new(T)

@@ -15,15 +15,15 @@ import (
 	"github.com/urlget/urlget/protocols"
 )
 
-// The section of the README stands between two lines.
+// The section of the README is between two lines.
 const (
 	readme        = "../README.md"
 	sectionBegins = "<!-- schemes -->\n"
 	sectionEnds   = "<!-- end of schemes -->\n"
 )
 
-// TestTheREADMENamesEveryScheme holds the README to the schemes that there are, and rewrites its
-// section if asked.
+// TestTheREADMENamesEveryScheme compares the README with the registered schemes, and rewrites its
+// section on request.
 func TestTheREADMENamesEveryScheme(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile(readme)
@@ -56,8 +56,8 @@ func TestTheREADMENamesEveryScheme(t *testing.T) {
 	}
 }
 
-// describe returns the section of the README: a table of what can be retrieved, and the names of
-// what is only known.
+// describe returns the section of the README: a table of the retrievable schemes, and the names of
+// the others.
 func describe(schemes []fetch.Scheme) string {
 	var b strings.Builder
 	var names []string
@@ -77,11 +77,11 @@ func describe(schemes []fetch.Scheme) string {
 		}
 		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", s.Name, port, strings.Join(ops, " "), s.Summary)
 	}
-	fmt.Fprintf(&b, "\nThese answer with what they are and what can be done: %s.\n", strings.Join(names, ", "))
+	fmt.Fprintf(&b, "\nRecognized but not retrievable (urlget explains what they are and suggests an alternative): %s.\n", strings.Join(names, ", "))
 	return b.String()
 }
 
-// Package uri knows the default ports of some schemes, for what it does without a client.
+// TestDefaultPortsAreTheSameInPackageURI checks the ports that package uri knows without a client.
 func TestDefaultPortsAreTheSameInPackageURI(t *testing.T) {
 	t.Parallel()
 	c := fetch.New(nil, protocols.All)

@@ -16,7 +16,6 @@ import (
 	"github.com/urlget/urlget/fetchtest/servers"
 	"github.com/urlget/urlget/fetchtest/servers/csod"
 	"github.com/urlget/urlget/fetchtest/servers/dictd"
-	"github.com/urlget/urlget/fetchtest/servers/fingerd"
 	"github.com/urlget/urlget/fetchtest/servers/ftpd"
 	"github.com/urlget/urlget/fetchtest/servers/geminid"
 	"github.com/urlget/urlget/fetchtest/servers/gopherd"
@@ -25,11 +24,11 @@ import (
 	"github.com/urlget/urlget/fetchtest/servers/nfsd"
 	"github.com/urlget/urlget/fetchtest/servers/nntpd"
 	"github.com/urlget/urlget/fetchtest/servers/popd"
+	"github.com/urlget/urlget/fetchtest/servers/queryd"
 	"github.com/urlget/urlget/fetchtest/servers/sftpd"
 	"github.com/urlget/urlget/fetchtest/servers/smbd"
 	"github.com/urlget/urlget/fetchtest/servers/spartand"
 	"github.com/urlget/urlget/fetchtest/servers/waisd"
-	"github.com/urlget/urlget/fetchtest/servers/whoisd"
 	"github.com/urlget/urlget/fetchtest/servers/z3950d"
 	"github.com/urlget/urlget/protocols"
 	"github.com/urlget/urlget/protocols/imap"
@@ -37,22 +36,22 @@ import (
 	"github.com/urlget/urlget/protocols/sftp"
 )
 
-// A site is something to retrieve from a server of its scheme.
+// A site is a resource on a server of its scheme.
 type site struct {
 	url string
 	op  fetch.Op
-	// says are what the server may say again and again (fetchtest.Drips).
+	// says are replies that the server may repeat (fetchtest.Drips).
 	says []string
-	// pieces is set if nothing of the content is of use before much of it has come.
+	// pieces is set if the content is only usable in large pieces.
 	pieces bool
-	// session is for those that have no content.
+	// session is set for sessions.
 	session bool
-	// unframed is set where the end of the connection is the end of the content.
+	// unframed is set if the end of the connection ends the content.
 	unframed bool
-	codes    []fetch.Code // of what fails, besides ErrNetwork and ErrTruncated
+	codes    []fetch.Code // of failures, besides ErrNetwork and ErrTruncated
 }
 
-// sites returns something of every scheme that uses TCP, and what makes clients for them.
+// sites returns a resource of every scheme over TCP, and a function that makes clients for them.
 func sites(t *testing.T) (all map[string]site, client func(scheme string, o *fetch.Options) *fetch.Client) {
 	t.Helper()
 	serverTLS, clientTLS := servers.Certificate()
@@ -93,9 +92,9 @@ func sites(t *testing.T) (all map[string]site, client func(scheme string, o *fet
 	imap4 := imapd.Start(t, imapd.Options{Mailboxes: map[string][]imapd.Message{"INBOX": {{Text: []byte(mail)}}}})
 	wais := waisd.Start(t, waisd.Options{Tree: fstest.MapFS{"db/long.txt": tree["pub/long.txt"]}})
 	catalogue := z3950d.Start(t, z3950d.Options{Tree: fstest.MapFS{"db/long.txt": tree["pub/long.txt"], "db/short.txt": tree["pub/short.txt"]}, Explain: true})
-	second := whoisd.Start(t, whoisd.Options{Answers: map[string]string{"r": "the rest\r\n"}})
-	whois := whoisd.Start(t, whoisd.Options{Answers: map[string]string{"x": long + "\r\n", "r": "refer: whois://" + second.Addr + "\r\n"}})
-	finger := fingerd.Start(t, fingerd.Options{Answers: map[string]string{"x": long + "\r\n"}})
+	second := queryd.Start(t, queryd.Options{Scheme: "whois", Answers: map[string]string{"r": "the rest\r\n"}})
+	whois := queryd.Start(t, queryd.Options{Scheme: "whois", Answers: map[string]string{"x": long + "\r\n", "r": "refer: whois://" + second.Addr + "\r\n"}})
+	finger := queryd.Start(t, queryd.Options{Scheme: "finger", Answers: map[string]string{"x": long + "\r\n"}})
 	dict := dictd.Start(t, dictd.Options{Words: map[string]string{"x": long + "\n"}})
 	cso := csod.Start(t, csod.Options{People: []csod.Person{{{Name: "name", Value: "x"}, {Name: "note", Value: long}}}})
 	gemini := geminid.Start(t, geminid.Options{Tree: tree, Types: map[string]string{".gmi": "text/gemini"}})
@@ -208,8 +207,7 @@ func write(t *testing.T, name, text string) {
 	}
 }
 
-// canned starts a server that answers the first bytes of every client with the same, and returns
-// its address.
+// canned starts a server that sends the same response to every client, and returns its address.
 func canned(t *testing.T, parts ...string) string {
 	t.Helper()
 	s := servers.Start(t, servers.Config{Scheme: "x"}, func(c *servers.Conn) {
@@ -220,7 +218,7 @@ func canned(t *testing.T, parts ...string) string {
 	return s.Addr
 }
 
-// ber encodes a value of BER, as LDAP has them (RFC 4511, section 5.1).
+// ber encodes a BER value as LDAP requires (RFC 4511, section 5.1).
 func ber(tag byte, content ...string) string {
 	all := strings.Join(content, "")
 	return string([]byte{tag, 0x82, byte(len(all) >> 8), byte(len(all))}) + all

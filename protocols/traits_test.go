@@ -9,29 +9,36 @@ import (
 	"github.com/urlget/urlget/protocols"
 )
 
-// Redirects, the files of a mirror, and what crawls and archives make of a URL depend on the traits.
+// TestTraits checks the traits that ranges, redirects, mirrors, crawls and archives depend on.
 func TestTraits(t *testing.T) {
 	t.Parallel()
 	c := fetch.New(nil, protocols.All)
 	t.Cleanup(func() { c.Close() })
 	for name, tt := range map[string]struct {
-		has     func(fetch.Traits) bool
+		has     func(fetch.Scheme) bool
 		schemes string
 	}{
-		"RedirectTarget":       {func(t fetch.Traits) bool { return t.RedirectTarget }, "ftp ftps http https"},
-		"Tree":                 {func(t fetch.Traits) bool { return t.Tree }, "afs file ftp ftps gemini http https nex nfs scp sftp spartan"},
-		"Pages":                {func(t fetch.Traits) bool { return t.Pages }, "gemini http https nex spartan"},
-		"HTML":                 {func(t fetch.Traits) bool { return t.HTML }, "http https"},
-		"Menus":                {func(t fetch.Traits) bool { return t.Menus }, "gopher gophers"},
-		"HasLinks":             {fetch.Traits.HasLinks, "gemini gopher gophers http https nex spartan"},
-		"Robots /robots.txt":   {func(t fetch.Traits) bool { return t.Robots == "/robots.txt" }, "gemini http https"},
-		"Robots /0/robots.txt": {func(t fetch.Traits) bool { return t.Robots == "/0/robots.txt" }, "gopher gophers"},
-		"Screens":              {func(t fetch.Traits) bool { return t.Screens }, "tn3270"},
-		"Logins":               {func(t fetch.Traits) bool { return t.Logins }, "scp sftp"},
+		"Ranges":               {func(s fetch.Scheme) bool { return s.Ranges }, "afs data file ftp ftps http https imap imaps nfs scp sftp smb wais"},
+		"RangeSets":            {func(s fetch.Scheme) bool { return s.RangeSets }, "http https"},
+		"Local":                {func(s fetch.Scheme) bool { return s.Local }, "afs file mid"},
+		"Refers":               {func(s fetch.Scheme) bool { return s.Refers }, "prospero"},
+		"ForwardProxy":         {func(s fetch.Scheme) bool { return s.ForwardProxy }, "ftp ftps gopher http wais"},
+		"Bodies":               {func(s fetch.Scheme) bool { return s.Bodies }, "http https"},
+		"Pipelined":            {func(s fetch.Scheme) bool { return s.Pipelined }, "news nntp nntps snews"},
+		"RedirectTarget":       {func(s fetch.Scheme) bool { return s.RedirectTarget }, "ftp ftps http https"},
+		"Tree":                 {func(s fetch.Scheme) bool { return s.Tree }, "afs file ftp ftps gemini http https nex nfs scp sftp spartan"},
+		"Pages":                {func(s fetch.Scheme) bool { return s.Pages }, "gemini http https nex spartan"},
+		"HTML":                 {func(s fetch.Scheme) bool { return s.HTML }, "http https"},
+		"Menus":                {func(s fetch.Scheme) bool { return s.Menus }, "gopher gophers"},
+		"HasLinks":             {func(s fetch.Scheme) bool { return s.HasLinks() }, "gemini gopher gophers http https nex spartan"},
+		"Robots /robots.txt":   {func(s fetch.Scheme) bool { return s.Robots == "/robots.txt" }, "gemini http https"},
+		"Robots /0/robots.txt": {func(s fetch.Scheme) bool { return s.Robots == "/0/robots.txt" }, "gopher gophers"},
+		"Screens":              {func(s fetch.Scheme) bool { return s.Screens }, "tn3270"},
+		"Logins":               {func(s fetch.Scheme) bool { return s.Logins }, "scp sftp"},
 	} {
 		var got []string
 		for _, s := range c.Schemes() {
-			if tt.has(s.Traits) {
+			if tt.has(s) {
 				got = append(got, s.Name)
 			}
 		}

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// TestMessagesOfTheFirstVersionStay reads messages that version 6353048 wrote, and writes them again.
+// TestMessagesOfTheFirstVersionStay reads messages that version 6353048 wrote, and writes them
+// again.
 func TestMessagesOfTheFirstVersionStay(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("testdata/contracts.txt")
@@ -20,12 +21,12 @@ func TestMessagesOfTheFirstVersionStay(t *testing.T) {
 		var got []byte
 		switch kind {
 		case "submission":
-			s, err := Decode([]byte(message))
+			s, err := decode([]byte(message))
 			if err != nil {
 				t.Errorf("%s: %v", message, err)
 				continue
 			}
-			got, err = s.Encode(MaxSubmission)
+			got, err = s.encode(maxSubmission)
 			if err != nil {
 				t.Errorf("%s: %v", message, err)
 			}

@@ -24,10 +24,10 @@ import (
 	"github.com/urlget/urlget/queue/queuetest"
 )
 
-// TestCrawlSimulation lets workers crawl made up sites, each from a seed, with all that goes wrong in
-// TestSimulation. Every page that the seeds lead to within the depth has one result, and no other
-// page has one; what redirects leads elsewhere; what robots.txt forbids is not asked for, and without
-// failures each server is asked for it once.
+// TestCrawlSimulation lets workers crawl made up sites, each from a seed, with all that goes wrong
+// in TestSimulation. Every page that the seeds lead to within the depth has one result, and no
+// other page has one; what redirects leads elsewhere; what robots.txt forbids is not asked for, and
+// without failures each server is asked for it once.
 func TestCrawlSimulation(t *testing.T) {
 	simulate(t, func(t *testing.T, seed uint64) { newSite(seed).run(t) })
 }
@@ -37,8 +37,8 @@ type site struct {
 	*simulation
 	def     queue.Crawl
 	seeds   []string
-	leads   map[string][]string // what pages have links to
-	moved   map[string]string   // what redirects
+	leads   map[string][]string // targets of links
+	moved   map[string]string   // targets of redirects
 	window  time.Duration
 	refused int // one of so many exchanges is refused
 }
@@ -87,14 +87,11 @@ func newSite(seed uint64) *site {
 	if r.IntN(2) == 0 {
 		s.window = time.Millisecond // what the engine remembers is not what it hangs on
 	}
-	s.model = queuetest.NewModel(queuetest.Options{
-		Limits: queue.Limits{AckWait: 30 * time.Second, LeaseTTL: 15 * time.Second, Message: 1 << 20},
-		Window: s.window, Timeout: 3 * time.Second, Fault: s.fault,
-	})
+	s.model = queuetest.NewModel(queuetest.Options{Limits: queue.Limits{AckWait: 30 * time.Second}, Window: s.window, Fault: s.fault})
 	return s
 }
 
-// page returns what is at a URL.
+// page returns the resource at a URL.
 func (s *site) page(url string) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "<title>%s</title>\n", url)
@@ -104,7 +101,7 @@ func (s *site) page(url string) []byte {
 	return b.Bytes()
 }
 
-// wanted returns what the seeds lead to: how each page ends.
+// wanted returns the pages that the seeds lead to, with their outcomes.
 func (s *site) wanted() map[string]string {
 	ends := map[string]string{}
 	depths := map[string]int{}
@@ -213,7 +210,7 @@ func (s *site) process(ctx context.Context, name string) (crashed bool) {
 }
 
 func (s *site) run(t *testing.T) {
-	for from := range s.moved { // redirects lead to what does not, and not in circles
+	for from := range s.moved { // a redirect does not lead to another redirect
 		if to := s.end(from); s.moved[to] != "" {
 			delete(s.moved, from)
 		}
@@ -266,7 +263,16 @@ func (s *site) start(t *testing.T, admin queue.Engine) {
 
 // pause stops the crawl for minutes, in which nothing is visited once everybody knows.
 func (s *site) pause(t *testing.T, admin queue.Admin) {
-	again(t, func() error { return queue.StopCrawl(t.Context(), admin, true) })
+	setStopped := func(stopped bool) {
+		again(t, func() error {
+			c, err := queue.LoadCrawl(t.Context(), admin)
+			if err == nil {
+				err = c.SetStopped(t.Context(), admin, stopped)
+			}
+			return err
+		})
+	}
+	setStopped(true)
 	time.Sleep(2 * time.Minute)
 	count := func() (n int) {
 		s.mu.Lock()
@@ -281,7 +287,7 @@ func (s *site) pause(t *testing.T, admin queue.Admin) {
 	if after := count(); after != before {
 		t.Errorf("%d requests while the crawl was stopped", after-before)
 	}
-	again(t, func() error { return queue.StopCrawl(t.Context(), admin, false) })
+	setStopped(false)
 }
 
 func again(t *testing.T, do func() error) {

@@ -3,9 +3,7 @@ package queue
 import (
 	"context"
 	"crypto/rand"
-	"encoding/hex"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -17,30 +15,29 @@ import (
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/internal/filelock"
 	"github.com/urlget/urlget/internal/unnamed"
+	"github.com/urlget/urlget/queue/internal/artefact"
 )
 
-// A Dir is a Store in a directory: the content with digest abcd… is the file sha256/ab/abcd…, and
-// what is on its way is below tmp, without a name if the system can. Several workers may share one,
-// over a network file system too.
+// A Dir is a Store in a directory. The body with digest abcd… is the file sha256/ab/abcd….
+// Unfinished files are in tmp, or have no name if the system supports that. Several workers may
+// share a Dir, also on a network file system.
 type Dir struct {
 	name string
 	root *os.Root
-	// nameless says that a file can be made without a name, and be given one: what a worker that is
-	// killed had begun to write then vanishes with it.
+	// nameless reports whether files can be created without a name and linked later. The unfinished
+	// files of a killed worker then disappear.
 	nameless bool
 
 	mu      sync.Mutex
-	shelves map[string]*os.File // open directories, by the beginning of the digests of their files
+	shelves map[string]*os.File // open directories by digest prefix
 }
 
-const (
-	onTheirWay = "tmp"
-	kept       = "sha256"
-)
+// onTheirWay is the directory of unfinished files.
+const onTheirWay = "tmp"
 
-// OpenDir opens a directory as a store, and makes it if it is not there.
+// OpenDir opens a directory as a store and creates it if needed.
 func OpenDir(name string) (*Dir, error) {
-	for _, dir := range []string{onTheirWay, kept} {
+	for _, dir := range []string{onTheirWay, artefact.Kept} {
 		if err := os.MkdirAll(filepath.Join(name, dir), 0o777); err != nil {
 			return nil, err
 		}
@@ -66,7 +63,7 @@ func (d *Dir) Close() error {
 	return d.root.Close()
 }
 
-// linksNameless reports whether a file without a name can be given one here.
+// linksNameless reports whether the file system can link a file without a name.
 func (d *Dir) linksNameless() bool {
 	f, err := unnamed.Create(filepath.Join(d.name, onTheirWay))
 	if err != nil {
@@ -100,21 +97,20 @@ func (d *Dir) Begin() (Spool, error) {
 		}
 		s := &dirSpool{File: f, dir: d, temporary: path.Join(onTheirWay, filepath.Base(f.Name()))}
 		if filelock.Try(f) != nil {
-			return s, nil // others have to go by its age
+			return s, nil // other workers judge the file by its age
 		}
 		there, err := os.Lstat(f.Name())
 		if own, errOwn := f.Stat(); err == nil && errOwn == nil && os.SameFile(there, own) {
 			return s, nil
 		}
-		f.Close() // somebody took it for a leftover before it was locked
+		f.Close() // another worker removed it before it was locked
 	}
 }
 
-// leftAfter is how long nothing may have been written to a file on its way until it may count as
-// left behind.
+// leftAfter is the age after which an unlocked unfinished file counts as a leftover.
 const leftAfter = time.Hour
 
-// sweep removes what killed workers left: what nobody has locked and has written to for long.
+// sweep removes leftovers of killed workers: old files that are not locked.
 func (d *Dir) sweep() {
 	dir, err := d.root.Open(onTheirWay)
 	if err != nil {
@@ -145,8 +141,7 @@ func (d *Dir) sweepOne(name string) {
 	}
 }
 
-// shelf returns the directory of the files whose digests begin like one, and makes it if it is not
-// there. It stays open.
+// shelf returns the directory for a digest and creates it if needed. The directory stays open.
 func (d *Dir) shelf(sum string) (*os.File, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -156,11 +151,11 @@ func (d *Dir) shelf(sum string) (*os.File, error) {
 	if d.shelves == nil {
 		return nil, os.ErrClosed
 	}
-	name := path.Join(kept, sum[:2])
+	name := path.Join(artefact.Kept, sum[:2])
 	if err := d.root.MkdirAll(name, 0o777); err != nil {
 		return nil, err
 	}
-	above, err := d.root.Open(kept)
+	above, err := d.root.Open(artefact.Kept)
 	if err != nil {
 		return nil, err
 	}
@@ -175,25 +170,25 @@ func (d *Dir) shelf(sum string) (*os.File, error) {
 	return shelf, err
 }
 
-// Get returns the content with a digest. Reading it fails at its end if it does not have the digest.
+// Get implements Store.
 func (d *Dir) Get(_ context.Context, sum string) (io.ReadCloser, error) {
-	if !isDigest(sum) {
-		return nil, &fetch.Error{Code: fetch.ErrRequest, Err: fmt.Errorf("%q is no SHA-256 digest", sum)}
+	if err := artefact.Check(sum); err != nil {
+		return nil, err
 	}
-	f, err := d.root.Open(ArtefactPath(sum))
+	f, err := d.root.Open(artefact.Path(sum))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, &fetch.Error{Code: fetch.ErrNotFound, Err: err}
 	}
 	if err != nil {
 		return nil, err
 	}
-	return Verify(f, sum), nil
+	return artefact.Verify(f, sum), nil
 }
 
-// holds reports whether a content of a size is there, as a file of its own. Others may have put
-// something else under its name, so all of it is read.
+// holds reports whether the store has a body of that size and digest. It reads the file completely,
+// because others may have replaced it.
 func (d *Dir) holds(sum string, size int64) (bool, error) {
-	name := ArtefactPath(sum)
+	name := artefact.Path(sum)
 	info, err := d.root.Lstat(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
@@ -212,34 +207,13 @@ func (d *Dir) holds(sum string, size int64) (bool, error) {
 		f.Close()
 		return false, err
 	}
-	return Holds(Verify(f, sum))
-}
-
-func isDigest(sum string) bool {
-	_, err := hex.DecodeString(sum)
-	return err == nil && len(sum) == 64
-}
-
-// List returns the paths of all files in the directory, also of those on their way, in order.
-func (d *Dir) List() (paths []string, err error) {
-	err = fs.WalkDir(d.root.FS(), ".", func(name string, e fs.DirEntry, err error) error {
-		if err == nil && !e.IsDir() {
-			paths = append(paths, name)
-		}
-		return err
-	})
-	return paths, err
-}
-
-// ArtefactPath returns the path of the content with a digest in a store, with slashes.
-func ArtefactPath(sha256 string) string {
-	return path.Join(kept, sha256[:2], sha256)
+	return artefact.Holds(artefact.Verify(f, sum))
 }
 
 type dirSpool struct {
 	*os.File
 	dir       *Dir
-	temporary string // its name; "" if it has none
+	temporary string // name of the temporary file; "" if it has none
 	over      bool
 }
 
@@ -249,17 +223,17 @@ func (s *dirSpool) Reader() (io.Reader, error) {
 	return struct{ io.Reader }{s.File}, err
 }
 
-// Commit implements Spool. The order is what makes it safe: the bytes first, then the name, then
-// the directory that has the name.
+// Commit implements Spool. For durability, it syncs the data, then sets the name, then syncs the
+// directory.
 func (s *dirSpool) Commit(ctx context.Context, sum string) (string, error) {
 	defer s.Discard()
-	if !isDigest(sum) {
-		return "", fmt.Errorf("%q is no digest", sum)
+	if err := artefact.Check(sum); err != nil {
+		return "", err
 	}
 	if err := ctx.Err(); err != nil {
 		return "", err
 	}
-	name := ArtefactPath(sum)
+	name := artefact.Path(sum)
 	info, err := s.Stat()
 	if err != nil {
 		return "", err
@@ -281,7 +255,7 @@ func (s *dirSpool) Commit(ctx context.Context, sum string) (string, error) {
 	}
 	if s.temporary == "" {
 		err = unnamed.LinkFile(s.File, shelf, sum)
-		if errors.Is(err, fs.ErrExist) { // another worker was faster, or it is something else
+		if errors.Is(err, fs.ErrExist) { // another worker committed first, or the file is something else
 			if held, err := s.dir.holds(sum, info.Size()); held || err != nil {
 				return name, err
 			}
@@ -297,7 +271,7 @@ func (s *dirSpool) Commit(ctx context.Context, sum string) (string, error) {
 	return name, syncDir(shelf)
 }
 
-// nameTemporary gives the file a name among those on their way, from which it can replace another one.
+// nameTemporary gives the file a temporary name, from which it can replace another file.
 func (s *dirSpool) nameTemporary() error {
 	dir, err := s.dir.root.Open(onTheirWay)
 	if err != nil {
@@ -312,7 +286,7 @@ func (s *dirSpool) nameTemporary() error {
 	return nil
 }
 
-// syncDir makes the names in a directory outlast a power failure.
+// syncDir makes the names in a directory durable.
 func syncDir(f *os.File) error {
 	if err := f.Sync(); err != nil && !errors.Is(err, errors.ErrUnsupported) && !errors.Is(err, fs.ErrInvalid) {
 		return err
@@ -328,6 +302,6 @@ func (s *dirSpool) Discard() {
 	s.over = true
 	s.Close()
 	if s.temporary != "" {
-		s.dir.root.Remove(s.temporary) // unless it has its name; what cannot be removed is only in the way
+		s.dir.root.Remove(s.temporary) // fails after a rename; a leftover is harmless
 	}
 }

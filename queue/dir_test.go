@@ -10,11 +10,12 @@ import (
 
 	"github.com/urlget/urlget/internal/filelock"
 	"github.com/urlget/urlget/queue"
+	"github.com/urlget/urlget/queue/internal/artefact"
 	"github.com/urlget/urlget/queue/queuetest"
 )
 
-// What a worker that was killed had begun to write is removed by the next one, but not what another
-// one may still write to.
+// Unfinished files of a killed worker are removed by the next one. Files that another worker is
+// writing are kept.
 func TestWhatKilledWorkersLeftIsRemoved(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -55,7 +56,7 @@ func TestWhatKilledWorkersLeftIsRemoved(t *testing.T) {
 	}
 }
 
-// A store without files that have no names works all the same, and a sweep leaves what is written to.
+// A store works without nameless files, and a sweep keeps files that are being written.
 func TestDirWithoutNamelessFiles(t *testing.T) {
 	t.Parallel()
 	d, err := queue.OpenDir(t.TempDir())
@@ -79,11 +80,10 @@ func TestDirWithoutNamelessFiles(t *testing.T) {
 	}
 }
 
-// Whoever can write to a shared directory does not decide what a content is.
-func TestForgedFilesAreReplaced(t *testing.T) {
+func TestDir(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*queue.Dir){"Nameless": func(*queue.Dir) {}, "WithNames": queue.WithNames} {
-		for kind, write := range map[string]func(path, text string) error{
+		for kind, forge := range map[string]func(path, text string) error{
 			"File": func(path, text string) error { return os.WriteFile(path, []byte(text), 0o644) },
 			"Link": func(path, text string) error {
 				if err := os.WriteFile(path+"x", []byte(text), 0o644); err != nil {
@@ -94,7 +94,7 @@ func TestForgedFilesAreReplaced(t *testing.T) {
 		} {
 			t.Run(name+kind, func(t *testing.T) {
 				t.Parallel()
-				queuetest.RunForged(t, func(t *testing.T, sum, forged string) queuetest.Store {
+				queuetest.RunStore(t, func(t *testing.T, forged map[string]string) queue.Store {
 					dir := t.TempDir()
 					d, err := queue.OpenDir(dir)
 					if err != nil {
@@ -102,12 +102,14 @@ func TestForgedFilesAreReplaced(t *testing.T) {
 					}
 					t.Cleanup(func() { d.Close() })
 					change(d)
-					path := filepath.Join(dir, filepath.FromSlash(queue.ArtefactPath(sum)))
-					if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-						t.Fatal(err)
-					}
-					if err := write(path, forged); err != nil {
-						t.Fatal(err)
+					for sum, text := range forged {
+						path := filepath.Join(dir, filepath.FromSlash(artefact.Path(sum)))
+						if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+							t.Fatal(err)
+						}
+						if err := forge(path, text); err != nil {
+							t.Fatal(err)
+						}
 					}
 					return d
 				})

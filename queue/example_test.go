@@ -7,7 +7,6 @@ import (
 	"io"
 	"log"
 	"os"
-	"time"
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/download"
@@ -39,11 +38,7 @@ func ExampleWorker() {
 	defer store.Close()
 	client := fetch.New(&fetch.Options{Policy: &fetch.Policy{Untrusted: true, AllowPrivate: true}}, nex.Load)
 	defer client.Close()
-	engine := queuetest.NewModel(queuetest.Options{
-		Limits:  queue.Limits{AckWait: time.Minute, LeaseTTL: time.Minute, Message: 1 << 20},
-		Window:  time.Hour,
-		Timeout: time.Second,
-	}).Connect("worker")
+	engine := queuetest.NewModel(queuetest.Options{}).Connect("worker")
 	defer engine.Close()
 
 	ctx, stop := context.WithCancel(context.Background())
@@ -51,7 +46,7 @@ func ExampleWorker() {
 		log.Fatal(err)
 	}
 	w := &queue.Worker{Engine: engine, Store: store, Name: "one",
-		Runner: queue.Runner(job.Runner{Downloader: &download.Downloader{Client: client}})}
+		Runner: &job.Runner{Downloader: &download.Downloader{Client: client}}}
 	ended := make(chan error)
 	go func() { ended <- w.Run(ctx) }()
 	for result, err := range engine.Results(ctx, 0, true) {

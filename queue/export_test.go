@@ -2,6 +2,7 @@ package queue
 
 import (
 	"context"
+	"io/fs"
 
 	"github.com/urlget/urlget/crawl/robots"
 )
@@ -9,7 +10,18 @@ import (
 // WithNames lets a store make only files that have names.
 func WithNames(d *Dir) { d.nameless = false }
 
-// ShareRules is what lets workers share the robots.txt files of servers.
+// List returns the paths of all files in the directory, in order.
+func (d *Dir) List() (paths []string, err error) {
+	err = fs.WalkDir(d.root.FS(), ".", func(name string, e fs.DirEntry, err error) error {
+		if err == nil && !e.IsDir() {
+			paths = append(paths, name)
+		}
+		return err
+	})
+	return paths, err
+}
+
+// ShareRules shares robots.txt files among workers.
 func ShareRules(e Engine, agent string) func(context.Context, string, func(context.Context) (*robots.Rules, error)) (*robots.Rules, error) {
 	return (&sharedRules{e, agent}).rules
 }

@@ -16,14 +16,14 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// A note is a link of a listing that is written down until the listing is over.
+// A note is a link of a listing, spooled until the listing is complete.
 type note struct {
 	URL  uri.URI         `json:"url"`
 	Rel  string          `json:"rel,omitempty"`
 	Kind fetch.EntryKind `json:"kind,omitempty"`
 }
 
-// listing writes the members of a listing down: they go into the queue when it is over.
+// listing spools the entries of a listing. They are queued when the listing is complete.
 func listing(w io.Writer, entries iter.Seq2[fetch.Entry, error]) error {
 	out := bufio.NewWriter(w)
 	to := json.NewEncoder(out)
@@ -41,7 +41,7 @@ func listing(w io.Writer, entries iter.Seq2[fetch.Entry, error]) error {
 	return out.Flush()
 }
 
-// links returns the links of what was received.
+// links returns the links of the response.
 func (v *visit) links(res *job.Result, spool Spool) (iter.Seq2[fetch.Entry, error], error) {
 	r, err := spool.Reader()
 	if err != nil {
@@ -71,8 +71,8 @@ func (v *visit) links(res *job.Result, spool Spool) (iter.Seq2[fetch.Entry, erro
 	return entries, nil
 }
 
-// ends puts what the page leads to into the queue, and returns how the visit ended. An error is one
-// of the engine.
+// ends queues the links of the page, and returns the result of the visit. An error is an engine
+// error.
 func (v *visit) ends(ctx context.Context, res *job.Result, spool Spool) (*job.Result, error) {
 	switch {
 	case v.skipped != "":
@@ -88,22 +88,22 @@ func (v *visit) ends(ctx context.Context, res *job.Result, spool Spool) (*job.Re
 	return res, nil
 }
 
-// moved notes that what the page redirects to is in the queue.
+// moved records that the redirect target is queued.
 func (v *visit) moved(ctx context.Context) error {
 	for {
 		now, err := v.at.follow(ctx, v.id, v.depth)
 		if err != nil || now >= v.depth {
 			return err
 		}
-		v.depth = now // somebody found it nearer meanwhile
+		v.depth = now // another worker found a shorter path
 		if err := v.move(ctx, v.seen.URL); err != nil {
 			return err
 		}
 	}
 }
 
-// follow puts what the page leads to into the queue, and notes that it is there. A failure of the
-// page itself is in the result that it returns; the error is one of the engine.
+// follow queues the links of the page and records that. A failure of the page is in the returned
+// result; the error is an engine error.
 func (v *visit) follow(ctx context.Context, res *job.Result, spool Spool) (*job.Result, error) {
 	n := int64(0)
 	for {
@@ -126,7 +126,7 @@ func (v *visit) follow(ctx context.Context, res *job.Result, spool Spool) (*job.
 		if now >= v.depth {
 			break
 		}
-		v.depth = now // somebody found it nearer meanwhile
+		v.depth = now // another worker found a shorter path
 	}
 	res.Depth = v.depth
 	if res.Outcome == job.Saved && !v.keeps(v.seen) {
@@ -138,7 +138,7 @@ func (v *visit) follow(ctx context.Context, res *job.Result, spool Spool) (*job.
 	return res, nil
 }
 
-// each looks at the links, a few at once, and returns how many there were.
+// each processes links concurrently and returns their number.
 func (v *visit) each(ctx context.Context, entries iter.Seq2[fetch.Entry, error]) (n int64, err error) {
 	var group sync.WaitGroup
 	var mu sync.Mutex
@@ -154,7 +154,7 @@ func (v *visit) each(ctx context.Context, entries iter.Seq2[fetch.Entry, error])
 			continue
 		}
 		n++
-		key := fmt.Sprint(e.URL.Key(), " ", links.Requisite(e.Rel)) // which may not count as a link
+		key := fmt.Sprint(e.URL.Key(), " ", links.Requisite(e.Rel)) // page requisites may have a lower depth
 		if here[key] {
 			continue
 		}
@@ -171,7 +171,7 @@ func (v *visit) each(ctx context.Context, entries iter.Seq2[fetch.Entry, error])
 		}
 		group.Go(func() {
 			defer func() { <-room }()
-			short, cancel := context.WithTimeout(ctx, operation)
+			short, cancel := context.WithTimeout(ctx, operationTimeout)
 			defer cancel()
 			if err := v.found(short, e); err != nil {
 				mu.Lock()
@@ -184,4 +184,4 @@ func (v *visit) each(ctx context.Context, entries iter.Seq2[fetch.Entry, error])
 	return n, failed
 }
 
-const maxHere = 10_000 // links of a page that are remembered
+const maxHere = 10_000 // links of a page in the duplicate filter

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strconv"
 	"sync"
@@ -13,44 +12,40 @@ import (
 	"github.com/urlget/urlget/crawl"
 )
 
-// A mark is what is known of a page that a crawl has met.
+// A mark is the state of a page that a crawl has found.
 type mark struct {
-	Depth int `json:"d"` // links from the nearest seed
-	// Followed is the depth from which the links of the page were followed, and 1; 0 if they were
+	Depth int `json:"d"` // distance in links from the nearest seed
+	// Followed is 1 plus the depth at which the links of the page were followed; 0 if they were
 	// not.
 	Followed int `json:"x,omitempty"`
 }
 
-// followed reports whether the links of the page have been followed from where it is.
+// followed reports whether the links of the page have been followed from its current depth.
 func (m mark) followed() bool { return m.Followed > 0 && m.Followed-1 <= m.Depth }
 
-// A frontier is where what pages lead to is told from what is known. What is new goes into the
-// queue first and is marked then: whoever ends in between has not ended the page that led there, so
-// that it is found again. What then goes into the queue twice has one name, and so one result.
+// A frontier tracks the pages that a crawl has found. A new page is first queued and then marked.
+// If a worker crashes in between, the page with the link has not ended and is visited again. A page
+// that is queued twice has one ID and therefore one result.
 type frontier struct {
 	engine   Engine
 	priority Priority
 
 	mu    sync.Mutex
-	known map[string]int // depths of pages, so that the engine need not be asked
+	known map[string]int // depths of pages, to avoid engine requests
 
-	paying     chan struct{}  // holds a value unless somebody asks what is left of a budget
-	allowances map[string]int // what may be spent of a budget without asking
+	paying     mutex          // guards allowances during engine requests
+	allowances map[string]int // reserved and unspent parts of budgets
 }
 
 func newFrontier(e Engine, p Priority) *frontier {
-	f := &frontier{engine: e, priority: p, paying: make(chan struct{}, 1)}
-	f.paying <- struct{}{}
-	return f
+	return &frontier{engine: e, priority: p, paying: newMutex()}
 }
 
 const (
-	maxKnown      = 200_000 // pages that are remembered
+	maxKnown      = 200_000 // pages in the cache
 	maxAllowances = 10_000
-	maxAllowance  = 50 // how much of a budget one worker takes at once
+	maxAllowance  = 50 // largest part of a budget that a worker reserves at once
 )
-
-func pageKey(id string) string { return "page/" + id }
 
 func (f *frontier) remember(id string, depth int) {
 	f.mu.Lock()
@@ -61,33 +56,26 @@ func (f *frontier) remember(id string, depth int) {
 	f.known[id] = depth
 }
 
-func (f *frontier) get(ctx context.Context, id string) (mark, uint64, error) {
-	var m mark
-	data, revision, err := f.engine.Pages().Get(ctx, pageKey(id))
-	if err == nil && json.Unmarshal(data, &m) != nil {
-		m = mark{} // nothing that a worker wrote
-	}
-	return m, revision, err
+// change updates the mark of a page with edit, whose second argument reports whether the mark
+// exists. If edit returns false, the mark is kept.
+func (f *frontier) change(ctx context.Context, id string, edit func(m *mark, there bool) (bool, error)) error {
+	return replace(ctx, f.engine.Pages(), "page/"+id, func(old []byte, there bool) ([]byte, error) {
+		var m mark
+		if json.Unmarshal(old, &m) != nil {
+			m = mark{} // not written by a worker
+		}
+		if changed, err := edit(&m, there); !changed || err != nil {
+			return nil, err
+		}
+		return json.Marshal(m)
+	})
 }
 
-func (f *frontier) set(ctx context.Context, id string, m mark, revision uint64) error {
-	data, err := json.Marshal(m)
-	if err != nil {
-		return err
-	}
-	if revision == 0 {
-		_, err = f.engine.Pages().Create(ctx, pageKey(id), data)
-	} else {
-		_, err = f.engine.Pages().Update(ctx, pageKey(id), data, revision)
-	}
-	return err
-}
-
-// add takes a page in that something leads to, unless it is known, and reports whether it is new. A
-// page that was known farther away, and whose links have been followed from there, is visited
-// again: what it leads to is nearer now. Pay, if not nil, is asked before a new page goes into the
-// queue; if it returns false, nothing happens.
-func (f *frontier) add(ctx context.Context, c *Crawl, s *Submission, pay func() (bool, error)) (fresh bool, err error) {
+// add queues a page unless it is known, and reports whether it is new. A known page is queued again
+// if this link makes it nearer and its links were already followed, since they become nearer too.
+// Pay, if not nil, is called before a new page is queued. If it returns false, the page is not
+// added.
+func (f *frontier) add(ctx context.Context, c *Crawl, s *submission, pay func() (bool, error)) (fresh bool, err error) {
 	depth := s.Job.Depth
 	f.mu.Lock()
 	at, ok := f.known[s.ID]
@@ -95,30 +83,29 @@ func (f *frontier) add(ctx context.Context, c *Crawl, s *Submission, pay func() 
 	if ok && (at <= depth || c.Scope.Limit() < 0) {
 		return false, nil
 	}
-	for {
-		m, revision, err := f.get(ctx, s.ID)
+	paid := true
+	err = f.change(ctx, s.ID, func(m *mark, there bool) (bool, error) {
+		at = m.Depth
 		key := s.ID
 		switch {
-		case errors.Is(err, ErrNotFound):
-			revision, fresh = 0, true
+		case !there:
+			fresh = true
 			if pay != nil {
 				if ok, err := pay(); !ok || err != nil {
+					paid, fresh = false, false
 					return false, err
 				}
 				pay = nil
 			}
-		case err != nil:
-			return false, err
 		case m.Depth <= depth || c.Scope.Limit() < 0:
-			f.remember(s.ID, m.Depth)
-			return fresh, nil
+			return false, nil
 		case m.Followed > 0:
 			key += "/" + strconv.Itoa(depth)
 		default:
-			key = "" // it waits, and will see
+			key = "" // it is still queued, and will read the new depth
 		}
 		if key != "" {
-			data, err := s.Encode(min(f.engine.Limits().Message, MaxSubmission))
+			data, err := s.encode(longest(f.engine))
 			if err != nil {
 				return false, err
 			}
@@ -126,72 +113,53 @@ func (f *frontier) add(ctx context.Context, c *Crawl, s *Submission, pay func() 
 				return false, err
 			}
 		}
-		m.Depth = depth
-		err = f.set(ctx, s.ID, m, revision)
-		if err == nil {
-			f.remember(s.ID, depth)
-		}
-		if !errors.Is(err, ErrExists) && !errors.Is(err, ErrConflict) {
-			return fresh, err
-		}
+		m.Depth, at = depth, depth
+		return true, nil
+	})
+	if err == nil && paid {
+		f.remember(s.ID, at)
 	}
+	return fresh, err
 }
 
-// visit returns how far away a page is now that it is to be visited, and whether its links have been
+// visit returns the current depth of a page that is about to be visited, and whether its links were
 // followed from there.
-func (f *frontier) visit(ctx context.Context, s *Submission, id string) (depth int, followed bool, err error) {
-	for {
-		m, revision, err := f.get(ctx, id)
-		switch {
-		case errors.Is(err, ErrNotFound): // whoever submitted it is about to write it down
-			m, revision = mark{Depth: s.Job.Depth}, 0
-		case err != nil:
-			return 0, false, err
-		case m.Depth <= s.Job.Depth:
-			return m.Depth, m.followed(), nil
+func (f *frontier) visit(ctx context.Context, s *submission, id string) (depth int, followed bool, err error) {
+	err = f.change(ctx, id, func(m *mark, there bool) (bool, error) {
+		nearer := !there || s.Job.Depth < m.Depth // the submitter has not updated the mark yet
+		if nearer {
+			m.Depth = s.Job.Depth
 		}
-		m.Depth = s.Job.Depth
-		err = f.set(ctx, id, m, revision)
-		if err == nil {
-			return m.Depth, m.followed(), nil
-		}
-		if !errors.Is(err, ErrExists) && !errors.Is(err, ErrConflict) {
-			return 0, false, err
-		}
-	}
+		depth, followed = m.Depth, m.followed()
+		return nearer, nil
+	})
+	return depth, followed, err
 }
 
-// follow notes that the links of a page have been followed from a depth. If it is nearer than that
-// by now, follow returns how near, and notes nothing.
+// follow records that the links of a page were followed from a depth. If the page is nearer by now,
+// follow returns the new depth and records nothing.
 func (f *frontier) follow(ctx context.Context, id string, depth int) (now int, err error) {
-	for {
-		m, revision, err := f.get(ctx, id)
-		switch {
-		case errors.Is(err, ErrNotFound):
-			m, revision = mark{Depth: depth}, 0
-		case err != nil:
-			return depth, err
-		case m.Depth < depth:
-			return m.Depth, nil
-		case m.followed():
-			return depth, nil
+	err = f.change(ctx, id, func(m *mark, there bool) (bool, error) {
+		if !there {
+			m.Depth = depth
+		}
+		now = min(m.Depth, depth)
+		if now < depth || m.followed() {
+			return false, nil
 		}
 		m.Followed = depth + 1
-		if err = f.set(ctx, id, m, revision); !errors.Is(err, ErrExists) && !errors.Is(err, ErrConflict) {
-			return depth, err
-		}
-	}
+		return true, nil
+	})
+	return now, err
 }
 
-// spend takes one from a budget that all workers share, and reports whether there was one left. What
-// a worker has taken and does not need is lost: never is more spent than there is.
+// spend takes one unit from a budget shared by all workers, and reports whether there was one left.
+// Units that a worker reserves and does not use are lost, so that the budget is never exceeded.
 func (f *frontier) spend(ctx context.Context, budget string, most int) (bool, error) {
-	select {
-	case <-f.paying:
-	case <-ctx.Done():
-		return false, context.Cause(ctx)
+	if err := f.paying.lock(ctx); err != nil {
+		return false, err
 	}
-	defer func() { f.paying <- struct{}{} }()
+	defer f.paying.unlock()
 	if f.allowances == nil || len(f.allowances) >= maxAllowances {
 		f.allowances = map[string]int{}
 	}
@@ -199,36 +167,24 @@ func (f *frontier) spend(ctx context.Context, budget string, most int) (bool, er
 		f.allowances[budget]--
 		return true, nil
 	}
-	pages := f.engine.Pages()
-	for {
-		data, revision, err := pages.Get(ctx, "spent/"+budget)
-		if err != nil && !errors.Is(err, ErrNotFound) {
-			return false, err
+	take := 0
+	err := replace(ctx, f.engine.Pages(), "spent/"+budget, func(old []byte, _ bool) ([]byte, error) {
+		spent, _ := strconv.Atoi(string(old))
+		if take = min(most-spent, max(1, min(most/200, maxAllowance))); take <= 0 {
+			return nil, nil
 		}
-		spent, _ := strconv.Atoi(string(data))
-		if spent >= most {
-			return false, nil
-		}
-		take := min(most-spent, max(1, min(most/200, maxAllowance)))
-		data = []byte(strconv.Itoa(spent + take))
-		if errors.Is(err, ErrNotFound) {
-			_, err = pages.Create(ctx, "spent/"+budget, data)
-		} else {
-			_, err = pages.Update(ctx, "spent/"+budget, data, revision)
-		}
-		switch {
-		case err == nil:
-			f.allowances[budget] = take - 1
-			return true, nil
-		case !errors.Is(err, ErrExists) && !errors.Is(err, ErrConflict):
-			return false, err
-		}
+		return []byte(strconv.Itoa(spent + take)), nil
+	})
+	if err != nil || take <= 0 {
+		return false, err
 	}
+	f.allowances[budget] = take - 1
+	return true, nil
 }
 
-// afford returns what a new page is paid from: how many pages there may be, and how many of the form
-// of its URL.
-func (f *frontier) afford(ctx context.Context, c *Crawl, s *Submission, listed bool, why *crawl.Reason) func() (bool, error) {
+// payer returns the pay function for a new page. It checks the budgets of all pages and of pages
+// with similar URLs.
+func (f *frontier) payer(ctx context.Context, c *Crawl, s *submission, listed bool, why *crawl.Reason) func() (bool, error) {
 	return func() (bool, error) {
 		if form := crawl.Form(s.Job.URL); form != "" && !listed && c.maxAlike() >= 0 {
 			sum := sha256.Sum256([]byte(form))
@@ -239,17 +195,16 @@ func (f *frontier) afford(ctx context.Context, c *Crawl, s *Submission, listed b
 		}
 		ok, err := f.spend(ctx, "pages", c.maxPages())
 		if !ok {
-			*why = TooManyPages
+			*why = tooManyPages
 		}
 		return ok, err
 	}
 }
 
-// TooManyPages is why a link is not followed when the crawl has as many pages as it may.
-const TooManyPages crawl.Reason = "pages"
+// tooManyPages is the reason for links that are not followed because of MaxPages.
+const tooManyPages crawl.Reason = "pages"
 
-// An engineError is that of an engine that could not be asked, so that it is not known what became of
-// a page.
+// An engineError is the error of a failed engine operation. The state of the page is then unknown.
 type engineError struct{ err error }
 
 func (e *engineError) Error() string { return fmt.Sprintf("the queue: %v", e.err) }

@@ -12,58 +12,60 @@ import (
 	"time"
 )
 
-// The hosts are the places that a worker has at hosts. A place is a lease: each host has as many as
-// it bears transfers at once, and who has one may do a transfer there. A worker keeps its places
-// while it has work for the host, but not for ever.
+// A hosts value holds the host leases of a worker. Each host has perHost leases, and each allows
+// one transfer at a time. In this file, a place is such a lease. A worker keeps its places while it
+// has jobs for the host, but not for ever.
 type hosts struct {
 	values  Values
-	holder  string // no other worker has the same
+	holder  string // unique among workers
 	ttl     time.Duration
 	perHost int
-	delay   time.Duration // between two transfers in one place
+	delay   time.Duration // pause between two transfers with the same place
 	waited  func(time.Duration)
-	most    int            // places, of all hosts together; those in use may be more
-	freed   func()         // is called when a place may be used again
-	ending  sync.WaitGroup // leases that are being ended
+	most    int            // soft limit of places for all hosts together
+	freed   func()         // called when a place becomes usable again
+	ending  sync.WaitGroup // running deletions of leases
 
 	mu    sync.Mutex
 	known map[string]*hostPlaces
-	doubt map[string]bool // keys that may be leased without a place, as an answer was lost
+	doubt map[string]bool // keys that may be leased by this worker, because a response was lost
 }
 
-// hostPlaces are the places at one host.
+// hostPlaces holds the places at one host.
 type hostPlaces struct {
-	asking chan struct{} // holds a value unless somebody asks for a place
+	host   string
+	asking mutex // held while a place is requested
 	places map[*place]bool
-	users  int // who ask or have a place
+	users  int // callers that use or request a place
 }
 
-// A place is at one host.
+// A place is a lease for one transfer at a host.
 type place struct {
+	at       *hostPlaces
 	key      string
 	revision uint64
-	since    time.Time // when it was leased first
-	ready    time.Time // when it may be used again
-	free     time.Time // since when nobody uses it
+	since    time.Time // time of the first lease
+	ready    time.Time // end of the pause after the last transfer
+	free     time.Time // end of the last use
 	used     bool
 	lost     bool
-	dropping bool        // its lease is being ended
-	expiry   *time.Timer // calls end when the lease may be somebody else's
+	dropping bool        // its lease is being deleted
+	expiry   *time.Timer // calls lose when another worker may have the lease
 	end      context.CancelCauseFunc
 }
 
 const (
-	// placeWait is how long to wait for a place before the job goes back to the queue.
+	// placeWait limits the wait for a place before the job returns to the queue.
 	placeWait = 2 * time.Second
-	// idlePlace is for how long a place is kept that nobody uses, and oldPlace for how long one is
-	// that is always used: then another worker may have it.
+	// idlePlace is how long an unused place is kept. oldPlace is how long a place in constant use
+	// is kept before another worker may have it.
 	idlePlace = 250 * time.Millisecond
 	oldPlace  = 10 * time.Second
 )
 
 var (
-	errNoPlace = errors.New("all places at the host are taken")
-	errLost    = errors.New("the lease of the host was lost")
+	errNoPlace = errors.New("the host has no free lease")
+	errLost    = errors.New("lost the lease of the host")
 )
 
 func newHosts(v Values, ttl time.Duration, perHost int, delay time.Duration, holder string) *hosts {
@@ -71,14 +73,14 @@ func newHosts(v Values, ttl time.Duration, perHost int, delay time.Duration, hol
 		waited: func(time.Duration) {}, freed: func() {}}
 }
 
-// hostKey returns what a host is called in keys.
+// hostKey returns the form of a host name in keys.
 func hostKey(host string) string {
 	sum := sha256.Sum256([]byte(host))
 	return hex.EncodeToString(sum[:12])
 }
 
-// take waits for a place at a host. The context that it returns ends when the place is lost; give
-// ends its use, for so long at least.
+// take waits for a place at a host. The returned context is cancelled if the place is lost. The
+// function give ends the use; the place then rests for the given time.
 func (h *hosts) take(ctx context.Context, host string) (_ context.Context, give func(time.Duration), err error) {
 	if host == "" {
 		return ctx, func(time.Duration) {}, nil
@@ -87,20 +89,18 @@ func (h *hosts) take(ctx context.Context, host string) (_ context.Context, give 
 	defer func() { h.waited(time.Since(begun)) }()
 	hp := h.enter(host)
 	if p := h.use(hp); p != nil {
-		held, give := h.hold(ctx, host, hp, p)
+		held, give := h.hold(ctx, p)
 		return held, give, nil
 	}
-	select {
-	case <-hp.asking:
-	case <-ctx.Done():
-		h.leave(host, hp)
-		return nil, nil, context.Cause(ctx)
+	if err := hp.asking.lock(ctx); err != nil {
+		h.leave(hp)
+		return nil, nil, err
 	}
-	defer func() { hp.asking <- struct{}{} }()
+	defer hp.asking.unlock()
 	for wait := 20 * time.Millisecond; ; wait = min(2*wait, 500*time.Millisecond) {
-		p, err := h.try(ctx, host, hp)
+		p, err := h.try(ctx, hp)
 		if err == nil && p != nil {
-			held, give := h.hold(ctx, host, hp, p)
+			held, give := h.hold(ctx, p)
 			return held, give, nil
 		}
 		if err == nil && time.Since(begun) > placeWait+h.delay {
@@ -110,24 +110,22 @@ func (h *hosts) take(ctx context.Context, host string) (_ context.Context, give 
 			err = context.Cause(ctx)
 		}
 		if err != nil {
-			h.leave(host, hp)
+			h.leave(hp)
 			return nil, nil, err
 		}
 	}
 }
 
-// reserve asks once for a place at a host that is then kept for a while, and reports whether there
-// is one.
+// reserve makes one attempt to lease a place at a host for later use, and reports whether it
+// succeeded.
 func (h *hosts) reserve(ctx context.Context, host string) bool {
 	hp := h.enter(host)
-	defer h.leave(host, hp)
-	select {
-	case <-hp.asking:
-	default:
-		return false // somebody asks
+	defer h.leave(hp)
+	if !hp.asking.tryLock() {
+		return false // another goroutine is requesting a place
 	}
-	defer func() { hp.asking <- struct{}{} }()
-	p, err := h.try(ctx, host, hp)
+	defer hp.asking.unlock()
+	p, err := h.try(ctx, hp)
 	if err != nil || p == nil {
 		return false
 	}
@@ -137,7 +135,7 @@ func (h *hosts) reserve(ctx context.Context, host string) bool {
 	return true
 }
 
-// count returns how many places at a host could be used now, and how many are.
+// count returns how many places at a host are usable now, and how many are in use.
 func (h *hosts) count(host string) (spare, used int) {
 	now := time.Now()
 	h.mu.Lock()
@@ -155,26 +153,25 @@ func (h *hosts) count(host string) (spare, used int) {
 	return spare, used
 }
 
-// usable reports whether nothing speaks against the use of a place. The hosts are locked.
+// usable reports whether a place can be used now. The caller holds h.mu.
 func (p *place) usable(now time.Time) bool {
 	return !p.used && !p.lost && !now.Before(p.ready) && now.Sub(p.since) < oldPlace
 }
 
-// enter notes that somebody wants something of a host.
+// enter registers a user of a host.
 func (h *hosts) enter(host string) *hostPlaces {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	hp := h.known[host]
 	if hp == nil {
-		hp = &hostPlaces{asking: make(chan struct{}, 1), places: map[*place]bool{}}
-		hp.asking <- struct{}{}
+		hp = &hostPlaces{host: host, asking: newMutex(), places: map[*place]bool{}}
 		h.known[host] = hp
 	}
 	hp.users++
 	return hp
 }
 
-// use begins the use of a place that this worker has; nil if there is none.
+// use starts the use of an idle place of this worker. It returns nil if there is none.
 func (h *hosts) use(hp *hostPlaces) *place {
 	now := time.Now()
 	h.mu.Lock()
@@ -188,8 +185,8 @@ func (h *hosts) use(hp *hostPlaces) *place {
 	return nil
 }
 
-// hold returns what take does for a place.
-func (h *hosts) hold(ctx context.Context, host string, hp *hostPlaces, p *place) (context.Context, func(time.Duration)) {
+// hold returns the results of take for a place.
+func (h *hosts) hold(ctx context.Context, p *place) (context.Context, func(time.Duration)) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	h.mu.Lock()
 	p.end = cancel
@@ -199,28 +196,27 @@ func (h *hosts) hold(ctx context.Context, host string, hp *hostPlaces, p *place)
 	h.mu.Unlock()
 	return ctx, func(rest time.Duration) {
 		cancel(nil)
-		h.give(host, hp, p, rest)
-		h.leave(host, hp)
+		h.give(p, rest)
+		h.leave(p.at)
 	}
 }
 
-func (h *hosts) leave(host string, hp *hostPlaces) {
+func (h *hosts) leave(hp *hostPlaces) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	hp.users--
-	h.forget(host, hp)
+	h.forget(hp)
 }
 
-// forget drops what is known of a host that nothing goes on at.
-func (h *hosts) forget(host string, hp *hostPlaces) {
-	if hp.users == 0 && len(hp.places) == 0 && h.known[host] == hp {
-		delete(h.known, host)
+// forget removes a host that has no users and no places.
+func (h *hosts) forget(hp *hostPlaces) {
+	if hp.users == 0 && len(hp.places) == 0 && h.known[hp.host] == hp {
+		delete(h.known, hp.host)
 	}
 }
 
-// try returns a place that this worker has and does not use, or leases one; nil if there is none
-// now.
-func (h *hosts) try(ctx context.Context, host string, hp *hostPlaces) (*place, error) {
+// try returns an idle place of this worker, or leases one. It returns nil if none is available now.
+func (h *hosts) try(ctx context.Context, hp *hostPlaces) (*place, error) {
 	if p := h.use(hp); p != nil {
 		return p, nil
 	}
@@ -232,7 +228,7 @@ func (h *hosts) try(ctx context.Context, host string, hp *hostPlaces) (*place, e
 	h.mu.Unlock()
 	first := rand.IntN(h.perHost)
 	for i := range h.perHost {
-		key := "host/" + hostKey(host) + "/" + strconv.Itoa((first+i)%h.perHost)
+		key := "host/" + hostKey(hp.host) + "/" + strconv.Itoa((first+i)%h.perHost)
 		if mine[key] {
 			continue
 		}
@@ -243,9 +239,9 @@ func (h *hosts) try(ctx context.Context, host string, hp *hostPlaces) (*place, e
 		case err != nil:
 			return nil, err
 		}
-		p := &place{key: key, revision: revision, since: leased, used: true}
+		p := &place{at: hp, key: key, revision: revision, since: leased, used: true}
 		h.mu.Lock()
-		p.expiry = time.AfterFunc(time.Until(h.safe(leased)), func() { h.lose(p) })
+		p.expiry = time.AfterFunc(time.Until(h.safe(leased)), func() { h.markLost(p) })
 		hp.places[p] = true
 		h.mu.Unlock()
 		return p, nil
@@ -253,38 +249,39 @@ func (h *hosts) try(ctx context.Context, host string, hp *hostPlaces) (*place, e
 	return nil, nil
 }
 
-// lease leases a place, or takes it over if it is this worker's: one whose answer was lost.
+// lease leases a place. If this worker has the lease because a response was lost, lease takes it
+// over.
 func (h *hosts) lease(ctx context.Context, key string) (revision uint64, asked time.Time, err error) {
 	asked = time.Now()
 	revision, err = h.values.Create(ctx, key, []byte(h.holder))
-	if errors.Is(err, ErrExists) && h.doubts(key) {
+	if errors.Is(err, ErrExists) && h.isDoubtful(key) {
 		revision, asked, err = h.takeOver(ctx, key)
 	}
-	h.doubtful(key, err)
+	h.recordDoubt(key, err)
 	return revision, asked, err
 }
 
-// doubts reports whether an answer about a key was lost, so that its lease may be this worker's.
-func (h *hosts) doubts(key string) bool {
+// isDoubtful reports whether a response for a key was lost, so that this worker may have the lease.
+func (h *hosts) isDoubtful(key string) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.doubt[key]
 }
 
-// doubtful notes how a request about a key ended: whether the engine answered.
-func (h *hosts) doubtful(key string, err error) {
+// recordDoubt records whether the engine responded to a request for a key.
+func (h *hosts) recordDoubt(key string, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	switch {
 	case err == nil, errors.Is(err, ErrExists), errors.Is(err, ErrConflict), errors.Is(err, ErrNotFound):
 		delete(h.doubt, key)
 	case len(h.doubt) < maxPauses:
-		h.doubt[key] = true // else it ends by itself
+		h.doubt[key] = true // otherwise it expires
 	}
 }
 
-// takeOver renews a lease that is this worker's, whatever its revision: the answer to an earlier
-// request may have been lost.
+// takeOver renews a lease of this worker, whatever its revision: the response to an earlier request
+// may have been lost.
 func (h *hosts) takeOver(ctx context.Context, key string) (revision uint64, asked time.Time, err error) {
 	if revision, err = h.mine(ctx, key); err != nil {
 		return 0, time.Time{}, err
@@ -294,7 +291,8 @@ func (h *hosts) takeOver(ctx context.Context, key string) (revision uint64, aske
 	return revision, asked, err
 }
 
-// mine returns the revision of a lease that is this worker's; ErrExists if it is another's.
+// mine returns the revision of a lease of this worker. If another worker has the lease, the error
+// is ErrExists.
 func (h *hosts) mine(ctx context.Context, key string) (revision uint64, err error) {
 	value, revision, err := h.values.Get(ctx, key)
 	if err == nil && string(value) != h.holder {
@@ -303,11 +301,11 @@ func (h *hosts) mine(ctx context.Context, key string) (revision uint64, err erro
 	return revision, err
 }
 
-// safe returns until when a lease that was asked for then is certainly nobody else's.
+// safe returns the time until which a lease requested at that time cannot have expired.
 func (h *hosts) safe(asked time.Time) time.Time { return asked.Add(h.ttl - h.ttl/4) }
 
-// lose ends whoever uses a place, as another worker may have it.
-func (h *hosts) lose(p *place) {
+// markLost marks a place as lost and cancels its user, because another worker may have the lease.
+func (h *hosts) markLost(p *place) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	p.lost = true
@@ -316,26 +314,26 @@ func (h *hosts) lose(p *place) {
 	}
 }
 
-// give ends the use of a place. One that this worker has had for long is for others, and so is the
-// one that was not used for longest if there are many.
-func (h *hosts) give(host string, hp *hostPlaces, p *place, rest time.Duration) {
+// give ends the use of a place. It releases the place if this worker has had it for oldPlace, or
+// else the least recently used place if there are too many.
+func (h *hosts) give(p *place, rest time.Duration) {
 	h.mu.Lock()
 	p.used, p.end = false, nil
 	p.free = time.Now()
 	p.ready = p.free.Add(max(h.delay, rest))
 	rest = p.ready.Sub(p.free)
 	if p.lost || rest > 0 || p.free.Sub(p.since) < oldPlace {
-		host, hp, p = h.surplus()
+		p = h.surplus()
 	}
 	if p != nil {
-		p.lost, p.dropping = true, true // so that nobody takes it meanwhile
+		p.lost, p.dropping = true, true // prevents further use
 	}
 	h.mu.Unlock()
 	if p != nil {
 		h.ending.Go(func() {
 			ctx, cancel := context.WithTimeout(context.Background(), h.ttl/2)
 			defer cancel()
-			h.drop(ctx, host, hp, p)
+			h.drop(ctx, p)
 		})
 	}
 	if rest > 0 {
@@ -345,36 +343,28 @@ func (h *hosts) give(host string, hp *hostPlaces, p *place, rest time.Duration) 
 	h.freed()
 }
 
-// surplus returns the place that was not used for longest if this worker has too many; p is nil if it
-// has not. The hosts are locked.
-func (h *hosts) surplus() (host string, hp *hostPlaces, p *place) {
+// surplus returns the least recently used place if this worker has too many, or nil. The caller
+// holds h.mu.
+func (h *hosts) surplus() (p *place) {
 	n, now := 0, time.Now()
-	for name, of := range h.known {
-		for one := range of.places {
+	for _, hp := range h.known {
+		for one := range hp.places {
 			if one.lost {
 				continue
 			}
 			n++
 			if one.usable(now) && (p == nil || one.free.Before(p.free)) {
-				host, hp, p = name, of, one
+				p = one
 			}
 		}
 	}
 	if n <= h.most {
-		return "", nil, nil
+		return nil
 	}
-	return host, hp, p
+	return p
 }
 
-// A heldPlace is a place and where it is.
-type heldPlace struct {
-	host string
-	of   *hostPlaces
-	p    *place
-}
-
-// keep renews the leases of places. It is called again and again, several times within the life of a
-// lease.
+// keep renews the leases of all places. It is called several times within the TTL of a lease.
 func (h *hosts) keep(ctx context.Context) {
 	var list []*place
 	h.mu.Lock()
@@ -389,23 +379,23 @@ func (h *hosts) keep(ctx context.Context) {
 	}
 }
 
-// tidy ends the leases of places that nobody uses, or that were lost.
+// tidy deletes the leases of idle, old and lost places.
 func (h *hosts) tidy(ctx context.Context) {
-	var list []heldPlace
+	var list []*place
 	now := time.Now()
 	h.mu.Lock()
-	for host, hp := range h.known {
+	for _, hp := range h.known {
 		for p := range hp.places {
 			idle := !p.used && !now.Before(p.ready)
 			if idle && (p.lost && !p.dropping || !p.lost && (now.Sub(p.free) >= idlePlace || now.Sub(p.since) >= oldPlace)) {
-				p.lost, p.dropping = true, true // so that nobody takes it meanwhile
-				list = append(list, heldPlace{host, hp, p})
+				p.lost, p.dropping = true, true // prevents further use
+				list = append(list, p)
 			}
 		}
 	}
 	h.mu.Unlock()
-	for _, l := range list {
-		h.drop(ctx, l.host, l.of, l.p)
+	for _, p := range list {
+		h.drop(ctx, p)
 	}
 }
 
@@ -423,7 +413,7 @@ func (h *hosts) renew(ctx context.Context, p *place) {
 	}
 	switch {
 	case errors.Is(err, ErrConflict), errors.Is(err, ErrNotFound), errors.Is(err, ErrExists):
-		h.lose(p)
+		h.markLost(p)
 	case err == nil:
 		h.mu.Lock()
 		p.revision = revision
@@ -434,39 +424,64 @@ func (h *hosts) renew(ctx context.Context, p *place) {
 	}
 }
 
-func (h *hosts) drop(ctx context.Context, host string, hp *hostPlaces, p *place) {
+func (h *hosts) drop(ctx context.Context, p *place) {
 	p.expiry.Stop()
 	h.mu.Lock()
 	revision := p.revision
 	h.mu.Unlock()
 	err := h.values.Delete(ctx, p.key, revision)
-	if errors.Is(err, ErrConflict) { // it may have been renewed at the same time
+	if errors.Is(err, ErrConflict) { // a concurrent renewal changed the revision
 		if revision, err = h.mine(ctx, p.key); err == nil {
 			err = h.values.Delete(ctx, p.key, revision)
 		}
 	}
-	h.doubtful(p.key, err) // or it ends by itself
+	h.recordDoubt(p.key, err) // otherwise it expires
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	delete(hp.places, p)
-	h.forget(host, hp)
+	delete(p.at.places, p)
+	h.forget(p.at)
 }
 
-// close ends all leases. Nobody may use a place any more.
+// close deletes all leases. No place may be used afterwards.
 func (h *hosts) close(ctx context.Context) {
 	h.ending.Wait()
 	h.mu.Lock()
 	known := h.known
 	h.known = map[string]*hostPlaces{}
 	h.mu.Unlock()
-	for host, hp := range known {
+	for _, hp := range known {
 		for p := range hp.places {
-			h.drop(ctx, host, hp, p)
+			h.drop(ctx, p)
 		}
 	}
 }
 
-// sleep waits, but not beyond the end of ctx.
+// A mutex is a lock whose lock method returns when its context ends.
+type mutex chan struct{}
+
+func newMutex() mutex { return make(mutex, 1) }
+
+func (m mutex) lock(ctx context.Context) error {
+	select {
+	case m <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (m mutex) tryLock() bool {
+	select {
+	case m <- struct{}{}:
+		return true
+	default:
+		return false
+	}
+}
+
+func (m mutex) unlock() { <-m }
+
+// sleep waits for d or until ctx ends.
 func sleep(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -6,20 +6,19 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/job"
-	"github.com/urlget/urlget/fetch/render"
 )
 
-// An Event is a result in a queue: what --json prints at the end of a transfer, and more.
+// An Event is a result in a queue: the final event of --json with additional fields.
 type Event struct {
-	render.Event
+	job.Event
 	ID       string `json:"id"`                 // of the submission
-	Worker   string `json:"worker,omitempty"`   // that ended it
-	Failures int    `json:"failures,omitempty"` // before it ended
+	Worker   string `json:"worker,omitempty"`   // the worker that ended the job
+	Failures int    `json:"failures,omitempty"` // number of failed attempts
 }
 
 func newEvent(t *task, res *job.Result, path string) *Event {
@@ -34,68 +33,66 @@ func newEvent(t *task, res *job.Result, path string) *Event {
 	return ev
 }
 
-// A Letter is a dead letter: a job that could not be done, with the last error. It has all that the
-// job has, secrets included.
+// A Letter is a dead letter: a job that failed for good, with its last error. It contains the
+// complete job, including secrets.
 type Letter struct {
-	URL      string    `json:"url,omitempty"` // without a password; "" if there is none
+	URL      string    `json:"url,omitempty"` // without the password; "" if the message is not a job
 	Priority Priority  `json:"priority"`
 	Class    string    `json:"class,omitempty"` // the fetch.Code of the error
 	Error    string    `json:"error"`
 	Failures int       `json:"failures,omitempty"`
 	Time     time.Time `json:"time"`
-	// Job is the submission, or Raw if that is no JSON.
+	// Job is the submission. Raw holds the message if it is not a valid submission.
 	Job json.RawMessage `json:"job,omitempty"`
 	Raw []byte          `json:"raw,omitempty"`
 }
 
 const (
-	maxRaw   = 64 << 10 // bytes that are kept of a message that is no job
+	maxRaw   = 64 << 10 // bytes of an invalid message
 	maxError = 4 << 10  // bytes of an error
 )
 
 func newLetter(data []byte, p Priority, why error, r *record) *Letter {
 	l := &Letter{Priority: p, Class: string(fetch.CodeOf(why)), Error: fetch.Printable(why.Error()), Time: time.Now().UTC()}
-	if s, err := Decode(data); err == nil {
+	if s, err := decode(data); err == nil {
 		l.URL, l.Job = s.Job.URL.Redacted(), data
 	} else {
 		l.Raw = data[:min(len(data), maxRaw)]
 	}
-	if len(l.Error) > maxError {
-		l.Error = l.Error[:maxError]
-		for !utf8.ValidString(l.Error) {
-			l.Error = l.Error[:len(l.Error)-1]
-		}
-	}
+	l.Error = strings.ToValidUTF8(l.Error[:min(len(l.Error), maxError)], "")
 	if r != nil {
 		l.Failures = r.Failures
 	}
 	return l
 }
 
-// digest is the ID of the letter of a message that has none: what comes twice is one.
+// digest returns the ID of a dead letter whose message has no ID. Equal messages have the same ID.
 func digest(data []byte) string {
 	sum := sha256.Sum256(data)
 	return hex.EncodeToString(sum[:16])
 }
 
-// Retry submits the job of a dead letter anew, whatever was submitted before.
-func Retry(ctx context.Context, e Engine, data []byte) (*Submission, error) {
+// Letter decodes the dead letter in the message.
+func (s Stored) Letter() (*Letter, error) {
 	l := &Letter{}
-	if err := json.Unmarshal(data, l); err != nil {
-		return nil, fmt.Errorf("no dead letter: %w", err)
+	if err := json.Unmarshal(s.Data, l); err != nil {
+		return nil, fmt.Errorf("invalid dead letter: %w", err)
 	}
-	s, err := Decode(l.Job)
+	return l, nil
+}
+
+// Retry submits the job of a dead letter again, even if it is a duplicate of an earlier submission.
+func (l *Letter) Retry(ctx context.Context, e Engine) error {
+	old, err := decode(l.Job)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	old := s.ID
-	page := s.Page
-	s = NewSubmission(s.Job)
-	s.Page = page
-	text, err := s.Encode(min(e.Limits().Message, MaxSubmission))
+	s := newSubmission(old.Job)
+	s.Page = old.Page
+	text, err := s.encode(longest(e))
 	if err != nil {
-		return nil, err
+		return err
 	}
-	_, err = e.Submit(ctx, l.Priority, "again-"+old, text) // the same letter twice is one job
-	return s, err
+	_, err = e.Submit(ctx, l.Priority, "again-"+old.ID, text) // retrying a letter twice adds one job
+	return err
 }

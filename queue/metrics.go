@@ -3,8 +3,8 @@ package queue
 import (
 	"fmt"
 	"io"
-	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -12,161 +12,132 @@ import (
 	"github.com/urlget/urlget/fetch/job"
 )
 
-// Metrics count what a worker does. They may be read at any time.
+// Metrics counts the operations of a worker. It is safe for concurrent use.
 type Metrics struct {
-	mu      sync.Mutex
-	jobs    map[jobKind]*jobCount
-	retries map[jobKind]uint64
-	leaves  map[string]uint64
-	counts  [numCounts]float64
+	mu     sync.Mutex
+	values map[string]float64 // by name and label set
 }
 
-// A jobKind is what jobs are counted by.
-type jobKind struct{ scheme, class string }
-
-type jobCount struct {
-	n       uint64
-	seconds float64
-}
-
+// Counter names without the prefix urlget_.
 const (
-	countTaken = iota
-	countDead
-	countPutOff
-	countTrouble
-	countBytes
-	countLeases
-	countLeaseSeconds
-	numCounts
+	countJobs         = "jobs_total"
+	countSeconds      = "job_seconds_total"
+	countRetries      = "retries_total"
+	countLeft         = "links_left_total"
+	countTaken        = "taken_total"
+	countDead         = "dead_letters_total"
+	countPutOff       = "put_off_total"
+	countTrouble      = "engine_errors_total"
+	countBytes        = "received_bytes_total"
+	countLeases       = "lease_waits_total"
+	countLeaseSeconds = "lease_wait_seconds_total"
 )
 
-func (m *Metrics) add(what int, n float64) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.counts[what] += n
+// counters lists the counters in output order.
+var counters = []struct {
+	name, help string
+	labels     bool // has labels: any number of series
+}{
+	{countJobs, "Finished jobs by scheme and outcome or failure class.", true},
+	{countSeconds, "Duration of the last attempts of finished jobs.", true},
+	{countRetries, "Failures after which a job was queued again.", true},
+	{countLeft, "Links that were not followed, by reason.", true},
+	{countTaken, "Jobs taken from the queue.", false},
+	{countDead, "Jobs that became dead letters.", false},
+	{countPutOff, "Jobs returned to the queue because their host was busy.", false},
+	{countTrouble, "Failed operations of the queue or the store.", false},
+	{countBytes, "Bytes of content received.", false},
+	{countLeases, "Requests for a host lease.", false},
+	{countLeaseSeconds, "Time spent waiting for host leases.", false},
 }
 
-func (m *Metrics) taken()         { m.add(countTaken, 1) }
-func (m *Metrics) buried()        { m.add(countDead, 1) }
-func (m *Metrics) putOff()        { m.add(countPutOff, 1) }
-func (m *Metrics) trouble()       { m.add(countTrouble, 1) }
-func (m *Metrics) received(n int) { m.add(countBytes, float64(n)) }
+// add adds n to a counter. The name may include labels.
+func (m *Metrics) add(name string, n float64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.values == nil {
+		m.values = map[string]float64{}
+	}
+	m.values[name] += n
+}
 
 func (m *Metrics) leaseWait(d time.Duration) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.counts[countLeases]++
-	m.counts[countLeaseSeconds] += d.Seconds()
+	m.add(countLeases, 1)
+	m.add(countLeaseSeconds, d.Seconds())
 }
 
-func kindOf(scheme string, r *job.Result) jobKind {
+func (m *Metrics) ended(scheme string, r *job.Result) {
+	m.add(countJobs+kindOf(scheme, r), 1)
+	m.add(countSeconds+kindOf(scheme, r), r.Elapsed.Seconds())
+}
+
+func (m *Metrics) retried(scheme string, r *job.Result) { m.add(countRetries+kindOf(scheme, r), 1) }
+
+// countUnfollowed counts a link that is not followed.
+func (m *Metrics) countUnfollowed(why string) { m.add(fmt.Sprintf("%s{reason=%q}", countLeft, why), 1) }
+
+// kindOf returns the labels of a job's counters.
+func kindOf(scheme string, r *job.Result) string {
 	class := string(r.Outcome)
 	if r.Outcome == job.Failed && r.Class != "" {
 		class = string(r.Class)
 	}
-	return jobKind{scheme, class}
+	return fmt.Sprintf("{scheme=%q,class=%q}", scheme, class)
 }
 
-func (m *Metrics) ended(scheme string, r *job.Result) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.jobs == nil {
-		m.jobs = map[jobKind]*jobCount{}
-	}
-	c := m.jobs[kindOf(scheme, r)]
-	if c == nil {
-		c = &jobCount{}
-		m.jobs[kindOf(scheme, r)] = c
-	}
-	c.n++
-	c.seconds += r.Elapsed.Seconds()
-}
-
-func (m *Metrics) retried(scheme string, r *job.Result) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.retries == nil {
-		m.retries = map[jobKind]uint64{}
-	}
-	m.retries[kindOf(scheme, r)]++
-}
-
-// left counts a link that was not followed.
-func (m *Metrics) left(why string) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.leaves == nil {
-		m.leaves = map[string]uint64{}
-	}
-	m.leaves[why]++
-}
-
-// Ended returns how many jobs have ended with a result.
+// Ended returns the number of jobs that have ended with a result.
 func (m *Metrics) Ended() (n uint64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for _, c := range m.jobs {
-		n += c.n
+	for name, value := range m.values {
+		if strings.HasPrefix(name, countJobs) {
+			n += uint64(value)
+		}
 	}
 	return n
 }
 
-// WriteTo writes the metrics in the text format of Prometheus, version 0.0.4. Status may be nil.
+// lines returns the output lines of a counter.
+func (m *Metrics) lines(name string, labels bool) (lines []string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !labels {
+		return []string{name + " " + strconv.FormatFloat(m.values[name], 'f', -1, 64)}
+	}
+	for series, value := range m.values {
+		if strings.HasPrefix(series, name+"{") {
+			lines = append(lines, series+" "+strconv.FormatFloat(value, 'f', -1, 64))
+		}
+	}
+	slices.Sort(lines)
+	return lines
+}
+
+// WriteText writes the metrics in the Prometheus text format, version 0.0.4. Status may be nil.
 func (m *Metrics) WriteText(w io.Writer, s *Status) error {
 	var b strings.Builder
-	family := func(name, kind, help string) {
-		fmt.Fprintf(&b, "# HELP urlget_%s %s\n# TYPE urlget_%s %s\n", name, help, name, kind)
-	}
-	m.mu.Lock()
-	kinds := slices.SortedFunc(maps.Keys(m.jobs), compareKinds)
-	family("jobs_total", "counter", "Jobs that ended, by scheme and by outcome or class of failure.")
-	for _, k := range kinds {
-		fmt.Fprintf(&b, "urlget_jobs_total{scheme=%q,class=%q} %d\n", k.scheme, k.class, m.jobs[k].n)
-	}
-	family("job_seconds_total", "counter", "Time that the last attempts of these jobs took.")
-	for _, k := range kinds {
-		fmt.Fprintf(&b, "urlget_job_seconds_total{scheme=%q,class=%q} %g\n", k.scheme, k.class, m.jobs[k].seconds)
-	}
-	family("retries_total", "counter", "Failures after which a job was put back to be tried again.")
-	for _, k := range slices.SortedFunc(maps.Keys(m.retries), compareKinds) {
-		fmt.Fprintf(&b, "urlget_retries_total{scheme=%q,class=%q} %d\n", k.scheme, k.class, m.retries[k])
-	}
-	if len(m.leaves) > 0 {
-		family("links_left_total", "counter", "Links of pages that were not followed, by why.")
-		for _, why := range slices.Sorted(maps.Keys(m.leaves)) {
-			fmt.Fprintf(&b, "urlget_links_left_total{reason=%q} %d\n", why, m.leaves[why])
+	family := func(name, kind, help string, lines ...string) {
+		fmt.Fprintf(&b, "# HELP urlget_%s %s\n# TYPE urlget_%[1]s %[3]s\n", name, help, kind)
+		for _, line := range lines {
+			fmt.Fprintf(&b, "urlget_%s\n", line)
 		}
 	}
-	for i, c := range []struct{ name, help string }{
-		countTaken:        {"taken_total", "Jobs that were taken from the queue."},
-		countDead:         {"dead_letters_total", "Jobs that became dead letters."},
-		countPutOff:       {"put_off_total", "Jobs that went back to the queue as their host had enough to do."},
-		countTrouble:      {"engine_errors_total", "What failed at the queue or at the store of contents."},
-		countBytes:        {"received_bytes_total", "Bytes of content that were received."},
-		countLeases:       {"lease_waits_total", "Times that a place at a host was asked for."},
-		countLeaseSeconds: {"lease_wait_seconds_total", "Time that was waited for places at hosts."},
-	} {
-		family(c.name, "counter", c.help)
-		fmt.Fprintf(&b, "urlget_%s %g\n", c.name, m.counts[i])
+	for _, c := range counters {
+		if lines := m.lines(c.name, c.labels); len(lines) > 0 || c.name != countLeft { // only crawls follow links
+			family(c.name, "counter", c.help, lines...)
+		}
 	}
-	m.mu.Unlock()
 	if s != nil {
-		family("queue_jobs", "gauge", "Jobs in the queue.")
+		var jobs []string
 		for _, p := range Priorities {
-			fmt.Fprintf(&b, "urlget_queue_jobs{priority=%q,state=\"waiting\"} %d\n", p, s.Waiting[p])
-			fmt.Fprintf(&b, "urlget_queue_jobs{priority=%q,state=\"taken\"} %d\n", p, s.Taken[p])
+			jobs = append(jobs, fmt.Sprintf("queue_jobs{priority=%q,state=\"waiting\"} %d", p, s.Waiting[p]),
+				fmt.Sprintf("queue_jobs{priority=%q,state=\"taken\"} %d", p, s.Taken[p]))
 		}
-		family("queue_results", "gauge", "Results in the queue.")
-		fmt.Fprintf(&b, "urlget_queue_results %d\n", s.Results)
-		family("queue_dead_letters", "gauge", "Dead letters in the queue.")
-		fmt.Fprintf(&b, "urlget_queue_dead_letters %d\n", s.Dead)
-		family("queue_bytes", "gauge", "Bytes of all messages in the queue.")
-		fmt.Fprintf(&b, "urlget_queue_bytes %d\n", s.Bytes)
+		family("queue_jobs", "gauge", "Jobs in the queue.", jobs...)
+		family("queue_results", "gauge", "Results in the queue.", fmt.Sprint("queue_results ", s.Results))
+		family("queue_dead_letters", "gauge", "Dead letters in the queue.", fmt.Sprint("queue_dead_letters ", s.Dead))
+		family("queue_bytes", "gauge", "Bytes of all messages in the queue.", fmt.Sprint("queue_bytes ", s.Bytes))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
-}
-
-func compareKinds(a, b jobKind) int {
-	return strings.Compare(a.scheme+" "+a.class, b.scheme+" "+b.class)
 }

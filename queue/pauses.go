@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// The pauses are what workers tell each other of hosts that are busy: until when to leave one alone.
-// Their clocks should agree to within a second.
+// A pauses value shares among workers how long busy hosts are paused. The clocks of workers should
+// agree to within a second.
 type pauses struct {
 	values Values
 	mu     sync.Mutex
@@ -17,19 +17,19 @@ type pauses struct {
 }
 
 type seenPause struct {
-	until time.Time // zero if there is none
-	at    time.Time // when it was looked up
+	until time.Time // zero if the host is not paused
+	at    time.Time // time of the lookup
 }
 
 const (
-	// pauseFresh is for how long what was looked up counts.
-	pauseFresh = 500 * time.Millisecond
-	maxPauses  = 10_000 // hosts that are remembered
+	// pauseCacheTime is how long a lookup is cached.
+	pauseCacheTime = 500 * time.Millisecond
+	maxPauses      = 10_000 // hosts in the cache
 )
 
 func newPauses(v Values) *pauses { return &pauses{values: v, seen: map[string]seenPause{}} }
 
-// until returns until when a host is to be left alone; a time in the past if it is not.
+// until returns the end of the pause of a host, or a time in the past.
 func (p *pauses) until(ctx context.Context, host string) (time.Time, error) {
 	if host == "" {
 		return time.Time{}, nil
@@ -38,14 +38,14 @@ func (p *pauses) until(ctx context.Context, host string) (time.Time, error) {
 	p.mu.Lock()
 	s, ok := p.seen[host]
 	p.mu.Unlock()
-	if ok && (now.Sub(s.at) < pauseFresh || s.until.After(now)) {
+	if ok && (now.Sub(s.at) < pauseCacheTime || s.until.After(now)) {
 		return s.until, nil
 	}
 	value, _, err := p.values.Get(ctx, "pause/"+hostKey(host))
 	if err != nil && !errors.Is(err, ErrNotFound) {
 		return time.Time{}, err
 	}
-	ms, _ := strconv.ParseInt(string(value), 10, 64) // 0 if it is none
+	ms, _ := strconv.ParseInt(string(value), 10, 64) // 0 if the value is not a number
 	until := time.Time{}
 	if ms > 0 {
 		until = bounded(ms, now)
@@ -54,7 +54,7 @@ func (p *pauses) until(ctx context.Context, host string) (time.Time, error) {
 	return until, nil
 }
 
-// known reports whether a host is to be left alone now, as far as this worker has heard.
+// known reports whether a host is paused, from the cache only.
 func (p *pauses) known(host string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -70,7 +70,7 @@ func (p *pauses) remember(host string, until, now time.Time) {
 	p.seen[host] = seenPause{until, now}
 }
 
-// set tells all workers to leave a host alone. What another worker said stays if it is longer.
+// set pauses a host for all workers. A longer pause of another worker is kept.
 func (p *pauses) set(ctx context.Context, host string, until time.Time) error {
 	if host == "" {
 		return nil
@@ -83,17 +83,17 @@ func (p *pauses) set(ctx context.Context, host string, until time.Time) error {
 	}
 	p.remember(host, until, time.Now())
 	ms := until.Add(time.Millisecond).UnixMilli()
-	return replace(ctx, p.values, "pause/"+hostKey(host), func(old []byte, _ bool) []byte {
+	return replace(ctx, p.values, "pause/"+hostKey(host), func(old []byte, _ bool) ([]byte, error) {
 		if told, _ := strconv.ParseInt(string(old), 10, 64); told >= ms {
 			now := time.Now()
 			p.remember(host, bounded(told, now), now)
-			return nil
+			return nil, nil
 		}
-		return strconv.AppendInt(nil, ms, 10)
+		return strconv.AppendInt(nil, ms, 10), nil
 	})
 }
 
-// bounded returns a time that was told, which is not far from now.
+// bounded returns a stored time, limited to maxRetryAfter from now.
 func bounded(ms int64, now time.Time) time.Time {
 	return time.UnixMilli(min(ms, now.Add(maxRetryAfter).UnixMilli()))
 }

@@ -1,23 +1,24 @@
-// Package queue retrieves many URLs by many workers: jobs wait in an engine, workers take them, and
-// what they bring is kept once, however often a job is done.
+// Package queue retrieves many URLs with many workers. Jobs wait in an engine until a worker takes
+// them. Each body is stored once, however often its job is executed.
 //
-// An [Engine] keeps jobs, results, dead letters and small values; queue/jetstream is one. A
-// [Worker] takes jobs from it, does them by a job.Runner, and keeps contents in a [Store]. What the
-// two promise together:
+// An [Engine] holds jobs, results, dead letters and small values; queue/jetstream implements one. A
+// [Worker] takes jobs from it, executes them with a job.Runner and stores bodies in a [Store].
+// Together they guarantee:
 //
-//   - A job that was accepted ends with a result, whatever becomes of workers and connections on the
-//     way. It may be done more than once, but there is one result.
-//   - A content is kept under its digest, before its job ends: done twice, it is there once.
-//   - A job that fails for now is tried again later, after a pause that depends on the class of the
-//     failure and on what the server asked for. One that keeps failing, that ends the workers that
-//     do it, or that cannot be understood becomes a dead letter, with its last error.
-//   - A host gets no more transfers at once than it bears, of all workers together, and rests for
-//     all of them when it tells one that it is busy.
+//   - An accepted job ends with exactly one result, even if workers or connections fail. It may be
+//     executed more than once.
+//   - A body is stored under its digest before its job ends. A second execution does not store it
+//     again.
+//   - A job with a transient failure is retried. The pause depends on the class of the failure and
+//     on Retry-After. A job becomes a dead letter, with its last error, if it keeps failing,
+//     crashes its workers or cannot be decoded.
+//   - The number of concurrent transfers from a host is limited for all workers together. If a host
+//     reports to one worker that it is busy, all workers pause it.
 //
-// The queue of a [Crawl] has pages for jobs, and what they lead to goes into the queue before they
-// end. Each page has one result, however many lead to it.
+// The jobs of a [Crawl] are pages. The links of a page are queued before its job ends. Each page
+// has one result, however many links lead to it.
 //
-// Jobs come from others: a worker's client must have a policy that says so (fetch.Policy.Untrusted).
+// Jobs are untrusted: the client of a worker must have a policy with fetch.Policy.Untrusted.
 package queue
 
 import (
@@ -27,17 +28,17 @@ import (
 	"time"
 )
 
-// A Priority is how urgent a job is. Its value is a token.
+// A Priority is the urgency of a job. Its value is part of subjects and keys.
 type Priority string
 
-// The priorities. Workers prefer those that come first, but starve none.
+// The priorities in descending order. Workers prefer higher priorities, but no priority starves.
 const (
 	High   Priority = "high"
 	Normal Priority = "normal"
 	Low    Priority = "low"
 )
 
-// Priorities are all of them, the most urgent one first.
+// Priorities lists all priorities in descending order.
 var Priorities = []Priority{High, Normal, Low}
 
 // Errors of engines.
@@ -49,117 +50,111 @@ var (
 	ErrFull     = errors.New("queue: no room for another message")
 )
 
-// An Engine keeps what a queue consists of. It is safe for concurrent use. Every method ends with
-// its context, and any may fail while the engine cannot be reached: it may then have done what it
-// was asked or not.
+// An Engine holds a queue. It is safe for concurrent use. Every method returns when its context
+// ends. Any method may fail while the engine is unreachable; the operation may then have been
+// performed.
 type Engine interface {
-	// Submit adds a job. If one with the same key was added within the engine's window, nothing is
-	// added and duplicate is true. The error is ErrFull if there is no room.
+	// Submit adds a job. If a job with the same key was added within the engine's window, Submit
+	// adds nothing and duplicate is true. If the queue is full, the error is ErrFull.
 	Submit(ctx context.Context, p Priority, key string, data []byte) (duplicate bool, err error)
-	// Next waits for a job. It is then delivered to no other worker, unless it is returned, or
-	// neither acknowledged nor extended for Limits.AckWait. Who cancels ctx wants no more jobs for now:
-	// what the engine has taken ahead goes back.
+	// Next waits for a job. The job is redelivered if it is returned, or if it is neither
+	// acknowledged nor extended for Limits.AckWait. Cancelling ctx also makes the engine return
+	// jobs that it has prefetched.
 	Next(ctx context.Context) (Delivery, error)
 
-	// PutResult adds the result of the submission with that ID, and PutDead a dead letter. If there
-	// is one already, nothing happens.
+	// PutResult adds the result of the submission with that ID, and PutDead a dead letter. They do
+	// nothing if there is one already.
 	PutResult(ctx context.Context, id string, data []byte) error
 	PutDead(ctx context.Context, id string, data []byte) error
-	// HasResult reports whether there is a result.
+	// HasResult reports whether the submission has a result.
 	HasResult(ctx context.Context, id string) (bool, error)
 
-	// Leases are values that vanish Limits.LeaseTTL after they were last written, and Records are
-	// values that vanish after days.
+	// Leases holds values that expire Limits.LeaseTTL after the last write. Records holds values
+	// that expire after days.
 	Leases() Values
 	Records() Values
-	// Pages are values that stay: what is known of a crawl. It is nil if the queue is not that of a
-	// crawl.
+	// Pages holds the persistent state of a crawl. It returns nil if the queue is not a crawl
+	// queue.
 	Pages() Values
 
 	Limits() Limits
 }
 
-// Limits are what an engine is set to.
+// Limits are the settings of an engine.
 type Limits struct {
-	AckWait  time.Duration // until a delivery is taken for lost
-	LeaseTTL time.Duration // until a lease that is not written again vanishes
-	Message  int           // the greatest length of a message in bytes
+	AckWait  time.Duration // after which an unacknowledged job is redelivered
+	LeaseTTL time.Duration // after which a lease that is not renewed expires
+	Message  int           // maximum message size in bytes
 }
 
-// A Delivery is a job in the hands of a worker.
+// A Delivery is a job that a worker has taken.
 type Delivery interface {
 	Data() []byte
 	Priority() Priority
-	// Again reports whether it may have been delivered before.
+	// Again reports whether the job may have been delivered before.
 	Again() bool
-	// Ack ends the job.
+	// Ack removes the job from the queue.
 	Ack(ctx context.Context) error
-	// Extend tells that the worker is still at it. It does not wait.
+	// Extend resets the acknowledgement timeout. It does not wait.
 	Extend() error
-	// Return gives the job back, to be delivered again after a delay. It does not wait.
+	// Return puts the job back, to be redelivered after a delay. It does not wait.
 	Return(delay time.Duration) error
 }
 
-// Values are small values by key. Keys consist of letters, digits, "-", "_", "." and "/".
+// Values stores small values by key. Keys consist of letters, digits, "-", "_", "." and "/".
 type Values interface {
 	// Get returns a value and its revision, or ErrNotFound.
 	Get(ctx context.Context, key string) (value []byte, revision uint64, err error)
-	// Create adds a value; ErrExists if there is one.
+	// Create adds a value. It returns ErrExists if the key exists.
 	Create(ctx context.Context, key string, value []byte) (revision uint64, err error)
-	// Update replaces the value of a revision; ErrConflict if it is another one, or gone.
+	// Update replaces the value if it has that revision. Otherwise it returns ErrConflict.
 	Update(ctx context.Context, key string, value []byte, revision uint64) (uint64, error)
 	// Put adds or replaces a value.
 	Put(ctx context.Context, key string, value []byte) error
-	// Delete removes the value of a revision, or any if it is 0; ErrConflict if it is another one.
+	// Delete removes the value, whatever its revision if revision is 0. It returns ErrConflict if
+	// the revision differs.
 	Delete(ctx context.Context, key string, revision uint64) error
 }
 
 // A Stored message is a result or a dead letter.
 type Stored struct {
-	Sequence uint64 // grows from one to the next
+	Sequence uint64 // strictly increasing
 	ID       string // of the submission
 	Data     []byte
 }
 
-// An Admin looks after a queue. Engines implement it as well.
+// An Admin manages a queue. Engines implement it as well.
 type Admin interface {
 	Engine
 	Status(ctx context.Context) (*Status, error)
-	// Results and Dead yield what there is, in order, after that sequence number. With follow,
-	// Results goes on with what comes until ctx ends, which is no error.
+	// Results and Dead yield messages in order, starting after that sequence number. With follow,
+	// Results waits for further results until ctx ends, which is not an error.
 	Results(ctx context.Context, after uint64, follow bool) iter.Seq2[Stored, error]
 	Dead(ctx context.Context, after uint64) iter.Seq2[Stored, error]
 	// DropDead removes a dead letter.
 	DropDead(ctx context.Context, sequence uint64) error
-	// Purge removes all messages of a kind, and returns how many they were.
-	Purge(ctx context.Context, k Kind) (uint64, error)
+	// PurgeJobs, PurgeResults and PurgeDead remove all jobs, results or dead letters. They return
+	// the number removed.
+	PurgeJobs(ctx context.Context) (uint64, error)
+	PurgeResults(ctx context.Context) (uint64, error)
+	PurgeDead(ctx context.Context) (uint64, error)
 }
 
-// A Kind is a kind of messages. Its value is a token.
-type Kind string
-
-// The kinds.
-const (
-	KindJobs    Kind = "jobs"
-	KindResults Kind = "results"
-	KindDead    Kind = "dead"
-)
-
-// Status is what is in a queue. In JSON, sizes are in bytes.
+// Status describes the contents of a queue. In JSON, sizes are in bytes.
 type Status struct {
-	Waiting map[Priority]uint64 `json:"waiting"` // jobs that no worker has
-	Taken   map[Priority]uint64 `json:"taken"`   // jobs that workers have, or that are to be tried again later
+	Waiting map[Priority]uint64 `json:"waiting"` // jobs not taken by a worker
+	Taken   map[Priority]uint64 `json:"taken"`   // jobs taken by workers, or waiting for a retry
 	Results uint64              `json:"results"`
 	Dead    uint64              `json:"dead"`
 	Bytes   uint64              `json:"bytes"` // of all messages
 	Server  string              `json:"server,omitempty"`
-	// Replicas is how many servers have each message, and Missing how many of them are not there or
-	// behind.
+	// Replicas is the number of servers that store each message. Missing is how many of them are
+	// offline or lagging.
 	Replicas int `json:"replicas,omitempty"`
 	Missing  int `json:"missing,omitempty"`
 }
 
-// Depth is the number of jobs that have not ended.
+// Depth returns the number of unfinished jobs.
 func (s *Status) Depth() (n uint64) {
 	for _, p := range Priorities {
 		n += s.Waiting[p] + s.Taken[p]

@@ -9,90 +9,86 @@ import (
 	"sync"
 )
 
-// A record is what is remembered of a job that did not end at the first attempt.
+// A record is the stored state of a job whose first attempt did not end it.
 type record struct {
 	Failures int    `json:"failures,omitempty"`
-	Error    string `json:"error,omitempty"` // of the last failure
-	// Begun are the attempts that have begun and not ended, apart from the first one, each by a name
-	// of its own.
+	Error    string `json:"error,omitempty"` // text of the last failure
+	// Begun holds the names of attempts that have started and not ended, except the first.
 	Begun []string `json:"begun,omitempty"`
 }
 
-// amend changes the record of a submission, and returns it. Without create, nothing becomes of a
-// record that is not there.
-func amend(ctx context.Context, v Values, id string, create bool, change func(*record)) (r *record, err error) {
-	var wrong error
-	err = replace(ctx, v, id, func(old []byte, there bool) (data []byte) {
+// updateRecord changes the record of a submission and returns it. If create is false, a missing
+// record is not created.
+func updateRecord(ctx context.Context, v Values, id string, create bool, change func(*record)) (*record, error) {
+	var r *record
+	err := replace(ctx, v, id, func(old []byte, there bool) ([]byte, error) {
 		if r = (&record{}); !there && !create {
-			return nil
+			return nil, nil
 		}
 		if there && json.Unmarshal(old, r) != nil {
-			*r = record{} // nothing that a worker wrote
+			*r = record{} // not written by a worker
 		}
 		change(r)
-		data, wrong = json.Marshal(r)
-		return data
+		return json.Marshal(r)
 	})
-	return cmp.Or(r, &record{}), cmp.Or(err, wrong)
+	return cmp.Or(r, &record{}), err
 }
 
-// maxReplaced is how often a value is replaced again.
-const maxReplaced = 10
-
-// replace puts in the place of a value what f makes of it, unless that is nil: again if another worker
-// changed it meanwhile. F is told whether it is there.
-func replace(ctx context.Context, v Values, key string, f func(old []byte, there bool) []byte) error {
-	for try := 0; ; try++ {
+// replace updates a value with the result of change, whose second argument reports whether the
+// value exists. It calls change again if another worker changed the value. If change returns nil,
+// the value is kept.
+func replace(ctx context.Context, v Values, key string, change func(old []byte, there bool) ([]byte, error)) error {
+	for {
 		old, revision, err := v.Get(ctx, key)
 		there := !errors.Is(err, ErrNotFound)
 		if there && err != nil {
 			return err
 		}
-		data := f(old, there)
+		data, err := change(old, there)
 		switch {
-		case data == nil:
-			return nil
+		case err != nil || data == nil:
+			return err
 		case there:
 			_, err = v.Update(ctx, key, data, revision)
 		default:
 			_, err = v.Create(ctx, key, data)
 		}
-		if try == maxReplaced || !errors.Is(err, ErrExists) && !errors.Is(err, ErrConflict) {
+		if !errors.Is(err, ErrExists) && !errors.Is(err, ErrConflict) {
 			return err
 		}
 	}
 }
 
-// without returns a change that takes back that an attempt was begun.
+// without returns a change that removes an attempt from Begun.
 func without(attempt string) func(*record) {
 	return func(r *record) {
 		r.Begun = slices.DeleteFunc(r.Begun, func(a string) bool { return a == attempt })
 	}
 }
 
-// The amends are attempts of which it is still to be taken back that they were begun, as the engine
-// could not be reached.
-type amends struct {
+// A pendingUpdates value holds ended attempts that are still in Begun because the engine was
+// unreachable.
+type pendingUpdates struct {
 	mu   sync.Mutex
 	list []attempt
 }
 
-// An attempt is one at a submission.
+// An attempt names an attempt of a submission.
 type attempt struct{ id, name string }
 
-// maxAmends bounds how many are remembered. Others count as crashes.
-const maxAmends = 10_000
+// maxPending limits the list. Attempts beyond it count as crashes.
+const maxPending = 10_000
 
-func (a *amends) add(one attempt) {
+func (a *pendingUpdates) add(one attempt) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if len(a.list) < maxAmends {
+	if len(a.list) < maxPending {
 		a.list = append(a.list, one)
 	}
 }
 
-// do does what is left to do, until it fails.
-func (a *amends) do(ctx context.Context, v Values) {
+// do removes the pending attempts from their records, until an update fails.
+func (a *pendingUpdates) do(ctx context.Context, v Values) {
 	for {
 		a.mu.Lock()
 		if len(a.list) == 0 {
@@ -102,7 +98,7 @@ func (a *amends) do(ctx context.Context, v Values) {
 		one := a.list[0]
 		a.list = a.list[1:]
 		a.mu.Unlock()
-		if _, err := amend(ctx, v, one.id, false, without(one.name)); err != nil {
+		if _, err := updateRecord(ctx, v, one.id, false, without(one.name)); err != nil {
 			a.add(one)
 			return
 		}

@@ -14,9 +14,10 @@ import (
 	"github.com/urlget/urlget/fetch/retry"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/queue"
+	"github.com/urlget/urlget/queue/queuetest"
 )
 
-// moody is a driver whose hosts are busy but for one.
+// moody is a driver with one healthy host and otherwise busy hosts.
 type moody struct{}
 
 func (moody) Open(_ context.Context, req *fetch.Request) (*driver.Response, error) {
@@ -27,12 +28,12 @@ func (moody) Open(_ context.Context, req *fetch.Request) (*driver.Response, erro
 	return &driver.Response{Meta: fetch.Meta{Size: 1}, Body: &closer{strings.NewReader("x"), func() {}}}, nil
 }
 
-// Hosts that are busy again and again, and so are left alone for longer each time, keep a worker from
-// no other host.
+// Hosts that are busy again and again, and so are left alone for longer each time, keep a worker
+// from no other host.
 func TestBusyHostsKeepAWorkerFromNoOther(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		e := newModel().Connect("a")
+		e := queuetest.NewModel(queuetest.Options{}).Connect("a")
 		const jobs, busy = 600, 40
 		for i := range jobs {
 			hosts := []string{"well"}

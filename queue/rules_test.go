@@ -8,9 +8,11 @@ import (
 	"github.com/urlget/urlget/crawl/robots"
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/queue"
+	"github.com/urlget/urlget/queue/queuetest"
 )
 
-// Workers share what a server said, and that it failed, but not what the policy of one refused.
+// Workers share the robots.txt of a server and failures of its retrieval, but not refusals by the
+// policy of one worker.
 func TestWorkersShareWhatServersSayOfRobots(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -23,7 +25,7 @@ func TestWorkersShareWhatServersSayOfRobots(t *testing.T) {
 		{"a failure", &fetch.Error{Code: fetch.ErrServer}, 1, fetch.ErrServer},
 		{"a refusal by policy", &fetch.Error{Code: fetch.ErrPolicy}, 2, fetch.ErrPolicy},
 	} {
-		m, asked := newModel(), 0
+		m, asked := queuetest.NewModel(queuetest.Options{}), 0
 		for _, name := range []string{"a", "b"} {
 			share := queue.ShareRules(m.Connect(name), "urlget")
 			_, err := share(t.Context(), "http://h", func(context.Context) (*robots.Rules, error) {

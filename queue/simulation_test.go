@@ -26,6 +26,7 @@ import (
 	"github.com/urlget/urlget/fetch/retry"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/queue"
+	"github.com/urlget/urlget/queue/internal/artefact"
 	"github.com/urlget/urlget/queue/queuetest"
 )
 
@@ -72,7 +73,7 @@ func simulate(t *testing.T, run func(t *testing.T, seed uint64)) {
 	}
 }
 
-// A kind is what becomes of a resource when it is asked for.
+// A kind is the behaviour of a resource.
 type kind int
 
 const (
@@ -147,30 +148,25 @@ func newSimulation(seed uint64) *simulation {
 	if r.IntN(3) > 0 {
 		s.loss, s.crashes = 10+r.IntN(60), r.IntN(6)
 	}
-	s.model = queuetest.NewModel(queuetest.Options{
-		Limits:  queue.Limits{AckWait: 30 * time.Second, LeaseTTL: 15 * time.Second, Message: 1 << 20},
-		Window:  2 * time.Hour,
-		Timeout: 3 * time.Second,
-		Fault:   s.fault,
-	})
+	s.model = queuetest.NewModel(queuetest.Options{Limits: queue.Limits{AckWait: 30 * time.Second}, Window: 2 * time.Hour, Fault: s.fault})
 	return s
 }
 
 // fault loses some of the requests and answers, and delivers some jobs twice.
 func (s *simulation) fault(conn, op, key string) queuetest.Fault {
 	if s.loss == 0 {
-		return queuetest.None
+		return queuetest.Fault{}
 	}
 	what := conn + " " + op + " " + key
 	switch n := s.dice(s.loss, what, s.nth(what)); {
 	case n == 0:
-		return queuetest.Lost
+		return queuetest.Fault{Lost: true}
 	case n == 1:
-		return queuetest.AnswerLost
+		return queuetest.Fault{AnswerLost: true}
 	case n == 2 && op == "next":
-		return queuetest.Twice
+		return queuetest.Fault{Twice: true}
 	}
-	return queuetest.None
+	return queuetest.Fault{}
 }
 
 func content(url string) []byte {
@@ -290,8 +286,13 @@ type closer struct {
 
 func (c *closer) Close() error { c.close(); return nil }
 
-// Begin implements queue.Store; what is kept is the same for all workers.
+// Begin implements queue.Store. All workers share the stored bodies.
 func (w *worker) Begin() (queue.Spool, error) { return &spool{w: w}, nil }
+
+// Get implements queue.Store. Workers do not call it.
+func (w *worker) Get(context.Context, string) (io.ReadCloser, error) {
+	return nil, errors.ErrUnsupported
+}
 
 type spool struct {
 	strings.Builder
@@ -312,7 +313,7 @@ func (s *spool) Commit(_ context.Context, sum string) (string, error) {
 	default:
 	}
 	s.w.kept[sum]++
-	return queue.ArtefactPath(sum), nil
+	return artefact.Path(sum), nil
 }
 
 func (s *spool) Reader() (io.Reader, error) { return strings.NewReader(s.String()), nil }
@@ -333,7 +334,7 @@ func (s *simulation) work(ctx context.Context, name string, opts queue.Worker, s
 	w := &worker{simulation: s, name: name, conn: s.model.Connect(name), kill: cancel, dead: make(chan struct{})}
 	client := fetch.New(nil, func(_ driver.Env, reg *driver.Registry) { reg.Register(scheme(w)) })
 	defer client.Close()
-	opts.Engine, opts.Runner, opts.Store = w.conn, queue.Runner(job.Runner{Downloader: &download.Downloader{Client: client}}), w
+	opts.Engine, opts.Runner, opts.Store = w.conn, &job.Runner{Downloader: &download.Downloader{Client: client}}, w
 	opts.Name, opts.Parallel, opts.PerHost, opts.Grace = name, 1+s.dice(6, name, "parallel"), s.perHost, -1
 	if err := opts.Run(ctx); err != nil {
 		s.mu.Lock()

@@ -37,7 +37,7 @@ func at(t *testing.T, e queue.Engine, d driver.Driver, w queue.Worker, during fu
 	defer client.Close()
 	ctx, stop := context.WithCancel(t.Context())
 	w.Engine, w.Store = e, &worker{simulation: &simulation{kept: map[string]int{}}}
-	w.Runner = queue.Runner(job.Runner{Downloader: &download.Downloader{Client: client}})
+	w.Runner = &job.Runner{Downloader: &download.Downloader{Client: client}}
 	done := make(chan error)
 	go func() { done <- w.Run(ctx) }()
 	during(ctx)
@@ -47,17 +47,12 @@ func at(t *testing.T, e queue.Engine, d driver.Driver, w queue.Worker, during fu
 	}
 }
 
-func newModel() *queuetest.Model {
-	return queuetest.NewModel(queuetest.Options{Window: time.Hour, Timeout: 3 * time.Second,
-		Limits: queue.Limits{Message: 1 << 20, AckWait: time.Minute, LeaseTTL: 15 * time.Second}})
-}
-
 // A page that a worker has in hand while others are under way is not begun once the crawl is
 // stopped, and is when it goes on.
 func TestAStoppedCrawlBeginsNothingThatIsInHand(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		m, d := newModel(), &tardy{}
+		m, d := queuetest.NewModel(queuetest.Options{}), &tardy{}
 		e := m.Connect("a")
 		c, _, err := queue.StartCrawl(t.Context(), e, &queue.Crawl{NoRobots: true, Scope: crawl.Scope{MaxDepth: 1}})
 		if err != nil {
@@ -71,14 +66,14 @@ func TestAStoppedCrawlBeginsNothingThatIsInHand(t *testing.T) {
 		}
 		at(t, e, d, queue.Worker{Parallel: 1, Crawl: true}, func(ctx context.Context) {
 			time.Sleep(time.Second)
-			if err := queue.StopCrawl(ctx, e, true); err != nil {
+			if err := c.SetStopped(ctx, e, true); err != nil {
 				t.Fatal(err)
 			}
 			time.Sleep(5 * time.Minute)
 			if n := d.begun.Load(); n != 1 {
 				t.Errorf("%d visits were begun, want the one before the crawl was stopped", n)
 			}
-			if err := queue.StopCrawl(ctx, e, false); err != nil {
+			if err := c.SetStopped(ctx, e, false); err != nil {
 				t.Fatal(err)
 			}
 			time.Sleep(5 * time.Minute)
@@ -93,7 +88,7 @@ func TestAStoppedCrawlBeginsNothingThatIsInHand(t *testing.T) {
 func TestMessagesThatAreNoJobsAreLettersOfTheirOwn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		m := newModel()
+		m := queuetest.NewModel(queuetest.Options{})
 		e := m.Connect("a")
 		c, _, err := queue.StartCrawl(t.Context(), e, &queue.Crawl{Scope: crawl.Scope{MaxDepth: 1}})
 		if err != nil {
@@ -117,12 +112,12 @@ func TestMessagesThatAreNoJobsAreLettersOfTheirOwn(t *testing.T) {
 	})
 }
 
-// A worker that is to end gives back at once what it has not begun, for others, also what is next for
-// a place that is not free yet.
+// A stopping worker returns jobs that have not started at once, including the next job for a place
+// that is not free yet.
 func TestAWorkerThatEndsKeepsNothingThatItHasNotBegun(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		m, d := newModel(), &tardy{}
+		m, d := queuetest.NewModel(queuetest.Options{}), &tardy{}
 		e, other := m.Connect("a"), m.Connect("b")
 		const jobs = 5
 		for i := range jobs {

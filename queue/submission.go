@@ -17,37 +17,37 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// A Submission is a job in a queue.
-type Submission struct {
-	// ID tells it from all others, also from those of the same job.
+// A submission is a job in a queue.
+type submission struct {
+	// ID is unique, also among submissions of the same job.
 	ID   string    `json:"id"`
 	Time time.Time `json:"time"`
 	Job  *job.Job  `json:"-"`
-	Page *Page     `json:"page,omitempty"` // nil if it is not a page of a crawl
+	Page *page     `json:"page,omitempty"` // nil if the job is not a page of a crawl
 }
 
-// version is that of the encoding. Workers refuse others.
+// version is the version of the encoding. Workers refuse other versions.
 const version = 1
 
-// encoded is the JSON of a Submission.
+// encoded is the JSON form of a submission.
 type encoded struct {
 	Version int             `json:"v"`
 	ID      string          `json:"id"`
 	Time    time.Time       `json:"time"`
 	Job     json.RawMessage `json:"job"`
-	Page    *Page           `json:"page,omitempty"`
+	Page    *page           `json:"page,omitempty"`
 }
 
-// NewSubmission returns a job as a submission of its own.
-func NewSubmission(j *job.Job) *Submission {
+// newSubmission returns a submission of j with a new ID.
+func newSubmission(j *job.Job) *submission {
 	var id [16]byte
 	crand.Read(id[:])
-	return &Submission{ID: hex.EncodeToString(id[:]), Time: time.Now().UTC().Truncate(time.Millisecond), Job: j}
+	return &submission{ID: hex.EncodeToString(id[:]), Time: time.Now().UTC().Truncate(time.Millisecond), Job: j}
 }
 
-// Encode returns the JSON of s. It fails if a worker would not take it, or if it is longer than so
-// many bytes.
-func (s *Submission) Encode(longest int) ([]byte, error) {
+// encode returns the JSON form of s. It fails if a worker would refuse it, or if it has more than
+// longest bytes.
+func (s *submission) encode(longest int) ([]byte, error) {
 	if err := check(s.Job, s.Page != nil); err != nil {
 		return nil, err
 	}
@@ -57,7 +57,7 @@ func (s *Submission) Encode(longest int) ([]byte, error) {
 	}
 	data, err := json.Marshal(encoded{version, s.ID, s.Time, text, s.Page})
 	if err == nil && len(data) > longest {
-		err = fmt.Errorf("a job of %d bytes, and the queue takes %d", len(data), longest)
+		err = fmt.Errorf("the job has %d bytes, and the limit is %d", len(data), longest)
 	}
 	if err != nil {
 		return nil, refused(s.Job, err)
@@ -65,13 +65,16 @@ func (s *Submission) Encode(longest int) ([]byte, error) {
 	return data, nil
 }
 
-// MaxSubmission is how long the JSON of a submission may be in bytes.
-const MaxSubmission = 1 << 20
+// maxSubmission limits the JSON form of a submission, in bytes.
+const maxSubmission = 1 << 20
 
-// Decode reads a submission that anybody may have written, and validates it.
-func Decode(data []byte) (*Submission, error) {
-	if len(data) > MaxSubmission {
-		return nil, refused(nil, fmt.Errorf("a job of more than %d bytes", MaxSubmission))
+// longest returns the maximum size of a submission in an engine.
+func longest(e Engine) int { return min(e.Limits().Message, maxSubmission) }
+
+// decode parses and validates an untrusted submission.
+func decode(data []byte) (*submission, error) {
+	if len(data) > maxSubmission {
+		return nil, refused(nil, fmt.Errorf("the job has more than %d bytes", maxSubmission))
 	}
 	var e encoded
 	dec := json.NewDecoder(bytes.NewReader(data))
@@ -79,13 +82,13 @@ func Decode(data []byte) (*Submission, error) {
 	err := dec.Decode(&e)
 	switch {
 	case err != nil:
-		return nil, refused(nil, fmt.Errorf("no job of a queue: %w", err))
+		return nil, refused(nil, fmt.Errorf("invalid job: %w", err))
 	case dec.More():
-		return nil, refused(nil, errors.New("more than one job in a message"))
+		return nil, refused(nil, errors.New("the message contains more than one job"))
 	case e.Version != version:
-		return nil, refused(nil, fmt.Errorf("a job of version %d, and this worker knows version %d", e.Version, version))
+		return nil, refused(nil, fmt.Errorf("the job has version %d, and this worker supports version %d", e.Version, version))
 	case !isID(e.ID):
-		return nil, refused(nil, errors.New("a job without an ID of 32 hexadecimal digits"))
+		return nil, refused(nil, errors.New("the job ID is not 32 hexadecimal digits"))
 	}
 	j, err := job.Decode(e.Job)
 	if err != nil {
@@ -94,7 +97,7 @@ func Decode(data []byte) (*Submission, error) {
 	if err := check(j, e.Page != nil); err != nil {
 		return nil, err
 	}
-	return &Submission{e.ID, e.Time, j, e.Page}, nil
+	return &submission{e.ID, e.Time, j, e.Page}, nil
 }
 
 func isID(s string) bool {
@@ -110,7 +113,7 @@ func refused(j *job.Job, err error) error {
 	return e
 }
 
-// check refuses what makes no sense for a job whose content is kept by its digest.
+// check refuses job fields that do not apply to a queue.
 func check(j *job.Job, page bool) error {
 	if err := j.Validate(); err != nil {
 		return err
@@ -118,72 +121,72 @@ func check(j *job.Job, page bool) error {
 	no := func(field, why string) error { return refused(j, &job.FieldError{Field: field, Reason: why}) }
 	switch {
 	case j.Op != fetch.OpGet && j.Op != fetch.OpStat:
-		return no("op", "a queue takes get and stat")
+		return no("op", "a queue accepts get and stat")
 	case j.Output != "":
-		return no("output", "a queue keeps contents by their digests")
+		return no("output", "a queue stores contents by digest")
 	case !page && (!j.From.IsZero() || j.Depth != 0), j.Attempt != 0, j.Depth < 0:
-		return no("from", "from, depth and attempt are for workers to say")
+		return no("from", "from, depth and attempt are set by workers")
 	case j.Exists != 0, j.Known != nil, j.Segments != 0, !j.IfChanged.IsZero():
-		return no("exists", "there is no file to compare with or to write in parts")
+		return no("exists", "a queue job has no file to compare with or to write in segments")
 	}
 	return nil
 }
 
-// Key returns what a queue knows a job by: two jobs with the same key within its window are one. It
-// is a digest of the normalised URL, the operation and whatever else decides what comes. The URL keeps
-// its login and scheme, unlike [uri.URI.Key], since both decide what a server sends.
-func Key(j *job.Job) string {
+// jobKey returns the key that detects duplicate jobs. It is a digest of the normalised URL, the
+// operation and all other fields that affect the response. Unlike [uri.URI.Key], it includes
+// the login and the scheme.
+func jobKey(j *job.Job) string {
 	same := *j
 	same.URL = uri.URI{}
 	rest, err := json.Marshal(same)
 	if err != nil {
-		rest = nil // it cannot be submitted
+		rest = nil // such a job cannot be submitted
 	}
 	h := sha256.New()
 	fmt.Fprintf(h, "%s\n%s\n%s", j.Op, j.URL.WithoutFragment().Normalize(), rest)
 	return hex.EncodeToString(h.Sum(nil)[:20])
 }
 
-// submitWithin is for how long a submission is tried again while the engine does not answer: about
-// as long as its servers need to agree on who leads when one of them is lost.
+// submitWithin limits retries of a submission while the engine does not respond. It is about the
+// time that NATS servers need to elect a leader after a failure.
 const submitWithin = 30 * time.Second
 
-// Submit adds a job to a queue. Duplicate reports that it is there already. While the engine cannot
-// be reached it tries again, for half a minute: whatever became of the first try, the job is added
-// once.
-func Submit(ctx context.Context, e Engine, p Priority, j *job.Job) (s *Submission, duplicate bool, err error) {
-	s = NewSubmission(j)
-	data, err := s.Encode(min(e.Limits().Message, MaxSubmission))
+// Submit adds a job to a queue, and returns the ID of its future result. If duplicate is true, the
+// job was submitted before under another ID. While the engine is unreachable, Submit retries for
+// half a minute; the job is added at most once.
+func Submit(ctx context.Context, e Engine, p Priority, j *job.Job) (id string, duplicate bool, err error) {
+	s := newSubmission(j)
+	data, err := s.encode(longest(e))
 	if err != nil {
-		return nil, false, err
+		return "", false, err
 	}
-	key := Key(j)
-	err = insist(ctx, func(ctx context.Context, try int) error {
+	key := jobKey(j)
+	err = submitWithRetry(ctx, func(ctx context.Context, try int) error {
 		duplicate, err = e.Submit(ctx, p, key, data)
-		duplicate = duplicate && try == 0 // one that is there after a try without an answer is that one
+		duplicate = duplicate && try == 0 // a duplicate after a lost response is the first try itself
 		return err
 	})
 	if err != nil {
-		return nil, false, err
+		return "", false, err
 	}
-	return s, duplicate, nil
+	return s.ID, duplicate, nil
 }
 
-// insist submits something, and tries again while the engine cannot be reached.
-func insist(ctx context.Context, submit func(ctx context.Context, try int) error) error {
+// submitWithRetry calls submit, and retries while the engine is unreachable.
+func submitWithRetry(ctx context.Context, submit func(ctx context.Context, try int) error) error {
 	begun := time.Now()
 	for try, wait := 0, 100*time.Millisecond; ; try, wait = try+1, min(2*wait, 2*time.Second) {
-		short, cancel := context.WithTimeout(ctx, operation)
+		short, cancel := context.WithTimeout(ctx, operationTimeout)
 		err := submit(short, try)
 		cancel()
-		if err == nil || !mayPass(err) || time.Since(begun) > submitWithin || sleep(ctx, wait/2+rand.N(wait)) != nil {
+		if err == nil || !isTransientEngineError(err) || time.Since(begun) > submitWithin || sleep(ctx, wait/2+rand.N(wait)) != nil {
 			return err
 		}
 	}
 }
 
-// mayPass reports whether an engine may do in a moment what it did not do now.
-func mayPass(err error) bool {
+// isTransientEngineError reports whether an engine error is transient.
+func isTransientEngineError(err error) bool {
 	var e *fetch.Error
 	return !errors.Is(err, ErrFull) && !errors.Is(err, ErrClosed) &&
 		(errors.Is(err, context.DeadlineExceeded) || errors.As(err, &e) && e.Retry)

@@ -10,69 +10,69 @@ import (
 	"sync"
 	"time"
 
-	"github.com/urlget/urlget/crawl/schedule"
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/job"
-	"github.com/urlget/urlget/fetch/render"
 )
 
-// A task is a delivery in hand.
+// A task is a delivery in progress.
 type task struct {
 	*run
-	delivery Delivery
-	sub      *Submission
-	wrong    error // what makes it no submission
-	host     string
-	record   *record // nil if it was not looked up
-	attempt  string  // the name of this attempt in it
-	visit    *visit  // nil if it is not a page of a crawl
-	came     time.Time
-	released bool // its place in the scheduler
-	handed   bool // to the scheduler, without a place yet; guarded by the run's mu, as is begun
-	begun    bool // by the scheduler
+	delivery  Delivery
+	sub       *submission
+	decodeErr error // decoding error
+	host      string
+	record    *record // nil if it was not read
+	attempt   string  // the name of this attempt in record
+	visit     *visit  // nil if the job is not a page of a crawl
+	arrived   time.Time
+	released  bool // the scheduler slot was released
+	handed    bool // handed to the scheduler and without a host lease; guarded by run.mu, as is begun
+	begun     bool // started by the scheduler
 
-	progress sync.Mutex // for those below
-	last     time.Time  // when something happened; zero if it does not run
+	progress sync.Mutex // guards the fields below
+	last     time.Time  // time of the last progress; zero if the job is not running
 	cancel   context.CancelCauseFunc
 }
 
 var (
-	errPaused  = &fetch.Error{Code: fetch.ErrInterrupted, Err: errors.New("the host is to be left alone")}
-	errStalled = &fetch.Error{Code: fetch.ErrNetwork, Retry: true, Err: errors.New("nothing has happened for too long")}
+	errPaused  = &fetch.Error{Code: fetch.ErrInterrupted, Err: errors.New("the host is paused")}
+	errStalled = &fetch.Error{Code: fetch.ErrNetwork, Retry: true, Err: errors.New("the job made no progress")}
 )
 
-// drop takes t out of the worker's hand.
+// drop removes t from the deliveries in hand.
 func (t *task) drop() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	delete(t.hand, t)
+	delete(t.inHand, t)
 }
 
-// starts notes that the scheduler begins the job, and reports whether the worker still has it.
-func (t *task) starts() bool {
+// markStarted records that the scheduler starts the job, and reports whether the worker still has
+// it.
+func (t *task) markStarted() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.begun = true
-	return t.hand[t]
+	return t.inHand[t]
 }
 
-// giveBack returns the job to the queue. If that does not arrive, the engine finds out by itself.
-func (t *task) giveBack(delay time.Duration) {
+// returnJob returns the job to the queue. If the request is lost, the job is redelivered after
+// AckWait.
+func (t *task) returnJob(delay time.Duration) {
 	t.drop()
 	if err := t.delivery.Return(delay); err != nil {
-		t.Logger.Debug("a job could not be given back", "error", err)
+		t.Logger.Debug("cannot return a job", "error", err)
 	}
 }
 
-// happened notes that something happened in the job.
-func (t *task) happened() {
+// recordProgress records progress of the job.
+func (t *task) recordProgress() {
 	t.progress.Lock()
 	defer t.progress.Unlock()
 	t.last = time.Now()
 }
 
-// stalled ends a job in which nothing has happened for so long.
-func (t *task) stalled(most time.Duration) bool {
+// cancelIfStalled cancels the job if it made no progress for the given time, and reports that.
+func (t *task) cancelIfStalled(most time.Duration) bool {
 	t.progress.Lock()
 	defer t.progress.Unlock()
 	if t.cancel == nil || time.Since(t.last) < most {
@@ -82,39 +82,23 @@ func (t *task) stalled(most time.Duration) bool {
 	return true
 }
 
-// do does the job and returns its result, nil if it was not done.
+// do executes the job and returns its result, or nil if it was not executed.
 func (t *task) do(ctx context.Context) *job.Result {
-	if !t.starts() {
+	if !t.markStarted() {
 		return nil
 	}
 	defer t.drop()
-	switch {
-	case t.wrong != nil:
-		t.bury(ctx, "", t.wrong, nil)
-		return nil
-	case t.soft.Err() != nil:
-		t.giveBack(0)
-		return nil
-	}
-	if (t.delivery.Again() || t.visit != nil) && !t.begin(ctx) {
-		return nil
-	}
-	if t.visit != nil && t.visit.crawl.Stopped { // since it was handed to the scheduler
-		t.unbegun(ctx)
-		t.giveBack(crawlFresh)
-		return nil
-	}
-	if t.paused(ctx) {
+	if !t.checkReady(ctx) {
 		return nil
 	}
 	held, give, err := t.hosts.take(ctx, t.host)
-	t.placed()
+	t.recordPlace()
 	if err != nil {
-		t.unbegun(ctx)
-		t.putOff(t)
+		t.removeAttempt(ctx)
+		t.returnBusy(t)
 		return nil
 	}
-	if t.paused(ctx) { // meanwhile
+	if t.returnIfPaused(ctx) {
 		give(0)
 		return nil
 	}
@@ -123,18 +107,17 @@ func (t *task) do(ctx context.Context) *job.Result {
 	if err != nil {
 		ended(nil, err)
 		give(0)
-		t.Logger.Warn("what is known of a page could not be looked up", "id", t.sub.ID, "error", err)
-		t.unbegun(ctx)
-		t.giveBack(time.Second + rand.N(time.Second))
+		t.Logger.Warn("cannot read the state of a page", "id", t.sub.ID, "error", err)
+		t.postpone(ctx, engineRetryDelay())
 		return nil
 	}
-	us := errors.Is(context.Cause(held), errLost) || errors.Is(res.Err, errPaused)
+	workerFault := errors.Is(context.Cause(held), errLost) || errors.Is(res.Err, errPaused)
 	t.tell(ctx, res)
 	give(t.rest())
 	if spool != nil {
 		defer spool.Discard()
 	}
-	if res.Outcome != job.Failed { // else the scheduler has to know before the next one begins
+	if res.Outcome != job.Failed { // after a failure, the scheduler must learn of it before the next job starts
 		select {
 		case t.settling <- struct{}{}:
 			defer func() { <-t.settling }()
@@ -142,11 +125,30 @@ func (t *task) do(ctx context.Context) *job.Result {
 		default:
 		}
 	}
-	ended(t.settle(ctx, res, spool, us))
+	ended(t.settle(ctx, res, spool, workerFault))
 	return res
 }
 
-// trace tells that an attempt begins.
+// checkReady reports whether the job may run now. Otherwise it has been buried, finished or
+// returned.
+func (t *task) checkReady(ctx context.Context) bool {
+	switch {
+	case t.decodeErr != nil:
+		t.bury(ctx, "", t.decodeErr, nil)
+		return false
+	case t.soft.Err() != nil:
+		t.returnJob(0)
+		return false
+	case (t.delivery.Again() || t.visit != nil) && !t.begin(ctx):
+		return false
+	case t.visit != nil && t.visit.crawl.Stopped: // stopped after the job was handed to the scheduler
+		t.postpone(ctx, crawlCacheTime)
+		return false
+	}
+	return !t.returnIfPaused(ctx)
+}
+
+// trace calls Worker.Trace for an attempt.
 func (t *task) trace(ctx context.Context) (context.Context, func(*job.Result, error)) {
 	if t.Trace == nil {
 		return ctx, func(*job.Result, error) {}
@@ -158,36 +160,37 @@ func (t *task) trace(ctx context.Context) (context.Context, func(*job.Result, er
 	return t.Trace(ctx, a)
 }
 
-// release gives the place in the scheduler to another job.
+// release frees the scheduler slot of the job.
 func (t *task) release(ctx context.Context) {
 	if t.released {
 		return
 	}
 	t.released = true
-	schedule.Release(ctx)
+	t.sched.Release(ctx)
 	t.slots.Add(-1)
 	t.pace.ended()
-	t.lobby.look()
+	t.prefetch.wakeNext()
 }
 
-// placed notes that the job has a place, or needs none. A place that is left may be for the next one.
-func (t *task) placed() {
+// recordPlace records that the job has a host lease or needs none. The prefetch buffer may start
+// another job.
+func (t *task) recordPlace() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if !t.handed {
 		return
 	}
 	t.handed = false
-	if t.run.handed[t.host]--; t.run.handed[t.host] == 0 {
-		delete(t.run.handed, t.host)
+	if t.prefetch.handed[t.host]--; t.prefetch.handed[t.host] == 0 {
+		delete(t.prefetch.handed, t.host)
 	}
-	t.lobby.look()
+	t.prefetch.wakeNext()
 }
 
-// work does what is to be done at the host. An error is one of the engine.
+// work transfers the job, or returns the result of a skipped page. An error is an engine error.
 func (t *task) work(ctx context.Context) (*job.Result, Spool, error) {
 	if t.visit != nil {
-		if res, err := t.visit.mayBegin(ctx); res != nil || err != nil {
+		if res, err := t.visit.checkRobots(ctx); res != nil || err != nil {
 			return res, nil, err
 		}
 	}
@@ -202,7 +205,7 @@ func (t *task) work(ctx context.Context) (*job.Result, Spool, error) {
 	return res, spool, nil
 }
 
-// rest is how long to leave the place at the host alone that was used.
+// rest returns the pause that robots.txt requires after this transfer.
 func (t *task) rest() time.Duration {
 	if t.visit == nil {
 		return 0
@@ -210,8 +213,8 @@ func (t *task) rest() time.Duration {
 	return t.visit.rest
 }
 
-// paused gives the job back if its host is to be left alone, and reports that.
-func (t *task) paused(ctx context.Context) bool {
+// returnIfPaused returns the job to the queue if its host is paused, and reports that.
+func (t *task) returnIfPaused(ctx context.Context) bool {
 	until, err := t.pauses.until(ctx, t.host)
 	rest := time.Until(until)
 	switch {
@@ -222,30 +225,29 @@ func (t *task) paused(ctx context.Context) bool {
 	default:
 		t.sched.Failed(t.host, &fetch.Error{Code: fetch.ErrBusy, RetryAfter: rest})
 	}
-	t.unbegun(ctx)
-	t.giveBack(rest + rand.N(time.Second))
+	t.postpone(ctx, rest+rand.N(time.Second))
 	return true
 }
 
-// begin looks up what became of earlier attempts, and reports whether the job is to be done.
+// begin checks the state of earlier attempts, and reports whether the job must be executed.
 func (t *task) begin(ctx context.Context) bool {
-	ctx, cancel := context.WithTimeout(ctx, operation)
+	ctx, cancel := context.WithTimeout(ctx, operationTimeout)
 	defer cancel()
-	over, err := t.over(ctx)
+	over, err := t.isFinished(ctx)
 	if err == nil && over {
 		t.ack(ctx)
 		return false
 	}
 	crashed := false
 	if err == nil && t.delivery.Again() {
-		t.record, err = amend(ctx, t.Engine.Records(), t.sub.ID, true, func(r *record) {
+		t.record, err = updateRecord(ctx, t.Engine.Records(), t.sub.ID, true, func(r *record) {
 			if crashed = len(r.Begun) >= t.Crashes; !crashed {
 				r.Begun = append(r.Begun, t.attempt)
 			}
 		})
 	}
 	if err == nil && crashed {
-		why := fmt.Errorf("%d workers began it and ended without a word", len(t.record.Begun))
+		why := fmt.Errorf("%d attempts ended with their worker", len(t.record.Begun))
 		if t.record.Error != "" {
 			why = fmt.Errorf("%w; before that: %s", why, t.record.Error)
 		}
@@ -254,36 +256,46 @@ func (t *task) begin(ctx context.Context) bool {
 		return false
 	}
 	if err != nil {
-		t.Logger.Warn("a job could not be looked up", "id", t.sub.ID, "error", err)
-		t.amends.add(attempt{t.sub.ID, t.attempt}) // perhaps only the answer was lost
-		t.giveBack(time.Second + rand.N(time.Second))
+		t.Logger.Warn("cannot read the state of a job", "id", t.sub.ID, "error", err)
+		t.pending.add(attempt{t.sub.ID, t.attempt}) // the record may have been written although the response was lost
+		t.returnJob(engineRetryDelay())
 		return false
 	}
 	return true
 }
 
-// over reports whether there is nothing left to do.
-func (t *task) over(ctx context.Context) (bool, error) {
+// isFinished reports whether the job is already finished.
+func (t *task) isFinished(ctx context.Context) (bool, error) {
 	if t.visit == nil {
 		return t.Engine.HasResult(ctx, t.sub.ID)
 	}
-	begins, err := t.visit.begins(ctx)
+	begins, err := t.visit.prepare(ctx)
 	return !begins, err
 }
 
-// unbegun takes back what begin noted, now or when the engine can be reached.
-func (t *task) unbegun(ctx context.Context) {
+// removeAttempt removes this attempt from the record, or schedules the removal if the engine is
+// unreachable.
+func (t *task) removeAttempt(ctx context.Context) {
 	if t.record == nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), operation)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), operationTimeout)
 	defer cancel()
-	if _, err := amend(ctx, t.Engine.Records(), t.sub.ID, false, without(t.attempt)); err != nil {
-		t.amends.add(attempt{t.sub.ID, t.attempt})
+	if _, err := updateRecord(ctx, t.Engine.Records(), t.sub.ID, false, without(t.attempt)); err != nil {
+		t.pending.add(attempt{t.sub.ID, t.attempt})
 	}
 }
 
-// transfer retrieves the content into a spool.
+// postpone returns the job as if this attempt had not started.
+func (t *task) postpone(ctx context.Context, delay time.Duration) {
+	t.removeAttempt(ctx)
+	t.returnJob(delay)
+}
+
+// engineRetryDelay returns the delay after an engine failure.
+func engineRetryDelay() time.Duration { return time.Second + rand.N(time.Second) }
+
+// transfer retrieves the body into a spool.
 func (t *task) transfer(ctx context.Context) (*job.Result, Spool) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -309,19 +321,19 @@ func (t *task) transfer(ctx context.Context) (*job.Result, Spool) {
 	w := &counted{w: spool, t: t}
 	hooks := &job.Hooks{
 		Writer:   w,
-		Progress: func(int64, int64) { t.happened() },
-		Response: func(*fetch.Response) error { t.happened(); return nil },
+		Progress: func(int64, int64) { t.recordProgress() },
+		Response: func(*fetch.Response) error { t.recordProgress(); return nil },
 		Retry: func(_ int, _ time.Duration, err error) {
-			t.happened()
+			t.recordProgress()
 			t.tell(ctx, &job.Result{Outcome: job.Failed, Class: fetch.CodeOf(err), Err: err})
 			if until, err := t.pauses.until(ctx, t.host); err == nil && time.Until(until) > 0 {
-				cancel(errPaused) // somebody was told meanwhile
+				cancel(errPaused) // another worker learned that the host is busy
 			}
 		},
 	}
 	if t.visit != nil {
 		hooks.Response = func(resp *fetch.Response) error {
-			t.happened()
+			t.recordProgress()
 			return t.visit.response(ctx, resp)
 		}
 		hooks.Listing = func(resp *fetch.Response) error { return listing(w, resp.Entries) }
@@ -329,7 +341,7 @@ func (t *task) transfer(ctx context.Context) (*job.Result, Spool) {
 	return t.Runner.Run(ctx, &j, hooks), spool
 }
 
-// counted is the way into a spool.
+// counted counts the bytes written to a spool and records progress.
 type counted struct {
 	w io.Writer
 	t *task
@@ -337,61 +349,59 @@ type counted struct {
 
 func (c *counted) Write(p []byte) (int, error) {
 	n, err := c.w.Write(p)
-	c.t.Metrics.received(n)
-	c.t.happened()
+	c.t.Metrics.add(countBytes, float64(n))
+	c.t.recordProgress()
 	return n, err
 }
 
-// failed returns the result of a job that was not done.
+// failed returns the result of a job that failed before a transfer.
 func (t *task) failed(err error) *job.Result {
 	r := &job.Result{URL: t.sub.Job.URL.Redacted(), Op: t.sub.Job.Op, Outcome: job.Failed, Started: time.Now(), Size: -1,
 		Class: fetch.CodeOf(err), Err: err}
-	r.Message = render.Message(err)
+	r.Message = fetch.Printable(err.Error())
 	var own *fetch.Error
 	if errors.As(err, &own) {
-		r.Retry, r.RetryAfter = own.Retry, own.RetryAfter
+		r.Message, r.Retry, r.RetryAfter = own.Message(), own.Retry, own.RetryAfter
 	}
 	return r
 }
 
-// tell tells all workers of a host that is busy.
+// tell publishes the pause of a busy host to all workers.
 func (t *task) tell(ctx context.Context, res *job.Result) {
 	if res.Outcome != job.Failed || res.Class != fetch.ErrBusy && res.RetryAfter <= 0 {
 		return
 	}
 	rest := min(max(res.RetryAfter, time.Second), maxRetryAfter)
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), operation)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), operationTimeout)
 	defer cancel()
 	if err := t.pauses.set(ctx, t.host, time.Now().Add(rest)); err != nil {
-		t.Logger.Warn("other workers could not be told of a busy host", "host", t.host, "error", err)
+		t.Logger.Warn("cannot publish the pause of a busy host", "host", t.host, "error", err)
 	}
 }
 
-// settle ends the job, or lets it be done again. us says that it was not the job's fault if it
-// failed. It returns the result, which may be another one for a page, and why it could not be kept
-// or delivered.
-func (t *task) settle(ctx context.Context, res *job.Result, spool Spool, us bool) (*job.Result, error) {
-	if res.Outcome == job.Failed && (us || errors.Is(context.Cause(ctx), fetch.ErrInterrupted)) {
-		t.unbegun(ctx)
+// settle finishes the job or returns it for a retry. If us is true, a failure was caused by the
+// worker and does not count. It returns the result, which may change for a page, and the error if
+// the result could not be stored or published.
+func (t *task) settle(ctx context.Context, res *job.Result, spool Spool, workerFault bool) (*job.Result, error) {
+	if res.Outcome == job.Failed && (workerFault || errors.Is(context.Cause(ctx), fetch.ErrInterrupted)) {
 		rest := time.Duration(0)
 		if errors.Is(res.Err, errPaused) {
 			rest = time.Second
 		}
-		t.giveBack(rest)
+		t.postpone(ctx, rest)
 		return res, nil
 	}
 	if t.visit != nil {
 		told, err := t.visit.ends(ctx, res, spool)
 		if err != nil {
-			t.Metrics.trouble()
-			t.Logger.Warn("what a page leads to could not be told", "id", t.sub.ID, "url", t.sub.Job.URL, "error", err)
-			t.unbegun(ctx)
-			t.giveBack(time.Second + rand.N(time.Second))
+			t.Metrics.add(countTrouble, 1)
+			t.Logger.Warn("cannot queue the links of a page", "id", t.sub.ID, "url", t.sub.Job.URL, "error", err)
+			t.postpone(ctx, engineRetryDelay())
 			return res, err
 		}
 		res = told
 	}
-	if res.Outcome == job.Failed && passes(res) {
+	if res.Outcome == job.Failed && isTransient(res) {
 		t.again(ctx, res)
 		return res, nil
 	}
@@ -399,16 +409,15 @@ func (t *task) settle(ctx context.Context, res *job.Result, spool Spool, us bool
 	if res.Outcome == job.Saved {
 		var err error
 		if path, err = spool.Commit(ctx, res.SHA256); err != nil {
-			t.Metrics.trouble()
-			t.Logger.Error("a content could not be kept", "id", t.sub.ID, "url", t.sub.Job.URL, "error", err)
-			t.unbegun(ctx)
-			t.giveBack(backoffs[fetch.ErrFile])
+			t.Metrics.add(countTrouble, 1)
+			t.Logger.Error("cannot store a content", "id", t.sub.ID, "url", t.sub.Job.URL, "error", err)
+			t.postpone(ctx, backoffs[fetch.ErrFile])
 			return res, err
 		}
 	}
 	if err := t.put(ctx, res, path); err != nil {
-		t.Logger.Error("a result could not be delivered", "id", t.sub.ID, "url", t.sub.Job.URL, "error", err)
-		t.giveBack(0)
+		t.Logger.Error("cannot deliver a result", "id", t.sub.ID, "url", t.sub.Job.URL, "error", err)
+		t.returnJob(0)
 		return res, err
 	}
 	t.ack(ctx)
@@ -417,19 +426,19 @@ func (t *task) settle(ctx context.Context, res *job.Result, spool Spool, us bool
 	return res, nil
 }
 
-// again lets the job be done later, unless it has failed often enough.
+// again returns the job for a retry, or buries it after Retry.Tries failures.
 func (t *task) again(ctx context.Context, res *job.Result) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), operation)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), operationTimeout)
 	defer cancel()
 	text := fetch.Printable(res.Err.Error())
-	r, err := amend(ctx, t.Engine.Records(), t.sub.ID, true, func(r *record) {
+	r, err := updateRecord(ctx, t.Engine.Records(), t.sub.ID, true, func(r *record) {
 		without(t.attempt)(r)
 		r.Failures++
 		r.Error = text[:min(len(text), maxError)]
 	})
 	if err != nil {
-		t.Logger.Warn("a failure could not be noted", "id", t.sub.ID, "error", err)
-		t.amends.add(attempt{t.sub.ID, t.attempt})
+		t.Logger.Warn("cannot record a failure", "id", t.sub.ID, "error", err)
+		t.pending.add(attempt{t.sub.ID, t.attempt})
 	}
 	t.record = r
 	t.Logger.Info("failed", "id", t.sub.ID, "url", t.sub.Job.URL, "failures", r.Failures, "error", r.Error)
@@ -439,10 +448,10 @@ func (t *task) again(ctx context.Context, res *job.Result) {
 	}
 	rest := pause(res, t.record.Failures, t.Retry, rand.N[time.Duration])
 	t.Metrics.retried(t.sub.Job.URL.Scheme(), res)
-	t.giveBack(rest)
+	t.returnJob(rest)
 }
 
-// put delivers the result.
+// put publishes the result.
 func (t *task) put(ctx context.Context, res *job.Result, path string) error {
 	data, err := json.Marshal(newEvent(t, res, path))
 	if err != nil {
@@ -456,40 +465,40 @@ func (t *task) put(ctx context.Context, res *job.Result, path string) error {
 	return t.persist(ctx, func(ctx context.Context) error { return t.Engine.PutResult(ctx, t.sub.ID, data) })
 }
 
-// ack ends the job in the engine, and what is remembered of it.
+// ack acknowledges the job and deletes its record.
 func (t *task) ack(ctx context.Context) {
 	if err := t.persist(ctx, t.delivery.Ack); err != nil {
-		t.Logger.Warn("a job could not be acknowledged; it will be looked at once more", "id", t.sub.ID, "error", err)
+		t.Logger.Warn("cannot acknowledge a job; it will be delivered again", "id", t.sub.ID, "error", err)
 		return
 	}
 	if t.record != nil {
-		short, cancel := context.WithTimeout(context.WithoutCancel(ctx), operation)
+		short, cancel := context.WithTimeout(context.WithoutCancel(ctx), operationTimeout)
 		defer cancel()
-		t.Engine.Records().Delete(short, t.sub.ID, 0) // or it ends by itself
+		t.Engine.Records().Delete(short, t.sub.ID, 0) // otherwise it expires
 	}
 }
 
-// persist does something that must not fail only because an answer was lost, or because servers have
-// to agree on who leads: the job is done, and would be done again.
+// persist retries an operation that must not fail because of a lost response or a leader election:
+// otherwise the finished job would be executed again.
 func (t *task) persist(ctx context.Context, do func(context.Context) error) error {
 	hard, ctx := ctx, context.WithoutCancel(ctx)
 	var err error
-	for try, begun := 0, time.Now(); try < 3 || time.Since(begun) < 2*operation && hard.Err() == nil; try++ {
+	for try, begun := 0, time.Now(); try < 3 || time.Since(begun) < 2*operationTimeout && hard.Err() == nil; try++ {
 		if try > 0 {
 			sleep(ctx, min(200*time.Millisecond<<(try-1), 2*time.Second))
 		}
-		short, cancel := context.WithTimeout(ctx, operation)
+		short, cancel := context.WithTimeout(ctx, operationTimeout)
 		err = do(short)
 		cancel()
 		if err == nil || errors.Is(err, ErrClosed) {
 			return err
 		}
 	}
-	t.Metrics.trouble()
+	t.Metrics.add(countTrouble, 1)
 	return err
 }
 
-// bury makes a dead letter of the job, and a result of its last failure if there is one.
+// bury publishes a dead letter for the job, and a result if res is not nil.
 func (t *task) bury(ctx context.Context, id string, why error, res *job.Result) {
 	letter := newLetter(t.delivery.Data(), t.delivery.Priority(), why, t.record)
 	if id == "" {
@@ -503,14 +512,14 @@ func (t *task) bury(ctx context.Context, id string, why error, res *job.Result) 
 		err = t.put(ctx, res, "")
 	}
 	if err != nil {
-		t.Logger.Error("a dead letter could not be delivered", "error", err)
-		t.giveBack(time.Second)
+		t.Logger.Error("cannot deliver a dead letter", "error", err)
+		t.returnJob(time.Second)
 		return
 	}
-	t.Metrics.buried()
+	t.Metrics.add(countDead, 1)
 	t.Logger.Warn("dead letter", "id", id, "error", letter.Error)
 	if t.sub == nil {
-		t.sub = &Submission{ID: id} // for messages
+		t.sub = &submission{ID: id} // for log messages
 	}
 	t.ack(ctx)
 }

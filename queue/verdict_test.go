@@ -27,7 +27,7 @@ func TestWhatPassesIsTriedAgain(t *testing.T) {
 		"no such document":  {job.Result{Outcome: job.Failed, Class: fetch.ErrNotFound}, false},
 		"refused by policy": {job.Result{Outcome: job.Failed, Class: fetch.ErrPolicy}, false},
 	} {
-		if got := passes(&tt.result); got != tt.want {
+		if got := isTransient(&tt.result); got != tt.want {
 			t.Errorf("%s: %v, want %v", name, got, tt.want)
 		}
 	}

@@ -14,36 +14,34 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// A crawling is what a worker has to do with the crawl of its queue.
+// A crawling is the state of a worker for the crawl of its queue.
 type crawling struct {
 	engine Engine
 	client *fetch.Client
 
-	loading  chan struct{} // holds a value unless somebody asks for the crawl
-	mu       sync.Mutex    // for all below
+	loading  mutex      // held while the crawl is loaded
+	mu       sync.Mutex // guards the fields below
 	crawl    *Crawl
-	at       time.Time // when it was read
+	at       time.Time // time when crawl was loaded
 	robots   *crawl.Robots
 	frontier map[Priority]*frontier
 }
 
 const (
-	crawlFresh  = 2 * time.Second // for which it is taken for true whether a crawl is stopped
-	linksAtOnce = 16              // that the engine is told of
+	crawlCacheTime = 2 * time.Second // how long a loaded Crawl is used
+	linksAtOnce    = 16              // concurrent engine requests for links
 )
 
 func newCrawling(e Engine, client *fetch.Client) *crawling {
-	c := &crawling{engine: e, client: client, loading: make(chan struct{}, 1), frontier: map[Priority]*frontier{}}
-	c.loading <- struct{}{}
-	return c
+	return &crawling{engine: e, client: client, loading: newMutex(), frontier: map[Priority]*frontier{}}
 }
 
-// load returns the crawl, as it was two seconds ago at most.
+// load returns the crawl, at most crawlCacheTime old.
 func (c *crawling) load(ctx context.Context) (*Crawl, error) {
 	fresh := func() *Crawl {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		if c.crawl != nil && time.Since(c.at) < crawlFresh {
+		if c.crawl != nil && time.Since(c.at) < crawlCacheTime {
 			return c.crawl
 		}
 		return nil
@@ -51,16 +49,14 @@ func (c *crawling) load(ctx context.Context) (*Crawl, error) {
 	if have := fresh(); have != nil {
 		return have, nil
 	}
-	select {
-	case <-c.loading:
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
+	if err := c.loading.lock(ctx); err != nil {
+		return nil, err
 	}
-	defer func() { c.loading <- struct{}{} }()
+	defer c.loading.unlock()
 	if have := fresh(); have != nil {
 		return have, nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, operation)
+	ctx, cancel := context.WithTimeout(ctx, operationTimeout)
 	defer cancel()
 	now, err := LoadCrawl(ctx, c.engine)
 	if err != nil {
@@ -68,7 +64,7 @@ func (c *crawling) load(ctx context.Context) (*Crawl, error) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.crawl == nil || c.crawl.Token != now.Token { // another one, of the same name
+	if c.crawl == nil || c.crawl.Token != now.Token { // a new crawl of the same name
 		c.robots = crawl.NewRobots(c.client, now.agent())
 		shared := &sharedRules{c.engine, now.agent()}
 		c.robots.Share = shared.rules
@@ -96,29 +92,29 @@ func (c *crawling) of(p Priority) *frontier {
 	return f
 }
 
-// A visit is a page of a crawl in the hands of a worker.
+// A visit is a page that a worker processes.
 type visit struct {
 	*task
 	crawl *Crawl
 	at    *frontier
 	id    string
 	depth int
-	// skipped is why nothing was kept, a token.
+	// skipped is the reason why nothing is saved, or "".
 	skipped string
-	seen    *fetch.Response // the last one
-	rest    time.Duration   // that the server wants between two requests
+	seen    *fetch.Response // the latest response
+	rest    time.Duration   // crawl delay of the server
 }
 
-// Reasons why nothing is kept of a page, as results tell them.
+// Reasons in the results of skipped pages.
 const (
-	skippedRobots  = "robots"     // robots.txt forbids it
-	skippedMoved   = "moved"      // it redirects to another page
-	skippedType    = "not_wanted" // its media type is not accepted
-	skippedGuessed = "not_found"  // it was only guessed that it is there
+	skippedRobots  = "robots"     // robots.txt disallows the page
+	skippedMoved   = "moved"      // the page redirects to another page
+	skippedType    = "not_wanted" // the media type is not accepted
+	skippedGuessed = "not_found"  // a guessed URL does not exist
 )
 
-// begins prepares the visit. It returns false if the page has been visited, and its result is there.
-func (v *visit) begins(ctx context.Context) (bool, error) {
+// prepare prepares the visit. It returns false if the page has been visited and has a result.
+func (v *visit) prepare(ctx context.Context) (bool, error) {
 	var err error
 	if v.crawl, err = v.crawling.load(ctx); err != nil {
 		return false, err
@@ -136,8 +132,8 @@ func (v *visit) begins(ctx context.Context) (bool, error) {
 	return !over, err
 }
 
-// mayBegin asks the server's robots.txt. A result means that the page is not visited.
-func (v *visit) mayBegin(ctx context.Context) (*job.Result, error) {
+// checkRobots checks robots.txt. If it returns a result, the page is not visited.
+func (v *visit) checkRobots(ctx context.Context) (*job.Result, error) {
 	page, u := v.sub.Page, v.sub.Job.URL
 	sitemaps := v.crawl.Sitemaps && v.depth == 0 && page.Rel == ""
 	if v.crawl.NoRobots && !sitemaps {
@@ -162,19 +158,19 @@ func (v *visit) mayBegin(ctx context.Context) (*job.Result, error) {
 	if err != nil {
 		return v.failed(err), nil
 	}
-	if ok, _ := rules.Allowed(crawl.RobotsPath(u)); !ok {
+	if !v.crawling.rules().Allowed(rules, u) {
 		return v.skip(skippedRobots), nil
 	}
 	return nil, nil
 }
 
-// skip returns the result of a page of which nothing is kept.
+// skip returns the result of a skipped page.
 func (v *visit) skip(why string) *job.Result {
 	v.skipped = why
 	return &job.Result{URL: v.sub.Job.URL.Redacted(), Outcome: job.Skipped, Started: time.Now(), Size: -1}
 }
 
-// login returns u with the login of the seed, if it is at the same server.
+// login returns u with the login of the seed if both are on the same server.
 func (v *visit) login(u uri.URI) uri.URI {
 	if seed := v.sub.Page.Seed; seed.Site() == u.Site() {
 		return u.WithUserinfoOf(seed)
@@ -182,7 +178,7 @@ func (v *visit) login(u uri.URI) uri.URI {
 	return u
 }
 
-// job returns what a worker does to visit the page.
+// job returns the job that retrieves the page.
 func (v *visit) job() job.Job {
 	j := *v.sub.Job
 	j.URL, j.Depth = v.login(j.URL), v.depth
@@ -196,7 +192,7 @@ func (v *visit) job() job.Job {
 	return j
 }
 
-// response looks at what is about to come. Its error ends the transfer.
+// response checks the response before its body is read. An error ends the transfer.
 func (v *visit) response(ctx context.Context, resp *fetch.Response) error {
 	v.seen = resp
 	if resp.URL.Key() != v.sub.Job.URL.Key() && !v.sub.Page.Moved {
@@ -220,8 +216,8 @@ func (v *visit) keeps(resp *fetch.Response) bool {
 	return !v.sub.Page.Read && v.crawl.Scope.KeepsType(resp.ContentType)
 }
 
-// move takes the page in that this one redirects to. If this one is a seed, the seed has moved: what
-// is below it counts from there.
+// move queues the redirect target. If this page is a seed, the target becomes the seed, and its
+// scope applies.
 func (v *visit) move(ctx context.Context, to uri.URI) error {
 	to = v.plain(to).WithoutFragment()
 	page := *v.sub.Page
@@ -236,7 +232,7 @@ func (v *visit) move(ctx context.Context, to uri.URI) error {
 		Traits: v.crawling.client.Traits(to)}
 	keep, why := v.crawl.Scope.Follow(l)
 	if why != crawl.Followed {
-		v.Metrics.left(string(why))
+		v.Metrics.countUnfollowed(string(why))
 		return nil
 	}
 	page.Read = !keep || page.Read && !(v.depth == 0 && page.Rel == "")
@@ -248,22 +244,22 @@ func (v *visit) plain(u uri.URI) uri.URI {
 	return u.WithoutPort(s.Port)
 }
 
-// take takes a page in.
-func (v *visit) take(ctx context.Context, l crawl.Link, page *Page) error {
+// take adds a page to the frontier.
+func (v *visit) take(ctx context.Context, l crawl.Link, page *page) error {
 	sub := v.crawl.submission(&job.Job{URL: l.URL, From: l.From.WithoutUserinfo(), Depth: l.Depth}, page)
 	var why crawl.Reason
-	_, err := v.at.add(ctx, v.crawl, sub, v.at.afford(ctx, v.crawl, sub, l.Listed, &why))
+	_, err := v.at.add(ctx, v.crawl, sub, v.at.payer(ctx, v.crawl, sub, l.Listed, &why))
 	if err == nil && why != "" {
-		v.Metrics.left(string(why))
+		v.Metrics.countUnfollowed(string(why))
 	}
 	if fetch.CodeOf(err) == fetch.ErrRequest || fetch.CodeOf(err) == fetch.ErrURL {
-		v.Metrics.left(string(crawl.NoTarget)) // what no worker would take
+		v.Metrics.countUnfollowed(string(crawl.NoTarget)) // workers would refuse the job
 		return nil
 	}
 	return err
 }
 
-// found looks at a link of the page.
+// found processes a link of the page.
 func (v *visit) found(ctx context.Context, e fetch.Entry) error {
 	l := crawl.Link{URL: v.plain(e.URL).WithoutUserinfo().WithoutFragment(), From: v.sub.Job.URL, Seed: v.sub.Page.Seed, Depth: v.depth + 1,
 		Rel: e.Rel, Kind: e.Kind, Listed: v.sub.Page.Kind == fetch.EntryListing && v.sub.Page.Rel != "sitemap",
@@ -281,13 +277,13 @@ func (v *visit) found(ctx context.Context, e fetch.Entry) error {
 		}
 	}
 	if why != crawl.Followed {
-		v.Metrics.left(string(why))
+		v.Metrics.countUnfollowed(string(why))
 		return nil
 	}
-	return v.take(ctx, l, &Page{Seed: v.sub.Page.Seed, Rel: e.Rel, Kind: e.Kind, Read: !keep || e.Rel == "sitemap"})
+	return v.take(ctx, l, &page{Seed: v.sub.Page.Seed, Rel: e.Rel, Kind: e.Kind, Read: !keep || e.Rel == "sitemap"})
 }
 
-// addSitemaps takes in the sitemaps of the server of a seed.
+// addSitemaps queues the sitemaps of the seed's server.
 func (v *visit) addSitemaps(ctx context.Context, named []string) error {
 	u := v.sub.Job.URL
 	guessed := len(named) == 0
@@ -306,11 +302,11 @@ func (v *visit) addSitemaps(ctx context.Context, named []string) error {
 		if l.URL.Site() != u.Site() && !v.crawl.Scope.SpanHosts {
 			continue
 		}
-		if err := v.take(ctx, l, &Page{Seed: v.sub.Page.Seed, Rel: "sitemap", Guessed: guessed, Read: true}); err != nil {
+		if err := v.take(ctx, l, &page{Seed: v.sub.Page.Seed, Rel: "sitemap", Guessed: guessed, Read: true}); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-const maxSitemaps = 10_000 // of a server
+const maxSitemaps = 10_000 // sitemaps of a server

@@ -18,109 +18,101 @@ import (
 	"github.com/urlget/urlget/fetch/retry"
 )
 
-// A Worker does the jobs of a queue. Engine, Runner and Store are required; zero fields mean the
-// defaults.
+// A Worker executes the jobs of a queue. Engine, Runner and Store are required. Zero values of
+// other fields mean the defaults.
 type Worker struct {
 	Engine Engine
-	// Runner does the jobs. Its client should have a policy with Untrusted. It should try again no
-	// more than briefly: what takes longer is for the queue. See Runner.
+	// Runner executes the jobs. The policy of its client should have Untrusted. SHA256 is always
+	// set. By default, Runner.Retry resumes interrupted transfers but leaves longer waits to the
+	// queue.
 	Runner *job.Runner
 	Store  Store
-	Name   string // in results; the name of the machine
+	Name   string // reported in results; default is the host name
 
-	Parallel int // jobs at once; 4
-	// PerHost is how many transfers a host bears at once, of all workers together, and Delay how
-	// long to wait after one before the next in its place. All workers must agree on PerHost. The
-	// defaults are 2 and none.
+	Parallel int // concurrent jobs; default 4
+	// PerHost limits concurrent transfers from a host for all workers together, and must be equal
+	// for all of them. Delay is the pause between two transfers with the same lease. The defaults
+	// are 2 and 0.
 	PerHost int
 	Delay   time.Duration
-	// Retry says after how many transient failures a job becomes a dead letter (5 by default), and
-	// how long it waits in the queue after each: by default, the first pause depends on the class of
-	// the failure, doubles up to 10 minutes, and half of it is random; a server may ask for up to an
-	// hour. Retry.Transient and Retry.Report are not used.
+	// Retry.Tries is the number of transient failures after which a job becomes a dead letter;
+	// default 5. The other fields set the pauses in the queue. By default, the first pause depends
+	// on the class of the failure, doubles up to 10 minutes, and half of it is random; Retry-After
+	// is limited to an hour. Retry.Transient and Retry.Report are not used.
 	Retry retry.Policy
-	// Crashes is the number of attempts that ended without a word, with their worker, after which a
-	// job becomes a dead letter; 3 by default. The first attempt of all is not noted, and does not
-	// count.
+	// Crashes is the number of attempts lost with their worker after which a job becomes a dead
+	// letter; default 3. The first attempt is not recorded and does not count.
 	Crashes int
-	// Grace is how long what is under way may take after the context of Run has ended; 30 s. Less
-	// than 0 means none.
+	// Grace limits how long running jobs may take after the context of Run has ended; default 30 s.
+	// A negative value means none.
 	Grace time.Duration
-	// Stall is how long nothing may happen in a job before it fails; 5 minutes.
+	// Stall is the time without progress after which a job fails; default 5 minutes.
 	Stall time.Duration
 
-	// Crawl says that the queue is that of a crawl.
+	// Crawl reports that the queue is a crawl queue.
 	Crawl bool
-	// Settle, if not nil, makes durable what else the client of the Runner did. It is called before
-	// a result is put in.
+	// Settle, if not nil, is called before a result is published. It makes other output of the
+	// client durable, such as an archive.
 	Settle func() error
 
-	// Trace, if not nil, is called when an attempt at a job begins, that is, when it has a place at its
-	// host. The attempt goes on with the context that it returns, and calls ended, which must not be
-	// nil, once: with the result, and with the error if that could not be kept or delivered. The result
-	// is nil if the engine failed before there was one. Both may be called at the same time for several
-	// attempts, and must not wait.
+	// Trace, if not nil, is called when an attempt starts, after it has a host lease. The attempt
+	// uses the returned context. It calls ended, which must not be nil, exactly once with the
+	// result, and with the error if the result could not be stored or published. The result is nil
+	// if the engine failed first. Both functions may be called concurrently and must not block.
 	Trace func(ctx context.Context, a *Attempt) (_ context.Context, ended func(*job.Result, error))
 
-	Metrics *Metrics     // nil if nobody wants them
+	Metrics *Metrics     // may be nil
 	Logger  *slog.Logger // nil discards
 }
 
-// An Attempt is one time that a job is done.
+// An Attempt is one execution of a job.
 type Attempt struct {
 	ID     string   // of the submission
-	Job    *job.Job // not to be changed; it may have secrets
+	Job    *job.Job // must not be changed; may contain secrets
 	Worker string
-	Number int // 1 for the first; failures that may pass count, workers that ended do not
+	Number int // starts at 1; counts transient failures, but not crashed workers
 }
 
-// Runner returns a runner as a Worker wants it: it goes on where a connection broke, but leaves all
-// longer waits to the queue.
-func Runner(r job.Runner) *job.Runner {
-	r.Retry = retry.Policy{Tries: 3, Wait: 500 * time.Millisecond, MaxRetryAfter: time.Millisecond}
-	r.SHA256 = true
-	return &r
-}
+// resumeOnly resumes interrupted transfers and leaves longer waits to the queue.
+var resumeOnly = retry.Policy{Tries: 3, Wait: 500 * time.Millisecond, MaxRetryAfter: time.Millisecond}
 
-// settleAhead is how many jobs may be about to end, without a place at their host, for each that has
-// one.
-const settleAhead = 2
+// maxSettlingPerJob limits how many jobs, per running job, may store their results without a
+// scheduler slot.
+const maxSettlingPerJob = 2
 
-// renewAtMost is how long leases are left alone at most.
-const renewAtMost = time.Second
+// maxRenewInterval is the maximum interval between renewals of leases.
+const maxRenewInterval = time.Second
 
-// operation bounds how long the engine may take for one thing.
-const operation = 10 * time.Second
+// operationTimeout is the timeout of a single engine operation.
+const operationTimeout = 10 * time.Second
 
-// A run is a worker at work.
+// A run is the state of a call of Worker.Run.
 type run struct {
 	Worker
-	soft   context.Context // ends when no job is to begin any more
+	soft   context.Context // cancelled when no more jobs may start
 	hosts  *hosts
 	pauses *pauses
-	// crawling is nil if there is no crawl.
+	// crawling is nil if the queue is not a crawl queue.
 	crawling *crawling
-	amends   amends
+	pending  pendingUpdates
 	sched    *schedule.Scheduler
 
-	lobby    *lobby
-	askers   sync.WaitGroup // goroutines that ask the engine for something
-	settling chan struct{}  // has a value for each job that ends without its place
+	prefetch *prefetch
+	settling chan struct{} // holds a value for each job that settles without a slot
 	running  atomic.Int32
-	slots    atomic.Int32 // of running, those that have not released their place in the scheduler
+	slots    atomic.Int32 // running jobs that have not released their scheduler slot
 	pace     pace
-	mu       sync.Mutex     // for all below
-	handed   map[string]int // how many jobs were handed to the scheduler and have no place yet, by host
-	hand     map[*task]bool // deliveries that have not ended
+	mu       sync.Mutex     // guards the fields below
+	inHand   map[*task]bool // unfinished deliveries
 	deferred map[string]deferrals
 }
 
-// Run does jobs until ctx ends: then it takes no more, those that have not begun go back to the
-// queue, and those under way have Grace to end before they go back too. It returns nil then, or the
-// error of an engine that was closed. While the engine cannot be reached it waits.
-func (w *Worker) Run(ctx context.Context) error {
-	r := &run{Worker: *w, soft: ctx, lobby: newLobby(), handed: map[string]int{}, hand: map[*task]bool{}, deferred: map[string]deferrals{}}
-	r.Parallel = cmp.Or(r.Parallel, 4)
+// newRun returns a run with defaults filled in. It takes no more jobs after ctx ends.
+func newRun(ctx context.Context, w *Worker) *run {
+	r := &run{Worker: *w, soft: ctx, prefetch: newPrefetch(), inHand: map[*task]bool{}, deferred: map[string]deferrals{}}
+	runner := *w.Runner
+	runner.SHA256, runner.Retry = true, runner.Retry.Or(resumeOnly)
+	r.Runner, r.Parallel = &runner, cmp.Or(r.Parallel, 4)
 	r.PerHost = cmp.Or(r.PerHost, 2)
 	r.Retry.Tries, r.Crashes = cmp.Or(r.Retry.Tries, 5), cmp.Or(r.Crashes, 3)
 	r.Grace, r.Stall = cmp.Or(r.Grace, 30*time.Second), cmp.Or(r.Stall, 5*time.Minute)
@@ -135,14 +127,21 @@ func (w *Worker) Run(ctx context.Context) error {
 	}
 	r.hosts = newHosts(r.Engine.Leases(), r.Engine.Limits().LeaseTTL, r.PerHost, r.Delay, r.Name+"/"+rand.Text())
 	r.hosts.most = r.Parallel + max(r.Parallel/2, 1)
-	r.hosts.waited, r.hosts.freed = r.Metrics.leaseWait, r.lobby.look
-	r.settling = make(chan struct{}, settleAhead*r.Parallel)
+	r.hosts.waited, r.hosts.freed = r.Metrics.leaseWait, r.prefetch.wakeNext
+	r.settling = make(chan struct{}, maxSettlingPerJob*r.Parallel)
 	r.pauses = newPauses(r.Engine.Records())
 	if r.Crawl {
 		r.crawling = newCrawling(r.Engine, r.Runner.Downloader.Client)
 	}
 	r.sched = schedule.New(&schedule.Options{Parallel: r.Parallel, Host: schedule.Limits{Parallel: r.PerHost}, Waiting: 2})
+	return r
+}
 
+// Run executes jobs until ctx ends. Then it returns jobs that have not started to the queue, and
+// running jobs after Grace. In that case it returns nil. It returns ErrClosed if the engine was
+// closed. It waits while the engine is unreachable.
+func (w *Worker) Run(ctx context.Context) error {
+	r := newRun(ctx, w)
 	hard, kill := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer kill(nil)
 	over := make(chan struct{})
@@ -150,30 +149,22 @@ func (w *Worker) Run(ctx context.Context) error {
 	helpers.Go(func() {
 		select {
 		case <-ctx.Done():
+			r.end(over)
+			kill(fetch.ErrInterrupted)
 		case <-over:
-			return
 		}
-		r.returnWaiting()
-		for end := time.Now().Add(r.Grace); time.Now().Before(end) && r.running.Load() > 0; {
-			select {
-			case <-time.After(20 * time.Millisecond):
-			case <-over:
-				return
-			}
-		}
-		kill(fetch.ErrInterrupted)
 	})
 	keeping, stop := context.WithCancel(context.WithoutCancel(ctx))
 	helpers.Go(func() { r.renewDeliveries(keeping) })
 	helpers.Go(func() { r.renewLeases(keeping) })
 
-	err := r.sched.Run(hard, r)
+	err := r.sched.Run(hard, r.next)
 	close(over)
 	stop()
 	helpers.Wait()
-	r.askers.Wait()
+	r.prefetch.askers.Wait()
 	r.returnAll()
-	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), min(operation, r.hosts.ttl))
+	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), min(operationTimeout, r.hosts.ttl))
 	defer cancel()
 	r.hosts.close(closing)
 	if ctx.Err() != nil {
@@ -182,106 +173,118 @@ func (w *Worker) Run(ctx context.Context) error {
 	return err
 }
 
-// returnWaiting gives back what the scheduler has not begun: what is under way may take long.
-func (r *run) returnWaiting() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for t := range r.hand {
-		if t.handed && !t.begun {
-			t.delivery.Return(0)
-			delete(r.hand, t)
+// end returns jobs that have not started, and waits for running jobs until Grace is over or over is
+// closed.
+func (r *run) end(over <-chan struct{}) {
+	r.returnWaiting()
+	for end := time.Now().Add(r.Grace); time.Now().Before(end) && r.running.Load() > 0; {
+		select {
+		case <-time.After(20 * time.Millisecond):
+		case <-over:
+			return
 		}
 	}
 }
 
-// returnAll gives back what nobody has begun.
-func (r *run) returnAll() {
+// returnWaiting returns jobs that the scheduler has not started.
+func (r *run) returnWaiting() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for t := range r.hand {
-		t.delivery.Return(0)
-		delete(r.hand, t)
+	for t := range r.inHand {
+		if t.handed && !t.begun {
+			t.delivery.Return(0)
+			delete(r.inHand, t)
+		}
 	}
 }
 
-// renewDeliveries keeps what is in hand from being taken for lost, and ends jobs in which nothing
-// happens.
+// returnAll returns all remaining deliveries.
+func (r *run) returnAll() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for t := range r.inHand {
+		t.delivery.Return(0)
+		delete(r.inHand, t)
+	}
+}
+
+// renewDeliveries extends deliveries periodically and cancels stalled jobs.
 func (r *run) renewDeliveries(ctx context.Context) {
 	for sleep(ctx, r.Engine.Limits().AckWait/3) == nil {
 		r.mu.Lock()
-		all := make([]*task, 0, len(r.hand))
-		for t := range r.hand {
+		all := make([]*task, 0, len(r.inHand))
+		for t := range r.inHand {
 			all = append(all, t)
 		}
 		r.mu.Unlock()
 		for _, t := range all {
-			if t.stalled(r.Stall) {
+			if t.cancelIfStalled(r.Stall) {
 				continue
 			}
 			if err := t.delivery.Extend(); err != nil {
-				r.Logger.Debug("a job could not be extended", "error", err)
+				r.Logger.Debug("cannot extend a job", "error", err)
 			}
 		}
 	}
 }
 
-// renewLeases looks after the places at hosts.
+// renewLeases renews host leases and releases idle ones.
 func (r *run) renewLeases(ctx context.Context) {
 	every := r.hosts.ttl / 6
 	for renewed := time.Now(); sleep(ctx, min(every, idlePlace)) == nil; {
 		short, cancel := context.WithTimeout(ctx, r.hosts.ttl/2)
-		if time.Since(renewed) >= min(every, renewAtMost) {
+		if time.Since(renewed) >= min(every, maxRenewInterval) {
 			renewed = time.Now()
 			r.hosts.keep(short)
-			r.amends.do(short, r.Engine.Records())
+			r.pending.do(short, r.Engine.Records())
 		}
 		r.hosts.tidy(short)
 		cancel()
 	}
 }
 
-// goes waits while the crawl is stopped or has not begun, and returns false if the worker ends
-// meanwhile.
-func (r *run) goes() bool {
+// waitUntilRunning waits while the crawl is stopped or does not exist. It returns false if the
+// worker is stopping.
+func (r *run) waitUntilRunning() bool {
 	for r.crawling != nil {
 		c, err := r.crawling.load(r.soft)
 		if err == nil && !c.Stopped {
 			break
 		}
 		if err != nil && !errors.Is(err, ErrNoCrawl) && r.soft.Err() == nil {
-			r.Metrics.trouble()
-			r.Logger.Warn("the crawl cannot be looked up", "error", err)
+			r.Metrics.add(countTrouble, 1)
+			r.Logger.Warn("cannot read the state of the crawl", "error", err)
 		}
-		if sleep(r.soft, crawlFresh) != nil {
+		if sleep(r.soft, crawlCacheTime) != nil {
 			return false
 		}
 	}
 	return r.soft.Err() == nil
 }
 
-// receive takes a delivery in hand.
+// receive decodes a delivery and adds it to the deliveries in hand.
 func (r *run) receive(d Delivery) *task {
 	t := &task{run: r, delivery: d, attempt: rand.Text()}
-	t.sub, t.wrong = Decode(d.Data())
-	if t.wrong == nil {
+	t.sub, t.decodeErr = decode(d.Data())
+	if t.decodeErr == nil {
 		t.host = t.sub.Job.URL.Host()
 		switch {
 		case t.sub.Page == nil:
 		case r.crawling == nil:
-			t.wrong = refused(t.sub.Job, errors.New("a page of a crawl among the jobs"))
+			t.decodeErr = refused(t.sub.Job, errors.New("the job is a page of a crawl"))
 		default:
 			t.visit = &visit{task: t}
 		}
 	}
 	r.mu.Lock()
-	r.hand[t] = true
+	r.inHand[t] = true
 	r.mu.Unlock()
 	return t
 }
 
 func (r *run) schedule(t *task) schedule.Task {
 	r.mu.Lock()
-	r.handed[t.host]++
+	r.prefetch.handed[t.host]++
 	t.handed = true
 	r.mu.Unlock()
 	return schedule.Task{Host: t.host, Do: func(ctx context.Context) error {
@@ -289,11 +292,11 @@ func (r *run) schedule(t *task) schedule.Task {
 		r.slots.Add(1)
 		defer r.running.Add(-1)
 		defer t.release(ctx)
-		defer t.placed()
+		defer t.recordPlace()
 		switch res := t.do(ctx); {
 		case res == nil:
 			return schedule.ErrNoVerdict
-		case res.Outcome != job.Failed: // a skipped page may have an error
+		case res.Outcome != job.Failed: // a skipped page may have an error, which is not a failure of the host
 			return nil
 		default:
 			return res.Err
@@ -301,7 +304,7 @@ func (r *run) schedule(t *task) schedule.Task {
 	}}
 }
 
-// deferrals are how many jobs of a host were put off lately.
+// deferrals counts the recently postponed jobs of a host.
 type deferrals struct {
 	n     int
 	since time.Time
@@ -309,8 +312,8 @@ type deferrals struct {
 
 const maxDeferral = 30 * time.Second
 
-// putOff gives a job back whose host has enough to do, for longer the more there are of them.
-func (r *run) putOff(t *task) {
+// returnBusy returns a job of a busy host. The delay grows with the number of such jobs.
+func (r *run) returnBusy(t *task) {
 	now := time.Now()
 	r.mu.Lock()
 	d := r.deferred[t.host]
@@ -324,6 +327,6 @@ func (r *run) putOff(t *task) {
 	r.deferred[t.host] = d
 	r.mu.Unlock()
 	most := min(time.Second+time.Duration(d.n)*5*time.Millisecond, maxDeferral)
-	r.Metrics.putOff()
-	t.giveBack(most/2 + mrand.N(most/2))
+	r.Metrics.add(countPutOff, 1)
+	t.returnJob(most/2 + mrand.N(most/2))
 }

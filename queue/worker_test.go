@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/download"
@@ -23,12 +22,12 @@ func (quick) Open(_ context.Context, req *fetch.Request) (*driver.Response, erro
 	return &driver.Response{Meta: fetch.Meta{Size: 1}, Body: &closer{strings.NewReader("x"), func() {}}}, nil
 }
 
-// A job that is put off comes again seconds later. That is for hosts that have enough to do, not for
-// jobs that come faster than the scheduler begins them.
+// A job that is put off comes again seconds later. That is for hosts that have enough to do, not
+// for jobs that come faster than the scheduler begins them.
 func TestJobsOfOneHostAreNotPutOffWhileTheyCanBegin(t *testing.T) {
 	t.Parallel()
 	const jobs = 2000
-	m := queuetest.NewModel(queuetest.Options{Limits: queue.Limits{Message: 1 << 20, AckWait: time.Minute, LeaseTTL: 15 * time.Second}, Window: time.Hour})
+	m := queuetest.NewModel(queuetest.Options{})
 	e := m.Connect("a")
 	for i := range jobs {
 		if _, _, err := queue.Submit(t.Context(), e, queue.Normal, &job.Job{URL: uri.MustParse(fmt.Sprint("x-sim://h/", i))}); err != nil {
@@ -46,7 +45,7 @@ func TestJobsOfOneHostAreNotPutOffWhileTheyCanBegin(t *testing.T) {
 	defer client.Close()
 	ctx, stop := context.WithCancel(t.Context())
 	metrics := &queue.Metrics{}
-	w := &queue.Worker{Engine: e, Runner: queue.Runner(job.Runner{Downloader: &download.Downloader{Client: client}}), Store: store,
+	w := &queue.Worker{Engine: e, Runner: &job.Runner{Downloader: &download.Downloader{Client: client}}, Store: store,
 		Parallel: 4, PerHost: 12, Grace: -1, Metrics: metrics}
 	done := make(chan error)
 	go func() { done <- w.Run(ctx) }()

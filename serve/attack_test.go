@@ -25,7 +25,7 @@ const (
 	handler = `"><img src=x onerror=alert(1)>`
 )
 
-// web serves a page as a stranger's.
+// web serves a page from an untrusted server.
 func web(t *testing.T, contentType, text string) *httptest.Server {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", contentType)
@@ -124,7 +124,7 @@ func TestWhoHasNoTokenSeesNothing(t *testing.T) {
 	u.do(r).want(t, http.StatusForbidden)
 }
 
-// The address that a program is started with is seen by others in the list of processes.
+// Other users see the arguments of a browser in the process list.
 func TestAnAddressForOneUseIsGoodOnce(t *testing.T) {
 	t.Parallel()
 	u := start(t)
@@ -148,9 +148,9 @@ func TestAnAddressForOneUseIsGoodOnce(t *testing.T) {
 		t.Errorf("the token is left in the address: %s", page.url)
 	}
 	u.get("/history").want(t, http.StatusOK) // it became a cookie
-	u.get(address).want(t, http.StatusOK)    // whoever has the cookie is the user
+	u.get(address).want(t, http.StatusOK)    // the cookie identifies the user
 	u.http.Jar = jar()
-	u.get(address).want(t, http.StatusForbidden, "works once")
+	u.get(address).want(t, http.StatusForbidden, "works only once")
 	u.get("/history").want(t, http.StatusForbidden)
 	u.http.Jar = nil
 	r := u.request(http.MethodHead, another, nil) // such as that of a preview
@@ -236,8 +236,8 @@ func TestPagesCannotReachFiles(t *testing.T) {
 	u.open(file).want(t, http.StatusOK, "root:x")
 }
 
-// TestPagesCannotReachPrivateAddresses has a public host, whose server is on loopback in truth,
-// lead to loopback by a link and by a redirect.
+// TestPagesCannotReachPrivateAddresses has a public host, whose server is really on loopback, link
+// and redirect to loopback.
 func TestPagesCannotReachPrivateAddresses(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int32
@@ -266,8 +266,8 @@ func TestPagesCannotReachPrivateAddresses(t *testing.T) {
 	}
 }
 
-// TestPrivatePagesReachPrivateHosts has a page on a private host that the user opened by name show an
-// image of another port. A public page cannot, though the user has been there.
+// TestPrivatePagesReachPrivateHosts opens a page on a private host by name. Its image from another
+// port is shown. A public page cannot show that image, even after this visit.
 func TestPrivatePagesReachPrivateHosts(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int32
@@ -295,7 +295,7 @@ func TestPrivatePagesReachPrivateHosts(t *testing.T) {
 	}
 }
 
-// TestCredentialsAreTheUsers asks for a login where the user went, and not where a page led.
+// TestCredentialsAreTheUsers checks that a login is offered for entered URLs and not for links.
 func TestCredentialsAreTheUsers(t *testing.T) {
 	t.Parallel()
 	var logins atomic.Int32
@@ -332,8 +332,8 @@ func TestCredentialsAreTheUsers(t *testing.T) {
 	}
 }
 
-// TestLoginsAreNotLaundered has a page lead to the user's server, and on from there: the second
-// link is on the server itself, but it was not the user who went there.
+// TestLoginsAreNotLaundered has a page link to the user's server, and a page there link on. The
+// second link stays on that server, but the login is not used.
 func TestLoginsAreNotLaundered(t *testing.T) {
 	t.Parallel()
 	mine := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -390,8 +390,8 @@ func TestNamesCannotTurnTheWritingRound(t *testing.T) {
 	p.without(t, "\u202E")
 }
 
-// TestListingsBehindRedirectsAreForeign has the user go where a stranger sends the browser on to a
-// listing: what is in that is not the user's choice.
+// TestListingsBehindRedirectsAreForeign follows a redirect of an untrusted server to a listing. The
+// links of the listing are not trusted.
 func TestListingsBehindRedirectsAreForeign(t *testing.T) {
 	t.Parallel()
 	f := ftpd.Start(t, ftpd.Options{Tree: fstest.MapFS{"a.txt": {Data: []byte("x")}}})
@@ -414,14 +414,14 @@ func TestAnOtherServerNeedsAClientOfItsOwn(t *testing.T) {
 	u.get(frame.find(t, "/view?", "/x")).want(t, http.StatusForbidden, "refused by policy")
 }
 
-// pretendPublic has a server at http://192.0.2.1/.
+// pretendPublic runs a server at http://192.0.2.1/.
 func pretendPublic(s *httptest.Server) func(*serve.Options, *fetch.Options) {
 	return func(_ *serve.Options, o *fetch.Options) {
 		o.DialContext = pretend(netip.MustParseAddrPort("192.0.2.1:80"), s.Listener.Addr())
 	}
 }
 
-// never returns a dialer that tells when it begins and when it was told to end.
+// never returns a dialer that blocks, and reports its start and its cancellation.
 func never(begun, ended chan<- struct{}) func(context.Context, string, string) (net.Conn, error) {
 	return func(ctx context.Context, _, _ string) (net.Conn, error) {
 		close(begun)
@@ -431,7 +431,7 @@ func never(begun, ended chan<- struct{}) func(context.Context, string, string) (
 	}
 }
 
-// pretend returns a dialer for which a server is at an address that it is not at.
+// pretend returns a dialer that redirects an address to a local server.
 func pretend(there netip.AddrPort, truth net.Addr) func(context.Context, string, string) (net.Conn, error) {
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {
 		var d net.Dialer
@@ -446,7 +446,7 @@ func pretend(there netip.AddrPort, truth net.Addr) func(context.Context, string,
 	}
 }
 
-// An elsewhere is a connection that says that its peer is somewhere else.
+// An elsewhere is a connection that reports another peer address.
 type elsewhere struct {
 	net.Conn
 	peer net.Addr

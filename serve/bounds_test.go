@@ -21,7 +21,7 @@ import (
 
 func TestKeeper(t *testing.T) {
 	t.Parallel()
-	var k keeper
+	var k bodyCache
 	u := uri.MustParse("http://h.example/")
 	first := k.add(u, fetch.Meta{}, make([]byte, maxKept))
 	if c := k.get(first); c == nil || len(c.data) != maxKept {
@@ -40,15 +40,15 @@ func TestKeeper(t *testing.T) {
 
 func TestConversationsAreBounded(t *testing.T) {
 	t.Parallel()
-	conversation := &talk{}
-	x := Recorder(context.WithValue(context.Background(), talkKey{}, conversation), nil)
+	conversation := &conversation{}
+	x := record(context.WithValue(context.Background(), conversationKey{}, conversation), nil)
 	for range maxLines + 5 {
 		x.Line(true, strings.Repeat("x", 2*maxLine))
 	}
 	if len(conversation.lines) != maxLines || conversation.more != 5 || len(conversation.lines[0].Text) > maxLine+3 {
 		t.Errorf("%d lines of %d bytes, and %d", len(conversation.lines), len(conversation.lines[0].Text), conversation.more)
 	}
-	if Recorder(context.Background(), nil) != nil {
+	if record(context.Background(), nil) != nil {
 		t.Error("what is for no page is recorded")
 	}
 }
@@ -57,17 +57,17 @@ func TestPagesAskForSoMuch(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := New(Options{})
-		for range maxBurst + int(maxTurn.Seconds())*maxRate {
-			done, err := s.turn(t.Context())
+		for range maxBurst + int(maxWait.Seconds())*maxRate {
+			done, err := s.acquire(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
 			done()
 		}
 		var waiting atomic.Int32
-		for range 2 * maxRate * int(maxTurn.Seconds()) { // all at the same moment
+		for range 2 * maxRate * int(maxWait.Seconds()) { // all at the same moment
 			go func() {
-				if _, err := s.turn(t.Context()); fetch.CodeOf(err) == fetch.ErrBusy {
+				if _, err := s.acquire(t.Context()); fetch.CodeOf(err) == fetch.ErrBusy {
 					waiting.Add(1)
 				}
 			}()
@@ -85,18 +85,18 @@ func TestTurns(t *testing.T) {
 		s := New(Options{})
 		var end func()
 		for range maxActive {
-			done, err := s.turn(t.Context())
+			done, err := s.acquire(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
 			end = done
 		}
 		begin := time.Now()
-		if _, err := s.turn(t.Context()); fetch.CodeOf(err) != fetch.ErrBusy || time.Since(begin) != maxTurn {
+		if _, err := s.acquire(t.Context()); fetch.CodeOf(err) != fetch.ErrBusy || time.Since(begin) != maxWait {
 			t.Errorf("one more waits for %v: %v", time.Since(begin), err)
 		}
-		time.AfterFunc(maxTurn/2, end)
-		if _, err := s.turn(t.Context()); err != nil {
+		time.AfterFunc(maxWait/2, end)
+		if _, err := s.acquire(t.Context()); err != nil {
 			t.Error(err)
 		}
 	})
@@ -159,8 +159,7 @@ func TestTickets(t *testing.T) {
 	})
 }
 
-// TestSilentSessionsEnd has a page that does not say how large it is, and a server that says
-// nothing.
+// TestSilentSessionsEnd has a page that does not send its size, and a silent server.
 func TestSilentSessionsEnd(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -177,20 +176,20 @@ func TestSilentSessionsEnd(t *testing.T) {
 		for _, says := range []bool{false, true} {
 			ctx, cancel := context.WithCancelCause(t.Context())
 			term := &terminal{page: takesAll{}, typed: make(chan []byte), orders: make(chan order, 1), cancel: cancel}
-			want := maxTold
+			want := maxPageDelay
 			if says {
 				term.orders <- order{Columns: 80, Rows: 24}
-				want = maxSilence
+				want = idleTimeout
 			}
 			begin := time.Now()
-			if err := s.converse(ctx, term, address{url: uri.MustParse("telnet://h.example/")}); err != errSilent || time.Since(begin) != want {
+			if err := s.runSession(ctx, term, address{url: uri.MustParse("telnet://h.example/")}); err != errIdle || time.Since(begin) != want {
 				t.Errorf("it ended with %v after %v", err, time.Since(begin))
 			}
 		}
 	})
 }
 
-// A takesAll is a page that takes what it is told.
+// A takesAll is a page that accepts all messages.
 type takesAll struct{}
 
 func (takesAll) Read(context.Context) (websocket.MessageType, []byte, error) { return 0, nil, io.EOF }

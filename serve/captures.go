@@ -10,38 +10,38 @@ import (
 )
 
 const (
-	// maxListed bounds the URLs and the captures on a page.
+	// maxListed limits the URLs and captures on a page.
 	maxListed = 1000
-	// maxMonths bounds the months of a calendar.
+	// maxMonths limits the months of a calendar.
 	maxMonths = 120
 )
 
-// A month is a part of a calendar.
+// A month is one month of the calendar.
 type month struct {
 	Name  string
 	Weeks [][]day
 }
 
-// A day is one of a calendar; zero if it belongs to another month.
+// A day is a cell of the calendar. It is zero outside of the month.
 type day struct {
 	Number int
-	Link   string // to the first capture of the day
+	Link   string // first capture of the day
 	Count  int
 	Label  string
 }
 
-// A shot is a capture as a page lists it.
+// A shot is a capture in the form that the template shows.
 type shot struct {
 	Time, Link, What, Wrong string
 	Failed, Now             bool
 }
 
-// captures shows when a URL was captured, and what came of it.
+// captures serves the list of captures of a URL with their outcomes.
 func (s *Server) captures(w http.ResponseWriter, r *http.Request) {
 	a, err := s.verify(r.URL.Query())
 	p := s.newPage(w, r, a)
 	if err != nil || s.Archive == nil {
-		p.unsigned(a, err)
+		p.refuseUnsigned(a, err)
 		return
 	}
 	list := s.Archive.Captures(a.url, maxListed)
@@ -73,7 +73,7 @@ func (s *Server) captures(w http.ResponseWriter, r *http.Request) {
 	p.end(nil)
 }
 
-// calendar returns the months in which there are captures. The times are sorted.
+// calendar returns the months that have captures. The times must be sorted.
 func (s *Server) calendar(a address, times []time.Time) []month {
 	var list []month
 	for len(times) > 0 && len(list) < maxMonths {
@@ -104,7 +104,7 @@ func (s *Server) calendar(a address, times []time.Time) []month {
 	return list
 }
 
-// archive lists the URLs that an archive has.
+// archive serves the list of URLs in the archive.
 func (s *Server) archive(w http.ResponseWriter, r *http.Request) {
 	if s.Archive == nil {
 		http.NotFound(w, r)

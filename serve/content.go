@@ -18,10 +18,10 @@ import (
 // maxRewritten bounds a page or a style sheet in a frame, in bytes.
 const maxRewritten = 32 << 20
 
-// content answers the frames of pages, and what is in them, with content of strangers. Who asks is
-// known by the signature alone: such a frame has no origin, and so no cookie.
+// content serves untrusted content to the frames of pages and to resources in them. Such a frame
+// has no origin and sends no cookie, so that only the signature of the link is checked.
 func (s *Server) content(w http.ResponseWriter, r *http.Request) {
-	strange(w, r)
+	setUntrustedHeaders(w, r)
 	a, err := s.verify(r.URL.Query())
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusForbidden)
@@ -34,7 +34,7 @@ func (s *Server) content(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if a.once {
-		http.Error(w, "This is no longer kept. Send the form again.", http.StatusGone)
+		http.Error(w, "The response to the form is no longer cached. Send the form again.", http.StatusGone)
 		return
 	}
 	req := &fetch.Request{}
@@ -46,9 +46,9 @@ func (s *Server) content(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// retrieve passes the response to a request on, or answers with what went wrong.
+// retrieve performs a request and passes its response to pass. Errors become an error response.
 func (s *Server) retrieve(w http.ResponseWriter, r *http.Request, a address, req *fetch.Request, pass func(*fetch.Response)) {
-	done, err := s.turn(r.Context())
+	done, err := s.acquire(r.Context())
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusServiceUnavailable)
 		return
@@ -72,27 +72,19 @@ func refuse(w http.ResponseWriter, err error) {
 	http.Error(w, fetch.Printable(err.Error()), status)
 }
 
-// write answers with a response, whose links lead to us.
+// write sends a response. Links in HTML and CSS are rewritten to URLs of the server.
 func (s *Server) write(w http.ResponseWriter, r *http.Request, a address, resp *fetch.Response) {
-	if err := decode(resp); err != nil {
+	kind, body, err := document(resp)
+	if err != nil {
 		refuse(w, err)
 		return
 	}
-	first := make([]byte, sniffed)
-	n, err := io.ReadFull(resp.Body, first)
-	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
-		refuse(w, err)
-		return
-	}
-	first = first[:n]
-	body := io.MultiReader(bytes.NewReader(first), resp.Body)
-	kind := mediaType(resp.ContentType, first)
 	h := w.Header()
 	status := fetchhttp.Describe(h, resp)
 	var rewrite func(io.Writer, io.Reader) error
 	switch {
 	case resp.Kind != fetch.KindObject:
-		http.Error(w, "This is no document.", http.StatusNotFound)
+		http.Error(w, "The resource is not a document.", http.StatusNotFound)
 		return
 	case kind == "text/html" || kind == "application/xhtml+xml":
 		kind = "text/html"
@@ -101,8 +93,8 @@ func (s *Server) write(w http.ResponseWriter, r *http.Request, a address, resp *
 		}
 	case kind == "text/css":
 		rewrite = func(w io.Writer, r io.Reader) error { return links.RewriteCSS(w, r, a.url, s.convert(a)) }
-	case !shown(kind):
-		kind = "text/plain" // neither scripts nor plugins
+	case !isServedUnchanged(kind):
+		kind = "text/plain" // prevents scripts and plugins
 	}
 	if _, params, err := mime.ParseMediaType(resp.ContentType); err == nil && params["charset"] != "" {
 		kind = mime.FormatMediaType(kind, map[string]string{"charset": params["charset"]})
@@ -114,24 +106,37 @@ func (s *Server) write(w http.ResponseWriter, r *http.Request, a address, resp *
 		return
 	}
 	for _, name := range []string{"Content-Length", "Etag", "Last-Modified", "Content-Range"} {
-		h.Del(name) // of what is rewritten
+		h.Del(name) // they describe the body before rewriting
 	}
 	limited := &io.LimitedReader{R: body, N: maxRewritten}
 	if err := rewrite(w, limited); err != nil || limited.N <= 0 {
-		panic(http.ErrAbortHandler) // so that the browser sees that it is incomplete
+		panic(http.ErrAbortHandler) // lets the browser detect the truncation
 	}
 }
 
-// decode removes the content coding of what came coded though nobody asked for it, as it stands in
-// archives. A part of a content stays as it is.
+// document returns the media type of a response and its body without content coding.
+func document(resp *fetch.Response) (kind string, body io.Reader, err error) {
+	if err := decode(resp); err != nil {
+		return "", nil, err
+	}
+	first := make([]byte, sniffSize)
+	n, err := io.ReadFull(resp.Body, first)
+	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
+		return "", nil, err
+	}
+	return mediaType(resp.ContentType, first[:n]), io.MultiReader(bytes.NewReader(first[:n]), resp.Body), nil
+}
+
+// decode removes a content coding that was not requested, as found in archives. Responses to range
+// requests are not changed.
 func decode(resp *fetch.Response) error {
 	coding := strings.ToLower(resp.Header.Get("Content-Encoding"))
 	if coding == "" || coding == "identity" || resp.Decoded || !resp.Range.IsZero() || resp.Kind != fetch.KindObject {
 		return nil
 	}
 	if coding != "gzip" && coding != "x-gzip" {
-		return &fetch.Error{Op: "read", URL: resp.URL.Redacted(), Code: fetch.ErrNotRetrievable, Hint: "download it",
-			Err: fmt.Errorf("it is coded as %s", fetch.Printable(coding))}
+		return &fetch.Error{Op: "read", URL: resp.URL.Redacted(), Code: fetch.ErrNotRetrievable, Hint: "download the file",
+			Err: fmt.Errorf("unsupported content coding %s", fetch.Printable(coding))}
 	}
 	z, err := gzip.NewReader(resp.Body)
 	if err != nil {
@@ -145,20 +150,20 @@ func decode(resp *fetch.Response) error {
 	return nil
 }
 
-// shown reports whether a browser gets a type as it is.
-func shown(kind string) bool {
+// isServedUnchanged reports whether the browser gets a media type unchanged.
+func isServedUnchanged(kind string) bool {
 	family, _, _ := strings.Cut(kind, "/")
 	return family == "image" || family == "audio" || family == "video" || family == "font" || strings.HasPrefix(kind, "application/font")
 }
 
-// pass copies content.
+// pass copies a body to a response.
 func pass(w io.Writer, content io.Reader) {
 	if _, err := io.Copy(w, content); err != nil {
-		panic(http.ErrAbortHandler) // so that the browser sees that it is incomplete
+		panic(http.ErrAbortHandler) // lets the browser detect the truncation
 	}
 }
 
-// convert returns what the references of a document become.
+// convert returns the function that rewrites the references of a document.
 func (s *Server) convert(a address) func(fetch.Entry) (string, bool) {
 	return func(e fetch.Entry) (string, bool) {
 		switch fragment, ok := e.URL.Fragment(); {
@@ -167,7 +172,7 @@ func (s *Server) convert(a address) func(fetch.Entry) (string, bool) {
 		case ok && e.URL.WithoutFragment() == a.url.WithoutFragment() && !links.Requisite(e.Rel):
 			return "#" + fragment, true
 		case e.URL.IsData() && links.Requisite(e.Rel):
-			return "", false // it leads nowhere else
+			return "", false // data: URLs contain the resource
 		case e.Rel == "script":
 			return "#", true
 		case links.Requisite(e.Rel):
@@ -177,9 +182,9 @@ func (s *Server) convert(a address) func(fetch.Entry) (string, bool) {
 	}
 }
 
-// download passes a content on as a file.
+// download sends a body as a file.
 func (s *Server) download(w http.ResponseWriter, r *http.Request) {
-	strange(w, r)
+	setUntrustedHeaders(w, r)
 	a, err := s.verify(r.URL.Query())
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusForbidden)
@@ -191,7 +196,7 @@ func (s *Server) download(w http.ResponseWriter, r *http.Request) {
 	s.retrieve(w, r, a, req, func(resp *fetch.Response) { attach(w, resp) })
 }
 
-// attach answers with a response as a file.
+// attach sends a response as a file attachment.
 func attach(w http.ResponseWriter, resp *fetch.Response) {
 	name := resp.Name
 	if name == "" {

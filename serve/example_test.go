@@ -11,8 +11,8 @@ import (
 )
 
 func Example() {
-	own := fetch.New(&fetch.Options{Recorder: serve.Recorder}, protocols.All)
-	others := fetch.New(&fetch.Options{Recorder: serve.Recorder, Places: own}, protocols.All) // without logins and cookies
+	own := fetch.New(&fetch.Options{Recorder: serve.Recorder()}, protocols.All)
+	others := fetch.New(&fetch.Options{Recorder: serve.Recorder(), Places: own}, protocols.All) // without logins and cookies
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		fmt.Println(err)

@@ -9,25 +9,26 @@ import (
 	"github.com/urlget/urlget/fetch/fetchhttp"
 )
 
-// A failure is an error as a page shows it.
+// A failure is an error in the form that the template shows.
 type failure struct {
 	Title, Class, Message, Hint string
-	Body                        string // the server's own page, as text
+	Body                        string // body of the server's error response, as text
 	Search                      *searchBox
 	Questions                   []question
 	Form                        fetch.Form
-	Fields                      []field // of the form: the signed address
-	Login                       string  // whom to log in to; "" if that does not help
+	Fields                      []field // the signed address, for forms
+	Login                       string  // host that requires a login; "" if a login does not help
 	Retry                       string
-	Own                         bool // it is on a page of our own
+	Own                         bool // on a page of the server itself
 }
 
-// maxErrorText bounds what is shown of a server's error page, in bytes.
+// maxErrorText limits how much of a server's error page is shown, in bytes.
 const maxErrorText = 8 << 10
 
-// fail shows what went wrong, and what can be done about it: words, answers or a login.
+// fail writes an error. If the request needs search words, a form or a login, it writes the form
+// for them.
 func (p *page) fail(err error) {
-	f := failure{Title: "Not shown", Class: string(fetch.CodeOf(err)), Message: fetch.Printable(err.Error())}
+	f := failure{Title: "Error", Class: string(fetch.CodeOf(err)), Message: fetch.Printable(err.Error())}
 	var e *fetch.Error
 	if errors.As(err, &e) {
 		f.Message, f.Hint = e.Message(), fetch.Printable(e.Hint)
@@ -42,14 +43,14 @@ func (p *page) fail(err error) {
 	case p.address.url.IsZero():
 		f.Own = true
 	case code == fetch.ErrNeedSearch:
-		label := "Words to search for"
-		if e != nil && e.Reply.Text != "" { // what the server asks
+		label := "Search words"
+		if e != nil && e.Reply.Text != "" { // the server's prompt
 			label = e.Reply.String()
 		}
 		f.Title, f.Search = "Search", p.s.box(p.address, label, "words")
 		f.Hint = ""
 	case isForm:
-		f.Title, f.Form, f.Questions = cmp.Or(fetch.Printable(form.Title), "A form"), form, questions(form)
+		f.Title, f.Form, f.Questions = cmp.Or(fetch.Printable(form.Title), "Form"), form, questions(form)
 		f.Fields = p.s.box(p.address, "", "").Fields
 		f.Hint = ""
 	case code == fetch.ErrAuth && !p.address.foreign && p.address.url.Host() != "":
@@ -63,8 +64,8 @@ func (p *page) fail(err error) {
 	p.put("failure", f)
 }
 
-// trouble says at the end of a page why it is not complete.
-func (p *page) trouble(err error) {
+// writeTrouble writes the error that truncated the page.
+func (p *page) writeTrouble(err error) {
 	message := fetch.Printable(err.Error())
 	var e *fetch.Error
 	if errors.As(err, &e) {

@@ -12,20 +12,20 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// maxAnswer bounds the answers to a form, in bytes, with files.
+// maxAnswer limits the size of a submitted form with its files, in bytes.
 const maxAnswer = 1 << 20
 
-// search goes to the place of the words in an index.
+// search redirects to the URL of a search.
 func (s *Server) search(w http.ResponseWriter, r *http.Request) {
 	a, err := s.verify(r.URL.Query())
 	if err != nil {
-		s.newPage(w, r, a).unsigned(a, err)
+		s.newPage(w, r, a).refuseUnsigned(a, err)
 		return
 	}
 	words := strings.TrimSpace(r.FormValue("words"))
 	u, err := a.url.WithSearch(words)
 	if err != nil && a.url.Host() != "" && strings.Trim(a.url.Path(), "/") == "" {
-		// a service that is asked by its path
+		// the service takes the words as its path
 		u, err = uri.Parts{Scheme: a.url.Scheme(), Login: a.url.Userinfo(), Host: a.url.Host(), Port: a.url.Port(0),
 			Path: "/" + uri.Escape(words)}.URI()
 	}
@@ -39,14 +39,14 @@ func (s *Server) search(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, s.link("/view", a), http.StatusSeeOther)
 }
 
-// A question is a field of a form as a page asks it.
+// A question is a form field in the form that the template shows.
 type question struct {
 	ID, Name, Kind string
 	Default        string
 	Choices        []string
 }
 
-// questions returns the fields of a form, with the names that they have on the page.
+// questions returns the questions for the fields of a form.
 func questions(f fetch.Form) []question {
 	var list []question
 	for i, field := range f.Fields {
@@ -62,17 +62,17 @@ func questions(f fetch.Form) []question {
 	return list
 }
 
-// answer sends the answers to a form. Field number N is called aN, and its name is in nN.
+// answer submits a form. Field N has its value in aN, its name in nN and its kind in kN.
 func (s *Server) answer(w http.ResponseWriter, r *http.Request) {
 	r.Body = http.MaxBytesReader(w, r.Body, maxAnswer)
 	if err := r.ParseMultipartForm(maxAnswer); err != nil {
-		http.Error(w, "The answers cannot be read, or are longer than 1 MiB.", http.StatusBadRequest)
+		http.Error(w, "The form cannot be parsed or is longer than 1 MiB.", http.StatusBadRequest)
 		return
 	}
 	a, err := s.verify(r.PostForm)
 	p := s.newPage(w, r, a)
 	if err != nil {
-		p.unsigned(a, err)
+		p.refuseUnsigned(a, err)
 		return
 	}
 	req := &fetch.Request{Form: make(map[string][]string)}
@@ -88,7 +88,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) {
 		if file := r.MultipartForm.File["a"+number]; len(file) > 0 {
 			f, err := file[0].Open()
 			if err != nil {
-				http.Error(w, "The file cannot be read.", http.StatusBadRequest)
+				http.Error(w, "The uploaded file cannot be read.", http.StatusBadRequest)
 				return
 			}
 			content := make([]byte, file[0].Size)
@@ -98,27 +98,19 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) {
 		}
 		req.Form[names[0]] = values
 	}
-	done, err := s.turn(r.Context())
-	if err != nil {
-		p.fail(err)
-		p.end(nil)
-		return
-	}
-	defer done()
-	resp, err := p.fetch(r.Context(), req)
-	p.show(resp, err)
+	p.answer(r.Context(), req)
 }
 
-// login keeps what the user said to a server that asked, and goes there again.
+// login stores the entered credentials and redirects to the page that required them.
 func (s *Server) login(w http.ResponseWriter, r *http.Request) {
 	r.Body = http.MaxBytesReader(w, r.Body, maxURL)
 	if err := r.ParseForm(); err != nil {
-		http.Error(w, "The login cannot be read.", http.StatusBadRequest)
+		http.Error(w, "The login form cannot be parsed.", http.StatusBadRequest)
 		return
 	}
 	a, err := s.verify(r.PostForm)
 	if err != nil || a.foreign {
-		s.newPage(w, r, a).unsigned(a, err)
+		s.newPage(w, r, a).refuseUnsigned(a, err)
 		return
 	}
 	u := a.url.WithoutUserinfo()
@@ -131,7 +123,8 @@ func (s *Server) login(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, s.link("/view", a), http.StatusSeeOther)
 }
 
-// attributes returns the link to what a Gopher+ server tells of an item; "" if it is none.
+// attributes returns the link to the Gopher+ attributes of an item, or "" if the URL is not a
+// gopher URL. Only Gopher+ has such attributes and views, so that no trait exists for them.
 func (s *Server) attributes(a address) string {
 	g, err := uri.ParseGopher(a.url)
 	if err != nil {
@@ -146,8 +139,7 @@ func (s *Server) attributes(a address) string {
 	return s.link("/view", a)
 }
 
-// views offers the representations of a resource that has several, from the attributes that a
-// Gopher+ server told.
+// views writes links to the representations of a resource, from its Gopher+ attributes.
 func (p *page) views(resp *fetch.Response) {
 	g, err := uri.ParseGopher(resp.URL)
 	if err != nil || !g.HasPlus || len(resp.Header["Views"]) == 0 {
@@ -177,7 +169,7 @@ func (p *page) views(resp *fetch.Response) {
 
 const maxViews = 50
 
-// asked returns the form that an error is about.
+// asked returns the form that an error requires, if any.
 func asked(err error) (fetch.Form, bool) {
 	var e *fetch.FormError
 	if !errors.As(err, &e) || errors.Is(err, context.Canceled) {

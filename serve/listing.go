@@ -15,13 +15,13 @@ import (
 )
 
 const (
-	// ahead is how many entries are looked at before the layout is chosen, and sent first.
-	ahead = 64
-	// maxHeld is how many entries are held, to be sorted or to make threads of them.
+	// maxPeek is the number of entries read before the layout is chosen, and the number sent first.
+	maxPeek = 64
+	// maxHeld limits how many entries are held in memory for sorting and threads.
 	maxHeld = 50_000
 )
 
-// A column shows the facts of entries that have a name.
+// A column shows the entry facts with one name.
 type column struct {
 	Key, Title string
 	Number     bool
@@ -31,10 +31,10 @@ var columns = []column{
 	{"score", "Score", true}, {"number", "No.", true}, {"from", "Author", false}, {"lines", "Lines", true},
 	{"count", "Articles", true}, {"status", "Posting", false}, {"mode", "Mode", false}, {"target", "Target", false},
 	{"description", "Description", false}, {"database", "Database", false}, {"source", "Source", false}, {"uid", "UID", true},
-	{"dn", "Name in full", false},
+	{"dn", "Distinguished name", false},
 }
 
-// textOf returns a fact as it is shown, "" if it is unknown or not simple.
+// textOf returns a fact as text, or "" if it is unknown or not a scalar.
 func textOf(facts driver.Facts, name string) string {
 	switch v := facts.Value(name).(type) {
 	case string:
@@ -42,14 +42,14 @@ func textOf(facts driver.Facts, name string) string {
 	case uint64:
 		return strconv.FormatUint(v, 10)
 	case int64:
-		if v >= 0 { // a negative number is an unknown one
+		if v >= 0 { // negative numbers mean unknown
 			return strconv.FormatInt(v, 10)
 		}
 	}
 	return ""
 }
 
-// numberOf returns a fact as a number, and false if it is not one.
+// numberOf returns a fact as a number. It returns false if the fact is not a number.
 func numberOf(facts driver.Facts, name string) (float64, bool) {
 	switch v := facts.Value(name).(type) {
 	case uint64:
@@ -60,20 +60,20 @@ func numberOf(facts driver.Facts, name string) (float64, bool) {
 	return 0, false
 }
 
-// A row is an entry as a page shows it.
+// A row is an entry in the form that templates show.
 type row struct {
 	Icon, Kind string
 	Name       string
-	Link       string // "" leads nowhere
+	Link       string // "" if there is none
 	Download   string
-	More       string // the link to its attributes
+	More       string // link to the Gopher+ attributes
 	Size       string
 	Exact      string
 	Date       string
 	Stamp      string
 	Cells      []cell
 	Search     *searchBox
-	Text       bool // for people
+	Text       bool // informational text
 	Wrong      bool
 }
 
@@ -82,7 +82,7 @@ type cell struct {
 	Number bool
 }
 
-// A searchBox asks for words.
+// A searchBox is a form for search words.
 type searchBox struct {
 	Action string
 	Fields []field
@@ -90,22 +90,22 @@ type searchBox struct {
 	ID     string
 }
 
-// A field is a hidden one of a form.
+// A field is a hidden form field.
 type field struct{ Name, Value string }
 
-// layouts are the ways to show a listing.
+// The layouts of listings.
 const (
 	asTable   = "table"
 	asMenu    = "menu"
 	asThreads = "threads"
 )
 
-// A listing is one that is being shown.
+// A listing is a listing that is being written.
 type listing struct {
 	p       *page
 	columns []column
 	layout  string
-	choices []string // layouts that make sense
+	choices []string // applicable layouts
 	sort    string
 	down    bool
 	filter  string
@@ -114,14 +114,14 @@ type listing struct {
 	boxes   int
 }
 
-// listing shows a directory, a menu, a newsgroup, the hits of a search.
+// listing writes a directory, menu, newsgroup or search result.
 func (p *page) listing(resp *fetch.Response, title string) {
 	q := p.r.URL.Query()
 	l := &listing{p: p, sort: q.Get("sort"), down: q.Get("order") == "desc", filter: strings.ToLower(q.Get("q"))}
 	next, stop := iter.Pull2(resp.Entries)
 	defer stop()
 	var first []fetch.Entry
-	for len(first) < ahead {
+	for len(first) < maxPeek {
 		e, err, ok := next()
 		if err != nil {
 			if len(first) == 0 {
@@ -169,7 +169,7 @@ func (p *page) listing(resp *fetch.Response, title string) {
 	}{l.shown, l.total, l.filter != ""})
 }
 
-// choose chooses the layout, by what the first entries have.
+// choose selects the layout and the columns by the facts of the first entries.
 func (l *listing) choose(first []fetch.Entry, wanted string) {
 	has := make(map[string]bool)
 	table, articles := false, false
@@ -205,7 +205,7 @@ func (l *listing) choose(first []fetch.Entry, wanted string) {
 	}
 }
 
-// query returns the query of this page with some values in the place of others.
+// query returns the link to this page with some query values replaced.
 func (l *listing) query(change ...string) string {
 	q := url.Values{}
 	for name, values := range l.p.r.URL.Query() {
@@ -245,22 +245,22 @@ func (l *listing) tools() tools {
 	for _, name := range l.choices {
 		t.Layouts = append(t.Layouts, choice{name, l.query("layout", name, "sort", "", "order", ""), name == l.layout})
 	}
-	if l.p.searchable() {
-		t.Search = l.p.s.box(l.p.here, "Search here", "here")
+	if l.p.isSearchable() {
+		t.Search = l.p.s.box(l.p.here, "Search this index", "here")
 	}
 	return t
 }
 
-// searchable reports whether the place that a listing is of can be searched.
-func (p *page) searchable() bool {
-	if p.s.Client.Traits(p.here.url).Pages { // any URL can have a query, but few pages search by it
+// isSearchable reports whether the URL of the listing can take search words.
+func (p *page) isSearchable() bool {
+	if p.s.Client.Traits(p.here.url).Pages { // any web URL can have a query, but few pages search by it
 		return false
 	}
 	_, err := p.here.url.WithSearch("words")
 	return err == nil
 }
 
-// box returns the box for words to search in a place.
+// box returns the search form of an address.
 func (s *Server) box(a address, label, id string) *searchBox {
 	b := &searchBox{Action: "/search", Label: label, ID: id}
 	for name, values := range s.query(a) {
@@ -270,12 +270,12 @@ func (s *Server) box(a address, label, id string) *searchBox {
 	return b
 }
 
-// passes reports whether an entry is what the filter lets through.
-func (l *listing) passes(e fetch.Entry) bool {
+// matches reports whether an entry matches the filter.
+func (l *listing) matches(e fetch.Entry) bool {
 	return l.filter == "" || strings.Contains(strings.ToLower(e.Name), l.filter)
 }
 
-// A heading is the head of a column.
+// A heading is the header of a column.
 type heading struct {
 	Title  string
 	Link   string
@@ -305,7 +305,7 @@ func (l *listing) headings() []heading {
 	return all
 }
 
-// table shows entries as rows, as they come unless they are to be sorted.
+// table writes entries as table rows, in the order of arrival unless sorting is requested.
 func (l *listing) table(entries iter.Seq[fetch.Entry]) {
 	l.p.put("tablehead", struct {
 		Headings []heading
@@ -314,47 +314,44 @@ func (l *listing) table(entries iter.Seq[fetch.Entry]) {
 	if l.sort != "" {
 		entries = l.sorted(entries)
 	}
-	for e := range entries {
-		l.total++
-		if !l.passes(e) {
-			continue
-		}
-		l.shown++
-		l.p.put("row", l.row(e))
-		l.progress()
-	}
+	l.rows("row", entries)
 	l.p.put("tableend", nil)
 }
 
-// progress sends the first rows as soon as they are there; the rest follows as buffers fill.
-func (l *listing) progress() {
-	if l.shown == ahead {
+// menu writes entries as a menu: links with their types, and text.
+func (l *listing) menu(entries iter.Seq[fetch.Entry]) {
+	l.p.put("menuhead", fetch.Printable(l.p.here.url.Redacted()))
+	l.rows("item", entries)
+	l.p.put("menuend", nil)
+}
+
+// rows writes entries with a template.
+func (l *listing) rows(template string, entries iter.Seq[fetch.Entry]) {
+	for e := range entries {
+		l.total++
+		if !l.matches(e) {
+			continue
+		}
+		l.put(template, l.row(e))
+	}
+}
+
+// put writes an entry. It flushes once, after the first entries. Later output is sent as buffers
+// fill.
+func (l *listing) put(template string, value any) {
+	l.p.put(template, value)
+	if l.shown++; l.shown == maxPeek {
 		l.p.flush()
 	}
 }
 
-// menu shows entries as a menu: links with their types, and text between them.
-func (l *listing) menu(entries iter.Seq[fetch.Entry]) {
-	l.p.put("menuhead", fetch.Printable(l.p.here.url.Redacted()))
-	for e := range entries {
-		l.total++
-		if !l.passes(e) {
-			continue
-		}
-		l.shown++
-		l.p.put("item", l.row(e))
-		l.progress()
-	}
-	l.p.put("menuend", nil)
-}
-
-// kinds are the icons and words for kinds of entries.
+// kinds has the icon and the label of each kind of entry.
 var kinds = map[fetch.EntryKind][2]string{
 	fetch.EntryListing: {"folder", "menu"}, fetch.EntrySearch: {"search", "search"}, fetch.EntrySession: {"session", "session"},
 	fetch.EntryText: {"", ""}, fetch.EntryError: {"error", "error"}, fetch.EntryObject: {"file", "file"},
 }
 
-// row returns an entry as it is shown.
+// row returns the row of an entry.
 func (l *listing) row(e fetch.Entry) row {
 	facts := e.Facts()
 	out := row{Icon: kinds[e.Kind][0], Kind: kinds[e.Kind][1], Name: fetch.Printable(strings.ReplaceAll(e.Name, "\t", "        ")),
@@ -375,7 +372,7 @@ func (l *listing) row(e fetch.Entry) row {
 		out.Kind = facts.Word
 	}
 	if typ := textOf(facts, "type"); len(typ) == 1 && !out.Text && l.layout == asMenu {
-		out.Kind = typ + " " + out.Kind // as its protocol writes it
+		out.Kind = typ + " " + out.Kind // the item type of the protocol
 	}
 	if e.Size >= 0 && e.Kind != fetch.EntryText {
 		out.Size, out.Exact = sizeText(e.Size), exactSize(e.Size)
@@ -405,8 +402,8 @@ func (l *listing) row(e fetch.Entry) row {
 	return out
 }
 
-// sorted yields entries in the order that is asked for. Text and errors, which have no place in an
-// order, come last. More than are held follow unsorted.
+// sorted yields entries in the requested order, with text and errors last. Entries beyond maxHeld
+// follow unsorted.
 func (l *listing) sorted(entries iter.Seq[fetch.Entry]) iter.Seq[fetch.Entry] {
 	type keyed struct {
 		e     fetch.Entry
@@ -467,7 +464,7 @@ func (l *listing) sorted(entries iter.Seq[fetch.Entry]) iter.Seq[fetch.Entry] {
 	}
 }
 
-// sizeText returns a size for people.
+// sizeText formats a size with a binary unit.
 func sizeText(n int64) string {
 	if n < 0 {
 		return ""

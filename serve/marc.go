@@ -11,8 +11,8 @@ import (
 	"github.com/urlget/urlget/internal/codec/marc"
 )
 
-// marc shows records of MARC (ISO 2709), such as Z39.50 servers have, by their fields. The bytes as
-// they are can be downloaded.
+// marc writes MARC records (ISO 2709), as returned by Z39.50 servers, as lists of fields. A link
+// downloads the original bytes.
 func (p *page) marc(r io.Reader, name string, size int64) error {
 	content, err := io.ReadAll(io.LimitReader(r, maxText+1))
 	text, rest := marcText(content[:min(len(content), maxText)])
@@ -28,12 +28,12 @@ func (p *page) marc(r io.Reader, name string, size int64) error {
 	case len(content) > maxText:
 		p.put("cut", struct{ Size, Link string }{sizeText(maxText), p.s.link("/download", p.address)})
 	case len(rest) > 0:
-		return &fetch.Error{Code: fetch.ErrProtocol, Err: errors.New("what follows is no record of MARC")}
+		return &fetch.Error{Code: fetch.ErrProtocol, Err: errors.New("the rest is not a MARC record")}
 	}
 	return nil
 }
 
-// marcText returns the fields of the records that content begins with, and what is behind them.
+// marcText returns the leading MARC records of content as text, and the bytes after them.
 func marcText(content []byte) (text string, rest []byte) {
 	var b strings.Builder
 	for len(content) >= 5 {
@@ -49,7 +49,7 @@ func marcText(content []byte) (text string, rest []byte) {
 			b.WriteString("\n")
 		}
 		b.WriteString(rec.Text(func(s string) string { return readable([]byte(s)) }))
-		content = bytes.TrimLeft(content[length:], "\r\n") // some files have line ends between them
+		content = bytes.TrimLeft(content[length:], "\r\n") // some files have line breaks between records
 	}
 	return b.String(), content
 }

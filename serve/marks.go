@@ -18,13 +18,13 @@ import (
 )
 
 const (
-	maxMarks     = 10_000
-	maxMarksFile = 4 << 20 // bytes
-	maxPast      = 200     // pages that are remembered
+	maxBookmarks     = 10_000
+	maxBookmarksFile = 4 << 20 // bytes
+	maxHistory       = 200     // pages in the history
 )
 
-// bookmarks are in a file: a line for each, with the URL, a space and a title. Lines that are empty
-// or begin with "#" are comments, and stay.
+// bookmarks manages the bookmarks file. A line has a URL, a space and a title. Empty lines and
+// comments that begin with "#" are preserved.
 type bookmarks struct {
 	mu   sync.Mutex
 	file string
@@ -35,7 +35,7 @@ type mark struct {
 	title string
 }
 
-// read returns the text of the file.
+// read returns the contents of the file.
 func (b *bookmarks) read() ([]byte, error) {
 	if b.file == "" {
 		return nil, nil
@@ -48,9 +48,9 @@ func (b *bookmarks) read() ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, maxMarksFile+1))
-	if err == nil && len(text) > maxMarksFile {
-		err = fmt.Errorf("%s has more than %d bytes", b.file, maxMarksFile)
+	text, err := io.ReadAll(io.LimitReader(f, maxBookmarksFile+1))
+	if err == nil && len(text) > maxBookmarksFile {
+		err = fmt.Errorf("%s has more than %d bytes", b.file, maxBookmarksFile)
 	}
 	return text, err
 }
@@ -71,15 +71,15 @@ func parseMark(line string) (mark, bool) {
 	return mark{u, title}, true
 }
 
-// all returns the bookmarks in the order of the file.
+// all returns the bookmarks in file order.
 func (b *bookmarks) all() ([]mark, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	text, err := b.read()
 	var list []mark
 	in := bufio.NewScanner(bytes.NewReader(text))
-	in.Buffer(nil, maxMarksFile)
-	for in.Scan() && len(list) < maxMarks {
+	in.Buffer(nil, maxBookmarksFile)
+	for in.Scan() && len(list) < maxBookmarks {
 		if m, ok := parseMark(in.Text()); ok {
 			list = append(list, m)
 		}
@@ -87,7 +87,7 @@ func (b *bookmarks) all() ([]mark, error) {
 	return list, err
 }
 
-// has reports whether there is a bookmark for u.
+// has reports whether u is bookmarked.
 func (b *bookmarks) has(u uri.URI) bool {
 	list, _ := b.all()
 	for _, m := range list {
@@ -98,7 +98,7 @@ func (b *bookmarks) has(u uri.URI) bool {
 	return false
 }
 
-// add adds a bookmark at the end.
+// add appends a bookmark.
 func (b *bookmarks) add(m mark) error {
 	return b.change(func(text []byte) []byte {
 		if n := len(text); n > 0 && text[n-1] != '\n' {
@@ -108,7 +108,7 @@ func (b *bookmarks) add(m mark) error {
 	})
 }
 
-// remove removes the bookmarks for u.
+// remove removes all bookmarks of u.
 func (b *bookmarks) remove(u uri.URI) error {
 	return b.change(func(text []byte) []byte {
 		var kept []byte
@@ -121,12 +121,12 @@ func (b *bookmarks) remove(u uri.URI) error {
 	})
 }
 
-// change writes the file anew, in one step.
+// change replaces the contents of the file atomically.
 func (b *bookmarks) change(f func([]byte) []byte) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.file == "" {
-		return errors.New("no file for bookmarks")
+		return errors.New("no bookmarks file is configured")
 	}
 	text, err := b.read()
 	if err != nil {
@@ -168,7 +168,7 @@ func (s *Server) unbookmark(w http.ResponseWriter, r *http.Request) {
 func (s *Server) changeMarks(w http.ResponseWriter, r *http.Request, f func(address) error) {
 	r.Body = http.MaxBytesReader(w, r.Body, 2*maxURL)
 	if err := r.ParseForm(); err != nil {
-		http.Error(w, "The bookmark cannot be read.", http.StatusBadRequest)
+		http.Error(w, "The bookmark form cannot be parsed.", http.StatusBadRequest)
 		return
 	}
 	a, err := s.verify(r.PostForm)
@@ -185,13 +185,13 @@ func (s *Server) changeMarks(w http.ResponseWriter, r *http.Request, f func(addr
 	http.Redirect(w, r, "/", http.StatusSeeOther)
 }
 
-// A visit is a page that was shown.
+// A visit is a page in the history.
 type visit struct{ Title, URL, Link string }
 
-// history is what was shown, for as long as the program runs.
+// history holds the visited pages until the program ends.
 type history struct {
 	mu   sync.Mutex
-	list []visit // the oldest first
+	list []visit // oldest first
 }
 
 func (h *history) add(v visit) {
@@ -201,12 +201,12 @@ func (h *history) add(v visit) {
 		h.list = h.list[:n-1]
 	}
 	h.list = append(h.list, v)
-	if len(h.list) > maxPast {
+	if len(h.list) > maxHistory {
 		h.list = h.list[1:]
 	}
 }
 
-// all returns at most n visits, the last first.
+// all returns at most n visits, most recent first.
 func (h *history) all(n int) []visit {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -220,11 +220,11 @@ func (h *history) all(n int) []visit {
 func (s *Server) showHistory(w http.ResponseWriter, r *http.Request) {
 	p := s.newPage(w, r, address{})
 	p.begin(http.StatusOK, "History")
-	p.put("history", s.history.all(maxPast))
+	p.put("history", s.history.all(maxHistory))
 	p.end(nil)
 }
 
-// forget empties the history.
+// forget clears the history.
 func (s *Server) forget(w http.ResponseWriter, r *http.Request) {
 	s.history.mu.Lock()
 	s.history.list = nil

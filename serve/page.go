@@ -13,29 +13,29 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// A page is one that is being written.
+// A page is a page that is being written.
 type page struct {
-	s    *Server
-	w    http.ResponseWriter
-	r    *http.Request
-	out  *bufio.Writer
-	talk *talk
+	s            *Server
+	w            http.ResponseWriter
+	r            *http.Request
+	out          *bufio.Writer
+	conversation *conversation
 
-	address address // what was asked for; zero for pages of our own
-	here    address // what it is, after redirects: the base of its links
-	posted  bool    // what it shows cannot be retrieved again
+	address address // the requested URL; zero for the server's own pages
+	here    address // the URL after redirects, the base of links
+	posted  bool    // the content is the response to a form and cannot be retrieved again
 	begun   bool
-	failed  error // what went wrong after it had begun
+	failed  error // error after the page was begun
 }
 
 func (s *Server) newPage(w http.ResponseWriter, r *http.Request, a address) *page {
-	return &page{s: s, w: w, r: r, out: bufio.NewWriterSize(w, 32<<10), talk: &talk{}, address: a, here: a}
+	return &page{s: s, w: w, r: r, out: bufio.NewWriterSize(w, 32<<10), conversation: &conversation{}, address: a, here: a}
 }
 
-// A head is what the beginning of a page shows.
+// A head is the data of the page header.
 type head struct {
 	Title, URL string
-	Up         string // the link to what is above; "" if nothing is
+	Up         string // link to the parent; "" if there is none
 	Reload     string
 	Marked     bool
 	CanMark    bool
@@ -44,11 +44,11 @@ type head struct {
 	At         string
 	Archive    bool
 	Only       bool
-	Own        bool    // it is a page of our own
-	Fields     []field // of the address, for forms
+	Own        bool    // a page of the server itself
+	Fields     []field // the signed address, for forms
 }
 
-// begin writes the beginning of the page, once.
+// begin writes the response header and the page header. Later calls do nothing.
 func (p *page) begin(status int, title string) {
 	if p.begun {
 		return
@@ -78,44 +78,44 @@ func (p *page) begin(status int, title string) {
 	p.put("head", h)
 }
 
-// put writes a template.
+// put executes a template.
 func (p *page) put(name string, data any) {
 	if err := pages().Execute(p.out, name, data); err != nil {
-		panic(http.ErrAbortHandler) // the browser has gone
+		panic(http.ErrAbortHandler) // the browser closed the connection
 	}
 }
 
-// flush sends what was written.
+// flush sends buffered output.
 func (p *page) flush() {
 	if p.out.Flush() != nil || http.NewResponseController(p.w).Flush() != nil {
 		panic(http.ErrAbortHandler)
 	}
 }
 
-// A fact is a line of what is known of a resource.
+// A fact is a line of metadata.
 type fact struct {
 	Name, Value string
 	Link        string
 }
 
-// A foot is what the end of a page shows.
+// A foot is the data of the page footer.
 type foot struct {
 	About  []fact
 	Fields []fact
-	Talk   []talkLine
+	Talk   []conversationLine
 	More   int
 }
 
-// end writes the end of the page: what is known of the resource, and the conversation.
+// end writes the page footer: the metadata and the conversation.
 func (p *page) end(resp *fetch.Response) {
 	f := foot{}
 	if resp != nil {
 		f.About, f.Fields = p.facts(resp), fields(resp.Header)
 	}
-	p.talk.mu.Lock()
-	f.Talk, f.More = slices.Clone(p.talk.lines), p.talk.more
-	captured := p.talk.captured
-	p.talk.mu.Unlock()
+	p.conversation.mu.Lock()
+	f.Talk, f.More = slices.Clone(p.conversation.lines), p.conversation.more
+	captured := p.conversation.captured
+	p.conversation.mu.Unlock()
 	if !captured.IsZero() {
 		f.About = append(f.About, fact{Name: "captured", Value: captured.UTC().Format(timeForm)})
 	}
@@ -137,20 +137,20 @@ func (p *page) facts(resp *fetch.Response) []fact {
 	case resp.ETag == "":
 	case resp.Header.Get("Etag") != "":
 		list = append(list, fact{Name: "etag", Value: resp.ETag})
-	default: // what the driver made of other things, to know the content again
+	default: // the driver derived the validator from other metadata
 		list = append(list, fact{Name: "validator", Value: resp.ETag})
 	}
 	if !resp.Reply.IsZero() {
 		list = append(list, fact{Name: "reply", Value: resp.Reply.String()})
 	}
 	if resp.Framing == driver.FramedByClose {
-		list = append(list, fact{Name: "end", Value: "the connection's: whether it is complete cannot be told"})
+		list = append(list, fact{Name: "length", Value: "unknown: the body ends when the connection closes and may be incomplete"})
 	}
 	for _, via := range resp.Via {
-		list = append(list, fact{Name: "by way of", Value: via.Redacted()})
+		list = append(list, fact{Name: "redirected via", Value: via.Redacted()})
 	}
 	if !p.address.from.IsZero() {
-		list = append(list, fact{Name: "led here", Value: p.address.from.Redacted()})
+		list = append(list, fact{Name: "linked from", Value: p.address.from.Redacted()})
 	}
 	for i := range list {
 		list[i].Value = fetch.Printable(list[i].Value)
@@ -158,7 +158,7 @@ func (p *page) facts(resp *fetch.Response) []fact {
 	return list
 }
 
-// maxFields bounds the header fields that are shown.
+// maxFields limits the number of header fields on a page.
 const maxFields = 100
 
 func fields(header map[string][]string) []fact {
@@ -172,7 +172,7 @@ func fields(header map[string][]string) []fact {
 	return list[:min(len(list), maxFields)]
 }
 
-// up returns the link to what is above a resource, by the slashes of its path; "" if there is none.
+// up returns the link to the parent directory by the URL path, or "" if there is none.
 func (s *Server) up(a address) string {
 	u := a.url
 	if !s.Client.Traits(u).Tree {
@@ -192,15 +192,16 @@ func (s *Server) up(a address) string {
 }
 
 const (
-	// patience is how long the beginning of a page waits for a server, so that its status can tell
-	// what became of it.
-	patience = 400 * time.Millisecond
-	// beat is how often a page that waits says what was said last.
-	beat = time.Second
+	// maxDelay is how long a page waits for the response before it is begun. Until then, the status
+	// code can depend on the result.
+	maxDelay = 400 * time.Millisecond
+	// progressInterval is the interval at which a waiting page shows the latest line of the
+	// conversation.
+	progressInterval = time.Second
 )
 
-// fetch retrieves what the page is about. If that takes long, the page begins, and says what it
-// waits for.
+// fetch retrieves the resource of the page. If that takes longer than maxDelay, it begins the page
+// and shows progress.
 func (p *page) fetch(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
 	type result struct {
 		resp *fetch.Response
@@ -208,17 +209,17 @@ func (p *page) fetch(ctx context.Context, req *fetch.Request) (*fetch.Response, 
 	}
 	done := make(chan result, 1)
 	go func() {
-		resp, err := p.s.do(context.WithValue(ctx, talkKey{}, p.talk), p.address, req)
+		resp, err := p.s.do(context.WithValue(ctx, conversationKey{}, p.conversation), p.address, req)
 		done <- result{resp, err}
 	}()
-	timer := time.NewTimer(patience)
+	timer := time.NewTimer(maxDelay)
 	defer timer.Stop()
 	said := ""
 	for {
 		select {
 		case res := <-done:
 			if res.err == nil {
-				p.arrive(res.resp)
+				p.setBase(res.resp)
 			}
 			return res.resp, res.err
 		case <-timer.C:
@@ -226,20 +227,20 @@ func (p *page) fetch(ctx context.Context, req *fetch.Request) (*fetch.Response, 
 				p.begin(http.StatusOK, p.address.url.Redacted())
 				p.put("waiting", fetch.Printable(p.address.url.Host()))
 			}
-			if last := p.talk.last(); last != said {
+			if last := p.conversation.last(); last != said {
 				said = last
 				p.put("said", said)
 			}
 			if p.out.Flush() == nil {
 				http.NewResponseController(p.w).Flush()
 			}
-			timer.Reset(beat)
+			timer.Reset(progressInterval)
 		}
 	}
 }
 
-// arrive takes resp for where the page is.
-func (p *page) arrive(resp *fetch.Response) {
+// setBase sets the base URL of the page to that of resp.
+func (p *page) setBase(resp *fetch.Response) {
 	p.here.url = resp.URL.WithoutPassword()
 	p.here.foreign = p.address.foreign || resp.URL.Origin() != p.address.url.Origin()
 }

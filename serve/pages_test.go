@@ -92,8 +92,8 @@ func TestMenusKeepTheirLayout(t *testing.T) {
 		form.Set(m[1], m[2])
 	}
 	u.get("/search?"+form.Encode()).want(t, http.StatusOK, "Found")
-	u.get(p.find(t, "/view?", "telnet:")).want(t, http.StatusOK, "This is a session", "led here") // which nothing but a click opens
-	u.open("telnet://127.0.0.1/").want(t, http.StatusOK, "This is a session", "urlget &#39;telnet://127.0.0.1/&#39;", "urlget serve --terminal")
+	u.get(p.find(t, "/view?", "telnet:")).want(t, http.StatusOK, "opens an interactive session", "Linked from") // which nothing but a click opens
+	u.open("telnet://127.0.0.1/").want(t, http.StatusOK, "opens an interactive session", "urlget &#39;telnet://127.0.0.1/&#39;", "urlget serve --terminal")
 }
 
 func TestServicesAreAskedByAPath(t *testing.T) {
@@ -101,7 +101,7 @@ func TestServicesAreAskedByAPath(t *testing.T) {
 	c := csod.Start(t, csod.Options{Answers: map[string]string{"pear": "-200:1:    name: Alice Pear\r\n"}})
 	u := start(t)
 	p := u.open("cso://" + c.Addr + "/")
-	p.want(t, http.StatusOK, "Words to search for")
+	p.want(t, http.StatusOK, "Search words")
 	q := url.Values{"words": {"pear"}}
 	here, _ := url.Parse(p.url)
 	for name, values := range here.Query() {
@@ -156,7 +156,7 @@ func TestNewsAreThreads(t *testing.T) {
 	}}}})
 	u := start(t)
 	p := u.open("news://" + n.Addr + "/x.y")
-	p.want(t, http.StatusOK, `<li class="entry d0"><span class="hidden">Level 1: </span>`, `<li class="entry d1">`, "1 answer<", "Pärs")
+	p.want(t, http.StatusOK, `<li class="entry d0"><span class="hidden">Level 1: </span>`, `<li class="entry d1">`, "1 reply<", "Pärs")
 	u.get(p.url+"&layout=table").want(t, http.StatusOK, ">Author</a>", ">No.</a>")
 	m := u.get(p.find(t, "/view?", "2@x"))
 	m.want(t, http.StatusOK, "<dt>From</dt><dd>Alice", "&lt;b&gt;", "&gt; quoted")
@@ -188,7 +188,7 @@ func TestServersThatInsistOnALogin(t *testing.T) {
 	t.Cleanup(s.Close)
 	u := start(t)
 	p := u.open(s.URL + "/a")
-	p.want(t, http.StatusForbidden, "Class: <code>auth</code>", `action="/login"`)
+	p.want(t, http.StatusForbidden, "Error class: <code>auth</code>", `action="/login"`)
 	form := url.Values{"user": {"alice"}, "password": {"hunter2"}}
 	here, _ := url.Parse(p.url)
 	for name, values := range here.Query() {
@@ -230,7 +230,7 @@ func TestDocumentsByTheirTypes(t *testing.T) {
 	u := start(t)
 	for path, want := range map[string]string{"/html": "<iframe", "/none": "<iframe", "/octets": "<img src", "/gif": "<img src", "/json": "&lt;b&gt;",
 		"/latin": "café", "/bare": "café", "/script": "alert(1)", "/zip": "application/zip", "/mp3": "<audio", "/mp4": "<video", "/css": "background",
-		"/svg": "<img src", "/coded": "<iframe", "/marc": "The pear &lt;tree&gt;", "/nomarc": "Download it"} {
+		"/svg": "<img src", "/coded": "<iframe", "/marc": "The pear &lt;tree&gt;", "/nomarc": "Download the file"} {
 		u.open(s.URL+path).want(t, http.StatusOK, want)
 	}
 	// In frames, what could act is text.
@@ -246,7 +246,7 @@ func TestDocumentsByTheirTypes(t *testing.T) {
 	}
 	u.get(u.open(s.URL+"/coded").find(t, "/content?")).want(t, http.StatusOK, "<p>coded ", "/view?")
 	p := u.open(s.URL + "/absent")
-	p.want(t, http.StatusNotFound, "Class: <code>not_found</code>", "What the server said", "404 page not found")
+	p.want(t, http.StatusNotFound, "Error class: <code>not_found</code>", "Server response", "404 page not found")
 }
 
 func TestLinksStayInside(t *testing.T) {
@@ -303,7 +303,7 @@ func TestBookmarksAndHistory(t *testing.T) {
 	if text, _ := os.ReadFile(file); string(text) != with {
 		t.Errorf("the file is %q", text)
 	}
-	u.get(p.url).want(t, http.StatusOK, "Remove the bookmark")
+	u.get(p.url).want(t, http.StatusOK, "Remove bookmark")
 	u.post("/unbookmark", form)
 	if text, _ := os.ReadFile(file); string(text) != strings.TrimSuffix(with, "data:,hello Hello\\n<b>\n") {
 		t.Errorf("the file is %q", text)
@@ -323,12 +323,12 @@ func TestWhatIsTyped(t *testing.T) {
 		"data:,x": "x"} {
 		u.open(typed).want(t, http.StatusOK, want)
 	}
-	u.open("").want(t, http.StatusBadRequest, "there is no URL")
+	u.open("").want(t, http.StatusBadRequest, "the URL is empty")
 	u.open("http://[").want(t, http.StatusBadRequest, "malformed")
 	u.open("nothing:x").want(t, http.StatusBadGateway, "no driver")
 }
 
-// TestSlowServersAreWaitedFor has a page begin before its server answers.
+// TestSlowServersAreWaitedFor checks that a page begins before its server responds.
 func TestSlowServersAreWaitedFor(t *testing.T) {
 	t.Parallel()
 	release := make(chan struct{})
@@ -357,7 +357,7 @@ func TestSlowServersAreWaitedFor(t *testing.T) {
 	}
 	close(release)
 	rest, err := io.ReadAll(resp.Body)
-	if err != nil || !strings.Contains(string(rest), "Class: <code>not_found</code>") {
+	if err != nil || !strings.Contains(string(rest), "Error class: <code>not_found</code>") {
 		t.Errorf("then comes %s, %v", rest, err)
 	}
 }
@@ -367,11 +367,11 @@ func TestWhatIsCutOffSaysSo(t *testing.T) {
 	f := ftpd.Start(t, ftpd.Options{Tree: fstest.MapFS{"a.txt": {Data: bytes.Repeat([]byte("line\n"), 10000)}}})
 	u := start(t)
 	f.Arm(servers.Failure{Fault: servers.Cut, On: "RETR", After: 20000})
-	u.open("ftp://"+f.Addr+"/a.txt").want(t, http.StatusOK, "line", "This is not all:")
+	u.open("ftp://"+f.Addr+"/a.txt").want(t, http.StatusOK, "line", "Incomplete:")
 }
 
-// drivers returns a loader of schemes for tests: x-many is a listing of so many entries, x-big a
-// content of so many bytes.
+// drivers returns a loader of test schemes: x-many is a listing of the given number of entries,
+// x-big a body of the given size.
 func drivers(t *testing.T) fetch.Loader {
 	return func(_ driver.Env, reg *driver.Registry) {
 		reg.Register(fetch.Scheme{Name: "x-many", Ops: []fetch.Op{fetch.OpGet, fetch.OpList}, Driver: driver.DriverFunc(
@@ -379,7 +379,7 @@ func drivers(t *testing.T) fetch.Loader {
 				n := 0
 				fmt.Sscanf(req.URL.Path(), "%d", &n)
 				resp := &driver.Response{Meta: fetch.Meta{Kind: fetch.KindListing, Size: -1}}
-				resp.Body, resp.Parse = driver.NewListing(parts(n), nil)
+				resp.SetParts(parts(n), nil)
 				return resp, nil
 			})})
 		reg.Register(fetch.Scheme{Name: "x-big", Ops: []fetch.Op{fetch.OpGet}, Driver: driver.DriverFunc(
@@ -407,7 +407,7 @@ func parts(n int) iter.Seq2[driver.Part, error] {
 	}
 }
 
-// letters are without end.
+// letters is an endless reader.
 type letters struct{}
 
 func (letters) Read(p []byte) (int, error) {
@@ -442,13 +442,13 @@ func TestTextsAreBounded(t *testing.T) {
 	u.open("data:,"+strings.Repeat("x", 200<<10)).want(t, http.StatusBadRequest)
 }
 
-// TestDownloadsTakeNoMemory passes a gigabyte through the server.
+// TestDownloadsTakeNoMemory downloads a gigabyte through the server.
 func TestDownloadsTakeNoMemory(t *testing.T) {
 	const size = 1 << 30
 	u := start(t)
 	u.replace(drivers(t))
 	p := u.open(fmt.Sprintf("x-big:%d", size))
-	p.want(t, http.StatusOK, "Download it")
+	p.want(t, http.StatusOK, "Download the file")
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	resp, err := u.http.Do(u.request(http.MethodGet, p.find(t, "/download?"), nil))

@@ -14,27 +14,27 @@ import (
 )
 
 type (
-	talkKey struct{}
-	atKey   struct{}
+	conversationKey struct{}
+	captureTimeKey  struct{}
 )
 
 const (
-	maxLines = 200 // of a conversation that are shown
-	maxLine  = 400 // bytes of each
+	maxLines = 200 // of a conversation on a page
+	maxLine  = 400 // bytes of each line
 )
 
-// A talk is the conversation with the servers on behalf of a page.
-type talk struct {
+// A conversation is the exchange of lines with servers for one page.
+type conversation struct {
 	mu       sync.Mutex
-	lines    []talkLine
-	more     int       // lines that were left out
-	captured time.Time // when it was, if an archive answered
+	lines    []conversationLine
+	more     int       // number of lines beyond maxLines
+	captured time.Time // capture time, if the archive was replayed
 }
 
 // A talkLine is a line of a conversation.
-type talkLine struct{ Mark, Text string }
+type conversationLine struct{ Mark, Text string }
 
-func (t *talk) add(mark, text string) {
+func (t *conversation) add(mark, text string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if len(t.lines) >= maxLines {
@@ -44,11 +44,11 @@ func (t *talk) add(mark, text string) {
 	if len(text) > maxLine {
 		text = text[:maxLine] + "…"
 	}
-	t.lines = append(t.lines, talkLine{mark, fetch.Printable(text)})
+	t.lines = append(t.lines, conversationLine{mark, fetch.Printable(text)})
 }
 
-// last returns the line that was said last.
-func (t *talk) last() string {
+// last returns the latest line.
+func (t *conversation) last() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if len(t.lines) == 0 {
@@ -58,10 +58,12 @@ func (t *talk) last() string {
 	return l.Mark + " " + l.Text
 }
 
-// Recorder is a fetch.Recorder for the clients of a Server. It keeps the conversations that pages
-// show; other requests of the same client it leaves alone.
-func Recorder(ctx context.Context, _ *fetch.Request) *fetch.Recording {
-	t, ok := ctx.Value(talkKey{}).(*talk)
+// Recorder returns a fetch.Recorder for the clients of a Server. It records the conversations for
+// pages and ignores other requests of the client.
+func Recorder() fetch.Recorder { return fetch.RecorderFunc(record) }
+
+func record(ctx context.Context, _ *fetch.Request) *fetch.Recording {
+	t, ok := ctx.Value(conversationKey{}).(*conversation)
 	if !ok {
 		return nil
 	}
@@ -83,15 +85,15 @@ func Recorder(ctx context.Context, _ *fetch.Request) *fetch.Recording {
 	}
 }
 
-// Archived returns a Middleware for the clients of a Server, which has to be the innermost. It lets
-// an archive answer what it has, as it was at the time that the page is for. With only set nothing
-// else answers, and nothing is sent.
+// Archived returns a Middleware for the clients of a Server, which must be the innermost one. It
+// replays responses from the archive, as of the capture time that the page is for. If only is set,
+// requests that the archive cannot serve fail and nothing is sent.
 func Archived(a *replay.Archive, only bool) driver.Middleware {
 	return func(next driver.Driver) driver.Driver {
 		return driver.DriverFunc(func(ctx context.Context, req *fetch.Request) (*driver.Response, error) {
-			at, _ := ctx.Value(atKey{}).(time.Time)
+			at, _ := ctx.Value(captureTimeKey{}).(time.Time)
 			if when, ok := a.Find(req, at); ok {
-				if t, ok := ctx.Value(talkKey{}).(*talk); ok {
+				if t, ok := ctx.Value(conversationKey{}).(*conversation); ok {
 					t.mu.Lock()
 					t.captured = when
 					t.mu.Unlock()

@@ -1,10 +1,10 @@
-// Package serve shows what URLs name to a browser, whatever their scheme: directories, menus,
-// newsgroups, search results, messages, pages and files, from the net or from WARC files.
+// Package serve shows the resources of all schemes as web pages: directories, menus, newsgroups,
+// search results, messages, pages and files. They come from the network or from WARC files.
 //
-// What comes from servers is never trusted. It is escaped, or shown in a frame without scripts and
-// without an origin. Every link on a page is signed and says which resource led to it, so that the
-// policy of the client holds for what is clicked as it does for redirects, and only what the user
-// typed counts as the user's. docs/serve.md tells what is promised.
+// Content from servers is never trusted. It is escaped, or shown in a frame without scripts and
+// without an origin. Every link on a page is signed and names the resource that it was on. The
+// client policy therefore applies to links as it does to redirects, and only typed URLs are trusted
+// as the user's. The guarantees are listed in docs/serve.md.
 package serve
 
 import (
@@ -28,63 +28,65 @@ import (
 	"github.com/urlget/urlget/internal/template"
 )
 
-// Options say what a Server shows.
+// Options configure a Server.
 type Options struct {
-	// Client retrieves what the user names, and what that leads to at the same origin. Its options
-	// should have [Recorder], so that pages can show conversations, and [Archived] if there is an
-	// Archive. It is required.
+	// Client retrieves the URLs that the user enters, and links from them to the same origin. It is
+	// required. Its options should include [Recorder], so that pages can show conversations, and
+	// [Archived] if Archive is set.
 	Client *fetch.Client
-	// Foreign retrieves what leads to another origin, and everything from there on. It must have
-	// neither credentials nor cookies of the user. Its option Places should be Client, so that pages
-	// of private hosts can lead to private hosts. Nil refuses such links.
+	// Foreign retrieves links to another origin, and all links followed from there. It must not
+	// have credentials or cookies of the user. Its option Places should be Client, so that pages of
+	// private hosts can link to private hosts. If Foreign is nil, such links are refused.
 	Foreign *fetch.Client
-	// Sessions opens sessions (telnet and such) for pages that are terminals, each after the user has
-	// said so there; nil opens none. It should have no credentials, Policy.AllowSessions, and no idle
-	// timeout, as people need time to think.
+	// Sessions opens interactive sessions, such as telnet, on pages with a terminal. The user
+	// confirms each of them. If Sessions is nil, pages do not open sessions. It should have
+	// Policy.AllowSessions, and neither credentials nor an idle timeout.
 	Sessions *fetch.Client
-	// Hosts are the values of the field Host that requests may have, such as "127.0.0.1:8080".
-	// Others are refused: they are what DNS rebinding looks like.
+	// Hosts lists the accepted values of the Host header field, such as "127.0.0.1:8080". Requests
+	// with other values are refused, as a defence against DNS rebinding.
 	Hosts []string
-	// Token is what the address that is given to the user has to contain; "" makes a random one.
+	// Token is the secret in the address that the user opens. If it is empty, New generates a
+	// random one.
 	Token string
-	// Start is a URL that the first page leads to, such as a directory; zero for none.
+	// Start is a URL that the home page links to, such as a directory. It is optional.
 	Start uri.URI
-	// Archive is what the clients answer from, for its captures to be shown; nil for none.
+	// Archive is the archive that the clients replay, used to list captures. It is optional.
 	Archive *replay.Archive
-	// ArchiveOnly says that the clients answer from nothing else.
+	// ArchiveOnly reports that the clients replay the archive and send no requests.
 	ArchiveOnly bool
-	// Bookmarks is the file that keeps bookmarks, which need not exist; "" keeps none.
+	// Bookmarks is the name of the bookmarks file, which need not exist. If it is empty, bookmarks
+	// are disabled.
 	Bookmarks string
 }
 
 // A Server is an http.Handler that shows URLs.
 type Server struct {
 	Options
-	key     []byte // of signatures
+	key     []byte // signs links
 	active  chan struct{}
 	rate    *rate.Limiter
-	kept    keeper
+	kept    bodyCache
 	history history
 	marks   bookmarks
 	logins  logins
 	mux     *http.ServeMux
 
-	once     tickets[struct{}]  // for addresses that work once
-	tickets  tickets[address]   // for sessions
-	sessions chan struct{}      // one element each
-	answered tickets[submitted] // forms of pages that are about to be sent
+	once     tickets[struct{}]  // one-time tokens of AddressOnce
+	tickets  tickets[address]   // sessions about to start
+	sessions chan struct{}      // one element for each open session
+	answered tickets[submitted] // form submissions about to be sent
 }
 
 const (
-	// maxActive is how many resources are retrieved at once. Others wait for their turn.
+	// maxActive is the number of resources retrieved at once. Other requests wait.
 	maxActive = 32
-	// maxRate and maxBurst are how many resources pages may ask for a second, and at once.
+	// maxRate limits retrievals per second, and maxBurst how many may start at once.
 	maxRate, maxBurst = 100, 500
-	// maxTurn is how long a request waits for its turn.
-	maxTurn = 30 * time.Second
+	// maxWait limits how long a request waits to start.
+	maxWait = 30 * time.Second
 )
 
-// New returns a Server.
+// New returns a Server with the given options.
 func New(opts Options) *Server {
 	s := &Server{Options: opts, key: random(32), active: make(chan struct{}, maxActive), rate: rate.NewLimiter(maxRate, maxBurst),
 		sessions: make(chan struct{}, maxSessions)}
@@ -111,34 +113,34 @@ func New(opts Options) *Server {
 		"POST /unbookmark": s.unbookmark,
 		"POST /forget":     s.forget,
 	} {
-		s.mux.Handle(pattern, s.guarded(f))
+		s.mux.Handle(pattern, s.requireToken(f))
 	}
 	s.mux.HandleFunc("GET /content", s.content)
 	s.mux.HandleFunc("POST /submit", s.submit)
 	files, err := fs.Sub(static, "static")
 	if err != nil {
-		panic(err) // the name is wrong
+		panic(err) // the name is fixed
 	}
 	s.mux.Handle("GET /static/", http.StripPrefix("/static/", http.FileServerFS(files)))
 	return s
 }
 
-// Address returns the address that the user opens first, at a host of Options.Hosts.
+// Address returns the URL that the user opens first. The host is one of Options.Hosts.
 func (s *Server) Address(host string) string { return plainWeb + host + "/?token=" + s.Token }
 
-// AddressOnce is Address with a token that is good for one visit, within a minute. Programs pass it
+// AddressOnce is like Address with a one-time token that expires after a minute. Programs pass it
 // to a browser as an argument, which other users of the machine can see.
 func (s *Server) AddressOnce(host string) string {
 	return plainWeb + host + "/?token=" + s.once.add(struct{}{})
 }
 
-// newID returns a name that nobody can guess.
+// newID returns a random name that cannot be guessed.
 func newID() string { return base64.RawURLEncoding.EncodeToString(random(24)) }
 
-// random returns n bytes that nobody can guess.
+// random returns n cryptographically random bytes.
 func random(n int) []byte {
 	b := make([]byte, n)
-	rand.Read(b) // which never fails
+	rand.Read(b) // rand.Read never fails
 	return b
 }
 
@@ -148,26 +150,26 @@ var static embed.FS
 //go:embed pages
 var pageFiles embed.FS
 
-// pages returns the templates of all pages. Programs that show none do not parse them.
+// pages returns the templates of all pages. They are parsed on first use.
 var pages = sync.OnceValue(func() *template.Set { return template.Must(template.ParseFS(pageFiles, "pages/*.html")) })
 
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !slices.Contains(s.Hosts, strings.ToLower(r.Host)) {
-		http.Error(w, "This is urlget, which is not called that. Open the address that it printed.", http.StatusMisdirectedRequest)
+		http.Error(w, "Unknown host name. Open the address that urlget printed.", http.StatusMisdirectedRequest)
 		return
 	}
-	secure(w, r)
+	setSecurityHeaders(w, r)
 	s.mux.ServeHTTP(w, r)
 }
 
-// turn waits until one more resource may be retrieved. Done ends that.
-func (s *Server) turn(ctx context.Context) (done func(), err error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, maxTurn, &fetch.Error{Code: fetch.ErrBusy,
-		Err: fmt.Errorf("%d others are being retrieved", maxActive)})
+// acquire waits until a retrieval may start. The caller calls done at its end.
+func (s *Server) acquire(ctx context.Context) (done func(), err error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, maxWait, &fetch.Error{Code: fetch.ErrBusy,
+		Err: fmt.Errorf("%d other resources are being retrieved", maxActive)})
 	defer cancel()
 	if err := s.rate.Wait(ctx); err != nil {
-		return nil, &fetch.Error{Code: fetch.ErrBusy, Err: fmt.Errorf("pages ask for more than %d resources a second", maxRate)}
+		return nil, &fetch.Error{Code: fetch.ErrBusy, Err: fmt.Errorf("more than %d requests per second", maxRate)}
 	}
 	select {
 	case s.active <- struct{}{}:
@@ -177,7 +179,7 @@ func (s *Server) turn(ctx context.Context) (done func(), err error) {
 	}
 }
 
-// client returns the client for what an address leads to.
+// client returns the client for an address.
 func (s *Server) client(a address) (*fetch.Client, error) {
 	switch {
 	case !a.foreign:
@@ -199,10 +201,10 @@ func (s *Server) do(ctx context.Context, a address, req *fetch.Request) (*fetch.
 	if !a.foreign {
 		req.URL = s.logins.with(a.url)
 	}
-	return c.Do(context.WithValue(ctx, atKey{}, a.at), req)
+	return c.Do(context.WithValue(ctx, captureTimeKey{}, a.at), req)
 }
 
-// logins are what the user said when a server asked, for as long as the program runs.
+// logins holds the credentials that the user entered, until the program ends.
 type logins struct {
 	mu  sync.Mutex
 	all map[uri.Origin]uri.URI // a URL with the login
@@ -210,7 +212,7 @@ type logins struct {
 
 const maxLogins = 1000
 
-// take keeps the login of u, and returns u without the password.
+// take stores the login of u, and returns u without the password.
 func (l *logins) take(u uri.URI) uri.URI {
 	if _, ok := u.Password(); !ok {
 		return u
@@ -224,7 +226,8 @@ func (l *logins) take(u uri.URI) uri.URI {
 	return u.WithoutPassword()
 }
 
-// with returns u with the login for its origin, if there is one for its user.
+// with returns u with the stored login for its origin. A login of another user than that of u is
+// not used.
 func (l *logins) with(u uri.URI) uri.URI {
 	l.mu.Lock()
 	defer l.mu.Unlock()

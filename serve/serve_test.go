@@ -23,7 +23,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// A user is a browser without a screen, which has opened the address that it was given.
+// A user is a headless browser that has opened the address of the server.
 type user struct {
 	t      *testing.T
 	server *httptest.Server
@@ -31,10 +31,10 @@ type user struct {
 	http   *http.Client
 }
 
-// start serves with clients of all drivers, changed as the test wants it.
+// start runs a server whose clients have all drivers. The test may change its options.
 func start(t *testing.T, change ...func(*serve.Options, *fetch.Options)) *user {
 	t.Helper()
-	common := &fetch.Options{Recorder: serve.Recorder}
+	common := &fetch.Options{Recorder: serve.Recorder()}
 	opts := serve.Options{Bookmarks: filepath.Join(t.TempDir(), "bookmarks")}
 	for _, f := range change {
 		f(&opts, common)
@@ -63,7 +63,7 @@ func start(t *testing.T, change ...func(*serve.Options, *fetch.Options)) *user {
 	return u
 }
 
-// A page is what a browser got.
+// A page is a response to the browser.
 type page struct {
 	status int
 	header http.Header
@@ -99,7 +99,7 @@ func (u *user) request(method, ref string, body io.Reader) *http.Request {
 
 func (u *user) get(ref string) page { u.t.Helper(); return u.do(u.request(http.MethodGet, ref, nil)) }
 
-// post sends a form as a page of the server does.
+// post sends a form with the headers of a page of the server.
 func (u *user) post(path string, form url.Values) page {
 	u.t.Helper()
 	r := u.request(http.MethodPost, path, strings.NewReader(form.Encode()))
@@ -108,7 +108,7 @@ func (u *user) post(path string, form url.Values) page {
 	return u.do(r)
 }
 
-// open types a URL.
+// open enters a URL.
 func (u *user) open(rawURL string) page {
 	u.t.Helper()
 	return u.post("/go", url.Values{"url": {rawURL}})
@@ -116,7 +116,7 @@ func (u *user) open(rawURL string) page {
 
 var reference = regexp.MustCompile(`(?:href|src)="([^"]*)"`)
 
-// find returns the first reference of a page that has all the words in it.
+// find returns the first link of a page that contains all the words.
 func (p page) find(t *testing.T, words ...string) string {
 	t.Helper()
 	for _, m := range reference.FindAllStringSubmatch(p.text, -1) {
@@ -134,7 +134,7 @@ func (p page) find(t *testing.T, words ...string) string {
 	return ""
 }
 
-// want fails if the page has not the status or lacks one of the texts.
+// want fails the test if the page does not have the status and all texts.
 func (p page) want(t *testing.T, status int, texts ...string) {
 	t.Helper()
 	if p.status != status {
@@ -147,7 +147,7 @@ func (p page) want(t *testing.T, status int, texts ...string) {
 	}
 }
 
-// without fails if the page has one of the texts.
+// without fails the test if the page has one of the texts.
 func (p page) without(t *testing.T, texts ...string) {
 	t.Helper()
 	for _, text := range texts {
@@ -157,7 +157,7 @@ func (p page) without(t *testing.T, texts ...string) {
 	}
 }
 
-// write makes a file and returns its URL.
+// write creates a file and returns its URL.
 func write(t *testing.T, name, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
@@ -169,6 +169,6 @@ func write(t *testing.T, name, text string) string {
 
 // replace adds schemes to the clients.
 func (u *user) replace(load fetch.Loader) {
-	u.serve.Client = fetch.New(&fetch.Options{Recorder: serve.Recorder}, protocols.All, load)
+	u.serve.Client = fetch.New(&fetch.Options{Recorder: serve.Recorder()}, protocols.All, load)
 	u.t.Cleanup(func() { u.serve.Client.Close() })
 }

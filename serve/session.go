@@ -12,28 +12,28 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// isSession reports whether URLs of a scheme are sessions.
+// isSession reports whether URLs of a scheme open interactive sessions.
 func (s *Server) isSession(scheme string) bool {
 	known, ok := s.Client.Scheme(scheme)
 	return ok && known.State() == driver.StateSession
 }
 
-// A dialog is a session as a page shows it.
+// A dialog is the data of a session page.
 type dialog struct {
 	Host, Scheme string
-	Command      string // that opens it elsewhere
-	From         string // what led there; "" if the user named it
-	User         string // whom the URL suggests
+	Command      string // the shell command that opens the session
+	From         string // the page with the link; "" if the user entered the URL
+	User         string // the user name in the URL
 	Fields       []field
 	Off, Only    bool
-	Ticket       string // "" if it has not begun
+	Ticket       string // "" until the user confirms
 	Keys         []key
 }
 
 func (p *page) dialog() dialog {
 	a := p.address
 	user, _ := a.url.User()
-	quoted := strings.ReplaceAll(fetch.Printable(a.url.Redacted()), "'", "%27") // people copy it into a shell
+	quoted := strings.ReplaceAll(fetch.Printable(a.url.Redacted()), "'", "%27") // the command is copied into a shell
 	d := dialog{Command: "urlget '" + quoted + "'", Host: fetch.Printable(hostPort(a.url)), Scheme: a.url.Scheme(),
 		User: fetch.Printable(user), Fields: p.s.box(a, "", "").Fields, Off: p.s.Sessions == nil, Only: p.s.ArchiveOnly}
 	if !a.from.IsZero() {
@@ -42,7 +42,7 @@ func (p *page) dialog() dialog {
 	return d
 }
 
-// hostPort returns the host of a URL as people read it, with the port if it is not the usual one.
+// hostPort returns the host of a URL, with the port unless it is the default.
 func hostPort(u uri.URI) string {
 	if port := u.Port(0); port != 0 {
 		return net.JoinHostPort(u.Host(), strconv.Itoa(int(port)))
@@ -50,28 +50,28 @@ func hostPort(u uri.URI) string {
 	return u.Host()
 }
 
-// offer shows what a session is with, and asks whether to begin it. Nothing is sent before.
+// offer writes the page that asks whether to open a session. Nothing is sent to the host.
 func (p *page) offer() {
-	title := titleOf(p.address.url)
+	title := titleOf(p.address.url, p.s.Client.Traits(p.address.url))
 	p.s.history.add(visit{Title: fetch.Printable(title), URL: fetch.Printable(p.address.url.Redacted()), Link: p.s.link("/view", p.address)})
 	p.begin(http.StatusOK, title)
 	p.put("offer", p.dialog())
 	p.end(nil)
 }
 
-// session shows the terminal of a session that the user wants to begin. Its script begins it, with a
-// ticket that no other page has.
+// session serves the terminal page of a session. Its script opens the session with a ticket that no
+// other page has.
 func (s *Server) session(w http.ResponseWriter, r *http.Request) {
 	r.Body = http.MaxBytesReader(w, r.Body, 3*maxURL)
 	if err := r.ParseForm(); err != nil {
-		http.Error(w, "The address cannot be read.", http.StatusBadRequest)
+		http.Error(w, "The session form cannot be parsed.", http.StatusBadRequest)
 		return
 	}
 	a, err := s.verify(r.PostForm)
 	p := s.newPage(w, r, a)
 	switch {
 	case err != nil:
-		p.unsigned(a, err)
+		p.refuseUnsigned(a, err)
 		return
 	case s.Sessions == nil || !s.isSession(a.url.Scheme()):
 		p.offer()
@@ -83,15 +83,15 @@ func (s *Server) session(w http.ResponseWriter, r *http.Request) {
 		"style-src ", "style-src "+o+"/static/terminal.css ").Replace(h.Get("Content-Security-Policy")))
 	d := p.dialog()
 	d.Ticket, d.Keys = s.tickets.add(a), keysOf(s.Client.Traits(a.url))
-	p.begin(http.StatusOK, titleOf(a.url))
+	p.begin(http.StatusOK, titleOf(a.url, s.Client.Traits(a.url)))
 	p.put("terminal", d)
 	p.end(nil)
 }
 
-// A key is one that a page has as a button, for those whose keyboard lacks it.
+// A key is an on-screen button for a key that keyboards may lack.
 type key struct{ Name, Label string }
 
-// keysOf returns the buttons for the sessions of a scheme with these traits.
+// keysOf returns the buttons for a scheme with these traits.
 func keysOf(t fetch.Traits) []key {
 	if !t.Screens {
 		return []key{{"Escape", "Esc"}, {"Tab", "Tab"}, {"Interrupt", "Ctrl-C"}, {"ArrowUp", "↑"}, {"ArrowDown", "↓"},

@@ -17,8 +17,7 @@ import (
 
 var action = regexp.MustCompile(`<form action="([^"]*)" method="post"`)
 
-// submit sends the answers to the form of a page in a frame, as a browser does that knows of no
-// origin and has no cookie there.
+// submit sends a form from a frame as a browser does: without an origin and a cookie.
 func (u *user) submit(frame page, kind, answers string, fields ...string) page {
 	u.t.Helper()
 	m := action.FindStringSubmatch(frame.text)
@@ -54,7 +53,7 @@ func (u *user) submitTo(ref, kind, answers string, fields ...string) page {
 
 const coded = "application/x-www-form-urlencoded"
 
-// mirror serves a page with a form, and says what it was sent.
+// mirror serves a page with a form, and echoes requests.
 func mirror(t *testing.T, form string) *httptest.Server {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/" {
@@ -95,8 +94,7 @@ func TestFormsOfPagesAreSent(t *testing.T) {
 	}
 }
 
-// TestFormsAreSentOnce looks at the answer again, which is kept, and has the browser load the page
-// again, which sends nothing.
+// TestFormsAreSentOnce loads the cached response again, and reloads the page, which sends nothing.
 func TestFormsAreSentOnce(t *testing.T) {
 	t.Parallel()
 	sent := 0
@@ -111,7 +109,7 @@ func TestFormsAreSentOnce(t *testing.T) {
 	u := start(t)
 	p := u.submit(u.frame(s.URL), coded, "a=1")
 	u.get(p.find(t, "/content?")).want(t, http.StatusOK, "The answer to POST")
-	u.get(p.url).want(t, http.StatusGone, "are not sent again", "Back to the form")
+	u.get(p.url).want(t, http.StatusGone, "does not send a form twice", "Back to the form")
 	link, err := url.Parse(p.find(t, "/content?"))
 	if err != nil {
 		t.Fatal(err)
@@ -124,7 +122,7 @@ func TestFormsAreSentOnce(t *testing.T) {
 	}
 }
 
-// TestFormsAreSentWithoutLogins has a form on a page that the user was logged in to see.
+// TestFormsAreSentWithoutLogins has a form on a page that required a login.
 func TestFormsAreSentWithoutLogins(t *testing.T) {
 	t.Parallel()
 	for _, method := range []string{"get", "post"} {
@@ -159,8 +157,8 @@ func TestFormsOfNobodyAreNotSent(t *testing.T) {
 	u.submitTo(ref, coded, "a=1").want(t, http.StatusForbidden, "token") // the answer is the user's alone
 }
 
-// TestPolicyHoldsForForms has a page on a public address send to a private one, and pages send to
-// what is no web server.
+// TestPolicyHoldsForForms sends forms of a public page to a private address, and forms to servers
+// that are not web servers.
 func TestPolicyHoldsForForms(t *testing.T) {
 	t.Parallel()
 	private := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("something was sent") }))

@@ -16,19 +16,20 @@ import (
 )
 
 const (
-	// maxSessions is how many sessions there may be at once.
+	// maxSessions limits the number of open sessions.
 	maxSessions = 8
-	// maxSilence is how long a session goes on in which nobody says anything.
-	maxSilence = 30 * time.Minute
-	// maxTyped bounds a message of a page, in bytes. What is longer comes in parts.
-	maxTyped = 32 << 10
-	// maxTold is how long a page may take to accept a message, and to say how large it is.
-	maxTold = 30 * time.Second
-	// maxColumns and maxRows bound the size of a screen.
+	// idleTimeout limits how long a session may be without input and output.
+	idleTimeout = 30 * time.Minute
+	// maxMessage limits the size of a WebSocket message, in bytes. Pages split longer input.
+	maxMessage = 32 << 10
+	// maxPageDelay limits how long a page may take to accept a message, and to send its screen
+	// size.
+	maxPageDelay = 30 * time.Second
+	// maxColumns and maxRows limit the screen size.
 	maxColumns, maxRows = 500, 200
 )
 
-// An order is what a page says besides what is typed.
+// An order is a control message of a page.
 type order struct {
 	Columns int  `json:"columns"`
 	Rows    int  `json:"rows"`
@@ -36,72 +37,73 @@ type order struct {
 	Status  bool `json:"status"`
 }
 
-// A notice is what a page is told besides what the server sends.
+// A notice is a control message to a page.
 type notice struct {
-	Open   string `json:"open,omitempty"`   // whom the session is with
-	Status string `json:"status,omitempty"` // what was asked for
-	Closed string `json:"closed,omitempty"` // why it ended
+	Open   string `json:"open,omitempty"`   // host of the session
+	Status string `json:"status,omitempty"` // negotiated options
+	Closed string `json:"closed,omitempty"` // reason for the end of the session
 }
 
-// A terminal is that of a session on a page. Bytes go in binary messages, all else in texts.
+// A terminal connects a page with a session. Binary messages carry input and output, text messages
+// carry JSON.
 type terminal struct {
 	page   messages
 	typed  chan []byte
 	orders chan order
-	cancel context.CancelCauseFunc // ends the session
+	cancel context.CancelCauseFunc // cancels the session
 }
 
-// Messages are what a page and the server tell each other.
+// messages is the WebSocket connection to a page.
 type messages interface {
 	Read(context.Context) (websocket.MessageType, []byte, error)
 	Write(context.Context, websocket.MessageType, []byte) error
 }
 
 var (
-	errLeft   = errors.New("the page was left")
-	errSilent = fmt.Errorf("nobody said anything for %v", maxSilence)
-	errEnded  = errors.New("the other side closed the connection")
+	errPageClosed   = errors.New("the page was closed")
+	errIdle         = fmt.Errorf("no input or output for %v", idleTimeout)
+	errServerClosed = errors.New("the server closed the connection")
 )
 
-// terminal carries a session between a page and a server. Pages of others cannot get here: they have
-// neither our origin nor a ticket.
+// terminal serves the WebSocket of a session. Pages of other sites are refused: they have neither
+// our origin nor a ticket.
 func (s *Server) terminal(w http.ResponseWriter, r *http.Request) {
-	if !ours(r) {
-		http.Error(w, "Another page sent this.", http.StatusForbidden)
+	if !isSameOrigin(r) {
+		http.Error(w, "The request does not come from a page of this server.", http.StatusForbidden)
 		return
 	}
 	a, ok := s.tickets.take(r.URL.Query().Get("ticket"))
 	if !ok || s.Sessions == nil {
-		http.Error(w, "This page has to be opened anew.", http.StatusForbidden)
+		http.Error(w, "The session ticket has expired. Open the page again.", http.StatusForbidden)
 		return
 	}
 	c, err := websocket.Accept(w, r, nil)
 	if err != nil {
-		return // it has answered
+		return // Accept has sent the error
 	}
 	defer c.CloseNow()
-	c.SetReadLimit(maxTyped)
+	c.SetReadLimit(maxMessage)
 	ctx, cancel := context.WithCancelCause(r.Context())
 	t := &terminal{page: c, typed: make(chan []byte), orders: make(chan order), cancel: cancel}
 	var listening sync.WaitGroup
 	listening.Go(func() { t.listen(ctx) })
-	err = s.converse(ctx, t, a)
+	err = s.runSession(ctx, t, a)
 	cancel(err)
-	t.tell(context.WithoutCancel(ctx), notice{Closed: ending(err)})
+	t.notify(context.WithoutCancel(ctx), notice{Closed: closeReason(err)})
 	c.Close(websocket.StatusNormalClosure, "")
 	listening.Wait()
 }
 
-// converse opens a session once the page has said how large it is, and carries it until one side
-// ends it or nobody has said anything for long. The page may be left at any time.
-func (s *Server) converse(ctx context.Context, t *terminal, a address) error {
+// runSession opens a session after the page has sent its screen size. It returns when one side ends
+// the session, the idle timeout expires or the page is closed.
+func (s *Server) runSession(ctx context.Context, t *terminal, a address) error {
 	select {
 	case s.sessions <- struct{}{}:
 		defer func() { <-s.sessions }()
 	default:
-		return &fetch.Error{Code: fetch.ErrBusy, Err: fmt.Errorf("there are %d sessions already", maxSessions), Hint: "end one of them"}
+		return &fetch.Error{Code: fetch.ErrBusy, Err: fmt.Errorf("%d sessions are already open", maxSessions), Hint: "close another session"}
 	}
-	silence := time.AfterFunc(maxTold, func() { t.cancel(errSilent) })
+	silence := time.AfterFunc(maxPageDelay, func() { t.cancel(errIdle) })
 	defer silence.Stop()
 	var size order
 	select {
@@ -109,7 +111,7 @@ func (s *Server) converse(ctx context.Context, t *terminal, a address) error {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-	silence.Reset(maxSilence)
+	silence.Reset(idleTimeout)
 	resp, err := s.Sessions.Do(ctx, &fetch.Request{URL: a.url, From: a.from, Op: fetch.OpDial})
 	if err != nil {
 		return err
@@ -117,19 +119,19 @@ func (s *Server) converse(ctx context.Context, t *terminal, a address) error {
 	conn, ok := resp.Body.(io.ReadWriteCloser)
 	if !ok {
 		resp.Body.Close()
-		return &fetch.Error{Code: fetch.ErrNotRetrievable, Err: errors.New("it takes no input")}
+		return &fetch.Error{Code: fetch.ErrNotRetrievable, Err: errors.New("the session does not accept input")}
 	}
 	var showing sync.WaitGroup
 	defer showing.Wait()
 	defer conn.Close()
 	defer t.cancel(nil)
-	context.AfterFunc(ctx, func() { conn.Close() }) // so that nothing waits for the server
+	context.AfterFunc(ctx, func() { conn.Close() }) // unblocks reads and writes
 	screen, _ := conn.(fetch.Terminal)
-	if err := t.obey(ctx, screen, size); err != nil {
+	if err := t.execute(ctx, screen, size); err != nil {
 		return err
 	}
-	if err := t.tell(ctx, notice{Open: fetch.Printable(hostPort(a.url))}); err != nil {
-		return errLeft
+	if err := t.notify(ctx, notice{Open: fetch.Printable(hostPort(a.url))}); err != nil {
+		return errPageClosed
 	}
 	showing.Go(func() { t.cancel(t.show(ctx, conn, silence)) })
 	for {
@@ -137,23 +139,23 @@ func (s *Server) converse(ctx context.Context, t *terminal, a address) error {
 		case keys := <-t.typed:
 			_, err = conn.Write(keys)
 		case o := <-t.orders:
-			err = t.obey(ctx, screen, o)
+			err = t.execute(ctx, screen, o)
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
 		if err != nil {
 			return err
 		}
-		silence.Reset(maxSilence)
+		silence.Reset(idleTimeout)
 	}
 }
 
-// listen takes what the page says until the page is left.
+// listen receives the messages of a page until the page is closed.
 func (t *terminal) listen(ctx context.Context) {
 	for {
 		kind, message, err := t.page.Read(context.WithoutCancel(ctx))
 		if err != nil {
-			t.cancel(errLeft)
+			t.cancel(errPageClosed)
 			return
 		}
 		var o order
@@ -161,7 +163,7 @@ func (t *terminal) listen(ctx context.Context) {
 		case kind == websocket.MessageBinary:
 			select {
 			case t.typed <- message:
-			case <-ctx.Done(): // what comes now is too late
+			case <-ctx.Done(): // the session has ended
 			}
 		case json.Unmarshal(message, &o) == nil:
 			select {
@@ -172,8 +174,8 @@ func (t *terminal) listen(ctx context.Context) {
 	}
 }
 
-// obey does what a page says besides what is typed.
-func (t *terminal) obey(ctx context.Context, screen fetch.Terminal, o order) error {
+// execute executes a control message.
+func (t *terminal) execute(ctx context.Context, screen fetch.Terminal, o order) error {
 	if screen == nil {
 		return nil
 	}
@@ -183,24 +185,24 @@ func (t *terminal) obey(ctx context.Context, screen fetch.Terminal, o order) err
 	case o.Break:
 		return screen.Break()
 	case o.Status:
-		return t.tell(ctx, notice{Status: fetch.Printable(screen.Status())})
+		return t.notify(ctx, notice{Status: fetch.Printable(screen.Status())})
 	}
 	return nil
 }
 
-// show sends the page what the server sends. A page that does not take it holds the server up.
+// show copies server output to the page. A slow page blocks reading from the server.
 func (t *terminal) show(ctx context.Context, conn io.Reader, silence *time.Timer) error {
 	buf := make([]byte, 16<<10)
 	for {
 		n, err := conn.Read(buf)
 		if n > 0 {
-			silence.Reset(maxSilence)
+			silence.Reset(idleTimeout)
 			if t.send(ctx, websocket.MessageBinary, buf[:n]) != nil {
-				return errLeft
+				return errPageClosed
 			}
 		}
 		if err == io.EOF {
-			return errEnded
+			return errServerClosed
 		}
 		if err != nil {
 			return err
@@ -208,7 +210,7 @@ func (t *terminal) show(ctx context.Context, conn io.Reader, silence *time.Timer
 	}
 }
 
-func (t *terminal) tell(ctx context.Context, n notice) error {
+func (t *terminal) notify(ctx context.Context, n notice) error {
 	text, err := json.Marshal(n)
 	if err != nil {
 		return err
@@ -217,13 +219,13 @@ func (t *terminal) tell(ctx context.Context, n notice) error {
 }
 
 func (t *terminal) send(ctx context.Context, kind websocket.MessageType, message []byte) error {
-	ctx, cancel := context.WithTimeout(ctx, maxTold)
+	ctx, cancel := context.WithTimeout(ctx, maxPageDelay)
 	defer cancel()
 	return t.page.Write(ctx, kind, message)
 }
 
-// ending says why a session is over.
-func ending(err error) string {
+// closeReason returns the message for the end of a session.
+func closeReason(err error) string {
 	var e *fetch.Error
 	switch {
 	case errors.As(err, &e) && e.Hint != "":

@@ -20,7 +20,7 @@ import (
 	"github.com/urlget/urlget/serve"
 )
 
-// withSessions lets pages open sessions.
+// withSessions enables sessions on pages.
 func withSessions(t *testing.T) func(*serve.Options, *fetch.Options) {
 	return func(s *serve.Options, o *fetch.Options) {
 		policy := fetch.Policy{AllowSessions: true}
@@ -38,7 +38,7 @@ var (
 	ticket = regexp.MustCompile(`data-ticket="([^"]*)"`)
 )
 
-// connect clicks on the button of a page that offers a session.
+// connect clicks the button of a session page.
 func (u *user) connect(offer page) page {
 	u.t.Helper()
 	_, form, ok := strings.Cut(offer.text, `action="/session"`)
@@ -52,7 +52,7 @@ func (u *user) connect(offer page) page {
 	return u.post("/session", values)
 }
 
-// ticketOf returns the ticket that a page with a terminal has.
+// ticketOf returns the ticket of a terminal page.
 func (p page) ticketOf(t *testing.T) string {
 	t.Helper()
 	m := ticket.FindStringSubmatch(p.text)
@@ -62,14 +62,14 @@ func (p page) ticketOf(t *testing.T) string {
 	return m[1]
 }
 
-// A screen is the script of a page with a terminal.
+// A screen acts as the script of a terminal page.
 type screen struct {
 	t    *testing.T
 	ctx  context.Context
 	conn *websocket.Conn
 }
 
-// dial begins a session as the script of a page does. Fields are added to those of the request.
+// dial opens a session as the script of a page does, with additional header fields.
 func (u *user) dial(id string, fields ...string) (*screen, *http.Response, error) {
 	u.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
@@ -93,6 +93,18 @@ func (u *user) dial(id string, fields ...string) (*screen, *http.Response, error
 	return &screen{u.t, ctx, conn}, resp, nil
 }
 
+// refused expects that the session is refused, and checks the status.
+func (u *user) refused(status int, id string, fields ...string) {
+	u.t.Helper()
+	_, resp, err := u.dial(id, fields...)
+	switch {
+	case err == nil:
+		u.t.Errorf("ticket %q, %q: a session began", id, fields)
+	case resp == nil || resp.StatusCode != status:
+		u.t.Errorf("ticket %q, %q: %v, want %d", id, fields, err, status)
+	}
+}
+
 // begin opens a session, 80 columns wide.
 func (u *user) begin(offer page) *screen {
 	u.t.Helper()
@@ -111,8 +123,8 @@ func (s *screen) say(kind websocket.MessageType, text string) {
 	}
 }
 
-// until reads what is shown until that has a text, or, if the text is "", until the session is over.
-// It returns that, and why it was over.
+// until reads output until it contains a text or, if text is "", until the session ends. It returns
+// the output and the reason for the end.
 func (s *screen) until(text string) (shown, closed string) {
 	s.t.Helper()
 	for text == "" || !strings.Contains(shown, text) {
@@ -167,7 +179,7 @@ func TestSessions(t *testing.T) {
 	s.say(websocket.MessageText, `{"rows":-5}`)
 	s.say(websocket.MessageText, `nonsense`)
 	s.say(websocket.MessageBinary, "exit\r")
-	if _, why := s.until(""); why != "the other side closed the connection" {
+	if _, why := s.until(""); why != "the server closed the connection" {
 		t.Errorf("it was over because %s", why)
 	}
 	if _, _, err := s.conn.Read(s.ctx); websocket.CloseStatus(err) != websocket.StatusNormalClosure {
@@ -188,19 +200,17 @@ func TestSessionsAreOffUnlessAllowed(t *testing.T) {
 	p := u.post("/session", link.Query())
 	p.want(t, http.StatusOK, "urlget serve --terminal")
 	p.without(t, "data-ticket")
-	if _, resp, err := u.dial("x"); err == nil || resp.StatusCode != http.StatusForbidden {
-		t.Errorf("a session began: %v", resp)
-	}
+	u.refused(http.StatusForbidden, "x")
 }
 
-// TestNobodyElseOpensSessions tries all that another page, or another program, could.
+// TestNobodyElseOpensSessions tries the requests that other pages and programs can make.
 func TestNobodyElseOpensSessions(t *testing.T) {
 	t.Parallel()
 	host := telnetd.Start(t, telnetd.Options{Script: func(c *telnetd.Conn) { t.Error("there was a session"); c.Close() }})
 	u := start(t, withSessions(t))
 	offer := u.open("telnet://" + host.Addr + "/")
 	fresh := func() string { return u.connect(offer).ticketOf(t) }
-	for name, fields := range map[string][]string{
+	for _, fields := range map[string][]string{
 		"no origin":      {"Origin", ""},
 		"null":           {"Origin", "null"},
 		"another origin": {"Origin", "http://evil.example"},
@@ -210,21 +220,19 @@ func TestNobodyElseOpensSessions(t *testing.T) {
 		"the same site":  {"Sec-Fetch-Site", "same-site"}, // another port
 		"another host":   {"Host", "evil.example"},
 	} {
-		if _, resp, err := u.dial(fresh(), fields...); err == nil || resp == nil || resp.StatusCode/100 != 4 {
-			t.Errorf("%s: the answer is %v", name, resp)
+		status := http.StatusForbidden
+		if fields[0] == "Host" {
+			status = http.StatusMisdirectedRequest
 		}
+		u.refused(status, fresh(), fields...)
 	}
 	for _, id := range []string{"", "wrong"} {
-		if _, resp, err := u.dial(id); err == nil || resp.StatusCode != http.StatusForbidden {
-			t.Errorf("with the ticket %q the answer is %v", id, resp)
-		}
+		u.refused(http.StatusForbidden, id)
 	}
 	id := fresh()
 	jar := u.http.Jar
 	u.http.Jar = nil
-	if _, resp, err := u.dial(id); err == nil || resp.StatusCode != http.StatusForbidden {
-		t.Errorf("without the token the answer is %v", resp)
-	}
+	u.refused(http.StatusForbidden, id)
 	u.post("/session", url.Values{}).want(t, http.StatusForbidden)
 	u.http.Jar = jar
 	// A form of another page, and an address that is not signed.
@@ -246,7 +254,7 @@ func TestNobodyElseOpensSessions(t *testing.T) {
 	}
 }
 
-// TestCommandsAreQuoted has a URL that would be more than an argument of a shell.
+// TestCommandsAreQuoted has a URL with shell metacharacters.
 func TestCommandsAreQuoted(t *testing.T) {
 	t.Parallel()
 	u := start(t)
@@ -262,13 +270,11 @@ func TestTicketsAreGoodForOneSession(t *testing.T) {
 	if _, _, err := u.dial(id); err != nil {
 		t.Fatal(err)
 	}
-	if _, resp, err := u.dial(id); err == nil || resp.StatusCode != http.StatusForbidden {
-		t.Errorf("a second session: %v", resp)
-	}
+	u.refused(http.StatusForbidden, id)
 }
 
 // TestPagesOpenNoSessions has a page with everything that a browser loads without a click, and a
-// menu. None of it opens a session, and what is clicked asks first.
+// menu. None of it opens a session, and a click asks first.
 func TestPagesOpenNoSessions(t *testing.T) {
 	t.Parallel()
 	host := telnetd.Start(t, telnetd.Options{Script: func(c *telnetd.Conn) { t.Error("there was a session"); c.Close() }})
@@ -278,18 +284,18 @@ func TestPagesOpenNoSessions(t *testing.T) {
 	frame := u.get(u.open(s.URL).find(t, "/content?"))
 	u.get(frame.find(t, "/content?", there)).want(t, http.StatusForbidden)
 	p := u.get(frame.find(t, "/view?", there))
-	p.want(t, http.StatusOK, "Connect to 127.0.0.1", s.URL+" led here")
+	p.want(t, http.StatusOK, "Connect to 127.0.0.1", "Linked from "+s.URL+".")
 	p.without(t, "data-ticket")
 	u.get(strings.Replace(p.url, "/view?", "/download?", 1)).want(t, http.StatusForbidden)
 
 	_, port, _ := strings.Cut(host.Addr, ":")
 	g := gopherd.Start(t, gopherd.Options{Items: map[string][]string{"/": {"8A session\t\t127.0.0.1\t" + port}}})
 	p = u.get(u.open(g.URL+"/1/").find(t, "/view?", "telnet:"))
-	p.want(t, http.StatusOK, "Connect to 127.0.0.1", "led here")
+	p.want(t, http.StatusOK, "Connect to 127.0.0.1", "Linked from")
 }
 
-// TestPolicyHoldsForSessions has a page on a public address lead to a session on this machine, and
-// to the port of another service. The user clicks, which changes nothing.
+// TestPolicyHoldsForSessions has a public page link to a session on this machine and to the port of
+// another service. Clicking does not bypass the policy.
 func TestPolicyHoldsForSessions(t *testing.T) {
 	t.Parallel()
 	host := telnetd.Start(t, telnetd.Options{Script: func(c *telnetd.Conn) { t.Error("there was a session"); c.Close() }})
@@ -333,8 +339,8 @@ func TestMessagesOfPagesAreBounded(t *testing.T) {
 	<-gone
 }
 
-// TestSessionsEndWithTheirPage leaves pages while the server talks, while it is silent, and before
-// it has been reached.
+// TestSessionsEndWithTheirPage closes pages while the server sends, while it is silent, and before
+// it is connected.
 func TestSessionsEndWithTheirPage(t *testing.T) {
 	t.Parallel()
 	gone := make(chan struct{}, 2)
@@ -374,7 +380,7 @@ func TestSessionsAreFew(t *testing.T) {
 		s.until("login: ")
 		all = append(all, s)
 	}
-	if _, why := u.begin(offer).until(""); !strings.Contains(why, "8 sessions already") {
+	if _, why := u.begin(offer).until(""); !strings.Contains(why, "8 sessions are already open") {
 		t.Errorf("one too many: %s", why)
 	}
 	all[0].say(websocket.MessageBinary, "bob\rexit\r")

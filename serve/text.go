@@ -18,14 +18,14 @@ import (
 )
 
 const (
-	maxText     = 4 << 20  // bytes of a text on a page
-	maxTextLine = 16 << 10 // bytes of a line; longer ones are divided
+	maxText     = 4 << 20  // bytes of text on a page
+	maxTextLine = 16 << 10 // bytes of a line; longer lines are split
 )
 
-// A piece is a part of a line: a link or text.
+// A piece is a part of a line, with an optional link.
 type piece struct{ Text, Link string }
 
-// text shows a text, whose URLs become links.
+// text writes a text. URLs become links.
 func (p *page) text(r io.Reader, contentType string) error {
 	if _, params, err := mime.ParseMediaType(contentType); err == nil && params["charset"] != "" {
 		if decoded, err := charset.NewReaderLabel(params["charset"], r); err == nil {
@@ -46,7 +46,7 @@ func (p *page) text(r io.Reader, contentType string) error {
 		if len(line) > 0 {
 			p.put("line", p.pieces(readable(line)))
 		}
-		if lines++; lines == ahead {
+		if lines++; lines == maxPeek {
 			p.flush()
 		}
 	}
@@ -60,7 +60,7 @@ func (p *page) text(r io.Reader, contentType string) error {
 	return err
 }
 
-// readable returns a line as text: UTF-8, or else what every byte is in Windows-1252.
+// readable returns a printable line. A line that is not valid UTF-8 is decoded as Windows-1252.
 func readable(line []byte) string {
 	end := ""
 	if n := len(line); n > 0 && line[n-1] == '\n' {
@@ -76,7 +76,7 @@ func readable(line []byte) string {
 	return strings.Join(parts, "\t") + end
 }
 
-// pieces finds the URLs in a line.
+// pieces splits a line at the URLs in it.
 func (p *page) pieces(line string) []piece {
 	if !strings.Contains(line, ":") {
 		return []piece{{Text: line}}
@@ -90,7 +90,7 @@ func (p *page) pieces(line string) []piece {
 		text := u.String()
 		at := strings.Index(rest, text)
 		if at < 0 {
-			continue // it is written in another way
+			continue // the text has another form of the URL
 		}
 		if at > 0 {
 			list = append(list, piece{Text: rest[:at]})
@@ -101,10 +101,10 @@ func (p *page) pieces(line string) []piece {
 	return append(list, piece{Text: rest})
 }
 
-// shownHeader are the fields of a message that are shown.
+// shownHeader lists the header fields of a message that a page shows.
 var shownHeader = []string{"From", "To", "Cc", "Newsgroups", "Subject", "Date", "Organization", "Followup-To"}
 
-// message shows a mail or an article.
+// message writes a mail message or a news article.
 func (p *page) message(r io.Reader) error {
 	head, err := message.ReadHead(r, 0)
 	if err != nil {
@@ -120,18 +120,18 @@ func (p *page) message(r io.Reader) error {
 	}
 	for i, id := range strings.Fields(header.Get("References")) {
 		if i < maxReferences {
-			list = append(list, fact{Name: "Answers", Value: fetch.Printable(id), Link: p.articleLink(id)})
+			list = append(list, fact{Name: "In reply to", Value: fetch.Printable(id), Link: p.articleLink(id)})
 		}
 	}
 	p.put("message", list)
 	return p.text(message.Text(io.MultiReader(bytes.NewReader(head), r)), "")
 }
 
-// maxReferences bounds the articles that an article answers.
+// maxReferences limits the references of an article that are shown.
 const maxReferences = 50
 
-// articleLink returns the link to an article by its identifier, at the server of this one if it is
-// news.
+// articleLink returns the link to the article with an ID, on the same news server if the page is
+// from one.
 func (p *page) articleLink(id string) string {
 	u, err := p.here.url.Article(strings.Trim(id, "<>"))
 	if err != nil {

@@ -8,10 +8,10 @@ import (
 	"github.com/urlget/urlget/fetch"
 )
 
-// maxIndent is how deep answers are indented; deeper ones stand below each other.
+// maxIndent limits the indentation of replies.
 const maxIndent = 12
 
-// A node is an article and its answers.
+// A node is an article with its replies.
 type node struct {
 	e        fetch.Entry
 	id       string
@@ -20,13 +20,13 @@ type node struct {
 	children []*node
 }
 
-// threads shows articles below those that they answer.
+// threads writes articles as threads of replies.
 func (l *listing) threads(entries iter.Seq[fetch.Entry]) {
 	var nodes []*node
 	byID := make(map[string]*node)
 	refs := make(map[*node][]string)
 	for e := range entries {
-		if l.total++; !l.passes(e) {
+		if l.total++; !l.matches(e) {
 			continue
 		}
 		if len(nodes) == maxHeld {
@@ -43,7 +43,7 @@ func (l *listing) threads(entries iter.Seq[fetch.Entry]) {
 	}
 	var roots []*node
 	for _, n := range nodes {
-		for _, ref := range slices.Backward(refs[n]) { // the last is what it answers
+		for _, ref := range slices.Backward(refs[n]) { // the last reference is the parent
 			if p := byID[fetch.Printable(ref)]; p != nil && !p.within(n) {
 				n.parent = p
 				break
@@ -56,13 +56,13 @@ func (l *listing) threads(entries iter.Seq[fetch.Entry]) {
 		}
 	}
 	l.p.put("threadhead", fetch.Printable(l.p.here.url.Redacted()))
-	for _, n := range slices.Backward(roots) { // the newest first
+	for _, n := range slices.Backward(roots) { // newest first
 		l.thread(n)
 	}
 	l.p.put("threadend", nil)
 }
 
-// within reports whether n is m or below it.
+// within reports whether n is m or one of its descendants.
 func (n *node) within(m *node) bool {
 	for ; n != nil; n = n.parent {
 		if n == m {
@@ -72,8 +72,7 @@ func (n *node) within(m *node) bool {
 	return false
 }
 
-// thread shows an article and what is below it. It goes down without recursion: strangers decide
-// how deep that is.
+// thread writes an article and its replies. It does not recurse, since servers control the depth.
 func (l *listing) thread(root *node) {
 	type step struct {
 		n     *node
@@ -83,14 +82,12 @@ func (l *listing) thread(root *node) {
 		s := stack[len(stack)-1]
 		stack = stack[:len(stack)-1]
 		author, _, _ := strings.Cut(s.n.author, " <")
-		l.shown++
-		l.p.put("article", struct {
+		l.put("article", struct {
 			row
 			Depth, Level int
 			Author       string
 			Answers      int
 		}{l.row(s.n.e), min(s.depth, maxIndent), s.depth + 1, strings.Trim(author, `"`), len(s.n.children)})
-		l.progress()
 		for _, c := range slices.Backward(s.n.children) {
 			stack = append(stack, step{c, s.depth + 1})
 		}

@@ -2,6 +2,7 @@ package serve
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -14,7 +15,7 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// home shows the first page.
+// home serves the home page.
 func (s *Server) home(w http.ResponseWriter, r *http.Request) {
 	p := s.newPage(w, r, address{})
 	p.begin(http.StatusOK, "urlget")
@@ -52,7 +53,7 @@ func (s *Server) home(w http.ResponseWriter, r *http.Request) {
 	p.end(nil)
 }
 
-// open goes to what the user typed.
+// open redirects to the page of a URL that the user entered.
 func (s *Server) open(w http.ResponseWriter, r *http.Request) {
 	r.Body = http.MaxBytesReader(w, r.Body, maxURL)
 	u, err := typed(r.PostFormValue("url"))
@@ -65,8 +66,8 @@ func (s *Server) open(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, s.link("/view", address{url: s.logins.take(u)}), http.StatusSeeOther)
 }
 
-// typed reads a URL as people write it: without a scheme it is a web address or, from a slash on, a
-// file.
+// typed parses a URL as users enter it. Text without a scheme is a file name if it starts with a
+// slash, and otherwise a web address.
 func typed(text string) (uri.URI, error) {
 	text = strings.TrimSpace(text)
 	if strings.HasPrefix(text, "/") && !strings.HasPrefix(text, "//") {
@@ -75,41 +76,45 @@ func typed(text string) (uri.URI, error) {
 	u, err := uri.ParseLoose(text)
 	if err == nil && !u.IsAbs() {
 		if text == "" {
-			return u, errors.New("there is no URL")
+			return u, errors.New("the URL is empty")
 		}
 		u, err = uri.ParseLoose(secureWeb + strings.TrimPrefix(text, "//"))
 	}
 	return u, err
 }
 
-// view shows what an address leads to.
+// view serves the page of an address.
 func (s *Server) view(w http.ResponseWriter, r *http.Request) {
 	a, err := s.verify(r.URL.Query())
 	p := s.newPage(w, r, a)
 	if err != nil {
-		p.unsigned(a, err)
+		p.refuseUnsigned(a, err)
 		return
 	}
 	if s.isSession(a.url.Scheme()) {
 		p.offer()
 		return
 	}
-	done, err := s.turn(r.Context())
+	p.answer(r.Context(), &fetch.Request{})
+}
+
+// answer performs a request and writes the page for its result.
+func (p *page) answer(ctx context.Context, req *fetch.Request) {
+	done, err := p.s.acquire(ctx)
 	if err != nil {
-		p.fail(err)
-		p.end(nil)
+		p.show(nil, err)
 		return
 	}
 	defer done()
-	resp, err := p.fetch(r.Context(), &fetch.Request{})
+	resp, err := p.fetch(ctx, req)
 	p.show(resp, err)
 }
 
-// unsigned answers a link that is not ours, such as one that a web page made, or that was made
-// before the program was started again. Nothing is retrieved unless the user says so.
-func (p *page) unsigned(a address, err error) {
+// refuseUnsigned responds to a link without a valid signature, such as one on a web page or from an
+// earlier run of the program. Nothing is retrieved unless the user confirms.
+func (p *page) refuseUnsigned(a address, err error) {
 	p.address = address{}
-	p.begin(http.StatusForbidden, "Open this?")
+	p.begin(http.StatusForbidden, "Open this URL?")
 	text := ""
 	if err == errSignature {
 		text = a.url.Redacted()
@@ -126,7 +131,7 @@ func (p *page) show(resp *fetch.Response, err error) {
 		return
 	}
 	defer resp.Body.Close()
-	title := titleOf(resp.URL)
+	title := titleOf(resp.URL, p.s.Client.Traits(resp.URL))
 	p.s.history.add(visit{Title: fetch.Printable(title), URL: fetch.Printable(p.address.url.WithoutPassword().Redacted()),
 		Link: p.s.link("/view", p.address)})
 	switch {
@@ -139,21 +144,21 @@ func (p *page) show(resp *fetch.Response, err error) {
 		p.object(resp, title)
 	}
 	if p.failed != nil {
-		p.trouble(p.failed)
+		p.writeTrouble(p.failed)
 	}
 	p.end(resp)
 }
 
-// titleOf returns a title for what has none.
-func titleOf(u uri.URI) string {
+// titleOf derives a page title from a URL whose scheme has these traits.
+func titleOf(u uri.URI, t fetch.Traits) string {
 	name := u.LastSegment()
 	if dir := strings.TrimRight(u.Path(), "/"); name == "" && dir != "" {
 		if name = dir[strings.LastIndexByte(dir, '/')+1:]; uri.UnescapeRaw(name) != "" {
 			name = uri.UnescapeRaw(name)
 		}
 	}
-	if g, err := uri.ParseGopher(u); err == nil { // whose last segment may be a type
-		name = strings.TrimRight(g.Selector, "/")
+	if t.Menus { // the last segment of the URL may be an item type
+		name = strings.TrimRight(u.TreePath(), "/")
 		name = name[strings.LastIndexByte(name, '/')+1:]
 	}
 	switch {
@@ -165,8 +170,8 @@ func titleOf(u uri.URI) string {
 	return u.Redacted()
 }
 
-// mediaType returns the media type of a content, from its first bytes if the server said nothing
-// that helps.
+// mediaType returns the media type of a body. It sniffs the first bytes if the Content-Type is
+// missing, malformed or generic.
 func mediaType(contentType string, first []byte) string {
 	name, _, err := mime.ParseMediaType(contentType)
 	if err != nil && !errors.Is(err, mime.ErrInvalidMediaParameter) {
@@ -175,34 +180,26 @@ func mediaType(contentType string, first []byte) string {
 	if name == "" || name == "application/octet-stream" || name == "binary/octet-stream" {
 		name, _, _ = mime.ParseMediaType(http.DetectContentType(first))
 		if strings.HasPrefix(name, "text/") && bytes.IndexByte(first, 0) < 0 && contentType != "" {
-			return "text/plain" // it was not meant to be a page
+			return "text/plain" // the server does not declare it as a web page
 		}
 	}
 	return name
 }
 
-// sniffed is how many bytes are looked at to find the type of a content.
-const sniffed = 512
+// sniffSize is the number of bytes that are read to detect a media type.
+const sniffSize = 512
 
-// textTypes are types that are text, besides those that begin with "text/".
+// textTypes are media types of text other than text/*.
 var textTypes = map[string]bool{"application/json": true, "application/xml": true, "application/yaml": true, "application/ldif": true,
 	"application/x-sh": true, "application/javascript": true, "application/x-ldif": true, "application/sql": true}
 
-// object shows a document.
+// object writes the page of a document.
 func (p *page) object(resp *fetch.Response, title string) {
-	if err := decode(resp); err != nil {
+	kind, body, err := document(resp)
+	if err != nil {
 		p.fail(err)
 		return
 	}
-	first := make([]byte, sniffed)
-	n, err := io.ReadFull(resp.Body, first)
-	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
-		p.fail(err)
-		return
-	}
-	first = first[:n]
-	body := io.MultiReader(bytes.NewReader(first), resp.Body)
-	kind := mediaType(resp.ContentType, first)
 	family, _, _ := strings.Cut(kind, "/")
 	p.begin(http.StatusOK, title)
 	p.views(resp)
@@ -210,11 +207,11 @@ func (p *page) object(resp *fetch.Response, title string) {
 	case kind == "message/rfc822" || kind == "message/news":
 		p.failed = p.message(body)
 	case kind == "text/html" || kind == "application/xhtml+xml":
-		p.put("frame", p.framed(resp, body))
+		p.put("frame", p.frameLink(resp, body))
 	case family == "image":
-		p.put("image", struct{ Link, Name string }{p.framed(resp, body), fetch.Printable(title)})
+		p.put("image", struct{ Link, Name string }{p.frameLink(resp, body), fetch.Printable(title)})
 	case family == "audio", family == "video":
-		resp.Body.Close() // the player asks for what it needs
+		resp.Body.Close() // the player sends its own range requests
 		p.put(family, p.s.link("/content", p.address))
 	case kind == "application/marc":
 		p.failed = p.marc(body, title, resp.Size)
@@ -226,8 +223,8 @@ func (p *page) object(resp *fetch.Response, title string) {
 	}
 }
 
-// framed returns where the frame finds the content. What is small is kept for it.
-func (p *page) framed(resp *fetch.Response, body io.Reader) string {
+// frameLink returns the link that a frame loads the body from. Small bodies are cached for it.
+func (p *page) frameLink(resp *fetch.Response, body io.Reader) string {
 	a := p.address
 	if resp.Size <= maxKept {
 		data, err := io.ReadAll(io.LimitReader(body, maxKept+1))
@@ -241,7 +238,7 @@ func (p *page) framed(resp *fetch.Response, body io.Reader) string {
 	if p.posted {
 		a.once = true
 		if a.kept == "" && p.failed == nil {
-			p.failed = &fetch.Error{Code: fetch.ErrNotRetrievable, Err: fmt.Errorf("the answer is longer than %s", sizeText(maxKept))}
+			p.failed = &fetch.Error{Code: fetch.ErrNotRetrievable, Err: fmt.Errorf("the response is longer than %s", sizeText(maxKept))}
 		}
 	}
 	link := p.s.link("/content", a)

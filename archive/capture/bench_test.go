@@ -31,7 +31,7 @@ func BenchmarkSmall(b *testing.B) {
 			b.ReportAllocs()
 			for i := 0; b.Loop(); i++ {
 				copy(content, fmt.Sprint(i))
-				x := c.Recorder(context.Background(), req)
+				x := c.Record(context.Background(), req)
 				peerAt("192.0.2.1:80", nil)(x)
 				x.Sent(1, sent)
 				x.Received(1, head)

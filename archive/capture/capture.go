@@ -1,8 +1,8 @@
-// Package capture records what a client does in WARC files, whatever the protocol.
+// Package capture records the exchanges of a client in WARC files, over any protocol.
 //
-// HTTP is recorded as everybody does. For all other schemes docs/warc.md is the specification: the
-// content is a resource record, and beside it are the conversation, what is known of the resource,
-// the members of a listing, and why something failed. Package replay answers from such files.
+// HTTP is recorded as in other WARC files. For all other schemes docs/warc.md is the specification:
+// the content is a resource record, and further records have the conversation, the metadata of the
+// response, the members of a listing, and the failure. Package replay reads such files.
 package capture
 
 import (
@@ -19,16 +19,36 @@ import (
 	"sync"
 	"time"
 
+	"github.com/urlget/urlget/archive/internal/httprecord"
+	"github.com/urlget/urlget/archive/internal/record"
 	"github.com/urlget/urlget/archive/warc"
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// Format is the specification that the records conform to, for warcinfo records.
+// Format is the URL of the specification for these records, for the conformsTo field of warcinfo
+// records.
 const Format = "https://github.com/urlget/urlget/blob/main/docs/warc.md"
 
-// A Capture writes records. Its Recorder may be used by several clients at once.
+// TypeExchange is the content type of the metadata records with the outcome of an exchange.
+const TypeExchange = record.TypeExchange
+
+// Outcome reads a record of type TypeExchange. It returns the operation and, if the exchange
+// failed, the code of the error.
+func Outcome(rec *warc.Record) (op fetch.Op, failure fetch.Code, err error) {
+	x, err := record.ReadExchange(rec.Block)
+	if err != nil {
+		return 0, "", err
+	}
+	if x.Failure != nil {
+		failure = x.Failure.Class
+	}
+	return x.Op, failure, nil
+}
+
+// A Capture is a fetch.Recorder that writes WARC records. It may be used by several clients at
+// once.
 type Capture struct {
 	w      *warc.Writer
 	seen   *Seen
@@ -37,16 +57,17 @@ type Capture struct {
 	hosts  *hosts
 }
 
-// New returns a Capture that writes to w. Payloads that are in seen, which may be nil, are not
-// written again. Failed, if not nil, is called once, when something could not be written: no record
-// follows.
+// New returns a Capture that writes to w. For payloads in seen, which may be nil, it writes revisit
+// records. If failed is not nil, it is called once, for the first write error. No records are
+// written after that.
 func New(w *warc.Writer, seen *Seen, failed func(error)) *Capture {
 	return &Capture{w: w, seen: seen, failed: failed, hosts: newHosts()}
 }
 
-// Recorder is the fetch.Recorder. If a request has a login of its own, the Writer is restricted; whoever
-// has logins for a client by other means calls [warc.Writer.Restrict].
-func (c *Capture) Recorder(ctx context.Context, req *fetch.Request) *fetch.Recording {
+// Record implements fetch.Recorder. If a request carries its own credentials, the Writer is
+// restricted. A program that gives credentials to the client in another way must call
+// [warc.Writer.Restrict] itself.
+func (c *Capture) Record(ctx context.Context, req *fetch.Request) *fetch.Recording {
 	if c.w.Err() != nil {
 		return nil
 	}
@@ -54,18 +75,18 @@ func (c *Capture) Recorder(ctx context.Context, req *fetch.Request) *fetch.Recor
 		c.w.Restrict()
 	}
 	now := time.Now()
-	r := &recording{Capture: c, begin: now, req: req, target: Target(req.URL), peers: make(map[int]peer)}
-	x := &fetch.Recording{Lookup: r.looked, Peer: r.peer, End: r.end}
-	if warc.HoldsHTTP(req.URL.Scheme()) {
-		r.http = &messages{dir: c.w.Dir(), conns: make(map[int][]*message)}
+	r := &recording{Capture: c, begin: now, req: req, target: record.Target(req.URL), peers: make(map[int]peer)}
+	x := &fetch.Recording{Lookup: r.addLookup, Peer: r.peer, End: r.end}
+	if httprecord.InScheme(req.URL.Scheme()) {
+		r.http = &messages{conns: make(map[int][]*message)}
 		x.Sent, x.Received = r.sentHTTP, r.receivedHTTP
 		return x
 	}
 	r.conversation = &conversation{begin: now}
-	r.content = warc.NewSpool(c.w.Dir())
-	x.Sent = func(conn int, p []byte) { r.say('>', conn, p) }
-	x.Received = func(conn int, p []byte) { r.say('<', conn, p) }
-	x.Line = r.line
+	r.content = c.w.NewSpool()
+	x.Sent = func(conn int, p []byte) { r.addBytes('>', conn, p) }
+	x.Received = func(conn int, p []byte) { r.addBytes('<', conn, p) }
+	x.Line = r.addLine
 	x.Response, x.Entry = r.response, r.entry
 	x.Content = func(p []byte) {
 		r.mu.Lock()
@@ -75,7 +96,8 @@ func (c *Capture) Recorder(ctx context.Context, req *fetch.Request) *fetch.Recor
 	return x
 }
 
-// needsLogin reports whether a request has a login, or may have one: answers to a form, or content.
+// needsLogin reports whether a request has or may have credentials: a login, a submitted form, or a
+// body.
 func needsLogin(ctx context.Context, req *fetch.Request) bool {
 	if _, password := req.URL.Password(); password || fetch.TraitsOf(ctx).Logins || req.Form != nil || req.Body != nil || req.GetBody != nil {
 		return true
@@ -88,12 +110,12 @@ func needsLogin(ctx context.Context, req *fetch.Request) bool {
 	return false
 }
 
-// Add records content that was retrieved by other means at some time, and what is known of it, as
-// the answer to a request for u. It reports whether the content was known already, so that its record
-// is a revisit, and why it could not be read or written.
+// Add records content that was retrieved by other means at the given time, with its metadata m, as
+// the response to a get of u. It reports whether the content was already known, so that its record
+// is a revisit. The error is one of content or of the Writer.
 func (c *Capture) Add(u uri.URI, at time.Time, m *fetch.Meta, content io.Reader) (revisit bool, err error) {
-	r := &recording{Capture: c, begin: at, added: true, req: &fetch.Request{URL: u}, target: Target(u), peers: make(map[int]peer),
-		conversation: &conversation{}, content: warc.NewSpool(c.w.Dir())}
+	r := &recording{Capture: c, begin: at, added: true, req: &fetch.Request{URL: u}, target: record.Target(u), peers: make(map[int]peer),
+		transfer: transfer{conversation: &conversation{}, content: c.w.NewSpool()}}
 	if _, err := io.Copy(r.content, content); err != nil {
 		r.content.Close()
 		return false, err
@@ -103,30 +125,34 @@ func (c *Capture) Add(u uri.URI, at time.Time, m *fetch.Meta, content io.Reader)
 	return r.revisit, c.w.Err()
 }
 
-// A recording is an exchange on its way into the file.
+// A recording collects the data of one exchange and writes its records.
 type recording struct {
 	*Capture
 	begin  time.Time
-	stamp  string // begin, as headers have it
-	added  bool   // it was not recorded, so that nothing is known of its duration
+	added  bool // passed to Add; the duration is unknown
 	req    *fetch.Request
 	target string
 
-	mu           sync.Mutex
-	peers        map[int]peer
-	found        []netip.Addr // of the host of the URL, if it was looked up
-	http         *messages    // nil for other schemes, which have the rest
+	mu      sync.Mutex // protects the fields below
+	peers   map[int]peer
+	addrs   []netip.Addr // addresses of the URL's host, if it was looked up
+	http    *messages    // nil for other schemes, which use transfer
+	revisit bool         // the content was already known
+	claimed []string     // digests of payloads claimed for this exchange until its records are written
+	transfer
+}
+
+// A transfer holds the data of an exchange over other protocols than HTTP.
+type transfer struct {
 	conversation *conversation
 	resp         *driver.Response
-	answer       *Answer
+	stored       *record.Response
 	parse        func(io.Reader) iter.Seq2[fetch.Entry, error]
 	content      *warc.Spool
 	entries      *warc.Spool // nil if there were none
-	revisit      bool        // the content was known already
-	claimed      []string    // digests of payloads that nobody else has, until all is written
 }
 
-// A peer is who is at the other end of a connection.
+// A peer is the remote end of a connection.
 type peer struct {
 	addr  net.Addr
 	state *tls.ConnectionState
@@ -143,35 +169,35 @@ func (r *recording) peer(conn int, addr net.Addr, state *tls.ConnectionState) {
 		if state != nil {
 			text += " " + tlsProtocol(state) + " " + tls.CipherSuiteName(state.CipherSuite)
 		}
-		r.conversation.note('=', conn, []byte(text))
+		r.conversation.add('=', conn, []byte(text))
 	}
 }
 
-func (r *recording) say(mark byte, conn int, p []byte) {
+func (r *recording) addBytes(mark byte, conn int, p []byte) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.conversation.note(mark, conn, p)
+	r.conversation.add(mark, conn, p)
 }
 
-// line takes the words of protocols that have no bytes to show.
-func (r *recording) line(sent bool, line string) {
+// addLine records a line of a protocol that does not report bytes.
+func (r *recording) addLine(sent bool, line string) {
 	mark := byte('<')
 	if sent {
 		mark = '>'
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if !r.conversation.spoken {
-		r.conversation.note(mark, 0, []byte(line))
+	if !r.conversation.hasBytes {
+		r.conversation.add(mark, 0, []byte(line))
 	}
 }
 
 func (r *recording) response(resp *driver.Response) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.resp, r.answer, r.parse = resp, newAnswer(resp), resp.Parse
-	if u := Target(resp.URL); !resp.URL.IsZero() && u != r.target {
-		r.answer.URL = u
+	r.resp, r.stored, r.parse = resp, record.NewResponse(resp), resp.Parse
+	if u := record.Target(resp.URL); !resp.URL.IsZero() && u != r.target {
+		r.stored.URL = u
 	}
 }
 
@@ -183,9 +209,9 @@ func (r *recording) entry(e fetch.Entry) {
 
 func (r *recording) writeEntry(e fetch.Entry) {
 	if r.entries == nil {
-		r.entries = warc.NewSpool(r.w.Dir())
+		r.entries = r.w.NewSpool()
 	}
-	line, err := json.Marshal(newEntry(e))
+	line, err := json.Marshal(record.NewEntry(e))
 	if err == nil {
 		r.entries.Write(append(line, '\n'))
 	}
@@ -205,29 +231,29 @@ func (r *recording) end(err error) {
 			r.http.close()
 		}
 	}()
-	if host := r.lookup(); host != nil {
+	if host := r.dnsRecord(); host != nil {
 		drafts = append(drafts, host)
 	}
 	if r.http != nil {
-		pairs := r.webRecords(err)
+		pairs := r.httpRecords(err)
 		drafts = append(drafts, pairs...)
-		if f := newFailure(err); f != nil && len(pairs) == 0 {
-			drafts = append(drafts, r.exchange(&Exchange{Failure: f}))
+		if f := record.NewFailure(err); f != nil && len(pairs) == 0 {
+			drafts = append(drafts, r.exchange(&record.Exchange{Failure: f}))
 		}
 	} else {
 		drafts = append(drafts, r.records(err)...)
 	}
 	werr := r.w.Write(drafts...)
 	for _, digest := range r.claimed {
-		r.seen.settle(digest, werr == nil)
+		r.seen.resolve(digest, werr == nil)
 	}
 	if werr != nil && r.failed != nil {
 		r.once.Do(func() { r.failed(werr) })
 	}
 }
 
-// known returns the record that has the payload of a record of this exchange already.
-func (r *recording) known(digest, id string) (earlier, bool) {
+// archived returns the earlier record with the same payload as a record of this exchange.
+func (r *recording) archived(digest, id string) (archivedRecord, bool) {
 	e, known, claimed := r.seen.claim(digest, r.target, r.begin, id, r.claimed == nil)
 	if claimed {
 		r.claimed = append(r.claimed, digest)
@@ -235,26 +261,21 @@ func (r *recording) known(digest, id string) (earlier, bool) {
 	return e, known
 }
 
-// date returns the date of all records of the exchange.
-func (r *recording) date() string {
-	if r.stamp == "" {
-		r.stamp = warc.FormatDate(r.begin)
-	}
-	return r.stamp
-}
-
-// usualFields is how many fields most records have.
+// usualFields is the usual number of header fields.
 const usualFields = 12
 
-// header begins the header of a record of this exchange.
+// header returns the first fields of the header of a record.
 func (r *recording) header(kind, contentType string) warc.Header {
-	h := append(make(warc.Header, 0, usualFields), warc.Field{Name: "WARC-Type", Value: kind}, warc.Field{Name: "WARC-Record-ID", Value: "<" + warc.NewID() + ">"},
-		warc.Field{Name: "WARC-Date", Value: r.date()}, warc.Field{Name: "WARC-Target-URI", Value: r.target})
+	h := make(warc.Header, 0, usualFields)
+	h.Add("WARC-Type", kind)
+	h.AddID()
+	h.AddTime("WARC-Date", r.begin)
+	h.Add("WARC-Target-URI", r.target)
 	h.Add("Content-Type", contentType)
 	return h
 }
 
-// addPeer says who the record is from.
+// addPeer adds the fields for the address and protocol of the server.
 func (r *recording) addPeer(h *warc.Header, conn int, protocol string) {
 	p := r.peers[conn]
 	if p.addr == nil {
@@ -282,13 +303,13 @@ func tlsProtocol(s *tls.ConnectionState) string {
 	return "tls/1.3"
 }
 
-// records returns those of an exchange that is not of HTTP.
+// records returns the records of an exchange over other protocols than HTTP.
 func (r *recording) records(err error) []*warc.Draft {
 	var list []*warc.Draft
-	x := &Exchange{Answer: r.answer, Failure: newFailure(err)}
+	x := &record.Exchange{Response: r.stored, Failure: record.NewFailure(err)}
 	protocol := r.req.URL.Scheme()
-	if r.answer != nil {
-		r.answer.ByClose = r.resp.Framing == driver.FramedByClose // the client has looked at it meanwhile
+	if r.stored != nil {
+		r.stored.ByClose = r.resp.Framing == driver.FramedByClose // known only after the body was read
 	}
 	if r.hasContent() {
 		d := r.resource(err, protocol)
@@ -300,10 +321,10 @@ func (r *recording) records(err error) []*warc.Draft {
 		main = list[0].Header.Get("WARC-Record-ID")
 	}
 	if r.entries != nil {
-		h := r.header(warc.Metadata, TypeEntries)
+		h := r.header(warc.Metadata, record.TypeEntries)
 		h.Add("WARC-Concurrent-To", main)
 		x.Entries = h.ID()
-		list = append(list, &warc.Draft{Header: h, Block: r.entries, Index: &warc.IndexEntry{Mime: TypeEntries}})
+		list = append(list, &warc.Draft{Header: h, Block: r.entries, Index: &warc.IndexEntry{Mime: record.TypeEntries}})
 	}
 	meta := r.exchange(x)
 	meta.Header.Add("WARC-Concurrent-To", main)
@@ -313,7 +334,7 @@ func (r *recording) records(err error) []*warc.Draft {
 		h := r.header(warc.Metadata, "application/x-"+protocol+"; msgtype=conversation")
 		h.Add("WARC-Concurrent-To", cmp.Or(main, meta.Header.Get("WARC-Record-ID")))
 		r.addPeer(&h, 1, protocol)
-		s := warc.NewSpool(r.w.Dir())
+		s := r.w.NewSpool()
 		if !r.conversation.write(s, r.content.Digest(), r.content.Len()) {
 			h.Add("WARC-Truncated", "length")
 		}
@@ -322,33 +343,33 @@ func (r *recording) records(err error) []*warc.Draft {
 	return list
 }
 
-// hasContent reports whether there is something to keep as content.
+// hasContent reports whether the response has content to record.
 func (r *recording) hasContent() bool {
-	a := r.answer
+	a := r.stored
 	return a != nil && a.Location == nil && r.req.Op != fetch.OpStat && a.Kind != fetch.KindNone.String()
 }
 
-// resource returns the record of the content, or of that it is known already.
+// resource returns a resource record with the content, or a revisit record if the content is known.
 func (r *recording) resource(err error, protocol string) *warc.Draft {
 	digest := r.content.Digest()
-	kind := cmp.Or(mediaType(r.answer.ContentType), "application/octet-stream")
-	h := r.header(warc.Resource, cmp.Or(r.answer.ContentType, "application/octet-stream"))
+	kind := cmp.Or(mediaType(r.stored.ContentType), "application/octet-stream")
+	h := r.header(warc.Resource, cmp.Or(r.stored.ContentType, "application/octet-stream"))
 	r.addPeer(&h, 1, protocol)
 	h.Add("WARC-Payload-Digest", digest)
-	truncated := reason(err)
+	truncated := truncationReason(err)
 	h.Add("WARC-Truncated", truncated)
 	d := &warc.Draft{Header: h, Block: r.content, Index: &warc.IndexEntry{Mime: kind, Digest: digest}}
 	if truncated == "" && r.content.Len() > 0 && r.content.Err() == nil {
-		if known, ok := r.known(digest, h.ID()); ok {
-			known.refer(&d.Header)
+		if known, ok := r.archived(digest, h.ID()); ok {
+			known.makeRevisit(&d.Header)
 			r.revisit = true
-			d.Block, d.Index.Mime = warc.NewSpool(r.w.Dir()), "warc/revisit"
+			d.Block, d.Index.Mime = r.w.NewSpool(), "warc/revisit"
 		}
 	}
 	return d
 }
 
-// parseEntries makes the members of a listing whose caller did not ask for them.
+// parseEntries parses the members of a listing if the caller has not read them.
 func (r *recording) parseEntries(err error) {
 	if r.entries != nil || r.parse == nil || err != nil {
 		return
@@ -363,21 +384,21 @@ func (r *recording) parseEntries(err error) {
 		r.writeEntry(e)
 	}
 	if r.entries == nil {
-		r.entries = warc.NewSpool(r.w.Dir())
+		r.entries = r.w.NewSpool()
 	}
 }
 
-// exchange returns the record that says what came of it.
-func (r *recording) exchange(x *Exchange) *warc.Draft {
+// exchange returns the metadata record with the outcome.
+func (r *recording) exchange(x *record.Exchange) *warc.Draft {
 	x.URL, x.Op, x.Time = r.target, r.req.Op, r.begin.UTC()
 	if !r.added {
 		x.Seconds = time.Since(r.begin).Seconds()
 	}
-	x.Range, x.View, x.Form, x.Conditional = r.req.Range, r.req.View, FormDigest(r.req.Form), !r.req.IfChanged.IsZero()
-	s := warc.NewSpool(r.w.Dir())
+	x.Range, x.View, x.Form, x.Conditional = r.req.Range, r.req.View, record.FormDigest(r.req.Form), !r.req.IfChanged.IsZero()
+	s := r.w.NewSpool()
 	text, err := json.Marshal(x)
-	if err != nil || len(text) > MaxExchange {
-		x.Answer, x.Failure = nil, &Failure{Class: fetch.ErrProtocol, Message: "what the server told cannot be recorded"}
+	if err != nil || len(text) > record.MaxExchange {
+		x.Response, x.Failure = nil, &record.Failure{Class: fetch.ErrProtocol, Message: "response cannot be recorded"}
 		text, _ = json.Marshal(x)
 	}
 	s.Write(text)

@@ -16,11 +16,11 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/urlget/urlget/archive/internal/record"
 	"github.com/urlget/urlget/archive/warc"
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver"
@@ -69,7 +69,7 @@ func recordOf(t *testing.T, seen *Seen, exchanges ...func(c *Capture)) []*warcch
 
 func exchange(rawURL string, steps ...told) func(c *Capture) {
 	return func(c *Capture) {
-		x := c.Recorder(context.Background(), &fetch.Request{URL: uri.MustParse(rawURL)})
+		x := c.Record(context.Background(), &fetch.Request{URL: uri.MustParse(rawURL)})
 		for _, step := range steps {
 			step(x)
 		}
@@ -184,7 +184,7 @@ func TestWhatIsKnownIsNotWrittenAgain(t *testing.T) {
 		}
 	}
 
-	index := warc.IndexEntry{URL: "http://old.example/", Digest: sum("pear"), Date: warc.ParseDate("20200101000000")}.AppendTo(nil)
+	index := warc.IndexEntry{URL: "http://old.example/", Digest: sum("pear"), Date: time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)}.AppendTo(nil)
 	seen := NewSeen()
 	if err := seen.Load(strings.NewReader("!CDXJ\nrubbish\n" + string(index))); err != nil {
 		t.Fatal(err)
@@ -205,7 +205,7 @@ func TestRevisitsComeAfterWhatTheyReferTo(t *testing.T) {
 		all = append(all, func(c *Capture) {
 			var done sync.WaitGroup
 			for n := range atOnce {
-				x := c.Recorder(context.Background(), &fetch.Request{URL: uri.MustParse(fmt.Sprintf("http://h.example/%d/%d", round, n))})
+				x := c.Record(context.Background(), &fetch.Request{URL: uri.MustParse(fmt.Sprintf("http://h.example/%d/%d", round, n))})
 				sent(get)(x)
 				received(fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n%4d", round))(x)
 				if n%2 == 0 { // it takes longer until all is written
@@ -242,7 +242,7 @@ func TestPayloadsThatCrossEachOther(t *testing.T) {
 		all = append(all, func(c *Capture) {
 			var done sync.WaitGroup
 			for n := range 2 {
-				x := c.Recorder(context.Background(), &fetch.Request{URL: uri.MustParse(fmt.Sprintf("http://h.example/%d/%d", round, n))})
+				x := c.Record(context.Background(), &fetch.Request{URL: uri.MustParse(fmt.Sprintf("http://h.example/%d/%d", round, n))})
 				for i := range 2 {
 					sent(get)(x)
 					received(fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\n%4d%4d", round, i^n))(x)
@@ -320,8 +320,8 @@ func TestOtherSchemes(t *testing.T) {
 	if string(content.Block) != "pear" || content.Field("Content-Type") != "text/plain" || content.Field("WARC-Target-URI") != "ftp://user@192.0.2.1/a" {
 		t.Errorf("%v: %q", content.Fields, content.Block)
 	}
-	var x Exchange
-	if err := json.Unmarshal(meta.Block, &x); err != nil || x.Answer.Code != 150 || "<"+x.Content+">" != content.Field("WARC-Record-ID") {
+	var x record.Exchange
+	if err := json.Unmarshal(meta.Block, &x); err != nil || x.Response.Code != 150 || "<"+x.Content+">" != content.Field("WARC-Record-ID") {
 		t.Errorf("%v: %s", err, meta.Block)
 	}
 	if strings.Contains(string(meta.Block)+string(conversation.Block), "secret") {
@@ -345,7 +345,7 @@ func TestFailuresComeBack(t *testing.T) {
 	want := &fetch.Error{Code: fetch.ErrNeedForm, Reply: fetch.Reply{Code: 3, Text: "no\x1b"}, Reason: fetch.Reason{Kind: driver.ReasonForm, Question: "Name"},
 		Hint: "answer", Err: &fetch.FormError{Form: fetch.Form{Title: "T", Fields: []fetch.Field{{Name: "Name", Kind: fetch.FieldLine}}}}}
 	list := recordOf(t, nil, exchange("gopher://192.0.2.1/0a", ended(want)))
-	var x Exchange
+	var x record.Exchange
 	if err := json.Unmarshal(list[0].Block, &x); err != nil {
 		t.Fatal(err)
 	}
@@ -370,14 +370,14 @@ func TestWhatContentIsCalledAndWhatASchemeHasNot(t *testing.T) {
 	list := recordOf(t, nil, exchange("ftp://me:secret@192.0.2.1/a", named("ftp://me:secret@192.0.2.1/a/"), ended(nil)),
 		exchange("ftp://me:secret@192.0.2.1/a", named("ftp://me:secret@192.0.2.1/a"), ended(nil)),
 		exchange("ftp://192.0.2.1/a", ended(none)))
-	var got [3]Exchange
+	var got [3]record.Exchange
 	for i := range got {
 		if err := json.Unmarshal(list[i].Block, &got[i]); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if got[0].Answer.URL != "ftp://me@192.0.2.1/a/" || got[1].Answer.URL != "" {
-		t.Errorf("%q %q", got[0].Answer.URL, got[1].Answer.URL)
+	if got[0].Response.URL != "ftp://me@192.0.2.1/a/" || got[1].Response.URL != "" {
+		t.Errorf("%q %q", got[0].Response.URL, got[1].Response.URL)
 	}
 	if err := got[2].Failure.Error(); !errors.Is(err, errors.ErrUnsupported) || err.Message() != none.Message() {
 		t.Error(err)
@@ -398,12 +398,13 @@ func TestConversationsAreBounded(t *testing.T) {
 func TestListingsThatNobodyRangedOver(t *testing.T) {
 	t.Parallel()
 	entries := []fetch.Entry{{Name: "a", URL: uri.MustParse("ftp://h/a"), Size: 3}, {Name: "b", Size: -1}}
-	body, parse := driver.NewListing(func(yield func(driver.Part, error) bool) {
+	resp := &driver.Response{Meta: fetch.Meta{Kind: fetch.KindListing, Size: -1}}
+	resp.SetParts(func(yield func(driver.Part, error) bool) {
 		yield(driver.Part{Text: []byte("a\nb\n"), Entries: entries}, nil)
 	}, nil)
 	list := recordOf(t, nil, exchange("ftp://192.0.2.1/", func(x *fetch.Recording) {
-		x.Response(&driver.Response{Meta: fetch.Meta{Kind: fetch.KindListing, Size: -1}, Parse: parse})
-		content, _ := io.ReadAll(body)
+		x.Response(resp)
+		content, _ := io.ReadAll(resp.Body)
 		x.Content(content)
 	}, ended(nil)))
 	if got := types(list); got != "resource metadata metadata" {
@@ -412,61 +413,6 @@ func TestListingsThatNobodyRangedOver(t *testing.T) {
 	lines := strings.Split(strings.TrimSpace(string(list[1].Block)), "\n")
 	if len(lines) != 2 || !strings.Contains(lines[0], `"url":"ftp://h/a"`) {
 		t.Errorf("%q", lines)
-	}
-}
-
-// groupRecord is what a driver has besides of a member.
-type groupRecord struct{ group string }
-
-func (r groupRecord) EntryFacts() driver.Facts {
-	return driver.Facts{Driver: "nntp", Word: "group", List: []driver.Fact{{Name: "group", Value: r.group}}}
-}
-
-func TestWordsForMembers(t *testing.T) {
-	t.Parallel()
-	text, err := json.Marshal(newEntry(fetch.Entry{Name: "a", Size: -1, Sys: groupRecord{"a.b"}}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for word, want := range map[string]string{"group": "group", "": "", "Group": "", "a b": "", "\\u001b[31m": "", strings.Repeat("a", 17): ""} {
-		var line Entry
-		if err := json.Unmarshal([]byte(strings.Replace(string(text), `"word":"group"`, `"word":"`+word+`"`, 1)), &line); err != nil {
-			t.Fatal(err)
-		}
-		e, err := line.Entry()
-		if err != nil {
-			t.Fatal(err)
-		}
-		got := e.Facts().Word
-		again, err := json.Marshal(e.Facts())
-		if got != want || string(again) != `{"group":"a.b"}` || err != nil || e.Facts().Driver != "nntp" {
-			t.Errorf("%q: %q, %s, %v", word, got, again, err)
-		}
-	}
-}
-
-// What shows listings finds in an archive the types that drivers give.
-func TestFactsKeepTheirTypes(t *testing.T) {
-	t.Parallel()
-	for text, want := range map[string][]driver.Fact{
-		`{"s":"<a>","n":1,"d":-1,"l":["+"],"b":true,"f":1.5,"m":[1],"o":{"a":1},"z":null}`: {{Name: "s", Value: "<a>"},
-			{Name: "n", Value: uint64(1)}, {Name: "d", Value: int64(-1)}, {Name: "l", Value: []string{"+"}},
-			{Name: "b", Value: json.RawMessage("true")}, {Name: "f", Value: json.RawMessage("1.5")},
-			{Name: "m", Value: json.RawMessage("[1]")}, {Name: "o", Value: json.RawMessage(`{"a":1}`)},
-			{Name: "z", Value: json.RawMessage("null")}},
-		`{}`: nil, `null`: nil, `[1]`: nil, `"a"`: nil,
-	} {
-		line := Entry{Driver: "x", Sys: json.RawMessage(text)}
-		e, err := line.Entry()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(driver.Facts{Driver: "x", List: want, JSON: json.RawMessage(text)}, e.Facts()); diff != "" {
-			t.Errorf("%s: %s", text, diff)
-		}
-		if again, err := json.Marshal(e.Facts()); want != nil && string(again) != strings.NewReplacer("<", `\u003c`, ">", `\u003e`).Replace(text) {
-			t.Errorf("%s, %v", again, err)
-		}
 	}
 }
 
@@ -480,14 +426,14 @@ func TestAFailureIsToldOnce(t *testing.T) {
 	told := 0
 	c := New(w, nil, func(error) { told++ })
 	w.Close()
-	if x := c.Recorder(context.Background(), &fetch.Request{URL: uri.MustParse("http://h/")}); x != nil {
+	if x := c.Record(context.Background(), &fetch.Request{URL: uri.MustParse("http://h/")}); x != nil {
 		t.Error("something is recorded")
 	}
 	w, _ = warc.Create(filepath.Join(t.TempDir(), "a.warc"), warc.WriterOptions{})
 	c = New(w, nil, func(error) { told++ })
 	var open []*fetch.Recording
 	for range 2 {
-		open = append(open, c.Recorder(context.Background(), &fetch.Request{URL: uri.MustParse("http://h/")}))
+		open = append(open, c.Record(context.Background(), &fetch.Request{URL: uri.MustParse("http://h/")}))
 	}
 	w.Close()
 	for _, x := range open {

@@ -9,30 +9,30 @@ import (
 )
 
 const (
-	// maxConversation bounds what is kept of the conversation on a connection, in bytes.
+	// maxConversation limits the recorded conversation of one connection, in bytes.
 	maxConversation = 1 << 20
-	// maxConns bounds the connections of an exchange of which something is kept.
+	// maxConns limits the number of connections recorded for one exchange.
 	maxConns = 64
 )
 
-// A conversation is that of one exchange, on all its connections: each piece with its
-// direction, connection and time, in the order in which the pieces went by.
+// A conversation is the bytes of one exchange on all its connections, in order. Each piece has its
+// direction, connection and time.
 type conversation struct {
-	begin  time.Time
-	pieces []piece
-	spoken bool // there are bytes; lines are for protocols that have none
-	conns  map[int]*side
+	begin    time.Time
+	pieces   []piece
+	hasBytes bool // bytes were reported; lines are recorded only if there are none
+	conns    map[int]*traffic
 }
 
-// A side is what went by on a connection.
-type side struct {
-	sum      hash.Hash // of what was received
+// A traffic is the recorded traffic of one connection.
+type traffic struct {
+	sum      hash.Hash // of the bytes received
 	received int64
 	kept     int
-	cut      bool // some was not kept
+	cut      bool // truncated
 }
 
-// A piece is something that was said, or how a connection was made.
+// A piece is a sequence of bytes sent or received, or the description of a connection.
 type piece struct {
 	mark  byte // '=', '>' or '<'
 	conn  int
@@ -40,23 +40,23 @@ type piece struct {
 	text  []byte
 }
 
-func (d *conversation) note(mark byte, conn int, text []byte) {
+func (d *conversation) add(mark byte, conn int, text []byte) {
 	if d.conns == nil {
-		d.conns = make(map[int]*side)
+		d.conns = make(map[int]*traffic)
 	}
 	c := d.conns[conn]
 	if c == nil {
 		if len(d.conns) == maxConns {
 			return
 		}
-		c = &side{sum: sha256.New()}
+		c = &traffic{sum: sha256.New()}
 		d.conns[conn] = c
 	}
 	if conn > 0 && mark == '<' {
 		c.sum.Write(text)
 		c.received += int64(len(text))
 	}
-	d.spoken = d.spoken || conn > 0 && mark != '='
+	d.hasBytes = d.hasBytes || conn > 0 && mark != '='
 	if c.kept += len(text) + 64; c.kept > maxConversation {
 		c.cut = true
 		return
@@ -64,8 +64,8 @@ func (d *conversation) note(mark byte, conn int, text []byte) {
 	d.pieces = append(d.pieces, piece{mark, conn, time.Since(d.begin), append([]byte(nil), text...)})
 }
 
-// write writes the conversation, and reports whether it is whole. What came on a connection and is
-// just the content, with that digest, is left out.
+// write writes the conversation and reports whether it is complete. Bytes received that equal the
+// content, whose digest is given, are omitted.
 func (d *conversation) write(w io.Writer, content string, size int64) (whole bool) {
 	whole = true
 	same := make(map[int]bool)
@@ -75,7 +75,7 @@ func (d *conversation) write(w io.Writer, content string, size int64) (whole boo
 	}
 	for _, p := range d.pieces {
 		switch {
-		case p.conn == 0 && d.spoken:
+		case p.conn == 0 && d.hasBytes:
 			continue
 		case p.mark == '=':
 			fmt.Fprintf(w, "= %d %.6f %s\r\n", p.conn, p.after.Seconds(), p.text)

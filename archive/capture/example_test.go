@@ -31,7 +31,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	c := fetch.New(&fetch.Options{Recorder: capture.New(w, nil, nil).Recorder}, nex.Load)
+	c := fetch.New(&fetch.Options{Recorder: capture.New(w, nil, nil)}, nex.Load)
 	defer c.Close()
 	if _, err := c.ReadAll(context.Background(), s.URL+"/rain.txt", 1<<20); err != nil {
 		log.Fatal(err)

@@ -14,35 +14,35 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/urlget/urlget/archive/internal/httprecord"
 	"github.com/urlget/urlget/archive/warc"
 )
 
-// maxHead bounds the head of an answer that is looked at.
+// maxHead limits the length of a response head that is parsed.
 const maxHead = 512 << 10
 
-// messages are those of an exchange over HTTP, by connection. Several requests may be needed, such
-// as one more with a login.
+// messages are the messages of an HTTP exchange, by connection. An exchange may need several
+// requests, for example a second one with credentials.
 type messages struct {
-	dir   string
 	conns map[int][]*message
 }
 
-// A message is a request with its answer, as they were on the connection.
+// A message is a request and its response as sent over the connection.
 type message struct {
-	request, answer *warc.Spool // answer is nil until something has come
+	request, response *warc.Spool // answer is nil until bytes are received
 
-	// Most content follows its head without any framing, and its digest is made as it comes.
-	head    []byte    // as far as it has come; nil behind it
-	payload hash.Hash // nil if there is framing, or the head has not ended
-	size    int64     // of what is in payload
+	// Most bodies are not chunked. Their digest is computed while they are received.
+	head    []byte    // the part received so far; nil after its end
+	payload hash.Hash // nil if the body is chunked or the head is incomplete
+	size    int64     // bytes written to payload
 }
 
-// receive takes the next bytes of the answer.
-func (m *message) receive(dir string, p []byte) {
-	if m.answer == nil {
-		m.answer, m.head = warc.NewSpool(dir), make([]byte, 0, 512)
+// receive adds bytes of the response.
+func (m *message) receive(w *warc.Writer, p []byte) {
+	if m.response == nil {
+		m.response, m.head = w.NewSpool(), make([]byte, 0, 512)
 	}
-	m.answer.Write(p)
+	m.response.Write(p)
 	if m.head != nil {
 		from := max(0, len(m.head)-3)
 		m.head = append(m.head, p...)
@@ -53,7 +53,7 @@ func (m *message) receive(dir string, p []byte) {
 			}
 			return
 		}
-		if !interimStatus(m.head) && !bytes.Contains(bytes.ToLower(m.head[:end]), []byte("\ntransfer-encoding:")) {
+		if !httprecord.IsInterim(m.head) && !bytes.Contains(bytes.ToLower(m.head[:end]), []byte("\ntransfer-encoding:")) {
 			m.payload = sha256.New()
 		}
 		p, m.head = m.head[end:], nil
@@ -64,8 +64,8 @@ func (m *message) receive(dir string, p []byte) {
 	}
 }
 
-// headEnd returns where the head ends that b begins with, with the empty line; 0 if it has no end. No
-// line before from is the last one. Some servers leave out carriage returns.
+// headEnd returns the length of the head at the start of b, including the empty line, or 0 if the
+// head is incomplete. The search starts at from. Lines may end without carriage returns.
 func headEnd(b []byte, from int) int {
 	for {
 		i := bytes.IndexByte(b[from:], '\n')
@@ -86,7 +86,7 @@ func (m *messages) close() {
 	for _, list := range m.conns {
 		for _, msg := range list {
 			msg.request.Close()
-			msg.answer.Close()
+			msg.response.Close()
 		}
 	}
 }
@@ -95,15 +95,15 @@ func (r *recording) sentHTTP(conn int, p []byte) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	list := r.http.conns[conn]
-	if len(list) == 0 || list[len(list)-1].answer != nil && beginsRequest(p) {
-		list = append(list, &message{request: warc.NewSpool(r.http.dir)})
+	if len(list) == 0 || list[len(list)-1].response != nil && beginsRequest(p) {
+		list = append(list, &message{request: r.w.NewSpool()})
 		r.http.conns[conn] = list
 	}
 	list[len(list)-1].request.Write(p)
 }
 
-// beginsRequest reports whether p, which is sent after an answer has begun, is another request. Else it
-// is more of the content of the last one: servers may answer before they have read all of it.
+// beginsRequest reports whether p, sent after the response has started, is a new request. Otherwise
+// it is more of the request body: servers may respond before they have read all of it.
 func beginsRequest(p []byte) bool {
 	line, _, whole := bytes.Cut(p, []byte("\r\n"))
 	method, rest, ok := bytes.Cut(line, []byte(" "))
@@ -116,21 +116,21 @@ func (r *recording) receivedHTTP(conn int, p []byte) {
 	defer r.mu.Unlock()
 	list := r.http.conns[conn]
 	if len(list) == 0 {
-		return // nobody asked
+		return // no request was sent
 	}
-	list[len(list)-1].receive(r.http.dir, p)
+	list[len(list)-1].receive(r.w, p)
 }
 
-// webRecords returns the records of an exchange over HTTP: a request and a response, or a revisit,
-// for each message.
-func (r *recording) webRecords(err error) []*warc.Draft {
+// httpRecords returns the records of an HTTP exchange: for each message a request record and a
+// response or revisit record.
+func (r *recording) httpRecords(err error) []*warc.Draft {
 	var list []*warc.Draft
 	for _, conn := range slices.Sorted(maps.Keys(r.http.conns)) {
 		for _, m := range r.http.conns[conn] {
-			if m.answer == nil {
-				continue // the failure says what there is to say
+			if m.response == nil {
+				continue // the failure is recorded by end
 			}
-			answer, protocol := r.answerRecord(m, err)
+			answer, protocol := r.responseRecord(m, err)
 			if s := r.peers[conn].state; s != nil && (s.NegotiatedProtocol == "h2" || s.NegotiatedProtocol == "h3") {
 				protocol = s.NegotiatedProtocol
 			}
@@ -146,10 +146,10 @@ func (r *recording) webRecords(err error) []*warc.Draft {
 
 var readers = sync.Pool{New: func() any { return bufio.NewReaderSize(nil, 32<<10) }}
 
-// maxMethod bounds the name of a method.
+// maxMethod limits the length of a request method.
 const maxMethod = 64
 
-// method returns the method of the request, GET if there is none.
+// method returns the method of the request, or GET if it has none.
 func (m *message) method() string {
 	begin := make([]byte, maxMethod)
 	n, _ := io.ReadFull(m.request.Reader(0), begin)
@@ -160,13 +160,13 @@ func (m *message) method() string {
 	return method
 }
 
-// answerRecord returns the record of an answer, and the version of HTTP that it names.
-func (r *recording) answerRecord(m *message, err error) (d *warc.Draft, protocol string) {
-	d = &warc.Draft{Header: r.header(warc.Response, "application/http;msgtype=response"), Block: m.answer}
-	from := interim(m.answer)
+// responseRecord returns the record of a response and its HTTP version.
+func (r *recording) responseRecord(m *message, err error) (d *warc.Draft, protocol string) {
+	d = &warc.Draft{Header: r.header(warc.Response, "application/http;msgtype=response"), Block: m.response}
+	from := finalOffset(m.response)
 	if from > 0 {
-		d.Block = warc.NewSpool(r.http.dir)
-		io.Copy(d.Block, m.answer.Reader(from))
+		d.Block = r.w.NewSpool()
+		io.Copy(d.Block, m.response.Reader(from))
 	}
 	method := m.method()
 	src := readers.Get().(*bufio.Reader)
@@ -177,7 +177,7 @@ func (r *recording) answerRecord(m *message, err error) (d *warc.Draft, protocol
 	}()
 	resp, readErr := http.ReadResponse(src, &http.Request{Method: method})
 	if readErr != nil {
-		d.Header.Add("WARC-Truncated", reason(err))
+		d.Header.Add("WARC-Truncated", truncationReason(err))
 		return d, ""
 	}
 	defer resp.Body.Close()
@@ -195,7 +195,7 @@ func (r *recording) answerRecord(m *message, err error) (d *warc.Draft, protocol
 	d.Header.Add("WARC-Payload-Digest", digest)
 	whole := bodyErr == nil && !(toEnd && err != nil)
 	if !whole {
-		d.Header.Add("WARC-Truncated", cmp.Or(reason(err), "unspecified"))
+		d.Header.Add("WARC-Truncated", cmp.Or(truncationReason(err), "unspecified"))
 	}
 	d.Index = &warc.IndexEntry{Mime: cmp.Or(mediaType(resp.Header.Get("Content-Type")), "unk"), Status: resp.StatusCode, Digest: digest}
 	if method != http.MethodGet {
@@ -205,11 +205,11 @@ func (r *recording) answerRecord(m *message, err error) (d *warc.Draft, protocol
 		return d, protocol
 	}
 	if whole && size > 0 && resp.StatusCode == http.StatusOK && d.Block.Err() == nil {
-		if known, ok := r.known(digest, d.Header.ID()); ok {
-			known.refer(&d.Header)
-			head := warc.NewSpool(r.http.dir)
-			io.CopyN(head, d.Block.Reader(0), headLength(d.Block))
-			if d.Block != m.answer {
+		if known, ok := r.archived(digest, d.Header.ID()); ok {
+			known.makeRevisit(&d.Header)
+			head := r.w.NewSpool()
+			io.CopyN(head, d.Block.Reader(0), httprecord.HeadLength(io.LimitReader(d.Block.Reader(0), maxHead)))
+			if d.Block != m.response {
 				d.Block.Close()
 			}
 			d.Block, d.Index.Mime = head, "warc/revisit"
@@ -218,52 +218,19 @@ func (r *recording) answerRecord(m *message, err error) (d *warc.Draft, protocol
 	return d, protocol
 }
 
-// interim returns where the final answer begins, behind those with a status of 1xx.
-func interim(s *warc.Spool) int64 {
+// finalOffset returns the start of the final response, after any interim responses (1xx).
+func finalOffset(s *warc.Spool) int64 {
 	from := int64(0)
 	for {
 		begin := make([]byte, 16)
 		n, _ := io.ReadFull(s.Reader(from), begin)
-		if !interimStatus(begin[:n]) {
+		if !httprecord.IsInterim(begin[:n]) {
 			return from
 		}
-		length := headLengthAt(s, from)
+		length := httprecord.HeadLength(io.LimitReader(s.Reader(from), maxHead))
 		if length == 0 || from+length >= s.Len() {
 			return from
 		}
 		from += length
-	}
-}
-
-// interimStatus reports whether the head of an answer, of which at least the first line is there,
-// is that of an interim one.
-func interimStatus(head []byte) bool {
-	_, status, _ := strings.Cut(string(head[:min(len(head), 16)]), " ")
-	return strings.HasPrefix(status, "1") && !strings.HasPrefix(status, "101")
-}
-
-func headLength(s *warc.Spool) int64 { return headLengthAt(s, 0) }
-
-// headLengthAt returns how long the head at from is, with the empty line; 0 if it has no end.
-func headLengthAt(s *warc.Spool, from int64) int64 {
-	lines := bufio.NewReader(io.LimitReader(s.Reader(from), maxHead))
-	length, begun := int64(0), false // begun is a line that is longer than what is read at once
-	for {
-		line, err := lines.ReadSlice('\n')
-		length += int64(len(line))
-		if err == bufio.ErrBufferFull {
-			begun = true
-			continue
-		}
-		if err != nil {
-			return 0
-		}
-		if begun {
-			begun = false
-			continue
-		}
-		if len(bytes.TrimRight(line, "\r\n")) == 0 {
-			return length
-		}
 	}
 }

@@ -44,7 +44,7 @@ func TestArchivesOfLoginsAreForTheUserAlone(t *testing.T) {
 			}
 			c := New(w, nil, func(err error) { t.Error(err) })
 			before := modes(t, dir)
-			client := fetch.New(&fetch.Options{Recorder: c.Recorder}, func(_ driver.Env, reg *driver.Registry) {
+			client := fetch.New(&fetch.Options{Recorder: c}, func(_ driver.Env, reg *driver.Registry) {
 				for _, name := range []string{"http", "ftp", "gopher", "sftp"} {
 					reg.Register(fetch.Scheme{Name: name, Ops: []fetch.Op{fetch.OpGet}, Bodies: true,
 						Traits: fetch.Traits{Logins: name == "sftp"}, Driver: driver.DriverFunc(refuse)})

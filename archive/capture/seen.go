@@ -10,38 +10,40 @@ import (
 	"sync"
 	"time"
 
+	"github.com/urlget/urlget/archive/internal/digest"
 	"github.com/urlget/urlget/archive/warc"
 	"github.com/urlget/urlget/fetch"
 )
 
-// maxSeen bounds how many payloads are remembered. Those that were met first stay.
+// maxSeen limits the number of remembered payloads. Once it is reached, no more are added.
 const maxSeen = 1 << 20
 
-// Seen remembers which payloads are in archives. It may be used by many goroutines; a nil one knows
-// nothing.
+// Seen is the set of payloads that are already archived. It is safe for concurrent use. A nil *Seen
+// is empty.
 type Seen struct {
 	mu   sync.Mutex
-	list map[string]earlier // by digest
+	list map[string]archivedRecord // by digest
 }
 
-// earlier is a record that has a payload.
-type earlier struct {
+// archivedRecord describes a record that has a payload.
+type archivedRecord struct {
 	url     string
 	date    time.Time
-	id      string        // "" if it is not known
-	settled chan struct{} // is closed when it is written, or will not be; nil if it is there
+	id      string        // "" if unknown
+	written chan struct{} // closed when the record is written or has failed; nil if it exists
 }
 
-// NewSeen returns a Seen without payloads.
-func NewSeen() *Seen { return &Seen{list: make(map[string]earlier)} }
+// NewSeen returns an empty Seen.
+func NewSeen() *Seen { return &Seen{list: make(map[string]archivedRecord)} }
 
-// errFull ends the reading of an index.
+// errFull stops the reading of an index.
 var errFull = errors.New("enough")
 
-// ErrDigests is the error of Load for an index that is of no use.
+// ErrDigests is returned by Load for an index whose digests are all of other algorithms than
+// SHA-256.
 var ErrDigests = errors.New("capture: index with digests other than SHA-256")
 
-// Load adds the payloads of a CDXJ index. What is none is warc.ErrNoIndex.
+// Load adds the payloads of a CDXJ index. If index is not valid, it returns warc.ErrNoIndex.
 func (s *Seen) Load(index io.Reader) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -60,7 +62,7 @@ func (s *Seen) Load(index io.Reader) error {
 		}
 		known++
 		if _, ok := s.list[digest]; !ok {
-			s.list[digest] = earlier{url: e.URL, date: e.Date}
+			s.list[digest] = archivedRecord{url: e.URL, date: e.Date}
 		}
 		return nil
 	})
@@ -73,7 +75,7 @@ func (s *Seen) Load(index io.Reader) error {
 	return err
 }
 
-// Add notes a record that is in an archive, if it has a payload that is whole.
+// Add adds the payload of an archived record, if it is complete.
 func (s *Seen) Add(h *warc.Header) {
 	digest, ok := sha256Of(h.Get("WARC-Payload-Digest"))
 	whole := h.Get("WARC-Truncated") == "" && h.Get("WARC-Segment-Number") == ""
@@ -83,80 +85,78 @@ func (s *Seen) Add(h *warc.Header) {
 	s.remember(h, digest)
 }
 
-// remember returns the record that has the payload with that digest. If there is none, it is the one
-// that the header is of, from now on.
-func (s *Seen) remember(h *warc.Header, digest string) (e earlier, known bool) {
+// remember returns the record with the payload digest. If there is none, it stores the record with
+// the header h.
+func (s *Seen) remember(h *warc.Header, digest string) (e archivedRecord, known bool) {
 	e, known, claimed := s.claim(digest, h.TargetURI(), h.Date(), h.ID(), true)
 	if claimed {
-		s.settle(digest, true)
+		s.resolve(digest, true)
 	}
 	return e, known
 }
 
-// sha256Of returns a digest in the form in which payloads are remembered, and false if it is of
-// another kind.
+// sha256Of normalizes a SHA-256 digest. It returns false for other algorithms.
 func sha256Of(text string) (string, bool) {
-	d, ok := warc.ParseDigest(text)
+	d, ok := digest.Parse(text)
 	if !ok || d.Algorithm != "sha256" {
 		return "", false
 	}
 	return fmt.Sprintf("sha256:%x", d.Sum), true
 }
 
-// Revisit reports whether the payload with that digest is in an archive already, and then makes the
-// header that of a revisit record, whose block has to be left out or shortened to the head of an
-// answer. If it is not, the record that the header is of is remembered: it has to be written before
-// others are asked about.
+// Revisit reports whether the payload digest is already archived. If so, it turns h into the header
+// of a revisit record; the caller must then remove the block or shorten it to the response head.
+// Otherwise it stores the record with the header h, which must be written before the next call.
 func (s *Seen) Revisit(h *warc.Header, digest string) bool {
 	e, known := s.remember(h, digest)
 	if known {
-		e.refer(h)
+		e.makeRevisit(h)
 	}
 	return known
 }
 
-// claim returns the record that has the payload with that digest. If there is none, the one described
-// will have it, and nobody refers to that until settle is called. Where somebody else has claimed it,
-// claim waits for that, or reports neither: who has claimed another payload must not wait, or two might
-// wait for each other.
-func (s *Seen) claim(digest, url string, date time.Time, id string, wait bool) (e earlier, known, claimed bool) {
+// claim returns the record with the payload digest. If there is none, it claims the digest for the
+// record described by the arguments, and other calls cannot refer to it until resolve is called. If
+// another exchange has claimed the digest, claim waits if wait is set, and otherwise returns
+// neither result. A caller with another claim must not wait, to avoid a deadlock.
+func (s *Seen) claim(digest, url string, date time.Time, id string, wait bool) (e archivedRecord, known, claimed bool) {
 	if s == nil {
-		return earlier{}, false, false
+		return archivedRecord{}, false, false
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for {
 		e, ok := s.list[digest]
 		switch {
-		case ok && e.settled == nil:
+		case ok && e.written == nil:
 			return e, true, false
 		case ok && !wait, !ok && len(s.list) >= maxSeen:
-			return earlier{}, false, false
+			return archivedRecord{}, false, false
 		case !ok:
-			s.list[digest] = earlier{url, date, id, make(chan struct{})}
-			return earlier{}, false, true
+			s.list[digest] = archivedRecord{url, date, id, make(chan struct{})}
+			return archivedRecord{}, false, true
 		}
 		s.mu.Unlock()
-		<-e.settled
+		<-e.written
 		s.mu.Lock()
 	}
 }
 
-// settle tells whether the record that has claimed a payload was written.
-func (s *Seen) settle(digest string, written bool) {
+// resolve ends a claim and reports whether the record was written.
+func (s *Seen) resolve(digest string, written bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	e := s.list[digest]
-	close(e.settled)
-	if e.settled = nil; written {
+	close(e.written)
+	if e.written = nil; written {
 		s.list[digest] = e
 	} else {
 		delete(s.list, digest)
 	}
 }
 
-// refer makes a header that of a revisit record.
-func (e earlier) refer(h *warc.Header) {
+// makeRevisit turns a header into that of a revisit record.
+func (e archivedRecord) makeRevisit(h *warc.Header) {
 	for i := range *h {
 		if (*h)[i].Name == "WARC-Type" {
 			(*h)[i].Value = warc.Revisit
@@ -167,11 +167,11 @@ func (e earlier) refer(h *warc.Header) {
 		h.Add("WARC-Refers-To", "<"+e.id+">")
 	}
 	h.Add("WARC-Refers-To-Target-URI", e.url)
-	h.Add("WARC-Refers-To-Date", warc.FormatDate(e.date))
+	h.AddTime("WARC-Refers-To-Date", e.date)
 }
 
-// reason says why a record is not whole, as WARC-Truncated does; "" if it is.
-func reason(err error) string {
+// truncationReason returns the WARC-Truncated value for err, or "" if the record is complete.
+func truncationReason(err error) string {
 	var timeout interface{ Timeout() bool }
 	switch {
 	case err == nil:
@@ -186,7 +186,7 @@ func reason(err error) string {
 	return "disconnect"
 }
 
-// hosts are those whose address is in the file. The first maxSeen are remembered.
+// hosts are the host addresses that are already recorded, at most maxSeen.
 type hosts struct {
 	mu   sync.Mutex
 	seen map[string]bool
@@ -204,26 +204,27 @@ func (h *hosts) add(host string) bool {
 	return true
 }
 
-// maxAddrs bounds the addresses of a host that are recorded.
+// maxAddrs limits the number of addresses recorded for a host.
 const maxAddrs = 64
 
-// looked takes what was found of a host, which may be that of a proxy.
-func (r *recording) looked(host string, addrs []netip.Addr) {
+// addLookup records the result of a host lookup. Lookups of other hosts, such as proxies, are
+// ignored.
+func (r *recording) addLookup(host string, addrs []netip.Addr) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if host == r.req.URL.Host() {
-		r.found = append([]netip.Addr(nil), addrs[:min(len(addrs), maxAddrs)]...)
+		r.addrs = append([]netip.Addr(nil), addrs[:min(len(addrs), maxAddrs)]...)
 	}
 }
 
-// lookup returns a record of the addresses that were found of the host of the URL, nil if it was
-// not looked up for this exchange or all of them are in a record already.
-func (r *recording) lookup() *warc.Draft {
+// dnsRecord returns a record of the addresses of the URL's host. It returns nil if the host was not
+// looked up for this exchange or all addresses are already recorded.
+func (r *recording) dnsRecord() *warc.Draft {
 	host := r.req.URL.Host()
 	known := true
 	var text strings.Builder
 	fmt.Fprintf(&text, "%s\r\n", r.begin.UTC().Format("20060102150405"))
-	for _, a := range r.found {
+	for _, a := range r.addrs {
 		a = a.Unmap().WithZone("")
 		known = !r.hosts.add(host+" "+a.String()) && known
 		kind := "A"
@@ -235,7 +236,7 @@ func (r *recording) lookup() *warc.Draft {
 	if known {
 		return nil
 	}
-	d := &warc.Draft{Header: r.header(warc.Resource, "text/dns"), Block: warc.NewSpool(r.w.Dir())}
+	d := &warc.Draft{Header: r.header(warc.Resource, "text/dns"), Block: r.w.NewSpool()}
 	for i := range d.Header {
 		if d.Header[i].Name == "WARC-Target-URI" {
 			d.Header[i].Value = "dns:" + host

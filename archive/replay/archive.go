@@ -1,8 +1,8 @@
-// Package replay answers requests from WARC files in place of servers, whatever the scheme:
-// content, metadata, listings, redirects and errors as they were when they were captured.
+// Package replay serves requests from WARC files instead of servers, for any scheme. It returns the
+// captured content, metadata, listings, redirects and errors.
 //
-// Archives may come from strangers. What they say is data, as what a server says: redirects pass
-// the policy of the client, names are made safe, and everything that is read is bounded.
+// Archives may be untrusted. Their contents are treated like those of servers: redirects must pass
+// the client's policy, names are made safe, and all reads are limited.
 package replay
 
 import (
@@ -18,84 +18,85 @@ import (
 	"sync"
 	"time"
 
-	"github.com/urlget/urlget/archive/capture"
+	"github.com/urlget/urlget/archive/internal/httprecord"
+	"github.com/urlget/urlget/archive/internal/record"
 	"github.com/urlget/urlget/archive/warc"
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// maxDamage bounds the list of damaged places that is kept.
+// maxDamage limits the number of damage errors that are kept.
 const maxDamage = 100
 
-// maxRecords bounds the records that are remembered of files without an index.
+// maxRecords limits the number of records of files without an index.
 const maxRecords = 2 << 20
 
-// ErrTooMany is the cause of the error of Open for files that have more records than are
-// remembered: about two million. An index beside the file (see warc.Index) has no such limit.
+// ErrTooMany is wrapped by the error of Open if files without an index have more than about two
+// million records. With an index next to the file (see warc.Index) the limit does not apply.
 var ErrTooMany = fmt.Errorf("replay: more than %d records and no index", maxRecords)
 
-// An Archive is a set of WARC files of which is known what is where: from an index beside the file,
-// or because it was read once. Its methods may be called by many goroutines.
+// An Archive is a set of WARC files and the positions of their records. The positions come from an
+// index next to each file, or from reading the file once. An Archive is safe for concurrent use.
 type Archive struct {
 	files   []*os.File
-	indexes []indexed
+	indexes []recordIndex
 
-	mu      sync.Mutex // for all below
-	damage  []error
-	scanned *table
-	left    int       // records that may still be remembered
-	looked  [2]*table // what was looked up in indexes: lately, and before that
-	most    int       // URLs in each of them
-	lines   int       // most that a packed index may have
+	mu          sync.Mutex // protects the fields below
+	damage      []error
+	scanned     *table
+	recordsLeft int       // records that may still be added to scanned
+	cached      [2]*table // results of index lookups: recent ones, and older ones
+	maxCached   int       // maximum number of URLs in each of them
+	lines       int       // maximum number of index lines of a WACZ file
 
 	web     sync.Once
-	drivers [2]driver.Driver // of HTTP: for answers as they are, and for coded ones
+	drivers [2]driver.Driver // for HTTP: without and with decoding of content codings
 }
 
-// A place is where a record stands.
+// A place is the position of a record.
 type place struct {
 	file           io.ReaderAt
 	offset, within int64
 }
 
-// An origin is how a revisit refers to a record that has no identifier in common.
+// An origin identifies a record by URL and date. Revisits use it to refer to records without an ID.
 type origin struct {
 	url  string
 	date time.Time
 }
 
-// A captured is one exchange that can be replayed.
-type captured struct {
+// A snapshot is an exchange that can be replayed.
+type snapshot struct {
 	place
 	kind   string // of the record: exchange, response, revisit or resource
 	date   time.Time
 	op     fetch.Op
 	rng    fetch.Range
-	total  int64 // of what rng is a part, as HTTP tells it; 0 if that is not known
+	total  int64 // size of the complete content if rng is set, from Content-Range; 0 if unknown
 	view   string
 	form   string
-	status int    // of HTTP; 0 for others
-	method string // of HTTP; "" if it is not known
-	sent   string // the digest of what was sent with it; "" if nothing was
-	coded  bool   // codings were asked for
-	failed bool   // it failed in a way that says little of the resource, or is not whole
+	status int    // of HTTP; 0 for other schemes
+	method string // of HTTP; "" if unknown
+	sent   string // digest of the request body; "" if it was empty
+	coded  bool   // the request accepted content codings
+	failed bool   // a temporary failure, or incomplete
 	id     string
-	// bare is set for a resource record that nothing else is said about.
+	// bare is set for a resource record without an exchange record.
 	bare bool
 }
 
 const exchangeRecord = "exchange"
 
-// Open opens WARC files, and WACZ files that have some. If there is an index beside a file,
-// NAME.cdxj for NAME.warc.gz, that says how much of it it covers, only the rest is read. Of a WACZ
-// file the index in it is read, and the files only that this does not have, or is wrong about. Others
-// are read once.
+// Open opens WARC and WACZ files. If the index NAME.cdxj next to NAME.warc.gz states how much of
+// the file it covers, only the rest of the file is scanned. For a WACZ file its index is read; WARC
+// files that are missing from the index or wrongly indexed are scanned. All other files are scanned
+// once.
 func Open(paths ...string) (*Archive, error) { return open(maxRecords, paths) }
 
-// open remembers at most so many records.
+// open is Open with a limit of the number of records.
 func open(limit int, paths []string) (*Archive, error) {
-	a := &Archive{left: limit, most: maxLooked, lines: limit * (maxPacked / maxRecords), scanned: newTable(), looked: [2]*table{newTable(), newTable()}}
+	a := &Archive{recordsLeft: limit, maxCached: maxCachedURLs, lines: limit * (maxPacked / maxRecords), scanned: newTable(), cached: [2]*table{newTable(), newTable()}}
 	for _, path := range paths {
 		f, err := os.Open(path)
 		if err == nil {
@@ -109,7 +110,7 @@ func open(limit int, paths []string) (*Archive, error) {
 	return a, nil
 }
 
-// Close closes the files. What is read of them then fails.
+// Close closes the files. Responses that are still open then fail.
 func (a *Archive) Close() error {
 	var err error
 	for _, f := range a.files {
@@ -121,22 +122,22 @@ func (a *Archive) Close() error {
 	return err
 }
 
-// Damage returns the first places that could not be read, as errors that name the file and the
-// byte.
+// Damage returns errors for damaged parts of the files, at most 100. They contain the file name and
+// the offset.
 func (a *Archive) Damage() []error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return slices.Clone(a.damage)
 }
 
-// damaged notes a place, or an index, that is of no use. The lock is held, or nobody else knows a.
-func (a *Archive) damaged(err error) {
+// addDamage records a damaged part or index. a.mu must be held, unless a is not yet shared.
+func (a *Archive) addDamage(err error) {
 	if len(a.damage) < maxDamage {
 		a.damage = append(a.damage, err)
 	}
 }
 
-// Len returns how many URLs there are. With an index, it is how many records that has.
+// Len returns the number of captured URLs. For files with an index it counts records instead.
 func (a *Archive) Len() int {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -147,19 +148,19 @@ func (a *Archive) Len() int {
 	return n
 }
 
-// A table says what is where.
+// A table maps URLs and IDs to records.
 type table struct {
-	captures map[string][]*captured // by capture.Key of their URL
+	captures map[string][]*snapshot // by record.Key of their URL
 	records  map[string]place       // by WARC-Record-ID
-	origins  map[origin]place       // where revisits may find what they refer to
-	keys     map[string]bool        // that were looked up in indexes
+	origins  map[origin]place       // records to which revisits may refer
+	keys     map[string]bool        // keys that were looked up in indexes
 }
 
 func newTable() *table {
-	return &table{make(map[string][]*captured), make(map[string]place), make(map[origin]place), make(map[string]bool)}
+	return &table{make(map[string][]*snapshot), make(map[string]place), make(map[origin]place), make(map[string]bool)}
 }
 
-// add finds out what is in a file.
+// add reads the index of a file, or scans it.
 func (a *Archive) add(f *os.File) error {
 	info, err := f.Stat()
 	if err != nil {
@@ -167,7 +168,7 @@ func (a *Archive) add(f *os.File) error {
 	}
 	begin := make([]byte, len(zipMagic))
 	if f.ReadAt(begin, 0); string(begin) == zipMagic {
-		return a.addPacked(f, info.Size())
+		return a.addWACZ(f, info.Size())
 	}
 	covered, err := a.openIndex(f, info.Size())
 	if err != nil || covered == info.Size() && covered > 0 {
@@ -176,10 +177,10 @@ func (a *Archive) add(f *os.File) error {
 	return a.scan(f, f.Name(), covered)
 }
 
-// zipMagic is what a WACZ file begins with.
+// zipMagic is the start of a WACZ file.
 const zipMagic = "PK\x03\x04"
 
-// scan notes what is in a file from some byte on.
+// scan adds the records of a file from an offset on.
 func (a *Archive) scan(f io.ReaderAt, name string, from int64) error {
 	r, err := warc.NewReader(f)
 	if err != nil {
@@ -199,38 +200,39 @@ func (a *Archive) scan(f io.ReaderAt, name string, from int64) error {
 		switch {
 		case err == io.EOF:
 			if n == 0 && from == 0 && len(a.damage) > before {
-				return fmt.Errorf("%s is no WARC file: %w", name, a.damage[len(a.damage)-1])
+				return fmt.Errorf("%s is not a WARC file: %w", name, a.damage[len(a.damage)-1])
 			}
-			s.settle()
+			s.addBare()
 			return nil
 		case errors.As(err, &damage):
-			a.damaged(fmt.Errorf("%s: %w", name, err))
+			a.addDamage(fmt.Errorf("%s: %w", name, err))
 		case err != nil:
 			return err
-		case a.left == 0:
+		case a.recordsLeft == 0:
 			return fmt.Errorf("%s: %w", name, ErrTooMany)
 		default:
 			n++
-			a.left--
+			a.recordsLeft--
 			s.record(rec)
 		}
 	}
 }
 
-// A scanner notes the records of a file in a table.
+// A scanner adds the records of a file to a table.
 type scanner struct {
 	archive  *Archive
 	table    *table
 	file     io.ReaderAt
-	requests map[string]asked     // by the identifier of the answer, until that is met
-	answers  map[string]*captured // those whose request was not met
-	owned    map[string]bool      // resources that an exchange tells more about
-	cut      map[string]bool      // resources that are not whole
-	bare     []*captured
+	requests map[string]requestInfo // by the ID of the response, until that is read
+	answers  map[string]*snapshot   // responses whose request was not yet read
+	owned    map[string]bool        // resources that belong to an exchange
+	cut      map[string]bool        // incomplete resources
+	bare     []*snapshot
 }
 
 func newScanner(a *Archive, t *table, f io.ReaderAt) *scanner {
-	return &scanner{archive: a, table: t, file: f, requests: make(map[string]asked), answers: make(map[string]*captured)}
+	return &scanner{archive: a, table: t, file: f, requests: make(map[string]requestInfo), answers: make(map[string]*snapshot),
+		owned: make(map[string]bool), cut: make(map[string]bool)}
 }
 
 func (s *scanner) record(rec *warc.Record) {
@@ -243,10 +245,10 @@ func (s *scanner) record(rec *warc.Record) {
 	if err != nil || !u.IsAbs() {
 		return
 	}
-	c := &captured{place: here, date: rec.Date(), kind: rec.Type(), id: rec.ID()}
-	web := warc.HoldsHTTP(u.Scheme())
+	c := &snapshot{place: here, date: rec.Date(), kind: rec.Type(), id: rec.ID()}
+	web := httprecord.InScheme(u.Scheme())
 	if o := (origin{rec.TargetURI(), c.date}); c.kind == warc.Revisit && a.origins[o].file == nil {
-		a.origins[o] = here // unless the content has the same date
+		a.origins[o] = here // a response or resource with the same date takes precedence
 	}
 	http := strings.HasPrefix(strings.ToLower(strings.ReplaceAll(rec.ContentType(), " ", "")), "application/http")
 	switch {
@@ -259,36 +261,20 @@ func (s *scanner) record(rec *warc.Record) {
 		}
 		if q, ok := s.requests[c.id]; ok && c.id != "" {
 			delete(s.requests, c.id)
-			c.take(q)
+			c.setRequest(q)
 		} else if other := rec.Refers("WARC-Concurrent-To"); other != "" {
-			c.take(s.requests[other])
+			c.setRequest(s.requests[other])
 		}
 		if c.id != "" {
 			s.answers[c.id] = c
 		}
-	case c.kind == warc.Metadata && rec.ContentType() == capture.TypeExchange:
-		x, err := readExchange(rec.Block)
-		if err != nil {
+	case c.kind == warc.Metadata && rec.ContentType() == record.TypeExchange:
+		if !s.exchange(c, rec) {
 			return
 		}
-		if s.owned == nil {
-			s.owned = make(map[string]bool)
-		}
-		s.owned[x.Content] = x.Content != ""
-		c.kind, c.op, c.rng, c.view, c.form = exchangeRecord, x.Op, x.Range, x.View, x.Form
-		c.failed = x.Failure != nil && (x.Failure.Retry || x.Failure.Class == fetch.ErrInterrupted || x.Failure.Class == fetch.ErrNotModified) ||
-			s.cut[x.Content] && x.Op != fetch.OpDial
 	case c.kind == warc.Resource:
 		a.origins[origin{rec.TargetURI(), rec.Date()}] = here
-		c.bare = true
-		if missing(rec) != "" {
-			c.failed = true
-			if s.cut == nil {
-				s.cut = make(map[string]bool)
-			}
-			s.cut[c.id] = c.id != ""
-		}
-		s.bare = append(s.bare, c)
+		s.resource(c, rec)
 		return
 	default:
 		return
@@ -299,13 +285,36 @@ func (s *scanner) record(rec *warc.Record) {
 	s.add(u, c)
 }
 
-func (s *scanner) add(u uri.URI, c *captured) {
-	key := capture.Key(u)
+// exchange reads an exchange record and reports whether it is valid.
+func (s *scanner) exchange(c *snapshot, rec *warc.Record) bool {
+	x, err := record.ReadExchange(rec.Block)
+	if err != nil {
+		return false
+	}
+	s.owned[x.Content] = x.Content != ""
+	c.kind, c.op, c.rng, c.view, c.form = exchangeRecord, x.Op, x.Range, x.View, x.Form
+	c.failed = x.Failure != nil && (x.Failure.Retry || x.Failure.Class == fetch.ErrInterrupted || x.Failure.Class == fetch.ErrNotModified) ||
+		s.cut[x.Content] && x.Op != fetch.OpDial
+	return true
+}
+
+// resource stores a resource record, which may belong to an exchange.
+func (s *scanner) resource(c *snapshot, rec *warc.Record) {
+	c.bare = true
+	if incompleteReason(rec) != "" {
+		c.failed = true
+		s.cut[c.id] = c.id != ""
+	}
+	s.bare = append(s.bare, c)
+}
+
+func (s *scanner) add(u uri.URI, c *snapshot) {
+	key := record.Key(u)
 	s.table.captures[key] = append(s.table.captures[key], c)
 }
 
-// settle adds the resources of which no exchange tells more.
-func (s *scanner) settle() {
+// addBare adds the resources that do not belong to an exchange.
+func (s *scanner) addBare() {
 	for _, c := range s.bare {
 		if s.owned[c.id] {
 			continue
@@ -319,8 +328,8 @@ func (s *scanner) settle() {
 	}
 }
 
-// read reads the header of the record at p. Its block ends with an error if it is not what was
-// written. Done ends the use of it.
+// read reads the record at p. Its block is verified (see warc.Record.Checked). The caller must call
+// done after use.
 func (a *Archive) read(p place) (rec *warc.Record, done func(), err error) {
 	r, err := warc.NewReader(p.file)
 	if err != nil {
@@ -336,40 +345,40 @@ func (a *Archive) read(p place) (rec *warc.Record, done func(), err error) {
 	return nil, nil, err
 }
 
-// find returns the capture that answers req best: at the time nearest to at, the last one if that
-// is zero. It returns nil if there is none.
-func (a *Archive) find(req *fetch.Request, at time.Time) *captured {
+// find returns the best capture for req: of several equally good ones the one nearest to at, or the
+// last one if at is zero. It returns nil if there is none.
+func (a *Archive) find(req *fetch.Request, at time.Time) *snapshot {
 	p := newPreference(req, at)
-	var best *captured
-	for _, c := range a.of(capture.Key(req.URL)) {
-		if c.answers(req, p.form) && (best == nil || p.compare(c, best) >= 0) {
+	var best *snapshot
+	for _, c := range a.capturesOf(record.Key(req.URL)) {
+		if c.matches(req, p.form) && (best == nil || p.compare(c, best) >= 0) {
 			best = c
 		}
 	}
 	return best
 }
 
-// others returns the captures that answer req besides, the best first. They are for where that one is
-// a revisit of what is in no archive that is open.
-func (a *Archive) others(req *fetch.Request, at time.Time, than *captured) []*captured {
+// alternatives returns all other captures that match req, best first. They are used if than is a
+// revisit whose content is missing from the open archives.
+func (a *Archive) alternatives(req *fetch.Request, at time.Time, than *snapshot) []*snapshot {
 	p := newPreference(req, at)
-	var list []*captured
-	for _, c := range a.of(capture.Key(req.URL)) {
-		if c != than && c.answers(req, p.form) {
+	var list []*snapshot
+	for _, c := range a.capturesOf(record.Key(req.URL)) {
+		if c != than && c.matches(req, p.form) {
 			list = append(list, c)
 		}
 	}
 	slices.Reverse(list)
-	slices.SortStableFunc(list, func(c, d *captured) int { return p.compare(d, c) })
+	slices.SortStableFunc(list, func(c, d *snapshot) int { return p.compare(d, c) })
 	return list[:min(len(list), maxVersions)]
 }
 
-// answers reports whether c can answer req at all.
-func (c *captured) answers(req *fetch.Request, form string) bool {
+// matches reports whether c matches req.
+func (c *snapshot) matches(req *fetch.Request, form string) bool {
 	switch {
 	case c.kind != exchangeRecord && !c.hasMethod(req):
 		return false
-	case !c.isPart(req.Range), c.form != form:
+	case !c.coversRange(req.Range), c.form != form:
 		return false
 	case c.kind == exchangeRecord && c.view != req.View:
 		return false
@@ -381,9 +390,9 @@ func (c *captured) answers(req *fetch.Request, form string) bool {
 	return true
 }
 
-// isPart reports whether c is that part, or has all of which it is one. Who asks for the rest, or for
-// more than there is, gets what ends with the content.
-func (c *captured) isPart(want fetch.Range) bool {
+// coversRange reports whether c covers the range want. If want extends to the end of the content or
+// beyond, the captured range must end there too.
+func (c *snapshot) coversRange(want fetch.Range) bool {
 	if c.rng.IsZero() || c.rng == want {
 		return true
 	}
@@ -395,8 +404,8 @@ func (c *captured) isPart(want fetch.Range) bool {
 		(want.Length == 0 || want.Length > c.rng.Length)
 }
 
-// hasMethod reports whether c was asked for as req asks.
-func (c *captured) hasMethod(req *fetch.Request) bool {
+// hasMethod reports whether c was requested with the method of req.
+func (c *snapshot) hasMethod(req *fetch.Request) bool {
 	have, want := cmp.Or(c.method, "GET"), "GET"
 	if req.Body != nil || req.GetBody != nil {
 		want = "POST"
@@ -405,31 +414,31 @@ func (c *captured) hasMethod(req *fetch.Request) bool {
 	return have == want || have == "HEAD" && want == "GET" && req.Op == fetch.OpStat
 }
 
-// A preference is which captures answer a request better than others.
+// A preference ranks the captures that match a request.
 type preference struct {
 	req  *fetch.Request
-	form string // the digest of the answers to a form
-	sent string // the digest of what is sent
+	form string // digest of the submitted form
+	sent string // digest of the request body
 	at   time.Time
 }
 
 func newPreference(req *fetch.Request, at time.Time) *preference {
-	p := &preference{req: req, form: capture.FormDigest(req.Form), at: at}
+	p := &preference{req: req, form: record.FormDigest(req.Form), at: at}
 	if req.GetBody != nil {
 		p.sent = sentDigest(req)
 	}
 	return p
 }
 
-// compare returns 1 if c answers better than d does, -1 if d does, and 0 if the one that stands behind
-// the other does.
-func (p *preference) compare(c, d *captured) int {
-	for _, prefer := range []func(*captured) bool{
-		func(c *captured) bool { return !c.failed && c.status != 304 },
-		func(c *captured) bool { return c.sent == p.sent },
-		func(c *captured) bool { return c.rng.IsZero() },
-		func(c *captured) bool { return c.kind != exchangeRecord || c.op == p.req.Op },
-		func(c *captured) bool { return !c.bare },
+// compare returns 1 if c is better than d, -1 if it is worse, and 0 if the later one in the archive
+// is preferred.
+func (p *preference) compare(c, d *snapshot) int {
+	for _, prefer := range []func(*snapshot) bool{
+		func(c *snapshot) bool { return !c.failed && c.status != 304 },
+		func(c *snapshot) bool { return c.sent == p.sent },
+		func(c *snapshot) bool { return c.rng.IsZero() },
+		func(c *snapshot) bool { return c.kind != exchangeRecord || c.op == p.req.Op },
+		func(c *snapshot) bool { return !c.bare },
 	} {
 		switch {
 		case prefer(c) && !prefer(d):
@@ -444,36 +453,26 @@ func (p *preference) compare(c, d *captured) int {
 	return cmp.Compare(d.date.Sub(p.at).Abs(), c.date.Sub(p.at).Abs())
 }
 
-// Times returns when a URL was captured, sorted.
-func (a *Archive) Times(u uri.URI) []time.Time {
-	var list []time.Time
-	for _, c := range a.of(capture.Key(u)) {
-		list = append(list, c.date)
-	}
-	slices.SortFunc(list, time.Time.Compare)
-	return slices.Compact(list)
-}
-
-// Find returns the time of the capture that answers req, nearest to at or, if that is zero, the
-// last one, and false if there is none.
+// Find returns the time of the capture that matches req and is nearest to at, or the last one if at
+// is zero. It returns false if there is none.
 func (a *Archive) Find(req *fetch.Request, at time.Time) (time.Time, bool) {
 	best := a.find(req, at)
 	if best == nil {
 		return time.Time{}, false
 	}
-	if !a.isElsewhere(best) {
+	if !a.lacksContent(best) {
 		return best.date, true
 	}
-	for _, c := range a.others(req, at, best) {
-		if !a.isElsewhere(c) {
+	for _, c := range a.alternatives(req, at, best) {
+		if !a.lacksContent(c) {
 			return c.date, true
 		}
 	}
 	return best.date, true
 }
 
-// isElsewhere reports whether the content of a capture is in no archive that is open.
-func (a *Archive) isElsewhere(c *captured) bool {
+// lacksContent reports whether the content of a capture is missing from the open archives.
+func (a *Archive) lacksContent(c *snapshot) bool {
 	p := c.place
 	switch c.kind {
 	case warc.Revisit:
@@ -482,7 +481,7 @@ func (a *Archive) isElsewhere(c *captured) bool {
 		if err != nil {
 			return false
 		}
-		x, err := readExchange(rec.Block)
+		x, err := record.ReadExchange(rec.Block)
 		done()
 		if err != nil || x.Content == "" {
 			return false
@@ -495,11 +494,10 @@ func (a *Archive) isElsewhere(c *captured) bool {
 	if err == nil {
 		done()
 	}
-	return errors.Is(err, errElsewhere)
+	return errors.Is(err, errMissingContent)
 }
 
-// URLs returns URLs of which there are captures and that match, sorted, and whether there are more
-// than most.
+// URLs returns at most most captured URLs that match, sorted, and reports whether there are more.
 func (a *Archive) URLs(match func(url string) bool, most int) (list []string, more bool, err error) {
 	found := make(map[string]bool)
 	note := func(key string) {
@@ -519,24 +517,24 @@ func (a *Archive) URLs(match func(url string) bool, most int) (list []string, mo
 	for _, x := range a.indexes {
 		err = errors.Join(err, x.each(func(e warc.IndexEntry) {
 			if u, err := uri.ParseRef(e.URL); err == nil && u.IsAbs() {
-				note(capture.Key(u))
+				note(record.Key(u))
 			}
 		}))
 	}
 	return slices.Sorted(maps.Keys(found)), more, err
 }
 
-// A Capture is one exchange in an archive.
+// A Capture describes one captured exchange.
 type Capture struct {
 	Time time.Time
 	Op   fetch.Op
-	// Status is that of HTTP; 0 for others.
+	// Status is the HTTP status; 0 for other schemes.
 	Status int
-	// Failure is why it came to nothing; nil if it did not, or for HTTP, where Status tells.
+	// Failure is the error of the exchange; nil if it succeeded, and always nil for HTTP.
 	Failure *fetch.Error
 }
 
-// Text says in a few words what was captured.
+// Text returns the operation and the HTTP status.
 func (c *Capture) Text() string {
 	text := c.Op.String()
 	if c.Status != 0 {
@@ -545,16 +543,16 @@ func (c *Capture) Text() string {
 	return text
 }
 
-// Captures returns the captures of a URL, the oldest first, and no more than most of them.
+// Captures returns at most most captures of a URL, oldest first.
 func (a *Archive) Captures(u uri.URI, most int) []Capture {
-	found := slices.Clone(a.of(capture.Key(u)))
-	slices.SortStableFunc(found, func(c, d *captured) int { return c.date.Compare(d.date) })
+	found := slices.Clone(a.capturesOf(record.Key(u)))
+	slices.SortStableFunc(found, func(c, d *snapshot) int { return c.date.Compare(d.date) })
 	var list []Capture
 	for _, c := range found[:min(len(found), most)] {
 		one := Capture{Time: c.date, Op: c.op, Status: c.status}
 		if c.kind == exchangeRecord {
 			if rec, done, err := a.read(c.place); err == nil {
-				if x, err := readExchange(rec.Block); err == nil && x.Failure != nil {
+				if x, err := record.ReadExchange(rec.Block); err == nil && x.Failure != nil {
 					one.Failure = x.Failure.Error()
 				}
 				done()

@@ -54,7 +54,7 @@ func captureTo(ctx context.Context, name string) string {
 	if err != nil {
 		log.Fatal(err)
 	}
-	c := fetch.New(&fetch.Options{Recorder: capture.New(w, nil, nil).Recorder}, nex.Load)
+	c := fetch.New(&fetch.Options{Recorder: capture.New(w, nil, nil)}, nex.Load)
 	defer c.Close()
 	if _, err := c.ReadAll(ctx, s.URL+"/rain.txt", 1<<20); err != nil {
 		log.Fatal(err)

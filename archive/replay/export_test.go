@@ -4,4 +4,4 @@ package replay
 func OpenAtMost(limit int, paths ...string) (*Archive, error) { return open(limit, paths) }
 
 // Remember sets how many URLs of indexes are remembered.
-func (a *Archive) Remember(n int) { a.most = n }
+func (a *Archive) Remember(n int) { a.maxCached = n }

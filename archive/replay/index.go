@@ -14,49 +14,48 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/urlget/urlget/archive/capture"
+	"github.com/urlget/urlget/archive/internal/record"
 	"github.com/urlget/urlget/archive/warc"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
 const (
-	// maxLines bounds the lines of an index, of each of which 16 bytes are kept in memory.
+	// maxLines limits the number of lines of an index. Each needs 16 bytes of memory.
 	maxLines = 32 << 20
-	// maxLine bounds one of them; longer ones are left out.
+	// maxLine limits the length of a line; longer ones are ignored.
 	maxLine = 64 << 10
-	// maxLooked bounds the URLs of which is remembered what an index has.
-	maxLooked = 4096
-	// maxVersions bounds the records of one URL that are looked at.
+	// maxCachedURLs limits the number of URLs whose index lookups are cached.
+	maxCachedURLs = 4096
+	// maxVersions limits the number of records of one URL.
 	maxVersions = 10_000
 )
 
-// An indexed is an archive of which an index says where records are. Its methods are called with the
-// lock of the Archive.
-type indexed interface {
-	// find returns what there is of the URL with that key, and perhaps of others.
-	find(key string) []located
-	// each calls f with what the index has.
+// A recordIndex is the index of an archive. Archive.mu must be held when its methods are called.
+type recordIndex interface {
+	// find returns the records of the URL with a key. It may return records of other URLs too.
+	find(key string) []location
+	// each calls f with each entry.
 	each(f func(warc.IndexEntry)) error
 	count() int
 	close() error
 }
 
-// A located is where a record is, as an index says.
-type located struct {
+// A location is the position of a record according to an index.
+type location struct {
 	archive io.ReaderAt
 	offset  int64
-	extra
+	rareFields
 }
 
-// An index is a CDXJ file that covers the beginning of an archive.
-type index struct {
+// A cdxjIndex is a CDXJ file that covers the start of a WARC file.
+type cdxjIndex struct {
 	file    *os.File
 	archive *os.File
 	covered int64
-	lines   []line // in the order of hash
+	lines   []line // sorted by hash
 }
 
-// A line of an index: the hash of its URL, and where it is.
+// A line is the position of an index line and the hash of its URL.
 type line struct {
 	hash   uint64
 	offset int64
@@ -64,10 +63,11 @@ type line struct {
 
 var seed = maphash.MakeSeed()
 
-// numbered is the end of the names of files that --warc-max-size makes, which share an index.
+// numbered matches the end of file names made by --warc-max-size. Such files share an index.
 var numbered = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`-[0-9]{5}$`) })
 
-// openIndex looks for an index of an archive with that size, and returns how much of it it covers.
+// openIndex opens the index of a WARC file, if there is one, and returns the number of bytes it
+// covers.
 func (a *Archive) openIndex(f *os.File, size int64) (covered int64, err error) {
 	base := f.Name()
 	for _, suffix := range []string{".gz", ".zst", ".warc"} {
@@ -81,22 +81,22 @@ func (a *Archive) openIndex(f *os.File, size int64) (covered int64, err error) {
 		if err != nil {
 			return 0, err
 		}
-		x := &index{file: file, archive: f}
+		x := &cdxjIndex{file: file, archive: f}
 		x.covered, err = warc.Covered(file, filepath.Base(f.Name()))
-		// One that covers more than there is is that of another file.
+		// If it covers more than size, it is the index of another file.
 		if err == nil && x.covered > 0 && x.covered <= size {
 			if err = x.load(); err == nil {
 				a.indexes = append(a.indexes, x)
 				return x.covered, nil
 			}
 		}
-		file.Close() // and what it says is found out by reading the archive
+		file.Close() // the WARC file is scanned instead
 	}
 	return 0, nil
 }
 
-// load reads where the lines of URLs are.
-func (x *index) load() error {
+// load reads the positions of the lines.
+func (x *cdxjIndex) load() error {
 	if _, err := x.file.Seek(0, io.SeekStart); err != nil {
 		return err
 	}
@@ -112,12 +112,12 @@ func (x *index) load() error {
 			more, err = in.ReadSlice('\n')
 			at += int64(len(more))
 		}
-		if e, ok := warc.ParseIndexEntry(text); ok && e.File == name && e.Offset < x.covered {
+		if e := (warc.IndexEntry{}); e.Parse(text) && e.File == name && e.Offset < x.covered {
 			if u, err := uri.ParseRef(e.URL); err == nil && u.IsAbs() {
 				if len(x.lines) == maxLines {
 					return ErrTooMany
 				}
-				x.lines = append(x.lines, line{maphash.String(seed, capture.Key(u)), begin})
+				x.lines = append(x.lines, line{maphash.String(seed, record.Key(u)), begin})
 			}
 		}
 		if err == io.EOF {
@@ -132,7 +132,7 @@ func (x *index) load() error {
 }
 
 // entry reads a line.
-func (x *index) entry(l line) (warc.IndexEntry, bool) {
+func (x *cdxjIndex) entry(l line) (e warc.IndexEntry, ok bool) {
 	text := make([]byte, 1024)
 	n, _ := x.file.ReadAt(text, l.offset)
 	if n == len(text) && !slices.Contains(text, '\n') {
@@ -143,62 +143,62 @@ func (x *index) entry(l line) (warc.IndexEntry, bool) {
 	if end := slices.Index(text, '\n'); end >= 0 {
 		text = text[:end]
 	}
-	return warc.ParseIndexEntry(text)
+	return e, e.Parse(text)
 }
 
-func (x *index) count() int   { return len(x.lines) }
-func (x *index) close() error { return x.file.Close() }
+func (x *cdxjIndex) count() int   { return len(x.lines) }
+func (x *cdxjIndex) close() error { return x.file.Close() }
 
 // find implements indexed.
-func (x *index) find(key string) []located {
+func (x *cdxjIndex) find(key string) []location {
 	hash := maphash.String(seed, key)
 	i, _ := slices.BinarySearchFunc(x.lines, hash, func(l line, h uint64) int { return cmp.Compare(l.hash, h) })
-	var list []located
+	var list []location
 	for ; i < len(x.lines) && x.lines[i].hash == hash && len(list) < maxVersions; i++ {
 		if e, ok := x.entry(x.lines[i]); ok {
-			list = append(list, located{x.archive, e.Offset, extra{e.Origin, e.Request, e.Method}})
+			list = append(list, location{x.archive, e.Offset, rareFields{e.Origin, e.Request, e.Method}})
 		}
 	}
 	return list
 }
 
-// of returns the captures of the URL with that key.
-func (a *Archive) of(key string) []*captured {
+// capturesOf returns the captures of the URL with a key.
+func (a *Archive) capturesOf(key string) []*snapshot {
 	if len(a.indexes) == 0 {
 		return a.scanned.captures[key]
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.look(key)
-	return slices.Concat(a.scanned.captures[key], a.looked[0].captures[key])
+	a.loadIndexed(key)
+	return slices.Concat(a.scanned.captures[key], a.cached[0].captures[key])
 }
 
-// look notes what the indexes have of the URL with that key.
-func (a *Archive) look(key string) {
-	if a.looked[0].keys[key] {
+// loadIndexed adds the records of a URL from the indexes to a.cached.
+func (a *Archive) loadIndexed(key string) {
+	if a.cached[0].keys[key] {
 		return
 	}
-	if len(a.looked[0].keys) >= a.most {
-		a.looked[0], a.looked[1] = newTable(), a.looked[0]
+	if len(a.cached[0].keys) >= a.maxCached {
+		a.cached[0], a.cached[1] = newTable(), a.cached[0]
 	}
-	a.looked[0].keys[key] = true
+	a.cached[0].keys[key] = true
 	for _, x := range a.indexes {
-		if !a.lookIn(x, key) { // an index was given up, and its archives read
-			a.looked = [2]*table{newTable(), newTable()}
-			a.look(key)
+		if !a.loadFromIndex(x, key) { // the index is wrong and its files were scanned
+			a.cached = [2]*table{newTable(), newTable()}
+			a.loadIndexed(key)
 			return
 		}
 	}
 }
 
-// lookIn reads the records of one URL. An index may lie, so that only what a record says of itself
-// counts. It returns false if it is not asked again.
-func (a *Archive) lookIn(x indexed, key string) bool {
+// loadFromIndex adds the records of a URL from one index. An index may be wrong, so only the
+// records themselves are trusted. It returns false if the index was given up.
+func (a *Archive) loadFromIndex(x recordIndex, key string) bool {
 	var s *scanner
 	var r *warc.Reader
 	end := func() {
 		if r != nil {
-			s.settle()
+			s.addBare()
 			r.Close()
 		}
 	}
@@ -212,7 +212,7 @@ func (a *Archive) lookIn(x indexed, key string) bool {
 			return false
 		}
 		u, err := uri.ParseRef(rec.TargetURI())
-		if err != nil || !u.IsAbs() || capture.Key(u) != key {
+		if err != nil || !u.IsAbs() || record.Key(u) != key {
 			return false
 		}
 		s.record(rec)
@@ -221,7 +221,7 @@ func (a *Archive) lookIn(x indexed, key string) bool {
 	for _, l := range x.find(key) {
 		if s == nil || s.file != l.archive {
 			end()
-			s = newScanner(a, a.looked[0], l.archive)
+			s = newScanner(a, a.cached[0], l.archive)
 			var err error
 			if r, err = warc.NewReader(l.archive); err != nil {
 				r = nil
@@ -229,43 +229,43 @@ func (a *Archive) lookIn(x indexed, key string) bool {
 			}
 		}
 		if l.origin > 0 {
-			a.lookAt(l.archive, l.origin)
+			a.loadRecord(l.archive, l.origin)
 		}
-		known := len(a.looked[0].captures[key])
+		known := len(a.cached[0].captures[key])
 		ok := note(l.offset)
 		if ok && l.request > 0 {
 			ok = note(l.request)
 		}
-		if p, is := x.(*packed); !ok && is {
-			p.distrust(a, key)
+		if p, is := x.(*waczIndex); !ok && is {
+			p.drop(a, key)
 			return false
 		}
-		if list := a.looked[0].captures[key]; l.request == 0 && len(list) > known {
+		if list := a.cached[0].captures[key]; l.request == 0 && len(list) > known {
 			list[known].method = cmp.Or(list[known].method, l.method)
 		}
 	}
 	return true
 }
 
-// lookAt notes one record, as that to which a revisit refers.
-func (a *Archive) lookAt(archive io.ReaderAt, offset int64) {
+// loadRecord adds the ID of a record to which a revisit refers.
+func (a *Archive) loadRecord(archive io.ReaderAt, offset int64) {
 	p := place{file: archive, offset: offset}
 	if rec, done, err := a.read(p); err == nil {
 		if id := rec.ID(); id != "" {
-			a.looked[0].records[id] = p
+			a.cached[0].records[id] = p
 		}
 		done()
 	}
 }
 
-// byID returns where the record with an identifier is.
+// byID returns the position of the record with an ID.
 func (a *Archive) byID(id string) (place, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if p, ok := a.scanned.records[id]; ok {
 		return p, true
 	}
-	for _, t := range a.looked {
+	for _, t := range a.cached {
 		if p, ok := t.records[id]; ok {
 			return p, true
 		}
@@ -273,7 +273,7 @@ func (a *Archive) byID(id string) (place, bool) {
 	return place{}, false
 }
 
-// byOrigin returns where the record is that somebody else refers to by URL and date.
+// byOrigin returns the position of a record by URL and date.
 func (a *Archive) byOrigin(o origin) place {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -281,9 +281,9 @@ func (a *Archive) byOrigin(o origin) place {
 		return p
 	}
 	if u, err := uri.ParseRef(o.url); err == nil && u.IsAbs() {
-		a.look(capture.Key(u))
+		a.loadIndexed(record.Key(u))
 	}
-	for _, t := range []*table{a.scanned, a.looked[0], a.looked[1]} { // the first has changed if an index was given up
+	for _, t := range []*table{a.scanned, a.cached[0], a.cached[1]} { // scanned may have changed if an index was given up
 		if p, ok := t.origins[o]; ok {
 			return p
 		}
@@ -291,8 +291,8 @@ func (a *Archive) byOrigin(o origin) place {
 	return place{}
 }
 
-// each calls f with what the index has of its archive.
-func (x *index) each(f func(warc.IndexEntry)) error {
+// each implements indexed.
+func (x *cdxjIndex) each(f func(warc.IndexEntry)) error {
 	name := filepath.Base(x.archive.Name())
 	return warc.ReadIndex(io.NewSectionReader(x.file, 0, 1<<62), func(e warc.IndexEntry) error {
 		if e.File == name && e.Offset < x.covered {

@@ -100,7 +100,7 @@ func TestAnIndexIsUsed(t *testing.T) {
 			if got := a.Damage() != nil; got != tt.read {
 				t.Errorf("the archive was read: %v, want %v", got, tt.read)
 			}
-			if n := len(a.Times(uri.MustParse("http://h.example/a"))); n != 1 || a.Len() == 0 {
+			if n := len(a.Captures(uri.MustParse("http://h.example/a"), 10)); n != 1 || a.Len() == 0 {
 				t.Errorf("%d captures of %d", n, a.Len())
 			}
 			a.Close()
@@ -161,7 +161,7 @@ func TestAnIndexThatLies(t *testing.T) {
 	}
 }
 
-// What was looked up is forgotten some time, but never between a capture and what belongs to it.
+// Cached lookups are dropped, but never between a capture and the records it refers to.
 func TestManyURLsOfAnIndex(t *testing.T) {
 	t.Parallel()
 	var records []string

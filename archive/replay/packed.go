@@ -11,59 +11,60 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/urlget/urlget/archive/capture"
+	"github.com/urlget/urlget/archive/internal/httprecord"
+	"github.com/urlget/urlget/archive/internal/record"
 	"github.com/urlget/urlget/archive/wacz"
 	"github.com/urlget/urlget/archive/warc"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// maxPacked bounds the lines of the indexes in a WACZ file, of each of which 24 bytes are kept in
-// memory.
+// maxPacked limits the number of index lines of a WACZ file. Each needs 24 bytes of memory.
 const maxPacked = 8 << 20
 
-var errTooManyLines = errors.New("too many records in its index")
+var errTooManyLines = errors.New("too many records in the index")
 
-// A packed is a WACZ file with an index of its WARC files. Whoever packed it says what is in them:
-// where a record is not what the index says of it, all of them are read.
-type packed struct {
-	name   string
-	files  []wacz.File
-	apart  []bool // files that were read, as the index is of no use for them
-	reader *wacz.Reader
-	lines  []packedLine // in the order of hash
-	extras []extra
+// A waczIndex is a WACZ file with an index. The index may be wrong: if a record differs from it,
+// all WARC files are scanned instead.
+type waczIndex struct {
+	name    string
+	files   []wacz.File
+	scanned []bool // files that were scanned because the index does not describe them completely
+	reader  *wacz.Reader
+	lines   []waczLine // sorted by hash
+	extras  []rareFields
 }
 
-// A packedLine is what is kept of a line.
-type packedLine struct {
+// A waczLine is the part of an index line that is kept in memory.
+type waczLine struct {
 	hash   uint64 // of the key of the URL
 	offset int64
-	file   uint32 // in packed.files
-	extra  uint32 // in packed.extras, from 1; 0 if there is none
+	file   uint32 // index of packed.files
+	extra  uint32 // index of packed.extras plus 1; 0 if there is none
 }
 
-// An extra is what few lines have.
-type extra struct {
+// rareFields holds the rare fields of index lines.
+type rareFields struct {
 	origin, request int64
 	method          string
 }
 
-// addPacked reads the index of a WACZ file, or where there is none of use, the WARC files in it.
-func (a *Archive) addPacked(f *os.File, size int64) error {
+// addWACZ reads the index of a WACZ file. If it has no valid index, the WARC files in it are
+// scanned.
+func (a *Archive) addWACZ(f *os.File, size int64) error {
 	r, err := wacz.NewReader(f, size)
 	if err != nil {
 		return fmt.Errorf("%s: %w", f.Name(), err)
 	}
-	p := &packed{name: f.Name(), files: r.Files(), reader: r}
+	p := &waczIndex{name: f.Name(), files: r.Files(), reader: r}
 	rest, err := p.load(a.lines)
 	switch {
 	case errors.Is(err, errTooManyLines):
 		return fmt.Errorf("%s: %w: more than %d", f.Name(), err, a.lines)
 	case err != nil:
 		if !errors.Is(err, wacz.ErrNoIndex) {
-			a.damaged(fmt.Errorf("%s: %w; its archives are read instead", p.name, err))
+			a.addDamage(fmt.Errorf("%s: %w; reading its WARC files instead", p.name, err))
 		}
-		p.lines, p.extras, p.apart, rest = nil, nil, nil, p.files
+		p.lines, p.extras, p.scanned, rest = nil, nil, nil, p.files
 	default:
 		a.indexes = append(a.indexes, p)
 	}
@@ -75,9 +76,10 @@ func (a *Archive) addPacked(f *os.File, size int64) error {
 	return nil
 }
 
-// load reads the index, and returns the files that must be read because it says nothing of them, or
-// was made by a program that knows the web only, and they have more. Most bounds its lines.
-func (p *packed) load(most int) (rest []wacz.File, err error) {
+// load reads the index, of at most most lines. It returns the files that must be scanned. These are
+// the files that the index does not mention, and those with records of other schemes than HTTP
+// whose index was made by another program.
+func (p *waczIndex) load(most int) (rest []wacz.File, err error) {
 	numbers := make(map[string]uint32)
 	for i, file := range p.files {
 		numbers[path.Base(file.Name)] = uint32(i)
@@ -96,11 +98,11 @@ func (p *packed) load(most int) (rest []wacz.File, err error) {
 			return errTooManyLines
 		}
 		named[number] = true
-		web := warc.HoldsHTTP(u.Scheme())
+		web := httprecord.InScheme(u.Scheme())
 		partly[number] = partly[number] || !web && u.Host() != "" && e.Instant == ""
-		l := packedLine{maphash.String(seed, capture.Key(u)), e.Offset, number, 0}
+		l := waczLine{maphash.String(seed, record.Key(u)), e.Offset, number, 0}
 		if e.Origin > 0 || e.Request > 0 || e.Method != "" {
-			p.extras = append(p.extras, extra{e.Origin, e.Request, e.Method})
+			p.extras = append(p.extras, rareFields{e.Origin, e.Request, e.Method})
 			l.extra = uint32(len(p.extras))
 		}
 		p.lines = append(p.lines, l)
@@ -109,41 +111,41 @@ func (p *packed) load(most int) (rest []wacz.File, err error) {
 	if err != nil {
 		return nil, err
 	}
-	p.apart = partly
+	p.scanned = partly
 	for i, file := range p.files {
 		if !named[i] || partly[i] {
-			p.apart[i] = true
+			p.scanned[i] = true
 			rest = append(rest, file)
 		}
 	}
-	p.lines = slices.DeleteFunc(p.lines, func(l packedLine) bool { return p.apart[l.file] })
-	slices.SortFunc(p.lines, func(a, b packedLine) int {
+	p.lines = slices.DeleteFunc(p.lines, func(l waczLine) bool { return p.scanned[l.file] })
+	slices.SortFunc(p.lines, func(a, b waczLine) int {
 		return cmp.Or(cmp.Compare(a.hash, b.hash), cmp.Compare(a.file, b.file), cmp.Compare(a.offset, b.offset))
 	})
 	return rest, nil
 }
 
-func (p *packed) find(key string) []located {
+func (p *waczIndex) find(key string) []location {
 	hash := maphash.String(seed, key)
-	i, _ := slices.BinarySearchFunc(p.lines, hash, func(l packedLine, h uint64) int { return cmp.Compare(l.hash, h) })
-	var list []located
+	i, _ := slices.BinarySearchFunc(p.lines, hash, func(l waczLine, h uint64) int { return cmp.Compare(l.hash, h) })
+	var list []location
 	for ; i < len(p.lines) && p.lines[i].hash == hash && len(list) < maxVersions; i++ {
 		l := p.lines[i]
-		at := located{archive: p.files[l.file], offset: l.offset}
+		at := location{archive: p.files[l.file], offset: l.offset}
 		if l.extra > 0 {
-			at.extra = p.extras[l.extra-1]
+			at.rareFields = p.extras[l.extra-1]
 		}
 		list = append(list, at)
 	}
 	return list
 }
 
-func (p *packed) count() int   { return len(p.lines) }
-func (p *packed) close() error { return nil }
+func (p *waczIndex) count() int   { return len(p.lines) }
+func (p *waczIndex) close() error { return nil }
 
-// each reads the index once more.
-func (p *packed) each(f func(warc.IndexEntry)) error {
-	if len(p.lines) == 0 { // the files were read
+// each implements indexed. It reads the index file again.
+func (p *waczIndex) each(f func(warc.IndexEntry)) error {
+	if len(p.lines) == 0 { // the files were scanned
 		return nil
 	}
 	return p.reader.ReadIndex(func(e warc.IndexEntry) error {
@@ -152,16 +154,16 @@ func (p *packed) each(f func(warc.IndexEntry)) error {
 	})
 }
 
-// distrust gives the index up, and reads the archives.
-func (p *packed) distrust(a *Archive, key string) {
-	a.damaged(fmt.Errorf("%s: its index lies about %s; its archives are read instead", p.name, strings.TrimSpace(key)))
+// drop drops the index and scans the WARC files.
+func (p *waczIndex) drop(a *Archive, key string) {
+	a.addDamage(fmt.Errorf("%s: wrong index entry for %s; reading its WARC files instead", p.name, strings.TrimSpace(key)))
 	p.lines, p.extras = nil, nil
 	for i, file := range p.files {
-		if p.apart[i] {
+		if p.scanned[i] {
 			continue
 		}
 		if err := a.scan(io.ReaderAt(file), p.name+"/"+file.Name, 0); err != nil {
-			a.damaged(err)
+			a.addDamage(err)
 		}
 	}
 }

@@ -118,14 +118,14 @@ func TestThePackedIndexIsUsed(t *testing.T) {
 		{"of files that are not there", []part{{"indexes/index.cdxj", []byte(strings.ReplaceAll(both, "b.warc", "c.warc"))}}, 1, "b.warc"},
 		{"by who knows the web alone", []part{{"indexes/index.cdxj", []byte(strings.ReplaceAll(both, `"instant"`, `"other"`))}}, 1, "a.warc"},
 		{"none", nil, 2, ""},
-		{"that is damaged", []part{{"indexes/index.cdx.gz", zipped(t, both)[:200]}}, 3, "read instead"},
-		{"that is no gzip", []part{{"indexes/index.cdx.gz", []byte(both)}}, 3, "read instead"},
+		{"that is damaged", []part{{"indexes/index.cdx.gz", zipped(t, both)[:200]}}, 3, "reading its WARC files instead"},
+		{"that is no gzip", []part{{"indexes/index.cdx.gz", []byte(both)}}, 3, "reading its WARC files instead"},
 		{"of another digest", []part{{"indexes/index.cdxj", []byte(both)},
 			{"datapackage.json", fmt.Appendf(nil, `{"resources":[{"path":"indexes/index.cdxj","hash":"sha256:%x"}]}`, sha256.Sum256(nil))}}, 3, "digest"},
 		{"that grows", []part{{"indexes/index.cdx.gz", zipped(t, both+strings.Repeat("x", 16<<20))}}, 3, "grows"},
-		{"that lies", []part{{"indexes/index.cdxj", []byte(both + strings.ReplaceAll(lines[0], "/a", "/never"))}}, 3, "lies about"},
-		{"that leads nowhere", []part{{"indexes/index.cdxj", []byte(lied(`"offset":"`, `"offset":"9999999`))}}, 3, "lies about"},
-		{"that leads into a record", []part{{"indexes/index.cdxj", []byte(lied(`"offset":"`, `"offset":"-`))}}, 3, "lies about"},
+		{"that lies", []part{{"indexes/index.cdxj", []byte(both + strings.ReplaceAll(lines[0], "/a", "/never"))}}, 3, "wrong index entry for"},
+		{"that leads nowhere", []part{{"indexes/index.cdxj", []byte(lied(`"offset":"`, `"offset":"9999999`))}}, 3, "wrong index entry for"},
+		{"that leads into a record", []part{{"indexes/index.cdxj", []byte(lied(`"offset":"`, `"offset":"-`))}}, 3, "wrong index entry for"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -156,7 +156,7 @@ func TestThePackedIndexIsUsed(t *testing.T) {
 			if list, _, err := a.URLs(func(url string) bool { return strings.HasPrefix(url, "http:") }, 10); err != nil || len(list) != 5 {
 				t.Errorf("%q, %v", list, err)
 			}
-			if n := len(a.Times(uri.MustParse("http://h.example/a"))); n != 1 || a.Len() == 0 {
+			if n := len(a.Captures(uri.MustParse("http://h.example/a"), 10)); n != 1 || a.Len() == 0 {
 				t.Errorf("%d captures of %d", n, a.Len())
 			}
 		})
@@ -168,7 +168,7 @@ func TestThePackedIndexIsBounded(t *testing.T) {
 	records := strings.Join(sample(), "")
 	lines := cdxj(t, "a.warc", records)
 	archive := part{"archive/a.warc", []byte(records)}
-	if _, err := replay.OpenAtMost(1, writePacked(t, archive, part{"indexes/index.cdx.gz", zipped(t, lines...)})); err == nil || !strings.Contains(err.Error(), "too many records in its index") {
+	if _, err := replay.OpenAtMost(1, writePacked(t, archive, part{"indexes/index.cdx.gz", zipped(t, lines...)})); err == nil || !strings.Contains(err.Error(), "too many records in the index") {
 		t.Errorf("%d lines: %v", len(lines), err)
 	}
 	a, err := replay.OpenAtMost(1, writePacked(t, archive, part{"indexes/index.cdx.gz", zipped(t, lines[:4]...)}))
@@ -226,7 +226,8 @@ func replaying(a *replay.Archive) *fetch.Client {
 	return fetch.New(&fetch.Options{Middleware: []driver.Middleware{a.Middleware(replay.Options{Only: true})}}, protocols.All)
 }
 
-// Where the index lies about one archive, another that it does not name is not read a second time.
+// If the index is wrong about one WARC file, a file that it does not mention is not read a second
+// time.
 func TestArchivesAreReadOnce(t *testing.T) {
 	t.Parallel()
 	one, two := response("http://h.example/1", answer("pear")), response("http://h.example/2", answer("pear"))

@@ -10,46 +10,46 @@ import (
 	"iter"
 	"time"
 
-	"github.com/urlget/urlget/archive/capture"
+	"github.com/urlget/urlget/archive/internal/record"
 	"github.com/urlget/urlget/archive/warc"
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// maxEntry bounds the line of one member of a listing.
+// maxEntry limits the length of one line in a record of a listing's members.
 const maxEntry = 1 << 20
 
-// Options say how an archive answers.
+// Options configure the replay.
 type Options struct {
-	// Only makes what is not in the archive an error of class fetch.ErrNotFound. Nothing is ever sent
-	// then. Else it is retrieved.
+	// Only makes requests without a capture fail with fetch.ErrNotFound. Nothing is sent to any
+	// server. Otherwise such requests are sent to the server.
 	Only bool
-	// At is the time that is wanted, if there are several captures; zero means the last.
+	// At selects the capture nearest to a time; zero means the last one.
 	At time.Time
 }
 
-// Middleware returns what puts the archive in front of the drivers of a client. It has to be the
-// innermost.
+// Middleware returns a middleware that serves requests from the archive. It must be the innermost
+// one.
 func (a *Archive) Middleware(opts Options) driver.Middleware {
 	return func(next driver.Driver) driver.Driver {
 		return driver.DriverFunc(func(ctx context.Context, req *fetch.Request) (*driver.Response, error) {
 			c := a.find(req, opts.At)
 			if c == nil && opts.Only {
-				return nil, &fetch.Error{Code: fetch.ErrNotFound, Err: errors.New("the archive has no capture of it")}
+				return nil, &fetch.Error{Code: fetch.ErrNotFound, Err: errors.New("not in the archive")}
 			}
 			if c == nil {
 				return next.Open(ctx, req)
 			}
 			resp, err := a.open(ctx, req, c)
-			if !errors.Is(err, errElsewhere) || req.Body != nil {
+			if !errors.Is(err, errMissingContent) || req.Body != nil {
 				return resp, err
 			}
-			for _, c := range a.others(req, opts.At, c) {
+			for _, c := range a.alternatives(req, opts.At, c) {
 				if err := fetch.ContextError(ctx); err != nil {
 					return nil, err
 				}
-				if resp, err := a.open(ctx, req, c); !errors.Is(err, errElsewhere) {
+				if resp, err := a.open(ctx, req, c); !errors.Is(err, errMissingContent) {
 					return resp, err
 				}
 			}
@@ -61,8 +61,8 @@ func (a *Archive) Middleware(opts Options) driver.Middleware {
 	}
 }
 
-// open answers req with a capture.
-func (a *Archive) open(ctx context.Context, req *fetch.Request, c *captured) (*driver.Response, error) {
+// open returns the response of a capture.
+func (a *Archive) open(ctx context.Context, req *fetch.Request, c *snapshot) (*driver.Response, error) {
 	switch c.kind {
 	case exchangeRecord:
 		return a.openExchange(ctx, req, c)
@@ -72,53 +72,40 @@ func (a *Archive) open(ctx context.Context, req *fetch.Request, c *captured) (*d
 	return a.openWeb(ctx, req, c)
 }
 
-// readExchange reads the block of an exchange record.
-func readExchange(block io.Reader) (*capture.Exchange, error) {
-	text, err := io.ReadAll(io.LimitReader(block, capture.MaxExchange+1))
-	if err != nil {
-		return nil, err
+// damagedError returns the error for a damaged or incomplete archive.
+func damagedError(err error) error {
+	if errors.Is(err, errMissingContent) {
+		return &fetch.Error{Code: fetch.ErrProtocol, Err: fmt.Errorf("incomplete archive: %w", err)}
 	}
-	if len(text) > capture.MaxExchange {
-		return nil, fmt.Errorf("the record of the exchange is longer than %d bytes", capture.MaxExchange)
-	}
-	x := &capture.Exchange{}
-	return x, json.Unmarshal(text, x)
+	return &fetch.Error{Code: fetch.ErrProtocol, Err: fmt.Errorf("damaged archive: %w", err)}
 }
 
-// damaged is the error for an archive that does not hold what it says.
-func damaged(err error) error {
-	if errors.Is(err, errElsewhere) {
-		return &fetch.Error{Code: fetch.ErrProtocol, Err: fmt.Errorf("the archive is not complete: %w", err)}
-	}
-	return &fetch.Error{Code: fetch.ErrProtocol, Err: fmt.Errorf("the archive is damaged: %w", err)}
-}
-
-func (a *Archive) openExchange(ctx context.Context, req *fetch.Request, c *captured) (*driver.Response, error) {
+// openExchange returns the response of an exchange record.
+func (a *Archive) openExchange(ctx context.Context, req *fetch.Request, c *snapshot) (*driver.Response, error) {
 	rec, done, err := a.read(c.place)
 	if err != nil {
-		return nil, damaged(err)
+		return nil, damagedError(err)
 	}
-	x, err := readExchange(rec.Block)
+	x, err := record.ReadExchange(rec.Block)
 	done()
-	if err != nil {
-		return nil, damaged(err)
-	}
-	if x.Answer == nil {
-		if x.Failure == nil {
-			return nil, damaged(errors.New("an exchange came to nothing"))
-		}
+	switch {
+	case err != nil:
+		return nil, damagedError(err)
+	case x.Response == nil && x.Failure == nil:
+		return nil, damagedError(errors.New("exchange record has neither response nor failure"))
+	case x.Response == nil:
 		return nil, x.Failure.Error()
 	}
-	resp := &driver.Response{Meta: x.Answer.Meta(), Body: driver.NoBody, Pattern: x.Answer.Pattern}
-	for _, text := range x.Answer.Location {
+	resp := &driver.Response{Meta: x.Response.Meta(), Body: driver.NoBody, Pattern: x.Response.Pattern}
+	for _, text := range x.Response.Location {
 		u, err := uri.ParseRef(text)
 		if err != nil {
-			return nil, damaged(err)
+			return nil, damagedError(err)
 		}
 		resp.Location = append(resp.Location, u)
 	}
 	if resp.Location == nil {
-		resp.URL = calledBy(x.Answer, req.URL)
+		resp.URL = contentURL(x.Response, req.URL)
 	}
 	switch {
 	case resp.Location != nil || req.Op == fetch.OpStat || resp.Kind == fetch.KindNone:
@@ -126,45 +113,54 @@ func (a *Archive) openExchange(ctx context.Context, req *fetch.Request, c *captu
 	case resp.Kind == fetch.KindSession && x.Content == "":
 		return nil, &fetch.Error{Code: fetch.ErrNotRetrievable, Err: fmt.Errorf("a session cannot be replayed: %w", errors.ErrUnsupported)}
 	case req.Op == fetch.OpList && resp.Kind != fetch.KindListing:
-		return nil, &fetch.Error{Code: fetch.ErrNotRetrievable, Err: fmt.Errorf("no listing was captured: %w", errors.ErrUnsupported)}
-	}
-	if unchanged(req, &resp.Meta) {
+		return nil, noListingError()
+	case isNotModified(req, &resp.Meta):
 		return nil, &fetch.Error{Code: fetch.ErrNotModified}
 	}
+	return a.withContent(ctx, req, resp, x)
+}
+
+// withContent sets the body of resp and, for a listing, its members.
+func (a *Archive) withContent(ctx context.Context, req *fetch.Request, resp *driver.Response, x *record.Exchange) (*driver.Response, error) {
 	content, _ := a.byID(x.Content)
 	block, size, cutOff, done, err := a.payload(content, 0)
 	if err != nil {
-		return nil, damaged(err)
+		return nil, damagedError(err)
 	}
 	b := &body{ctx: ctx, r: block, close: done}
-	switch {
-	case x.Failure != nil:
-		b.end = x.Failure.Error()
-	case resp.Kind != fetch.KindSession && size != x.Answer.Size:
-		b.end = cutOff // nobody read on
-	}
 	resp.Body = b
+	if x.Failure != nil {
+		b.end = x.Failure.Error()
+	}
 	if resp.Kind == fetch.KindSession {
-		resp.Body = session{b}
+		resp.Body = replayedSession{b}
 		return resp, nil
+	}
+	if x.Failure == nil && size != x.Response.Size {
+		b.end = cutOff // the original caller did not read to the end
 	}
 	if x.Entries != "" {
 		p, ok := a.byID(x.Entries)
 		if !ok {
 			done()
-			return nil, damaged(errors.New("the members of a listing are missing"))
+			return nil, damagedError(errors.New("the members of a listing are missing"))
 		}
 		resp.Parse = func(r io.Reader) iter.Seq2[fetch.Entry, error] { return a.entries(req.URL, r, p) }
 	}
 	if x.Range.IsZero() && b.end == nil {
-		cut(req, resp, b, size)
+		applyRange(req, resp, b, size)
 	}
 	return resp, nil
 }
 
-// calledBy returns what the content of asked is called if that is another URL at the same place, else
-// none: an archive must not claim to come from elsewhere.
-func calledBy(answer *capture.Answer, asked uri.URI) uri.URI {
+// noListingError returns the error for a listing of a resource that was not captured as one.
+func noListingError() error {
+	return &fetch.Error{Code: fetch.ErrNotRetrievable, Err: fmt.Errorf("no listing was captured: %w", errors.ErrUnsupported)}
+}
+
+// contentURL returns the URL of the content if it differs from asked, otherwise the zero URI. URLs
+// with another origin are rejected, because an archive must not impersonate another server.
+func contentURL(answer *record.Response, asked uri.URI) uri.URI {
 	u, err := uri.ParseRef(answer.URL)
 	if err != nil || answer.URL == "" || u.Origin() != asked.Origin() {
 		return uri.URI{}
@@ -172,8 +168,8 @@ func calledBy(answer *capture.Answer, asked uri.URI) uri.URI {
 	return withLogin(u, asked)
 }
 
-// withLogin returns u with the login of the request for a URL, if it has the same user. The password is
-// not in the archive.
+// withLogin returns u with the credentials of asked if both have the same origin and user. The
+// archive has no passwords.
 func withLogin(u, asked uri.URI) uri.URI {
 	if user, ok := u.User(); ok && u.Origin() == asked.Origin() {
 		if same, _ := asked.User(); same == user {
@@ -183,8 +179,8 @@ func withLogin(u, asked uri.URI) uri.URI {
 	return u
 }
 
-// unchanged reports whether a conditional request is answered by what the caller has.
-func unchanged(req *fetch.Request, m *fetch.Meta) bool {
+// isNotModified reports whether the response to a conditional request is "not modified".
+func isNotModified(req *fetch.Request, m *fetch.Meta) bool {
 	v := req.IfChanged
 	switch {
 	case v.IsZero() || !req.Range.IsZero():
@@ -195,8 +191,8 @@ func unchanged(req *fetch.Request, m *fetch.Meta) bool {
 	return !m.ModTime.IsZero() && !m.ModTime.After(v.ModTime)
 }
 
-// cut makes resp the part of the content that req asks for.
-func cut(req *fetch.Request, resp *driver.Response, b *body, size int64) {
+// applyRange reduces resp to the requested range.
+func applyRange(req *fetch.Request, resp *driver.Response, b *body, size int64) {
 	if req.Range.IsZero() || resp.Kind != fetch.KindObject || size < 0 {
 		return
 	}
@@ -217,25 +213,26 @@ func cut(req *fetch.Request, resp *driver.Response, b *body, size int64) {
 	resp.Range, resp.Total, resp.Size = r, size, r.Length
 }
 
-// errElsewhere is the error for a revisit of what is in no archive that is open.
-var errElsewhere = errors.New("what was captured refers to content that it has not")
+// errMissingContent is returned if a revisit refers to content that is missing from the open
+// archives.
+var errMissingContent = errors.New("revisit record refers to missing content")
 
-// maxHops bounds the revisits from one to the next: where archives were merged, what a revisit refers
-// to may have become one.
+// maxHops limits chains of revisits. A record to which a revisit refers may have become a revisit
+// when archives were merged.
 const maxHops = 16
 
-// payload returns the payload of the record at p, or of the one that it is a revisit of, its size, -1
-// if that is not known, and why it is not whole, nil if it is.
+// payload returns the payload of the record at p, following revisits. Size is -1 if unknown. cutOff
+// is the error to return at the end of an incomplete payload, or nil.
 func (a *Archive) payload(p place, hops int) (r io.Reader, size int64, cutOff error, done func(), err error) {
 	if p.file == nil || hops > maxHops {
-		return nil, 0, nil, nil, errElsewhere
+		return nil, 0, nil, nil, errMissingContent
 	}
 	rec, done, err := a.read(p)
 	if err != nil {
 		return nil, 0, nil, nil, err
 	}
-	if missing(rec) != "" {
-		cutOff = truncated(rec)
+	if incompleteReason(rec) != "" {
+		cutOff = truncatedError(rec)
 	}
 	switch rec.Type() {
 	case warc.Revisit:
@@ -255,19 +252,19 @@ func (a *Archive) payload(p place, hops int) (r io.Reader, size int64, cutOff er
 	return nil, 0, nil, nil, fmt.Errorf("a record of type %q has no content", rec.Type())
 }
 
-// origin returns where the record is that a revisit refers to.
+// origin returns the position of the record to which a revisit refers.
 func (a *Archive) origin(rec *warc.Record) place {
 	if p, ok := a.byID(rec.Refers("WARC-Refers-To")); ok {
 		return p
 	}
-	return a.byOrigin(origin{rec.Refers("WARC-Refers-To-Target-URI"), warc.ParseDate(rec.Get("WARC-Refers-To-Date"))})
+	return a.byOrigin(origin{rec.Refers("WARC-Refers-To-Target-URI"), rec.Time("WARC-Refers-To-Date")})
 }
 
-// openResource answers with a resource record of which no more is known.
-func (a *Archive) openResource(ctx context.Context, req *fetch.Request, c *captured) (*driver.Response, error) {
+// openResource returns the response of a resource record without an exchange record.
+func (a *Archive) openResource(ctx context.Context, req *fetch.Request, c *snapshot) (*driver.Response, error) {
 	rec, done, err := a.read(c.place)
 	if err != nil {
-		return nil, damaged(err)
+		return nil, damagedError(err)
 	}
 	resp := &driver.Response{Meta: fetch.Meta{ContentType: rec.ContentType(), Size: rec.Length}, Body: driver.NoBody}
 	switch req.Op {
@@ -276,37 +273,37 @@ func (a *Archive) openResource(ctx context.Context, req *fetch.Request, c *captu
 		return resp, nil
 	case fetch.OpList:
 		done()
-		return nil, &fetch.Error{Code: fetch.ErrNotRetrievable, Err: fmt.Errorf("no listing was captured: %w", errors.ErrUnsupported)}
+		return nil, noListingError()
 	}
 	b := &body{ctx: ctx, r: rec.Block, close: done}
 	resp.Body = b
-	if missing(rec) != "" {
-		b.end, resp.Size = truncated(rec), -1
+	if incompleteReason(rec) != "" {
+		b.end, resp.Size = truncatedError(rec), -1
 	} else {
-		cut(req, resp, b, rec.Length)
+		applyRange(req, resp, b, rec.Length)
 	}
 	return resp, nil
 }
 
-// missing says why a record has not all that was captured, "" if it has. What is in several records
-// (WARC/1.1, section 7) is not put together.
-func missing(rec *warc.Record) string {
+// incompleteReason returns the reason why a record is incomplete, or "" if it is complete.
+// Segmented records (WARC/1.1, section 7) are not joined.
+func incompleteReason(rec *warc.Record) string {
 	if number := rec.Get("WARC-Segment-Number"); number != "" {
-		return "the rest is in other records"
+		return "segmented record"
 	}
 	return rec.Get("WARC-Truncated")
 }
 
-func truncated(rec *warc.Record) error {
-	return &fetch.Error{Code: fetch.ErrTruncated, Err: fmt.Errorf("it was captured in part (%s)", missing(rec))}
+func truncatedError(rec *warc.Record) error {
+	return &fetch.Error{Code: fetch.ErrTruncated, Err: fmt.Errorf("captured only in part (%s)", incompleteReason(rec))}
 }
 
-// A body is content out of an archive.
+// A body is the content of a record.
 type body struct {
 	ctx   context.Context
 	r     io.Reader
-	skip  int64 // bytes to leave out first
-	end   error // what comes after the content in place of io.EOF; nil for that
+	skip  int64 // bytes to skip first
+	end   error // error to return in place of io.EOF; or nil
 	close func()
 }
 
@@ -317,20 +314,27 @@ func (b *body) Read(p []byte) (int, error) {
 	if b.close == nil {
 		return 0, errors.New("read of a closed body")
 	}
-	if b.skip > 0 {
-		n, err := io.CopyN(io.Discard, b.r, b.skip)
-		if b.skip -= n; err != nil {
-			return 0, damaged(err)
-		}
+	if err := discard(b.r, &b.skip); err != nil {
+		return 0, damagedError(err)
 	}
 	n, err := b.r.Read(p)
 	switch {
 	case err == io.EOF && b.end != nil:
 		err = b.end
 	case err != nil && err != io.EOF:
-		err = damaged(err)
+		err = damagedError(err)
 	}
 	return n, err
+}
+
+// discard skips n bytes of r and subtracts the bytes read from n.
+func discard(r io.Reader, n *int64) error {
+	if *n == 0 {
+		return nil
+	}
+	read, err := io.CopyN(io.Discard, r, *n)
+	*n -= read
+	return err
 }
 
 // Close implements io.Closer.
@@ -342,15 +346,14 @@ func (b *body) Close() error {
 	return nil
 }
 
-// A session shows what was shown, whatever is typed.
-type session struct{ *body }
+// A replayedSession replays the output of a session and ignores input.
+type replayedSession struct{ *body }
 
 // Write implements io.Writer.
-func (session) Write(p []byte) (int, error) { return len(p), nil }
+func (replayedSession) Write(p []byte) (int, error) { return len(p), nil }
 
-// entries reads the content to its end, and yields the members that are recorded of it.
-//
-// Members have the login of the request.
+// entries reads the content to its end and yields the recorded members. Their URLs get the
+// credentials of the request.
 func (a *Archive) entries(of uri.URI, content io.Reader, p place) iter.Seq2[fetch.Entry, error] {
 	return func(yield func(fetch.Entry, error) bool) {
 		if _, err := io.Copy(io.Discard, content); err != nil {
@@ -359,21 +362,21 @@ func (a *Archive) entries(of uri.URI, content io.Reader, p place) iter.Seq2[fetc
 		}
 		rec, done, err := a.read(p)
 		if err != nil {
-			yield(fetch.Entry{}, damaged(err))
+			yield(fetch.Entry{}, damagedError(err))
 			return
 		}
 		defer done()
 		lines := bufio.NewScanner(rec.Block)
 		lines.Buffer(nil, maxEntry)
 		for lines.Scan() {
-			var line capture.Entry
+			var line record.Entry
 			err := json.Unmarshal(lines.Bytes(), &line)
 			var e fetch.Entry
 			if err == nil {
 				e, err = line.Entry()
 			}
 			if err != nil {
-				yield(fetch.Entry{}, damaged(err))
+				yield(fetch.Entry{}, damagedError(err))
 				return
 			}
 			e.URL = withLogin(e.URL, of)
@@ -382,7 +385,7 @@ func (a *Archive) entries(of uri.URI, content io.Reader, p place) iter.Seq2[fetc
 			}
 		}
 		if err := lines.Err(); err != nil {
-			yield(fetch.Entry{}, damaged(err))
+			yield(fetch.Entry{}, damagedError(err))
 		}
 	}
 }

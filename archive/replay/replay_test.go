@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
@@ -203,7 +204,7 @@ func TestTheCaptureOfATime(t *testing.T) {
 	}
 }
 
-// What an archive of a stranger says passes the rules for what servers say.
+// Data from an untrusted archive is subject to the same rules as data from a server.
 func TestArchivesOfStrangers(t *testing.T) {
 	t.Parallel()
 	exchange := func(url, answer string, more ...string) string {
@@ -265,7 +266,7 @@ func TestArchivesOfStrangers(t *testing.T) {
 	}
 }
 
-// What wget wrote is read whole, and means the same.
+// Archives of wget are read completely and have the same meaning.
 func TestArchivesOfWget(t *testing.T) {
 	t.Parallel()
 	const host = "http://127.0.0.1:38103"
@@ -287,7 +288,7 @@ func TestArchivesOfWget(t *testing.T) {
 	if err != nil || a.Damage() != nil {
 		t.Fatal(err, a.Damage())
 	}
-	if got := len(a.Times(uri.MustParse(host + "/pear.html"))); got < 2 {
+	if got := len(a.Captures(uri.MustParse(host+"/pear.html"), 10)); got < 2 {
 		t.Errorf("%d captures", got)
 	}
 	a.Close()
@@ -332,10 +333,11 @@ func TestWhatIsNoArchive(t *testing.T) {
 	if err := os.WriteFile(path, []byte("Dear diary\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, p := range []string{path, path + ".none"} {
-		if _, err := replay.Open(p); err == nil {
-			t.Errorf("%s was taken", p)
-		}
+	if _, err := replay.Open(path); err == nil || !strings.Contains(err.Error(), path+" is not a WARC file") {
+		t.Errorf("a diary: %v", err)
+	}
+	if _, err := replay.Open(path + ".none"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("what is not there: %v", err)
 	}
 }
 
@@ -361,7 +363,7 @@ func TestNoOtherTryMakesSense(t *testing.T) {
 	}
 }
 
-// What the end of content is depends on the protocol by which it came.
+// The end of the content depends on the protocol.
 func TestHowContentEnds(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -390,7 +392,7 @@ func TestHowContentEnds(t *testing.T) {
 	}
 }
 
-// Where a scheme has no such operation, another one is asked for, as it was when all was captured.
+// If a scheme lacks the operation, the client uses another one, as it did during the capture.
 func TestOperationsThatASchemeHasNot(t *testing.T) {
 	t.Parallel()
 	const exchange = "application/x-urlget-exchange+json"

@@ -13,24 +13,25 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/urlget/urlget/archive/internal/httprecord"
 	"github.com/urlget/urlget/archive/warc"
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver"
 	web "github.com/urlget/urlget/protocols/http"
 )
 
-// maxHead bounds the head of an HTTP message.
+// maxHead limits the head of an HTTP message.
 const maxHead = 256 << 10
 
-// What was asked for is what a request record says of an answer.
-type asked struct {
+// requestInfo holds the fields of a request record that are needed to replay its response.
+type requestInfo struct {
 	known  bool
 	method string
 	sent   string
 	coded  bool
 }
 
-// request reads a request record, which may stand before or behind that of the answer.
+// request reads a request record, which may precede or follow that of the response.
 func (s *scanner) request(rec *warc.Record) {
 	head := &io.LimitedReader{R: rec.Block, N: maxHead}
 	in := bufio.NewReader(head)
@@ -40,15 +41,15 @@ func (s *scanner) request(rec *warc.Record) {
 	}
 	head.N = math.MaxInt64
 	coding := req.Header.Get("Accept-Encoding")
-	q := asked{known: true, method: req.Method, coded: coding != "" && coding != "identity"}
+	q := requestInfo{known: true, method: req.Method, coded: coding != "" && coding != "identity"}
 	if req.Body != http.NoBody {
 		q.sent = digestOf(req.Body)
 	} else {
-		q.sent = digestOf(in) // HTTP/2 needs no length
+		q.sent = digestOf(in) // HTTP/2 requests may lack a Content-Length
 	}
 	other := rec.Refers("WARC-Concurrent-To")
 	if c := s.answers[other]; c != nil {
-		c.take(q)
+		c.setRequest(q)
 		delete(s.answers, other)
 		return
 	}
@@ -59,7 +60,7 @@ func (s *scanner) request(rec *warc.Record) {
 	}
 }
 
-// sentDigest returns the digest of what a request sends, "" if that is nothing.
+// sentDigest returns the digest of a request body, or "" if it is empty.
 func sentDigest(req *fetch.Request) string {
 	body, err := req.GetBody()
 	if err != nil {
@@ -69,7 +70,7 @@ func sentDigest(req *fetch.Request) string {
 	return digestOf(body)
 }
 
-// digestOf returns the digest of what r has, "" if that is nothing.
+// digestOf returns the digest of the bytes of r, or "" if there are none.
 func digestOf(r io.Reader) string {
 	sum := sha256.New()
 	if n, _ := io.Copy(sum, r); n == 0 {
@@ -78,35 +79,35 @@ func digestOf(r io.Reader) string {
 	return string(sum.Sum(nil))
 }
 
-func (c *captured) take(q asked) {
+func (c *snapshot) setRequest(q requestInfo) {
 	if q.known {
 		c.method, c.sent, c.coded = q.method, q.sent, q.coded
 	}
 }
 
-// readHead reads the head of a recorded answer, and reports whether it is one.
-func (c *captured) readHead(rec *warc.Record) bool {
-	resp, err := warc.ReadAnswer(rec.Block, maxHead)
+// readHead reads the head of a response record and reports whether it is valid.
+func (c *snapshot) readHead(rec *warc.Record) bool {
+	resp, err := rec.HTTPResponse(maxHead)
 	if err != nil {
 		return false
 	}
 	c.status = resp.StatusCode
-	// Who asked without saying for what, as most do, is taken to decode what comes.
+	// Without a request record, assume that the client accepted content codings, as most do.
 	c.coded = true
-	c.failed = missing(rec) != ""
+	c.failed = incompleteReason(rec) != ""
 	switch c.status {
 	case http.StatusPartialContent:
 		c.rng, c.total = contentRange(resp.Header.Get("Content-Range"))
 	case http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable,
 		http.StatusGatewayTimeout, http.StatusUnauthorized, http.StatusProxyAuthRequired,
-		http.StatusRequestedRangeNotSatisfiable, http.StatusPreconditionFailed: // of what else was asked for
+		http.StatusRequestedRangeNotSatisfiable, http.StatusPreconditionFailed: // these depend on the request
 		c.failed = true
 	}
 	return true
 }
 
-// contentRange returns the range of a partial answer, and the size of the whole; 0 if that is not
-// told. One that cannot be read is that of no request.
+// contentRange parses Content-Range into the range and the complete size, which is 0 if unknown.
+// For an invalid value it returns a range that no request has.
 func contentRange(value string) (r fetch.Range, total int64) {
 	span, size, _ := strings.Cut(strings.TrimPrefix(value, "bytes "), "/")
 	first, last, _ := strings.Cut(span, "-")
@@ -121,9 +122,8 @@ func contentRange(value string) (r fetch.Range, total int64) {
 	return fetch.Range{Offset: from, Length: to - from + 1}, total
 }
 
-// openWeb lets the driver of HTTP make a response of what was captured, so that it means the same
-// as it did.
-func (a *Archive) openWeb(ctx context.Context, req *fetch.Request, c *captured) (*driver.Response, error) {
+// openWeb creates the response with the HTTP driver, so that it is interpreted like a live one.
+func (a *Archive) openWeb(ctx context.Context, req *fetch.Request, c *snapshot) (*driver.Response, error) {
 	if req.Op == fetch.OpList {
 		return nil, &fetch.Error{Code: fetch.ErrNotRetrievable, Err: fmt.Errorf("%s has no listings: %w", req.URL.Scheme(), errors.ErrUnsupported)}
 	}
@@ -146,23 +146,22 @@ func (a *Archive) openWeb(ctx context.Context, req *fetch.Request, c *captured) 
 	}
 	resp, err := a.drivers[i].Open(context.WithValue(ctx, captureKey{}, c), req)
 	if err != nil {
-		return nil, final(err)
+		return nil, withoutRetry(err)
 	}
 	resp.Body = finalBody{resp.Body}
 	return resp, nil
 }
 
-// A finalBody is content whose error is final.
+// A finalBody marks errors as not retryable.
 type finalBody struct{ io.ReadCloser }
 
 func (b finalBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
-	return n, final(err)
+	return n, withoutRetry(err)
 }
 
-// final returns an error of the driver, which may say that another try makes sense, without that: an
-// archive does not change.
-func final(err error) error {
+// withoutRetry returns err without its retry hints, because an archive does not change.
+func withoutRetry(err error) error {
 	var own *fetch.Error
 	if !errors.As(err, &own) || !own.Retry && own.RetryAfter == 0 {
 		return err
@@ -174,7 +173,7 @@ func final(err error) error {
 
 type captureKey struct{}
 
-// A transport answers requests with the capture that their context has.
+// A transport is an http.RoundTripper that returns the capture in the request's context.
 type transport struct{ archive *Archive }
 
 // RoundTrip implements http.RoundTripper.
@@ -182,19 +181,19 @@ func (t transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if req.Body != nil {
 		req.Body.Close()
 	}
-	c, ok := req.Context().Value(captureKey{}).(*captured)
+	c, ok := req.Context().Value(captureKey{}).(*snapshot)
 	if !ok {
-		return nil, errors.New("replay: a request of somebody else")
+		return nil, errors.New("replay: request without a capture")
 	}
-	resp, err := t.archive.answer(c, req)
+	resp, err := t.archive.httpResponse(c, req)
 	if err != nil {
-		return nil, damaged(err)
+		return nil, damagedError(err)
 	}
 	return resp, nil
 }
 
-// answer reads what was captured, for req.
-func (a *Archive) answer(c *captured, req *http.Request) (*http.Response, error) {
+// httpResponse returns the captured response, adapted to req.
+func (a *Archive) httpResponse(c *snapshot, req *http.Request) (*http.Response, error) {
 	rec, done, err := a.read(c.place)
 	if err != nil {
 		return nil, err
@@ -205,8 +204,8 @@ func (a *Archive) answer(c *captured, req *http.Request) (*http.Response, error)
 		return nil, err
 	}
 	var cutOff error
-	if missing(rec) != "" {
-		cutOff = truncated(rec)
+	if incompleteReason(rec) != "" {
+		cutOff = truncatedError(rec)
 	}
 	if rec.Type() == warc.Revisit && resp.StatusCode != http.StatusNotModified {
 		done()
@@ -216,7 +215,7 @@ func (a *Archive) answer(c *captured, req *http.Request) (*http.Response, error)
 			return nil, err
 		}
 		cutOff = cmp.Or(cutOff, before)
-		resp.TransferEncoding = []string{"chunked"} // which tells the end
+		resp.TransferEncoding = []string{"chunked"} // marks the end of the body
 		if resp.ContentLength >= 0 {
 			resp.TransferEncoding = nil
 		}
@@ -232,23 +231,23 @@ func (a *Archive) answer(c *captured, req *http.Request) (*http.Response, error)
 	}
 	resp.Body = &webBody{ReadCloser: resp.Body, done: done, cutOff: cutOff}
 	if cutOff == nil {
-		narrow(resp, req)
+		applyConditions(resp, req)
 	}
 	return resp, nil
 }
 
-// message reads an answer out of a record.
+// message reads the HTTP response in a record.
 func message(rec *warc.Record, req *http.Request) (*http.Response, error) {
 	if rec.Type() != warc.Response && rec.Type() != warc.Revisit {
-		return nil, fmt.Errorf("a %s record is no answer of HTTP", rec.Type())
+		return nil, fmt.Errorf("a %s record is not an HTTP response", rec.Type())
 	}
 	head := &io.LimitedReader{R: rec.Block, N: maxHead}
-	in := bufio.NewReaderSize(warc.Answer(head), 32<<10)
+	in := bufio.NewReaderSize(httprecord.Final(head), 32<<10)
 	resp, err := http.ReadResponse(in, req)
 	head.N = math.MaxInt64
 	if err == nil {
 		for _, name := range rec.Values("WARC-Protocol") {
-			if name == "h2" || name == "h3" { // whose answers are written with the version 1.1
+			if name == "h2" || name == "h3" { // recorded with the version HTTP/1.1
 				resp.ProtoMajor, resp.ProtoMinor = int(name[1]-'0'), 0
 				resp.Proto = "HTTP/" + name[1:] + ".0"
 			}
@@ -257,35 +256,35 @@ func message(rec *warc.Record, req *http.Request) (*http.Response, error) {
 		if resp.TransferEncoding == nil {
 			withoutCoding(resp, in)
 		}
-		resp.Body = &sound{ReadCloser: resp.Body, record: in}
+		resp.Body = &verifiedBody{ReadCloser: resp.Body, record: in}
 	}
 	return resp, err
 }
 
-// maxBehind bounds what is read of a record behind the content, to know that this is sound.
-const maxBehind = 1 << 20
+// maxTrailer limits the bytes read after the body to verify the record.
+const maxTrailer = 1 << 20
 
-// A sound body ends with the error that the record ends with.
-type sound struct {
+// A verifiedBody body returns the record's verification error at its end.
+type verifiedBody struct {
 	io.ReadCloser
 	record io.Reader
 }
 
-func (s *sound) Read(p []byte) (int, error) {
+func (s *verifiedBody) Read(p []byte) (int, error) {
 	n, err := s.ReadCloser.Read(p)
 	if err == io.EOF {
-		if _, end := io.CopyN(io.Discard, s.record, maxBehind); end != nil {
+		if _, end := io.CopyN(io.Discard, s.record, maxTrailer); end != nil {
 			err = end
 		}
 	}
 	return n, err
 }
 
-// A webBody is the content of an answer, as the driver gets it.
+// A webBody is the body of a replayed response.
 type webBody struct {
 	io.ReadCloser
 	done   func()
-	cutOff error // why it is not whole; nil if it is
+	cutOff error // the error at the end of an incomplete body; or nil
 }
 
 func (b *webBody) Read(p []byte) (int, error) {
@@ -296,14 +295,14 @@ func (b *webBody) Read(p []byte) (int, error) {
 	case b.cutOff != nil && (err == io.EOF || err == io.ErrUnexpectedEOF):
 		err = b.cutOff
 	case err == io.ErrUnexpectedEOF:
-		err = &fetch.Error{Code: fetch.ErrTruncated, Err: errors.New("its record ends before the content does")}
+		err = &fetch.Error{Code: fetch.ErrTruncated, Err: errors.New("record ends before the content")}
 	case errors.As(err, &damage):
-		err = damaged(err)
+		err = damagedError(err)
 	}
 	return n, err
 }
 
-// Close implements io.Closer. Nothing is read to the end.
+// Close implements io.Closer. It does not read the rest of the body.
 func (b *webBody) Close() error {
 	if b.done != nil {
 		b.done()
@@ -312,21 +311,21 @@ func (b *webBody) Close() error {
 	return nil
 }
 
-// narrow answers the conditions and the range that a request has and the captured one had not.
-func narrow(resp *http.Response, req *http.Request) {
+// applyConditions applies the conditions and the range of a request that its capture lacked.
+func applyConditions(resp *http.Response, req *http.Request) {
 	if resp.StatusCode != http.StatusOK {
 		return
 	}
 	h := resp.Header
 	if tag := req.Header.Get("If-None-Match"); tag != "" {
 		if tag == h.Get("ETag") {
-			empty(resp, http.StatusNotModified)
+			makeEmpty(resp, http.StatusNotModified)
 		}
 		return
 	}
 	if since, err := http.ParseTime(req.Header.Get("If-Modified-Since")); err == nil {
 		if changed, err := http.ParseTime(h.Get("Last-Modified")); err == nil && !changed.After(since) {
-			empty(resp, http.StatusNotModified)
+			makeEmpty(resp, http.StatusNotModified)
 		}
 		return
 	}
@@ -337,7 +336,7 @@ func narrow(resp *http.Response, req *http.Request) {
 	size := resp.ContentLength
 	first, last, ok := strings.Cut(span, "-")
 	if !ok || size < 0 || strings.Contains(last, ",") {
-		return // all of it is an answer too
+		return // the complete content is a valid response
 	}
 	from, err1 := strconv.ParseInt(first, 10, 62)
 	to, err2 := strconv.ParseInt(last, 10, 62)
@@ -353,39 +352,36 @@ func narrow(resp *http.Response, req *http.Request) {
 	}
 	if to = min(to, size-1); from >= size {
 		h.Set("Content-Range", fmt.Sprintf("bytes */%d", size))
-		empty(resp, http.StatusRequestedRangeNotSatisfiable)
+		makeEmpty(resp, http.StatusRequestedRangeNotSatisfiable)
 		return
 	}
 	h.Set("Content-Range", fmt.Sprintf("bytes %d-%d/%d", from, to, size))
 	h.Set("Content-Length", strconv.FormatInt(to-from+1, 10))
 	resp.StatusCode, resp.Status, resp.ContentLength = http.StatusPartialContent, "206 Partial Content", to-from+1
-	resp.Body = &part{ReadCloser: resp.Body, skip: from, left: to - from + 1, last: to == size-1}
+	resp.Body = &rangeBody{ReadCloser: resp.Body, skip: from, left: to - from + 1, last: to == size-1}
 }
 
-// empty makes resp an answer without content.
-func empty(resp *http.Response, status int) {
+// makeEmpty turns resp into a response without a body.
+func makeEmpty(resp *http.Response, status int) {
 	resp.Body.Close()
 	resp.Body, resp.ContentLength, resp.TransferEncoding = http.NoBody, 0, nil
 	resp.StatusCode, resp.Status = status, fmt.Sprintf("%d %s", status, http.StatusText(status))
 }
 
-// A part is a range of a body.
-type part struct {
+// A rangeBody is a range of a body.
+type rangeBody struct {
 	io.ReadCloser
 	skip, left int64
-	last       bool // nothing is left behind it
+	last       bool // the range extends to the end of the body
 }
 
-func (p *part) Read(b []byte) (int, error) {
-	if p.skip > 0 {
-		n, err := io.CopyN(io.Discard, p.ReadCloser, p.skip)
-		if p.skip -= n; err != nil {
-			return 0, err
-		}
+func (p *rangeBody) Read(b []byte) (int, error) {
+	if err := discard(p.ReadCloser, &p.skip); err != nil {
+		return 0, err
 	}
 	if p.left == 0 {
 		if p.last {
-			return p.ReadCloser.Read(make([]byte, 1)) // which ends as the record does
+			return p.ReadCloser.Read(make([]byte, 1)) // returns the verification error of the record
 		}
 		return 0, io.EOF
 	}

@@ -3,6 +3,7 @@ package wacz_test
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"log"
 	"strings"
 
@@ -23,8 +24,8 @@ func Example() {
 		"", "wet\n", "", "",
 	}, "\r\n")
 	var packed bytes.Buffer
-	source := wacz.Source{Name: "poems.warc", ReaderAt: strings.NewReader(records), Size: int64(len(records))}
-	if err := wacz.Write(&packed, []wacz.Source{source}, wacz.Options{Title: "Poems"}); err != nil {
+	source := wacz.File{Name: "poems.warc", SectionReader: io.NewSectionReader(strings.NewReader(records), 0, int64(len(records)))}
+	if err := wacz.Write(&packed, []wacz.File{source}, wacz.Options{Title: "Poems"}); err != nil {
 		log.Fatal(err)
 	}
 

@@ -15,21 +15,21 @@ import (
 	"github.com/urlget/urlget/archive/warc"
 )
 
-// ErrNoIndex is the error of ReadIndex for a file that has no index.
+// ErrNoIndex is returned by ReadIndex for a file without an index.
 var ErrNoIndex = errors.New("wacz: file without an index")
 
 const (
 	indexDir = "indexes/"
-	// maxIndexLine bounds a line of an index; longer ones are skipped.
+	// maxIndexLine limits the length of an index line; longer ones are skipped.
 	maxIndexLine = 64 << 10
-	// maxIndexRatio bounds how much an index grows when it is unpacked. That of records is a tenth.
+	// maxIndexRatio limits the compression ratio of an index. A typical index is compressed to a
+	// tenth.
 	maxIndexRatio = 100
 )
 
-// ReadIndex calls f with each entry of the indexes, in any order: those in CDXJ, compressed or not,
-// as a whole or in blocks that an .idx file points to. That file is not needed for this. An index
-// that has not the digest that is given of it, or is damaged, is an error in the end. An error of f
-// ends it.
+// ReadIndex calls f with each entry of the CDXJ indexes, in no particular order. It reads indexes
+// completely, also compressed ones, and ignores .idx files. If an index is damaged or does not
+// match its digest, ReadIndex returns an error after calling f. An error of f stops it.
 func (r *Reader) ReadIndex(f func(warc.IndexEntry) error) error {
 	digests := make(map[string]string)
 	if text, err := r.read(packageFile); err == nil {
@@ -57,7 +57,7 @@ func (r *Reader) ReadIndex(f func(warc.IndexEntry) error) error {
 	return nil
 }
 
-// isIndex reports whether a name is that of an index in CDXJ.
+// isIndex reports whether name is that of a CDXJ index.
 func isIndex(name string) bool {
 	name = strings.TrimSuffix(name, ".gz")
 	return strings.HasSuffix(name, ".cdx") || strings.HasSuffix(name, ".cdxj")
@@ -86,7 +86,7 @@ func readIndex(file *zip.File, want string, f func(warc.IndexEntry) error) error
 			line = nil
 			_, err = lines.ReadSlice('\n')
 		}
-		if e, ok := warc.ParseIndexEntry(bytes.TrimSpace(line)); ok {
+		if e := (warc.IndexEntry{}); e.Parse(bytes.TrimSpace(line)) {
 			if err := f(e); err != nil {
 				return err
 			}
@@ -99,13 +99,13 @@ func readIndex(file *zip.File, want string, f func(warc.IndexEntry) error) error
 		}
 	}
 	if limited.N <= 0 {
-		return fmt.Errorf("it grows to more than %d times its size when it is unpacked", maxIndexRatio)
+		return fmt.Errorf("decompressed size is more than %d times the compressed size", maxIndexRatio)
 	}
 	if _, err := io.Copy(io.Discard, raw); err != nil {
 		return err
 	}
 	if strings.HasPrefix(want, "sha256:") && digest(sum) != want {
-		return errors.New("it has not the digest that is given of it")
+		return errors.New("digest mismatch")
 	}
 	return nil
 }

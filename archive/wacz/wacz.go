@@ -1,5 +1,5 @@
-// Package wacz packs WARC files, their index and a list of pages into one file, and reads such
-// files (Web Archive Collection Zipped 1.1.1, https://specs.webrecorder.net/wacz/1.1.1/).
+// Package wacz reads and writes WACZ files, which contain WARC files, their index and a list of
+// pages (Web Archive Collection Zipped 1.1.1, https://specs.webrecorder.net/wacz/1.1.1/).
 package wacz
 
 import (
@@ -19,6 +19,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/urlget/urlget/archive/internal/httprecord"
 	"github.com/urlget/urlget/archive/warc"
 )
 
@@ -31,14 +32,15 @@ const (
 	packageFile = "datapackage.json"
 	digestFile  = "datapackage-digest.json"
 
-	// maxMembers bounds the members of a file, and maxPackage the description of them, in bytes.
+	// maxMembers limits the members of a file, and maxPackage the size of datapackage.json in
+	// bytes.
 	maxMembers = 100_000
 	maxPackage = 64 << 20
-	// maxPages bounds the list of pages.
+	// maxPages limits the list of pages.
 	maxPages = 1 << 20
 )
 
-// A description is datapackage.json.
+// A description is the content of datapackage.json.
 type description struct {
 	Profile   string     `json:"profile"`
 	Version   string     `json:"wacz_version"`
@@ -55,7 +57,7 @@ type resource struct {
 	Bytes int64  `json:"bytes"`
 }
 
-// A pageList is the first line of pages.jsonl, and a page each other.
+// A pageList is the first line of pages.jsonl. Each other line is a page.
 type pageList struct {
 	Format string `json:"format"`
 	ID     string `json:"id"`
@@ -67,24 +69,23 @@ type page struct {
 	At  time.Time `json:"ts"`
 }
 
-// Options say what is written into a file besides. The zero value is the default.
+// Options has metadata for datapackage.json. The zero value is valid.
 type Options struct {
 	Title    string
 	Software string
 	Created  time.Time // zero means now
 }
 
-// A Source is a WARC file to be packed.
-type Source struct {
-	Name string // such as a.warc.gz, without a directory
-	io.ReaderAt
-	Size int64
+// A File is a WARC file to be added to a WACZ file, or contained in one.
+type File struct {
+	Name string // base name as in indexes, such as a.warc.gz
+	*io.SectionReader
 }
 
-// Write packs WARC files. Each record must be compressed by itself, or the file not at all (see
-// warc.ErrShared). Pages are the URLs whose answer was HTML, or in schemes without such a thing,
-// what has content.
-func Write(w io.Writer, files []Source, opts Options) error {
+// Write creates a WACZ file from WARC files. Each record must be a separate gzip member, or the
+// file must not be compressed (see warc.Index). The list of pages contains the URLs of HTML
+// responses and, for schemes without HTTP records, of all resources.
+func Write(w io.Writer, files []File, opts Options) error {
 	p := &packer{zip: zip.NewWriter(w), about: description{Profile: "data-package", Version: version, Title: opts.Title,
 		Created: cmp.Or(opts.Created, time.Now()).UTC().Truncate(time.Second), Software: opts.Software}}
 	var lines [][]byte
@@ -92,7 +93,7 @@ func Write(w io.Writer, files []Source, opts Options) error {
 	seen := make(map[string]bool)
 	for _, f := range files {
 		if f.Name == "" || path.Base(f.Name) != f.Name || seen[f.Name] {
-			return fmt.Errorf("%q cannot be the name of a file in a WACZ file, or stands there twice", f.Name)
+			return fmt.Errorf("%q: invalid or duplicate file name", f.Name)
 		}
 		seen[f.Name] = true
 		_, err := warc.Index(f, f.Name, func(e warc.IndexEntry) error {
@@ -105,7 +106,7 @@ func Write(w io.Writer, files []Source, opts Options) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", f.Name, err)
 		}
-		if err := p.add(archiveDir+f.Name, io.NewSectionReader(f, 0, f.Size), zip.Store); err != nil {
+		if err := p.add(archiveDir+f.Name, io.NewSectionReader(f, 0, f.Size()), zip.Store); err != nil {
 			return err
 		}
 	}
@@ -113,7 +114,7 @@ func Write(w io.Writer, files []Source, opts Options) error {
 	var index bytes.Buffer
 	z := gzip.NewWriter(&index)
 	for _, line := range lines {
-		z.Write(line) // to memory
+		z.Write(line) // cannot fail
 	}
 	if err := z.Close(); err != nil {
 		return err
@@ -123,7 +124,7 @@ func Write(w io.Writer, files []Source, opts Options) error {
 	}
 	var list bytes.Buffer
 	out := json.NewEncoder(&list)
-	out.Encode(pageList{"json-pages-1.0", "pages", "All pages"}) // to memory
+	out.Encode(pageList{"json-pages-1.0", "pages", "All pages"}) // cannot fail
 	for _, pg := range pages {
 		out.Encode(pg)
 	}
@@ -133,21 +134,21 @@ func Write(w io.Writer, files []Source, opts Options) error {
 	return p.end()
 }
 
-// isPage reports whether people would begin at a capture.
+// isPage reports whether an entry belongs in the list of pages.
 func isPage(e warc.IndexEntry) bool {
-	if scheme, _, _ := strings.Cut(e.URL, "://"); warc.HoldsHTTP(scheme) {
+	if scheme, _, _ := strings.Cut(e.URL, "://"); httprecord.InScheme(scheme) {
 		return e.Status == 200 && e.Method == "" && (e.Mime == "text/html" || e.Mime == "application/xhtml+xml")
 	}
 	return e.Digest != "" && e.Mime != "text/dns"
 }
 
-// A packer writes the members of a file.
+// A packer writes the members of a WACZ file.
 type packer struct {
 	zip   *zip.Writer
 	about description
 }
 
-// add writes a member and notes what it is.
+// add writes a member and adds it to the description.
 func (p *packer) add(name string, content io.Reader, method uint16) error {
 	w, err := p.zip.CreateHeader(&zip.FileHeader{Name: name, Method: method, Modified: p.about.Created})
 	if err != nil {
@@ -161,7 +162,7 @@ func (p *packer) add(name string, content io.Reader, method uint16) error {
 
 func digest(h hash.Hash) string { return "sha256:" + hex.EncodeToString(h.Sum(nil)) }
 
-// end writes what describes the members.
+// end writes the description and its digest.
 func (p *packer) end() error {
 	text, err := json.MarshalIndent(p.about, "", "  ")
 	if err != nil {
@@ -183,27 +184,21 @@ func (p *packer) end() error {
 	return p.zip.Close()
 }
 
-// A File is a WARC file within a WACZ file.
-type File struct {
-	Name string // as in indexes, without a directory
-	*io.SectionReader
-}
-
 // A Reader reads a WACZ file.
 type Reader struct {
 	zip   *zip.Reader
 	files []File
 }
 
-// NewReader reads the directory of a file of that size. WARC files in it that are compressed a
-// second time, which the specification forbids, are an error.
+// NewReader reads the directory of a file of the given size. If a WARC file in it is compressed
+// again, which the specification forbids, NewReader returns an error.
 func NewReader(r io.ReaderAt, size int64) (*Reader, error) {
 	z, err := zip.NewReader(r, size)
 	if err != nil {
 		return nil, err
 	}
 	if len(z.File) > maxMembers {
-		return nil, fmt.Errorf("it has %d members; the limit is %d", len(z.File), maxMembers)
+		return nil, fmt.Errorf("%d members; the limit is %d", len(z.File), maxMembers)
 	}
 	out := &Reader{zip: z}
 	for _, f := range z.File {
@@ -212,19 +207,19 @@ func NewReader(r io.ReaderAt, size int64) (*Reader, error) {
 			continue
 		}
 		if f.Method != zip.Store {
-			return nil, fmt.Errorf("%q is compressed within it", f.Name)
+			return nil, fmt.Errorf("%q: WARC file is compressed in the ZIP file", f.Name)
 		}
 		offset, err := f.DataOffset()
 		if err != nil {
 			return nil, fmt.Errorf("%q: %w", f.Name, err)
 		}
 		if length := f.UncompressedSize64; length > uint64(size) || uint64(offset) > uint64(size)-length || f.CompressedSize64 != length {
-			return nil, fmt.Errorf("%q does not lie within it", f.Name)
+			return nil, fmt.Errorf("%q: not within the file", f.Name)
 		}
 		out.files = append(out.files, File{name, io.NewSectionReader(r, offset, int64(f.UncompressedSize64))})
 	}
 	if len(out.files) == 0 {
-		return nil, errors.New("there is no WARC file in it")
+		return nil, errors.New("no WARC files")
 	}
 	return out, nil
 }
@@ -232,25 +227,23 @@ func NewReader(r io.ReaderAt, size int64) (*Reader, error) {
 // Files returns the WARC files.
 func (r *Reader) Files() []File { return r.files }
 
-// Verify compares the members with what the file says of them, and calls report with what is wrong.
-func (r *Reader) Verify(report func(text string)) error {
+// Verify checks the members against the description and calls report for each problem.
+func (r *Reader) Verify(report func(text string)) {
 	var about description
 	text, err := r.read(packageFile)
+	if err == nil {
+		err = json.Unmarshal(text, &about)
+	}
 	if err != nil {
 		report(packageFile + ": " + err.Error())
-		return nil
+		return
 	}
-	if err := json.Unmarshal(text, &about); err != nil {
-		report(packageFile + ": " + err.Error())
-		return nil
-	}
-	if text, err := r.read(digestFile); err == nil {
-		var own struct{ Hash string }
+	if own, err := r.read(digestFile); err == nil {
+		var said struct{ Hash string }
 		sum := sha256.New()
-		described, _ := r.read(packageFile)
-		sum.Write(described)
-		if json.Unmarshal(text, &own) != nil || own.Hash != digest(sum) {
-			report(packageFile + " has not the digest that is given of it")
+		sum.Write(text)
+		if json.Unmarshal(own, &said) != nil || said.Hash != digest(sum) {
+			report(packageFile + ": digest mismatch")
 		}
 	}
 	described := make(map[string]bool)
@@ -262,29 +255,28 @@ func (r *Reader) Verify(report func(text string)) error {
 	}
 	for _, f := range r.zip.File {
 		if !described[f.Name] && f.Name != packageFile && f.Name != digestFile && !strings.HasSuffix(f.Name, "/") {
-			report(fmt.Sprintf("%q is not described", f.Name))
+			report(fmt.Sprintf("%q: not in datapackage.json", f.Name))
 		}
 	}
-	return nil
 }
 
-// check returns what is wrong with a member, "" if nothing is.
+// check returns the problem of a member, or "".
 func (r *Reader) check(s resource) string {
 	f, err := r.zip.Open(s.Path)
 	if err != nil {
-		return "it is not there"
+		return "missing"
 	}
 	defer f.Close()
 	sum := sha256.New()
-	// One that grows without end when it is unpacked ends a byte behind its size.
+	// Limit members that grow without end when decompressed.
 	n, err := io.Copy(sum, io.LimitReader(f, max(s.Bytes, 0)+1))
 	switch {
 	case err != nil:
 		return err.Error()
 	case n != s.Bytes:
-		return fmt.Sprintf("it has not %d bytes", s.Bytes)
+		return fmt.Sprintf("size is not %d bytes", s.Bytes)
 	case strings.HasPrefix(s.Hash, "sha256:") && digest(sum) != s.Hash:
-		return "it has not the digest that is given of it"
+		return "digest mismatch"
 	}
 	return ""
 }
@@ -298,7 +290,7 @@ func (r *Reader) read(name string) ([]byte, error) {
 	defer f.Close()
 	text, err := io.ReadAll(io.LimitReader(f, maxPackage+1))
 	if err == nil && len(text) > maxPackage {
-		err = fmt.Errorf("it is longer than %d bytes", maxPackage)
+		err = fmt.Errorf("longer than %d bytes", maxPackage)
 	}
 	return text, err
 }

@@ -23,15 +23,15 @@ func record(kind, target, contentType, block string) string {
 
 const web = "application/http;msgtype=response"
 
-func source(name string, records ...string) wacz.Source {
+func source(name string, records ...string) wacz.File {
 	text := strings.Join(records, "")
-	return wacz.Source{Name: name, ReaderAt: strings.NewReader(text), Size: int64(len(text))}
+	return wacz.File{Name: name, SectionReader: io.NewSectionReader(strings.NewReader(text), 0, int64(len(text)))}
 }
 
 func packed(t testing.TB) []byte {
 	t.Helper()
 	var out bytes.Buffer
-	err := wacz.Write(&out, []wacz.Source{
+	err := wacz.Write(&out, []wacz.File{
 		source("a.warc", record("response", "http://h.example/page", web, "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<p>"),
 			record("response", "http://h.example/gone", web, "HTTP/1.1 404 No\r\nContent-Type: text/html\r\n\r\n"),
 			record("response", "http://h.example/a.png", web, "HTTP/1.1 200 OK\r\nContent-Type: image/png\r\n\r\nx")),
@@ -50,9 +50,7 @@ func TestWhatIsWrittenCanBeRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := r.Verify(func(text string) { t.Error(text) }); err != nil {
-		t.Error(err)
-	}
+	r.Verify(func(text string) { t.Error(text) })
 	var names, targets []string
 	for _, f := range r.Files() {
 		names = append(names, f.Name)
@@ -128,13 +126,13 @@ func TestWhatCannotBePacked(t *testing.T) {
 	io.WriteString(z, one+one)
 	z.Close()
 	for name, tt := range map[string]struct {
-		list []wacz.Source
+		list []wacz.File
 		err  string
 	}{
-		"a path":         {[]wacz.Source{source("../a.warc", one)}, "cannot be the name"},
-		"no name":        {[]wacz.Source{source("", one)}, "cannot be the name"},
-		"a name twice":   {[]wacz.Source{source("a.warc", one), source("a.warc", one)}, "or stands there twice"},
-		"shared members": {[]wacz.Source{{Name: "a.warc.gz", ReaderAt: bytes.NewReader(shared.Bytes()), Size: int64(shared.Len())}}, warc.ErrShared.Error()},
+		"a path":         {[]wacz.File{source("../a.warc", one)}, "invalid or duplicate file name"},
+		"no name":        {[]wacz.File{source("", one)}, "invalid or duplicate file name"},
+		"a name twice":   {[]wacz.File{source("a.warc", one), source("a.warc", one)}, "invalid or duplicate file name"},
+		"shared members": {[]wacz.File{source("a.warc.gz", shared.String())}, "records share a compressed member"},
 	} {
 		if err := wacz.Write(io.Discard, tt.list, wacz.Options{}); err == nil || !strings.Contains(err.Error(), tt.err) {
 			t.Errorf("%s: error %v, want %s", name, err, tt.err)
@@ -172,8 +170,8 @@ func TestFilesOfStrangers(t *testing.T) {
 	}{
 		"too many members":   {zipped(t, zip.Store, many...), "the limit is 100000"},
 		"no zip":             {[]byte("Dear diary"), "not a valid zip file"},
-		"no archive":         {zipped(t, zip.Store, "datapackage.json", "{}"), "there is no WARC file"},
-		"compressed twice":   {zipped(t, zip.Deflate, "archive/a.warc", one), "is compressed within it"},
+		"no archive":         {zipped(t, zip.Store, "datapackage.json", "{}"), "no WARC files"},
+		"compressed twice":   {zipped(t, zip.Deflate, "archive/a.warc", one), "WARC file is compressed in the ZIP file"},
 		"an end that is cut": {packed(t)[:100], "not a valid zip file"},
 	} {
 		if _, err := wacz.NewReader(bytes.NewReader(tt.file), int64(len(tt.file))); err == nil || !strings.Contains(err.Error(), tt.err) {
@@ -199,8 +197,8 @@ func TestFilesOfStrangers(t *testing.T) {
 			continue
 		}
 		problems := 0
-		if err := r.Verify(func(string) { problems++ }); err != nil || problems == 0 {
-			t.Errorf("%s: %d problems, %v", name, problems, err)
+		if r.Verify(func(string) { problems++ }); problems == 0 {
+			t.Errorf("%s: no problem", name)
 		}
 	}
 }

@@ -12,13 +12,15 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/urlget/urlget/archive/internal/httprecord"
 )
 
-// maxLine bounds a line of an index.
+// maxLine limits the length of an index line.
 const maxLine = 256 << 10
 
-// An IndexEntry is a line of a CDXJ index, as pywb writes and reads it: a sortable key, the time in
-// 14 digits, and the rest as JSON.
+// An IndexEntry is a line of a CDXJ index, compatible with pywb: a sortable key, the date with 14
+// digits, and the other fields as JSON.
 type IndexEntry struct {
 	Date time.Time `json:"-"`
 
@@ -29,32 +31,31 @@ type IndexEntry struct {
 	Length int64  `json:"length,string"`    // of the record in the file
 	Offset int64  `json:"offset,string"`
 	File   string `json:"filename"`
-	// Method is that of the request, if it is not GET. The key then is another one, so that nobody
-	// takes the answer for that to a GET.
+	// Method is the request method if it is not GET. It is then part of the key, so that the
+	// response is not mistaken for one to GET.
 	Method string `json:"method,omitempty"`
-	// Request is where the record of the request is in the file; 0 if that is not known.
+	// Request is the offset of the request record; 0 if unknown.
 	Request int64 `json:"request,string,omitempty"`
-	// Origin is where the record is that a revisit refers to, if that is in the same file and the
-	// revisit names it by its identifier alone; 0 else.
+	// Origin is the offset of the record to which a revisit refers, if it is in the same file and
+	// the revisit gives only its ID; otherwise 0.
 	Origin int64 `json:"origin,string,omitempty"`
-	// Instant is the date of the record with its fraction, which the key has not.
+	// Instant is the date of the record with its fraction, which the key lacks.
 	Instant string `json:"instant,omitempty"`
 }
 
 // AppendTo appends the line to b.
 func (e IndexEntry) AppendTo(b []byte) []byte {
-	e.Instant = FormatDate(e.Date)
+	e.Instant = formatDate(e.Date)
 	text, err := json.Marshal(e)
-	if err != nil { // there is nothing in it that could not be
+	if err != nil { // cannot happen
 		return b
 	}
 	return fmt.Appendf(b, "%s %s %s\n", e.key(), e.Date.UTC().Format("20060102150405"), text)
 }
 
-// key returns what the line begins with. Other programs have the method of a request in the same
-// place.
+// key returns the sort key of the line. A request method is appended as other programs do it.
 func (e *IndexEntry) key() string {
-	key := SURT(e.URL)
+	key := surt(e.URL)
 	if e.Method == "" || e.Method == "GET" || e.Method == "HEAD" {
 		return key
 	}
@@ -65,22 +66,22 @@ func (e *IndexEntry) key() string {
 	return key + mark + "__wb_method=" + strings.ToLower(e.Method)
 }
 
-// coverage is a line of an index that says how much of a file it covers. It sorts before all
-// others.
+// coverage is an index line that states how much of a file is indexed. It sorts before all other
+// lines.
 type coverage struct {
 	File string `json:"filename"`
-	Size int64  `json:"size,string"` // bytes from the beginning of the file
+	Size int64  `json:"size,string"` // in bytes, from the start of the file
 }
 
 const coverageMark = "!urlget "
 
 func (c coverage) appendTo(b []byte) []byte {
-	text, _ := json.Marshal(c) // which cannot fail
+	text, _ := json.Marshal(c) // cannot fail
 	return fmt.Appendf(b, "%s%s\n", coverageMark, text)
 }
 
-// Covered returns how many bytes of the file with that name an index covers, from its beginning:
-// all records in them are in it. It is 0 if the index does not say.
+// Covered returns the number of bytes at the start of the file name whose records are all in the
+// index. It is 0 if the index does not state it.
 func Covered(index io.Reader, name string) (int64, error) {
 	lines := bufio.NewScanner(index)
 	lines.Buffer(nil, maxLine)
@@ -93,7 +94,7 @@ func Covered(index io.Reader, name string) (int64, error) {
 	return size, lines.Err()
 }
 
-// coverageOf reads a line, and reports whether it says how much of that file is covered.
+// coverageOf parses a coverage line. It returns false for other lines and other files.
 func coverageOf(line []byte, name string) (int64, bool) {
 	text, ok := bytes.CutPrefix(line, []byte(coverageMark))
 	if !ok {
@@ -103,10 +104,10 @@ func coverageOf(line []byte, name string) (int64, bool) {
 	return c.Size, json.Unmarshal(text, &c) == nil && c.File == name
 }
 
-// SURT returns the key of a URL in an index: the host's labels in reverse order, without the scheme
-// where that is http or https, in lower case but for the path of other schemes. What is no such URL
-// is its own key. The key has no blanks.
-func SURT(rawURL string) string {
+// surt returns the index key of a URL (Sort-friendly URI Reordering Transform). The host's labels
+// are reversed. The scheme is omitted for http and https. The path is in lower case only for these
+// two. Other texts, such as a URL without a host, are returned with blanks encoded.
+func surt(rawURL string) string {
 	u, err := url.Parse(rawURL)
 	if err != nil || u.Host == "" {
 		return strings.ReplaceAll(rawURL, " ", "%20")
@@ -117,7 +118,7 @@ func SURT(rawURL string) string {
 		slices.Reverse(labels)
 		host = strings.Join(labels, ",")
 	}
-	web := HoldsHTTP(u.Scheme)
+	web := httprecord.InScheme(u.Scheme)
 	if p := u.Port(); p != "" && !(u.Scheme == "http" && p == "80" || u.Scheme == "https" && p == "443") {
 		host += ":" + p
 	}
@@ -134,17 +135,18 @@ func SURT(rawURL string) string {
 	return strings.ReplaceAll(u.Scheme+":"+host+")"+path, " ", "%20")
 }
 
-// ErrNoIndex is the error of ReadIndex for what has no line of an index.
+// ErrNoIndex is returned by ReadIndex if there is no valid line.
 var ErrNoIndex = errors.New("warc: not a CDXJ index")
 
-// ReadIndex calls f with each entry of a CDXJ index. Lines that are none are skipped. An error of f
-// ends it.
+// ReadIndex calls f with each entry of a CDXJ index. Invalid lines are skipped. An error of f stops
+// it.
 func ReadIndex(r io.Reader, f func(IndexEntry) error) error {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, maxLine)
 	found := false
 	for lines.Scan() {
-		if e, ok := ParseIndexEntry(lines.Bytes()); ok {
+		var e IndexEntry
+		if e.Parse(lines.Bytes()) {
 			found = true
 			if err := f(e); err != nil {
 				return err
@@ -158,15 +160,16 @@ func ReadIndex(r io.Reader, f func(IndexEntry) error) error {
 	return ErrNoIndex
 }
 
-// ParseIndexEntry reads a line of a CDXJ index, and reports whether it is one.
-func ParseIndexEntry(line []byte) (e IndexEntry, ok bool) {
+// Parse sets e to a line of a CDXJ index, and reports whether the line is valid.
+func (e *IndexEntry) Parse(line []byte) bool {
+	*e = IndexEntry{}
 	_, rest, _ := bytes.Cut(line, []byte(" "))
 	stamp, text, ok := bytes.Cut(rest, []byte(" "))
-	if !ok || json.Unmarshal(text, &e) != nil {
-		return e, false
+	if !ok || json.Unmarshal(text, e) != nil {
+		return false
 	}
-	if e.Date = ParseDate(e.Instant); e.Date.IsZero() {
-		e.Date = ParseDate(string(stamp))
+	if e.Date = parseDate(e.Instant); e.Date.IsZero() {
+		e.Date = parseDate(string(stamp))
 	}
-	return e, true
+	return true
 }

@@ -6,14 +6,17 @@ import (
 	"fmt"
 	"hash"
 	"io"
+
+	"github.com/urlget/urlget/archive/internal/digest"
 )
 
-// Checked returns a reader of the block, of which nothing was read yet, that ends with a *DamageError
-// in place of io.EOF if these are not the bytes that were written: by the digest of the block, or
-// where the header has none that is known, by the checksum of the compressed member.
+// Checked returns a reader of the block that verifies it. No bytes of the block may have been read
+// before. At the end the reader returns a *DamageError instead of io.EOF if the block does not
+// match its digest. If the header has no usable digest, the checksum of the compressed member is
+// checked instead.
 func (rec *Record) Checked() io.Reader {
 	c := &checked{rec: rec, block: rec.Block}
-	if want, ok := ParseDigest(rec.Get("WARC-Block-Digest")); ok {
+	if want, ok := digest.Parse(rec.Get("WARC-Block-Digest")); ok {
 		c.want, c.sum = want.Sum, want.Hash()
 	}
 	return c
@@ -36,7 +39,7 @@ func (c *checked) Read(p []byte) (int, error) {
 	}
 	switch b, ok := c.block.(*block); {
 	case c.sum != nil && !bytes.Equal(c.sum.Sum(nil), c.want):
-		err = fmt.Errorf("its block has not the digest %s", c.rec.Get("WARC-Block-Digest"))
+		err = fmt.Errorf("block does not match digest %s", c.rec.Get("WARC-Block-Digest"))
 	case c.sum == nil && ok:
 		err = b.r.checksum()
 	}
@@ -46,8 +49,8 @@ func (c *checked) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// checksum looks at what follows a block that was read to its end, and returns what is wrong with
-// the member, io.EOF if nothing is known to be. That its end is missing does not change the block.
+// checksum verifies the member after its last block was read. It returns io.EOF if no error is
+// found. A truncated member is accepted, because the block is complete.
 func (r *Reader) checksum() error {
 	const lineEnds = 4
 	if _, err := r.raw.Peek(lineEnds + 1); err != nil && err != errMemberEnd && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {

@@ -22,7 +22,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	block := warc.NewSpool(w.Dir())
+	block := w.NewSpool()
 	defer block.Close()
 	io.WriteString(block, "a poem about rain\n")
 	if err := w.Write(&warc.Draft{Block: block, Header: warc.Header{

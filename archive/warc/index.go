@@ -12,22 +12,22 @@ import (
 )
 
 const (
-	// maxIndexedHead bounds the head of an HTTP message that is read for an index, or to verify it.
+	// maxIndexedHead limits the head of an HTTP message that is read for an index or verification.
 	maxIndexedHead = 256 << 10
-	// maxApart is how many records may stand between an answer and its request.
-	maxApart = 64
-	// maxIDs is how many identifiers are remembered for revisits that name nothing else.
+	// maxRequestDistance is the maximum number of records between a response and its request.
+	maxRequestDistance = 64
+	// maxIDs limits the record IDs that are remembered for revisits that refer to nothing else.
 	maxIDs = 1 << 20
 )
 
-// ErrShared is the error of Index for a file in which several records share a compressed member, so
-// that an index cannot say where each of them is.
-var ErrShared = errors.New("warc: records share a compressed member")
+// errShared is returned by Index for a file with several records in one compressed member, whose
+// positions an index cannot express.
+var errShared = errors.New("warc: records share a compressed member")
 
-// Index calls f with a line for each record of a file that has content or tells of an exchange, in
-// their order: responses, revisits, resources, conversions and metadata. Name is what the lines
-// call the file. It returns how many bytes of the file are covered, which are all unless its end is
-// damaged. An error of f ends it.
+// Index calls f with an entry for each response, revisit, resource, conversion and metadata record
+// of a file, in file order. Name is the file name in the entries. Index returns the number of bytes
+// covered, which is the size of the file unless its end is damaged. If records share a compressed
+// member, it returns an error. An error of f stops it.
 func Index(file io.ReaderAt, name string, f func(IndexEntry) error) (covered int64, err error) {
 	r, err := NewReader(file)
 	if err != nil {
@@ -40,61 +40,61 @@ func Index(file io.ReaderAt, name string, f func(IndexEntry) error) (covered int
 		var damage *DamageError
 		switch {
 		case errors.As(err, &damage):
-			x.ends(damage.Offset)
+			x.endRecord(damage.Offset)
 			continue
 		case err == io.EOF:
-			x.ends(r.Whole())
-			return r.Whole(), x.flush(0, f)
+			x.endRecord(r.ValidSize())
+			return r.ValidSize(), x.flush(0, f)
 		case err != nil:
 			return 0, err
 		case rec.Within > 0:
-			return 0, ErrShared
+			return 0, errShared
 		}
-		x.ends(rec.Offset)
-		if err := x.flush(maxApart, f); err != nil {
+		x.endRecord(rec.Offset)
+		if err := x.flush(maxRequestDistance, f); err != nil {
 			return 0, err
 		}
-		x.take(rec)
+		x.addRecord(rec)
 	}
 }
 
-// An indexer makes the lines of an index.
+// An indexer creates the entries of an index.
 type indexer struct {
 	name     string
-	ids      map[string]int64 // where records with content are
-	requests map[string]asked // by the identifier of the answer or of the request, of the last records
-	recent   []string         // the keys of requests
-	held     []indexed        // lines whose request may follow
-	open     bool             // the last line has no length yet
-	count    int              // of records
+	ids      map[string]int64       // offsets of records with content, by ID
+	requests map[string]requestInfo // recent requests, by the ID of the response or of the request
+	recent   []string               // the keys of requests
+	held     []pendingEntry         // entries whose request may follow
+	open     bool                   // the last entry has no length yet
+	count    int                    // number of records
 }
 
 func newIndexer(name string) *indexer {
-	return &indexer{name: name, ids: make(map[string]int64), requests: make(map[string]asked)}
+	return &indexer{name: name, ids: make(map[string]int64), requests: make(map[string]requestInfo)}
 }
 
-// An indexed line waits for the request of its record.
-type indexed struct {
+// A pendingEntry waits for the request of its record.
+type pendingEntry struct {
 	IndexEntry
 	id     string
 	number int
 }
 
-// asked is what a request record says.
-type asked struct {
+// requestInfo holds the data of a request record.
+type requestInfo struct {
 	offset int64
 	method string
 }
 
-// ends tells that the last record ends at an offset.
-func (x *indexer) ends(at int64) {
+// endRecord sets the end of the last record.
+func (x *indexer) endRecord(at int64) {
 	if x.open {
 		last := &x.held[len(x.held)-1]
 		last.Length, x.open = max(0, at-last.Offset), false
 	}
 }
 
-// flush passes on the lines that have waited for more than so many records.
+// flush passes entries that have waited for more than most records to f.
 func (x *indexer) flush(most int, f func(IndexEntry) error) error {
 	for len(x.held) > 0 && (most == 0 || x.count-x.held[0].number > most) {
 		if err := f(x.held[0].IndexEntry); err != nil {
@@ -105,9 +105,9 @@ func (x *indexer) flush(most int, f func(IndexEntry) error) error {
 	return nil
 }
 
-func (x *indexer) take(rec *Record) {
+func (x *indexer) addRecord(rec *Record) {
 	x.count++
-	e := indexed{id: rec.ID(), number: x.count, IndexEntry: IndexEntry{URL: rec.TargetURI(), Date: rec.Date(), Offset: rec.Offset,
+	e := pendingEntry{id: rec.ID(), number: x.count, IndexEntry: IndexEntry{URL: rec.TargetURI(), Date: rec.Date(), Offset: rec.Offset,
 		File: x.name, Digest: rec.Get("WARC-Payload-Digest")}}
 	isHTTP := strings.HasPrefix(strings.ToLower(rec.ContentType()), "application/http")
 	switch rec.Type() {
@@ -119,7 +119,7 @@ func (x *indexer) take(rec *Record) {
 	case Response, Revisit:
 		e.Mime = "unk"
 		if isHTTP || rec.Type() == Response && rec.ContentType() == "" {
-			if resp, err := ReadAnswer(rec.Block, maxIndexedHead); err == nil {
+			if resp, err := rec.HTTPResponse(maxIndexedHead); err == nil {
 				e.Status = resp.StatusCode
 				e.Mime = bareType(resp.Header.Get("Content-Type"))
 			}
@@ -134,8 +134,8 @@ func (x *indexer) take(rec *Record) {
 		if !ok {
 			q = x.requests[rec.Refers("WARC-Concurrent-To")]
 		}
-		e.answers(q)
-	case Resource, Conversion, Metadata:
+		e.setRequest(q)
+	case Resource, conversion, Metadata:
 		e.Mime = bareType(rec.ContentType())
 	default:
 		return
@@ -149,16 +149,16 @@ func (x *indexer) take(rec *Record) {
 	x.held, x.open = append(x.held, e), true
 }
 
-// request notes where a request is, for its answer, which may stand before or behind it.
+// request stores the position of a request record. The response may precede or follow it.
 func (x *indexer) request(rec *Record) {
-	q := asked{offset: rec.Offset}
+	q := requestInfo{offset: rec.Offset}
 	if req, err := http.ReadRequest(bufio.NewReader(io.LimitReader(rec.Block, maxIndexedHead))); err == nil {
 		q.method = req.Method
 	}
 	other := rec.Refers("WARC-Concurrent-To")
 	for i := range x.held {
 		if other != "" && x.held[i].id == other {
-			x.held[i].answers(q)
+			x.held[i].setRequest(q)
 			return
 		}
 	}
@@ -167,21 +167,21 @@ func (x *indexer) request(rec *Record) {
 			continue
 		}
 		x.requests[key] = q
-		if x.recent = append(x.recent, key); len(x.recent) > 2*maxApart {
+		if x.recent = append(x.recent, key); len(x.recent) > 2*maxRequestDistance {
 			delete(x.requests, x.recent[0])
 			x.recent = x.recent[1:]
 		}
 	}
 }
 
-func (e *IndexEntry) answers(q asked) {
+func (e *IndexEntry) setRequest(q requestInfo) {
 	e.Request = q.offset
 	if q.method != http.MethodGet {
 		e.Method = q.method
 	}
 }
 
-// bareType returns a media type without its parameters, as indexes have it.
+// bareType returns a media type without parameters, as required in an index.
 func bareType(contentType string) string {
 	t, _, err := mime.ParseMediaType(contentType)
 	if err != nil {
@@ -194,7 +194,8 @@ func bareType(contentType string) string {
 	return t
 }
 
-// WriteIndex writes the index of a file, sorted, and says in it how much of the file it covers.
+// WriteIndex writes the sorted index of a file, with a line that states how much of the file it
+// covers.
 func WriteIndex(w io.Writer, file io.ReaderAt, name string) error {
 	var lines [][]byte
 	covered, err := Index(file, name, func(e IndexEntry) error {

@@ -8,33 +8,35 @@ import (
 	"github.com/klauspost/compress/gzip"
 )
 
-// errMemberEnd is what reading a member ends with. It does not leave the package.
+// errMemberEnd is returned at the end of a member. It does not leave the package.
 var errMemberEnd = errors.New("the end of a member")
 
-// A member is a part of a file that is compressed by itself. A plain file has one.
+// A member is a separately compressed part of a file. A plain file is a single member.
 type member struct {
 	offset int64
 	io.Reader
 }
 
-// A packing is how a file is compressed.
+// A packing is a compression format of a file.
 type packing interface {
-	// next returns the member that begins behind the one that was read. It returns io.EOF at the end
-	// of the file. The position behind a member is known once all of it was read.
+	// next returns the next member, or io.EOF at the end of the file. The present member must have
+	// been read to its end.
 	next() (member, error)
-	// pos returns where the file was read to.
+	// pos returns the position in the file.
 	pos() int64
-	// seek goes to the next place at or behind offset where a member may begin, and io.EOF if there
-	// is none.
+	// seek moves to the next possible start of a member at or after offset. It returns io.EOF if
+	// there is none.
 	seek(offset int64) error
-	// spans reports whether a record may take several members.
+	// seekTo moves to offset, where a member must begin.
+	seekTo(offset int64)
+	// spans reports whether a record may consist of several members.
 	spans() bool
 }
 
-// An input is a file that is read from some place on, and knows where it is.
+// An input is a buffered file that knows its position.
 type input struct {
 	file io.ReaderAt
-	at   int64 // of what buf reads next from file
+	at   int64 // position in file of the next read into buf
 	buf  *bufio.Reader
 }
 
@@ -62,8 +64,8 @@ func (in *input) seekTo(offset int64) {
 	in.buf.Reset((*inputSource)(in))
 }
 
-// find goes to the next place at or behind offset where begins reports true of what is there: n
-// bytes, fewer at the end of the file.
+// find moves to the next position at or after offset where begins returns true. It is called with n
+// bytes, or with fewer at the end of the file.
 func (in *input) find(offset int64, n int, begins func([]byte) bool) error {
 	in.seekTo(offset)
 	for {
@@ -78,7 +80,7 @@ func (in *input) find(offset int64, n int, begins func([]byte) bool) error {
 	}
 }
 
-// plain is a file that is not compressed.
+// plain is a file without compression.
 type plain struct{ *input }
 
 func (p plain) next() (member, error) {
@@ -96,7 +98,7 @@ func (p plain) seek(offset int64) error {
 	})
 }
 
-// gzipped is a file of gzip members (RFC 1952), mostly one a record.
+// gzipped is a file of gzip members (RFC 1952), usually one per record.
 type gzipped struct {
 	*input
 	z *gzip.Reader
@@ -134,7 +136,7 @@ func (g *gzipped) seek(offset int64) error {
 			return err
 		}
 		offset = g.pos()
-		// Compressed bytes may look like the beginning of a member.
+		// Compressed data may look like the start of a member.
 		if z, err := gzip.NewReader(io.NewSectionReader(g.file, offset, 64<<10)); err == nil {
 			var begin [5]byte
 			if _, err := io.ReadFull(z, begin[:]); err == nil && string(begin[:]) == "WARC/" {

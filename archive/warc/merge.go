@@ -8,9 +8,9 @@ import (
 	"io"
 )
 
-// MergeIndexes writes the lines of indexes that are sorted, as those of WriteIndex are, in the order
-// of one index, and returns how many they are. A line that is there more than once is written once.
-// Of each index a line is in memory. An index that is not sorted is an error.
+// MergeIndexes merges sorted indexes, such as those of WriteIndex, and returns the number of lines.
+// Duplicate lines are written once. Only one line of each index is held in memory. An index that is
+// not sorted is an error.
 func MergeIndexes(w io.Writer, indexes ...io.Reader) (lines int64, err error) {
 	out := bufio.NewWriter(w)
 	h := &heads{}
@@ -29,7 +29,7 @@ func MergeIndexes(w io.Writer, indexes ...io.Reader) (lines int64, err error) {
 		l := (*h)[0]
 		if lines == 0 || !bytes.Equal(l.line, last) {
 			out.Write(l.line)
-			out.WriteByte('\n') // its error is that of Flush
+			out.WriteByte('\n') // Flush returns the error
 			last = append(last[:0], l.line...)
 			lines++
 		}
@@ -46,7 +46,7 @@ func MergeIndexes(w io.Writer, indexes ...io.Reader) (lines int64, err error) {
 	return lines, out.Flush()
 }
 
-// A head is the line at which an index is.
+// A head is the current line of an index.
 type head struct {
 	scanner *bufio.Scanner
 	line    []byte
@@ -59,7 +59,7 @@ func (l *head) next() (bool, error) {
 			continue
 		}
 		if bytes.Compare(now, l.line) < 0 {
-			return false, fmt.Errorf("the index is not sorted: %.100q comes after %.100q", now, l.line)
+			return false, fmt.Errorf("index is not sorted: %.100q after %.100q", now, l.line)
 		}
 		l.line = append(l.line[:0], now...)
 		return true, nil
@@ -67,7 +67,7 @@ func (l *head) next() (bool, error) {
 	return false, l.scanner.Err()
 }
 
-// heads are a heap.
+// heads implements heap.Interface.
 type heads []*head
 
 func (h heads) Len() int           { return len(h) }

@@ -1,6 +1,7 @@
 package warc_test
 
 import (
+	"bufio"
 	"io"
 	"strings"
 	"testing"
@@ -11,18 +12,18 @@ import (
 func TestIndexesAreMergedInOrder(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
-		name  string
-		in    []string
-		want  string
-		fails bool
+		name string
+		in   []string
+		want string
+		err  string
 	}{
-		{"none", nil, "", false},
-		{"one", []string{"a\nb\n"}, "a\nb\n", false},
-		{"several", []string{"b\nd\n", "", "a\nc\ne", "\nf\n"}, "a\nb\nc\nd\ne\nf\n", false},
-		{"lines that are there twice", []string{"a\nb\n", "a\nb\nb\n"}, "a\nb\n", false},
-		{"what the file covers comes first", []string{"!urlget {}\nz\n", "!urlget {1}\na\n"}, "!urlget {1}\n!urlget {}\na\nz\n", false},
-		{"out of order", []string{"b\na\n"}, "", true},
-		{"a line without end", []string{strings.Repeat("x", 1<<20)}, "", true},
+		{"none", nil, "", ""},
+		{"one", []string{"a\nb\n"}, "a\nb\n", ""},
+		{"several", []string{"b\nd\n", "", "a\nc\ne", "\nf\n"}, "a\nb\nc\nd\ne\nf\n", ""},
+		{"lines that are there twice", []string{"a\nb\n", "a\nb\nb\n"}, "a\nb\n", ""},
+		{"what the file covers comes first", []string{"!urlget {}\nz\n", "!urlget {1}\na\n"}, "!urlget {1}\n!urlget {}\na\nz\n", ""},
+		{"out of order", []string{"b\na\n"}, "", "index is not sorted: \"a\" after \"b\""},
+		{"a line without end", []string{strings.Repeat("x", 1<<20)}, "", bufio.ErrTooLong.Error()},
 	} {
 		var readers []io.Reader
 		for _, text := range tt.in {
@@ -30,9 +31,9 @@ func TestIndexesAreMergedInOrder(t *testing.T) {
 		}
 		var out strings.Builder
 		n, err := warc.MergeIndexes(&out, readers...)
-		if tt.fails {
-			if err == nil {
-				t.Errorf("%s: no error", tt.name)
+		if tt.err != "" {
+			if err == nil || err.Error() != tt.err {
+				t.Errorf("%s: %v, want %s", tt.name, err, tt.err)
 			}
 			continue
 		}

@@ -7,20 +7,23 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"strings"
+
+	"github.com/urlget/urlget/archive/internal/httprecord"
 )
 
 const (
-	// maxHeader bounds the header of a record, and maxFields its fields.
+	// maxHeader limits the header of a record in bytes, and maxFields the number of its fields.
 	maxHeader = 256 << 10
 	maxFields = 1000
-	// maxGap bounds the line ends between records: two are due, some writers have more.
+	// maxGap limits the line ends between records. The standard has two, some writers more.
 	maxGap = 64
 )
 
-// A DamageError tells of a place in a file that is no record. Reading goes on behind it.
+// A DamageError reports a part of a file that is not a valid record. The Reader continues after it.
 type DamageError struct {
-	Offset int64 // of the record or of what stands in its place, in bytes from the beginning of the file
+	Offset int64 // start of the damaged part, in bytes
 	Err    error
 }
 
@@ -35,31 +38,37 @@ type Record struct {
 	Version string // such as "WARC/1.1"
 	Header
 	Length int64 // of the block, in bytes
-	// Offset is where the record begins in the file, Within how many bytes of the content of the
-	// compressed member there come before it: 0, but for files that have several records a member.
+	// Offset is the position of the record in the file, or of its compressed member. Within is its
+	// position in the uncompressed member. It is 0 unless several records share a member.
 	Offset, Within int64
-	// Block reads the block. An error that is not io.EOF is a *DamageError. It is of no use after the
-	// reader was asked for the next record.
+	// Block reads the block. An error other than io.EOF is a *DamageError. Block is valid until the
+	// next call of Reader.Next.
 	Block io.Reader
 }
 
-// A Reader reads the records of a file one after the other.
-type Reader struct {
-	pack   packing
-	raw    *bufio.Reader // of the content of members
-	member member
-	taken  int64 // bytes of the content of the member that were used
-	ended  bool  // no member is open
-	begin  int64 // where the record begins that was read last
-	count  int   // its number
-	rest   int64 // of its block
-	open   bool  // there is one
-	whole  int64 // behind the last record that was read to its end
-	failed error // of the block
+// HTTPResponse reads the response in the block of an HTTP response or revisit record. Interim
+// responses are skipped; together with the head they are limited to maxHead bytes.
+func (rec *Record) HTTPResponse(maxHead int64) (*http.Response, error) {
+	return httprecord.Read(rec.Block, maxHead)
 }
 
-// NewReader returns a reader of the records of a file, which is plain or compressed by gzip or
-// zstd, whatever it is called.
+// A Reader reads the records of a file in order.
+type Reader struct {
+	pack      packing
+	raw       *bufio.Reader // uncompressed members
+	member    member
+	taken     int64 // bytes consumed from the member
+	ended     bool  // no member is open
+	begin     int64 // position of the last record
+	count     int   // its number
+	rest      int64 // unread bytes of its block
+	open      bool  // the last record is not finished
+	validSize int64 // end of the last complete record
+	failed    error // read error of the block
+}
+
+// NewReader returns a Reader of a file that is plain or compressed with gzip or zstd. The file name
+// does not matter.
 func NewReader(file io.ReaderAt) (*Reader, error) {
 	in := newInput(file)
 	head, err := in.buf.Peek(4)
@@ -81,12 +90,11 @@ func NewReader(file io.ReaderAt) (*Reader, error) {
 	return r, nil
 }
 
-// SeekRecord makes the next record the one at offset and within, which a Record had.
+// SeekRecord moves to the record with the given Offset and Within, which Next then returns.
 func (r *Reader) SeekRecord(offset, within int64) error {
 	r.open, r.failed, r.ended = false, nil, true
 	r.raw.Reset((*content)(r))
-	in := r.input()
-	in.seekTo(offset)
+	r.pack.seekTo(offset)
 	if within == 0 {
 		return nil
 	}
@@ -98,19 +106,7 @@ func (r *Reader) SeekRecord(offset, within int64) error {
 	return err
 }
 
-func (r *Reader) input() *input {
-	switch p := r.pack.(type) {
-	case plain:
-		return p.input
-	case *gzipped:
-		return p.input
-	case *zstandard:
-		return p.input
-	}
-	panic("warc: unknown packing")
-}
-
-// Close frees what the reader holds, but not the file.
+// Close releases resources of the reader. It does not close the file.
 func (r *Reader) Close() error {
 	if s, ok := r.pack.(*zstandard); ok {
 		s.z.Close()
@@ -118,7 +114,7 @@ func (r *Reader) Close() error {
 	return nil
 }
 
-// content is the content of the members, each of which ends with errMemberEnd.
+// content reads the uncompressed members. Each ends with errMemberEnd.
 type content Reader
 
 func (c *content) Read(p []byte) (int, error) {
@@ -135,7 +131,7 @@ func (c *content) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// advance goes to the next member.
+// advance opens the next member.
 func (r *Reader) advance() error {
 	m, err := r.pack.next()
 	r.member, r.taken, r.ended = m, 0, err != nil
@@ -143,9 +139,8 @@ func (r *Reader) advance() error {
 	return err
 }
 
-// Next returns the next record. At the end of the file the error is io.EOF. An error of type
-// *DamageError tells of a place that was skipped: Next may be called again. Others are those of the
-// file.
+// Next returns the next record, or io.EOF at the end of the file. A *DamageError reports a part
+// that was skipped; Next may be called again. Other errors are those of the file.
 func (r *Reader) Next() (*Record, error) {
 	if r.open {
 		if err := r.finish(); err != nil {
@@ -168,11 +163,11 @@ func (r *Reader) Next() (*Record, error) {
 	return rec, nil
 }
 
-// Whole returns where the last record ends that was there as a whole: what comes behind it may be
-// cut off, so that others can be appended.
-func (r *Reader) Whole() int64 { return r.whole }
+// ValidSize returns the end of the last complete record. The rest of the file may be truncated
+// before new records are appended.
+func (r *Reader) ValidSize() int64 { return r.validSize }
 
-// start goes to the beginning of the next record.
+// start moves to the start of the next record.
 func (r *Reader) start() error {
 	for gap := 0; ; {
 		c, err := r.raw.Peek(1)
@@ -194,14 +189,14 @@ func (r *Reader) start() error {
 			return nil
 		}
 		if gap++; gap > maxGap {
-			return errors.New("more line ends than there are between records")
+			return errors.New("too many line ends between records")
 		}
 		r.raw.Discard(1)
 		r.taken++
 	}
 }
 
-// position returns where in the file the next byte of the content is, or the member that has it.
+// position returns the position in the file of the next byte, or of its compressed member.
 func (r *Reader) position() int64 {
 	if _, ok := r.pack.(plain); ok {
 		return r.member.offset + r.taken
@@ -209,13 +204,13 @@ func (r *Reader) position() int64 {
 	return r.member.offset
 }
 
-// damaged goes to where the next record may begin, and returns the error for what is skipped.
+// damaged moves to the next possible start of a record and returns the error for the skipped part.
 func (r *Reader) damaged(err error) error {
 	if err == errMemberEnd || err == io.EOF {
 		err = io.ErrUnexpectedEOF
 	}
 	if errors.Is(err, io.ErrUnexpectedEOF) {
-		err = fmt.Errorf("the record is cut off: %w", err)
+		err = fmt.Errorf("truncated record: %w", err)
 	}
 	r.open, r.ended = false, true
 	r.raw.Reset((*content)(r))
@@ -238,7 +233,7 @@ func (r *Reader) header() (*Record, error) {
 		return nil, err
 	}
 	if rec.Version = line; !strings.HasPrefix(line, "WARC/") || len(line) > 16 {
-		return nil, fmt.Errorf("no record begins here, but %q", clip(line))
+		return nil, fmt.Errorf("expected a record, found %q", shorten(line))
 	}
 	for {
 		line, err := r.line(&left)
@@ -256,7 +251,7 @@ func (r *Reader) header() (*Record, error) {
 		}
 		name, value, ok := strings.Cut(line, ":")
 		if !ok {
-			return nil, fmt.Errorf("a line of the header has no colon: %q", clip(line))
+			return nil, fmt.Errorf("header line without a colon: %q", shorten(line))
 		}
 		if len(rec.Header) == maxFields {
 			return nil, fmt.Errorf("the header has more than %d fields", maxFields)
@@ -265,7 +260,7 @@ func (r *Reader) header() (*Record, error) {
 	}
 }
 
-// line reads a line of a header of which left bytes may come.
+// line reads a header line and subtracts its length from left.
 func (r *Reader) line(left *int) (string, error) {
 	var text []byte
 	for {
@@ -290,7 +285,7 @@ func (r *Reader) line(left *int) (string, error) {
 	}
 }
 
-// finish reads what was left of the block, and the line ends behind it.
+// finish skips the rest of the block and the line ends after it.
 func (r *Reader) finish() error {
 	if r.failed == nil {
 		_, err := io.Copy(io.Discard, struct{ io.Reader }{(*rest)(r)})
@@ -310,28 +305,28 @@ func (r *Reader) finish() error {
 		}
 		switch {
 		case err != nil:
-			return fmt.Errorf("the line ends behind its block are missing: %w", err)
+			return fmt.Errorf("missing line ends after the block: %w", err)
 		case c == '\n':
 			seen++
 		case c != '\r':
-			return errors.New("its block does not end where its header says")
+			return errors.New("block does not match Content-Length")
 		}
 		r.taken++
 	}
 	r.open = false
 	if _, ok := r.pack.(plain); ok {
-		r.whole = r.position()
+		r.validSize = r.position()
 		return nil
 	}
-	if _, err := r.raw.Peek(1); err == errMemberEnd { // which has checked the sum
-		r.whole = r.pack.pos()
+	if _, err := r.raw.Peek(1); err == errMemberEnd { // Peek has verified the checksum
+		r.validSize = r.pack.pos()
 	} else if err != nil {
 		return err
 	}
 	return nil
 }
 
-// rest reads the block of the record that was read last.
+// rest reads the rest of the block of the last record.
 type rest Reader
 
 func (b *rest) Read(p []byte) (int, error) {
@@ -369,7 +364,7 @@ type block struct {
 
 func (b *block) Read(p []byte) (int, error) {
 	if !b.r.open || b.r.count != b.number {
-		return 0, errors.New("warc: the reader has gone on to another record")
+		return 0, errors.New("warc: block read after Reader.Next")
 	}
 	n, err := (*rest)(b.r).Read(p)
 	if err != nil && err != io.EOF {

@@ -12,26 +12,27 @@ import (
 	"github.com/urlget/urlget/internal/unnamed"
 )
 
-// spoolMemory is how much of a block is held in memory; what is longer goes to a file.
+// spoolMemory is the maximum length of a block held in memory; longer ones are written to a file.
 const spoolMemory = 64 << 10
 
-// A Spool takes the block of a record, whose length and digest have to be known before it is
-// written. Little is kept in memory, more in a file without a name. It is for one goroutine.
+// A Spool buffers the block of a record, because its length and digest must be known before it is
+// written. Short blocks are held in memory, longer ones in a temporary file. A Spool is not safe
+// for concurrent use.
 type Spool struct {
-	dir  string
-	mem  *bytes.Buffer // out of memories; nil until it is needed, and once there is a file
-	file *os.File
-	gone func() // removes the file
-	size int64
-	sum  hash.Hash
-	err  error
+	dir    string
+	mem    *bytes.Buffer // from memories; nil if empty or if there is a file
+	file   *os.File
+	remove func() // removes the file
+	size   int64
+	sum    hash.Hash
+	err    error
 }
 
-// memories are buffers of spools that were closed.
+// memories holds the buffers of closed spools.
 var memories = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
-// forget gives back the memory.
-func (s *Spool) forget() {
+// releaseMemory releases the memory.
+func (s *Spool) releaseMemory() {
 	if s.mem != nil {
 		s.mem.Reset()
 		memories.Put(s.mem)
@@ -39,7 +40,7 @@ func (s *Spool) forget() {
 	}
 }
 
-// bytes returns what is in memory.
+// bytes returns the bytes in memory.
 func (s *Spool) bytes() []byte {
 	if s.mem == nil {
 		return nil
@@ -47,8 +48,8 @@ func (s *Spool) bytes() []byte {
 	return s.mem.Bytes()
 }
 
-// NewSpool returns an empty spool whose file, if it needs one, is made in dir.
-func NewSpool(dir string) *Spool { return &Spool{dir: dir, sum: sha256.New()} }
+// newSpool returns an empty Spool. dir is the directory of its temporary file.
+func newSpool(dir string) *Spool { return &Spool{dir: dir, sum: sha256.New()} }
 
 // Write implements io.Writer.
 func (s *Spool) Write(p []byte) (int, error) {
@@ -64,20 +65,21 @@ func (s *Spool) Write(p []byte) (int, error) {
 		return s.mem.Write(p)
 	}
 	if s.file == nil {
-		if s.file, s.gone, s.err = createHidden(s.dir); s.err != nil {
+		if s.file, s.remove, s.err = createHidden(s.dir); s.err != nil {
 			return 0, s.err
 		}
 		if _, s.err = s.file.Write(s.bytes()); s.err != nil {
 			return 0, s.err
 		}
-		s.forget()
+		s.releaseMemory()
 	}
 	var n int
 	n, s.err = s.file.Write(p)
 	return n, s.err
 }
 
-// createHidden makes a file that nobody finds, even if the process is killed, where the system has that.
+// createHidden creates a temporary file without a name, if the system can. Such a file disappears
+// even if the process is killed.
 func createHidden(dir string) (f *os.File, gone func(), err error) {
 	if f, err = unnamed.Create(dir); err == nil {
 		return f, func() {}, nil
@@ -92,18 +94,20 @@ func createHidden(dir string) (f *os.File, gone func(), err error) {
 	return f, func() { os.Remove(name) }, nil
 }
 
-// Len returns how many bytes there are.
+// Len returns the length in bytes.
 func (s *Spool) Len() int64 { return s.size }
 
-// Digest returns the SHA-256 of all, as a header has it.
-func (s *Spool) Digest() string { return digest(s.sum) }
+// Digest returns the SHA-256 of the block in the format of WARC headers.
+func (s *Spool) Digest() string { return sha256Field(s.sum) }
 
-func digest(sum hash.Hash) string {
+// sha256Field returns a SHA-256 in the format of WARC headers.
+func sha256Field(sum hash.Hash) string {
 	var b [sha256.Size]byte
 	return string(hex.AppendEncode([]byte("sha256:"), sum.Sum(b[:0])))
 }
 
-// Reader returns a reader of the bytes from offset on. The spool must not be written to meanwhile.
+// Reader returns a reader of the bytes from offset on. The Spool must not be written to while the
+// reader is in use.
 func (s *Spool) Reader(offset int64) io.Reader {
 	if s.file != nil {
 		return io.NewSectionReader(s.file, offset, s.size-offset)
@@ -111,7 +115,7 @@ func (s *Spool) Reader(offset int64) io.Reader {
 	return bytes.NewReader(s.bytes()[offset:])
 }
 
-// copyTo writes all to w: from file to file the kernel does it.
+// copyTo writes the block to w. From file to file, the kernel copies.
 func (s *Spool) copyTo(w io.Writer) (int64, error) {
 	if s.file == nil {
 		n, err := w.Write(s.bytes())
@@ -129,17 +133,17 @@ func (s *Spool) copyTo(w io.Writer) (int64, error) {
 // Err returns the error of an earlier Write, such as that of a full disk.
 func (s *Spool) Err() error { return s.err }
 
-// Close removes what was kept. The spool is of no use then.
+// Close releases the memory and removes the temporary file.
 func (s *Spool) Close() error {
 	if s == nil {
 		return nil
 	}
-	s.forget()
+	s.releaseMemory()
 	if s.file == nil {
 		return nil
 	}
 	err := s.file.Close()
-	s.gone()
+	s.remove()
 	s.file = nil
 	return err
 }

@@ -7,27 +7,30 @@ import (
 	"hash"
 	"io"
 	"strings"
+
+	"github.com/urlget/urlget/archive/internal/digest"
+	"github.com/urlget/urlget/archive/internal/httprecord"
 )
 
-// A Problem is something that is wrong with a file.
+// A Problem is an error in a file.
 type Problem struct {
 	Offset int64  // of the record
-	ID     string // of the record; "" if it has none or there is no record
+	ID     string // of the record; "" if unknown
 	Text   string
 }
 
-// A Summary says what is in a file.
+// A Summary counts the records of a file.
 type Summary struct {
 	Records int
-	Types   map[string]int // how many there are of each type
-	Content int64          // bytes of all blocks
-	// Elsewhere is how many revisits refer to a record that is not in the file.
-	Elsewhere int
+	Types   map[string]int // number of records by type
+	Content int64          // total length of all blocks in bytes
+	// External is the number of revisits that refer to records in other files.
+	External int
 }
 
-// Verify reads a file to its end and reports what is wrong: damaged places, fields that every
-// record must have and that are missing, and digests that are not those of the bytes. The digest of
-// a payload over the framing of chunks, which some writers make, is no problem.
+// Verify reads a file to its end and calls report for each problem: damage, missing mandatory
+// fields, and wrong digests. Some writers compute the payload digest including the chunked framing;
+// this is accepted.
 func Verify(file io.ReaderAt, report func(Problem)) (Summary, error) {
 	s := Summary{Types: make(map[string]int)}
 	r, err := NewReader(file)
@@ -44,7 +47,7 @@ func Verify(file io.ReaderAt, report func(Problem)) (Summary, error) {
 		case err == io.EOF:
 			for id, n := range refers {
 				if !ids[id] {
-					s.Elsewhere += n
+					s.External += n
 				}
 			}
 			return s, nil
@@ -59,11 +62,11 @@ func Verify(file io.ReaderAt, report func(Problem)) (Summary, error) {
 		s.Content += rec.Length
 		for _, name := range []string{"WARC-Type", "WARC-Record-ID", "WARC-Date"} {
 			if rec.Get(name) == "" {
-				report(Problem{rec.Offset, rec.ID(), "it has no " + name})
+				report(Problem{rec.Offset, rec.ID(), "missing " + name})
 			}
 		}
 		if ids[rec.ID()] && rec.ID() != "" {
-			report(Problem{rec.Offset, rec.ID(), "another record has its identifier"})
+			report(Problem{rec.Offset, rec.ID(), "duplicate WARC-Record-ID"})
 		}
 		ids[rec.ID()] = true
 		if rec.Type() == Revisit {
@@ -75,11 +78,11 @@ func Verify(file io.ReaderAt, report func(Problem)) (Summary, error) {
 	}
 }
 
-// checkDigests reads the block, and returns which digest is wrong, "" if none is. A block that
-// cannot be read is told by the reader's next record.
+// checkDigests reads the block and describes the first wrong digest, or returns "". A read error is
+// not reported, because Next returns it.
 func (rec *Record) checkDigests() string {
-	block, hasBlock := ParseDigest(rec.Get("WARC-Block-Digest"))
-	payload, hasPayload := ParseDigest(rec.Get("WARC-Payload-Digest"))
+	block, hasBlock := digest.Parse(rec.Get("WARC-Block-Digest"))
+	payload, hasPayload := digest.Parse(rec.Get("WARC-Payload-Digest"))
 	var sinks []io.Writer
 	var blockSum, raw hash.Hash
 	if hasBlock {
@@ -91,12 +94,12 @@ func (rec *Record) checkDigests() string {
 	hasPayload = hasPayload && whole && (rec.Type() == Response && isHTTP || rec.Type() == Resource)
 	if hasPayload {
 		raw = payload.Hash()
-		sinks = append(sinks, &behindHead{sum: raw, begun: !isHTTP})
+		sinks = append(sinks, &bodyHasher{sum: raw, begun: !isHTTP})
 	}
 	src := io.TeeReader(rec.Block, io.MultiWriter(sinks...))
 	var decoded hash.Hash
 	if hasPayload && isHTTP {
-		if resp, err := ReadAnswer(src, maxIndexedHead); err == nil {
+		if resp, err := httprecord.Read(src, maxIndexedHead); err == nil {
 			decoded = payload.Hash()
 			io.Copy(decoded, resp.Body)
 			resp.Body.Close()
@@ -107,21 +110,21 @@ func (rec *Record) checkDigests() string {
 	}
 	switch {
 	case hasBlock && !bytes.Equal(blockSum.Sum(nil), block.Sum):
-		return fmt.Sprintf("its block has not the digest %s", rec.Get("WARC-Block-Digest"))
+		return fmt.Sprintf("block does not match digest %s", rec.Get("WARC-Block-Digest"))
 	case hasPayload && !bytes.Equal(raw.Sum(nil), payload.Sum) && (decoded == nil || !bytes.Equal(decoded.Sum(nil), payload.Sum)):
-		return fmt.Sprintf("its payload has not the digest %s", rec.Get("WARC-Payload-Digest"))
+		return fmt.Sprintf("payload does not match digest %s", rec.Get("WARC-Payload-Digest"))
 	}
 	return ""
 }
 
-// behindHead hashes what follows the head of a message.
-type behindHead struct {
+// bodyHasher hashes the bytes that follow the head of a message.
+type bodyHasher struct {
 	sum   hash.Hash
-	last  []byte // the bytes before, up to three
+	last  []byte // the preceding bytes, at most three
 	begun bool
 }
 
-func (b *behindHead) Write(p []byte) (int, error) {
+func (b *bodyHasher) Write(p []byte) (int, error) {
 	if b.begun {
 		return b.sum.Write(p)
 	}

@@ -33,11 +33,11 @@ func TestVerify(t *testing.T) {
 	tests := []struct{ name, file, want string }{
 		{"all is well", good, ""},
 		{"a segment", good + rec("resource", "pe", "WARC-Segment-Number: 1\r\n", "WARC-Payload-Digest: "+sha1Of("pear")+"\r\n"), ""},
-		{"a block", good + rec("resource", "pear", "WARC-Block-Digest: "+sha1Of("apple")+"\r\n"), "its block has not the digest"},
-		{"a payload", good + rec("response", chunked, web, "WARC-Payload-Digest: "+sha1Of("apple")+"\r\n"), "its payload has not the digest"},
-		{"two of a name", good + strings.Replace(rec("resource", "a"), fmt.Sprint("urn:", n), "urn:1", 1), "another record has its identifier"},
-		{"no date", good + strings.Replace(rec("resource", "a"), "WARC-Date", "X-Date", 1), "it has no WARC-Date"},
-		{"cut off", good + rec("resource", "a")[:50], "cut off"},
+		{"a block", good + rec("resource", "pear", "WARC-Block-Digest: "+sha1Of("apple")+"\r\n"), "block does not match digest"},
+		{"a payload", good + rec("response", chunked, web, "WARC-Payload-Digest: "+sha1Of("apple")+"\r\n"), "payload does not match digest"},
+		{"two of a name", good + strings.Replace(rec("resource", "a"), fmt.Sprint("urn:", n), "urn:1", 1), "duplicate WARC-Record-ID"},
+		{"no date", good + strings.Replace(rec("resource", "a"), "WARC-Date", "X-Date", 1), "missing WARC-Date"},
+		{"cut off", good + rec("resource", "a")[:50], "truncated record"},
 	}
 	for _, tt := range tests {
 		var got []string
@@ -47,7 +47,7 @@ func TestVerify(t *testing.T) {
 			}
 			got = append(got, p.Text)
 		})
-		if err != nil || s.Records < 6 || s.Elsewhere != 1 {
+		if err != nil || s.Records < 6 || s.External != 1 {
 			t.Errorf("%s: %+v, %v", tt.name, s, err)
 		}
 		if all := strings.Join(got, "; "); !strings.Contains(all, tt.want) || tt.want == "" && all != "" {

@@ -1,9 +1,9 @@
-// Package warc reads and writes WARC files (ISO 28500): records of what was retrieved, with the
-// conversations in which it was, one after the other.
+// Package warc reads and writes WARC files (ISO 28500), which contain records of retrieved
+// resources and of the requests and responses.
 //
-// The reader takes versions 0.18 to 1.1, plain, compressed by gzip or by zstd, and goes on behind
-// what is damaged. The writer writes version 1.1. Neither knows protocols: package capture makes
-// records of what a client does.
+// The reader accepts versions 0.18 to 1.1, plain or compressed with gzip or zstd, and skips damaged
+// parts. The writer writes version 1.1. The package has no knowledge of protocols except HTTP;
+// package capture creates the records of a client's exchanges.
 package warc
 
 import (
@@ -15,23 +15,23 @@ import (
 	"time"
 )
 
-// The types of records (WARC/1.1, section 6).
+// The record types that this module writes (WARC/1.1, section 6).
 const (
-	Info         = "warcinfo"
-	Response     = "response"
-	Resource     = "resource"
-	Request      = "request"
-	Metadata     = "metadata"
-	Revisit      = "revisit"
-	Conversion   = "conversion"
-	Continuation = "continuation"
+	Info     = "warcinfo"
+	Response = "response"
+	Resource = "resource"
+	Request  = "request"
+	Metadata = "metadata"
+	Revisit  = "revisit"
+
+	conversion = "conversion" // indexed but never written
 )
 
-// A Field is one named field of a record's header.
+// A Field is a named field of a record header.
 type Field struct{ Name, Value string }
 
-// A Header holds the named fields of a record, in their order. Names are compared without regard to
-// case, and may stand there several times.
+// A Header holds the named fields of a record in order. Names are case-insensitive and may be
+// repeated.
 type Header []Field
 
 // Get returns the value of the first field with that name, or "".
@@ -62,19 +62,21 @@ func (h *Header) Add(name, value string) {
 	}
 }
 
-// Type returns the record's type, one of the constants or an extension.
+// Type returns the record type, one of the constants or an extension.
 func (h Header) Type() string { return strings.ToLower(h.Get("WARC-Type")) }
 
 // ID returns the record's identifier, a URI without the angle brackets.
 func (h Header) ID() string { return unbracket(h.Get("WARC-Record-ID")) }
 
-// TargetURI returns what the record is about, as its writer had it. Version 1.0 put it in angle
-// brackets, which are taken off.
+// TargetURI returns the URI of the resource as written in the record. Angle brackets, which version
+// 1.0 requires, are removed.
 func (h Header) TargetURI() string { return unbracket(h.Get("WARC-Target-URI")) }
 
-// Refers returns the URI in a field that names one, such as WARC-Concurrent-To, without the angle
-// brackets.
+// Refers returns the URI in a field such as WARC-Concurrent-To, without the angle brackets.
 func (h Header) Refers(name string) string { return unbracket(h.Get(name)) }
+
+// IsRecordID reports whether URIs of a scheme identify records (urn:uuid:...) instead of resources.
+func IsRecordID(scheme string) bool { return scheme == "urn" }
 
 func unbracket(uri string) string {
 	if strings.HasPrefix(uri, "<") && strings.HasSuffix(uri, ">") {
@@ -83,16 +85,24 @@ func unbracket(uri string) string {
 	return uri
 }
 
-// ContentType returns the media type of the block, with its parameters.
+// ContentType returns the content type of the block, with its parameters.
 func (h Header) ContentType() string { return h.Get("Content-Type") }
 
-// Date returns WARC-Date, zero if it cannot be read.
-func (h Header) Date() time.Time { return ParseDate(h.Get("WARC-Date")) }
+// Date returns WARC-Date, or the zero time if it is invalid.
+func (h Header) Date() time.Time { return h.Time("WARC-Date") }
 
-// ParseDate reads a date as records have it, in any of the precisions that W3C's profile of ISO
-// 8601 knows, or with 14 digits as some writers and all old indexes have it. It is zero if text is
-// neither.
-func ParseDate(text string) time.Time {
+// Time returns the time in a field, or the zero time if it is invalid.
+func (h Header) Time(name string) time.Time { return parseDate(h.Get(name)) }
+
+// AddTime appends a field with a time in microseconds.
+func (h *Header) AddTime(name string, t time.Time) { h.Add(name, formatDate(t)) }
+
+// AddID appends a new WARC-Record-ID.
+func (h *Header) AddID() { h.Add("WARC-Record-ID", "<"+newID()+">") }
+
+// parseDate parses a date in any precision of W3C's profile of ISO 8601, or with 14 digits, as some
+// writers and old indexes have it. Otherwise it returns the zero time.
+func parseDate(text string) time.Time {
 	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04Z07:00", "2006-01-02", "2006-01", "2006", "20060102150405"} {
 		if t, err := time.Parse(layout, text); err == nil {
 			return t.UTC()
@@ -101,21 +111,20 @@ func ParseDate(text string) time.Time {
 	return time.Time{}
 }
 
-// FormatDate writes a date for WARC-Date, to the microsecond.
-func FormatDate(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000000Z") }
+func formatDate(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000000Z") }
 
 // contentLength returns the length of the block in bytes.
 func (h Header) contentLength() (int64, error) {
 	text := h.Get("Content-Length")
 	n, err := strconv.ParseUint(text, 10, 62)
 	if err != nil {
-		return 0, fmt.Errorf("Content-Length is %q", clip(text))
+		return 0, fmt.Errorf("invalid Content-Length %q", shorten(text))
 	}
 	return int64(n), nil
 }
 
-// clip bounds what a message quotes.
-func clip(s string) string {
+// shorten shortens a quotation for a message.
+func shorten(s string) string {
 	const most = 40
 	if len(s) > most {
 		return s[:most] + "…"
@@ -123,8 +132,8 @@ func clip(s string) string {
 	return s
 }
 
-// NewID returns an identifier for a new record.
-func NewID() string {
+// newID returns a new record ID.
+func newID() string {
 	var b [16]byte
 	rand.Read(b[:]) // never fails
 	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80

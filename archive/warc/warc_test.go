@@ -18,6 +18,8 @@ import (
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 	"go.uber.org/goleak"
+
+	"github.com/urlget/urlget/archive/internal/digest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -221,8 +223,8 @@ func TestReaderIsBounded(t *testing.T) {
 	}
 	big := binary.LittleEndian.AppendUint32(nil, zstdDictionary)
 	big = binary.LittleEndian.AppendUint32(big, maxZstd+1)
-	if _, err := NewReader(endless(big)); err == nil {
-		t.Error("a dictionary beyond the limit was taken")
+	if _, err := NewReader(endless(big)); err == nil || !strings.Contains(err.Error(), "zstd dictionary has 8388609 bytes; the limit is 8388608") {
+		t.Errorf("a dictionary beyond the limit: %v", err)
 	}
 }
 
@@ -261,7 +263,7 @@ func TestSeekRecord(t *testing.T) {
 }
 
 func spooled(t testing.TB, content string) *Spool {
-	s := NewSpool(t.TempDir())
+	s := newSpool(t.TempDir())
 	io.WriteString(s, content)
 	t.Cleanup(func() { s.Close() })
 	return s
@@ -370,7 +372,7 @@ func TestDigestsAreThoseOfTheBlocks(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		d, ok := ParseDigest(rec.Get("WARC-Block-Digest"))
+		d, ok := digest.Parse(rec.Get("WARC-Block-Digest"))
 		if !ok {
 			t.Fatal(rec.Header)
 		}
@@ -378,25 +380,6 @@ func TestDigestsAreThoseOfTheBlocks(t *testing.T) {
 		io.Copy(h, rec.Block)
 		if !bytes.Equal(h.Sum(nil), d.Sum) {
 			t.Errorf("%s: %x, want %x", rec.Type(), h.Sum(nil), d.Sum)
-		}
-	}
-}
-
-func TestParseDigest(t *testing.T) {
-	t.Parallel()
-	for text, ok := range map[string]bool{
-		"sha1:3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ":                                   true, // of nothing
-		"sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855": true,
-		"SHA-256:4OYMIQUY7QOBJGX36TEJS35ZEQT24QPEMSNZGTFESWMRW6CSXBKQ====":        true,
-		"md5:1B2M2Y8AsgTpgAmY7PhCfg==":                                            true,
-		"sha1:short":                                                              false, "crc32:0000": false, "": false, "sha1": false,
-	} {
-		d, got := ParseDigest(text)
-		if got != ok {
-			t.Errorf("%q: %v", text, got)
-		}
-		if ok && !bytes.Equal(d.Sum, d.Hash().Sum(nil)) {
-			t.Errorf("%q: %x", text, d.Sum)
 		}
 	}
 }
@@ -494,8 +477,8 @@ func TestNothingIsAppendedToWhatIsNoArchive(t *testing.T) {
 		if err := os.WriteFile(path, content, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := Create(path, WriterOptions{Append: true}); err == nil {
-			t.Errorf("%s was taken", name)
+		if _, err := Create(path, WriterOptions{Append: true}); err == nil || !strings.Contains(err.Error(), "cannot append to") {
+			t.Errorf("%s: %v", name, err)
 		}
 		if after, _ := os.ReadFile(path); !bytes.Equal(after, content) {
 			t.Errorf("%s was changed", name)
@@ -555,11 +538,11 @@ func TestAFailureLeavesWholeRecords(t *testing.T) {
 	w.Write(draft(t, "x:1", "eins"))
 	bad := draft(t, "x:2", strings.Repeat("x", 3*spoolMemory))
 	bad.Block.file.Close() // what is read of it fails
-	if err := w.Write(bad); err == nil || w.Err() == nil {
-		t.Error("no error")
+	if err := w.Write(bad); !errors.Is(err, fs.ErrClosed) || w.Err() != err {
+		t.Errorf("%v, and then %v", err, w.Err())
 	}
-	if err := w.Write(draft(t, "x:3", "drei")); err == nil {
-		t.Error("no error after an error")
+	if err := w.Write(draft(t, "x:3", "drei")); err == nil || err != w.Err() {
+		t.Errorf("after an error: %v, want %v", err, w.Err())
 	}
 	if got := contents(t, path); !slices.Equal(got, []string{"WARC/1.1 resource x:1 eins"}) {
 		t.Errorf("%q", got)
@@ -579,8 +562,8 @@ func TestSURT(t *testing.T) {
 		"ftp://example.org/%2Fetc/a;type=i":  "ftp:org,example)/%2Fetc/a;type=i",
 		"prospero://example.org//A;a=b;c=d ": "prospero:org,example)//A;a=b;c=d%20",
 	} {
-		if got := SURT(u); got != want {
-			t.Errorf("SURT(%q) = %q, want %q", u, got, want)
+		if got := surt(u); got != want {
+			t.Errorf("surt(%q) = %q, want %q", u, got, want)
 		}
 	}
 }
@@ -588,15 +571,15 @@ func TestSURT(t *testing.T) {
 func TestDates(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 1, 2, 3, 4, 5, 678901000, time.UTC)
-	if got := ParseDate(FormatDate(at)); !got.Equal(at) {
+	if got := parseDate(formatDate(at)); !got.Equal(at) {
 		t.Error(got)
 	}
 	for _, text := range []string{"2026-01-02T03:04:05Z", "20260102030405", "2026-01-02T03:04Z", "2026"} {
-		if ParseDate(text).Year() != 2026 {
+		if parseDate(text).Year() != 2026 {
 			t.Errorf("%q was not understood", text)
 		}
 	}
-	if !ParseDate("yesterday").IsZero() {
+	if !parseDate("yesterday").IsZero() {
 		t.Error("yesterday is no date")
 	}
 }
@@ -620,8 +603,8 @@ func FuzzReader(f *testing.F) {
 			var damage *DamageError
 			switch {
 			case err == io.EOF:
-				if r.Whole() > int64(len(file)) {
-					t.Fatalf("whole up to %d of %d", r.Whole(), len(file))
+				if r.ValidSize() > int64(len(file)) {
+					t.Fatalf("whole up to %d of %d", r.ValidSize(), len(file))
 				}
 				return
 			case errors.As(err, &damage):
@@ -728,11 +711,32 @@ func TestIndex(t *testing.T) {
 			}
 		}
 	}
-	if _, err := Index(bytes.NewReader(zipped(strings.Join(records, ""))), "f", nil); !errors.Is(err, ErrShared) {
+	if _, err := Index(bytes.NewReader(zipped(strings.Join(records, ""))), "f", nil); err != errShared {
 		t.Errorf("records in one member: %v", err)
 	}
 	post := IndexEntry{URL: "http://h/a?b=c", Method: "POST"}
 	if line := string(post.AppendTo(nil)); !strings.HasPrefix(line, "h)/a?b=c&__wb_method=post ") {
 		t.Error(line)
+	}
+}
+
+// What other programs write before an answer, and as its version, changes nothing for indexes and
+// digests.
+func TestAnswersOfOthers(t *testing.T) {
+	t.Parallel()
+	const web = "Content-Type: application/http;msgtype=response\r\n"
+	for _, head := range []string{"HTTP/2 404\r\n", "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 404 Not Found\r\n"} {
+		file := []byte(text("1.0", "response", "http://h/a", head+"Content-Type: text/html\r\nTransfer-Encoding: chunked\r\n\r\n4\r\npear\r\n0\r\n\r\n", web,
+			"WARC-Payload-Digest: "+sha1Of("pear")+"\r\n"))
+		var got []IndexEntry
+		if _, err := Index(bytes.NewReader(file), "f", func(e IndexEntry) error { got = append(got, e); return nil }); err != nil {
+			t.Fatal(err)
+		}
+		if len(got) != 1 || got[0].Status != 404 || got[0].Mime != "text/html" {
+			t.Errorf("%q: %+v", head, got)
+		}
+		if _, err := Verify(bytes.NewReader(file), func(p Problem) { t.Errorf("%q: %+v", head, p) }); err != nil {
+			t.Error(err)
+		}
 	}
 }

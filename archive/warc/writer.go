@@ -19,60 +19,60 @@ import (
 	"github.com/klauspost/compress/gzip"
 )
 
-// WriterOptions say how a Writer writes. The zero value is the default.
+// WriterOptions configure a Writer. The zero value has the defaults.
 type WriterOptions struct {
-	// Plain leaves out the compression. It is left out too if the name ends in ".warc".
+	// Plain disables compression. It is implied by a name that ends in ".warc".
 	Plain bool
-	// MaxSize is the size in bytes from which on another file is begun; 0 means that there is one. The
-	// names then have a number of five digits before the suffix.
+	// MaxSize is the size in bytes after which a new file is started; 0 means that there is only
+	// one file. If MaxSize is set, file names have a five-digit number before the suffix.
 	MaxSize int64
-	// Append goes on behind the last whole record of what is there. Without it, a file that is there
-	// is an error.
+	// Append continues an existing file after its last complete record. Without it, an existing
+	// file is an error.
 	Append bool
-	// Index writes a CDXJ index beside the files.
+	// Index writes a CDXJ index next to the files.
 	Index bool
-	// Info is written into the warcinfo record of each file, as warc-fields.
+	// Info has the warc-fields of the warcinfo record of each file.
 	Info Header
-	// Format names what the records conform to besides, in the warcinfo record; may be empty.
+	// Format is the conformsTo field of the warcinfo record; it may be empty.
 	Format string
 }
 
-// A Draft is a record to be written. The fields that every record has, but WARC-Type, are filled in
-// if they are missing: WARC-Record-ID, WARC-Date, WARC-Block-Digest and Content-Length.
+// A Draft is a record to be written. If they are missing, Write adds the fields WARC-Record-ID,
+// WARC-Date, WARC-Block-Digest and Content-Length.
 type Draft struct {
 	Header Header
-	Block  *Spool // nil if it is empty
-	// Index, if not nil, is what an index says of the record. The place of the record and its
-	// target are filled in.
+	Block  *Spool // nil if empty
+	// Index, if not nil, is the index entry of the record. Write sets its position, target and
+	// date.
 	Index *IndexEntry
-	// Copied says that the record is one of another archive: what an index says of it is found in it.
+	// Copied marks a record from another archive, whose index entry is derived from the record
+	// itself.
 	Copied bool
 }
 
-// A Writer appends records to files. Its methods may be called by several goroutines: each record
-// stands in the file as a whole.
+// A Writer appends records to files. It is safe for concurrent use: records are never interleaved.
 type Writer struct {
 	opts   WriterOptions
 	base   string // the path without number and suffix
 	suffix string
 
-	restricted atomic.Bool // others may not read the files
+	restricted atomic.Bool // the files are readable only by their owner
 
-	mu     sync.Mutex
-	file   *os.File
-	whole  int64 // what there was of the first file
-	number int
-	size   int64
-	index  *os.File
-	// covered says that all records of the file are in the index.
+	mu       sync.Mutex
+	file     *os.File
+	existing int64 // length of the existing part of the first file
+	number   int
+	size     int64
+	index    *os.File
+	// covered means that the index has all records of the file.
 	covered bool
-	copied  *indexer // of records of other archives in the file; nil if there were none
-	err     error    // why nothing can be written any more
-	last    Header   // of the record that was written last
-	unsaved bool     // something was written that may not be durable
+	copied  *indexer // records of other archives in the file; nil if there are none
+	err     error    // sticky write error
+	last    Header   // header of the last record
+	unsaved bool     // written but not synced
 }
 
-// Create opens or makes the file at path, to which a suffix is added if it has none.
+// Create creates or opens the file at path. A missing suffix is added.
 func Create(path string, opts WriterOptions) (*Writer, error) {
 	w := &Writer{opts: opts}
 	switch {
@@ -85,7 +85,7 @@ func Create(path string, opts WriterOptions) (*Writer, error) {
 	default:
 		w.base, w.suffix = path, ".warc.gz"
 	}
-	if index := w.base + ".cdxj"; opts.Index && !opts.Append { // found before there is an archive
+	if index := w.base + ".cdxj"; opts.Index && !opts.Append { // fail before the archive is created
 		if _, err := os.Lstat(index); err == nil {
 			return nil, &fs.PathError{Op: "open", Path: index, Err: fs.ErrExist}
 		}
@@ -101,7 +101,7 @@ func Create(path string, opts WriterOptions) (*Writer, error) {
 	return w, nil
 }
 
-// openIndex opens the index, and finds out whether it has all that is in the file.
+// openIndex opens the index and checks whether it covers the whole file.
 func (w *Writer) openIndex() error {
 	how := os.O_RDWR | os.O_CREATE | os.O_APPEND
 	if !w.opts.Append {
@@ -116,22 +116,23 @@ func (w *Writer) openIndex() error {
 	if err != nil {
 		return errors.Join(err, f.Close())
 	}
-	w.covered = w.whole == size
+	w.covered = w.existing == size
 	var last [1]byte
 	if end, err := f.Seek(0, io.SeekEnd); err == nil && end > 0 {
 		if _, err := f.ReadAt(last[:], end-1); err == nil && last[0] != '\n' {
-			f.WriteString("\n") // a line that was cut off
+			f.WriteString("\n") // end an incomplete line
 		}
 	}
 	return nil
 }
 
-// Dir returns the directory of the files, for spools.
-func (w *Writer) Dir() string { return filepath.Dir(w.base) }
+// NewSpool returns an empty Spool for a record. Its temporary file is in the directory of the
+// archive.
+func (w *Writer) NewSpool() *Spool { return newSpool(filepath.Dir(w.base)) }
 
-// Restrict takes the rights to the files from all but their owner, for records that need a login: to
-// the file that is being written and the index, and to files that follow. On file systems without
-// such rights it does nothing.
+// Restrict makes the files accessible only to their owner, for records that required a login. It
+// applies to the current file, the index and all later files. On file systems without permissions
+// it does nothing.
 func (w *Writer) Restrict() {
 	if w.restricted.Swap(true) {
 		return
@@ -148,7 +149,7 @@ func (w *Writer) Restrict() {
 	}
 }
 
-// perm returns the rights of a file that is made.
+// perm returns the permissions of new files.
 func (w *Writer) perm() fs.FileMode {
 	if w.restricted.Load() {
 		return 0o600
@@ -156,7 +157,7 @@ func (w *Writer) perm() fs.FileMode {
 	return 0o666
 }
 
-// Files returns the paths of the files that there are, with those of earlier runs.
+// Files returns the paths of all files, including those of earlier runs.
 func (w *Writer) Files() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -177,7 +178,7 @@ func (w *Writer) nameOf(number int) string {
 	return fmt.Sprintf("%s-%05d%s", w.base, number, w.suffix)
 }
 
-// open opens the file to write to: the last one that is there, or a new one.
+// open opens the last existing file, or creates a new one.
 func (w *Writer) open() error {
 	if w.opts.Append && w.opts.MaxSize > 0 {
 		for {
@@ -197,12 +198,12 @@ func (w *Writer) open() error {
 			return err
 		}
 	}
-	return w.begin()
+	return w.createNext()
 }
 
-// resume goes on behind the last whole record of f.
+// resume continues after the last complete record of f.
 func (w *Writer) resume(f *os.File) error {
-	whole, err := lastWhole(f)
+	whole, err := validSize(f)
 	if err == nil {
 		err = f.Truncate(whole)
 	}
@@ -211,25 +212,25 @@ func (w *Writer) resume(f *os.File) error {
 	}
 	if err == nil && whole == 0 {
 		w.file, w.size = f, 0
-		err = w.info()
+		err = w.writeInfo()
 	}
 	if err != nil {
 		return errors.Join(err, f.Close())
 	}
-	w.file, w.size, w.whole = f, max(w.size, whole), whole
+	w.file, w.size, w.existing = f, max(w.size, whole), whole
 	return nil
 }
 
-// lastWhole returns where the last whole record of a file ends. A file with content and no record
-// is none of ours.
-func lastWhole(f *os.File) (int64, error) {
+// validSize returns the end of the last complete record of a file. A file with content but without
+// a record is an error.
+func validSize(f *os.File) (int64, error) {
 	info, err := f.Stat()
 	if err != nil || info.Size() == 0 {
 		return 0, err
 	}
 	r, err := NewReader(f)
 	if err != nil {
-		return 0, fmt.Errorf("%s is no WARC file to append to: %w", f.Name(), err)
+		return 0, fmt.Errorf("%s is not a WARC file: %w", f.Name(), err)
 	}
 	defer r.Close()
 	for {
@@ -237,7 +238,7 @@ func lastWhole(f *os.File) (int64, error) {
 		var damage *DamageError
 		switch {
 		case err == io.EOF:
-			return r.Whole(), r.appendable(f, info.Size())
+			return r.ValidSize(), r.appendable(f, info.Size())
 		case errors.As(err, &damage):
 		case err != nil:
 			return 0, err
@@ -245,18 +246,19 @@ func lastWhole(f *os.File) (int64, error) {
 	}
 }
 
-// appendable refuses files that others have written in a form that is not ours, and what is none.
+// appendable returns an error if the file is not a WARC file, or if its compression does not match
+// its name.
 func (r *Reader) appendable(f *os.File, size int64) error {
 	_, unpacked := r.pack.(plain)
 	_, zipped := r.pack.(*gzipped)
 	isPlain := strings.HasSuffix(f.Name(), ".warc")
-	if r.Whole() > 0 {
+	if r.ValidSize() > 0 {
 		if unpacked != isPlain || zipped == isPlain {
-			return fmt.Errorf("%s is not compressed as its name says: nothing is appended to it", f.Name())
+			return fmt.Errorf("cannot append to %s: compression does not match the file name", f.Name())
 		}
 		return nil
 	}
-	// Perhaps the very first record was cut off, which is short.
+	// The first record, which is short, may be incomplete.
 	const most = 64 << 10
 	var content io.Reader = io.NewSectionReader(f, 0, size)
 	if zipped {
@@ -268,24 +270,24 @@ func (r *Reader) appendable(f *os.File, size int64) error {
 	n, _ := io.ReadFull(content, begin)
 	isBeginning := strings.HasPrefix("WARC/", string(begin[:n])) || !isPlain && strings.HasPrefix("\x1f\x8b\x08", string(begin[:n]))
 	if size > most || !isBeginning {
-		return fmt.Errorf("%s holds no record: nothing is appended to it", f.Name())
+		return fmt.Errorf("cannot append to %s: no WARC records", f.Name())
 	}
 	return nil
 }
 
-// begin makes the next file.
-func (w *Writer) begin() error {
+// createNext creates the next file.
+func (w *Writer) createNext() error {
 	f, err := os.OpenFile(w.name(), os.O_RDWR|os.O_CREATE|os.O_EXCL, w.perm())
 	if err != nil {
 		return err
 	}
 	w.file, w.size = f, 0
-	return w.info()
+	return w.writeInfo()
 }
 
-// info writes the record that every file begins with.
-func (w *Writer) info() error {
-	s := NewSpool(w.Dir())
+// writeInfo writes the warcinfo record at the start of a file.
+func (w *Writer) writeInfo() error {
+	s := w.NewSpool()
 	for _, f := range w.opts.Info {
 		fmt.Fprintf(s, "%s: %s\r\n", f.Name, oneLine(f.Value))
 	}
@@ -303,84 +305,107 @@ func (w *Writer) info() error {
 	return w.append(text.Bytes())
 }
 
-// Write appends records, one after the other in the same file. Their spools stay the caller's. Once
-// something could not be written, the file ends with a whole record, and every call fails.
+// Write appends records, all to the same file. The caller must still close their spools. If writing
+// fails, the file is truncated to its last complete record, and all later calls fail.
 func (w *Writer) Write(list ...*Draft) error {
-	packed := packings.Get().(*bytes.Buffer)
-	defer func() {
-		if packed.Reset(); packed.Cap() <= maxPacking {
-			packings.Put(packed)
-		}
-	}()
-	// Where short records end in packed. Of a long one nothing is there.
-	ends := make([]int, len(list))
-	for i, d := range list {
-		if err := w.pack(packed, d); err != nil {
-			w.mu.Lock()
-			defer w.mu.Unlock()
-			w.err = cmp.Or(w.err, err)
-			return err
-		}
-		ends[i] = packed.Len()
-	}
+	b := batches.Get().(*batch)
+	defer b.free()
+	packErr := w.packAll(b, list)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.err != nil {
-		return w.err
+	if w.err = cmp.Or(w.err, packErr); w.err != nil {
+		return cmp.Or(packErr, w.err)
 	}
-	if w.opts.MaxSize > 0 && w.size >= w.opts.MaxSize && !w.goesOn(list) {
-		if w.err = errors.Join(w.endIndex(), w.file.Sync(), w.file.Close()); w.err == nil {
-			w.number++
-			w.covered = true
-			w.err = w.begin()
-		}
-		if w.err != nil {
+	if w.opts.MaxSize > 0 && w.size >= w.opts.MaxSize && !w.continuesExchange(list) {
+		if w.err = w.nextFile(); w.err != nil {
 			return w.err
 		}
 	}
 	w.unsaved = true
-	places := make([]int64, len(list)+1)
-	from, to := 0, 0 // of the short records that are not yet written
-	for i, d := range list {
-		if places[i] = w.size + int64(to-from); ends[i] > to {
-			to = ends[i]
-			continue
-		}
-		if w.err = w.append(packed.Bytes()[from:to]); w.err != nil {
-			return w.err
-		}
-		from = to
-		if w.err = w.stream(d); w.err != nil {
-			return w.err
-		}
+	places, err := w.writeRecords(b, list)
+	if w.err = err; err != nil {
+		return err
 	}
-	if w.err = w.append(packed.Bytes()[from:to]); w.err != nil {
-		return w.err
-	}
-	places[len(list)] = w.size
 	w.last = nil
 	if n := len(list); n > 0 {
 		w.last = list[n-1].Header
 	}
 	if w.index != nil {
-		w.err = w.note(list, places)
+		w.err = w.indexRecords(list, places)
 	}
 	return w.err
 }
 
-// maxPacking bounds the memory for records on their way that is kept for others.
+// A batch has the encoded short records of one Write. Long records are streamed and not part of it.
+type batch struct {
+	bytes.Buffer
+	ends []int // end of each record
+}
+
+// maxPacking limits the size of buffers that are reused.
 const maxPacking = 1 << 20
 
-var packings = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+var batches = sync.Pool{New: func() any { return new(batch) }}
 
-// Err returns why nothing can be written any more, nil if all is well.
+func (b *batch) free() {
+	b.Reset()
+	if b.ends = b.ends[:0]; b.Cap() <= maxPacking {
+		batches.Put(b)
+	}
+}
+
+func (w *Writer) packAll(b *batch, list []*Draft) error {
+	for _, d := range list {
+		if err := w.pack(&b.Buffer, d); err != nil {
+			return err
+		}
+		b.ends = append(b.ends, b.Len())
+	}
+	return nil
+}
+
+// nextFile closes the current file and creates the next one.
+func (w *Writer) nextFile() error {
+	if err := errors.Join(w.finishIndex(), w.file.Sync(), w.file.Close()); err != nil {
+		return err
+	}
+	w.number++
+	w.covered = true
+	return w.createNext()
+}
+
+// writeRecords appends the records of list to the file. It returns their offsets and the end of the
+// last one.
+func (w *Writer) writeRecords(b *batch, list []*Draft) (places []int64, err error) {
+	from, to := 0, 0 // short records that are not yet written
+	for i, d := range list {
+		places = append(places, w.size+int64(to-from))
+		if b.ends[i] > to {
+			to = b.ends[i]
+			continue
+		}
+		if err := w.append(b.Bytes()[from:to]); err != nil {
+			return nil, err
+		}
+		from = to
+		if err := w.stream(d); err != nil {
+			return nil, err
+		}
+	}
+	if err := w.append(b.Bytes()[from:to]); err != nil {
+		return nil, err
+	}
+	return append(places, w.size), nil
+}
+
+// Err returns the error that prevents further writes, or nil.
 func (w *Writer) Err() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.err
 }
 
-// The levels are those that there are.
+// NewWriterLevel fails only for invalid levels.
 var (
 	zippers = sync.Pool{New: func() any {
 		z, _ := gzip.NewWriterLevel(nil, gzip.BestSpeed)
@@ -392,13 +417,13 @@ var (
 	}}
 )
 
-// maxStored is the length of a request that is not compressed within its member: half of it are
-// digests and identifiers, so that it takes longer than all else that is done for the record, and
-// saves little.
+// maxStored is the maximum length of a request that is stored without compression in its gzip
+// member. Half of it is digests and identifiers, so compression costs more time than the rest of
+// the work and saves little.
 const maxStored = 512
 
-// pack completes the header and appends the record to b as it stands in the file, unless it is too
-// long to be held in memory.
+// pack completes the header of a record and appends the encoded record to b, unless it is too long
+// for memory.
 func (w *Writer) pack(b *bytes.Buffer, d *Draft) error {
 	if d.Block != nil && d.Block.Err() != nil {
 		return d.Block.Err()
@@ -410,7 +435,7 @@ func (w *Writer) pack(b *bytes.Buffer, d *Draft) error {
 	return w.encode(b, d)
 }
 
-// encode writes a record as it stands in the file.
+// encode writes a record in the format of the file.
 func (w *Writer) encode(out io.Writer, d *Draft) error {
 	if w.opts.Plain {
 		return d.write(out)
@@ -428,7 +453,7 @@ func (w *Writer) encode(out io.Writer, d *Draft) error {
 	return z.Close()
 }
 
-// write writes a record that is complete.
+// write writes a complete record without compression.
 func (d *Draft) write(w io.Writer) error {
 	head := append(make([]byte, 0, 1024), "WARC/1.1\r\n"...)
 	for _, f := range d.Header {
@@ -452,7 +477,8 @@ func (d *Draft) write(w io.Writer) error {
 	return err
 }
 
-// append puts short records at the end of the file. If that fails, the file ends where it did.
+// append appends encoded records to the file. If that fails, the file is truncated to its previous
+// size.
 func (w *Writer) append(packed []byte) error {
 	if len(packed) == 0 {
 		return nil
@@ -464,18 +490,18 @@ func (w *Writer) append(packed []byte) error {
 	return nil
 }
 
-// rewind makes the file end where it did before err.
+// rewind truncates the file to its size before err.
 func (w *Writer) rewind(err error) error {
 	_, seekErr := w.file.Seek(w.size, io.SeekStart)
 	return errors.Join(err, w.file.Truncate(w.size), seekErr)
 }
 
-// stream puts a record that is too long to be held at the end of the file. If that fails, the file
-// ends where it did.
+// stream appends a record that is too long for memory. If that fails, the file is truncated to its
+// previous size.
 func (w *Writer) stream(d *Draft) error {
 	var err error
 	if w.opts.Plain {
-		err = w.encode(w.file, d) // which lets the kernel copy
+		err = w.encode(w.file, d) // the kernel copies
 	} else {
 		buffered := bufio.NewWriterSize(w.file, 256<<10)
 		if err = w.encode(buffered, d); err == nil {
@@ -489,7 +515,7 @@ func (w *Writer) stream(d *Draft) error {
 	return err
 }
 
-// Sync makes durable what was written so far. It returns the error of an earlier Write too.
+// Sync flushes all records to disk. It also returns the error of an earlier Write.
 func (w *Writer) Sync() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -501,15 +527,15 @@ func (w *Writer) Sync() error {
 	return err
 }
 
-// Close makes what was written durable and closes the files. It returns the error of an earlier
-// Write too.
+// Close flushes all records to disk and closes the files. It also returns the error of an earlier
+// Write.
 func (w *Writer) Close() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.file == nil {
 		return nil
 	}
-	err := errors.Join(w.err, w.endIndex(), w.file.Sync(), w.file.Close())
+	err := errors.Join(w.err, w.finishIndex(), w.file.Sync(), w.file.Close())
 	if w.index != nil {
 		err = errors.Join(err, w.index.Close())
 	}
@@ -517,14 +543,14 @@ func (w *Writer) Close() error {
 	return err
 }
 
-// complete fills in what every record has.
+// complete adds the mandatory fields.
 func complete(d *Draft) {
 	h := &d.Header
 	if h.Get("WARC-Record-ID") == "" {
-		h.Add("WARC-Record-ID", "<"+NewID()+">")
+		h.AddID()
 	}
 	if h.Get("WARC-Date") == "" {
-		h.Add("WARC-Date", FormatDate(time.Now()))
+		h.AddTime("WARC-Date", time.Now())
 	}
 	length := int64(0)
 	if d.Block != nil {
@@ -536,7 +562,7 @@ func complete(d *Draft) {
 	h.Add("Content-Length", strconv.FormatInt(length, 10))
 }
 
-// oneLine makes one line of a value that somebody else chose.
+// oneLine replaces control characters in an untrusted value by spaces.
 func oneLine(s string) string {
 	plain := true
 	for i := 0; i < len(s) && plain; i++ {

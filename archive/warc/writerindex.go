@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// endIndex says that the index has all that is in the file.
-func (w *Writer) endIndex() error {
+// finishIndex writes the coverage line of the current file.
+func (w *Writer) finishIndex() error {
 	if w.index == nil || w.err != nil {
 		return nil
 	}
-	lines := w.endCopied(nil)
+	lines := w.flushCopied(nil)
 	if w.covered {
 		lines = coverage{filepath.Base(w.name()), w.size}.appendTo(lines)
 	}
@@ -19,8 +19,9 @@ func (w *Writer) endIndex() error {
 	return err
 }
 
-// note writes the lines of records that begin at places into the index.
-func (w *Writer) note(list []*Draft, places []int64) error {
+// indexRecords writes the index lines of records. places has their offsets and the end of the last
+// one.
+func (w *Writer) indexRecords(list []*Draft, places []int64) error {
 	requests := make(map[string]int64)
 	for i, d := range list {
 		if d.Header.Type() == Request {
@@ -30,7 +31,7 @@ func (w *Writer) note(list []*Draft, places []int64) error {
 	var lines []byte
 	for i, d := range list {
 		if d.Copied {
-			lines = w.noteCopied(lines, d, places[i], places[i+1])
+			lines = w.indexCopied(lines, d, places[i], places[i+1])
 		}
 		if d.Index == nil {
 			continue
@@ -44,32 +45,32 @@ func (w *Writer) note(list []*Draft, places []int64) error {
 	return err
 }
 
-// noteCopied appends the lines of records of other archives whose request will not follow any more,
-// and takes one more, which lies between two places.
-func (w *Writer) noteCopied(lines []byte, d *Draft, from, to int64) []byte {
+// indexCopied adds a record of another archive, which lies between from and to. It appends the
+// lines of records that no longer wait for their request.
+func (w *Writer) indexCopied(lines []byte, d *Draft, from, to int64) []byte {
 	if w.copied == nil {
 		w.copied = newIndexer(filepath.Base(w.name()))
 	}
 	rec := &Record{Header: slices.Clone(d.Header), Offset: from, Block: strings.NewReader("")}
 	for i, f := range rec.Header {
-		rec.Header[i].Value = strings.TrimSpace(oneLine(f.Value)) // as a reader finds it
+		rec.Header[i].Value = strings.TrimSpace(oneLine(f.Value)) // as a Reader returns it
 	}
 	if d.Block != nil {
 		rec.Block = d.Block.Reader(0)
 	}
-	w.copied.take(rec)
-	w.copied.ends(to)
-	w.copied.flush(maxApart, func(e IndexEntry) error { // which does not fail
+	w.copied.addRecord(rec)
+	w.copied.endRecord(to)
+	w.copied.flush(maxRequestDistance, func(e IndexEntry) error { // cannot fail
 		lines = e.AppendTo(lines)
 		return nil
 	})
 	return lines
 }
 
-// endCopied appends the lines of records of other archives that are still held.
-func (w *Writer) endCopied(lines []byte) []byte {
+// flushCopied appends the remaining lines of records of other archives.
+func (w *Writer) flushCopied(lines []byte) []byte {
 	if w.copied != nil {
-		w.copied.flush(0, func(e IndexEntry) error { // which does not fail
+		w.copied.flush(0, func(e IndexEntry) error { // cannot fail
 			lines = e.AppendTo(lines)
 			return nil
 		})
@@ -78,9 +79,10 @@ func (w *Writer) endCopied(lines []byte) []byte {
 	return lines
 }
 
-// goesOn reports whether records of another archive belong to the exchange that was written last: a
-// reader of one file would not know what was asked for.
-func (w *Writer) goesOn(list []*Draft) bool {
+// continuesExchange reports whether the first record of list, copied from another archive, belongs
+// to the exchange of the last record. Such records must be in the same file, because a reader needs
+// both to find the request.
+func (w *Writer) continuesExchange(list []*Draft) bool {
 	if w.last == nil || len(list) == 0 || !list[0].Copied {
 		return false
 	}

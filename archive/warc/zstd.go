@@ -16,39 +16,39 @@ const (
 	zstdDictMagic  = 0xec30a437 // a dictionary (section 5)
 )
 
-// maxZstd bounds the window of a frame and the dictionary of a file, as the specification of
-// zstd in WARC lets readers do.
+// maxZstd limits the window of a frame and the dictionary of a file, as the specification of zstd
+// in WARC permits.
 const maxZstd = 8 << 20
 
-// zstandard is a file of zstd frames, of which a record has one or more.
+// zstandard is a file of zstd frames. A record has one or more of them.
 type zstandard struct {
 	*input
 	dict []byte
 	z    *zstd.Decoder
 }
 
-// newZstandard reads the dictionary at the beginning of the file, if there is one.
+// newZstandard reads the dictionary at the start of the file, if there is one.
 func newZstandard(in *input) (*zstandard, error) {
 	s := &zstandard{input: in}
 	head, _ := in.buf.Peek(8)
 	if len(head) == 8 && binary.LittleEndian.Uint32(head) == zstdDictionary {
 		size := binary.LittleEndian.Uint32(head[4:])
 		if size > maxZstd {
-			return nil, fmt.Errorf("its zstd dictionary has %d bytes; the limit is %d", size, maxZstd)
+			return nil, fmt.Errorf("zstd dictionary has %d bytes; the limit is %d", size, maxZstd)
 		}
 		in.buf.Discard(8)
 		s.dict = make([]byte, size)
 		if _, err := io.ReadFull(in.buf, s.dict); err != nil {
-			return nil, fmt.Errorf("its zstd dictionary is cut off: %w", err)
+			return nil, fmt.Errorf("truncated zstd dictionary: %w", err)
 		}
 		if size >= 4 && binary.LittleEndian.Uint32(s.dict) == zstdFrame {
 			var err error
 			if s.dict, err = unpackDictionary(s.dict); err != nil {
-				return nil, fmt.Errorf("its zstd dictionary: %w", err)
+				return nil, fmt.Errorf("zstd dictionary: %w", err)
 			}
 		}
 		if len(s.dict) < 8 || binary.LittleEndian.Uint32(s.dict) != zstdDictMagic {
-			return nil, errors.New("its zstd dictionary is none")
+			return nil, errors.New("invalid zstd dictionary")
 		}
 	}
 	opts := []zstd.DOption{zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxZstd), zstd.WithDecodeBuffersBelow(0)}
@@ -86,7 +86,7 @@ func (s *zstandard) next() (member, error) {
 		case magic&^0xf == zstdSkippable:
 			s.seekTo(offset + 8 + int64(binary.LittleEndian.Uint32(head[4:])))
 		default:
-			return member{offset: offset}, errors.New("no zstd frame begins here")
+			return member{offset: offset}, errors.New("not a zstd frame")
 		}
 	}
 }
@@ -111,12 +111,12 @@ func (s *zstandard) seek(offset int64) error {
 	}
 }
 
-// A frame reads the bytes of one zstd frame and none behind it, which the decoder would else do.
+// A frame reads exactly one zstd frame. The decoder itself would read beyond its end.
 type frame struct {
 	in      *input
 	begun   bool
 	sum     bool // a checksum follows the last block
-	left    int  // of the piece that is passed on
+	left    int  // unread bytes of the current block
 	pending []byte
 	last    bool
 	done    bool
@@ -147,7 +147,7 @@ func (f *frame) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// advance reads the header of the frame or of its next block, to know how long that is.
+// advance reads the header of the frame or of its next block to get its length.
 func (f *frame) advance() error {
 	switch {
 	case !f.begun:
@@ -164,7 +164,7 @@ func (f *frame) advance() error {
 			n++
 		}
 		if !single {
-			n++ // the window
+			n++ // the window descriptor
 		}
 		f.left = n
 		f.pending = head
@@ -188,7 +188,7 @@ func (f *frame) advance() error {
 		v := int(head[0]) | int(head[1])<<8 | int(head[2])<<16
 		f.pending, f.last, f.left = head, v&1 == 1, v>>3
 		if v>>1&3 == 1 {
-			f.left = 1 // a byte that is repeated
+			f.left = 1 // RLE block: a single byte
 		}
 	}
 	return nil

@@ -17,8 +17,8 @@ import (
 	"github.com/urlget/urlget/fetch"
 )
 
-// record begins an archive of what a worker does, in a file of its own below dir. Failed is told
-// when nothing more can be written.
+// record creates the archive of a worker, in a new file in dir. It calls failed if the archive
+// cannot be written.
 func record(dir, queue string, failed func(error)) (*warc.Writer, fetch.Recorder, error) {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return nil, nil, fileError(err)
@@ -33,15 +33,15 @@ func record(dir, queue string, failed func(error)) (*warc.Writer, fetch.Recorder
 	name := fmt.Sprintf("%s-%s-%s-%d.warc.gz", queue, time.Now().UTC().Format("20060102150405"), host, os.Getpid())
 	info := warc.Header{}
 	info.Add("software", "urlget")
-	info.Add("description", "what one of several workers retrieved")
+	info.Add("description", "responses that one of several workers received")
 	w, err := warc.Create(filepath.Join(dir, name), warc.WriterOptions{Info: info, Format: capture.Format})
 	if err != nil {
 		return nil, nil, fileError(err)
 	}
 	c := capture.New(w, capture.NewSeen(), func(err error) {
-		failed(&fetch.Error{Code: fetch.ErrFile, Err: fmt.Errorf("the archive cannot be written: %w", err)})
+		failed(&fetch.Error{Code: fetch.ErrFile, Err: fmt.Errorf("cannot write the archive: %w", err)})
 	})
-	return w, c.Recorder, nil
+	return w, c, nil
 }
 
 // indexInto writes the index of an archive.
@@ -58,15 +58,15 @@ func indexInto(w io.Writer, name string) error {
 	return out.Flush()
 }
 
-// mergedIndex is the name of the index of all archives in a directory.
+// mergedIndex is the file name of the index of all archives in a directory.
 const mergedIndex = "index.cdxj"
 
-// index writes the index of all archives in a directory, sorted: that of each into a file, and then
-// all of them into one.
+// index writes one sorted index of all archives in a directory. It writes an index of each archive
+// to a temporary file and merges them.
 func (a *app) index(dir string) error {
 	names, err := filepath.Glob(filepath.Join(dir, "*.warc.gz"))
 	if err != nil || len(names) == 0 {
-		return fileError(cmp.Or(err, fmt.Errorf("%s holds no archives (*.warc.gz)", dir)))
+		return fileError(cmp.Or(err, fmt.Errorf("%s does not contain archives (*.warc.gz)", dir)))
 	}
 	slices.Sort(names)
 	tmp, err := os.MkdirTemp(dir, ".index-*")
@@ -108,6 +108,6 @@ func (a *app) index(dir string) error {
 	if err := os.Rename(out.Name(), filepath.Join(dir, mergedIndex)); err != nil {
 		return fileError(err)
 	}
-	_, err = fmt.Fprintf(a.err, "%s: %d lines of %d archives\n", filepath.Join(dir, mergedIndex), lines, len(names))
+	_, err = fmt.Fprintf(a.err, "%s: %d lines from %d archives\n", filepath.Join(dir, mergedIndex), lines, len(names))
 	return fileError(err)
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"regexp"
 	"strconv"
@@ -11,13 +10,12 @@ import (
 
 	"github.com/urlget/urlget/crawl"
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/queue"
 	"github.com/urlget/urlget/queue/jetstream"
 )
 
-// following is what the flags of submit say of a crawl.
-type following struct {
+// crawlFlags holds the flags of submit that describe a crawl.
+type crawlFlags struct {
 	level                string
 	acceptURL, rejectURL string
 	scope                crawl.Scope
@@ -27,29 +25,29 @@ type following struct {
 	flags                *pflag.FlagSet
 }
 
-// define defines the flags, which are those of urlget -r.
-func (f *following) define(flags *pflag.FlagSet) {
+// define defines the flags, which equal those of urlget -r.
+func (f *crawlFlags) define(flags *pflag.FlagSet) {
 	f.flags = pflag.NewFlagSet("crawl", pflag.ContinueOnError)
-	f.flags.StringVarP(&f.level, "level", "l", "5", "follow at most `N` links in a row; inf or 0 for any number")
-	f.flags.BoolVarP(&f.scope.Requisites, "page-requisites", "p", false, "retrieve what pages need: images, styles, scripts")
-	f.flags.BoolVar(&f.scope.NoParent, "no-parent", false, "stay in the directory of the URL and below")
-	f.flags.StringSliceVarP(&f.scope.Accept, "accept", "A", nil, "keep only files that end in or match one of `LIST`")
-	f.flags.StringSliceVarP(&f.scope.Reject, "reject", "R", nil, "keep no files that end in or match one of `LIST`")
+	f.flags.StringVarP(&f.level, "level", "l", "5", "follow at most `N` consecutive links; inf or 0 for no limit")
+	f.flags.BoolVarP(&f.scope.Requisites, "page-requisites", "p", false, "retrieve page requisites: images, style sheets, scripts")
+	f.flags.BoolVar(&f.scope.NoParent, "no-parent", false, "stay in the directory of the URL and its subdirectories")
+	f.flags.StringSliceVarP(&f.scope.Accept, "accept", "A", nil, "save only files whose names match a suffix or pattern in `LIST`")
+	f.flags.StringSliceVarP(&f.scope.Reject, "reject", "R", nil, "do not save files whose names match a suffix or pattern in `LIST`")
 	f.flags.StringVar(&f.acceptURL, "accept-regex", "", "follow only URLs that match `REGEX`")
-	f.flags.StringVar(&f.rejectURL, "reject-regex", "", "follow no URLs that match `REGEX`")
-	f.flags.StringSliceVar(&f.scope.AcceptTypes, "accept-type", nil, "keep only the media types in `LIST`, as in image/*")
-	f.flags.BoolVar(&f.scope.SpanHosts, "span-hosts", false, "go to other hosts too")
-	f.flags.StringSliceVarP(&f.scope.Domains, "domains", "D", nil, "with --span-hosts, go only to the domains in `LIST`")
-	f.flags.StringSliceVar(&f.scope.ExcludeDomains, "exclude-domains", nil, "do not go to the domains in `LIST`")
-	f.flags.BoolVar(&f.sitemaps, "sitemaps", false, "begin at the sitemaps of the servers too")
-	f.flags.BoolVar(&f.noRobots, "no-robots", false, "do not heed robots.txt")
-	f.flags.StringVar(&f.agent, "robots-agent", "", "heed what robots.txt says to `NAME`, not to urlget")
-	f.flags.IntVar(&f.maxPages, "max-pages", 0, "follow `N` links in all; 1,000,000 if nothing is said")
+	f.flags.StringVar(&f.rejectURL, "reject-regex", "", "do not follow URLs that match `REGEX`")
+	f.flags.StringSliceVar(&f.scope.AcceptTypes, "accept-type", nil, "save only the media types in `LIST`, such as image/*")
+	f.flags.BoolVar(&f.scope.SpanHosts, "span-hosts", false, "follow links to other hosts")
+	f.flags.StringSliceVarP(&f.scope.Domains, "domains", "D", nil, "with --span-hosts, follow links only to the domains in `LIST`")
+	f.flags.StringSliceVar(&f.scope.ExcludeDomains, "exclude-domains", nil, "do not follow links to the domains in `LIST`")
+	f.flags.BoolVar(&f.sitemaps, "sitemaps", false, "also start from the sitemaps of the servers")
+	f.flags.BoolVar(&f.noRobots, "no-robots", false, "ignore robots.txt")
+	f.flags.StringVar(&f.agent, "robots-agent", "", "apply the robots.txt rules for `NAME` instead of urlget")
+	f.flags.IntVar(&f.maxPages, "max-pages", 0, "follow at most `N` links in total (default 1,000,000)")
 	flags.AddFlagSet(f.flags)
 }
 
-// given returns the name of a flag that says how to crawl, "" if none was given.
-func (f *following) given() (name string) {
+// given returns the name of a crawl flag that was set, or "".
+func (f *crawlFlags) given() (name string) {
 	f.flags.VisitAll(func(flag *pflag.Flag) {
 		if flag.Changed {
 			name = flag.Name
@@ -58,21 +56,21 @@ func (f *following) given() (name string) {
 	return name
 }
 
-// crawl returns what the flags say.
-func (f *following) crawl() (*queue.Crawl, error) {
+// crawl returns the crawl that the flags describe.
+func (f *crawlFlags) crawl() (*queue.Crawl, error) {
 	c := &queue.Crawl{Scope: f.scope, Agent: f.agent, NoRobots: f.noRobots, Sitemaps: f.sitemaps, MaxPages: f.maxPages}
 	n, err := strconv.Atoi(f.level)
 	if f.level != "inf" && (err != nil || n < 0) {
-		return nil, usage("--level: want a number from 0, or inf")
+		return nil, usage("--level must be a number from 0, or inf")
 	}
 	if c.Scope.MaxDepth = n; n == 0 {
 		c.Scope.MaxDepth = -1
 	}
 	if f.maxPages < 0 {
-		return nil, usage("--max-pages: want 0 or more")
+		return nil, usage("--max-pages must be 0 or more")
 	}
 	if len(f.scope.Domains) > 0 && !f.scope.SpanHosts {
-		return nil, usage("-D says which hosts --span-hosts goes to: it needs that flag")
+		return nil, usage("-D requires --span-hosts")
 	}
 	for _, l := range []struct {
 		name string
@@ -96,8 +94,8 @@ func (f *following) crawl() (*queue.Crawl, error) {
 	return c, nil
 }
 
-// start starts the crawl that the flags name, or finds it.
-func (f *following) start(ctx context.Context, name string, e queue.Engine) (*queue.Crawl, error) {
+// start starts the crawl that the flags name, or loads it if it exists.
+func (f *crawlFlags) start(ctx context.Context, name string, e queue.Engine) (*queue.Crawl, error) {
 	want, err := f.crawl()
 	if err != nil {
 		return nil, err
@@ -107,24 +105,21 @@ func (f *following) start(ctx context.Context, name string, e queue.Engine) (*qu
 		return nil, err
 	}
 	if given := f.given(); !started && given != "" {
-		return nil, usage("the crawl %s has begun, and --%s would change it: leave it out, or take another name", name, given)
+		return nil, usage("the crawl %s exists and --%s would change it; omit the flag or use another name", name, given)
 	}
 	return c, nil
 }
 
-// seed submits where a crawl begins.
+// seed submits a seed of the crawl.
 func (s *submitter) seed(ctx context.Context, text string) (known bool, err error) {
-	u, err := uri.ParseLoose(text)
+	u, err := parse(text)
 	if err != nil {
-		return false, &fetch.Error{Code: fetch.ErrURL, Err: err}
-	}
-	if !u.IsAbs() {
-		return false, &fetch.Error{Code: fetch.ErrURL, URL: u.Redacted(), Err: errors.New("the URL has no scheme")}
+		return false, err
 	}
 	return s.crawl.Submit(ctx, s.engine, s.priority, u, s.client.Traits(u))
 }
 
-// state returns how a crawl is, in a word.
+// state returns the state of a crawl as a word.
 func state(c *queue.Crawl, s *queue.Status) string {
 	switch {
 	case s.Depth() == 0:
@@ -135,21 +130,25 @@ func state(c *queue.Crawl, s *queue.Status) string {
 	return "at work"
 }
 
-// stop stops a crawl, or lets it go on.
+// stop stops or resumes a crawl.
 func (a *app) stop(ctx context.Context, e *jetstream.Engine, stopped bool) error {
-	if err := queue.StopCrawl(ctx, e, stopped); err != nil {
+	c, err := queue.LoadCrawl(ctx, e)
+	if err == nil {
+		err = c.SetStopped(ctx, e, stopped)
+	}
+	if err != nil {
 		return err
 	}
-	word := "goes on"
+	word := "resumed"
 	if stopped {
 		word = "stopped"
 	}
-	_, err := fmt.Fprintf(a.err, "%s: %s\n", a.reach.crawl, word)
+	_, err = fmt.Fprintf(a.err, "%s: %s\n", a.queueFlags.crawl, word)
 	return err
 }
 
-// crawls lists the names of crawls.
-func (a *app) crawls(ctx context.Context, e *jetstream.Engine) error {
+// crawls prints the names of the crawls.
+func (a *app) crawls(ctx context.Context, e *jetstream.Engine, _ []string) error {
 	names, err := e.Crawls(ctx)
 	for _, name := range names {
 		if _, err := fmt.Fprintln(a.out, fetch.Printable(name)); err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/job"
 	"github.com/urlget/urlget/internal/manpages"
 )
@@ -16,11 +17,11 @@ import (
 var version = "(devel)"
 
 // With the build tag gendoc, the program writes the man pages of its commands to a directory, as
-// urlget does with its own.
+// urlget does.
 func main() {
 	if len(os.Args) != 2 {
 		fmt.Fprintln(os.Stderr, "usage: gendoc DIR")
-		os.Exit(job.ExitUsage)
+		os.Exit(job.ExitStatus(fetch.ErrRequest))
 	}
 	for _, cmd := range (&app{}).command().Commands() {
 		err := manpages.Write(os.Args[1], cmd, manpages.Options{
@@ -30,15 +31,15 @@ func main() {
 				environment := ""
 				if cmd.Name() == "work" {
 					environment = "\n.SH ENVIRONMENT\n.TP\n\\fBOTEL_EXPORTER_OTLP_ENDPOINT\\fP\n" +
-						"The URL of a collector of OpenTelemetry, to which spans of jobs are sent. Other\n" +
-						"variables of OpenTelemetry for spans count as well.\n"
+						"The URL of an OpenTelemetry collector that receives spans of jobs. Other\n" +
+						"OpenTelemetry variables for spans are supported too.\n"
 				}
-				return environment + "\n.SH EXIT STATUS\nAs that of \\fBurlget(1)\\fP.\n"
+				return environment + "\n.SH EXIT STATUS\nThe same as \\fBurlget(1)\\fP.\n"
 			},
 		})
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)
-			os.Exit(job.ExitFile)
+			os.Exit(job.ExitStatus(fetch.ErrFile))
 		}
 	}
 }

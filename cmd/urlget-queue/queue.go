@@ -5,13 +5,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/urlget/urlget/cmd/internal/render"
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/render"
 	"github.com/urlget/urlget/queue"
 	"github.com/urlget/urlget/queue/jetstream"
 )
@@ -19,99 +18,103 @@ import (
 func (a *app) queueCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "queue",
-		Short: "What is in a queue",
-		Long: `What is in a queue, or with --crawl NAME in that of a crawl.
+		Short: "Inspect and manage a queue",
+		Long: `Inspect and manage a queue or, with --crawl NAME, the queue of a crawl.
 
-  urlget queue status            how much there is, and how a crawl is
-  urlget queue results [-f]      how jobs and visits ended, as JSON Lines
-  urlget queue dead              what could not be done
-  urlget queue retry [ID...]     submit that again
-  urlget queue purge KIND        forget jobs, results, dead letters or a crawl
-  urlget queue crawls            the names of crawls
-  urlget queue stop              let workers begin nothing more of a crawl
-  urlget queue resume            let them go on
-  urlget queue index DIR         one index for the archives of all workers
-  urlget queue content SHA256    print a content that is kept`,
+  urlget queue status            print the number of jobs, or the state of a crawl
+  urlget queue results [-f]      print the results of jobs, as JSON Lines
+  urlget queue dead              print the dead letters: jobs that failed for good
+  urlget queue retry [ID...]     submit dead letters again
+  urlget queue purge KIND        delete jobs, results, dead letters or a crawl
+  urlget queue crawls            print the names of the crawls
+  urlget queue stop              stop a crawl: workers start no more of its pages
+  urlget queue resume            resume a stopped crawl
+  urlget queue index DIR         write one index of the archives of all workers
+  urlget queue content SHA256    print the stored content with a digest`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usage("queue: there is no %q; want status, results, dead, retry, purge, crawls, stop, resume, index or content", args[0])
+				return usage("queue: unknown command %q; use status, results, dead, retry, purge, crawls, stop, resume, index or content", args[0])
 			}
-			return usage("queue: want status, results, dead, retry, purge, crawls, stop, resume, index or content")
+			return usage("queue requires a command: status, results, dead, retry, purge, crawls, stop, resume, index or content")
 		},
-	}
-	with := func(do func(context.Context, *jetstream.Engine, []string) error) func(*cobra.Command, []string) error {
-		return func(cmd *cobra.Command, args []string) error {
-			a.reach.existing = true
-			e, done, err := a.reach.open(cmd.Context(), nil)
-			if err != nil {
-				return err
-			}
-			defer done()
-			return do(cmd.Context(), e, args)
-		}
 	}
 	var asJSON, follow bool
 	var after uint64
-	status := &cobra.Command{Use: "status", Short: "Print how much is in the queue", Args: noArguments,
-		RunE: with(func(ctx context.Context, e *jetstream.Engine, _ []string) error { return a.status(ctx, e, asJSON) })}
-	results := &cobra.Command{Use: "results", Short: "Print how jobs ended, as JSON Lines", Args: noArguments,
-		RunE: with(func(ctx context.Context, e *jetstream.Engine, _ []string) error {
+	status := a.engineCommand("status", "Print the number of jobs in the queue", noArguments,
+		func(ctx context.Context, e *jetstream.Engine, _ []string) error { return a.status(ctx, e, asJSON) })
+	status.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	results := a.engineCommand("results", "Print the results of jobs, as JSON Lines", noArguments,
+		func(ctx context.Context, e *jetstream.Engine, _ []string) error {
 			return a.results(ctx, e, after, follow)
-		})}
-	dead := &cobra.Command{Use: "dead", Short: "Print the dead letters: jobs that could not be done", Args: noArguments,
-		RunE: with(func(ctx context.Context, e *jetstream.Engine, _ []string) error { return a.dead(ctx, e, asJSON) })}
-	retry := &cobra.Command{Use: "retry [ID...]", Short: "Submit dead letters again, all or those with these IDs", RunE: with(a.retry)}
-	ofCrawl := func(cmd *cobra.Command, args []string) error {
-		if a.reach.crawl == "" {
-			return usage("%s: which crawl? It needs --crawl NAME", cmd.Name())
+		})
+	results.Flags().BoolVarP(&follow, "follow", "f", false, "wait for further results")
+	results.Flags().Uint64Var(&after, "after", 0, "start after the result with the number `SEQUENCE`")
+	dead := a.engineCommand("dead", "Print the dead letters: jobs that failed for good", noArguments,
+		func(ctx context.Context, e *jetstream.Engine, _ []string) error { return a.dead(ctx, e, asJSON) })
+	dead.Flags().BoolVar(&asJSON, "json", false, "print JSON Lines")
+	cmd.AddCommand(status, results, dead, a.purgeCommand(), a.contentCommand(),
+		a.engineCommand("retry [ID...]", "Submit dead letters again, all or those with these IDs", cobra.ArbitraryArgs, a.retry),
+		a.engineCommand("crawls", "Print the names of the crawls", noArguments, a.crawls),
+		a.engineCommand("stop --crawl NAME", "Stop a crawl: workers start no more of its pages", a.requireCrawl,
+			func(ctx context.Context, e *jetstream.Engine, _ []string) error { return a.stop(ctx, e, true) }),
+		a.engineCommand("resume --crawl NAME", "Resume a stopped crawl", a.requireCrawl,
+			func(ctx context.Context, e *jetstream.Engine, _ []string) error { return a.stop(ctx, e, false) }),
+		&cobra.Command{Use: "index DIR", Short: "Write one CDXJ index of the archives of all workers",
+			Args: oneArgument("index requires the directory of the archives"),
+			RunE: func(_ *cobra.Command, args []string) error { return a.index(args[0]) }})
+	return cmd
+}
+
+// engineCommand returns a command that opens an existing queue.
+func (a *app) engineCommand(use, short string, args cobra.PositionalArgs, do func(context.Context, *jetstream.Engine, []string) error) *cobra.Command {
+	cmd := &cobra.Command{Use: use, Short: short, Args: args, RunE: func(cmd *cobra.Command, args []string) error {
+		a.queueFlags.existing = true
+		e, done, err := a.queueFlags.open(cmd.Context(), nil)
+		if err != nil {
+			return err
 		}
-		return noArguments(cmd, args)
+		defer done()
+		return do(cmd.Context(), e, args)
+	}}
+	a.queueFlags.define(cmd.Flags())
+	return cmd
+}
+
+// requireCrawl checks the arguments of a command that requires --crawl.
+func (a *app) requireCrawl(cmd *cobra.Command, args []string) error {
+	if a.queueFlags.crawl == "" {
+		return usage("%s requires --crawl NAME", cmd.Name())
 	}
-	crawls := &cobra.Command{Use: "crawls", Short: "Print the names of the crawls", Args: noArguments,
-		RunE: with(func(ctx context.Context, e *jetstream.Engine, _ []string) error { return a.crawls(ctx, e) })}
-	stop := &cobra.Command{Use: "stop --crawl NAME", Short: "Let workers begin nothing more of a crawl", Args: ofCrawl,
-		RunE: with(func(ctx context.Context, e *jetstream.Engine, _ []string) error { return a.stop(ctx, e, true) })}
-	resume := &cobra.Command{Use: "resume --crawl NAME", Short: "Let workers go on with a crawl", Args: ofCrawl,
-		RunE: with(func(ctx context.Context, e *jetstream.Engine, _ []string) error { return a.stop(ctx, e, false) })}
-	index := &cobra.Command{Use: "index DIR", Short: "Write one index (CDXJ) of the archives of all workers",
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return usage("index: want the directory of the archives")
+	return noArguments(cmd, args)
+}
+
+// purges has the function for each kind of message that can be deleted.
+var purges = map[string]func(*jetstream.Engine, context.Context) (uint64, error){
+	"jobs": (*jetstream.Engine).PurgeJobs, "results": (*jetstream.Engine).PurgeResults, "dead": (*jetstream.Engine).PurgeDead,
+}
+
+func (a *app) purgeCommand() *cobra.Command {
+	cmd := a.engineCommand("purge jobs|results|dead|crawl", "Delete all jobs, results or dead letters, or a crawl",
+		func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 || args[0] != "crawl" && purges[args[0]] == nil {
+				return usage("purge requires one of jobs, results, dead and crawl")
+			}
+			if args[0] == "crawl" && a.queueFlags.crawl == "" {
+				return usage("purge crawl requires --crawl NAME")
 			}
 			return nil
 		},
-		RunE: func(_ *cobra.Command, args []string) error { return a.index(args[0]) }}
-	kinds := []string{string(queue.KindJobs), string(queue.KindResults), string(queue.KindDead), "crawl"}
-	purge := &cobra.Command{Use: "purge jobs|results|dead|crawl", Short: "Forget what is in the queue, of one kind, or a crawl",
-		ValidArgsFunction: cobra.FixedCompletions(kinds, cobra.ShellCompDirectiveNoFileComp),
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 || !slices.Contains(kinds, args[0]) {
-				return usage("purge: want one of jobs, results, dead and crawl")
-			}
-			if args[0] == "crawl" && a.reach.crawl == "" {
-				return usage("purge crawl: which one? It needs --crawl NAME")
-			}
-			return nil
-		},
-		RunE: with(func(ctx context.Context, e *jetstream.Engine, args []string) error {
+		func(ctx context.Context, e *jetstream.Engine, args []string) error {
 			if args[0] == "crawl" {
 				return e.Forget(ctx)
 			}
-			n, err := e.Purge(ctx, queue.Kind(args[0]))
+			n, err := purges[args[0]](e, ctx)
 			if err == nil {
-				fmt.Fprintf(a.err, "%d %s forgotten\n", n, args[0])
+				fmt.Fprintf(a.err, "%d %s deleted\n", n, args[0])
 			}
 			return err
-		})}
-	for _, c := range []*cobra.Command{status, results, dead, retry, purge, crawls, stop, resume} {
-		a.reach.define(c.Flags())
-		cmd.AddCommand(c)
-	}
-	cmd.AddCommand(index, a.contentCommand())
-	status.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	dead.Flags().BoolVar(&asJSON, "json", false, "print JSON Lines")
-	results.Flags().BoolVarP(&follow, "follow", "f", false, "go on with what comes")
-	results.Flags().Uint64Var(&after, "after", 0, "begin after the result with this `SEQUENCE`")
+		})
+	cmd.ValidArgsFunction = cobra.FixedCompletions([]string{"jobs", "results", "dead", "crawl"}, cobra.ShellCompDirectiveNoFileComp)
 	return cmd
 }
 
@@ -121,7 +124,7 @@ func (a *app) status(ctx context.Context, e *jetstream.Engine, asJSON bool) erro
 		return err
 	}
 	word := ""
-	if a.reach.crawl != "" {
+	if a.queueFlags.crawl != "" {
 		c, err := queue.LoadCrawl(ctx, e)
 		if err != nil {
 			return err
@@ -133,11 +136,11 @@ func (a *app) status(ctx context.Context, e *jetstream.Engine, asJSON bool) erro
 			Crawl string `json:"crawl,omitempty"`
 			State string `json:"state,omitempty"`
 			*queue.Status
-		}{a.reach.crawl, word, s}))
+		}{a.queueFlags.crawl, word, s}))
 	}
 	var b bytes.Buffer
 	if word != "" {
-		fmt.Fprintf(&b, "%s: %s, %d visits have ended, %d pages are to be visited\n", a.reach.crawl, word, s.Results, s.Depth())
+		fmt.Fprintf(&b, "%s: %s, %d pages visited, %d pages left\n", a.queueFlags.crawl, word, s.Results, s.Depth())
 	}
 	fmt.Fprintf(&b, "%-8s %10s %10s\n", "priority", "waiting", "taken")
 	for _, p := range queue.Priorities {
@@ -152,7 +155,7 @@ func (a *app) status(ctx context.Context, e *jetstream.Engine, asJSON bool) erro
 	return fileError(err)
 }
 
-// results prints events. Each gets its sequence number, by which a program goes on later.
+// results prints events. Each gets its sequence number, which --after accepts.
 func (a *app) results(ctx context.Context, e *jetstream.Engine, after uint64, follow bool) error {
 	for r, err := range e.Results(ctx, after, follow) {
 		if err != nil {
@@ -161,7 +164,7 @@ func (a *app) results(ctx context.Context, e *jetstream.Engine, after uint64, fo
 		line, ok := bytes.CutPrefix(bytes.TrimSpace(r.Data), []byte("{"))
 		all := fmt.Appendf(nil, "{\"sequence\":%d,%s", r.Sequence, line)
 		if !ok || !json.Valid(all) {
-			continue // no worker wrote it
+			continue // not written by a worker
 		}
 		if err := render.WriteJSON(a.out, json.RawMessage(all)); err != nil {
 			return fileError(err)
@@ -175,15 +178,15 @@ func (a *app) dead(ctx context.Context, e *jetstream.Engine, asJSON bool) error 
 		if err != nil {
 			return err
 		}
-		var l queue.Letter
-		if err := json.Unmarshal(d.Data, &l); err != nil {
-			l.Error = "no dead letter: " + err.Error()
+		l, err := d.Letter()
+		if err != nil {
+			l = &queue.Letter{Error: err.Error()}
 		}
 		if asJSON {
-			l.Job, l.Raw = nil, nil // which may hold secrets
+			l.Job, l.Raw = nil, nil // they may contain secrets
 			err = render.WriteJSON(a.out, struct {
 				ID string `json:"id"`
-				queue.Letter
+				*queue.Letter
 			}{d.ID, l})
 		} else {
 			url := l.URL
@@ -213,7 +216,11 @@ func (a *app) retry(ctx context.Context, e *jetstream.Engine, ids []string) erro
 			continue
 		}
 		delete(wanted, d.ID)
-		if _, err := queue.Retry(ctx, e, d.Data); err != nil {
+		l, err := d.Letter()
+		if err == nil {
+			err = l.Retry(ctx, e)
+		}
+		if err != nil {
 			if class := fetch.CodeOf(err); class != "" && class != fetch.ErrRequest && class != fetch.ErrURL {
 				return err
 			}
@@ -228,10 +235,10 @@ func (a *app) retry(ctx context.Context, e *jetstream.Engine, ids []string) erro
 	}
 	fmt.Fprintf(a.err, "%d submitted again\n", n)
 	for id := range wanted {
-		return usage("retry: there is no dead letter %s", fetch.Printable(id))
+		return usage("retry: no dead letter has the ID %s", fetch.Printable(id))
 	}
 	if left > 0 {
-		return &toldError{status: 1}
+		return &printedError{status: 1}
 	}
 	return nil
 }

@@ -18,48 +18,49 @@ import (
 	"github.com/urlget/urlget/queue/jetstream/embedded"
 )
 
-// reach is what the flags say of how to reach the queue.
-type reach struct {
+// queueFlags holds the flags that locate the queue.
+type queueFlags struct {
 	url, creds, nkey, name string
 	ca, cert, key          string
 	embedded               string
 	crawl                  string
-	existing               bool // the crawl must be there
-	stays                  bool // the program is a worker
+	existing               bool // the crawl must exist
+	stays                  bool // the program is a long-running worker
 	replicas               int
 	maxJobs                int64
 	ackWait                time.Duration
 }
 
-func (r *reach) define(f *pflag.FlagSet) {
+func (r *queueFlags) define(f *pflag.FlagSet) {
 	f.SortFlags = false
-	f.StringVar(&r.url, "nats", "", "reach the queue on the NATS servers at `URL`, several with commas (default $URLGET_NATS, or nats://127.0.0.1:4222)")
-	f.StringVar(&r.embedded, "embedded", "", "keep the queue in `DIR`, with a server of its own")
-	f.StringVar(&r.name, "name", "urlget", "the `NAME` of the queue")
-	f.StringVar(&r.crawl, "crawl", "", "not the queue of jobs, but that of the crawl `NAME`")
+	f.StringVar(&r.url, "nats", "", "connect to the NATS servers at `URL`, separated by commas (default $URLGET_NATS, or nats://127.0.0.1:4222)")
+	f.StringVar(&r.embedded, "embedded", "", "keep the queue in `DIR` and run an embedded server")
+	f.StringVar(&r.name, "name", "urlget", "use the queue `NAME`")
+	f.StringVar(&r.crawl, "crawl", "", "use the queue of the crawl `NAME`")
 	f.StringVar(&r.creds, "creds", "", "log in with the credentials in `FILE`")
 	f.StringVar(&r.nkey, "nkey", "", "log in with the key whose seed is in `FILE`")
-	f.StringVar(&r.ca, "ca-certificate", "", "trust the certificates in `FILE` (PEM)")
-	f.StringVar(&r.cert, "certificate", "", "the client's certificate (`FILE`, PEM)")
-	f.StringVar(&r.key, "private-key", "", "its private key (`FILE`, PEM)")
-	f.IntVar(&r.replicas, "replicas", 1, "if the queue is not there yet: keep it on `N` servers")
-	f.Int64Var(&r.maxJobs, "max-jobs", 0, "if the queue is not there yet: take `N` jobs of each priority at most")
-	f.DurationVar(&r.ackWait, "ack-wait", time.Minute, "if the queue is not there yet: give the jobs of a worker to others that says nothing for `TIME`")
+	f.StringVar(&r.ca, "ca-certificate", "", "trust the CA certificates in `FILE` (PEM)")
+	f.StringVar(&r.cert, "certificate", "", "send the client certificate in `FILE` (PEM)")
+	f.StringVar(&r.key, "private-key", "", "use the private key in `FILE` (PEM) for --certificate")
+	f.IntVar(&r.replicas, "replicas", 1, "when creating the queue: keep it on `N` servers")
+	f.Int64Var(&r.maxJobs, "max-jobs", 0, "when creating the queue: limit it to `N` jobs of each priority (0 for no limit)")
+	f.DurationVar(&r.ackWait, "ack-wait", time.Minute, "when creating the queue: redeliver jobs of a worker that does not report for `TIME`")
 }
 
-// minAckWait leaves a worker time to tell that it is still there, over a network that is slow.
+// minAckWait leaves a worker time to extend its jobs over a slow network.
 const minAckWait = 5 * time.Second
 
-// open opens the queue. With --embedded, the server of another process is used if one runs there.
-func (r *reach) open(ctx context.Context, logger *slog.Logger) (e *jetstream.Engine, done func(), err error) {
-	// The variable is not the default of the flag: help prints defaults, and it may hold a login.
+// open opens the queue. With --embedded, it uses the server of another process if one is running.
+func (r *queueFlags) open(ctx context.Context, logger *slog.Logger) (e *jetstream.Engine, done func(), err error) {
+	// $URLGET_NATS is not the default of the flag, because help prints defaults and the URL may
+	// contain a login.
 	opts := jetstream.Options{URL: cmp.Or(r.url, os.Getenv("URLGET_NATS")), Credentials: r.creds, NKey: r.nkey, Name: r.name, Replicas: r.replicas, MaxJobs: r.maxJobs, AckWait: r.ackWait,
 		Logger: logger, Crawl: r.crawl, Existing: r.existing, Wait: r.stays}
 	if r.ackWait < minAckWait {
-		return nil, nil, usage("--ack-wait: want %v or more", minAckWait)
+		return nil, nil, usage("--ack-wait must be %v or more", minAckWait)
 	}
 	if r.replicas != 1 && r.replicas != 3 && r.replicas != 5 {
-		return nil, nil, usage("--replicas: want 1, 3 or 5")
+		return nil, nil, usage("--replicas must be 1, 3 or 5")
 	}
 	if r.embedded != "" {
 		return r.openEmbedded(ctx, opts)
@@ -73,9 +74,9 @@ func (r *reach) open(ctx context.Context, logger *slog.Logger) (e *jetstream.Eng
 	return e, func() { e.Close() }, nil
 }
 
-func (r *reach) openEmbedded(ctx context.Context, opts jetstream.Options) (*jetstream.Engine, func(), error) {
+func (r *queueFlags) openEmbedded(ctx context.Context, opts jetstream.Options) (*jetstream.Engine, func(), error) {
 	if r.replicas != 1 || r.creds != "" || r.nkey != "" {
-		return nil, nil, usage("--embedded has one server, and no logins")
+		return nil, nil, usage("--embedded cannot be combined with --replicas, --creds and --nkey")
 	}
 	s, url, err := r.server(ctx)
 	if err != nil {
@@ -98,13 +99,13 @@ func (r *reach) openEmbedded(ctx context.Context, opts jetstream.Options) (*jets
 	}, nil
 }
 
-// passing is for how long a worker waits for the server of a process that does not stay: one that
-// submits or looks.
-const passing = 5 * time.Second
+// shortLivedWait is how long a worker waits for the server of a short-lived process, such as
+// submit, to end.
+const shortLivedWait = 5 * time.Second
 
-// server starts a server or, if another process has one in the directory, returns where that is. A
-// worker would rather have its own than that of a process that does not stay.
-func (r *reach) server(ctx context.Context) (*embedded.Server, string, error) {
+// server starts a server. If another process runs one in the directory, it returns the URL of that
+// one. A worker prefers its own server to that of a short-lived process.
+func (r *queueFlags) server(ctx context.Context) (*embedded.Server, string, error) {
 	for begun := time.Now(); ; {
 		s, err := embedded.Start(r.embedded, r.stays)
 		if err == nil {
@@ -114,10 +115,10 @@ func (r *reach) server(ctx context.Context) (*embedded.Server, string, error) {
 			return nil, "", err
 		}
 		waited := time.Since(begun)
-		if url, stays := embedded.Find(r.embedded); url != "" && (stays || !r.stays || waited > passing) {
+		if url, stays := embedded.Find(r.embedded); url != "" && (stays || !r.stays || waited > shortLivedWait) {
 			return nil, url, nil
 		}
-		if waited > 2*passing {
+		if waited > 2*shortLivedWait {
 			return nil, "", err
 		}
 		select {
@@ -128,7 +129,7 @@ func (r *reach) server(ctx context.Context) (*embedded.Server, string, error) {
 	}
 }
 
-func (r *reach) tls() (*tls.Config, error) {
+func (r *queueFlags) tls() (*tls.Config, error) {
 	if r.ca == "" && r.cert == "" && r.key == "" {
 		return nil, nil
 	}
@@ -140,11 +141,11 @@ func (r *reach) tls() (*tls.Config, error) {
 		}
 		cfg.RootCAs = x509.NewCertPool()
 		if !cfg.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, fileError(fmt.Errorf("%s holds no certificate in PEM form", r.ca))
+			return nil, fileError(fmt.Errorf("%s does not contain a certificate in PEM format", r.ca))
 		}
 	}
 	if (r.cert == "") != (r.key == "") {
-		return nil, usage("--certificate and --private-key belong together")
+		return nil, usage("--certificate and --private-key require each other")
 	}
 	if r.cert != "" {
 		pair, err := tls.LoadX509KeyPair(r.cert, r.key)
@@ -156,7 +157,7 @@ func (r *reach) tls() (*tls.Config, error) {
 	return cfg, nil
 }
 
-// fileError classifies an error of the local system.
+// fileError adds the class of local errors to err.
 func fileError(err error) error {
 	if errors.Is(err, context.Canceled) {
 		return err

@@ -12,27 +12,27 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/urlget/urlget/cmd/internal/interrupt"
+	"github.com/urlget/urlget/cmd/internal/render"
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/job"
-	"github.com/urlget/urlget/fetch/render"
 )
 
 // An app is one run of the program.
 type app struct {
-	in       io.Reader
-	out, err io.Writer
-	reach    reach
+	in         io.Reader
+	out, err   io.Writer
+	queueFlags queueFlags
 }
 
-// A usageError is a mistake on the command line.
+// A usageError is an error in the command line.
 type usageError struct{ text string }
 
 func (e *usageError) Error() string { return e.text }
 
 func usage(format string, args ...any) error { return &usageError{fmt.Sprintf(format, args...)} }
 
-// run runs the program until it ends or a signal asks it to end, for which a worker takes its time.
-// A second signal ends it at once.
+// run runs the program and returns its exit status. The first signal ends a worker gracefully, a
+// second one at once.
 func run(args []string, in io.Reader, out, errors io.Writer) int {
 	return interrupt.Run(0, []os.Signal{os.Interrupt, syscall.SIGTERM}, func(ctx context.Context) int {
 		a := &app{in: in, out: out, err: errors}
@@ -50,29 +50,29 @@ func (a *app) run(ctx context.Context, args []string) int {
 	if err == nil {
 		return 0
 	}
-	if told := (*toldError)(nil); errors.As(err, &told) {
-		return told.status
+	if printed := (*printedError)(nil); errors.As(err, &printed) {
+		return printed.status
 	}
-	fmt.Fprintf(a.err, "urlget: %s\n", render.Message(err))
+	fmt.Fprintf(a.err, "urlget: %s\n", render.ErrorText(err))
 	if wrong := (*usageError)(nil); errors.As(err, &wrong) {
-		return job.ExitUsage
+		return job.ExitStatus(fetch.ErrRequest)
 	}
 	return job.ExitStatus(fetch.CodeOf(err))
 }
 
-// A toldError is one that the user was told of.
-type toldError struct{ status int }
+// A printedError is an error that was already printed.
+type printedError struct{ status int }
 
-func (e *toldError) Error() string { return "" }
+func (e *printedError) Error() string { return "" }
 
 func (a *app) command() *cobra.Command {
 	root := &cobra.Command{
 		Use:           "urlget",
-		Short:         "Queues of URLs, and workers that retrieve them",
+		Short:         "Queue URLs and retrieve them with workers",
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		RunE: func(_ *cobra.Command, args []string) error {
-			return usage("want submit, work or queue")
+			return usage("a command is required: submit, work or queue")
 		},
 	}
 	root.CompletionOptions.DisableDefaultCmd = true
@@ -80,7 +80,7 @@ func (a *app) command() *cobra.Command {
 		if errors.Is(err, pflag.ErrHelp) {
 			return err
 		}
-		return usage("%v; %s --help lists the flags", err, cmd.CommandPath())
+		return usage("%v; use %s --help to list the flags", err, cmd.CommandPath())
 	})
 	root.AddCommand(a.submitCommand(), a.workCommand(), a.queueCommand())
 	return root
@@ -88,7 +88,17 @@ func (a *app) command() *cobra.Command {
 
 func noArguments(_ *cobra.Command, args []string) error {
 	if len(args) > 0 {
-		return usage("%q is one argument too many", args[0])
+		return usage("unexpected argument %q", args[0])
 	}
 	return nil
+}
+
+// oneArgument returns a check for exactly one argument. If it fails, the error text is wanted.
+func oneArgument(wanted string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if len(args) != 1 {
+			return usage("%s", wanted)
+		}
+		return nil
+	}
 }

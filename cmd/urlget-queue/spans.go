@@ -8,11 +8,11 @@ import (
 	"github.com/urlget/urlget/queue/otel"
 )
 
-// flushWithin bounds how long a worker that ends waits for its last spans.
-const flushWithin = 5 * time.Second
+// flushTimeout limits how long an ending worker waits for its last spans.
+const flushTimeout = 5 * time.Second
 
-// openSpans returns what sends spans of a worker, nil if the environment wants none. Flush sends
-// those that are left, until the time of grace after ctx is over.
+// openSpans returns the tracer of a worker, or nil if the environment disables spans. The function
+// flush sends the remaining spans, at most until the grace period after the end of ctx is over.
 func openSpans(ctx context.Context, grace time.Duration, logger *slog.Logger) (_ *otel.Tracer, flush func(), err error) {
 	spans, err := otel.Open(ctx, "urlget-queue", logger)
 	if err != nil {
@@ -26,7 +26,7 @@ func openSpans(ctx context.Context, grace time.Duration, logger *slog.Logger) (_
 	return spans, func() {
 		defer cancel()
 		defer stop()
-		short, done := context.WithTimeout(within, flushWithin)
+		short, done := context.WithTimeout(within, flushTimeout)
 		defer done()
 		spans.Close(short)
 	}, nil

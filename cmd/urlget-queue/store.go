@@ -17,93 +17,76 @@ import (
 	"github.com/urlget/urlget/queue/s3"
 )
 
-// keeping is what the flags say of where contents are kept.
-type keeping struct {
+// storeFlags holds the flags that locate the store.
+type storeFlags struct {
 	where                         string
 	endpoint, region, credentials string
 }
 
-func (k *keeping) define(f *pflag.FlagSet) {
-	f.StringVar(&k.where, "artefacts", "artefacts", "keep contents below `DIR`, in s3://BUCKET/PREFIX, or in the object store of NATS: nats:")
-	f.StringVar(&k.endpoint, "s3-endpoint", "", "the store of the bucket is at `URL` (default $AWS_ENDPOINT_URL, or Amazon's)")
-	f.StringVar(&k.region, "s3-region", "", "the `NAME` of its region (default $AWS_REGION)")
-	f.StringVar(&k.credentials, "s3-credentials", "", "log in there as `FILE` says, not $AWS_ACCESS_KEY_ID and $AWS_SECRET_ACCESS_KEY")
+func (k *storeFlags) define(f *pflag.FlagSet) {
+	f.StringVar(&k.where, "artefacts", "artefacts", "store contents in `DIR`, in s3://BUCKET/PREFIX, or in the object store of NATS (nats:)")
+	f.StringVar(&k.endpoint, "s3-endpoint", "", "use the S3 endpoint `URL` (default $AWS_ENDPOINT_URL, or Amazon's)")
+	f.StringVar(&k.region, "s3-region", "", "use the S3 region `NAME` (default $AWS_REGION)")
+	f.StringVar(&k.credentials, "s3-credentials", "", "read the S3 credentials from `FILE`, not from $AWS_ACCESS_KEY_ID and $AWS_SECRET_ACCESS_KEY")
 }
 
-// A store keeps contents and gives them back.
-type store interface {
-	queue.Store
-	Get(ctx context.Context, sha256 string) (io.ReadCloser, error)
-}
-
-// nothing is a store that has nothing to close.
-type nothing struct{}
-
-func (nothing) Close() error { return nil }
-
-// open opens the store. What it needs of the queue comes from queue.
-func (k *keeping) open(ctx context.Context, queued func() (*jetstream.Engine, error)) (store, io.Closer, error) {
-	if k.where == "nats:" {
-		e, err := queued()
-		if err != nil {
-			return nil, nil, err
-		}
+// open opens the store. It uses e if inQueue returns true.
+func (k *storeFlags) open(ctx context.Context, e *jetstream.Engine) (_ queue.Store, done func(), err error) {
+	if k.inQueue() {
 		o, err := e.Objects(ctx, "")
-		return o, nothing{}, err
+		return o, func() {}, err
 	}
 	place, ok := strings.CutPrefix(k.where, "s3://")
 	if !ok {
 		dir, err := queue.OpenDir(k.where)
-		return dir, dir, fileError(err)
+		return dir, func() { dir.Close() }, fileError(err)
 	}
 	bucket, prefix, _ := strings.Cut(place, "/")
 	if bucket == "" {
-		return nil, nil, usage("--artefacts: want s3://BUCKET/PREFIX")
+		return nil, nil, usage("--artefacts requires s3://BUCKET/PREFIX")
 	}
 	s, err := s3.Open(ctx, s3.Options{Endpoint: cmp.Or(k.endpoint, os.Getenv("AWS_ENDPOINT_URL")), Region: cmp.Or(k.region, os.Getenv("AWS_REGION")),
 		Bucket: bucket, Prefix: prefix, Credentials: k.credentials})
-	return s, s, err
+	return s, func() { s.Close() }, err
 }
 
+// inQueue reports whether the store is the object store of the queue.
+func (k *storeFlags) inQueue() bool { return k.where == "nats:" }
+
 func (a *app) contentCommand() *cobra.Command {
-	k := &keeping{}
+	k := &storeFlags{}
 	cmd := &cobra.Command{
 		Use:   "content SHA256",
-		Short: "Print the content with a digest, from where it is kept",
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return usage("content: want a digest")
-			}
-			return nil
-		},
+		Short: "Print the stored content with a digest",
+		Args:  oneArgument("content requires a digest"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if !strings.Contains(k.where, ":") {
+			var e *jetstream.Engine
+			if k.inQueue() {
+				queued, done, err := a.queueFlags.open(cmd.Context(), nil)
+				if err != nil {
+					return err
+				}
+				defer done()
+				e = queued
+			} else if !strings.Contains(k.where, ":") {
 				if _, err := os.Stat(k.where); err != nil {
-					return fileError(err) // it would be made
+					return fileError(err) // OpenDir would create it
 				}
 			}
-			done := func() {}
-			defer func() { done() }()
-			s, closer, err := k.open(cmd.Context(), func() (e *jetstream.Engine, err error) {
-				e, done, err = a.reach.open(cmd.Context(), nil)
-				if err != nil {
-					done = func() {}
-				}
-				return e, err
-			})
+			s, done, err := k.open(cmd.Context(), e)
 			if err != nil {
 				return err
 			}
-			defer closer.Close()
+			defer done()
 			return a.content(cmd.Context(), s, args[0])
 		},
 	}
-	a.reach.define(cmd.Flags())
+	a.queueFlags.define(cmd.Flags())
 	k.define(cmd.Flags())
 	return cmd
 }
 
-func (a *app) content(ctx context.Context, s store, sum string) error {
+func (a *app) content(ctx context.Context, s queue.Store, sum string) error {
 	r, err := s.Get(ctx, sum)
 	if err != nil {
 		return fileError(err)

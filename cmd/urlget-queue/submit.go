@@ -17,65 +17,65 @@ import (
 	"github.com/urlget/urlget/queue"
 )
 
-// submission is what the flags of submit say.
-type submission struct {
+// submitFlags holds the flags of submit.
+type submitFlags struct {
 	list     string
 	priority string
 	quiet    bool
-	follow   following
+	follow   crawlFlags
 }
 
 func (a *app) submitCommand() *cobra.Command {
-	s := &submission{}
+	s := &submitFlags{}
 	cmd := &cobra.Command{
 		Use:   "submit [flags] URL...",
-		Short: "Put URLs into a queue, for workers to retrieve",
-		Long: `Put URLs into a queue, for workers to retrieve. A URL that was submitted within
-the last hour is not taken a second time.
+		Short: "Add URLs to a queue for workers to retrieve",
+		Long: `Add URLs to a queue for workers to retrieve. A URL that was submitted within the
+last hour is not added again.
 
-With --crawl NAME the URLs are where a crawl begins, or further places for one that
-has begun: workers with --crawl NAME follow what they lead to, each page once. The
-flags that say what to follow are those of "urlget -r".`,
+With --crawl NAME, the URLs are seeds of a new or existing crawl. Workers with
+--crawl NAME follow their links and visit each page once. The flags that select
+links are those of "urlget -r".`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error { return a.submit(cmd.Context(), s, args) },
 	}
 	f := cmd.Flags()
-	a.reach.define(f)
-	f.StringVarP(&s.list, "input-file", "i", "", "submit the URLs in `FILE` too, or \"-\": one a line, or jobs as JSON")
-	f.StringVar(&s.priority, "priority", string(queue.Normal), "`WORD`: high, normal or low")
+	a.queueFlags.define(f)
+	f.StringVarP(&s.list, "input-file", "i", "", "also submit the URLs in `FILE`, or in standard input if it is -: one per line, or jobs as JSON")
+	f.StringVar(&s.priority, "priority", string(queue.Normal), "set the priority to `WORD`: high, normal or low")
 	words := []string{string(queue.High), string(queue.Normal), string(queue.Low)}
 	cmd.RegisterFlagCompletionFunc("priority", cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
 	s.follow.define(f)
-	f.BoolVarP(&s.quiet, "quiet", "q", false, "print only what goes wrong")
+	f.BoolVarP(&s.quiet, "quiet", "q", false, "print only errors")
 	return cmd
 }
 
-func (a *app) submit(ctx context.Context, s *submission, args []string) error {
+func (a *app) submit(ctx context.Context, s *submitFlags, args []string) error {
 	if s.list == "" && len(args) == 0 {
-		return usage("submit: no URL given")
+		return usage("submit requires a URL")
 	}
 	switch queue.Priority(s.priority) {
 	case queue.High, queue.Normal, queue.Low:
 	default:
-		return usage("--priority: want high, normal or low, not %q", s.priority)
+		return usage("--priority must be high, normal or low, not %q", s.priority)
 	}
-	if given := s.follow.given(); a.reach.crawl == "" && given != "" {
-		return usage("--%s says how to crawl: it needs --crawl NAME", given)
+	if given := s.follow.given(); a.queueFlags.crawl == "" && given != "" {
+		return usage("--%s requires --crawl NAME", given)
 	}
 	list, err := a.openList(s.list)
 	if err != nil {
 		return err
 	}
 	defer list.Close()
-	e, done, err := a.reach.open(ctx, nil)
+	e, done, err := a.queueFlags.open(ctx, nil)
 	if err != nil {
 		return err
 	}
 	defer done()
 
 	sub := &submitter{app: a, engine: e, priority: queue.Priority(s.priority)}
-	if a.reach.crawl != "" {
-		if sub.crawl, err = s.follow.start(ctx, a.reach.crawl, e); err != nil {
+	if a.queueFlags.crawl != "" {
+		if sub.crawl, err = s.follow.start(ctx, a.queueFlags.crawl, e); err != nil {
 			return err
 		}
 		sub.client = fetch.New(nil, protocols.All)
@@ -95,10 +95,10 @@ func (a *app) submit(ctx context.Context, s *submission, args []string) error {
 		}
 	}
 	if !s.quiet {
-		fmt.Fprintf(a.err, "%d submitted, %d there already, %d refused\n", sub.taken, sub.duplicates, sub.refused)
+		fmt.Fprintf(a.err, "%d submitted, %d duplicates, %d refused\n", sub.taken, sub.duplicates, sub.refused)
 	}
 	if sub.refused > 0 {
-		return &toldError{sub.status}
+		return &printedError{sub.status}
 	}
 	return nil
 }
@@ -114,19 +114,19 @@ func (a *app) openList(name string) (io.ReadCloser, error) {
 	return f, fileError(err)
 }
 
-// A submitter submits jobs and counts what becomes of them.
+// A submitter submits jobs and counts the outcomes.
 type submitter struct {
 	*app
 	engine                     queue.Engine
 	priority                   queue.Priority
-	crawl                      *queue.Crawl  // nil if jobs are submitted
-	client                     *fetch.Client // knows the schemes of a crawl
+	crawl                      *queue.Crawl  // nil without --crawl
+	client                     *fetch.Client // has the schemes of a crawl
 	taken, duplicates, refused int
-	status                     int // that the first refusal stands for
+	status                     int // exit status of the first refused URL
 }
 
-// take submits what the user gave at a place. What is wrong with it is told; an error is one of the
-// queue, after which there is no use in going on.
+// take submits a URL or job of the user. It prints errors of the URL or job. It returns errors of
+// the queue, after which submitting is pointless.
 func (s *submitter) take(ctx context.Context, place, text string) error {
 	duplicate, err := s.submit(ctx, text, place != "")
 	switch class := fetch.CodeOf(err); {
@@ -137,7 +137,7 @@ func (s *submitter) take(ctx context.Context, place, text string) error {
 		s.taken++
 		return nil
 	case class != fetch.ErrRequest && class != fetch.ErrURL && class != fetch.ErrTooLarge:
-		return fmt.Errorf("after %d of the URLs: %w", s.taken+s.duplicates, err)
+		return fmt.Errorf("after %d URLs: %w", s.taken+s.duplicates, err)
 	}
 	if s.refused == 0 {
 		s.status = job.ExitStatus(fetch.CodeOf(err))
@@ -150,12 +150,12 @@ func (s *submitter) take(ctx context.Context, place, text string) error {
 	return nil
 }
 
-// submit submits what the user gave, and reports whether it is there already.
+// submit submits a URL or job, and reports whether it is a duplicate.
 func (s *submitter) submit(ctx context.Context, text string, line bool) (duplicate bool, err error) {
 	if s.crawl != nil {
 		return s.seed(ctx, text)
 	}
-	j, err := understand(text, line)
+	j, err := parseJob(text, line)
 	if err != nil {
 		return false, err
 	}
@@ -163,17 +163,23 @@ func (s *submitter) submit(ctx context.Context, text string, line bool) (duplica
 	return duplicate, err
 }
 
-// understand returns the job of a URL or, in a list, of a line of JSON.
-func understand(text string, line bool) (*job.Job, error) {
+// parseJob returns the job of a URL or, in a list, of a JSON line.
+func parseJob(text string, line bool) (*job.Job, error) {
 	if line && strings.HasPrefix(text, "{") {
 		return job.Decode([]byte(text))
 	}
+	u, err := parse(text)
+	return &job.Job{URL: u}, err
+}
+
+// parse parses an absolute URL.
+func parse(text string) (uri.URI, error) {
 	u, err := uri.ParseLoose(text)
-	if err != nil {
-		return nil, &fetch.Error{Code: fetch.ErrURL, Err: err}
+	switch {
+	case err != nil:
+		return u, &fetch.Error{Code: fetch.ErrURL, Err: err}
+	case !u.IsAbs():
+		return u, &fetch.Error{Code: fetch.ErrURL, URL: u.Redacted(), Err: errors.New("the URL has no scheme")}
 	}
-	if !u.IsAbs() {
-		return nil, &fetch.Error{Code: fetch.ErrURL, URL: u.Redacted(), Err: errors.New("the URL has no scheme")}
-	}
-	return &job.Job{URL: u}, nil
+	return u, nil
 }

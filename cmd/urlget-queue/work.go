@@ -24,11 +24,11 @@ import (
 	"github.com/urlget/urlget/queue/jetstream"
 )
 
-// labour is what the flags of work say.
-type labour struct {
+// workFlags holds the flags of work.
+type workFlags struct {
 	jobs, perHost, tries int
 	wait, grace          time.Duration
-	artefacts            keeping
+	artefacts            storeFlags
 	listen               string
 	warc                 string
 	untilEmpty           bool
@@ -39,64 +39,89 @@ type labour struct {
 }
 
 func (a *app) workCommand() *cobra.Command {
-	l := &labour{}
+	l := &workFlags{}
 	cmd := &cobra.Command{
 		Use:   "work [flags]",
-		Short: "Retrieve what is in a queue, until a signal",
-		Long: `Retrieve what is in a queue. Contents are kept by their digests, in files
-below --artefacts, a bucket or an object store; how jobs ended is told by "urlget queue results". SIGTERM and SIGINT let
-what is under way end, for --grace at most; a second signal ends the program at
-once. Nothing is lost either way.`,
+		Short: "Retrieve the URLs of a queue until a signal",
+		Long: `Retrieve the URLs of a queue. Workers store contents by digest: in files below
+--artefacts, in a bucket or in an object store. "urlget queue results" prints the
+results. After SIGTERM or SIGINT, current transfers may take up to --grace to
+finish. A second signal ends the program at once. No job is lost in either case.`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.work(cmd.Context(), l) },
 	}
 	f := cmd.Flags()
-	a.reach.define(f)
-	f.IntVarP(&l.jobs, "jobs", "j", 4, "do `N` jobs at once")
-	f.IntVar(&l.perHost, "per-host", 2, "`N` transfers from one host at once, of all workers together; all must say the same")
-	f.DurationVar(&l.wait, "wait", 0, "leave a host alone for `TIME` after a transfer")
-	f.IntVarP(&l.tries, "tries", "t", 5, "after `N` failures a job is a dead letter")
+	a.queueFlags.define(f)
+	f.IntVarP(&l.jobs, "jobs", "j", 4, "run `N` jobs at once")
+	f.IntVar(&l.perHost, "per-host", 2, "limit all workers together to `N` transfers at once per host; must be equal for all workers")
+	f.DurationVar(&l.wait, "wait", 0, "wait `TIME` after a transfer before the next one from the same host")
+	f.IntVarP(&l.tries, "tries", "t", 5, "make a job a dead letter after `N` failures")
 	l.artefacts.define(f)
-	f.StringVar(&l.warc, "warc", "", "record everything in an archive of this worker (.warc.gz) below `DIR`")
-	f.BoolVar(&l.untilEmpty, "until-empty", false, "end when nothing is left in the queue, also in the hands of other workers")
-	f.BoolVar(&l.private, "allow-private", false, "retrieve from private addresses too")
-	f.UintSliceVar(&l.ports, "allow-port", nil, "retrieve from reserved `PORT`s too")
-	f.Int64Var(&l.maxSize, "max-size", 0, "refuse contents of more than `N` bytes")
-	f.DurationVar(&l.grace, "grace", 30*time.Second, "after a signal, wait for `TIME` for what is under way")
-	f.StringVar(&l.listen, "listen", "", "serve /metrics, /healthz and /readyz at `ADDRESS`, on loopback")
+	f.StringVar(&l.warc, "warc", "", "record all traffic in an archive of this worker (.warc.gz) in `DIR`")
+	f.BoolVar(&l.untilEmpty, "until-empty", false, "exit when the queue is empty and no worker has a job")
+	f.BoolVar(&l.private, "allow-private", false, "allow private addresses")
+	f.UintSliceVar(&l.ports, "allow-port", nil, "allow the reserved `PORT`s")
+	f.Int64Var(&l.maxSize, "max-size", 0, "refuse bodies of more than `N` bytes")
+	f.DurationVar(&l.grace, "grace", 30*time.Second, "after a signal, wait up to `TIME` for current transfers")
+	f.StringVar(&l.listen, "listen", "", "serve /metrics, /healthz and /readyz at the loopback `ADDRESS`")
 	f.BoolVar(&l.json, "log-json", false, "write the log as JSON Lines")
 	return cmd
 }
 
-func (l *labour) check() error {
+func (l *workFlags) check() error {
 	switch {
 	case l.jobs < 1:
-		return usage("--jobs: want 1 or more")
+		return usage("--jobs must be 1 or more")
 	case l.perHost < 1:
-		return usage("--per-host: want 1 or more")
+		return usage("--per-host must be 1 or more")
 	case l.tries < 1:
-		return usage("--tries: want 1 or more")
+		return usage("--tries must be 1 or more")
 	case l.wait < 0 || l.grace < 0 || l.maxSize < 0:
-		return usage("--wait, --grace and --max-size: want 0 or more")
+		return usage("--wait, --grace and --max-size must be 0 or more")
+	}
+	for _, port := range l.ports {
+		if port > 65535 {
+			return usage("--allow-port: invalid port %d", port)
+		}
 	}
 	if l.listen == "" {
 		return nil
 	}
 	host, _, err := net.SplitHostPort(l.listen)
 	if ip := net.ParseIP(host); err != nil || host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		return usage("--listen: want an address on loopback, such as 127.0.0.1:9464")
+		return usage("--listen requires a loopback address, such as 127.0.0.1:9464")
 	}
 	return nil
 }
 
-// withoutUser keeps what belongs to the user of a worker from the drivers. The policy does so as
-// well.
-var withoutUser = protocols.Config{
+// untrustedConfig keeps drivers from using files and agents of the user who runs the worker. The
+// policy forbids them as well.
+var untrustedConfig = protocols.Config{
 	SFTP: &sftp.Options{NoConfig: true, NoAgent: true, NoIdentities: true},
 	Mid:  &mid.Options{Mailboxes: []string{}},
 }
 
-func (a *app) work(ctx context.Context, l *labour) error {
+// worker returns the worker that the flags describe, without engine, store, archive and client.
+func (l *workFlags) worker(logger *slog.Logger) *queue.Worker {
+	name, _ := os.Hostname()
+	w := &queue.Worker{Name: fmt.Sprintf("%s/%d", name, os.Getpid()), Parallel: l.jobs, PerHost: l.perHost, Delay: l.wait,
+		Retry: retry.Policy{Tries: l.tries}, Grace: l.grace, Metrics: &queue.Metrics{}, Logger: logger}
+	if l.grace == 0 {
+		w.Grace = -1
+	}
+	return w
+}
+
+// policy returns the policy of the worker's client.
+func (l *workFlags) policy() *fetch.Policy {
+	p := &fetch.Policy{Untrusted: true, AllowPrivate: l.private, MaxSize: l.maxSize}
+	for _, port := range l.ports {
+		p.AllowPorts = append(p.AllowPorts, uint16(port))
+	}
+	return p
+}
+
+func (a *app) work(ctx context.Context, l *workFlags) error {
 	if err := l.check(); err != nil {
 		return err
 	}
@@ -110,58 +135,41 @@ func (a *app) work(ctx context.Context, l *labour) error {
 		return err
 	}
 	defer flush()
-	a.reach.stays = true
-	e, done, err := a.reach.open(ctx, logger)
+	a.queueFlags.stays = true
+	e, done, err := a.queueFlags.open(ctx, logger)
 	if err != nil {
 		return err
 	}
 	defer done()
-	store, closer, err := l.artefacts.open(ctx, func() (*jetstream.Engine, error) { return e, nil })
+	store, closeStore, err := l.artefacts.open(ctx, e)
 	if err != nil {
 		return err
 	}
-	defer closer.Close()
+	defer closeStore()
 
-	policy := &fetch.Policy{Untrusted: true, AllowPrivate: l.private, MaxSize: l.maxSize}
-	for _, port := range l.ports {
-		if port > 65535 {
-			return usage("--allow-port: there is no port %d", port)
-		}
-		policy.AllowPorts = append(policy.AllowPorts, uint16(port))
-	}
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	opts := &fetch.Options{Policy: policy, Logger: logger}
-	var settle func() error
+	w := l.worker(logger)
+	w.Engine, w.Store, w.Crawl = e, store, a.queueFlags.crawl != ""
 	var recorders []fetch.Recorder
 	if l.warc != "" {
-		archive, recorder, err := record(l.warc, cmp.Or(a.reach.crawl, a.reach.name), end)
+		archive, recorder, err := record(l.warc, cmp.Or(a.queueFlags.crawl, a.queueFlags.name), end)
 		if err != nil {
 			return err
 		}
 		defer archive.Close()
-		recorders, settle = append(recorders, recorder), archive.Sync
+		recorders, w.Settle = append(recorders, recorder), archive.Sync
 	}
 	if spans != nil {
-		recorders = append(recorders, spans.Recorder())
+		recorders, w.Trace = append(recorders, spans.Recorder()), spans.Attempt
 	}
+	opts := &fetch.Options{Policy: l.policy(), Logger: logger}
 	if len(recorders) > 0 {
 		opts.Recorder = fetch.JoinRecorders(recorders...)
 	}
-	client := fetch.New(opts, protocols.With(withoutUser))
+	client := fetch.New(opts, protocols.With(untrustedConfig))
 	defer client.Close()
-	name, _ := os.Hostname()
-	w := &queue.Worker{
-		Engine: e, Runner: queue.Runner(job.Runner{Downloader: &download.Downloader{Client: client}}), Store: store,
-		Name: fmt.Sprintf("%s/%d", name, os.Getpid()), Parallel: l.jobs, PerHost: l.perHost, Delay: l.wait, Retry: retry.Policy{Tries: l.tries},
-		Grace: l.grace, Metrics: &queue.Metrics{}, Logger: logger, Crawl: a.reach.crawl != "", Settle: settle,
-	}
-	if spans != nil {
-		w.Trace = spans.Attempt
-	}
-	if l.grace == 0 {
-		w.Grace = -1
-	}
+	w.Runner = &job.Runner{Downloader: &download.Downloader{Client: client}}
 	if l.listen != "" {
 		stop, err := serveMetrics(l.listen, e, w.Metrics, logger)
 		if err != nil {
@@ -169,23 +177,28 @@ func (a *app) work(ctx context.Context, l *labour) error {
 		}
 		defer stop()
 	}
-	logger.Info("at work", "worker", w.Name, "jobs", l.jobs)
+	return l.run(ctx, w, e, end)
+}
+
+// run runs the worker until ctx ends or, with --until-empty, the queue is empty.
+func (l *workFlags) run(ctx context.Context, w *queue.Worker, e *jetstream.Engine, end context.CancelCauseFunc) error {
+	w.Logger.Info("started", "worker", w.Name, "jobs", l.jobs)
 	if l.untilEmpty {
-		go waitUntilEmpty(ctx, e, logger, end)
+		go waitUntilEmpty(ctx, e, w.Logger, end)
 	}
-	err = w.Run(ctx)
-	logger.Info("ended", "jobs", w.Metrics.Ended())
+	err := w.Run(ctx)
+	w.Logger.Info("ended", "jobs", w.Metrics.Ended())
 	if why := context.Cause(ctx); err == nil && fetch.CodeOf(why) == fetch.ErrFile {
 		return why
 	}
 	return err
 }
 
-// errEmpty ends a worker that was to work until the queue is empty.
-var errEmpty = errors.New("nothing is left in the queue")
+// errEmpty is the cause of the end of a worker with --until-empty.
+var errEmpty = errors.New("the queue is empty")
 
-// waitUntilEmpty ends the worker when nothing is left in the queue: what pages lead to is there
-// before they end. A crawl must have begun.
+// waitUntilEmpty ends the worker when the queue is empty. Links are queued before their page ends,
+// so that an empty queue has no further work. A crawl must have been started.
 func waitUntilEmpty(ctx context.Context, e *jetstream.Engine, logger *slog.Logger, end context.CancelCauseFunc) {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
@@ -195,7 +208,7 @@ func waitUntilEmpty(ctx context.Context, e *jetstream.Engine, logger *slog.Logge
 		case <-ctx.Done():
 			return
 		}
-		short, cancel := context.WithTimeout(ctx, statusWithin)
+		short, cancel := context.WithTimeout(ctx, statusTimeout)
 		s, err := e.Status(short)
 		if err == nil && s.Depth() == 0 && e.Pages() != nil {
 			_, err = queue.LoadCrawl(short, e)
@@ -203,7 +216,7 @@ func waitUntilEmpty(ctx context.Context, e *jetstream.Engine, logger *slog.Logge
 		cancel()
 		switch {
 		case err != nil:
-			logger.Debug("the queue does not tell how much is in it", "error", err)
+			logger.Debug("cannot read the queue status", "error", err)
 		case s.Depth() == 0:
 			end(errEmpty)
 			return
@@ -211,10 +224,10 @@ func waitUntilEmpty(ctx context.Context, e *jetstream.Engine, logger *slog.Logge
 	}
 }
 
-// statusWithin bounds how long the queue is asked for its status.
-const statusWithin = 5 * time.Second
+// statusTimeout is the timeout of a status request.
+const statusTimeout = 5 * time.Second
 
-// serveMetrics serves what machines want to know of the worker.
+// serveMetrics serves the metrics and the health of the worker over HTTP.
 func serveMetrics(addr string, e *jetstream.Engine, m *queue.Metrics, logger *slog.Logger) (stop func(), err error) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
@@ -226,11 +239,11 @@ func serveMetrics(addr string, e *jetstream.Engine, m *queue.Metrics, logger *sl
 		fmt.Fprintln(w, "ok")
 	})
 	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, r *http.Request) {
-		ctx, cancel := context.WithTimeout(r.Context(), statusWithin)
+		ctx, cancel := context.WithTimeout(r.Context(), statusTimeout)
 		defer cancel()
 		status, err := e.Status(ctx)
 		if err != nil {
-			status = nil // the worker's own numbers count all the same
+			status = nil // the worker's metrics do not need it
 		}
 		w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
 		m.WriteText(w, status)
@@ -239,12 +252,12 @@ func serveMetrics(addr string, e *jetstream.Engine, m *queue.Metrics, logger *sl
 	if err != nil {
 		return nil, err
 	}
-	s := &http.Server{Handler: mux, ReadHeaderTimeout: statusWithin}
+	s := &http.Server{Handler: mux, ReadHeaderTimeout: statusTimeout}
 	go func() {
 		if err := s.Serve(l); !errors.Is(err, http.ErrServerClosed) {
-			logger.Error("metrics are not served any more", "error", err)
+			logger.Error("the metrics server failed", "error", err)
 		}
 	}()
-	logger.Info("metrics", "address", l.Addr().String())
+	logger.Info("serving metrics", "address", l.Addr().String())
 	return func() { s.Close() }, nil
 }

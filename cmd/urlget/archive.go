@@ -20,7 +20,7 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// archives are those that are open during a run.
+// archives are the archives that are open during a run.
 type archives struct {
 	writer  *warc.Writer
 	seen    *capture.Seen
@@ -28,15 +28,16 @@ type archives struct {
 	replay  *replay.Archive
 }
 
-// record is a Recorder for the archive that is written. Nothing is recorded before it is open.
-func (v *archives) record(ctx context.Context, req *fetch.Request) *fetch.Recording {
+// Record implements capture for the archive that is written. Before the archive is open, it records
+// nothing.
+func (v *archives) Record(ctx context.Context, req *fetch.Request) *fetch.Recording {
 	if v.capture == nil {
 		return nil
 	}
-	return v.capture.Recorder(ctx, req)
+	return v.capture.Record(ctx, req)
 }
 
-// answer is a middleware that answers from the archives to replay, once they are open.
+// answer is a middleware that takes responses from the replayed archives once they are open.
 func (v *archives) answer(o replay.Options) driver.Middleware {
 	return func(next driver.Driver) driver.Driver {
 		return driver.DriverFunc(func(ctx context.Context, req *fetch.Request) (*driver.Response, error) {
@@ -45,12 +46,12 @@ func (v *archives) answer(o replay.Options) driver.Middleware {
 	}
 }
 
-// openArchives opens what the flags name. The context that it returns ends when nothing can be
-// recorded any more.
+// openArchives opens the archives named by flags. The returned context is canceled when recording
+// fails.
 func (n *network) openArchives(ctx context.Context, args []string, offline bool) (context.Context, error) {
 	r := &n.opts.Archive
-	if err := n.opts.CheckArchive(); err != nil || offline {
-		return ctx, err
+	if offline {
+		return ctx, nil
 	}
 	if r.Replay != nil {
 		var err error
@@ -73,7 +74,7 @@ func (n *network) openArchives(ctx context.Context, args []string, offline bool)
 		defer index.Close()
 		switch err := seen.Load(index); {
 		case errors.Is(err, warc.ErrNoIndex), errors.Is(err, capture.ErrDigests):
-			return ctx, failure.Usagef("--warc-dedup %s: %v; one is expected as --warc-cdx writes it", r.Dedup, err)
+			return ctx, failure.Usagef("--warc-dedup %s: %v; a CDXJ index as written by --warc-cdx is required", r.Dedup, err)
 		case err != nil:
 			return ctx, failure.File(err)
 		}
@@ -84,7 +85,7 @@ func (n *network) openArchives(ctx context.Context, args []string, offline bool)
 	w, err := warc.Create(r.WARC, warc.WriterOptions{Plain: r.Plain, MaxSize: int64(r.MaxSize), Append: n.opts.Output.Continue, Index: r.Index,
 		Info: n.warcInfo(args), Format: capture.Format})
 	if errors.Is(err, fs.ErrExist) {
-		return ctx, failure.Hinted(err.Error(), "-c appends to an archive that is there")
+		return ctx, failure.Hinted(err.Error(), "use -c to append to an existing archive")
 	}
 	if err != nil {
 		return ctx, failure.File(err)
@@ -95,13 +96,13 @@ func (n *network) openArchives(ctx context.Context, args []string, offline bool)
 	ctx, cancel := context.WithCancelCause(ctx)
 	n.archives.writer, n.archives.seen = w, seen
 	n.archives.capture = capture.New(w, seen, func(err error) {
-		cancel(&fetch.Error{Code: fetch.ErrFile, Err: errors.New("the archive cannot be written: " + err.Error())})
+		cancel(&fetch.Error{Code: fetch.ErrFile, Err: errors.New("cannot write the archive: " + err.Error())})
 	})
 	return ctx, nil
 }
 
-// warcInfo returns what an archive says of the command that wrote it. Values of flags may be
-// secret: only those are told that are numbers or switches.
+// warcInfo returns the fields of the warcinfo record. Flag values may be secret, so only numbers and
+// switches are recorded.
 func (n *network) warcInfo(args []string) warc.Header {
 	command := []string{"urlget"}
 	n.opts.Set().Visit(func(f *pflag.Flag) {
@@ -124,8 +125,8 @@ func (n *network) warcInfo(args []string) warc.Header {
 	return info
 }
 
-// restricting returns logins whose use makes the archive readable by the user alone. The archive may
-// be opened later, but before the first request.
+// restricting returns credentials whose use makes the archive readable only by its owner. The archive
+// may be opened later, but before the first request.
 func (v *archives) restricting(logins fetch.Credentials) fetch.Credentials {
 	return restrictingLogins{logins, v}
 }
@@ -151,7 +152,7 @@ func (l restrictingLogins) Source(ch fetch.Challenge) string {
 	return ""
 }
 
-// close ends what was written. An error that came up before has been told.
+// close closes the archives. Errors of recording have been reported before.
 func (v *archives) close() error {
 	var err error
 	if v.writer != nil {

@@ -125,10 +125,10 @@ func survey(t *testing.T, file []byte) int64 {
 		var damage *warc.DamageError
 		switch {
 		case err == io.EOF:
-			if first >= 0 && first < r.Whole() {
+			if first >= 0 && first < r.ValidSize() {
 				t.Fatalf("damaged at byte %d, and there are records behind it", first)
 			}
-			return r.Whole()
+			return r.ValidSize()
 		case errors.As(err, &damage) && first < 0:
 			first = damage.Offset
 		case err != nil && !errors.As(err, &damage):

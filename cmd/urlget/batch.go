@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"strings"
-	"sync"
 	"sync/atomic"
 
 	"github.com/urlget/urlget/cmd/urlget/internal/failure"
@@ -15,51 +14,50 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// A batch is the work of one run: the arguments, then the lines of the input file, and what the
-// patterns among them stand for. It is the source of the scheduler's tasks.
+// A batch holds the URLs of one run: the arguments, the lines of the input file, and the matches of
+// patterns. It is the source of the scheduler's tasks.
 type batch struct {
-	app      *getter
-	do       func(context.Context, *task) outcome
-	template *job.Job // what the flags say of each URL
-	cancel   context.CancelCauseFunc
-	given    chan given
-	wrong    error // that ended what is given, once given is closed
+	app       *app
+	do        func(context.Context, *task) outcome
+	template  *job.Job // the flags, as a job without a URL
+	cancel    context.CancelCauseFunc
+	arguments chan argument
+	wrong     error // why arguments ended; valid once it is closed
 
 	matches  chan *job.Job
-	patterns atomic.Int32  // that bring matches
-	brought  chan struct{} // holds a value if a pattern has brought its last
+	patterns atomic.Int32  // patterns that are being expanded
+	brought  chan struct{} // signaled when a pattern is fully expanded
 
-	ended    atomic.Bool  // by a failure, with --fail-fast
+	ended    atomic.Bool  // --fail-fast, after a failure
 	received atomic.Int64 // bytes
-	full     atomic.Bool  // the quota is reached, and the user told
+	full     atomic.Bool  // the quota is reached, and this was reported
 
-	number int // tasks given
-	turns  turns
+	number int // number of tasks created
+	output outputQueue
 }
 
-// A task is the work on one URL: on an argument, on a line of the list, or on a URL that matches a
-// pattern among them.
+// A task is the processing of one URL: an argument, a line of the list, or a match of a pattern.
 type task struct {
 	*job.Job
-	number  int    // of the task in the run
+	number  int    // position in the run
 	place   string // FILE:LINE of the list, or ""
 	pattern bool   // the URL turned out to be a pattern
 }
 
 // An outcome is the result of a task.
 type outcome struct {
-	res    *job.Result // nil if it was no job
+	res    *job.Result // nil if no job ran
 	err    error
-	report func() // tells the user of everything except err; or nil
+	report func() // prints everything except err; may be nil
 }
 
-// failed returns an outcome that has only an error, if any.
+// failed returns an outcome with an error and no result.
 func failed(err error) outcome { return outcome{err: err} }
 
 // errFailFast ends a run after its first failure.
 var errFailFast = &fetch.Error{Code: fetch.ErrInterrupted, Err: errors.New("another transfer failed")}
 
-// run does the tasks of the arguments, and then of each URL of the list, if there is one.
+// run runs the tasks of the arguments, then those of the list.
 func (b *batch) run(ctx context.Context, args []string, l *list) error {
 	if l != nil {
 		defer l.body.Close()
@@ -68,33 +66,33 @@ func (b *batch) run(ctx context.Context, args []string, l *list) error {
 	ctx, b.cancel = context.WithCancelCause(ctx)
 	defer b.cancel(nil)
 	a.batch = b
-	b.given, b.matches, b.brought = make(chan given), make(chan *job.Job), make(chan struct{}, 1)
-	b.turns.ordered = a.opts.Report.Quiet || a.opts.Report.JSON
+	b.arguments, b.matches, b.brought = make(chan argument), make(chan *job.Job), make(chan struct{}, 1)
+	b.output.ordered = a.opts.Report.Quiet || a.opts.Report.JSON
 	a.con.Expect(len(args))
 	go b.read(ctx, args, l)
-	err := a.hosts.Run(ctx, b)
+	err := a.hosts.Run(ctx, b.nextTask)
 	switch {
 	case ctx.Err() == nil:
 		return err
-	case a.exit.status() != exitOK: // the user was told
+	case a.exit.status() != exitOK: // already reported
 		return nil
 	}
 	return context.Cause(ctx)
 }
 
-// seeds returns the URLs at which a tree begins. With --fail-fast, there are none after a failure.
+// seeds returns the start URLs of a tree, or none after a failure with --fail-fast.
 func (b *batch) seeds(ctx context.Context, args []string, l *list) ([]seed, error) {
 	if l != nil {
 		defer l.body.Close()
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	b.given = make(chan given)
+	b.arguments = make(chan argument)
 	go b.read(ctx, args, l)
 	var seeds []seed
 	for {
 		select {
-		case g, more := <-b.given:
+		case g, more := <-b.arguments:
 			if !more {
 				return seeds, b.wrong
 			}
@@ -114,26 +112,26 @@ func (b *batch) seeds(ctx context.Context, args []string, l *list) ([]seed, erro
 	}
 }
 
-// serial reports whether there is one transfer at a time, so that all is done in the order in which
-// the user wrote it: if that is wanted, or if all goes to one stream.
-func (g *getter) serial() bool {
-	return g.inOrder || g.writer != nil
+// serial reports whether transfers run one at a time, in argument order: with one job, or if all
+// output goes to one stream.
+func (a *app) serial() bool {
+	return a.inOrder || a.writer != nil
 }
 
-// read passes on the arguments and what the list has. It does not wait once ctx is done, but for a
-// line.
+// read sends the arguments and the lines of the list. After ctx is done, it waits only for the line
+// that is being read.
 func (b *batch) read(ctx context.Context, args []string, l *list) {
-	defer close(b.given)
-	pass := func(g given) bool {
+	defer close(b.arguments)
+	pass := func(g argument) bool {
 		select {
-		case b.given <- g:
+		case b.arguments <- g:
 			return true
 		case <-ctx.Done():
 			return false
 		}
 	}
 	for _, arg := range args {
-		if !pass(given{text: arg}) {
+		if !pass(argument{text: arg}) {
 			return
 		}
 	}
@@ -141,34 +139,34 @@ func (b *batch) read(ctx context.Context, args []string, l *list) {
 		return
 	}
 	empty := true
-	b.wrong = l.each(b.app.retrievable, func(g given) bool {
+	b.wrong = l.each(b.app.retrievable, func(g argument) bool {
 		empty = false
 		b.app.con.Expect(1)
 		return pass(g)
 	})
 	if empty && b.wrong == nil {
-		b.app.say("there is no URL in %s", fetch.Printable(l.name))
+		b.app.say("no URLs in %s", fetch.Printable(l.name))
 	}
 }
 
-// retrievable reports whether there is a way to retrieve what has that scheme.
-func (g *getter) retrievable(scheme string) bool {
-	s, ok := g.client.Scheme(scheme)
+// retrievable reports whether a driver, proxy or gateway can retrieve URLs of the scheme.
+func (a *app) retrievable(scheme string) bool {
+	s, ok := a.client.Scheme(scheme)
 	return ok && s.Can(fetch.OpGet)
 }
 
-// Next implements schedule.Source.
-func (b *batch) Next(ctx context.Context, _ func(string) bool) (schedule.Task, error) {
-	if err := b.turns.wait(ctx, b.number); err != nil {
+// nextTask is the task source of the scheduler.
+func (b *batch) nextTask(ctx context.Context, _ func(string) bool) (schedule.Task, error) {
+	if err := b.output.wait(ctx, b.number); err != nil {
 		return schedule.Task{}, err
 	}
 	for {
 		if b.overQuota() {
 			return schedule.Task{}, io.EOF
 		}
-		more := b.given
+		more := b.arguments
 		if more == nil && b.patterns.Load() == 0 {
-			return schedule.Task{}, schedule.ErrNone // or a task turns out to be a pattern
+			return schedule.Task{}, schedule.ErrNone // a task may still turn out to be a pattern
 		}
 		select {
 		case j := <-b.matches:
@@ -178,7 +176,7 @@ func (b *batch) Next(ctx context.Context, _ func(string) bool) (schedule.Task, e
 			if ok {
 				return b.parsed(ctx, g), nil
 			}
-			b.given = nil
+			b.arguments = nil
 			if b.wrong != nil {
 				return schedule.Task{}, b.wrong
 			}
@@ -188,23 +186,23 @@ func (b *batch) Next(ctx context.Context, _ func(string) bool) (schedule.Task, e
 	}
 }
 
-// overQuota reports whether so much has come that nothing more is to be retrieved.
+// overQuota reports whether the quota is reached.
 func (b *batch) overQuota() bool {
 	q := int64(b.app.opts.Many.Quota)
 	if q == 0 || b.received.Load() < q {
 		return false
 	}
 	if !b.full.Swap(true) {
-		b.app.say("the quota of %d bytes is reached: nothing more is retrieved", q)
+		b.app.say("the quota of %d bytes is reached: no more transfers are started", q)
 	}
 	return true
 }
 
-// parsed returns the task for what the user gave.
-func (b *batch) parsed(ctx context.Context, g given) schedule.Task {
+// parsed returns the task for an argument.
+func (b *batch) parsed(ctx context.Context, g argument) schedule.Task {
 	subject, j, err := b.understand(g)
 	if err == nil {
-		err = b.app.sender.fillForm(b.app.client, j)
+		err = b.app.fillForm(j)
 	}
 	if err == nil {
 		err = b.app.checksum(ctx, j)
@@ -219,8 +217,8 @@ func (b *batch) parsed(ctx context.Context, g given) schedule.Task {
 	return b.task(j, g.place)
 }
 
-// understand returns the job of what the user gave, and how messages name it.
-func (b *batch) understand(g given) (subject string, j *job.Job, err error) {
+// understand parses an argument and returns its job and its name in messages.
+func (b *batch) understand(g argument) (subject string, j *job.Job, err error) {
 	switch {
 	case strings.HasPrefix(g.text, "{") && g.place != "":
 		if j, err = b.app.lineJob(b.template, g); err != nil {
@@ -251,19 +249,19 @@ func (b *batch) understand(g given) (subject string, j *job.Job, err error) {
 	return subject, j, nil
 }
 
-// lineHint says what to do about a line of a list that has no scheme, unless it is a host or a file:
-// then hint says so.
+// lineHint returns the hint for a list line without a scheme. If the line looks like a host or file,
+// hint already has it.
 func lineHint(u uri.URI, hint string) string {
 	text := u.String()
 	switch {
 	case strings.HasPrefix(hint, "did you mean file:"):
 		return hint
 	case strings.HasPrefix(text, "/"), strings.HasPrefix(text, "."), strings.HasPrefix(text, "?"):
-		return "--base URL says what lines are relative to"
+		return "use --base URL to resolve relative lines"
 	case strings.HasPrefix(hint, "did you mean"):
 		return hint
 	}
-	return "a line is a URL, a comment after #, or an object of JSON with a url"
+	return "a line is a URL, a # comment, or a JSON object with a url"
 }
 
 func (b *batch) next() int {
@@ -271,12 +269,12 @@ func (b *batch) next() int {
 	return b.number - 1
 }
 
-// task returns the task to do j, which the user gave at a place.
+// task returns the task that runs j, which stands at place.
 func (b *batch) task(j *job.Job, place string) schedule.Task {
 	number := b.next()
 	host := hostOf(j.URL)
 	if b.app.serial() {
-		host = "all" // so that the scheduler keeps the order
+		host = "all" // one host for all URLs keeps their order
 	}
 	var ahead *fetch.Request
 	if s, _ := b.app.client.Scheme(j.URL.Scheme()); s.Pipelined && j.Op == fetch.OpGet {
@@ -300,23 +298,23 @@ func (b *batch) task(j *job.Job, place string) schedule.Task {
 			b.received.Add(out.res.Received)
 		}
 		b.end(number, place, j.URL.Redacted(), out)
-		if out.res == nil || host != hostOf(j.URL) { // which is not about them all
+		if out.res == nil || host != hostOf(j.URL) { // the pause is for one host only
 			return schedule.ErrNoVerdict
 		}
 		return out.res.Err
 	}}
 }
 
-// end tells how a task ended, when it is its turn.
+// end reports the outcome of a task when the output order allows it.
 func (b *batch) end(number int, place, subject string, e outcome) {
 	stop := e.err != nil && b.app.opts.Many.FailFast
-	b.turns.take(number, func() {
+	b.output.add(number, func() {
 		b.app.came(e)
 		if e.report != nil {
 			e.report()
 		}
 		if e.err == nil || b.ended.Load() && fetch.CodeOf(e.err) == fetch.ErrInterrupted {
-			return // or it was broken off for another one
+			return // canceled because another task failed
 		}
 		b.app.failed(number, place, subject, e.err)
 	})
@@ -325,15 +323,15 @@ func (b *batch) end(number int, place, subject string, e outcome) {
 	}
 }
 
-// came counts what came of a transfer that failed; what was saved is counted where it is told.
+// came counts the bytes of a failed transfer. Saved bytes are counted when the file is reported.
 func (r *reporter) came(e outcome) {
 	if e.err != nil && e.res != nil {
 		r.tally.came(e.res.Received)
 	}
 }
 
-// match does the action to a URL that matches the pattern of t: in a task of its own, or here if there
-// is one at a time, so that it is done before what the user wrote after the pattern.
+// match runs the action on a URL that matches the pattern of t. It queues a new task, or runs it
+// directly if transfers are serial, to keep the order of the arguments.
 func (b *batch) match(ctx context.Context, t *task, j *job.Job) error {
 	if b.app.serial() {
 		e := b.do(ctx, &task{Job: j, number: t.number, place: t.place})
@@ -355,7 +353,7 @@ func (b *batch) match(ctx context.Context, t *task, j *job.Job) error {
 	if !t.pattern {
 		t.pattern = true
 		b.patterns.Add(1)
-		schedule.Release(ctx)
+		b.app.hosts.Release(ctx)
 	}
 	b.app.con.Expect(1)
 	select {
@@ -364,62 +362,4 @@ func (b *batch) match(ctx context.Context, t *task, j *job.Job) error {
 	case <-ctx.Done():
 		return errReported
 	}
-}
-
-// maxTurns is how many tasks may wait until those before them have ended.
-const maxTurns = 10_000
-
-// turns lets what tasks have to tell be told as they end or, if it is ordered, in the order in
-// which they were given.
-type turns struct {
-	ordered bool
-	mu      sync.Mutex
-	next    int
-	waiting map[int]func()
-	moved   chan struct{} // closed when next moves; nil if nobody waits for that
-}
-
-// take calls tell when it is the turn of the task with that number, perhaps in another task's.
-func (t *turns) take(number int, tell func()) {
-	if !t.ordered {
-		tell()
-		return
-	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.waiting == nil {
-		t.waiting = make(map[int]func())
-	}
-	t.waiting[number] = tell
-	for tell := t.waiting[t.next]; tell != nil; tell = t.waiting[t.next] {
-		delete(t.waiting, t.next)
-		tell()
-		t.next++
-	}
-	if t.moved != nil {
-		close(t.moved)
-		t.moved = nil
-	}
-}
-
-// wait waits until the task with that number is not too far ahead of what was told last.
-func (t *turns) wait(ctx context.Context, number int) error {
-	for t.ordered {
-		t.mu.Lock()
-		if number-t.next < maxTurns {
-			t.mu.Unlock()
-			break
-		}
-		if t.moved == nil {
-			t.moved = make(chan struct{})
-		}
-		moved := t.moved
-		t.mu.Unlock()
-		select {
-		case <-moved:
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
-	}
-	return nil
 }

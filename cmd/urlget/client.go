@@ -14,6 +14,7 @@ import (
 	"github.com/urlget/urlget/cmd/urlget/internal/config"
 	"github.com/urlget/urlget/cmd/urlget/internal/failure"
 	"github.com/urlget/urlget/cmd/urlget/internal/flags"
+	"github.com/urlget/urlget/cmd/urlget/internal/session"
 	"github.com/urlget/urlget/cmd/urlget/internal/tty"
 	"github.com/urlget/urlget/crawl/schedule"
 	"github.com/urlget/urlget/fetch"
@@ -23,25 +24,28 @@ import (
 	"github.com/urlget/urlget/protocols"
 )
 
-// A network makes clients: it knows the servers, proxies and archives that the user named, and the
-// logins.
+// A network creates clients. It holds the servers, proxies, archives and credentials that the user
+// named.
 type network struct {
 	*reporter
 	table      flags.Table
-	config     *config.File // nil before it was read
+	config     *config.File // nil until it is read
 	prompt     tty.Prompt
-	input      input
+	input      *session.Input
 	typed      typed
-	about      uri.URI      // the URL of explain or of a session, which are not jobs
-	jar        *cookies.Jar // nil if no file of cookies is named
+	about      uri.URI      // the URL of explain or of a session
+	jar        *cookies.Jar // nil without a cookie file
 	transcript transcript
 	archives   archives
 	more       []fetch.Loader // schemes in addition to the built-in ones
-	inOrder    bool           // there is one transfer at a time
+	inOrder    bool           // transfers run one at a time
 	hosts      *schedule.Scheduler
 }
 
-// newClient returns a client as the flags want it.
+// maxErrorPage limits how much of an error page is kept, in bytes.
+const maxErrorPage = 64 << 10
+
+// newClient returns a client that is configured by the flags.
 func (n *network) newClient() (*fetch.Client, error) {
 	opts, err := n.options()
 	if err != nil {
@@ -50,13 +54,13 @@ func (n *network) newClient() (*fetch.Client, error) {
 	return n.clientWith(opts), nil
 }
 
-// clientWith returns a client with the drivers as the flags want them.
+// clientWith returns a client with opts and the drivers, which are configured by the flags.
 func (n *network) clientWith(opts *fetch.Options) *fetch.Client {
 	drivers := protocols.With(n.driverConfig())
 	return fetch.New(opts, append([]fetch.Loader{drivers}, n.more...)...)
 }
 
-// options turns the flags into the client's options.
+// options returns the client options for the flags.
 func (n *network) options() (*fetch.Options, error) {
 	s := n.opts
 	opts := &fetch.Options{
@@ -68,6 +72,9 @@ func (n *network) options() (*fetch.Options, error) {
 		MaxRedirects: s.Network.MaxRedirect,
 		TextLineEnds: s.Request.LineEnds,
 		Middleware:   n.middleware(),
+	}
+	if s.Output.ErrorContent {
+		opts.MaxErrorBody = maxErrorPage
 	}
 	opts.NoRedirects = s.Network.MaxRedirect == 0
 	opts.ProxyTunnel, opts.NoProxy = s.Proxy.Tunnel, s.Proxy.None
@@ -95,12 +102,12 @@ func (n *network) options() (*fetch.Options, error) {
 	return opts, err
 }
 
-// recorder returns what prints the conversations and what tells the scheduler of hosts; nil if
-// neither is wanted.
+// recorder returns the recorder that prints protocol traffic and reports hosts to the scheduler, or
+// nil if neither is enabled.
 func (n *network) recorder(proxy func(uri.URI) (uri.URI, error)) fetch.Recorder {
 	var list []fetch.Recorder
 	if !n.inOrder {
-		list = append(list, n.meet(proxied(proxy)))
+		list = append(list, n.recordHosts(proxied(proxy)))
 	}
 	if n.opts.Report.Trace {
 		list = append(list, fetch.RecordLines(n.con.Trace))
@@ -109,13 +116,13 @@ func (n *network) recorder(proxy func(uri.URI) (uri.URI, error)) fetch.Recorder 
 		list = append(list, n.con.Replies())
 	}
 	if n.opts.Report.Verbose {
-		list = append(list, narrate(n.con))
+		list = append(list, reportConnections(n.con))
 	}
 	if n.con.Drawn() {
 		list = append(list, tty.Stages)
 	}
 	if n.opts.Archive.WARC != "" {
-		list = append(list, n.archives.record)
+		list = append(list, &n.archives)
 	}
 	if list == nil {
 		return nil
@@ -123,8 +130,7 @@ func (n *network) recorder(proxy func(uri.URI) (uri.URI, error)) fetch.Recorder 
 	return fetch.JoinRecorders(list...)
 }
 
-// timeouts returns the bounds of waits. A flag for one of them comes before --timeout; 0 seconds
-// are no bound.
+// timeouts returns the timeouts. A specific flag overrides --timeout; 0 seconds disable a timeout.
 func timeouts(o *flags.Options) fetch.Timeouts {
 	pick := func(special flags.Seconds, name string) time.Duration {
 		switch {
@@ -142,8 +148,6 @@ func timeouts(o *flags.Options) fetch.Timeouts {
 func dialingOptions(o *flags.Options) (fetch.Network, error) {
 	n := fetch.Network{Hosts: make(map[string]netip.Addr)}
 	switch {
-	case o.Network.IPv4 && o.Network.IPv6:
-		return n, failure.Usagef("-4 and -6 exclude each other")
 	case o.Network.IPv4:
 		n.Family = 4
 	case o.Network.IPv6:
@@ -166,10 +170,10 @@ func dialingOptions(o *flags.Options) (fetch.Network, error) {
 	return n, nil
 }
 
-// parseResolve reads a value of --resolve, HOST:PORT:ADDR, in which IPv6 addresses may stand in
-// brackets. The host is returned in its canonical form.
+// parseResolve parses a value of --resolve, HOST:PORT:ADDR. IPv6 addresses may be in brackets. The
+// host is returned in canonical form.
 func parseResolve(text string) (hostport string, addr netip.Addr, err error) {
-	wrong := failure.Usagef("--resolve: want HOST:PORT:ADDR, not %q", text)
+	wrong := failure.Usagef("--resolve: %q is not HOST:PORT:ADDR", text)
 	host, rest := "", ""
 	ok := false
 	if strings.HasPrefix(text, "[") {
@@ -194,7 +198,7 @@ func parseResolve(text string) (hostport string, addr netip.Addr, err error) {
 	return net.JoinHostPort(u.Host(), port), addr, nil
 }
 
-// tlsConfig returns the TLS configuration, nil if the flags say nothing of it.
+// tlsConfig returns the TLS configuration, or nil if no flag changes it.
 func tlsConfig(o *flags.Options) (*tls.Config, error) {
 	if !o.Trust.Insecure && o.Trust.CA == "" && o.Trust.Certificate == "" && o.Trust.Key == "" && o.Trust.Pinned == nil {
 		return nil, nil
@@ -210,11 +214,8 @@ func tlsConfig(o *flags.Options) (*tls.Config, error) {
 		}
 		cfg.RootCAs = x509.NewCertPool()
 		if !cfg.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, failure.File(fmt.Errorf("%s holds no certificate in PEM form", o.Trust.CA))
+			return nil, failure.File(fmt.Errorf("%s contains no PEM certificate", o.Trust.CA))
 		}
-	}
-	if o.Trust.Key != "" && o.Trust.Certificate == "" {
-		return nil, failure.Usagef("--private-key without --certificate")
 	}
 	if o.Trust.Certificate != "" {
 		key := o.Trust.Key
@@ -230,11 +231,8 @@ func tlsConfig(o *flags.Options) (*tls.Config, error) {
 	return cfg, nil
 }
 
-// proxyFunc returns how proxies are chosen; nil means the environment.
+// proxyFunc returns the function that chooses proxies, or nil for the environment variables.
 func proxyFunc(o *flags.Options) (func(uri.URI) (uri.URI, error), error) {
-	if err := o.CheckProxy(); err != nil {
-		return nil, err
-	}
 	switch {
 	case o.Proxy.SOCKS5 != "":
 		p, err := flags.SOCKSURL(o.Proxy.SOCKS5)
@@ -262,10 +260,10 @@ func gateways(o *flags.Options) (map[string]string, error) {
 	for _, text := range o.Proxy.Gateways {
 		scheme, target, ok := strings.Cut(text, "=")
 		if !ok {
-			return nil, failure.Usagef("--gateway: want SCHEME=URL") // it may hold a password
+			return nil, failure.Usagef("--gateway: must be SCHEME=URL") // the value may contain a password
 		}
 		if u, err := uri.Parse(scheme + ":x"); err != nil || !u.IsAbs() {
-			return nil, failure.Usagef("--gateway: %q is no scheme", scheme)
+			return nil, failure.Usagef("--gateway: %q is not a scheme", scheme)
 		}
 		switch u, err := uri.ParseLoose(strings.Replace(target, "{}", "", 1)); {
 		case err != nil:
@@ -278,10 +276,10 @@ func gateways(o *flags.Options) (map[string]string, error) {
 	return m, nil
 }
 
-// newJob returns what the flags say of each URL.
+// newJob returns the job template for the flags.
 func newJob(o *flags.Options, op fetch.Op) (*job.Job, error) {
 	if strings.ContainsAny(o.Request.Agent, "\r\n\x00") {
-		return nil, failure.Usagef("--user-agent: there is a line break or a NUL in it")
+		return nil, failure.Usagef("--user-agent: must not contain a line break or NUL")
 	}
 	j := &job.Job{Op: op, View: o.Request.View, Header: o.Request.Header, Exists: o.Exists(), Segments: int(o.Many.Segments)}
 	if o.Request.Referer != "" {
@@ -290,7 +288,7 @@ func newJob(o *flags.Options, op fetch.Op) (*job.Job, error) {
 	if o.Request.Range != "" {
 		var err error
 		if j.Ranges, err = flags.ParseRanges(o.Request.Range); err != nil {
-			return nil, failure.Usagef("--range: want A-B, A-, A or -N, counted from 0, or several divided by commas, not %q", o.Request.Range)
+			return nil, failure.Usagef("--range: %q is not A-B, A-, A, -N or a comma-separated list of them, counted from 0", o.Request.Range)
 		}
 		if len(j.Ranges) == 1 {
 			j.Range, j.Ranges = j.Ranges[0], nil

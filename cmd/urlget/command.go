@@ -8,17 +8,16 @@ import (
 
 	"github.com/urlget/urlget/cmd/urlget/internal/failure"
 	"github.com/urlget/urlget/cmd/urlget/internal/flags"
-	"github.com/urlget/urlget/fetch"
 )
 
-// command returns the command and its subcommands.
+// command returns the root command with its subcommands.
 func (a *app) command() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "urlget [flags] URL...",
-		Short: "Retrieve what URLs name, whatever their scheme",
-		Long: `Urlget retrieves what URLs name, whatever their scheme. A document becomes a
-file in the current directory, a listing is printed, a session is attached to
-the terminal. "urlget schemes" lists the schemes.`,
+		Short: "Retrieve URLs of any scheme",
+		Long: `urlget retrieves URLs of any scheme: http, ftp, sftp, gopher, news and more.
+Files are saved in the current directory, listings are printed, and sessions
+are attached to the terminal. Run "urlget schemes" for the list of schemes.`,
 		Example: `  urlget gopher://gopher.example/1/
   urlget -O - 'ftp://ftp.example/pub/README;type=a'
   urlget ls -v gopher://gopher.example/
@@ -43,86 +42,29 @@ the terminal. "urlget schemes" lists the schemes.`,
 		if err := a.checkFirstWord(root, args); err != nil {
 			return err
 		}
-		if !a.opts.Head {
-			return a.retrieve(cmd, args)
+		if a.opts.Head {
+			a.opts.Report.Fields = true
+			return a.runStat(cmd, args)
 		}
-		a.opts.Use(cmd.Flags())
-		if err := a.opts.CheckHead(); err != nil {
-			return err
-		}
-		a.opts.Report.Fields = true
-		return a.stat(cmd, args)
+		return a.runGet(cmd, args)
 	}
 	root.SetHelpFunc(func(cmd *cobra.Command, args []string) { a.help(cmd, args) })
 	root.SetHelpCommand(a.helpCommand(root))
-	root.AddCommand(a.urlCommands()...)
+	root.AddCommand(a.getCommand(), a.catCommand(), a.listCommand(), a.statCommand(), a.explainCommand())
 	root.AddCommand(a.schemesCommand(), a.serveCommand(), a.versionCommand(), a.warcCommand())
-	root.AddCommand(companionCommands()...)
+	root.AddCommand(queueCommands()...)
 	return root
 }
 
-// urlCommands returns the commands whose arguments are URLs.
-func (a *app) urlCommands() []*cobra.Command {
-	get := &cobra.Command{
-		Use:   "get [flags] URL...",
-		Short: "Retrieve, as without a command",
-		RunE:  a.retrieve,
-	}
-	cat := &cobra.Command{
-		Use:   "cat [flags] URL...",
-		Short: "Print the content on standard output, and nothing else",
-		RunE: a.orArchives(nil, func(cmd *cobra.Command, args []string) error {
-			a.opts.Output.Document, a.opts.Report.Quiet = "-", true
-			return a.retrieve(cmd, args)
-		}),
-	}
-	ls := &cobra.Command{
-		Use:   "ls [flags] URL...",
-		Short: "List the members of a directory, menu, newsgroup or index",
-		RunE:  a.orArchives(a.listArchive, a.each(action{op: fetch.OpList, check: a.opts.CheckContinue, prepare: a.prepareLook, do: a.look})),
-	}
-	stat := &cobra.Command{
-		Use:   "stat [flags] URL...",
-		Short: "Print the metadata without the content",
-		RunE:  a.orArchives(a.describeArchive, a.stat),
-	}
-	explain := &cobra.Command{
-		Use:   "explain [flags] URL...",
-		Short: "Tell what would be done, without sending anything",
-		RunE:  a.each(action{offline: true, check: a.opts.CheckOutput, do: a.explain}),
-	}
-	list := []*cobra.Command{get, cat, ls, stat, explain}
-	for i, set := range []flags.Commands{flags.Get, flags.Cat, flags.List, flags.Stat, flags.Explain} {
-		a.define(list[i], set)
-		list[i].ValidArgsFunction = a.completeURL
-	}
-	return list
-}
-
-// retrieve is the body of get.
-func (a *app) retrieve(cmd *cobra.Command, args []string) error {
-	return a.each(action{op: fetch.OpGet, check: a.opts.CheckOutput, prepare: a.prepareGet, do: a.get})(cmd, args)
-}
-
-// stat is the body of stat.
-func (a *app) stat(cmd *cobra.Command, args []string) error {
-	return a.each(action{op: fetch.OpStat, check: a.opts.CheckContinue, prepare: a.prepareLook, do: a.look})(cmd, args)
-}
-
-func (a *app) schemesCommand() *cobra.Command {
-	cmd := &cobra.Command{
-		Use:               "schemes",
-		Short:             "List the schemes",
-		Args:              noArguments,
-		ValidArgsFunction: cobra.NoFileCompletions,
-		RunE:              func(*cobra.Command, []string) error { return a.schemes() },
-	}
-	a.table.Define(cmd.Flags(), flags.Schemes)
+// withFlags adds flags and URL completion to cmd.
+func (a *app) withFlags(set flags.Commands, cmd *cobra.Command) *cobra.Command {
+	a.define(cmd, set)
+	cmd.ValidArgsFunction = a.completeURL
 	return cmd
 }
 
-// define adds the flags of a command, and what the shell offers as their values, if the command line
-// names the command: the flags of all commands would take a third of the time that a small file does.
+// define adds the flags of a command and their completions, if the command line names the command.
+// Defining the flags of all commands would take a third of the time of retrieving a small file.
 func (a *app) define(cmd *cobra.Command, command flags.Commands) {
 	if a.words != nil && command != flags.Root && !slices.Contains(a.words, cmd.Name()) {
 		return
@@ -133,7 +75,7 @@ func (a *app) define(cmd *cobra.Command, command flags.Commands) {
 			return
 		}
 		if err := cmd.RegisterFlagCompletionFunc(name, complete); err != nil {
-			panic(err) // there are two
+			panic(err) // registered twice
 		}
 	}
 	for name, words := range a.table.Completions() {
@@ -144,24 +86,9 @@ func (a *app) define(cmd *cobra.Command, command flags.Commands) {
 	})
 }
 
-// schemeNames returns the names of the schemes that there are drivers for.
-func (n *network) schemeNames() []string {
-	client, err := n.newClient()
-	if err != nil {
-		return nil
-	}
-	var names []string
-	for _, s := range client.Schemes() {
-		if s.Can(fetch.OpGet) {
-			names = append(names, s.Name)
-		}
-	}
-	return names
-}
-
 func noArguments(_ *cobra.Command, args []string) error {
 	if len(args) > 0 {
-		return failure.Usagef("%q is one argument too many", args[0])
+		return failure.Usagef("unexpected argument %q", args[0])
 	}
 	return nil
 }

@@ -9,11 +9,11 @@ import (
 	"github.com/urlget/urlget/fetch/cookies"
 )
 
-// openCookies reads the files of cookies; nil if the user names none.
+// openCookies loads the cookie files and returns the jar, or nil if no file is named.
 func openCookies(o *flags.Options) (*cookies.Jar, error) {
 	c := &o.Cookies
-	if err := o.CheckCookies(); err != nil || c.Both == "" && c.Load == "" && c.Save == "" {
-		return nil, err
+	if c.Both == "" && c.Load == "" && c.Save == "" {
+		return nil, nil
 	}
 	jar := cookies.New()
 	if c.Load != "" {
@@ -27,7 +27,7 @@ func openCookies(o *flags.Options) (*cookies.Jar, error) {
 	return jar, nil
 }
 
-// saveCookies saves what there is to save.
+// saveCookies saves the jar to the file of --cookies or --save-cookies.
 func saveCookies(c *flags.Cookies, jar *cookies.Jar) error {
 	switch {
 	case jar == nil:

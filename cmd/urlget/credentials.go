@@ -14,14 +14,14 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// overruled returns u without the parts of its login that flags replace, as in curl: --user goes
-// before the user and the password of a URL, a flag for the password before its password, and a
-// netrc file that is insisted on before a login with a password.
+// overruled returns u without the credentials that flags replace, as in curl. --user replaces the
+// user and password, a password flag replaces the password, and a required netrc file replaces a
+// login with a password.
 func overruled(o *flags.Options, u uri.URI) uri.URI {
 	user, has := u.User()
 	_, hasPassword := u.Password()
 	switch {
-	case !has || strings.Contains(user, ";"): // ;AUTH= of mail says more than who
+	case !has || strings.Contains(user, ";"): // ;AUTH= (mail) is more than a user name
 	case o.Login.User != "", hasPassword && (o.Login.Netrc || o.Login.NetrcFile != "") && !o.Login.HasPassword && !o.Login.Ask:
 		return u.WithoutUserinfo()
 	case hasPassword && (o.Login.HasPassword || o.Login.Ask):
@@ -32,8 +32,8 @@ func overruled(o *flags.Options, u uri.URI) uri.URI {
 	return u
 }
 
-// credentials returns the sources of logins, in order: the flags, the sections of the configuration
-// file, the netrc file, the terminal. The client itself tries the URL first.
+// credentials returns the credential sources in order: flags, sections of the configuration file,
+// netrc file, terminal. The client itself tries the URL first.
 func (n *network) credentials() fetch.Credentials {
 	s := n.opts
 	flags := &flagLogin{net: n}
@@ -54,7 +54,7 @@ func (n *network) credentials() fetch.Credentials {
 	return fetch.ChainCredentials(append(chain, &terminalLogin{net: n})...)
 }
 
-// typed remembers the origins that the user named. Only those get what --user and --password say.
+// typed remembers the origins that the user named. Only those get --user and --password.
 type typed struct {
 	mu      sync.Mutex
 	origins map[uri.Origin]bool
@@ -75,8 +75,8 @@ func (t *typed) has(u uri.URI) bool {
 	return t.origins[u.Origin()]
 }
 
-// named reports whether the user named the server that asks: in a URL or, for a URL without a host,
-// with a flag or variable.
+// named reports whether the user named the server of the challenge: in a URL or, for a URL without a
+// host, with a flag or variable.
 func (n *network) named(ctx context.Context, ch fetch.Challenge) bool {
 	var asked uri.URI
 	if j := job.FromContext(ctx); j != nil {
@@ -87,8 +87,8 @@ func (n *network) named(ctx context.Context, ch fetch.Challenge) bool {
 	return !ch.Foreign && (n.typed.has(ch.URL) || asked.Host() == "")
 }
 
-// userFor returns the user name for a challenge: that of its URL, or else that of --user if the
-// user named the server that asks.
+// userFor returns the user name for a challenge: that of its URL, or else that of --user if the user
+// named the server.
 func (n *network) userFor(ctx context.Context, ch fetch.Challenge) string {
 	if ch.User == "" && n.named(ctx, ch) {
 		return n.opts.Login.User
@@ -96,11 +96,11 @@ func (n *network) userFor(ctx context.Context, ch fetch.Challenge) string {
 	return ch.User
 }
 
-// flagLogin answers with --user, --password and --ask-password.
+// flagLogin provides credentials from --user, --password and --ask-password.
 type flagLogin struct {
 	net *network
 	mu  sync.Mutex
-	// answered holds the passwords that have been entered, by origin.
+	// answered holds the entered passwords by origin.
 	answered map[uri.Origin]string
 }
 
@@ -117,7 +117,7 @@ func (l *flagLogin) Credential(ctx context.Context, ch fetch.Challenge) (fetch.C
 	return fetch.Credential{User: user, Password: password}, err
 }
 
-// ask asks once for the password of a user at each origin.
+// ask prompts for the password of a user, once per origin.
 func (l *flagLogin) ask(ctx context.Context, ch fetch.Challenge, user string) (string, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -148,7 +148,7 @@ func (l *flagLogin) Source(ch fetch.Challenge) string {
 	return ""
 }
 
-// netrcLogin answers from a netrc file, for the name in --user if that is given.
+// netrcLogin provides credentials from a netrc file, for the user of --user if it is set.
 type netrcLogin struct {
 	net   *network
 	file  *netrc.Source
@@ -158,7 +158,7 @@ type netrcLogin struct {
 func (l *netrcLogin) Credential(ctx context.Context, ch fetch.Challenge) (fetch.Credential, error) {
 	ch.User = l.net.userFor(ctx, ch)
 	cred, err := l.file.Credential(ctx, ch)
-	if err == nil && cred.Password == "" && l.net.named(ctx, ch) { // a flag fills what the file leaves open
+	if err == nil && cred.Password == "" && l.net.named(ctx, ch) { // flags supply a password that is missing in the file
 		switch s := l.net.opts; {
 		case s.Login.HasPassword:
 			cred.Password = s.Login.Password
@@ -174,13 +174,12 @@ func (l *netrcLogin) Source(ch fetch.Challenge) string {
 	return l.file.Source(ch)
 }
 
-// terminalLogin prompts the user, if there is a terminal. It does so when the server asked or the
-// user name is known, but not where an anonymous login is possible.
-// Transfers that begin at once ask once.
+// terminalLogin prompts the user, if there is a terminal. It does so if the server asked or the user
+// name is known, but not if an anonymous login is possible. Parallel transfers prompt once.
 type terminalLogin struct {
 	net *network
 	mu  sync.Mutex
-	// answered is what the user said last, by mechanism, origin and realm.
+	// answered holds the last input, by mechanism, origin and realm.
 	answered map[asked]reply
 }
 
@@ -195,7 +194,7 @@ type reply struct {
 	at time.Time
 }
 
-// oneAnswer is how long an answer holds for other transfers that ask the same.
+// oneAnswer is how long an input is reused for other transfers with the same challenge.
 const oneAnswer = time.Minute
 
 func (l *terminalLogin) Credential(ctx context.Context, ch fetch.Challenge) (fetch.Credential, error) {
@@ -204,7 +203,7 @@ func (l *terminalLogin) Credential(ctx context.Context, ch fetch.Challenge) (fet
 	case ch.Mechanism == "proxy":
 		return fetch.Credential{}, fetch.ErrAuth
 	case !l.net.prompt.Possible() && user != "" && ch.Attempt == 1:
-		return fetch.Credential{User: user}, nil // there is nobody to ask for a password
+		return fetch.Credential{User: user}, nil // no terminal to prompt for a password
 	case !l.net.prompt.Possible():
 		return fetch.Credential{}, fetch.ErrAuth
 	}
@@ -236,5 +235,5 @@ func (l *terminalLogin) Credential(ctx context.Context, ch fetch.Challenge) (fet
 }
 
 func (n *network) askPassword(ctx context.Context, ch fetch.Challenge, user string) (string, error) {
-	return n.prompt.Ask(ctx, "Password of "+fetch.Printable(user)+" at "+ch.URL.Host()+": ", true)
+	return n.prompt.Ask(ctx, "Password for "+fetch.Printable(user)+" at "+ch.URL.Host()+": ", true)
 }

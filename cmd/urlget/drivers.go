@@ -8,6 +8,7 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/protocols"
 	"github.com/urlget/urlget/protocols/external"
+	"github.com/urlget/urlget/protocols/http"
 	"github.com/urlget/urlget/protocols/imap"
 	"github.com/urlget/urlget/protocols/ldap"
 	"github.com/urlget/urlget/protocols/mailto"
@@ -19,18 +20,26 @@ import (
 	"github.com/urlget/urlget/protocols/z3950"
 )
 
-// minConns is how many connections with one server every driver makes if they are needed.
+// minConns is the number of connections per server that each driver may always open.
 const minConns = 4
 
-// composeDraft returns the message that a URL proposes.
+// composeDraft returns the message draft described by a URL.
 func composeDraft(u uri.URI) ([]byte, error) { return mailto.Draft(u) }
 
-// driverConfig returns the options of the drivers.
+// driverConfig returns the driver options for the flags.
 func (n *network) driverConfig() protocols.Config {
 	d, p := &n.opts.Driver, n.prompt
-	piped := !n.input.terminal() // then sessions are sent text, whose lines end on the network with CR LF
+	piped := !n.input.Terminal() // piped text; sessions end lines with CR LF
 	web := &d.Web
 	web.MaxIdle = d.Conns
+	switch {
+	case d.HTTP1:
+		web.Protocols = http.HTTP1
+	case d.HTTP2:
+		web.Protocols = http.HTTP2
+	case d.HTTP3:
+		web.Protocols = http.HTTP3
+	}
 	if n.jar != nil {
 		web.Jar = n.jar
 	}
@@ -39,7 +48,7 @@ func (n *network) driverConfig() protocols.Config {
 		if !p.Possible() {
 			return false, nil
 		}
-		answer, err := p.Ask(ctx, "The SSH server "+key.Host+" is not known. Its key is\n"+key.Fingerprint+" ("+key.Type+").\nTrust it from now on (yes/no)? ", false)
+		answer, err := p.Ask(ctx, "Unknown SSH server "+key.Host+". Its key is\n"+key.Fingerprint+" ("+key.Type+").\nTrust this key from now on (yes/no)? ", false)
 		return strings.EqualFold(strings.TrimSpace(answer), "yes"), err
 	}
 	d.SSH.Passphrase = func(ctx context.Context, file string) (string, error) {
@@ -54,7 +63,6 @@ func (n *network) driverConfig() protocols.Config {
 		Gemini:   &d.Gemini,
 		Gopher:   &d.Gopher,
 		HTTP:     web,
-		HTTP3:    d.HTTP3,
 		IMAP:     &imap.Options{StartTLS: d.News.StartTLS, AllowPlaintext: d.News.AllowPlaintext},
 		LDAP:     &ldap.Options{StartTLS: d.News.StartTLS, AllowPlaintext: d.News.AllowPlaintext},
 		Mailto:   &mailto.Options{Mailboxes: d.Mailboxes},

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/urlget/urlget/archive/replay"
+	"github.com/urlget/urlget/cmd/internal/render"
 	"github.com/urlget/urlget/cmd/urlget/internal/failure"
 	"github.com/urlget/urlget/cmd/urlget/internal/flags"
 	"github.com/urlget/urlget/cmd/urlget/internal/tty"
@@ -19,54 +20,53 @@ import (
 	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/job"
 	"github.com/urlget/urlget/fetch/middleware"
-	"github.com/urlget/urlget/fetch/render"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// A reporter prints what the user sees: messages on standard error, events and listings on standard
-// output. It knows the exit status.
+// A reporter prints messages on standard error, and events and listings on standard output. It
+// holds the exit status.
 type reporter struct {
 	std    stdio
 	opts   *flags.Options
 	con    *tty.Console        // standard error
-	events *render.EventWriter // nil if there are none
+	events *render.EventWriter // nil without --json
 	steps  bool                // report every step, not only failures
 	exit   exit
 	tally  tally
 	stdout sync.Mutex // held while a listing is printed
 }
 
-// openEvents prepares for writing events, if they are wanted.
+// openEvents prepares writing events if they are enabled.
 func (r *reporter) openEvents() {
 	if r.opts.Report.JSON {
 		r.events = render.NewEventWriter(r.std.out)
 	}
 }
 
-// emit writes the event of a step, if events are wanted.
+// emit writes the event of a step if steps are reported.
 func (r *reporter) emit(ev render.Event) {
 	if r.steps {
 		r.write(ev)
 	}
 }
 
-// write writes an event, if there is a reader.
+// write writes an event if events are enabled.
 func (r *reporter) write(ev render.Event) {
 	if r.events == nil {
 		return
 	}
 	if err := r.events.Write(ev); err != nil {
-		r.events = nil // nobody reads them any more
+		r.events = nil // the reader is gone
 		r.fail("", failure.File(err))
 	}
 }
 
-// reportRetry reports that err is followed by another attempt.
+// reportRetry reports that a failed attempt is retried.
 func (r *reporter) reportRetry(shown *tty.Transfer, u uri.URI, failed int, wait time.Duration, err error) {
-	url, reason := u.Redacted(), render.Message(inWords(err))
+	url, reason := u.Redacted(), render.ErrorText(plainError(err))
 	shown.Retry(wait, reason)
-	r.emit(render.Retry(url, failed+1, wait, err))
-	r.say("%s: %s; trying again in %s", url, reason, tty.WaitTime(wait))
+	r.emit(render.Retry{URL: url, Attempt: failed + 1, Wait: wait, Err: err})
+	r.say("%s: %s; retrying in %s", url, reason, tty.WaitTime(wait))
 }
 
 // progressInterval limits progress events to four per second.
@@ -78,7 +78,7 @@ func (r *reporter) progress(j *job.Job, t *tty.Transfer) func(done, total int64)
 	switch {
 	case r.opts.Report.Progress == flags.ProgressJSON && !r.opts.Report.Quiet && r.events == nil:
 		w := render.NewEventWriter(r.con)
-		tell = func(ev render.Event) { w.Write(ev) } // or the user has closed it
+		tell = func(ev render.Event) { w.Write(ev) } // an error means that the reader is gone
 	case r.events != nil:
 	case t == nil:
 		return nil
@@ -89,19 +89,19 @@ func (r *reporter) progress(j *job.Job, t *tty.Transfer) func(done, total int64)
 	return func(done, total int64) {
 		if now := time.Now(); now.Sub(last) >= progressInterval || done == total && r.events == nil {
 			last = now
-			tell(render.Progress(j.URL.Redacted(), done, total))
+			tell(render.Progress{URL: j.URL.Redacted(), Done: done, Total: total})
 		}
 	}
 }
 
-// openDisplay prepares the display of progress, if there is a terminal that may be used for it.
+// openDisplay prepares the progress display if there is a suitable terminal.
 func (r *reporter) openDisplay(ctx context.Context) {
 	terminal := term.IsTerminal(int(r.std.err.Fd()))
 	paint, plain, screen := tty.Color(r.opts.Report.Color, terminal), false, (*os.File)(nil)
 	switch {
 	case r.opts.Report.Quiet || r.opts.Report.JSON || r.opts.Log.Brief || r.opts.Report.Progress == flags.ProgressNone || r.opts.Report.Progress == flags.ProgressJSON:
 	case r.opts.Output.Document == "-" && term.IsTerminal(int(r.std.out.Fd())):
-	case r.opts.Report.Progress == flags.ProgressPlain, terminal && os.Getenv("TERM") == "dumb": // which cannot take lines back
+	case r.opts.Report.Progress == flags.ProgressPlain, terminal && os.Getenv("TERM") == "dumb": // cannot erase lines
 		plain = true
 	case terminal:
 		screen = r.std.err
@@ -109,7 +109,7 @@ func (r *reporter) openDisplay(ctx context.Context) {
 	r.con.Show(paint, ctx.Done(), plain, screen)
 }
 
-// middleware returns the middleware that observes and limits every exchange.
+// middleware returns the middleware that observes and limits every request.
 func (n *network) middleware() []driver.Middleware {
 	list := []driver.Middleware{n.watch}
 	if n.config.Sectioned() {
@@ -133,17 +133,17 @@ func (n *network) watch(next driver.Driver) driver.Driver {
 		resp, err := next.Open(ctx, req)
 		if j := job.FromContext(ctx); err == nil && len(resp.Location) > 0 && j != nil {
 			to := req.URL.Resolve(resp.Location[0])
-			n.emit(render.Redirect(j.URL.Redacted(), req.URL.Redacted(), to.Redacted()))
+			n.emit(render.Redirect{URL: j.URL.Redacted(), From: req.URL.Redacted(), To: to.Redacted()})
 		}
 		return resp, err
 	})
 }
 
-// barName returns the name that the display shows for a job: that of its file.
-func (g *getter) barName(j *job.Job, meta *fetch.Meta) string {
+// barName returns the file name of a job for the progress display.
+func (a *app) barName(j *job.Job, meta *fetch.Meta) string {
 	switch {
-	case g.out.name != "":
-		return g.out.name
+	case a.out.name != "":
+		return a.out.name
 	case j.Output != "" && j.Output != "-" && !strings.HasSuffix(j.Output, "/"):
 		return path.Base(j.Output)
 	}

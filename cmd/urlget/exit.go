@@ -6,31 +6,32 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/urlget/urlget/cmd/internal/render"
 	"github.com/urlget/urlget/cmd/urlget/internal/failure"
 	"github.com/urlget/urlget/cmd/urlget/internal/tty"
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/job"
-	"github.com/urlget/urlget/fetch/render"
 )
 
-// The exit statuses. The first failure determines the status.
+// Exit statuses that the command sets itself; job.ExitStatus has the others. The first failure
+// determines the status.
 const (
 	exitOK          = 0
-	exitUsage       = job.ExitUsage
-	exitFile        = job.ExitFile
-	exitIncomplete  = job.ExitIncomplete
-	exitInterrupted = job.ExitInterrupted
+	exitUsage       = 2
+	exitFile        = 3
+	exitIncomplete  = 18
+	exitInterrupted = 130
 )
 
-// An exit is the status to exit with. Several goroutines may use it.
+// An exit holds the exit status. It is safe for concurrent use.
 type exit struct {
 	mu     sync.Mutex
 	first  int // status of the first failure
-	number int // of what failed with it
+	number int // task number of that failure
 }
 
-// failed notes a failure of what has that number: the lowest decides.
+// failed records a failure of a task. The lowest task number determines the status.
 func (e *exit) failed(number, status int) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -56,8 +57,8 @@ func exitStatus(err error) int {
 	return job.ExitStatus(fetch.CodeOf(err))
 }
 
-// printError writes what went wrong as one line, and a second one with what can be done about it.
-// place is where the user gave it, as FILE:LINE, and subject the URL, redacted; both may be "".
+// printError writes an error as one line, followed by a line with a hint, if any. place is the
+// FILE:LINE of the URL in a list, and subject the redacted URL; both may be "".
 func printError(w io.Writer, paint tty.Painter, place, subject string, err error) {
 	line, use := paint.Bad("urlget:")+" ", hintOf(err)
 	if place != "" {
@@ -68,11 +69,11 @@ func printError(w io.Writer, paint tty.Painter, place, subject string, err error
 	}
 	own := (*fetch.Error)(nil)
 	if errors.As(err, &own) && own.URL != "" && own.URL != subject {
-		line += fetch.Printable(own.URL) + ": " // where a redirect led
+		line += fetch.Printable(own.URL) + ": " // the target of a redirect
 	}
-	text := render.Message(err)
+	text := render.ErrorText(err)
 	if own != nil && own.Reason.Kind == driver.ReasonHostKey {
-		text = strings.TrimPrefix(text, fetch.ErrTLS.Error()+": ") // SSH has trust, but no TLS
+		text = strings.TrimPrefix(text, fetch.ErrTLS.Error()+": ") // SSH host keys share the error code
 	}
 	line += text + "\n"
 	if use != "" {
@@ -81,7 +82,7 @@ func printError(w io.Writer, paint tty.Painter, place, subject string, err error
 	io.WriteString(w, line)
 }
 
-// hintOf returns what can be done about err, or "".
+// hintOf returns the hint for err, or "".
 func hintOf(err error) string {
 	var own *fetch.Error
 	var wrong *failure.Usage

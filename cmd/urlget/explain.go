@@ -10,55 +10,79 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+
+	"github.com/urlget/urlget/cmd/internal/render"
+
 	"github.com/urlget/urlget/cmd/urlget/internal/failure"
 	"github.com/urlget/urlget/cmd/urlget/internal/flags"
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/download"
 	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/job"
-	"github.com/urlget/urlget/fetch/render"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// An explanation is what explain prints about a URL.
-type explanation struct {
-	Event       string   `json:"event"`
-	URL         string   `json:"url"`
-	Time        string   `json:"time"`
-	Scheme      string   `json:"scheme"`
-	User        string   `json:"user,omitempty"`
-	Host        string   `json:"host,omitempty"`
-	Port        uint16   `json:"port,omitempty"`
-	Path        string   `json:"path,omitempty"`
-	Query       string   `json:"query,omitempty"`
-	Fragment    string   `json:"fragment,omitempty"`
-	Driver      string   `json:"driver,omitempty"`
-	Operation   string   `json:"operation,omitempty"`
-	Gateway     string   `json:"gateway,omitempty"`
-	Proxy       string   `json:"proxy,omitempty"`
-	Relayed     bool     `json:"relayed,omitempty"`
-	Address     string   `json:"address,omitempty"`
-	Credentials string   `json:"credentials,omitempty"`
-	Policy      string   `json:"policy"`
-	Insecure    bool     `json:"insecure,omitempty"` // certificates are not checked
-	Output      string   `json:"output,omitempty"`
-	Existing    string   `json:"existing,omitempty"` // what becomes of a file of that name
-	Steps       []string `json:"steps,omitempty"`
-	Rules       []string `json:"rules,omitempty"`  // of a tree
-	Config      []string `json:"config,omitempty"` // the lines of the configuration file that count
+// explainCommand returns the command that shows the plan for URLs.
+func (a *app) explainCommand() *cobra.Command {
+	return a.withFlags(flags.Explain, &cobra.Command{
+		Use:   "explain [flags] URL...",
+		Short: "Show what would be done, without sending anything",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.runURLs(cmd, args, action{offline: true, do: a.explain})
+		},
+	})
 }
 
-// explain prints what would be done with a URL. Nothing is sent.
-func (g *getter) explain(_ context.Context, t *task) outcome { return failed(g.explainURL(t.Job)) }
+// An explanation is the plan that explain prints for a URL.
+type explanation struct {
+	Event string `json:"event"`
+	URL   string `json:"url"`
+	Time  string `json:"time"`
+	urlParts
+	request
+	Policy   string   `json:"policy"`
+	Insecure bool     `json:"insecure,omitempty"` // certificates are not verified
+	Output   string   `json:"output,omitempty"`
+	Existing string   `json:"existing,omitempty"` // handling of an existing file
+	Steps    []string `json:"steps,omitempty"`
+	Rules    []string `json:"rules,omitempty"`  // of a tree
+	Config   []string `json:"config,omitempty"` // lines of the configuration file that apply
+}
 
-func (g *getter) explainURL(j *job.Job) error {
-	g.about = j.URL
+// urlParts are the parts of the URL.
+type urlParts struct {
+	Scheme   string `json:"scheme"`
+	User     string `json:"user,omitempty"`
+	Host     string `json:"host,omitempty"`
+	Port     uint16 `json:"port,omitempty"`
+	Path     string `json:"path,omitempty"`
+	Query    string `json:"query,omitempty"`
+	Fragment string `json:"fragment,omitempty"`
+}
+
+// A request describes the request that would be sent, and its proxy.
+type request struct {
+	Driver      string `json:"driver,omitempty"`
+	Operation   string `json:"operation,omitempty"`
+	Gateway     string `json:"gateway,omitempty"`
+	Proxy       string `json:"proxy,omitempty"`
+	Relayed     bool   `json:"relayed,omitempty"` // the proxy retrieves the URL itself
+	Address     string `json:"address,omitempty"`
+	Credentials string `json:"credentials,omitempty"`
+}
+
+// explain prints the plan for a URL. Nothing is sent.
+func (a *app) explain(_ context.Context, t *task) outcome { return failed(a.explainURL(t.Job)) }
+
+func (a *app) explainURL(j *job.Job) error {
+	a.about = j.URL
 	req, err := j.Request()
 	if err != nil {
 		return err
 	}
-	req.Op = g.operation(j.URL)
-	x, err := g.client.Explain(req)
+	req.Op = a.operation(j.URL)
+	x, err := a.client.Explain(req)
 	if x == nil {
 		return err
 	}
@@ -66,23 +90,23 @@ func (g *getter) explainURL(j *job.Job) error {
 	if !x.Gateway.IsZero() {
 		target.URL = x.Gateway
 	}
-	if full := g.withFields(&target); full != &target { // as the middleware has it, which nothing reaches here
+	if full := a.withFields(&target); full != &target { // as the middleware does, which does not run here
 		req.Header = full.Header
-		if x, err = g.client.Explain(req); x == nil {
+		if x, err = a.client.Explain(req); x == nil {
 			return err
 		}
 	}
-	e := g.describe(x, req)
-	if g.opts.Tree.On() && x.Scheme.Driver != nil {
-		if err := g.explainTree(&e, j.URL); err != nil {
+	e := a.describe(x, req)
+	if a.opts.Tree.On() && x.Scheme.Driver != nil {
+		if err := a.explainTree(&e, j.URL); err != nil {
 			return err
 		}
 	}
-	if g.opts.Report.JSON {
-		if err := json.NewEncoder(g.std.out).Encode(e); err != nil {
+	if a.opts.Report.JSON {
+		if err := json.NewEncoder(a.std.out).Encode(e); err != nil {
 			return failure.File(err)
 		}
-	} else if err := e.text(g.std.out); err != nil {
+	} else if err := e.text(a.std.out); err != nil {
 		return failure.File(err)
 	}
 	if x.Refused != nil {
@@ -92,31 +116,32 @@ func (g *getter) explainURL(j *job.Job) error {
 }
 
 // operation returns the operation that the default command would request for u.
-func (g *getter) operation(u uri.URI) fetch.Op {
-	if s, _ := g.client.Scheme(u.Scheme()); s.State() == "session" {
+func (a *app) operation(u uri.URI) fetch.Op {
+	if s, _ := a.client.Scheme(u.Scheme()); s.State() == "session" {
 		return fetch.OpDial
 	}
 	return fetch.OpGet
 }
 
-func (g *getter) describe(x *fetch.Explanation, req *fetch.Request) explanation {
+func (a *app) describe(x *fetch.Explanation, req *fetch.Request) explanation {
 	u := x.URL
 	user, _ := u.User()
 	query, _ := u.Query()
 	fragment, _ := u.Fragment()
-	e := explanation{Event: "explained", URL: u.Redacted(), Time: time.Now().UTC().Format(time.RFC3339Nano), Scheme: u.Scheme(), User: user, Host: u.Host(), Port: u.Port(0),
-		Path: u.Path(), Query: query, Fragment: fragment, Driver: x.Scheme.Name,
-		Gateway: x.Gateway.Redacted(), Proxy: x.Proxy.Redacted(), Relayed: x.ForwardProxy, Address: x.Address,
-		Credentials: x.Credentials, Policy: "allowed", Steps: x.Steps, Config: g.config.Describe(u), Insecure: g.opts.Trust.Insecure}
+	e := explanation{Event: "explained", URL: u.Redacted(), Time: time.Now().UTC().Format(time.RFC3339Nano),
+		urlParts: urlParts{u.Scheme(), user, u.Host(), u.Port(0), u.Path(), query, fragment},
+		request: request{Driver: x.Scheme.Name, Gateway: x.Gateway.Redacted(), Proxy: x.Proxy.Redacted(), Relayed: x.ForwardProxy,
+			Address: x.Address, Credentials: x.Credentials},
+		Policy: "allowed", Steps: x.Steps, Config: a.config.Describe(u), Insecure: a.opts.Trust.Insecure}
 	if x.Refused != nil {
-		e.Policy = render.Message(x.Refused)
+		e.Policy = render.ErrorText(x.Refused)
 	}
 	if x.Scheme.Driver != nil {
 		e.Operation = req.Op.String()
 		if req.Op == fetch.OpGet && (x.Scheme.State() != driver.StateNamesOnly || !x.Gateway.IsZero()) {
 			var file bool
-			if e.Output, file = g.outputName(x); file && !g.opts.Tree.On() {
-				e.Existing = g.existing(e.Output)
+			if e.Output, file = a.outputName(x); file && !a.opts.Tree.On() {
+				e.Existing = a.existing(e.Output)
 			}
 		}
 	}
@@ -124,9 +149,9 @@ func (g *getter) describe(x *fetch.Explanation, req *fetch.Request) explanation 
 }
 
 // outputName returns where a document would be saved, and whether that is a file. The server may
-// suggest another name, and a listing would be printed.
-func (g *getter) outputName(x *fetch.Explanation) (name string, file bool) {
-	out, err := resolveOutput(g.opts)
+// suggest another name, and a listing is printed instead.
+func (a *app) outputName(x *fetch.Explanation) (name string, file bool) {
+	out, err := resolveOutput(a.opts)
 	switch {
 	case err != nil:
 		return "", false
@@ -135,8 +160,8 @@ func (g *getter) outputName(x *fetch.Explanation) (name string, file bool) {
 	case out.stream != "":
 		return out.stream, false
 	case out.name == "" && x.Expected != nil && x.Expected.Form != nil:
-		return "none: the URL names a form that wants answers", false
-	case out.name == "" && flags.IsAnswer(x.URL.Scheme()) && g.opts.Output.Dir == "":
+		return "none: the URL is a form that must be filled in", false
+	case out.name == "" && flags.IsAnswer(x.URL.Scheme()) && a.opts.Output.Dir == "":
 		return "standard output", false
 	case out.name == "" && x.Expected != nil && x.Expected.Kind == fetch.KindListing:
 		if strings.Contains(x.URL.Path(), "*") {
@@ -181,7 +206,7 @@ func (e *explanation) text(w io.Writer) error {
 		{Name: "existing", Value: e.Existing},
 	}
 	if e.Insecure {
-		f = append(f, render.Fact{Name: "insecure", Value: "certificates are not checked"})
+		f = append(f, render.Fact{Name: "insecure", Value: "certificates are not verified"})
 	}
 	for _, line := range e.Config {
 		f = append(f, render.Fact{Name: "config", Value: line})

@@ -12,28 +12,28 @@ import (
 	"github.com/urlget/urlget/fetch/job"
 )
 
-// fillIn prompts the user for the answers to a form, if err says that there is one and somebody can
-// be asked. It reports whether j is now worth another attempt.
-func (g *getter) fillIn(ctx context.Context, j *job.Job, err error) bool {
+// fillIn prompts the user to fill in a form, if err has one and there is a terminal. It reports
+// whether j should be retried.
+func (a *app) fillIn(ctx context.Context, j *job.Job, err error) bool {
 	var wanted *fetch.FormError
-	if !errors.As(err, &wanted) || !g.prompt.Possible() {
+	if !errors.As(err, &wanted) || !a.prompt.Possible() {
 		return false
 	}
-	g.terminal.Lock()
-	defer g.terminal.Unlock()
+	a.terminal.Lock()
+	defer a.terminal.Unlock()
 	form := make(map[string][]string)
 	asked := false
-	g.con.Write([]byte(fetch.Printable(wanted.Form.Title) + "\n"))
+	a.con.Write([]byte(fetch.Printable(wanted.Form.Title) + "\n"))
 	for _, field := range wanted.Form.Fields {
 		if field.Kind == fetch.FieldNote {
-			g.con.Write([]byte(fetch.Printable(field.Name) + "\n"))
+			a.con.Write([]byte(fetch.Printable(field.Name) + "\n"))
 			continue
 		}
 		if given, ok := j.Form[field.Name]; ok {
 			form[field.Name] = given
 			continue
 		}
-		answer, err := g.askField(ctx, field)
+		answer, err := a.askField(ctx, field)
 		if err != nil {
 			return false
 		}
@@ -43,8 +43,8 @@ func (g *getter) fillIn(ctx context.Context, j *job.Job, err error) bool {
 	return asked
 }
 
-// askField repeats a question until the answer is valid.
-func (g *getter) askField(ctx context.Context, f fetch.Field) ([]string, error) {
+// askField prompts for a field until the input is valid.
+func (a *app) askField(ctx context.Context, f fetch.Field) ([]string, error) {
 	question := fetch.Printable(f.Name)
 	switch f.Kind {
 	case fetch.FieldYesNo:
@@ -52,7 +52,7 @@ func (g *getter) askField(ctx context.Context, f fetch.Field) ([]string, error) 
 	case fetch.FieldChoice:
 		question += " (" + fetch.Printable(strings.Join(f.Choices, ", ")) + ")"
 	case fetch.FieldLines:
-		question += " (several lines, the last one is a single dot)"
+		question += " (several lines, ended by a single dot)"
 	case fetch.FieldFile:
 		question += " (name of a file to send)"
 	case fetch.FieldSaveAs:
@@ -62,7 +62,7 @@ func (g *getter) askField(ctx context.Context, f fetch.Field) ([]string, error) 
 		question += " [" + fetch.Printable(strings.Join(f.Default, ", ")) + "]"
 	}
 	for {
-		text, err := g.prompt.Ask(ctx, question+": ", f.Kind == fetch.FieldSecret)
+		text, err := a.prompt.Ask(ctx, question+": ", f.Kind == fetch.FieldSecret)
 		if err != nil {
 			return nil, err
 		}
@@ -71,13 +71,13 @@ func (g *getter) askField(ctx context.Context, f fetch.Field) ([]string, error) 
 		}
 		switch f.Kind {
 		case fetch.FieldLines:
-			return g.askLines(ctx, text)
+			return a.askLines(ctx, text)
 		case fetch.FieldFile:
 			content, err := os.ReadFile(text)
 			if err == nil {
 				return []string{string(content)}, nil
 			}
-			printError(g.con, g.con.Paint, "", "", failure.File(err))
+			printError(a.con, a.con.Paint, "", "", failure.File(err))
 		case fetch.FieldYesNo:
 			if text = yesNo(text); text != "" {
 				return []string{text}, nil
@@ -92,13 +92,13 @@ func (g *getter) askField(ctx context.Context, f fetch.Field) ([]string, error) 
 	}
 }
 
-// askLines asks for the lines after the first.
-func (g *getter) askLines(ctx context.Context, text string) ([]string, error) {
+// askLines prompts for the lines after the first one.
+func (a *app) askLines(ctx context.Context, text string) ([]string, error) {
 	var lines []string
 	for text != "." {
 		lines = append(lines, text)
 		var err error
-		if text, err = g.prompt.Ask(ctx, "", false); err != nil {
+		if text, err = a.prompt.Ask(ctx, "", false); err != nil {
 			return nil, err
 		}
 	}
@@ -114,7 +114,7 @@ func yesNo(text string) string {
 	return ""
 }
 
-// chosen returns the choice that text gives, in full or by number, or "".
+// chosen returns the choice selected by text, which is the choice or its number, or "".
 func chosen(choices []string, text string) string {
 	for i, c := range choices {
 		if strings.EqualFold(c, text) || text == strconv.Itoa(i+1) {

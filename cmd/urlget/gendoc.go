@@ -12,9 +12,8 @@ import (
 	"github.com/urlget/urlget/internal/manpages"
 )
 
-// With the build tag gendoc, the command writes its own man pages to a directory: go run
-// -tags gendoc ./cmd/urlget DIR. So the command itself does not contain the package that makes
-// them.
+// With the build tag gendoc, the command writes its man pages to a directory:
+// go run -tags gendoc ./cmd/urlget DIR. The regular command does not link the generator.
 func main() {
 	if len(os.Args) != 2 {
 		fmt.Fprintln(os.Stderr, "usage: gendoc DIR")
@@ -26,11 +25,11 @@ func main() {
 		Groups:  func(cmd *cobra.Command) []manpages.Group { return groups(a.table, cmd) },
 		Sections: func(cmd *cobra.Command) string {
 			if cmd.HasParent() {
-				return "\n.SH EXIT STATUS\nAs that of \\fBurlget(1)\\fP, where ENVIRONMENT and FILES are too.\n"
+				return "\n.SH EXIT STATUS\nSee \\fBurlget(1)\\fP, also for ENVIRONMENT and FILES.\n"
 			}
 			return manSections
 		},
-		Leave: func(cmd *cobra.Command) bool { return cmd.HasParent() && isCompanions([]string{cmd.Name()}) }, // which writes them
+		Leave: func(cmd *cobra.Command) bool { return cmd.HasParent() && isQueueCommand([]string{cmd.Name()}) }, // urlget-queue writes those
 	})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -38,7 +37,7 @@ func main() {
 	}
 }
 
-// groups returns the flags of a command as --help has them.
+// groups returns the flags of a command in the groups of --help.
 func groups(table flags.Table, cmd *cobra.Command) []manpages.Group {
 	var all []manpages.Group
 	for _, g := range table.Groups(cmd.Flags()) {
@@ -47,7 +46,7 @@ func groups(table flags.Table, cmd *cobra.Command) []manpages.Group {
 	return all
 }
 
-// manSections are what the help does not tell, in roff.
+// manSections are the sections that are not part of --help, in roff.
 const manSections = `
 .SH EXIT STATUS
 The first failure decides; what comes after it is retrieved all the same.

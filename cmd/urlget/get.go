@@ -12,184 +12,183 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"sync"
 	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/urlget/urlget/cmd/internal/render"
 
 	"github.com/urlget/urlget/cmd/urlget/internal/failure"
 	"github.com/urlget/urlget/cmd/urlget/internal/flags"
+	"github.com/urlget/urlget/cmd/urlget/internal/session"
 	"github.com/urlget/urlget/cmd/urlget/internal/tty"
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/download"
 	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/job"
-	"github.com/urlget/urlget/fetch/render"
 	"github.com/urlget/urlget/fetch/retry"
 )
 
-// A getter retrieves URLs, one at a time or many.
-type getter struct {
-	*network
-	sender sender
-	client *fetch.Client
-	files  *download.Downloader
-	batch  *batch
-	sums   *sumFile    // of --checksum; nil if it names none
-	out    destination // of the content
-	writer io.Writer   // of the content; nil for files
-	device *os.File    // the writer, if it must be closed
-
-	terminal sync.Mutex // held while prompting or while a session is attached
+// getCommand returns the get command, which is the default command by name.
+func (a *app) getCommand() *cobra.Command {
+	return a.withFlags(flags.Get, &cobra.Command{
+		Use:   "get [flags] URL...",
+		Short: "Retrieve URLs (the default command)",
+		RunE:  a.runGet,
+	})
 }
 
-// get retrieves one URL: a document becomes a file, a listing is printed, a session attached.
-func (g *getter) get(ctx context.Context, t *task) outcome {
+// catCommand returns the command that prints content.
+func (a *app) catCommand() *cobra.Command {
+	return a.withFlags(flags.Cat, &cobra.Command{
+		Use:   "cat [flags] URL...",
+		Short: "Print the content on standard output",
+		RunE: a.orArchives(nil, func(cmd *cobra.Command, args []string) error {
+			a.opts.Output.Document, a.opts.Report.Quiet = "-", true
+			return a.runGet(cmd, args)
+		}),
+	})
+}
+
+func (a *app) runGet(cmd *cobra.Command, args []string) error {
+	return a.runURLs(cmd, args, action{op: fetch.OpGet, prepare: a.prepareGet, do: a.get})
+}
+
+// get retrieves one URL: it saves a document, prints a listing or attaches a session.
+func (a *app) get(ctx context.Context, t *task) outcome {
 	j := t.Job
-	if g.opts.Mail.Compose {
-		return failed(g.compose(j.URL))
+	if a.opts.Mail.Compose {
+		return failed(a.compose(j.URL))
 	}
-	if g.opts.Tree.Force && j.Output == "" {
-		j.Output = g.opts.Tree.Layout().Path(j.URL, g.client.Traits(j.URL))
+	if a.opts.Tree.Force && j.Output == "" {
+		j.Output = a.opts.Tree.Layout().Path(j.URL, a.client.Traits(j.URL))
 	}
-	if g.events != nil {
-		g.emit(render.Start(j.URL.Redacted(), time.Now()))
+	if a.events != nil {
+		a.emit(render.Start{URL: j.URL.Redacted()})
 	}
-	if g.opts.Many.Metalink {
-		if e, ok := g.metalink(ctx, t); ok {
+	if a.opts.Many.Metalink {
+		if e, ok := a.metalink(ctx, t); ok {
 			return e
 		}
 	}
-	res := g.runJob(ctx, t)
+	res := a.runJob(ctx, t)
 	if res.Err == errReported {
 		return outcome{}
 	}
-	if res.Class == fetch.ErrInteractive && !g.opts.Mail.Extracts() && !g.opts.Mail.Parts {
-		if scheme, _ := g.client.Scheme(j.URL.Scheme()); scheme.Can(fetch.OpDial) {
-			g.terminal.Lock()
-			defer g.terminal.Unlock()
-			return failed(g.session(ctx, j))
+	if res.Class == fetch.ErrInteractive && !a.opts.Mail.Extracts() && !a.opts.Mail.Parts {
+		if scheme, _ := a.client.Scheme(j.URL.Scheme()); scheme.Can(fetch.OpDial) {
+			a.terminal.Lock()
+			defer a.terminal.Unlock()
+			return failed(a.attachSession(ctx, j))
 		}
 	}
 	if res.Outcome != job.Failed {
-		return outcome{res: res, report: func() { g.report(j, res) }}
+		return outcome{res: res, report: func() { a.report(j, res) }}
 	}
 	e := (*fetch.Error)(nil)
 	switch errors.As(res.Err, &e); {
 	case e == nil:
-	case g.opts.Output.ErrorContent && len(e.Body) > 0:
-		return outcome{res: res, err: res.Err, report: g.errorContent(ctx, j, e)}
+	case a.opts.Output.ErrorContent && len(e.Body) > 0:
+		return outcome{res: res, err: res.Err, report: a.errorContent(ctx, j, e)}
 	case e.Reason.File != "":
-		e.Reason.File = filepath.Join(g.out.dir, e.Reason.File)
+		e.Reason.File = filepath.Join(a.out.dir, e.Reason.File)
 	case e.Hint == "":
-		e.Hint = cmp.Or(g.kept(j, res), g.gone(e))
+		e.Hint = cmp.Or(a.kept(j, res), a.gone(e))
 	}
 	return outcome{res: res, err: res.Err}
 }
 
-// prints reports whether the answer to j is printed: if it is one for people, and nothing says that
-// it is to become a file.
-func (g *getter) prints(j *job.Job) bool {
-	s := g.opts
-	return flags.IsAnswer(j.URL.Scheme()) && j.Output == "" && s.Output.Dir == "" && g.events == nil && !s.Output.Continue && !s.Output.Newer && !s.Output.NoClobber
+// prints reports whether the response to j is printed: for query protocols such as whois, unless a
+// flag requires a file.
+func (a *app) prints(j *job.Job) bool {
+	s := a.opts
+	return flags.IsAnswer(j.URL.Scheme()) && j.Output == "" && s.Output.Dir == "" && a.events == nil && !s.Output.Continue && !s.Output.Newer && !s.Output.NoClobber
 }
 
-// errorContent saves what a server sent with its refusal where content would have gone. It returns
-// what tells so.
-func (g *getter) errorContent(ctx context.Context, j *job.Job, e *fetch.Error) func() {
+// errorContent saves the body of an error response in place of the content. It returns a function
+// that reports this.
+func (a *app) errorContent(ctx context.Context, j *job.Job, e *fetch.Error) func() {
 	page := driver.DriverFunc(func(_ context.Context, req *fetch.Request) (*driver.Response, error) {
 		meta := fetch.Meta{Size: int64(len(e.Body)), ContentType: e.Header.Get("Content-Type")}
 		return &driver.Response{Meta: meta, URL: req.URL, Body: io.NopCloser(bytes.NewReader(e.Body))}, nil
 	})
 	client := fetch.New(nil, driver.Use(j.URL.Scheme(), page))
 	defer client.Close()
-	files := &download.Downloader{Client: client, Root: g.files.Root, Tool: g.files.Tool, Sync: g.files.Sync}
+	files := &download.Downloader{Client: client, Root: a.files.Root, Tool: a.files.Tool, Sync: a.files.Sync}
 	again := &job.Job{URL: j.URL, Output: j.Output, Exists: j.Exists}
 	if again.Exists == download.Resume || again.Exists == download.Newer {
 		again.Exists = download.NewName
 	}
-	res := (&job.Runner{Downloader: files, Retry: retry.Policy{Tries: 1}}).Run(ctx, again, &job.Hooks{Writer: g.writer})
-	what := "the page of the error"
+	res := (&job.Runner{Downloader: files, Retry: retry.Policy{Tries: 1}}).Run(ctx, again, &job.Hooks{Writer: a.writer})
+	what := "the error page"
 	if e.Partial {
-		what = "the beginning of the page of the error"
+		what = "the beginning of the error page"
 	}
 	return func() {
 		switch {
 		case res.Err != nil:
-			g.con.Warn(what + " was not saved: " + render.Message(res.Err))
+			a.con.Warn(what + " was not saved: " + render.ErrorText(res.Err))
 		case j.Output != "-":
-			g.say("%s is in %s", what, fetch.Printable(filepath.Join(g.out.dir, filepath.FromSlash(res.Path))))
+			a.say("%s is in %s", what, fetch.Printable(filepath.Join(a.out.dir, filepath.FromSlash(res.Path))))
 		}
 	}
 }
 
-// kept says what is left of a transfer that failed, and how to go on; "" if nothing is.
-func (g *getter) kept(j *job.Job, res *job.Result) string {
-	if j.Output == "-" || g.files.Root == nil { // nothing is saved
+// kept returns the hint on resuming a failed transfer, or "" if there is no partial file.
+func (a *app) kept(j *job.Job, res *job.Result) string {
+	if j.Output == "-" || a.files.Root == nil { // no file
 		return ""
 	}
 	path := filepath.FromSlash(j.Output)
 	if path == "" {
 		path = download.Name(j.URL, &fetch.Meta{ContentType: res.ContentType})
 	}
-	name := filepath.Join(g.out.dir, path+".part")
+	name := filepath.Join(a.out.dir, path+".part")
 	if info, err := os.Lstat(name); err == nil && info.Mode()&fs.ModeSymlink != 0 && res.Class == fetch.ErrFile {
-		return name + " is a symbolic link, which is not written through; remove it and try again"
+		return name + " is a symbolic link and is not followed; remove it and try again"
 	}
-	bytes, written := g.files.Kept(filepath.ToSlash(path))
+	bytes, written := a.files.Kept(filepath.ToSlash(path))
 	if bytes == 0 || written.Before(res.Started.Truncate(time.Second)) {
 		return ""
 	}
 	again := "-c"
-	if g.opts.Output.Continue {
+	if a.opts.Output.Continue {
 		again = "the same command"
 	}
-	return fmt.Sprintf("%s are kept in %s; %s goes on from there", tty.SizeWord(float64(bytes)), name, again)
+	return fmt.Sprintf("%s are kept in %s; use %s to resume", tty.SizeWord(float64(bytes)), name, again)
 }
 
-// gone says that the directory of a file that could not be saved is not there any more; "" if it is.
-func (g *getter) gone(err error) string {
-	if !errors.Is(err, fs.ErrNotExist) || fetch.CodeOf(err) != fetch.ErrFile || g.out.stream != "" {
+// gone returns the hint that the output directory was removed, or "" if it exists.
+func (a *app) gone(err error) string {
+	if !errors.Is(err, fs.ErrNotExist) || fetch.CodeOf(err) != fetch.ErrFile || a.out.stream != "" {
 		return ""
 	}
-	dir, err := filepath.Abs(g.out.dir)
+	dir, err := filepath.Abs(a.out.dir)
 	if err == nil {
 		_, err = os.Stat(dir)
 	}
 	if !errors.Is(err, fs.ErrNotExist) {
 		return ""
 	}
-	return "the directory was removed; -P DIR saves in another one"
+	return "the directory was removed; use -P DIR to save elsewhere"
 }
 
-// look lists or describes one URL.
-func (g *getter) look(ctx context.Context, t *task) outcome { return failed(g.lookAt(ctx, t)) }
-
-func (g *getter) lookAt(ctx context.Context, t *task) error {
-	if t.Op == fetch.OpList && g.opts.Listing.Recursive {
-		return g.listTree(ctx, t.Job)
-	}
-	res := g.runJob(ctx, t)
-	if res.Outcome == job.Listed {
-		g.write(res.Event(""))
-	}
-	return res.Err
-}
-
-// runJob does one job, with the help of the user if there is a form.
-func (g *getter) runJob(ctx context.Context, t *task) *job.Result {
+// runJob runs one job. If the server sends a form, it prompts the user and tries again.
+func (a *app) runJob(ctx context.Context, t *task) *job.Result {
 	for {
-		shown := g.con.Begin(g.barName(t.Job, nil))
-		res := g.runner().Run(tty.Following(ctx, shown), t.Job, g.hooks(ctx, t, shown))
+		shown := a.con.Begin(a.barName(t.Job, nil))
+		res := a.runner().Run(tty.Following(ctx, shown), t.Job, a.hooks(ctx, t, shown))
 		shown.End()
-		if !g.fillIn(ctx, t.Job, res.Err) {
+		if !a.fillIn(ctx, t.Job, res.Err) {
 			return res
 		}
 	}
 }
 
-func (g *getter) runner() *job.Runner {
-	r := &job.Runner{Downloader: g.files, Retry: retry.Policy{Tries: g.opts.Network.Tries, MaxRetryAfter: time.Duration(g.opts.Network.RetryWait)}, SHA256: g.opts.Output.SHA256}
-	// To the library, 0 is the default; to the user, it is no bound on tries, as wget has it, and no
-	// time at all.
+func (a *app) runner() *job.Runner {
+	r := &job.Runner{Downloader: a.files, Retry: retry.Policy{Tries: a.opts.Network.Tries, MaxRetryAfter: time.Duration(a.opts.Network.RetryWait)}, SHA256: a.opts.Output.SHA256}
+	// 0 is the default in the library. For the user, 0 tries are unlimited, as in wget, and a wait of
+	// 0 is no wait.
 	if r.Retry.Tries == 0 {
 		r.Retry.Tries = -1
 	}
@@ -199,109 +198,101 @@ func (g *getter) runner() *job.Runner {
 
 // hooks returns the callbacks that report a job's progress and handle output that is not saved to a
 // file.
-func (g *getter) hooks(ctx context.Context, t *task, shown *tty.Transfer) *job.Hooks {
+func (a *app) hooks(ctx context.Context, t *task, shown *tty.Transfer) *job.Hooks {
 	j, url := t.Job, t.URL.Redacted()
 	return &job.Hooks{
-		Writer: g.writer,
+		Writer: a.writer,
 		Response: func(resp *fetch.Response) error {
 			if shown != nil {
-				shown.Rename(g.barName(j, &resp.Meta))
+				shown.Rename(a.barName(j, &resp.Meta))
 			}
-			return g.response(j, resp)
+			a.processors.liftFor(&resp.Meta)
+			return a.response(j, resp)
 		},
-		Listing:  func(resp *fetch.Response) error { return g.printListing(j, resp) },
-		Match:    func(m *job.Job) error { return g.match(ctx, t, m) },
-		Progress: g.progress(j, shown),
+		Listing:  func(resp *fetch.Response) error { return a.printListing(j, resp) },
+		Match:    func(m *job.Job) error { return a.match(ctx, t, m) },
+		Progress: a.progress(j, shown),
 		Retry: func(failed int, wait time.Duration, err error) {
-			g.hosts.Failed(hostOf(j.URL), err)
-			g.reportRetry(shown, j.URL, failed, wait, err)
+			a.hosts.Failed(hostOf(j.URL), err)
+			a.reportRetry(shown, j.URL, failed, wait, err)
 		},
 		Reuse: func(proof string) {
-			if g.opts.Report.Verbose {
-				g.say("%s: going on with what is there: %s", url, proof)
+			if a.opts.Report.Verbose {
+				a.say("%s: resuming: %s", url, proof)
 			}
 		},
-		Restart: func(reason string) { g.say("%s: starting from the beginning: %s", url, reason) },
+		Restart: func(reason string) { a.say("%s: starting from the beginning: %s", url, reason) },
 	}
 }
 
-// response looks at a response before its content is read.
-func (g *getter) response(j *job.Job, resp *fetch.Response) error {
+// response checks a response before its body is read.
+func (a *app) response(j *job.Job, resp *fetch.Response) error {
 	switch {
 	case j.Op == fetch.OpStat:
-		return g.printMeta(j, resp)
+		return a.printMeta(j, resp)
 	case j.Op == fetch.OpList:
 		return nil
-	case g.opts.Mail.Parts:
-		return cmp.Or(g.printParts(j, resp), job.ErrTaken)
-	case g.prints(j) && resp.Kind == fetch.KindObject:
-		return cmp.Or(g.printAnswer(resp), job.ErrTaken)
+	case a.opts.Mail.Parts:
+		return cmp.Or(a.printParts(j, resp), job.ErrTaken)
+	case a.prints(j) && resp.Kind == fetch.KindObject:
+		return cmp.Or(a.printAnswer(resp), job.ErrTaken)
 	}
-	if err := extract(g.opts, j.URL, resp); err != nil {
+	if err := extract(a.opts, j.URL, resp); err != nil {
 		return err
 	}
-	if g.events != nil {
-		g.emit(render.Response(j.URL.Redacted(), &resp.Meta))
+	if a.events != nil {
+		a.emit(render.Response{URL: j.URL.Redacted(), Meta: &resp.Meta})
 	}
 	if len(j.Ranges) > 0 && resp.Reply.Code != http.StatusPartialContent {
-		g.say("%s: the server does not give these ranges: this is all of it", j.URL.Redacted())
+		a.say("%s: the server does not support this range: the complete content is retrieved", j.URL.Redacted())
 	}
 	return nil
 }
 
-// match has what a pattern stands for retrieved. What fails is told, and the rest retrieved.
-func (g *getter) match(ctx context.Context, t *task, j *job.Job) error {
+// match retrieves the URLs that match a pattern. It reports failures and continues.
+func (a *app) match(ctx context.Context, t *task, j *job.Job) error {
 	if j.Op == fetch.OpList {
-		g.say("%s is a directory: skipped", j.URL.Redacted())
+		a.say("%s is a directory: skipped", j.URL.Redacted())
 		return nil
 	}
-	return g.batch.match(ctx, t, j)
+	return a.batch.match(ctx, t, j)
 }
 
-// printMeta prints what is known of a resource.
-func (r *reporter) printMeta(j *job.Job, resp *fetch.Response) error {
-	defer r.con.Pause()()
-	if r.opts.Report.JSON {
-		return failure.File(render.MetaJSON(r.std.out, j.URL.Redacted(), resp.URL.Redacted(), &resp.Meta))
+// report reports the success of a job.
+func (a *app) report(j *job.Job, res *job.Result) {
+	a.tally.add(res)
+	if res.Outcome == job.Saved && a.opts.Output.SHA256 && a.events == nil && (a.opts.Report.Quiet || a.out.stream == "-") {
+		fmt.Fprintf(a.con.Prose(), "%s: %s%s\n", res.URL, sizeText(res.Size), a.digestText(res))
 	}
-	return failure.File(render.MetaText(r.std.out, resp.URL.Redacted(), &resp.Meta, r.opts.Report.Verbose || r.opts.Report.Fields))
-}
-
-// report tells how a job ended well.
-func (g *getter) report(j *job.Job, res *job.Result) {
-	g.tally.add(res)
-	if res.Outcome == job.Saved && g.opts.Output.SHA256 && g.events == nil && (g.opts.Report.Quiet || g.out.stream == "-") {
-		fmt.Fprintf(g.con.Prose(), "%s: %s%s\n", res.URL, sizeText(res.Size), g.digestText(res))
+	if a.out.stream == "-" {
+		return // the content was printed
 	}
-	if g.out.stream == "-" {
-		return // the content itself tells
-	}
-	path := cmp.Or(g.out.stream, filepath.Join(g.out.dir, filepath.FromSlash(res.Path)))
+	path := cmp.Or(a.out.stream, filepath.Join(a.out.dir, filepath.FromSlash(res.Path)))
 	switch res.Outcome {
 	case job.Saved, job.NoContent, job.Listed, job.Skipped, job.Unchanged:
-		if g.events != nil {
-			g.emit(res.Event(path))
+		if a.events != nil {
+			a.emit(render.End(res.Event(path)))
 		}
 	}
-	if !g.says() {
+	if !a.says() {
 		return
 	}
 	name := fetch.Printable(path)
 	switch {
 	case res.Outcome == job.Saved:
-		g.say("%s %s (%s in %.2f s%s)%s", g.con.Paint.Good("saved"), name, sizeText(res.Size), res.Elapsed.Seconds(), rateText(res), g.digestText(res))
+		a.say("%s %s (%s in %.2f s%s)%s", a.con.Paint.Good("saved"), name, sizeText(res.Size), res.Elapsed.Seconds(), rateText(res), a.digestText(res))
 	case res.Outcome == job.NoContent:
-		g.say("%s has no content: nothing is saved", res.URL)
+		a.say("%s has no content; no file is saved", res.URL)
 	case res.Outcome == job.Skipped || res.Outcome == job.Unchanged:
 		if j.Exists == download.Newer {
-			g.say("%s is as new as %s", name, res.URL)
+			a.say("%s is up to date with %s", name, res.URL)
 		} else {
-			g.say("%s is there already", name)
+			a.say("%s already exists", name)
 		}
 	}
 }
 
-// rateText returns how fast what came came, if it was enough to tell.
+// rateText returns the transfer rate, or "" if too little was received.
 func rateText(res *job.Result) string {
 	if res.Received < 1024 || res.Elapsed <= 0 {
 		return ""
@@ -309,7 +300,7 @@ func rateText(res *job.Result) string {
 	return ", " + tty.SizeWord(float64(res.Received)/res.Elapsed.Seconds()) + "/s"
 }
 
-// digestText returns the digest of what was saved, if the user asked for it.
+// digestText returns the digest of the saved file with --sha256, or "".
 func (r *reporter) digestText(res *job.Result) string {
 	if !r.opts.Output.SHA256 {
 		return ""
@@ -324,21 +315,20 @@ func sizeText(n int64) string {
 	return strconv.FormatInt(n, 10) + " bytes"
 }
 
-// say prints one line for people about the transfer, if they want to know.
+// say prints one line of text unless messages are disabled.
 func (r *reporter) say(format string, args ...any) {
 	if r.says() {
 		fmt.Fprintf(r.con.Prose(), format+"\n", args...)
 	}
 }
 
-// says reports whether there are messages for people, but for errors.
+// says reports whether messages other than errors are printed.
 func (r *reporter) says() bool { return !r.opts.Report.Quiet && r.events == nil }
 
-// A destination is where content goes: into a stream, or into a file whose name may be "" for the
-// suggested one.
+// A destination is a stream, or a file whose name may be "" for the suggested name.
 type destination struct{ stream, dir, name string }
 
-// resolveOutput returns where -O and -P say that content goes.
+// resolveOutput returns the destination given by -O and -P.
 func resolveOutput(o *flags.Options) (destination, error) {
 	switch {
 	case o.Output.Document == "":
@@ -353,82 +343,75 @@ func resolveOutput(o *flags.Options) (destination, error) {
 	info, err := os.Stat(path)
 	switch {
 	case err == nil && info.IsDir():
-		return destination{}, failure.Hinted("-O "+path+" is a directory", "-P "+path+" saves in it")
+		return destination{}, failure.Hinted("-O "+path+" is a directory", "use -P "+path+" to save in it")
 	case err == nil && !info.Mode().IsRegular():
 		return destination{stream: path}, nil
 	}
 	dir, name := filepath.Split(path)
 	if name == "" || name == "." || name == ".." {
-		return destination{}, failure.Usagef("-O %s names no file", o.Output.Document)
+		return destination{}, failure.Usagef("-O %s is not a file name", o.Output.Document)
 	}
 	return destination{dir: cmp.Or(dir, "."), name: name}, nil
 }
 
-// prepareGet opens what -O and -P name, and says so in j: a directory, which is made if need be, or
-// something that is no file and cannot be replaced by one, such as a device.
-func (g *getter) prepareGet(j *job.Job) error {
-	g.openEvents()
-	g.steps = !g.opts.Mail.Parts
-	if g.opts.Mail.Compose || g.opts.Mail.Parts {
-		g.writer = g.std.out
+// prepareGet opens the destination of -O and -P and sets it in j: a directory, which is created if
+// necessary, or a file that cannot be replaced, such as a device.
+func (a *app) prepareGet(j *job.Job) error {
+	a.steps = !a.opts.Mail.Parts
+	if a.opts.Mail.Compose || a.opts.Mail.Parts {
+		a.writer = a.std.out
 		return nil
 	}
 	var err error
-	if g.out, err = resolveOutput(g.opts); err != nil {
+	if a.out, err = resolveOutput(a.opts); err != nil {
 		return err
 	}
 	switch {
-	case g.out.stream == "-":
-		j.Output, g.writer = "-", stream(g.std.out)
-	case g.out.stream != "":
-		if g.device, err = os.OpenFile(g.out.stream, os.O_WRONLY, 0); err == nil {
-			j.Output, g.writer = "-", stream(g.device)
+	case a.out.stream == "-":
+		j.Output, a.writer = "-", stream(a.std.out)
+	case a.out.stream != "":
+		if a.device, err = os.OpenFile(a.out.stream, os.O_WRONLY, 0); err == nil {
+			j.Output, a.writer = "-", stream(a.device)
 		}
 	default:
-		if g.out.name != "" {
-			j.Output = "./" + g.out.name
+		if a.out.name != "" {
+			j.Output = "./" + a.out.name
 		}
-		g.files.Root, err = openRoot(g.out.dir)
+		a.files.Root, err = openRoot(a.out.dir)
 	}
 	return failure.File(err)
 }
 
-// stream returns what content is written to that goes to w. Into few devices besides the null device
-// the kernel can move bytes itself (splice(2)), and it finds out only when they are on the way.
+// stream returns the writer for content that goes to w. The kernel can splice(2) into few devices
+// besides the null device, and reports that only after data is in the pipe.
 func stream(w io.Writer) io.Writer {
 	f, ok := w.(*os.File)
 	if !ok {
 		return w
 	}
 	info, err := f.Stat()
-	if err != nil || info.Mode()&os.ModeCharDevice == 0 || isNull(info) {
+	if err != nil || info.Mode()&os.ModeCharDevice == 0 || session.IsNull(info) {
 		return w
 	}
 	return struct{ io.Writer }{f}
 }
 
-// prepareLook is for what saves nothing.
-func (g *getter) prepareLook(*job.Job) error {
-	g.openEvents()
-	return nil
-}
-
-// closeOutput makes durable what was saved, and saves the cookies.
-func (g *getter) closeOutput() error {
-	err := saveCookies(&g.opts.Cookies, g.jar)
-	if g.files != nil {
-		err = errors.Join(err, g.files.Flush())
+// closeOutput syncs saved files to disk and saves the cookies.
+func (a *app) closeOutput() error {
+	err := saveCookies(&a.opts.Cookies, a.jar)
+	if a.files != nil {
+		err = errors.Join(err, a.files.Flush())
 	}
-	if g.files != nil && g.files.Root != nil {
-		err = errors.Join(err, g.files.Root.Close())
+	if a.files != nil && a.files.Root != nil {
+		err = errors.Join(err, a.files.Root.Close())
 	}
-	if g.device != nil {
-		err = errors.Join(err, failure.File(g.device.Close()))
+	if a.device != nil {
+		err = errors.Join(err, failure.File(a.device.Close()))
 	}
 	return err
 }
 
-// openRoot opens the directory that files go to, and makes it if need be.
+// openRoot opens the output directory and creates it if necessary.
 func openRoot(dir string) (*os.Root, error) {
 	root, err := os.OpenRoot(dir)
 	if errors.Is(err, os.ErrNotExist) {

@@ -13,41 +13,41 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// helpWidth is how many columns the help takes at most.
+// helpWidth is the maximum width of the help in columns.
 const helpWidth = 80
 
-const shortHelp = `Urlget retrieves what URLs name, whatever their scheme.
+const shortHelp = `urlget retrieves URLs of any scheme.
 
-  urlget URL...            a document becomes a file, a listing is printed
+  urlget URL...            save a file, print a listing, or open a session
   urlget cat URL...        print the content
   urlget ls [-lhR] URL     list a directory, menu, newsgroup, index or page
-  urlget stat URL...       metadata without the content
-  urlget explain URL...    what would be done, without a byte sent
-  urlget -r|-m|-p URL...   what it leads to as well, as a tree of files
-  urlget serve             any URL in the browser, and archives
-  urlget warc              look after archives; --warc FILE makes one
-  urlget schemes           the schemes that it knows
+  urlget stat URL...       print metadata without the content
+  urlget explain URL...    show the plan without sending anything
+  urlget -r|-m|-p URL...   retrieve a tree, a mirror, or a page with its images
+  urlget serve             browse any URL or archive in a web browser
+  urlget warc              manage web archives; --warc FILE records one
+  urlget schemes           list the supported schemes
 
-  -O FILE, -P DIR          save as FILE ("-" is standard output), or in DIR
-  -c, -N, -nc              continue a file; only what is newer; keep what exists
+  -O FILE, -P DIR          save to FILE ("-" is standard output) or in DIR
+  -c, -N, -nc              resume; only if newer; skip existing files
   -i FILE                  read URLs from FILE
-  -q, -v, -S               say nothing; say more; print the servers' replies
-  --json                   events as JSON Lines
-  --header 'Name: value'   send a field; -U AGENT names you
-  -d DATA, -F NAME=VALUE   send a form; -X METHOD, --post-file FILE
-  -u USER:PASSWORD         log in; without it netrc counts
-  -t N, -T SECONDS         try N times; wait so long for the network
-  --checksum ALGO:HEX      what the file must have
-  --proxy URL, --limit-rate SIZE   go through a proxy; SIZE a second, as in 2M
+  -q, -v, -S               quiet; verbose; print server replies
+  --json                   print events as JSON Lines
+  --header 'Name: value'   send a header field; -U AGENT sets the user agent
+  -d DATA, -F NAME=VALUE   send data or a form; -X METHOD, --post-file FILE
+  -u USER:PASSWORD         log in; the default is the netrc file
+  -t N, -T SECONDS         set the number of tries and the timeout
+  --checksum ALGO:HEX      verify the file
+  --proxy URL              use a proxy; --limit-rate SIZE limits the rate
 
-  urlget --help all        every flag, in groups; COMMAND --help has its own
+  urlget --help all        list every flag; urlget COMMAND --help
 `
 
-// helpCommand returns the command that prints the help of root and of its other commands.
+// helpCommand returns the command that prints the help of root and its subcommands.
 func (a *app) helpCommand(root *cobra.Command) *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [COMMAND]",
-		Short: "Print the help of a command, or with \"all\" every flag",
+		Short: "Print help for a command, or every flag with \"all\"",
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			return append(commandNames(root), "all"), cobra.ShellCompDirectiveNoFileComp
 		},
@@ -59,7 +59,7 @@ func (a *app) helpCommand(root *cobra.Command) *cobra.Command {
 			cmd, _, err := root.Find(args)
 			if err != nil || cmd == root {
 				names := commandNames(root)
-				wrong := failure.Hinted(`there is no command "`+args[0]+`"`, "the commands are "+strings.Join(names, ", "))
+				wrong := failure.Hinted(`unknown command "`+args[0]+`"`, "the commands are: "+strings.Join(names, ", "))
 				if near := uri.NearestScheme(args[0], names); near != "" {
 					wrong.Hint = "did you mean urlget help " + near + " ?"
 				}
@@ -71,7 +71,7 @@ func (a *app) helpCommand(root *cobra.Command) *cobra.Command {
 	}
 }
 
-// commandNames returns the names of the commands below root.
+// commandNames returns the names of the visible subcommands of root.
 func commandNames(root *cobra.Command) []string {
 	var names []string
 	for _, cmd := range root.Commands() {
@@ -83,7 +83,7 @@ func commandNames(root *cobra.Command) []string {
 	return names
 }
 
-// wantShell makes it a mistake to ask for completions without naming a shell.
+// wantShell makes the completion command fail without the name of a shell.
 func wantShell(root *cobra.Command) {
 	root.InitDefaultCompletionCmd()
 	for _, cmd := range root.Commands() {
@@ -91,13 +91,14 @@ func wantShell(root *cobra.Command) {
 			shells := strings.Join(commandNames(cmd), ", ")
 			cmd.Args = cobra.ArbitraryArgs
 			cmd.RunE = func(*cobra.Command, []string) error {
-				return failure.Hinted("completion: want one of "+shells, "urlget completion SHELL --help tells how to use it")
+				return failure.Hinted("completion requires a shell: "+shells, "see urlget completion SHELL --help")
 			}
 		}
 	}
 }
 
-// help prints the short help, or that of all flags: of commands, and after "--help all".
+// help prints the help of cmd: the short help of the root command, or the list of all flags for
+// subcommands and for "--help all".
 func (a *app) help(cmd *cobra.Command, args []string) {
 	if !cmd.HasParent() && !slices.Contains(args, "all") {
 		io.WriteString(cmd.OutOrStdout(), shortHelp)

@@ -10,50 +10,50 @@ import (
 	"github.com/urlget/urlget/fetch/driver"
 )
 
-// hint returns what the user can do about an error. The library says it in words that suit any
-// program; its reasons are translated to the flags of this one.
+// hint returns the hint for an error. The library has hints for any program; hint translates its
+// reasons to the flags of this one.
 func hint(e *fetch.Error) string {
 	r := e.Reason
 	switch r.Kind {
 	case driver.ReasonPort:
-		return fmt.Sprintf("allow it with --allow-port %d", r.Port)
+		return fmt.Sprintf("use --allow-port %d to allow it", r.Port)
 	case driver.ReasonPrivate:
-		return "allow it with --allow-private"
+		return "use --allow-private to allow it"
 	case driver.ReasonRedirect:
-		return "allow it with --allow-redirect " + r.Scheme
+		return "use --allow-redirect " + r.Scheme + " to allow it"
 	case driver.ReasonNoDriver:
-		use := "map it to a gateway (--gateway " + r.Scheme + "=URL)"
+		use := "use --gateway " + r.Scheme + "=URL to retrieve it through a gateway"
 		if strings.HasPrefix(r.Scheme, "x-") {
-			use = "put a program urlget-" + r.Scheme + " on PATH, or " + use
+			use = "install a driver program urlget-" + r.Scheme + " in PATH, or " + use
 		}
 		return use
 	case driver.ReasonPlaintext:
-		return e.Hint + ", or allow it with --allow-plaintext-login"
+		return e.Hint + ", or --allow-plaintext-login"
 	case driver.ReasonNoLogin:
-		return "give --user and --password, or use .netrc"
+		return "use --user and --password, or a netrc file"
 	case driver.ReasonAccount:
-		return "name an account with --ftp-account"
+		return "use --ftp-account NAME to send an account"
 	case driver.ReasonNewsServer:
-		return "name one with --news-server" + strings.TrimPrefix(e.Hint, "name one in the options")
+		return "use --news-server" + strings.TrimPrefix(e.Hint, "name one in the options")
 	case driver.ReasonMailbox:
-		return "name one with --mailbox"
+		return "use --mailbox FILE to search a mailbox"
 	case driver.ReasonMailDraft:
-		return "--compose prints a message to send, --mailbox lists messages to and from the address"
+		return "use --compose to print a message draft, or --mailbox FILE to list messages to and from the address"
 	case driver.ReasonForm:
-		use := "answer with --form 'NAME=VALUE'"
+		use := "use --form 'NAME=VALUE' to fill it in"
 		var form *fetch.FormError
 		if errors.As(e, &form) && slices.ContainsFunc(form.Form.Fields, isFile) {
-			use += ", or --form-file 'NAME=FILE' for a file to send"
+			use += ", or --form-file 'NAME=FILE' to send a file"
 		}
 		return use + strings.TrimPrefix(e.Hint, "answer it")
 	case driver.ReasonNotBeginning:
-		return "to replace it: -O " + r.File
+		return "use -O " + r.File + " to replace it"
 	case driver.ReasonHostKey:
 		return e.Hint + " (~/.ssh/known_hosts, or --known-hosts FILE); at a terminal, urlget asks"
 	case driver.ReasonSSHLogin:
-		return "start the SSH agent, name a key with --identity, or give --user and --password"
+		return "start an SSH agent, or use --identity FILE, or --user and --password"
 	case driver.ReasonProxy:
-		return "reach the host directly with --no-proxy"
+		return "use --no-proxy to connect directly"
 	}
 	return e.Hint
 }

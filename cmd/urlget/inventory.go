@@ -18,7 +18,7 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// An inventory is what stat tells of an archive.
+// An inventory is the summary of an archive that stat prints.
 type inventory struct {
 	Event    string         `json:"event"`
 	URL      string         `json:"url"`
@@ -33,11 +33,11 @@ type inventory struct {
 	Last     time.Time      `json:"last,omitzero"`
 	Software string         `json:"software,omitempty"`
 	Damaged  int            `json:"damaged,omitempty"` // places
-	more     bool           // there are more URLs than were told apart
+	more     bool           // there are more than maxCounted URLs
 }
 
-// archiveURL returns the URL of an archive.
-func archiveURL(name string) (uri.URI, error) {
+// fileURL returns the URL of a file.
+func fileURL(name string) (uri.URI, error) {
 	path, err := filepath.Abs(name)
 	if err != nil {
 		return uri.URI{}, failure.File(err)
@@ -46,10 +46,10 @@ func archiveURL(name string) (uri.URI, error) {
 	return u, failure.File(err)
 }
 
-// describeArchive prints what there is in an archive.
+// describeArchive prints the inventory of an archive.
 func (rep *reporter) describeArchive(name string) error {
 	return readArchive(name, func(name string, r *warc.Reader) error {
-		u, err := archiveURL(name)
+		u, err := fileURL(name)
 		if err != nil {
 			return err
 		}
@@ -59,7 +59,7 @@ func (rep *reporter) describeArchive(name string) error {
 			return failure.File(err)
 		}
 		if inv.Records == 0 {
-			return failure.File(fmt.Errorf("%s holds no record", name))
+			return failure.File(fmt.Errorf("%s contains no records", name))
 		}
 		if rep.opts.Report.JSON {
 			return failure.File(json.NewEncoder(rep.std.out).Encode(inv))
@@ -110,8 +110,8 @@ func (inv *inventory) take(r *warc.Reader) error {
 	}
 }
 
-// tallyKind counts one of a kind. There may be any words for kinds: beyond maxKinds of them, they
-// are counted as others.
+// tallyKind increments the count of a kind. Kinds come from the archive, so beyond maxKinds they are
+// counted as "other".
 func tallyKind(of map[string]int, kind string) {
 	if _, ok := of[kind]; !ok && len(of) >= maxKinds {
 		kind = "others"
@@ -119,7 +119,7 @@ func tallyKind(of map[string]int, kind string) {
 	of[kind]++
 }
 
-// text writes the inventory for people.
+// text writes the inventory as text.
 func (inv *inventory) text(w io.Writer, name string) error {
 	out := &writer{w: w}
 	fmt.Fprintf(out, "%s\n  records: %d (%s)\n", fetch.Printable(name), inv.Records, counts(inv.Types))
@@ -136,20 +136,20 @@ func (inv *inventory) text(w io.Writer, name string) error {
 		fmt.Fprintf(out, "  software: %s\n", fetch.Printable(inv.Software))
 	}
 	if inv.Damaged > 0 {
-		fmt.Fprintf(out, "  damaged places: %d\n", inv.Damaged)
+		fmt.Fprintf(out, "  damaged sections: %d\n", inv.Damaged)
 	}
 	return failure.File(out.err)
 }
 
-// maxCounted bounds how many URLs are told apart.
+// maxCounted limits the number of distinct URLs.
 const maxCounted = 1 << 20
 
 const (
-	maxKinds = 64 // that are told apart
-	maxNamed = 12 // of them that are named
+	maxKinds = 64 // counted separately
+	maxNamed = 12 // listed by name
 )
 
-// counts writes how many there are of each kind, the most first.
+// counts returns the number of each kind, in descending order.
 func counts(of map[string]int) string {
 	names := slices.SortedFunc(maps.Keys(of), func(a, b string) int { return cmp.Or(of[b]-of[a], strings.Compare(a, b)) })
 	var words []string

@@ -12,14 +12,44 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/urlget/urlget/cmd/internal/render"
 	"github.com/urlget/urlget/cmd/urlget/internal/failure"
+	"github.com/urlget/urlget/cmd/urlget/internal/flags"
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/job"
-	"github.com/urlget/urlget/fetch/render"
 	"github.com/urlget/urlget/fetch/uri"
 )
+
+// listCommand returns the ls command.
+func (a *app) listCommand() *cobra.Command {
+	return a.withFlags(flags.List, &cobra.Command{
+		Use:   "ls [flags] URL...",
+		Short: "List a directory, menu, newsgroup, index or page",
+		RunE: a.orArchives(a.listArchive, func(cmd *cobra.Command, args []string) error {
+			return a.runURLs(cmd, args, action{op: fetch.OpList, do: a.list})
+		}),
+	})
+}
+
+// list prints the listing of one URL, recursively with --recursive.
+func (a *app) list(ctx context.Context, t *task) outcome {
+	if a.opts.Listing.Recursive {
+		return failed(a.listTree(ctx, t.Job))
+	}
+	return a.look(ctx, t)
+}
+
+// look runs a job that prints a listing or metadata.
+func (a *app) look(ctx context.Context, t *task) outcome {
+	res := a.runJob(ctx, t)
+	if res.Outcome == job.Listed {
+		a.write(render.End(res.Event("")))
+	}
+	return failed(res.Err)
+}
 
 // printListing prints the entries of a listing or, if it has none, its text.
 func (r *reporter) printListing(j *job.Job, resp *fetch.Response) error {
@@ -44,7 +74,7 @@ func (r *reporter) printListing(j *job.Job, resp *fetch.Response) error {
 	return r.printBody(resp)
 }
 
-// printAnswer prints content that is for people.
+// printAnswer prints a text response.
 func (r *reporter) printAnswer(resp *fetch.Response) error {
 	r.stdout.Lock()
 	defer r.stdout.Unlock()
@@ -53,24 +83,28 @@ func (r *reporter) printAnswer(resp *fetch.Response) error {
 }
 
 func (r *reporter) printBody(resp *fetch.Response) error {
-	if term.IsTerminal(int(r.std.out.Fd())) {
-		_, err := io.Copy(&textOnly{w: r.std.out}, resp.Body)
-		return failure.File(err)
-	}
-	_, err := io.Copy(r.std.out, resp.Body)
+	_, err := io.Copy(r.textOut(), resp.Body)
 	return failure.File(err)
 }
 
-// emptyWords says that a listing has no entries, which says nothing by itself.
+// textOut returns standard output. A terminal accepts only text.
+func (r *reporter) textOut() io.Writer {
+	if term.IsTerminal(int(r.std.out.Fd())) {
+		return &textOnly{w: r.std.out}
+	}
+	return r.std.out
+}
+
+// emptyWords returns the message for a listing without entries.
 func emptyWords(u uri.URI) string {
 	_, asked := u.Query()
 	if asked || strings.Contains(u.String(), "%09") {
-		return "nothing was found"
+		return "no results found"
 	}
 	return "the listing is empty"
 }
 
-// printEntries prints the entries of the listing at u: to a terminal as they come.
+// printEntries prints the entries of the listing at u, to a terminal as they arrive.
 func (r *reporter) printEntries(u uri.URI, entries iter.Seq2[fetch.Entry, error]) error {
 	var out io.Writer = r.std.out
 	flush := func() error { return nil }
@@ -90,33 +124,33 @@ func (r *reporter) printEntries(u uri.URI, entries iter.Seq2[fetch.Entry, error]
 	return failure.File(err)
 }
 
-// listTree prints a listing and those below it, each under its URL. A listing that fails is told,
-// and the others printed.
-func (g *getter) listTree(ctx context.Context, j *job.Job) error {
+// listTree prints a listing and the listings below it, each under its URL. It reports failures and
+// continues.
+func (a *app) listTree(ctx context.Context, j *job.Job) error {
 	begun, count := time.Now(), int64(0)
-	next, stop := iter.Pull2(g.client.Walk(ctx, j.URL.String(), nil))
+	next, stop := iter.Pull2(a.client.Walk(ctx, j.URL.String(), nil))
 	defer stop()
 	m, err, ok := next()
 	for first := true; ok; first = false {
 		if err != nil {
 			if first || ctx.Err() != nil {
-				return err // of what the user named, or of everything
+				return err // the first listing, or a write error
 			}
-			g.fail(m.URL.Redacted(), err)
+			a.fail(m.URL.Redacted(), err)
 			m, err, ok = next()
 			continue
 		}
 		from := m.From
-		if !g.opts.Report.JSON {
+		if !a.opts.Report.JSON {
 			title := fetch.Printable(from.Redacted()) + ":\n"
 			if !first {
 				title = "\n" + title
 			}
-			if _, err := io.WriteString(g.std.out, title); err != nil {
+			if _, err := io.WriteString(a.std.out, title); err != nil {
 				return failure.File(err)
 			}
 		}
-		printErr := g.printEntries(from, func(yield func(fetch.Entry, error) bool) {
+		printErr := a.printEntries(from, func(yield func(fetch.Entry, error) bool) {
 			for more := true; more && ok && err == nil && m.From == from; m, err, ok = next() {
 				count++
 				more = yield(m.Entry, nil)
@@ -126,7 +160,8 @@ func (g *getter) listTree(ctx context.Context, j *job.Job) error {
 			return printErr
 		}
 	}
-	g.write((&job.Result{Outcome: job.Listed, URL: j.URL.Redacted(), Entries: count, Elapsed: time.Since(begun)}).Event(""))
+	listed := &job.Result{Outcome: job.Listed, URL: j.URL.Redacted(), Entries: count, Elapsed: time.Since(begun)}
+	a.write(render.End(listed.Event("")))
 	return nil
 }
 
@@ -139,7 +174,7 @@ func (t *textOnly) Write(p []byte) (int, error) {
 		binary := r == utf8.RuneError && n == 1 && utf8.FullRune(p[i:]) || unicode.IsControl(r) && r != '\n' && r != '\r' && r != '\t'
 		if binary {
 			return 0, &fetch.Error{Code: fetch.ErrFile, Err: errors.New("binary data is not written to a terminal"),
-				Hint: "-O FILE saves it, -O - prints it all the same"}
+				Hint: "use -O FILE to save it, or -O - to print it anyway"}
 		}
 		i += n
 	}

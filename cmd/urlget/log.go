@@ -17,21 +17,18 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// backgroundLog is where messages of the background go if no file is named.
+// backgroundLog is the default log file of --background.
 const backgroundLog = "urlget-log"
 
-// inBackground tells a process that it is the one in the background. Its value means nothing.
+// inBackground is the environment variable that marks the background process. Its value is ignored.
 const inBackground = "URLGET_BACKGROUND"
 
-// openLog makes the log file take the place of standard error. detached reports that another
-// process does the rest.
+// openLog replaces standard error by the log file. detached reports that a background process does
+// the rest.
 func (r *reporter) openLog(args []string) (detached bool, err error) {
 	l := &r.opts.Log
 	name, mode := l.File, os.O_WRONLY|os.O_CREATE|os.O_TRUNC
-	switch {
-	case l.File != "" && l.Append != "":
-		return false, failure.Usagef("-o and -a exclude each other")
-	case l.Append != "":
+	if l.Append != "" {
 		name, mode = l.Append, os.O_WRONLY|os.O_CREATE|os.O_APPEND
 	}
 	if err := checkLogName(l.File, args); err != nil {
@@ -46,9 +43,9 @@ func (r *reporter) openLog(args []string) (detached bool, err error) {
 	switch {
 	case !l.Background || os.Getenv(inBackground) != "":
 	case name == "-":
-		return false, failure.Usagef("-b leaves the terminal: its log is a file, not -")
+		return false, failure.Usagef("-b requires a log file, not -")
 	case r.opts.Login.Ask:
-		return false, failure.Usagef("--ask-password: in the background there is no terminal to ask for the password at")
+		return false, failure.Usagef("--ask-password: cannot prompt for a password in the background")
 	default:
 		return true, r.detach(name)
 	}
@@ -65,7 +62,7 @@ func (r *reporter) openLog(args []string) (detached bool, err error) {
 	return false, nil
 }
 
-// checkLogName refuses a log that is named like what is retrieved: other tools have -o for that.
+// checkLogName rejects a log that is named like the content: -o is the output file in other tools.
 func checkLogName(log string, urls []string) error {
 	for _, url := range urls {
 		name := path.Base(url)
@@ -73,13 +70,13 @@ func checkLogName(log string, urls []string) error {
 			continue
 		}
 		if filepath.Base(log) == name || path.Ext(name) != "" && filepath.Ext(log) == path.Ext(name) {
-			return failure.Hinted("-o names a log, and "+fetch.Printable(log)+" looks like content", "-O "+log+" saves the content there")
+			return failure.Hinted("-o is the log file, but "+fetch.Printable(log)+" looks like content", "use -O "+log+" to save the content there")
 		}
 	}
 	return nil
 }
 
-// detach starts the command once more, on its own and with its messages in a log.
+// detach starts the command as a background process that writes messages to a log.
 func (r *reporter) detach(name string) error {
 	l := &r.opts.Log
 	program, err := os.Executable()
@@ -110,11 +107,11 @@ func (r *reporter) detach(name string) error {
 	if err != nil {
 		return failure.File(err)
 	}
-	fmt.Fprintf(r.std.err, "going on in the background as process %d; messages are in %s\n", p.Pid, fetch.Printable(log.Name()))
+	fmt.Fprintf(r.std.err, "running in the background as process %d; messages are written to %s\n", p.Pid, fetch.Printable(log.Name()))
 	return failure.File(p.Release())
 }
 
-// newLog makes a log of a name that is free.
+// newLog creates a log under an unused name.
 func newLog() (*os.File, error) {
 	name := backgroundLog
 	for n := 1; ; n++ {

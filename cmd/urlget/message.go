@@ -9,8 +9,6 @@ import (
 	"path"
 	"strings"
 
-	"golang.org/x/term"
-
 	"github.com/urlget/urlget/cmd/urlget/internal/failure"
 	"github.com/urlget/urlget/cmd/urlget/internal/flags"
 	"github.com/urlget/urlget/fetch"
@@ -20,7 +18,7 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// compose prints the message that a mailto URL proposes.
+// compose prints the message draft described by a mailto URL.
 func (r *reporter) compose(u uri.URI) error {
 	draft, err := composeDraft(u)
 	if wrong := (*uri.Error)(nil); errors.As(err, &wrong) {
@@ -30,16 +28,15 @@ func (r *reporter) compose(u uri.URI) error {
 		return err
 	}
 	var out io.Writer = r.std.out
-	if r.opts.Output.Document != "-" && term.IsTerminal(int(r.std.out.Fd())) {
-		out = &textOnly{w: r.std.out}
+	if r.opts.Output.Document != "-" {
+		out = r.textOut()
 	}
 	_, err = out.Write(draft)
 	return failure.File(err)
 }
 
-// extract replaces a message by what --part or --text ask for. Url is what the user named. The
-// response is left without a validator with which to request the rest, because its bytes are not
-// those on the server.
+// extract replaces a message by the content selected by --part or --text. url is the requested URL.
+// The response has no validator for resuming, because its bytes differ from those on the server.
 func extract(o *flags.Options, url uri.URI, resp *fetch.Response) error {
 	if !o.Mail.Extracts() {
 		return nil
@@ -81,7 +78,7 @@ func (e *extracted) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// checkMessage returns an error for anything but a message.
+// checkMessage returns an error if the response is not a message.
 func checkMessage(meta *fetch.Meta) error {
 	what, _, _ := mime.ParseMediaType(meta.ContentType)
 	if meta.Kind == fetch.KindObject && what == "message/rfc822" {
@@ -99,7 +96,7 @@ func messageError(err error) error {
 	case fetch.CodeOf(err) != "":
 		return err
 	case errors.Is(err, message.ErrNoPart):
-		return &fetch.Error{Code: fetch.ErrNotFound, Err: err, Hint: "--parts lists the parts"}
+		return &fetch.Error{Code: fetch.ErrNotFound, Err: err, Hint: "use --parts to list the parts"}
 	case errors.Is(err, message.ErrTooManyParts):
 		return &fetch.Error{Code: fetch.ErrTooLarge, Err: err}
 	}

@@ -10,44 +10,44 @@ import (
 	"strings"
 	"time"
 
+	"github.com/urlget/urlget/cmd/internal/render"
 	"github.com/urlget/urlget/cmd/urlget/internal/failure"
 	"github.com/urlget/urlget/cmd/urlget/internal/tty"
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/download"
 	"github.com/urlget/urlget/fetch/job"
 	"github.com/urlget/urlget/fetch/metalink"
-	"github.com/urlget/urlget/fetch/render"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// metalink retrieves the files that a Metalink document describes, or the resource itself from the
-// mirrors that its server names. Where there is nothing of the kind, ok is false.
-func (g *getter) metalink(ctx context.Context, t *task) (e outcome, ok bool) {
+// metalink retrieves the files described by a Metalink document, or the resource itself from mirrors
+// announced by its server. If there are neither, ok is false.
+func (a *app) metalink(ctx context.Context, t *task) (e outcome, ok bool) {
 	j := t.Job
-	files, from, err := g.describedBy(ctx, j)
+	files, from, err := a.describedBy(ctx, j)
 	switch {
 	case err != nil:
 		return failed(err), true
 	case len(files) == 0:
 		return outcome{}, false
 	case len(files) > 1 && j.Output != "" && !strings.HasSuffix(j.Output, "/"):
-		return failed(failure.Hinted(fmt.Sprintf("-O names one file, and the Metalink document has %d", len(files)), "-P DIR saves them below a directory")), true
+		return failed(failure.Hinted(fmt.Sprintf("-O names one file, but the Metalink document has %d", len(files)), "use -P DIR to save them in a directory")), true
 	}
 	var last outcome
 	var saved []*job.Result
 	last.report = func() {
 		for _, res := range saved {
-			g.report(j, res)
+			a.report(j, res)
 		}
 	}
 	for i := range files {
-		res := g.fromSources(ctx, t, &files[i], from)
+		res := a.fromSources(ctx, t, &files[i], from)
 		if res.Err == nil {
 			saved, last.res = append(saved, res), res
 			continue
 		}
 		if last.err != nil {
-			g.fail(j.URL.Redacted(), last.err)
+			a.fail(j.URL.Redacted(), last.err)
 		}
 		last.err = res.Err
 		if ctx.Err() != nil {
@@ -57,15 +57,14 @@ func (g *getter) metalink(ctx context.Context, t *task) (e outcome, ok bool) {
 	return last, true
 }
 
-// maxDescription bounds what is read of a document that may be a Metalink document, in time; its
-// size is bounded by its parser.
+// maxDescription limits the time to read a Metalink document. The parser limits its size.
 const maxDescription = time.Minute
 
-// describedBy asks for the URL of j, and returns the files that the answer describes.
-func (g *getter) describedBy(ctx context.Context, j *job.Job) (files []metalink.File, from uri.URI, err error) {
+// describedBy requests the URL of j and returns the files described by the response.
+func (a *app) describedBy(ctx context.Context, j *job.Job) (files []metalink.File, from uri.URI, err error) {
 	ctx, cancel := context.WithTimeout(ctx, maxDescription)
 	defer cancel()
-	files, resp, err := g.described(ctx, &fetch.Request{URL: j.URL, From: j.From})
+	files, resp, err := a.described(ctx, &fetch.Request{URL: j.URL, From: j.From})
 	if err != nil || files != nil {
 		return files, resp.URL, err
 	}
@@ -75,10 +74,10 @@ func (g *getter) describedBy(ctx context.Context, j *job.Job) (files []metalink.
 	}
 	f.Name, f.Size = download.Name(j.URL, &resp.Meta), resp.Size
 	for _, d := range f.Descriptions {
-		more, about, err := g.described(ctx, &fetch.Request{URL: d.URL, From: resp.URL})
+		more, about, err := a.described(ctx, &fetch.Request{URL: d.URL, From: resp.URL})
 		switch {
 		case err == nil && more == nil:
-			err = &fetch.Error{Op: "get", URL: about.URL.Redacted(), Code: fetch.ErrProtocol, Err: errors.New("it is no Metalink document")}
+			err = &fetch.Error{Op: "get", URL: about.URL.Redacted(), Code: fetch.ErrProtocol, Err: errors.New("not a Metalink document")}
 		case err == nil:
 			err = f.Describe(more, d.Name)
 		}
@@ -88,17 +87,17 @@ func (g *getter) describedBy(ctx context.Context, j *job.Job) (files []metalink.
 		if ctx.Err() != nil {
 			return nil, resp.URL, err
 		}
-		g.say("%s: %s; it is not used", d.URL.Redacted(), render.Message(inWords(err)))
+		a.say("%s: %s; it is not used", d.URL.Redacted(), render.ErrorText(plainError(err)))
 	}
 	return []metalink.File{*f}, resp.URL, nil
 }
 
-// described makes a request. If the answer is a Metalink document, it returns the files; the body is
-// closed in any case.
-func (g *getter) described(ctx context.Context, req *fetch.Request) (files []metalink.File, resp *fetch.Response, err error) {
+// described sends a request and returns the files if the response is a Metalink document. It closes
+// the body.
+func (a *app) described(ctx context.Context, req *fetch.Request) (files []metalink.File, resp *fetch.Response, err error) {
 	resp = &fetch.Response{URL: req.URL}
-	err = download.Retry(ctx, g.runner().Retry, func() error {
-		got, err := g.client.Do(ctx, req)
+	err = download.Retry(ctx, a.runner().Retry, func() error {
+		got, err := a.client.Do(ctx, req)
 		if err != nil {
 			return err
 		}
@@ -115,20 +114,20 @@ func (g *getter) described(ctx context.Context, req *fetch.Request) (files []met
 	return files, resp, err
 }
 
-// fromSources saves one file.
-func (g *getter) fromSources(ctx context.Context, t *task, file *metalink.File, from uri.URI) *job.Result {
+// fromSources saves one file from its sources.
+func (a *app) fromSources(ctx context.Context, t *task, file *metalink.File, from uri.URI) *job.Result {
 	j, named := t.Job, *t.Job
 	named.Output = cmp.Or(j.Output, file.Name)
-	shown := g.con.Begin(path.Base(named.Output))
+	shown := a.con.Begin(path.Base(named.Output))
 	defer shown.End()
 	ctx = tty.Following(ctx, shown)
-	hooks := g.hooks(ctx, &task{Job: &named, number: t.number, place: t.place}, shown)
+	hooks := a.hooks(ctx, &task{Job: &named, number: t.number, place: t.place}, shown)
 	url := j.URL.Redacted()
 	res := &job.Result{URL: url, Op: j.Op, Started: time.Now(), Size: -1}
 	opts := &download.Sources{From: from, Dropped: func(u uri.URI, err error) {
-		g.say("%s: %s; it is not asked again", u.Redacted(), render.Message(inWords(err)))
+		a.say("%s: %s; it is not used again", u.Redacted(), render.ErrorText(plainError(err)))
 	}}
-	r := g.runner()
+	r := a.runner()
 	opts.Options = download.Options{Exists: j.Exists, Retry: r.Retry, Segments: j.Segments, Checksum: j.Checksum,
 		SHA256: r.SHA256, Progress: hooks.Progress, Reuse: hooks.Reuse, Restart: hooks.Restart}
 	opts.Retry.Report = hooks.Retry
@@ -136,7 +135,7 @@ func (g *getter) fromSources(ctx context.Context, t *task, file *metalink.File, 
 	if dir, ok := strings.CutSuffix(name, "/"); ok {
 		opts.Dir, name = dir, ""
 	}
-	got, err := g.files.DoSources(ctx, file, name, opts)
+	got, err := a.files.DoSources(ctx, file, name, opts)
 	res.Elapsed = time.Since(res.Started)
 	if err != nil {
 		res.Outcome, res.Err, res.Class = job.Failed, err, fetch.CodeOf(err)

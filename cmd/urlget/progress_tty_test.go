@@ -103,7 +103,7 @@ func TestTreesHaveATotal(t *testing.T) {
 	s.expect("/s · 127.0.0.1\r\n")
 	s.enter("\x03")
 	s.expect("2 saved, 1 failed: 97.8 KiB in ")
-	s.expect("the same command goes on from here")
+	s.expect("run the same command again to resume")
 	s.expect("interrupted")
 	s.exit(8)
 

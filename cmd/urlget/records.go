@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -22,9 +21,8 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// orArchives returns the body of a command. If its first arguments are archives, it does alone to
-// each of them, or with URLs behind them what it does else, answered by the archives and nothing
-// besides.
+// orArchives returns the body of a command whose first arguments may be archives. Without URLs, it
+// runs alone on each archive. With URLs, it runs the command and replays only the archives.
 func (a *app) orArchives(alone func(name string) error, each func(*cobra.Command, []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		n := 0
@@ -38,13 +36,13 @@ func (a *app) orArchives(alone func(name string) error, each func(*cobra.Command
 			a.opts.Archive.Replay, a.opts.Archive.ReplayOnly = append(a.opts.Archive.Replay, args[:n]...), true
 			return each(cmd, args[n:])
 		case alone == nil:
-			return failure.Hinted("no URL of what is in "+args[0], cmd.CommandPath()+" "+args[0]+" URL; urlget ls "+args[0]+" lists them")
+			return failure.Hinted("no URL in the archive "+args[0], "use "+cmd.CommandPath()+" "+args[0]+" URL, or urlget ls "+args[0]+" to list the URLs")
 		}
 		a.openEvents()
 		for _, name := range args {
 			if err := alone(name); err != nil {
 				subject := ""
-				if u, wrong := archiveURL(name); wrong == nil && a.events != nil {
+				if u, wrong := fileURL(name); wrong == nil && a.events != nil {
 					subject = u.String()
 				}
 				a.fail(subject, err)
@@ -54,7 +52,7 @@ func (a *app) orArchives(alone func(name string) error, each func(*cobra.Command
 	}
 }
 
-// isArchive reports whether an argument is a file that is called as archives are.
+// isArchive reports whether an argument is a file with the suffix of an archive.
 func isArchive(name string) bool {
 	if strings.Contains(name, "://") {
 		return false
@@ -64,19 +62,36 @@ func isArchive(name string) bool {
 	return (strings.HasSuffix(base, ".warc") || isPacked(name)) && err == nil && info.Mode().IsRegular()
 }
 
-// isPacked reports whether a file is called as those are that have archives in them (WACZ).
+// isPacked reports whether a file name has the suffix of a WACZ file, which contains archives.
 func isPacked(name string) bool { return strings.HasSuffix(name, ".wacz") }
 
-// eachWARC calls f with an archive and its name, or with each of those in a file of them.
+// eachWARC calls f with an archive and its name, or with each archive in a WACZ file.
 func eachWARC(name string, f func(name string, file io.ReaderAt) error) error {
+	if isPacked(name) {
+		return openPacked(name, func(packed *wacz.Reader) error {
+			for _, inner := range packed.Files() {
+				if err := f(name+"/"+inner.Name, inner); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
 	file, err := os.Open(name)
 	if err != nil {
 		return failure.File(err)
 	}
 	defer file.Close()
-	if !isPacked(name) {
-		return f(name, file)
+	return f(name, file)
+}
+
+// openPacked calls f with a WACZ file.
+func openPacked(name string, f func(*wacz.Reader) error) error {
+	file, err := os.Open(name)
+	if err != nil {
+		return failure.File(err)
 	}
+	defer file.Close()
 	info, err := file.Stat()
 	if err != nil {
 		return failure.File(err)
@@ -85,15 +100,10 @@ func eachWARC(name string, f func(name string, file io.ReaderAt) error) error {
 	if err != nil {
 		return failure.File(fmt.Errorf("%s: %w", name, err))
 	}
-	for _, inner := range packed.Files() {
-		if err := f(name+"/"+inner.Name, inner); err != nil {
-			return err
-		}
-	}
-	return nil
+	return f(packed)
 }
 
-// readArchive calls f with a reader of an archive and its name, or of each in a file of them.
+// readArchive calls f with a reader of an archive and its name, or of each archive in a WACZ file.
 func readArchive(name string, f func(name string, r *warc.Reader) error) error {
 	return eachWARC(name, func(name string, file io.ReaderAt) error {
 		r, err := warc.NewReader(file)
@@ -105,10 +115,10 @@ func readArchive(name string, f func(name string, r *warc.Reader) error) error {
 	})
 }
 
-// listArchive lists the records of an archive. Damaged places are among them.
+// listArchive lists the records of an archive, including damaged sections.
 func (rep *reporter) listArchive(name string) error {
 	return readArchive(name, func(name string, r *warc.Reader) error {
-		u, err := archiveURL(name)
+		u, err := fileURL(name)
 		if err != nil {
 			return err
 		}
@@ -122,7 +132,7 @@ type warcRecord struct {
 	ID        string
 	Offset    int64
 	Status    int    // of HTTP
-	Outcome   string // of an exchange that did not come to its end: its class
+	Outcome   string // error class of an incomplete exchange
 	Op        string // of an exchange
 	IP        string
 	Digest    string
@@ -148,8 +158,8 @@ func (r warcRecord) EntryFacts() driver.Facts {
 	}}
 }
 
-// recordsOf yields the records as members. With more, their names tell where they are and what they
-// refer to.
+// recordsOf yields the records as entries. If more is set, their names include the position and the
+// record they refer to.
 func recordsOf(r *warc.Reader, more bool) iter.Seq2[fetch.Entry, error] {
 	return func(yield func(fetch.Entry, error) bool) {
 		for {
@@ -183,17 +193,15 @@ func entryOf(rec *warc.Record, more bool) fetch.Entry {
 	words := []string{rec.Type()}
 	switch kind := rec.Type(); {
 	case (kind == warc.Response || kind == warc.Revisit) && strings.HasPrefix(strings.ToLower(rec.ContentType()), "application/http"):
-		if resp, err := warc.ReadAnswer(rec.Block, maxShownHead); err == nil {
+		if resp, err := rec.HTTPResponse(maxShownHead); err == nil {
 			about.Status = resp.StatusCode
 			words = append(words, fmt.Sprint(resp.StatusCode))
 		}
 	case kind == warc.Metadata && rec.ContentType() == capture.TypeExchange:
-		var x capture.Exchange
-		if json.NewDecoder(io.LimitReader(rec.Block, capture.MaxExchange)).Decode(&x) == nil {
-			about.Op = x.Op.String()
+		if op, failed, err := capture.Outcome(rec); err == nil {
+			about.Op, about.Outcome = op.String(), string(failed)
 			words = append(words, about.Op)
-			if x.Failure != nil {
-				about.Outcome = string(x.Failure.Class)
+			if failed != "" {
 				words = append(words, about.Outcome)
 			}
 		}
@@ -214,7 +222,7 @@ func entryOf(rec *warc.Record, more bool) fetch.Entry {
 	return e
 }
 
-// maxShownHead bounds the head of an answer that is read for its status.
+// maxShownHead limits the response head that is read for its status, in bytes.
 const maxShownHead = 256 << 10
 
 // infoField returns a field in the block of a warcinfo record.

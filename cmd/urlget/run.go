@@ -9,24 +9,41 @@ import (
 	"os"
 	"os/signal"
 	"slices"
+	"sync"
 	"syscall"
 	"time"
 
 	"github.com/urlget/urlget/cmd/internal/interrupt"
+	"github.com/urlget/urlget/cmd/internal/render"
 	"github.com/urlget/urlget/cmd/urlget/internal/failure"
 	"github.com/urlget/urlget/cmd/urlget/internal/flags"
+	"github.com/urlget/urlget/cmd/urlget/internal/session"
 	"github.com/urlget/urlget/cmd/urlget/internal/tty"
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/render"
+	"github.com/urlget/urlget/fetch/download"
+	"github.com/urlget/urlget/fetch/formdata"
+	"github.com/urlget/urlget/fetch/job"
 )
 
-// stdio is where the command reads and writes.
+// stdio holds the standard streams of the command.
 type stdio struct{ in, out, err *os.File }
 
 // An app is one run of the program.
 type app struct {
-	*getter
-	words []string // the command line; nil: flags of all commands are defined
+	*network
+	words    []string // the command line; nil: flags of all commands are defined
+	client   *fetch.Client
+	files    *download.Downloader
+	batch    *batch
+	sums     *sumFile        // of --checksum; nil if it names none
+	form     []formdata.Part // the fields of --form
+	formBody *formdata.Body  // form encoded as a request body
+	out      destination     // of the content
+	writer   io.Writer       // of the content; nil for files
+	device   *os.File        // the writer, if it must be closed
+
+	processors processorLimit
+	terminal   sync.Mutex // held while prompting or while a session is attached
 }
 
 // newApp returns an app for a command line; nil words mean that flags of all commands are defined.
@@ -34,15 +51,15 @@ func newApp(words []string, std stdio, more []fetch.Loader) *app {
 	con := tty.NewConsole(std.err)
 	opts := flags.New()
 	r := &reporter{std: std, opts: opts, con: con}
-	n := &network{reporter: r, table: opts.Table(), prompt: tty.NewPrompt(std.err, con), input: input{from: std.in}, more: more}
-	return &app{getter: &getter{network: n, sender: sender{opts: opts, in: std.in}}, words: words}
+	n := &network{reporter: r, table: opts.Table(), prompt: tty.NewPrompt(std.err, con), input: session.NewInput(std.in), more: more}
+	return &app{network: n, words: words}
 }
 
-// grace is how long the command may take to end after a signal.
+// grace is the time to shut down after a signal.
 const grace = time.Second
 
-// interruptible runs the command until it ends or a signal asks it to end. Work in progress is then
-// abandoned in an orderly way; a second signal ends the command at once.
+// interruptible runs the command until it ends or receives a signal. After a signal it shuts down in
+// order; a second signal ends it immediately.
 func interruptible(args []string, std stdio, more ...fetch.Loader) int {
 	signals := slices.DeleteFunc([]os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}, signal.Ignored) // as under nohup
 	return interrupt.Run(grace, signals, func(ctx context.Context) int { return execute(ctx, args, std, more...) })
@@ -54,8 +71,8 @@ func execute(ctx context.Context, args []string, std stdio, more ...fetch.Loader
 	a := newApp(args, std, more)
 	root := a.command()
 	var err error
-	if isCompanions(args) {
-		err = runCompanion(args)
+	if isQueueCommand(args) {
+		err = runQueueProgram(args)
 	} else if args, err = a.table.Split(args, root.Flags()); err == nil {
 		wantShell(root)
 		root.SetArgs(args)
@@ -67,7 +84,7 @@ func execute(ctx context.Context, args []string, std stdio, more ...fetch.Loader
 			err = failure.File(help.err)
 		}
 	}
-	if errors.As(err, new(*fs.PathError)) { // of a command that knows nothing of classes
+	if errors.As(err, new(*fs.PathError)) { // an unclassified file error
 		err = failure.File(err)
 	}
 	if err != nil {
@@ -99,22 +116,22 @@ func (w *writer) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// fail reports err and, if it is the first, makes it determine the exit status.
+// fail reports err. The first error determines the exit status.
 func (r *reporter) fail(subject string, err error) { r.failed(-1, "", subject, err) }
 
-// failed is fail for what was given as the one with that number, which counts as the first if those
-// before it end well, whenever they end. place is where in a list it was given, or "".
+// failed is fail for the task with that number. The failed task with the lowest number determines the
+// exit status. place is the position in a list, or "".
 func (r *reporter) failed(number int, place, subject string, err error) {
 	status := exitStatus(err)
 	if status == exitOK {
 		return
 	}
-	err = inWords(err)
+	err = plainError(err)
 	r.exit.failed(number, status)
 	if r.events != nil && (subject != "" || place != "") { // a line of a list may have no URL
-		ev := render.Failed(subject, err, status)
-		ev.Hint = hintOf(err)
-		r.write(ev)
+		ev := (&job.Result{URL: subject, Outcome: job.Failed, Err: err}).Event("")
+		ev.Exit, ev.Hint = status, hintOf(err)
+		r.write(render.End(ev))
 	}
 	name := cmp.Or(subject, place)
 	switch {

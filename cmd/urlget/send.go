@@ -14,23 +14,15 @@ import (
 	"github.com/urlget/urlget/fetch/job"
 )
 
-// A sender knows the content to send.
-type sender struct {
-	opts *flags.Options
-	in   *os.File        // standard input
-	form []formdata.Part // the answers of --form
-	body *formdata.Body  // and as schemes have them that take content
-}
-
-// answerPart reads an answer.
+// answerPart parses a value of --form or --form-file.
 func answerPart(a flags.Answer) (formdata.Part, error) {
 	name, value, ok := strings.Cut(a.Text, "=")
 	path, isFile := strings.CutPrefix(value, "@")
 	switch {
 	case a.File && (!ok || value == ""):
-		return formdata.Part{}, failure.Usagef("--form-file: want 'Name=PATH'")
+		return formdata.Part{}, failure.Usagef("--form-file: must be 'Name=PATH'")
 	case !ok || isFile && path == "" && !a.File:
-		return formdata.Part{}, failure.Usagef("--form: want 'Name=value' or 'Name=@FILE'")
+		return formdata.Part{}, failure.Usagef("--form: must be 'Name=value' or 'Name=@FILE'")
 	case a.File:
 		path = value
 	case !isFile:
@@ -40,14 +32,13 @@ func answerPart(a flags.Answer) (formdata.Part, error) {
 	if !a.File {
 		p.File = cutOption(p.File, ";filename=", &p.FileName)
 		p.File = cutOption(p.File, ";type=", &p.ContentType)
-		p.File = cutOption(p.File, ";filename=", &p.FileName) // in whatever order
+		p.File = cutOption(p.File, ";filename=", &p.FileName) // in any order
 	}
 	p.ContentType = cmp.Or(p.ContentType, driver.TypeByName(cmp.Or(p.FileName, p.File)))
 	return p, nil
 }
 
-// cutOption cuts an option and what follows it off a path, as curl has them: in
-// FILE;type=text/plain.
+// cutOption cuts a curl option such as ";type=text/plain", and everything after it, off a path.
 func cutOption(path, option string, value *string) string {
 	if before, after, ok := strings.Cut(path, option); ok && !strings.Contains(after, ";filename=") && !strings.Contains(after, ";type=") {
 		*value = after
@@ -56,56 +47,53 @@ func cutOption(path, option string, value *string) string {
 	return path
 }
 
-// send says in j what is sent to each URL.
-func (snd *sender) send(j *job.Job) error {
-	s := &snd.opts.Send
-	if err := snd.opts.CheckSend(); err != nil {
-		return err
-	}
+// describeBody sets the request body and method in j.
+func (a *app) describeBody(j *job.Job) error {
+	s := &a.opts.Send
 	j.Method = s.Method
 	switch {
 	case s.Data != nil:
-		return snd.sendData(j)
+		return a.sendData(j)
 	case s.PostFile != "":
-		return snd.sendFile(j)
+		return a.sendFile(j)
 	case s.Answers != nil:
-		return snd.parseForm()
+		return a.parseForm()
 	}
 	return nil
 }
 
-// parseForm reads the answers. The file "-" is standard input.
-func (snd *sender) parseForm() error {
-	s := &snd.opts.Send
+// parseForm parses the form fields. The file "-" is standard input.
+func (a *app) parseForm() error {
+	s := &a.opts.Send
 	for _, answer := range s.Answers {
 		p, err := answerPart(answer)
 		if err != nil {
 			return err
 		}
 		if p.File == "-" && !answer.File {
-			content, err := snd.readFile("-")
+			content, err := a.readFile("-")
 			if err != nil {
 				return failure.File(err)
 			}
 			p.File, p.Value, p.FileName = "", string(content), cmp.Or(p.FileName, "-")
 		}
-		snd.form = append(snd.form, p)
+		a.form = append(a.form, p)
 	}
 	var err error
-	snd.body, err = formdata.New(snd.form)
+	a.formBody, err = formdata.New(a.form)
 	return failure.File(err)
 }
 
-// sendData joins what --data gives, as curl does: the line ends of files and NULs are left out.
-func (s *sender) sendData(j *job.Job) error {
-	list := make([]string, len(s.opts.Send.Data))
-	for i, text := range s.opts.Send.Data {
+// sendData joins the values of --data as curl does: it removes line ends of files and NULs.
+func (a *app) sendData(j *job.Job) error {
+	list := make([]string, len(a.opts.Send.Data))
+	for i, text := range a.opts.Send.Data {
 		path, isFile := strings.CutPrefix(text, "@")
 		if !isFile {
 			list[i] = text
 			continue
 		}
-		content, err := s.readFile(path)
+		content, err := a.readFile(path)
 		if err != nil {
 			return failure.File(err)
 		}
@@ -128,20 +116,20 @@ func (s *sender) sendData(j *job.Job) error {
 }
 
 // readFile reads a file, or standard input if path is "-".
-func (s *sender) readFile(path string) ([]byte, error) {
+func (a *app) readFile(path string) ([]byte, error) {
 	if path == "-" {
-		return io.ReadAll(s.in)
+		return io.ReadAll(a.std.in)
 	}
 	return os.ReadFile(path)
 }
 
-// sendFile lets --post-file be read while it is sent. What is no regular file can be read but once.
-func (s *sender) sendFile(j *job.Job) error {
-	path, contentType := s.opts.Send.PostFile, "application/octet-stream"
+// sendFile opens --post-file for streaming. Only a regular file can be sent more than once.
+func (a *app) sendFile(j *job.Job) error {
+	path, contentType := a.opts.Send.PostFile, "application/octet-stream"
 	if j.Method == "" || j.Method == "POST" {
 		contentType = "application/x-www-form-urlencoded"
 	}
-	file := s.in
+	file := a.std.in
 	if path != "-" {
 		var err error
 		if file, err = os.Open(path); err != nil {
@@ -168,7 +156,7 @@ func (s *sender) sendFile(j *job.Job) error {
 	first := true
 	j.Upload = func(req *fetch.Request) error {
 		if !first {
-			return failure.Usagef("--post-file: %s can be sent but once", path)
+			return failure.Usagef("--post-file: %s can be sent only once", path)
 		}
 		first = false
 		setType(req, contentType)
@@ -178,7 +166,7 @@ func (s *sender) sendFile(j *job.Job) error {
 	return nil
 }
 
-// setType gives a request's content a type, unless the user did.
+// setType sets the content type unless the user did.
 func setType(req *fetch.Request, contentType string) {
 	if req.Header.Get("Content-Type") != "" {
 		return
@@ -191,20 +179,20 @@ func setType(req *fetch.Request, contentType string) {
 	req.Header.Set("Content-Type", contentType)
 }
 
-// fillForm gives j the answers of --form: as content, if its scheme takes any, else as they are.
-func (s *sender) fillForm(client *fetch.Client, j *job.Job) error {
-	if s.form == nil {
+// fillForm sets the fields of --form in j: as a request body if the scheme has one, else as fields.
+func (a *app) fillForm(j *job.Job) error {
+	if a.form == nil {
 		return nil
 	}
-	if scheme, _ := client.Scheme(j.URL.Scheme()); scheme.Bodies {
+	if scheme, _ := a.client.Scheme(j.URL.Scheme()); scheme.Bodies {
 		j.Upload = func(req *fetch.Request) error {
-			s.body.SetBody(req)
+			a.formBody.SetBody(req)
 			return nil
 		}
 		return nil
 	}
 	j.Form = make(map[string][]string)
-	for _, p := range s.form {
+	for _, p := range a.form {
 		value := p.Value
 		if p.File != "" {
 			content, err := os.ReadFile(p.File)

@@ -10,7 +10,6 @@ import (
 	"net/netip"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -26,15 +25,16 @@ import (
 	browse "github.com/urlget/urlget/serve"
 )
 
-// serveCommand returns the command that shows URLs in the browser.
+// serveCommand returns the serve command.
 func (a *app) serveCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve [flags] [DIR | FILE.warc.gz... | URL]",
-		Short: "Show what URLs name in the browser, whatever their scheme",
-		Long: `Serve shows what URLs name in the browser: directories, menus, newsgroups, search
-results, messages, pages and files of every scheme, from the net or from archives
-(WARC files). It prints the address to open, which has a token: nobody else gets
-in. It listens on this machine alone, and ends with Ctrl-C.`,
+		Short: "Browse URLs of any scheme in a web browser",
+		Long: `Browse URLs of any scheme in a web browser: directories, menus, newsgroups,
+search results, messages, pages and files, from the network or from WARC files.
+The command prints the address to open. The address contains a secret token
+that grants access. The server listens on the loopback interface only; stop it
+with Ctrl-C.`,
 		Example: `  urlget serve
   urlget serve --open gopher://gopher.example/
   urlget serve ~/mirror
@@ -46,7 +46,7 @@ in. It listens on this machine alone, and ends with Ctrl-C.`,
 	return cmd
 }
 
-// serve shows pages until it is interrupted.
+// serve serves pages until it is interrupted.
 func (a *app) serve(cmd *cobra.Command, args []string) error {
 	a.opts.Use(cmd.Flags())
 	if err := a.configure(cmd); err != nil {
@@ -58,28 +58,28 @@ func (a *app) serve(cmd *cobra.Command, args []string) error {
 	}
 	opts := browse.Options{Bookmarks: a.opts.Serve.Bookmarks}
 	if opts.Bookmarks == "" {
-		opts.Bookmarks = defaultBookmarks()
+		opts.Bookmarks = flags.ConfigFile("bookmarks")
 	}
 	for _, arg := range args {
 		switch {
 		case isArchive(arg):
 			a.opts.Archive.Replay = append(a.opts.Archive.Replay, arg)
 		case !opts.Start.IsZero():
-			return failure.Usagef("%q is one argument too many", arg)
+			return failure.Usagef("unexpected argument %q", arg)
 		default:
 			if opts.Start, err = beginning(arg); err != nil {
 				return err
 			}
 		}
 	}
-	if a.opts.Serve.Terminal && a.opts.Archive.ReplayOnly {
-		return failure.Usagef("--terminal opens sessions, and --replay-only sends nothing")
+	if err := a.opts.Check(); err != nil {
+		return err
 	}
 	if a.opts.Trust.Insecure && !a.opts.Report.Quiet {
-		a.con.Warn("certificates are not checked (--insecure)")
+		a.con.Warn("certificates are not verified (--insecure)")
 	}
-	a.inOrder, a.prompt = true, tty.Prompt{} // who is asked sits before the browser
-	a.opts.Driver.Web.Compressed = true      // pages are rewritten, which those that are coded cannot be
+	a.inOrder, a.prompt = true, tty.Prompt{} // the user is at the browser, not at the terminal
+	a.opts.Driver.Web.Compressed = true      // pages are rewritten, so they must be decoded
 	ctx, err := a.openArchives(cmd.Context(), args, false)
 	if err != nil {
 		return err
@@ -103,18 +103,19 @@ func (a *app) serve(cmd *cobra.Command, args []string) error {
 	return a.serveOn(ctx, l, opts, a.opts.Serve.Open)
 }
 
-// serveClients are the clients of the pages.
+// serveClients holds the clients of the server.
 type serveClients struct{ own, foreign, sessions *fetch.Client }
 
-// serveClients returns the client of the user, that of strangers, which has no logins, and that of
-// sessions, if there are any.
+// serveClients returns the client for the user, the client for other requests, which has no
+// credentials, and the client for sessions, if enabled.
 func (n *network) serveClients(terminal bool) (c serveClients, err error) {
 	opts, err := n.options()
 	if err != nil {
 		return c, err
 	}
-	opts.Recorder = joined(opts.Recorder, browse.Recorder)
-	if r := n.archives.replay; r != nil { // in place of the one that knows a single time
+	opts.MaxErrorBody = maxErrorPage
+	opts.Recorder = joined(opts.Recorder, browse.Recorder())
+	if r := n.archives.replay; r != nil { // replaces the middleware for a single date
 		opts.Middleware = append(opts.Middleware[:len(opts.Middleware)-1:len(opts.Middleware)-1], browse.Archived(r, n.opts.Archive.ReplayOnly))
 	}
 	theirs := *opts
@@ -123,18 +124,18 @@ func (n *network) serveClients(terminal bool) (c serveClients, err error) {
 		theirs.TLS = opts.TLS.Clone()
 		theirs.TLS.Certificates = nil
 	}
-	if n.config.Sectioned() { // fields that the user sends are next to the first
+	if n.config.Sectioned() { // the user's header fields run second
 		theirs.Middleware = slices.Delete(slices.Clone(opts.Middleware), 1, 2)
 	}
 	opts.Credentials = ownLogins{opts.Credentials}
 	c.own = n.clientWith(opts)
-	theirs.Places = c.own // a page on a private host leads to private hosts
+	theirs.Places = c.own // pages on a private host may link to private hosts
 	c.foreign = n.clientWith(&theirs)
 	if terminal {
 		live, policy := theirs, *theirs.Policy
-		policy.AllowSessions = true // the pages ask
+		policy.AllowSessions = true // the page asks the user
 		live.Policy, live.Timeouts.Idle = &policy, -1
-		n.opts.Driver.TermType = "xterm" // which is what the pages do best
+		n.opts.Driver.TermType = "xterm" // best supported by the page's terminal
 		c.sessions = n.clientWith(&live)
 	}
 	return c, nil
@@ -147,8 +148,8 @@ func joined(first, second fetch.Recorder) fetch.Recorder {
 	return fetch.JoinRecorders(first, second)
 }
 
-// ownLogins gives the user's logins to what the user named, and to what that leads to at the same
-// origin.
+// ownLogins provides the user's credentials for URLs that the user named, and for links within the
+// same origin.
 type ownLogins struct{ fetch.Credentials }
 
 func (l ownLogins) Credential(ctx context.Context, ch fetch.Challenge) (fetch.Credential, error) {
@@ -158,7 +159,7 @@ func (l ownLogins) Credential(ctx context.Context, ch fetch.Challenge) (fetch.Cr
 	return l.Credentials.Credential(ctx, ch)
 }
 
-// loopback checks that an address to listen at is of this machine alone.
+// loopback checks that a listen address is a loopback address.
 func loopback(text string) (string, error) {
 	host, port, err := net.SplitHostPort(text)
 	if err != nil {
@@ -169,45 +170,27 @@ func loopback(text string) (string, error) {
 	}
 	ip, err := netip.ParseAddr(host)
 	if err != nil || strings.Trim(port, "0123456789") != "" || port == "" {
-		return "", failure.Usagef("--listen: want ADDRESS:PORT, as in 127.0.0.1:8080, not %q", text)
+		return "", failure.Usagef("--listen: %q is not ADDRESS:PORT, such as 127.0.0.1:8080", text)
 	}
 	if !ip.IsLoopback() {
-		return "", failure.Hinted("--listen: "+host+" is not on this machine alone, and what is served is for its user", "ssh -L reaches it from elsewhere")
+		return "", failure.Hinted("--listen: "+host+" is not a loopback address", "use ssh -L for access from another machine")
 	}
 	return net.JoinHostPort(host, port), nil
 }
 
-// beginning returns the URL that an argument means: itself, or that of a directory or file.
+// beginning returns the start URL of an argument: the URL itself, or that of a directory or file.
 func beginning(arg string) (uri.URI, error) {
 	if _, err := os.Stat(arg); err == nil {
-		path, err := filepath.Abs(arg)
-		if err != nil {
-			return uri.URI{}, failure.File(err)
-		}
-		return uri.File{Path: filepath.ToSlash(path)}.URI()
+		return fileURL(arg)
 	}
 	u, err := uri.ParseLoose(arg)
 	if err != nil {
 		return u, err
 	}
 	if !u.IsAbs() {
-		return u, failure.Hinted(fmt.Sprintf("%q is no directory, no archive and no URL", arg), "")
+		return u, failure.Hinted(fmt.Sprintf("%q is not a directory, an archive or a URL", arg), "")
 	}
 	return u, nil
-}
-
-// defaultBookmarks returns the file for bookmarks, beside the configuration; "" if nobody has a
-// home.
-func defaultBookmarks() string {
-	dir := os.Getenv("XDG_CONFIG_HOME")
-	if !filepath.IsAbs(dir) {
-		home, err := os.UserHomeDir()
-		if err != nil {
-			return ""
-		}
-		dir = filepath.Join(home, ".config")
-	}
-	return filepath.Join(dir, "urlget", "bookmarks")
 }
 
 // serveOn serves on l until ctx ends.
@@ -216,12 +199,12 @@ func (n *network) serveOn(ctx context.Context, l net.Listener, opts browse.Optio
 	_, port, _ := net.SplitHostPort(host)
 	opts.Hosts = []string{host, net.JoinHostPort("localhost", port)}
 	handler := browse.New(opts)
-	if port == "80" { // which browsers leave out
+	if port == "80" { // browsers omit the default port
 		for _, with := range opts.Hosts {
 			opts.Hosts = append(opts.Hosts, strings.TrimSuffix(with, ":80"))
 		}
 	}
-	// A download may take any time, so that writing has no bound; the bounds on what servers do hold.
+	// A download may take any time, so there is no write timeout. Timeouts of servers still apply.
 	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute,
 		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 1 << 20, BaseContext: func(net.Listener) context.Context { return ctx }}
 	stopped := make(chan struct{})
@@ -236,7 +219,7 @@ func (n *network) serveOn(ctx context.Context, l net.Listener, opts browse.Optio
 	}
 	if open {
 		if err := openBrowser(ctx, handler.AddressOnce(host)); err != nil {
-			n.say("the browser cannot be started: %v", err)
+			n.say("cannot start the browser: %v", err)
 		}
 	}
 	err := server.Serve(l)
@@ -249,7 +232,7 @@ func (n *network) serveOn(ctx context.Context, l net.Listener, opts browse.Optio
 	return failure.File(err)
 }
 
-// openBrowser opens an address with what the system has for it.
+// openBrowser opens an address with the default browser of the system.
 func openBrowser(ctx context.Context, address string) error {
 	name, args := "xdg-open", []string{address}
 	switch runtime.GOOS {

@@ -16,39 +16,39 @@ import (
 	"github.com/urlget/urlget/fetch/job"
 )
 
-// maxSums bounds a file of checksums in bytes.
+// maxSums limits the size of a checksum file, in bytes.
 const maxSums = 4 << 20
 
-// sumFile is what --checksum names if it is no checksum: a file of checksums, such as SHA256SUMS.
+// A sumFile is a checksum file named by --checksum, such as SHA256SUMS.
 type sumFile struct {
 	name  string
-	lines []byte // nil before it was read
+	lines []byte // nil until it is read
 }
 
-// checksums decides what --checksum means: ALGO:HEX, ALGO=HEX, or a file or URL of checksums.
-func (g *getter) checksums(j *job.Job) {
-	text := g.opts.Output.Checksum
+// checksums parses --checksum: ALGO:HEX, ALGO=HEX, or a file or URL with checksums.
+func (a *app) checksums(j *job.Job) {
+	text := a.opts.Output.Checksum
 	if algo, digits, ok := strings.Cut(text, "="); ok && !strings.ContainsAny(algo, ":/") {
 		text = algo + ":" + digits
 	}
 	if algo, digits, ok := strings.Cut(text, ":"); ok {
 		text = strings.ReplaceAll(strings.ToLower(algo), "-", "") + ":" + digits
 	}
-	_, err := os.Stat(g.opts.Output.Checksum)
+	_, err := os.Stat(a.opts.Output.Checksum)
 	if download.CheckChecksum(text) != nil && (err == nil || strings.Contains(text, "://")) {
-		g.sums, text = &sumFile{name: g.opts.Output.Checksum}, ""
+		a.sums, text = &sumFile{name: a.opts.Output.Checksum}, ""
 	}
 	j.Checksum = text
 }
 
-// checksum finds the checksum of what j is about in the file of --checksum.
-func (g *getter) checksum(ctx context.Context, j *job.Job) error {
-	s := g.sums
+// checksum finds the checksum of j in the checksum file.
+func (a *app) checksum(ctx context.Context, j *job.Job) error {
+	s := a.sums
 	if s == nil {
 		return nil
 	}
 	if s.lines == nil {
-		content, err := g.readSums(ctx, s.name)
+		content, err := a.readSums(ctx, s.name)
 		if err != nil {
 			return err
 		}
@@ -66,7 +66,7 @@ func (g *getter) checksum(ctx context.Context, j *job.Job) error {
 	return nil
 }
 
-func (g *getter) readSums(ctx context.Context, name string) ([]byte, error) {
+func (a *app) readSums(ctx context.Context, name string) ([]byte, error) {
 	if !strings.Contains(name, "://") {
 		f, err := os.Open(name)
 		if err != nil {
@@ -76,7 +76,7 @@ func (g *getter) readSums(ctx context.Context, name string) ([]byte, error) {
 		content, err := io.ReadAll(io.LimitReader(f, maxSums+1))
 		return content, failure.File(err)
 	}
-	resp, err := g.client.Get(ctx, name)
+	resp, err := a.client.Get(ctx, name)
 	if err != nil {
 		return nil, err
 	}
@@ -84,12 +84,11 @@ func (g *getter) readSums(ctx context.Context, name string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(resp.Body, maxSums+1))
 }
 
-// sumLengths tells algorithms by the number of hexadecimal digits.
+// sumLengths maps the number of hexadecimal digits to an algorithm.
 var sumLengths = map[int]string{32: "md5", 40: "sha1", 56: "sha224", 64: "sha256", 96: "sha384", 128: "sha512"}
 
-// findSum finds the checksum of a file of that name, as ALGO:HEX, in lines as sha256sum writes them
-// ("HEX  name", "HEX *name"), as BSD's tools do ("SHA256 (name) = HEX"), or in the only line if it
-// is a checksum alone.
+// findSum returns the checksum of the named file as ALGO:HEX. Lines have the format of sha256sum
+// ("HEX  name", "HEX *name") or BSD ("SHA256 (name) = HEX"); a single line may be a bare checksum.
 func findSum(lines []byte, name string) (string, bool) {
 	s := bufio.NewScanner(bytes.NewReader(lines))
 	s.Buffer(nil, maxSums+1)

@@ -43,7 +43,7 @@ func TestSumFilesAreBounded(t *testing.T) {
 	if err := os.WriteFile(path, make([]byte, maxSums+1), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	a := &getter{sums: &sumFile{name: path}}
+	a := &app{sums: &sumFile{name: path}}
 	if err := a.checksum(t.Context(), &job.Job{URL: uri.MustParse("http://h.example/f")}); fetch.CodeOf(err) != fetch.ErrTooLarge {
 		t.Error(err)
 	}

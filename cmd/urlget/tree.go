@@ -11,74 +11,74 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/urlget/urlget/cmd/internal/render"
 	"github.com/urlget/urlget/cmd/urlget/internal/tty"
 	"github.com/urlget/urlget/crawl"
 	"github.com/urlget/urlget/crawl/mirror"
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/job"
-	"github.com/urlget/urlget/fetch/render"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// mirror retrieves the tree that begins at seeds.
-func (g *getter) mirror(ctx context.Context, seeds []seed) error {
-	if len(seeds) == 0 || g.opts.Many.FailFast && g.exit.status() != exitOK {
+// mirror retrieves the tree that starts at seeds.
+func (a *app) mirror(ctx context.Context, seeds []seed) error {
+	if len(seeds) == 0 || a.opts.Many.FailFast && a.exit.status() != exitOK {
 		return nil
 	}
 	urls, given := seedURLs(seeds)
-	opts, err := g.mirrorOptions(seeds)
+	opts, err := a.mirrorOptions(seeds)
 	if err != nil {
 		return err
 	}
-	g.showTree(opts)
+	a.showTree(opts)
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var received atomic.Int64
-	quota := int64(g.opts.Many.Quota)
+	quota := int64(a.opts.Many.Quota)
 	opts.Ended = func(e mirror.Event) {
 		if e.Outcome == job.Failed && ctx.Err() != nil && context.Cause(ctx) == errFailFast {
-			return // it was broken off for another one
+			return // canceled because another URL failed
 		}
 		place, number := given(e)
-		g.reportVisit(e, place, number)
+		a.reportVisit(e, place, number)
 		switch e.Outcome {
 		case job.Saved:
 			received.Add(e.Size)
 		case job.Failed:
-			if g.opts.Many.FailFast {
+			if a.opts.Many.FailFast {
 				cancel(errFailFast)
 			}
 		}
 	}
 	opts.Crawl.Enough = func() bool { return quota > 0 && received.Load() >= quota }
 	begun := time.Now()
-	report, err := mirror.Run(ctx, g.files, urls, opts)
-	g.summarize(report, err, time.Since(begun))
+	report, err := mirror.Run(ctx, a.files, urls, opts)
+	a.summarize(report, err, time.Since(begun))
 	switch {
 	case errors.Is(err, crawl.ErrEnough):
-		g.say("the quota of %d bytes is reached: the same command goes on from here", quota)
+		a.say("the quota of %d bytes is reached: run the same command again to resume", quota)
 		return nil
 	case err != nil && context.Cause(ctx) == errFailFast:
-		return nil // the user was told what failed
+		return nil // failures have been reported
 	case err != nil && (ctx.Err() != nil || fetch.CodeOf(err) == fetch.ErrFile) && (report.Received+report.Saved+report.Unchanged+report.Listed > 0 || report.Continued):
-		g.say("the same command goes on from here")
+		a.say("run the same command again to resume")
 	}
 	return err
 }
 
-// mirrorOptions returns the options of a mirror that begins at seeds.
-func (g *getter) mirrorOptions(seeds []seed) (*mirror.Options, error) {
-	t, r := &g.opts.Tree, g.runner()
-	scope, err := g.opts.Scope()
+// mirrorOptions returns the options of a mirror that starts at seeds.
+func (a *app) mirrorOptions(seeds []seed) (*mirror.Options, error) {
+	t, r := &a.opts.Tree, a.runner()
+	scope, err := a.opts.Scope()
 	if err != nil {
 		return nil, err
 	}
 	opts := &mirror.Options{
-		Crawl:     crawl.Options{Scope: *scope, Schedule: g.treeSchedule(seeds), NoRobots: t.NoRobots, Sitemaps: t.Sitemaps},
+		Crawl:     crawl.Options{Scope: *scope, Schedule: a.treeSchedule(seeds), NoRobots: t.NoRobots, Sitemaps: t.Sitemaps},
 		Layout:    *t.Layout(),
 		State:     t.State,
-		Newer:     t.Mirror || g.opts.Output.Newer,
-		Keep:      g.opts.Output.NoClobber,
+		Newer:     t.Mirror || a.opts.Output.Newer,
+		Keep:      a.opts.Output.NoClobber,
 		Delete:    t.Delete,
 		Spider:    t.Spider,
 		Convert:   t.Convert,
@@ -86,13 +86,13 @@ func (g *getter) mirrorOptions(seeds []seed) (*mirror.Options, error) {
 		Extend:    t.Extend,
 		Retry:     r.Retry,
 		Retrying: func(ctx context.Context, u uri.URI, failed int, wait time.Duration, err error) {
-			g.reportRetry(treeVisitOf(ctx).Transfer, u, failed, wait, err)
+			a.reportRetry(treeVisitOf(ctx).Transfer, u, failed, wait, err)
 		},
 	}
-	if g.opts.Report.Verbose {
+	if a.opts.Report.Verbose {
 		opts.Crawl.Left = func(l crawl.Link, why crawl.Reason) {
 			if why != crawl.NoTarget && why != crawl.ParentListing {
-				g.say("not followed: %s: %s", l.URL.Redacted(), why.Text())
+				a.say("not followed: %s: %s", l.URL.Redacted(), why.Text())
 			}
 		}
 	}
@@ -100,30 +100,30 @@ func (g *getter) mirrorOptions(seeds []seed) (*mirror.Options, error) {
 }
 
 // summarize prints the outcome of a mirror.
-func (g *getter) summarize(report *mirror.Report, err error, took time.Duration) {
-	g.tally.came(report.Received)
+func (a *app) summarize(report *mirror.Report, err error, took time.Duration) {
+	a.tally.came(report.Received)
 	if report.Kept != "" {
-		g.say("nothing was removed, as %s", report.Kept)
+		a.say("no files were deleted: %s", report.Kept)
 	}
-	if g.opts.Report.Quiet || g.opts.Report.JSON {
+	if a.opts.Report.Quiet || a.opts.Report.JSON {
 		return
 	}
 	least := 2
 	if report.Saved+report.Failed == 0 && err == nil {
-		least = 1 // nothing else was printed about it
+		least = 1 // nothing else was printed
 	}
-	io.WriteString(g.con.Prose(), g.tally.summary(took, g.con.Paint, least))
+	io.WriteString(a.con.Prose(), a.tally.summary(took, a.con.Paint, least))
 }
 
-// A seed is what the user gave for a tree to begin at: as which number and, in a list, where.
+// A seed is a start URL of a tree, with its argument number and its position in a list.
 type seed struct {
 	url    uri.URI
 	number int
 	place  string // FILE:LINE; "" for arguments
 }
 
-// seedURLs returns where trees begin, and a function that returns as what the user gave the URL of
-// an event. What trees lead to counts as given after all that was.
+// seedURLs returns the start URLs and a function that returns the seed for the URL of an event. Other
+// URLs of a tree are numbered after all seeds.
 func seedURLs(seeds []seed) ([]uri.URI, func(mirror.Event) (place string, number int)) {
 	urls := make([]uri.URI, len(seeds))
 	first := make(map[string]seed, len(seeds))
@@ -143,9 +143,9 @@ func seedURLs(seeds []seed) ([]uri.URI, func(mirror.Event) (place string, number
 
 // reportVisit reports the outcome of one URL of a tree. For failures it names the argument or list
 // line that the URL came from.
-func (g *getter) reportVisit(e mirror.Event, place string, number int) {
+func (a *app) reportVisit(e mirror.Event, place string, number int) {
 	url := e.URL.WithoutUserinfo().String()
-	g.con.Count(func(n *tty.TreeCount) {
+	a.con.Count(func(n *tty.TreeCount) {
 		switch e.Outcome {
 		case job.Failed:
 			n.Failed++
@@ -155,24 +155,24 @@ func (g *getter) reportVisit(e mirror.Event, place string, number int) {
 		}
 	})
 	if e.Outcome == job.Failed {
-		if g.opts.Tree.Spider && !e.From.IsZero() {
-			place = e.From.Redacted() // where the link is to be mended
+		if a.opts.Tree.Spider && !e.From.IsZero() {
+			place = e.From.Redacted() // the page with the broken link
 		}
-		g.failed(number, place, url, e.Err)
+		a.failed(number, place, url, e.Err)
 		return
 	}
 	path := ""
 	if e.Path != "" {
-		path = filepath.Join(cmp.Or(g.out.dir, "."), filepath.FromSlash(e.Path))
+		path = filepath.Join(cmp.Or(a.out.dir, "."), filepath.FromSlash(e.Path))
 	}
 	res := &job.Result{URL: url, Outcome: e.Outcome, Status: e.Status, Size: e.Size, Received: e.Received, Elapsed: e.Elapsed}
 	switch e.Outcome {
 	case mirror.Deleted:
-		g.emit(render.Event{Name: "deleted", URL: url, Path: path})
-		g.say("deleted %s, which is gone", fetch.Printable(path))
+		a.emit(render.Deleted{URL: url, Path: path})
+		a.say("deleted %s, which is gone from the server", fetch.Printable(path))
 		return
 	case job.Saved:
-		g.say("saved %s (%s)", fetch.Printable(path), sizeText(e.Size))
+		a.say("saved %s (%s)", fetch.Printable(path), sizeText(e.Size))
 	case job.Listed, job.Unchanged, job.NoContent:
 	default:
 		res.Outcome = job.Skipped
@@ -181,9 +181,9 @@ func (g *getter) reportVisit(e mirror.Event, place string, number int) {
 	if res.Outcome == job.Skipped && path == "" {
 		ev.Reason = "not_wanted"
 	}
-	g.emit(ev)
-	if g.opts.Report.Verbose && e.Outcome != job.Saved && e.Outcome != job.Listed {
-		g.say("%s: %s", url, strings.ReplaceAll(string(e.Outcome), "_", " "))
+	a.emit(render.End(ev))
+	if a.opts.Report.Verbose && e.Outcome != job.Saved && e.Outcome != job.Listed {
+		a.say("%s: %s", url, strings.ReplaceAll(string(e.Outcome), "_", " "))
 	}
-	g.tally.add(&job.Result{Outcome: e.Outcome})
+	a.tally.add(&job.Result{Outcome: e.Outcome})
 }

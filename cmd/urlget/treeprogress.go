@@ -13,7 +13,7 @@ import (
 
 type treeVisitKey struct{}
 
-// A treeVisit is what is shown of one visit of a tree.
+// A treeVisit is the progress display of one visit of a tree.
 type treeVisit struct {
 	*tty.Transfer
 	progress func(done, total int64) // or nil
@@ -24,18 +24,18 @@ func treeVisitOf(ctx context.Context) treeVisit {
 	return v
 }
 
-// showTree lets the display show a mirror that is made with opts, if there is one.
-func (g *getter) showTree(opts *mirror.Options) {
-	if !g.con.Shown() && g.events == nil && g.opts.Report.Progress != flags.ProgressJSON {
+// showTree shows the progress of a mirror with opts, if there is a display.
+func (a *app) showTree(opts *mirror.Options) {
+	if !a.con.Shown() && a.events == nil && a.opts.Report.Progress != flags.ProgressJSON {
 		return
 	}
-	g.con.ShowTree()
-	layout := g.opts.Tree.Layout()
-	opts.Crawl.Waiting = func(waiting int64) { g.con.Count(func(n *tty.TreeCount) { n.Waiting = waiting }) }
+	a.con.ShowTree()
+	layout := a.opts.Tree.Layout()
+	opts.Crawl.Waiting = func(waiting int64) { a.con.Count(func(n *tty.TreeCount) { n.Waiting = waiting }) }
 	opts.Begin = func(ctx context.Context, u uri.URI) (context.Context, func()) {
-		t := g.con.Begin(filepath.FromSlash(layout.Path(u, g.client.Traits(u))))
+		t := a.con.Begin(filepath.FromSlash(layout.Path(u, a.client.Traits(u))))
 		t.From(u.Host())
-		v := treeVisit{t, g.progress(&job.Job{URL: u}, t)}
+		v := treeVisit{t, a.progress(&job.Job{URL: u}, t)}
 		return tty.Following(context.WithValue(ctx, treeVisitKey{}, v), t), t.End
 	}
 	opts.Progress = func(ctx context.Context, path string, done, total int64) {

@@ -221,7 +221,7 @@ func TestUnknownSSHServersAndProtectedKeysAreAskedAbout(t *testing.T) {
 		return start(t, cmd)
 	}
 	s := run()
-	s.expect("is not known. Its key is")
+	s.expect("Unknown SSH server [127.0.0.1]")
 	s.expect("SHA256:")
 	s.expect("(yes/no)? ")
 	s.enter("no\n")
@@ -278,7 +278,7 @@ func TestInterruptKeepsThePart(t *testing.T) {
 	s.enter("\x03")
 	s.expect("\r\x1b[K") // what the terminal echoed is gone
 	s.expect("interrupted")
-	s.expect("hint: 97.7 KiB are kept in stall.part; -c goes on from there")
+	s.expect("hint: 97.7 KiB are kept in stall.part; use -c to resume")
 	s.exit(130)
 	if info, err := os.Stat(s.cmd.Dir + "/stall.part"); err != nil || info.Size() != 100_000 {
 		t.Errorf("%v, %v", info, err)
@@ -315,24 +315,24 @@ func TestPasswordPrompt(t *testing.T) {
 	s := start(t, urlget("-O", "-", site.URL+"/private"))
 	s.expect("User for the vault at 127.0.0.1: ")
 	s.enter("joe\n")
-	s.expect("Password of joe at 127.0.0.1: ")
+	s.expect("Password for joe at 127.0.0.1: ")
 	s.enter("secret\n")
 	s.expect("\r\ntreasure")
 	s.exit(0)
 
 	// A wrong one is asked for again; ^C gives up and brings the echo back.
 	s = start(t, urlget("--user", "joe", site.URL+"/private"))
-	s.expect("Password of joe at 127.0.0.1: ")
+	s.expect("Password for joe at 127.0.0.1: ")
 	s.enter("wrong\n")
 	s.expect("User for the vault at 127.0.0.1: ")
 	s.enter("joe\n")
-	s.expect("Password of joe at 127.0.0.1: ")
+	s.expect("Password for joe at 127.0.0.1: ")
 	s.enter("\x03")
 	s.expect("\r\nurlget: ")
 	s.exit(130)
 
 	s = start(t, urlget("-qO-", "--ask-password", "--user", "joe", site.URL+"/private"))
-	s.expect("Password of joe at 127.0.0.1: ")
+	s.expect("Password for joe at 127.0.0.1: ")
 	s.enter("secret\n")
 	s.expect("treasure")
 	s.exit(0)
@@ -342,7 +342,7 @@ func TestAListThatIsTypedEndsOnce(t *testing.T) {
 	t.Parallel()
 	s := start(t, urlget("-i", "-"))
 	s.enter("\x04")
-	s.expect("there is no URL in standard input")
+	s.expect("no URLs in standard input")
 	s.exit(0)
 }
 
@@ -353,8 +353,8 @@ func TestAnInterruptedListSaysHowToGoOn(t *testing.T) {
 	s := start(t, urlget("-j", "1", site.URL+"/stall", site.URL+"/nowhere"))
 	s.expect("97.7 of 976.6 KiB")
 	s.enter("\x03")
-	s.expect("97.7 KiB are kept in stall.part; -c goes on from there")
-	s.expect("the same command with -c goes on from here")
+	s.expect("97.7 KiB are kept in stall.part; use -c to resume")
+	s.expect("run the same command with -c to resume")
 	s.exit(130)
 
 	s = start(t, urlget(site.URL+"/nowhere", site.URL+"/stall"))
@@ -363,7 +363,7 @@ func TestAnInterruptedListSaysHowToGoOn(t *testing.T) {
 	s.enter("\x03")
 	s.expect("1 failed, 1 interrupted: ")
 	s.expect("  failed: ")
-	s.expectAll("the same command with -c goes on from here", func(text string) {
+	s.expectAll("run the same command with -c to resume", func(text string) {
 		if strings.Contains(text, "stall") {
 			t.Errorf("%q: what was interrupted is among the failures", text)
 		}
@@ -378,7 +378,7 @@ func TestAnInterruptedTreeSaysThatItCanBeGoneOnWith(t *testing.T) {
 	s := start(t, urlget("-r", site.URL+"/stall"))
 	s.expect("97.7 of 976.6 KiB")
 	s.enter("\x03")
-	s.expect("the same command goes on from here")
+	s.expect("run the same command again to resume")
 	s.expect("interrupted")
 	s.exit(130)
 }
@@ -396,7 +396,7 @@ func TestForm(t *testing.T) {
 	s.enter("Y\n")
 	s.expect("Colour (red, blue) [red]: ")
 	s.enter("2\n")
-	s.expect("Story (several lines, the last one is a single dot) [none]: ")
+	s.expect("Story (several lines, ended by a single dot) [none]: ")
 	s.enter("once\n")
 	s.enter("upon\n")
 	s.enter(".\n")
@@ -476,7 +476,7 @@ func TestHelpReportsAFullDevice(t *testing.T) {
 	status := execute(t.Context(), []string{"--help"}, stdio{in: r, out: full, err: w})
 	w.Close()
 	io.Copy(&b, r)
-	if status != 3 || !strings.Contains(b.String(), "the disk is full") {
+	if status != 3 || !strings.Contains(b.String(), "no space left on device") {
 		t.Errorf("status %d, %q", status, b.String())
 	}
 }
@@ -501,7 +501,7 @@ func TestADirectoryThatWasRemovedIsNamedAsTheCause(t *testing.T) {
 		t.Fatal(err)
 	}
 	close(removed)
-	s.expect("there is no such file")
+	s.expect("no such file or")
 	s.expect("hint: the directory was removed")
 	s.exit(3)
 }
@@ -516,7 +516,7 @@ func TestATreeThatIsInUseComesWithAHint(t *testing.T) {
 	second.Dir = first.cmd.Dir
 	s := start(t, second)
 	s.expect("state in use")
-	s.expect("hint: wait until it has ended")
+	s.expect("hint: wait until the other process ends")
 	s.exit(3)
 	first.enter("\x03")
 	first.exit(130)

@@ -99,7 +99,7 @@ func TestParseResolve(t *testing.T) {
 		}
 	}
 	for _, text := range []string{"", "h", "h:80", "h:80:", "h:x:::1", ":80:::1", "[::1:80:::1", "h:80:name"} {
-		if hostport, addr, err := parseResolve(text); err == nil || err.Error() != fmt.Sprintf("--resolve: want HOST:PORT:ADDR, not %q", text) {
+		if hostport, addr, err := parseResolve(text); err == nil || err.Error() != fmt.Sprintf("--resolve: %q is not HOST:PORT:ADDR", text) {
 			t.Errorf("%s: %q, %v, error %v", text, hostport, addr, err)
 		}
 	}

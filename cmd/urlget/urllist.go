@@ -12,7 +12,6 @@ import (
 	"mime"
 	"os"
 	"path"
-	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -24,15 +23,15 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// A given is something to do as the user gave it.
-type given struct {
+// An argument is a URL or job as written on the command line or in a list.
+type argument struct {
 	text  string  // a URL as it was written, or a job as JSON
 	url   uri.URI // a link, in place of text
 	from  uri.URI // the list, if a server sent it
 	place string  // FILE:LINE; "" for arguments
 }
 
-// maxLinks bounds the links of a page that are remembered, so that none is retrieved twice.
+// maxLinks limits the number of remembered links of a page, which prevent duplicate retrievals.
 const maxLinks = 100_000
 
 // A list is an open list of URLs.
@@ -40,28 +39,28 @@ type list struct {
 	body io.ReadCloser
 	name string  // for messages
 	base uri.URI // of the links of a page
-	line uri.URI // of what is relative in lines; zero if nothing can be
-	from uri.URI // who sent it; zero if the user has it
+	line uri.URI // base of relative lines; zero if they are not allowed
+	from uri.URI // URL of a retrieved list; zero if it is local
 	page bool
 }
 
-// openList opens the list; nil if there is none.
-func (g *getter) openList(ctx context.Context, offline bool) (*list, error) {
-	s := &g.opts.List
+// openList opens the list of -i, or returns nil if there is none.
+func (a *app) openList(ctx context.Context, offline bool) (*list, error) {
+	s := &a.opts.List
 	l := &list{name: s.File, base: s.Begin, line: s.Begin, page: s.HTML}
 	u, err := uri.ParseLoose(s.File)
 	switch {
 	case s.File == "":
 		return nil, nil
 	case s.File == "-":
-		l.name, l.body = "standard input", io.NopCloser(g.std.in)
+		l.name, l.body = "standard input", io.NopCloser(a.std.in)
 		return l, nil
 	case strings.Contains(s.File, ":/") && err == nil && u.IsAbs() && !exists(s.File):
 		if offline {
-			return nil, failure.Usagef("-i %s would have to be retrieved, and explain sends nothing", fetch.Printable(u.Redacted()))
+			return nil, failure.Usagef("explain cannot read -i %s: it sends nothing", fetch.Printable(u.Redacted()))
 		}
-		g.typed.add(u)
-		return l, l.retrieve(ctx, g.client, u)
+		a.typed.add(u)
+		return l, l.retrieve(ctx, a.client, u)
 	}
 	f, err := os.Open(s.File)
 	if err != nil {
@@ -72,8 +71,8 @@ func (g *getter) openList(ctx context.Context, offline bool) (*list, error) {
 	case ".html", ".htm", ".xhtml":
 		l.page = true
 	}
-	if abs, err := filepath.Abs(s.File); err == nil && l.base.IsZero() {
-		l.base, _ = uri.File{Path: filepath.ToSlash(abs)}.URI()
+	if l.base.IsZero() {
+		l.base, _ = fileURL(s.File)
 	}
 	return l, nil
 }
@@ -83,8 +82,7 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// retrieve opens a list that is elsewhere. What it names was not named by the user, so the policy
-// is strict with it.
+// retrieve opens a remote list. Its URLs do not come from the user, so the strict policy applies.
 func (l *list) retrieve(ctx context.Context, c *fetch.Client, u uri.URI) error {
 	resp, err := c.Get(ctx, u.String())
 	if err != nil {
@@ -101,8 +99,8 @@ func (l *list) retrieve(ctx context.Context, c *fetch.Client, u uri.URI) error {
 	return nil
 }
 
-// each passes on what the list names, until pass returns false.
-func (l *list) each(retrievable func(string) bool, pass func(given) bool) error {
+// each calls pass for each URL of the list until pass returns false.
+func (l *list) each(retrievable func(string) bool, pass func(argument) bool) error {
 	in := bufio.NewReader(&toEnd{r: l.body})
 	if l.page || startsPage(in) {
 		return l.links(in, retrievable, pass)
@@ -115,7 +113,7 @@ func (l *list) each(retrievable func(string) bool, pass func(given) bool) error 
 		if err != nil {
 			return failure.File(err)
 		}
-		g := given{text: line.Text, from: l.from, place: place}
+		g := argument{text: line.Text, from: l.from, place: place}
 		if ref, err := uri.ParseRef(g.text); err == nil && !ref.IsAbs() && !l.line.IsZero() && g.text[0] != '{' {
 			g.url = l.line.Resolve(ref)
 		}
@@ -126,7 +124,7 @@ func (l *list) each(retrievable func(string) bool, pass func(given) bool) error 
 	return nil
 }
 
-// A toEnd is not read again after its end: at a terminal, more would be waited for.
+// A toEnd is a reader that is not read again after EOF, because a terminal would wait for more input.
 type toEnd struct {
 	r   io.Reader
 	err error
@@ -139,7 +137,7 @@ func (r *toEnd) Read(p []byte) (n int, err error) {
 	return n, r.err
 }
 
-// startsPage reports whether HTML comes. It waits for no more than the beginning of a line.
+// startsPage reports whether the input starts with HTML. It waits only for the start of a line.
 func startsPage(in *bufio.Reader) bool {
 	if head, err := in.Peek(1); err != nil || head[0] != '<' {
 		return false
@@ -152,9 +150,9 @@ func startsPage(in *bufio.Reader) bool {
 	return false
 }
 
-// links passes on what a page leads to, each once, and leaves out what nobody can retrieve, such as
-// the mail addresses on it.
-func (l *list) links(in io.Reader, retrievable func(string) bool, pass func(given) bool) error {
+// links calls pass once for each link of a page. It skips links that cannot be retrieved, such as
+// mail addresses.
+func (l *list) links(in io.Reader, retrievable func(string) bool, pass func(argument) bool) error {
 	seen := make(map[string]bool)
 	for e, err := range links.HTML(in, l.base) {
 		if err != nil {
@@ -170,18 +168,18 @@ func (l *list) links(in io.Reader, retrievable func(string) bool, pass func(give
 		if len(seen) < maxLinks {
 			seen[u.String()] = true
 		}
-		if !pass(given{url: u, from: l.from, place: l.name}) {
+		if !pass(argument{url: u, from: l.from, place: l.name}) {
 			return nil
 		}
 	}
 	return nil
 }
 
-// remoteFields are what a line of a list may say if a server sent it: nothing about files and
-// fields, which are the user's.
+// remoteFields are the JSON fields allowed in a list retrieved from a server. Output files and header
+// fields are reserved for the user.
 var remoteFields = []string{"url", "checksum"}
 
-// lineURL returns the URL in a line of JSON that is no job, redacted, or "".
+// lineURL returns the redacted URL in an invalid JSON line, or "".
 func lineURL(text string) string {
 	var line struct {
 		URL string `json:"url"`
@@ -196,23 +194,23 @@ func lineURL(text string) string {
 	return u.Redacted()
 }
 
-// jsonMistake says what is wrong with a line of JSON, in words of JSON and not of Go.
+// jsonMistake describes a JSON error in terms of JSON instead of Go types.
 func jsonMistake(err error) string {
 	var kind *json.UnmarshalTypeError
 	var form *json.SyntaxError
 	switch {
 	case errors.As(err, &kind):
-		got, _, _ := strings.Cut(kind.Value, " ") // a number is told
-		return fmt.Sprintf("%q: %s where %s is due", kind.Field, jsonKind(got), wantedKind(kind.Type))
+		got, _, _ := strings.Cut(kind.Value, " ") // followed by the number itself
+		return fmt.Sprintf("%q: got %s, expected %s", kind.Field, jsonKind(got), wantedKind(kind.Type))
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
-		return "it ends too early"
+		return "unexpected end of line"
 	case errors.As(err, &form):
-		return fmt.Sprintf("there is a mistake at byte %d", form.Offset)
+		return fmt.Sprintf("syntax error at byte %d", form.Offset)
 	}
 	return strings.TrimPrefix(strings.TrimPrefix(err.Error(), "json: "), "download: ")
 }
 
-// jsonKind returns the word for a kind of value that package json has found.
+// jsonKind returns the name of a kind of value that package json reports.
 func jsonKind(kind string) string {
 	switch kind {
 	case "array":
@@ -225,7 +223,7 @@ func jsonKind(kind string) string {
 	return "a " + kind
 }
 
-// wantedKind returns the word for what JSON has in place of a type.
+// wantedKind returns the name of the JSON value for a Go type.
 func wantedKind(t reflect.Type) string {
 	switch t.Kind() {
 	case reflect.Slice:
@@ -233,7 +231,7 @@ func wantedKind(t reflect.Type) string {
 	case reflect.Map:
 		return "an object"
 	case reflect.Int, reflect.Int64:
-		return "a whole number"
+		return "an integer"
 	case reflect.Struct:
 		if !reflect.PointerTo(t).Implements(reflect.TypeFor[encoding.TextUnmarshaler]()) {
 			return "an object"
@@ -242,8 +240,8 @@ func wantedKind(t reflect.Type) string {
 	return "a string"
 }
 
-// lineJob returns the job of a line of JSON: what the flags say, and what the line says besides.
-func (gt *getter) lineJob(template *job.Job, g given) (*job.Job, error) {
+// lineJob returns the job of a JSON line: the flags, overridden by the fields of the line.
+func (a *app) lineJob(template *job.Job, g argument) (*job.Job, error) {
 	var keys map[string]json.RawMessage
 	type plain job.Job
 	j := plain(*template)
@@ -252,28 +250,28 @@ func (gt *getter) lineJob(template *job.Job, g given) (*job.Job, error) {
 	dec.DisallowUnknownFields()
 	err := dec.Decode(&j)
 	if err == nil && dec.More() {
-		err = errors.New("there is more than one object in the line")
+		err = errors.New("more than one object in the line")
 	}
 	if err == nil {
 		err = json.Unmarshal([]byte(g.text), &keys)
 	}
 	if err != nil {
-		return nil, failure.Usagef("not a line of JSON with a url: %s", jsonMistake(err))
+		return nil, failure.Usagef("not a JSON object with a url: %s", jsonMistake(err))
 	}
 	for key := range keys {
 		switch {
 		case !g.from.IsZero() && !slices.Contains(remoteFields, key):
-			return nil, failure.Usagef("%q is not for a list that a server sent", key)
+			return nil, failure.Usagef("%q is not allowed in a list retrieved from a server", key)
 		case slices.Contains([]string{"op", "from", "depth", "attempt"}, key):
-			return nil, failure.Usagef("%q is not for a list", key)
-		case gt.opts.Tree.On() && key != "url":
-			return nil, failure.Usagef("%q is for single files: of what a tree begins at, only the URL counts", key)
+			return nil, failure.Usagef("%q is not allowed in a list", key)
+		case a.opts.Tree.On() && key != "url":
+			return nil, failure.Usagef("%q is for single files: recursive retrievals use only the URL", key)
 		}
 	}
 	if j.Output == "-" && template.Output != "-" {
-		return nil, failure.Usagef("\"output\" names a file; urlget cat prints")
+		return nil, failure.Usagef("\"output\" names a file, but urlget cat prints the content")
 	}
-	if base := gt.opts.List.Begin; !j.URL.IsAbs() && j.URL.String() != "" && !base.IsZero() {
+	if base := a.opts.List.Begin; !j.URL.IsAbs() && j.URL.String() != "" && !base.IsZero() {
 		j.URL = base.Resolve(j.URL)
 	}
 	if j.Form == nil {
@@ -284,7 +282,7 @@ func (gt *getter) lineJob(template *job.Job, g given) (*job.Job, error) {
 	if wrong := (*job.FieldError)(nil); errors.As(done.Validate(), &wrong) {
 		err := failure.Usagef("%s: %s", wrong.Field, wrong.Reason)
 		if wrong.Field == "output" {
-			err.Hint = "files of a list are below the directory of -P, as in \"sub/name\""
+			err.Hint = "use a path relative to the directory of -P, such as \"sub/name\""
 		}
 		return nil, err
 	}

@@ -13,7 +13,7 @@ import (
 )
 
 // The linker sets these for a release: go build -ldflags "-X main.version=v1.2.0". In other builds
-// they are empty, and what the go command has recorded is printed instead.
+// they are empty, and the build information of the go command is printed.
 var (
 	version    string // with the leading "v"
 	commit     string // in hexadecimal
@@ -25,9 +25,9 @@ func (a *app) versionCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "version",
 		Short: "Print the version",
-		Long: `Print the version on the first line, and the commit it was built from on the
-second, if both are known. With -v, the version of Go, those of all modules and
-what the configuration file says follow.`,
+		Long: `Print the version and, on the second line, the commit it was built from, if
+known. With -v, also print the versions of Go and of all modules, and the
+settings of the configuration file.`,
 		Args:              noArguments,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE:              func(*cobra.Command, []string) error { return a.printVersion() },
@@ -71,8 +71,7 @@ func versionOf(info *debug.BuildInfo) string {
 	return "unreleased"
 }
 
-// describeBuild says what the program was built from. The first line is always the name and the
-// version, for scripts.
+// describeBuild describes the build. The first line is always the name and version, for scripts.
 func describeBuild(info *debug.BuildInfo, verbose bool) string {
 	settings := make(map[string]string)
 	for _, s := range info.Settings {

@@ -19,12 +19,11 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// backup is what the name of what the server sent ends with, if the file of the name was converted.
+// backup is the suffix of the unconverted original of a converted page.
 const backup = ".orig"
 
-// converted returns the file that has what the server sent of a page that may have been converted;
-// "" if there is none.
-func (m *mirror) converted(v memo) string {
+// originalOf returns the path of the unconverted original of a page, or "" if there is none.
+func (m *mirror) originalOf(v memo) string {
 	if !v.Page || v.Path == "" {
 		return ""
 	}
@@ -35,16 +34,15 @@ func (m *mirror) converted(v memo) string {
 	return name
 }
 
-// toConvert notes that a file, which is what the server sent, is to be converted, if it is a page and
-// was not yet.
-func (m *mirror) toConvert(v *memo, isPage bool) {
+// markForConversion marks a freshly saved page for conversion, if it was not marked before.
+func (m *mirror) markForConversion(v *memo, isPage bool) {
 	if m.Convert && !m.Keep && !v.Page && (isPage || hasLinks(v.Type)) {
 		v.Page = true
-		m.d.Root.Remove(v.Path + backup) // it is of an older version
+		m.d.Root.Remove(v.Path + backup) // that of an older version
 	}
 }
 
-// convert makes the links of all pages lead to the files, as far as there are some.
+// convert rewrites the links of all pages so that they refer to the saved files.
 func (m *mirror) convert(ctx context.Context) error {
 	for key, b := range m.state.Visited() {
 		v := readMemo(b)
@@ -65,10 +63,10 @@ func (m *mirror) convert(ctx context.Context) error {
 	return nil
 }
 
-// convertPage writes a page anew beside itself, and then puts it in its place.
+// convertPage writes the converted page to a temporary file and renames it.
 func (m *mirror) convertPage(base uri.URI, v memo) error {
 	root := m.d.Root
-	source := m.converted(v)
+	source := m.originalOf(v)
 	if source == "" {
 		source = v.Path
 	}
@@ -83,12 +81,12 @@ func (m *mirror) convertPage(base uri.URI, v memo) error {
 	info, err := root.Lstat(v.Path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil // it was not asked for in this crawl, and somebody removed it
+		return nil // not requested in this crawl, and removed by the user
 	case err != nil || !info.Mode().IsRegular():
 		return fileError(err)
 	}
 	if source == v.Path && !v.describes(info) {
-		return nil // it was converted by an earlier mirror and not retrieved in this one, or it is somebody else's
+		return nil // converted by an earlier run and not retrieved in this one, or changed by the user
 	}
 	temp := path.Join(path.Dir(v.Path), ".urlget-convert.new")
 	root.Remove(temp)
@@ -99,7 +97,7 @@ func (m *mirror) convertPage(base uri.URI, v memo) error {
 	w := bufio.NewWriter(out)
 	err = m.rewrite(w, in, base, v)
 	err = errors.Join(err, w.Flush())
-	if m.d.Sync != download.SyncNone { // it replaces another file
+	if m.d.Sync != download.SyncNone { // a file is replaced
 		err = errors.Join(err, out.Sync())
 	}
 	err = errors.Join(err, out.Close())
@@ -115,7 +113,7 @@ func (m *mirror) convertPage(base uri.URI, v memo) error {
 	if err != nil {
 		root.Remove(temp)
 		if fetch.CodeOf(err) == fetch.ErrTooLarge || fetch.CodeOf(err) == fetch.ErrProtocol {
-			return nil // it stays as it was sent
+			return nil // the page stays unconverted
 		}
 		return fileError(err)
 	}
@@ -137,9 +135,9 @@ func (m *mirror) rewrite(w io.Writer, r io.Reader, base uri.URI, v memo) error {
 	return err
 }
 
-// target returns the path of the file that was saved for u, "" if there is none.
+// target returns the path of the file saved for u, or "" if there is none.
 func (m *mirror) target(u uri.URI) string {
-	for range 5 { // redirects
+	for range 5 { // limit of redirects
 		b, now := m.state.Memo(u)
 		v := readMemo(b)
 		if !now {
@@ -157,7 +155,8 @@ func (m *mirror) target(u uri.URI) string {
 	return ""
 }
 
-// reference returns what a link in the file name is to say: where the file is, or the whole URL.
+// reference returns the new text of a link in the file name: a relative path or the complete URL.
+// It returns false if the link must not be changed.
 func (m *mirror) reference(base uri.URI, name string, e fetch.Entry) (string, bool) {
 	if e.Kind == fetch.EntryError || e.URL.IsData() {
 		return "", false
@@ -178,7 +177,7 @@ func (m *mirror) reference(base uri.URI, name string, e fetch.Entry) (string, bo
 	return e.URL.String(), true
 }
 
-// relative returns the path from the directory of a file to another file.
+// relative returns the path from the directory of one file to another file.
 func relative(from, to string) string {
 	a, b := strings.Split(path.Dir(from), "/"), strings.Split(to, "/")
 	if a[0] == "." {
@@ -190,7 +189,7 @@ func relative(from, to string) string {
 	return strings.Repeat("../", len(a)) + strings.Join(b, "/")
 }
 
-// escapePath writes a path as a reference.
+// escapePath encodes a path as a relative reference.
 func escapePath(p string) string {
 	names := strings.Split(p, "/")
 	for i, name := range names {
@@ -205,8 +204,8 @@ func escapePath(p string) string {
 	return s
 }
 
-// rewriteMenu writes a gopher menu as a gophermap: items that were saved lead to their files, by
-// selectors that are relative to the menu; servers add their own name. The other items stay.
+// rewriteMenu writes a Gopher menu as a gophermap. The selectors of saved items become paths
+// relative to the menu; servers add their own host and port. Other items are not changed.
 func (m *mirror) rewriteMenu(w io.Writer, r io.Reader, base uri.URI, name string) error {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, 1<<20)

@@ -1,7 +1,6 @@
 package mirror
 
 import (
-	"cmp"
 	"errors"
 	"io/fs"
 	"path"
@@ -11,20 +10,14 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// removeGone removes the files of earlier mirrors that their listing no longer has. If a listing
-// could not be read, everything stays: what is not in it may be there.
+// removeGone removes files of earlier mirrors that are no longer in their listing. If a listing
+// could not be read, no file is removed, because the listing may contain it.
 func (m *mirror) removeGone() error {
-	if m.broken != "" {
-		m.report.Kept = m.broken + " could not be read"
+	if m.unreadListing != "" {
+		m.report.Kept = m.unreadListing + " could not be read"
 		return nil
 	}
-	var files, dirs []string
-	for name, now := range m.state.Names(fileName) {
-		if !now {
-			files = append(files, strings.TrimPrefix(name, fileName))
-		}
-	}
-	for _, name := range files {
+	for _, name := range m.earlierNames(fileName) {
 		owner, _, err := m.state.Owner(fileName + name)
 		if err != nil {
 			return err
@@ -33,7 +26,7 @@ func (m *mirror) removeGone() error {
 		if err != nil {
 			continue
 		}
-		gone, err := m.gone(places.Path(u, m.d.Client.Traits(u)))
+		gone, err := m.isGone(serverPaths.Path(u, m.d.Client.Traits(u)))
 		if err != nil {
 			return err
 		}
@@ -44,21 +37,16 @@ func (m *mirror) removeGone() error {
 			return err
 		}
 	}
-	for name, now := range m.state.Names(readDir) {
-		if !now {
-			dirs = append(dirs, strings.TrimPrefix(name, readDir))
+	for _, dir := range slices.Backward(m.earlierNames(readDir)) { // subdirectories first
+		gone, err := m.isGone(dir)
+		if err != nil {
+			return err
 		}
-	}
-	slices.SortFunc(dirs, func(a, b string) int { return cmp.Compare(b, a) }) // what is below comes first
-	for _, dir := range dirs {
-		if gone, err := m.gone(dir); err != nil || !gone {
-			if err != nil {
-				return err
-			}
+		if !gone {
 			continue
 		}
 		if dir := m.Layout.below(dir); dir != "." {
-			m.d.Root.Remove(dir) // if it is empty
+			m.d.Root.Remove(dir) // fails if it is not empty
 		}
 		m.state.Disclaim(readDir + dir)
 		m.state.Disclaim(seenDir + dir)
@@ -66,27 +54,38 @@ func (m *mirror) removeGone() error {
 	return nil
 }
 
-// places says where everything is on its server, whatever the layout of the files: one that leaves out
-// directories gives files of several listings one directory.
-var places Layout
+// earlierNames returns the names with a prefix that were claimed only in earlier mirrors, in
+// lexical order.
+func (m *mirror) earlierNames(prefix string) (list []string) {
+	for name, now := range m.state.Names(prefix) {
+		if !now {
+			list = append(list, strings.TrimPrefix(name, prefix))
+		}
+	}
+	return list
+}
 
-// gone reports whether the nearest listing above that could be read does not have what leads to
-// name, a place.
-func (m *mirror) gone(name string) (bool, error) {
+// serverPaths is the layout that identifies directories of servers. It ignores Options.Layout,
+// which may map files of several listings to one directory.
+var serverPaths Layout
+
+// isGone reports whether the nearest listing above name that was read does not lead to it. Name is
+// a path in the layout serverPaths.
+func (m *mirror) isGone(name string) (bool, error) {
 	for at := name; at != "."; {
 		parent := path.Dir(at)
 		if _, read, err := m.state.Owner(readDir + parent); err != nil || read {
 			return read, err
 		}
 		if _, seen, err := m.state.Owner(seenDir + parent); err != nil || seen {
-			return false, err // it is there, and was not looked into
+			return false, err // the directory exists, but was not listed
 		}
 		at = parent
 	}
 	return false, nil
 }
 
-// remove removes a file that is gone from its server, with its original.
+// remove removes a file that no longer exists on the server, and its unconverted original.
 func (m *mirror) remove(name string, u uri.URI) error {
 	if info, err := m.d.Root.Lstat(name); err == nil && info.Mode().IsRegular() {
 		if err := m.d.Root.Remove(name); err != nil {
@@ -94,7 +93,7 @@ func (m *mirror) remove(name string, u uri.URI) error {
 		}
 		m.mu.Lock()
 		m.report.Deleted++
-		m.tell(Event{URL: u, Outcome: Deleted, Path: name, Size: info.Size()})
+		m.emit(Event{URL: u, Outcome: Deleted, Path: name, Size: info.Size()})
 		m.mu.Unlock()
 	}
 	if err := m.d.Root.Remove(name + backup); err != nil && !errors.Is(err, fs.ErrNotExist) {

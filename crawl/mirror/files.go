@@ -12,23 +12,23 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// A File is a file of a mirror, and what the mirror remembers of it.
+// A File is a file of a mirror and its stored metadata.
 type File struct {
 	URL         uri.URI
-	Path        string // below the root, with slashes
+	Path        string // slash-separated, relative to the root
 	ContentType string
 	Validator   fetch.Validator
 	Size        int64
-	Saved       time.Time // the time of the file
-	Mirrored    time.Time // when the mirror ended
-	// Changed says that the file is not what the mirror saved: its links were converted, or somebody
-	// else has changed or removed it.
+	Saved       time.Time // modification time of the file
+	Mirrored    time.Time // end of the mirror run
+	// Changed is true if the file differs from the one saved: its links were converted, or it was
+	// changed or removed by the user.
 	Changed bool
 }
 
-// Files yields the files that mirrors below a directory remember: those that were made with
-// Options.Newer and without Options.State. What was kept of a converted page (Options.Originals) is
-// yielded in its place.
+// Files yields the files of the mirrors below dir that were made with Options.Newer and without
+// Options.State. For a converted page it yields the unconverted original, if that was kept
+// (Options.Originals).
 func Files(dir string) iter.Seq2[File, error] {
 	return func(yield func(File, error) bool) {
 		root, err := os.OpenRoot(dir)
@@ -50,7 +50,7 @@ func Files(dir string) iter.Seq2[File, error] {
 	}
 }
 
-// filesOf yields the files of one mirror, and reports false if it was told to stop.
+// filesOf yields the files of one mirror. It returns false if yield does.
 func filesOf(root *os.Root, name string, yield func(File, error) bool) bool {
 	before, err := os.Stat(name)
 	if err != nil {
@@ -62,7 +62,7 @@ func filesOf(root *os.Root, name string, yield func(File, error) bool) bool {
 	}
 	defer func() {
 		state.Close()
-		os.Chtimes(name, before.ModTime(), before.ModTime()) // nothing was changed
+		os.Chtimes(name, before.ModTime(), before.ModTime()) // the content is unchanged
 	}()
 	for key, b := range state.Visited() {
 		v := readMemo(b)
@@ -78,7 +78,7 @@ func filesOf(root *os.Root, name string, yield func(File, error) bool) bool {
 		f := File{URL: u, Path: v.Path, ContentType: v.Type, Validator: v.Validator, Size: v.Size, Saved: v.Saved,
 			Mirrored: before.ModTime()}
 		info, err := root.Lstat(v.Path)
-		f.Changed = err != nil || !info.Mode().IsRegular() || info.Size() != v.Size || !info.ModTime().Equal(v.Saved)
+		f.Changed = err != nil || !v.describes(info)
 		if v.Page {
 			info, err := root.Lstat(v.Path + backup)
 			if f.Changed = err != nil || !info.Mode().IsRegular(); !f.Changed {

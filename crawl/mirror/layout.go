@@ -14,35 +14,35 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// A Layout says where a URL is saved: below a directory for its server, as its path has it. See
-// Path for the rule. Flat and CutDirs can give two URLs one path; the mirror then numbers them.
+// A Layout maps URLs to file paths: a directory for the server, and in it the path of the URL. See
+// Path for the rules. With Flat or CutDirs two URLs can get the same path; the mirror then adds a
+// number.
 type Layout struct {
-	NoHost  bool // leave out the directory of the server
-	CutDirs int  // leave out so many directories below it
-	Flat    bool // no directories at all
+	NoHost  bool // omit the directory of the server
+	CutDirs int  // number of leading directories to omit
+	Flat    bool // omit all directories
 }
 
 const (
-	index   = "index.html" // the page of a URL that ends in a slash
-	menu    = "gophermap"  // the menu of a gopher directory
-	maxName = 200          // bytes of a name; longer ones are cut and told apart by a digest
+	menu    = "gophermap" // the file name of a Gopher menu
+	maxName = 200         // length of a name in bytes; longer ones are shortened and get a digest
 )
 
-// Path returns the path of what u names, with slashes between its elements. T are the traits of its
-// scheme. Two URLs have one path
-// only if they have one key (see uri.URI.Key) or, in gopher, differ in the item type
-// alone.
+// Path returns the slash-separated path for u, whose scheme has the traits t. Two URLs share a path
+// only if they have the same key (see uri.URI.Key) or are Gopher URLs that differ only in the item
+// type.
 //
-// The directory of the server is its name, with "+port" behind it if the port is not the default
-// one. A name in the URL becomes the name of a file; what a file name cannot hold, or should not
-// begin with, stands as "%" and two hexadecimal digits, and so does a "%" that would be taken for
-// that. A page whose URL ends in a slash is index.html, and no other page of the web has that name.
-// A query stays behind its "?". A gopher menu is a file gophermap in a directory of its selector.
+// The directory of the server is its host name, followed by "+port" if the port is not the default.
+// Each path segment becomes a file name. Characters that a file name must not contain or start with
+// are written as "%" and two hexadecimal digits, and so is a "%" that would look like such an
+// escape. The file name of a web page whose URL ends in a slash is index.html (Traits.IndexName),
+// and no other web page gets that name. A query is kept after its "?". A Gopher menu is saved as
+// gophermap in a directory named after its selector.
 func (l *Layout) Path(u uri.URI, t fetch.Traits) string {
 	var names []string
 	switch {
 	case t.Pages:
-		names = webNames(u)
+		names = webNames(u, t.IndexName())
 	case t.Menus:
 		names = gopherNames(u)
 	default:
@@ -61,12 +61,12 @@ func (l *Layout) Path(u uri.URI, t fetch.Traits) string {
 	return path.Join(append(append([]string(nil), dirs...), name)...)
 }
 
-// Dir returns the path of the directory that the members of a listing are in, "." for the root.
+// Dir returns the path of the directory for the members of a listing, or "." for the root.
 func (l *Layout) Dir(u uri.URI, t fetch.Traits) string {
 	return path.Dir(l.Path(member(u), t))
 }
 
-// below returns the path of a directory that is dir if nothing is left out.
+// below applies l to dir, the path of a directory in the zero Layout.
 func (l *Layout) below(dir string) string {
 	host, rest, _ := strings.Cut(dir, "/")
 	var dirs []string
@@ -80,7 +80,7 @@ func (l *Layout) below(dir string) string {
 	return path.Join(".", path.Join(dirs...))
 }
 
-// member returns the URL of something in the directory that u names.
+// member returns the URL of a hypothetical file in the directory u.
 func member(u uri.URI) uri.URI {
 	if m, err := u.JoinPath("x"); err == nil {
 		return m
@@ -88,7 +88,7 @@ func member(u uri.URI) uri.URI {
 	return u
 }
 
-// hostName returns the name of the directory of a server.
+// hostName returns the directory name of a server.
 func hostName(u uri.URI) string {
 	host := u.Host()
 	if host == "" {
@@ -101,9 +101,9 @@ func hostName(u uri.URI) string {
 	return name
 }
 
-// webNames are the names of a URL of the generic syntax, in which an encoded delimiter is not the
-// same as the bare one.
-func webNames(u uri.URI) []string {
+// webNames returns the names for a URL of the generic syntax, where an encoded delimiter differs
+// from a literal one. Index is the file name of directory pages.
+func webNames(u uri.URI, index string) []string {
 	u = u.Normalize()
 	var names []string
 	for name := range strings.SplitSeq(strings.TrimPrefix(u.Path(), "/"), "/") {
@@ -112,14 +112,14 @@ func webNames(u uri.URI) []string {
 	last := &names[len(names)-1]
 	for i, name := range names[:len(names)-1] {
 		if name == "" {
-			names[i] = "%2F" // two slashes in a row
+			names[i] = "%2F" // an empty segment
 		}
 	}
 	switch *last {
 	case "":
 		*last = index
 	case index:
-		*last = "index%2Ehtml"
+		*last = strings.Replace(index, ".", "%2E", 1)
 	}
 	if query, ok := u.Query(); ok {
 		query = strings.ReplaceAll(strings.ReplaceAll(query, "%25", "%2525"), "%2F", "%252F")
@@ -128,8 +128,8 @@ func webNames(u uri.URI) []string {
 	return names
 }
 
-// decodeWeb decodes what is encoded in a name, but for delimiters: those stay as written, marked so
-// that escapeName leaves them.
+// decodeWeb decodes a name except for encoded delimiters. It marks those so that escapeName keeps
+// them.
 func decodeWeb(name string) string {
 	var b strings.Builder
 	for i := 0; i < len(name); i++ {
@@ -148,12 +148,13 @@ func decodeWeb(name string) string {
 	return b.String()
 }
 
-// escaped stands for a "%" that is one of the URL's own escapes. It is no byte of UTF-8, and no
-// other byte like it is left after decoding: those are encoded by escapeName.
+// escaped marks a "%" that is part of an escape in the URL. The byte never occurs in UTF-8, and
+// escapeName encodes every other invalid byte.
 const escaped = 0xff
 
-// treeNames are the names of a URL whose path is one of names alone. The type code of FTP is left
-// out: it says how to retrieve a file, not which.
+// treeNames returns the names for a URL whose path consists of names only. The type code of FTP is
+// omitted because it selects a transfer mode, not a file. The paths of mirrors are a contract, so
+// they do not depend on traits of the driver.
 func treeNames(u uri.URI) []string {
 	raw := strings.Split(u.URLPath(), "/")
 	for i, name := range raw {
@@ -174,7 +175,9 @@ func treeNames(u uri.URI) []string {
 	return names
 }
 
-// gopherNames are those of the selector.
+// gopherNames returns the names for a Gopher selector. The item type, which is not part of the
+// selector, distinguishes menus from documents. Search words become part of the name. The paths of
+// mirrors are a contract, so they do not depend on traits of the driver.
 func gopherNames(u uri.URI) []string {
 	g, err := uri.ParseGopher(u)
 	if err != nil {
@@ -187,7 +190,7 @@ func gopherNames(u uri.URI) []string {
 		}
 	}
 	if g.Selector != "" && g.Selector[0] != '/' {
-		names[0] = shorten("%00" + names[0]) // another selector than that with a slash
+		names[0] = shorten("%00" + names[0]) // differs from the selector with a slash
 	}
 	if g.Type == '1' || g.Type == 0 || len(names) == 0 {
 		names = append(names, menu)
@@ -200,7 +203,8 @@ func gopherNames(u uri.URI) []string {
 	return names
 }
 
-// escapeName makes a file name of a name of any bytes; those in more are encoded too.
+// escapeName encodes a name of arbitrary bytes as a file name. The characters in more are encoded
+// too.
 func escapeName(name, more string) string {
 	var b strings.Builder
 	for i := 0; i < len(name); {
@@ -227,10 +231,10 @@ func escapeName(name, more string) string {
 		return s
 	case strings.HasSuffix(lower, ".part"), strings.HasSuffix(lower, ".part.json"), strings.HasSuffix(lower, ".part.new"),
 		strings.HasSuffix(lower, backup):
-		i := strings.LastIndexByte(s, '.') // the names of unfinished files and of originals are ours
+		i := strings.LastIndexByte(s, '.') // suffixes of partial files and of originals are reserved
 		s = s[:i] + "%2E" + s[i+1:]
 	case driver.SafeName(s) != s && strings.HasPrefix(driver.SafeName(s), "_"):
-		s = fmt.Sprintf("%%%02X", s[0]) + s[1:] // a device of Windows
+		s = fmt.Sprintf("%%%02X", s[0]) + s[1:] // a device name on Windows
 	}
 	return shorten(s)
 }
@@ -248,7 +252,7 @@ func encode(b *strings.Builder, s string) {
 	}
 }
 
-// escapeBytes encodes what a file name cannot hold in text that has escapes of its own.
+// escapeBytes encodes characters that file names cannot contain, but keeps percent signs.
 func escapeBytes(s string) string {
 	var b strings.Builder
 	for _, c := range []byte(s) {
@@ -261,7 +265,7 @@ func escapeBytes(s string) string {
 	return b.String()
 }
 
-// shorten cuts a name that is too long for file systems.
+// shorten cuts a name that is too long for file systems and adds a digest.
 func shorten(s string) string {
 	if len(s) <= maxName {
 		return s

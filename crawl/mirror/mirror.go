@@ -1,18 +1,16 @@
-// Package mirror keeps trees of files like those of servers, by every scheme that lists or links.
+// Package mirror saves trees of files from servers, over every protocol with listings or links.
 //
-// It is a crawl whose visits save what is found (see package crawl), with one rule for where each
-// URL goes (see Layout), and a state beside the files by which an interrupted mirror goes on and
-// the next one asks only for what has changed.
+// A mirror is a crawl that saves pages (see package crawl). A Layout maps each URL to a path. A
+// state file lets an interrupted mirror resume, and lets the next run request only files that have
+// changed.
 package mirror
 
 import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
-	"path"
 	"sync"
 	"time"
 
@@ -24,86 +22,90 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// Options say what to mirror and how. Nil means the defaults.
+// Options configure a mirror. A nil *Options means the defaults.
 type Options struct {
-	// Crawl says where to go, how much to do at once, and what to heed. State, Visit, Settle and Ended
-	// are the mirror's own.
+	// Crawl configures the crawl. State, Visit, Sync, Ended and, with Newer, Skip are set by the
+	// mirror.
 	Crawl  crawl.Options
 	Layout Layout
-	// State is the file for the state, or "": then it is in the directory .urlget below the root,
-	// named after the first seed's server. What waits in a state is gone on with by a mirror of the
-	// same kind whose seeds are those of the state, and perhaps more; others leave it alone.
+	// State is the state file. If it is "", the file is in the directory .urlget below the root and
+	// has the name of the first seed's server. Run resumes an unfinished mirror only if it is of
+	// the same kind and all its seeds are among those of Run. It does not change other unfinished
+	// states.
 	State string
-	// Newer leaves files that are as the server has them: those of which a listing tells so are not
-	// asked for, others are asked for with their time and entity tag. The state is then kept for
-	// the next time; otherwise it is removed in the end.
+	// Newer skips files that have not changed on the server. Files that a listing shows as
+	// unchanged are not requested; the others are requested conditionally. Newer keeps the state
+	// file for the next run; otherwise it is removed at the end.
 	Newer bool
-	// Keep leaves all files that are there.
+	// Keep does not overwrite existing files.
 	Keep bool
-	// Delete removes the files of earlier mirrors that are gone: those that a listing no longer has,
-	// if all listings could be read, and those that the server says are not there.
+	// Delete removes files of earlier runs that no longer exist on the server: those missing from a
+	// listing, if all listings could be read, and those that the server reports as not found.
 	Delete bool
-	// Spider saves nothing. Its state is another one than that of a mirror, and is removed in the end.
+	// Spider checks links and saves nothing. It uses a separate state file, which is removed at the
+	// end.
 	Spider bool
-	// Convert writes the links in pages, style sheets and gopher menus anew in the end, so that they
-	// lead to the files. Originals keeps what the server sent as NAME.orig. Without them, pages that
-	// were converted are retrieved anew the next time, as what was sent is not known.
+	// Convert rewrites the links in pages, style sheets and Gopher menus at the end, so that they
+	// refer to the saved files. Originals keeps the unconverted file as NAME.orig. Without
+	// Originals, the next run retrieves converted pages again, because there is no original to
+	// compare.
 	Convert, Originals bool
-	// Extend gives pages whose names do not say so the extension ".html".
+	// Extend adds ".html", ".xhtml" or ".css" to the names of documents of these types that lack
+	// it.
 	Extend bool
 
-	// Retry is that of download.Options; Retrying takes the place of Retry.Report.
+	// Retry is the policy of download.Options. Retrying replaces Retry.Report.
 	Retry retry.Policy
 
-	// Begin is told of each visit when it begins, and returns the context for it, which the functions
-	// below get, and what to call when it ends. Calls may overlap.
+	// Begin is called when a visit begins. It returns the context that is passed to the functions
+	// below, and a function to call when the visit ends. Calls may overlap.
 	Begin func(ctx context.Context, u uri.URI) (context.Context, func())
-	// Progress is called as the bytes of a file arrive, with its path below the root; the numbers are
-	// those of download.Options. Calls may overlap.
+	// Progress is called while a file is received, with its path relative to the root. The numbers
+	// are those of download.Options. Calls may overlap.
 	Progress func(ctx context.Context, path string, done, total int64)
-	// Ended is told of each URL, and of each file that was removed. Calls do not overlap.
+	// Ended is called for each visited URL and each removed file. Calls do not overlap.
 	Ended func(Event)
-	// Retrying is called before each pause after which a file is tried again, as Retry.Report is.
-	// Calls do not overlap.
+	// Retrying is called before each pause between attempts, like Retry.Report. Calls do not
+	// overlap.
 	Retrying func(ctx context.Context, u uri.URI, failed int, wait time.Duration, err error)
 }
 
 // Deleted is the outcome of a file that Options.Delete removed.
 const Deleted download.Outcome = "deleted"
 
-// An Event tells what became of one URL.
+// An Event reports the outcome of one URL.
 type Event struct {
 	URL, From uri.URI
-	// Outcome is Saved, Unchanged, Skipped (there was a file, or nothing was to be saved), Listed
-	// (it was read, or a spider saw it), NoContent, Failed or Deleted.
+	// Outcome is Saved, Unchanged, Skipped (a file existed or nothing had to be saved), Listed (the
+	// page was only read or checked), NoContent, Failed or Deleted.
 	Outcome  download.Outcome
-	Path     string // of the file, below the root; or ""
-	Size     int64  // of the file, in bytes; -1 if unknown
-	Received int64  // how many bytes came for the file
-	Status   int    // the number of the server's last reply; 0 if nothing was asked, or it had none
-	Replaced bool   // an older file had the name
+	Path     string // of the file, relative to the root; or ""
+	Size     int64  // of the file in bytes; -1 if unknown
+	Received int64  // bytes received for the file
+	Status   int    // code of the last reply; 0 if there was no request or no code
+	Replaced bool   // an existing file was replaced
 	Elapsed  time.Duration
-	Err      error // why it failed
+	Err      error // the reason of a failure
 }
 
-// A Report says what a mirror did in this process.
+// A Report counts the results of a mirror in this process.
 type Report struct {
 	Saved, Unchanged, Listed, Deleted, Failed, Left int64
-	Bytes                                           int64 // that were saved
-	// Received is how many bytes came for files, also for those that were broken off or failed.
+	Bytes                                           int64 // saved
+	// Received is the number of bytes received for files, including interrupted and failed ones.
 	Received int64
-	// Continued says that it went on with an interrupted one.
+	// Continued is true if Run resumed an unfinished mirror.
 	Continued bool
-	// Kept says why nothing was deleted although that was asked for; or "".
+	// Kept is the reason why Options.Delete removed no files; or "".
 	Kept string
 }
 
-// Run mirrors what the seeds lead to below the root of d. An error means that the mirror is not
-// complete and can be gone on with by the same call: that of the context, of the file system, or
-// that another process is at work on the same tree (crawl.ErrInUse). What failed for one URL is
-// told to Options.Ended and counted.
+// Run mirrors the seeds and their links below the root of d. An error means that the mirror is
+// incomplete and can be resumed by the same call: ctx was canceled, the file system failed, or
+// another process uses the state (crawl.ErrInUse). Failures of single URLs are reported to
+// Options.Ended and counted.
 func Run(ctx context.Context, d *download.Downloader, seeds []uri.URI, opts *Options) (*Report, error) {
-	m := &mirror{d: d, checked: map[string]bool{}, aside: map[string]rename{}}
+	m := &mirror{d: d, checked: map[string]bool{}, renames: map[string]rename{}}
 	if opts != nil {
 		m.Options = *opts
 	}
@@ -113,10 +115,10 @@ func Run(ctx context.Context, d *download.Downloader, seeds []uri.URI, opts *Opt
 	defer m.state.Close()
 	m.report.Continued = m.state.Continues()
 	c := m.Crawl
-	c.State, c.Visit, c.Settle = m.state, m.visit, d.Flush
+	c.State, c.Visit, c.Sync = m.state, m.visit, d.Flush
 	c.Ended = m.ended
 	if m.Newer && !m.Keep && !m.Spider {
-		c.Spare = m.spare
+		c.Skip = m.unchangedInListing
 	}
 	r, err := crawl.Run(ctx, d.Client, seeds, &c)
 	m.report.Left, m.report.Failed = r.Left, r.Failed
@@ -139,50 +141,50 @@ func Run(ctx context.Context, d *download.Downloader, seeds []uri.URI, opts *Opt
 	if kind, _, err := m.state.Owner(kindName); err == nil && kind == m.kind() && !m.keepsState() && m.State == "" {
 		m.state.Close()
 		os.Remove(m.file)
-		d.Root.Remove(stateDir) // if it is empty
+		d.Root.Remove(stateDir) // fails if it is not empty
 	}
 	return &m.report, nil
 }
 
-// A mirror is one Run.
+// A mirror is the state of one call of Run.
 type mirror struct {
 	Options
 	d     *download.Downloader
 	state *crawl.State
-	// file is that of the state, and before what it was when it was opened, nil if it is new.
+	// file is the state file. before is its FileInfo when it was opened, or nil if it is new.
 	file   string
 	before fs.FileInfo
 
-	mu      sync.Mutex // for all below, and calls of Ended and Retry
+	mu      sync.Mutex // protects the fields below, and serializes calls of Ended and Retrying
 	checked map[string]bool
-	moved   int // files that were moved out of the way of directories
-	// aside has, by the keys of their URLs, those files that were moved before the visit was over.
-	aside  map[string]rename
-	report Report
-	broken string // a listing that could not be read
+	moved   int // number of files renamed to make way for directories
+	// renames has the files that were renamed before their visit ended, by URL key.
+	renames       map[string]rename
+	report        Report
+	unreadListing string // a listing that could not be read
 }
 
 func fileError(err error) error { return fetch.ErrFile.Wrap("mirror", err) }
 
-// A memo is what is remembered of a URL.
+// A memo is the stored state of a URL (crawl.Page.Memo).
 type memo struct {
 	Path      string          `json:"path,omitempty"`
 	Type      string          `json:"type,omitempty"`
 	Validator fetch.Validator `json:"validator,omitzero"`
-	Size      int64           `json:"size,omitempty"` // of the file that was saved
-	Saved     time.Time       `json:"saved,omitzero"` // its time
-	// Told is what a page of a directory told of it when it was last asked for, at Asked.
-	Told  told      `json:"told,omitzero"`
-	Asked time.Time `json:"asked,omitzero"`
-	Page  bool      `json:"page,omitempty"`  // it may be converted
-	To    string    `json:"to,omitempty"`    // a redirect: where it led
-	Final string    `json:"final,omitempty"` // the URL that links are relative to
-	// Scheme is that of the URL if the crawl knows it by that of another one (see uri.URI.Key).
+	Size      int64           `json:"size,omitempty"` // of the saved file
+	Saved     time.Time       `json:"saved,omitzero"` // modification time of the saved file
+	// Index is the entry in a directory index when the file was last requested, at Asked.
+	Index     indexEntry `json:"told,omitzero"`
+	Requested time.Time  `json:"asked,omitzero"`
+	Page      bool       `json:"page,omitempty"`  // it may be converted
+	To        string     `json:"to,omitempty"`    // the key of a redirect's target
+	Final     string     `json:"final,omitempty"` // the base URL of links
+	// Scheme is the scheme of the URL if it is not that of the key (see uri.URI.Key).
 	Scheme string `json:"scheme,omitempty"`
 }
 
 func readMemo(b []byte) (v memo) {
-	json.Unmarshal(b, &v) // one that cannot be read is none
+	json.Unmarshal(b, &v) // a damaged memo counts as missing
 	return v
 }
 
@@ -194,13 +196,13 @@ func (v memo) bytes() []byte {
 	return b
 }
 
-// describes reports whether a file is the one that was saved.
+// describes reports whether a file is unchanged since it was saved.
 func (v memo) describes(info fs.FileInfo) bool {
 	return info.Mode().IsRegular() && info.Size() == v.Size && info.ModTime().Equal(v.Saved)
 }
 
-// visited is what became of a visit; it is told when the crawl says that it is over.
-type visited struct {
+// visitResult holds the result of a visit until the crawl calls Ended.
+type visitResult struct {
 	Event
 	begin time.Time
 }
@@ -208,16 +210,16 @@ type visited struct {
 func (m *mirror) ended(p *crawl.Page, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	v, _ := p.Result.(*visited)
+	v, _ := p.Result.(*visitResult)
 	if v == nil {
-		v = &visited{Event: Event{Size: -1}, begin: time.Now()}
+		v = &visitResult{Event: Event{Size: -1}, begin: time.Now()}
 	}
 	e := v.Event
 	e.URL, e.From, e.Elapsed = p.URL, p.From, time.Since(v.begin)
 	if err != nil {
 		e.Outcome, e.Err = job.Failed, err
 		if p.Kind == fetch.EntryListing || fetch.CodeOf(err) != fetch.ErrNotFound {
-			m.broken = p.URL.Redacted()
+			m.unreadListing = p.URL.Redacted()
 		}
 	}
 	switch e.Outcome {
@@ -229,7 +231,7 @@ func (m *mirror) ended(p *crawl.Page, err error) {
 	case job.Listed:
 		m.report.Listed++
 	}
-	m.tell(e)
+	m.emit(e)
 }
 
 func (m *mirror) received(n int64) {
@@ -238,22 +240,21 @@ func (m *mirror) received(n int64) {
 	m.report.Received += n
 }
 
-func (m *mirror) tell(e Event) {
+func (m *mirror) emit(e Event) {
 	if m.Options.Ended != nil {
 		m.Options.Ended(e)
 	}
 }
 
-// claim returns the path for u, whose key is key: that of the layout unless another URL has it, or a directory or a
-// file is in the way, as "/a" and "/a/b" are in each other's: it is then given a number that no URL
-// leads to.
+// claim returns the path for u, whose key is key. It is the path of the layout, unless another URL
+// owns that or a directory or file is in the way, as with "/a" and "/a/b". In that case a number is
+// added, which no URL can produce.
 func (m *mirror) claim(u uri.URI, key string) (string, error) {
 	want := m.Layout.Path(u, m.d.Client.Traits(u))
 	for n := range 10_000 {
 		name := want
 		if n > 0 {
-			ext := path.Ext(want)
-			name = fmt.Sprintf("%s%%00%d%s", want[:len(want)-len(ext)], n, ext)
+			name = alternative(want, n)
 		}
 		owner, err := m.state.Claim(fileName+name, key)
 		if err != nil {
@@ -262,7 +263,7 @@ func (m *mirror) claim(u uri.URI, key string) (string, error) {
 		if owner != key {
 			continue
 		}
-		free, err := m.makeWay(name)
+		free, err := m.preparePath(name)
 		if err != nil {
 			return "", err
 		}
@@ -274,27 +275,28 @@ func (m *mirror) claim(u uri.URI, key string) (string, error) {
 	return "", fileError(&fs.PathError{Op: "name", Path: want, Err: fs.ErrExist})
 }
 
-// The names that the state knows are those of files, of directories whose listing was read whole,
-// and of directories that a listing named. Those of directories are places.
+// Prefixes of names in the state: files, directories that were listed completely, and directories
+// that were found in a listing. Directories are named in the layout serverPaths.
 const (
 	fileName = "f:"
 	readDir  = "d:"
 	seenDir  = "s:"
 )
 
-// makeWay sees that name can be that of a file. Of a file that is in the way of a directory, if it
-// is ours, the name is changed. It returns false if there is a directory of the name. Symbolic
-// links on the way are refused: nothing is written through them.
-func (m *mirror) makeWay(name string) (bool, error) {
-	if there, err := m.makeWayTo(name); !there {
+// preparePath checks that a file can be saved as name, and renames a file of the mirror that
+// occupies the path of a parent directory. It returns false if name is a directory. Symbolic links
+// in the path are rejected.
+func (m *mirror) preparePath(name string) (bool, error) {
+	if there, err := m.prepareParents(name); !there {
 		return err == nil, err
 	}
 	info, err := m.d.Lstat(name)
 	return err != nil || !info.IsDir(), nil
 }
 
-// makeWayTo sees that the directories on the way to name can be there, and reports whether they are.
-func (m *mirror) makeWayTo(name string) (there bool, err error) {
+// prepareParents checks the parent directories of name like preparePath and reports whether all of
+// them exist.
+func (m *mirror) prepareParents(name string) (there bool, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for i := range len(name) {
@@ -309,9 +311,9 @@ func (m *mirror) makeWayTo(name string) (there bool, err error) {
 		case err != nil:
 			return false, fileError(err)
 		case info.Mode().IsRegular():
-			return false, m.moveAside(dir)
+			return false, m.moveOutOfTheWay(dir)
 		case !info.IsDir():
-			return false, fileError(&fs.PathError{Op: "write", Path: dir, Err: errors.New("it is no directory, and nothing is written through links")})
+			return false, fileError(&fs.PathError{Op: "write", Path: dir, Err: errors.New("not a directory, and symbolic links are not followed")})
 		}
 		if len(m.checked) > 1000 {
 			clear(m.checked)
@@ -321,22 +323,23 @@ func (m *mirror) makeWayTo(name string) (there bool, err error) {
 	return true, nil
 }
 
-// A rename is a file that has another path now. Its visit still knows it by the old one.
+// A rename records that a file was renamed while its visit still uses the old path.
 type rename struct{ from, to string }
 
-// current returns the path of the file that the visit of a URL knows as name. The lock is held.
+// current returns the present path of a file that the visit of a URL knows as name. m.mu must be
+// held.
 func (m *mirror) current(key, name string) string {
-	if r, ok := m.aside[key]; ok && r.from == name {
+	if r, ok := m.renames[key]; ok && r.from == name {
 		return r.to
 	}
 	return name
 }
 
-// rememberMoves corrects the memos of visits that did not know that their file was moved aside.
+// rememberMoves corrects the memos of visits whose files were renamed during the visit.
 func (m *mirror) rememberMoves() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for key := range m.aside {
+	for key := range m.renames {
 		u, err := uri.Parse(key)
 		if err != nil {
 			return err
@@ -357,10 +360,10 @@ func (m *mirror) rememberMoves() error {
 	return nil
 }
 
-// ownerAside returns the key of the URL whose visit saved a file again under the name that it was
-// moved from; "" if there is none.
-func (m *mirror) ownerAside(name string) string {
-	for key, r := range m.aside {
+// renamedOwner returns the key of a URL that has saved its file again under a name from which it
+// was renamed, or "".
+func (m *mirror) renamedOwner(name string) string {
+	for key, r := range m.renames {
 		if r.from == name {
 			return key
 		}
@@ -368,32 +371,32 @@ func (m *mirror) ownerAside(name string) string {
 	return ""
 }
 
-// moveAside gives a file that is in the way of a directory another name. The lock is held.
-func (m *mirror) moveAside(name string) error {
+// moveOutOfTheWay renames a file that is in the way of a directory. m.mu must be held.
+func (m *mirror) moveOutOfTheWay(name string) error {
 	owner, _, err := m.state.Owner(fileName + name)
 	if err != nil {
 		return err
 	}
 	if owner == "" {
-		owner = m.ownerAside(name)
+		owner = m.renamedOwner(name)
 	}
 	if owner == "" {
-		return fileError(&fs.PathError{Op: "make directory", Path: name, Err: errors.New("a file that the mirror did not save is in the way")})
+		return fileError(&fs.PathError{Op: "make directory", Path: name, Err: errors.New("a file that the mirror did not save exists")})
 	}
 	u, err := uri.Parse(owner)
 	if err != nil {
 		return err
 	}
 	for n := 1; ; n++ {
-		ext := path.Ext(name)
-		free := fmt.Sprintf("%s%%00%d%s", name[:len(name)-len(ext)], n, ext)
-		if holder, err := m.state.Claim(fileName+free, owner); err != nil || holder != owner {
-			if err != nil {
-				return err
-			}
+		free := alternative(name, n)
+		holder, err := m.state.Claim(fileName+free, owner)
+		if err != nil {
+			return err
+		}
+		if holder != owner {
 			continue
 		}
-		if err := m.d.Flush(); err != nil { // it would not be found any more
+		if err := m.d.Flush(); err != nil { // a pending rename must not lose its file
 			return err
 		}
 		m.state.Disclaim(fileName + name)
@@ -403,7 +406,7 @@ func (m *mirror) moveAside(name string) error {
 		m.moved++
 		return m.state.UpdateMemo(u, func(b []byte, over bool) []byte {
 			if !over {
-				m.aside[owner] = rename{name, free}
+				m.renames[owner] = rename{name, free}
 			}
 			v := readMemo(b)
 			v.Path = free

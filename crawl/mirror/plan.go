@@ -5,42 +5,43 @@ import (
 	"github.com/urlget/urlget/fetch/download"
 )
 
-// An action is how a page is retrieved.
+// An action describes how to retrieve a page.
 type action struct {
-	unchanged bool // the file is the page; nothing is requested
+	unchanged bool // keep the file without a request
 	exists    download.Exists
 	known     *download.Known // see download.Options
 	ifChanged fetch.Validator // zero for an unconditional request
-	compare   bool            // a body without a time is compared with the file
+	compare   bool            // compare a body without a modification time with the file
 }
 
-// knowledge is what is known of a page before it is requested, besides its memos.
+// knowledge holds the facts about a page that are available before a request, in addition to its
+// memos.
 type knowledge struct {
-	same     bool            // the file is the one that an earlier run saved, and nobody has changed it
-	original string          // the file with the response of a page whose links were converted; or ""
-	listing  *download.Known // the size and time in a listing; nil if it has none
-	mayLink  bool            // documents like this may have links
+	same     bool            // the file is unchanged since an earlier run saved it
+	original string          // path of the unconverted original of a converted page; or ""
+	listing  *download.Known // size and time from a listing; nil if unknown
+	mayLink  bool            // documents of this type may have links
 }
 
-// plan decides how to retrieve a page. Old is what an earlier run remembers of it, and now what is
-// known in this run: the path of its file, and what a page of its directory says.
+// plan decides how to retrieve a page. Old is the memo of an earlier run. Now has the path of the
+// file and the entry of a directory index in this run.
 func plan(o *Options, old, now memo, k knowledge) action {
 	a := action{exists: download.Overwrite, compare: o.Newer && now.Path == old.Path}
 	switch {
 	case o.Keep:
 		a.exists = download.Skip
 	case old.Page && k.original == "", !o.Newer:
-		// The original alone could be compared with the page.
-	case k.same && old.stillTold(now.Told):
+		// Retrieve the page: without the original it cannot be compared.
+	case k.same && old.unchangedInIndex(now.Index):
 		return action{unchanged: true}
-	case old.toldSize(now.Told):
-		// It has changed, whatever the server makes of times.
-	case now.Told == (told{}) && !old.Page && k.listing != nil:
+	case old.resizedInIndex(now.Index):
+		// The size has changed. Retrieve the page, even if its time has not.
+	case now.Index == (indexEntry{}) && !old.Page && k.listing != nil:
 		a.exists, a.known = download.Newer, k.listing
 	case (k.same || old.Page) && !old.Validator.IsZero():
 		a.ifChanged = old.Validator
 	case old.Page || old.Type == "" && k.mayLink:
-		// Its links would not be known.
+		// Retrieve the page, because its links are unknown.
 	default:
 		a.exists = download.Newer
 	}

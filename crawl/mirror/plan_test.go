@@ -15,21 +15,21 @@ func TestPlan(t *testing.T) {
 		changed   = time.Date(2026, 3, 4, 5, 6, 0, 0, time.UTC)
 		validator = fetch.Validator{ModTime: changed, ETag: `"1"`}
 		listing   = &download.Known{Size: 5, Validator: fetch.Validator{ModTime: changed}}
-		index     = told{changed, 5}
+		index     = indexEntry{changed, 5}
 
 		nothing   = memo{}
 		file      = memo{Path: "a", Type: "text/plain", Validator: validator, Size: 5, Saved: changed}
 		blind     = memo{Path: "a", Type: "text/plain", Size: 5, Saved: changed}
 		page      = memo{Path: "a", Type: "text/html", Validator: validator, Size: 5, Saved: changed, Page: true}
 		blindPage = memo{Path: "a", Type: "text/html", Size: 5, Saved: changed, Page: true}
-		indexed   = memo{Path: "a", Type: "text/plain", Validator: validator, Told: index, Asked: changed.Add(time.Hour)}
-		fresh     = memo{Path: "a", Type: "text/plain", Validator: validator, Told: index, Asked: changed.Add(time.Second)}
+		indexed   = memo{Path: "a", Type: "text/plain", Validator: validator, Index: index, Requested: changed.Add(time.Hour)}
+		fresh     = memo{Path: "a", Type: "text/plain", Validator: validator, Index: index, Requested: changed.Add(time.Second)}
 
 		here     = memo{Path: "a"}
 		there    = memo{Path: "a%001"}
-		hereTold = memo{Path: "a", Told: index}
-		grown    = memo{Path: "a", Told: told{changed, 6}}
-		rounded  = memo{Path: "a", Told: told{changed, -1}}
+		hereTold = memo{Path: "a", Index: index}
+		grown    = memo{Path: "a", Index: indexEntry{changed, 6}}
+		rounded  = memo{Path: "a", Index: indexEntry{changed, -1}}
 
 		plain = Options{}
 		keep  = Options{Keep: true}

@@ -17,12 +17,12 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// stateDir is the directory of states, below the root.
+// stateDir is the directory of state files, below the root.
 const stateDir = ".urlget"
 
-// FindState returns the file of the state that a Run in dir would go on with or begin, and whether it
-// is one that waits to be gone on with. Nothing is changed. A state that is in use is an error
-// (crawl.ErrInUse), with the name of its file.
+// FindState returns the state file that a Run in dir would use, and whether Run would resume an
+// unfinished mirror. It changes nothing. If a state is in use, it returns its file name and an
+// error that wraps crawl.ErrInUse.
 func FindState(c *fetch.Client, dir string, seeds []uri.URI, opts *Options) (name string, waits bool, err error) {
 	m := &mirror{d: &download.Downloader{Client: c}, Options: *opts}
 	names := []string{m.State}
@@ -35,8 +35,8 @@ func FindState(c *fetch.Client, dir string, seeds []uri.URI, opts *Options) (nam
 	for _, name := range names {
 		if _, err := os.Stat(name); errors.Is(err, fs.ErrNotExist) {
 			fresh = name
-		} else if err := m.consider(name, seeds); err != nil {
-			return name, false, errors.Join(err, m.leaveState())
+		} else if err := m.tryState(name, seeds); err != nil {
+			return name, false, errors.Join(err, m.closeState())
 		}
 	}
 	switch {
@@ -47,13 +47,13 @@ func FindState(c *fetch.Client, dir string, seeds []uri.URI, opts *Options) (nam
 	default:
 		name = m.freeState(names)
 	}
-	return name, waits, m.leaveState()
+	return name, waits, m.closeState()
 }
 
-// kindName is the name in a state whose owner says what it is for.
+// kindName is the name in a state whose owner is the kind of the mirror.
 const kindName = "k:"
 
-// kind says what the state is for. What one kind has begun, no other goes on with.
+// kind returns the kind of the mirror. Only a mirror of the same kind can resume an unfinished one.
 func (m *mirror) kind() string {
 	kind := "once"
 	switch {
@@ -68,14 +68,14 @@ func (m *mirror) kind() string {
 	return kind
 }
 
-// keepsState reports whether the state is of use when the mirror has come to its end.
+// keepsState reports whether the state is kept after the mirror is complete.
 func (m *mirror) keepsState() bool { return m.Newer && !m.Spider }
 
-// openState opens the state that m goes on with or begins, and sees to it that none is taken up
-// that waits for another one.
+// openState opens the state that m resumes, reuses or creates. It never takes over an unfinished
+// state that m cannot resume.
 func (m *mirror) openState(seeds []uri.URI) error {
 	if len(seeds) == 0 {
-		return &fetch.Error{Op: "mirror", Code: fetch.ErrRequest, Err: errors.New("no URL to begin at")}
+		return &fetch.Error{Op: "mirror", Code: fetch.ErrRequest, Err: errors.New("no start URL")}
 	}
 	names := []string{m.State}
 	if m.State == "" {
@@ -84,9 +84,9 @@ func (m *mirror) openState(seeds []uri.URI) error {
 			return err
 		}
 	}
-	for _, name := range names { // all: one that is in use says that the tree is
-		if err := m.consider(name, seeds); err != nil {
-			return errors.Join(err, m.leaveState())
+	for _, name := range names { // all of them, because any state in use means that the tree is in use
+		if err := m.tryState(name, seeds); err != nil {
+			return errors.Join(err, m.closeState())
 		}
 	}
 	if m.state == nil {
@@ -101,20 +101,21 @@ func (m *mirror) openState(seeds []uri.URI) error {
 	}
 	m.state.Disclaim(kindName)
 	if _, err := m.state.Claim(kindName, m.kind()); err != nil {
-		return errors.Join(err, m.leaveState())
+		return errors.Join(err, m.closeState())
 	}
 	return nil
 }
 
-// What fits found.
+// The results of suitability.
 const (
-	waitsForAnother = iota
-	isOver          // and can be used again
-	waitsForUs
+	unsuitable = iota
+	reusable   // and can be reused
+	resumable
 )
 
-// consider opens a state, and leaves it open if no better one for m was found before.
-func (m *mirror) consider(name string, seeds []uri.URI) error {
+// tryState opens a state. The state becomes m.state if it suits m better than the present one,
+// otherwise it is closed.
+func (m *mirror) tryState(name string, seeds []uri.URI) error {
 	before, err := os.Stat(name)
 	if errors.Is(err, fs.ErrNotExist) && m.state != nil {
 		return nil
@@ -123,29 +124,29 @@ func (m *mirror) consider(name string, seeds []uri.URI) error {
 	if err != nil {
 		return err
 	}
-	found, err := m.fits(state, seeds)
+	found, err := m.suitability(state, seeds)
 	switch {
 	case err != nil:
-	case found == waitsForAnother && m.State != "":
-		err = fileError(fmt.Errorf("%s: another tree waits there to be gone on with: name another file, or remove this one", name))
-	case found != waitsForAnother && m.state == nil, found == waitsForUs && !m.state.Continues():
-		err = m.leaveState()
+	case found == unsuitable && m.State != "":
+		err = fileError(fmt.Errorf("%s: state file of another unfinished mirror: choose another file or remove this one", name))
+	case found != unsuitable && m.state == nil, found == resumable && !m.state.Continues():
+		err = m.closeState()
 		m.state, m.file, m.before = state, name, before
 		return err
 	}
-	return errors.Join(err, leave(state, name, before))
+	return errors.Join(err, closeUnchanged(state, name, before))
 }
 
-// leaveState closes the state of m if there is one, of which nothing was changed.
-func (m *mirror) leaveState() error {
+// closeState closes the unchanged state of m, if there is one.
+func (m *mirror) closeState() error {
 	state := m.state
 	if m.state = nil; state == nil {
 		return nil
 	}
-	return leave(state, m.file, m.before)
+	return closeUnchanged(state, m.file, m.before)
 }
 
-func leave(state *crawl.State, name string, before fs.FileInfo) error {
+func closeUnchanged(state *crawl.State, name string, before fs.FileInfo) error {
 	err := state.Close()
 	if before == nil {
 		os.Remove(name)
@@ -155,19 +156,19 @@ func leave(state *crawl.State, name string, before fs.FileInfo) error {
 	return err
 }
 
-// fits tells whether m may use the state. Those that say no kind are older: they may be of any that
-// waits, and those that are over are of the kind that is kept.
-func (m *mirror) fits(state *crawl.State, seeds []uri.URI) (int, error) {
+// suitability reports whether m may use the state. States without a kind were written by older
+// versions: unfinished ones fit any kind, and complete ones count as "newer".
+func (m *mirror) suitability(state *crawl.State, seeds []uri.URI) (int, error) {
 	kind, _, err := state.Owner(kindName)
 	switch {
 	case err != nil:
 		return 0, err
-	case len(state.Seeds()) == 0: // nothing was begun
-		return isOver, nil
+	case len(state.Seeds()) == 0: // never used
+		return reusable, nil
 	case !state.Continues() && (m.State != "" || m.keepsState() == (kind == "" || strings.HasPrefix(kind, "newer"))):
-		return isOver, nil
+		return reusable, nil
 	case !state.Continues() || kind != "" && kind != m.kind():
-		return waitsForAnother, nil
+		return unsuitable, nil
 	}
 	ours := make([]string, len(seeds))
 	for i, u := range seeds {
@@ -176,29 +177,29 @@ func (m *mirror) fits(state *crawl.State, seeds []uri.URI) (int, error) {
 	}
 	for _, seed := range state.Seeds() {
 		if !slices.Contains(ours, seed) {
-			return waitsForAnother, nil
+			return unsuitable, nil
 		}
 	}
-	return waitsForUs, nil
+	return resumable, nil
 }
 
-// stateFiles returns the files in the directory of states, which it makes, for the server of u: the
-// one with its name, whether it is there or not, and others that are there.
+// stateFiles returns the state files for the server of u and creates their directory. The first has
+// the name of the server and may not exist; the others exist.
 func (m *mirror) stateFiles(u uri.URI) ([]string, error) {
 	if err := m.d.Root.Mkdir(stateDir, 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, fileError(err)
 	}
 	if info, err := m.d.Root.Lstat(stateDir); err != nil || !info.IsDir() {
-		return nil, fileError(&fs.PathError{Op: "open", Path: stateDir, Err: errors.New("it is not a directory")})
+		return nil, fileError(&fs.PathError{Op: "open", Path: stateDir, Err: errors.New("not a directory")})
 	}
 	return m.statesIn(filepath.Join(m.d.Root.Name(), stateDir), u)
 }
 
-// statesIn is stateFiles for the directory, which may be missing: then that is the error, and the
-// first is returned all the same.
+// statesIn is stateFiles for a given directory, which it does not create. If the directory is
+// missing, it returns an error and the first name.
 func (m *mirror) statesIn(dir string, u uri.URI) ([]string, error) {
 	first := hostName(u) + ".state"
-	if m.Spider { // what it has seen is not saved
+	if m.Spider { // no files belong to it
 		first = strings.TrimSuffix(first, ".state") + ".spider"
 	}
 	names := []string{filepath.Join(dir, first)}
@@ -207,31 +208,31 @@ func (m *mirror) statesIn(dir string, u uri.URI) ([]string, error) {
 		return names, fileError(err)
 	}
 	for _, e := range entries {
-		if isAnother(e.Name(), first) {
+		if isAlternative(e.Name(), first) {
 			names = append(names, filepath.Join(dir, e.Name()))
 		}
 	}
 	return names, nil
 }
 
-// another returns the name of the nth other state of a server. No server is called so.
-func another(first string, n int) string {
+// alternative returns the nth alternative to a file name. No URL and no server has such a name.
+func alternative(first string, n int) string {
 	ext := path.Ext(first)
 	return strings.TrimSuffix(first, ext) + "%00" + strconv.Itoa(n) + ext
 }
 
-// isAnother reports whether name is one that another returns.
-func isAnother(name, first string) bool {
+// isAlternative reports whether name is an alternative to first.
+func isAlternative(name, first string) bool {
 	ext := path.Ext(first)
 	rest, ok := strings.CutPrefix(strings.TrimSuffix(name, ext), strings.TrimSuffix(first, ext)+"%00")
 	n, err := strconv.Atoi(rest)
-	return ok && err == nil && name == another(first, n)
+	return ok && err == nil && name == alternative(first, n)
 }
 
-// freeState returns the name of a state that is not there.
+// freeState returns the name of a state file that does not exist.
 func (m *mirror) freeState(names []string) string {
 	for n := 1; ; n++ {
-		name := filepath.Join(filepath.Dir(names[0]), another(filepath.Base(names[0]), n))
+		name := filepath.Join(filepath.Dir(names[0]), alternative(filepath.Base(names[0]), n))
 		if !slices.Contains(names, name) {
 			return name
 		}

@@ -17,7 +17,7 @@ import (
 	"github.com/urlget/urlget/protocols"
 )
 
-// breakOff runs a mirror that is interrupted after the first thing that it was told.
+// breakOff runs a mirror and interrupts it after the first event.
 func breakOff(t *testing.T, dir string, opts mirror.Options, seeds ...string) {
 	t.Helper()
 	root, err := os.OpenRoot(dir)
@@ -125,7 +125,7 @@ func TestAFileWithAStateForAnotherTreeIsRefused(t *testing.T) {
 	opts.State = filepath.Join(t.TempDir(), "state")
 	breakOff(t, dir, opts, s.URL+"/")
 	_, _, err := tryRun(t, dir, s.URL+"/z/", opts)
-	if fetch.CodeOf(err) != fetch.ErrFile || !strings.Contains(err.Error(), "another tree waits there") {
+	if fetch.CodeOf(err) != fetch.ErrFile || !strings.Contains(err.Error(), "state file of another unfinished mirror") {
 		t.Errorf("%v", err)
 	}
 	if _, r := run(t, dir, s.URL+"/", opts); !r.Continued {

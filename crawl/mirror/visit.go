@@ -20,9 +20,9 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// visit does what is to be done with a page of the crawl.
+// visit processes a page of the crawl.
 func (m *mirror) visit(ctx context.Context, p *crawl.Page) error {
-	v := &visited{Event: Event{Size: -1, Outcome: job.Skipped}, begin: time.Now()}
+	v := &visitResult{Event: Event{Size: -1, Outcome: job.Skipped}, begin: time.Now()}
 	p.Result = v
 	if m.Begin != nil {
 		var end func()
@@ -32,7 +32,7 @@ func (m *mirror) visit(ctx context.Context, p *crawl.Page) error {
 	s, _ := m.d.Client.Scheme(p.URL.Scheme())
 	switch {
 	case m.Spider:
-		return m.look(ctx, p, v)
+		return m.check(ctx, p, v)
 	case p.Kind == fetch.EntryListing && s.Can(fetch.OpList) && p.Rel != "sitemap" && !s.Menus:
 		return m.list(ctx, p, v)
 	case !p.Save:
@@ -42,16 +42,16 @@ func (m *mirror) visit(ctx context.Context, p *crawl.Page) error {
 	return m.get(ctx, p, v)
 }
 
-// read reads the links of a page that is not to be saved.
-func read(ctx context.Context, p *crawl.Page, v *visited) error {
+// read reads the links of a page that is not saved.
+func read(ctx context.Context, p *crawl.Page, v *visitResult) error {
 	err := p.Read(ctx)
 	v.Status = p.Reply.Code
 	return err
 }
 
-// look is the visit of a spider: it reads links where there may be some, and else sees whether the
-// thing is there.
-func (m *mirror) look(ctx context.Context, p *crawl.Page, v *visited) error {
+// check is the visit of a spider. It reads links if there may be any, and otherwise checks that the
+// resource exists.
+func (m *mirror) check(ctx context.Context, p *crawl.Page, v *visitResult) error {
 	v.Outcome = job.Listed
 	if s, _ := m.d.Client.Scheme(p.URL.Scheme()); !p.From.IsZero() && p.Kind == fetch.EntryObject && s.Can(fetch.OpStat) && !s.Pages {
 		resp, err := m.d.Client.Stat(ctx, &fetch.Request{URL: p.URL, From: p.From})
@@ -64,7 +64,7 @@ func (m *mirror) look(ctx context.Context, p *crawl.Page, v *visited) error {
 }
 
 // list reads a listing. Its members become pages of the crawl.
-func (m *mirror) list(ctx context.Context, p *crawl.Page, v *visited) error {
+func (m *mirror) list(ctx context.Context, p *crawl.Page, v *visitResult) error {
 	v.Outcome = job.Listed
 	resp, err := m.d.Client.Do(ctx, &fetch.Request{URL: p.URL, From: p.From, Op: fetch.OpList})
 	if err != nil {
@@ -78,7 +78,8 @@ func (m *mirror) list(ctx context.Context, p *crawl.Page, v *visited) error {
 	return m.members(p, resp)
 }
 
-// members tells the crawl of what a listing has, and remembers that it is there.
+// members reports the members of a listing to the crawl and, for Options.Delete, records that they
+// exist.
 func (m *mirror) members(p *crawl.Page, resp *fetch.Response) error {
 	for e, err := range resp.Entries {
 		if err != nil {
@@ -88,27 +89,28 @@ func (m *mirror) members(p *crawl.Page, resp *fetch.Response) error {
 			var err error
 			switch e.Kind {
 			case fetch.EntryObject:
-				err = m.isThere(e.URL)
+				err = m.claimListed(e.URL)
 			case fetch.EntryListing:
-				_, err = m.state.Claim(seenDir+places.Dir(e.URL, m.d.Client.Traits(e.URL)), "")
+				_, err = m.state.Claim(seenDir+serverPaths.Dir(e.URL, m.d.Client.Traits(e.URL)), "")
 			}
 			if err != nil {
 				return err
 			}
 		}
-		if err := p.Found(e); err != nil {
+		if err := p.AddLink(e); err != nil {
 			return err
 		}
 	}
 	if m.Delete {
-		_, err := m.state.Claim(readDir+places.Dir(resp.URL, m.d.Client.Traits(resp.URL)), "")
+		_, err := m.state.Claim(readDir+serverPaths.Dir(resp.URL, m.d.Client.Traits(resp.URL)), "")
 		return err
 	}
 	return nil
 }
 
-// isThere keeps the file of a URL that a listing has, also if it is not asked for.
-func (m *mirror) isThere(u uri.URI) error {
+// claimListed claims the file of a URL in a listing, so that removeGone keeps it even if it is not
+// requested.
+func (m *mirror) claimListed(u uri.URI) error {
 	key, name := u.Key(), m.Layout.Path(u, m.d.Client.Traits(u))
 	if !m.owns(name, key) { // it may have a number
 		b, _ := m.state.Memo(u)
@@ -120,42 +122,42 @@ func (m *mirror) isThere(u uri.URI) error {
 	return err
 }
 
-// maxAgain is how often a page is begun again: at another URL, or under another name.
-const maxAgain = 5
+// maxRestarts limits how often a page is started again, at another URL or under another name.
+const maxRestarts = 5
 
 var (
-	errListed = errors.New("it was a listing")
-	errMoved  = errors.New("it is elsewhere, or under another name")
-	errType   = errors.New("its media type is not wanted")
+	errListed       = errors.New("response is a listing")
+	errMoved        = errors.New("page moved")
+	errUnwantedType = errors.New("media type not accepted")
 )
 
 // get saves a document and reads its links.
-func (m *mirror) get(ctx context.Context, p *crawl.Page, v *visited) error {
+func (m *mirror) get(ctx context.Context, p *crawl.Page, v *visitResult) error {
 	s, _ := m.d.Client.Scheme(p.URL.Scheme())
 	if p.From.IsZero() && strings.HasSuffix(p.URL.URLPath(), "/") && s.Can(fetch.OpList) && !s.HasLinks() {
 		return m.list(ctx, p, v)
 	}
-	for range maxAgain { // once for each redirect that leads to another page
+	for range maxRestarts { // once for each redirect to another page
 		err := m.getOnce(ctx, p, v)
 		if err != errMoved {
 			return err
 		}
-		if !p.Save { // where it is, it is only read
+		if !p.Save { // the target is only read
 			v.Outcome, v.Path = job.Listed, ""
 			return read(ctx, p, v)
 		}
 	}
-	return &fetch.Error{Op: "get", URL: p.URL.Redacted(), Code: fetch.ErrRedirect, Err: errors.New("it redirects to somewhere else each time")}
+	return &fetch.Error{Op: "get", URL: p.URL.Redacted(), Code: fetch.ErrRedirect, Err: errors.New("too many redirects")}
 }
 
-// getOnce saves a page, or finds that it need not. It returns errMoved if the page is to be begun
+// getOnce saves a page or finds it unchanged. It returns errMoved if the page must be started
 // again.
-func (m *mirror) getOnce(ctx context.Context, p *crawl.Page, v *visited) error {
-	r := &retrieval{mirror: m, p: p, v: v, old: readMemo(p.Memo), final: p.URL, before: m.movedAside()}
+func (m *mirror) getOnce(ctx context.Context, p *crawl.Page, v *visitResult) error {
+	r := &retrieval{mirror: m, p: p, v: v, old: readMemo(p.Memo), final: p.URL, before: m.movedCount()}
 	if err := r.name(); err != nil {
 		return err
 	}
-	known := r.look()
+	known := r.knownFacts()
 	a := plan(&m.Options, r.old, r.now, known)
 	if a.unchanged {
 		return r.unchanged(r.old.Path)
@@ -167,24 +169,24 @@ func (m *mirror) getOnce(ctx context.Context, p *crawl.Page, v *visited) error {
 type retrieval struct {
 	*mirror
 	p        *crawl.Page
-	v        *visited
-	old, now memo // what is remembered of the page, and what will be
-	before   int  // mirror.moved when the attempt began
-	// sent is the file with the response that an earlier run saved: without converted links.
+	v        *visitResult
+	old, now memo // the stored memo and the new one
+	before   int  // mirror.moved at the start of the attempt
+	// sent is the path of the saved response of an earlier run, without converted links.
 	sent string
 
-	// These are of the response.
+	// The fields below are set from the response.
 	final uri.URI
 	parse func(io.Reader) iter.Seq2[fetch.Entry, error]
 }
 
-// name claims the path for the page: the one it had, if that is still its own.
+// name claims the path for the page. It keeps the previous path if the page still owns it.
 func (r *retrieval) name() (err error) {
 	r.now.Path = r.old.Path
 	if r.now.Path == "" || !r.owns(r.now.Path, r.p.Key()) {
 		r.now.Path, err = r.claim(r.p.URL, r.p.Key())
 	} else {
-		err = r.claimAgain(r.now.Path, r.p.Key())
+		err = r.keepPath(r.now.Path, r.p.Key())
 	}
 	if err == nil {
 		r.v.Path = r.now.Path
@@ -192,22 +194,22 @@ func (r *retrieval) name() (err error) {
 	return err
 }
 
-// look finds out what is known of the page without a request.
-func (r *retrieval) look() knowledge {
-	r.now.Told, r.now.Asked = tellsOf(r.p), r.v.begin
-	k := knowledge{listing: listed(r.p)}
+// knownFacts collects the facts about the page that need no request.
+func (r *retrieval) knownFacts() knowledge {
+	r.now.Index, r.now.Requested = indexEntryOf(r.p), r.v.begin
+	k := knowledge{listing: listedMeta(r.p)}
 	if info, err := r.d.Lstat(r.now.Path); err == nil {
 		r.v.Replaced = true
 		k.same = r.old.describes(info)
-		k.original = r.converted(r.old)
+		k.original = r.originalOf(r.old)
 	}
 	r.sent = cmp.Or(k.original, r.now.Path)
-	k.mayLink = r.d.Client.Traits(r.p.URL).HasLinks() && r.mayLink(r.now.Path)
+	k.mayLink = r.d.Client.Traits(r.p.URL).HasLinks() && mayLink(r.now.Path)
 	return k
 }
 
-// act requests the page as a says, and saves it. Same says that the file is the one that an earlier
-// run saved.
+// act requests and saves the page according to a. Same reports whether the file is unchanged since
+// an earlier run.
 func (r *retrieval) act(ctx context.Context, a action, same bool) error {
 	req := &fetch.Request{URL: r.p.URL, From: r.p.From, IfChanged: a.ifChanged}
 	opts := &download.Options{Exists: a.exists, Known: a.known, Retry: r.Retry, Response: r.response}
@@ -215,7 +217,7 @@ func (r *retrieval) act(ctx context.Context, a action, same bool) error {
 		opts.Same = path.Base(r.sent)
 	}
 	opts.Retry.Report = func(failed int, wait time.Duration, err error) {
-		r.p.Busy(err)
+		r.p.AttemptFailed(err)
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		if r.Retrying != nil {
@@ -234,7 +236,7 @@ func (r *retrieval) act(ctx context.Context, a action, same bool) error {
 		if e := (*fetch.Error)(nil); errors.As(err, &e) {
 			r.v.Status = e.Reply.Code
 		}
-		r.old.Told, r.old.Asked = r.now.Told, r.now.Asked
+		r.old.Index, r.old.Requested = r.now.Index, r.now.Requested
 		return r.unchanged(r.sent)
 	}
 	if err != nil {
@@ -244,16 +246,16 @@ func (r *retrieval) act(ctx context.Context, a action, same bool) error {
 		r.sent = ""
 	}
 	if same && res.Outcome == download.Unchanged && r.now.Path == r.old.Path {
-		r.toConvert(&r.old, r.parse != nil)
+		r.markForConversion(&r.old, r.parse != nil)
 	}
 	return r.saved(res)
 }
 
-// response looks at a response before its body is saved. It returns an error if the body is not to
-// be saved, or not as this page.
+// response checks a response before its body is saved. It returns an error if the body must not be
+// saved, or not as this page.
 func (r *retrieval) response(resp *fetch.Response) error {
 	p, v := r.p, r.v
-	p.Answered(resp.Kind)
+	p.SetKind(resp.Kind)
 	v.Status = resp.Reply.Code
 	if resp.Kind == fetch.KindListing && !r.d.Client.Traits(resp.URL).Menus && resp.Entries != nil {
 		v.Outcome, v.Path = job.Listed, ""
@@ -272,11 +274,9 @@ func (r *retrieval) response(resp *fetch.Response) error {
 	}
 	if !r.Crawl.Scope.KeepsType(resp.ContentType) {
 		if entries, ok := links.Entries(resp); ok {
-			if err := r.found(p, entries); err != nil {
-				return err
-			}
+			return cmp.Or(found(p, entries), errUnwantedType)
 		}
-		return errType
+		return errUnwantedType
 	}
 	r.final, r.now.Type, r.now.Validator, r.parse = resp.URL, resp.ContentType, resp.Validator, nil
 	if resp.Entries != nil {
@@ -285,33 +285,31 @@ func (r *retrieval) response(resp *fetch.Response) error {
 	return nil
 }
 
-// unchanged keeps what is remembered of the page, and reads its links from the file name.
+// unchanged keeps the memo of the page and reads its links from the file name.
 func (r *retrieval) unchanged(name string) error {
 	r.v.Outcome, r.v.Size = job.Unchanged, r.old.Size
-	r.toConvert(&r.old, false)
+	r.markForConversion(&r.old, false)
 	r.p.Memo = r.old.bytes()
 	return r.follow(r.p, r.old, name, nil)
 }
 
-// failed ends an attempt that has saved nothing. It returns nil if nothing was to be saved.
+// failed ends an attempt that saved nothing. It returns nil if nothing had to be saved.
 func (r *retrieval) failed(err error) error {
 	switch {
 	case errors.Is(err, errListed):
 		r.state.Disclaim(fileName + r.now.Path)
 		return nil
 	case errors.Is(err, errMoved):
-		r.unclaim(r.old, r.now.Path)
+		r.releasePath()
 		return errMoved
-	case errors.Is(err, crawl.ErrElsewhere):
-		r.unclaim(r.old, r.now.Path)
+	case errors.Is(err, crawl.ErrElsewhere), errors.Is(err, errUnwantedType):
+		r.releasePath()
 		r.v.Outcome, r.v.Path = job.Skipped, ""
-		r.p.Memo = r.p.Trail
+		if !errors.Is(err, errUnwantedType) {
+			r.p.Memo = r.p.Trail
+		}
 		return nil
-	case errors.Is(err, errType):
-		r.unclaim(r.old, r.now.Path)
-		r.v.Outcome, r.v.Path = job.Skipped, ""
-		return nil
-	case fetch.CodeOf(err) == fetch.ErrFile && r.inTheWay(r.now.Path, r.before):
+	case fetch.CodeOf(err) == fetch.ErrFile && r.isPathBlocked(r.now.Path, r.before):
 		return errMoved
 	case fetch.CodeOf(err) == fetch.ErrNotFound && r.Delete && r.old.Path != "" && r.v.Replaced:
 		return errors.Join(err, r.remove(r.old.Path, r.p.URL))
@@ -319,10 +317,10 @@ func (r *retrieval) failed(err error) error {
 	return err
 }
 
-// spare reports whether a listing proves that a file is still what was saved. Nothing leads on from
-// such a file.
-func (m *mirror) spare(p *crawl.Page) bool {
-	known := listed(p)
+// unchangedInListing reports whether a listing proves that a file is unchanged. It does not apply
+// to files that may have links.
+func (m *mirror) unchangedInListing(p *crawl.Page) bool {
+	known := listedMeta(p)
 	if known == nil || !p.Save || m.d.Client.Traits(p.URL).HasLinks() {
 		return false
 	}
@@ -330,7 +328,7 @@ func (m *mirror) spare(p *crawl.Page) bool {
 	if old.Path == "" || old.Page || m.Convert && hasLinks(old.Type) || !m.owns(old.Path, p.Key()) {
 		return false
 	}
-	if there, err := m.makeWayTo(old.Path); !there || err != nil {
+	if there, err := m.prepareParents(old.Path); !there || err != nil {
 		return false
 	}
 	info, err := m.d.Lstat(old.Path)
@@ -342,22 +340,22 @@ func (m *mirror) spare(p *crawl.Page) bool {
 			return false
 		}
 	}
-	p.Result = &visited{Event: Event{Outcome: job.Unchanged, Path: old.Path, Size: old.Size, Replaced: true}, begin: time.Now()}
+	p.Result = &visitResult{Event: Event{Outcome: job.Unchanged, Path: old.Path, Size: old.Size, Replaced: true}, begin: time.Now()}
 	return true
 }
 
-// listed returns what a listing told of a file, nil if that was not its size and time.
-func listed(p *crawl.Page) *download.Known {
+// listedMeta returns the size and time of a page in a listing, or nil if either is unknown.
+func listedMeta(p *crawl.Page) *download.Known {
 	if p.Size < 0 || p.ModTime.IsZero() {
 		return nil
 	}
 	return &download.Known{Size: p.Size, Validator: fetch.Validator{ModTime: p.ModTime}}
 }
 
-// inTheWay reports whether a file could not be saved because a directory took its name meanwhile,
-// or a file that of its directory. The page is then begun again under another name. moved is what
-// m.moved was before the page was begun: another visit may have moved that file aside since.
-func (m *mirror) inTheWay(name string, moved int) bool {
+// isPathBlocked reports whether a file could not be saved because a directory took its name, or a
+// file that of its parent directory. The page is then started again under another name. moved is
+// m.moved at the start of the attempt: another visit may have renamed that file since.
+func (m *mirror) isPathBlocked(name string, moved int) bool {
 	if info, err := m.d.Root.Lstat(name); err == nil && info.IsDir() {
 		for _, left := range []string{".part", ".part.json"} {
 			m.d.Root.Remove(name + left)
@@ -365,7 +363,7 @@ func (m *mirror) inTheWay(name string, moved int) bool {
 		m.state.Disclaim(fileName + name)
 		return true
 	}
-	if m.movedAside() > moved {
+	if m.movedCount() > moved {
 		return true
 	}
 	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
@@ -376,29 +374,28 @@ func (m *mirror) inTheWay(name string, moved int) bool {
 	return false
 }
 
-// movedAside returns how many files were moved out of the way of directories so far.
-func (m *mirror) movedAside() int {
+// movedCount returns the number of files that were renamed to make way for directories.
+func (m *mirror) movedCount() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.moved
 }
 
-// unclaim gives a path back that nothing was saved under.
-func (m *mirror) unclaim(old memo, name string) {
-	if old.Path != name {
-		m.state.Disclaim(fileName + name)
+// releasePath releases a path that was not used.
+func (r *retrieval) releasePath() {
+	if r.old.Path != r.now.Path {
+		r.state.Disclaim(fileName + r.now.Path)
 	}
 }
 
-// claimAgain keeps the path that a URL had. That it is in use in this crawl too is noted for removeGone
-// alone.
-func (m *mirror) claimAgain(name, key string) error {
+// keepPath keeps the previous path of a URL. Only removeGone needs a new claim.
+func (m *mirror) keepPath(name, key string) error {
 	if m.Delete {
 		if _, err := m.state.Claim(fileName+name, key); err != nil {
 			return err
 		}
 	}
-	_, err := m.makeWay(name)
+	_, err := m.preparePath(name)
 	return err
 }
 
@@ -407,7 +404,7 @@ func (m *mirror) owns(name, key string) bool {
 	return err == nil && owner == key
 }
 
-// saved remembers the file that was saved, or left, and reads its links.
+// saved stores the memo of a file that was saved or kept, and reads its links.
 func (r *retrieval) saved(res *download.Result) error {
 	v := r.v
 	v.Size = res.Size
@@ -420,24 +417,24 @@ func (r *retrieval) saved(res *download.Result) error {
 		return nil
 	case download.Saved:
 		v.Outcome = job.Saved
-		if err := r.replaced(); err != nil {
+		if err := r.setMetadata(); err != nil {
 			return err
 		}
 	case download.Skipped:
 		v.Outcome = job.Skipped
-		r.left()
+		r.keepMetadata()
 		// Nothing was requested.
-		r.now.Told, r.now.Asked = r.old.Told, r.old.Asked
-		r.now.Type = cmp.Or(r.now.Type, driver.TypeByName(r.now.Path)) // whose links may lead to what is not there
+		r.now.Index, r.now.Requested = r.old.Index, r.old.Requested
+		r.now.Type = cmp.Or(r.now.Type, driver.TypeByName(r.now.Path)) // so that links to missing files are found
 	default:
 		v.Outcome = job.Unchanged
-		r.left()
+		r.keepMetadata()
 	}
 	r.mu.Lock()
 	info, err := r.d.Lstat(r.current(r.p.Key(), r.now.Path))
 	r.mu.Unlock()
 	if res.Outcome == download.Skipped && r.now.Path == r.old.Path {
-		r.now.Size, r.now.Saved = r.old.Size, r.old.Saved // what is there may be somebody else's, or converted
+		r.now.Size, r.now.Saved = r.old.Size, r.old.Saved // the file may be converted or changed by the user
 	} else if err == nil {
 		r.now.Size, r.now.Saved = info.Size(), info.ModTime()
 	}
@@ -448,16 +445,16 @@ func (r *retrieval) saved(res *download.Result) error {
 	return r.follow(r.p, r.now, cmp.Or(r.sent, r.now.Path), r.parse)
 }
 
-// left remembers what is known of a file that was left alone.
-func (r *retrieval) left() {
+// keepMetadata copies the earlier metadata of a file that was kept.
+func (r *retrieval) keepMetadata() {
 	if r.now.Type == "" {
 		r.now.Type, r.now.Validator = r.old.Type, r.old.Validator
 	}
 	r.now.Final, r.now.Page = r.old.Final, r.old.Page
 }
 
-// replaced remembers what is known of a new file, and gives it its extension.
-func (r *retrieval) replaced() error {
+// setMetadata sets the metadata of a new file and adds an extension.
+func (r *retrieval) setMetadata() error {
 	if r.Extend {
 		if err := r.extend(r.p.URL, &r.now); err != nil {
 			return err
@@ -471,12 +468,12 @@ func (r *retrieval) replaced() error {
 		r.now.Page = r.parse != nil || hasLinks(r.now.Type)
 	}
 	if r.Convert || r.old.Page {
-		r.d.Root.Remove(r.now.Path + backup) // it is of an older version
+		r.d.Root.Remove(r.now.Path + backup) // that of an older version
 	}
 	return nil
 }
 
-// extend gives a page the extension that says what it is.
+// extend adds the extension for the media type to the name of a page.
 func (m *mirror) extend(u uri.URI, now *memo) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -508,26 +505,26 @@ func (m *mirror) extend(u uri.URI, now *memo) error {
 	return nil
 }
 
-// hasLinks reports whether documents of a media type may lead to something.
+// hasLinks reports whether documents of a media type may have links.
 func hasLinks(contentType string) bool {
 	_, ok := links.Read(strings.NewReader(""), contentType, uri.URI{})
 	return ok
 }
 
-// mayLink reports whether a file of which nothing is remembered may be a page with links.
-func (m *mirror) mayLink(name string) bool {
+// mayLink reports whether a file without stored metadata may be a page with links.
+func mayLink(name string) bool {
 	contentType := driver.TypeByName(name)
 	return contentType == "" || hasLinks(contentType)
 }
 
-// follow reads the links of the file that a page was saved in.
+// follow reads the links of a saved page.
 func (m *mirror) follow(p *crawl.Page, v memo, name string, parse func(io.Reader) iter.Seq2[fetch.Entry, error]) error {
 	t := m.d.Client.Traits(p.URL)
 	if !t.HasLinks() || parse == nil && !hasLinks(v.Type) && p.Rel != "sitemap" {
 		return nil
 	}
 	if t.Menus && parse == nil {
-		return nil // pages of the web, whose links lead there
+		return nil // a web page behind a menu item; its links lead to the web
 	}
 	m.mu.Lock()
 	file, err := m.d.Root.Open(m.current(p.Key(), name))
@@ -537,13 +534,13 @@ func (m *mirror) follow(p *crawl.Page, v memo, name string, parse func(io.Reader
 	}
 	defer file.Close()
 	if parse != nil {
-		return m.found(p, parse(file))
+		return found(p, parse(file))
 	}
 	entries, _ := links.Read(file, v.Type, v.base(p.URL))
-	return m.found(p, entries)
+	return found(p, entries)
 }
 
-// base returns the URL that links are relative to.
+// base returns the base URL of links.
 func (v memo) base(u uri.URI) uri.URI {
 	if final, err := uri.Parse(v.Final); err == nil && v.Final != "" {
 		return final
@@ -551,12 +548,13 @@ func (v memo) base(u uri.URI) uri.URI {
 	return u.WithoutUserinfo()
 }
 
-func (m *mirror) found(p *crawl.Page, entries iter.Seq2[fetch.Entry, error]) error {
+// found reports the links of a page to the crawl.
+func found(p *crawl.Page, entries iter.Seq2[fetch.Entry, error]) error {
 	for e, err := range entries {
 		if err != nil {
 			return err
 		}
-		if err := p.Found(e); err != nil {
+		if err := p.AddLink(e); err != nil {
 			return err
 		}
 	}

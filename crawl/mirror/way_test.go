@@ -25,7 +25,7 @@ func newMirror(t *testing.T) *mirror {
 	t.Cleanup(func() { state.Close() })
 	d := &download.Downloader{Root: root, Sync: download.SyncNone}
 	t.Cleanup(func() { d.Flush() })
-	return &mirror{d: d, state: state, checked: map[string]bool{}, aside: map[string]rename{}}
+	return &mirror{d: d, state: state, checked: map[string]bool{}, renames: map[string]rename{}}
 }
 
 // TestWhatIsInTheWay lets the file a/b not be saved. Its page is begun again if "a" was a file,
@@ -41,7 +41,7 @@ func TestWhatIsInTheWay(t *testing.T) {
 		if err := file(m, r); err != nil {
 			return err
 		}
-		_, err := m.makeWay("a/c")
+		_, err := m.preparePath("a/c")
 		return err
 	}
 	for _, tt := range []struct {
@@ -57,11 +57,11 @@ func TestWhatIsInTheWay(t *testing.T) {
 		{"nothing", func(*mirror, *os.Root) error { return nil }, false},
 	} {
 		m := newMirror(t)
-		before := m.movedAside()
+		before := m.movedCount()
 		if err := tt.have(m, m.d.Root); err != nil {
 			t.Fatal(err)
 		}
-		if got := m.inTheWay("a/b", before); got != tt.want {
+		if got := m.isPathBlocked("a/b", before); got != tt.want {
 			t.Errorf("%s: %v, want %v", tt.name, got, tt.want)
 		}
 	}

@@ -17,7 +17,7 @@ func Example() {
 		fmt.Println(u)
 		return nil
 	}
-	list := schedule.SourceFunc(func(context.Context, func(string) bool) (schedule.Task, error) {
+	list := func(context.Context, func(string) bool) (schedule.Task, error) {
 		if len(urls) == 0 {
 			return schedule.Task{}, io.EOF
 		}
@@ -27,7 +27,7 @@ func Example() {
 			Host: u.Host(),
 			Do:   func(ctx context.Context) error { return do(ctx, u) },
 		}, err
-	})
+	}
 	s := schedule.New(&schedule.Options{Parallel: 2, Host: schedule.Limits{Parallel: 1}})
 	err := s.Run(context.Background(), list)
 	fmt.Println(fetch.CodeOf(err), err)

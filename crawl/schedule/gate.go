@@ -8,24 +8,24 @@ import (
 	"github.com/urlget/urlget/fetch/retry"
 )
 
-// A gate lets the tasks of one host name, or of one address, begin.
+// A gate limits the tasks of one host name or one address.
 type gate struct {
-	limits   Limits
-	most     int       // tasks at once for now: less than limits.Parallel after the host was busy
-	running  int       // tasks
-	good     int       // tasks in a row that ended well since most was changed
-	next     time.Time // the earliest beginning of the next task, as the delay has it
-	until    time.Time // when the host may be asked again after it was busy
-	failures int       // pauses in a row
+	limits    Limits
+	slots     int       // tasks at once; less than limits.Parallel after the host was busy
+	running   int       // active tasks
+	successes int       // consecutive successful tasks since most changed
+	next      time.Time // the earliest start of the next task under limits.Delay
+	until     time.Time // end of the pause after the host was busy
+	failures  int       // consecutive pauses
 }
 
-// pauses returns the policy for the pauses of busy hosts, none of which is longer than most. The tasks
-// decide themselves whether they are retried.
+// pauses returns the policy for the pauses of busy hosts, of at most most each. Tasks retry on
+// their own.
 func pauses(most time.Duration) *retry.Policy {
 	return &retry.Policy{Wait: time.Second, MaxWait: most, Jitter: retry.HalfJitter, MaxRetryAfter: most}
 }
 
-// setLimits sets the limits; all is how many tasks there may be of all hosts together.
+// setLimits sets the limits; all is the limit for all hosts together.
 func (g *gate) setLimits(l Limits, all int) {
 	if l.Parallel < 0 || l.Parallel > all {
 		l.Parallel = all
@@ -33,22 +33,22 @@ func (g *gate) setLimits(l Limits, all int) {
 	l.Delay = max(l.Delay, 0)
 	g.limits = l
 	if g.failures == 0 {
-		g.most = l.Parallel
+		g.slots = l.Parallel
 	}
-	g.most = min(g.most, l.Parallel)
+	g.slots = min(g.slots, l.Parallel)
 }
 
-// when returns when the next task may begin, which may be in the past, and whether it may but for
-// that.
-func (g *gate) when() (at time.Time, free bool) {
+// nextStart returns the earliest start of the next task, which may be in the past, and whether a
+// slot is free.
+func (g *gate) nextStart() (at time.Time, free bool) {
 	at = g.next
 	if g.until.After(at) {
 		at = g.until
 	}
-	return at, g.running < g.most
+	return at, g.running < g.slots
 }
 
-// begin and end note that a task began or ended, and when the next may begin.
+// begin and end record that a task started or ended; delay is the time until the next start.
 func (g *gate) begin(now time.Time, delay time.Duration) {
 	g.running++
 	g.next = now.Add(delay)
@@ -59,8 +59,8 @@ func (g *gate) end(now time.Time, delay time.Duration) {
 	g.next = now.Add(delay)
 }
 
-// pauseFor returns for how long err asks to leave its host alone; 0 means that it is the scheduler
-// who decides. If err is about nothing of the kind, ok is false.
+// pauseFor returns the pause that err requests for its host; 0 means that the scheduler chooses it.
+// ok is false if err is not about load.
 func pauseFor(err error) (pause time.Duration, ok bool) {
 	var e *fetch.Error
 	if !errors.As(err, &e) || e.Code != fetch.ErrBusy && e.RetryAfter <= 0 {
@@ -69,36 +69,37 @@ func pauseFor(err error) (pause time.Duration, ok bool) {
 	return e.RetryAfter, true
 }
 
-// busy makes a pause. Tasks that were under way when the host began to refuse all tell the same:
-// only the first of them counts as a failure.
-func (g *gate) busy(now time.Time, asked, most time.Duration, random func(time.Duration) time.Duration) {
+// pause pauses the gate. Tasks that were active when the pause began report the same problem, so
+// only the first one counts as a failure.
+func (g *gate) pause(now time.Time, asked, most time.Duration, random func(time.Duration) time.Duration) {
 	pause := min(asked, most)
 	if !now.Before(g.until) {
 		g.failures++
 		pause = pauses(most).Pause(g.failures, asked, random)
-		g.most = max(g.most/2, 1)
+		g.slots = max(g.slots/2, 1)
 	}
-	g.good = 0
+	g.successes = 0
 	if until := now.Add(pause); until.After(g.until) {
 		g.until = until
 	}
 }
 
-// well notes that a task ended well. After as many as there are at once, the host gets one more.
-func (g *gate) well(now time.Time) {
+// succeeded records a successful task. After most consecutive successes, the host gets one more
+// task at once.
+func (g *gate) succeeded(now time.Time) {
 	if g.failures == 0 || now.Before(g.until) {
-		return // or it was under way when the host began to refuse
+		return // the task may have started before the pause
 	}
-	if g.good++; g.good < g.most {
+	if g.successes++; g.successes < g.slots {
 		return
 	}
-	g.good = 0
-	if g.most++; g.most >= g.limits.Parallel {
-		g.most, g.failures = g.limits.Parallel, 0
+	g.successes = 0
+	if g.slots++; g.slots >= g.limits.Parallel {
+		g.slots, g.failures = g.limits.Parallel, 0
 	}
 }
 
-// idle reports whether there is nothing about the gate to remember.
-func (g *gate) idle(now time.Time) bool {
+// isIdle reports whether the gate can be forgotten.
+func (g *gate) isIdle(now time.Time) bool {
 	return g.running == 0 && g.failures == 0 && !now.Before(g.next) && !now.Before(g.until)
 }

@@ -22,8 +22,8 @@ func TestPausesOfABusyHost(t *testing.T) {
 		low, high := &gate{}, &gate{}
 		now := time.Now()
 		for i := range tt.least {
-			low.busy(now, tt.asked, tt.most, func(time.Duration) time.Duration { return 0 })
-			high.busy(now, tt.asked, tt.most, func(below time.Duration) time.Duration { return below - 1 })
+			low.pause(now, tt.asked, tt.most, func(time.Duration) time.Duration { return 0 })
+			high.pause(now, tt.asked, tt.most, func(below time.Duration) time.Duration { return below - 1 })
 			if a, b := low.until.Sub(now), high.until.Sub(now); a != tt.least[i] || b != tt.longest[i] {
 				t.Errorf("asked %v of %v, refusal %d: %v to %v, want %v to %v", tt.asked, tt.most, i+1, a, b, tt.least[i], tt.longest[i])
 			}

@@ -7,14 +7,14 @@ import (
 	"github.com/urlget/urlget/fetch"
 )
 
-// maxLine is how many tasks one worker has before it for requests to be sent ahead.
+// maxLine limits the tasks that one worker takes ahead for pipelining.
 const maxLine = 64
 
-// A line is the tasks of one host that one worker does one after the other, so that their requests
-// can be sent ahead (see fetch.Client.Pipeline).
+// A line is a sequence of tasks of one host that one worker runs one after another, so that their
+// requests can be pipelined (see fetch.Client.Pipeline).
 type line struct {
 	of    *host
-	ahead []Task // after the one under way; they still count as waiting
+	ahead []Task // tasks after the active one; they still count as waiting
 	ctx   context.Context
 	end   func()
 }
@@ -22,8 +22,8 @@ type line struct {
 // pipelines reports whether t may be part of a line.
 func (s *Scheduler) pipelines(t *Task) bool { return s.opts.Pipeline != nil && t.Request != nil }
 
-// lineFor returns the line that t is done in, which is the one before if that is of the same host;
-// nil if there is none to be. The line before has ended if it is not returned.
+// lineFor returns the line for t, or nil if t is not pipelined. That is before if it has the same
+// host; otherwise before is ended.
 func (s *Scheduler) lineFor(ctx context.Context, before *line, t *running) *line {
 	var l *line
 	switch {
@@ -32,7 +32,7 @@ func (s *Scheduler) lineFor(ctx context.Context, before *line, t *running) *line
 		l = before
 	default:
 		l = &line{of: t.of}
-		l.ctx, l.end = s.opts.Pipeline(ctx, func() []*fetch.Request { return s.expected(l) })
+		l.ctx, l.end = s.opts.Pipeline(ctx, func() []*fetch.Request { return s.upcoming(l) })
 	}
 	if before != nil && before != l {
 		before.end()
@@ -44,13 +44,13 @@ func (s *Scheduler) lineFor(ctx context.Context, before *line, t *running) *line
 	defer s.mu.Unlock()
 	if !t.released {
 		t.line = l
-		s.lineUp(l, time.Now())
+		s.fillLine(l, time.Now())
 	}
 	return l
 }
 
-// expected returns the requests of the tasks that l is to do next.
-func (s *Scheduler) expected(l *line) []*fetch.Request {
+// upcoming returns the requests of the next tasks of l.
+func (s *Scheduler) upcoming(l *line) []*fetch.Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	all := make([]*fetch.Request, len(l.ahead))
@@ -60,10 +60,11 @@ func (s *Scheduler) expected(l *line) []*fetch.Request {
 	return all
 }
 
-// lineUp moves tasks that wait to l: a fair part of them, as others may do them at the same time.
-func (s *Scheduler) lineUp(l *line, now time.Time) {
+// fillLine moves waiting tasks to l. It takes only a share, because other workers may run tasks of
+// the host at the same time.
+func (s *Scheduler) fillLine(l *line, now time.Time) {
 	h := l.of
-	if h.name.limits.Delay > 0 || h.at != nil && h.at.limits.Delay > 0 || s.opts.Interval > 0 || len(l.ahead) > maxLine/2 || s.othersWait(h, now) {
+	if h.name.limits.Delay > 0 || h.address != nil && h.address.limits.Delay > 0 || s.opts.Interval > 0 || len(l.ahead) > maxLine/2 || s.othersWait(h, now) {
 		return
 	}
 	share := len(h.queue)
@@ -81,8 +82,8 @@ func (s *Scheduler) lineUp(l *line, now time.Time) {
 	}
 }
 
-// giveBack lets any worker do what l had before it.
-func (s *state) giveBack(l *line) {
+// returnTasks returns the tasks ahead in l to the queue of their host.
+func (s *state) returnTasks(l *line) {
 	if l == nil || len(l.ahead) == 0 {
 		return
 	}
@@ -94,27 +95,27 @@ func (s *state) giveBack(l *line) {
 	}
 }
 
-// following begins the next task of l, if there is one and nothing speaks against it now.
-func (s *state) following(l *line, now time.Time) *running {
+// nextInLine starts the next task of l, if there is one and the limits allow it now.
+func (s *state) nextInLine(l *line, now time.Time) *running {
 	if l == nil || len(l.ahead) == 0 {
 		return nil
 	}
-	at, free := l.of.when()
+	at, free := l.of.nextStart()
 	if s.running >= s.opts.Parallel || !free || at.After(now) || now.Before(s.next) || s.othersWait(l.of, now) {
-		s.giveBack(l)
+		s.returnTasks(l)
 		return nil
 	}
 	t := l.ahead[0]
 	l.ahead[0] = Task{}
 	l.ahead = l.ahead[1:]
-	return s.begun(l.of, t, now)
+	return s.markRunning(l.of, t, now)
 }
 
-// othersWait reports whether tasks of another host could begin now.
+// othersWait reports whether tasks of another host could start now.
 func (s *state) othersWait(h *host, now time.Time) bool {
 	for e := s.ring.Front(); e != nil; e = e.Next() {
 		if other := e.Value.(*host); other != h {
-			if at, free := other.when(); free && !at.After(now) {
+			if at, free := other.nextStart(); free && !at.After(now) {
 				return true
 			}
 		}

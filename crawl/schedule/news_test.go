@@ -15,9 +15,9 @@ func TestOnlyNewsWakesTheLoop(t *testing.T) {
 		do    func()
 		wakes int
 	}{
-		{"met", func() { s.Met("a", "192.0.2.1") }, 1},
-		{"met there again", func() { s.Met("a", "192.0.2.1") }, 0},
-		{"met elsewhere", func() { s.Met("a", "192.0.2.2") }, 1},
+		{"met", func() { s.SetAddress("a", "192.0.2.1") }, 1},
+		{"met there again", func() { s.SetAddress("a", "192.0.2.1") }, 0},
+		{"met elsewhere", func() { s.SetAddress("a", "192.0.2.2") }, 1},
 		{"as many as by default", func() { s.SetLimits("a", Limits{Parallel: 2}) }, 0},
 		{"more", func() { s.SetLimits("a", Limits{Parallel: -1}) }, 1},
 		{"as many again", func() { s.SetLimits("a", Limits{Parallel: -1}) }, 0},
@@ -37,10 +37,10 @@ func TestRestsTellsUntilWhenAHostIsLeftAlone(t *testing.T) {
 	s := New(nil)
 	now := time.Now()
 	s.Failed("a", &fetch.Error{Code: fetch.ErrBusy, RetryAfter: 30 * time.Second})
-	if rest := s.Rests("a").Sub(now); rest < 30*time.Second || rest > time.Minute {
+	if rest := s.PausedUntil("a").Sub(now); rest < 30*time.Second || rest > time.Minute {
 		t.Errorf("a host that is busy is left alone for %v", rest)
 	}
-	if s.Rests("b").After(now) {
+	if s.PausedUntil("b").After(now) {
 		t.Error("another host is left alone")
 	}
 }

@@ -10,15 +10,20 @@ import (
 	"github.com/urlget/urlget/fetch"
 )
 
-// Run does the tasks of src until there are none and all have ended. It returns the error of the
-// source, if it has one.
+// Run runs the tasks that next returns until there are no more and all have ended.
 //
-// If ctx ends, no more tasks begin, those that wait are dropped, and Run returns the error of
-// fetch.ContextError when those that run have ended, which have contexts made of ctx.
-func (s *Scheduler) Run(ctx context.Context, src Source) error {
+// The error of next is io.EOF if the source has no more tasks, or ErrNone if it has none at the
+// moment. After ErrNone, next is called again when a task has started, ended or been released. Run
+// returns any other error after the tasks before it have ended. Calls of next do not overlap. next
+// may block, but must return when its context is done. A source that can choose should not return
+// tasks of hosts for which room returns false, because enough of them are queued already.
+//
+// If ctx is done, no more tasks start and queued tasks are dropped. Run then waits for active
+// tasks, whose contexts derive from ctx, and returns the error of fetch.ContextError.
+func (s *Scheduler) Run(ctx context.Context, next func(ctx context.Context, room func(host string) bool) (Task, error)) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	r := &reader{Scheduler: s, src: src, room: make(chan struct{}, 1), ended: make(chan struct{})}
+	r := &reader{Scheduler: s, next: next, room: make(chan struct{}, 1), ended: make(chan struct{})}
 	go r.read(ctx)
 	var tasks sync.WaitGroup
 	timer := time.NewTimer(0)
@@ -39,9 +44,9 @@ func (s *Scheduler) Run(ctx context.Context, src Source) error {
 			timer.Reset(time.Until(later))
 		}
 		s.mu.Lock()
-		over = ended == nil && s.waiting == 0 && s.undone == 0
+		over = ended == nil && s.waiting == 0 && s.active == 0
 		s.mu.Unlock()
-		r.look()
+		r.wakeReader()
 	}
 	err := fetch.ContextError(ctx)
 	cancel(err)
@@ -56,7 +61,8 @@ func (s *Scheduler) Run(ctx context.Context, src Source) error {
 	return err
 }
 
-// start begins all tasks that can, and returns when the next one can, if it is known.
+// start starts all tasks that are due and returns when the next one is, or the zero time if that is
+// unknown.
 func (s *Scheduler) start(ctx context.Context, tasks *sync.WaitGroup) time.Time {
 	for {
 		s.mu.Lock()
@@ -69,8 +75,8 @@ func (s *Scheduler) start(ctx context.Context, tasks *sync.WaitGroup) time.Time 
 	}
 }
 
-// work does t and then, as long as there is one, the task that is next: a goroutine of its own for
-// each costs more than a small file.
+// work runs t and then further due tasks. A new goroutine for each task costs more than a small
+// file.
 func (s *Scheduler) work(ctx context.Context, t *running) {
 	var l *line
 	for t != nil {
@@ -83,13 +89,13 @@ func (s *Scheduler) work(ctx context.Context, t *running) {
 		t.end(err)
 		t = nil
 		if now := time.Now(); ctx.Err() == nil {
-			if t = s.following(l, now); t == nil {
+			if t = s.nextInLine(l, now); t == nil {
 				t, _ = s.take(now)
 			}
 		}
-		// The loop has something to do if more can begin, or the source has to be asked.
+		// Wake the loop if more tasks may start or the source may be read.
 		if t == nil || s.running < s.opts.Parallel || s.none || s.waiting <= s.opts.Waiting/2 {
-			s.changed()
+			s.wakeLoop()
 		}
 		s.mu.Unlock()
 	}
@@ -98,17 +104,17 @@ func (s *Scheduler) work(ctx context.Context, t *running) {
 	}
 }
 
-// A reader asks a source for tasks as long as there is room for them.
+// A reader reads tasks from the source while there is room for them.
 type reader struct {
 	*Scheduler
-	src   Source
-	room  chan struct{} // holds a value if there may be room, or a source without tasks have some
-	ended chan struct{} // closed when there will be no more
+	next  func(ctx context.Context, room func(host string) bool) (Task, error)
+	room  chan struct{} // holds a value if there may be room, or new tasks
+	ended chan struct{} // closed when the source has no more tasks
 	err   error         // of the source; read after ended is closed
 }
 
-// look lets the reader see whether there is something to do.
-func (r *reader) look() {
+// wakeReader wakes the reader.
+func (r *reader) wakeReader() {
 	select {
 	case r.room <- struct{}{}:
 	default:
@@ -122,17 +128,17 @@ func (r *reader) read(ctx context.Context) {
 		before := r.events
 		r.none = false
 		r.mu.Unlock()
-		switch t, err := r.src.Next(ctx, r.Scheduler.room); {
+		switch t, err := r.next(ctx, r.Scheduler.room); {
 		case err == nil:
 			r.mu.Lock()
 			r.add(t)
 			r.mu.Unlock()
-			r.changed()
+			r.wakeLoop()
 		case err == ErrNone:
 			over := false
 			if !r.wait(ctx, func() bool {
 				r.none = true
-				over = r.events == before && r.undone == 0 && r.waiting == 0
+				over = r.events == before && r.active == 0 && r.waiting == 0
 				return over || r.events != before
 			}) || over {
 				return
@@ -146,7 +152,8 @@ func (r *reader) read(ctx context.Context) {
 	}
 }
 
-// wait returns true once cond is, which it asks while it holds the lock, and false if ctx ends.
+// wait returns true as soon as cond, called with the lock held, returns true. It returns false if
+// ctx is done first.
 func (r *reader) wait(ctx context.Context, cond func() bool) bool {
 	for ctx.Err() == nil {
 		r.mu.Lock()

@@ -15,10 +15,13 @@ import (
 	"github.com/urlget/urlget/fetch"
 )
 
+// A source is what Run takes tasks from.
+type source = func(context.Context, func(string) bool) (Task, error)
+
 // inTurn returns a source of n tasks for each of the hosts, in turn.
-func inTurn(n int, do func(ctx context.Context, host string) error, hosts ...string) Source {
+func inTurn(n int, do func(ctx context.Context, host string) error, hosts ...string) source {
 	i := 0
-	return SourceFunc(func(context.Context, func(string) bool) (Task, error) {
+	return source(func(context.Context, func(string) bool) (Task, error) {
 		if i == n*len(hosts) {
 			return Task{}, io.EOF
 		}
@@ -67,17 +70,17 @@ func TestLimits(t *testing.T) {
 		{"a rate", &Options{Interval: 5 * time.Second}, nil, []string{"a"}, 1, 56 * time.Second},
 		{"one address", nil, func(s *Scheduler) {
 			for _, host := range []string{"a", "b", "c"} {
-				s.Met(host, "192.0.2.1")
+				s.SetAddress(host, "192.0.2.1")
 			}
 		}, []string{"a", "b", "c"}, 2, 18 * time.Second},
 		{"a limit that came later, at one address", nil, func(s *Scheduler) {
-			s.Met("a", "192.0.2.1")
+			s.SetAddress("a", "192.0.2.1")
 			s.SetLimits("a", Limits{Parallel: -1})
 		}, []string{"a"}, 4, 3 * time.Second},
 		{"an address that changed", nil, func(s *Scheduler) {
-			s.Met("a", "192.0.2.1")
-			s.Met("b", "192.0.2.1")
-			s.Met("b", "192.0.2.2")
+			s.SetAddress("a", "192.0.2.1")
+			s.SetAddress("b", "192.0.2.1")
+			s.SetAddress("b", "192.0.2.2")
 		}, []string{"a", "b"}, 4, 6 * time.Second},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -196,7 +199,7 @@ func TestTheSourceIsAskedWhenThereIsRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		given, begun := 0, atomic.Int64{}
-		src := SourceFunc(func(context.Context, func(string) bool) (Task, error) {
+		src := source(func(context.Context, func(string) bool) (Task, error) {
 			if given++; given-int(begun.Load()) > 10+4+1 { // waiting, about to begin, and this one
 				t.Errorf("%d tasks are given, %d have begun", given, begun.Load())
 			}
@@ -225,10 +228,11 @@ var errEnough = &fetch.Error{Code: fetch.ErrInterrupted, Err: errors.New("enough
 func TestReleasedTasksBringOthers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
+		s := New(&Options{Parallel: 1, Waiting: 3})
 		found := make(chan Task)
 		ended := make(chan struct{})
 		first := Task{Host: "a", Do: func(ctx context.Context) error {
-			Release(ctx)
+			s.Release(ctx)
 			defer close(ended)
 			for range 1000 {
 				found <- Task{Host: "a", Do: func(context.Context) error { return nil }}
@@ -236,7 +240,7 @@ func TestReleasedTasksBringOthers(t *testing.T) {
 			return nil
 		}}
 		given := 0
-		src := SourceFunc(func(ctx context.Context, _ func(string) bool) (Task, error) {
+		src := source(func(ctx context.Context, _ func(string) bool) (Task, error) {
 			if given == 0 {
 				given++
 				return first, nil
@@ -251,7 +255,7 @@ func TestReleasedTasksBringOthers(t *testing.T) {
 				return Task{}, ctx.Err()
 			}
 		})
-		if err := New(&Options{Parallel: 1, Waiting: 3}).Run(t.Context(), src); err != nil || given != 1001 {
+		if err := s.Run(t.Context(), src); err != nil || given != 1001 {
 			t.Errorf("%d tasks, %v", given, err)
 		}
 	})
@@ -263,8 +267,8 @@ func TestAnErrorOfTheSourceComesAfterItsTasks(t *testing.T) {
 		do, _ := sleeping(time.Second)
 		all := inTurn(5, do, "a")
 		wrong := errors.New("a line that is too long")
-		src := SourceFunc(func(ctx context.Context, room func(string) bool) (Task, error) {
-			task, err := all.Next(ctx, room)
+		src := source(func(ctx context.Context, room func(string) bool) (Task, error) {
+			task, err := all(ctx, room)
 			if err == io.EOF {
 				err = wrong
 			}
@@ -288,7 +292,7 @@ func TestLines(t *testing.T) {
 		var order []string
 		most := 0
 		given := 0
-		src := SourceFunc(func(context.Context, func(string) bool) (Task, error) {
+		src := source(func(context.Context, func(string) bool) (Task, error) {
 			if given == 300 {
 				return Task{}, io.EOF
 			}

@@ -30,7 +30,7 @@ func TestHostsThatAreLeftAloneKeepNobodyWaiting(t *testing.T) {
 			left["good"] = 20
 			begun := time.Now()
 			var good atomic.Int64
-			err := s.Run(t.Context(), SourceFunc(func(_ context.Context, room func(string) bool) (Task, error) {
+			err := s.Run(t.Context(), source(func(_ context.Context, room func(string) bool) (Task, error) {
 				over := true
 				for _, host := range hosts {
 					if left[host] == 0 {

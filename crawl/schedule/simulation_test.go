@@ -150,7 +150,7 @@ func (s *simulation) run() {
 		ctx, cancel = context.WithTimeout(ctx, s.interrupt)
 		defer cancel()
 	}
-	err := s.Run(ctx, s)
+	err := s.Run(ctx, s.next)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.over = true
@@ -161,8 +161,8 @@ func (s *simulation) run() {
 		s.fail("%d tasks are left", s.undone)
 	case s.lines != 0:
 		s.fail("%d lines have not ended", s.lines)
-	case s.state.undone != 0 || s.running != 0 || s.state.waiting != 0:
-		s.fail("%d tasks have not ended, %d run, %d wait", s.state.undone, s.running, s.state.waiting)
+	case s.state.active != 0 || s.running != 0 || s.state.waiting != 0:
+		s.fail("%d tasks have not ended, %d run, %d wait", s.state.active, s.running, s.state.waiting)
 	}
 	for _, h := range s.hosts {
 		if h.atOnce != 0 || s.host(h.name).name.running != 0 {
@@ -179,8 +179,8 @@ func (s *simulation) run() {
 	}
 }
 
-// Next implements Source.
-func (s *simulation) Next(_ context.Context, room func(string) bool) (Task, error) {
+// next is the source.
+func (s *simulation) next(_ context.Context, room func(string) bool) (Task, error) {
 	for _, i := range s.perm() {
 		h := s.hosts[i]
 		if !room(h.name) {
@@ -221,7 +221,7 @@ func (s *simulation) do(ctx context.Context, h *simulated, t *simulatedTask) err
 	took := h.latency + time.Duration(s.rand.IntN(100))*time.Millisecond
 	releases := s.rand.IntN(10) == 0
 	s.mu.Unlock()
-	s.Met(h.name, h.machine.name)
+	s.SetAddress(h.name, h.machine.name)
 	s.looksAhead(ctx, h)
 	var err error
 	if refused {
@@ -247,8 +247,8 @@ func (s *simulation) do(ctx context.Context, h *simulated, t *simulatedTask) err
 	h.ended = time.Now()
 	s.mu.Unlock()
 	if releases {
-		Release(ctx)
-		Release(ctx)
+		s.Release(ctx)
+		s.Release(ctx)
 		time.Sleep(took)
 	}
 	s.mu.Lock()
@@ -352,7 +352,7 @@ func (s *simulation) overtakes(h *simulated) {
 			other.since, other.overtaken = time.Time{}, nil
 			continue
 		}
-		if at, free := known.when(); !free || at.After(now) {
+		if at, free := known.nextStart(); !free || at.After(now) {
 			other.since, other.overtaken = time.Time{}, nil
 			continue
 		}

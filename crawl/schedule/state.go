@@ -7,42 +7,40 @@ import (
 	"time"
 )
 
-// The state is what waits and what runs.
+// state holds the queued and the running tasks.
 type state struct {
 	opts *Options
-	mu   sync.Mutex // for all below
-	// hosts and addresses are those with tasks, and others as long as there is something about them
-	// to remember.
+	mu   sync.Mutex // protects the fields below
+	// hosts and addresses include idle ones that have pauses or delays to remember.
 	hosts     map[string]*host
 	addresses map[string]*address
-	ring      list.List // of *host: those with waiting tasks, the one that began a task last at the end
-	waiting   int       // tasks
+	ring      list.List // of *host with queued tasks; the host that started a task last is at the back
+	waiting   int       // queued tasks
 	running   int       // tasks that are not released
-	undone    int       // tasks that have begun and not ended
-	next      time.Time // the earliest beginning of the next task of all
-	events    int       // beginnings, ends and releases
-	none      bool      // the source had no task, and is to be asked again after the next event
+	active    int       // tasks that have started and not ended
+	next      time.Time // the earliest start of the next task of any host
+	events    int       // count of starts, ends and releases
+	none      bool      // the source had no task; it is called again after the next event
 	wake      chan struct{}
-	random    func(time.Duration) time.Duration // from 0 to below its argument
+	random    func(time.Duration) time.Duration // returns a value from 0 to below its argument
 }
 
-// A host is one name.
+// A host is one host name.
 type host struct {
-	name  gate
-	queue []Task
-	place *list.Element // in the ring; nil if nothing waits
-	at    *address      // nil if it is not known
-	lines bool          // tasks of it had a Request
+	name      gate
+	queue     []Task
+	place     *list.Element // in the ring; nil if nothing is queued
+	address   *address      // nil if unknown
+	pipelined bool          // it had tasks with a Request
 }
 
-// An address is one that hosts were met at.
+// An address is one at which hosts were met.
 type address struct {
 	gate
-	hosts int // that were met there
+	hosts int // number of hosts at the address
 }
 
-// maxIdle is how many hosts and addresses without tasks may be remembered; the rest is forgotten
-// with its pauses and delays.
+// maxIdle limits the idle hosts and addresses. Others are forgotten with their pauses and delays.
 const maxIdle = 10_000
 
 func (s *state) init(opts *Options) {
@@ -52,8 +50,8 @@ func (s *state) init(opts *Options) {
 	s.random = rand.N[time.Duration]
 }
 
-// changed lets the loop look again.
-func (s *state) changed() {
+// wakeLoop wakes the loop of Run.
+func (s *state) wakeLoop() {
 	select {
 	case s.wake <- struct{}{}:
 	default:
@@ -79,10 +77,10 @@ func (s *state) host(name string) *host {
 	return h
 }
 
-// forget drops hosts that nothing is to be remembered of if there are many, and others if there are
-// far too many.
+// forget drops idle hosts if there are many, and even those with pauses and delays if there are too
+// many.
 func (s *state) forget() {
-	if len(s.hosts) < 2*maxIdle+s.waiting+s.undone {
+	if len(s.hosts) < 2*maxIdle+s.waiting+s.active {
 		return
 	}
 	now, idle := time.Now(), 0
@@ -90,42 +88,42 @@ func (s *state) forget() {
 		if h.place != nil || h.name.running > 0 {
 			continue
 		}
-		if idle++; idle > maxIdle || h.name.idle(now) {
-			s.leave(h)
+		if idle++; idle > maxIdle || h.name.isIdle(now) {
+			s.leaveAddress(h)
 			delete(s.hosts, name)
 		}
 	}
 }
 
-// leave takes h from the address where it was met.
-func (s *state) leave(h *host) {
-	if h.at == nil {
+// leaveAddress removes h from its address.
+func (s *state) leaveAddress(h *host) {
+	if h.address == nil {
 		return
 	}
-	h.at.running -= h.name.running
-	h.at.hosts--
-	h.at = nil
+	h.address.running -= h.name.running
+	h.address.hosts--
+	h.address = nil
 }
 
-// met reports whether it is news that a host was met at an address.
-func (s *state) met(name, where string) bool {
+// setAddress reports whether the address of a host changed.
+func (s *state) setAddress(name, where string) bool {
 	if name == "" || where == "" {
 		return false
 	}
 	h := s.host(name)
 	a := s.addresses[where]
-	if a != nil && h.at == a {
+	if a != nil && h.address == a {
 		return false
 	}
-	s.leave(h)
+	s.leaveAddress(h)
 	if a == nil {
 		s.forgetAddresses()
 		a = &address{}
 		a.setLimits(h.name.limits, s.opts.Parallel)
 		s.addresses[where] = a
 	}
-	h.at = a
-	s.bears(h)
+	h.address = a
+	s.raiseLimit(h)
 	a.hosts++
 	a.running += h.name.running
 	if h.name.until.After(a.until) {
@@ -134,14 +132,14 @@ func (s *state) met(name, where string) bool {
 	return true
 }
 
-// bears lets an address have as much at once as h, which is there.
-func (s *state) bears(h *host) {
-	if l := h.name.limits; h.at != nil && l.Parallel > h.at.limits.Parallel {
-		h.at.setLimits(Limits{l.Parallel, h.at.limits.Delay}, s.opts.Parallel)
+// raiseLimit raises the limit of the address of h to that of h.
+func (s *state) raiseLimit(h *host) {
+	if l := h.name.limits; h.address != nil && l.Parallel > h.address.limits.Parallel {
+		h.address.setLimits(Limits{l.Parallel, h.address.limits.Delay}, s.opts.Parallel)
 	}
 }
 
-// forgetAddresses drops those whose hosts were all forgotten, or moved on, if there are many.
+// forgetAddresses drops addresses that no longer have hosts, if there are many.
 func (s *state) forgetAddresses() {
 	if len(s.addresses) < 2*len(s.hosts)+maxIdle {
 		return
@@ -153,59 +151,59 @@ func (s *state) forgetAddresses() {
 	}
 }
 
-// gates returns those that the tasks of h pass.
+// gates returns the gates that limit the tasks of h.
 func (h *host) gates() []*gate {
-	if h.at == nil {
+	if h.address == nil {
 		return []*gate{&h.name}
 	}
-	return []*gate{&h.name, &h.at.gate}
+	return []*gate{&h.name, &h.address.gate}
 }
 
 func (s *state) failed(name string, err error) {
 	if asked, ok := pauseFor(err); ok && name != "" {
 		now := time.Now()
 		for _, g := range s.host(name).gates() {
-			g.busy(now, asked, s.opts.MaxPause, s.random)
+			g.pause(now, asked, s.opts.MaxPause, s.random)
 		}
 	}
 }
 
-// room reports whether more tasks of a host may wait.
+// room reports whether more tasks of a host may be queued.
 func (s *state) room(name string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	h := s.hosts[name]
-	return h == nil || len(h.queue) < s.share(h, time.Now())
+	return h == nil || len(h.queue) < s.maxQueued(h, time.Now())
 }
 
-// Rests returns until when a host is left alone; a time in the past if it is not.
-func (s *Scheduler) Rests(host string) time.Time {
+// PausedUntil returns the end of the pause or delay of a host, which may be in the past. It is zero
+// if the host is unknown.
+func (s *Scheduler) PausedUntil(host string) time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	h := s.hosts[host]
 	if h == nil {
 		return time.Time{}
 	}
-	at, _ := h.when()
+	at, _ := h.nextStart()
 	return at
 }
 
-// share returns how many tasks of a host may wait: at least one, and less than all that may if there
-// is room for several. Of a host that cannot begin one now there are no more than it does at once,
-// so that many hosts that are left alone do not keep others from being asked; but where tasks are
-// done in lines, those that follow have to be known while others run.
-func (s *state) share(h *host, now time.Time) int {
+// maxQueued returns the number of tasks of a host that may be queued. A host that cannot start one
+// now gets only as many as it runs at once, so that paused hosts do not block others. This does not
+// apply to pipelined tasks, because the next ones must be known while others run.
+func (s *state) maxQueued(h *host, now time.Time) int {
 	most := max(2, s.opts.Waiting/10)
-	if at, free := h.when(); !free && !h.lines || at.After(now) {
+	if at, free := h.nextStart(); !free && !h.pipelined || at.After(now) {
 		most = min(most, max(2, h.name.limits.Parallel))
 	}
 	return max(1, min(most, s.opts.Waiting/3))
 }
 
-// add puts t behind those of its host that wait.
+// add appends t to the queue of its host.
 func (s *state) add(t Task) {
 	h := s.host(t.Host)
-	h.lines = h.lines || t.Request != nil && s.opts.Pipeline != nil
+	h.pipelined = h.pipelined || t.Request != nil && s.opts.Pipeline != nil
 	h.queue = append(h.queue, t)
 	s.waiting++
 	if h.place == nil {
@@ -213,7 +211,7 @@ func (s *state) add(t Task) {
 	}
 }
 
-// drop forgets the tasks that wait.
+// drop discards all queued tasks.
 func (s *state) drop() {
 	for e := s.ring.Front(); e != nil; e = s.ring.Front() {
 		h := s.ring.Remove(e).(*host)
@@ -222,8 +220,8 @@ func (s *state) drop() {
 	s.waiting = 0
 }
 
-// take returns the task that is next, whose place is then taken. If none can begin now it returns
-// nil and when one may, unless something else happens before; zero if only that helps.
+// take starts the next task that is due. If there is none, it returns nil and the time when one
+// will be due. The time is zero if another event must occur first.
 func (s *state) take(now time.Time) (t *running, later time.Time) {
 	if s.running >= s.opts.Parallel {
 		return nil, time.Time{}
@@ -233,7 +231,7 @@ func (s *state) take(now time.Time) (t *running, later time.Time) {
 	}
 	for e := s.ring.Front(); e != nil; e = e.Next() {
 		h := e.Value.(*host)
-		at, free := h.when()
+		at, free := h.nextStart()
 		switch {
 		case !free:
 			continue
@@ -243,15 +241,15 @@ func (s *state) take(now time.Time) (t *running, later time.Time) {
 			}
 			continue
 		}
-		return s.begin(h, now), time.Time{}
+		return s.startNext(h, now), time.Time{}
 	}
 	return nil, later
 }
 
-func (h *host) when() (at time.Time, free bool) {
-	at, free = h.name.when()
-	if h.at != nil {
-		there, freeThere := h.at.when()
+func (h *host) nextStart() (at time.Time, free bool) {
+	at, free = h.name.nextStart()
+	if h.address != nil {
+		there, freeThere := h.address.nextStart()
 		if there.After(at) {
 			at = there
 		}
@@ -260,7 +258,7 @@ func (h *host) when() (at time.Time, free bool) {
 	return at, free
 }
 
-func (s *state) begin(h *host, now time.Time) *running {
+func (s *state) startNext(h *host, now time.Time) *running {
 	t := h.queue[0]
 	h.queue[0] = Task{}
 	if h.queue = h.queue[1:]; len(h.queue) == 0 {
@@ -268,10 +266,10 @@ func (s *state) begin(h *host, now time.Time) *running {
 	} else {
 		s.ring.MoveToBack(h.place)
 	}
-	return s.begun(h, t, now)
+	return s.markRunning(h, t, now)
 }
 
-// leaveRing takes a host without waiting tasks from those that have some.
+// leaveRing removes a host without queued tasks from the ring.
 func (s *state) leaveRing(h *host) {
 	if h.place != nil {
 		s.ring.Remove(h.place)
@@ -279,12 +277,12 @@ func (s *state) leaveRing(h *host) {
 	}
 }
 
-// begun gives a task that no longer waits its place.
-func (s *state) begun(h *host, task Task, now time.Time) *running {
+// markRunning counts a task as running.
+func (s *state) markRunning(h *host, task Task, now time.Time) *running {
 	t := &running{Task: task, state: s, of: h}
 	s.waiting--
 	s.running++
-	s.undone++
+	s.active++
 	s.events++
 	s.next = now.Add(s.opts.Interval)
 	for _, g := range h.gates() {
@@ -293,7 +291,7 @@ func (s *state) begun(h *host, task Task, now time.Time) *running {
 	return t
 }
 
-// delay returns how long the next task of a gate has to wait.
+// delay returns the delay before the next task of a gate.
 func (s *state) delay(g *gate) time.Duration {
 	d := g.limits.Delay
 	if s.opts.RandomDelay && d > 0 {
@@ -302,7 +300,7 @@ func (s *state) delay(g *gate) time.Duration {
 	return d
 }
 
-// A running task has a place until it is released.
+// A running task occupies a slot until it is released.
 type running struct {
 	Task
 	state    *state
@@ -311,17 +309,17 @@ type running struct {
 	released bool
 }
 
-// release gives the task's place to others.
+// release frees the slot of the task.
 func (r *running) release() {
 	s := r.state
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	r.give()
-	s.giveBack(r.line)
-	s.changed()
+	r.freeSlot()
+	s.returnTasks(r.line)
+	s.wakeLoop()
 }
 
-func (r *running) give() {
+func (r *running) freeSlot() {
 	if r.released {
 		return
 	}
@@ -334,17 +332,17 @@ func (r *running) give() {
 	}
 }
 
-// end notes how the task ended.
+// end records the outcome of the task and frees its slot.
 func (r *running) end(err error) {
 	s := r.state
 	if err != nil {
 		s.failed(r.Host, err)
 	} else {
 		for _, g := range r.of.gates() {
-			g.well(time.Now())
+			g.succeeded(time.Now())
 		}
 	}
-	r.give()
-	s.undone--
+	r.freeSlot()
+	s.active--
 	s.events++
 }

@@ -19,20 +19,20 @@ import (
 //
 //	server: NOTES 1 a greeting
 //	client: GET name        or STAT name, or LIST name of a directory
-//	server: OK size         and, but for STAT, so many bytes
+//	server: OK size         and, except for STAT, size bytes
 //	        NO reason       if there is no such note
-//	        BUSY reason     if it should be tried again later
+//	        BUSY reason     if the client should retry later
 //
-// A listing has a line for each member: its name, with "/" behind that of a directory.
+// A listing has one line per member: its name, followed by "/" for a directory.
 //
-// In a URL, x-note://host:port/name, the path is the name, percent-encoded.
+// In a URL, x-note://host:port/name, the path is the percent-encoded name.
 const (
 	port     = 4711
 	greeting = "NOTES 1 "
 	maxLine  = 1000
 )
 
-// Load registers the scheme. The Env is the driver's only way to the network.
+// Load registers the scheme. The driver reaches the network only through env.
 func Load(env driver.Env, reg *driver.Registry) {
 	reg.Register(driver.Scheme{Name: "x-note", Port: port, Ops: []driver.Op{driver.OpGet, driver.OpStat, driver.OpList},
 		Summary: "notes on a server", Driver: &opener{env}})
@@ -49,13 +49,13 @@ func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Respons
 		return nil, err
 	}
 	if _, query := req.URL.Query(); query || req.URL.Host() == "" {
-		return nil, &driver.Error{Code: driver.ErrURL, Err: errors.New("it should be x-note://host/name")}
+		return nil, &driver.Error{Code: driver.ErrURL, Err: errors.New("want x-note://host/name")}
 	}
-	conn, err := d.env.Dial(ctx, "tcp", req.URL.HostPort(port)) // as policy and proxy allow
+	conn, err := d.env.Dial(ctx, "tcp", req.URL.HostPort(port)) // applies policy and proxy
 	if err != nil {
 		return nil, err
 	}
-	conn.Bind(ctx) // from here on, the end of ctx ends all reads and writes
+	conn.Bind(ctx) // the end of ctx ends all later reads and writes
 	lines := wire.NewLines(conn, maxLine)
 	resp, err := d.ask(conn, lines, verbs[req.Op]+" "+name)
 	if err != nil {
@@ -71,12 +71,12 @@ func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Respons
 	case driver.OpList:
 		resp.Kind, resp.Parse = driver.KindListing, func(r io.Reader) iter.Seq2[driver.Entry, error] { return entries(req.URL, r) }
 	}
-	// The client compares the size with what comes, so a connection that is cut is an error.
+	// The client compares the size with the bytes received, so a truncated response is an error.
 	resp.Body = &body{io.LimitReader(lines, resp.Size), conn}
 	return resp, nil
 }
 
-// ask sends a command and reads the reply, both within the time for a reply.
+// ask sends a command and reads the reply, within the reply timeout.
 func (d *opener) ask(conn *driver.Conn, lines *wire.Lines, command string) (*driver.Response, error) {
 	defer conn.ReplyTimeout(d.env.Timeouts().Reply)()
 	hello, err := lines.Line()
@@ -84,7 +84,7 @@ func (d *opener) ask(conn *driver.Conn, lines *wire.Lines, command string) (*dri
 		return nil, err
 	}
 	if !strings.HasPrefix(hello, greeting) {
-		return nil, &driver.Error{Code: driver.ErrProtocol, Err: errors.New("this is no server of notes"), Reply: driver.Reply{Text: hello}}
+		return nil, &driver.Error{Code: driver.ErrProtocol, Err: errors.New("not a notes server"), Reply: driver.Reply{Text: hello}}
 	}
 	if err := lines.Send(command); err != nil {
 		return nil, err
@@ -93,7 +93,7 @@ func (d *opener) ask(conn *driver.Conn, lines *wire.Lines, command string) (*dri
 	if err != nil {
 		return nil, err
 	}
-	reply := driver.Reply{Text: line} // the server's own words, for people
+	reply := driver.Reply{Text: line} // the server's own words, for the user
 	switch status, rest, _ := strings.Cut(line, " "); status {
 	case "OK":
 		size, err := strconv.ParseUint(rest, 10, 62)
@@ -106,7 +106,7 @@ func (d *opener) ask(conn *driver.Conn, lines *wire.Lines, command string) (*dri
 	case "BUSY":
 		return nil, &driver.Error{Code: driver.ErrBusy, Retry: true, Reply: reply}
 	}
-	return nil, &driver.Error{Code: driver.ErrProtocol, Err: errors.New("the reply has no known status"), Reply: reply}
+	return nil, &driver.Error{Code: driver.ErrProtocol, Err: errors.New("unknown status in reply"), Reply: reply}
 }
 
 // A body is the content of a note or a listing. Close does not wait for the server.
@@ -117,7 +117,7 @@ type body struct {
 
 func (b *body) Close() error { return b.conn.Close() }
 
-// entries reads a listing. No line of it is longer than what a Scanner takes.
+// entries parses a listing. The length of its lines is limited by bufio.Scanner.
 func entries(dir uri.URI, r io.Reader) iter.Seq2[driver.Entry, error] {
 	return func(yield func(driver.Entry, error) bool) {
 		lines := bufio.NewScanner(r)
@@ -125,7 +125,7 @@ func entries(dir uri.URI, r io.Reader) iter.Seq2[driver.Entry, error] {
 			name, isDir := strings.CutSuffix(lines.Text(), "/")
 			u, err := dir.JoinPath(lines.Text())
 			if err != nil || name == "" || name == "." || strings.Contains(name, "/") {
-				continue // it names no member
+				continue // not a name
 			}
 			e := driver.Entry{Name: name, Rel: "item", URL: u, Size: -1}
 			if isDir {

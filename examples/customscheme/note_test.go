@@ -17,8 +17,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// start starts a server that has the files of tree as notes. That it logs and fails on request is
-// due to package servers.
+// start starts a server with the files of tree as notes. Package servers provides its log and its
+// faults.
 func start(t testing.TB, tree fs.FS) *servers.Server {
 	return servers.Start(t, servers.Config{Scheme: "x-note"}, func(c *servers.Conn) {
 		c.Reply("NOTES 1 ready")
@@ -63,7 +63,7 @@ func read(tree fs.FS, verb, name string) ([]byte, error) {
 	return []byte(text.String()), err
 }
 
-// The conformance suite tells whether the driver keeps the rules that hold for all.
+// The conformance suite checks the rules for all drivers.
 func TestConformance(t *testing.T) {
 	fetchtest.Run(t, fetchtest.Harness{
 		Start: func(t testing.TB, tree fs.FS) fetchtest.Site {
@@ -83,7 +83,7 @@ func TestConformance(t *testing.T) {
 	})
 }
 
-// What is particular to the protocol has a table.
+// The special cases of the protocol have a table.
 func TestReplies(t *testing.T) {
 	for _, tt := range []struct {
 		greeting, reply string
@@ -93,8 +93,8 @@ func TestReplies(t *testing.T) {
 		{"NOTES 1 ready", "NO such note", fetch.ErrNotFound, "not found (NO such note)"},
 		{"NOTES 1 ready", "BUSY for an hour", fetch.ErrBusy, "server busy (BUSY for an hour)"},
 		{"NOTES 1 ready", "OK lots", fetch.ErrProtocol, `protocol violation: malformed size: strconv.ParseUint: parsing "lots": invalid syntax (OK lots)`},
-		{"NOTES 1 ready", "WHAT", fetch.ErrProtocol, "protocol violation: the reply has no known status (WHAT)"},
-		{"220 ftp.example", "", fetch.ErrProtocol, "protocol violation: this is no server of notes (220 ftp.example)"},
+		{"NOTES 1 ready", "WHAT", fetch.ErrProtocol, "protocol violation: unknown status in reply (WHAT)"},
+		{"220 ftp.example", "", fetch.ErrProtocol, "protocol violation: not a notes server (220 ftp.example)"},
 		{"NOTES 1 ready", strings.Repeat("x", 2000), fetch.ErrProtocol, "protocol violation: the server sent a line of more than 1000 bytes"},
 	} {
 		s := servers.Start(t, servers.Config{Scheme: "x-note"}, func(c *servers.Conn) {
@@ -121,7 +121,7 @@ func TestReplies(t *testing.T) {
 	}
 }
 
-// A parser of what others send has a fuzz target.
+// Each parser of a server's data has a fuzz target.
 func FuzzEntries(f *testing.F) {
 	f.Add("a\nb/\n../\n\x00\n")
 	f.Fuzz(func(t *testing.T, text string) {

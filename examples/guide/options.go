@@ -20,7 +20,7 @@ import (
 func withLogins(file string, ask func(host string) (user, password string)) *fetch.Client {
 	prompt := fetch.CredentialsFunc(func(_ context.Context, ch fetch.Challenge) (fetch.Credential, error) {
 		if ch.Foreign {
-			return fetch.Credential{}, fetch.ErrAuth // another server led here, not the user
+			return fetch.Credential{}, fetch.ErrAuth // the URL is from another server, not from the user
 		}
 		user, password := ask(ch.URL.Host())
 		return fetch.Credential{User: user, Password: password}, nil
@@ -78,5 +78,5 @@ func traffic(sent, received *atomic.Int64) fetch.Recorder {
 		Sent:     func(_ int, p []byte) { sent.Add(int64(len(p))) },
 		Received: func(_ int, p []byte) { received.Add(int64(len(p))) },
 	}
-	return func(context.Context, *fetch.Request) *fetch.Recording { return x }
+	return fetch.RecorderFunc(func(context.Context, *fetch.Request) *fetch.Recording { return x })
 }

@@ -36,7 +36,7 @@ import (
 	"github.com/urlget/urlget/internal/warccheck"
 )
 
-// seen is all that a caller sees of a request.
+// seen is the outcome of a request for a caller.
 type seen struct {
 	URL, Via string
 	Meta     fetch.Meta
@@ -48,7 +48,7 @@ type seen struct {
 	Reason   fetch.Reason
 }
 
-// look performs a request and returns what is seen of it.
+// look performs a request and returns its outcome.
 func look(c *fetch.Client, req *fetch.Request) seen {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -90,8 +90,8 @@ func look(c *fetch.Client, req *fetch.Request) seen {
 	return out
 }
 
-// TestAnArchiveAnswersAsTheServersDid records the tour in one archive, stops the servers, and asks
-// for everything again.
+// TestAnArchiveAnswersAsTheServersDid records the tour in one archive, stops the servers, and
+// repeats all requests against the archive.
 func TestAnArchiveAnswersAsTheServersDid(t *testing.T) {
 	s := &stage{}
 	down := false
@@ -133,7 +133,7 @@ func TestAnArchiveAnswersAsTheServersDid(t *testing.T) {
 	asks := gopherd.Start(t, gopherd.Options{Plus: true, Attributes: map[string]string{"/form": "+ASK:\r\n Ask: Your name:\r\n"},
 		Tree: fstest.MapFS{"form": {}}, Replies: map[string]string{"/search\tpear": "0A pear\t/pear\th\t70\r\n.\r\n", "/search\tplum": "0A plum\t/plum\th\t70\r\n.\r\n"}})
 	form := uri.MustParse("gopher://" + asks.Addr + "/0/form%09%09%3F")
-	add(fetch.OpGet, form) // which asks
+	add(fetch.OpGet, form) // returns a form
 	for _, name := range []string{"Alice", "Bob"} {
 		add(fetch.OpGet, form, func(r *fetch.Request) { r.Form = map[string][]string{"Your name:": {name}} })
 	}
@@ -152,14 +152,14 @@ func TestAnArchiveAnswersAsTheServersDid(t *testing.T) {
 		})
 	}
 	add(fetch.OpGet, uri.MustParse(echo.URL+"/form"))
-	add(fetch.OpGet, at("http", "/fruit")) // which redirects
+	add(fetch.OpGet, at("http", "/fruit")) // redirects
 	add(fetch.OpGet, at("gemini", "/fruit"))
 	add(fetch.OpGet, at("ftp", "/fruit/*.txt"))
 	ranged := func(r *fetch.Request) { r.Range = fetch.Range{Offset: 100, Length: 50} }
 	add(fetch.OpGet, at("http", "/large.bin"), ranged)
 
 	record := func(c *capture.Capture) map[int]seen {
-		client := v.clientWith(func(o *fetch.Options) { o.Recorder = c.Recorder })
+		client := v.clientWith(func(o *fetch.Options) { o.Recorder = c })
 		defer client.Close()
 		all := make(map[int]seen)
 		for i, req := range requests {
@@ -176,7 +176,7 @@ func TestAnArchiveAnswersAsTheServersDid(t *testing.T) {
 	asks.Close()
 	echo.Close()
 
-	// A reader that shares no code with the writer finds nothing wrong.
+	// The checker shares no code with the writer.
 	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
@@ -185,7 +185,7 @@ func TestAnArchiveAnswersAsTheServersDid(t *testing.T) {
 		t.Errorf("%d records: %v", len(list), err)
 	}
 
-	for _, index := range []bool{true, false} { // the archive is found by its index, and read
+	for _, index := range []bool{true, false} { // with the index, and by reading the archive
 		if !index {
 			if err := os.Remove(filepath.Join(filepath.Dir(file), "tour.cdxj")); err != nil {
 				t.Fatal(err)
@@ -195,7 +195,7 @@ func TestAnArchiveAnswersAsTheServersDid(t *testing.T) {
 	}
 }
 
-// replayed asks an archive for everything, and compares it with what was live.
+// replayed repeats all requests against an archive and compares the outcomes with the live ones.
 func replayed(t *testing.T, v *servers, file string, requests []*fetch.Request, live map[int]seen, at func(scheme, rest string) uri.URI) {
 	t.Helper()
 	a, err := replay.Open(file)
@@ -240,7 +240,7 @@ func replayed(t *testing.T, v *servers, file string, requests []*fetch.Request, 
 	}
 }
 
-// nobody returns an address at which nobody listens.
+// nobody returns an address that refuses connections.
 func nobody(t *testing.T) string {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -250,7 +250,7 @@ func nobody(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// clientWith is client with other options.
+// clientWith returns a client with changed options.
 func (v *servers) clientWith(change func(*fetch.Options)) *fetch.Client {
 	o := &fetch.Options{TLS: &tls.Config{RootCAs: v.roots}}
 	change(o)
@@ -269,7 +269,7 @@ func TestAnArchiveGivesTheSameTrees(t *testing.T) {
 	}
 	schemes := []string{"http", "https", "ftp", "ftps", "gopher", "gophers", "gemini", "spartan", "nex", "prospero"}
 	record := capture.New(w, capture.NewSeen(), func(err error) { t.Error(err) })
-	live := v.clientWith(func(o *fetch.Options) { o.Recorder = record.Recorder })
+	live := v.clientWith(func(o *fetch.Options) { o.Recorder = record })
 	copies := make(map[string]string) // directories
 	for _, scheme := range schemes {
 		copies[scheme] = t.TempDir()
@@ -292,7 +292,7 @@ func TestAnArchiveGivesTheSameTrees(t *testing.T) {
 	for _, scheme := range schemes {
 		seed := uri.MustParse(scheme + "://" + v.addr[scheme] + "/")
 		again := t.TempDir()
-		for _, newer := range []bool{false, true} { // the second time it looks for what is new
+		for _, newer := range []bool{false, true} { // the second run looks for changes
 			mirrorInto(t, client, again, seed, newer)
 			want, got := files(t, copies[scheme]), files(t, again)
 			if diff := cmp.Diff(want, got); diff != "" || len(want) < len(tree) {
@@ -302,8 +302,7 @@ func TestAnArchiveGivesTheSameTrees(t *testing.T) {
 	}
 }
 
-// mirrorInto mirrors what seed leads to into dir. Nothing may fail but robots.txt, which is not
-// there.
+// mirrorInto mirrors seed into dir. Only robots.txt, which is missing, may fail.
 func mirrorInto(t *testing.T, c *fetch.Client, dir string, seed uri.URI, newer bool) {
 	t.Helper()
 	root, err := os.OpenRoot(dir)
@@ -325,7 +324,7 @@ func mirrorInto(t *testing.T, c *fetch.Client, dir string, seed uri.URI, newer b
 	}
 }
 
-// files returns what there is below dir, but for the state: content and times by name.
+// files returns the contents and times of the files below dir by name, except the state.
 func files(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	all := make(map[string]string)
@@ -347,7 +346,7 @@ func files(t *testing.T, dir string) map[string]string {
 			return err
 		}
 		at := ""
-		if info.ModTime().Year() < 2000 { // what the server said; else it is when the file was made
+		if info.ModTime().Year() < 2000 { // set from the server; otherwise the time of the download
 			at = info.ModTime().UTC().String()
 		}
 		name, err := filepath.Rel(dir, path)

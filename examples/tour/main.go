@@ -1,11 +1,10 @@
-// The tour retrieves one resource by each scheme through the real dispatcher and prints a table.
-// Then it copies the servers' tree by each scheme that has one, and compares the copies. It starts
-// small servers on loopback for that, so it needs no network:
+// The tour retrieves one resource with each scheme through the registry and prints a table. Then it
+// mirrors the servers' tree with each scheme that has one, and compares the copies. It starts small
+// servers on loopback, so it needs no network:
 //
 //	go run ./examples/tour
 //
-// With -serve it keeps the servers on fixed ports, for trying urlget on them, until it is
-// interrupted or ended.
+// With -serve it keeps the servers on fixed ports until it is interrupted, to try urlget on them.
 package main
 
 import (
@@ -25,7 +24,7 @@ import (
 
 func main() {
 	serve := flag.Bool("serve", false, "keep the servers running on fixed ports")
-	port := flag.Int("port", firstPort, "the first of the fixed ports")
+	port := flag.Int("port", firstPort, "first of the fixed ports")
 	flag.Parse()
 	if *port < 1 || *port+len(ports) > 0xffff {
 		fmt.Fprintln(os.Stderr, "tour: no such port:", *port)
@@ -42,7 +41,7 @@ func main() {
 	}
 }
 
-// run makes the tour or, if there is a first port, serves.
+// run makes the tour or, if port is not 0, keeps the servers.
 func run(ctx context.Context, out io.Writer, port int) error {
 	s := &stage{}
 	defer s.tearDown()
@@ -67,12 +66,12 @@ func run(ctx context.Context, out io.Writer, port int) error {
 	}
 	table.Flush()
 	if failed > 0 {
-		return fmt.Errorf("%d of the stops failed", failed)
+		return fmt.Errorf("%d URLs failed", failed)
 	}
 	return servers.trees(ctx, client, out)
 }
 
-// visit opens u as its scheme allows and tells what came.
+// visit opens u with an operation that its scheme supports, and describes the result.
 func visit(ctx context.Context, c *fetch.Client, u uri.URI) (kind, got string, err error) {
 	op := fetch.OpGet
 	for _, s := range c.Schemes() {
@@ -87,7 +86,7 @@ func visit(ctx context.Context, c *fetch.Client, u uri.URI) (kind, got string, e
 	defer resp.Body.Close()
 	switch resp.Kind {
 	case fetch.KindSession:
-		// A session ends when one side has enough. Its first bytes will do.
+		// A session does not end by itself, so its first bytes suffice.
 		n, err := resp.Body.Read(make([]byte, 512))
 		return resp.Kind.String(), fmt.Sprintf("%d bytes, and more to come", n), err
 	case fetch.KindListing:
@@ -104,7 +103,7 @@ func visit(ctx context.Context, c *fetch.Client, u uri.URI) (kind, got string, e
 	return resp.Kind.String(), fmt.Sprintf("%d bytes", n), err
 }
 
-// shorten keeps the table narrow.
+// shorten limits the width of the table.
 func shorten(s string) string {
 	const most = 60
 	if len(s) > most {

@@ -21,7 +21,6 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/fetchtest/servers/csod"
 	"github.com/urlget/urlget/fetchtest/servers/dictd"
-	"github.com/urlget/urlget/fetchtest/servers/fingerd"
 	"github.com/urlget/urlget/fetchtest/servers/ftpd"
 	"github.com/urlget/urlget/fetchtest/servers/geminid"
 	"github.com/urlget/urlget/fetchtest/servers/gopherd"
@@ -31,11 +30,11 @@ import (
 	"github.com/urlget/urlget/fetchtest/servers/nntpd"
 	"github.com/urlget/urlget/fetchtest/servers/popd"
 	"github.com/urlget/urlget/fetchtest/servers/prosperod"
+	"github.com/urlget/urlget/fetchtest/servers/queryd"
 	"github.com/urlget/urlget/fetchtest/servers/spartand"
 	"github.com/urlget/urlget/fetchtest/servers/telnetd"
 	"github.com/urlget/urlget/fetchtest/servers/tftpd"
 	"github.com/urlget/urlget/fetchtest/servers/waisd"
-	"github.com/urlget/urlget/fetchtest/servers/whoisd"
 	"github.com/urlget/urlget/protocols"
 	"github.com/urlget/urlget/protocols/mid"
 	"github.com/urlget/urlget/protocols/nntp"
@@ -43,7 +42,7 @@ import (
 
 var day = time.Date(1994, time.December, 20, 12, 0, 0, 0, time.UTC)
 
-// tree is what the servers hold.
+// tree holds the files of the servers.
 var tree = fstest.MapFS{
 	"fruit/pear.txt":  {Data: []byte("A pear is a fruit.\n"), ModTime: day},
 	"fruit/apple.txt": {Data: []byte("An apple a day keeps the doctor away.\n"), ModTime: day},
@@ -81,10 +80,10 @@ R0lGODlhAQABAAAAADs=
 --part--
 `
 
-// postmark begins a message in an mbox file.
+// postmark is the first line of a message in an mbox file.
 const postmark = "From alice@example.org Tue Dec 20 12:00:00 1994\n"
 
-// servers are where the stops of the tour are.
+// servers are the servers of the tour.
 type servers struct {
 	addr    map[string]string // by scheme
 	wais    *waisd.Server
@@ -117,9 +116,9 @@ func (s *stage) start() *servers {
 	v.addr["gophers"] = gopherd.Start(s, gopherd.Options{Tree: tree, Text: true, TLS: certificate}).Addr
 	v.addr["cso"] = csod.Start(s, csod.Options{Answers: map[string]string{
 		"pear": "-200:1:    name: Alice Pear\r\n-200:1:   email: alice@example.org\r\n"}}).Addr
-	v.addr["finger"] = fingerd.Start(s, fingerd.Options{Answers: map[string]string{
+	v.addr["finger"] = queryd.Start(s, queryd.Options{Scheme: "finger", Answers: map[string]string{
 		"alice": "Login: alice\r\nPlan:\r\nEat a pear.\r\n"}}).Addr
-	v.addr["whois"] = whoisd.Start(s, whoisd.Options{Answer: func(query string) string {
+	v.addr["whois"] = queryd.Start(s, queryd.Options{Scheme: "whois", Answer: func(query string) string {
 		return "domain: " + query + "\r\nholder: Alice\r\n"
 	}}).Addr
 	v.addr["dict"] = dictd.Start(s, dictd.Options{Words: map[string]string{
@@ -139,7 +138,7 @@ func (s *stage) prospero(listen string) string {
 	return prosperod.Start(s, prosperod.Options{Tree: tree, Listen: listen}).Addr
 }
 
-// folder makes a file in a folder of its own and returns its path.
+// folder creates a file in a new folder and returns its path.
 func (s *stage) folder(name, content string) string {
 	dir, err := os.MkdirTemp("", "urlget-tour-")
 	if err != nil {
@@ -153,7 +152,7 @@ func (s *stage) folder(name, content string) string {
 	return file
 }
 
-// client returns a client that knows where news and mail are.
+// client returns a client with the news and mail servers configured.
 func (v *servers) client() *fetch.Client {
 	return fetch.New(&fetch.Options{TLS: &tls.Config{RootCAs: v.roots}}, v.drivers())
 }
@@ -190,12 +189,12 @@ func (v *servers) stops() []uri.URI {
 	return stops
 }
 
-// firstPort is where -serve puts the servers, one after another, unless -port says otherwise.
+// firstPort is the first port for -serve, unless -port sets another.
 const firstPort = 18080
 
 var ports = []string{"http", "ftp", "gopher", "finger", "whois", "dict", "telnet", "nntp", "wais", "cso"}
 
-// keep passes connections from fixed ports, from port on, to the servers until ctx ends.
+// keep forwards fixed ports, starting at port, to the servers until ctx ends.
 func (v *servers) keep(ctx context.Context, out io.Writer, port int) error {
 	s := &stage{}
 	defer s.tearDown()
@@ -203,7 +202,7 @@ func (v *servers) keep(ctx context.Context, out io.Writer, port int) error {
 	for i, scheme := range ports {
 		addr := "127.0.0.1:" + strconv.Itoa(port+i)
 		if err := v.publish(s, scheme, addr); err != nil {
-			return fmt.Errorf("%w; -port takes another first port", err)
+			return fmt.Errorf("%w; use -port to set another first port", err)
 		}
 		fmt.Fprintf(&text, "%s://%s/\n", scheme, addr)
 	}
@@ -213,9 +212,9 @@ func (v *servers) keep(ctx context.Context, out io.Writer, port int) error {
 	return nil
 }
 
-// publish has the server of a scheme answer at addr.
+// publish makes the server of a scheme available at addr.
 func (v *servers) publish(s *stage, scheme, addr string) error {
-	if scheme == "gopher" { // whose menus name the port
+	if scheme == "gopher" { // its menus contain the port
 		g, err := gopherd.New(gopherd.Options{Tree: tree, Text: true, Plus: true, Listen: addr})
 		if err == nil {
 			s.Cleanup(func() { g.Close() })
@@ -231,7 +230,7 @@ func (v *servers) publish(s *stage, scheme, addr string) error {
 	return nil
 }
 
-// forward joins each connection to l with one to addr.
+// forward relays each connection to l to addr.
 func forward(l net.Listener, addr string) {
 	for {
 		from, err := l.Accept()

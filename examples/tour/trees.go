@@ -17,21 +17,21 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// trees mirrors the servers' tree by each scheme that has one, and compares the copies with it.
+// trees mirrors the servers' tree with each scheme that has one and compares the copies with it.
 func (v *servers) trees(ctx context.Context, client *fetch.Client, out io.Writer) error {
 	for _, seed := range []string{"http", "https", "ftp", "ftps", "gopher", "gophers", "gemini", "spartan", "nex", "prospero"} {
 		begin := time.Now()
 		n, err := v.copyTree(ctx, client, uri.MustParse(seed+"://"+v.addr[seed]+"/"))
 		if err != nil {
-			return fmt.Errorf("the copy by %s: %w", seed, err)
+			return fmt.Errorf("mirror of %s: %w", seed, err)
 		}
 		fmt.Fprintf(out, "%s: a copy of the tree, %d files, all the same, in %.1f ms\n", seed, n, float64(time.Since(begin).Microseconds())/1000)
 	}
 	return nil
 }
 
-// copyTree mirrors what seed leads to into a directory of its own, and returns how many files of
-// the tree are there.
+// copyTree mirrors seed into a new directory and returns the number of files of the tree that are
+// there.
 func (v *servers) copyTree(ctx context.Context, client *fetch.Client, seed uri.URI) (n int, err error) {
 	dir, err := os.MkdirTemp("", "urlget-tour-")
 	if err != nil {
@@ -66,7 +66,7 @@ func (v *servers) copyTree(ctx context.Context, client *fetch.Client, seed uri.U
 		n++
 		got, err := fs.ReadFile(root.FS(), path.Clean(name))
 		if err == nil && !bytes.Equal(got, tree[name].Data) {
-			err = fmt.Errorf("%s is not as the server has it", name)
+			err = fmt.Errorf("%s differs from the original", name)
 		}
 		return err
 	})

@@ -127,7 +127,7 @@ func TestCookiesGiveWay(t *testing.T) {
 			t.Errorf("with Max-Age -%s: %q", age, got)
 		}
 	}
-	// Who is on the way to the server cannot replace what came over TLS.
+	// A response without TLS cannot replace a cookie that was received over TLS.
 	set(t, j, "https://h.example/", "s=1; Secure; Domain=h.example")
 	set(t, j, "http://h.example/", "s=2")
 	set(t, j, "http://sub.h.example/", "s=3; Domain=h.example")
@@ -251,7 +251,7 @@ func TestFiles(t *testing.T) {
 			t.Errorf("the link was replaced: %v, %v", info.Mode(), err)
 		}
 	}
-	if err := j.Save(dir, false); err == nil || !strings.Contains(err.Error(), "no regular file") {
+	if err := j.Save(dir, false); err == nil || !strings.Contains(err.Error(), "not a regular file") {
 		t.Errorf("saved as a directory: %v", err)
 	}
 	if err := New().Load(filepath.Join(dir, "none")); !errors.Is(err, os.ErrNotExist) {
@@ -268,8 +268,8 @@ func TestFilesThatAreNone(t *testing.T) {
 		".example.com\tTRUE\t/\tFALSE\t0\t\thunter2",
 	} {
 		err := New().Read(strings.NewReader(good + bad + "\n"))
-		var wrong *LineError
-		if !errors.As(err, &wrong) || wrong.Line != 2 || strings.Contains(err.Error(), "hunter2") {
+		var wrong *lineError
+		if !errors.As(err, &wrong) || wrong.line != 2 || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%q: %v", bad, err)
 		}
 	}
@@ -278,7 +278,7 @@ func TestFilesThatAreNone(t *testing.T) {
 	}
 }
 
-// FuzzRead: what is read from any file is the same after it was written, and fits into one line.
+// FuzzRead checks that cookies read from any file stay the same after writing, one per line.
 func FuzzRead(f *testing.F) {
 	f.Add([]byte(file))
 	f.Add([]byte("example.com\tFALSE\t/\tFALSE\t-1e99\tn\tv"))

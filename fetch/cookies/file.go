@@ -19,13 +19,13 @@ import (
 // maxLine bounds a line of a file in bytes.
 const maxLine = 16 << 10
 
-// httpOnly stands before the domain of a cookie that scripts in pages do not see.
+// httpOnly is the prefix of the domain of a cookie that is hidden from scripts.
 const httpOnly = "#HttpOnly_"
 
-// Read adds the cookies of a file: one a line with its domain, whether hosts below it get it too,
-// path, whether it is for TLS alone, the time when it expires (0: with the session), name and
-// value, divided by tabs. Those that have expired, or could not have been set, are left out. An
-// error names the line.
+// Read adds the cookies of a file in Netscape format. Each line has seven fields separated by tabs:
+// domain, whether subdomains get the cookie, path, whether it requires TLS, expiry, name and value.
+// Expiry is in seconds since 1970; 0 means the end of the session. Cookies that have expired, or
+// that a server could not have set, are skipped. Errors contain the line number.
 func (j *Jar) Read(r io.Reader) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -38,7 +38,7 @@ func (j *Jar) Read(r io.Reader) error {
 		}
 		c, err := parse(line)
 		if err != nil {
-			return &LineError{n, err}
+			return &lineError{n, err}
 		}
 		c.httpOnly = isHTTPOnly
 		if c.fits() && (c.hostOnly || !isSuffix(c.domain)) && (&http.Cookie{Name: c.name, Value: c.value}).Valid() == nil {
@@ -53,35 +53,30 @@ func (j *Jar) Read(r io.Reader) error {
 	return nil
 }
 
-// A LineError tells what is wrong with a line of a file, without its content, which may be a
-// secret.
-type LineError struct {
-	Line int // counted from 1
-	Err  error
+// A lineError describes an invalid line. It omits the text, which may be a secret.
+type lineError struct {
+	line int // counted from 1
+	err  error
 }
 
-// Error implements error.
-func (e *LineError) Error() string { return fmt.Sprintf("line %d: %v", e.Line, e.Err) }
-
-// Unwrap returns Err.
-func (e *LineError) Unwrap() error { return e.Err }
+func (e *lineError) Error() string { return fmt.Sprintf("line %d: %v", e.line, e.err) }
 
 func parse(line string) (*cookie, error) {
 	f := strings.Split(line, "\t")
-	if len(f) == 6 { // some programs write no tab before an empty value
+	if len(f) == 6 { // some programs omit the tab before an empty value
 		f = append(f, "")
 	}
 	if len(f) != 7 {
-		return nil, errors.New("want seven fields divided by tabs")
+		return nil, errors.New("want seven fields separated by tabs")
 	}
 	domain, dotted := strings.CutPrefix(strings.ToLower(f[0]), ".")
-	// A fraction of a second and a sign are of use to some that write such files.
+	// Some programs write fractions of a second and signs.
 	expires, err := strconv.ParseFloat(f[4], 64)
 	if err != nil || math.IsNaN(expires) {
-		return nil, errors.New("the fifth field is no time in seconds since 1970")
+		return nil, errors.New("the fifth field is not a time in seconds since 1970")
 	}
 	if domain == "" || !strings.HasPrefix(f[2], "/") || f[5] == "" {
-		return nil, errors.New("there is no domain, path or name")
+		return nil, errors.New("the domain, path or name is missing")
 	}
 	c := &cookie{domain: domain, path: f[2], name: f[5], value: f[6],
 		hostOnly: !dotted && !strings.EqualFold(f[1], "TRUE"), secure: strings.EqualFold(f[3], "TRUE")}
@@ -91,8 +86,8 @@ func parse(line string) (*cookie, error) {
 	return c, nil
 }
 
-// Write writes the cookies as Read reads them, oldest first, those of the session only if session
-// is true.
+// Write writes the cookies in the format of Read, oldest first. If session is false, it omits session
+// cookies.
 func (j *Jar) Write(w io.Writer, session bool) error {
 	j.mu.Lock()
 	var all []*cookie
@@ -103,7 +98,7 @@ func (j *Jar) Write(w io.Writer, session bool) error {
 			}
 		}
 	}
-	j.mu.Unlock() // a cookie does not change
+	j.mu.Unlock() // cookies are immutable
 	slices.SortFunc(all, func(a, b *cookie) int { return cmp.Compare(a.made, b.made) })
 	out := bufio.NewWriter(w)
 	out.WriteString("# Netscape HTTP Cookie File\n")
@@ -129,17 +124,17 @@ func (c *cookie) line() string {
 
 func truth(b bool) string { return strings.ToUpper(strconv.FormatBool(b)) }
 
-// Load is Read for the file at path. Errors name it, and the line.
+// Load is Read for the file at path. Errors contain the path and the line number.
 func (j *Jar) Load(path string) error {
 	f, err := os.Open(path)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	var wrong *LineError
+	var wrong *lineError
 	switch err := j.Read(f); {
 	case errors.As(err, &wrong):
-		return fmt.Errorf("%s:%d: %w", path, wrong.Line, wrong.Err)
+		return fmt.Errorf("%s:%d: %w", path, wrong.line, wrong.err)
 	case err != nil:
 		return fmt.Errorf("%s: %w", path, err)
 	}
@@ -149,27 +144,26 @@ func (j *Jar) Load(path string) error {
 	return nil
 }
 
-// Changed reports whether there is something to save: cookies came or went since the last Load or
-// Save.
+// Changed reports whether cookies were added or removed since the last Load or Save.
 func (j *Jar) Changed() bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.changed
 }
 
-// Save is Write to the file at path, which only its owner may read. It is replaced as a whole or
-// not at all; what another process saved there in the meantime is lost.
+// Save is Write to the file at path, which only its owner may read. It replaces the file atomically;
+// concurrent changes by another process are lost.
 func (j *Jar) Save(path string, session bool) error {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		path = real
 	}
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
-		return &os.PathError{Op: "save", Path: path, Err: errors.New("it is no regular file")}
+		return &os.PathError{Op: "save", Path: path, Err: errors.New("not a regular file")}
 	}
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*") // with mode 0600
 	if err != nil {
 		if wrong := (*os.PathError)(nil); errors.As(err, &wrong) {
-			wrong.Path = path // nobody knows the other name
+			wrong.Path = path // the user does not know the temporary file
 		}
 		return err
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/urlget/urlget/fetch/driver"
 )
 
-// findExisting treats an existing file of that name as the bytes transferred so far. Whether they
-// belong to the resource must be proven by an overlap.
+// findExisting treats an existing file of that name as the bytes transferred so far. An overlap
+// must prove that they belong to the resource.
 func (f *toFile) findExisting() error {
 	if !f.old.Mode().IsRegular() || f.old.Size() == 0 {
 		return nil
@@ -28,7 +28,7 @@ func (f *toFile) findExisting() error {
 	return nil
 }
 
-// unproven returns the bytes of the existing file, or of the part that it has become.
+// unproven returns the bytes of the existing file, or of the part it was renamed to.
 func (f *toFile) unproven() io.ReaderAt {
 	switch {
 	case f.existing != nil:
@@ -51,7 +51,7 @@ func (f *toFile) prove(ctx context.Context) error {
 	return err
 }
 
-// disprove leaves the existing file as it was.
+// disprove restores the existing file.
 func (f *toFile) disprove() error {
 	if f.adopted > 0 {
 		if err := f.restore(); err != nil {
@@ -62,7 +62,7 @@ func (f *toFile) disprove() error {
 	if f.existing != nil {
 		return f.notBeginning()
 	}
-	f.overlaps = false // those of the part of an earlier run
+	f.overlaps = false // the bytes are those of an earlier run's part
 	return nil
 }
 
@@ -73,12 +73,12 @@ func (f *toFile) notBeginning() error {
 		Err: fmt.Errorf("%s is not the beginning of %s", name, f.req.URL.Redacted())}
 }
 
-// adopt turns the existing file into the part, in order to append to it. A file that has other
-// names, or is not writable, is copied.
+// adopt turns the existing file into the part, in order to append to it. A file that has other hard
+// links, or is not writable, is copied.
 func (f *toFile) adopt() error {
 	info, err := f.existing.Stat()
 	if err == nil && info.Size() != f.done {
-		err = &fs.PathError{Op: "continue", Path: f.path(f.name), Err: errors.New("another program writes it")}
+		err = &fs.PathError{Op: "resume", Path: f.path(f.name), Err: errors.New("another program is writing it")}
 	}
 	if err != nil {
 		return err
@@ -104,15 +104,14 @@ func (f *toFile) adopt() error {
 	return err
 }
 
-// takeOver renames the file. The record is removed first, because from now on the part is worth
-// having one.
+// takeOver renames the existing file to p, which gets a record of its own first.
 func (f *toFile) takeOver(p *part, found fs.FileInfo) error {
 	opened, err := p.file.Stat()
 	if err != nil {
 		return err
 	}
 	if !os.SameFile(found, opened) {
-		return &fs.PathError{Op: "continue", Path: f.path(f.name), Err: errors.New("it was replaced")}
+		return &fs.PathError{Op: "resume", Path: f.path(f.name), Err: errors.New("the file was replaced")}
 	}
 	if lock(p.file) != nil {
 		return &fs.PathError{Op: "lock", Path: f.path(f.name), Err: errLocked}
@@ -147,10 +146,10 @@ func (f *toFile) adoptCopy() error {
 	return err
 }
 
-func (f *toFile) forgetExisting() {
-	if f.existing != nil {
-		f.existing.Close()
-		f.existing = nil
+func (e *earlier) forgetExisting() {
+	if e.existing != nil {
+		e.existing.Close()
+		e.existing = nil
 	}
 }
 

@@ -21,44 +21,37 @@ func CheckChecksum(s string) error {
 	return err
 }
 
+var algorithms = map[string]func() hash.Hash{
+	"sha256": sha256.New, "sha512": sha512.New, "sha384": sha512.New384, "sha224": sha256.New224, "sha1": sha1.New, "md5": md5.New,
+}
+
 func parseChecksum(s string) (hash.Hash, []byte, error) {
-	name, digits, ok := strings.Cut(s, ":")
+	given, digits, ok := strings.Cut(s, ":")
 	if !ok {
 		return nil, nil, fmt.Errorf("checksum %q is not of the form ALGORITHM:HEX", s)
 	}
-	var h hash.Hash
-	switch strings.ToLower(name) {
-	case "sha256":
-		h = sha256.New()
-	case "sha512":
-		h = sha512.New()
-	case "sha384":
-		h = sha512.New384()
-	case "sha224":
-		h = sha256.New224()
-	case "sha1":
-		h = sha1.New()
-	case "md5":
-		h = md5.New()
-	default:
-		return nil, nil, fmt.Errorf("checksum algorithm %q is not one of sha256, sha512, sha384, sha224, sha1, md5", name)
+	name := strings.ToLower(given)
+	algorithm := algorithms[name]
+	if algorithm == nil {
+		return nil, nil, fmt.Errorf("checksum algorithm %q is not one of sha256, sha512, sha384, sha224, sha1, md5", given)
 	}
+	h := algorithm()
 	want, err := hex.DecodeString(digits)
 	if err != nil || len(want) != h.Size() {
-		return nil, nil, fmt.Errorf("a %s checksum has %d hexadecimal digits", strings.ToLower(name), 2*h.Size())
+		return nil, nil, fmt.Errorf("a %s checksum has %d hexadecimal digits", name, 2*h.Size())
 	}
 	return h, want, nil
 }
 
 // sums computes digests of the content. A nil *sums computes none.
 type sums struct {
-	beside beside // writes to all hashes
-	check  hash.Hash
-	want   []byte    // expected value of check
-	sha256 hash.Hash // may be check
+	digester digester // writes to all hashes
+	check    hash.Hash
+	want     []byte    // expected value of check
+	sha256   hash.Hash // may be check
 }
 
-// newSums returns nil if opts asks for no digest.
+// newSums returns nil if opts does not request a digest.
 func newSums(opts *Options) (*sums, error) {
 	s := &sums{}
 	var all []io.Writer
@@ -79,33 +72,33 @@ func newSums(opts *Options) (*sums, error) {
 	if all == nil {
 		return nil, nil
 	}
-	s.beside.w = io.MultiWriter(all...)
+	s.digester.w = io.MultiWriter(all...)
 	return s, nil
 }
 
-// Write digests p.
+// Write digests p after all queued buffers.
 func (s *sums) Write(p []byte) (int, error) {
-	s.beside.settle()
-	return s.beside.w.Write(p)
+	s.digester.settle()
+	return s.digester.w.Write(p)
 }
 
-// later digests data, which is a part of buf, while the stream goes on. It returns the buffer to go
-// on with, which is buf unless that is still needed.
+// later digests data, a part of buf, concurrently. It returns the buffer to use next, which is buf
+// unless data is queued.
 func (s *sums) later(buf *[bufferSize]byte, data []byte) *[bufferSize]byte {
-	if len(data) < besideFrom {
+	if len(data) < minConcurrent {
 		s.Write(data)
 		return buf
 	}
-	s.beside.take(piece{buf, data})
+	s.digester.take(piece{buf, data})
 	return buffers.Get().(*[bufferSize]byte)
 }
 
-// copied is later for data that somebody else owns.
+// copied is like later for data that the caller owns.
 func (s *sums) copied(data []byte) {
-	for len(data) >= besideFrom {
+	for len(data) >= minConcurrent {
 		buf := buffers.Get().(*[bufferSize]byte)
 		n := copy(buf[:], data)
-		s.beside.take(piece{buf, buf[:n]})
+		s.digester.take(piece{buf, buf[:n]})
 		data = data[n:]
 	}
 	if len(data) > 0 {
@@ -113,10 +106,10 @@ func (s *sums) copied(data []byte) {
 	}
 }
 
-// settle waits until everything is digested.
+// settle waits until all queued buffers are digested.
 func (s *sums) settle() {
 	if s != nil {
-		s.beside.settle()
+		s.digester.settle()
 	}
 }
 

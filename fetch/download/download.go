@@ -1,22 +1,23 @@
-// Package download saves resources as files: a file appears under its name complete or not at all,
-// interrupted transfers continue where they stopped, and an existing file is never damaged.
+// Package download saves resources as files: a file gets its name once it is complete, interrupted
+// transfers resume where they stopped, and an existing file is never damaged.
 //
-// During a transfer, its bytes are in NAME.part. NAME.part.json records what they belong to: the
-// URL without login, the validator, the size and, for a transfer in segments, what is missing. A
-// small file needs neither, because it is kept in memory until it is complete. A transfer of less
-// than 1 MiB gets a record only if it is interrupted.
+// During a transfer, its bytes are in a partial file, NAME.part. The record in NAME.part.json
+// identifies the resource: the URL without credentials, the validator and the size. For a transfer
+// in segments it also lists the missing ranges. A small file needs neither, because it is kept in
+// memory until it is complete. A transfer of less than 1 MiB gets a record only if it is
+// interrupted.
 //
-// A part is continued if the server's response proves, by the recorded validator, that the resource
-// has not changed; otherwise the transfer starts over. A time together with a size counts as a
-// validator, so a change that alters neither, for instance within the same second, goes unnoticed.
+// A partial file is resumed if the response proves, by the recorded validator, that the resource
+// has not changed. Otherwise the transfer starts over. A time together with a size counts as a
+// validator, so a change that alters neither, such as one within the same second, goes unnoticed.
 //
-// [Resume] also continues a file NAME without a record. Then the response must begin up to 64 KiB
-// before the end of the file, and that overlap must be identical byte for byte. If it is not, or if
-// the file is longer than the resource, the file is left as it is, and the error is of class
-// ErrChanged with ReasonNotBeginning. An overlap proves nothing about the bytes before it; a
-// checksum does, because it always covers the whole file.
+// [Resume] also resumes a file NAME without a record. Then the response must begin up to 64 KiB
+// before the end of the file, and that overlap must be identical. If it is not, or if the file is
+// longer than the resource, the file is not changed. The error is then of class ErrChanged with
+// ReasonNotBeginning. An overlap proves nothing about the bytes before it; a checksum does, because
+// it always covers the whole file.
 //
-// Everything is written through an [os.Root], so no name and no symbolic link can lead outside of
+// Files are written through an [os.Root], so neither a name nor a symbolic link can lead outside of
 // the directory.
 package download
 
@@ -30,16 +31,16 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// A Downloader saves resources as files below Root. It is safe for concurrent use. When saving many
-// files, one Downloader is much faster than several, because it keeps directories open and makes
-// files durable together. Call Flush after the last file.
+// A Downloader saves resources as files below Root. It is safe for concurrent use. For many files,
+// one Downloader is much faster than several, because it keeps directories open and syncs files
+// together. Call Flush after the last file.
 type Downloader struct {
 	Client *fetch.Client
 	Root   *os.Root // not used by Copy
-	// Tool is the name and version of the program, for the record of an unfinished file. It may be
+	// Tool is the name and version of the program, for the record of a partial file. It may be
 	// empty.
 	Tool string
-	// Sync says when files are made durable. The zero value leaves that to Flush.
+	// Sync selects when files are synced. The zero value leaves that to Flush.
 	Sync Sync
 
 	dirs    directories
@@ -57,13 +58,13 @@ func (d *Downloader) Get(ctx context.Context, rawURL, name string, opts *Options
 	return d.Do(ctx, &fetch.Request{URL: u}, name, opts)
 }
 
-// Do is Get with a request. If the request has a Range, that part is saved as if it were the whole;
-// such a transfer cannot be resumed by a later run. The same holds if the request sends something:
-// what answers it is asked for again only as a whole, and only if what is sent can be sent again.
+// Do is Get with a request. If the request has a Range, only that range is saved, as a complete
+// file. A later run cannot resume such a transfer, nor one whose request has a body. A request with
+// a body is retried from the beginning, and only if its body can be sent again.
 //
 // Errors are of type *fetch.Error. Those of the local file system are of class ErrFile and are
-// never retried. After an error, the unfinished part is kept if a later run can continue it. The
-// Result then says only how much was transferred (Written); it is nil if that is nothing.
+// never retried. After an error, the partial file is kept if a later run can resume it. The Result
+// then holds only the number of bytes transferred (Written), and is nil if that is 0.
 func (d *Downloader) Do(ctx context.Context, req *fetch.Request, name string, opts *Options) (*Result, error) {
 	if opts == nil {
 		opts = &Options{}
@@ -73,7 +74,7 @@ func (d *Downloader) Do(ctx context.Context, req *fetch.Request, name string, op
 		err = errors.New("a range cannot be resumed")
 	}
 	if err == nil && req.Sends() && (opts.Exists == Resume || opts.Exists == Newer) {
-		err = errors.New("the answer to what is sent cannot be compared with what exists")
+		err = errors.New("the response to a request with a body cannot be compared with an existing file")
 	}
 	if err == nil {
 		err = cmp.Or(CheckName(opts.Dir), CheckName(name))

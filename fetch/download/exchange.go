@@ -8,7 +8,7 @@ import (
 	"github.com/urlget/urlget/fetch"
 )
 
-// open requests what is missing and returns the response, or nil if nothing is missing.
+// open requests the missing bytes and returns the response, or nil if the content is complete.
 func (t *transfer) open(ctx context.Context) (*fetch.Response, error) {
 	req, err := t.ask()
 	if err != nil {
@@ -23,16 +23,16 @@ func (t *transfer) open(ctx context.Context) (*fetch.Response, error) {
 	switch {
 	case err == nil:
 	case t.complete() && code == fetch.ErrNotModified:
-		t.reuse("the validator is the same")
+		t.reuse("the validator matches")
 		return nil, nil
 	case t.byOverlap && code == fetch.ErrRange && !t.noRanges:
-		t.noRanges = true // if that is because of its size, the whole resource is shorter too
+		t.noRanges = true // a resource that is too short for the range is requested completely
 		return nil, errAgain
-	case t.openEnded && code == fetch.ErrRange: // of another version, all would have come
+	case t.openEnded && code == fetch.ErrRange: // IfChanged held, so the content is complete
 		t.want = t.done
 		return nil, nil
 	case t.done > 0 && code == fetch.ErrRange && !t.byOverlap:
-		return nil, t.startOver("the server does not have the rest", errAgain)
+		return nil, t.startOver("the server rejected the range", errAgain)
 	default:
 		return nil, err
 	}
@@ -54,12 +54,12 @@ func (t *transfer) ask() (*fetch.Request, error) {
 	case t.done == 0:
 		return &req, nil
 	case req.Sends():
-		if err := t.startOver("the answer to what was sent cannot be continued", nil); err != nil {
+		if err := t.startOver("the response to a request with a body cannot be resumed", nil); err != nil {
 			return nil, err
 		}
 		return &req, nil
 	case len(req.Ranges) > 0:
-		if err := t.startOver("several ranges cannot be continued", nil); err != nil {
+		if err := t.startOver("several ranges cannot be resumed", nil); err != nil {
 			return nil, err
 		}
 		return &req, nil
@@ -78,7 +78,7 @@ func (t *transfer) ask() (*fetch.Request, error) {
 		return &req, nil
 	case t.forwardOnly:
 		return nil, &fetch.Error{Code: fetch.ErrTruncated,
-			Err: fmt.Errorf("after %d bytes; the server gives nothing by which the rest could be recognized", t.done)}
+			Err: fmt.Errorf("after %d bytes; cannot resume because the server sent no validator", t.done)}
 	}
 	if t.unproven() != nil {
 		t.byOverlap = true
@@ -88,11 +88,11 @@ func (t *transfer) ask() (*fetch.Request, error) {
 	return &req, nil
 }
 
-// accept decides which part of resp the destination needs. If it needs nothing, the transfer is
+// accept decides which part of resp the destination needs. If it needs none, the transfer is
 // complete.
 func (t *transfer) accept(ctx context.Context, resp *fetch.Response) error {
 	if resp.Kind == fetch.KindNone && t.opts.Checksum != "" {
-		return &fetch.Error{Code: fetch.ErrChecksum, Err: errors.New("the server says that there is no content")}
+		return &fetch.Error{Code: fetch.ErrChecksum, Err: errors.New("the server reported that there is no content")}
 	}
 	pos := t.req.Range.Offset + t.done
 	whole := resp.Range.IsZero()
@@ -103,27 +103,27 @@ func (t *transfer) accept(ctx context.Context, resp *fetch.Response) error {
 	case t.byOverlap:
 		return t.acceptOverlap(ctx, resp)
 	case t.complete() && whole && same:
-		t.reuse("the validator is the same")
+		t.reuse("the validator matches")
 		return nil
 	case !whole && same && resp.Range.Offset == pos:
-		t.reuse("the validator is the same")
+		t.reuse("the validator matches")
 		t.out.skip, t.out.left = 0, -1
 		return nil
 	case !whole:
-		return t.startOver("the server's answer does not show that the rest is of the same object", errAgain)
+		return t.startOver("the response is not a range of the same version", errAgain)
 	case same && t.forwardOnly:
-		// Skip what has been written already.
+		// Skip the bytes that have been written already.
 		t.out.skip, t.out.left = pos, t.wanted()
 		return nil
 	}
 	reason := "the resource has changed"
 	switch {
 	case same:
-		reason = "the server does not send the rest alone"
+		reason = "the server sent the whole resource instead of a range"
 	case t.object.Guard().IsZero():
-		reason = "the server gives nothing by which the rest could be recognized"
+		reason = "the server sent no validator"
 	default:
-		t.byOverlap = true // which proves nothing about what precedes it
+		t.byOverlap = true // an overlap proves nothing about the bytes before it
 	}
 	if err := t.startOver(reason, nil); err != nil {
 		return err
@@ -131,7 +131,7 @@ func (t *transfer) accept(ctx context.Context, resp *fetch.Response) error {
 	return t.fill(ctx, resp)
 }
 
-// reuse tells the caller that bytes from an earlier run belong to the resource.
+// reuse reports to the caller that bytes from an earlier run belong to the resource.
 func (t *transfer) reuse(proof string) {
 	if t.resumed && t.opts.Reuse != nil {
 		t.opts.Reuse(proof)
@@ -139,8 +139,7 @@ func (t *transfer) reuse(proof string) {
 	t.resumed = false
 }
 
-// wanted returns how many bytes of the requested range are still missing; -1 if everything that
-// comes is wanted.
+// wanted returns the number of missing bytes of the requested range, or -1 if the range has no end.
 func (t *transfer) wanted() int64 {
 	if n := t.req.Range.Length; n > 0 {
 		return n - t.done
@@ -148,7 +147,7 @@ func (t *transfer) wanted() int64 {
 	return -1
 }
 
-// fill begins to fill the empty destination with the object of resp.
+// fill starts to fill the empty destination with the content of resp.
 func (t *transfer) fill(ctx context.Context, resp *fetch.Response) error {
 	asked := t.req.Range
 	t.object = fetch.VersionOf(&resp.Meta)
@@ -162,7 +161,7 @@ func (t *transfer) fill(ctx context.Context, resp *fetch.Response) error {
 		}
 	}
 	switch {
-	case len(t.req.Ranges) > 0: // whatever the server made of them
+	case len(t.req.Ranges) > 0: // the response is saved as it is
 	case !resp.Range.IsZero():
 		if asked.IsZero() && !fromEnd || resp.Range.Offset != asked.Offset || asked.Length > 0 && resp.Range.Length > asked.Length {
 			return &fetch.Error{Code: fetch.ErrProtocol, Err: errUnaskedRange}
@@ -170,7 +169,7 @@ func (t *transfer) fill(ctx context.Context, resp *fetch.Response) error {
 	case !asked.IsZero():
 		if t.object.Size >= 0 {
 			if asked.Offset >= t.object.Size {
-				return &fetch.Error{Code: fetch.ErrRange, Err: fmt.Errorf("there are %d bytes", t.object.Size)}
+				return &fetch.Error{Code: fetch.ErrRange, Err: fmt.Errorf("the resource has %d bytes", t.object.Size)}
 			}
 			t.want = t.object.Size - asked.Offset
 			if asked.Length > 0 {
@@ -182,8 +181,8 @@ func (t *transfer) fill(ctx context.Context, resp *fetch.Response) error {
 	return t.dest.begin(ctx, resp)
 }
 
-// locate converts the request's range, which counts from the end, to one that counts from the
-// beginning, given the size in resp.
+// locate converts the request's range, which counts from the end, to one from the beginning, using
+// the size in resp.
 func (t *transfer) locate(resp *fetch.Response) (fetch.Range, error) {
 	asked := t.req.Range
 	switch {
@@ -193,20 +192,20 @@ func (t *transfer) locate(resp *fetch.Response) (fetch.Range, error) {
 		asked = asked.Of(t.object.Size)
 	default:
 		return asked, &fetch.Error{Code: fetch.ErrRange,
-			Err: fmt.Errorf("the server does not tell the size, so the last %d bytes are not known", -asked.Offset)}
+			Err: fmt.Errorf("the server does not report the size, so the last %d bytes cannot be located", -asked.Offset)}
 	}
 	t.req.Range = asked
 	return asked, nil
 }
 
-var errUnaskedRange = errors.New("the server sent a range that was not asked for")
+var errUnaskedRange = errors.New("the server sent a range that was not requested")
 
-// startOver discards what has been transferred, and returns next. If an overlap may still prove
-// that the bytes belong to the resource, it requests that instead.
+// startOver discards the transferred bytes and returns next. If an overlap may still prove that
+// they belong to the resource, it returns errAgain in order to request that.
 func (t *transfer) startOver(reason string, next error) error {
 	if t.forwardOnly {
 		return &fetch.Error{Code: fetch.ErrChanged,
-			Err: fmt.Errorf("after %d bytes, which cannot be taken back: %s", t.done, reason)}
+			Err: fmt.Errorf("after %d bytes that are already written: %s", t.done, reason)}
 	}
 	if t.unproven() != nil {
 		if !t.byOverlap {

@@ -12,7 +12,19 @@ import (
 	"github.com/urlget/urlget/fetch/driver"
 )
 
-// prepare does what can be done before sending a request.
+// earlier holds what exists under the name of a file before its transfer: the file itself, or a
+// part from an earlier run.
+type earlier struct {
+	old      fs.FileInfo // the existing file, or nil
+	oldName  string      // the name that old belongs to
+	searched string      // the name whose part was searched for
+	replace  bool        // the earlier run was to replace the existing file
+	existing file        // the existing file to resume; nil once it is a part
+	adopted  int64       // size of the existing file that became the part; otherwise 0
+	overlaps bool        // an overlap may prove that the part belongs to the resource
+}
+
+// prepare examines the existing file and returns errOver if no request is needed.
 func (f *toFile) prepare(ctx context.Context) error {
 	switch f.opts.Exists {
 	case NewName, Overwrite:
@@ -34,23 +46,24 @@ func (f *toFile) prepare(ctx context.Context) error {
 
 func (k *Known) usable() bool { return k != nil && k.Size >= 0 && !k.ModTime.IsZero() }
 
-// knownToSuffice reports whether, from what is known, no request is necessary.
+// knownToSuffice reports whether Options.Known makes a request unnecessary.
 func (f *toFile) knownToSuffice() bool {
 	return f.opts.Known.usable() && f.suffices(f.opts.Known.Size, f.opts.Known.ModTime)
 }
 
-// Suffices reports whether Newer leaves the file that info describes alone, without a request.
+// Suffices reports whether, with Newer, the file described by info needs no request.
 func (k *Known) Suffices(info fs.FileInfo) bool {
 	return k.usable() && newer(info, k.Size, k.ModTime)
 }
 
-// newer reports whether a file is not older than a resource of the same size; -1 is any size.
+// newer reports whether a file has the same size as a resource and is not older. If size is
+// negative, any size matches.
 func newer(file fs.FileInfo, size int64, modTime time.Time) bool {
 	return (size == file.Size() || size < 0) && driver.PlausibleTime(modTime) &&
 		!modTime.Truncate(time.Second).After(file.ModTime().Truncate(time.Second))
 }
 
-// compare examines the existing file. It returns errOver if the file is to stay.
+// compare compares the existing file with resp. It returns errOver if the file is kept.
 func (f *toFile) compare(resp *fetch.Response) error {
 	if f.opts.Exists == NewName {
 		return nil
@@ -64,14 +77,14 @@ func (f *toFile) compare(resp *fetch.Response) error {
 	case f.suffices(f.want, resp.ModTime):
 		return f.leave()
 	case f.opts.Exists == Resume && !f.old.Mode().IsRegular():
-		return &fs.PathError{Op: "continue", Path: f.path(f.name), Err: errNotRegular}
+		return &fs.PathError{Op: "resume", Path: f.path(f.name), Err: errNotRegular}
 	case f.old.IsDir() && (f.opts.Exists == Overwrite || f.opts.Exists == Newer):
 		return &fs.PathError{Op: "replace", Path: f.path(f.name), Err: errors.New("it is a directory")}
 	}
 	return nil
 }
 
-// lookUp sets old for the name.
+// lookUp sets old to the file that has the name, if any.
 func (f *toFile) lookUp() error {
 	if f.oldName == f.name {
 		return nil
@@ -105,14 +118,14 @@ func (f *toFile) suffices(size int64, modTime time.Time) bool {
 	return false
 }
 
-// leave ends the transfer, keeping the existing file.
+// leave ends the transfer and keeps the existing file.
 func (f *toFile) leave() error {
 	f.outcome = Unchanged
 	switch {
 	case f.opts.Exists == Skip:
 		f.outcome = Skipped
 	case f.opts.Exists == Resume && f.opts.Reuse != nil:
-		f.opts.Reuse("the size and the time are those of the resource")
+		f.opts.Reuse("the size and the time match")
 	}
 	return errOver
 }
@@ -134,8 +147,7 @@ func (f *toFile) describe(r *Result) error {
 	return err
 }
 
-// forgetRecord removes the record of a part that got its name just before an earlier run was
-// killed.
+// forgetRecord removes the record of a part that was renamed just before an earlier run was killed.
 func (f *toFile) forgetRecord() {
 	names := namesFor(f.name)
 	if _, err := f.dir.lstat(names.part); errors.Is(err, fs.ErrNotExist) {
@@ -143,8 +155,8 @@ func (f *toFile) forgetRecord() {
 	}
 }
 
-// search looks for what an earlier run, or another tool, has left under the name, and treats it as
-// the bytes transferred so far. It returns errOver if they are known to be complete.
+// search looks for a part or an existing file of the name and treats it as the bytes transferred so
+// far. It returns errOver if they are known to be complete.
 func (f *toFile) search(ctx context.Context) error {
 	f.searched = f.name
 	if err := f.openDir(false); err != nil {
@@ -186,9 +198,9 @@ func (f *toFile) searchPart(ctx context.Context) error {
 	case rec.URL != f.url():
 		reason = errForeign.Error()
 	case rec.object().Guard().IsZero() && rec.Missing != nil:
-		reason = "there is no validator to recognize the rest by"
+		reason = "its record has no validator"
 	case !rec.fits(size):
-		reason = "it does not fit its record"
+		reason = "its size does not match its record"
 	default:
 		return f.resume(ctx, p, rec, size)
 	}
@@ -197,8 +209,9 @@ func (f *toFile) searchPart(ctx context.Context) error {
 	return nil
 }
 
-// numberedPart looks for the part of the URL that got a number, because another URL of an earlier run
-// had the same name. That name with its number is then the file's. It returns nil if there is none.
+// numberedPart looks for a numbered part of the URL. A part has a number if another URL of an
+// earlier run had the same name. The numbered name becomes the file's. If there is none,
+// numberedPart returns nil.
 func (f *toFile) numberedPart() (p *part, rec *record, size int64) {
 	for n := 1; n < maxParts; n++ {
 		name := numbered(f.name, n)
@@ -211,7 +224,7 @@ func (f *toFile) numberedPart() (p *part, rec *record, size int64) {
 			p.file.Close()
 		}
 		if _, missing := f.dir.lstat(name); missing != nil && errors.Is(err, fs.ErrNotExist) {
-			break // nobody got this number
+			break // this number is unused
 		}
 	}
 	return nil, nil, 0
@@ -219,14 +232,14 @@ func (f *toFile) numberedPart() (p *part, rec *record, size int64) {
 
 func (f *toFile) restart(reason string) {
 	if f.opts.Restart != nil {
-		f.opts.Restart(fmt.Sprintf("%s cannot be continued: %s", f.path(namesFor(f.name).part), reason))
+		f.opts.Restart(fmt.Sprintf("%s cannot be resumed: %s", f.path(namesFor(f.name).part), reason))
 	}
 }
 
-// resume continues the part of an earlier run.
+// resume resumes the part of an earlier run.
 func (f *toFile) resume(ctx context.Context, p *part, rec *record, size int64) error {
 	f.part, f.begun, f.replace = p, true, rec.Replace
-	if err := f.checkBeside(rec, size); err != nil {
+	if err := f.checkExisting(rec, size); err != nil {
 		return err
 	}
 	f.object, f.want, f.done = rec.object(), rec.Size, size
@@ -244,7 +257,7 @@ func (f *toFile) resume(ctx context.Context, p *part, rec *record, size int64) e
 		}
 	}
 	f.furthest = f.done
-	// A time and a size are weak proof: what is changed within a second, or put back, has the same.
+	// A time and a size are weak proof: a change within a second may keep both.
 	f.resumed, f.overlaps = true, f.object.Guard().ETag == ""
 	f.byOverlap = f.overlaps
 	if missing != nil {
@@ -260,14 +273,14 @@ func (f *toFile) resume(ctx context.Context, p *part, rec *record, size int64) e
 	return err
 }
 
-// checkBeside returns an error if the part cannot replace the file of its name, because that is
-// something else.
-func (f *toFile) checkBeside(rec *record, size int64) error {
+// checkExisting returns an error if a file has the name of the part's file and the part does not
+// extend it.
+func (f *toFile) checkExisting(rec *record, size int64) error {
 	if err := f.lookUp(); err != nil || f.old == nil || f.replace || rec.Missing != nil {
 		return err
 	}
 	if !f.old.Mode().IsRegular() {
-		return &fs.PathError{Op: "continue", Path: f.path(f.name), Err: errNotRegular}
+		return &fs.PathError{Op: "resume", Path: f.path(f.name), Err: errNotRegular}
 	}
 	if f.old.Size() <= size && !f.part.extends(f.name) {
 		return f.notBeginning()
@@ -275,7 +288,7 @@ func (f *toFile) checkBeside(rec *record, size int64) error {
 	return nil
 }
 
-// A contextReader fails once its context is done.
+// A contextReader returns an error once its context is done.
 type contextReader struct {
 	ctx context.Context
 	r   io.Reader

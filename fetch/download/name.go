@@ -16,13 +16,14 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// Name chooses the file name for a resource: the name suggested by the server in meta, or else the
-// last element of the path of u, or else "index" with the extension of the media type. Meta is nil
-// if nothing has been requested yet. U should be the URL that the user gave, because others decide
-// where a redirect leads. The result is always a single safe path element (see driver.SafeName),
-// and never the name of an unfinished transfer or its record, so that nobody can plant one for a
-// later transfer to continue. It begins with a dot or a dash only if the last element of the path
-// of u does.
+// Name returns a file name for a resource: the name that the server suggests in meta, otherwise the
+// last element of the path of u. If both are empty, it is "index" with the extension of the content
+// type. Meta is nil before the first request. U should be the URL that the user entered, because a
+// server chooses the target of a redirect.
+//
+// The name is a single safe path element (see driver.SafeName). It is never that of a partial file
+// or its record, so that a server cannot plant one for a later transfer. It begins with a dot or a
+// dash only if the last element of the path of u does.
 func Name(u uri.URI, meta *fetch.Meta) string {
 	name := suggested(u, meta)
 	for _, ours := range []string{partSuffix, recordSuffix, tempSuffix} {
@@ -36,7 +37,7 @@ func Name(u uri.URI, meta *fetch.Meta) string {
 func suggested(u uri.URI, meta *fetch.Meta) string {
 	named := lastElement(u)
 	if meta != nil {
-		// A driver that suggests what the URL says suggests nothing: the name is the user's.
+		// A suggestion that equals the URL's last element is the user's own name.
 		if name := driver.SafeName(meta.Name); name != "" && name != driver.SafeName(named) {
 			return name
 		}
@@ -50,11 +51,11 @@ func suggested(u uri.URI, meta *fetch.Meta) string {
 	return "index"
 }
 
-// isLead reports whether r is a character that a name chosen by others must not begin with.
+// isLead reports whether r must not begin a name that a server chose.
 func isLead(r rune) bool { return r == '.' || r == '-' || unicode.IsSpace(r) }
 
-// nameFor is Name for a request. If the user did not name the URL, as for a match of a pattern, a
-// leading dot or dash is preceded by "_".
+// nameFor is Name for a request. If a server named the URL, as for a match of a pattern, a leading
+// dot or dash is preceded by "_".
 func nameFor(req *fetch.Request, meta *fetch.Meta) string {
 	name := Name(req.URL, meta)
 	if !req.From.IsZero() && strings.IndexFunc(name, isLead) == 0 {
@@ -63,9 +64,9 @@ func nameFor(req *fetch.Request, meta *fetch.Meta) string {
 	return name
 }
 
-// expected returns the name that a resource will have because its driver knows what the URL names,
-// or "". Then a request can ask for changes since the file of that name, which matters where the
-// time of a change costs a request of its own.
+// expected returns the file name of a resource whose driver knows its kind before the request, or
+// "". The request can then be conditional on the file of that name, which saves a request where
+// the modification time costs one.
 func (d *Downloader) expected(req *fetch.Request) string {
 	x, err := d.Client.Explain(req)
 	if err != nil || x.Expected == nil || x.Expected.Name == "" || x.Expected.Kind != fetch.KindObject || x.Expected.Form != nil {
@@ -75,7 +76,7 @@ func (d *Downloader) expected(req *fetch.Request) string {
 }
 
 // lastElement returns the last element of the path of u as a file name, or "". URLs without
-// slashes, such as data and news URLs, have no elements. A dot or dash at the beginning stays.
+// slashes, such as data and news URLs, have no elements. A leading dot or dash is kept.
 func lastElement(u uri.URI) string {
 	if !strings.HasPrefix(u.Path(), "/") {
 		return ""
@@ -93,8 +94,8 @@ func lastElement(u uri.URI) string {
 	return safe
 }
 
-// extensions maps common media types to extensions. The tables of operating systems differ from
-// machine to machine.
+// extensions maps common content types to extensions. The tables of operating systems differ
+// between machines.
 var extensions = map[string]string{
 	"text/html":              ".html",
 	"application/xhtml+xml":  ".xhtml",
@@ -120,7 +121,7 @@ var extensions = map[string]string{
 	"message/rfc822":         ".eml",
 }
 
-// extension returns the file extension of a media type, including the dot, or "".
+// extension returns the file extension of a content type, including the dot, or "".
 func extension(contentType string) string {
 	t, _, err := mime.ParseMediaType(contentType)
 	if err != nil {
@@ -150,7 +151,7 @@ func CheckName(name string) error {
 		switch {
 		case element == "" || element == "." || element == ".." || strings.ContainsRune(element, 0) ||
 			filepath.Separator != '/' && strings.ContainsRune(element, filepath.Separator):
-			return &nameError{name, "is not a path of names with slashes between them"}
+			return &nameError{name, "is not a path of names separated by slashes"}
 		case len(element) > maxName:
 			return errLongName
 		}
@@ -158,20 +159,20 @@ func CheckName(name string) error {
 	return nil
 }
 
-// A nameError is fs.ErrInvalid in words that tell what is wrong.
+// A nameError is an fs.ErrInvalid with the name and the reason.
 type nameError struct{ name, reason string }
 
 func (e *nameError) Error() string        { return fmt.Sprintf("%q %s", e.name, e.reason) }
 func (e *nameError) Is(target error) bool { return target == fs.ErrInvalid }
 
-// errLongName reports a name that the file system would refuse, but only after the transfer.
-var errLongName error = &fetch.Error{Code: fetch.ErrFile, Err: errors.New("the file name is too long"), Hint: "choose a shorter one"}
+// errLongName is returned before the transfer for a name that the file system would refuse after it.
+var errLongName error = &fetch.Error{Code: fetch.ErrFile, Err: errors.New("file name too long"), Hint: "choose a shorter name"}
 
 // maxName is the maximum length of file names, in bytes.
 const maxName = 255
 
-// numbered returns the n-th alternative to name, or name itself for 0. If it would get too long,
-// the part before the extension is shortened.
+// numbered returns the n-th alternative to name. If n is 0, it returns name. If the result would
+// exceed maxName, the part before the extension is shortened.
 func numbered(name string, n int) string {
 	if n == 0 {
 		return name

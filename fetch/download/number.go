@@ -11,20 +11,20 @@ import (
 const (
 	// maxNumber bounds the search for a free name.
 	maxNumber = 1_000_000
-	// maxNumbered is how many names are remembered of which files have numbers.
+	// maxNumbered bounds the names whose next number is remembered.
 	maxNumbered = 1000
 )
 
-// numbers remembers which numbers the files of one name have, so that the search for a free one does
-// not begin anew with each of thousands.
+// numbers remembers the next number of each name, so that saving thousands of files of one name
+// does not search from 1 each time.
 type numbers struct {
 	mu   sync.Mutex
 	next map[string]int // by path below the root
 }
 
-// place calls link with the name at the end of a path below the root and, as long as that exists and
-// exists allows another name, with the numbered names that follow. It returns the last one. A number is
-// not used again once its file is gone, but the name itself is.
+// place calls link with the base name of file, a path below the root. With NewName, it then tries
+// the numbered names until one does not exist. It returns the last name tried. The number of a file
+// that was removed is not used again; the name without a number is.
 func (m *numbers) place(file string, exists Exists, link func(string) error) (string, error) {
 	name := path.Base(file)
 	if exists != NewName {
@@ -39,10 +39,10 @@ func (m *numbers) place(file string, exists Exists, link func(string) error) (st
 			return free, err
 		}
 	}
-	return "", fmt.Errorf("%s and its numbers: %w", name, fs.ErrExist)
+	return "", fmt.Errorf("%s and all numbered names: %w", name, fs.ErrExist)
 }
 
-// first returns the number that may be free.
+// first returns the first number that may be free.
 func (m *numbers) first(file string) int {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -10,18 +10,18 @@ import (
 	"github.com/urlget/urlget/fetch"
 )
 
-// overlapSize is how many of the last bytes of a file must be transferred again and be identical,
-// if nothing else proves that they belong to the resource.
+// overlapSize is the number of bytes at the end of a file that are transferred again and must be
+// identical, unless a validator proves that they belong to the resource.
 const overlapSize = 64 << 10
 
 // An overlapping destination may contain bytes of unknown origin.
 type overlapping interface {
 	destination
-	// unproven returns those bytes if an overlap may prove what they belong to, otherwise nil.
+	// unproven returns those bytes if an overlap may prove their origin, otherwise nil.
 	unproven() io.ReaderAt
 	// prove is called when the overlap is identical.
 	prove(ctx context.Context) error
-	// disprove is called if it is not. If it returns nil, the bytes may be discarded.
+	// disprove is called when the overlap differs. If it returns nil, the bytes may be discarded.
 	disprove() error
 }
 
@@ -33,7 +33,7 @@ func (t *transfer) unproven() io.ReaderAt {
 	return nil
 }
 
-// overlapFrom returns where a response must begin in order to overlap the existing bytes.
+// overlapFrom returns the offset at which a response must begin to overlap the existing bytes.
 func (t *transfer) overlapFrom() int64 {
 	if t.noRanges {
 		return 0
@@ -55,7 +55,8 @@ func (t *transfer) askOverlap() *fetch.Request {
 	return &req
 }
 
-// acceptOverlap has the beginning of the content of resp compared with the existing bytes.
+// acceptOverlap arranges for the beginning of the body of resp to be compared with the existing
+// bytes.
 func (t *transfer) acceptOverlap(ctx context.Context, resp *fetch.Response) error {
 	from := resp.Range.Offset
 	if !resp.Range.IsZero() && from != t.overlapFrom() {
@@ -76,9 +77,9 @@ func (t *transfer) acceptOverlap(ctx context.Context, resp *fetch.Response) erro
 	if t.want >= 0 && t.want < t.done {
 		return t.differs()
 	}
-	proof := "all bytes are those of the resource"
+	proof := "all bytes match"
 	if from > 0 {
-		proof = fmt.Sprintf("the last %d bytes are those of the resource", t.done-from)
+		proof = fmt.Sprintf("the last %d bytes match", t.done-from)
 	}
 	if t.want == t.done {
 		proof = "the size and " + proof
@@ -96,15 +97,15 @@ func (t *transfer) acceptOverlap(ctx context.Context, resp *fetch.Response) erro
 	return nil
 }
 
-// differs ends a transfer whose overlap is not identical, or lets it start over.
+// differs ends a transfer whose overlap differs, or starts it over.
 func (t *transfer) differs() error {
-	return t.startOver("what is there is not the beginning of the resource", errAgain)
+	return t.startOver("the existing bytes are not the beginning of the resource", errAgain)
 }
 
 // errDiffers ends a copy whose first bytes differ from the existing ones.
 var errDiffers = errors.New("the bytes differ")
 
-// A comparison compares the first bytes of a copy with existing ones.
+// A comparison compares the first bytes of a copy with the existing ones.
 type comparison struct {
 	there io.Reader
 	left  int64        // bytes to compare

@@ -13,8 +13,8 @@ import (
 	"github.com/urlget/urlget/internal/filelock"
 )
 
-// A part is an unfinished file with its record. It is locked against other transfers, including
-// those of other processes if the system supports that.
+// A part is a partial file with its record. It is locked against other transfers, including those
+// of other processes if the system supports that.
 type part struct {
 	dir      directory
 	sync     Sync
@@ -23,7 +23,7 @@ type part struct {
 	recorded time.Time // when the record was written; zero if there is none
 }
 
-// partNames are the names of a part, its record, and the next version of its record.
+// partNames are the names of a part, its record, and the temporary file for the record.
 type partNames struct{ part, record, temp string }
 
 const (
@@ -32,8 +32,8 @@ const (
 	tempSuffix   = ".part.new"
 )
 
-// namesFor derives the names from that of the final file. Names derived from a very long one are
-// truncated and distinguished by a digest.
+// namesFor derives the names from that of the final file. A very long name is truncated and gets a
+// digest.
 func namesFor(name string) partNames {
 	if len(name)+len(recordSuffix) > maxName {
 		sum := sha256.Sum256([]byte(name))
@@ -43,29 +43,28 @@ func namesFor(name string) partNames {
 }
 
 var (
-	// errLocked reports a part that another transfer is writing.
+	// errLocked is returned for a part that another transfer is writing.
 	errLocked = errors.New("another transfer is writing it")
-	// errRaced reports that another transfer has changed the name in the meantime.
-	errRaced = errors.New("raced")
-	// errForeign reports a part that belongs to another URL.
-	errForeign = errors.New("it is a part of another URL")
-	// errNoRecord reports a part without a record.
-	errNoRecord = errors.New("there is no record of what it is a part of")
-	// errLinked reports a part that must not be written to.
-	errLinked = errors.New("it is another file too, by a hard link")
-	// errEmpty reports a part without bytes.
+	// errRaced is returned if another transfer has created, removed or renamed the part concurrently.
+	errRaced = errors.New("another transfer changed the partial file")
+	// errForeign is returned for a part that belongs to another URL.
+	errForeign = errors.New("it belongs to another URL")
+	// errNoRecord is returned for a part without a usable record.
+	errNoRecord = errors.New("its record is missing or invalid")
+	// errLinked is returned for a part with other hard links, which must not be written to.
+	errLinked = errors.New("it has other hard links")
+	// errEmpty is returned for a part of size 0.
 	errEmpty = errors.New("it is empty")
-	// errNotRegular reports a directory, a device, a symbolic link or the like.
+	// errNotRegular is returned for a directory, a device, a symbolic link or the like.
 	errNotRegular = errors.New("it is not a regular file")
 )
 
-// maxParts bounds the parts of one name that others use, and the tries to get one that they remove or
-// make at the same time.
+// maxParts bounds the parts of one name that are in use, and the attempts after errRaced.
 const maxParts = 10_000
 
-// createPart creates an empty part for name. An existing part is removed first: if it is still
-// linked to a complete file, writing to it would damage that file. If url is not "", a part that
-// could be continued for another URL is kept, because it is often the server that chooses the name.
+// createPart creates an empty part for name. An existing part is removed first, because writing to
+// it would damage a complete file that is a hard link of it. If url is not "", a part that another
+// URL could resume is kept, because servers often choose the name.
 func createPart(dir directory, sync Sync, name, url string, perm fs.FileMode) (*part, error) {
 	for n, races := 0, 0; n < maxParts && races < maxParts; {
 		p := &part{dir: dir, sync: sync, names: namesFor(numbered(name, n))}
@@ -98,7 +97,7 @@ func (p *part) create(url string, perm fs.FileMode) error {
 		f.Close()
 		return errRaced
 	}
-	if err := p.removeRecord(); err != nil { // of a part that has been removed
+	if err := p.removeRecord(); err != nil { // left by a part that was removed
 		f.Close()
 		return err
 	}
@@ -106,7 +105,7 @@ func (p *part) create(url string, perm fs.FileMode) error {
 	return nil
 }
 
-// clear removes an old part, unless it belongs to a URL other than url and could be continued.
+// clear removes an old part. If it has a record of a URL other than url, clear returns errForeign.
 func (p *part) clear(url string) error {
 	if old, err := p.openOld(); err == nil {
 		if rec, bad := readRecord(p.dir, p.names.record); url != "" && bad == nil && rec.URL != url {
@@ -151,9 +150,9 @@ func (p *part) openOld() (file, error) {
 	return f, nil
 }
 
-// openPart opens the part of name in order to continue it, and returns its record and its size. The
-// error is errNoRecord without a usable record, errEmpty without bytes, and errLinked if it has
-// other names; if there is no part, it matches fs.ErrNotExist.
+// openPart opens the part of name for a resume, and returns its record and its size. The error is
+// errNoRecord, errEmpty or errLinked if it cannot be resumed. If there is no part, the error matches
+// fs.ErrNotExist.
 func openPart(dir directory, sync Sync, name string) (*part, *record, int64, error) {
 	p := &part{dir: dir, sync: sync, names: namesFor(name), recorded: time.Now()}
 	f, err := p.openOld()
@@ -182,8 +181,8 @@ func openPart(dir directory, sync Sync, name string) (*part, *record, int64, err
 	return p, rec, info.Size(), nil
 }
 
-// save writes the record. What it says about segments must be true even after a power failure, so
-// then it is synced; without segments, the size of the part tells all.
+// save writes the record. A list of missing segments must be true even after a power failure, so the
+// part is synced first. Without segments, the size of the part suffices.
 func (p *part) save(r *record) error {
 	if len(r.Missing) > 0 {
 		if err := p.file.Sync(); err != nil {
@@ -194,8 +193,8 @@ func (p *part) save(r *record) error {
 	return writeRecord(p.dir, p.names, r, p.sync == SyncEach)
 }
 
-// writeAt returns a separate writer for the bytes from offset on, because the kernel can move bytes
-// only to the current position of a file.
+// writeAt returns a separate writer for the bytes from offset on, because the kernel moves bytes only
+// to the current position of a file.
 func (p *part) writeAt(offset int64) (io.WriteCloser, error) {
 	f, err := openRegular(p.dir, p.names.part, os.O_WRONLY)
 	if err != nil {
@@ -246,8 +245,8 @@ func ignoreMissing(err error) error {
 	return err
 }
 
-// lock locks f for this transfer until it is closed. It does not wait. That there are no locks is no
-// reason to fail.
+// lock locks f until it is closed. It does not wait. It succeeds if the file system does not support
+// locks.
 func lock(f file) error {
 	if err := filelock.Try(f); !errors.Is(err, errors.ErrUnsupported) {
 		return err

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"testing"
 
@@ -15,7 +16,7 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// allStates are what a resource can be, one after the other.
+// allStates lists the states of a resource.
 var allStates = func() (all [4][]byte) {
 	for i := range all {
 		all[i] = pattern(3<<20+i, byte(i))
@@ -68,7 +69,7 @@ func (w *world) whole(data []byte) bool {
 	return false
 }
 
-// drawScript returns what the server does to the next requests.
+// drawScript returns the server's behavior for the next requests.
 func (w *world) drawScript(t *rapid.T) []reply {
 	return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) reply {
 		r := reply{noRange: rapid.Bool().Draw(t, "noRange"), blind: rapid.Bool().Draw(t, "blind")}
@@ -231,8 +232,8 @@ func TestResumeIsWhole(t *testing.T) {
 			case missing == nil && !w.whole(data) && !bytes.Equal(data, there):
 				t.Fatalf("run %d: file.bin has %d bytes, and had %d", run, len(data), len(there))
 			}
-			if _, err := w.root.Lstat("file.bin.1"); err == nil {
-				t.Fatalf("run %d: there is another file", run)
+			if _, err := w.root.Lstat("file.bin.1"); !errors.Is(err, fs.ErrNotExist) {
+				t.Fatalf("run %d: another file: %v", run, err)
 			}
 		}
 	})

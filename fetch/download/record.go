@@ -17,14 +17,14 @@ import (
 type record struct {
 	Version int       `json:"version"`
 	Tool    string    `json:"tool,omitempty"`
-	URL     string    `json:"url"` // without login
+	URL     string    `json:"url"` // without credentials
 	ETag    string    `json:"etag,omitempty"`
 	ModTime time.Time `json:"mtime,omitzero"`
 	Size    int64     `json:"size"` // -1 if unknown
-	// Replace is true if the part is to replace an existing file.
+	// Replace is true if the part may replace an existing file.
 	Replace bool `json:"replace,omitempty"`
-	// Missing lists what is missing from a part written in segments. Otherwise, the part is the
-	// beginning of the resource, as long as the file is.
+	// Missing lists the missing ranges of a part written in segments. If it is empty, the part is
+	// the beginning of the resource.
 	Missing []span `json:"missing,omitempty"`
 }
 
@@ -55,9 +55,8 @@ func (r *record) fits(size int64) bool {
 	return size >= end
 }
 
-// Kept returns how many bytes of what is to be saved as name, a path below Root, an unfinished
-// transfer has left for one with [Resume], and when it wrote the last of them. Both are zero if there
-// are none.
+// Kept returns the number of transferred bytes in the partial file of name, a path below Root, and
+// the time of its last write. Both are zero if there is none.
 func (d *Downloader) Kept(name string) (bytes int64, written time.Time) {
 	dir, err := d.dirs.get(d.Root, path.Dir(name), false)
 	if err != nil {
@@ -95,12 +94,12 @@ func readRecord(dir directory, name string) (*record, error) {
 		return nil, err
 	}
 	if r.Version != recordVersion {
-		return nil, fmt.Errorf("version %d of the record is not known", r.Version)
+		return nil, fmt.Errorf("unknown record version %d", r.Version)
 	}
 	var last int64
 	for _, s := range r.Missing {
 		if s[0] < last || s[1] <= s[0] || s[1] > r.Size {
-			return nil, errors.New("the record contradicts itself")
+			return nil, errors.New("the record is inconsistent")
 		}
 		last = s[1]
 	}
@@ -108,7 +107,7 @@ func readRecord(dir directory, name string) (*record, error) {
 }
 
 // writeRecord atomically replaces the record. Only the user may read it, because a URL may contain
-// secrets other than the login.
+// secrets other than credentials.
 func writeRecord(dir directory, names partNames, r *record, sync bool) error {
 	data, err := json.Marshal(r)
 	if err != nil {

@@ -18,19 +18,18 @@ var defaultRetry = retry.Policy{Tries: 5, Wait: time.Second, MaxWait: time.Minut
 type retrier struct {
 	retry.Policy
 	failed int  // consecutive failures
-	begun  bool // some content has arrived
+	begun  bool // some content was received
 }
 
-// nameServerTries bounds the attempts while no name server answers and nothing has been
-// transferred: there may be no network. In the middle of a transfer, it may be expected to come
-// back.
+// nameServerTries bounds the attempts while no name server answers and no content was received,
+// because there may be no network. In the middle of a transfer the network is expected to return.
 const nameServerTries = 2
 
 func newRetrier(p retry.Policy) *retrier { return &retrier{Policy: p.Or(defaultRetry)} }
 
-// Retry calls f until it succeeds or another attempt makes no sense, with the tries and pauses of a
-// download. It is for requests whose responses are not saved; f must not have handed on anything
-// when it fails.
+// Retry calls f until it succeeds, returns a permanent error or runs out of tries, with the defaults
+// of Options.Retry. It is for requests whose responses are not saved. If f fails, it must not have
+// passed on any content.
 func Retry(ctx context.Context, p retry.Policy, f func() error) error {
 	for r := newRetrier(p); ; {
 		err := f()
@@ -44,12 +43,12 @@ func Retry(ctx context.Context, p retry.Policy, f func() error) error {
 }
 
 // Again returns an error for [Options.Response] that ends only the attempt: err counts as a failure
-// of the server or the network, which may be tried again.
+// of the server or the network, which may be retried.
 func Again(err error) error { return &failedAttempt{err} }
 
 type failedAttempt struct{ error }
 
-// again waits before another attempt. If there is to be none, it returns the final error.
+// again waits before another attempt. If err is final, it returns the error to report.
 func (r *retrier) again(ctx context.Context, err error) error {
 	r.failed++
 	var e *fetch.Error
@@ -61,7 +60,7 @@ func (r *retrier) again(ctx context.Context, err error) error {
 	switch {
 	case !again && pause > 0:
 		dup := *e
-		dup.Hint = fmt.Sprintf("the server asks to come back in %s", pause.Round(time.Second))
+		dup.Hint = fmt.Sprintf("retry in %s, as the server requested", pause.Round(time.Second))
 		return &dup
 	case !again:
 		return err

@@ -14,10 +14,10 @@ import (
 	"github.com/urlget/urlget/fetch"
 )
 
-// A divisible destination can be written in several places at once.
+// A divisible destination can be written at several offsets concurrently.
 type divisible interface {
 	destination
-	// divide is called when what is missing is divided, before any of it is written.
+	// divide is called when the missing bytes are divided, before any of them is written.
 	divide() error
 	// writeAt returns a writer for the bytes from offset on.
 	writeAt(offset int64) (io.WriteCloser, error)
@@ -25,12 +25,12 @@ type divisible interface {
 	digest(ctx context.Context) error
 }
 
-// errUnproven ends a transfer in segments when a response does not prove that it is a range of the
+// errUnproven ends a transfer in segments if a response does not prove that it is a range of the
 // same version.
 var errUnproven = errors.New("unproven")
 
-// plan returns the segments to retrieve the content in that resp begins; nil if it is not to be
-// divided, and one if that will be seen.
+// plan returns the segments for the content that begins in resp. It returns nil for a single stream,
+// and one segment if grow may divide it later.
 func (t *transfer) plan(resp *fetch.Response) []span {
 	auto := t.opts.Segments == AutoSegments
 	scheme, _ := t.client.Scheme(resp.URL.Scheme())
@@ -43,7 +43,7 @@ func (t *transfer) plan(resp *fetch.Response) []span {
 		return []span{whole}
 	}
 	n := t.opts.Segments
-	if scheme.RangeSets { // else each range is a transfer that has to be broken off
+	if scheme.RangeSets { // otherwise each range is a transfer that has to be aborted
 		n *= perConnection
 	}
 	if all := whole.split(n); len(all) > 1 {
@@ -52,13 +52,13 @@ func (t *transfer) plan(resp *fetch.Response) []span {
 	return nil
 }
 
-// perConnection is how many ranges there are for each connection, where they cost one request each: a
-// connection that is faster gets more of them, and servers that limit the rate of an answer often let
-// it begin fast.
+// perConnection is the number of ranges per connection where a range costs only a request. A faster
+// connection then gets more of them, and servers that limit the rate of a response often start it
+// fast.
 const perConnection = 4
 
-// retrieveSegments retrieves what is missing, several ranges in parallel. If first is not nil, it
-// is a response that begins where the first of them does, and cancel aborts it.
+// retrieveSegments retrieves the missing ranges in parallel. If first is not nil, it is a response
+// that begins at the first of them, and cancel aborts it.
 func (t *transfer) retrieveSegments(ctx context.Context, first *fetch.Response, cancel func()) error {
 	dest := t.dest.(divisible)
 	if err := dest.divide(); err != nil {
@@ -68,7 +68,7 @@ func (t *transfer) retrieveSegments(ctx context.Context, first *fetch.Response, 
 	err := s.run(ctx, first, cancel)
 	if err == errUnproven {
 		t.oneStream = true
-		return t.startOver("the server does not send ranges of the same object", errAgain)
+		return t.startOver("the server does not send ranges of the same version", errAgain)
 	}
 	if err == nil && t.sums != nil {
 		err = dest.digest(ctx) // the bytes did not arrive in order
@@ -83,15 +83,14 @@ func (t *transfer) retrieveSegments(ctx context.Context, first *fetch.Response, 
 type scheduler struct {
 	transfer *transfer
 	dest     divisible
-	mu       sync.Mutex // guards all below, the transfer's progress and the caller's hooks
+	mu       sync.Mutex // guards the fields below, the transfer's progress and the caller's hooks
 	queue    []*span    // segments without a worker
-	workers  int        // workers that will still look into the queue
-	// secondChance is true if the last worker may retry once after being refused: the server may
-	// have objected to the others.
+	workers  int        // workers that have not ended
+	// secondChance is true if the last worker may retry once after being refused, because the
+	// server may have refused too many connections.
 	secondChance bool
-	received     int64 // bytes
-	// over is closed when no worker is left.
-	over chan struct{}
+	received     int64         // bytes
+	over         chan struct{} // closed when the last worker ends
 }
 
 func (s *scheduler) run(ctx context.Context, first *fetch.Response, cancel func()) error {
@@ -110,8 +109,7 @@ func (s *scheduler) run(ctx context.Context, first *fetch.Response, cancel func(
 	return group.Wait()
 }
 
-// take returns a segment without a worker. If there is none, it returns nil and the worker must
-// end, because no segment will be put back for it.
+// take returns a segment from the queue. If it is empty, take returns nil and the worker must end.
 func (s *scheduler) take() *span {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -124,15 +122,15 @@ func (s *scheduler) take() *span {
 	return piece
 }
 
-// leave ends a worker.
+// leave records that a worker ends.
 func (s *scheduler) leave() {
 	if s.workers--; s.workers == 0 {
 		close(s.over)
 	}
 }
 
-// work retrieves segments until none is left. If the server does not accept so many connections, it
-// leaves its segment to the other workers.
+// work retrieves segments until the queue is empty. If the server does not accept so many
+// connections, it puts its segment back for the other workers.
 func (s *scheduler) work(ctx context.Context, piece *span, resp *fetch.Response) error {
 	retrier := newRetrier(s.transfer.opts.Retry)
 	retrier.Report = s.retrying
@@ -168,8 +166,8 @@ func (s *scheduler) retrying(failed int, wait time.Duration, err error) {
 	}
 }
 
-// putBack returns piece to the queue after a final error, if the error may be due to too many
-// connections and another worker can take it.
+// putBack returns piece to the queue after a final error that too many connections may have caused,
+// if another worker can take it.
 func (s *scheduler) putBack(piece *span, err error) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -181,7 +179,7 @@ func (s *scheduler) putBack(piece *span, err error) bool {
 	return true
 }
 
-// tryAlone reports whether the last worker, which has been refused too, gets its second chance.
+// tryAlone reports whether the last worker may retry after being refused.
 func (s *scheduler) tryAlone(err error) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -202,8 +200,8 @@ func tooMany(err error) bool {
 	return false
 }
 
-// retrieve performs one exchange for what is missing from piece. If resp is not nil, it is the
-// response. The response is closed when retrieve returns, because other segments may be waiting for
+// retrieve requests the rest of piece and copies it. If resp is not nil, it is used instead of a
+// request. The response is closed when retrieve returns, because other segments may be waiting for
 // its connection.
 func (s *scheduler) retrieve(ctx context.Context, piece *span, resp *fetch.Response) error {
 	if resp == nil {
@@ -233,15 +231,15 @@ func (s *scheduler) retrieve(ctx context.Context, piece *span, resp *fetch.Respo
 	return err
 }
 
-// rest returns what piece lacks. Its end moves too, when another worker gets a part of it.
+// rest returns the missing range of piece. Its end moves when another worker gets a part of it.
 func (s *scheduler) rest(piece *span) span {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return *piece
 }
 
-// count notes that n bytes of piece came. Those beyond its end are another worker's: the same
-// bytes, that came twice.
+// count records that n bytes of piece were received. Those beyond its end belong to another worker,
+// which receives them too.
 func (s *scheduler) count(piece *span, n int64) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -257,7 +255,8 @@ func (s *scheduler) count(piece *span, n int64) error {
 	return nil
 }
 
-// ask requests what is missing from piece, and returns a response proven to be that.
+// ask requests the missing range of piece. It returns errUnproven unless the response is that range
+// of the same version.
 func (s *scheduler) ask(ctx context.Context, piece *span) (*fetch.Response, error) {
 	t := s.transfer
 	req := *t.req

@@ -9,25 +9,15 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+
+	"github.com/urlget/urlget/fetchtest/servers"
 )
 
 // fromTCP returns a connection on which content arrives, and whose peer then resets it if reset is
 // true.
 func fromTCP(t *testing.T, content []byte, reset bool) *net.TCPConn {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	client, err := net.Dial("tcp", l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	server, err := l.Accept()
-	if err != nil {
-		t.Fatal(err)
-	}
+	client, server := servers.Pair(t)
 	done := make(chan struct{})
 	t.Cleanup(func() { client.Close(); <-done })
 	go func() {
@@ -35,11 +25,11 @@ func fromTCP(t *testing.T, content []byte, reset bool) *net.TCPConn {
 		server.Write(content)
 		if reset {
 			// Unread bytes of ours make the close a reset.
-			server.(*net.TCPConn).SetLinger(0)
+			server.SetLinger(0)
 		}
 		server.Close()
 	}()
-	return client.(*net.TCPConn)
+	return client
 }
 
 // A plain reader has no abilities but Read.
@@ -150,7 +140,7 @@ func TestSinkTurns(t *testing.T) {
 	}
 }
 
-// The file's errors are told from those of the connection.
+// Errors of the file are distinguished from those of the connection.
 func TestSinkErrors(t *testing.T) {
 	t.Parallel()
 	name := filepath.Join(t.TempDir(), "file")
@@ -165,7 +155,7 @@ func TestSinkErrors(t *testing.T) {
 	defer readOnly.Close()
 	for _, r := range []io.Reader{fromTCP(t, make([]byte, 1000), false), plain{bytes.NewReader(make([]byte, 1000))}} {
 		s := &sink{w: readOnly, left: -1, count: count}
-		if _, err := s.ReadFrom(r); err == nil || s.err == nil {
+		if _, err := s.ReadFrom(r); !errors.Is(err, syscall.EBADF) || !errors.Is(s.err, syscall.EBADF) {
 			t.Errorf("%T to a file that cannot be written: %v, taken for the file's: %v", r, err, s.err)
 		}
 	}

@@ -9,7 +9,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path"
 	"slices"
 	"strings"
 	"sync"
@@ -22,38 +21,40 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// Sources are options for a file that can be had in several places. Nil means the zero value.
+// Sources are options for a file with several sources. Nil means the zero value.
 type Sources struct {
 	Options
-	// From is what named the sources, if that was a server; they are then retrieved under the
-	// policy for what servers name (see fetch.Request.From).
+	// From is the URL of the description if a server named the sources. They are then retrieved
+	// under the policy for URLs from servers (see fetch.Request.From).
 	From uri.URI
-	// Dropped is called with each source that is not asked again, and why. Calls do not overlap.
+	// Dropped is called with each source that is not used again and the error. Calls do not overlap.
 	Dropped func(u uri.URI, err error)
 }
 
 const (
-	// defaultSources is how many sources are asked at once if Options.Segments does not say.
+	// defaultSources is the number of sources used in parallel if Options.Segments is 0 or
+	// AutoSegments.
 	defaultSources = 4
-	// batch is how much is requested of a source at once, in bytes, in whole pieces.
+	// batch is the size of a request for consecutive pieces, in bytes.
 	batch = 4 << 20
-	// maxPiece is the size of pieces, in bytes, up to which they are kept in memory to be compared.
+	// maxPiece is the maximum size of a piece that is kept in memory for its hash, in bytes.
 	maxPiece = 64 << 20
 )
 
-// errLies is why a source is dropped.
-var errLies = errors.New("it sends something else than the file")
+// errOtherContent drops a source that sends other content.
+var errOtherContent = errors.New("it sends other content")
 
-// DoSources saves a file that can be had from several sources, as name (see Get); "" stands for the
-// file's own name, of which each element is made as [Name] does.
+// DoSources saves a file that has several sources as name (see Get). If name is "", it is the
+// file's own name, with each element made safe as by [Name].
 //
-// If its size and the hashes of its pieces, of at most 64 MiB, are known, as many sources as
-// Options.Segments says, or 4, bring pieces at once, one request at a time each. Every piece is
-// compared with its hash before it is written. A source that sends a wrong one, or fails, is
-// dropped, and others bring what it owes. Pieces of an interrupted transfer are used again, with
-// Resume, if their hashes are right. Otherwise one source after the other is asked for the whole,
-// until one brings what has the right size and checksum. Only if none does is there an error, that
-// of the last.
+// If the size of the file and the hashes of its pieces are known, pieces come from several sources
+// in parallel: Options.Segments of them, or 4, with one request at a time each. A piece has at most
+// 64 MiB. It is written once its hash is verified. A source that sends a wrong piece, or fails, is
+// dropped, and other sources take over. With Resume, pieces of an interrupted transfer are reused
+// if their hashes match.
+//
+// Otherwise the sources are tried one by one for the whole file, until one sends the right size and
+// checksum. If all fail, the error is that of the last.
 func (d *Downloader) DoSources(ctx context.Context, file *metalink.File, name string, opts *Sources) (*Result, error) {
 	if opts == nil {
 		opts = &Sources{}
@@ -68,10 +69,10 @@ func (d *Downloader) DoSources(ctx context.Context, file *metalink.File, name st
 		}
 	}
 	if len(sources) == 0 {
-		return nil, &fetch.Error{Op: "get", Code: fetch.ErrNotRetrievable, Err: fmt.Errorf("%s: none of its %d sources is of a known scheme", name, len(file.Sources))}
+		return nil, &fetch.Error{Op: "get", Code: fetch.ErrNotRetrievable, Err: fmt.Errorf("%s: none of its %d sources has a supported scheme", name, len(file.Sources))}
 	}
 	if file.Pieces == nil || file.Pieces.Length > maxPiece && file.Size > maxPiece || name == "" || file.Size == 0 {
-		return d.oneAfterTheOther(ctx, file, sources, name, &o)
+		return d.trySources(ctx, file, sources, name, &o)
 	}
 	first := &fetch.Request{URL: sources[0]}
 	if !o.From.IsZero() {
@@ -92,7 +93,7 @@ func (d *Downloader) DoSources(ctx context.Context, file *metalink.File, name st
 	return res, nil
 }
 
-// safePath returns a path that others chose, each element of which is as [Name] makes it.
+// safePath makes each element of name safe, as [Name] does.
 func safePath(name string) string {
 	if name == "" {
 		return ""
@@ -104,8 +105,8 @@ func safePath(name string) string {
 	return strings.Join(elements, "/")
 }
 
-// oneAfterTheOther asks the sources for the whole.
-func (d *Downloader) oneAfterTheOther(ctx context.Context, file *metalink.File, sources []uri.URI, name string, opts *Sources) (*Result, error) {
+// trySources requests the whole file from one source after the other.
+func (d *Downloader) trySources(ctx context.Context, file *metalink.File, sources []uri.URI, name string, opts *Sources) (*Result, error) {
 	o := opts.Options
 	o.Response = func(resp *fetch.Response) error {
 		if resp.Range.IsZero() && resp.Size >= 0 && file.Size >= 0 && resp.Size != file.Size {
@@ -132,7 +133,7 @@ func (d *Downloader) oneAfterTheOther(ctx context.Context, file *metalink.File, 
 	panic("unreachable")
 }
 
-// A pieceTransfer brings the pieces of one file.
+// A pieceTransfer retrieves the pieces of one file.
 type pieceTransfer struct {
 	d    *Downloader
 	file *metalink.File
@@ -140,16 +141,16 @@ type pieceTransfer struct {
 	sums *sums
 	part *part
 
-	mu      sync.Mutex // for all below, and the caller's hooks
-	sources []uri.URI  // that no worker has
-	done    []bool     // pieces that are there
-	taken   []bool     // pieces that are there, or that a worker brings
+	mu      sync.Mutex // guards the fields below and the caller's hooks
+	sources []uri.URI  // sources without a worker
+	done    []bool     // pieces in the part
+	taken   []bool     // pieces in the part or with a worker
 	workers int
-	size    int64 // of what is there, in bytes
-	written int64 // in this run
-	last    error // of a source that was dropped
+	size    int64 // of the pieces in the part, in bytes
+	written int64 // bytes in this run
+	last    error // error of the last dropped source
 	resp    *fetch.Response
-	changed chan struct{} // closed when a piece came, or was given back
+	changed chan struct{} // closed when a piece is done or given back
 }
 
 func (p *pieceTransfer) span(i int) span {
@@ -158,14 +159,13 @@ func (p *pieceTransfer) span(i int) span {
 }
 
 func (p *pieceTransfer) run(ctx context.Context, name string) (*Result, error) {
-	where, base := path.Split(name)
-	where = path.Join(".", p.opts.Dir, where)
-	dir, err := p.d.dirs.get(p.d.Root, where, true)
-	if err != nil {
+	to := newPlace(p.d, p.opts.Dir, name)
+	if err := to.openDir(true); err != nil {
 		return nil, err
 	}
-	defer p.d.dirs.put(dir)
-	result := &Result{Outcome: Saved, Name: path.Join(where, base), Size: p.file.Size, URL: p.sources[0]}
+	defer to.closeDir()
+	dir, base := to.dir, to.name
+	result := &Result{Outcome: Saved, Name: to.path(base), Size: p.file.Size, URL: p.sources[0]}
 	if old, err := dir.lstat(base); err == nil {
 		switch e := p.opts.Exists; {
 		case e == Skip:
@@ -175,14 +175,15 @@ func (p *pieceTransfer) run(ctx context.Context, name string) (*Result, error) {
 			result.Outcome = Unchanged
 			return result, nil
 		case e == Resume:
-			return nil, &fetch.Error{Code: fetch.ErrChanged, Err: fmt.Errorf("%s is there, and is not this file", result.Name)}
+			return nil, &fetch.Error{Code: fetch.ErrChanged, Err: fmt.Errorf("%s exists and is a different file", result.Name)}
 		}
 	}
 	if err := p.prepare(ctx, dir, base); err != nil {
 		return nil, err
 	}
 	defer p.part.file.Close()
-	if err = p.retrieve(ctx); err == nil && p.sums != nil {
+	err := p.retrieve(ctx)
+	if err == nil && p.sums != nil {
 		p.sums.reset()
 		_, err = io.Copy(p.sums, &contextReader{ctx, io.NewSectionReader(p.part.file, 0, p.file.Size)})
 		if err == nil {
@@ -198,11 +199,11 @@ func (p *pieceTransfer) run(ctx context.Context, name string) (*Result, error) {
 		}
 		return nil, err
 	}
-	final, err := p.part.commit(path.Join(where, base), p.opts.Exists, false, time.Time{}, &p.d.numbers)
+	final, err := p.part.commit(result.Name, p.opts.Exists, false, time.Time{}, &p.d.numbers)
 	if err != nil {
 		return nil, err
 	}
-	result.Name, result.Written, result.SHA256 = path.Join(where, final), p.written, p.sums.hex256()
+	result.Name, result.Written, result.SHA256 = to.path(final), p.written, p.sums.hex256()
 	if p.resp != nil {
 		result.URL, result.Meta = p.resp.URL, p.resp.Meta
 		result.Meta.Size, result.Meta.Range = p.file.Size, fetch.Range{}
@@ -210,7 +211,7 @@ func (p *pieceTransfer) run(ctx context.Context, name string) (*Result, error) {
 	return result, p.d.saved(dir, final)
 }
 
-// intact reports whether the file is there already.
+// intact reports whether the file exists with the right size and hashes.
 func (p *pieceTransfer) intact(ctx context.Context, dir directory, name string) bool {
 	f, err := openRegular(dir, name, os.O_RDONLY)
 	if err != nil {
@@ -224,7 +225,7 @@ func (p *pieceTransfer) intact(ctx context.Context, dir directory, name string) 
 	return p.look(ctx, f) == nil && !slices.Contains(p.done, false)
 }
 
-// look finds out which pieces a file has.
+// look verifies the hashes of the pieces in f and sets done and size.
 func (p *pieceTransfer) look(ctx context.Context, f io.ReaderAt) error {
 	p.size = 0
 	for i := range p.done {
@@ -241,7 +242,7 @@ func (p *pieceTransfer) look(ctx context.Context, f io.ReaderAt) error {
 	return nil
 }
 
-// prepare opens the part that is to be completed, or an empty one.
+// prepare opens the part of an earlier run, or creates one.
 func (p *pieceTransfer) prepare(ctx context.Context, dir directory, name string) (err error) {
 	clear(p.done)
 	p.size = 0
@@ -255,7 +256,7 @@ func (p *pieceTransfer) prepare(ctx context.Context, dir directory, name string)
 				return err
 			}
 			if p.size > 0 && p.opts.Reuse != nil {
-				p.opts.Reuse("pieces of it have the right hashes")
+				p.opts.Reuse("the hashes of its pieces match")
 			}
 			return nil
 		case errors.Is(err, errLocked):
@@ -285,7 +286,7 @@ func (p *pieceTransfer) record() *record {
 	return r
 }
 
-// retrieve brings the pieces that are missing.
+// retrieve retrieves the missing pieces.
 func (p *pieceTransfer) retrieve(ctx context.Context) error {
 	p.taken, p.changed = slices.Clone(p.done), make(chan struct{})
 	group, ctx := errgroup.WithContext(ctx)
@@ -306,7 +307,7 @@ func (p *pieceTransfer) retrieve(ctx context.Context) error {
 	return nil
 }
 
-// work brings pieces from one source, and from another one when that is dropped.
+// work retrieves pieces from one source, and from the next one when that is dropped.
 func (p *pieceTransfer) work(ctx context.Context) error {
 	for {
 		p.mu.Lock()
@@ -319,7 +320,7 @@ func (p *pieceTransfer) work(ctx context.Context) error {
 		u := p.sources[0]
 		p.sources = p.sources[1:]
 		p.mu.Unlock()
-		err := p.bring(ctx, u)
+		err := p.retrieveFrom(ctx, u)
 		if err == nil {
 			return nil
 		}
@@ -332,7 +333,7 @@ func (p *pieceTransfer) work(ctx context.Context) error {
 		}
 		var e *fetch.Error
 		if !errors.As(err, &e) {
-			return err // of the file
+			return err // an error of the local file
 		}
 		p.mu.Lock()
 		p.last = err
@@ -343,8 +344,8 @@ func (p *pieceTransfer) work(ctx context.Context) error {
 	}
 }
 
-// bring brings pieces from u until there are none, or it fails as often in a row as is allowed.
-func (p *pieceTransfer) bring(ctx context.Context, u uri.URI) error {
+// retrieveFrom retrieves pieces from u until none is missing or the retries are used up.
+func (p *pieceTransfer) retrieveFrom(ctx context.Context, u uri.URI) error {
 	retrier := newRetrier(p.opts.Retry)
 	retrier.Report = func(failed int, wait time.Duration, err error) {
 		p.mu.Lock()
@@ -372,8 +373,8 @@ func (p *pieceTransfer) bring(ctx context.Context, u uri.URI) error {
 	}
 }
 
-// take takes the next pieces that are missing, from first to before last. If others bring all of
-// them, it waits for how that goes. First is less than 0 if none is missing.
+// take reserves the next missing pieces i, first <= i < last. If other workers have all of them, it
+// waits until one is given back or all are done. If none is missing, first is negative.
 func (p *pieceTransfer) take(ctx context.Context) (first, last int, err error) {
 	for {
 		p.mu.Lock()
@@ -396,7 +397,7 @@ func (p *pieceTransfer) take(ctx context.Context) (first, last int, err error) {
 	}
 }
 
-// signal wakes those that wait. The lock is held.
+// signal wakes waiting workers. The caller holds mu.
 func (p *pieceTransfer) signal() {
 	close(p.changed)
 	p.changed = make(chan struct{})
@@ -411,7 +412,7 @@ func (p *pieceTransfer) giveBack(first, last int) {
 	p.signal()
 }
 
-// exchange requests the pieces from first to before last, and returns how many came.
+// exchange requests the pieces i, first <= i < last, and returns the number of pieces written.
 func (p *pieceTransfer) exchange(ctx context.Context, u uri.URI, first, last int) (came int, err error) {
 	want := span{p.span(first)[0], p.span(last - 1)[1]}
 	req := &fetch.Request{URL: u, From: p.opts.From}
@@ -423,29 +424,11 @@ func (p *pieceTransfer) exchange(ctx context.Context, u uri.URI, first, last int
 		return 0, err
 	}
 	defer resp.Body.Close()
-	p.mu.Lock()
-	p.resp = resp
-	if p.opts.Response != nil {
-		if err = p.opts.Response(resp); err != nil {
-			err = &stopped{err}
-		}
-	}
-	p.mu.Unlock()
-	if err != nil {
+	if err := p.saw(resp); err != nil {
 		return 0, err
 	}
-	lies := func(err error) error {
-		return &fetch.Error{Op: "get", URL: u.Redacted(), Code: fetch.ErrChecksum, Err: err}
-	}
-	switch whole := resp.Range.IsZero(); {
-	case resp.Kind != fetch.KindObject, whole && resp.Size >= 0 && resp.Size != p.file.Size:
-		return 0, lies(errLies)
-	case whole && want[0] > 0: // it does not know ranges
-		if n, err := io.CopyN(io.Discard, resp.Body, want[0]); err != nil {
-			return 0, lies(fmt.Errorf("it ends after %d bytes: %w", n, err))
-		}
-	case !whole && resp.Range.Offset != want[0]:
-		return 0, &fetch.Error{Op: "get", URL: u.Redacted(), Code: fetch.ErrProtocol, Err: errUnaskedRange}
+	if err := p.seek(resp, u, want[0]); err != nil {
+		return 0, err
 	}
 	w, err := p.part.writeAt(want[0])
 	if err != nil {
@@ -461,36 +444,76 @@ func (p *pieceTransfer) exchange(ctx context.Context, u uri.URI, first, last int
 		h := p.file.Pieces.New()
 		h.Write(piece)
 		if !bytes.Equal(h.Sum(nil), p.file.Pieces.Sums[i]) {
-			return i - first, lies(fmt.Errorf("%w: the bytes from %d to %d have another hash", errLies, at[0], at[1]-1))
+			return i - first, otherContent(u, fmt.Errorf("%w: the bytes from %d to %d do not match their hash", errOtherContent, at[0], at[1]-1))
 		}
 		if _, err := w.Write(piece); err != nil {
 			return i - first, err
 		}
-		p.mu.Lock()
-		p.done[i] = true
-		p.size += at.length()
-		p.written += at.length()
-		if p.opts.Progress != nil {
-			p.opts.Progress(p.size, p.file.Size)
-		}
-		if p.file.Size >= recordFrom && time.Since(p.part.recorded) >= recordEvery {
-			err = p.part.save(p.record())
-		}
-		p.signal()
-		p.mu.Unlock()
-		if err != nil {
+		if err := p.wrote(i); err != nil {
 			return i + 1 - first, err
 		}
 	}
 	return last - first, nil
 }
 
-// readPiece appends n bytes of r to b, which grows as they come.
+// saw records resp and passes it to the hook.
+func (p *pieceTransfer) saw(resp *fetch.Response) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.resp = resp
+	if p.opts.Response != nil {
+		if err := p.opts.Response(resp); err != nil {
+			return &stopped{err}
+		}
+	}
+	return nil
+}
+
+// seek advances the body of resp to an offset of the file. Servers without ranges send the whole
+// file.
+func (p *pieceTransfer) seek(resp *fetch.Response, u uri.URI, offset int64) error {
+	switch whole := resp.Range.IsZero(); {
+	case resp.Kind != fetch.KindObject, whole && resp.Size >= 0 && resp.Size != p.file.Size:
+		return otherContent(u, errOtherContent)
+	case whole:
+		if n, err := io.CopyN(io.Discard, resp.Body, offset); err != nil {
+			return otherContent(u, fmt.Errorf("it ends after %d bytes: %w", n, err))
+		}
+	case resp.Range.Offset != offset:
+		return &fetch.Error{Op: "get", URL: u.Redacted(), Code: fetch.ErrProtocol, Err: errUnaskedRange}
+	}
+	return nil
+}
+
+// wrote records that piece i is in the part.
+func (p *pieceTransfer) wrote(i int) (err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	n := p.span(i).length()
+	p.done[i] = true
+	p.size += n
+	p.written += n
+	if p.opts.Progress != nil {
+		p.opts.Progress(p.size, p.file.Size)
+	}
+	if p.file.Size >= recordFrom && time.Since(p.part.recorded) >= recordEvery {
+		err = p.part.save(p.record())
+	}
+	p.signal()
+	return err
+}
+
+// otherContent returns the error of a source that sends other content.
+func otherContent(u uri.URI, err error) error {
+	return &fetch.Error{Op: "get", URL: u.Redacted(), Code: fetch.ErrChecksum, Err: err}
+}
+
+// readPiece appends n bytes of r to b, which grows as they are received.
 func readPiece(r io.Reader, b []byte, n int64) ([]byte, error) {
 	buf := bytes.NewBuffer(b)
 	m, err := io.CopyN(buf, r, n)
 	if err == io.EOF {
-		err = &fetch.Error{Op: "get", Code: fetch.ErrTruncated, Retry: true, Err: fmt.Errorf("%d of %d bytes of a piece came", m, n)}
+		err = &fetch.Error{Op: "get", Code: fetch.ErrTruncated, Retry: true, Err: fmt.Errorf("received %d of %d bytes of a piece", m, n)}
 	}
 	return buf.Bytes(), err
 }

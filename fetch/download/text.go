@@ -10,7 +10,7 @@ import (
 
 var existsNames = []string{NewName: "new_name", Overwrite: "overwrite", Skip: "skip", Resume: "resume", Newer: "newer"}
 
-// String returns the name of the choice: "new_name", "overwrite", "skip", "resume" or "newer".
+// String returns "new_name", "overwrite", "skip", "resume" or "newer".
 func (e Exists) String() string {
 	if int(e) < len(existsNames) {
 		return existsNames[e]
@@ -21,7 +21,7 @@ func (e Exists) String() string {
 // MarshalText implements [encoding.TextMarshaler]. It returns the same text as String.
 func (e Exists) MarshalText() ([]byte, error) {
 	if int(e) >= len(existsNames) {
-		return nil, fmt.Errorf("download: there is no choice %d", e)
+		return nil, fmt.Errorf("download: invalid value %d", e)
 	}
 	return []byte(e.String()), nil
 }
@@ -30,13 +30,13 @@ func (e Exists) MarshalText() ([]byte, error) {
 func (e *Exists) UnmarshalText(text []byte) error {
 	i := slices.Index(existsNames, string(text))
 	if i < 0 {
-		return fmt.Errorf("download: there is no choice %q", text)
+		return fmt.Errorf("download: invalid value %q", text)
 	}
 	*e = Exists(i)
 	return nil
 }
 
-// knownJSON is Known, omitting an unknown size.
+// knownJSON is the JSON form of Known. It omits an unknown size.
 type knownJSON struct {
 	Size *int64 `json:"size,omitempty"`
 	fetch.Validator

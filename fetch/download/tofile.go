@@ -2,11 +2,9 @@ package download
 
 import (
 	"context"
-	"errors"
 	"io"
 	"io/fs"
 	"os"
-	"path"
 	"sync"
 	"time"
 
@@ -14,17 +12,16 @@ import (
 )
 
 const (
-	// maxInMemory is the size up to which content is kept in memory until it is complete.
+	// maxInMemory is the size in bytes up to which content is kept in memory until it is complete.
 	maxInMemory = 64 << 10
-	// recordFrom is the size from which on a part gets a record at once, in case the process is
-	// killed. After an error there always is one.
+	// recordFrom is the size in bytes from which on a part gets a record at once, in case the
+	// process is killed. Smaller parts get one only after an error.
 	recordFrom = 1 << 20
 	// recordEvery is the interval between records of a transfer in segments. If the process is
-	// killed, what was transferred since the last one is lost.
+	// killed, the bytes transferred since the last record are lost.
 	recordEvery = 5 * time.Second
-	// writeOutEvery is how many bytes of a part the system is to hold before it begins to write them
-	// to the disk. Left alone it begins late, and making the file durable takes as long as the disk
-	// needs for all of it.
+	// writeOutEvery is the number of bytes of a part after which the kernel is asked to write them to
+	// the disk. By default it starts late, and a sync then waits for all of them.
 	writeOutEvery = 4 << 20
 )
 
@@ -32,80 +29,37 @@ const (
 // other content is written to a part.
 type toFile struct {
 	*progress
-	d     *Downloader
-	req   *fetch.Request
-	opts  *Options
-	sums  *sums
-	where string   // path of the directory below the root
-	dir   *keptDir // nil until it is needed
-	asked string   // the requested name in it; "" to choose one with Name
-	name  string   // the name in it, as far as it is known
+	place
+	earlier
+	req  *fetch.Request
+	opts *Options
+	sums *sums
 
-	old      fs.FileInfo // the existing file, if it matters; otherwise nil
-	oldName  string      // the name that old belongs to
-	searched string      // the name for which a part of an earlier run was looked for
-	begun    bool        // content has arrived or existed before: the name is final
-	replace  bool        // an earlier run was to replace the existing file
-	existing file        // the existing file to be continued; nil if there is none and once it is a part
-	adopted  int64       // size of the part when it was existing; 0 if it was not
-	overlaps bool        // an overlap may prove what the bytes of the part belong to
-	memory   *[maxInMemory]byte
-	size     int     // of the content in memory
-	out      int64   // how much was transferred when the system was last told to write
-	part     *part   // nil while the content is in memory
-	outcome  Outcome // if the transfer ends with errOver
+	begun   bool // content was received or existed before: the name is final
+	memory  *[maxInMemory]byte
+	size    int     // of the content in memory
+	out     int64   // value of done at the last writeOut
+	part    *part   // nil while the content is in memory
+	outcome Outcome // set if the transfer ends with errOver
 }
 
 var memories = sync.Pool{New: func() any { return new([maxInMemory]byte) }}
 
 func newToFile(d *Downloader, req *fetch.Request, name string, opts *Options, s *sums, p *progress) *toFile {
-	f := &toFile{progress: p, d: d, req: req, opts: opts, sums: s}
-	dir, asked := path.Split(name)
-	f.where, f.asked, f.name = path.Join(".", opts.Dir, dir), asked, asked
-	if asked == "" {
+	f := &toFile{progress: p, place: newPlace(d, opts.Dir, name), req: req, opts: opts, sums: s}
+	if f.asked == "" {
 		f.name = nameFor(req, nil)
 	}
 	return f
 }
 
-// path returns the path below the root of a name in the directory.
-func (f *toFile) path(name string) string { return path.Join(f.where, name) }
-
-// openDir opens the directory. If create is true, it is created if necessary.
-func (f *toFile) openDir(create bool) (err error) {
-	if f.dir == nil {
-		f.dir, err = f.d.dirs.get(f.d.Root, f.where, create)
-	}
-	return err
-}
-
-// inDir calls do with the directory, creating it if necessary. If it was removed while it was kept
-// open, it is created again.
-func (f *toFile) inDir(do func(directory) error) error {
-	if err := f.openDir(true); err != nil {
-		return err
-	}
-	err := do(f.dir)
-	if !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	f.d.dirs.drop(f.dir)
-	f.dir = nil
-	if err := f.openDir(true); err != nil {
-		return err
-	}
-	return do(f.dir)
-}
-
-// close releases what the transfer has used.
+// close releases the resources of the transfer.
 func (f *toFile) close() {
 	if f.part != nil {
 		f.part.file.Close()
 	}
 	f.forgetExisting()
-	if f.dir != nil {
-		f.d.dirs.put(f.dir)
-	}
+	f.closeDir()
 	f.forget()
 }
 
@@ -116,7 +70,7 @@ func (f *toFile) forget() {
 	}
 }
 
-// begin prepares for the content of resp, unless that is not to be saved.
+// begin prepares for the content of resp. It returns errOver if the content is not saved.
 func (f *toFile) begin(ctx context.Context, resp *fetch.Response) error {
 	switch {
 	case resp.Kind == fetch.KindNone:
@@ -138,7 +92,7 @@ func (f *toFile) begin(ctx context.Context, resp *fetch.Response) error {
 	case f.asked == "":
 		if name := nameFor(f.req, &resp.Meta); name != f.name {
 			f.name = name
-			if f.existing != nil { // which does not have this name
+			if f.existing != nil { // it has the old name
 				f.forgetExisting()
 				f.progress.reset()
 				f.furthest = 0
@@ -174,7 +128,7 @@ func (f *toFile) begin(ctx context.Context, resp *fetch.Response) error {
 func (f *toFile) makePart() error {
 	owner := f.url()
 	if f.opts.Exists == Resume {
-		owner = "" // the caller was told that the existing bytes cannot be continued
+		owner = "" // Restart was called because the existing bytes cannot be resumed
 	}
 	return f.inDir(func(dir directory) (err error) {
 		f.part, err = createPart(dir, f.d.Sync, f.name, owner, f.perm())
@@ -182,8 +136,8 @@ func (f *toFile) makePart() error {
 	})
 }
 
-// perm returns the mode of a new part: that of the file that it will replace, so that nobody can
-// read the part who could not read the file.
+// perm returns the mode of a new part. It is that of the file to be replaced, so that the part is not
+// readable for more users than the file.
 func (f *toFile) perm() fs.FileMode {
 	if f.old != nil && f.old.Mode().IsRegular() && f.opts.Exists.replaces() {
 		return f.old.Mode().Perm() | 0o600
@@ -191,7 +145,7 @@ func (f *toFile) perm() fs.FileMode {
 	return 0o666
 }
 
-// Write writes to the part, or to memory as long as there is room.
+// Write writes to memory, or to the part if p does not fit there.
 func (f *toFile) Write(p []byte) (int, error) {
 	if f.part == nil && f.existing == nil && len(p) <= len(f.memory)-f.size {
 		f.size += copy(f.memory[f.size:], p)
@@ -203,8 +157,8 @@ func (f *toFile) Write(p []byte) (int, error) {
 	return f.part.file.Write(p)
 }
 
-// spill creates a part from the content in memory, or from the existing file to be continued, if
-// there is none yet.
+// spill creates a part from the content in memory, or from the existing file to resume, if there is
+// none yet.
 func (f *toFile) spill() error {
 	switch {
 	case f.part != nil:
@@ -238,8 +192,8 @@ func (f *toFile) rewind() error {
 	return f.part.rewind()
 }
 
-// wrote writes the record that lets the part survive if the process is killed, if it is worth one.
-// It is called before the first byte too.
+// wrote writes a record for a large part, so that it can be resumed if the process is killed. It is
+// also called before the first byte.
 func (f *toFile) wrote() error {
 	f.beginWriting()
 	if f.part == nil || max(f.done, f.want) < recordFrom || !f.continuable() {
@@ -251,7 +205,7 @@ func (f *toFile) wrote() error {
 	return f.part.save(f.record())
 }
 
-// beginWriting lets the system write what it holds of the part, if that is much.
+// beginWriting asks the kernel to write the part to the disk after each writeOutEvery bytes.
 func (f *toFile) beginWriting() {
 	if f.part == nil || f.d.Sync == SyncNone || f.done-f.out < writeOutEvery {
 		return
@@ -264,7 +218,7 @@ func (f *toFile) beginWriting() {
 	f.out = f.done
 }
 
-// continuable reports whether a later run could continue the part.
+// continuable reports whether a later run could resume the part.
 func (f *toFile) continuable() bool {
 	return !f.req.Sends() && f.req.Range.IsZero() && len(f.req.Ranges) == 0 && (!f.object.Guard().IsZero() || f.overlaps)
 }
@@ -274,7 +228,7 @@ func (f *toFile) record() *record {
 		Size: f.object.Size, Replace: f.replace || f.opts.Exists == Overwrite || f.opts.Exists == Newer, Missing: f.unfinished()}
 }
 
-// url returns the URL for a record: without login.
+// url returns the URL for a record, without credentials.
 func (f *toFile) url() string { return f.req.URL.WithoutUserinfo().String() }
 
 // divide replaces a record that would treat the gaps between segments as content.
@@ -293,7 +247,7 @@ func (f *toFile) digest(ctx context.Context) error {
 	return err
 }
 
-// abandon ends a failed transfer. If keep is true, what a later run could continue is kept.
+// abandon ends a failed transfer. If keep is true, a part that a later run could resume is kept.
 func (f *toFile) abandon(keep bool) {
 	keep = keep && f.done > 0 && f.continuable()
 	if f.part == nil && (!keep || f.memory == nil || f.spill() != nil) {

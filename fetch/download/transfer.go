@@ -11,9 +11,9 @@ import (
 )
 
 var (
-	// errAgain asks for another exchange at once, although none has failed.
+	// errAgain requests another exchange at once; it does not count as a failure.
 	errAgain = errors.New("ask again")
-	// errOver ends a transfer that needs no content.
+	// errOver ends a transfer that does not need the content.
 	errOver = errors.New("nothing to transfer")
 )
 
@@ -28,12 +28,12 @@ type destination interface {
 	wrote() error
 	// commit is called when the content is complete.
 	commit() error
-	// abandon is called instead of commit if the transfer failed. If keep is true, what a later run
-	// could continue is worth keeping.
+	// abandon is called instead of commit if the transfer failed. If keep is true, bytes that a later
+	// run could resume are kept.
 	abandon(keep bool)
 }
 
-// A transfer brings the content of a resource to a destination, in as many exchanges as it takes.
+// A transfer copies the content of a resource to a destination, in one or more exchanges.
 type transfer struct {
 	*progress
 	client  *fetch.Client
@@ -42,14 +42,14 @@ type transfer struct {
 	retrier *retrier
 	sums    *sums
 	dest    destination
-	out     *sink // what the destination's bytes go through
+	out     *sink // writes to dest
 
 	last        *fetch.Response
-	unmodified  *fetch.Error // that there is nothing new, if the server said so
-	forwardOnly bool         // the destination has no rewind
-	oneStream   bool         // the server has proved unable to serve segments
-	noRanges    bool         // the server has proved unable to begin at an overlap
-	openEnded   bool         // a part has come whole, and may not be the last
+	unmodified  *fetch.Error // the server's "not modified" response, or nil
+	forwardOnly bool         // the destination cannot rewind
+	oneStream   bool         // the server does not serve segments
+	noRanges    bool         // the server does not serve the overlap as a range
+	openEnded   bool         // a complete range was received, and more may follow
 }
 
 func newTransfer(c *fetch.Client, req *fetch.Request, opts *Options, s *sums, p *progress, dest destination, w io.Writer) *transfer {
@@ -67,7 +67,7 @@ func (t *transfer) count(n int64) error {
 	return err
 }
 
-// run retrieves the content and commits it. It returns errOver if the destination wants none.
+// run retrieves the content and commits it. It returns errOver if the destination does not need it.
 func (t *transfer) run(ctx context.Context) error {
 	err := t.retrieve(ctx)
 	if err == errOver {
@@ -114,11 +114,11 @@ func (t *transfer) retrieve(ctx context.Context) error {
 	}
 }
 
-// A lastError is the error of something that has already been retried.
+// A lastError is an error that must not be retried again.
 type lastError struct{ error }
 
-// exchange requests what is missing once and copies it. What is missing in segments is retrieved in
-// as many exchanges as that takes.
+// exchange requests the missing bytes once and copies them. In segments, it sends as many requests as
+// necessary.
 func (t *transfer) exchange(ctx context.Context) error {
 	if t.missing != nil { // from an earlier run
 		return t.retrieveSegments(ctx, nil, func() {})
@@ -152,7 +152,7 @@ func (t *transfer) saw(resp *fetch.Response) error {
 	return nil
 }
 
-// stopped is the error of a hook. It hides whether the error may be retried.
+// stopped wraps the error of a hook, so that it is not retried.
 type stopped struct{ error }
 
 // copy copies the content of resp to the destination.
@@ -177,12 +177,12 @@ func (t *transfer) copy(resp *fetch.Response) error {
 		return t.differs() // the existing bytes are longer
 	case t.want >= 0 && t.done > t.want:
 		return &fetch.Error{Code: fetch.ErrProtocol,
-			Err: fmt.Errorf("%d bytes came, %d were announced", t.done, t.want)}
+			Err: fmt.Errorf("received %d bytes, expected %d", t.done, t.want)}
 	case t.complete() && fetch.CodeOf(err) == fetch.ErrProtocol:
-		return &lastError{err} // more arrived than was announced: the existing bytes may belong to anything
+		return &lastError{err} // more than announced: the existing bytes may belong to another resource
 	case err == nil && t.done < t.want:
 		return &fetch.Error{Code: fetch.ErrTruncated, Retry: true,
-			Err: fmt.Errorf("%d of %d bytes came", t.done, t.want)}
+			Err: fmt.Errorf("received %d of %d bytes", t.done, t.want)}
 	case err == nil && t.want < 0 && resp.Range.Offset > t.req.Range.Offset && resp.Range.Length > 0 && t.req.Range.Length == 0:
 		t.openEnded = true // servers may send less than the rest (RFC 9110, section 15.3.7)
 		return errAgain
@@ -227,7 +227,7 @@ func (t *transfer) result() *Result {
 	return r
 }
 
-// asError returns err as an error about what the caller requested.
+// asError returns err as an error about the caller's arguments.
 func asError(err error, req *fetch.Request) error {
 	e := &fetch.Error{Op: "save", Code: fetch.ErrRequest, URL: req.URL.Redacted(), Err: err}
 	if err == errLongName {

@@ -17,31 +17,31 @@ import (
 	"github.com/urlget/urlget/internal/pace"
 )
 
-// A Conn is a connection that a driver gets from its [Env]. No read or write blocks for longer than
-// the idle timeout. The connection can be bound to a context, can be given a time limit for a
-// complete reply, and is recorded if the client has a Recorder. Deadlines set by SetDeadline and
-// its variants apply as well.
+// A Conn is a connection that a driver gets from its [Env]. A read or write fails if no bytes move
+// for the idle timeout. A Conn can be bound to a context, can have a time limit for a complete
+// reply, and is recorded if the client has a Recorder. Deadlines set by SetDeadline and its
+// variants also apply.
 //
-// The idle timeout starts anew with each call and whenever bytes move, so it bounds the lack of
-// progress rather than the whole transfer. A write that fails half-way leaves the peer with a
-// partial command, so later writes fail at once.
+// Each call, and each byte that moves, restarts the idle timeout, so it limits the lack of progress
+// and not the whole transfer. If a write fails, the peer may have received part of a command, so
+// later writes fail immediately.
 //
 // One goroutine may read while another writes, as with any net.Conn.
 type Conn struct {
 	mu         sync.Mutex
 	conn       net.Conn // possibly TLS
 	idle       time.Duration
-	connect    time.Duration // the time for Handshake
+	connect    time.Duration // the limit for Handshake
 	rd, wr     deadline
 	replying   bool          // waiting for a reply: the idle timeout does not apply to reads
 	replyLimit time.Duration // the time limit for the reply
 	replyBegun atomic.Bool   // part of the reply has arrived
-	pieces     pieces        // how what is read must come, but for replies
-	pace       pace.Pace     // of the piece that is being read
-	heard      atomic.Bool   // something has arrived
-	asked      atomic.Bool   // something was sent since
+	pieces     pieces        // the units of input that must arrive at a minimum rate, except in replies
+	pace       pace.Pace     // of the current piece
+	heard      atomic.Bool   // input has arrived
+	asked      atomic.Bool   // output was sent after the last input
 	unbind     func() bool   // releases the last Bind; nil before the first
-	cause      error         // why the connection is dead: the bound context ended
+	cause      error         // why the connection is unusable: the bound context ended
 	writeError error         // the error of an earlier write
 
 	raw         *Conn                               // below TLS, where the idle timeout is enforced; nil without TLS
@@ -52,11 +52,11 @@ type Conn struct {
 	rec         atomic.Pointer[stream]
 }
 
-// A deadline is the earliest of the user's deadline, the idle timeout, the reply timeout, and the
-// time for a piece.
+// A deadline is the earliest of the caller's deadline, the idle timeout, the reply timeout, and the
+// time limit of a piece.
 type deadline struct {
 	user, idle, reply, piece time.Time
-	armed                    time.Time // what the inner connection was last told
+	armed                    time.Time // deadline set on the inner connection
 }
 
 func (d *deadline) effective() time.Time {
@@ -69,8 +69,8 @@ func (d *deadline) effective() time.Time {
 	return t
 }
 
-// passed reports whether a timeout that has just occurred is due to t, one of the times of d.
-// Timers may fire slightly early.
+// passed reports whether t, one of the times of d, caused a timeout that has just occurred. Timers
+// may fire slightly early.
 func (d *deadline) passed(t time.Time) bool {
 	return !t.IsZero() && d.effective().Equal(t) && time.Until(t) < time.Millisecond
 }
@@ -80,9 +80,9 @@ var aLongTimeAgo = time.Unix(1, 0)
 
 var errClosedForWriting = errors.New("an earlier write failed")
 
-// NewConn returns a Conn for a connection that was made for the exchange of ctx, and adds it to the
-// recording of the exchange. It is for implementations of [Env]: drivers get their connections from
-// Dial. Of the timeouts, Connect bounds handshakes; 0 means none.
+// NewConn returns a Conn for a connection made for the exchange of ctx, and adds it to the
+// recording of the exchange. It is for implementations of [Env]; drivers get connections from Dial.
+// Connect of t limits handshakes; 0 means no limit.
 func NewConn(ctx context.Context, c net.Conn, t Timeouts) *Conn {
 	conn := newConn(c, t.Idle)
 	conn.connect = t.Connect
@@ -107,7 +107,7 @@ func (p *peer) AnnouncesEnd() bool { return (*Conn)(p).TLS() != nil && !p.unanno
 // CutOff implements exchange.Conn.
 func (p *peer) CutOff() error { return (*Conn)(p).cutOff() }
 
-// SetIdle changes the idle timeout for subsequent reads and writes. Zero means none.
+// SetIdle sets the idle timeout for subsequent reads and writes. Zero means no timeout.
 func (c *Conn) SetIdle(d time.Duration) {
 	if c.raw != nil {
 		c = c.raw
@@ -117,10 +117,10 @@ func (c *Conn) SetIdle(d time.Duration) {
 	c.idle = d
 }
 
-// ReplyTimeout limits the wait for a reply: until done is called, all reads together may take no
-// longer than limit, however steadily bytes arrive, and the idle timeout does not apply to them.
-// This keeps a server from stalling a client for ever by sending its reply byte by byte. Zero means
-// no limit. Writes are not affected.
+// ReplyTimeout limits the time for a complete reply: until done is called, all reads together may
+// take at most limit. The idle timeout does not apply to them. The limit keeps a server from
+// stalling a client by sending its reply byte by byte. Zero means no limit. Writes are not
+// affected.
 func (c *Conn) ReplyTimeout(limit time.Duration) (done func()) {
 	c.setReply(true, limit)
 	return func() { c.setReply(false, 0) }
@@ -140,19 +140,19 @@ func (c *Conn) setReply(replying bool, limit time.Duration) {
 	}
 }
 
-// Serve records that the connection serves the exchange of ctx. Whether its response may lead to
-// private addresses depends on the address of the peer, and whether a Body that ends with the
-// connection is complete may depend on how that ends. [Conn.Bind] and [Conn.Record] call it.
+// Serve records that the connection serves the exchange of ctx. The address of the peer determines
+// whether the response may lead to private addresses. The end of the connection may determine
+// whether Body is complete. [Conn.Bind] and [Conn.Record] call Serve.
 func (c *Conn) Serve(ctx context.Context) {
 	if x := exchange.Of(ctx); x != nil {
 		x.Served((*peer)(c))
 	}
 }
 
-// Bind ties the connection to ctx and its recording to the exchange of ctx: once ctx is done,
-// blocked and later reads and writes fail with an error that matches context.Cause(ctx). Calling
-// release ends this, and reports whether the connection is still usable; if ctx was done first, it
-// is not. Close releases the connection too.
+// Bind ties the connection to ctx and to the recording of its exchange. Once ctx is done, blocked
+// and later reads and writes fail with an error that matches context.Cause(ctx). Release unties the
+// connection. It reports whether the connection is still usable, which it is not if ctx was done
+// first. Close also releases the connection.
 func (c *Conn) Bind(ctx context.Context) (release func() bool) {
 	c.Serve(ctx)
 	s := c.record(recordingOf(ctx), Taps{})
@@ -172,7 +172,7 @@ func (c *Conn) Bind(ctx context.Context) (release func() bool) {
 }
 
 // kill makes all reads and writes fail with cause. It holds the lock while it sets the deadline, so
-// that a concurrent arm cannot replace it.
+// that a concurrent arm cannot replace the deadline.
 func (c *Conn) kill(cause error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -222,10 +222,10 @@ func (c *Conn) apply(d *deadline, set func(time.Time) error) error {
 	if err := set(t); err != io.ErrClosedPipe {
 		return err
 	}
-	return nil // net.Pipe returns this even if the peer closed: the read or write will tell
+	return nil // net.Pipe returns this even if the peer closed; the read or write will fail
 }
 
-// explain replaces a timeout of the inner connection by the reason for it.
+// explain replaces a timeout of the inner connection by its cause.
 func (c *Conn) explain(op string, d *deadline, err error) error {
 	if err == nil {
 		return nil
@@ -252,7 +252,7 @@ func (c *Conn) Read(p []byte) (int, error) {
 	if err := c.armRead(); err != nil {
 		return 0, err
 	}
-	if c.raw != nil { // nothing of a record of TLS can be read before all of it has come
+	if c.raw != nil { // a TLS record can only be read once all of it has arrived
 		c.raw.setPieces(wholePiece)
 		defer c.raw.setPieces(noPieces)
 	}
@@ -271,13 +271,13 @@ func (c *Conn) Read(p []byte) (int, error) {
 		c.ended.Store(true)
 	case io.ErrUnexpectedEOF: // only from TLS
 		err = &Error{Code: ErrTruncated, Retry: true,
-			Err: fmt.Errorf("the connection was cut within a TLS record: %w", err)}
+			Err: fmt.Errorf("the connection was closed within a TLS record: %w", err)}
 	}
 	return n, c.inPhase(c.explain("read", &c.rd, err))
 }
 
-// inPhase says in a timeout what did not come. With TLS it occurs below, where the protocol cannot
-// be seen.
+// inPhase completes a timeout error with the phase of the protocol. With TLS, the timeout occurs in
+// the connection below, which does not know the phase.
 func (c *Conn) inPhase(err error) error {
 	silence, ok := err.(*wire.TimeoutError)
 	if !ok {
@@ -295,29 +295,28 @@ func (c *Conn) inPhase(err error) error {
 	return &told
 }
 
-// EndsUnannounced says that servers of this protocol close TLS connections without close_notify.
-// Its absence is then not an error, and what ends with the connection stays FramedByClose. It must
-// be called before the response is returned.
+// EndsUnannounced declares that servers of this protocol close TLS connections without
+// close_notify. A missing close_notify is then not an error, and a body that ends with the
+// connection remains FramedByClose. EndsUnannounced must be called before the response is returned.
 func (c *Conn) EndsUnannounced() { c.unannounced = true }
 
 // cutOff returns an error of class ErrTruncated if the connection uses TLS and was closed without
-// the required close_notify (RFC 8446, section 6.1): any attacker on the path can do that, so the
-// data may be truncated. Read nevertheless returns io.EOF, since it does not matter where the
-// protocol itself marks the end.
+// the required close_notify (RFC 8446, section 6.1). Any attacker on the path can cause that, so
+// data may be missing. Read still returns io.EOF, because the protocol may mark the end itself.
 func (c *Conn) cutOff() error {
 	if c.raw == nil || !c.ended.Load() || !c.raw.ended.Load() {
 		return nil // crypto/tls reads nothing after close_notify
 	}
 	return &Error{Code: ErrTruncated, Retry: true,
-		Err: errors.New("the connection was closed without the close_notify of TLS, so the end may be missing")}
+		Err: errors.New("the connection was closed without the TLS close_notify, so data may be missing")}
 }
 
 // Write implements net.Conn. It continues as long as the peer accepts some bytes within the idle
 // timeout.
 func (c *Conn) Write(p []byte) (int, error) { return c.WriteMasked(p, p) }
 
-// WriteMasked is like Write for bytes that contain a secret: the recording gets shown in their
-// place, or nothing if shown is empty.
+// WriteMasked is like Write for bytes that contain a secret. The recording gets shown instead, or
+// nothing if shown is empty.
 func (c *Conn) WriteMasked(p, shown []byte) (int, error) {
 	if len(shown) > 0 {
 		c.rec.Load().sent(shown)
@@ -334,7 +333,7 @@ func (c *Conn) WriteMasked(p, shown []byte) (int, error) {
 		}
 		err = c.explain("write", &c.wr, err)
 		if n > 0 {
-			c.armRead() // what is being waited for meanwhile is the answer to this
+			c.armRead() // the pending read now waits for the reply to p
 		}
 		if err == nil {
 			return written, nil
@@ -352,9 +351,9 @@ func (c *Conn) WriteMasked(p, shown []byte) (int, error) {
 	}
 }
 
-// Trace returns a function to be called with the lines of the conversation, or nil if nothing
-// records them. Secrets in the lines must be masked.
-func (c *Conn) Trace() func(sent bool, line string) {
+// Line returns a function to be called with the lines of the conversation, or nil if they are not
+// recorded. Secrets in the lines must be masked.
+func (c *Conn) Line() func(sent bool, line string) {
 	if s := c.rec.Load(); s != nil {
 		return s.Line
 	}
@@ -362,8 +361,8 @@ func (c *Conn) Trace() func(sent bool, line string) {
 }
 
 // Record adds the connection to the recording of the exchange of ctx, until end is called or
-// another exchange takes over the connection. It returns the number of the connection in that
-// recording, or 0 if there is none. [Conn.Bind] does this by itself.
+// another exchange uses the connection. It returns the number of the connection in that recording,
+// or 0 if there is none. [Conn.Bind] calls Record.
 func (c *Conn) Record(ctx context.Context, taps Taps) (number int, end func()) {
 	c.Serve(ctx)
 	c.rec.Store(nil)
@@ -374,9 +373,9 @@ func (c *Conn) Record(ctx context.Context, taps Taps) (number int, end func()) {
 	return s.conn, func() { c.rec.CompareAndSwap(s, nil) }
 }
 
-// Handshake performs a TLS handshake as a client, within the connect timeout; reads and writes are
-// encrypted from then on. See [Env.TLSConfig]. Errors are of class ErrTLS, or ErrNetwork if the
-// network failed. On failure the connection is closed.
+// Handshake performs a TLS handshake as a client, within the connect timeout. Later reads and
+// writes are encrypted. See [Env.TLSConfig]. Errors are of class ErrTLS, or ErrNetwork if the
+// network failed. If Handshake fails, it closes the connection.
 func (c *Conn) Handshake(ctx context.Context, cfg *tls.Config) error {
 	t := c.upgrade(func(raw net.Conn) *tls.Conn { return tls.Client(raw, cfg) })
 	if err := c.handshake(ctx, t); err != nil {
@@ -402,10 +401,10 @@ func (c *Conn) handshake(ctx context.Context, t *tls.Conn) error {
 		return context.Cause(ctx)
 	}
 	switch code, retry := Classify(err); {
-	case errors.Is(err, os.ErrDeadlineExceeded): // the peer fell silent, which is no failure of TLS
+	case errors.Is(err, os.ErrDeadlineExceeded): // the peer stopped sending, which is not a TLS failure
 		return &Error{Code: ErrNetwork, Retry: retry, Err: fmt.Errorf("in the TLS handshake: %w", err)}
 	case code == ErrNetwork:
-		return &Error{Code: ErrTLS, Retry: retry, Err: fmt.Errorf("the handshake was cut off: %w", err)}
+		return &Error{Code: ErrTLS, Retry: retry, Err: fmt.Errorf("the connection was closed during the handshake: %w", err)}
 	}
 	return &Error{Code: ErrTLS, Err: err}
 }
@@ -418,7 +417,7 @@ func (c *Conn) upgrade(wrap func(net.Conn) *tls.Conn) *tls.Conn {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.conn, c.raw, c.idle = t, raw, 0
-	c.secured.Store(nil) // which was that of the connection below
+	c.secured.Store(nil) // the state of the connection below
 	c.rd, c.wr = deadline{user: c.rd.user}, deadline{user: c.wr.user}
 	if c.cause != nil {
 		t.SetDeadline(aLongTimeAgo)
@@ -426,15 +425,15 @@ func (c *Conn) upgrade(wrap func(net.Conn) *tls.Conn) *tls.Conn {
 	return t
 }
 
-// Secured says that other code, which speaks QUIC over the socket of c, has authenticated the peer by
-// TLS. The recording of the connection is told so.
+// Secured records that other code, which speaks QUIC over the socket of c, has authenticated the
+// peer by TLS. The recording gets the state.
 func (c *Conn) Secured(state tls.ConnectionState) {
 	c.secured.Store(&state)
 	c.rec.Load().peer(c.RemoteAddr(), &state)
 }
 
-// TLS returns the state of the TLS connection, or nil before [Conn.Handshake] and [Conn.Secured]. It
-// must not be modified.
+// TLS returns the state of the TLS connection, or nil before [Conn.Handshake] and [Conn.Secured].
+// The caller must not modify it.
 func (c *Conn) TLS() *tls.ConnectionState {
 	if state := c.secured.Load(); state != nil {
 		return state
@@ -444,7 +443,7 @@ func (c *Conn) TLS() *tls.ConnectionState {
 		return nil
 	}
 	state := t.ConnectionState()
-	if state.HandshakeComplete { // from then on it stays, and is asked for with each exchange
+	if state.HandshakeComplete { // does not change later, and each exchange needs it
 		c.secured.Store(&state)
 	}
 	return &state
@@ -481,8 +480,8 @@ func (c *Conn) Abort() error {
 	return c.conn.Close()
 }
 
-// CloseWrite closes the writing side of the connection. If the connection cannot do that, the error
-// matches errors.ErrUnsupported.
+// CloseWrite closes the writing side of the connection. If the connection does not support that,
+// the error matches errors.ErrUnsupported.
 func (c *Conn) CloseWrite() error {
 	if cw, ok := c.conn.(interface{ CloseWrite() error }); ok {
 		return cw.CloseWrite()
@@ -490,12 +489,12 @@ func (c *Conn) CloseWrite() error {
 	return fmt.Errorf("half-close of %T: %w", c.conn, errors.ErrUnsupported)
 }
 
-// NetConn returns the connection that c wraps: a *tls.Conn after Handshake. Reading and writing
-// there bypasses timeouts and recording.
+// NetConn returns the connection that c wraps: a *tls.Conn after Handshake. Its reads and writes
+// bypass timeouts and recording.
 func (c *Conn) NetConn() net.Conn { return c.conn }
 
-// ConnOf returns conn if it is a *Conn, or the *Conn whose NetConn it is, for drivers that pass
-// connections through other code. It returns nil if there is none.
+// ConnOf returns conn if it is a *Conn, or the *Conn whose NetConn it is, or nil. It is for drivers
+// that pass connections through other code.
 func ConnOf(conn net.Conn) *Conn {
 	switch c := conn.(type) {
 	case *Conn:
@@ -534,7 +533,7 @@ func (c *Conn) setUser(d *deadline, t time.Time, set func(time.Time) error) erro
 	defer c.mu.Unlock()
 	d.user = t
 	if c.cause != nil {
-		return nil // the connection stays dead
+		return nil // the connection remains unusable
 	}
 	return c.apply(d, set)
 }

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/urlget/urlget/fetch/driver/wire"
+	"github.com/urlget/urlget/fetchtest/servers"
 )
 
 // pipe returns a Conn and its peer. Inside a synctest bubble their time is that of the bubble.
@@ -24,26 +25,6 @@ func pipe(t *testing.T, idle time.Duration) (*Conn, net.Conn) {
 	a, b := net.Pipe()
 	t.Cleanup(func() { a.Close(); b.Close() })
 	return newConn(a, idle), b
-}
-
-// tcpPair returns the two ends of a connection over the loopback interface.
-func tcpPair(t testing.TB) (client, server *net.TCPConn) {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	c, err := net.Dial("tcp", l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := l.Accept()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { c.Close(); s.Close() })
-	return c.(*net.TCPConn), s.(*net.TCPConn)
 }
 
 // elapsed runs f and returns how long that took.
@@ -309,7 +290,7 @@ func TestACauseOfEOFIsNoEOF(t *testing.T) {
 // TestCancelMeetsRead lets a context end while reads set deadlines: none may outlive it.
 func TestCancelMeetsRead(t *testing.T) {
 	t.Parallel()
-	client, server := tcpPair(t)
+	client, server := servers.Pair(t)
 	go io.Copy(server, endless("x"))
 	for range 300 {
 		c := newConn(client, time.Hour)
@@ -346,7 +327,7 @@ func testTLS(t *testing.T) (client, server *tls.Config) {
 func TestTLSOnTop(t *testing.T) {
 	t.Parallel()
 	clientConfig, serverConfig := testTLS(t)
-	client, server := tcpPair(t)
+	client, server := servers.Pair(t)
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	said := make(chan struct{})
@@ -416,7 +397,7 @@ func TestCloseDoesNotWait(t *testing.T) {
 
 func TestCloseWrite(t *testing.T) {
 	t.Parallel()
-	client, server := tcpPair(t)
+	client, server := servers.Pair(t)
 	c := newConn(client, 0)
 	if err := c.CloseWrite(); err != nil {
 		t.Fatal(err)
@@ -436,7 +417,7 @@ func TestCloseWrite(t *testing.T) {
 func TestUpgradeToTLS(t *testing.T) {
 	t.Parallel()
 	clientConfig, serverConfig := testTLS(t)
-	client, server := tcpPair(t)
+	client, server := servers.Pair(t)
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	wg.Go(func() {

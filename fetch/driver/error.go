@@ -18,8 +18,8 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// Error is the type of all errors from a Client; it wraps other errors from drivers. Its text never
-// contains a password.
+// An Error describes a failed operation on a URL. All errors from a Client have this type; errors
+// of drivers of other types are wrapped in it. Its text never contains a password.
 type Error struct {
 	Op    string // "get", "stat", "list", "dial", "read"
 	URL   string // redacted
@@ -28,12 +28,12 @@ type Error struct {
 	Retry bool  // whether the same request may succeed later
 	// RetryAfter is how long the server asked to wait before retrying; 0 if it did not.
 	RetryAfter time.Duration
-	// Reason is the cause in a form that programs can act on; zero if there is none.
+	// Reason is the machine-readable cause; zero if there is none.
 	Reason Reason
-	Hint   string // what can be done about it, in words that suit any program; or ""
-	// Header and Body are what the server sent along with its refusal, such as an error page,
-	// limited to 64 KiB of Body. They are nil for protocols without such a thing. Partial says that
-	// Body is only the beginning of what the server sent.
+	Hint   string // a remedy, in words that suit any program; or ""
+	// Header and Body are the header and body of the error response, such as an error page. They
+	// are nil for protocols without them. Drivers limit Body to 64 KiB, and the client limits it to
+	// Options.MaxErrorBody. Partial is set if Body was cut.
 	Header  textproto.MIMEHeader
 	Body    []byte
 	Partial bool
@@ -51,8 +51,8 @@ func (e *Error) Error() string {
 	return e.Op + " " + e.URL + ": " + e.Message()
 }
 
-// Message returns what happened followed by the server's reply in parentheses, on a single line
-// with control characters escaped.
+// Message returns the failure, followed by the server's reply in parentheses, on a single line with
+// control characters escaped.
 func (e *Error) Message() string {
 	var b strings.Builder
 	class := e.Code.Error()
@@ -95,13 +95,13 @@ func (e *Error) Unwrap() []error {
 }
 
 // A Code classifies an error and is itself an error, for errors.Is. Its value is a token such as
-// "not_found" that programs may store and compare; [Code.Error] returns a text for people.
+// "not_found" that programs may store and compare. [Code.Error] returns a text for people.
 type Code string
 
-// The classes of errors.
+// The codes of errors.
 const (
 	ErrURL            Code = "malformed_url"
-	ErrRequest        Code = "malformed_request" // the request makes no sense
+	ErrRequest        Code = "malformed_request" // the fields of the request contradict each other
 	ErrScheme         Code = "no_driver"
 	ErrNoServer       Code = "no_server" // neither the URL nor the options name a server
 	ErrNotRetrievable Code = "not_retrievable"
@@ -128,7 +128,7 @@ const (
 	ErrInterrupted    Code = "interrupted"
 )
 
-// Error returns the class in words.
+// Error returns the code in words.
 func (c Code) Error() string {
 	switch c {
 	case ErrURL:
@@ -198,7 +198,7 @@ func (c Code) Is(target error) bool {
 	return false
 }
 
-// CodeOf returns the class of err, or "" if it has none.
+// CodeOf returns the code of err, or "" if it has none.
 func CodeOf(err error) Code {
 	if err == nil {
 		return ""
@@ -214,8 +214,8 @@ func CodeOf(err error) Code {
 	return ""
 }
 
-// Classify returns the class of an error, and whether a retry may help. The client applies it to
-// errors of drivers that have no class.
+// Classify returns the code of an error, and whether a retry may succeed. The client calls it for
+// errors of drivers without a code.
 func Classify(err error) (code Code, retry bool) {
 	var (
 		enclosed *Error
@@ -229,7 +229,7 @@ func Classify(err error) (code Code, retry bool) {
 	case err == nil:
 		return "", false
 	case errors.As(err, &pathErr) && errors.Is(err, syscall.EPIPE):
-		return ErrFile, false // the reader of the pipe we write to has gone
+		return ErrFile, false // the reader of the destination pipe has exited
 	case errors.As(err, &enclosed):
 		return enclosed.Code, enclosed.Retry
 	case errors.As(err, &given):
@@ -247,7 +247,7 @@ func Classify(err error) (code Code, retry bool) {
 		return ErrNetwork, dnsErr.IsTemporary || dnsErr.IsTimeout
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded),
 		errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.ECONNREFUSED),
-		errors.Is(err, syscall.EPIPE), errors.Is(err, net.ErrClosed),
+		errors.Is(err, syscall.EPIPE), errors.Is(err, net.ErrClosed), errors.Is(err, io.ErrClosedPipe),
 		errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
 		return ErrNetwork, true
 	case errors.Is(err, fs.ErrNotExist):
@@ -276,14 +276,14 @@ func isTLS(err error) bool {
 		op      *net.OpError
 	)
 	if errors.As(err, &op) && (op.Op == "local error" || op.Op == "remote error") {
-		return true // how crypto/tls marks alerts, sent or received
+		return true // crypto/tls marks alerts, sent or received, this way
 	}
 	return errors.Is(err, wire.ErrEarly) || errors.As(err, &record) || errors.As(err, &alert) || errors.As(err, &verify) ||
 		errors.As(err, &unknown) || errors.As(err, &host) || errors.As(err, &invalid)
 }
 
-// Wrap returns err as an *Error of class c for the operation op, which may be "". It returns nil and
-// errors that have a class unchanged.
+// Wrap returns err as an *Error with code c for the operation op, which may be "". If err is nil or
+// has a code, Wrap returns it unchanged.
 func (c Code) Wrap(op string, err error) error {
 	if err == nil || CodeOf(err) != "" {
 		return err

@@ -8,15 +8,15 @@ import (
 	"sync"
 )
 
-// A Part is a piece of the content of a listing, with the entries that it represents.
+// A Part is a piece of the content of a listing, with its entries.
 type Part struct {
 	Text    []byte
 	Entries []Entry
 }
 
 // URIListPart returns the Part of a text/uri-list (RFC 2483, section 5) for an entry: its URL on a
-// line, preceded by a comment if that is not empty. The text may be saved, so it omits the user
-// information of the URL. The entry keeps it, for the requests that follow.
+// line, after a comment line if comment is not empty. The text may be saved, so it omits the user
+// information of the URL. The entry keeps it for later requests.
 func URIListPart(comment string, e Entry) Part {
 	var text []byte
 	if comment != "" {
@@ -28,17 +28,17 @@ func URIListPart(comment string, e Entry) Part {
 	return Part{Text: text, Entries: []Entry{e}}
 }
 
-// NewListing returns the Body and the Parse of a Response for members that do not arrive as text,
-// such as those of a local directory. The texts of the parts form the content. The sequence is
-// advanced as the body is read, and a Part is not used once the next one has been requested. Close
-// may be nil; otherwise it must unblock the sequence.
-func NewListing(parts iter.Seq2[Part, error], close func() error) (io.ReadCloser, func(io.Reader) iter.Seq2[Entry, error]) {
+// SetParts sets Body and Parse for entries that do not arrive as text, such as those of a local
+// directory. The texts of the parts form the content. The sequence advances as the body is read,
+// and a Part is not used after the next one has been requested. Close may be nil; otherwise it must
+// unblock the sequence.
+func (r *Response) SetParts(parts iter.Seq2[Part, error], close func() error) {
 	l := &listing{parts: parts, close: close}
-	return l, func(r io.Reader) iter.Seq2[Entry, error] { return EntriesAlong(r, l.take) }
+	r.Body, r.Parse = l, func(r io.Reader) iter.Seq2[Entry, error] { return EntriesAlong(r, l.take) }
 }
 
-// EntriesAlong reads r to its end and yields the entries found on the way: those that take returns
-// after each read. It serves as Parse for drivers whose body sets entries aside.
+// EntriesAlong reads r to its end and yields the entries that take returns after each read. It
+// serves as Parse for drivers whose body collects entries.
 func EntriesAlong(r io.Reader, take func() []Entry) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		buf := make([]byte, 16<<10)
@@ -98,7 +98,7 @@ func (l *listing) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// take returns the entries of the part read last, once.
+// take returns the entries of the most recently read part, once.
 func (l *listing) take() []Entry {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -5,6 +5,8 @@ import (
 	"crypto/tls"
 	"net"
 	"testing"
+
+	"github.com/urlget/urlget/fetchtest/servers"
 )
 
 func TestPutKeepsWhatCanBeUsedAgain(t *testing.T) {
@@ -26,7 +28,7 @@ func TestPutKeepsWhatCanBeUsedAgain(t *testing.T) {
 				Valid: func(*kept) bool { return valid },
 				Close: func(k *kept) { closed++; k.conn.Close() }})
 			dial := func(context.Context) (*kept, error) {
-				client, _ := tcpPair(t)
+				client, _ := servers.Pair(t)
 				return &kept{conn: newConn(client, 0)}, nil
 			}
 			ctx, cancel := context.WithCancel(t.Context())

@@ -9,23 +9,22 @@ import (
 	"github.com/urlget/urlget/fetch/internal/exchange"
 )
 
-// A Recording records an exchange, for drivers whose messages are not the bytes of a [Conn], such as
-// those that multiplex or encrypt them. Functions that are nil are not to be called. They must be
-// given no secrets.
+// A Recording records an exchange, for drivers whose messages are not the bytes of a [Conn], such
+// as those that multiplex or encrypt them. Any function may be nil. Secrets must be masked.
 type Recording struct {
-	// Peer is called when a connection, new or reused, begins to serve the exchange, and again when
-	// TLS begins on it. Connections are numbered from 1; see [Conn.Record].
+	// Peer is called when a new or reused connection starts to serve the exchange, and again when
+	// TLS starts on it. Connections are numbered from 1; see [Conn.Record].
 	Peer func(conn int, addr net.Addr, state *tls.ConnectionState)
 	// Lookup is called with the addresses that were found for a host.
 	Lookup func(host string, addrs []netip.Addr)
-	// Sent and Received are called with the bytes on a connection, before those sent are written.
+	// Sent and Received are called with the bytes on a connection; Sent before they are written.
 	Sent     func(conn int, p []byte)
 	Received func(conn int, p []byte)
 	// Line is called with each command and reply, without its line ending.
 	Line func(sent bool, line string)
 }
 
-// Record returns the recording of the exchange of ctx, or nil if nothing is recorded.
+// Record returns the recording of the exchange of ctx, or nil if the exchange is not recorded.
 func Record(ctx context.Context) *Recording {
 	if r := recordingOf(ctx); r != nil {
 		return (*Recording)(&r.Hooks)
@@ -33,9 +32,9 @@ func Record(ctx context.Context) *Recording {
 	return nil
 }
 
-// Trace returns a function to be called with the lines of the conversation, for drivers without a
-// Conn, or nil if nothing records them. Secrets in the lines must be masked.
-func Trace(ctx context.Context) func(sent bool, line string) {
+// Line returns a function to be called with the lines of the conversation, for drivers without a
+// Conn, or nil if they are not recorded. Secrets in the lines must be masked.
+func Line(ctx context.Context) func(sent bool, line string) {
 	if r := recordingOf(ctx); r != nil {
 		return r.Line
 	}
@@ -57,8 +56,8 @@ type Taps struct {
 	Received func(p []byte)
 }
 
-// record adds the connection to r, unless it is part of it already. If r is nil, the connection is
-// no longer recorded.
+// record adds the connection to r, if it is not part of it. If r is nil, the connection is no
+// longer recorded.
 func (c *Conn) record(r *exchange.Recording, taps Taps) *stream {
 	s := c.rec.Load()
 	switch {
@@ -113,5 +112,5 @@ func (s *stream) received(p []byte) {
 	}
 }
 
-// wantsBytes reports whether every byte received must be seen.
+// wantsBytes reports whether all received bytes must be recorded.
 func (s *stream) wantsBytes() bool { return s != nil && s.Received != nil }

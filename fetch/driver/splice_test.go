@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/urlget/urlget/fetch/driver/wire"
+	"github.com/urlget/urlget/fetchtest/servers"
 )
 
 // noise returns n bytes that do not repeat.
@@ -35,7 +36,7 @@ func create(t testing.TB) *os.File {
 	return f
 }
 
-// content returns what is in f.
+// content returns the content of f.
 func content(t testing.TB, f *os.File) []byte {
 	t.Helper()
 	b, err := os.ReadFile(f.Name())
@@ -49,7 +50,7 @@ func TestWriteToCopiesEverything(t *testing.T) {
 	t.Parallel()
 	want := noise(2*spliceChunk + 12345)
 	for _, spliced := range []bool{true, false} {
-		client, server := tcpPair(t)
+		client, server := servers.Pair(t)
 		go func() {
 			server.Write(want)
 			server.Close()
@@ -71,7 +72,7 @@ func TestWriteToCopiesEverything(t *testing.T) {
 
 func TestWriteToAfterAReader(t *testing.T) {
 	t.Parallel()
-	client, server := tcpPair(t)
+	client, server := servers.Pair(t)
 	body := noise(64<<10 + 1000)
 	go func() {
 		server.Write(append([]byte("ok\r\n"), body...))
@@ -87,7 +88,7 @@ func TestWriteToAfterAReader(t *testing.T) {
 	}
 }
 
-// A spy is a file that sees what a Conn gives to ReadFrom.
+// A spy is a file that records the calls of ReadFrom by a Conn.
 type spy struct {
 	*os.File
 	readFrom func(*io.LimitedReader) (int64, error)
@@ -97,7 +98,7 @@ func (s *spy) ReadFrom(r io.Reader) (int64, error) { return s.readFrom(r.(*io.Li
 
 func TestFilesGetTheConnectionInChunks(t *testing.T) {
 	t.Parallel()
-	client, server := tcpPair(t)
+	client, server := servers.Pair(t)
 	want := noise(spliceChunk + 1)
 	go func() {
 		server.Write(want)
@@ -128,7 +129,7 @@ func TestSlowStreamsDoNotTimeOut(t *testing.T) {
 	t.Run("spliced", func(t *testing.T) {
 		t.Parallel()
 		const idle = 2 * time.Second
-		client, server := tcpPair(t)
+		client, server := servers.Pair(t)
 		f := create(t)
 		calls := 0
 		w := &spy{File: f}
@@ -166,7 +167,7 @@ func TestSlowStreamsDoNotTimeOut(t *testing.T) {
 // TestATimeoutThatLostBytesIsAnError has a writer that reads more than it writes.
 func TestATimeoutThatLostBytesIsAnError(t *testing.T) {
 	t.Parallel()
-	client, server := tcpPair(t)
+	client, server := servers.Pair(t)
 	server.Write([]byte("some"))
 	w := &spy{File: create(t)}
 	w.readFrom = func(lr *io.LimitedReader) (int64, error) {
@@ -185,7 +186,7 @@ func TestATimeoutThatLostBytesIsAnError(t *testing.T) {
 func TestWriteToN(t *testing.T) {
 	t.Parallel()
 	for _, spliced := range []bool{true, false} {
-		client, server := tcpPair(t)
+		client, server := servers.Pair(t)
 		server.Write([]byte("abcdefghij"))
 		server.CloseWrite()
 		c := newConn(client, time.Minute)
@@ -212,7 +213,7 @@ func TestCopyErrorsNameWhoFailed(t *testing.T) {
 	t.Parallel()
 	t.Run("connection", func(t *testing.T) {
 		t.Parallel()
-		client, server := tcpPair(t)
+		client, server := servers.Pair(t)
 		server.Write([]byte("some"))
 		f := create(t)
 		c := newConn(client, time.Minute)
@@ -231,7 +232,7 @@ func TestCopyErrorsNameWhoFailed(t *testing.T) {
 	t.Run("file", func(t *testing.T) {
 		t.Parallel()
 		for _, spliced := range []bool{true, false} {
-			client, server := tcpPair(t)
+			client, server := servers.Pair(t)
 			server.Write([]byte("some"))
 			f := create(t)
 			f.Close()
@@ -246,7 +247,7 @@ func TestCopyErrorsNameWhoFailed(t *testing.T) {
 	})
 	t.Run("short write", func(t *testing.T) {
 		t.Parallel()
-		client, server := tcpPair(t)
+		client, server := servers.Pair(t)
 		server.Write([]byte("some"))
 		n, err := newConn(client, time.Minute).WriteTo(writerFunc(func(p []byte) (int, error) { return 1, nil }))
 		if n != 1 || err != io.ErrShortWrite {
@@ -265,7 +266,7 @@ func BenchmarkWriteTo(b *testing.B) {
 		name := map[bool]string{true: "spliced", false: "buffered"}[spliced]
 		b.Run(name, func(b *testing.B) {
 			b.SetBytes(int64(len(data)))
-			client, server := tcpPair(b)
+			client, server := servers.Pair(b)
 			go func() {
 				for {
 					if _, err := server.Write(data); err != nil {

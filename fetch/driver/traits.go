@@ -1,35 +1,44 @@
 package driver
 
-// Traits are properties of a scheme that the client and the packages above it act on, so that they
-// need not know its name. A driver declares them when it registers the scheme. In the zero value a
-// server has no hierarchy, no documents with links and no rules for robots.
+// Traits are properties of a scheme for the client and the packages above it, so that they need not
+// know its name. A driver sets them when it registers the scheme. The zero value describes servers
+// without a hierarchy, without documents with links and without robots.txt.
 type Traits struct {
-	// RedirectTarget is true if a redirect from any scheme may lead to the scheme. To others,
-	// Policy.AllowRedirects has to name them.
+	// RedirectTarget is set if redirects from any scheme may lead to this scheme. Other schemes
+	// must be listed in Policy.AllowRedirects.
 	RedirectTarget bool
-	// Tree is true if the slashes of a path divide directories that can be retrieved themselves.
-	// Package serve links to the directory above.
+	// Tree is set if the slashes of a path separate directories that can be retrieved. Package
+	// serve links to the parent directory.
 	Tree bool
-	// Pages is true if documents have links, and a directory is a document too, such as index.html.
-	// Mirrors and archives save both and crawls follow the links; in schemes with neither Pages nor
-	// Menus only listings are followed.
+	// Pages is set if documents have links, and a directory is also a document, such as index.html.
+	// Mirrors and archives save both, and crawls follow the links. In schemes with neither Pages
+	// nor Menus, only listings are followed.
 	Pages bool
-	// HTML is true if most pages are HTML, and the pages of a site may be listed in /sitemap.xml.
-	// Crawls ask for that, and read links also of files that a listing named.
+	// HTML is set if most pages are HTML and a site may have a /sitemap.xml. Crawls request it, and
+	// also read the links of files found in a listing.
 	HTML bool
-	// Menus is true if directories are gopher menus, in the format of RFC 1436. Mirrors, queues and
-	// archives save them as documents and follow their items; mirrors rewrite their links.
+	// Menus is set if directories are gopher menus, in the format of RFC 1436. Mirrors, queues and
+	// archives save them as documents and follow their items. Mirrors rewrite their links.
 	Menus bool
-	// Robots is the path of the rules for robots on a server, such as "/robots.txt"; "" if there are
-	// none. Crawls and queues request and obey them.
+	// Robots is the path of the robots exclusion file on a server, such as "/robots.txt", or "".
+	// Crawls and queues request and obey it.
 	Robots string
-	// Screens is true if sessions are full screens of an IBM terminal, with the keys Clear, PA1 and
-	// PF1. Package serve has buttons for them.
+	// Screens is set if sessions are full screens of an IBM terminal, with the keys Clear, PA1 and
+	// PF1. Package serve shows buttons for them.
 	Screens bool
-	// Logins is true if every request logs in, also with a URL that names no password. Archives of
-	// such requests are readable by their owner alone.
+	// Logins is set if every request logs in, even if its URL has no password. Archives of such
+	// requests are readable only by their owner.
 	Logins bool
 }
 
 // HasLinks reports whether documents have links to follow: Pages or Menus.
 func (t Traits) HasLinks() bool { return t.Pages || t.Menus }
+
+// IndexName returns the file name that crawls and mirrors use for the page of a directory, whose
+// URL ends in a slash: index.html, or "" without Pages.
+func (t Traits) IndexName() string {
+	if !t.Pages {
+		return ""
+	}
+	return "index.html"
+}

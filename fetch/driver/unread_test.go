@@ -17,7 +17,7 @@ type unpeekable struct{ net.Conn }
 // exchanged returns a connection, its peer, and how the peer writes, after a first exchange.
 func exchanged(t *testing.T, version uint16, wrap func(net.Conn) net.Conn) (*Conn, *net.TCPConn, io.Writer) {
 	t.Helper()
-	client, server := tcpPair(t)
+	client, server := servers.Pair(t)
 	c := newConn(wrap(client), time.Minute)
 	var peer io.Writer = server
 	if version != 0 {
@@ -149,7 +149,7 @@ func TestPoolsDropConnectionsWithInput(t *testing.T) {
 				Conn:  func(k *kept) (*Conn, int) { return k.conn, k.ahead },
 				Close: func(k *kept) { closed++; k.conn.Close() }})
 			dial := func(context.Context) (*kept, error) {
-				client, server := tcpPair(t)
+				client, server := servers.Pair(t)
 				peer = server
 				return &kept{conn: newConn(client, 0)}, nil
 			}

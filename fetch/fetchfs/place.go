@@ -10,17 +10,17 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// hasPaths reports whether paths of the scheme of u are hierarchical, which is the case if "." is a
-// dot segment in them.
+// hasPaths reports whether paths of the scheme of u are hierarchical: URL resolution removes dot
+// segments from them.
 func hasPaths(u uri.URI) bool {
 	probe, err := uri.Parse(u.Scheme() + "://h/./x")
 	return err != nil || probe.Resolve(probe) != probe
 }
 
-// A place is what a name leads to.
+// A place is the URL of a name.
 type place struct {
 	url   uri.URI
-	from  uri.URI // the listing that contains it; zero if none had to be read
+	from  uri.URI // the listing that contains it; zero if no listing was read
 	isDir bool    // known to be a directory
 }
 
@@ -76,36 +76,39 @@ func (f *FS) remember(dir string, members map[string]fetch.Entry) {
 	f.dirs[dir] = members
 }
 
-// members reads the listing of a directory. It returns what can be opened below it, by name, and
+// members reads the listing of a directory. It returns the members that can be opened, by name, and
 // the modification time of the directory.
 func (f *FS) members(op, name string) (map[string]fetch.Entry, time.Time, error) {
+	fail := func(err error) (map[string]fetch.Entry, time.Time, error) {
+		return nil, time.Time{}, &fs.PathError{Op: op, Path: name, Err: err}
+	}
 	p, err := f.locate(op, name)
 	if err != nil {
 		return nil, time.Time{}, err
 	}
 	if !f.listed {
 		if p.url, err = p.url.JoinPath("/"); err != nil {
-			return nil, time.Time{}, &fs.PathError{Op: op, Path: name, Err: err}
+			return fail(err)
 		}
 	}
-	members := make(map[string]fetch.Entry)
 	req := p.request()
 	req.Op = fetch.OpList
 	resp, err := f.client.Do(f.ctx, req)
 	if err != nil {
-		return nil, time.Time{}, &fs.PathError{Op: op, Path: name, Err: err}
+		return fail(err)
 	}
 	defer resp.Body.Close()
 	if resp.Entries == nil {
-		return nil, time.Time{}, &fs.PathError{Op: op, Path: name, Err: fetch.ErrNotRetrievable}
+		return fail(fetch.ErrNotRetrievable)
 	}
 	above, err := f.above(op, name)
 	if err != nil {
 		return nil, time.Time{}, err
 	}
+	members := make(map[string]fetch.Entry)
 	for e, err := range resp.Entries {
 		if err != nil {
-			return nil, time.Time{}, &fs.PathError{Op: op, Path: name, Err: err}
+			return fail(err)
 		}
 		base := strings.TrimSuffix(e.Name, "/")
 		if _, twice := members[base]; !twice && f.isMember(e, base) && !above[e.URL.Normalize()] {
@@ -118,8 +121,8 @@ func (f *FS) members(op, name string) (map[string]fetch.Entry, time.Time, error)
 	return members, resp.ModTime, nil
 }
 
-// above returns the listings on the way to a directory, including itself: if listings led back to
-// them, the tree would have no end.
+// above returns the listings on the way to a directory, including itself. Links back to them are
+// omitted, because they would make the tree infinite.
 func (f *FS) above(op, name string) (map[uri.URI]bool, error) {
 	if !f.listed {
 		return nil, nil

@@ -15,13 +15,13 @@ import (
 )
 
 // NewGateway returns a Handler that retrieves URLs with c on behalf of HTTP clients (RFC 1738,
-// section 4): "/gopher/host/1/menu" stands for "gopher://host/1/menu". It serves only the given
-// schemes.
+// section 4). The path "/gopher/host/1/menu" stands for "gopher://host/1/menu". It serves only the
+// given schemes.
 //
-// Since anybody may send requests, their URLs count as supplied by a remote party, under the
-// stricter rules of fetch.Policy: no local files and no private addresses. User names and passwords
-// are refused. Listings become HTML pages whose links lead through the gateway. Content is served
-// in a sandbox, because it is untrusted but appears under the gateway's own name.
+// Requests are untrusted, so their URLs are subject to the stricter rules of fetch.Policy for remote
+// parties: no local files and no private addresses. URLs with userinfo are refused. Listings become
+// HTML pages whose links lead through the gateway. Content is served in a sandbox, because it is
+// untrusted but has the origin of the gateway.
 func NewGateway(c *fetch.Client, schemes ...string) http.Handler {
 	return &gateway{client: c, schemes: schemes}
 }
@@ -71,12 +71,12 @@ func sandbox(w http.ResponseWriter) {
 // send copies the content to w.
 func send(w io.Writer, content io.Reader) {
 	if _, err := io.Copy(w, content); err != nil {
-		panic(http.ErrAbortHandler) // so that the client sees that it is incomplete
+		panic(http.ErrAbortHandler) // let the client detect the incomplete body
 	}
 }
 
-// refuse answers a request that failed, with the server's reply if there is one, or else with what
-// happened.
+// refuse writes the response to a request that failed with err: the server's refusal if there is one,
+// otherwise the text of err.
 func refuse(w http.ResponseWriter, r *http.Request, err error) {
 	a := refusal(err)
 	status := Status(err)
@@ -93,7 +93,7 @@ func refuse(w http.ResponseWriter, r *http.Request, err error) {
 	}
 }
 
-// Status returns the HTTP status for a request that could not be answered because of err.
+// Status returns the HTTP status for a request that failed with err.
 func Status(err error) int {
 	a := refusal(err)
 	switch {
@@ -103,17 +103,17 @@ func Status(err error) int {
 		return http.StatusBadRequest
 	case a == nil:
 		return http.StatusBadGateway
-	case a.status == http.StatusUnauthorized, a.status == http.StatusProxyAuthRequired: // the client cannot answer that
+	case a.status == http.StatusUnauthorized, a.status == http.StatusProxyAuthRequired: // the client cannot log in to that server
 		return http.StatusForbidden
 	}
 	return a.status
 }
 
-// target returns the URL that a request stands for.
+// target returns the URL to retrieve for a request.
 func (g *gateway) target(r *http.Request) (uri.URI, error) {
 	scheme, rest, ok := strings.Cut(strings.TrimPrefix(r.URL.EscapedPath(), "/"), "/")
 	if !ok || !slices.Contains(g.schemes, scheme) {
-		return uri.URI{}, fmt.Errorf("ask for /SCHEME/HOST/PATH, with a scheme of %s", strings.Join(g.schemes, ", "))
+		return uri.URI{}, fmt.Errorf("request /SCHEME/HOST/PATH, where SCHEME is one of %s", strings.Join(g.schemes, ", "))
 	}
 	if r.URL.RawQuery != "" {
 		rest += "?" + r.URL.RawQuery
@@ -123,7 +123,7 @@ func (g *gateway) target(r *http.Request) (uri.URI, error) {
 		return uri.URI{}, err
 	}
 	if _, ok := u.User(); ok {
-		return uri.URI{}, errors.New("no user names here")
+		return uri.URI{}, errors.New("the URL must not contain userinfo")
 	}
 	return u, nil
 }
@@ -142,7 +142,7 @@ var (
 	pageLine = parsed("<li>{{if .Path}}<a href=\"{{.Path}}\">{{.Name}}</a>{{else}}{{.Name}}{{if .URL}} ({{.URL}}){{end}}{{end}}\n")
 )
 
-// parsed returns a template, parsed when it is needed: not every program that can serve does.
+// parsed returns a template that is parsed at its first use, because not every program uses it.
 func parsed(text string) func() *template.Set {
 	return sync.OnceValue(func() *template.Set { return template.Must(template.Parse(text)) })
 }
@@ -154,7 +154,7 @@ func (g *gateway) listing(w http.ResponseWriter, r *http.Request, resp *fetch.Re
 		return
 	}
 	if pageHead().Execute(w, "", resp.URL.Redacted()) != nil {
-		return // the client has gone
+		return // the client has disconnected
 	}
 	for e, err := range resp.Entries {
 		if err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// somebody stands for a remote party about which nothing is known.
+// somebody is the origin of requests from an unknown remote party.
 var somebody = uri.MustParse("http://unknown.invalid/")
 
 // newRequest converts an HTTP request to a fetch.Request.
@@ -38,8 +38,8 @@ func newRequest(r *http.Request) (*fetch.Request, error) {
 			return nil, refuse(name)
 		}
 	}
-	req := &fetch.Request{URL: u, From: origin(r), Accept: mediaTypes(r.Header.Values("Accept")), Header: passedOn(r.Header)}
-	condition(req, r.Header)
+	req := &fetch.Request{URL: u, From: origin(r), Header: passedOn(r.Header)}
+	Ask(req, r.Header)
 	if r.Host != "" && r.Host != r.URL.Host && isHTTP(u.Scheme()) {
 		req.Header.Set("Host", r.Host)
 	}
@@ -66,15 +66,15 @@ func origin(r *http.Request) uri.URI {
 	return from
 }
 
-// hopByHop are the fields that belong to a connection (RFC 9110, section 7.6.1), and those that
-// describe content, which requests do not have.
+// hopByHop lists the fields that belong to a connection (RFC 9110, section 7.6.1), and those that
+// describe a request body, which is not supported.
 var hopByHop = []string{"Connection", "Keep-Alive", "Proxy-Connection", "Te", "Trailer", "Transfer-Encoding", "Upgrade",
 	"Content-Length", "Expect"}
 
-// conditions are the fields that become part of the fetch.Request.
+// conditions lists the fields that newRequest converts to fields of the fetch.Request.
 var conditions = []string{"Range", "If-Range", "If-None-Match", "If-Modified-Since"}
 
-// secret are the fields that are meant for a single origin.
+// secret lists the fields that are sent only to their own origin.
 var secret = []string{"Authorization", "Cookie", "Cookie2", "Proxy-Authorization", "Referer", "Host"}
 
 // passedOn returns a copy of the fields that are passed to the driver.
@@ -95,16 +95,11 @@ func passedOn(h http.Header) textproto.MIMEHeader {
 	return dup
 }
 
-// Ask makes req ask for what the fields of an HTTP request ask for: a range, what has changed,
-// media types.
+// Ask sets the fields of req from the header of an HTTP request: ranges, a validator and the accepted
+// content types. If h has both a range and a condition on the whole resource, the range is ignored,
+// as a server may do.
 func Ask(req *fetch.Request, h http.Header) {
 	req.Accept = mediaTypes(h.Values("Accept"))
-	condition(req, h)
-}
-
-// condition sets Range and IfChanged. If the request has both a range and a condition on the whole
-// resource, the range is ignored, as a server may do.
-func condition(req *fetch.Request, h http.Header) {
 	if tag := h.Get("If-None-Match"); tag != "" && tag != "*" && !strings.Contains(tag, ",") {
 		req.IfChanged.ETag = tag
 	}
@@ -132,8 +127,8 @@ func condition(req *fetch.Request, h http.Header) {
 	}
 }
 
-// parseRanges parses "bytes=3-7,9-,-5" (RFC 9110, section 14.1.2). It returns nil for a field that
-// it does not understand, which a server may ignore.
+// parseRanges parses "bytes=3-7,9-,-5" (RFC 9110, section 14.1.2). It returns nil for an invalid
+// field, which a server may ignore.
 func parseRanges(s string) []fetch.Range {
 	list, ok := strings.CutPrefix(s, "bytes=")
 	if !ok {
@@ -166,8 +161,8 @@ func parseRange(s string) (fetch.Range, bool) {
 	return fetch.Range{}, false
 }
 
-// mediaTypes returns the media types in Accept fields, preferred ones first (RFC 9110, section
-// 12.5.1), without those that are not acceptable.
+// mediaTypes returns the content types in Accept fields, preferred ones first (RFC 9110, section
+// 12.5.1), without unacceptable ones.
 func mediaTypes(fields []string) []string {
 	type choice struct {
 		name    string

@@ -1,5 +1,5 @@
-// Package formdata writes the answers to a form as multipart/form-data (RFC 7578), and reads files
-// only as they are sent.
+// Package formdata encodes the answers to a form as multipart/form-data (RFC 7578). It reads files
+// only while they are sent.
 package formdata
 
 import (
@@ -17,19 +17,19 @@ import (
 	"github.com/urlget/urlget/fetch"
 )
 
-// A Part is the answer to one question of a form.
+// A Part is the answer to one field of a form.
 type Part struct {
 	Name  string
 	Value string // the answer, unless there is a File
 	File  string // the path of a regular file to send
-	// FileName is what the server is told as the name of the file; "" means that of File. Without a
-	// File, it makes Value the content of a file.
+	// FileName is the name of the file in the request; "" means the base name of File. Without a
+	// File, Value is sent as a file with this name.
 	FileName string
-	// ContentType is the type of a file; "" means application/octet-stream.
+	// ContentType is the content type of a file; "" means application/octet-stream.
 	ContentType string
 }
 
-// A Body is a form that was filled in.
+// A Body is an encoded form.
 type Body struct {
 	boundary string
 	pieces   []piece
@@ -42,8 +42,8 @@ type piece struct {
 	file string
 }
 
-// New returns a body with the parts in their order. Files are looked at, but not opened. Errors are
-// those of package os, or say what cannot be sent.
+// New returns a body with the parts in their order. It reads the sizes of files, but does not open
+// them.
 func New(parts []Part) (*Body, error) {
 	b := &Body{}
 	var text bytes.Buffer
@@ -68,13 +68,13 @@ func New(parts []Part) (*Body, error) {
 			return nil, err
 		}
 		if !info.Mode().IsRegular() {
-			return nil, fmt.Errorf("%s is no regular file", p.File)
+			return nil, fmt.Errorf("%s is not a regular file", p.File)
 		}
 		flush()
 		b.pieces = append(b.pieces, piece{file: p.File})
 		b.size += info.Size()
 	}
-	w.Close() // which writes to memory
+	w.Close() // writes to memory
 	flush()
 	return b, nil
 }
@@ -94,16 +94,16 @@ func (p *Part) header() textproto.MIMEHeader {
 	return h
 }
 
-// ContentType returns the media type, with the boundary.
+// ContentType returns the content type, with the boundary.
 func (b *Body) ContentType() string { return "multipart/form-data; boundary=" + b.boundary }
 
 // Size returns the size in bytes.
 func (b *Body) Size() int64 { return b.size }
 
-// Open opens the body for reading, as often as it is called. Files are opened one after another.
+// Open returns a new reader of the body. It opens files one after another.
 func (b *Body) Open() (io.ReadCloser, error) { return &reader{left: b.pieces}, nil }
 
-// SetBody makes b what req sends.
+// SetBody makes b the body of req.
 func (b *Body) SetBody(req *fetch.Request) {
 	req.Body, req.GetBody, req.ContentLength = nil, b.Open, b.size
 	header := make(textproto.MIMEHeader, len(req.Header)+1)
@@ -114,12 +114,12 @@ func (b *Body) SetBody(req *fetch.Request) {
 	req.Header = header
 }
 
-// A reader reads the pieces. It may be closed by another goroutine than the one that reads.
+// A reader reads the pieces. Close may be called concurrently with Read.
 type reader struct {
 	mu     sync.Mutex
 	left   []piece
-	now    io.Reader // the first of left; nil if it was not begun
-	file   *os.File  // if that is a file
+	now    io.Reader // reads the first of left; nil if it is not open
+	file   *os.File  // the open file, or nil
 	closed bool
 }
 

@@ -87,7 +87,7 @@ func TestFilesThatCannotBeSent(t *testing.T) {
 	if _, err := formdata.New([]formdata.Part{{Name: "a", File: filepath.Join(dir, "none")}}); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("no file: %v", err)
 	}
-	if _, err := formdata.New([]formdata.Part{{Name: "a", File: dir}}); err == nil || !strings.HasSuffix(err.Error(), "is no regular file") {
+	if _, err := formdata.New([]formdata.Part{{Name: "a", File: dir}}); err == nil || !strings.HasSuffix(err.Error(), "is not a regular file") {
 		t.Errorf("a directory: %v", err)
 	}
 	path := filepath.Join(dir, "file")

@@ -128,3 +128,15 @@ func ExampleDecode() {
 	// {"url":"x-poem://joe:xxxxx@example/lost","attempt":1,"outcome":"failed","status":404,"reply":"404 Not Found","class":"not_found","message":"not found (404 Not Found)"}
 	// get x-poem://example/rain: malformed request: output: "../../etc/rain" does not name a file below the directory
 }
+
+// The end of a job is reported as a line of JSON.
+func ExampleResult_Event() {
+	r := &job.Result{URL: "ftp://ftp.example/rain", Outcome: job.Saved, Size: 18, Received: 9, Elapsed: 2 * time.Second}
+	ev := r.Event("weather/rain")
+	ev.Time = "2026-03-04T05:06:07Z"
+	if err := json.NewEncoder(os.Stdout).Encode(ev); err != nil {
+		fmt.Println(err)
+	}
+	// Output:
+	// {"event":"saved","url":"ftp://ftp.example/rain","time":"2026-03-04T05:06:07Z","bytes":18,"path":"weather/rain","seconds":2,"rate":5}
+}

@@ -2,50 +2,34 @@ package job
 
 import "github.com/urlget/urlget/fetch"
 
-// The exit statuses that failures stand for.
-const (
-	ExitOther          = 1
-	ExitUsage          = 2
-	ExitFile           = 3
-	ExitNetwork        = 4
-	ExitTLS            = 5
-	ExitAuth           = 6
-	ExitProtocol       = 7
-	ExitRefused        = 8
-	ExitNotRetrievable = 16
-	ExitPolicy         = 17
-	ExitIncomplete     = 18
-	ExitInterrupted    = 130
-)
-
-// ExitStatus returns the exit status that a failure of a class stands for; 0 for
-// fetch.ErrNotModified, which is none.
+// ExitStatus returns the exit status of the command for a class of errors. It returns 0 for
+// fetch.ErrNotModified, which is not a failure.
 func ExitStatus(class fetch.Code) int {
 	switch class {
 	case fetch.ErrNotModified:
 		return 0
 	case fetch.ErrURL, fetch.ErrRequest, fetch.ErrNoServer:
-		return ExitUsage
+		return 2
 	case fetch.ErrFile:
-		return ExitFile
+		return 3
 	case fetch.ErrNetwork:
-		return ExitNetwork
+		return 4
 	case fetch.ErrTLS:
-		return ExitTLS
+		return 5
 	case fetch.ErrAuth:
-		return ExitAuth
+		return 6
 	case fetch.ErrProtocol, fetch.ErrRedirect:
-		return ExitProtocol
+		return 7
 	case fetch.ErrNotFound, fetch.ErrRefused, fetch.ErrBusy, fetch.ErrServer, fetch.ErrRange:
-		return ExitRefused
+		return 8
 	case fetch.ErrScheme, fetch.ErrNotRetrievable, fetch.ErrInteractive, fetch.ErrNeedSearch, fetch.ErrNeedForm:
-		return ExitNotRetrievable
+		return 16
 	case fetch.ErrPolicy:
-		return ExitPolicy
+		return 17
 	case fetch.ErrTruncated, fetch.ErrChanged, fetch.ErrChecksum, fetch.ErrTooLarge:
-		return ExitIncomplete
+		return 18
 	case fetch.ErrInterrupted:
-		return ExitInterrupted
+		return 130
 	}
-	return ExitOther
+	return 1
 }

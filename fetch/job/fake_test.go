@@ -31,10 +31,10 @@ type shelf struct {
 	header    textproto.MIMEHeader
 }
 
-// A resource is what a shelf has at a path.
+// A resource is the content of a shelf at a path.
 type resource struct {
 	text        string
-	none        bool // there is no content
+	none        bool // the response has no content
 	contentType string
 	entries     iter.Seq2[fetch.Entry, error] // for a listing
 	pattern     bool
@@ -105,7 +105,7 @@ func (s *shelf) Open(_ context.Context, req *fetch.Request) (*driver.Response, e
 	}
 	if r.entries != nil {
 		resp.Kind, resp.Size, resp.Pattern = fetch.KindListing, -1, r.pattern
-		resp.Body, resp.Parse = driver.NewListing(parts(r.entries), nil)
+		resp.SetParts(parts(r.entries), nil)
 		return resp, nil
 	}
 	text := r.text
@@ -142,7 +142,7 @@ func (s *shelf) load(_ driver.Env, reg *driver.Registry) {
 	reg.Register(fetch.Scheme{Name: "x-plain", Ops: []fetch.Op{fetch.OpGet}, Driver: s})
 }
 
-// requests returns what the shelf was asked for.
+// requests returns the requests to the shelf.
 func (s *shelf) requests() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -164,7 +164,7 @@ func (s *shelf) runner(t *testing.T, dir string, opts *fetch.Options) *job.Runne
 	return &job.Runner{Downloader: &download.Downloader{Client: c, Root: root, Sync: download.SyncNone}, Retry: retry.Policy{Tries: 1}}
 }
 
-// files returns the files below a directory, with what is in them.
+// files returns the files below a directory with their contents.
 func files(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	have := map[string]string{}

@@ -26,70 +26,70 @@ type Job struct {
 	// From is the resource that supplied URL; zero if the user did. The policy is stricter when it
 	// is set (see fetch.Request).
 	From uri.URI `json:"from,omitzero"`
-	// Depth is the number of links between URL and what the user named, and Attempt how often the
-	// job has been tried before. A Runner only copies them to the Result.
+	// Depth is the number of links between URL and the URL from the user, and Attempt the number of
+	// earlier attempts. A Runner only copies them to the Result.
 	Depth   int `json:"depth,omitempty"`
 	Attempt int `json:"attempt,omitempty"`
 
 	// Header holds header fields to send, each as "Name: value".
 	Header []string `json:"header,omitempty"`
-	// Accept lists the preferred media types, best first.
+	// Accept lists the preferred content types, best first.
 	Accept []string `json:"accept,omitempty"`
 	// View selects one of several representations (see fetch.Request).
 	View string `json:"view,omitempty"`
-	// Form holds the answers to a form that the URL names, by field name.
+	// Form holds the answers to the form at the URL, by field name.
 	Form map[string][]string `json:"form,omitempty"`
-	// Method is what to do with the URL, for protocols that have words for it (see fetch.Request).
-	// Data is text to send, of up to MaxData bytes. If Header does not tell its type, it is that of
-	// the answers of a web form: application/x-www-form-urlencoded.
+	// Method is the request method, for protocols that have methods (see fetch.Request). Data is text
+	// to send, of up to MaxData bytes. Its content type is application/x-www-form-urlencoded unless
+	// Header has one.
 	Method string `json:"method,omitempty"`
 	Data   string `json:"data,omitempty"`
-	// Upload, if not nil, sets Body, GetBody and ContentLength of each request, for content that is
-	// no text, such as that of a file, in place of Data. JSON does not have it.
+	// Upload, if not nil, sets Body, GetBody and ContentLength of each request. It replaces Data for
+	// binary content, such as a file. It is not part of the JSON.
 	Upload func(*fetch.Request) error `json:"-"`
-	// Range asks for a part of the content; zero means all of it. A negative offset counts from the
-	// end. Ranges asks for several parts at once (see fetch.Request).
+	// Range requests a part of the content; zero means all of it. A negative offset counts from the
+	// end. Ranges requests several parts at once (see fetch.Request).
 	Range  fetch.Range   `json:"range,omitzero"`
 	Ranges []fetch.Range `json:"ranges,omitempty"`
-	// IfChanged asks for the content only if the resource has changed from this state. If it has
-	// not, the outcome is Unchanged.
+	// IfChanged makes the request conditional: if the resource still has this validator, the outcome
+	// is Unchanged.
 	IfChanged fetch.Validator `json:"if_changed,omitzero"`
 
-	// Output says where the content goes: "" means a file whose name is chosen automatically (see
-	// download.Name), a path with a trailing slash means such a file in that directory, any other
-	// path means that file, and "-" means Hooks.Writer. Paths are relative to the root of the
-	// Runner's Downloader, with elements separated by slashes. A leading "./" has no meaning,
-	// except that "./-" is a file.
+	// Output is the destination of the content. "" means a file with an automatic name (see
+	// download.Name), and a path with a trailing slash means such a file in that directory. Any
+	// other path means that file, and "-" means Hooks.Writer. Paths are relative to the root of the
+	// Runner's Downloader, with elements separated by slashes. A leading "./" is ignored, except
+	// that "./-" is a file.
 	//
-	// If Output is "" or has a trailing slash, directories, menus and indexes are passed to
-	// Hooks.Listing, and each resource that matches a pattern becomes a job of its own. Otherwise,
-	// or without such a hook, listings are saved like documents.
+	// If Output is "" or has a trailing slash, listings are passed to Hooks.Listing. Each resource
+	// that matches a pattern becomes a job of its own. Otherwise, or without such a hook, listings
+	// are saved like documents.
 	Output string `json:"output,omitempty"`
-	// Exists says what to do if the file exists: "new_name" (or absent), "overwrite", "skip",
+	// Exists selects the action if the file exists: "new_name" (or absent), "overwrite", "skip",
 	// "resume" or "newer" in JSON.
 	Exists download.Exists `json:"exists,omitzero"`
-	// Known is what a listing said about the resource: size, etag and mtime in JSON. With
-	// download.Newer and download.Resume it can save a request.
+	// Known holds the size, ETag and modification time of the resource from a listing: size, etag and
+	// mtime in JSON. With download.Newer and download.Resume it can save a request.
 	Known *download.Known `json:"known,omitempty"`
-	// Checksum is the checksum that the content must have, as in "sha256:" followed by hexadecimal
-	// digits (see download.Options).
+	// Checksum is the required checksum of the content: "sha256:" followed by hexadecimal digits, or
+	// another algorithm (see download.Options).
 	Checksum string `json:"checksum,omitempty"`
-	// Segments is how many ranges of a large file to retrieve in parallel; 0 and 1 mean a single
-	// stream, download.AutoSegments (-1) as many as make it faster.
+	// Segments is the number of ranges of a large file to retrieve in parallel. 0 and 1 mean a
+	// single stream, and download.AutoSegments (-1) the number that is fastest.
 	Segments int `json:"segments,omitempty"`
 }
 
 const (
 	// maxEncoded bounds the JSON of a Job, in bytes. It leaves room for the longest URL, escaped.
 	maxEncoded = 2 * uri.MaxLen
-	// maxSegments bounds how many connections a job may ask for.
+	// maxSegments bounds Job.Segments.
 	maxSegments = 64
 )
 
-// MaxData is the greatest length of Job.Data in bytes: jobs travel through queues.
+// MaxData is the maximum length of Job.Data in bytes, because jobs are sent through queues.
 const MaxData = 512 << 10
 
-// formType is the type of Job.Data unless another is given.
+// formType is the default content type of Job.Data.
 const formType = "application/x-www-form-urlencoded"
 
 // Decode reads a Job from JSON and validates it.
@@ -115,11 +115,11 @@ func unmarshal(data []byte, j *Job) error {
 	return json.Unmarshal(data, j)
 }
 
-// MarshalJSON implements [json.Marshaler]. It fails if there are bytes in j that are not text, such
-// as those of a file in Form, or an Upload: JSON cannot have them.
+// MarshalJSON implements [json.Marshaler]. It returns an error if j has an Upload or bytes that are
+// not UTF-8, such as a file in Form. JSON cannot represent them.
 func (j Job) MarshalJSON() ([]byte, error) {
 	if j.Upload != nil {
-		return nil, errors.New("what is uploaded is no text")
+		return nil, errors.New("an upload cannot be encoded as JSON")
 	}
 	if err := j.eachText(func(field, text string) error {
 		if !utf8.ValidString(text) {
@@ -133,7 +133,7 @@ func (j Job) MarshalJSON() ([]byte, error) {
 	return json.Marshal(plain(j))
 }
 
-// eachText calls do for each text in j that is not a URL, until it fails.
+// eachText calls do for each text in j that is not a URL, until it returns an error.
 func (j *Job) eachText(do func(field, text string) error) error {
 	texts := map[string][]string{
 		"header": j.Header, "accept": j.Accept, "view": {j.View}, "if_changed": {j.IfChanged.ETag}, "output": {j.Output}, "checksum": {j.Checksum},
@@ -155,7 +155,7 @@ func (j *Job) eachText(do func(field, text string) error) error {
 	return nil
 }
 
-// A FieldError says what is wrong with a field of a Job. It omits the value, which may be secret.
+// A FieldError describes an invalid field of a Job. It omits the value, which may be secret.
 type FieldError struct {
 	Field  string // its name in JSON
 	Reason string
@@ -185,28 +185,28 @@ func (j *Job) malformed(code fetch.Code, err error) error {
 func (j *Job) checkNumbers() *FieldError {
 	switch {
 	case j.Op != fetch.OpGet && j.Op != fetch.OpList && j.Op != fetch.OpStat:
-		return &FieldError{"op", "want get, list or stat"}
+		return &FieldError{"op", "must be get, list or stat"}
 	case j.Depth < 0:
-		return &FieldError{"depth", "less than 0"}
+		return &FieldError{"depth", "must not be negative"}
 	case j.Attempt < 0:
-		return &FieldError{"attempt", "less than 0"}
+		return &FieldError{"attempt", "must not be negative"}
 	case j.Segments < download.AutoSegments || j.Segments > maxSegments:
-		return &FieldError{"segments", fmt.Sprintf("want 0 to %d, or %d for as many as pay", maxSegments, download.AutoSegments)}
+		return &FieldError{"segments", fmt.Sprintf("must be 0 to %d, or %d for automatic", maxSegments, download.AutoSegments)}
 	case j.Known != nil && j.Known.Size < -1:
-		return &FieldError{"known", "a size less than 0"}
+		return &FieldError{"known", "the size must not be negative"}
 	case !isPart(j.Range), slices.ContainsFunc(j.Ranges, func(r fetch.Range) bool { return !isPart(r) }):
-		return &FieldError{"range", "not a part of anything"}
+		return &FieldError{"range", "invalid range"}
 	case !j.Range.IsZero() && len(j.Ranges) > 0:
-		return &FieldError{"range", "one range and several"}
+		return &FieldError{"range", "excludes ranges"}
 	case j.partial() && j.Op != fetch.OpGet:
-		return &FieldError{"range", "only content has parts"}
+		return &FieldError{"range", "requires op get"}
 	case j.partial() && (j.Exists == download.Resume || j.Exists == download.Newer):
-		return &FieldError{"range", "what exists is compared with the whole"}
+		return &FieldError{"range", "cannot be combined with resume or newer"}
 	}
 	return nil
 }
 
-// partial reports whether the job asks for only part of the content.
+// partial reports whether the job requests only a part of the content.
 func (j *Job) partial() bool { return !j.Range.IsZero() || len(j.Ranges) > 0 }
 
 func isPart(r fetch.Range) bool {
@@ -216,7 +216,7 @@ func isPart(r fetch.Range) bool {
 	return r.Length >= 0 && r.Offset+r.Length >= 0
 }
 
-// checkLines returns an error for texts that could be taken for extra lines of a protocol.
+// checkLines returns an error for texts that a protocol could read as additional lines.
 func (j *Job) checkLines() *FieldError {
 	for _, field := range j.Header {
 		name, _, ok := strings.Cut(field, ":")
@@ -224,25 +224,25 @@ func (j *Job) checkLines() *FieldError {
 		case !ok || strings.TrimSpace(name) == "":
 			return &FieldError{"header", "want 'Name: value'"}
 		case breaksLine(field):
-			return &FieldError{"header", name + " has a line break or a NUL in it"}
+			return &FieldError{"header", name + " contains a line break or a NUL"}
 		case !httpguts.ValidHeaderFieldName(strings.TrimSpace(name)):
 			return &FieldError{"header", "want 'Name: value', and the name is one word"}
 		}
 	}
 	for _, text := range j.Accept {
 		if breaksLine(text) {
-			return &FieldError{"accept", "a line break or a NUL in it"}
+			return &FieldError{"accept", "contains a line break or a NUL"}
 		}
 	}
 	for field, text := range map[string]string{"view": j.View, "if_changed": j.IfChanged.ETag} {
 		if breaksLine(text) {
-			return &FieldError{field, "a line break or a NUL in it"}
+			return &FieldError{field, "contains a line break or a NUL"}
 		}
 	}
 	return nil
 }
 
-// checkSent refuses to send what cannot be sent, or to compare the answer with what is there.
+// checkSent returns an error for a request body that cannot be sent, or that excludes other fields.
 func (j *Job) checkSent() *FieldError {
 	field := "data"
 	if j.Data == "" && j.Upload == nil {
@@ -255,11 +255,11 @@ func (j *Job) checkSent() *FieldError {
 	case len(j.Data) > MaxData:
 		return &FieldError{"data", fmt.Sprintf("more than %d bytes", MaxData)}
 	case j.Data != "" && j.Upload != nil:
-		return &FieldError{"data", "two things to send"}
+		return &FieldError{"data", "excludes Upload"}
 	case sends && j.Op != fetch.OpGet:
-		return &FieldError{field, "only a get sends something"}
+		return &FieldError{field, "only a get can send data"}
 	case sends && (j.Exists == download.Resume || j.Exists == download.Newer || j.Segments > 1 || j.Segments == download.AutoSegments):
-		return &FieldError{field, "what exists cannot be compared with the answer to what is sent"}
+		return &FieldError{field, "cannot be combined with resume, newer or segments"}
 	}
 	return nil
 }
@@ -269,7 +269,7 @@ func breaksLine(s string) bool { return strings.ContainsAny(s, "\r\n\x00") }
 func (j *Job) checkOutput() *FieldError {
 	dir, name := j.file()
 	if dir == "" && name == "" && j.Output != "" {
-		return &FieldError{"output", "neither a file nor a directory"}
+		return &FieldError{"output", "is neither a file nor a directory"}
 	}
 	for _, path := range []string{dir, name} {
 		if err := download.CheckName(path); err != nil && fetch.CodeOf(err) != fetch.ErrFile { // the download will say so
@@ -287,7 +287,7 @@ func (j *Job) checkOutput() *FieldError {
 	return nil
 }
 
-// file returns Output as the arguments of a Downloader.
+// file returns Output as Options.Dir and the name argument of a Downloader.
 func (j *Job) file() (dir, name string) {
 	path := strings.TrimPrefix(j.Output, "./")
 	if dir, ok := strings.CutSuffix(path, "/"); ok {
@@ -296,7 +296,7 @@ func (j *Job) file() (dir, name string) {
 	return "", path
 }
 
-// named reports whether the content goes to one given place, whatever it is.
+// named reports whether Output names a file or Hooks.Writer.
 func (j *Job) named() bool {
 	_, name := j.file()
 	return name != ""

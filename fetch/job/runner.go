@@ -18,43 +18,43 @@ import (
 // A Runner runs jobs. It is safe for concurrent use. After the last job that saves a file, call
 // Flush of the Downloader.
 type Runner struct {
-	// Downloader has the client and, if jobs save files, the directory for them.
+	// Downloader holds the client and, if jobs save files, the root directory.
 	Downloader *download.Downloader
-	// Retry and SHA256 are as in download.Options; Hooks.Retry takes the place of Retry.Report.
-	// Metadata and listings are retried too, a listing only until a hook has been given its first
-	// entry.
+	// Retry and SHA256 are as in download.Options, except that Hooks.Retry replaces Retry.Report.
+	// Retry also applies to metadata and to listings, until a hook has received the first entry.
 	Retry  retry.Policy
 	SHA256 bool
 }
 
-// Hooks observe a job while it runs, and take part in it. Nil functions are not called. Calls for
-// the same job do not overlap.
+// Hooks are callbacks of a running job. Nil functions are not called. Calls for the same job do not
+// overlap.
 type Hooks struct {
 	// Writer receives the content instead of a file: each byte once, in order, all from the same
 	// version of the resource (see download.Downloader.Copy). It is required if Job.Output is "-".
 	// After a failure it may have received part of the content. A content-addressed store can write
-	// to a temporary place and keep the content as Result.SHA256 if the outcome is Saved.
+	// a temporary file and name it after Result.SHA256 if the outcome is Saved.
 	Writer io.Writer
 
 	// Response is called with each response before its content is read, including responses that
-	// continue a transfer or were tried again, and with an empty Body for fetch.OpStat. It may observe
-	// the content with Tee, or change it as download.Options.Response describes. It may also read Body
+	// resume a transfer or were retried. For fetch.OpStat, Body is empty. Response may observe the
+	// content with Tee, or change it as download.Options.Response describes. It may also read Body
 	// or Entries itself and return ErrTaken. Any other error ends the job.
 	Response func(*fetch.Response) error
-	// Listing is called with the directory, menu or index that the URL turns out to be or, for
-	// fetch.OpList, the document whose links are to be listed (see Job.Output). It reads Entries
-	// or, if there are none, Body. An error ends the job.
+	// Listing is called with the response if it is a listing (see Job.Output). For fetch.OpList, it
+	// is also called with a document, whose Entries are its links. It reads Entries or, if Entries
+	// is nil, Body. An error ends the job.
 	Listing func(*fetch.Response) error
-	// Match is called with a job for each resource that matches a pattern, as the listing arrives;
-	// Op is fetch.OpList for a directory. An error ends the job of the pattern. Without Match, the
-	// Runner runs these jobs itself, one after another and except for directories, and the job of
-	// the pattern fails with the error of the first that fails.
+	// Match is called with a job for each resource that matches a pattern, as the listing arrives.
+	// For a directory, Op is fetch.OpList. An error ends the job of the pattern.
+	//
+	// Without Match, the Runner runs these jobs itself, one after another, and skips directories. The
+	// job of the pattern then fails with the first error of a match.
 	//
 	// A long listing stays open, on a connection of its own, while Match runs.
 	Match func(*Job) error
 
 	// Progress is called as bytes arrive. Done is the number of bytes so far, including those of an
-	// earlier run, and total the number expected, or -1. It must be quick.
+	// earlier run; total is the expected number, or -1. It must be quick.
 	Progress func(done, total int64)
 	// Retry is called before waiting to retry, with the number of consecutive failures, the time to
 	// wait, and the error.
@@ -62,29 +62,29 @@ type Hooks struct {
 	// Reuse is called when bytes from an earlier run have been found to belong to the resource,
 	// with the proof.
 	Reuse func(proof string)
-	// Restart is called when a transfer, from this or an earlier run, cannot be continued and
-	// starts over.
+	// Restart is called when a transfer, of this or an earlier run, cannot be resumed and starts
+	// over.
 	Restart func(reason string)
 }
 
-// ErrTaken is returned by Hooks.Response to say that it has taken what it wants of the content.
-// Nothing is saved, and the outcome is Taken.
+// ErrTaken is returned by Hooks.Response if it has consumed the content. No file is saved, and the
+// outcome is Taken.
 var ErrTaken = errors.New("job: response taken by Hooks.Response")
 
-// errFollowed ends a download whose response was a listing that was followed.
+// errFollowed ends a download whose response was a listing that follow processed.
 var errFollowed = errors.New("the listing was followed")
 
 type jobKey struct{}
 
-// FromContext returns the job that an exchange is part of: the contexts of a Runner reach the
-// client's middleware, recorder and credentials. For any other context it returns nil.
+// FromContext returns the job that a request belongs to. The contexts of a Runner reach the client's
+// middleware, recorder and credentials. For any other context, FromContext returns nil.
 func FromContext(ctx context.Context) *Job {
 	j, _ := ctx.Value(jobKey{}).(*Job)
 	return j
 }
 
-// Run runs one job. If ctx is done, the job fails. Hooks may be nil. The job must not be modified
-// while it runs.
+// Run runs one job. If ctx is done, the job fails. H may be nil. The job must not be modified while
+// it runs.
 func (r *Runner) Run(ctx context.Context, j *Job, h *Hooks) *Result {
 	if h == nil {
 		h = &Hooks{}
@@ -140,7 +140,7 @@ func (u *run) policy() retry.Policy {
 	return p
 }
 
-// retry calls f as often as the job's tries and pauses allow.
+// retry calls f with the retries of the job.
 func (u *run) retry(ctx context.Context, f func() error) error {
 	return download.Retry(ctx, u.policy(), f)
 }
@@ -159,7 +159,7 @@ func (u *run) stat(ctx context.Context, req *fetch.Request) error {
 }
 
 func (u *run) list(ctx context.Context, req *fetch.Request) error {
-	var own error // of a hook, which is not tried again
+	var own error // the error of a hook, which is not retried
 	err := u.retry(ctx, func() error {
 		resp, noListing, err := u.members(ctx, *req)
 		if err != nil {
@@ -186,8 +186,8 @@ func (u *run) list(ctx context.Context, req *fetch.Request) error {
 	return cmp.Or(err, own)
 }
 
-// members requests a listing. For schemes without listings, the response is the document whose
-// links are to be listed, and noListing the error if documents of its type have none.
+// members requests a listing. For schemes without listings, the response is a document, and
+// noListing is the error to return if documents of its type have no links.
 func (u *run) members(ctx context.Context, req fetch.Request) (resp *fetch.Response, noListing, err error) {
 	resp, err = u.client.Do(ctx, &req)
 	if errors.Is(err, errors.ErrUnsupported) {
@@ -204,8 +204,8 @@ func (u *run) members(ctx context.Context, req fetch.Request) (resp *fetch.Respo
 	return resp, noListing, err
 }
 
-// begin reads the first entry of a listing, so that a failure before it can be tried again. Stop
-// must be called when the entries are no longer needed.
+// begin reads the first entry of a listing, so that a failure before it can be retried. The caller
+// must call stop when the entries are no longer needed.
 func begin(resp *fetch.Response) (stop func(), err error) {
 	if resp.Entries == nil {
 		return func() {}, nil
@@ -227,7 +227,7 @@ func begin(resp *fetch.Response) (stop func(), err error) {
 	return stop, nil
 }
 
-// listing passes resp to the hook or, if there is none, counts its entries.
+// listing passes resp to the hook or, without a hook, counts its entries.
 func (u *run) listing(resp *fetch.Response) error {
 	u.result.Outcome = Listed
 	if resp.Entries != nil {
@@ -258,7 +258,7 @@ func (u *run) counted(entries iter.Seq2[fetch.Entry, error]) iter.Seq2[fetch.Ent
 	}
 }
 
-// get saves the content, or follows it if it is a listing to be followed.
+// get saves the content, or processes it as a listing.
 func (u *run) get(ctx context.Context, req *fetch.Request) error {
 	dir, name := u.job.file()
 	opts := &download.Options{
@@ -285,9 +285,9 @@ func (u *run) get(ctx context.Context, req *fetch.Request) error {
 	case u.Writer != nil:
 		res, err = u.Downloader.Copy(ctx, req, u.Writer, opts)
 	case u.job.Output == "-":
-		err = u.fail("save", fetch.ErrRequest, &FieldError{"output", "nobody takes what is written"})
+		err = u.fail("save", fetch.ErrRequest, &FieldError{"output", "requires Hooks.Writer"})
 	case u.Downloader.Root == nil:
-		err = u.fail("save", fetch.ErrRequest, &FieldError{"output", "no directory for files"})
+		err = u.fail("save", fetch.ErrRequest, &FieldError{"output", "requires a directory for files"})
 	default:
 		res, err = u.Downloader.Do(ctx, req, name, opts)
 	}
@@ -298,12 +298,13 @@ func (u *run) get(ctx context.Context, req *fetch.Request) error {
 	case err == nil:
 		u.result.downloaded(res)
 	case res != nil:
-		u.result.Received = res.Written // for nothing, or for a later run
+		u.result.Received = res.Written
 	}
 	return err
 }
 
-// follow processes a listing that is not to be saved, and then returns errFollowed.
+// follow processes a listing that is not saved, and then returns errFollowed. For any other response
+// it returns nil.
 func (u *run) follow(ctx context.Context, resp *fetch.Response) error {
 	if resp.Kind != fetch.KindListing || u.job.named() {
 		return nil

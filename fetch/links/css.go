@@ -14,12 +14,13 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// maxCSS bounds a style sheet, in bytes: it is kept in memory.
+// maxCSS bounds a style sheet in bytes, because it is kept in memory.
 const maxCSS = 16 << 20
 
-// CSS reads a style sheet and yields what it refers to: by url() with relation "css", and by
-// @import with relation "stylesheet". A sheet of more than 16 MiB is an error of class ErrTooLarge.
-func CSS(r io.Reader, base uri.URI) iter.Seq2[fetch.Entry, error] {
+// styleSheet reads a style sheet and yields its references: those of url() with relation "css", and
+// those of @import with relation "stylesheet". A style sheet of more than 16 MiB is an error of class
+// ErrTooLarge.
+func styleSheet(r io.Reader, base uri.URI) iter.Seq2[fetch.Entry, error] {
 	return func(yield func(fetch.Entry, error) bool) {
 		text, err := readCSS(r, base)
 		if err != nil {
@@ -42,10 +43,10 @@ func readCSS(r io.Reader, base uri.URI) ([]byte, error) {
 	return text, err
 }
 
-// cssSpans returns the references in a style sheet, or in the value of an attribute "style". Those
-// that are empty or parts of the same document are left out.
+// cssSpans returns the references in a style sheet or in the value of a style attribute. It omits
+// empty references and those to the same document.
 func cssSpans(text []byte) (list []span) {
-	if bytes.IndexByte(text, 0) >= 0 { // which the lexer would take for the end
+	if bytes.IndexByte(text, 0) >= 0 { // the lexer treats NUL as the end
 		text = bytes.ReplaceAll(text, []byte{0}, []byte{0xff})
 	}
 	lexer := css.NewLexer(parse.NewInputBytes(append(text[:len(text):len(text)], 0)[:len(text)]))
@@ -85,7 +86,7 @@ func cssSpans(text []byte) (list []span) {
 	}
 }
 
-// appendCSS adds the reference that text, quoted or not, is.
+// appendCSS adds the reference in text, which may be quoted.
 func appendCSS(list []span, start int, text string, importing bool) []span {
 	s := span{start: start, end: start + len(text), rel: "css"}
 	if importing {
@@ -126,7 +127,7 @@ func unescapeCSS(s string) string {
 				i++
 			}
 		case s[i+1] == '\n':
-			i++ // a line that goes on
+			i++ // an escaped line break
 		default:
 			i++
 			b.WriteByte(s[i])

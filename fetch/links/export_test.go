@@ -1,4 +1,9 @@
 package links
 
-// ReadXML is XML with another limit.
-var ReadXML = readXML
+var (
+	// ReadXML is XML with another limit.
+	ReadXML = readXML
+
+	CSS     = styleSheet
+	URIList = uriList
+)

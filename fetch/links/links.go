@@ -1,4 +1,4 @@
-// Package links finds what a response leads to, by its media type.
+// Package links extracts the links of a response, by its content type.
 package links
 
 import (
@@ -14,9 +14,9 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// Entries returns what resp leads to: the driver's own entries if it has some, as listings, menus
-// and gemtext do, or else those of [Read]. It returns false if resp is of a media type without
-// links, and then has read nothing.
+// Entries returns the links of resp: the driver's own entries if it has any, as listings, menus and
+// gemtext do, otherwise those of [Read]. If the content type has no links, it returns false and
+// reads nothing.
 //
 // The entries consume resp.Body and may be ranged over once. The caller closes the body. An error
 // of the body ends them.
@@ -27,8 +27,8 @@ func Entries(resp *fetch.Response) (iter.Seq2[fetch.Entry, error], bool) {
 	return Read(resp.Body, resp.ContentType, resp.URL)
 }
 
-// Read returns the links of a document of a media type that was found at base: a page of HTML, a
-// style sheet, a sitemap, a feed or a text/uri-list. It returns false if the type has no links.
+// Read returns the links of a document whose URL is base: an HTML page, a style sheet, a sitemap, a
+// feed or a text/uri-list. If the content type has no links, it returns false.
 func Read(r io.Reader, contentType string, base uri.URI) (iter.Seq2[fetch.Entry, error], bool) {
 	mediaType, _, err := mime.ParseMediaType(contentType)
 	if err != nil && !errors.Is(err, mime.ErrInvalidMediaParameter) {
@@ -38,9 +38,9 @@ func Read(r io.Reader, contentType string, base uri.URI) (iter.Seq2[fetch.Entry,
 	case "text/html", "application/xhtml+xml":
 		return HTML(r, base), true
 	case "text/css":
-		return CSS(r, base), true
+		return styleSheet(r, base), true
 	case "text/uri-list":
-		return URIList(r, base), true
+		return uriList(r, base), true
 	case "application/xml", "text/xml", "application/rss+xml", "application/atom+xml", "application/rdf+xml":
 		return XML(r, base), true
 	}
@@ -50,16 +50,16 @@ func Read(r io.Reader, contentType string, base uri.URI) (iter.Seq2[fetch.Entry,
 // maxURIListLine bounds a line of a text/uri-list, in bytes.
 const maxURIListLine = 1 << 20
 
-// URIList reads a text/uri-list (RFC 2483, section 5): one URI a line, and comments after "#".
-// Relative references, which the RFC does not have, are resolved against base. A line that is no
+// uriList reads a text/uri-list (RFC 2483, section 5): one URI per line, and comments after "#".
+// Relative references, which the RFC does not allow, are resolved against base. A line that is not a
 // URI becomes an entry of kind fetch.EntryError.
-func URIList(r io.Reader, base uri.URI) iter.Seq2[fetch.Entry, error] {
+func uriList(r io.Reader, base uri.URI) iter.Seq2[fetch.Entry, error] {
 	return func(yield func(fetch.Entry, error) bool) {
 		in := bufio.NewScanner(r)
 		in.Buffer(nil, maxURIListLine)
 		for in.Scan() {
 			if in.Err() != nil {
-				break // the line may be cut off
+				break // the line may be truncated
 			}
 			line := strings.TrimSpace(in.Text())
 			if line == "" || line[0] == '#' {
@@ -78,7 +78,7 @@ func URIList(r io.Reader, base uri.URI) iter.Seq2[fetch.Entry, error] {
 	}
 }
 
-// entry makes an entry of a reference as it stands in a document.
+// entry returns the entry for a reference in a document.
 func entry(base uri.URI, ref, rel string) fetch.Entry {
 	u, err := uri.ParseRef(ref)
 	if err == nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/middleware"
 	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/fetchtest/drive"
 )
 
 func client(m driver.Middleware, open driver.DriverFunc) *fetch.Client {
@@ -35,10 +36,7 @@ func TestRateLimit(t *testing.T) {
 		done := make(chan error)
 		for range 2 {
 			go func() {
-				resp, err := c.Get(t.Context(), "x-test://h/")
-				if err == nil {
-					_, err = io.Copy(io.Discard, resp.Body)
-				}
+				_, err := drive.Get(t, c, "x-test://h/")
 				done <- err
 			}()
 		}

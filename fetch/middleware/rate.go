@@ -1,5 +1,4 @@
-// Package middleware holds wrappers around the exchanges of a fetch.Client: what limits how fast,
-// and how many at once.
+// Package middleware limits the rate and the concurrency of the exchanges of a fetch.Client.
 package middleware
 
 import (
@@ -13,26 +12,27 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch/retry"
 )
 
-// RateLimit lets all bodies of a client together bring no more than bytesPerSecond, on average over
-// a second. Listings read by Entries and sessions are not limited. It panics if the rate is not
+// RateLimit limits the total rate of all bodies of a client to bytesPerSecond, averaged over a
+// second. Listings read by Entries and sessions are not limited. It panics if the rate is not
 // positive.
 func RateLimit(bytesPerSecond int64) driver.Middleware {
 	l := newLimiter(bytesPerSecond)
 	return slowed(func(string) (*limiter, func()) { return l, func() {} })
 }
 
-// RateLimitPerHost is RateLimit for the bodies of each host by itself. URLs without a host are not
+// RateLimitPerHost is like RateLimit, but for each host separately. URLs without a host are not
 // limited.
 func RateLimitPerHost(bytesPerSecond int64) driver.Middleware {
-	newLimiter(bytesPerSecond) // or panic now
+	newLimiter(bytesPerSecond) // panics if the rate is invalid
 	h := &rates{rate: bytesPerSecond, hosts: make(map[string]*hostRate)}
 	return slowed(h.of)
 }
 
-// slowed returns a middleware that lets each body wait for the limiter of its host, and release it
-// at the end.
+// slowed returns a middleware that limits each body by the limiter of its host, and releases the
+// limiter when the body is closed.
 func slowed(of func(host string) (l *limiter, release func())) driver.Middleware {
 	return func(next driver.Driver) driver.Driver {
 		return driver.DriverFunc(func(ctx context.Context, req *fetch.Request) (*driver.Response, error) {
@@ -48,10 +48,10 @@ func slowed(of func(host string) (l *limiter, release func())) driver.Middleware
 	}
 }
 
-// A limiter is what bodies wait for.
+// A limiter limits the rate of bodies.
 type limiter struct {
 	*rate.Limiter
-	burst int // what may come at once: small, so that the flow is even
+	burst int // maximum bytes per read; small, so that the rate is even
 }
 
 func newLimiter(bytesPerSecond int64) *limiter {
@@ -62,7 +62,7 @@ func newLimiter(bytesPerSecond int64) *limiter {
 	return &limiter{rate.NewLimiter(rate.Limit(bytesPerSecond), burst), burst}
 }
 
-// rates are the limiters of the hosts that bodies are open of.
+// rates holds the limiters of hosts with open bodies, and of recent ones.
 type rates struct {
 	rate  int64
 	mu    sync.Mutex
@@ -74,8 +74,8 @@ type hostRate struct {
 	users int
 }
 
-// idleRates is how many hosts without an open body are remembered, so that many small bodies in
-// turn are limited too.
+// idleRates is the number of hosts without an open body that are remembered, so that consecutive
+// small bodies are limited too.
 const idleRates = 1000
 
 func (r *rates) of(host string) (l *limiter, release func()) {
@@ -105,8 +105,7 @@ func (r *rates) of(host string) (l *limiter, release func()) {
 	}
 }
 
-// slow returns body, every byte of which waits its turn. Where the kernel can move the bytes, it
-// still does.
+// slow returns body, limited by l. The kernel can still move the bytes.
 func slow(ctx context.Context, body io.ReadCloser, l *limiter) io.ReadCloser {
 	b := &slowBody{ReadCloser: body, ctx: ctx, limiter: l}
 	if w, ok := body.(io.WriterTo); ok {
@@ -115,14 +114,14 @@ func slow(ctx context.Context, body io.ReadCloser, l *limiter) io.ReadCloser {
 	return b
 }
 
-// A slowBody reads no faster than its limiter lets it.
+// A slowBody reads no faster than its limiter allows.
 type slowBody struct {
 	io.ReadCloser
 	ctx     context.Context
 	limiter *limiter
 }
 
-// Read pays for the bytes after they came: how many there are is not known before.
+// Read waits after reading, because the number of bytes is unknown before.
 func (b *slowBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p[:min(len(p), b.limiter.burst)])
 	if n > 0 {
@@ -133,26 +132,19 @@ func (b *slowBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// pay waits until n bytes are due, or returns why the context ended. It does not use WaitN, which
-// gives up as soon as the deadline cannot be met.
+// pay waits until n bytes are due. If the context ends first, it returns the cause. It does not use
+// WaitN, which fails at once if the deadline cannot be met.
 func (b *slowBody) pay(n int) error {
-	due := time.NewTimer(b.limiter.ReserveN(time.Now(), n).Delay())
-	defer due.Stop()
-	select {
-	case <-due.C:
-		return nil
-	case <-b.ctx.Done():
-		return context.Cause(b.ctx)
-	}
+	return retry.Sleep(b.ctx, b.limiter.ReserveN(time.Now(), n).Delay())
 }
 
-// A slowSource is a slowBody that can as well write itself somewhere.
+// A slowSource is a slowBody with a WriteTo method.
 type slowSource struct {
 	*slowBody
 	source io.WriterTo
 }
 
-// WriteTo slows down the writer, and so who writes to it.
+// WriteTo limits the writer, and thereby the source.
 func (b *slowSource) WriteTo(w io.Writer) (int64, error) {
 	s := &slowWriter{b.slowBody, w}
 	if rf, ok := w.(io.ReaderFrom); ok {
@@ -161,7 +153,7 @@ func (b *slowSource) WriteTo(w io.Writer) (int64, error) {
 	return b.source.WriteTo(s)
 }
 
-// A slowWriter passes on what is written, and then waits until it was due.
+// A slowWriter writes to w and then waits until the bytes are due.
 type slowWriter struct {
 	body *slowBody
 	w    io.Writer
@@ -180,8 +172,8 @@ func (s *slowWriter) Write(p []byte) (written int, err error) {
 	return written, err
 }
 
-// A slowReaderFrom does the same with what w reads itself, as files do that the kernel fills from a
-// connection. It asks for no more at once than may come at once.
+// A slowReaderFrom is a slowWriter whose w has a ReadFrom method, such as a file that the kernel
+// fills from a connection. It reads at most burst bytes at once.
 type slowReaderFrom struct {
 	*slowWriter
 	rf io.ReaderFrom
@@ -189,7 +181,7 @@ type slowReaderFrom struct {
 
 func (s *slowReaderFrom) ReadFrom(r io.Reader) (written int64, err error) {
 	source, all := r, &io.LimitedReader{N: math.MaxInt64}
-	if lr, ok := r.(*io.LimitedReader); ok { // of two, one within the other, the kernel sees but one
+	if lr, ok := r.(*io.LimitedReader); ok { // the kernel moves bytes only through a single LimitedReader
 		source, all = lr.R, lr
 	}
 	for err == nil && all.N > 0 {
@@ -204,7 +196,7 @@ func (s *slowReaderFrom) ReadFrom(r io.Reader) (written int64, err error) {
 			}
 		}
 		if piece.N > 0 {
-			break // the end of r
+			break // EOF of r
 		}
 	}
 	return written, err

@@ -1,4 +1,4 @@
-// Package netrc finds users and passwords in the netrc files that ftp, curl and wget read.
+// Package netrc reads credentials from netrc files, as ftp, curl and wget do.
 package netrc
 
 import (
@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// MaxSize bounds what Parse reads, in bytes.
-const MaxSize = 1 << 20
+// maxSize bounds what Parse reads, in bytes.
+const maxSize = 1 << 20
 
-// An Entry is what a netrc file says about one machine.
+// An Entry holds the credentials for one machine.
 type Entry struct {
 	Machine  string // host name as written; "" in the default entry
 	Login    string
@@ -18,31 +18,21 @@ type Entry struct {
 	Account  string // for FTP's ACCT
 }
 
-// A File is the entries of a netrc file, in its order.
+// A File holds the entries of a netrc file, in their order.
 type File []Entry
 
-// A SyntaxError says where a netrc file is wrong. It does not quote the file, which holds
-// passwords.
-type SyntaxError struct {
-	Line   int
-	Reason string
-}
-
-// Error describes the mistake.
-func (e *SyntaxError) Error() string { return fmt.Sprintf("line %d: %s", e.Line, e.Reason) }
-
-// Parse reads a netrc file: the words machine, default, login, password, account and macdef, each
-// but default with a value, divided by white space. As in curl, a value may stand in double quotes,
-// with a backslash before a quote or backslash in it. Where a keyword could stand, "#" starts a
-// comment that goes to the end of the line. Macro definitions, which end with a blank line, are
-// skipped. Errors of form are of type *SyntaxError.
+// Parse reads a netrc file: the keywords machine, default, login, password, account and macdef,
+// separated by white space. Each except default has a value. As in curl, a value may be in double
+// quotes, with a backslash before a quote or backslash in it. In place of a keyword, "#" starts a
+// comment up to the end of the line. Macro definitions, which end with a blank line, are skipped.
+// Errors contain the line number and never the text, which may be a password.
 func Parse(r io.Reader) (File, error) {
-	text, err := io.ReadAll(io.LimitReader(r, MaxSize+1))
+	text, err := io.ReadAll(io.LimitReader(r, maxSize+1))
 	if err != nil {
 		return nil, err
 	}
-	if len(text) > MaxSize {
-		return nil, fmt.Errorf("larger than %d bytes", MaxSize)
+	if len(text) > maxSize {
+		return nil, fmt.Errorf("larger than %d bytes", maxSize)
 	}
 	s := scanner{text: string(text), line: 1}
 	var f File
@@ -87,8 +77,8 @@ func Parse(r io.Reader) (File, error) {
 	}
 }
 
-// Lookup returns the first entry for host, in which the login is user unless user is "" or the
-// entry has none. The default entry fits every host; those behind it are never reached.
+// Lookup returns the first entry for host. If user is not "", an entry with another login is skipped.
+// The default entry matches every host.
 func (f File) Lookup(host, user string) (Entry, bool) {
 	for _, e := range f {
 		if e.Machine != "" && !strings.EqualFold(e.Machine, host) {
@@ -107,19 +97,19 @@ func (f File) Lookup(host, user string) (Entry, bool) {
 const blanks = " \t\r\n\v\f"
 
 type scanner struct {
-	text string // what is left
+	text string // the unread text
 	line int
 }
 
-func (s *scanner) wrong(reason string) error { return &SyntaxError{s.line, reason} }
+func (s *scanner) wrong(reason string) error { return fmt.Errorf("line %d: %s", s.line, reason) }
 
 func (s *scanner) advance(n int) {
 	s.line += strings.Count(s.text[:n], "\n")
 	s.text = s.text[n:]
 }
 
-// next returns the next word. A keyword may be missing at the end of the text, in which case it is
-// ""; a value may not.
+// next returns the next word. At the end of the text, it returns "" for a keyword and an error for a
+// value.
 func (s *scanner) next(keyword bool) (string, error) {
 	for {
 		s.advance(len(s.text) - len(strings.TrimLeft(s.text, blanks)))
@@ -177,7 +167,7 @@ func (s *scanner) skipMacro() {
 	}
 }
 
-// lineEnd returns where the next line begins.
+// lineEnd returns the offset of the next line.
 func lineEnd(text string) int {
 	if i := strings.IndexByte(text, '\n'); i >= 0 {
 		return i + 1

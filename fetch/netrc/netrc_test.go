@@ -70,7 +70,7 @@ func text(err error) string {
 
 func TestParseRefusesHugeFiles(t *testing.T) {
 	t.Parallel()
-	if _, err := netrc.Parse(strings.NewReader(strings.Repeat("#", netrc.MaxSize+1))); err == nil || !strings.Contains(err.Error(), "larger than") {
+	if _, err := netrc.Parse(strings.NewReader(strings.Repeat("#", 1<<20+1))); err == nil || !strings.Contains(err.Error(), "larger than 1048576 bytes") {
 		t.Errorf("error %v", err)
 	}
 }
@@ -206,7 +206,7 @@ func TestDefaultSource(t *testing.T) {
 				t.Errorf("%v", err)
 			}
 		}
-		want := []string{path + " holds passwords, but others can read it: chmod 600 " + path}
+		want := []string{path + " contains passwords and is readable by other users: chmod 600 " + path}
 		if !slices.Equal(warnings, want) {
 			t.Errorf("warnings %q, want %q", warnings, want)
 		}

@@ -13,22 +13,22 @@ import (
 	"github.com/urlget/urlget/fetch"
 )
 
-// A Source answers challenges from a netrc file, which it reads when the first one comes. An entry
-// is for the host that the user named: foreign challenges have no answer.
+// A Source provides credentials from a netrc file, which it reads at the first challenge. It ignores
+// foreign challenges, because an entry is for the host that the user named.
 type Source struct {
-	// Warn, if not nil, is told once of what the user should mend, before a login from the file is
-	// used for the first time.
+	// Warn, if not nil, is called once with a warning about the file, before its credentials are used
+	// for the first time.
 	Warn func(warning string)
 
 	path     string
 	optional bool
 	read     func() (File, error)
-	exposed  error  // why its passwords are not used; set by read
-	warning  string // that is still to be given
+	exposed  error  // the reason for refusing passwords; set by read
+	warning  string // the argument of Warn
 	once     sync.Once
 }
 
-// New returns a Source for the file at path. A file that is missing or wrong is an error of class
+// New returns a Source for the file at path. A missing or malformed file is an error of class
 // fetch.ErrFile at the first challenge.
 func New(path string) *Source {
 	s := &Source{path: path}
@@ -36,10 +36,10 @@ func New(path string) *Source {
 	return s
 }
 
-// Default returns a Source for the user's own file: that which the environment variable NETRC
-// names, else .netrc in the home directory (_netrc on Windows). If there is none, the Source has no
-// answers. A password in a file that other users can change is refused, with an error of class
-// fetch.ErrFile; that they can read it is a warning.
+// Default returns a Source for the user's own file: $NETRC, or .netrc in the home directory (_netrc
+// on Windows). If the file does not exist, the Source has no credentials. If other users can write
+// it, its passwords are refused with an error of class fetch.ErrFile. If they can read it, Warn is
+// called.
 func Default() *Source {
 	path := os.Getenv("NETRC")
 	if path == "" {
@@ -58,11 +58,11 @@ func Default() *Source {
 	return s
 }
 
-// Path returns the name of the file.
+// Path returns the path of the file.
 func (s *Source) Path() string { return s.path }
 
-// Credential returns what the file has for the challenge's host and user. The error matches
-// fetch.ErrAuth if that is nothing, or was refused before.
+// Credential returns the credentials for the challenge's host and user. The error matches
+// fetch.ErrAuth if there are none or the server has rejected them.
 func (s *Source) Credential(_ context.Context, ch fetch.Challenge) (fetch.Credential, error) {
 	if ch.Attempt > 1 {
 		return fetch.Credential{}, fetch.ErrAuth
@@ -77,7 +77,7 @@ func (s *Source) Credential(_ context.Context, ch fetch.Challenge) (fetch.Creden
 	return fetch.Credential{User: e.Login, Password: e.Password, Account: e.Account}, nil
 }
 
-// Source names the file if it has an answer to the challenge.
+// Source returns the path of the file if it has credentials for the challenge, otherwise "".
 func (s *Source) Source(ch fetch.Challenge) string {
 	if _, ok, err := s.lookup(ch); err != nil || !ok {
 		return ""
@@ -109,7 +109,7 @@ func (s *Source) lookup(ch fetch.Challenge) (Entry, bool, error) {
 
 func (s *Source) load() (File, error) {
 	if s.optional {
-		// Nobody asked for this file: a named pipe would be waited for.
+		// The user did not name this file, and opening a named pipe would block.
 		info, err := os.Stat(s.path)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
@@ -133,8 +133,7 @@ func (s *Source) load() (File, error) {
 	return entries, nil
 }
 
-// private returns an error if others than its owner can change the file, a warning if they can read
-// it.
+// private returns an error if other users can write the file, and a warning if they can read it.
 func private(f *os.File) (warning string, err error) {
 	info, err := f.Stat()
 	if err != nil {
@@ -146,9 +145,9 @@ func private(f *os.File) (warning string, err error) {
 		return "", nil
 	case mode&0o022 != 0:
 		return "", &fetch.Error{Code: fetch.ErrFile, Hint: hint,
-			Err: fmt.Errorf("%s holds passwords, but others can change it", f.Name())}
+			Err: fmt.Errorf("%s contains passwords and is writable by other users", f.Name())}
 	case mode&0o077 != 0:
-		return fmt.Sprintf("%s holds passwords, but others can read it: %s", f.Name(), hint), nil
+		return fmt.Sprintf("%s contains passwords and is readable by other users: %s", f.Name(), hint), nil
 	}
 	return "", nil
 }

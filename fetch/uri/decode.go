@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// A decoder decodes the parts of one URL and keeps the first error, so that the code of a scheme
+// A decoder decodes the parts of one URL and keeps the first error, so that the decoders of schemes
 // need not check after each step.
 type decoder struct {
 	u   URI
 	err *Error
 }
 
-// decode starts to decode u, which must be of one of the schemes.
+// decode starts to decode u, whose scheme must be one of schemes.
 func decode(u URI, schemes ...string) *decoder {
 	d := &decoder{u: u}
 	if !slices.Contains(schemes, u.Scheme()) {
@@ -36,8 +36,7 @@ func (d *decoder) fail(reason string) {
 	}
 }
 
-// server checks that the URL names a server, by "//" and a host, and that a "?" does not follow it
-// directly.
+// server checks that the URL has "//" and a host, and that "?" does not follow the host directly.
 func (d *decoder) server() {
 	if d.u.host == "" {
 		d.fail("no host")
@@ -45,7 +44,7 @@ func (d *decoder) server() {
 	d.slash()
 }
 
-// slash refuses "//host?x": in the schemes of RFC 1738 a "?" belongs to the url-path, which starts
+// slash refuses "//host?x": in the schemes of RFC 1738, "?" belongs to the url-path, which starts
 // with a slash.
 func (d *decoder) slash() {
 	if d.u.Path() == "" && d.u.query > 0 {
@@ -53,21 +52,21 @@ func (d *decoder) slash() {
 	}
 }
 
-// noLogin refuses a user name, in schemes whose syntax has none.
+// noLogin refuses a user name, for schemes whose syntax has none.
 func (d *decoder) noLogin() {
 	if d.u.at > 0 {
 		d.fail("user name in a URL that cannot have one")
 	}
 }
 
-// noAuthority refuses "//", in schemes that name no server.
+// noAuthority refuses "//", for schemes without a server.
 func (d *decoder) noAuthority() {
 	if d.u.authority {
 		d.fail("// in a URL that names no server")
 	}
 }
 
-// port returns the port, or the scheme's own.
+// port returns the port, or the default port of the scheme.
 func (d *decoder) port() uint16 { return d.u.Port(lookup(d.u.Scheme()).port) }
 
 // text decodes a part and refuses CR, LF and NUL in it.
@@ -85,17 +84,6 @@ func (d *decoder) check(s string) {
 	}
 }
 
-// plain decodes a part that must not have any control character, such as a mail address.
-func (d *decoder) plain(part string) string {
-	s := d.text(part)
-	for i := range len(s) {
-		if s[i] < ' ' || s[i] == 0x7f {
-			d.fail("control character in mail")
-		}
-	}
-	return s
-}
-
 // token decodes a part that must be one word, such as a newsgroup name.
 func (d *decoder) token(part string) string {
 	s := d.text(part)
@@ -107,7 +95,7 @@ func (d *decoder) token(part string) string {
 	return s
 }
 
-// cutFold is strings.Cut with sep, which is in lower case, matched in any case.
+// cutFold is strings.Cut with a case-insensitive sep, which must be in lower case.
 func cutFold(s, sep string) (before, after string, found bool) {
 	if i := strings.Index(strings.ToLower(s), sep); i >= 0 {
 		return s[:i], s[i+len(sep):], true

@@ -7,37 +7,37 @@ import (
 	"strings"
 )
 
-// Gopher is the decoded form of a gopher URL (RFC 1738, section 3.4), or of a gophers URL, which is
-// the same over TLS.
+// Gopher is the decoded form of a gopher URL (RFC 1738, section 3.4), or of a gophers URL, its form
+// over TLS.
 type Gopher struct {
 	Scheme   string // "gopher" or "gophers"; "" means "gopher"
 	Host     string
 	Port     uint16 // 0 means 70; ParseGopher fills it in
 	Type     byte   // the item type; 0 means '1'
-	Selector string // without the type, of which it often starts with a copy
+	Selector string // without the type, which it often repeats as its first character
 
-	Search    string // what follows the first tab
+	Search    string // the text after the first tab
 	HasSearch bool   // there is a first tab
 
-	// Plus is what follows the second tab: "+" for the default view of a Gopher+ item, "+" and a
-	// view, "?" for a form to fill in, "!" or "$" for attributes.
+	// Plus is the Gopher+ string, the text after the second tab: "+" for the default view of an
+	// item, "+" and a view, "?" for a form to fill in, "!" or "$" for attributes.
 	Plus    string
 	HasPlus bool // there is a second tab
 
-	// Form holds the values of a form that is filled in (RFC 1738, section 3.4.9), one line each;
-	// nil means that there is no form.
+	// Form holds the values of a filled-in form (RFC 1738, section 3.4.9), one line each; nil means
+	// that there is no form.
 	Form []string
 }
 
-// What surrounds the values of a form, after the Gopher+ string.
+// The delimiters around the values of a form, after the Gopher+ string.
 const (
 	formStart = "\t1\r\n+-1\r\n"
 	formEnd   = ".\r\n"
 )
 
-// ParseGopher decodes a gopher or gophers URL. No character is reserved in the path, so a "?" is an
-// ordinary part of it; only "%09" divides. CR, LF and NUL are refused, except for the line ends
-// that divide the values of a form.
+// ParseGopher decodes a gopher or gophers URL. No character is reserved in the path, so a "?" is
+// part of it; only "%09" separates fields. CR, LF and NUL are errors, except for the line endings
+// between the values of a form.
 func ParseGopher(u URI) (Gopher, error) {
 	d := decode(u, "gopher", "gophers")
 	d.server()
@@ -66,7 +66,7 @@ func ParseGopher(u URI) (Gopher, error) {
 	return finish(d, g)
 }
 
-// form divides the values of a form, which ends with a line that is a dot.
+// form splits the values of a form, which ends with a line that consists of a dot.
 func (d *decoder) form(block string) []string {
 	lines := strings.Split(block, "\r\n")
 	n := len(lines)
@@ -76,7 +76,7 @@ func (d *decoder) form(block string) []string {
 	}
 	lines = lines[:n-2]
 	if slices.Contains(lines, ".") {
-		d.fail("Gopher+ form goes on after its final dot")
+		d.fail("Gopher+ form with text after its final dot")
 	}
 	for _, line := range lines {
 		d.check(line)
@@ -85,7 +85,7 @@ func (d *decoder) form(block string) []string {
 }
 
 // RawForm returns the form as it is sent after the Gopher+ string, with tab, CR and LF, or "" if
-// there is none. The line end of the request is not needed after it.
+// there is none. The request needs no line ending after it.
 func (g Gopher) RawForm() string {
 	if g.Form == nil {
 		return ""
@@ -99,9 +99,8 @@ func (g Gopher) RawForm() string {
 	return b.String()
 }
 
-// URI writes g as a URL. It fails if Host is not a host, if Type is a space or control character,
-// if Selector or Search has a tab, which would divide them, or Plus or a line of Form has CR, LF or
-// NUL.
+// URI returns g as a URL. It fails if Host is not a host, if Type is a space or control character,
+// if Selector or Search contains a tab, or if Plus or a line of Form contains CR, LF or NUL.
 func (g Gopher) URI() (URI, error) {
 	typ := cmp.Or(g.Type, '1')
 	path := "/" + escapeOpaque(string([]byte{typ})+g.Selector)
@@ -115,7 +114,7 @@ func (g Gopher) URI() (URI, error) {
 	return Parts{Scheme: cmp.Or(g.Scheme, "gopher"), Host: g.Host, Port: g.Port, Path: path}.build(g.check())
 }
 
-// check returns what keeps g from being written, or nil.
+// check returns the reason why g cannot be written, or nil.
 func (g Gopher) check() error {
 	switch {
 	case g.Type != 0 && (g.Type <= ' ' || g.Type == 0x7f):

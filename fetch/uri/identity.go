@@ -2,12 +2,12 @@ package uri
 
 import "strings"
 
-// plainSchemes maps schemes over TLS to the same protocol without it. Only pairs whose URLs name the
-// same resources are in it: sites move from one to the other, and link to both. Keys are stored, so
-// a new pair would change what the states of crawls and mirrors know.
+// plainSchemes maps a scheme over TLS to its form without TLS. It has only pairs whose URLs name
+// the same resources: sites move from one to the other, and link to both. Keys are stored, so a new
+// pair would invalidate the state of crawls and mirrors.
 var plainSchemes = map[string]string{"https": "http", "ftps": "ftp", "gophers": "gopher", "nntps": "nntp", "snews": "news"}
 
-// PlainScheme returns the scheme of u or, if that is the secure form of another one, the other one.
+// PlainScheme returns the scheme of u, or its form without TLS if it is a scheme over TLS.
 func (u URI) PlainScheme() string {
 	s := u.Scheme()
 	if plain, ok := plainSchemes[s]; ok {
@@ -16,18 +16,19 @@ func (u URI) PlainScheme() string {
 	return s
 }
 
-// IsSecure reports whether the scheme of u is the secure form of another one (see PlainScheme).
+// IsSecure reports whether the scheme of u is the form over TLS of another scheme (see
+// PlainScheme).
 func (u URI) IsSecure() bool {
 	_, ok := plainSchemes[u.Scheme()]
 	return ok
 }
 
-// IsData reports whether u is a data URL (RFC 2397), which holds its content itself.
+// IsData reports whether u is a data URL (RFC 2397), which contains its own content.
 func (u URI) IsData() bool { return u.Scheme() == "data" }
 
-// Key returns the identity of the resource that u names, whoever asks and with or without TLS: the
-// normalized URL (see Normalize) without login and fragment, and with PlainScheme. Crawls, mirrors
-// and queued crawls store it.
+// Key returns the identity of the resource at u, regardless of the user and of TLS: the normalized
+// URL (see Normalize) with PlainScheme as its scheme, and without login and fragment. Crawls,
+// mirrors and queued crawls store it.
 func (u URI) Key() string {
 	text := u.WithoutUserinfo().WithoutFragment().Normalize().String()
 	if u.IsSecure() {
@@ -50,7 +51,7 @@ func (u URI) Site() string {
 // SameSite reports whether u and v have the same Site.
 func (u URI) SameSite(v URI) bool {
 	if u.host != "" && u.host == v.host && u.port == v.port && u.Scheme() == v.Scheme() {
-		return true // the usual case, without building either Site
+		return true // the common case, without building either Site
 	}
 	return u.Site() == v.Site()
 }
@@ -66,4 +67,16 @@ func (u URI) TreePath() string {
 		return u.URLPath()
 	}
 	return "/" + strings.TrimPrefix(g.Selector, "/")
+}
+
+// TreeDir returns the TreePath of the directory that u names or is in, with a slash at its end. A
+// gopher menu is a directory, regardless of its selector.
+func (u URI) TreeDir() string {
+	p := u.TreePath()
+	if u.PlainScheme() == "gopher" {
+		if g, err := ParseGopher(u); err == nil && g.Type == '1' {
+			return strings.TrimSuffix(p, "/") + "/"
+		}
+	}
+	return p[:strings.LastIndexByte(p, '/')+1]
 }

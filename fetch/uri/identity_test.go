@@ -90,6 +90,24 @@ func TestTreePath(t *testing.T) {
 	}
 }
 
+func TestTreeDir(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"http://h":              "/",
+		"http://h/a/b?c/d":      "/a/",
+		"ftp://h/a/b/":          "/a/b/",
+		"gopher://h":            "/",
+		"gopher://h/1/docs":     "/docs/",
+		"gophers://h/1docs/":    "/docs/",
+		"gopher://h/0/docs/a":   "/docs/",
+		"gopher://h/7/docs/%09": "/docs/",
+	} {
+		if got := uri.MustParse(text).TreeDir(); got != want {
+			t.Errorf("%s: %q, want %q", text, got, want)
+		}
+	}
+}
+
 func TestWithoutPassword(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{

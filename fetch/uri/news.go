@@ -12,7 +12,7 @@ import (
 type News struct {
 	Scheme    string // "news" or "snews"; "" means "news"
 	Host      string // "" means the reader's own server
-	Port      uint16 // 0 means the scheme's own; ParseNews fills it in if there is a host
+	Port      uint16 // 0 means the default of the scheme; ParseNews fills it in if there is a host
 	Login     Userinfo
 	Group     string // a newsgroup, "*" for all of them, or a pattern such as "comp.*"
 	MessageID string // without the "<" and ">" around it
@@ -38,8 +38,8 @@ func ParseNews(u URI) (News, error) {
 	return finish(d, n)
 }
 
-// Article returns the URL of the article with this message identifier at the server of u. It fails
-// if u is not of a scheme of news.
+// Article returns the URL of the article with the message identifier id on the server of u. It
+// fails if u is not a news, snews, nntp or nntps URL.
 func (u URI) Article(id string) (URI, error) {
 	n := News{Host: u.host, Port: u.port, MessageID: id}
 	switch u.Scheme() {
@@ -47,12 +47,12 @@ func (u URI) Article(id string) (URI, error) {
 	case "snews", "nntps":
 		n.Scheme = "snews"
 	default:
-		return URI{}, u.malformed("not a URL of news")
+		return URI{}, u.malformed("not a news URL")
 	}
 	return n.URI()
 }
 
-// newsServer returns the server that the URL names, if it names one.
+// newsServer returns the server in the URL, if any.
 func (d *decoder) newsServer() (host string, port uint16, login Userinfo) {
 	if !d.u.authority {
 		return "", 0, Userinfo{}
@@ -61,8 +61,8 @@ func (d *decoder) newsServer() (host string, port uint16, login Userinfo) {
 	return d.u.Host(), d.port(), d.u.Userinfo()
 }
 
-// messageID checks a decoded message identifier. The angle brackets do not belong there, but are
-// often written.
+// messageID checks a decoded message identifier. Angle brackets are not part of it, but are often
+// written.
 func (d *decoder) messageID(id string) string {
 	if strings.HasPrefix(id, "<") && strings.HasSuffix(id, ">") {
 		id = id[1 : len(id)-1]
@@ -73,8 +73,8 @@ func (d *decoder) messageID(id string) string {
 	return id
 }
 
-// URI writes n as a URL. It fails if Host is not a host, if both Group and MessageID are set, or if
-// one would be read as the other: only message identifiers have an "@".
+// URI returns n as a URL. It fails if Host is not a host, if both Group and MessageID are set, or
+// if one would be read as the other: only message identifiers contain an "@".
 func (n News) URI() (URI, error) {
 	var wrong error
 	switch {
@@ -88,7 +88,7 @@ func (n News) URI() (URI, error) {
 	return buildNews(cmp.Or(n.Scheme, "news"), n.Login, n.Host, n.Port, escapeOpaque(n.Group+n.MessageID), wrong)
 }
 
-// buildNews writes a URL that need not name a server, or fails if cause is not nil.
+// buildNews returns a URL whose host is optional, or fails if cause is not nil.
 func buildNews(scheme string, login Userinfo, host string, port uint16, path string, cause error) (URI, error) {
 	if host != "" {
 		return Parts{Scheme: scheme, Login: login, Host: host, Port: port, Path: "/" + path}.build(cause)
@@ -103,14 +103,14 @@ func buildNews(scheme string, login Userinfo, host string, port uint16, path str
 type NNTP struct {
 	Scheme string // "nntp" or "nntps"; "" means "nntp"
 	Host   string // "" means the reader's own server, as in RFC 1630
-	Port   uint16 // 0 means the scheme's own; ParseNNTP fills it in if there is a host
+	Port   uint16 // 0 means the default of the scheme; ParseNNTP fills it in if there is a host
 	Login  Userinfo
 	Group  string
 	Number uint64 // of the article; 0 means the whole group
 }
 
-// ParseNNTP decodes an nntp or nntps URL. RFC 1630's form without a host, "nntp:group/number", is
-// accepted too.
+// ParseNNTP decodes an nntp or nntps URL. It also accepts RFC 1630's form without a host,
+// "nntp:group/number".
 func ParseNNTP(u URI) (NNTP, error) {
 	d := decode(u, "nntp", "nntps")
 	n := NNTP{Scheme: u.Scheme()}
@@ -133,7 +133,7 @@ func ParseNNTP(u URI) (NNTP, error) {
 	return finish(d, n)
 }
 
-// URI writes n as a URL. It fails if Host is not a host or Group is not a newsgroup name.
+// URI returns n as a URL. It fails if Host is not a host or Group is not a newsgroup name.
 func (n NNTP) URI() (URI, error) {
 	var wrong error
 	if n.Group == "" || strings.ContainsAny(n.Group, "@/") {

@@ -142,7 +142,6 @@ func TestRFC1630Schemes(t *testing.T) {
 
 		{"gopher", "gopher://h/", Gopher{Scheme: "gopher", Host: "h", Port: 70, Type: '1'}},
 		{"gopher", "gopher://h/11/x", Gopher{Scheme: "gopher", Host: "h", Port: 70, Type: '1', Selector: "1/x"}},
-		{"mailto", "mailto:a%25b@host", Mailto{To: []string{"a%b@host"}}},
 
 		{"news", "news:*", News{Scheme: "news", Group: "*"}},
 		{"news", "news:alt.hypertext", News{Scheme: "news", Group: "alt.hypertext"}},
@@ -150,9 +149,9 @@ func TestRFC1630Schemes(t *testing.T) {
 		{"nntp without a host", "nntp:alt.hypertext/12", NNTP{Scheme: "nntp", Group: "alt.hypertext", Number: 12}},
 		{"nntp without a host", "nntp:alt.hypertext", NNTP{Scheme: "nntp", Group: "alt.hypertext"}},
 
-		{"telnet", "telnet://u:p@h:24", Telnet{Scheme: "telnet", Host: "h", Port: 24, Login: login("u", "p")}},
-		{"rlogin", "rlogin://u@h", Telnet{Scheme: "rlogin", Host: "h", Port: 513, Login: user("u")}},
-		{"tn3270", "tn3270://h", Telnet{Scheme: "tn3270", Host: "h", Port: 23}},
+		{"telnet", "telnet://u:p@h:24", Parts{Scheme: "telnet", Host: "h", Port: 24, Login: login("u", "p"), Path: "/"}},
+		{"rlogin", "rlogin://u@h", Parts{Scheme: "rlogin", Host: "h", Port: 513, Login: user("u"), Path: "/"}},
+		{"tn3270", "tn3270://h", Parts{Scheme: "tn3270", Host: "h", Port: 23, Path: "/"}},
 
 		{"wais index", "wais://h/db", WAIS{Host: "h", Port: 210, Database: "db"}},
 		{"wais index", "wais://h/db?a+b%2Bc", WAIS{Host: "h", Port: 210, Database: "db", Search: "a b+c", HasSearch: true}},

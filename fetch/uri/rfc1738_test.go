@@ -21,13 +21,11 @@ func decodeURL(u URI) (encoder, error) {
 	case "nntp", "nntps":
 		return ParseNNTP(u)
 	case "telnet", "telnets", "rlogin", "tn3270":
-		return ParseTelnet(u)
+		return Parts{Scheme: u.Scheme(), Login: u.Userinfo(), Host: u.Host(), Port: u.Port(lookup(u.Scheme()).port), Path: "/" + u.URLPath()}, nil
 	case "wais":
 		return ParseWAIS(u)
 	case "file":
 		return ParseFile(u)
-	case "mailto":
-		return ParseMailto(u)
 	case "prospero":
 		return ParseProspero(u)
 	case "mid":
@@ -38,7 +36,7 @@ func decodeURL(u URI) (encoder, error) {
 	return nil, nil
 }
 
-// A decodeCase is a URL and what it means; want is nil if it must be refused.
+// A decodeCase is a URL and its decoded form; want is nil if it must be refused.
 type decodeCase struct {
 	section string
 	in      string
@@ -229,7 +227,7 @@ func TestRFC1738Refused(t *testing.T) {
 // a host.
 func TestRFC1738QuestionMarkInUserName(t *testing.T) {
 	t.Parallel()
-	for _, s := range []string{"ftp://us?er@h/x", "telnet://us?er:pa@h"} {
+	for _, s := range []string{"ftp://us?er@h/x", "wais://us?er:pa@h"} {
 		v, err := decodeURL(MustParse(s))
 		if !isURLError(err) {
 			t.Errorf("%s decodes to %+v, error %v", s, v, err)
@@ -350,12 +348,6 @@ func TestRFC1738Gopher(t *testing.T) {
 func TestRFC1738OtherSchemes(t *testing.T) {
 	t.Parallel()
 	testDecode(t, []decodeCase{
-		{"3.5", "mailto:joe@example.com", Mailto{To: []string{"joe@example.com"}}},
-		{"3.5", "mailto:a%25b.bitnet@gw.example", Mailto{To: []string{"a%b.bitnet@gw.example"}}},
-		{"3.5 nothing reserved", "mailto:/a;b=c:d@h", Mailto{To: []string{"/a;b=c:d@h"}}},
-		{"3.5", "mailto:", nil},
-		{"3.5", "mailto:a%0D%0ABcc:%20b@h", nil},
-
 		{"3.6", "news:comp.infosystems.www.misc", News{Scheme: "news", Group: "comp.infosystems.www.misc"}},
 		{"3.6", "news:unique@full.domain", News{Scheme: "news", MessageID: "unique@full.domain"}},
 		{"3.6", "news:*", News{Scheme: "news", Group: "*"}},
@@ -376,12 +368,10 @@ func TestRFC1738OtherSchemes(t *testing.T) {
 		{"5 nntpurl", "nntp://h/a@b", nil},
 		{"6", "nntp://h/a.b%0d%0aQUIT/1", nil},
 
-		{"3.8", "telnet://user:password@h:23/", Telnet{Scheme: "telnet", Host: "h", Port: 23, Login: login("user", "password")}},
-		{"3.8", "telnet://user@h", Telnet{Scheme: "telnet", Host: "h", Port: 23, Login: user("user")}},
-		{"3.8", "telnet://h", Telnet{Scheme: "telnet", Host: "h", Port: 23}},
-		{"4", "tn3270://h", Telnet{Scheme: "tn3270", Host: "h", Port: 23}},
-		{"5 telneturl", "telnet://h/x", nil},
-		{"5 telneturl", "telnet:///", nil},
+		{"3.8", "telnet://user:password@h:23/", Parts{Scheme: "telnet", Host: "h", Port: 23, Login: login("user", "password"), Path: "/"}},
+		{"3.8", "telnet://user@h", Parts{Scheme: "telnet", Host: "h", Port: 23, Login: user("user"), Path: "/"}},
+		{"3.8", "telnet://h", Parts{Scheme: "telnet", Host: "h", Port: 23, Path: "/"}},
+		{"4", "tn3270://h", Parts{Scheme: "tn3270", Host: "h", Port: 23, Path: "/"}},
 
 		{"3.9", "wais://h/db", WAIS{Host: "h", Port: 210, Database: "db"}},
 		{"3.9", "wais://h:8210/a%2Fb", WAIS{Host: "h", Port: 8210, Database: "a/b"}},

@@ -150,7 +150,7 @@ var makers = map[string]func(maker) encoder{
 		return n
 	},
 	"telnet": func(m maker) encoder {
-		return Telnet{oneOf(m, "telnet", "telnets", "rlogin", "tn3270"), m.host(), m.port(), m.login()}
+		return Parts{Scheme: oneOf(m, "telnet", "telnets", "rlogin", "tn3270"), Host: m.host(), Port: m.port(), Login: m.login(), Path: "/"}
 	},
 	"wais": func(m maker) encoder {
 		w := WAIS{Host: m.host(), Port: m.port(), Database: m.text("")}
@@ -171,22 +171,6 @@ var makers = map[string]func(maker) encoder{
 			slash = oneOf(m, "/", "")
 		}
 		return File{oneOf(m, "", m.host()), slash + m.text("")}
-	},
-	"mailto": func(m maker) encoder {
-		const control = "\t\x01\x1b\x7f"
-		return Mailto{
-			To: append(m.list(func() string { return m.name("") }), m.name("")),
-			Header: func() (header []MailtoField) {
-				for _, name := range m.list(func() string { return m.name("") }) {
-					if m.wild {
-						name = oneOf(m, name, "to", "Body")
-					}
-					header = append(header, MailtoField{name, m.text(control)})
-				}
-				return header
-			}(),
-			Body: m.list(func() string { return m.text("") }),
-		}
 	},
 	"prospero": func(m maker) encoder {
 		p := Prospero{Host: m.host(), Port: m.port(), HSOName: m.text("")}
@@ -296,7 +280,7 @@ func completed(v encoder) encoder {
 			v.Login = Userinfo{}
 		}
 		return v
-	case Telnet:
+	case Parts:
 		login(&v.Login)
 		return v
 	case WAIS:

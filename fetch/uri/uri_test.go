@@ -187,8 +187,8 @@ func TestControlBytesMatchErrControl(t *testing.T) {
 	t.Parallel()
 	for _, s := range []string{
 		"ftp://h/a%0D", "ftp://h/%0Ab/c", "ftp://h/a;type=%00", "gopher://h/0%0A", "gopher://h/7a%09b%0D", "gopher://h/0a%09%09%00",
-		"news:a%0A@b", "nntp://h/a%0D/1", "wais://h/a%00", "wais://h/a?b%0A", "wais://h/a/b%0A/c", "file:///a%0A", "mailto:a%0D@b",
-		"mailto:a@b?subject=c%0D%0Ad", "mailto:a@b?body=c%0Dd", "prospero://h/a%0A", "prospero://h/a;b=%0A", "mid:a%00@b", "cid:a%0A@b",
+		"news:a%0A@b", "nntp://h/a%0D/1", "wais://h/a%00", "wais://h/a?b%0A", "wais://h/a/b%0A/c", "file:///a%0A",
+		"prospero://h/a%0A", "prospero://h/a;b=%0A", "mid:a%00@b", "cid:a%0A@b",
 	} {
 		if v, err := decodeURL(MustParse(s)); !errors.Is(err, ErrControl) {
 			t.Errorf("%s: got %+v, %v", s, v, err)

@@ -12,26 +12,26 @@ import (
 	"time"
 )
 
-// errStruck ends what a server does on a connection on which a fault was the end.
-var errStruck = errors.New("servers: fault")
+// errFault ends the handling of a connection after a fault.
+var errFault = errors.New("servers: fault")
 
-// maxLine bounds the lines of clients, in bytes.
+// maxLine limits a line from a client, in bytes.
 const maxLine = 1 << 20
 
 var errLine = errors.New("servers: line too long")
 
-// A Conn is a connection of a client, as the server sees it. It is for one goroutine.
+// A Conn is the server's side of a client's connection. It is not safe for concurrent use.
 type Conn struct {
 	s    *Server
 	raw  net.Conn
-	conn net.Conn // raw, or TLS on it
+	conn net.Conn // raw, or TLS over it
 	r    *bufio.Reader
 	w    *bufio.Writer
 
-	command string // the last one received
-	failed  bool   // the reply to it has got the failure that is armed
+	command string // last command received
+	failed  bool   // the failure of its reply was taken
 	pace    Failure
-	broken  error // a fault has made an end of the connection
+	broken  error // set by a fault that ends the connection
 }
 
 func newConn(s *Server, raw net.Conn) *Conn {
@@ -47,7 +47,7 @@ func (c *Conn) use(conn net.Conn) {
 	c.conn, c.r, c.w = conn, bufio.NewReader(conn), bufio.NewWriterSize(conn, 64<<10)
 }
 
-// StartTLS begins TLS, once what was written in clear has been sent.
+// StartTLS flushes buffered output and performs a TLS handshake.
 func (c *Conn) StartTLS(cfg *tls.Config) error {
 	if err := c.Flush(); err != nil {
 		return err
@@ -57,7 +57,7 @@ func (c *Conn) StartTLS(cfg *tls.Config) error {
 	return t.Handshake()
 }
 
-// ConnectionState returns the state of TLS; the zero value in clear.
+// ConnectionState returns the TLS state, or the zero value without TLS.
 func (c *Conn) ConnectionState() tls.ConnectionState {
 	if t, ok := c.conn.(*tls.Conn); ok {
 		return t.ConnectionState()
@@ -65,11 +65,11 @@ func (c *Conn) ConnectionState() tls.ConnectionState {
 	return tls.ConnectionState{}
 }
 
-// NetConn returns the connection below TLS.
+// NetConn returns the underlying connection without TLS.
 func (c *Conn) NetConn() net.Conn { return c.raw }
 
-// Open adds a connection that belongs to the same client, such as FTP's for data. It returns nil,
-// and closes it, if the server is closed.
+// Open adds a connection of the same client, such as a data connection in FTP. If the server is
+// closed, it closes raw and returns nil.
 func (c *Conn) Open(raw net.Conn) *Conn {
 	if !c.s.track(raw) {
 		return nil
@@ -79,36 +79,37 @@ func (c *Conn) Open(raw net.Conn) *Conn {
 	return d
 }
 
-// Track makes Server.Close close l, until the function that it returns does.
+// Track adds l to the connections and listeners that Server.Close closes. The returned function
+// closes l.
 func (c *Conn) Track(l io.Closer) (closeIt func()) {
 	c.s.track(l)
 	return func() { c.s.forget(l) }
 }
 
-// Close sends what was written and closes the connection, if the client takes it.
+// Close flushes buffered output and closes the connection.
 func (c *Conn) Close() error {
 	c.Flush()
 	if t, ok := c.conn.(*tls.Conn); ok {
-		t.CloseWrite() // its closing alert
+		t.CloseWrite() // sends close_notify
 	}
 	c.closeRaw()
 	c.s.forget(c.raw)
 	return nil
 }
 
-// CloseWrite sends what was written, and ends what the server sends.
+// CloseWrite flushes buffered output and closes the sending side.
 func (c *Conn) CloseWrite() {
 	c.Flush()
 	c.closeWrite(true)
 }
 
-// Buffered returns how many bytes of the client have arrived and are not read yet.
+// Buffered returns the number of bytes that were received and not read yet.
 func (c *Conn) Buffered() int { return c.r.Buffered() }
 
-// Discard throws away n bytes of the client.
+// Discard skips n bytes from the client.
 func (c *Conn) Discard(n int) { c.r.Discard(n) }
 
-// Read reads what the client sends, once what was written has been sent.
+// Read flushes buffered output if necessary, and reads bytes from the client.
 func (c *Conn) Read(p []byte) (int, error) {
 	if c.broken != nil {
 		return 0, c.broken
@@ -121,7 +122,7 @@ func (c *Conn) Read(p []byte) (int, error) {
 	return c.r.Read(p)
 }
 
-// ReadLine reads a command, puts it into the log, and returns it without its end.
+// ReadLine reads a command and adds it to the log. It returns the line without its end.
 func (c *Conn) ReadLine() (string, error) {
 	line, err := c.ReadText()
 	if err == nil {
@@ -130,12 +131,23 @@ func (c *Conn) ReadLine() (string, error) {
 	return line, err
 }
 
-// ReadText reads a line that is no command, such as one of a form, and returns it without its end.
+// Each reads commands and calls handle for each, until handle returns false.
+func (c *Conn) Each(handle func(line string) bool) {
+	for {
+		line, err := c.ReadLine()
+		if err != nil || !handle(line) {
+			return
+		}
+	}
+}
+
+// ReadText reads a line that is not a command, such as one of a form. It returns the line without
+// its end.
 func (c *Conn) ReadText() (string, error) {
 	if c.broken != nil {
 		return "", c.broken
 	}
-	// The replies to commands that came together leave together.
+	// Replies to pipelined commands are sent together.
 	if ready, _ := c.r.Peek(c.r.Buffered()); bytes.IndexByte(ready, '\n') < 0 {
 		if err := c.Flush(); err != nil {
 			return "", err
@@ -156,31 +168,31 @@ func (c *Conn) ReadText() (string, error) {
 	}
 }
 
-// Note puts a command into the log. What is written then is the reply to it.
+// Note adds a command to the log. Output that follows is the reply to it.
 func (c *Conn) Note(command string) {
 	c.s.note(command)
 	c.Begin(command)
 }
 
-// Begin is Note without the log.
+// Begin is Note without an entry in the log.
 func (c *Conn) Begin(command string) {
 	c.command, c.failed, c.pace = command, false, Failure{}
 }
 
-// Wait reads until the client is gone.
+// Wait reads and discards input until the client closes the connection.
 func (c *Conn) Wait() {
 	c.Flush()
 	io.Copy(io.Discard, c.r)
 }
 
-// Write sends bytes that no failure is meant for.
+// Write writes bytes to which no failure applies.
 func (c *Conn) Write(p []byte) (int, error) {
 	if c.pace.Fault == None {
 		return c.w.Write(p)
 	}
 	for i := range p {
 		if c.pace.Fault == Drip && !c.pause(c.pace.Every, defaultDrip) {
-			return i, errStruck
+			return i, errFault
 		}
 		if _, err := c.w.Write(p[i : i+1]); err != nil {
 			return i, err
@@ -192,19 +204,18 @@ func (c *Conn) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Flush sends what was written.
+// Flush sends buffered output.
 func (c *Conn) Flush() error { return c.w.Flush() }
 
-// Printf writes a line, and its end, that is a part of a reply. It is not what a failure is meant
-// for.
+// Printf writes one line of a reply and adds CR LF. No failure applies to it.
 func (c *Conn) Printf(format string, args ...any) error {
 	_, err := fmt.Fprintf(c, format+"\r\n", args...)
 	return err
 }
 
-// Reply writes a whole reply that has no content, and adds the end of its last line. It fails if a
-// failure is armed for the command. An error means that the connection is of no more use, as the
-// next ReadLine says too.
+// Reply writes a complete reply without content and adds CR LF. A failure armed for the command
+// applies to it. After an error the connection is unusable; the next ReadLine returns the error
+// too.
 func (c *Conn) Reply(format string, args ...any) error {
 	text := fmt.Sprintf(format, args...)
 	f := Failure{}
@@ -234,7 +245,7 @@ func (c *Conn) Reply(format string, args ...any) error {
 	return err
 }
 
-// pause waits for d, or for least if d is zero. It reports false if the server has been closed.
+// pause waits for d, or for least if d is zero. It returns false if the server is closed.
 func (c *Conn) pause(d, least time.Duration) bool {
 	if d == 0 {
 		d = least

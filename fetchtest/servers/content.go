@@ -6,38 +6,36 @@ import (
 	"net"
 )
 
-// A Content is the content of a reply on its way to the client. It suffers the failure that is
-// armed.
+// A Content writes the content of a reply. It applies the armed failure.
 type Content struct {
-	c       *Conn // where the commands come from
-	to      *Conn // where the content goes
-	failure Failure
-	size    int64 // less than 0: not known
-	sent    int64
-	begun   bool // the fault has struck
-	err     error
+	c        *Conn // control connection
+	to       *Conn // connection for the content
+	failure  Failure
+	size     int64 // negative if unknown
+	sent     int64
+	occurred bool // the fault has occurred
+	err      error
 }
 
-// Content begins the content of the reply to the last command. Size is how many bytes it has, or -1
-// if that is not known. It returns false if noise was sent in place of the reply, which is then
-// over.
+// Content starts the content of the reply to the last command. The size is in bytes, or -1 if
+// unknown. Content returns false if it sent noise instead of the reply, which ends the reply.
 func (c *Conn) Content(size int64) (*Content, bool) {
 	return c.ContentOn(size, func() *Conn { return c })
 }
 
-// ContentOn is Content on another connection, which open opens unless noise takes its place. If it
-// returns nil, ContentOn returns false.
+// ContentOn is like Content, but writes to the connection that open returns. It does not call open
+// for noise. If open returns nil, ContentOn returns false.
 func (c *Conn) ContentOn(size int64, open func() *Conn) (*Content, bool) {
 	return c.content(c.Take(), size, open)
 }
 
-// ContentWith is Content with a failure that was taken before.
+// ContentWith is like Content, but uses a failure that was taken before.
 func (c *Conn) ContentWith(f Failure, size int64) (*Content, bool) {
 	return c.content(f, size, func() *Conn { return c })
 }
 
-// Take takes the failure that is armed for the content of the reply to the last command. It is the
-// zero Failure if there is none.
+// Take returns the armed failure for the content of the reply to the last command, and counts it.
+// It returns the zero Failure if none applies.
 func (c *Conn) Take() Failure {
 	if c.failed {
 		return Failure{}
@@ -46,8 +44,7 @@ func (c *Conn) Take() Failure {
 	return c.s.take(c.command, true)
 }
 
-// TakeFor takes the failure that is armed for the reply to the last command, which has no content.
-// What it is to do is up to the server.
+// TakeFor is Take for a reply without content. The server must apply the failure itself.
 func (c *Conn) TakeFor() Failure {
 	if c.failed {
 		return Failure{}
@@ -70,7 +67,7 @@ func (c *Conn) content(f Failure, size int64, open func() *Conn) (*Content, bool
 	return &Content{c: c, to: to, failure: f, size: size}, true
 }
 
-// Send writes a whole content as the reply to the last command: it is Content, Write and End.
+// Send writes a complete content as the reply to the last command.
 func (c *Conn) Send(content []byte) (Fault, error) {
 	b, ok := c.Content(int64(len(content)))
 	if !ok {
@@ -82,18 +79,18 @@ func (c *Conn) Send(content []byte) (Fault, error) {
 	return b.End()
 }
 
-// Fault returns the fault that strikes in this content, or None.
+// Fault returns the fault of this content, or None.
 func (b *Content) Fault() Fault { return b.failure.Fault }
 
-// Write writes the next bytes of the content. An error means that the connection is of no more use.
+// Write writes the next bytes of the content. After an error the connection is unusable.
 func (b *Content) Write(p []byte) (int, error) {
 	if b.err != nil {
 		return 0, b.err
 	}
-	if b.begun && (b.failure.Fault == Short || b.failure.Fault == Abort) {
-		return len(p), nil // left out
+	if b.occurred && (b.failure.Fault == Short || b.failure.Fault == Abort) {
+		return len(p), nil // omitted
 	}
-	if b.begun || b.failure.Fault == None || b.failure.Fault == Split {
+	if b.occurred || b.failure.Fault == None || b.failure.Fault == Split {
 		return b.write(p)
 	}
 	if b.size < 0 {
@@ -122,10 +119,10 @@ func (b *Content) write(p []byte) (int, error) {
 	return n, err
 }
 
-// End ends the content. The fault strikes now if it has not yet. It returns Short or Abort if the
-// rest was left out, else None; an error means that the connection is of no more use.
+// End ends the content. The fault occurs now if it has not occurred yet. End returns Short or Abort
+// if the rest was omitted, and None otherwise. After an error the connection is unusable.
 func (b *Content) End() (Fault, error) {
-	if b.err == nil && !b.begun && b.failure.Fault != None && b.failure.Fault != Split {
+	if b.err == nil && !b.occurred && b.failure.Fault != None && b.failure.Fault != Split {
 		b.err = b.strike(nil, []byte("x\r\n"))
 	}
 	if b.err == nil && (b.failure.Fault == Short || b.failure.Fault == Abort) {
@@ -134,9 +131,9 @@ func (b *Content) End() (Fault, error) {
 	return None, b.err
 }
 
-// strike does what the fault does. Rest is what was to follow, all what can be repeated.
+// strike applies the fault. The rest of the content would follow; all is repeated by Endless.
 func (b *Content) strike(rest, all []byte) error {
-	b.begun = true
+	b.occurred = true
 	err := b.fail(rest, all)
 	b.c.broken = err
 	return err
@@ -169,10 +166,10 @@ func (b *Content) fail(rest, all []byte) error {
 	case Endless:
 		return b.repeat(rest, all)
 	}
-	return errStruck
+	return errFault
 }
 
-// repeat writes rest and then all, again and again.
+// repeat writes rest once, and then all until the client closes the connection.
 func (b *Content) repeat(rest, all []byte) error {
 	if len(all) == 0 {
 		all = []byte("x\r\n")
@@ -188,13 +185,13 @@ func (b *Content) repeat(rest, all []byte) error {
 			return err
 		}
 		if !b.to.pause(b.failure.Every, 0) {
-			return errStruck
+			return errFault
 		}
 		rest = all
 	}
 }
 
-// reset closes the connection with a reset.
+// reset closes the connection with a TCP reset.
 func (c *Conn) reset() {
 	if tcp, ok := c.raw.(*net.TCPConn); ok {
 		tcp.SetLinger(0)
@@ -202,8 +199,8 @@ func (c *Conn) reset() {
 	c.raw.Close()
 }
 
-// closeRaw closes the connection in order. Were it closed while something of the client is unread,
-// the client would see a reset.
+// closeRaw closes the connection. It sends FIN first, because closing with unread input sends a
+// reset.
 func (c *Conn) closeRaw() {
 	if tcp, ok := c.raw.(*net.TCPConn); ok {
 		tcp.CloseWrite()
@@ -211,14 +208,14 @@ func (c *Conn) closeRaw() {
 	c.raw.Close()
 }
 
-// closeWrite ends what the server sends; a connection that is not the only one is closed.
+// closeWrite closes the sending side of an only connection, and closes any other completely.
 func (c *Conn) closeWrite(only bool) {
 	if !only {
 		c.conn.Close()
 		return
 	}
 	if cw, ok := c.conn.(interface{ CloseWrite() error }); ok {
-		cw.CloseWrite() // over TLS, its closing alert only
+		cw.CloseWrite() // over TLS, this only sends close_notify
 	}
 	if tcp, ok := c.raw.(*net.TCPConn); ok {
 		tcp.CloseWrite()

@@ -10,10 +10,11 @@ import (
 	"strings"
 
 	"github.com/urlget/urlget/fetchtest/servers"
-	"github.com/urlget/urlget/fetchtest/servers/fingerd"
+	"github.com/urlget/urlget/fetchtest/servers/queryd"
 )
 
-// A server for a protocol that has none here: it answers "GET NAME" with a text, and "QUIT".
+// A server for a protocol without a package here. It replies to "GET NAME" with a text, and to
+// "QUIT".
 func Example() {
 	s, err := servers.New(servers.Config{Scheme: "x-text"}, func(c *servers.Conn) {
 		c.Reply("hello")
@@ -57,9 +58,9 @@ func Example() {
 	// ["GET one" "QUIT" "GET two"]
 }
 
-// The answers about one user have no end, and all others are right.
+// Only the response about one user never ends.
 func ExampleServer_Arm() {
-	s, err := fingerd.New(fingerd.Options{})
+	s, err := queryd.New(queryd.Options{Scheme: "finger"})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -78,8 +79,8 @@ func ExampleServer_Arm() {
 		conn.Close()
 	}
 	// Output:
-	// finger: alice: no such user. <nil>
+	// No match for "alice". <nil>
 	// more than a mebibyte: true
-	// finger: bob: no such user. <nil>
+	// No match for "bob". <nil>
 	// more than a mebibyte: false
 }

@@ -24,22 +24,21 @@ import (
 	"github.com/urlget/urlget/fetchtest/servers"
 	"github.com/urlget/urlget/fetchtest/servers/csod"
 	"github.com/urlget/urlget/fetchtest/servers/dictd"
-	"github.com/urlget/urlget/fetchtest/servers/fingerd"
 	"github.com/urlget/urlget/fetchtest/servers/ftpd"
 	"github.com/urlget/urlget/fetchtest/servers/geminid"
 	"github.com/urlget/urlget/fetchtest/servers/gopherd"
 	"github.com/urlget/urlget/fetchtest/servers/nexd"
 	"github.com/urlget/urlget/fetchtest/servers/nntpd"
+	"github.com/urlget/urlget/fetchtest/servers/queryd"
 	"github.com/urlget/urlget/fetchtest/servers/spartand"
 	"github.com/urlget/urlget/fetchtest/servers/telnetd"
 	"github.com/urlget/urlget/fetchtest/servers/waisd"
-	"github.com/urlget/urlget/fetchtest/servers/whoisd"
 	"github.com/urlget/urlget/internal/codec/apdu"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// lines is what the servers have to give. No two of its lines are equal.
+// lines is the content of the servers. Its lines are all different.
 var lines = func() string {
 	var b strings.Builder
 	for i := range 40 {
@@ -52,38 +51,38 @@ var files = fstest.MapFS{"db/file": {Data: []byte(lines)}}
 
 var serverTLS, clientTLS = servers.Certificate()
 
-// A subject is a server, and how to get its content.
+// A subject is a server and the way to get its content.
 type subject struct {
 	name  string
 	start func(t *testing.T) *servers.Server
-	ask   string                              // what to send
-	get   func(net.Conn) ([]byte, error)      // in place of ask
+	ask   string                              // data to send
+	get   func(net.Conn) ([]byte, error)      // replaces ask
 	open  func(addr string) (net.Conn, error) // nil means TCP
-	want  string                              // the whole reply
-	short string                              // how the reply ends if the rest is left out
-	abort string                              // how it ends if the server gives up; "" if it cannot
+	want  string                              // complete reply
+	short string                              // end of the reply if the rest is omitted
+	abort string                              // end of the reply after a failure; "" if the protocol has none
 }
 
 var subjects = []subject{
 	{
 		name: "csod",
 		start: func(t *testing.T) *servers.Server {
-			return csod.Start(t, csod.Options{Answers: map[string]string{"x": lines}}).Server
+			return csod.Start(t, csod.Options{Answers: map[string]string{"x": lines}})
 		},
 		ask: "query x\r\n", want: lines + "200:Ok.\r\n", short: "200:Ok.\r\n", abort: "475:Database unavailable.\r\n",
 	}, {
 		name: "dictd",
 		start: func(t *testing.T) *servers.Server {
-			return dictd.Start(t, dictd.Options{Words: map[string]string{"x": lines}}).Server
+			return dictd.Start(t, dictd.Options{Words: map[string]string{"x": lines}})
 		},
 		ask: "DEFINE tree \"x\"\r\n",
 		want: "220 test <auth.mime> <1.2@test>\r\n150 1 definitions retrieved\r\n151 \"x\" tree \"The Tree\"\r\n" + lines +
 			".\r\n250 ok\r\n",
 		short: "\r\n.\r\n250 ok\r\n", abort: "\r\n.\r\n420 Server temporarily unavailable\r\n",
 	}, {
-		name: "fingerd",
+		name: "queryd",
 		start: func(t *testing.T) *servers.Server {
-			return fingerd.Start(t, fingerd.Options{Answers: map[string]string{"x": lines}}).Server
+			return queryd.Start(t, queryd.Options{Scheme: "finger", Answers: map[string]string{"x": lines}})
 		},
 		ask: "x\r\n", want: lines,
 	}, {
@@ -92,7 +91,7 @@ var subjects = []subject{
 		get:   retrieve, want: lines + "226 Done.", short: "226 Done.", abort: "426 Enough.",
 	}, {
 		name:  "geminid",
-		start: func(t *testing.T) *servers.Server { return geminid.Start(t, geminid.Options{Tree: files}).Server },
+		start: func(t *testing.T) *servers.Server { return geminid.Start(t, geminid.Options{Tree: files}) },
 		open:  func(addr string) (net.Conn, error) { return tls.Dial("tcp", addr, clientTLS) },
 		ask:   "gemini://localhost/db/file\r\n", want: "20 application/octet-stream\r\n" + lines,
 	}, {
@@ -110,38 +109,32 @@ var subjects = []subject{
 		ask: "/db/file\r\n", want: lines,
 	}, {
 		name:  "nexd",
-		start: func(t *testing.T) *servers.Server { return nexd.Start(t, nexd.Options{Tree: files}).Server },
+		start: func(t *testing.T) *servers.Server { return nexd.Start(t, nexd.Options{Tree: files}) },
 		ask:   "db/file\r\n", want: lines,
 	}, {
 		name: "nntpd",
 		start: func(t *testing.T) *servers.Server {
-			return nntpd.Start(t, nntpd.Options{Groups: []nntpd.Group{{Name: "g", Articles: []nntpd.Article{{ID: "<x@y>", Text: lines}}}}}).Server
+			return nntpd.Start(t, nntpd.Options{Groups: []nntpd.Group{{Name: "g", Articles: []nntpd.Article{{ID: "<x@y>", Text: lines}}}}})
 		},
 		ask: "ARTICLE <x@y>\r\n", want: "200 nntpd ready\r\n220 0 <x@y>\r\n" + lines + ".\r\n", short: "\r\n.\r\n",
 	}, {
 		name:  "spartand",
-		start: func(t *testing.T) *servers.Server { return spartand.Start(t, spartand.Options{Tree: files}).Server },
+		start: func(t *testing.T) *servers.Server { return spartand.Start(t, spartand.Options{Tree: files}) },
 		ask:   "localhost /db/file 0\r\n", want: "2 application/octet-stream\r\n" + lines,
 	}, {
 		name: "telnetd",
 		start: func(t *testing.T) *servers.Server {
-			return telnetd.Start(t, telnetd.Options{Script: func(c *telnetd.Conn) { c.ReadLine(); c.Send(lines) }}).Server
+			return telnetd.Start(t, telnetd.Options{Script: func(c *telnetd.Conn) { c.ReadLine(); c.Send(lines) }})
 		},
 		ask: "x\r\n", want: lines,
 	}, {
 		name:  "waisd",
 		start: func(t *testing.T) *servers.Server { return waisd.Start(t, waisd.Options{Tree: files}).Server },
 		get:   document, want: lines, short: "SF Request out of range", abort: "S1 The database is closed",
-	}, {
-		name: "whoisd",
-		start: func(t *testing.T) *servers.Server {
-			return whoisd.Start(t, whoisd.Options{Answers: map[string]string{"x": lines}}).Server
-		},
-		ask: "x\r\n", want: lines,
 	},
 }
 
-// retrieve retrieves a file by FTP and adds the final reply.
+// retrieve retrieves a file over FTP and appends the final reply.
 func retrieve(conn net.Conn) ([]byte, error) {
 	r := textproto.NewReader(bufio.NewReader(conn))
 	fmt.Fprint(conn, "USER me\r\nPASS me\r\nEPSV\r\nRETR db/file\r\n")
@@ -174,7 +167,7 @@ func retrieve(conn net.Conn) ([]byte, error) {
 	return append(got, line...), err
 }
 
-// document retrieves a document by WAIS, in parts of 50 bytes.
+// document retrieves a document over WAIS, in parts of 50 bytes.
 func document(conn net.Conn) (got []byte, err error) {
 	id := apdu.EncodeID([]uri.WAISField{{Tag: 1, Value: "s"}, {Tag: 2, Value: "db"}, {Tag: 3, Value: "0 0 file"}})
 	for len(got) < enough {
@@ -203,11 +196,11 @@ func document(conn net.Conn) (got []byte, err error) {
 }
 
 const (
-	patience = 100 * time.Millisecond // with a server that has fallen silent
-	enough   = 64 << 10               // of what has no end
+	patience = 100 * time.Millisecond // timeout for a silent server
+	enough   = 64 << 10               // limit for endless content
 )
 
-// An attentive connection has patience only from the moment on when what was due has come.
+// An attentive connection sets its timeout after the expected data has arrived.
 type attentive struct {
 	net.Conn
 	got string
@@ -224,11 +217,11 @@ func (c *attentive) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// read reads until the server has no more, or it is enough.
+// read reads until the end of the connection, or up to enough bytes.
 func read(r io.Reader) ([]byte, error) { return io.ReadAll(io.LimitReader(r, enough)) }
 
-// content gets the content of s, and what the protocol says about it. A server that has said all
-// and leaves the connection open is no error, nor is one that falls silent once that is due.
+// content returns the content of s and the outcome in the protocol. A server may keep the
+// connection open or stop sending after the expected data; that is not an error.
 func (tt *subject) content(t *testing.T, s *servers.Server, due func(got string) bool) ([]byte, error) {
 	t.Helper()
 	open := tt.open
@@ -260,7 +253,7 @@ func (tt *subject) content(t *testing.T, s *servers.Server, due func(got string)
 	return got, nil
 }
 
-// TestFaults has each server fail in each way, once.
+// TestFaults applies each fault once to each server.
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	for _, tt := range subjects {
@@ -297,7 +290,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// check says what is wrong with a reply that suffered a fault.
+// check describes the mistake in a reply with a fault, or returns "".
 func (tt *subject) check(fault servers.Fault, got string, err error) string {
 	begins := strings.HasPrefix(tt.want, got) && len(got) < len(tt.want) && strings.Contains(got, "line 1\r\n")
 	ended := err == nil || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
@@ -342,8 +335,8 @@ func (tt *subject) check(fault servers.Fault, got string, err error) string {
 	return ""
 }
 
-// dialogue sends commands to a server and returns all that comes until it ends, or is silent once
-// that is due.
+// dialogue sends commands and returns the responses until the server closes the connection, or
+// stops sending after the expected data.
 func dialogue(t *testing.T, s *servers.Server, commands string, due func(got string) bool) string {
 	t.Helper()
 	conn, err := net.Dial("tcp", s.Addr)
@@ -381,7 +374,7 @@ func TestFailuresOfOneCommand(t *testing.T) {
 			t.Parallel()
 			s := nntpd.Start(t, nntpd.Options{Groups: []nntpd.Group{{Name: "g", Articles: []nntpd.Article{{ID: "<x@y>", Text: "one\ntwo\n"}}}}})
 			s.Arm(tt.failure)
-			if got := dialogue(t, s.Server, ask, func(got string) bool { return got == tt.want }); got != tt.want {
+			if got := dialogue(t, s, ask, func(got string) bool { return got == tt.want }); got != tt.want {
 				t.Errorf("got  %q\nwant %q", got, tt.want)
 			}
 		})
@@ -409,10 +402,10 @@ func TestLinesWithoutEnd(t *testing.T) {
 func TestHowOftenRepliesFail(t *testing.T) {
 	t.Parallel()
 	for times, want := range map[int]int{0: 1, 1: 1, 2: 2, -1: 3} {
-		s := whoisd.Start(t, whoisd.Options{Answers: map[string]string{"x": lines}})
+		s := queryd.Start(t, queryd.Options{Scheme: "whois", Answers: map[string]string{"x": lines}})
 		s.Arm(servers.Failure{Fault: servers.Cut, Times: times})
 		for range 3 {
-			dialogue(t, s.Server, "x\r\n", nil)
+			dialogue(t, s, "x\r\n", nil)
 		}
 		if s.Struck() != want {
 			t.Errorf("times %d: %d have failed, want %d", times, s.Struck(), want)
@@ -422,10 +415,10 @@ func TestHowOftenRepliesFail(t *testing.T) {
 
 func TestArmedFailuresCanBeTakenBack(t *testing.T) {
 	t.Parallel()
-	s := whoisd.Start(t, whoisd.Options{Answers: map[string]string{"x": lines}})
+	s := queryd.Start(t, queryd.Options{Scheme: "whois", Answers: map[string]string{"x": lines}})
 	s.Fail(servers.Cut)
 	s.Arm(servers.Failure{})
-	if got := dialogue(t, s.Server, "x\r\n", nil); got != lines {
+	if got := dialogue(t, s, "x\r\n", nil); got != lines {
 		t.Errorf("got %q", got)
 	}
 }
@@ -437,14 +430,14 @@ func TestFaultsThatAProtocolCannotHave(t *testing.T) {
 			t.Errorf("panic %v", r)
 		}
 	}()
-	whoisd.Start(t, whoisd.Options{}).Fail(servers.Abort)
+	queryd.Start(t, queryd.Options{Scheme: "whois"}).Fail(servers.Abort)
 }
 
-// TestClose closes servers whose clients wait for a silent one, or do not take what it sends.
+// TestClose closes servers whose clients wait for a silent server or do not read.
 func TestClose(t *testing.T) {
 	t.Parallel()
 	for _, fault := range []servers.Fault{servers.Stall, servers.HalfClose, servers.Endless, servers.Drip} {
-		s, err := fingerd.New(fingerd.Options{})
+		s, err := queryd.New(queryd.Options{Scheme: "finger"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -458,8 +451,8 @@ func TestClose(t *testing.T) {
 		s.Close()
 		s.Close()
 		conn.Close()
-		if _, err := net.Dial("tcp", s.Addr); err == nil {
-			t.Errorf("%v: a closed server accepts", fault)
+		if _, err := net.Dial("tcp", s.Addr); !errors.Is(err, syscall.ECONNREFUSED) {
+			t.Errorf("%v: a closed server accepts: %v", fault, err)
 		}
 	}
 }
@@ -496,10 +489,10 @@ func TestCloseClientConnections(t *testing.T) {
 	r := bufio.NewReader(conn)
 	r.ReadString('\n')
 	s.CloseClientConnections()
-	if _, err := r.ReadByte(); err == nil {
-		t.Error("the connection lives")
+	if _, err := r.ReadByte(); err != io.EOF && !errors.Is(err, syscall.ECONNRESET) {
+		t.Errorf("the connection lives: %v", err)
 	}
-	if got := dialogue(t, s.Server, "QUIT\r\n", nil); !strings.HasSuffix(got, "205 bye\r\n") {
+	if got := dialogue(t, s, "QUIT\r\n", nil); !strings.HasSuffix(got, "205 bye\r\n") {
 		t.Errorf("then %q", got)
 	}
 	if n := s.Accepted(); n != 2 {
@@ -509,8 +502,8 @@ func TestCloseClientConnections(t *testing.T) {
 
 func TestAddresses(t *testing.T) {
 	t.Parallel()
-	if _, err := fingerd.New(fingerd.Options{Listen: "127.0.0.1:none"}); err == nil {
-		t.Error("no error for a port that is none")
+	if _, err := queryd.New(queryd.Options{Scheme: "finger", Listen: "127.0.0.1:none"}); !strings.Contains(fmt.Sprint(err), "unknown port") {
+		t.Errorf("a port that is none: %v", err)
 	}
 	s := waisd.Start(t, waisd.Options{Public: "wais.example:210"})
 	if s.Addr != "wais.example:210" || s.URL != "wais://wais.example:210" {
@@ -523,7 +516,7 @@ func TestAddresses(t *testing.T) {
 
 func TestLinesOfClientsAreBounded(t *testing.T) {
 	t.Parallel()
-	s := fingerd.Start(t, fingerd.Options{})
+	s := queryd.Start(t, queryd.Options{Scheme: "finger"})
 	conn, err := net.Dial("tcp", s.Addr)
 	if err != nil {
 		t.Fatal(err)
@@ -541,8 +534,8 @@ func TestLinesOfClientsAreBounded(t *testing.T) {
 	}
 }
 
-// TestCertificateHoldsInBubbles shows that the certificate, which a test in a bubble of
-// testing/synctest shares with those outside, is valid by both clocks.
+// TestCertificateHoldsInBubbles checks that the certificate, which is shared with tests in a bubble
+// of testing/synctest, is valid by both clocks.
 func TestCertificateHoldsInBubbles(t *testing.T) {
 	t.Parallel()
 	check := func(t *testing.T) {

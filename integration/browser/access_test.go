@@ -10,8 +10,8 @@ import (
 	"github.com/urlget/urlget/fetchtest/servers/nntpd"
 )
 
-// problems is a script that returns what is wrong with a page for people who do not see it, see it
-// badly or have no mouse, as WCAG 2.2 (level AA) has it.
+// problems is a script that returns violations of WCAG 2.2 (level AA) on a page: problems for users
+// who are blind, have low vision or use no mouse.
 const problems = `(() => {
   const list = [];
   const say = (what, e) => list.push(what + ": " + e.outerHTML.slice(0, 160));
@@ -46,7 +46,7 @@ const problems = `(() => {
     level = own;
   }
 
-  // The order of the focus is that of the page.
+  // The focus order is the order on the page.
   for (const e of document.querySelectorAll("[tabindex]")) if (e.tabIndex > 0) say("an order of its own", e);
   const first = document.querySelector("a[href], button, input:not([type=hidden])");
   if (!first || first.getAttribute("href") !== "#main") list.push("the first link does not skip to the content");
@@ -74,7 +74,7 @@ const problems = `(() => {
   return list;
 })()`
 
-// TestAccess holds each kind of page against the rules, in the light and in the dark.
+// TestAccess checks each kind of page with the light and the dark color scheme.
 func TestAccess(t *testing.T) {
 	web := page(t, "<h1>A page</h1>")
 	news := nntpd.Start(t, nntpd.Options{Groups: []nntpd.Group{{Name: "example.fruit", Articles: []nntpd.Article{

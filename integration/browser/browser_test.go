@@ -1,7 +1,7 @@
 //go:build integration
 
-// Package browser tests the pages of urlget serve in Chromium: what people see and do there, on a
-// screen, on a phone, in the dark, with a keyboard alone, and what strangers try.
+// Package browser tests the pages of urlget serve in Chromium: on a screen, on a phone, with the
+// dark color scheme, with the keyboard only, and under attack by other sites.
 package browser
 
 import (
@@ -34,20 +34,19 @@ import (
 	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetchtest/servers/csod"
 	"github.com/urlget/urlget/fetchtest/servers/dictd"
-	"github.com/urlget/urlget/fetchtest/servers/fingerd"
 	"github.com/urlget/urlget/fetchtest/servers/ftpd"
 	"github.com/urlget/urlget/fetchtest/servers/geminid"
 	"github.com/urlget/urlget/fetchtest/servers/gopherd"
 	"github.com/urlget/urlget/fetchtest/servers/nntpd"
 	"github.com/urlget/urlget/fetchtest/servers/prosperod"
+	"github.com/urlget/urlget/fetchtest/servers/queryd"
 	"github.com/urlget/urlget/fetchtest/servers/tftpd"
 	"github.com/urlget/urlget/fetchtest/servers/waisd"
-	"github.com/urlget/urlget/fetchtest/servers/whoisd"
 	"github.com/urlget/urlget/protocols"
 	"github.com/urlget/urlget/serve"
 )
 
-// chromium is the running browser, nil if there is none.
+// chromium is the running browser, or nil if there is none.
 var chromium context.Context
 
 func TestMain(m *testing.M) { os.Exit(run(m)) }
@@ -59,7 +58,7 @@ func run(m *testing.M) int {
 			fmt.Fprintln(os.Stderr, "browser:", err, "(integration/chromium.sh installs it)")
 			return 1
 		}
-		return m.Run() // each test says why it is skipped
+		return m.Run() // each test reports why it is skipped
 	}
 	ctx, cancel := chromedp.NewExecAllocator(context.Background(), append(chromedp.DefaultExecAllocatorOptions[:],
 		chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.WindowSize(1000, 680), chromedp.Flag("lang", "en"))...)
@@ -74,21 +73,21 @@ func run(m *testing.M) int {
 	return m.Run()
 }
 
-// A tab is a page of the browser, which has opened the address that a server printed.
+// A tab is a browser tab that shows a page of a server.
 type tab struct {
 	t      *testing.T
 	ctx    context.Context
 	server *httptest.Server
 }
 
-// newTab starts a server and opens it.
+// newTab starts a server and opens its page.
 func newTab(t *testing.T, change ...func(*serve.Options, *fetch.Options)) *tab {
 	t.Helper()
 	if chromium == nil {
 		t.Skip("there is no chromium; integration/chromium.sh installs it")
 	}
 	opts := serve.Options{Bookmarks: filepath.Join(t.TempDir(), "bookmarks")}
-	common := &fetch.Options{Recorder: serve.Recorder}
+	common := &fetch.Options{Recorder: serve.Recorder()}
 	for _, f := range change {
 		f(&opts, common)
 	}
@@ -118,12 +117,12 @@ func newTab(t *testing.T, change ...func(*serve.Options, *fetch.Options)) *tab {
 
 type step = chromedp.Action[chromedp.Void]
 
-// most is how long an action may take.
-const most = 20 * time.Second
+// actionTimeout limits the time of an action.
+const actionTimeout = 20 * time.Second
 
 func (b *tab) run(steps ...step) {
 	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.ctx, most)
+	ctx, cancel := context.WithTimeout(b.ctx, actionTimeout)
 	defer cancel()
 	if err := chromedp.Do(ctx, steps...); err != nil {
 		text, _ := chromedp.Run(b.ctx, chromedp.Evaluate[string](`document.body.outerHTML`))
@@ -131,7 +130,7 @@ func (b *tab) run(steps ...step) {
 	}
 }
 
-// eval returns what an expression is.
+// eval returns the value of an expression.
 func eval[T any](b *tab, expression string) T {
 	b.t.Helper()
 	value, err := chromedp.Run(b.ctx, chromedp.Evaluate[T](expression))
@@ -141,7 +140,7 @@ func eval[T any](b *tab, expression string) T {
 	return value
 }
 
-// loaded runs what leads to another page, and waits until that has loaded.
+// loaded performs steps that load another page, and waits for that page.
 func (b *tab) loaded(steps ...step) {
 	b.t.Helper()
 	eval[bool](b, `window.before = true`)
@@ -149,7 +148,7 @@ func (b *tab) loaded(steps ...step) {
 	b.until(`!window.before && document.readyState === "complete"`)
 }
 
-// until waits until an expression is true, on whatever page there is.
+// until waits until an expression is true, on any page.
 func (b *tab) until(expression string) {
 	b.t.Helper()
 	tick := time.NewTicker(5 * time.Millisecond)
@@ -159,25 +158,25 @@ func (b *tab) until(expression string) {
 		if err == nil && done {
 			return
 		}
-		if time.Since(begin) > most {
+		if time.Since(begin) > actionTimeout {
 			b.t.Fatalf("%s: %v, %v", expression, done, err)
 		}
 	}
 }
 
-// open types a URL into the field for it.
+// open types a URL into the address field.
 func (b *tab) open(rawURL string) {
 	b.t.Helper()
 	b.loaded(chromedp.SetValue("#url", rawURL), chromedp.SendKeys("#url", kb.Enter))
 }
 
-// follow clicks the link with a text.
+// follow clicks the link with this text.
 func (b *tab) follow(text string) {
 	b.t.Helper()
 	b.loaded(click(fmt.Sprintf(`//main//a[normalize-space()=%q]`, text)))
 }
 
-// click clicks with the mouse on what a selector, or a path if it begins with a slash, finds first.
+// click clicks the first element that matches a selector, or a path if it starts with a slash.
 func click(selector string) step {
 	return func(ctx context.Context, t *chromedp.Target) (v chromedp.Void, err error) {
 		find := fmt.Sprintf("document.querySelector(%q)", selector)
@@ -193,19 +192,19 @@ func click(selector string) step {
 	}
 }
 
-// blur lets go of the focus.
+// blur removes the focus.
 func (b *tab) blur() {
 	b.t.Helper()
 	b.run(chromedp.Evaluate[chromedp.Void](`document.activeElement.blur()`))
 }
 
-// text returns what is to be read.
+// text returns the visible text.
 func (b *tab) text() string {
 	b.t.Helper()
 	return eval[string](b, `document.querySelector("main").innerText`)
 }
 
-// shows fails if one of the texts is not to be read.
+// shows fails unless all texts are visible.
 func (b *tab) shows(texts ...string) {
 	b.t.Helper()
 	for _, want := range texts {
@@ -215,7 +214,7 @@ func (b *tab) shows(texts ...string) {
 	}
 }
 
-// keep makes a picture for the documents, if that is asked for.
+// keep saves a screenshot for the documentation, if requested.
 func (b *tab) keep(name string) {
 	b.t.Helper()
 	if os.Getenv("URLGET_WRITE") == "" {
@@ -230,7 +229,7 @@ func (b *tab) keep(name string) {
 	}
 }
 
-// screen sets the size of the window, and whether colours are dark.
+// screen sets the window size and the color scheme.
 func (b *tab) screen(width, height int64, scheme string) {
 	b.t.Helper()
 	b.run(chromedp.EmulateViewport(width, height), func(ctx context.Context, t *chromedp.Target) (v chromedp.Void, err error) {
@@ -255,7 +254,7 @@ var tree = fstest.MapFS{
 	"software/pictures/logo.gif":   {Data: []byte("GIF89a"), ModTime: day},
 }
 
-// article makes an article that answers others.
+// article returns an article that replies to others.
 func article(id, from, subject, references, body string, hours int) nntpd.Article {
 	if references != "" {
 		references = "References: " + references + "\n"
@@ -264,7 +263,7 @@ func article(id, from, subject, references, body string, hours int) nntpd.Articl
 		from, subject, day.Add(time.Duration(hours)*time.Hour).Format(time.RFC1123Z), id, references, body)}
 }
 
-// hole starts a gopher server with a menu that has something of everything.
+// hole starts a gopher server with a menu that has an item of each kind.
 func hole(t *testing.T) *gopherd.Server {
 	return gopherd.Start(t, gopherd.Options{Tree: tree, Text: true, Plus: true,
 		Items: map[string][]string{"/": {
@@ -276,7 +275,7 @@ func hole(t *testing.T) *gopherd.Server {
 			" Choose: Colour:\tred\tgreen\r\n AskL: Your story:\r\n Select: Sure?:1\r\n"}})
 }
 
-// TestEveryScheme opens one URL of each scheme that has a server here.
+// TestEveryScheme opens one URL of each scheme with a test server.
 func TestEveryScheme(t *testing.T) {
 	secure := httptest.NewTLSServer(http.FileServerFS(tree))
 	t.Cleanup(secure.Close)
@@ -303,8 +302,8 @@ func TestEveryScheme(t *testing.T) {
 		{"gemini://" + geminid.Start(t, geminid.Options{Tree: tree, TLS: &tls.Config{Certificates: secure.TLS.Certificates}}).Addr + "/fruit/", "pear.txt"},
 		{"tftp://" + tftpd.Start(t, tftpd.Options{Tree: tree}).Addr + "/fruit/pear.txt", "A pear is a fruit."},
 		{"cso://" + csod.Start(t, csod.Options{Answers: map[string]string{"pear": "-200:1:    name: Alice Pear\r\n"}}).Addr + "/pear", "Alice Pear"},
-		{"finger://" + fingerd.Start(t, fingerd.Options{Answers: map[string]string{"alice": "Login: alice\r\n"}}).Addr + "/alice", "Login: alice"},
-		{"whois://" + whoisd.Start(t, whoisd.Options{Answer: func(q string) string { return "domain: " + q + "\r\n" }}).Addr + "/example.org", "domain: example.org"},
+		{"finger://" + queryd.Start(t, queryd.Options{Scheme: "finger", Answers: map[string]string{"alice": "Login: alice\r\n"}}).Addr + "/alice", "Login: alice"},
+		{"whois://" + queryd.Start(t, queryd.Options{Scheme: "whois", Answer: func(q string) string { return "domain: " + q + "\r\n" }}).Addr + "/example.org", "domain: example.org"},
 		{"dict://" + dictd.Start(t, dictd.Options{Words: map[string]string{"pear": "A sweet fruit.\r\n"}}).Addr + "/d:pear", "A sweet fruit."},
 		{"news://" + news.Addr + "/*", "example.fruit"},
 		{"news://" + news.Addr + "/example.fruit", "Pears"},
@@ -312,7 +311,7 @@ func TestEveryScheme(t *testing.T) {
 		{"wais://" + wais.Addr + "/fruit?pear", "pear.txt"},
 		{"prospero://" + prosperod.Start(t, prosperod.Options{Tree: tree}).Addr + "//fruit", "apple.txt"},
 		{"telnet://127.0.0.1/", "urlget serve --terminal"},
-		{"mailto:alice@example.org", "Class:"},
+		{"mailto:alice@example.org", "Error class:"},
 	} {
 		b.open(stop.url)
 		b.shows(stop.want)
@@ -398,7 +397,7 @@ func TestListingsAreSorted(t *testing.T) {
 	}
 }
 
-// TestCapturesArePlayed looks at a page that changed, in an archive of it, when its server is gone.
+// TestCapturesArePlayed opens the archive of a page that changed, after its server has stopped.
 func TestCapturesArePlayed(t *testing.T) {
 	version := "first"
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -414,15 +413,15 @@ func TestCapturesArePlayed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := fetch.New(&fetch.Options{Recorder: capture.New(w, nil, func(err error) { t.Error(err) }).Recorder}, protocols.All)
+	c := fetch.New(&fetch.Options{Recorder: capture.New(w, nil, func(err error) { t.Error(err) })}, protocols.All)
 	for _, step := range []struct{ version, path string }{{"first", "/"}, {"first", "/gone"}, {"second", "/"}} {
 		version = step.version
 		if step.version == "second" {
-			time.Sleep(1100 * time.Millisecond) // archives have whole seconds
+			time.Sleep(1100 * time.Millisecond) // archives have a resolution of seconds
 		}
 		c.ReadAll(t.Context(), web.URL+step.path, 1<<20)
 	}
-	c.ReadAll(t.Context(), "gopher://"+strings.TrimPrefix(web.URL, "http://")+"/1/", 1<<20) // which fails
+	c.ReadAll(t.Context(), "gopher://"+strings.TrimPrefix(web.URL, "http://")+"/1/", 1<<20) // this request fails
 	c.Close()
 	web.Close()
 	if err := w.Close(); err != nil {
@@ -453,13 +452,13 @@ func TestCapturesArePlayed(t *testing.T) {
 	b.loaded(click(`.captures li a`))
 	b.inFrame("The first version")
 	b.open(web.URL + "/never")
-	b.shows("the archive has no capture of it")
+	b.shows("not in the archive")
 	b.open(web.URL + "/gone")
 	b.shows("404")
 }
 
-// inFrame waits until the frame shows a text: frames of other processes are targets of their own,
-// so the server is asked for what it has.
+// inFrame waits until the frame shows a text. Frames in other processes are separate targets, so it
+// asks the server for its targets.
 func (b *tab) inFrame(want string) {
 	b.t.Helper()
 	src := eval[string](b, `document.querySelector("iframe").src`)
@@ -474,10 +473,10 @@ func (b *tab) inFrame(want string) {
 	}
 }
 
-// TestStrangersCannotAct shows a page that tries what it can, and waits for what it does.
+// TestStrangersCannotAct opens a hostile page and waits for its attempts.
 func TestStrangersCannotAct(t *testing.T) {
-	asked := make(chan string, 100)
-	beacon := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { asked <- r.URL.Path }))
+	requests := make(chan string, 100)
+	beacon := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { requests <- r.URL.Path }))
 	t.Cleanup(beacon.Close)
 	secret := filepath.Join(t.TempDir(), "secret.txt")
 	if err := os.WriteFile(secret, []byte("secret"), 0o600); err != nil {
@@ -486,7 +485,7 @@ func TestStrangersCannotAct(t *testing.T) {
 	var served string
 	evil := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/done.png" {
-			asked <- "done"
+			requests <- "done"
 			return
 		}
 		w.Header().Set("Content-Type", "text/html")
@@ -504,14 +503,14 @@ func TestStrangersCannotAct(t *testing.T) {
 	seen := []string{}
 	for last := ""; last != "done"; {
 		select {
-		case last = <-asked:
+		case last = <-requests:
 			seen = append(seen, last)
 		case <-time.After(30 * time.Second):
 			t.Fatalf("the page was not loaded to its end; what was asked for: %q", seen)
 		}
 	}
 	for _, what := range seen {
-		// What comes through the server is as harmless as an image.
+		// Requests through the server are as harmless as an image.
 		if what != "done" && what != "/css" && what != "/object" && what != "/prefetch" {
 			t.Errorf("the page did %s", what)
 		}
@@ -527,7 +526,7 @@ func TestStrangersCannotAct(t *testing.T) {
 	}
 }
 
-// TestFirstPaint shows a menu of 10,000 entries.
+// TestFirstPaint opens a menu of 10,000 entries.
 func TestFirstPaint(t *testing.T) {
 	const entries = 10_000
 	var menu strings.Builder
@@ -536,7 +535,7 @@ func TestFirstPaint(t *testing.T) {
 	}
 	g := gopherd.Start(t, gopherd.Options{Tree: tree, Replies: map[string]string{"/many": menu.String() + ".\r\n"}})
 	b := newTab(t)
-	b.open(g.URL + "/1/") // so that styles and scripts are there, as they are after the first page
+	b.open(g.URL + "/1/") // the first page loads styles and scripts
 	b.open(g.URL + "/1/many")
 	if n := eval[int](b, `document.querySelectorAll(".entry").length`); n != entries {
 		t.Fatalf("%d entries", n)
@@ -549,7 +548,7 @@ func TestFirstPaint(t *testing.T) {
 	}
 }
 
-// TestKeyboard goes through a page without a mouse.
+// TestKeyboard uses a page without a mouse.
 func TestKeyboard(t *testing.T) {
 	b := newTab(t)
 	press := func(key string) { b.t.Helper(); b.run(chromedp.KeyEvent(key)) }
@@ -563,7 +562,7 @@ func TestKeyboard(t *testing.T) {
 		press(kb.Tab)
 		order = append(order, active())
 	}
-	if got := strings.Join(order, ","); got != "Skip to the content,Home,Reload,History,url,Go" {
+	if got := strings.Join(order, ","); got != "Skip to content,Home,Reload,History,url,Go" {
 		t.Errorf("Tab leads to %s", got)
 	}
 	if eval[string](b, `getComputedStyle(document.activeElement).outlineStyle`) == "none" {
@@ -575,7 +574,7 @@ func TestKeyboard(t *testing.T) {
 		t.Errorf("/ leads to %q", got)
 	}
 	b.blur()
-	press("j") // the layouts come first
+	press("j") // the layout buttons come first
 	press("j")
 	first := active()
 	press("j")
@@ -592,7 +591,7 @@ func TestKeyboard(t *testing.T) {
 	b.shows("software")
 }
 
-// TestPhone has 360 pixels.
+// TestPhone uses a window of 360 pixels.
 func TestPhone(t *testing.T) {
 	b := newTab(t)
 	b.screen(360, 740, "light")
@@ -618,7 +617,7 @@ func TestDark(t *testing.T) {
 	b.keep("dark.png")
 }
 
-// page serves a page of the web and returns its URL.
+// page serves an HTML page and returns its URL.
 func page(t *testing.T, text string) string {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html")

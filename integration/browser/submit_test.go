@@ -12,7 +12,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// TestFormsOfPagesAreSent clicks on the button of a form in a frame, which has no origin.
+// TestFormsOfPagesAreSent submits a form in a frame with an opaque origin.
 func TestFormsOfPagesAreSent(t *testing.T) {
 	for _, form := range []string{"<form action=/find>", "<form action=/send method=post>", "<form action=/send method=post enctype=multipart/form-data>"} {
 		web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -29,7 +29,7 @@ func TestFormsOfPagesAreSent(t *testing.T) {
 		b.open(web.URL + "/")
 		at := eval[[]float64](b, `(() => { const r = document.querySelector("iframe").getBoundingClientRect(); return [r.left + 60, r.top + 50] })()`)
 		eval[bool](b, `window.before = true`)
-		for begin := time.Now(); time.Since(begin) < most; { // nobody tells when a frame can be clicked on
+		for begin := time.Now(); time.Since(begin) < actionTimeout; { // there is no event when a frame becomes clickable
 			b.run(chromedp.MouseClickXY(at[0], at[1]), chromedp.Sleep(200*time.Millisecond))
 			if gone, err := chromedp.Run(b.ctx, chromedp.Evaluate[bool](`!window.before`)); err == nil && gone {
 				break
@@ -40,7 +40,7 @@ func TestFormsOfPagesAreSent(t *testing.T) {
 		if form != "<form action=/find>" {
 			b.shows("POST /send")
 			b.loaded(chromedp.Evaluate[chromedp.Void](`location.reload()`))
-			b.shows("The answers were sent before")
+			b.shows("The form was already sent")
 		}
 	}
 }

@@ -13,12 +13,13 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetchtest/servers"
 	"github.com/urlget/urlget/fetchtest/servers/telnetd"
 	"github.com/urlget/urlget/protocols"
 	"github.com/urlget/urlget/serve"
 )
 
-// sessions lets pages open sessions.
+// sessions returns options that allow sessions.
 func sessions(t *testing.T) func(*serve.Options, *fetch.Options) {
 	return func(s *serve.Options, _ *fetch.Options) {
 		s.Sessions = fetch.New(&fetch.Options{Policy: &fetch.Policy{AllowSessions: true}, Timeouts: fetch.Timeouts{Idle: -1}}, protocols.All)
@@ -26,8 +27,8 @@ func sessions(t *testing.T) func(*serve.Options, *fetch.Options) {
 	}
 }
 
-// terminal opens a session with a server that does what a script says.
-func (b *tab) terminal(script func(*telnetd.Conn)) *telnetd.Server {
+// terminal opens a session with a server that runs a script.
+func (b *tab) terminal(script func(*telnetd.Conn)) *servers.Server {
 	b.t.Helper()
 	host := telnetd.Start(b.t, telnetd.Options{Script: script})
 	b.open("telnet://" + host.Addr + "/")
@@ -39,7 +40,7 @@ func (b *tab) terminal(script func(*telnetd.Conn)) *telnetd.Server {
 
 const lines = `[...document.getElementById("lines").children].map(e => e.innerText.replace("\u200b", "").trimEnd()).join("\n")`
 
-// echo answers what is typed as a host does that echoes, and quotes it.
+// echo echoes and quotes input, as an echoing host does.
 func echo(c *telnetd.Conn) {
 	c.Send("\xff\xfb\x01\xff\xfb\x03\xff\xfd\x1f") // WILL ECHO, WILL SGA, DO NAWS
 	buf := make([]byte, 4096)
@@ -54,7 +55,7 @@ func echo(c *telnetd.Conn) {
 	}
 }
 
-// TestTerminal types into a session with the keyboard alone.
+// TestTerminal types into a session with the keyboard only.
 func TestTerminal(t *testing.T) {
 	b := newTab(t, sessions(t))
 	b.terminal(echo)
@@ -64,13 +65,13 @@ func TestTerminal(t *testing.T) {
 	}{
 		{chromedp.KeyEvent("a"), `"a"`},
 		{chromedp.KeyEvent("é"), `"é"`},
-		{chromedp.KeyEvent(kb.Enter), `"\r\x00"`}, // as RFC 854 has it
+		{chromedp.KeyEvent(kb.Enter), `"\r\x00"`}, // RFC 854
 		{chromedp.KeyEvent(kb.Tab), `"\t"`},
 		{chromedp.KeyEvent(kb.ArrowUp), `"\x1b[A"`},
 		{chromedp.KeyEvent(kb.F5), `"\x1b[15~"`},
 		{chromedp.KeyEvent("c", chromedp.KeyModifiers(2)), `"\x03"`},
 		{chromedp.KeyEvent("x", chromedp.KeyModifiers(1)), `"\x1bx"`},
-		{chromedp.KeyEvent("/"), `"/"`}, // which leads nowhere else here
+		{chromedp.KeyEvent("/"), `"/"`}, // focuses the address field on other pages
 		{chromedp.Evaluate[chromedp.Void](`(() => { const d = new DataTransfer(); d.setData("text/plain", "one\r\ntwo\x1b[3~\n");
 			document.getElementById("typed").dispatchEvent(new ClipboardEvent("paste", {clipboardData: d, cancelable: true})) })()`), `"one\r\x00two[3~\r\x00"`},
 		{click(`.keys button[value="Escape"]`), `"\x1b"`},
@@ -84,16 +85,16 @@ func TestTerminal(t *testing.T) {
 		t.Errorf("Ctrl-] leads to %q", got)
 	}
 	b.run(chromedp.KeyEvent(kb.Enter))
-	b.until(`document.getElementById("state").innerText.startsWith("The session is over")`)
-	b.loaded(chromedp.KeyEvent(kb.Enter)) // again
+	b.until(`document.getElementById("state").innerText.startsWith("Session ended")`)
+	b.loaded(chromedp.KeyEvent(kb.Enter)) // reconnects
 	b.until(`document.getElementById("state").innerText.startsWith("Connected to 127.0.0.1")`)
 }
 
-// TestTerminalShowsText has a server send what would be markup, scripts, titles and answers
-// elsewhere. On the screen it is text.
+// TestTerminalShowsText sends markup, scripts, titles and terminal queries. The screen must show
+// them as text.
 func TestTerminalShowsText(t *testing.T) {
 	b := newTab(t, sessions(t))
-	asked := make(chan string, 10)
+	requests := make(chan string, 10)
 	b.terminal(func(c *telnetd.Conn) {
 		c.Send("\x1b[" + strings.Repeat("9;", 10_000) + "m\x1b[99999999999999999999A\x1b[999999999@\x1b[20b\x1b]" + strings.Repeat("x", 4_000) + "\r\n")
 		c.Send("\x1b[2J\x1b[H")
@@ -103,7 +104,7 @@ func TestTerminalShowsText(t *testing.T) {
 		c.Send("\x1b[H\x1b[3Bdone\x1b[6n")
 		buf := make([]byte, 100)
 		n, _ := c.Read(buf)
-		asked <- string(buf[:n])
+		requests <- string(buf[:n])
 		c.Read(buf)
 	})
 	b.until(lines + `.includes("done")`)
@@ -119,12 +120,12 @@ func TestTerminalShowsText(t *testing.T) {
 	if title := eval[string](b, `document.title`); strings.Contains(title, "evil") {
 		t.Errorf("the title is %q", title)
 	}
-	if got := <-asked; got != "\x1b[4;5R" {
+	if got := <-requests; got != "\x1b[4;5R" {
 		t.Errorf("the page answered %q", got)
 	}
 }
 
-// TestScreen holds the screen against what terminals do.
+// TestScreen compares the screen with the behavior of terminals.
 func TestScreen(t *testing.T) {
 	b := newTab(t, sessions(t))
 	b.terminal(echo)
@@ -186,7 +187,8 @@ func TestScreen(t *testing.T) {
 	}
 }
 
-// TestTerminalFitsThePage has one of 360 pixels, one that is dark, and who cannot see it.
+// TestTerminalFitsThePage checks a window of 360 pixels, the dark color scheme, and the labels for
+// screen readers.
 func TestTerminalFitsThePage(t *testing.T) {
 	b := newTab(t, sessions(t))
 	sizes := make(chan int, 100)
@@ -223,7 +225,7 @@ func TestTerminalFitsThePage(t *testing.T) {
 	for size := 100; size < 30 || size > 50; {
 		select {
 		case size = <-sizes:
-		case <-time.After(most):
+		case <-time.After(actionTimeout):
 			t.Fatal("the server was not told of 360 pixels")
 		}
 	}

@@ -11,11 +11,11 @@ import (
 	"time"
 )
 
-// probeTimeout bounds every step of the search for a service in docker-compose.
+// probeTimeout limits each step of the search for a service in docker-compose.
 const probeTimeout = 5 * time.Second
 
-// inCompose returns the service as it runs in docker-compose, or says which of its ports does not
-// greet.
+// inCompose returns the service that runs in docker-compose. Its error names the port that does not
+// respond.
 func (svc *service) inCompose(t testing.TB, root string) (*Server, error) {
 	s := newServer(t, svc, root, svc.dockerLog)
 	s.Compose = true
@@ -30,7 +30,7 @@ func (svc *service) inCompose(t testing.TB, root string) (*Server, error) {
 		s.addrs[p.name] = addr
 		s.inner[p.name] = net.JoinHostPort(svc.composeName(), strconv.Itoa(p.number()))
 	}
-	s.told()
+	s.logPlace()
 	t.Cleanup(func() {
 		if t.Failed() {
 			t.Logf("lab: log of %s in docker-compose:\n%s", svc.name, s.Log())
@@ -78,7 +78,7 @@ func (svc *service) dockerLog() string {
 	return docker("logs", "--tail", "200", id)
 }
 
-// docker returns what the command says, or "" if it fails.
+// docker returns the output of the command, or "" if it fails.
 func docker(args ...string) string {
 	ctx, cancel := context.WithTimeout(context.Background(), probeTimeout)
 	defer cancel()

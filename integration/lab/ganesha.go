@@ -2,9 +2,9 @@ package lab
 
 import "strings"
 
-// ganesha is NFS-Ganesha, an NFS server outside the kernel, here with version 3 alone. Its export is
-// the served folder, whose path is also that of the export. What it serves must be on a file system
-// with file handles, such as ext4, and to open files by these takes rights.
+// ganesha is NFS-Ganesha, a user-space NFS server, limited to version 3. It exports the served
+// folder under its own path. The folder must be on a file system with file handles, such as ext4.
+// Opening files by handle requires privileges.
 var ganesha = &service{
 	name: "ganesha",
 	ports: []port{
@@ -26,11 +26,10 @@ var ganesha = &service{
 	},
 }
 
-// The calls of procedure 0, which does nothing, of NFS and of the MOUNT protocol (RFC 5531, section
-// 9).
+// Calls of procedure 0, which does nothing, of NFS and of the MOUNT protocol (RFC 5531, section 9).
 const (
-	nfsNull   = "\x80\x00\x00\x28\x00\x00\x00x\x00\x00\x00\x00\x00\x00\x00\x02\x00\x01\x86\xa3\x00\x00\x00\x03" + "\x00\x00\x00\x00" + nobodyAsks
-	mountNull = "\x80\x00\x00\x28\x00\x00\x00x\x00\x00\x00\x00\x00\x00\x00\x02\x00\x01\x86\xa5\x00\x00\x00\x03" + "\x00\x00\x00\x00" + nobodyAsks
-	// nobodyAsks is AUTH_NONE, as credential and as verifier.
-	nobodyAsks = "\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00"
+	nfsNull   = "\x80\x00\x00\x28\x00\x00\x00x\x00\x00\x00\x00\x00\x00\x00\x02\x00\x01\x86\xa3\x00\x00\x00\x03" + "\x00\x00\x00\x00" + authNone
+	mountNull = "\x80\x00\x00\x28\x00\x00\x00x\x00\x00\x00\x00\x00\x00\x00\x02\x00\x01\x86\xa5\x00\x00\x00\x03" + "\x00\x00\x00\x00" + authNone
+	// authNone is AUTH_NONE as credential and verifier.
+	authNone = "\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00"
 )

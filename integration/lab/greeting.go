@@ -12,21 +12,20 @@ import (
 	"time"
 )
 
-// A greeting is the shortest exchange that tells a server of the lab from whatever else may listen
-// on its port.
+// A greeting is the shortest exchange that identifies a server of the lab on its port.
 type greeting struct {
-	anyPort    bool   // the datagrams may come from another port than the one that was asked
-	udp        bool   // send is a datagram, and want occurs in those that come back
-	tls        bool   // the connection begins with a TLS handshake
-	privileged bool   // the connection comes from a port below 1024
-	send       string // sent first; a server that speaks first gets nothing
-	want       string // occurs in what comes back
+	anyPort    bool   // replies may come from another port
+	udp        bool   // send is a datagram, and want occurs in the replies
+	tls        bool   // start with a TLS handshake
+	privileged bool   // connect from a port below 1024
+	send       string // sent first; "" if the server sends first
+	want       string // occurs in the response
 }
 
-// The most that check reads.
+// Limit of the bytes that check reads.
 const maxGreeting = 64 << 10
 
-// check holds one exchange with the server at addr.
+// check performs the exchange with the server at addr.
 func (g greeting) check(addr string, timeout time.Duration) error {
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
@@ -51,10 +50,10 @@ func (g greeting) check(addr string, timeout time.Duration) error {
 			return nil
 		}
 		if err != nil {
-			return fmt.Errorf("%s said %q and no %q: %w", addr, got, g.want, err)
+			return fmt.Errorf("%s sent %q, want %q: %w", addr, got, g.want, err)
 		}
 	}
-	return fmt.Errorf("%s said %d bytes and no %q", addr, len(got), g.want)
+	return fmt.Errorf("%s sent %d bytes without %q", addr, len(got), g.want)
 }
 
 func (g greeting) dial(ctx context.Context, addr string) (net.Conn, error) {
@@ -81,8 +80,8 @@ func (g greeting) dial(ctx context.Context, addr string) (net.Conn, error) {
 	}
 }
 
-// roam returns a connection that sends its first datagram to addr, and the others to where the
-// first answer came from.
+// roam returns a connection that sends its first datagram to addr, and later ones to the source of
+// the first reply.
 func roam(addr string) (net.Conn, error) {
 	to, err := net.ResolveUDPAddr("udp", addr)
 	if err != nil {

@@ -1,5 +1,5 @@
 // Package lab starts real servers for the integration tests, or finds them in docker-compose, and
-// describes the files they serve.
+// describes the files that they serve.
 //
 //	func TestVsftpd(t *testing.T) {
 //		s := lab.Start(t, "vsftpd")
@@ -7,13 +7,13 @@
 //		...
 //	}
 //
-// A server that has a running service in docker-compose.yml is used from there, and one that is to
-// serve files of the test's own is started in a container of the same image. Otherwise it is
-// started as a child process, from the Debian packages that integration/packages.sh gets. What a
-// test started is stopped when it ends. If no way is possible the test is skipped, with the reason.
+// If the server runs as a service of docker-compose.yml, the lab uses that. A server for the test's
+// own files starts in a container of the same image. Otherwise, the server starts as a child
+// process, from the Debian packages of integration/packages.sh. The lab stops everything that it
+// started when the test ends. If none of this is possible, it skips the test with the reason.
 //
-// The environment variable URLGET_LAB changes that. It holds words separated by commas: "compose"
-// allows containers only, "process" child processes only, "required" makes a skip a failure.
+// The environment variable URLGET_LAB is a comma-separated list of words. "compose" allows only
+// containers, "process" allows only child processes, and "required" turns a skip into a failure.
 package lab
 
 import (
@@ -29,34 +29,34 @@ import (
 	"testing"
 )
 
-// The one account of every server that has accounts. It is public.
+// The account of every server with accounts. It is public.
 const (
 	User     = "labuser"
 	Password = "s3cret"
 )
 
-// A Server is a real server that has answered on every one of its ports.
+// A Server is a running real server. All of its ports have responded.
 type Server struct {
-	// Name is the name of the service, as Start was given it.
+	// Name is the name passed to Start.
 	Name string
-	// Root is a folder on this machine with the very files that the server serves. It must not be
-	// changed, unless StartRoot was given it.
+	// Root is a folder on this machine with the files that the server serves. It must not be
+	// changed, unless it was passed to StartRoot.
 	Root string
-	// User and Password log in to the server. They are empty if it has no accounts.
+	// User and Password are the login of the server. They are empty if it has no accounts.
 	User, Password string
-	// Compose says that the server runs in docker-compose, and Container that it runs in a container
+	// Compose is set if the server runs in docker-compose, and Container if it runs in a container
 	// of its own.
 	Compose, Container bool
 
 	t         testing.TB
 	addrs     map[string]string
-	inner     map[string]string // compose: addresses within its network
+	inner     map[string]string // compose: addresses in its network
 	log       func() string
 	withholds []string
 }
 
-// Addr returns the address, host:port, of one of the server's ports, by the name that [Services]
-// shows. It ends the test if there is no such port.
+// Addr returns the address, as host:port, of the named port of the server. [Services] lists the
+// names. Addr ends the test if there is no such port.
 func (s *Server) Addr(port string) string {
 	s.t.Helper()
 	addr, ok := s.addrs[port]
@@ -66,16 +66,15 @@ func (s *Server) Addr(port string) string {
 	return addr
 }
 
-// Port returns the number of one of the server's ports. See [Server.Addr].
+// Port returns the number of the named port. See [Server.Addr].
 func (s *Server) Port(port string) string {
 	s.t.Helper()
 	_, number, _ := net.SplitHostPort(s.Addr(port))
 	return number
 }
 
-// AddrFrom returns the address at which another server of the lab, such as a proxy, reaches a port
-// of this one. It skips the test if there is no way, because one runs in a container and the other
-// does not.
+// AddrFrom returns the address of a port for another server of the lab, such as a proxy. It skips
+// the test if one of them runs in a container and the other does not.
 func (s *Server) AddrFrom(other *Server, port string) string {
 	s.t.Helper()
 	addr := s.Addr(port)
@@ -88,14 +87,13 @@ func (s *Server) AddrFrom(other *Server, port string) string {
 	return addr
 }
 
-// Serves says whether the server, as it is, gives out the file. A few refuse names that do not suit
-// them.
+// Serves reports whether the server serves the file. Some servers refuse certain names.
 func (s *Server) Serves(f File) bool { return !slices.Contains(s.withholds, f.Name) }
 
-// Log returns what the server has logged so far.
+// Log returns the server's log so far.
 func (s *Server) Log() string { return s.log() }
 
-// newServer returns a server of which the addresses are not known yet.
+// newServer returns a server without addresses.
 func newServer(t testing.TB, svc *service, root string, log func() string) *Server {
 	s := &Server{
 		Name: svc.name, Root: root,
@@ -108,8 +106,8 @@ func newServer(t testing.TB, svc *service, root string, log func() string) *Serv
 	return s
 }
 
-// told has the test say where the server runs.
-func (s *Server) told() {
+// logPlace logs where the server runs.
+func (s *Server) logPlace() {
 	s.t.Helper()
 	where := "a child process"
 	switch {
@@ -121,8 +119,8 @@ func (s *Server) told() {
 	s.t.Logf("lab: %s is %s", s.Name, where)
 }
 
-// Start returns the named server, ready and serving the fixture tree, see [Fixture]. It is stopped
-// when the test ends. If the test fails, the server's log is shown.
+// Start returns the named server, ready and with the fixture tree (see [Fixture]). It is stopped
+// when the test ends. If the test fails, the server's log is printed.
 func Start(t testing.TB, name string) *Server {
 	t.Helper()
 	svc := lookup(t, name)
@@ -137,15 +135,15 @@ func Start(t testing.TB, name string) *Server {
 			return s
 		}
 		if !m.process {
-			skip(t, fmt.Sprintf("%s does not answer in docker-compose (%v): run integration/lab-up.sh", name, err))
+			skip(t, fmt.Sprintf("%s does not respond in docker-compose (%v): run integration/lab-up.sh", name, err))
 		}
 	}
 	return startProcess(t, svc, root, "")
 }
 
-// StartRoot starts the named server, which serves the folder root in place of the fixture tree. It
-// runs in a container if Docker has the image. Every user must be able to enter root, see
-// [TempDir]. News servers take each file news/*.eml below root as an article.
+// StartRoot starts the named server with the files of root instead of the fixture tree. It runs in
+// a container if Docker has the image. Every user must be able to enter root; see [TempDir]. News
+// servers post each file news/*.eml below root.
 func StartRoot(t testing.TB, name, root string) *Server {
 	t.Helper()
 	svc := lookup(t, name)
@@ -159,8 +157,8 @@ func StartRoot(t testing.TB, name, root string) *Server {
 	return startProcess(t, svc, root, image)
 }
 
-// TempDir returns a new folder for [StartRoot], that lives as long as the test. Servers can enter
-// it whatever user they run as; into that of [testing.TB.TempDir] they cannot.
+// TempDir returns a new folder for [StartRoot], which is removed when the test ends. Unlike
+// [testing.TB.TempDir], servers can enter it as any user.
 func TempDir(t testing.TB) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "urlget-lab-root-")
@@ -174,7 +172,7 @@ func TempDir(t testing.TB) string {
 	return dir
 }
 
-// Services lists the servers of the lab, each with the names of its ports.
+// Services maps the servers of the lab to the names of their ports.
 func Services() map[string][]string {
 	list := make(map[string][]string, len(services))
 	for _, svc := range services {
@@ -185,15 +183,15 @@ func Services() map[string][]string {
 	return list
 }
 
-// CA returns the pool that holds the authority which signed the certificates of all servers. They
-// are valid for localhost, 127.0.0.1 and ::1.
+// CA returns a pool with the CA of all server certificates. The certificates are for localhost,
+// 127.0.0.1 and ::1.
 func CA() *x509.CertPool {
 	pool := x509.NewCertPool()
 	pool.AppendCertsFromPEM(caPEM)
 	return pool
 }
 
-// CAFile writes the authority's certificate to a file, in PEM, that lives as long as the test.
+// CAFile writes the CA certificate to a PEM file, which is removed when the test ends.
 func CAFile(t testing.TB) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "ca.pem")
@@ -203,7 +201,7 @@ func CAFile(t testing.TB) string {
 	return path
 }
 
-// Key returns the private key of all servers, in PEM. It is public.
+// Key returns the private key of all servers in PEM format. It is public.
 func Key() []byte { return bytes.Clone(keyPEM) }
 
 var (
@@ -215,7 +213,7 @@ var (
 	keyPEM []byte
 )
 
-// A mode says which ways of getting a server are allowed.
+// A mode lists the allowed ways to start a server.
 type mode struct{ compose, process, required bool }
 
 func parseMode(s string) (mode, error) {
@@ -230,7 +228,7 @@ func parseMode(s string) (mode, error) {
 		case "process":
 			m.compose = false
 		default:
-			return mode{}, fmt.Errorf("URLGET_LAB: unknown word %q; known are required, compose, process", word)
+			return mode{}, fmt.Errorf("URLGET_LAB: unknown word %q; want required, compose or process", word)
 		}
 	}
 	if !m.compose && !m.process {

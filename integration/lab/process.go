@@ -18,44 +18,44 @@ import (
 const (
 	startTimeout = 30 * time.Second // from the start to the last greeting
 	stopGrace    = 3 * time.Second  // from SIGTERM to SIGKILL
-	logTail      = 4 << 10          // what a failed test shows of each log
+	logTail      = 4 << 10          // bytes of each log that a failed test prints
 	module       = "github.com/urlget/urlget"
 )
 
-// A process is one server as child processes, with a temporary folder of its own. All paths that
-// servers write to are below dir.
+// A process is a server that runs as child processes with a temporary folder. All paths that it
+// writes to are below dir.
 type process struct {
 	dir      string
 	root     string
-	in       *container        // in which the children run; nil for this machine
-	values   map[string]string // of the placeholders
+	in       *container        // where the children run; nil for this machine
+	values   map[string]string // values of placeholders
 	programs map[string]string
 	ports    []port
-	wrapper  []string      // a command that runs the children, if there is one
+	wrapper  []string      // command that runs the children, if any
 	env      []string      // added to the environment of the children
-	owner    owner         // whom the children run as
+	owner    owner         // user of the children
 	grace    time.Duration // from SIGTERM to SIGKILL
 	deadline time.Time     // for the last greeting
 	children []*child
 }
 
-// An owner is a user and group; the zero value is who runs the test.
+// An owner is a user and group. The zero value is the user of the test.
 type owner struct{ uid, gid uint32 }
 
-// nobody owns nothing, on Debian.
+// nobody is Debian's user without files.
 var nobody = owner{65534, 65534}
 
 type child struct {
 	name string
 	cmd  *exec.Cmd
-	done chan struct{} // closed when it has ended, after err is set
+	done chan struct{} // closed at the end, after err is set
 	err  error
 }
 
-var errEnded = errors.New("ended before its ports answered")
+var errEnded = errors.New("ended before its ports responded")
 
-// startProcess runs svc as child processes, in a container of the image unless that is "", or skips
-// the test.
+// startProcess runs svc as child processes, in a container unless image is "". If that is not
+// possible, it skips the test.
 func startProcess(t testing.TB, svc *service, root, image string) *Server {
 	t.Helper()
 	if !canStart {
@@ -86,7 +86,7 @@ func startProcess(t testing.TB, svc *service, root, image string) *Server {
 		}
 		log := p.log()
 		p.stop()
-		// Another program may have taken a port first.
+		// Another program may have taken a port.
 		if try == 2 || !errors.Is(err, errEnded) {
 			t.Fatalf("lab: %s: %v\n%s", svc.name, err, log)
 		}
@@ -99,7 +99,7 @@ func startProcess(t testing.TB, svc *service, root, image string) *Server {
 	})
 	s := newServer(t, svc, root, p.log)
 	s.Container = image != ""
-	s.told()
+	s.logPlace()
 	for _, port := range svc.ports {
 		s.addrs[port.name] = p.addr(port.name)
 	}
@@ -113,8 +113,7 @@ func newProcess(root string, programs map[string]string) *process {
 	}
 }
 
-// closed returns the first folder, from dir upwards, that others than its owner cannot enter, or
-// "".
+// closed returns the first folder, from dir upwards, that only its owner can enter, or "".
 func closed(dir string) string {
 	for {
 		info, err := os.Stat(dir)
@@ -128,7 +127,7 @@ func closed(dir string) string {
 	}
 }
 
-// find returns the paths of the programs of the service, or the name of one that look cannot find.
+// find returns the paths of the programs of the service, or the name of a missing one.
 func (svc *service) find(look func(string) string) (programs map[string]string, missing string) {
 	programs = make(map[string]string)
 	for _, name := range svc.programs {
@@ -139,8 +138,8 @@ func (svc *service) find(look func(string) string) (programs map[string]string, 
 	return programs, ""
 }
 
-// start makes the temporary folder and the container, if there is to be one, starts the children
-// and waits until every port has greeted.
+// start creates the temporary folder and the container, if any. It starts the children and waits
+// until every port has responded.
 func (p *process) start(svc *service, image string) error {
 	dir, err := os.MkdirTemp("", "urlget-lab-"+svc.name+"-")
 	if err != nil {
@@ -187,7 +186,7 @@ func (p *process) start(svc *service, image string) error {
 	return nil
 }
 
-// portValue returns the name of the placeholder for a port's number.
+// portValue returns the placeholder for the number of a port.
 func portValue(port string) string {
 	return "PORT_" + strings.ToUpper(strings.ReplaceAll(port, "-", "_"))
 }
@@ -196,8 +195,8 @@ func (p *process) addr(port string) string {
 	return "127.0.0.1:" + p.values[portValue(port)]
 }
 
-// layout makes what every server needs in its folder: certificates, a file of passwords, and log/
-// and tmp/, in which every user may write.
+// layout creates files that every server needs: certificates, a password file, and the folders log
+// and tmp, which every user may write to.
 func (p *process) layout() error {
 	if err := os.Chmod(p.dir, 0o755); err != nil {
 		return err
@@ -219,7 +218,7 @@ func (p *process) layout() error {
 	return p.config("htpasswd")
 }
 
-// mkdir makes a folder below p.dir and those above it, with exactly this mode.
+// mkdir creates a folder below p.dir, with its parents, with exactly this mode.
 func (p *process) mkdir(name string, mode fs.FileMode) error {
 	path := filepath.Join(p.dir, name)
 	if err := os.MkdirAll(path, 0o755); err != nil {
@@ -231,21 +230,21 @@ func (p *process) mkdir(name string, mode fs.FileMode) error {
 	return os.Chmod(path, mode)
 }
 
-// write makes a file below p.dir.
+// write creates a file below p.dir.
 func (p *process) write(name string, content []byte, mode fs.FileMode) error {
 	path := filepath.Join(p.dir, name)
 	if err := os.WriteFile(path, content, mode); err != nil {
 		return err
 	}
-	return os.Chmod(path, mode) // the umask may have taken bits off
+	return os.Chmod(path, mode) // regardless of the umask
 }
 
-// link gives a file below p.dir a second name.
+// link creates a second name for a file below p.dir.
 func (p *process) link(name, second string) error {
 	return os.Link(filepath.Join(p.dir, name), filepath.Join(p.dir, second))
 }
 
-// chown gives a folder below p.dir and all in it to o, if root runs the test.
+// chown changes the owner of a folder below p.dir with its files, if root runs the test.
 func (p *process) chown(name string, o owner) error {
 	if os.Getuid() != 0 {
 		return nil
@@ -258,7 +257,7 @@ func (p *process) chown(name string, o owner) error {
 	})
 }
 
-// config writes configuration files of the lab, expanded, under their names into p.dir.
+// config writes expanded configuration files of the lab to p.dir.
 func (p *process) config(names ...string) error {
 	for _, name := range names {
 		template, err := config.ReadFile("config/" + name)
@@ -280,12 +279,11 @@ func (p *process) config(names ...string) error {
 	return nil
 }
 
-// command prepares a command. Placeholders in its arguments are expanded. Its output goes to a file
-// in log/.
+// command returns a command with expanded arguments. Its output goes to a file in log.
 func (p *process) command(program string, args ...string) (*exec.Cmd, error) {
 	path := p.programs[program]
 	if path == "" {
-		path = program // one of the system's own
+		path = program // a program of the system
 	}
 	line := slices.Concat(p.wrapper, []string{path}, args)
 	for i, arg := range line {
@@ -302,7 +300,7 @@ func (p *process) command(program string, args ...string) (*exec.Cmd, error) {
 	runner, env := p.owner, append(os.Environ(), p.env...)
 	if p.in != nil {
 		line = p.in.wrap(line, p.env, p.dir, p.owner)
-		runner, env = owner{}, nil // the client of Docker is ours
+		runner, env = owner{}, nil // the Docker client runs as the user of the test
 	}
 	cmd := exec.Command(line[0], line[1:]...)
 	cmd.Dir = p.dir
@@ -312,9 +310,9 @@ func (p *process) command(program string, args ...string) (*exec.Cmd, error) {
 	return cmd, nil
 }
 
-// build makes a program of this module, in p.dir.
+// build builds a program of this module into p.dir.
 func (p *process) build(pkg string) error {
-	// Tests run in the folder of their package, which is within the module.
+	// Tests run in the folder of their package, which is in the module.
 	cmd := exec.Command(p.programs["go"], "build", "-o", p.dir, module+"/"+pkg)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("go build: %w\n%s", err, out)
@@ -322,7 +320,7 @@ func (p *process) build(pkg string) error {
 	return nil
 }
 
-// run runs a command to its end, with input as its standard input.
+// run runs a command to its end, with input as standard input.
 func (p *process) run(input, program string, args ...string) error {
 	cmd, err := p.command(program, args...)
 	if err != nil {
@@ -336,7 +334,7 @@ func (p *process) run(input, program string, args ...string) error {
 	return nil
 }
 
-// spawn starts a server that runs until stop.
+// spawn starts a server, which runs until stop.
 func (p *process) spawn(program string, args ...string) error {
 	cmd, err := p.command(program, args...)
 	if err != nil {
@@ -355,7 +353,7 @@ func (p *process) spawn(program string, args ...string) error {
 	return nil
 }
 
-// await waits until the i-th port greets, a child ends or the deadline has passed.
+// await waits until port i responds, a child ends or the deadline passes.
 func (p *process) await(i int) error {
 	port := p.ports[i]
 	for {
@@ -371,13 +369,13 @@ func (p *process) await(i int) error {
 			}
 		}
 		if time.Now().After(p.deadline) {
-			return fmt.Errorf("port %s does not answer after %v: %w", port.name, startTimeout, err)
+			return fmt.Errorf("port %s does not respond after %v: %w", port.name, startTimeout, err)
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
 }
 
-// stop ends the children, the youngest first, and removes the container and the folder.
+// stop stops the children in reverse order, and removes the container and the folder.
 func (p *process) stop() {
 	if p.in != nil {
 		p.in.remove()
@@ -389,7 +387,7 @@ func (p *process) stop() {
 		case <-c.done:
 		case <-time.After(p.grace):
 		}
-		kill(c.cmd.Process.Pid) // also what the child has left behind
+		kill(c.cmd.Process.Pid) // also kills descendants
 		<-c.done
 	}
 	if p.dir != "" {
@@ -397,10 +395,10 @@ func (p *process) stop() {
 	}
 }
 
-// log returns the end of every file in log/.
+// log returns the end of every file in log.
 func (p *process) log() string {
 	var b strings.Builder
-	// An unreadable log is shown as its error.
+	// An unreadable log is printed as its error.
 	_ = filepath.WalkDir(filepath.Join(p.dir, "log"), func(path string, d fs.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() {
 			return nil

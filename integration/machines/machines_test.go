@@ -26,27 +26,27 @@ import (
 )
 
 var (
-	urls = flag.Int("urls", 2000, "how many `URLS` the machines retrieve")
-	kill = flag.Duration("kill", 0, "kill a worker every so often; 0 is once")
+	urls = flag.Int("urls", 2000, "number of `URLS` to retrieve")
+	kill = flag.Duration("kill", 0, "interval of kills of a worker; 0 means one kill")
 )
 
 const (
 	hosts   = 16 // t00 to t15
-	perHost = 2  // what workers keep to by default
+	perHost = 2  // default limit of the workers
 )
 
-// A plan is what is submitted, and how each of it is to end.
+// A plan holds the submitted URLs with their expected outcomes.
 type plan struct {
 	run    string
 	want   map[string]want // by URL
-	digest map[string]bool // of all contents
+	digest map[string]bool // digests of all contents
 	dead   int
 }
 
 const (
-	// slowFile is one of the lab's files, of which its nginx sends 32 KiB a second below /slower.
+	// slowFile is a file of the lab. Its nginx sends 32 KiB/s below /slower.
 	slowFile = "65537.bin"
-	// ofNginx is the share of it: every so many URLs there is one of its own.
+	// ofNginx is the interval of the URLs on nginx.
 	ofNginx = 100
 )
 
@@ -55,8 +55,8 @@ type want struct {
 	sha256       string
 }
 
-// newPlan returns a plan for n URLs: most are files by HTTP and gopher; some are missing at first, or
-// always, or come broken, and some always do: that is the poison.
+// newPlan returns a plan for n URLs. Most are files over HTTP and Gopher. Some are missing, fail
+// once, or are cut off once. The poison URLs are always cut off.
 func newPlan(n int, nginx bool) (*plan, error) {
 	p := &plan{run: fmt.Sprint(time.Now().Unix()), want: map[string]want{}, digest: map[string]bool{}}
 	slow, err := os.ReadFile(filepath.Join("..", "tree", slowFile))
@@ -77,7 +77,7 @@ func newPlan(n int, nginx bool) (*plan, error) {
 		case i%500 == 13:
 			path = "busy/"
 		case i%200 == 114:
-			query = "?again" // the same content, from another URL
+			query = "?again" // the same content under another URL
 		default:
 			plain = true
 		}
@@ -101,7 +101,7 @@ func newPlan(n int, nginx bool) (*plan, error) {
 	return p, nil
 }
 
-// saved is how a file ends.
+// saved returns the outcome for a saved file.
 func (p *plan) saved(body []byte) want {
 	sum := sha256.Sum256(body)
 	digest := hex.EncodeToString(sum[:])
@@ -117,10 +117,10 @@ func (p *plan) list() *bytes.Buffer {
 	return &b
 }
 
-// malformed are messages in the stream that are no jobs.
+// malformed are messages in the stream that are not jobs.
 var malformed = []string{"", "{", `{"v":1}`, `{"v":9,"id":"00000000000000000000000000000000","job":{}}`, "\x00\xff\xfe", strings.Repeat("[", 5000)}
 
-// putMalformed publishes them, as any client may.
+// putMalformed publishes the malformed messages.
 func (s *site) putMalformed() error {
 	addr, err := s.addr("nats1", "4222")
 	if err != nil {
@@ -146,7 +146,7 @@ func (s *site) putMalformed() error {
 	return err
 }
 
-// A test of everything at once.
+// All features and disturbances together.
 func TestNothingIsLostAndNothingComesTwice(t *testing.T) {
 	s := find(t)
 	s.reset(t)
@@ -205,11 +205,11 @@ func TestNothingIsLostAndNothingComesTwice(t *testing.T) {
 	}
 }
 
-// reset forgets what earlier tests left.
+// reset removes the state of earlier tests.
 func (s *site) reset(t *testing.T) {
 	t.Helper()
 	for _, name := range workers {
-		s.must(t, "stop", "-t", "2", s.containers[name]) // they may have jobs in hand
+		s.must(t, "stop", "-t", "2", s.containers[name]) // they may have leases
 	}
 	for _, name := range append([]string{"targets"}, nats...) {
 		s.start(t, name)
@@ -234,7 +234,7 @@ func (s *site) reset(t *testing.T) {
 	}
 }
 
-// start starts a container that was killed, and joins it to the network that it was cut off from.
+// start starts a killed container and reconnects it to its network.
 func (s *site) start(t *testing.T, name string) {
 	t.Helper()
 	id := s.containers[name]
@@ -279,7 +279,7 @@ func (s *site) checkResults(t *testing.T, p *plan) {
 	t.Logf("%d results of %d URLs; %d tries failed for now; workers as each began: %v", len(seen), len(p.want), failures, by)
 }
 
-// checkDead compares the dead letters with the poison.
+// checkDead compares the dead letters with the poison URLs.
 func (s *site) checkDead(t *testing.T, p *plan) {
 	t.Helper()
 	out := s.ask(t, "urlget-queue", "queue", "dead", "--json")
@@ -326,7 +326,7 @@ func (s *site) checkArtefacts(t *testing.T, p *plan) {
 	t.Logf("%d contents, each there once under its digest; %s beginnings that killed workers left", n, left)
 }
 
-// The counts are what the targets counted.
+// The counts of the targets.
 type counts struct {
 	Peak                     map[string]int
 	Transfers, Broken, Again int
@@ -349,7 +349,7 @@ func (s *site) checkTargets(t *testing.T, _ *plan) {
 		len(c.Peak), c.Transfers, most, c.Broken, c.Again)
 }
 
-// checkNginx finds out from nginx's log how many transfers it had at once.
+// checkNginx computes the number of simultaneous transfers from nginx's log.
 func (s *site) checkNginx(t *testing.T, p *plan) {
 	t.Helper()
 	out := s.must(t, "exec", s.nginx, "grep", "-F", "?"+p.run+"-", "/lab/log/access.log")
@@ -366,7 +366,7 @@ func (s *site) checkNginx(t *testing.T, p *plan) {
 		if err != nil || err2 != nil {
 			t.Fatalf("no line of nginx: %s", line)
 		}
-		edges = append(edges, edge{end - took, 1}, edge{end - 0.001, -1}) // it counts milliseconds
+		edges = append(edges, edge{end - took, 1}, edge{end - 0.001, -1}) // the log has milliseconds
 		n++
 	}
 	slices.SortFunc(edges, func(a, b edge) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.up, b.up)) })

@@ -14,33 +14,33 @@ import (
 	"golang.org/x/net/dns/dnsmessage"
 )
 
-// nameServer is the address at which a test's server of names listens.
+// nameServer is the address of the tests' name server.
 const nameServer = "fd97:53::53"
 
-// names is a server of names. Those that it does not know do not exist.
+// names is a name server. Unknown names do not exist.
 type names struct {
 	mu      sync.Mutex
 	answers map[string]answer
-	asked   map[string]int
+	queries map[string]int
 }
 
-// An answer is what there is to a name.
+// An answer holds the DNS records of a name.
 type answer struct {
 	addrs []string
-	later []string // the addresses from the second question for the same type on; nil: the same
+	later []string // addresses from the second query for the same type on; nil means the same
 	alias string
 	code  dnsmessage.RCode
-	// silent never answers, and forged answers with another identifier.
+	// silent sends no reply. forged sends a reply with a wrong ID.
 	silent, forged bool
-	// cut says that there is more, which is only to be had by TCP.
+	// cut truncates replies over UDP, so that the client must use TCP.
 	cut bool
 }
 
-// serveNames starts the server, until the test ends.
+// serveNames starts the server, which stops when the test ends.
 func serveNames(t *testing.T, answers map[string]answer) *names {
 	t.Helper()
 	run(t, "ip addr add "+nameServer+"/128 dev lo nodad")
-	s := &names{answers: answers, asked: make(map[string]int)}
+	s := &names{answers: answers, queries: make(map[string]int)}
 	packets, err := net.ListenPacket("udp", net.JoinHostPort(nameServer, "53"))
 	if err != nil {
 		t.Fatal(err)
@@ -88,7 +88,7 @@ func serveNames(t *testing.T, answers map[string]answer) *names {
 	return s
 }
 
-// reply returns the reply to a question, or nil for none.
+// reply returns the reply to a query, or nil for none.
 func (s *names) reply(query []byte, whole bool) []byte {
 	var p dnsmessage.Parser
 	head, err := p.Start(query)
@@ -105,8 +105,8 @@ func (s *names) reply(query []byte, whole bool) []byte {
 	if !known {
 		a, known = s.answers["*"]
 	}
-	s.asked[name+q.Type.String()]++
-	again := s.asked[name+q.Type.String()] > 1
+	s.queries[name+q.Type.String()]++
+	again := s.queries[name+q.Type.String()] > 1
 	s.mu.Unlock()
 	if a.silent {
 		return nil

@@ -16,13 +16,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// variable names the test that runs in a network of its own, in the environment of its process.
+// variable is the environment variable that names the test to run in a network namespace.
 const variable = "URLGET_NETWORK"
 
-// inside reports whether the test runs in a network of its own. If not, it runs the test in one:
-// in another process, as namespaces belong to threads. There, commands are the arguments of ip and
-// iptables that make the network.
-func inside(t *testing.T, commands ...string) bool {
+// inNamespace reports whether the test runs in a network namespace of its own. Otherwise, it runs
+// the test in one, in a new process, because namespaces belong to threads. The commands are
+// arguments of ip and iptables that set up the network.
+func inNamespace(t *testing.T, commands ...string) bool {
 	t.Helper()
 	if os.Getenv(variable) == t.Name() {
 		prepare(t, commands)
@@ -49,14 +49,14 @@ func inside(t *testing.T, commands ...string) bool {
 	return false
 }
 
-// prepare makes the network, and the files of this machine that say where names are looked up: from
-// nameServer, and nowhere else.
+// prepare sets up the network, and the resolver configuration with nameServer as the only source of
+// names.
 func prepare(t *testing.T, commands []string) {
 	t.Helper()
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		t.Fatal(err)
 	}
-	if err := unix.Mount("tmpfs", "/run", "tmpfs", 0, ""); err != nil { // for namespaces with names
+	if err := unix.Mount("tmpfs", "/run", "tmpfs", 0, ""); err != nil { // for named namespaces
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
@@ -72,7 +72,7 @@ func prepare(t *testing.T, commands []string) {
 			t.Fatal(err)
 		}
 	}
-	t.Cleanup(func() { // before the folder goes
+	t.Cleanup(func() { // before the folder is removed
 		unix.Unmount("/etc/resolv.conf", unix.MNT_DETACH)
 		unix.Unmount("/etc/hosts", unix.MNT_DETACH)
 	})
@@ -82,7 +82,7 @@ func prepare(t *testing.T, commands []string) {
 	}
 }
 
-// run runs a command, whose words are divided by blanks.
+// run runs a command line, split at spaces.
 func run(t *testing.T, line string) {
 	t.Helper()
 	words := strings.Fields(line)
@@ -91,9 +91,9 @@ func run(t *testing.T, line string) {
 	}
 }
 
-// in starts a test of this package as a server in the namespace of that name, and returns the first
-// line that it prints. It ends with the test that started it.
-func in(t *testing.T, namespace, server string) string {
+// startInNamespace starts a test of this package as a server in the named namespace, and returns
+// the first line of its output. The server ends with the calling test.
+func startInNamespace(t *testing.T, namespace, server string) string {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
@@ -115,7 +115,7 @@ func in(t *testing.T, namespace, server string) string {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		stdin.Close() // which is what the server waits for
+		stdin.Close() // ends the server
 		if err := cmd.Wait(); err != nil {
 			t.Errorf("%s: %v", server, err)
 		}
@@ -131,9 +131,9 @@ func in(t *testing.T, namespace, server string) string {
 	return lines.Text()
 }
 
-// serving is what a server that was started by in does with its address: it says it, and returns
-// when it is no longer needed.
-func serving(addr string) {
+// serveUntilClosed prints the address of a server started by startInNamespace, and returns when the
+// server should stop.
+func serveUntilClosed(addr string) {
 	fmt.Println(addr)
 	_, _ = os.Stdin.Read(make([]byte, 1))
 }

@@ -18,13 +18,12 @@ import (
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/download"
 	"github.com/urlget/urlget/fetchtest/servers/dictd"
-	"github.com/urlget/urlget/fetchtest/servers/fingerd"
 	"github.com/urlget/urlget/fetchtest/servers/ftpd"
 	"github.com/urlget/urlget/fetchtest/servers/gopherd"
 	"github.com/urlget/urlget/fetchtest/servers/prosperod"
+	"github.com/urlget/urlget/fetchtest/servers/queryd"
 	"github.com/urlget/urlget/fetchtest/servers/tftpd"
 	"github.com/urlget/urlget/fetchtest/servers/waisd"
-	"github.com/urlget/urlget/fetchtest/servers/whoisd"
 	"github.com/urlget/urlget/protocols"
 	"github.com/urlget/urlget/protocols/ftp"
 
@@ -35,8 +34,7 @@ const text = "what there is to say\n"
 
 var tree = fstest.MapFS{"file": {Data: []byte(text)}, "dir/file": {Data: []byte(text)}}
 
-// public is an address that the rules take for one of the Internet. It leads nowhere but to this
-// machine, in a network of its own.
+// public is an address outside the private ranges. In the tests' network it leads to this machine.
 const public = "9.9.9.9"
 
 // newClient returns a client with short timeouts.
@@ -49,7 +47,7 @@ func newClient(t *testing.T) *fetch.Client {
 	return c
 }
 
-// serveHTTP starts a server, until the test ends, and returns its port.
+// serveHTTP starts a server, which stops when the test ends, and returns its port.
 func serveHTTP(t *testing.T, addr string, h http.HandlerFunc) string {
 	t.Helper()
 	l, err := net.Listen("tcp", addr)
@@ -74,7 +72,7 @@ func portOf(addr string) string {
 }
 
 func TestEverySchemeWithoutIPv4(t *testing.T) {
-	if !inside(t, "ip addr del 127.0.0.1/8 dev lo") {
+	if !inNamespace(t, "ip addr del 127.0.0.1/8 dev lo") {
 		return
 	}
 	serveNames(t, map[string]answer{
@@ -89,8 +87,8 @@ func TestEverySchemeWithoutIPv4(t *testing.T) {
 	wais := waisd.Start(t, waisd.Options{Tree: fstest.MapFS{"db/file": {Data: []byte(text)}}, Listen: listen})
 	prospero := prosperod.Start(t, prosperod.Options{Tree: tree, Listen: listen})
 	tftp := tftpd.Start(t, tftpd.Options{Tree: tree, Listen: listen})
-	finger := fingerd.Start(t, fingerd.Options{Answers: map[string]string{"me": text}, Listen: listen})
-	whois := whoisd.Start(t, whoisd.Options{Answers: map[string]string{"me": text}, Listen: listen})
+	finger := queryd.Start(t, queryd.Options{Scheme: "finger", Answers: map[string]string{"me": text}, Listen: listen})
+	whois := queryd.Start(t, queryd.Options{Scheme: "whois", Answers: map[string]string{"me": text}, Listen: listen})
 	dict := dictd.Start(t, dictd.Options{Words: map[string]string{"word": text}, Listen: listen})
 
 	c := newClient(t)
@@ -127,7 +125,7 @@ func TestEverySchemeWithoutIPv4(t *testing.T) {
 }
 
 func TestAnAddressThatDoesNotAnswerDelaysLittle(t *testing.T) {
-	if !inside(t,
+	if !inNamespace(t,
 		"ip addr add 2001:db8::2/128 dev lo nodad", "ip6tables -A INPUT -d 2001:db8::2 -j DROP",
 		"ip addr add 192.0.2.2/32 dev lo", "iptables -A INPUT -d 192.0.2.2 -j DROP",
 	) {
@@ -157,14 +155,14 @@ func TestAnAddressThatDoesNotAnswerDelaysLittle(t *testing.T) {
 }
 
 func TestNameServersThatLie(t *testing.T) {
-	if !inside(t, "ip addr add "+public+"/32 dev lo") {
+	if !inNamespace(t, "ip addr add "+public+"/32 dev lo") {
 		return
 	}
 	many := make([]string, 1000)
 	for i := range many {
 		many[i] = "127.0.0.1"
 	}
-	asked := serveNames(t, map[string]answer{
+	names := serveNames(t, map[string]answer{
 		"silent.test": {silent: true},
 		"forged.test": {forged: true, addrs: []string{"127.0.0.1"}},
 		"failed.test": {code: dnsmessage.RCodeServerFailure},
@@ -190,11 +188,11 @@ func TestNameServersThatLie(t *testing.T) {
 	at := func(host string) string { return "http://" + host + ":" + port + "/" }
 	for _, tt := range []struct {
 		url  string
-		want fetch.Code // "" is the text
+		want fetch.Code // "" means success
 	}{
 		{at("cut.test"), ""},
 		{at("many.test"), ""},
-		{at("inner.test"), ""}, // the user may go there
+		{at("inner.test"), ""}, // the user's own requests may connect to it
 		{at("public.test"), ""},
 		{at("unknown.test"), fetch.ErrNetwork},
 		{at("empty.test"), fetch.ErrNetwork},
@@ -213,14 +211,14 @@ func TestNameServersThatLie(t *testing.T) {
 			t.Errorf("%s: %q, %v (class %q), after %v", tt.url, got, err, fetch.CodeOf(err), took)
 		}
 	}
-	if asked.asked["rebind.testTypeA"] < 2 {
+	if names.queries["rebind.testTypeA"] < 2 {
 		t.Error("the name that changes its address was looked up once only")
 	}
 }
 
-// TestBehindACaptivePortal retrieves while a portal answers in place of every server.
+// TestBehindACaptivePortal retrieves while a portal responds instead of every server.
 func TestBehindACaptivePortal(t *testing.T) {
-	if !inside(t, "ip addr add "+public+"/32 dev lo") {
+	if !inNamespace(t, "ip addr add "+public+"/32 dev lo") {
 		return
 	}
 	serveNames(t, map[string]answer{"*": {addrs: []string{public}}})
@@ -234,15 +232,15 @@ func TestBehindACaptivePortal(t *testing.T) {
 		io.WriteString(w, page)
 	}
 	serveHTTP(t, ":80", portal)
-	serveHTTP(t, ":443", portal) // in clear
+	serveHTTP(t, ":443", portal) // without TLS
 	serveHTTP(t, ":21", portal)
 	serveHTTP(t, ":70", portal)
 	c := newClient(t)
 
 	for url, want := range map[string]fetch.Code{
 		"https://bank.test/":   fetch.ErrTLS,
-		"ftp://ftp.test/file":  fetch.ErrNetwork, // a web server waits for us to speak
-		"ftps://ftp.test/file": fetch.ErrNetwork, // nothing listens there
+		"ftp://ftp.test/file":  fetch.ErrNetwork, // an HTTP server waits for the client to send
+		"ftps://ftp.test/file": fetch.ErrNetwork, // connection refused
 	} {
 		if got, err := c.ReadAll(t.Context(), url, 1<<20); fetch.CodeOf(err) != want {
 			t.Errorf("%s: %q, %v (class %q)", url, got, err, fetch.CodeOf(err))
@@ -290,9 +288,9 @@ func TestBehindACaptivePortal(t *testing.T) {
 	}
 }
 
-// The networks of TestFTPThroughTranslatedAddresses: the client's and the server's, which know
-// nothing of each other, and the router between them.
-var translated = []string{
+// The networks of TestFTPThroughTranslatedAddresses: the client's and the server's, without routes
+// to each other, and the router between them.
+var natCommands = []string{
 	"ip netns add router", "ip netns add server",
 	"ip link add name client0 type veth peer name client1 netns router",
 	"ip -n router link add name server1 type veth peer name server0 netns server",
@@ -307,18 +305,18 @@ var translated = []string{
 }
 
 func TestFTPThroughTranslatedAddresses(t *testing.T) {
-	if !inside(t, translated...) {
+	if !inNamespace(t, natCommands...) {
 		return
 	}
-	port := portOf(in(t, "server", "TestFTPServer"))
-	root := "ftp://10.1.0.1:" + port // the router, for the client
+	port := portOf(startInNamespace(t, "server", "TestFTPServer"))
+	root := "ftp://10.1.0.1:" + port // the router's address for the client
 	for _, tt := range []struct {
 		name string
 		opts ftp.Options
 		want fetch.Code
 	}{
 		{name: "passive: the address that the server names is not where it is"},
-		// A server cannot reach a client behind a router that does not know FTP.
+		// The server cannot connect to a client behind a router without FTP support.
 		{name: "active", opts: ftp.Options{Active: true}, want: fetch.ErrNetwork},
 	} {
 		c := fetch.New(&fetch.Options{Timeouts: fetch.Timeouts{Connect: 4 * time.Second, Reply: 4 * time.Second, Idle: 4 * time.Second}},
@@ -332,12 +330,12 @@ func TestFTPThroughTranslatedAddresses(t *testing.T) {
 	}
 }
 
-// TestFTPServer is the server of TestFTPThroughTranslatedAddresses, when that starts it. It knows
-// PASV only.
+// TestFTPServer is the server of TestFTPThroughTranslatedAddresses in its namespace. It only
+// supports PASV.
 func TestFTPServer(t *testing.T) {
 	if os.Getenv(variable) != t.Name() {
 		t.Skip("a server for another test, which starts it")
 	}
 	s := ftpd.Start(t, ftpd.Options{Tree: tree, Listen: "10.2.0.2:0", Unknown: []string{"EPSV", "EPRT"}})
-	serving(s.Addr)
+	serveUntilClosed(s.Addr)
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/urlget/urlget/fetch"
 )
 
-// A tally counts how downloads ended.
+// A tally counts the outcomes of downloads.
 type tally struct {
 	mu           sync.Mutex
 	whole, short int
@@ -41,7 +41,7 @@ func (t *tally) failed(code fetch.Code) {
 	t.classes[code]++
 }
 
-// String returns the figures in one sentence.
+// String returns the figures as a sentence.
 func (t *tally) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -53,13 +53,13 @@ func (t *tally) String() string {
 	return b.String()
 }
 
-// A usage is what the process holds.
+// A usage holds the resources of the process.
 type usage struct {
 	goroutines, files int
 	heap              uint64
 }
 
-// current returns the usage of now. files is 0 on systems without /proc.
+// current returns the current usage. files is 0 on systems without /proc.
 func current() usage {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
@@ -70,9 +70,9 @@ func current() usage {
 	return u
 }
 
-// within says that u is not more than limit, but for a little memory.
+// within reports whether u does not exceed limit, apart from a little memory.
 func (u usage) within(limit usage) bool {
-	return u.goroutines <= limit.goroutines && u.files <= limit.files && u.heap <= limit.heap+slack
+	return u.goroutines <= limit.goroutines && u.files <= limit.files && u.heap <= limit.heap+memorySlack
 }
 
 func (u usage) String() string {

@@ -1,14 +1,14 @@
 //go:build integration
 
-// Package soak downloads for minutes on end from all servers of the lab at once, 64 at a time, over
-// connections that fail at random, and cancels some:
+// Package soak downloads for minutes from all servers of the lab, 64 files at a time, over
+// connections that fail at random, and cancels some downloads:
 //
 //	go test -v -tags integration ./integration/soak -soak 3m -wan
 //
-// With -wan a third of them goes a long way, with delay, loss and small packets.
+// With -wan, a third of the downloads uses a link with delay, loss and small packets.
 //
-// Every file that is complete must be identical to its source. When all is over, goroutines, file
-// descriptors and memory must be what they were.
+// Every complete file must equal its source. At the end, goroutines, file descriptors and memory
+// must be back at their initial level.
 package soak
 
 import (
@@ -37,31 +37,30 @@ import (
 )
 
 var (
-	duration = flag.Duration("soak", 10*time.Second, "how long to go on")
-	distant  = flag.Bool("wan", false, "go a long way, too: needs root and a TUN device")
+	duration = flag.Duration("soak", 10*time.Second, "duration of the test")
+	distant  = flag.Bool("wan", false, "also use a slow link: requires root and a TUN device")
 )
 
 const (
-	workers  = 64
-	longest  = 2 * time.Minute // no download takes longer, whatever happens
-	slack    = 8 << 20         // bytes of memory that may differ between start and end
-	patience = 20 * time.Second
-	most     = 1 << 20 // bytes of a file that goes a long way
+	workers     = 64
+	longest     = 2 * time.Minute // limit of the time of a download
+	memorySlack = 8 << 20         // allowed growth of memory in bytes
+	patience    = 20 * time.Second
+	most        = 1 << 20 // limit of the bytes of a file over the slow link
 )
 
 var errHang = errors.New("the download hangs")
 
-// told is done when it has been told what a download waits for.
-var told sync.Once
+// hangReported limits the report of a hanging download to one.
+var hangReported sync.Once
 
-// A site is a client and what stands between it and the servers.
+// A site is a client with its connections to the servers.
 type site struct {
-	proxy  *faultproxy.Proxy // nil if there is only a way
+	proxy  *faultproxy.Proxy // nil for the slow link without faults
 	client *fetch.Client
-	// guarded says that bytes may be altered on the way, and that each download is given a
-	// checksum.
+	// guarded is set if bytes may be changed. Then each download has a checksum.
 	guarded bool
-	// slow says that large files take minutes.
+	// slow is set if large files take minutes.
 	slow bool
 }
 
@@ -101,7 +100,7 @@ func TestSoak(t *testing.T) {
 
 	before := settled(usage{})
 	figures := tally{classes: map[fetch.Code]int{}}
-	// Most connections have no fault, or nothing would ever be pooled.
+	// Most connections have no fault; otherwise none would ever be pooled.
 	undamaged := append(slices.Repeat([]faultproxy.Kind{faultproxy.None}, 6), faultproxy.Delay, faultproxy.Chop,
 		faultproxy.Stall, faultproxy.Cut, faultproxy.Reset, faultproxy.HalfClose)
 	sites := []*site{newSite(false, undamaged...), newSite(true, append(undamaged, faultproxy.Flip, faultproxy.Duplicate)...)}
@@ -162,7 +161,7 @@ type worker struct {
 	figures *tally
 }
 
-// download retrieves a target, perhaps in two runs.
+// download retrieves a target, sometimes in two runs.
 func (w worker) download(s *site, to target) {
 	opts := &download.Options{Exists: download.Resume, Retry: retry.Policy{Tries: 3, Wait: 10 * time.Millisecond}, Segments: rand.IntN(4)}
 	if s.guarded {
@@ -172,9 +171,9 @@ func (w worker) download(s *site, to target) {
 	defer cancel()
 	d := download.Downloader{Client: s.client, Root: w.dir}
 	defer d.Flush()
-	// What waits for whom is seen only before all waits are ended.
+	// The goroutines are printed before the context ends all waits.
 	hanging := time.AfterFunc(longest-5*time.Second, func() {
-		told.Do(func() {
+		hangReported.Do(func() {
 			fmt.Printf("%s takes long. The goroutines:\n", to.url)
 			pprof.Lookup("goroutine").WriteTo(os.Stdout, 2)
 		})
@@ -201,7 +200,7 @@ func (w worker) download(s *site, to target) {
 	}
 }
 
-// judge checks how a run has ended.
+// judge checks the outcome of a run.
 func (w worker) judge(s *site, to target, res *download.Result, err error) {
 	got, readErr := w.dir.ReadFile(w.name)
 	switch code := fetch.CodeOf(err); {
@@ -209,7 +208,7 @@ func (w worker) judge(s *site, to target, res *download.Result, err error) {
 		w.t.Errorf("%s: %v", to.url, err)
 	case err != nil && !errors.Is(readErr, fs.ErrNotExist):
 		w.t.Errorf("%s: there is a file in spite of %v", to.url, err)
-	case err != nil && !s.guarded && !slices.Contains(expected, code) && !dying.MatchString(err.Error()):
+	case err != nil && !s.guarded && !slices.Contains(expected, code) && !noPassivePort.MatchString(err.Error()):
 		w.t.Errorf("%s: class %q: %v", to.url, code, err)
 	case err != nil:
 		w.figures.failed(code)
@@ -224,7 +223,8 @@ func (w worker) judge(s *site, to target, res *download.Result, err error) {
 	}
 }
 
-// difference says where two contents differ, and where what is wrong comes from.
+// difference describes the first difference between two contents, and the source of the wrong
+// bytes.
 func difference(got, want []byte) string {
 	n := min(len(got), len(want))
 	first := 0
@@ -240,14 +240,13 @@ func difference(got, want []byte) string {
 		len(got), len(want), first, last, bytes.Index(want, sample), sample)
 }
 
-// expected are the classes of errors if no bytes are altered. With 64 connections at once, some
-// servers say that they are busy. A reply that is cut off within its first line may look like a
-// violation of the protocol.
+// expected are the error classes without changed bytes. With 64 connections, some servers are busy.
+// A reply that is cut off in its first line may look like a protocol error.
 var expected = []fetch.Code{fetch.ErrNetwork, fetch.ErrTruncated, fetch.ErrTLS, fetch.ErrBusy, fetch.ErrProtocol, fetch.ErrInterrupted}
 
-// dying is how vsftpd ends a session for which it found no passive port: it tries ten at random, of
-// which the lab gives it 25, or one that another session has just taken.
-var dying = regexp.MustCompile("500 OOPS: (priv_sock_get|vsf_sysutil_bind)")
+// noPassivePort matches vsftpd's last reply in a session without a passive port. vsftpd tries ten
+// of the lab's 25 ports at random, or another session has just taken the port.
+var noPassivePort = regexp.MustCompile("500 OOPS: (priv_sock_get|vsf_sysutil_bind)")
 
 // watch returns the highest usage until stop is closed.
 func watch(stop <-chan struct{}) usage {
@@ -265,7 +264,7 @@ func watch(stop <-chan struct{}) usage {
 	}
 }
 
-// settled returns the usage once it is within want, or no longer will be.
+// settled returns the usage once it is within want, or after a timeout.
 func settled(want usage) usage {
 	for deadline := time.Now().Add(patience); ; {
 		runtime.GC()

@@ -21,7 +21,7 @@ import (
 	"github.com/urlget/urlget/protocols/prospero"
 )
 
-// newClient returns a client that waits only as long as the lab needs.
+// newClient returns a client with the short timeouts that suffice for the lab.
 func newClient(dial func(ctx context.Context, network, addr string) (net.Conn, error)) *fetch.Client {
 	return fetch.New(&fetch.Options{
 		TLS:         &tls.Config{RootCAs: lab.CA(), ServerName: "localhost"},
@@ -32,10 +32,10 @@ func newClient(dial func(ctx context.Context, network, addr string) (net.Conn, e
 	}))
 }
 
-// A target is one URL and what it must retrieve.
+// A target is a URL and its expected content.
 type target struct {
 	url  string
-	want []byte // nil means to be learned
+	want []byte // nil until learned
 }
 
 func (to target) checksum() string {
@@ -43,8 +43,8 @@ func (to target) checksum() string {
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// learn retrieves the target without any fault. What a server composes by itself is taken to be
-// right from then on.
+// learn retrieves the target without faults. For generated content, the first response is the
+// reference.
 func (to *target) learn(ctx context.Context, c *fetch.Client) error {
 	resp, err := c.Get(ctx, to.url)
 	if err != nil {
@@ -64,10 +64,10 @@ func (to *target) learn(ctx context.Context, c *fetch.Client) error {
 	return nil
 }
 
-// soaked are the files that each server of files is asked for.
-var soaked = []string{"hello.txt", "octets.bin", "empty.bin", "one.bin", "65537.bin", "large.bin", "text/long.txt", "many/file-0500.txt"}
+// soakFiles are the files that are retrieved from each file server.
+var soakFiles = []string{"hello.txt", "octets.bin", "empty.bin", "one.bin", "65537.bin", "large.bin", "text/long.txt", "many/file-0500.txt"}
 
-// startTargets starts the servers. Those that cannot be had are left out.
+// startTargets starts the servers, except those that are not available.
 func startTargets(t *testing.T) []target {
 	content := map[string][]byte{}
 	for _, f := range lab.Fixture() {
@@ -83,16 +83,16 @@ func startTargets(t *testing.T) []target {
 	} {
 		s := lab.Start(t, server)
 		for _, root := range roots(s) {
-			for _, name := range soaked {
+			for _, name := range soakFiles {
 				if server == "prosperod" && name == "large.bin" {
-					continue // a reply has at most 65535 packets, and is in memory
+					continue // a reply has at most 65535 packets, and is held in memory
 				}
 				all = append(all, target{root + "/" + name, content[name]})
 			}
 		}
 	}
 	gopher := lab.Start(t, "gophernicus")
-	for _, name := range []string{"octets.bin", "65537.bin", "large.bin"} { // in text it changes line ends
+	for _, name := range []string{"octets.bin", "65537.bin", "large.bin"} { // text mode changes line ends
 		all = append(all, target{"gopher://" + gopher.Addr("plain") + "/9/" + name, content[name]})
 	}
 	wais := lab.Start(t, "waisd")

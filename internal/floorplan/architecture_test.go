@@ -9,14 +9,15 @@ import (
 	"testing"
 )
 
-// The table stands in a document between two lines.
+// Marks around the table in the document.
 const (
 	document    = "../../docs/architecture.md"
 	tableBegins = "<!-- floor plan -->\n"
 	tableEnds   = "<!-- end of floor plan -->\n"
 )
 
-// TestTheDocumentShowsTheTable holds docs/architecture.md to the table, and rewrites it if asked.
+// TestTheDocumentShowsTheTable compares docs/architecture.md with the table. With URLGET_WRITE set,
+// it rewrites the document.
 func TestTheDocumentShowsTheTable(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile(document)
@@ -28,7 +29,7 @@ func TestTheDocumentShowsTheTable(t *testing.T) {
 	if !began || !ended {
 		t.Fatalf("%s has no lines %q and %q", document, tableBegins, tableEnds)
 	}
-	drawn, problems := draw(list(t))
+	drawn, problems := formatTable(list(t))
 	for _, problem := range problems {
 		t.Error(problem)
 	}
@@ -36,7 +37,7 @@ func TestTheDocumentShowsTheTable(t *testing.T) {
 		return
 	}
 	if os.Getenv("URLGET_WRITE") == "" {
-		t.Fatal("docs/architecture.md does not show the table as it is; this writes it: " +
+		t.Fatal("docs/architecture.md is out of date; to update it, run " +
 			"URLGET_WRITE=1 go test ./internal/floorplan")
 	}
 	if err := os.WriteFile(document, []byte(before+tableBegins+drawn+tableEnds+after), 0o666); err != nil {
@@ -44,8 +45,8 @@ func TestTheDocumentShowsTheTable(t *testing.T) {
 	}
 }
 
-// draw returns the table in Markdown, with the packages that are there.
-func draw(pkgs []pkg) (table string, problems []string) {
+// formatTable returns the table of the existing packages in Markdown.
+func formatTable(pkgs []pkg) (table string, problems []string) {
 	var b strings.Builder
 	b.WriteString("| layer | packages | purpose | may import |\n|---|---|---|---|\n")
 	for i, l := range layers {
@@ -61,8 +62,8 @@ func draw(pkgs []pkg) (table string, problems []string) {
 	return b.String(), problems
 }
 
-// describe says what the packages of the row are for: what the row says, with their names, or the
-// first sentence of the only one's documentation, as far as a colon.
+// describe returns the purpose of the row with the names of its packages. For a single package, it
+// returns the first sentence of its documentation up to a colon.
 func (r *row) describe(members []pkg) (string, error) {
 	fixed, _, several := strings.Cut(r.packages, "*")
 	fixed, _, below := strings.Cut(strings.TrimSuffix(fixed, "/"), "/...")
@@ -80,21 +81,21 @@ func (r *row) describe(members []pkg) (string, error) {
 	case r.purpose != "":
 		return r.purpose, nil
 	case len(members) != 1:
-		return "", fmt.Errorf("row %q has %d packages, and no purpose", r.packages, len(members))
+		return "", fmt.Errorf("row %q has %d packages, but no purpose", r.packages, len(members))
 	}
-	begin := sentence.FindStringSubmatch(strings.TrimSuffix(members[0].Doc, "."))
+	begin := docStart.FindStringSubmatch(strings.TrimSuffix(members[0].Doc, "."))
 	if begin == nil || !strings.EqualFold(begin[1], path.Base(members[0].ImportPath)) {
-		return "", fmt.Errorf("the documentation of package %s does not begin with its name: say what it is for",
+		return "", fmt.Errorf("the documentation of package %s must start with its name and state its purpose",
 			members[0].ImportPath)
 	}
 	text, _, _ := strings.Cut(begin[2], ": ")
 	return strings.ReplaceAll(text, "|", `\|`), nil
 }
 
-// sentence is how documentation begins.
-var sentence = regexp.MustCompile(`^(?:(?:Package|Command|The) )?(\S+) (.+)$`)
+// docStart matches the start of package documentation.
+var docStart = regexp.MustCompile(`^(?:(?:Package|Command|The) )?(\S+) (.+)$`)
 
-// allowed lists what the packages of the row may import besides the standard library.
+// allowed lists the imports that the row permits outside the standard library.
 func (r *row) allowed() string {
 	var names []string
 	for _, imp := range r.imports {
@@ -123,8 +124,8 @@ func TestDescribe(t *testing.T) {
 		{row{packages: "fetch/uri"}, map[string]string{"fetch/uri": "Package uri reads URLs: all of them."}, "reads URLs"},
 		{row{packages: "fetch/uri"}, map[string]string{"fetch/uri": "Package uri is a | b."}, `is a \| b`},
 		{row{packages: "examples/tour"}, map[string]string{"examples/tour": "The tour visits servers."}, "visits servers"},
-		{row{packages: "fetch/uri"}, map[string]string{"fetch/uri": ""}, "does not begin with its name"},
-		{row{packages: "fetch/uri"}, map[string]string{"fetch/uri": "URLs are read here."}, "does not begin with its name"},
+		{row{packages: "fetch/uri"}, map[string]string{"fetch/uri": ""}, "must start with its name"},
+		{row{packages: "fetch/uri"}, map[string]string{"fetch/uri": "URLs are read here."}, "must start with its name"},
 		{row{packages: "bench", purpose: "measures"}, map[string]string{"bench": ""}, "measures"},
 		{row{packages: "internal/codec/*", purpose: "messages"},
 			map[string]string{"internal/codec/apdu": "", "internal/codec/ardp": ""}, "messages: `apdu`, `ardp`"},

@@ -9,13 +9,12 @@ import (
 )
 
 var (
-	required  = regexp.MustCompile(`(?m)^\t(\S+) v\S+$`) // what go.mod requires itself: no comment follows
+	required  = regexp.MustCompile(`(?m)^\t(\S+) v\S+$`) // direct requirements in go.mod: no comment follows
 	quotedIn  = regexp.MustCompile("`([^`]+)`")
 	tableLine = regexp.MustCompile(`(?m)^\|.*\|$`)
 )
 
-// TestTheREADMENamesEveryDependency compares what go.mod requires with the table of the README,
-// which says what each is for.
+// TestTheREADMENamesEveryDependency compares go.mod with the table of dependencies in the README.
 func TestTheREADMENamesEveryDependency(t *testing.T) {
 	t.Parallel()
 	mod, err := os.ReadFile("../../go.mod")
@@ -41,7 +40,7 @@ func TestTheREADMENamesEveryDependency(t *testing.T) {
 	for _, m := range required.FindAllStringSubmatch(string(mod), -1) {
 		needs[m[1]] = true
 		if !listed[m[1]] {
-			t.Errorf("README.md does not say what %s is for", m[1])
+			t.Errorf("README.md does not list %s with its purpose", m[1])
 		}
 	}
 	if len(needs) == 0 {
@@ -54,8 +53,8 @@ func TestTheREADMENamesEveryDependency(t *testing.T) {
 	}
 }
 
-// apart are packages that bring much along, each with all that may import it, so that programs which
-// import others do not link them.
+// apart maps packages with large dependencies to their permitted importers, so that programs without
+// these do not link them.
 var apart = map[string][]string{
 	"fetch/middleware/otel":    {"queue/otel"},
 	"queue/jetstream":          {"cmd/urlget-queue"},

@@ -16,10 +16,10 @@ import (
 	"testing"
 )
 
-// A pkg is what `go list -json` says about a package.
+// A pkg holds fields of the output of `go list -json`.
 type pkg struct {
 	ImportPath string
-	Doc        string // the first sentence
+	Doc        string // first sentence
 	Standard   bool
 	Imports    []string
 	ImportMap  map[string]string
@@ -32,15 +32,15 @@ func TestImports(t *testing.T) {
 	}
 }
 
-func TestNoRowIsIdle(t *testing.T) {
+func TestNoRowIsUnused(t *testing.T) {
 	t.Parallel()
-	for _, problem := range idle(list(t)) {
+	for _, problem := range unused(list(t)) {
 		t.Error(problem)
 	}
 }
 
-// The templates of the standard library keep every exported method in whatever program links them,
-// and the command with them: package internal/template says more.
+// A program that links the standard library's templates keeps every exported method. The
+// documentation of internal/template has the details.
 func TestNoTemplatesThatKeepAllMethods(t *testing.T) {
 	t.Parallel()
 	for _, p := range list(t) {
@@ -51,9 +51,9 @@ func TestNoTemplatesThatKeepAllMethods(t *testing.T) {
 	}
 }
 
-// visit looks into the directories that list depends on: the cache of test results does not see
-// what go list reads.
-func visit(t *testing.T) {
+// trackFiles reads the directories that list depends on, because the cache of test results does not
+// track the reads of the go command.
+func trackFiles(t *testing.T) {
 	t.Helper()
 	root := filepath.Join("..", "..")
 	err := filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
@@ -67,16 +67,16 @@ func visit(t *testing.T) {
 	}
 }
 
-// list returns the packages of the module and all that they import.
+// list returns the packages of the module with their imports.
 func list(t *testing.T) []pkg {
 	t.Helper()
-	visit(t)
+	trackFiles(t)
 	pkgs, err := listed()
 	if err != nil {
 		t.Fatal(err)
 	}
 	if !slices.ContainsFunc(pkgs, func(p pkg) bool { return p.ImportPath == module+"/internal/floorplan" }) {
-		t.Fatalf("go list knows %d packages, but not this one", len(pkgs))
+		t.Fatalf("go list returned %d packages, but not this one", len(pkgs))
 	}
 	return pkgs
 }
@@ -100,7 +100,7 @@ var listed = sync.OnceValues(func() ([]pkg, error) {
 	}
 })
 
-// check returns what in pkgs is against the table.
+// check returns the violations of the table in pkgs.
 func check(pkgs []pkg) (problems []string) {
 	standard := map[string]bool{"C": true}
 	for _, p := range pkgs {
@@ -137,7 +137,7 @@ func check(pkgs []pkg) (problems []string) {
 	return problems
 }
 
-// find returns the layer and the row of a package. The row is nil if there is none.
+// find returns the layer and row of a package. The row is nil if there is none.
 func find(name string) (int, *row) {
 	layer, found := -1, (*row)(nil)
 	for i, l := range layers {
@@ -153,8 +153,8 @@ func find(name string) (int, *row) {
 	return layer, found
 }
 
-// idle returns the rows that no package of pkgs needs, and the modules in them that none imports.
-func idle(pkgs []pkg) (problems []string) {
+// unused returns the rows that match no package, and the modules of rows that no package imports.
+func unused(pkgs []pkg) (problems []string) {
 	for _, l := range layers {
 		for i := range l.rows {
 			r := &l.rows[i]
@@ -167,7 +167,7 @@ func idle(pkgs []pkg) (problems []string) {
 				if !slices.ContainsFunc(members, func(p pkg) bool {
 					return slices.ContainsFunc(p.Imports, func(imp string) bool { return match(m+"/...", imp) })
 				}) {
-					problems = append(problems, fmt.Sprintf("row %q allows %s, which nothing there imports", r.packages, m))
+					problems = append(problems, fmt.Sprintf("row %q permits %s, which no package of the row imports", r.packages, m))
 				}
 			}
 		}
@@ -175,7 +175,7 @@ func idle(pkgs []pkg) (problems []string) {
 	return problems
 }
 
-// members returns the packages for which the row holds, in the order of their paths.
+// members returns the packages of the row, sorted by path.
 func (r *row) members(pkgs []pkg) (members []pkg) {
 	for _, p := range pkgs {
 		if name, ours := local(p.ImportPath); ours {
@@ -188,12 +188,12 @@ func (r *row) members(pkgs []pkg) (members []pkg) {
 	return members
 }
 
-// local returns the path of a package relative to the module, and whether it is in it.
+// local returns the path of a package relative to the module. It returns false for other packages.
 func local(importPath string) (string, bool) {
 	return strings.CutPrefix(importPath, module+"/")
 }
 
-// allows reports whether the package called name may import imp, which is not a standard package.
+// allows reports whether the named package may import imp, which is not in the standard library.
 func (r *row) allows(name, imp string) bool {
 	if rel, ours := local(imp); ours {
 		return slices.ContainsFunc(r.imports, func(pattern string) bool {
@@ -212,8 +212,8 @@ func driver(name string) string {
 	return path.Join(parts[:min(2, len(parts))]...)
 }
 
-// match reports whether a path has the form of a pattern of the table. Major versions of modules
-// ("/v2") count as paths below.
+// match reports whether a path matches a pattern of the table. Major versions of modules ("/v2")
+// match like subfolders.
 func match(pattern, name string) bool {
 	prefix, open := strings.CutSuffix(pattern, "/...")
 	parts, want := strings.Split(name, "/"), strings.Split(prefix, "/")
@@ -228,7 +228,7 @@ func match(pattern, name string) bool {
 	return true
 }
 
-// TestCheck shows the rules packages that break them.
+// TestCheck checks packages that break each rule.
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	tests := []struct{ name, imports, want string }{
@@ -279,16 +279,16 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-func TestIdle(t *testing.T) {
+func TestUnused(t *testing.T) {
 	t.Parallel()
-	problems := idle([]pkg{
+	problems := unused([]pkg{
 		{ImportPath: module + "/fetch/uri", Imports: []string{"golang.org/x/net/idna"}},
 		{ImportPath: module + "/fetch/links", Imports: []string{"strings"}},
 	})
 	for text, want := range map[string]bool{
 		`row "fetch/uri"`: false,
-		`row "fetch/links" allows golang.org/x/net/html, which nothing there imports`: true,
-		`row "fetch/netrc" has no package`:                                            true,
+		`row "fetch/links" permits golang.org/x/net/html, which no package of the row imports`: true,
+		`row "fetch/netrc" has no package`: true,
 	} {
 		if got := strings.Contains(strings.Join(problems, "\n")+"\n", text); got != want {
 			t.Errorf("%q among the problems: %t; want %t:\n%q", text, got, want, problems)

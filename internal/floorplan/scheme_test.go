@@ -14,23 +14,23 @@ import (
 	"testing"
 )
 
-// schemes are the names that only the homes of schemes may know. "file" and "data" are not among
-// them, because they are words.
+// schemes are the names that only homes may contain. "file" and "data" are missing, because they
+// are also ordinary words.
 var schemes = strings.Fields(`afs cid cso dict finger ftp ftps ftpes gemini gopher gophers
 	http https imap imaps irc ldap ldapi ldaps mailserver mailto mid news nex nfs ni nntp nntps ph pop pop3 pop3s pops prospero rlogin
 	rtsp scp sftp smb snews spartan ssh telnet telnets tftp tn3270 urn wais whois ws wss z39.50 z39.50r z39.50s`)
 
-// aboveDrivers are the folders, with all below them, in which no code names a scheme. It asks for
-// fetch.Traits instead.
+// aboveDrivers lists folders whose code must not name a scheme, and uses fetch.Traits instead.
 var aboveDrivers = []string{"archive", "cmd/urlget", "crawl", "fetch", "queue", "serve"}
 
-// homes are the files and folders among them that may name schemes, and why.
+// homes maps the files and folders that may name schemes to the reason.
 var homes = map[string]string{
 	"fetch/uri":                            "the syntax of URLs differs by scheme",
 	"fetch/proxy.go":                       "URLs of proxies have schemes",
 	"fetch/fetchhttp":                      "it is an http.RoundTripper",
 	"fetch/cookies":                        "it is an http.CookieJar (RFC 6265)",
 	"fetch/middleware/otel":                "attributes of HTTP have names of their own",
+	"archive/internal/httprecord":          "records of HTTP differ from others (ISO 28500)",
 	"archive/warc":                         "records of HTTP differ from others (ISO 28500)",
 	"queue/jetstream":                      "URLs of NATS servers have schemes",
 	"queue/otel":                           "the URL of a collector has a scheme",
@@ -39,7 +39,7 @@ var homes = map[string]string{
 	"cmd/urlget/internal/flags/schemes.go": "flags set the options of drivers",
 }
 
-// documents are the beginnings of URLs that name documents in archives.
+// documents are prefixes of URLs that identify documents in archives.
 var documents = []string{"https://github.com/urlget/", "http://netpreserve.org/warc/"}
 
 var schemePrefix = regexp.MustCompile(`^[a-z][a-z0-9+.-]*://`)
@@ -52,7 +52,7 @@ func TestSchemesAreNamedAtHomeOnly(t *testing.T) {
 			if err != nil || d.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
 				return err
 			}
-			problems, err := named("../../"+name, nil)
+			problems, err := findSchemes("../../"+name, nil)
 			home := homeOf(name)
 			used[home] = used[home] || len(problems) > 0
 			if home == "" {
@@ -68,12 +68,12 @@ func TestSchemesAreNamedAtHomeOnly(t *testing.T) {
 	}
 	for home := range homes {
 		if !used[home] {
-			t.Errorf("%s names no scheme: take it off the list", home)
+			t.Errorf("%s does not name a scheme: remove it from homes", home)
 		}
 	}
 }
 
-// homeOf returns the entry of homes that a file is in, "" if there is none.
+// homeOf returns the entry of homes that contains a file, or "".
 func homeOf(name string) string {
 	for home := range homes {
 		if name == home || strings.HasPrefix(name, home+"/") {
@@ -83,8 +83,9 @@ func homeOf(name string) string {
 	return ""
 }
 
-// named returns where a Go file names a scheme: as a whole string, or at the beginning of a URL.
-func named(file string, src any) (problems []string, err error) {
+// findSchemes returns the places where a Go file names a scheme, as a whole string or at the start
+// of a URL.
+func findSchemes(file string, src any) (problems []string, err error) {
 	fset := token.NewFileSet()
 	f, err := parser.ParseFile(fset, file, src, parser.SkipObjectResolution)
 	if err != nil {
@@ -134,7 +135,7 @@ func TestNamed(t *testing.T) {
 		`"scp"`:                             1,
 		`"https://github.com/urlget/x"`:     0,
 	} {
-		problems, err := named("x.go", "package p\nimport _ \"ftp\"\nvar _ = "+expr+"\n")
+		problems, err := findSchemes("x.go", "package p\nimport _ \"ftp\"\nvar _ = "+expr+"\n")
 		if err != nil || len(problems) != want {
 			t.Errorf("%s: %q, %v; want %d", expr, problems, err, want)
 		}

@@ -100,7 +100,7 @@ type replies struct {
 
 // begin reads replies until it is known whether there is a result.
 func (b *replies) begin(conn *driver.Conn) error {
-	b.Closer, b.r, b.trace = conn, wire.NewReader(conn, maxLine), conn.Trace()
+	b.Closer, b.r, b.trace = conn, wire.NewReader(conn, maxLine), conn.Line()
 	conn.PieceLines()
 	var head []byte
 	for n := range maxFirst {

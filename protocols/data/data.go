@@ -49,7 +49,7 @@ func (opener) Open(ctx context.Context, req *driver.Request) (*driver.Response, 
 	if r := req.Range; !r.IsZero() && (req.IfChanged.IsZero() || req.IfChanged.ETag == constant) {
 		total := int64(len(content))
 		if r.Offset < 0 || r.Length < 0 || r.Offset >= total {
-			return nil, &driver.Error{Code: driver.ErrRange, Err: fmt.Errorf("the URL holds %d bytes", total)}
+			return nil, &driver.Error{Code: driver.ErrRange, Err: fmt.Errorf("the content has %d bytes", total)}
 		}
 		content = content[r.Offset:]
 		if r.Length > 0 {
@@ -65,7 +65,7 @@ func (opener) Open(ctx context.Context, req *driver.Request) (*driver.Response, 
 	return &driver.Response{Meta: meta, Body: &reader{ctx: ctx, Reader: bytes.NewReader(content)}}, nil
 }
 
-// A reader is the body of a response. As with other bodies, its context can end it.
+// A reader is the body of a response. It ends when its context is done, as other bodies do.
 type reader struct {
 	*bytes.Reader
 	ctx context.Context
@@ -80,7 +80,7 @@ func (b *reader) Read(p []byte) (int, error) {
 
 func (*reader) Close() error { return nil }
 
-// defaultType is the media type of a URL that gives none.
+// defaultType is the media type of a URL without one.
 const defaultType = "text/plain;charset=US-ASCII"
 
 // parse splits a data URL: data:[mediatype][;base64],data.
@@ -88,7 +88,7 @@ func parse(u uri.URI) (mediaType string, content []byte, err error) {
 	_, text, _ := strings.Cut(u.WithoutFragment().String(), ":")
 	head, data, ok := strings.Cut(text, ",")
 	if !ok {
-		return "", nil, errors.New("no comma in front of the data")
+		return "", nil, errors.New("no comma before the data")
 	}
 	encoded := false
 	if i := strings.LastIndexByte(head, ';'); i >= 0 && strings.EqualFold(strings.TrimSpace(uri.UnescapeRaw(head[i+1:])), "base64") {
@@ -136,7 +136,6 @@ func decodeBase64(text []byte) ([]byte, error) {
 }
 
 var (
-	_ driver.Driver = opener{}
 	_ io.ReadCloser = (*reader)(nil)
 	_ io.WriterTo   = (*reader)(nil)
 )

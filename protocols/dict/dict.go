@@ -41,7 +41,7 @@ func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Respons
 	if err != nil {
 		return nil, err
 	}
-	a := &answer{query: q, listed: q.verb == define && req.Op == driver.OpList, base: req.URL}
+	a := &response{query: q, listed: q.verb == define && req.Op == driver.OpList, base: req.URL}
 	err = driver.Ask(ctx, d.env, driver.Question{Addr: req.URL.HostPort(port)}, func(conn *driver.Conn) error {
 		a.Closer, a.lines = conn, wire.NewLines(conn, maxLine)
 		a.inTime = func() (done func()) { return conn.ReplyTimeout(d.env.Timeouts().Reply) }
@@ -65,7 +65,7 @@ func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Respons
 }
 
 // ask sends the command and reads up to the first line of the result.
-func (d *opener) ask(ctx context.Context, req *driver.Request, a *answer) error {
+func (d *opener) ask(ctx context.Context, req *driver.Request, a *response) error {
 	banner, err := a.lines.Reply()
 	if err != nil {
 		return err
@@ -112,7 +112,7 @@ func (d *opener) client() string {
 
 // login authenticates the user with a digest of the server's message identifier and the password
 // (RFC 2229, section 3.11.1). The reply to CLIENT has not been read yet.
-func (d *opener) login(ctx context.Context, req *driver.Request, a *answer, banner string) error {
+func (d *opener) login(ctx context.Context, req *driver.Request, a *response, banner string) error {
 	id, ok := messageID(banner)
 	if !ok {
 		return &driver.Error{Code: driver.ErrAuth, Reply: driver.Reply{Code: 220, Text: wire.Text(banner)},
@@ -208,7 +208,6 @@ func (d *opener) Explain(req *driver.Request) ([]string, error) {
 }
 
 var (
-	_ driver.Driver    = (*opener)(nil)
 	_ driver.Explainer = (*opener)(nil)
 	_ driver.Expecter  = (*opener)(nil)
 )

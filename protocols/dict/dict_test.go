@@ -36,11 +36,7 @@ func client(t testing.TB, opts *fetch.Options) *fetch.Client {
 // play serves a conversation that begins with a banner and the client's name.
 func play(t testing.TB, script string) string {
 	t.Helper()
-	conv, err := transcript.Parse(t.Name(), []byte("-- c --\nS: 220 lab <auth.mime> <1.2@lab>\n"+script))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return transcript.Server(t, conv)
+	return transcript.Play(t, "-- c --\nS: 220 lab <auth.mime> <1.2@lab>\n"+script)
 }
 
 const name = "C: CLIENT \"urlget-test\"\n"
@@ -195,7 +191,7 @@ func TestLogin(t *testing.T) {
 		t.Parallel()
 		var trace []string
 		var rec fetchtest.Recording
-		c := client(t, &fetch.Options{Recorder: fetch.JoinRecorders(rec.Recorder,
+		c := client(t, &fetch.Options{Recorder: fetch.JoinRecorders(&rec,
 			fetch.RecordLines(func(_ bool, line string) { trace = append(trace, line) }))})
 		addr := play(t, name+"C: AUTH \"joe\" "+digest("<1.2@lab>secret")+"\nS: 250 ok\nS: 230 welcome\n"+found)
 		drive.MustGet(t, c, "dict://joe;AUTH:secret@"+addr+"/d:dot")

@@ -1,6 +1,6 @@
-// Package external is the driver for experimental schemes ("x-foo", RFC 1738, section 2.1): it runs
-// a program that speaks the protocol. The interface of such programs is described in
-// docs/external-drivers.md.
+// Package external is the driver for experimental schemes ("x-foo", RFC 1738, section 2.1). It runs
+// a program that implements the protocol. docs/external-drivers.md describes the interface of such
+// programs.
 package external
 
 import (
@@ -18,22 +18,20 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// Prefix is how the names of all schemes begin that programs may serve. It is reserved for schemes
-// that will never be standardized.
+// Prefix is the prefix of schemes that programs may serve. Such schemes are never standardized.
 const Prefix = "x-"
 
-// Options configures the driver. The zero value is the default.
+// Options configure the driver. The zero value selects the defaults.
 type Options struct {
 	// Programs maps schemes to the programs that serve them. For other schemes, a program called
-	// "urlget-" followed by the scheme is looked up on PATH. Names that do not begin with Prefix
-	// are ignored.
+	// "urlget-" followed by the scheme is looked up on PATH. Names without Prefix are ignored.
 	Programs map[string]string
 }
 
 // Load registers the driver with its defaults.
 func Load(env driver.Env, reg *driver.Registry) { With(Options{})(env, reg) }
 
-// With is like Load, with options.
+// With returns a Loader that registers the driver with options.
 func With(opts Options) driver.Loader {
 	return func(env driver.Env, reg *driver.Registry) {
 		for name, program := range opts.Programs {
@@ -69,7 +67,7 @@ func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Respons
 	if err != nil {
 		return nil, err
 	}
-	trace := driver.Trace(ctx)
+	trace := driver.Line(ctx)
 	if trace == nil {
 		trace = func(bool, string) {}
 	}
@@ -87,8 +85,8 @@ func (d *opener) Explain(req *driver.Request) ([]string, error) {
 	return []string{strings.Join(command(d.program, req), " ")}, nil
 }
 
-// command returns the program and its arguments. The password is not among them, because all users
-// of a machine can see those.
+// command returns the program and its arguments. They do not include the password, because all
+// users of the machine can read them.
 func command(program string, req *driver.Request) []string {
 	return []string{program, req.Op.String(), withoutPassword(req.URL).String()}
 }
@@ -118,7 +116,7 @@ func (p *process) response(req *driver.Request, trace func(sent bool, line strin
 			if err := p.wait(); err != nil {
 				return nil, err
 			}
-			return nil, violation("it ended before the blank line behind its header")
+			return nil, violation("it ended before the blank line after its header")
 		case err != nil:
 			return nil, err
 		case len(line) == 0:
@@ -187,8 +185,8 @@ func header(resp *driver.Response, line string) error {
 	return nil
 }
 
-// An output is the body of a response: what the program writes after the header. It is complete if
-// the program exits successfully.
+// An output is the body of a response: the output of the program after the header. It is complete
+// if the program exits successfully.
 type output struct {
 	*process
 	r *wire.Reader
@@ -205,8 +203,8 @@ func (b *output) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// entries parses text/uri-list, with a URL on each line. A line "# " before it holds the name to
-// show. A URL that ends with a slash is a listing.
+// entries parses text/uri-list, with a URL on each line. A line "# " before it contains the name to
+// display. A URL that ends with a slash is a listing.
 func entries(r io.Reader) iter.Seq2[driver.Entry, error] {
 	return func(yield func(driver.Entry, error) bool) {
 		name := ""
@@ -240,7 +238,4 @@ func entries(r io.Reader) iter.Seq2[driver.Entry, error] {
 	}
 }
 
-var (
-	_ driver.Driver    = (*opener)(nil)
-	_ driver.Explainer = (*opener)(nil)
-)
+var _ driver.Explainer = (*opener)(nil)

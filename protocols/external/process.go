@@ -26,7 +26,7 @@ type process struct {
 	wait   func() error // waits for the program to exit and returns its error
 }
 
-// A pipe is a program's output. No read from it blocks for longer than the idle timeout.
+// A pipe is a program's output. Reads fail after the idle timeout.
 type pipe struct {
 	io.Reader
 	idle time.Duration
@@ -40,7 +40,7 @@ func (p *pipe) Read(b []byte) (int, error) {
 	n, err := p.Reader.Read(b)
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		err = &driver.Error{Code: driver.ErrNetwork, Retry: true,
-			Err: fmt.Errorf("the external driver was silent for %v", p.idle)}
+			Err: fmt.Errorf("the external driver sent nothing for %v", p.idle)}
 	}
 	return n, err
 }
@@ -48,7 +48,7 @@ func (p *pipe) Read(b []byte) (int, error) {
 // killDelay is how long to wait for output of the program's children after the program has exited.
 const killDelay = time.Second
 
-// start starts a program for req. It is killed, together with its children, when ctx ends or the
+// start starts a program for req. It is killed, together with its children, when ctx is done or the
 // process is closed.
 func start(ctx context.Context, program string, req *driver.Request, idle time.Duration) (*process, error) {
 	args := command(program, req)
@@ -135,7 +135,7 @@ func codeOf(status int) driver.Code {
 	return driver.ErrServer
 }
 
-// A tail keeps the end of what is written to it.
+// A tail keeps the last maxTail bytes that are written to it.
 type tail struct {
 	mu sync.Mutex
 	b  []byte
@@ -154,7 +154,7 @@ func (t *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// lastLine returns the last line that is not empty.
+// lastLine returns the last nonempty line.
 func (t *tail) lastLine() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

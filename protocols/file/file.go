@@ -15,7 +15,7 @@ import (
 	"github.com/urlget/urlget/protocols/internal/remotefile"
 )
 
-// Options configures the driver. The zero value is the default.
+// Options configure the driver. The zero value selects the defaults.
 type Options struct {
 	// Root, if not nil, is the directory to which URLs are confined: "file:///a" is the file "a" in
 	// it, and symbolic links do not lead outside. The caller must close Root, after the client.
@@ -27,7 +27,7 @@ type Options struct {
 // Load registers the driver with its defaults.
 func Load(env driver.Env, reg *driver.Registry) { With(Options{})(env, reg) }
 
-// With is like Load, with options.
+// With returns a Loader that registers the driver with options.
 func With(opts Options) driver.Loader {
 	return func(_ driver.Env, reg *driver.Registry) {
 		reg.Register(driver.Scheme{
@@ -36,7 +36,7 @@ func With(opts Options) driver.Loader {
 			Ranges:  true,
 			Local:   true,
 			Traits:  driver.Traits{Tree: true},
-			Summary: "files and directories of this machine (RFC 1738, RFC 8089)",
+			Summary: "local files and directories (RFC 1738, RFC 8089)",
 			Driver:  &opener{opts},
 		})
 	}
@@ -46,7 +46,7 @@ var ops = []driver.Op{driver.OpGet, driver.OpStat, driver.OpList}
 
 type opener struct{ Options }
 
-// Open opens the file or directory that req names.
+// Open opens the file or directory of a URL.
 func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Response, error) {
 	if err := context.Cause(ctx); err != nil {
 		return nil, err
@@ -87,8 +87,8 @@ func (d *opener) locate(u uri.URI) (uri.File, string, error) {
 	}
 	if !f.IsLocal() && !isThisHost(f.Host) {
 		return f, "", &driver.Error{Code: driver.ErrNotRetrievable,
-			Err:  fmt.Errorf("a file URL names this machine's files, not those of %s", f.Host),
-			Hint: fmt.Sprintf("if %s serves them by FTP: ftp://%s%s", f.Host, f.Host, u.Path())}
+			Err:  fmt.Errorf("file URLs are local, and %s is another host", f.Host),
+			Hint: fmt.Sprintf("if %s has an FTP server, use ftp://%s%s", f.Host, f.Host, u.Path())}
 	}
 	name, err := systemPath(f.Path, d.Root != nil)
 	if err != nil {
@@ -134,7 +134,7 @@ func (d *opener) stat(name string) (fs.FileInfo, error) {
 	return os.Stat(name)
 }
 
-// readlink returns where a symbolic link leads, or "".
+// readlink returns the target of a symbolic link, or "".
 func (d *opener) readlink(name string) string {
 	read := os.Readlink
 	if d.Root != nil {
@@ -147,7 +147,7 @@ func (d *opener) readlink(name string) string {
 	return target
 }
 
-// permit refuses files that may block when read or for which reading has side effects.
+// permit refuses files that may block when read, or that have side effects when read.
 func (d *opener) permit(info fs.FileInfo) error {
 	mode := info.Mode()
 	if mode.IsRegular() || mode.IsDir() || d.Devices && mode.Type()&fs.ModeSocket == 0 {
@@ -168,7 +168,7 @@ func kind(mode fs.FileMode) string {
 	return "a special file"
 }
 
-// explain removes the file name from err, because the URL is reported with it.
+// explain removes the file name from err, because errors also contain the URL.
 func explain(err error) error {
 	var (
 		pe    *fs.PathError
@@ -195,7 +195,4 @@ func (d *opener) Explain(req *driver.Request) ([]string, error) {
 	return []string{"open " + driver.Printable(name)}, nil
 }
 
-var (
-	_ driver.Driver    = (*opener)(nil)
-	_ driver.Explainer = (*opener)(nil)
-)
+var _ driver.Explainer = (*opener)(nil)

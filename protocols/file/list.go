@@ -13,7 +13,7 @@ import (
 	"github.com/urlget/urlget/protocols/internal/remotefile"
 )
 
-// readChunk is how many directory entries are read at a time.
+// readChunk is the number of directory entries that are read at a time.
 const readChunk = 256
 
 // directory returns the response for a directory.
@@ -30,7 +30,7 @@ func (d *opener) directory(ctx context.Context, req *driver.Request, u uri.File,
 		return resp, nil
 	}
 	l := &listing{ctx: ctx, driver: d, url: u, name: name, dir: f}
-	resp.Body, resp.Parse = driver.NewListing(l.parts, f.Close)
+	resp.SetParts(l.parts, f.Close)
 	return resp, nil
 }
 
@@ -62,9 +62,9 @@ func (l *listing) next() (fs.DirEntry, error) {
 	return member, nil
 }
 
-// member returns the URL of a member, or zero if that would be too long, its metadata, or nil if it
-// has been removed, and what ls tells of it besides. For a symbolic link, the metadata is that of
-// its target, if there is one.
+// member returns the URL, metadata and facts of a member. The URL is zero if it would be too long,
+// and the metadata are nil if the member was removed. For a symbolic link, they are those of its
+// target, if it exists.
 func (l *listing) member(m fs.DirEntry) (uri.URI, fs.FileInfo, Member) {
 	info, err := m.Info()
 	var own Member
@@ -77,7 +77,7 @@ func (l *listing) member(m fs.DirEntry) (uri.URI, fs.FileInfo, Member) {
 			info = target
 		}
 	} else if err != nil {
-		info = nil // removed in the meantime
+		info = nil // removed after it was listed
 	}
 	u := l.url
 	u.Path += m.Name()
@@ -112,10 +112,10 @@ func (l *listing) parts(yield func(driver.Part, error) bool) {
 	}
 }
 
-// A Member is the Sys of an entry: what ls shows of it besides.
+// A Member is the Sys of an entry. It has facts that only this driver knows.
 type Member struct {
-	Mode   string // "-rw-r--r--"; of a symbolic link, its own
-	Target string // where a symbolic link leads, as it is written there
+	Mode   string // as ls prints it; of a symbolic link, its own
+	Target string // of a symbolic link, unresolved
 }
 
 // EntryFacts implements [driver.EntryRecord].
@@ -126,7 +126,7 @@ func (m Member) EntryFacts() driver.Facts {
 	}}
 }
 
-// unixMode returns a mode as ls shows it.
+// unixMode returns a mode as ls prints it.
 func unixMode(mode fs.FileMode) string {
 	text := []byte("-rwxrwxrwx")
 	for i := range 9 {
@@ -151,7 +151,7 @@ func unixMode(mode fs.FileMode) string {
 	for _, special := range []struct {
 		bit   fs.FileMode
 		at    int
-		x, no byte // with and without the right to execute
+		x, no byte // with and without execute permission
 	}{{fs.ModeSetuid, 3, 's', 'S'}, {fs.ModeSetgid, 6, 's', 'S'}, {fs.ModeSticky, 9, 't', 'T'}} {
 		switch {
 		case mode&special.bit == 0:

@@ -21,11 +21,11 @@ func systemPath(p string, confined bool) (string, error) {
 		drive, rest = rest[:1]+`:\`, strings.TrimPrefix(rest[2:], "/")
 	}
 	if strings.ContainsAny(rest, `\:`) {
-		return "", errors.New("no file has such a name here")
+		return "", errors.New("invalid file name")
 	}
 	rest = filepath.Clean(filepath.FromSlash(rest))
 	if !filepath.IsLocal(rest) {
-		return "", errors.New("the path leads to a device, or out of its drive")
+		return "", errors.New("the path names a device or leads out of its drive")
 	}
 	return drive + rest, nil
 }

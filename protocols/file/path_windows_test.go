@@ -1,6 +1,11 @@
 package file
 
-import "testing"
+import (
+	"regexp"
+	"testing"
+)
+
+var refusal = regexp.MustCompile("names no drive|no file has such a name|leads to a device")
 
 func TestSystemPath(t *testing.T) {
 	t.Parallel()
@@ -23,7 +28,7 @@ func TestSystemPath(t *testing.T) {
 	}
 	for _, tt := range tests {
 		got, err := systemPath(tt.in, tt.confined)
-		if got != tt.want || (err == nil) != (tt.want != "") {
+		if got != tt.want || (err == nil) != (tt.want != "") || err != nil && !refusal.MatchString(err.Error()) {
 			t.Errorf("systemPath(%q, %v) = %q, %v; want %q", tt.in, tt.confined, got, err, tt.want)
 		}
 	}

@@ -6,12 +6,12 @@ import (
 	"log"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetchtest/servers/fingerd"
+	"github.com/urlget/urlget/fetchtest/servers/queryd"
 	"github.com/urlget/urlget/protocols/finger"
 )
 
 func Example() {
-	s, err := fingerd.New(fingerd.Options{Answers: map[string]string{"alice": "Login: alice\r\nNo plan.\r\n"}})
+	s, err := queryd.New(queryd.Options{Scheme: "finger", Answers: map[string]string{"alice": "Login: alice\r\nNo plan.\r\n"}})
 	if err != nil {
 		log.Fatal(err)
 	}

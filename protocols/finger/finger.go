@@ -25,7 +25,7 @@ import (
 
 const (
 	port = 79
-	// maxLine bounds the lines of an answer, in bytes. Answers are text for people; longer lines
+	// maxLine bounds the lines of a response, in bytes. Answers are text for people; longer lines
 	// mean that it is something else.
 	maxLine = 64 << 10
 )
@@ -49,7 +49,7 @@ func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Respons
 	if err != nil {
 		return nil, err
 	}
-	b := &answer{}
+	b := &response{}
 	ask := driver.Question{Addr: req.URL.HostPort(port), Lines: []string{query}}
 	if err := driver.Ask(ctx, d.env, ask, b.begin); err != nil {
 		return nil, err
@@ -89,15 +89,15 @@ func request(u uri.URI) (string, error) {
 	return query, wire.CheckLine(query)
 }
 
-// An answer is the body of a response.
-type answer struct {
+// A response is the body of a response.
+type response struct {
 	io.Closer
 	r    *wire.Reader
 	line int // length of the current line so far
 }
 
-// begin waits for the answer to begin. The answer may be empty.
-func (b *answer) begin(conn *driver.Conn) error {
+// begin waits for the first bytes of the response, which may be empty.
+func (b *response) begin(conn *driver.Conn) error {
 	b.Closer, b.r = conn, wire.NewReader(conn, 0)
 	conn.PieceLines()
 	if _, err := b.r.Peek(1); err != io.EOF {
@@ -106,7 +106,7 @@ func (b *answer) begin(conn *driver.Conn) error {
 	return nil
 }
 
-func (b *answer) Read(p []byte) (int, error) {
+func (b *response) Read(p []byte) (int, error) {
 	n, err := b.r.Read(p)
 	for rest := p[:n]; ; {
 		i := bytes.IndexByte(rest, '\n')
@@ -141,7 +141,6 @@ func (d *opener) Explain(req *driver.Request) ([]string, error) {
 }
 
 var (
-	_ driver.Driver    = (*opener)(nil)
 	_ driver.Explainer = (*opener)(nil)
 	_ driver.Expecter  = (*opener)(nil)
 )

@@ -10,13 +10,48 @@ import (
 	"github.com/urlget/urlget/fetch/driver/wire"
 )
 
-// lateWait is how long a data connection is waited for after the reply that ends its transfer: it
-// was made before, so that it only has to be noticed.
+// lateWait limits the wait for a data connection after the final reply of its transfer. The server
+// connected before the reply, so only Accept is missing.
 const lateWait = time.Second
 
-// accept waits, up to the connect timeout, for the server to connect, or to say that it does not. If
-// it says that the transfer to command is over, final is that reply; without a connection, there was
-// nothing to transfer.
+// A pendingConn is a data connection that the server will open.
+type pendingConn struct {
+	listener
+	accepted chan struct{} // closed when conn and err are set
+	conn     *driver.Conn
+	err      error
+}
+
+// await accepts the connection in a goroutine.
+func await(l listener) *pendingConn {
+	p := &pendingConn{listener: l, accepted: make(chan struct{})}
+	go func() {
+		p.conn, p.err = l.Accept()
+		close(p.accepted)
+	}()
+	return p
+}
+
+// wait returns the connection. If ctx is done, the error is its cause.
+func (p *pendingConn) wait(ctx context.Context) (*driver.Conn, error) {
+	<-p.accepted
+	if p.err != nil && ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	return p.conn, p.err
+}
+
+// giveUp closes the listener and a connection that is accepted at that moment.
+func (p *pendingConn) giveUp() {
+	p.Close()
+	if <-p.accepted; p.conn != nil {
+		p.conn.Close()
+	}
+}
+
+// accept waits for the server to connect or to send a negative reply, at most for the connect
+// timeout. If the server reports the end of the transfer, final is that reply. Without a connection
+// there was nothing to transfer.
 func (c *control) accept(ctx context.Context, l listener, command string) (conn *driver.Conn, final *wire.Reply, err error) {
 	if limit := c.env.Timeouts().Connect; limit > 0 {
 		var cancel context.CancelFunc
@@ -26,56 +61,41 @@ func (c *control) accept(ctx context.Context, l listener, command string) (conn 
 	}
 	defer l.Close()
 	defer context.AfterFunc(ctx, func() { l.Close() })()
-	type accepted struct {
-		conn *driver.Conn
-		err  error
-	}
-	came, spoke := make(chan accepted, 1), make(chan error, 1)
+	data, spoke := await(l), make(chan error, 1)
 	go func() {
-		conn, err := l.Accept()
-		came <- accepted{conn, err}
-	}()
-	go func() {
-		_, err := c.lines.Reader().Peek(1) // what has come is read below, or after the transfer
+		_, err := c.lines.Reader().Peek(1) // the reply is read below, or after the transfer
 		spoke <- err
 	}()
-	result := func(a accepted) (*driver.Conn, *wire.Reply, error) {
-		if a.err != nil && ctx.Err() != nil {
-			a.err = context.Cause(ctx)
-		}
-		return a.conn, final, a.err
-	}
 	select {
-	case a := <-came:
+	case <-data.accepted:
 		c.conn.SetReadDeadline(time.Unix(1, 0))
 		<-spoke
 		c.conn.SetReadDeadline(time.Time{})
-		return result(a)
+		conn, err = data.wait(ctx)
+		return conn, nil, err
 	case err = <-spoke:
 	}
-	if errors.As(err, new(*wire.TimeoutError)) { // it is silent, as it may be until it has connected
-		return result(<-came)
+	if errors.As(err, new(*wire.TimeoutError)) { // the server may be silent until it has connected
+		conn, err = data.wait(ctx)
+		return conn, nil, err
 	}
 	var r wire.Reply
 	if err == nil {
 		r, err = c.reply()
 	}
 	switch {
-	case err == nil && r.Code/100 == 1: // it said so before
-		return result(<-came)
+	case err == nil && r.Code/100 == 1: // a preliminary reply before the connection
+		conn, err = data.wait(ctx)
+		return conn, nil, err
 	case err == nil && r.Code/100 == 2:
-		final = &r
 		late := time.AfterFunc(lateWait, func() { l.Close() })
 		defer late.Stop()
-		if a := <-came; a.conn != nil || ctx.Err() != nil {
-			return result(a)
+		if conn, err = data.wait(ctx); ctx.Err() == nil {
+			err = nil // without a connection, too
 		}
-		return nil, final, nil
+		return conn, &r, err
 	}
-	l.Close()
-	if a := <-came; a.conn != nil {
-		a.conn.Close()
-	}
+	data.giveUp()
 	switch {
 	case ctx.Err() != nil:
 		return nil, nil, context.Cause(ctx)

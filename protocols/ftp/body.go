@@ -13,22 +13,23 @@ import (
 	"github.com/urlget/urlget/fetch/driver/wire"
 )
 
-// A transferBody is the content of a transfer. It ends when the server says on the control
-// connection that all was sent: the end of the data connection proves nothing. Close may be called
-// while another goroutine reads.
+// A transferBody is the body of a transfer. It ends with the final reply on the control connection,
+// because the end of the data connection proves nothing. Close may be called while another
+// goroutine reads.
 type transferBody struct {
 	ctx     context.Context
 	session *session
 	data    *driver.Conn // nil if there is none
 	unbind  func() bool  // of data
-	final   *wire.Reply  // if it has come already
-	size    int64        // of what comes; -1 if unknown
+	final   *wire.Reply  // if already received
+	size    int64        // of the body; -1 if unknown
 	got     int64
-	left    int64 // bytes still wanted, if limited
+	left    int64 // bytes to read, if limited
 	limited bool
-	// sizes, if not empty, are those of which one must come, where size is unknown.
+	// sizes lists the possible sizes if size is unknown. If not empty, the body must have one of
+	// them.
 	sizes []int64
-	done  func(error) error // ends the use of the session
+	done  func(error) error // releases the session
 
 	mu  sync.Mutex
 	err error // sticky; io.EOF after the end
@@ -54,20 +55,20 @@ func (b *transferBody) Read(p []byte) (int, error) {
 	return n, b.state()
 }
 
-// state returns why no more can be read, or nil.
+// state returns the error that ended the body, or nil.
 func (b *transferBody) state() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.err
 }
 
-// buffers are for copies that the kernel cannot make.
+// buffers holds buffers for copies that cannot be spliced.
 var buffers = sync.Pool{New: func() any { return new([256 << 10]byte) }}
 
-// spliceLeast is the smallest size for which it pays to let the kernel move the bytes.
+// spliceLeast is the smallest size that is spliced, in bytes.
 const spliceLeast = 256 << 10
 
-// WriteTo copies the rest to w. The connection lets the kernel move plaintext data to a file.
+// WriteTo implements io.WriterTo. The connection splices plaintext data to a file.
 func (b *transferBody) WriteTo(w io.Writer) (int64, error) {
 	if _, file := w.(io.ReaderFrom); !file || b.data == nil || b.data.TLS() != nil || b.limited || b.size >= 0 && b.size < spliceLeast || b.state() != nil {
 		buf := buffers.Get().(*[256 << 10]byte)
@@ -91,14 +92,14 @@ func (b *transferBody) count(n int64) {
 	b.left -= n
 }
 
-// enough ends a body of which no more was asked for. The server would go on sending, so the
-// connection cannot be used again.
+// enough ends a body after the requested range. The server would continue to send, so the
+// connection cannot be reused.
 func (b *transferBody) enough() { b.finish(io.EOF, errAborted) }
 
-// errAborted ends the use of a session in the middle of a transfer.
+// errAborted ends the use of a session during a transfer.
 var errAborted = errors.New("transfer aborted")
 
-// end judges the end of the data connection.
+// end handles the end of the data connection.
 func (b *transferBody) end(err error) {
 	switch {
 	case err == io.EOF:
@@ -107,31 +108,32 @@ func (b *transferBody) end(err error) {
 		return
 	case b.ctx.Err() != nil:
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		// TLS ended without its closing alert. If as many bytes came as announced, nothing else is
-		// missing.
+		// TLS ended without a close_notify alert. The body is complete if its size is the announced
+		// one.
 		if b.got == b.size {
 			err = b.conclude()
 			b.finish(err, err)
 			return
 		}
-		err = truncated("the server closed the data connection in the middle of TLS", err)
+		err = truncated("the server closed the data connection without ending TLS", err)
 	default:
 		var timeout *wire.TimeoutError
 		if !errors.As(err, &timeout) {
-			err = truncated("the data connection was cut off", err)
+			err = truncated("the data connection was interrupted", err)
 		}
 	}
 	b.finish(err, errAborted)
 }
 
-// conclude reads the reply that ends the transfer, and returns io.EOF if that confirms it.
+// conclude reads the final reply of the transfer. It returns io.EOF if the reply confirms the
+// transfer.
 func (b *transferBody) conclude() error {
 	if b.data != nil {
 		b.data.Close()
 	}
 	if b.final == nil {
 		r, err := b.session.control.reply()
-		for i := 1; err == nil && r.Code/100 == 1 && i < maxPreliminary; i++ { // it has announced the data twice
+		for i := 1; err == nil && r.Code/100 == 1 && i < maxPreliminary; i++ { // another preliminary reply
 			r, err = b.session.control.reply()
 		}
 		if err != nil {
@@ -147,12 +149,12 @@ func (b *transferBody) conclude() error {
 		return io.EOF
 	case r.Code == 522:
 		e := refusal("the data connection", r)
-		e.Hint = "the server wants TLS sessions resumed on data connections and did not see it done"
+		e.Hint = "the server requires TLS session resumption on data connections"
 		return e
 	default:
 		_, retry := classify(r)
 		return &driver.Error{Code: driver.ErrTruncated, Retry: retry, Reply: replyOf(r),
-			Err: errors.New("the server broke off the transfer")}
+			Err: errors.New("the server aborted the transfer")}
 	}
 }
 
@@ -163,7 +165,7 @@ func truncated(what string, err error) error {
 	return &driver.Error{Code: driver.ErrTruncated, Retry: true, Err: fmt.Errorf("%s: %w", what, err)}
 }
 
-// finish ends the body with err, and the use of the session with outcome. Only the first call
+// finish ends the body with err and the use of the session with outcome. Only the first call
 // counts.
 func (b *transferBody) finish(err, outcome error) {
 	b.mu.Lock()
@@ -180,15 +182,15 @@ func (b *transferBody) finish(err, outcome error) {
 		outcome = nil
 		switch {
 		case b.size >= 0 && b.got < b.size:
-			b.err = truncated(fmt.Sprintf("%d bytes came, the server had said %d", b.got, b.size), io.ErrUnexpectedEOF)
+			b.err = truncated(fmt.Sprintf("received %d of %d bytes", b.got, b.size), io.ErrUnexpectedEOF)
 		case b.size < 0 && len(b.sizes) > 0 && !slices.Contains(b.sizes, b.got):
-			b.err = truncated(fmt.Sprintf("%d bytes came, the server had said %d", b.got, b.sizes[0]), io.ErrUnexpectedEOF)
+			b.err = truncated(fmt.Sprintf("received %d of %d bytes", b.got, b.sizes[0]), io.ErrUnexpectedEOF)
 		}
 	}
 	b.done(outcome)
 }
 
-// Close aborts what is unread, by closing both connections: no reply is waited for.
+// Close aborts the transfer by closing both connections. It does not wait for a reply.
 func (b *transferBody) Close() error {
 	b.finish(net.ErrClosed, errAborted)
 	return nil

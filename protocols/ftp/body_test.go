@@ -14,7 +14,7 @@ import (
 	"github.com/urlget/urlget/fetch/driver/wire"
 )
 
-// A scriptedConn gives three bytes and then fails.
+// A scriptedConn returns three bytes and then an error.
 type scriptedConn struct {
 	net.Conn
 	err    error
@@ -35,8 +35,8 @@ func (c *scriptedConn) Close() error {
 	return nil
 }
 
-// TestEndOfData shows what the end of the data connection means: only a reply of the server proves
-// that all was sent, and only after one may the session be used again.
+// TestEndOfData checks the end of the data connection. Only a reply proves that the transfer is
+// complete, and only after it may the session be reused.
 func TestEndOfData(t *testing.T) {
 	t.Parallel()
 	cancelled, cancel := context.WithCancelCause(context.Background())
@@ -46,29 +46,29 @@ func TestEndOfData(t *testing.T) {
 		name   string
 		err    error // of the data connection
 		reply  int   // of the server
-		size   int64 // that it had said
+		size   int64 // announced by the server
 		ctx    context.Context
-		code   fetch.Code // "" if the content is whole
+		code   fetch.Code // "" if the content is complete
 		retry  bool
 		text   string // in the error
-		usable bool   // the session
+		usable bool   // the session can be reused
 	}{
 		{name: "confirmed", err: io.EOF, reply: 226, size: 3, usable: true},
 		{name: "confirmed by another reply", err: io.EOF, reply: 250, size: 3, usable: true},
 		{name: "confirmed, no size known", err: io.EOF, reply: 226, size: -1, usable: true},
 		{name: "confirmed, but short", err: io.EOF, reply: 226, size: 9, code: fetch.ErrTruncated, retry: true,
-			text: "3 bytes came, the server had said 9", usable: true},
-		{name: "broken off for now", err: io.EOF, reply: 426, size: 3, code: fetch.ErrTruncated, retry: true, text: "broke off"},
-		{name: "broken off for good", err: io.EOF, reply: 550, size: 3, code: fetch.ErrTruncated, text: "broke off"},
+			text: "received 3 of 9 bytes", usable: true},
+		{name: "broken off for now", err: io.EOF, reply: 426, size: 3, code: fetch.ErrTruncated, retry: true, text: "aborted the transfer"},
+		{name: "broken off for good", err: io.EOF, reply: 550, size: 3, code: fetch.ErrTruncated, text: "aborted the transfer"},
 		{name: "TLS session not resumed", err: io.EOF, reply: 522, size: 3, code: fetch.ErrTLS, text: "data connection"},
 		{name: "TLS without an end, all there", err: io.ErrUnexpectedEOF, reply: 226, size: 3, usable: true},
 		{name: "TLS without an end, all there, not confirmed", err: io.ErrUnexpectedEOF, reply: 451, size: 3,
-			code: fetch.ErrTruncated, retry: true, text: "broke off"},
+			code: fetch.ErrTruncated, retry: true, text: "aborted the transfer"},
 		{name: "TLS without an end, short", err: io.ErrUnexpectedEOF, reply: 226, size: 9, code: fetch.ErrTruncated, retry: true,
-			text: "in the middle of TLS"},
+			text: "without ending TLS"},
 		{name: "TLS without an end, no size known", err: io.ErrUnexpectedEOF, reply: 226, size: -1, code: fetch.ErrTruncated,
-			retry: true, text: "in the middle of TLS"},
-		{name: "reset", err: syscall.ECONNRESET, reply: 226, size: 3, code: fetch.ErrTruncated, retry: true, text: "cut off"},
+			retry: true, text: "without ending TLS"},
+		{name: "reset", err: syscall.ECONNRESET, reply: 226, size: 3, code: fetch.ErrTruncated, retry: true, text: "was interrupted"},
 		{name: "silent", err: timeout, reply: 226, size: 3, code: fetch.ErrNetwork, retry: true},
 		{name: "given up", err: fetch.ErrInterrupted, reply: 226, size: 3, ctx: cancelled, code: fetch.ErrInterrupted},
 	} {
@@ -107,7 +107,7 @@ func TestEndOfData(t *testing.T) {
 	}
 }
 
-// classOf is what the client makes of an error.
+// classOf returns the class that the client gives an error.
 func classOf(err error) fetch.Code {
 	if errors.As(err, new(*wire.TimeoutError)) {
 		return fetch.ErrNetwork

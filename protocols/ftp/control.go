@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	// quitWait bounds the sending of QUIT, whose reply nobody waits for.
+	// quitWait limits the sending of QUIT. Its reply is not read.
 	quitWait = time.Second
-	// maxPreliminary bounds the replies that announce another.
+	// maxPreliminary limits consecutive preliminary replies.
 	maxPreliminary = 8
 )
 
@@ -23,15 +23,15 @@ const (
 type control struct {
 	env        driver.Env
 	addr, host string
-	implicit   bool // TLS from the start
+	implicit   bool // TLS from the first byte
 
-	pipelining *pipelining
-	reader     bool          // it calls itself a server that reads on
-	roundTrip  time.Duration // the shortest of those seen; 0 before
+	pipelining  *pipelining
+	canPipeline bool          // the server is known to accept pipelined commands
+	roundTrip   time.Duration // the shortest measured; 0 before
 
 	conn  *driver.Conn
 	lines *wire.Lines
-	tls   *tls.Config // in force, for data connections too
+	tls   *tls.Config // in use, for data connections too
 }
 
 func (c *control) begin(ctx context.Context) error {
@@ -53,8 +53,8 @@ func (c *control) begin(ctx context.Context) error {
 	return c.greeting()
 }
 
-// greeting reads replies until the server is ready: 120 promises another. One reply timeout bounds
-// all of them together.
+// greeting reads replies until the server is ready; 120 precedes another reply. One reply timeout
+// applies to all of them together.
 func (c *control) greeting() error {
 	defer c.conn.ReplyTimeout(c.env.Timeouts().Reply)()
 	for range maxPreliminary {
@@ -63,21 +63,20 @@ func (c *control) greeting() error {
 		case err != nil:
 			return noReply(greeting, err)
 		case r.Code/100 == 2:
-			c.reader = isReader(r.Text())
+			c.canPipeline = canPipeline(r.Text())
 			return nil
 		case r.Code != 120:
 			return refusal(greeting, r)
 		}
 	}
-	return &driver.Error{Code: driver.ErrProtocol, Err: errors.New("the server's greeting has no end")}
+	return &driver.Error{Code: driver.ErrProtocol, Err: errors.New("the server's greeting does not end")}
 }
 
-// bind ties the control connection to ctx.
+// bind binds the control connection to ctx.
 func (c *control) bind(ctx context.Context) (release func() bool) { return c.conn.Bind(ctx) }
 
-// protect begins TLS on the connection. Data connections will resume its session, which servers
-// demand as a proof that they belong together: hence a session cache of its own and a server name
-// that does not depend on the port.
+// protect starts TLS on the connection. Data connections resume its session, because servers
+// require that as a proof. So it has its own session cache, and a server name without the port.
 func (c *control) protect(ctx context.Context) error {
 	cfg := c.env.TLSConfig(ctx, c.host)
 	cfg.ClientSessionCache = tls.NewLRUClientSessionCache(1)
@@ -92,7 +91,7 @@ func (c *control) protected() bool { return c.tls != nil }
 
 func (c *control) say(steps ...step) error {
 	for len(steps) > 0 {
-		most, trial := c.pipelining.depth(c.addr, c.reader)
+		most, trial := c.pipelining.depth(c.addr, c.canPipeline)
 		n := min(len(steps), most)
 		if steps[0].shown != "" {
 			n = 1
@@ -105,8 +104,8 @@ func (c *control) say(steps ...step) error {
 	return nil
 }
 
-// together sends the commands in one write and reads the replies. All replies are read, whatever
-// they say, so that the conversation can go on. In a trial, the server may have lost commands.
+// together sends the commands in one write and reads all replies, so that the connection stays
+// usable after a refusal. In a trial, the server may have lost commands.
 func (c *control) together(steps []step, trial bool) error {
 	begun := time.Now()
 	if err := c.send(steps); err != nil {
@@ -146,13 +145,13 @@ func (c *control) together(steps []step, trial bool) error {
 	return failed
 }
 
-// inStep refuses a reply that only a transfer has, to a command that begins none: the server has
-// sent a reply too many, so that each reply from now on belongs to an earlier command.
+// inStep refuses a reply of a transfer to any other command. The server has then sent an extra
+// reply, and every later reply would be that of an earlier command.
 func (c *control) inStep(s step, r wire.Reply) error {
 	if s.transfer || r.Code != 125 && r.Code != 150 && r.Code != 226 && r.Code != 426 {
 		return nil
 	}
-	err := fmt.Errorf("%w: the reply to %s is one to a transfer", errUnusable, s)
+	err := fmt.Errorf("%w: the reply to %s is that of a transfer", errUnusable, s)
 	return &driver.Error{Code: driver.ErrProtocol, Reply: replyOf(r), Err: c.lines.Break(err)}
 }
 
@@ -169,7 +168,7 @@ func (c *control) send(steps []step) error {
 	} else {
 		for _, s := range steps {
 			if err = c.lines.Queue(s.line); err != nil {
-				return c.lines.Break(err) // the ones before it must not be sent later
+				return c.lines.Break(err) // the queued commands must not be sent later
 			}
 		}
 		err = c.lines.Flush()
@@ -180,7 +179,7 @@ func (c *control) send(steps []step) error {
 	return err
 }
 
-// reply reads one more reply, such as that at the end of a transfer.
+// reply reads another reply, such as the final one of a transfer.
 func (c *control) reply() (wire.Reply, error) {
 	r, err := c.await(c.env.Timeouts().Reply)
 	if err == nil && hangsUp(r.Code, r.Text()) {
@@ -201,7 +200,7 @@ func (c *control) listen(ctx context.Context) (listener, error) {
 	return l, nil
 }
 
-// abort closes the connection as it stands.
+// abort closes the connection without QUIT.
 func (c *control) abort() {
 	if c.conn != nil {
 		c.conn.Close()

@@ -3,6 +3,7 @@ package ftp
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/urlget/urlget/fetch/driver"
@@ -12,14 +13,14 @@ import (
 // errUnusable marks the failure of a connection, as opposed to a refusal by the server.
 var errUnusable = errors.New("connection lost")
 
-// greeting is the command that the first reply is said to answer.
+// greeting is the command name in errors about the greeting.
 const greeting = "the connection"
 
-// noReply is the error of a command that was not answered.
+// noReply returns the error of a command without a reply.
 func noReply(command string, err error) error {
 	code := driver.CodeOf(err)
 	if silence := (*wire.TimeoutError)(nil); code == "" && errors.As(err, &silence) {
-		return &unanswered{command, err}
+		return &replyTimeout{command, err}
 	}
 	if code == "" {
 		return fmt.Errorf("%w before the reply to %s: %w", errUnusable, command, err)
@@ -27,38 +28,37 @@ func noReply(command string, err error) error {
 	return err
 }
 
-// unanswered is the error of a server that went on listening but did not say anything.
-type unanswered struct {
+// replyTimeout is the error of a timeout before the reply to command.
+type replyTimeout struct {
 	command string
 	err     error
 }
 
-func (e *unanswered) Error() string {
+func (e *replyTimeout) Error() string {
 	if e.command == greeting {
 		return e.err.Error()
 	}
 	return e.err.Error() + " to " + e.command
 }
 
-func (e *unanswered) Unwrap() []error { return []error{errUnusable, e.err} }
+func (e *replyTimeout) Unwrap() []error { return []error{errUnusable, e.err} }
 
-// isStale reports whether err is that of a connection that was kept for too long.
+// isStale reports whether err means that the server has closed an idle connection.
 func isStale(err error) bool {
 	var e *driver.Error
 	return errors.Is(err, errUnusable) || errors.As(err, &e) && hangsUp(e.Reply.Code, e.Reply.Text)
 }
 
-// hangsUp reports whether a reply is the last of its connection: 421, or "500 OOPS:", with which
-// vsftpd tells why the process of a session has died, whatever command was the last.
+// hangsUp reports whether a reply is the last of its connection: 421, or "500 OOPS:". With the
+// latter vsftpd reports why the process of a session has died, after any command.
 func hangsUp(code int, text string) bool {
 	return code == 421 || code == 500 && strings.HasPrefix(text, "OOPS:")
 }
 
-// misconfigured are words for the deaths of vsftpd that will come again until somebody changes its
-// settings.
+// misconfigured lists words in fatal errors of vsftpd that last until its configuration is changed.
 var misconfigured = []string{"refusing to run", "cannot change directory", "chroot", "config", "bad bool", "unrecognised"}
 
-// refusal is the error that a reply to a command means.
+// refusal returns the error for a negative reply to a command.
 func refusal(command string, r wire.Reply) *driver.Error {
 	code, retry := classify(r)
 	return &driver.Error{Code: code, Retry: retry, Reply: replyOf(r), Err: errors.New(command)}
@@ -66,8 +66,8 @@ func refusal(command string, r wire.Reply) *driver.Error {
 
 func replyOf(r wire.Reply) driver.Reply { return driver.Reply{Code: r.Code, Text: r.Text()} }
 
-// classify finds the class of a negative reply (RFC 959, section 4.2; RFC 4217, section 12), and
-// whether the same command may be granted later.
+// classify returns the class of a negative reply (RFC 959, section 4.2; RFC 4217, section 12), and
+// whether the command may succeed later.
 func classify(r wire.Reply) (code driver.Code, retry bool) {
 	switch r.Code {
 	case 421:
@@ -102,33 +102,27 @@ func classify(r wire.Reply) (code driver.Code, retry bool) {
 	return driver.ErrProtocol, false
 }
 
-// 550 is "requested action not taken", for whatever reason. The text of the reply tells which:
+// Code 550 means "requested action not taken", for any reason. The text gives the reason.
 var (
-	// absent are words for a file that does not exist.
+	// absent lists phrases for a missing file.
 	absent = []string{"no such", "not found", "not exist", "nonexist", "cannot find", "can't find", "couldn't find",
 		"could not find", "unable to find", "unknown file", "no file", "failed to change directory", "invalid directory"}
-	// denied are words for a file that exists and may not be had.
+	// denied lists phrases for an existing file that may not be retrieved.
 	denied = []string{"permission", "denied", "not permitted", "not allowed", "forbidden", "access", "privilege",
 		"authori", "regular file", "plain file", "directory"}
 )
 
 func contains(text string, words []string) bool {
-	for _, w := range words {
-		if strings.Contains(text, w) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(text, w) })
 }
 
-// isRefusal reports whether the server refused the file itself, rather than the command or the
-// user.
+// isRefusal reports whether the server refused the file, rather than the command or the user.
 func isRefusal(err error) bool {
 	var e *driver.Error
 	return errors.As(err, &e) && (e.Code == driver.ErrNotFound || e.Code == driver.ErrRefused) && e.Reply.Code == 550
 }
 
-// isUnknown reports whether the server does not know a command, or not in this form.
+// isUnknown reports whether the server does not implement a command, or not with this argument.
 func isUnknown(r wire.Reply) bool {
 	return r.Code >= 500 && r.Code <= 504 && !hangsUp(r.Code, r.Text())
 }

@@ -1,5 +1,5 @@
-// Package ftp is the driver for ftp and ftps URLs: it logs in, changes directory segment by segment
-// as RFC 1738 reads a path, and retrieves files and listings over pooled connections.
+// Package ftp is the driver for ftp and ftps URLs. It logs in, sends one CWD per path segment as
+// RFC 1738 requires, and retrieves files and listings over pooled connections.
 package ftp
 
 import (
@@ -13,37 +13,37 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// Options configures the driver. The zero value is the default.
+// Options configure the driver. The zero value selects the defaults.
 type Options struct {
-	// TLS says whether ftp URLs are retrieved over TLS. An ftps URL always is.
+	// TLS selects the use of TLS for ftp URLs. An ftps URL always uses it.
 	TLS TLSMode
-	// Active makes the server connect to the client for data (EPRT, PORT), in place of the client
-	// to the server (EPSV, PASV). It does not work through proxies.
+	// Active makes the server connect to the client for data (EPRT, PORT), instead of the client to
+	// the server (EPSV, PASV). It does not work through proxies.
 	Active bool
-	// Account answers a server that asks for ACCT, if the credentials have no account.
+	// Account is sent by ACCT if the server requests it and the credentials have no account.
 	Account string
-	// GuessType retrieves names with a well-known suffix of text as text (TYPE A) if the URL has no
-	// type code. Otherwise all that has none is retrieved as it is (TYPE I). RFC 1738, section
-	// 3.2.3.
+	// GuessType retrieves names with a well-known text suffix as text (TYPE A) if the URL has no
+	// type code. Other files without a type code are retrieved unchanged (TYPE I). See RFC 1738,
+	// section 3.2.3.
 	GuessType bool
-	// GuessDir lists a directory if the server refuses to retrieve its name as a file and the URL
+	// GuessDir lists a directory if the server refuses to retrieve the name as a file and the URL
 	// has no type code.
 	GuessDir bool
-	// Pipelining says whether commands are sent together.
+	// Pipelining selects when commands are sent together.
 	Pipelining Pipelining
-	// MaxConns bounds the control connections to one server for one user. 0 means 6.
+	// MaxConns limits the control connections to one server for one user. 0 means 6.
 	MaxConns int
 }
 
-// A TLSMode says what to do about TLS on the port of plaintext FTP (RFC 4217).
+// A TLSMode selects the use of TLS on the port of plaintext FTP (RFC 4217).
 type TLSMode uint8
 
 // The modes of TLS for ftp URLs.
 const (
-	// TLSOff does not ask for TLS.
+	// TLSOff does not request TLS.
 	TLSOff TLSMode = iota
-	// TLSTry asks for it, and goes on in plaintext if the server does not know it. Once the server
-	// has agreed, every failure of TLS is an error.
+	// TLSTry requests TLS and continues in plaintext if the server does not support it. After the
+	// server has agreed, every failure of TLS is an error.
 	TLSTry
 	// TLSRequire sends no user name before control and data connections are protected.
 	TLSRequire
@@ -52,7 +52,7 @@ const (
 // Load registers the driver with default options.
 func Load(env driver.Env, reg *driver.Registry) { With(Options{})(env, reg) }
 
-// With is Load with options.
+// With returns a Loader that registers the driver with options.
 func With(opts Options) driver.Loader {
 	return func(env driver.Env, reg *driver.Registry) {
 		d := newDriver(env, opts)
@@ -60,17 +60,16 @@ func With(opts Options) driver.Loader {
 			Name: "ftp", Port: 21, Ops: []driver.Op{driver.OpGet, driver.OpStat, driver.OpList},
 			Ranges: true, ForwardProxy: true, Driver: d,
 			Traits:  driver.Traits{RedirectTarget: true, Tree: true},
-			Summary: "files and directories by the File Transfer Protocol",
+			Summary: "files and directories over the File Transfer Protocol",
 		}
 		reg.Register(scheme)
 		scheme.Name, scheme.Port = "ftps", 990
-		scheme.Summary = "FTP over TLS from the first byte on"
+		scheme.Summary = "FTP over TLS from the first byte"
 		reg.Register(scheme)
 	}
 }
 
-// idleTime is how long a connection is kept for the next request. Servers hang up after some
-// minutes.
+// idleTime is how long an idle connection is kept. Servers hang up after some minutes.
 const idleTime = time.Minute
 
 type opener struct {
@@ -81,7 +80,7 @@ type opener struct {
 	pipelining *pipelining
 }
 
-// A key is what makes control connections interchangeable.
+// A key identifies interchangeable control connections.
 type key struct {
 	addr     string
 	implicit bool
@@ -110,7 +109,7 @@ func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Respons
 	}
 	resp, err := d.run(ctx, t)
 	if isRefusal(err) && t.hasIAC() {
-		// Servers that do not follow TELNET's rule want the byte as it is.
+		// Servers that ignore the TELNET rule expect the byte once.
 		raw := *t
 		raw.rawIAC = true
 		if resp, rerr := d.run(ctx, &raw); !isRefusal(rerr) {
@@ -130,8 +129,8 @@ func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Respons
 	return resp, err
 }
 
-// otherKind returns err, or a better one if t takes a directory for a file or a file for a
-// directory: in a URL only the slash at the end tells one from the other.
+// otherKind returns a better error if t takes a directory for a file or a file for a directory, and
+// else err. In a URL only the final slash distinguishes them.
 func (d *opener) otherKind(ctx context.Context, t *task, err error) error {
 	other, what := t.otherKind()
 	var refused *driver.Error
@@ -149,9 +148,9 @@ func (d *opener) otherKind(ctx context.Context, t *task, err error) error {
 	return &driver.Error{Code: driver.ErrRefused, Reply: refused.Reply, Err: fmt.Errorf("%s: %s", what, other.base.Redacted())}
 }
 
-// run performs t on a pooled connection. A connection is replaced if the server has closed it, if
-// there is no way back from another directory, or if it lost pipelined commands: nothing that t
-// asks for has happened on it.
+// run performs t on a pooled connection. It takes another connection if the server has closed this
+// one, has no way back from another directory, or lost pipelined commands. The task has had no
+// effect then.
 func (d *opener) run(ctx context.Context, t *task) (*driver.Response, error) {
 	k := t.key()
 	for {
@@ -168,7 +167,7 @@ func (d *opener) run(ctx context.Context, t *task) (*driver.Response, error) {
 			continue
 		case errors.Is(err, errLostCommands) && ctx.Err() == nil:
 			if d.pipelining.unable.Add(k.addr) {
-				d.env.Logger().Info("the server loses pipelined commands; one by one from now on",
+				d.env.Logger().Info("the server loses pipelined commands; commands are now sent one at a time",
 					"server", k.addr)
 			}
 			continue
@@ -252,8 +251,8 @@ func (d *opener) Expect(req *driver.Request) (driver.Meta, bool) {
 	return driver.Meta{ContentType: t.mediaType()}, true
 }
 
-// Explain implements driver.Explainer. It shows what a new connection to a server that knows all
-// commands would be told.
+// Explain implements driver.Explainer. It returns the commands for a new connection to a server
+// that supports all commands.
 func (d *opener) Explain(req *driver.Request) ([]string, error) {
 	t, err := d.newTask(req)
 	if err != nil {
@@ -279,7 +278,6 @@ func (d *opener) Explain(req *driver.Request) ([]string, error) {
 }
 
 var (
-	_ driver.Driver     = (*opener)(nil)
 	_ driver.IdleCloser = (*opener)(nil)
 	_ driver.Explainer  = (*opener)(nil)
 	_ driver.Expecter   = (*opener)(nil)

@@ -10,9 +10,10 @@ import (
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetchtest/drive"
 	"github.com/urlget/urlget/fetchtest/servers/ftpd"
+	"github.com/urlget/urlget/internal/transcript"
 )
 
-// TestTheOtherKind asks for directories as files, and for files as directories.
+// TestTheOtherKind requests directories as files, and files as directories.
 func TestTheOtherKind(t *testing.T) {
 	t.Parallel()
 	vague := map[string]string{"RETR": "550 Failed to open file.\r\n"} // as vsftpd has it
@@ -55,7 +56,7 @@ func TestTheOtherKind(t *testing.T) {
 			if strings.Contains(err.Error(), "secret") {
 				t.Errorf("the error has the password: %v", err)
 			}
-			// What was asked in between must not harm what comes next.
+			// The check must not affect the next request.
 			if body, err := drive.Get(t, c, "ftp://me:secret@"+s.Addr+"/motd;type=i"); tt.server.Replies == nil && (body != welcome || err != nil) {
 				t.Errorf("then: %q, %v", body, err)
 			}
@@ -66,8 +67,8 @@ func TestTheOtherKind(t *testing.T) {
 	}
 }
 
-// TestTypeAfterAFailure has a type of transfer in force that the client did not see granted: it was
-// sent together with what failed.
+// TestTypeAfterAFailure has a TYPE whose reply was lost, because a command in the same batch
+// failed.
 func TestTypeAfterAFailure(t *testing.T) {
 	t.Parallel()
 	s := ftpd.Start(t, ftpd.Options{Tree: small})
@@ -81,7 +82,7 @@ func TestTypeAfterAFailure(t *testing.T) {
 	}
 }
 
-// TestAnnouncedSize has servers that do not know SIZE but say how much comes, and send less.
+// TestAnnouncedSize has servers without SIZE that announce a size and send less.
 func TestAnnouncedSize(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -110,7 +111,7 @@ func TestAnnouncedSize(t *testing.T) {
 			if tt.offset > 0 {
 				rest = "C: REST 3\nS: 350 ok\n"
 			}
-			addr := play(t, "-- control --\nS: 220 Ready\nC: USER anonymous\nS: 331 ?\nC: PASS urlget@\nS: 230 in\nC: TYPE I\nS: 200 ok\n"+
+			addr := transcript.Play(t, "-- control --\nS: 220 Ready\nC: USER anonymous\nS: 331 ?\nC: PASS urlget@\nS: 230 in\nC: TYPE I\nS: 200 ok\n"+
 				"C: SIZE motd\nS: 500 ?\nC: MDTM motd\nS: 500 ?\nC: EPSV\nS: 229 ok ($EPSV{data})\n"+rest+
 				"C: RETR motd\nS: "+tt.begin+"\nS!wait data\nS: 226 Done\nC? QUIT\n-- data --\nS"+strconv.Quote(tt.content)+"\nS!close\n")
 			c := drive.Client(t, nil, With(Options{Pipelining: PipeliningOff}))
@@ -134,10 +135,10 @@ func TestAnnouncedSize(t *testing.T) {
 	}
 }
 
-// TestSizesOfListings has a listing announced with a size, which is that of the directory.
+// TestSizesOfListings has a listing announced with the size of the directory.
 func TestSizesOfListings(t *testing.T) {
 	t.Parallel()
-	addr := play(t, "-- control --\nS: 220 Ready\nC: USER anonymous\nS: 331 ?\nC: PASS urlget@\nS: 230 in\n"+
+	addr := transcript.Play(t, "-- control --\nS: 220 Ready\nC: USER anonymous\nS: 331 ?\nC: PASS urlget@\nS: 230 in\n"+
 		"C: FEAT\nS: 500 ?\nC: EPSV\nS: 229 ok ($EPSV{data})\nC: LIST\nS: 150 Opening for / (4096 bytes)\nS!wait data\nS: 226 Done\nC? QUIT\n"+
 		"-- data --\nS: total 0\nS!close\n")
 	c := drive.Client(t, nil, With(Options{Pipelining: PipeliningOff}))

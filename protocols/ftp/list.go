@@ -12,21 +12,21 @@ import (
 	"github.com/urlget/urlget/protocols/ftp/listing"
 )
 
-// contentTypes are the media types of raw listings, by command. None are registered.
+// contentTypes are the media types of listings, by command. None are registered.
 var contentTypes = map[string]string{
 	"NLST": "text/x-ftp-nlst",
 	"LIST": "text/x-ftp-list",
 	"MLSD": "text/x-ftp-mlsd",
 }
 
-// respond makes the response of a transfer.
+// respond returns the response of a transfer.
 func respond(t *task, x *transfer, b *transferBody) *driver.Response {
 	resp := &driver.Response{Meta: x.meta, URL: t.base, Body: b}
 	switch {
 	case t.kind == match:
-		// The server lists more than the URL names.
+		// The server lists more than the URL matches.
 		resp.ContentType, resp.Pattern = "text/uri-list", true
-		resp.Body, resp.Parse = driver.NewListing(t.matches(b, x.meta.ContentType), b.Close)
+		resp.SetParts(t.matches(b, x.meta.ContentType), b.Close)
 	case t.kind != retrieve:
 		resp.Parse = func(r io.Reader) iter.Seq2[driver.Entry, error] { return t.entries(r, x.meta.ContentType) }
 	default:
@@ -35,8 +35,7 @@ func respond(t *task, x *transfer, b *transferBody) *driver.Response {
 	return resp
 }
 
-// matches yields the URLs in the listing that a pattern stands for, one a line (RFC 2483, section
-// 5).
+// matches yields the URLs that match a pattern, one per line (RFC 2483, section 5).
 func (t *task) matches(r io.Reader, contentType string) iter.Seq2[driver.Part, error] {
 	return func(yield func(driver.Part, error) bool) {
 		for e, err := range t.entries(r, contentType) {
@@ -51,7 +50,7 @@ func (t *task) matches(r io.Reader, contentType string) iter.Seq2[driver.Part, e
 	}
 }
 
-// entries reads the listing that comes in r.
+// entries parses the listing in r.
 func (t *task) entries(r io.Reader, contentType string) iter.Seq2[driver.Entry, error] {
 	p := listing.NewParser(time.Now())
 	parse := p.List
@@ -89,11 +88,11 @@ func (t *task) selects(e listing.Entry) bool {
 	return e.Kind != listing.Unparsed && matches(t.pattern, e.Name)
 }
 
-// maxListingLine bounds a line of a listing, in bytes: a name may have some thousand. Of a line that
-// is longer, the beginning is read.
+// maxListingLine limits a line of a listing, in bytes. Names may have several thousand. The rest of
+// a longer line is skipped.
 const maxListingLine = 16 << 10
 
-// entry returns what the caller sees of an entry of a listing of dir.
+// entry converts an entry of a listing of dir.
 func (t *task) entry(dir uri.FTP, e listing.Entry) driver.Entry {
 	entry := driver.Entry{Name: e.Name, Kind: driver.EntryObject, Rel: "item", Size: e.Size, ModTime: e.ModTime, Sys: e}
 	switch e.Kind {
@@ -115,7 +114,7 @@ func (t *task) entry(dir uri.FTP, e listing.Entry) driver.Entry {
 	}
 	u, err := dir.URI()
 	if err != nil {
-		entry.Kind = driver.EntryText // longer than a URL may be
+		entry.Kind = driver.EntryText // the URL would be too long
 	}
 	entry.URL = u
 	return entry

@@ -14,29 +14,29 @@ import (
 	"github.com/urlget/urlget/protocols/internal/remotefile"
 )
 
-// A transfer is one that the server has granted.
+// A transfer is a transfer that the server has accepted.
 type transfer struct {
 	meta driver.Meta
 	data *dataConn
-	// command is the one that began the transfer.
+	// command is the command that started the transfer.
 	command string
-	final   *wire.Reply // that ended the transfer, if it came at once
-	limit   int64       // how many bytes are wanted; 0 means all
-	// announced is the size that the server names when it begins; 0 if it does not.
+	final   *wire.Reply // the final reply, if it came first
+	limit   int64       // bytes to read; 0 means all
+	// announced is the size in the preliminary reply; 0 if there is none.
 	announced int64
 }
 
-// facts is what the server says of a file before the transfer (RFC 3659). Only size and time
-// together show that a file is still the same.
+// facts are the size and time of a file before the transfer (RFC 3659). Only both together show
+// that a file is unchanged.
 type facts struct {
-	size    int64 // of the image; -1 if unknown
+	size    int64 // as TYPE I; -1 if unknown
 	modTime time.Time
-	// refused counts the replies that say that there is no such file; unknown those of a server
-	// that does not know the command.
+	// refused counts the replies for a missing file, and unknown those of a server without the
+	// command.
 	refused, unknown int
 }
 
-// validator returns the state of the file. FTP has no entity tags, so the driver makes one.
+// validator returns the validator of the file. FTP has no entity tags, so the driver makes one.
 func (f *facts) validator() driver.Validator {
 	v := driver.Validator{ModTime: f.modTime}
 	if f.size >= 0 && !f.modTime.IsZero() {
@@ -45,8 +45,8 @@ func (f *facts) validator() driver.Validator {
 	return v
 }
 
-// steps returns the commands that ask for the facts. SIZE counts what a transfer in the present
-// type would take, which servers know for images only.
+// steps returns the commands that request the facts. SIZE depends on the TYPE; servers only know it
+// for TYPE I.
 func (f *facts) steps(t *task) []step {
 	f.size = -1
 	note := func(r wire.Reply) {
@@ -74,7 +74,7 @@ func (f *facts) steps(t *task) []step {
 	}})
 }
 
-// parseSize reads the reply to SIZE. Some servers add words to the number.
+// parseSize reads the reply to SIZE. Some servers append words to the number.
 func parseSize(r wire.Reply) (int64, bool) {
 	if r.Code != 213 {
 		return 0, false
@@ -84,24 +84,24 @@ func parseSize(r wire.Reply) (int64, bool) {
 	return n, err == nil && n >= 0
 }
 
-// parseTime reads the reply to MDTM, "213 19940208120000.5", which is in UTC (RFC 3659, section 3).
+// parseTime reads the reply to MDTM, "213 19940208120000.5", in UTC (RFC 3659, section 3).
 func parseTime(r wire.Reply) time.Time {
 	if r.Code != 213 {
 		return time.Time{}
 	}
 	digits, _, _ := strings.Cut(strings.TrimSpace(r.Text()), " ")
 	if at, ok := strings.CutPrefix(digits, "191"); ok && len(digits) == 15 {
-		digits = "20" + at // "19" and the years since 1900: a bug of the year 2000
+		digits = "20" + at // "19" and the years since 1900: a year 2000 bug
 	}
-	at, err := time.Parse("20060102150405", digits) // takes a fraction too
+	at, err := time.Parse("20060102150405", digits) // accepts a fraction too
 	if err != nil || !driver.PlausibleTime(at) {
 		return time.Time{}
 	}
 	return at
 }
 
-// transfer changes to the directory and begins the transfer: all commands of a task are sent here
-// and in what this calls.
+// transfer changes to the directory and starts the transfer. It and its callees send all commands
+// of a task.
 func (s *session) transfer(ctx context.Context, t *task) (_ *transfer, err error) {
 	dc := &dataConn{}
 	defer func() {
@@ -140,8 +140,8 @@ func (s *session) transfer(ctx context.Context, t *task) (_ *transfer, err error
 	return x, s.start(t, f, x)
 }
 
-// prepare changes to the directory, sets the type, asks for the facts and, unless these may end the
-// task, prepares the data connection. All these commands are pipelined.
+// prepare changes to the directory, sets the type, requests the facts and prepares the data
+// connection, unless the facts may end the task. All these commands are pipelined.
 func (s *session) prepare(ctx context.Context, t *task, dc *dataConn) (*facts, error) {
 	f := &facts{size: -1}
 	steps, err := s.walk(t.cwd)
@@ -169,8 +169,7 @@ func (s *session) prepare(ctx context.Context, t *task, dc *dataConn) (*facts, e
 	return f, nil
 }
 
-// choosePart decides which part of the file to ask for, from what the caller knows and what the
-// server says.
+// choosePart selects the range to retrieve from the request and the facts.
 func (s *session) choosePart(t *task, f *facts, x *transfer) error {
 	x.meta.Validator = f.validator()
 	x.meta.ContentType = t.mediaType()
@@ -190,15 +189,15 @@ func (s *session) choosePart(t *task, f *facts, x *transfer) error {
 	return nil
 }
 
-// restart tells the server where in the file to begin (RFC 3659, section 5). If it cannot, all of
-// the file comes.
+// restart sends the offset (RFC 3659, section 5). If the server refuses it, the complete file is
+// retrieved.
 func (s *session) restart(t *task, x *transfer) error {
 	offset := x.meta.Range.Offset
 	return s.say(step{line: "REST " + strconv.FormatInt(offset, 10), then: func(r wire.Reply) error {
 		if r.Code/100 == 3 {
 			return nil
 		}
-		s.control.env.Logger().Warn("the server cannot begin in the middle of a file; it sends all of it",
+		s.control.env.Logger().Warn("the server cannot resume; the complete file is retrieved",
 			"url", t.req.URL.Redacted(), "reply", replyOf(r).String())
 		x.meta.Range, x.limit, x.meta.Size = driver.Range{}, 0, x.meta.Total
 		if x.meta.Total == 0 {
@@ -209,7 +208,7 @@ func (s *session) restart(t *task, x *transfer) error {
 	}})
 }
 
-// start gives the command that begins the transfer.
+// start sends the command that starts the transfer.
 func (s *session) start(t *task, f *facts, x *transfer) error {
 	verb := s.verb(t)
 	reply, err := s.announce(verb, t.name)
@@ -259,8 +258,7 @@ func (s *session) verb(t *task) string {
 	return "LIST"
 }
 
-// announce sends the command and returns its first reply, which announces data or, from some
-// servers, is already the last.
+// announce sends the command and returns its first reply. Some servers send the final reply first.
 func (s *session) announce(verb, name string) (reply wire.Reply, err error) {
 	cmd := step{line: command(verb, name), transfer: true}
 	cmd.then = func(r wire.Reply) error {
@@ -273,12 +271,12 @@ func (s *session) announce(verb, name string) (reply wire.Reply, err error) {
 	return reply, err
 }
 
-// announcement is what servers write into the reply that begins a transfer: "150 Opening BINARY
-// mode data connection for motd (9 bytes)."
+// announcement matches the size in a preliminary reply: "150 Opening BINARY mode data connection
+// for motd (9 bytes)."
 var announcement = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\((\d{1,18}) bytes?\)`) })
 
-// announcedSize returns the size that the reply names, or 0. The name of the file may look like
-// one.
+// announcedSize returns the size in the reply, or 0. It ignores the file name, which may look like
+// a size.
 func announcedSize(text, name string) int64 {
 	m := announcement().FindAllStringSubmatch(strings.Replace(text, name, "*", 1), -1)
 	if len(m) != 1 {
@@ -288,7 +286,7 @@ func announcedSize(text, name string) int64 {
 	return n
 }
 
-// command returns the command with its argument, if it has one.
+// command returns verb with the argument name, if there is one.
 func command(verb, name string) string {
 	if name == "" {
 		return verb
@@ -296,7 +294,7 @@ func command(verb, name string) string {
 	return verb + " " + name
 }
 
-// isEmpty reports whether a refusal to list says that there is nothing to list.
+// isEmpty reports whether a negative reply means an empty directory.
 func isEmpty(r wire.Reply) bool {
 	return (r.Code == 450 || r.Code == 550) && strings.Contains(strings.ToLower(r.Text()), "no files")
 }

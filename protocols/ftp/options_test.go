@@ -13,7 +13,7 @@ import (
 	"github.com/urlget/urlget/fetchtest/servers/ftpd"
 )
 
-// asks returns credentials that always give the same answer.
+// asks returns credentials that always return cred.
 func asks(cred fetch.Credential) fetch.Credentials {
 	return provider(func(fetch.Challenge) (fetch.Credential, error) { return cred, nil })
 }
@@ -22,7 +22,7 @@ func provider(answer func(fetch.Challenge) (fetch.Credential, error)) fetch.Cred
 	return fetch.CredentialsFunc(func(_ context.Context, ch fetch.Challenge) (fetch.Credential, error) { return answer(ch) })
 }
 
-// TestText shows what becomes of line ends: as they come, unless local ones are wanted.
+// TestText checks line endings: they are unchanged unless local ones are requested.
 func TestText(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -44,7 +44,7 @@ func TestText(t *testing.T) {
 	}
 }
 
-// TestGuessDir shows that a directory is listed only if that was wanted.
+// TestGuessDir checks that a directory is listed only on request.
 func TestGuessDir(t *testing.T) {
 	t.Parallel()
 	s := ftpd.Start(t, ftpd.Options{Tree: small})
@@ -60,7 +60,7 @@ func TestGuessDir(t *testing.T) {
 	drive.Fails(t, c, "ftp://"+s.Addr+"/pub/none", fetch.ErrNotFound) // what is not there
 }
 
-// TestPattern shows what an asterisk selects, and that each URL it leads to names one file.
+// TestPattern checks the matches of an asterisk, and that each of their URLs names one file.
 func TestPattern(t *testing.T) {
 	t.Parallel()
 	s := ftpd.Start(t, ftpd.Options{Tree: small})
@@ -86,7 +86,7 @@ func TestPattern(t *testing.T) {
 			}
 			got = append(got, strings.TrimPrefix(e.URL.String(), root))
 		}
-		if !slices.Equal(got, tt.want) || (failed != nil) != (tt.want == nil) {
+		if !slices.Equal(got, tt.want) || (fetch.CodeOf(failed) == fetch.ErrNotFound) != (tt.want == nil) || tt.want != nil && failed != nil {
 			t.Errorf("%s leads to %q, %v, want %q", tt.url, got, failed, tt.want)
 		}
 		body, err := drive.Get(t, c, root+tt.url)
@@ -94,7 +94,7 @@ func TestPattern(t *testing.T) {
 		for _, u := range tt.want {
 			list.WriteString(root + u + "\r\n")
 		}
-		if body != list.String() || (err != nil) != (tt.want == nil) {
+		if body != list.String() || (fetch.CodeOf(err) == fetch.ErrNotFound) != (tt.want == nil) || tt.want != nil && err != nil {
 			t.Errorf("%s delivers %q, %v", tt.url, body, err)
 		}
 	}
@@ -129,7 +129,7 @@ func TestMatches(t *testing.T) {
 	}
 }
 
-// TestRefusedRange shows what is decided before the transfer.
+// TestConditions checks the decisions before a transfer.
 func TestConditions(t *testing.T) {
 	t.Parallel()
 	s := ftpd.Start(t, ftpd.Options{Tree: small})
@@ -175,7 +175,7 @@ func TestConditions(t *testing.T) {
 	}
 }
 
-// TestMediaType guesses types by names, as FTP does not tell them.
+// TestMediaType guesses types by names, because FTP has none.
 func TestMediaType(t *testing.T) {
 	t.Parallel()
 	s := ftpd.Start(t, ftpd.Options{Tree: small})

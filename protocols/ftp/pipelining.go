@@ -8,37 +8,36 @@ import (
 	"github.com/urlget/urlget/internal/bounded"
 )
 
-// A Pipelining says whether commands are pipelined: sent before the replies to earlier ones have
-// come. That saves a round trip for each, but some servers read one command at a time and lose the
-// rest.
+// A Pipelining selects when commands are sent before the replies to earlier ones. Each pipelined
+// command saves a round trip, but some servers read one command at a time and lose the rest.
 type Pipelining uint8
 
-// The ways of sending commands.
+// The modes of pipelining.
 const (
-	// PipeliningAuto does it with servers that are known to read on, and with others once one has
-	// answered two commands that came together. If a server loses commands, a new connection is
-	// made, and the server gets one command at a time as long as the client lives.
+	// PipeliningAuto pipelines with servers that are known to support it, and with others after a
+	// reply to each of two commands sent together. If a server loses commands, the driver
+	// reconnects and sends that server one command at a time as long as the client lives.
 	PipeliningAuto Pipelining = iota
-	// PipeliningOn does it with every server.
+	// PipeliningOn pipelines with every server.
 	PipeliningOn
-	// PipeliningOff never does it.
+	// PipeliningOff never pipelines.
 	PipeliningOff
 )
 
 const (
-	// maxPipelined is how many commands are sent together.
+	// maxPipelined limits the commands sent together.
 	maxPipelined = 16
-	// trialWait and trialTrips bound the wait for the reply to a pipelined command, in time and in
-	// round trips, whichever is longer, if the server has not answered such commands before.
+	// trialWait and trialTrips limit the wait for the reply to a pipelined command, in time and in
+	// round trips, whichever is longer. They apply until a server has replied to such commands.
 	trialWait, trialTrips = 2 * time.Second, 5
-	// maxServers bounds the memory for servers that can pipeline or cannot.
+	// maxServers limits the remembered servers that can or cannot pipeline.
 	maxServers = 1024
 )
 
 // errLostCommands marks the failure of pipelined commands.
-var errLostCommands = errors.New("the server did not answer commands sent together")
+var errLostCommands = errors.New("the server did not reply to pipelined commands")
 
-// pipelining is what is known of servers, by address.
+// pipelining records which servers can pipeline, by address.
 type pipelining struct {
 	mode         Pipelining
 	able, unable *bounded.Set[string]
@@ -48,21 +47,21 @@ func newPipelining(mode Pipelining) *pipelining {
 	return &pipelining{mode: mode, able: bounded.NewSet[string](maxServers), unable: bounded.NewSet[string](maxServers)}
 }
 
-// depth returns how many commands may be sent together. It is a trial if they may get lost.
+// depth returns how many commands may be sent together. Trial is true if they may be lost.
 func (p *pipelining) depth(addr string, known bool) (most int, trial bool) {
 	switch {
 	case p.mode == PipeliningOff, p.mode == PipeliningAuto && p.unable.Has(addr):
 		return 1, false
 	case p.mode == PipeliningOn, p.able.Has(addr):
 		return maxPipelined, false
-	case known: // but what is on the way to it is not
+	case known: // a middlebox may not support it
 		return maxPipelined, true
 	}
 	return 2, true
 }
 
-// readers are the servers that are known to read on, as they call themselves, in lower case.
-var readers = []string{"vsftpd", "proftpd", "pure-ftpd", "pyftpdlib", "filezilla"}
+// pipeliningServers lists server software that supports pipelining, in lower case.
+var pipeliningServers = []string{"vsftpd", "proftpd", "pure-ftpd", "pyftpdlib", "filezilla"}
 
-// isReader reports whether a greeting or a list of features names one of them.
-func isReader(text string) bool { return contains(strings.ToLower(text), readers) }
+// canPipeline reports whether a greeting or a list of features names one of the pipeliningServers.
+func canPipeline(text string) bool { return contains(strings.ToLower(text), pipeliningServers) }

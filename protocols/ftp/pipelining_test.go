@@ -11,14 +11,14 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/fetchtest/drive"
 	"github.com/urlget/urlget/fetchtest/servers/ftpd"
+	"github.com/urlget/urlget/internal/transcript"
 )
 
-// TestServersThatLoseCommands asks in every way servers that read one command of a segment and drop
-// the rest. Only the first request to a server may take longer, for as long as the wait for a lost
-// reply, and nobody notices otherwise.
+// TestServersThatLoseCommands makes all kinds of requests to servers that read one command per
+// segment and drop the rest. Only the first request may take longer, by the wait for a lost reply.
 func TestServersThatLoseCommands(t *testing.T) {
 	t.Parallel()
-	var all sync.WaitGroup // at once, as they wait more than they work
+	var all sync.WaitGroup // at once, because they mostly wait
 	defer all.Wait()
 	for _, tt := range []struct {
 		name, path string
@@ -48,10 +48,10 @@ func TestServersThatLoseCommands(t *testing.T) {
 					t.Fatalf("%q, %v; want %q", body, err, want)
 				}
 			}
-			if took := time.Since(begun); took > 30*time.Second { // half the time for a reply
+			if took := time.Since(begun); took > 30*time.Second { // half the reply timeout
 				t.Errorf("it took %v to find out", took)
 			}
-			c.Close() // what comes next is a new connection
+			c.Close() // the next request takes a new connection
 			if _, _, err := drive.Do(t, c, req); err != nil {
 				t.Error(err)
 			}
@@ -62,7 +62,7 @@ func TestServersThatLoseCommands(t *testing.T) {
 	}
 }
 
-// TestManyMeetAServerThatLosesCommands begins several requests at once, all of which find out.
+// TestManyMeetAServerThatLosesCommands starts several requests at once, and each detects the loss.
 func TestManyMeetAServerThatLosesCommands(t *testing.T) {
 	t.Parallel()
 	s := ftpd.Start(t, ftpd.Options{Tree: small, OneByOne: true})
@@ -76,8 +76,8 @@ func TestManyMeetAServerThatLosesCommands(t *testing.T) {
 	wg.Wait()
 }
 
-// TestWhatTravelsTogether plays servers that answer when they have all commands that should come
-// together, and not before. Each line of the commands is one such lot.
+// TestWhatTravelsTogether has servers that reply only after all commands of a batch have arrived.
+// Each line of the commands is one batch.
 func TestWhatTravelsTogether(t *testing.T) {
 	t.Parallel()
 	replies := map[string]string{"PWD": `257 "/"`, "CWD": "250 ok", "TYPE": "200 ok", "SIZE": "213 9", "MDTM": "213 19991231235958"}
@@ -106,7 +106,7 @@ func TestWhatTravelsTogether(t *testing.T) {
 				}
 			}
 			script.WriteString("C? QUIT\n")
-			addr := play(t, script.String())
+			addr := transcript.Play(t, script.String())
 			c := drive.Client(t, nil, With(Options{Pipelining: tt.mode}))
 			if _, _, err := drive.Do(t, c, request(fetch.OpStat, "ftp://"+addr+"/pub/motd")); err != nil {
 				t.Error(err)
@@ -116,8 +116,7 @@ func TestWhatTravelsTogether(t *testing.T) {
 	}
 }
 
-// TestHangingUpOnCommands has a server that hangs up, in place of an answer, when commands come
-// together.
+// TestHangingUpOnCommands has a server that closes the connection after pipelined commands.
 func TestHangingUpOnCommands(t *testing.T) {
 	t.Parallel()
 	const login = "S: 220 Ready\nC: USER anonymous\nS: 331 ?\nC: PASS urlget@\nS: 230 in\n"
@@ -127,7 +126,7 @@ func TestHangingUpOnCommands(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			addr := play(t, "-- first --\n"+login+"C: PWD\nC: CWD pub\n"+end+
+			addr := transcript.Play(t, "-- first --\n"+login+"C: PWD\nC: CWD pub\n"+end+
 				"-- second --\n"+login+"C: PWD\nS: 257 \"/\"\nC: CWD pub\nS: 250 ok\nC? QUIT\n")
 			c := drive.Client(t, nil, Load)
 			if _, _, err := drive.Do(t, c, request(fetch.OpStat, "ftp://"+addr+"/pub/")); err != nil {
@@ -174,14 +173,14 @@ func TestReaders(t *testing.T) {
 		"pyftpdlib 1.5.9 ready.": true, "FileZilla Server 1.8.0": true, "ProFTPD Server ready": true,
 		"Microsoft FTP Service": false, "": false, "Features:\n UTF8": false,
 	} {
-		if got := isReader(text); got != want {
+		if got := canPipeline(text); got != want {
 			t.Errorf("%q: %t", text, got)
 		}
 	}
 }
 
-// TestAStrayReply has servers that send more than one reply to the end of a transfer. None of them
-// may be taken for the answer to the next command.
+// TestAStrayReply has servers that send extra replies at the end of a transfer. They must not be
+// taken for the reply to the next command.
 func TestAStrayReply(t *testing.T) {
 	t.Parallel()
 	for _, stray := range []string{"226 Done, as I said.\r\n", "226-Done,\r\n226 as I said.\r\n", "220 Ready.\r\n", "\r\n", "2"} {
@@ -197,11 +196,11 @@ func TestAStrayReply(t *testing.T) {
 	}
 }
 
-// TestALateStrayReply has one that comes only when the next command has been sent.
+// TestALateStrayReply has an extra reply after the next command was sent.
 func TestALateStrayReply(t *testing.T) {
 	t.Parallel()
 	const begin = "S: 220 Ready\nC: USER anonymous\nS: 331 ?\nC: PASS urlget@\nS: 230 in\nC: TYPE I\nS: 200 ok\n"
-	addr := play(t, "-- first --\n"+begin+"C: SIZE a\nS: 213 9\nC: MDTM a\nS: 500 ?\n"+
+	addr := transcript.Play(t, "-- first --\n"+begin+"C: SIZE a\nS: 213 9\nC: MDTM a\nS: 500 ?\n"+
 		"C: SIZE b\nS: 226 Done\nC? MDTM b\nC? QUIT\n"+
 		"-- second --\n"+begin+"C: SIZE b\nS: 213 9\nC: MDTM b\nS: 500 ?\nC? QUIT\n")
 	c := drive.Client(t, nil, With(Options{Pipelining: PipeliningOff}))
@@ -213,8 +212,8 @@ func TestALateStrayReply(t *testing.T) {
 	c.Close()
 }
 
-// TestScope shows that what another origin led to uses no connection with the user's own login, nor
-// the login.
+// TestScope checks that foreign requests use neither connections with the user's login nor the
+// login.
 func TestScope(t *testing.T) {
 	t.Parallel()
 	s := ftpd.Start(t, ftpd.Options{Tree: small})

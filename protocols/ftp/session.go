@@ -12,37 +12,36 @@ import (
 	"github.com/urlget/urlget/fetch/driver/wire"
 )
 
-// A session is a login at a server, and the state that commands have set since.
+// A session is a login on a server and the state set by later commands.
 type session struct {
 	conversation
-	control *control // the conversation; nil in a dry run
+	control *control // equal to conversation; nil in a dry run
 	opts    *Options
 
 	private  bool            // data connections use TLS
-	typ      string          // TYPE in force; "" is the default, ASCII Non-print; or unknownType
-	features map[string]bool // what FEAT named, in upper case; nil if not asked
-	noEPSV   bool            // the server or something on the way does not take EPSV
+	typ      string          // current TYPE; "" is the default, ASCII Non-print; or unknownType
+	features map[string]bool // in the reply to FEAT, in upper case; nil before
+	noEPSV   bool            // the server or a middlebox does not accept EPSV
 
-	// home is the name of the login directory, if it was asked for. cwd are the arguments of CWD
-	// since.
+	// home is the login directory, if PWD was sent. cwd are the arguments of CWD since then.
 	home string
 	cwd  []string
-	lost bool // the present directory is unknown
+	lost bool // the current directory is unknown
 
-	broken atomic.Bool // the connection is to be closed without QUIT
+	broken atomic.Bool // the connection is closed without QUIT
 }
 
-// isAt reports whether no CWD is needed to get to dirs.
+// isAt reports whether dirs is the current directory.
 func (s *session) isAt(dirs []string) bool { return slices.Equal(s.cwd, dirs) }
 
-// reusable reports whether the connection can serve another task after one that ended with err.
+// reusable reports whether the connection can serve another task after err.
 func (s *session) reusable(err error) bool {
 	return (err == nil || isRefusal(err) || errors.Is(err, driver.ErrNotModified) || errors.Is(err, driver.ErrRange)) &&
 		!s.lost && s.control.lines.Err() == nil
 }
 
-// close ends the session. It sends QUIT only on an intact connection: on a broken one, another
-// goroutine may still be reading.
+// close ends the session. It sends QUIT only on an intact connection, because another goroutine may
+// still read a broken one.
 func (s *session) close() {
 	if s.broken.Load() {
 		s.control.abort()
@@ -51,15 +50,15 @@ func (s *session) close() {
 	}
 }
 
-// maxAttempts bounds the user names and passwords tried on one connection.
+// maxAttempts limits the logins tried on one connection.
 const maxAttempts = 3
 
-// A credentialFunc answers the server's demand for a user name and password.
+// A credentialFunc returns credentials for a login.
 type credentialFunc func(user string, attempt int) (driver.Credential, error)
 
-// login connects, protects the connection as the options want it, and logs in (RFC 1738, section
-// 3.2.1). What the URL does not say comes from credential; if there is no user name at all, the
-// user is "anonymous" and the password an e-mail address.
+// login connects, starts TLS according to the options, and logs in (RFC 1738, section 3.2.1).
+// Missing parts of the URL come from credential. Without a user name the user is "anonymous", and
+// the password is an e-mail address.
 func (s *session) login(ctx context.Context, t *task, credential credentialFunc, email string) error {
 	if err := s.begin(ctx); err != nil {
 		return err
@@ -93,8 +92,8 @@ func (s *session) login(ctx context.Context, t *task, credential credentialFunc,
 	return s.protectData()
 }
 
-// identity returns the user to log in as. A password that the URL does not hold is looked up only
-// when the server asks for it.
+// identity returns the credentials to log in with. A password that the URL does not have is looked
+// up only when the server requests it.
 func (t *task) identity(credential credentialFunc, email string, attempt int) (cred driver.Credential, anonymous bool, err error) {
 	login := t.url.Login
 	if attempt == 1 && login.HasName && !login.HasPassword {
@@ -116,7 +115,7 @@ func isAuthRefusal(err error) bool {
 	return errors.As(err, &e) && e.Code == driver.ErrAuth && !e.Reply.IsZero()
 }
 
-// identify sends USER, and PASS and ACCT if the server asks for them.
+// identify sends USER, and PASS and ACCT if the server requests them.
 func (s *session) identify(cred driver.Credential, ask func() (driver.Credential, error)) error {
 	reply, err := s.ask(step{line: "USER " + cred.User}, 331, 332)
 	if err != nil {
@@ -128,7 +127,7 @@ func (s *session) identify(cred driver.Credential, ask func() (driver.Credential
 			switch {
 			case errors.Is(err, driver.ErrAuth):
 				return &driver.Error{Code: driver.ErrAuth, Err: fmt.Errorf("no password for %s", cred.User),
-					Hint: "put it into the netrc file, or let it be asked for"}
+					Hint: "add it to the netrc file, or allow prompts"}
 			case err != nil:
 				return err
 			}
@@ -145,7 +144,7 @@ func (s *session) identify(cred driver.Credential, ask func() (driver.Credential
 		}
 		if account == "" {
 			e := refusal("the login", reply)
-			e.Reason, e.Hint = driver.Reason{Kind: driver.ReasonAccount}, "the server wants an account beside the user name"
+			e.Reason, e.Hint = driver.Reason{Kind: driver.ReasonAccount}, "the server requires an account in addition to the user name"
 			return e
 		}
 		_, err = s.ask(step{line: "ACCT " + account, shown: "ACCT ****"})
@@ -153,7 +152,7 @@ func (s *session) identify(cred driver.Credential, ask func() (driver.Credential
 	return err
 }
 
-// ask sends one command and returns the reply, which must be of class 2 or one of the codes.
+// ask sends one command and returns the reply. Its code must be 2yz or one of codes.
 func (s *session) ask(cmd step, codes ...int) (wire.Reply, error) {
 	var reply wire.Reply
 	cmd.then = func(r wire.Reply) error {
@@ -165,7 +164,7 @@ func (s *session) ask(cmd step, codes ...int) (wire.Reply, error) {
 	return reply, s.say(cmd)
 }
 
-// startTLS asks for TLS (RFC 4217, section 4).
+// startTLS requests TLS (RFC 4217, section 4).
 func (s *session) startTLS(ctx context.Context) error {
 	granted := false
 	err := s.say(step{line: "AUTH TLS", then: func(r wire.Reply) error {
@@ -182,13 +181,13 @@ func (s *session) startTLS(ctx context.Context) error {
 	return s.protect(ctx)
 }
 
-// protectData asks for TLS on data connections (RFC 4217, section 9).
+// protectData requests TLS on data connections (RFC 4217, section 9).
 func (s *session) protectData() error {
 	if !s.protected() {
 		return nil
 	}
 	return s.say(
-		step{line: "PBSZ 0", then: func(wire.Reply) error { return nil }}, // PROT tells
+		step{line: "PBSZ 0", then: func(wire.Reply) error { return nil }}, // the reply to PROT decides
 		step{line: "PROT P", then: func(r wire.Reply) error {
 			if r.Code/100 != 2 {
 				e := refusal("PROT P", r)
@@ -200,13 +199,13 @@ func (s *session) protectData() error {
 		}})
 }
 
-// feat asks which extensions the server has (RFC 2389). One that does not know FEAT has none.
+// feat requests the extensions of the server (RFC 2389). A server without FEAT has none.
 func (s *session) feat() step {
 	return step{line: "FEAT", then: func(r wire.Reply) error {
 		s.features = make(map[string]bool)
 		if r.Code/100 == 2 {
-			if s.control != nil && isReader(r.Text()) {
-				s.control.reader = true
+			if s.control != nil && canPipeline(r.Text()) {
+				s.control.canPipeline = true
 			}
 			for _, line := range r.Lines {
 				name, _, _ := strings.Cut(strings.TrimSpace(line), " ")
@@ -217,9 +216,9 @@ func (s *session) feat() step {
 	}}
 }
 
-// walk returns the commands that lead to the directory. From a directory that is not above it, the
-// only way is through the login directory: nothing is known of the syntax of the server's file
-// names (RFC 1738, section 3.2.5).
+// walk returns the commands that change to a directory. If it is not below the current one, CWD to
+// the login directory comes first: the server's file name syntax is unknown (RFC 1738, section
+// 3.2.5).
 func (s *session) walk(dirs []string) ([]step, error) {
 	var steps []step
 	rest, below := cutPrefix(dirs, s.cwd)
@@ -247,7 +246,7 @@ func (s *session) walk(dirs []string) ([]step, error) {
 		cmd := step{line: "CWD " + dir}
 		cmd.then = func(r wire.Reply) error {
 			if r.Code/100 != 2 {
-				// The server may have obeyed those behind it.
+				// The server may have executed later commands.
 				s.lost = s.lost || i < len(rest)-1
 				return refusal(cmd.line, r)
 			}
@@ -268,7 +267,7 @@ func cutPrefix(list, prefix []string) ([]string, bool) {
 }
 
 // directoryName returns the name in the reply to PWD, in which quotes are doubled (RFC 959,
-// appendix II), or "" if there is none that could be sent back.
+// appendix II). It returns "" if the name is missing or cannot be sent.
 func directoryName(text string) string {
 	_, quoted, ok := strings.Cut(text, `"`)
 	if !ok {
@@ -293,10 +292,10 @@ func directoryName(text string) string {
 	return name.String()
 }
 
-// unknownType is in force after a TYPE that may have been obeyed.
+// unknownType is the type after a TYPE that may have been executed.
 const unknownType = "?"
 
-// setType returns the command for a transfer in typ, if it is needed.
+// setType returns the command that selects typ, if it is needed.
 func (s *session) setType(typ string) []step {
 	if typ == s.typ || typ == "" && s.typ == "A" {
 		return nil

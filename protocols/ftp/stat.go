@@ -8,8 +8,8 @@ import (
 	"github.com/urlget/urlget/fetch/driver"
 )
 
-// inspect finds out about a file or directory without a transfer. It uses the commands that come
-// before a transfer, so that both give the same facts.
+// inspect requests the metadata of a file or directory without a transfer. It sends the same
+// commands as a transfer, so that both return the same facts.
 func (s *session) inspect(ctx context.Context, t *task) (*driver.Meta, error) {
 	if t.name == "" {
 		return &driver.Meta{Kind: driver.KindListing, Size: -1}, s.changeTo(t.cwd)
@@ -26,14 +26,14 @@ func (s *session) inspect(ctx context.Context, t *task) (*driver.Meta, error) {
 		}
 		return meta, nil
 	case f.refused == 0 && f.unknown > 0:
-		return nil, fmt.Errorf("the server knows neither SIZE nor MDTM: %w", errors.ErrUnsupported)
+		return nil, fmt.Errorf("the server supports neither SIZE nor MDTM: %w", errors.ErrUnsupported)
 	}
-	// No file by that name, but perhaps a directory.
+	// There is no such file, but it may be a directory.
 	return &driver.Meta{Kind: driver.KindListing, Size: -1, Validator: driver.Validator{ModTime: f.modTime}},
 		s.changeTo(t.dir())
 }
 
-// changeTo changes to a directory and does nothing there.
+// changeTo changes to a directory.
 func (s *session) changeTo(dirs []string) error {
 	steps, err := s.walk(dirs)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// A task is a request in the terms of FTP.
+// A task is a request translated to FTP.
 type task struct {
 	req     *driver.Request
 	url     uri.FTP
@@ -20,9 +20,9 @@ type task struct {
 	cwd     []string // the argument of each CWD
 	name    string   // the argument of the last command, or ""
 	typ     string   // the argument of TYPE; "" leaves the server's default, ASCII
-	pattern []string // for match: what stands between the asterisks, decoded
+	pattern []string // for match: the decoded text between the asterisks
 	base    uri.URI  // of the response
-	// rawIAC sends the byte 255 as it is, where RFC 959, section 2.3, doubles it.
+	// rawIAC sends the byte 255 once, while RFC 959, section 2.3, doubles it.
 	rawIAC bool
 }
 
@@ -37,7 +37,8 @@ const (
 	inspect              // no transfer
 )
 
-// newTask decodes req. Package uri refuses names that would be more than one command.
+// newTask translates req. Package uri refuses names with line breaks, which would be several
+// commands.
 func (d *opener) newTask(req *driver.Request) (*task, error) {
 	u, err := uri.ParseFTP(req.URL)
 	if err != nil {
@@ -50,7 +51,7 @@ func (d *opener) newTask(req *driver.Request) (*task, error) {
 		t.kind, t.typ = inspect, d.typeOf(u)
 		if pattern != nil {
 			return nil, &driver.Error{Code: driver.ErrNotRetrievable, Err: fmt.Errorf("%q is a pattern for names", u.Name),
-				Hint: "list what it matches, or write %2A for an asterisk in a name"}
+				Hint: "list the matches, or write %2A for a literal asterisk"}
 		}
 		if u.Type == 'd' {
 			t.cwd, t.name = t.dir(), ""
@@ -69,10 +70,10 @@ func (d *opener) newTask(req *driver.Request) (*task, error) {
 	return t, nil
 }
 
-// isText reports whether the server sends text, with CR LF at the ends of lines.
+// isText reports whether the server sends text, with lines that end with CR LF.
 func (t *task) isText() bool { return t.typ != "" && (t.typ[0] == 'A' || t.typ[0] == 'E') }
 
-// asDirectory returns the task that lists what t takes for a file.
+// asDirectory returns the task that lists the name of t as a directory.
 func (t *task) asDirectory() (*task, error) {
 	dup := *t
 	dup.kind, dup.typ = members, ""
@@ -83,8 +84,8 @@ func (t *task) asDirectory() (*task, error) {
 	return &dup, err
 }
 
-// otherKind returns a task that finds out whether what t takes for a file is a directory, or the
-// other way round, and what to say then. It is nil if t names neither.
+// otherKind returns a task that checks whether a file of t is a directory, or a directory a file,
+// and the message for that case. It is nil if t names neither.
 func (t *task) otherKind() (other *task, what string) {
 	var err error
 	switch t.kind {
@@ -115,7 +116,7 @@ func (t *task) otherKind() (other *task, what string) {
 // mayBeDirectory reports whether the name in the URL may be that of a directory.
 func (t *task) mayBeDirectory() bool { return t.kind == retrieve && t.url.Type == 0 }
 
-// hasIAC reports whether a name has the byte 255, which announces a command in Telnet.
+// hasIAC reports whether a name contains the byte 255, which starts a Telnet command.
 func (t *task) hasIAC() bool { return strings.Contains(strings.Join(t.dir(), ""), "\xff") }
 
 // dir returns the path of the directory that is listed, or that t names.
@@ -126,22 +127,23 @@ func (t *task) dir() []string {
 	return append(slices.Clip(t.cwd), t.name)
 }
 
-// dirURL returns the URL of the directory that is listed, with a final slash.
+// dirURL returns the URL of the listed directory, with a final slash.
 func (t *task) dirURL() uri.FTP {
 	u := t.url
 	u.CWD, u.Name, u.Type, u.Form = t.dir(), "", 0, ""
 	return u
 }
 
-// implicit reports whether TLS begins with the connection.
+// implicit reports whether TLS starts with the connection.
 func (t *task) implicit() bool { return t.url.Scheme == "ftps" }
 
 func (t *task) addr() string { return net.JoinHostPort(t.url.Host, strconv.Itoa(int(t.url.Port))) }
 
-// isImage reports whether the bytes come unchanged, so that they can be counted.
+// isImage reports whether the bytes arrive unchanged, so that they can be counted.
 func (t *task) isImage() bool { return t.typ == "I" }
 
-// mediaType guesses by the name, as FTP does not tell. A transfer as ASCII is of text in any case.
+// mediaType guesses the type from the name, because FTP has none. A transfer as ASCII is always
+// text.
 func (t *task) mediaType() string {
 	guess := driver.TypeByName(t.name)
 	if guess == "" && strings.HasPrefix(t.typ, "A") {
@@ -163,7 +165,7 @@ func (d *opener) typeOf(u uri.FTP) string {
 	return strings.ToUpper(string(rune(u.Type)))
 }
 
-// textSuffixes are those of files of plain lines.
+// textSuffixes lists the suffixes of plain text files.
 var textSuffixes = map[string]bool{
 	".txt": true, ".text": true, ".asc": true, ".md": true, ".me": true, ".faq": true, ".tex": true,
 	".htm": true, ".html": true, ".xml": true, ".css": true, ".csv": true, ".tsv": true, ".json": true,
@@ -171,8 +173,8 @@ var textSuffixes = map[string]bool{
 	".pl": true, ".py": true, ".sh": true, ".bat": true, ".cfg": true, ".conf": true, ".ini": true, ".log": true,
 }
 
-// wildcard returns the decoded pieces between the asterisks in the last segment of u; nil if there
-// are none. An encoded asterisk stands for itself, as does "?", which RFC 1738 allows in names.
+// wildcard returns the decoded pieces between the asterisks in the last segment of u, or nil if
+// there are none. An encoded asterisk and "?", which RFC 1738 allows in names, are literal.
 func wildcard(u uri.URI) []string {
 	p := u.URLPath()
 	last := p[strings.LastIndexByte(p, '/')+1:]
@@ -189,7 +191,7 @@ func wildcard(u uri.URI) []string {
 	return pieces
 }
 
-// matches reports whether name is the pieces with anything in between.
+// matches reports whether name is the pieces with any text between them.
 func matches(pieces []string, name string) bool {
 	last := len(pieces) - 1
 	name, ok := strings.CutPrefix(name, pieces[0])

@@ -16,12 +16,13 @@ import (
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetchtest"
 	"github.com/urlget/urlget/fetchtest/drive"
+	"github.com/urlget/urlget/fetchtest/servers"
 	"github.com/urlget/urlget/internal/transcript"
 )
 
 const welcome = "Welcome.\n"
 
-// A transcriptTest is a transcript of testdata and what the client makes of it.
+// A transcriptTest is a transcript in testdata and the expected result.
 type transcriptTest struct {
 	file  string // without ".txtar"
 	login string // before the host, with the "@"
@@ -45,7 +46,7 @@ func TestConversations(t *testing.T) {
 	}
 }
 
-// transcripts returns what the client makes of the transcripts.
+// transcripts returns the transcripts with their results.
 func transcripts() []transcriptTest {
 	retry := func(want bool) func(*testing.T, *fetch.Response, error) {
 		return func(t *testing.T, _ *fetch.Response, err error) {
@@ -112,9 +113,9 @@ func (tt transcriptTest) run(t *testing.T) {
 	addr := transcript.Server(t, load(t, tt.file))
 	var log bytes.Buffer
 	var rec fetchtest.Recording
-	tt.opts.Pipelining = PipeliningOn // as the transcripts have it
+	tt.opts.Pipelining = PipeliningOn // as in the transcripts
 	c := drive.Client(t, &fetch.Options{
-		Recorder:    rec.Recorder,
+		Recorder:    &rec,
 		Credentials: tt.creds,
 		Timeouts:    fetch.Timeouts{Reply: 2 * time.Second, Idle: 2 * time.Second},
 		Logger:      slog.New(slog.NewTextHandler(&log, nil)),
@@ -147,7 +148,7 @@ func (tt transcriptTest) request(addr string) *fetch.Request {
 	return req
 }
 
-// load reads a transcript and puts in what transcripts cannot say.
+// load reads a transcript and inserts the variable parts.
 func load(t testing.TB, name string) *transcript.Conversation {
 	t.Helper()
 	path := filepath.Join("testdata", name+".txtar")
@@ -163,38 +164,14 @@ func load(t testing.TB, name string) *transcript.Conversation {
 	return conv
 }
 
-// play plays a transcript until the test ends, and returns its address.
-func play(t *testing.T, script string) (addr string) {
-	t.Helper()
-	conv, err := transcript.Parse(t.Name(), []byte(script))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return transcript.Server(t, conv)
-}
-
-// closedPort returns a port that nothing listens on until the test ends: a connection leads away
-// from it.
+// closedPort returns a port without a listener until the test ends.
 func closedPort(t testing.TB) int {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	c, err := net.Dial("tcp", l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	far, err := l.Accept()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { c.Close(); far.Close() })
+	c, _ := servers.Pair(t)
 	return c.LocalAddr().(*net.TCPAddr).Port
 }
 
-// asked returns credentials that give one password after the other.
+// asked returns credentials with one password per attempt.
 func asked(passwords ...string) fetch.Credentials {
 	return fetch.CredentialsFunc(func(_ context.Context, ch fetch.Challenge) (fetch.Credential, error) {
 		if ch.Mechanism != "ftp" || ch.User != "me" || ch.Attempt > len(passwords) {

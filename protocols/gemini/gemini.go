@@ -4,11 +4,11 @@
 // A page of gemtext is a document; listed, it yields its links. Content ends with the close_notify
 // of TLS, so a truncated response is detected.
 //
-// Most servers have self-signed certificates. The first certificate of a server is remembered with
-// its host and port, and a different one is an error until the first expires ("trust on first
-// use"): see [Options.Certificates]. The name, the dates and the issuer in the certificate do not
-// matter then. If Options.TLS of the client has RootCAs, certificates are verified with those
-// instead, and nothing is remembered; with InsecureSkipVerify, nothing is checked.
+// Most servers have self-signed certificates. The first certificate of a server is stored with its
+// host and port. A different one is an error until the first expires ("trust on first use"): see
+// [Options.Certificates]. The name, the dates and the issuer in the certificate are not checked. If
+// Options.TLS of the client has RootCAs, certificates are verified with those instead, and nothing
+// is stored. With InsecureSkipVerify, nothing is checked.
 package gemini
 
 import (
@@ -26,23 +26,22 @@ import (
 
 const (
 	port = 1965
-	// maxURL bounds the URL in a request, in bytes.
+	// maxURL limits the URL in a request, in bytes.
 	maxURL = 1024
 )
 
-// Options configures the driver. The zero value is the default.
+// Options configure the driver. The zero value selects the defaults.
 type Options struct {
-	// Certificates is the name of a file in which certificates of servers are remembered, one per
-	// line: "host:port sha256 FINGERPRINT EXPIRY". The file and its directory are created when
-	// needed, and lines are only appended. If it is "", certificates are remembered for the life of
-	// the client.
+	// Certificates is the name of a file with the certificates of servers, one per line: "host:port
+	// sha256 FINGERPRINT EXPIRY". The file and its directory are created when needed, and lines are
+	// only appended. If it is "", certificates are kept for the life of the client.
 	Certificates string
 }
 
 // Load registers the scheme gemini.
 func Load(env driver.Env, reg *driver.Registry) { With(Options{})(env, reg) }
 
-// With is like Load, with options.
+// With returns a Loader that registers the scheme with options.
 func With(opts Options) driver.Loader {
 	return func(env driver.Env, reg *driver.Registry) {
 		reg.Register(driver.Scheme{
@@ -50,14 +49,15 @@ func With(opts Options) driver.Loader {
 			Port:    port,
 			Ops:     []driver.Op{driver.OpGet, driver.OpStat, driver.OpList},
 			Traits:  driver.Traits{Tree: true, Pages: true, Robots: "/robots.txt"},
-			Summary: "pages and files by the Gemini protocol, over TLS",
-			Driver:  &opener{env: env, known: &known{file: opts.Certificates}},
+			Summary: "pages and files over the Gemini protocol, with TLS",
+			Driver:  &opener{env: env, reg: reg, known: &known{file: opts.Certificates}},
 		})
 	}
 }
 
 type opener struct {
 	env   driver.Env
+	reg   *driver.Registry
 	known *known
 }
 
@@ -66,7 +66,7 @@ type request struct {
 	host, addr string
 	url        string // without the query
 	query      string // with the question mark; or ""
-	secret     bool   // the query must not be shown
+	secret     bool   // the query is not shown
 }
 
 // parse returns the request for a URL: in ASCII, without the fragment.
@@ -89,12 +89,12 @@ func parse(u uri.URI) (request, error) {
 // check returns an error if the request must not be sent.
 func (r request) check() error {
 	if n := len(r.url) + len(r.query); n > maxURL {
-		return &driver.Error{Code: driver.ErrURL, Err: fmt.Errorf("the URL has %d bytes, and a server takes %d", n, maxURL)}
+		return &driver.Error{Code: driver.ErrURL, Err: fmt.Errorf("the URL has %d bytes, the limit is %d", n, maxURL)}
 	}
 	return wire.CheckLine(r.url + r.query)
 }
 
-// shown returns the request as it may be shown.
+// shown returns the request for display.
 func (r request) shown() string {
 	if r.secret {
 		return r.url + "?********"
@@ -108,25 +108,25 @@ func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Respons
 	if err != nil {
 		return nil, err
 	}
-	a, err := d.ask(ctx, out)
+	r, err := d.ask(ctx, out)
 	if err != nil {
 		return nil, err
 	}
-	if answer, ok := a.filledIn(req.Form); ok {
-		a.Close()
-		out.query, out.secret = "?"+uri.Escape(answer), a.Status == sensitiveInput
+	if answer, ok := r.filledIn(req.Form); ok {
+		r.Close()
+		out.query, out.secret = "?"+uri.Escape(answer), r.Status == sensitiveInput
 		if err := out.check(); err != nil {
 			return nil, err
 		}
-		if a, err = d.ask(ctx, out); err != nil {
+		if r, err = d.ask(ctx, out); err != nil {
 			return nil, err
 		}
 	}
-	return a.Respond(req, a.response)
+	return r.Respond(req, r.interpret)
 }
 
 // ask sends a request and reads the header of the response.
-func (d *opener) ask(ctx context.Context, req request) (*answer, error) {
+func (d *opener) ask(ctx context.Context, req request) (*response, error) {
 	cfg := d.env.TLSConfig(ctx, req.host)
 	var refusal error
 	first := cfg.RootCAs == nil && !cfg.InsecureSkipVerify
@@ -143,19 +143,19 @@ func (d *opener) ask(ctx context.Context, req request) (*answer, error) {
 	}
 	line := req.url + req.query + "\r\n"
 	question := driver.Question{Addr: req.addr, TLS: cfg, Data: line, Shown: req.shown() + "\r\n"}
-	a := new(answer)
+	r := &response{schemes: d.reg}
 	err := driver.Ask(ctx, d.env, question, func(conn *driver.Conn) (err error) {
 		if first {
-			// Only the completed handshake proves that the certificate is the server's own.
+			// Only the completed handshake proves that the server owns the certificate.
 			d.remember(req.addr, conn.TLS())
 		}
-		a.Answer, err = headers.Read(conn)
+		r.Response, err = headerFormat.Read(conn)
 		return err
 	})
 	if refusal != nil {
 		return nil, refusal
 	}
-	return a, err
+	return r, err
 }
 
 func (d *opener) remember(addr string, state *tls.ConnectionState) {
@@ -163,7 +163,7 @@ func (d *opener) remember(addr string, state *tls.ConnectionState) {
 		return
 	}
 	if err := d.known.remember(addr, state.PeerCertificates[0]); err != nil {
-		d.env.Logger().Warn("the certificate of "+addr+" is not remembered for the next time", "error", err)
+		d.env.Logger().Warn("the certificate of "+addr+" cannot be stored", "error", err)
 	}
 }
 
@@ -173,7 +173,7 @@ func (d *opener) Explain(req *driver.Request) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	steps := []string{"start TLS, and compare the certificate with the one that is remembered", fmt.Sprintf("send %q", out.shown())}
+	steps := []string{"start TLS, and compare the certificate with the stored one", fmt.Sprintf("send %q", out.shown())}
 	if req.Op == driver.OpStat {
 		steps = append(steps, "close the connection after the header")
 	}
@@ -181,7 +181,6 @@ func (d *opener) Explain(req *driver.Request) ([]string, error) {
 }
 
 var (
-	_ driver.Driver    = (*opener)(nil)
 	_ driver.Explainer = (*opener)(nil)
-	_ io.WriterTo      = answer{}
+	_ io.WriterTo      = response{}
 )

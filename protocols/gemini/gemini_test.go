@@ -63,7 +63,7 @@ func TestConformance(t *testing.T) {
 }
 
 // fileURL returns the URL of a file or directory.
-func fileURL(s *geminid.Server, tree fs.FS, name string) string {
+func fileURL(s *servers.Server, tree fs.FS, name string) string {
 	if name == "." {
 		return s.URL + "/"
 	}
@@ -99,7 +99,7 @@ func TestRequests(t *testing.T) {
 	}
 	for url, request := range requests {
 		if request != "" {
-			requests[url] = `start TLS, and compare the certificate with the one that is remembered; send "` + request + `"`
+			requests[url] = `start TLS, and compare the certificate with the stored one; send "` + request + `"`
 		}
 	}
 	fetchtest.RunExplain(t, c, requests)
@@ -125,9 +125,9 @@ func TestStatuses(t *testing.T) {
 		"52":               {Code: fetch.ErrNotFound, Reply: fetch.Reply{Code: 52}},
 		"53 No proxy":      {Code: fetch.ErrRefused, Reply: fetch.Reply{Code: 53, Text: "No proxy"}},
 		"59 Bad":           {Code: fetch.ErrRefused, Reply: fetch.Reply{Code: 59, Text: "Bad"}},
-		"60 Who are you?":  {Code: fetch.ErrAuth, Reply: fetch.Reply{Code: 60, Text: "Who are you?"}, Hint: "show one that it knows"},
-		"61 Not you":       {Code: fetch.ErrAuth, Reply: fetch.Reply{Code: 61, Text: "Not you"}, Hint: "show another one"},
-		"62 Expired":       {Code: fetch.ErrAuth, Reply: fetch.Reply{Code: 62, Text: "Expired"}, Hint: "show another one: perhaps its dates are wrong"},
+		"60 Who are you?":  {Code: fetch.ErrAuth, Reply: fetch.Reply{Code: 60, Text: "Who are you?"}, Hint: "use one that it accepts"},
+		"61 Not you":       {Code: fetch.ErrAuth, Reply: fetch.Reply{Code: 61, Text: "Not you"}, Hint: "use another one"},
+		"62 Expired":       {Code: fetch.ErrAuth, Reply: fetch.Reply{Code: 62, Text: "Expired"}, Hint: "use another one; its validity period may be wrong"},
 		"69 ?":             {Code: fetch.ErrAuth, Reply: fetch.Reply{Code: 69, Text: "?"}},
 		"70 What":          {Code: fetch.ErrProtocol},
 		"200 OK":           {Code: fetch.ErrProtocol},
@@ -201,7 +201,7 @@ func TestInput(t *testing.T) {
 	}})
 	var seen strings.Builder
 	c := drive.Client(t, &fetch.Options{Recorder: fetch.RecordLines(func(_ bool, line string) { seen.WriteString(line + "\n") })}, Load)
-	drive.Gets(t, c, s.URL+"/search?two%20words", "found") // words in the URL
+	drive.Gets(t, c, s.URL+"/search?two%20words", "found") // search words in the URL
 	for url, tt := range map[string]struct {
 		form map[string][]string
 		want string
@@ -232,11 +232,11 @@ func TestAnEndWithoutFarewellIsATruncation(t *testing.T) {
 	t.Parallel()
 	s := geminid.Start(t, geminid.Options{Tree: fstest.MapFS{"f": {Data: []byte("0123456789")}}})
 	c := drive.Client(t, nil, Load)
-	s.Arm(servers.Failure{Fault: servers.Cut, After: 10}) // all of it, but no close_notify
+	s.Arm(servers.Failure{Fault: servers.Cut, After: 10}) // the complete content without close_notify
 	drive.Fails(t, c, s.URL+"/f", fetch.ErrTruncated)
 }
 
-// certificate makes a certificate that is valid for so long.
+// certificate makes a certificate with a validity period.
 func certificate(t *testing.T, valid time.Duration) tls.Certificate {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -252,8 +252,8 @@ func certificate(t *testing.T, valid time.Duration) tls.Certificate {
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
 }
 
-// changing returns a server whose certificate is what use was called with last.
-func changing(t *testing.T, first tls.Certificate) (s *geminid.Server, use func(tls.Certificate)) {
+// changing returns a server with the certificate of the last call of use.
+func changing(t *testing.T, first tls.Certificate) (s *servers.Server, use func(tls.Certificate)) {
 	now := make(chan tls.Certificate, 1)
 	now <- first
 	s = geminid.Start(t, geminid.Options{Replies: map[string]string{"/": "20 text/plain\r\nhello"},
@@ -271,7 +271,7 @@ func TestTheFirstCertificateIsKept(t *testing.T) {
 	first, second := certificate(t, time.Hour), certificate(t, time.Hour)
 	s, use := changing(t, first)
 	get := func() error {
-		c := fetch.New(nil, With(Options{Certificates: file})) // a program of its own
+		c := fetch.New(nil, With(Options{Certificates: file})) // a separate program
 		defer c.Close()
 		_, err := drive.Get(t, c, s.URL+"/")
 		return err
@@ -386,7 +386,7 @@ func TestNothingIsRememberedIfNothingIsChecked(t *testing.T) {
 		use(certificate(t, time.Hour))
 	}
 	strict := drive.Client(t, &fetch.Options{TLS: &tls.Config{RootCAs: x509.NewCertPool()}}, Load)
-	drive.Fails(t, strict, s.URL+"/", fetch.ErrTLS) // authorities that do not know the certificate
+	drive.Fails(t, strict, s.URL+"/", fetch.ErrTLS) // authorities that did not issue the certificate
 }
 
 func TestClientCertificatesAreForWhatTheUserNamed(t *testing.T) {
@@ -411,7 +411,7 @@ func TestClientCertificatesAreForWhatTheUserNamed(t *testing.T) {
 	}
 }
 
-// TestLinksOfAPage lists a page; what its lines mean is tested in package smallnet.
+// TestLinksOfAPage lists a page. Package smallnet tests the meaning of its lines.
 func TestLinksOfAPage(t *testing.T) {
 	t.Parallel()
 	const page = "# Title\n=> a.gmi A page\n=: /post A prompt is one of Spartan alone\n=> ../"
@@ -439,7 +439,7 @@ func FuzzHeader(f *testing.F) {
 	f.Add("20 text/gemini; charset=utf-8")
 	f.Add("44 10")
 	f.Fuzz(func(t *testing.T, line string) {
-		status, meta, err := headers.Parse(line)
+		status, meta, err := headerFormat.Parse(line)
 		if err == nil && (status < 10 || status > 69 || len(meta) > smallnet.MaxText || strings.ContainsAny(meta, "\r\n\x00")) {
 			t.Errorf("%q: %d %q", line, status, meta)
 		}

@@ -18,22 +18,22 @@ import (
 	"github.com/urlget/urlget/fetch/driver"
 )
 
-// maxKnown bounds the size of the file of certificates, in bytes: room for some hundred thousand
-// servers.
+// maxKnown limits the size of the certificate file, in bytes. It has room for several hundred
+// thousand servers.
 const maxKnown = 64 << 20
 
-// maxPins bounds how many servers are remembered without a file.
+// maxPins limits the servers stored without a file.
 const maxPins = 1 << 16
 
-// known remembers the certificates of servers.
+// known stores the certificates of servers.
 type known struct {
 	file string // "" for none
 
 	mu   sync.Mutex
-	pins map[string]pin // those in no file, or not yet
+	pins map[string]pin // certificates that are not in the file
 }
 
-// A pin is the first certificate seen from a server.
+// A pin is the first certificate received from a server.
 type pin struct {
 	fingerprint string // SHA-256 of the certificate, in hexadecimal
 	expires     time.Time
@@ -44,7 +44,8 @@ func pinOf(cert *x509.Certificate) pin {
 	return pin{hex.EncodeToString(sum[:]), cert.NotAfter.UTC().Truncate(time.Second)}
 }
 
-// check returns an error if another certificate is known for addr, "host:port", and still valid.
+// check returns an error if a different certificate is stored for addr, "host:port", and still
+// valid.
 func (k *known) check(addr string, cert *x509.Certificate) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -53,18 +54,18 @@ func (k *known) check(addr string, cert *x509.Certificate) error {
 	if err != nil || !ok || before.fingerprint == now.fingerprint || !time.Now().Before(before.expires) {
 		return err
 	}
-	where := "the client remembers it as long as it is used"
+	where := "create a new client"
 	if k.file != "" {
 		where = "remove the lines that begin with " + addr + " from " + k.file
 	}
 	return &driver.Error{Code: driver.ErrTLS,
 		Err: fmt.Errorf("the certificate of %s has changed: its SHA-256 was %s, valid until %s, and is %s now",
 			addr, before.fingerprint, before.expires.Format(time.DateOnly), now.fingerprint),
-		Hint: "ask whoever runs the server whether that is right; to accept the new one: " + where}
+		Hint: "verify the change with the operator of the server; to accept the new certificate: " + where}
 }
 
-// remember records the certificate for addr unless one is recorded already. If the file cannot be
-// written, the certificate is remembered for the life of the client.
+// remember stores the certificate for addr unless it is stored already. If the file cannot be
+// written, the certificate is kept for the life of the client.
 func (k *known) remember(addr string, cert *x509.Certificate) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -88,7 +89,8 @@ func (k *known) pin(addr string, p pin) error {
 		k.pins = make(map[string]pin)
 	}
 	if _, ok := k.pins[addr]; !ok && len(k.pins) == maxPins {
-		return fmt.Errorf("%d servers are remembered already", maxPins) // forgetting one would mean trusting it anew
+		// Replacing an entry would trust its server again without a check.
+		return fmt.Errorf("%d certificates are already stored", maxPins)
 	}
 	k.pins[addr] = p
 	return nil
@@ -123,7 +125,7 @@ func (k *known) find(addr string) (pin, bool, error) {
 
 // fileError returns the error for a file that cannot be read. No server is trusted then.
 func fileError(err error) error {
-	return &driver.Error{Code: driver.ErrFile, Err: err, Hint: "repair or remove the file of certificates"}
+	return &driver.Error{Code: driver.ErrFile, Err: err, Hint: "repair or remove the certificate file"}
 }
 
 // lookUp returns the pin in the last line for addr. An incomplete line at the end of the file,

@@ -11,17 +11,17 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// A conn is the connection of one exchange: a request went out, the reply is to be read. It ends
-// when the server closes it.
+// A conn is the connection of one exchange after the request was sent. The reply ends when the
+// server closes it.
 type conn struct {
 	*wire.Reader
 	io.Closer
 	net   *driver.Conn
-	trace func(sent bool, line string) // nil if there is no trace
+	trace func(sent bool, line string) // nil without a trace
 }
 
 // ask connects to the server of g, sends the request and waits for the first byte of the reply. An
-// empty reply is no error.
+// empty reply is not an error.
 func (d *opener) ask(ctx context.Context, g uri.Gopher, req request) (*conn, error) {
 	ask := driver.Question{Addr: net.JoinHostPort(g.Host, strconv.Itoa(int(g.Port))), Lines: []string{req.line},
 		Data: req.data.text, Shown: req.data.shown}
@@ -30,15 +30,15 @@ func (d *opener) ask(ctx context.Context, g uri.Gopher, req request) (*conn, err
 	}
 	var c *conn
 	err := driver.Ask(ctx, d.env, ask, func(nc *driver.Conn) error {
-		nc.EndsUnannounced() // pygopherd does not say goodbye
-		c = &conn{wire.NewReader(nc, maxLine), nc, nc, nc.Trace()}
+		nc.EndsUnannounced() // pygopherd sends no close_notify
+		c = &conn{wire.NewReader(nc, maxLine), nc, nc, nc.Line()}
 		_, err := c.Peek(1)
 		return notEOF(err)
 	})
 	return c, err
 }
 
-// received notes a line of the reply.
+// received passes a line of the reply to the trace.
 func (c *conn) received(line string) {
 	if c.trace != nil {
 		c.trace(false, line)

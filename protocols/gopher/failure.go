@@ -10,12 +10,12 @@ import (
 	"github.com/urlget/urlget/fetch/driver/wire"
 )
 
-// maxFailure bounds the line in which a server tells of a failure, in bytes.
+// maxFailure limits the line of an error message, in bytes.
 const maxFailure = 1 << 10
 
-// failure returns an error if the reply is nothing but a line that tells of one, whatever was asked
-// for: plain Gopher has no other way to say so. It reads nothing, and waits for no more than it
-// takes to tell.
+// failure returns an error if the complete reply is a line with an error, for any kind of item.
+// Plain Gopher has no other error messages. It only peeks, and waits for no more bytes than it
+// needs.
 func (c *conn) failure() error {
 	first, err := c.Peek(1)
 	if err != nil || first[0] != '3' && first[0] != '0' && first[0] != 'E' {
@@ -25,15 +25,15 @@ func (c *conn) failure() error {
 	if err != nil || line == nil {
 		return notEOF(err)
 	}
-	told := failureIn(strings.TrimRight(string(line), "\r\n"))
-	if told == nil {
+	failed := failureIn(strings.TrimRight(string(line), "\r\n"))
+	if failed == nil {
 		return nil
 	}
 	for n := len(line) + 1; n <= len(line)+len(".\r\n")+1; n++ {
 		rest, err := c.Peek(n)
 		if err == io.EOF {
 			if tail := string(rest[len(line):]); strings.HasPrefix(".\r\n", tail) || tail == ".\n" {
-				return told
+				return failed
 			}
 			return nil
 		}
@@ -44,10 +44,10 @@ func (c *conn) failure() error {
 	return nil
 }
 
-// failureIn returns the error that a line tells of, or nil. Most servers send an item of type 3.
-// Old ones send one of type 0 with a host of "error.host" and port 1. Gophernicus sends a text.
+// failureIn returns the error in a line, or nil. Most servers send an item of type 3. Old ones send
+// one of type 0 with host "error.host" and port 1. Gophernicus sends a text.
 func failureIn(line string) error {
-	e := &driver.Error{Code: driver.ErrNotFound, Err: errors.New("the server answered with an error")}
+	e := &driver.Error{Code: driver.ErrNotFound, Err: errors.New("the server returned an error")}
 	title, item := parseItem(line)
 	switch {
 	case strings.Count(line, "\t") >= 3 && (item.Type == "3" || item.Type == "0" && item.Host == "error.host" && item.Port == 1):
@@ -62,8 +62,8 @@ func failureIn(line string) error {
 	return e
 }
 
-// peekLine returns the first line with its end, which may be missing at the end of the stream. It
-// returns nil if the line is too long to tell of a failure.
+// peekLine returns the first line with its line ending, which may be missing at EOF. It returns nil
+// if the line is longer than maxFailure.
 func (c *conn) peekLine() ([]byte, error) {
 	for n := 1; n <= maxFailure; n = max(n, c.Buffered()) + 1 {
 		buf, err := c.Peek(min(max(n, c.Buffered()), maxFailure))

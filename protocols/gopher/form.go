@@ -12,8 +12,8 @@ import (
 	"github.com/urlget/urlget/fetch/driver/wire"
 )
 
-// questions are the kinds of fields by what stands before the first colon of a line of the
-// attribute ASK, in lower case.
+// questions maps the type of a line of the attribute ASK to the kind of the field. The type is the
+// text before the first colon, in lower case.
 var questions = map[string]driver.FieldKind{
 	"note":    driver.FieldNote,
 	"ask":     driver.FieldLine,
@@ -25,7 +25,7 @@ var questions = map[string]driver.FieldKind{
 	"choosef": driver.FieldFile,
 }
 
-// parseForm returns the form in the attributes of an item, and false if there is none.
+// parseForm returns the form in the attributes of an item. It returns false if there is none.
 func parseForm(list []Attribute) (driver.Form, bool) {
 	ask, ok := attribute(list, "ASK")
 	if !ok {
@@ -49,8 +49,8 @@ func parseForm(list []Attribute) (driver.Form, bool) {
 	return form, true
 }
 
-// unique returns name, with a number if it is taken, and takes it: names are keys of the answers.
-// Taken has the last number given out for each name.
+// unique returns name, with a number if it is taken, and marks it as taken. Names are the keys of
+// answers. The map taken has the last number used for each name.
 func unique(name string, taken map[string]int) string {
 	free := name
 	for taken[free] > 0 {
@@ -61,8 +61,8 @@ func unique(name string, taken map[string]int) string {
 	return free
 }
 
-// parseField reads a line "Type: prompt", with a tab before what follows the prompt. It reports
-// false for a line that is not a question; a question of an unknown type wants a line.
+// parseField reads a line "Type: prompt", with a tab before the text after the prompt. It returns
+// false for a line without a question. A question of an unknown type is answered by a line.
 func parseField(line string) (driver.Field, bool) {
 	typ, text, ok := strings.Cut(line, ":")
 	if !ok {
@@ -88,11 +88,11 @@ func parseField(line string) (driver.Field, bool) {
 	if f.Name == "" {
 		f.Name = strings.TrimSpace(typ)
 	}
-	return f, f.Name != "" // an answer needs a name to go by
+	return f, f.Name != "" // answers are identified by name
 }
 
-// yesNo finds the default of a yes-or-no question, "1" or "0", which stands after a tab or after
-// the last colon of the prompt.
+// yesNo finds the default of a yes-or-no question, "1" or "0". It follows a tab or the last colon
+// of the prompt.
 func yesNo(prompt string, rest []string) (string, []string) {
 	answer := ""
 	if len(rest) > 0 {
@@ -112,7 +112,7 @@ func yesNo(prompt string, rest []string) (string, []string) {
 	return prompt, nil
 }
 
-// needForm is the error of a form that is not filled in, or not correctly.
+// needForm returns the error for a form that is not filled in, or not correctly.
 func needForm(form driver.Form, why error) error {
 	e := &driver.Error{Code: driver.ErrNeedForm, Err: &driver.FormError{Form: form},
 		Reason: driver.Reason{Kind: driver.ReasonForm}, Hint: "answer it"}
@@ -120,14 +120,14 @@ func needForm(form driver.Form, why error) error {
 		e.Err = fmt.Errorf("%w; %w", why, e.Err)
 	}
 	if slices.ContainsFunc(form.Fields, func(f driver.Field) bool { return f.Kind == driver.FieldSecret }) {
-		e.Hint += "; hidden answers travel in plaintext unless the scheme is gophers"
+		e.Hint += "; hidden answers are sent in plaintext unless the scheme is gophers"
 	}
 	return e
 }
 
-// fill returns the data block for a form with its answers. It has the form of a reply: a header,
-// then the answers one a line in the order of the questions. A file takes the rest of the block, so
-// the block has a size then and no final dot.
+// fill returns the data block for a form with its answers. It has the format of a reply: a header,
+// then one answer per line in the order of the questions. A file takes the rest of the block. The
+// block then has a size and no final dot.
 func fill(form driver.Form, answers map[string][]string) (block, error) {
 	answers, err := matched(form, answers)
 	if err != nil {
@@ -137,7 +137,7 @@ func fill(form driver.Form, answers map[string][]string) (block, error) {
 	file, hasFile := "", false
 	for _, f := range form.Fields {
 		if f.Kind == driver.FieldNote {
-			continue // its text may be the name of a question
+			continue // its text may equal the name of a question
 		}
 		values, given := answers[f.Name]
 		delete(answers, f.Name)
@@ -148,7 +148,7 @@ func fill(form driver.Form, answers map[string][]string) (block, error) {
 			values, given = f.Default, f.Default != nil
 		}
 		if hasFile {
-			return block{}, fmt.Errorf("'%s' comes after a file, where nothing can", f.Name)
+			return block{}, fmt.Errorf("'%s' follows a file, which must be last", f.Name)
 		}
 		if f.Kind == driver.FieldFile && len(values) == 1 {
 			file, hasFile = values[0], true
@@ -176,8 +176,8 @@ func fill(form driver.Form, answers map[string][]string) (block, error) {
 	return block{"+-1\r\n" + stuffed(text.String()) + ".\r\n", "+-1\r\n" + stuffed(shown.String()) + ".\r\n"}, nil
 }
 
-// stuffed doubles the dots at the beginning of lines, which servers undo: a line of one dot ends a
-// block without a size.
+// stuffed doubles the dots at the beginning of lines, because a line with only a dot ends a block
+// without a size. Servers undo it.
 func stuffed(lines string) string {
 	if strings.HasPrefix(lines, ".") {
 		lines = "." + lines
@@ -185,8 +185,8 @@ func stuffed(lines string) string {
 	return strings.ReplaceAll(lines, "\n.", "\n..")
 }
 
-// matched returns the answers under the names of the questions as the form has them: people leave
-// out the colon at the end, and capitals.
+// matched returns the answers under the exact names of the questions. Users may omit the final
+// colon and use another case.
 func matched(form driver.Form, answers map[string][]string) (map[string][]string, error) {
 	simple := func(name string) string {
 		return strings.ToLower(strings.TrimRight(strings.TrimSpace(name), ": "))
@@ -196,7 +196,7 @@ func matched(form driver.Form, answers map[string][]string) (map[string][]string
 		question := ""
 		for _, f := range form.Fields {
 			switch {
-			case f.Kind == driver.FieldNote: // its text may be the name of a question
+			case f.Kind == driver.FieldNote: // its text may equal the name of a question
 			case f.Name == name:
 				question = f.Name
 			case question == "" && simple(f.Name) == simple(name):
@@ -214,7 +214,7 @@ func matched(form driver.Form, answers map[string][]string) (map[string][]string
 	return found, nil
 }
 
-// splitLines returns the lines that values hold: a value may be the content of a file.
+// splitLines splits values into lines. A value may be the contents of a file.
 func splitLines(values []string) []string {
 	var lines []string
 	for _, v := range values {
@@ -225,7 +225,7 @@ func splitLines(values []string) []string {
 	return lines
 }
 
-// answer returns the lines for the answer to a question.
+// answer returns the lines to send for an answer.
 func answer(f driver.Field, values []string) ([]string, error) {
 	if f.Kind == driver.FieldLines {
 		values = splitLines(values)
@@ -239,18 +239,18 @@ func answer(f driver.Field, values []string) ([]string, error) {
 		return append([]string{strconv.Itoa(len(values))}, values...), nil
 	}
 	if len(values) != 1 {
-		return nil, errors.New("wants one answer")
+		return nil, errors.New("requires one answer")
 	}
 	switch v := values[0]; f.Kind {
 	case driver.FieldYesNo:
 		digit, ok := map[string]string{"yes": "1", "1": "1", "no": "0", "0": "0"}[strings.ToLower(v)]
 		if !ok {
-			return nil, errors.New("wants yes or no")
+			return nil, errors.New("must be yes or no")
 		}
 		return []string{digit}, nil
 	case driver.FieldChoice:
 		if !slices.Contains(f.Choices, v) {
-			return nil, fmt.Errorf("wants one of %q", f.Choices)
+			return nil, fmt.Errorf("must be one of %q", f.Choices)
 		}
 	}
 	return values, nil

@@ -1,14 +1,14 @@
-// Package gopher retrieves what gopher URLs name, over plain Gopher (RFC 1436), Gopher+ and Gopher
-// over TLS (the scheme gophers).
+// Package gopher retrieves gopher URLs, over plain Gopher (RFC 1436), Gopher+ and Gopher over TLS
+// (the scheme gophers).
 //
-// A menu is a listing: its Body is the menu as the server sent it, without the final line of a dot,
-// and each of its Entries holds an [Item]. Text loses a final line of a dot too; everything else is
-// delivered byte for byte. Plain Gopher is close-delimited, so Meta.Framing is FramedByClose: a
-// truncated document cannot be told from a whole one. Over TLS a cut within a record is found out;
-// the closing alert would tell more, but servers in use do not send it.
+// A menu is a listing: its Body is the menu as received, without the final line with a dot, and the
+// Sys of each entry is an [Item]. The final line with a dot is also removed from text; other items
+// are returned unchanged. Plain Gopher is close-delimited, so Meta.Framing is FramedByClose: a
+// truncated document looks complete. Over TLS a connection that ends within a record is an error; a
+// missing close_notify is not, because the servers in use do not send it.
 //
-// Gopher+ is spoken only where the URL says so (RFC 1738, section 3.4.3), the request has a form
-// filled in, or [Options] ask for it.
+// Gopher+ is only used if the URL selects it (RFC 1738, section 3.4.3), the request contains a
+// form, or [Options] request it.
 package gopher
 
 import (
@@ -25,12 +25,12 @@ import (
 // Load registers the schemes gopher and gophers.
 func Load(env driver.Env, reg *driver.Registry) { With(Options{})(env, reg) }
 
-// With is Load with options.
+// With returns a Loader that registers the schemes with options.
 func With(opts Options) driver.Loader {
 	return func(env driver.Env, reg *driver.Registry) {
 		d := &opener{env: env, opts: opts}
 		for name, summary := range map[string]string{
-			"gopher":  "menus, documents and searches by Gopher and Gopher+",
+			"gopher":  "menus, documents and searches over Gopher and Gopher+",
 			"gophers": "Gopher over TLS, on the same port",
 		} {
 			reg.Register(driver.Scheme{
@@ -46,15 +46,15 @@ func With(opts Options) driver.Loader {
 	}
 }
 
-// Options configure the driver. The zero value is the default.
+// Options configure the driver. The zero value selects the defaults.
 type Options struct {
 	// Attributes retrieves the attributes of items instead of their content, and menus with the
 	// attributes of all their items.
 	Attributes bool
 }
 
-// apply changes g to what the options and the request want. Both make the driver speak Gopher+ to
-// servers that may not know it. A URL that already asks for something else is left alone.
+// apply changes g according to the options and the request. Both select Gopher+, which the server
+// may not support. A URL that already has another Gopher+ string is not changed.
 func (o Options) apply(g *uri.Gopher, req *driver.Request) {
 	op := req.Op
 	switch {
@@ -80,7 +80,7 @@ func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Respons
 	if err != nil {
 		return nil, err
 	}
-	to, err := d.elsewhere(req, g)
+	to, err := d.redirect(req, g)
 	switch {
 	case err != nil:
 		return nil, err
@@ -101,7 +101,7 @@ func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Respons
 	return resp, err
 }
 
-// whichViews adds the list of views to the error of a view that is refused.
+// whichViews adds the available views to the error for a refused view.
 func (d *opener) whichViews(ctx context.Context, g uri.Gopher, refusal error) error {
 	var e *driver.Error
 	if !errors.As(refusal, &e) || e.Reply.IsZero() {
@@ -119,7 +119,7 @@ func (d *opener) whichViews(ctx context.Context, g uri.Gopher, refusal error) er
 		return refusal
 	}
 	dup := *e
-	dup.Code, dup.Hint = driver.ErrNotFound, "its views: "+strings.Join(names, ", ")
+	dup.Code, dup.Hint = driver.ErrNotFound, "available views: "+strings.Join(names, ", ")
 	return &dup
 }
 
@@ -133,16 +133,16 @@ func (d *opener) parse(req *driver.Request) (uri.Gopher, error) {
 	return g, nil
 }
 
-// elsewhere returns the URL of an item that the Gopher server does not hold itself, or the zero
-// URI. Its error is that of an item that cannot be retrieved.
-func (d *opener) elsewhere(req *driver.Request, g uri.Gopher) (uri.URI, error) {
+// redirect returns the URL of an item that is not on the Gopher server, or the zero URI. It
+// returns an error for an item that cannot be retrieved.
+func (d *opener) redirect(req *driver.Request, g uri.Gopher) (uri.URI, error) {
 	if u := urlSelector(g.Selector); !u.IsZero() {
 		return u, nil
 	}
 	what := expected(g)
 	switch {
 	case g.Type == '2':
-		// No Gopher server speaks CSO, so without a port its own is meant.
+		// No Gopher server speaks CSO, so the default is the port of CSO.
 		return otherURL("cso", g.Host, req.URL.Port(csoPort), csoPort, uri.Escape(g.Search))
 	case itemTypes[g.Type].kind == driver.EntrySession:
 		scheme := map[byte]string{'8': "telnet", 'T': "tn3270"}[g.Type]
@@ -159,7 +159,7 @@ func (d *opener) elsewhere(req *driver.Request, g uri.Gopher) (uri.URI, error) {
 	case g.Type == '7' && g.Search == "" && what.media != attributesMedia &&
 		(req.Op != driver.OpStat || !needsAttributes(req, g)):
 		return uri.URI{}, &driver.Error{Code: driver.ErrNeedSearch, Hint: "add the words after a tab: " + withWords(req.URL)}
-	// A form is the only part of a URL that reaches a server as lines.
+	// A form is the only part of a URL that is sent as several lines.
 	case g.Form != nil && !req.From.IsZero():
 		return uri.URI{}, &driver.Error{Code: driver.ErrPolicy, Err: fmt.Errorf("%s led to a form that is already filled in", req.From.Redacted())}
 	case g.Form != nil && d.env.ForeignRequest(req):
@@ -184,7 +184,7 @@ func (d *opener) item(ctx context.Context, req *driver.Request, g uri.Gopher) (*
 		}
 		changed = modTime(list)
 		if known := req.IfChanged.ModTime; !known.IsZero() && !changed.IsZero() && !changed.After(known) {
-			return nil, &driver.Error{Code: driver.ErrNotModified, Err: errors.New("its attributes tell no later change")}
+			return nil, &driver.Error{Code: driver.ErrNotModified, Err: errors.New("the attributes show no later change")}
 		}
 		if g.Plus, data, err = complete(req, list); err != nil {
 			return nil, err
@@ -201,8 +201,8 @@ func (d *opener) item(ctx context.Context, req *driver.Request, g uri.Gopher) (*
 	return resp, err
 }
 
-// withWords returns the URL of a search with words in it. People used to the web put them after a
-// question mark, which here is a part of the selector.
+// withWords returns the URL of a search with its words, for a hint. Users may put them after a
+// question mark as in HTTP, which in Gopher is part of the selector.
 func withWords(u uri.URI) string {
 	words := "words"
 	if before, after, ok := strings.Cut(u.String(), "?"); ok && after != "" {
@@ -216,8 +216,8 @@ func withWords(u uri.URI) string {
 	return u.Redacted()
 }
 
-// needsAttributes reports whether the attributes of g must be known first: for its metadata, to
-// fill in its form, to choose the best of its views, or to see whether it has changed.
+// needsAttributes reports whether the attributes of g are requested first: for metadata, to fill in
+// a form, to choose a view, or to detect a change.
 func needsAttributes(req *driver.Request, g uri.Gopher) bool {
 	switch {
 	case g.Form != nil:
@@ -228,8 +228,8 @@ func needsAttributes(req *driver.Request, g uri.Gopher) bool {
 	return req.Form != nil || g.Plus == "?" || g.Plus == "+" && (hasPreference(req) || !req.IfChanged.ModTime.IsZero())
 }
 
-// complete returns what to ask for, now that the attributes of an item are known: the Gopher+
-// string with the view that the request prefers, and the answers to its form.
+// complete returns the rest of a request after its attributes were read: the Gopher+ string with
+// the preferred view, and the answers to the form.
 func complete(req *driver.Request, list []Attribute) (plus string, data block, err error) {
 	plus = "+"
 	if v, ok := choose(views(list), req); ok && hasPreference(req) {
@@ -249,7 +249,7 @@ func complete(req *driver.Request, list []Attribute) (plus string, data block, e
 	return plus, data, nil
 }
 
-// get sends a request for g and makes a response of the reply.
+// get sends a request for g and returns the response.
 func (d *opener) get(ctx context.Context, req *driver.Request, g uri.Gopher, out request) (*driver.Response, error) {
 	c, err := d.ask(ctx, g, out)
 	if err != nil {
@@ -275,7 +275,7 @@ func (d *opener) Expect(req *driver.Request) (driver.Meta, bool) {
 	if err != nil {
 		return driver.Meta{}, false
 	}
-	if to, err := d.elsewhere(req, g); err != nil || !to.IsZero() {
+	if to, err := d.redirect(req, g); err != nil || !to.IsZero() {
 		return driver.Meta{}, false
 	}
 	what := expected(g)
@@ -297,12 +297,12 @@ func (d *opener) Explain(req *driver.Request) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	to, err := d.elsewhere(req, g)
+	to, err := d.redirect(req, g)
 	if err != nil {
 		return nil, err
 	}
 	if !to.IsZero() {
-		return []string{"go on to " + driver.Printable(to.Redacted())}, nil
+		return []string{"continue with " + driver.Printable(to.Redacted())}, nil
 	}
 	var steps []string
 	if g.Scheme == "gophers" {
@@ -315,7 +315,7 @@ func (d *opener) Explain(req *driver.Request) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		steps = append(steps, fmt.Sprintf("send %q", out.line), "connect again, with what the attributes tell")
+		steps = append(steps, fmt.Sprintf("send %q", out.line), "connect again, with a request based on the attributes")
 		g.Plus = "+"
 	}
 	out, err := newRequest(g, formData(g))
@@ -329,7 +329,6 @@ func (d *opener) Explain(req *driver.Request) ([]string, error) {
 }
 
 var (
-	_ driver.Driver    = (*opener)(nil)
 	_ driver.Explainer = (*opener)(nil)
 	_ driver.Expecter  = (*opener)(nil)
 )

@@ -21,7 +21,7 @@ import (
 	"github.com/urlget/urlget/protocols/gopher"
 )
 
-// serve plays a transcript and returns the beginning of its URLs.
+// serve replays a transcript and returns the URL prefix.
 func serve(t testing.TB, name string) string {
 	t.Helper()
 	conv, err := transcript.Load("testdata/" + name + ".txtar")
@@ -31,17 +31,13 @@ func serve(t testing.TB, name string) string {
 	return "gopher://" + transcript.Server(t, conv) + "/"
 }
 
-// play is serve for a transcript that is written out.
+// play is serve for a transcript in the test.
 func play(t testing.TB, script string) string {
 	t.Helper()
-	conv, err := transcript.Parse(t.Name(), []byte(script))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return "gopher://" + transcript.Server(t, conv) + "/"
+	return "gopher://" + transcript.Play(t, script) + "/"
 }
 
-// reply plays a server that answers one request.
+// reply starts a server that replies to one request.
 func reply(t testing.TB, request, answer string) string {
 	t.Helper()
 	script := "-- connection --\nC" + strconv.Quote(request+"\r\n") + "\n"
@@ -62,7 +58,7 @@ func get(t testing.TB, rawURL string) (string, *fetch.Response, error) {
 	return do(t, drive.Client(t, nil, gopher.Load), rawURL, fetch.Request{})
 }
 
-// TestExchanges replays what real servers have answered.
+// TestExchanges replays replies of real servers.
 func TestExchanges(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -121,7 +117,8 @@ func TestExchangesThatAreErrors(t *testing.T) {
 	}
 }
 
-// TestTheFinalDot has the ways in which servers end texts (RFC 1436, section 3.8, wants ".\r\n").
+// TestTheFinalDot has the ways in which servers end texts (RFC 1436, section 3.8, requires
+// ".\r\n").
 func TestTheFinalDot(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ sent, text string }{
@@ -154,7 +151,7 @@ func TestTheFinalDot(t *testing.T) {
 	}
 }
 
-// TestHeaders has beginnings of replies that look like a Gopher+ header, and some that are one.
+// TestHeaders has replies that begin with a Gopher+ header or something similar.
 func TestHeaders(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ sent, body string }{
@@ -177,13 +174,13 @@ func TestHeaders(t *testing.T) {
 			t.Errorf("%q came as %q, %v, want %q", tt.sent, body, err, tt.body)
 		}
 	}
-	// A header that was cut off is no document.
+	// A truncated header is not a document.
 	for _, sent := range []string{"+", "-", "+-", "+-1", "+3", "+3\r", "-12"} {
 		if body, _, err := get(t, reply(t, "/x\t+", sent)+"0/x%09%09+"); !errors.Is(err, fetch.ErrTruncated) {
 			t.Errorf("%q came as %q, %v", sent, body, err)
 		}
 	}
-	// A number that no reply can have is not the beginning of a document.
+	// An impossible number is not the beginning of a document.
 	for _, sent := range []string{"+99999999999999999999\r\nabc", "+" + strings.Repeat("0", 100) + "\r\n", "-" + strings.Repeat("9", 30) + "\r\nx"} {
 		if body, _, err := get(t, reply(t, "/x\t+", sent)+"0/x%09%09+"); !errors.Is(err, fetch.ErrProtocol) {
 			t.Errorf("%q came as %q, %v", sent, body, err)
@@ -223,7 +220,7 @@ func TestMediaTypes(t *testing.T) {
 	}
 }
 
-// TestErrorLines has replies that are, or are not, nothing but an error.
+// TestErrorLines has replies that consist of an error line, or only look like that.
 func TestErrorLines(t *testing.T) {
 	t.Parallel()
 	const missing = "3not there\t\terror.host\t1\r\n"
@@ -246,7 +243,7 @@ func TestErrorLines(t *testing.T) {
 	} {
 		for _, typ := range []string{"0", "1", "9"} {
 			_, _, err := get(t, reply(t, "/x", sent)+typ+"/x")
-			if errors.Is(err, fetch.ErrNotFound) != isError || (err == nil) == isError {
+			if errors.Is(err, fetch.ErrNotFound) != isError || !isError && err != nil {
 				t.Errorf("type %s, %.60q: error %v", typ, sent, err)
 			}
 		}
@@ -311,18 +308,14 @@ func TestItemsThatAreElsewhere(t *testing.T) {
 	}
 }
 
-// TestAMenuDoesNotLeadToOtherServices follows items to where they must not go (RFC 1738, section
-// 6).
+// TestAMenuDoesNotLeadToOtherServices follows items to forbidden targets (RFC 1738, section 6).
 func TestAMenuDoesNotLeadToOtherServices(t *testing.T) {
 	t.Parallel()
 	menu := "0Mail\tHELO x\t127.0.0.1\t25\r\n0News\tx\t127.0.0.1\t119\r\nhFile\tURL:file:///etc/passwd\t127.0.0.1\t70\r\n"
 	base := reply(t, "", menu)
 	c := drive.Client(t, nil, gopher.Load)
 	n := 0
-	for e, err := range c.List(t.Context(), base) {
-		if err != nil {
-			t.Fatal(err)
-		}
+	for _, e := range drive.MustList(t, c, base) {
 		n++
 		resp, err := c.Do(t.Context(), &fetch.Request{URL: e.URL, From: uri.MustParse(base)})
 		if err == nil {
@@ -366,9 +359,9 @@ func TestExplain(t *testing.T) {
 		"gopher://h.example/0/a%20b":           `send "/a b"`,
 		"gopher://h.example/7/f%09w%09+":       `send "/f\tw\t+"`,
 		"gophers://h.example/1/":               `start TLS; send "/"`,
-		"gopher://h.example/0/f%09%09%3F":      `send "/f\t!"; connect again, with what the attributes tell; send "/f\t+"`,
-		"gopher://h.example:105/2%09joe":       `go on to cso://h.example/joe`,
-		"gopher://h.example/hURL:http://a/":    `go on to http://a/`,
+		"gopher://h.example/0/f%09%09%3F":      `send "/f\t!"; connect again, with a request based on the attributes; send "/f\t+"`,
+		"gopher://h.example:105/2%09joe":       `continue with cso://h.example/joe`,
+		"gopher://h.example/hURL:http://a/":    `continue with http://a/`,
 		"gopher://h.example/0/x%09%09!+A%20+B": `send "/x\t!+A+B"`,
 	} {
 		x, err := c.Explain(&fetch.Request{URL: uri.MustParse(rawURL)})
@@ -408,8 +401,8 @@ func TestAcceptChoosesAView(t *testing.T) {
 	}
 }
 
-// Servers in use close connections of TLS without close_notify, so its lack is no error. The end is
-// as uncertain then as without TLS.
+// TestTLSClosedWithoutFarewell has servers that omit close_notify, which is not an error. The end
+// is then as uncertain as without TLS.
 func TestTLSClosedWithoutFarewell(t *testing.T) {
 	t.Parallel()
 	serverTLS, clientTLS := servers.Certificate()

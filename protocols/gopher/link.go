@@ -8,15 +8,15 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// The port of Gopher, and those of other services that menus lead to.
+// The port of Gopher, and those of other services in menus.
 const (
 	defaultPort uint16 = 70
 	fingerPort  uint16 = 79
 	csoPort     uint16 = 105
 )
 
-// link returns the URL of an item of type typ. It fails if the item names no place. An item without
-// a host is taken to be at the menu's server.
+// link returns the URL of an item of type typ, or an error if the item is malformed. An item
+// without a host is on the menu's server.
 func (m *menu) link(typ byte, item Item) (uri.URI, error) {
 	if u := urlSelector(item.Selector); !u.IsZero() {
 		return u, nil
@@ -34,18 +34,18 @@ func (m *menu) link(typ byte, item Item) (uri.URI, error) {
 		return sessionURL("tn3270", host, port, item.Selector)
 	}
 	if typ == '0' && port == fingerPort {
-		// Menus name finger users in this way, as finger takes one line and answers with text. The
-		// policy allows that port to no other scheme.
+		// Menus link to finger users in this way, because finger sends one line and returns text.
+		// The policy allows that port to no other scheme.
 		return otherURL("finger", host, port, fingerPort, uri.Escape(item.Selector))
 	}
 	if path, ok := strings.CutPrefix(item.Selector, "GET "); ok && typ == 'h' && strings.HasPrefix(path, "/") {
-		// The request line of HTTP, by which old menus lead to web servers.
+		// Old menus link to web servers by the request line of HTTP.
 		return otherURL("http", host, cmp.Or(port, defaultPort), 80, escapePath(path[1:]))
 	}
 	g := uri.Gopher{Scheme: "gopher", Host: host, Port: port, Type: typ, Selector: item.Selector}
 	if m.base.Scheme == "gophers" && strings.EqualFold(host, m.base.Host) && cmp.Or(port, defaultPort) == m.base.Port {
-		// A menu cannot say that a server speaks TLS. This one does, on the port that the menu came
-		// from; without this rule the second click would be in plaintext.
+		// A menu item cannot select TLS. This server supports it on the port of the menu. Without
+		// this rule the second request would be in plaintext.
 		g.Scheme = "gophers"
 	}
 	g.Plus = m.plusString(item)
@@ -53,8 +53,8 @@ func (m *menu) link(typ byte, item Item) (uri.URI, error) {
 	return m.write(g)
 }
 
-// write returns the URL of g. Most items of a menu are on one server and have nothing to encode:
-// then the beginning of the previous URL is used again, which takes half the time.
+// write returns the URL of g. Most items of a menu are on one server and need no encoding. The
+// prefix of the previous URL is then reused, which halves the time.
 func (m *menu) write(g uri.Gopher) (uri.URI, error) {
 	path := string(rune(g.Type)) + g.Selector
 	if g.HasPlus || !isPlain(path) {
@@ -70,13 +70,13 @@ func (m *menu) write(g uri.Gopher) (uri.URI, error) {
 	return uri.Parse(m.prefix + path)
 }
 
-// A server is what the URLs of its items begin with.
+// A server identifies the common prefix of URLs.
 type server struct {
 	scheme, host string
 	port         uint16
 }
 
-// isPlain reports whether s can stand in a gopher URL unchanged. It may be too strict.
+// isPlain reports whether s needs no encoding in a gopher URL. It may be too strict.
 func isPlain(s string) bool {
 	for i := range len(s) {
 		switch c := s[i]; {
@@ -89,9 +89,8 @@ func isPlain(s string) bool {
 }
 
 // plusString returns the Gopher+ string for the URL of an item (RFC 1738, section 3.4.4). A form
-// cannot be had without it. Items that the server marks with a plus sign are asked for in the
-// Gopher+ way, as only that tells where they end: to a text without a line end at its end, the
-// plain reply of some servers adds the final dot.
+// cannot be retrieved without it. Items marked with a plus sign are requested with Gopher+, because
+// only that marks their end: some servers append the final dot to the last line of a plain reply.
 func (m *menu) plusString(item Item) string {
 	if len(item.Extras) == 0 {
 		return ""
@@ -103,8 +102,8 @@ func (m *menu) plusString(item Item) string {
 	return ""
 }
 
-// urlSelector returns the URL that a selector holds: "URL:" and a URL, perhaps with a slash in
-// front, is how menus lead to other protocols. It returns the zero URI for all other selectors.
+// urlSelector returns the URL in a selector. Menus link to other protocols by "URL:" and a URL,
+// perhaps after a slash. It returns the zero URI for all other selectors.
 func urlSelector(selector string) uri.URI {
 	text, ok := strings.CutPrefix(strings.TrimPrefix(selector, "/"), "URL:")
 	if !ok {
@@ -117,7 +116,8 @@ func urlSelector(selector string) uri.URI {
 	return u
 }
 
-// escapePath encodes what cannot stand in the path of a URL. What is encoded already stays so.
+// escapePath encodes characters that are invalid in the path of a URL. Encoded ones are not
+// changed.
 func escapePath(path string) string {
 	u, err := uri.ParseRef("http://h/" + path)
 	if err != nil {
@@ -126,18 +126,17 @@ func escapePath(path string) string {
 	return strings.TrimPrefix(u.String(), "http://h/")
 }
 
-// sessionURL returns the URL of an interactive service. The selector is the name to log in with
-// (RFC 1436, section 3.8). Some servers send a path in its place, which is not a name.
+// sessionURL returns the URL of an interactive service. The selector is the login name (RFC 1436,
+// section 3.8). Some servers send a path instead, which is ignored.
 func sessionURL(scheme, host string, port uint16, login string) (uri.URI, error) {
-	t := uri.Telnet{Scheme: scheme, Host: host, Port: port}
+	t := uri.Parts{Scheme: scheme, Host: host, Port: port, Path: "/"}
 	if login != "" && !strings.ContainsAny(login, "/\r\n\x00") {
 		t.Login = uri.Userinfo{Name: login, HasName: true}
 	}
 	return t.URI()
 }
 
-// otherURL returns the URL of a path, as it is written, on a server of a scheme that fetch/uri has
-// no decoder for.
+// otherURL returns a URL of a scheme without an encoder in fetch/uri. The path must be encoded.
 func otherURL(scheme, host string, port, def uint16, path string) (uri.URI, error) {
 	if host == "" {
 		return uri.URI{}, errors.New("no host")

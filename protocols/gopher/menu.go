@@ -12,22 +12,23 @@ import (
 )
 
 const (
-	// maxItem is the length of an item, in bytes, beyond which it is shown as an error. Menus are
-	// made for screens of 80 columns; search items may have long selectors.
+	// maxItem is the maximum length of an item, in bytes. A longer one is an entry of kind
+	// EntryError. Menus fit screens of 80 columns, but search items may have long selectors.
 	maxItem = 16 << 10
-	// maxLine bounds the lines of menus and of Gopher+, in bytes: anything longer is not a menu.
+	// maxLine limits the lines of menus and of Gopher+, in bytes. A longer line is not part of a
+	// menu.
 	maxLine = 64 << 10
 )
 
-// An Item is a line of a menu as the server wrote it: what Entry.Sys holds. All strings are as they
-// were sent, which may be bytes of any charset; the title is in Entry.Name.
+// An Item is a line of a menu, in Entry.Sys. Its strings are not decoded and may have any charset;
+// the title is in Entry.Name.
 type Item struct {
-	Type     string // one character, or "" for a line that is no item
+	Type     string // one character, or "" for a line without an item
 	Selector string
 	Host     string
-	Port     uint16   // 0 if it is missing or not a port
-	Extras   []string // what follows the port; Gopher+ puts "+" or "?" first
-	// Attributes are the item's Gopher+ attributes, if they were asked for.
+	Port     uint16   // 0 if missing or invalid
+	Extras   []string // the fields after the port; Gopher+ puts "+" or "?" first
+	// Attributes are the item's Gopher+ attributes, if they were requested.
 	Attributes []Attribute
 }
 
@@ -43,18 +44,18 @@ func (i Item) EntryFacts() driver.Facts {
 	}}
 }
 
-// A menu turns lines into entries.
+// A menu converts lines to entries.
 type menu struct {
-	base uri.Gopher // where the menu is from
-	last byte       // the type of the last item that has one
+	base uri.Gopher // URL of the menu
+	last byte       // type of the previous item; '+' items have the same
 
-	server server // of the item before
-	prefix string // what URLs of items there start with
+	server server // of the previous item
+	prefix string // common prefix of URLs on server
 }
 
 func newMenu(base uri.Gopher) *menu { return &menu{base: base, last: '1'} }
 
-// entries returns the entries of a menu, as they arrive.
+// entries returns the entries of a menu as they arrive.
 func (m *menu) entries(r io.Reader) iter.Seq2[driver.Entry, error] {
 	return func(yield func(driver.Entry, error) bool) {
 		read, items := 0, 0
@@ -78,22 +79,22 @@ func (m *menu) entries(r io.Reader) iter.Seq2[driver.Entry, error] {
 			}
 		}
 		if read > 0 && items == 0 {
-			yield(driver.Entry{}, &driver.Error{Code: driver.ErrProtocol, Err: errors.New("what the server sent is not a menu: none of its lines is an item")})
+			yield(driver.Entry{}, &driver.Error{Code: driver.ErrProtocol, Err: errors.New("the response is not a menu: none of its lines is an item")})
 		}
 	}
 }
 
-// lines iterates over the lines of a menu, or of attributes.
+// lines iterates over the lines of a menu or of attributes.
 func lines(r io.Reader) iter.Seq2[[]byte, error] { return wire.NewReader(r, maxLine).All() }
 
-// entry returns the entry for a line of a menu, which is text if it makes no link.
+// entry returns the entry for a line of a menu. It is text if the line is not a link.
 func (m *menu) entry(line string) driver.Entry {
 	title, item := parseItem(line)
 	e := driver.Entry{Name: wire.Text(title), Kind: driver.EntryText, Rel: "item", Size: -1}
 	if item.Type != "" {
 		typ := item.Type[0]
 		if typ == '+' {
-			typ = m.last // another server for the item before (RFC 1436, section 3.8)
+			typ = m.last // a mirror of the previous item (RFC 1436, section 3.8)
 		} else {
 			m.last = typ
 		}
@@ -101,7 +102,7 @@ func (m *menu) entry(line string) driver.Entry {
 		if e.Kind != driver.EntryText && e.Kind != driver.EntryError {
 			u, err := m.link(typ, item)
 			if err != nil || isBadPort(line) && urlSelector(item.Selector).IsZero() {
-				e.Kind, u = driver.EntryError, uri.URI{} // an item that leads nowhere
+				e.Kind, u = driver.EntryError, uri.URI{} // not a valid link
 			}
 			e.URL = u
 		}
@@ -116,8 +117,7 @@ func (m *menu) entry(line string) driver.Entry {
 	return e
 }
 
-// parseItem splits a line. One without a tab is not an item, unless it says that it is text or an
-// error.
+// parseItem splits a line. A line without a tab is not an item, unless its type is text or error.
 func parseItem(line string) (title string, item Item) {
 	if line == "" || line[0] <= ' ' || line[0] >= 0x7f {
 		return line, item
@@ -137,14 +137,14 @@ func parseItem(line string) (title string, item Item) {
 	return title, item
 }
 
-// isBadPort reports whether a line of a menu names a port that is none: what it leads to is not at
-// the port of Gopher either.
+// isBadPort reports whether a line of a menu has an invalid port. Its item is not on the default
+// port either.
 func isBadPort(line string) bool {
 	f := strings.SplitN(line, "\t", 5)
 	return len(f) > 3 && strings.Trim(f[3], " 0") != "" && parsePort(f[3]) == 0
 }
 
-// parsePort returns 0 for what is not a port.
+// parsePort returns 0 if s is not a port.
 func parsePort(s string) uint16 {
 	s = strings.TrimSpace(s)
 	n := 0

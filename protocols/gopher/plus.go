@@ -22,7 +22,7 @@ const (
 // A header is the first line of a Gopher+ reply: a sign and a number.
 type header struct {
 	failed bool
-	size   int64 // of what follows in bytes, or one of the values below
+	size   int64 // of the content in bytes, or one of the values below
 }
 
 // String returns the header as it was sent.
@@ -34,17 +34,17 @@ func (h header) String() string {
 	return fmt.Sprintf("%s%d", sign, h.size)
 }
 
-// What stands for an unknown size.
+// The values for an unknown size.
 const (
-	untilDot   = -1 // a line of a dot follows
+	untilDot   = -1 // the content ends with a line with only a dot
 	untilClose = -2
 )
 
-// plain stands for the header of a reply that has none.
+// plain stands for the missing header of a plain reply.
 var plain = header{size: untilClose}
 
-// plusHeader reads the header of a Gopher+ reply. It reports false, and reads nothing, if the reply
-// does not start with one: a server that does not know Gopher+ sends the plain document.
+// plusHeader reads the header of a Gopher+ reply. It returns false, and reads nothing, if there is
+// none: a server without Gopher+ sends the plain document.
 func (c *conn) plusHeader() (header, bool, error) {
 	for n := 1; n <= maxHeader; n++ {
 		buf, err := c.Peek(n)
@@ -72,8 +72,8 @@ func (c *conn) plusHeader() (header, bool, error) {
 	return plain, false, err
 }
 
-// isCutHeader reports whether text can be nothing but the beginning of a header: a document of
-// these few bytes would be odd.
+// isCutHeader reports whether text is the beginning of a header. A document of these few bytes is
+// unlikely.
 func isCutHeader(text string) bool {
 	if text == "" || text[0] != '+' && text[0] != '-' {
 		return false
@@ -81,8 +81,8 @@ func isCutHeader(text string) bool {
 	return strings.Trim(strings.TrimPrefix(strings.TrimSuffix(text[1:], "\r"), "-"), "0123456789") == ""
 }
 
-// parseHeader reads a header. It reports false for a line of another form. A sign with a number
-// that is too large is an error, as it cannot begin a document either.
+// parseHeader reads a header. It returns false for any other line. A sign with a number that is too
+// large is an error, because a document does not begin with it either.
 func parseHeader(line string) (header, bool, error) {
 	text := strings.TrimSuffix(strings.TrimSuffix(line, "\n"), "\r")
 	if text == "" || text[0] != '+' && text[0] != '-' {
@@ -96,7 +96,7 @@ func parseHeader(line string) (header, bool, error) {
 		h.size = untilClose
 	default:
 		if len(number) > maxDigits && strings.Trim(number, "0123456789") == "" {
-			return header{}, false, &driver.Error{Code: driver.ErrProtocol, Err: fmt.Errorf("the server announces %.30s bytes", number)}
+			return header{}, false, &driver.Error{Code: driver.ErrProtocol, Err: fmt.Errorf("the announced size is too large: %.30s bytes", number)}
 		}
 		n, err := strconv.ParseUint(number, 10, 62)
 		if err != nil {
@@ -107,7 +107,7 @@ func parseHeader(line string) (header, bool, error) {
 	return h, true, nil
 }
 
-// content returns a reader of what follows the header.
+// content returns a reader of the content after the header.
 func (c *conn) content(h header) io.Reader {
 	switch h.size {
 	case untilDot:
@@ -118,8 +118,8 @@ func (c *conn) content(h header) io.Reader {
 	return &sizedReader{c: c, size: h.size, left: h.size}
 }
 
-// A dotReader reads up to a line of a dot. The end of the stream is as good, as servers leave out
-// the dot for some views of an item.
+// A dotReader reads up to a line with only a dot, or to EOF, because servers omit the dot for some
+// views.
 type dotReader struct{ r *wire.DotReader }
 
 func (r dotReader) Read(p []byte) (int, error) {
@@ -130,8 +130,8 @@ func (r dotReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// A sizedReader reads as many bytes as were announced and ignores the rest: servers announce the
-// size of a file and may add a line of a dot to it.
+// A sizedReader reads the announced number of bytes and ignores the rest. Servers announce the size
+// of a file and may append a line with a dot.
 type sizedReader struct {
 	c          *conn
 	size, left int64
@@ -145,12 +145,12 @@ func (r *sizedReader) Read(p []byte) (int, error) {
 	r.left -= int64(n)
 	if err == io.EOF && r.left > 0 {
 		err = &driver.Error{Code: driver.ErrTruncated, Retry: true,
-			Err: fmt.Errorf("%d bytes came, %d were announced", r.size-r.left, r.size)}
+			Err: fmt.Errorf("received %d of %d bytes", r.size-r.left, r.size)}
 	}
 	return n, err
 }
 
-// A movedError is the Gopher+ error 3: the item is elsewhere.
+// A movedError is the Gopher+ error 3: the item has moved.
 type movedError struct {
 	to    uri.URI
 	reply driver.Reply
@@ -183,7 +183,7 @@ func (d *opener) plusFailure(c *conn, h header, g uri.Gopher) error {
 		place, _, _ := strings.Cut(rest, "\n")
 		to := newMenu(g).entry(place).URL
 		if to.IsZero() {
-			e.Code, e.Err = driver.ErrRedirect, errors.New("the server does not say where the item has gone")
+			e.Code, e.Err = driver.ErrRedirect, errors.New("the server does not return the new location of the item")
 			return e
 		}
 		return &movedError{to, e.Reply}
@@ -191,7 +191,7 @@ func (d *opener) plusFailure(c *conn, h header, g uri.Gopher) error {
 	return e
 }
 
-// attributes asks for the attributes of g. There are none if the server does not know Gopher+.
+// attributes requests the attributes of g. It returns none if the server does not support Gopher+.
 func (d *opener) attributes(ctx context.Context, g uri.Gopher) ([]Attribute, error) {
 	g.Plus, g.Search, g.Form = "!", "", nil
 	out, err := newRequest(g, block{})
@@ -214,7 +214,7 @@ func (d *opener) attributes(ctx context.Context, g uri.Gopher) ([]Attribute, err
 		return nil, d.plusFailure(c, h, g)
 	}
 	c.received(h.String())
-	var text strings.Builder // for the record only
+	var text strings.Builder // for the recorder
 	list, err := parseAttributes(io.TeeReader(c.content(h), &text))
 	for line := range strings.Lines(text.String()) {
 		c.received(strings.TrimRight(line, "\r\n"))

@@ -3,6 +3,7 @@ package gopher_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"reflect"
 	"strings"
 	"sync"
@@ -54,7 +55,7 @@ func TestStatAsksForAttributesOfPlusItems(t *testing.T) {
 	if meta, err = c.Stat(t.Context(), &fetch.Request{URL: uri.MustParse(serve(t, "pygopherd-attributes") + "0/hello.txt")}); err != nil || meta.Header.Get("Abstract") == "" {
 		t.Errorf("with Options.Attributes: %+v, %v", meta, err)
 	}
-	// A server without Gopher+ answers with the document, twice.
+	// A server without Gopher+ sends the document, twice.
 	const twice = "-- a --\nC\"/x\\t!\\r\\n\"\nS: text\nS!close\n-- b --\nC\"/x\\t+\\r\\n\"\nS: text\nS!close\n"
 	if meta, err = drive.Client(t, nil, gopher.Load).Stat(t.Context(), &fetch.Request{URL: uri.MustParse(play(t, twice) + "0/x%09%09+")}); err != nil || meta.ContentType != "text/plain" {
 		t.Errorf("without Gopher+: %+v, %v", meta, err)
@@ -133,11 +134,11 @@ func TestAServerWithoutAttributes(t *testing.T) {
 	if !errors.Is(err, fetch.ErrNotRetrievable) {
 		t.Errorf("error %v", err)
 	}
-	// What has no INFO is no item.
+	// Text without INFO is not an item.
 	for e, err := range drive.Client(t, nil, gopher.Load).List(t.Context(), reply(t, "\t$", "+-1\r\n.\r\n")+"1%09%09$") {
 		t.Errorf("got %+v, %v", e, err)
 	}
-	// An answer without a header is a plain menu.
+	// A reply without a header is a plain menu.
 	n := 0
 	for e, err := range drive.Client(t, nil, gopher.Load).List(t.Context(), reply(t, "\t$", "0a\t/a\th.example\t70\r\n")+"1%09%09$") {
 		if n++; err != nil || e.Name != "a" {
@@ -173,21 +174,21 @@ func TestAView(t *testing.T) {
 		{"text/html;lang=De_DE", "1/x"},
 		{"text/html; lang=De_DE", "0/x%09%09+"},
 		{"", "1/x%09%09+text/html%20De_DE"},
-		{"image/gif", "1/x%09%09+text/html%20De_DE"}, // what the URL says comes first
+		{"image/gif", "1/x%09%09+text/html%20De_DE"}, // the URL has priority
 	} {
 		body, resp, err := do(t, drive.Client(t, nil, gopher.Load), reply(t, "/x\t+text/html De_DE", answer)+tt.path, fetch.Request{View: tt.view})
 		if err != nil || body != "<p>Hi" || resp.Kind != fetch.KindObject || resp.ContentType != "text/html" {
 			t.Errorf("%+v %s: %q, %+v, %v", tt.view, tt.path, body, resp, err)
 		}
 	}
-	// The answer of a server that does not know views is what the type says.
+	// The reply of a server without views has the media type of the item type.
 	_, resp, err := get(t, reply(t, "/x\t+text/html", "i\t\t\t\r\n")+"1/x%09%09+text/html")
 	if err != nil || resp.Kind != fetch.KindListing {
 		t.Errorf("%+v, %v", resp, err)
 	}
 }
 
-// TestTheViewOfARequest has preferences and what is asked for in their stead.
+// TestTheViewOfARequest has preferences and the requested views.
 func TestTheViewOfARequest(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -214,7 +215,7 @@ func TestTheViewOfARequest(t *testing.T) {
 			t.Errorf("%+v: %v", tt, err)
 		}
 	}
-	// Without a Gopher+ string in the URL nothing is asked for.
+	// Without a Gopher+ string in the URL no view is requested.
 	if _, _, err := do(t, drive.Client(t, nil, gopher.Load), reply(t, "/x", "a")+"0/x", fetch.Request{Accept: []string{"text/html"}}); err != nil {
 		t.Error(err)
 	}
@@ -258,7 +259,7 @@ func TestAFormIsSentWithItsAnswers(t *testing.T) {
 	var mu sync.Mutex
 	var said strings.Builder
 	var rec fetchtest.Recording
-	c := drive.Client(t, &fetch.Options{Recorder: fetch.JoinRecorders(rec.Recorder, fetch.RecordLines(func(_ bool, line string) {
+	c := drive.Client(t, &fetch.Options{Recorder: fetch.JoinRecorders(&rec, fetch.RecordLines(func(_ bool, line string) {
 		mu.Lock()
 		defer mu.Unlock()
 		said.WriteString(line + "\n")
@@ -315,7 +316,7 @@ func TestWrongAnswersAreNotSent(t *testing.T) {
 	}
 }
 
-// TestAnswersAsPeopleGiveThem has names without the colon and capitals of the form, texts of
+// TestAnswersAsPeopleGiveThem has question names without the colon and in lower case, texts of
 // several lines and lines of dots.
 func TestAnswersAsPeopleGiveThem(t *testing.T) {
 	t.Parallel()
@@ -328,7 +329,7 @@ func TestAnswersAsPeopleGiveThem(t *testing.T) {
 	}
 	_, _, err = do(t, drive.Client(t, nil, gopher.Load), play(t, play2[:strings.Index(play2, "-- form")])+"0/f%09%09%3F",
 		fetch.Request{Form: map[string][]string{"Shoe": {"46"}}})
-	if err == nil || !strings.Contains(err.Error(), "there is no question 'Shoe'") {
+	if !strings.Contains(fmt.Sprint(err), "there is no question 'Shoe'") {
 		t.Errorf("an unknown question: %v", err)
 	}
 }
@@ -339,7 +340,7 @@ func TestAViewThatIsNotThere(t *testing.T) {
 		"-- attributes --\nC\"/x\\t!\\r\\n\"\nS: +-1\nS: +VIEWS:\nS:  text/plain: <1k>\nS:  text/html De_DE: <2k>\nS: .\nS!close\n"
 	_, _, err := do(t, drive.Client(t, nil, gopher.Load), play(t, conversation)+"0/x", fetch.Request{View: "image/gif"})
 	var e *fetch.Error
-	if !errors.As(err, &e) || e.Code != fetch.ErrNotFound || e.Hint != "its views: text/plain, text/html De_DE" {
+	if !errors.As(err, &e) || e.Code != fetch.ErrNotFound || e.Hint != "available views: text/plain, text/html De_DE" {
 		t.Errorf("%v, %+v", err, e)
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// expected returns what kind of answer a request for g should get.
+// expected returns the item type of the reply for g.
 func expected(g uri.Gopher) itemType {
 	switch {
 	case strings.HasPrefix(g.Plus, "!"):
@@ -26,31 +26,11 @@ func expected(g uri.Gopher) itemType {
 
 func isMenu(media string) bool { return media == menuMedia || media == plusMenuMedia }
 
-// reply makes a response of what the server sends.
+// reply reads the beginning of the reply and returns the response.
 func (d *opener) reply(c *conn, req *driver.Request, g uri.Gopher) (*driver.Response, error) {
-	what, h, plus := expected(g), plain, false
-	if g.Plus != "" {
-		var err error
-		if h, plus, err = c.plusHeader(); err != nil {
-			return nil, err
-		}
-	}
-	switch {
-	case plus && h.failed:
-		return nil, d.plusFailure(c, h, g)
-	case plus:
-		c.received(h.String())
-	default:
-		if err := c.failure(); err != nil {
-			return nil, err
-		}
-		if what.media == attributesMedia {
-			if _, err := c.Peek(1); err == io.EOF {
-				return nil, &driver.Error{Code: driver.ErrTruncated, Retry: true, Err: errors.New("the connection ended without an answer")}
-			}
-			return nil, &driver.Error{Code: driver.ErrNotRetrievable, Err: errors.New("the server gives no Gopher+ attributes")}
-		}
-		what = itemTypes[g.Type]
+	what, h, err := d.begin(c, g)
+	if err != nil {
+		return nil, err
 	}
 	if what.text || h.size == untilDot {
 		c.net.PieceLines()
@@ -73,10 +53,7 @@ func (d *opener) reply(c *conn, req *driver.Request, g uri.Gopher) (*driver.Resp
 	resp.ContentType = what.contentType(head)
 	resp.Name = driver.SafeName(g.Selector)
 	resp.Text = what.text
-	resp.Size, resp.Framing = h.size, driver.FramedByProtocol
-	if h.size < 0 {
-		resp.Size = -1
-	}
+	resp.Size, resp.Framing = max(h.size, -1), driver.FramedByProtocol
 	if h.size == untilClose {
 		resp.Framing = driver.FramedByClose
 	}
@@ -91,8 +68,34 @@ func (d *opener) reply(c *conn, req *driver.Request, g uri.Gopher) (*driver.Resp
 	return resp, nil
 }
 
-// head returns the first bytes after the header without reading them: at least one, unless there is
-// none.
+// begin reads the header of a Gopher+ reply, if there is one, and returns the type of the content.
+// It returns an error if the reply is one.
+func (d *opener) begin(c *conn, g uri.Gopher) (itemType, header, error) {
+	if g.Plus != "" {
+		switch h, plus, err := c.plusHeader(); {
+		case err != nil:
+			return itemType{}, h, err
+		case plus && h.failed:
+			return itemType{}, h, d.plusFailure(c, h, g)
+		case plus:
+			c.received(h.String())
+			return expected(g), h, nil
+		}
+	}
+	if err := c.failure(); err != nil {
+		return itemType{}, plain, err
+	}
+	if expected(g).media != attributesMedia {
+		return itemTypes[g.Type], plain, nil
+	}
+	if _, err := c.Peek(1); err == io.EOF {
+		return itemType{}, plain, &driver.Error{Code: driver.ErrTruncated, Retry: true, Err: errors.New("the server closed the connection without a response")}
+	}
+	return itemType{}, plain, &driver.Error{Code: driver.ErrNotRetrievable, Err: errors.New("the server has no Gopher+ attributes")}
+}
+
+// head peeks at the first bytes after the header. It returns at least one byte unless the content
+// is empty.
 func (c *conn) head(h header) ([]byte, error) {
 	if h.size == 0 {
 		return nil, nil
@@ -107,8 +110,8 @@ func (c *conn) head(h header) ([]byte, error) {
 	return head, nil
 }
 
-// attributesReply is the response to a request for the attributes of one item, which are few and
-// are delivered both as they came and in the header.
+// attributesReply returns the response for the attributes of one item. They are short, and are
+// returned both as the body and in the header.
 func attributesReply(c *conn, req *driver.Request, g uri.Gopher, content io.Reader) (*driver.Response, error) {
 	data, err := io.ReadAll(io.LimitReader(content, maxAttributes+1))
 	if err != nil {
@@ -126,7 +129,7 @@ func attributesReply(c *conn, req *driver.Request, g uri.Gopher, content io.Read
 	return resp, nil
 }
 
-// attributesName returns a file name for attributes that is not to be taken for that of the item.
+// attributesName returns a file name for attributes that differs from that of the item.
 func attributesName(item string) string {
 	if item == "" {
 		return ""
@@ -154,7 +157,7 @@ func described(req *driver.Request, g uri.Gopher, list []Attribute) *driver.Resp
 	return resp
 }
 
-// An itemBody is the content of an item, and the connection that it is a part of.
+// An itemBody is the content of an item and its connection.
 type itemBody struct {
 	io.Reader
 	io.Closer

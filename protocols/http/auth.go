@@ -12,30 +12,30 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// maxAttempts bounds the answers to challenges in one exchange.
+// maxAttempts limits the credentials tried in one exchange.
 const maxAttempts = 4
 
-// An authenticator answers the challenges of one party: the server or the proxy.
+// An authenticator responds to the challenges of one party: the server or the proxy.
 type authenticator struct {
-	driver    *opener
-	status    int    // that asks
-	challenge string // the field that asks
-	answer    string // the field that answers
-	url       uri.URI
-	foreign   bool   // its login is neither remembered nor one that is
-	mechanism string // for the Challenge; "" means the scheme's name
-	attempt   int
-	login     *login // in use; nil if none
-	known     bool   // login is from an earlier exchange
+	driver         *opener
+	status         int    // of a challenge: 401 or 407
+	challengeField string // the field of the challenge
+	loginField     string // the field of the response to it
+	url            uri.URI
+	foreign        bool   // another origin led here: logins are neither taken from nor added to the cache
+	mechanism      string // for driver.Challenge; "" selects the authentication scheme
+	attempt        int
+	login          *login // in use; nil if none
+	known          bool   // login is from the cache
 }
 
-// authenticators returns an authenticator for each party that may ask for a login. The login of an
-// earlier exchange is sent from the start where it applies.
+// authenticators returns an authenticator for each party that may request a login. A cached login
+// is sent with the first request.
 func (d *opener) authenticators(ctx context.Context, req *driver.Request, t *target) []*authenticator {
 	var all []*authenticator
 	if t.header.Get("Authorization") == "" && t.cookies != nil {
-		a := &authenticator{driver: d, status: http.StatusUnauthorized, challenge: "WWW-Authenticate",
-			answer: "Authorization", url: req.URL, foreign: d.env.Foreign(ctx)}
+		a := &authenticator{driver: d, status: http.StatusUnauthorized, challengeField: "WWW-Authenticate",
+			loginField: "Authorization", url: req.URL, foreign: d.env.Foreign(ctx)}
 		if !a.foreign {
 			a.login = d.logins.find(req.URL)
 			a.known = a.login != nil
@@ -43,8 +43,8 @@ func (d *opener) authenticators(ctx context.Context, req *driver.Request, t *tar
 		all = append(all, a)
 	}
 	if !t.proxy.IsZero() && t.header.Get("Proxy-Authorization") == "" {
-		a := &authenticator{driver: d, status: http.StatusProxyAuthRequired, challenge: "Proxy-Authenticate",
-			answer: "Proxy-Authorization", url: t.proxy, mechanism: "proxy"}
+		a := &authenticator{driver: d, status: http.StatusProxyAuthRequired, challengeField: "Proxy-Authenticate",
+			loginField: "Proxy-Authorization", url: t.proxy, mechanism: "proxy"}
 		if user, ok := t.proxy.User(); ok {
 			password, _ := t.proxy.Password()
 			a.login = &login{user: user, password: password}
@@ -57,21 +57,21 @@ func (d *opener) authenticators(ctx context.Context, req *driver.Request, t *tar
 	return all
 }
 
-// sign adds the answer to a request.
+// sign adds the login to a request.
 func (a *authenticator) sign(r *http.Request) error {
 	if a.login == nil {
 		return nil
 	}
-	value, err := a.login.answer(r)
+	value, err := a.login.authorization(r)
 	if err != nil {
 		return &driver.Error{Code: driver.ErrAuth, Err: err}
 	}
-	r.Header.Set(a.answer, value)
+	r.Header.Set(a.loginField, value)
 	return nil
 }
 
-// challenged reports whether the answer asks for a login, and one was found, so that the request
-// should be sent again. The error says that there is none.
+// challenged reports whether the response requests a login and one was found. The request is then
+// sent again. If no login was found, it returns an error.
 func (ex *exchange) challenged(ctx context.Context, auth []*authenticator) (bool, error) {
 	for _, a := range auth {
 		if a.status != ex.resp.StatusCode {
@@ -88,15 +88,16 @@ func (ex *exchange) challenged(ctx context.Context, auth []*authenticator) (bool
 	return false, nil
 }
 
-// respond finds the login that answers the challenges.
+// respond chooses the login for the next request.
 func (a *authenticator) respond(ctx context.Context, ex *exchange) error {
-	ch, chal := choose(parseChallenges(ex.resp.Header.Values(a.challenge)))
+	ch, chal := choose(parseChallenges(ex.resp.Header.Values(a.challengeField)))
 	if ch == nil {
-		return ex.fail(driver.ErrAuth, "no authentication scheme that is known was offered")
+		return ex.fail(driver.ErrAuth, "the server offers no supported authentication scheme")
 	}
 	old := a.login
 	if old != nil && chal != nil && (old.digest == nil || chal.Stale) && a.attempt < maxAttempts {
-		// The login may be right: the proxy's was sent before a challenge, or the nonce is too old.
+		// The login may be right: it was sent to the proxy before a challenge, or the nonce is
+		// stale.
 		a.attempt++
 		a.login = &login{user: old.user, password: old.password, realm: chal.Realm, digest: chal}
 		return nil
@@ -108,7 +109,7 @@ func (a *authenticator) respond(ctx context.Context, ex *exchange) error {
 			old = nil // the nonce or the realm may have been wrong, not the password
 		}
 	} else if old != nil && a.mechanism != "" && a.attempt == 0 {
-		a.attempt = 1 // what the proxy's URL holds was refused
+		a.attempt = 1 // the credentials in the proxy URL were refused
 	}
 	mechanism := a.mechanism
 	if mechanism == "" {
@@ -130,7 +131,7 @@ func (a *authenticator) respond(ctx context.Context, ex *exchange) error {
 	return a.missing(ex, driver.ErrAuth)
 }
 
-// missing says that there is no login, or no other one.
+// missing returns the error for a challenge without a login that is left to try.
 func (a *authenticator) missing(ex *exchange, err error) error {
 	if !errors.Is(err, driver.ErrAuth) {
 		return err
@@ -147,8 +148,8 @@ func (a *authenticator) missing(ex *exchange, err error) error {
 	return e
 }
 
-// choose returns the best challenge that can be answered: Digest before Basic, which reveals the
-// password. Of several Digest challenges the server's first counts (RFC 7616, section 3.7).
+// choose returns the best supported challenge: Digest before Basic, which reveals the password. Of
+// several Digest challenges, the server's first one counts (RFC 7616, section 3.7).
 func choose(all []challenge) (*challenge, *digest.Challenge) {
 	var basic *challenge
 	for i, c := range all {

@@ -16,17 +16,17 @@ import (
 	"github.com/urlget/urlget/fetch/driver"
 )
 
-// acceptCodings are the content codings that are decoded.
+// acceptCodings lists the supported content codings.
 const acceptCodings = "gzip, deflate, br, zstd"
 
-// maxCodings bounds how many are stacked.
+// maxCodings limits the number of stacked codings.
 const maxCodings = 4
 
-// zstdWindow is the largest window that a sender may use (RFC 9659).
+// zstdWindow is the largest window that a sender may use, in bytes (RFC 9659).
 const zstdWindow = 8 << 20
 
-// knownCodings returns the codings of a body in the order in which they were applied; none if one
-// of them is unknown.
+// knownCodings returns the codings of a body in the order in which they were applied. It returns
+// none if one of them is unknown or there are more than maxCodings.
 func knownCodings(h http.Header) []string {
 	var codings []string
 	for value := range strings.SplitSeq(strings.Join(h.Values("Content-Encoding"), ","), ",") {
@@ -44,11 +44,11 @@ func knownCodings(h http.Header) []string {
 	return codings
 }
 
-// A decoder is a body without its content codings. It ends when the coding and the body under it
-// do.
+// A decoder removes the content codings of a body. It returns io.EOF only if both the codings and
+// the body are complete.
 type decoder struct {
 	src    *responseBody
-	layers []io.Reader // the first is the innermost
+	layers []io.Reader // innermost first
 	close  []func()
 	err    error
 }
@@ -58,7 +58,7 @@ func newDecoder(src *responseBody, codings []string) *decoder {
 	r := io.Reader(src)
 	for i := len(codings) - 1; i >= 0; i-- {
 		l := &layer{coding: codings[i], owner: d}
-		l.src = bufio.NewReaderSize(&barren{r: r, layer: l}, readBuffer)
+		l.src = bufio.NewReaderSize(&countingReader{r: r, layer: l}, readBuffer)
 		d.layers = append(d.layers, l)
 		r = l
 	}
@@ -76,13 +76,13 @@ func (d *decoder) Read(p []byte) (int, error) {
 	return n, d.err
 }
 
-// explain tells errors of the coding from those of the transfer.
+// explain distinguishes errors of the coding from errors of the transfer.
 func (d *decoder) explain(err error) error {
 	var own *driver.Error
 	if err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF) || errors.As(err, &own) || d.src.failed {
 		return err
 	}
-	return &driver.Error{Code: driver.ErrProtocol, Err: fmt.Errorf("the content coding is broken: %w", err)}
+	return &driver.Error{Code: driver.ErrProtocol, Err: fmt.Errorf("invalid content coding: %w", err)}
 }
 
 func (d *decoder) Close() error {
@@ -96,32 +96,31 @@ func (d *decoder) Close() error {
 	return d.src.Close()
 }
 
-// A layer removes one coding. It begins at the first Read, as only then it is known whether there
-// is any content.
+// A layer removes one coding. It is set up by the first Read, because an empty body has no coding.
 type layer struct {
 	src    *bufio.Reader
 	coding string
 	owner  *decoder
 	r      io.Reader
-	taken  int   // bytes since there was content
-	err    error // of what is below; decoders may hide it
+	taken  int   // bytes read since the last decoded byte
+	err    error // from the source; decoders may hide it
 }
 
-// maxBarren bounds the bytes of a coding that may come without content in them: empty blocks,
-// members and frames, comments. Without a bound a stream of those would count as progress for ever.
-const maxBarren = 1 << 20
+// maxEmptyCoding limits the encoded bytes that produce no content, in bytes: empty blocks, members
+// and frames, comments. Without a limit such a stream would count as progress forever.
+const maxEmptyCoding = 1 << 20
 
-// barren reads what is below a layer, and counts the bytes.
-type barren struct {
+// A countingReader reads the source of a layer and counts the bytes.
+type countingReader struct {
 	r     io.Reader
 	layer *layer
 }
 
-func (b *barren) Read(p []byte) (int, error) {
+func (b *countingReader) Read(p []byte) (int, error) {
 	l := b.layer
-	if l.taken > maxBarren {
+	if l.taken > maxEmptyCoding {
 		l.err = &driver.Error{Code: driver.ErrProtocol,
-			Err: fmt.Errorf("more than %d bytes of the %s coding held no content", maxBarren, l.coding)}
+			Err: fmt.Errorf("more than %d bytes of the %s coding without content", maxEmptyCoding, l.coding)}
 		return 0, l.err
 	}
 	n, err := b.r.Read(p)
@@ -154,8 +153,8 @@ func (l *layer) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// begin chooses the decoder. "deflate" is zlib's format (RFC 9110, section 8.4.1.2), but some send
-// it without the zlib header.
+// begin chooses the decoder. "deflate" is the zlib format (RFC 9110, section 8.4.1.2), but some
+// servers omit the zlib header.
 func (l *layer) begin() (err error) {
 	switch l.coding {
 	case "gzip":
@@ -181,16 +180,16 @@ func (l *layer) begin() (err error) {
 	return err
 }
 
-// end checks that nothing follows what was decoded, and that the body under it ended as it should.
+// end checks that no data follow the decoded stream, and that the source ended without an error.
 func (l *layer) end() error {
 	extra, err := l.src.ReadByte()
 	if err == nil {
-		return &driver.Error{Code: driver.ErrProtocol, Err: fmt.Errorf("0x%02x and more follows the end of the %s coding", extra, l.coding)}
+		return &driver.Error{Code: driver.ErrProtocol, Err: fmt.Errorf("unexpected data (0x%02x) after the end of the %s coding", extra, l.coding)}
 	}
 	return err
 }
 
-// noEOF makes the end of the stream within a header an error.
+// noEOF replaces io.EOF by io.ErrUnexpectedEOF.
 func noEOF(err error) error {
 	if err == io.EOF {
 		return io.ErrUnexpectedEOF

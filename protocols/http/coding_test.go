@@ -101,7 +101,7 @@ func TestStackedCodings(t *testing.T) {
 	}
 }
 
-// TestCodingNotAskedFor leaves content as it is sent.
+// TestCodingNotAskedFor checks that an unrequested coding is not removed.
 func TestCodingNotAskedFor(t *testing.T) {
 	t.Parallel()
 	coded := encode(t, "gzip", []byte("content"))
@@ -119,8 +119,8 @@ func TestCodingNotAskedFor(t *testing.T) {
 	}
 }
 
-// TestMoreThanAnnounced has parts that are longer than they say, and content that is coded longer
-// than it was. No more is delivered than there may be.
+// TestMoreThanAnnounced has bodies that exceed Content-Length or the range. The surplus is not
+// returned.
 func TestMoreThanAnnounced(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 100_000)
@@ -162,8 +162,7 @@ func TestMoreThanAnnounced(t *testing.T) {
 	}
 }
 
-// TestCodingsWithoutContent has codings that go on for ever and hold nothing, so that no limit of
-// size is ever reached.
+// TestCodingsWithoutContent has endless codings without content, which never reach the size limit.
 func TestCodingsWithoutContent(t *testing.T) {
 	t.Parallel()
 	empty := encode(t, "gzip", nil)
@@ -192,13 +191,13 @@ func TestCodingsWithoutContent(t *testing.T) {
 				}
 			}
 		})
-		if body, err := drive.Get(t, c, u); fetch.CodeOf(err) != fetch.ErrProtocol || body != "" || !strings.Contains(err.Error(), "held no content") {
+		if body, err := drive.Get(t, c, u); fetch.CodeOf(err) != fetch.ErrProtocol || body != "" || !strings.Contains(err.Error(), "coding without content") {
 			t.Errorf("%s: %d bytes, %v; want ErrProtocol", name, len(body), err)
 		}
 	}
 }
 
-// TestBombs bounds what is decoded, in both ways of reading.
+// TestBombs limits decoded content, for Read and WriteTo.
 func TestBombs(t *testing.T) {
 	t.Parallel()
 	bomb := make([]byte, 8<<20)

@@ -14,19 +14,19 @@ import (
 	"github.com/urlget/urlget/fetch/driver"
 )
 
-// An exchange is a request that was answered.
+// An exchange is a request and its response.
 type exchange struct {
 	driver *opener
 	req    *driver.Request
 	target *target
 	sent   *http.Request
 	resp   *http.Response
-	ctx    context.Context // of the answer's body
+	ctx    context.Context // of the response body
 	cancel context.CancelCauseFunc
-	plain  *plainConn // that the answer comes from; nil if it has TLS
+	plain  *plainConn // the connection of the response; nil with TLS
 }
 
-// send sends the request and reads the header of the answer.
+// send sends the request and reads the head of the response.
 func (d *opener) send(ctx context.Context, req *driver.Request, t *target, auth []*authenticator, rec *record) (*exchange, error) {
 	ex := &exchange{driver: d, req: req, target: t}
 	ex.ctx, ex.cancel = context.WithCancelCause(ctx)
@@ -52,7 +52,7 @@ func (d *opener) send(ctx context.Context, req *driver.Request, t *target, auth 
 		}
 		return nil, err
 	}
-	rec.answered(ex.resp)
+	rec.responded(ex.resp)
 	if cookies := ex.resp.Cookies(); t.cookies != nil && len(cookies) > 0 {
 		d.cookies.Store(true)
 		d.Jar.SetCookies(t.cookies, cookies)
@@ -60,10 +60,11 @@ func (d *opener) send(ctx context.Context, req *driver.Request, t *target, auth 
 	return ex, nil
 }
 
-// maxErrorBody bounds what is kept of an error page.
+// maxErrorBody limits the bytes read of an error page. They are read for archives, and so that the
+// connection can be reused. The client keeps fewer.
 const maxErrorBody = 64 << 10
 
-// refused ends an exchange with err, which gets the error page.
+// refused ends an exchange with err and adds the error page to it.
 func (ex *exchange) refused(err error) error {
 	e, ok := err.(*driver.Error)
 	if !ok || ex.resp.StatusCode < 400 {
@@ -75,12 +76,12 @@ func (ex *exchange) refused(err error) error {
 	return e
 }
 
-// discard ends an exchange whose body is not wanted. A short one is read, so that the connection
-// can be used again.
+// discard ends an exchange whose body is not needed. A short body is read, so that the connection
+// can be reused.
 func (ex *exchange) discard() { ex.finish(16 << 10) }
 
-// finish ends an exchange and returns up to max bytes of its body, as far as they come without
-// delay. Partial reports whether there was more.
+// finish ends an exchange and returns up to max bytes of its body, as far as they arrive within
+// half a second. Partial reports whether there was more.
 func (ex *exchange) finish(max int64) (content []byte, partial bool) {
 	const delay = 500 * time.Millisecond
 	stop := time.AfterFunc(delay, func() { ex.cancel(nil) })
@@ -102,7 +103,7 @@ func (ex *exchange) reply() driver.Reply {
 	return driver.Reply{Code: ex.resp.StatusCode, Text: text}
 }
 
-// fail returns an error about the answer.
+// fail returns an error with the status of the response.
 func (ex *exchange) fail(code driver.Code, format string, args ...any) *driver.Error {
 	e := &driver.Error{Code: code, Reply: ex.reply()}
 	if format != "" {
@@ -111,8 +112,8 @@ func (ex *exchange) fail(code driver.Code, format string, args ...any) *driver.E
 	return e
 }
 
-// failure translates an error of net/http. Errors of the network are left as they are: the client
-// knows their classes.
+// failure translates an error of net/http. Network errors are not changed, because the client
+// classifies them.
 func failure(ctx context.Context, err error) error {
 	var (
 		own    *driver.Error
@@ -125,28 +126,28 @@ func failure(ctx context.Context, err error) error {
 		return own
 	case err == io.EOF, isLost(err):
 		return &driver.Error{Code: driver.ErrNetwork, Retry: true,
-			Err: fmt.Errorf("the server closed the connection without an answer: %w", err)}
+			Err: fmt.Errorf("the server closed the connection without a response: %w", err)}
 	case errors.As(err, &netErr) && netErr.Timeout():
-		return &driver.Error{Code: driver.ErrNetwork, Retry: true, Err: fmt.Errorf("no answer in time: %w", err)}
-	case errors.As(err, &netErr), errors.Is(err, net.ErrClosed), errors.Is(err, io.ErrUnexpectedEOF):
+		return &driver.Error{Code: driver.ErrNetwork, Retry: true, Err: fmt.Errorf("no response in time: %w", err)}
+	case errors.As(err, &netErr), errors.Is(err, net.ErrClosed), errors.Is(err, io.ErrClosedPipe), errors.Is(err, io.ErrUnexpectedEOF):
 		return err
 	}
 	return &driver.Error{Code: driver.ErrProtocol, Err: notHTTP(err)}
 }
 
-// notHTTP says of an answer that is none what the server said, instead of where net/http noticed.
-// There are no types for that.
+// notHTTP returns the server's words from an error about a malformed response, without the place
+// where net/http detected it. These errors have no types.
 func notHTTP(err error) error {
 	for _, what := range []string{"malformed HTTP response ", "malformed HTTP status code ", "malformed HTTP version "} {
 		if _, said, ok := strings.Cut(err.Error(), what); ok {
-			return fmt.Errorf("the server does not speak HTTP, but said %s", said)
+			return fmt.Errorf("the server does not speak HTTP: it sent %s", said)
 		}
 	}
 	if _, said, ok := strings.Cut(err.Error(), "bad Content-Length "); ok {
-		return fmt.Errorf("the server announces a length that no content has: %s", said)
+		return fmt.Errorf("invalid Content-Length: %s", said)
 	}
-	if strings.Contains(err.Error(), "readLoopPeekFailLocked") { // what came was not waited for
-		return errors.New("the server does not speak HTTP, but speaks before it is asked")
+	if strings.Contains(err.Error(), "readLoopPeekFailLocked") { // data arrived before a request
+		return errors.New("the server does not speak HTTP: it sent data before the request")
 	}
 	if inner := errors.Unwrap(err); inner != nil && strings.HasPrefix(err.Error(), "net/http: HTTP/1.x transport connection broken: ") {
 		return inner
@@ -154,8 +155,8 @@ func notHTTP(err error) error {
 	return err
 }
 
-// isLost recognises the errors of net/http about a connection or a stream that ended. They have no
-// types of their own.
+// isLost reports whether err is an error of net/http about a closed connection or stream. These
+// errors have no types.
 func isLost(err error) bool {
 	text := err.Error()
 	return text == "http: server closed idle connection" ||

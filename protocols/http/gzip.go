@@ -11,23 +11,22 @@ import (
 	"github.com/klauspost/compress/flate"
 )
 
-// A gzipReader removes the coding gzip (RFC 1952): one member after another, to the end of what is
-// below it. It takes header fields of any length, where compress/gzip refuses those of more than
-// 512 bytes.
+// A gzipReader decodes gzip (RFC 1952): all members up to the end of its source. It accepts header
+// fields of any length, while compress/gzip refuses those above 512 bytes.
 type gzipReader struct {
 	src    *bufio.Reader
 	flate  io.Reader // nil before the first member
 	within bool      // a member
 	sum    hash.Hash32
-	size   uint32 // of the member's content, modulo 2^32
+	size   uint32 // of the decoded member, modulo 2^32
 }
 
 var (
 	errGzipHeader = errors.New("malformed gzip header")
-	errGzipSum    = errors.New("the checksum of gzip is wrong")
+	errGzipSum    = errors.New("gzip checksum mismatch")
 )
 
-// The flags of a member (RFC 1952, section 2.3.1).
+// Flags of a member (RFC 1952, section 2.3.1).
 const (
 	gzipHeaderSum = 1 << 1
 	gzipExtra     = 1 << 2
@@ -40,7 +39,7 @@ func newGzipReader(src *bufio.Reader) *gzipReader {
 	return &gzipReader{src: src, sum: crc32.NewIEEE()}
 }
 
-// Read implements io.Reader. It returns io.EOF only after a whole member.
+// Read implements io.Reader. It returns io.EOF only after a complete member.
 func (z *gzipReader) Read(p []byte) (int, error) {
 	for {
 		if !z.within {
@@ -75,7 +74,7 @@ func (z *gzipReader) begin() error {
 	return z.flate.(flate.Resetter).Reset(z.src, nil)
 }
 
-// end reads what follows the content of a member. It returns io.EOF if that was the last.
+// end checks the trailer of a member. It returns io.EOF after the last member.
 func (z *gzipReader) end() error {
 	z.within = false
 	var tail [8]byte
@@ -89,7 +88,7 @@ func (z *gzipReader) end() error {
 	return err
 }
 
-// A gzipHeader is the header of a member while it is skipped.
+// A gzipHeader skips the header of a member and checks its checksum.
 type gzipHeader struct {
 	src *bufio.Reader
 	sum hash.Hash32
@@ -140,7 +139,7 @@ func (h *gzipHeader) fill(p []byte) error {
 	return noEOF(err)
 }
 
-// text skips a field that ends with a zero byte.
+// text skips a zero-terminated field.
 func (h *gzipHeader) text() error {
 	for {
 		piece, err := h.src.ReadSlice(0)

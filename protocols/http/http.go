@@ -1,6 +1,6 @@
-// Package http retrieves http and https URLs, and through forward proxies those of other schemes:
-// one exchange at a time, with the messages of net/http (RFC 9110, RFC 9112, RFC 9113). Package http3
-// adds HTTP/3; only programs that import it, or package protocols, link QUIC.
+// Package http retrieves http and https URLs, and through forward proxies those of other schemes.
+// It performs one exchange at a time, with the messages of net/http (RFC 9110, RFC 9112, RFC 9113).
+// Package http3 adds HTTP/3. Only programs that import it, or package protocols, link QUIC.
 package http
 
 import (
@@ -16,37 +16,53 @@ import (
 	"github.com/urlget/urlget/fetch/driver"
 )
 
-// Options configures the driver. The zero value is the default.
+// Options configure the driver. The zero value selects the defaults.
 type Options struct {
-	// HTTP1 uses HTTP/1.1 even where a server offers HTTP/2, which is faster for one large body and
-	// slower for many small ones.
-	HTTP1 bool
-	// HTTP2 insists on HTTP/2 with servers of https. It makes no difference to others, and if HTTP1
-	// is set.
-	HTTP2 bool
-	// Single says that one URL is wanted, or few. Servers are then offered HTTP/2 only if they refuse
-	// HTTP/1.1, which takes less work for one body: it comes in larger pieces and without windows. It
-	// makes no difference if HTTP1 or HTTP2 is set.
+	// Protocols are the versions to use for https. 0 means all: HTTP/2 if the server offers it,
+	// which is slower for one large body and faster for many small ones, and HTTP/3 if QUIC is set.
+	// Requests of http URLs use HTTP/1.1.
+	Protocols Protocols
+	// QUIC returns the transport for HTTP/3. It falls back to tcp for servers that it cannot reach.
+	// Set it to function Over of package protocols/http/http3. If nil, HTTP/3 is disabled. It is
+	// ignored if Transport is set.
+	QUIC func(env driver.Env, tcp http.RoundTripper) http.RoundTripper
+	// Single optimizes for one URL or few. HTTP/2 is then offered only to servers that refuse
+	// HTTP/1.1, which transfers one body with less work, in larger pieces and without flow control
+	// windows. It is ignored if Protocols has only one of the two.
 	Single bool
-	// Compressed asks for gzip, deflate, br and zstd, and decodes them. Then Meta.Size is unknown.
-	// It has no effect on requests for a range.
+	// Compressed requests gzip, deflate, br or zstd coding and decodes it. Meta.Size is unknown
+	// then. It has no effect on range requests.
 	Compressed bool
-	// MaxIdle is how many idle connections to one server are kept for reuse, 16 at least.
+	// MaxIdle is the number of idle connections kept per server. The minimum is 16.
 	MaxIdle int
-	// Jar keeps cookies. Nil means a jar of the client's own, which lives as long as the client.
+	// Jar stores cookies. Nil means an in-memory jar that belongs to the client.
 	Jar http.CookieJar
-	// Transport answers requests in place of servers, as an archive does. Nil means the network.
+	// Transport serves requests instead of the network, for example from an archive. Nil means the
+	// network.
 	Transport http.RoundTripper
-	// HTTP3 returns what asks servers of https by HTTP/3, and by tcp those that it cannot reach so. The
-	// function Over of package protocols/http/http3 is one. Nil means that HTTP/3 is not spoken. It
-	// makes no difference if HTTP1, HTTP2 or Transport is set.
-	HTTP3 func(env driver.Env, tcp http.RoundTripper) http.RoundTripper
+}
+
+// Protocols is a set of versions of HTTP.
+type Protocols uint8
+
+// The versions. HTTP3 is tried first. If it fails, or is the only one, the request is sent over
+// TCP: with HTTP1 alone, HTTP2 alone, or the one that the server chooses.
+const (
+	HTTP1 Protocols = 1 << iota
+	HTTP2
+	HTTP3
+)
+
+// overTCP reports whether HTTP/1.1 and HTTP/2 are offered for https.
+func (p Protocols) overTCP() (http1, http2 bool) {
+	either := p&(HTTP1|HTTP2) == 0
+	return either || p&HTTP1 != 0, either || p&HTTP2 != 0
 }
 
 // Load registers the driver with its defaults.
 func Load(env driver.Env, reg *driver.Registry) { With(Options{})(env, reg) }
 
-// With is Load with options.
+// With returns a Loader that registers the driver with options.
 func With(opts Options) driver.Loader {
 	return func(env driver.Env, reg *driver.Registry) {
 		d := newDriver(env, opts)
@@ -55,7 +71,7 @@ func With(opts Options) driver.Loader {
 		reg.Register(driver.Scheme{Name: "http", Port: 80, Ops: ops, Ranges: true, RangeSets: true, ForwardProxy: true, Bodies: true, Traits: traits,
 			Summary: "Hypertext Transfer Protocol (RFC 9110)", Driver: d})
 		reg.Register(driver.Scheme{Name: "https", Port: 443, Ops: ops, Ranges: true, RangeSets: true, Bodies: true, Traits: traits,
-			Summary: "HTTP over TLS, HTTP/2 included (RFC 9110)", Driver: d})
+			Summary: "HTTP over TLS, including HTTP/2 (RFC 9110)", Driver: d})
 	}
 }
 
@@ -63,10 +79,10 @@ type opener struct {
 	Options
 	env      driver.Env
 	logins   logins
-	closings atomic.Int64 // calls of CloseIdleConnections
-	cookies  atomic.Bool  // the jar may have some
+	closings atomic.Int64 // number of calls of CloseIdleConnections
+	cookies  atomic.Bool  // the jar may have cookies
 	http1    *http1
-	http3    http.RoundTripper // nil if HTTP/3 is not spoken
+	http3    http.RoundTripper // nil if HTTP/3 is disabled
 
 	mu         sync.Mutex
 	transports map[string]*http.Transport // by Env.Scope
@@ -79,13 +95,13 @@ func newDriver(env driver.Env, opts Options) *opener {
 		d.Jar, _ = cookiejar.New(&cookiejar.Options{PublicSuffixList: publicsuffix.List})
 	}
 	d.http1 = newHTTP1(d)
-	if opts.HTTP3 != nil && !opts.HTTP1 && !opts.HTTP2 && opts.Transport == nil {
-		d.http3 = opts.HTTP3(env, overTCP{d})
+	if opts.QUIC != nil && (opts.Protocols == 0 || opts.Protocols&HTTP3 != 0) && opts.Transport == nil {
+		d.http3 = opts.QUIC(env, overTCP{d})
 	}
 	return d
 }
 
-// Open performs one exchange, and answers challenges on the way.
+// Open performs one exchange, including responses to challenges.
 func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Response, error) {
 	rec := newRecord(ctx, d.env)
 	if req.Op == driver.OpGet {
@@ -106,7 +122,7 @@ func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Respons
 	return resp, err
 }
 
-// replyCode returns the status that err is about, or 0.
+// replyCode returns the status in err, or 0.
 func replyCode(err error) int {
 	var e *driver.Error
 	if errors.As(err, &e) {
@@ -115,7 +131,7 @@ func replyCode(err error) int {
 	return 0
 }
 
-// exchange sends one request, and again with a login if the server asks for one.
+// exchange sends a request, and sends it again with a login if the server requests one.
 func (d *opener) exchange(ctx context.Context, req *driver.Request, method string, rec *record) (*driver.Response, error) {
 	t, err := d.newTarget(ctx, req, method)
 	if err != nil {
@@ -150,7 +166,6 @@ func (d *opener) exchange(ctx context.Context, req *driver.Request, method strin
 }
 
 var (
-	_ driver.Driver     = (*opener)(nil)
 	_ driver.IdleCloser = (*opener)(nil)
 	_ driver.Explainer  = (*opener)(nil)
 )

@@ -17,10 +17,9 @@ import (
 	"github.com/urlget/urlget/fetch/driver"
 )
 
-// http1 sends requests without content by HTTP/1.1 to servers without TLS, as a Transport of net/http
-// does, but in the goroutine of the caller: a Transport has two for each connection and hands each
-// request and each answer from one to the other, which takes more time than to write and to read
-// them.
+// http1 sends requests without a body over HTTP/1.1 to servers without TLS. It works in the
+// goroutine of the caller. A Transport of net/http has two goroutines per connection; passing
+// requests and responses between them takes longer than writing and reading them.
 type http1 struct {
 	driver *opener
 	conns  *driver.Pool[string, *http1Conn] // by host and port
@@ -34,7 +33,7 @@ func newHTTP1(d *opener) *http1 {
 	})}
 }
 
-// takes reports whether h can send a request.
+// takes reports whether h can send req.
 func (h *http1) takes(req *http.Request) bool {
 	return req.URL.Scheme == "http" && (req.Body == nil || req.Body == http.NoBody)
 }
@@ -75,13 +74,14 @@ func (h *http1) dial(ctx context.Context, addr string) (*http1Conn, error) {
 	return c, nil
 }
 
-// address returns the host and port to connect to. Package uri has international names in ASCII.
+// address returns the host and port to connect to. Package uri has converted international names to
+// ASCII.
 func address(req *http.Request) string {
 	return net.JoinHostPort(req.URL.Hostname(), cmp.Or(req.URL.Port(), "80"))
 }
 
-// isRepeatable reports whether a request may reach the server twice (RFC 9110, section 9.2.2), by
-// the rules of net/http: also if it has a key by which the server knows it again.
+// isRepeatable reports whether a request may reach the server twice (RFC 9110, section 9.2.2). As
+// in net/http, a request with an idempotency key may, too.
 func isRepeatable(req *http.Request) bool {
 	switch req.Method {
 	case "", http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodTrace:
@@ -94,28 +94,28 @@ func isRepeatable(req *http.Request) bool {
 type http1Conn struct {
 	plain *plainConn
 	r     *bufio.Reader
-	left  int64 // how many bytes may come before the head of the answer has ended
-	sent  bool  // something of the request was
+	left  int64 // bytes that may still be received before the head of the response ends
+	sent  bool  // part of the request was written
 }
 
-// Read bounds what comes before the content.
+// Read limits the head of the response to maxHeader bytes.
 func (c *http1Conn) Read(p []byte) (int, error) {
 	if c.left <= 0 {
-		return 0, fmt.Errorf("the head of the answer has more than %d bytes", maxHeader)
+		return 0, fmt.Errorf("the head of the response exceeds %d bytes", maxHeader)
 	}
 	n, err := c.plain.Read(p[:min(int64(len(p)), c.left)])
 	c.left -= int64(n)
 	return n, err
 }
 
-// Write notes that something was sent.
+// Write records that bytes were sent.
 func (c *http1Conn) Write(p []byte) (int, error) {
 	n, err := c.plain.Write(p)
 	c.sent = c.sent || n > 0
 	return n, err
 }
 
-// writers are for the heads of requests.
+// writers holds buffers for the heads of requests.
 var writers = sync.Pool{New: func() any { return bufio.NewWriterSize(nil, writeBuffer) }}
 
 func (c *http1Conn) write(req *http.Request) error {
@@ -131,16 +131,16 @@ func (c *http1Conn) write(req *http.Request) error {
 	return w.Flush()
 }
 
-// An http1Exchange is a request on a connection, and its answer.
+// An http1Exchange is a request on a connection and its response.
 type http1Exchange struct {
 	driver   *opener
-	closings int64 // of the driver, when the exchange began
+	closings int64 // value of opener.closings when the exchange began
 	lease    *driver.Lease[string, *http1Conn]
-	lost     bool // the connection had been kept, and nothing came from it
-	keep     bool // the connection can serve others after the answer
+	lost     bool // the connection was reused and has received nothing
+	keep     bool // the connection can be reused after the response
 }
 
-// do sends the request and reads the head of the answer.
+// do sends the request and reads the head of the response.
 func (x *http1Exchange) do(req *http.Request) (*http.Response, error) {
 	c := x.lease.Conn
 	x.lost = x.lease.Reused
@@ -153,7 +153,8 @@ func (x *http1Exchange) do(req *http.Request) (*http.Response, error) {
 	if failed != nil && (x.lost || !isCut(failed)) {
 		return nil, failed
 	}
-	if _, err := c.r.Peek(1); err != nil { // a server that has not read all of the request may say why
+	// A server that has not read the complete request may send the reason.
+	if _, err := c.r.Peek(1); err != nil {
 		return nil, cmp.Or(failed, err)
 	}
 	x.lost = false
@@ -165,7 +166,8 @@ func (x *http1Exchange) do(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	if x.lease.Reused && resp.StatusCode == http.StatusRequestTimeout && resp.Close && isRepeatable(req) {
-		x.lost = true // the server no longer waited for a request when this one came
+		// The server closed the idle connection when this request arrived.
+		x.lost = true
 		return nil, errNoLongerWaited
 	}
 	c.left = math.MaxInt64
@@ -178,24 +180,24 @@ func (x *http1Exchange) do(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-var errNoLongerWaited = errors.New("the server had given up the connection")
+var errNoLongerWaited = errors.New("the server closed the idle connection")
 
-// isCut reports whether a write failed as the peer had closed the connection.
+// isCut reports whether a write failed because the peer closed the connection.
 func isCut(err error) bool {
 	return errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET)
 }
 
-// end ends an exchange whose answer has come whole.
+// end ends an exchange whose response is complete.
 func (x *http1Exchange) end() {
 	if x.keep && x.lease.Conn.r.Buffered() == 0 && x.driver.closings.Load() == x.closings {
-		x.keep = false // another end would look at what is no longer ours
+		x.keep = false // a second call must not touch a connection that others use
 		x.lease.Put()
 	} else {
 		x.lease.Discard()
 	}
 }
 
-// An http1Body is the content of an answer. Who closes it before its end closes the connection.
+// An http1Body is the body of a response. Close before its end closes the connection.
 type http1Body struct {
 	src      io.Reader
 	exchange *http1Exchange

@@ -19,8 +19,7 @@ import (
 	urlhttp "github.com/urlget/urlget/protocols/http"
 )
 
-// TestConnectionsAreKept asks a server twice, and counts the connections and the requests that it
-// had then.
+// TestConnectionsAreKept sends two requests and counts connections and requests.
 func TestConnectionsAreKept(t *testing.T) {
 	t.Parallel()
 	const (
@@ -35,9 +34,9 @@ func TestConnectionsAreKept(t *testing.T) {
 		op           fetch.Op
 		method       string
 		answers      []string // on each connection; it is closed after the last, and for "" without an answer
-		early        bool     // the body of the first answer is closed before its end
+		early        bool     // the body of the first response is closed before its end
 		conns, asked int32
-		lost         bool // the second request is
+		lost         fetch.Code // of the second request, "" if there is a response
 	}{
 		{name: "a length", answers: []string{whole, whole, whole}, conns: 1, asked: 2},
 		{name: "chunks", answers: []string{ok + "Transfer-Encoding: chunked\r\n\r\n2\r\nab\r\n0\r\nX: y\r\n\r\n", whole, whole}, conns: 1, asked: 2},
@@ -53,14 +52,14 @@ func TestConnectionsAreKept(t *testing.T) {
 		{name: "more than was announced, like an answer", answers: []string{whole + "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nxy", whole, whole}, conns: 2, asked: 2},
 		{name: "a server that closes without a word", answers: []string{whole}, conns: 2, asked: 2},
 		{name: "a server that closes when it is asked", answers: []string{whole, ""}, conns: 2, asked: 3},
-		{name: "a server that closes within its answer", answers: []string{whole, "HTTP/1.1 2"}, conns: 1, asked: 2, lost: true},
+		{name: "a server that closes within its answer", answers: []string{whole, "HTTP/1.1 2"}, conns: 1, asked: 2, lost: fetch.ErrProtocol},
 		{name: "a server that gives up waiting when it is asked", answers: []string{whole, gaveUp}, conns: 2, asked: 3},
 		{name: "HTTP/1.0 that stays", answers: []string{stays, stays, stays}, conns: 1, asked: 2},
 		{name: "a length twice", answers: []string{ok + "Content-Length: 2\r\nContent-Length: 2\r\n\r\nab", whole, whole}, conns: 1, asked: 2},
 		{name: "a length besides chunks", answers: []string{ok + "Content-Length: 9\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n0\r\n\r\n", whole, whole}, conns: 1, asked: 2},
 		{name: "a server that will close, among others", answers: []string{ok + "Connection: x, Close\r\nConnection: keep-alive\r\nContent-Length: 2\r\n\r\nab", whole, whole}, conns: 2, asked: 2},
-		{name: "what cannot be asked twice is refused", method: "PATCH", answers: []string{whole, gaveUp}, conns: 1, asked: 2, lost: true},
-		{name: "what cannot be asked twice", method: "PATCH", answers: []string{whole, ""}, conns: 1, asked: 2, lost: true},
+		{name: "what cannot be asked twice is refused", method: "PATCH", answers: []string{whole, gaveUp}, conns: 1, asked: 2, lost: fetch.ErrBusy},
+		{name: "what cannot be asked twice", method: "PATCH", answers: []string{whole, ""}, conns: 1, asked: 2, lost: fetch.ErrNetwork},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -90,7 +89,7 @@ func TestConnectionsAreKept(t *testing.T) {
 				t.Fatal(err)
 			}
 			body, _, err := drive.Do(t, c, req)
-			if tt.lost != (err != nil) || err == nil && tt.op == fetch.OpGet && body != "ab" {
+			if fetch.CodeOf(err) != tt.lost || err == nil && tt.op == fetch.OpGet && body != "ab" {
 				t.Errorf("the second answer: %q, %v", body, err)
 			}
 			if conns.Load() != tt.conns || asked.Load() != tt.asked {
@@ -100,8 +99,8 @@ func TestConnectionsAreKept(t *testing.T) {
 	}
 }
 
-// TestAnswersThatNobodyAskedFor come while a connection is idle, and are never taken for an answer to
-// the next request.
+// TestAnswersThatNobodyAskedFor has responses on an idle connection, which must not be taken for
+// that of the next request.
 func TestAnswersThatNobodyAskedFor(t *testing.T) {
 	t.Parallel()
 	for _, unasked := range []string{"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nxy", "HTTP/1.1 408 Request Timeout\r\n\r\n", "\r\n"} {
@@ -130,7 +129,7 @@ func TestAnswersThatNobodyAskedFor(t *testing.T) {
 	}
 }
 
-// A brittleConn fails all writes but the first, which it takes half of if it is halved.
+// A brittleConn fails all writes except the first. If halved is set, it writes half of that.
 type brittleConn struct {
 	net.Conn
 	halved bool
@@ -149,7 +148,8 @@ func (c *brittleConn) Write(p []byte) (int, error) {
 	return n, syscall.ECONNRESET
 }
 
-// TestRequestsThatWereNotSent are sent on another connection, as they cannot have been obeyed.
+// TestRequestsThatWereNotSent checks that they are sent on another connection, because the server
+// has not received them.
 func TestRequestsThatWereNotSent(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -211,8 +211,7 @@ func TestAnswersToHalfARequest(t *testing.T) {
 	}
 }
 
-// TestConnectionsWithMoreAreClosed has an answer with something behind it: the connection is of no
-// use, and is not kept until another request would find that out.
+// TestConnectionsWithMoreAreClosed has data after a response. The connection must not be kept.
 func TestConnectionsWithMoreAreClosed(t *testing.T) {
 	t.Parallel()
 	for _, answer := range []string{"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nabc", "HTTP/1.1 204 No Content\r\n\r\nabc"} {

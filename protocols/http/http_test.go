@@ -105,8 +105,8 @@ func serve(t testing.TB, h http.HandlerFunc) string {
 	return newServer(t, h, "").URL
 }
 
-// raw starts a server that answers each request, which it reads up to the blank line, with bytes,
-// and then closes the connection unless hold is set.
+// raw starts a server that reads each request up to the blank line, sends bytes, and closes the
+// connection unless hold is set.
 func raw(t testing.TB, answer string, hold bool) string {
 	t.Helper()
 	return answering(t, func(conn net.Conn) {
@@ -117,8 +117,8 @@ func raw(t testing.TB, answer string, hold bool) string {
 	})
 }
 
-// answering starts a server that calls answer for each connection, behind the blank line of a
-// request. The connection ends with it.
+// answering starts a server that calls answer for each connection after the blank line of a
+// request. The connection is closed afterwards.
 func answering(t testing.TB, answer func(net.Conn)) string {
 	t.Helper()
 	return accepting(t, func(conn net.Conn) {
@@ -133,7 +133,7 @@ func readRequest(conn net.Conn) bool {
 	return err == nil
 }
 
-// accepting starts a server that calls serve for each connection, which ends with it.
+// accepting starts a server that calls serve for each connection and closes it afterwards.
 func accepting(t testing.TB, serve func(net.Conn)) string {
 	t.Helper()
 	return servers.Start(t, servers.Config{Scheme: "http"}, func(c *servers.Conn) { serve(c.NetConn()) }).URL
@@ -208,7 +208,7 @@ func TestFieldsThatCannotBeSent(t *testing.T) {
 	}
 }
 
-// TestPathAsWritten sends what the URL says, byte by byte.
+// TestPathAsWritten checks that the path is sent unchanged.
 func TestPathAsWritten(t *testing.T) {
 	t.Parallel()
 	var got string
@@ -229,18 +229,20 @@ func TestProtocolVersion(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		opts   urlhttp.Options
-		server []string // what it speaks over TLS
+		server []string // offered over TLS
 		want   string   // "" for a failure
 	}{
 		{urlhttp.Options{}, []string{"h2", "http/1.1"}, "HTTP/2.0"},
 		{urlhttp.Options{}, []string{"http/1.1"}, "HTTP/1.1"},
-		{urlhttp.Options{HTTP1: true}, []string{"h2", "http/1.1"}, "HTTP/1.1"},
-		{urlhttp.Options{HTTP1: true}, []string{"h2"}, ""},
-		{urlhttp.Options{HTTP2: true}, []string{"h2", "http/1.1"}, "HTTP/2.0"},
-		{urlhttp.Options{HTTP2: true}, []string{"http/1.1"}, ""},
+		{urlhttp.Options{Protocols: urlhttp.HTTP1}, []string{"h2", "http/1.1"}, "HTTP/1.1"},
+		{urlhttp.Options{Protocols: urlhttp.HTTP1}, []string{"h2"}, ""},
+		{urlhttp.Options{Protocols: urlhttp.HTTP2}, []string{"h2", "http/1.1"}, "HTTP/2.0"},
+		{urlhttp.Options{Protocols: urlhttp.HTTP2}, []string{"http/1.1"}, ""},
+		{urlhttp.Options{Protocols: urlhttp.HTTP1 | urlhttp.HTTP2}, []string{"h2", "http/1.1"}, "HTTP/2.0"},
+		{urlhttp.Options{Protocols: urlhttp.HTTP3}, []string{"http/1.1"}, "HTTP/1.1"}, // without QUIC
 		{urlhttp.Options{Single: true}, []string{"h2", "http/1.1"}, "HTTP/1.1"},
 		{urlhttp.Options{Single: true}, []string{"h2"}, "HTTP/2.0"},
-		{urlhttp.Options{Single: true, HTTP2: true}, []string{"h2", "http/1.1"}, "HTTP/2.0"},
+		{urlhttp.Options{Single: true, Protocols: urlhttp.HTTP2}, []string{"h2", "http/1.1"}, "HTTP/2.0"},
 	} {
 		srv := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, r.Proto) }))
 		srv.Config.ErrorLog = log.New(io.Discard, "", 0)
@@ -251,7 +253,7 @@ func TestProtocolVersion(t *testing.T) {
 					return nil, nil
 				}
 			}
-			strict := srv.TLS.Clone() // crypto/tls lets who offers HTTP/1.1 to a server of HTTP/2 come without it
+			strict := srv.TLS.Clone() // crypto/tls accepts a client that offers HTTP/1.1 to a server of HTTP/2
 			strict.NextProtos = []string{"none of these"}
 			return strict, nil
 		}}
@@ -271,7 +273,7 @@ func TestUntrustedServer(t *testing.T) {
 	drive.Fails(t, newClient(t, nil, urlhttp.Options{}), strings.Replace(plain, "http", "https", 1), fetch.ErrTLS) // TLS to a server without
 }
 
-// TestClientCertificateWanted is refused after the handshake, in TLS 1.3.
+// TestClientCertificateWanted has a server that refuses after the handshake, in TLS 1.3.
 func TestClientCertificateWanted(t *testing.T) {
 	t.Parallel()
 	srv := httptest.NewUnstartedServer(http.NotFoundHandler())
@@ -282,7 +284,7 @@ func TestClientCertificateWanted(t *testing.T) {
 	drive.Fails(t, newClient(t, &fetch.Options{TLS: trust(srv)}, urlhttp.Options{}), srv.URL, fetch.ErrTLS)
 }
 
-// TestStreamReset lets a server of HTTP/2 give a stream up before its answer.
+// TestStreamReset has an HTTP/2 server that resets a stream before the response.
 func TestStreamReset(t *testing.T) {
 	t.Parallel()
 	srv := newServer(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }), "h2")

@@ -14,18 +14,18 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// A login is a user name and password, and how they are proved to a server.
+// A login is a user name and password, and the authentication scheme.
 type login struct {
 	user, password string
 	realm          string
 	digest         *digest.Challenge // nil for Basic
 
-	count atomic.Int64 // of requests with the digest's nonce
-	dir   string       // that the login applies to; guarded by logins.mu
+	count atomic.Int64 // requests with the nonce of digest
+	dir   string       // directory that the login applies to; guarded by logins.mu
 }
 
-// answer returns the value of the field that proves the login.
-func (l *login) answer(r *http.Request) (string, error) {
+// authorization returns the value of the Authorization field.
+func (l *login) authorization(r *http.Request) (string, error) {
 	if l.digest == nil {
 		if strings.Contains(l.user, ":") {
 			return "", errors.New("a user name with a colon cannot be sent")
@@ -40,18 +40,17 @@ func (l *login) answer(r *http.Request) (string, error) {
 	return c.String(), nil
 }
 
-// logins remembers the logins that were accepted, so that they can be sent without a challenge
-// where they apply (RFC 7617, section 2.2). Those of foreign requests are not among them: they belong
-// to whoever wrote the URL.
+// logins caches accepted logins, so that they can be sent without a challenge (RFC 7617, section
+// 2.2). Logins of foreign requests are not cached, because they belong to the author of the URL.
 type logins struct {
 	mu sync.Mutex
 	by map[uri.Origin][]*login
 }
 
-// maxLogins bounds the realms that are remembered of one server.
+// maxLogins limits the cached realms per server.
 const maxLogins = 64
 
-// find returns the login for u, unless u names another user.
+// find returns the login for u. It returns nil if u names another user.
 func (s *logins) find(u uri.URI) *login {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -67,8 +66,8 @@ func (s *logins) find(u uri.URI) *login {
 	return nil
 }
 
-// keep remembers a login that was accepted for u. In one realm it applies to the directory that all
-// resources that it was accepted for have in common.
+// keep caches a login that was accepted for u. Within a realm it applies to the common directory of
+// all resources that accepted it.
 func (s *logins) keep(u uri.URI, l *login) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -89,7 +88,7 @@ func (s *logins) keep(u uri.URI, l *login) {
 	}
 }
 
-// forget removes a login that is no longer accepted.
+// forget removes a login that was refused.
 func (s *logins) forget(u uri.URI, l *login) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -10,40 +10,40 @@ import (
 	"github.com/urlget/urlget/fetch/driver"
 )
 
-// partial accepts a 206 only if it is the part that was asked for, of the same resource: the caller
-// will append it to bytes that it has already.
+// partial accepts a 206 only if it is a requested part of the same resource, because the caller
+// appends it to the bytes of an earlier response.
 func (ex *exchange) partial() (*driver.Response, error) {
 	h, want := ex.resp.Header, ex.req.Range
 	if !ex.target.ranged {
-		return nil, ex.fail(driver.ErrProtocol, "a part came where all was asked for")
+		return nil, ex.fail(driver.ErrProtocol, "the server sent a range that was not requested")
 	}
 	if strings.HasPrefix(strings.ToLower(h.Get("Content-Type")), "multipart/byteranges") {
 		if len(ex.req.Ranges) == 0 {
-			return nil, ex.fail(driver.ErrProtocol, "several parts came where one was asked for")
+			return nil, ex.fail(driver.ErrProtocol, "the server sent several ranges instead of one")
 		}
 		return ex.content(driver.Range{}, 0)
 	}
-	part, err := parseContentRange(strings.Join(h.Values("Content-Range"), ", ")) // there may be one only
+	part, err := parseContentRange(strings.Join(h.Values("Content-Range"), ", ")) // only one is allowed
 	if err != nil {
 		return nil, ex.fail(driver.ErrProtocol, "%w", err)
 	}
 	length := part.last - part.first + 1
 	switch sent := ex.target.header.Get("If-Range"); {
 	case len(ex.req.Ranges) == 0 && !part.serves(want), len(ex.req.Ranges) > 0 && !slices.ContainsFunc(ex.req.Ranges, part.begins):
-		return nil, ex.fail(driver.ErrProtocol, "the bytes %d to %d came, not those asked for", part.first, part.last)
+		return nil, ex.fail(driver.ErrProtocol, "the server sent bytes %d to %d, not the requested range", part.first, part.last)
 	case ex.resp.ContentLength >= 0 && ex.resp.ContentLength != length:
-		return nil, ex.fail(driver.ErrProtocol, "%d bytes were announced for a part of %d", ex.resp.ContentLength, length)
+		return nil, ex.fail(driver.ErrProtocol, "Content-Length is %d, but the range has %d bytes", ex.resp.ContentLength, length)
 	case isStrong(sent) && h.Get("ETag") != "" && h.Get("ETag") != sent:
-		return nil, ex.fail(driver.ErrChanged, "a part of %s came, of %s was asked for", h.Get("ETag"), sent)
+		return nil, ex.fail(driver.ErrChanged, "the server sent a range of %s instead of %s", h.Get("ETag"), sent)
 	}
 	return ex.content(driver.Range{Offset: part.first, Length: length}, part.total)
 }
 
-// A contentRange is what a part covers. Total is 0 if the server does not tell.
+// A contentRange is the range of a part. Total is 0 if the server does not send it.
 type contentRange struct{ first, last, total int64 }
 
-// serves reports whether r is the range that was asked for, or a beginning of it. Of one that is
-// counted from the end, only the length is known if the server does not tell the total.
+// serves reports whether r is the requested range, or the beginning of it. For a range counted from
+// the end without a total, only the length can be checked.
 func (r contentRange) serves(want driver.Range) bool {
 	length := r.last - r.first + 1
 	if want.Offset < 0 {
@@ -52,8 +52,8 @@ func (r contentRange) serves(want driver.Range) bool {
 	return r.first == want.Offset && (want.Length == 0 || length <= want.Length)
 }
 
-// begins reports whether r may be one of several ranges that were asked for. It may be more than
-// one, as servers join them.
+// begins reports whether r may be one of several requested ranges. It may cover more than one,
+// because servers merge ranges.
 func (r contentRange) begins(one driver.Range) bool { return one.Offset < 0 || r.first == one.Offset }
 
 var errContentRange = errors.New("malformed Content-Range")
@@ -84,7 +84,7 @@ func parseContentRange(s string) (contentRange, error) {
 	return r, nil
 }
 
-// parseSize reads digits only; a length of last+1 must fit as well.
+// parseSize reads digits only. It limits the value so that last+1 cannot overflow.
 func parseSize(s string) (int64, error) {
 	n, err := strconv.ParseUint(s, 10, 62)
 	return int64(n), err

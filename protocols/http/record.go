@@ -18,12 +18,11 @@ import (
 
 const mask = "xxxxx"
 
-// A record tells the client's Recorder about one exchange. Over HTTP/1.1 the connection does that
-// with the bytes as they are, and the record finds the lines of the heads in them. HTTP/2 and HTTP/3
-// have no such bytes: their messages are recorded as HTTP/1.1 would have written them. A nil record does
-// nothing.
+// A record passes one exchange to the client's Recorder. Over HTTP/1.1 the connection records the
+// bytes, and the record extracts the lines of the heads from them. HTTP/2 and HTTP/3 messages are
+// recorded in the form of HTTP/1.1. A nil record does nothing.
 //
-// An exchange may take several requests, for which follow begins anew.
+// An exchange may take several requests. Each call of follow begins the next one.
 type record struct {
 	exchange *driver.Recording
 	ctx      context.Context
@@ -33,10 +32,10 @@ type record struct {
 	request *http.Request
 	conn    int    // the number of the connection
 	end     func() // of the record of an HTTP/1.1 connection; nil for HTTP/2 and later
-	head    []byte // what was received before the head of the answer was complete
+	head    []byte // bytes received before the head of the response was complete
 	sent    bool   // the head of the request was recorded, for HTTP/2 and later
-	shown   bool   // the request line was
-	done    bool   // the head has come
+	shown   bool   // the request line was passed on
+	done    bool   // the head of the response was received
 }
 
 func newRecord(ctx context.Context, env driver.Env) *record {
@@ -47,7 +46,7 @@ func newRecord(ctx context.Context, env driver.Env) *record {
 	return &record{exchange: x, ctx: ctx}
 }
 
-// follow returns the request that is to be sent for req, whose content is recorded too.
+// follow returns the request to send for req, whose body is recorded too.
 func (r *record) follow(req *http.Request, t *target) *http.Request {
 	if r == nil {
 		return req
@@ -72,8 +71,8 @@ func (r *record) follow(req *http.Request, t *target) *http.Request {
 	return out
 }
 
-// A recordedUpload records the content of a request over HTTP/2 and later, as it is read to be sent. The
-// connections of HTTP/1.1 do that themselves.
+// A recordedUpload records a request body over HTTP/2 and later, as it is read for sending.
+// HTTP/1.1 connections record it themselves.
 type recordedUpload struct {
 	io.ReadCloser
 	r *record
@@ -96,8 +95,8 @@ func (r *record) upload(p []byte) {
 	}
 }
 
-// connected notes which connection serves the request. Net/http uses another one if the server has
-// closed the first.
+// connected records the connection that serves the request. Net/http takes another one if the
+// server has closed the first.
 func (r *record) connected(info httptrace.GotConnInfo) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -111,7 +110,7 @@ func (r *record) connected(info httptrace.GotConnInfo) {
 	}
 }
 
-// received collects the head of the answer.
+// received collects the head of the response.
 func (r *record) received(p []byte) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -120,7 +119,7 @@ func (r *record) received(p []byte) {
 	}
 }
 
-// wroteField shows a field of the request, and the request line before the first.
+// wroteField passes on a field of the request, with the request line before the first field.
 func (r *record) wroteField(name string, values []string) {
 	r.mu.Lock()
 	first, t := !r.shown, r.target
@@ -134,8 +133,8 @@ func (r *record) wroteField(name string, values []string) {
 	}
 }
 
-// wroteHead records the head of a request over HTTP/2 and later, once for each connection. Net/http may say
-// that it was written only after the answer has come.
+// wroteHead records the head of a request over HTTP/2 and later, once per connection. Net/http may
+// report it as written only after the response has arrived.
 func (r *record) wroteHead() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -145,7 +144,7 @@ func (r *record) wroteHead() {
 	}
 }
 
-// failed ends the record of a request that got no answer.
+// failed ends the record of a request without a response.
 func (r *record) failed() {
 	if r == nil {
 		return
@@ -158,8 +157,8 @@ func (r *record) failed() {
 	}
 }
 
-// answered shows the head of the answer, and records what comes of the body.
-func (r *record) answered(resp *http.Response) {
+// responded passes on the head of the response and records its body.
+func (r *record) responded(resp *http.Response) {
 	if r == nil {
 		return
 	}
@@ -180,15 +179,15 @@ func (r *record) answered(resp *http.Response) {
 		r.wroteHead()
 	}
 	if r.exchange.Received != nil {
-		r.exchange.Received(conn, answerHead(resp))
+		r.exchange.Received(conn, responseHead(resp))
 		resp.Body = &recordedBody{ReadCloser: resp.Body, received: func(p []byte) { r.exchange.Received(conn, p) }}
 	}
 }
 
-// A recordedBody ends the record of a connection with the body, or hands over its content.
+// A recordedBody ends the record of a connection with the body, or records the bytes of the body.
 type recordedBody struct {
 	io.ReadCloser
-	received func([]byte) // nil if the connection does it
+	received func([]byte) // nil if the connection records them
 	end      func()       // nil if there is nothing to end
 }
 
@@ -210,8 +209,8 @@ func (b *recordedBody) Close() error {
 	return b.ReadCloser.Close()
 }
 
-// lines returns the heads of an answer for people: as they came, those of interim answers too, if
-// head has them, else the fields in order of their names.
+// lines returns the heads of a response for display. They are printed as received, including
+// interim responses, if head has them. Otherwise the fields are sorted by name.
 func lines(head []byte, resp *http.Response) []string {
 	var list []string
 	for {
@@ -237,7 +236,7 @@ func lines(head []byte, resp *http.Response) []string {
 	return append([]string{resp.Proto + " " + resp.Status}, shown(resp.Header)...)
 }
 
-// shown returns the fields for people, sorted, without secrets.
+// shown returns the fields for display, sorted and without secrets.
 func shown(h http.Header) []string {
 	var lines []string
 	for _, name := range slices.Sorted(maps.Keys(h)) {
@@ -248,7 +247,7 @@ func shown(h http.Header) []string {
 	return lines
 }
 
-// field returns one field for people, without its secret.
+// field returns one field for display, without its secret.
 func field(name, value string) string {
 	switch http.CanonicalHeaderKey(name) {
 	case "Authorization", "Proxy-Authorization":
@@ -275,17 +274,17 @@ func redacted(text string) string {
 	return mask
 }
 
-// A masker puts asterisks in place of the secrets in the head of a request, which may come in
-// pieces. The length stays.
+// A masker replaces the secrets in the head of a request by asterisks, without changing its length.
+// The head may arrive in pieces.
 type masker struct {
-	from, to int // where the password is in the request line; 0 if there is none
+	from, to int // the password in the request line; 0 if there is none
 
 	at     int    // bytes of the head so far
-	fields bool   // the request line is over
-	name   []byte // of the field, as far as it has come
+	fields bool   // the request line has ended
+	name   []byte // of the field, as far as received
 	value  bool   // the name is complete
 	secret bool   // the value is masked
-	body   bool   // the head is over
+	body   bool   // the head has ended
 }
 
 // mask returns p, or a copy without the secrets.
@@ -305,7 +304,7 @@ func (m *masker) mask(p []byte) []byte {
 	return out
 }
 
-// next takes the next byte and reports whether it is to be masked.
+// next processes one byte and reports whether it must be masked.
 func (m *masker) next(c byte) bool {
 	m.at++
 	switch {
@@ -340,7 +339,7 @@ func requestHead(r *http.Request) []byte {
 	return b.Bytes()
 }
 
-func answerHead(resp *http.Response) []byte {
+func responseHead(resp *http.Response) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "HTTP/1.1 %s\r\n", resp.Status)
 	resp.Header.Write(&b)

@@ -21,14 +21,15 @@ import (
 	urlhttp "github.com/urlget/urlget/protocols/http"
 )
 
-// recording makes a client that records all.
+// recording returns a client that records everything.
 func recording(t testing.TB, o fetch.Options, opts urlhttp.Options) (*fetch.Client, *fetchtest.Recording) {
 	rec := &fetchtest.Recording{}
-	o.Recorder = rec.Recorder
+	o.Recorder = rec
 	return newClient(t, &o, opts), rec
 }
 
-// The messages are the bytes on the connection, or those that HTTP/1.1 would have for HTTP/2.
+// TestRecordedMessages checks that the messages are the bytes on the connection, or the HTTP/1.1
+// form of HTTP/2.
 func TestRecordedMessages(t *testing.T) {
 	t.Parallel()
 	for _, proto := range []string{"", "http/1.1", "h2"} {
@@ -80,7 +81,8 @@ func TestRecordedMessages(t *testing.T) {
 	}
 }
 
-// What came with a content coding is recorded with it, and the content without.
+// TestRecordedContentIsDecoded checks that encoded content is recorded encoded, and returned
+// decoded.
 func TestRecordedContentIsDecoded(t *testing.T) {
 	t.Parallel()
 	coded := encode(t, "gzip", []byte("plain plain"))
@@ -99,8 +101,9 @@ func TestRecordedContentIsDecoded(t *testing.T) {
 	}
 }
 
-// All requests of an exchange are in its record, on one connection, and no password, even if the
-// head is larger than the buffer of the connection and its pieces divide the field anywhere.
+// TestRecordedLogin checks that all requests of an exchange are recorded, on one connection,
+// without the password. The head exceeds the buffer of the connection, so the field may be divided
+// anywhere.
 func TestRecordedLogin(t *testing.T) {
 	t.Parallel()
 	const password = "pa:ss"
@@ -113,9 +116,9 @@ func TestRecordedLogin(t *testing.T) {
 		for _, pad := range []int{0, 16000, 16220, 16240, 16250, 16260, 16270, 16280, 16290, 16384, 40000} {
 			c, rec := recording(t, fetch.Options{TLS: trust(s), Credentials: provide(new([]fetch.Challenge), password)}, urlhttp.Options{})
 			u := uri.MustParse(s.URL + "/x")
-			// The fields are sent in the order of their names.
+			// The fields are sent in alphabetical order.
 			h := textproto.MIMEHeader{"A-Long-Field": {strings.Repeat("a", pad)}, "X-Api-Key": {"s3cr3t-Key"}}
-			for range 2 { // the second time with the login that is known, and a cookie
+			for range 2 { // the second time with the cached login and a cookie
 				if _, _, err := drive.Do(t, c, &fetch.Request{URL: u, Header: h}); err != nil {
 					t.Fatal(pad, err)
 				}
@@ -143,13 +146,13 @@ func TestRecordedLogin(t *testing.T) {
 	}
 }
 
-// A password in the URL of another scheme goes to the proxy that relays, and not into the record.
+// TestRecordedURLForAProxy checks that the password in a URL is sent to the proxy but not recorded.
 func TestRecordedURLForAProxy(t *testing.T) {
 	t.Parallel()
 	asked := make(chan string, 1)
 	proxy := serve(t, func(w http.ResponseWriter, r *http.Request) { asked <- r.RequestURI })
 	rec := &fetchtest.Recording{}
-	c := through(t, proxy, &fetch.Options{Recorder: rec.Recorder}, func(_ driver.Env, reg *driver.Registry) {
+	c := through(t, proxy, &fetch.Options{Recorder: rec}, func(_ driver.Env, reg *driver.Registry) {
 		reg.Register(fetch.Scheme{Name: "ftp", Port: 21, Ops: []fetch.Op{fetch.OpGet}, ForwardProxy: true, Driver: driver.DriverFunc(nil)})
 	})
 	drive.MustGet(t, c, "ftp://joe:s3cr3t@h.example/x")
@@ -178,7 +181,7 @@ func TestRecordedStatThatTakesTwoRequests(t *testing.T) {
 	}
 }
 
-// Exchanges that follow each other on a connection, or share it, have each their own bytes.
+// TestRecordsDoNotMix checks that exchanges on one connection have separate bytes.
 func TestRecordsDoNotMix(t *testing.T) {
 	t.Parallel()
 	names := regexp.MustCompile(`/exchange-\d+-\d+\.`)
@@ -204,7 +207,7 @@ func TestRecordsDoNotMix(t *testing.T) {
 						switch i % 4 {
 						case 0:
 							path += "/none"
-						case 1: // is left early
+						case 1: // is closed early
 							if resp, err := c.Get(t.Context(), path); err == nil {
 								resp.Body.Close()
 							}
@@ -237,7 +240,7 @@ func TestRecordsDoNotMix(t *testing.T) {
 	}
 }
 
-// What is sent with a request is recorded, once for each request.
+// TestRecordedUploads checks that a body is recorded once per request.
 func TestRecordedUploads(t *testing.T) {
 	t.Parallel()
 	for _, proto := range []string{"", "http/1.1", "h2"} {

@@ -19,28 +19,28 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// A target is what is asked for, and which server is asked.
+// A target holds the request and its server.
 type target struct {
 	method string
 	url    *url.URL // for net/http: that of the forward proxy, if there is one
 	host   string   // for the Host field
 	header http.Header
-	// cookies is the URL that cookies belong to; nil if it has none or the request is anonymous.
+	// cookies is the URL that selects cookies; nil if there are none or the request is anonymous.
 	cookies *url.URL
 	proxy   uri.URI // the forward proxy; zero if none
-	// ranged and conditional tell which answers are allowed.
+	// ranged and conditional select the acceptable responses.
 	ranged, conditional bool
-	// coded is true if content codings were asked for.
+	// coded is true if content codings were requested.
 	coded bool
-	// body is what is sent; nil for nothing, or if it was opened and has to be opened anew.
+	// body is the request body. It is nil if there is none, or if it was sent and must be reopened.
 	body io.ReadCloser
-	// unsent is set if nothing of the request reached a server.
+	// unsent is set if no part of the request reached a server.
 	unsent bool
-	// passwordFrom and passwordTo are where a password stands in the request line; 0 if none does.
+	// passwordFrom and passwordTo are the offsets of a password in the request line, or 0.
 	passwordFrom, passwordTo int
 }
 
-// newTarget decides what the request will be.
+// newTarget returns the target of a request.
 func (d *opener) newTarget(ctx context.Context, req *driver.Request, method string) (*target, error) {
 	t := &target{method: method}
 	if method != http.MethodHead {
@@ -63,8 +63,8 @@ func (d *opener) newTarget(ctx context.Context, req *driver.Request, method stri
 	return t, nil
 }
 
-// address sets the host to connect to and the target in the request line, which for a forward proxy
-// is the whole URL (RFC 9112, section 3.2.2).
+// address sets the host to connect to and the request target. The target for a forward proxy is the
+// complete URL (RFC 9112, section 3.2.2).
 func (t *target) address(u uri.URI) error {
 	bare := u.WithoutFragment()
 	if s := u.Scheme(); s == "http" || s == "https" {
@@ -98,12 +98,12 @@ func (t *target) address(u uri.URI) error {
 			t.passwordFrom, t.passwordTo = line+from, line+to
 		}
 	case t.url == nil:
-		return &driver.Error{Code: driver.ErrScheme, Err: fmt.Errorf("%s URLs need an HTTP proxy", u.Scheme())}
+		return &driver.Error{Code: driver.ErrScheme, Err: fmt.Errorf("%s URLs require an HTTP proxy", u.Scheme())}
 	}
 	return nil
 }
 
-// password returns where the password of a URL begins and ends in its text, 0 and 0 if it has none.
+// password returns the offsets of the password in a URL, or 0 and 0 if it has none.
 func password(text string) (from, to int) {
 	start := strings.Index(text, "://") + len("://")
 	authority := text[start:]
@@ -118,12 +118,12 @@ func password(text string) (from, to int) {
 	return start + colon + 1, start + at
 }
 
-// own are the fields that follow from the request or belong to the connection, so that callers
+// reservedFields lists the fields that follow from the request or belong to the connection. Callers
 // cannot set them.
-var own = []string{"Range", "If-Range", "If-None-Match", "If-Modified-Since", "If-Match", "If-Unmodified-Since",
+var reservedFields = []string{"Range", "If-Range", "If-None-Match", "If-Modified-Since", "If-Match", "If-Unmodified-Since",
 	"Content-Length", "Transfer-Encoding", "Te", "Trailer", "Connection", "Keep-Alive", "Proxy-Connection", "Upgrade", "Expect"}
 
-// fields sets the header fields, the caller's in place of our own.
+// fields sets the header fields. The caller's replace our own.
 func (t *target) fields(d *opener, req *driver.Request) error {
 	h := http.Header{"User-Agent": {d.env.Identity().UserAgent}, "Accept": {accept(req.Accept)}}
 	t.header = h
@@ -156,8 +156,8 @@ func (t *target) fields(d *opener, req *driver.Request) error {
 }
 
 func checkField(name string, values []string) error {
-	if slices.Contains(own, name) {
-		return fmt.Errorf("the field %s is the client's own to set", name)
+	if slices.Contains(reservedFields, name) {
+		return fmt.Errorf("the header field %s cannot be set", name)
 	}
 	if len(values) > 0 && name == "Host" && !httpguts.ValidHostHeader(values[0]) {
 		return fmt.Errorf("the value of %s cannot be sent", name)
@@ -165,10 +165,10 @@ func checkField(name string, values []string) error {
 	return checkSent(name, values)
 }
 
-// checkSent finds what would not be a header field, but more or less than one.
+// checkSent rejects fields that would break the syntax of the header.
 func checkSent(name string, values []string) error {
 	if !httpguts.ValidHeaderFieldName(name) || len(values) == 0 {
-		return fmt.Errorf("%q is no header field", name)
+		return fmt.Errorf("%q is not a header field", name)
 	}
 	for _, v := range values {
 		if !httpguts.ValidHeaderFieldValue(v) {
@@ -178,8 +178,8 @@ func checkSent(name string, values []string) error {
 	return nil
 }
 
-// condition asks for a range, or makes the request conditional. If only a weak entity tag is known,
-// a range would not be safe (RFC 9110, section 13.1.5), so all of the resource is asked for.
+// condition requests a range, or makes the request conditional. A weak entity tag cannot guard a
+// range (RFC 9110, section 13.1.5), so the complete resource is requested.
 func (t *target) condition(req *driver.Request) {
 	v := req.IfChanged
 	if req.Range.IsZero() && len(req.Ranges) == 0 {
@@ -215,7 +215,7 @@ func (t *target) condition(req *driver.Request) {
 	t.header.Set("Range", "bytes="+strings.Join(list, ","))
 }
 
-// rangeSpec writes a range (RFC 9110, section 14.1.2).
+// rangeSpec formats a range (RFC 9110, section 14.1.2).
 func rangeSpec(r driver.Range) string {
 	switch {
 	case r.Offset < 0:
@@ -229,7 +229,7 @@ func rangeSpec(r driver.Range) string {
 // isStrong reports whether tag is a strong entity tag.
 func isStrong(tag string) bool { return len(tag) >= 2 && tag[0] == '"' && tag[len(tag)-1] == '"' }
 
-// accept ranks media types by quality. Those that are not listed come last.
+// accept ranks media types by quality. Types that are not listed rank last.
 func accept(types []string) string {
 	if len(types) == 0 {
 		return "*/*"
@@ -253,7 +253,7 @@ func accept(types []string) string {
 	return b.String() + "*/*;q=0.1"
 }
 
-// referer names the page that led here, to that page's own server only.
+// referer returns the URL of the page that led here. It is only sent to the page's own server.
 func referer(req *driver.Request) string {
 	from := req.From
 	if s := from.Scheme(); s != "http" && s != "https" || from.Origin() != req.URL.Origin() {
@@ -262,8 +262,8 @@ func referer(req *driver.Request) string {
 	return from.WithoutUserinfo().WithoutFragment().String()
 }
 
-// request makes the request to send, with cookies and secrets. What another origin wants to be done
-// here, not only asked for, is done without the cookies, as browsers have it (SameSite).
+// request returns the HTTP request with cookies and secrets. An unsafe request that another origin
+// led to is sent without cookies, as browsers do (SameSite).
 func (d *opener) request(ctx context.Context, req *driver.Request, t *target, auth []*authenticator) (*http.Request, error) {
 	r := (&http.Request{
 		Method: t.method, URL: t.url, Host: t.host, Header: t.header.Clone(),
@@ -285,7 +285,7 @@ func (d *opener) request(ctx context.Context, req *driver.Request, t *target, au
 	return r, nil
 }
 
-// Explain returns the request as HTTP/1.1 would have it, without cookies and secrets.
+// Explain returns the request in the form of HTTP/1.1, without cookies and secrets.
 func (d *opener) Explain(req *driver.Request) ([]string, error) {
 	method, err := methodOf(req)
 	if err != nil {

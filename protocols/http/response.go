@@ -11,8 +11,8 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// response turns the answer into what the driver returns: content, another place, or an error.
-// Unless it is content, the caller must discard the body.
+// response returns the driver's response: a body, a redirect, or an error. Unless it is a body, the
+// caller must discard the HTTP body.
 func (ex *exchange) response() (*driver.Response, error) {
 	switch code := ex.resp.StatusCode; {
 	case code == http.StatusPartialContent:
@@ -21,11 +21,11 @@ func (ex *exchange) response() (*driver.Response, error) {
 		return ex.content(driver.Range{}, 0)
 	case code == http.StatusNotModified:
 		if !ex.target.conditional {
-			return nil, ex.fail(driver.ErrProtocol, "an unconditional request was answered as not modified")
+			return nil, ex.fail(driver.ErrProtocol, "status 304 for an unconditional request")
 		}
 		return nil, ex.fail(driver.ErrNotModified, "")
 	case code/100 == 3:
-		return ex.elsewhere()
+		return ex.redirect()
 	}
 	return nil, ex.refusal()
 }
@@ -40,7 +40,7 @@ func (ex *exchange) refusal() error {
 		return ex.fail(driver.ErrNotFound, "")
 	case http.StatusRequestedRangeNotSatisfiable:
 		if total := ex.resp.Header.Get("Content-Range"); total != "" {
-			return ex.fail(driver.ErrRange, "the server has %s", total)
+			return ex.fail(driver.ErrRange, "Content-Range: %s", total)
 		}
 		return ex.fail(driver.ErrRange, "")
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable, http.StatusRequestTimeout:
@@ -58,14 +58,14 @@ func (ex *exchange) refusal() error {
 	case 5:
 		return ex.fail(driver.ErrServer, "")
 	}
-	return ex.fail(driver.ErrProtocol, "no such status is defined")
+	return ex.fail(driver.ErrProtocol, "unknown status")
 }
 
-// maxRetryAfter bounds a Retry-After that is believed.
+// maxRetryAfter limits an accepted Retry-After.
 const maxRetryAfter = 365 * 24 * time.Hour
 
-// retryAfter reads seconds or a date (RFC 9110, section 10.2.3); 0 means that it is neither, or
-// past.
+// retryAfter reads seconds or a date (RFC 9110, section 10.2.3). It returns 0 for other values and
+// past dates.
 func retryAfter(value string, now time.Time) time.Duration {
 	value = strings.TrimSpace(value)
 	if seconds, err := strconv.ParseUint(value, 10, 64); err == nil {
@@ -78,17 +78,17 @@ func retryAfter(value string, now time.Time) time.Duration {
 	return min(max(t.Sub(now), 0), maxRetryAfter)
 }
 
-// elsewhere reads where a redirect leads.
-func (ex *exchange) elsewhere() (*driver.Response, error) {
+// redirect reads the target of a redirect.
+func (ex *exchange) redirect() (*driver.Response, error) {
 	switch ex.resp.StatusCode {
 	case http.StatusMultipleChoices, http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther,
 		http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
 	default: // 305 would choose a proxy for us
-		return nil, ex.fail(driver.ErrRefused, "this kind of redirect is not followed")
+		return nil, ex.fail(driver.ErrRefused, "redirects with this status are not followed")
 	}
 	text := ex.resp.Header.Get("Location")
 	if text == "" {
-		return nil, ex.fail(driver.ErrRedirect, "the server did not say where to")
+		return nil, ex.fail(driver.ErrRedirect, "redirect without Location")
 	}
 	loc, err := uri.ParseRef(text)
 	if err != nil {
@@ -97,8 +97,8 @@ func (ex *exchange) elsewhere() (*driver.Response, error) {
 	return &driver.Response{Meta: ex.meta(), Location: []uri.URI{loc}, Body: driver.NoBody, Resend: ex.resend()}, nil
 }
 
-// resend reports whether a redirect is to be sent the same request. Only POST becomes GET by a redirect
-// that does not say so: a PUT that did would be lost (RFC 9110, sections 15.4.2 and 15.4.3).
+// resend reports whether the redirected request keeps its method and body. Only POST becomes GET by
+// 301 or 302; a PUT that did would be lost (RFC 9110, sections 15.4.2 and 15.4.3).
 func (ex *exchange) resend() bool {
 	switch ex.resp.StatusCode {
 	case http.StatusSeeOther:
@@ -109,7 +109,7 @@ func (ex *exchange) resend() bool {
 	return ex.sent.Method != http.MethodPost
 }
 
-// meta returns what the header tells about the answer.
+// meta returns the metadata in the header of the response.
 func (ex *exchange) meta() driver.Meta {
 	h := ex.resp.Header
 	m := driver.Meta{
@@ -129,7 +129,7 @@ func (ex *exchange) meta() driver.Meta {
 	return m
 }
 
-// content returns the body. r and total say what part of the resource it is.
+// content returns the body. R and total give its position in the resource.
 func (ex *exchange) content(r driver.Range, total int64) (*driver.Response, error) {
 	m := ex.meta()
 	m.Range, m.Total = r, total
@@ -143,17 +143,16 @@ func (ex *exchange) content(r driver.Range, total int64) (*driver.Response, erro
 	out := &driver.Response{Meta: m, Body: b}
 	if codings := knownCodings(ex.resp.Header); ex.target.coded && len(codings) > 0 {
 		out.Size = -1
-		out.ETag = weak(m.ETag) // it names the bytes before they were decoded
+		out.ETag = weak(m.ETag) // it identifies the encoded bytes
 		out.Decoded = true
 		out.Body = newDecoder(b, codings)
 	}
 	return out, nil
 }
 
-// endsByClose reports whether the end of the body cannot be told from a lost connection. In HTTP/1.1
-// this is a body that is close-delimited, except in TLS, where the client tells them apart (RFC 9112,
-// section 9.8). In HTTP/3 it is a body without a length: quic-go reports a stream that ends within a
-// frame like one that is complete.
+// endsByClose reports whether the end of the body looks like a lost connection. Over HTTP/1.1 this
+// is a close-delimited body; with TLS the client distinguishes them (RFC 9112, section 9.8). Over
+// HTTP/3 it is a body without a length, because quic-go reports a truncated stream as complete.
 func (ex *exchange) endsByClose() bool {
 	r := ex.resp
 	return (r.ProtoMajor == 1 || r.ProtoMajor == 3) && r.ContentLength < 0 && len(r.TransferEncoding) == 0

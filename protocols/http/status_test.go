@@ -14,7 +14,7 @@ import (
 	urlhttp "github.com/urlget/urlget/protocols/http"
 )
 
-// No content is something else than an empty document.
+// TestNoContent checks that no content differs from an empty document.
 func TestNoContent(t *testing.T) {
 	t.Parallel()
 	c := newClient(t, nil, urlhttp.Options{})
@@ -101,7 +101,7 @@ func TestRetryAfter(t *testing.T) {
 	}
 }
 
-// TestErrorsAreClean lets a server put control characters where people read.
+// TestErrorsAreClean has control characters in displayed texts.
 func TestErrorsAreClean(t *testing.T) {
 	t.Parallel()
 	u := raw(t, "HTTP/1.1 404 Not \x1b[2J\x07Found\r\nContent-Length: 0\r\n\r\n", false)
@@ -110,7 +110,7 @@ func TestErrorsAreClean(t *testing.T) {
 	}
 }
 
-// TestErrorPagesAreBounded keeps the beginning of a page that has no end.
+// TestErrorPagesAreBounded reads the beginning of an endless page.
 func TestErrorPagesAreBounded(t *testing.T) {
 	t.Parallel()
 	u := serve(t, func(w http.ResponseWriter, _ *http.Request) {
@@ -121,8 +121,10 @@ func TestErrorPagesAreBounded(t *testing.T) {
 			}
 		}
 	})
-	_, err := drive.Get(t, newClient(t, nil, urlhttp.Options{}), u)
-	if e := asError(t, err); e.Code != fetch.ErrRefused || len(e.Body) != 64<<10 || !e.Partial {
-		t.Errorf("%v with %d bytes of the page", err, len(e.Body))
+	for limit, want := range map[int]int{0: 4 << 10, 10_000: 10_000, 1 << 20: 64 << 10} {
+		_, err := drive.Get(t, newClient(t, &fetch.Options{MaxErrorBody: limit}, urlhttp.Options{}), u)
+		if e := asError(t, err); e.Code != fetch.ErrRefused || len(e.Body) != want || !e.Partial {
+			t.Errorf("MaxErrorBody %d: %v with %d bytes of the page, want %d", limit, err, len(e.Body), want)
+		}
 	}
 }

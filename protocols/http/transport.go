@@ -13,21 +13,21 @@ import (
 )
 
 const (
-	// maxHeader bounds what comes before a body, informational replies included.
+	// maxHeader limits the head of a response, including informational responses, in bytes.
 	maxHeader = 256 << 10
-	// readBuffer is large. What exceeds it is read straight into the caller's buffer.
+	// readBuffer is large. Reads above it go directly into the caller's buffer.
 	readBuffer = 64 << 10
-	// writeBuffer takes the head of most requests whole.
+	// writeBuffer holds the complete head of most requests.
 	writeBuffer = 16 << 10
 
 	maxIdleConns = 16 // for each host
 	idleTime     = time.Minute
 
-	// cleanup is enough time for net/http to clean up after a stream.
+	// cleanup is the time that net/http needs to clean up after a stream.
 	cleanup = 100 * time.Millisecond
 )
 
-// roundTripper returns what answers a request.
+// roundTripper returns the transport for requests.
 func (d *opener) roundTripper() http.RoundTripper {
 	switch {
 	case d.Transport != nil:
@@ -38,7 +38,8 @@ func (d *opener) roundTripper() http.RoundTripper {
 	return overTCP{d}
 }
 
-// overTCP sends requests by HTTP/1.1 or HTTP/2: those that http1 does not take by net/http's Transport.
+// overTCP sends requests over HTTP/1.1 or HTTP/2. It uses net/http's Transport for requests that
+// http1 does not take.
 type overTCP struct{ d *opener }
 
 func (t overTCP) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -48,8 +49,7 @@ func (t overTCP) RoundTrip(req *http.Request) (*http.Response, error) {
 	return t.d.transport(req.Context()).RoundTrip(req)
 }
 
-// transport returns the connections that a request may use: those made under the same policy and
-// proxy.
+// transport returns the transport for requests of the same policy and proxy.
 func (d *opener) transport(ctx context.Context) *http.Transport {
 	scope := d.env.Scope(ctx)
 	d.mu.Lock()
@@ -83,28 +83,29 @@ func (d *opener) newTransport() *http.Transport {
 		ReadBufferSize:         readBuffer,
 		WriteBufferSize:        writeBuffer,
 		Protocols:              new(http.Protocols),
-		// The connection carries every stream, so that activity on one says nothing about another:
-		// pings keep it from seeming idle when a body's reader is slow, and each body has an idle
-		// time of its own.
+		// The connection carries every stream, so activity on one does not concern another. Pings
+		// prevent an idle timeout while a body is read slowly, and each body has its own idle
+		// timeout.
 		HTTP2: &http.HTTP2Config{SendPingTimeout: timeouts.Idle / 2, PingTimeout: timeouts.Idle / 2},
 	}
+	_, http2 := d.Protocols.overTCP()
 	t.Protocols.SetHTTP1(true)
-	t.Protocols.SetHTTP2(!d.HTTP1)
+	t.Protocols.SetHTTP2(http2)
 	return t
 }
 
-// dial connects as the policy wants.
+// dial connects under the policy of ctx.
 func (d *opener) dial(ctx context.Context, network, addr string) (*driver.Conn, error) {
 	conn, err := d.env.Dial(ctx, network, addr)
 	if err != nil {
-		return nil, d.blame(ctx, err)
+		return nil, d.withProxy(ctx, err)
 	}
 	conn.SetIdle(idleOfConn(d.env.Timeouts()))
 	return conn, nil
 }
 
-// blame adds the proxy to the error of a connection that was to go to one.
-func (d *opener) blame(ctx context.Context, err error) error {
+// withProxy adds the proxy to an error of a connection to it.
+func (d *opener) withProxy(ctx context.Context, err error) error {
 	proxy, relayed := d.env.Proxy(ctx)
 	if !relayed {
 		return err
@@ -120,10 +121,11 @@ func (d *opener) blame(ctx context.Context, err error) error {
 
 func (d *opener) dialTLS(ctx context.Context, network, addr string) (net.Conn, error) {
 	_, relayed := d.env.Proxy(ctx)
+	http1, http2 := d.Protocols.overTCP()
 	switch {
-	case d.HTTP1, relayed: // whole URLs have no place in HTTP/2
+	case !http2, relayed: // HTTP/2 has no absolute request targets
 		return d.dialOffering(ctx, network, addr, "http/1.1")
-	case d.HTTP2:
+	case !http1:
 		return d.dialOffering(ctx, network, addr, "h2")
 	case d.Single:
 		conn, err := d.dialOffering(ctx, network, addr, "http/1.1")
@@ -134,13 +136,12 @@ func (d *opener) dialTLS(ctx context.Context, network, addr string) (net.Conn, e
 	return d.dialOffering(ctx, network, addr, "h2", "http/1.1")
 }
 
-// noApplicationProtocol is the alert of servers that speak none of the protocols that they were
-// offered (RFC 7301, section 3.2). What crypto/tls returns for one that was received has no type to
-// know it by, but the same text.
+// noApplicationProtocol is the alert of servers that support none of the offered protocols (RFC
+// 7301, section 3.2). crypto/tls returns a received alert without a type, but with the same text.
 const noApplicationProtocol tls.AlertError = 120
 
-// dialOffering connects and offers the server these protocols, the first most of all. A server that
-// chooses none speaks HTTP/1.1.
+// dialOffering connects and offers protocols, in order of preference. A server that chooses none
+// speaks HTTP/1.1.
 func (d *opener) dialOffering(ctx context.Context, network, addr string, protocols ...string) (net.Conn, error) {
 	host, _, err := net.SplitHostPort(addr)
 	if err != nil {
@@ -156,7 +157,7 @@ func (d *opener) dialOffering(ctx context.Context, network, addr string, protoco
 		return nil, err
 	}
 	if conn.TLS().NegotiatedProtocol == "h2" {
-		return conn.NetConn(), nil // net/http knows HTTP/2 by the *tls.Conn
+		return conn.NetConn(), nil // net/http detects HTTP/2 by the *tls.Conn
 	}
 	if len(protocols) == 1 && protocols[0] == "h2" {
 		conn.Abort()
@@ -166,8 +167,8 @@ func (d *opener) dialOffering(ctx context.Context, network, addr string, protoco
 }
 
 // CloseIdleConnections implements driver.IdleCloser. Net/http does not close an HTTP/2 connection
-// whose last stream is just being cleaned up, so there is a second look, and one after each stream
-// that outlives the call.
+// while its last stream is cleaned up. So it tries again after cleanup, and after each stream that
+// outlives the call.
 func (d *opener) CloseIdleConnections() {
 	d.closings.Add(1)
 	d.closeIdle()

@@ -2,9 +2,13 @@ package http
 
 import (
 	"crypto/tls"
+	"errors"
+	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"net/http"
+	"strconv"
 	"sync"
 	"time"
 
@@ -12,12 +16,12 @@ import (
 	"github.com/urlget/urlget/fetch/driver/wire"
 )
 
-// An upload watches that the sending of a body goes on. On a connection that several requests share,
-// a server can answer pings, and never give room for the body: the connection is not idle then. It
-// takes as much at once there as one of HTTP/1.1 does.
+// An upload monitors the progress of a request body. On a shared connection a server can answer
+// pings and never open the flow control window, so the connection is never idle. Reads are limited
+// to the write buffer of HTTP/1.1.
 type upload struct {
 	idle  time.Duration
-	stall func() // called when nothing was taken for the idle time
+	stall func() // called if nothing was read for the idle timeout
 
 	mu     sync.Mutex
 	shared bool // the connection may carry other requests
@@ -25,7 +29,7 @@ type upload struct {
 	over   bool
 }
 
-// begin begins the wait on a connection, on which nothing of the body was taken yet.
+// begin begins the wait on a connection that has not yet taken a part of the body.
 func (u *upload) begin(c net.Conn) {
 	u.mu.Lock()
 	u.shared, u.over = isShared(c), false
@@ -45,7 +49,7 @@ func isShared(c net.Conn) bool {
 	return ok
 }
 
-// wait begins the time in which more of the body has to be taken.
+// wait starts the time within which the next part of the body must be read.
 func (u *upload) wait() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -58,8 +62,8 @@ func (u *upload) wait() {
 	}
 }
 
-// pause ends the wait, as it is the source of the body that is waited for. It returns how much of n
-// bytes may be taken at once.
+// pause stops the timer while the source of the body is read. It returns how many of n bytes may be
+// read at once.
 func (u *upload) pause(n int) int {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -72,7 +76,7 @@ func (u *upload) pause(n int) int {
 	return n
 }
 
-// end ends the watch.
+// end stops monitoring.
 func (u *upload) end() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -82,36 +86,53 @@ func (u *upload) end() {
 	}
 }
 
-// of makes a request tell what is taken of its body.
+// of makes a request report the reads of its body.
 func (u *upload) of(r *http.Request) {
 	if r.Body == nil || r.Body == http.NoBody {
 		return
 	}
-	r.Body = &watched{r.Body, u}
+	r.Body = &watched{ReadCloser: r.Body, upload: u, size: r.ContentLength}
 	if again := r.GetBody; again != nil {
 		r.GetBody = func() (io.ReadCloser, error) {
 			body, err := again()
 			if err != nil {
 				return nil, err
 			}
-			return &watched{body, u}, nil
+			return &watched{ReadCloser: body, upload: u, size: r.ContentLength}, nil
 		}
 	}
 }
 
-// A watched body is one whose sending is watched.
+// A watched body reports its reads to an upload.
 type watched struct {
 	io.ReadCloser
-	upload *upload
+	upload     *upload
+	size, read int64 // size is Content-Length if greater than 0
 }
 
 func (b *watched) Read(p []byte) (int, error) {
 	p = p[:b.upload.pause(len(p))]
 	defer b.upload.wait()
-	return b.ReadCloser.Read(p)
+	n, err := b.ReadCloser.Read(p)
+	b.read += int64(n)
+	switch {
+	case b.size > 0 && (b.read > b.size || err == io.EOF && b.read < b.size):
+		return n - int(max(b.read-b.size, 0)), &driver.Error{Code: driver.ErrRequest, Err: fmt.Errorf("Content-Length is %d, but the request body has %s bytes", b.size, b.length())}
+	case err == io.EOF, errors.Is(err, fs.ErrClosed), errors.Is(err, io.ErrClosedPipe): // net/http closes it when the connection fails
+		return n, err
+	}
+	return n, driver.ErrFile.Wrap("", err) // a local error
 }
 
-// stalled is the error of an upload that does not go on.
+// length describes the number of bytes in a body whose length differs from Content-Length.
+func (b *watched) length() string {
+	if b.read > b.size {
+		return "more"
+	}
+	return strconv.FormatInt(b.read, 10)
+}
+
+// stalled returns the error of an upload without progress.
 func stalled(idle time.Duration) error {
 	return &driver.Error{Code: driver.ErrNetwork, Retry: true, Err: &wire.TimeoutError{Op: "write", Idle: idle}}
 }

@@ -10,14 +10,13 @@ import (
 	"github.com/urlget/urlget/fetch/driver"
 )
 
-// maxConns bounds the new connections that one request may take. Net/http would go on without end
-// with a server that accepts connections and gives up each (GOAWAY) before it answers.
+// maxConns limits the new connections for one request. Net/http would retry without end if a server
+// accepts connections and closes each (GOAWAY) before a response.
 const maxConns = 3
 
-// A wait is the time until the head of an answer has come, whatever the server sends before that:
-// a head in small pieces, informational answers, frames about the connection. Sending a body may
-// take any time, as long as it goes on: see upload. On a connection of its own, the idle time of that
-// bounds it too.
+// A wait limits the time until the head of a response is complete. Small pieces of a head,
+// informational responses and connection frames do not extend it. Sending a body may take any time
+// while it makes progress: see upload. The idle timeout of an unshared connection also applies.
 type wait struct {
 	ctx    context.Context
 	limit  time.Duration // 0 for none
@@ -25,13 +24,13 @@ type wait struct {
 	cancel context.CancelCauseFunc
 
 	mu    sync.Mutex
-	plain *plainConn // the connection; nil if it has TLS
+	plain *plainConn // the connection; nil with TLS
 	fresh int        // new connections so far
 	timer *time.Timer
 	wrote bool // the head of the request was sent
 	ended bool
 
-	upload *upload // of a body, when it was sent the wait begins; nil without one
+	upload *upload // monitors a request body, after which the wait starts; nil without one
 }
 
 func newWait(ctx context.Context, timeouts driver.Timeouts, sending bool, cancel context.CancelCauseFunc) *wait {
@@ -42,8 +41,8 @@ func newWait(ctx context.Context, timeouts driver.Timeouts, sending bool, cancel
 	return w
 }
 
-// follow returns a context for the request, which tells rec first. Net/http could join the two, but
-// by reflection, which costs more than what they do.
+// follow returns a context for the request. Rec is called before w. Net/http could join the two
+// traces, but its use of reflection costs more than both.
 func (w *wait) follow(ctx context.Context, rec *record) context.Context {
 	trace := &httptrace.ClientTrace{GotConn: w.connected, WroteHeaders: w.wroteHead}
 	if w.upload != nil {
@@ -73,14 +72,14 @@ func (w *wait) wroteHead() {
 	w.wrote = true
 }
 
-// begun reports whether a server may have got something of the request.
+// begun reports whether a server may have received part of the request.
 func (w *wait) begun() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.wrote
 }
 
-// wroteAll begins the time for the answer to a body.
+// wroteAll starts the timeout after a request body was sent.
 func (w *wait) wroteAll(info httptrace.WroteRequestInfo) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -96,8 +95,8 @@ func (w *wait) wroteAll(info httptrace.WroteRequestInfo) {
 	}
 }
 
-// connected notes which connection is to serve the request. The time begins with the first one, and
-// anew with the first fresh one: kept ones may have been lost long ago.
+// connected records the connection of the request. The timeout starts with the first connection,
+// and again with the first new one, because reused ones may have been lost long ago.
 func (w *wait) connected(info httptrace.GotConnInfo) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -115,7 +114,7 @@ func (w *wait) connected(info httptrace.GotConnInfo) {
 	}
 	if w.fresh > maxConns {
 		w.cancel(&driver.Error{Code: driver.ErrNetwork, Retry: true,
-			Err: fmt.Errorf("the server let go of %d connections without an answer", maxConns)})
+			Err: fmt.Errorf("the server closed %d connections without a response", maxConns)})
 		return
 	}
 	switch {
@@ -130,10 +129,10 @@ func (w *wait) connected(info httptrace.GotConnInfo) {
 }
 
 func (w *wait) expire() {
-	w.cancel(&driver.Error{Code: driver.ErrNetwork, Retry: true, Err: fmt.Errorf("no complete answer within %v", w.limit)})
+	w.cancel(&driver.Error{Code: driver.ErrNetwork, Retry: true, Err: fmt.Errorf("no complete response within %v", w.limit)})
 }
 
-// end ends the wait and returns the connection of the answer, if it has no TLS; else nil.
+// end ends the wait and returns the connection of the response, or nil with TLS.
 func (w *wait) end() *plainConn {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -4,6 +4,7 @@
 package imap
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -35,10 +36,7 @@ func Load(env driver.Env, reg *driver.Registry) { With(Options{})(env, reg) }
 // With is Load with options.
 func With(opts Options) driver.Loader {
 	return func(env driver.Env, reg *driver.Registry) {
-		conns := opts.MaxConns
-		if conns <= 0 {
-			conns = defaultConns
-		}
+		conns := cmp.Or(max(opts.MaxConns, 0), defaultConns)
 		d := &opener{env: env, opts: opts}
 		d.pool = mailsession.NewPool(env, conns, idleTimeout, d.dial)
 		for _, s := range []driver.Scheme{
@@ -114,7 +112,6 @@ func (d *opener) Explain(req *driver.Request) ([]string, error) {
 }
 
 var (
-	_ driver.Driver     = (*opener)(nil)
 	_ driver.IdleCloser = (*opener)(nil)
 	_ driver.Explainer  = (*opener)(nil)
 )

@@ -30,16 +30,6 @@ var boxes = map[string][]imapd.Message{
 	"Archive/Gr&APw-n": {{Text: []byte(other)}},
 }
 
-// credentials answers with one user and password, once.
-func credentials(user, password string) fetch.Credentials {
-	return fetch.CredentialsFunc(func(_ context.Context, ch fetch.Challenge) (fetch.Credential, error) {
-		if ch.Attempt > 1 {
-			return fetch.Credential{}, fetch.ErrAuth
-		}
-		return fetch.Credential{User: user, Password: password}, nil
-	})
-}
-
 func TestURLs(t *testing.T) {
 	t.Parallel()
 	for rawURL, want := range map[string]target{
@@ -223,11 +213,11 @@ func TestLogins(t *testing.T) {
 			o := &fetch.Options{TLS: clientTLS}
 			switch tt.password {
 			case "":
-				o.Credentials = credentials("joe", "secret")
+				o.Credentials = drive.Credentials(fetch.Credential{User: "joe", Password: "secret"})
 			case "wrong":
-				o.Credentials = credentials("joe", "wrong")
+				o.Credentials = drive.Credentials(fetch.Credential{User: "joe", Password: "wrong"})
 			case "evil":
-				o.Credentials = credentials("joe\r\n2 DELETE x", "secret")
+				o.Credentials = drive.Credentials(fetch.Credential{User: "joe\r\n2 DELETE x", Password: "secret"})
 			}
 			s := imapd.Start(t, tt.server)
 			c := drive.Client(t, o, With(tt.client))
@@ -302,12 +292,8 @@ func TestConversations(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			conv, err := transcript.Parse(name, []byte("-- control --\n"+tt.talk))
-			if err != nil {
-				t.Fatal(err)
-			}
 			c := drive.Client(t, nil, Load)
-			text, err := drive.Read(c.Do(t.Context(), &fetch.Request{URL: uri.MustParse("imap://" + transcript.Server(t, conv) + tt.path), Op: tt.op}))
+			text, err := drive.Read(c.Do(t.Context(), &fetch.Request{URL: uri.MustParse("imap://" + transcript.Play(t, "-- control --\n"+tt.talk) + tt.path), Op: tt.op}))
 			if fetch.CodeOf(err) != tt.code && !(tt.code == fetch.ErrTruncated && fetch.CodeOf(err) == fetch.ErrNetwork) || text != tt.want {
 				t.Errorf("%q, %v; want %q and class %q", text, err, tt.want, tt.code)
 			}
@@ -343,12 +329,8 @@ func TestPartsAreThoseAskedFor(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			conv, err := transcript.Parse(name, []byte("-- control --\n"+begin+tt.talk))
-			if err != nil {
-				t.Fatal(err)
-			}
 			c := drive.Client(t, nil, Load)
-			resp, err := c.Do(t.Context(), &fetch.Request{URL: uri.MustParse("imap://" + transcript.Server(t, conv) + "/b/;UID=1" + tt.path), Range: tt.want})
+			resp, err := c.Do(t.Context(), &fetch.Request{URL: uri.MustParse("imap://" + transcript.Play(t, "-- control --\n"+begin+tt.talk) + "/b/;UID=1" + tt.path), Range: tt.want})
 			if err != nil {
 				if !tt.fails || fetch.CodeOf(err) != fetch.ErrProtocol {
 					t.Error(err)
@@ -368,7 +350,7 @@ func TestAnswersAreBounded(t *testing.T) {
 	t.Parallel()
 	for name, replies := range map[string]map[string]string{
 		"a line without end":   {"CAPABILITY": "* CAPABILITY " + strings.Repeat("x", maxLine+1) + "\r\n"},
-		"answers without end":  {"CAPABILITY": strings.Repeat("* 1 EXISTS\r\n", maxAnswers+1)},
+		"answers without end":  {"CAPABILITY": strings.Repeat("* 1 EXISTS\r\n", maxResponses+1)},
 		"literals without end": {"EXAMINE": "* X" + strings.Repeat(" {200000}\r\n"+strings.Repeat("x", 200_000), 6) + "\r\n"},
 		"a search without end": {"UID SEARCH": strings.Repeat("* SEARCH"+strings.Repeat(" 1", 10_000)+"\r\n", 11)},
 	} {

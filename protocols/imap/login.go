@@ -22,7 +22,7 @@ func (d *opener) logIn(ctx context.Context, srv *mailsession.Server, s *session)
 	if !plain && s.caps["LOGINDISABLED"] {
 		return &driver.Error{Code: driver.ErrAuth, Err: errors.New("the server has no login by PLAIN or LOGIN")}
 	}
-	err := s.LogIn(ctx, srv, "imap", func(cred driver.Credential) error {
+	err := s.LogIn(ctx, srv, "imap", mailsession.MaxLogins, func(cred driver.Credential) error {
 		if plain {
 			return s.plain(cred)
 		}
@@ -43,16 +43,16 @@ func (s *session) login(cred driver.Credential) error {
 	return s.finish("login", tag, nil)
 }
 
-// plain authenticates by SASL PLAIN (RFC 4616), with the answer in the command if the server can
+// plain authenticates by SASL PLAIN (RFC 4616), with the response in the command if the server can
 // take it there (RFC 4959).
 func (s *session) plain(cred driver.Credential) error {
 	const command = "AUTHENTICATE PLAIN"
-	answer, err := mailsession.Plain(cred)
+	initial, err := mailsession.Plain(cred)
 	if err != nil {
 		return err
 	}
 	if s.caps["SASL-IR"] {
-		tag, err := s.send(command+" "+answer, command+" ********")
+		tag, err := s.send(command+" "+initial, command+" ********")
 		if err != nil {
 			return err
 		}
@@ -63,13 +63,13 @@ func (s *session) plain(cred driver.Credential) error {
 		return err
 	}
 	defer s.InTime()()
-	for range maxAnswers {
+	for range maxResponses {
 		r, err := s.next(false)
 		if err != nil {
 			return err
 		}
 		if r.tag == "+" {
-			if err := s.Lines.SendSecret(answer, "********"); err != nil {
+			if err := s.Lines.SendSecret(initial, "********"); err != nil {
 				return err
 			}
 			return s.finish("login", tag, nil)
@@ -81,5 +81,5 @@ func (s *session) plain(cred driver.Credential) error {
 			return err
 		}
 	}
-	return s.Lines.Break(fmt.Errorf("%w: more than %d answers to a command", wire.ErrReplyTooLong, maxAnswers))
+	return s.Lines.Break(fmt.Errorf("%w: more than %d answers to a command", wire.ErrReplyTooLong, maxResponses))
 }

@@ -57,7 +57,7 @@ func (d *opener) openMailbox(ctx context.Context, req *driver.Request, t *target
 		l.Put()
 		return resp, nil
 	}
-	resp.Body, resp.Parse = l.Listing(func(yield func(driver.Part, error) bool) {
+	l.SetParts(resp, func(yield func(driver.Part, error) bool) {
 		for _, set := range sets {
 			if !l.Conn.list(t, set, yield) {
 				return
@@ -96,46 +96,54 @@ func (s *session) find(program string) (sets []string, err error) {
 	return sets, err
 }
 
-// list yields the messages of a set, and reports whether to go on. If it is left before the end,
-// the session is of no more use.
+// list yields the messages of a set, and reports whether to go on.
 func (s *session) list(t *target, set string, yield func(driver.Part, error) bool) bool {
-	fail := func(err error) bool {
+	tag, err := s.send("UID FETCH "+set+" "+listItems, "")
+	if err != nil {
 		yield(driver.Part{}, err)
 		return false
 	}
-	tag, err := s.send("UID FETCH "+set+" "+listItems, "")
-	if err != nil {
-		return fail(err)
-	}
+	return s.yieldAll("mailbox "+t.mailbox, tag, yield, func(data []byte) (driver.Part, bool, error) {
+		items, ok, err := parseFetch(data)
+		uid := items["UID"].number()
+		if err != nil || !ok || uid == 0 || uid > 1<<32-1 {
+			return driver.Part{}, false, err
+		}
+		part, err := t.part(s.validity, uint32(uid), items)
+		return part, true, err
+	})
+}
+
+// yieldAll yields the parts that part makes of the answers to a command, and reports whether to go
+// on. If it is left before the end, the session is of no more use.
+func (s *session) yieldAll(what, tag string, yield func(driver.Part, error) bool, part func(data []byte) (p driver.Part, ok bool, err error)) bool {
 	within := s.InTime()
 	defer func() { within() }()
 	for {
 		r, err := s.next(false)
-		if err != nil {
-			return fail(err)
+		done := false
+		if err == nil {
+			done, err = s.status(what, tag, r)
 		}
-		if done, err := s.status("mailbox "+t.mailbox, tag, r); done || err != nil {
-			if err != nil {
-				return fail(err)
-			}
+		if err != nil {
+			yield(driver.Part{}, err)
+			return false
+		}
+		if done {
 			return true
 		}
-		items, ok, err := parseFetch(r.data)
+		p, ok, err := part(r.data)
 		if err != nil {
-			return fail(s.Lines.Break(err))
+			yield(driver.Part{}, s.Lines.Break(err))
+			return false
 		}
-		uid := items["UID"].number()
-		if !ok || uid == 0 || uid > 1<<32-1 {
+		if !ok {
 			continue
 		}
-		part, err := t.part(s.validity, uint32(uid), items)
-		if err != nil {
-			return fail(s.Lines.Break(err))
-		}
-		part.Text = append(r.data, "\r\n"...)
+		p.Text = append(r.data, "\r\n"...)
 		within()
-		if !yield(part, nil) {
-			s.Lines.Break(net.ErrClosed) // the rest of the answer is still to come
+		if !yield(p, nil) {
+			s.Lines.Break(net.ErrClosed) // the rest of the response is still to come
 			return false
 		}
 		within = s.InTime()
@@ -189,34 +197,11 @@ func (d *opener) openServer(ctx context.Context, req *driver.Request, t *target)
 		l.Put()
 		return resp, nil
 	}
-	resp.Body, resp.Parse = l.Listing(func(yield func(driver.Part, error) bool) {
-		s := l.Conn
-		within := s.InTime()
-		defer func() { within() }()
-		for {
-			r, err := s.next(false)
-			done := false
-			if err == nil {
-				done, err = s.status("the list of mailboxes", tag, r)
-			}
-			if err != nil {
-				yield(driver.Part{}, err)
-				return
-			}
-			if done {
-				return
-			}
-			part, ok := t.mailboxPart(r.data)
-			if !ok {
-				continue
-			}
-			within()
-			if !yield(part, nil) {
-				s.Lines.Break(net.ErrClosed) // the rest of the answer is still to come
-				return
-			}
-			within = s.InTime()
-		}
+	l.SetParts(resp, func(yield func(driver.Part, error) bool) {
+		l.Conn.yieldAll("the list of mailboxes", tag, yield, func(data []byte) (driver.Part, bool, error) {
+			part, ok := t.mailboxPart(data)
+			return part, ok, nil
+		})
 	})
 	return resp, nil
 }
@@ -243,5 +228,5 @@ func (t *target) mailboxPart(data []byte) (driver.Part, bool) {
 	if !ok || err != nil {
 		e.Kind = driver.EntryText // it holds others, or has a name that nobody can write
 	}
-	return driver.Part{Text: append(data, "\r\n"...), Entries: []driver.Entry{e}}, true
+	return driver.Part{Entries: []driver.Entry{e}}, true
 }

@@ -37,42 +37,15 @@ func (d *opener) openMessage(ctx context.Context, req *driver.Request, t *target
 		if err != nil || req.Op == driver.OpStat {
 			return err
 		}
-		part, ranged := t.partial, !req.Range.IsZero() && req.Range.Offset >= 0 && (known || req.IfChanged.IsZero())
-		if ranged {
-			part.Offset += req.Range.Offset
-			if rest := t.partial.Length - req.Range.Offset; t.partial.Length > 0 {
-				if rest <= 0 {
-					return &driver.Error{Code: driver.ErrRange}
-				}
-				part.Length = rest
-			}
-			if n := req.Range.Length; n > 0 && (part.Length == 0 || n < part.Length) {
-				part.Length = n
-			}
+		var want driver.Range
+		if req.Range.Offset >= 0 && (known || req.IfChanged.IsZero()) {
+			want = req.Range
 		}
-		if err := s.begin(t, part, b); err != nil {
+		if resp.Range, err = s.beginPart(t, want, b); err != nil {
 			return err
 		}
-		resp.Size = b.left
-		switch {
-		case b.origin >= 0:
-		case part.Offset == 0 && b.left <= part.Length:
-			b.origin = 0 // all there is, or a server that need not say where the beginning is
-		case ranged && t.partial.IsZero():
-			ranged = false // the server knows no parts of bodies, and sends all
-		}
-		if err := b.check(part, ranged || !t.partial.IsZero()); err != nil {
-			return s.Lines.Break(err)
-		}
-		if ranged {
-			if b.left == 0 && req.Range.Offset > 0 {
-				s.Lines.Break(io.ErrUnexpectedEOF) // the rest of the answer is of no use
-				return &driver.Error{Code: driver.ErrRange}
-			}
-			resp.Range = driver.Range{Offset: req.Range.Offset, Length: b.left}
-			if t.section == "" && t.partial.IsZero() {
-				resp.Total = size
-			}
+		if resp.Size = b.left; !resp.Range.IsZero() && t.section == "" && t.partial.IsZero() {
+			resp.Total = size
 		}
 		return nil
 	})
@@ -86,6 +59,53 @@ func (d *opener) openMessage(ctx context.Context, req *driver.Request, t *target
 	b.session = l.Conn
 	resp.Body = l.Body(b)
 	return resp, nil
+}
+
+// beginPart begins the range want of what t names, or all of it if want is zero or the server knows
+// no parts. It returns the range that comes.
+func (s *session) beginPart(t *target, want driver.Range, b *content) (driver.Range, error) {
+	part, err := within(t.partial, want)
+	if err != nil {
+		return driver.Range{}, err
+	}
+	if err := s.begin(t, part, b); err != nil {
+		return driver.Range{}, err
+	}
+	ranged := !want.IsZero()
+	switch {
+	case b.origin >= 0:
+	case part.Offset == 0 && b.left <= part.Length:
+		b.origin = 0 // all there is, or a server that need not say where the beginning is
+	case ranged && t.partial.IsZero():
+		ranged = false // the server knows no parts of bodies, and sends all
+	}
+	err = b.check(part, ranged || !t.partial.IsZero())
+	switch {
+	case err != nil:
+		return driver.Range{}, s.Lines.Break(err)
+	case !ranged:
+		return driver.Range{}, nil
+	case b.left == 0 && want.Offset > 0:
+		s.Lines.Break(io.ErrUnexpectedEOF) // the rest of the response is of no use
+		return driver.Range{}, &driver.Error{Code: driver.ErrRange}
+	}
+	return driver.Range{Offset: want.Offset, Length: b.left}, nil
+}
+
+// within returns the range want of the range all, as a range of what all is a part of. A length of 0
+// reaches to the end.
+func within(all, want driver.Range) (driver.Range, error) {
+	part := all
+	part.Offset += want.Offset
+	if all.Length > 0 {
+		if part.Length -= want.Offset; part.Length <= 0 {
+			return part, &driver.Error{Code: driver.ErrRange}
+		}
+	}
+	if n := want.Length; n > 0 && (part.Length == 0 || n < part.Length) {
+		part.Length = n
+	}
+	return part, nil
 }
 
 // describe fills in what is known of a message without its text, and returns its size.
@@ -138,7 +158,7 @@ func (s *session) begin(t *target, part driver.Range, b *content) error {
 	}
 	b.tag = tag
 	defer s.InTime()()
-	for range maxAnswers {
+	for range maxResponses {
 		r, err := s.next(true)
 		if err != nil {
 			return err

@@ -100,13 +100,13 @@ func (s *session) send(line, shown string) (tag string, err error) {
 	return tag, s.Lines.Send(tag + " " + line)
 }
 
-// maxAnswers bounds the data that answers a command whose answer is not a listing.
-const maxAnswers = 100_000
+// maxResponses limits the data responses to one command, except listings.
+const maxResponses = 100_000
 
-// finish reads the answers to a command up to its status, all within the time for one reply.
+// finish reads the responses to a command up to its status, all within the time for one reply.
 func (s *session) finish(what, tag string, take func(response) error) error {
 	defer s.InTime()()
-	for range maxAnswers {
+	for range maxResponses {
 		r, err := s.next(false)
 		if err != nil {
 			return err
@@ -121,11 +121,11 @@ func (s *session) finish(what, tag string, take func(response) error) error {
 			}
 		}
 	}
-	return s.Lines.Break(fmt.Errorf("%w: more than %d answers to a command", wire.ErrReplyTooLong, maxAnswers))
+	return s.Lines.Break(fmt.Errorf("%w: more than %d answers to a command", wire.ErrReplyTooLong, maxResponses))
 }
 
-// status reports whether r ends the answer to a command. If it says that the command failed, or
-// cannot be in such an answer, that is the error.
+// status reports whether r ends the response to a command. If it says that the command failed, or
+// cannot be in such a response, that is the error.
 func (s *session) status(what, tag string, r response) (done bool, err error) {
 	condition, text, _ := strings.Cut(string(r.data), " ")
 	condition = strings.ToUpper(condition)

@@ -3,38 +3,29 @@ package ldap
 import (
 	"bytes"
 	"io"
-	"net"
 	"strings"
 	"testing"
 
 	ber "github.com/go-asn1-ber/asn1-ber"
 
 	"github.com/urlget/urlget/fetchtest/drive"
+	"github.com/urlget/urlget/fetchtest/servers"
 )
 
 // TestEntriesAreReadAsTheyCome has the server send one entry, the next when that has been read.
 func TestEntriesAreReadAsTheyCome(t *testing.T) {
 	t.Parallel()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
 	read := make(chan bool)
-	go func() {
-		c, err := l.Accept()
-		if err != nil {
-			return
-		}
-		defer c.Close()
+	s := servers.Start(t, servers.Config{}, func(conn *servers.Conn) {
+		c := conn.NetConn()
 		c.Read(make([]byte, 1000))
 		next := envelope(1, found("cn=b"))
 		c.Write(append(envelope(1, found("cn=a")), next[:5]...)) // a part of the next does not hold it up
 		<-read
 		c.Write(append(next[5:], envelope(1, done(0))...))
-	}()
+	})
 	c := drive.Client(t, nil, Load)
-	resp, err := c.Get(t.Context(), "ldap://"+l.Addr().String()+"/dc=x??sub")
+	resp, err := c.Get(t.Context(), "ldap://"+s.Addr+"/dc=x??sub")
 	if err != nil {
 		t.Fatal(err)
 	}

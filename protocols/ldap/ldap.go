@@ -71,7 +71,7 @@ func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Respons
 		return resp, nil
 	}
 	resp.Kind = driver.KindListing
-	resp.Body, resp.Parse = driver.NewListing(b.parts(req.URL), b.Close)
+	resp.SetParts(b.parts(req.URL), b.Close)
 	return resp, nil
 }
 
@@ -162,7 +162,4 @@ func (d *opener) Explain(req *driver.Request) ([]string, error) {
 	return append(steps, q.String()), nil
 }
 
-var (
-	_ driver.Driver    = (*opener)(nil)
-	_ driver.Explainer = (*opener)(nil)
-)
+var _ driver.Explainer = (*opener)(nil)

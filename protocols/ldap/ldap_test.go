@@ -181,7 +181,7 @@ func TestAnotherPasswordIsTried(t *testing.T) {
 	var rec fetchtest.Recording
 	c := drive.Client(t, &fetch.Options{
 		TLS:      clientTLS,
-		Recorder: fetch.JoinRecorders(rec.Recorder, fetch.RecordLines(func(_ bool, line string) { trace.WriteString(line + "\n") })),
+		Recorder: fetch.JoinRecorders(&rec, fetch.RecordLines(func(_ bool, line string) { trace.WriteString(line + "\n") })),
 		Credentials: fetch.CredentialsFunc(func(_ context.Context, ch fetch.Challenge) (fetch.Credential, error) {
 			if ch.Mechanism != "ldap" || ch.User != "cn=joe" {
 				t.Errorf("challenge %+v", ch)
@@ -200,7 +200,7 @@ func TestTheConversationIsRecorded(t *testing.T) {
 	t.Parallel()
 	s := start(t, false, say(found("dc=t", "o", "x", "cn", "y"), reference("ldap://h/dc=u"), done(0)))
 	var rec fetchtest.Recording
-	c := drive.Client(t, &fetch.Options{Recorder: rec.Recorder}, Load)
+	c := drive.Client(t, &fetch.Options{Recorder: &rec}, Load)
 	drive.MustGet(t, c, "ldap://"+s.Addr+"/dc=t")
 	want := []string{`> search "dc=t" scope=base filter=(objectClass=*)`, `< entry "dc=t" with 2 attributes`,
 		`< reference to ["ldap://h/dc=u"]`, "< Success"}

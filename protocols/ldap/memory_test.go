@@ -5,12 +5,12 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
-	"net"
 	"runtime"
 	"runtime/debug"
 	"testing"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetchtest/servers"
 )
 
 // tlv returns an element in BER with a long length.
@@ -47,27 +47,19 @@ func TestMessagesTakeLittleMemory(t *testing.T) {
 		if tt.op == nil {
 			message = bytes.Repeat(tlv(tagSequence, []byte{tagInteger, 1, 1}, tlv(tagIntermediate)), 2*maxIntermediate)
 		}
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		go func() {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			defer c.Close()
+		s := servers.Start(t, servers.Config{}, func(conn *servers.Conn) {
+			c := conn.NetConn()
 			c.Read(make([]byte, 1000))
 			c.Write(message)
 			c.Write(done)
 			io.Copy(io.Discard, c)
-		}()
+		})
 		var before, now runtime.MemStats
 		runtime.GC()
 		runtime.ReadMemStats(&before)
 		peak := uint64(0)
 		c := fetch.New(nil, Load)
-		resp, err := c.Get(t.Context(), "ldap://"+l.Addr().String()+"/cn=x")
+		resp, err := c.Get(t.Context(), "ldap://"+s.Addr+"/cn=x")
 		if err == nil {
 			buf := make([]byte, 1<<20)
 			for err == nil {
@@ -81,7 +73,7 @@ func TestMessagesTakeLittleMemory(t *testing.T) {
 			resp.Body.Close()
 		}
 		c.Close()
-		l.Close()
+		s.Close()
 		runtime.ReadMemStats(&now)
 		peak = max(peak, now.HeapAlloc-min(now.HeapAlloc, before.HeapAlloc))
 		if !errors.Is(err, tt.want) || peak > most {

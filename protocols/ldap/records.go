@@ -84,7 +84,7 @@ func (b *records) receiveRecord() (record, error) {
 		switch op.tag {
 		case tagEntry:
 			rec, err := parseEntry(op.content)
-			if b.conn.Trace() != nil {
+			if b.conn.Line() != nil {
 				b.trace(false, "entry %q with %d attributes", rec.dn, len(rec.attributes))
 			}
 			return rec, err

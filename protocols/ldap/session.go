@@ -28,7 +28,7 @@ func newSession(conn *driver.Conn, limit time.Duration) *session {
 }
 
 func (s *session) trace(sent bool, format string, args ...any) {
-	if trace := s.conn.Trace(); trace != nil {
+	if trace := s.conn.Line(); trace != nil {
 		trace(sent, fmt.Sprintf(format, args...))
 	}
 }

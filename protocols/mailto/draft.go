@@ -12,40 +12,40 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// draftFields are the header fields that a URL may set. RFC 6068, section 4, leaves the others to
+// draftFields lists the header fields that a URL may set. RFC 6068, section 4, leaves the others to
 // the sender, because they could be used to forge or redirect a message.
 var draftFields = map[string]bool{
 	"Cc": true, "Bcc": true, "Subject": true, "Keywords": true, "Comments": true,
 	"In-Reply-To": true, "References": true,
 }
 
-// Draft returns the message that a mailto URL proposes, as an Internet message (RFC 5322) without a
-// From field, which is up to the sender. Fields that a URL should not set are omitted. Lines end
+// Draft returns the message that a mailto URL proposes, as an Internet message (RFC 5322). It has
+// no From field, which the sender adds. Fields that a URL should not set are omitted. Lines end
 // with CRLF.
 func Draft(u uri.URI) ([]byte, error) {
-	m, err := uri.ParseMailto(u)
+	m, err := parse(u)
 	if err != nil {
 		return nil, err
 	}
 	var b bytes.Buffer
 	field := func(name, value string) { b.WriteString(name + ": " + value + "\r\n") }
 	field("Date", now().Format("Mon, 02 Jan 2006 15:04:05 -0700"))
-	if len(m.To) > 0 {
-		field("To", addressList(m.To))
+	if len(m.to) > 0 {
+		field("To", addressList(m.to))
 	}
-	for _, f := range m.Header {
-		switch name := textproto.CanonicalMIMEHeaderKey(f.Name); {
+	for _, f := range m.header {
+		switch name := textproto.CanonicalMIMEHeaderKey(f.name); {
 		case !draftFields[name]:
 		case name == "Cc" || name == "Bcc":
-			field(name, addressList(strings.Split(f.Value, ",")))
+			field(name, addressList(strings.Split(f.value, ",")))
 		default:
-			field(name, fold(name, f.Value))
+			field(name, fold(name, f.value))
 		}
 	}
 	field("MIME-Version", "1.0")
 	field("Content-Type", "text/plain; charset=utf-8")
-	body := strings.Join(m.Body, "\r\n")
-	if m.Body != nil {
+	body := strings.Join(m.body, "\r\n")
+	if m.body != nil {
 		body += "\r\n"
 	}
 	if isPlain(body) {
@@ -60,10 +60,10 @@ func Draft(u uri.URI) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// now is the clock, replaced in tests.
+// now is the clock. Tests replace it.
 var now = time.Now
 
-// addressList formats addresses one per line, so that no line gets too long.
+// addressList formats addresses one per line, so that lines stay short.
 func addressList(addresses []string) string {
 	written := make([]string, 0, len(addresses))
 	for _, a := range addresses {

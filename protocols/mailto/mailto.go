@@ -1,6 +1,6 @@
-// Package mailto handles mailto URLs (RFC 1738, section 3.5; RFC 6068). It never sends anything:
-// the URL names a mail address rather than data. Given mailboxes, it lists the messages to and from
-// the address, as RFC 1630 suggests.
+// Package mailto handles mailto URLs (RFC 1738, section 3.5; RFC 6068). It never sends mail: the
+// URL names a mail address rather than data. With mailboxes, it lists the messages to and from the
+// address, as RFC 1630 suggests.
 package mailto
 
 import (
@@ -18,24 +18,24 @@ import (
 	"github.com/urlget/urlget/internal/mailbox"
 )
 
-// Options configures the driver. The zero value is the default.
+// Options configure the driver. The zero value selects the defaults.
 type Options struct {
-	// Mailboxes are the mbox files and Maildir directories to list messages from. If empty, mailto
-	// URLs cannot be retrieved.
+	// Mailboxes are the mbox files and Maildir directories whose messages are listed. If empty,
+	// mailto URLs cannot be retrieved.
 	Mailboxes []string
 }
 
 // Load registers the driver with default options.
 func Load(env driver.Env, reg *driver.Registry) { With(Options{})(env, reg) }
 
-// With is like Load, with options.
+// With returns a Loader that registers the driver with options.
 func With(opts Options) driver.Loader {
 	return func(_ driver.Env, reg *driver.Registry) {
 		s := driver.Scheme{Name: "mailto", Driver: &opener{opts},
-			Summary: "a mail address; nothing is sent"}
+			Summary: "a mail address; urlget sends no mail"}
 		if len(opts.Mailboxes) > 0 {
 			s.Ops, s.Local = []driver.Op{driver.OpGet, driver.OpList}, true
-			s.Summary = "the messages to and from an address, in mailboxes; nothing is sent"
+			s.Summary = "messages to and from an address, in mailboxes; urlget sends no mail"
 		}
 		reg.Register(s)
 	}
@@ -45,20 +45,20 @@ type opener struct{ opts Options }
 
 // Open implements driver.Driver.
 func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Response, error) {
-	m, err := uri.ParseMailto(req.URL)
+	m, err := parse(req.URL)
 	if err != nil {
 		return nil, err
 	}
 	if len(d.opts.Mailboxes) == 0 {
 		what := "it proposes a message"
-		if len(m.To) > 0 {
-			what = "it is the mail address " + strings.Join(m.To, ", ")
+		if len(m.to) > 0 {
+			what = "it is the mail address " + strings.Join(m.to, ", ")
 		}
 		return nil, &driver.Error{Code: driver.ErrNotRetrievable, Err: errors.New(what),
 			Reason: driver.Reason{Kind: driver.ReasonMailDraft},
 			Hint:   "with mailboxes, the messages to and from the address can be listed"}
 	}
-	return d.list(ctx, req.URL, m.To)
+	return d.list(ctx, req.URL, m.to)
 }
 
 // A Message is the Sys of the entries: the decoded header fields of a message.
@@ -107,11 +107,11 @@ func (d *opener) list(ctx context.Context, u uri.URI, addresses []string) (*driv
 		URL:  u,
 		Meta: driver.Meta{Kind: driver.KindListing, ContentType: "text/plain; charset=utf-8", Size: -1},
 	}
-	resp.Body, resp.Parse = driver.NewListing(parts, func() error { cancel(); return nil })
+	resp.SetParts(parts, func() error { cancel(); return nil })
 	return resp, nil
 }
 
-// addressFields are the header fields that name senders and recipients.
+// addressFields lists the header fields with senders and recipients.
 var addressFields = [...]string{"From", "To", "Cc", "Bcc", "Sender", "Reply-To", "Resent-From", "Resent-To", "Resent-Cc",
 	"Delivered-To", "X-Original-To"}
 
@@ -152,7 +152,7 @@ func inAddress(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c >= 0x80 || strings.IndexByte("!#$%&'*+-/=?^_`{|}~.@", c) >= 0
 }
 
-// entry describes a message.
+// entry returns the entry for a message.
 func entry(m *mailbox.Message, h textproto.MIMEHeader) driver.Entry {
 	sys := Message{
 		MessageID: h.Get("Message-Id"), From: message.Decode(h.Get("From")), To: message.Decode(h.Get("To")),
@@ -171,7 +171,7 @@ func entry(m *mailbox.Message, h textproto.MIMEHeader) driver.Entry {
 	return e
 }
 
-// line is an entry as text: identifier, date, sender and subject, divided by tabs.
+// line returns an entry as text: identifier, date, sender and subject, separated by tabs.
 func line(e driver.Entry) []byte {
 	m := e.Sys.(Message)
 	date := ""
@@ -181,7 +181,5 @@ func line(e driver.Entry) []byte {
 	return fmt.Appendf(nil, "%s\t%s\t%s\t%s\n", m.MessageID, date, oneLine(m.From), oneLine(m.Subject))
 }
 
-// oneLine makes a field fit into a line of fields.
+// oneLine replaces white space, including line breaks, by single spaces.
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
-
-var _ driver.Driver = (*opener)(nil)

@@ -1,5 +1,5 @@
 // Package mid retrieves messages and their parts by their identifiers: the schemes mid and cid (RFC
-// 1630; RFC 2392). It searches received mail and, for mid, asks the news server.
+// 1630; RFC 2392). It searches received mail and, for mid, the news server.
 package mid
 
 import (
@@ -16,7 +16,7 @@ import (
 	"github.com/urlget/urlget/internal/mailbox"
 )
 
-// Options configures the driver. The zero value is the default.
+// Options configure the driver. The zero value selects the defaults.
 type Options struct {
 	// Mailboxes are mbox files and Maildir directories. Nil means $MAIL and ~/Maildir, if they
 	// exist.
@@ -29,15 +29,15 @@ type Options struct {
 // Load registers the driver with default options.
 func Load(env driver.Env, reg *driver.Registry) { With(Options{})(env, reg) }
 
-// With is like Load, with options.
+// With returns a Loader that registers the driver with options.
 func With(opts Options) driver.Loader {
 	return func(env driver.Env, reg *driver.Registry) {
 		d := &opener{env, opts}
 		ops := []driver.Op{driver.OpGet, driver.OpStat}
 		reg.Register(driver.Scheme{Name: "mid", Ops: ops, Local: true, Driver: d,
 			Summary: "messages in received mail, by message-id"})
-		// Not Local: any message may lead to its own parts, and openPart itself keeps others out of
-		// the mailboxes.
+		// Not Local: any message may link to its own parts. For other requests, openPart itself
+		// protects the mailboxes.
 		reg.Register(driver.Scheme{Name: "cid", Ops: ops, Driver: driver.DriverFunc(d.openPart),
 			Summary: "parts of a message, by content-id"})
 	}
@@ -87,15 +87,15 @@ func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Respons
 	return finish(req, resp)
 }
 
-// fromNews asks the news server, if there is one, for a message that is in no mailbox. In RFC 1630,
-// both share one name space.
+// fromNews retrieves a message that is not in a mailbox from the news server, if there is one. In
+// RFC 1630, both share one name space.
 func (d *opener) fromNews(ctx context.Context, op driver.Op, id uri.MID, missing *driver.Error) (*driver.Response, error) {
 	if id.ContentID != "" {
 		op = driver.OpGet // a header does not describe the parts
 	}
 	article, err := uri.News{MessageID: id.MessageID}.URI()
 	if err != nil {
-		return nil, missing // no article has this identifier
+		return nil, missing // the identifier is not valid for an article
 	}
 	resp, err := d.env.Open(ctx, &driver.Request{Op: op, URL: article})
 	switch code := driver.CodeOf(err); {
@@ -104,7 +104,7 @@ func (d *opener) fromNews(ctx context.Context, op driver.Op, id uri.MID, missing
 	case code == driver.ErrURL || code == driver.ErrScheme:
 		missing.Err = fmt.Errorf("%w; no news server is configured", missing.Err)
 	case code == driver.ErrNotFound:
-		missing.Err = fmt.Errorf("%w; nor does the news server have it", missing.Err)
+		missing.Err = fmt.Errorf("%w; the news server does not have it either", missing.Err)
 	default:
 		return nil, err
 	}
@@ -137,7 +137,7 @@ func (d *opener) openPart(ctx context.Context, req *driver.Request) (*driver.Res
 	return finish(req, resp)
 }
 
-// received opens the message in a mailbox that has a part.
+// received opens the message with a part in the mailboxes.
 func (d *opener) received(ctx context.Context, id uri.CID) (*driver.Response, error) {
 	boxes := d.boxes()
 	m, err := boxes.FindPart(ctx, id.ContentID)
@@ -159,7 +159,7 @@ func (d *opener) enclosing(ctx context.Context, from uri.URI) (*driver.Response,
 			return nil, err
 		}
 	}
-	// From is the message itself, because that is what leads to its parts.
+	// From is the message itself, because the message leads to its parts.
 	resp, err := d.env.Open(ctx, &driver.Request{URL: target, From: from})
 	if err != nil {
 		return nil, err
@@ -195,7 +195,7 @@ func respond(m *mailbox.Message) (*driver.Response, error) {
 	return resp, nil
 }
 
-// replay returns a body that begins with what has been read from it.
+// replay returns a body that begins with head, which was already read.
 func replay(head []byte, body io.ReadCloser) io.ReadCloser {
 	return struct {
 		io.Reader
@@ -203,8 +203,8 @@ func replay(head []byte, body io.ReadCloser) io.ReadCloser {
 	}{io.MultiReader(strings.NewReader(string(head)), body), body}
 }
 
-// part returns the response for a part, given the response for its message, which it closes if
-// there is no such part.
+// part returns the response for a part of the message in resp. If there is no such part, it closes
+// resp.
 func part(resp *driver.Response, contentID string) (*driver.Response, error) {
 	p, err := message.OpenContentID(resp.Body, contentID)
 	if err != nil {
@@ -218,14 +218,14 @@ func part(resp *driver.Response, contentID string) (*driver.Response, error) {
 	if full := p.Header.Get("Content-Type"); strings.HasPrefix(strings.ToLower(full), p.ContentType) {
 		meta.ContentType = full
 	}
-	meta.ETag = "" // that of the message
+	meta.ETag = "" // it identifies the message
 	return &driver.Response{Meta: meta, Body: struct {
 		io.Reader
 		io.Closer
 	}{p.Body(), resp.Body}}, nil
 }
 
-// finish removes the body for OpStat.
+// finish checks the validator of req and removes the body for OpStat.
 func finish(req *driver.Request, resp *driver.Response) (*driver.Response, error) {
 	if etag := req.IfChanged.ETag; etag != "" && etag == resp.ETag && req.Range.IsZero() {
 		resp.Body.Close()
@@ -238,11 +238,11 @@ func finish(req *driver.Request, resp *driver.Response) (*driver.Response, error
 	return resp, nil
 }
 
-// notFound returns an error that says where the message was searched for.
+// notFound returns an error with the mailboxes that were searched.
 func notFound(what string, boxes *mailbox.Boxes, cause error) *driver.Error {
 	e := &driver.Error{Code: driver.ErrNotFound}
 	if len(boxes.Paths) == 0 {
-		e.Err = fmt.Errorf("%s: there is no mailbox to look into", what)
+		e.Err = fmt.Errorf("%s: there is no mailbox to search", what)
 		e.Reason = driver.Reason{Kind: driver.ReasonMailbox}
 		return e
 	}
@@ -252,5 +252,3 @@ func notFound(what string, boxes *mailbox.Boxes, cause error) *driver.Error {
 	}
 	return e
 }
-
-var _ driver.Driver = (*opener)(nil)

@@ -12,6 +12,7 @@ import (
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/fetchtest/drive"
+	"github.com/urlget/urlget/fetchtest/servers"
 	"github.com/urlget/urlget/fetchtest/servers/nntpd"
 	"github.com/urlget/urlget/protocols/mid"
 	"github.com/urlget/urlget/protocols/nntp"
@@ -27,7 +28,7 @@ const (
 	fromLine = "From a@x Sat Jan  1 00:00:00 2000\n"
 )
 
-// setUp returns a client with a mailbox and a news server that has other.
+// setUp returns a client with a mailbox and a news server.
 func setUp(t *testing.T, server string) (*fetch.Client, string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -40,7 +41,7 @@ func setUp(t *testing.T, server string) (*fetch.Client, string) {
 	return c, mbox
 }
 
-func newsServer(t *testing.T) *nntpd.Server {
+func newsServer(t *testing.T) *servers.Server {
 	return nntpd.Start(t, nntpd.Options{Groups: []nntpd.Group{{Name: "g", Articles: []nntpd.Article{
 		{ID: "<news@x>", Text: strings.ReplaceAll(related, "related@x", "news@x")},
 	}}}})
@@ -126,7 +127,7 @@ func TestOthersDoNotGetAtTheMail(t *testing.T) {
 	if _, _, err := do(t, c, "mid:plain@x", article); !errors.Is(err, fetch.ErrPolicy) {
 		t.Errorf("mid from news: %v", err)
 	}
-	// The identifier exists in the mailbox, but not in the article.
+	// The identifier is in the mailbox, but not in the article.
 	if _, _, err := do(t, c, "cid:other@x", article); !errors.Is(err, fetch.ErrNotFound) {
 		t.Errorf("cid from news: %v", err)
 	}
@@ -135,7 +136,8 @@ func TestOthersDoNotGetAtTheMail(t *testing.T) {
 	}
 }
 
-// A job of a queue has no From, or one that its author claims.
+// TestUntrustedRequestsDoNotGetAtTheMail has requests of a queue, without From or with one that the
+// author chose.
 func TestUntrustedRequestsDoNotGetAtTheMail(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

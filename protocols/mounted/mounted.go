@@ -1,5 +1,5 @@
-// Package mounted is the driver for afs and nfs (RFC 1738, section 4; RFC 2224): it reads files of
-// these file systems where they are mounted, and otherwise explains why they cannot be retrieved.
+// Package mounted is the driver for afs and nfs (RFC 1738, section 4; RFC 2224). It reads files
+// from mounted file systems, and otherwise explains why they cannot be retrieved.
 package mounted
 
 import (
@@ -13,19 +13,19 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// Options configures the driver. The zero value is the default.
+// Options configure the driver. The zero value selects the defaults.
 type Options struct {
 	// AFS is the directory that contains the AFS cells; "" means /afs.
 	AFS string
-	// Mounts is a file that lists what is mounted, in the format of fstab; "" means /proc/mounts.
+	// Mounts is a file with the mount table, in the format of fstab; "" means /proc/mounts.
 	Mounts string
 }
 
 // Load registers the driver with default options.
 func Load(env driver.Env, reg *driver.Registry) { With(Options{})(env, reg) }
 
-// With is like Load, with options. The driver requires another one for file URLs. If there is a
-// driver for nfs already, what is mounted is read only where that one fails.
+// With returns a Loader that registers the driver with options. It requires a driver for file URLs.
+// If there is already a driver for nfs, mounted file systems are read only if that driver fails.
 func With(opts Options) driver.Loader {
 	if opts.AFS == "" {
 		opts.AFS = "/afs"
@@ -40,7 +40,7 @@ func With(opts Options) driver.Loader {
 		reg.Register(s)
 		d := &opener{env, opts.export}
 		if client, ok := reg.Lookup("nfs"); ok {
-			client.Driver = &behind{client.Driver, d}
+			client.Driver = &fallback{client.Driver, d}
 			reg.Replace(client)
 			return
 		}
@@ -52,13 +52,13 @@ func With(opts Options) driver.Loader {
 
 type opener struct {
 	env    driver.Env
-	locate func(uri.URI) (dir, rest string, err error) // where a URL's file system is mounted, and the path below
+	locate func(uri.URI) (dir, rest string, err error) // returns the mount point of a URL, and the path below it
 }
 
-// file returns the file URL for u. A ".." does not lead out of what is mounted.
+// file returns the file URL for u. A ".." does not lead out of the mount point.
 func (d *opener) file(u uri.URI) (f uri.URI, dir string, err error) {
 	if u.Host() == "" || u.Host() == "." || u.Host() == ".." {
-		return f, "", &driver.Error{Code: driver.ErrURL, Err: errors.New("the URL names no cell or server")}
+		return f, "", &driver.Error{Code: driver.ErrURL, Err: errors.New("the URL has no cell or server")}
 	}
 	dir, rest, err := d.locate(u)
 	if err != nil {
@@ -97,7 +97,4 @@ func (o Options) cell(u uri.URI) (dir, rest string, err error) {
 	return path.Join(o.AFS, u.Host()), rest, err
 }
 
-var (
-	_ driver.Driver    = (*opener)(nil)
-	_ driver.Explainer = (*opener)(nil)
-)
+var _ driver.Explainer = (*opener)(nil)

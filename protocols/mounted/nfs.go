@@ -16,9 +16,9 @@ import (
 
 const nfsPort = 2049
 
-// export locates nfs://HOST/PATH among what is mounted. One or two slashes after the host mean the
-// same: where the server's public file handle is (RFC 2224, section 3) is unknown, and usually it
-// is the root.
+// export locates nfs://HOST/PATH in the mount table. One or two slashes after the host have the
+// same meaning: the directory of the server's public file handle (RFC 2224, section 3) is unknown,
+// and usually the root.
 func (o Options) export(u uri.URI) (dir, rest string, err error) {
 	name, err := uri.Unescape(u.URLPath())
 	if err != nil {
@@ -26,7 +26,7 @@ func (o Options) export(u uri.URI) (dir, rest string, err error) {
 	}
 	f, err := os.Open(o.Mounts)
 	if err != nil {
-		return "", "", notMounted(fmt.Errorf("what is mounted is not known: %w", err))
+		return "", "", notMounted(fmt.Errorf("cannot read the mount table: %w", err))
 	}
 	defer f.Close()
 	all, err := parseMounts(f)
@@ -36,12 +36,12 @@ func (o Options) export(u uri.URI) (dir, rest string, err error) {
 	name = path.Clean("/" + name)
 	var best mount
 	for _, m := range all {
-		if m.serves(u) && within(name, m.export) && len(m.export) >= len(best.export) { // later mounts cover earlier ones
+		if m.serves(u) && within(name, m.export) && len(m.export) >= len(best.export) { // later mounts hide earlier ones
 			best = m
 		}
 	}
 	if best.dir == "" {
-		return "", "", notMounted(fmt.Errorf("no export of %s that holds %s is mounted", u.Host(), name))
+		return "", "", notMounted(fmt.Errorf("no mounted export of %s contains %s", u.Host(), name))
 	}
 	return best.dir, strings.TrimPrefix(name, best.export), nil
 }
@@ -50,14 +50,14 @@ func notMounted(err error) error {
 	return &driver.Error{Code: driver.ErrNotRetrievable, Err: err, Hint: "mount it first"}
 }
 
-// A mount is a directory of an NFS server, and where it is mounted.
+// A mount is a mounted directory of an NFS server.
 type mount struct {
 	host, address string // as mounted, and its address if known
 	port          uint16
 	export, dir   string
 }
 
-// serves reports whether the mount belongs to the server that u names.
+// serves reports whether the mount belongs to the server of u.
 func (m mount) serves(u uri.URI) bool {
 	return u.Port(nfsPort) == m.port && (u.Host() == m.host || u.Host() == m.address)
 }
@@ -67,7 +67,7 @@ func within(name, dir string) bool {
 	return dir == "/" || name == dir || strings.HasPrefix(name, dir+"/")
 }
 
-// parseMounts returns the NFS mounts in a list in the format of fstab.
+// parseMounts returns the NFS mounts in a mount table in the format of fstab.
 func parseMounts(r io.Reader) ([]mount, error) {
 	var all []mount
 	lines := bufio.NewScanner(r)
@@ -108,7 +108,7 @@ func canonical(host string) string {
 	return u.Host()
 }
 
-// unescapeOctal decodes escapes such as "\040", which stand for blanks and backslashes.
+// unescapeOctal decodes escapes such as "\040", which represent blanks and backslashes.
 func unescapeOctal(s string) string {
 	var b strings.Builder
 	for i := 0; i < len(s); i++ {

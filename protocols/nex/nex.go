@@ -1,13 +1,13 @@
-// Package nex retrieves nex URLs: the path is sent, and what comes until the server closes the
-// connection is the content (the Nex protocol).
+// Package nex retrieves nex URLs (the Nex protocol). The request is the path, and the response ends
+// when the server closes the connection.
 //
-//	nex://host/          the directory that a server begins with
-//	nex://host/notes/    a directory: text with lines "=> URL" that lead on
+//	nex://host/          the root directory of a server
+//	nex://host/notes/    a directory: text with link lines "=> URL"
 //	nex://host/a.txt     a document
 //
-// A path that is empty or ends in a slash names a directory; listed, it yields its links. The type
-// of a document is what its name says. There are no statuses: that something is missing is a text
-// like others, and a truncated answer cannot be told from a complete one.
+// A path that is empty or ends with a slash is that of a directory; listed, it yields its links.
+// The type of a document follows from its name. The protocol has no statuses: an error message is a
+// text like any other, and a truncated response looks complete.
 package nex
 
 import (
@@ -26,7 +26,7 @@ import (
 
 const (
 	port = 1900
-	// maxPath bounds the path in a request, in bytes.
+	// maxPath limits the path in a request, in bytes.
 	maxPath = 4096
 )
 
@@ -37,15 +37,18 @@ func Load(env driver.Env, reg *driver.Registry) {
 		Port:    port,
 		Ops:     []driver.Op{driver.OpGet, driver.OpStat, driver.OpList},
 		Traits:  driver.Traits{Tree: true, Pages: true},
-		Summary: "documents and directories by the Nex protocol",
-		Driver:  &opener{env},
+		Summary: "documents and directories over the Nex protocol",
+		Driver:  &opener{env, reg},
 	})
 }
 
-type opener struct{ env driver.Env }
+type opener struct {
+	env driver.Env
+	reg *driver.Registry
+}
 
-// parse returns the path to send for a URL: decoded, as servers know of no URLs, and without the
-// slash that begins it. A "?" is a character like others.
+// parse returns the path to send for a URL: decoded, because servers do not know URLs, and without
+// the leading slash. A "?" is part of the path.
 func parse(u uri.URI) (string, error) {
 	if _, err := smallnet.Host(u); err != nil {
 		return "", err
@@ -55,7 +58,7 @@ func parse(u uri.URI) (string, error) {
 		return "", err
 	}
 	if len(path) > maxPath {
-		return "", &driver.Error{Code: driver.ErrURL, Err: fmt.Errorf("the path has %d bytes, and %d are the most", len(path), maxPath)}
+		return "", &driver.Error{Code: driver.ErrURL, Err: fmt.Errorf("the path has %d bytes, the limit is %d", len(path), maxPath)}
 	}
 	return path, wire.CheckLine(path)
 }
@@ -71,9 +74,9 @@ func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Respons
 	}
 	if req.Op == driver.OpList && !isDirectory(path) {
 		return nil, &driver.Error{Code: driver.ErrNotRetrievable, Err: fmt.Errorf("a document, not a directory: %w", errors.ErrUnsupported),
-			Hint: "the path of a directory ends in a slash"}
+			Hint: "the path of a directory ends with a slash"}
 	}
-	b := &answer{}
+	b := &body{}
 	question := driver.Question{Addr: req.URL.HostPort(port), Lines: []string{path}}
 	if err := driver.Ask(ctx, d.env, question, b.begin); err != nil {
 		return nil, err
@@ -81,7 +84,7 @@ func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Respons
 	resp := &driver.Response{URL: req.URL, Meta: meta(req.URL, path), Body: b}
 	resp.Size, resp.Framing = -1, driver.FramedByClose
 	if isDirectory(path) {
-		resp.Parse = smallnet.Page{Base: base(req.URL), Plain: true}.Links
+		resp.Parse = smallnet.Page{Base: base(req.URL), Schemes: d.reg, Plain: true}.Links
 		if req.Op == driver.OpList {
 			resp.Kind = driver.KindListing
 		}
@@ -93,12 +96,12 @@ func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Respons
 	return resp, nil
 }
 
-// meta returns what a URL tells of what it names.
+// meta returns the metadata that follows from a URL.
 func meta(u uri.URI, path string) driver.Meta {
 	return driver.Meta{Name: driver.SafeName(u.LastSegment()), ContentType: cmp.Or(driver.TypeByName(path), "text/plain")}
 }
 
-// base returns what the links of a directory are relative to: a path that is empty is the root.
+// base returns the base URL of the links in a directory. An empty path is the root.
 func base(u uri.URI) uri.URI {
 	if root, err := uri.ParseRef("/"); err == nil && u.Path() == "" {
 		return u.Resolve(root)
@@ -106,14 +109,14 @@ func base(u uri.URI) uri.URI {
 	return u
 }
 
-// An answer is the body of a response.
-type answer struct {
+// A body is the body of a response.
+type body struct {
 	*wire.Reader
 	io.Closer
 }
 
-// begin waits for the answer to begin. The answer may be empty.
-func (b *answer) begin(conn *driver.Conn) error {
+// begin waits for the first byte of the response, which may be empty.
+func (b *body) begin(conn *driver.Conn) error {
 	b.Closer, b.Reader = conn, wire.NewReader(conn, 0)
 	if _, err := b.Peek(1); err != io.EOF {
 		return err
@@ -137,8 +140,7 @@ func (d *opener) Explain(req *driver.Request) ([]string, error) {
 }
 
 var (
-	_ driver.Driver    = (*opener)(nil)
 	_ driver.Explainer = (*opener)(nil)
 	_ driver.Expecter  = (*opener)(nil)
-	_ io.WriterTo      = (*answer)(nil)
+	_ io.WriterTo      = (*body)(nil)
 )

@@ -99,7 +99,7 @@ func (c *conn) receive(p nfs3.Proc, xid uint32) (*reply, error) {
 		got, r, err := c.read(content)
 		if err == nil && !c.waiting[got] {
 			r.release()
-			err = remotefile.Violation("an answer to what was not asked")
+			err = remotefile.Violation("an unsolicited reply")
 		}
 		if err != nil {
 			c.err = lost(err)
@@ -167,13 +167,13 @@ func (c *conn) askPlain(p nfs3.Proc, what string, args func([]byte) []byte, take
 
 // tell queues a call that is shown in the trace.
 func (c *conn) tell(p nfs3.Proc, what string, args func([]byte) []byte) (xid uint32) {
-	if trace := c.net.Trace(); trace != nil {
+	if trace := c.net.Line(); trace != nil {
 		trace(true, p.Name+" "+what)
 	}
 	return c.queue(p, args)
 }
 
-// await waits for the answer to a call, and takes the results.
+// await waits for the response to a call, and takes the results.
 func (c *conn) await(p nfs3.Proc, xid uint32, take func(*xdr.Decoder)) error {
 	r, err := c.receive(p, xid)
 	if err != nil {
@@ -185,7 +185,7 @@ func (c *conn) await(p nfs3.Proc, xid uint32, take func(*xdr.Decoder)) error {
 			take(d)
 		}
 	})
-	if trace := c.net.Trace(); trace != nil && err == nil {
+	if trace := c.net.Line(); trace != nil && err == nil {
 		trace(false, status.String())
 	}
 	if err == nil && status != nfs3.OK {

@@ -49,7 +49,7 @@ func (d *opener) file(l *lease, t *target, at place) (*driver.Response, error) {
 	if err := remotefile.SelectPart(t.req, &meta, same); err != nil {
 		return nil, err
 	}
-	if trace := l.net.Trace(); trace != nil {
+	if trace := l.net.Line(); trace != nil {
 		trace(true, fmt.Sprintf("READ bytes %d to %d", meta.Range.Offset, meta.Range.Offset+meta.Size))
 	}
 	r := &reads{lease: l, handle: at.handle, size: maxData}

@@ -10,7 +10,7 @@ import (
 	"github.com/urlget/urlget/protocols/internal/remotefile"
 )
 
-// listCount is how many bytes one answer to READDIRPLUS may have.
+// listCount is how many bytes one response to READDIRPLUS may have.
 const listCount = 32 << 10
 
 // Sys is the additional information about an entry of a listing.
@@ -44,7 +44,7 @@ func (d *opener) directory(l *lease, t *target, w *walk) (*driver.Response, erro
 	if err := x.next(); err != nil { // it says whether the directory may be read
 		return nil, err
 	}
-	resp.Body, resp.Parse = driver.NewListing(x.parts, func() error { x.lease.Discard(); return nil })
+	resp.SetParts(x.parts, func() error { x.lease.Discard(); return nil })
 	return resp, nil
 }
 
@@ -63,7 +63,7 @@ func (d *opener) listExports(t *target, names []string) *driver.Response {
 			}
 		}
 	}
-	resp.Body, resp.Parse = driver.NewListing(iter.Seq2[driver.Part, error](parts), nil)
+	resp.SetParts(iter.Seq2[driver.Part, error](parts), nil)
 	return resp
 }
 

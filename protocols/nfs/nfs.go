@@ -134,7 +134,7 @@ func (d *opener) perform(ctx context.Context, t *target, s *server) (*driver.Res
 		pooled.Bind(ctx)
 		l := &lease{conn: pooled.Conn, Lease: pooled}
 		l.cred = d.cred(ctx)
-		resp, err := d.answer(ctx, l, t, s)
+		resp, err := d.openResponse(ctx, l, t, s)
 		if err == nil {
 			if resp.Body == driver.NoBody {
 				l.Put()
@@ -150,8 +150,8 @@ func (d *opener) perform(ctx context.Context, t *target, s *server) (*driver.Res
 	}
 }
 
-// answer performs the calls for t up to the response.
-func (d *opener) answer(ctx context.Context, l *lease, t *target, s *server) (*driver.Response, error) {
+// openResponse performs the calls for t up to the response.
+func (d *opener) openResponse(ctx context.Context, l *lease, t *target, s *server) (*driver.Response, error) {
 	w, err := d.find(ctx, l, t, s)
 	if err != nil {
 		return nil, err
@@ -190,7 +190,6 @@ func (d *opener) Explain(req *driver.Request) ([]string, error) {
 }
 
 var (
-	_ driver.Driver     = (*opener)(nil)
 	_ driver.IdleCloser = (*opener)(nil)
 	_ driver.Explainer  = (*opener)(nil)
 )

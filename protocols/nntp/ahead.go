@@ -40,28 +40,22 @@ func (t *target) sameArticle(other *target) bool {
 	return t.id == other.id && t.number == other.number && (t.id != "" || t.group == other.group)
 }
 
-func (t *target) key() serverKey {
-	user, _ := t.login.User()
-	password, _ := t.login.Password()
-	return serverKey{addr: t.addr(), host: t.host, tls: t.tls, login: user + "\x00" + password}
-}
-
 // article asks for an article, unless that was done ahead. Behind it, it asks for those that are
 // expected to be wanted next.
 func (d *opener) article(ctx context.Context, t *target, kept *lease) (*lease, wire.Reply, error) {
-	l, reply, err := d.answered(ctx, t, kept)
+	l, reply, err := d.receiveAhead(ctx, t, kept)
 	if l == nil && err == nil {
 		l, reply, err = d.command(ctx, t, "ARTICLE", replyArticle)
 	}
 	if line := d.env.Pipeline(ctx); err == nil && line != nil {
-		l.line, l.key, l.scope = line, t.key(), d.env.Scope(ctx)
+		l.line, l.key, l.scope = line, t.server().Key(), d.env.Scope(ctx)
 		d.askAhead(ctx, l)
 	}
 	return l, reply, err
 }
 
-// takeKept returns the connection on which the answer to the request is to come, as it was sent
-// ahead, or nil. A connection with other answers is closed, so that nobody waits for its place.
+// takeKept returns the connection on which the response to the request is to come, as it was sent
+// ahead, or nil. A connection with other responses is closed, so that nobody waits for its place.
 func (d *opener) takeKept(ctx context.Context, req *driver.Request, t *target) *lease {
 	line := d.env.Pipeline(ctx)
 	if line == nil {
@@ -71,7 +65,7 @@ func (d *opener) takeKept(ctx context.Context, req *driver.Request, t *target) *
 	if kept == nil {
 		return nil
 	}
-	if req.Op != driver.OpGet || !req.IfChanged.IsZero() || kept.key != t.key() || kept.scope != d.env.Scope(ctx) ||
+	if req.Op != driver.OpGet || !req.IfChanged.IsZero() || kept.key != t.server().Key() || kept.scope != d.env.Scope(ctx) ||
 		!slices.ContainsFunc(kept.ahead, t.sameArticle) {
 		kept.Discard()
 		return nil
@@ -79,9 +73,9 @@ func (d *opener) takeKept(ctx context.Context, req *driver.Request, t *target) *
 	return kept
 }
 
-// answered reads the answer to a command that was sent ahead on the connection of kept. If there is
-// none to be had, it returns no lease and no error, and the article has to be asked for.
-func (d *opener) answered(ctx context.Context, t *target, kept *lease) (*lease, wire.Reply, error) {
+// receiveAhead reads the reply to a command that was sent ahead on the connection of kept. If there
+// is no such reply, it returns neither a lease nor an error, and the caller must request the article.
+func (d *opener) receiveAhead(ctx context.Context, t *target, kept *lease) (*lease, wire.Reply, error) {
 	if kept == nil {
 		return nil, wire.Reply{}, nil
 	}
@@ -100,7 +94,7 @@ func (d *opener) answered(ctx context.Context, t *target, kept *lease) (*lease, 
 		return nil, reply, failure("article "+t.described(), reply)
 	}
 	// Whether the server has hung up, is out of step or wants a login: on a connection of its own the
-	// article has an answer of its own.
+	// article has a response of its own.
 	kept.Discard()
 	return nil, wire.Reply{}, nil
 }
@@ -128,7 +122,7 @@ func (l *lease) skipTo(t *target) error {
 		dot := l.Lines.Reader().Dot(blocks)
 		n, err := io.CopyN(io.Discard, dot, room)
 		if room -= n; err != io.EOF {
-			return l.Lines.Break(cmp.Or(err, errTooMuch))
+			return l.Lines.Break(cmp.Or(err, wire.ErrReplyTooLong))
 		}
 	}
 }
@@ -141,7 +135,7 @@ func (d *opener) askAhead(ctx context.Context, l *lease) {
 	size := 0
 	for i, req := range l.line.Next(ctx) {
 		t, err := d.target(req)
-		if err != nil || !t.isArticle() || t.key() != l.key || t.id == "" && t.group != l.group || i >= maxAhead {
+		if err != nil || !t.isArticle() || t.server().Key() != l.key || t.id == "" && t.group != l.group || i >= maxAhead {
 			break
 		}
 		if i < len(l.ahead) {

@@ -48,12 +48,8 @@ func TestBegin(t *testing.T) {
 	for name, c := range beginnings {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			conv, err := transcript.Parse("begin", []byte("-- control --\nS: 200 hi\n"+c.talk))
-			if err != nil {
-				t.Fatal(err)
-			}
 			cl := drive.Client(t, nil, Load)
-			body, err := drive.Get(t, cl, "news://"+transcript.Server(t, conv)+"/a@b")
+			body, err := drive.Get(t, cl, "news://"+transcript.Play(t, "-- control --\nS: 200 hi\n"+c.talk)+"/a@b")
 			if !errors.Is(err, c.want) || (err == nil) != (c.want == nil) {
 				t.Errorf("got %v, want %v", err, c.want)
 			}

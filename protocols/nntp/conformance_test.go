@@ -11,6 +11,7 @@ import (
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/fetchtest"
+	"github.com/urlget/urlget/fetchtest/drive"
 	"github.com/urlget/urlget/fetchtest/servers"
 	"github.com/urlget/urlget/fetchtest/servers/nntpd"
 )
@@ -78,7 +79,7 @@ func TestConformance(t *testing.T) {
 		t.Run(tt.scheme, func(t *testing.T) {
 			t.Parallel()
 			fetchtest.Run(t, fetchtest.Harness{
-				Options: &fetch.Options{TLS: clientTLS, Credentials: credentials(fetch.Credential{User: "u", Password: "p"})},
+				Options: &fetch.Options{TLS: clientTLS, Credentials: drive.Credentials(fetch.Credential{User: "u", Password: "p"})},
 				Start: func(t testing.TB, tree fs.FS) fetchtest.Site {
 					tt.cfg.Groups = treeGroups(t, tree)
 					s := nntpd.Start(t, tt.cfg)

@@ -24,12 +24,8 @@ func TestReplyClasses(t *testing.T) {
 	} {
 		t.Run(code, func(t *testing.T) {
 			t.Parallel()
-			conv, err := transcript.Parse("reply", []byte("-- control --\nS: 200 hi\nC: CAPABILITIES\nS: 500 what\nC: MODE READER\nS: 500 what\nC: ARTICLE <a@b>\nS: "+code+"\n"))
-			if err != nil {
-				t.Fatal(err)
-			}
 			c := drive.Client(t, nil, Load)
-			_, err = drive.Get(t, c, "news://"+transcript.Server(t, conv)+"/a@b")
+			_, err := drive.Get(t, c, "news://"+transcript.Play(t, "-- control --\nS: 200 hi\nC: CAPABILITIES\nS: 500 what\nC: MODE READER\nS: 500 what\nC: ARTICLE <a@b>\nS: "+code+"\n")+"/a@b")
 			var e *fetch.Error
 			if !errors.As(err, &e) || e.Code != want || e.Retry != (want == fetch.ErrBusy || code[:1] == "4" && want == fetch.ErrServer) {
 				t.Errorf("got %v", err)

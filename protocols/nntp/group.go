@@ -57,8 +57,7 @@ func (d *opener) openGroup(ctx context.Context, req *driver.Request, t *target) 
 	if !d.opts.Since.IsZero() {
 		lines = since(lines, d.opts.Since)
 	}
-	listing := &listing{l: l, lines: lines}
-	resp.Body = listing
+	l.SetParts(resp, l.parts(lines))
 	resp.Parse = func(r io.Reader) iter.Seq2[driver.Entry, error] {
 		return entries(r, func(line []byte) (driver.Entry, bool) {
 			o, ok := ParseOverview(line)
@@ -168,81 +167,83 @@ func (l *lease) overviews(g numberRange) iter.Seq2[[]byte, error] {
 			verbs = verbs[1:]
 		}
 		for _, verb := range verbs {
-			rest, known := l.ask(verb, g, yield)
-			if known {
+			if l.ask(verb, g, yield) {
 				return
 			}
-			g.low = rest
 		}
 		yield(nil, &driver.Error{Code: driver.ErrServer, Err: fmt.Errorf("the server knows neither OVER, XOVER nor HEAD")})
 	}
 }
 
+// A rangeSender sends the commands for the overview lines of a range, each for step numbers.
+type rangeSender struct {
+	lines      *wire.Lines
+	verb       string
+	next, high uint64 // what is still to be asked for
+	step       uint64
+}
+
+// send sends up to limit commands and returns how many there were.
+func (s *rangeSender) send(limit int) (sent int, err error) {
+	for ; sent < limit && s.next <= s.high; sent++ {
+		last := s.high
+		if s.high-s.next >= s.step {
+			last = s.next + s.step - 1
+		}
+		line := s.verb + " " + strconv.FormatUint(s.next, 10)
+		if s.step > 1 {
+			line += "-" + strconv.FormatUint(last, 10)
+		}
+		if err := s.lines.Queue(line); err != nil {
+			return sent, err
+		}
+		s.next = last + 1
+	}
+	return sent, s.lines.Flush()
+}
+
 // ask yields the overview lines by one command. It reports false if the server does not know the
 // command, in which case nothing was yielded.
-func (l *lease) ask(verb string, g numberRange, yield func([]byte, error) bool) (low uint64, known bool) {
-	step, window := uint64(rangeSize), rangeWindow
+func (l *lease) ask(verb string, g numberRange, yield func([]byte, error) bool) (known bool) {
+	commands, window := rangeSender{l.Lines, verb, g.low, g.high, rangeSize}, rangeWindow
 	if span := g.high - g.low + 1; span > g.count {
-		step *= span / g.count // few of the numbers exist
+		commands.step *= span / g.count // few of the numbers exist
 	}
 	if verb == "HEAD" {
-		step, window = 1, headWindow
-	}
-	next, first := g.low, g.low // the next to ask for; the first whose answer is awaited
-	send := func(limit int) error {
-		for sent := 0; sent < limit && next <= g.high; sent++ {
-			last := g.high
-			if g.high-next >= step {
-				last = next + step - 1
-			}
-			line := verb + " " + strconv.FormatUint(next, 10)
-			if step > 1 {
-				line += "-" + strconv.FormatUint(last, 10)
-			}
-			if err := l.Lines.Queue(line); err != nil {
-				return err
-			}
-			next = last + 1
-		}
-		return l.Lines.Flush()
+		commands.step, window = 1, headWindow
 	}
 	// The first command is not pipelined: the server may not know it.
-	if err := send(1); err != nil {
-		yield(nil, err)
-		return 0, true
-	}
-	for pending := 1; pending > 0; {
-		r, err := l.reply()
+	pending, err := commands.send(1)
+	for first := g.low; err == nil && pending > 0; first = min(first+commands.step, g.high+1) {
+		var r wire.Reply
+		if r, err = l.reply(); err != nil {
+			break
+		}
 		pending--
 		switch {
-		case err != nil:
-			yield(nil, err)
-			return 0, true
 		case unsupported(r.Code) && first == g.low:
-			return first, false
+			return false
 		case r.Code == replyOverview || r.Code == replyHead:
 			if !l.block(verb, first, yield) {
-				return 0, true
+				return true
 			}
 		case r.Code == replyNoNumber || r.Code == replyNoArticles:
 		default:
-			yield(nil, failure("overview", r))
-			return 0, true
+			err = failure("overview", r)
 		}
-		first = min(first+step, g.high+1)
-		if want := window/2 + 1; pending < want {
-			before := next
-			if err := send(window - pending); err != nil {
-				yield(nil, err)
-				return 0, true
-			}
-			pending += int((next - before + step - 1) / step)
+		if err == nil && pending <= window/2 {
+			var sent int
+			sent, err = commands.send(window - pending)
+			pending += sent
 		}
 	}
-	return 0, true
+	if err != nil {
+		yield(nil, err)
+	}
+	return true
 }
 
-// block yields the lines of one answer. It reports false if there is nothing more to yield.
+// block yields the lines of one response. It reports false if there is nothing more to yield.
 func (l *lease) block(verb string, number uint64, yield func([]byte, error) bool) bool {
 	if verb == "HEAD" {
 		head, err := l.readHeader()

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"iter"
 	"os"
@@ -43,9 +44,6 @@ func (g Group) EntryFacts() driver.Facts {
 // longer than a reply may, the groups are listed without them.
 const maxDescriptions = 16 << 20
 
-// errTooMuch is the error of an answer that is too long to be used.
-var errTooMuch = errors.New("the answer is too long")
-
 // openGroups lists the newsgroups that match a pattern.
 func (d *opener) openGroups(ctx context.Context, req *driver.Request, t *target) (*driver.Response, error) {
 	var (
@@ -66,7 +64,7 @@ func (d *opener) openGroups(ctx context.Context, req *driver.Request, t *target)
 		})
 	}
 	l, err := open()
-	if describe && ctx.Err() == nil && (errors.Is(err, errTooMuch) || errors.Is(err, os.ErrDeadlineExceeded)) {
+	if describe && ctx.Err() == nil && (errors.Is(err, wire.ErrReplyTooLong) || errors.Is(err, os.ErrDeadlineExceeded)) {
 		d.env.Logger().Warn("the descriptions of the newsgroups are left out", "server", t.host, "reason", err)
 		describe, descriptions = false, nil
 		l, err = open()
@@ -74,16 +72,16 @@ func (d *opener) openGroups(ctx context.Context, req *driver.Request, t *target)
 	if err != nil {
 		return nil, err
 	}
-	listing := &listing{l: l, lines: l.groupLines(t.group)}
-	resp := &driver.Response{URL: t.url, Body: listing, Meta: driver.Meta{
+	resp := &driver.Response{URL: t.url, Meta: driver.Meta{
 		Kind: driver.KindListing, ContentType: "text/plain", Size: -1,
 		Reply: driver.Reply{Code: reply.Code, Text: reply.Text()},
 	}}
 	if req.Op == driver.OpStat {
-		listing.Close()
+		l.Discard()
 		resp.Body = driver.NoBody
 		return resp, nil
 	}
+	l.SetParts(resp, l.parts(l.groupLines(t.group)))
 	resp.Parse = func(r io.Reader) iter.Seq2[driver.Entry, error] {
 		return entries(r, func(line []byte) (driver.Entry, bool) {
 			g, ok := parseGroup(line, counts)
@@ -108,7 +106,7 @@ func (t *target) groupEntry(g Group) driver.Entry {
 }
 
 // list sends LIST COUNTS (RFC 6048), LIST ACTIVE or, for servers of RFC 977, LIST, and says whether
-// the answer has counts.
+// the response has counts.
 func (l *lease) list(pattern string) (r wire.Reply, counts bool, err error) {
 	commands := []string{"LIST ACTIVE " + pattern, "LIST"}
 	if pattern == "*" {
@@ -156,7 +154,7 @@ func (l *lease) descriptions(pattern string) (map[string]string, error) {
 			return nil, l.Lines.Break(err)
 		}
 		if size += len(line) + 32; size > maxDescriptions {
-			return nil, l.Lines.Break(errTooMuch)
+			return nil, l.Lines.Break(fmt.Errorf("%w: more than %d bytes of descriptions", wire.ErrReplyTooLong, maxDescriptions))
 		}
 		i := bytes.IndexAny(line, "\t ")
 		if i < 0 {
@@ -167,7 +165,7 @@ func (l *lease) descriptions(pattern string) (map[string]string, error) {
 	return texts, nil
 }
 
-// groupLines yields the lines of an answer to LIST that match the pattern, as servers of RFC 977
+// groupLines yields the lines of a response to LIST that match the pattern, as servers of RFC 977
 // ignore it.
 func (l *lease) groupLines(pattern string) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {

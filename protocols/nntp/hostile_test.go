@@ -21,16 +21,6 @@ import (
 	"github.com/urlget/urlget/internal/transcript"
 )
 
-// play plays a transcript until the test ends, and returns its address.
-func play(t *testing.T, script string) (addr string) {
-	t.Helper()
-	conv, err := transcript.Parse(t.Name(), []byte(script))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return transcript.Server(t, conv)
-}
-
 const old = "S: 200 hi\nC: CAPABILITIES\nS: 500 ?\nC: MODE READER\nS: 500 ?\n"
 
 // TestBytesBehindTheDot has servers that send more than the answer. It must not be taken for the
@@ -93,7 +83,7 @@ func TestAnotherArticle(t *testing.T) {
 			if !tt.ok { // and again on a new connection
 				first += "-- second --\n" + old + "C: " + tt.ask + "\nS: 220 0 <2@b>\n" + article
 			}
-			addr := play(t, first+"C? QUIT\n")
+			addr := transcript.Play(t, first+"C? QUIT\n")
 			c := drive.Client(t, nil, Load)
 			drive.MustGet(t, c, "news://"+addr+"/1@b")
 			body, err := drive.Get(t, c, "news://"+addr+tt.url)
@@ -122,7 +112,7 @@ func TestAnotherNumber(t *testing.T) {
 				script += "S: A: b\nS: .\n"
 			}
 			c := drive.Client(t, nil, Load)
-			if _, err := drive.Get(t, c, "nntp://"+play(t, script+"C? QUIT\n")+"/a.b/7"); (err == nil) != ok || !ok && !errors.Is(err, fetch.ErrProtocol) {
+			if _, err := drive.Get(t, c, "nntp://"+transcript.Play(t, script+"C? QUIT\n")+"/a.b/7"); (err == nil) != ok || !ok && !errors.Is(err, fetch.ErrProtocol) {
 				t.Errorf("%v", err)
 			}
 			c.Close()
@@ -156,10 +146,10 @@ func TestPlaintextLogin(t *testing.T) {
 	}{
 		"in the URL":                            {login: "joe:" + secret + "@", sent: 1},
 		"in the URL, wrong":                     {login: "joe:no@", want: fetch.ErrAuth, sent: 1},
-		"in the URL, wrong, another elsewhere":  {login: "joe:no@", creds: credentials(fetch.Credential{User: "joe", Password: secret}), want: fetch.ErrAuth, sent: 1},
-		"elsewhere":                             {creds: credentials(fetch.Credential{User: "joe", Password: secret}), want: fetch.ErrAuth},
-		"elsewhere, the user in the URL":        {login: "joe@", creds: credentials(fetch.Credential{User: "joe", Password: secret}), want: fetch.ErrAuth},
-		"elsewhere, allowed":                    {creds: credentials(fetch.Credential{User: "joe", Password: secret}), opts: Options{AllowPlaintext: true}, sent: 1},
+		"in the URL, wrong, another elsewhere":  {login: "joe:no@", creds: drive.Credentials(fetch.Credential{User: "joe", Password: secret}), want: fetch.ErrAuth, sent: 1},
+		"elsewhere":                             {creds: drive.Credentials(fetch.Credential{User: "joe", Password: secret}), want: fetch.ErrAuth},
+		"elsewhere, the user in the URL":        {login: "joe@", creds: drive.Credentials(fetch.Credential{User: "joe", Password: secret}), want: fetch.ErrAuth},
+		"elsewhere, allowed":                    {creds: drive.Credentials(fetch.Credential{User: "joe", Password: secret}), opts: Options{AllowPlaintext: true}, sent: 1},
 		"in the URL, from the same server":      {login: "joe:" + secret + "@", from: "news://joe:" + secret + "@$/test.a", sent: 1},
 		"in the URL, from another server":       {login: "joe:" + secret + "@", from: "news://127.0.0.1/test.a", want: fetch.ErrAuth},
 		"in the URL, from a page of that host":  {login: "joe:" + secret + "@", from: "http://127.0.0.1/", want: fetch.ErrAuth},

@@ -2,14 +2,11 @@ package nntp
 
 import (
 	"context"
-	"encoding/base64"
 	"errors"
 
 	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/protocols/internal/mailsession"
 )
-
-// maxLogins bounds how often new credentials are asked for.
-const maxLogins = 3
 
 // errPlaintext is the error of a login that would reveal the password.
 var errPlaintext = errors.New("the server wants a login, and the password would travel in plaintext")
@@ -21,7 +18,7 @@ func (d *opener) login(ctx context.Context, t *target, s *session) error {
 			return err
 		}
 	}
-	most := maxLogins
+	most := mailsession.MaxLogins
 	if !s.Secure && !d.opts.AllowPlaintext {
 		_, named := t.login.Password()
 		if !named || d.env.Foreign(ctx) {
@@ -33,27 +30,11 @@ func (d *opener) login(ctx context.Context, t *target, s *session) error {
 		}
 		most = 1 // further credentials are not the URL's
 	}
-	for attempt := 1; ; attempt++ {
-		user, _ := t.login.User()
-		cred, err := d.env.Credential(ctx, driver.Challenge{URL: t.login, Mechanism: "nntp", Realm: t.host, User: user, Attempt: attempt})
-		if err != nil {
-			if attempt > 1 && errors.Is(err, driver.ErrAuth) {
-				return &driver.Error{Code: driver.ErrAuth, Err: errors.New("the server refused the user name or password")}
-			}
-			if errors.Is(err, driver.ErrAuth) {
-				return &driver.Error{Code: driver.ErrAuth, Err: errors.New("the server wants a login"),
-					Reason: driver.Reason{Kind: driver.ReasonNoLogin}}
-			}
-			return err
-		}
-		err = s.authenticate(cred)
-		if err == nil && s.caps != nil {
-			return s.capabilities() // they change (RFC 4643, section 2.2)
-		}
-		if replyCode(err) != replyLoginFailed || attempt == most {
-			return err
-		}
+	err := s.LogIn(ctx, t.server(), "nntp", most, s.authenticate)
+	if err == nil && s.caps != nil {
+		return s.capabilities() // they change (RFC 4643, section 2.2)
 	}
+	return err
 }
 
 // authenticate sends one credential, by SASL PLAIN if the server has that and not the older way.
@@ -83,8 +64,11 @@ func (s *session) authenticate(cred driver.Credential) error {
 // command would be too long (RFC 4643, section 2.4).
 func (s *session) plain(cred driver.Credential) error {
 	const command, longest = "AUTHINFO SASL PLAIN", 510
-	answer := base64.StdEncoding.EncodeToString([]byte("\x00" + cred.User + "\x00" + cred.Password))
-	line := command + " " + answer
+	initial, err := mailsession.Plain(cred)
+	if err != nil {
+		return err
+	}
+	line := command + " " + initial
 	if len(line) > longest {
 		line = command
 	}
@@ -93,7 +77,7 @@ func (s *session) plain(cred driver.Credential) error {
 	}
 	r, err := s.reply()
 	if err == nil && r.Code == replySASLMore && line == command {
-		if err = s.Lines.SendSecret(answer, "********"); err == nil {
+		if err = s.Lines.SendSecret(initial, "********"); err == nil {
 			r, err = s.reply()
 		}
 	}

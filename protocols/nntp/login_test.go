@@ -1,7 +1,6 @@
 package nntp
 
 import (
-	"context"
 	"errors"
 	"slices"
 	"strings"
@@ -13,17 +12,8 @@ import (
 	"github.com/urlget/urlget/fetchtest/drive"
 	"github.com/urlget/urlget/fetchtest/servers"
 	"github.com/urlget/urlget/fetchtest/servers/nntpd"
+	"github.com/urlget/urlget/internal/transcript"
 )
-
-// credentials answers every challenge with the next of its credentials.
-func credentials(creds ...fetch.Credential) fetch.Credentials {
-	return fetch.CredentialsFunc(func(_ context.Context, ch fetch.Challenge) (fetch.Credential, error) {
-		if ch.Attempt > len(creds) {
-			return fetch.Credential{}, fetch.ErrAuth
-		}
-		return creds[ch.Attempt-1], nil
-	})
-}
 
 func TestLogin(t *testing.T) {
 	t.Parallel()
@@ -66,7 +56,7 @@ func TestLogin(t *testing.T) {
 			var mu sync.Mutex
 			var trace strings.Builder
 			var rec fetchtest.Recording
-			cl := drive.Client(t, &fetch.Options{TLS: clientTLS, Credentials: credentials(c.creds...), Recorder: fetch.JoinRecorders(rec.Recorder, fetch.RecordLines(func(_ bool, line string) {
+			cl := drive.Client(t, &fetch.Options{TLS: clientTLS, Credentials: drive.Credentials(c.creds...), Recorder: fetch.JoinRecorders(&rec, fetch.RecordLines(func(_ bool, line string) {
 				mu.Lock()
 				defer mu.Unlock()
 				trace.WriteString(line + "\n")
@@ -102,6 +92,23 @@ func TestLogin(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestLoginRejected: servers of RFC 2980 reject a password by 482 or 502, those of RFC 4643 by 481.
+// With each of them the next credential may do.
+func TestLoginRejected(t *testing.T) {
+	t.Parallel()
+	for _, code := range []string{"481", "482", "502"} {
+		conv, err := transcript.Parse("login", []byte("-- control --\nS: 200 hi\nC: CAPABILITIES\nS: 500 what\nC: MODE READER\nS: 500 what\n"+
+			"C: ARTICLE <a@b>\nS: 480 login\nC: AUTHINFO USER joe\nS: 381 more\nC: AUTHINFO PASS old\nS: "+code+" no\n"+
+			"C: AUTHINFO USER joe\nS: 381 more\nC: AUTHINFO PASS new\nS: 281 ok\n"+article))
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := drive.Client(t, &fetch.Options{Credentials: drive.Credentials(fetch.Credential{User: "joe", Password: "old"}, fetch.Credential{User: "joe", Password: "new"})},
+			With(Options{AllowPlaintext: true}))
+		drive.Gets(t, c, "news://"+transcript.Server(t, conv)+"/a@b", "A: b\r\n\r\ntext\r\n")
 	}
 }
 

@@ -4,16 +4,17 @@
 package nntp
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"sync"
 	"time"
 
 	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/internal/bounded"
+	"github.com/urlget/urlget/protocols/internal/mailsession"
 )
 
 // Options configures the driver. The zero value is the default.
@@ -66,7 +67,7 @@ func With(opts Options) driver.Loader {
 type opener struct {
 	env  driver.Env
 	opts Options
-	pool *driver.Pool[serverKey, *session]
+	pool *mailsession.Pool[*session]
 	// warned are the servers that were sent a password in plaintext.
 	warned *bounded.Set[string]
 	// server finds the default server, once.
@@ -74,23 +75,11 @@ type opener struct {
 }
 
 func newDriver(env driver.Env, opts Options) *opener {
-	conns := opts.MaxConns
-	if conns <= 0 {
-		conns = defaultConns
-	}
-	return &opener{
-		env:  env,
-		opts: opts,
-
-		warned: bounded.NewSet[string](maxWarned),
-		pool: driver.NewPool[serverKey](env, driver.PoolOptions[*session]{
-			MaxIdle: conns, MaxOpen: conns, IdleTimeout: idleTimeout,
-			Conn:  func(s *session) (*driver.Conn, int) { return s.Conn, s.Lines.Reader().Buffered() },
-			Valid: func(s *session) bool { return s.Lines.Err() == nil },
-			Close: func(s *session) { s.Close() },
-		}),
-		server: sync.OnceValues(func() (uri.URI, error) { return findServer(opts.Server) }),
-	}
+	conns := cmp.Or(max(opts.MaxConns, 0), defaultConns)
+	d := &opener{env: env, opts: opts, warned: bounded.NewSet[string](maxWarned),
+		server: sync.OnceValues(func() (uri.URI, error) { return findServer(opts.Server) })}
+	d.pool = mailsession.NewPool(env, conns, idleTimeout, d.dial)
+	return d
 }
 
 // Open implements driver.Driver.
@@ -133,7 +122,7 @@ func (d *opener) Explain(req *driver.Request) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	steps := []string{"connect to " + net.JoinHostPort(t.host, fmt.Sprint(t.port))}
+	steps := []string{"connect to " + t.addr()}
 	switch {
 	case t.tls:
 		steps = append(steps, "TLS")
@@ -159,7 +148,6 @@ func (d *opener) Explain(req *driver.Request) ([]string, error) {
 }
 
 var (
-	_ driver.Driver     = (*opener)(nil)
 	_ driver.IdleCloser = (*opener)(nil)
 	_ driver.Explainer  = (*opener)(nil)
 	_ driver.Expecter   = (*opener)(nil)

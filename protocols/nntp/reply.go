@@ -21,11 +21,11 @@ const (
 	replyPassword     = 381
 	replyStartTLS     = 382
 	replySASLMore     = 383
+	replyDiscontinued = 400
 	replyNoArticles   = 420
 	replyNoNumber     = 423
 	replyNoArticle    = 430
 	replyLoginNeeded  = 480
-	replyLoginFailed  = 481
 	replyTLSNeeded    = 483
 	replyUnknown      = 500
 	replySyntax       = 501
@@ -39,7 +39,7 @@ func failure(what string, r wire.Reply) *driver.Error {
 		e.Err = errors.New(what)
 	}
 	switch r.Code {
-	case 400, 403:
+	case replyDiscontinued, 403:
 		e.Code, e.Retry = driver.ErrBusy, true
 	case 411, 412, 420, 421, 422, 423, 430:
 		e.Code = driver.ErrNotFound

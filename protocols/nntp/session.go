@@ -2,23 +2,12 @@ package nntp
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"os"
 	"strings"
 
 	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/driver/wire"
 	"github.com/urlget/urlget/protocols/internal/mailsession"
 )
-
-// A serverKey names connections that are interchangeable.
-type serverKey struct {
-	addr  string
-	host  string
-	tls   bool
-	login string // the URL's user and password
-}
 
 // maxLine bounds replies and overview lines; the latter hold whole headers.
 const maxLine = 60 << 10
@@ -27,17 +16,16 @@ const maxLine = 60 << 10
 type session struct {
 	mailsession.Session
 	mute  bool              // the greeting said that posting is not allowed
-	caps  map[string]string // label in upper case to arguments; nil for servers of RFC 977
+	caps  map[string]string // label to arguments, in upper case; nil for servers of RFC 977
 	group string            // the selected one
 }
 
-// blocks are the rules of multi-line answers (RFC 3977, section 3.1.1).
+// blocks are the rules of multi-line responses (RFC 3977, section 3.1.1).
 var blocks = wire.DotOptions{}
 
 // dial connects, waits for the greeting and asks for the capabilities.
-func (d *opener) dial(ctx context.Context, t *target) (*session, error) {
+func (d *opener) dial(ctx context.Context, srv *mailsession.Server) (*session, error) {
 	s := &session{}
-	srv := &mailsession.Server{Host: t.host, Port: t.port, TLS: t.tls}
 	return s, s.Dial(ctx, d.env, srv, maxLine, func() error { return d.greet(ctx, s) })
 }
 
@@ -75,16 +63,13 @@ func (s *session) begin() error {
 		return err
 	case r.Code == 502 && s.mute && !transit:
 		return nil // a server of RFC 977, for readers, that does not know the command
-	case r.Code == 400 || r.Code == 502:
+	case r.Code == replyDiscontinued || r.Code == 502:
 		return failure("the server does not serve readers", r)
 	case transit:
 		return s.capabilities()
 	}
 	return nil // a server of RFC 977 may not know it
 }
-
-// maxCapabilities bounds the answer to CAPABILITIES, in bytes.
-const maxCapabilities = 64 << 10
 
 // capabilities fills in s.caps.
 func (s *session) capabilities() error {
@@ -93,26 +78,14 @@ func (s *session) capabilities() error {
 	if err != nil || r.Code != replyCapabilities {
 		return err
 	}
-	s.caps = make(map[string]string)
-	defer s.InTime()()
-	size := 0
-	for line, err := range s.Lines.Reader().DotLines(blocks, 0) {
-		if size += len(line) + 2; err == nil && size > maxCapabilities {
-			err = fmt.Errorf("%w: more than %d bytes of capabilities", wire.ErrReplyTooLong, maxCapabilities)
-		}
-		if err != nil {
-			return s.Lines.Break(err)
-		}
-		label, args, _ := strings.Cut(string(line), " ")
-		s.caps[strings.ToUpper(label)] = args
-	}
-	return nil
+	s.caps, err = s.Capabilities()
+	return err
 }
 
 // can reports whether the server advertises a capability, with the argument if that is not empty.
 func (s *session) can(label, arg string) bool {
 	args, ok := s.caps[label]
-	return ok && (arg == "" || strings.Contains(" "+strings.ToUpper(args)+" ", " "+arg+" "))
+	return ok && (arg == "" || strings.Contains(" "+args+" ", " "+arg+" "))
 }
 
 // reply reads one reply within the reply timeout.
@@ -139,7 +112,7 @@ func (s *session) expect(code int, what, line string) (wire.Reply, error) {
 }
 
 // refused returns the error for a reply that is not the one expected. If it is not a negative one,
-// it must be the answer to something else, as the next would be: the session is broken.
+// it must be the response to something else, as the next would be: the session is broken.
 func (s *session) refused(what string, r wire.Reply) error {
 	err := failure(what, r)
 	if r.Code < 400 {
@@ -173,13 +146,13 @@ func (s *session) selectGroup(group string) (wire.Reply, error) {
 // A lease is a session in use, bound to the context of one request.
 type lease struct {
 	*session
-	*driver.Lease[serverKey, *session]
+	mailsession.Lease[*session]
 
 	// ahead are the articles that were asked for and have not been answered, for other requests of
 	// line, which is nil if there are none. They are for the same server and scope.
 	ahead []*target
 	line  driver.Pipeline
-	key   serverKey
+	key   mailsession.Key
 	scope string
 }
 
@@ -194,37 +167,20 @@ func (l *lease) Put() {
 	}
 }
 
-// with leases a session and runs op on it, after a login or STARTTLS if the server wants that. A
-// session that the server closed while it was idle is replaced. If with succeeds, the caller must
-// put or discard the lease.
+// with leases a session and runs op on it, after a login or STARTTLS if the server wants that. If it
+// succeeds, the caller must put or discard the lease.
 func (d *opener) with(ctx context.Context, t *target, op func(*lease) error) (*lease, error) {
-	for {
-		pooled, err := d.pool.Get(ctx, t.key(), func(s *session) bool { return t.group != "" && s.group == t.group },
-			func(ctx context.Context) (*session, error) { return d.dial(ctx, t) })
-		if err != nil {
-			return nil, err
+	var l *lease
+	inGroup := func(s *session) bool { return t.group != "" && s.group == t.group }
+	_, err := d.pool.Lease(ctx, t.server(), inGroup, func(leased mailsession.Lease[*session]) error {
+		l = &lease{session: leased.Conn, Lease: leased}
+		err := d.attempt(ctx, t, l, op)
+		if replyCode(err) == replyDiscontinued {
+			l.Lines.Break(err) // so servers end idle connections, too
 		}
-		pooled.Bind(ctx)
-		l := &lease{session: pooled.Conn, Lease: pooled}
-		if err = d.attempt(ctx, t, l, op); err == nil {
-			return l, nil
-		}
-		// Servers drop idle connections silently or with a reply 400.
-		stale := pooled.Reused && ctx.Err() == nil && (isHangup(l.Lines.Err()) || replyCode(err) == 400)
-		if stale || replyCode(err) == 400 {
-			l.Discard()
-		} else {
-			l.Put()
-		}
-		if !stale {
-			return nil, err
-		}
-	}
-}
-
-// isHangup reports whether err says that the peer is gone, or that its answers are out of step.
-func isHangup(err error) bool {
-	return err != nil && !errors.Is(err, os.ErrDeadlineExceeded) && !errors.Is(err, errTooMuch)
+		return err
+	})
+	return l, err
 }
 
 // attempt runs op, and again after a login or STARTTLS.

@@ -4,12 +4,12 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"strings"
 
 	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/protocols/internal/mailsession"
 )
 
 // maxMessageID and maxGroup keep a command within the 512 bytes of RFC 3977, section 3.1.
@@ -31,7 +31,12 @@ type target struct {
 	named  bool // the URL names the server
 }
 
-func (t *target) addr() string { return net.JoinHostPort(t.host, fmt.Sprint(t.port)) }
+// server returns the server to ask.
+func (t *target) server() *mailsession.Server {
+	return &mailsession.Server{Host: t.host, Port: t.port, TLS: t.tls, Login: t.login}
+}
+
+func (t *target) addr() string { return t.server().Addr() }
 
 func (t *target) isArticle() bool { return t.id != "" || t.number != 0 }
 func (t *target) isPattern() bool { return t.id == "" && strings.ContainsAny(t.group, "*?") }

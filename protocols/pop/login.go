@@ -16,7 +16,7 @@ import (
 )
 
 // stampForm is that of an RFC 822 msg-id in ASCII, as RFC 1939, section 7 wants it. Other stamps
-// could be made so that the answers to them tell parts of the password.
+// could be made so that the responses to them tell parts of the password.
 var stampForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`<[!-;=?A-~]+@[!-;=?A-~]+>`) })
 
 // stampOf returns the stamp for APOP in a greeting, "" if there is none.
@@ -31,7 +31,7 @@ func (d *opener) logIn(ctx context.Context, srv *mailsession.Server, s *session)
 	if err := s.PlaintextAllowed(d.opts.AllowPlaintext || way == apop, "pop"); err != nil {
 		return err
 	}
-	return s.LogIn(ctx, srv, "pop", func(cred driver.Credential) error { return s.authenticate(way, cred) })
+	return s.LogIn(ctx, srv, "pop", mailsession.MaxLogins, func(cred driver.Credential) error { return s.authenticate(way, cred) })
 }
 
 // way chooses how to log in: apop, "PLAIN" or "USER".
@@ -80,12 +80,12 @@ func (s *session) secret(line, shown string) (string, error) {
 // command would be too long (RFC 5034, section 4).
 func (s *session) plain(cred driver.Credential) error {
 	const command, longest = "AUTH PLAIN", 253
-	answer, err := mailsession.Plain(cred)
+	initial, err := mailsession.Plain(cred)
 	if err != nil {
 		return err
 	}
-	if len(command)+1+len(answer) <= longest {
-		_, err := s.secret(command+" "+answer, command+" ********")
+	if len(command)+1+len(initial) <= longest {
+		_, err := s.secret(command+" "+initial, command+" ********")
 		return err
 	}
 	if err := s.Lines.Send(command); err != nil {
@@ -102,6 +102,6 @@ func (s *session) plain(cred driver.Credential) error {
 	case !strings.HasPrefix(line, "+") || strings.HasPrefix(line, "+OK"):
 		return failure("login", strings.TrimPrefix(line, "-ERR "))
 	}
-	_, err = s.secret(answer, "********")
+	_, err = s.secret(initial, "********")
 	return err
 }

@@ -57,10 +57,10 @@ func (d *opener) openMaildrop(ctx context.Context, req *driver.Request, t *targe
 	}
 	if numbered {
 		l.Put()
-		resp.Body, resp.Parse = driver.NewListing(t.byNumber(sizes), nil)
+		resp.SetParts(t.byNumber(sizes), nil)
 		return resp, nil
 	}
-	resp.Body, resp.Parse = l.Listing(func(yield func(driver.Part, error) bool) {
+	l.SetParts(resp, func(yield func(driver.Part, error) bool) {
 		for line, err := range l.Conn.stream() {
 			if err != nil {
 				yield(driver.Part{}, err)

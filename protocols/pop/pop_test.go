@@ -24,16 +24,6 @@ const (
 
 var messages = []popd.Message{{UID: "u/1", Text: hello}, {UID: "u2", Text: other}}
 
-// credentials answers with one user and password, once.
-func credentials(user, password string) fetch.Credentials {
-	return fetch.CredentialsFunc(func(_ context.Context, ch fetch.Challenge) (fetch.Credential, error) {
-		if ch.Attempt > 1 {
-			return fetch.Credential{}, fetch.ErrAuth
-		}
-		return fetch.Credential{User: user, Password: password}, nil
-	})
-}
-
 func crlf(text string) string { return strings.ReplaceAll(text, "\n", "\r\n") }
 
 func TestURLs(t *testing.T) {
@@ -183,14 +173,14 @@ func TestLogins(t *testing.T) {
 			o := &fetch.Options{TLS: clientTLS}
 			switch tt.password {
 			case "":
-				o.Credentials = credentials("joe", "secret")
+				o.Credentials = drive.Credentials(fetch.Credential{User: "joe", Password: "secret"})
 			case long:
 				tt.server.Password = long
-				o.Credentials = credentials("joe", long)
+				o.Credentials = drive.Credentials(fetch.Credential{User: "joe", Password: long})
 			case "evil":
-				o.Credentials = credentials("joe\r\nDELE 1", "secret")
+				o.Credentials = drive.Credentials(fetch.Credential{User: "joe\r\nDELE 1", Password: "secret"})
 			case "wrong":
-				o.Credentials = credentials("joe", "wrong")
+				o.Credentials = drive.Credentials(fetch.Credential{User: "joe", Password: "wrong"})
 			}
 			s := popd.Start(t, tt.server)
 			c := drive.Client(t, o, With(tt.client))
@@ -260,12 +250,8 @@ func TestConversations(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			conv, err := transcript.Parse(name, []byte("-- control --\n"+tt.talk))
-			if err != nil {
-				t.Fatal(err)
-			}
 			c := drive.Client(t, nil, With(Options{AllowPlaintext: true}))
-			text, err := drive.Read(c.Do(t.Context(), &fetch.Request{URL: uri.MustParse("pop://joe:secret@" + transcript.Server(t, conv) + tt.path), Op: tt.op}))
+			text, err := drive.Read(c.Do(t.Context(), &fetch.Request{URL: uri.MustParse("pop://joe:secret@" + transcript.Play(t, "-- control --\n"+tt.talk) + tt.path), Op: tt.op}))
 			if fetch.CodeOf(err) != tt.code && !(tt.code == fetch.ErrNetwork && fetch.CodeOf(err) == fetch.ErrTruncated) || text != tt.want {
 				t.Errorf("%q, %v; want %q and class %q", text, err, tt.want, tt.code)
 			}
@@ -292,13 +278,9 @@ func TestBytesBehindTheDot(t *testing.T) {
 func TestNewMailIsFound(t *testing.T) {
 	t.Parallel()
 	old := "S: +OK hi\nC: CAPA\nS: -ERR\nC: USER joe\nS: +OK\nC: PASS x\nS: +OK\nC: UIDL\nS: +OK\nS: 1 a\nS: .\n"
-	conv, err := transcript.Parse("new mail", []byte("-- one --\n"+old+"C: RETR 1\nS: +OK\nS:\nS: .\n"+
-		"-- two --\n"+strings.Replace(old, "S: 1 a\n", "S: 1 a\nS: 2 b\n", 1)+"C: RETR 2\nS: +OK\nS:\nS: new\nS: .\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	c := drive.Client(t, nil, With(Options{AllowPlaintext: true}))
-	addr := transcript.Server(t, conv)
+	addr := transcript.Play(t, "-- one --\n"+old+"C: RETR 1\nS: +OK\nS:\nS: .\n"+
+		"-- two --\n"+strings.Replace(old, "S: 1 a\n", "S: 1 a\nS: 2 b\n", 1)+"C: RETR 2\nS: +OK\nS:\nS: new\nS: .\n")
 	for uid, want := range map[string]string{"a": "\r\n"} {
 		drive.Gets(t, c, "pop://joe:x@"+addr+"/;UID="+uid, want)
 	}

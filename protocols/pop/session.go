@@ -15,9 +15,7 @@ import (
 )
 
 const (
-	// maxCapabilities bounds the answer to CAPA, in bytes.
-	maxCapabilities = 64 << 10
-	// maxMessages bounds the answers to LIST and UIDL, in lines.
+	// maxMessages bounds the responses to LIST and UIDL, in lines.
 	maxMessages = 100_000
 )
 
@@ -72,19 +70,9 @@ func (s *session) capabilities() error {
 		}
 		return err
 	}
-	s.caps = make(map[string]string)
-	size := 0
-	for line, err := range s.block() {
-		if size += len(line) + 2; err == nil && size > maxCapabilities {
-			err = s.Lines.Break(fmt.Errorf("%w: more than %d bytes of capabilities", wire.ErrReplyTooLong, maxCapabilities))
-		}
-		if err != nil {
-			return err
-		}
-		name, args, _ := strings.Cut(string(line), " ")
-		s.caps[strings.ToUpper(name)] = strings.ToUpper(args)
-	}
-	return nil
+	var err error
+	s.caps, err = s.Capabilities()
+	return err
 }
 
 // expect sends a command, if there is one, and reads the status that answers it, which it returns
@@ -127,7 +115,7 @@ func (s *session) block() iter.Seq2[[]byte, error] {
 	}
 }
 
-// stream is block for an answer whose lines go to the caller as they come: they may take any time.
+// stream is block for a response whose lines go to the caller as they come: they may take any time.
 func (s *session) stream() iter.Seq2[[]byte, error] { return s.lineByLine }
 
 func (s *session) lineByLine(yield func([]byte, error) bool) {
@@ -149,7 +137,7 @@ func (s *session) lineByLine(yield func([]byte, error) bool) {
 	whole = true
 }
 
-// scan sends a command without arguments and calls take for each message of the answer, of which
+// scan sends a command without arguments and calls take for each message of the response, of which
 // there may be maxMessages.
 func (s *session) scan(command string, take func(number int, value string)) error {
 	if _, err := s.expect(command, command); err != nil {

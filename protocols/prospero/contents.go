@@ -24,7 +24,7 @@ func (d *opener) contents(ctx context.Context, o object) (*driver.Response, erro
 }
 
 // file reads up to the token that contains the file.
-func (a *answer) file(o object) (*driver.Response, error) {
+func (a *response) file(o object) (*driver.Response, error) {
 	var known Link // from the attributes before it
 	for {
 		resp, err := a.seek("ATTRIBUTE")
@@ -44,7 +44,7 @@ func (a *answer) file(o object) (*driver.Response, error) {
 			a.done()
 			resp := &driver.Response{
 				Meta: driver.Meta{ContentType: o.mediaType(), Size: -1, Name: o.suggestion()},
-				Body: &fileBody{answer: a, t: t},
+				Body: &fileBody{response: a, t: t},
 			}
 			resp.ModTime = known.modTime()
 			return resp, nil
@@ -54,7 +54,7 @@ func (a *answer) file(o object) (*driver.Response, error) {
 
 // contentsToken reads a line that begins with ATTRIBUTE. If the line contains the file, which is
 // the last token, that token is returned unread; any other attribute is added to known.
-func (a *answer) contentsToken(known *Link) (*codec.Token, error) {
+func (a *response) contentsToken(known *Link) (*codec.Token, error) {
 	var line codec.Line
 	for i, want := range []string{"ATTRIBUTE", "", "INTRINSIC", "CONTENTS", "SEQUENCE", "DATA"} {
 		t, err := a.Token()
@@ -83,7 +83,7 @@ const maxWord = 256
 // A fileBody is a file within a message. It ends with its token, once the rest of the message has
 // arrived too.
 type fileBody struct {
-	*answer
+	*response
 	t   *codec.Token
 	end bool
 }

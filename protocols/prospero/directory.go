@@ -33,8 +33,8 @@ func (d *opener) list(ctx context.Context, o object) (*driver.Response, error) {
 	return resp, err
 }
 
-// listing reads up to the first link, which shows what the answer is, and leaves it unread.
-func (d *opener) listing(ctx context.Context, a *answer, o object) (*driver.Response, error) {
+// listing reads up to the first link, which shows what the response is, and leaves it unread.
+func (d *opener) listing(ctx context.Context, a *response, o object) (*driver.Response, error) {
 	resp, err := a.seek("LINK")
 	switch {
 	case resp != nil:
@@ -46,7 +46,7 @@ func (d *opener) listing(ctx context.Context, a *answer, o object) (*driver.Resp
 	return d.directory(ctx, a, o), nil // which may have no links
 }
 
-func (d *opener) directory(ctx context.Context, a *answer, o object) *driver.Response {
+func (d *opener) directory(ctx context.Context, a *response, o object) *driver.Response {
 	resp := &driver.Response{Meta: driver.Meta{Kind: driver.KindListing, ContentType: "text/x-prospero-links", Size: -1},
 		Body: struct {
 			io.Reader

@@ -238,7 +238,7 @@ func accessURL(method, host, name, extra string) uri.URI {
 		return orZero(uri.WAIS{Host: host, Port: p, Database: strings.TrimPrefix(name, "/")}.URI())
 	case "TELNET":
 		host, p := hostPort(host, 23)
-		return orZero(uri.Telnet{Host: host, Port: p}.URI())
+		return orZero(uri.Parts{Scheme: "telnet", Host: host, Port: p, Path: "/"}.URI())
 	case "NFS", "AFS":
 		host, _ := hostPort(host, 0)
 		return orZero(uri.Parts{Scheme: strings.ToLower(method), Host: host, Path: "/" + escapePath(strings.TrimPrefix(name, "/"))}.URI())

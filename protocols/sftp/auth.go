@@ -39,7 +39,7 @@ type login struct {
 
 // note adds a line to the trace.
 func (l *login) note(sent bool, text string) {
-	if trace := driver.Trace(l.ctx); trace != nil {
+	if trace := driver.Line(l.ctx); trace != nil {
 		trace(sent, text)
 	}
 }

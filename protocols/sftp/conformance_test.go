@@ -1,7 +1,6 @@
 package sftp
 
 import (
-	"context"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -11,6 +10,7 @@ import (
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/fetchtest"
+	"github.com/urlget/urlget/fetchtest/drive"
 	"github.com/urlget/urlget/fetchtest/servers"
 	"github.com/urlget/urlget/fetchtest/servers/sftpd"
 )
@@ -31,7 +31,7 @@ func TestConformance(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			h := fetchtest.Harness{
-				Options: &fetch.Options{Credentials: answers(password)},
+				Options: &fetch.Options{Credentials: drive.Credentials(fetch.Credential{Password: password})},
 				Skip:    map[string]string{"Recorded": "the bytes are encrypted, so a record has lines: TestRecordsHaveLinesAndNoBytes"},
 				Start: func(t testing.TB, tree fs.FS) fetchtest.Site {
 					tt.server.Tree = tree
@@ -50,16 +50,6 @@ func TestConformance(t *testing.T) {
 			fetchtest.Run(t, h)
 		})
 	}
-}
-
-// answers are credentials that know one password.
-func answers(password string) fetch.Credentials {
-	return fetch.CredentialsFunc(func(_ context.Context, ch fetch.Challenge) (fetch.Credential, error) {
-		if ch.Attempt > 1 {
-			return fetch.Credential{}, fetch.ErrAuth
-		}
-		return fetch.Credential{User: ch.User, Password: password}, nil
-	})
 }
 
 // options are those of a driver that knows the servers and nothing of this machine's user.

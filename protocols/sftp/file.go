@@ -107,10 +107,10 @@ func (f *flight) newBody(handle string, req *driver.Request, meta *driver.Meta) 
 
 // reads performs the reads of a body.
 type reads struct {
-	flight *flight
-	handle string
-	answer answer          // what the reader has a piece of
-	closed <-chan struct{} // closed when CLOSE has been sent; nil before
+	flight   *flight
+	handle   string
+	response response        // what the reader has a piece of
+	closed   <-chan struct{} // closed when CLOSE has been sent; nil before
 }
 
 func (r *reads) send(offset int64, size int, _ bool) (*request, int, error) {
@@ -129,7 +129,7 @@ func (r *reads) receive(req *request, _ int) ([]byte, error) {
 		}
 		return nil, r.flight.refused(req, a)
 	}
-	r.answer = a
+	r.response = a
 	fields := a.Fields()
 	data := fields.Bytes()
 	if fields.Err() != nil {
@@ -139,8 +139,8 @@ func (r *reads) receive(req *request, _ int) ([]byte, error) {
 }
 
 func (r *reads) release() {
-	r.answer.release()
-	r.answer = answer{}
+	r.response.release()
+	r.response = response{}
 }
 
 // arrived sends CLOSE. The connection is free once it has been sent.

@@ -35,15 +35,15 @@ func (f *flight) send(t filexfer.Type, fields ...any) *request {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.ended {
-		return &request{typ: t, answer: make(chan answer, 1)} // wait returns the error
+		return &request{typ: t, response: make(chan response, 1)} // wait returns the error
 	}
 	r := f.session.send(t, fields...)
 	f.open[r] = true
 	return r
 }
 
-// wait waits for the answer.
-func (f *flight) wait(r *request) (answer, error) {
+// wait waits for the response.
+func (f *flight) wait(r *request) (response, error) {
 	a, err := f.session.wait(f.ctx, f.stop, r)
 	if err == nil {
 		f.mu.Lock()
@@ -53,30 +53,30 @@ func (f *flight) wait(r *request) (answer, error) {
 	return a, err
 }
 
-// ask sends a request and waits for an answer of the given type. Any other answer is an error.
-func (f *flight) ask(want filexfer.Type, t filexfer.Type, fields ...any) (answer, error) {
+// ask sends a request and waits for a response of the given type. Any other response is an error.
+func (f *flight) ask(want filexfer.Type, t filexfer.Type, fields ...any) (response, error) {
 	if f.trace != nil {
 		f.trace(true, describe(t, fields))
 	}
 	return f.expect(want, f.send(t, fields...))
 }
 
-// expect waits for an answer of the given type to r.
-func (f *flight) expect(want filexfer.Type, r *request) (answer, error) {
+// expect waits for a response of the given type to r.
+func (f *flight) expect(want filexfer.Type, r *request) (response, error) {
 	a, err := f.wait(r)
 	if err != nil {
-		return answer{}, err
+		return response{}, err
 	}
 	if a.Type == want {
 		return a, nil
 	}
 	err = f.refused(r, a)
 	a.release()
-	return answer{}, err
+	return response{}, err
 }
 
-// refused returns the error for an answer of an unexpected type.
-func (f *flight) refused(r *request, a answer) error {
+// refused returns the error for a response of an unexpected type.
+func (f *flight) refused(r *request, a response) error {
 	if a.Type != filexfer.TypeStatus {
 		return remotefile.Violation("the answer to %v is %v", r.typ, a.Type)
 	}
@@ -100,8 +100,8 @@ func (f *flight) stat(path string) (filexfer.Attrs, error) {
 	return f.attrs(a, err)
 }
 
-// attrs parses the attributes in an answer.
-func (f *flight) attrs(a answer, err error) (filexfer.Attrs, error) {
+// attrs parses the attributes in a response.
+func (f *flight) attrs(a response, err error) (filexfer.Attrs, error) {
 	if err != nil {
 		return filexfer.Attrs{}, err
 	}

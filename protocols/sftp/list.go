@@ -43,7 +43,7 @@ func (d *opener) directory(f *flight, t *target, info filexfer.Attrs) (*driver.R
 		return nil, err
 	}
 	l := &listing{flight: f, handle: handle, base: base, path: t.path}
-	resp.Body, resp.Parse = driver.NewListing(l.parts, func() error { f.end(); return nil })
+	resp.SetParts(l.parts, func() error { f.end(); return nil })
 	return resp, nil
 }
 
@@ -106,7 +106,7 @@ func (l *listing) next() ([]filexfer.File, error) {
 	return files, nil
 }
 
-// drain waits for the answers to requests sent ahead, so that the connection can be reused.
+// drain waits for the responses to requests sent ahead, so that the connection can be reused.
 func (l *listing) drain() error {
 	for _, r := range l.queue {
 		a, err := l.flight.wait(r)
@@ -155,7 +155,7 @@ func (l *listing) members(files []filexfer.File) ([]driver.Part, error) {
 	return parts, nil
 }
 
-// follow waits for the answers about a link. If the link is dangling, nothing is known about its
+// follow waits for the responses about a link. If the link is dangling, nothing is known about its
 // target.
 func (l *listing) follow(k link) (filexfer.Attrs, string, error) {
 	target := ""

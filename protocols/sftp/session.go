@@ -21,7 +21,7 @@ import (
 var errLost = errors.New("connection lost")
 
 // A session speaks SFTP on a connection. It serves many requests at once: one goroutine writes
-// them, and another reads the answers and hands each to its waiter.
+// them, and another reads the responses and hands each to its waiter.
 type session struct {
 	channel io.ReadWriter // the SSH channel
 	hangUp  func()        // closes the connection without waiting
@@ -32,38 +32,43 @@ type session struct {
 	slots int // guarded by driver.mu
 
 	progress *headway      // of the connection
-	answers  atomic.Int64  // when the last complete message arrived
-	wake     chan struct{} // signals that out is not empty
+	received atomic.Int64  // when the last complete message arrived
 	dead     chan struct{} // closed when err is set
 
-	mu        sync.Mutex
-	out       []byte          // messages to be written
-	written   []chan struct{} // closed when out has been written
+	mu sync.Mutex
+	outbox
 	pending   map[uint32]*request
 	nextID    uint32
 	abandoned int // abandoned requests
 	err       error
 }
 
+// An outbox holds messages to be written.
+type outbox struct {
+	wake    chan struct{} // signals that out is not empty
+	out     []byte
+	written []chan struct{} // closed when out has been written
+}
+
 // A request has been sent to the server.
 type request struct {
-	id     uint32
-	typ    filexfer.Type
-	answer chan answer // has room for one
+	id       uint32
+	typ      filexfer.Type
+	response chan response // has room for one
 
 	// The session's lock guards the following.
-	ignored   bool // nobody waits for the answer
+	ignored   bool // nobody waits for the response
 	abandoned bool // it was abandoned rather than forgotten on purpose
 }
 
-// An answer is a message, with its buffer if that is from the pool.
-type answer struct {
+// A response is a message, with its buffer if that is from the pool.
+type response struct {
 	filexfer.Message
 	buf *buffer
 }
 
-// release returns the buffer of the answer to the pool.
-func (a answer) release() {
+// release returns the buffer of the response to the pool.
+func (a response) release() {
 	if a.buf != nil {
 		buffers.Put(a.buf)
 	}
@@ -77,7 +82,7 @@ var buffers = sync.Pool{New: func() any { return new(buffer) }}
 // newSession returns a session on a channel on which SFTP has been started.
 func newSession(channel io.ReadWriter, hangUp func(), times driver.Timeouts, progress *headway) *session {
 	s := &session{channel: channel, hangUp: hangUp, times: times, progress: progress,
-		wake: make(chan struct{}, 1), dead: make(chan struct{}), pending: make(map[uint32]*request)}
+		outbox: outbox{wake: make(chan struct{}, 1)}, dead: make(chan struct{}), pending: make(map[uint32]*request)}
 	return s
 }
 
@@ -110,7 +115,7 @@ func (s *session) send(t filexfer.Type, fields ...any) *request {
 }
 
 func (s *session) queue(t filexfer.Type, fields ...any) *request {
-	r := &request{typ: t, answer: make(chan answer, 1)}
+	r := &request{typ: t, response: make(chan response, 1)}
 	if s.err != nil {
 		return r // wait returns the error
 	}
@@ -165,9 +170,9 @@ func (s *session) read(r *bufio.Reader) {
 		})
 		if err == nil {
 			now := time.Now()
-			s.answers.Store(now.UnixNano())
+			s.received.Store(now.UnixNano())
 			s.progress.since(now)
-			err = s.deliver(answer{m, buf})
+			err = s.deliver(response{m, buf})
 		}
 		switch {
 		case err == nil:
@@ -193,8 +198,8 @@ func cut(err error) error {
 	return &driver.Error{Code: driver.ErrNetwork, Retry: true, Err: fmt.Errorf("%w: %w", errLost, err)}
 }
 
-// deliver hands an answer to its waiter.
-func (s *session) deliver(a answer) error {
+// deliver hands a response to its waiter.
+func (s *session) deliver(a response) error {
 	s.mu.Lock()
 	r := s.pending[a.ID]
 	delete(s.pending, a.ID)
@@ -206,16 +211,16 @@ func (s *session) deliver(a answer) error {
 	switch {
 	case r == nil:
 		a.release()
-		return remotefile.Violation("the server answered what was not asked (%v)", a.Type)
+		return remotefile.Violation("unsolicited response (%v)", a.Type)
 	case waiting:
-		r.answer <- a
+		r.response <- a
 	default:
 		a.release()
 	}
 	return nil
 }
 
-// abandon gives up waiting for an answer. Until it has arrived, the connection takes no new
+// abandon gives up waiting for a response. Until it has arrived, the connection takes no new
 // requests, because the server may have fallen silent.
 func (s *session) abandon(r *request) {
 	s.mu.Lock()
@@ -226,7 +231,7 @@ func (s *session) abandon(r *request) {
 	}
 }
 
-// forget sends a request whose answer does not matter. The channel is closed when the request has
+// forget sends a request whose response does not matter. The channel is closed when the request has
 // been written.
 func (s *session) forget(t filexfer.Type, fields ...any) <-chan struct{} {
 	written := make(chan struct{})
@@ -268,16 +273,16 @@ func (s *session) fail(err error) {
 // close ends the session, without saying goodbye to the server.
 func (s *session) close() { s.fail(net.ErrClosed) }
 
-// wait waits for the answer to r until ctx is done, stop is closed, or nothing has arrived for as
+// wait waits for the response to r until ctx is done, stop is closed, or nothing has arrived for as
 // long as the client's timeouts allow. It does not abandon r.
-func (s *session) wait(ctx context.Context, stop <-chan struct{}, r *request) (answer, error) {
+func (s *session) wait(ctx context.Context, stop <-chan struct{}, r *request) (response, error) {
 	select {
-	case a := <-r.answer:
+	case a := <-r.response:
 		return a, nil
 	default:
 	}
 	begun := time.Now()
-	limit, last := s.times.Reply, &s.answers
+	limit, last := s.times.Reply, &s.received
 	if r.typ == filexfer.TypeRead {
 		limit, last = s.times.Idle, &s.progress.at
 		s.progress.since(begun)
@@ -291,19 +296,19 @@ func (s *session) wait(ctx context.Context, stop <-chan struct{}, r *request) (a
 	}
 	for {
 		select {
-		case a := <-r.answer:
+		case a := <-r.response:
 			return a, nil
 		case <-ctx.Done():
-			return answer{}, context.Cause(ctx)
+			return response{}, context.Cause(ctx)
 		case <-stop:
-			return answer{}, net.ErrClosed
+			return response{}, net.ErrClosed
 		case <-s.dead:
 			select {
-			case a := <-r.answer:
+			case a := <-r.response:
 				return a, nil
 			default:
 			}
-			return answer{}, s.failed()
+			return response{}, s.failed()
 		case <-timeout:
 			since := begun
 			if at := time.Unix(0, last.Load()); at.After(since) {
@@ -311,7 +316,7 @@ func (s *session) wait(ctx context.Context, stop <-chan struct{}, r *request) (a
 			}
 			left := limit - time.Since(since)
 			if left <= 0 {
-				return answer{}, &wire.TimeoutError{Op: "read", Idle: limit}
+				return response{}, &wire.TimeoutError{Op: "read", Idle: limit}
 			}
 			timer.Reset(left)
 		}

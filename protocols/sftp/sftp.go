@@ -148,14 +148,14 @@ func (d *opener) perform(ctx context.Context, l lease, t *target) (*driver.Respo
 	if x := driver.Record(ctx); x != nil && x.Peer != nil && (l.Reused || !l.Conn.fresh) {
 		x.Peer(1, s.remote, nil)
 	}
-	f := newFlight(ctx, s, driver.Trace(ctx), func() {
+	f := newFlight(ctx, s, driver.Line(ctx), func() {
 		if s.failed() != nil {
 			l.Discard()
 			return
 		}
 		l.Put()
 	})
-	resp, err := d.answer(f, t)
+	resp, err := d.openResponse(f, t)
 	if err != nil || resp.Body == driver.NoBody {
 		f.end()
 	}
@@ -165,8 +165,8 @@ func (d *opener) perform(ctx context.Context, l lease, t *target) (*driver.Respo
 	return resp, nil
 }
 
-// answer performs the requests for t up to the response.
-func (d *opener) answer(f *flight, t *target) (*driver.Response, error) {
+// openResponse performs the requests for t up to the response.
+func (d *opener) openResponse(f *flight, t *target) (*driver.Response, error) {
 	info, err := f.stat(t.path)
 	if err != nil {
 		return nil, err
@@ -215,7 +215,6 @@ func (d *opener) Explain(req *driver.Request) ([]string, error) {
 func (h hop) addr() string { return net.JoinHostPort(h.host, strconv.Itoa(int(h.port))) }
 
 var (
-	_ driver.Driver     = (*opener)(nil)
 	_ driver.IdleCloser = (*opener)(nil)
 	_ driver.Explainer  = (*opener)(nil)
 )

@@ -43,7 +43,7 @@ func tree() fstest.MapFS {
 func client(t testing.TB, opts Options, more *fetch.Options) *fetch.Client {
 	t.Helper()
 	if more == nil {
-		more = &fetch.Options{Credentials: answers(password)}
+		more = &fetch.Options{Credentials: drive.Credentials(fetch.Credential{Password: password})}
 	}
 	c := drive.Client(t, more, With(opts))
 	return c
@@ -326,10 +326,7 @@ func TestNamesAreBytes(t *testing.T) {
 	s := sftpd.Start(t, sftpd.Options{Tree: files})
 	c := client(t, options(t, s), nil)
 	n := 0
-	for e, err := range c.List(t.Context(), s.URL+"/") {
-		if err != nil {
-			t.Fatal(err)
-		}
+	for _, e := range drive.MustList(t, c, s.URL+"/") {
 		n++
 		if got, err := drive.Get(t, c, e.URL.String()); got != files[e.Name] || err != nil {
 			t.Errorf("%q at %s: %q, %v", e.Name, e.URL, got, err)
@@ -358,7 +355,7 @@ func TestRecordsHaveLinesAndNoBytes(t *testing.T) {
 	s := sftpd.Start(t, sftpd.Options{Tree: tree(), Users: map[string]string{"tester": password}})
 	var mu sync.Mutex
 	var lines []string
-	more := &fetch.Options{Credentials: answers(password), Recorder: func(context.Context, *fetch.Request) *fetch.Recording {
+	more := &fetch.Options{Credentials: drive.Credentials(fetch.Credential{Password: password}), Recorder: fetch.RecorderFunc(func(context.Context, *fetch.Request) *fetch.Recording {
 		return &fetch.Recording{
 			Sent:     func(int, []byte) { t.Error("bytes were recorded as sent") },
 			Received: func(int, []byte) { t.Error("bytes were recorded as received") },
@@ -368,7 +365,7 @@ func TestRecordsHaveLinesAndNoBytes(t *testing.T) {
 				lines = append(lines, line)
 			},
 		}
-	}}
+	})}
 	c := client(t, options(t, s), more)
 	drive.MustGet(t, c, s.URL+"/dir/a.txt")
 	mu.Lock()

@@ -1,7 +1,6 @@
 package smb
 
 import (
-	"context"
 	"io/fs"
 	"strings"
 	"testing"
@@ -11,6 +10,7 @@ import (
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/fetchtest"
+	"github.com/urlget/urlget/fetchtest/drive"
 	"github.com/urlget/urlget/fetchtest/servers"
 	"github.com/urlget/urlget/fetchtest/servers/smbd"
 	"github.com/urlget/urlget/internal/codec/smb2"
@@ -38,7 +38,7 @@ func TestConformance(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			fetchtest.Run(t, fetchtest.Harness{
-				Options: &fetch.Options{Credentials: answers(password)},
+				Options: &fetch.Options{Credentials: drive.Credentials(fetch.Credential{Password: password})},
 				Start: func(t testing.TB, tree fs.FS) fetchtest.Site {
 					tt.server.Tree = tree
 					tt.server.Users = map[string]string{"tester": password}
@@ -60,16 +60,6 @@ func TestConformance(t *testing.T) {
 			})
 		})
 	}
-}
-
-// answers are credentials that know one password.
-func answers(password string) fetch.Credentials {
-	return fetch.CredentialsFunc(func(_ context.Context, ch fetch.Challenge) (fetch.Credential, error) {
-		if ch.Attempt > 1 {
-			return fetch.Credential{}, fetch.ErrAuth
-		}
-		return fetch.Credential{User: ch.User, Password: password}, nil
-	})
 }
 
 // fileURL returns the URL of a file or directory in tree.

@@ -34,7 +34,7 @@ func (d *opener) directory(l lease, t *target, f *file) (*driver.Response, error
 		return resp, l.Conn.close(f)
 	}
 	list := &listing{lease: l, file: f, base: base}
-	resp.Body, resp.Parse = driver.NewListing(list.parts, func() error { l.Discard(); return nil })
+	resp.SetParts(list.parts, func() error { l.Discard(); return nil })
 	return resp, nil
 }
 
@@ -145,7 +145,7 @@ func (d *opener) shares(l lease, t *target) (*driver.Response, error) {
 		}
 	}
 	l.Put()
-	resp.Body, resp.Parse = driver.NewListing(func(yield func(driver.Part, error) bool) {
+	resp.SetParts(func(yield func(driver.Part, error) bool) {
 		for _, p := range entries {
 			if !yield(p, nil) {
 				return

@@ -37,7 +37,7 @@ type session struct {
 	next    uint64                  // message ID
 	id      uint64                  // of the session
 	tree    uint32                  // the share
-	waiting map[uint64]smb2.Command // requests without an answer
+	waiting map[uint64]smb2.Command // requests without a response
 	pending int                     // how often the server has asked for patience
 	free    [][]byte                // buffers
 	broken  error
@@ -123,7 +123,7 @@ func (s *session) fail(err error) error {
 	return s.broken
 }
 
-// receive returns the next answer to any request. A message is no use before all of it has come.
+// receive returns the next response to any request. A message is no use before all of it has come.
 func (s *session) receive() (message, error) {
 	if s.broken != nil {
 		return message{}, s.broken
@@ -143,7 +143,7 @@ func (s *session) receive() (message, error) {
 		}
 		c, ok := s.waiting[m.MessageID]
 		if !ok || c != m.Command || m.Flags&smb2.FlagResponse == 0 {
-			return message{}, s.fail(remotefile.Violation("an answer that nobody asked for"))
+			return message{}, s.fail(remotefile.Violation("an unsolicited response"))
 		}
 		s.credits = min(s.credits+int(m.Credits), 1<<16)
 		if m.Status == smb2.StatusPending && m.Flags&smb2.FlagAsync != 0 && (m.sealed || !s.sealing) {
@@ -170,9 +170,9 @@ func (s *session) authenticate(m message) error {
 	case m.Status == smb2.StatusSessionDeleted && m.Flags&smb2.FlagSigned == 0:
 		return refusal(m.Command, m.Status) // the server no longer has the key
 	case s.sealing:
-		return remotefile.Violation("an answer that is not encrypted, so somebody on the way may have changed it")
+		return remotefile.Violation("a response is not encrypted and may have been modified in transit")
 	case !s.signer.Verify(m.b):
-		return remotefile.Violation("the signature of an answer is wrong, so somebody on the way may have changed it")
+		return remotefile.Violation("a response has a bad signature and may have been modified in transit")
 	}
 	return nil
 }
@@ -226,7 +226,7 @@ func (s *session) ask(c smb2.Command, n int, req smb2.Body, buffer []byte, r smb
 		return message{}, nil, err
 	}
 	if m.MessageID != id {
-		return message{}, nil, s.fail(remotefile.Violation("the answer to another request"))
+		return message{}, nil, s.fail(remotefile.Violation("the response to another request"))
 	}
 	if err := s.judge(m, allowed...); err != nil {
 		return m, nil, err

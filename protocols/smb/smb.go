@@ -93,7 +93,7 @@ func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Respons
 // response.
 func (d *opener) perform(ctx context.Context, l lease, t *target) (*driver.Response, error) {
 	l.Bind(ctx)
-	resp, err := d.answer(l, t)
+	resp, err := d.openResponse(l, t)
 	if err != nil || resp.Body == driver.NoBody {
 		l.Put()
 	}
@@ -103,8 +103,8 @@ func (d *opener) perform(ctx context.Context, l lease, t *target) (*driver.Respo
 	return resp, nil
 }
 
-// answer performs the requests for t up to the response.
-func (d *opener) answer(l lease, t *target) (*driver.Response, error) {
+// openResponse performs the requests for t up to the response.
+func (d *opener) openResponse(l lease, t *target) (*driver.Response, error) {
 	if t.share == "" {
 		return d.shares(l, t)
 	}
@@ -144,7 +144,6 @@ func (d *opener) Explain(req *driver.Request) ([]string, error) {
 }
 
 var (
-	_ driver.Driver     = (*opener)(nil)
 	_ driver.IdleCloser = (*opener)(nil)
 	_ driver.Explainer  = (*opener)(nil)
 )

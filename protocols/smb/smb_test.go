@@ -196,7 +196,7 @@ func TestSessionsThatTheServerEndedAreBegunAnew(t *testing.T) {
 						}
 					}
 				}})
-			c := drive.Client(t, &fetch.Options{Credentials: answers("secret")}, Load)
+			c := drive.Client(t, &fetch.Options{Credentials: drive.Credentials(fetch.Credential{Password: "secret"})}, Load)
 			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 			defer cancel()
 			for range 2 {

@@ -1,12 +1,12 @@
-// Package spartan retrieves spartan URLs: one request and one response a connection, in clear (the
-// Spartan protocol, of 2021-03-24).
+// Package spartan retrieves spartan URLs: one request and one response per connection, in plaintext
+// (the Spartan protocol, of 2021-03-24).
 //
 //	spartan://host/path          a page or a file
-//	spartan://host/path?a%20b    the same, once "a b" was sent: the data block of the request
+//	spartan://host/path?a%20b    the same, with "a b" as the data block of the request
 //
-// A page is gemtext; listed, it yields its links, among them, as searches, those to where text can
-// be sent ("=:"). The response ends when the server closes the connection, so a truncated one
-// cannot be told from a complete one.
+// A page is gemtext; listed, it yields its links. Link lines that prompt for text ("=:") are
+// searches. The response ends when the server closes the connection, so a truncated one looks
+// complete.
 package spartan
 
 import (
@@ -22,8 +22,8 @@ import (
 
 const (
 	port = 300
-	// maxLine bounds the line of a request, in bytes. The protocol has no limit; this is that of
-	// Gemini, whose servers many are.
+	// maxLine limits the line of a request, in bytes. The protocol has no limit; this is Gemini's,
+	// because many servers implement both.
 	maxLine = 1024
 )
 
@@ -34,17 +34,20 @@ func Load(env driver.Env, reg *driver.Registry) {
 		Port:    port,
 		Ops:     []driver.Op{driver.OpGet, driver.OpStat, driver.OpList},
 		Traits:  driver.Traits{Tree: true, Pages: true},
-		Summary: "pages and files by the Spartan protocol, which can be sent text",
-		Driver:  &opener{env},
+		Summary: "pages and files over the Spartan protocol, which accepts text",
+		Driver:  &opener{env, reg},
 	})
 }
 
-type opener struct{ env driver.Env }
+type opener struct {
+	env driver.Env
+	reg *driver.Registry
+}
 
-// A request is what a URL asks for.
+// A request is the request line and data for a URL.
 type request struct {
 	addr string
-	line string // without its end
+	line string // without CR LF
 	data string
 }
 
@@ -58,7 +61,7 @@ func parse(u uri.URI) (request, error) {
 	req := request{addr: u.HostPort(port), data: uri.UnescapeRaw(query)}
 	req.line = fmt.Sprintf("%s %s %d", host, smallnet.Path(u), len(req.data))
 	if n := len(req.line); n > maxLine {
-		return request{}, &driver.Error{Code: driver.ErrURL, Err: fmt.Errorf("the request has %d bytes, and a server takes %d", n, maxLine)}
+		return request{}, &driver.Error{Code: driver.ErrURL, Err: fmt.Errorf("the request has %d bytes, the limit is %d", n, maxLine)}
 	}
 	return req, wire.CheckLine(req.line)
 }
@@ -70,20 +73,20 @@ func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Respons
 		return nil, err
 	}
 	if d.env.Foreign(ctx) && wire.CheckLine(out.data) != nil {
-		// Other protocols would take the lines for commands.
-		return nil, &driver.Error{Code: driver.ErrPolicy, Err: errors.New("others may not have lines of text sent to a server"),
-			Hint: "open the URL itself, if the text is meant for that server"}
+		// Servers of other protocols would execute the lines as commands.
+		return nil, &driver.Error{Code: driver.ErrPolicy, Err: errors.New("an untrusted request may not send lines of text"),
+			Hint: "open the URL directly if the text is intended for that server"}
 	}
-	var a answer
+	r := response{schemes: d.reg}
 	question := driver.Question{Addr: out.addr, Lines: []string{out.line}, Data: out.data}
 	err = driver.Ask(ctx, d.env, question, func(conn *driver.Conn) (err error) {
-		a.Answer, err = headers.Read(conn)
+		r.Response, err = headerFormat.Read(conn)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	return a.Respond(req, a.response)
+	return r.Respond(req, r.interpret)
 }
 
 // Explain implements driver.Explainer.
@@ -102,7 +105,4 @@ func (d *opener) Explain(req *driver.Request) ([]string, error) {
 	return steps, nil
 }
 
-var (
-	_ driver.Driver    = (*opener)(nil)
-	_ driver.Explainer = (*opener)(nil)
-)
+var _ driver.Explainer = (*opener)(nil)

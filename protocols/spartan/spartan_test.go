@@ -13,6 +13,7 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/fetchtest"
 	"github.com/urlget/urlget/fetchtest/drive"
+	"github.com/urlget/urlget/fetchtest/servers"
 	"github.com/urlget/urlget/fetchtest/servers/spartand"
 	"github.com/urlget/urlget/internal/transcript"
 	"github.com/urlget/urlget/protocols/internal/smallnet"
@@ -38,7 +39,7 @@ func TestConformance(t *testing.T) {
 }
 
 // fileURL returns the URL of a file or directory.
-func fileURL(s *spartand.Server, tree fs.FS, name string) string {
+func fileURL(s *servers.Server, tree fs.FS, name string) string {
 	if name == "." {
 		return s.URL + "/"
 	}
@@ -135,7 +136,7 @@ func TestMediaTypes(t *testing.T) {
 	}
 }
 
-// TestData sends text by a URL; a redirect does not take it along.
+// TestData sends text by a URL. A redirect discards it.
 func TestData(t *testing.T) {
 	t.Parallel()
 	s := spartand.Start(t, spartand.Options{Replies: map[string]string{
@@ -146,11 +147,11 @@ func TestData(t *testing.T) {
 	if got, err := drive.Read(resp, err); got != "thanks" || err != nil || resp.URL.String() != s.URL+"/thanks" {
 		t.Errorf("got %q, %v", got, err)
 	}
-	drive.Gets(t, c, s.URL+"/again", "more") // a redirect with a text
+	drive.Gets(t, c, s.URL+"/again", "more") // a redirect, with text
 }
 
-// TestOthersMaySendNoLines: a page that leads to the port of another protocol would have them obeyed
-// there.
+// TestOthersMaySendNoLines checks that a page cannot send lines to the port of another protocol,
+// which would execute them.
 func TestOthersMaySendNoLines(t *testing.T) {
 	t.Parallel()
 	s := spartand.Start(t, spartand.Options{Replies: map[string]string{"/?one line": "2 text/plain\r\nok"}})
@@ -167,7 +168,7 @@ func TestOthersMaySendNoLines(t *testing.T) {
 	}
 }
 
-// TestTranscripts plays what servers answer.
+// TestTranscripts replays responses of servers.
 func TestTranscripts(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -198,7 +199,7 @@ func FuzzHeader(f *testing.F) {
 	f.Add("2 text/gemini; charset=utf-8")
 	f.Add("4 Not found")
 	f.Fuzz(func(t *testing.T, line string) {
-		status, meta, err := headers.Parse(line)
+		status, meta, err := headerFormat.Parse(line)
 		if err == nil && (status < success || status > serverError || len(meta) > smallnet.MaxText || strings.ContainsAny(meta, "\r\n\x00")) {
 			t.Errorf("%q: %d %q", line, status, meta)
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"sync"
 	"time"
@@ -13,47 +14,56 @@ import (
 	"github.com/urlget/urlget/fetch/driver/wire"
 )
 
-// maxQueued bounds the answers that wait to be sent, in bytes. Only a server that asks and does not
-// read can reach it, as each answers something that the server sent.
+// maxQueued limits the replies that wait to be sent, in bytes. Each one replies to a command, so
+// only a server that sends commands and does not read can reach it.
 const maxQueued = 64 << 10
 
-// A link is a telnet connection: data in both directions, and the negotiation of options. One
-// goroutine may read while others write.
+// A link is a telnet connection: data in both directions, and option negotiation. One goroutine may
+// read while others write.
 type link struct {
 	conn   *driver.Conn
 	accept func(command, option byte) bool
-	term   string // the terminal type to tell
+	term   string // the terminal type to send
 	record *transcript
 
-	// The reader's.
+	received // used by the reader only
+
+	sending sync.Mutex // held during writes
+
+	mu         sync.Mutex
+	opts       options
+	negotiated bool // the server has sent a command
+	outgoing
+	columns int // of the window; 0 if unknown
+	rows    int
+	local   []byte // read before data from the server
+	woken   bool   // the reader must return errWoken
+}
+
+// received is the state of the input.
+type received struct {
 	in      decoder
-	raw     []byte // the buffer of what was received
-	pending []byte // the part of raw that is not decoded yet
-	// inRecord says that what read returned belongs to a binary record: the options that make it so
-	// may change with every command.
+	raw     []byte // input buffer
+	pending []byte // the part of raw that is not yet decoded
+	// inRecord reports whether the data that read returned belong to a binary record. Every command
+	// may change it.
 	inRecord bool
+}
 
-	sending sync.Mutex // held while the connection is written to
-
-	mu       sync.Mutex
-	opts     options
-	spoke    bool // the server has sent a command
+// outgoing is the state of the output.
+type outgoing struct {
 	out      encoder
-	queue    []byte // answers to be sent
-	flushing bool
-	columns  int // of the window; 0 if there is none
-	rows     int
-	local    []byte // is read before what the server sends
-	woken    bool   // the reader has to return errWoken
+	queue    []byte // replies to commands
+	flushing bool   // a goroutine sends the queue
 }
 
 func newLink(ctx context.Context, conn *driver.Conn, record *transcript) *link {
 	conn.Bind(ctx)
-	return &link{conn: conn, record: record, raw: make([]byte, 16<<10)}
+	return &link{conn: conn, record: record, received: received{raw: make([]byte, 16<<10)}}
 }
 
-// read decodes data to p. It returns at the end of a record too (eor), and when there is local data
-// to be read.
+// read decodes data into p. It also returns at the end of a record (eor) and when there are local
+// data.
 func (l *link) read(p []byte) (n int, eor bool, err error) {
 	for {
 		if len(l.pending) == 0 {
@@ -76,11 +86,11 @@ func (l *link) read(p []byte) (n int, eor bool, err error) {
 	}
 }
 
-// errWoken is the error of a reader that was woken.
+// errWoken is returned to a reader after wake.
 var errWoken = errors.New("woken")
 
-// receive reads from the connection into pending, unless there is local data for p, now or while it
-// waits.
+// receive reads from the connection into pending. If there are local data, before or during the
+// read, it copies them to p instead.
 func (l *link) receive(p []byte) (int, error) {
 	for {
 		l.mu.Lock()
@@ -111,7 +121,7 @@ func (l *link) receive(p []byte) (int, error) {
 		}
 		var idle *wire.TimeoutError
 		if errors.Is(err, os.ErrDeadlineExceeded) && !errors.As(err, &idle) {
-			continue // there is local data, or the reader is woken
+			continue // local data were added, or the reader was woken
 		}
 		if err != nil {
 			return 0, sessionError(err)
@@ -119,8 +129,8 @@ func (l *link) receive(p []byte) (int, error) {
 	}
 }
 
-// show puts p before what the server sends next, and wakes the reader. It is lost if too much is
-// waiting already.
+// show makes the reader return p before other data from the server. It discards p if too much local
+// data are queued.
 func (l *link) show(p []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -131,7 +141,7 @@ func (l *link) show(p []byte) {
 	l.conn.SetReadDeadline(time.Unix(1, 0))
 }
 
-// wake makes the reader return errWoken once nothing is left to decode.
+// wake makes the reader return errWoken after the data that are already received.
 func (l *link) wake() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -139,31 +149,31 @@ func (l *link) wake() {
 	l.conn.SetReadDeadline(time.Unix(1, 0))
 }
 
-// sessionError gives an error of the connection its class.
+// sessionError classifies an error of the connection.
 func sessionError(err error) error {
 	if err == io.EOF || driver.CodeOf(err) != "" {
 		return err
 	}
 	code := driver.ErrNetwork
-	if errors.Is(err, context.Canceled) {
+	if errors.Is(err, context.Canceled) || errors.Is(err, net.ErrClosed) { // by the caller
 		code = driver.ErrInterrupted
 	}
 	return &driver.Error{Code: code, Err: err}
 }
 
-// handle answers a command, and reports whether it ends a record.
+// handle responds to a command, and reports whether it ends a record.
 func (l *link) handle(sig signal) (eor bool, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.spoke = true
+	l.negotiated = true
 	switch sig {
 	case sigCommand:
 		l.record.command(false, l.in.command)
-		return l.in.command == cmdEOR, nil // no other asks for an action
+		return l.in.command == cmdEOR, nil // no other command requires an action
 	case sigNegotiate:
 		l.record.command(false, l.in.command, l.in.option)
-		if answer := l.opts.heard(l.in.command, l.in.option, l.accept(l.in.command, l.in.option)); answer != 0 {
-			l.command(answer, l.in.option)
+		if reply := l.opts.process(l.in.command, l.in.option, l.accept(l.in.command, l.in.option)); reply != 0 {
+			l.command(reply, l.in.option)
 		}
 		l.agreed(l.in.option)
 	case sigSubneg:
@@ -173,7 +183,7 @@ func (l *link) handle(sig signal) (eor bool, err error) {
 		}
 	}
 	if len(l.queue) > maxQueued {
-		return false, &driver.Error{Code: driver.ErrProtocol, Err: fmt.Errorf("the server negotiates on and does not read the answers")}
+		return false, &driver.Error{Code: driver.ErrProtocol, Err: fmt.Errorf("the server negotiates without reading the replies")}
 	}
 	if len(l.queue) > 0 && !l.flushing {
 		l.flushing = true
@@ -189,18 +199,18 @@ func (l *link) agreed(option byte) {
 		l.in.binary = l.opts.him[optBinary].on()
 		l.out.binary = l.opts.us[optBinary].on()
 	case optNAWS:
-		l.tellSize()
+		l.sendSize()
 	}
 }
 
-// tellSize queues the size of the window if the server wants to know it (RFC 1073).
-func (l *link) tellSize() {
+// sendSize queues the window size if the server requested it (RFC 1073).
+func (l *link) sendSize() {
 	if l.opts.us[optNAWS].on() && l.columns > 0 {
 		l.subneg(optNAWS, []byte{byte(l.columns >> 8), byte(l.columns), byte(l.rows >> 8), byte(l.rows)})
 	}
 }
 
-// command and subneg queue an answer.
+// command and subneg queue a reply.
 func (l *link) command(command, option byte) {
 	l.record.command(true, command, option)
 	l.queue = append(l.queue, cmdIAC, command, option)
@@ -213,8 +223,8 @@ func (l *link) subneg(option byte, payload []byte) {
 	l.queue = append(l.queue, cmdIAC, cmdSE)
 }
 
-// flush sends answers until there are none. It runs in a goroutine of its own, as the reader must
-// go on: a server may not read before its own output has been read.
+// flush sends the queued replies. It runs in its own goroutine, because the reader must continue: a
+// server may not read before its output has been read.
 func (l *link) flush() {
 	for {
 		err := l.send(false, nil)
@@ -228,22 +238,22 @@ func (l *link) flush() {
 	}
 }
 
-// send writes the queued answers, and then what compose appends. If that was typed, it may be a
-// password, so the client's record does not get it.
+// send writes the queued replies and then the output of compose. If typed is true, that output is
+// not recorded, because it may be a password.
 func (l *link) send(typed bool, compose func(dst []byte) []byte) error {
 	l.sending.Lock()
 	defer l.sending.Unlock()
 	l.mu.Lock()
 	out := l.queue
 	l.queue = nil
-	answers := len(out)
+	replies := len(out)
 	if compose != nil {
 		out = compose(out)
 	}
 	l.mu.Unlock()
 	recorded := out
 	if typed {
-		recorded = out[:answers]
+		recorded = out[:replies]
 	}
 	if len(out) == 0 {
 		return nil
@@ -255,7 +265,7 @@ func (l *link) send(typed bool, compose func(dst []byte) []byte) error {
 	return nil
 }
 
-// write sends data. More says that what follows may belong to a CR at the end.
+// write sends data. If more is true, the next data may continue a final CR.
 func (l *link) write(p []byte, more bool) (int, error) {
 	for sent := 0; sent < len(p); {
 		chunk := p[sent:min(len(p), sent+32<<10)]
@@ -270,7 +280,7 @@ func (l *link) write(p []byte, more bool) (int, error) {
 	return len(p), nil
 }
 
-// sendRecord sends p as binary data with the end of a record (RFC 885).
+// sendRecord sends p as a binary record (RFC 885).
 func (l *link) sendRecord(p []byte) error {
 	l.record.data(true, p)
 	l.record.command(true, cmdEOR)
@@ -280,26 +290,26 @@ func (l *link) sendRecord(p []byte) error {
 	})
 }
 
-// sendCommand sends a command without option.
+// sendCommand sends a command without an option.
 func (l *link) sendCommand(command byte) error {
 	l.record.command(true, command)
 	return l.send(false, func(dst []byte) []byte { return append(dst, cmdIAC, command) })
 }
 
-// resize notes the size of the window and tells the server. A size that the message has no room for
-// is reduced.
+// resize stores the window size and sends it to the server. It is reduced to the limit of the
+// message.
 func (l *link) resize(columns, rows int) error {
 	if columns < 0 || rows < 0 {
 		return &driver.Error{Code: driver.ErrProtocol, Err: fmt.Errorf("a window of %d by %d", columns, rows)}
 	}
 	l.mu.Lock()
 	l.columns, l.rows = min(columns, 1<<16-1), min(rows, 1<<16-1)
-	l.tellSize()
+	l.sendSize()
 	l.mu.Unlock()
 	return l.send(false, nil)
 }
 
-// Close ends the connection without waiting for the server.
+// Close closes the connection without waiting for the server.
 func (l *link) Close() error {
 	l.conn.Close()
 	return nil
@@ -317,7 +327,7 @@ func (l *link) records() bool {
 	return true
 }
 
-// echoed reports whether the server echoes what is typed (RFC 857).
+// echoed reports whether the server echoes typed data (RFC 857).
 func (l *link) echoed() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

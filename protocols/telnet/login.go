@@ -7,7 +7,7 @@ import (
 	"github.com/urlget/urlget/fetch/driver"
 )
 
-// maxPrompt is how much of the latest output is searched for a prompt, in bytes.
+// maxPrompt limits the latest output that is searched for a prompt, in bytes.
 const maxPrompt = 128
 
 var (
@@ -15,20 +15,20 @@ var (
 	passwordPrompt = prompt(`(?i)(password|passphrase|passcode)[^\n:>]*[:>]\s*$`)
 )
 
-// prompt returns an expression that is compiled when a login needs it.
+// prompt returns an expression that is compiled at its first use.
 func prompt(expr string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
 }
 
-// A loginAnswerer answers the prompts for a user name and a password, each once: a second prompt
-// means that the answer was refused, and then the user has to answer.
-type loginAnswerer struct {
+// An autoLogin responds to the prompts for a user name and a password, once each. A second
+// prompt means that the server refused them, and the user must respond.
+type autoLogin struct {
 	cred driver.Credential
 	tail []byte
 }
 
-// answer takes output of the server and returns what to send, or nil.
-func (g *loginAnswerer) answer(p []byte) []byte {
+// respond examines output of the server and returns the data to send, or nil.
+func (g *autoLogin) respond(p []byte) []byte {
 	if g == nil || g.cred == (driver.Credential{}) {
 		return nil
 	}

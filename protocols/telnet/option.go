@@ -1,10 +1,9 @@
 package telnet
 
-// A side is one side of one option, in the states of RFC 1143, section 7: what we do, or what the
-// peer does.
+// A side is the state of one option on our side or the peer's (RFC 1143, section 7).
 type side struct {
 	state    sideState
-	opposite bool // the queue bit: when the answer is there, the opposite is asked for
+	opposite bool // the queue bit: request the opposite after the reply
 }
 
 type sideState uint8
@@ -12,14 +11,14 @@ type sideState uint8
 const (
 	stateNo sideState = iota
 	stateYes
-	stateWantNo  // asked to end, no answer yet
-	stateWantYes // asked to begin, no answer yet
+	stateWantNo  // requested to disable, no reply yet
+	stateWantYes // requested to enable, no reply yet
 )
 
 func (s sideState) String() string { return [...]string{"no", "yes", "want no", "want yes"}[s] }
 
-// A reply is what to say about a side: nothing, or that the option should be on or off. For our own
-// side that is WILL or WONT, for the peer's DO or DONT.
+// A reply is the command to send: none, on or off. On our side that is WILL or WONT, on the peer's
+// DO or DONT.
 type reply uint8
 
 const (
@@ -28,9 +27,9 @@ const (
 	sayOff
 )
 
-// heard takes what the peer says about the side: on is WILL or DO, off is WONT or DONT. Accept
-// tells whether the option may be on.
-func (s *side) heard(on, accept bool) reply {
+// process handles a command of the peer: on for WILL or DO, off for WONT or DONT. Accept permits
+// the option.
+func (s *side) process(on, accept bool) reply {
 	switch s.state {
 	case stateNo:
 		if !on {
@@ -48,8 +47,8 @@ func (s *side) heard(on, accept bool) reply {
 		s.state = stateNo
 		return sayOff
 	case stateWantNo:
-		// An "on" here does not answer what was asked. The RFC takes it for the end of the request
-		// too, so that no loop can arise.
+		// "On" is not a valid reply here. RFC 1143 also takes it for the end of the request, to
+		// prevent loops.
 		switch {
 		case !on && s.opposite:
 			s.state, s.opposite = stateWantYes, false
@@ -76,7 +75,7 @@ func (s *side) heard(on, accept bool) reply {
 	return silent
 }
 
-// want asks for the option to be on or off.
+// want requests that the option be on or off.
 func (s *side) want(on bool) reply {
 	switch {
 	case on && s.state == stateNo:
@@ -98,16 +97,16 @@ type options struct {
 	us, him [256]side
 }
 
-// heard takes a WILL, WONT, DO or DONT and returns the command to answer with; 0 for none.
-func (o *options) heard(command, option byte, accept bool) byte {
+// process handles WILL, WONT, DO or DONT and returns the command to reply with, or 0.
+func (o *options) process(command, option byte, accept bool) byte {
 	if command == cmdWILL || command == cmdWONT {
-		return [...]byte{silent: 0, sayOn: cmdDO, sayOff: cmdDONT}[o.him[option].heard(command == cmdWILL, accept)]
+		return [...]byte{silent: 0, sayOn: cmdDO, sayOff: cmdDONT}[o.him[option].process(command == cmdWILL, accept)]
 	}
-	return ours(o.us[option].heard(command == cmdDO, accept))
+	return ours(o.us[option].process(command == cmdDO, accept))
 }
 
-// ours returns the command that says r about our own side.
+// ours returns the command that sends r for our side.
 func ours(r reply) byte { return [...]byte{silent: 0, sayOn: cmdWILL, sayOff: cmdWONT}[r] }
 
-// on reports whether the side is in effect, not just asked for.
+// on reports whether the option is in effect, not only requested.
 func (s *side) on() bool { return s.state == stateYes }

@@ -2,15 +2,15 @@ package telnet
 
 import "testing"
 
-// TestQMethod goes through the table of RFC 1143, section 7.
+// TestQMethod checks the table of RFC 1143, section 7.
 func TestQMethod(t *testing.T) {
 	t.Parallel()
 	no, yes := side{state: stateNo}, side{state: stateYes}
 	wantNo, wantYes := side{state: stateWantNo}, side{state: stateWantYes}
 	wantNoThenYes, wantYesThenNo := side{stateWantNo, true}, side{stateWantYes, true}
-	on := func(s *side) reply { return s.heard(true, true) }
-	onRefused := func(s *side) reply { return s.heard(true, false) }
-	off := func(s *side) reply { return s.heard(false, true) }
+	on := func(s *side) reply { return s.process(true, true) }
+	onRefused := func(s *side) reply { return s.process(true, false) }
+	off := func(s *side) reply { return s.process(false, true) }
 	enable := func(s *side) reply { return s.want(true) }
 	disable := func(s *side) reply { return s.want(false) }
 	tests := []struct {
@@ -64,7 +64,7 @@ func TestSidesAreSeparate(t *testing.T) {
 		{cmdWILL, cmdDO, true}, {cmdDO, cmdWONT, false}, {cmdWILL, 0, true}, {cmdDO, cmdWONT, false},
 		{cmdDONT, 0, true}, {cmdWONT, cmdDONT, true}, {cmdWONT, 0, true}, {cmdDO, cmdWILL, true},
 	} {
-		if got := o.heard(step.command, optEcho, step.accept); got != step.answer {
+		if got := o.process(step.command, optEcho, step.accept); got != step.answer {
 			t.Errorf("%s ECHO: answer %d, want %d", commandName(step.command), got, step.answer)
 		}
 	}

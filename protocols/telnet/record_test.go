@@ -10,19 +10,19 @@ import (
 	"github.com/urlget/urlget/fetchtest/servers/telnetd"
 )
 
-// A record has what the server sends and the negotiation, but nothing of what is typed.
+// TestRecord checks that a record has the server's data and the negotiation, but no typed data.
 func TestRecord(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		scheme string
 		script func(*telnetd.Conn)
-		prompt string // is awaited before anything is typed
+		prompt string // awaited before typing
 		typed  string
 		shown  string // after the prompt
-		sent   string // what the record has
+		sent   string // recorded as sent
 	}{
 		{"telnet", func(c *telnetd.Conn) {
-			c.Send("\xff\xfd\x06Password: ") // is there anybody?
+			c.Send("\xff\xfd\x06Password: ") // IAC DO TIMING-MARK
 			c.Expect("\xff\xfc\x06s3cr3t")
 			c.Send("welcome")
 		}, "Password: ", "s3cr3t", "welcome", "\xff\xfc\x06"},
@@ -44,7 +44,7 @@ func TestRecord(t *testing.T) {
 			t.Parallel()
 			server := telnetd.Start(t, telnetd.Options{Script: tt.script})
 			var rec fetchtest.Recording
-			c := drive.Client(t, &fetch.Options{Recorder: rec.Recorder}, With(Options{TermType: "vt100"}))
+			c := drive.Client(t, &fetch.Options{Recorder: &rec}, With(Options{TermType: "vt100"}))
 			s, err := c.Dial(t.Context(), tt.scheme+"://joe@"+server.Addr+"/")
 			if err != nil {
 				t.Fatal(err)

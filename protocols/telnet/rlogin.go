@@ -11,23 +11,21 @@ import (
 
 	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/driver/wire"
-	"github.com/urlget/urlget/fetch/uri"
 )
 
 const (
 	rloginPort = 513
-	// Servers trust clients that come from these ports (RFC 1282), as they are reserved to programs
-	// of the system's own.
+	// Servers trust clients with these ports (RFC 1282), which are reserved to privileged programs.
 	highestTrusted, lowestTrusted = 1023, 1016
-	// windowWanted is the urgent byte by which a server asks for the size of the window, now and
-	// whenever it changes (RFC 1282).
-	windowWanted = 0x80
-	// maxRefusal bounds the reason of a refusal, in bytes.
+	// sizeRequested is the urgent byte by which a server requests the window size, now and after
+	// every change (RFC 1282).
+	sizeRequested = 0x80
+	// maxRefusal limits the reason of a refusal, in bytes.
 	maxRefusal = 512
 )
 
-func (d *opener) rlogin(ctx context.Context, u uri.Telnet, req *driver.Request) (io.ReadWriteCloser, error) {
-	g, err := d.loginAnswerer(ctx, req.URL)
+func (d *opener) rlogin(ctx context.Context, addr string, req *driver.Request) (io.ReadWriteCloser, error) {
+	g, err := d.autoLogin(ctx, req.URL)
 	if err != nil {
 		return nil, err
 	}
@@ -44,12 +42,12 @@ func (d *opener) rlogin(ctx context.Context, u uri.Telnet, req *driver.Request) 
 			return nil, err
 		}
 	}
-	conn, trusted, err := d.dialTrusted(ctx, hostPort(u))
+	conn, trusted, err := d.dialTrusted(ctx, addr)
 	if err != nil {
 		return nil, err
 	}
 	conn.Bind(ctx)
-	s := &rlogin{conn: conn, login: g, record: newTranscript(d.opts.Transcript, driver.Trace(ctx))}
+	s := &rlogin{conn: conn, login: g, record: newTranscript(d.opts.Transcript, driver.Line(ctx))}
 	timeouts := d.env.Timeouts()
 	done := s.conn.ReplyTimeout(timeouts.Reply)
 	if err := s.hello(hello, trusted); err != nil {
@@ -68,7 +66,7 @@ func localUser() string {
 	return "unknown"
 }
 
-// dialTrusted connects from a port that servers trust, or from any other if none is free.
+// dialTrusted connects from a trusted port, or from any other if none is available.
 func (d *opener) dialTrusted(ctx context.Context, addr string) (conn *driver.Conn, trusted bool, err error) {
 	for port := uint16(highestTrusted); port >= lowestTrusted; port-- {
 		conn, err := d.env.DialFrom(ctx, "tcp", addr, port)
@@ -87,18 +85,18 @@ func (d *opener) dialTrusted(ctx context.Context, addr string) (conn *driver.Con
 	return conn, false, err
 }
 
-// An rlogin is an rlogin session: plain bytes, with the size of the window among them.
+// An rlogin is an rlogin session: plain bytes, with messages for the window size.
 type rlogin struct {
 	conn   *driver.Conn
-	login  *loginAnswerer // nil if there is no login
+	login  *autoLogin // nil without automatic login
 	record *transcript
 
 	mu            sync.Mutex
 	columns, rows int
-	wanted        bool // the server wants to know them
+	sendsSize     bool // the server requested the window size
 }
 
-// hello sends the user names and waits for the server's consent, a NUL.
+// hello sends the user names and waits for the server's acknowledgement, a NUL.
 func (s *rlogin) hello(fields []string, trusted bool) error {
 	out := []byte{0}
 	for _, f := range fields {
@@ -117,24 +115,24 @@ func (s *rlogin) hello(fields []string, trusted bool) error {
 	case err == nil:
 		text, _ := io.ReadAll(io.LimitReader(s.conn, maxRefusal))
 		s.record.data(false, append(reply, text...))
-		if reply[0] != 1 { // of rcmd(3), which does not belong to the text
+		if reply[0] != 1 { // added by rcmd(3)
 			text = append(reply, text...)
 		}
 		return &driver.Error{Code: driver.ErrRefused, Reply: driver.Reply{Text: wire.Text(string(text))},
-			Err: errors.New("the server accepted no login")}
+			Err: errors.New("the server refused the login")}
 	case trusted || !errors.Is(err, io.EOF) && !errors.Is(err, syscall.ECONNRESET):
 		return err
 	}
-	return &driver.Error{Code: driver.ErrRefused, Err: fmt.Errorf("the server hung up: %w", err),
-		Hint: "rlogin servers talk only to clients at ports below 1024, which take the system's permission"}
+	return &driver.Error{Code: driver.ErrRefused, Err: fmt.Errorf("the server closed the connection: %w", err),
+		Hint: "rlogin servers require a client port below 1024, which requires privileges"}
 }
 
-// Read returns what the server sends, up to the end of the connection.
+// Read returns data from the server, until it closes the connection.
 func (s *rlogin) Read(p []byte) (int, error) {
-	if c, ok := urgent(s.conn); ok && c&windowWanted != 0 {
+	if c, ok := urgent(s.conn); ok && c&sizeRequested != 0 {
 		s.mu.Lock()
-		s.wanted = true
-		err := s.tellSize()
+		s.sendsSize = true
+		err := s.sendSize()
 		s.mu.Unlock()
 		if err != nil {
 			return 0, err
@@ -142,7 +140,7 @@ func (s *rlogin) Read(p []byte) (int, error) {
 	}
 	n, err := s.conn.Read(p)
 	s.record.data(false, p[:n])
-	if word := s.login.answer(p[:n]); word != nil {
+	if word := s.login.respond(p[:n]); word != nil {
 		if _, err := s.Write(word); err != nil {
 			return n, err
 		}
@@ -156,7 +154,7 @@ func (s *rlogin) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// Write sends p.
+// Write implements io.Writer.
 func (s *rlogin) Write(p []byte) (int, error) {
 	s.record.data(true, p)
 	n, err := s.conn.WriteMasked(p, nil) // it may be a password
@@ -177,12 +175,12 @@ func (s *rlogin) Resize(columns, rows int) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.columns, s.rows = min(max(columns, 0), 1<<16-1), min(max(rows, 0), 1<<16-1)
-	return s.tellSize()
+	return s.sendSize()
 }
 
-// tellSize sends the size of the window, if it is known and wanted.
-func (s *rlogin) tellSize() error {
-	if !s.wanted || s.columns == 0 {
+// sendSize sends the window size, if it is known and was requested.
+func (s *rlogin) sendSize() error {
+	if !s.sendsSize || s.columns == 0 {
 		return nil
 	}
 	_, err := s.Write([]byte{0xff, 0xff, 's', 's', byte(s.rows >> 8), byte(s.rows),
@@ -190,7 +188,7 @@ func (s *rlogin) tellSize() error {
 	return err
 }
 
-// Break implements driver.Terminal. The protocol has none.
+// Break implements driver.Terminal. The protocol has no break.
 func (s *rlogin) Break() error {
 	return &driver.Error{Code: driver.ErrNotRetrievable, Err: fmt.Errorf("rlogin has no break: %w", errors.ErrUnsupported)}
 }
@@ -199,10 +197,10 @@ func (s *rlogin) Break() error {
 func (s *rlogin) Status() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.wanted {
-		return "connected; the server follows the size of the window"
+	if s.sendsSize {
+		return "connected; the server receives the window size"
 	}
-	return "connected; the server does not ask for the size of the window"
+	return "connected; the server does not request the window size"
 }
 
 var (

@@ -12,12 +12,11 @@ import (
 
 // A session is a network virtual terminal.
 //
-// A call of Resize, which has to come first, tells that somebody types: then a CR is the Enter key,
-// and is sent at once. Otherwise the input is text, in which CR LF may be split between two calls
-// of Write.
+// A call of Resize, before any other, means that a user types. A CR is then the Enter key and is
+// sent at once. Otherwise the input is text, and CR LF may be split between two calls of Write.
 type session struct {
 	link     *link
-	login    *loginAnswerer // nil if there is no login
+	login    *autoLogin // nil without automatic login
 	terminal atomic.Bool
 }
 
@@ -39,15 +38,15 @@ func newSession(l *link, opts Options) *session {
 	return s
 }
 
-// Read returns what the server sends, up to the end of the connection.
+// Read returns data from the server, until it closes the connection.
 func (s *session) Read(p []byte) (int, error) {
 	if len(p) == 0 {
 		return 0, nil
 	}
-	defer s.link.conn.Piece()() // commands without data are no progress
+	defer s.link.conn.Piece()() // commands without data are not progress
 	for {
 		n, _, err := s.link.read(p)
-		if word := s.login.answer(p[:n]); word != nil {
+		if word := s.login.respond(p[:n]); word != nil {
 			if _, err := s.link.write(word, false); err != nil {
 				return n, err
 			}
@@ -58,8 +57,7 @@ func (s *session) Read(p []byte) (int, error) {
 	}
 }
 
-// Write sends p. If the server does not echo what is typed, it is echoed locally, and Enter ends a
-// line (RFC 854).
+// Write sends p. If the server does not echo, p is echoed locally, and Enter ends a line (RFC 854).
 func (s *session) Write(p []byte) (int, error) {
 	if !s.terminal.Load() {
 		return s.link.write(p, true)
@@ -68,7 +66,7 @@ func (s *session) Write(p []byte) (int, error) {
 		return s.link.write(p, false)
 	}
 	typed := bytes.ReplaceAll(p, []byte{'\r'}, []byte("\r\n"))
-	s.link.show(typed) // first, so that no answer comes before it
+	s.link.show(typed) // first, so that it precedes the server's output
 	if _, err := s.link.write(typed, false); err != nil {
 		return 0, err
 	}
@@ -84,20 +82,20 @@ func (s *session) Resize(columns, rows int) error {
 	return s.link.resize(columns, rows)
 }
 
-// Break implements driver.Terminal: it sends the command BRK.
+// Break implements driver.Terminal. It sends the command BRK.
 func (s *session) Break() error { return s.link.sendCommand(cmdBRK) }
 
 // Status implements driver.Terminal.
 func (s *session) Status() string { return s.link.status() }
 
-// status tells what was negotiated.
+// status describes the negotiated options.
 func (l *link) status() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if !l.spoke {
+	if !l.negotiated {
 		return "connected; the server negotiates no telnet options"
 	}
-	return fmt.Sprintf("terminal type %s; we do %s; the server does %s", l.term, inEffect(&l.opts.us), inEffect(&l.opts.him))
+	return fmt.Sprintf("terminal type %s; client options: %s; server options: %s", l.term, inEffect(&l.opts.us), inEffect(&l.opts.him))
 }
 
 // inEffect lists the options that are on.
@@ -109,7 +107,7 @@ func inEffect(sides *[256]side) string {
 		}
 	}
 	if names == nil {
-		return "nothing special"
+		return "none"
 	}
 	return strings.Join(names, ", ")
 }

@@ -5,30 +5,28 @@
 //	rlogin://user@host/
 //	tn3270://host/
 //
-// The user and password of such a URL are advice (RFC 1738, section 3.8), which is sent only if
-// Options.Login says so. Rlogin always sends a user name, tn3270 never does.
+// The user and password of such a URL are advice (RFC 1738, section 3.8). They are sent only if
+// Options.Login is set. Rlogin always sends a user name, tn3270 never does.
 //
-// A tn3270 session gives screens, not bytes. A caller that calls Resize first has a terminal: it
-// reads what draws the screen there, and writes what the keys of an ANSI terminal send, which
-// package tn3270 explains. Any other caller reads the screen as UTF-8 text, once for every record
-// of the host that changes it, with an empty line before all but the first. It writes text to be
-// typed at the cursor, in which a tab leads to the next field and a line feed is the Enter key;
-// Write waits while the host keeps the keyboard locked.
+// A tn3270 session returns screens, not bytes. A caller that first calls Resize has a terminal: it
+// reads output that draws the screen, and writes the key sequences of an ANSI terminal, which
+// package tn3270 documents. Any other caller reads the screen as UTF-8 text, once for every record
+// of the host that changes it, with empty lines between screens. It writes text that is typed at
+// the cursor. A tab moves to the next field, and a line feed is the Enter key. Write waits while
+// the host locks the keyboard.
 //
-// What is typed may be a password. A client's Recorder gets all that the server sends, and of what
-// is sent to it the negotiation only; Options.Transcript gets everything.
+// Typed data may contain passwords. A client's Recorder receives all data from the server, and only
+// the negotiation sent to it. Options.Transcript receives everything.
 //
-// A session ends when the server closes the connection. Whether it had more to send cannot be
-// known.
+// A session ends when the server closes the connection. A truncated session looks complete.
 package telnet
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
-	"net"
 	"os"
-	"strconv"
 
 	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/driver/wire"
@@ -37,22 +35,22 @@ import (
 
 const telnetPort = 23
 
-// Options configures the driver.
+// Options configure the driver.
 type Options struct {
-	// TermType is the terminal type to tell servers. Empty means that of the environment variable
-	// TERM, or "unknown".
+	// TermType is the terminal type to send to servers. Empty means the environment variable TERM,
+	// or "unknown".
 	TermType string
-	// CRLF sends the line ends of input as CR LF. Otherwise a line feed alone is sent as it is.
+	// CRLF sends line endings of the input as CR LF. Otherwise LF is sent unchanged.
 	CRLF bool
-	// Login answers the first prompts for a user name and a password with those of the URL, or of
-	// the client's Credentials. The password travels in plaintext.
+	// Login responds to the first prompts for a user name and a password with those of the URL, or
+	// of the client's Credentials. The password is sent in plaintext.
 	Login bool
-	// Transcript, if not nil, receives both directions of each session, the option negotiation in
-	// words. It holds all that is typed, passwords too.
+	// Transcript, if not nil, receives both directions of each session, including option
+	// negotiation in readable form. It contains typed data, including passwords.
 	Transcript io.Writer
 }
 
-// terminalType returns the type to tell.
+// terminalType returns the terminal type to send.
 func (o Options) terminalType() string {
 	for _, t := range []string{o.TermType, os.Getenv("TERM")} {
 		if t != "" {
@@ -65,14 +63,14 @@ func (o Options) terminalType() string {
 // Load registers the schemes telnet, rlogin and tn3270 with default options.
 func Load(env driver.Env, reg *driver.Registry) { With(Options{})(env, reg) }
 
-// With is Load with options.
+// With returns a Loader that registers the schemes with options.
 func With(opts Options) driver.Loader {
 	return func(env driver.Env, reg *driver.Registry) {
 		d := &opener{env: env, opts: opts}
 		for _, s := range []struct {
 			name, summary string
 			port          uint16
-			open          func(context.Context, uri.Telnet, *driver.Request) (io.ReadWriteCloser, error)
+			open          func(ctx context.Context, addr string, req *driver.Request) (io.ReadWriteCloser, error)
 		}{
 			{"telnet", "a terminal session on another machine", telnetPort, d.telnet},
 			{"rlogin", "a terminal session on another machine that trusts this one", rloginPort, d.rlogin},
@@ -80,23 +78,23 @@ func With(opts Options) driver.Loader {
 		} {
 			reg.Register(driver.Scheme{Name: s.name, Port: s.port, Ops: []driver.Op{driver.OpDial}, Summary: s.summary,
 				Traits: driver.Traits{Screens: s.name == "tn3270"},
-				Driver: &schemeDriver{open: s.open}})
+				Driver: &schemeDriver{s.port, s.open}})
 		}
 	}
 }
 
 // A schemeDriver is the driver of one scheme.
 type schemeDriver struct {
-	open func(context.Context, uri.Telnet, *driver.Request) (io.ReadWriteCloser, error)
+	port uint16
+	open func(ctx context.Context, addr string, req *driver.Request) (io.ReadWriteCloser, error)
 }
 
 // Open implements driver.Driver.
 func (o *schemeDriver) Open(ctx context.Context, req *driver.Request) (*driver.Response, error) {
-	u, err := uri.ParseTelnet(req.URL)
-	if err != nil {
-		return nil, &driver.Error{Code: driver.ErrURL, Err: err}
+	if err := check(req.URL); err != nil {
+		return nil, err
 	}
-	rw, err := o.open(ctx, u, req)
+	rw, err := o.open(ctx, req.URL.HostPort(o.port), req)
 	if err != nil {
 		return nil, err
 	}
@@ -107,10 +105,23 @@ func (o *schemeDriver) Open(ctx context.Context, req *driver.Request) (*driver.R
 
 // Explain implements driver.Explainer.
 func (o *schemeDriver) Explain(req *driver.Request) ([]string, error) {
-	if _, err := uri.ParseTelnet(req.URL); err != nil {
-		return nil, &driver.Error{Code: driver.ErrURL, Err: err}
+	if err := check(req.URL); err != nil {
+		return nil, err
 	}
-	return []string{"exchange what is typed and what is shown"}, nil
+	return []string{"exchange typed data and output"}, nil
+}
+
+// check refuses URLs with a path or query, or without a host (RFC 1738, section 3.8; RFC 1630 for
+// rlogin and tn3270). The login is advice for the user.
+func check(u uri.URI) error {
+	_, query := u.Query()
+	switch {
+	case u.Host() == "":
+		return &driver.Error{Code: driver.ErrURL, Err: errors.New("no host")}
+	case u.URLPath() != "" || query:
+		return &driver.Error{Code: driver.ErrURL, Err: errors.New("a session URL cannot have a path")}
+	}
+	return nil
 }
 
 // An opener opens the sessions.
@@ -119,12 +130,12 @@ type opener struct {
 	opts Options
 }
 
-func (d *opener) telnet(ctx context.Context, u uri.Telnet, req *driver.Request) (io.ReadWriteCloser, error) {
-	g, err := d.loginAnswerer(ctx, req.URL)
+func (d *opener) telnet(ctx context.Context, addr string, req *driver.Request) (io.ReadWriteCloser, error) {
+	g, err := d.autoLogin(ctx, req.URL)
 	if err != nil {
 		return nil, err
 	}
-	l, err := d.dial(ctx, u)
+	l, err := d.dial(ctx, addr)
 	if err != nil {
 		return nil, err
 	}
@@ -134,35 +145,29 @@ func (d *opener) telnet(ctx context.Context, u uri.Telnet, req *driver.Request) 
 }
 
 // dial opens a telnet connection.
-func (d *opener) dial(ctx context.Context, u uri.Telnet) (*link, error) {
-	conn, err := d.env.Dial(ctx, "tcp", hostPort(u))
+func (d *opener) dial(ctx context.Context, addr string) (*link, error) {
+	conn, err := d.env.Dial(ctx, "tcp", addr)
 	if err != nil {
 		return nil, err
 	}
 	inlineUrgent(conn)
-	return newLink(ctx, conn, newTranscript(d.opts.Transcript, driver.Trace(ctx))), nil
+	return newLink(ctx, conn, newTranscript(d.opts.Transcript, driver.Line(ctx))), nil
 }
 
-// loginAnswerer returns what logs in, or nil if nothing does.
-func (d *opener) loginAnswerer(ctx context.Context, u uri.URI) (*loginAnswerer, error) {
+// autoLogin returns the automatic login, or nil if it is disabled.
+func (d *opener) autoLogin(ctx context.Context, u uri.URI) (*autoLogin, error) {
 	if !d.opts.Login {
 		return nil, nil
 	}
 	user, _ := u.User()
 	cred, err := d.env.Credential(ctx, driver.Challenge{URL: u, Mechanism: u.Scheme(), User: user, Attempt: 1})
 	if err != nil {
-		return nil, fmt.Errorf("no user and password to log in with: %w", err)
+		return nil, fmt.Errorf("no credentials for the login: %w", err)
 	}
 	if err := wire.CheckLine(cred.User + cred.Password); err != nil {
 		return nil, err
 	}
-	return &loginAnswerer{cred: cred}, nil
+	return &autoLogin{cred: cred}, nil
 }
 
-// hostPort returns the address of a session.
-func hostPort(u uri.Telnet) string { return net.JoinHostPort(u.Host, strconv.Itoa(int(u.Port))) }
-
-var (
-	_ driver.Driver    = (*schemeDriver)(nil)
-	_ driver.Explainer = (*schemeDriver)(nil)
-)
+var _ driver.Explainer = (*schemeDriver)(nil)

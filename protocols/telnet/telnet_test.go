@@ -19,9 +19,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// The suite of fetchtest is for resources that have a content. What it asks of them, these tests
-// ask in the part that fits sessions: Close does not wait, the context ends reads, nothing is left
-// behind.
+// The suite of fetchtest is for resources with content. These tests check the rules that apply to
+// sessions: Close does not wait, the context ends reads, nothing is left behind.
 
 // dial opens a session with a server that follows script.
 func dial(t *testing.T, ctx context.Context, scheme string, opts Options, script func(*telnetd.Conn)) io.ReadWriteCloser {
@@ -36,7 +35,7 @@ func dial(t *testing.T, ctx context.Context, scheme string, opts Options, script
 	return s.ReadWriteCloser
 }
 
-// expect reads as much as want has.
+// expect reads len(want) bytes.
 func expect(t *testing.T, r io.Reader, want string) {
 	t.Helper()
 	got := make([]byte, len(want))
@@ -105,7 +104,7 @@ func TestWindowSize(t *testing.T) {
 		t.Fatal(err)
 	}
 	expect(t, s, "\r\nb")
-	if got := term.Status(); !strings.Contains(got, "we do NAWS") {
+	if got := term.Status(); !strings.Contains(got, "client options: NAWS") {
 		t.Error(got)
 	}
 	if err := term.Resize(-1, 1); fetch.CodeOf(err) != fetch.ErrProtocol {
@@ -235,15 +234,17 @@ func TestOtherOperations(t *testing.T) {
 	if _, err := client.Get(t.Context(), "telnet://127.0.0.1/"); fetch.CodeOf(err) != fetch.ErrInteractive {
 		t.Errorf("get: %v", err)
 	}
-	if _, err := client.Dial(t.Context(), "telnet://127.0.0.1/path"); fetch.CodeOf(err) != fetch.ErrURL {
-		t.Errorf("a path: %v", err)
+	for _, u := range []string{"telnet://127.0.0.1/path", "telnet://127.0.0.1?x", "rlogin://127.0.0.1/?x", "tn3270://127.0.0.1/x", "telnet://us?er:pa@h"} {
+		if _, err := client.Dial(t.Context(), u); fetch.CodeOf(err) != fetch.ErrURL {
+			t.Errorf("%s: %v", u, err)
+		}
 	}
 	if _, err := client.Dial(t.Context(), "telnet:///"); fetch.CodeOf(err) != fetch.ErrURL {
 		t.Errorf("no host: %v", err)
 	}
 }
 
-// TestHostile reads a good part of what a server never stops to send.
+// TestHostile reads the beginning of endless data.
 func TestHostile(t *testing.T) {
 	t.Parallel()
 	tests := []struct{ name, flood string }{
@@ -265,7 +266,7 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// TestOptionFlood has a server ask on and on without reading.
+// TestOptionFlood has a server that negotiates without reading.
 func TestOptionFlood(t *testing.T) {
 	t.Parallel()
 	for name, flood := range map[string]string{
@@ -283,8 +284,8 @@ func TestOptionFlood(t *testing.T) {
 	}
 }
 
-// TestOptionFloodAnswered has the server read: then nothing is wrong, each question gets one
-// answer.
+// TestOptionFloodAnswered has a server that reads the replies. Each command gets one reply, without
+// an error.
 func TestOptionFloodAnswered(t *testing.T) {
 	t.Parallel()
 	const times = 100_000
@@ -300,7 +301,7 @@ func TestOptionFloodAnswered(t *testing.T) {
 	expect(t, s, "done")
 }
 
-// TestEndlessSubnegotiation measures that it is not kept.
+// TestEndlessSubnegotiation checks that it is not stored.
 func TestEndlessSubnegotiation(t *testing.T) {
 	const size = 32 << 20
 	s := dial(t, t.Context(), "telnet", Options{}, func(c *telnetd.Conn) {
@@ -320,8 +321,8 @@ func TestEndlessSubnegotiation(t *testing.T) {
 	}
 }
 
-// TestServerThatOnlyWritesUntilRead has both sides full: what waits to be sent must not keep the
-// session from reading.
+// TestServerThatOnlyWritesUntilRead has full buffers on both sides. Pending replies must not block
+// reads.
 func TestServerThatOnlyWritesUntilRead(t *testing.T) {
 	t.Parallel()
 	const size = 16 << 20

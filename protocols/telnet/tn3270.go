@@ -12,20 +12,19 @@ import (
 	"unicode/utf8"
 
 	"github.com/urlget/urlget/fetch/driver"
-	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/internal/codec/tn3270"
 )
 
 const (
-	// displayType is the terminal type that tells a host to send the 3270 data stream, for 24 lines
-	// of 80 characters (RFC 1576).
+	// displayType is the terminal type that selects the 3270 data stream, for 24 lines of 80
+	// characters (RFC 1576).
 	displayType = "IBM-3278-2"
-	// maxRecord bounds a record of the host, in bytes. A screen takes a few thousand.
+	// maxRecord limits a record of the host, in bytes. A screen takes several thousand.
 	maxRecord = 64 << 10
 )
 
-func (d *opener) tn3270(ctx context.Context, u uri.Telnet, _ *driver.Request) (io.ReadWriteCloser, error) {
-	l, err := d.dial(ctx, u)
+func (d *opener) tn3270(ctx context.Context, addr string, _ *driver.Request) (io.ReadWriteCloser, error) {
+	l, err := d.dial(ctx, addr)
 	if err != nil {
 		return nil, err
 	}
@@ -41,31 +40,31 @@ func (d *opener) tn3270(ctx context.Context, u uri.Telnet, _ *driver.Request) (i
 // A display is a session with a 3270 terminal.
 type display struct {
 	link   *link
-	ctx    context.Context // ends with the session
+	ctx    context.Context // done when the session ends
 	cancel context.CancelCauseFunc
 
-	// The reader's.
-	buf     []byte // of what was received
+	// Used by the reader only.
+	buf     []byte // input buffer
 	record  []byte // the record so far
-	out     []byte // what the caller has not read yet
-	printed bool   // a screen was
+	out     []byte // output that the caller has not yet read
+	printed bool   // a screen was returned
 
 	mu      sync.Mutex
 	screen  tn3270.Screen
-	changed chan struct{} // closed and replaced when the host has changed the screen
-	dirty   bool          // the terminal does not show the screen
-	columns int           // of the caller's terminal; 0 if there is none
+	changed chan struct{} // closed and replaced when the host changes the screen
+	dirty   bool          // the screen must be redrawn
+	columns int           // of the caller's terminal; 0 without one
 	rows    int
-	keys    []byte // the beginning of a key or character
+	keys    []byte // incomplete key or character
 }
 
-// Read returns the screen whenever the host changes it, and on a terminal whenever typing does.
-// What a host sends before it has agreed to send records is text.
+// Read returns the screen after each change by the host and, for a terminal, by typing. Data before
+// the agreement on records are text.
 func (s *display) Read(p []byte) (int, error) {
 	if len(p) == 0 {
 		return 0, nil
 	}
-	done := s.link.conn.Piece() // what shows nothing is no progress
+	done := s.link.conn.Piece() // data without output are not progress
 	defer func() { done() }()
 	for {
 		s.draw()
@@ -81,7 +80,7 @@ func (s *display) Read(p []byte) (int, error) {
 			done = s.link.conn.Piece()
 			continue
 		case err == io.EOF && len(s.record) > 0:
-			err = &driver.Error{Code: driver.ErrTruncated, Err: errors.New("the host closed within a record")}
+			err = &driver.Error{Code: driver.ErrTruncated, Err: errors.New("the host closed the connection within a record")}
 		case err != nil:
 		case s.link.inRecord:
 			err = s.received(s.buf[:n], eor)
@@ -95,7 +94,7 @@ func (s *display) Read(p []byte) (int, error) {
 	}
 }
 
-// draw prepares the output for a terminal that does not show the screen.
+// draw redraws the terminal if the screen has changed.
 func (s *display) draw() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -104,7 +103,7 @@ func (s *display) draw() {
 	}
 }
 
-// received collects a record, and applies it when it is complete.
+// received appends to the current record, and applies it when it is complete.
 func (s *display) received(p []byte, eor bool) error {
 	if len(s.record)+len(p) > maxRecord {
 		return &driver.Error{Code: driver.ErrProtocol, Err: fmt.Errorf("a record of more than %d bytes", maxRecord)}
@@ -113,23 +112,23 @@ func (s *display) received(p []byte, eor bool) error {
 	if !eor {
 		return nil
 	}
-	answer, err := s.apply(s.record)
+	reply, err := s.apply(s.record)
 	s.record = s.record[:0]
 	if err != nil {
 		return &driver.Error{Code: driver.ErrProtocol, Err: fmt.Errorf("3270 data stream: %w", err)}
 	}
-	if answer == nil {
+	if reply == nil {
 		return nil
 	}
-	return s.link.sendRecord(answer)
+	return s.link.sendRecord(reply)
 }
 
-// apply applies a record to the screen.
-func (s *display) apply(record []byte) (answer []byte, err error) {
+// apply applies a record to the screen. It returns the response to the host, if any.
+func (s *display) apply(record []byte) (reply []byte, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	before := s.screen.Text()
-	if answer, err = s.screen.Apply(record); err != nil {
+	if reply, err = s.screen.Apply(record); err != nil {
 		return nil, err
 	}
 	close(s.changed)
@@ -144,10 +143,10 @@ func (s *display) apply(record []byte) (answer []byte, err error) {
 	default:
 		s.out, s.printed = append(s.out, text...), true
 	}
-	return answer, nil
+	return reply, nil
 }
 
-// plainText removes control characters other than tabs and line ends.
+// plainText removes control characters other than tabs and line endings.
 func plainText(p []byte) []byte {
 	var out []byte
 	for _, c := range p {
@@ -158,7 +157,7 @@ func plainText(p []byte) []byte {
 	return out
 }
 
-// Write presses the keys that p has.
+// Write types the keys in p.
 func (s *display) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -169,7 +168,7 @@ func (s *display) Write(p []byte) (int, error) {
 	for len(s.keys) > 0 && utf8.FullRune(s.keys) {
 		r, n := utf8.DecodeRune(s.keys)
 		if err := s.enter(r); err != nil {
-			s.keys = nil // the error tells the caller that they were not typed
+			s.keys = nil // after the error they count as not typed
 			return 0, err
 		}
 		s.keys = s.keys[n:]
@@ -177,8 +176,8 @@ func (s *display) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// press acts on the keys of a terminal. While the keyboard is locked, only those count that unlock
-// it.
+// press processes the keys of a terminal. While the keyboard is locked, only keys that unlock it
+// take effect.
 func (s *display) press() error {
 	for len(s.keys) > 0 {
 		k, n := tn3270.ParseKey(s.keys)
@@ -204,7 +203,7 @@ func (s *display) press() error {
 	return nil
 }
 
-// enter types a character of a text, as soon as the keyboard is unlocked.
+// enter types a character of a text after the keyboard is unlocked.
 func (s *display) enter(r rune) error {
 	if r != '\n' && r != '\t' && unicode.IsControl(r) {
 		return nil
@@ -218,7 +217,7 @@ func (s *display) enter(r rune) error {
 		}
 		s.mu.Lock()
 		if err := context.Cause(s.ctx); err == io.EOF {
-			return &driver.Error{Code: driver.ErrNetwork, Err: errors.New("the host closed before it took all that was typed")}
+			return &driver.Error{Code: driver.ErrNetwork, Err: errors.New("the host closed the connection before all text was typed")}
 		} else if err != nil {
 			return sessionError(err)
 		}
@@ -231,13 +230,12 @@ func (s *display) enter(r rune) error {
 	case !s.screen.Type(r):
 		row, column := s.screen.Cursor()
 		return &driver.Error{Code: driver.ErrRefused,
-			Err: fmt.Errorf("the screen does not take %q in line %d, column %d", r, row+1, column+1)}
+			Err: fmt.Errorf("the screen does not accept %q in line %d, column %d", r, row+1, column+1)}
 	}
 	return nil
 }
 
-// attention sends a key to the host. The screen is locked meanwhile, so that keys are sent in the
-// order in which they were pressed.
+// attention sends a key to the host. The caller holds s.mu, so that keys are sent in order.
 func (s *display) attention(key tn3270.AID) error {
 	if record := s.screen.Press(key); record != nil && s.link.records() {
 		return s.link.sendRecord(record)
@@ -251,7 +249,8 @@ func (s *display) Close() error {
 	return s.link.Close()
 }
 
-// Resize implements driver.Terminal. The host is not told: its screen has one size.
+// Resize implements driver.Terminal. The size is not sent, because the host's screen has a fixed
+// size.
 func (s *display) Resize(columns, rows int) error {
 	if columns <= 0 || rows <= 0 {
 		return &driver.Error{Code: driver.ErrProtocol, Err: fmt.Errorf("a window of %d by %d", columns, rows)}
@@ -263,17 +262,17 @@ func (s *display) Resize(columns, rows int) error {
 	return nil
 }
 
-// Break implements driver.Terminal: it sends the command BRK, which hosts take for the Attn key (RFC
-// 1576).
+// Break implements driver.Terminal. It sends the command BRK, which hosts take for the Attn key
+// (RFC 1576).
 func (s *display) Break() error { return s.link.sendCommand(cmdBRK) }
 
 // Status implements driver.Terminal.
 func (s *display) Status() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	words := []string{s.link.status(), "the host has the keyboard locked (Ctrl-R frees it)"}
+	words := []string{s.link.status(), "the host has locked the keyboard (Ctrl-R unlocks it)"}
 	if !s.link.records() {
-		words[1] = "no 3270 session was agreed on"
+		words[1] = "no 3270 session was negotiated"
 	} else if s.screen.Ready() {
 		row, column := s.screen.Cursor()
 		words[1] = fmt.Sprintf("cursor in line %d, column %d", row+1, column+1)

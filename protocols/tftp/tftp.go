@@ -150,7 +150,4 @@ func (d *opener) Explain(req *driver.Request) ([]string, error) {
 	return steps, nil
 }
 
-var (
-	_ driver.Driver    = (*opener)(nil)
-	_ driver.Explainer = (*opener)(nil)
-)
+var _ driver.Explainer = (*opener)(nil)

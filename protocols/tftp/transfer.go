@@ -38,28 +38,37 @@ type transfer struct {
 	trace func(sent bool, line string) // nil if there is no trace
 
 	request tftp.Packet
-	offered bool          // a request with options was sent and may yet be answered
-	sent    []byte        // the last packet that expects an answer
-	wait    time.Duration // until the retransmission
-	due     time.Time
-	tries   int           // number of retransmissions
-	limit   time.Duration // for progress; 0 means none
-	idle    time.Duration // the limit after the first answer
-	until   time.Time     // zero without a limit
+	offered bool // a request with options was sent and may yet be answered
+	begun   bool // the server has answered
+	retransmission
+	sequence
 
 	size   int64 // -1 if unknown
-	block  int   // bytes in a full block
-	window int   // blocks per acknowledgement
-	begun  bool  // the server has answered
+	ready  []byte
+	err    error
+	packet [wantBlock + 5]byte // one byte more than allowed, to detect excess
+}
+
+// A retransmission is the last packet that expects a response, and when to send it again.
+type retransmission struct {
+	sent  []byte
+	wait  time.Duration // until the retransmission
+	due   time.Time
+	tries int           // number of retransmissions
+	limit time.Duration // for progress; 0 means none
+	idle  time.Duration // the limit after the first response
+	until time.Time     // zero without a limit
+}
+
+// A sequence is the blocks of a file, as far as they have come.
+type sequence struct {
+	block  int // bytes in a full block
+	window int // blocks per acknowledgement
 	next   uint16
 	fresh  int         // blocks since the last acknowledgement
 	gap    bool        // the server has been told about a missing block
 	wraps  bool        // block 65535 was the last one received
 	last   atomic.Bool // the last block has arrived
-
-	ready  []byte
-	err    error
-	packet [wantBlock + 5]byte // one byte more than allowed, to detect excess
 }
 
 // start requests a file and waits until the server grants it.
@@ -74,8 +83,9 @@ func (d *opener) start(ctx context.Context, addr string, request tftp.Packet) (*
 		conn.SetIdle(0) // retransmissions have their own timing
 		request.Options = options
 		timeouts := d.env.Timeouts()
-		t := &transfer{conn: conn, opts: d.opts, trace: conn.Trace(), request: request, size: -1,
-			offered: options != nil, block: tftp.DefaultBlock, window: 1, next: 1, limit: timeouts.Reply, idle: timeouts.Idle}
+		t := &transfer{conn: conn, opts: d.opts, trace: conn.Line(), request: request, size: -1,
+			offered: options != nil, sequence: sequence{block: tftp.DefaultBlock, window: 1, next: 1},
+			retransmission: retransmission{limit: timeouts.Reply, idle: timeouts.Idle}}
 		if err = t.begin(); err == nil {
 			return t, nil
 		}
@@ -92,7 +102,7 @@ type optionsError struct{ error }
 
 func (e *optionsError) Unwrap() error { return e.error }
 
-// begin sends the request and handles the first answer.
+// begin sends the request and handles the first response.
 func (t *transfer) begin() error {
 	if err := t.send(t.request); err != nil {
 		return err
@@ -105,7 +115,7 @@ func (t *transfer) begin() error {
 	return nil
 }
 
-// send sends a packet that expects an answer, and starts a new wait.
+// send sends a packet that expects a response, and starts a new wait.
 func (t *transfer) send(p tftp.Packet) error {
 	t.note(true, p)
 	t.sent, t.tries, t.wait = p.Encode(), 0, t.opts.First

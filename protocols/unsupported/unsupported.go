@@ -1,5 +1,5 @@
-// Package unsupported explains schemes that urlget knows but does not implement: what they are, and
-// what to do with their URLs instead.
+// Package unsupported explains schemes that urlget knows but does not implement, and suggests
+// alternatives.
 package unsupported
 
 import (
@@ -9,7 +9,7 @@ import (
 	"github.com/urlget/urlget/fetch/driver"
 )
 
-// Load registers all these schemes.
+// Load registers these schemes.
 func Load(_ driver.Env, reg *driver.Registry) {
 	for _, n := range names {
 		reg.Register(driver.Scheme{Name: n.scheme, Summary: n.is, Driver: opener(n)})
@@ -20,7 +20,7 @@ func Load(_ driver.Env, reg *driver.Registry) {
 type name struct {
 	scheme string
 	is     string // completes "NAME is …"
-	hint   string // what to do with a URL; "" for the default
+	hint   string // suggests an alternative; "" for the default
 }
 
 type opener name
@@ -33,5 +33,3 @@ func (d opener) Open(context.Context, *driver.Request) (*driver.Response, error)
 	}
 	return nil, e
 }
-
-var _ driver.Driver = opener{}

@@ -1,6 +1,7 @@
 package wais
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -72,7 +73,7 @@ func (s *session) index(w uri.WAIS, maxHits int) (*driver.Response, error) {
 		s.log.Warn("the search found as many documents as were asked for, and there may be more")
 	}
 	resp := &driver.Response{Meta: driver.Meta{Kind: driver.KindListing, ContentType: "text/uri-list", Size: -1}}
-	resp.Body, resp.Parse = driver.NewListing(func(yield func(driver.Part, error) bool) {
+	resp.SetParts(func(yield func(driver.Part, error) bool) {
 		for _, h := range hits {
 			e := s.entry(w.Database, h)
 			if !yield(driver.URIListPart(e.Name, e), nil) {
@@ -84,12 +85,7 @@ func (s *session) index(w uri.WAIS, maxHits int) (*driver.Response, error) {
 }
 
 func hasScore(hits []apdu.Hit) bool {
-	for _, h := range hits {
-		if h.Score > 0 {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(hits, func(h apdu.Hit) bool { return h.Score > 0 })
 }
 
 // entry returns the entry for a hit. Its URL names this server, regardless of the one in the

@@ -55,11 +55,11 @@ func (s *session) wait(d time.Duration) {
 func (s *session) init(id string) error {
 	defer s.conn.ReplyTimeout(s.times.Reply)()
 	s.trace(true, "INIT search, at most %d bytes a record", maxRecord)
-	answer, err := s.exchange(apdu.Init{Size: maxRecord, ID: id}.Encode())
+	reply, err := s.exchange(apdu.Init{Size: maxRecord, ID: id}.Encode())
 	if err != nil {
 		return err
 	}
-	m, err := apdu.DecodeInitResponse(answer)
+	m, err := apdu.DecodeInitResponse(reply)
 	if err != nil {
 		return violation(err)
 	}
@@ -77,11 +77,11 @@ func (s *session) init(id string) error {
 func (s *session) search(m apdu.Search) (apdu.Response, error) {
 	defer s.conn.Piece()()
 	s.trace(true, "%s", describeSearch(m))
-	answer, err := s.exchange(m.Encode())
+	reply, err := s.exchange(m.Encode())
 	if err != nil {
 		return apdu.Response{}, err
 	}
-	found, err := apdu.DecodeResponse(answer)
+	found, err := apdu.DecodeResponse(reply)
 	if err != nil {
 		return found, violation(err)
 	}
@@ -94,18 +94,18 @@ func (s *session) exchange(packet []byte) ([]byte, error) {
 		return nil, err
 	}
 	wire.QuickAck(s.conn)
-	answer, err := apdu.ReadPacket(s.conn)
+	reply, err := apdu.ReadPacket(s.conn)
 	if errors.Is(err, apdu.ErrEmpty) {
 		s.trace(false, "a packet without content")
 	}
 	if errors.Is(err, apdu.ErrMalformed) {
 		return nil, violation(err)
 	}
-	return answer, err
+	return reply, err
 }
 
 func (s *session) trace(sent bool, format string, args ...any) {
-	if trace := s.conn.Trace(); trace != nil {
+	if trace := s.conn.Line(); trace != nil {
 		trace(sent, fmt.Sprintf(format, args...))
 	}
 }

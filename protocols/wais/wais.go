@@ -191,7 +191,6 @@ func describeResponse(found apdu.Response) string {
 }
 
 var (
-	_ driver.Driver    = (*opener)(nil)
 	_ driver.Explainer = (*opener)(nil)
 	_ driver.Expecter  = (*opener)(nil)
 	_ io.ReadCloser    = (*documentBody)(nil)

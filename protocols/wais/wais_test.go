@@ -78,10 +78,7 @@ func TestASearchListsWhatMatches(t *testing.T) {
 	s := start(t, library)
 	c := drive.Client(t, nil, wais.Load)
 	got := map[string]string{}
-	for e, err := range c.List(t.Context(), "wais://"+s.Addr+"/fruit?pear") {
-		if err != nil {
-			t.Fatal(err)
-		}
+	for _, e := range drive.MustList(t, c, "wais://"+s.Addr+"/fruit?pear") {
 		got[e.Name] = e.ContentType
 		if body := drive.MustGet(t, c, e.URL.String()); int64(len(body)) != e.Size {
 			t.Errorf("%s: %d bytes; the entry says %d", e.Name, len(body), e.Size)
@@ -320,7 +317,7 @@ func TestTheConversationIsRecorded(t *testing.T) {
 	t.Parallel()
 	s := start(t, library)
 	var rec fetchtest.Recording
-	c := drive.Client(t, &fetch.Options{Recorder: rec.Recorder}, wais.Load)
+	c := drive.Client(t, &fetch.Options{Recorder: &rec}, wais.Load)
 	drive.MustGet(t, c, "wais://"+s.Addr+"/fruit?pear")
 	drive.MustGet(t, c, s.Document("tools", "saw.txt"))
 	drive.Fails(t, c, "wais://"+s.Addr+"/nothing?x", fetch.ErrNotFound)

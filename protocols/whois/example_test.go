@@ -6,12 +6,12 @@ import (
 	"log"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetchtest/servers/whoisd"
+	"github.com/urlget/urlget/fetchtest/servers/queryd"
 	"github.com/urlget/urlget/protocols/whois"
 )
 
 func Example() {
-	s, err := whoisd.New(whoisd.Options{Answers: map[string]string{"example.org": "domain: example.org\r\n"}})
+	s, err := queryd.New(queryd.Options{Scheme: "whois", Answers: map[string]string{"example.org": "domain: example.org\r\n"}})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -48,7 +48,7 @@ func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Respons
 	if err != nil {
 		return nil, err
 	}
-	a := &answer{}
+	a := &response{}
 	ask := driver.Question{Addr: req.URL.HostPort(port), Lines: []string{q}}
 	if err := driver.Ask(ctx, d.env, ask, a.begin); err != nil {
 		return nil, err
@@ -77,19 +77,19 @@ func (d *opener) refer(ctx context.Context, req *driver.Request, next uri.URI, o
 	return resp
 }
 
-// maxScan bounds how much of an answer is searched for a referral, in bytes. Longer answers are
+// maxScan bounds how much of a response is searched for a referral, in bytes. Longer ones are
 // lists rather than records.
 const maxScan = 64 << 10
 
-// An answer is the body of a response.
-type answer struct {
+// A response is the body of a response.
+type response struct {
 	io.Reader
 	io.Closer
 	head  []byte // the part to be searched
-	whole bool   // head is the complete answer
+	whole bool   // head is the complete response
 }
 
-func (a *answer) begin(conn *driver.Conn) (err error) {
+func (a *response) begin(conn *driver.Conn) (err error) {
 	a.Closer = conn
 	conn.PieceLines()
 	a.head, err = io.ReadAll(io.LimitReader(conn, maxScan))
@@ -103,7 +103,7 @@ func (a *answer) begin(conn *driver.Conn) (err error) {
 
 // rwhoisError returns the error that an RWhois server reports: its answers begin with a banner, and
 // errors are lines such as "%error 230 No Objects Found" (RFC 2167, appendix B).
-func (a *answer) rwhoisError() error {
+func (a *response) rwhoisError() error {
 	if !bytes.HasPrefix(a.head, []byte("%rwhois ")) {
 		return nil
 	}
@@ -132,8 +132,8 @@ func (a *answer) rwhoisError() error {
 // referralFields are the names of fields that refer to another server.
 var referralFields = []string{"refer", "referralserver", "registrar whois server", "whois server", "whois"}
 
-// referral returns the URL of the server that the answer refers to.
-func (a *answer) referral(from uri.URI, q string) (uri.URI, bool) {
+// referral returns the URL of the server that the response refers to.
+func (a *response) referral(from uri.URI, q string) (uri.URI, bool) {
 	if !a.whole {
 		return uri.URI{}, false
 	}
@@ -188,7 +188,6 @@ func (d *opener) Explain(req *driver.Request) ([]string, error) {
 }
 
 var (
-	_ driver.Driver    = (*opener)(nil)
 	_ driver.Explainer = (*opener)(nil)
 	_ driver.Expecter  = (*opener)(nil)
 )

@@ -12,16 +12,17 @@ import (
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetchtest"
 	"github.com/urlget/urlget/fetchtest/drive"
-	"github.com/urlget/urlget/fetchtest/servers/whoisd"
+	"github.com/urlget/urlget/fetchtest/servers"
+	"github.com/urlget/urlget/fetchtest/servers/queryd"
 	"github.com/urlget/urlget/protocols/whois"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // start starts a server that gives everybody the same answer.
-func start(t testing.TB, answer func() string) *whoisd.Server {
+func start(t testing.TB, answer func() string) *servers.Server {
 	t.Helper()
-	return whoisd.Start(t, whoisd.Options{Answer: func(string) string { return answer() }})
+	return queryd.Start(t, queryd.Options{Scheme: "whois", Answer: func(string) string { return answer() }})
 }
 
 func say(text string) func() string { return func() string { return text } }
@@ -30,7 +31,7 @@ func TestConformance(t *testing.T) {
 	t.Parallel()
 	fetchtest.Run(t, fetchtest.Harness{
 		Start: func(t testing.TB, tree fs.FS) fetchtest.Site {
-			s := whoisd.Start(t, whoisd.Options{Answer: func(query string) string {
+			s := queryd.Start(t, queryd.Options{Scheme: "whois", Answer: func(query string) string {
 				data, _ := fs.ReadFile(tree, query)
 				return string(data)
 			}})
@@ -91,7 +92,7 @@ func TestReferralsAreFollowed(t *testing.T) {
 
 func TestAnAnswerSurvivesABadReferral(t *testing.T) {
 	t.Parallel()
-	var self *whoisd.Server
+	var self *servers.Server
 	ready := make(chan struct{})
 	self = start(t, func() string { <-ready; return "whois: " + self.Addr + "\nthe record\n" })
 	close(ready)
@@ -116,7 +117,7 @@ func TestAnAnswerSurvivesABadReferral(t *testing.T) {
 
 func TestReferralsInACircleEnd(t *testing.T) {
 	t.Parallel()
-	var a, b *whoisd.Server
+	var a, b *servers.Server
 	ready := make(chan struct{})
 	a = start(t, func() string { <-ready; return "refer: " + b.Addr + "\n" })
 	b = start(t, func() string { <-ready; return "refer: " + a.Addr + "\n" })

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -13,21 +14,21 @@ import (
 	"github.com/urlget/urlget/fetch/driver"
 )
 
-// A stream is a connection that remembers why it failed: what reads messages from it has errors of
-// its own for that.
+// A stream is a connection that records its first error, because package websocket replaces it by
+// errors of its own.
 type stream struct {
 	conn    *driver.Conn
-	closing atomic.Bool // nothing is read any more once the close frame is out
+	closing atomic.Bool // reads end once the close frame is sent
 
-	ended error // what the next read returns
+	ended error // returned by the next read
 
 	mu    sync.Mutex
 	cause error
-	cut   error // the same, of reads alone
+	cut   error // the first error of a read
 }
 
-// Read implements io.Reader. It returns either bytes or an error, so that there is a cause only if
-// something was missing.
+// Read implements io.Reader. It returns either bytes or an error, so that an error is only recorded
+// if data are missing.
 func (s *stream) Read(p []byte) (int, error) {
 	if s.ended != nil {
 		return 0, s.broken(s.ended)
@@ -40,7 +41,7 @@ func (s *stream) Read(p []byte) (int, error) {
 	return 0, s.broken(err)
 }
 
-// broken is failed for reads.
+// broken records an error of a read.
 func (s *stream) broken(err error) error {
 	s.mu.Lock()
 	if s.cut == nil {
@@ -50,8 +51,8 @@ func (s *stream) broken(err error) error {
 	return s.failed(err)
 }
 
-// cutOff returns why nothing more can be read, nil as long as it can. What has come can be read also
-// when nothing can be sent any more.
+// cutOff returns the error that ended reading, or nil. Received data can still be read after a
+// write has failed.
 func (s *stream) cutOff() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -70,7 +71,7 @@ func (s *stream) Write(p []byte) (int, error) {
 // Close implements io.Closer.
 func (s *stream) Close() error { return s.conn.Close() }
 
-// failed remembers err if it is the first, and returns it.
+// failed records err if it is the first, and returns it.
 func (s *stream) failed(err error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -86,17 +87,19 @@ func (s *stream) err() error {
 	return s.cause
 }
 
-// explain returns the reason of err: io.EOF if the server closed the session as complete.
+// explain classifies err. It returns io.EOF if the server closed the session normally.
 func (s *stream) explain(err error) error {
 	var closed websocket.CloseError
 	cause := s.err()
 	switch {
+	case s.closing.Load(): // the server's close frame only acknowledges ours
+		return &driver.Error{Code: driver.ErrInterrupted, Err: net.ErrClosed}
 	case errors.As(err, &closed):
 		return closeError(closed)
 	case errors.Is(err, websocket.ErrMessageTooBig):
-		return &driver.Error{Code: driver.ErrTooLarge, Err: errors.New("the server sent a message that is too long")}
+		return &driver.Error{Code: driver.ErrTooLarge, Err: errors.New("the message is too long")}
 	case errors.Is(cause, io.EOF), errors.Is(cause, io.ErrUnexpectedEOF):
-		return &driver.Error{Code: driver.ErrTruncated, Retry: true, Err: errors.New("the connection ended, and the server had not closed the session")}
+		return &driver.Error{Code: driver.ErrTruncated, Retry: true, Err: errors.New("the connection ended without a close frame")}
 	case errors.Is(cause, context.Canceled):
 		return &driver.Error{Code: driver.ErrInterrupted, Err: cause}
 	case cause != nil && driver.CodeOf(cause) == "":
@@ -111,8 +114,8 @@ func (s *stream) explain(err error) error {
 	return &driver.Error{Code: driver.ErrProtocol, Err: err}
 }
 
-// closeError returns what the status means with which the server closed the session (RFC 6455,
-// section 7.4.1, and the registry of IANA).
+// closeError returns the error for the status of the server's close frame (RFC 6455, section 7.4.1,
+// and IANA's registry). It is io.EOF for a normal closure.
 func closeError(c websocket.CloseError) error {
 	e := &driver.Error{Code: driver.ErrServer, Reply: driver.Reply{Code: int(c.Code), Text: c.Reason},
 		Err: errors.New("the server closed the session")}
@@ -133,5 +136,5 @@ func closeError(c websocket.CloseError) error {
 	return e
 }
 
-// Statuses that the registry of IANA has for what HTTP calls so.
+// Statuses of IANA's registry that correspond to those of HTTP.
 const unauthorized, forbidden websocket.StatusCode = 3000, 3003

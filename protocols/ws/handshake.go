@@ -24,24 +24,23 @@ import (
 
 const (
 	protocolField = "Sec-Websocket-Protocol"
-	// maxHead bounds the head of the server's answer, and maxBody what it says besides if it refuses,
-	// in bytes.
+	// maxHead limits the head of the response, and maxBody the body of a refusal, in bytes.
 	maxHead, maxBody = 256 << 10, 64 << 10
-	// maxBodyTime bounds the wait for that.
+	// maxBodyTime limits the wait for that body.
 	maxBodyTime = 500 * time.Millisecond
-	// maxLogins bounds the credentials that are tried.
+	// maxLogins limits the credentials tried.
 	maxLogins = 3
 )
 
-// own are the fields that belong to the handshake or the connection, so that callers cannot set
+// reservedFields lists the fields that belong to the handshake or the connection. Callers cannot set
 // them.
-var own = []string{"Connection", "Upgrade", "Content-Length", "Transfer-Encoding", "Te", "Trailer", "Keep-Alive",
+var reservedFields = []string{"Connection", "Upgrade", "Content-Length", "Transfer-Encoding", "Te", "Trailer", "Keep-Alive",
 	"Proxy-Connection", "Expect", "Sec-Websocket-Key", "Sec-Websocket-Version", "Sec-Websocket-Accept", "Sec-Websocket-Extensions"}
 
 // A handshake is the request that opens a WebSocket (RFC 6455, section 4.1).
 type handshake struct {
 	req       *driver.Request
-	url       *url.URL // of http or https
+	url       *url.URL // with scheme http or https
 	host      string   // for the Host field
 	header    http.Header
 	protocols []string
@@ -53,7 +52,7 @@ func (d *opener) newHandshake(req *driver.Request) (*handshake, error) {
 		return nil, &driver.Error{Code: driver.ErrInteractive, Err: fmt.Errorf("%s is a session: %w", req.URL.Scheme(), errors.ErrUnsupported)}
 	}
 	if _, ok := req.URL.Fragment(); ok { // RFC 6455, section 3
-		return nil, &driver.Error{Code: driver.ErrURL, Err: errors.New("the URL of a WebSocket has no fragment")}
+		return nil, &driver.Error{Code: driver.ErrURL, Err: errors.New("a WebSocket URL cannot have a fragment")}
 	}
 	u, err := uri.Parse(strings.Replace(req.URL.WithoutUserinfo().String(), req.URL.String()[:len("ws")], "http", 1))
 	if err != nil {
@@ -70,11 +69,11 @@ func (d *opener) newHandshake(req *driver.Request) (*handshake, error) {
 	return h, nil
 }
 
-// fields takes the caller's header fields.
+// fields sets the caller's header fields.
 func (h *handshake) fields(header textproto.MIMEHeader) error {
 	for name, values := range header {
 		name = textproto.CanonicalMIMEHeaderKey(name)
-		if slices.Contains(own, name) {
+		if slices.Contains(reservedFields, name) {
 			return fmt.Errorf("the field %s is the client's own to set", name)
 		}
 		if !httpguts.ValidHeaderFieldName(name) || len(values) == 0 {
@@ -100,8 +99,8 @@ func (h *handshake) fields(header textproto.MIMEHeader) error {
 	return nil
 }
 
-// try connects and shakes hands once. It returns neither a response nor an error if another login is
-// to be tried.
+// try connects and performs the handshake once. It returns neither a response nor an error if
+// another login should be tried.
 func (d *opener) try(ctx context.Context, h *handshake) (*driver.Response, error) {
 	u := h.req.URL
 	conn, err := d.env.Dial(ctx, "tcp", u.HostPort(defaultPort(u)))
@@ -155,22 +154,22 @@ func defaultPort(u uri.URI) uint16 {
 	return 80
 }
 
-// An upgrade is an http.RoundTripper for one request over a connection that is there already.
+// An upgrade is an http.RoundTripper for one request on an open connection.
 type upgrade struct {
 	conn   *driver.Conn
 	stream *stream
 	rest   *bufio.Reader
-	// refusal is the answer if it is none of a WebSocket, and body what came with it.
+	// refusal is the response if it opens no WebSocket, and body its body.
 	refusal *http.Response
 	body    []byte
-	// opened is set when the handshake is over. Before that nothing behind the head is asked for.
+	// opened is set after the handshake. Before that, reads after the head fail.
 	opened bool
 }
 
-// errRefused stands for the refusal of an upgrade.
-var errRefused = errors.New("the server opened no WebSocket")
+// errRefused is returned if the server refuses the upgrade.
+var errRefused = errors.New("the server did not open a WebSocket")
 
-// Read returns what follows the head.
+// Read reads the data after the head.
 func (u *upgrade) Read(p []byte) (int, error) {
 	if !u.opened {
 		return 0, errRefused
@@ -200,11 +199,11 @@ func (u *upgrade) RoundTrip(r *http.Request) (*http.Response, error) {
 	br := bufio.NewReader(bounded)
 	resp, err := http.ReadResponse(br, r)
 	for err == nil && resp.StatusCode/100 == 1 && resp.StatusCode != http.StatusSwitchingProtocols {
-		resp, err = http.ReadResponse(br, r) // more is to come
+		resp, err = http.ReadResponse(br, r) // informational
 	}
 	if err != nil {
 		if u.stream.err() == nil && bounded.N == 0 {
-			err = errors.New("the head of the server's answer is too long")
+			err = errors.New("the head of the response is too long")
 		}
 		return nil, err
 	}
@@ -217,7 +216,7 @@ func (u *upgrade) RoundTrip(r *http.Request) (*http.Response, error) {
 		}{u, u.stream}
 		return resp, nil
 	}
-	// It explains the refusal, and what is missing of it, or late, takes nothing away from that.
+	// The body explains the refusal. It may be incomplete or missing.
 	u.conn.ReplyTimeout(maxBodyTime)
 	u.body, _ = io.ReadAll(io.LimitReader(resp.Body, maxBody))
 	u.refusal = resp

@@ -15,11 +15,11 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// maxRetryAfter bounds how long a server may ask to wait.
+// maxRetryAfter limits an accepted Retry-After.
 const maxRetryAfter = 24 * time.Hour
 
-// refused returns the error for an answer other than a WebSocket, or nil if a login was found to try
-// next. Redirects are not followed, as in browsers: nobody who opens a session wants it elsewhere.
+// refused returns the error for a response that opens no WebSocket, or nil if there is a login to
+// try next. Redirects are not followed, as in browsers.
 func (d *opener) refused(ctx context.Context, h *handshake, resp *http.Response, body []byte) error {
 	e := &driver.Error{Reply: replyOf(resp), Header: textproto.MIMEHeader(resp.Header), Body: body}
 	switch code := resp.StatusCode; {
@@ -27,13 +27,13 @@ func (d *opener) refused(ctx context.Context, h *handshake, resp *http.Response,
 		e.Code = driver.ErrAuth
 		return d.login(ctx, h, resp, e)
 	case code/100 == 3:
-		e.Code, e.Err = driver.ErrRedirect, errors.New("the server names another place")
+		e.Code, e.Err = driver.ErrRedirect, errors.New("the server redirects to another URL")
 		if place, err := uri.ParseRef(resp.Header.Get("Location")); err == nil && !place.IsZero() {
-			e.Err = fmt.Errorf("the server says that it is at %s", place.Redacted())
+			e.Err = fmt.Errorf("the server redirects to %s", place.Redacted())
 		}
 	case code/100 < 4:
-		e.Code, e.Err = driver.ErrRefused, errors.New("the server answered with a page, not with a WebSocket")
-		e.Hint = "is there a WebSocket at this path?"
+		e.Code, e.Err = driver.ErrRefused, errors.New("the server returned a page instead of a WebSocket")
+		e.Hint = "check the path of the URL"
 	case code == http.StatusNotFound, code == http.StatusGone:
 		e.Code = driver.ErrNotFound
 	case code == http.StatusTooManyRequests, code == http.StatusServiceUnavailable:
@@ -49,7 +49,7 @@ func (d *opener) refused(ctx context.Context, h *handshake, resp *http.Response,
 	return e
 }
 
-// login finds a user and a password to try next. It returns refusal if there are none.
+// login returns nil if there is another login to try, and otherwise refusal.
 func (d *opener) login(ctx context.Context, h *handshake, resp *http.Response, refusal *driver.Error) error {
 	if h.req.Header.Get("Authorization") != "" {
 		return refusal
@@ -65,7 +65,7 @@ func (d *opener) login(ctx context.Context, h *handshake, resp *http.Response, r
 		}
 	}
 	if !basic {
-		refusal.Err = errors.New("the server asks for another login than a user name and a password")
+		refusal.Err = errors.New("the server offers no supported authentication scheme")
 		return refusal
 	}
 	if h.logins++; h.logins > maxLogins {
@@ -87,7 +87,7 @@ func (d *opener) login(ctx context.Context, h *handshake, resp *http.Response, r
 	return refusal
 }
 
-// replyOf returns the status of an answer.
+// replyOf returns the status of a response.
 func replyOf(resp *http.Response) driver.Reply {
 	return driver.Reply{Code: resp.StatusCode, Text: strings.TrimSpace(strings.TrimPrefix(resp.Status, fmt.Sprintf("%03d", resp.StatusCode)))}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"net"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -15,23 +14,23 @@ import (
 	"github.com/urlget/urlget/fetch/driver"
 )
 
-// goodbyeTime is how long it may take to leave the close frame with the system, which has room for
-// it unless the server does not read.
-const goodbyeTime = 10 * time.Millisecond
+// closeTimeout limits the write of the close frame. The system has room for it unless the server
+// does not read.
+const closeTimeout = 10 * time.Millisecond
 
 // A session is an open WebSocket.
 type session struct {
 	ws     *websocket.Conn
 	stream *stream
-	end    context.CancelFunc // of the questions whether the server is there
+	end    context.CancelFunc // ends keepAlive
 
 	receiving sync.Mutex
-	rest      []byte // of the message that Read is at
-	failure   error  // the end, for later calls
+	rest      []byte // of the message that Read is returning
+	failure   error  // final error, for later calls
 
 	sending sync.Mutex
 	closed  sync.Once
-	since   atomic.Int64 // when the wait for a message began; 0 if nobody waits
+	since   atomic.Int64 // start of the wait for a message, in Unix nanoseconds; 0 if no call waits
 }
 
 func newSession(c *websocket.Conn, st *stream, d *opener) *session {
@@ -61,16 +60,13 @@ func (s *session) receive() (driver.Message, error) {
 	m, err := s.next()
 	if err != nil {
 		s.failure = s.stream.explain(err)
-		if s.failure == io.EOF && s.stream.closing.Load() {
-			s.failure = net.ErrClosed // the server has only answered our close frame
-		}
 		s.end()
 		return driver.Message{}, s.failure
 	}
 	return m, nil
 }
 
-// next reads a message, which is no piece of anything before it is whole.
+// next reads a message. It counts as one piece: see driver.Conn.Piece.
 func (s *session) next() (driver.Message, error) {
 	s.since.Store(time.Now().UnixNano())
 	kind, r, err := s.ws.Reader(context.Background())
@@ -81,19 +77,19 @@ func (s *session) next() (driver.Message, error) {
 	defer s.stream.conn.Piece()()
 	data, err := io.ReadAll(r)
 	if err == nil {
-		err = s.stream.cutOff() // a connection that ends between two frames of a message ends r as well
+		err = s.stream.cutOff() // if the connection ends between two frames of a message, r returns no error
 	}
 	if err != nil {
 		return driver.Message{}, err
 	}
 	m := driver.Message{Text: kind == websocket.MessageText, Data: data}
 	if m.Text && !utf8.Valid(data) { // RFC 6455, section 8.1
-		return m, errors.New("a message of text is not UTF-8")
+		return m, errors.New("a text message is not valid UTF-8")
 	}
 	return m, nil
 }
 
-// Read returns the messages as they come, those of text with a line feed after each.
+// Read returns the messages as they arrive, with a line feed after each text message.
 func (s *session) Read(p []byte) (int, error) {
 	s.receiving.Lock()
 	defer s.receiving.Unlock()
@@ -119,7 +115,7 @@ func (s *session) Send(m driver.Message) error {
 	kind := websocket.MessageBinary
 	if m.Text {
 		if kind = websocket.MessageText; !utf8.Valid(m.Data) {
-			return &driver.Error{Code: driver.ErrRequest, Err: errors.New("a message of text has to be UTF-8")}
+			return &driver.Error{Code: driver.ErrRequest, Err: errors.New("a text message must be valid UTF-8")}
 		}
 	}
 	s.sending.Lock()
@@ -138,27 +134,26 @@ func (s *session) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Close tells the server so, if that takes no time, and does not wait for its answer.
+// Close sends a close frame, if that does not block, and does not wait for the server's.
 func (s *session) Close() error {
 	s.closed.Do(func() {
 		s.end()
-		if !s.sending.TryLock() { // the server does not take even what is being sent
+		s.stream.closing.Store(true)
+		if !s.sending.TryLock() { // the server does not even read the current message
 			s.stream.conn.Abort()
 			s.ws.CloseNow()
 			return
 		}
 		defer s.sending.Unlock()
-		s.stream.closing.Store(true)
-		s.stream.conn.SetWriteDeadline(time.Now().Add(goodbyeTime))
+		s.stream.conn.SetWriteDeadline(time.Now().Add(closeTimeout))
 		s.ws.Close(websocket.StatusNormalClosure, "")
 		s.stream.Close()
 	})
 	return nil
 }
 
-// keepAlive asks the server now and then whether it is still there, and ends the session if it does
-// not answer. The answers are read by those who wait for messages, so nothing is asked and nothing
-// follows from silence while nobody does.
+// keepAlive pings the server regularly and aborts the connection if there is no pong. Pongs are
+// read by calls that wait for messages, so it does nothing while there are none.
 func (s *session) keepAlive(ctx context.Context, every, limit time.Duration) {
 	t := time.NewTicker(every)
 	defer t.Stop()
@@ -180,7 +175,7 @@ func (s *session) keepAlive(ctx context.Context, every, limit time.Duration) {
 		err := s.ws.Ping(wait)
 		cancel()
 		if err != nil && ctx.Err() == nil && s.since.Load() == since {
-			s.stream.failed(&driver.Error{Code: driver.ErrNetwork, Retry: true, Err: errors.New("the server does not answer any more")})
+			s.stream.failed(&driver.Error{Code: driver.ErrNetwork, Retry: true, Err: errors.New("the server does not respond to pings")})
 			s.stream.conn.Abort()
 			return
 		}

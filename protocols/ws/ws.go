@@ -3,15 +3,15 @@
 //	ws://host:port/path?query
 //	wss://host/path
 //
-// What Read returns is the messages as they come; a line feed follows those of text. Each Write
-// sends one message: as text if it is UTF-8, else as binary. A caller that needs to know where
-// messages begin and of which kind they are finds a [driver.Messenger] in the session.
+// Read returns the messages as they arrive, with a line feed after each text message. Each Write
+// sends one message: as text if it is UTF-8, else as binary. Callers that need message boundaries
+// and types use the [driver.Messenger] that the session implements.
 //
-// A session is complete if the server closed it as such, with status 1000 or none. A connection that
-// ends without a close frame was cut, and all other statuses are errors.
+// A session is complete if the server closes it with status 1000 or none. A connection that ends
+// without a close frame is truncated, and all other statuses are errors.
 //
-// A server is asked now and then whether it is still there, so that a session without messages does
-// not run into the idle timeout, and one with a dead server ends.
+// Servers are pinged regularly. A session without messages therefore does not run into the idle
+// timeout, and one with a dead server ends.
 package ws
 
 import (
@@ -22,24 +22,24 @@ import (
 	"github.com/urlget/urlget/fetch/driver"
 )
 
-// DefaultMaxMessage bounds a message from a server, in bytes.
+// DefaultMaxMessage limits a message from a server, in bytes.
 const DefaultMaxMessage = 16 << 20
 
-// pingInterval is how often a server is asked whether it is still there.
+// pingInterval is the longest time between pings.
 const pingInterval = 30 * time.Second
 
-// Options configures the driver.
+// Options configure the driver.
 type Options struct {
-	// MaxMessage bounds a message from a server, in bytes. Zero means DefaultMaxMessage.
+	// MaxMessage limits a message from a server, in bytes. Zero means DefaultMaxMessage.
 	MaxMessage int64
-	// Jar keeps cookies, which belong to URLs of http and https. Nil means none.
+	// Jar stores the cookies of the corresponding http and https URLs. Nil means no cookies.
 	Jar http.CookieJar
 }
 
 // Load registers the schemes ws and wss with default options.
 func Load(env driver.Env, reg *driver.Registry) { With(Options{})(env, reg) }
 
-// With is Load with options.
+// With returns a Loader that registers the schemes with options.
 func With(opts Options) driver.Loader {
 	if opts.MaxMessage <= 0 {
 		opts.MaxMessage = DefaultMaxMessage
@@ -47,7 +47,7 @@ func With(opts Options) driver.Loader {
 	return func(env driver.Env, reg *driver.Registry) {
 		d := &opener{env: env, opts: opts}
 		for _, s := range []driver.Scheme{
-			{Name: "ws", Port: 80, Summary: "messages in both directions, by WebSocket (RFC 6455)"},
+			{Name: "ws", Port: 80, Summary: "messages in both directions over WebSocket (RFC 6455)"},
 			{Name: "wss", Port: 443, Summary: "the same as ws, over TLS"},
 		} {
 			s.Ops, s.Driver = []driver.Op{driver.OpDial}, d
@@ -91,7 +91,4 @@ func (d *opener) Explain(req *driver.Request) ([]string, error) {
 	return append(lines, "exchange messages"), nil
 }
 
-var (
-	_ driver.Driver    = (*opener)(nil)
-	_ driver.Explainer = (*opener)(nil)
-)
+var _ driver.Explainer = (*opener)(nil)

@@ -28,7 +28,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// serve starts a server that has script for every session, and returns its URL.
+// serve starts a server that runs script for every session, and returns its URL.
 func serve(t testing.TB, script func(ctx context.Context, c *websocket.Conn)) string {
 	t.Helper()
 	return start(t, func(w http.ResponseWriter, r *http.Request) {
@@ -61,8 +61,8 @@ func raw(t testing.TB, after string) string {
 	})
 }
 
-// A hijacker sends bytes behind the answer to the handshake, waits for the client to say something
-// or to go, and closes the connection. If gone is set, it resets the connection once that is closed.
+// A hijacker sends bytes after the handshake response, waits for data or the end of the connection,
+// and closes it. If gone is set, it resets the connection when that is closed.
 type hijacker struct {
 	http.ResponseWriter
 	after string
@@ -184,7 +184,8 @@ func TestHowASessionEnds(t *testing.T) {
 	}
 }
 
-// TestWhatCameIsKeptWhenNothingCanBeSent: a server may say something, close the session, and be gone.
+// TestWhatCameIsKeptWhenNothingCanBeSent has a server that sends a message, closes the session and
+// disconnects.
 func TestWhatCameIsKeptWhenNothingCanBeSent(t *testing.T) {
 	t.Parallel()
 	told := make(chan struct{})
@@ -256,7 +257,7 @@ func TestHandshakes(t *testing.T) {
 	}
 }
 
-// TestRefusalsThatDoNotEnd are told when their heads have come, with what came of their pages.
+// TestRefusalsThatDoNotEnd are reported after their heads, with the received part of their pages.
 func TestRefusalsThatDoNotEnd(t *testing.T) {
 	t.Parallel()
 	u := start(t, func(w http.ResponseWriter, _ *http.Request) {
@@ -314,7 +315,7 @@ func TestWhatIsAsked(t *testing.T) {
 	}
 }
 
-// TestSecretsAreNotRecorded sends the fields that have secrets, which reach the server and nobody else.
+// TestSecretsAreNotRecorded checks that secret fields are sent but not recorded.
 func TestSecretsAreNotRecorded(t *testing.T) {
 	t.Parallel()
 	names := []string{"Authorization", "Proxy-Authorization", "Cookie", "X-Api-Key", "Private-Token"}
@@ -325,13 +326,13 @@ func TestSecretsAreNotRecorded(t *testing.T) {
 	})
 	var mu sync.Mutex
 	var sent strings.Builder
-	c := drive.Client(t, &fetch.Options{Recorder: func(context.Context, *fetch.Request) *fetch.Recording {
+	c := drive.Client(t, &fetch.Options{Recorder: fetch.RecorderFunc(func(context.Context, *fetch.Request) *fetch.Recording {
 		return &fetch.Recording{Sent: func(_ int, p []byte) {
 			mu.Lock()
 			defer mu.Unlock()
 			sent.Write(p)
 		}}
-	}}, ws.With(ws.Options{}))
+	})}, ws.With(ws.Options{}))
 	header := make(map[string][]string)
 	for _, name := range names {
 		header[name] = []string{"secret of " + name}
@@ -389,7 +390,7 @@ func TestRefusesBeforeAsking(t *testing.T) {
 	}
 }
 
-// Close does not wait, whatever the server does, and the server is told.
+// TestClose checks that Close does not wait and that the server receives a close frame.
 func TestClose(t *testing.T) {
 	t.Parallel()
 	told := make(chan error, 1)
@@ -441,7 +442,7 @@ func TestContextEndsReads(t *testing.T) {
 	}
 }
 
-// A server that answers pings is there, however long it says nothing; one that does not is not.
+// TestKeepAlive checks that a silent server that responds to pings is kept, and another is not.
 func TestKeepAlive(t *testing.T) {
 	t.Parallel()
 	const idle = 2 * time.Second

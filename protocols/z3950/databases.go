@@ -54,38 +54,16 @@ func (d *opener) openDatabases(ctx context.Context, req *driver.Request, t *targ
 		l.Discard()
 		return resp, nil
 	}
-	resp.Body, resp.Parse = l.list(h.databases)
+	l.list(resp, h.databases)
 	return resp, nil
 }
 
 // databases yields those that the records describe.
 func (h *hits) databases(yield func(driver.Part, error) bool) {
-	for h.next <= h.count {
-		if h.p == nil {
-			var err error
-			if h.p, err = h.ask(h.l); err != nil {
-				yield(driver.Part{}, err)
-				return
-			}
-		}
-		for more := true; more; {
-			name, err := h.databaseName()
-			if err == nil {
-				more, err = h.following()
-			}
-			if err != nil {
-				yield(driver.Part{}, h.l.breaks(cutOff(err)))
-				return
-			}
-			if name == "" {
-				continue
-			}
-			if !yield(h.t.databasePart(name), nil) {
-				return
-			}
-		}
-		h.p = nil
-	}
+	h.each(yield, func() (driver.Part, bool, error) {
+		name, err := h.databaseName()
+		return h.t.databasePart(name), name != "", err
+	})
 }
 
 // databaseName returns the name in a record of Explain: a DatabaseInfo, which has the tag 1, and its

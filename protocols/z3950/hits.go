@@ -65,11 +65,11 @@ func (d *opener) openHits(ctx context.Context, req *driver.Request, t *target) (
 	if req.Op == driver.OpStat || l.count == 0 {
 		l.Put()
 		if req.Op != driver.OpStat {
-			resp.Body, resp.Parse = driver.NewListing(func(func(driver.Part, error) bool) {}, nil)
+			resp.SetParts(func(func(driver.Part, error) bool) {}, nil)
 		}
 		return resp, nil
 	}
-	resp.Body, resp.Parse = h.l.list(h.parts)
+	h.l.list(resp, h.parts)
 	return resp, nil
 }
 
@@ -78,10 +78,10 @@ func listing(t *target) *driver.Response {
 	return &driver.Response{URL: t.url, Body: driver.NoBody, Meta: driver.Meta{Kind: driver.KindListing, ContentType: "text/uri-list", Size: -1}}
 }
 
-// list makes a listing of parts that come by l, which it ends.
-func (l *lease) list(parts func(yield func(driver.Part, error) bool)) (io.ReadCloser, listingParser) {
+// list sets the parts of a response, which come by l. It ends the lease.
+func (l *lease) list(resp *driver.Response, parts func(yield func(driver.Part, error) bool)) {
 	var once sync.Once
-	return driver.NewListing(func(yield func(driver.Part, error) bool) {
+	resp.SetParts(func(yield func(driver.Part, error) bool) {
 		defer func() { once.Do(l.Put) }()
 		parts(yield)
 	}, func() error {
@@ -111,8 +111,8 @@ func (h *hits) ask(l *lease) (*codec.Records, error) {
 	return p, err
 }
 
-// parts yields the records.
-func (h *hits) parts(yield func(driver.Part, error) bool) {
+// each yields the parts that part makes of the records. It skips those that are of no use.
+func (h *hits) each(yield func(driver.Part, error) bool, part func() (p driver.Part, ok bool, err error)) {
 	for h.next <= h.count {
 		if h.p == nil {
 			var err error
@@ -122,21 +122,28 @@ func (h *hits) parts(yield func(driver.Part, error) bool) {
 			}
 		}
 		for more := true; more; {
-			part, err := h.part()
+			p, ok, err := part()
+			if ok && err == nil && !yield(p, nil) {
+				return
+			}
+			if err == nil {
+				more, err = h.following()
+			}
 			if err != nil {
-				yield(driver.Part{}, h.l.breaks(cutOff(err)))
-				return
-			}
-			if !yield(part, nil) {
-				return
-			}
-			if more, err = h.following(); err != nil {
 				yield(driver.Part{}, h.l.breaks(cutOff(err)))
 				return
 			}
 		}
 		h.p = nil
 	}
+}
+
+// parts yields the records.
+func (h *hits) parts(yield func(driver.Part, error) bool) {
+	h.each(yield, func() (driver.Part, bool, error) {
+		part, err := h.part()
+		return part, true, err
+	})
 }
 
 // following goes to the next record of the message.

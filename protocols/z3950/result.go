@@ -64,7 +64,7 @@ func (l *lease) search(m codec.Search) error {
 	if err := l.send(message, describeSearch(m)); err != nil {
 		return err
 	}
-	if err := l.answer(codec.TagSearchResponse, maxMessage); err != nil {
+	if err := l.receive(codec.TagSearchResponse, maxMessage); err != nil {
 		return err
 	}
 	found := codec.ReadFound(l.r)
@@ -85,7 +85,7 @@ func (l *lease) search(m codec.Search) error {
 	return nil
 }
 
-// present asks for records, and reads the answer up to the first. The records must be read to the
+// present asks for records, and reads the response up to the first. The records must be read to the
 // end of the message before anything else. Its error may be a diagnostic.
 func (l *lease) present(m codec.Present) (*codec.Records, error) {
 	message, err := m.Encode()
@@ -100,7 +100,7 @@ func (l *lease) present(m codec.Present) (*codec.Records, error) {
 	if err := l.send(message, describePresent(m)); err != nil {
 		return nil, err
 	}
-	if err := l.answer(codec.TagPresentResponse, most); err != nil {
+	if err := l.receive(codec.TagPresentResponse, most); err != nil {
 		return nil, err
 	}
 	p := codec.ReadRecords(l.r)

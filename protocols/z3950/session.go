@@ -26,7 +26,7 @@ const (
 	// maxMessage bounds the messages with several records that are taken, in bytes: not every server
 	// keeps to messageSize.
 	maxMessage = 16 << 20
-	// farewell bounds the sending of Close, whose answer nobody waits for.
+	// farewell bounds the sending of Close, whose response nobody waits for.
 	farewell = time.Second
 )
 
@@ -121,7 +121,7 @@ func (s *session) init(agent string, login *codec.IDPass) error {
 	if _, err := s.conn.WriteMasked(m.Encode(false), m.Encode(true)); err != nil {
 		return s.breaks(err)
 	}
-	if err := s.answer(codec.TagInitResponse, overhead); err != nil {
+	if err := s.receive(codec.TagInitResponse, overhead); err != nil {
 		return err
 	}
 	m = codec.ReadInit(s.r)
@@ -154,8 +154,8 @@ func (s *session) send(message []byte, shown string) error {
 	return nil
 }
 
-// answer begins to read the next message, which must be of a kind and have most bytes.
-func (s *session) answer(tag uint32, most int64) error {
+// receive begins to read the next message, which must be of a kind and have most bytes.
+func (s *session) receive(tag uint32, most int64) error {
 	if !s.r.Message(most) {
 		return s.breaks(failed(s.r.Err()))
 	}
@@ -189,7 +189,7 @@ func (s *session) breaks(err error) error {
 }
 
 func (s *session) trace(sent bool, format string, args ...any) {
-	if trace := s.conn.Trace(); trace != nil {
+	if trace := s.conn.Line(); trace != nil {
 		trace(sent, fmt.Sprintf(format, args...))
 	}
 }

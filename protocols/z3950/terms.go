@@ -42,7 +42,7 @@ func (d *opener) openTerms(ctx context.Context, t *target) (*driver.Response, er
 	}
 	s.l = l
 	resp := listing(t)
-	resp.Body, resp.Parse = l.list(s.parts)
+	l.list(resp, s.parts)
 	return resp, nil
 }
 
@@ -86,7 +86,7 @@ func (s *terms) ask(l *lease) error {
 	if err := l.send(message, describeScan(m)); err != nil {
 		return err
 	}
-	if err := l.answer(codec.TagScanResponse, maxMessage); err != nil {
+	if err := l.receive(codec.TagScanResponse, maxMessage); err != nil {
 		return err
 	}
 	got := codec.ReadTerms(l.r, scanned)

@@ -12,11 +12,10 @@
 package z3950
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"iter"
 	"time"
 
 	"github.com/urlget/urlget/fetch/driver"
@@ -45,10 +44,7 @@ func Load(env driver.Env, reg *driver.Registry) { With(Options{})(env, reg) }
 // With is like Load, with options.
 func With(opts Options) driver.Loader {
 	return func(env driver.Env, reg *driver.Registry) {
-		conns := opts.MaxConns
-		if conns <= 0 {
-			conns = defaultConns
-		}
+		conns := cmp.Or(max(opts.MaxConns, 0), defaultConns)
 		d := &opener{env: env, opts: opts, pool: driver.NewPool[serverKey](env, driver.PoolOptions[*session]{
 			MaxIdle: conns, MaxOpen: conns, IdleTimeout: idleTimeout,
 			Conn:  func(s *session) (*driver.Conn, int) { return s.conn, s.r.Buffered() },
@@ -70,9 +66,6 @@ type opener struct {
 	opts Options
 	pool *driver.Pool[serverKey, *session]
 }
-
-// listingParser is what reads the entries of a listing.
-type listingParser = func(io.Reader) iter.Seq2[driver.Entry, error]
 
 // Open implements driver.Driver.
 func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Response, error) {
@@ -151,7 +144,6 @@ func (d *opener) Explain(req *driver.Request) ([]string, error) {
 }
 
 var (
-	_ driver.Driver     = (*opener)(nil)
 	_ driver.IdleCloser = (*opener)(nil)
 	_ driver.Explainer  = (*opener)(nil)
 	_ driver.Expecter   = (*opener)(nil)

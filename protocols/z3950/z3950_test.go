@@ -121,10 +121,7 @@ func TestASearchListsWhatMatches(t *testing.T) {
 			_, host := start(t, opts)
 			c := drive.Client(t, nil, Load)
 			var got []string
-			for e, err := range c.List(t.Context(), "z39.50s://"+host+"/fruit+tools?e") {
-				if err != nil {
-					t.Fatal(err)
-				}
+			for _, e := range drive.MustList(t, c, "z39.50s://"+host+"/fruit+tools?e") {
 				h := e.Sys.(Hit)
 				got = append(got, fmt.Sprint(e.Kind, " ", e.Name, " | ", h.Author, " | ", h.Database, " ", h.Syntax, " ", strings.TrimPrefix(e.URL.String(), "z39.50s://"+host)))
 				if e.Kind == fetch.EntryError {
@@ -358,7 +355,7 @@ func TestLogins(t *testing.T) {
 		"not to see": {"joe:secret@", Options{}, fetch.ErrAuth, driver.ReasonPlaintext},
 	} {
 		var rec fetchtest.Recording
-		c := fetch.New(&fetch.Options{Recorder: rec.Recorder}, With(tt.opts))
+		c := fetch.New(&fetch.Options{Recorder: &rec}, With(tt.opts))
 		_, err := drive.Get(t, c, "z39.50r://"+tt.login+host+"/fruit?note.txt")
 		c.Close()
 		var e *fetch.Error
@@ -457,7 +454,7 @@ func TestTheConversationIsRecorded(t *testing.T) {
 	t.Parallel()
 	_, host := start(t, z3950d.Options{})
 	var rec fetchtest.Recording
-	c := drive.Client(t, &fetch.Options{Recorder: rec.Recorder}, Load)
+	c := drive.Client(t, &fetch.Options{Recorder: &rec}, Load)
 	for _, path := range []string{"/fruit?note.txt", "/none?x"} {
 		drive.Get(t, c, "z39.50s://"+host+path)
 	}

@@ -28,8 +28,8 @@ func (e *Engine) Status(ctx context.Context) (*queue.Status, error) {
 		if err != nil {
 			return nil, explain(&e.opts, err)
 		}
-		// The stream has every job that has not ended as soon as it was taken; the consumer learns of
-		// it later, and says until then that nothing is pending.
+		// The stream contains every unfinished job immediately. The consumer learns of it later,
+		// and reports nothing pending until then.
 		jobs := stream.CachedInfo()
 		s.Taken[p] = min(uint64(info.NumAckPending), jobs.State.Msgs)
 		s.Waiting[p] = jobs.State.Msgs - s.Taken[p]
@@ -76,77 +76,75 @@ func (e *Engine) Dead(ctx context.Context, after uint64) iter.Seq2[queue.Stored,
 
 func (e *Engine) list(ctx context.Context, s js.Stream, after uint64, follow bool) iter.Seq2[queue.Stored, error] {
 	return func(yield func(queue.Stored, error) bool) {
-		info, err := s.Info(ctx)
+		err := each(ctx, s, after, follow, func(m queue.Stored) bool { return yield(m, nil) })
 		if err != nil {
 			yield(queue.Stored{}, explain(&e.opts, err))
-			return
-		}
-		last := info.State.LastSeq
-		if !follow && (info.State.Msgs == 0 || after >= last) {
-			return
-		}
-		c, err := s.OrderedConsumer(ctx, js.OrderedConsumerConfig{DeliverPolicy: js.DeliverByStartSequencePolicy, OptStartSeq: after + 1})
-		if err != nil {
-			yield(queue.Stored{}, explain(&e.opts, err))
-			return
-		}
-		var opts []js.PullMessagesOpt
-		if !follow {
-			opts = append(opts, js.PullHeartbeat(heartbeat))
-		}
-		messages, err := c.Messages(opts...)
-		if err != nil {
-			yield(queue.Stored{}, explain(&e.opts, err))
-			return
-		}
-		defer messages.Stop()
-		had := uint64(0) // as the consumer counts
-		for {
-			msg, err := next(ctx, messages, follow)
-			if ctx.Err() != nil {
-				if !follow {
-					yield(queue.Stored{}, explain(&e.opts, ctx.Err()))
-				}
-				return
-			}
-			if !follow && errors.Is(err, context.DeadlineExceeded) {
-				if nothingLeft(ctx, c, had) {
-					return // what was to come was removed meanwhile
-				}
-				continue
-			}
-			if errors.Is(err, js.ErrNoHeartbeat) {
-				continue // the consumer is made again
-			}
-			if err != nil {
-				yield(queue.Stored{}, explain(&e.opts, err))
-				return
-			}
-			meta, err := msg.Metadata()
-			if err != nil {
-				yield(queue.Stored{}, err)
-				return
-			}
-			had = meta.Sequence.Consumer
-			id := msg.Subject()[strings.LastIndexByte(msg.Subject(), '.')+1:]
-			if !yield(queue.Stored{Sequence: meta.Sequence.Stream, ID: id, Data: msg.Data()}, nil) {
-				return
-			}
-			if !follow && (meta.NumPending == 0 || meta.Sequence.Stream >= last) {
-				return
-			}
 		}
 	}
 }
 
-// quiet is after what time without a message a list looks whether there are more: a consumer that does
-// not tell that it is there is made again before that.
+// each calls yield with the messages of a stream after a sequence number, until it returns false.
+func each(ctx context.Context, s js.Stream, after uint64, follow bool, yield func(queue.Stored) bool) error {
+	info, err := s.Info(ctx)
+	if err != nil {
+		return err
+	}
+	last := info.State.LastSeq
+	if !follow && (info.State.Msgs == 0 || after >= last) {
+		return nil
+	}
+	c, err := s.OrderedConsumer(ctx, js.OrderedConsumerConfig{DeliverPolicy: js.DeliverByStartSequencePolicy, OptStartSeq: after + 1})
+	if err != nil {
+		return err
+	}
+	var opts []js.PullMessagesOpt
+	if !follow {
+		opts = append(opts, js.PullHeartbeat(heartbeat))
+	}
+	messages, err := c.Messages(opts...)
+	if err != nil {
+		return err
+	}
+	defer messages.Stop()
+	had := uint64(0) // last consumer sequence number
+	for {
+		msg, err := next(ctx, messages, follow)
+		switch {
+		case ctx.Err() != nil && follow:
+			return nil
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case !follow && errors.Is(err, context.DeadlineExceeded):
+			if nothingLeft(ctx, c, had) {
+				return nil // the remaining messages were removed
+			}
+			continue
+		case errors.Is(err, js.ErrNoHeartbeat):
+			continue // the consumer is recreated
+		case err != nil:
+			return err
+		}
+		meta, err := msg.Metadata()
+		if err != nil {
+			return err
+		}
+		had = meta.Sequence.Consumer
+		id := msg.Subject()[strings.LastIndexByte(msg.Subject(), '.')+1:]
+		more := yield(queue.Stored{Sequence: meta.Sequence.Stream, ID: id, Data: msg.Data()})
+		if !more || !follow && (meta.NumPending == 0 || meta.Sequence.Stream >= last) {
+			return nil
+		}
+	}
+}
+
+// quiet is the time without messages after which a list checks whether more exist. A consumer
+// without heartbeats is recreated before that.
 const (
 	heartbeat = time.Second
 	quiet     = 3 * heartbeat
 )
 
-// next waits for a message: for a moment only, unless it follows what comes.
+// next waits for a message: briefly, unless follow is set.
 func next(ctx context.Context, messages js.MessagesContext, follow bool) (js.Msg, error) {
 	if !follow {
 		var cancel context.CancelFunc
@@ -156,7 +154,7 @@ func next(ctx context.Context, messages js.MessagesContext, follow bool) (js.Msg
 	return messages.Next(js.NextContext(ctx))
 }
 
-// nothingLeft reports whether a consumer has nothing more to deliver, and nothing is on the way.
+// nothingLeft reports whether a consumer has delivered all messages.
 func nothingLeft(ctx context.Context, c js.Consumer, had uint64) bool {
 	info, err := c.Info(ctx)
 	return err == nil && info.NumPending == 0 && (info.Delivered.Consumer == 0 || info.Delivered.Consumer == had)
@@ -171,51 +169,57 @@ func (e *Engine) DropDead(ctx context.Context, sequence uint64) error {
 	return err
 }
 
-// Purge implements queue.Admin.
-func (e *Engine) Purge(ctx context.Context, k queue.Kind) (uint64, error) {
-	var n uint64
-	purge := func(s js.Stream) (last uint64, err error) {
-		info, err := s.Info(ctx)
+// PurgeJobs implements queue.Admin.
+func (e *Engine) PurgeJobs(ctx context.Context) (n uint64, err error) {
+	for _, p := range queue.Priorities {
+		s, err := e.js.Stream(ctx, e.consumers[p].CachedInfo().Stream)
 		if err != nil {
-			return 0, err
+			return n, explain(&e.opts, err)
 		}
-		n, last = n+info.State.Msgs, info.State.LastSeq
-		return last, s.Purge(ctx, js.WithPurgeSequence(last+1))
-	}
-	var err error
-	switch k {
-	case queue.KindResults:
-		_, err = purge(e.results)
-	case queue.KindDead:
-		_, err = purge(e.dead)
-	case queue.KindJobs:
-		for _, p := range queue.Priorities {
-			var s js.Stream
-			var last uint64
-			if s, err = e.js.Stream(ctx, e.consumers[p].CachedInfo().Stream); err == nil {
-				last, err = purge(s)
-			}
-			if err == nil && last > 0 {
-				err = e.records.Put(ctx, e.purgedKey(p), strconv.AppendUint(nil, last, 10))
-			}
-			if err != nil {
-				break
-			}
+		purged, last, err := e.purge(ctx, s)
+		n += purged
+		if err == nil && last > 0 {
+			err = e.records.Put(ctx, e.purgedKey(p), strconv.AppendUint(nil, last, 10))
+		}
+		if err != nil {
+			return n, explain(&e.opts, err)
 		}
 	}
-	if err != nil {
-		err = explain(&e.opts, err)
-	}
+	return n, nil
+}
+
+// PurgeResults implements queue.Admin.
+func (e *Engine) PurgeResults(ctx context.Context) (uint64, error) {
+	n, _, err := e.purge(ctx, e.results)
 	return n, err
 }
 
-// purgedKey is where it is noted up to which sequence number the jobs of a priority were purged: the
-// server goes on to take them for submitted.
+// PurgeDead implements queue.Admin.
+func (e *Engine) PurgeDead(ctx context.Context) (uint64, error) {
+	n, _, err := e.purge(ctx, e.dead)
+	return n, err
+}
+
+// purge removes the messages of a stream. It returns their number and the last sequence number.
+func (e *Engine) purge(ctx context.Context, s js.Stream) (n, last uint64, err error) {
+	info, err := s.Info(ctx)
+	if err == nil {
+		n, last = info.State.Msgs, info.State.LastSeq
+		err = s.Purge(ctx, js.WithPurgeSequence(last+1))
+	}
+	if err != nil {
+		return n, last, explain(&e.opts, err)
+	}
+	return n, last, nil
+}
+
+// purgedKey returns the key with the sequence number up to which the jobs of a priority were
+// purged. The server still detects duplicates of purged jobs.
 func (e *Engine) purgedKey(p queue.Priority) string {
 	return path.Join("purged", e.opts.Crawl, "jobs-"+string(p))
 }
 
-// purged returns up to which sequence number the jobs of a priority were purged.
+// purged returns the sequence number up to which the jobs of a priority were purged.
 func (e *Engine) purged(ctx context.Context, p queue.Priority) (uint64, error) {
 	value, _, err := e.records.Get(ctx, e.purgedKey(p))
 	if errors.Is(err, queue.ErrNotFound) {
@@ -224,6 +228,6 @@ func (e *Engine) purged(ctx context.Context, p queue.Priority) (uint64, error) {
 	if err != nil {
 		return 0, err
 	}
-	last, _ := strconv.ParseUint(string(value), 10, 64) // 0 if it is none
+	last, _ := strconv.ParseUint(string(value), 10, 64) // 0 if the value is not a number
 	return last, nil
 }

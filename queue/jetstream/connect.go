@@ -11,6 +11,7 @@ import (
 	"net/netip"
 	"net/url"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -22,57 +23,33 @@ import (
 	"github.com/urlget/urlget/fetch"
 )
 
-// connect connects to one of the servers. If the connection is lost later, it is made again, for as
-// long as it takes.
+// connect connects to one of the servers. The connection reconnects without a time limit.
 func connect(ctx context.Context, o *Options) (*nats.Conn, error) {
-	troubles := &once{logger: o.Logger}
+	errorLog := &errorLog{logger: o.Logger}
 	opts := []nats.Option{
 		nats.Name("urlget"), nats.MaxReconnects(-1), nats.ReconnectWait(500 * time.Millisecond), nats.Timeout(5 * time.Second),
 		nats.PingInterval(5 * time.Second), nats.MaxPingsOutstanding(2),
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
 			if err != nil {
-				o.Logger.Warn("the connection to NATS is lost", "error", err)
+				o.Logger.Warn("lost the connection to NATS", "error", err)
 			}
 		}),
-		nats.ReconnectHandler(func(c *nats.Conn) { o.Logger.Info("connected to NATS again", "server", c.ConnectedServerName()) }),
+		nats.ReconnectHandler(func(c *nats.Conn) { o.Logger.Info("reconnected to NATS", "server", c.ConnectedServerName()) }),
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
-			troubles.tell(err)
+			errorLog.log(err)
 			if errors.Is(err, nats.ErrPermissionViolation) {
 				o.denied(err)
 			}
 		}),
-		// Credentials that are refused may be those of tomorrow, or a server is set up wrongly for a
-		// while: a worker that is left alone goes on when they are right.
+		// Authorization errors do not stop reconnecting: credentials may become valid later, or a
+		// server may be misconfigured temporarily.
 		nats.IgnoreAuthErrorAbort(),
 	}
-	for _, file := range []string{o.Credentials, o.NKey} {
-		if file == "" {
-			continue
-		}
-		if _, err := os.Stat(file); err != nil {
-			return nil, &fetch.Error{Code: fetch.ErrFile, Err: err}
-		}
+	login, err := o.login()
+	if err != nil {
+		return nil, err
 	}
-	if o.Credentials != "" {
-		opts = append(opts, nats.UserCredentials(o.Credentials))
-	}
-	if o.NKey != "" {
-		key, err := nats.NkeyOptionFromSeed(o.NKey)
-		if err != nil {
-			return nil, &fetch.Error{Code: fetch.ErrFile, Err: fmt.Errorf("%s holds no seed of a key: %w", o.NKey, err)}
-		}
-		opts = append(opts, key)
-	}
-	if o.TLS != nil {
-		opts = append(opts, nats.Secure(o.TLS))
-	}
-	if o.TLS == nil && strings.Contains(o.URL, "@") && !strings.Contains(o.URL, "tls://") && !strings.Contains(o.URL, "wss://") {
-		// The client would send the login of the URL to servers elsewhere that the one on loopback names.
-		opts = append(opts, nats.IgnoreDiscoveredServers())
-	}
-	if o.InProcess != nil {
-		opts = append(opts, nats.InProcessServer(o.InProcess))
-	}
+	opts = append(opts, login...)
 	type made struct {
 		conn *nats.Conn
 		err  error
@@ -98,35 +75,65 @@ func connect(ctx context.Context, o *Options) (*nats.Conn, error) {
 	}
 }
 
-// A once tells of troubles, but not of the same one again and again.
-type once struct {
+// login returns the options for credentials and TLS, and restricts the servers that get them.
+func (o *Options) login() ([]nats.Option, error) {
+	for _, file := range []string{o.Credentials, o.NKey} {
+		if file == "" {
+			continue
+		}
+		if _, err := os.Stat(file); err != nil {
+			return nil, &fetch.Error{Code: fetch.ErrFile, Err: err}
+		}
+	}
+	var opts []nats.Option
+	if o.Credentials != "" {
+		opts = append(opts, nats.UserCredentials(o.Credentials))
+	}
+	if o.NKey != "" {
+		key, err := nats.NkeyOptionFromSeed(o.NKey)
+		if err != nil {
+			return nil, &fetch.Error{Code: fetch.ErrFile, Err: fmt.Errorf("%s does not contain an NKey seed: %w", o.NKey, err)}
+		}
+		opts = append(opts, key)
+	}
+	if o.TLS != nil {
+		opts = append(opts, nats.Secure(o.TLS))
+	}
+	if o.TLS == nil && strings.Contains(o.URL, "@") && !strings.Contains(o.URL, "tls://") && !strings.Contains(o.URL, "wss://") {
+		// The client would send the login of the URL to servers elsewhere that the one on loopback
+		// announces.
+		opts = append(opts, nats.IgnoreDiscoveredServers())
+	}
+	if o.InProcess != nil {
+		opts = append(opts, nats.InProcessServer(o.InProcess))
+	}
+	return opts, nil
+}
+
+// An errorLog logs errors, but not the same error repeatedly.
+type errorLog struct {
 	logger *slog.Logger
 	mu     sync.Mutex
 	last   string
 	at     time.Time
 }
 
-// tellAgain is after what time the same is told again.
-const tellAgain = time.Minute
+// repeatInterval is the time after which the same error is logged again.
+const repeatInterval = time.Minute
 
-func (o *once) tell(err error) {
+func (o *errorLog) log(err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if text := err.Error(); text != o.last || time.Since(o.at) > tellAgain {
+	if text := err.Error(); text != o.last || time.Since(o.at) > repeatInterval {
 		o.last, o.at = text, time.Now()
 		o.logger.Warn("NATS", "error", err)
 	}
 }
 
-// older reports whether a version is before another one. What is no version is not.
-func older(v, than string) bool {
+// isOlder reports whether version v is before than. An invalid version is not older.
+func isOlder(v, than string) bool {
 	a, b := numbers(v), numbers(than)
-	for i := range a {
-		if a[i] != b[i] {
-			return a[i] < b[i]
-		}
-	}
-	return false
+	return slices.Compare(a[:], b[:]) < 0
 }
 
 func numbers(v string) (n [3]int) {
@@ -141,22 +148,22 @@ func numbers(v string) (n [3]int) {
 	return n
 }
 
-// checkLogins refuses a login in a URL that would be sent in clear to another machine.
+// checkLogins returns an error if a login in a URL would be sent in clear text to another machine.
 func (o *Options) checkLogins() error {
 	if o.TLS != nil || o.InProcess != nil {
 		return nil
 	}
 	for text := range strings.SplitSeq(o.URL, ",") {
 		text = strings.TrimSpace(text)
-		if !strings.Contains(text, "://") { // the client takes it for one with nats://
+		if !strings.Contains(text, "://") { // the client adds the scheme nats
 			text = "nats://" + text
 		}
 		u, err := url.Parse(text)
 		if err != nil || u.User == nil || u.Scheme == "tls" || u.Scheme == "wss" || isLoopback(u.Hostname()) {
-			continue // the client refuses URLs that cannot be parsed
+			continue // the client reports URLs that cannot be parsed
 		}
 		return &fetch.Error{Code: fetch.ErrRequest,
-			Err: fmt.Errorf("%s://%s: the login in the URL would be sent in clear; use tls://, or a key or credentials in a file", u.Scheme, u.Host)}
+			Err: fmt.Errorf("%s://%s: the login in the URL would be sent in clear text; use tls://, or a key or credentials in a file", u.Scheme, u.Host)}
 	}
 	return nil
 }
@@ -166,7 +173,7 @@ func isLoopback(host string) bool {
 	return err == nil && ip.Unmap().IsLoopback() || strings.EqualFold(host, "localhost")
 }
 
-// servers returns the URLs for messages, without what is secret in them.
+// servers returns the URLs for messages, without secrets.
 func (o *Options) servers() string {
 	if o.InProcess != nil {
 		return "the embedded server"
@@ -183,7 +190,7 @@ func (o *Options) servers() string {
 	return strings.Join(list, ",")
 }
 
-// explain returns what an error means for those who use a queue, in one line.
+// explain converts an error of the NATS client to a *fetch.Error with a one-line text.
 func explain(o *Options, err error) error {
 	wrap := func(code fetch.Code, retry bool, format string, args ...any) error {
 		return &fetch.Error{Code: code, Retry: retry, Err: fmt.Errorf("%s: %w", o.servers(), fmt.Errorf(format, args...))}
@@ -197,51 +204,51 @@ func explain(o *Options, err error) error {
 		return wrap(fetch.ErrServer, true, "%w", err)
 	case errors.Is(err, nats.ErrAuthorization), errors.Is(err, nats.ErrAuthExpired), errors.Is(err, nats.ErrAuthRevoked),
 		errors.Is(err, nats.ErrAccountAuthExpired), strings.Contains(err.Error(), "Authorization Violation"):
-		return wrap(fetch.ErrAuth, false, "the NATS server refuses the credentials")
+		return wrap(fetch.ErrAuth, false, "the NATS server rejected the credentials")
 	case errors.Is(err, nats.ErrPermissionViolation):
-		return wrap(fetch.ErrRefused, false, "these credentials may not use the queue: %w", err)
+		return wrap(fetch.ErrRefused, false, "the credentials do not permit using the queue: %w", err)
 	case errors.Is(err, js.ErrJetStreamNotEnabled), errors.Is(err, js.ErrJetStreamNotEnabledForAccount),
 		errors.Is(err, nats.ErrNoResponders), errors.Is(err, js.ErrNoStreamResponse):
-		return wrap(fetch.ErrServer, true, "no JetStream there, or no majority of its servers: %w", err)
+		return wrap(fetch.ErrServer, true, "JetStream is not enabled, or most of its servers are not available: %w", err)
 	case errors.Is(err, nats.ErrSecureConnWanted):
-		return wrap(fetch.ErrTLS, false, "the NATS server has no TLS: %w", err)
+		return wrap(fetch.ErrTLS, false, "the NATS server does not support TLS: %w", err)
 	case strings.Contains(err.Error(), "tls error: connection closed by remote"):
-		return wrap(fetch.ErrTLS, false, "the NATS server hangs up; perhaps it wants a certificate: %w", err)
+		return wrap(fetch.ErrTLS, false, "the NATS server closed the connection; it may require a client certificate: %w", err)
 	case errors.Is(err, nats.ErrSecureConnRequired), strings.Contains(err.Error(), "tls: "),
 		strings.Contains(err.Error(), "x509: "):
 		return wrap(fetch.ErrTLS, false, "%w", err)
 	case errors.Is(err, nats.ErrNoInfoReceived):
-		return wrap(fetch.ErrProtocol, false, "there is no NATS server: %w", err)
+		return wrap(fetch.ErrProtocol, false, "the peer is not a NATS server: %w", err)
 	case strings.Contains(err.Error(), "error signing nonce"):
-		return &fetch.Error{Code: fetch.ErrFile, Err: fmt.Errorf("%s holds no credentials of NATS: %w", cmp.Or(o.Credentials, o.NKey), err)}
+		return &fetch.Error{Code: fetch.ErrFile, Err: fmt.Errorf("%s does not contain NATS credentials: %w", cmp.Or(o.Credentials, o.NKey), err)}
 	case errors.Is(err, nats.ErrMaxPayload):
-		return &fetch.Error{Code: fetch.ErrTooLarge, Err: fmt.Errorf("the job is longer than the server takes: %w", err)}
+		return &fetch.Error{Code: fetch.ErrTooLarge, Err: fmt.Errorf("the job exceeds the maximum message size of the server: %w", err)}
 	case errors.Is(err, context.Canceled):
 		return &fetch.Error{Code: fetch.ErrInterrupted, Err: err}
 	case errors.Is(err, nats.ErrNoServers), errors.Is(err, nats.ErrTimeout), errors.Is(err, nats.ErrConnectionClosed),
 		errors.Is(err, context.DeadlineExceeded), errors.Is(err, nats.ErrDisconnected), errors.Is(err, io.EOF), errors.As(err, &network):
-		return wrap(fetch.ErrNetwork, true, "the NATS server cannot be reached: %w", err)
+		return wrap(fetch.ErrNetwork, true, "cannot reach the NATS server: %w", err)
 	case errors.As(err, &api):
 		return wrap(fetch.ErrServer, api.Code >= 500, "%s", api.Description)
 	}
 	return wrap(fetch.ErrServer, false, "%w", err)
 }
 
-// codeNotAvailable is the number of the error of a server whose cluster has no leader.
-const codeNotAvailable = 10008
+// Error codes of the server for which the client has no names.
+const (
+	codeNotAvailable js.ErrorCode = 10008 // the cluster has no leader
+	codeNoResources  js.ErrorCode = 10023
+	codeNoStorage    js.ErrorCode = 10047
+	codeStoreFailed  js.ErrorCode = 10077 // the text contains the reason
+)
 
-func isUnavailable(err error) bool {
+// hasCode reports whether a server returned one of the error codes.
+func hasCode(err error, codes ...js.ErrorCode) bool {
 	var api *js.APIError
-	return errors.As(err, &api) && api.ErrorCode == codeNotAvailable
+	return errors.As(err, &api) && slices.Contains(codes, api.ErrorCode)
 }
 
-// codeStoreFailed is the number of the error that a message could not be stored, which has the
-// reason in its text only.
-const codeStoreFailed = 10077
-
-// isFull reports whether a stream has no room.
+// isFull reports whether a stream is full.
 func isFull(err error) bool {
-	var api *js.APIError
-	return errors.As(err, &api) && (api.ErrorCode == codeStoreFailed && strings.Contains(api.Description, "maximum") ||
-		api.ErrorCode == 10023 || api.ErrorCode == 10047) // no resources, no storage
+	return hasCode(err, codeNoResources, codeNoStorage) || hasCode(err, codeStoreFailed) && strings.Contains(err.Error(), "maximum")
 }

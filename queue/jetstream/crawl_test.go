@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -114,7 +115,7 @@ func TestACrawlByManyWorkersVisitsWhatOneProcessDoes(t *testing.T) {
 					t.Errorf("%s was asked for", path)
 				}
 			}
-			files, err := dir.List()
+			files, err := filepath.Glob(dir + "/sha256/*/*")
 			if err != nil || len(files) < 20 {
 				t.Errorf("%d contents, %v", len(files), err)
 			}
@@ -123,16 +124,17 @@ func TestACrawlByManyWorkersVisitsWhatOneProcessDoes(t *testing.T) {
 }
 
 // crawlByWorkers crawls by three workers with a connection each, and returns whether the visit of
-// each page went well.
-func crawlByWorkers(t *testing.T, seed uri.URI, scope crawl.Scope, client *fetch.Client) (map[string]bool, *queue.Dir) {
+// each page went well, and the directory of the contents.
+func crawlByWorkers(t *testing.T, seed uri.URI, scope crawl.Scope, client *fetch.Client) (visits map[string]bool, contents string) {
 	s := serve(t)
 	opts := jetstream.Options{InProcess: s, URL: s.URL(), Crawl: "docs"}
 	admin := open(t, opts)
-	dir, err := queue.OpenDir(t.TempDir())
+	dir := t.TempDir()
+	store, err := queue.OpenDir(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { dir.Close() })
+	t.Cleanup(func() { store.Close() })
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	var group sync.WaitGroup
@@ -140,7 +142,7 @@ func crawlByWorkers(t *testing.T, seed uri.URI, scope crawl.Scope, client *fetch
 	for i := range 3 {
 		e := open(t, opts)
 		group.Go(func() {
-			w := &queue.Worker{Engine: e, Runner: queue.Runner(job.Runner{Downloader: &download.Downloader{Client: client}}), Store: dir,
+			w := &queue.Worker{Engine: e, Runner: &job.Runner{Downloader: &download.Downloader{Client: client}}, Store: store,
 				Name: fmt.Sprint("w", i), Parallel: 4, PerHost: 8, Crawl: true}
 			if err := w.Run(ctx); err != nil {
 				t.Error(err)

@@ -1,9 +1,8 @@
-// Package jetstream is an engine of queues on NATS JetStream. Jobs wait in streams, one for each
-// priority; results and dead letters have streams of their own; leases and what is remembered of
-// jobs are messages that replace each other. All of it may have replicas on several servers.
+// Package jetstream implements queue engines on NATS JetStream. Each priority has a stream of jobs.
+// Results and dead letters have their own streams. Leases and records are streams that keep the
+// last message of each subject. All streams can be replicated.
 //
-// It needs version 2.9 of the server, or a later one. The package embedded has a server for a
-// program that brings its own.
+// It requires NATS server 2.9 or later. Package embedded runs a server in the process.
 package jetstream
 
 import (
@@ -26,55 +25,57 @@ import (
 	"github.com/urlget/urlget/queue"
 )
 
-// Options say how to reach the servers, and how a queue is made that is not there yet. Zero fields
-// mean the defaults.
+// Options configure the connection and, if Open creates the queue, its settings. Zero fields mean
+// the defaults.
 type Options struct {
-	// URL is that of the server, or of several with commas between them; nats://127.0.0.1:4222. It
-	// may hold a user and a password, or a token, which are sent over TLS only (scheme tls or wss, or
-	// TLS) or to a loopback address.
+	// URL is the URL of the server, or of several separated by commas; default
+	// nats://127.0.0.1:4222. It may contain a user and a password, or a token. They are sent only
+	// over TLS (scheme tls or wss, or TLS) or to a loopback address.
 	URL string
-	// Credentials is the name of a file with a JWT and a key, NKey that of one with the seed of a key.
+	// Credentials is the name of a file with a JWT and a key. NKey is the name of a file with the
+	// seed of an NKey.
 	Credentials, NKey string
-	TLS               *tls.Config // nil means the defaults, if the URL has the scheme tls
+	TLS               *tls.Config // nil means the defaults if the scheme is tls
 	// InProcess, if not nil, is a server in this process.
 	InProcess interface{ InProcessConn() (net.Conn, error) }
 
-	// Name tells queues on the same servers apart: letters, digits, "-" and "_"; "urlget".
+	// Name is the name of the queue on its servers. It consists of letters, digits, "-" and "_";
+	// default "urlget".
 	Name string
-	// Crawl, if not "", is the name of a crawl, of the same letters: it has a queue of its own, but
-	// shares leases and what is remembered of hosts with the queue of this Name.
+	// Crawl, if not empty, is the name of a crawl with its own queue; it has the same syntax. The
+	// crawl shares leases and host records with the queue Name.
 	Crawl string
-	// Existing makes it an error of class fetch.ErrNotFound if the crawl is not there: it is not
-	// made.
+	// Existing makes Open fail with class fetch.ErrNotFound if the crawl does not exist, instead of
+	// creating it.
 	Existing bool
-	Replicas int // of everything: 1, 3 or 5; 1
-	// Window is for how long a job that was submitted is not taken a second time; 1 hour.
+	Replicas int // number of replicas of all streams: 1, 3 or 5; default 1
+	// Window is how long duplicates of a submitted job are detected; default 1 hour.
 	Window time.Duration
-	// MaxJobs bounds the jobs of each priority, and MaxBytes the size of their streams. 0 means
-	// no bound.
+	// MaxJobs limits the jobs of each priority, and MaxBytes the size of their streams. 0 means no
+	// limit.
 	MaxJobs, MaxBytes int64
-	// Keep is for how long results are kept; 30 days.
+	// Keep is how long results are kept; default 30 days.
 	Keep time.Duration
-	// AckWait is after what time without a sign of life a worker's jobs are given to others, and
-	// LeaseTTL for how long the places at hosts are lost that it had; 60 s and 15 s. They are those
-	// of whoever makes the queue.
+	// AckWait is the time after which jobs of a worker that does not report are redelivered;
+	// default 60 s. LeaseTTL is the lifetime of leases that are not renewed; default 15 s. Both are
+	// fixed when the queue is created.
 	AckWait, LeaseTTL time.Duration
 
-	// Wait makes Open wait, for as long as its context lasts, while the servers can be reached but do
-	// not answer, as they have not agreed on who leads.
+	// Wait makes Open wait until its context ends while the servers are reachable but do not
+	// respond because they have not elected a leader.
 	Wait bool
 
 	Logger *slog.Logger // nil discards
 
-	setup  time.Duration // bounds how long it may take to make the queue
-	denied func(error)   // is told that the server does not allow something
+	setup  time.Duration // limits the time to create the queue
+	denied func(error)   // called when the server denies an operation
 }
 
-// MinVersion is the oldest version of the server that will do.
-const MinVersion = "2.9.0"
+// minVersion is the oldest supported server version.
+const minVersion = "2.9.0"
 
-// clusterVersion is the oldest version that nothing is known against where servers of a cluster fail:
-// replicas of 2.9.10 were seen to lack results that the others had.
+// clusterVersion is the oldest server version without known data loss in clusters. Replicas of
+// 2.9.10 were seen to lack results that the others had.
 const clusterVersion = "2.10.0"
 
 // An Engine implements queue.Admin.
@@ -87,31 +88,30 @@ type Engine struct {
 	dead      js.Stream
 	leases    *values
 	records   *values
-	pages     *values // nil if the queue is not that of a crawl
+	pages     *values // nil if the queue is not a crawl queue
 	limits    queue.Limits
 
 	pulling sync.Once
 	puller  puller
-	ctx     context.Context // of the puller
+	ctx     context.Context // context of the puller
 	stop    context.CancelFunc
 }
 
-// maxName is how long a name may be: it becomes part of names of files.
+// maxName limits the length of a name, which becomes part of file names.
 const maxName = 60
 
 const (
-	// setup bounds how long it may take to make the queue.
+	// setup limits the time to create the queue.
 	setup = 15 * time.Second
-	// askAgain is when servers without a leader are asked again.
-	askAgain = time.Second
+	// leaderPollInterval is the interval between requests to servers without a leader.
+	leaderPollInterval = time.Second
 )
 
-// ErrNoLeader is the error of Open while the servers can be reached but do not answer. They may have
-// agreed on who leads within seconds, or when more of them are there.
+// ErrNoLeader is returned by Open while the servers are reachable but do not respond. They may
+// elect a leader within seconds, or when more of them are available.
 var ErrNoLeader = errors.New("jetstream: the NATS servers do not respond; they may have no leader yet")
 
-// Open connects to the servers, and makes the queue if it is not there. Its errors are
-// *fetch.Errors.
+// Open connects to the servers and creates the queue if needed. Errors are *fetch.Errors.
 func Open(ctx context.Context, opts Options) (*Engine, error) {
 	opts.URL = cmp.Or(opts.URL, "nats://127.0.0.1:4222")
 	opts.Name = cmp.Or(opts.Name, "urlget")
@@ -123,7 +123,7 @@ func Open(ctx context.Context, opts Options) (*Engine, error) {
 	}
 	for _, name := range []string{opts.Name, opts.Crawl} {
 		if strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") != "" || len(name) > maxName {
-			return nil, &fetch.Error{Code: fetch.ErrRequest, Err: fmt.Errorf("%q is no name of a queue: want letters, digits, - and _, %d at most", name, maxName)}
+			return nil, &fetch.Error{Code: fetch.ErrRequest, Err: fmt.Errorf("%q is not a valid queue name: use at most %d letters, digits, - and _", name, maxName)}
 		}
 	}
 	if err := opts.checkLogins(); err != nil {
@@ -136,22 +136,22 @@ func Open(ctx context.Context, opts Options) (*Engine, error) {
 			return e, err
 		}
 		if !told {
-			opts.Logger.Warn("waiting", "for", opts.servers(), "error", err)
+			opts.Logger.Warn("waiting for the NATS servers", "servers", opts.servers(), "error", err)
 			told = true
 		}
 		select {
-		case <-time.After(askAgain):
+		case <-time.After(leaderPollInterval):
 		case <-ctx.Done():
 			return nil, fetch.ContextError(ctx)
 		}
 	}
 }
 
-// open is one attempt of Open.
+// open makes one attempt to open the queue.
 func open(parent context.Context, opts Options) (*Engine, error) {
 	ctx, denied := context.WithCancelCause(parent)
 	defer denied(nil)
-	opts.denied = denied // what is not allowed is not answered either
+	opts.denied = denied // the server does not respond to denied requests
 	conn, err := connect(ctx, &opts)
 	if err != nil {
 		return nil, err
@@ -161,7 +161,7 @@ func open(parent context.Context, opts Options) (*Engine, error) {
 	ctx, cancel := context.WithTimeout(ctx, opts.setup)
 	defer cancel()
 	if err := e.prepare(ctx); err != nil {
-		if parent.Err() == nil && conn.IsConnected() && (errors.Is(err, context.DeadlineExceeded) || isUnavailable(err)) {
+		if parent.Err() == nil && conn.IsConnected() && (errors.Is(err, context.DeadlineExceeded) || hasCode(err, codeNotAvailable)) {
 			err = fmt.Errorf("%w: %w", ErrNoLeader, err)
 		}
 		e.Close()
@@ -173,13 +173,13 @@ func open(parent context.Context, opts Options) (*Engine, error) {
 	return e, nil
 }
 
-// prepare makes what is not there.
+// prepare creates missing streams.
 func (e *Engine) prepare(ctx context.Context) error {
 	switch v := e.conn.ConnectedServerVersion(); {
-	case older(v, MinVersion):
-		return &fetch.Error{Code: fetch.ErrServer, Err: fmt.Errorf("the NATS server has version %s, and %s is needed", v, MinVersion)}
-	case e.opts.Replicas > 1 && older(v, clusterVersion):
-		e.opts.Logger.Warn("clusters of this version of NATS may lose results when servers of them fail: a newer one is needed for that", "version", v)
+	case isOlder(v, minVersion):
+		return &fetch.Error{Code: fetch.ErrServer, Err: fmt.Errorf("the NATS server has version %s; version %s or later is required", v, minVersion)}
+	case e.opts.Replicas > 1 && isOlder(v, clusterVersion):
+		e.opts.Logger.Warn("clusters of this NATS version may lose results if servers fail; use a newer version", "version", v)
 	}
 	var err error
 	if e.js, err = js.New(e.conn, js.WithDefaultTimeout(5*time.Second)); err != nil {
@@ -218,7 +218,7 @@ func (e *Engine) prepare(ctx context.Context) error {
 	return nil
 }
 
-// stream returns a stream, and makes it if it is not there. One that is there stays as it is.
+// stream returns a stream and creates it if needed. An existing stream is not changed.
 func (e *Engine) stream(ctx context.Context, cfg js.StreamConfig) (js.Stream, error) {
 	s, err := e.js.Stream(ctx, cfg.Name)
 	if !errors.Is(err, js.ErrStreamNotFound) {
@@ -226,7 +226,7 @@ func (e *Engine) stream(ctx context.Context, cfg js.StreamConfig) (js.Stream, er
 	}
 	cfg.Storage, cfg.Replicas = js.FileStorage, e.opts.Replicas
 	s, err = e.js.CreateStream(ctx, cfg)
-	if errors.Is(err, js.ErrStreamNameAlreadyInUse) { // another one made it at the same time
+	if errors.Is(err, js.ErrStreamNameAlreadyInUse) { // another client created it at the same time
 		return e.js.Stream(ctx, cfg.Name)
 	}
 	return s, err
@@ -236,7 +236,7 @@ func (e *Engine) subject(parts ...string) string {
 	return e.opts.Name + "." + strings.Join(parts, ".")
 }
 
-// crawlSubject is subject for what a crawl has of its own.
+// crawlSubject returns the subject for data of the crawl.
 func (e *Engine) crawlSubject(parts ...string) string {
 	if e.opts.Crawl == "" {
 		return e.subject(parts...)
@@ -244,7 +244,7 @@ func (e *Engine) crawlSubject(parts ...string) string {
 	return e.subject(append([]string{"crawl", e.opts.Crawl}, parts...)...)
 }
 
-// streamName is the name of a stream for what a crawl has of its own.
+// streamName returns the name of a stream for data of the crawl.
 func (e *Engine) streamName(what string) string {
 	if e.opts.Crawl == "" {
 		return e.opts.Name + "-" + what
@@ -252,7 +252,7 @@ func (e *Engine) streamName(what string) string {
 	return e.opts.Name + crawlMark + e.opts.Crawl + "-" + what
 }
 
-// crawlMark is between the names of the queue and of the crawl; neither has it.
+// crawlMark separates the names of the queue and the crawl. Neither contains it.
 const crawlMark = "@"
 
 func (e *Engine) makeJobs(ctx context.Context, name string, p queue.Priority) error {
@@ -274,7 +274,7 @@ func (e *Engine) makeJobs(ctx context.Context, name string, p queue.Priority) er
 	return err
 }
 
-// maxTaken is how many jobs of a priority may be in the hands of workers, or wait to be tried again.
+// maxTaken limits the jobs of a priority that workers have, or that wait for a retry.
 const maxTaken = 20_000
 
 func orUnlimited(n int64) int64 {
@@ -284,10 +284,9 @@ func orUnlimited(n int64) int64 {
 	return n
 }
 
-// makeLog makes a stream that has one message for each submission. Who publishes says that there must
-// be none. That the stream itself takes none (DiscardNewPerSubject) is not asked for: a replica of
-// server 2.9 that falls behind then refuses what it is to catch up with, and the stream may lose
-// what others had.
+// makeLog creates a stream with one message for each submission. Publishers require that the
+// subject is empty. The stream option for that (DiscardNewPerSubject) is not used: with server 2.9,
+// a lagging replica then refuses messages it must catch up with, and the stream may lose them.
 func (e *Engine) makeLog(ctx context.Context, what string, keep time.Duration) (js.Stream, error) {
 	s, err := e.stream(ctx, js.StreamConfig{
 		Name: e.streamName(what), Subjects: []string{e.crawlSubject(what, "*")}, MaxAge: keep, MaxMsgsPerSubject: 1,
@@ -309,7 +308,7 @@ func (e *Engine) Submit(ctx context.Context, p queue.Priority, key string, data 
 	ack, err := e.js.Publish(ctx, subject, data, js.WithMsgID(key))
 	if err == nil && ack.Duplicate {
 		var last uint64
-		if last, err = e.purged(ctx, p); err == nil && ack.Sequence <= last { // it was there, and is not
+		if last, err = e.purged(ctx, p); err == nil && ack.Sequence <= last { // the duplicate was purged
 			ack, err = e.js.Publish(ctx, subject, data, js.WithMsgID(fmt.Sprint(key, "/", last)))
 		}
 	}
@@ -335,7 +334,7 @@ func (e *Engine) PutDead(ctx context.Context, id string, data []byte) error {
 func (e *Engine) put(ctx context.Context, what, id string, data []byte) error {
 	_, err := e.js.Publish(ctx, e.crawlSubject(what, id), data, js.WithMsgID(id), js.WithExpectLastSequencePerSubject(0))
 	if isWrongRevision(err) {
-		return nil // it is there
+		return nil // it already exists
 	}
 	return err
 }
@@ -363,12 +362,12 @@ func (e *Engine) Pages() queue.Values {
 	return e.pages
 }
 
-// Forget removes all that there is of the crawl. Nobody may use it any more.
+// Forget deletes the crawl with all its data. It must not be in use.
 func (e *Engine) Forget(ctx context.Context) error {
 	if e.opts.Crawl == "" {
-		return errors.New("only crawls can be forgotten")
+		return errors.New("only crawls can be deleted")
 	}
-	names := []string{"results", "dead", "pages"} // the last one says that it is there
+	names := []string{"results", "dead", "pages"} // the pages stream marks the crawl as existing, so it is last
 	for _, p := range queue.Priorities {
 		names = slices.Insert(names, 0, "jobs-"+string(p))
 	}
@@ -380,7 +379,7 @@ func (e *Engine) Forget(ctx context.Context) error {
 	return nil
 }
 
-// Crawls returns the names of the crawls that there are.
+// Crawls returns the names of all crawls.
 func (e *Engine) Crawls(ctx context.Context) ([]string, error) {
 	var names []string
 	list := e.js.StreamNames(ctx)
@@ -398,7 +397,7 @@ func (e *Engine) Crawls(ctx context.Context) ([]string, error) {
 	return names, nil
 }
 
-// Ready returns nil if the servers can be reached, and else why not.
+// Ready returns an error if the engine is not connected.
 func (e *Engine) Ready() error {
 	if !e.conn.IsConnected() {
 		return fmt.Errorf("no connection to NATS: %s", strings.ToLower(e.conn.Status().String()))
@@ -406,7 +405,7 @@ func (e *Engine) Ready() error {
 	return nil
 }
 
-// Close gives back what was taken and not handed out, and ends the connection.
+// Close returns prefetched jobs to the queue and closes the connection.
 func (e *Engine) Close() error {
 	e.stop()
 	e.puller.close()

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -47,10 +48,10 @@ func TestWhatIsNoServerIsToldInOneLine(t *testing.T) {
 		class fetch.Code
 		want  string
 	}{
-		"http":   {"HTTP/1.1 400 Bad Request\r\n\r\n", fetch.ErrProtocol, "no NATS server"},
-		"old":    {`INFO {"server_id":"x","version":"2.8.4","proto":1,"max_payload":1048576}` + "\r\n", fetch.ErrServer, "has version 2.8.4, and 2.9.0 is needed"},
-		"nobody": {"", fetch.ErrNetwork, "cannot be reached"},
-		"noise":  {strings.Repeat("\x00\xff", 40_000) + "\r\n", fetch.ErrProtocol, "no NATS server"},
+		"http":   {"HTTP/1.1 400 Bad Request\r\n\r\n", fetch.ErrProtocol, "not a NATS server"},
+		"old":    {`INFO {"server_id":"x","version":"2.8.4","proto":1,"max_payload":1048576}` + "\r\n", fetch.ErrServer, "has version 2.8.4; version 2.9.0 or later is required"},
+		"nobody": {"", fetch.ErrNetwork, "cannot reach the NATS server"},
+		"noise":  {strings.Repeat("\x00\xff", 40_000) + "\r\n", fetch.ErrProtocol, "not a NATS server"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -93,7 +94,7 @@ func pretend(t *testing.T, greeting string) string {
 
 func TestWithoutJetStreamThereIsNoQueue(t *testing.T) {
 	onServers(t, func(t *testing.T, start starter) {
-		refusal(t, jetstream.Options{URL: start(t, "").url}, fetch.ErrServer, "no JetStream there")
+		refusal(t, jetstream.Options{URL: start(t, "").url}, fetch.ErrServer, "JetStream is not enabled")
 	})
 }
 
@@ -108,7 +109,7 @@ func TestWrongCredentialsAreToldInOneLine(t *testing.T) {
 	onServers(t, func(t *testing.T, start starter) {
 		s := start(t, withJetStream(t, loggedIn))
 		for _, url := range []string{s.url, s.as("u:no"), s.as("s3cret")} {
-			refusal(t, jetstream.Options{URL: url}, fetch.ErrAuth, "refuses the credentials")
+			refusal(t, jetstream.Options{URL: url}, fetch.ErrAuth, "rejected the credentials")
 		}
 		open(t, jetstream.Options{URL: s.as("u:s3cret")})
 	})
@@ -140,10 +141,10 @@ func TestLoginsAreNotSentInClear(t *testing.T) {
 			t.Parallel()
 			opts := jetstream.Options{URL: tt.url, TLS: tt.tls}
 			if tt.refused == "" {
-				refusal(t, opts, fetch.ErrNetwork, "cannot be reached")
+				refusal(t, opts, fetch.ErrNetwork, "cannot reach the NATS server")
 				return
 			}
-			refusal(t, opts, fetch.ErrRequest, tt.refused+": the login in the URL would be sent in clear")
+			refusal(t, opts, fetch.ErrRequest, tt.refused+": the login in the URL would be sent in clear text")
 		})
 	}
 }
@@ -160,16 +161,16 @@ func TestAKeyThatTheServerDoesNotKnowIsRefused(t *testing.T) {
 		if err := os.WriteFile(bad, []byte("s3cret\n"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		refusal(t, jetstream.Options{URL: s.url, NKey: bad}, fetch.ErrFile, "holds no seed of a key")
+		refusal(t, jetstream.Options{URL: s.url, NKey: bad}, fetch.ErrFile, "does not contain an NKey seed")
 		refusal(t, jetstream.Options{URL: s.url, Credentials: bad}, fetch.ErrFile, "credentials")
-		refusal(t, jetstream.Options{URL: s.url}, fetch.ErrAuth, "refuses the credentials")
+		refusal(t, jetstream.Options{URL: s.url}, fetch.ErrAuth, "rejected the credentials")
 	})
 }
 
 func TestRightsThatAreMissingAreTold(t *testing.T) {
 	onServers(t, func(t *testing.T, start starter) {
 		s := start(t, withJetStream(t, `authorization { users: [ { user: u, password: "s3cret", permissions: { publish: "nothing" } } ] }`))
-		refusal(t, jetstream.Options{URL: s.as("u:s3cret")}, fetch.ErrRefused, "may not use the queue")
+		refusal(t, jetstream.Options{URL: s.as("u:s3cret")}, fetch.ErrRefused, "do not permit using the queue")
 	})
 }
 
@@ -190,7 +191,7 @@ func TestTLS(t *testing.T) {
 		open(t, jetstream.Options{URL: strings.Replace(s.url, "nats:", "tls:", 1), TLS: trusting})
 
 		plain := start(t, withJetStream(t, ""))
-		refusal(t, jetstream.Options{URL: plain.url, TLS: trusting}, fetch.ErrTLS, "no TLS")
+		refusal(t, jetstream.Options{URL: plain.url, TLS: trusting}, fetch.ErrTLS, "does not support TLS")
 		asking := start(t, withJetStream(t, "tls { verify: true, "+files+" }"))
 		refusal(t, jetstream.Options{URL: asking.url, TLS: trusting}, fetch.ErrTLS, "certificate")
 	})
@@ -241,9 +242,11 @@ func TestOldServersOfAClusterAreWarnedOf(t *testing.T) {
 		addr := pretend(t, `INFO {"server_id":"x","version":"`+tt.version+`","proto":1,"max_payload":1048576}`+"\r\n")
 		opts := jetstream.Options{URL: "nats://" + addr, Replicas: tt.replicas, Logger: log.logger()}
 		jetstream.SetupWithin(&opts, time.Millisecond) // it answers nothing more
-		if e, err := jetstream.Open(t.Context(), opts); err == nil {
-			e.Close()
-			t.Error("a server that answers nothing has a queue")
+		if e, err := jetstream.Open(t.Context(), opts); !errors.Is(err, jetstream.ErrNoLeader) {
+			if err == nil {
+				e.Close()
+			}
+			t.Errorf("a server that answers nothing: %v, want ErrNoLeader", err)
 		}
 		if got := strings.Contains(log.String(), "may lose results"); got != tt.warned {
 			t.Errorf("%s with %d replicas: %q", tt.version, tt.replicas, log)
@@ -309,7 +312,7 @@ func connect(t *testing.T, url string) *nats.Conn {
 func full(t *testing.T, e *jetstream.Engine, key string) {
 	t.Helper()
 	_, err := e.Submit(t.Context(), queue.Normal, key, []byte(strings.Repeat(key, 1000)))
-	if fetch.CodeOf(err) != fetch.ErrServer || err == nil || !strings.Contains(err.Error(), queue.ErrFull.Error()) || strings.Contains(err.Error(), "\n") {
+	if fetch.CodeOf(err) != fetch.ErrServer || !errors.Is(err, queue.ErrFull) || strings.Contains(err.Error(), "\n") {
 		t.Errorf("%v; want that it is full", err)
 	}
 }
@@ -335,8 +338,8 @@ func TestAResultThatFindsNoRoomIsRefusedAndTakenWhenThereIs(t *testing.T) {
 			}
 		}
 		room(10)
-		if err := e.PutResult(t.Context(), "0123456789abcdef0123456789abcdef", []byte(`{"a":"result"}`)); err == nil {
-			t.Fatal("a result found room where there is none")
+		if err := e.PutResult(t.Context(), "0123456789abcdef0123456789abcdef", []byte(`{"a":"result"}`)); err == nil || !strings.Contains(err.Error(), "maximum bytes exceeded") {
+			t.Fatalf("a result where there is no room: %v, want that the maximum is exceeded", err)
 		}
 		if there, err := e.HasResult(t.Context(), "0123456789abcdef0123456789abcdef"); err != nil || there {
 			t.Errorf("there is a result: %v, %v", there, err)
@@ -372,7 +375,7 @@ func TestMessagesThatAreNoJobsBecomeDeadLetters(t *testing.T) {
 		defer store.Close()
 		client := fetch.New(&fetch.Options{Policy: &fetch.Policy{Untrusted: true}}, data.Load)
 		defer client.Close()
-		w := &queue.Worker{Engine: e, Runner: queue.Runner(job.Runner{Downloader: &download.Downloader{Client: client}}), Store: store, Grace: -1}
+		w := &queue.Worker{Engine: e, Runner: &job.Runner{Downloader: &download.Downloader{Client: client}}, Store: store, Grace: -1}
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan error)
 		go func() { done <- w.Run(ctx) }()
@@ -388,7 +391,11 @@ func TestMessagesThatAreNoJobsBecomeDeadLetters(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := queue.Retry(t.Context(), e, d.Data); fetch.CodeOf(err) != fetch.ErrRequest {
+			l, err := d.Letter()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := l.Retry(t.Context(), e); fetch.CodeOf(err) != fetch.ErrRequest {
 				t.Errorf("%s is submitted again: %v", d.Data, err)
 			}
 		}

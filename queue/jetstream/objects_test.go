@@ -12,26 +12,14 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/queue"
+	"github.com/urlget/urlget/queue/internal/artefact"
 	"github.com/urlget/urlget/queue/jetstream"
 	"github.com/urlget/urlget/queue/queuetest"
 )
 
+// Of the forged objects, the client of NATS wrote some that are whole, but not what their names
+// say; others have the digest of another content in their description.
 func TestObjects(t *testing.T) {
-	t.Parallel()
-	queuetest.RunStore(t, func(t *testing.T) queuetest.Store {
-		s := serve(t)
-		e := open(t, jetstream.Options{InProcess: s, URL: s.URL()})
-		o, err := e.Objects(t.Context(), t.TempDir())
-		if err != nil {
-			t.Fatal(err)
-		}
-		return o
-	})
-}
-
-// The client of NATS writes an object that is whole, but not what its name says; and one whose
-// description has the digest of another content.
-func TestForgedObjectsAreReplaced(t *testing.T) {
 	t.Parallel()
 	for name, digest := range map[string]func(sum []byte, forged string) []byte{
 		"Whole":       func(_ []byte, forged string) []byte { other := sha256.Sum256([]byte(forged)); return other[:] },
@@ -39,19 +27,21 @@ func TestForgedObjectsAreReplaced(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			queuetest.RunForged(t, func(t *testing.T, sum, forged string) queuetest.Store {
+			queuetest.RunStore(t, func(t *testing.T, forged map[string]string) queue.Store {
 				s := serve(t)
 				e := open(t, jetstream.Options{InProcess: s, URL: s.URL()})
 				o, err := e.Objects(t.Context(), t.TempDir())
 				if err != nil {
 					t.Fatal(err)
 				}
-				want, err := hex.DecodeString(sum)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if err := e.Forge(t.Context(), queue.ArtefactPath(sum), forged, digest(want, forged)); err != nil {
-					t.Fatal(err)
+				for sum, text := range forged {
+					want, err := hex.DecodeString(sum)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if err := e.Forge(t.Context(), artefact.Path(sum), text, digest(want, text)); err != nil {
+						t.Fatal(err)
+					}
 				}
 				return o
 			})
@@ -92,7 +82,7 @@ func TestAContentThatManyBringIsThereOnce(t *testing.T) {
 		})
 	}
 	group.Wait()
-	if n := one.Messages(t.Context(), "OBJ_urlget"); n != 10 { // nine pieces and what they are
+	if n := one.Messages(t.Context(), "OBJ_urlget"); n != 10 { // nine chunks and the metadata
 		t.Errorf("%d messages", n)
 	}
 	o, err := one.Objects(t.Context(), dir)

@@ -11,44 +11,44 @@ import (
 	"github.com/urlget/urlget/queue"
 )
 
-// A puller takes jobs from the streams, a few ahead of those who wait for them. What it has it keeps
-// from being taken for lost, and gives back if nobody wants it.
+// A puller prefetches a few jobs from the streams. It extends their deliveries, and returns them to
+// the streams if nobody waits for a job.
 type puller struct {
 	tasks sync.WaitGroup
 
-	mu      sync.Mutex // for all below
+	mu      sync.Mutex // guards the fields below
 	have    map[queue.Priority][]arrived
-	empty   map[queue.Priority]bool // streams of which nothing is to be expected at once
-	changed chan struct{}           // closed when something came, or went wrong
-	wanted  chan struct{}           // closed when somebody waits, or something was handed out
-	waiting int                     // who wait
-	enough  bool                    // the last one who waited wants no more
-	last    time.Time               // when something was handed out
-	err     error                   // of the last attempt; nil after one that went well
+	empty   map[queue.Priority]bool // streams that are probably empty
+	changed chan struct{}           // closed when a job arrives or an error occurs
+	wanted  chan struct{}           // closed when a caller waits or a job was handed out
+	waiting int                     // number of waiting callers
+	enough  bool                    // the last waiting caller was cancelled
+	last    time.Time               // time when a job was last handed out
+	err     error                   // error of the last fetch
 	handed  uint
 	closed  bool
 }
 
-// What has arrived is a job and when it came.
+// An arrived is a prefetched job with its time of arrival.
 type arrived struct {
 	js.Msg
 	at time.Time
 }
 
 const (
-	// ahead is how many jobs of a priority are asked for at once, when there are fewer than half.
+	// ahead is the number of jobs of a priority to prefetch. More are requested when less than half
+	// of them are left.
 	ahead = 8
-	// fetchWait is for how long an empty stream is asked for jobs, and emptyAfter when a stream of which
-	// more was expected counts as empty, so that less urgent jobs have their turn: other workers may
-	// have taken the rest.
+	// fetchWait is how long a request waits on an empty stream. After emptyAfter, a stream counts
+	// as empty, so that lower priorities get their turn: other workers may have taken its jobs.
 	fetchWait  = 20 * time.Second
 	emptyAfter = 250 * time.Millisecond
-	// wantedFor is for how long jobs are asked for after the last one was handed out, and keptFor how
-	// long they wait here before they go back, for other workers.
+	// wantedFor is how long jobs are requested after the last one was handed out. keptFor is how
+	// long they are kept before they return to the stream for other workers.
 	wantedFor = time.Second
 	keptFor   = 5 * time.Second
-	// every so many jobs the lowest priority comes first, so that none starves.
-	turnOfLow = 16
+	// after this many jobs the lowest priority is preferred once, so that no priority starves
+	lowTurn = 16
 )
 
 func (e *Engine) pull() {
@@ -66,11 +66,11 @@ func (e *Engine) pull() {
 	p.tasks.Go(func() { p.extend(e.ctx, e.limits.AckWait/3) })
 }
 
-// pullFrom asks the stream of a priority for jobs whenever there are few.
+// pullFrom requests jobs of a priority whenever few are left.
 func (e *Engine) pullFrom(priority queue.Priority) {
 	p := &e.puller
 	if info, err := e.consumers[priority].Info(e.ctx); err == nil && info.NumPending == 0 {
-		p.expectNothing(priority)
+		p.markEmpty(priority)
 	}
 	failures := 0
 	for e.ctx.Err() == nil {
@@ -102,7 +102,7 @@ func (e *Engine) pullFrom(priority queue.Priority) {
 		}
 		if failures++; failures == 3 && len(e.conn.Servers()) > 1 && e.conn.IsConnected() {
 			failures = 0
-			e.opts.Logger.Warn("the server is connected but does not answer: trying another one", "server", e.conn.ConnectedServerName(), "error", err)
+			e.opts.Logger.Warn("the connected server does not respond; connecting to another one", "server", e.conn.ConnectedServerName(), "error", err)
 			e.conn.ForceReconnect()
 		}
 		select {
@@ -112,12 +112,12 @@ func (e *Engine) pullFrom(priority queue.Priority) {
 	}
 }
 
-// fetch asks for up to n jobs and takes what comes.
+// fetch requests up to n jobs and adds them to the puller.
 func (e *Engine) fetch(priority queue.Priority, n int) error {
 	p := &e.puller
 	ctx, cancel := context.WithTimeout(e.ctx, fetchWait)
 	defer cancel()
-	nothing := time.AfterFunc(emptyAfter, func() { p.expectNothing(priority) })
+	nothing := time.AfterFunc(emptyAfter, func() { p.markEmpty(priority) })
 	defer nothing.Stop()
 	batch, err := e.consumers[priority].Fetch(n, js.FetchContext(ctx), js.FetchHeartbeat(4*time.Second))
 	if err != nil {
@@ -126,7 +126,7 @@ func (e *Engine) fetch(priority queue.Priority, n int) error {
 	for msg := range batch.Messages() {
 		nothing.Reset(emptyAfter)
 		p.mu.Lock()
-		if p.enough { // it was asked for before that
+		if p.enough { // requested before the cancellation
 			msg.Nak()
 			p.mu.Unlock()
 			continue
@@ -144,28 +144,28 @@ func (e *Engine) fetch(priority queue.Priority, n int) error {
 	return nil
 }
 
-// expectNothing notes that a stream is empty, for all that is known.
-func (p *puller) expectNothing(priority queue.Priority) {
+// markEmpty records that a stream is probably empty.
+func (p *puller) markEmpty(priority queue.Priority) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.empty[priority] = true
 	p.wake()
 }
 
-// wake lets Next look. The puller is locked.
+// wake wakes callers of Next. The caller holds p.mu.
 func (p *puller) wake() {
 	close(p.changed)
 	p.changed = make(chan struct{})
 }
 
-// want lets the streams be asked. The puller is locked.
+// want wakes the goroutines that request jobs. The caller holds p.mu.
 func (p *puller) want() {
 	close(p.wanted)
 	p.wanted = make(chan struct{})
 }
 
-// extend tells the server again and again that what is here is not lost, and gives back what is here
-// for too long.
+// extend periodically extends the deliveries of prefetched jobs, and returns those that are older
+// than keptFor.
 func (p *puller) extend(ctx context.Context, every time.Duration) {
 	tick := time.NewTicker(min(every, keptFor))
 	defer tick.Stop()
@@ -180,10 +180,10 @@ func (p *puller) extend(ctx context.Context, every time.Duration) {
 			kept := list[:0:0]
 			for _, msg := range list {
 				if time.Since(msg.at) > keptFor {
-					msg.Nak() // or it is delivered again later
+					msg.Nak() // otherwise it is redelivered later
 					continue
 				}
-				msg.InProgress() // or it is delivered twice
+				msg.InProgress() // prevents redelivery
 				kept = append(kept, msg)
 			}
 			p.have[priority] = kept
@@ -192,10 +192,10 @@ func (p *puller) extend(ctx context.Context, every time.Duration) {
 	}
 }
 
-// take returns the job that is next; nil if there is none. A less urgent one comes only if there are
-// no others, or if it is its turn. The puller is locked.
+// take returns the next job, or nil if there is none. Lower priorities follow if higher ones are
+// empty, or when it is their turn. The caller holds p.mu.
 func (p *puller) take() (js.Msg, queue.Priority) {
-	turn := p.handed%turnOfLow == turnOfLow-1
+	turn := p.handed%lowTurn == lowTurn-1
 	for i := range queue.Priorities {
 		priority := queue.Priorities[i]
 		if turn {
@@ -209,13 +209,13 @@ func (p *puller) take() (js.Msg, queue.Priority) {
 			return list[0].Msg, priority
 		}
 		if !p.empty[priority] && !turn {
-			return nil, "" // something may come at once
+			return nil, "" // a job of higher priority may arrive at once
 		}
 	}
 	return nil, ""
 }
 
-// close gives back what was not handed out.
+// close returns the prefetched jobs to their streams.
 func (p *puller) close() {
 	p.tasks.Wait()
 	p.mu.Lock()
@@ -224,18 +224,18 @@ func (p *puller) close() {
 	p.giveBack()
 }
 
-// giveBack gives back what is here. The puller is locked.
+// giveBack returns the prefetched jobs to their streams. The caller holds p.mu.
 func (p *puller) giveBack() {
 	for priority, list := range p.have {
 		for _, msg := range list {
-			msg.Nak() // or it is delivered again later
+			msg.Nak() // otherwise it is redelivered later
 		}
 		delete(p.have, priority)
 	}
 }
 
-// waits notes that somebody waits, or no more.
-func (p *puller) waits(n int) {
+// addWaiting changes the number of waiting callers by n.
+func (p *puller) addWaiting(n int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.waiting += n
@@ -245,9 +245,9 @@ func (p *puller) waits(n int) {
 	}
 }
 
-// gone notes that who waits, or was about to, does so no more. If ctx was cancelled and nobody else
-// waits, what is here goes back, and what comes until somebody waits again.
-func (p *puller) gone(ctx context.Context, me int) {
+// stopWaiting records that a caller stops waiting. If ctx was cancelled and no other caller waits,
+// prefetched and arriving jobs return to their streams until a caller waits again.
+func (p *puller) stopWaiting(ctx context.Context, me int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.waiting > me || !errors.Is(ctx.Err(), context.Canceled) {
@@ -262,11 +262,11 @@ func (e *Engine) Next(ctx context.Context) (queue.Delivery, error) {
 	e.pulling.Do(e.pull)
 	p := &e.puller
 	if err := ctx.Err(); err != nil {
-		p.gone(ctx, 0)
+		p.stopWaiting(ctx, 0)
 		return nil, err
 	}
-	p.waits(1)
-	defer p.waits(-1)
+	p.addWaiting(1)
+	defer p.addWaiting(-1)
 	for {
 		p.mu.Lock()
 		if e.ctx.Err() != nil || p.closed {
@@ -285,14 +285,14 @@ func (e *Engine) Next(ctx context.Context) (queue.Delivery, error) {
 		}
 		if err != nil {
 			p.mu.Lock()
-			p.err = nil // it is told once
+			p.err = nil // each error is returned once
 			p.mu.Unlock()
 			return nil, explain(&e.opts, err)
 		}
 		select {
 		case <-changed:
 		case <-ctx.Done():
-			p.gone(ctx, 1)
+			p.stopWaiting(ctx, 1)
 			return nil, ctx.Err()
 		case <-e.ctx.Done():
 			return nil, queue.ErrClosed

@@ -12,17 +12,17 @@ import (
 	"github.com/urlget/urlget/queue"
 )
 
-// values are a stream with one message for each key. It is what key-value buckets of NATS are made
-// of, but for one thing: there messages may not be deleted, so that the mark of a deletion is left,
-// and makes the next one cost three requests.
+// A values is a stream with one message for each key. Unlike the key-value buckets of NATS, it
+// deletes messages. Buckets do not allow that: they keep a delete marker, after which the next
+// Create costs three requests.
 type values struct {
 	js     js.JetStream
 	stream js.Stream
-	prefix string // of subjects
+	prefix string // prefix of subjects
 	ttl    time.Duration
 }
 
-// makeValues makes values whose subjects begin with a prefix. A TTL of 0 means that they stay.
+// makeValues returns values whose subjects start with a prefix. A TTL of 0 means no expiry.
 func (e *Engine) makeValues(ctx context.Context, name, prefix string, ttl time.Duration) (*values, error) {
 	s, err := e.stream(ctx, js.StreamConfig{Name: name, Subjects: []string{prefix + ">"}, MaxMsgsPerSubject: 1, MaxAge: ttl,
 		Duplicates: min(time.Second, cmp.Or(ttl, time.Second))})
@@ -84,6 +84,5 @@ func (v *values) Delete(ctx context.Context, key string, revision uint64) error 
 }
 
 func isWrongRevision(err error) bool {
-	var api *js.APIError
-	return errors.As(err, &api) && (api.ErrorCode == js.JSErrCodeStreamWrongLastSequence || api.ErrorCode == js.JSErrCodeStreamWrongLastSequenceConstant)
+	return hasCode(err, js.JSErrCodeStreamWrongLastSequence, js.JSErrCodeStreamWrongLastSequenceConstant)
 }

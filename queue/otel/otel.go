@@ -1,8 +1,8 @@
-// Package otel sends spans of the jobs of a queue's worker to a collector of OpenTelemetry, by OTLP
-// over HTTP. It links the SDK of OpenTelemetry.
+// Package otel sends spans of the jobs of a queue worker to an OpenTelemetry collector, with OTLP
+// over HTTP. It links the OpenTelemetry SDK.
 //
-// The standard variables say where to and how: OTEL_EXPORTER_OTLP_ENDPOINT or
-// OTEL_EXPORTER_OTLP_TRACES_ENDPOINT, and all others that the SDK knows for spans, OTLP and
+// The standard environment variables configure it: OTEL_EXPORTER_OTLP_ENDPOINT or
+// OTEL_EXPORTER_OTLP_TRACES_ENDPOINT, and all others that the SDK supports for spans, OTLP and
 // resources.
 package otel
 
@@ -33,39 +33,39 @@ import (
 	"github.com/urlget/urlget/queue"
 )
 
-// Name is the name of the instrumentation scope.
-const Name = "github.com/urlget/urlget/fetch/queue/otel"
+// scope is the name of the instrumentation scope, a contract.
+const scope = "github.com/urlget/urlget/fetch/queue/otel"
 
-// The attributes for which there are no semantic conventions.
+// Attributes without semantic conventions.
 const (
-	IDKey       = attribute.Key("urlget.job.id")   // of the submission
-	AttemptKey  = attribute.Key("urlget.attempt")  // 1 for the first one
-	WorkerKey   = attribute.Key("urlget.worker")   // the name of the worker
-	OutcomeKey  = attribute.Key("urlget.outcome")  // a job.Outcome
-	ClassKey    = attribute.Key("urlget.class")    // the fetch.Code of a failure
-	ReceivedKey = attribute.Key("urlget.received") // bytes of content
+	idKey       = attribute.Key("urlget.job.id")   // of the submission
+	attemptKey  = attribute.Key("urlget.attempt")  // starts at 1
+	workerKey   = attribute.Key("urlget.worker")   // the name of the worker
+	outcomeKey  = attribute.Key("urlget.outcome")  // a job.Outcome
+	classKey    = attribute.Key("urlget.class")    // the fetch.Code of a failure
+	receivedKey = attribute.Key("urlget.received") // bytes of content
 )
 
-// lost is the class of an attempt whose result could not be kept or delivered.
+// lost is the class of an attempt whose result could not be stored or published.
 const lost = "queue"
 
-// maxValue bounds the characters of an attribute, such as a URL, if OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT
-// or OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT does not.
+// maxValue limits the characters of an attribute, such as a URL, unless
+// OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT or OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT is set.
 const maxValue = 4 << 10
 
-// A Tracer makes spans and sends them, beside the jobs: these never wait for it. When as many wait to
-// be sent as OTEL_BSP_MAX_QUEUE_SIZE says, or the SDK's DefaultMaxQueueSize, more are lost.
+// A Tracer creates spans and sends them in the background, so that jobs do not wait. If more than
+// OTEL_BSP_MAX_QUEUE_SIZE spans are waiting (by default the SDK's DefaultMaxQueueSize), further
+// spans are lost.
 type Tracer struct {
 	provider *sdk.TracerProvider
 	tracer   trace.Tracer
-	kill     context.CancelFunc // ends what is being sent
+	kill     context.CancelFunc // cancels running exports
 }
 
-// Open returns a Tracer as the environment says, or nil if it wants no spans: it names no endpoint,
-// or has OTEL_SDK_DISABLED=true or an OTEL_TRACES_EXPORTER other than otlp. Service is the name of
-// the service unless the environment has another. An error is a mistake in the environment. That
-// spans cannot be sent is told to logger, once a minute at most; OpenTelemetry's error handler, of
-// which a program has one, is set to that.
+// Open returns a Tracer configured by the environment. It returns nil if no endpoint is set,
+// OTEL_SDK_DISABLED is true or OTEL_TRACES_EXPORTER is not otlp. Service is the default service
+// name. An error is an invalid environment variable. Failed exports are logged at most once a
+// minute. Open sets OpenTelemetry's global error handler to log them.
 func Open(ctx context.Context, service string, logger *slog.Logger) (*Tracer, error) {
 	if wanted, err := configured(); !wanted {
 		return nil, err
@@ -78,19 +78,19 @@ func Open(ctx context.Context, service string, logger *slog.Logger) (*Tracer, er
 	if err != nil {
 		return nil, err
 	}
-	troubles := &troubles{logger: logger}
-	api.SetErrorHandler(api.ErrorHandlerFunc(func(err error) { troubles.tell(0, err) }))
+	errorLog := &errorLog{logger: logger}
+	api.SetErrorHandler(api.ErrorHandlerFunc(func(err error) { errorLog.log(0, err) }))
 	limits := sdk.NewSpanLimits()
 	if limits.AttributeValueLengthLimit < 0 {
 		limits.AttributeValueLengthLimit = maxValue
 	}
 	live, kill := context.WithCancel(context.WithoutCancel(ctx))
 	provider := sdk.NewTracerProvider(sdk.WithResource(about), sdk.WithRawSpanLimits(limits),
-		sdk.WithBatcher(&exporter{SpanExporter: client, live: live, troubles: troubles}))
-	return &Tracer{provider: provider, tracer: provider.Tracer(Name, trace.WithSchemaURL(semconv.SchemaURL)), kill: kill}, nil
+		sdk.WithBatcher(&exporter{SpanExporter: client, live: live, errorLog: errorLog}))
+	return &Tracer{provider: provider, tracer: provider.Tracer(scope, trace.WithSchemaURL(semconv.SchemaURL)), kill: kill}, nil
 }
 
-// configured reports whether the environment asks for spans.
+// configured reports whether the environment enables spans.
 func configured() (bool, error) {
 	name, endpoint := first("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
 	exporter := os.Getenv("OTEL_TRACES_EXPORTER")
@@ -98,10 +98,10 @@ func configured() (bool, error) {
 		return false, nil
 	}
 	if u, err := url.Parse(endpoint); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return false, fmt.Errorf("$%s: want a URL of http or https", name)
+		return false, fmt.Errorf("$%s must be an http or https URL", name)
 	}
 	if name, protocol := first("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL"); protocol != "" && protocol != "http/protobuf" {
-		return false, fmt.Errorf("$%s: only http/protobuf is spoken", name)
+		return false, fmt.Errorf("$%s: only http/protobuf is supported", name)
 	}
 	return true, nil
 }
@@ -116,14 +116,14 @@ func first(names ...string) (name, value string) {
 	return "", ""
 }
 
-// Attempt is for the Trace of a queue.Worker: each attempt at a job is a span, "job" and the scheme,
-// with the attributes url.full without userinfo and signatures, url.scheme, server.address and those
-// above. One that fails has the status Error with the class of its failure, in error.type too, and
-// nothing that a server said.
+// Attempt is a function for queue.Worker.Trace. Each attempt is a span named "job" and the scheme.
+// It has the attributes url.full without userinfo and signatures, url.scheme, server.address and
+// those above. A failed attempt has the status Error with the failure class, also in error.type,
+// and no text from the server.
 func (t *Tracer) Attempt(ctx context.Context, a *queue.Attempt) (context.Context, func(*job.Result, error)) {
 	u := a.Job.URL
-	attrs := []attribute.KeyValue{semconv.URLFull(otel.URL(u)), semconv.URLScheme(u.Scheme()), IDKey.String(a.ID),
-		AttemptKey.Int(a.Number), WorkerKey.String(a.Worker)}
+	attrs := []attribute.KeyValue{semconv.URLFull(otel.URL(u)), semconv.URLScheme(u.Scheme()), idKey.String(a.ID),
+		attemptKey.Int(a.Number), workerKey.String(a.Worker)}
 	if host := u.Host(); host != "" {
 		attrs = append(attrs, semconv.ServerAddress(host))
 	}
@@ -136,79 +136,79 @@ func end(span trace.Span, scheme string, res *job.Result, err error) {
 	defer span.End()
 	class := ""
 	if res != nil {
-		span.SetAttributes(OutcomeKey.String(string(res.Outcome)), ReceivedKey.Int64(res.Received))
+		span.SetAttributes(outcomeKey.String(string(res.Outcome)), receivedKey.Int64(res.Received))
 		if res.Status != 0 {
 			span.SetAttributes(otel.StatusCode(scheme, res.Status))
 		}
 		if class = string(res.Class); class == "" && res.Outcome == job.Failed {
-			class = "_OTHER" // as error.type has it
+			class = "_OTHER" // the fallback value of error.type
 		}
 	}
 	if err != nil {
 		class = lost
 	}
 	if class != "" {
-		span.SetAttributes(ClassKey.String(class), semconv.ErrorTypeKey.String(class))
+		span.SetAttributes(classKey.String(class), semconv.ErrorTypeKey.String(class))
 		span.SetStatus(codes.Error, class)
 	}
 }
 
-// Recorder returns a fetch.Recorder for the client of the worker: each exchange is a span below that
-// of its attempt, as fetch/middleware/otel has it.
+// Recorder returns a fetch.Recorder for the client of the worker. Each exchange is a child span of
+// its attempt, as in fetch/middleware/otel.
 func (t *Tracer) Recorder() fetch.Recorder {
 	return otel.Recorder(&otel.Options{TracerProvider: t.provider, MeterProvider: noop.NewMeterProvider(), ClassOnly: true})
 }
 
-// Close sends what is left, until ctx ends, and ends the Tracer.
+// Close sends the remaining spans until ctx ends, and shuts the Tracer down.
 func (t *Tracer) Close(ctx context.Context) {
 	defer t.kill()
-	// Once nothing can be sent any more, what is left goes at once.
+	// When ctx ends, kill cancels exports, so that Shutdown drops the remaining spans at once.
 	defer context.AfterFunc(ctx, t.kill)()
-	t.provider.Shutdown(context.WithoutCancel(ctx)) // what went wrong was told
+	t.provider.Shutdown(context.WithoutCancel(ctx)) // errors have been logged
 }
 
-// An exporter sends spans while it lives.
+// An exporter sends spans until its context ends.
 type exporter struct {
 	sdk.SpanExporter
 	live     context.Context
-	troubles *troubles
+	errorLog *errorLog
 }
 
-// ExportSpans sends spans. Errors go no further, as they were told.
+// ExportSpans implements the exporter interface. Errors are logged and not returned.
 func (e *exporter) ExportSpans(ctx context.Context, spans []sdk.ReadOnlySpan) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(e.live, cancel)()
 	if err := e.SpanExporter.ExportSpans(ctx, spans); err != nil {
-		e.troubles.tell(len(spans), err)
+		e.errorLog.log(len(spans), err)
 	}
 	return nil
 }
 
 const (
-	tellEvery = time.Minute // how often troubles are told
-	maxTold   = 300         // bytes of one
+	logInterval = time.Minute // minimum interval between log messages
+	maxLogged   = 300         // bytes of one log message
 )
 
-// Troubles are told once in a while.
-type troubles struct {
+// An errorLog logs export errors at most once per logInterval.
+type errorLog struct {
 	logger *slog.Logger
 	mu     sync.Mutex
 	last   time.Time
-	lost   int // spans since last
+	lost   int // lost spans since the last message
 }
 
-func (t *troubles) tell(lost int, err error) {
+func (t *errorLog) log(lost int, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.lost += lost
-	if !t.last.IsZero() && time.Since(t.last) < tellEvery {
+	if !t.last.IsZero() && time.Since(t.last) < logInterval {
 		return
 	}
-	for e := (*url.Error)(nil); errors.As(err, &e); { // its URL may be a secret
+	for e := (*url.Error)(nil); errors.As(err, &e); { // the URL may contain a secret
 		err = e.Err
 	}
 	text := fetch.Printable(err.Error())
-	t.logger.Warn("spans could not be sent", "lost", t.lost, "error", text[:min(len(text), maxTold)])
+	t.logger.Warn("cannot send spans", "lost", t.lost, "error", text[:min(len(text), maxLogged)])
 	t.last, t.lost = time.Now(), 0
 }

@@ -32,7 +32,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// A receiver is a collector that keeps what it is sent.
+// A receiver is a collector that stores the received spans.
 type receiver struct {
 	*httptest.Server
 	mu      sync.Mutex
@@ -110,17 +110,18 @@ func open(t *testing.T) (*otel.Tracer, *bytes.Buffer) {
 	return tracer, &log
 }
 
-// work lets a worker with the tracer do jobs, and returns when they have ended. Each is tried twice.
+// work lets a worker with the tracer do jobs, and returns when they have ended. Each is tried
+// twice.
 func work(t *testing.T, tracer *otel.Tracer, urls ...string) (ids []string) {
 	t.Helper()
-	m := queuetest.NewModel(queuetest.Options{Limits: queue.Limits{Message: 1 << 20, AckWait: time.Minute, LeaseTTL: 15 * time.Second}, Window: time.Hour})
+	m := queuetest.NewModel(queuetest.Options{})
 	e := m.Connect("a")
 	for _, u := range urls {
-		sub, _, err := queue.Submit(t.Context(), e, queue.Normal, &job.Job{URL: uri.MustParse(u)})
+		id, _, err := queue.Submit(t.Context(), e, queue.Normal, &job.Job{URL: uri.MustParse(u)})
 		if err != nil {
 			t.Fatal(err)
 		}
-		ids = append(ids, sub.ID)
+		ids = append(ids, id)
 	}
 	store, err := queue.OpenDir(t.TempDir())
 	if err != nil {
@@ -131,7 +132,7 @@ func work(t *testing.T, tracer *otel.Tracer, urls ...string) (ids []string) {
 	defer client.Close()
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
-	w := &queue.Worker{Engine: e, Runner: queue.Runner(job.Runner{Downloader: &download.Downloader{Client: client}}), Store: store,
+	w := &queue.Worker{Engine: e, Runner: &job.Runner{Downloader: &download.Downloader{Client: client}}, Store: store,
 		Name: "w/1", Trace: tracer.Attempt}
 	done := make(chan error)
 	go func() { done <- w.Run(ctx) }()
@@ -241,14 +242,14 @@ func TestNoCollector(t *testing.T) {
 			if took := time.Since(begun); took > 9*time.Second {
 				t.Errorf("Close took %v", took)
 			}
-			if n := strings.Count(log.String(), "\n"); n != 1 || !strings.Contains(log.String(), "spans could not be sent") || strings.Contains(log.String(), "s3cr3t") {
+			if n := strings.Count(log.String(), "\n"); n != 1 || !strings.Contains(log.String(), "cannot send spans") || strings.Contains(log.String(), "s3cr3t") {
 				t.Errorf("%d lines of log:\n%s", n, log)
 			}
 		})
 	}
 }
 
-// What cannot be sent is lost, and does not fill the memory.
+// Spans that cannot be sent are lost, and do not fill the memory.
 func TestFewSpansWait(t *testing.T) {
 	t.Setenv("OTEL_BSP_MAX_QUEUE_SIZE", "20")
 	t.Setenv("OTEL_BSP_MAX_EXPORT_BATCH_SIZE", "5")
@@ -286,9 +287,9 @@ func TestTheEnvironmentDecides(t *testing.T) {
 		{env: map[string]string{endpoint: "http://h.example", "OTEL_SDK_DISABLED": "True"}},
 		{env: map[string]string{endpoint: "http://h.example", "OTEL_TRACES_EXPORTER": "none"}},
 		{env: map[string]string{endpoint: "http://h.example", "OTEL_TRACES_EXPORTER": "otlp"}, on: true},
-		{env: map[string]string{endpoint: "h.example:4317"}, fail: "$OTEL_EXPORTER_OTLP_ENDPOINT: want a URL of http or https"},
-		{env: map[string]string{traces: "http:///x"}, fail: "$OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: want a URL of http or https"},
-		{env: map[string]string{endpoint: "http://h.example", "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"}, fail: "$OTEL_EXPORTER_OTLP_PROTOCOL: only http/protobuf is spoken"},
+		{env: map[string]string{endpoint: "h.example:4317"}, fail: "$OTEL_EXPORTER_OTLP_ENDPOINT must be an http or https URL"},
+		{env: map[string]string{traces: "http:///x"}, fail: "$OTEL_EXPORTER_OTLP_TRACES_ENDPOINT must be an http or https URL"},
+		{env: map[string]string{endpoint: "http://h.example", "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"}, fail: "$OTEL_EXPORTER_OTLP_PROTOCOL: only http/protobuf is supported"},
 	} {
 		t.Run(fmt.Sprint(tt.env), func(t *testing.T) {
 			for _, name := range []string{endpoint, traces} {

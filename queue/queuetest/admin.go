@@ -80,24 +80,33 @@ func (c *Conn) DropDead(ctx context.Context, sequence uint64) error {
 	})
 }
 
-// Purge implements queue.Admin.
-func (c *Conn) Purge(ctx context.Context, k queue.Kind) (n uint64, err error) {
-	err = c.do(ctx, "delete", string(k), func() error {
-		m := c.model
-		switch k {
-		case queue.KindJobs:
-			for p, list := range m.jobs {
-				n += uint64(len(list))
-				delete(m.jobs, p)
-			}
-			clear(m.keys)
-		case queue.KindResults:
-			n = uint64(len(m.results.all))
-			m.results = log{have: map[string]bool{}}
-		case queue.KindDead:
-			n = uint64(len(m.dead.all))
-			m.dead = log{have: map[string]bool{}}
+// PurgeJobs implements queue.Admin.
+func (c *Conn) PurgeJobs(ctx context.Context) (n uint64, err error) {
+	err = c.do(ctx, "delete", "jobs", func() error {
+		for p, list := range c.model.jobs {
+			n += uint64(len(list))
+			delete(c.model.jobs, p)
 		}
+		clear(c.model.keys)
+		return nil
+	})
+	return n, err
+}
+
+// PurgeResults implements queue.Admin.
+func (c *Conn) PurgeResults(ctx context.Context) (uint64, error) {
+	return c.purge(ctx, "results", &c.model.results)
+}
+
+// PurgeDead implements queue.Admin.
+func (c *Conn) PurgeDead(ctx context.Context) (uint64, error) {
+	return c.purge(ctx, "dead", &c.model.dead)
+}
+
+func (c *Conn) purge(ctx context.Context, key string, l *log) (n uint64, err error) {
+	err = c.do(ctx, "delete", key, func() error {
+		n = uint64(len(l.all))
+		*l = log{have: map[string]bool{}}
 		return nil
 	})
 	return n, err

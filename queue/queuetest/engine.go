@@ -10,9 +10,8 @@ import (
 	"github.com/urlget/urlget/queue"
 )
 
-// Run tests an engine. Open returns one with nothing in it, with connections of their own for each
-// call of the function that it returns; its AckWait and its LeaseTTL should be a second or two, and
-// its window minutes.
+// Run tests an engine. Open returns a function that opens independent connections to an empty
+// engine. Its AckWait and LeaseTTL should be one or two seconds, and its window minutes.
 func Run(t *testing.T, open func(t *testing.T) (connect func() queue.Admin)) {
 	for name, test := range map[string]func(*testing.T, func() queue.Admin){
 		"WhatIsSubmittedTwiceIsThereOnce":           submittedTwice,
@@ -63,13 +62,16 @@ func next(t *testing.T, e queue.Engine, want string) queue.Delivery {
 	return d
 }
 
-// nothing makes sure that nothing is delivered for a while.
+// nothing checks that no job is delivered for a while.
 func nothing(t *testing.T, e queue.Engine, d time.Duration) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), d)
 	defer cancel()
-	if d, err := e.Next(ctx); err == nil {
+	switch d, err := e.Next(ctx); {
+	case err == nil:
 		t.Fatalf("%q was delivered", d.Data())
+	case !errors.Is(err, context.DeadlineExceeded):
+		t.Fatalf("no delivery: %v, want the error of the context", err)
 	}
 }
 
@@ -233,7 +235,7 @@ func letters(t *testing.T, connect func() queue.Admin) {
 	}
 }
 
-// What is to be listed may be gone before it was listed: the list ends all the same.
+// gone checks that a list ends if its messages are removed before they are listed.
 func gone(t *testing.T, connect func() queue.Admin) {
 	a := connect()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
@@ -250,7 +252,7 @@ func gone(t *testing.T, connect func() queue.Admin) {
 	for d, err := range a.Dead(ctx, all[1]) {
 		t.Fatalf("%q comes after the last one: %v", d.ID, err)
 	}
-	for i := range 2000 { // more than come at once
+	for i := range 2000 { // more than one batch
 		check(t, a.PutResult(ctx, fmt.Sprint("x", i), []byte("r")))
 	}
 	n := 0
@@ -259,7 +261,7 @@ func gone(t *testing.T, connect func() queue.Admin) {
 			t.Fatalf("after %d: %v", n, err)
 		}
 		if n++; n == 1 {
-			_, err := a.Purge(ctx, queue.KindResults)
+			_, err := a.PurgeResults(ctx)
 			check(t, err)
 		}
 	}
@@ -312,7 +314,7 @@ func leases(t *testing.T, connect func() queue.Admin) {
 	check(t, err)
 	for range 4 {
 		wait(t, ttl/2)
-		begun = time.Now() // its life begins before the answer is here
+		begun = time.Now() // the TTL starts before the response arrives
 		r, err = v.Update(ctx, "k", []byte("a"), r)
 		check(t, err)
 	}
@@ -335,7 +337,7 @@ func leases(t *testing.T, connect func() queue.Admin) {
 	}
 }
 
-// wait lets time pass, as clocks are what is tested.
+// wait sleeps, because timeouts are under test.
 func wait(t *testing.T, d time.Duration) {
 	t.Helper()
 	select {
@@ -371,20 +373,24 @@ func purging(t *testing.T, connect func() queue.Admin) {
 	submit(t, a, queue.Low, "l", "two")
 	check(t, a.PutResult(ctx, "x", []byte("r")))
 	check(t, a.PutDead(ctx, "x", []byte("d")))
-	for kind, want := range map[queue.Kind]uint64{queue.KindJobs: 2, queue.KindResults: 1, queue.KindDead: 1} {
-		if n, err := a.Purge(ctx, kind); n != want || err != nil {
-			t.Errorf("%d %s purged, %v", n, kind, err)
+	for _, tt := range []struct {
+		what  string
+		purge func(context.Context) (uint64, error)
+		want  uint64
+	}{{"jobs", a.PurgeJobs, 2}, {"results", a.PurgeResults, 1}, {"dead letters", a.PurgeDead, 1}} {
+		if n, err := tt.purge(ctx); n != tt.want || err != nil {
+			t.Errorf("%d %s purged, want %d: %v", n, tt.what, tt.want, err)
 		}
 	}
 	if s, err := a.Status(ctx); err != nil || s.Depth()+s.Results+s.Dead != 0 {
 		t.Errorf("%+v, %v", s, err)
 	}
 	check(t, a.PutResult(ctx, "x1", []byte("again")))
-	for range 2 { // each time what was purged can be submitted anew, once
+	for range 2 { // purged jobs can be submitted again, once after each purge
 		if submit(t, a, queue.High, "k", "one") || !submit(t, connect(), queue.High, "k", "one") {
 			t.Error("a job that was purged is taken for one that is there, or one that is there is not")
 		}
-		if n, err := a.Purge(ctx, queue.KindJobs); n != 1 || err != nil {
+		if n, err := a.PurgeJobs(ctx); n != 1 || err != nil {
 			t.Errorf("%d jobs purged, %v", n, err)
 		}
 	}
@@ -393,12 +399,12 @@ func purging(t *testing.T, connect func() queue.Admin) {
 func cancelled(t *testing.T, connect func() queue.Admin) {
 	a, b := connect(), connect()
 	const jobs = 40
-	for _, has := range []bool{true, false} { // whether there are jobs when it is said
+	for _, has := range []bool{true, false} { // whether there are jobs at that time
 		if has {
 			for i := range jobs {
 				submit(t, b, queue.Normal, fmt.Sprint("k", i), "first")
 			}
-			check(t, next(t, a, "first").Ack(t.Context())) // and others are on the way
+			check(t, next(t, a, "first").Ack(t.Context())) // and others are being fetched
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
@@ -425,7 +431,7 @@ func cancelled(t *testing.T, connect func() queue.Admin) {
 		begun := time.Now()
 		for i := range jobs {
 			if has && i == 0 {
-				continue // it was handed out
+				continue // it was delivered
 			}
 			check(t, next(t, b, map[bool]string{true: "first", false: "second"}[has]).Ack(t.Context()))
 		}

@@ -11,32 +11,28 @@ import (
 	"github.com/urlget/urlget/queue/queuetest"
 )
 
-// The test of an engine, here that of the model itself.
+// The test of an engine, here of the model itself.
 func ExampleRun() {
 	testEngine := func(t *testing.T) {
 		queuetest.Run(t, func(*testing.T) (connect func() queue.Admin) {
-			m := queuetest.NewModel(queuetest.Options{
-				Limits: queue.Limits{AckWait: time.Second, LeaseTTL: time.Second, Message: 1 << 20}, Window: time.Minute, Timeout: time.Second,
-			})
+			m := queuetest.NewModel(queuetest.Options{Limits: queue.Limits{AckWait: time.Second, LeaseTTL: time.Second}})
 			return func() queue.Admin { return m.Connect("") }
 		})
 	}
-	_ = testEngine // its name would be TestEngine, and that of its file ends with _test.go
+	_ = testEngine // the real name is TestEngine, in a file whose name ends with _test.go
 }
 
 // A connection whose first submission is lost.
 func ExampleModel() {
 	lost := false
 	m := queuetest.NewModel(queuetest.Options{
-		Limits:  queue.Limits{AckWait: time.Second, LeaseTTL: time.Second, Message: 1 << 20},
-		Window:  time.Minute,
 		Timeout: time.Millisecond,
 		Fault: func(_, op, _ string) queuetest.Fault {
 			if op == "submit" && !lost {
 				lost = true
-				return queuetest.Lost
+				return queuetest.Fault{Lost: true}
 			}
-			return queuetest.None
+			return queuetest.Fault{}
 		},
 	})
 	c := m.Connect("client")

@@ -1,8 +1,9 @@
-// Package queuetest has a model of the engine of a queue, in memory and with faults on request, and
-// the tests that every engine has to pass.
+// Package queuetest provides an in-memory model of a queue engine with fault injection, and the
+// tests that every engine must pass.
 package queuetest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,37 +13,33 @@ import (
 	"github.com/urlget/urlget/queue"
 )
 
-// A Fault is what goes wrong with one operation.
-type Fault int
+// A Fault is a failure of one operation.
+type Fault struct {
+	Lost       bool // the request is lost
+	AnswerLost bool // the operation is performed and the response is lost
+	Twice      bool // the job is also delivered to another worker
+}
 
-// The faults.
-const (
-	None       Fault = iota
-	Lost             // nothing is done, and no answer comes
-	AnswerLost       // it is done, and no answer comes
-	Twice            // a delivery is made to another worker too
-)
-
-// Options say how a model behaves.
+// Options configure a Model. Zero fields mean the defaults.
 type Options struct {
-	queue.Limits
-	Window  time.Duration // in which a key is submitted once
-	Timeout time.Duration // until an operation without an answer fails
-	Most    int           // jobs; 0 means no limit
-	// Fault, if not nil, returns what goes wrong with an operation ("submit", "next", "ack", "extend",
-	// "return", "result", "dead", "get", "create", "update", "put", "delete") of a connection on
-	// something. It must not depend on what else happens at the same time.
+	queue.Limits               // defaults: 1 minute, 15 s, 1 MiB
+	Window       time.Duration // duplicate window; default 1 hour
+	Timeout      time.Duration // after which an operation without a response fails; default 3 s
+	Most         int           // maximum number of jobs; 0 means no limit
+	// Fault, if not nil, returns the failure of an operation of a connection on a key. Operations
+	// are "submit", "next", "ack", "extend", "return", "result", "dead", "get", "create", "update",
+	// "put" and "delete". Its result must not depend on concurrent operations.
 	Fault func(conn, op, key string) Fault
 }
 
-// A Model is an engine. Workers have a Conn each.
+// A Model is an engine in memory. Each worker has its own Conn.
 type Model struct {
 	opts    Options
-	mu      sync.Mutex // for all below
+	mu      sync.Mutex // guards the fields below
 	changed chan struct{}
 	seq     uint64
 	jobs    map[queue.Priority][]*message
-	keys    map[string]time.Time // when each was submitted
+	keys    map[string]time.Time // time of submission
 	results log
 	dead    log
 	leases  map[string]*value
@@ -54,10 +51,10 @@ type message struct {
 	seq        uint64
 	data       []byte
 	deliveries int
-	ready      time.Time // when it may be delivered
+	ready      time.Time // earliest time of delivery
 }
 
-// A log has messages in order, one for each ID.
+// A log holds messages in order, at most one for each ID.
 type log struct {
 	all  []queue.Stored
 	have map[string]bool
@@ -71,12 +68,15 @@ type value struct {
 
 // NewModel returns an empty model.
 func NewModel(opts Options) *Model {
+	opts.AckWait, opts.LeaseTTL = cmp.Or(opts.AckWait, time.Minute), cmp.Or(opts.LeaseTTL, 15*time.Second)
+	opts.Message, opts.Window = cmp.Or(opts.Message, 1<<20), cmp.Or(opts.Window, time.Hour)
+	opts.Timeout = cmp.Or(opts.Timeout, 3*time.Second)
 	return &Model{opts: opts, changed: make(chan struct{}), jobs: map[queue.Priority][]*message{}, keys: map[string]time.Time{},
 		results: log{have: map[string]bool{}}, dead: log{have: map[string]bool{}},
 		leases: map[string]*value{}, records: map[string]*value{}, pages: map[string]*value{}}
 }
 
-// errNoAnswer is what operations without an answer end with.
+// errNoAnswer is returned by operations without a response.
 var errNoAnswer = errors.New("queuetest: no answer")
 
 // A Conn is a connection to a model.
@@ -84,13 +84,13 @@ type Conn struct {
 	model *Model
 	name  string
 	mu    sync.Mutex
-	cut   chan struct{} // closed while nothing passes
+	cut   chan struct{} // closed while the connection is cut
 }
 
-// Connect returns a connection with a name, for Options.Fault.
+// Connect returns a connection. Options.Fault gets its name.
 func (m *Model) Connect(name string) *Conn { return &Conn{model: m, name: name} }
 
-// Cut makes nothing pass the connection any more, or everything again.
+// Cut cuts the connection, or restores it if cut is false.
 func (c *Conn) Cut(cut bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -111,39 +111,39 @@ func (c *Conn) isCut() bool {
 
 func (m *Model) fault(c *Conn, op, key string) Fault {
 	if c.isCut() {
-		return Lost
+		return Fault{Lost: true}
 	}
 	if m.opts.Fault == nil {
-		return None
+		return Fault{}
 	}
 	return m.opts.Fault(c.name, op, key)
 }
 
-// change lets those who wait look again. The model is locked.
+// change wakes waiting operations. The caller holds m.mu.
 func (m *Model) change() {
 	close(m.changed)
 	m.changed = make(chan struct{})
 }
 
-// do does one operation of a connection.
+// do performs an operation of a connection.
 func (c *Conn) do(ctx context.Context, op, key string, f func() error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	fault := c.model.fault(c, op, key)
 	var err error
-	if fault != Lost {
+	if !fault.Lost {
 		c.model.mu.Lock()
 		err = f()
 		c.model.mu.Unlock()
 	}
-	if fault == Lost || fault == AnswerLost {
+	if fault.Lost || fault.AnswerLost {
 		return c.wait(ctx, op)
 	}
 	return err
 }
 
-// wait waits for an answer that does not come.
+// wait waits for a response that does not arrive.
 func (c *Conn) wait(ctx context.Context, op string) error {
 	select {
 	case <-time.After(c.model.opts.Timeout):
@@ -191,7 +191,7 @@ func (c *Conn) Next(ctx context.Context) (queue.Delivery, error) {
 		changed := m.changed
 		if msg == nil {
 			m.mu.Unlock()
-			timer := time.NewTimer(min(wait, m.opts.Timeout)) // the connection may be cut meanwhile
+			timer := time.NewTimer(min(wait, m.opts.Timeout)) // the connection may be cut while it waits
 			select {
 			case <-changed:
 			case <-timer.C:
@@ -203,24 +203,21 @@ func (c *Conn) Next(ctx context.Context) (queue.Delivery, error) {
 			continue
 		}
 		fault := m.fault(c, "next", fmt.Sprint(msg.seq, "/", msg.deliveries))
-		if fault == Lost {
-			fault = AnswerLost // what did not arrive was delivered all the same
-		}
 		d := &delivery{c, msg, p, msg.deliveries > 0}
 		msg.deliveries++
 		msg.ready = time.Now().Add(m.opts.AckWait)
-		if fault == Twice {
+		if fault.Twice {
 			msg.ready = time.Now()
 		}
 		m.mu.Unlock()
-		if fault == AnswerLost {
+		if fault.Lost || fault.AnswerLost { // a lost response counts as a delivery
 			return nil, c.wait(ctx, "next")
 		}
 		return d, nil
 	}
 }
 
-// pick returns the message that is next, or how long to wait for one. The model is locked.
+// pick returns the next message, or the time until one is ready. The caller holds m.mu.
 func (m *Model) pick() (*message, queue.Priority, time.Duration) {
 	now, wait := time.Now(), time.Hour
 	for _, p := range queue.Priorities {
@@ -261,8 +258,8 @@ func (d *delivery) Ack(ctx context.Context) error {
 
 func (d *delivery) Extend() error {
 	m := d.conn.model
-	if m.fault(d.conn, "extend", fmt.Sprint(d.msg.seq)) != None {
-		return nil // it is sent, and does not arrive
+	if m.fault(d.conn, "extend", fmt.Sprint(d.msg.seq)) != (Fault{}) {
+		return nil // the request is lost
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -272,7 +269,7 @@ func (d *delivery) Extend() error {
 
 func (d *delivery) Return(delay time.Duration) error {
 	m := d.conn.model
-	if m.fault(d.conn, "return", fmt.Sprint(d.msg.seq)) != None {
+	if m.fault(d.conn, "return", fmt.Sprint(d.msg.seq)) != (Fault{}) {
 		return nil
 	}
 	m.mu.Lock()

@@ -4,96 +4,135 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"io"
 	"strings"
 	"testing"
 
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/queue"
+	"github.com/urlget/urlget/queue/internal/artefact"
 )
 
-// A Store is a queue.Store whose contents can be had back.
-type Store interface {
-	queue.Store
-	Get(ctx context.Context, sha256 string) (io.ReadCloser, error)
-}
-
-// RunStore tests a store. Open returns one with nothing in it.
-func RunStore(t *testing.T, open func(t *testing.T) Store) {
+// RunStore tests a store. Open returns an empty store. At the paths of the digests that are keys of
+// forged, it has the wrong contents. The path of a body ends with sha256/ab/abcd…
+func RunStore(t *testing.T, open func(t *testing.T, forged map[string]string) queue.Store) {
 	for name, text := range map[string]string{
 		"Nothing":  "",
 		"AByte":    "x",
-		"MoreThan": strings.Repeat("0123456789abcdef", 3<<16) + "and the end", // more than a piece
+		"MoreThan": strings.Repeat("0123456789abcdef", 3<<16) + "and the end", // more than one chunk
 	} {
 		t.Run("WhatIsKeptComesBack/"+name, func(t *testing.T) {
 			t.Parallel()
-			s := open(t)
-			sum := digest(text)
-			path := keep(t, s, text, sum)
-			if again := keep(t, s, text, sum); again != path || !strings.HasSuffix(path, queue.ArtefactPath(sum)) {
-				t.Errorf("kept at %q, and the second time at %q", path, again)
-			}
-			if got := get(t, s, sum); got != text {
-				t.Errorf("%d bytes came back, want %d", len(got), len(text))
-			}
+			comesBack(t, open(t, nil), text)
 		})
 	}
-	t.Run("WhatWasWrittenIsReadBeforeItIsKept", func(t *testing.T) {
-		t.Parallel()
-		s := open(t)
-		spool := begin(t, s)
-		io.WriteString(spool, "some text")
-		for range 2 {
-			r, err := spool.Reader()
-			check(t, err)
-			if got, err := io.ReadAll(r); string(got) != "some text" || err != nil {
-				t.Errorf("%q, %v", got, err)
-			}
+	for name, text := range map[string]string{"SameLength": "c0ntent", "Shorter": "c", "Empty": ""} {
+		t.Run("WhatIsForgedIsReplaced/"+name, func(t *testing.T) {
+			t.Parallel()
+			forged(t, open(t, map[string]string{digest("content"): text}), "content")
+		})
+	}
+	for name, test := range map[string]func(*testing.T, queue.Store){
+		"WhatWasWrittenIsReadBeforeItIsKept": readBefore,
+		"WhatIsDiscardedIsNotKept":           discarded,
+		"WhatIsNoDigestIsRefused":            noDigest,
+		"AContextThatEndedKeepsNothing":      late,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, open(t, nil))
+		})
+	}
+}
+
+func comesBack(t *testing.T, s queue.Store, text string) {
+	sum := digest(text)
+	path := keep(t, s, text, sum)
+	if again := keep(t, s, text, sum); again != path || !strings.HasSuffix(path, artefact.Path(sum)) {
+		t.Errorf("kept at %q, and the second time at %q", path, again)
+	}
+	if got := get(t, s, sum); got != text {
+		t.Errorf("%d bytes came back, want %d", len(got), len(text))
+	}
+}
+
+func forged(t *testing.T, s queue.Store, text string) {
+	sum := digest(text)
+	r, err := s.Get(t.Context(), sum)
+	if err == nil {
+		_, err = io.ReadAll(r)
+		r.Close()
+	}
+	if fetch.CodeOf(err) != fetch.ErrChecksum {
+		t.Errorf("reading the forged content: %v, want an error of class %s", err, fetch.ErrChecksum)
+	}
+	for range 2 {
+		keep(t, s, text, sum)
+		if got := get(t, s, sum); got != text {
+			t.Errorf("%q is kept, want %q", got, text)
 		}
-		_, err := spool.Commit(t.Context(), digest("some text"))
+	}
+}
+
+func readBefore(t *testing.T, s queue.Store) {
+	spool := begin(t, s)
+	io.WriteString(spool, "some text")
+	for range 2 {
+		r, err := spool.Reader()
 		check(t, err)
-		spool.Discard()
-		if got := get(t, s, digest("some text")); got != "some text" {
-			t.Errorf("%q came back", got)
+		if got, err := io.ReadAll(r); string(got) != "some text" || err != nil {
+			t.Errorf("%q, %v", got, err)
 		}
-	})
-	t.Run("WhatIsDiscardedIsNotKept", func(t *testing.T) {
-		t.Parallel()
-		s := open(t)
+	}
+	_, err := spool.Commit(t.Context(), digest("some text"))
+	check(t, err)
+	spool.Discard()
+	if got := get(t, s, digest("some text")); got != "some text" {
+		t.Errorf("%q came back", got)
+	}
+}
+
+func discarded(t *testing.T, s queue.Store) {
+	spool := begin(t, s)
+	io.WriteString(spool, "gone")
+	spool.Discard()
+	spool.Discard()
+	isMissing(t, s, digest("gone"), fetch.ErrNotFound)
+}
+
+func noDigest(t *testing.T, s queue.Store) {
+	for _, sum := range []string{"", "../x", strings.Repeat("z", 64)} {
 		spool := begin(t, s)
-		io.WriteString(spool, "gone")
-		spool.Discard()
-		spool.Discard()
-		if r, err := s.Get(t.Context(), digest("gone")); err == nil {
-			r.Close()
-			t.Error("it is there")
+		if _, err := spool.Commit(t.Context(), sum); fetch.CodeOf(err) != fetch.ErrRequest {
+			t.Errorf("kept under %q: %v, want an error of class %s", sum, err, fetch.ErrRequest)
 		}
-	})
-	t.Run("WhatIsNoDigestIsRefused", func(t *testing.T) {
-		t.Parallel()
-		s := open(t)
-		for _, sum := range []string{"", "../x", strings.Repeat("z", 64)} {
-			spool := begin(t, s)
-			if _, err := spool.Commit(t.Context(), sum); err == nil {
-				t.Errorf("kept under %q", sum)
-			}
-			if r, err := s.Get(t.Context(), sum); err == nil {
-				r.Close()
-				t.Errorf("there is %q", sum)
-			}
-		}
-	})
-	t.Run("AContextThatEndedKeepsNothing", func(t *testing.T) {
-		t.Parallel()
-		s := open(t)
-		spool := begin(t, s)
-		io.WriteString(spool, "late")
-		ctx, cancel := context.WithCancel(t.Context())
-		cancel()
-		if _, err := spool.Commit(ctx, digest("late")); err == nil {
-			t.Error("kept")
-		}
-		spool.Discard()
-	})
+		isMissing(t, s, sum, fetch.ErrRequest)
+	}
+}
+
+func late(t *testing.T, s queue.Store) {
+	spool := begin(t, s)
+	io.WriteString(spool, "late")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := spool.Commit(ctx, digest("late")); !errors.Is(err, context.Canceled) && fetch.CodeOf(err) != fetch.ErrInterrupted {
+		t.Errorf("kept after the end of the context: %v", err)
+	}
+	spool.Discard()
+	isMissing(t, s, digest("late"), fetch.ErrNotFound)
+}
+
+// isMissing checks that Get fails with an error of a class.
+func isMissing(t *testing.T, s queue.Store, sum string, want fetch.Code) {
+	t.Helper()
+	r, err := s.Get(t.Context(), sum)
+	if err == nil {
+		r.Close()
+	}
+	if fetch.CodeOf(err) != want {
+		t.Errorf("get %q: %v, want an error of class %s", sum, err, want)
+	}
 }
 
 func digest(text string) string {
@@ -119,7 +158,7 @@ func keep(t *testing.T, s queue.Store, text, sum string) string {
 	return path
 }
 
-func get(t *testing.T, s Store, sum string) string {
+func get(t *testing.T, s queue.Store, sum string) string {
 	t.Helper()
 	r, err := s.Get(t.Context(), sum)
 	check(t, err)
@@ -127,32 +166,4 @@ func get(t *testing.T, s Store, sum string) string {
 	text, err := io.ReadAll(r)
 	check(t, err)
 	return string(text)
-}
-
-// RunForged tests that a Store does not take something else for a content because it is there under
-// its name. Open returns a Store in which there is something else of the same length, for the content
-// "content" with a digest.
-func RunForged(t *testing.T, open func(t *testing.T, sum, forged string) Store) {
-	const text = "content"
-	sum := digest(text)
-	for name, forged := range map[string]string{"SameLength": "c0ntent", "Shorter": "c", "Empty": ""} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := open(t, sum, forged)
-			r, err := s.Get(t.Context(), sum)
-			if err == nil {
-				_, err = io.ReadAll(r)
-				r.Close()
-			}
-			if err == nil {
-				t.Error("the forged content is read without an error")
-			}
-			for range 2 {
-				keep(t, s, text, sum)
-				if got := get(t, s, sum); got != text {
-					t.Errorf("%q is kept, want %q", got, text)
-				}
-			}
-		})
-	}
 }

@@ -1,9 +1,9 @@
-// What makes pages comfortable. Everything works without it.
+// Optional conveniences. All pages work without this script.
 "use strict";
 
 const entries = () => [...document.querySelectorAll(".entry")];
 
-// The filter hides what does not match while it is typed.
+// The filter hides entries that do not match as the user types.
 const filter = document.getElementById("filter");
 if (filter) {
   filter.addEventListener("input", () => {
@@ -15,7 +15,7 @@ if (filter) {
   });
 }
 
-// j and k go through the links, u goes up, / leads to the address.
+// j and k move through the links, u goes up one level, / focuses the address bar.
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.altKey || event.metaKey || event.target.closest("input, textarea, select")) return;
   const links = () => [...document.querySelectorAll("main a[href]")].filter((a) => a.offsetParent);

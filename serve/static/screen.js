@@ -1,11 +1,11 @@
-// The screen of a session: the part of ECMA-48 and of the VT100 that programs use. What a server
-// sends becomes characters in cells. Nothing it sends is markup, has an address or is executed, and
-// nothing but where the cursor is and what kind of terminal this is goes back.
+// The screen of a session: the common part of ECMA-48 and the VT100. Server output becomes
+// characters in cells. It cannot set markup or links, and it is never executed. The screen replies
+// only to queries for the cursor position, the status and the terminal type.
 
 const most = { params: 64, text: 4096, past: 1000, marks: 8, size: 500 };
 
-// Flags of a style. Its low bits are the colours: five for the text, five for what is behind it; 0
-// is the usual one.
+// Flags of a style. The low bits are colours: five bits for the foreground, five for the
+// background; 0 is the default colour.
 export const bold = 1 << 10, faint = 1 << 11, italic = 1 << 12, underline = 1 << 13, inverse = 1 << 14, hidden = 1 << 15, struck = 1 << 16;
 
 const flags = { 1: bold, 2: faint, 3: italic, 4: underline, 7: inverse, 8: hidden, 9: struck };
@@ -15,12 +15,12 @@ const ends = { 21: bold, 22: bold | faint, 23: italic, 24: underline, 27: invers
 const drawn = "◆▒␉␌␍␊°±␤␋┘┐┌└┼⎺⎻─⎼⎽├┤┴┬│≤≥π≠£·";
 
 const mark = /^\p{M}$/u;
-const unseen = /^[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]$/u; // controls, those of the direction of writing too
+const unseen = /^[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]$/u; // controls, including bidirectional marks
 const wide = /^[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{1f300}-\u{1f64f}\u{1f900}-\u{1f9ff}\u{20000}-\u{3fffd}]$/u;
 
 const clamp = (n, low, high) => Math.min(Math.max(n, low), high);
 
-// nearest returns the one of the sixteen colours that is most like a mixture.
+// nearest returns the index of the closest of the sixteen colours to an RGB value.
 function nearest(r, g, b) {
   const high = Math.max(r, g, b);
   if (high < 64) return 0;
@@ -29,7 +29,7 @@ function nearest(r, g, b) {
   return bit(r) + 2 * bit(g) + 4 * bit(b) + (high > 208 ? 8 : 0);
 }
 
-// indexed returns the one of the sixteen that is most like one of 256.
+// indexed returns the index of the closest of the sixteen colours to one of the 256-colour palette.
 function indexed(n) {
   if (n < 16) return n;
   if (n > 231) return nearest(...Array(3).fill(8 + 10 * (n - 232)));
@@ -42,23 +42,23 @@ export class Screen {
   constructor(columns, rows) {
     this.columns = columns;
     this.rows = rows;
-    this.past = []; // lines that have left the screen at the top
-    this.left = 0; // how many there were
-    this.answer = () => {}; // what is to be sent back
+    this.past = []; // lines scrolled off the top of the screen
+    this.left = 0; // number of lines scrolled off
+    this.answer = () => {}; // sends a reply to the server
     this.reset();
   }
 
   reset() {
     this.style = 0;
     this.x = this.y = 0;
-    this.full = false; // the last column was written, and the next character goes to the next line
+    this.full = false; // the last column is written, and the next character wraps
     this.top = 0;
     this.bottom = this.rows - 1;
     this.modes = { wrap: true, cursor: true };
     this.sets = ["B", "B"];
     this.set = 0;
     this.saved = null;
-    this.other = null; // the main screen, while there is another
+    this.other = null; // the main screen while the alternate screen is shown
     this.state = "text";
     this.sequence = "";
     this.stops = new Set();
@@ -103,7 +103,7 @@ export class Screen {
     if (this.past.length > most.past) this.past.shift();
   }
 
-  // feed takes what the server sends.
+  // feed processes server output.
   feed(text) {
     this.changed = true;
     for (const c of text) this.one(c);
@@ -113,7 +113,7 @@ export class Screen {
     const code = c.codePointAt(0);
     if (c === "\x18" || c === "\x1a") { this.state = "text"; return; }
     switch (this.state) {
-      case "string": // a title or such, which nobody wants
+      case "string": // a title or similar string, which is ignored
         if (c === "\x07" || c === "\x1b" || ++this.skipped > most.text) this.state = c === "\x1b" ? "escape" : "text";
         this.sequence = "";
         return;
@@ -211,7 +211,7 @@ export class Screen {
     this.full = false;
   }
 
-  // scroll moves the lines of the region, or those from one on, up; down if n is less than 0.
+  // scroll moves the lines of the scroll region, or those from a given line on, up by n, or down if n is negative.
   scroll(n, from = this.top, keep = true) {
     const count = Math.min(Math.abs(n), this.bottom - from + 1);
     for (let i = 0; i < count; i++) {
@@ -274,7 +274,7 @@ export class Screen {
     this.full = false;
   }
 
-  // control acts on a control sequence.
+  // control executes a control sequence.
   control(sequence, final) {
     const [, prefix, text, rest] = /^([<-?]*)([\d;:]*)(.*)$/s.exec(sequence);
     const params = text.replaceAll(":", ";").split(";").map((s) => (s === "" ? null : Math.min(Number(s), 9999)));
@@ -370,7 +370,7 @@ export class Screen {
     }
   }
 
-  // shade sets the style of what follows (SGR).
+  // shade sets the style of the following characters (SGR).
   shade(params) {
     const text = (n) => { this.style = (this.style & ~31) | n; };
     const behind = (n) => { this.style = (this.style & ~(31 << 5)) | (n << 5); };
@@ -393,6 +393,6 @@ export class Screen {
     }
   }
 
-  // text returns a line as it is read.
+  // text returns the text of a line.
   text(y) { return this.lines[y].text.join("").trimEnd(); }
 }

@@ -1,11 +1,11 @@
-// The terminal of a session: what the server sends goes to a Screen and from there into the page, as
-// text and names of classes alone; what is typed goes to the server.
+// The terminal of a session. Server output goes to a Screen and from there into the page, as text
+// and class names only. Input goes to the server.
 
 import { Screen, bold, faint, italic, underline, inverse, hidden, struck } from "./screen.js";
 
 const part = (id) => document.getElementById(id);
 const box = part("screen"), lines = part("lines"), past = part("past"), typed = part("typed"), state = part("state");
-const is3270 = box.dataset.scheme === "tn3270"; // whose screen has one size
+const is3270 = box.dataset.scheme === "tn3270"; // which has a fixed screen size
 
 const screen = new Screen(80, 24);
 const socket = new WebSocket(location.origin.replace(/^http/, "ws") + "/terminal?ticket=" + encodeURIComponent(box.dataset.ticket));
@@ -19,7 +19,7 @@ let decoder = new TextDecoder("utf-8");
 const charset = part("charset");
 charset.addEventListener("change", () => { decoder = charset.value === "ibm437" ? ibm437 : new TextDecoder(charset.value); typed.focus(); });
 
-// encode returns the bytes of what is typed. What the charset lacks is a question mark.
+// encode encodes input. Characters that the charset lacks become question marks.
 function encode(text) {
   if (charset.value === "utf-8" || is3270) return new TextEncoder().encode(text);
   const all = new Uint8Array(Array.from({ length: 256 }, (_, i) => i));
@@ -42,7 +42,7 @@ const order = (what) => { if (socket.readyState === WebSocket.OPEN) socket.send(
 
 if (!is3270) screen.answer = send;
 
-// The size of the screen is that of its place on the page, within reason.
+// size returns the screen size that fits the page, within limits.
 function size() {
   if (is3270) return [80, 24];
   const unit = part("sizer").getBoundingClientRect();
@@ -81,7 +81,7 @@ function classes(style, cursor) {
   return list.join(" ");
 }
 
-// row returns the element of a line. Neighbours of one style share a piece.
+// row returns the element of a line. Adjacent cells of one style share a span.
 function row(line, cursor) {
   const div = document.createElement("div");
   let end = line.text.length;
@@ -100,7 +100,7 @@ function row(line, cursor) {
     }
     x = to;
   }
-  if (end === 0) div.append("\u200b"); // an empty line has a height
+  if (end === 0) div.append("\u200b"); // keeps the height of an empty line
   return div;
 }
 
@@ -124,7 +124,7 @@ function drawNow() {
   speak();
 }
 
-// For those who listen: what is new once the server pauses, a little at a time.
+// Screen readers: announces new lines when the server pauses.
 
 const spoken = part("spoken");
 let speaking = 0, heard = new Set();
@@ -173,7 +173,7 @@ typed.addEventListener("keydown", (event) => {
     return;
   } else if (event.altKey && /^[ -~]$/.test(event.key)) keys = "\x1b" + event.key;
   else keys = sequence(event.key);
-  if (keys === undefined) return; // it becomes text below
+  if (keys === undefined) return; // handled as text by the input event
   event.preventDefault();
   send(keys);
 });
@@ -205,7 +205,7 @@ part("end").addEventListener("click", () => socket.close(1000));
 function over(text) {
   if (!part("again").hidden) return;
   const here = document.activeElement === document.body || document.querySelector(".session").contains(document.activeElement);
-  state.textContent = "The session is over" + (text ? ": " + text : ".");
+  state.textContent = "Session ended" + (text ? ": " + text : ".");
   part("again").hidden = false;
   for (const e of document.querySelectorAll(".keys button, #end, #break, #status")) e.disabled = true;
   typed.readOnly = true;

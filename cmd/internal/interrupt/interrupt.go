@@ -1,4 +1,4 @@
-// Package interrupt runs a program until it ends or a signal asks it to end.
+// Package interrupt runs a program until it ends or receives a signal.
 package interrupt
 
 import (
@@ -11,19 +11,19 @@ import (
 	"github.com/urlget/urlget/fetch/job"
 )
 
-// oneTouch is the time within which a second signal counts as the same: a bouncing key, or a
-// terminal and a supervisor that both pass it on.
+// oneTouch is the time in which a second signal counts as the same one: a bouncing key, or a terminal
+// and a supervisor that both send it.
 const oneTouch = 300 * time.Millisecond
 
 // Run calls f and returns its exit status. A signal cancels the context of f, which then has the time
-// grace to end in an orderly way; 0 is no bound. After that, or after a second signal, Run returns
-// job.ExitInterrupted and leaves f behind: contexts cannot interrupt a write to a pipe that nobody
+// grace to return; 0 is no limit. After that, or after a second signal, Run returns the status of
+// fetch.ErrInterrupted without waiting for f: contexts cannot interrupt a write to a pipe that nobody
 // reads, or the opening of a named pipe without a reader.
 func Run(grace time.Duration, signals []os.Signal, f func(context.Context) int) int {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
 	received := make(chan os.Signal, 1)
-	if len(signals) > 0 { // none would be all of them
+	if len(signals) > 0 { // no signals would mean all signals
 		signal.Notify(received, signals...)
 		defer signal.Stop(received)
 	}
@@ -56,5 +56,5 @@ func Run(grace time.Duration, signals []os.Signal, f func(context.Context) int) 
 	case <-again:
 	case <-late:
 	}
-	return job.ExitInterrupted
+	return job.ExitStatus(fetch.ErrInterrupted)
 }

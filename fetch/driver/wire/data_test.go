@@ -14,6 +14,7 @@ import (
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/driver/wire"
+	"github.com/urlget/urlget/fetchtest/servers"
 )
 
 // converse returns a conversation with a server that sends text and closes, and what it has heard
@@ -21,23 +22,11 @@ import (
 func converse(t *testing.T, text string, maxLine int) (lines *wire.Lines, heard func() string) {
 	t.Helper()
 	done := make(chan string, 1)
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	near, err := net.Dial("tcp", l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	far, err := l.Accept()
-	if err != nil {
-		t.Fatal(err)
-	}
+	near, far := servers.Pair(t)
 	go func() {
 		defer far.Close()
 		io.WriteString(far, text)
-		far.(*net.TCPConn).CloseWrite()
+		far.CloseWrite()
 		all, _ := io.ReadAll(far)
 		done <- string(all)
 	}()
@@ -124,7 +113,7 @@ func TestLinesAreBounded(t *testing.T) {
 
 func second[N any](_ N, err error) error { return err }
 
-// asClient returns what a client makes of a driver's error.
+// asClient returns a driver's error as a client returns it.
 func asClient(t *testing.T, err error) error {
 	t.Helper()
 	c := fetch.New(nil, driver.Use("x-fail", driver.DriverFunc(func(_ context.Context, _ *fetch.Request) (*driver.Response, error) { return nil, err })))

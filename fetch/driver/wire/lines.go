@@ -9,57 +9,57 @@ import (
 	"strings"
 )
 
-// Lines is a conversation in lines: commands are sent, replies received, and the data that follows
-// them read. A line sent never contains CR, LF or NUL, and every line and reply received is bounded.
-// Lines sent and received are part of the recording of the exchange.
+// Lines is a conversation in lines: it sends commands, and reads replies and the data after them.
+// Lines sent never contain CR, LF or NUL, and the size of received lines and replies is limited.
+// Lines in both directions are part of the recording of the exchange.
 //
-// After an error on the connection the conversation is broken, and every method returns that first
-// error. It is not safe for concurrent use. See driver.Ask for protocols that use a connection per
-// request.
+// After an error on the connection the conversation is broken, and every method returns that error.
+// Lines is not safe for concurrent use. For protocols that use one connection per request, see
+// driver.Ask.
 type Lines struct {
 	// DoubleIAC sends every byte 255 twice, as Telnet requires (RFC 959, section 2.3; RFC 854).
 	DoubleIAC bool
-	// Limits bounds each reply.
+	// Limits limits the size of each reply.
 	Limits ReplyLimits
 
 	conn   net.Conn
 	r      *Reader
 	out    []byte   // queued lines
-	masked []byte   // the same lines as they may be shown; nil if there is nothing to hide
+	masked []byte   // the same lines with secrets masked; nil if there are none
 	shown  []string // the same lines for the trace
 	err    error    // why the conversation is broken
 }
 
 // A recorder is a connection whose conversation may be recorded.
 type recorder interface {
-	// Trace returns a function to be called with each line sent or received, without its line
-	// ending, or nil if there is no trace. Lines are untrusted data and may hold control
+	// Line returns a function to be called with each line sent or received, without its line
+	// ending, or nil if lines are not recorded. Lines are untrusted and may contain control
 	// characters.
-	Trace() func(sent bool, line string)
-	// WriteMasked is like Write, but records shown in place of p.
+	Line() func(sent bool, line string)
+	// WriteMasked is like Write, but records shown instead of p.
 	WriteMasked(p, shown []byte) (int, error)
 }
 
 // trace returns the trace function of the connection, or nil if it has none.
 func (l *Lines) trace() func(sent bool, line string) {
 	if r, ok := l.conn.(recorder); ok {
-		return r.Trace()
+		return r.Line()
 	}
 	return nil
 }
 
-// NewLines begins a conversation on conn, usually a *driver.Conn. MaxLine is as for NewReader. Lines
-// buffers its input, so conn must not be read directly from then on.
+// NewLines starts a conversation on conn, usually a *driver.Conn. MaxLine is as for NewReader.
+// Lines buffers its input, so conn must not be read directly afterwards.
 func NewLines(conn net.Conn, maxLine int) *Lines {
 	return &Lines{conn: conn, r: NewReader(conn, maxLine)}
 }
 
-// Reader returns the underlying reader, for data other than replies. If reading from it fails or
-// stops half-way, the caller must Break the conversation. Read and WriteTo do so.
+// Reader returns the underlying reader, for data other than replies. If a read from it fails or is
+// abandoned, the caller must call Break. Read and WriteTo of Lines do so.
 func (l *Lines) Reader() *Reader { return l.r }
 
-// Read implements io.Reader. It reads the data after the lines read so far; it is up to the driver
-// to know where that data ends.
+// Read implements io.Reader. It reads the data after the last line read. The driver must determine
+// the end of that data.
 func (l *Lines) Read(p []byte) (int, error) {
 	if l.err != nil {
 		return 0, l.err
@@ -71,8 +71,8 @@ func (l *Lines) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// WriteTo implements io.WriterTo, for content that ends with the connection. It lets the kernel
-// move the bytes where possible.
+// WriteTo implements io.WriterTo, for content that ends with the connection. It may let the kernel
+// move the bytes.
 func (l *Lines) WriteTo(w io.Writer) (int64, error) {
 	if l.err != nil {
 		return 0, l.err
@@ -85,7 +85,8 @@ func (l *Lines) WriteTo(w io.Writer) (int64, error) {
 }
 
 // Buffered returns the number of bytes that have arrived but have not been read. A connection with
-// any must not be reused: they would be mistaken for the answer to the next request.
+// buffered bytes must not be reused, because they would be mistaken for the reply to the next
+// request.
 func (l *Lines) Buffered() int { return l.r.Buffered() }
 
 // Conn returns the underlying connection.
@@ -94,7 +95,7 @@ func (l *Lines) Conn() net.Conn { return l.conn }
 // Err returns the error that broke the conversation, or nil if it can continue.
 func (l *Lines) Err() error { return l.err }
 
-// Break marks the conversation as broken by err, unless it is broken already, and returns the error
+// Break marks the conversation as broken by err, unless it is already broken. It returns the error
 // that broke it.
 func (l *Lines) Break(err error) error {
 	if l.err == nil {
@@ -103,8 +104,8 @@ func (l *Lines) Break(err error) error {
 	return l.err
 }
 
-// Send sends a line, after any queued lines, in a single Write. A line that CheckLine rejects is
-// not sent and does not break the conversation.
+// Send sends a line, after any queued lines, in a single Write. If CheckLine rejects the line, it
+// is not sent and the conversation is not broken.
 func (l *Lines) Send(line string) error { return l.SendSecret(line, line) }
 
 // SendSecret is like Send for a line that must not appear in traces, which get shown instead.
@@ -115,7 +116,8 @@ func (l *Lines) SendSecret(line, shown string) error {
 	return l.Flush()
 }
 
-// Queue adds a line to be sent by the next Flush or Send, so that several commands travel together.
+// Queue adds a line that the next Flush or Send will send, so that several commands are sent
+// together.
 func (l *Lines) Queue(line string) error { return l.queue(line, line) }
 
 func (l *Lines) queue(line, shown string) error {
@@ -168,7 +170,7 @@ func (l *Lines) Flush() error {
 }
 
 // Send sends lines, followed by data verbatim, in a single Write, for exchanges that need no Lines.
-// Shown is what traces and recordings get in place of data.
+// Traces and recordings get shown instead of data.
 func Send(conn net.Conn, lines []string, data, shown string) error {
 	l := &Lines{conn: conn}
 	for _, line := range lines {
@@ -230,7 +232,7 @@ func (l *Lines) Line() (string, error) {
 	return string(line), nil
 }
 
-// Cmd sends a line and reads the reply to it.
+// Cmd sends a line and reads the reply.
 func (l *Lines) Cmd(line string) (Reply, error) {
 	if err := l.Send(line); err != nil {
 		return Reply{}, err
@@ -238,12 +240,12 @@ func (l *Lines) Cmd(line string) (Reply, error) {
 	return l.Reply()
 }
 
-// ErrEarly is the error for a server that sends plaintext after agreeing to TLS.
+// ErrEarly is returned if a server sends plaintext after agreeing to TLS.
 var ErrEarly = errors.New("the server sent data before TLS began")
 
-// Upgrade calls handshake to secure the connection, typically as a TLS client, once the server has
-// agreed to it, and returns its error. It fails if there is unread plaintext: an attacker may have
-// injected it to be mistaken for a protected reply (RFC 3207, section 5).
+// Upgrade calls handshake to secure the connection, typically as a TLS client, after the server has
+// agreed to it. It returns the error of handshake. It fails if there is unread plaintext, because
+// an attacker may have injected a reply (RFC 3207, section 5).
 func (l *Lines) Upgrade(handshake func() error) error {
 	if l.err != nil {
 		return l.err

@@ -9,12 +9,12 @@ import (
 	"testing"
 )
 
-// A peer records what a Lines sends, one entry for each Write.
+// A peer records the output of a Lines, one entry for each Write.
 type peer struct {
 	net.Conn
 	in     io.Reader
 	writes []string
-	masked []string // what was to be recorded in place of some of them
+	masked []string // replacements of some of them for the recording
 	trace  []string
 	fail   error
 	closed bool
@@ -32,7 +32,7 @@ func (p *peer) WriteMasked(b, shown []byte) (int, error) {
 	return p.Write(b)
 }
 
-func (p *peer) Trace() func(sent bool, line string) {
+func (p *peer) Line() func(sent bool, line string) {
 	return func(sent bool, line string) {
 		p.trace = append(p.trace, map[bool]string{true: "> ", false: "< "}[sent]+line)
 	}

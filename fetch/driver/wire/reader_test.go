@@ -18,14 +18,14 @@ func TestCheckLine(t *testing.T) {
 			t.Errorf("CheckLine(%q) = %v", s, err)
 		}
 	}
-	for s, want := range map[string]UnsafeError{
+	for s, want := range map[string]unsafeError{
 		"PASS geheim\r\nDELE x": {'\r', 11},
 		"PASS geheim\nDELE x":   {'\n', 11},
 		"PASS geheim\x00":       {0, 11},
 		"\r":                    {'\r', 0},
 	} {
 		err := CheckLine(s)
-		var unsafe *UnsafeError
+		var unsafe *unsafeError
 		if !errors.As(err, &unsafe) || *unsafe != want || !errors.Is(err, ErrUnsafe) {
 			t.Errorf("CheckLine(%q) = %v, want %v", s, err, want)
 		} else if strings.Contains(err.Error(), "geheim") || !strings.Contains(err.Error(), map[byte]string{'\r': "CR", '\n': "LF", 0: "NUL"}[want.Byte]) {
@@ -34,7 +34,7 @@ func TestCheckLine(t *testing.T) {
 	}
 }
 
-// readLines reads up to ten lines and writes down what it got.
+// readLines reads up to ten lines and describes the results.
 func readLines(r *Reader, read func() ([]byte, error)) []string {
 	var got []string
 	for range 10 {
@@ -207,7 +207,7 @@ func TestLinesThatOthersCutOff(t *testing.T) {
 	}
 }
 
-// What remains of a line that was too long ends once, like any last line.
+// The rest of a line that was too long ends once, like any last line.
 func TestTheEndOfALineThatIsTooLongIsToldOnce(t *testing.T) {
 	t.Parallel()
 	r := NewReader(strings.NewReader(strings.Repeat("x", 200<<10)), 100)

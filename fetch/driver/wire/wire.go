@@ -1,6 +1,6 @@
-// Package wire is for drivers of protocols that converse in lines, such as FTP, NNTP and Gopher. It
-// holds what they share: [Lines] guards commands against CR, LF and NUL, and [Reader] and
-// [DotReader] read lines, numeric replies and dot-terminated blocks within bounds.
+// Package wire reads and writes the lines of text protocols, such as FTP, NNTP and Gopher. [Lines]
+// checks commands for CR, LF and NUL. [Reader] and [DotReader] read lines, numeric replies and
+// dot-terminated blocks of limited size.
 package wire
 
 import (
@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Errors of this package match one of these with errors.Is.
+// The errors of this package. Use errors.Is to test for them.
 var (
 	ErrUnsafe       = errors.New("unsafe byte in a command")
 	ErrLineTooLong  = errors.New("line too long")
@@ -19,30 +19,30 @@ var (
 	ErrMalformed    = errors.New("malformed reply")
 )
 
-// CheckLine returns an *UnsafeError if s must not be sent as a line because it contains CR, LF or
-// NUL (RFC 1738, section 6: a URL must not smuggle in extra commands).
+// CheckLine returns an error that matches ErrUnsafe if s contains CR, LF or NUL and so cannot be
+// sent as a line. RFC 1738, section 6, warns of URLs that contain additional commands.
 func CheckLine(s string) error {
 	if i := strings.IndexAny(s, "\r\n\x00"); i >= 0 {
-		return &UnsafeError{Byte: s[i], Offset: i}
+		return &unsafeError{Byte: s[i], Offset: i}
 	}
 	return nil
 }
 
-// An UnsafeError says which byte kept a line from being sent. It does not hold the line itself,
-// which may be secret. It matches ErrUnsafe.
-type UnsafeError struct {
+// An unsafeError describes the byte that makes a line unsafe. It does not contain the line, which
+// may be secret. It matches ErrUnsafe.
+type unsafeError struct {
 	Byte   byte // '\r', '\n' or 0
 	Offset int  // position in the line, from 0
 }
 
-func (e *UnsafeError) Error() string {
+func (e *unsafeError) Error() string {
 	name := map[byte]string{'\r': "CR", '\n': "LF", 0: "NUL"}[e.Byte]
 	return fmt.Sprintf("a command must not contain %s (byte %d of the line)", name, e.Offset+1)
 }
 
-func (e *UnsafeError) Unwrap() error { return ErrUnsafe }
+func (e *unsafeError) Unwrap() error { return ErrUnsafe }
 
-// A LineTooLongError says that the peer sent a line longer than Max bytes. It matches
+// A LineTooLongError is returned if the peer sends a line longer than Max bytes. It matches
 // ErrLineTooLong.
 type LineTooLongError struct {
 	Max int // in bytes, not counting the line ending
@@ -54,33 +54,32 @@ func (e *LineTooLongError) Error() string {
 
 func (e *LineTooLongError) Unwrap() error { return ErrLineTooLong }
 
-// IsLineCut reports whether a Reader returned err with the beginning of a line that is too long, so
-// that the next lines can be read. Errors of what the Reader reads from are none of those, also if
-// they match ErrLineTooLong: they come again with each call.
+// IsLineCut reports whether err is a Reader's own *LineTooLongError, so that the following lines
+// can be read. It returns false for errors of the underlying reader, even if they match
+// ErrLineTooLong, because each later call returns them too.
 func IsLineCut(err error) bool {
 	_, ok := err.(*LineTooLongError)
 	return ok
 }
 
-// A TimeoutError says that the peer made no progress for the idle timeout, fell behind 256 bytes per second by
-// as much, or did not complete a reply within the reply timeout. It is a net.Error and matches
-// os.ErrDeadlineExceeded.
+// A TimeoutError is returned if the peer makes no progress for the idle timeout, is late by that
+// time at 256 bytes per second, or does not complete a reply within the reply timeout. It is a
+// net.Error and matches os.ErrDeadlineExceeded.
 type TimeoutError struct {
 	Op   string // "read" or "write"
 	Idle time.Duration
 	// Reply is set if Idle is the reply timeout and part of the reply had arrived.
 	Reply bool
-	// Piece is set if a line, message or record had begun, and came too slowly.
+	// Piece is set if a line, message or record was incomplete and arrived too slowly.
 	Piece bool
-	// Phase is what did not come.
+	// Phase is the phase in which the timeout occurred.
 	Phase Phase
 }
 
-// A Phase is what a connection waits for.
+// A Phase is the kind of data that a connection waits for.
 type Phase uint8
 
-// The phases: nothing was said yet by either side, or what was sent is not answered; otherwise what
-// has begun does not go on.
+// The phases: waiting for a greeting, for a reply to sent data, or for more data.
 const (
 	PhaseIdle Phase = iota
 	PhaseGreeting
@@ -92,7 +91,7 @@ func (e *TimeoutError) Error() string {
 		return fmt.Sprintf("no complete reply within %v", e.Idle)
 	}
 	if e.Piece {
-		return fmt.Sprintf("what comes is too slow: a line, message or record fell %v behind", e.Idle)
+		return fmt.Sprintf("too slow: a line, message or record is %v late", e.Idle)
 	}
 	if e.Op == "write" {
 		return fmt.Sprintf("nothing could be sent for %v", e.Idle)

@@ -1,6 +1,6 @@
-// Package otel tells OpenTelemetry of the exchanges of a fetch.Client: a span for each, and how
-// many there were, how much they brought and how long they took. It needs the API of OpenTelemetry
-// only; what becomes of spans and numbers is the program's choice.
+// Package otel reports the exchanges of a fetch.Client to OpenTelemetry: a span for each, and metrics
+// for their number, size and duration. It depends only on the API of OpenTelemetry; the program
+// chooses the exporters.
 package otel
 
 import (
@@ -25,44 +25,47 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// Name is the name of the instrumentation scope.
-const Name = "github.com/urlget/urlget/fetch/middleware/otel"
-
-// The attributes for which there are no semantic conventions.
+// These names must not change, because dashboards use them.
 const (
-	OpKey        = attribute.Key("fetch.op")           // "get", "stat", "list" or "dial"
-	ReplyCodeKey = attribute.Key("fetch.reply.code")   // the number of the server's reply
-	SizeKey      = attribute.Key("fetch.content.size") // bytes of content that were read
-	ClosedKey    = attribute.Key("fetch.closed")       // true if the caller closed the body before its end
+	scopeName = "github.com/urlget/urlget/fetch/middleware/otel"
+
+	opKey        = attribute.Key("fetch.op")
+	replyCodeKey = attribute.Key("fetch.reply.code")
+	sizeKey      = attribute.Key("fetch.content.size")
+	closedKey    = attribute.Key("fetch.closed")
+
+	exchangesName = "fetch.client.exchanges"
+	contentName   = "fetch.client.content"
+	durationName  = "fetch.client.duration"
 )
 
-// The instruments.
-const (
-	// Exchanges counts the exchanges that have ended.
-	Exchanges = "fetch.client.exchanges"
-	// Content counts the bytes of content that were read.
-	Content = "fetch.client.content"
-	// Duration is a histogram of the time from the beginning of an exchange to the end of its body,
-	// in seconds.
-	Duration = "fetch.client.duration"
-)
-
-// Options say whom to tell; nil means the global providers.
+// Options configure a Recorder. Nil providers mean the global ones.
 type Options struct {
 	TracerProvider trace.TracerProvider
 	MeterProvider  metric.MeterProvider
-	// ClassOnly says that the status of a failed span has the class of the error alone, and nothing
-	// that a server said.
+	// ClassOnly limits the status of a failed span to the class of the error, without text from the
+	// server.
 	ClassOnly bool
 }
 
-// Recorder returns a fetch.Recorder for fetch.Options. Each hop of a redirect has a span, a child
-// of that in the context of the request, with the attributes of the semantic conventions: url.full
-// as by [URL], url.scheme, server.address, server.port, network.peer.address and its like,
-// tls.protocol.version, tls.cipher, for HTTP http.response.status_code, and error.type, which is
-// the class of the error. The instruments have url.scheme and error.type.
+// Recorder returns a fetch.Recorder for fetch.Options. Nil opts mean the zero value. The kernel can
+// still move bytes from the socket to a file.
 //
-// Bytes keep the kernel's way from the socket to a file.
+// Each hop of a redirect has a span, a child of the span in the context of the request. Its
+// attributes follow the semantic conventions: url.full (see [URL]), url.scheme, server.address,
+// server.port, network.peer.address, network.peer.port, network.transport, tls.protocol.version and
+// tls.cipher. HTTP has http.response.status_code. The value of error.type is the class of the error.
+// Other attributes are:
+//
+//   - fetch.op: "get", "stat", "list" or "dial"
+//   - fetch.reply.code: the status code of other protocols
+//   - fetch.content.size: the bytes of content that were read
+//   - fetch.closed: true if the caller closed the body before its end
+//
+// The instruments have the attributes url.scheme and error.type. The counter fetch.client.exchanges
+// counts completed exchanges, and fetch.client.content the bytes of content that were read. The
+// histogram fetch.client.duration has the time from the start of an exchange to the end of its body,
+// in seconds. The instrumentation scope is github.com/urlget/urlget/fetch/middleware/otel.
 func Recorder(opts *Options) fetch.Recorder {
 	if opts == nil {
 		opts = &Options{}
@@ -74,9 +77,9 @@ func Recorder(opts *Options) fetch.Recorder {
 	if meters == nil {
 		meters = api.GetMeterProvider()
 	}
-	r := &recorder{classOnly: opts.ClassOnly, tracer: tracers.Tracer(Name, trace.WithSchemaURL(semconv.SchemaURL))}
-	r.instruments(meters.Meter(Name, metric.WithSchemaURL(semconv.SchemaURL)))
-	return r.record
+	r := &recorder{classOnly: opts.ClassOnly, tracer: tracers.Tracer(scopeName, trace.WithSchemaURL(semconv.SchemaURL))}
+	r.instruments(meters.Meter(scopeName, metric.WithSchemaURL(semconv.SchemaURL)))
+	return r
 }
 
 type recorder struct {
@@ -87,14 +90,14 @@ type recorder struct {
 	duration  metric.Float64Histogram
 }
 
-// instruments makes the instruments. What cannot be made does nothing.
+// instruments creates the instruments. An instrument that cannot be created is replaced by a no-op.
 func (r *recorder) instruments(meter metric.Meter) {
 	var errs [3]error
-	r.exchanges, errs[0] = meter.Int64Counter(Exchanges, metric.WithUnit("{exchange}"),
+	r.exchanges, errs[0] = meter.Int64Counter(exchangesName, metric.WithUnit("{exchange}"),
 		metric.WithDescription("Exchanges that have ended."))
-	r.content, errs[1] = meter.Int64Counter(Content, metric.WithUnit("By"),
+	r.content, errs[1] = meter.Int64Counter(contentName, metric.WithUnit("By"),
 		metric.WithDescription("Content that was read."))
-	r.duration, errs[2] = meter.Float64Histogram(Duration, metric.WithUnit("s"),
+	r.duration, errs[2] = meter.Float64Histogram(durationName, metric.WithUnit("s"),
 		metric.WithDescription("Time from the beginning of an exchange to the end of its body."),
 		metric.WithExplicitBucketBoundaries(.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300, 1800))
 	if err := errors.Join(errs[:]...); err != nil {
@@ -102,10 +105,10 @@ func (r *recorder) instruments(meter metric.Meter) {
 	}
 }
 
-// record begins the span of an exchange.
-func (r *recorder) record(ctx context.Context, req *fetch.Request) *fetch.Recording {
+// Record starts the span of an exchange.
+func (r *recorder) Record(ctx context.Context, req *fetch.Request) *fetch.Recording {
 	u := req.URL
-	attrs := []attribute.KeyValue{semconv.URLFull(URL(u)), semconv.URLScheme(u.Scheme()), OpKey.String(req.Op.String())}
+	attrs := []attribute.KeyValue{semconv.URLFull(URL(u)), semconv.URLScheme(u.Scheme()), opKey.String(req.Op.String())}
 	if host := u.Host(); host != "" {
 		attrs = append(attrs, semconv.ServerAddress(host))
 	}
@@ -117,7 +120,7 @@ func (r *recorder) record(ctx context.Context, req *fetch.Request) *fetch.Record
 	return &fetch.Recording{Peer: x.peer, Response: x.response, Size: x.size, End: x.end}
 }
 
-// An exchange is one that goes on.
+// An exchange is an exchange in progress.
 type exchange struct {
 	*recorder
 	ctx    context.Context
@@ -128,7 +131,7 @@ type exchange struct {
 	bytes  int64
 }
 
-// peer notes the address of the first connection, and its TLS.
+// peer records the address and the TLS state of the first connection.
 func (x *exchange) peer(conn int, addr net.Addr, state *tls.ConnectionState) {
 	if conn != 1 {
 		return
@@ -141,7 +144,7 @@ func (x *exchange) peer(conn int, addr net.Addr, state *tls.ConnectionState) {
 	}
 }
 
-// address describes the other end of a connection.
+// address returns the attributes for the address of a peer.
 func address(addr net.Addr) []attribute.KeyValue {
 	attrs := []attribute.KeyValue{semconv.NetworkTransportKey.String(addr.Network())}
 	if ap, err := netip.ParseAddrPort(addr.String()); err == nil {
@@ -158,13 +161,13 @@ func (x *exchange) reply(reply fetch.Reply) {
 	}
 }
 
-// StatusCode returns the attribute for the number of a server's reply: http.response.status_code or,
-// for other schemes, [ReplyCodeKey].
+// StatusCode returns the attribute for the status code of a response: http.response.status_code or,
+// for other schemes, fetch.reply.code.
 func StatusCode(scheme string, code int) attribute.KeyValue {
 	if scheme == "http" || scheme == "https" {
 		return semconv.HTTPResponseStatusCode(code)
 	}
-	return ReplyCodeKey.Int(code)
+	return replyCodeKey.Int(code)
 }
 
 func (x *exchange) size(n int64) { x.bytes = n }
@@ -176,7 +179,7 @@ func (x *exchange) end(err error) {
 	switch {
 	case err == nil, class == fetch.ErrNotModified:
 	case class == "" && errors.Is(err, net.ErrClosed):
-		x.span.SetAttributes(ClosedKey.Bool(true))
+		x.span.SetAttributes(closedKey.Bool(true))
 	default:
 		kind := semconv.ErrorTypeOther
 		if class != "" {
@@ -196,7 +199,7 @@ func (x *exchange) end(err error) {
 	if errors.As(err, &failed) {
 		x.reply(failed.Reply)
 	}
-	x.span.SetAttributes(SizeKey.Int64(x.bytes))
+	x.span.SetAttributes(sizeKey.Int64(x.bytes))
 	x.span.End()
 	set := metric.WithAttributes(attrs...)
 	x.exchanges.Add(x.ctx, 1, set)
@@ -204,12 +207,12 @@ func (x *exchange) end(err error) {
 	x.duration.Record(x.ctx, time.Since(x.start).Seconds(), set)
 }
 
-// signatures are the parameters of a query whose values grant access. The semantic conventions of
-// url.full name them.
+// signatures lists the query parameters whose values grant access, as in the semantic conventions of
+// url.full.
 var signatures = map[string]bool{"AWSAccessKeyId": true, "Signature": true, "sig": true, "X-Goog-Signature": true,
 	"X-Amz-Signature": true, "X-Amz-Credential": true, "X-Amz-Security-Token": true}
 
-// URL returns the text of a URL for url.full: without its userinfo and signatures.
+// URL returns the text of a URL for url.full, without userinfo and signatures.
 func URL(u uri.URI) string {
 	text := u.WithoutUserinfo().String()
 	head, query, ok := strings.Cut(text, "?")

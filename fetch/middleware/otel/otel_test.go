@@ -151,7 +151,7 @@ func (h histogram) Record(_ context.Context, v float64, opts ...metric.RecordOpt
 	h.log.note("%s {%s}", h.name, text(metric.NewRecordConfig(opts).Attributes()))
 }
 
-// recorder returns the Recorder under test, and what it says.
+// recorder returns the Recorder under test and its log.
 func recorder() (fetch.Recorder, *log) {
 	l := &log{}
 	return otel.Recorder(&otel.Options{TracerProvider: tracers{log: l}, MeterProvider: meters{log: l}}), l
@@ -173,7 +173,7 @@ func TestEachExchangeIsASpan(t *testing.T) {
 	roots := x509.NewCertPool()
 	roots.AddCert(s.Certificate())
 	record, l := recorder()
-	c := fetch.New(&fetch.Options{Recorder: record, TLS: &tls.Config{RootCAs: roots}}, urlhttp.With(urlhttp.Options{HTTP1: true}))
+	c := fetch.New(&fetch.Options{Recorder: record, TLS: &tls.Config{RootCAs: roots}}, urlhttp.With(urlhttp.Options{Protocols: urlhttp.HTTP1}))
 	defer c.Close()
 	ctx, parent := tracer{log: l}.Start(t.Context(), "parent")
 	base := strings.Replace(s.URL, "//", "//joe:s3cr3t@", 1)
@@ -209,7 +209,7 @@ func TestEachExchangeIsASpan(t *testing.T) {
 	}
 }
 
-// What is no failure of the exchange is none of its span either.
+// A span fails only if the exchange does.
 func TestEndsThatAreNoFailures(t *testing.T) {
 	t.Parallel()
 	d := driver.DriverFunc(func(_ context.Context, req *fetch.Request) (*driver.Response, error) {
@@ -239,7 +239,7 @@ func TestEndsThatAreNoFailures(t *testing.T) {
 	}
 }
 
-// What a server said may be kept out of spans.
+// With ClassOnly, spans contain no text from the server.
 func TestTheClassAlone(t *testing.T) {
 	t.Parallel()
 	l := &log{}
@@ -264,8 +264,8 @@ func TestPeersWithoutAddress(t *testing.T) {
 		return near, nil
 	}}, urlhttp.Load)
 	defer c.Close()
-	if _, err := c.Get(t.Context(), "http://h.example/"); !errors.Is(err, io.ErrClosedPipe) {
-		t.Errorf("error %v", err)
+	if _, err := c.Get(t.Context(), "http://h.example/"); !errors.Is(err, io.ErrClosedPipe) || fetch.CodeOf(err) != fetch.ErrNetwork {
+		t.Errorf("class %s, error %v", fetch.CodeOf(err), err)
 	}
 	if got := l.String(); !strings.Contains(got, "network.peer.address=pipe network.transport=pipe server.address=h.example") {
 		t.Errorf("got\n%s", got)
@@ -276,7 +276,7 @@ func TestPeersWithoutAddress(t *testing.T) {
 func TestTheKernelsWayStaysOpen(t *testing.T) {
 	t.Parallel()
 	record, _ := recorder()
-	x := record(t.Context(), &fetch.Request{})
+	x := record.Record(t.Context(), &fetch.Request{})
 	if x.Content != nil || x.Received != nil || x.Sent != nil {
 		t.Error("the bytes are wanted")
 	}

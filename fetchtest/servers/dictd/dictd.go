@@ -12,60 +12,43 @@ import (
 	"github.com/urlget/urlget/fetchtest/servers"
 )
 
-// Options say what a server knows.
+// Options configure a server.
 type Options struct {
-	// Words are the definitions by word, as lines that end in LF or CR LF.
+	// Words maps words to definitions, whose lines end in LF or CR LF.
 	Words map[string]string
-	// Listen is the address to listen on, host:port; "" means a free port of 127.0.0.1.
+	// Listen is the address to listen on, as host:port. "" means a free port on 127.0.0.1.
 	Listen string
 }
 
-// A Server is a running dictionary server. Its content, for faults, is all that ends in a line with
-// a dot; Abort goes on with "420 Server temporarily unavailable" behind that.
-type Server struct {
-	*servers.Server
-	opts Options
-}
-
-// Start starts a server until the test ends.
-func Start(t servers.TB, opts Options) *Server {
+// Start starts a server and closes it when the test ends.
+func Start(t servers.TB, opts Options) *servers.Server {
 	t.Helper()
 	return servers.Bind(t, New, opts)
 }
 
-// New starts a server until Close.
-func New(opts Options) (*Server, error) {
-	base, err := servers.Listen(servers.Config{Scheme: "dict", Listen: opts.Listen})
-	if err != nil {
-		return nil, err
-	}
-	s := &Server{Server: base, opts: opts}
-	base.Serve(func(c *servers.Conn) {
+// New starts a server. The caller must call Close. Faults apply to all text that ends with a line
+// of a single dot. Abort sends "420 Server temporarily unavailable" after that line.
+func New(opts Options) (*servers.Server, error) {
+	return servers.New(servers.Config{Scheme: "dict", Listen: opts.Listen}, func(c *servers.Conn) {
 		c.Reply("220 test <auth.mime> <1.2@test>")
-		for {
-			line, err := c.ReadLine()
-			if err != nil || !s.answer(c, line) {
-				return
-			}
-		}
+		c.Each(func(line string) bool { return opts.handle(c, line) })
 	})
-	return s, nil
 }
 
-// answer answers a command and reports whether to go on.
-func (s *Server) answer(c *servers.Conn, line string) bool {
+// handle handles one command and reports whether to continue.
+func (o *Options) handle(c *servers.Conn, line string) bool {
 	args := split(line)
 	switch verb := strings.ToUpper(args[0]); {
 	case verb == "CLIENT":
 		return c.Reply("250 ok") == nil
 	case verb == "DEFINE" && len(args) == 3:
-		text, ok := s.opts.Words[args[2]]
+		text, ok := o.Words[args[2]]
 		if !ok {
 			return c.Reply("552 no match") == nil
 		}
 		return block(c, fmt.Sprintf("150 1 definitions retrieved\r\n151 %s tree \"The Tree\"", quote(args[2])), text)
 	case verb == "MATCH" && len(args) == 4:
-		return s.match(c, args[2], args[3])
+		return o.match(c, args[2], args[3])
 	case verb == "SHOW" && len(args) == 2 && strings.EqualFold(args[1], "DB"):
 		return block(c, "110 1 databases present", "tree \"The Tree\"\n")
 	case verb == "QUIT":
@@ -75,11 +58,11 @@ func (s *Server) answer(c *servers.Conn, line string) bool {
 	return c.Reply("500 what?") == nil
 }
 
-// match answers a MATCH. The strategies are "exact" and "prefix", which is the default.
-func (s *Server) match(c *servers.Conn, strategy, word string) bool {
+// match handles MATCH. The strategies are "exact" and "prefix", the default.
+func (o *Options) match(c *servers.Conn, strategy, word string) bool {
 	var lines strings.Builder
 	n := 0
-	for _, w := range slices.Sorted(maps.Keys(s.opts.Words)) {
+	for _, w := range slices.Sorted(maps.Keys(o.Words)) {
 		if w == word || strategy != "exact" && strings.HasPrefix(w, word) {
 			fmt.Fprintf(&lines, "tree %s\n", quote(w))
 			n++
@@ -91,7 +74,7 @@ func (s *Server) match(c *servers.Conn, strategy, word string) bool {
 	return block(c, fmt.Sprintf("152 %d matches found", n), lines.String())
 }
 
-// block sends a reply and lines of text, and reports whether to go on.
+// block sends a reply and a text block, and reports whether to continue.
 func block(c *servers.Conn, reply, text string) bool {
 	text = strings.ReplaceAll("\n"+strings.TrimSuffix(strings.ReplaceAll(text, "\r\n", "\n"), "\n"), "\n.", "\n..")[1:]
 	if text != "" {
@@ -116,7 +99,7 @@ func block(c *servers.Conn, reply, text string) bool {
 	return c.Printf(".\r\n250 ok") == nil
 }
 
-// split cuts a command into its words, which may be quoted.
+// split splits a command into words, which may be quoted.
 func split(line string) (words []string) {
 	var word strings.Builder
 	begun, quoted := false, byte(0)
@@ -147,7 +130,7 @@ func split(line string) (words []string) {
 	return words
 }
 
-// quote quotes a word.
+// quote returns a quoted word.
 func quote(word string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(word) + `"`
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // get is the client under test.
-func get(s *geminid.Server, path string) (string, error) {
+func get(s *servers.Server, path string) (string, error) {
 	_, trusting := servers.Certificate()
 	conn, err := tls.Dial("tcp", s.Addr, trusting)
 	if err != nil {
@@ -19,11 +19,11 @@ func get(s *geminid.Server, path string) (string, error) {
 	}
 	defer conn.Close()
 	fmt.Fprintf(conn, "gemini://localhost%s\r\n", path)
-	answer, err := io.ReadAll(conn)
-	return string(answer), err
+	response, err := io.ReadAll(conn)
+	return string(response), err
 }
 
-// In a test, Start(t, options) takes the place of New and Close.
+// A test calls Start(t, options) instead of New and Close.
 func Example() {
 	s, err := geminid.New(geminid.Options{Replies: map[string]string{
 		"/":       "20 text/gemini\r\n# Hello\n=> /search\n",
@@ -34,12 +34,12 @@ func Example() {
 	}
 	defer s.Close()
 	for _, path := range []string{"/", "/search", "/none"} {
-		answer, err := get(s, path)
-		fmt.Printf("%q, %v\n", answer, err)
+		response, err := get(s, path)
+		fmt.Printf("%q, %v\n", response, err)
 	}
 	s.Fail(servers.Cut)
-	answer, err := get(s, "/")
-	fmt.Printf("%q, %v\n", answer, err)
+	response, err := get(s, "/")
+	fmt.Printf("%q, %v\n", response, err)
 	// Output:
 	// "20 text/gemini\r\n# Hello\n=> /search\n", <nil>
 	// "10 What for?\r\n", <nil>

@@ -1,4 +1,4 @@
-// Package imapd is an IMAP server (RFC 3501) for tests. It knows what clients need to read mail,
+// Package imapd is an IMAP server (RFC 3501) for tests. It implements the commands that read mail,
 // and fails on request.
 package imapd
 
@@ -16,55 +16,54 @@ import (
 	"github.com/urlget/urlget/fetchtest/servers"
 )
 
-// UIDValidity is that of all mailboxes.
+// UIDValidity is the UIDVALIDITY of all mailboxes.
 const UIDValidity = 385759045
 
-// Options say what a server has and how it behaves.
+// Options configure a server.
 type Options struct {
-	// User and Password log in; if User is empty, everything does.
+	// User and Password are the login. If User is empty, every login succeeds.
 	User, Password string
-	// Mailboxes are the messages by the name of the mailbox, as the protocol writes it. The first
-	// message has the UID 1.
+	// Mailboxes maps mailbox names, as the protocol encodes them, to messages. The first message
+	// has UID 1.
 	Mailboxes map[string][]Message
-	// Synthetic is a number of messages in the mailbox "synthetic" that exist in listings only, made
-	// when asked for.
+	// Synthetic is the number of generated messages in the mailbox "synthetic". Only listings show
+	// them.
 	Synthetic int
-	// Listen is the address to listen on, host:port; "" means a free port of 127.0.0.1.
+	// Listen is the address to listen on, as host:port. "" means a free port on 127.0.0.1.
 	Listen string
-	// TLS is the server's certificate. It is used from the start if Implicit is set, else after
-	// STARTTLS.
+	// TLS is the configuration for TLS. If Implicit is set, TLS starts with the connection, and
+	// otherwise with STARTTLS.
 	TLS      *tls.Config
 	Implicit bool
 	// NeedTLS refuses logins without TLS.
 	NeedTLS bool
-	// SASL takes logins by AUTHENTICATE PLAIN in place of LOGIN.
+	// SASL accepts AUTHENTICATE PLAIN instead of LOGIN.
 	SASL bool
-	// Replies are replies to commands, by verb, in place of those that are right, with their line
-	// ends; "$" in them is the tag, and the command "" is the greeting. "" means that the command is
-	// never answered.
+	// Replies maps verbs to replies, with line ends, that replace the server's own. "$" stands for
+	// the tag. The verb "" means the greeting. A reply of "" sends nothing.
 	Replies map[string]string
 }
 
-// A Message is a message as it is sent.
+// A Message is a message in a mailbox.
 type Message struct {
 	Text []byte
-	Date time.Time // when the server got it
+	Date time.Time // INTERNALDATE
 }
 
-// A Server is a running IMAP server. Its content, for faults, is what BODY.PEEK[] asks for but for
-// headers, and the lines of a listing of messages.
+// A Server is a running IMAP server. Faults apply to BODY.PEEK[] without headers, and to the lines
+// of a listing of messages.
 type Server struct {
 	*servers.Server
 	opts Options
 }
 
-// Start starts a server until the test ends.
+// Start starts a server and closes it when the test ends.
 func Start(t servers.TB, opts Options) *Server {
 	t.Helper()
 	return servers.Bind(t, New, opts)
 }
 
-// New starts a server until Close.
+// New starts a server. The caller must call Close.
 func New(opts Options) (*Server, error) {
 	cfg := servers.Config{Scheme: "imap", Listen: opts.Listen, Cannot: []servers.Fault{servers.Abort, servers.Short}}
 	if opts.Implicit {
@@ -82,15 +81,15 @@ func New(opts Options) (*Server, error) {
 // A session is one connection.
 type session struct {
 	*servers.Conn
-	opts   *Options
-	secure bool
-	known  bool
-	box    string // the selected mailbox
+	opts     *Options
+	secure   bool
+	loggedIn bool
+	box      string // the selected mailbox
 }
 
 func (s *Server) session(conn *servers.Conn) {
 	c := &session{Conn: conn, opts: &s.opts, secure: s.opts.Implicit}
-	if c.planned("", "") || c.Reply("* OK imapd ready") == nil {
+	if c.override("", "") || c.Reply("* OK imapd ready") == nil {
 		for {
 			line, err := c.ReadText()
 			if err != nil {
@@ -98,7 +97,7 @@ func (s *Server) session(conn *servers.Conn) {
 			}
 			tag, command, _ := strings.Cut(line, " ")
 			c.Note(line)
-			c.Begin(command) // failures are armed by what follows the tag
+			c.Begin(command) // Failure.On matches the command without its tag
 			if !c.handle(tag, command) {
 				return
 			}
@@ -106,8 +105,8 @@ func (s *Server) session(conn *servers.Conn) {
 	}
 }
 
-// planned answers a command as the options have it, if they do.
-func (c *session) planned(tag, verb string) bool {
+// override sends the reply of the options for a command, if there is one.
+func (c *session) override(tag, verb string) bool {
 	text, ok := c.opts.Replies[verb]
 	if ok {
 		c.Write([]byte(strings.ReplaceAll(text, "$", tag)))
@@ -115,7 +114,7 @@ func (c *session) planned(tag, verb string) bool {
 	return ok
 }
 
-// handle answers one command and reports whether to go on.
+// handle handles one command and reports whether to continue.
 func (c *session) handle(tag, command string) bool {
 	verb, args, _ := strings.Cut(command, " ")
 	verb = strings.ToUpper(verb)
@@ -124,7 +123,7 @@ func (c *session) handle(tag, command string) bool {
 		second, args, _ = strings.Cut(args, " ")
 		verb += " " + strings.ToUpper(second)
 	}
-	if c.planned(tag, verb) {
+	if c.override(tag, verb) {
 		return true
 	}
 	switch verb {
@@ -144,7 +143,7 @@ func (c *session) handle(tag, command string) bool {
 	case "LOGIN", "AUTHENTICATE":
 		return c.login(tag, verb, args)
 	default:
-		if c.known {
+		if c.loggedIn {
 			return c.read(tag, verb, args)
 		}
 	}
@@ -183,18 +182,18 @@ func (c *session) login(tag, verb, args string) bool {
 	if c.opts.User != "" && (user != c.opts.User || password != c.opts.Password) {
 		return c.Reply("%s NO [AUTHENTICATIONFAILED] wrong", tag) == nil
 	}
-	c.known = true
+	c.loggedIn = true
 	return c.Reply("%s OK welcome", tag) == nil
 }
 
-// unquote reads a quoted string.
+// unquote decodes a quoted string.
 func unquote(s string) string {
 	return strings.NewReplacer(`\\`, `\`, `\"`, `"`).Replace(strings.TrimSuffix(strings.TrimPrefix(s, `"`), `"`))
 }
 
 func quote(s string) string { return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(s) + `"` }
 
-// read answers the commands that take a login.
+// read handles the commands that require a login.
 func (c *session) read(tag, verb, args string) bool {
 	switch verb {
 	case "LIST":
@@ -243,7 +242,7 @@ func (c *session) count() int {
 	return -1
 }
 
-// uids returns the messages of a set.
+// uids returns the UIDs in a set.
 func (c *session) uids(set string) (list []int) {
 	for part := range strings.SplitSeq(set, ",") {
 		if part == "1:*" {
@@ -257,7 +256,7 @@ func (c *session) uids(set string) (list []int) {
 	return list
 }
 
-// describe sends what is known of messages. It is a content if it is that of a mailbox.
+// describe sends the attributes of messages. Faults apply if the set is the whole mailbox.
 func (c *session) describe(set string, header bool) bool {
 	line := func(n int) []byte {
 		if c.box == "synthetic" {
@@ -295,7 +294,7 @@ func (c *session) describe(set string, header bool) bool {
 	return err == nil
 }
 
-// body sends the content of a message or a part of it, and reports whether to go on.
+// body sends a message or a part of it, and reports whether to continue.
 func (c *session) body(set, section string) bool {
 	section, partial, _ := strings.Cut(section, "]")
 	for _, n := range c.uids(set) {
@@ -334,8 +333,8 @@ func (c *session) body(set, section string) bool {
 	return true
 }
 
-// Fail lets the next message that is retrieved suffer the fault; Endless strikes the next listing.
-// See [servers.Server.Arm] for others.
+// Fail makes the next retrieval of a message fail. Endless applies to the next listing.
+// [servers.Server.Arm] offers more.
 func (s *Server) Fail(f servers.Fault) {
 	if f == servers.Endless {
 		s.Arm(servers.Failure{Fault: f, On: "UID FETCH 1:*"})

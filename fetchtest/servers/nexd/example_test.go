@@ -19,11 +19,11 @@ func get(addr, path string) (string, error) {
 	}
 	defer conn.Close()
 	fmt.Fprintf(conn, "%s\n", path)
-	answer, err := io.ReadAll(conn)
-	return string(answer), err
+	response, err := io.ReadAll(conn)
+	return string(response), err
 }
 
-// In a test, Start(t, options) takes the place of New and Close.
+// A test calls Start(t, options) instead of New and Close.
 func Example() {
 	s, err := nexd.New(nexd.Options{Tree: fstest.MapFS{"notes/today": {Data: []byte("Sunny.\n")}}})
 	if err != nil {
@@ -31,12 +31,12 @@ func Example() {
 	}
 	defer s.Close()
 	for _, path := range []string{"", "notes/", "notes/today", "none"} {
-		answer, err := get(s.Addr, path)
-		fmt.Printf("%q, %v\n", answer, err)
+		response, err := get(s.Addr, path)
+		fmt.Printf("%q, %v\n", response, err)
 	}
 	s.Fail(servers.Cut)
-	answer, err := get(s.Addr, "notes/today")
-	fmt.Printf("%q, %v\n", answer, err)
+	response, err := get(s.Addr, "notes/today")
+	fmt.Printf("%q, %v\n", response, err)
 	// Output:
 	// "Members:\n=> ./notes/ notes/\n", <nil>
 	// "Members:\n=> ./today today\n", <nil>

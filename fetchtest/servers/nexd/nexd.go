@@ -11,52 +11,39 @@ import (
 	"github.com/urlget/urlget/fetchtest/servers/internal/smallnet"
 )
 
-// Options say what a server has and how it behaves.
+// Options configure a server.
 type Options struct {
-	// Tree holds the files. A path that ends in a slash, or the empty one, is answered with the
-	// links to the members of a directory. Nil means none.
+	// Tree holds the files. A path that is empty or ends with a slash returns links to the members
+	// of a directory. Nil means no files.
 	Tree fs.FS
-	// Answers are whole answers by path, as it was sent. They go before the files.
+	// Answers maps paths, as sent by the client, to complete responses. They take precedence over
+	// Tree.
 	Answers map[string]string
-	// Listen is the address to listen on, host:port; "" means a free port of 127.0.0.1.
+	// Listen is the address to listen on, as host:port. "" means a free port on 127.0.0.1.
 	Listen string
 }
 
-// A Server is a running Nex server. All that it answers is content, for faults.
-type Server struct {
-	*servers.Server
-	opts Options
-}
-
-// Start starts a server until the test ends.
-func Start(t servers.TB, opts Options) *Server {
+// Start starts a server and closes it when the test ends.
+func Start(t servers.TB, opts Options) *servers.Server {
 	t.Helper()
 	return servers.Bind(t, New, opts)
 }
 
-// New starts a server until Close.
-func New(opts Options) (*Server, error) {
-	if opts.Tree == nil {
-		opts.Tree = embed.FS{}
-	}
-	base, err := servers.Listen(servers.Config{Scheme: "nex", Listen: opts.Listen, Cannot: []servers.Fault{servers.Abort}})
-	if err != nil {
-		return nil, err
-	}
-	s := &Server{Server: base, opts: opts}
-	base.Serve(func(c *servers.Conn) {
+// New starts a server. The caller must call Close. Faults apply to every response.
+func New(opts Options) (*servers.Server, error) {
+	opts.Tree = cmp.Or[fs.FS](opts.Tree, embed.FS{})
+	return servers.New(servers.Config{Scheme: "nex", Listen: opts.Listen, Cannot: []servers.Fault{servers.Abort}}, func(c *servers.Conn) {
 		if path, err := c.ReadLine(); err == nil {
-			c.Send(s.answer(path))
+			c.Send(opts.respond(path))
 		}
 	})
-	return s, nil
 }
 
-// missing is the answer for what is not there.
+// missing is the response for a missing file.
 const missing = "There is no such document.\n"
 
-func (s *Server) answer(path string) []byte {
-	if text, ok := s.opts.Answers[path]; ok {
+func (o *Options) respond(path string) []byte {
+	if text, ok := o.Answers[path]; ok {
 		return []byte(text)
 	}
 	name := cmp.Or(strings.Trim(path, "/"), ".")
@@ -64,7 +51,7 @@ func (s *Server) answer(path string) []byte {
 	if path == "" || strings.HasSuffix(path, "/") {
 		read = directory
 	}
-	content, err := read(s.opts.Tree, name)
+	content, err := read(o.Tree, name)
 	if err != nil {
 		return []byte(missing)
 	}

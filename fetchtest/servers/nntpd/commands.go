@@ -38,11 +38,11 @@ func (c *session) login(user, password string) {
 		c.Reply("481 wrong")
 		return
 	}
-	c.known = true
+	c.loggedIn = true
 	c.Reply("281 welcome")
 }
 
-// read answers the commands of readers.
+// read handles the reader commands.
 func (c *session) read(verb, args string) bool {
 	switch verb {
 	case "GROUP", "LISTGROUP":
@@ -63,8 +63,8 @@ func (c *session) read(verb, args string) bool {
 	return true
 }
 
-// block sends a reply and a block of lines, in which it doubles the dots. Size is how many bytes
-// the block has, or -1. It reports whether to go on.
+// block sends a reply and a block of lines with doubled dots. The size of the block is in bytes, or
+// -1 if unknown. It reports whether to continue.
 func (c *session) block(size int64, reply string, lines iter.Seq[string]) bool {
 	b, ok := c.Content(size)
 	if !ok {
@@ -81,7 +81,7 @@ func (c *session) block(size int64, reply string, lines iter.Seq[string]) bool {
 	}
 	fault, err := b.End()
 	if fault == servers.Short {
-		c.Printf("") // it may have struck within a line
+		c.Printf("") // the fault may have ended within a line
 	}
 	return err == nil && c.Printf(".") == nil
 }
@@ -110,7 +110,7 @@ func (c *session) selectGroup(verb, name string) bool {
 	return c.block(-1, reply, c.existing(g.first(), g.last(), strconv.Itoa))
 }
 
-// existing returns lines about the articles of a range in the group.
+// existing returns a line for each existing article of a range.
 func (c *session) existing(from, to int, line func(n int) string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for n := from; n <= to; n++ {
@@ -159,7 +159,7 @@ func (c *session) lookup(name string) (a Article, number int, refusal string) {
 		return a, 0, "501 what?"
 	case c.group == nil:
 		return a, 0, "412 no group"
-	case !c.group.exists(n), n-c.group.first() >= len(c.group.Articles): // synthetic ones have no text
+	case !c.group.exists(n), n-c.group.first() >= len(c.group.Articles): // synthetic articles have no text
 		return a, 0, "423 no such number"
 	}
 	return c.group.Articles[n-c.group.first()], n, ""

@@ -26,7 +26,7 @@ func article(addr, id string) ([]string, error) {
 	return c.ReadDotLines()
 }
 
-// In a test, Start(t, options) takes the place of New and Close.
+// A test calls Start(t, options) instead of New and Close.
 func Example() {
 	s, err := nntpd.New(nntpd.Options{Groups: []nntpd.Group{{
 		Name:     "example.test",
@@ -47,10 +47,10 @@ func Example() {
 
 	s.Arm(servers.Failure{Fault: servers.Noise, On: servers.Greeting})
 	_, err = article(s.Addr, "<1@example.org>")
-	fmt.Println(err != nil)
+	fmt.Println(err)
 	// Output:
 	// ["Subject: Hello" "" ".plan"] <nil>
 	// 430 "no such article"
 	// ["Subject: Hell"] unexpected EOF
-	// true
+	// short response: "\x00\xff\x7f\x1b[31m noise"
 }

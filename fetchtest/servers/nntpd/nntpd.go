@@ -1,5 +1,5 @@
-// Package nntpd is a news server for tests. It knows the reading half of RFC 3977, STARTTLS and
-// AUTHINFO, can pretend to be a server of RFC 977, and fails on request.
+// Package nntpd is a news server for tests. It implements the reader commands of RFC 3977, STARTTLS
+// and AUTHINFO. It can imitate a server of RFC 977, and fails on request.
 package nntpd
 
 import (
@@ -9,87 +9,68 @@ import (
 	"github.com/urlget/urlget/fetchtest/servers"
 )
 
-// Options say what a server has and how it behaves.
+// Options configure a server.
 type Options struct {
 	Groups []Group
-	// Listen is the address to listen on, host:port; "" means a free port of 127.0.0.1.
+	// Listen is the address to listen on, as host:port. "" means a free port on 127.0.0.1.
 	Listen string
-	// Legacy is RFC 977 with XOVER: no CAPABILITIES, no OVER, no AUTHINFO.
+	// Legacy imitates RFC 977 with XOVER: no CAPABILITIES, OVER and AUTHINFO.
 	Legacy bool
-	// NoOverview leaves out OVER and XOVER.
+	// NoOverview disables OVER and XOVER.
 	NoOverview bool
-	// TLS is the server's certificate. It is used from the start if Implicit is set, else after
-	// STARTTLS.
+	// TLS is the configuration for TLS. If Implicit is set, TLS starts with the connection, and
+	// otherwise with STARTTLS.
 	TLS      *tls.Config
 	Implicit bool
-	// NeedTLS answers 483 to what is asked without TLS.
+	// NeedTLS refuses commands without TLS with reply 483.
 	NeedTLS bool
-	// User and Password are asked for by 480 if set; SASL leaves only AUTHINFO SASL PLAIN.
+	// User and Password are the login, required by reply 480 if User is set. SASL allows only
+	// AUTHINFO SASL PLAIN.
 	User, Password string
 	SASL           bool
-	// NoModeReader greets with 201 and answers 502 to MODE READER, as an old server does that is not
-	// to be posted to.
+	// NoModeReader greets with 201 and replies 502 to MODE READER, as old servers without posting
+	// do.
 	NoModeReader bool
-	// Trailing is what the server sends behind the line with a dot that ends an article, with its
-	// line end.
+	// Trailing is sent after the final dot line of an article. It includes its line end.
 	Trailing string
-	// WrongID is the message-id in the reply that an article begins with, in place of the right one.
+	// WrongID is a false message-id for the replies that start an article.
 	WrongID string
-	// Replies are replies to commands, by verb, in place of those that are right, with their line
-	// ends; the command "" is the greeting. "" means that the command is never answered.
+	// Replies maps verbs to replies, with line ends, that replace the server's own. The verb ""
+	// means the greeting. A reply of "" sends nothing.
 	Replies map[string]string
 }
 
-// A Server is a running news server. Its content, for faults, is all that ends in a line with a
-// dot, but for the reply to CAPABILITIES.
-type Server struct {
-	*servers.Server
-	opts Options
-}
-
-// Start starts a server until the test ends.
-func Start(t servers.TB, opts Options) *Server {
+// Start starts a server and closes it when the test ends.
+func Start(t servers.TB, opts Options) *servers.Server {
 	t.Helper()
 	return servers.Bind(t, New, opts)
 }
 
-// New starts a server until Close.
-func New(opts Options) (*Server, error) {
+// New starts a server. The caller must call Close. Faults apply to all text that ends with a dot
+// line, except the reply to CAPABILITIES.
+func New(opts Options) (*servers.Server, error) {
 	cfg := servers.Config{Scheme: "nntp", Listen: opts.Listen, Cannot: []servers.Fault{servers.Abort}}
 	if opts.Implicit {
 		cfg.Scheme, cfg.TLS = "nntps", opts.TLS
 	}
-	base, err := servers.Listen(cfg)
-	if err != nil {
-		return nil, err
-	}
-	s := &Server{Server: base, opts: opts}
-	base.Serve(s.session)
-	return s, nil
+	return servers.New(cfg, func(conn *servers.Conn) {
+		c := &session{Conn: conn, opts: &opts, secure: opts.Implicit, loggedIn: opts.User == ""}
+		c.handle("")
+		c.Each(c.handle)
+	})
 }
 
 // A session is one connection.
 type session struct {
 	*servers.Conn
-	opts   *Options
-	secure bool
-	user   string
-	known  bool
-	group  *Group
+	opts     *Options
+	secure   bool
+	user     string
+	loggedIn bool
+	group    *Group
 }
 
-func (s *Server) session(conn *servers.Conn) {
-	c := &session{Conn: conn, opts: &s.opts, secure: s.opts.Implicit, known: s.opts.User == ""}
-	c.handle("")
-	for {
-		line, err := c.ReadLine()
-		if err != nil || !c.handle(line) {
-			return
-		}
-	}
-}
-
-// handle answers one command and reports whether to go on. The command "" is the greeting.
+// handle handles one command and reports whether to continue. The command "" is the greeting.
 func (c *session) handle(line string) bool {
 	verb, args, _ := strings.Cut(line, " ")
 	verb = strings.ToUpper(verb)
@@ -141,7 +122,7 @@ func (c *session) handle(line string) bool {
 	case c.opts.NeedTLS && !c.secure:
 		c.Reply("483 TLS first")
 		return true
-	case !c.known:
+	case !c.loggedIn:
 		c.Reply("480 who are you?")
 		return true
 	}

@@ -1,5 +1,5 @@
-// Package popd is a POP3 server for tests. It knows RFC 1939, CAPA, STLS and AUTH PLAIN, can leave
-// out what is optional, and fails on request.
+// Package popd is a POP3 server for tests. It implements RFC 1939, CAPA, STLS and AUTH PLAIN.
+// Optional commands can be disabled, and it fails on request.
 package popd
 
 import (
@@ -15,38 +15,37 @@ import (
 	"github.com/urlget/urlget/fetchtest/servers"
 )
 
-// Stamp is what an APOP answer is made with, in the greeting.
+// Stamp is the timestamp in the greeting, for APOP.
 const Stamp = "<1896.697170952@popd.test>"
 
-// Options say what a server has and how it behaves.
+// Options configure a server.
 type Options struct {
-	// User and Password log in; if User is empty, everything does.
+	// User and Password are the login. If User is empty, every login succeeds.
 	User, Password string
 	Messages       []Message
-	// Maildrops are the messages of users, by their names; all others have Messages.
+	// Maildrops maps users to their messages. All other users have Messages.
 	Maildrops map[string][]Message
-	// Synthetic is a number of messages that exist as lines of UIDL and LIST only, made when asked
-	// for. Messages is then ignored.
+	// Synthetic is the number of generated messages, which only UIDL and LIST show. If it is
+	// positive, Messages is ignored.
 	Synthetic int
-	// Listen is the address to listen on, host:port; "" means a free port of 127.0.0.1.
+	// Listen is the address to listen on, as host:port. "" means a free port on 127.0.0.1.
 	Listen string
-	// TLS is the server's certificate. It is used from the start if Implicit is set, else after
-	// STLS.
+	// TLS is the configuration for TLS. If Implicit is set, TLS starts with the connection, and
+	// otherwise with STLS.
 	TLS      *tls.Config
 	Implicit bool
 	// NeedTLS refuses logins without TLS.
 	NeedTLS bool
-	// APOP puts Stamp into the greeting.
+	// APOP adds Stamp to the greeting.
 	APOP bool
-	// Old leaves out what RFC 1939 calls optional, and all that is younger: UIDL, TOP, CAPA.
+	// Old disables the optional and later commands UIDL, TOP and CAPA.
 	Old bool
-	// SASL takes logins by AUTH PLAIN in place of USER and PASS.
+	// SASL accepts AUTH PLAIN instead of USER and PASS.
 	SASL bool
-	// Trailing is what the server sends behind the line with a dot that ends a message, with its
-	// line end.
+	// Trailing is sent after the final dot line of a message. It includes its line end.
 	Trailing string
-	// Replies are replies to commands, by verb, in place of those that are right, with their line
-	// ends; the command "" is the greeting. "" means that the command is never answered.
+	// Replies maps verbs to replies, with line ends, that replace the server's own. The verb ""
+	// means the greeting. A reply of "" sends nothing.
 	Replies map[string]string
 }
 
@@ -56,26 +55,26 @@ type Message struct {
 	Text string
 }
 
-// text returns the message as it is sent, with CR LF and without doubled dots.
+// text returns the message with CR LF, without doubled dots.
 func (m Message) text() string {
 	text := strings.TrimSuffix(strings.ReplaceAll(m.Text, "\r\n", "\n"), "\n") + "\n"
 	return strings.ReplaceAll(text, "\n", "\r\n")
 }
 
-// A Server is a running POP3 server. Its content, for faults, is what UIDL, RETR and TOP send
-// before the line with a dot.
+// A Server is a running POP3 server. Faults apply to the text that UIDL, RETR and TOP send before
+// the final dot line.
 type Server struct {
 	*servers.Server
 	opts Options
 }
 
-// Start starts a server until the test ends.
+// Start starts a server and closes it when the test ends.
 func Start(t servers.TB, opts Options) *Server {
 	t.Helper()
 	return servers.Bind(t, New, opts)
 }
 
-// New starts a server until Close.
+// New starts a server. The caller must call Close.
 func New(opts Options) (*Server, error) {
 	cfg := servers.Config{Scheme: "pop", Listen: opts.Listen, Cannot: []servers.Fault{servers.Abort}}
 	if opts.Implicit {
@@ -90,8 +89,8 @@ func New(opts Options) (*Server, error) {
 	return s, nil
 }
 
-// Fail lets the next message that is retrieved suffer the fault; Endless strikes the next UIDL. See
-// [servers.Server.Arm] for others.
+// Fail makes the next retrieval of a message fail. Endless applies to the next UIDL.
+// [servers.Server.Arm] offers more.
 func (s *Server) Fail(f servers.Fault) {
 	on := "RETR"
 	if f == servers.Endless {
@@ -103,28 +102,22 @@ func (s *Server) Fail(f servers.Fault) {
 // A session is one connection.
 type session struct {
 	*servers.Conn
-	opts   *Options
-	secure bool
-	user   string
-	known  bool
+	opts     *Options
+	secure   bool
+	user     string
+	loggedIn bool
 
 	messages []Message
 }
 
 func (s *Server) session(conn *servers.Conn) {
 	c := &session{Conn: conn, opts: &s.opts, secure: s.opts.Implicit}
-	for line := ""; ; {
-		if !c.handle(line) {
-			return
-		}
-		var err error
-		if line, err = c.ReadLine(); err != nil {
-			return
-		}
+	if c.handle("") {
+		c.Each(c.handle)
 	}
 }
 
-// handle answers one command and reports whether to go on. The command "" is the greeting.
+// handle handles one command and reports whether to continue. The command "" is the greeting.
 func (c *session) handle(line string) bool {
 	verb, args, _ := strings.Cut(line, " ")
 	verb = strings.ToUpper(verb)
@@ -154,7 +147,7 @@ func (c *session) handle(line string) bool {
 	case "USER", "PASS", "APOP", "AUTH":
 		return c.login(verb, args)
 	default:
-		if c.known {
+		if c.loggedIn {
 			return c.read(verb, args)
 		}
 	}
@@ -206,7 +199,7 @@ func (c *session) login(verb, args string) bool {
 	if c.opts.User != "" && (user != c.opts.User || password != c.opts.Password) {
 		return c.Reply("-ERR [AUTH] wrong") == nil
 	}
-	c.known = true
+	c.loggedIn = true
 	c.messages = c.opts.Messages
 	if m, ok := c.opts.Maildrops[user]; ok {
 		c.messages = m
@@ -214,7 +207,7 @@ func (c *session) login(verb, args string) bool {
 	return c.Reply("+OK welcome") == nil
 }
 
-// read answers the commands that take a login.
+// read handles the commands that require a login.
 func (c *session) read(verb, args string) bool {
 	number, rest, _ := strings.Cut(args, " ")
 	switch {
@@ -271,7 +264,7 @@ func top(text, lines string) string {
 	return head + "\r\n\r\n" + strings.Join(kept[:min(n, len(kept))], "")
 }
 
-// block sends a message and doubles its dots.
+// block sends a message with doubled dots.
 func (c *session) block(text string) bool {
 	stuffed := strings.ReplaceAll("\n"+text, "\n.", "\n..")[1:]
 	b, ok := c.Content(int64(len(stuffed)))
@@ -286,11 +279,11 @@ func (c *session) block(text string) bool {
 	return true
 }
 
-// end ends a content with a line of a dot.
+// end ends a text block with a dot line.
 func (c *session) end(b *servers.Content) bool {
 	fault, err := b.End()
 	if fault == servers.Short {
-		c.Printf("") // it may have struck within a line
+		c.Printf("") // the fault may have ended within a line
 	}
 	return err == nil && c.Printf(".") == nil
 }

@@ -12,11 +12,11 @@ import (
 	codec "github.com/urlget/urlget/internal/codec/prospero"
 )
 
-// noise is no message: the last quotation has no end.
+// noise is not a valid message, because its last quotation does not end.
 const noise = "\x00\xff what?\n'''"
 
-// answer answers a message, and returns the failure that the answer is to suffer.
-func (c *correspondence) answer(request string) ([]byte, servers.Failure) {
+// respond returns the reply to a message, and the failure that applies to it.
+func (c *responder) respond(request string) ([]byte, servers.Failure) {
 	var out bytes.Buffer
 	last, content := c.run(&out, request)
 	f := c.Take(last, content)
@@ -26,9 +26,9 @@ func (c *correspondence) answer(request string) ([]byte, servers.Failure) {
 	return out.Bytes(), f
 }
 
-// run runs the commands of a message. The first that fails ends it. It returns the last command,
-// and whether there was a content to give.
-func (c *correspondence) run(out *bytes.Buffer, request string) (last string, content bool) {
+// run executes the commands of a message until one fails. It returns the last command and whether
+// the reply has content.
+func (c *responder) run(out *bytes.Buffer, request string) (last string, content bool) {
 	var directory string
 	sc := codec.NewScanner(strings.NewReader(request))
 	for {
@@ -67,7 +67,7 @@ func (c *correspondence) run(out *bytes.Buffer, request string) (last string, co
 	}
 }
 
-// clean is a name of a client as a name of the tree.
+// clean converts a client's name to a name in the tree.
 func clean(name string) string {
 	return path.Clean("." + path.Clean("/"+name))
 }
@@ -98,7 +98,7 @@ func (s *Server) list(out *bytes.Buffer, directory string) bool {
 	return true
 }
 
-// local puts the server into a line of the options.
+// local replaces $HOST in a line of the options.
 func (s *Server) local(line string) string { return strings.ReplaceAll(line, "$HOST", s.host) }
 
 func (s *Server) link(out *bytes.Buffer, name string, e fs.DirEntry) {

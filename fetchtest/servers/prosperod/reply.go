@@ -10,25 +10,25 @@ import (
 	"github.com/urlget/urlget/internal/codec/ardp"
 )
 
-// A reply is an answer on its way to a client.
+// A reply is a reply that is being sent to a client.
 type reply struct {
 	cid      uint16
-	parts    map[uint16][]byte // of a request in several packets
-	asked    uint16            // how many packets the request has
-	complete bool              // the request is there, and what follows is known
+	parts    map[uint16][]byte // of a request with several packets
+	asked    uint16            // number of packets of the request
+	complete bool              // the request is complete, and the fields below are set
 
 	message []byte
 	failure servers.Failure
-	payload int // bytes in a packet
-	packets int // how many there are
-	stop    int // how many packets are sent
-	dripped int // up to where Drip has been begun
-	waits   int // how often the client is to be told to wait; less than 0 for ever
+	payload int // bytes per packet
+	packets int // number of packets
+	stop    int // number of packets to send
+	dripped int // packets below this number are being dripped
+	waits   int // remaining wait packets; negative for no end
 	waiting bool
-	chatty  bool // the chatter has begun
+	chatty  bool // chatter has started
 }
 
-// fill makes the reply.
+// fill sets the packets of the reply.
 func (r *reply) fill(message []byte, f servers.Failure) {
 	r.complete, r.message, r.failure, r.payload = true, message, f, ardp.MaxPayload
 	if f.Fault == servers.Split {
@@ -51,7 +51,7 @@ func (r *reply) fill(message []byte, f servers.Failure) {
 	}
 }
 
-// packet returns a packet of the reply, counted from 0.
+// packet returns packet i, counted from 0.
 func (r *reply) packet(i int) []byte {
 	total := 0
 	if i+1 == r.packets && r.stop == r.packets {
@@ -61,9 +61,8 @@ func (r *reply) packet(i int) []byte {
 	return ardp.ReplyPacket(r.cid, uint16(i+1), uint16(total), r.message[from:min(len(r.message), from+r.payload)])
 }
 
-// send sends the packets behind what the client has received, up to the next that asks for an
-// acknowledgement.
-func (c *correspondence) send(to net.Addr, r *reply, received int) {
+// send sends the packets after those received, up to the next one that requests an acknowledgment.
+func (c *responder) send(to net.Addr, r *reply, received int) {
 	last := min((received/ardp.Window+1)*ardp.Window, r.stop)
 	if r.failure.Fault == servers.Drip {
 		c.drip(to, r, received, last)
@@ -80,8 +79,8 @@ func (c *correspondence) send(to net.Addr, r *reply, received int) {
 	}
 }
 
-// drip sends packets slowly, and each of them once.
-func (c *correspondence) drip(to net.Addr, r *reply, from, last int) {
+// drip sends each packet once, with pauses.
+func (c *responder) drip(to net.Addr, r *reply, from, last int) {
 	from = max(from, r.dripped)
 	if from >= last {
 		return
@@ -98,8 +97,8 @@ func (c *correspondence) drip(to net.Addr, r *reply, from, last int) {
 	})
 }
 
-// every calls f every so often, until it returns false or the server is closed.
-func (c *correspondence) every(d time.Duration, f func() (more bool)) {
+// every calls f at intervals of d until it returns false or the server is closed.
+func (c *responder) every(d time.Duration, f func() (more bool)) {
 	c.later.Go(func() {
 		tick := time.NewTicker(d)
 		defer tick.Stop()
@@ -116,8 +115,8 @@ func (c *correspondence) every(d time.Duration, f func() (more bool)) {
 	})
 }
 
-// wait tells a client to wait, now and later, or sends the reply when that is over.
-func (c *correspondence) wait(to net.Addr, r *reply) {
+// wait sends wait packets, and then the reply.
+func (c *responder) wait(to net.Addr, r *reply) {
 	q := c.s.opts.Queue
 	if r.waiting {
 		return
@@ -148,8 +147,8 @@ func (c *correspondence) wait(to net.Addr, r *reply) {
 	})
 }
 
-// chatter begins what a server says that has stopped.
-func (c *correspondence) chatter(to net.Addr, r *reply) {
+// chatter starts the packets that are sent after a stall.
+func (c *responder) chatter(to net.Addr, r *reply) {
 	say := c.s.opts.Chatter
 	if say.Every == 0 || r.chatty {
 		return

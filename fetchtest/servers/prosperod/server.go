@@ -1,9 +1,10 @@
-// Package prosperod is a Prospero server for tests and demonstrations. It answers as the original
-// one does, window by window, and fails on request.
+// Package prosperod is a Prospero server for tests and demonstrations. It replies as the original
+// one does, with flow control by windows, and fails on request.
 package prosperod
 
 import (
 	"bytes"
+	"cmp"
 	"embed"
 	"fmt"
 	"io/fs"
@@ -16,77 +17,73 @@ import (
 	"github.com/urlget/urlget/internal/codec/ardp"
 )
 
-// Options say what a server has and how it behaves.
+// Options configure a server.
 type Options struct {
-	// Tree holds the files: a folder is a directory, a file an object with contents. Nil means
-	// none.
+	// Tree holds the files. Its folders are directories; its files are objects with contents. Nil
+	// means no files.
 	Tree fs.FS
-	// Listen is the address to listen on, host:port; "" means a free port of 127.0.0.1.
+	// Listen is the address to listen on, as host:port. "" means a free port on 127.0.0.1.
 	Listen string
-	// Public is the address that clients are told, host:port; "" means the one that is listened on.
+	// Public is the address in URLs, as host:port. "" means the address it listens on.
 	Public string
-	// Links are further lines of the listing of a directory, by its name, such as external links
-	// with their ACCESS-METHOD. In them, in Attributes and in Forward, "$HOST" is the server itself.
+	// Links maps directories to additional lines of their listings, such as external links with
+	// their ACCESS-METHOD. In Links, Attributes and Forward, "$HOST" stands for the server.
 	Links map[string][]string
-	// Unions are directories, by name, whose members belong to another: it lists a union link to
-	// each.
+	// Unions maps directories to other directories, whose members they include by union links.
 	Unions map[string][]string
-	// Attributes are the lines that tell of objects without contents, by name.
+	// Attributes maps names of objects without contents to their attribute lines.
 	Attributes map[string][]string
 	// Forward maps names to "HOST-TYPE HOST TYPE HSONAME VERSION".
 	Forward map[string]string
-	// Version1 makes the server know version 1 only.
+	// Version1 limits the server to version 1.
 	Version1 bool
-	// Queue makes clients wait for the reply to each request.
+	// Queue makes clients wait for each reply.
 	Queue Queue
-	// Chatter is what a server says that has stopped in mid-reply.
+	// Chatter is sent after servers.Stall.
 	Chatter Chatter
 }
 
-// A Queue is what a server does that is busy: it tells clients to wait, and answers later.
+// A Queue describes a busy server, which sends wait packets and replies later.
 type Queue struct {
-	// Times is how often a client is told to wait before it gets the reply: less than 0 means for
-	// ever. The first time is at once.
+	// Times is the number of wait packets before the reply. A negative number means no reply. The
+	// first packet is sent at once.
 	Times int
-	// Wait is how long the client is told to wait, in whole seconds up to 65,535.
+	// Wait is the time in the wait packets, in whole seconds up to 65,535.
 	Wait time.Duration
-	// Position is the place in the queue that the client is told; 0 means that it is told none.
+	// Position is the queue position in the wait packets. 0 means none.
 	Position uint16
-	// Every is the time to the next packet or to the reply; 0 means that these come when the client
-	// asks again.
+	// Every is the time before the next packet or the reply. 0 means that they are sent when the
+	// client repeats its request.
 	Every time.Duration
 }
 
-// A Chatter is what a server sends every so often to a client whose reply suffers servers.Stall,
-// until it is closed.
+// Chatter describes packets that are sent repeatedly after servers.Stall, until the server is
+// closed.
 type Chatter struct {
-	Every   time.Duration // 0 means silence
-	Garbage bool          // a datagram that is no packet
-	Repeat  bool          // the last packet that the client has, if there is one
+	Every   time.Duration // 0 means no packets
+	Garbage bool          // a datagram that is not a packet
+	Repeat  bool          // the last packet that the client has received, if any
 }
 
-// A Server is a running server. Its content, for faults, is listings and the contents of files.
-// Faults strike between two packets: Cut and Stall send nothing more, which is the same in UDP;
-// Abort goes on with a refusal; Short makes the packet before the last one; Endless goes on up to
-// the highest number that a packet can have; Drip waits before each packet, by default for 50
-// milliseconds; and Split makes them as small as the number of packets allows.
+// A Server is a running Prospero server. Faults apply to listings and file contents, and occur
+// between two packets. Cut and Stall both stop sending. Abort sends a refusal. Short ends the reply
+// with the packet before. Endless continues up to the highest packet number. Drip waits before each
+// packet, 50 milliseconds by default. Split uses the smallest possible packets.
 type Server struct {
 	*servers.Server
 	opts Options
 	host string // "HOST(PORT)"
 }
 
-// Start starts a server until the test ends.
+// Start starts a server and closes it when the test ends.
 func Start(t servers.TB, opts Options) *Server {
 	t.Helper()
 	return servers.Bind(t, New, opts)
 }
 
-// New starts a server until Close.
+// New starts a server. The caller must call Close.
 func New(opts Options) (*Server, error) {
-	if opts.Tree == nil {
-		opts.Tree = embed.FS{}
-	}
+	opts.Tree = cmp.Or[fs.FS](opts.Tree, embed.FS{})
 	base, err := servers.ListenPacket(servers.Config{Scheme: "prospero", Listen: opts.Listen, Public: opts.Public,
 		Cannot: []servers.Fault{servers.Reset, servers.HalfClose}})
 	if err != nil {
@@ -96,31 +93,30 @@ func New(opts Options) (*Server, error) {
 	host, port, _ := net.SplitHostPort(s.Addr)
 	s.host = host + "(" + port + ")"
 	base.ServePackets(func(p *servers.Packets) {
-		c := &correspondence{Packets: p, s: s, answers: make(map[string]*reply)}
+		c := &responder{Packets: p, s: s, replies: make(map[string]*reply)}
 		c.loop()
 		c.later.Wait()
 	})
 	return s, nil
 }
 
-// A correspondence is all that the server does. It remembers its last answers, to repeat what was
-// lost.
-type correspondence struct {
+// A responder handles all packets. It keeps the last replies to repeat lost packets.
+type responder struct {
 	*servers.Packets
 	s     *Server
-	later sync.WaitGroup // what is not sent at once
+	later sync.WaitGroup // delayed packets
 
 	mu      sync.Mutex
-	answers map[string]*reply
-	order   []string // of answers, those first that were not asked for the longest time
+	replies map[string]*reply
+	order   []string // keys of replies, least recently requested first
 }
 
 const (
-	maxAnswers = 1024 // that are remembered
+	maxReplies = 1024 // replies to keep
 	maxParts   = 64   // packets of a request
 )
 
-func (c *correspondence) loop() {
+func (c *responder) loop() {
 	var buf [4096]byte
 	for {
 		n, from, err := c.ReadFrom(buf[:])
@@ -137,11 +133,11 @@ func (c *correspondence) loop() {
 	}
 }
 
-// packet handles one packet: an acknowledgement, or a part of a request that may be a repetition.
-func (c *correspondence) packet(from net.Addr, h ardp.Header, payload []byte) {
+// packet handles one packet: an acknowledgment, or a part of a request, which may be repeated.
+func (c *responder) packet(from net.Addr, h ardp.Header, payload []byte) {
 	key := fmt.Sprintf("%s %d", from, h.CID)
-	r := c.answers[key]
-	if r != nil { // it is still wanted
+	r := c.replies[key]
+	if r != nil { // the client still wants it
 		c.forget(key)
 		c.remember(key, r)
 	}
@@ -152,7 +148,7 @@ func (c *correspondence) packet(from net.Addr, h ardp.Header, payload []byte) {
 		return
 	}
 	if r != nil && r.parts[h.Seq] != nil && !bytes.Equal(r.parts[h.Seq], payload) {
-		c.forget(key) // it is another request under the same number, from a port that is used again
+		c.forget(key) // another request with the same number, from a reused port
 		r = nil
 	}
 	if r == nil {
@@ -172,7 +168,7 @@ func (c *correspondence) packet(from net.Addr, h ardp.Header, payload []byte) {
 		for i := range r.asked {
 			request = append(request, r.parts[i+1]...)
 		}
-		message, failure := c.answer(string(request))
+		message, failure := c.respond(string(request))
 		r.fill(message, failure)
 		r.waits = c.s.opts.Queue.Times
 	}
@@ -183,16 +179,16 @@ func (c *correspondence) packet(from net.Addr, h ardp.Header, payload []byte) {
 	c.send(from, r, 0)
 }
 
-func (c *correspondence) forget(key string) {
-	delete(c.answers, key)
+func (c *responder) forget(key string) {
+	delete(c.replies, key)
 	i := slices.Index(c.order, key)
 	c.order = slices.Delete(c.order, i, i+1)
 }
 
-func (c *correspondence) remember(key string, r *reply) {
-	if len(c.order) == maxAnswers {
+func (c *responder) remember(key string, r *reply) {
+	if len(c.order) == maxReplies {
 		c.forget(c.order[0])
 	}
-	c.answers[key] = r
+	c.replies[key] = r
 	c.order = append(c.order, key)
 }

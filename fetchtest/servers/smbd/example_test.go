@@ -12,7 +12,7 @@ import (
 	"github.com/urlget/urlget/protocols/smb"
 )
 
-// In a test, Start(t, options) takes the place of New and Close.
+// A test calls Start(t, options) instead of New and Close.
 func Example() {
 	s, err := smbd.New(smbd.Options{Users: map[string]string{"joe": "secret"}, Tree: fstest.MapFS{"readme.txt": {Data: []byte("Read me.\n")}}})
 	if err != nil {
@@ -25,8 +25,8 @@ func Example() {
 	fmt.Printf("%q %v\n", text, err)
 	s.Fail(servers.Cut)
 	_, err = c.ReadAll(context.Background(), "smb://joe:secret@"+s.Addr+"/share/readme.txt", 1<<20)
-	fmt.Println(err != nil)
+	fmt.Println(fetch.CodeOf(err))
 	// Output:
 	// "Read me.\n" <nil>
-	// true
+	// transfer incomplete
 }

@@ -17,20 +17,20 @@ import (
 	"github.com/urlget/urlget/internal/codec/smb2"
 )
 
-// maxMessage bounds a message from a client, in bytes.
+// maxMessage limits a message from a client, in bytes.
 const maxMessage = 1 << 20
 
-// A session answers the requests of one client.
+// A session handles the requests of one client.
 type session struct {
 	server    *Server
 	conn      *servers.Conn
 	hash      smb2.Hash
-	before    smb2.Hash // of the negotiation
+	before    smb2.Hash // preauthentication hash after the negotiation
 	challenge []byte
 	signer    *smb2.Signer
 	sealer    *smb2.Sealer
-	sealed    bool // the request was encrypted, as the response is
-	sealing   bool // all requests have to be
+	sealed    bool // the request was encrypted, and the response must be
+	sealing   bool // all requests must be encrypted
 	id        uint64
 	credits   int
 	pipe      bool // the share is IPC$
@@ -38,20 +38,20 @@ type session struct {
 	next      uint64
 }
 
-// A handle is a file or directory that is open.
+// A handle is an open file or directory.
 type handle struct {
 	content []byte
-	names   []fs.DirEntry // of a directory
+	names   []fs.DirEntry // members of a directory
 	dir     bool
 	pipe    bool
-	at      int // of names
+	at      int // index in names
 	failure servers.Failure
 }
 
 // errEnd ends a session.
 var errEnd = errors.New("smbd: end")
 
-// serve answers requests until the client or a fault ends it.
+// serve handles requests until the client closes the connection or a fault ends it.
 func (x *session) serve() {
 	for {
 		head := make([]byte, 4)
@@ -72,7 +72,7 @@ func (x *session) serve() {
 	}
 }
 
-// receive decrypts a request, checks its signature and answers it.
+// receive decrypts a request, checks its signature and handles it.
 func (x *session) receive(msg []byte) (err error) {
 	if x.sealed = x.sealer != nil && smb2.IsSealed(msg); x.sealed {
 		if msg, err = x.sealer.Open(msg); err != nil {
@@ -87,7 +87,7 @@ func (x *session) receive(msg []byte) (err error) {
 	case x.sealing, x.signer != nil && !x.signer.Verify(msg):
 		return errEnd
 	}
-	return x.answer(h, msg)
+	return x.handle(h, msg)
 }
 
 // reply sends a response.
@@ -118,13 +118,13 @@ func (x *session) write(msg []byte) error {
 	return err
 }
 
-// refuse sends the response of a failure.
+// refuse sends an error response.
 func (x *session) refuse(h smb2.Header, status smb2.Status) error {
 	return x.reply(h, status, &smb2.ErrorResponse{}, nil)
 }
 
-// failed answers with what err means.
-func (x *session) failed(h smb2.Header, err error) error {
+// replyError responds with the status for err.
+func (x *session) replyError(h smb2.Header, err error) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return x.refuse(h, smb2.StatusNameNotFound)
@@ -136,8 +136,8 @@ func (x *session) failed(h smb2.Header, err error) error {
 	return x.refuse(h, smb2.StatusUnexpectedIOError)
 }
 
-// answer answers one request.
-func (x *session) answer(h smb2.Header, msg []byte) error {
+// handle handles one request.
+func (x *session) handle(h smb2.Header, msg []byte) error {
 	body := map[smb2.Command]smb2.Body{
 		smb2.Negotiate: &smb2.NegotiateRequest{}, smb2.SessionSetup: &smb2.SessionSetupRequest{}, smb2.TreeConnect: &smb2.TreeConnectRequest{},
 		smb2.Create: &smb2.CreateRequest{}, smb2.Close: &smb2.CloseRequest{}, smb2.Read: &smb2.ReadRequest{},
@@ -184,7 +184,7 @@ func (x *session) answer(h smb2.Header, msg []byte) error {
 	return errEnd
 }
 
-// connectTree connects to the share of a path, \\server\share.
+// connectTree connects to the share in a path, \\server\share.
 func (x *session) connectTree(h smb2.Header, path string) error {
 	share := path[strings.LastIndexByte(path, '\\')+1:]
 	r := smb2.TreeConnectResponse{ShareType: smb2.ShareTypeDisk, MaximalAccess: 0x001f01ff}
@@ -200,7 +200,7 @@ func (x *session) connectTree(h smb2.Header, path string) error {
 	return x.reply(h, smb2.StatusOK, &r, nil)
 }
 
-// printable keeps a log a list of lines.
+// printable escapes line ends and NUL in log lines.
 var printable = strings.NewReplacer("\r", `\r`, "\n", `\n`, "\x00", `\0`)
 
 func (x *session) negotiate(h smb2.Header, msg []byte) error {
@@ -284,7 +284,7 @@ func (x *session) create(h smb2.Header, name string, access uint32) error {
 		clean := cmp.Or(strings.ReplaceAll(name, `\`, "/"), ".")
 		info, err := fs.Stat(x.server.opts.Tree, clean)
 		if err != nil {
-			return x.failed(h, err)
+			return x.replyError(h, err)
 		}
 		r.LastWriteTime, r.EndOfFile = smb2.FileTime(info.ModTime()), uint64(info.Size())
 		if info.IsDir() {
@@ -294,7 +294,7 @@ func (x *session) create(h smb2.Header, name string, access uint32) error {
 			f.content, err = fs.ReadFile(x.server.opts.Tree, clean)
 		}
 		if err != nil {
-			return x.failed(h, err)
+			return x.replyError(h, err)
 		}
 		if access&smb2.FileReadData != 0 {
 			f.failure = x.conn.Take()
@@ -373,7 +373,7 @@ func (x *session) list(h smb2.Header, f *handle) error {
 	return x.reply(h, smb2.StatusOK, &smb2.QueryDirectoryResponse{}, b)
 }
 
-// transceive answers a message to the pipe.
+// transceive handles a message to the pipe.
 func (x *session) transceive(h smb2.Header, r *smb2.IoctlRequest, msg []byte) error {
 	shares := []smb2.Share{{Name: x.server.opts.Share}, {Name: "IPC$", Type: smb2.ShareHidden | 3}, {Name: "print", Type: 1}}
 	for _, name := range slices.Sorted(maps.Keys(x.server.opts.Shares)) {
@@ -382,7 +382,7 @@ func (x *session) transceive(h smb2.Header, r *smb2.IoctlRequest, msg []byte) er
 	return x.reply(h, smb2.StatusOK, &smb2.IoctlResponse{CtlCode: r.CtlCode, FileID: r.FileID}, smb2.AnswerShares(msg, shares))
 }
 
-// strike does what a fault does that ends the connection or takes the place of a reply.
+// strike applies a fault that ends the connection or replaces the response.
 func (x *session) strike(f servers.Failure, h smb2.Header) (err error, over bool) {
 	raw := x.conn.NetConn()
 	switch f.Fault {

@@ -18,11 +18,11 @@ func get(addr, path, data string) (string, error) {
 	}
 	defer conn.Close()
 	fmt.Fprintf(conn, "localhost %s %d\r\n%s", path, len(data), data)
-	answer, err := io.ReadAll(conn)
-	return string(answer), err
+	response, err := io.ReadAll(conn)
+	return string(response), err
 }
 
-// In a test, Start(t, options) takes the place of New and Close.
+// A test calls Start(t, options) instead of New and Close.
 func Example() {
 	s, err := spartand.New(spartand.Options{Replies: map[string]string{
 		"/":           "2 text/gemini\r\n# Hello\n=: /say\n",
@@ -33,12 +33,12 @@ func Example() {
 	}
 	defer s.Close()
 	for _, request := range [][2]string{{"/", ""}, {"/say", "hello!"}, {"/none", ""}} {
-		answer, err := get(s.Addr, request[0], request[1])
-		fmt.Printf("%q, %v\n", answer, err)
+		response, err := get(s.Addr, request[0], request[1])
+		fmt.Printf("%q, %v\n", response, err)
 	}
 	s.Fail(servers.Cut)
-	answer, err := get(s.Addr, "/", "")
-	fmt.Printf("%q, %v\n", answer, err)
+	response, err := get(s.Addr, "/", "")
+	fmt.Printf("%q, %v\n", response, err)
 	// Output:
 	// "2 text/gemini\r\n# Hello\n=: /say\n", <nil>
 	// "3 /\r\n", <nil>

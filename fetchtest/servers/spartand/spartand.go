@@ -2,6 +2,7 @@
 package spartand
 
 import (
+	"cmp"
 	"embed"
 	"io"
 	"io/fs"
@@ -13,61 +14,48 @@ import (
 	"github.com/urlget/urlget/fetchtest/servers/internal/smallnet"
 )
 
-// maxData bounds what a client may send, in bytes.
+// maxData limits the data of a request, in bytes.
 const maxData = 1 << 20
 
-// Options say what a server has and how it behaves.
+// Options configure a server.
 type Options struct {
-	// Tree holds the files. A directory is answered with a page of links to its members, if its
-	// path ends with a slash, and else with a redirect to that. Nil means none.
+	// Tree holds the files. A directory is served as a page of links if its path ends with a slash,
+	// and as a redirect otherwise. Nil means no files.
 	Tree fs.FS
-	// Types are the media types of files by the extension of their names, such as ".gmi". Those of
-	// others are application/octet-stream.
+	// Types maps file extensions, such as ".gmi", to media types. The default is
+	// application/octet-stream.
 	Types map[string]string
-	// Replies are whole answers by request, which is the path as it was sent, and behind a "?" the
-	// data if there are any: a header without its line end, and perhaps a body behind it, which
-	// begins after the first CR LF. They go before the files.
+	// Replies maps requests to complete responses. A request is the path as sent, followed by "?"
+	// and the data if there are any. A response is a header and, after the first CR LF, a body.
+	// They take precedence over Tree.
 	Replies map[string]string
-	// Listen is the address to listen on, host:port; "" means a free port of 127.0.0.1.
+	// Listen is the address to listen on, as host:port. "" means a free port on 127.0.0.1.
 	Listen string
 }
 
-// A Server is a running Spartan server. Its content, for faults, is the bodies of successes.
-type Server struct {
-	*servers.Server
-	opts Options
-}
-
-// Start starts a server until the test ends.
-func Start(t servers.TB, opts Options) *Server {
+// Start starts a server and closes it when the test ends.
+func Start(t servers.TB, opts Options) *servers.Server {
 	t.Helper()
 	return servers.Bind(t, New, opts)
 }
 
-// New starts a server until Close.
-func New(opts Options) (*Server, error) {
-	if opts.Tree == nil {
-		opts.Tree = embed.FS{}
-	}
-	base, err := servers.Listen(servers.Config{Scheme: "spartan", Listen: opts.Listen, Cannot: []servers.Fault{servers.Abort}})
-	if err != nil {
-		return nil, err
-	}
-	s := &Server{Server: base, opts: opts}
-	base.Serve(func(c *servers.Conn) {
+// New starts a server. The caller must call Close. Faults apply to the bodies of successful
+// responses.
+func New(opts Options) (*servers.Server, error) {
+	opts.Tree = cmp.Or[fs.FS](opts.Tree, embed.FS{})
+	return servers.New(servers.Config{Scheme: "spartan", Listen: opts.Listen, Cannot: []servers.Fault{servers.Abort}}, func(c *servers.Conn) {
 		line, err := c.ReadLine()
 		if err != nil {
 			return
 		}
-		header, body := s.answer(line, c)
+		header, body := opts.respond(line, c)
 		smallnet.Send(c, header, body)
 	})
-	return s, nil
 }
 
-// answer returns the header of the answer to a request, without its line end, and the body. It
-// reads the data that follow the line.
-func (s *Server) answer(line string, r io.Reader) (header string, body []byte) {
+// respond reads the data of a request and returns the header, without its line end, and the body of
+// the response.
+func (o *Options) respond(line string, r io.Reader) (header string, body []byte) {
 	parts := strings.Split(line, " ")
 	if len(parts) != 3 || parts[0] == "" || !strings.HasPrefix(parts[1], "/") {
 		return "4 Bad request", nil
@@ -84,13 +72,13 @@ func (s *Server) answer(line string, r io.Reader) (header string, body []byte) {
 	if size > 0 {
 		request += "?" + string(data)
 	}
-	if reply, ok := s.opts.Replies[request]; ok {
+	if reply, ok := o.Replies[request]; ok {
 		return smallnet.Split(reply)
 	}
 	path, err := url.PathUnescape(parts[1])
 	if err != nil {
 		return "4 Bad request", nil
 	}
-	site := smallnet.Site{Tree: s.opts.Tree, Types: s.opts.Types, Success: "2", Redirect: "3", Missing: "4", Failed: "5"}
+	site := smallnet.Site{Tree: o.Tree, Types: o.Types, Success: "2", Redirect: "3", Missing: "4", Failed: "5"}
 	return site.Answer(path, parts[1])
 }

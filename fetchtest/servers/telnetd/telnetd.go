@@ -1,5 +1,5 @@
-// Package telnetd is a server for tests of terminal sessions: telnet, rlogin, tn3270. It says and
-// expects what a test's script tells it, byte by byte, and fails on request.
+// Package telnetd is a server for tests of terminal sessions over telnet, rlogin and tn3270. A
+// script defines the bytes that it sends and expects. It fails on request.
 package telnetd
 
 import (
@@ -8,33 +8,28 @@ import (
 	"github.com/urlget/urlget/fetchtest/servers"
 )
 
-// Options say what a server does.
+// Options configure a server.
 type Options struct {
-	// Script talks to a client. The connection is closed when it returns. Nil means Echo.
+	// Script handles a connection, which is closed when it returns. Nil means Echo.
 	Script func(*Conn)
-	// Listen is the address to listen on, host:port; "" means a free port of 127.0.0.1.
+	// Listen is the address to listen on, as host:port. "" means a free port on 127.0.0.1.
 	Listen string
 
 	errorf func(format string, args ...any)
 }
 
-// A Server is a running server. What Send sends is its content, for faults.
-type Server struct {
-	*servers.Server
-}
-
-// Start starts a server until the test ends. The test fails if the client says what the script does
-// not expect.
-func Start(t servers.TB, opts Options) *Server {
+// Start starts a server and closes it when the test ends. It fails the test if a client sends bytes
+// that the script does not expect.
+func Start(t servers.TB, opts Options) *servers.Server {
 	t.Helper()
 	opts.errorf = t.Errorf
 	return servers.Bind(t, New, opts)
 }
 
-// New starts a server until Close.
-func New(opts Options) (*Server, error) {
+// New starts a server. The caller must call Close. Faults apply to the bytes of Conn.Send.
+func New(opts Options) (*servers.Server, error) {
 	cfg := servers.Config{Scheme: "telnet", Listen: opts.Listen, Cannot: []servers.Fault{servers.Abort}}
-	base, err := servers.New(cfg, func(c *servers.Conn) {
+	return servers.New(cfg, func(c *servers.Conn) {
 		conn := &Conn{c, opts.errorf}
 		if opts.Script == nil {
 			Echo(conn)
@@ -42,14 +37,9 @@ func New(opts Options) (*Server, error) {
 			opts.Script(conn)
 		}
 	})
-	if err != nil {
-		return nil, err
-	}
-	return &Server{base}, nil
 }
 
-// Echo asks for a name and sends back the lines that it gets, until "exit". It knows nothing of
-// Telnet's options.
+// Echo asks for a name and echoes lines until "exit". It does not negotiate Telnet options.
 func Echo(c *Conn) {
 	c.Send("login: ")
 	name, err := c.ReadLine()
@@ -66,7 +56,7 @@ func Echo(c *Conn) {
 	}
 }
 
-// A Conn is a connection of a client.
+// A Conn is a client's connection.
 type Conn struct {
 	*servers.Conn
 	errorf func(format string, args ...any)
@@ -79,8 +69,7 @@ func (c *Conn) Send(s string) {
 	c.Flush()
 }
 
-// Expect reads as many bytes as want has. The test fails, and Expect returns false, if they are
-// others.
+// Expect reads len(want) bytes. If they differ from want, it fails the test and returns false.
 func (c *Conn) Expect(want string) bool {
 	got := make([]byte, len(want))
 	n, err := io.ReadFull(c, got)
@@ -94,8 +83,8 @@ func (c *Conn) Expect(want string) bool {
 	return true
 }
 
-// Flood sends s again and again, until the client is gone. It returns how many bytes the client's
-// side took.
+// Flood sends s repeatedly until the client closes the connection. It returns the number of bytes
+// accepted by the connection.
 func (c *Conn) Flood(s string) (sent int64) {
 	for {
 		if _, err := io.WriteString(c, s); err != nil {

@@ -10,13 +10,14 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/urlget/urlget/fetchtest/servers"
 	"github.com/urlget/urlget/fetchtest/servers/telnetd"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// talk sends what a client says and returns what it hears.
-func talk(t *testing.T, s *telnetd.Server, says string) string {
+// talk sends a client's data and returns the server's.
+func talk(t *testing.T, s *servers.Server, says string) string {
 	t.Helper()
 	conn, err := net.Dial("tcp", s.Addr)
 	if err != nil {
@@ -43,7 +44,7 @@ func TestEcho(t *testing.T) {
 	}
 }
 
-// A recorder is a test that keeps its errors.
+// A recorder is a servers.TB that records errors.
 type recorder struct {
 	*testing.T
 	errors chan string

@@ -1,8 +1,9 @@
-// Package waisd is a WAIS server for tests and demonstrations. It behaves as freeWAIS does on the
-// wire, oddities included, and fails on request. It is not a search engine.
+// Package waisd is a WAIS server for tests and demonstrations. It imitates the wire behavior of
+// freeWAIS, including its bugs, and fails on request. It is not a search engine.
 package waisd
 
 import (
+	"cmp"
 	"embed"
 	"fmt"
 	"io"
@@ -14,49 +15,45 @@ import (
 	"github.com/urlget/urlget/internal/codec/apdu"
 )
 
-// Buffer is the largest record that the server sends, in bytes, as in freeWAIS.
+// Buffer is the size of the largest response in bytes, as in freeWAIS.
 const Buffer = 100_000
 
-// Options say what a server has.
+// Options configure a server.
 type Options struct {
-	// Tree holds the databases, which are its top-level folders; the files below them are the
-	// documents. Nil means none.
+	// Tree holds the databases as top-level folders, with the documents below them. Nil means none.
 	Tree fs.FS
-	// Listen is the address to listen on, host:port; "" means a free port of 127.0.0.1.
+	// Listen is the address to listen on, as host:port. "" means a free port on 127.0.0.1.
 	Listen string
-	// Public is the address that clients are told, host:port; "" means the one that is listened on.
+	// Public is the address in URLs, as host:port. "" means the address it listens on.
 	Public string
-	// FreeWAIS identifies and describes documents as freeWAIS-sf 2.2 does: by seven fields, with
-	// paths of the server's machine, and the length of the document in the local one.
+	// FreeWAIS identifies and describes documents as freeWAIS-sf 2.2 does: with seven fields, which
+	// contain paths on the server and the length of the document.
 	FreeWAIS bool
-	// Gone are documents, as "DATABASE/NAME", that searches find and that are not there any more.
-	// The answer to a retrieval is that no byte is in range, as freeWAIS-sf says it.
+	// Gone lists removed documents, as "DATABASE/NAME", that searches still find. A retrieval
+	// returns the diagnostic of freeWAIS-sf that no byte is in range.
 	Gone []string
-	// Nagle sends the header of a packet and what follows by themselves, and leaves it to the
-	// network to put them together: the second waits until the client acknowledges the first, which
-	// it may delay.
+	// Nagle sends the header and the body of a packet separately, with Nagle's algorithm. The body
+	// waits until the client acknowledges the header, which it may delay.
 	Nagle bool
 }
 
-// A Server is a running server. Its content, for faults, is documents, which travel in parts: a
-// fault strikes in the part that holds its place. Short and Abort send, in place of that part, the
-// end of the document and a diagnostic; with Endless, the document has no end.
+// A Server is a running WAIS server. Faults apply to documents, which are sent in parts. A fault
+// occurs in the part that contains its offset. Short and Abort replace that part with the end of
+// the document and a diagnostic. Endless sends a document without end.
 type Server struct {
 	*servers.Server
 	opts Options
 }
 
-// Start starts a server until the test ends.
+// Start starts a server and closes it when the test ends.
 func Start(t servers.TB, opts Options) *Server {
 	t.Helper()
 	return servers.Bind(t, New, opts)
 }
 
-// New starts a server until Close.
+// New starts a server. The caller must call Close.
 func New(opts Options) (*Server, error) {
-	if opts.Tree == nil {
-		opts.Tree = embed.FS{}
-	}
+	opts.Tree = cmp.Or[fs.FS](opts.Tree, embed.FS{})
 	base, err := servers.Listen(servers.Config{Scheme: "wais", Listen: opts.Listen, Public: opts.Public})
 	if err != nil {
 		return nil, err
@@ -70,8 +67,8 @@ func New(opts Options) (*Server, error) {
 type session struct {
 	*servers.Conn
 	s        *Server
-	document []byte          // the identifier of the one being retrieved
-	failure  servers.Failure // of it
+	document []byte          // identifier of the current document
+	failure  servers.Failure // failure for that document
 }
 
 func (s *Server) session(conn *servers.Conn) {
@@ -81,15 +78,15 @@ func (s *Server) session(conn *servers.Conn) {
 	}
 	for {
 		packet, err := apdu.ReadPacket(c)
-		if err != nil || !c.answer(packet) {
+		if err != nil || !c.handle(packet) {
 			return
 		}
 	}
 }
 
-// answer answers a request and reports whether to go on. The answer is empty for what the server
-// cannot read.
-func (c *session) answer(packet []byte) bool {
+// handle handles a request and reports whether to continue. The response is empty if the request is
+// malformed.
+func (c *session) handle(packet []byte) bool {
 	if m, err := apdu.DecodeInit(packet); err == nil {
 		c.Note("INIT " + m.ID)
 		return c.send(apdu.Init{Size: min(m.Size, Buffer), Accepted: true, ID: "urlget waisd"}.EncodeResponse())
@@ -105,17 +102,17 @@ func (c *session) answer(packet []byte) bool {
 	c.Note(fmt.Sprintf("RETRIEVE %q %q %d-%d", m.Database, m.Type, m.From, m.To))
 	switch {
 	case m.Type == "":
-		return false // freeWAIS dies of it
+		return false // freeWAIS crashes here
 	case m.To-m.From > Buffer-overhead:
-		return c.send(nil) // it would not fit
+		return c.send(nil) // it does not fit
 	}
 	return c.retrieve(m)
 }
 
-// overhead is how much of the buffer is not for the text.
+// overhead is the part of the buffer that is not available for text, in bytes.
 const overhead = 1000
 
-// send sends a packet and reports whether to go on.
+// send sends a packet and reports whether to continue.
 func (c *session) send(payload []byte) bool { return c.sendTo(c, payload) }
 
 func (c *session) sendTo(w io.Writer, payload []byte) bool {
@@ -125,7 +122,7 @@ func (c *session) sendTo(w io.Writer, payload []byte) bool {
 	return apdu.WritePacket(w, payload) == nil
 }
 
-// twoWrites sends the header of a packet before the rest.
+// twoWrites writes the header of a packet before the rest.
 type twoWrites struct {
 	io.Writer
 	flush func() error
@@ -156,7 +153,7 @@ func (s *Server) databases() []string {
 	return names
 }
 
-// source is the record that describes a database.
+// source returns the description of a database.
 func (s *Server) source(database string) string {
 	host, port, _ := net.SplitHostPort(s.Addr)
 	return fmt.Sprintf("(:source\n :version 3\n :ip-name %q\n :tcp-port %s\n :database-name %q\n"+

@@ -12,7 +12,7 @@ import (
 	"github.com/urlget/urlget/protocols/z3950"
 )
 
-// In a test, Start(t, options) takes the place of New and Close.
+// A test calls Start(t, options) instead of New and Close.
 func Example() {
 	s, err := z3950d.New(z3950d.Options{Tree: fstest.MapFS{"poems/rain": {Data: []byte("a poem about rain\n")}}})
 	if err != nil {
@@ -23,10 +23,10 @@ func Example() {
 	defer c.Close()
 	s.Fail(servers.Cut)
 	_, err = c.ReadAll(context.Background(), "z39.50r://"+s.Addr+"/poems?rain", 1<<20)
-	fmt.Println(err != nil)
+	fmt.Println(fetch.CodeOf(err))
 	text, err := c.ReadAll(context.Background(), "z39.50r://"+s.Addr+"/poems?rain", 1<<20)
 	fmt.Printf("%q %v\n", text, err)
 	// Output:
-	// true
+	// network failure
 	// "a poem about rain\n" <nil>
 }

@@ -1,5 +1,5 @@
-// Package z3950d is a Z39.50 server for tests and demonstrations. It behaves as servers on YAZ do on
-// the wire, and fails on request. It is not a search engine.
+// Package z3950d is a Z39.50 server for tests and demonstrations. It imitates the wire behavior of
+// servers built on YAZ, and fails on request. It is not a search engine.
 package z3950d
 
 import (
@@ -12,48 +12,48 @@ import (
 	"github.com/urlget/urlget/internal/codec/z3950"
 )
 
-// Options say what a server has.
+// Options configure a server.
 type Options struct {
-	// Tree holds the databases, which are its directories, and the records, which are the files in
-	// them: MARC21 if they end in .mrc, XML if they end in .xml, and else SUTRS. The docid of a
-	// record is its path from the directory on. Nil means none.
+	// Tree holds the databases as directories, and the records as files in them: MARC21 for .mrc,
+	// XML for .xml, and SUTRS for others. The docid of a record is its path in the directory. Nil
+	// means none.
 	Tree fs.FS
-	// Synthetic is the number of records in a database called "many": SUTRS of one line each.
+	// Synthetic is the number of records in the database "many", each a SUTRS of one line.
 	Synthetic int
-	// Brief is how many records at most an answer has; 0 means as many as were asked for.
+	// Brief limits the records in a response. 0 means no limit.
 	Brief int
-	// Syntax refuses requests that do not ask for a record syntax, and for records that have another
-	// one, with a diagnostic for each record.
+	// Syntax refuses requests without a record syntax. For records with another syntax, it returns
+	// diagnostics.
 	Syntax bool
-	// NoUse refuses all use attributes but this one; 0 refuses none.
+	// NoUse is the only accepted use attribute. 0 accepts all.
 	NoUse int64
-	// User and Password are wanted to begin a session, if User is not "".
+	// User and Password are the login. If User is empty, none is required.
 	User, Password string
-	// Indefinite sends all lists of records with end marks in place of lengths, and long strings in
-	// segments, as some old servers do.
+	// Indefinite sends lists of records with indefinite lengths and long strings in segments, as
+	// some old servers do.
 	Indefinite bool
-	// Explain is set for a server that has an Explain database.
+	// Explain adds an Explain database.
 	Explain bool
-	// Listen is the address to listen on, host:port; "" means a free port of 127.0.0.1.
+	// Listen is the address to listen on, as host:port. "" means a free port on 127.0.0.1.
 	Listen string
-	// Public is the address that clients are told, host:port; "" means the one that is listened on.
+	// Public is the address in URLs, as host:port. "" means the address it listens on.
 	Public string
 }
 
-// A Server is a running server. Its content, for faults, is the records that an answer has; with
-// Endless, there is no end of them.
+// A Server is a running Z39.50 server. Faults apply to the records in a response. Endless sends
+// records without end.
 type Server struct {
 	*servers.Server
 	opts Options
 }
 
-// Start starts a server until the test ends.
+// Start starts a server and closes it when the test ends.
 func Start(t servers.TB, opts Options) *Server {
 	t.Helper()
 	return servers.Bind(t, New, opts)
 }
 
-// New starts a server until Close.
+// New starts a server. The caller must call Close.
 func New(opts Options) (*Server, error) {
 	base, err := servers.Listen(servers.Config{Scheme: "z39.50s", Listen: opts.Listen, Public: opts.Public,
 		Cannot: []servers.Fault{servers.Short, servers.Abort}})
@@ -65,7 +65,7 @@ func New(opts Options) (*Server, error) {
 	return s, nil
 }
 
-// maxRequest bounds a message of a client, in bytes.
+// maxRequest limits a message from a client, in bytes.
 const maxRequest = 1 << 20
 
 // A session is one connection.
@@ -78,12 +78,12 @@ type session struct {
 
 func (s *Server) session(conn *servers.Conn) {
 	c := &session{Conn: conn, s: s, r: ber.NewReader(bufio.NewReader(conn))}
-	for c.r.Message(maxRequest) && c.answer() {
+	for c.r.Message(maxRequest) && c.handle() {
 	}
 }
 
-// answer answers a message and reports whether to go on.
-func (c *session) answer() bool {
+// handle handles a message and reports whether to continue.
+func (c *session) handle() bool {
 	h := c.r.Header()
 	if h.Class != ber.Context || !h.Constructed {
 		return c.refuse()
@@ -117,7 +117,7 @@ func (c *session) answer() bool {
 	return c.refuse()
 }
 
-// refuse ends the session with a client that does not keep to the protocol.
+// refuse ends the session after a protocol error of the client.
 func (c *session) refuse() bool {
 	c.send(z3950.Close{Reason: z3950.CloseProtocol}.Encode())
 	return false
@@ -125,15 +125,15 @@ func (c *session) refuse() bool {
 
 func (c *session) init(m z3950.Init) bool {
 	c.Note("INIT")
-	answer := z3950.Init{Version: m.Version, Options: []int{z3950.OptionSearch, z3950.OptionPresent, z3950.OptionScan},
+	handle := z3950.Init{Version: m.Version, Options: []int{z3950.OptionSearch, z3950.OptionPresent, z3950.OptionScan},
 		Message: m.Message, Record: m.Record, ID: "urlget", Name: "z3950d", Accepted: true}
 	if c.s.opts.User != "" && (m.Login == nil || m.Login.User != c.s.opts.User || m.Login.Password != c.s.opts.Password) {
-		answer.Accepted = false
+		handle.Accepted = false
 	}
-	return c.r.Err() == nil && c.send(answer.EncodeResponse()) && answer.Accepted
+	return c.r.Err() == nil && c.send(handle.EncodeResponse()) && handle.Accepted
 }
 
-// send sends a message that has no content and reports whether to go on.
+// send sends a message without content and reports whether to continue.
 func (c *session) send(message []byte) bool {
 	f := c.TakeFor()
 	if f.Fault == servers.None {

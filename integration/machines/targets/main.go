@@ -1,13 +1,13 @@
-// Targets is what the workers of the tests of many machines retrieve from: a server of HTTP on port
-// 8080 and of gopher on port 7070 that goes by many names, and counts the transfers of each. What it
-// counted is at port 8081.
+// Targets is the server that workers retrieve from in the tests of many machines: HTTP on port 8080
+// and gopher on port 7070, under many host names. It counts the transfers of each host and serves
+// the counts on port 8081.
 //
-// The content of a path follows from the path (package content). Parts of paths mean:
+// Package content generates the content of a path. Some parts of paths have a meaning:
 //
-//	/cut/    the transfer always ends before its time
-//	/flaky/  the first one does
-//	/busy/   the first one is told to come again in a second
-//	/gone/   there is nothing
+//	/cut/    every transfer is cut off
+//	/flaky/  the first transfer is cut off
+//	/busy/   the first request gets Retry-After: 1
+//	/gone/   there is no content
 package main
 
 import (
@@ -26,28 +26,28 @@ import (
 )
 
 func main() {
-	c := &counts{now: map[string]int{}, Peak: map[string]int{}, asked: map[string]int{}}
+	c := &counts{now: map[string]int{}, Peak: map[string]int{}, requests: map[string]int{}}
 	failed := make(chan error, 3)
 	go func() { failed <- http.ListenAndServe(":8080", c) }()
 	go func() { failed <- c.gopher(":7070") }()
-	go func() { failed <- http.ListenAndServe(":8081", http.HandlerFunc(c.tell)) }()
+	go func() { failed <- http.ListenAndServe(":8081", http.HandlerFunc(c.serveCounts)) }()
 	log.Fatal(<-failed)
 }
 
-// The counts are of transfers.
+// The counts of transfers.
 type counts struct {
-	mu    sync.Mutex
-	now   map[string]int // at once, by host
-	asked map[string]int // by URL
+	mu       sync.Mutex
+	now      map[string]int // current transfers by host
+	requests map[string]int // requests by URL
 
-	Peak      map[string]int // of now
+	Peak      map[string]int // maximum of now
 	Transfers int
-	Broken    int // that the client ended
-	// Again are the transfers of URLs that were whole before.
+	Broken    int // ended by the client
+	// Again counts transfers of URLs that were complete before.
 	Again int
 }
 
-// begin counts a transfer of a host; end says that it is over.
+// begin counts a transfer from a host. The returned function ends it.
 func (c *counts) begin(host string) (end func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -61,43 +61,43 @@ func (c *counts) begin(host string) (end func()) {
 	})
 }
 
-// first reports whether a URL is asked for for the first time.
+// first reports whether this is the first request for a URL.
 func (c *counts) first(url string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.asked[url]++
-	return c.asked[url] == 1
+	c.requests[url]++
+	return c.requests[url] == 1
 }
 
-func (c *counts) broke() {
+func (c *counts) countBroken() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.Broken++
 }
 
-// whole counts a transfer that came to its end.
-func (c *counts) whole(url string) {
+// countWhole counts a complete transfer.
+func (c *counts) countWhole(url string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.asked["whole "+url]++; c.asked["whole "+url] > 1 {
+	if c.requests["whole "+url]++; c.requests["whole "+url] > 1 {
 		c.Again++
 	}
 }
 
-// tell tells the counts, and forgets them if it is asked to by POST.
-func (c *counts) tell(w http.ResponseWriter, r *http.Request) {
+// serveCounts serves the counts. A POST also resets them.
+func (c *counts) serveCounts(w http.ResponseWriter, r *http.Request) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	json.NewEncoder(w).Encode(c)
 	if r.Method == http.MethodPost {
 		clear(c.Peak)
-		clear(c.asked)
+		clear(c.requests)
 		c.Transfers, c.Broken, c.Again = 0, 0, 0
 	}
 }
 
-// ServeHTTP serves a content. For whoever looks from here the transfer is over before its last byte
-// is sent: when the client has that, it may begin with another one.
+// ServeHTTP serves content. The transfer counts as ended before its last byte is sent, because the
+// client may start another one as soon as it has that byte.
 func (c *counts) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	host, _, _ := net.SplitHostPort(r.Host)
 	end := c.begin(host)
@@ -107,7 +107,7 @@ func (c *counts) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	select {
 	case <-time.After(content.Delay()):
 	case <-r.Context().Done():
-		c.broke()
+		c.countBroken()
 		return
 	}
 	switch {
@@ -129,12 +129,12 @@ func (c *counts) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	http.NewResponseController(w).Flush()
 	end()
 	if !cut {
-		w.Write(body[len(body)-1:]) // else the server closes the connection
-		c.whole(url)
+		w.Write(body[len(body)-1:]) // otherwise the server closes the connection
+		c.countWhole(url)
 	}
 }
 
-// gopher serves files.
+// gopher serves files over Gopher.
 func (c *counts) gopher(addr string) error {
 	l, err := net.Listen("tcp", addr)
 	if err != nil {
@@ -149,7 +149,8 @@ func (c *counts) gopher(addr string) error {
 	}
 }
 
-// answer serves a selector, which begins with the name of the host: gopher does not tell it.
+// answer serves a selector, which starts with the host name, because Gopher requests do not contain
+// it.
 func (c *counts) answer(conn net.Conn) {
 	defer conn.Close()
 	conn.SetDeadline(time.Now().Add(time.Minute))
@@ -163,18 +164,18 @@ func (c *counts) answer(conn net.Conn) {
 	defer end()
 	gone := make(chan struct{})
 	go func() {
-		conn.Read(make([]byte, 1)) // nothing comes but the end
+		conn.Read(make([]byte, 1)) // waits for the end of the connection
 		close(gone)
 	}()
 	select {
 	case <-time.After(content.Delay()):
 	case <-gone:
-		c.broke()
+		c.countBroken()
 		return
 	}
 	c.first(host + path)
 	end()
 	if _, err := fmt.Fprintf(conn, "%s", content.Of(path)); err == nil {
-		c.whole(host + path)
+		c.countWhole(host + path)
 	}
 }

@@ -190,7 +190,7 @@ func TestSilence(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := io.ReadAll(x); !errors.Is(err, ErrNoAnswer) {
+	if _, err := io.ReadAll(x); !errors.Is(err, ErrNoReply) {
 		t.Errorf("error %v", err)
 	}
 	var first []byte

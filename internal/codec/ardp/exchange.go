@@ -13,9 +13,9 @@ import (
 
 // The errors of an exchange.
 var (
-	ErrNoAnswer = errors.New("no answer")
-	ErrRefused  = errors.New("the server refuses the request")
-	ErrTooLong  = errors.New("reply too long")
+	ErrNoReply = errors.New("no answer")
+	ErrRefused = errors.New("the server refuses the request")
+	ErrTooLong = errors.New("reply too long")
 )
 
 // Timing says how long to wait. The zero value is what the protocol's authors chose.
@@ -47,13 +47,18 @@ type Exchange struct {
 	ready    []byte            // what is not yet read of packet next-1; it may be a part of packet
 	received int64
 	packet   [2048]byte
+	repetition
+	err error
+}
+
+// A repetition is when to send again what may have been lost.
+type repetition struct {
 	wait     time.Duration // between the last repetition and the next
 	due      time.Time     // of the next repetition
 	until    time.Time     // when to give up
 	asked    time.Duration // what the server asked to be waited for, at last
 	repeated int           // times since something new came
 	told     string        // to Timing.Waiting, at last
-	err      error
 }
 
 // Start sends a request over a UDP connection and returns the stream of the reply, at most limit
@@ -234,13 +239,13 @@ func (x *Exchange) repeat(silence error) error {
 	if x.repeated++; over || x.repeated > x.timing.Tries {
 		switch {
 		case over && x.asked > 0:
-			return fmt.Errorf("%w within %v: the server asks to wait %v", ErrNoAnswer, x.timing.Limit, x.asked)
+			return fmt.Errorf("%w within %v: the server asks to wait %v", ErrNoReply, x.timing.Limit, x.asked)
 		case x.next > 1 || len(x.early) > 0:
 			return io.ErrUnexpectedEOF
 		case over:
-			return fmt.Errorf("%w within %v: %w", ErrNoAnswer, x.timing.Limit, silence)
+			return fmt.Errorf("%w within %v: %w", ErrNoReply, x.timing.Limit, silence)
 		}
-		return fmt.Errorf("%w after %d repetitions: %w", ErrNoAnswer, x.timing.Tries, silence)
+		return fmt.Errorf("%w after %d repetitions: %w", ErrNoReply, x.timing.Tries, silence)
 	}
 	x.wait *= 2
 	x.due = time.Now().Add(x.wait)

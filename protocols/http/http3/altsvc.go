@@ -12,27 +12,28 @@ import (
 )
 
 const (
-	// maxOrigins bounds how many origins are remembered; maxServices, how many alternatives of each
-	// field are read.
+	// maxOrigins limits the remembered origins, and maxServices the alternatives read from one
+	// field.
 	maxOrigins  = 1000
 	maxServices = 16
-	// defaultAge is how long an alternative holds that does not say it (RFC 7838, section 3.1), and
-	// maxAge how long any does.
+	// defaultAge is the lifetime of an alternative without "ma" (RFC 7838, section 3.1), and maxAge
+	// the longest accepted lifetime.
 	defaultAge = 24 * time.Hour
 	maxAge     = 30 * 24 * time.Hour
-	// grudge is how long a server is asked by TCP that could not be reached by HTTP/3.
-	grudge = 5 * time.Minute
+	// tcpPeriod is the time during which a server that was unreachable over HTTP/3 is contacted over
+	// TCP.
+	tcpPeriod = 5 * time.Minute
 )
 
-// services knows where origins are reached by HTTP/3, and where they were not.
+// services records the ports where origins offer HTTP/3, and where it failed.
 type services struct {
 	mu     sync.Mutex
 	known  map[origin]service
-	failed map[origin]time.Time // until when a host and port are left alone
+	failed map[origin]time.Time // end of the pause for a host and port
 	now    func() time.Time
 }
 
-// A service is the port at which an origin says that it speaks HTTP/3, and how long that holds.
+// A service is the port where an origin offers HTTP/3, and its expiry time.
 type service struct {
 	port  string
 	until time.Time
@@ -42,7 +43,7 @@ func newServices() *services {
 	return &services{known: make(map[origin]service), failed: make(map[origin]time.Time), now: time.Now}
 }
 
-// at returns where to ask an origin by HTTP/3, "host:port", unless that has failed.
+// at returns the address for HTTP/3 with an origin, "host:port". Ok is false if it failed recently.
 func (s *services) at(o origin) (addr string, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -63,7 +64,7 @@ func (s *services) at(o origin) (addr string, ok bool) {
 	return to.addr(), true
 }
 
-// fail remembers that an origin could not be reached at addr.
+// fail records that an origin could not be reached at addr.
 func (s *services) fail(o origin, addr string) {
 	_, port, err := net.SplitHostPort(addr)
 	if err != nil {
@@ -74,11 +75,11 @@ func (s *services) fail(o origin, addr string) {
 	if len(s.failed) >= maxOrigins {
 		clear(s.failed)
 	}
-	s.failed[origin{o.host, port}] = s.now().Add(grudge)
+	s.failed[origin{o.host, port}] = s.now().Add(tcpPeriod)
 }
 
-// learn heeds the Alt-Svc fields of an answer from an origin. They take the place of earlier ones (RFC
-// 7838, section 3).
+// learn stores the Alt-Svc fields of a response of an origin. They replace earlier ones (RFC 7838,
+// section 3).
 func (s *services) learn(o origin, h http.Header) {
 	fields := h["Alt-Svc"]
 	if len(fields) == 0 {
@@ -101,15 +102,16 @@ func (s *services) learn(o origin, h http.Header) {
 	}
 }
 
-// An alternative is one of the servers that an Alt-Svc field names.
+// An alternative is a server named by an Alt-Svc field.
 type alternative struct {
-	host string // "" for that of the origin
+	host string // "" for the host of the origin
 	port string
 	age  time.Duration
 }
 
-// serves reports whether the alternative is heeded: other hosts are not, so that no server chooses
-// whom we send packets to, nor are ports of other services (RFC 7838, section 9.1).
+// serves reports whether the alternative is accepted. Other hosts are not, because a server must
+// not choose the destination of our packets. Nor are ports of other services (RFC 7838, section
+// 9.1).
 func (a alternative) serves(o origin) bool {
 	if a.host != "" && !strings.EqualFold(a.host, o.host) {
 		return false
@@ -118,8 +120,8 @@ func (a alternative) serves(o origin) bool {
 	return port >= 1024 || port == 443 || a.port == o.port
 }
 
-// parseAltSvc returns the alternatives for HTTP/3 in a field, the best first (RFC 7838, section 3).
-// There are none if it says clear. What is malformed ends it.
+// parseAltSvc returns the alternatives for HTTP/3 in a field, best first (RFC 7838, section 3). It
+// returns none for "clear". Parsing stops at the first syntax error.
 func parseAltSvc(field string) []alternative {
 	var list []alternative
 	p := altParser{field}
@@ -127,7 +129,7 @@ func parseAltSvc(field string) []alternative {
 		p.skip(" \t,")
 		protocol := p.upTo("=; \t,")
 		if !p.take('=') {
-			return list // clear, or the end
+			return list // "clear", or the end
 		}
 		authority, ok := p.value()
 		if !ok {
@@ -164,7 +166,7 @@ func parseAltSvc(field string) []alternative {
 	return list
 }
 
-// setAuthority sets host and port, and reports whether they are such.
+// setAuthority sets host and port and reports whether they are valid.
 func (a *alternative) setAuthority(text string) bool {
 	host, port, err := net.SplitHostPort(text)
 	n, perr := strconv.ParseUint(port, 10, 16)
@@ -175,12 +177,12 @@ func (a *alternative) setAuthority(text string) bool {
 	return true
 }
 
-// An altParser reads a field from its beginning.
+// An altParser parses an Alt-Svc field.
 type altParser struct{ rest string }
 
 func (p *altParser) skip(set string) { p.rest = strings.TrimLeft(p.rest, set) }
 
-// upTo returns what comes before the first of a set of characters.
+// upTo cuts the text before the first character of a set.
 func (p *altParser) upTo(set string) string {
 	n := strings.IndexAny(p.rest, set)
 	if n < 0 {
@@ -199,7 +201,7 @@ func (p *altParser) take(c byte) bool {
 	return true
 }
 
-// value reads a token or a quoted string (RFC 9110, section 5.6.4).
+// value cuts a token or a quoted string (RFC 9110, section 5.6.4).
 func (p *altParser) value() (text string, ok bool) {
 	if !strings.HasPrefix(p.rest, `"`) {
 		text = p.upTo("; \t,")

@@ -12,7 +12,7 @@ import (
 	"github.com/urlget/urlget/protocols/http/http3"
 )
 
-// BenchmarkGiB retrieves 1 GiB over loopback by HTTP/3, and by HTTP/2 and HTTP/1.1 to compare with,
+// BenchmarkGiB retrieves 1 GiB over loopback by HTTP/3, and by HTTP/2 and HTTP/1.1 for comparison,
 // from servers in the same process.
 func BenchmarkGiB(b *testing.B) {
 	const size = 1 << 30
@@ -39,9 +39,9 @@ func BenchmarkGiB(b *testing.B) {
 		name, url string
 		opts      urlhttp.Options
 	}{
-		{"h3", overQUIC, urlhttp.Options{HTTP3: http3.Over}},
-		{"h2", overTCP, urlhttp.Options{HTTP2: true}},
-		{"http1", overTCP, urlhttp.Options{HTTP1: true}},
+		{"h3", overQUIC, urlhttp.Options{QUIC: http3.Over}},
+		{"h2", overTCP, urlhttp.Options{Protocols: urlhttp.HTTP2}},
+		{"http1", overTCP, urlhttp.Options{Protocols: urlhttp.HTTP1}},
 	} {
 		b.Run(bb.name, func(b *testing.B) {
 			c := fetch.New(options(), urlhttp.With(bb.opts))

@@ -14,15 +14,15 @@ import (
 )
 
 const (
-	// patience is how long a server may take for the handshake, which needs one round trip. Many
-	// networks drop all of QUIC.
-	patience = time.Second
-	// defaultIdle is how long a peer may be silent if the client has no idle timeout: it is pinged
-	// meanwhile.
+	// handshakeTimeout limits the handshake, which needs one round trip. Many networks drop all QUIC
+	// packets.
+	handshakeTimeout = time.Second
+	// defaultIdle limits the silence of a peer if the client has no idle timeout. The peer is
+	// pinged during that time.
 	defaultIdle = 30 * time.Second
-	// maxServerStreams is more than the control stream and the two of QPACK (RFC 9114, section 6.2).
+	// maxServerStreams exceeds the control stream and the two of QPACK (RFC 9114, section 6.2).
 	maxServerStreams = 16
-	// maxHead bounds the head of a response, as sent and without compression.
+	// maxHead limits the head of a response, compressed and uncompressed, in bytes.
 	maxHead = 256 << 10
 )
 
@@ -35,7 +35,7 @@ func (t *transport) dial(ctx context.Context, key connKey) (*conn, error) {
 	cfg := t.env.TLSConfig(ctx, key.origin.host)
 	cfg.NextProtos = []string{"h3"}
 	cfg.MinVersion = max(cfg.MinVersion, tls.VersionTLS13) // RFC 9001, section 4.2
-	c, err := handshake(ctx, socket, cfg, t.patience, t.env.Timeouts())
+	c, err := handshake(ctx, socket, cfg, t.handshakeTimeout, t.env.Timeouts())
 	if err != nil {
 		socket.Close()
 		return nil, err
@@ -48,7 +48,7 @@ func handshake(ctx context.Context, socket *driver.Conn, cfg *tls.Config, limit 
 	if timeouts.Connect > 0 {
 		limit = min(limit, timeouts.Connect)
 	}
-	// The connection lives longer than the request that ctx belongs to, and must not hold it.
+	// The connection outlives the request of ctx and must not hold it.
 	dialing, cancel := context.WithTimeoutCause(context.Background(), limit, fmt.Errorf("no QUIC within %v", limit))
 	defer cancel()
 	defer context.AfterFunc(ctx, cancel)()
@@ -68,13 +68,13 @@ func handshake(ctx context.Context, socket *driver.Conn, cfg *tls.Config, limit 
 		q.Close()
 		return nil, err
 	}
-	socket.EndsUnannounced() // the end of a stream is not that of the connection
+	socket.EndsUnannounced() // the end of a stream does not end the connection
 	socket.Secured(peer.ConnectionState().TLS)
 	h3 := http3.Transport{MaxResponseHeaderBytes: maxHead, DisableCompression: true}
 	return &conn{client: h3.NewClientConn(peer), transport: q, socket: socket}, nil
 }
 
-// A conn is a connection to a server of HTTP/3.
+// A conn is an HTTP/3 connection.
 type conn struct {
 	client    *http3.ClientConn
 	transport *quic.Transport
@@ -82,16 +82,16 @@ type conn struct {
 	key       connKey
 	closing   sync.Once
 
-	// For the pool, which locks them.
+	// Guarded by pool.mu.
 	users   int
-	timer   *time.Timer // closes it when it is idle
+	timer   *time.Timer // closes the connection when it is idle
 	retired bool
 }
 
 // unusable reports whether the connection has ended.
 func (c *conn) unusable() bool { return c.client.Context().Err() != nil }
 
-// close closes the connection, without waiting for the server.
+// close closes the connection without waiting for the server.
 func (c *conn) close() {
 	c.closing.Do(func() {
 		c.client.CloseWithError(quic.ApplicationErrorCode(http3.ErrCodeNoError), "")

@@ -16,7 +16,7 @@ import (
 	"github.com/urlget/urlget/protocols/http/http3"
 )
 
-// A program that names the package asks by HTTP/3 first.
+// A program that imports the package tries HTTP/3 first.
 func ExampleOver() {
 	serverTLS, clientTLS := servers.Certificate()
 	socket, err := net.ListenPacket("udp", "127.0.0.1:0")
@@ -31,7 +31,7 @@ func ExampleOver() {
 	go s.Serve(socket)
 	defer s.Close()
 
-	c := fetch.New(&fetch.Options{TLS: clientTLS}, driver.With(driver.Options{HTTP3: http3.Over}))
+	c := fetch.New(&fetch.Options{TLS: clientTLS}, driver.With(driver.Options{QUIC: http3.Over}))
 	defer c.Close()
 	resp, err := c.Get(context.Background(), "https://"+socket.LocalAddr().String())
 	if err != nil {

@@ -1,18 +1,18 @@
-// Package http3 carries the requests of package http over QUIC (RFC 9114).
-// Programs that want it set it as an option:
+// Package http3 carries the requests of package http over QUIC (RFC 9114). Programs enable it by an
+// option:
 //
-//	http.With(http.Options{HTTP3: http3.Over})
+//	http.With(http.Options{QUIC: http3.Over})
 //
-// QUIC (RFC 9000), the frames of HTTP/3 and the compression of fields (RFC 9204) are quic-go's. This
-// package adds the client's rules: connections are made through its Env and are kept under the policy
-// that they were made under, servers are found by Alt-Svc, and TCP is the fallback.
+// QUIC (RFC 9000), the frames of HTTP/3 and field compression (RFC 9204) are those of quic-go. This
+// package adds the client's rules: it connects through Env, shares connections only within one
+// scope, finds servers by Alt-Svc and falls back to TCP.
 //
-// A server of https is first asked by HTTP/3, at the port that it named by Alt-Svc (RFC 7838) or else
-// at that of the URL. One that cannot be reached so within a second is asked by TCP, and for five
-// minutes no other attempt is made. Behind a proxy there is no HTTP/3.
+// A request of an https URL first tries HTTP/3, at the port from Alt-Svc (RFC 7838) or at that of
+// the URL. If the handshake takes more than a second, the request uses TCP, and HTTP/3 is not tried
+// again for five minutes. HTTP/3 is not used behind a proxy.
 //
-// Quic-go reports a stream that ends within a DATA frame as io.EOF. A body without Content-Length that
-// was cut off can therefore not be told from a complete one.
+// Quic-go reports a stream that ends within a DATA frame as io.EOF. A truncated body without
+// Content-Length therefore looks complete.
 package http3
 
 import (
@@ -27,25 +27,25 @@ import (
 	"github.com/urlget/urlget/fetch/driver"
 )
 
-// maxTries bounds the connections that one request may take.
+// maxTries limits the connections used for one request.
 const maxTries = 3
 
-// Over returns what asks servers of https by HTTP/3, and by tcp those that cannot be reached so. It is
-// for the option HTTP3 of package http.
+// Over returns a RoundTripper that sends https requests over HTTP/3, and over tcp if the server
+// cannot be reached. It is a value for the option QUIC of package http.
 func Over(env driver.Env, tcp http.RoundTripper) http.RoundTripper {
-	return overWithin(patience, env, tcp)
+	return overWithin(handshakeTimeout, env, tcp)
 }
 
-func overWithin(patience time.Duration, env driver.Env, tcp http.RoundTripper) http.RoundTripper {
-	return &transport{env: env, tcp: tcp, patience: patience, services: newServices()}
+func overWithin(handshakeTimeout time.Duration, env driver.Env, tcp http.RoundTripper) http.RoundTripper {
+	return &transport{env: env, tcp: tcp, handshakeTimeout: handshakeTimeout, services: newServices()}
 }
 
 type transport struct {
-	env      driver.Env
-	tcp      http.RoundTripper
-	patience time.Duration // for a handshake
-	services *services
-	pool     pool
+	env              driver.Env
+	tcp              http.RoundTripper
+	handshakeTimeout time.Duration
+	services         *services
+	pool             pool
 }
 
 // RoundTrip implements http.RoundTripper.
@@ -64,8 +64,8 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// errNoHTTP3 says that nothing of the request was sent, as the server cannot be reached by HTTP/3.
-var errNoHTTP3 = errors.New("the server cannot be reached by HTTP/3")
+// errNoHTTP3 is returned if the server cannot be reached over HTTP/3 and nothing was sent.
+var errNoHTTP3 = errors.New("the server cannot be reached over HTTP/3")
 
 func (t *transport) roundTrip(req *http.Request, o origin) (*http.Response, error) {
 	for try := 1; ; try++ {
@@ -95,12 +95,12 @@ func (t *transport) roundTrip(req *http.Request, o origin) (*http.Response, erro
 	}
 }
 
-// isSafe reports whether a method only asks (RFC 9110, section 9.2.1).
+// isSafe reports whether a method is safe (RFC 9110, section 9.2.1).
 func isSafe(method string) bool {
 	return method == http.MethodGet || method == http.MethodHead || method == http.MethodOptions
 }
 
-// rewind makes a request ready to be sent again, and reports whether it could.
+// rewind prepares a request for another attempt and reports whether it could.
 func rewind(req *http.Request) bool {
 	switch {
 	case !hasBody(req):
@@ -118,7 +118,7 @@ func rewind(req *http.Request) bool {
 
 func hasBody(req *http.Request) bool { return req.Body != nil && req.Body != http.NoBody }
 
-// connect returns a connection on which to ask, or errNoHTTP3.
+// connect returns a connection for a request, or errNoHTTP3.
 func (t *transport) connect(ctx context.Context, o origin) (c *conn, reused bool, err error) {
 	addr, ok := t.services.at(o)
 	if !ok {
@@ -133,21 +133,22 @@ func (t *transport) connect(ctx context.Context, o origin) (c *conn, reused bool
 		return nil, false, context.Cause(ctx)
 	case refused && addr == o.addr() && !isProxy(err):
 		return nil, false, err
-	case !refused: // what is refused to this request may be allowed to others
+	// A refusal of this request does not apply to others.
+	case !refused:
 		t.services.fail(o, addr)
 	}
 	t.env.Logger().Debug("no HTTP/3", "server", addr, "error", err)
 	return nil, false, errNoHTTP3
 }
 
-// isProxy reports whether err is about a proxy, which datagrams do not pass.
+// isProxy reports whether err is about a proxy, which cannot carry datagrams.
 func isProxy(err error) bool {
 	var own *driver.Error
 	return errors.As(err, &own) && own.Reason.Kind == driver.ReasonProxy
 }
 
 // CloseIdleConnections closes the connections that serve no request, and the others as soon as they
-// no longer do.
+// are idle.
 func (t *transport) CloseIdleConnections() { t.pool.closeIdle() }
 
 // An origin is a host and its port.

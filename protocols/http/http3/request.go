@@ -19,18 +19,18 @@ import (
 	"github.com/urlget/urlget/fetch/driver"
 )
 
-// An exchange is one request on a connection, and its response.
+// An exchange is one request on a connection and its response.
 type exchange struct {
 	ctx    context.Context
 	cancel context.CancelCauseFunc
-	upload *upload     // the body of the request; nil if it has none
+	upload *upload     // the request body; nil if there is none
 	wrote  atomic.Bool // the head of the request was sent
 	ending sync.Once
 	end    func()
 }
 
-// ask sends a request over a connection and returns the response when its head has come. The
-// connection is released when the response has ended.
+// ask sends a request over a connection and returns the response when its head is received. The
+// connection is released when the response ends.
 func (t *transport) ask(c *conn, req *http.Request) (*http.Response, error) {
 	x := new(exchange)
 	x.ctx, x.cancel = context.WithCancelCause(req.Context())
@@ -56,13 +56,13 @@ func (t *transport) ask(c *conn, req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// hasStatus reports whether the status has three digits. Quic-go takes every number.
+// hasStatus reports whether the status has three digits. Quic-go accepts any number.
 func hasStatus(resp *http.Response) bool {
 	return 100 <= resp.StatusCode && resp.StatusCode <= 999 && strings.HasPrefix(resp.Status, strconv.Itoa(resp.StatusCode)+" ")
 }
 
-// ended ends the use of a connection by an exchange. If the response ended before the upload did, the
-// connection is closed after its other exchanges: quic-go has no other way to end the upload.
+// ended ends the use of a connection by an exchange. If the response ended before the upload, the
+// connection is retired, because quic-go cannot end the upload otherwise.
 func (t *transport) ended(c *conn, x *exchange) {
 	if x.upload != nil {
 		x.upload.Close()
@@ -74,8 +74,8 @@ func (t *transport) ended(c *conn, x *exchange) {
 	t.pool.release(c)
 }
 
-// withoutZone returns the authority to ask for: without the zone of an IPv6 address, which has a
-// meaning on this machine only (RFC 6874, section 4).
+// withoutZone returns the authority to send, without the zone of an IPv6 address. A zone is only
+// valid on this machine (RFC 6874, section 4).
 func withoutZone(host, authority string) string {
 	if host == "" {
 		host = authority
@@ -87,14 +87,14 @@ func withoutZone(host, authority string) string {
 	return host[:zone] + host[end:]
 }
 
-// An upload is the body of a request. One that has not the length that was announced ends the
-// exchange.
+// An upload is the body of a request. If its length differs from Content-Length, the exchange
+// fails.
 type upload struct {
 	body    io.ReadCloser
 	sized   bool
-	left    int64 // bytes that are to come, if sized
+	left    int64 // bytes that remain, if sized
 	fail    context.CancelCauseFunc
-	over    atomic.Bool // all of it was read
+	over    atomic.Bool // the complete body was read
 	closing sync.Once
 }
 
@@ -106,7 +106,7 @@ func (u *upload) Read(p []byte) (int, error) {
 	n, err := u.body.Read(p)
 	u.left -= int64(n)
 	if u.sized && (u.left < 0 || err == io.EOF && u.left > 0) {
-		err = errors.New("the content to send has not the length that was announced")
+		err = errors.New("the request body does not match Content-Length")
 	}
 	if err == io.EOF {
 		u.over.Store(true)
@@ -121,23 +121,23 @@ func (u *upload) Close() (err error) {
 	return err
 }
 
-// A lostError is about a request that was not answered, as its connection or its stream ended.
+// A lostError is returned if the connection or the stream ended before a response.
 type lostError struct {
-	unseen   bool // the server did nothing for it
-	fallBack bool // the server wants it by TCP
+	unseen   bool // the server did not process the request
+	fallBack bool // the server requires TCP
 	err      *driver.Error
 }
 
 func (e *lostError) Error() string { return e.err.Error() }
 func (e *lostError) Unwrap() error { return e.err }
 
-// explain says what an error before the response means.
+// explain classifies an error before the response.
 func (x *exchange) explain(err error) error {
 	switch {
 	case x.ctx.Err() != nil:
 		return context.Cause(x.ctx)
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		return &driver.Error{Code: driver.ErrProtocol, Err: errors.New("the head of the response is cut off")}
+		return &driver.Error{Code: driver.ErrProtocol, Err: errors.New("the head of the response is truncated")}
 	case errors.Is(err, io.EOF), lost(err), !x.wrote.Load():
 		code := remoteCode(err)
 		return &lostError{
@@ -149,7 +149,7 @@ func (x *exchange) explain(err error) error {
 	return &driver.Error{Code: driver.ErrProtocol, Err: err}
 }
 
-// lost reports whether the network or one of the peers ended the stream or the connection.
+// lost reports whether the network or a peer ended the stream or the connection.
 func lost(err error) bool {
 	var (
 		h3     *http3.Error
@@ -167,13 +167,13 @@ func remoteCode(err error) http3.ErrCode {
 	return 0
 }
 
-// describe says in words how a stream or connection ended.
+// describe explains in words how a stream or connection ended.
 func describe(err error) error {
 	var h3 *http3.Error
 	var app *quic.ApplicationError
 	switch {
 	case errors.As(err, &h3) && !h3.Remote:
-		return fmt.Errorf("the server broke HTTP/3: %w", h3)
+		return fmt.Errorf("the server violated HTTP/3: %w", h3)
 	case errors.As(err, &app):
 		return fmt.Errorf("the server closed the connection: %w", err)
 	case errors.As(err, &h3):
@@ -184,7 +184,7 @@ func describe(err error) error {
 	return err
 }
 
-// A responseBody is the body of a response. Its end is the end of the exchange.
+// A responseBody is the body of a response. The exchange ends with it.
 type responseBody struct {
 	io.ReadCloser
 	*exchange
@@ -200,7 +200,7 @@ func (b *responseBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// broken says what an error of the body means.
+// broken classifies an error in the body.
 func (b *responseBody) broken(err error) error {
 	var netErr net.Error
 	switch {
@@ -218,7 +218,7 @@ func (b *responseBody) broken(err error) error {
 	return &driver.Error{Code: driver.ErrProtocol, Retry: true, Err: err}
 }
 
-// Close gives up what has not been read, without waiting for the server. It ends a Read that waits.
+// Close discards the rest of the body without waiting for the server. It ends a pending Read.
 func (b *responseBody) Close() error {
 	b.closed.Store(true)
 	err := b.ReadCloser.Close()

@@ -27,9 +27,9 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // over loads the driver with HTTP/3.
-var over = urlhttp.With(urlhttp.Options{HTTP3: http3.OverPatiently})
+var over = urlhttp.With(urlhttp.Options{QUIC: http3.OverPatiently})
 
-// options returns those of a client that trusts the servers of these tests.
+// options returns the options of a client that trusts the servers of these tests.
 func options() *fetch.Options {
 	_, clientTLS := servers.Certificate()
 	return &fetch.Options{TLS: clientTLS}
@@ -72,14 +72,14 @@ func serve(t testing.TB, socket net.PacketConn, h http.Handler) (rawURL string) 
 	return "https://" + socket.LocalAddr().String()
 }
 
-// A peer is one connection of a server that speaks frames.
+// A peer is one connection of a server that sends frames.
 type peer struct {
 	*quic.Conn
 	n int // of the connection, from 1
 }
 
-// frames starts a server of QUIC that calls begin for each connection, and answer for each request
-// once its head has come.
+// frames starts a QUIC server that calls begin for each connection, and answer for each request
+// after its head has arrived.
 func frames(t testing.TB, begin func(*peer), answer func(p *peer, s *quic.Stream)) (rawURL string) {
 	t.Helper()
 	serverTLS, _ := servers.Certificate()
@@ -174,10 +174,10 @@ func tcp(t testing.TB, addr string, h http.Handler) {
 	})
 }
 
-// protocols notes by what the exchanges of a client are answered.
+// protocols records the protocols of a client's responses.
 func protocols(o *fetch.Options) *[]string {
 	list := new([]string)
-	o.Recorder = func(context.Context, *fetch.Request) *fetch.Recording {
+	o.Recorder = fetch.RecorderFunc(func(context.Context, *fetch.Request) *fetch.Recording {
 		now := "tcp"
 		return &fetch.Recording{
 			Peer: func(_ int, _ net.Addr, state *tls.ConnectionState) {
@@ -187,6 +187,6 @@ func protocols(o *fetch.Options) *[]string {
 			},
 			Response: func(*driver.Response) { *list = append(*list, now) },
 		}
-	}
+	})
 	return list
 }

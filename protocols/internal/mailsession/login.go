@@ -9,21 +9,22 @@ import (
 	"github.com/urlget/urlget/fetch/driver"
 )
 
-// MaxLogins limits how often credentials are asked for.
+// MaxLogins limits the logins tried.
 const MaxLogins = 3
 
 // PlaintextAllowed returns an error if a password would be sent without TLS, unless allowed is set.
-// Scheme is the one without TLS.
+// Scheme is the variant without TLS.
 func (s *Session) PlaintextAllowed(allowed bool, scheme string) error {
 	if s.Secure || allowed {
 		return nil
 	}
-	return &driver.Error{Code: driver.ErrAuth, Err: errors.New("the password would travel in plaintext, as the server has no TLS here"),
+	return &driver.Error{Code: driver.ErrAuth, Err: errors.New("the password would be sent in plaintext, because the server does not offer TLS"),
 		Reason: driver.Reason{Kind: driver.ReasonPlaintext}, Hint: "use " + scheme + "s"}
 }
 
-// LogIn calls try with credentials, and with others while the server refuses them.
-func (s *Session) LogIn(ctx context.Context, srv *Server, mechanism string, try func(driver.Credential) error) error {
+// LogIn calls try with credentials, and again with others while the server refuses them, at most
+// most times.
+func (s *Session) LogIn(ctx context.Context, srv *Server, mechanism string, most int, try func(driver.Credential) error) error {
 	for attempt := 1; ; attempt++ {
 		user, _ := srv.Login.User()
 		cred, err := s.env.Credential(ctx, driver.Challenge{URL: srv.Login, Mechanism: mechanism, Realm: srv.Host, User: user, Attempt: attempt})
@@ -32,7 +33,7 @@ func (s *Session) LogIn(ctx context.Context, srv *Server, mechanism string, try 
 		case attempt > 1 && errors.Is(err, driver.ErrAuth):
 			return &driver.Error{Code: driver.ErrAuth, Err: errors.New("the server refused the user name or password")}
 		case errors.Is(err, driver.ErrAuth):
-			return &driver.Error{Code: driver.ErrAuth, Err: errors.New("the server wants a login"),
+			return &driver.Error{Code: driver.ErrAuth, Err: errors.New("the server requires a login"),
 				Reason: driver.Reason{Kind: driver.ReasonNoLogin}}
 		default:
 			return err
@@ -43,9 +44,9 @@ func (s *Session) LogIn(ctx context.Context, srv *Server, mechanism string, try 
 			return err
 		}
 		if e.Code == driver.ErrRefused {
-			e.Code = driver.ErrAuth // many servers say no more than no
+			e.Code = driver.ErrAuth // many servers give no reason
 		}
-		if e.Code != driver.ErrAuth || attempt == MaxLogins || s.Lines.Err() != nil {
+		if e.Code != driver.ErrAuth || attempt == most || s.Lines.Err() != nil {
 			return err
 		}
 	}

@@ -1,11 +1,11 @@
-// Package mailsession holds the part of a session that the drivers of mail servers share: the
-// connection, TLS on it, the login, the pool of sessions that are logged in, and the body that ends
-// the use of one. The first two serve news servers too.
+// Package mailsession has the sessions of drivers for mail and news servers: the connection, TLS,
+// the login, the pool, and the body that ends the use of a session.
 package mailsession
 
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"iter"
 	"net"
@@ -19,16 +19,16 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// A Server is the mail server that a URL names, and the login there.
+// A Server is the server of a URL, and the login.
 type Server struct {
 	Host  string
 	Port  uint16
-	TLS   bool    // from the first byte on
-	Auth  string  // the mechanism of the login, in upper case; "" leaves it open
-	Login uri.URI // of the server, with the user and password if there are any
+	TLS   bool    // from the first byte
+	Auth  string  // the login mechanism, in upper case; "" allows any
+	Login uri.URI // URL of the server, with user and password if there are any
 }
 
-// Parse returns the server that a URL names (RFC 5092, RFC 2384):
+// Parse returns the server of a URL (RFC 5092, RFC 2384):
 //
 //	SCHEME[s]://[USER[;AUTH=MECHANISM][:PASSWORD]@]HOST[:PORT]
 func Parse(u uri.URI, port, tlsPort uint16) (s Server, err error) {
@@ -38,7 +38,7 @@ func Parse(u uri.URI, port, tlsPort uint16) (s Server, err error) {
 	}
 	s.Port = u.Port(port)
 	if s.Host == "" {
-		return s, &driver.Error{Code: driver.ErrURL, Err: errors.New("the URL names no host")}
+		return s, &driver.Error{Code: driver.ErrURL, Err: errors.New("the URL has no host")}
 	}
 	login := u.Userinfo()
 	if i := strings.Index(strings.ToUpper(login.Name), ";AUTH="); i >= 0 {
@@ -56,23 +56,24 @@ func Parse(u uri.URI, port, tlsPort uint16) (s Server, err error) {
 // Addr returns the address of the server, "host:port".
 func (s *Server) Addr() string { return net.JoinHostPort(s.Host, strconv.Itoa(int(s.Port))) }
 
-// A key names sessions that are interchangeable.
-type key struct {
+// A Key identifies interchangeable sessions.
+type Key struct {
 	addr, auth, login string
 	tls               bool
 }
 
-func (s *Server) key() key {
+// Key returns the key of sessions with the server.
+func (s *Server) Key() Key {
 	user, _ := s.Login.User()
 	password, _ := s.Login.Password()
-	return key{addr: s.Addr(), tls: s.TLS, auth: s.Auth, login: user + "\x00" + password}
+	return Key{addr: s.Addr(), tls: s.TLS, auth: s.Auth, login: user + "\x00" + password}
 }
 
-// A Session is a connection to a mail server. The session of a driver embeds it.
+// A Session is a connection to a server. The session type of a driver embeds it.
 type Session struct {
 	Conn   *driver.Conn
 	Lines  *wire.Lines
-	Secure bool // by TLS
+	Secure bool // with TLS
 
 	env  driver.Env
 	host string
@@ -101,8 +102,8 @@ func (s *Session) Dial(ctx context.Context, env driver.Env, srv *Server, maxLine
 	return err
 }
 
-// StartTLS begins TLS after the command for it, which failed if refused is not nil. What the server
-// said before may have been planted.
+// StartTLS starts TLS after the command for it, which failed if refused is not nil. It fails if
+// unread plaintext is buffered, because an attacker may have injected it.
 func (s *Session) StartTLS(ctx context.Context, refused error) error {
 	if refused != nil {
 		if e := Refusal(refused); e != nil {
@@ -115,7 +116,28 @@ func (s *Session) StartTLS(ctx context.Context, refused error) error {
 	return err
 }
 
-// Refusal returns the error by which the server refused a command; nil if err is another one.
+// maxCapabilities limits a list of capabilities, in bytes.
+const maxCapabilities = 64 << 10
+
+// Capabilities reads a multi-line reply of labels with arguments. It returns the arguments by
+// label, all in upper case.
+func (s *Session) Capabilities() (map[string]string, error) {
+	defer s.InTime()()
+	caps, size := make(map[string]string), 0
+	for line, err := range s.Lines.Reader().DotLines(wire.DotOptions{}, 0) {
+		if size += len(line) + 2; err == nil && size > maxCapabilities {
+			err = fmt.Errorf("%w: more than %d bytes of capabilities", wire.ErrReplyTooLong, maxCapabilities)
+		}
+		if err != nil {
+			return nil, s.Lines.Break(err)
+		}
+		label, args, _ := strings.Cut(strings.ToUpper(string(line)), " ")
+		caps[label] = args
+	}
+	return caps, nil
+}
+
+// Refusal returns the error by which the server refused a command, or nil if err is another one.
 func Refusal(err error) *driver.Error {
 	var e *driver.Error
 	if errors.As(err, &e) && !e.Reply.IsZero() {
@@ -124,11 +146,11 @@ func Refusal(err error) *driver.Error {
 	return nil
 }
 
-// InTime limits the time for everything that is read until done is called to that for one reply.
+// InTime applies the timeout for one reply to everything that is read until done is called.
 func (s *Session) InTime() (done func()) { return s.Conn.ReplyTimeout(s.env.Timeouts().Reply) }
 
-// Close closes the connection without a farewell: the server would say more than anybody waits for,
-// or change messages that were read.
+// Close closes the connection without a QUIT or LOGOUT command. Its reply would have to be awaited,
+// or it would change messages that were read.
 func (s *Session) Close() { s.Conn.Abort() }
 
 func (s *Session) session() *Session { return s }
@@ -136,15 +158,15 @@ func (s *Session) session() *Session { return s }
 // A sessioner is a pointer to a struct that embeds a Session.
 type sessioner interface{ session() *Session }
 
-// A Pool keeps sessions that are logged in.
+// A Pool keeps authenticated sessions.
 type Pool[S sessioner] struct {
-	pool *driver.Pool[key, S]
+	pool *driver.Pool[Key, S]
 	dial func(context.Context, *Server) (S, error)
 }
 
-// NewPool returns a pool of up to conns sessions for each server and login, which dial makes.
+// NewPool returns a pool of up to conns sessions per server and login. Dial makes sessions.
 func NewPool[S sessioner](env driver.Env, conns int, idle time.Duration, dial func(context.Context, *Server) (S, error)) *Pool[S] {
-	return &Pool[S]{dial: dial, pool: driver.NewPool[key](env, driver.PoolOptions[S]{
+	return &Pool[S]{dial: dial, pool: driver.NewPool[Key](env, driver.PoolOptions[S]{
 		MaxIdle: conns, MaxOpen: conns, IdleTimeout: idle,
 		Conn: func(s S) (*driver.Conn, int) {
 			return s.session().Conn, s.session().Lines.Reader().Buffered()
@@ -154,20 +176,21 @@ func NewPool[S sessioner](env driver.Env, conns int, idle time.Duration, dial fu
 	})}
 }
 
-// CloseIdle closes the sessions that are not in use.
+// CloseIdle closes idle sessions.
 func (p *Pool[S]) CloseIdle() { p.pool.CloseIdle() }
 
 // A Lease is the use of a session, Conn, by one response.
-type Lease[S sessioner] struct{ *driver.Lease[key, S] }
+type Lease[S sessioner] struct{ *driver.Lease[Key, S] }
 
-// ErrStale says that a session which was kept does not see what is wanted, and a new one may.
-var ErrStale = errors.New("not in the maildrop as it was")
+// ErrStale is returned by the op of Pool.Lease if a new session may see more than a pooled one.
+var ErrStale = errors.New("not in the maildrop of this session")
 
-// Lease leases a session, one for which prefer reports true if possible, and calls op. A session that
-// was kept and fails, or is stale, is replaced. If Lease succeeds, the caller must end the lease.
+// Lease leases a session, preferably one for which prefer returns true, and calls op. A pooled
+// session that has failed or is stale is replaced. If Lease succeeds, the caller must end the
+// lease.
 func (p *Pool[S]) Lease(ctx context.Context, srv *Server, prefer func(S) bool, op func(Lease[S]) error) (Lease[S], error) {
 	for {
-		pooled, err := p.pool.Get(ctx, srv.key(), prefer, func(ctx context.Context) (S, error) { return p.dial(ctx, srv) })
+		pooled, err := p.pool.Get(ctx, srv.Key(), prefer, func(ctx context.Context) (S, error) { return p.dial(ctx, srv) })
 		if err != nil {
 			return Lease[S]{}, err
 		}
@@ -186,10 +209,9 @@ func (p *Pool[S]) Lease(ctx context.Context, srv *Server, prefer func(S) bool, o
 	}
 }
 
-// Listing returns the Body and the Parse of a response whose parts come from the session. The lease
-// ends with them.
-func (l Lease[S]) Listing(parts iter.Seq2[driver.Part, error]) (io.ReadCloser, func(io.Reader) iter.Seq2[driver.Entry, error]) {
-	return driver.NewListing(func(yield func(driver.Part, error) bool) {
+// SetParts sets the parts of a response, which are read from the session. The lease ends with them.
+func (l Lease[S]) SetParts(resp *driver.Response, parts iter.Seq2[driver.Part, error]) {
+	resp.SetParts(func(yield func(driver.Part, error) bool) {
 		defer l.Put()
 		parts(yield)
 	}, func() error {
@@ -198,8 +220,8 @@ func (l Lease[S]) Listing(parts iter.Seq2[driver.Part, error]) (io.ReadCloser, f
 	})
 }
 
-// Body returns the body of a response that reads content from the session. Content returns io.EOF
-// once the server has confirmed the end. The lease ends with the body.
+// Body returns the body of a response that reads content from the session. Content must return
+// io.EOF only after the server has confirmed the end. The lease ends with the body.
 func (l Lease[S]) Body(content io.Reader) io.ReadCloser { return &body[S]{lease: l, content: content} }
 
 type body[S sessioner] struct {

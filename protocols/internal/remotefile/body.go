@@ -10,59 +10,60 @@ import (
 	"github.com/urlget/urlget/fetch/driver/wire"
 )
 
-// Reads performs the reads of a Body. R stands for a read that was sent. The functions are called by
-// one goroutine at a time. Those without which a Body can do may be nil.
+// Reads performs the reads of a Body. R is a read in flight. The functions are called by one
+// goroutine at a time. Flush, Arrived and Complete may be nil.
 type Reads[R any] struct {
 	// MinWindow and MaxWindow limit the number of reads in flight, which grows with each response.
 	MinWindow, MaxWindow int
-	// Size limits how much one read asks for, in bytes.
+	// Size limits one read, in bytes.
 	Size int
-	// Send asks for up to size bytes from offset on. If ahead is true, other reads are in flight; it
-	// may then put the read off, by asking for 0 bytes, as it does if the server grants no more.
+	// Send requests up to size bytes at offset. If ahead is true, other reads are in flight, and
+	// Send may defer the read by requesting 0 bytes. It also requests 0 bytes if the server grants
+	// no more.
 	Send func(offset int64, size int, ahead bool) (read R, asked int, err error)
-	// Flush sends what Send collected.
+	// Flush sends the reads that Send collected.
 	Flush func() error
-	// Receive waits for the data of a read. The error at the end of the file is io.EOF.
+	// Receive waits for the data of a read. It returns io.EOF at the end of the file.
 	Receive func(read R, asked int) ([]byte, error)
 	// Release frees the data that Receive returned last, if any.
 	Release func()
-	// Arrived is called once all data has arrived, before the reader has taken it.
+	// Arrived is called once all data have arrived, before the reader has consumed them.
 	Arrived func()
-	// Complete is called after Arrived, when the reader has taken everything. It returns what the body
-	// ends with in place of io.EOF, or nil.
+	// Complete is called after Arrived, when the reader has consumed all data. If it returns an
+	// error, the body ends with that instead of io.EOF.
 	Complete func() error
-	// Lost reports whether an error is that of a connection that was lost.
+	// Lost reports whether an error means that the connection was lost.
 	Lost func(error) bool
 }
 
-// A Body reads the content of a file. It is complete when as many bytes have arrived as the server
-// said the file has; if the file ends earlier, it is truncated. Reads are sent ahead of the reader.
-// Close may be called concurrently with reads.
+// A Body is the body of a file. It is complete when all bytes of the file's size have arrived; if
+// the file ends earlier, it is truncated. Reads are sent ahead of the reader. Close may be called
+// concurrently with reads.
 type Body[R any] struct {
 	wire.Pieces
 	reads   Reads[R]
 	ask     int64 // offset of the next read to send
-	at      int64 // offset up to which the reader has been given data
+	at      int64 // offset of the next byte to receive
 	end     int64 // -1 if only the server knows the end
 	window  int
 	queue   []piece[R] // in file order
-	first   []byte     // what First has received
+	first   []byte     // data received by First
 	arrived bool
 
 	mu   sync.Mutex
 	err  error           // sticky; io.EOF after the end
-	over func(err error) // nil before Start, and when it has been called
+	over func(err error) // nil before Start and after its call
 }
 
 // A piece is a part of the file that has been requested.
 type piece[R any] struct {
-	size  int // still to come
+	size  int // bytes that remain
 	asked int // by the last read
 	read  R
 }
 
-// NewBody returns the body for the part of a file that meta describes. If the size of a whole file is
-// not known (-1), one read after the other finds its end.
+// NewBody returns the body for the part of a file in meta. If the size of the file is unknown (-1),
+// it reads one piece at a time up to the end.
 func NewBody[R any](reads Reads[R], meta *driver.Meta) *Body[R] {
 	b := &Body[R]{reads: reads, at: meta.Range.Offset, ask: meta.Range.Offset, end: -1, window: 1}
 	if meta.Size >= 0 {
@@ -94,22 +95,22 @@ func (b *Body[R]) Fill() error {
 	return nil
 }
 
-// Drop calls abandon for the reads in flight, because another body takes over.
+// Drop calls abandon for each read in flight, because another body takes over.
 func (b *Body[R]) Drop(abandon func(R)) {
 	for _, p := range b.queue {
 		abandon(p.read)
 	}
 }
 
-// First waits for the first data, which shows whether the file may be read. At the end of the file
-// the error is io.EOF.
+// First waits for the first data, which shows whether the file may be read. It returns io.EOF at
+// the end of the file.
 func (b *Body[R]) First() (err error) {
 	b.first, err = b.next()
 	return err
 }
 
 // Start returns the body for a response. It calls over once when the body ends: with io.EOF, with
-// net.ErrClosed if it was closed before, or with the error that reading ends with.
+// net.ErrClosed if it was closed before, or with the error of a read.
 func (b *Body[R]) Start(over func(err error)) io.ReadCloser {
 	b.Pieces, b.over = wire.NewPieces(b.first, b.next, b.state), over
 	if b.err != nil {
@@ -131,7 +132,7 @@ func (b *Body[R]) next() ([]byte, error) {
 		return nil, b.finish(b.explain(err))
 	}
 	if len(b.queue) == 0 {
-		return nil, b.finish(Violation("the server grants no read"))
+		return nil, b.finish(Violation("the server permits no reads"))
 	}
 	head := &b.queue[0]
 	data, err := b.reads.Receive(head.read, head.asked)
@@ -148,8 +149,8 @@ func (b *Body[R]) next() ([]byte, error) {
 	return data, nil
 }
 
-// advance sends what may be sent after n bytes have arrived: the rest of a piece of which the server
-// sent less, or further reads.
+// advance sends reads after n bytes have arrived: for the rest of a piece after a short read, or
+// further ones.
 func (b *Body[R]) advance(n int) (err error) {
 	head := &b.queue[0]
 	head.size -= n
@@ -179,7 +180,7 @@ func (b *Body[R]) allArrived() {
 	b.arrived = true
 }
 
-// complete returns what the body ends with after all content.
+// complete returns the error after all content, io.EOF on success.
 func (b *Body[R]) complete() error {
 	b.allArrived()
 	if b.reads.Complete != nil {
@@ -225,7 +226,7 @@ func (b *Body[R]) finish(err error) error {
 	return err
 }
 
-// Close implements io.Closer. It abandons what is unread and does not wait.
+// Close implements io.Closer. It discards the rest without waiting.
 func (b *Body[R]) Close() error {
 	b.finish(net.ErrClosed)
 	return nil

@@ -1,6 +1,5 @@
-// Package remotefile holds the rules that the drivers of file servers share: where a path stands in
-// a URL, which part of a file a request gets, what an entry of a directory says, and a body that
-// sends reads ahead of its reader.
+// Package remotefile has the common rules of drivers for file servers: the path in a URL, the range
+// of a file, the entries of a directory, and a body that sends reads ahead of its reader.
 package remotefile
 
 import (
@@ -17,9 +16,9 @@ import (
 // ListType is the media type of a directory: one URL per line (RFC 2483, section 5).
 const ListType = "text/uri-list"
 
-// A Path is the path of a URL, as written.
+// A Path is the path of a URL, still encoded.
 type Path struct {
-	Base string // the URL up to the path, with the slash after the host
+	Base string // the URL up to the path, including the slash after the host
 	Text string // the rest, encoded, without a trailing slash
 	Dir  bool   // the URL ends with a slash
 }
@@ -44,7 +43,7 @@ func (p *Path) Directory() string {
 	return p.Base + strings.ReplaceAll(p.Text, "?", "%3F") + "/"
 }
 
-// Member returns the URL of a member of the directory dir, or the zero URI if that would be too long.
+// Member returns the URL of a member of the directory dir, or the zero URI if it would be too long.
 func Member(dir, name string, isDir bool) uri.URI {
 	text := uri.Escape(name)
 	if isDir {
@@ -57,12 +56,12 @@ func Member(dir, name string, isDir bool) uri.URI {
 	return u
 }
 
-// IsName reports whether a name from a server can be that of a member. Any other would lead
-// elsewhere.
+// IsName reports whether a name from a server is valid for a member. Other names would lead out of
+// the directory.
 func IsName(name string) bool { return name != "" && !strings.ContainsAny(name, "/\x00") }
 
-// Listing returns the response for the directory dir. If read is true, the caller sets Body and Parse;
-// otherwise req asks for the metadata alone.
+// Listing returns the response for the directory dir. If read is true, the caller sets Body and
+// Parse; otherwise req requests only metadata.
 func Listing(req *driver.Request, dir uri.URI, name string, modTime time.Time) (resp *driver.Response, read bool) {
 	resp = &driver.Response{URL: dir, Body: driver.NoBody}
 	resp.Kind, resp.ContentType, resp.Size, resp.Name = driver.KindListing, ListType, -1, driver.SafeName(name)
@@ -70,24 +69,24 @@ func Listing(req *driver.Request, dir uri.URI, name string, modTime time.Time) (
 	return resp, req.Op != driver.OpStat
 }
 
-// Directory returns the entry for a directory that is a member of a listing.
+// Directory returns the entry for a directory in a listing.
 func Directory(u uri.URI, name string, modTime time.Time, sys driver.EntryRecord) driver.Entry {
 	return driver.Entry{URL: u, Name: name, Kind: driver.EntryListing, Rel: "item", ContentType: ListType, Size: -1, ModTime: modTime, Sys: sys}
 }
 
-// File returns the entry for any other member. Size is -1 if it is unknown.
+// File returns the entry for any other member. Size is -1 if unknown.
 func File(u uri.URI, name string, size int64, modTime time.Time, sys driver.EntryRecord) driver.Entry {
 	return driver.Entry{URL: u, Name: name, Rel: "item", ContentType: driver.TypeByName(name), Size: size, ModTime: modTime, Sys: sys}
 }
 
-// Describe returns the metadata of a file. Size is -1 if it is unknown.
+// Describe returns the metadata of a file. Size is -1 if unknown.
 func Describe(name string, size int64, modTime time.Time) driver.Meta {
 	meta := driver.Meta{Size: size, Name: driver.SafeName(name), ContentType: driver.TypeByName(name)}
 	meta.ModTime = modTime
 	return meta
 }
 
-// Same reports whether a file is in the state that the caller knows.
+// Same reports whether a file matches the validator known to the caller.
 func Same(known, now driver.Validator) bool {
 	if known.ETag != "" {
 		return known.ETag == now.ETag
@@ -95,17 +94,17 @@ func Same(known, now driver.Validator) bool {
 	return !now.ModTime.IsZero() && now.ModTime.Equal(known.ModTime)
 }
 
-// NotModified returns an error if req asks for a file only if it has changed, and it is the same.
+// NotModified returns an error if req requests a file only if it has changed, and same is true.
 func NotModified(req *driver.Request, same bool) error {
 	if !same || !req.Range.IsZero() || req.IfChanged.IsZero() {
 		return nil
 	}
-	return &driver.Error{Code: driver.ErrNotModified, Err: errors.New("the file is the same as before")}
+	return &driver.Error{Code: driver.ErrNotModified, Err: errors.New("the file has not changed")}
 }
 
-// SelectPart restricts meta, which describes a whole file, to the part that req asks for. That is the
-// whole file if req has no range or knows another state of the file. If the size is unknown, the
-// range is taken as it is.
+// SelectPart restricts meta, which describes a complete file, to the range of req. The file is
+// retrieved completely if req has no range or the file has changed. If the size is unknown, the
+// range is used unchecked.
 func SelectPart(req *driver.Request, meta *driver.Meta, same bool) error {
 	want := req.Range
 	switch {
@@ -129,21 +128,21 @@ func OutOfRange(size int64) error {
 	return &driver.Error{Code: driver.ErrRange, Err: fmt.Errorf("the file has %d bytes", size)}
 }
 
-// NoDirectory returns an error if the URL, by the slash at its end, or the operation demands a
-// directory where a file was found.
+// NoDirectory returns an error if a file was found and the operation or the trailing slash of the
+// URL requires a directory.
 func NoDirectory(req *driver.Request, slash bool) error {
 	switch {
 	case slash:
-		return &driver.Error{Code: driver.ErrNotFound, Err: errors.New("not a directory, as the slash at the end of the URL says")}
+		return &driver.Error{Code: driver.ErrNotFound, Err: errors.New("not a directory, although the URL ends with a slash")}
 	case req.Op == driver.OpList:
 		return &driver.Error{Code: driver.ErrNotRetrievable, Err: fmt.Errorf("not a directory: %w", errors.ErrUnsupported)}
 	}
 	return nil
 }
 
-// NoFile returns the error for what cannot be read, such as a device, nor listed.
+// NoFile returns the error for an object that can be neither read nor listed, such as a device.
 func NoFile(mode fs.FileMode) error {
-	return &driver.Error{Code: driver.ErrRefused, Err: fmt.Errorf("neither a file nor a directory, but %v", mode)}
+	return &driver.Error{Code: driver.ErrRefused, Err: fmt.Errorf("neither a file nor a directory: %v", mode)}
 }
 
 // Violation returns the error for a server that violates its protocol.
@@ -156,10 +155,10 @@ func Malformed(reason string) error {
 	return &driver.Error{Code: driver.ErrURL, Err: errors.New(reason)}
 }
 
-// BrokenOff returns the error for a listing that ended because the connection was lost with err.
-func BrokenOff(err error) error { return truncated("the listing breaks off", err) }
+// BrokenOff returns the error for a listing that was interrupted because the connection was lost.
+func BrokenOff(err error) error { return truncated("the listing was interrupted", err) }
 
-// truncated returns the error for content that ended, as what says, because of err.
+// truncated returns the error for content that ended early because of err.
 func truncated(what string, err error) error {
 	var e *driver.Error
 	if errors.As(err, &e) {
@@ -175,7 +174,7 @@ func progress(got, want int64) string {
 	return fmt.Sprintf("%d of %d bytes", got, want)
 }
 
-// ID returns the id of a user or group as the value of a fact, nil if it is unknown.
+// ID returns a user or group id as the value of a fact, or nil if it is unknown.
 func ID(id *uint32) any {
 	if id == nil {
 		return nil

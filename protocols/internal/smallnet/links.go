@@ -14,10 +14,11 @@ import (
 
 // A Page is a document with links.
 type Page struct {
-	Base uri.URI // what links are relative to
-	// Plain is set for directories of Nex, which have lines of links and no other markup.
+	Base    uri.URI          // base of relative links
+	Schemes *driver.Registry // decides which links lead to directories
+	// Plain is set for directories of Nex, which have link lines and no other markup.
 	Plain bool
-	// Prompts is set for pages of Spartan, in which "=:" begins a link to where text can be sent: an
+	// Prompts is set for pages of Spartan. A line with "=:" is then a link that accepts text: an
 	// entry of kind driver.EntrySearch.
 	Prompts bool
 }
@@ -38,7 +39,7 @@ func (p Page) Links(r io.Reader) iter.Seq2[driver.Entry, error] {
 	}
 }
 
-// link makes an entry of a link line.
+// link converts a link line to an entry.
 func (p Page) link(line gemtext.Line, prompt bool) driver.Entry {
 	if line.Cut {
 		return driver.Entry{Kind: driver.EntryError, Name: "a link of more bytes than a URL has", Size: -1}
@@ -57,7 +58,7 @@ func (p Page) link(line gemtext.Line, prompt bool) driver.Entry {
 		e.Kind = driver.EntrySession
 	case prompt:
 		e.Kind = driver.EntrySearch
-	case isDirectory(e.URL):
+	case p.isDirectory(e.URL):
 		e.Kind = driver.EntryListing
 		if p.isAbove(e.URL) {
 			e.Rel = "parent"
@@ -74,19 +75,13 @@ func isSession(u uri.URI) bool {
 	return false
 }
 
-// isDirectory reports whether u is the page of a directory.
-func isDirectory(u uri.URI) bool {
-	switch u.Scheme() {
-	case "gemini", "spartan":
-		return strings.HasSuffix(u.Path(), "/")
-	case "nex": // where it is always one, and the path may be empty
-		return u.Path() == "" || strings.HasSuffix(u.Path(), "/")
-	}
-	return false
+// isDirectory reports whether u is a directory that can be listed. An HTTP URL is a document.
+func (p Page) isDirectory(u uri.URI) bool {
+	s, _ := p.Schemes.Lookup(u.Scheme())
+	return s.Tree && !s.HTML && (u.Path() == "" || strings.HasSuffix(u.Path(), "/"))
 }
 
-// isAbove reports whether u is a directory that the page is in, but not the one that it is the page
-// of or lies in itself.
+// isAbove reports whether u is a directory above that of the page.
 func (p Page) isAbove(u uri.URI) bool {
 	if u.Origin() != p.Base.Origin() {
 		return false

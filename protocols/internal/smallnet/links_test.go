@@ -7,6 +7,7 @@ import (
 	"testing/iotest"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/driver/wire"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/internal/codec/gemtext"
@@ -14,13 +15,25 @@ import (
 
 const text = "# Title\r\n=> a.gmi\tA page\n=>/b/ The directory b\n=>   \n=> ?x\n" +
 	"=> https://example.org/   The   web  \n=> http://[ broken\n```\n=> no.gmi\n=: no\n``` end\n=> telnet://h.example/\n text => x\n" +
-	"=: /post Write to us\n=:\n=> nex://h.example Night\n=> ../\n=> last"
+	"=: /post Write to us\n=:\n=> nex://h.example Night\n=> ../\n" +
+	"=> https://h.example/ Web\n=> finger://h.example/ Who\n=> other://h.example/ Else\n=> last"
+
+// schemes has a scheme with directories, one whose directories are HTML pages, and one without
+// directories.
+func schemes() *driver.Registry {
+	reg := new(driver.Registry)
+	for name, traits := range map[string]driver.Traits{"gemini": {Tree: true}, "nex": {Tree: true}, "https": {Tree: true, HTML: true}, "finger": {}} {
+		reg.Register(driver.Scheme{Name: name, Traits: traits, Driver: driver.DriverFunc(nil)})
+	}
+	return reg
+}
 
 func TestLinks(t *testing.T) {
 	t.Parallel()
 	const before = "object A page gemini://h/d/a.gmi\nlisting The directory b gemini://h/b/\nobject ?x gemini://h/d/p?x\n" +
 		"object The   web https://example.org/\nerror http://[ broken \n"
-	const after = "listing Night nex://h.example\nlisting, parent ../ gemini://h/\nobject last gemini://h/d/last\n"
+	const after = "listing Night nex://h.example\nlisting, parent ../ gemini://h/\n" +
+		"object Web https://h.example/\nobject Who finger://h.example/\nobject Else other://h.example/\nobject last gemini://h/d/last\n"
 	const telnet = "session telnet://h.example/ telnet://h.example/\n"
 	for name, tt := range map[string]struct {
 		page Page
@@ -30,7 +43,7 @@ func TestLinks(t *testing.T) {
 		"prompts":   {Page{Prompts: true}, before + telnet + "search Write to us gemini://h/post\n" + after},
 		"directory": {Page{Plain: true}, before + "object no.gmi gemini://h/d/no.gmi\n" + telnet + after},
 	} {
-		tt.page.Base = uri.MustParse("gemini://h/d/p")
+		tt.page.Schemes, tt.page.Base = schemes(), uri.MustParse("gemini://h/d/p")
 		var got strings.Builder
 		for e, err := range tt.page.Links(strings.NewReader(text)) {
 			if err != nil {
@@ -52,7 +65,7 @@ func TestALongLinkIsAnErrorAndALongParagraphNone(t *testing.T) {
 	t.Parallel()
 	page := strings.Repeat("x", 3*gemtext.MaxLink) + "\n=> " + strings.Repeat("y", 2*gemtext.MaxLink) + "\n=> short\n"
 	var got []string
-	for e, err := range (Page{Base: uri.MustParse("gemini://h/")}).Links(strings.NewReader(page)) {
+	for e, err := range (Page{Schemes: schemes(), Base: uri.MustParse("gemini://h/")}).Links(strings.NewReader(page)) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -63,7 +76,7 @@ func TestALongLinkIsAnErrorAndALongParagraphNone(t *testing.T) {
 	}
 }
 
-// TestALinkThatIsCutOffIsNone: it would lead elsewhere.
+// TestALinkThatIsCutOffIsNone checks that a truncated link is ignored, because its target is wrong.
 func TestALinkThatIsCutOffIsNone(t *testing.T) {
 	t.Parallel()
 	base := uri.MustParse("gemini://h.example/")
@@ -71,7 +84,7 @@ func TestALinkThatIsCutOffIsNone(t *testing.T) {
 		&fetch.Error{Code: fetch.ErrTruncated, Err: wire.ErrLineTooLong}: "whole, transfer incomplete: line too long"} {
 		var got []string
 		r := io.MultiReader(strings.NewReader("=> /a whole\n=> /b cut"), iotest.ErrReader(end))
-		for e, err := range (Page{Base: base}).Links(r) {
+		for e, err := range (Page{Schemes: schemes(), Base: base}).Links(r) {
 			if err != nil {
 				got[len(got)-1] += ", " + err.Error()
 				break
@@ -88,7 +101,7 @@ func FuzzLinks(f *testing.F) {
 	f.Add(text, true, false)
 	f.Add(text, false, true)
 	f.Fuzz(func(t *testing.T, text string, prompts, plain bool) {
-		page := Page{Base: uri.MustParse("spartan://h.example/d/p"), Prompts: prompts, Plain: plain}
+		page := Page{Schemes: schemes(), Base: uri.MustParse("spartan://h.example/d/p"), Prompts: prompts, Plain: plain}
 		for e, err := range page.Links(strings.NewReader(text)) {
 			if err != nil {
 				t.Fatal(err)
@@ -100,7 +113,7 @@ func FuzzLinks(f *testing.F) {
 	})
 }
 
-// A page may end in the middle of a line, of any length; a source that breaks off is an error.
+// TestEveryPageEnds checks that a page may end within a line, and that a source error is an error.
 func TestEveryPageEnds(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 200<<10)
@@ -119,7 +132,7 @@ func TestEveryPageEnds(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			links, failure := 0, error(nil)
-			for _, err := range (Page{Base: base}).Links(tt.in) {
+			for _, err := range (Page{Schemes: schemes(), Base: base}).Links(tt.in) {
 				if err != nil {
 					failure = err
 				} else if links++; links > 10 {

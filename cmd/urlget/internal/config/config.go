@@ -1,5 +1,5 @@
-// Package config reads the configuration file of the command: one long flag a line, first those for
-// all URLs, then those for some, below a host or a scheme in brackets.
+// Package config reads the configuration file of the command. Each line is a long flag. Lines before
+// the first section apply to all URLs; sections apply to a host or scheme in brackets.
 package config
 
 import (
@@ -9,7 +9,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strconv"
@@ -24,15 +23,15 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// maxConfig bounds the configuration file in bytes.
+// maxConfig limits the size of the configuration file, in bytes.
 const maxConfig = 1 << 20
 
-// A File is a configuration file. The methods of a nil one do nothing.
+// A File is a configuration file. The methods of a nil File do nothing.
 type File struct {
 	path     string // "" if there is no file
 	global   []line
 	sections []section
-	applied  []line // of global, those that the command line left standing
+	applied  []line // lines of global that the command line does not override
 }
 
 // A line is one flag.
@@ -42,10 +41,10 @@ type line struct {
 	given       bool // there is a value
 }
 
-// A section is for the URLs of a host or of a scheme.
+// A section holds flags for the URLs of a host or scheme.
 type section struct {
-	host, scheme string // one of them
-	title        string // as it is written
+	host, scheme string // exactly one is set
+	title        string // as written
 	lines        []line
 }
 
@@ -59,15 +58,7 @@ func locate(o *flags.Config) (path string, named bool) {
 	case env != "":
 		return env, true
 	}
-	dir := os.Getenv("XDG_CONFIG_HOME")
-	if !filepath.IsAbs(dir) {
-		home, err := os.UserHomeDir()
-		if err != nil {
-			return "", false
-		}
-		dir = filepath.Join(home, ".config")
-	}
-	return filepath.Join(dir, "urlget", "config"), false
+	return flags.ConfigFile("config"), false
 }
 
 // Read reads the configuration file, if there is one.
@@ -98,7 +89,7 @@ func Read(o *flags.Config, table flags.Table) (*File, error) {
 	return c, nil
 }
 
-// wrong is an error about a line. It does not repeat the line, which may hold a secret.
+// wrong returns an error about a line. It does not quote the line, which may contain a secret.
 func (c *File) wrong(number int, format string, args ...any) error {
 	return failure.Usagef("%s:%d: %s", c.path, number, fmt.Sprintf(format, args...))
 }
@@ -108,17 +99,17 @@ func (c *File) parse(r io.Reader, table flags.Table) error {
 	size, n := 0, 1
 	for ; lines.Scan(); n++ {
 		if size += len(lines.Bytes()) + 1; size > maxConfig {
-			return c.wrong(n, "the file has more than %d bytes", maxConfig)
+			return c.wrong(n, "the file is larger than %d bytes", maxConfig)
 		}
-		text := strings.TrimSpace(strings.TrimPrefix(lines.Text(), "\ufeff")) // with which some editors begin
+		text := strings.TrimSpace(strings.TrimPrefix(lines.Text(), "\ufeff")) // byte order mark of some editors
 		switch {
 		case text == "" || text[0] == '#':
 		case strings.ContainsRune(text, 0):
-			return c.wrong(n, "there is a NUL in it")
+			return c.wrong(n, "the line contains a NUL")
 		case text[0] == '[':
 			s, ok := parseSection(text)
 			if !ok {
-				return c.wrong(n, "want [HOST] or [SCHEME:]")
+				return c.wrong(n, "a section must be [HOST] or [SCHEME:]")
 			}
 			c.sections = append(c.sections, s)
 		default:
@@ -129,7 +120,7 @@ func (c *File) parse(r io.Reader, table flags.Table) error {
 				continue
 			}
 			if !table.Find(l.name).PerURL {
-				return c.wrong(n, "--%s is for all URLs and goes above the first [section]", fetch.Printable(l.name))
+				return c.wrong(n, "--%s applies to all URLs and must precede the first [section]", fetch.Printable(l.name))
 			}
 			last := &c.sections[len(c.sections)-1]
 			last.lines = append(last.lines, l)
@@ -143,7 +134,7 @@ func (c *File) parse(r io.Reader, table flags.Table) error {
 	return nil
 }
 
-// parseLine reads "name", "name value", "name = value" and the same with dashes before it.
+// parseLine parses "name", "name value" or "name = value", with optional leading dashes.
 func parseLine(text string) line {
 	text = strings.TrimPrefix(text, "--")
 	i := strings.IndexAny(text, " \t=")
@@ -171,7 +162,7 @@ func parseSection(text string) (section, bool) {
 	return s, ok && err == nil && s.host != "" && u.Port(0) == 0 && u.Path() == ""
 }
 
-// matches reports whether the section is for u.
+// matches reports whether the section applies to u.
 func (s *section) matches(u uri.URI) bool {
 	if s.scheme != "" {
 		return u.Scheme() == s.scheme
@@ -179,23 +170,23 @@ func (s *section) matches(u uri.URI) bool {
 	return u.Host() == s.host
 }
 
-// checkSecrets refuses a file that others may read if there is a password in it.
+// checkSecrets rejects a file with a password that other users may read.
 func (c *File) checkSecrets(table flags.Table) error {
 	for _, l := range c.all() {
 		if l.secret(table) {
-			return &fetch.Error{Code: fetch.ErrFile, Err: fmt.Errorf("%s:%d: there is a secret in it, and others may read the file", c.path, l.number),
-				Hint: "chmod 600 " + c.path}
+			return &fetch.Error{Code: fetch.ErrFile, Err: fmt.Errorf("%s:%d: the file contains a secret but is readable by other users", c.path, l.number),
+				Hint: "run chmod 600 " + c.path}
 		}
 	}
 	return nil
 }
 
-// HasSecrets reports whether there is a login in the file.
+// HasSecrets reports whether the file contains credentials.
 func (c *File) HasSecrets(table flags.Table) bool {
 	return c != nil && slices.ContainsFunc(c.all(), func(l line) bool { return l.secret(table) })
 }
 
-// all returns the lines, with those of sections.
+// all returns all lines, including those of sections.
 func (c *File) all() []line {
 	all := slices.Clone(c.global)
 	for _, s := range c.sections {
@@ -209,7 +200,7 @@ func (l *line) secret(table flags.Table) bool {
 	return secret != nil && secret(l.value)
 }
 
-// Apply sets the flags that the file gives and the command line does not.
+// Apply sets the flags of the file that the command line does not set.
 func (c *File) Apply(cmd *cobra.Command, o *flags.Options) error {
 	set, table := cmd.Flags(), o.Table()
 	onLine := make(map[string]bool)
@@ -222,18 +213,18 @@ func (c *File) Apply(cmd *cobra.Command, o *flags.Options) error {
 		f := set.Lookup(l.name)
 		switch {
 		case table.Find(l.name).CommandLine:
-			return c.wrong(l.number, "--%s is for the command line", l.name)
+			return c.wrong(l.number, "--%s is allowed only on the command line", l.name)
 		case f == nil && cmd.Root().Flags().Lookup(l.name) == nil:
 			return c.unknown(l, cmd.Root().Flags())
 		case f == nil || typed(l.name) || o.GivesWay(l.name, typed, has):
 			continue
 		case !l.given && f.NoOptDefVal == "":
-			return c.wrong(l.number, "--%s needs a value", l.name)
+			return c.wrong(l.number, "--%s requires a value", l.name)
 		case !l.given:
 			l.value = f.NoOptDefVal
 		case f.Value.Type() == "bool":
 			if l.value = truth(l.value); l.value != "true" && l.value != "false" {
-				return c.wrong(l.number, "--%s: want yes or no, or nothing for yes", l.name)
+				return c.wrong(l.number, "--%s: must be yes, no or empty for yes", l.name)
 			}
 		}
 		if err := set.Set(l.name, l.value); err != nil {
@@ -244,7 +235,7 @@ func (c *File) Apply(cmd *cobra.Command, o *flags.Options) error {
 	return c.checkSections()
 }
 
-// truth returns the value of a switch as people write it in files of settings.
+// truth normalizes a boolean value such as "yes", "on" or "".
 func truth(word string) string {
 	switch word {
 	case "yes", "on":
@@ -255,20 +246,20 @@ func truth(word string) string {
 	return word
 }
 
-// unknown is the error for what is no flag.
+// unknown returns the error for an unknown flag.
 func (c *File) unknown(l line, set *pflag.FlagSet) error {
 	if letter, ok := strings.CutPrefix(l.name, "-"); ok && len(letter) == 1 && set.ShorthandLookup(letter) != nil {
-		return failure.Hinted(fmt.Sprintf("%s:%d: flags have their long names here, and not -%s", c.path, l.number, letter),
+		return failure.Hinted(fmt.Sprintf("%s:%d: use the long name of the flag -%s", c.path, l.number, letter),
 			"did you mean --"+set.ShorthandLookup(letter).Name+"?")
 	}
-	err := failure.Usagef("%s:%d: there is no --%s", c.path, l.number, fetch.Printable(l.name))
+	err := failure.Usagef("%s:%d: unknown flag --%s", c.path, l.number, fetch.Printable(l.name))
 	if near := flags.Nearest(l.name, set); near != "" {
 		err.Hint = "did you mean --" + near + "?"
 	}
 	return err
 }
 
-// withoutValue returns the reason in an error of pflag, which repeats the value.
+// withoutValue returns the reason of a pflag error without the quoted value.
 func withoutValue(err error) error {
 	if cause := errors.Unwrap(err); cause != nil {
 		err = cause
@@ -279,15 +270,16 @@ func withoutValue(err error) error {
 	return err
 }
 
-// Blame adds to a mistake in the use of flags that some of them are from the file.
+// Blame adds a hint to a usage error that the file also sets flags.
 func (c *File) Blame(err error) error {
 	if wrong := (*failure.Usage)(nil); c != nil && len(c.applied) > 0 && errors.As(err, &wrong) && wrong.Hint == "" {
-		return failure.Hinted(wrong.Text, "what "+c.path+" says counts too; --no-config leaves it out")
+		return failure.Hinted(wrong.Text, "settings in "+c.path+" also apply; use --no-config to ignore them")
 	}
 	return err
 }
 
-// Describe tells which lines count for u: as FILE:LINE and the flag. A zero u means those for all.
+// Describe returns the lines that apply to u, as FILE:LINE and the flag. For a zero u, it returns the
+// lines that apply to all URLs.
 func (c *File) Describe(u uri.URI) []string {
 	var list []string
 	for _, l := range c.applied {
@@ -303,13 +295,13 @@ func (c *File) Describe(u uri.URI) []string {
 	return list
 }
 
-// DescribeAll returns all lines, as Describe does.
+// DescribeAll returns all lines in the format of Describe.
 func (c *File) DescribeAll() []string {
 	c.applied = c.global
 	return c.Describe(uri.URI{})
 }
 
-// Applied reports whether a flag is from the file, not from the command line.
+// Applied reports whether a flag is set by the file and not by the command line.
 func (c *File) Applied(name string) bool {
 	return slices.ContainsFunc(c.applied, func(l line) bool { return l.name == name })
 }

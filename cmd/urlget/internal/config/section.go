@@ -14,10 +14,10 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// Sectioned reports whether there is a section.
+// Sectioned reports whether the file has sections.
 func (c *File) Sectioned() bool { return c != nil && c.sections != nil }
 
-// checkSections finds mistakes in the values of sections, and reads the files that they name.
+// checkSections validates the values in sections and reads the files that they name.
 func (c *File) checkSections() error {
 	for _, s := range c.sections {
 		if err := c.checkLogin(s); err != nil {
@@ -27,9 +27,9 @@ func (c *File) checkSections() error {
 			l := &s.lines[i]
 			switch {
 			case !l.given && l.name != "no-proxy":
-				return c.wrong(l.number, "--%s needs a value", l.name)
+				return c.wrong(l.number, "--%s requires a value", l.name)
 			case l.given && l.name == "no-proxy":
-				return c.wrong(l.number, "--no-proxy has no value in a section")
+				return c.wrong(l.number, "--no-proxy takes no value in a section")
 			case l.name == "header":
 				if err := checkField(l.value); err != nil {
 					return c.wrong(l.number, "%v", err)
@@ -50,7 +50,7 @@ func (c *File) checkSections() error {
 	return nil
 }
 
-// checkLogin refuses half a login.
+// checkLogin rejects a user without a password and a password without a user.
 func (c *File) checkLogin(s section) error {
 	user, password := 0, false
 	for _, l := range s.lines {
@@ -64,14 +64,14 @@ func (c *File) checkLogin(s section) error {
 	}
 	switch {
 	case user > 0 && !password:
-		return c.wrong(user, "--user needs a password in the same section")
+		return c.wrong(user, "--user requires a password in the same section")
 	case user == 0 && password:
-		return c.wrong(s.lines[0].number, "a password needs --user in the same section")
+		return c.wrong(s.lines[0].number, "a password requires --user in the same section")
 	}
 	return nil
 }
 
-// checkField finds what is wrong with a header field of a section.
+// checkField validates a header field of a section.
 func checkField(field string) error {
 	j := job.Job{Header: []string{field}}
 	if wrong := (*job.FieldError)(nil); errors.As(j.Validate(), &wrong) {
@@ -80,7 +80,7 @@ func checkField(field string) error {
 	return nil
 }
 
-// find returns the value of a flag in the last section that is for u and has it.
+// find returns the value of a flag in the last section that applies to u and sets it.
 func (c *File) find(u uri.URI, name string) (string, bool) {
 	value, ok := "", false
 	for _, s := range c.sections {
@@ -96,7 +96,7 @@ func (c *File) find(u uri.URI, name string) (string, bool) {
 	return value, ok
 }
 
-// fields returns the header fields that sections give for u.
+// fields returns the header fields of the sections that apply to u.
 func (c *File) fields(u uri.URI) textproto.MIMEHeader {
 	h := make(textproto.MIMEHeader)
 	for _, s := range c.sections {
@@ -118,8 +118,9 @@ func (c *File) fields(u uri.URI) textproto.MIMEHeader {
 	return h
 }
 
-// WithFields returns the request with the fields of the sections for its URL; the same one if there
-// are none. What the command line gives comes first: keepAgent says that it names the user agent.
+// WithFields returns req with the header fields of the sections for its URL. It returns req itself if
+// there are none. Fields of the command line take precedence; keepAgent reports that it sets the user
+// agent.
 func (c *File) WithFields(req *fetch.Request, keepAgent bool) *fetch.Request {
 	if !c.Sectioned() {
 		return req
@@ -137,7 +138,7 @@ func (c *File) WithFields(req *fetch.Request, keepAgent bool) *fetch.Request {
 	return &dup
 }
 
-// Proxy lets sections choose the proxy, and others in their place.
+// Proxy returns a proxy function that uses the sections and falls back to another function.
 func (c *File) Proxy(others func(uri.URI) (uri.URI, error)) func(uri.URI) (uri.URI, error) {
 	return func(u uri.URI) (uri.URI, error) {
 		if _, ok := c.find(u, "no-proxy"); ok {
@@ -150,7 +151,7 @@ func (c *File) Proxy(others func(uri.URI) (uri.URI, error)) func(uri.URI) (uri.U
 	}
 }
 
-// Logins answers from the sections of the file, once.
+// Logins provides the credentials of the sections, each at most once.
 type Logins struct{ File *File }
 
 // Credential implements fetch.Credentials.
@@ -175,7 +176,7 @@ func (l Logins) login(ch fetch.Challenge) (user, password string, ok bool) {
 	return user, password, hasUser && password != "" && (ch.User == "" || ch.User == user)
 }
 
-// Source names the file, if it has a login for ch.
+// Source returns the name of the file if it has credentials for ch.
 func (l Logins) Source(ch fetch.Challenge) string {
 	if _, _, ok := l.login(ch); ok {
 		return l.File.path

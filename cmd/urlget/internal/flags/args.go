@@ -9,7 +9,7 @@ import (
 )
 
 // Split rewrites wget's two-letter flags, such as -nc, for pflag, which supports only single
-// letters: "-qnc" becomes "-q --no-clobber". Values of flags are left alone.
+// letters: "-qnc" becomes "-q --no-clobber". Values of flags are not changed.
 func (t Table) Split(args []string, set *pflag.FlagSet) ([]string, error) {
 	out := make([]string, 0, len(args)+1)
 	for i := 0; i < len(args); i++ {
@@ -18,11 +18,11 @@ func (t Table) Split(args []string, set *pflag.FlagSet) ([]string, error) {
 			return append(out, args[i:]...), nil
 		}
 		if meant := withHyphens(arg, set); meant != arg {
-			return nil, failure.Hinted(arg+" begins with a dash that is no hyphen", "did you mean "+meant+" ?")
+			return nil, failure.Hinted(arg+" starts with a dash that is not a hyphen", "did you mean "+meant+" ?")
 		}
 		takesNext := false
 		if name, ok := strings.CutPrefix(arg, "--"); ok {
-			f := set.Lookup(name) // nil if it is written --name=value
+			f := set.Lookup(name) // nil for --name=value
 			takesNext = f != nil && f.NoOptDefVal == ""
 		} else if len(arg) > 1 && arg[0] == '-' {
 			var extra string
@@ -50,9 +50,9 @@ func (t Table) Split(args []string, set *pflag.FlagSet) ([]string, error) {
 func (t Table) splitCluster(arg string, set *pflag.FlagSet) (rest, long string, takesNext bool, err error) {
 	if letters := arg[1:]; len(letters) > 1 && strings.Contains(letters, "s") && strings.Trim(letters, "fsSLJO") == "" {
 		if strings.Contains(letters, "O") {
-			return "-qO", "", true, nil // which needs a name here
+			return "-qO", "", true, nil // -O requires a name here
 		}
-		return "-q", "", false, nil // as in curl -fsSL: the rest is how it works here
+		return "-q", "", false, nil // curl -fsSL: the rest is the default here
 	}
 	for j := 1; j < len(arg); j++ {
 		if arg[j] == 'n' {
@@ -67,12 +67,12 @@ func (t Table) splitCluster(arg string, set *pflag.FlagSet) (rest, long string, 
 		}
 		f := set.ShorthandLookup(arg[j : j+1])
 		if digits := arg[j+1:]; f != nil && f.Name == "force-directories" && digits != "" && strings.Trim(digits, "0123456789") == "" {
-			return arg[:j], "--segments=" + digits, false, nil // as aria2 has it
+			return arg[:j], "--segments=" + digits, false, nil // as in aria2
 		}
 		if f != nil && f.NoOptDefVal == "" {
 			if value := arg[j+1:]; f.Name == "output-document" && value != "" && strings.Trim(value, "JLRSfs") == "" {
-				return "", "", false, failure.Hinted("-O"+value+" looks like flags of curl",
-					"curl's -O is the default here; -O ./"+value+" saves as "+value)
+				return "", "", false, failure.Hinted("-O"+value+" looks like curl flags",
+					"curl's -O is the default here; use -O ./"+value+" to save as "+value)
 			}
 			return arg, "", j == len(arg)-1, nil
 		}
@@ -80,10 +80,10 @@ func (t Table) splitCluster(arg string, set *pflag.FlagSet) (rest, long string, 
 	return arg, "", false, nil
 }
 
-// dashes are what word processors and web pages make of hyphens.
+// dashes are the characters that word processors and web pages substitute for hyphens.
 const dashes = "\u2010\u2011\u2012\u2013\u2014\u2212"
 
-// withHyphens returns an argument that begins with such a dash as the flag that was meant.
+// withHyphens returns an argument that starts with such a dash as the intended flag.
 func withHyphens(arg string, set *pflag.FlagSet) string {
 	rest := strings.TrimLeft(arg, "-"+dashes)
 	if rest == "" || !strings.ContainsAny(arg[:len(arg)-len(rest)], dashes) {
@@ -96,7 +96,7 @@ func withHyphens(arg string, set *pflag.FlagSet) string {
 	return "-" + rest
 }
 
-// pair returns the long form of wget's flag of two letters; "" if there is none.
+// pair returns the long form of a two-letter wget flag, or "".
 func (t Table) pair(letters string) string {
 	for f := range t.All() {
 		if f.Pair == letters {

@@ -1,5 +1,4 @@
-// Package flags holds the flags of the command: one table that says everything about each of them,
-// and the values that they have in one run.
+// Package flags defines the flags of the command in one table, and holds their values for one run.
 package flags
 
 import (
@@ -15,8 +14,8 @@ import (
 // Commands is a set of commands.
 type Commands uint16
 
-// The commands that have flags. Root is the command without a name, which does what Get does. Merge
-// stands for import too.
+// Commands with flags. Root is the command without a name, which is the same as Get. Merge includes
+// import.
 const (
 	Root Commands = 1 << iota
 	Get
@@ -31,15 +30,15 @@ const (
 	Version
 )
 
-// TreeUse says how a flag relates to recursive retrieval.
+// A TreeUse describes how a flag relates to recursive retrieval.
 type TreeUse uint8
 
-// The relations of flags to recursive retrieval.
+// Relations of flags to recursive retrieval.
 const (
 	Any   TreeUse = iota
-	Makes         // retrieves a tree
-	Only          // needs a flag that Makes
-	Never         // is ignored for trees if it comes from the configuration file
+	Makes         // enables recursive retrieval
+	Only          // requires a flag with Makes
+	Never         // cannot be combined with a flag with Makes
 )
 
 // A Flag is a row of the table.
@@ -51,37 +50,39 @@ type Flag struct {
 	Value any    // a pointer to a bool, string, []string or uint16, or a pflag.Value
 	Help  string // with the name of the value in backquotes
 
-	AlsoIn   Commands // where the flag has another meaning
-	AlsoHelp string   // and the help for that
+	AlsoIn   Commands // commands where the flag has another meaning
+	AlsoHelp string   // help for AlsoIn
 
 	Hidden bool
 	Bare   string   // the value of the flag without one
-	Words  []string // that the shell offers as values
+	Words  []string // values for shell completion
 	Home   bool     // the default is below the home directory, which the help does not show
 
 	Tree     TreeUse
-	TreeHint string // for people who meant another flag than this one, which is for trees
-	Needs    string // names, one of which this flag needs
-	Excludes string // names before which this flag gives way, if it comes from the configuration file
-	File     bool   // is about files: gives way to standard output, if it comes from the configuration file
-	Content  bool   // is about content, of which --head brings none
+	TreeHint string // hint at the intended flag if Tree does not match
+	Needs    string // names of flags, one of which is required
+	Excludes string // names of flags that cannot be combined with this one
+	Why      string // hint for Needs and Excludes
+	Yields   string // names of flags that override this one if it is from the configuration file
+	File     bool   // about files: ignored for standard output if it is from the configuration file
+	Content  bool   // about content, cannot be combined with --head
 
-	PerURL      bool // may stand in a section of the configuration file
-	CommandLine bool // may not stand in the configuration file
+	PerURL      bool // allowed in sections of the configuration file
+	CommandLine bool // not allowed in the configuration file
 	Secret      func(value string) bool
 
 	Foreign    []Foreign
-	OtherValue string // hint for a wrong value: the meaning that the letter has in another tool
-	TookURL    string // hint if the flag took the URL as its value, for the same reason
+	OtherValue string // hint for an invalid value: the meaning of the letter in another tool
+	TookURL    string // hint if the flag took the URL as its value
 }
 
-// A Group is a part of the help.
+// A Group is a titled section of the help.
 type Group struct {
 	Title string
 	Flags []Flag
 }
 
-// A Table is all flags. The last group is also that of flags that are not in the table.
+// A Table holds all flags. Flags that are not in the table belong to the last group.
 type Table []Group
 
 // All returns the rows of the table.
@@ -97,8 +98,8 @@ func (t Table) All() iter.Seq[*Flag] {
 	}
 }
 
-// Find returns the row of a flag; an empty one if there is none. A flag that only ls has comes after
-// one of the same name that others have.
+// Find returns the row of a flag, or an empty row if there is none. If a flag of ls has the same name
+// as a flag of other commands, Find returns the latter.
 func (t Table) Find(name string) *Flag {
 	found := &Flag{}
 	for f := range t.All() {
@@ -149,13 +150,13 @@ func (f *Flag) define(set *pflag.FlagSet, help string) {
 	}
 }
 
-// A GroupSet is a group as a command has it.
+// A GroupSet holds the flags of one command in a group.
 type GroupSet struct {
 	Title string
 	Flags *pflag.FlagSet
 }
 
-// Groups returns the groups that set has some flag of.
+// Groups returns the groups that contain flags of set.
 func (t Table) Groups(set *pflag.FlagSet) []GroupSet {
 	var groups []GroupSet
 	seen := make(map[string]bool)
@@ -179,7 +180,7 @@ func (t Table) Groups(set *pflag.FlagSet) []GroupSet {
 	return slices.DeleteFunc(groups, func(g GroupSet) bool { return !g.Flags.HasAvailableFlags() })
 }
 
-// Completions returns the words that the shell offers as values of each flag.
+// Completions returns the values for shell completion, by flag.
 func (t Table) Completions() map[string][]string {
 	words := make(map[string][]string)
 	for f := range t.All() {

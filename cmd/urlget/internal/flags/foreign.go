@@ -14,16 +14,16 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// A Foreign is flags of wget, curl or aria2 that have another name here, or none. A flag is listed
-// once for each of its meanings.
+// A Foreign lists flags of wget, curl or aria2 that have another name here or no equivalent. A flag
+// is listed once per meaning.
 type Foreign struct {
-	Of    string // the tool that has them
-	Names string // as it writes them, separated by blanks; a "*" at the end stands for any rest
-	Here  string // the equivalent, if it is not just the flag in whose row this stands; "" for none
-	Note  string // why, or the difference; "" if that is obvious
+	Of    string // name of the tool
+	Names string // separated by blanks; a trailing "*" matches any suffix
+	Here  string // equivalent, if it is not the flag of the row; "" for none
+	Note  string // reason or difference; may be ""
 }
 
-// known reports whether a flag is one of f.
+// known reports whether f lists a flag.
 func (f *Foreign) known(name string) bool {
 	return slices.ContainsFunc(strings.Fields(f.Names), func(known string) bool {
 		if family, ok := strings.CutSuffix(known, "*"); ok {
@@ -33,20 +33,20 @@ func (f *Foreign) known(name string) bool {
 	})
 }
 
-// advice says what to use instead of the flag.
+// advice returns the hint with the equivalent.
 func (f *Foreign) advice() string {
 	switch {
 	case f.Here != "" && f.Note != "":
-		return fmt.Sprintf("it is one of %s's; here it is %s: %s", f.Of, f.Here, f.Note)
+		return fmt.Sprintf("a flag of %s; use %s: %s", f.Of, f.Here, f.Note)
 	case f.Here != "":
-		return fmt.Sprintf("it is one of %s's; here it is %s", f.Of, f.Here)
+		return fmt.Sprintf("a flag of %s; use %s", f.Of, f.Here)
 	case f.Note != "":
-		return fmt.Sprintf("it is one of %s's; %s", f.Of, f.Note)
+		return fmt.Sprintf("a flag of %s; %s", f.Of, f.Note)
 	}
-	return fmt.Sprintf("it is one of %s's; there is none like it here", f.Of)
+	return fmt.Sprintf("a flag of %s; urlget has no equivalent", f.Of)
 }
 
-// Foreign returns the flags of other tools, each with its equivalent here.
+// Foreign returns the flags of other tools with their equivalents.
 func (t Table) Foreign() []Foreign {
 	var list []Foreign
 	for row := range t.All() {
@@ -55,10 +55,10 @@ func (t Table) Foreign() []Foreign {
 			list = append(list, f)
 		}
 	}
-	return append(list, elsewhere...)
+	return append(list, foreignFlags...)
 }
 
-// usage returns the flag as it is typed, with the name of its value.
+// usage returns the flag with the name of its value, such as "-O FILE".
 func (f *Flag) usage() string {
 	typed := "--" + f.Name
 	if f.Short != "" {
@@ -80,7 +80,7 @@ func (t Table) Unknown(name string, set *pflag.FlagSet) error {
 			continue
 		}
 		if n := len(found) - 1; n >= 0 && found[n].Here == f.Here && found[n].Note == f.Note {
-			found[n].Of += "'s and " + f.Of
+			found[n].Of += " and " + f.Of
 			continue
 		}
 		found = append(found, f)
@@ -110,9 +110,9 @@ func Nearest(name string, set *pflag.FlagSet) string {
 	return uri.NearestScheme(name, names)
 }
 
-// NoURL is the error for a command line without a URL. Perhaps a flag took it.
+// NoURL returns the error for a command line without a URL. A flag may have taken it as its value.
 func (t Table) NoURL(cmd *cobra.Command) error {
-	wrong := failure.Hinted("no URL", cmd.CommandPath()+" --help")
+	wrong := failure.Hinted("no URL", "see "+cmd.CommandPath()+" --help")
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		if u, err := uri.ParseLoose(strings.Trim(f.Value.String(), "[]")); err == nil && u.IsAbs() && u.HasAuthority() && f.Name != "referer" && f.Name != "proxy" {
 			wrong = failure.Hinted("no URL: --"+f.Name+" took "+fetch.Printable(u.Redacted())+" as its value", cmp.Or(t.Find(f.Name).TookURL, wrong.Hint))
@@ -121,13 +121,13 @@ func (t Table) NoURL(cmd *cobra.Command) error {
 	return wrong
 }
 
-const notNeededK = "aria2's -k is not needed: --segments decides how files are split"
+const notNeededK = "aria2's -k is not needed: --segments sets how files are split"
 
-// Misread says what an argument that is not a URL would be as the value of a flag that has none here,
-// but has one in another tool; "" if there is no such flag.
+// Misread returns a hint for an argument that is not a URL but may be the value of a flag that takes
+// a value only in another tool. It returns "" if no such flag is set.
 func (o *Options) Misread(text string) string {
 	if o.set != nil && o.set.NArg() < 2 {
-		return "" // the URL is missing then, or it is this one
+		return "" // the only argument is the URL itself
 	}
 	digits := text != "" && strings.Trim(text, "0123456789") == ""
 	ranges, err := ParseRanges(text)
@@ -151,9 +151,9 @@ func (o *Options) Misread(text string) string {
 	return ""
 }
 
-// Mistake returns the error for a command line that package pflag did not understand.
+// Mistake returns the usage error for an error of package pflag.
 func (t Table) Mistake(cmd *cobra.Command, err error) error {
-	help := cmd.CommandPath() + " --help lists the flags"
+	help := "see " + cmd.CommandPath() + " --help"
 	switch wrong := err.(type) {
 	case *pflag.NotExistError:
 		name := "--" + wrong.GetSpecifiedName()
@@ -161,7 +161,7 @@ func (t Table) Mistake(cmd *cobra.Command, err error) error {
 			name = name[1:]
 		}
 		if strings.Trim(name, "-0123456789") == "" && cmd.Flags().Changed("convert-links") {
-			return failure.Hinted("-k has no value here", notNeededK)
+			return failure.Hinted("-k takes no value here", notNeededK)
 		}
 		if err := t.Unknown(name, cmd.Flags()); err != nil {
 			return err

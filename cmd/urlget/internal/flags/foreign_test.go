@@ -53,12 +53,12 @@ func TestForeignFlagsAreNotOurs(t *testing.T) {
 func TestUnknownFlags(t *testing.T) {
 	t.Parallel()
 	tests := []struct{ arg, want string }{
-		{"--remote-time", "it is one of curl's; files have the time of the server without it"},
-		{"--output", "it is one of curl's; here it is -O FILE"},
+		{"--remote-time", "a flag of curl; files get the server's time by default"},
+		{"--output", "a flag of curl; use -O FILE"},
 		{"--output-documnet", "did you mean --output-document?"},
 		{"--no-clobebr", "did you mean --no-clobber?"},
-		{"--retry-connrefused", "it is one of curl's and wget's; what may pass is tried again without it"},
-		{"-k1M", "aria2's -k is not needed: --segments decides how files are split"},
+		{"--retry-connrefused", "a flag of curl and wget; transient errors are retried by default"},
+		{"-k1M", "aria2's -k is not needed: --segments sets how files are split"},
 		{"--xyzzy", ""},
 		{"-W", ""},
 	}
@@ -73,7 +73,7 @@ func TestUnknownFlags(t *testing.T) {
 			if !ok {
 				t.Fatalf("%T: %v", err, err)
 			}
-			if want := tt.want; want == "" && !strings.Contains(wrong.Hint, "--help lists the flags") || want != "" && wrong.Hint != want {
+			if want := tt.want; want == "" && !strings.Contains(wrong.Hint, "see urlget --help") || want != "" && wrong.Hint != want {
 				t.Errorf("hint %q, want %q", wrong.Hint, want)
 			}
 		})

@@ -3,10 +3,12 @@ package flags
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
 
+	"github.com/urlget/urlget/cmd/urlget/internal/failure"
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/download"
 	"github.com/urlget/urlget/fetch/uri"
@@ -20,7 +22,7 @@ import (
 	"github.com/urlget/urlget/protocols/wais"
 )
 
-// Options are the values of all flags, by purpose.
+// Options holds the values of all flags, by purpose.
 type Options struct {
 	Output  Output
 	Log     Log
@@ -48,7 +50,7 @@ type Options struct {
 	set *pflag.FlagSet // of the command that runs
 }
 
-// Output is where content goes.
+// Output holds the options for the destination of content.
 type Output struct {
 	Document     string
 	Dir          string
@@ -61,7 +63,7 @@ type Output struct {
 	ErrorContent bool
 }
 
-// Exists says what to do with a file that is there already.
+// Exists returns the handling of an existing file.
 func (o *Options) Exists() download.Exists {
 	switch {
 	case o.Output.NoClobber:
@@ -76,35 +78,35 @@ func (o *Options) Exists() download.Exists {
 	return download.NewName
 }
 
-// Log is where messages go.
+// Log holds the options for the destination of messages.
 type Log struct {
 	File, Append string
 	Background   bool
 	Brief        bool
 }
 
-// Report is how much is printed, and how.
+// Report holds the options for messages and events.
 type Report struct {
 	Quiet, Verbose bool
 	JSON           bool
 	Replies, Trace bool
-	Fields         bool // of the reply, as --head wants them
+	Fields         bool // header fields, with --head
 	Color          ColorMode
 	Progress       ProgressMode
 }
 
-// Listing is how listings are printed.
+// Listing holds the options for printed listings.
 type Listing struct{ Human, Long, Recursive bool }
 
-// URLList is the list of URLs.
+// URLList holds the options for the list of URLs.
 type URLList struct {
 	File  string // a URL, or "-" for standard input
-	HTML  bool   // it is a page
+	HTML  bool   // HTML page
 	Base  string
 	Begin uri.URI // Base
 }
 
-// Many is how several transfers run.
+// Many holds the options for parallel transfers.
 type Many struct {
 	Jobs, PerHost       Number
 	Eight               bool // -Z
@@ -116,10 +118,10 @@ type Many struct {
 	Metalink            bool
 }
 
-// Tree is what is retrieved recursively, and where it goes.
+// Tree holds the options for recursive retrieval.
 type Tree struct {
 	Recursive, Mirror, Requisites, Spider bool
-	Level                                 string
+	Level                                 int // 0 is unlimited
 	NoParent, Span, Sitemaps, NoRobots    bool
 	Accept, Reject, Types                 []string
 	Domains, NoDomains, NoDirs            []string
@@ -127,14 +129,13 @@ type Tree struct {
 	NoHost, Flat, Force                   bool
 	CutDirs                               Number
 	Delete, Convert, Originals, Extend    bool
-	Commands                              []string
 	State                                 string
 }
 
-// On reports whether a tree is to be retrieved.
+// On reports whether recursive retrieval is enabled.
 func (t *Tree) On() bool { return t.Recursive || t.Mirror || t.Requisites || t.Spider }
 
-// Archive is about archives: the one to write and those that answer requests.
+// Archive holds the options for recorded and replayed archives.
 type Archive struct {
 	WARC       string
 	MaxSize    Size
@@ -146,7 +147,7 @@ type Archive struct {
 	ReplayAt   time.Time
 }
 
-// Request is what a request says.
+// Request holds the options for requests.
 type Request struct {
 	Agent    string
 	Header   []string
@@ -156,21 +157,21 @@ type Request struct {
 	LineEnds fetch.LineEnds
 }
 
-// Send is content to send.
+// Send holds the options for request bodies.
 type Send struct {
 	Method   string
-	Data     Texts
+	Data     Several
 	PostFile string
 	Answers  []Answer
 }
 
-// Cookies are files of cookies.
+// Cookies holds the names of cookie files.
 type Cookies struct {
 	Both, Load, Save string
-	Session          bool // save cookies of the session too
+	Session          bool // also save session cookies
 }
 
-// Network is how servers are reached.
+// Network holds the options for connections.
 type Network struct {
 	Tries                                int
 	RetryWait, MaxTime                   Seconds
@@ -182,24 +183,24 @@ type Network struct {
 	Bind                                 string
 }
 
-// Proxy is who is asked in place of servers.
+// Proxy holds the options for proxies and gateways.
 type Proxy struct {
 	URL        string
 	Tunnel     bool
 	None       string // hosts, or "*" for all
 	SOCKS5     string
 	Gateways   []string
-	NoGateways bool // no default ones
+	NoGateways bool // disable the default gateways
 }
 
-// Trust is how servers prove who they are.
+// Trust holds the options for certificates.
 type Trust struct {
 	Insecure             bool
 	CA, Certificate, Key string
 	Pinned               Pins
 }
 
-// Login is who the user is.
+// Login holds the credentials of the user.
 type Login struct {
 	User, Password string
 	PasswordFile   string
@@ -209,7 +210,7 @@ type Login struct {
 	NetrcFile      string
 }
 
-// Limits are rules of safety.
+// Limits holds the safety limits.
 type Limits struct {
 	MaxSize   Size
 	Ports     Ports
@@ -217,19 +218,21 @@ type Limits struct {
 	Private   bool
 }
 
-// Mail is what is made of messages.
+// Mail holds the options for messages.
 type Mail struct {
 	Compose, Parts, Text bool
 	Part                 Number
 }
 
-// Extracts reports whether a part of a message is wanted instead of the message.
+// Extracts reports whether a part of a message is requested.
 func (m *Mail) Extracts() bool { return m.Part > 0 || m.Text }
 
-// Driver are the options of drivers.
+// Driver holds the options of the drivers.
 type Driver struct {
-	Conns      int // connections with one server that may be open at once
+	Conns      int // maximum open connections per server
 	Web        http.Options
+	HTTP1      bool // at most one of these is set
+	HTTP2      bool
 	HTTP3      bool
 	FTP        ftp.Options
 	Gemini     gemini.Options
@@ -242,16 +245,16 @@ type Driver struct {
 	WAIS       wais.Options
 	Login      bool
 	Transcript string
-	TermType   string // as servers of sessions learn it; "" is that of the environment
+	TermType   string // terminal type for sessions; "" is that of the environment
 }
 
-// Pages are the options of serve.
+// Pages holds the options of serve.
 type Pages struct {
 	Listen, Bookmarks string
 	Open, Terminal    bool
 }
 
-// Config is where settings are read.
+// Config holds the options for the configuration file.
 type Config struct {
 	File string
 	None bool
@@ -268,7 +271,7 @@ const (
 func New() *Options {
 	o := &Options{
 		Many:    Many{Jobs: defaultJobs},
-		Tree:    Tree{Level: "5"},
+		Tree:    Tree{Level: 5},
 		Network: Network{Tries: defaultTries, RetryWait: Seconds(time.Minute), MaxRedirect: defaultRedirects},
 		Serve:   Pages{Listen: "127.0.0.1:0"},
 	}
@@ -276,25 +279,63 @@ func New() *Options {
 	return o
 }
 
-// Use says which set the command that runs has its flags in.
+// Complete derives the values that depend on several flags: the credentials, the base URL of the list
+// and the number of parallel transfers. Call Check first.
+func (o *Options) Complete() error {
+	l, m := &o.Login, &o.Many
+	user, password, _ := strings.Cut(l.User, ":")
+	l.User = user
+	l.HasPassword = password != "" || o.Given("password") || l.PasswordFile != ""
+	var err error
+	switch {
+	case password != "":
+		l.Password = password
+	case l.PasswordFile != "":
+		if l.Password, err = FirstLine(l.PasswordFile); err != nil {
+			return failure.File(err)
+		}
+	}
+	if m.Eight {
+		m.Jobs = 8
+	}
+	o.Driver.Conns = int(max(m.Jobs, Number(m.Segments), 0))
+	if o.List.Base == "" {
+		return nil
+	}
+	if o.List.Begin, err = uri.ParseLoose(o.List.Base); err != nil || !o.List.Begin.IsAbs() {
+		return failure.Usagef("--base: %s is not an absolute URL", fetch.Printable(o.List.Begin.Redacted()))
+	}
+	return nil
+}
+
+// Use sets the flag set of the running command.
 func (o *Options) Use(set *pflag.FlagSet) { o.set = set }
 
-// Set returns the flags of the command that runs; nil if none does.
+// Set returns the flag set of the running command, or nil.
 func (o *Options) Set() *pflag.FlagSet { return o.set }
 
-// Given reports whether a flag is on the command line or in the configuration file.
+// Given reports whether the command line or the configuration file sets a flag.
 func (o *Options) Given(name string) bool { return o.set != nil && o.set.Changed(name) }
 
-// knownCertificates returns the file for the certificates of servers that are trusted since they
-// were met first, as the XDG Base Directory Specification has it; "" if nobody has a home.
+// knownCertificates returns the file for certificates trusted on first use, or "" without a home
+// directory.
 func knownCertificates() string {
-	data := os.Getenv("XDG_DATA_HOME")
-	if !filepath.IsAbs(data) {
+	return userFile("XDG_DATA_HOME", filepath.Join(".local", "share"), "certificates")
+}
+
+// ConfigFile returns the path of the named configuration file, or "" without a home directory.
+func ConfigFile(name string) string { return userFile("XDG_CONFIG_HOME", ".config", name) }
+
+// userFile returns the path of a file by the XDG Base Directory Specification: in the directory of an
+// environment variable, or else below the home directory. It returns "" without a home directory.
+func userFile(variable, below, name string) string {
+	dir := os.Getenv(variable)
+	if !filepath.IsAbs(dir) {
 		home, err := os.UserHomeDir()
 		if err != nil {
 			return ""
 		}
-		data = filepath.Join(home, ".local", "share")
+		dir = filepath.Join(home, below)
 	}
-	return filepath.Join(data, "urlget", "certificates")
+	return filepath.Join(dir, "urlget", name)
 }

@@ -7,34 +7,34 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// This file is the only one of the command that may name schemes.
+// Only this file of the command may name schemes.
 
-// Guessed is the scheme of what is written like a web address without one, and GuessedWithPort that
-// of one with a port other than that of TLS.
+// Guessed is the scheme suggested for a web address without one. GuessedWithPort is suggested if it
+// has a port other than that of TLS.
 const (
 	Guessed         = "https"
 	GuessedWithPort = "http"
 )
 
-// A Greeting is how servers of another protocol begin, as it stands in an error.
+// A Greeting identifies a server of another protocol by a text in an error.
 type Greeting struct {
 	Text   string // in the error
 	Scheme string // of the protocol
-	Hint   string // URL stands for the URL with that scheme
+	Hint   string // URL is replaced by the URL with that scheme
 }
 
-// Greetings are those of common protocols.
+// Greetings lists the greetings of common protocols.
 var Greetings = []Greeting{
-	{`SSH-`, "sftp", "SSH servers greet like that: try URL"},
+	{`SSH-`, "sftp", "the server speaks SSH: try URL"},
 	{`\x15\x03`, "https", "the server speaks TLS: try URL"},
-	{`ftp`, "ftp", "FTP servers greet like that: try URL"},
-	{`FTP`, "ftp", "FTP servers greet like that: try URL"},
-	{`HTTP/1.`, "http", "that is HTTP: try URL"},
-	{`does not speak HTTP`, "", "is the port right? another service listens there"},
+	{`ftp`, "ftp", "the server speaks FTP: try URL"},
+	{`FTP`, "ftp", "the server speaks FTP: try URL"},
+	{`HTTP/1.`, "http", "the server speaks HTTP: try URL"},
+	{`does not speak HTTP`, "", "check the port: another service uses it"},
 }
 
-// DefaultGateways retrieve what persistent names mean, from the resolvers that those who give the
-// names keep for everybody. --gateway takes their place, name by name.
+// DefaultGateways returns the public resolvers of persistent names, which are operated by the naming
+// authorities. --gateway replaces them individually.
 func DefaultGateways() map[string]string {
 	return map[string]string{
 		"doi":          "https://doi.org/",
@@ -43,8 +43,8 @@ func DefaultGateways() map[string]string {
 	}
 }
 
-// PerHost returns how many transfers one host gets at once if the user does not say it: what
-// browsers take of HTTP, and little of what makes a session of each connection.
+// PerHost returns the default number of parallel transfers per host: that of browsers for HTTP, and
+// fewer for protocols that log in on each connection.
 func PerHost(scheme string) int {
 	switch scheme {
 	case "http", "https":
@@ -53,8 +53,8 @@ func PerHost(scheme string) int {
 	return 2
 }
 
-// IsAnswer reports whether what comes by a scheme is an answer to a question, which people read and
-// do not keep.
+// IsAnswer reports whether responses of a scheme are printed by default because they are results of a
+// query.
 func IsAnswer(scheme string) bool {
 	switch scheme {
 	case "finger", "whois", "dict", "cso":
@@ -63,10 +63,10 @@ func IsAnswer(scheme string) bool {
 	return false
 }
 
-// SOCKSURL reads the value of --socks5.
+// SOCKSURL parses the value of --socks5.
 func SOCKSURL(hostport string) (uri.URI, error) { return ProxyURL("socks5://"+hostport, false) }
 
-// ProxyURL reads the value of --proxy.
+// ProxyURL parses the value of --proxy.
 func ProxyURL(text string, tunnel bool) (uri.URI, error) {
 	if !strings.Contains(text, "://") {
 		text = "http://" + text
@@ -76,9 +76,9 @@ func ProxyURL(text string, tunnel bool) (uri.URI, error) {
 	case err != nil:
 		return uri.URI{}, failure.Usagef("--proxy: %v", err)
 	case p.Host() == "":
-		return uri.URI{}, failure.Usagef("--proxy: %s names no host", p.Redacted())
+		return uri.URI{}, failure.Usagef("--proxy: %s has no host", p.Redacted())
 	case tunnel && p.Scheme() == "https":
-		return uri.URI{}, failure.Usagef("--proxy-tunnel needs a proxy that is spoken to in clear (http)")
+		return uri.URI{}, failure.Usagef("--proxy-tunnel requires an http proxy")
 	}
 	return p, nil
 }

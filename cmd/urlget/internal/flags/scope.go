@@ -2,7 +2,6 @@ package flags
 
 import (
 	"regexp"
-	"strconv"
 	"strings"
 
 	"github.com/urlget/urlget/cmd/urlget/internal/failure"
@@ -10,17 +9,17 @@ import (
 	"github.com/urlget/urlget/crawl/mirror"
 )
 
-// Layout returns where the files of a tree are.
+// Layout returns the file layout of a tree.
 func (t *Tree) Layout() *mirror.Layout {
 	return &mirror.Layout{NoHost: t.NoHost, Flat: t.Flat, CutDirs: int(t.CutDirs)}
 }
 
-// Scope returns which links of a tree are followed.
+// Scope returns the rules for links of a tree.
 func (o *Options) Scope() (*crawl.Scope, error) {
 	t := &o.Tree
 	s := &crawl.Scope{Requisites: t.Requisites, SeedsOnly: !t.Recursive && !t.Mirror, NoParent: t.NoParent, SpanHosts: t.Span,
 		Domains: t.Domains, ExcludeDomains: t.NoDomains, Accept: t.Accept, Reject: t.Reject, AcceptTypes: t.Types}
-	if s.MaxDepth, _ = strconv.Atoi(t.Level); s.MaxDepth == 0 || t.Mirror && !o.Given("level") {
+	if s.MaxDepth = t.Level; s.MaxDepth == 0 || t.Mirror && !o.Given("level") {
 		s.MaxDepth = -1
 	}
 	for _, r := range []struct {
@@ -42,8 +41,8 @@ func (o *Options) Scope() (*crawl.Scope, error) {
 	return s, nil
 }
 
-// withoutDirs returns what matches the URLs that reject matches, which may be nil, and those in the
-// directories. An asterisk in one is any part of a name.
+// withoutDirs extends reject, which may be nil, by the URLs in dirs. An asterisk matches any part of
+// a name.
 func withoutDirs(reject *regexp.Regexp, dirs []string) *regexp.Regexp {
 	list := make([]string, len(dirs))
 	for i, dir := range dirs {

@@ -24,8 +24,15 @@ import (
 	"github.com/urlget/urlget/protocols/nfs"
 )
 
-// endless is what a flag may take in place of a number where 0 means that there is no end.
+// endless is the value for no limit, in place of a number.
 const endless = "inf"
+
+// A parsed is a flag value that is set by a function and has no default in the help.
+type parsed func(text string) error
+
+func (p parsed) String() string        { return "" }
+func (p parsed) Type() string          { return "text" }
+func (p parsed) Set(text string) error { return p(text) }
 
 // Seconds is the duration of a flag: a number of seconds, as in wget and curl, or with a unit
 // ("90", "0.5", "2m"). 0 and "inf" mean no limit.
@@ -54,7 +61,7 @@ func (s *Seconds) Set(text string) error {
 	}
 	d, err := time.ParseDuration(text)
 	if err != nil || d < 0 {
-		return errors.New("want a number of seconds")
+		return errors.New("must be a number of seconds")
 	}
 	*s = Seconds(d)
 	return nil
@@ -90,13 +97,13 @@ func (s *Size) Set(text string) error {
 	}
 	n, err := strconv.ParseFloat(Number, 64)
 	if err != nil || !(n > 0 && n*unit >= 1 && n*unit < math.MaxInt64) {
-		return errors.New("want a number of bytes such as 5000, 64k or 2m")
+		return errors.New("must be a number of bytes such as 5000, 64k or 2m")
 	}
 	*s = Size(n * unit)
 	return nil
 }
 
-// Several are the values of a flag that may be given again.
+// Several holds the values of a flag that may be repeated, also under another name.
 type Several []string
 
 func (s *Several) String() string { return strings.Join(*s, ",") }
@@ -107,7 +114,7 @@ func (s *Several) Set(text string) error {
 	return nil
 }
 
-// Count is a flag's number of times, from least on. "inf" is the value that means no end.
+// A Count is a number of times, at least least. "inf" sets the value for no limit.
 type Count struct {
 	n           *int
 	least, none int
@@ -132,24 +139,20 @@ func (c *Count) Set(text string) error {
 		return err
 	}
 	if err != nil || n < c.least {
-		return fmt.Errorf("want a number from %d, or inf", c.least)
+		return fmt.Errorf("must be a number from %d, or inf", c.least)
 	}
 	*c.n = n
 	return nil
 }
 
-// Ports is the list of ports of a flag that may be given several times.
+// Ports is the list of ports of a flag that may be repeated.
 type Ports []uint16
-
-func (p *Ports) String() string { return "" }
-
-func (p *Ports) Type() string { return "port" }
 
 func (p *Ports) Set(text string) error {
 	for _, word := range strings.Split(text, ",") {
 		n, err := strconv.ParseUint(word, 10, 16)
 		if err != nil || n == 0 {
-			return errors.New("want a port from 1 to 65535")
+			return errors.New("must be a port from 1 to 65535")
 		}
 		*p = append(*p, uint16(n))
 	}
@@ -171,7 +174,7 @@ func (n *Number) Type() string { return "number" }
 func (n *Number) Set(text string) error {
 	v, err := strconv.Atoi(text)
 	if err != nil || v < 1 {
-		return errors.New("want a number from 1")
+		return errors.New("must be a number from 1")
 	}
 	*n = Number(v)
 	return nil
@@ -181,22 +184,13 @@ func (n *Number) Set(text string) error {
 // of that day in local time.
 type Date time.Time
 
-func (d *Date) String() string {
-	if t := time.Time(*d); !t.IsZero() {
-		return t.Format(time.RFC3339)
-	}
-	return ""
-}
-
-func (d *Date) Type() string { return "date" }
-
 func (d *Date) Set(text string) error {
 	t, err := time.ParseInLocation(time.DateOnly, text, time.Local)
 	if err != nil {
 		t, err = time.Parse(time.RFC3339, strings.ToUpper(text))
 	}
 	if err != nil {
-		return errors.New("want a date such as 2026-01-31 or 2026-01-31T12:00:00Z")
+		return errors.New("must be a date such as 2026-01-31 or 2026-01-31T12:00:00Z")
 	}
 	*d = Date(t)
 	return nil
@@ -205,9 +199,6 @@ func (d *Date) Set(text string) error {
 // LineEnds is the value of --text-line-ends.
 type LineEnds fetch.LineEnds
 
-func (l *LineEnds) String() string { return string(*l) }
-func (l *LineEnds) Type() string   { return "how" }
-
 func (l *LineEnds) Set(text string) error {
 	switch text {
 	case "lf", "crlf":
@@ -215,12 +206,12 @@ func (l *LineEnds) Set(text string) error {
 	case "as-is":
 		*l = LineEnds(fetch.LineEndsAsIs)
 	default:
-		return errors.New("want lf, crlf or as-is")
+		return errors.New("must be lf, crlf or as-is")
 	}
 	return nil
 }
 
-// Once is the value of a flag that cannot be given twice, as the last one would be all that counts.
+// Once is the value of a flag that must not be repeated.
 type Once string
 
 func (o *Once) String() string { return string(*o) }
@@ -228,17 +219,28 @@ func (o *Once) Type() string   { return "string" }
 
 func (o *Once) Set(text string) error {
 	if *o != "" {
-		return errors.New("it is given twice, and only one can be read")
+		return errors.New("must not be given twice")
 	}
 	*o = Once(text)
 	return nil
 }
 
-// NFSUser is the value of --nfs-user: a user, and the groups that the user is in.
-type NFSUser nfs.Options
+// Execute is the value of --execute: wget's command robots=off.
+type Execute bool
 
-func (u *NFSUser) String() string { return "" }
-func (u *NFSUser) Type() string   { return "user" }
+func (e *Execute) Set(text string) error {
+	switch strings.ReplaceAll(text, " ", "") {
+	case "robots=off":
+		*e = true
+	case "robots=on":
+	default:
+		return errors.New("only robots=off is supported")
+	}
+	return nil
+}
+
+// NFSUser is the value of --nfs-user: a user ID and group IDs.
+type NFSUser nfs.Options
 
 // Set parses a user such as 1000, 1000:100 or 1000:100,27.
 func (u *NFSUser) Set(text string) error {
@@ -251,7 +253,7 @@ func (u *NFSUser) Set(text string) error {
 	for i, id := range all {
 		n, err := strconv.ParseUint(id, 10, 32)
 		if err != nil {
-			return errors.New("want numbers such as 1000 or 1000:100,27")
+			return errors.New("must be numbers such as 1000 or 1000:100,27")
 		}
 		ids[i] = uint32(n)
 	}
@@ -265,13 +267,10 @@ func (u *NFSUser) Set(text string) error {
 // Programs is the value of --driver.
 type Programs map[string]string
 
-func (p *Programs) String() string { return "" }
-func (p *Programs) Type() string   { return "scheme=program" }
-
 func (p *Programs) Set(text string) error {
 	scheme, program, ok := strings.Cut(text, "=")
 	if scheme = strings.ToLower(scheme); !ok || program == "" || !strings.HasPrefix(scheme, external.Prefix) {
-		return errors.New("want " + external.Prefix + "SCHEME=PROGRAM")
+		return errors.New("must be " + external.Prefix + "SCHEME=PROGRAM")
 	}
 	if *p == nil {
 		*p = make(Programs)
@@ -280,27 +279,24 @@ func (p *Programs) Set(text string) error {
 	return nil
 }
 
-// Redirects is the value of --allow-redirect, which may be given several times.
+// Redirects is the value of --allow-redirect, which may be repeated.
 type Redirects []string
-
-func (r *Redirects) String() string { return "" }
-func (r *Redirects) Type() string   { return "scheme" }
 
 func (r *Redirects) Set(text string) error {
 	for _, word := range strings.Split(strings.ToLower(text), ",") {
 		if u, err := uri.Parse(word + ":x"); err != nil || u.Scheme() != word {
-			return errors.New("want a scheme such as gopher")
+			return errors.New("must be a scheme such as gopher")
 		}
 		if word == "data" {
-			return errors.New("redirects to data are never followed")
+			return errors.New("redirects to data URLs are never followed")
 		}
 		*r = append(*r, word)
 	}
 	return nil
 }
 
-// A Choice is the value of a flag that takes one of some words, which are in the order of the
-// constants that they stand for.
+// A Choice is the value of a flag that takes one of several words. Their order is that of the
+// constants.
 type Choice[T ~uint8] struct {
 	value *T
 	words []string
@@ -313,7 +309,7 @@ func (c *Choice[T]) Set(text string) error {
 	i := slices.Index(c.words, text)
 	if i < 0 {
 		last := len(c.words) - 1
-		return errors.New("want " + strings.Join(c.words[:last], ", ") + " or " + c.words[last])
+		return errors.New("must be " + strings.Join(c.words[:last], ", ") + " or " + c.words[last])
 	}
 	*c.value = T(i)
 	return nil
@@ -340,40 +336,15 @@ func (s *Segments) Set(text string) error {
 	case text == "auto":
 		*s = download.AutoSegments
 	case err != nil || n < 1:
-		return errors.New("want a number from 1, or auto")
+		return errors.New("must be a number from 1, or auto")
 	default:
 		*s = Segments(n)
 	}
 	return nil
 }
 
-// Level is the value of --level.
-type Level string
-
-func (l *Level) String() string { return string(*l) }
-func (l *Level) Type() string   { return "number" }
-
-func (l *Level) Set(text string) error {
-	if n, err := strconv.Atoi(text); text != endless && (err != nil || n < 0) {
-		return errors.New("want a number from 0, or inf")
-	}
-	*l = Level(text)
-	return nil
-}
-
-// Texts is the value of a flag that may be given several times, and under several names.
-type Texts []string
-
-func (t *Texts) String() string { return strings.Join(*t, "&") }
-func (t *Texts) Type() string   { return "text" }
-
-func (t *Texts) Set(text string) error {
-	*t = append(*t, text)
-	return nil
-}
-
-// FormFlag collects the values of --form or --form-file. What is wrong with one is found later, by
-// what does not repeat it: it may be a secret.
+// FormFlag collects the values of --form or --form-file. They are parsed later, with errors that do
+// not quote the value, which may be secret.
 type FormFlag struct {
 	to   *[]Answer
 	file bool
@@ -392,18 +363,15 @@ func (f *FormFlag) Set(text string) error {
 	return nil
 }
 
-// An Answer is a value of --form or, if it is a file's, of --form-file.
+// An Answer is a value of --form or --form-file.
 type Answer struct {
 	Text string
 	File bool
 }
 
-// Pins are the digests of public keys, one of which every server must have. A pin is written as
-// curl has it, sha256//BASE64, several divided by semicolons, or as sha256: and hexadecimal digits.
+// Pins are digests of public keys. The key of every server must match one of them. The syntax is that
+// of curl, sha256//BASE64, with semicolons between several pins, or sha256:HEX.
 type Pins [][sha256.Size]byte
-
-func (p *Pins) String() string { return "" }
-func (p *Pins) Type() string   { return "hash" }
 
 func (p *Pins) Set(text string) error {
 	for _, word := range strings.Split(text, ";") {
@@ -415,46 +383,46 @@ func (p *Pins) Set(text string) error {
 			digest, err = hex.DecodeString(digits)
 		}
 		if err != nil || len(digest) != sha256.Size {
-			return errors.New("want the digest of a public key, as in sha256//BASE64 or sha256:HEX")
+			return errors.New("must be a public key digest: sha256//BASE64 or sha256:HEX")
 		}
 		*p = append(*p, [sha256.Size]byte(digest))
 	}
 	return nil
 }
 
-// Verify is for tls.Config.VerifyConnection. It comes on top of the check of the certificate.
+// Verify is for tls.Config.VerifyConnection. It runs after the verification of the certificate.
 func (p Pins) Verify(state tls.ConnectionState) error {
 	digest := sha256.Sum256(state.PeerCertificates[0].RawSubjectPublicKeyInfo)
 	if !slices.Contains(p, digest) {
-		return errors.New("the server's public key is not the pinned one, but sha256//" + base64.StdEncoding.EncodeToString(digest[:]))
+		return errors.New("the server's public key does not match --pinned, it is sha256//" + base64.StdEncoding.EncodeToString(digest[:]))
 	}
 	return nil
 }
 
-// When to use colour.
+// Values of --color.
 const (
 	ColorAuto ColorMode = iota
 	ColorAlways
 	ColorNever
 )
 
-// A ColorMode says when to use colour.
+// A ColorMode controls when to use colors.
 type ColorMode uint8
 
-// The ways to show transfers.
+// Values of --progress.
 const (
 	ProgressBar ProgressMode = iota
 	ProgressPlain
-	ProgressJSON // the events on standard error
+	ProgressJSON // events on standard error
 	ProgressNone
 )
 
-// A ProgressMode is a way to show transfers.
+// A ProgressMode is a way to show progress.
 type ProgressMode uint8
 
 func (c *Choice[T]) options() []string { return c.words }
 
-// ParseRanges reads ranges with commas between them.
+// ParseRanges parses comma-separated ranges.
 func ParseRanges(text string) ([]fetch.Range, error) {
 	var list []fetch.Range
 	for word := range strings.SplitSeq(text, ",") {
@@ -467,8 +435,7 @@ func ParseRanges(text string) ([]fetch.Range, error) {
 	return list, nil
 }
 
-// parseRange reads A-B, the first and the last byte, A- or A, all from A on, or -N, the last N
-// bytes.
+// parseRange parses A-B (first and last byte), A- or A (all bytes from A) or -N (the last N bytes).
 func parseRange(text string) (fetch.Range, error) {
 	wrong := errors.New("not a range")
 	first, last, _ := strings.Cut(text, "-")
@@ -487,14 +454,14 @@ func parseRange(text string) (fetch.Range, error) {
 	return fetch.Range{Offset: int64(a), Length: int64(b-a) + 1}, nil
 }
 
-// wrongValue describes the wrong value of a flag.
+// wrongValue describes the invalid value of a flag.
 func wrongValue(e *pflag.InvalidValueError) string {
 	want := e.Unwrap().Error()
 	switch {
 	case errors.Is(e, strconv.ErrRange):
 		want = "the number is too large"
 	case errors.Is(e, strconv.ErrSyntax):
-		want = "want a number"
+		want = "must be a number"
 	}
 	return fmt.Sprintf("--%s: %s: %q", e.GetFlag().Name, want, e.GetValue())
 }
@@ -513,11 +480,11 @@ func FirstLine(name string) (string, error) {
 	return line, err
 }
 
-// maxAnswer bounds an answer, in bytes.
+// maxAnswer limits the length of an input line, in bytes.
 const maxAnswer = 64 << 10
 
-// ReadLine reads a line byte by byte, because what follows it is for others. If it returns an
-// error, the line may be incomplete.
+// ReadLine reads a line byte by byte, so that other readers get the rest. If it returns an error, the
+// line may be incomplete.
 func ReadLine(r io.Reader) (string, error) {
 	var line []byte
 	var b [1]byte

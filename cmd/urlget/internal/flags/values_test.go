@@ -56,7 +56,7 @@ func TestSeconds(t *testing.T) {
 	}
 	for _, text := range []string{"", "x", "-1", "-1s", "NaN", "Inf", "1e300", "1 s"} {
 		var s Seconds
-		if err := s.Set(text); err == nil || !slices.Contains([]string{"out of range", "want a number of seconds"}, err.Error()) {
+		if err := s.Set(text); err == nil || !slices.Contains([]string{"out of range", "must be a number of seconds"}, err.Error()) {
 			t.Errorf("%q: %v, error %v", text, time.Duration(s), err)
 		}
 	}
@@ -72,7 +72,7 @@ func TestSize(t *testing.T) {
 	}
 	for _, text := range []string{"", "k", "0", "-1", "0.1", "NaN", "1e30", "5x", "9999999t"} {
 		var s Size
-		if err := s.Set(text); err == nil || !strings.HasPrefix(err.Error(), "want a number of bytes") {
+		if err := s.Set(text); err == nil || !strings.HasPrefix(err.Error(), "must be a number of bytes") {
 			t.Errorf("%q: %d, error %v", text, s, err)
 		}
 	}
@@ -85,7 +85,7 @@ func TestPorts(t *testing.T) {
 		t.Errorf("%v, %v", p, err)
 	}
 	for _, text := range []string{"", "0", "65536", "-1", "a", "1,"} {
-		if err := new(Ports).Set(text); err == nil || err.Error() != "want a port from 1 to 65535" {
+		if err := new(Ports).Set(text); err == nil || err.Error() != "must be a port from 1 to 65535" {
 			t.Errorf("%q: error %v", text, err)
 		}
 	}

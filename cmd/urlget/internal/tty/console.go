@@ -1,4 +1,4 @@
-// Package tty is the terminal of the command: messages, the progress of transfers, colours and questions.
+// Package tty writes messages, progress and colors to the terminal and prompts the user.
 package tty
 
 import (
@@ -21,8 +21,8 @@ type Console struct {
 	w  io.Writer
 	display
 
-	screen *os.File   // the terminal that messages go to; nil if it is none
-	asking sync.Mutex // held by who asks the user
+	screen *os.File   // terminal for messages, or nil
+	asking sync.Mutex // held while prompting
 	Silent bool       // no warnings
 }
 
@@ -35,11 +35,11 @@ func NewConsole(stderr *os.File) *Console {
 	return c
 }
 
-// Redirect lets messages go to a file in place of standard error.
+// Redirect sends messages to a file instead of standard error.
 func (c *Console) Redirect(file *os.File) { c.w, c.screen = file, nil }
 
-// Show prepares the display: in lines now and then, or on a terminal; nil and false show nothing.
-// ending is closed once a signal has asked the command to end.
+// Show prepares the display on a terminal or as plain lines; nil and false disable it. ending is
+// closed after a signal to end the command.
 func (c *Console) Show(paint Painter, ending <-chan struct{}, plain bool, terminal *os.File) {
 	c.Paint, c.ending, c.plain, c.tty = paint, ending, plain, terminal
 }
@@ -81,7 +81,7 @@ func (p proseWriter) Write(text []byte) (int, error) {
 	return len(text), err
 }
 
-// Alone keeps others from writing and from asking the user, until it is resumed.
+// Alone blocks other writes and prompts until resume is called.
 func (c *Console) Alone() (resume func()) {
 	c.asking.Lock()
 	goOn := c.Pause()
@@ -91,14 +91,14 @@ func (c *Console) Alone() (resume func()) {
 	}
 }
 
-// Warn tells the user about something that did not keep the command from its work.
+// Warn prints a warning.
 func (c *Console) Warn(warning string) {
 	if !c.Silent {
 		io.WriteString(c.Prose(), "urlget: "+fetch.Printable(warning)+"\n")
 	}
 }
 
-// Logger returns a log on the console: of warnings or, if all is set, of everything.
+// Logger returns a logger that prints warnings or, if all is set, all records.
 func (c *Console) Logger(all bool) *slog.Logger { return slog.New(warnings{c, all}) }
 
 // warnings is the log of a run. It prints warnings as messages, and with -v everything else too.
@@ -143,12 +143,12 @@ func (c *Console) Trace(sent bool, line string) {
 	io.WriteString(c, mark+fetch.Printable(line)+"\n")
 }
 
-// Replies returns a Recorder that prints the replies of servers as they arrive, below the URL that
-// they belong to, which also keeps those of concurrent transfers apart.
+// Replies returns a Recorder that prints server replies as they arrive, below their URL, which
+// separates parallel transfers.
 func (c *Console) Replies() fetch.Recorder {
 	var mu sync.Mutex
 	var last *fetch.Recording
-	return func(_ context.Context, req *fetch.Request) *fetch.Recording {
+	return fetch.RecorderFunc(func(_ context.Context, req *fetch.Request) *fetch.Recording {
 		x := &fetch.Recording{}
 		x.Line = func(sent bool, line string) {
 			if sent {
@@ -163,5 +163,5 @@ func (c *Console) Replies() fetch.Recorder {
 			io.WriteString(c, text)
 		}
 		return x
-	}
+	})
 }

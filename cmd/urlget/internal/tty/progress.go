@@ -28,19 +28,28 @@ const (
 // A display is the lines at the bottom of a terminal that show the progress of a run's transfers.
 // Its fields are guarded by the console's lock.
 type display struct {
-	tty    *os.File // nil if there is no terminal, or nothing is to be shown there
-	plain  bool     // print lines now and then instead, for logs
+	tty    *os.File // nil without a terminal display
+	plain  bool     // print plain lines periodically, for logs
 	Paint  Painter
-	ending <-chan struct{} // closed once a signal has asked the command to end
+	ending <-chan struct{} // closed after a signal to end the command
 
+	transfers
+	frames
+}
+
+// transfers are the transfers of a run.
+type transfers struct {
 	running  []*Transfer
-	expected int   // transfers in the run, as far as is known
-	ended    int   // transfers that have ended
-	bytes    int64 // transferred by those
+	began    time.Time // when the first one began
+	expected int       // in the run, as far as is known
+	ended    int       // how many have ended
+	bytes    int64     // transferred by those
 	rate     meter
-	tree     *TreeCount // nil if it is no tree
+	tree     *TreeCount // nil if not a tree
+}
 
-	began  time.Time   // when the first transfer began
+// frames is the state of drawing.
+type frames struct {
 	frame  time.Time   // when the last frame was drawn; zero if no transfer runs
 	next   *time.Timer // triggers the next frame
 	drawn  []int       // widths of the lines on the screen, in columns
@@ -52,7 +61,7 @@ type display struct {
 type Transfer struct {
 	con   *Console
 	name  string
-	host  string // that it comes from, of a tree
+	host  string // in a tree
 	began time.Time
 
 	stage       string    // what it waits for; "" while bytes arrive
@@ -110,7 +119,7 @@ func (t *Transfer) Retry(wait time.Duration, why string) {
 	t.change(func() { t.again, t.why = time.Now().Add(wait), fetch.Printable(why) })
 }
 
-// wait records what the transfer is waiting for.
+// wait records the state of a waiting transfer.
 func (t *Transfer) wait(stage string) {
 	t.change(func() { t.stage, t.again = stage, time.Time{} })
 }
@@ -147,7 +156,7 @@ func (t *Transfer) End() {
 
 type transferKey struct{}
 
-// Following returns a context whose exchanges report their progress to t.
+// Following returns a context whose requests report their progress to t.
 func Following(ctx context.Context, t *Transfer) context.Context {
 	if t == nil {
 		return ctx
@@ -155,15 +164,15 @@ func Following(ctx context.Context, t *Transfer) context.Context {
 	return context.WithValue(ctx, transferKey{}, t)
 }
 
-// Stages is a Recorder that tells the display what a transfer is waiting for.
-func Stages(ctx context.Context, _ *fetch.Request) *fetch.Recording {
+// Stages is a Recorder that shows the state of a waiting transfer.
+var Stages = fetch.RecorderFunc(func(ctx context.Context, _ *fetch.Request) *fetch.Recording {
 	t, _ := ctx.Value(transferKey{}).(*Transfer)
 	if t == nil {
 		return nil
 	}
 	t.wait("connecting")
 	return &fetch.Recording{Peer: func(int, net.Addr, *tls.ConnectionState) { t.wait("waiting") }}
-}
+})
 
 // Pause removes the display from the screen, for something else to be written or asked there, until
 // resume is called.

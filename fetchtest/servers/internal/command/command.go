@@ -1,5 +1,5 @@
-// Package command is what the test servers that are commands have in common: the flags, the folder
-// that they serve, and their end by a signal.
+// Package command runs a test server as a command, with flags and a folder to serve, until a
+// signal.
 package command
 
 import (
@@ -14,12 +14,11 @@ import (
 	"github.com/urlget/urlget/fetchtest/servers"
 )
 
-// Main reads the command line, starts a server and closes it once a signal asks for that. Start is
-// given the address to listen on, that which clients are told, "" if it is no other, and the
-// folder.
+// Main parses the command line, starts a server and closes it on a signal. It passes the address to
+// listen on, the public address (or "") and the folder to start.
 func Main(start func(listen, public string, tree fs.FS) (*servers.Server, error)) {
 	listen := flag.String("listen", "127.0.0.1:0", "address to listen on, `host:port`")
-	public := flag.String("public", "", "address that clients are told, `host:port`, if it is another")
+	public := flag.String("public", "", "public address, `host:port`, if it differs")
 	root := flag.String("root", ".", "`folder` to serve")
 	flag.Parse()
 	err := run(*root, func(tree fs.FS) (*servers.Server, error) { return start(*listen, *public, tree) })

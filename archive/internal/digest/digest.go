@@ -1,0 +1,61 @@
+// Package digest parses the digests in the headers of WARC records.
+package digest
+
+import (
+	"crypto/md5"
+	"crypto/sha1"
+	"crypto/sha256"
+	"crypto/sha512"
+	"encoding/base32"
+	"encoding/base64"
+	"encoding/hex"
+	"hash"
+	"strings"
+)
+
+// A Digest is the value of WARC-Block-Digest or WARC-Payload-Digest.
+type Digest struct {
+	Algorithm string // in lower case, without a hyphen
+	Sum       []byte
+}
+
+// Parse reads a digest in base 32, the most common encoding, in hex or in base 64. It returns false
+// if the algorithm is unknown or the sum has the wrong length.
+func Parse(text string) (Digest, bool) {
+	name, value, ok := strings.Cut(text, ":")
+	d := Digest{Algorithm: strings.ReplaceAll(strings.ToLower(name), "-", "")}
+	h := d.Hash()
+	if !ok || h == nil {
+		return d, false
+	}
+	value = strings.TrimRight(value, "=")
+	for _, decode := range []func(string) ([]byte, error){
+		hex.DecodeString,
+		func(s string) ([]byte, error) {
+			return base32.StdEncoding.WithPadding(base32.NoPadding).DecodeString(strings.ToUpper(s))
+		},
+		base64.RawStdEncoding.DecodeString,
+		base64.RawURLEncoding.DecodeString,
+	} {
+		if sum, err := decode(value); err == nil && len(sum) == h.Size() {
+			d.Sum = sum
+			return d, true
+		}
+	}
+	return d, false
+}
+
+// Hash returns a new hash of the algorithm, or nil if the algorithm is unknown.
+func (d Digest) Hash() hash.Hash {
+	switch d.Algorithm {
+	case "md5":
+		return md5.New()
+	case "sha1":
+		return sha1.New()
+	case "sha256":
+		return sha256.New()
+	case "sha512":
+		return sha512.New()
+	}
+	return nil
+}

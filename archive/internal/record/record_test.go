@@ -1,0 +1,67 @@
+package record
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
+)
+
+// groupRecord is the entry record of a driver.
+type groupRecord struct{ group string }
+
+func (r groupRecord) EntryFacts() driver.Facts {
+	return driver.Facts{Driver: "nntp", Word: "group", List: []driver.Fact{{Name: "group", Value: r.group}}}
+}
+
+func TestWordsForMembers(t *testing.T) {
+	t.Parallel()
+	text, err := json.Marshal(NewEntry(fetch.Entry{Name: "a", Size: -1, Sys: groupRecord{"a.b"}}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for word, want := range map[string]string{"group": "group", "": "", "Group": "", "a b": "", "\\u001b[31m": "", strings.Repeat("a", 17): ""} {
+		var line Entry
+		if err := json.Unmarshal([]byte(strings.Replace(string(text), `"word":"group"`, `"word":"`+word+`"`, 1)), &line); err != nil {
+			t.Fatal(err)
+		}
+		e, err := line.Entry()
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := e.Facts().Word
+		again, err := json.Marshal(e.Facts())
+		if got != want || string(again) != `{"group":"a.b"}` || err != nil || e.Facts().Driver != "nntp" {
+			t.Errorf("%q: %q, %s, %v", word, got, again, err)
+		}
+	}
+}
+
+// Facts read from an archive have the types that drivers use.
+func TestFactsKeepTheirTypes(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string][]driver.Fact{
+		`{"s":"<a>","n":1,"d":-1,"l":["+"],"b":true,"f":1.5,"m":[1],"o":{"a":1},"z":null}`: {{Name: "s", Value: "<a>"},
+			{Name: "n", Value: uint64(1)}, {Name: "d", Value: int64(-1)}, {Name: "l", Value: []string{"+"}},
+			{Name: "b", Value: json.RawMessage("true")}, {Name: "f", Value: json.RawMessage("1.5")},
+			{Name: "m", Value: json.RawMessage("[1]")}, {Name: "o", Value: json.RawMessage(`{"a":1}`)},
+			{Name: "z", Value: json.RawMessage("null")}},
+		`{}`: nil, `null`: nil, `[1]`: nil, `"a"`: nil,
+	} {
+		line := Entry{Driver: "x", Sys: json.RawMessage(text)}
+		e, err := line.Entry()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(driver.Facts{Driver: "x", List: want, JSON: json.RawMessage(text)}, e.Facts()); diff != "" {
+			t.Errorf("%s: %s", text, diff)
+		}
+		if again, err := json.Marshal(e.Facts()); want != nil && string(again) != strings.NewReplacer("<", `\u003c`, ">", `\u003e`).Replace(text) {
+			t.Errorf("%s, %v", again, err)
+		}
+	}
+}

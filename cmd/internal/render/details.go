@@ -1,0 +1,103 @@
+package render
+
+import (
+	"iter"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/urlget/urlget/fetch"
+)
+
+// details holds the entry facts shown in long listings.
+type details struct {
+	Mode   string
+	Target string // of a symbolic link
+	Number uint64 // of an article in its group
+	From   string // its author
+}
+
+const maxAuthor = 24 // characters of an author that are shown
+
+func detailsOf(e fetch.Entry) details {
+	var d details
+	for _, fact := range e.Facts().List {
+		switch fact.Name {
+		case "mode":
+			d.Mode, _ = fact.Value.(string)
+		case "target":
+			d.Target, _ = fact.Value.(string)
+		case "number":
+			d.Number = unsigned(fact.Value)
+		case "from":
+			d.From, _ = fact.Value.(string)
+		}
+	}
+	return d
+}
+
+func unsigned(value any) uint64 {
+	switch n := value.(type) {
+	case uint64:
+		return n
+	case int64:
+		return uint64(max(n, 0))
+	}
+	return 0
+}
+
+func (d details) author() string {
+	name, _, _ := strings.Cut(d.From, " <")
+	runes := []rune(fetch.Printable(strings.Trim(name, `"`)))
+	return string(runes[:min(len(runes), maxAuthor)])
+}
+
+// maxSorted limits the number of entries held for sorting.
+const maxSorted = 4096
+
+// inOrder yields the members of a directory, whose names match their URLs, sorted by name. Other
+// entries keep their order.
+func inOrder(entries iter.Seq2[fetch.Entry, error]) iter.Seq2[fetch.Entry, error] {
+	return func(yield func(fetch.Entry, error) bool) {
+		var held []fetch.Entry
+		holding := true
+		flush := func(sort bool) bool {
+			holding = false
+			if sort {
+				slices.SortStableFunc(held, func(a, b fetch.Entry) int { return strings.Compare(a.Name, b.Name) })
+			}
+			for _, e := range held {
+				if !yield(e, nil) {
+					return false
+				}
+			}
+			held = nil
+			return true
+		}
+		for e, err := range entries {
+			switch {
+			case holding && err == nil && isMember(e) && len(held) < maxSorted:
+				held = append(held, e)
+				continue
+			case holding && !flush(len(held) >= maxSorted || err != nil):
+				return
+			}
+			if !yield(e, err) {
+				return
+			}
+		}
+		if holding {
+			flush(true)
+		}
+	}
+}
+
+// isMember reports whether e is a member of a directory under its own name.
+func isMember(e fetch.Entry) bool {
+	if e.Rel != "item" || e.Kind != fetch.EntryObject && e.Kind != fetch.EntryListing || e.URL.IsZero() {
+		return false
+	}
+	path := strings.TrimSuffix(e.URL.Path(), "/")
+	name, err := url.PathUnescape(path[strings.LastIndexByte(path, '/')+1:])
+	return err == nil && name == e.Name
+}

@@ -1,0 +1,54 @@
+package main
+
+import (
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/urlget/urlget/cmd/urlget/internal/failure"
+	"github.com/urlget/urlget/cmd/urlget/internal/flags"
+	"github.com/urlget/urlget/fetch/uri"
+)
+
+// otherWords maps subcommands of other tools to the equivalent here.
+var otherWords = map[string]string{
+	"head": "urlget stat", "info": "urlget stat", "show": "urlget cat", "type": "urlget cat", "print": "urlget cat",
+	"list": "urlget ls", "dir": "urlget ls", "lsd": "urlget ls", "lsl": "urlget ls -l", "nlist": "urlget ls",
+	"fetch": "urlget", "download": "urlget", "copy": "urlget", "cp": "urlget", "pget": "urlget", "mget": "urlget",
+	"wget": "urlget", "curl": "urlget", "aria": "urlget", "open": "urlget",
+	"mirror": "urlget -m", "sync": "urlget -m", "crawl": "urlget -r", "recursive": "urlget -r",
+	"why": "urlget explain", "plan": "urlget explain", "man": "man urlget", "usage": "urlget help",
+	"protocols": "urlget schemes", "post": "urlget -d DATA", "form": "urlget --form 'Name=value'",
+}
+
+// checkFirstWord rejects a first argument that is not a URL, file or command, before anything is
+// retrieved.
+func (a *app) checkFirstWord(root *cobra.Command, args []string) error {
+	if len(args) == 0 || !isWord(args[0]) {
+		return nil
+	}
+	word := args[0]
+	if _, err := os.Lstat(word); err == nil {
+		return nil // the error has a hint with its file URL
+	}
+	wrong := &failure.Usage{Text: `"` + word + `" is neither a command nor a URL`}
+	names := commandNames(root)
+	near := uri.NearestScheme(word, names)
+	switch {
+	case otherWords[word] != "":
+		wrong.Hint = "use " + otherWords[word]
+	case a.opts.Misread(word) != "":
+		wrong.Hint = a.opts.Misread(word)
+	case near != "":
+		wrong.Hint = "did you mean urlget " + near + " ?"
+	default:
+		wrong.Hint = "for a host, use " + flags.Guessed + "://" + word + "/ ; the commands are: " + strings.Join(names, ", ")
+	}
+	return wrong
+}
+
+// isWord reports whether s could be the name of a command.
+func isWord(s string) bool {
+	return s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz-") == "" && s[0] != '-'
+}

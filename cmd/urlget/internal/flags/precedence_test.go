@@ -1,0 +1,58 @@
+package flags
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spf13/pflag"
+)
+
+func TestGivesWay(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		typed, file, flag string // flags on the command line and in the configuration file, and one of the latter
+		want              bool
+	}{
+		{"", "level", "level", true},
+		{"recursive", "level", "level", false},
+		{"", "mirror level", "level", false},
+		{"recursive", "range", "range", true},
+		{"recursive", "continue", "continue", true},
+		{"recursive warc", "continue", "continue", false},
+		{"timestamping", "continue", "continue", true},
+		{"continue", "timestamping", "timestamping", true},
+		{"", "continue timestamping", "timestamping", false}, // which is refused
+		{"data", "continue", "continue", true},
+		{"continue", "data", "data", false},
+		{"", "warc-cdx", "warc-cdx", true},
+		{"warc-file", "warc-cdx", "warc-cdx", false},
+		{"http1", "http2", "http2", true},
+		{"http2", "http1", "http1", true},
+		{"verbose", "quiet", "quiet", true},
+		{"quiet", "verbose", "verbose", true},
+	} {
+		o := New()
+		set := pflag.NewFlagSet("urlget", pflag.ContinueOnError)
+		o.Table().Define(set, Root)
+		o.Use(set)
+		typed := func(name string) bool { return slices.Contains(strings.Fields(tt.typed), name) }
+		has := func(name string) bool { return typed(name) || slices.Contains(strings.Fields(tt.file), name) }
+		if got := o.GivesWay(tt.flag, typed, has); got != tt.want {
+			t.Errorf("%q in a file that has %q gives way to %q: %t", tt.flag, tt.file, tt.typed, got)
+		}
+	}
+}
+
+// TestRelations looks for names in the table that no flag has.
+func TestRelations(t *testing.T) {
+	t.Parallel()
+	table := New().Table()
+	for f := range table.All() {
+		for _, name := range strings.Fields(f.Needs + " " + f.Excludes + " " + f.Yields) {
+			if table.Find(name).Name == "" || name == f.Name {
+				t.Errorf("--%s names --%s", f.Name, name)
+			}
+		}
+	}
+}

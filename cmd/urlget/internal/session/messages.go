@@ -1,0 +1,80 @@
+package session
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"unicode/utf8"
+
+	"github.com/urlget/urlget/cmd/urlget/internal/failure"
+	"github.com/urlget/urlget/fetch"
+)
+
+// maxLine limits the length of an input line, which becomes one message.
+const maxLine = 16 << 20
+
+// lines sends each line of the input as a message, without its line end; a line that is not UTF-8 is
+// sent as binary. At a terminal, the end of the input ends the session.
+func (s *Session) lines(ctx context.Context) error {
+	var line []byte
+	for {
+		select {
+		case chunk, ok := <-s.Input.read():
+			if !ok {
+				if len(line) > 0 {
+					if err := s.send(line); err != nil {
+						return err
+					}
+				}
+				if s.Input.Terminal() {
+					return errClosed
+				}
+				return nil
+			}
+			for len(chunk) > 0 {
+				part, rest, ended := bytes.Cut(chunk, []byte("\n"))
+				if line = append(line, part...); len(line) > maxLine {
+					return &fetch.Error{Code: fetch.ErrRequest, Err: fmt.Errorf("an input line is longer than %d bytes", maxLine)}
+				}
+				if chunk = rest; ended {
+					if err := s.send(line); err != nil {
+						return err
+					}
+					line = line[:0]
+				}
+			}
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// send sends a line.
+func (s *Session) send(line []byte) error {
+	line = bytes.TrimSuffix(line, []byte("\r"))
+	if err := s.Messages.Send(fetch.Message{Text: utf8.Valid(line), Data: line}); err != nil {
+		return s.sendError(err)
+	}
+	return nil
+}
+
+// messages delivers each received message until the server closes the connection.
+func (s *Session) messages(arrived chan<- struct{}) error {
+	for {
+		m, err := s.Messages.Receive()
+		switch {
+		case err == io.EOF:
+			return nil
+		case err != nil:
+			return err
+		}
+		select {
+		case arrived <- struct{}{}:
+		default:
+		}
+		if err := s.Received(m); err != nil {
+			return failure.File(err)
+		}
+	}
+}

@@ -1,0 +1,294 @@
+// Package session connects a terminal, or the input of a pipe, to an interactive service until one of
+// them ends it.
+package session
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/term"
+
+	"github.com/urlget/urlget/cmd/urlget/internal/failure"
+	"github.com/urlget/urlget/cmd/urlget/internal/tty"
+	"github.com/urlget/urlget/fetch"
+)
+
+// escape is the key that opens the command prompt in a session, as in telnet: ^].
+const escape = 0x1d
+
+// A Session is an open interactive service.
+type Session struct {
+	Conn     io.ReadWriteCloser
+	Messages fetch.Messenger // Conn as messages; nil for plain bytes
+	Input    *Input
+	Output   io.Writer                 // receives data from the server
+	Received func(fetch.Message) error // receives messages instead of Output; may be nil
+	Idle     time.Duration             // idle timeout; 0 for none
+	Console  io.Writer                 // for the prompt
+	Say      func(format string, args ...any)
+
+	gate sync.Mutex // held to pause output
+}
+
+// Run returns when the server closes the connection, the user ends the session or the idle timeout
+// expires. If the session consists of messages, each input line is a message. Otherwise a terminal is
+// attached, and other input is sent unchanged.
+func (s *Session) Run(ctx context.Context) error {
+	switch {
+	case s.Messages != nil:
+		return s.run(ctx, s.lines)
+	case s.Input.Terminal():
+		return s.attach(ctx)
+	}
+	return s.run(ctx, s.pipe)
+}
+
+// errClosed ends a session at the user's request.
+var errClosed = errors.New("closed")
+
+// run prints received data while feed sends the input. It returns when the server closes the
+// connection, feed fails or the idle timeout expires.
+func (s *Session) run(ctx context.Context, feed func(context.Context) error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	arrived := make(chan struct{}, 1)
+	received, fed := make(chan error, 1), make(chan error, 1)
+	go func() {
+		if s.Received != nil {
+			received <- s.messages(arrived)
+			return
+		}
+		received <- s.receive(arrived)
+	}()
+	go func() { fed <- feed(ctx) }()
+	silence := newSilence(s.Idle)
+	defer silence.stop()
+	err, receiving, feeding := error(nil), true, true
+	for done := false; !done; {
+		select {
+		case err = <-received:
+			done, receiving = true, false
+		case feedErr := <-fed:
+			feeding, fed = false, nil
+			done, err = feedErr != nil, feedErr
+		case <-arrived:
+			silence.reset()
+		case <-silence.expired():
+			done = true
+			if feeding {
+				err = &fetch.Error{Code: fetch.ErrNetwork, Err: fmt.Errorf("no data received for %v", s.Idle)}
+			}
+		case <-ctx.Done():
+			done, err = true, context.Cause(ctx)
+		}
+	}
+	s.Conn.Close()
+	cancel()
+	if receiving {
+		<-received
+	}
+	if feeding {
+		<-fed
+	}
+	if errors.Is(err, errClosed) {
+		return nil
+	}
+	return err
+}
+
+// A silence measures the time since data was received.
+type silence struct {
+	limit time.Duration
+	timer *time.Timer // nil for no limit
+}
+
+func newSilence(limit time.Duration) *silence {
+	s := &silence{limit: limit}
+	if limit > 0 {
+		s.timer = time.NewTimer(limit)
+	}
+	return s
+}
+
+func (s *silence) expired() <-chan time.Time {
+	if s.timer == nil {
+		return nil
+	}
+	return s.timer.C
+}
+
+func (s *silence) reset() {
+	if s.timer != nil {
+		s.timer.Reset(s.limit)
+	}
+}
+
+func (s *silence) stop() {
+	if s.timer != nil {
+		s.timer.Stop()
+	}
+}
+
+// receive prints received data until the server closes the connection.
+func (s *Session) receive(arrived chan<- struct{}) error {
+	buf := make([]byte, 32<<10)
+	for {
+		n, err := s.Conn.Read(buf)
+		if n > 0 {
+			select {
+			case arrived <- struct{}{}:
+			default:
+			}
+			s.gate.Lock()
+			_, writeErr := s.Output.Write(buf[:n])
+			s.gate.Unlock()
+			if writeErr != nil {
+				return failure.File(writeErr)
+			}
+		}
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// pipe sends standard input.
+func (s *Session) pipe(ctx context.Context) error {
+	for {
+		select {
+		case chunk, ok := <-s.Input.read():
+			if !ok {
+				return nil
+			}
+			if _, err := s.Conn.Write(chunk); err != nil {
+				return s.sendError(err)
+			}
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// sendError returns the error for a failed write. If the server has closed the connection, the read
+// error has the cause.
+func (s *Session) sendError(err error) error {
+	if fetch.CodeOf(err) == "" {
+		return &fetch.Error{Code: fetch.ErrNetwork, Err: err}
+	}
+	return err
+}
+
+// attach hands the terminal over to the session and always takes it back.
+func (s *Session) attach(ctx context.Context) error {
+	fd := int(s.Input.from.Fd())
+	state, err := term.MakeRaw(fd)
+	if err != nil {
+		return failure.File(err)
+	}
+	defer term.Restore(fd, state)
+	screen, _ := s.Conn.(fetch.Terminal)
+	if screen != nil {
+		defer s.followSize(screen)()
+	}
+	err = s.run(ctx, func(ctx context.Context) error { return s.typing(ctx, fd, state, screen) })
+	term.Restore(fd, state)
+	s.Say("")
+	s.Say("connection closed")
+	return err
+}
+
+// followSize reports the size of the window to the server, now and whenever it changes, until stop
+// is called.
+func (s *Session) followSize(screen fetch.Terminal) (stop func()) {
+	tell := func() {
+		if columns, rows, err := term.GetSize(int(s.Input.from.Fd())); err == nil {
+			screen.Resize(columns, rows)
+		}
+	}
+	tell()
+	return tty.OnResize(tell)
+}
+
+// typing sends typed input up to the escape character, and then prompts for a command.
+func (s *Session) typing(ctx context.Context, fd int, state *term.State, screen fetch.Terminal) error {
+	for {
+		select {
+		case chunk, ok := <-s.Input.read():
+			if !ok {
+				return errClosed
+			}
+			send, rest, escaped := bytes.Cut(chunk, []byte{escape})
+			if len(send) > 0 {
+				if _, err := s.Conn.Write(send); err != nil {
+					return s.sendError(err)
+				}
+			}
+			if !escaped {
+				continue
+			}
+			if err := s.command(ctx, fd, state, screen, rest); err != nil {
+				return err
+			}
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// command prompts for a command. It restores the terminal and pauses the server's output. typed is
+// the input after the escape character.
+func (s *Session) command(ctx context.Context, fd int, state *term.State, screen fetch.Terminal, typed []byte) error {
+	s.gate.Lock()
+	defer s.gate.Unlock()
+	term.Restore(fd, state)
+	defer term.MakeRaw(fd)
+	for {
+		fmt.Fprint(s.Console, "\nurlget (close, break, status, or Enter to continue)> ")
+		for !bytes.ContainsAny(typed, "\r\n") {
+			select {
+			case chunk, ok := <-s.Input.read():
+				if !ok {
+					return errClosed
+				}
+				typed = append(typed, chunk...)
+			case <-ctx.Done():
+				return nil
+			}
+		}
+		line, _, _ := bytes.Cut(typed, []byte("\n"))
+		typed = nil
+		switch word := strings.ToLower(strings.TrimSpace(string(line))); {
+		case word == "":
+			return nil
+		case strings.HasPrefix("close", word), strings.HasPrefix("quit", word):
+			return errClosed
+		case screen == nil && (strings.HasPrefix("break", word) || strings.HasPrefix("send break", word)):
+			s.Say("this protocol does not support break")
+		case strings.HasPrefix("break", word), strings.HasPrefix("send break", word):
+			if err := screen.Break(); err != nil {
+				return s.sendError(err)
+			}
+			return nil
+		case strings.HasPrefix("status", word):
+			s.Say("%s", s.status(screen))
+		default:
+			s.Say("%s?", fetch.Printable(word))
+		}
+	}
+}
+
+func (s *Session) status(screen fetch.Terminal) string {
+	if screen == nil {
+		return "connected"
+	}
+	return fetch.Printable(screen.Status())
+}

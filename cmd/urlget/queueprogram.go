@@ -1,0 +1,61 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/urlget/urlget/cmd/urlget/internal/failure"
+	"github.com/urlget/urlget/fetch"
+)
+
+// queueProgram is the program with the queue commands. It contains a NATS server and is as large as
+// this program.
+const queueProgram = "urlget-queue"
+
+// queueWords lists its commands.
+var queueWords = []string{"submit", "work", "queue"}
+
+// isQueueCommand reports whether args are for the queue program. This includes completion requests.
+func isQueueCommand(args []string) bool {
+	if len(args) > 2 && (args[0] == cobra.ShellCompRequestCmd || args[0] == cobra.ShellCompNoDescRequestCmd) {
+		args = args[1:]
+	}
+	return len(args) > 0 && slices.Contains(queueWords, args[0])
+}
+
+// queueCommands returns the commands for the help. execute handles them before cobra does.
+func queueCommands() []*cobra.Command {
+	short := []string{"Add URLs to a queue", "Retrieve URLs from a queue", "Show the jobs in a queue"}
+	var list []*cobra.Command
+	for i, word := range queueWords {
+		list = append(list, &cobra.Command{Use: word, Short: short[i], DisableFlagParsing: true,
+			RunE: func(_ *cobra.Command, args []string) error { return runQueueProgram(append([]string{word}, args...)) }})
+	}
+	return list
+}
+
+// runQueueProgram runs the queue program, which is next to this program or in PATH. If it runs as a
+// child, its exit status is that of the *exec.ExitError.
+func runQueueProgram(args []string) error {
+	path := ""
+	if self, err := os.Executable(); err == nil {
+		beside := filepath.Join(filepath.Dir(self), queueProgram+filepath.Ext(self))
+		if info, err := os.Stat(beside); err == nil && info.Mode().IsRegular() {
+			path = beside
+		}
+	}
+	if path == "" {
+		var err error
+		if path, err = exec.LookPath(queueProgram); err != nil {
+			return &fetch.Error{Code: fetch.ErrFile, Err: errors.New(
+				"urlget " + args[0] + " requires the program " + queueProgram + ", which is neither next to urlget nor in PATH"),
+				Hint: "go install github.com/urlget/urlget/cmd/" + queueProgram + "@latest, or install it from a release archive"}
+		}
+	}
+	return failure.File(execQueueProgram(path, append([]string{queueProgram}, args...)))
+}

@@ -1,0 +1,103 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"net"
+	"net/netip"
+	"strings"
+	"time"
+
+	"github.com/urlget/urlget/cmd/urlget/internal/flags"
+	"github.com/urlget/urlget/crawl/schedule"
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/job"
+	"github.com/urlget/urlget/fetch/uri"
+)
+
+// schedule returns the scheduler options.
+func (a *app) schedule() *schedule.Scheduler {
+	m := &a.opts.Many
+	parallel := int(m.Jobs)
+	if a.serial() {
+		parallel = 1
+	}
+	return schedule.New(&schedule.Options{
+		Parallel:    parallel,
+		Host:        schedule.Limits{Delay: time.Duration(m.Wait)},
+		RandomDelay: m.RandomWait,
+		MaxPause:    time.Duration(a.opts.Network.RetryWait),
+		Pipeline:    a.client.Pipeline,
+		Limits: func(host string) schedule.Limits {
+			scheme, _, _ := strings.Cut(host, ":")
+			return schedule.Limits{Parallel: hostLimit(m, scheme)}
+		},
+	})
+}
+
+// treeSchedule returns the scheduler options of a tree.
+func (a *app) treeSchedule(seeds []seed) schedule.Options {
+	m := &a.opts.Many
+	most := 0
+	for _, s := range seeds {
+		most = max(most, hostLimit(m, s.url.Scheme()))
+	}
+	return schedule.Options{
+		Parallel:    int(m.Jobs),
+		Host:        schedule.Limits{Parallel: most, Delay: time.Duration(m.Wait)},
+		RandomDelay: m.RandomWait,
+		MaxPause:    time.Duration(a.opts.Network.RetryWait),
+	}
+}
+
+// hostLimit returns the maximum number of parallel transfers per host for a scheme.
+func hostLimit(m *flags.Many, scheme string) int {
+	if m.PerHost > 0 {
+		return int(m.PerHost)
+	}
+	return flags.PerHost(scheme)
+}
+
+// hostOf returns the host of u for the scheduler, or "".
+func hostOf(u uri.URI) string {
+	if u.Host() == "" {
+		return ""
+	}
+	return u.Scheme() + ":" + u.Host()
+}
+
+// recordHosts is a Recorder that reports the addresses of hosts to the scheduler, except behind a
+// proxy. A host that multiplexes streams over one connection is not limited per host.
+func (n *network) recordHosts(proxied func(uri.URI) bool) fetch.Recorder {
+	seen := &seenHosts{}
+	return fetch.RecorderFunc(func(ctx context.Context, req *fetch.Request) *fetch.Recording {
+		j := job.FromContext(ctx)
+		if j == nil || j.URL.Host() != req.URL.Host() || j.URL.Scheme() != req.URL.Scheme() {
+			return nil
+		}
+		host := hostOf(req.URL)
+		if seen.known(host) || proxied(req.URL) {
+			return nil
+		}
+		return &fetch.Recording{Peer: func(_ int, addr net.Addr, state *tls.ConnectionState) {
+			seen.add(host)
+			if ap, err := netip.ParseAddrPort(addr.String()); err == nil {
+				n.hosts.SetAddress(host, ap.Addr().Unmap().String())
+			}
+			if state != nil && (state.NegotiatedProtocol == "h2" || state.NegotiatedProtocol == "h3") && n.opts.Many.PerHost == 0 {
+				n.hosts.SetLimits(host, schedule.Limits{Parallel: -1})
+			}
+		}}
+	})
+}
+
+// proxied returns a function that reports whether a URL may be reached through a proxy.
+func proxied(choose func(uri.URI) (uri.URI, error)) func(uri.URI) bool {
+	if choose == nil {
+		choose = fetch.ProxyFromEnvironment
+	}
+	return func(u uri.URI) bool {
+		p, err := choose(u)
+		return err != nil || !p.IsZero()
+	}
+}

@@ -1,0 +1,51 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/urlget/urlget/archive/warc"
+	"github.com/urlget/urlget/cmd/urlget/internal/failure"
+)
+
+func (a *app) warcIndexCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "index FILE...",
+		Short: "Write an index next to an archive (CDXJ)",
+		Args:  needFile,
+		RunE:  a.eachFile(writeIndex),
+	}
+}
+
+// writeIndex writes the index of an archive next to it.
+func writeIndex(name string) error {
+	f, err := os.Open(name)
+	if err != nil {
+		return failure.File(err)
+	}
+	defer f.Close()
+	base := name
+	for _, suffix := range []string{".gz", ".zst", ".warc"} {
+		base = strings.TrimSuffix(base, suffix)
+	}
+	tmp, err := os.CreateTemp(filepath.Dir(name), ".cdxj-*")
+	if err != nil {
+		return failure.File(err)
+	}
+	defer os.Remove(tmp.Name())
+	defer tmp.Close()
+	out := bufio.NewWriter(tmp)
+	if err := warc.WriteIndex(out, f, filepath.Base(name)); err != nil {
+		return failure.File(fmt.Errorf("%s: %w", name, err))
+	}
+	if err := errors.Join(out.Flush(), tmp.Chmod(0o644), tmp.Close()); err != nil {
+		return failure.File(err)
+	}
+	return failure.File(os.Rename(tmp.Name(), base+".cdxj"))
+}

@@ -1,0 +1,55 @@
+package main
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/urlget/urlget/archive/wacz"
+	"github.com/urlget/urlget/cmd/urlget/internal/failure"
+)
+
+func (a *app) warcPackCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "pack ALL.wacz FILE...",
+		Short: "Pack archives with an index and a list of pages (WACZ)",
+		Args:  needFile,
+		RunE:  func(_ *cobra.Command, args []string) error { return pack(args) },
+	}
+}
+
+// pack creates a WACZ file from archives.
+func pack(args []string) error {
+	if len(args) < 2 || !isPacked(args[0]) {
+		return failure.Hinted("the first FILE is the output and must end in .wacz", "for example: urlget warc pack ALL.wacz ONE.warc.gz TWO.warc.gz")
+	}
+	out, err := os.OpenFile(args[0], os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	if err != nil {
+		return failure.File(err)
+	}
+	if err := packInto(out, args[1:]); err != nil {
+		out.Close()
+		os.Remove(args[0])
+		return failure.File(err)
+	}
+	return failure.File(out.Close())
+}
+
+func packInto(out io.Writer, names []string) error {
+	var list []wacz.File
+	for _, name := range names {
+		f, err := os.Open(name)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		info, err := f.Stat()
+		if err != nil {
+			return err
+		}
+		list = append(list, wacz.File{Name: filepath.Base(name), SectionReader: io.NewSectionReader(f, 0, info.Size())})
+	}
+	return wacz.Write(out, list, wacz.Options{Software: "urlget/" + programVersion()})
+}

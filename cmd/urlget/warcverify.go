@@ -1,0 +1,72 @@
+package main
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/urlget/urlget/archive/wacz"
+	"github.com/urlget/urlget/archive/warc"
+	"github.com/urlget/urlget/cmd/urlget/internal/failure"
+	"github.com/urlget/urlget/fetch"
+)
+
+func (a *app) warcVerifyCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "verify FILE...",
+		Short: "Check the structure and digests of archives",
+		Args:  needFile,
+		RunE:  a.eachFile(a.verify),
+	}
+}
+
+// verify prints the problems of an archive and its size.
+func (r *reporter) verify(name string) error {
+	out := &writer{w: r.std.out}
+	if isPacked(name) {
+		if err := verifyPacked(out, name); err != nil {
+			return err
+		}
+	}
+	return eachWARC(name, func(name string, file io.ReaderAt) error { return verifyWARC(out, name, file) })
+}
+
+// verifyPacked compares the contents of a WACZ file with its manifest.
+func verifyPacked(out io.Writer, name string) error {
+	return openPacked(name, func(packed *wacz.Reader) error {
+		problems := 0
+		packed.Verify(func(text string) {
+			problems++
+			fmt.Fprintf(out, "%s: %s\n", fetch.Printable(name), fetch.Printable(text))
+		})
+		if problems > 0 {
+			return &fetch.Error{Code: fetch.ErrProtocol, Err: fmt.Errorf("%d problems in %s", problems, name)}
+		}
+		return nil
+	})
+}
+
+func verifyWARC(out *writer, name string, file io.ReaderAt) error {
+	shown, problems := fetch.Printable(name), 0
+	s, err := warc.Verify(file, func(p warc.Problem) {
+		problems++
+		fmt.Fprintf(out, "%s: byte %d: %s\n", shown, p.Offset, fetch.Printable(p.Text))
+	})
+	if err != nil {
+		return failure.File(fmt.Errorf("%s: %w", name, err))
+	}
+	fmt.Fprintf(out, "%s: %d records, %s of content, %d problems\n", shown, s.Records, sizeText(s.Content), problems)
+	if s.External > 0 {
+		fmt.Fprintf(out, "%s: %d revisits of records in other archives\n", shown, s.External)
+	}
+	switch {
+	case out.err != nil:
+		return failure.File(out.err)
+	case s.Records == 0:
+		return failure.File(fmt.Errorf("%s contains no records", name))
+	case problems > 0:
+		return &fetch.Error{Code: fetch.ErrProtocol, Err: fmt.Errorf("%d problems in %s", problems, name)}
+	}
+	return nil
+}

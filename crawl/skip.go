@@ -1,0 +1,50 @@
+package crawl
+
+import "github.com/urlget/urlget/fetch"
+
+// skipUnchanged reports whether an item needs no visit. If so, it records the item as visited.
+func (c *crawl) skipUnchanged(it *item, listed bool) (bool, error) {
+	if c.Skip == nil || !listed || it.kind != fetch.EntryObject {
+		return false, nil
+	}
+	memo, err := c.State.earlierMemo(it)
+	if memo == nil || err != nil {
+		return false, err
+	}
+	p := c.page(it, memo)
+	if !c.Skip(p) {
+		return false, nil
+	}
+	mine, err := c.State.skip(it, p.Memo)
+	if mine {
+		c.reportVisit(p, nil)
+	}
+	return true, err
+}
+
+// earlierMemo returns the Memo of an item's URL from an earlier crawl. It returns nil if no earlier
+// visit succeeded, or if the URL is already known in this crawl.
+func (s *State) earlierMemo(it *item) (memo []byte, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r, err := s.record(it.id())
+	if r == nil || err != nil || r.run == s.run || r.state != done {
+		return nil, err
+	}
+	return r.memo, nil
+}
+
+// skip records that an item needs no visit. It returns false if another page has added the URL to
+// this crawl in the meantime.
+func (s *State) skip(it *item, memo []byte) (bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	key := it.id()
+	r, err := s.record(key)
+	if r == nil || err != nil || r.run == s.run {
+		return false, err
+	}
+	r.run, r.depth, r.memo = s.run, it.depth, memo
+	s.changes.put(urlsBucket, key, r.marshal())
+	return true, s.writeIfDue()
+}

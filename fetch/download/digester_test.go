@@ -1,0 +1,144 @@
+package download
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"testing"
+)
+
+// A stingy writer takes so many bytes, and then fails.
+type stingy struct {
+	bytes.Buffer
+	room int
+}
+
+var errFull = errors.New("full")
+
+func (w *stingy) Write(p []byte) (int, error) {
+	if len(p) <= w.room {
+		w.room -= len(p)
+		return w.Buffer.Write(p)
+	}
+	n, _ := w.Buffer.Write(p[:w.room])
+	w.room = 0
+	return n, errFull
+}
+
+// chunks is a reader and a writer to that hand out pieces of some size from a buffer which is
+// overwritten after each.
+type chunks struct {
+	content []byte
+	size    int
+	buf     []byte
+	err     error // at the end
+}
+
+func (c *chunks) Read(p []byte) (int, error) {
+	if len(c.content) == 0 {
+		return 0, c.err
+	}
+	n := copy(p, c.content[:min(c.size, len(c.content))])
+	c.content = c.content[n:]
+	return n, nil
+}
+
+func (c *chunks) writeTo(w io.Writer) error {
+	c.buf = make([]byte, c.size)
+	for {
+		n, err := c.Read(c.buf)
+		if n > 0 {
+			if _, err := w.Write(c.buf[:n]); err != nil {
+				return err
+			}
+			clear(c.buf)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// The digest covers exactly the bytes that were written, however the stream ends.
+func TestDigestDuringTransfer(t *testing.T) {
+	t.Parallel()
+	content := make([]byte, 5<<20)
+	for i := range content {
+		content[i] = byte(i * i >> 8)
+	}
+	broken := errors.New("broken")
+	for _, size := range []int{1, 1000, minConcurrent - 1, minConcurrent, 100_000, bufferSize, bufferSize + 1, 3 << 20} {
+		for _, tt := range []struct {
+			name       string
+			length     int
+			room       int
+			skip, left int64
+			err        error // of the source
+		}{
+			{"all", len(content), len(content), 0, -1, io.EOF},
+			{"empty", 0, len(content), 0, -1, io.EOF},
+			{"a window", len(content), len(content), 70_000, 1_000_000, io.EOF},
+			{"a full disk", len(content), 1_234_567, 0, -1, io.EOF},
+			{"a broken source", 2_345_678, len(content), 0, -1, broken},
+		} {
+			length := tt.length
+			if size == 1 {
+				length = min(length, 200_000)
+			}
+			for _, way := range []string{"ReadFrom", "Write"} {
+				t.Run(fmt.Sprintf("%s/%d/%s", tt.name, size, way), func(t *testing.T) {
+					t.Parallel()
+					sums, err := newSums(&Options{SHA256: true})
+					if err != nil {
+						t.Fatal(err)
+					}
+					w := &stingy{room: tt.room}
+					s := &sink{w: w, sums: sums, skip: tt.skip, left: tt.left, count: func(int64) error { return nil }}
+					source := &chunks{content: content[:length], size: size, err: tt.err}
+					if way == "ReadFrom" {
+						_, err = s.ReadFrom(source)
+					} else {
+						err = source.writeTo(s)
+					}
+					sums.settle()
+					want := fmt.Sprintf("%x", sha256.Sum256(w.Bytes()))
+					if got := sums.hex256(); got != want {
+						t.Errorf("got %s of %d bytes, want %s; %v, %v", got, w.Len(), want, err, s.err)
+					}
+					if sums.digester.queue != nil {
+						t.Error("the goroutine has not ended")
+					}
+				})
+			}
+		}
+	}
+}
+
+// A digest can be reset, and continues after a pause with bytes that are digested at once.
+func TestDigestOrder(t *testing.T) {
+	t.Parallel()
+	content := bytes.Repeat([]byte("0123456789abcdef"), 1<<14)
+	sums, err := newSums(&Options{Checksum: "sha256:" + fmt.Sprintf("%x", sha256.Sum256(content)), SHA256: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sums.copied(content)
+	sums.reset()
+	for rest := content; len(rest) > 0; {
+		n := min(len(rest), 3+len(rest)/3)
+		if n%2 == 0 {
+			sums.copied(rest[:n])
+		} else {
+			sums.Write(rest[:n])
+		}
+		rest = rest[n:]
+	}
+	if err := sums.verify(); err != nil {
+		t.Error(err)
+	}
+	if got, want := sums.hex256(), fmt.Sprintf("%x", sha256.Sum256(content)); got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}

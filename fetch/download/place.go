@@ -1,0 +1,58 @@
+package download
+
+import (
+	"errors"
+	"io/fs"
+	"path"
+)
+
+// A place is the directory and the name of a file to save.
+type place struct {
+	d     *Downloader
+	where string   // path of the directory below the root
+	dir   *keptDir // nil until openDir
+	asked string   // the requested name in it; "" to choose one with Name
+	name  string   // the name in it; may still change if asked is ""
+}
+
+// newPlace returns the place of file, a path below dir, which is below the root.
+func newPlace(d *Downloader, dir, file string) place {
+	below, name := path.Split(file)
+	return place{d: d, where: path.Join(".", dir, below), asked: name, name: name}
+}
+
+// path returns the path below the root of a name in the directory.
+func (p *place) path(name string) string { return path.Join(p.where, name) }
+
+// openDir opens the directory. If create is true, it is created if necessary.
+func (p *place) openDir(create bool) (err error) {
+	if p.dir == nil {
+		p.dir, err = p.d.dirs.get(p.d.Root, p.where, create)
+	}
+	return err
+}
+
+// inDir calls do with the directory, which is created if necessary. If it was removed while it was
+// kept open, it is recreated and do is called again.
+func (p *place) inDir(do func(directory) error) error {
+	if err := p.openDir(true); err != nil {
+		return err
+	}
+	err := do(p.dir)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	p.d.dirs.drop(p.dir)
+	p.dir = nil
+	if err := p.openDir(true); err != nil {
+		return err
+	}
+	return do(p.dir)
+}
+
+// closeDir releases the directory.
+func (p *place) closeDir() {
+	if p.dir != nil {
+		p.d.dirs.put(p.dir)
+	}
+}

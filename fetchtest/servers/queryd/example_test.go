@@ -1,0 +1,42 @@
+package queryd_test
+
+import (
+	"fmt"
+	"io"
+	"log"
+	"net"
+
+	"github.com/urlget/urlget/fetchtest/servers"
+	"github.com/urlget/urlget/fetchtest/servers/queryd"
+)
+
+// finger is the client under test.
+func finger(addr, user string) (string, error) {
+	conn, err := net.Dial("tcp", addr)
+	if err != nil {
+		return "", err
+	}
+	defer conn.Close()
+	fmt.Fprintf(conn, "%s\r\n", user)
+	response, err := io.ReadAll(conn)
+	return string(response), err
+}
+
+// A test calls Start(t, options) instead of New and Close.
+func Example() {
+	s, err := queryd.New(queryd.Options{Scheme: "finger", Answers: map[string]string{"alice": "Login: alice\r\nNo plan.\r\n"}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer s.Close()
+	response, err := finger(s.Addr, "alice")
+	fmt.Printf("%q, %v\n", response, err)
+	s.Fail(servers.Cut)
+	response, err = finger(s.Addr, "alice")
+	fmt.Printf("%q, %v\n", response, err)
+	fmt.Println(s.Log())
+	// Output:
+	// "Login: alice\r\nNo plan.\r\n", <nil>
+	// "Login: alice", <nil>
+	// [alice alice]
+}

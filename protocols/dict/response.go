@@ -1,0 +1,295 @@
+package dict
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+
+	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch/driver/wire"
+	"github.com/urlget/urlget/fetch/uri"
+)
+
+// A Definition says where a definition comes from. It is the Sys of entries of a define URL.
+type Definition struct {
+	Word        string // as spelt in the database
+	Database    string
+	Description string // name of the database for people
+}
+
+// EntryFacts implements [driver.EntryRecord].
+func (d Definition) EntryFacts() driver.Facts {
+	return driver.Facts{Driver: "dict", List: []driver.Fact{
+		{Name: "word", Value: d.Word},
+		{Name: "database", Value: d.Database},
+		{Name: "description", Value: d.Description},
+	}}
+}
+
+// A Match is a word in a database. It is the Sys of entries of a match URL.
+type Match struct {
+	Database string
+	Word     string
+}
+
+// EntryFacts implements [driver.EntryRecord].
+func (m Match) EntryFacts() driver.Facts {
+	return driver.Facts{Driver: "dict", List: []driver.Fact{
+		{Name: "database", Value: m.Database},
+		{Name: "word", Value: m.Word},
+	}}
+}
+
+// A Database is what a server says about one of its databases. It is the Sys of entries of a URL
+// without a path.
+type Database struct {
+	Name        string
+	Description string
+}
+
+// EntryFacts implements [driver.EntryRecord].
+func (d Database) EntryFacts() driver.Facts {
+	return driver.Facts{Driver: "dict", List: []driver.Fact{
+		{Name: "name", Value: d.Name},
+		{Name: "description", Value: d.Description},
+	}}
+}
+
+// A response is the text that a server sends in response to a query: blocks of text, then a final
+// reply.
+type response struct {
+	io.Closer
+	lines  *wire.Lines
+	inTime func() (done func()) // bounds a reply as a whole
+	query  query
+	status wire.Reply // reply that announced the response
+
+	head  []byte     // text before the block
+	block io.Reader  // the current block; nil if there is none
+	def   Definition // the definition in the block
+	seen  int        // definitions so far
+	// announced is the number of definitions; 0 if the server did not give it.
+	announced int
+	nth       int // position of def among the definitions in its database
+	// found holds the definitions not yet yielded, if the response is listed.
+	found  []driver.Entry
+	listed bool
+	base   uri.URI
+	end    error // io.EOF after the final reply, or why there was none
+}
+
+// begin reads up to the first block.
+func (a *response) begin() error {
+	reply, err := a.lines.Reply()
+	if err != nil {
+		return err
+	}
+	a.status = reply
+	switch {
+	case a.query.verb == define && reply.Code == 150:
+		fmt.Sscanf(reply.Text(), "%d ", &a.announced) // RFC 2229, section 3.2.2; stays 0 if missing
+		if err := a.nextDefinition(); err != io.EOF {
+			return err
+		}
+		a.end = io.EOF
+		return nil
+	case a.query.verb == databases && reply.Code == 554: // no databases present
+		a.end = io.EOF
+		return nil
+	case a.query.verb == databases && reply.Code == 110, a.query.verb == match && reply.Code == 152:
+		a.block = a.dot()
+		if a.query.n > 0 {
+			return a.pick(a.query.n)
+		}
+		return nil
+	}
+	return failure(reply, a.query)
+}
+
+// dot returns a reader for the next block. Servers do not always double leading dots, although RFC
+// 2229, section 2.4.1, requires it.
+func (a *response) dot() io.Reader {
+	return a.lines.Reader().Dot(wire.DotOptions{Unstuff: wire.UnstuffDouble})
+}
+
+// pick reduces the response to its n-th line.
+func (a *response) pick(n int) error {
+	r := wire.NewReader(a.block, maxLine)
+	for range n {
+		line, err := r.RawLine()
+		if err == io.EOF {
+			return a.noSuch()
+		}
+		if err != nil {
+			return err
+		}
+		a.head = line
+	}
+	a.end = io.EOF
+	return nil
+}
+
+func (a *response) noSuch() error {
+	return &driver.Error{Code: driver.ErrNotFound, Err: fmt.Errorf("there is no answer number %d", a.query.n),
+		Reply: driver.Reply{Code: a.status.Code, Text: wire.Text(a.status.Text())}}
+}
+
+// nextDefinition advances to the next definition that was asked for. After the last it returns
+// io.EOF.
+func (a *response) nextDefinition() error {
+	if a.query.n > 0 && a.seen == a.query.n {
+		return io.EOF
+	}
+	for {
+		reply, err := a.lines.Reply()
+		switch {
+		case err != nil:
+			return cut(err)
+		case reply.Code == 250 && a.seen < a.query.n:
+			return a.noSuch()
+		case reply.Code == 250 && a.seen > 0 && a.seen < a.announced:
+			return &driver.Error{Code: driver.ErrProtocol, Err: fmt.Errorf("%d definitions came, %d were announced", a.seen, a.announced)}
+		case reply.Code == 250:
+			return io.EOF
+		case reply.Code != 151:
+			return failure(reply, a.query)
+		}
+		parts, err := fields(reply.Text())
+		if err != nil || len(parts) < 2 {
+			return &driver.Error{Code: driver.ErrProtocol, Err: errors.New("the server does not say where a definition is from"),
+				Reply: driver.Reply{Code: reply.Code, Text: wire.Text(reply.Text())}}
+		}
+		if a.seen == 0 || parts[1] != a.def.Database {
+			a.nth = 0
+		}
+		a.def = Definition{Word: wire.Text(parts[0]), Database: parts[1]}
+		if len(parts) > 2 {
+			a.def.Description = wire.Text(parts[2])
+		}
+		a.seen++
+		a.nth++
+		a.block = a.dot()
+		if a.seen >= a.query.n {
+			if a.listed {
+				a.found = append(a.found, a.definition(a.base))
+			}
+			a.head = []byte("From " + a.def.Description + " [" + a.def.Database + "]:\r\n\r\n")
+			return nil
+		}
+		if _, err := io.Copy(io.Discard, a.block); err != nil {
+			return err
+		}
+	}
+}
+
+// next continues after a block.
+func (a *response) next() error {
+	if a.query.verb == define {
+		return a.nextDefinition()
+	}
+	reply, err := a.lines.Reply()
+	switch {
+	case err != nil:
+		return cut(err)
+	case reply.Code != 250:
+		return failure(reply, a.query)
+	}
+	return io.EOF
+}
+
+// cut turns the end of the connection into an error, because it came before the end of the answer.
+func cut(err error) error {
+	if err == io.EOF {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+// Read implements io.Reader.
+func (a *response) Read(p []byte) (int, error) {
+	for {
+		if len(a.head) > 0 {
+			n := copy(p, a.head)
+			a.head = a.head[n:]
+			return n, nil
+		}
+		if a.end != nil {
+			return 0, a.end
+		}
+		n, err := a.block.Read(p)
+		switch err {
+		case nil:
+		case io.EOF:
+			done := a.inTime()
+			a.end = a.next()
+			done()
+		default:
+			a.end = err
+		}
+		if n > 0 || len(p) == 0 {
+			return n, nil
+		}
+	}
+}
+
+// definition returns the entry for the current definition.
+func (a *response) definition(base uri.URI) driver.Entry {
+	return driver.Entry{
+		URL: locate(base, definitionPath(a.query.word, a.def.Database, a.nth)), Name: a.def.Word,
+		Rel: "item", ContentType: "text/plain; charset=utf-8", Size: -1, Sys: a.def,
+	}
+}
+
+// definitions yields an entry for each definition in r, the reader of the response.
+func (a *response) definitions(r io.Reader) iter.Seq2[driver.Entry, error] {
+	return driver.EntriesAlong(r, func() []driver.Entry {
+		found := a.found
+		a.found = nil
+		return found
+	})
+}
+
+// members yields an entry for each line of a list of matches or databases.
+func (q query) members(base uri.URI, r io.Reader) iter.Seq2[driver.Entry, error] {
+	return func(yield func(driver.Entry, error) bool) {
+		for line, err := range wire.NewReader(r, maxLine).All() {
+			if err != nil {
+				yield(driver.Entry{}, err)
+				return
+			}
+			if !yield(q.member(base, string(line)), nil) {
+				return
+			}
+		}
+	}
+}
+
+// member parses a line of a list: the name of a database, followed by a word in it or its
+// description.
+func (q query) member(base uri.URI, line string) driver.Entry {
+	parts, err := fields(line)
+	if err != nil || len(parts) < 2 {
+		return driver.Entry{Name: wire.Text(line), Kind: driver.EntryText, Size: -1}
+	}
+	database, text := parts[0], parts[1]
+	if q.verb == match {
+		return driver.Entry{
+			URL: locate(base, definitionPath(text, database, 0)), Name: wire.Text(text), Rel: "item",
+			ContentType: "text/plain; charset=utf-8", Size: -1, Sys: Match{Database: database, Word: wire.Text(text)},
+		}
+	}
+	return driver.Entry{
+		URL: locate(base, definitionPath("", database, 0)), Name: database, Rel: "item", Kind: driver.EntrySearch, Size: -1,
+		Sys: Database{Name: database, Description: wire.Text(text)},
+	}
+}
+
+// locate returns the URL of another path on the same server, for the same user.
+func locate(base uri.URI, path string) uri.URI {
+	ref, err := uri.Parse(path)
+	if err != nil {
+		return uri.URI{}
+	}
+	return base.Resolve(ref)
+}

@@ -1,0 +1,116 @@
+package gemini
+
+import (
+	"cmp"
+	"errors"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch/driver/wire"
+	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/protocols/internal/smallnet"
+)
+
+// Statuses that are handled differently from others of their class.
+const (
+	sensitiveInput = 11
+	slowDown       = 44
+)
+
+// maxDelay limits the delay that a server may request, in seconds.
+const maxDelay = 1 << 31
+
+// headerFormat describes the headers of responses.
+var headerFormat = smallnet.HeaderFormat{Protocol: "Gemini", Lowest: 10, Highest: 69}
+
+type response struct {
+	smallnet.Response
+	schemes *driver.Registry
+}
+
+// class returns the first digit of the status.
+func (r *response) class() int { return r.Status / 10 }
+
+// prompt returns the server's question, which is also the name of the field in the form.
+func (r *response) prompt() string { return cmp.Or(wire.Text(r.Text), "input") }
+
+// filledIn returns the form's answer to the server's question, if there is one.
+func (r *response) filledIn(form map[string][]string) (string, bool) {
+	given, ok := form[r.prompt()]
+	if !ok || r.class() != 1 {
+		return "", false
+	}
+	return strings.Join(given, "\n"), true
+}
+
+// interpret returns the driver's response, or an error.
+func (r *response) interpret(req *driver.Request) (*driver.Response, error) {
+	switch r.class() {
+	case 2:
+		return r.Success(req, smallnet.Page{Base: req.URL, Schemes: r.schemes}) // over TLS, so the client can detect the end
+	case 3:
+		to, err := uri.Parse(r.Text)
+		if err != nil || to.IsZero() {
+			return nil, &driver.Error{Code: driver.ErrRedirect, Reply: r.Reply(), Err: errors.New("the server redirects to an invalid URL")}
+		}
+		resp := &driver.Response{Location: []uri.URI{to}, Body: driver.NoBody}
+		resp.Reply = r.Reply()
+		return resp, nil
+	}
+	return nil, r.failure(req)
+}
+
+// failure returns the error that the response reports.
+func (r *response) failure(req *driver.Request) error {
+	e := &driver.Error{Reply: r.Reply()}
+	switch r.class() {
+	case 1:
+		return r.question(req, e)
+	case 4:
+		e.Code, e.Retry = driver.ErrServer, true
+		if r.Status == 41 || r.Status == slowDown {
+			e.Code = driver.ErrBusy
+		}
+		if wait, err := strconv.ParseInt(r.Text, 10, 64); r.Status == slowDown && err == nil && wait > 0 {
+			e.RetryAfter = time.Duration(min(wait, maxDelay)) * time.Second
+		}
+	case 5:
+		e.Code = driver.ErrServer
+		switch r.Status {
+		case 51, 52:
+			e.Code = driver.ErrNotFound
+		case 53, 59:
+			e.Code = driver.ErrRefused
+		}
+	case 6:
+		e.Code = driver.ErrAuth
+		switch r.Status {
+		case 60:
+			e.Err, e.Hint = errors.New("the server requires a client certificate"), "use one that it accepts"
+		case 61:
+			e.Err, e.Hint = errors.New("the client certificate is not authorized"), "use another one"
+		case 62:
+			e.Err, e.Hint = errors.New("the client certificate is not valid"), "use another one; its validity period may be wrong"
+		default:
+			e.Err = errors.New("the server requires a different client certificate")
+		}
+	}
+	return e
+}
+
+// question completes the error for a URL that expects input.
+func (r *response) question(req *driver.Request, e *driver.Error) error {
+	if r.Status == sensitiveInput {
+		e.Code, e.Reason = driver.ErrNeedForm, driver.Reason{Kind: driver.ReasonForm, Question: r.prompt()}
+		e.Err = &driver.FormError{Form: driver.Form{Fields: []driver.Field{{Name: r.prompt(), Kind: driver.FieldSecret}}}}
+		e.Hint = "answer it"
+		return e
+	}
+	e.Code = driver.ErrNeedSearch
+	if u, err := req.URL.WithSearch("words"); err == nil {
+		e.Hint = "add the words after a question mark: " + u.Redacted()
+	}
+	return e
+}

@@ -1,0 +1,228 @@
+package prospero
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch/driver/wire"
+	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/internal/codec/ardp"
+	codec "github.com/urlget/urlget/internal/codec/prospero"
+)
+
+// A response is a message being received.
+type response struct {
+	*codec.Scanner
+	conn *driver.Conn
+	// done ends the time for a reply, which bounds all that is read before it is known what comes.
+	done func()
+}
+
+// Close closes the connection.
+func (a *response) Close() error { return a.conn.Close() }
+
+const longestWord = len("VERSION-NOT-SUPPORTED")
+
+// ask sends a request and begins to read the response.
+func (d *opener) ask(ctx context.Context, o object, request string) (*response, error) {
+	if strings.ContainsRune(request, 0) {
+		return nil, &driver.Error{Code: driver.ErrURL, Err: errors.New("NUL in the name of an object")}
+	}
+	conn, err := d.env.Dial(ctx, "udp", o.host)
+	if err != nil {
+		return nil, err
+	}
+	conn.Bind(ctx)
+	conn.SetIdle(0) // repetitions have their own timing
+	if trace := conn.Line(); trace != nil {
+		for text := range strings.SplitSeq(request, "\n") {
+			trace(true, text)
+		}
+	}
+	timing := ardp.Timing{First: d.opts.First, Tries: d.opts.Tries, Limit: d.env.Timeouts().Reply}
+	timing.Waiting = func(wait time.Duration, position int) {
+		text := fmt.Sprintf("the server %s asks to wait %v", o.host, wait)
+		if position > 0 {
+			text += fmt.Sprintf(": the request is number %d in its queue", position)
+		}
+		d.env.Logger().Warn(text)
+		if trace := conn.Line(); trace != nil {
+			trace(false, text)
+		}
+	}
+	x, err := ardp.Start(conn, []byte(request), d.opts.MaxReply, timing)
+	if err != nil {
+		conn.Close()
+		return nil, err
+	}
+	source := io.Reader(fetchErrors{x})
+	if trace := conn.Line(); trace != nil {
+		source = &traced{r: source, trace: trace}
+	}
+	return &response{codec.NewScanner(source), conn, conn.ReplyTimeout(d.env.Timeouts().Reply)}, nil
+}
+
+// A traced message is traced line by line as it is read, except for the contents of files.
+type traced struct {
+	r     io.Reader
+	trace func(sent bool, line string)
+	line  []byte // up to maxTraced bytes of the current line
+	over  bool   // the contents of a file have begun
+}
+
+// maxTraced bounds how much of a line is traced, in bytes.
+const maxTraced = 400
+
+func (t *traced) Read(p []byte) (int, error) {
+	n, err := t.r.Read(p)
+	for _, c := range p[:n] {
+		if t.over {
+			break
+		}
+		if c != '\n' {
+			if len(t.line) < maxTraced {
+				t.line = append(t.line, c)
+			}
+			if bytes.HasSuffix(t.line, []byte(" CONTENTS SEQUENCE DATA ")) {
+				t.trace(false, string(t.line)+"(contents)")
+				t.over = true
+			}
+			continue
+		}
+		t.flush()
+	}
+	if err == io.EOF && !t.over {
+		t.flush()
+	}
+	return n, err
+}
+
+func (t *traced) flush() {
+	if len(t.line) > 0 {
+		t.trace(false, wire.Text(string(t.line)))
+	}
+	t.line = t.line[:0]
+}
+
+// fetchErrors classifies the errors of an exchange.
+type fetchErrors struct{ r io.Reader }
+
+func (f fetchErrors) Read(p []byte) (int, error) {
+	n, err := f.r.Read(p)
+	if err != nil && err != io.EOF {
+		err = asFetch(err)
+	}
+	return n, err
+}
+
+func asFetch(err error) error {
+	switch {
+	case errors.Is(err, ardp.ErrNoReply):
+		return &driver.Error{Code: driver.ErrNetwork, Err: err} // the exchange has retried already
+	case errors.Is(err, ardp.ErrMalformed):
+		return &driver.Error{Code: driver.ErrProtocol, Err: err}
+	case errors.Is(err, ardp.ErrRefused):
+		return &driver.Error{Code: driver.ErrRefused, Err: err}
+	case errors.Is(err, ardp.ErrTooLong):
+		return &driver.Error{Code: driver.ErrTooLarge, Err: err}
+	case errors.Is(err, codec.ErrMalformed):
+		return &driver.Error{Code: driver.ErrProtocol, Err: err}
+	}
+	return err
+}
+
+// These results lead to another request. Where they make no sense, they violate the protocol.
+var (
+	errNotDirectory = errors.New("not a directory")
+	errNoContents   = errors.New("the server does not hold the contents")
+	errOldVersion   = errors.New("the server speaks an older version")
+	errNoneFound    = errors.New("none found")
+)
+
+// failure returns the error that a line reports, or nil if it reports none.
+func failure(l codec.Line) error {
+	e := &driver.Error{Code: driver.ErrServer, Reply: driver.Reply{Text: wire.Text(l.Text(0))}}
+	switch l[0] {
+	case "VERSION-NOT-SUPPORTED":
+		return outOfPlace(errOldVersion)
+	case "NONE-FOUND":
+		e.Code, e.Reply = driver.ErrNotFound, driver.Reply{Text: "NONE-FOUND"}
+	case "UNRESOLVED":
+		e.Code = driver.ErrNotFound
+	case "ERROR":
+		e.Code = driver.ErrProtocol
+	case "AUTHENTICATE", "AUTHENTICATOR", "DIRECTORY", "LIST", "GET-OBJECT-INFO":
+		return &driver.Error{Code: driver.ErrProtocol, Err: errors.New("the server sends back what it gets")}
+	case "FAILURE":
+		switch reason := l.At(1); {
+		case reason == "NOT-A-DIRECTORY":
+			return outOfPlace(errNotDirectory)
+		case strings.Contains(reason, "NOT-FOUND"):
+			e.Code = driver.ErrNotFound
+		case strings.Contains(reason, "NOT-AUTHORIZED"), strings.Contains(reason, "AUTHENTICAT"):
+			e.Code = driver.ErrRefused
+		}
+	default:
+		return nil
+	}
+	return e
+}
+
+func outOfPlace(result error) error { return &driver.Error{Code: driver.ErrProtocol, Err: result} }
+
+// forwarded parses FORWARDED and the new location of the object.
+func forwarded(l codec.Line) (*driver.Response, error) {
+	var link Link
+	link.place(l[1:])
+	reply, to := driver.Reply{Text: wire.Text(l.Text(0))}, link.prospero()
+	if to.IsZero() {
+		return nil, &driver.Error{Code: driver.ErrRedirect, Reply: reply, Err: errors.New("the server did not say where to")}
+	}
+	return &driver.Response{Meta: driver.Meta{Reply: reply}, Location: []uri.URI{to}, Body: driver.NoBody}, nil
+}
+
+// remarks are the first words of lines that may accompany the requested ones in a successful
+// answer.
+var remarks = []string{"VERSION", "SUCCESS", "AUTHENTICATED", "WARNING", "LINK", "LINK-INFO", "ATTRIBUTE"}
+
+// seek reads up to the first line that begins with word, and leaves it unread. If the object is
+// elsewhere, seek returns a response that says so. The error is io.EOF if there is no such line.
+// Lines of unknown kinds are skipped, but at least one line of the answer must be of a known kind.
+func (a *response) seek(word string) (*driver.Response, error) {
+	var unknown codec.Line
+	known := false
+	for {
+		first, err := a.Word(longestWord)
+		if err == io.EOF && unknown != nil && !known {
+			return nil, &driver.Error{Code: driver.ErrProtocol,
+				Err: fmt.Errorf("the answer is not Prospero's: %s", wire.Text(unknown.Text(0)))}
+		}
+		if err != nil || first == word {
+			return nil, err
+		}
+		l, err := a.Line()
+		switch {
+		case err != nil:
+			return nil, asFetch(err)
+		case l[0] == "FORWARDED":
+			return forwarded(l)
+		case l[0] == "NONE-FOUND":
+			return nil, errNoneFound
+		}
+		if err := failure(l); err != nil {
+			return nil, err
+		}
+		if slices.Contains(remarks, l[0]) {
+			known = true
+		} else {
+			unknown = l
+		}
+	}
+}

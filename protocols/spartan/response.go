@@ -1,0 +1,60 @@
+package spartan
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/protocols/internal/smallnet"
+)
+
+// The statuses.
+const (
+	success     = 2
+	redirect    = 3
+	clientError = 4
+	serverError = 5
+)
+
+// headerFormat describes the headers of responses.
+var headerFormat = smallnet.HeaderFormat{Protocol: "Spartan", Lowest: success, Highest: serverError}
+
+type response struct {
+	smallnet.Response
+	schemes *driver.Registry
+}
+
+// interpret returns the driver's response, or an error.
+func (r *response) interpret(req *driver.Request) (*driver.Response, error) {
+	switch r.Status {
+	case success:
+		return r.Success(req, smallnet.Page{Base: req.URL, Schemes: r.schemes, Prompts: true})
+	case redirect:
+		to, err := uri.ParseRef(r.Text)
+		// Redirects stay on the server, so the target has no host.
+		if err != nil || !strings.HasPrefix(r.Text, "/") || strings.HasPrefix(r.Text, "//") {
+			return nil, &driver.Error{Code: driver.ErrRedirect, Reply: r.Reply(), Err: errors.New("the server redirects to an invalid path")}
+		}
+		resp := &driver.Response{Location: []uri.URI{to}, Body: driver.NoBody}
+		resp.Reply = r.Reply()
+		return resp, nil
+	case serverError:
+		return nil, &driver.Error{Code: driver.ErrServer, Retry: true, Reply: r.Reply()}
+	}
+	return nil, &driver.Error{Code: refusal(r.Text), Reply: r.Reply()}
+}
+
+// absent lists phrases for a missing resource. The protocol has one status for all errors of a
+// request.
+var absent = []string{"not found", "not exist", "no such", "nothing here", "nonexist", "no route", "gone"}
+
+func refusal(text string) driver.Code {
+	text = strings.ToLower(text)
+	for _, words := range absent {
+		if strings.Contains(text, words) {
+			return driver.ErrNotFound
+		}
+	}
+	return driver.ErrRefused
+}

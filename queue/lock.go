@@ -1,0 +1,75 @@
+package queue
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"time"
+)
+
+// lockPoll is the interval between attempts to get a lock.
+const lockPoll = 250 * time.Millisecond
+
+// WithLock calls do while it holds the lock of a key, a lease. It calls over before it waits for
+// the lock and again with the lock, and returns if over reports that the work is done. The context
+// of do is cancelled if the lock is lost.
+func WithLock(ctx context.Context, e Engine, key string, over func(context.Context) (bool, error), do func(context.Context) error) error {
+	for {
+		if done, err := over(ctx); done || err != nil {
+			return err
+		}
+		asked := time.Now()
+		revision, err := e.Leases().Create(ctx, key, []byte(rand.Text()))
+		if err == nil {
+			return locked(ctx, e, key, revision, asked, over, do)
+		}
+		if !errors.Is(err, ErrExists) {
+			return &engineError{err}
+		}
+		if err := sleep(ctx, lockPoll); err != nil {
+			return err
+		}
+	}
+}
+
+// locked runs over and do while it renews the lock.
+func locked(ctx context.Context, e Engine, key string, revision uint64, asked time.Time,
+	over func(context.Context) (bool, error), do func(context.Context) error) error {
+	held, cancel := context.WithCancelCause(ctx)
+	kept := make(chan struct{})
+	go func() {
+		defer close(kept)
+		ttl := e.Limits().LeaseTTL
+		for until := asked.Add(ttl - ttl/4); sleep(held, ttl/6) == nil; {
+			if time.Now().After(until) {
+				cancel(errLost)
+				return
+			}
+			asked := time.Now()
+			short, stop := context.WithTimeout(held, ttl/4)
+			now, err := e.Leases().Update(short, key, []byte(rand.Text()), revision)
+			stop()
+			switch {
+			case err == nil:
+				revision, until = now, asked.Add(ttl-ttl/4)
+			case errors.Is(err, ErrConflict): // another worker has it, or a response was lost
+				cancel(errLost)
+				return
+			}
+		}
+	}()
+	done, err := over(held)
+	if !done && err == nil {
+		err = do(held)
+	}
+	cause := context.Cause(held)
+	cancel(nil)
+	<-kept
+	short, stop := context.WithTimeout(context.WithoutCancel(ctx), operationTimeout)
+	defer stop()
+	e.Leases().Delete(short, key, revision) // otherwise it expires
+	if err != nil && cause == errLost {
+		return &engineError{errLost}
+	}
+	return err
+}

@@ -1,0 +1,337 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/urlget/urlget/crawl/schedule"
+)
+
+// A prefetch buffer holds jobs whose hosts have no free place, while jobs of other hosts run.
+// Returning and taking a job again would cost more than executing it. Only the goroutine that calls
+// Next uses it, except where fields say otherwise.
+type prefetch struct {
+	queues []*hostQueue  // in round-robin order: the queue of the last taken job is at the end
+	n      int           // number of jobs
+	bytes  int           // total size of their messages
+	putOff time.Time     // time when a job was last returned
+	pause  time.Duration // interval before the next return
+	resume time.Time     // when the engine is asked again after a failure
+	wait   time.Duration // delay after the next failure
+
+	fetching bool
+	arrivals chan arrival   // the job that the engine returned
+	wake     chan struct{}  // holds a value when another job may be able to start
+	asks     int            // running lease requests; guarded by run.mu, as is handed
+	handed   map[string]int // jobs in the scheduler without a place, by host
+	askers   sync.WaitGroup // goroutines with engine requests
+}
+
+// A hostQueue holds the waiting jobs of one host.
+type hostQueue struct {
+	host  string
+	tasks []*task
+
+	// Guarded by the run's mu:
+	asking  bool      // a place is being requested
+	blocked bool      // the last request found none
+	next    time.Time // time of the next request
+	wait    time.Duration
+}
+
+// An arrival is the result of Engine.Next. The task is already in hand, because the scheduler may
+// not ask for it immediately.
+type arrival struct {
+	*task
+	err error
+}
+
+const (
+	// prefetchJobs limits the waiting jobs per running job, and prefetchBytes the total size of
+	// their messages.
+	prefetchJobs  = 32
+	prefetchBytes = 16 << 20
+	// prefetchAhead is the time for which startable jobs are kept ready, so that released places
+	// are used at once.
+	prefetchAhead = 250 * time.Millisecond
+	// prefetchFor is how long a job waits before it returns to the queue for other workers.
+	prefetchFor = 10 * time.Second
+	// putOffEvery is the interval at which a full buffer returns a job to make room for another.
+	// putOffSeldom is the interval if the new jobs cannot start either.
+	putOffEvery  = 20 * time.Millisecond
+	putOffSeldom = 100 * time.Millisecond
+	// firstAsk and lastAsk bound the interval between attempts to lease a place.
+	firstAsk = 20 * time.Millisecond
+	lastAsk  = 250 * time.Millisecond
+)
+
+func newPrefetch() *prefetch {
+	return &prefetch{handed: map[string]int{}, arrivals: make(chan arrival, 1), wake: make(chan struct{}, 1), wait: 100 * time.Millisecond, pause: putOffEvery}
+}
+
+// wakeNext wakes the goroutine that calls next.
+func (l *prefetch) wakeNext() {
+	select {
+	case l.wake <- struct{}{}:
+	default:
+	}
+}
+
+// next is the source of the scheduler. It returns a job from the buffer or the queue.
+func (r *run) next(_ context.Context, room func(string) bool) (schedule.Task, error) {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		if !r.waitUntilRunning() {
+			r.leave()
+			return schedule.Task{}, io.EOF
+		}
+		t, ready := r.pick(room)
+		if t != nil {
+			return r.schedule(t), nil
+		}
+		if !ready {
+			r.ask()
+		}
+		timer.Reset(time.Until(r.requestJob()))
+		select {
+		case a := <-r.prefetch.arrivals:
+			r.prefetch.fetching = false
+			t, err := r.enter(a)
+			if err != nil {
+				return schedule.Task{}, err
+			}
+			if t != nil {
+				return r.schedule(t), nil
+			}
+		case <-r.prefetch.wake:
+		case <-timer.C:
+		case <-r.soft.Done():
+		}
+	}
+}
+
+// enter adds an arrival to the buffer. A job that needs no place is returned instead.
+func (r *run) enter(a arrival) (*task, error) {
+	l := r.prefetch
+	switch {
+	case r.soft.Err() != nil:
+		if a.err == nil {
+			a.returnJob(0)
+		}
+		return nil, nil
+	case errors.Is(a.err, ErrClosed):
+		return nil, a.err
+	case a.err != nil:
+		r.Metrics.add(countTrouble, 1)
+		r.Logger.Warn("cannot take jobs", "error", a.err)
+		l.resume = time.Now().Add(l.wait/2 + rand.N(l.wait))
+		l.wait = min(2*l.wait, 5*time.Second)
+		return nil, nil
+	}
+	l.wait = 100 * time.Millisecond
+	r.Metrics.add(countTaken, 1)
+	t := a.task
+	if t.decodeErr != nil || t.host == "" {
+		return t, nil
+	}
+	t.arrived = time.Now()
+	l.n++
+	l.bytes += len(t.delivery.Data())
+	for _, p := range l.queues {
+		if p.host == t.host {
+			p.tasks = append(p.tasks, t)
+			return nil, nil
+		}
+	}
+	l.pause = putOffEvery
+	l.queues = append(l.queues, &hostQueue{host: t.host, tasks: []*task{t}})
+	return nil, nil
+}
+
+// remove removes the job at a position of a queue.
+func (l *prefetch) remove(i, k int) *task {
+	p := l.queues[i]
+	t := p.tasks[k]
+	p.tasks = slices.Delete(p.tasks, k, k+1)
+	l.n--
+	l.bytes -= len(t.delivery.Data())
+	l.queues = slices.Delete(l.queues, i, i+1)
+	if len(p.tasks) > 0 {
+		l.queues = append(l.queues, p)
+	}
+	return t
+}
+
+// isPaused reports whether a host is paused, by its own request or by the scheduler. Its jobs must
+// not occupy the scheduler.
+func (r *run) isPaused(host string) bool {
+	return r.pauses.known(host) || r.sched.PausedUntil(host).After(time.Now())
+}
+
+// pick returns a job whose host has a place for it. Otherwise it reports whether there are jobs
+// that only wait for the scheduler.
+func (r *run) pick(room func(string) bool) (t *task, ready bool) {
+	for i, p := range r.prefetch.queues {
+		spare, used := r.hosts.count(p.host)
+		if used >= r.Parallel {
+			spare++ // each ending job leaves its place to the next one
+		}
+		if r.isPaused(p.host) || spare <= r.scheduledWithoutPlace(p.host) {
+			continue
+		}
+		ready = true
+		if !room(p.host) {
+			continue
+		}
+		r.mu.Lock()
+		p.blocked, p.wait = false, 0
+		r.mu.Unlock()
+		return r.prefetch.remove(i, 0), true
+	}
+	return nil, ready
+}
+
+// scheduledWithoutPlace returns the number of scheduled jobs of a host that have no place yet.
+func (r *run) scheduledWithoutPlace(host string) int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.prefetch.handed[host]
+}
+
+// ask requests places at hosts with waiting jobs, a few at a time.
+func (r *run) ask() {
+	now := time.Now()
+	for _, p := range r.prefetch.queues {
+		if r.isPaused(p.host) {
+			continue
+		}
+		r.mu.Lock()
+		begin := !p.asking && !now.Before(p.next) && r.prefetch.asks+len(r.prefetch.handed)+int(r.slots.Load()) < r.Parallel
+		if begin {
+			p.asking = true
+			r.prefetch.asks++
+		}
+		r.mu.Unlock()
+		if begin {
+			r.prefetch.askers.Go(func() { r.askFor(p) })
+		}
+	}
+}
+
+func (r *run) askFor(p *hostQueue) {
+	ctx, cancel := context.WithTimeout(r.soft, operationTimeout)
+	defer cancel()
+	there := r.hosts.reserve(ctx, p.host)
+	r.mu.Lock()
+	r.prefetch.asks--
+	p.asking, p.blocked = false, !there
+	p.wait = min(max(2*p.wait, firstAsk), lastAsk)
+	p.next = time.Now().Add(p.wait/2 + rand.N(p.wait))
+	r.mu.Unlock()
+	r.prefetch.wakeNext()
+}
+
+// requestJob asks the engine for a job if one is wanted. It returns the latest time to check again.
+func (r *run) requestJob() time.Time {
+	l, now := r.prefetch, time.Now()
+	later := now.Add(time.Second)
+	open, most := 0, 0 // startable jobs; the longest queue of the others
+	for i := 0; i < len(l.queues); i++ {
+		p := l.queues[i]
+		r.mu.Lock()
+		blocked := p.blocked
+		if p.next.After(now) && p.next.Before(later) {
+			later = p.next
+		}
+		r.mu.Unlock()
+		blocked = blocked || r.isPaused(p.host)
+		switch {
+		case blocked && now.Sub(p.tasks[0].arrived) > prefetchFor:
+			r.returnBusy(l.remove(i, 0))
+			i--
+		case !blocked:
+			open += len(p.tasks)
+		case len(l.queues[most].tasks) < len(p.tasks):
+			most = i
+		}
+	}
+	switch {
+	case l.fetching || open >= max(r.Parallel, 2, min(r.pace.within(prefetchAhead), prefetchJobs*r.Parallel/2)):
+		return later
+	case now.Before(l.resume):
+		return slices.MinFunc([]time.Time{later, l.resume}, time.Time.Compare)
+	case l.n >= prefetchJobs*r.Parallel || l.bytes >= prefetchBytes:
+		if next := l.putOff.Add(l.pause); now.Before(next) {
+			return slices.MinFunc([]time.Time{later, next}, time.Time.Compare)
+		}
+		l.putOff, l.pause = now, min(2*l.pause, putOffSeldom)
+		most = min(most, len(l.queues)-1)
+		r.returnBusy(l.remove(most, len(l.queues[most].tasks)-1))
+	}
+	l.fetching = true
+	r.prefetch.askers.Go(func() {
+		a := arrival{}
+		d, err := r.Engine.Next(r.soft)
+		if a.err = err; err == nil {
+			a.task = r.receive(d)
+		}
+		l.arrivals <- a
+	})
+	return later
+}
+
+// leave returns the waiting jobs to the queue.
+func (r *run) leave() {
+	l := r.prefetch
+	for len(l.queues) > 0 {
+		l.remove(0, 0).returnJob(0)
+	}
+	if l.fetching {
+		if a := <-l.arrivals; a.err == nil {
+			a.returnJob(0)
+		}
+		l.fetching = false
+	} else if d, err := r.Engine.Next(r.soft); err == nil { // makes the engine return its prefetched jobs
+		d.Return(0)
+	}
+}
+
+// A pace measures how fast jobs finish.
+type pace struct {
+	mu    sync.Mutex
+	since time.Time
+	n     int
+	rate  float64 // jobs per second
+}
+
+// ended counts a finished job.
+func (p *pace) ended() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.n++
+	p.tell(time.Now())
+}
+
+// paceOver is the measurement interval.
+const paceOver = time.Second
+
+func (p *pace) tell(now time.Time) {
+	if took := now.Sub(p.since); took >= paceOver {
+		p.rate = float64(p.n) / took.Seconds()
+		p.n, p.since = 0, now
+	}
+}
+
+// within estimates the number of jobs that finish within d.
+func (p *pace) within(d time.Duration) int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.tell(time.Now())
+	return int(p.rate * d.Seconds())
+}

@@ -1,0 +1,91 @@
+package queue_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/download"
+	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch/job"
+	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/queue"
+	"github.com/urlget/urlget/queue/queuetest"
+)
+
+// slow is a driver that takes a while.
+type slow time.Duration
+
+func (s slow) Open(context.Context, *fetch.Request) (*driver.Response, error) {
+	time.Sleep(time.Duration(s))
+	return &driver.Response{Meta: fetch.Meta{Size: 1}, Body: &closer{strings.NewReader("x"), func() {}}}, nil
+}
+
+// Three workers are nearly as fast as one worker with all jobs: jobs that wait for a place do not
+// block others, and do not return to the queue.
+func TestWorkersShareHosts(t *testing.T) {
+	t.Parallel()
+	const workers, parallel, takes = 3, 4, 20 * time.Millisecond
+	for _, c := range []struct {
+		hosts, perHost, jobs int
+		most                 float64 // multiple of the minimum
+		putOff               int     // at most
+	}{
+		// How workers come by their places is a matter of chance: these bounds leave room for it.
+		// When jobs did not wait in their workers, the first case took five times the minimum.
+		{12, 2, 6000, 1.5, 600},
+		{1, 12, 3000, 1.5, 300},
+		{1, 2, 900, 1.6, 700}, // more wait than fit
+	} {
+		t.Run(fmt.Sprint(c.hosts, "/", c.perHost), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				m := queuetest.NewModel(queuetest.Options{})
+				for i := range c.jobs {
+					j := &job.Job{URL: uri.MustParse(fmt.Sprintf("x-sim://h%d/%d", i%c.hosts, i))}
+					if _, _, err := queue.Submit(t.Context(), m.Connect("a"), queue.Normal, j); err != nil {
+						t.Fatal(err)
+					}
+				}
+				ctx, stop := context.WithCancel(t.Context())
+				metrics := &queue.Metrics{}
+				var group sync.WaitGroup
+				begun := time.Now()
+				for i := range workers {
+					group.Go(func() {
+						client := fetch.New(nil, func(_ driver.Env, reg *driver.Registry) {
+							reg.Register(fetch.Scheme{Name: "x-sim", Ops: []fetch.Op{fetch.OpGet}, Driver: slow(takes)})
+						})
+						defer client.Close()
+						w := &worker{simulation: &simulation{kept: map[string]int{}}}
+						(&queue.Worker{Engine: m.Connect(fmt.Sprint("w", i)), Store: w, Parallel: parallel, PerHost: c.perHost, Metrics: metrics,
+							Runner: &job.Runner{Downloader: &download.Downloader{Client: client}}}).Run(ctx)
+					})
+				}
+				n := 0
+				for range m.Connect("b").Results(ctx, 0, true) {
+					if n++; n == c.jobs {
+						break
+					}
+				}
+				took := time.Since(begun)
+				stop()
+				group.Wait()
+				needed := takes * time.Duration(c.jobs/min(workers*parallel, c.hosts*c.perHost))
+				off := metric(t, metrics, "urlget_put_off_total")
+				t.Logf("%v, of which %v needed; %d put off", took, needed, off)
+				if took.Seconds() > c.most*needed.Seconds() {
+					t.Errorf("it took %v, want %v or little more", took, needed)
+				}
+				if off > c.putOff {
+					t.Errorf("%d of %d jobs were put off", off, c.jobs)
+				}
+			})
+		})
+	}
+}

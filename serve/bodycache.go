@@ -1,0 +1,52 @@
+package serve
+
+import (
+	"sync"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/uri"
+)
+
+const (
+	maxKept    = 4 << 20  // bytes of one body
+	maxKeptAll = 32 << 20 // bytes of all bodies
+)
+
+// A bodyCache caches small bodies between a page and its frame, so that each is retrieved once. It
+// evicts the oldest.
+type bodyCache struct {
+	mu   sync.Mutex
+	list []*cachedBody
+	size int
+}
+
+type cachedBody struct {
+	id   string
+	url  uri.URI
+	meta fetch.Meta
+	data []byte
+}
+
+// add caches a body and returns its random ID.
+func (k *bodyCache) add(u uri.URI, meta fetch.Meta, data []byte) string {
+	c := &cachedBody{newID(), u, meta, data}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for k.size += len(data); k.size > maxKeptAll; k.list = k.list[1:] {
+		k.size -= len(k.list[0].data)
+	}
+	k.list = append(k.list, c)
+	return c.id
+}
+
+// get returns a cached body, or nil if it was evicted.
+func (k *bodyCache) get(id string) *cachedBody {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, c := range k.list {
+		if c.id == id {
+			return c
+		}
+	}
+	return nil
+}
