@@ -1,18 +1,16 @@
 #!/bin/bash
-# Provides the one image that docker-compose.yml is built from,
-# debian:bookworm-slim: what Docker has, else what the registry has, else a
-# copy saved before, else one made here by debootstrap (as root, on Debian or
-# one of its kin), so that nothing else need know where it came from.
+# Provides debian:bookworm-slim, the base image of docker-compose.yml. It is the image that Docker
+# has, a pulled one, a saved copy, or one made by debootstrap (as root, on Debian or a derivative).
 #
 #   integration/base-image.sh
-#   BASE_IMAGE_TAR=base.tar integration/base-image.sh   # loads or saves a copy
+#   BASE_IMAGE_TAR=base.tar integration/base-image.sh   # loads or saves the copy
 set -euo pipefail
 
 image=debian:bookworm-slim
 tar=${BASE_IMAGE_TAR:-}
 
 if docker image inspect "$image" >/dev/null 2>&1; then
-	echo "$image: there"
+	echo "$image: present"
 elif timeout 120 docker pull "$image" >/dev/null 2>&1; then
 	echo "$image: pulled"
 elif [ -n "$tar" ] && [ -s "$tar" ]; then
@@ -29,11 +27,11 @@ else
 	mirror=http://deb.debian.org/debian
 	if [ -r $sources ]; then mirror=$(awk '/^URIs:/ {print $2; exit}' $sources); fi
 	debootstrap --variant=minbase bookworm "$root" "$mirror" >"$work/log" || { tail -20 "$work/log" >&2; exit 1; }
-	if [ -r $sources ]; then # the host's mirrors, security updates among them
+	if [ -r $sources ]; then # the host's mirrors, with security updates
 		sed 's/^Types: .*/Types: deb/' $sources >"$root$sources"
 		: >"$root/etc/apt/sources.list"
 	fi
-	# The host's exceptions, such as for a clock that is wrong.
+	# The host's exceptions, for example for a wrong clock.
 	apt-config dump | grep -E '^Acquire::Check-(Valid-Until|Date) ' >"$root/etc/apt/apt.conf.d/90host" || true
 	cat >"$root/etc/apt/apt.conf.d/docker-clean" <<-'X'
 		DPkg::Post-Invoke { "rm -f /var/cache/apt/archives/*.deb /var/cache/apt/*.bin || true"; };

@@ -1,9 +1,9 @@
 #!/bin/bash
-# Gets the browser of the tests in integration/browser onto a Debian 12 machine:
+# Installs the browser for the tests in integration/browser on Debian 12:
 #
 #   integration/chromium.sh
 #
-# A second run finds it there and does nothing.
+# If it is installed, the script does nothing.
 set -euo pipefail
 
 if command -v chromium >/dev/null; then

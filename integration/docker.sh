@@ -1,11 +1,10 @@
 #!/bin/bash
-# Provides Docker with its compose command for integration/lab-up.sh, and the
-# commands by which tests make networks: what is there, else Debian's packages
-# (as root); and starts the daemon if none
-# answers. Ends with status 1, and the reason, where that cannot be done.
+# Provides Docker with its compose command for integration/lab-up.sh, and the commands with which
+# tests set up networks. As root, it installs missing ones from Debian's packages, and starts the
+# daemon if it does not run. If that is not possible, it exits with status 1 and the reason.
 #
 #   integration/docker.sh
-#   integration/docker.sh stop   # ends the daemon, if this started it
+#   integration/docker.sh stop   # stops the daemon if this script started it
 set -euo pipefail
 
 pidfile=/run/urlget-lab-dockerd.pid
@@ -38,8 +37,8 @@ if [ ${#missing[@]} -gt 0 ]; then
 	DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
 fi
 if ! answers; then
-	[ "$(id -u)" = 0 ] || fail "no daemon answers, and only root can start one"
-	command -v dockerd >/dev/null || fail "no daemon answers, and there is no dockerd"
+	[ "$(id -u)" = 0 ] || fail "the daemon does not respond, and only root can start it"
+	command -v dockerd >/dev/null || fail "the daemon does not respond, and dockerd is not installed"
 	setsid dockerd --pidfile $pidfile >$log 2>&1 </dev/null &
 	daemon=$!
 	for ((i = 0; i < 60; i++)); do
@@ -53,4 +52,4 @@ if ! answers; then
 		fail "the daemon does not start: see $log"
 	}
 fi
-echo "docker: $(docker version -f '{{.Server.Version}}') answers"
+echo "docker: $(docker version -f '{{.Server.Version}}') is running"

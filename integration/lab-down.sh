@@ -1,8 +1,8 @@
 #!/bin/bash
-# Takes the lab of docker-compose.yml down. Images and the fixture tree stay.
+# Stops the lab of docker-compose.yml. Images and the fixture tree are kept.
 #
-#   integration/lab-down.sh            all of it
-#   integration/lab-down.sh machines   the profile machines only
+#   integration/lab-down.sh            all services
+#   integration/lab-down.sh machines   only the profile machines
 set -euo pipefail
 cd "$(dirname "$0")/.."
 compose=(docker-compose)

@@ -1,11 +1,10 @@
 #!/bin/bash
-# Brings the lab of docker-compose.yml up: the base image, the images, the
-# containers; and waits until all are healthy, five minutes at most. Needs
-# Docker, and Go where no image with Go can be pulled.
+# Builds the images of the lab in docker-compose.yml, starts the containers, and waits up to five
+# minutes until all are healthy. Requires Docker, and Go if no image with Go can be pulled.
 #
 #   integration/lab-up.sh              all servers
 #   integration/lab-up.sh vsftpd inn   some of them
-#   integration/lab-up.sh machines     the profile machines, alone
+#   integration/lab-up.sh machines     only the profile machines
 set -euo pipefail
 cd "$(dirname "$0")/.."
 if [ "$*" = machines ]; then
@@ -37,7 +36,7 @@ for ((i = 0; i < 300; i++)); do
 	for id in $("${compose[@]}" ps -q "$@"); do
 		status=$(docker inspect -f '{{index .Config.Labels "com.docker.compose.service"}} {{if .State.Running}}{{with .State.Health}}{{.Status}}{{else}}running{{end}}{{else}}ended{{end}}' "$id")
 		case $status in
-		*" healthy" | "tree ended") ;; # it is done before the others start
+		*" healthy" | "tree ended") ;; # it ends before the others start
 		*) waiting+=("${status/ /: }") ;;
 		esac
 	done

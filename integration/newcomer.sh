@@ -1,10 +1,8 @@
 #!/bin/bash
-# Does what a newcomer does: clones the repository into an empty folder and
-# runs the commands of README.md there, exactly as they are printed and in
-# order: the lines of every ```sh block below a line "<!-- run -->". The home
-# folder is empty too, and PATH has little more than Go; the caches of Go are
-# those of the caller.
-# Ends with the status of the first command that fails.
+# Clones the repository into an empty folder and runs the commands of README.md there, in order and
+# exactly as printed: the lines of every ```sh block below a line "<!-- run -->". The home folder is
+# empty, and PATH contains little more than Go. Go's caches are those of the caller. The script exits
+# with the status of the first command that fails.
 set -euo pipefail
 top=$(cd "$(dirname "$0")/.." && git rev-parse --show-toplevel)
 modules=$(go env GOMODCACHE) cache=$(go env GOCACHE)
@@ -37,13 +35,13 @@ command=
 for line in "${lines[@]}"; do
 	command+=$line
 	case $command in
-	*\\) command+=$'\n'; continue ;; # goes on in the next line
+	*\\) command+=$'\n'; continue ;; # continues on the next line
 	'' | '#'*) command=; continue ;;
 	esac
 	printf '+ %s\n' "$command"
 	status=0
 	if [[ $command == *'&' ]]; then
-		set -m # a process group of its own, which cleanup ends
+		set -m # with a process group of its own for cleanup
 		eval "$command" </dev/null
 		started+=($!)
 		set +m

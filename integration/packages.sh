@@ -1,16 +1,14 @@
 #!/bin/bash
-# Gets every server of the lab onto a Debian 12 machine, so that the
-# integration tests can start them as child processes:
+# Installs every server of the lab on Debian 12, so that the integration tests can start them as
+# child processes:
 #
 #   integration/packages.sh
 #
-# What can live beside the rest of the system is installed. What conflicts with
-# its rivals as a package (the FTP servers, the news servers) or would take a
-# service name for itself is only unpacked, into the folder packages/ of the
-# lab's cache: $URLGET_LAB_CACHE, else $XDG_CACHE_HOME/urlget-lab, else
-# /var/cache/urlget-lab for root (servers drop root and cannot enter its home)
-# and ~/.cache/urlget-lab for others. Nothing is started. A second run finds
-# everything done and says so within a second.
+# Packages that conflict with others (FTP and news servers) or would claim a service name are only
+# unpacked, into the folder packages/ of the lab's cache. The cache is $URLGET_LAB_CACHE, or
+# $XDG_CACHE_HOME/urlget-lab, or /var/cache/urlget-lab for root (servers drop root and cannot enter
+# its home), or ~/.cache/urlget-lab. No server is started. A second run changes nothing and takes less
+# than a second.
 set -euo pipefail
 
 if [ -n "${URLGET_LAB_CACHE:-}" ]; then cache=$URLGET_LAB_CACHE
@@ -19,14 +17,14 @@ elif [ "$(id -u)" = 0 ]; then cache=/var/cache/urlget-lab
 else cache=$HOME/.cache/urlget-lab
 fi
 
-# Installed: servers without rivals, and the tools of the tests and benchmarks.
+# To install: servers without conflicts, and the tools of the tests and benchmarks.
 installed=(
 	nginx-light pygopherd python3-pyftpdlib python3-openssl dictd dictfmt dictzip yaz
 	idzebra-2.0-common idzebra-2.0-utils libidzebra-2.0-mod-grs-marc
 	slapd tinyproxy squid microsocks hercules samba smbclient dovecot-pop3d dovecot-imapd
 	rpcbind socat openssl curl wget lftp iproute2 procps ca-certificates
 )
-# Installed too: the libraries of what is only unpacked.
+# To install: the libraries of unpacked packages.
 libraries=(
 	libpam-pwdfile libwrap0 libcap2 libsodium23 libhiredis0.14 libmemcached11
 	libmemcachedutil2 libpcre2-posix3 libacl1 libidn2-0 libcanlock3 libdb5.3
@@ -34,7 +32,7 @@ libraries=(
 	libkrb5-3 libcom-err2 zlib1g libntirpc4.3 libnfsidmap1 liburcu8 libwbclient0
 	libdbus-1-3 libblkid1 libuuid1 libgssapi-krb5-2
 )
-# Unpacked: FOLDER: PACKAGES.
+# To unpack: FOLDER: PACKAGES.
 unpacked=(
 	"vsftpd: vsftpd"
 	"proftpd: proftpd-core proftpd-mod-crypto"
@@ -45,7 +43,7 @@ unpacked=(
 	"sn: sn"
 	"gophernicus: gophernicus"
 	"molly-brown: molly-brown"
-	"hpa-tftpd: tftpd-hpa" # its in.tftpd must be found before that of atftpd
+	"hpa-tftpd: tftpd-hpa" # its in.tftpd must be found before atftpd's
 	"tftpd-a: atftpd"
 	"telnetd: inetutils-telnetd"
 	"fingerd: fingerd"

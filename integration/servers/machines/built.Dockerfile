@@ -1,4 +1,4 @@
-# The same, built before by integration/lab-up.sh.
+# The same programs, which were built by integration/lab-up.sh.
 FROM debian:bookworm-slim
 RUN apt-get update \
  && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends nats-server \
