@@ -18,7 +18,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// mailboxes returns the mailboxes of a tree, one for each directory, and the UIDs of the files.
+// mailboxes returns one mailbox for each directory of a tree, and the UIDs of the files.
 func mailboxes(t testing.TB, tree fs.FS) (boxes map[string][]imapd.Message, uids map[string]int) {
 	boxes, uids = make(map[string][]imapd.Message), make(map[string]int)
 	err := fs.WalkDir(tree, ".", func(name string, d fs.DirEntry, err error) error {
@@ -67,7 +67,7 @@ func TestConformance(t *testing.T) {
 							info, err := fs.Stat(tree, name)
 							switch {
 							case err == nil && info.IsDir() && strings.Contains(name, "/"):
-								return "" // mailboxes are listed by the server
+								return "" // the server lists mailboxes, not their parents
 							case name == ".":
 								return base
 							case err == nil && info.IsDir(), err != nil && !strings.Contains(path.Base(name), "."):

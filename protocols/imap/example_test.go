@@ -10,8 +10,8 @@ import (
 	"github.com/urlget/urlget/protocols/imap"
 )
 
-// A mailbox is a listing, and a search in it too. Here the password may travel in plaintext, as the
-// server has no TLS.
+// A URL with a search lists the matching messages. The example allows a plaintext password, because
+// the server has no TLS.
 func ExampleWith() {
 	s, err := imapd.New(imapd.Options{User: "joe", Password: "secret", Mailboxes: map[string][]imapd.Message{
 		"INBOX": {{Text: []byte("Subject: Hello\r\n\r\n")}, {Text: []byte("Subject: Invoice\r\n\r\n")}},

@@ -7,8 +7,8 @@ import (
 	"github.com/urlget/urlget/fetch/driver"
 )
 
-// failure returns the error for a status NO, BAD or BYE, by its response code if it has one (RFC
-// 5530).
+// failure returns the error for a NO, BAD or BYE response. The response code, if there is one,
+// selects the error code (RFC 5530).
 func failure(what, condition, text string) *driver.Error {
 	e := &driver.Error{Code: driver.ErrRefused, Reply: driver.Reply{Text: strings.TrimSpace(condition + " " + text)}}
 	if what != "" {

@@ -62,8 +62,8 @@ func FuzzValues(f *testing.F) {
 	})
 }
 
-// FuzzMessage lets a server answer to UID FETCH with anything. What comes out complete must be what
-// it announced.
+// FuzzMessage retrieves a message from a server that sends arbitrary replies to UID FETCH. A body
+// that is complete must be part of the reply.
 func FuzzMessage(f *testing.F) {
 	f.Add([]byte("* 1 FETCH (UID 1 BODY[] {5}\r\nhello)\r\nu4 OK\r\n"))
 	f.Add([]byte("* 1 FETCH (BODY[] \"hello\")\r\nu4 OK\r\n"))

@@ -1,6 +1,5 @@
-// Package imap retrieves mail from the mailboxes of mail servers: the schemes imap and imaps (RFC
-// 5092) over IMAP4rev1 (RFC 3501). Nothing that it sends changes a mailbox, not even what counts as
-// seen.
+// Package imap retrieves messages from mailboxes of IMAP4rev1 servers (RFC 3501). It implements the
+// schemes imap and imaps (RFC 5092). It never modifies a mailbox, not even the \Seen flag.
 package imap
 
 import (
@@ -16,12 +15,12 @@ import (
 
 // Options configures the driver. The zero value is the default.
 type Options struct {
-	// StartTLS refuses servers of imap that do not begin TLS (RFC 3501, section 6.2.1). Without it
-	// TLS is begun where a server has it.
+	// StartTLS requires STARTTLS (RFC 3501, section 6.2.1) for the scheme imap. By default,
+	// STARTTLS is used if the server offers it.
 	StartTLS bool
-	// AllowPlaintext lets passwords travel without TLS.
+	// AllowPlaintext allows passwords to be sent without TLS.
 	AllowPlaintext bool
-	// MaxConns is the number of connections to a server for one login; 0 means 4.
+	// MaxConns limits the connections per server and login. 0 means 4.
 	MaxConns int
 }
 
@@ -33,7 +32,7 @@ const (
 // Load registers the driver with default options.
 func Load(env driver.Env, reg *driver.Registry) { With(Options{})(env, reg) }
 
-// With is Load with options.
+// With returns a loader for the driver with options.
 func With(opts Options) driver.Loader {
 	return func(env driver.Env, reg *driver.Registry) {
 		conns := cmp.Or(max(opts.MaxConns, 0), defaultConns)

@@ -175,7 +175,7 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// TestLogins shows how a login is made, and which are not.
+// TestLogins checks which logins succeed, and which commands the client sends.
 func TestLogins(t *testing.T) {
 	t.Parallel()
 	serverTLS, clientTLS := servers.Certificate()
@@ -185,7 +185,7 @@ func TestLogins(t *testing.T) {
 		client   Options
 		url      string // "" is imap://$/INBOX/;UID=2
 		password string // "" is secret
-		log      string // of the commands up to EXAMINE, verbs alone
+		log      string // verbs of the commands before EXAMINE
 		code     fetch.Code
 	}{
 		"in plaintext":       {client: plain, log: "CAPABILITY LOGIN CAPABILITY"},
@@ -255,7 +255,7 @@ func TestPasswordsAreTriedThreeTimes(t *testing.T) {
 	}
 }
 
-// TestConversations plays servers that are in their right, and others.
+// TestConversations plays transcripts of valid and broken servers.
 func TestConversations(t *testing.T) {
 	t.Parallel()
 	const begin = "S: * PREAUTH hi\nC: u1 CAPABILITY\nS: u1 OK\n"
@@ -301,8 +301,8 @@ func TestConversations(t *testing.T) {
 	}
 }
 
-// TestPartsAreThoseAskedFor: a caller appends a part to what it has, so that another part must not be
-// taken for it. A server may know no parts, and send all.
+// TestPartsAreThoseAskedFor checks that another part than the requested one is an error, because a
+// caller may append it to a partial file. A server without partial fetches may send all content.
 func TestPartsAreThoseAskedFor(t *testing.T) {
 	t.Parallel()
 	const begin = "S: * PREAUTH hi\nC: u1 CAPABILITY\nS: u1 OK\nC: u2 EXAMINE \"b\"\nS: * OK [UIDVALIDITY 7] x\nS: u2 OK\n" +
@@ -366,7 +366,7 @@ func TestAnswersAreBounded(t *testing.T) {
 	}
 }
 
-// TestRetrievalsOverAFailingNetwork disturbs each operation of retrievals.
+// TestRetrievalsOverAFailingNetwork fails each network operation of a retrieval in turn.
 func TestRetrievalsOverAFailingNetwork(t *testing.T) {
 	t.Parallel()
 	serverTLS, clientTLS := servers.Certificate()

@@ -10,7 +10,7 @@ import (
 	"github.com/urlget/urlget/protocols/internal/mailsession"
 )
 
-// logIn logs in, by SASL PLAIN if the server has it, else by LOGIN.
+// logIn authenticates with SASL PLAIN if the server supports it, and otherwise with LOGIN.
 func (d *opener) logIn(ctx context.Context, srv *mailsession.Server, s *session) error {
 	plain := s.caps["AUTH=PLAIN"] || srv.Auth == "PLAIN"
 	if srv.Auth != "" && srv.Auth != "PLAIN" {
@@ -31,10 +31,10 @@ func (d *opener) logIn(ctx context.Context, srv *mailsession.Server, s *session)
 	if err != nil {
 		return err
 	}
-	return s.capabilities() // they may change
+	return s.capabilities() // a login may change them
 }
 
-// login authenticates by LOGIN (RFC 3501, section 6.2.3).
+// login authenticates with LOGIN (RFC 3501, section 6.2.3).
 func (s *session) login(cred driver.Credential) error {
 	tag, err := s.send("LOGIN "+quote(cred.User)+" "+quote(cred.Password), "LOGIN "+quote(cred.User)+" ********")
 	if err != nil {
@@ -43,8 +43,8 @@ func (s *session) login(cred driver.Credential) error {
 	return s.finish("login", tag, nil)
 }
 
-// plain authenticates by SASL PLAIN (RFC 4616), with the response in the command if the server can
-// take it there (RFC 4959).
+// plain authenticates with SASL PLAIN (RFC 4616). If the server supports SASL-IR (RFC 4959), the
+// command includes the initial response.
 func (s *session) plain(cred driver.Credential) error {
 	const command = "AUTHENTICATE PLAIN"
 	initial, err := mailsession.Plain(cred)

@@ -11,17 +11,17 @@ import (
 	"github.com/urlget/urlget/fetch/message"
 )
 
-// listItems is what is asked about each message of a mailbox.
+// listItems lists the attributes that a mailbox listing requests for each message.
 const listItems = "(UID RFC822.SIZE INTERNALDATE ENVELOPE)"
 
-// maxFound bounds the messages that a search finds. Their numbers come in one line.
+// maxFound limits the matches of a search. The server returns all UIDs in one line.
 const maxFound = 100_000
 
-// A Message is what a listing tells of one message.
+// A Message describes one message of a listing.
 type Message struct {
 	UID     uint32
 	Subject string
-	Date    string // as the header has it
+	Date    string // the Date header field, unparsed
 	ID      string
 }
 
@@ -35,8 +35,8 @@ func (m Message) EntryFacts() driver.Facts {
 	}}
 }
 
-// openMailbox lists the messages of a mailbox, or those that a search finds. The content is
-// what the server says of each.
+// openMailbox lists the messages of a mailbox, or the matches of a search. The body consists of the
+// server's FETCH responses.
 func (d *opener) openMailbox(ctx context.Context, req *driver.Request, t *target) (*driver.Response, error) {
 	resp := &driver.Response{Meta: driver.Meta{Kind: driver.KindListing, ContentType: "text/plain", Size: -1}, URL: t.url, Body: driver.NoBody}
 	var sets []string
@@ -67,7 +67,7 @@ func (d *opener) openMailbox(ctx context.Context, req *driver.Request, t *target
 	return resp, nil
 }
 
-// find searches, and returns what was found as sets of UIDs that fit into commands.
+// find runs a search and returns the matches as UID sets, each short enough for one command.
 func (s *session) find(program string) (sets []string, err error) {
 	if strings.IndexFunc(program, func(r rune) bool { return r > '~' }) >= 0 {
 		program = "CHARSET UTF-8 " + program
@@ -96,7 +96,7 @@ func (s *session) find(program string) (sets []string, err error) {
 	return sets, err
 }
 
-// list yields the messages of a set, and reports whether to go on.
+// list yields the messages of a UID set and reports whether to continue.
 func (s *session) list(t *target, set string, yield func(driver.Part, error) bool) bool {
 	tag, err := s.send("UID FETCH "+set+" "+listItems, "")
 	if err != nil {
@@ -114,8 +114,8 @@ func (s *session) list(t *target, set string, yield func(driver.Part, error) boo
 	})
 }
 
-// yieldAll yields the parts that part makes of the answers to a command, and reports whether to go
-// on. If it is left before the end, the session is of no more use.
+// yieldAll yields the part that the part function returns for each response to a command. It reports
+// whether to continue. If the loop stops early, the session is broken.
 func (s *session) yieldAll(what, tag string, yield func(driver.Part, error) bool, part func(data []byte) (p driver.Part, ok bool, err error)) bool {
 	within := s.InTime()
 	defer func() { within() }()
@@ -143,14 +143,14 @@ func (s *session) yieldAll(what, tag string, yield func(driver.Part, error) bool
 		p.Text = append(r.data, "\r\n"...)
 		within()
 		if !yield(p, nil) {
-			s.Lines.Break(net.ErrClosed) // the rest of the response is still to come
+			s.Lines.Break(net.ErrClosed) // the rest of the response is unread
 			return false
 		}
 		within = s.InTime()
 	}
 }
 
-// part is one message of a listing.
+// part returns the part of a listing for one message.
 func (t *target) part(validity, uid uint32, items map[string]value) (driver.Part, error) {
 	u, err := t.messageURL(validity, uid)
 	if err != nil {
@@ -171,7 +171,7 @@ func (t *target) part(validity, uid uint32, items map[string]value) (driver.Part
 	return driver.Part{Entries: []driver.Entry{e}}, nil
 }
 
-// plain returns a string, "" for NIL.
+// plain returns the text of a string, or "" for NIL.
 func (v value) plain() string {
 	if v.null {
 		return ""
@@ -179,7 +179,7 @@ func (v value) plain() string {
 	return v.text
 }
 
-// openServer lists the mailboxes of a server. The content is what the server says of each.
+// openServer lists the mailboxes of a server. The body consists of the server's LIST responses.
 func (d *opener) openServer(ctx context.Context, req *driver.Request, t *target) (*driver.Response, error) {
 	resp := &driver.Response{Meta: driver.Meta{Kind: driver.KindListing, ContentType: "text/plain", Size: -1}, URL: t.url, Body: driver.NoBody}
 	tag := ""
@@ -206,7 +206,7 @@ func (d *opener) openServer(ctx context.Context, req *driver.Request, t *target)
 	return resp, nil
 }
 
-// mailboxPart makes a member of `LIST (\HasNoChildren) "/" "Sent"`.
+// mailboxPart parses a LIST response such as `LIST (\HasNoChildren) "/" "Sent"`.
 func (t *target) mailboxPart(data []byte) (driver.Part, bool) {
 	all, err := parseValues(data)
 	if err != nil || len(all) != 4 || !strings.EqualFold(all[0].text, "LIST") {
@@ -226,7 +226,7 @@ func (t *target) mailboxPart(data []byte) (driver.Part, bool) {
 		e.URL, err = t.mailboxURL(name)
 	}
 	if !ok || err != nil {
-		e.Kind = driver.EntryText // it holds others, or has a name that nobody can write
+		e.Kind = driver.EntryText // the mailbox cannot be selected, or its name does not fit in a URL
 	}
 	return driver.Part{Entries: []driver.Entry{e}}, true
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/urlget/urlget/fetchtest/servers/imapd"
 )
 
-// TestListingMemory lists a mailbox whose lines the server makes when they are asked for.
+// TestListingMemory lists a mailbox with generated messages and checks the heap.
 func TestListingMemory(t *testing.T) {
 	const count, most = 50_000, 32 << 20
 	s := imapd.Start(t, imapd.Options{Synthetic: count})

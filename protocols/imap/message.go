@@ -13,7 +13,7 @@ import (
 	"github.com/urlget/urlget/fetch/message"
 )
 
-// What is asked about messages.
+// Attributes requested before a retrieval and for a stat.
 const (
 	sizeItems = "(RFC822.SIZE INTERNALDATE)"
 	statItems = "(RFC822.SIZE INTERNALDATE BODY.PEEK[HEADER])"
@@ -61,8 +61,9 @@ func (d *opener) openMessage(ctx context.Context, req *driver.Request, t *target
 	return resp, nil
 }
 
-// beginPart begins the range want of what t names, or all of it if want is zero or the server knows
-// no parts. It returns the range that comes.
+// beginPart starts the retrieval of the range want of the content that t names. It retrieves all
+// content if want is zero or the server does not support partial fetches. It returns the range that
+// the server sends.
 func (s *session) beginPart(t *target, want driver.Range, b *content) (driver.Range, error) {
 	part, err := within(t.partial, want)
 	if err != nil {
@@ -75,9 +76,9 @@ func (s *session) beginPart(t *target, want driver.Range, b *content) (driver.Ra
 	switch {
 	case b.origin >= 0:
 	case part.Offset == 0 && b.left <= part.Length:
-		b.origin = 0 // all there is, or a server that need not say where the beginning is
+		b.origin = 0 // the complete content, or a prefix sent without an origin octet
 	case ranged && t.partial.IsZero():
-		ranged = false // the server knows no parts of bodies, and sends all
+		ranged = false // the server ignored the partial fetch and sends everything
 	}
 	err = b.check(part, ranged || !t.partial.IsZero())
 	switch {
@@ -86,14 +87,14 @@ func (s *session) beginPart(t *target, want driver.Range, b *content) (driver.Ra
 	case !ranged:
 		return driver.Range{}, nil
 	case b.left == 0 && want.Offset > 0:
-		s.Lines.Break(io.ErrUnexpectedEOF) // the rest of the response is of no use
+		s.Lines.Break(io.ErrUnexpectedEOF) // skip the rest of the response
 		return driver.Range{}, &driver.Error{Code: driver.ErrRange}
 	}
 	return driver.Range{Offset: want.Offset, Length: b.left}, nil
 }
 
-// within returns the range want of the range all, as a range of what all is a part of. A length of 0
-// reaches to the end.
+// within translates want, a range relative to all, into a range of the whole section. A length of 0
+// extends to the end.
 func within(all, want driver.Range) (driver.Range, error) {
 	part := all
 	part.Offset += want.Offset
@@ -108,7 +109,8 @@ func within(all, want driver.Range) (driver.Range, error) {
 	return part, nil
 }
 
-// describe fills in what is known of a message without its text, and returns its size.
+// describe sets the metadata of a message without retrieving its text. It returns the size of the
+// message in bytes.
 func (s *session) describe(t *target, stat bool, meta *driver.Meta) (size int64, err error) {
 	items := sizeItems
 	if stat {
@@ -143,12 +145,12 @@ func (s *session) describe(t *target, stat bool, meta *driver.Meta) (size int64,
 	return size, nil
 }
 
-// begin asks for content and reads up to where it begins.
+// begin requests content and reads the response up to the first byte of it.
 func (s *session) begin(t *target, part driver.Range, b *content) error {
 	what := fmt.Sprintf("BODY.PEEK[%s]", t.section)
 	if !part.IsZero() {
 		if part.Length == 0 {
-			part.Length = math.MaxInt32 // the end is not known; RFC 3501 has 32 bits for it
+			part.Length = math.MaxInt32 // the size is unknown; lengths have 32 bits in RFC 3501
 		}
 		what += fmt.Sprintf("<%d.%d>", part.Offset, part.Length)
 	}
@@ -179,7 +181,7 @@ func (s *session) begin(t *target, part driver.Range, b *content) error {
 		}
 		if v, found := items["BODY"]; ok && found {
 			if v.null {
-				continue // there is no such part, and the status will say that all went well
+				continue // the part does not exist, but the status will be OK
 			}
 			b.r, b.left, b.origin, b.whole = strings.NewReader(v.text), int64(len(v.text)), originOf(v.name), true
 			return nil
@@ -188,7 +190,7 @@ func (s *session) begin(t *target, part driver.Range, b *content) error {
 	return s.Lines.Break(errValue)
 }
 
-// contentType returns the media type, as far as the URL tells.
+// contentType returns the media type that the section of the URL implies, or "" if it is unknown.
 func (t *target) contentType() string {
 	last := t.section[strings.LastIndexByte(t.section, '.')+1:]
 	switch {
@@ -210,25 +212,27 @@ func (t *target) fileName() string {
 	return strings.TrimLeft(name, ".-") + ".eml"
 }
 
-// parseDate reads an INTERNALDATE: "17-Jul-1996 02:44:25 -0700", the day perhaps with a blank.
+// parseDate parses an INTERNALDATE such as "17-Jul-1996 02:44:25 -0700". The day may be padded with
+// a space.
 func parseDate(text string) (time.Time, bool) {
 	date, err := time.Parse("_2-Jan-2006 15:04:05 -0700", text)
 	return date, err == nil
 }
 
-// A content is that of a message or part, and what follows it.
+// A content reads a message or part, and the rest of the response after it.
 type content struct {
 	session *session
 	tag     string // of the command
 	r       io.Reader
-	left    int64 // not read yet
-	// origin is where in the message or part it begins; -1 if it is not said to be a part of that.
+	left    int64 // unread bytes
+	// origin is the offset of the content in the message or part; -1 if the server sent no origin
+	// octet.
 	origin int64
-	whole  bool // the content was not a literal: its line has been read
+	whole  bool // the content was a quoted string, and its line has been read
 }
 
-// check returns an error if what comes is not the part that was asked for: the caller may append it to
-// bytes that it has already.
+// check returns an error if the content is not the requested part. The caller may append the content
+// to a partial file.
 func (b *content) check(part driver.Range, partial bool) error {
 	switch {
 	case !partial:
@@ -256,7 +260,7 @@ func (b *content) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// end reads what follows the content: the rest of its line, and the status of the command.
+// end reads the rest of the content's line and the status of the command.
 func (b *content) end() error {
 	if !b.whole {
 		if err := b.session.closeList(); err != nil {

@@ -12,29 +12,30 @@ import (
 	"github.com/urlget/urlget/fetch/driver/wire"
 )
 
-// Bounds of what a server says that is not content.
+// Limits for responses, except message content, in bytes.
 const (
 	maxLine     = 256 << 10 // a line
 	maxLiteral  = 256 << 10 // a literal in a response, such as a header
 	maxResponse = 1 << 20   // a response with all its literals
-	maxDepth    = 12        // of parentheses
+	maxDepth    = 12        // nesting of parentheses, not bytes
 )
 
-// A response is one answer of the server, without its tag (RFC 3501, section 7). Literals stand in
-// it as they came.
+// A response is one response of the server (RFC 3501, section 7). Its data excludes the tag and
+// includes literals verbatim.
 type response struct {
-	tag  string // "*" or "+", or that of a command
+	tag  string // "*", "+" or the tag of a command
 	data []byte
-	// literal is the size of the content that follows, which is still to be read; -1 if there is none.
+	// literal is the size of the unread content that follows, in bytes; -1 if none follows.
 	literal int64
 }
 
-// They are compiled when a session first needs them: whoever links the driver may never use it.
+// The expressions are compiled on first use, because a program that links the driver may never use
+// it.
 var (
 	literalEnd = compiled(`\{([0-9]{1,19})\}$`)
-	// bodyItem is the end of the line in which a message's content begins.
+	// bodyItem matches the end of a line that announces a message's content as a literal.
 	bodyItem = compiled(`(?i)[ (]BODY\[[^\]]*\](<[0-9]+>)? \{[0-9]{1,19}\}$`)
-	// textual are answers that end in text for people, which is no literal whatever it looks like.
+	// textual matches responses that end in human-readable text, which never contains a literal.
 	textual = compiled(`(?i)^(OK|NO|BAD|BYE|PREAUTH)( |$)`)
 )
 
@@ -42,21 +43,21 @@ func compiled(expr string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
 }
 
-// read reads one response within the reply timeout. If stream is set, it stops where the content of
-// a message begins.
+// read reads one response within the reply timeout. If stream is set, it stops before the content of
+// a message.
 func (s *session) read(stream bool) (response, error) {
 	defer s.InTime()()
 	return s.next(stream)
 }
 
-// next is read within the time that its caller sets.
+// next is like read, but the caller applies the timeout.
 func (s *session) next(stream bool) (response, error) {
 	r, err := s.readResponse(stream)
 	return r, s.due(err)
 }
 
-// due breaks the conversation if err says that an answer was not read. The end of the connection is
-// none of a content then.
+// due marks the session as broken if reading a response failed. It returns io.ErrUnexpectedEOF for
+// io.EOF, because a connection that ends before a response does not end any content.
 func (s *session) due(err error) error {
 	if err == nil {
 		return nil
@@ -85,7 +86,8 @@ func (s *session) readResponse(stream bool) (response, error) {
 	return r, s.readData(&r, rest, stream)
 }
 
-// readData reads what belongs to a line: the literals that it announces, and the lines behind them.
+// readData appends line to r.data. It reads the literals that line announces and the lines that
+// continue it.
 func (s *session) readData(r *response, line string, stream bool) error {
 	for {
 		r.data = append(r.data, line...)
@@ -115,7 +117,7 @@ func (s *session) readData(r *response, line string, stream bool) error {
 	}
 }
 
-// closeList reads what follows the content of a message in its response.
+// closeList reads the rest of a response after a message's content.
 func (s *session) closeList() error {
 	defer s.InTime()()
 	line, err := s.Lines.Line()
@@ -133,12 +135,12 @@ type value struct {
 	text string
 	null bool
 	list []value
-	name string // of an item of FETCH, as the server writes it
+	name string // the FETCH item's name, as sent by the server
 }
 
 var errValue = fmt.Errorf("%w: data that is none of IMAP", wire.ErrMalformed)
 
-// parseValue reads one value (RFC 3501, section 9) and returns what follows it.
+// parseValue parses one value (RFC 3501, section 9) and returns the remaining bytes.
 func parseValue(p []byte, depth int) (v value, rest []byte, err error) {
 	switch {
 	case len(p) == 0 || depth > maxDepth:
@@ -162,8 +164,8 @@ func parseValue(p []byte, depth int) (v value, rest []byte, err error) {
 	return v, p[end:], nil
 }
 
-// atomEnd returns where an atom ends. The name of a part of a message is one, with all that is
-// between its brackets.
+// atomEnd returns the length of the atom at the start of p. A section such as "BODY[HEADER.FIELDS
+// (DATE)]" is a single atom, including everything in brackets.
 func atomEnd(p []byte) int {
 	if len(p) >= 5 && bytes.EqualFold(p[:5], []byte("BODY[")) {
 		if end := bytes.IndexByte(p, ']'); end > 0 {
@@ -214,7 +216,7 @@ func parseLiteral(p []byte) (text string, rest []byte, err error) {
 	return string(rest[:n]), rest[n:], nil
 }
 
-// parseValues reads values divided by blanks, to the end.
+// parseValues parses space-separated values.
 func parseValues(p []byte) ([]value, error) {
 	var all []value
 	for len(p) > 0 {
@@ -227,12 +229,12 @@ func parseValues(p []byte) ([]value, error) {
 	return all, nil
 }
 
-// parseFetch reads "5 FETCH (UID 7 RFC822.SIZE 120)" into items by name. A body has the name
-// "BODY", whatever part it is. It reports false for other data.
+// parseFetch parses a FETCH response such as "5 FETCH (UID 7 RFC822.SIZE 120)" into items by name.
+// The name of any body section is "BODY". ok is false for other responses.
 func parseFetch(data []byte) (items map[string]value, ok bool, err error) {
 	all, err := parseValues(data)
 	if err != nil || len(all) < 2 || !strings.EqualFold(all[1].text, "FETCH") {
-		return nil, false, nil // not ours: servers say what they like at any time
+		return nil, false, nil // servers may send other data at any time
 	}
 	if len(all) != 3 || len(all[2].list)%2 != 0 {
 		return nil, false, errValue
@@ -246,8 +248,8 @@ func parseFetch(data []byte) (items map[string]value, ok bool, err error) {
 	return items, true, nil
 }
 
-// originOf returns where in a body begins what an item has, by its name or the line that ends with
-// that: "BODY[]<100>" (RFC 3501, section 7.4.2). It is -1 if the item is the whole body.
+// originOf returns the origin octet of a body item: 100 for "BODY[]<100>" (RFC 3501, section 7.4.2).
+// name may be a line that contains the item. originOf returns -1 if there is no origin octet.
 func originOf(name string) int64 {
 	_, text, ok := strings.Cut(name[strings.LastIndexByte(name, ']')+1:], "<")
 	text, _, ended := strings.Cut(text, ">")
@@ -258,7 +260,7 @@ func originOf(name string) int64 {
 	return n
 }
 
-// number reads a number, 0 if it is none.
+// number parses a non-negative number. It returns 0 if v is not one.
 func (v value) number() int64 {
 	n, err := strconv.ParseInt(v.text, 10, 64)
 	if err != nil || n < 0 {
@@ -267,7 +269,8 @@ func (v value) number() int64 {
 	return n
 }
 
-// code returns the response code in a status, such as "UIDVALIDITY 385759045".
+// code returns the response code in the text of a status, such as "UIDVALIDITY 385759045", in upper
+// case, or "" if there is none.
 func code(text string) string {
 	rest, ok := strings.CutPrefix(text, "[")
 	if !ok {

@@ -12,26 +12,26 @@ import (
 	"github.com/urlget/urlget/protocols/internal/mailsession"
 )
 
-// A session is a connection to a mail server after the login.
+// A session is an authenticated connection to a mail server.
 type session struct {
 	mailsession.Session
 	tag  int
 	caps map[string]bool // in upper case
 
-	mailbox  string // the selected one, as the protocol has it
-	validity uint32 // its UIDVALIDITY
+	mailbox  string // the selected mailbox, in modified UTF-7
+	validity uint32 // UIDVALIDITY of the selected mailbox
 }
 
 // A lease is the use of a session by one response.
 type lease = mailsession.Lease[*session]
 
-// dial connects and logs in.
+// dial connects to a server and logs in.
 func (d *opener) dial(ctx context.Context, srv *mailsession.Server) (*session, error) {
 	s := &session{}
 	return s, s.Dial(ctx, d.env, srv, maxLine, func() error { return d.begin(ctx, srv, s) })
 }
 
-// begin has the conversation up to the login.
+// begin reads the greeting, starts TLS if possible and logs in.
 func (d *opener) begin(ctx context.Context, srv *mailsession.Server, s *session) error {
 	greeting, err := s.read(false)
 	if err != nil {
@@ -66,7 +66,7 @@ func (d *opener) begin(ctx context.Context, srv *mailsession.Server, s *session)
 	return d.logIn(ctx, srv, s)
 }
 
-// capabilities fills in s.caps.
+// capabilities requests the server's capabilities and sets s.caps.
 func (s *session) capabilities() error {
 	s.caps = make(map[string]bool)
 	return s.cmd("CAPABILITY", "CAPABILITY", func(r response) error {
@@ -80,8 +80,8 @@ func (s *session) capabilities() error {
 	})
 }
 
-// cmd sends a command and reads the answers to it. Take, which may be nil, gets the data. A refusal
-// is an error that says what failed.
+// cmd sends a command and reads the responses. It calls take, which may be nil, for each untagged
+// response. If the server refuses the command, the error mentions what.
 func (s *session) cmd(what, line string, take func(response) error) error {
 	tag, err := s.send(line, "")
 	if err != nil {
@@ -90,7 +90,8 @@ func (s *session) cmd(what, line string, take func(response) error) error {
 	return s.finish(what, tag, take)
 }
 
-// send sends a command with a tag, which it returns. Records show it as shown if that is not empty.
+// send sends a command with a new tag and returns the tag. If shown is not empty, the trace shows
+// it instead of line.
 func (s *session) send(line, shown string) (tag string, err error) {
 	s.tag++
 	tag = "u" + strconv.Itoa(s.tag)
@@ -100,10 +101,10 @@ func (s *session) send(line, shown string) (tag string, err error) {
 	return tag, s.Lines.Send(tag + " " + line)
 }
 
-// maxResponses limits the data responses to one command, except listings.
+// maxResponses limits the untagged responses to one command, except in listings.
 const maxResponses = 100_000
 
-// finish reads the responses to a command up to its status, all within the time for one reply.
+// finish reads the responses to a command up to its status, all within one reply timeout.
 func (s *session) finish(what, tag string, take func(response) error) error {
 	defer s.InTime()()
 	for range maxResponses {
@@ -124,8 +125,8 @@ func (s *session) finish(what, tag string, take func(response) error) error {
 	return s.Lines.Break(fmt.Errorf("%w: more than %d answers to a command", wire.ErrReplyTooLong, maxResponses))
 }
 
-// status reports whether r ends the response to a command. If it says that the command failed, or
-// cannot be in such a response, that is the error.
+// status reports whether r completes the command with the tag. It returns an error if the command
+// failed or r is malformed.
 func (s *session) status(what, tag string, r response) (done bool, err error) {
 	condition, text, _ := strings.Cut(string(r.data), " ")
 	condition = strings.ToUpper(condition)
@@ -144,13 +145,14 @@ func (s *session) status(what, tag string, r response) (done bool, err error) {
 	return true, s.Lines.Break(fmt.Errorf("%w %.80q", wire.ErrMalformed, r.data))
 }
 
-// quote writes a string for a command. Lines that hold CR, LF or NUL are refused when they are
-// sent.
+// quote returns text as a quoted string (RFC 3501, section 9). It does not check for CR, LF and NUL,
+// because wire.Lines rejects commands that contain them.
 func quote(text string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(text) + `"`
 }
 
-// examine selects a mailbox for reading. Again means to do so even if it is the selected one.
+// examine selects a mailbox read-only. If again is set, it also does so if the mailbox is already
+// selected.
 func (s *session) examine(t *target, again bool) error {
 	name := encodeName(t.mailbox)
 	if s.mailbox != name || again {
@@ -165,7 +167,7 @@ func (s *session) examine(t *target, again bool) error {
 		})
 		var e *driver.Error
 		if errors.As(err, &e) && strings.HasPrefix(e.Reply.Text, "NO") && e.Code == driver.ErrRefused {
-			e.Code = driver.ErrNotFound // older servers say no more than no
+			e.Code = driver.ErrNotFound // older servers send NO without a response code
 		}
 		if err != nil {
 			return err
@@ -179,8 +181,8 @@ func (s *session) examine(t *target, again bool) error {
 	return nil
 }
 
-// with leases a session, with the mailbox of t selected if possible, and runs op on it. If with
-// succeeds, the caller must end the lease.
+// with leases a session, preferably one that has selected the mailbox of t, and calls op with it. If
+// with succeeds, the caller must end the lease.
 func (d *opener) with(ctx context.Context, t *target, op func(*session) error) (lease, error) {
 	name := encodeName(t.mailbox)
 	return d.pool.Lease(ctx, &t.Server, func(s *session) bool { return s.mailbox == name }, func(l lease) error { return op(l.Conn) })

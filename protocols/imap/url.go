@@ -12,22 +12,23 @@ import (
 	"github.com/urlget/urlget/protocols/internal/mailsession"
 )
 
-// A target is what a URL names, and the server to ask for it.
+// A target is a parsed URL.
 type target struct {
 	mailsession.Server
 	url      uri.URI // as requested
-	mailbox  string  // decoded; "" is the server
-	validity uint32  // the mailbox's UIDVALIDITY; 0 if the URL does not say
-	uid      uint32  // the message; 0 is the mailbox
-	section  string  // the part of the message; "" is all of it
+	mailbox  string  // decoded; "" means the server
+	validity uint32  // the mailbox's UIDVALIDITY; 0 if the URL does not contain it
+	uid      uint32  // the message; 0 means the mailbox
+	section  string  // the part of the message; "" means the whole message
 	partial  driver.Range
-	search   string // a search program
+	search   string // a search program (RFC 3501, section 6.4.4)
 }
 
-// maxName bounds names of mailboxes and parts, and search programs, in bytes.
+// maxName limits names of mailboxes and parts, and search programs, in bytes.
 const maxName = 4 << 10
 
-// etag identifies the bytes of a message or part: they never change (RFC 3501, section 2.3.1.1).
+// etag returns an ETag for a message or part, whose bytes never change (RFC 3501, section 2.3.1.1).
+// It returns "" if validity is unknown.
 func (t *target) etag(validity uint32) string {
 	if validity == 0 {
 		return ""
@@ -46,7 +47,7 @@ func (t *target) etag(validity uint32) string {
 //
 //	imap://[USER[;AUTH=MECHANISM][:PASSWORD]@]HOST[:PORT]/   the mailboxes
 //	.../MAILBOX[;UIDVALIDITY=N]                              its messages
-//	.../MAILBOX[;UIDVALIDITY=N]?SEARCH                       those that a search finds
+//	.../MAILBOX[;UIDVALIDITY=N]?SEARCH                       messages that match a search
 //	.../MAILBOX[;UIDVALIDITY=N]/;UID=N                       a message
 //	.../;UID=N/;SECTION=PART[/;PARTIAL=OFFSET[.LENGTH]]      a part of it
 func parse(u uri.URI) (*target, error) {
@@ -70,7 +71,7 @@ func malformed(format string, args ...any) error {
 	return &driver.Error{Code: driver.ErrURL, Err: fmt.Errorf(format, args...)}
 }
 
-// parsePath decodes what follows the host.
+// parsePath decodes the path of a URL.
 func (t *target) parsePath(path string) error {
 	path, partial, err := cutParam(path, "/;PARTIAL=")
 	if err != nil {
@@ -119,7 +120,7 @@ func (t *target) parsePath(path string) error {
 	return nil
 }
 
-// cutParam cuts a parameter off the end of a path.
+// cutParam cuts a parameter, such as "/;UID=", from the end of a path.
 func cutParam(path, name string) (before, value string, err error) {
 	i := strings.LastIndex(strings.ToUpper(path), name)
 	if i < 0 {
@@ -143,7 +144,7 @@ func parseNumber(what, value string) (uint32, error) {
 	return uint32(n), nil
 }
 
-// parsePartial reads "OFFSET" or "OFFSET.LENGTH".
+// parsePartial parses "OFFSET" or "OFFSET.LENGTH", in bytes.
 func parsePartial(value string) (driver.Range, error) {
 	offset, length, some := strings.Cut(value, ".")
 	o, err := strconv.ParseInt(offset, 10, 64)
@@ -159,8 +160,8 @@ func parsePartial(value string) (driver.Range, error) {
 	return driver.Range{Offset: o, Length: l}, nil
 }
 
-// isSection reports whether the text can stand between the brackets of BODY[] (RFC 3501, section
-// 6.4.5) without changing the command.
+// isSection reports whether s is safe to send between the brackets of BODY[] (RFC 3501, section
+// 6.4.5). A safe section cannot change the rest of the command.
 func isSection(s string) bool {
 	for i := range len(s) {
 		if c := s[i]; c < ' ' || c > '~' || strings.IndexByte(`[]{}"\<>%*`, c) >= 0 {
@@ -170,12 +171,12 @@ func isSection(s string) bool {
 	return len(s) <= maxName && strings.Count(s, "(") == strings.Count(s, ")")
 }
 
-// mailboxURL returns the URL of a mailbox of the same server.
+// mailboxURL returns the URL of a mailbox on the same server.
 func (t *target) mailboxURL(name string) (uri.URI, error) {
 	return t.resolve("/" + strings.ReplaceAll(uri.Escape(name), "%2F", "/"))
 }
 
-// messageURL returns the URL of a message of the same mailbox.
+// messageURL returns the URL of a message in the same mailbox.
 func (t *target) messageURL(validity, uid uint32) (uri.URI, error) {
 	path := "/" + strings.ReplaceAll(uri.Escape(t.mailbox), "%2F", "/")
 	if validity != 0 {
@@ -186,7 +187,7 @@ func (t *target) messageURL(validity, uid uint32) (uri.URI, error) {
 
 func (t *target) resolve(path string) (uri.URI, error) {
 	if strings.HasPrefix(path, "//") {
-		path = "/%2F" + path[2:] // it would announce a host
+		path = "/%2F" + path[2:] // "//" would start a host
 	}
 	ref, err := uri.ParseRef(path)
 	if err != nil {

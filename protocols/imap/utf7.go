@@ -8,10 +8,10 @@ import (
 	"unicode/utf8"
 )
 
-// utf7 is the base 64 of names of mailboxes (RFC 3501, section 5.1.3).
+// utf7 is the base64 alphabet of mailbox names (RFC 3501, section 5.1.3).
 var utf7 = base64.NewEncoding("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+,").WithPadding(base64.NoPadding)
 
-// encodeName writes the name of a mailbox as the protocol has it.
+// encodeName encodes the name of a mailbox in modified UTF-7.
 func encodeName(name string) string {
 	var b strings.Builder
 	for len(name) > 0 {
@@ -42,8 +42,8 @@ func encodeName(name string) string {
 	return b.String()
 }
 
-// decodeName reads the name of a mailbox. It reports false if that is none, has another spelling,
-// or is one that no URL can have.
+// decodeName decodes the name of a mailbox from modified UTF-7. ok is false if s is malformed, is
+// not the canonical encoding, or decodes to a name with CR, LF or NUL.
 func decodeName(s string) (name string, ok bool) {
 	var b strings.Builder
 	for rest := s; rest != ""; {

@@ -19,7 +19,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// treeUID names a file as a message. What the tests want refused stays as it is.
+// treeUID returns the unique-id of a file. It keeps names with CR, LF or NUL, which the client must
+// refuse.
 func treeUID(name string) string {
 	if strings.ContainsAny(name, "\r\n\x00") {
 		return name
@@ -27,12 +28,12 @@ func treeUID(name string) string {
 	return hex.EncodeToString([]byte(path.Base(name)))
 }
 
-// treeMessage is a file as a message, with LF.
+// treeMessage returns a message with the content of a file. Its lines end with LF.
 func treeMessage(name string, content []byte) string {
 	return "From: tree@x.invalid\nSubject: " + hex.EncodeToString([]byte(path.Base(name))) + "\n\n" + string(content)
 }
 
-// maildrops returns the maildrops of a tree, one for each directory, with the user of its name.
+// maildrops returns one maildrop for each directory of a tree. The directory is the user name.
 func maildrops(t testing.TB, tree fs.FS) map[string][]popd.Message {
 	drops := make(map[string][]popd.Message)
 	err := fs.WalkDir(tree, ".", func(name string, d fs.DirEntry, err error) error {
@@ -92,13 +93,13 @@ func treeURL(scheme, addr string, tree fs.FS, name string) string {
 	info, err := fs.Stat(tree, name)
 	switch {
 	case err == nil && info.IsDir() && strings.Contains(name, "/"):
-		return "" // maildrops do not lead to maildrops
+		return "" // a maildrop has no subdirectories
 	case err == nil && info.IsDir():
 		return maildrop(name)
 	case err != nil && !strings.Contains(name, "/"):
-		return "" // there is a maildrop for all who may log in
+		return "" // every user who can log in has a maildrop
 	case name == "octets.bin":
-		return "" // bare CR and LF are no lines
+		return "" // POP3 cannot transfer a bare CR or LF
 	case err == nil && strings.Count(name, "/") > 1:
 		return ""
 	}

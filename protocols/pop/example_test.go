@@ -10,8 +10,8 @@ import (
 	"github.com/urlget/urlget/protocols/pop"
 )
 
-// A maildrop is a listing, and its messages have URLs that stay. Here the password may travel in
-// plaintext, as the server has no TLS.
+// The listing of a maildrop contains permanent URLs of its messages. The example allows a plaintext
+// password, because the server has no TLS.
 func ExampleWith() {
 	s, err := popd.New(popd.Options{User: "joe", Password: "secret", Messages: []popd.Message{
 		{UID: "whqtswO00WBw418f9t5JxYwZ", Text: "Subject: Hello\n\nHello.\n"},

@@ -8,8 +8,8 @@ import (
 	"github.com/urlget/urlget/protocols/internal/mailsession"
 )
 
-// failure returns the error for a status -ERR, by its response code if it has one (RFC 2449,
-// section 8; RFC 3206).
+// failure returns the error for a -ERR reply. The response code, if there is one, selects the error
+// code (RFC 2449, section 8; RFC 3206).
 func failure(what, text string) *driver.Error {
 	e := &driver.Error{Code: driver.ErrRefused, Reply: driver.Reply{Text: strings.TrimSpace("-ERR " + text)}}
 	if what != "" {
@@ -30,8 +30,8 @@ func failure(what, text string) *driver.Error {
 	return e
 }
 
-// isRefusal reports whether err is a status -ERR.
+// isRefusal reports whether err is a -ERR reply.
 func isRefusal(err error) bool { return mailsession.Refusal(err) != nil }
 
-// isPlainRefusal reports whether err is a status -ERR that says no more than no.
+// isPlainRefusal reports whether err is a -ERR reply without a known response code.
 func isPlainRefusal(err error) bool { return isRefusal(err) && driver.CodeOf(err) == driver.ErrRefused }

@@ -10,8 +10,8 @@ import (
 	"github.com/urlget/urlget/fetchtest/servers"
 )
 
-// FuzzMessage lets a server answer to RETR with anything. What comes out complete must be what the
-// protocol says.
+// FuzzMessage retrieves a message from a server that sends arbitrary replies to RETR. A body that is
+// complete must be the dot-unstuffed reply.
 func FuzzMessage(f *testing.F) {
 	f.Add([]byte("+OK\r\nA: b\r\n\r\n..\r\n.\r\n"))
 	f.Add([]byte("+OK 3 octets\r\n.\r\n"))

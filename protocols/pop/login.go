@@ -15,14 +15,14 @@ import (
 	"github.com/urlget/urlget/protocols/internal/mailsession"
 )
 
-// stampForm is that of an RFC 822 msg-id in ASCII, as RFC 1939, section 7 wants it. Other stamps
-// could be made so that the responses to them tell parts of the password.
+// stampForm matches an RFC 822 msg-id in ASCII, which RFC 1939, section 7 requires for a timestamp.
+// A server could craft other timestamps so that the digests reveal parts of the password.
 var stampForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`<[!-;=?A-~]+@[!-;=?A-~]+>`) })
 
-// stampOf returns the stamp for APOP in a greeting, "" if there is none.
+// stampOf returns the timestamp for APOP in a greeting, or "" if there is none.
 func stampOf(greeting string) string { return stampForm().FindString(greeting) }
 
-// logIn logs in, with TLS or without.
+// logIn chooses a login method and logs in.
 func (d *opener) logIn(ctx context.Context, srv *mailsession.Server, s *session) error {
 	way, err := s.way(srv.Auth)
 	if err != nil {
@@ -34,7 +34,7 @@ func (d *opener) logIn(ctx context.Context, srv *mailsession.Server, s *session)
 	return s.LogIn(ctx, srv, "pop", mailsession.MaxLogins, func(cred driver.Credential) error { return s.authenticate(way, cred) })
 }
 
-// way chooses how to log in: apop, "PLAIN" or "USER".
+// way returns the login method: apop, "PLAIN" or "USER".
 func (s *session) way(wanted string) (string, error) {
 	_, user := s.caps["USER"]
 	plain := strings.Contains(" "+s.caps["SASL"]+" ", " PLAIN ")
@@ -51,7 +51,7 @@ func (s *session) way(wanted string) (string, error) {
 	return "", &driver.Error{Code: driver.ErrAuth, Err: fmt.Errorf("urlget has no login by %s, but by PLAIN and APOP", driver.Printable(wanted))}
 }
 
-// authenticate sends one credential.
+// authenticate tries to log in with one credential.
 func (s *session) authenticate(way string, cred driver.Credential) error {
 	switch way {
 	case apop:
@@ -68,7 +68,7 @@ func (s *session) authenticate(way string, cred driver.Credential) error {
 	return err
 }
 
-// secret is expect for a command that records show as shown.
+// secret is expect for a line that the trace shows as shown.
 func (s *session) secret(line, shown string) (string, error) {
 	if err := s.Lines.SendSecret(line, shown); err != nil {
 		return "", err
@@ -76,8 +76,8 @@ func (s *session) secret(line, shown string) (string, error) {
 	return s.status("login")
 }
 
-// plain authenticates by SASL PLAIN (RFC 4616), with the answer in the command, or after it if the
-// command would be too long (RFC 5034, section 4).
+// plain authenticates with SASL PLAIN (RFC 4616). It sends the initial response in the command, or
+// separately if the command would be too long (RFC 5034, section 4).
 func (s *session) plain(cred driver.Credential) error {
 	const command, longest = "AUTH PLAIN", 253
 	initial, err := mailsession.Plain(cred)

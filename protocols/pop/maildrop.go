@@ -11,7 +11,7 @@ import (
 	"github.com/urlget/urlget/protocols/internal/mailsession"
 )
 
-// A Message is what a listing tells of one message.
+// A Message describes one message of a listing.
 type Message struct {
 	Number int
 	UID    string // the unique-id; "" if the server has none
@@ -25,8 +25,8 @@ func (m Message) EntryFacts() driver.Facts {
 	}}
 }
 
-// openMaildrop lists the messages of a maildrop. The content has a line for each: number, unique-id
-// or "-", size in bytes.
+// openMaildrop lists the messages of a maildrop. The body has one line for each message: the number,
+// the unique-id or "-", and the size in bytes.
 func (d *opener) openMaildrop(ctx context.Context, req *driver.Request, t *target) (*driver.Response, error) {
 	resp := &driver.Response{Meta: driver.Meta{Kind: driver.KindListing, ContentType: "text/plain", Size: -1}, URL: t.url, Body: driver.NoBody}
 	sizes := make(map[int]int64)
@@ -93,7 +93,7 @@ func (t *target) byNumber(sizes map[int]int64) iter.Seq2[driver.Part, error] {
 	}
 }
 
-// part is one message of a listing.
+// part returns the part of a listing for one message.
 func (t *target) part(number int, uid string, size int64) (driver.Part, error) {
 	u, err := t.messageURL(number, uid)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/urlget/urlget/fetchtest/servers/popd"
 )
 
-// TestListingMemory lists a maildrop whose lines the server makes when they are asked for.
+// TestListingMemory lists a maildrop with generated messages and checks the heap.
 func TestListingMemory(t *testing.T) {
 	const count, most = 50_000, 48 << 20
 	s := popd.Start(t, popd.Options{Synthetic: count})

@@ -28,7 +28,7 @@ func (d *opener) openMessage(ctx context.Context, req *driver.Request, t *target
 		meta.ETag = uid
 		switch {
 		case uid != "" && req.IfChanged.ETag == uid && req.Op == driver.OpGet && req.Range.IsZero():
-			// A unique-id stands for the same bytes for ever (RFC 1939, section 7).
+			// The message of a unique-id never changes (RFC 1939, section 7).
 			return &driver.Error{Code: driver.ErrNotModified}
 		case req.Op == driver.OpStat:
 			return s.describe(number, &meta)
@@ -86,8 +86,7 @@ func (s *session) locate(t *target, reused bool) (number int, uid string, err er
 	return number, t.uid, nil
 }
 
-// describe fills in what is known of a message without its text: the size, and the header if the
-// server has TOP.
+// describe sets the size of a message in meta. It also sets the header if the server supports TOP.
 func (s *session) describe(number int, meta *driver.Meta) error {
 	var err error
 	if meta.Size, err = s.size(number); err != nil {
@@ -103,7 +102,7 @@ func (s *session) describe(number int, meta *driver.Meta) error {
 	dot := s.Lines.Reader().Dot(wire.DotOptions{})
 	head, err := message.ReadHead(dot, 0)
 	if err == nil {
-		_, err = io.CopyN(io.Discard, dot, message.MaxHeader) // the rest, which some servers send too
+		_, err = io.CopyN(io.Discard, dot, message.MaxHeader) // some servers also send the body
 	}
 	switch err {
 	case io.EOF:
@@ -115,7 +114,7 @@ func (s *session) describe(number int, meta *driver.Meta) error {
 	return s.Lines.Break(err)
 }
 
-// describe fills in what the header tells.
+// describe sets the header and the modification time of meta.
 func describe(meta *driver.Meta, head []byte) {
 	meta.Header = message.ParseHeader(head)
 	if date, err := mail.ParseDate(meta.Header.Get("Date")); err == nil {
@@ -123,7 +122,7 @@ func describe(meta *driver.Meta, head []byte) {
 	}
 }
 
-// notFound makes a refusal that says no more than no that of a message that is not there.
+// notFound changes the code of a plain refusal to ErrNotFound.
 func notFound(err error) error {
 	if e, ok := err.(*driver.Error); ok && isPlainRefusal(err) {
 		e.Code = driver.ErrNotFound
@@ -131,7 +130,7 @@ func notFound(err error) error {
 	return err
 }
 
-// messageName makes a file name.
+// messageName returns a file name for a message.
 func messageName(number int, uid string) string {
 	name := driver.SafeName(strings.ReplaceAll(uid, "/", "_"))
 	if name == "" {

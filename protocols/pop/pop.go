@@ -1,6 +1,6 @@
-// Package pop retrieves mail from the maildrops of mail servers: the schemes pop and pops (RFC
-// 2384), and pop3 and pop3s as they are also written, over POP3 (RFC 1939, RFC 2449, RFC 2595, RFC
-// 5034). Nothing that it sends changes a maildrop.
+// Package pop retrieves messages from maildrops of POP3 servers (RFC 1939, RFC 2449, RFC 2595, RFC
+// 5034). It implements the schemes pop and pops (RFC 2384), and their aliases pop3 and pop3s. It
+// never modifies a maildrop.
 package pop
 
 import (
@@ -16,26 +16,27 @@ import (
 
 // Options configures the driver. The zero value is the default.
 type Options struct {
-	// StartTLS refuses servers of pop that do not begin TLS (STLS, RFC 2595). Without it TLS is begun
-	// where a server has it.
+	// StartTLS requires STLS (RFC 2595) for the schemes pop and pop3. By default, STLS is used if
+	// the server offers it.
 	StartTLS bool
-	// AllowPlaintext lets passwords travel without TLS. APOP, which does not show them, needs none.
+	// AllowPlaintext allows passwords to be sent without TLS. APOP does not need it, because it
+	// sends only a digest.
 	AllowPlaintext bool
-	// MaxConns is the number of connections to one maildrop; 0 means 2. Servers that lock a maildrop
-	// (RFC 1939, section 4) refuse the second one, as busy.
+	// MaxConns limits the connections per maildrop. 0 means 2. A server that locks maildrops (RFC
+	// 1939, section 4) refuses a second connection as busy.
 	MaxConns int
 }
 
 const (
 	defaultConns = 2
-	// idleTimeout is short: what a connection sees of a maildrop is what was there at the login.
+	// idleTimeout is short, because a session does not see messages that arrive after its login.
 	idleTimeout = 15 * time.Second
 )
 
 // Load registers the driver with default options.
 func Load(env driver.Env, reg *driver.Registry) { With(Options{})(env, reg) }
 
-// With is Load with options.
+// With returns a loader for the driver with options.
 func With(opts Options) driver.Loader {
 	return func(env driver.Env, reg *driver.Registry) {
 		conns := cmp.Or(max(opts.MaxConns, 0), defaultConns)

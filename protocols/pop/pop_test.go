@@ -130,7 +130,7 @@ func TestAMessageThatIsHadIsNotSentAgain(t *testing.T) {
 	}
 }
 
-// TestLogins shows how a login is made, and which are not.
+// TestLogins checks which logins succeed, and which commands the client sends.
 func TestLogins(t *testing.T) {
 	t.Parallel()
 	serverTLS, clientTLS := servers.Certificate()
@@ -140,7 +140,7 @@ func TestLogins(t *testing.T) {
 		client   Options
 		url      string // "" is pop://$/2
 		password string // "" is secret
-		log      string // of the commands up to the login, verbs alone
+		log      string // verbs of the commands up to the login
 		code     fetch.Code
 	}{
 		"in plaintext":            {server: popd.Options{}, client: Options{AllowPlaintext: true}, log: "CAPA USER PASS"},
@@ -222,7 +222,7 @@ func TestPasswordsAreTriedThreeTimes(t *testing.T) {
 	}
 }
 
-// TestConversations plays servers that say what they should not, and old ones.
+// TestConversations plays transcripts of broken servers, and of old ones.
 func TestConversations(t *testing.T) {
 	t.Parallel()
 	const begin = "S: +OK hi\nC: CAPA\nS: -ERR what\nC: USER joe\nS: +OK\nC: PASS secret\nS: +OK\n"
@@ -259,8 +259,8 @@ func TestConversations(t *testing.T) {
 	}
 }
 
-// TestBytesBehindTheDot has a server that sends more than the answer. It must not be taken for the
-// answer to the next request.
+// TestBytesBehindTheDot checks that data after the end of a reply is not read as the reply to the
+// next command.
 func TestBytesBehindTheDot(t *testing.T) {
 	t.Parallel()
 	s := popd.Start(t, popd.Options{Messages: messages, Trailing: "+OK planted\r\nplanted\r\n.\r\n"})
@@ -274,7 +274,7 @@ func TestBytesBehindTheDot(t *testing.T) {
 	}
 }
 
-// TestNewMailIsFound asks for mail that came after the connection was made.
+// TestNewMailIsFound requests a message that arrived after the login of the pooled session.
 func TestNewMailIsFound(t *testing.T) {
 	t.Parallel()
 	old := "S: +OK hi\nC: CAPA\nS: -ERR\nC: USER joe\nS: +OK\nC: PASS x\nS: +OK\nC: UIDL\nS: +OK\nS: 1 a\nS: .\n"
@@ -301,7 +301,7 @@ func TestMaildropsAreBounded(t *testing.T) {
 	drive.Fails(t, c, "pop://joe:x@"+s.Addr+"/;UID=x", fetch.ErrTooLarge)
 }
 
-// TestRetrievalsOverAFailingNetwork disturbs each operation of retrievals.
+// TestRetrievalsOverAFailingNetwork fails each network operation of a retrieval in turn.
 func TestRetrievalsOverAFailingNetwork(t *testing.T) {
 	t.Parallel()
 	serverTLS, clientTLS := servers.Certificate()

@@ -15,29 +15,29 @@ import (
 )
 
 const (
-	// maxMessages bounds the responses to LIST and UIDL, in lines.
+	// maxMessages limits the replies to LIST and UIDL, in lines.
 	maxMessages = 100_000
 )
 
-// A session is a connection to a mail server after the login. It sees the maildrop as it was then
+// A session is an authenticated connection to a mail server. It sees the maildrop as of the login
 // (RFC 1939, section 4).
 type session struct {
 	mailsession.Session
-	stamp string            // what APOP needs of the greeting; "" if it has none
-	caps  map[string]string // in upper case to arguments; nil if the server does not tell
-	index map[string]int    // the numbers of messages by unique-id; nil before it is asked for
+	stamp string            // the timestamp for APOP in the greeting, or ""
+	caps  map[string]string // arguments by capability, in upper case; nil without CAPA
+	index map[string]int    // message numbers by unique-id; nil before the first UIDL
 }
 
 // A lease is the use of a session by one response.
 type lease = mailsession.Lease[*session]
 
-// dial connects and logs in.
+// dial connects to a server and logs in.
 func (d *opener) dial(ctx context.Context, srv *mailsession.Server) (*session, error) {
 	s := &session{}
 	return s, s.Dial(ctx, d.env, srv, 0, func() error { return d.begin(ctx, srv, s) })
 }
 
-// begin has the conversation up to the login.
+// begin reads the greeting, starts TLS if possible and logs in.
 func (d *opener) begin(ctx context.Context, srv *mailsession.Server, s *session) error {
 	s.Conn.PieceLines()
 	greeting, err := s.expect("the server does not serve us", "")
@@ -53,7 +53,7 @@ func (d *opener) begin(ctx context.Context, srv *mailsession.Server, s *session)
 		if err = s.StartTLS(ctx, err); err != nil {
 			return err
 		}
-		s.stamp = "" // it may have been planted (RFC 2595, section 4)
+		s.stamp = "" // an attacker may have injected it (RFC 2595, section 4)
 		if err := s.capabilities(); err != nil {
 			return err
 		}
@@ -61,12 +61,12 @@ func (d *opener) begin(ctx context.Context, srv *mailsession.Server, s *session)
 	return d.logIn(ctx, srv, s)
 }
 
-// capabilities fills in s.caps (RFC 2449).
+// capabilities requests the server's capabilities (RFC 2449) and sets s.caps.
 func (s *session) capabilities() error {
 	s.caps = nil
 	if _, err := s.expect("", "CAPA"); err != nil {
 		if isRefusal(err) {
-			return nil // a server of RFC 1939
+			return nil // the server implements RFC 1939 only
 		}
 		return err
 	}
@@ -75,8 +75,8 @@ func (s *session) capabilities() error {
 	return err
 }
 
-// expect sends a command, if there is one, and reads the status that answers it, which it returns
-// without the indicator. A refusal is an error that says what failed.
+// expect sends a command, unless line is "", and reads the status reply. It returns the text after
+// the status indicator. If the reply is -ERR, the error mentions what.
 func (s *session) expect(what, line string) (string, error) {
 	if line != "" {
 		if err := s.Lines.Send(line); err != nil {
@@ -86,13 +86,13 @@ func (s *session) expect(what, line string) (string, error) {
 	return s.status(what)
 }
 
-// status reads one status within the reply timeout (RFC 1939, section 3).
+// status reads one status reply (RFC 1939, section 3) within the reply timeout.
 func (s *session) status(what string) (string, error) {
 	defer s.InTime()()
 	line, err := s.Lines.Line()
 	switch {
 	case err == io.EOF:
-		return "", io.ErrUnexpectedEOF // one was due
+		return "", io.ErrUnexpectedEOF
 	case err != nil:
 		return "", err
 	}
@@ -106,8 +106,8 @@ func (s *session) status(what string) (string, error) {
 	return "", s.Lines.Break(fmt.Errorf("%w %.80q", wire.ErrMalformed, line))
 }
 
-// block yields the lines of a multi-line answer, all within the time for one reply. A loop that is
-// left before the end leaves the session broken.
+// block yields the lines of a multi-line reply, all within one reply timeout. If the loop stops
+// early, the session is broken.
 func (s *session) block() iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		defer s.InTime()()
@@ -115,7 +115,7 @@ func (s *session) block() iter.Seq2[[]byte, error] {
 	}
 }
 
-// stream is block for a response whose lines go to the caller as they come: they may take any time.
+// stream is like block, but the reply may take longer than the reply timeout.
 func (s *session) stream() iter.Seq2[[]byte, error] { return s.lineByLine }
 
 func (s *session) lineByLine(yield func([]byte, error) bool) {
@@ -137,8 +137,8 @@ func (s *session) lineByLine(yield func([]byte, error) bool) {
 	whole = true
 }
 
-// scan sends a command without arguments and calls take for each message of the response, of which
-// there may be maxMessages.
+// scan sends a command without arguments and calls take for each message of the reply. It returns an
+// error after maxMessages lines.
 func (s *session) scan(command string, take func(number int, value string)) error {
 	if _, err := s.expect(command, command); err != nil {
 		return err
@@ -158,7 +158,7 @@ func (s *session) scan(command string, take func(number int, value string)) erro
 	return nil
 }
 
-// scanLine takes a line of LIST or UIDL apart: "1 120", "2 whqtswO00WBw418f9t5JxYwZ".
+// scanLine parses a line of a reply to LIST or UIDL, such as "1 120" or "2 whqtswO00WBw418f9t5JxYwZ".
 func scanLine(line []byte) (number int, value string, ok bool) {
 	f := strings.Fields(string(line))
 	if len(f) < 2 {
@@ -168,7 +168,7 @@ func scanLine(line []byte) (number int, value string, ok bool) {
 	return number, f[1], err == nil && number > 0 && len(f[1]) <= maxUID
 }
 
-// find returns the number of the message with a unique-id, and 0 if there is none.
+// find returns the number of the message with a unique-id, or 0 if there is none.
 func (s *session) find(uid string) (int, error) {
 	if s.index == nil {
 		index := make(map[string]int)
@@ -180,7 +180,7 @@ func (s *session) find(uid string) (int, error) {
 	return s.index[uid], nil
 }
 
-// uid returns the unique-id of a message, "" if the server has none.
+// uid returns the unique-id of a message, or "" if the server has none.
 func (s *session) uid(number int) (string, error) {
 	text, err := s.expect("UIDL", fmt.Sprintf("UIDL %d", number))
 	if isRefusal(err) {
@@ -196,7 +196,7 @@ func (s *session) uid(number int) (string, error) {
 	return uid, nil
 }
 
-// size returns the size of a message in bytes, -1 if the server does not tell.
+// size returns the size of a message in bytes, or -1 if the reply does not contain it.
 func (s *session) size(number int) (int64, error) {
 	text, err := s.expect(fmt.Sprintf("message %d", number), fmt.Sprintf("LIST %d", number))
 	if err != nil {
@@ -208,7 +208,7 @@ func (s *session) size(number int) (int64, error) {
 	return -1, nil
 }
 
-// parseSize reads a size in bytes, -1 if it is none.
+// parseSize parses a size in bytes. It returns -1 if value is not one.
 func parseSize(value string) int64 {
 	size, err := strconv.ParseInt(value, 10, 64)
 	if err != nil || size < 0 {
@@ -217,8 +217,8 @@ func parseSize(value string) int64 {
 	return size
 }
 
-// with leases a session and runs op on it. One that does not see the maildrop as it is now is replaced
-// if op returns mailsession.ErrStale. If with succeeds, the caller must end the lease.
+// with leases a session and calls op with it. If op returns mailsession.ErrStale, a pooled session is
+// replaced with a new one. If with succeeds, the caller must end the lease.
 func (d *opener) with(ctx context.Context, t *target, op func(lease) error) (lease, error) {
 	return d.pool.Lease(ctx, &t.Server, nil, op)
 }

@@ -10,22 +10,22 @@ import (
 	"github.com/urlget/urlget/protocols/internal/mailsession"
 )
 
-// A target is what a URL names, and the server to ask for it. The mechanism of the login may be apop.
+// A target is a parsed URL. Auth may be apop.
 type target struct {
 	mailsession.Server
 	url    uri.URI // as requested
 	uid    string  // the message's unique-id
-	number int     // the message's number, if it has no uid
+	number int     // the message's number, if uid is ""
 }
 
-// apop is what URLs call the command APOP (RFC 2384, section 5).
+// apop is the login mechanism of URLs that stands for the command APOP (RFC 2384, section 5).
 const apop = "+APOP"
 
-// uidParam begins the path of a message, as in RFC 5092. RFC 2384 names maildrops only.
+// uidParam starts the path of a message, as in RFC 5092. RFC 2384 defines URLs of maildrops only.
 const uidParam = ";UID="
 
-// maxUID bounds a unique-id. RFC 1939, section 7 allows 70 characters; some servers make longer
-// ones.
+// maxUID limits a unique-id, in bytes. RFC 1939, section 7 allows 70 characters. Some servers send
+// longer ones.
 const maxUID = 1000
 
 func (t *target) isMessage() bool { return t.uid != "" || t.number != 0 }
@@ -61,7 +61,7 @@ func parse(u uri.URI) (*target, error) {
 	return t, nil
 }
 
-// cutParam returns what follows ";UID=", in whatever case that is.
+// cutParam returns the text after a leading ";UID=", ignoring case.
 func cutParam(path string) (value string, ok bool) {
 	if len(path) < len(uidParam) || !strings.EqualFold(path[:len(uidParam)], uidParam) {
 		return "", false
@@ -69,7 +69,7 @@ func cutParam(path string) (value string, ok bool) {
 	return path[len(uidParam):], true
 }
 
-// messageURL returns the URL of a message of the same maildrop.
+// messageURL returns the URL of a message in the same maildrop.
 func (t *target) messageURL(number int, uid string) (uri.URI, error) {
 	path := "/" + strconv.Itoa(number)
 	if uid != "" {
