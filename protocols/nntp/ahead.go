@@ -12,14 +12,14 @@ import (
 )
 
 const (
-	// maxAhead is how many articles are asked for before the first of them has come (RFC 3977,
-	// section 3.5), and maxAheadBytes how long these commands are together. A server that answers
-	// one of them does not read the next, so all must find room in its and our buffers.
+	// maxAhead limits the pipelined ARTICLE commands (RFC 3977, section 3.5), and maxAheadBytes their
+	// total size. A server does not read commands while it sends a reply, so the commands must fit
+	// in the socket buffers.
 	maxAhead      = 64
 	maxAheadBytes = 8 << 10
 )
 
-// argument names t in ARTICLE and in HEAD.
+// argument returns the argument of ARTICLE and HEAD.
 func (t *target) argument() string {
 	if t.id == "" {
 		return strconv.FormatUint(t.number, 10)
@@ -27,7 +27,7 @@ func (t *target) argument() string {
 	return "<" + t.id + ">"
 }
 
-// described names t in errors.
+// described returns the name of t for errors.
 func (t *target) described() string {
 	if t.id == "" {
 		return t.argument() + " of " + t.group
@@ -40,8 +40,8 @@ func (t *target) sameArticle(other *target) bool {
 	return t.id == other.id && t.number == other.number && (t.id != "" || t.group == other.group)
 }
 
-// article asks for an article, unless that was done ahead. Behind it, it asks for those that are
-// expected to be wanted next.
+// article requests an article, unless the command was already pipelined on kept. Then it pipelines
+// commands for the articles that the pipeline expects next.
 func (d *opener) article(ctx context.Context, t *target, kept *lease) (*lease, wire.Reply, error) {
 	l, reply, err := d.receiveAhead(ctx, t, kept)
 	if l == nil && err == nil {
@@ -54,8 +54,8 @@ func (d *opener) article(ctx context.Context, t *target, kept *lease) (*lease, w
 	return l, reply, err
 }
 
-// takeKept returns the connection on which the response to the request is to come, as it was sent
-// ahead, or nil. A connection with other responses is closed, so that nobody waits for its place.
+// takeKept returns the lease on which the article was requested ahead, or nil. It discards a lease
+// with other outstanding replies, so that its slot in the pool becomes free.
 func (d *opener) takeKept(ctx context.Context, req *driver.Request, t *target) *lease {
 	line := d.env.Pipeline(ctx)
 	if line == nil {
@@ -93,17 +93,16 @@ func (d *opener) receiveAhead(ctx context.Context, t *target, kept *lease) (*lea
 		kept.Put()
 		return nil, reply, failure("article "+t.described(), reply)
 	}
-	// Whether the server has hung up, is out of step or wants a login: on a connection of its own the
-	// article has a response of its own.
+	// The server may have closed the connection, be out of step or require a login. The caller
+	// requests the article again on another connection.
 	kept.Discard()
 	return nil, wire.Reply{}, nil
 }
 
-// maxSkipped bounds what is read of articles that were asked for and are not wanted any more, in
-// bytes together.
+// maxSkipped limits the total size of the skipped articles that are read, in bytes.
 const maxSkipped = 1 << 20
 
-// skipTo reads the answers to commands that were sent before that for t, whose answer is next then.
+// skipTo discards the replies to commands that were sent before the command for t.
 func (l *lease) skipTo(t *target) error {
 	room := int64(maxSkipped)
 	for {
@@ -127,7 +126,8 @@ func (l *lease) skipTo(t *target) error {
 	}
 }
 
-// askAhead asks for the articles that are expected to be wanted next, if few are on their way.
+// askAhead requests the articles that the pipeline expects next, unless enough replies are already
+// outstanding.
 func (d *opener) askAhead(ctx context.Context, l *lease) {
 	if len(l.ahead) > maxAhead/2 {
 		return
@@ -140,7 +140,7 @@ func (d *opener) askAhead(ctx context.Context, l *lease) {
 		}
 		if i < len(l.ahead) {
 			if !l.ahead[i].sameArticle(t) {
-				return // something else is wanted now than was before
+				return // the pipeline has changed
 			}
 			size += len(t.argument())
 			continue
@@ -151,5 +151,5 @@ func (d *opener) askAhead(ctx context.Context, l *lease) {
 		}
 		l.ahead = append(l.ahead, t)
 	}
-	l.Lines.Flush() // an error is that of the conversation, and kept there
+	l.Lines.Flush() // l.Lines keeps the error for later calls
 }

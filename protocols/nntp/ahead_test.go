@@ -18,7 +18,7 @@ import (
 	"github.com/urlget/urlget/fetchtest/servers/nntpd"
 )
 
-// A turningConn counts how often something is sent.
+// A turningConn counts writes.
 type turningConn struct {
 	net.Conn
 	writes *atomic.Int64
@@ -29,7 +29,7 @@ func (c turningConn) Write(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
-// counting returns options under which the writes to servers are counted.
+// counting returns options that count the writes to servers.
 func counting() (*fetch.Options, *atomic.Int64) {
 	writes := new(atomic.Int64)
 	return &fetch.Options{DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
@@ -54,7 +54,7 @@ func requests(t *testing.T, urls ...string) []*fetch.Request {
 	return all
 }
 
-// articles returns URLs of articles, from the first to the last.
+// articles returns the URLs of the articles first to last.
 func articles(form, addr string, first, last int) []string {
 	var all []string
 	for n := first; n <= last; n++ {
@@ -63,7 +63,8 @@ func articles(form, addr string, first, last int) []string {
 	return all
 }
 
-// outcomes reads all responses, and returns for each how it ended: "ok" or the class of its error.
+// outcomes reads all responses. For each one it returns "ok", a description of a wrong body, or the
+// code of the error.
 func outcomes(t *testing.T, c *fetch.Client, reqs []*fetch.Request) []string {
 	t.Helper()
 	var all []string
@@ -96,7 +97,7 @@ const (
 	byNumber = "nntp://%s/test.a/%d"
 )
 
-// Many articles are asked for in few turns, and each comes whole.
+// TestArticlesTravelTogether checks that many articles need few writes and arrive complete.
 func TestArticlesTravelTogether(t *testing.T) {
 	t.Parallel()
 	for _, form := range []string{byID, byNumber} {
@@ -118,7 +119,7 @@ func TestArticlesTravelTogether(t *testing.T) {
 	}
 }
 
-// What is not there harms nobody else.
+// TestMissingArticlesAmongOthers checks that missing articles do not affect others in the pipeline.
 func TestMissingArticlesAmongOthers(t *testing.T) {
 	t.Parallel()
 	for _, form := range []string{byID, byNumber} {
@@ -140,7 +141,7 @@ func TestMissingArticlesAmongOthers(t *testing.T) {
 	}
 }
 
-// A connection that breaks costs at most the article that it broke in.
+// TestBrokenPipelines checks that a broken connection makes at most one article fail.
 func TestBrokenPipelines(t *testing.T) {
 	t.Parallel()
 	for _, fault := range []servers.Fault{servers.Cut, servers.Reset, servers.HalfClose, servers.Noise} {
@@ -148,7 +149,7 @@ func TestBrokenPipelines(t *testing.T) {
 			for _, at := range []int{1, 2, 30} {
 				s := nntpd.Start(t, nntpd.Options{Groups: groups(40)})
 				c := drive.Client(t, nil, With(Options{MaxConns: 1}))
-				// The failure is armed when the article before it has been read.
+				// Arm the failure after the previous article has been read.
 				reqs := requests(t, articles(byID, s.Addr, 1, 40)...)
 				var failed []int
 				i := 0
@@ -176,7 +177,7 @@ func TestBrokenPipelines(t *testing.T) {
 	}
 }
 
-// What comes in another way than was expected comes all the same.
+// TestPipelineOfOtherRequests sends requests that differ from the announced ones.
 func TestPipelineOfOtherRequests(t *testing.T) {
 	t.Parallel()
 	s := nntpd.Start(t, nntpd.Options{Groups: groups(100), User: "u", Password: "p"})
@@ -248,7 +249,8 @@ func (f credentialFunc) Credential(context.Context, fetch.Challenge) (fetch.Cred
 	return f()
 }
 
-// Nothing is sent ahead that the policy refuses, or while all is recorded.
+// TestNothingIsSentAheadThatMayNotBe checks that articles refused by the policy are not requested
+// ahead, and that nothing is requested ahead with a recorder.
 func TestNothingIsSentAheadThatMayNotBe(t *testing.T) {
 	t.Parallel()
 	s := nntpd.Start(t, nntpd.Options{Groups: groups(20)})

@@ -17,8 +17,8 @@ import (
 func (d *opener) openArticle(ctx context.Context, req *driver.Request, t *target) (*driver.Response, error) {
 	kept := d.takeKept(ctx, req, t)
 	if etag := req.IfChanged.ETag; etag != "" && req.Range.IsZero() && req.Op == driver.OpGet {
-		// An article never changes (RFC 3977, section 3.6), so a header with the same identifier
-		// saves the rest.
+		// An article never changes (RFC 3977, section 3.6), so comparing the message-id in the header
+		// is sufficient.
 		stat, err := d.header(ctx, t)
 		if err != nil {
 			return nil, err
@@ -47,7 +47,7 @@ func (d *opener) openArticle(ctx context.Context, req *driver.Request, t *target
 	return resp, nil
 }
 
-// command sends ARTICLE or HEAD for what t names.
+// command sends ARTICLE or HEAD for the article t.
 func (d *opener) command(ctx context.Context, t *target, verb string, want int) (*lease, wire.Reply, error) {
 	var reply wire.Reply
 	l, err := d.with(ctx, t, func(l *lease) (err error) {
@@ -65,9 +65,8 @@ func (d *opener) command(ctx context.Context, t *target, verb string, want int) 
 	return l, reply, err
 }
 
-// isNamedIn reports whether "220 number <message-id>" can be the beginning of the answer for t (RFC
-// 3977, section 6.2.1.1): the number is 0 where it does not matter, and servers of RFC 977 may
-// leave the rest out.
+// isNamedIn reports whether the reply "220 number <message-id>" may be for t (RFC 3977, section
+// 6.2.1.1). The number may be 0, and servers of RFC 977 may omit the rest.
 func (t *target) isNamedIn(r wire.Reply) bool {
 	number, rest, _ := strings.Cut(strings.TrimSpace(r.Lines[0]), " ")
 	if t.id == "" {
@@ -78,7 +77,7 @@ func (t *target) isNamedIn(r wire.Reply) bool {
 	return !strings.HasPrefix(id, "<") || id == "<"+t.id+">"
 }
 
-// header asks for the header alone.
+// header retrieves only the header of an article.
 func (d *opener) header(ctx context.Context, t *target) (*driver.Response, error) {
 	l, reply, err := d.command(ctx, t, "HEAD", replyHead)
 	if err != nil {
@@ -95,13 +94,13 @@ func (d *opener) header(ctx context.Context, t *target) (*driver.Response, error
 	return resp, nil
 }
 
-// readHeader reads the response to HEAD, to the final dot.
+// readHeader reads the reply to HEAD, including the final dot line.
 func (s *session) readHeader() ([]byte, error) {
 	defer s.InTime()()
 	dot := s.Lines.Reader().Dot(blocks)
 	head, err := message.ReadHead(dot, 0)
 	if err == nil {
-		_, err = io.CopyN(io.Discard, dot, message.MaxHeader) // some servers send the rest of the article too
+		_, err = io.CopyN(io.Discard, dot, message.MaxHeader) // some servers also send the body
 	}
 	switch err {
 	case io.EOF:
@@ -112,7 +111,7 @@ func (s *session) readHeader() ([]byte, error) {
 	return nil, s.Lines.Break(err)
 }
 
-// articleResponse describes an article by its header.
+// articleResponse returns a response with the metadata from an article's header.
 func articleResponse(t *target, reply wire.Reply, head []byte) *driver.Response {
 	h := message.ParseHeader(head)
 	meta := driver.Meta{
@@ -128,7 +127,7 @@ func articleResponse(t *target, reply wire.Reply, head []byte) *driver.Response 
 	return &driver.Response{Meta: meta, URL: t.url}
 }
 
-// articleName makes a file name of what the URL calls the article.
+// articleName returns a file name for the article.
 func articleName(t *target) string {
 	name := t.id
 	if name == "" {
@@ -144,16 +143,16 @@ func articleName(t *target) string {
 	return strings.TrimLeft(name, ".-") + ".eml"
 }
 
-// An articleBody is the text of an article, the header first.
+// An articleBody is the body of a response: the complete text of an article.
 type articleBody struct {
 	l    *lease
-	head []byte // read already
+	head []byte // the part of the header not returned yet
 	dot  *wire.DotReader
 	err  error
 	once sync.Once
 }
 
-// Read implements io.Reader. It returns io.EOF after the final dot only.
+// Read implements io.Reader. It returns io.EOF only after the final dot line.
 func (b *articleBody) Read(p []byte) (int, error) {
 	if len(b.head) > 0 {
 		n := copy(p, b.head)
@@ -194,7 +193,7 @@ func (b *articleBody) WriteTo(w io.Writer) (int64, error) {
 	return total, err
 }
 
-// finish ends the use of the connection, which can be used again only if the article ended.
+// finish ends the lease. The connection can be reused only if err is io.EOF.
 func (b *articleBody) finish(err error) {
 	b.err = err
 	b.once.Do(func() {

@@ -11,8 +11,8 @@ import (
 
 const article = "C: ARTICLE <a@b>\nS: 220 1 <a@b>\nS: A: b\nS:\nS: text\nS: .\nC? QUIT\n"
 
-// beginnings are what servers say that know capabilities or not, and that are for readers, for
-// other servers or for both.
+// beginnings are transcripts of session starts. The servers do or do not support CAPABILITIES, and
+// serve readers, other servers or both.
 var beginnings = map[string]struct {
 	talk string // after the greeting
 	want error
@@ -42,7 +42,7 @@ var beginnings = map[string]struct {
 		"C: CAPABILITIES\nS: 101 here\nS: MODE-READER\nS: .\nC: MODE READER\nS: 200 hi\nC: CAPABILITIES\nS!close\n", fetch.ErrNetwork},
 }
 
-// TestBegin shows how a session begins.
+// TestBegin checks the commands and errors at the start of a session.
 func TestBegin(t *testing.T) {
 	t.Parallel()
 	for name, c := range beginnings {

@@ -16,7 +16,7 @@ import (
 	"github.com/urlget/urlget/fetchtest/servers/nntpd"
 )
 
-// treeID names a file as an article. What the tests want refused stays as it is.
+// treeID returns the message-id of a file. It keeps CR, LF and NUL, which the client must refuse.
 func treeID(name string) string {
 	if strings.ContainsAny(name, "\r\n\x00") {
 		return name + "@tree.invalid"
@@ -24,12 +24,12 @@ func treeID(name string) string {
 	return hex.EncodeToString([]byte(name)) + "@tree.invalid"
 }
 
-// treeGroup names a directory as a group.
+// treeGroup returns the group name of a directory.
 func treeGroup(dir string) string {
 	return "tree." + strings.ReplaceAll(dir, "/", ".")
 }
 
-// treeArticle is a file as an article, with LF.
+// treeArticle returns an article with the content of a file. Its lines end with LF.
 func treeArticle(name string, content []byte) string {
 	id := treeID(name)
 	if len(id) > 200 {
@@ -38,7 +38,7 @@ func treeArticle(name string, content []byte) string {
 	return "From: tree@x.invalid\nSubject: " + path.Base(hex.EncodeToString([]byte(name))) + "\nMessage-ID: <" + id + ">\n\n" + string(content)
 }
 
-// treeGroups returns the groups of a tree, one for each directory.
+// treeGroups returns one group for each directory of a tree.
 func treeGroups(t testing.TB, tree fs.FS) []nntpd.Group {
 	var groups []nntpd.Group
 	err := fs.WalkDir(tree, ".", func(name string, d fs.DirEntry, err error) error {
@@ -107,11 +107,11 @@ func treeURL(scheme, addr string, tree fs.FS, name string) string {
 	info, err := fs.Stat(tree, name)
 	switch {
 	case err == nil && info.IsDir() && strings.Contains(name, "/"):
-		return "" // groups do not lead to groups
+		return "" // a group has no subdirectories
 	case err == nil && info.IsDir(), err != nil && !strings.Contains(path.Base(name), "."):
 		n.Group = treeGroup(name)
 	case name == "octets.bin":
-		return "" // bare CR and LF are no lines
+		return "" // NNTP cannot transfer a bare CR or LF
 	case err == nil && strings.Count(name, "/") > 1:
 		return ""
 	default:

@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestPlainDateIsRight compares it with the standard library.
+// TestPlainDateIsRight compares plainDate with the standard library.
 func TestPlainDateIsRight(t *testing.T) {
 	t.Parallel()
 	layouts := []string{"Mon, 2 Jan 2006 15:04:05 -0700", "Mon, 02 Jan 2006 15:04:05 -0700", "2 Jan 2006 15:04:05 -0700"}

@@ -92,8 +92,8 @@ func TestDefaultServer(t *testing.T) {
 	}
 	drive.MustGet(t, drive.Client(t, nil, Load), "news:1@x.invalid") // from the file
 	t.Setenv("NNTPSERVER", "127.0.0.1:1")
-	drive.Fails(t, drive.Client(t, nil, Load), "news:1@x.invalid", fetch.ErrNetwork)                            // the variable goes before the file
-	drive.MustGet(t, drive.Client(t, nil, With(Options{Server: "nntp://" + s.Addr + "/"})), "news:1@x.invalid") // the setting goes before the variable
+	drive.Fails(t, drive.Client(t, nil, Load), "news:1@x.invalid", fetch.ErrNetwork)                            // the variable overrides the file
+	drive.MustGet(t, drive.Client(t, nil, With(Options{Server: "nntp://" + s.Addr + "/"})), "news:1@x.invalid") // the setting overrides the variable
 	for _, bad := range []string{"http://h/", "a b", "nntp://"} {
 		if _, err := drive.Get(t, drive.Client(t, nil, With(Options{Server: bad})), "news:1@x.invalid"); !errors.Is(err, fetch.ErrURL) {
 			t.Errorf("%q: %v", bad, err)

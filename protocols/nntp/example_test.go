@@ -10,7 +10,7 @@ import (
 	"github.com/urlget/urlget/protocols/nntp"
 )
 
-// URLs of news name no server: it is an option. Here a group is listed as far as its last article.
+// A news URL without a host uses Options.Server. The example lists only the last article of a group.
 func ExampleWith() {
 	s, err := nntpd.New(nntpd.Options{Groups: []nntpd.Group{{Name: "example.test", Articles: []nntpd.Article{
 		{ID: "<1@example.org>", Text: "Subject: Hello\n\n"},

@@ -12,7 +12,7 @@ import (
 	"github.com/urlget/urlget/internal/transcript"
 )
 
-// TestRetrievalsOverAFailingNetwork disturbs each operation of retrievals.
+// TestRetrievalsOverAFailingNetwork fails each network operation of a retrieval in turn.
 func TestRetrievalsOverAFailingNetwork(t *testing.T) {
 	t.Parallel()
 	serverTLS, clientTLS := servers.Certificate()
@@ -28,7 +28,7 @@ func TestRetrievalsOverAFailingNetwork(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		name   string
-		urls   []string // one after the other, with the same client
+		urls   []string // requested in sequence with the same client
 		op     fetch.Op
 		server nntpd.Options
 		client Options
@@ -74,7 +74,7 @@ func TestRetrievalsOverAFailingNetwork(t *testing.T) {
 	}
 }
 
-// TestBeginOverAFailingNetwork disturbs the conversations of TestBegin.
+// TestBeginOverAFailingNetwork fails each network operation of the TestBegin transcripts in turn.
 func TestBeginOverAFailingNetwork(t *testing.T) {
 	t.Parallel()
 	for name, tt := range beginnings {

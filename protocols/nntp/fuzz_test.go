@@ -75,8 +75,8 @@ func FuzzOverview(f *testing.F) {
 	})
 }
 
-// FuzzArticle lets a server answer to ARTICLE with anything. What comes out complete must be what
-// the protocol says.
+// FuzzArticle retrieves an article from a server that sends arbitrary replies to ARTICLE. A body that
+// is complete must be the dot-unstuffed reply.
 func FuzzArticle(f *testing.F) {
 	f.Add([]byte("220 0 <a@b>\r\nA: b\r\n\r\n..\r\n.\r\n"))
 	f.Add([]byte("220 0\r\n.\r\n"))

@@ -17,8 +17,8 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// overviewType is the media type of a group's native listing: the lines of OVER, fields divided by
-// tabs.
+// overviewType is the media type of a group listing. Its lines are those of OVER, with tab-separated
+// fields.
 const overviewType = "text/tab-separated-values"
 
 // openGroup lists the articles of a group.
@@ -67,11 +67,11 @@ func (d *opener) openGroup(ctx context.Context, req *driver.Request, t *target) 
 	return resp, nil
 }
 
-// A numberRange is the reply to GROUP: an estimate of how many articles there are between two
-// numbers, both included.
+// A numberRange is the reply to GROUP: the lowest and highest article number, and an estimate of the
+// number of articles.
 type numberRange struct{ count, low, high uint64 }
 
-// parseGroupReply reads "211 count low high group" (RFC 3977, section 6.1.1).
+// parseGroupReply parses "211 count low high group" (RFC 3977, section 6.1.1).
 func parseGroupReply(r wire.Reply) (numberRange, error) {
 	var g numberRange
 	if n, _ := fmt.Sscanf(r.Lines[0], "%d %d %d", &g.count, &g.low, &g.high); n < 3 {
@@ -88,11 +88,12 @@ func parseGroupReply(r wire.Reply) (numberRange, error) {
 	return g, nil
 }
 
-// maxNewest bounds the memory for article numbers: beyond it, all numbers are taken to exist.
+// maxNewest limits the memory for article numbers. For larger limits, all numbers are assumed to
+// exist.
 const maxNewest = 1 << 20
 
-// newest narrows a range to the last articles. Numbers may be missing, so the server is asked for
-// those that exist (RFC 3977, section 6.1.2), unless all do.
+// newest narrows a range to the last articles. If article numbers are missing, it requests the
+// existing ones with LISTGROUP (RFC 3977, section 6.1.2).
 func (l *lease) newest(group string, g *numberRange, newest int) error {
 	n := uint64(newest)
 	if g.high-g.low < n {
@@ -104,7 +105,7 @@ func (l *lease) newest(group string, g *numberRange, newest int) error {
 			return err
 		}
 		if r.Code == replyGroup {
-			// After n numbers, each further one drops the first.
+			// last is a ring buffer of n numbers.
 			defer l.InTime()()
 			last := make([]uint64, 0, min(n, 1<<16))
 			at := 0
@@ -133,7 +134,7 @@ func (l *lease) newest(group string, g *numberRange, newest int) error {
 	return nil
 }
 
-// since skips lines that are dated earlier than t.
+// since skips overview lines with a date before t.
 func since(lines iter.Seq2[[]byte, error], t time.Time) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		for line, err := range lines {
@@ -150,13 +151,13 @@ func since(lines iter.Seq2[[]byte, error], t time.Time) iter.Seq2[[]byte, error]
 }
 
 const (
-	rangeSize   = 2000 // articles for each command
-	rangeWindow = 3    // commands pipelined
-	headWindow  = 32
+	rangeSize   = 2000 // articles per command
+	rangeWindow = 3    // pipelined OVER commands
+	headWindow  = 32   // pipelined HEAD commands
 )
 
-// overviews yields the overview lines of a range, by OVER, XOVER or HEAD, whichever the server
-// knows first. A line is valid until the next step.
+// overviews yields the overview lines of a range. It uses the first of OVER, XOVER and HEAD that the
+// server supports. A line is valid until the next iteration.
 func (l *lease) overviews(g numberRange) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		if g.count == 0 {
@@ -175,15 +176,15 @@ func (l *lease) overviews(g numberRange) iter.Seq2[[]byte, error] {
 	}
 }
 
-// A rangeSender sends the commands for the overview lines of a range, each for step numbers.
+// A rangeSender sends the commands for a range of article numbers, step numbers per command.
 type rangeSender struct {
 	lines      *wire.Lines
 	verb       string
-	next, high uint64 // what is still to be asked for
+	next, high uint64 // the numbers not requested yet
 	step       uint64
 }
 
-// send sends up to limit commands and returns how many there were.
+// send sends up to limit commands and returns their number.
 func (s *rangeSender) send(limit int) (sent int, err error) {
 	for ; sent < limit && s.next <= s.high; sent++ {
 		last := s.high
@@ -202,17 +203,17 @@ func (s *rangeSender) send(limit int) (sent int, err error) {
 	return sent, s.lines.Flush()
 }
 
-// ask yields the overview lines by one command. It reports false if the server does not know the
-// command, in which case nothing was yielded.
+// ask yields the overview lines of a range with one kind of command. It returns false, without
+// yielding anything, if the server does not support the command.
 func (l *lease) ask(verb string, g numberRange, yield func([]byte, error) bool) (known bool) {
 	commands, window := rangeSender{l.Lines, verb, g.low, g.high, rangeSize}, rangeWindow
 	if span := g.high - g.low + 1; span > g.count {
-		commands.step *= span / g.count // few of the numbers exist
+		commands.step *= span / g.count // sparse numbers
 	}
 	if verb == "HEAD" {
 		commands.step, window = 1, headWindow
 	}
-	// The first command is not pipelined: the server may not know it.
+	// The first command is not pipelined, because the server may not support it.
 	pending, err := commands.send(1)
 	for first := g.low; err == nil && pending > 0; first = min(first+commands.step, g.high+1) {
 		var r wire.Reply
@@ -243,7 +244,7 @@ func (l *lease) ask(verb string, g numberRange, yield func([]byte, error) bool) 
 	return true
 }
 
-// block yields the lines of one response. It reports false if there is nothing more to yield.
+// block yields the lines of one reply and reports whether to continue.
 func (l *lease) block(verb string, number uint64, yield func([]byte, error) bool) bool {
 	if verb == "HEAD" {
 		head, err := l.readHeader()
@@ -265,7 +266,7 @@ func (l *lease) block(verb string, number uint64, yield func([]byte, error) bool
 	return true
 }
 
-// articleEntry makes an entry of an overview line.
+// articleEntry returns the entry for an overview line.
 func (t *target) articleEntry(o Overview) driver.Entry {
 	e := driver.Entry{
 		Name: message.Decode(o.Subject), Kind: driver.EntryObject, Rel: "article",

@@ -17,14 +17,13 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// A Group is what a server says about a newsgroup. It is the Sys of the entries of "news:*" and of
-// patterns.
+// A Group describes a newsgroup. It is the Sys of the entries of "news:*" and of patterns.
 type Group struct {
 	Name        string
 	Low         uint64 // lowest article number
-	High        uint64 // highest article number; below Low if there are none
-	Count       uint64 // articles, an estimate
-	Status      string // "y" posting allowed, "n" not, "m" moderated (RFC 3977, section 7.6.3)
+	High        uint64 // highest article number; below Low for an empty group
+	Count       uint64 // estimated number of articles
+	Status      string // "y": posting allowed, "n": not allowed, "m": moderated (RFC 3977, section 7.6.3)
 	Description string
 }
 
@@ -40,8 +39,8 @@ func (g Group) EntryFacts() driver.Facts {
 	}}
 }
 
-// maxDescriptions bounds the memory for descriptions, in bytes. If there are more, or if they take
-// longer than a reply may, the groups are listed without them.
+// maxDescriptions limits the memory for descriptions, in bytes. If it or the reply timeout is
+// exceeded, the groups are listed without descriptions.
 const maxDescriptions = 16 << 20
 
 // openGroups lists the newsgroups that match a pattern.
@@ -92,7 +91,7 @@ func (d *opener) openGroups(ctx context.Context, req *driver.Request, t *target)
 	return resp, nil
 }
 
-// groupEntry makes an entry of a group.
+// groupEntry returns the entry for a group.
 func (t *target) groupEntry(g Group) driver.Entry {
 	e := driver.Entry{Name: g.Name, Kind: driver.EntryListing, Rel: "item", Size: -1, Sys: g}
 	err := checkName("", g.Name, maxGroup)
@@ -100,13 +99,13 @@ func (t *target) groupEntry(g Group) driver.Entry {
 		e.URL, err = t.newsURL(uri.News{Group: g.Name})
 	}
 	if err != nil || e.URL.IsZero() {
-		e.Kind = driver.EntryText // a name that no URL can hold
+		e.Kind = driver.EntryText // the name does not fit in a URL
 	}
 	return e
 }
 
-// list sends LIST COUNTS (RFC 6048), LIST ACTIVE or, for servers of RFC 977, LIST, and says whether
-// the response has counts.
+// list sends the first of LIST COUNTS (RFC 6048), LIST ACTIVE and LIST (RFC 977) that the server
+// supports. It reports whether the lines contain counts.
 func (l *lease) list(pattern string) (r wire.Reply, counts bool, err error) {
 	commands := []string{"LIST ACTIVE " + pattern, "LIST"}
 	if pattern == "*" {
@@ -130,7 +129,7 @@ func (l *lease) list(pattern string) (r wire.Reply, counts bool, err error) {
 	return r, false, l.refused("list of newsgroups", r)
 }
 
-// descriptions asks for the descriptions of groups, which not all servers have.
+// descriptions returns the descriptions of groups by name, or nil if the server has none.
 func (l *lease) descriptions(pattern string) (map[string]string, error) {
 	line := "LIST NEWSGROUPS"
 	if pattern != "*" {
@@ -165,8 +164,8 @@ func (l *lease) descriptions(pattern string) (map[string]string, error) {
 	return texts, nil
 }
 
-// groupLines yields the lines of a response to LIST that match the pattern, as servers of RFC 977
-// ignore it.
+// groupLines yields the lines of a reply to LIST that match the pattern, because servers of RFC 977
+// ignore the pattern.
 func (l *lease) groupLines(pattern string) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		for line, err := range l.Lines.Reader().DotLines(blocks, 0) {
@@ -182,7 +181,7 @@ func (l *lease) groupLines(pattern string) iter.Seq2[[]byte, error] {
 	}
 }
 
-// parseGroup reads "group high low status" (RFC 3977, section 7.6.3) or, with counts, "group high
+// parseGroup parses "group high low status" (RFC 3977, section 7.6.3) or, with counts, "group high
 // low count status" (RFC 6048, section 2.2).
 func parseGroup(line []byte, counts bool) (Group, bool) {
 	f := strings.Fields(string(line))

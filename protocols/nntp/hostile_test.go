@@ -23,8 +23,8 @@ import (
 
 const old = "S: 200 hi\nC: CAPABILITIES\nS: 500 ?\nC: MODE READER\nS: 500 ?\n"
 
-// TestBytesBehindTheDot has servers that send more than the answer. It must not be taken for the
-// answer to the next request.
+// TestBytesBehindTheDot checks that data after the end of a reply is not read as the reply to the
+// next command.
 func TestBytesBehindTheDot(t *testing.T) {
 	t.Parallel()
 	for _, trailing := range []string{
@@ -42,8 +42,8 @@ func TestBytesBehindTheDot(t *testing.T) {
 	}
 }
 
-// TestAnotherArticle has a server answer with what was not asked for: always, and once on a kept
-// connection, where it is the answer to something else.
+// TestAnotherArticle uses servers that send another article than the requested one. The first always
+// does. The others do once, on a reused connection, as if replies were out of step.
 func TestAnotherArticle(t *testing.T) {
 	t.Parallel()
 	s := nntpd.Start(t, nntpd.Options{Groups: groups(2), WrongID: "<other@x.invalid>"})
@@ -99,7 +99,7 @@ func TestAnotherArticle(t *testing.T) {
 	}
 }
 
-// TestAnotherNumber is the same for articles that are asked for by number.
+// TestAnotherNumber is like TestAnotherArticle for articles requested by number.
 func TestAnotherNumber(t *testing.T) {
 	t.Parallel()
 	for reply, ok := range map[string]bool{
@@ -120,8 +120,8 @@ func TestAnotherNumber(t *testing.T) {
 	}
 }
 
-// TestAServerThatKnowsNoReaders is a server of RFC 977 that takes no postings: it does not know
-// MODE READER and says so with a code that others mean otherwise.
+// TestAServerThatKnowsNoReaders uses a server of RFC 977 without posting. It does not support MODE
+// READER, and replies with a code that means something else in RFC 3977.
 func TestAServerThatKnowsNoReaders(t *testing.T) {
 	t.Parallel()
 	s := nntpd.Start(t, nntpd.Options{Groups: groups(2), Legacy: true, NoModeReader: true})
@@ -132,8 +132,8 @@ func TestAServerThatKnowsNoReaders(t *testing.T) {
 	}
 }
 
-// TestPlaintextLogin shows when a password travels without TLS: when the user wrote it into the
-// URL, or allowed it.
+// TestPlaintextLogin checks that a password is sent without TLS only if it is in the URL or
+// AllowPlaintext is set.
 func TestPlaintextLogin(t *testing.T) {
 	t.Parallel()
 	const secret = "s3cret"
@@ -190,8 +190,7 @@ func TestPlaintextLogin(t *testing.T) {
 	}
 }
 
-// TestPlaintextBeforeTLS has bytes arrive before TLS begins, which somebody on the way may have put
-// there.
+// TestPlaintextBeforeTLS sends bytes before the TLS handshake, as an attacker could inject them.
 func TestPlaintextBeforeTLS(t *testing.T) {
 	t.Parallel()
 	for name, script := range map[string]string{
@@ -227,7 +226,7 @@ func TestPlaintextBeforeTLS(t *testing.T) {
 	}
 }
 
-// TestDatesThatCannotBe has articles of years that are none.
+// TestDatesThatCannotBe checks that implausible dates are ignored.
 func TestDatesThatCannotBe(t *testing.T) {
 	t.Parallel()
 	for year, want := range map[string]bool{"0001": false, "1600": false, "1969": false, "1994": true, "2300": false, "9999": false} {
@@ -246,10 +245,10 @@ func TestDatesThatCannotBe(t *testing.T) {
 	}
 }
 
-// trouble is what a server does in place of a reply or of its rest.
+// A trouble replaces a reply or its rest.
 type trouble func(c *servers.Conn)
 
-// troubles are answers that do not come to an end in time. Lines are such as the answer may have.
+// troubles are replies that do not end in time. Their lines are valid in a reply.
 var troubles = map[string]trouble{
 	"a byte at a time":   func(c *servers.Conn) { drip(c, "2") },
 	"a line at a time":   func(c *servers.Conn) { drip(c, "A-line: of it 1\r\n") },
@@ -276,8 +275,8 @@ func flood(c *servers.Conn, text string) {
 	}
 }
 
-// TestEveryReplyIsBounded has each reply of a server in turn dripping, or without an end, be it of
-// one line or of several. No wait may go on, and at most two connections may be tried.
+// TestEveryReplyIsBounded replaces each reply of a server in turn with a slow or endless one. Each
+// request must end, after at most two connections.
 func TestEveryReplyIsBounded(t *testing.T) {
 	t.Parallel()
 	const reply, most = 150 * time.Millisecond, 15 * time.Second // most is for a busy machine
@@ -287,13 +286,13 @@ func TestEveryReplyIsBounded(t *testing.T) {
 		"OVER": "500 ?", "XOVER": "500 ?", "LIST NEWSGROUPS": "215 here\r\na.b about\r\n.", "LIST ACTIVE": "215 here\r\na.b 9 1 y\r\n.",
 		"AUTHINFO USER": "381 ?", "AUTHINFO PASS": "281 ok",
 	}
-	var all sync.WaitGroup // at once, as they wait more than they work
+	var all sync.WaitGroup // the tests run concurrently, because they mostly wait
 	defer all.Wait()
 	run := func(name string, f func(*testing.T)) { all.Go(func() { t.Run(name, f) }) }
 	type want struct {
 		op   fetch.Op
 		path string
-		at   []string // "HEAD\n" is the block behind the reply to HEAD
+		at   []string // "HEAD\n" means the block after the reply line to HEAD
 	}
 	for _, w := range []want{
 		{fetch.OpGet, "/a.b/9", []string{"", "CAPABILITIES", "CAPABILITIES\n", "MODE READER", "GROUP", "ARTICLE", "ARTICLE\n"}},
@@ -343,13 +342,13 @@ func TestEveryReplyIsBounded(t *testing.T) {
 					}
 					c := drive.Client(t, &fetch.Options{
 						Timeouts: fetch.Timeouts{Reply: reply, Idle: reply},
-						Policy:   &fetch.Policy{MaxSize: 1 << 20}, // the text of an article has no other bound
+						Policy:   &fetch.Policy{MaxSize: 1 << 20}, // articles have no other limit
 					}, With(Options{Newest: 2}))
 					ctx, cancel := context.WithTimeout(t.Context(), most)
 					defer cancel()
 					body, err := drive.Read(c.Do(ctx, &fetch.Request{URL: mustParse(t, url+w.path), Op: w.op}))
 					switch code := fetch.CodeOf(err); {
-					case at == "LIST NEWSGROUPS" && err == nil && body == "a.b 9 1 y\r\n": // without them
+					case at == "LIST NEWSGROUPS" && err == nil && body == "a.b 9 1 y\r\n": // listed without descriptions
 					case at == "ARTICLE\n" && code == fetch.ErrTooLarge:
 					case code != fetch.ErrNetwork && code != fetch.ErrProtocol:
 						t.Errorf("%q, %v", body, err)
@@ -363,7 +362,7 @@ func TestEveryReplyIsBounded(t *testing.T) {
 	}
 }
 
-// TestDescriptionsAreBounded lists groups without descriptions if those have no end.
+// TestDescriptionsAreBounded checks that groups are listed without descriptions if these are endless.
 func TestDescriptionsAreBounded(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {

@@ -9,8 +9,7 @@ import (
 	"github.com/urlget/urlget/fetch/driver/wire"
 )
 
-// entries yields an entry for each line of a listing. Parse reports false for a line that makes
-// none.
+// entries yields an entry for each line of a listing, except lines for which parse returns false.
 func entries(r io.Reader, parse func(line []byte) (driver.Entry, bool)) iter.Seq2[driver.Entry, error] {
 	return func(yield func(driver.Entry, error) bool) {
 		for line, err := range wire.NewReader(r, maxLine).All() {
@@ -25,11 +24,11 @@ func entries(r io.Reader, parse func(line []byte) (driver.Entry, bool)) iter.Seq
 	}
 }
 
-// maxPart is how much of a listing is delivered at once, in bytes.
+// maxPart is the size from which a part of a listing is yielded, in bytes.
 const maxPart = 16 << 10
 
-// parts yields the lines of a listing, which end in CR LF, as many at a time as have come. A loop
-// that is left before the end leaves the session broken.
+// parts yields the lines of a listing, with CR LF. A part contains as many lines as have been
+// received. If the loop stops early, the session is broken.
 func (l *lease) parts(lines iter.Seq2[[]byte, error]) iter.Seq2[driver.Part, error] {
 	return func(yield func(driver.Part, error) bool) {
 		var text []byte

@@ -11,7 +11,7 @@ import (
 	"github.com/urlget/urlget/fetch/driver/wire"
 )
 
-// TestAListingThatBreaksOffEnds: also if what broke it was a line that was too long.
+// TestAListingThatBreaksOffEnds checks that entries stops at a read error, including an overlong line.
 func TestAListingThatBreaksOffEnds(t *testing.T) {
 	t.Parallel()
 	for _, broken := range []error{io.ErrUnexpectedEOF, &fetch.Error{Err: &wire.LineTooLongError{Max: 9}}} {

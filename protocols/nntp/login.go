@@ -8,10 +8,11 @@ import (
 	"github.com/urlget/urlget/protocols/internal/mailsession"
 )
 
-// errPlaintext is the error of a login that would reveal the password.
+// errPlaintext is the error for a login that would send the password in plaintext.
 var errPlaintext = errors.New("the server wants a login, and the password would travel in plaintext")
 
-// login authenticates after a reply 480 (RFC 4643), under TLS if the server has it.
+// login authenticates after a 480 reply (RFC 4643). It starts TLS first if the server offers
+// STARTTLS.
 func (d *opener) login(ctx context.Context, t *target, s *session) error {
 	if !s.Secure && s.can("STARTTLS", "") {
 		if err := s.upgrade(ctx); err != nil {
@@ -28,16 +29,17 @@ func (d *opener) login(ctx context.Context, t *target, s *session) error {
 		if d.warned.Add(t.addr()) {
 			d.env.Logger().Warn("the password in the URL travels in plaintext", "server", t.addr())
 		}
-		most = 1 // further credentials are not the URL's
+		most = 1 // only the first credential comes from the URL
 	}
 	err := s.LogIn(ctx, t.server(), "nntp", most, s.authenticate)
 	if err == nil && s.caps != nil {
-		return s.capabilities() // they change (RFC 4643, section 2.2)
+		return s.capabilities() // a login changes them (RFC 4643, section 2.2)
 	}
 	return err
 }
 
-// authenticate sends one credential, by SASL PLAIN if the server has that and not the older way.
+// authenticate tries to log in with one credential. It uses SASL PLAIN if the server supports it but
+// not AUTHINFO USER.
 func (s *session) authenticate(cred driver.Credential) error {
 	if s.can("SASL", "PLAIN") && s.can("AUTHINFO", "SASL") && !s.can("AUTHINFO", "USER") {
 		return s.plain(cred)
@@ -60,8 +62,8 @@ func (s *session) authenticate(cred driver.Credential) error {
 	return nil
 }
 
-// plain authenticates by SASL PLAIN (RFC 4616), with the answer in the command, or after it if the
-// command would be too long (RFC 4643, section 2.4).
+// plain authenticates with SASL PLAIN (RFC 4616). It sends the initial response in the command, or
+// separately if the command would be too long (RFC 4643, section 2.4).
 func (s *session) plain(cred driver.Credential) error {
 	const command, longest = "AUTHINFO SASL PLAIN", 510
 	initial, err := mailsession.Plain(cred)

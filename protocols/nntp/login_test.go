@@ -33,7 +33,7 @@ func TestLogin(t *testing.T) {
 		url   string // $ is the address
 		creds []fetch.Credential
 		want  error
-		sent  []string // the last commands but the one for the article
+		sent  []string // commands that the server must receive
 	}{
 		"plaintext is refused":       {base, Options{}, "news://$/1@x.invalid", []fetch.Credential{right}, fetch.ErrAuth, nil},
 		"plaintext if allowed":       {base, Options{AllowPlaintext: true}, "news://$/1@x.invalid", []fetch.Credential{right}, nil, []string{"AUTHINFO USER u", "AUTHINFO PASS s3cret"}},
@@ -95,8 +95,8 @@ func TestLogin(t *testing.T) {
 	}
 }
 
-// TestLoginRejected: servers of RFC 2980 reject a password by 482 or 502, those of RFC 4643 by 481.
-// With each of them the next credential may do.
+// TestLoginRejected checks that the next credential is tried after each reply code for a wrong
+// password: 482 and 502 (RFC 2980), and 481 (RFC 4643).
 func TestLoginRejected(t *testing.T) {
 	t.Parallel()
 	for _, code := range []string{"481", "482", "502"} {

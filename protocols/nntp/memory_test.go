@@ -8,7 +8,7 @@ import (
 	"github.com/urlget/urlget/fetchtest/servers/nntpd"
 )
 
-// TestListingMemory lists a group whose lines the server makes when they are asked for.
+// TestListingMemory lists a group with generated articles and checks the heap.
 func TestListingMemory(t *testing.T) {
 	const articles, most = 100_000, 48 << 20
 	s := nntpd.Start(t, nntpd.Options{Groups: []nntpd.Group{{Name: "big", Synthetic: articles}}})

@@ -1,6 +1,6 @@
-// Package nntp retrieves Usenet articles and lists newsgroups: the schemes news, nntp, snews and
-// nntps (RFC 1738, sections 3.6 and 3.7; RFC 5538) over NNTP (RFC 3977), with servers of RFC 977
-// too.
+// Package nntp retrieves Usenet articles and lists newsgroups over NNTP (RFC 3977). It implements
+// the schemes news, nntp, snews and nntps (RFC 1738, sections 3.6 and 3.7; RFC 5538), and also
+// supports servers of RFC 977.
 package nntp
 
 import (
@@ -19,35 +19,35 @@ import (
 
 // Options configures the driver. The zero value is the default.
 type Options struct {
-	// Server is the news server for URLs that name none: "host", "host:port" or a URL such as
+	// Server is the news server for URLs without a host: "host", "host:port" or a URL such as
 	// "nntps://host". "" means $NNTPSERVER, then the first line of /etc/news/server.
 	Server string
 	// Newest limits the listing of a group to its last articles; 0 means all.
 	Newest int
-	// Since limits the listing of a group to articles that are not dated earlier; zero means no
-	// limit. Articles without a readable date are listed.
+	// Since excludes earlier articles from the listing of a group. The zero time means no limit.
+	// Articles without a valid date are listed.
 	Since time.Time
-	// StartTLS begins TLS on the connections of news and nntp before anything else is sent (RFC
-	// 4642). Without it that is done only when the server asks for a login or for TLS.
+	// StartTLS requires STARTTLS (RFC 4642) for the schemes news and nntp, before any other command.
+	// By default, STARTTLS is used only if the server requires a login or TLS.
 	StartTLS bool
-	// AllowPlaintext lets user name and password travel without TLS, if the server has no STARTTLS.
-	// Those that the URL itself holds do so in any case, with a warning in the log, unless another
-	// origin led to the URL.
+	// AllowPlaintext allows credentials to be sent without TLS if the server does not offer STARTTLS.
+	// By default, this is only allowed for credentials in the URL, with a warning in the log, unless
+	// the URL comes from another origin.
 	AllowPlaintext bool
-	// MaxConns is the number of connections to one server; 0 means 4.
+	// MaxConns limits the connections per server. 0 means 4.
 	MaxConns int
 }
 
 const (
 	defaultConns = 4
 	maxWarned    = 1024
-	idleTimeout  = 60 * time.Second // servers hang up after some minutes
+	idleTimeout  = 60 * time.Second // servers close idle connections after some minutes
 )
 
 // Load registers the driver with default options.
 func Load(env driver.Env, reg *driver.Registry) { With(Options{})(env, reg) }
 
-// With is Load with options.
+// With returns a loader for the driver with options.
 func With(opts Options) driver.Loader {
 	return func(env driver.Env, reg *driver.Registry) {
 		d := newDriver(env, opts)
@@ -68,9 +68,9 @@ type opener struct {
 	env  driver.Env
 	opts Options
 	pool *mailsession.Pool[*session]
-	// warned are the servers that were sent a password in plaintext.
+	// warned contains the servers for which a plaintext password has been logged.
 	warned *bounded.Set[string]
-	// server finds the default server, once.
+	// server returns the URL of the default server.
 	server func() (uri.URI, error)
 }
 

@@ -27,7 +27,7 @@ const sample = "Path: x\nFrom: A <a@x.invalid>\nSubject: Dots =?UTF-8?Q?=C3=BC?=
 
 func crlf(s string) string { return strings.ReplaceAll(s, "\n", "\r\n") }
 
-// groups returns a group of n articles.
+// groups returns a group with n articles and two more groups.
 func groups(n int) []nntpd.Group {
 	g := nntpd.Group{Name: "test.a", Description: "Tests"}
 	for i := range n {

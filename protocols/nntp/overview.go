@@ -11,14 +11,14 @@ import (
 	"github.com/urlget/urlget/fetch/driver"
 )
 
-// An Overview is what a server's overview database has about an article (RFC 3977, section 8.3). It
-// is the Sys of the entries of a group. Texts are as in the article's header.
+// An Overview is the overview record of an article (RFC 3977, section 8.3). It is the Sys of the
+// entries of a group. The texts are not decoded.
 type Overview struct {
-	Number     uint64 // of the article in the group
+	Number     uint64 // the article number in the group
 	Subject    string
 	From       string
 	Date       string
-	MessageID  string // with its angle brackets
+	MessageID  string // with angle brackets
 	References []string
 	Bytes      int64 // -1 if unknown
 	Lines      int64 // -1 if unknown
@@ -40,11 +40,11 @@ func (o Overview) EntryFacts() driver.Facts {
 	}}
 }
 
-// ParseOverview reads one line of a response to OVER or XOVER, without its end. Missing fields are
-// empty or -1; it reports false if there is not even the number of an article.
+// ParseOverview parses one line of a reply to OVER or XOVER, without its line end. Missing fields are
+// empty or -1. It returns false if the line does not start with an article number.
 func ParseOverview(line []byte) (Overview, bool) {
 	o := Overview{Bytes: -1, Lines: -1}
-	s := string(line) // the one copy, which the fields share
+	s := string(line) // a single copy, which all fields share
 	number, rest, _ := strings.Cut(s, "\t")
 	var err error
 	if o.Number, err = strconv.ParseUint(number, 10, 64); err != nil || o.Number == 0 {
@@ -69,7 +69,7 @@ func ParseOverview(line []byte) (Overview, bool) {
 	return o, true
 }
 
-// parseCount reads a count that may be missing.
+// parseCount parses a count. It returns -1 if s is not one.
 func parseCount(s string) int64 {
 	if n, err := strconv.ParseInt(strings.TrimSpace(s), 10, 64); err == nil && n >= 0 {
 		return n
@@ -77,7 +77,7 @@ func parseCount(s string) int64 {
 	return -1
 }
 
-// overviewLine makes an overview line from the header of an article.
+// overviewLine returns an overview line for the header of an article.
 func overviewLine(number uint64, h textproto.MIMEHeader) []byte {
 	line := strconv.AppendUint(nil, number, 10)
 	for _, name := range [...]string{"Subject", "From", "Date", "Message-Id", "References", "Bytes", "Lines"} {
@@ -92,7 +92,7 @@ func overviewLine(number uint64, h textproto.MIMEHeader) []byte {
 	return line
 }
 
-// dateOf returns the date field of an overview line, parsed.
+// dateOf parses the date field of an overview line.
 func dateOf(line []byte) (time.Time, bool) {
 	for range 3 {
 		_, rest, _ := bytes.Cut(line, []byte("\t"))
@@ -102,8 +102,8 @@ func dateOf(line []byte) (time.Time, bool) {
 	return parseDate(string(date))
 }
 
-// parseDate reads the date of an article. Most have the form that plainDate knows, which is tried
-// before all that RFC 5322 allows.
+// parseDate parses the date of an article. It tries the most common format before the others that
+// RFC 5322 allows.
 func parseDate(s string) (time.Time, bool) {
 	if s == "" {
 		return time.Time{}, false
@@ -120,8 +120,8 @@ func parseDate(s string) (time.Time, bool) {
 	return t, true
 }
 
-// plainDate reads "Mon, 2 Jan 2006 15:04:05 -0700", where the day of the week may be missing. It is
-// several times as fast as package time, and a large group has a million dates.
+// plainDate parses "Mon, 2 Jan 2006 15:04:05 -0700". The day of the week is optional. plainDate is
+// several times faster than time.Parse, which matters for groups with a million articles.
 func plainDate(s string) (time.Time, bool) {
 	if len(s) > 5 && s[3] == ',' && s[4] == ' ' {
 		s = s[5:]

@@ -7,7 +7,7 @@ import (
 	"github.com/urlget/urlget/fetch/driver/wire"
 )
 
-// Replies of RFC 3977 (appendix C), RFC 4642 and RFC 4643 that decide what happens next.
+// Reply codes of RFC 3977 (appendix C), RFC 4642 and RFC 4643 that the driver handles specially.
 const (
 	replyCapabilities = 101
 	replyPosting      = 200
@@ -64,7 +64,7 @@ func failure(what string, r wire.Reply) *driver.Error {
 	return e
 }
 
-// replyCode returns the code of the reply that err is about, or 0.
+// replyCode returns the code of the reply that caused err, or 0.
 func replyCode(err error) int {
 	var e *driver.Error
 	if errors.As(err, &e) {
@@ -73,7 +73,8 @@ func replyCode(err error) int {
 	return 0
 }
 
-// unsupported reports whether the server does not know a command or an argument of it.
+// unsupported reports whether the reply code means that the server does not support a command or one
+// of its arguments.
 func unsupported(code int) bool {
 	return code == replyUnknown || code == replySyntax || code == replyUnavailable
 }

@@ -9,27 +9,27 @@ import (
 	"github.com/urlget/urlget/protocols/internal/mailsession"
 )
 
-// maxLine bounds replies and overview lines; the latter hold whole headers.
+// maxLine limits replies and overview lines, in bytes. Overview lines contain complete header fields.
 const maxLine = 60 << 10
 
 // A session is a connection to a news server that is ready for commands.
 type session struct {
 	mailsession.Session
-	mute  bool              // the greeting said that posting is not allowed
-	caps  map[string]string // label to arguments, in upper case; nil for servers of RFC 977
-	group string            // the selected one
+	mute  bool              // the greeting was 201: posting is not allowed
+	caps  map[string]string // arguments by label, in upper case; nil for servers of RFC 977
+	group string            // the selected group
 }
 
-// blocks are the rules of multi-line responses (RFC 3977, section 3.1.1).
+// blocks are the options for multi-line data blocks (RFC 3977, section 3.1.1).
 var blocks = wire.DotOptions{}
 
-// dial connects, waits for the greeting and asks for the capabilities.
+// dial connects to a server and prepares the session for commands.
 func (d *opener) dial(ctx context.Context, srv *mailsession.Server) (*session, error) {
 	s := &session{}
 	return s, s.Dial(ctx, d.env, srv, maxLine, func() error { return d.greet(ctx, s) })
 }
 
-// greet has the conversation up to the capabilities.
+// greet reads the greeting, starts TLS if Options.StartTLS is set and calls begin.
 func (d *opener) greet(ctx context.Context, s *session) error {
 	s.Conn.PieceLines()
 	greeting, err := s.reply()
@@ -48,7 +48,7 @@ func (d *opener) greet(ctx context.Context, s *session) error {
 	return s.begin()
 }
 
-// begin asks for the capabilities and switches to the mode of readers.
+// begin requests the capabilities and switches the server to reader mode.
 func (s *session) begin() error {
 	if err := s.capabilities(); err != nil {
 		return err
@@ -62,16 +62,16 @@ func (s *session) begin() error {
 	case err != nil:
 		return err
 	case r.Code == 502 && s.mute && !transit:
-		return nil // a server of RFC 977, for readers, that does not know the command
+		return nil // a reader server of RFC 977 that does not support MODE READER
 	case r.Code == replyDiscontinued || r.Code == 502:
 		return failure("the server does not serve readers", r)
 	case transit:
 		return s.capabilities()
 	}
-	return nil // a server of RFC 977 may not know it
+	return nil // servers of RFC 977 may not support MODE READER
 }
 
-// capabilities fills in s.caps.
+// capabilities requests the server's capabilities and sets s.caps.
 func (s *session) capabilities() error {
 	s.caps = nil
 	r, err := s.cmd("CAPABILITIES")
@@ -82,7 +82,7 @@ func (s *session) capabilities() error {
 	return err
 }
 
-// can reports whether the server advertises a capability, with the argument if that is not empty.
+// can reports whether the server advertises a capability and, unless arg is "", the argument.
 func (s *session) can(label, arg string) bool {
 	args, ok := s.caps[label]
 	return ok && (arg == "" || strings.Contains(" "+args+" ", " "+arg+" "))
@@ -102,7 +102,7 @@ func (s *session) cmd(line string) (wire.Reply, error) {
 	return s.reply()
 }
 
-// expect is cmd with the only reply that is not a failure.
+// expect sends a command and returns an error if the reply code is not the expected one.
 func (s *session) expect(code int, what, line string) (wire.Reply, error) {
 	r, err := s.cmd(line)
 	if err == nil && r.Code != code {
@@ -111,8 +111,8 @@ func (s *session) expect(code int, what, line string) (wire.Reply, error) {
 	return r, err
 }
 
-// refused returns the error for a reply that is not the one expected. If it is not a negative one,
-// it must be the response to something else, as the next would be: the session is broken.
+// refused returns the error for an unexpected reply. A reply code below 400 means that replies are
+// out of step with commands, so refused marks the session as broken.
 func (s *session) refused(what string, r wire.Reply) error {
 	err := failure(what, r)
 	if r.Code < 400 {
@@ -121,7 +121,8 @@ func (s *session) refused(what string, r wire.Reply) error {
 	return err
 }
 
-// startTLS begins TLS. The server discards its earlier state (RFC 4642, section 2.2.2).
+// startTLS sends STARTTLS and starts TLS. The server then discards its state (RFC 4642, section
+// 2.2.2).
 func (s *session) startTLS(ctx context.Context) error {
 	r, err := s.cmd("STARTTLS")
 	if err == nil && r.Code != replyStartTLS {
@@ -133,7 +134,7 @@ func (s *session) startTLS(ctx context.Context) error {
 	return err
 }
 
-// selectGroup makes group the selected one and returns the reply to that.
+// selectGroup selects a group and returns the reply to GROUP.
 func (s *session) selectGroup(group string) (wire.Reply, error) {
 	s.group = ""
 	r, err := s.expect(replyGroup, "newsgroup "+group, "GROUP "+group)
@@ -148,16 +149,16 @@ type lease struct {
 	*session
 	mailsession.Lease[*session]
 
-	// ahead are the articles that were asked for and have not been answered, for other requests of
-	// line, which is nil if there are none. They are for the same server and scope.
+	// ahead lists the articles that were requested for other requests of line, and whose replies
+	// are unread. line is nil without a pipeline. All of them have the same server and scope.
 	ahead []*target
 	line  driver.Pipeline
 	key   mailsession.Key
 	scope string
 }
 
-// Put returns the session to the pool or, if answers are to come on it, leaves it to the next
-// request of the pipeline.
+// Put returns the session to the pool. If replies are outstanding, it keeps the lease for the next
+// request of the pipeline instead.
 func (l *lease) Put() {
 	switch {
 	case len(l.ahead) == 0:
@@ -167,8 +168,8 @@ func (l *lease) Put() {
 	}
 }
 
-// with leases a session and runs op on it, after a login or STARTTLS if the server wants that. If it
-// succeeds, the caller must put or discard the lease.
+// with leases a session and calls op with it, after a login or STARTTLS if the server requires one.
+// If with succeeds, the caller must put or discard the lease.
 func (d *opener) with(ctx context.Context, t *target, op func(*lease) error) (*lease, error) {
 	var l *lease
 	inGroup := func(s *session) bool { return t.group != "" && s.group == t.group }
@@ -176,14 +177,14 @@ func (d *opener) with(ctx context.Context, t *target, op func(*lease) error) (*l
 		l = &lease{session: leased.Conn, Lease: leased}
 		err := d.attempt(ctx, t, l, op)
 		if replyCode(err) == replyDiscontinued {
-			l.Lines.Break(err) // so servers end idle connections, too
+			l.Lines.Break(err) // servers also send 400 before they close an idle connection
 		}
 		return err
 	})
 	return l, err
 }
 
-// attempt runs op, and again after a login or STARTTLS.
+// attempt calls op. If the server requires a login or TLS, it calls op again afterwards.
 func (d *opener) attempt(ctx context.Context, t *target, l *lease, op func(*lease) error) error {
 	for try := 1; ; try++ {
 		err := op(l)
@@ -202,7 +203,7 @@ func (d *opener) attempt(ctx context.Context, t *target, l *lease, op func(*leas
 	}
 }
 
-// upgrade is startTLS in mid-session.
+// upgrade starts TLS in an established session.
 func (s *session) upgrade(ctx context.Context) error {
 	if err := s.startTLS(ctx); err != nil {
 		return err

@@ -14,24 +14,24 @@ import (
 
 // maxMessageID and maxGroup keep a command within the 512 bytes of RFC 3977, section 3.1.
 const (
-	maxMessageID = 250 // with the angle brackets
+	maxMessageID = 250 // including angle brackets
 	maxGroup     = 460
 )
 
-// A target is what a URL names, and the server to ask for it.
+// A target is a parsed URL.
 type target struct {
 	url    uri.URI // as requested
-	login  uri.URI // whose user and password, if any, are for the server
+	login  uri.URI // contains the user and password for the server, if any
 	host   string
 	port   uint16
 	tls    bool
 	group  string // or a wildmat
 	id     string // message-id, without angle brackets
 	number uint64
-	named  bool // the URL names the server
+	named  bool // the URL contains the server
 }
 
-// server returns the server to ask.
+// server returns the server of the target.
 func (t *target) server() *mailsession.Server {
 	return &mailsession.Server{Host: t.host, Port: t.port, TLS: t.tls, Login: t.login}
 }
@@ -41,10 +41,10 @@ func (t *target) addr() string { return t.server().Addr() }
 func (t *target) isArticle() bool { return t.id != "" || t.number != 0 }
 func (t *target) isPattern() bool { return t.id == "" && strings.ContainsAny(t.group, "*?") }
 
-// byName reports whether the URL names articles by message-id.
+// byName reports whether URLs of the scheme identify articles by message-id.
 func (t *target) byName() bool { return t.url.Scheme() == "news" || t.url.Scheme() == "snews" }
 
-// newsURL completes the URL of something on the same server.
+// newsURL completes n to a URL on the same server.
 func (t *target) newsURL(n uri.News) (uri.URI, error) {
 	n.Scheme = "news"
 	if t.url.Scheme() == "snews" || t.url.Scheme() == "nntps" {
@@ -56,7 +56,7 @@ func (t *target) newsURL(n uri.News) (uri.URI, error) {
 	return n.URI()
 }
 
-// target decodes the URL and refuses names that cannot stand in a command.
+// target parses the URL and rejects names that are not valid in a command.
 func (d *opener) target(req *driver.Request) (*target, error) {
 	t := &target{url: req.URL, login: req.URL}
 	switch scheme := req.URL.Scheme(); scheme {
@@ -87,14 +87,14 @@ func (d *opener) target(req *driver.Request) (*target, error) {
 	return t, nil
 }
 
-// useDefault fills in the server for a URL without one.
+// useDefault sets the default server, for a URL without a host.
 func (t *target) useDefault(d *opener) error {
 	server, err := d.server()
 	if err != nil {
 		return err
 	}
 	t.login, t.host = server, server.Host()
-	// snews and nntps mean TLS, whatever the setting says.
+	// snews and nntps use TLS, regardless of the setting.
 	if t.tls = t.tls || server.Scheme() == "nntps" || server.Scheme() == "snews"; t.tls {
 		t.port = server.Port(563)
 	} else {
@@ -103,8 +103,8 @@ func (t *target) useDefault(d *opener) error {
 	return nil
 }
 
-// checkName refuses what would end or change a command: RFC 3977, section 9.8 allows no space, no
-// control and no angle bracket in either kind of name.
+// checkName returns an error for a name that could end or change a command. RFC 3977, section 9.8
+// excludes spaces, control characters and angle brackets from group names and message-ids.
 func checkName(what, name string, longest int) error {
 	if len(name) > longest {
 		return &driver.Error{Code: driver.ErrURL, Err: fmt.Errorf("%s of more than %d bytes", what, longest)}
@@ -117,7 +117,7 @@ func checkName(what, name string, longest int) error {
 	return nil
 }
 
-// serverFile is where Unix news readers look for the name of the server.
+// serverFile is the file in which Unix news readers look up the server.
 var serverFile = "/etc/news/server"
 
 // findServer returns the URL of the default server.

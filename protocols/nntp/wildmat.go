@@ -2,9 +2,9 @@ package nntp
 
 import "strings"
 
-// matchWildmat reports whether a name matches a pattern (RFC 3977, section 4): "*" stands for any
-// bytes and "?" for one; of several patterns, separated by commas, the last that matches decides,
-// and excludes the name if it begins with "!".
+// matchWildmat reports whether a name matches a wildmat (RFC 3977, section 4). "*" matches any
+// bytes and "?" a single one. Of several comma-separated patterns, the last that matches decides. It
+// excludes the name if it starts with "!".
 func matchWildmat(wildmat, name string) bool {
 	matched := false
 	for pattern := range strings.SplitSeq(wildmat, ",") {
@@ -16,7 +16,7 @@ func matchWildmat(wildmat, name string) bool {
 	return matched
 }
 
-// matchPattern backtracks to the last "*" only, which is enough and linear in practice.
+// matchPattern only backtracks to the last "*", which is sufficient and linear in practice.
 func matchPattern(pattern, name string) bool {
 	p, n := 0, 0
 	star, mark := -1, 0
