@@ -53,13 +53,13 @@ func DefaultCache() string {
 
 // A Message is the position of a message in a file.
 type Message struct {
-	Path   string // of the file
+	Path   string // the file that contains the message
 	Offset int64
 	Size   int64
 	// Head is the header, of at most message.MaxHeader bytes. It is nil in a Message from Find.
 	Head []byte
 
-	contentIDs []string // of its parts, without angle brackets
+	contentIDs []string // Content-IDs of the parts, without angle brackets
 }
 
 // Open returns the stored bytes of the message.

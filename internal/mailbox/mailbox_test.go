@@ -21,7 +21,7 @@ func text(id, more string) string {
 
 const fromLine = "From a@x Sat Jan  1 00:00:00 2000\n"
 
-// write makes a file and returns its path.
+// write creates a file and returns its path.
 func write(t testing.TB, path, content string) string {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -125,7 +125,7 @@ func TestFind(t *testing.T) {
 	t.Parallel()
 	for _, cache := range []string{"", t.TempDir()} {
 		b := boxes(t, cache, 50)
-		for range 2 { // without the index, and with it
+		for range 2 { // without and with the index
 			for _, id := range []string{"0@mbox", "33@mbox", "49@mbox", "new@maildir", "cur@maildir", "sub@maildir"} {
 				m, err := b.Find(t.Context(), id)
 				if err != nil {
@@ -160,7 +160,7 @@ func TestIndexFollowsTheMailbox(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The same size and time with other contents: the message from the index is checked.
+	// The file has new content with the same size and time, so the index entry must be checked.
 	content, _ := os.ReadFile(mbox)
 	write(t, mbox, strings.NewReplacer("0@mbox", "1@mbox", "1@mbox", "0@mbox").Replace(string(content)))
 	if err := os.Chtimes(mbox, time.Time{}, info.ModTime()); err != nil {
@@ -236,8 +236,8 @@ func TestCancelledScan(t *testing.T) {
 	}
 }
 
-// TestADamagedIndexIsMadeAnew overwrites parts of the index in many ways. No damage may end the
-// program or change what is found.
+// TestADamagedIndexIsMadeAnew overwrites parts of the index in many ways. Damage must not cause a
+// panic or change the results.
 func TestADamagedIndexIsMadeAnew(t *testing.T) {
 	t.Parallel()
 	cache := t.TempDir()
@@ -270,7 +270,7 @@ func TestADamagedIndexIsMadeAnew(t *testing.T) {
 			}
 		}
 	}
-	// One that was not closed is not trusted either.
+	// An index that was not closed is also recreated.
 	if err := os.Remove(file + ".sha256"); err != nil {
 		t.Fatal(err)
 	}

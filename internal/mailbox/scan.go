@@ -18,7 +18,7 @@ const (
 	whole layout = false // one message
 )
 
-// maxContentIDs bounds the Content-IDs that are kept per message.
+// maxContentIDs limits the Content-IDs per message.
 const maxContentIDs = 1000
 
 // scanFile yields the messages of a file. It returns false if yield did or ctx is done.

@@ -1,11 +1,11 @@
-// Package cso searches CSO name servers, also known as ph or qi after their client and server: the
-// directories of people behind items of type 2 in gopher menus.
+// Package cso searches CSO name servers (RFC 2378), which are directories of people. They are also
+// known as ph or qi, after their client and server. Gopher menus link to them with items of type 2.
 //
 //	cso://ns.example.edu/joe smith
 //
 // sends the query "joe smith" to the server on port 105. The words may also follow a question mark.
-// The response is a listing: Body holds the replies as the server sent them, and each record is an
-// entry, with a [Record] in Entry.Sys. RFC 2378 describes the protocol.
+// The response is a listing: Body contains the replies as the server sent them, and each record is
+// an entry, with a [Record] in Entry.Sys.
 package cso
 
 import (
@@ -20,7 +20,7 @@ import (
 const (
 	port     = 105
 	maxLine  = 8 << 10
-	maxFirst = 100 // preliminary replies before the first with a result
+	maxFirst = 100 // limit for preliminary replies before the first result
 )
 
 // Load registers the scheme cso.

@@ -21,7 +21,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// serve plays a transcript and returns the beginning of its URLs.
+// serve plays a transcript and returns the server's URL.
 func serve(t testing.TB, name string) string {
 	t.Helper()
 	conv, err := transcript.Load("testdata/" + name + ".txtar")
@@ -154,7 +154,7 @@ func TestAServerOfManyRecords(t *testing.T) {
 	}
 }
 
-// records are as many matches of one field.
+// records returns n records with one field each.
 func records(n int) string {
 	var b strings.Builder
 	for i := range n {
@@ -172,7 +172,7 @@ func TestAQueryThatIsWrongIsAnError(t *testing.T) {
 	}
 }
 
-// FuzzReplies looks for replies that make an entry which breaks its promises.
+// FuzzReplies checks that entries of arbitrary replies are valid.
 func FuzzReplies(f *testing.F) {
 	for _, text := range []string{
 		"102:There was 1 match to your request.\r\n-200:1:    name: a b\r\n-200:1:        : c\r\n200:Ok.\r\n",

@@ -14,7 +14,7 @@ import (
 
 // A Record is one match, found in Entry.Sys.
 type Record struct {
-	Record int // record number, from 1; 0 if the server gave none
+	Record int // record number, from 1; 0 if the reply has none
 	Fields []Field
 }
 
@@ -30,7 +30,7 @@ func (r Record) EntryFacts() driver.Facts {
 type Field struct {
 	Name  string `json:"name"`
 	Value string `json:"value"`
-	Error bool   `json:"error,omitempty"` // Value says why there is no value
+	Error bool   `json:"error,omitempty"` // Value is the reason for a missing value
 }
 
 // A reply is a line from the server: "code:text" or, in a record, "code:record:text", with a
@@ -64,7 +64,7 @@ func parseReply(line string) (reply, bool) {
 	return r, true
 }
 
-// preliminary reports whether r only announces what is about to come.
+// preliminary reports whether r only announces other replies.
 func (r reply) preliminary() bool { return r.code < 200 }
 
 // final reports whether r is the last reply to a command.
@@ -88,17 +88,17 @@ func (r reply) err() error {
 	return e
 }
 
-// replies is the body of a response: the replies to one query, as they were sent.
+// replies is the body of a response: the replies to one query, verbatim.
 type replies struct {
 	io.Closer
 	r     *wire.Reader
 	trace func(sent bool, line string) // nil if there is no trace
 	first reply
-	rest  []byte // of the current line
-	end   error  // io.EOF after the final reply, or why there was none
+	rest  []byte // the unread rest of the current line
+	end   error  // io.EOF after the final reply, or the error that ended the response
 }
 
-// begin reads replies until it is known whether there is a result.
+// begin reads replies up to the first result or error.
 func (b *replies) begin(conn *driver.Conn) error {
 	b.Closer, b.r, b.trace = conn, wire.NewReader(conn, maxLine), conn.Line()
 	conn.PieceLines()
@@ -127,8 +127,8 @@ func (b *replies) begin(conn *driver.Conn) error {
 	return &driver.Error{Code: driver.ErrProtocol, Err: errors.New("the server sends preliminary replies without end")}
 }
 
-// refusal reads the replies that explain what is wrong with a query, one line per cause, up to the
-// final reply.
+// refusal reads the replies that explain why a query is refused, one line per cause, up to the final
+// reply. It returns them as an error.
 func (b *replies) refusal(first reply) error {
 	said := first.text
 	for range maxFirst {
@@ -189,7 +189,7 @@ func (b *replies) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// maxRecord bounds the fields of a record, in bytes of their lines.
+// maxRecord limits the lines of a record, in bytes.
 const maxRecord = 256 << 10
 
 // entries returns the records in r. A record ends at the first line of the next.
@@ -225,7 +225,7 @@ func entries(r io.Reader) iter.Seq2[driver.Entry, error] {
 	}
 }
 
-// add adds a line of the record: "name: value", or ": value" to continue the field before.
+// add adds a line of the record: "name: value", or ": value" to continue the previous field.
 func (rec *Record) add(r reply) {
 	name, value, _ := strings.Cut(wire.Text(strings.TrimRight(r.text, " ")), ":")
 	f := Field{Name: strings.TrimSpace(name), Value: strings.TrimSpace(value), Error: r.err() != nil}

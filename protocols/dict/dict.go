@@ -17,7 +17,7 @@ import (
 
 const (
 	port    = 2628
-	maxLine = 8 << 10 // RFC 2229 allows 1024 bytes; lines of definitions may have any length
+	maxLine = 8 << 10 // RFC 2229 allows 1024 bytes; lines of definitions are not limited
 	// maxCommand is the longest line that a client may send, including CRLF (RFC 2229, section
 	// 2.3).
 	maxCommand = 1024
@@ -64,7 +64,7 @@ func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Respons
 	return resp, nil
 }
 
-// ask sends the command and reads up to the first line of the result.
+// ask sends the commands and reads the replies up to the first block.
 func (d *opener) ask(ctx context.Context, req *driver.Request, a *response) error {
 	banner, err := a.lines.Reply()
 	if err != nil {
@@ -151,7 +151,7 @@ func (d *opener) login(ctx context.Context, req *driver.Request, a *response, ba
 	return refused
 }
 
-// messageID returns the last "<...>" of a banner.
+// messageID returns the message identifier at the end of a banner, with angle brackets.
 func messageID(banner string) (string, bool) {
 	start, end := strings.LastIndexByte(banner, '<'), strings.LastIndexByte(banner, '>')
 	if start < 0 || end < start || !strings.Contains(banner[start:end], "@") {

@@ -33,7 +33,7 @@ func client(t testing.TB, opts *fetch.Options) *fetch.Client {
 	return c
 }
 
-// play serves a conversation that begins with a banner and the client's name.
+// play serves a banner and then script, and returns the address.
 func play(t testing.TB, script string) string {
 	t.Helper()
 	return transcript.Play(t, "-- c --\nS: 220 lab <auth.mime> <1.2@lab>\n"+script)
@@ -41,7 +41,7 @@ func play(t testing.TB, script string) string {
 
 const name = "C: CLIENT \"urlget-test\"\n"
 
-// ask is the conversation about one command.
+// ask returns a conversation with one command and its replies.
 func ask(command, reply string) string {
 	return name + "C: " + command + "\nC: QUIT\nS: 250 ok\n" + reply
 }

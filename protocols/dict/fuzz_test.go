@@ -8,8 +8,7 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// FuzzFields shows that a string survives being quoted, and that no line makes the parser fail in
-// another way than by an error.
+// FuzzFields checks that a quoted string is parsed to the original, and that fields does not panic.
 func FuzzFields(f *testing.F) {
 	for _, s := range []string{`"a b" db "x \"y\""`, `'a' b`, `a\ b`, `"`, `\`, "", ` ""  '' `} {
 		f.Add(s)
@@ -23,7 +22,7 @@ func FuzzFields(f *testing.F) {
 	})
 }
 
-// FuzzURL shows that no URL makes more of a command than one line.
+// FuzzURL checks that the command of a URL is always a single line.
 func FuzzURL(f *testing.F) {
 	for _, s := range []string{"d:word", "d:a%3Ab:*:2", "m:w:!:.:1", "", "d:%0d%0a", "m:::::", "d:x:\u00e9"} {
 		f.Add(s)

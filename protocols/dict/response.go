@@ -11,11 +11,11 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// A Definition says where a definition comes from. It is the Sys of entries of a define URL.
+// A Definition identifies the source of a definition. It is the Sys of entries of a define URL.
 type Definition struct {
-	Word        string // as spelt in the database
+	Word        string // as spelled in the database
 	Database    string
-	Description string // name of the database for people
+	Description string // human-readable name of the database
 }
 
 // EntryFacts implements [driver.EntryRecord].
@@ -41,8 +41,7 @@ func (m Match) EntryFacts() driver.Facts {
 	}}
 }
 
-// A Database is what a server says about one of its databases. It is the Sys of entries of a URL
-// without a path.
+// A Database describes a database of a server. It is the Sys of entries of a URL without a path.
 type Database struct {
 	Name        string
 	Description string
@@ -56,27 +55,26 @@ func (d Database) EntryFacts() driver.Facts {
 	}}
 }
 
-// A response is the text that a server sends in response to a query: blocks of text, then a final
-// reply.
+// A response is the response to a query: blocks of text, followed by a final reply.
 type response struct {
 	io.Closer
 	lines  *wire.Lines
-	inTime func() (done func()) // bounds a reply as a whole
+	inTime func() (done func()) // applies the reply timeout until done is called
 	query  query
-	status wire.Reply // reply that announced the response
+	status wire.Reply // the first reply to the query
 
 	head  []byte     // text before the block
 	block io.Reader  // the current block; nil if there is none
 	def   Definition // the definition in the block
 	seen  int        // definitions so far
-	// announced is the number of definitions; 0 if the server did not give it.
+	// announced is the number of definitions in the first reply; 0 if it is missing.
 	announced int
 	nth       int // position of def among the definitions in its database
 	// found holds the definitions not yet yielded, if the response is listed.
 	found  []driver.Entry
 	listed bool
 	base   uri.URI
-	end    error // io.EOF after the final reply, or why there was none
+	end    error // io.EOF after the final reply, or the error that ended the response
 }
 
 // begin reads up to the first block.
@@ -135,8 +133,7 @@ func (a *response) noSuch() error {
 		Reply: driver.Reply{Code: a.status.Code, Text: wire.Text(a.status.Text())}}
 }
 
-// nextDefinition advances to the next definition that was asked for. After the last it returns
-// io.EOF.
+// nextDefinition advances to the next requested definition. It returns io.EOF after the last one.
 func (a *response) nextDefinition() error {
 	if a.query.n > 0 && a.seen == a.query.n {
 		return io.EOF
@@ -198,7 +195,7 @@ func (a *response) next() error {
 	return io.EOF
 }
 
-// cut turns the end of the connection into an error, because it came before the end of the answer.
+// cut returns io.ErrUnexpectedEOF for io.EOF, because the connection ended within the response.
 func cut(err error) error {
 	if err == io.EOF {
 		return io.ErrUnexpectedEOF
@@ -241,7 +238,7 @@ func (a *response) definition(base uri.URI) driver.Entry {
 	}
 }
 
-// definitions yields an entry for each definition in r, the reader of the response.
+// definitions yields an entry for each definition. r must read from a.
 func (a *response) definitions(r io.Reader) iter.Seq2[driver.Entry, error] {
 	return driver.EntriesAlong(r, func() []driver.Entry {
 		found := a.found
@@ -285,7 +282,7 @@ func (q query) member(base uri.URI, line string) driver.Entry {
 	}
 }
 
-// locate returns the URL of another path on the same server, for the same user.
+// locate returns the URL of a path on the same server, with the same user.
 func locate(base uri.URI, path string) uri.URI {
 	ref, err := uri.Parse(path)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// A verb says what is asked of a server.
+// A verb is the kind of a query.
 type verb byte
 
 const (
@@ -19,7 +19,7 @@ const (
 	match
 )
 
-// A query is the meaning of a URL (RFC 2229, section 5).
+// A query is a parsed URL (RFC 2229, section 5).
 type query struct {
 	host     string // includes a non-default port
 	user     string // "" without a login
@@ -27,7 +27,7 @@ type query struct {
 	word     string
 	database string // "!" for the first with a match, "*" for all
 	strategy string // "." for the server's default
-	n        int    // which of the results; 0 means all
+	n        int    // number of the requested result; 0 means all
 }
 
 // parseURL decodes a dict URL. Colons in the path are separators; one that is part of a word is

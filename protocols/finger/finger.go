@@ -1,13 +1,13 @@
-// Package finger looks up the users of a machine (RFC 1288).
+// Package finger looks up the users of a host (RFC 1288).
 //
-//	finger://host/user       about one user
+//	finger://host/user       information about a user
 //	finger://user@host/      the same
-//	finger://host//W user    the same, in more words
-//	finger://host/           about all who are logged in
+//	finger://host//W user    the same, in verbose form
+//	finger://host/           the users who are logged in
 //
-// The path is the query to send (draft-ietf-uri-url-finger). The answer is text, with line endings
-// as the server sent them. It ends when the server closes the connection, so a truncated answer
-// cannot be told from a complete one.
+// The path is the query to send (draft-ietf-uri-url-finger). The body is text, with the line ends
+// that the server sent. It ends when the server closes the connection, so truncation cannot be
+// detected.
 package finger
 
 import (
@@ -25,8 +25,7 @@ import (
 
 const (
 	port = 79
-	// maxLine bounds the lines of a response, in bytes. Answers are text for people; longer lines
-	// mean that it is something else.
+	// maxLine limits the lines of a response, in bytes. A longer line is not human-readable text.
 	maxLine = 64 << 10
 )
 
@@ -76,7 +75,7 @@ func request(u uri.URI) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	// Users tend to forget that the slash before W is not the one after the host.
+	// Users often omit the second slash before W.
 	if strings.HasPrefix(query, "W ") {
 		query = "/" + query
 	}
@@ -93,7 +92,7 @@ func request(u uri.URI) (string, error) {
 type response struct {
 	io.Closer
 	r    *wire.Reader
-	line int // length of the current line so far
+	line int // length of the current line so far, in bytes
 }
 
 // begin waits for the first bytes of the response, which may be empty.

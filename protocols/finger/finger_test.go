@@ -19,7 +19,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// TestConformance takes the names of the suite's files for users.
+// TestConformance uses the names of the suite's files as user names.
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	fetchtest.Run(t, fetchtest.Harness{
@@ -37,7 +37,7 @@ func TestConformance(t *testing.T) {
 				Load: Load,
 				URL: func(name string) string {
 					if info, err := fs.Stat(tree, name); err == nil && info.IsDir() || name == "octets.bin" {
-						return "" // no directories, and no lines without end
+						return "" // there are no directories, and lines are limited
 					}
 					return "finger://" + s.Addr + "/" + uri.Escape(name)
 				},

@@ -11,7 +11,7 @@ import (
 	"github.com/urlget/urlget/protocols/mailto"
 )
 
-// The messages to an address, in received mail.
+// The example lists the messages in a mailbox that are to or from an address.
 func ExampleWith() {
 	dir, err := os.MkdirTemp("", "")
 	if err != nil {

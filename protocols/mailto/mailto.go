@@ -1,5 +1,5 @@
-// Package mailto handles mailto URLs (RFC 1738, section 3.5; RFC 6068). It never sends mail: the
-// URL names a mail address rather than data. With mailboxes, it lists the messages to and from the
+// Package mailto handles mailto URLs (RFC 1738, section 3.5; RFC 6068). It never sends mail, and the
+// URL identifies an address, not a resource. With mailboxes, it lists the messages to and from the
 // address, as RFC 1630 suggests.
 package mailto
 

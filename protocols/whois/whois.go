@@ -1,5 +1,5 @@
-// Package whois is the driver for whois: a query to a directory server, and its answer as text (RFC
-// 3912). Referrals to another server are followed.
+// Package whois is the driver for whois (RFC 3912), which sends a query to a directory server and
+// returns the response as text. It follows a referral to another server.
 package whois
 
 import (
@@ -28,7 +28,7 @@ func Load(env driver.Env, reg *driver.Registry) {
 
 type opener struct{ env driver.Env }
 
-// question returns the query line for a URL: its path, without the first slash.
+// question returns the query line for a URL: its path without the first slash.
 func question(u uri.URI) (string, error) {
 	q, err := uri.Unescape(u.URLPath())
 	switch {
@@ -63,8 +63,8 @@ func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Respons
 	return resp, nil
 }
 
-// refer asks the server that the answer refers to. If that fails, the first server's own answer is
-// better than none.
+// refer sends the query to the server in the referral. If that fails, it returns the response of the
+// first server.
 func (d *opener) refer(ctx context.Context, req *driver.Request, next uri.URI, own *driver.Response) *driver.Response {
 	resp, err := d.env.Open(ctx, &driver.Request{URL: next, Op: req.Op, From: req.URL})
 	own.Header = map[string][]string{"Referral": {next.String()}}
@@ -77,15 +77,15 @@ func (d *opener) refer(ctx context.Context, req *driver.Request, next uri.URI, o
 	return resp
 }
 
-// maxScan bounds how much of a response is searched for a referral, in bytes. Longer ones are
-// lists rather than records.
+// maxScan limits the responses that are searched for a referral, in bytes. Longer responses are
+// lists, not records.
 const maxScan = 64 << 10
 
 // A response is the body of a response.
 type response struct {
 	io.Reader
 	io.Closer
-	head  []byte // the part to be searched
+	head  []byte // the first maxScan bytes
 	whole bool   // head is the complete response
 }
 
@@ -101,7 +101,7 @@ func (a *response) begin(conn *driver.Conn) (err error) {
 	return a.rwhoisError()
 }
 
-// rwhoisError returns the error that an RWhois server reports: its answers begin with a banner, and
+// rwhoisError returns the error that an RWhois server reports. Its responses start with a banner, and
 // errors are lines such as "%error 230 No Objects Found" (RFC 2167, appendix B).
 func (a *response) rwhoisError() error {
 	if !bytes.HasPrefix(a.head, []byte("%rwhois ")) {
@@ -129,7 +129,7 @@ func (a *response) rwhoisError() error {
 	return nil
 }
 
-// referralFields are the names of fields that refer to another server.
+// referralFields lists the names of fields that contain a referral.
 var referralFields = []string{"refer", "referralserver", "registrar whois server", "whois server", "whois"}
 
 // referral returns the URL of the server that the response refers to.

@@ -19,7 +19,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// start starts a server that gives everybody the same answer.
+// start starts a server that sends the same response to all queries.
 func start(t testing.TB, answer func() string) *servers.Server {
 	t.Helper()
 	return queryd.Start(t, queryd.Options{Scheme: "whois", Answer: func(string) string { return answer() }})
@@ -141,7 +141,7 @@ func TestBadURLs(t *testing.T) {
 	}
 }
 
-// RWhois servers are asked as whois servers are, and have a way to say that something went wrong.
+// TestErrorsOfRWhois checks the error lines of RWhois servers, which accept whois queries.
 func TestErrorsOfRWhois(t *testing.T) {
 	t.Parallel()
 	const banner = "%rwhois V-1.5:003fff:00 rwhois.example (by Network Solutions, Inc. V-1.5.9.5)\n"
@@ -150,7 +150,7 @@ func TestErrorsOfRWhois(t *testing.T) {
 		banner + "%error 331 Invalid Query Syntax\n":      fetch.ErrRefused,
 		banner + "%error 400 Directive Not Available\n":   fetch.ErrServer,
 		banner + "network:ID:NET-1\n\n%ok\n":              "",
-		"%error 230 No Objects Found\n":                   "", // in another's answer it is a text
+		"%error 230 No Objects Found\n":                   "", // not an RWhois server
 		banner + "network:Comment:%error 230 is a text\n": "",
 	} {
 		s := start(t, say(answer))

@@ -12,7 +12,7 @@ type Options struct {
 	// Scheme is the scheme of the server's URL, "finger" or "whois". The protocols do not differ
 	// otherwise.
 	Scheme string
-	// Answers maps queries, without line end, to responses.
+	// Answers maps queries, without their line ends, to responses.
 	Answers map[string]string
 	// Answer returns the response to a query that is not in Answers. Nil means that nothing
 	// matches.
