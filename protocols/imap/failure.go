@@ -9,10 +9,10 @@ import (
 
 // failure returns the error for a NO, BAD or BYE response. The response code, if there is one,
 // selects the error code (RFC 5530).
-func failure(what, condition, text string) *driver.Error {
+func failure(desc, condition, text string) *driver.Error {
 	e := &driver.Error{Code: driver.ErrRefused, Reply: driver.Reply{Text: strings.TrimSpace(condition + " " + text)}}
-	if what != "" {
-		e.Err = errors.New(what)
+	if desc != "" {
+		e.Err = errors.New(desc)
 	}
 	name, _, _ := strings.Cut(code(text), " ")
 	switch {

@@ -69,10 +69,10 @@ func FuzzMessage(f *testing.F) {
 	f.Add([]byte("* 1 FETCH (BODY[] \"hello\")\r\nu4 OK\r\n"))
 	f.Add([]byte("* 2 EXISTS\r\n* 1 FETCH (BODY[] {5}\r\nhel"))
 	f.Add([]byte("u4 NO [EXPUNGED] gone\r\n"))
-	f.Fuzz(func(t *testing.T, answer []byte) {
+	f.Fuzz(func(t *testing.T, reply []byte) {
 		s, err := servers.New(servers.Config{Scheme: "imap"}, func(c *servers.Conn) {
 			c.Write([]byte("* PREAUTH\r\nu1 OK\r\nu2 OK\r\n* 1 FETCH (UID 1 RFC822.SIZE 5)\r\nu3 OK\r\n"))
-			c.Write(answer)
+			c.Write(reply)
 			c.CloseWrite()
 			c.Wait()
 		})
@@ -82,9 +82,9 @@ func FuzzMessage(f *testing.F) {
 		defer s.Close()
 		c := drive.Client(t, nil, Load)
 		body, err := drive.Get(t, c, "imap://"+s.Addr+"/b/;UID=1")
-		text := strings.ReplaceAll(strings.ReplaceAll(string(answer), `\\`, `\`), `\"`, `"`)
-		if err == nil && !strings.Contains(text, body) && !strings.Contains(string(answer), `\`) {
-			t.Errorf("got %q of %q", body, answer)
+		text := strings.ReplaceAll(strings.ReplaceAll(string(reply), `\\`, `\`), `\"`, `"`)
+		if err == nil && !strings.Contains(text, body) && !strings.Contains(string(reply), `\`) {
+			t.Errorf("got %q of %q", body, reply)
 		}
 	})
 }

@@ -30,7 +30,7 @@ var boxes = map[string][]imapd.Message{
 	"Archive/Gr&APw-n": {{Text: []byte(other)}},
 }
 
-func TestURLs(t *testing.T) {
+func TestParseURL(t *testing.T) {
 	t.Parallel()
 	for rawURL, want := range map[string]target{
 		"imap://h":         {},
@@ -69,7 +69,7 @@ func TestURLs(t *testing.T) {
 	}
 }
 
-func TestNamesOfMailboxes(t *testing.T) {
+func TestMailboxNames(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{
 		"INBOX": "INBOX", "a&b": "a&-b", "~peter/mail/台北/日本語": "~peter/mail/&U,BTFw-/&ZeVnLIqe-", "Grün": "Gr&APw-n", "\U0001f600": "&2D3eAA-",
@@ -128,7 +128,7 @@ func TestListings(t *testing.T) {
 	}
 }
 
-func TestParts(t *testing.T) {
+func TestSectionsAndRanges(t *testing.T) {
 	t.Parallel()
 	s := imapd.Start(t, imapd.Options{Mailboxes: boxes})
 	c := drive.Client(t, nil, With(Options{AllowPlaintext: true}))
@@ -145,9 +145,9 @@ func TestParts(t *testing.T) {
 		"/;SECTION=TEXT from 100":            "range",
 		"/;SECTION=7":                        "not_found",
 	} {
-		path, from, some := strings.Cut(path, " from ")
+		path, from, hasRange := strings.Cut(path, " from ")
 		req := &fetch.Request{URL: uri.MustParse(base + path)}
-		if some {
+		if hasRange {
 			fmt.Sscan(from, &req.Range.Offset)
 		}
 		text := ""
@@ -175,8 +175,8 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// TestLogins checks which logins succeed, and which commands the client sends.
-func TestLogins(t *testing.T) {
+// TestLogin checks which logins succeed, and which commands the client sends.
+func TestLogin(t *testing.T) {
 	t.Parallel()
 	serverTLS, clientTLS := servers.Certificate()
 	plain := Options{AllowPlaintext: true}
@@ -242,58 +242,58 @@ func TestLogins(t *testing.T) {
 	}
 }
 
-func TestPasswordsAreTriedThreeTimes(t *testing.T) {
+func TestLoginAttemptsAreLimited(t *testing.T) {
 	t.Parallel()
 	s := imapd.Start(t, imapd.Options{User: "joe", Password: "secret"})
-	stubborn := fetch.CredentialsFunc(func(context.Context, fetch.Challenge) (fetch.Credential, error) {
+	wrong := fetch.CredentialsFunc(func(context.Context, fetch.Challenge) (fetch.Credential, error) {
 		return fetch.Credential{User: "joe", Password: "wrong"}, nil
 	})
-	c := drive.Client(t, &fetch.Options{Credentials: stubborn}, With(Options{AllowPlaintext: true}))
+	c := drive.Client(t, &fetch.Options{Credentials: wrong}, With(Options{AllowPlaintext: true}))
 	drive.Fails(t, c, "imap://"+s.Addr+"/x", fetch.ErrAuth)
 	if n := strings.Count(strings.Join(s.Log(), "\n"), "LOGIN"); n != mailsession.MaxLogins {
 		t.Errorf("tried %d times", n)
 	}
 }
 
-// TestConversations plays transcripts of valid and broken servers.
-func TestConversations(t *testing.T) {
+// TestTranscripts plays transcripts of valid and broken servers.
+func TestTranscripts(t *testing.T) {
 	t.Parallel()
-	const begin = "S: * PREAUTH hi\nC: u1 CAPABILITY\nS: u1 OK\n"
-	const selected = begin + "C: u2 EXAMINE \"b\"\nS: * OK [UIDVALIDITY 7] x\nS: u2 OK\n"
-	const sized = selected + "C: u3 UID FETCH 1 (RFC822.SIZE INTERNALDATE)\nS: * 4 FETCH (RFC822.SIZE 5 UID 1)\nS: u3 OK\nC: u4 UID FETCH 1 (BODY.PEEK[])\n"
+	const preauth = "S: * PREAUTH hi\nC: u1 CAPABILITY\nS: u1 OK\n"
+	const examine = preauth + "C: u2 EXAMINE \"b\"\nS: * OK [UIDVALIDITY 7] x\nS: u2 OK\n"
+	const fetchSize = examine + "C: u3 UID FETCH 1 (RFC822.SIZE INTERNALDATE)\nS: * 4 FETCH (RFC822.SIZE 5 UID 1)\nS: u3 OK\nC: u4 UID FETCH 1 (BODY.PEEK[])\n"
 	for name, tt := range map[string]struct {
-		talk string
-		path string
-		op   fetch.Op
-		want string
-		code fetch.Code
+		script string
+		path   string
+		op     fetch.Op
+		want   string
+		code   fetch.Code
 	}{
-		"a literal":              {sized + "S: * 4 FETCH (UID 1 BODY[] {5}\nS\"hello\"\nS: )\nS: u4 OK\n", "/b/;UID=1", fetch.OpGet, "hello", ""},
-		"data of others":         {sized + "S: * 9 EXISTS\nS: * 3 FETCH (FLAGS (\\Seen))\nS: * OK still {3}\nS: * 4 FETCH (FLAGS () BODY[] {5}\nS\"hello\"\nS:  UID 1 X {2}\nS\"ab\"\nS: )\nS: * 9 EXPUNGE\nS: u4 OK\n", "/b/;UID=1", fetch.OpGet, "hello", ""},
-		"a quoted string":        {sized + "S: * 4 FETCH (BODY[] \"he\\\\\\\"o\" UID 1)\nS: u4 OK\n", "/b/;UID=1", fetch.OpGet, "he\\\"o", ""},
-		"an empty one":           {sized + "S: * 4 FETCH (BODY[] \"\" UID 1)\nS: u4 OK\n", "/b/;UID=1", fetch.OpGet, "", ""},
-		"NIL":                    {sized + "S: * 4 FETCH (BODY[] NIL UID 1)\nS: u4 OK\n", "/b/;UID=1", fetch.OpGet, "", fetch.ErrNotFound},
-		"refused at last":        {sized + "S: * 4 FETCH (BODY[] {5}\nS\"hello\"\nS: )\nS: u4 NO broken\n", "/b/;UID=1", fetch.OpGet, "hello", fetch.ErrRefused},
-		"gone in the content":    {sized + "S: * 4 FETCH (BODY[] {5}\nS\"hel\"\nS!close\n", "/b/;UID=1", fetch.OpGet, "hel", fetch.ErrTruncated},
-		"gone behind it":         {sized + "S: * 4 FETCH (BODY[] {5}\nS\"hello\"\nS!close\n", "/b/;UID=1", fetch.OpGet, "hello", fetch.ErrTruncated},
-		"more than announced":    {sized + "S: * 4 FETCH (BODY[] {5}\nS\"hello, world\"\nS: )\nS: u4 OK\n", "/b/;UID=1", fetch.OpGet, "hello", ""},
-		"content without end":    {sized + "S: * 4 FETCH (BODY[] {5}\nS\"hello\"\nS: u4 OK\n", "/b/;UID=1", fetch.OpGet, "hello", fetch.ErrProtocol},
-		"no such message":        {selected + "C: u3 UID FETCH 1 (RFC822.SIZE INTERNALDATE)\nS: u3 OK\n", "/b/;UID=1", fetch.OpGet, "", fetch.ErrNotFound},
-		"another command's":      {selected + "C: u3 UID FETCH 1 (RFC822.SIZE INTERNALDATE)\nS: u9 OK\n", "/b/;UID=1", fetch.OpGet, "", fetch.ErrProtocol},
-		"a huge literal":         {selected + "C: u3 UID FETCH 1 (RFC822.SIZE INTERNALDATE)\nS: * 4 FETCH (X {99999999}\n", "/b/;UID=1", fetch.OpGet, "", fetch.ErrProtocol},
-		"a literal of 20 digits": {sized + "S: * 4 FETCH (BODY[] {99999999999999999999}\nS: x\n", "/b/;UID=1", fetch.OpGet, "", fetch.ErrProtocol},
-		"deep lists":             {selected + "C: u3 UID FETCH 1 (RFC822.SIZE INTERNALDATE)\nS: * 4 FETCH " + strings.Repeat("(", 100) + strings.Repeat(")", 100) + "\nS: u3 OK\n", "/b/;UID=1", fetch.OpGet, "", fetch.ErrNotFound},
-		"an old server":          {begin + "C: u2 EXAMINE \"b\"\nS: u2 NO what\n", "/b/;UID=1", fetch.OpGet, "", fetch.ErrNotFound},
-		"shut down":              {begin + "C: u2 EXAMINE \"b\"\nS: * BYE down\nS!close\n", "/b/;UID=1", fetch.OpGet, "", fetch.ErrBusy},
-		"gone":                   {begin + "C: u2 EXAMINE \"b\"\nS!close\n", "/b/;UID=1", fetch.OpGet, "", fetch.ErrNetwork},
-		"mailboxes":              {begin + "C: u2 LIST \"\" \"*\"\nS: * LIST (\\Noselect) \"/\" a\nS: * LIST () NIL {3}\nS\"b c\"\nS:\nS: * FLAGS ()\nS: u2 OK\n", "/", fetch.OpList, "LIST (\\Noselect) \"/\" a\r\nLIST () NIL {3}\r\nb c\r\n", ""},
-		"refused in a listing":   {selected + "C: u3 UID FETCH 1:* " + listItems + "\nS: * 1 FETCH (UID 5)\nS: u3 NO x\n", "/b", fetch.OpList, "1 FETCH (UID 5)\r\n", fetch.ErrRefused},
-		"a search in UTF-8":      {selected + "C: u3 UID SEARCH CHARSET UTF-8 TEXT \"ü\"\nS: * SEARCH\nS: u3 OK\n", "/b?TEXT%20%22%C3%BC%22", fetch.OpList, "", ""},
+		"a literal":              {fetchSize + "S: * 4 FETCH (UID 1 BODY[] {5}\nS\"hello\"\nS: )\nS: u4 OK\n", "/b/;UID=1", fetch.OpGet, "hello", ""},
+		"data of others":         {fetchSize + "S: * 9 EXISTS\nS: * 3 FETCH (FLAGS (\\Seen))\nS: * OK still {3}\nS: * 4 FETCH (FLAGS () BODY[] {5}\nS\"hello\"\nS:  UID 1 X {2}\nS\"ab\"\nS: )\nS: * 9 EXPUNGE\nS: u4 OK\n", "/b/;UID=1", fetch.OpGet, "hello", ""},
+		"a quoted string":        {fetchSize + "S: * 4 FETCH (BODY[] \"he\\\\\\\"o\" UID 1)\nS: u4 OK\n", "/b/;UID=1", fetch.OpGet, "he\\\"o", ""},
+		"an empty one":           {fetchSize + "S: * 4 FETCH (BODY[] \"\" UID 1)\nS: u4 OK\n", "/b/;UID=1", fetch.OpGet, "", ""},
+		"NIL":                    {fetchSize + "S: * 4 FETCH (BODY[] NIL UID 1)\nS: u4 OK\n", "/b/;UID=1", fetch.OpGet, "", fetch.ErrNotFound},
+		"refused at last":        {fetchSize + "S: * 4 FETCH (BODY[] {5}\nS\"hello\"\nS: )\nS: u4 NO broken\n", "/b/;UID=1", fetch.OpGet, "hello", fetch.ErrRefused},
+		"gone in the content":    {fetchSize + "S: * 4 FETCH (BODY[] {5}\nS\"hel\"\nS!close\n", "/b/;UID=1", fetch.OpGet, "hel", fetch.ErrTruncated},
+		"gone behind it":         {fetchSize + "S: * 4 FETCH (BODY[] {5}\nS\"hello\"\nS!close\n", "/b/;UID=1", fetch.OpGet, "hello", fetch.ErrTruncated},
+		"more than announced":    {fetchSize + "S: * 4 FETCH (BODY[] {5}\nS\"hello, world\"\nS: )\nS: u4 OK\n", "/b/;UID=1", fetch.OpGet, "hello", ""},
+		"content without end":    {fetchSize + "S: * 4 FETCH (BODY[] {5}\nS\"hello\"\nS: u4 OK\n", "/b/;UID=1", fetch.OpGet, "hello", fetch.ErrProtocol},
+		"no such message":        {examine + "C: u3 UID FETCH 1 (RFC822.SIZE INTERNALDATE)\nS: u3 OK\n", "/b/;UID=1", fetch.OpGet, "", fetch.ErrNotFound},
+		"another command's":      {examine + "C: u3 UID FETCH 1 (RFC822.SIZE INTERNALDATE)\nS: u9 OK\n", "/b/;UID=1", fetch.OpGet, "", fetch.ErrProtocol},
+		"a huge literal":         {examine + "C: u3 UID FETCH 1 (RFC822.SIZE INTERNALDATE)\nS: * 4 FETCH (X {99999999}\n", "/b/;UID=1", fetch.OpGet, "", fetch.ErrProtocol},
+		"a literal of 20 digits": {fetchSize + "S: * 4 FETCH (BODY[] {99999999999999999999}\nS: x\n", "/b/;UID=1", fetch.OpGet, "", fetch.ErrProtocol},
+		"deep lists":             {examine + "C: u3 UID FETCH 1 (RFC822.SIZE INTERNALDATE)\nS: * 4 FETCH " + strings.Repeat("(", 100) + strings.Repeat(")", 100) + "\nS: u3 OK\n", "/b/;UID=1", fetch.OpGet, "", fetch.ErrNotFound},
+		"an old server":          {preauth + "C: u2 EXAMINE \"b\"\nS: u2 NO what\n", "/b/;UID=1", fetch.OpGet, "", fetch.ErrNotFound},
+		"shut down":              {preauth + "C: u2 EXAMINE \"b\"\nS: * BYE down\nS!close\n", "/b/;UID=1", fetch.OpGet, "", fetch.ErrBusy},
+		"gone":                   {preauth + "C: u2 EXAMINE \"b\"\nS!close\n", "/b/;UID=1", fetch.OpGet, "", fetch.ErrNetwork},
+		"mailboxes":              {preauth + "C: u2 LIST \"\" \"*\"\nS: * LIST (\\Noselect) \"/\" a\nS: * LIST () NIL {3}\nS\"b c\"\nS:\nS: * FLAGS ()\nS: u2 OK\n", "/", fetch.OpList, "LIST (\\Noselect) \"/\" a\r\nLIST () NIL {3}\r\nb c\r\n", ""},
+		"refused in a listing":   {examine + "C: u3 UID FETCH 1:* " + listItems + "\nS: * 1 FETCH (UID 5)\nS: u3 NO x\n", "/b", fetch.OpList, "1 FETCH (UID 5)\r\n", fetch.ErrRefused},
+		"a search in UTF-8":      {examine + "C: u3 UID SEARCH CHARSET UTF-8 TEXT \"ü\"\nS: * SEARCH\nS: u3 OK\n", "/b?TEXT%20%22%C3%BC%22", fetch.OpList, "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c := drive.Client(t, nil, Load)
-			text, err := drive.Read(c.Do(t.Context(), &fetch.Request{URL: uri.MustParse("imap://" + transcript.Play(t, "-- control --\n"+tt.talk) + tt.path), Op: tt.op}))
+			text, err := drive.Read(c.Do(t.Context(), &fetch.Request{URL: uri.MustParse("imap://" + transcript.Play(t, "-- control --\n"+tt.script) + tt.path), Op: tt.op}))
 			if fetch.CodeOf(err) != tt.code && !(tt.code == fetch.ErrTruncated && fetch.CodeOf(err) == fetch.ErrNetwork) || text != tt.want {
 				t.Errorf("%q, %v; want %q and class %q", text, err, tt.want, tt.code)
 			}
@@ -301,52 +301,52 @@ func TestConversations(t *testing.T) {
 	}
 }
 
-// TestPartsAreThoseAskedFor checks that another part than the requested one is an error, because a
+// TestWrongRangeIsAnError checks that another part than the requested one is an error, because a
 // caller may append it to a partial file. A server without partial fetches may send all content.
-func TestPartsAreThoseAskedFor(t *testing.T) {
+func TestWrongRangeIsAnError(t *testing.T) {
 	t.Parallel()
 	const begin = "S: * PREAUTH hi\nC: u1 CAPABILITY\nS: u1 OK\nC: u2 EXAMINE \"b\"\nS: * OK [UIDVALIDITY 7] x\nS: u2 OK\n" +
 		"C: u3 UID FETCH 1 (RFC822.SIZE INTERNALDATE)\nS: * 4 FETCH (RFC822.SIZE 5 UID 1)\nS: u3 OK\n"
 	rest, first := "C: u4 UID FETCH 1 (BODY.PEEK[]<3.2147483647>)\n", "C: u4 UID FETCH 1 (BODY.PEEK[]<0.2>)\n"
 	end := "S: )\nS: u4 OK\n"
 	for name, tt := range map[string]struct {
-		talk  string
-		path  string
-		want  fetch.Range
-		text  string
-		got   fetch.Range
-		fails bool
+		script    string
+		path      string
+		want      fetch.Range
+		text      string
+		got       fetch.Range
+		wantError bool
 	}{
-		"the part":              {talk: rest + "S: * 4 FETCH (BODY[]<3> {2}\nS\"lo\"\n" + end, want: fetch.Range{Offset: 3}, text: "lo", got: fetch.Range{Offset: 3, Length: 2}},
-		"the part, as a string": {talk: rest + "S: * 4 FETCH (BODY[]<3> \"lo\")\nS: u4 OK\n", want: fetch.Range{Offset: 3}, text: "lo", got: fetch.Range{Offset: 3, Length: 2}},
-		"all":                   {talk: rest + "S: * 4 FETCH (BODY[] {5}\nS\"hello\"\n" + end, want: fetch.Range{Offset: 3}, text: "hello"},
-		"all, as a string":      {talk: rest + "S: * 4 FETCH (BODY[] \"hello\")\nS: u4 OK\n", want: fetch.Range{Offset: 3}, text: "hello"},
-		"another part":          {talk: rest + "S: * 4 FETCH (BODY[]<1> {4}\nS\"ello\"\n" + end, want: fetch.Range{Offset: 3}, fails: true},
-		"the beginning":         {talk: first + "S: * 4 FETCH (BODY[] {2}\nS\"he\"\n" + end, want: fetch.Range{Length: 2}, text: "he", got: fetch.Range{Length: 2}},
-		"more than a beginning": {talk: first + "S: * 4 FETCH (BODY[]<0> {5}\nS\"hello\"\n" + end, want: fetch.Range{Length: 2}, fails: true},
-		"all for a beginning":   {talk: first + "S: * 4 FETCH (BODY[] {5}\nS\"hello\"\n" + end, want: fetch.Range{Length: 2}, text: "hello"},
-		"all for that of a URL": {talk: rest + "S: * 4 FETCH (BODY[] {5}\nS\"hello\"\n" + end, path: "/;PARTIAL=3", fails: true},
+		"the part":              {script: rest + "S: * 4 FETCH (BODY[]<3> {2}\nS\"lo\"\n" + end, want: fetch.Range{Offset: 3}, text: "lo", got: fetch.Range{Offset: 3, Length: 2}},
+		"the part, as a string": {script: rest + "S: * 4 FETCH (BODY[]<3> \"lo\")\nS: u4 OK\n", want: fetch.Range{Offset: 3}, text: "lo", got: fetch.Range{Offset: 3, Length: 2}},
+		"all":                   {script: rest + "S: * 4 FETCH (BODY[] {5}\nS\"hello\"\n" + end, want: fetch.Range{Offset: 3}, text: "hello"},
+		"all, as a string":      {script: rest + "S: * 4 FETCH (BODY[] \"hello\")\nS: u4 OK\n", want: fetch.Range{Offset: 3}, text: "hello"},
+		"another part":          {script: rest + "S: * 4 FETCH (BODY[]<1> {4}\nS\"ello\"\n" + end, want: fetch.Range{Offset: 3}, wantError: true},
+		"the beginning":         {script: first + "S: * 4 FETCH (BODY[] {2}\nS\"he\"\n" + end, want: fetch.Range{Length: 2}, text: "he", got: fetch.Range{Length: 2}},
+		"more than a beginning": {script: first + "S: * 4 FETCH (BODY[]<0> {5}\nS\"hello\"\n" + end, want: fetch.Range{Length: 2}, wantError: true},
+		"all for a beginning":   {script: first + "S: * 4 FETCH (BODY[] {5}\nS\"hello\"\n" + end, want: fetch.Range{Length: 2}, text: "hello"},
+		"all for that of a URL": {script: rest + "S: * 4 FETCH (BODY[] {5}\nS\"hello\"\n" + end, path: "/;PARTIAL=3", wantError: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c := drive.Client(t, nil, Load)
-			resp, err := c.Do(t.Context(), &fetch.Request{URL: uri.MustParse("imap://" + transcript.Play(t, "-- control --\n"+begin+tt.talk) + "/b/;UID=1" + tt.path), Range: tt.want})
+			resp, err := c.Do(t.Context(), &fetch.Request{URL: uri.MustParse("imap://" + transcript.Play(t, "-- control --\n"+begin+tt.script) + "/b/;UID=1" + tt.path), Range: tt.want})
 			if err != nil {
-				if !tt.fails || fetch.CodeOf(err) != fetch.ErrProtocol {
+				if !tt.wantError || fetch.CodeOf(err) != fetch.ErrProtocol {
 					t.Error(err)
 				}
 				return
 			}
 			defer resp.Body.Close()
 			text, err := io.ReadAll(resp.Body)
-			if tt.fails || string(text) != tt.text || err != nil || resp.Range != tt.got {
+			if tt.wantError || string(text) != tt.text || err != nil || resp.Range != tt.got {
 				t.Errorf("%q of %+v, %v; want %q of %+v", text, resp.Range, err, tt.text, tt.got)
 			}
 		})
 	}
 }
 
-func TestAnswersAreBounded(t *testing.T) {
+func TestResponsesAreLimited(t *testing.T) {
 	t.Parallel()
 	for name, replies := range map[string]map[string]string{
 		"a line without end":   {"CAPABILITY": "* CAPABILITY " + strings.Repeat("x", maxLine+1) + "\r\n"},
@@ -366,8 +366,8 @@ func TestAnswersAreBounded(t *testing.T) {
 	}
 }
 
-// TestRetrievalsOverAFailingNetwork fails each network operation of a retrieval in turn.
-func TestRetrievalsOverAFailingNetwork(t *testing.T) {
+// TestNetworkFailures fails each network operation of a retrieval in turn.
+func TestNetworkFailures(t *testing.T) {
 	t.Parallel()
 	serverTLS, clientTLS := servers.Certificate()
 	for name, tt := range map[string]struct {

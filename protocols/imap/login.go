@@ -16,7 +16,7 @@ func (d *opener) logIn(ctx context.Context, srv *mailsession.Server, s *session)
 	if srv.Auth != "" && srv.Auth != "PLAIN" {
 		return &driver.Error{Code: driver.ErrAuth, Err: fmt.Errorf("urlget has no login by %s, but by PLAIN", driver.Printable(srv.Auth))}
 	}
-	if err := s.PlaintextAllowed(d.opts.AllowPlaintext, "imap"); err != nil {
+	if err := s.CheckPlaintext(d.opts.AllowPlaintext, "imap"); err != nil {
 		return err
 	}
 	if !plain && s.caps["LOGINDISABLED"] {
@@ -24,7 +24,7 @@ func (d *opener) logIn(ctx context.Context, srv *mailsession.Server, s *session)
 	}
 	err := s.LogIn(ctx, srv, "imap", mailsession.MaxLogins, func(cred driver.Credential) error {
 		if plain {
-			return s.plain(cred)
+			return s.authenticatePlain(cred)
 		}
 		return s.login(cred)
 	})
@@ -43,9 +43,9 @@ func (s *session) login(cred driver.Credential) error {
 	return s.finish("login", tag, nil)
 }
 
-// plain authenticates with SASL PLAIN (RFC 4616). If the server supports SASL-IR (RFC 4959), the
-// command includes the initial response.
-func (s *session) plain(cred driver.Credential) error {
+// authenticatePlain authenticates with SASL PLAIN (RFC 4616). If the server supports SASL-IR (RFC
+// 4959), the command includes the initial response.
+func (s *session) authenticatePlain(cred driver.Credential) error {
 	const command = "AUTHENTICATE PLAIN"
 	initial, err := mailsession.Plain(cred)
 	if err != nil {
@@ -62,7 +62,7 @@ func (s *session) plain(cred driver.Credential) error {
 	if err != nil {
 		return err
 	}
-	defer s.InTime()()
+	defer s.ReplyTimeout()()
 	for range maxResponses {
 		r, err := s.next(false)
 		if err != nil {

@@ -14,8 +14,8 @@ import (
 // listItems lists the attributes that a mailbox listing requests for each message.
 const listItems = "(UID RFC822.SIZE INTERNALDATE ENVELOPE)"
 
-// maxFound limits the matches of a search. The server returns all UIDs in one line.
-const maxFound = 100_000
+// maxMatches limits the matches of a search. The server returns all UIDs in one line.
+const maxMatches = 100_000
 
 // A Message describes one message of a listing.
 type Message struct {
@@ -40,13 +40,13 @@ func (m Message) EntryFacts() driver.Facts {
 func (d *opener) openMailbox(ctx context.Context, req *driver.Request, t *target) (*driver.Response, error) {
 	resp := &driver.Response{Meta: driver.Meta{Kind: driver.KindListing, ContentType: "text/plain", Size: -1}, URL: t.url, Body: driver.NoBody}
 	var sets []string
-	l, err := d.with(ctx, t, func(s *session) (err error) {
+	l, err := d.leaseSession(ctx, t, func(s *session) (err error) {
 		if err := s.examine(t, true); err != nil || req.Op == driver.OpStat {
 			return err
 		}
 		sets = []string{"1:*"}
 		if t.search != "" {
-			sets, err = s.find(t.search)
+			sets, err = s.search(t.search)
 		}
 		return err
 	})
@@ -67,13 +67,13 @@ func (d *opener) openMailbox(ctx context.Context, req *driver.Request, t *target
 	return resp, nil
 }
 
-// find runs a search and returns the matches as UID sets, each short enough for one command.
-func (s *session) find(program string) (sets []string, err error) {
+// search runs a search and returns the matches as UID sets, each short enough for one command.
+func (s *session) search(program string) (sets []string, err error) {
 	if strings.IndexFunc(program, func(r rune) bool { return r > '~' }) >= 0 {
 		program = "CHARSET UTF-8 " + program
 	}
 	const perCommand = 500
-	var found []string
+	var uids []string
 	err = s.cmd("search", "UID SEARCH "+program, func(r response) error {
 		fields := strings.Fields(string(r.data))
 		if len(fields) == 0 || !strings.EqualFold(fields[0], "SEARCH") {
@@ -83,15 +83,15 @@ func (s *session) find(program string) (sets []string, err error) {
 			if _, err := strconv.ParseUint(f, 10, 32); err != nil {
 				return errValue
 			}
-			if found = append(found, f); len(found) > maxFound {
-				return &driver.Error{Code: driver.ErrTooLarge, Err: fmt.Errorf("the search finds more than %d messages", maxFound)}
+			if uids = append(uids, f); len(uids) > maxMatches {
+				return &driver.Error{Code: driver.ErrTooLarge, Err: fmt.Errorf("the search finds more than %d messages", maxMatches)}
 			}
 		}
 		return nil
 	})
-	for len(found) > 0 {
-		n := min(perCommand, len(found))
-		sets, found = append(sets, strings.Join(found[:n], ",")), found[n:]
+	for len(uids) > 0 {
+		n := min(perCommand, len(uids))
+		sets, uids = append(sets, strings.Join(uids[:n], ",")), uids[n:]
 	}
 	return sets, err
 }
@@ -103,7 +103,7 @@ func (s *session) list(t *target, set string, yield func(driver.Part, error) boo
 		yield(driver.Part{}, err)
 		return false
 	}
-	return s.yieldAll("mailbox "+t.mailbox, tag, yield, func(data []byte) (driver.Part, bool, error) {
+	return s.yieldParts("mailbox "+t.mailbox, tag, yield, func(data []byte) (driver.Part, bool, error) {
 		items, ok, err := parseFetch(data)
 		uid := items["UID"].number()
 		if err != nil || !ok || uid == 0 || uid > 1<<32-1 {
@@ -114,16 +114,16 @@ func (s *session) list(t *target, set string, yield func(driver.Part, error) boo
 	})
 }
 
-// yieldAll yields the part that the part function returns for each response to a command. It reports
+// yieldParts yields the part that the part function returns for each response to a command. It reports
 // whether to continue. If the loop stops early, the session is broken.
-func (s *session) yieldAll(what, tag string, yield func(driver.Part, error) bool, part func(data []byte) (p driver.Part, ok bool, err error)) bool {
-	within := s.InTime()
-	defer func() { within() }()
+func (s *session) yieldParts(desc, tag string, yield func(driver.Part, error) bool, part func(data []byte) (p driver.Part, ok bool, err error)) bool {
+	stopTimeout := s.ReplyTimeout()
+	defer func() { stopTimeout() }()
 	for {
 		r, err := s.next(false)
 		done := false
 		if err == nil {
-			done, err = s.status(what, tag, r)
+			done, err = s.status(desc, tag, r)
 		}
 		if err != nil {
 			yield(driver.Part{}, err)
@@ -141,12 +141,12 @@ func (s *session) yieldAll(what, tag string, yield func(driver.Part, error) bool
 			continue
 		}
 		p.Text = append(r.data, "\r\n"...)
-		within()
+		stopTimeout()
 		if !yield(p, nil) {
 			s.Lines.Break(net.ErrClosed) // the rest of the response is unread
 			return false
 		}
-		within = s.InTime()
+		stopTimeout = s.ReplyTimeout()
 	}
 }
 
@@ -158,7 +158,7 @@ func (t *target) part(validity, uid uint32, items map[string]value) (driver.Part
 	}
 	m := Message{UID: uid}
 	if envelope := items["ENVELOPE"].list; len(envelope) >= 10 {
-		m.Date, m.Subject, m.ID = envelope[0].plain(), message.Decode(envelope[1].plain()), envelope[9].plain()
+		m.Date, m.Subject, m.ID = envelope[0].nstring(), message.Decode(envelope[1].nstring()), envelope[9].nstring()
 	}
 	e := driver.Entry{URL: u, Name: m.Subject, Kind: driver.EntryObject, Rel: "item", ContentType: "message/rfc822", Size: -1, Sys: m}
 	if e.Name == "" {
@@ -171,8 +171,8 @@ func (t *target) part(validity, uid uint32, items map[string]value) (driver.Part
 	return driver.Part{Entries: []driver.Entry{e}}, nil
 }
 
-// plain returns the text of a string, or "" for NIL.
-func (v value) plain() string {
+// nstring returns the text of a string, or "" for NIL (RFC 3501, section 9).
+func (v value) nstring() string {
 	if v.null {
 		return ""
 	}
@@ -183,7 +183,7 @@ func (v value) plain() string {
 func (d *opener) openServer(ctx context.Context, req *driver.Request, t *target) (*driver.Response, error) {
 	resp := &driver.Response{Meta: driver.Meta{Kind: driver.KindListing, ContentType: "text/plain", Size: -1}, URL: t.url, Body: driver.NoBody}
 	tag := ""
-	l, err := d.with(ctx, t, func(s *session) (err error) {
+	l, err := d.leaseSession(ctx, t, func(s *session) (err error) {
 		if req.Op == driver.OpStat {
 			return s.cmd("", "NOOP", nil)
 		}
@@ -198,7 +198,7 @@ func (d *opener) openServer(ctx context.Context, req *driver.Request, t *target)
 		return resp, nil
 	}
 	l.SetParts(resp, func(yield func(driver.Part, error) bool) {
-		l.Conn.yieldAll("the list of mailboxes", tag, yield, func(data []byte) (driver.Part, bool, error) {
+		l.Conn.yieldParts("the list of mailboxes", tag, yield, func(data []byte) (driver.Part, bool, error) {
 			part, ok := t.mailboxPart(data)
 			return part, ok, nil
 		})

@@ -23,28 +23,28 @@ const (
 func (d *opener) openMessage(ctx context.Context, req *driver.Request, t *target) (*driver.Response, error) {
 	resp := &driver.Response{URL: t.url, Body: driver.NoBody}
 	b := &content{}
-	l, err := d.with(ctx, t, func(s *session) error {
+	l, err := d.leaseSession(ctx, t, func(s *session) error {
 		if err := s.examine(t, false); err != nil {
 			return err
 		}
 		resp.Meta = driver.Meta{ContentType: t.contentType(), Size: -1, Name: t.fileName()}
 		resp.ETag = t.etag(s.validity)
-		known := req.IfChanged.ETag != "" && req.IfChanged.ETag == resp.ETag
-		if known && req.Range.IsZero() && req.Op == driver.OpGet {
+		unchanged := req.IfChanged.ETag != "" && req.IfChanged.ETag == resp.ETag
+		if unchanged && req.Range.IsZero() && req.Op == driver.OpGet {
 			return &driver.Error{Code: driver.ErrNotModified}
 		}
 		size, err := s.describe(t, req.Op == driver.OpStat, &resp.Meta)
 		if err != nil || req.Op == driver.OpStat {
 			return err
 		}
-		var want driver.Range
-		if req.Range.Offset >= 0 && (known || req.IfChanged.IsZero()) {
-			want = req.Range
+		var rng driver.Range
+		if req.Range.Offset >= 0 && (unchanged || req.IfChanged.IsZero()) {
+			rng = req.Range
 		}
-		if resp.Range, err = s.beginPart(t, want, b); err != nil {
+		if resp.Range, err = s.requestRange(t, rng, b); err != nil {
 			return err
 		}
-		if resp.Size = b.left; !resp.Range.IsZero() && t.section == "" && t.partial.IsZero() {
+		if resp.Size = b.remaining; !resp.Range.IsZero() && t.section == "" && t.partial.IsZero() {
 			resp.Total = size
 		}
 		return nil
@@ -61,49 +61,49 @@ func (d *opener) openMessage(ctx context.Context, req *driver.Request, t *target
 	return resp, nil
 }
 
-// beginPart starts the retrieval of the range want of the content that t names. It retrieves all
-// content if want is zero or the server does not support partial fetches. It returns the range that
+// requestRange starts the retrieval of the range rng of the content that t names. It retrieves all
+// content if rng is zero or the server does not support partial fetches. It returns the range that
 // the server sends.
-func (s *session) beginPart(t *target, want driver.Range, b *content) (driver.Range, error) {
-	part, err := within(t.partial, want)
+func (s *session) requestRange(t *target, rng driver.Range, b *content) (driver.Range, error) {
+	part, err := subrange(t.partial, rng)
 	if err != nil {
 		return driver.Range{}, err
 	}
-	if err := s.begin(t, part, b); err != nil {
+	if err := s.requestContent(t, part, b); err != nil {
 		return driver.Range{}, err
 	}
-	ranged := !want.IsZero()
+	partial := !rng.IsZero()
 	switch {
 	case b.origin >= 0:
-	case part.Offset == 0 && b.left <= part.Length:
+	case part.Offset == 0 && b.remaining <= part.Length:
 		b.origin = 0 // the complete content, or a prefix sent without an origin octet
-	case ranged && t.partial.IsZero():
-		ranged = false // the server ignored the partial fetch and sends everything
+	case partial && t.partial.IsZero():
+		partial = false // the server ignored the partial fetch and sends everything
 	}
-	err = b.check(part, ranged || !t.partial.IsZero())
+	err = b.check(part, partial || !t.partial.IsZero())
 	switch {
 	case err != nil:
 		return driver.Range{}, s.Lines.Break(err)
-	case !ranged:
+	case !partial:
 		return driver.Range{}, nil
-	case b.left == 0 && want.Offset > 0:
+	case b.remaining == 0 && rng.Offset > 0:
 		s.Lines.Break(io.ErrUnexpectedEOF) // skip the rest of the response
 		return driver.Range{}, &driver.Error{Code: driver.ErrRange}
 	}
-	return driver.Range{Offset: want.Offset, Length: b.left}, nil
+	return driver.Range{Offset: rng.Offset, Length: b.remaining}, nil
 }
 
-// within translates want, a range relative to all, into a range of the whole section. A length of 0
-// extends to the end.
-func within(all, want driver.Range) (driver.Range, error) {
-	part := all
-	part.Offset += want.Offset
-	if all.Length > 0 {
-		if part.Length -= want.Offset; part.Length <= 0 {
+// subrange translates rng, a range relative to outer, into a range of the whole section. A length of
+// 0 extends to the end.
+func subrange(outer, rng driver.Range) (driver.Range, error) {
+	part := outer
+	part.Offset += rng.Offset
+	if outer.Length > 0 {
+		if part.Length -= rng.Offset; part.Length <= 0 {
 			return part, &driver.Error{Code: driver.ErrRange}
 		}
 	}
-	if n := want.Length; n > 0 && (part.Length == 0 || n < part.Length) {
+	if n := rng.Length; n > 0 && (part.Length == 0 || n < part.Length) {
 		part.Length = n
 	}
 	return part, nil
@@ -145,28 +145,28 @@ func (s *session) describe(t *target, stat bool, meta *driver.Meta) (size int64,
 	return size, nil
 }
 
-// begin requests content and reads the response up to the first byte of it.
-func (s *session) begin(t *target, part driver.Range, b *content) error {
-	what := fmt.Sprintf("BODY.PEEK[%s]", t.section)
+// requestContent requests content and reads the response up to the first byte of it.
+func (s *session) requestContent(t *target, part driver.Range, b *content) error {
+	item := fmt.Sprintf("BODY.PEEK[%s]", t.section)
 	if !part.IsZero() {
 		if part.Length == 0 {
 			part.Length = math.MaxInt32 // the size is unknown; lengths have 32 bits in RFC 3501
 		}
-		what += fmt.Sprintf("<%d.%d>", part.Offset, part.Length)
+		item += fmt.Sprintf("<%d.%d>", part.Offset, part.Length)
 	}
-	tag, err := s.send(fmt.Sprintf("UID FETCH %d (%s)", t.uid, what), "")
+	tag, err := s.send(fmt.Sprintf("UID FETCH %d (%s)", t.uid, item), "")
 	if err != nil {
 		return err
 	}
 	b.tag = tag
-	defer s.InTime()()
+	defer s.ReplyTimeout()()
 	for range maxResponses {
 		r, err := s.next(true)
 		if err != nil {
 			return err
 		}
-		if r.literal >= 0 {
-			b.r, b.left, b.origin = io.LimitReader(s.Lines.Reader(), r.literal), r.literal, originOf(string(r.data))
+		if r.literalSize >= 0 {
+			b.r, b.remaining, b.origin = io.LimitReader(s.Lines.Reader(), r.literalSize), r.literalSize, parseOrigin(string(r.data))
 			return nil
 		}
 		if done, err := s.status("", tag, r); done || err != nil {
@@ -183,7 +183,7 @@ func (s *session) begin(t *target, part driver.Range, b *content) error {
 			if v.null {
 				continue // the part does not exist, but the status will be OK
 			}
-			b.r, b.left, b.origin, b.whole = strings.NewReader(v.text), int64(len(v.text)), originOf(v.name), true
+			b.r, b.remaining, b.origin, b.quoted = strings.NewReader(v.text), int64(len(v.text)), parseOrigin(v.name), true
 			return nil
 		}
 	}
@@ -221,14 +221,14 @@ func parseDate(text string) (time.Time, bool) {
 
 // A content reads a message or part, and the rest of the response after it.
 type content struct {
-	session *session
-	tag     string // of the command
-	r       io.Reader
-	left    int64 // unread bytes
+	session   *session
+	tag       string // of the command
+	r         io.Reader
+	remaining int64 // unread bytes
 	// origin is the offset of the content in the message or part; -1 if the server sent no origin
 	// octet.
 	origin int64
-	whole  bool // the content was a quoted string, and its line has been read
+	quoted bool // the content was a quoted string, and its line has been read
 }
 
 // check returns an error if the content is not the requested part. The caller may append the content
@@ -238,22 +238,22 @@ func (b *content) check(part driver.Range, partial bool) error {
 	case !partial:
 	case b.origin != part.Offset:
 		return fmt.Errorf("%w: another part than that from byte %d on", wire.ErrMalformed, part.Offset)
-	case part.Length > 0 && b.left > part.Length:
-		return fmt.Errorf("%w: %d bytes where %d were asked for", wire.ErrMalformed, b.left, part.Length)
+	case part.Length > 0 && b.remaining > part.Length:
+		return fmt.Errorf("%w: %d bytes where %d were asked for", wire.ErrMalformed, b.remaining, part.Length)
 	}
 	return nil
 }
 
 // Read implements io.Reader. It returns io.EOF once the server has confirmed the end.
 func (b *content) Read(p []byte) (int, error) {
-	if b.left == 0 {
+	if b.remaining == 0 {
 		return 0, b.end()
 	}
 	n, err := b.r.Read(p)
-	b.left -= int64(n)
+	b.remaining -= int64(n)
 	if err == io.EOF {
 		err = nil
-		if b.left > 0 {
+		if b.remaining > 0 {
 			err = io.ErrUnexpectedEOF
 		}
 	}
@@ -262,8 +262,8 @@ func (b *content) Read(p []byte) (int, error) {
 
 // end reads the rest of the content's line and the status of the command.
 func (b *content) end() error {
-	if !b.whole {
-		if err := b.session.closeList(); err != nil {
+	if !b.quoted {
+		if err := b.session.readTail(); err != nil {
 			return err
 		}
 	}

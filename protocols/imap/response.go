@@ -25,40 +25,41 @@ const (
 type response struct {
 	tag  string // "*", "+" or the tag of a command
 	data []byte
-	// literal is the size of the unread content that follows, in bytes; -1 if none follows.
-	literal int64
+	// literalSize is the size of the unread content that follows, in bytes; -1 if none follows.
+	literalSize int64
 }
 
 // The expressions are compiled on first use, because a program that links the driver may never use
 // it.
 var (
-	literalEnd = compiled(`\{([0-9]{1,19})\}$`)
+	literalEnd = lazyRegexp(`\{([0-9]{1,19})\}$`)
 	// bodyItem matches the end of a line that announces a message's content as a literal.
-	bodyItem = compiled(`(?i)[ (]BODY\[[^\]]*\](<[0-9]+>)? \{[0-9]{1,19}\}$`)
-	// textual matches responses that end in human-readable text, which never contains a literal.
-	textual = compiled(`(?i)^(OK|NO|BAD|BYE|PREAUTH)( |$)`)
+	bodyItem = lazyRegexp(`(?i)[ (]BODY\[[^\]]*\](<[0-9]+>)? \{[0-9]{1,19}\}$`)
+	// statusResponse matches responses that end in human-readable text, which never contains a literal.
+	statusResponse = lazyRegexp(`(?i)^(OK|NO|BAD|BYE|PREAUTH)( |$)`)
 )
 
-func compiled(expr string) func() *regexp.Regexp {
+func lazyRegexp(expr string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
 }
 
 // read reads one response within the reply timeout. If stream is set, it stops before the content of
 // a message.
 func (s *session) read(stream bool) (response, error) {
-	defer s.InTime()()
+	defer s.ReplyTimeout()()
 	return s.next(stream)
 }
 
 // next is like read, but the caller applies the timeout.
 func (s *session) next(stream bool) (response, error) {
 	r, err := s.readResponse(stream)
-	return r, s.due(err)
+	return r, s.readError(err)
 }
 
-// due marks the session as broken if reading a response failed. It returns io.ErrUnexpectedEOF for
-// io.EOF, because a connection that ends before a response does not end any content.
-func (s *session) due(err error) error {
+// readError marks the session as broken if reading a response failed. It returns
+// io.ErrUnexpectedEOF for io.EOF, because a connection that ends before a response does not end any
+// content.
+func (s *session) readError(err error) error {
 	if err == nil {
 		return nil
 	}
@@ -75,11 +76,11 @@ func (s *session) readResponse(stream bool) (response, error) {
 		return response{}, err
 	}
 	tag, rest, _ := strings.Cut(line, " ")
-	r := response{tag: tag, literal: -1}
+	r := response{tag: tag, literalSize: -1}
 	if tag == "" {
 		return r, fmt.Errorf("%w %.80q", wire.ErrMalformed, line)
 	}
-	if tag != "*" || textual().MatchString(rest) {
+	if tag != "*" || statusResponse().MatchString(rest) {
 		r.data = []byte(rest)
 		return r, nil
 	}
@@ -100,7 +101,7 @@ func (s *session) readData(r *response, line string, stream bool) error {
 		case err != nil:
 			return fmt.Errorf("%w: a literal of %s bytes", wire.ErrMalformed, found[1])
 		case stream && bodyItem().Match(r.data):
-			r.literal = n
+			r.literalSize = n
 			return nil
 		case n > maxLiteral || len(r.data)+int(n) > maxResponse:
 			return fmt.Errorf("%w: a literal of %d bytes", wire.ErrReplyTooLong, n)
@@ -117,17 +118,17 @@ func (s *session) readData(r *response, line string, stream bool) error {
 	}
 }
 
-// closeList reads the rest of a response after a message's content.
-func (s *session) closeList() error {
-	defer s.InTime()()
+// readTail reads the rest of a response after a message's content.
+func (s *session) readTail() error {
+	defer s.ReplyTimeout()()
 	line, err := s.Lines.Line()
 	if err == nil {
-		r := response{literal: -1}
+		r := response{literalSize: -1}
 		if err = s.readData(&r, line, false); err == nil && !bytes.HasSuffix(r.data, []byte(")")) {
 			err = fmt.Errorf("%w: %.80q behind the content of a message", wire.ErrMalformed, r.data)
 		}
 	}
-	return s.due(err)
+	return s.readError(err)
 }
 
 // A value is an atom, a string, NIL or a list.
@@ -248,13 +249,13 @@ func parseFetch(data []byte) (items map[string]value, ok bool, err error) {
 	return items, true, nil
 }
 
-// originOf returns the origin octet of a body item: 100 for "BODY[]<100>" (RFC 3501, section 7.4.2).
-// name may be a line that contains the item. originOf returns -1 if there is no origin octet.
-func originOf(name string) int64 {
+// parseOrigin returns the origin octet of a body item: 100 for "BODY[]<100>" (RFC 3501, section 7.4.2).
+// name may be a line that contains the item. parseOrigin returns -1 if there is no origin octet.
+func parseOrigin(name string) int64 {
 	_, text, ok := strings.Cut(name[strings.LastIndexByte(name, ']')+1:], "<")
-	text, _, ended := strings.Cut(text, ">")
+	text, _, closed := strings.Cut(text, ">")
 	n, err := strconv.ParseInt(text, 10, 64)
-	if !ok || !ended || err != nil {
+	if !ok || !closed || err != nil {
 		return -1
 	}
 	return n

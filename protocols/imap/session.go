@@ -28,11 +28,11 @@ type lease = mailsession.Lease[*session]
 // dial connects to a server and logs in.
 func (d *opener) dial(ctx context.Context, srv *mailsession.Server) (*session, error) {
 	s := &session{}
-	return s, s.Dial(ctx, d.env, srv, maxLine, func() error { return d.begin(ctx, srv, s) })
+	return s, s.Dial(ctx, d.env, srv, maxLine, func() error { return d.handshake(ctx, srv, s) })
 }
 
-// begin reads the greeting, starts TLS if possible and logs in.
-func (d *opener) begin(ctx context.Context, srv *mailsession.Server, s *session) error {
+// handshake reads the greeting, starts TLS if possible and logs in.
+func (d *opener) handshake(ctx context.Context, srv *mailsession.Server, s *session) error {
 	greeting, err := s.read(false)
 	if err != nil {
 		return err
@@ -80,23 +80,23 @@ func (s *session) capabilities() error {
 	})
 }
 
-// cmd sends a command and reads the responses. It calls take, which may be nil, for each untagged
-// response. If the server refuses the command, the error mentions what.
-func (s *session) cmd(what, line string, take func(response) error) error {
+// cmd sends a command and reads the responses. It calls handle, which may be nil, for each untagged
+// response. If the server refuses the command, the error starts with desc.
+func (s *session) cmd(desc, line string, handle func(response) error) error {
 	tag, err := s.send(line, "")
 	if err != nil {
 		return err
 	}
-	return s.finish(what, tag, take)
+	return s.finish(desc, tag, handle)
 }
 
-// send sends a command with a new tag and returns the tag. If shown is not empty, the trace shows
+// send sends a command with a new tag and returns the tag. If redacted is not empty, the trace shows
 // it instead of line.
-func (s *session) send(line, shown string) (tag string, err error) {
+func (s *session) send(line, redacted string) (tag string, err error) {
 	s.tag++
 	tag = "u" + strconv.Itoa(s.tag)
-	if shown != "" {
-		return tag, s.Lines.SendSecret(tag+" "+line, tag+" "+shown)
+	if redacted != "" {
+		return tag, s.Lines.SendSecret(tag+" "+line, tag+" "+redacted)
 	}
 	return tag, s.Lines.Send(tag + " " + line)
 }
@@ -105,19 +105,19 @@ func (s *session) send(line, shown string) (tag string, err error) {
 const maxResponses = 100_000
 
 // finish reads the responses to a command up to its status, all within one reply timeout.
-func (s *session) finish(what, tag string, take func(response) error) error {
-	defer s.InTime()()
+func (s *session) finish(desc, tag string, handle func(response) error) error {
+	defer s.ReplyTimeout()()
 	for range maxResponses {
 		r, err := s.next(false)
 		if err != nil {
 			return err
 		}
-		done, err := s.status(what, tag, r)
+		done, err := s.status(desc, tag, r)
 		if done || err != nil {
 			return err
 		}
-		if take != nil {
-			if err := take(r); err != nil {
+		if handle != nil {
+			if err := handle(r); err != nil {
 				return s.Lines.Break(err)
 			}
 		}
@@ -127,12 +127,12 @@ func (s *session) finish(what, tag string, take func(response) error) error {
 
 // status reports whether r completes the command with the tag. It returns an error if the command
 // failed or r is malformed.
-func (s *session) status(what, tag string, r response) (done bool, err error) {
+func (s *session) status(desc, tag string, r response) (done bool, err error) {
 	condition, text, _ := strings.Cut(string(r.data), " ")
 	condition = strings.ToUpper(condition)
 	switch {
 	case r.tag == "*" && condition == "BYE":
-		return true, s.Lines.Break(failure(what, condition, text))
+		return true, s.Lines.Break(failure(desc, condition, text))
 	case r.tag == "*":
 		return false, nil
 	case r.tag != tag:
@@ -140,7 +140,7 @@ func (s *session) status(what, tag string, r response) (done bool, err error) {
 	case condition == "OK":
 		return true, nil
 	case condition == "NO" || condition == "BAD":
-		return true, failure(what, condition, text)
+		return true, failure(desc, condition, text)
 	}
 	return true, s.Lines.Break(fmt.Errorf("%w %.80q", wire.ErrMalformed, r.data))
 }
@@ -153,9 +153,9 @@ func quote(text string) string {
 
 // examine selects a mailbox read-only. If again is set, it also does so if the mailbox is already
 // selected.
-func (s *session) examine(t *target, again bool) error {
+func (s *session) examine(t *target, force bool) error {
 	name := encodeName(t.mailbox)
-	if s.mailbox != name || again {
+	if s.mailbox != name || force {
 		s.mailbox, s.validity = "", 0
 		err := s.cmd("mailbox "+t.mailbox, "EXAMINE "+quote(name), func(r response) error {
 			_, text, _ := strings.Cut(string(r.data), " ")
@@ -181,9 +181,9 @@ func (s *session) examine(t *target, again bool) error {
 	return nil
 }
 
-// with leases a session, preferably one that has selected the mailbox of t, and calls op with it. If
-// with succeeds, the caller must end the lease.
-func (d *opener) with(ctx context.Context, t *target, op func(*session) error) (lease, error) {
+// leaseSession leases a session, preferably one that has selected the mailbox of t, and calls op
+// with it. If leaseSession succeeds, the caller must end the lease.
+func (d *opener) leaseSession(ctx context.Context, t *target, op func(*session) error) (lease, error) {
 	name := encodeName(t.mailbox)
 	return d.pool.Lease(ctx, &t.Server, func(s *session) bool { return s.mailbox == name }, func(l lease) error { return op(l.Conn) })
 }

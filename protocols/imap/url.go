@@ -61,13 +61,13 @@ func parse(u uri.URI) (*target, error) {
 			return nil, err
 		}
 		if t.search == "" || len(t.search) > maxName || strings.HasSuffix(t.search, "}") {
-			return nil, malformed("a search that is empty, too long or ends in a literal")
+			return nil, urlError("a search that is empty, too long or ends in a literal")
 		}
 	}
 	return t, t.parsePath(u.Path())
 }
 
-func malformed(format string, args ...any) error {
+func urlError(format string, args ...any) error {
 	return &driver.Error{Code: driver.ErrURL, Err: fmt.Errorf(format, args...)}
 }
 
@@ -93,7 +93,7 @@ func (t *target) parsePath(path string) error {
 		return err
 	}
 	if len(t.mailbox) > maxName || !utf8.ValidString(t.mailbox) {
-		return malformed("a name of a mailbox that is too long or not in UTF-8")
+		return urlError("a name of a mailbox that is too long or not in UTF-8")
 	}
 	if t.validity, err = parseNumber("UIDVALIDITY", validity); err != nil {
 		return err
@@ -102,7 +102,7 @@ func (t *target) parsePath(path string) error {
 		return err
 	}
 	if t.section = strings.ToUpper(section); !isSection(t.section) {
-		return malformed("%q is no part of a message", section)
+		return urlError("%q is no part of a message", section)
 	}
 	if partial != "" {
 		if t.partial, err = parsePartial(partial); err != nil {
@@ -111,11 +111,11 @@ func (t *target) parsePath(path string) error {
 	}
 	switch {
 	case t.mailbox == "" && (t.uid != 0 || t.validity != 0 || t.search != ""):
-		return malformed("the URL names no mailbox")
+		return urlError("the URL names no mailbox")
 	case t.uid == 0 && (section != "" || partial != ""):
-		return malformed("a part without a message")
+		return urlError("a part without a message")
 	case t.uid != 0 && t.search != "":
-		return malformed("a search in a message")
+		return urlError("a search in a message")
 	}
 	return nil
 }
@@ -128,34 +128,34 @@ func cutParam(path, name string) (before, value string, err error) {
 	}
 	value, err = uri.Unescape(path[i+len(name):])
 	if err == nil && value == "" {
-		err = malformed("%s has no value", strings.Trim(name, "/;="))
+		err = urlError("%s has no value", strings.Trim(name, "/;="))
 	}
 	return path[:i], value, err
 }
 
-func parseNumber(what, value string) (uint32, error) {
+func parseNumber(name, value string) (uint32, error) {
 	if value == "" {
 		return 0, nil
 	}
 	n, err := strconv.ParseUint(value, 10, 32)
 	if err != nil || n == 0 {
-		return 0, malformed("%q is no %s", value, what)
+		return 0, urlError("%q is no %s", value, name)
 	}
 	return uint32(n), nil
 }
 
 // parsePartial parses "OFFSET" or "OFFSET.LENGTH", in bytes.
 func parsePartial(value string) (driver.Range, error) {
-	offset, length, some := strings.Cut(value, ".")
+	offset, length, hasLength := strings.Cut(value, ".")
 	o, err := strconv.ParseInt(offset, 10, 64)
 	l := int64(0)
-	if err == nil && some {
+	if err == nil && hasLength {
 		if l, err = strconv.ParseInt(length, 10, 64); l == 0 {
 			err = strconv.ErrRange
 		}
 	}
 	if err != nil || o < 0 || l < 0 || o > math.MaxUint32 || l > math.MaxUint32 {
-		return driver.Range{}, malformed("%q is no part in bytes", value)
+		return driver.Range{}, urlError("%q is no part in bytes", value)
 	}
 	return driver.Range{Offset: o, Length: l}, nil
 }

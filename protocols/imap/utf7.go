@@ -52,14 +52,14 @@ func decodeName(s string) (name string, ok bool) {
 		if !shift {
 			break
 		}
-		coded, after, ended := strings.Cut(coded, "-")
+		coded, after, closed := strings.Cut(coded, "-")
 		rest = after
-		if coded == "" && ended {
+		if coded == "" && closed {
 			b.WriteByte('&')
 			continue
 		}
 		raw, err := utf7.DecodeString(coded)
-		if err != nil || len(raw)%2 != 0 || !ended {
+		if err != nil || len(raw)%2 != 0 || !closed {
 			return "", false
 		}
 		units := make([]uint16, len(raw)/2)

@@ -35,7 +35,7 @@ func (d *opener) openArticle(ctx context.Context, req *driver.Request, t *target
 		return nil, err
 	}
 	b := &articleBody{l: l, dot: l.Lines.Reader().Dot(blocks)}
-	done := l.InTime()
+	done := l.ReplyTimeout()
 	b.head, err = message.ReadHead(b.dot, 0)
 	if done(); err != nil {
 		l.Lines.Break(err)
@@ -96,7 +96,7 @@ func (d *opener) header(ctx context.Context, t *target) (*driver.Response, error
 
 // readHeader reads the reply to HEAD, including the final dot line.
 func (s *session) readHeader() ([]byte, error) {
-	defer s.InTime()()
+	defer s.ReplyTimeout()()
 	dot := s.Lines.Reader().Dot(blocks)
 	head, err := message.ReadHead(dot, 0)
 	if err == nil {

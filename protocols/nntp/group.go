@@ -106,7 +106,7 @@ func (l *lease) newest(group string, g *numberRange, newest int) error {
 		}
 		if r.Code == replyGroup {
 			// last is a ring buffer of n numbers.
-			defer l.InTime()()
+			defer l.ReplyTimeout()()
 			last := make([]uint64, 0, min(n, 1<<16))
 			at := 0
 			for line, err := range l.Lines.Reader().DotLines(blocks, 0) {

@@ -146,7 +146,7 @@ func (l *lease) descriptions(pattern string) (map[string]string, error) {
 	case r.Code != replyList:
 		return nil, nil
 	}
-	defer l.InTime()()
+	defer l.ReplyTimeout()()
 	texts, size := make(map[string]string), 0
 	for line, err := range l.Lines.Reader().DotLines(blocks, 0) {
 		if err != nil {

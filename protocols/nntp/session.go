@@ -90,7 +90,7 @@ func (s *session) can(label, arg string) bool {
 
 // reply reads one reply within the reply timeout.
 func (s *session) reply() (wire.Reply, error) {
-	defer s.InTime()()
+	defer s.ReplyTimeout()()
 	return s.Lines.Reply()
 }
 

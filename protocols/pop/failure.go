@@ -10,10 +10,10 @@ import (
 
 // failure returns the error for a -ERR reply. The response code, if there is one, selects the error
 // code (RFC 2449, section 8; RFC 3206).
-func failure(what, text string) *driver.Error {
+func failure(desc, text string) *driver.Error {
 	e := &driver.Error{Code: driver.ErrRefused, Reply: driver.Reply{Text: strings.TrimSpace("-ERR " + text)}}
-	if what != "" {
-		e.Err = errors.New(what)
+	if desc != "" {
+		e.Err = errors.New(desc)
 	}
 	code, _, _ := strings.Cut(strings.TrimPrefix(strings.ToUpper(text), "["), "]")
 	if !strings.HasPrefix(text, "[") {

@@ -18,10 +18,10 @@ func FuzzMessage(f *testing.F) {
 	f.Add([]byte("+OK\r\nA: b\n.\n\r\n.\r\n+OK more"))
 	f.Add([]byte("-ERR [IN-USE] no\r\n"))
 	f.Add([]byte("+"))
-	f.Fuzz(func(t *testing.T, answer []byte) {
+	f.Fuzz(func(t *testing.T, reply []byte) {
 		s, err := servers.New(servers.Config{Scheme: "pop"}, func(c *servers.Conn) {
 			c.Write([]byte("+OK hi\r\n-ERR\r\n+OK\r\n+OK\r\n-ERR\r\n"))
-			c.Write(answer)
+			c.Write(reply)
 			c.CloseWrite()
 			c.Wait()
 		})
@@ -34,11 +34,11 @@ func FuzzMessage(f *testing.F) {
 		if err != nil {
 			return
 		}
-		_, block, _ := bytes.Cut(answer, []byte("\n"))
+		_, block, _ := bytes.Cut(reply, []byte("\n"))
 		block, _, ended := bytes.Cut(append([]byte("\r\n"), block...), []byte("\r\n.\r\n"))
 		want := bytes.ReplaceAll(append(block, "\r\n"...), []byte("\r\n."), []byte("\r\n"))[2:]
 		if !ended || body != string(want) {
-			t.Errorf("got %q of %q", body, answer)
+			t.Errorf("got %q of %q", body, reply)
 		}
 	})
 }
@@ -72,12 +72,12 @@ func FuzzURL(f *testing.F) {
 	})
 }
 
-func FuzzStamp(f *testing.F) {
+func FuzzTimestamp(f *testing.F) {
 	f.Add("+OK POP3 <1896.697170952@dbc.mtview.ca.us>")
 	f.Add("<<a@b>@c>")
 	f.Fuzz(func(t *testing.T, greeting string) {
-		if stamp := stampOf(greeting); stamp != "" && (!strings.Contains(greeting, stamp) || strings.IndexFunc(stamp, func(r rune) bool { return r <= ' ' || r > '~' }) >= 0) {
-			t.Errorf("%q of %q", stamp, greeting)
+		if timestamp := parseTimestamp(greeting); timestamp != "" && (!strings.Contains(greeting, timestamp) || strings.IndexFunc(timestamp, func(r rune) bool { return r <= ' ' || r > '~' }) >= 0) {
+			t.Errorf("%q of %q", timestamp, greeting)
 		}
 	})
 }

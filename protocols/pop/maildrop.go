@@ -30,8 +30,8 @@ func (m Message) EntryFacts() driver.Facts {
 func (d *opener) openMaildrop(ctx context.Context, req *driver.Request, t *target) (*driver.Response, error) {
 	resp := &driver.Response{Meta: driver.Meta{Kind: driver.KindListing, ContentType: "text/plain", Size: -1}, URL: t.url, Body: driver.NoBody}
 	sizes := make(map[int]int64)
-	numbered := false
-	l, err := d.with(ctx, t, func(l lease) error {
+	noUIDs := false
+	l, err := d.leaseSession(ctx, t, func(l lease) error {
 		if l.Reused {
 			return mailsession.ErrStale
 		}
@@ -44,7 +44,7 @@ func (d *opener) openMaildrop(ctx context.Context, req *driver.Request, t *targe
 		}
 		_, err := l.Conn.expect("UIDL", "UIDL")
 		if isPlainRefusal(err) {
-			numbered, err = true, nil
+			noUIDs, err = true, nil
 		}
 		return err
 	})
@@ -55,7 +55,7 @@ func (d *opener) openMaildrop(ctx context.Context, req *driver.Request, t *targe
 		l.Put()
 		return resp, nil
 	}
-	if numbered {
+	if noUIDs {
 		l.Put()
 		resp.SetParts(t.byNumber(sizes), nil)
 		return resp, nil
@@ -101,9 +101,9 @@ func (t *target) part(number int, uid string, size int64) (driver.Part, error) {
 	}
 	e := driver.Entry{URL: u, Name: uid, Kind: driver.EntryObject, Rel: "item", ContentType: "message/rfc822",
 		Size: size, Sys: Message{Number: number, UID: uid}}
-	shown := uid
+	column := uid
 	if uid == "" {
-		e.Name, shown = fmt.Sprint(number), "-"
+		e.Name, column = fmt.Sprint(number), "-"
 	}
-	return driver.Part{Text: fmt.Appendf(nil, "%d %s %d\r\n", number, shown, size), Entries: []driver.Entry{e}}, nil
+	return driver.Part{Text: fmt.Appendf(nil, "%d %s %d\r\n", number, column, size), Entries: []driver.Entry{e}}, nil
 }

@@ -18,7 +18,7 @@ import (
 func (d *opener) openMessage(ctx context.Context, req *driver.Request, t *target) (*driver.Response, error) {
 	var meta driver.Meta
 	var text io.Reader // of the message
-	l, err := d.with(ctx, t, func(l lease) error {
+	l, err := d.leaseSession(ctx, t, func(l lease) error {
 		s := l.Conn
 		number, uid, err := s.locate(t, l.Reused)
 		if err != nil {
@@ -33,17 +33,17 @@ func (d *opener) openMessage(ctx context.Context, req *driver.Request, t *target
 		case req.Op == driver.OpStat:
 			return s.describe(number, &meta)
 		}
-		what := fmt.Sprintf("message %d", number)
-		status, err := s.expect(what, fmt.Sprintf("RETR %d", number))
+		desc := fmt.Sprintf("message %d", number)
+		status, err := s.expect(desc, fmt.Sprintf("RETR %d", number))
 		if isPlainRefusal(err) {
-			err = notFound(err)
+			err = asNotFound(err)
 		}
 		if err != nil {
 			return err
 		}
 		meta.Reply.Text = strings.TrimSpace("+OK " + status)
 		dot := s.Lines.Reader().Dot(wire.DotOptions{})
-		done := s.InTime()
+		done := s.ReplyTimeout()
 		defer done()
 		head, err := message.ReadHead(dot, 0)
 		if err != nil {
@@ -71,7 +71,7 @@ func (s *session) locate(t *target, reused bool) (number int, uid string, err er
 		uid, err = s.uid(t.number)
 		return t.number, uid, err
 	}
-	number, err = s.find(t.uid)
+	number, err = s.numberOf(t.uid)
 	switch {
 	case isPlainRefusal(err):
 		return 0, "", &driver.Error{Code: driver.ErrNotFound, Err: fmt.Errorf("the server gives messages no unique-ids"),
@@ -90,7 +90,7 @@ func (s *session) locate(t *target, reused bool) (number int, uid string, err er
 func (s *session) describe(number int, meta *driver.Meta) error {
 	var err error
 	if meta.Size, err = s.size(number); err != nil {
-		return notFound(err)
+		return asNotFound(err)
 	}
 	if _, err := s.expect("", fmt.Sprintf("TOP %d 0", number)); err != nil {
 		if isRefusal(err) {
@@ -98,7 +98,7 @@ func (s *session) describe(number int, meta *driver.Meta) error {
 		}
 		return err
 	}
-	defer s.InTime()()
+	defer s.ReplyTimeout()()
 	dot := s.Lines.Reader().Dot(wire.DotOptions{})
 	head, err := message.ReadHead(dot, 0)
 	if err == nil {
@@ -122,8 +122,8 @@ func describe(meta *driver.Meta, head []byte) {
 	}
 }
 
-// notFound changes the code of a plain refusal to ErrNotFound.
-func notFound(err error) error {
+// asNotFound changes the code of a plain refusal to ErrNotFound.
+func asNotFound(err error) error {
 	if e, ok := err.(*driver.Error); ok && isPlainRefusal(err) {
 		e.Code = driver.ErrNotFound
 	}

@@ -94,7 +94,7 @@ func (d *opener) Explain(req *driver.Request) ([]string, error) {
 		steps = append(steps, "CAPA", "STLS, if the server has it")
 	}
 	switch {
-	case t.Auth == apop:
+	case t.Auth == apopMechanism:
 		steps = append(steps, "APOP")
 	case t.Auth != "":
 		steps = append(steps, "AUTH "+t.Auth)

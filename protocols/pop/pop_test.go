@@ -26,7 +26,7 @@ var messages = []popd.Message{{UID: "u/1", Text: hello}, {UID: "u2", Text: other
 
 func crlf(text string) string { return strings.ReplaceAll(text, "\n", "\r\n") }
 
-func TestURLs(t *testing.T) {
+func TestParseURL(t *testing.T) {
 	t.Parallel()
 	for rawURL, want := range map[string]target{
 		"pop://h":                          {Server: mailsession.Server{Host: "h", Port: 110}},
@@ -34,7 +34,7 @@ func TestURLs(t *testing.T) {
 		"pops://h:1/":                      {Server: mailsession.Server{Host: "h", Port: 1, TLS: true}},
 		"pop3s://h/3":                      {Server: mailsession.Server{Host: "h", Port: 995, TLS: true}, number: 3},
 		"pop://joe;AUTH=*@h/;UID=a%2Fb":    {Server: mailsession.Server{Host: "h", Port: 110}, uid: "a/b"},
-		"pop://joe;auth=+apop:pw@h/;uid=x": {Server: mailsession.Server{Host: "h", Port: 110, Auth: apop}, uid: "x"},
+		"pop://joe;auth=+apop:pw@h/;uid=x": {Server: mailsession.Server{Host: "h", Port: 110, Auth: apopMechanism}, uid: "x"},
 		"pop://;AUTH=plain@h/":             {Server: mailsession.Server{Host: "h", Port: 110, Auth: "PLAIN"}},
 	} {
 		got, err := parse(uri.MustParse(rawURL))
@@ -98,7 +98,7 @@ func TestMaildrop(t *testing.T) {
 	}
 }
 
-func TestStatTellsTheHeader(t *testing.T) {
+func TestStatReturnsTheHeader(t *testing.T) {
 	t.Parallel()
 	for name, o := range map[string]popd.Options{"TOP": {}, "without TOP": {Old: true}} {
 		o.Messages = messages
@@ -115,7 +115,7 @@ func TestStatTellsTheHeader(t *testing.T) {
 	}
 }
 
-func TestAMessageThatIsHadIsNotSentAgain(t *testing.T) {
+func TestUnchangedMessageIsNotRetrieved(t *testing.T) {
 	t.Parallel()
 	s := popd.Start(t, popd.Options{Messages: messages})
 	c := drive.Client(t, nil, With(Options{AllowPlaintext: true}))
@@ -130,8 +130,8 @@ func TestAMessageThatIsHadIsNotSentAgain(t *testing.T) {
 	}
 }
 
-// TestLogins checks which logins succeed, and which commands the client sends.
-func TestLogins(t *testing.T) {
+// TestLogin checks which logins succeed, and which commands the client sends.
+func TestLogin(t *testing.T) {
 	t.Parallel()
 	serverTLS, clientTLS := servers.Certificate()
 	long := strings.Repeat("long", 100)
@@ -209,29 +209,29 @@ func TestLogins(t *testing.T) {
 	}
 }
 
-func TestPasswordsAreTriedThreeTimes(t *testing.T) {
+func TestLoginAttemptsAreLimited(t *testing.T) {
 	t.Parallel()
 	s := popd.Start(t, popd.Options{User: "joe", Password: "secret"})
-	stubborn := fetch.CredentialsFunc(func(context.Context, fetch.Challenge) (fetch.Credential, error) {
+	wrong := fetch.CredentialsFunc(func(context.Context, fetch.Challenge) (fetch.Credential, error) {
 		return fetch.Credential{User: "joe", Password: "wrong"}, nil
 	})
-	c := drive.Client(t, &fetch.Options{Credentials: stubborn}, With(Options{AllowPlaintext: true}))
+	c := drive.Client(t, &fetch.Options{Credentials: wrong}, With(Options{AllowPlaintext: true}))
 	drive.Fails(t, c, "pop://"+s.Addr+"/1", fetch.ErrAuth)
 	if n := strings.Count(strings.Join(s.Log(), "\n"), "PASS wrong"); n != mailsession.MaxLogins {
 		t.Errorf("tried %d times", n)
 	}
 }
 
-// TestConversations plays transcripts of broken servers, and of old ones.
-func TestConversations(t *testing.T) {
+// TestTranscripts plays transcripts of broken servers, and of old ones.
+func TestTranscripts(t *testing.T) {
 	t.Parallel()
 	const begin = "S: +OK hi\nC: CAPA\nS: -ERR what\nC: USER joe\nS: +OK\nC: PASS secret\nS: +OK\n"
 	for name, tt := range map[string]struct {
-		talk string
-		path string
-		op   fetch.Op
-		want string
-		code fetch.Code
+		script string
+		path   string
+		op     fetch.Op
+		want   string
+		code   fetch.Code
 	}{
 		"a message":                {begin + "C: UIDL 1\nS: +OK 1 a\nC: RETR 1\nS: +OK\nS: A: b\nS:\nS: ..x\nS: .\n", "/1", fetch.OpGet, "A: b\r\n\r\n.x\r\n", ""},
 		"no unique-ids":            {begin + "C: UIDL 1\nS: -ERR what\nC: RETR 1\nS: +OK\nS:\nS: .\n", "/1", fetch.OpGet, "\r\n", ""},
@@ -251,7 +251,7 @@ func TestConversations(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c := drive.Client(t, nil, With(Options{AllowPlaintext: true}))
-			text, err := drive.Read(c.Do(t.Context(), &fetch.Request{URL: uri.MustParse("pop://joe:secret@" + transcript.Play(t, "-- control --\n"+tt.talk) + tt.path), Op: tt.op}))
+			text, err := drive.Read(c.Do(t.Context(), &fetch.Request{URL: uri.MustParse("pop://joe:secret@" + transcript.Play(t, "-- control --\n"+tt.script) + tt.path), Op: tt.op}))
 			if fetch.CodeOf(err) != tt.code && !(tt.code == fetch.ErrNetwork && fetch.CodeOf(err) == fetch.ErrTruncated) || text != tt.want {
 				t.Errorf("%q, %v; want %q and class %q", text, err, tt.want, tt.code)
 			}
@@ -259,9 +259,9 @@ func TestConversations(t *testing.T) {
 	}
 }
 
-// TestBytesBehindTheDot checks that data after the end of a reply is not read as the reply to the
-// next command.
-func TestBytesBehindTheDot(t *testing.T) {
+// TestDataAfterAReplyIsIgnored checks that data after the end of a reply is not read as the reply
+// to the next command.
+func TestDataAfterAReplyIsIgnored(t *testing.T) {
 	t.Parallel()
 	s := popd.Start(t, popd.Options{Messages: messages, Trailing: "+OK planted\r\nplanted\r\n.\r\n"})
 	c := drive.Client(t, nil, With(Options{AllowPlaintext: true}))
@@ -287,22 +287,22 @@ func TestNewMailIsFound(t *testing.T) {
 	drive.Gets(t, c, "pop://joe:x@"+addr+"/;UID=b", "\r\nnew\r\n")
 }
 
-func TestCapabilitiesAreBounded(t *testing.T) {
+func TestCapabilitiesAreLimited(t *testing.T) {
 	t.Parallel()
 	s := popd.Start(t, popd.Options{Replies: map[string]string{"CAPA": "+OK\r\n" + strings.Repeat(strings.Repeat("X", 1000)+"\r\n", 70) + ".\r\n"}})
 	c := drive.Client(t, nil, With(Options{AllowPlaintext: true}))
 	drive.Fails(t, c, "pop://joe:x@"+s.Addr+"/1", fetch.ErrProtocol)
 }
 
-func TestMaildropsAreBounded(t *testing.T) {
+func TestMaildropsAreLimited(t *testing.T) {
 	t.Parallel()
 	s := popd.Start(t, popd.Options{Replies: map[string]string{"UIDL": "+OK\r\n" + strings.Repeat("1 x\r\n", maxMessages+1) + ".\r\n"}})
 	c := drive.Client(t, nil, With(Options{AllowPlaintext: true}))
 	drive.Fails(t, c, "pop://joe:x@"+s.Addr+"/;UID=x", fetch.ErrTooLarge)
 }
 
-// TestRetrievalsOverAFailingNetwork fails each network operation of a retrieval in turn.
-func TestRetrievalsOverAFailingNetwork(t *testing.T) {
+// TestNetworkFailures fails each network operation of a retrieval in turn.
+func TestNetworkFailures(t *testing.T) {
 	t.Parallel()
 	serverTLS, clientTLS := servers.Certificate()
 	for name, tt := range map[string]struct {

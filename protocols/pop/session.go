@@ -23,9 +23,9 @@ const (
 // (RFC 1939, section 4).
 type session struct {
 	mailsession.Session
-	stamp string            // the timestamp for APOP in the greeting, or ""
-	caps  map[string]string // arguments by capability, in upper case; nil without CAPA
-	index map[string]int    // message numbers by unique-id; nil before the first UIDL
+	timestamp string            // the timestamp for APOP in the greeting, or ""
+	caps      map[string]string // arguments by capability, in upper case; nil without CAPA
+	numbers   map[string]int    // message numbers by unique-id; nil before the first UIDL
 }
 
 // A lease is the use of a session by one response.
@@ -34,26 +34,26 @@ type lease = mailsession.Lease[*session]
 // dial connects to a server and logs in.
 func (d *opener) dial(ctx context.Context, srv *mailsession.Server) (*session, error) {
 	s := &session{}
-	return s, s.Dial(ctx, d.env, srv, 0, func() error { return d.begin(ctx, srv, s) })
+	return s, s.Dial(ctx, d.env, srv, 0, func() error { return d.handshake(ctx, srv, s) })
 }
 
-// begin reads the greeting, starts TLS if possible and logs in.
-func (d *opener) begin(ctx context.Context, srv *mailsession.Server, s *session) error {
+// handshake reads the greeting, starts TLS if possible and logs in.
+func (d *opener) handshake(ctx context.Context, srv *mailsession.Server, s *session) error {
 	s.Conn.PieceLines()
 	greeting, err := s.expect("the server does not serve us", "")
 	if err != nil {
 		return err
 	}
-	s.stamp = stampOf(greeting)
+	s.timestamp = parseTimestamp(greeting)
 	if err := s.capabilities(); err != nil {
 		return err
 	}
-	if _, can := s.caps["STLS"]; !s.Secure && (can || d.opts.StartTLS) {
+	if _, offered := s.caps["STLS"]; !s.Secure && (offered || d.opts.StartTLS) {
 		_, err := s.expect("the server does not begin TLS", "STLS")
 		if err = s.StartTLS(ctx, err); err != nil {
 			return err
 		}
-		s.stamp = "" // an attacker may have injected it (RFC 2595, section 4)
+		s.timestamp = "" // an attacker may have injected it (RFC 2595, section 4)
 		if err := s.capabilities(); err != nil {
 			return err
 		}
@@ -76,19 +76,19 @@ func (s *session) capabilities() error {
 }
 
 // expect sends a command, unless line is "", and reads the status reply. It returns the text after
-// the status indicator. If the reply is -ERR, the error mentions what.
-func (s *session) expect(what, line string) (string, error) {
+// the status indicator. If the reply is -ERR, the error starts with desc.
+func (s *session) expect(desc, line string) (string, error) {
 	if line != "" {
 		if err := s.Lines.Send(line); err != nil {
 			return "", err
 		}
 	}
-	return s.status(what)
+	return s.status(desc)
 }
 
 // status reads one status reply (RFC 1939, section 3) within the reply timeout.
-func (s *session) status(what string) (string, error) {
-	defer s.InTime()()
+func (s *session) status(desc string) (string, error) {
+	defer s.ReplyTimeout()()
 	line, err := s.Lines.Line()
 	switch {
 	case err == io.EOF:
@@ -101,7 +101,7 @@ func (s *session) status(what string) (string, error) {
 	case indicator == "+OK":
 		return text, nil
 	case indicator == "-ERR":
-		return "", failure(what, text)
+		return "", failure(desc, text)
 	}
 	return "", s.Lines.Break(fmt.Errorf("%w %.80q", wire.ErrMalformed, line))
 }
@@ -110,18 +110,18 @@ func (s *session) status(what string) (string, error) {
 // early, the session is broken.
 func (s *session) block() iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
-		defer s.InTime()()
-		s.lineByLine(yield)
+		defer s.ReplyTimeout()()
+		s.dotLines(yield)
 	}
 }
 
 // stream is like block, but the reply may take longer than the reply timeout.
-func (s *session) stream() iter.Seq2[[]byte, error] { return s.lineByLine }
+func (s *session) stream() iter.Seq2[[]byte, error] { return s.dotLines }
 
-func (s *session) lineByLine(yield func([]byte, error) bool) {
-	whole := false
+func (s *session) dotLines(yield func([]byte, error) bool) {
+	complete := false
 	defer func() {
-		if !whole {
+		if !complete {
 			s.Lines.Break(net.ErrClosed)
 		}
 	}()
@@ -134,12 +134,12 @@ func (s *session) lineByLine(yield func([]byte, error) bool) {
 			return
 		}
 	}
-	whole = true
+	complete = true
 }
 
 // scan sends a command without arguments and calls take for each message of the reply. It returns an
 // error after maxMessages lines.
-func (s *session) scan(command string, take func(number int, value string)) error {
+func (s *session) scan(command string, handle func(number int, value string)) error {
 	if _, err := s.expect(command, command); err != nil {
 		return err
 	}
@@ -152,7 +152,7 @@ func (s *session) scan(command string, take func(number int, value string)) erro
 			return err
 		}
 		if number, value, ok := scanLine(line); ok {
-			take(number, value)
+			handle(number, value)
 		}
 	}
 	return nil
@@ -168,16 +168,16 @@ func scanLine(line []byte) (number int, value string, ok bool) {
 	return number, f[1], err == nil && number > 0 && len(f[1]) <= maxUID
 }
 
-// find returns the number of the message with a unique-id, or 0 if there is none.
-func (s *session) find(uid string) (int, error) {
-	if s.index == nil {
-		index := make(map[string]int)
-		if err := s.scan("UIDL", func(number int, uid string) { index[uid] = number }); err != nil {
+// numberOf returns the number of the message with a unique-id, or 0 if there is none.
+func (s *session) numberOf(uid string) (int, error) {
+	if s.numbers == nil {
+		numbers := make(map[string]int)
+		if err := s.scan("UIDL", func(number int, uid string) { numbers[uid] = number }); err != nil {
 			return 0, err
 		}
-		s.index = index
+		s.numbers = numbers
 	}
-	return s.index[uid], nil
+	return s.numbers[uid], nil
 }
 
 // uid returns the unique-id of a message, or "" if the server has none.
@@ -217,8 +217,8 @@ func parseSize(value string) int64 {
 	return size
 }
 
-// with leases a session and calls op with it. If op returns mailsession.ErrStale, a pooled session is
-// replaced with a new one. If with succeeds, the caller must end the lease.
-func (d *opener) with(ctx context.Context, t *target, op func(lease) error) (lease, error) {
+// leaseSession leases a session and calls op with it. If op returns mailsession.ErrStale, a pooled
+// session is replaced with a new one. If leaseSession succeeds, the caller must end the lease.
+func (d *opener) leaseSession(ctx context.Context, t *target, op func(lease) error) (lease, error) {
 	return d.pool.Lease(ctx, &t.Server, nil, op)
 }

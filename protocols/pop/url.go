@@ -10,7 +10,7 @@ import (
 	"github.com/urlget/urlget/protocols/internal/mailsession"
 )
 
-// A target is a parsed URL. Auth may be apop.
+// A target is a parsed URL. Auth may be apopMechanism.
 type target struct {
 	mailsession.Server
 	url    uri.URI // as requested
@@ -18,8 +18,8 @@ type target struct {
 	number int     // the message's number, if uid is ""
 }
 
-// apop is the login mechanism of URLs that stands for the command APOP (RFC 2384, section 5).
-const apop = "+APOP"
+// apopMechanism is the login mechanism of URLs that stands for the command APOP (RFC 2384, section 5).
+const apopMechanism = "+APOP"
 
 // uidParam starts the path of a message, as in RFC 5092. RFC 2384 defines URLs of maildrops only.
 const uidParam = ";UID="
@@ -36,7 +36,7 @@ func (t *target) isMessage() bool { return t.uid != "" || t.number != 0 }
 //	.../;UID=UNIQUE-ID                                        a message
 //	.../NUMBER                                                the same by its number
 func parse(u uri.URI) (*target, error) {
-	bad := func(format string, args ...any) (*target, error) {
+	urlError := func(format string, args ...any) (*target, error) {
 		return nil, &driver.Error{Code: driver.ErrURL, Err: fmt.Errorf(format, args...)}
 	}
 	srv, err := mailsession.Parse(u, 110, 995)
@@ -50,12 +50,12 @@ func parse(u uri.URI) (*target, error) {
 		return nil, err
 	case name == "":
 	case uid && (rest == "" || len(rest) > maxUID):
-		return bad("a unique-id of %d bytes; it has 1 to %d", len(rest), maxUID)
+		return urlError("a unique-id of %d bytes; it has 1 to %d", len(rest), maxUID)
 	case uid:
 		t.uid = rest
 	default:
 		if t.number, err = strconv.Atoi(name); err != nil || t.number < 1 {
-			return bad("%q is neither the number of a message nor ;UID= and its unique-id", name)
+			return urlError("%q is neither the number of a message nor ;UID= and its unique-id", name)
 		}
 	}
 	return t, nil

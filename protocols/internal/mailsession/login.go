@@ -12,9 +12,9 @@ import (
 // MaxLogins limits the logins tried.
 const MaxLogins = 3
 
-// PlaintextAllowed returns an error if a password would be sent without TLS, unless allowed is set.
+// CheckPlaintext returns an error if a password would be sent without TLS, unless allowed is set.
 // Scheme is the variant without TLS.
-func (s *Session) PlaintextAllowed(allowed bool, scheme string) error {
+func (s *Session) CheckPlaintext(allowed bool, scheme string) error {
 	if s.Secure || allowed {
 		return nil
 	}
@@ -24,7 +24,7 @@ func (s *Session) PlaintextAllowed(allowed bool, scheme string) error {
 
 // LogIn calls try with credentials, and again with others while the server refuses them, at most
 // most times.
-func (s *Session) LogIn(ctx context.Context, srv *Server, mechanism string, most int, try func(driver.Credential) error) error {
+func (s *Session) LogIn(ctx context.Context, srv *Server, mechanism string, limit int, try func(driver.Credential) error) error {
 	for attempt := 1; ; attempt++ {
 		user, _ := srv.Login.User()
 		cred, err := s.env.Credential(ctx, driver.Challenge{URL: srv.Login, Mechanism: mechanism, Realm: srv.Host, User: user, Attempt: attempt})
@@ -46,7 +46,7 @@ func (s *Session) LogIn(ctx context.Context, srv *Server, mechanism string, most
 		if e.Code == driver.ErrRefused {
 			e.Code = driver.ErrAuth // many servers give no reason
 		}
-		if e.Code != driver.ErrAuth || attempt == most || s.Lines.Err() != nil {
+		if e.Code != driver.ErrAuth || attempt == limit || s.Lines.Err() != nil {
 			return err
 		}
 	}

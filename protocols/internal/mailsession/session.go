@@ -122,7 +122,7 @@ const maxCapabilities = 64 << 10
 // Capabilities reads a multi-line reply of labels with arguments. It returns the arguments by
 // label, all in upper case.
 func (s *Session) Capabilities() (map[string]string, error) {
-	defer s.InTime()()
+	defer s.ReplyTimeout()()
 	caps, size := make(map[string]string), 0
 	for line, err := range s.Lines.Reader().DotLines(wire.DotOptions{}, 0) {
 		if size += len(line) + 2; err == nil && size > maxCapabilities {
@@ -146,8 +146,8 @@ func Refusal(err error) *driver.Error {
 	return nil
 }
 
-// InTime applies the timeout for one reply to everything that is read until done is called.
-func (s *Session) InTime() (done func()) { return s.Conn.ReplyTimeout(s.env.Timeouts().Reply) }
+// ReplyTimeout applies the timeout for one reply to everything that is read until done is called.
+func (s *Session) ReplyTimeout() (done func()) { return s.Conn.ReplyTimeout(s.env.Timeouts().Reply) }
 
 // Close closes the connection without a QUIT or LOGOUT command. Its reply would have to be awaited,
 // or it would change messages that were read.
@@ -200,8 +200,8 @@ func (p *Pool[S]) Lease(ctx context.Context, srv *Server, prefer func(S) bool, o
 			return l, nil
 		}
 		broken := l.Conn.session().Lines.Err()
-		gone := broken != nil && !errors.Is(broken, os.ErrDeadlineExceeded) && !errors.Is(err, wire.ErrReplyTooLong) && driver.CodeOf(err) != driver.ErrTooLarge
-		if !pooled.Reused || ctx.Err() != nil || !gone && !errors.Is(err, ErrStale) {
+		disconnected := broken != nil && !errors.Is(broken, os.ErrDeadlineExceeded) && !errors.Is(err, wire.ErrReplyTooLong) && driver.CodeOf(err) != driver.ErrTooLarge
+		if !pooled.Reused || ctx.Err() != nil || !disconnected && !errors.Is(err, ErrStale) {
 			l.Put()
 			return Lease[S]{}, err
 		}
