@@ -1,5 +1,5 @@
-// Package imap retrieves messages from mailboxes of IMAP4rev1 servers (RFC 3501). It implements the
-// schemes imap and imaps (RFC 5092). It never modifies a mailbox, not even the \Seen flag.
+// Package imap retrieves messages from mailboxes of IMAP servers. It implements the schemes imap and
+// imaps (RFC 5092) over IMAP4rev1 (RFC 3501). It never modifies a mailbox, not even the \Seen flag.
 package imap
 
 import (

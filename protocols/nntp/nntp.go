@@ -1,6 +1,6 @@
-// Package nntp retrieves Usenet articles and lists newsgroups over NNTP (RFC 3977). It implements
-// the schemes news, nntp, snews and nntps (RFC 1738, sections 3.6 and 3.7; RFC 5538), and also
-// supports servers of RFC 977.
+// Package nntp retrieves Usenet articles and lists newsgroups. It implements the schemes news, nntp,
+// snews and nntps (RFC 1738, sections 3.6 and 3.7; RFC 5538) over NNTP (RFC 3977). It also supports
+// servers of RFC 977.
 package nntp
 
 import (

@@ -1,6 +1,6 @@
-// Package pop retrieves messages from maildrops of POP3 servers (RFC 1939, RFC 2449, RFC 2595, RFC
-// 5034). It implements the schemes pop and pops (RFC 2384), and their aliases pop3 and pop3s. It
-// never modifies a maildrop.
+// Package pop retrieves messages from maildrops of POP3 servers. It implements the schemes pop and
+// pops (RFC 2384), and their aliases pop3 and pop3s, over POP3 (RFC 1939, RFC 2449, RFC 2595, RFC
+// 5034). It never modifies a maildrop.
 package pop
 
 import (
