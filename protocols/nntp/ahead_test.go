@@ -18,26 +18,26 @@ import (
 	"github.com/urlget/urlget/fetchtest/servers/nntpd"
 )
 
-// A turningConn counts writes.
-type turningConn struct {
+// A countingConn counts writes.
+type countingConn struct {
 	net.Conn
 	writes *atomic.Int64
 }
 
-func (c turningConn) Write(p []byte) (int, error) {
+func (c countingConn) Write(p []byte) (int, error) {
 	c.writes.Add(1)
 	return c.Conn.Write(p)
 }
 
-// counting returns options that count the writes to servers.
-func counting() (*fetch.Options, *atomic.Int64) {
+// countWrites returns options that count the writes to servers.
+func countWrites() (*fetch.Options, *atomic.Int64) {
 	writes := new(atomic.Int64)
 	return &fetch.Options{DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
 		conn, err := new(net.Dialer).DialContext(ctx, network, addr)
 		if err != nil {
 			return nil, err
 		}
-		return turningConn{conn, writes}, nil
+		return countingConn{conn, writes}, nil
 	}}, writes
 }
 
@@ -54,8 +54,8 @@ func requests(t *testing.T, urls ...string) []*fetch.Request {
 	return all
 }
 
-// articles returns the URLs of the articles first to last.
-func articles(form, addr string, first, last int) []string {
+// articleURLs returns the URLs of the articles first to last.
+func articleURLs(form, addr string, first, last int) []string {
 	var all []string
 	for n := first; n <= last; n++ {
 		all = append(all, fmt.Sprintf(form, addr, n))
@@ -97,15 +97,15 @@ const (
 	byNumber = "nntp://%s/test.a/%d"
 )
 
-// TestArticlesTravelTogether checks that many articles need few writes and arrive complete.
-func TestArticlesTravelTogether(t *testing.T) {
+// TestPipelinedArticles checks that many articles need few writes and arrive complete.
+func TestPipelinedArticles(t *testing.T) {
 	t.Parallel()
 	for _, form := range []string{byID, byNumber} {
 		for _, cfg := range []nntpd.Options{{Groups: groups(300)}, {Groups: groups(300), Legacy: true}} {
 			s := nntpd.Start(t, cfg)
-			opts, writes := counting()
+			opts, writes := countWrites()
 			c := drive.Client(t, opts, With(Options{MaxConns: 1}))
-			got := outcomes(t, c, requests(t, articles(form, s.Addr, 1, 300)...))
+			got := outcomes(t, c, requests(t, articleURLs(form, s.Addr, 1, 300)...))
 			if !slices.Equal(got, repeated("ok", 300)) {
 				t.Errorf("%s: %q", form, got)
 			}
@@ -119,18 +119,18 @@ func TestArticlesTravelTogether(t *testing.T) {
 	}
 }
 
-// TestMissingArticlesAmongOthers checks that missing articles do not affect others in the pipeline.
-func TestMissingArticlesAmongOthers(t *testing.T) {
+// TestPipelineWithMissingArticles checks that missing articles do not affect others in the pipeline.
+func TestPipelineWithMissingArticles(t *testing.T) {
 	t.Parallel()
 	for _, form := range []string{byID, byNumber} {
 		s := nntpd.Start(t, nntpd.Options{Groups: groups(40)})
-		urls := articles(form, s.Addr, 1, 40)
+		urls := articleURLs(form, s.Addr, 1, 40)
 		want := repeated("ok", 40)
 		for _, i := range []int{0, 1, 7, 20, 39} {
 			urls[i] = fmt.Sprintf(form, s.Addr, 1000+i)
 			want[i] = string(fetch.ErrNotFound)
 		}
-		opts, writes := counting()
+		opts, writes := countWrites()
 		got := outcomes(t, drive.Client(t, opts, With(Options{MaxConns: 1})), requests(t, urls...))
 		if !slices.Equal(got, want) {
 			t.Errorf("%s: %q", form, got)
@@ -150,7 +150,7 @@ func TestBrokenPipelines(t *testing.T) {
 				s := nntpd.Start(t, nntpd.Options{Groups: groups(40)})
 				c := drive.Client(t, nil, With(Options{MaxConns: 1}))
 				// Arm the failure after the previous article has been read.
-				reqs := requests(t, articles(byID, s.Addr, 1, 40)...)
+				reqs := requests(t, articleURLs(byID, s.Addr, 1, 40)...)
 				var failed []int
 				i := 0
 				for resp, err := range c.DoAll(t.Context(), reqs) {
@@ -177,8 +177,8 @@ func TestBrokenPipelines(t *testing.T) {
 	}
 }
 
-// TestPipelineOfOtherRequests sends requests that differ from the announced ones.
-func TestPipelineOfOtherRequests(t *testing.T) {
+// TestPipelineWithUnexpectedRequests sends requests that differ from the announced ones.
+func TestPipelineWithUnexpectedRequests(t *testing.T) {
 	t.Parallel()
 	s := nntpd.Start(t, nntpd.Options{Groups: groups(100), User: "u", Password: "p"})
 	other := nntpd.Start(t, nntpd.Options{Groups: groups(20)})
@@ -186,7 +186,7 @@ func TestPipelineOfOtherRequests(t *testing.T) {
 		return fetch.Credential{User: "u", Password: "p"}, nil
 	})}
 	c := drive.Client(t, opts, With(Options{MaxConns: 1, AllowPlaintext: true}))
-	expected := requests(t, articles(byID, s.Addr, 1, 100)...)
+	expected := requests(t, articleURLs(byID, s.Addr, 1, 100)...)
 	at := 0
 	ctx, end := c.Pipeline(t.Context(), func() []*fetch.Request { return expected[at+1:] })
 	defer end()
@@ -249,12 +249,12 @@ func (f credentialFunc) Credential(context.Context, fetch.Challenge) (fetch.Cred
 	return f()
 }
 
-// TestNothingIsSentAheadThatMayNotBe checks that articles refused by the policy are not requested
+// TestPipelineRespectsPolicyAndRecorder checks that articles refused by the policy are not requested
 // ahead, and that nothing is requested ahead with a recorder.
-func TestNothingIsSentAheadThatMayNotBe(t *testing.T) {
+func TestPipelineRespectsPolicyAndRecorder(t *testing.T) {
 	t.Parallel()
 	s := nntpd.Start(t, nntpd.Options{Groups: groups(20)})
-	urls := articles(byID, s.Addr, 1, 20)
+	urls := articleURLs(byID, s.Addr, 1, 20)
 	refused := errors.New("refused")
 	c := drive.Client(t, &fetch.Options{Policy: &fetch.Policy{CheckURL: func(u, _ uri.URI) error {
 		if u.String() == urls[9] {
@@ -270,7 +270,7 @@ func TestNothingIsSentAheadThatMayNotBe(t *testing.T) {
 	if log := strings.Join(s.Log(), "\n"); strings.Contains(log, "<10@") {
 		t.Errorf("it was asked for:\n%s", log)
 	}
-	opts, writes := counting()
+	opts, writes := countWrites()
 	opts.Recorder = fetch.RecordLines(func(bool, string) {})
 	c = drive.Client(t, opts, Load)
 	if got := outcomes(t, c, requests(t, urls...)); !slices.Equal(got, repeated("ok", 20)) || writes.Load() < 20 {

@@ -15,11 +15,11 @@ import (
 
 // openArticle retrieves an article or, for OpStat, its header.
 func (d *opener) openArticle(ctx context.Context, req *driver.Request, t *target) (*driver.Response, error) {
-	kept := d.takeKept(ctx, req, t)
+	pipelined := d.resumePipeline(ctx, req, t)
 	if etag := req.IfChanged.ETag; etag != "" && req.Range.IsZero() && req.Op == driver.OpGet {
 		// An article never changes (RFC 3977, section 3.6), so comparing the message-id in the header
 		// is sufficient.
-		stat, err := d.header(ctx, t)
+		stat, err := d.requestHeader(ctx, t)
 		if err != nil {
 			return nil, err
 		}
@@ -28,13 +28,13 @@ func (d *opener) openArticle(ctx context.Context, req *driver.Request, t *target
 		}
 	}
 	if req.Op == driver.OpStat {
-		return d.header(ctx, t)
+		return d.requestHeader(ctx, t)
 	}
-	l, reply, err := d.article(ctx, t, kept)
+	l, reply, err := d.requestArticle(ctx, t, pipelined)
 	if err != nil {
 		return nil, err
 	}
-	b := &articleBody{l: l, dot: l.Lines.Reader().Dot(blocks)}
+	b := &articleBody{l: l, dot: l.Lines.Reader().Dot(dotOptions)}
 	done := l.ReplyTimeout()
 	b.head, err = message.ReadHead(b.dot, 0)
 	if done(); err != nil {
@@ -47,16 +47,16 @@ func (d *opener) openArticle(ctx context.Context, req *driver.Request, t *target
 	return resp, nil
 }
 
-// command sends ARTICLE or HEAD for the article t.
-func (d *opener) command(ctx context.Context, t *target, verb string, want int) (*lease, wire.Reply, error) {
+// sendArticleCommand sends ARTICLE or HEAD for the article t.
+func (d *opener) sendArticleCommand(ctx context.Context, t *target, verb string, code int) (*lease, wire.Reply, error) {
 	var reply wire.Reply
-	l, err := d.with(ctx, t, func(l *lease) (err error) {
+	l, err := d.leaseSession(ctx, t, func(l *lease) (err error) {
 		if t.id == "" && l.group != t.group {
 			if _, err := l.selectGroup(t.group); err != nil {
 				return err
 			}
 		}
-		if reply, err = l.expect(want, "article "+t.described(), verb+" "+t.argument()); err == nil && !t.isNamedIn(reply) {
+		if reply, err = l.expect(code, "article "+t.description(), verb+" "+t.argument()); err == nil && !t.matchesReply(reply) {
 			err = l.Lines.Break(&driver.Error{Code: driver.ErrProtocol, Reply: driver.Reply{Code: reply.Code, Text: reply.Text()},
 				Err: fmt.Errorf("the server sends another article than %s", t.argument())})
 		}
@@ -65,9 +65,9 @@ func (d *opener) command(ctx context.Context, t *target, verb string, want int) 
 	return l, reply, err
 }
 
-// isNamedIn reports whether the reply "220 number <message-id>" may be for t (RFC 3977, section
+// matchesReply reports whether the reply "220 number <message-id>" may be for t (RFC 3977, section
 // 6.2.1.1). The number may be 0, and servers of RFC 977 may omit the rest.
-func (t *target) isNamedIn(r wire.Reply) bool {
+func (t *target) matchesReply(r wire.Reply) bool {
 	number, rest, _ := strings.Cut(strings.TrimSpace(r.Lines[0]), " ")
 	if t.id == "" {
 		n, err := strconv.ParseUint(number, 10, 64)
@@ -77,9 +77,9 @@ func (t *target) isNamedIn(r wire.Reply) bool {
 	return !strings.HasPrefix(id, "<") || id == "<"+t.id+">"
 }
 
-// header retrieves only the header of an article.
-func (d *opener) header(ctx context.Context, t *target) (*driver.Response, error) {
-	l, reply, err := d.command(ctx, t, "HEAD", replyHead)
+// requestHeader retrieves only the header of an article.
+func (d *opener) requestHeader(ctx context.Context, t *target) (*driver.Response, error) {
+	l, reply, err := d.sendArticleCommand(ctx, t, "HEAD", replyHead)
 	if err != nil {
 		return nil, err
 	}
@@ -97,7 +97,7 @@ func (d *opener) header(ctx context.Context, t *target) (*driver.Response, error
 // readHeader reads the reply to HEAD, including the final dot line.
 func (s *session) readHeader() ([]byte, error) {
 	defer s.ReplyTimeout()()
-	dot := s.Lines.Reader().Dot(blocks)
+	dot := s.Lines.Reader().Dot(dotOptions)
 	head, err := message.ReadHead(dot, 0)
 	if err == nil {
 		_, err = io.CopyN(io.Discard, dot, message.MaxHeader) // some servers also send the body

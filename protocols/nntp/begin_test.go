@@ -11,9 +11,9 @@ import (
 
 const article = "C: ARTICLE <a@b>\nS: 220 1 <a@b>\nS: A: b\nS:\nS: text\nS: .\nC? QUIT\n"
 
-// beginnings are transcripts of session starts. The servers do or do not support CAPABILITIES, and
+// handshakes are transcripts of session starts. The servers do or do not support CAPABILITIES, and
 // serve readers, other servers or both.
-var beginnings = map[string]struct {
+var handshakes = map[string]struct {
 	talk string // after the greeting
 	want error
 }{
@@ -42,21 +42,21 @@ var beginnings = map[string]struct {
 		"C: CAPABILITIES\nS: 101 here\nS: MODE-READER\nS: .\nC: MODE READER\nS: 200 hi\nC: CAPABILITIES\nS!close\n", fetch.ErrNetwork},
 }
 
-// TestBegin checks the commands and errors at the start of a session.
-func TestBegin(t *testing.T) {
+// TestHandshake checks the commands and errors at the start of a session.
+func TestHandshake(t *testing.T) {
 	t.Parallel()
-	for name, c := range beginnings {
+	for name, tt := range handshakes {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			cl := drive.Client(t, nil, Load)
-			body, err := drive.Get(t, cl, "news://"+transcript.Play(t, "-- control --\nS: 200 hi\n"+c.talk)+"/a@b")
-			if !errors.Is(err, c.want) || (err == nil) != (c.want == nil) {
-				t.Errorf("got %v, want %v", err, c.want)
+			c := drive.Client(t, nil, Load)
+			body, err := drive.Get(t, c, "news://"+transcript.Play(t, "-- control --\nS: 200 hi\n"+tt.talk)+"/a@b")
+			if !errors.Is(err, tt.want) || (err == nil) != (tt.want == nil) {
+				t.Errorf("got %v, want %v", err, tt.want)
 			}
 			if err == nil && body != "A: b\r\n\r\ntext\r\n" {
 				t.Errorf("got %q", body)
 			}
-			cl.Close()
+			c.Close()
 		})
 	}
 }

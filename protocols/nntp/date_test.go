@@ -8,8 +8,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestPlainDateIsRight compares plainDate with the standard library.
-func TestPlainDateIsRight(t *testing.T) {
+// TestParseDateMatchesStandardLibrary parses dates that package time has formatted.
+func TestParseDateMatchesStandardLibrary(t *testing.T) {
 	t.Parallel()
 	layouts := []string{"Mon, 2 Jan 2006 15:04:05 -0700", "Mon, 02 Jan 2006 15:04:05 -0700", "2 Jan 2006 15:04:05 -0700"}
 	rapid.Check(t, func(t *rapid.T) {
@@ -24,7 +24,7 @@ func TestPlainDateIsRight(t *testing.T) {
 	})
 }
 
-func TestDatesThatAreNone(t *testing.T) {
+func TestInvalidDates(t *testing.T) {
 	t.Parallel()
 	for _, s := range []string{
 		"", "x", "Mon, ", "Mon, 00 Jan 2006 15:04:05 -0700", "Mon, 31 Feb 2006 15:04:05 -0700", "02 anF 2006 15:04:05 -0700",

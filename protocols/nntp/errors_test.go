@@ -14,7 +14,7 @@ import (
 	"github.com/urlget/urlget/internal/transcript"
 )
 
-func TestReplyClasses(t *testing.T) {
+func TestReplyCodes(t *testing.T) {
 	t.Parallel()
 	for code, want := range map[string]fetch.Code{
 		"400 busy": fetch.ErrBusy, "403 fault": fetch.ErrBusy, "411 none": fetch.ErrNotFound, "412 none": fetch.ErrNotFound,
@@ -63,7 +63,7 @@ func TestUnsafeNamesAreNotSent(t *testing.T) {
 	}
 }
 
-func TestIdleConnectionsThatDiedAreReplaced(t *testing.T) {
+func TestClosedIdleConnectionsAreReplaced(t *testing.T) {
 	t.Parallel()
 	s := nntpd.Start(t, nntpd.Options{Groups: groups(1)})
 	c := drive.Client(t, nil, With(Options{Server: s.Addr}))

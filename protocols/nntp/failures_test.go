@@ -12,8 +12,8 @@ import (
 	"github.com/urlget/urlget/internal/transcript"
 )
 
-// TestRetrievalsOverAFailingNetwork fails each network operation of a retrieval in turn.
-func TestRetrievalsOverAFailingNetwork(t *testing.T) {
+// TestNetworkFailures fails each network operation of a retrieval in turn.
+func TestNetworkFailures(t *testing.T) {
 	t.Parallel()
 	serverTLS, clientTLS := servers.Certificate()
 	plain := nntpd.Options{Groups: groups(5)}
@@ -74,10 +74,10 @@ func TestRetrievalsOverAFailingNetwork(t *testing.T) {
 	}
 }
 
-// TestBeginOverAFailingNetwork fails each network operation of the TestBegin transcripts in turn.
-func TestBeginOverAFailingNetwork(t *testing.T) {
+// TestHandshakeNetworkFailures fails each network operation of the handshakes in turn.
+func TestHandshakeNetworkFailures(t *testing.T) {
 	t.Parallel()
-	for name, tt := range beginnings {
+	for name, tt := range handshakes {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			conv, err := transcript.Parse("begin", []byte("-- control --\nS: 200 hi\n"+tt.talk))

@@ -55,7 +55,7 @@ func FuzzOverview(f *testing.F) {
 	f.Add([]byte(nntpd.SyntheticOverview("g", 7)))
 	f.Add([]byte("1\t\t\t\t\t\t\t"))
 	f.Add([]byte("1\t=?utf-8?q?x?=\tf\tSat, 29 Feb 2020 12:34:56 +0000\t<a@b>\t<c> <d>\t-1\t9\tXref:"))
-	t := &target{group: "g", host: "h", port: 119, named: true}
+	t := &target{group: "g", host: "h", port: 119, hasHost: true}
 	f.Fuzz(func(tt *testing.T, line []byte) {
 		o, ok := ParseOverview(line)
 		if !ok {
@@ -83,10 +83,10 @@ func FuzzArticle(f *testing.F) {
 	f.Add([]byte("220 0\r\nA: b\n.\n\r\n.\r\n205 more"))
 	f.Add([]byte("430 no\r\n"))
 	f.Add([]byte("220"))
-	f.Fuzz(func(t *testing.T, answer []byte) {
+	f.Fuzz(func(t *testing.T, reply []byte) {
 		s, err := servers.New(servers.Config{Scheme: "news"}, func(c *servers.Conn) {
 			c.Write([]byte("200 hi\r\n500 no\r\n500 no\r\n"))
-			c.Write(answer)
+			c.Write(reply)
 			c.CloseWrite()
 			c.Wait()
 		})
@@ -101,11 +101,11 @@ func FuzzArticle(f *testing.F) {
 			body, err = io.ReadAll(resp.Body)
 			resp.Body.Close()
 			if err == nil {
-				_, block, _ := bytes.Cut(answer, []byte("\n"))
+				_, block, _ := bytes.Cut(reply, []byte("\n"))
 				block, _, ended := bytes.Cut(append([]byte("\r\n"), block...), []byte("\r\n.\r\n"))
 				want := bytes.ReplaceAll(append(block, "\r\n"...), []byte("\r\n."), []byte("\r\n"))[2:]
 				if !ended || !bytes.Equal(body, want) {
-					t.Errorf("got %q of %q", body, answer)
+					t.Errorf("got %q of %q", body, reply)
 				}
 			}
 		}

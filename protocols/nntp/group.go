@@ -24,7 +24,7 @@ const overviewType = "text/tab-separated-values"
 // openGroup lists the articles of a group.
 func (d *opener) openGroup(ctx context.Context, req *driver.Request, t *target) (*driver.Response, error) {
 	var reply wire.Reply
-	l, err := d.with(ctx, t, func(l *lease) (err error) {
+	l, err := d.leaseSession(ctx, t, func(l *lease) (err error) {
 		reply, err = l.selectGroup(t.group)
 		return err
 	})
@@ -107,9 +107,9 @@ func (l *lease) newest(group string, g *numberRange, newest int) error {
 		if r.Code == replyGroup {
 			// last is a ring buffer of n numbers.
 			defer l.ReplyTimeout()()
-			last := make([]uint64, 0, min(n, 1<<16))
-			at := 0
-			for line, err := range l.Lines.Reader().DotLines(blocks, 0) {
+			ring := make([]uint64, 0, min(n, 1<<16))
+			oldest := 0
+			for line, err := range l.Lines.Reader().DotLines(dotOptions, 0) {
 				if err != nil {
 					return err
 				}
@@ -117,15 +117,15 @@ func (l *lease) newest(group string, g *numberRange, newest int) error {
 				if err != nil {
 					continue
 				}
-				if uint64(len(last)) < n {
-					last = append(last, number)
+				if uint64(len(ring)) < n {
+					ring = append(ring, number)
 				} else {
-					last[at] = number
-					at = (at + 1) % len(last)
+					ring[oldest] = number
+					oldest = (oldest + 1) % len(ring)
 				}
 			}
-			if len(last) > 0 {
-				g.low = max(g.low, last[at%len(last)])
+			if len(ring) > 0 {
+				g.low = max(g.low, ring[oldest%len(ring)])
 			}
 			return nil
 		}
@@ -151,7 +151,7 @@ func since(lines iter.Seq2[[]byte, error], t time.Time) iter.Seq2[[]byte, error]
 }
 
 const (
-	rangeSize   = 2000 // articles per command
+	rangeSize   = 2000 // articleURLs per command
 	rangeWindow = 3    // pipelined OVER commands
 	headWindow  = 32   // pipelined HEAD commands
 )
@@ -164,11 +164,11 @@ func (l *lease) overviews(g numberRange) iter.Seq2[[]byte, error] {
 			return
 		}
 		verbs := []string{"OVER", "XOVER", "HEAD"}
-		if l.caps != nil && !l.can("OVER", "") {
+		if l.caps != nil && !l.hasCapability("OVER", "") {
 			verbs = verbs[1:]
 		}
 		for _, verb := range verbs {
-			if l.ask(verb, g, yield) {
+			if l.rangeOverviews(verb, g, yield) {
 				return
 			}
 		}
@@ -203,9 +203,9 @@ func (s *rangeSender) send(limit int) (sent int, err error) {
 	return sent, s.lines.Flush()
 }
 
-// ask yields the overview lines of a range with one kind of command. It returns false, without
-// yielding anything, if the server does not support the command.
-func (l *lease) ask(verb string, g numberRange, yield func([]byte, error) bool) (known bool) {
+// rangeOverviews yields the overview lines of a range with one kind of command. It returns false,
+// without yielding anything, if the server does not support the command.
+func (l *lease) rangeOverviews(verb string, g numberRange, yield func([]byte, error) bool) (supported bool) {
 	commands, window := rangeSender{l.Lines, verb, g.low, g.high, rangeSize}, rangeWindow
 	if span := g.high - g.low + 1; span > g.count {
 		commands.step *= span / g.count // sparse numbers
@@ -254,7 +254,7 @@ func (l *lease) block(verb string, number uint64, yield func([]byte, error) bool
 		}
 		return yield(overviewLine(number, message.ParseHeader(head)), nil)
 	}
-	for line, err := range l.Lines.Reader().DotLines(blocks, 0) {
+	for line, err := range l.Lines.Reader().DotLines(dotOptions, 0) {
 		if err != nil && !wire.IsLineCut(err) {
 			yield(nil, l.Lines.Break(err))
 			return false
@@ -274,7 +274,7 @@ func (t *target) articleEntry(o Overview) driver.Entry {
 	}
 	e.ModTime, _ = parseDate(o.Date)
 	id := strings.TrimSuffix(strings.TrimPrefix(o.MessageID, "<"), ">")
-	if t.byName() && checkName("", id, maxMessageID-2) == nil && strings.Contains(id, "@") {
+	if t.usesMessageIDs() && checkName("", id, maxMessageID-2) == nil && strings.Contains(id, "@") {
 		if u, err := t.newsURL(uri.News{MessageID: id}); err == nil {
 			e.URL = u
 			return e
@@ -284,7 +284,7 @@ func (t *target) articleEntry(o Overview) driver.Entry {
 	if t.tls {
 		n.Scheme = "nntps"
 	}
-	if t.named {
+	if t.hasHost {
 		n.Host, n.Port, n.Login = t.host, t.port, t.url.Userinfo()
 	}
 	u, err := n.URI()

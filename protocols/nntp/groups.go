@@ -52,7 +52,7 @@ func (d *opener) openGroups(ctx context.Context, req *driver.Request, t *target)
 	)
 	describe := req.Op != driver.OpStat
 	open := func() (*lease, error) {
-		return d.with(ctx, t, func(l *lease) (err error) {
+		return d.leaseSession(ctx, t, func(l *lease) (err error) {
 			if describe {
 				if descriptions, err = l.descriptions(t.group); err != nil {
 					return err
@@ -111,7 +111,7 @@ func (l *lease) list(pattern string) (r wire.Reply, counts bool, err error) {
 	if pattern == "*" {
 		commands[0] = "LIST ACTIVE"
 	}
-	if l.can("LIST", "COUNTS") {
+	if l.hasCapability("LIST", "COUNTS") {
 		commands = append([]string{"LIST COUNTS " + pattern}, commands...)
 	}
 	for i, command := range commands {
@@ -126,7 +126,7 @@ func (l *lease) list(pattern string) (r wire.Reply, counts bool, err error) {
 			break
 		}
 	}
-	return r, false, l.refused("list of newsgroups", r)
+	return r, false, l.unexpectedReply("list of newsgroups", r)
 }
 
 // descriptions returns the descriptions of groups by name, or nil if the server has none.
@@ -139,16 +139,16 @@ func (l *lease) descriptions(pattern string) (map[string]string, error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case r.Code == replyLoginNeeded || r.Code == replyTLSNeeded:
+	case r.Code == replyLoginRequired || r.Code == replyTLSRequired:
 		return nil, failure("descriptions of newsgroups", r)
 	case r.Code < 400 && r.Code != replyList:
-		return nil, l.refused("descriptions of newsgroups", r)
+		return nil, l.unexpectedReply("descriptions of newsgroups", r)
 	case r.Code != replyList:
 		return nil, nil
 	}
 	defer l.ReplyTimeout()()
 	texts, size := make(map[string]string), 0
-	for line, err := range l.Lines.Reader().DotLines(blocks, 0) {
+	for line, err := range l.Lines.Reader().DotLines(dotOptions, 0) {
 		if err != nil {
 			return nil, l.Lines.Break(err)
 		}
@@ -168,7 +168,7 @@ func (l *lease) descriptions(pattern string) (map[string]string, error) {
 // ignore the pattern.
 func (l *lease) groupLines(pattern string) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
-		for line, err := range l.Lines.Reader().DotLines(blocks, 0) {
+		for line, err := range l.Lines.Reader().DotLines(dotOptions, 0) {
 			if err != nil {
 				yield(nil, l.Lines.Break(err))
 				return
@@ -185,11 +185,11 @@ func (l *lease) groupLines(pattern string) iter.Seq2[[]byte, error] {
 // low count status" (RFC 6048, section 2.2).
 func parseGroup(line []byte, counts bool) (Group, bool) {
 	f := strings.Fields(string(line))
-	want := 4
+	columns := 4
 	if counts {
-		want = 5
+		columns = 5
 	}
-	if len(f) < want {
+	if len(f) < columns {
 		return Group{}, false
 	}
 	high, err1 := strconv.ParseUint(f[1], 10, 64)
@@ -197,7 +197,7 @@ func parseGroup(line []byte, counts bool) (Group, bool) {
 	if err1 != nil || err2 != nil {
 		return Group{}, false
 	}
-	g := Group{Name: f[0], Low: low, High: high, Status: f[want-1]}
+	g := Group{Name: f[0], Low: low, High: high, Status: f[columns-1]}
 	if high >= low && high > 0 {
 		g.Count = high - max(low, 1) + 1
 	}

@@ -21,11 +21,11 @@ import (
 	"github.com/urlget/urlget/internal/transcript"
 )
 
-const old = "S: 200 hi\nC: CAPABILITIES\nS: 500 ?\nC: MODE READER\nS: 500 ?\n"
+const legacyHandshake = "S: 200 hi\nC: CAPABILITIES\nS: 500 ?\nC: MODE READER\nS: 500 ?\n"
 
-// TestBytesBehindTheDot checks that data after the end of a reply is not read as the reply to the
-// next command.
-func TestBytesBehindTheDot(t *testing.T) {
+// TestDataAfterAReplyIsIgnored checks that data after the end of a reply is not read as the reply
+// to the next command.
+func TestDataAfterAReplyIsIgnored(t *testing.T) {
 	t.Parallel()
 	for _, trailing := range []string{
 		"220 0 <2@x.invalid>\r\nSubject: planted\r\n\r\nplanted\r\n.\r\n", "211 3 1 3 test.a\r\n", "430 no\r\n", "\r\n", "2",
@@ -42,9 +42,9 @@ func TestBytesBehindTheDot(t *testing.T) {
 	}
 }
 
-// TestAnotherArticle uses servers that send another article than the requested one. The first always
-// does. The others do once, on a reused connection, as if replies were out of step.
-func TestAnotherArticle(t *testing.T) {
+// TestWrongArticleIsAnError uses servers that send another article than the requested one. The
+// first always does. The others do once, on a reused connection, as if replies were out of step.
+func TestWrongArticleIsAnError(t *testing.T) {
 	t.Parallel()
 	s := nntpd.Start(t, nntpd.Options{Groups: groups(2), WrongID: "<other@x.invalid>"})
 	c := drive.Client(t, nil, With(Options{Server: s.Addr}))
@@ -57,9 +57,9 @@ func TestAnotherArticle(t *testing.T) {
 
 	const article = "S: A: b\nS:\nS: text\nS: .\n"
 	for name, tt := range map[string]struct {
-		ask, reply string // the second time
-		url        string
-		ok         bool // with that reply
+		command, reply string // the second time
+		url            string
+		ok             bool // leaseSession that reply
 	}{
 		"right":            {"ARTICLE <2@b>", "220 0 <2@b>", "/2@b", true},
 		"right, and more":  {"ARTICLE <2@b>", "220 17 <2@b> article retrieved", "/2@b", true},
@@ -75,13 +75,13 @@ func TestAnotherArticle(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			first := "-- first --\n" + old + "C: ARTICLE <1@b>\nS: 220 0 <1@b>\n" + article + "C: " + tt.ask + "\nS: " + tt.reply + "\n"
+			first := "-- first --\n" + legacyHandshake + "C: ARTICLE <1@b>\nS: 220 0 <1@b>\n" + article + "C: " + tt.command + "\nS: " + tt.reply + "\n"
 			refused := strings.HasPrefix(tt.reply, "4")
 			if tt.ok && !refused {
 				first += article
 			}
 			if !tt.ok { // and again on a new connection
-				first += "-- second --\n" + old + "C: " + tt.ask + "\nS: 220 0 <2@b>\n" + article
+				first += "-- second --\n" + legacyHandshake + "C: " + tt.command + "\nS: 220 0 <2@b>\n" + article
 			}
 			addr := transcript.Play(t, first+"C? QUIT\n")
 			c := drive.Client(t, nil, Load)
@@ -99,15 +99,15 @@ func TestAnotherArticle(t *testing.T) {
 	}
 }
 
-// TestAnotherNumber is like TestAnotherArticle for articles requested by number.
-func TestAnotherNumber(t *testing.T) {
+// TestWrongArticleNumberIsAnError is like TestWrongArticleIsAnError, for articles requested by number.
+func TestWrongArticleNumberIsAnError(t *testing.T) {
 	t.Parallel()
 	for reply, ok := range map[string]bool{
 		"220 7 <7@b>": true, "220 0 <7@b>": true, "220 article": true, "220": true, "220 8 <7@b>": false, "220 77 <7@b>": false,
 	} {
 		t.Run(reply, func(t *testing.T) {
 			t.Parallel()
-			script := "-- first --\n" + old + "C: GROUP a.b\nS: 211 9 1 9 a.b\nC: ARTICLE 7\nS: " + reply + "\n"
+			script := "-- first --\n" + legacyHandshake + "C: GROUP a.b\nS: 211 9 1 9 a.b\nC: ARTICLE 7\nS: " + reply + "\n"
 			if ok {
 				script += "S: A: b\nS: .\n"
 			}
@@ -120,9 +120,9 @@ func TestAnotherNumber(t *testing.T) {
 	}
 }
 
-// TestAServerThatKnowsNoReaders uses a server of RFC 977 without posting. It does not support MODE
+// TestServerWithoutModeReader uses a server of RFC 977 without posting. It does not support MODE
 // READER, and replies with a code that means something else in RFC 3977.
-func TestAServerThatKnowsNoReaders(t *testing.T) {
+func TestServerWithoutModeReader(t *testing.T) {
 	t.Parallel()
 	s := nntpd.Start(t, nntpd.Options{Groups: groups(2), Legacy: true, NoModeReader: true})
 	c := drive.Client(t, nil, Load)
@@ -194,7 +194,7 @@ func TestPlaintextLogin(t *testing.T) {
 func TestPlaintextBeforeTLS(t *testing.T) {
 	t.Parallel()
 	for name, script := range map[string]string{
-		"behind the reply":   old + "C: ARTICLE <a@b>\nS: 483 TLS first\n",
+		"behind the reply":   legacyHandshake + "C: ARTICLE <a@b>\nS: 483 TLS first\n",
 		"asked for at first": "S: 200 hi\nC: STARTTLS\nS\"382 go\\r\\n200 injected\\r\\n\"\n",
 		"no TLS at all":      "S: 200 hi\nC: STARTTLS\nS: 382 go\nC? \nS: 200 what\nS!close\n",
 	} {
@@ -226,8 +226,8 @@ func TestPlaintextBeforeTLS(t *testing.T) {
 	}
 }
 
-// TestDatesThatCannotBe checks that implausible dates are ignored.
-func TestDatesThatCannotBe(t *testing.T) {
+// TestImplausibleDatesAreIgnored checks that implausible dates are ignored.
+func TestImplausibleDatesAreIgnored(t *testing.T) {
 	t.Parallel()
 	for year, want := range map[string]bool{"0001": false, "1600": false, "1969": false, "1994": true, "2300": false, "9999": false} {
 		g := groups(1)
@@ -245,11 +245,11 @@ func TestDatesThatCannotBe(t *testing.T) {
 	}
 }
 
-// A trouble replaces a reply or its rest.
-type trouble func(c *servers.Conn)
+// A misbehavior replaces a reply or its rest.
+type misbehavior func(c *servers.Conn)
 
-// troubles are replies that do not end in time. Their lines are valid in a reply.
-var troubles = map[string]trouble{
+// misbehaviors are replies that do not end in time. Their lines are valid in a reply.
+var misbehaviors = map[string]misbehavior{
 	"a byte at a time":   func(c *servers.Conn) { drip(c, "2") },
 	"a line at a time":   func(c *servers.Conn) { drip(c, "A-line: of it 1\r\n") },
 	"lines without end":  func(c *servers.Conn) { flood(c, "A-line: of it 1\r\n") },
@@ -275,9 +275,9 @@ func flood(c *servers.Conn, text string) {
 	}
 }
 
-// TestEveryReplyIsBounded replaces each reply of a server in turn with a slow or endless one. Each
+// TestEveryReplyIsLimited replaces each reply of a server in turn with a slow or endless one. Each
 // request must end, after at most two connections.
-func TestEveryReplyIsBounded(t *testing.T) {
+func TestEveryReplyIsLimited(t *testing.T) {
 	t.Parallel()
 	const reply, most = 150 * time.Millisecond, 15 * time.Second // most is for a busy machine
 	replies := map[string]string{
@@ -304,10 +304,10 @@ func TestEveryReplyIsBounded(t *testing.T) {
 		{fetch.OpGet, "/login/9", []string{"AUTHINFO USER", "AUTHINFO PASS"}},
 	} {
 		for _, at := range w.at {
-			for name, trouble := range troubles {
+			for name, misbehave := range misbehaviors {
 				run(fmt.Sprintf("%s of %s, %s at %q", w.op, w.path, name, at), func(t *testing.T) {
 					s, err := servers.New(servers.Config{Scheme: "nntp"}, func(c *servers.Conn) {
-						line, err, known := "", error(nil), false
+						line, err, loggedIn := "", error(nil), false
 						for err == nil {
 							verb := line
 							for v := range replies {
@@ -315,9 +315,9 @@ func TestEveryReplyIsBounded(t *testing.T) {
 									verb = v
 								}
 							}
-							known = known || verb == "AUTHINFO PASS"
+							loggedIn = loggedIn || verb == "AUTHINFO PASS"
 							text := replies[verb]
-							if line == "GROUP login" && !known {
+							if line == "GROUP login" && !loggedIn {
 								text = "480 who?"
 							}
 							if verb+"\n" == at {
@@ -325,7 +325,7 @@ func TestEveryReplyIsBounded(t *testing.T) {
 								c.Printf("%s", first)
 							}
 							if verb == strings.TrimSuffix(at, "\n") {
-								trouble(c)
+								misbehave(c)
 								return
 							}
 							c.Printf("%s", text)
@@ -342,7 +342,7 @@ func TestEveryReplyIsBounded(t *testing.T) {
 					}
 					c := drive.Client(t, &fetch.Options{
 						Timeouts: fetch.Timeouts{Reply: reply, Idle: reply},
-						Policy:   &fetch.Policy{MaxSize: 1 << 20}, // articles have no other limit
+						Policy:   &fetch.Policy{MaxSize: 1 << 20}, // articleURLs have no other limit
 					}, With(Options{Newest: 2}))
 					ctx, cancel := context.WithTimeout(t.Context(), most)
 					defer cancel()
@@ -362,11 +362,11 @@ func TestEveryReplyIsBounded(t *testing.T) {
 	}
 }
 
-// TestDescriptionsAreBounded checks that groups are listed without descriptions if these are endless.
-func TestDescriptionsAreBounded(t *testing.T) {
+// TestDescriptionsAreLimited checks that groups are listed without descriptions if these are endless.
+func TestDescriptionsAreLimited(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
-		descriptions trouble
+		descriptions misbehavior
 		reply        time.Duration
 	}{
 		"more than there is room for": {func(c *servers.Conn) { flood(c, "a.b about this and that\r\n") }, 0},

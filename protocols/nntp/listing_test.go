@@ -11,8 +11,8 @@ import (
 	"github.com/urlget/urlget/fetch/driver/wire"
 )
 
-// TestAListingThatBreaksOffEnds checks that entries stops at a read error, including an overlong line.
-func TestAListingThatBreaksOffEnds(t *testing.T) {
+// TestListingStopsAtReadError checks that entries stops at a read error, including an overlong line.
+func TestListingStopsAtReadError(t *testing.T) {
 	t.Parallel()
 	for _, broken := range []error{io.ErrUnexpectedEOF, &fetch.Error{Err: &wire.LineTooLongError{Max: 9}}} {
 		r := io.MultiReader(strings.NewReader("one\r\n"), iotest.ErrReader(broken))

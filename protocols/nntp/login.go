@@ -14,24 +14,24 @@ var errPlaintext = errors.New("the server wants a login, and the password would 
 // login authenticates after a 480 reply (RFC 4643). It starts TLS first if the server offers
 // STARTTLS.
 func (d *opener) login(ctx context.Context, t *target, s *session) error {
-	if !s.Secure && s.can("STARTTLS", "") {
+	if !s.Secure && s.hasCapability("STARTTLS", "") {
 		if err := s.upgrade(ctx); err != nil {
 			return err
 		}
 	}
-	most := mailsession.MaxLogins
+	limit := mailsession.MaxLogins
 	if !s.Secure && !d.opts.AllowPlaintext {
-		_, named := t.login.Password()
-		if !named || d.env.Foreign(ctx) {
+		_, hasPassword := t.login.Password()
+		if !hasPassword || d.env.Foreign(ctx) {
 			return &driver.Error{Code: driver.ErrAuth, Err: errPlaintext,
 				Reason: driver.Reason{Kind: driver.ReasonPlaintext}, Hint: "use nntps or snews"}
 		}
-		if d.warned.Add(t.addr()) {
+		if d.warnedServers.Add(t.addr()) {
 			d.env.Logger().Warn("the password in the URL travels in plaintext", "server", t.addr())
 		}
-		most = 1 // only the first credential comes from the URL
+		limit = 1 // only the first credential comes from the URL
 	}
-	err := s.LogIn(ctx, t.server(), "nntp", most, s.authenticate)
+	err := s.LogIn(ctx, t.server(), "nntp", limit, s.authenticate)
 	if err == nil && s.caps != nil {
 		return s.capabilities() // a login changes them (RFC 4643, section 2.2)
 	}
@@ -41,8 +41,8 @@ func (d *opener) login(ctx context.Context, t *target, s *session) error {
 // authenticate tries to log in with one credential. It uses SASL PLAIN if the server supports it but
 // not AUTHINFO USER.
 func (s *session) authenticate(cred driver.Credential) error {
-	if s.can("SASL", "PLAIN") && s.can("AUTHINFO", "SASL") && !s.can("AUTHINFO", "USER") {
-		return s.plain(cred)
+	if s.hasCapability("SASL", "PLAIN") && s.hasCapability("AUTHINFO", "SASL") && !s.hasCapability("AUTHINFO", "USER") {
+		return s.authenticatePlain(cred)
 	}
 	r, err := s.cmd("AUTHINFO USER " + cred.User)
 	if err != nil {
@@ -62,23 +62,23 @@ func (s *session) authenticate(cred driver.Credential) error {
 	return nil
 }
 
-// plain authenticates with SASL PLAIN (RFC 4616). It sends the initial response in the command, or
-// separately if the command would be too long (RFC 4643, section 2.4).
-func (s *session) plain(cred driver.Credential) error {
-	const command, longest = "AUTHINFO SASL PLAIN", 510
+// authenticatePlain authenticates with SASL PLAIN (RFC 4616). It sends the initial response in the
+// command, or separately if the command would be too long (RFC 4643, section 2.4).
+func (s *session) authenticatePlain(cred driver.Credential) error {
+	const command, maxCommand = "AUTHINFO SASL PLAIN", 510
 	initial, err := mailsession.Plain(cred)
 	if err != nil {
 		return err
 	}
 	line := command + " " + initial
-	if len(line) > longest {
+	if len(line) > maxCommand {
 		line = command
 	}
 	if err := s.Lines.SendSecret(line, command+" ********"); err != nil {
 		return err
 	}
 	r, err := s.reply()
-	if err == nil && r.Code == replySASLMore && line == command {
+	if err == nil && r.Code == replySASLContinue && line == command {
 		if err = s.Lines.SendSecret(initial, "********"); err == nil {
 			r, err = s.reply()
 		}
@@ -86,7 +86,7 @@ func (s *session) plain(cred driver.Credential) error {
 	switch {
 	case err != nil:
 		return err
-	case r.Code == replySASLMore:
+	case r.Code == replySASLContinue:
 		return s.Lines.Break(failure("the login goes on after the password", r))
 	case r.Code != replyLoggedIn:
 		return failure("login", r)

@@ -95,9 +95,9 @@ func TestLogin(t *testing.T) {
 	}
 }
 
-// TestLoginRejected checks that the next credential is tried after each reply code for a wrong
-// password: 482 and 502 (RFC 2980), and 481 (RFC 4643).
-func TestLoginRejected(t *testing.T) {
+// TestNextCredentialAfterRejectedLogin checks that the next credential is tried after each reply
+// code for a wrong password: 482 and 502 (RFC 2980), and 481 (RFC 4643).
+func TestNextCredentialAfterRejectedLogin(t *testing.T) {
 	t.Parallel()
 	for _, code := range []string{"481", "482", "502"} {
 		conv, err := transcript.Parse("login", []byte("-- control --\nS: 200 hi\nC: CAPABILITIES\nS: 500 what\nC: MODE READER\nS: 500 what\n"+
@@ -112,7 +112,7 @@ func TestLoginRejected(t *testing.T) {
 	}
 }
 
-func TestConnectionsAreKeptApart(t *testing.T) {
+func TestConnectionsAreNotSharedBetweenUsers(t *testing.T) {
 	t.Parallel()
 	s := nntpd.Start(t, nntpd.Options{Groups: groups(1), User: "u", Password: "s3cret"})
 	c := drive.Client(t, nil, With(Options{AllowPlaintext: true}))

@@ -68,16 +68,16 @@ type opener struct {
 	env  driver.Env
 	opts Options
 	pool *mailsession.Pool[*session]
-	// warned contains the servers for which a plaintext password has been logged.
-	warned *bounded.Set[string]
-	// server returns the URL of the default server.
-	server func() (uri.URI, error)
+	// warnedServers contains the servers for which a plaintext password has been logged.
+	warnedServers *bounded.Set[string]
+	// defaultServer returns the URL of the default server.
+	defaultServer func() (uri.URI, error)
 }
 
 func newDriver(env driver.Env, opts Options) *opener {
 	conns := cmp.Or(max(opts.MaxConns, 0), defaultConns)
-	d := &opener{env: env, opts: opts, warned: bounded.NewSet[string](maxWarned),
-		server: sync.OnceValues(func() (uri.URI, error) { return findServer(opts.Server) })}
+	d := &opener{env: env, opts: opts, warnedServers: bounded.NewSet[string](maxWarned),
+		defaultServer: sync.OnceValues(func() (uri.URI, error) { return findServer(opts.Server) })}
 	d.pool = mailsession.NewPool(env, conns, idleTimeout, d.dial)
 	return d
 }
@@ -91,7 +91,7 @@ func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Respons
 	if t.isArticle() && req.Op != driver.OpList {
 		return d.openArticle(ctx, req, t)
 	}
-	d.takeKept(ctx, req, t)
+	d.resumePipeline(ctx, req, t)
 	switch {
 	case t.isArticle():
 		return nil, &driver.Error{Code: driver.ErrNotRetrievable, Err: fmt.Errorf("an article has no members: %w", errors.ErrUnsupported)}

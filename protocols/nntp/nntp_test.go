@@ -44,7 +44,7 @@ func longGroups() []nntpd.Group {
 	return g
 }
 
-func TestArticleIsExact(t *testing.T) {
+func TestArticleIsVerbatim(t *testing.T) {
 	t.Parallel()
 	for _, cfg := range []nntpd.Options{{Groups: groups(2)}, {Groups: groups(2), Legacy: true}} {
 		s := nntpd.Start(t, cfg)
@@ -102,7 +102,7 @@ func TestUnixLines(t *testing.T) {
 	}
 }
 
-func TestUnchangedArticleIsNotFetched(t *testing.T) {
+func TestUnchangedArticleIsNotRetrieved(t *testing.T) {
 	t.Parallel()
 	s := nntpd.Start(t, nntpd.Options{Groups: groups(2)})
 	c := drive.Client(t, nil, With(Options{Server: s.Addr}))
@@ -236,7 +236,7 @@ func TestGroups(t *testing.T) {
 	}
 }
 
-func TestTruncatedAndStalled(t *testing.T) {
+func TestTruncatedAndStalledResponses(t *testing.T) {
 	t.Parallel()
 	for fault, want := range map[servers.Fault]error{servers.Cut: fetch.ErrTruncated, servers.Stall: fetch.ErrNetwork} {
 		s := nntpd.Start(t, nntpd.Options{Groups: longGroups()})

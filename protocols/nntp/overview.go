@@ -18,7 +18,7 @@ type Overview struct {
 	Subject    string
 	From       string
 	Date       string
-	MessageID  string // with angle brackets
+	MessageID  string // leaseSession angle brackets
 	References []string
 	Bytes      int64 // -1 if unknown
 	Lines      int64 // -1 if unknown
@@ -108,7 +108,7 @@ func parseDate(s string) (time.Time, bool) {
 	if s == "" {
 		return time.Time{}, false
 	}
-	t, ok := plainDate(s)
+	t, ok := parseCommonDate(s)
 	if !ok {
 		var err error
 		t, err = mail.ParseDate(s)
@@ -120,9 +120,9 @@ func parseDate(s string) (time.Time, bool) {
 	return t, true
 }
 
-// plainDate parses "Mon, 2 Jan 2006 15:04:05 -0700". The day of the week is optional. plainDate is
+// parseCommonDate parses "Mon, 2 Jan 2006 15:04:05 -0700". The day of the week is optional. It is
 // several times faster than time.Parse, which matters for groups with a million articles.
-func plainDate(s string) (time.Time, bool) {
+func parseCommonDate(s string) (time.Time, bool) {
 	if len(s) > 5 && s[3] == ',' && s[4] == ' ' {
 		s = s[5:]
 	}

@@ -9,34 +9,34 @@ import (
 
 // Reply codes of RFC 3977 (appendix C), RFC 4642 and RFC 4643 that the driver handles specially.
 const (
-	replyCapabilities = 101
-	replyPosting      = 200
-	replyNoPosting    = 201
-	replyGroup        = 211
-	replyList         = 215
-	replyArticle      = 220
-	replyHead         = 221
-	replyOverview     = 224
-	replyLoggedIn     = 281
-	replyPassword     = 381
-	replyStartTLS     = 382
-	replySASLMore     = 383
-	replyDiscontinued = 400
-	replyNoArticles   = 420
-	replyNoNumber     = 423
-	replyNoArticle    = 430
-	replyLoginNeeded  = 480
-	replyTLSNeeded    = 483
-	replyUnknown      = 500
-	replySyntax       = 501
-	replyUnavailable  = 503
+	replyCapabilities  = 101
+	replyPosting       = 200
+	replyNoPosting     = 201
+	replyGroup         = 211
+	replyList          = 215
+	replyArticle       = 220
+	replyHead          = 221
+	replyOverview      = 224
+	replyLoggedIn      = 281
+	replyPassword      = 381
+	replyStartTLS      = 382
+	replySASLContinue  = 383
+	replyDiscontinued  = 400
+	replyNoArticles    = 420
+	replyNoNumber      = 423
+	replyNoArticle     = 430
+	replyLoginRequired = 480
+	replyTLSRequired   = 483
+	replyUnknown       = 500
+	replySyntax        = 501
+	replyUnavailable   = 503
 )
 
 // failure returns the error for a negative reply.
-func failure(what string, r wire.Reply) *driver.Error {
+func failure(desc string, r wire.Reply) *driver.Error {
 	e := &driver.Error{Reply: driver.Reply{Code: r.Code, Text: r.Text()}}
-	if what != "" {
-		e.Err = errors.New(what)
+	if desc != "" {
+		e.Err = errors.New(desc)
 	}
 	switch r.Code {
 	case replyDiscontinued, 403:

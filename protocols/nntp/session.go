@@ -15,22 +15,22 @@ const maxLine = 60 << 10
 // A session is a connection to a news server that is ready for commands.
 type session struct {
 	mailsession.Session
-	mute  bool              // the greeting was 201: posting is not allowed
-	caps  map[string]string // arguments by label, in upper case; nil for servers of RFC 977
-	group string            // the selected group
+	noPosting bool              // the greeting was 201: posting is not allowed
+	caps      map[string]string // arguments by label, in upper case; nil for servers of RFC 977
+	group     string            // the selected group
 }
 
-// blocks are the options for multi-line data blocks (RFC 3977, section 3.1.1).
-var blocks = wire.DotOptions{}
+// dotOptions are the options for multi-line data blocks (RFC 3977, section 3.1.1).
+var dotOptions = wire.DotOptions{}
 
 // dial connects to a server and prepares the session for commands.
 func (d *opener) dial(ctx context.Context, srv *mailsession.Server) (*session, error) {
 	s := &session{}
-	return s, s.Dial(ctx, d.env, srv, maxLine, func() error { return d.greet(ctx, s) })
+	return s, s.Dial(ctx, d.env, srv, maxLine, func() error { return d.handshake(ctx, s) })
 }
 
-// greet reads the greeting, starts TLS if Options.StartTLS is set and calls begin.
-func (d *opener) greet(ctx context.Context, s *session) error {
+// handshake reads the greeting, starts TLS if Options.StartTLS is set and calls enterReaderMode.
+func (d *opener) handshake(ctx context.Context, s *session) error {
 	s.Conn.PieceLines()
 	greeting, err := s.reply()
 	if err != nil {
@@ -39,33 +39,33 @@ func (d *opener) greet(ctx context.Context, s *session) error {
 	if greeting.Code != replyPosting && greeting.Code != replyNoPosting {
 		return failure("the server does not serve us", greeting)
 	}
-	s.mute = greeting.Code == replyNoPosting
+	s.noPosting = greeting.Code == replyNoPosting
 	if d.opts.StartTLS && !s.Secure {
 		if err := s.startTLS(ctx); err != nil {
 			return err
 		}
 	}
-	return s.begin()
+	return s.enterReaderMode()
 }
 
-// begin requests the capabilities and switches the server to reader mode.
-func (s *session) begin() error {
+// enterReaderMode requests the capabilities and switches the server to reader mode.
+func (s *session) enterReaderMode() error {
 	if err := s.capabilities(); err != nil {
 		return err
 	}
-	_, transit := s.caps["MODE-READER"]
-	if s.caps != nil && !transit {
+	_, transitMode := s.caps["MODE-READER"]
+	if s.caps != nil && !transitMode {
 		return nil
 	}
 	r, err := s.cmd("MODE READER")
 	switch {
 	case err != nil:
 		return err
-	case r.Code == 502 && s.mute && !transit:
+	case r.Code == 502 && s.noPosting && !transitMode:
 		return nil // a reader server of RFC 977 that does not support MODE READER
 	case r.Code == replyDiscontinued || r.Code == 502:
 		return failure("the server does not serve readers", r)
-	case transit:
+	case transitMode:
 		return s.capabilities()
 	}
 	return nil // servers of RFC 977 may not support MODE READER
@@ -82,8 +82,8 @@ func (s *session) capabilities() error {
 	return err
 }
 
-// can reports whether the server advertises a capability and, unless arg is "", the argument.
-func (s *session) can(label, arg string) bool {
+// hasCapability reports whether the server advertises a capability and, unless arg is "", the argument.
+func (s *session) hasCapability(label, arg string) bool {
 	args, ok := s.caps[label]
 	return ok && (arg == "" || strings.Contains(" "+args+" ", " "+arg+" "))
 }
@@ -103,18 +103,18 @@ func (s *session) cmd(line string) (wire.Reply, error) {
 }
 
 // expect sends a command and returns an error if the reply code is not the expected one.
-func (s *session) expect(code int, what, line string) (wire.Reply, error) {
+func (s *session) expect(code int, desc, line string) (wire.Reply, error) {
 	r, err := s.cmd(line)
 	if err == nil && r.Code != code {
-		err = s.refused(what, r)
+		err = s.unexpectedReply(desc, r)
 	}
 	return r, err
 }
 
-// refused returns the error for an unexpected reply. A reply code below 400 means that replies are
-// out of step with commands, so refused marks the session as broken.
-func (s *session) refused(what string, r wire.Reply) error {
-	err := failure(what, r)
+// unexpectedReply returns the error for an unexpected reply. A reply code below 400 means that
+// replies are out of step with commands. In this case, it marks the session as broken.
+func (s *session) unexpectedReply(desc string, r wire.Reply) error {
+	err := failure(desc, r)
 	if r.Code < 400 {
 		return s.Lines.Break(err)
 	}
@@ -149,28 +149,28 @@ type lease struct {
 	*session
 	mailsession.Lease[*session]
 
-	// ahead lists the articles that were requested for other requests of line, and whose replies
-	// are unread. line is nil without a pipeline. All of them have the same server and scope.
-	ahead []*target
-	line  driver.Pipeline
-	key   mailsession.Key
-	scope string
+	// pending lists the articles that were requested for later requests of the pipeline, and whose
+	// replies are unread. All of them have the same server and scope. pipeline is nil without one.
+	pending  []*target
+	pipeline driver.Pipeline
+	key      mailsession.Key
+	scope    string
 }
 
 // Put returns the session to the pool. If replies are outstanding, it keeps the lease for the next
 // request of the pipeline instead.
 func (l *lease) Put() {
 	switch {
-	case len(l.ahead) == 0:
+	case len(l.pending) == 0:
 		l.Lease.Put()
-	case !l.Unbind() || l.Lines.Err() != nil || !l.line.Keep(l, l.Discard):
+	case !l.Unbind() || l.Lines.Err() != nil || !l.pipeline.Keep(l, l.Discard):
 		l.Discard()
 	}
 }
 
-// with leases a session and calls op with it, after a login or STARTTLS if the server requires one.
-// If with succeeds, the caller must put or discard the lease.
-func (d *opener) with(ctx context.Context, t *target, op func(*lease) error) (*lease, error) {
+// leaseSession leases a session and calls op with it, after a login or STARTTLS if the server
+// requires one. If leaseSession succeeds, the caller must put or discard the lease.
+func (d *opener) leaseSession(ctx context.Context, t *target, op func(*lease) error) (*lease, error) {
 	var l *lease
 	inGroup := func(s *session) bool { return t.group != "" && s.group == t.group }
 	_, err := d.pool.Lease(ctx, t.server(), inGroup, func(leased mailsession.Lease[*session]) error {
@@ -189,11 +189,11 @@ func (d *opener) attempt(ctx context.Context, t *target, l *lease, op func(*leas
 	for try := 1; ; try++ {
 		err := op(l)
 		switch code := replyCode(err); {
-		case code == replyLoginNeeded && try <= 2:
+		case code == replyLoginRequired && try <= 2:
 			if err := d.login(ctx, t, l.session); err != nil {
 				return err
 			}
-		case code == replyTLSNeeded && !l.Secure && l.can("STARTTLS", ""):
+		case code == replyTLSRequired && !l.Secure && l.hasCapability("STARTTLS", ""):
 			if err := l.upgrade(ctx); err != nil {
 				return err
 			}
@@ -208,5 +208,5 @@ func (s *session) upgrade(ctx context.Context) error {
 	if err := s.startTLS(ctx); err != nil {
 		return err
 	}
-	return s.begin()
+	return s.enterReaderMode()
 }

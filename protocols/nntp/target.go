@@ -20,15 +20,15 @@ const (
 
 // A target is a parsed URL.
 type target struct {
-	url    uri.URI // as requested
-	login  uri.URI // contains the user and password for the server, if any
-	host   string
-	port   uint16
-	tls    bool
-	group  string // or a wildmat
-	id     string // message-id, without angle brackets
-	number uint64
-	named  bool // the URL contains the server
+	url     uri.URI // as requested
+	login   uri.URI // contains the user and password for the server, if any
+	host    string
+	port    uint16
+	tls     bool
+	group   string // or a wildmat
+	id      string // message-id, without angle brackets
+	number  uint64
+	hasHost bool // the URL contains the server
 }
 
 // server returns the server of the target.
@@ -41,8 +41,8 @@ func (t *target) addr() string { return t.server().Addr() }
 func (t *target) isArticle() bool { return t.id != "" || t.number != 0 }
 func (t *target) isPattern() bool { return t.id == "" && strings.ContainsAny(t.group, "*?") }
 
-// byName reports whether URLs of the scheme identify articles by message-id.
-func (t *target) byName() bool { return t.url.Scheme() == "news" || t.url.Scheme() == "snews" }
+// usesMessageIDs reports whether URLs of the scheme identify articles by message-id.
+func (t *target) usesMessageIDs() bool { return t.url.Scheme() == "news" || t.url.Scheme() == "snews" }
 
 // newsURL completes n to a URL on the same server.
 func (t *target) newsURL(n uri.News) (uri.URI, error) {
@@ -50,7 +50,7 @@ func (t *target) newsURL(n uri.News) (uri.URI, error) {
 	if t.url.Scheme() == "snews" || t.url.Scheme() == "nntps" {
 		n.Scheme = "snews"
 	}
-	if t.named {
+	if t.hasHost {
 		n.Host, n.Port, n.Login = t.host, t.port, t.url.Userinfo()
 	}
 	return n.URI()
@@ -81,7 +81,7 @@ func (d *opener) target(req *driver.Request) (*target, error) {
 	if err := checkName("newsgroup name", t.group, maxGroup); err != nil {
 		return nil, err
 	}
-	if t.named = t.host != ""; !t.named {
+	if t.hasHost = t.host != ""; !t.hasHost {
 		return t, t.useDefault(d)
 	}
 	return t, nil
@@ -89,7 +89,7 @@ func (d *opener) target(req *driver.Request) (*target, error) {
 
 // useDefault sets the default server, for a URL without a host.
 func (t *target) useDefault(d *opener) error {
-	server, err := d.server()
+	server, err := d.defaultServer()
 	if err != nil {
 		return err
 	}
@@ -105,13 +105,13 @@ func (t *target) useDefault(d *opener) error {
 
 // checkName returns an error for a name that could end or change a command. RFC 3977, section 9.8
 // excludes spaces, control characters and angle brackets from group names and message-ids.
-func checkName(what, name string, longest int) error {
-	if len(name) > longest {
-		return &driver.Error{Code: driver.ErrURL, Err: fmt.Errorf("%s of more than %d bytes", what, longest)}
+func checkName(kind, name string, limit int) error {
+	if len(name) > limit {
+		return &driver.Error{Code: driver.ErrURL, Err: fmt.Errorf("%s of more than %d bytes", kind, limit)}
 	}
 	for i := range len(name) {
 		if c := name[i]; c <= ' ' || c == 0x7f || c == '<' || c == '>' {
-			return &driver.Error{Code: driver.ErrURL, Err: fmt.Errorf("%q in a %s", c, what)}
+			return &driver.Error{Code: driver.ErrURL, Err: fmt.Errorf("%q in a %s", c, kind)}
 		}
 	}
 	return nil
