@@ -98,7 +98,7 @@ func TestMenusKeepTheirLayout(t *testing.T) {
 
 func TestServicesAreAskedByAPath(t *testing.T) {
 	t.Parallel()
-	c := csod.Start(t, csod.Options{Answers: map[string]string{"pear": "-200:1:    name: Alice Pear\r\n"}})
+	c := csod.Start(t, csod.Options{Replies: map[string]string{"pear": "-200:1:    name: Alice Pear\r\n"}})
 	u := start(t)
 	p := u.open("cso://" + c.Addr + "/")
 	p.want(t, http.StatusOK, "Search words")

@@ -114,11 +114,11 @@ func (s *stage) start() *servers {
 	v.addr["nfs"] = nfsd.Start(s, nfsd.Options{Tree: tree}).Addr
 	v.addr["gopher"] = gopherd.Start(s, gopherd.Options{Tree: tree, Text: true, Plus: true}).Addr
 	v.addr["gophers"] = gopherd.Start(s, gopherd.Options{Tree: tree, Text: true, TLS: certificate}).Addr
-	v.addr["cso"] = csod.Start(s, csod.Options{Answers: map[string]string{
+	v.addr["cso"] = csod.Start(s, csod.Options{Replies: map[string]string{
 		"pear": "-200:1:    name: Alice Pear\r\n-200:1:   email: alice@example.org\r\n"}}).Addr
-	v.addr["finger"] = queryd.Start(s, queryd.Options{Scheme: "finger", Answers: map[string]string{
+	v.addr["finger"] = queryd.Start(s, queryd.Options{Scheme: "finger", Replies: map[string]string{
 		"alice": "Login: alice\r\nPlan:\r\nEat a pear.\r\n"}}).Addr
-	v.addr["whois"] = queryd.Start(s, queryd.Options{Scheme: "whois", Answer: func(query string) string {
+	v.addr["whois"] = queryd.Start(s, queryd.Options{Scheme: "whois", Reply: func(query string) string {
 		return "domain: " + query + "\r\nholder: Alice\r\n"
 	}}).Addr
 	v.addr["dict"] = dictd.Start(s, dictd.Options{Words: map[string]string{

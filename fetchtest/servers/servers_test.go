@@ -67,7 +67,7 @@ var subjects = []subject{
 	{
 		name: "csod",
 		start: func(t *testing.T) *servers.Server {
-			return csod.Start(t, csod.Options{Answers: map[string]string{"x": lines}})
+			return csod.Start(t, csod.Options{Replies: map[string]string{"x": lines}})
 		},
 		ask: "query x\r\n", want: lines + "200:Ok.\r\n", short: "200:Ok.\r\n", abort: "475:Database unavailable.\r\n",
 	}, {
@@ -82,7 +82,7 @@ var subjects = []subject{
 	}, {
 		name: "queryd",
 		start: func(t *testing.T) *servers.Server {
-			return queryd.Start(t, queryd.Options{Scheme: "finger", Answers: map[string]string{"x": lines}})
+			return queryd.Start(t, queryd.Options{Scheme: "finger", Replies: map[string]string{"x": lines}})
 		},
 		ask: "x\r\n", want: lines,
 	}, {
@@ -402,7 +402,7 @@ func TestLinesWithoutEnd(t *testing.T) {
 func TestHowOftenRepliesFail(t *testing.T) {
 	t.Parallel()
 	for times, want := range map[int]int{0: 1, 1: 1, 2: 2, -1: 3} {
-		s := queryd.Start(t, queryd.Options{Scheme: "whois", Answers: map[string]string{"x": lines}})
+		s := queryd.Start(t, queryd.Options{Scheme: "whois", Replies: map[string]string{"x": lines}})
 		s.Arm(servers.Failure{Fault: servers.Cut, Times: times})
 		for range 3 {
 			dialogue(t, s, "x\r\n", nil)
@@ -415,7 +415,7 @@ func TestHowOftenRepliesFail(t *testing.T) {
 
 func TestArmedFailuresCanBeTakenBack(t *testing.T) {
 	t.Parallel()
-	s := queryd.Start(t, queryd.Options{Scheme: "whois", Answers: map[string]string{"x": lines}})
+	s := queryd.Start(t, queryd.Options{Scheme: "whois", Replies: map[string]string{"x": lines}})
 	s.Fail(servers.Cut)
 	s.Arm(servers.Failure{})
 	if got := dialogue(t, s, "x\r\n", nil); got != lines {

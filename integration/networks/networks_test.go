@@ -87,8 +87,8 @@ func TestEverySchemeWithoutIPv4(t *testing.T) {
 	wais := waisd.Start(t, waisd.Options{Tree: fstest.MapFS{"db/file": {Data: []byte(text)}}, Listen: listen})
 	prospero := prosperod.Start(t, prosperod.Options{Tree: tree, Listen: listen})
 	tftp := tftpd.Start(t, tftpd.Options{Tree: tree, Listen: listen})
-	finger := queryd.Start(t, queryd.Options{Scheme: "finger", Answers: map[string]string{"me": text}, Listen: listen})
-	whois := queryd.Start(t, queryd.Options{Scheme: "whois", Answers: map[string]string{"me": text}, Listen: listen})
+	finger := queryd.Start(t, queryd.Options{Scheme: "finger", Replies: map[string]string{"me": text}, Listen: listen})
+	whois := queryd.Start(t, queryd.Options{Scheme: "whois", Replies: map[string]string{"me": text}, Listen: listen})
 	dict := dictd.Start(t, dictd.Options{Words: map[string]string{"word": text}, Listen: listen})
 
 	c := newClient(t)

@@ -125,7 +125,7 @@ func TestURLs(t *testing.T) {
 
 func TestAServerOfManyRecords(t *testing.T) {
 	t.Parallel()
-	s := csod.Start(t, csod.Options{Answers: map[string]string{"all": records(10000)}})
+	s := csod.Start(t, csod.Options{Replies: map[string]string{"all": records(10000)}})
 	c := drive.Client(t, nil, Load)
 	count := func() (n int, last error) {
 		for _, err := range c.List(t.Context(), "cso://"+s.Addr+"/all") {

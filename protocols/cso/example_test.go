@@ -11,7 +11,7 @@ import (
 )
 
 func Example() {
-	s, err := csod.New(csod.Options{Answers: map[string]string{
+	s, err := csod.New(csod.Options{Replies: map[string]string{
 		"smith": "-200:1:name: joe smith\r\n-200:1:email: joe@example.org\r\n",
 	}})
 	if err != nil {

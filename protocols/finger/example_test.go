@@ -11,7 +11,7 @@ import (
 )
 
 func Example() {
-	s, err := queryd.New(queryd.Options{Scheme: "finger", Answers: map[string]string{"alice": "Login: alice\r\nNo plan.\r\n"}})
+	s, err := queryd.New(queryd.Options{Scheme: "finger", Replies: map[string]string{"alice": "Login: alice\r\nNo plan.\r\n"}})
 	if err != nil {
 		log.Fatal(err)
 	}

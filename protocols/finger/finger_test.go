@@ -32,7 +32,7 @@ func TestConformance(t *testing.T) {
 				}
 				return err
 			})
-			s := queryd.Start(t, queryd.Options{Scheme: "finger", Answers: answers})
+			s := queryd.Start(t, queryd.Options{Scheme: "finger", Replies: answers})
 			return fetchtest.Site{
 				Load: Load,
 				URL: func(name string) string {
@@ -79,7 +79,7 @@ func TestURLs(t *testing.T) {
 func TestLineEndsStayAsTheyAre(t *testing.T) {
 	t.Parallel()
 	const answer = "Login: joe\nPlan:\r\n.\r\nlast\r"
-	s := queryd.Start(t, queryd.Options{Scheme: "finger", Answers: map[string]string{"joe": answer}})
+	s := queryd.Start(t, queryd.Options{Scheme: "finger", Replies: map[string]string{"joe": answer}})
 	c := drive.Client(t, nil, Load)
 	got, resp, err := drive.Do(t, c, &fetch.Request{URL: uri.MustParse("finger://joe@" + s.Addr + "/")})
 	if err != nil {
@@ -92,7 +92,7 @@ func TestLineEndsStayAsTheyAre(t *testing.T) {
 
 func TestALineWithoutEndIsRefused(t *testing.T) {
 	t.Parallel()
-	s := queryd.Start(t, queryd.Options{Scheme: "finger", Answers: map[string]string{
+	s := queryd.Start(t, queryd.Options{Scheme: "finger", Replies: map[string]string{
 		"long": "ok\n" + strings.Repeat("x", maxLine) + "\nok\n",
 		"more": "ok\n" + strings.Repeat("x", maxLine+1) + "\nok\n",
 		"rest": "ok\n" + strings.Repeat("x", 2*maxLine),

@@ -11,7 +11,7 @@ import (
 )
 
 func Example() {
-	s, err := queryd.New(queryd.Options{Scheme: "whois", Answers: map[string]string{"example.org": "domain: example.org\r\n"}})
+	s, err := queryd.New(queryd.Options{Scheme: "whois", Replies: map[string]string{"example.org": "domain: example.org\r\n"}})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -22,7 +22,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // start starts a server that sends the same response to all queries.
 func start(t testing.TB, answer func() string) *servers.Server {
 	t.Helper()
-	return queryd.Start(t, queryd.Options{Scheme: "whois", Answer: func(string) string { return answer() }})
+	return queryd.Start(t, queryd.Options{Scheme: "whois", Reply: func(string) string { return answer() }})
 }
 
 func say(text string) func() string { return func() string { return text } }
@@ -31,7 +31,7 @@ func TestConformance(t *testing.T) {
 	t.Parallel()
 	fetchtest.Run(t, fetchtest.Harness{
 		Start: func(t testing.TB, tree fs.FS) fetchtest.Site {
-			s := queryd.Start(t, queryd.Options{Scheme: "whois", Answer: func(query string) string {
+			s := queryd.Start(t, queryd.Options{Scheme: "whois", Reply: func(query string) string {
 				data, _ := fs.ReadFile(tree, query)
 				return string(data)
 			}})

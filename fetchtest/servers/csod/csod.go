@@ -17,9 +17,9 @@ type Options struct {
 	People []Person
 	// Max is the largest number of matches; a query with more is refused. 0 means no limit.
 	Max int
-	// Answers maps the words of queries to replies with line ends, without the final "200:Ok.".
+	// Replies maps the words of queries to replies with line ends, without the final "200:Ok.".
 	// They take precedence over People.
-	Answers map[string]string
+	Replies map[string]string
 	// Listen is the address to listen on, as host:port. "" means a free port on 127.0.0.1.
 	Listen string
 }
@@ -52,7 +52,7 @@ func (o *Options) handle(c *servers.Conn, line string) bool {
 		c.Reply("200:Bye!")
 		return false
 	case "query", "ph":
-		if text, ok := o.Answers[words]; ok {
+		if text, ok := o.Replies[words]; ok {
 			return send(c, text, "200:Ok.")
 		}
 		return o.query(c, words)

@@ -21,7 +21,7 @@ var people = []csod.Person{
 
 func TestQueries(t *testing.T) {
 	t.Parallel()
-	s := csod.Start(t, csod.Options{People: people, Max: 2, Answers: map[string]string{"raw": "-200:1:x:y\r\n"}})
+	s := csod.Start(t, csod.Options{People: people, Max: 2, Replies: map[string]string{"raw": "-200:1:x:y\r\n"}})
 	for command, want := range map[string]string{
 		"query mary": "102:There was 1 match to your request.\r\n-200:1:       alias: m-smith\r\n-200:1:        name: smith mary\r\n" +
 			"-200:1:       email: mary@example.org\r\n200:Ok.\r\n",

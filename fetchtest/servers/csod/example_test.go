@@ -31,7 +31,7 @@ func query(addr, words string) (lines []string, err error) {
 
 // A test calls Start(t, options) instead of New and Close.
 func Example() {
-	s, err := csod.New(csod.Options{Answers: map[string]string{"smith": "-200:1:name: joe smith\r\n-200:1:email: joe@example.org\r\n"}})
+	s, err := csod.New(csod.Options{Replies: map[string]string{"smith": "-200:1:name: joe smith\r\n-200:1:email: joe@example.org\r\n"}})
 	if err != nil {
 		log.Fatal(err)
 	}

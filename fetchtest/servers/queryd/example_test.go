@@ -24,7 +24,7 @@ func finger(addr, user string) (string, error) {
 
 // A test calls Start(t, options) instead of New and Close.
 func Example() {
-	s, err := queryd.New(queryd.Options{Scheme: "finger", Answers: map[string]string{"alice": "Login: alice\r\nNo plan.\r\n"}})
+	s, err := queryd.New(queryd.Options{Scheme: "finger", Replies: map[string]string{"alice": "Login: alice\r\nNo plan.\r\n"}})
 	if err != nil {
 		log.Fatal(err)
 	}

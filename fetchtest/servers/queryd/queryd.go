@@ -12,11 +12,11 @@ type Options struct {
 	// Scheme is the scheme of the server's URL, "finger" or "whois". The protocols do not differ
 	// otherwise.
 	Scheme string
-	// Answers maps queries, without their line ends, to responses.
-	Answers map[string]string
-	// Answer returns the response to a query that is not in Answers. Nil means that nothing
+	// Replies maps queries, without their line ends, to responses.
+	Replies map[string]string
+	// Reply returns the response to a query that is not in Replies. Nil means that nothing
 	// matches.
-	Answer func(query string) string
+	Reply func(query string) string
 	// Listen is the address to listen on, as host:port. "" means a free port on 127.0.0.1.
 	Listen string
 }
@@ -32,18 +32,18 @@ func New(opts Options) (*servers.Server, error) {
 	cfg := servers.Config{Scheme: opts.Scheme, Listen: opts.Listen, Cannot: []servers.Fault{servers.Abort}}
 	return servers.New(cfg, func(c *servers.Conn) {
 		if query, err := c.ReadLine(); err == nil {
-			c.Send([]byte(opts.respond(query)))
+			c.Send([]byte(opts.reply(query)))
 		}
 	})
 }
 
-func (o *Options) respond(query string) string {
-	text, ok := o.Answers[query]
+func (o *Options) reply(query string) string {
+	text, ok := o.Replies[query]
 	switch {
 	case ok:
 		return text
-	case o.Answer != nil:
-		return o.Answer(query)
+	case o.Reply != nil:
+		return o.Reply(query)
 	}
 	return fmt.Sprintf("No match for %q.\r\n", query)
 }
