@@ -33,9 +33,9 @@ func keyOf(kind byte, id string) []byte {
 // A second file holds the checksum of the index. If it is missing or differs, the index is recreated,
 // because bbolt panics on a corrupt file. While the index changes, the checksum does not exist.
 type index struct {
-	db   *bolt.DB
-	path string
-	torn bool // changed, and the checksum is removed
+	db    *bolt.DB
+	path  string
+	dirty bool // the index has changed, and the checksum is removed
 }
 
 // openIndex returns nil if the index cannot be opened, because it only saves time.
@@ -74,17 +74,17 @@ func (x *index) sum() []byte {
 
 // update changes the index. The first change removes the checksum.
 func (x *index) update(f func(*bolt.Tx) error) error {
-	if !x.torn {
+	if !x.dirty {
 		if err := os.Remove(x.sumPath()); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
-		x.torn = true
+		x.dirty = true
 	}
 	return x.db.Update(f)
 }
 
 func (x *index) close() {
-	if x != nil && x.db.Close() == nil && x.torn {
+	if x != nil && x.db.Close() == nil && x.dirty {
 		os.WriteFile(x.sumPath(), x.sum(), 0o600) // if that fails, the index will be recreated
 	}
 }
@@ -97,9 +97,9 @@ func (u unit) state() []byte {
 	return binary.BigEndian.AppendUint64(b, uint64(u.info.ModTime().UnixNano()))
 }
 
-// lookup returns the message with the key, or nil. Known reports whether the index holds the current
+// lookup returns the message with the key, or nil. current reports whether the index holds the current
 // state of the unit.
-func (x *index) lookup(u unit, key []byte) (m *Message, known bool) {
+func (x *index) lookup(u unit, key []byte) (m *Message, current bool) {
 	if x == nil {
 		return nil, false
 	}
@@ -108,7 +108,7 @@ func (x *index) lookup(u unit, key []byte) (m *Message, known bool) {
 		if b == nil || string(b.Get(stateKey)) != string(u.state()) {
 			return nil
 		}
-		known = true
+		current = true
 		if v := b.Get(key); len(v) >= 16 {
 			m = &Message{
 				Path:   u.path,
@@ -121,7 +121,7 @@ func (x *index) lookup(u unit, key []byte) (m *Message, known bool) {
 		}
 		return nil
 	})
-	return m, known
+	return m, current
 }
 
 // batchSize is the number of positions in a transaction.

@@ -158,7 +158,7 @@ func unitsOf(path string) ([]unit, error) {
 func (u unit) messages(ctx context.Context) iter.Seq2[*Message, error] {
 	return func(yield func(*Message, error) bool) {
 		if !u.dir {
-			scanFile(ctx, u.path, split, yield)
+			scanFile(ctx, u.path, mboxFile, yield)
 			return
 		}
 		entries, err := os.ReadDir(u.path)
@@ -170,7 +170,7 @@ func (u unit) messages(ctx context.Context) iter.Seq2[*Message, error] {
 			if !e.Type().IsRegular() || strings.HasPrefix(e.Name(), ".") {
 				continue
 			}
-			if !scanFile(ctx, filepath.Join(u.path, e.Name()), whole, yield) {
+			if !scanFile(ctx, filepath.Join(u.path, e.Name()), messageFile, yield) {
 				return
 			}
 		}
@@ -223,11 +223,11 @@ func (b *Boxes) find(ctx context.Context, key []byte, match func(*Message) bool)
 
 // find returns the message, or nil if it is not in the unit.
 func (u unit) find(ctx context.Context, index *index, key []byte, match func(*Message) bool) (*Message, error) {
-	if m, known := index.lookup(u, key); known && m == nil {
+	if m, current := index.lookup(u, key); current && m == nil {
 		return nil, nil
-	} else if known {
+	} else if current {
 		// Check the message, because a unit may have changed without a new time.
-		if again, err := m.rescan(ctx); err == nil && match(again) {
+		if fresh, err := m.rescan(ctx); err == nil && match(fresh) {
 			return m, nil
 		}
 	}

@@ -51,7 +51,7 @@ func read(t testing.TB, m *Message) string {
 func splitMbox(t testing.TB, mbox string) []string {
 	t.Helper()
 	var got []string
-	scan(context.Background(), strings.NewReader(mbox), "", split, 0, func(m *Message, err error) bool {
+	scan(context.Background(), strings.NewReader(mbox), "", mboxFile, 0, func(m *Message, err error) bool {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -64,7 +64,7 @@ func splitMbox(t testing.TB, mbox string) []string {
 	return got
 }
 
-func TestSplitting(t *testing.T) {
+func TestSplitMbox(t *testing.T) {
 	t.Parallel()
 	a, b := text("a@x", ""), text("b@x", "")
 	for name, c := range map[string]struct {
@@ -149,7 +149,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-func TestIndexFollowsTheMailbox(t *testing.T) {
+func TestChangedMailboxIsReindexed(t *testing.T) {
 	t.Parallel()
 	b := boxes(t, t.TempDir(), 3)
 	mbox, maildir := b.Paths[0], b.Paths[1]
@@ -184,7 +184,7 @@ func TestIndexFollowsTheMailbox(t *testing.T) {
 	}
 }
 
-func TestNothingIsWrittenBesideTheMail(t *testing.T) {
+func TestMailboxIsNotModified(t *testing.T) {
 	t.Parallel()
 	b := boxes(t, t.TempDir(), 3)
 	list := func() (names []string) {
@@ -203,7 +203,7 @@ func TestNothingIsWrittenBesideTheMail(t *testing.T) {
 	}
 }
 
-func TestMailboxesThatAreNone(t *testing.T) {
+func TestInvalidMailboxes(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	b := &Boxes{Paths: []string{filepath.Join(dir, "missing"), dir, write(t, filepath.Join(dir, "mbox"), fromLine+text("a@x", ""))}}
@@ -236,9 +236,9 @@ func TestCancelledScan(t *testing.T) {
 	}
 }
 
-// TestADamagedIndexIsMadeAnew overwrites parts of the index in many ways. Damage must not cause a
+// TestDamagedIndexIsRecreated overwrites parts of the index in many ways. Damage must not cause a
 // panic or change the results.
-func TestADamagedIndexIsMadeAnew(t *testing.T) {
+func TestDamagedIndexIsRecreated(t *testing.T) {
 	t.Parallel()
 	cache := t.TempDir()
 	b := boxes(t, cache, 50)

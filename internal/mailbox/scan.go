@@ -14,45 +14,45 @@ import (
 type layout bool
 
 const (
-	split layout = true  // an mbox: each message begins with a line "From "
-	whole layout = false // one message
+	mboxFile    layout = true  // an mbox: each message begins with a line "From "
+	messageFile layout = false // one message
 )
 
 // maxContentIDs limits the Content-IDs per message.
 const maxContentIDs = 1000
 
 // scanFile yields the messages of a file. It returns false if yield did or ctx is done.
-func scanFile(ctx context.Context, path string, how layout, yield func(*Message, error) bool) bool {
+func scanFile(ctx context.Context, path string, format layout, yield func(*Message, error) bool) bool {
 	f, err := os.Open(path)
 	if err != nil {
 		return yield(nil, err)
 	}
 	defer f.Close()
-	return scan(ctx, f, path, how, 0, yield)
+	return scan(ctx, f, path, format, 0, yield)
 }
 
 // rescan reads the header and the Content-IDs of a message from the index.
-func (m *Message) rescan(ctx context.Context) (again *Message, err error) {
+func (m *Message) rescan(ctx context.Context) (fresh *Message, err error) {
 	r, err := m.Open()
 	if err != nil {
 		return nil, err
 	}
 	defer r.Close()
-	again = new(Message)
-	scan(ctx, r, m.Path, whole, m.Offset, func(found *Message, e error) bool {
+	fresh = new(Message)
+	scan(ctx, r, m.Path, messageFile, m.Offset, func(found *Message, e error) bool {
 		if err = e; e == nil {
-			again = found
+			fresh = found
 		}
 		return false
 	})
-	return again, err
+	return fresh, err
 }
 
 // scan yields the messages in r, which begins at offset in the file at path.
-func scan(ctx context.Context, r io.Reader, path string, how layout, offset int64, yield func(*Message, error) bool) bool {
+func scan(ctx context.Context, r io.Reader, path string, format layout, offset int64, yield func(*Message, error) bool) bool {
 	s := scanner{m: &Message{Path: path, Offset: offset}, inHead: true}
 	br := bufio.NewReaderSize(r, 64<<10)
-	afterBlank, bol, begun := true, true, how == whole
+	afterBlank, lineStart, inMessage := true, true, format == messageFile
 	for lines := 0; ; lines++ {
 		if lines%1024 == 0 && ctx.Err() != nil {
 			yield(nil, context.Cause(ctx))
@@ -62,25 +62,25 @@ func scan(ctx context.Context, r io.Reader, path string, how layout, offset int6
 		if err != nil && err != io.EOF && err != bufio.ErrBufferFull {
 			return yield(nil, err)
 		}
-		if how == split && bol && afterBlank && bytes.HasPrefix(line, []byte("From ")) {
-			if begun && !yield(s.end(offset), nil) {
+		if format == mboxFile && lineStart && afterBlank && bytes.HasPrefix(line, []byte("From ")) {
+			if inMessage && !yield(s.end(offset), nil) {
 				return false
 			}
-			begun = true
+			inMessage = true
 			offset += int64(len(line))
 			s = scanner{m: &Message{Path: path, Offset: offset}, mbox: true, inHead: true, skip: err == bufio.ErrBufferFull}
-		} else if begun && len(line) > 0 {
-			s.line(line, bol)
+		} else if inMessage && len(line) > 0 {
+			s.line(line, lineStart)
 			offset += int64(len(line))
 		} else {
 			offset += int64(len(line)) // before the first message
 		}
 		if err == io.EOF {
-			return !begun || yield(s.end(offset), nil)
+			return !inMessage || yield(s.end(offset), nil)
 		}
 		blank := len(bytes.TrimRight(line, "\r\n")) == 0
-		afterBlank = bol && blank
-		bol = err == nil
+		afterBlank = lineStart && blank
+		lineStart = err == nil
 	}
 }
 
@@ -94,14 +94,14 @@ type scanner struct {
 	tail   int64 // size of the last line if it is empty, otherwise 0
 }
 
-// line processes a line or a piece of one. Bol is true at the beginning of a line.
-func (s *scanner) line(line []byte, bol bool) {
+// line processes a line or a piece of one. lineStart is true at the beginning of a line.
+func (s *scanner) line(line []byte, lineStart bool) {
 	if s.skip {
 		s.m.Offset += int64(len(line))
 		s.skip = line[len(line)-1] != '\n'
 		return
 	}
-	blank := bol && len(bytes.TrimRight(line, "\r\n")) == 0
+	blank := lineStart && len(bytes.TrimRight(line, "\r\n")) == 0
 	if s.tail = 0; blank && !s.inHead {
 		s.tail = int64(len(line))
 	}
@@ -111,7 +111,7 @@ func (s *scanner) line(line []byte, bol bool) {
 	s.inHead = s.inHead && !blank
 	const field = "content-id:"
 	switch {
-	case !bol || len(s.m.contentIDs) == maxContentIDs:
+	case !lineStart || len(s.m.contentIDs) == maxContentIDs:
 	case len(line) >= len(field) && bytes.EqualFold(line[:len(field)], []byte(field)):
 		s.contentID(line[len(field):])
 	case s.idNext && len(line) > 0 && (line[0] == ' ' || line[0] == '\t'):

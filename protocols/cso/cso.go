@@ -18,9 +18,9 @@ import (
 )
 
 const (
-	port     = 105
-	maxLine  = 8 << 10
-	maxFirst = 100 // limit for preliminary replies before the first result
+	port           = 105
+	maxLine        = 8 << 10
+	maxPreliminary = 100 // limit for preliminary replies before the first result
 )
 
 // Load registers the scheme cso.
@@ -43,8 +43,8 @@ func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Respons
 		return nil, err
 	}
 	b := &replies{}
-	ask := driver.Question{Addr: req.URL.HostPort(port), Lines: []string{query, "quit"}}
-	if err := driver.Ask(ctx, d.env, ask, b.begin); err != nil {
+	question := driver.Question{Addr: req.URL.HostPort(port), Lines: []string{query, "quit"}}
+	if err := driver.Ask(ctx, d.env, question, b.begin); err != nil {
 		return nil, err
 	}
 	resp := &driver.Response{URL: req.URL, Body: b, Parse: entries}

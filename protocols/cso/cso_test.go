@@ -31,7 +31,7 @@ func serve(t testing.TB, name string) string {
 	return "cso://" + transcript.Server(t, conv) + "/"
 }
 
-func TestASearchListsItsMatches(t *testing.T) {
+func TestSearch(t *testing.T) {
 	t.Parallel()
 	c := drive.Client(t, nil, Load)
 	var got []string
@@ -48,7 +48,7 @@ func TestASearchListsItsMatches(t *testing.T) {
 	}
 }
 
-func TestTheBodyIsTheRepliesAsTheyCame(t *testing.T) {
+func TestBodyIsVerbatim(t *testing.T) {
 	t.Parallel()
 	body, resp, err := drive.Do(t, drive.Client(t, nil, Load), &fetch.Request{URL: uri.MustParse(serve(t, "match") + "name=smith")})
 	if err != nil {
@@ -62,7 +62,7 @@ func TestTheBodyIsTheRepliesAsTheyCame(t *testing.T) {
 	}
 }
 
-func TestAnswersThatAreErrors(t *testing.T) {
+func TestErrorReplies(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]fetch.Code{
 		"nomatch":    fetch.ErrNotFound,
@@ -92,7 +92,7 @@ func TestAnswersThatAreErrors(t *testing.T) {
 	}
 }
 
-func TestURLs(t *testing.T) {
+func TestCommand(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		url, query string
@@ -123,7 +123,7 @@ func TestURLs(t *testing.T) {
 	}
 }
 
-func TestAServerOfManyRecords(t *testing.T) {
+func TestManyRecords(t *testing.T) {
 	t.Parallel()
 	s := csod.Start(t, csod.Options{Replies: map[string]string{"all": records(10000)}})
 	c := drive.Client(t, nil, Load)
@@ -163,7 +163,7 @@ func records(n int) string {
 	return b.String()
 }
 
-func TestAQueryThatIsWrongIsAnError(t *testing.T) {
+func TestRefusedQuery(t *testing.T) {
 	t.Parallel()
 	resp, err := drive.Client(t, nil, Load).Get(t.Context(), serve(t, "nofield")+"nofield=x")
 	var e *fetch.Error

@@ -103,45 +103,45 @@ func (b *replies) begin(conn *driver.Conn) error {
 	b.Closer, b.r, b.trace = conn, wire.NewReader(conn, maxLine), conn.Line()
 	conn.PieceLines()
 	var head []byte
-	for n := range maxFirst {
-		got, err := b.next()
+	for n := range maxPreliminary {
+		rep, err := b.next()
 		if err != nil {
 			return err
 		}
 		if n == 0 {
-			b.first = got
+			b.first = rep
 		}
 		head = append(head, b.rest...)
-		if got.preliminary() {
+		if rep.preliminary() {
 			continue
 		}
-		if got.more && got.record == 0 && got.err() != nil {
-			return b.refusal(got)
+		if rep.more && rep.record == 0 && rep.err() != nil {
+			return b.readRefusal(rep)
 		}
 		b.rest = head
-		if got.final() {
-			return got.err()
+		if rep.final() {
+			return rep.err()
 		}
 		return nil
 	}
 	return &driver.Error{Code: driver.ErrProtocol, Err: errors.New("the server sends preliminary replies without end")}
 }
 
-// refusal reads the replies that explain why a query is refused, one line per cause, up to the final
-// reply. It returns them as an error.
-func (b *replies) refusal(first reply) error {
-	said := first.text
-	for range maxFirst {
-		got, err := b.next()
+// readRefusal reads the replies that explain why a query is refused, one line per cause, up to the
+// final reply. It returns them as an error.
+func (b *replies) readRefusal(first reply) error {
+	reasons := first.text
+	for range maxPreliminary {
+		rep, err := b.next()
 		switch {
 		case err != nil:
 			return err
-		case got.final():
+		case rep.final():
 			e := first.err().(*driver.Error)
-			e.Reply.Text = wire.Text(said)
+			e.Reply.Text = wire.Text(reasons)
 			return e
-		case got.err() != nil:
-			said += "; " + got.text
+		case rep.err() != nil:
+			reasons += "; " + rep.text
 		}
 	}
 	return &driver.Error{Code: driver.ErrProtocol, Err: errors.New("the server's refusal has no end")}

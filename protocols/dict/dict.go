@@ -44,9 +44,9 @@ func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Respons
 	a := &response{query: q, listed: q.verb == define && req.Op == driver.OpList, base: req.URL}
 	err = driver.Ask(ctx, d.env, driver.Question{Addr: req.URL.HostPort(port)}, func(conn *driver.Conn) error {
 		a.Closer, a.lines = conn, wire.NewLines(conn, maxLine)
-		a.inTime = func() (done func()) { return conn.ReplyTimeout(d.env.Timeouts().Reply) }
+		a.replyTimeout = func() (done func()) { return conn.ReplyTimeout(d.env.Timeouts().Reply) }
 		conn.PieceLines()
-		return d.ask(ctx, req, a)
+		return d.sendQuery(ctx, req, a)
 	})
 	if err != nil {
 		return nil, err
@@ -64,8 +64,8 @@ func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Respons
 	return resp, nil
 }
 
-// ask sends the commands and reads the replies up to the first block.
-func (d *opener) ask(ctx context.Context, req *driver.Request, a *response) error {
+// sendQuery sends the commands and reads the replies up to the first block.
+func (d *opener) sendQuery(ctx context.Context, req *driver.Request, a *response) error {
 	banner, err := a.lines.Reply()
 	if err != nil {
 		return err
@@ -73,7 +73,7 @@ func (d *opener) ask(ctx context.Context, req *driver.Request, a *response) erro
 	if banner.Code != 220 {
 		return failure(banner, a.query)
 	}
-	if err := a.lines.Queue(d.client()); err != nil {
+	if err := a.lines.Queue(d.clientCommand()); err != nil {
 		return err
 	}
 	if a.query.user != "" {
@@ -95,9 +95,9 @@ func (d *opener) ask(ctx context.Context, req *driver.Request, a *response) erro
 	return a.begin()
 }
 
-// client returns the command that identifies the client. It must be sent, and its reply carries no
-// information (RFC 2229, section 3.6.1).
-func (d *opener) client() string {
+// clientCommand returns the command that identifies the client. It must be sent, and its reply
+// carries no information (RFC 2229, section 3.6.1).
+func (d *opener) clientCommand() string {
 	name := strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f {
 			return -1
@@ -200,7 +200,7 @@ func (d *opener) Explain(req *driver.Request) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	steps := []string{d.client()}
+	steps := []string{d.clientCommand()}
 	if q.user != "" {
 		steps = append(steps, "AUTH "+quote(q.user)+" ****")
 	}

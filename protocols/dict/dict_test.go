@@ -33,16 +33,16 @@ func client(t testing.TB, opts *fetch.Options) *fetch.Client {
 	return c
 }
 
-// play serves a banner and then script, and returns the address.
-func play(t testing.TB, script string) string {
+// serve serves a banner and then script, and returns the address.
+func serve(t testing.TB, script string) string {
 	t.Helper()
 	return transcript.Play(t, "-- c --\nS: 220 lab <auth.mime> <1.2@lab>\n"+script)
 }
 
 const name = "C: CLIENT \"urlget-test\"\n"
 
-// ask returns a conversation with one command and its replies.
-func ask(command, reply string) string {
+// commandScript returns a conversation with one command and its replies.
+func commandScript(command, reply string) string {
 	return name + "C: " + command + "\nC: QUIT\nS: 250 ok\n" + reply
 }
 
@@ -54,7 +54,7 @@ func list(t testing.TB, c *fetch.Client, url string) (lines []string, err error)
 	return lines, err
 }
 
-const two = `S: 150 2 definitions retrieved
+const twoDefinitions = `S: 150 2 definitions retrieved
 S: 151 "Dot" one "The \"One\""
 S: first
 S: .dot at column one
@@ -66,7 +66,7 @@ S: .
 S: 250 ok [d/m/c = 2/0/9]
 `
 
-func TestDefinitionsAreTextUnderTheNameOfTheirDatabase(t *testing.T) {
+func TestDefinitions(t *testing.T) {
 	t.Parallel()
 	for path, tt := range map[string]struct{ command, want string }{
 		"d:dot": {`DEFINE ! "dot"`, "From The \"One\" [one]:\r\n\r\nfirst\r\n.dot at column one\r\n.\r\n" +
@@ -80,7 +80,7 @@ func TestDefinitionsAreTextUnderTheNameOfTheirDatabase(t *testing.T) {
 		t.Run(path, func(t *testing.T) {
 			t.Parallel()
 			c := client(t, nil)
-			if got, err := drive.Get(t, c, "dict://"+play(t, ask(tt.command, two))+"/"+path); err != nil || tt.want != "" && got != tt.want {
+			if got, err := drive.Get(t, c, "dict://"+serve(t, commandScript(tt.command, twoDefinitions))+"/"+path); err != nil || tt.want != "" && got != tt.want {
 				t.Errorf("got %q, %v; want %q", got, err, tt.want)
 			}
 		})
@@ -91,17 +91,17 @@ func TestListings(t *testing.T) {
 	t.Parallel()
 	matches := "S: 152 3 matches\nS: one \"dot\"\nS: two \"a: \\\"b\\\"\"\nS: three 'x y'\nS: .\nS: 250 ok\n"
 	for path, tt := range map[string]struct{ conversation, want string }{
-		"d:dot": {ask(`DEFINE ! "dot"`, two),
+		"d:dot": {commandScript(`DEFINE ! "dot"`, twoDefinitions),
 			`object Dot {Word:Dot Database:one Description:The "One"} d:dot:one:1` + "\n" +
 				`object dot {Word:dot Database:two Description:Two} d:dot:two:1`},
-		"d:dot:*:2": {ask(`DEFINE * "dot"`, two), `object dot {Word:dot Database:two Description:Two} d:dot:two:1`},
-		"m:do": {ask(`MATCH ! . "do"`, matches),
+		"d:dot:*:2": {commandScript(`DEFINE * "dot"`, twoDefinitions), `object dot {Word:dot Database:two Description:Two} d:dot:two:1`},
+		"m:do": {commandScript(`MATCH ! . "do"`, matches),
 			"object dot {Database:one Word:dot} d:dot:one\nobject a: \"b\" {Database:two Word:a: \"b\"} d:a%3A%20%22b%22:two\n" +
 				"object x y {Database:three Word:x y} d:x%20y:three"},
-		"m:do:*:prefix:1": {ask(`MATCH * prefix "do"`, matches), "object dot {Database:one Word:dot} d:dot:one"},
-		"": {ask("SHOW DB", "S: 110 1 databases present\nS: one \"The One\"\nS: .\nS: 250 ok\n"),
+		"m:do:*:prefix:1": {commandScript(`MATCH * prefix "do"`, matches), "object dot {Database:one Word:dot} d:dot:one"},
+		"": {commandScript("SHOW DB", "S: 110 1 databases present\nS: one \"The One\"\nS: .\nS: 250 ok\n"),
 			"search one {Name:one Description:The One} d::one"},
-		"?": {ask("SHOW DB", "S: 554 no databases present\n"), ""},
+		"?": {commandScript("SHOW DB", "S: 554 no databases present\n"), ""},
 	} {
 		t.Run(path, func(t *testing.T) {
 			t.Parallel()
@@ -109,7 +109,7 @@ func TestListings(t *testing.T) {
 				path = ""
 			}
 			c := client(t, nil)
-			got, err := list(t, c, "dict://"+play(t, tt.conversation)+"/"+path)
+			got, err := list(t, c, "dict://"+serve(t, tt.conversation)+"/"+path)
 			if err != nil || strings.Join(got, "\n") != tt.want {
 				t.Errorf("got %v\n%s\nwant\n%s", err, strings.Join(got, "\n"), tt.want)
 			}
@@ -117,9 +117,9 @@ func TestListings(t *testing.T) {
 	}
 }
 
-func TestTheBodyOfAMatchIsItsLines(t *testing.T) {
+func TestMatchBody(t *testing.T) {
 	t.Parallel()
-	addr := play(t, ask(`MATCH ! . "do"`, "S: 152 1 matches\nS: one \"dot\"\nS: .\nS: 250 ok\n"))
+	addr := serve(t, commandScript(`MATCH ! . "do"`, "S: 152 1 matches\nS: one \"dot\"\nS: .\nS: 250 ok\n"))
 	body, resp, err := drive.Do(t, client(t, nil), &fetch.Request{URL: uri.MustParse("dict://" + addr + "/m:do")})
 	if err != nil {
 		t.Fatal(err)
@@ -129,7 +129,7 @@ func TestTheBodyOfAMatchIsItsLines(t *testing.T) {
 	}
 }
 
-func TestRepliesAreErrors(t *testing.T) {
+func TestErrorReplies(t *testing.T) {
 	t.Parallel()
 	define := `DEFINE ! "x"`
 	for reply, tt := range map[string]struct {
@@ -160,7 +160,7 @@ func TestRepliesAreErrors(t *testing.T) {
 		t.Run(reply, func(t *testing.T) {
 			t.Parallel()
 			c := client(t, nil)
-			_, err := drive.Get(t, c, "dict://"+play(t, ask(define, reply+"\n"))+"/d:x")
+			_, err := drive.Get(t, c, "dict://"+serve(t, commandScript(define, reply+"\n"))+"/d:x")
 			var e *fetch.Error
 			if tt.code == "" {
 				if err != nil {
@@ -173,27 +173,27 @@ func TestRepliesAreErrors(t *testing.T) {
 	}
 }
 
-func TestNumbersBeyondTheAnswersAreNotFound(t *testing.T) {
+func TestResultNumberOutOfRange(t *testing.T) {
 	t.Parallel()
 	for path, conversation := range map[string]string{
-		"d:dot:*:3":   ask(`DEFINE * "dot"`, two),
-		"m:dot:*:.:2": ask(`MATCH * . "dot"`, "S: 152 1\nS: one dot\nS: .\nS: 250 ok\n"),
+		"d:dot:*:3":   commandScript(`DEFINE * "dot"`, twoDefinitions),
+		"m:dot:*:.:2": commandScript(`MATCH * . "dot"`, "S: 152 1\nS: one dot\nS: .\nS: 250 ok\n"),
 	} {
 		c := client(t, nil)
-		drive.Fails(t, c, "dict://"+play(t, conversation)+"/"+path, fetch.ErrNotFound)
+		drive.Fails(t, c, "dict://"+serve(t, conversation)+"/"+path, fetch.ErrNotFound)
 	}
 }
 
 func TestLogin(t *testing.T) {
 	t.Parallel()
-	const found = "C: DEFINE ! \"dot\"\nC: QUIT\n" + two
+	const found = "C: DEFINE ! \"dot\"\nC: QUIT\n" + twoDefinitions
 	t.Run("by a digest", func(t *testing.T) {
 		t.Parallel()
 		var trace []string
 		var rec fetchtest.Recording
 		c := client(t, &fetch.Options{Recorder: fetch.JoinRecorders(&rec,
 			fetch.RecordLines(func(_ bool, line string) { trace = append(trace, line) }))})
-		addr := play(t, name+"C: AUTH \"joe\" "+digest("<1.2@lab>secret")+"\nS: 250 ok\nS: 230 welcome\n"+found)
+		addr := serve(t, name+"C: AUTH \"joe\" "+digest("<1.2@lab>secret")+"\nS: 250 ok\nS: 230 welcome\n"+found)
 		drive.MustGet(t, c, "dict://joe;AUTH:secret@"+addr+"/d:dot")
 		if all := strings.Join(trace, "\n"); rec.Shows(digest("<1.2@lab>secret")) || strings.Contains(all, digest("<1.2@lab>secret")) || !strings.Contains(all, `AUTH "joe" ****`) {
 			t.Errorf("trace:\n%s", all)
@@ -207,13 +207,13 @@ func TestLogin(t *testing.T) {
 			}
 			return fetch.Credential{User: ch.User, Password: fmt.Sprint(ch.Attempt)}, nil
 		})})
-		addr := play(t, name+"C: AUTH \"joe\" "+digest("<1.2@lab>1")+"\nS: 250 ok\nS: 531 no\n"+
+		addr := serve(t, name+"C: AUTH \"joe\" "+digest("<1.2@lab>1")+"\nS: 250 ok\nS: 531 no\n"+
 			"C: AUTH \"joe\" "+digest("<1.2@lab>2")+"\nS: 230 yes\n"+found)
 		drive.MustGet(t, c, "dict://joe@"+addr+"/d:dot")
 	})
 	t.Run("refused", func(t *testing.T) {
 		t.Parallel()
-		addr := play(t, name+"C: AUTH \"joe\" "+digest("<1.2@lab>secret")+"\nS: 250 ok\nS: 531 no\n")
+		addr := serve(t, name+"C: AUTH \"joe\" "+digest("<1.2@lab>secret")+"\nS: 250 ok\nS: 531 no\n")
 		drive.Fails(t, client(t, nil), "dict://joe:secret@"+addr+"/d:dot", fetch.ErrAuth)
 	})
 	t.Run("not possible", func(t *testing.T) {
@@ -226,7 +226,7 @@ func TestLogin(t *testing.T) {
 	})
 }
 
-func TestBadURLs(t *testing.T) {
+func TestInvalidURLs(t *testing.T) {
 	t.Parallel()
 	c := client(t, nil)
 	for url, code := range map[string]fetch.Code{
@@ -247,7 +247,7 @@ func TestBadURLs(t *testing.T) {
 	}
 }
 
-func TestExplainSaysWhatIsSent(t *testing.T) {
+func TestExplain(t *testing.T) {
 	t.Parallel()
 	x, err := client(t, nil).Explain(&fetch.Request{URL: uri.MustParse("dict://joe:secret@h/m:w:*:prefix")})
 	want := "CLIENT \"urlget-test\"\nAUTH \"joe\" ****\nMATCH * prefix \"w\"\nQUIT"

@@ -58,23 +58,23 @@ func (d Database) EntryFacts() driver.Facts {
 // A response is the response to a query: blocks of text, followed by a final reply.
 type response struct {
 	io.Closer
-	lines  *wire.Lines
-	inTime func() (done func()) // applies the reply timeout until done is called
-	query  query
-	status wire.Reply // the first reply to the query
+	lines        *wire.Lines
+	replyTimeout func() (done func()) // applies the reply timeout until done is called
+	query        query
+	status       wire.Reply // the first reply to the query
 
 	head  []byte     // text before the block
 	block io.Reader  // the current block; nil if there is none
 	def   Definition // the definition in the block
-	seen  int        // definitions so far
+	count int        // definitions so far
 	// announced is the number of definitions in the first reply; 0 if it is missing.
 	announced int
 	nth       int // position of def among the definitions in its database
-	// found holds the definitions not yet yielded, if the response is listed.
-	found  []driver.Entry
-	listed bool
-	base   uri.URI
-	end    error // io.EOF after the final reply, or the error that ended the response
+	// pending holds the definitions not yet yielded, if the response is listed.
+	pending []driver.Entry
+	listed  bool
+	base    uri.URI
+	end     error // io.EOF after the final reply, or the error that ended the response
 }
 
 // begin reads up to the first block.
@@ -117,7 +117,7 @@ func (a *response) pick(n int) error {
 	for range n {
 		line, err := r.RawLine()
 		if err == io.EOF {
-			return a.noSuch()
+			return a.errNoSuch()
 		}
 		if err != nil {
 			return err
@@ -128,25 +128,25 @@ func (a *response) pick(n int) error {
 	return nil
 }
 
-func (a *response) noSuch() error {
+func (a *response) errNoSuch() error {
 	return &driver.Error{Code: driver.ErrNotFound, Err: fmt.Errorf("there is no answer number %d", a.query.n),
 		Reply: driver.Reply{Code: a.status.Code, Text: wire.Text(a.status.Text())}}
 }
 
 // nextDefinition advances to the next requested definition. It returns io.EOF after the last one.
 func (a *response) nextDefinition() error {
-	if a.query.n > 0 && a.seen == a.query.n {
+	if a.query.n > 0 && a.count == a.query.n {
 		return io.EOF
 	}
 	for {
 		reply, err := a.lines.Reply()
 		switch {
 		case err != nil:
-			return cut(err)
-		case reply.Code == 250 && a.seen < a.query.n:
-			return a.noSuch()
-		case reply.Code == 250 && a.seen > 0 && a.seen < a.announced:
-			return &driver.Error{Code: driver.ErrProtocol, Err: fmt.Errorf("%d definitions came, %d were announced", a.seen, a.announced)}
+			return unexpectedEOF(err)
+		case reply.Code == 250 && a.count < a.query.n:
+			return a.errNoSuch()
+		case reply.Code == 250 && a.count > 0 && a.count < a.announced:
+			return &driver.Error{Code: driver.ErrProtocol, Err: fmt.Errorf("%d definitions came, %d were announced", a.count, a.announced)}
 		case reply.Code == 250:
 			return io.EOF
 		case reply.Code != 151:
@@ -157,19 +157,19 @@ func (a *response) nextDefinition() error {
 			return &driver.Error{Code: driver.ErrProtocol, Err: errors.New("the server does not say where a definition is from"),
 				Reply: driver.Reply{Code: reply.Code, Text: wire.Text(reply.Text())}}
 		}
-		if a.seen == 0 || parts[1] != a.def.Database {
+		if a.count == 0 || parts[1] != a.def.Database {
 			a.nth = 0
 		}
 		a.def = Definition{Word: wire.Text(parts[0]), Database: parts[1]}
 		if len(parts) > 2 {
 			a.def.Description = wire.Text(parts[2])
 		}
-		a.seen++
+		a.count++
 		a.nth++
 		a.block = a.dot()
-		if a.seen >= a.query.n {
+		if a.count >= a.query.n {
 			if a.listed {
-				a.found = append(a.found, a.definition(a.base))
+				a.pending = append(a.pending, a.definition(a.base))
 			}
 			a.head = []byte("From " + a.def.Description + " [" + a.def.Database + "]:\r\n\r\n")
 			return nil
@@ -188,15 +188,16 @@ func (a *response) next() error {
 	reply, err := a.lines.Reply()
 	switch {
 	case err != nil:
-		return cut(err)
+		return unexpectedEOF(err)
 	case reply.Code != 250:
 		return failure(reply, a.query)
 	}
 	return io.EOF
 }
 
-// cut returns io.ErrUnexpectedEOF for io.EOF, because the connection ended within the response.
-func cut(err error) error {
+// unexpectedEOF returns io.ErrUnexpectedEOF for io.EOF, because the connection ended within the
+// response.
+func unexpectedEOF(err error) error {
 	if err == io.EOF {
 		return io.ErrUnexpectedEOF
 	}
@@ -218,7 +219,7 @@ func (a *response) Read(p []byte) (int, error) {
 		switch err {
 		case nil:
 		case io.EOF:
-			done := a.inTime()
+			done := a.replyTimeout()
 			a.end = a.next()
 			done()
 		default:
@@ -241,9 +242,9 @@ func (a *response) definition(base uri.URI) driver.Entry {
 // definitions yields an entry for each definition. r must read from a.
 func (a *response) definitions(r io.Reader) iter.Seq2[driver.Entry, error] {
 	return driver.EntriesAlong(r, func() []driver.Entry {
-		found := a.found
-		a.found = nil
-		return found
+		entries := a.pending
+		a.pending = nil
+		return entries
 	})
 }
 

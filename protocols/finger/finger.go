@@ -44,18 +44,18 @@ type opener struct{ env driver.Env }
 
 // Open implements driver.Driver.
 func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Response, error) {
-	query, err := request(req.URL)
+	line, err := query(req.URL)
 	if err != nil {
 		return nil, err
 	}
 	b := &response{}
-	ask := driver.Question{Addr: req.URL.HostPort(port), Lines: []string{query}}
-	if err := driver.Ask(ctx, d.env, ask, b.begin); err != nil {
+	question := driver.Question{Addr: req.URL.HostPort(port), Lines: []string{line}}
+	if err := driver.Ask(ctx, d.env, question, b.begin); err != nil {
 		return nil, err
 	}
 	resp := &driver.Response{URL: req.URL, Body: b}
 	resp.ContentType, resp.Size, resp.Framing = "text/plain", -1, driver.FramedByClose
-	resp.Text, resp.Name = true, driver.SafeName(query)
+	resp.Text, resp.Name = true, driver.SafeName(line)
 	if req.Op == driver.OpStat {
 		b.Close()
 		resp.Body = driver.NoBody
@@ -63,8 +63,8 @@ func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Respons
 	return resp, nil
 }
 
-// request returns the query line for a URL.
-func request(u uri.URI) (string, error) {
+// query returns the query line for a URL.
+func query(u uri.URI) (string, error) {
 	if u.Host() == "" {
 		return "", &driver.Error{Code: driver.ErrURL, Err: errors.New("no host")}
 	}
@@ -126,17 +126,17 @@ func (b *response) Read(p []byte) (int, error) {
 
 // Expect implements driver.Expecter.
 func (d *opener) Expect(req *driver.Request) (driver.Meta, bool) {
-	query, err := request(req.URL)
-	return driver.Meta{Name: driver.SafeName(query), ContentType: "text/plain"}, err == nil
+	line, err := query(req.URL)
+	return driver.Meta{Name: driver.SafeName(line), ContentType: "text/plain"}, err == nil
 }
 
 // Explain implements driver.Explainer.
 func (d *opener) Explain(req *driver.Request) ([]string, error) {
-	query, err := request(req.URL)
+	line, err := query(req.URL)
 	if err != nil {
 		return nil, err
 	}
-	return []string{fmt.Sprintf("send %q", query)}, nil
+	return []string{fmt.Sprintf("send %q", line)}, nil
 }
 
 var (

@@ -52,7 +52,7 @@ func TestConformance(t *testing.T) {
 	})
 }
 
-func TestURLs(t *testing.T) {
+func TestQuery(t *testing.T) {
 	t.Parallel()
 	c := drive.Client(t, nil, Load)
 	fetchtest.RunExplain(t, c, map[string]string{
@@ -76,7 +76,7 @@ func TestURLs(t *testing.T) {
 	})
 }
 
-func TestLineEndsStayAsTheyAre(t *testing.T) {
+func TestLineEndsAreVerbatim(t *testing.T) {
 	t.Parallel()
 	const answer = "Login: joe\nPlan:\r\n.\r\nlast\r"
 	s := queryd.Start(t, queryd.Options{Scheme: "finger", Replies: map[string]string{"joe": answer}})
@@ -90,7 +90,7 @@ func TestLineEndsStayAsTheyAre(t *testing.T) {
 	}
 }
 
-func TestALineWithoutEndIsRefused(t *testing.T) {
+func TestLongLineIsAnError(t *testing.T) {
 	t.Parallel()
 	s := queryd.Start(t, queryd.Options{Scheme: "finger", Replies: map[string]string{
 		"long": "ok\n" + strings.Repeat("x", maxLine) + "\nok\n",

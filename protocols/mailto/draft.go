@@ -65,7 +65,7 @@ var now = time.Now
 
 // addressList formats addresses one per line, so that lines stay short.
 func addressList(addresses []string) string {
-	written := make([]string, 0, len(addresses))
+	formatted := make([]string, 0, len(addresses))
 	for _, a := range addresses {
 		a = strings.TrimSpace(a)
 		if parsed, err := mail.ParseAddress(a); err == nil {
@@ -74,9 +74,9 @@ func addressList(addresses []string) string {
 				a = parsed.String()
 			}
 		}
-		written = append(written, a)
+		formatted = append(formatted, a)
 	}
-	return strings.Join(written, ",\r\n ")
+	return strings.Join(formatted, ",\r\n ")
 }
 
 // fold encodes text (RFC 2047) and folds it at spaces into lines of about 78 bytes.

@@ -50,11 +50,11 @@ func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Respons
 		return nil, err
 	}
 	if len(d.opts.Mailboxes) == 0 {
-		what := "it proposes a message"
+		reason := "it proposes a message"
 		if len(m.to) > 0 {
-			what = "it is the mail address " + strings.Join(m.to, ", ")
+			reason = "it is the mail address " + strings.Join(m.to, ", ")
 		}
-		return nil, &driver.Error{Code: driver.ErrNotRetrievable, Err: errors.New(what),
+		return nil, &driver.Error{Code: driver.ErrNotRetrievable, Err: errors.New(reason),
 			Reason: driver.Reason{Kind: driver.ReasonMailDraft},
 			Hint:   "with mailboxes, the messages to and from the address can be listed"}
 	}
@@ -94,7 +94,7 @@ func (d *opener) list(ctx context.Context, u uri.URI, addresses []string) (*driv
 				return
 			}
 			h := message.ParseHeader(m.Head)
-			if !concerns(h, addresses) {
+			if !mentions(h, addresses) {
 				continue
 			}
 			e := entry(m, h)
@@ -115,13 +115,13 @@ func (d *opener) list(ctx context.Context, u uri.URI, addresses []string) (*driv
 var addressFields = [...]string{"From", "To", "Cc", "Bcc", "Sender", "Reply-To", "Resent-From", "Resent-To", "Resent-Cc",
 	"Delivered-To", "X-Original-To"}
 
-// concerns reports whether one of the addresses is in the header.
-func concerns(h textproto.MIMEHeader, addresses []string) bool {
+// mentions reports whether one of the addresses is in the header.
+func mentions(h textproto.MIMEHeader, addresses []string) bool {
 	for _, name := range addressFields {
 		for _, value := range h[name] {
 			value = strings.ToLower(message.Decode(value))
 			for _, address := range addresses {
-				if holds(value, strings.ToLower(address)) {
+				if containsAddress(value, strings.ToLower(address)) {
 					return true
 				}
 			}
@@ -130,16 +130,16 @@ func concerns(h textproto.MIMEHeader, addresses []string) bool {
 	return false
 }
 
-// holds reports whether an address list contains address. Malformed lists are common, so it
+// containsAddress reports whether an address list contains address. Malformed lists are common, so it
 // searches for address as a word.
-func holds(list, address string) bool {
+func containsAddress(list, address string) bool {
 	for address != "" {
 		i := strings.Index(list, address)
 		if i < 0 {
 			return false
 		}
 		end := i + len(address)
-		if (i == 0 || !inAddress(list[i-1])) && (end == len(list) || !inAddress(list[end])) {
+		if (i == 0 || !isAddressByte(list[i-1])) && (end == len(list) || !isAddressByte(list[end])) {
 			return true
 		}
 		list = list[end:]
@@ -147,8 +147,8 @@ func holds(list, address string) bool {
 	return false
 }
 
-// inAddress reports whether c may be part of an address.
-func inAddress(c byte) bool {
+// isAddressByte reports whether c may be part of an address.
+func isAddressByte(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c >= 0x80 || strings.IndexByte("!#$%&'*+-/=?^_`{|}~.@", c) >= 0
 }
 

@@ -19,7 +19,7 @@ import (
 	"github.com/urlget/urlget/fetchtest/drive"
 )
 
-func TestGetNamesTheAddress(t *testing.T) {
+func TestGetWithoutMailboxes(t *testing.T) {
 	t.Parallel()
 	c := fetch.New(nil, Load)
 	for url, want := range map[string]string{

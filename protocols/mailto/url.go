@@ -61,7 +61,7 @@ func (p *proposal) address(list string) error {
 		if encoded == "" {
 			continue
 		}
-		address, err := plain(encoded)
+		address, err := unescape(encoded)
 		if err != nil {
 			return err
 		}
@@ -71,7 +71,7 @@ func (p *proposal) address(list string) error {
 }
 
 func (p *proposal) field(encoded, value string) error {
-	name, err := plain(encoded)
+	name, err := unescape(encoded)
 	switch {
 	case err != nil:
 		return err
@@ -93,15 +93,15 @@ func (p *proposal) field(encoded, value string) error {
 		}
 		return nil
 	}
-	if value, err = plain(value); err != nil {
+	if value, err = unescape(value); err != nil {
 		return err
 	}
 	p.header = append(p.header, field{name, value})
 	return nil
 }
 
-// plain decodes a part of the URL. It refuses control characters.
-func plain(part string) (string, error) {
+// unescape decodes a part of the URL. It refuses control characters.
+func unescape(part string) (string, error) {
 	s := uri.UnescapeRaw(part)
 	if strings.ContainsAny(s, "\r\n\x00") {
 		return "", uri.ErrControl

@@ -51,7 +51,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-func TestControlBytesMatchErrControl(t *testing.T) {
+func TestControlCharacters(t *testing.T) {
 	t.Parallel()
 	for _, s := range []string{"mailto:a%0D@b", "mailto:a@b?subject=c%0D%0Ad", "mailto:a@b?body=c%0Dd"} {
 		if p, err := parse(uri.MustParse(s)); !errors.Is(err, uri.ErrControl) {

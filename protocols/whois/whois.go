@@ -28,8 +28,8 @@ func Load(env driver.Env, reg *driver.Registry) {
 
 type opener struct{ env driver.Env }
 
-// question returns the query line for a URL: its path without the first slash.
-func question(u uri.URI) (string, error) {
+// query returns the query line for a URL: its path without the first slash.
+func query(u uri.URI) (string, error) {
 	q, err := uri.Unescape(u.URLPath())
 	switch {
 	case err != nil:
@@ -44,13 +44,13 @@ func question(u uri.URI) (string, error) {
 
 // Open implements driver.Driver.
 func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Response, error) {
-	q, err := question(req.URL)
+	q, err := query(req.URL)
 	if err != nil {
 		return nil, err
 	}
 	a := &response{}
-	ask := driver.Question{Addr: req.URL.HostPort(port), Lines: []string{q}}
-	if err := driver.Ask(ctx, d.env, ask, a.begin); err != nil {
+	question := driver.Question{Addr: req.URL.HostPort(port), Lines: []string{q}}
+	if err := driver.Ask(ctx, d.env, question, a.begin); err != nil {
 		return nil, err
 	}
 	resp := &driver.Response{
@@ -58,22 +58,22 @@ func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Respons
 		Body: a,
 	}
 	if next, ok := a.referral(req.URL, q); ok {
-		return d.refer(ctx, req, next, resp), nil
+		return d.followReferral(ctx, req, next, resp), nil
 	}
 	return resp, nil
 }
 
-// refer sends the query to the server in the referral. If that fails, it returns the response of the
-// first server.
-func (d *opener) refer(ctx context.Context, req *driver.Request, next uri.URI, own *driver.Response) *driver.Response {
+// followReferral sends the query to the server in the referral. If that fails, it returns the
+// response of the first server.
+func (d *opener) followReferral(ctx context.Context, req *driver.Request, next uri.URI, original *driver.Response) *driver.Response {
 	resp, err := d.env.Open(ctx, &driver.Request{URL: next, Op: req.Op, From: req.URL})
-	own.Header = map[string][]string{"Referral": {next.String()}}
+	original.Header = map[string][]string{"Referral": {next.String()}}
 	if err != nil {
-		own.Header.Set("Referral-Error", err.Error())
+		original.Header.Set("Referral-Error", err.Error())
 		d.env.Logger().Warn("whois referral", "to", next.Redacted(), "error", err)
-		return own
+		return original
 	}
-	own.Body.Close()
+	original.Body.Close()
 	return resp
 }
 
@@ -85,15 +85,15 @@ const maxScan = 64 << 10
 type response struct {
 	io.Reader
 	io.Closer
-	head  []byte // the first maxScan bytes
-	whole bool   // head is the complete response
+	head     []byte // the first maxScan bytes
+	complete bool   // head is the complete response
 }
 
 func (a *response) begin(conn *driver.Conn) (err error) {
 	a.Closer = conn
 	conn.PieceLines()
 	a.head, err = io.ReadAll(io.LimitReader(conn, maxScan))
-	a.whole = err == nil && len(a.head) < maxScan
+	a.complete = err == nil && len(a.head) < maxScan
 	a.Reader = io.MultiReader(bytes.NewReader(a.head), conn)
 	if err != nil {
 		return err
@@ -112,12 +112,12 @@ func (a *response) rwhoisError() error {
 		if !ok {
 			continue
 		}
-		number, said, _ := strings.Cut(strings.TrimSpace(wire.Text(string(text))), " ")
+		number, reason, _ := strings.Cut(strings.TrimSpace(wire.Text(string(text))), " ")
 		code, err := strconv.Atoi(number)
 		if err != nil {
 			continue
 		}
-		e := &driver.Error{Code: driver.ErrServer, Reply: driver.Reply{Code: code, Text: said}}
+		e := &driver.Error{Code: driver.ErrServer, Reply: driver.Reply{Code: code, Text: reason}}
 		switch {
 		case code == 230:
 			e.Code = driver.ErrNotFound
@@ -134,7 +134,7 @@ var referralFields = []string{"refer", "referralserver", "registrar whois server
 
 // referral returns the URL of the server that the response refers to.
 func (a *response) referral(from uri.URI, q string) (uri.URI, bool) {
-	if !a.whole {
+	if !a.complete {
 		return uri.URI{}, false
 	}
 	for line := range bytes.Lines(a.head) {
@@ -147,7 +147,7 @@ func (a *response) referral(from uri.URI, q string) (uri.URI, bool) {
 			if name != field {
 				continue
 			}
-			if u, ok := server(value, q); ok && (u.Host() != from.Host() || u.Port(port) != from.Port(port)) {
+			if u, ok := referralURL(value, q); ok && (u.Host() != from.Host() || u.Port(port) != from.Port(port)) {
 				return u, true
 			}
 		}
@@ -155,9 +155,9 @@ func (a *response) referral(from uri.URI, q string) (uri.URI, bool) {
 	return uri.URI{}, false
 }
 
-// server returns a URL for "host", "host:port" or "whois://host[:port]". Servers of other protocols
-// (rwhois) are not supported.
-func server(value, q string) (uri.URI, bool) {
+// referralURL returns a URL for "host", "host:port" or "whois://host[:port]". Servers of other
+// protocols (rwhois) are not supported.
+func referralURL(value, q string) (uri.URI, bool) {
 	if scheme, rest, ok := strings.Cut(value, "://"); ok {
 		if !strings.EqualFold(scheme, "whois") {
 			return uri.URI{}, false
@@ -174,13 +174,13 @@ func server(value, q string) (uri.URI, bool) {
 
 // Expect implements driver.Expecter.
 func (d *opener) Expect(req *driver.Request) (driver.Meta, bool) {
-	q, err := question(req.URL)
+	q, err := query(req.URL)
 	return driver.Meta{Name: driver.SafeName(q + ".txt"), ContentType: "text/plain"}, err == nil
 }
 
 // Explain implements driver.Explainer.
 func (d *opener) Explain(req *driver.Request) ([]string, error) {
-	q, err := question(req.URL)
+	q, err := query(req.URL)
 	if err != nil {
 		return nil, err
 	}

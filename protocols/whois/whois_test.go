@@ -20,12 +20,12 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // start starts a server that sends the same response to all queries.
-func start(t testing.TB, answer func() string) *servers.Server {
+func start(t testing.TB, reply func() string) *servers.Server {
 	t.Helper()
-	return queryd.Start(t, queryd.Options{Scheme: "whois", Reply: func(string) string { return answer() }})
+	return queryd.Start(t, queryd.Options{Scheme: "whois", Reply: func(string) string { return reply() }})
 }
 
-func say(text string) func() string { return func() string { return text } }
+func constant(text string) func() string { return func() string { return text } }
 
 func TestConformance(t *testing.T) {
 	t.Parallel()
@@ -67,9 +67,9 @@ func escape(s string) string {
 	return b.String()
 }
 
-func TestReferralsAreFollowed(t *testing.T) {
+func TestReferral(t *testing.T) {
 	t.Parallel()
-	last := start(t, say("domain: EXAMPLE\r\nwhois server: "+"\r\n"))
+	last := start(t, constant("domain: EXAMPLE\r\nwhois server: "+"\r\n"))
 	host, port, _ := net.SplitHostPort(last.Addr)
 	for name, line := range map[string]string{
 		"as IANA says it":         "refer:        " + last.Addr,
@@ -81,7 +81,7 @@ func TestReferralsAreFollowed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := start(t, say(line+"\n"))
+			s := start(t, constant(line+"\n"))
 			c := drive.Client(t, nil, whois.Load)
 			if got, err := drive.Get(t, c, "whois://"+s.Addr+"/example.org"); err != nil || !strings.HasPrefix(got, "domain: EXAMPLE") {
 				t.Errorf("%q, %v", got, err)
@@ -90,7 +90,7 @@ func TestReferralsAreFollowed(t *testing.T) {
 	}
 }
 
-func TestAnAnswerSurvivesABadReferral(t *testing.T) {
+func TestFailedReferralReturnsOriginal(t *testing.T) {
 	t.Parallel()
 	var self *servers.Server
 	ready := make(chan struct{})
@@ -104,7 +104,7 @@ func TestAnAnswerSurvivesABadReferral(t *testing.T) {
 	} {
 		addr := self.Addr
 		if text != "" {
-			addr = start(t, say(text)).Addr
+			addr = start(t, constant(text)).Addr
 		}
 		c := fetch.New(nil, whois.Load)
 		got, err := drive.Get(t, c, "whois://"+addr+"/x")
@@ -115,7 +115,7 @@ func TestAnAnswerSurvivesABadReferral(t *testing.T) {
 	}
 }
 
-func TestReferralsInACircleEnd(t *testing.T) {
+func TestReferralLoopEnds(t *testing.T) {
 	t.Parallel()
 	var a, b *servers.Server
 	ready := make(chan struct{})
@@ -129,7 +129,7 @@ func TestReferralsInACircleEnd(t *testing.T) {
 	}
 }
 
-func TestBadURLs(t *testing.T) {
+func TestInvalidURLs(t *testing.T) {
 	t.Parallel()
 	c := drive.Client(t, &fetch.Options{Timeouts: fetch.Timeouts{Connect: time.Second}}, whois.Load)
 	for url, code := range map[string]fetch.Code{
@@ -141,11 +141,11 @@ func TestBadURLs(t *testing.T) {
 	}
 }
 
-// TestErrorsOfRWhois checks the error lines of RWhois servers, which accept whois queries.
-func TestErrorsOfRWhois(t *testing.T) {
+// TestRWhoisErrors checks the error lines of RWhois servers, which accept whois queries.
+func TestRWhoisErrors(t *testing.T) {
 	t.Parallel()
 	const banner = "%rwhois V-1.5:003fff:00 rwhois.example (by Network Solutions, Inc. V-1.5.9.5)\n"
-	for answer, want := range map[string]fetch.Code{
+	for reply, want := range map[string]fetch.Code{
 		banner + "%error 230 No Objects Found\n":          fetch.ErrNotFound,
 		banner + "%error 331 Invalid Query Syntax\n":      fetch.ErrRefused,
 		banner + "%error 400 Directive Not Available\n":   fetch.ErrServer,
@@ -153,10 +153,10 @@ func TestErrorsOfRWhois(t *testing.T) {
 		"%error 230 No Objects Found\n":                   "", // not an RWhois server
 		banner + "network:Comment:%error 230 is a text\n": "",
 	} {
-		s := start(t, say(answer))
+		s := start(t, constant(reply))
 		c := fetch.New(nil, whois.Load)
-		if text, err := drive.Get(t, c, s.URL+"/x"); fetch.CodeOf(err) != want || want == "" && text != answer {
-			t.Errorf("%q: %q, %v, want class %q", answer, text, err, want)
+		if text, err := drive.Get(t, c, s.URL+"/x"); fetch.CodeOf(err) != want || want == "" && text != reply {
+			t.Errorf("%q: %q, %v, want class %q", reply, text, err, want)
 		}
 		c.Close()
 	}

@@ -76,13 +76,13 @@ func send(c *servers.Conn, text, final string) bool {
 // query handles a query.
 func (o *Options) query(c *servers.Conn, words string) bool {
 	selection, fields, _ := strings.Cut(words, " return ")
-	wanted, returned := strings.Fields(selection), strings.Fields(fields)
-	if errors := o.unknown(wanted, returned); errors != "" {
+	terms, returned := strings.Fields(selection), strings.Fields(fields)
+	if errors := o.unknownFields(terms, returned); errors != "" {
 		return send(c, errors, "500:Did not understand query.")
 	}
 	var found []Person
 	for _, p := range o.People {
-		if p.matches(wanted) {
+		if p.matches(terms) {
 			found = append(found, p)
 		}
 	}
@@ -104,24 +104,24 @@ func (o *Options) query(c *servers.Conn, words string) bool {
 	return send(c, text.String(), "200:Ok.")
 }
 
-// unknown returns one line for each field of a query that no entry has.
-func (o *Options) unknown(wanted, returned []string) (lines string) {
+// unknownFields returns one line for each field of a query that no entry has.
+func (o *Options) unknownFields(terms, returned []string) (lines string) {
 	var names []string
-	for _, word := range wanted {
+	for _, word := range terms {
 		if name, _, ok := strings.Cut(word, "="); ok {
 			names = append(names, name)
 		}
 	}
 	for _, name := range append(names, returned...) {
-		if name != "all" && !o.knows(name) {
+		if name != "all" && !o.hasField(name) {
 			lines += "-507:" + name + ":unknown field.\r\n"
 		}
 	}
 	return lines
 }
 
-// knows reports whether an entry has a field with this name.
-func (o *Options) knows(name string) bool {
+// hasField reports whether an entry has a field with this name.
+func (o *Options) hasField(name string) bool {
 	return slices.ContainsFunc(o.People, func(p Person) bool {
 		return slices.ContainsFunc(p, func(f Field) bool { return f.Name == name })
 	})

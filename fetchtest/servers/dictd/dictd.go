@@ -102,29 +102,29 @@ func block(c *servers.Conn, reply, text string) bool {
 // split splits a command into words, which may be quoted.
 func split(line string) (words []string) {
 	var word strings.Builder
-	begun, quoted := false, byte(0)
+	inWord, quoted := false, byte(0)
 	for i := 0; i < len(line); i++ {
 		switch b := line[i]; {
 		case b == '\\' && i+1 < len(line):
 			i++
 			word.WriteByte(line[i])
-			begun = true
+			inWord = true
 		case quoted == 0 && (b == '"' || b == '\''):
-			quoted, begun = b, true
+			quoted, inWord = b, true
 		case b == quoted:
 			quoted = 0
 		case b == ' ' && quoted == 0:
-			if begun {
+			if inWord {
 				words = append(words, word.String())
 			}
 			word.Reset()
-			begun = false
+			inWord = false
 		default:
 			word.WriteByte(b)
-			begun = true
+			inWord = true
 		}
 	}
-	if begun || words == nil {
+	if inWord || words == nil {
 		words = append(words, word.String())
 	}
 	return words

@@ -171,8 +171,8 @@ func (c *session) login(tag, verb, args string) bool {
 		user, password = unquote(first+`"`), unquote(`"`+second)
 	case verb == "AUTHENTICATE" && c.opts.SASL:
 		c.Printf("+ ")
-		answer, _ := c.ReadText()
-		plain, _ := base64.StdEncoding.DecodeString(answer)
+		response, _ := c.ReadText()
+		plain, _ := base64.StdEncoding.DecodeString(response)
 		if f := strings.Split(string(plain), "\x00"); len(f) == 3 {
 			user, password = f[1], f[2]
 		}

@@ -10,7 +10,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func TestManners(t *testing.T) {
+func TestCommands(t *testing.T) {
 	t.Parallel()
 	const hello, in = "* OK imapd ready\r\n", "1 OK welcome\r\n* 1 EXISTS\r\n* OK [UIDVALIDITY 385759045] valid\r\n2 OK done\r\n"
 	const login = "1 LOGIN \"joe\" \"se\\\"cret\"\r\n2 EXAMINE \"in\"\r\n"

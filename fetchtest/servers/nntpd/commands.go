@@ -21,8 +21,8 @@ func (c *session) authinfo(args string) {
 	case "PASS":
 		c.login(c.user, value)
 	case "SASL":
-		_, answer, _ := strings.Cut(value, " ")
-		plain, _ := base64.StdEncoding.DecodeString(answer)
+		_, response, _ := strings.Cut(value, " ")
+		plain, _ := base64.StdEncoding.DecodeString(response)
 		if f := strings.Split(string(plain), "\x00"); len(f) == 3 {
 			c.login(f[1], f[2])
 			return

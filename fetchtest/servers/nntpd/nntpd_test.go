@@ -22,7 +22,7 @@ const (
 	second = "Subject: two\r\n\r\nsecond\r\n.\r\n"
 )
 
-func TestManners(t *testing.T) {
+func TestCommands(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		opts      nntpd.Options

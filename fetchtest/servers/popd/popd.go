@@ -15,8 +15,8 @@ import (
 	"github.com/urlget/urlget/fetchtest/servers"
 )
 
-// Stamp is the timestamp in the greeting, for APOP.
-const Stamp = "<1896.697170952@popd.test>"
+// Timestamp is the timestamp in the greeting, for APOP.
+const Timestamp = "<1896.697170952@popd.test>"
 
 // Options configure a server.
 type Options struct {
@@ -128,7 +128,7 @@ func (c *session) handle(line string) bool {
 	switch verb {
 	case "":
 		if c.opts.APOP {
-			return c.Reply("+OK popd ready %s", Stamp) == nil
+			return c.Reply("+OK popd ready %s", Timestamp) == nil
 		}
 		return c.Reply("+OK popd ready") == nil
 	case "QUIT":
@@ -180,16 +180,16 @@ func (c *session) login(verb, args string) bool {
 	case verb == "APOP" && c.opts.APOP:
 		var digest string
 		user, digest, _ = strings.Cut(args, " ")
-		if sum := md5.Sum([]byte(Stamp + c.opts.Password)); digest == hex.EncodeToString(sum[:]) {
+		if sum := md5.Sum([]byte(Timestamp + c.opts.Password)); digest == hex.EncodeToString(sum[:]) {
 			password = c.opts.Password
 		}
 	case verb == "AUTH" && c.opts.SASL:
-		mechanism, answer, given := strings.Cut(args, " ")
-		if !given {
+		mechanism, response, inCommand := strings.Cut(args, " ")
+		if !inCommand {
 			c.Printf("+ ")
-			answer, _ = c.ReadText()
+			response, _ = c.ReadText()
 		}
-		plain, _ := base64.StdEncoding.DecodeString(answer)
+		plain, _ := base64.StdEncoding.DecodeString(response)
 		if f := strings.Split(string(plain), "\x00"); strings.EqualFold(mechanism, "PLAIN") && len(f) == 3 {
 			user, password = f[1], f[2]
 		}

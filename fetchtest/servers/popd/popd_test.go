@@ -10,7 +10,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func TestManners(t *testing.T) {
+func TestCommands(t *testing.T) {
 	t.Parallel()
 	const login = "USER joe\r\nPASS secret\r\n"
 	const in = "+OK password?\r\n+OK welcome\r\n"
@@ -22,7 +22,7 @@ func TestManners(t *testing.T) {
 		"the head":     {popd.Options{}, login + "TOP 1 1\r\n", "+OK popd ready\r\n" + in + "+OK 20 octets\r\nSubject: one\r\n\r\n..a\r\n.\r\n"},
 		"sizes":        {popd.Options{}, login + "LIST\r\nLIST 2\r\n", "+OK popd ready\r\n" + in + "+OK\r\n1 24\r\n2 16\r\n.\r\n+OK 2 16\r\n"},
 		"old":          {popd.Options{Old: true}, "CAPA\r\n" + login + "UIDL\r\nTOP 1 0\r\n", "+OK popd ready\r\n-ERR what?\r\n" + in + "-ERR what?\r\n-ERR what?\r\n"},
-		"APOP":         {popd.Options{APOP: true}, "APOP joe x\r\n", "+OK popd ready " + popd.Stamp + "\r\n-ERR [AUTH] wrong\r\n"},
+		"APOP":         {popd.Options{APOP: true}, "APOP joe x\r\n", "+OK popd ready " + popd.Timestamp + "\r\n-ERR [AUTH] wrong\r\n"},
 		"SASL":         {popd.Options{SASL: true}, "AUTH PLAIN\r\nAGpvZQBzZWNyZXQ=\r\nUIDL 1\r\n", "+OK popd ready\r\n+ \r\n+OK welcome\r\n+OK 1 u1\r\n"},
 		"no login":     {popd.Options{}, "LIST\r\n", "+OK popd ready\r\n-ERR what?\r\n"},
 	} {
