@@ -34,7 +34,7 @@ func hint(e *fetch.Error) string {
 	case driver.ReasonAccount:
 		return "use --ftp-account NAME to send an account"
 	case driver.ReasonNewsServer:
-		return "use --news-server" + strings.TrimPrefix(e.Hint, "name one in the options")
+		return "use --news-server" + strings.TrimPrefix(e.Hint, "set the news server in the options")
 	case driver.ReasonMailbox:
 		return "use --mailbox FILE to search a mailbox"
 	case driver.ReasonMailDraft:

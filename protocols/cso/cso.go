@@ -61,10 +61,10 @@ func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Respons
 // command returns the query command for a URL.
 func command(u uri.URI) (string, error) {
 	if u.Host() == "" {
-		return "", &driver.Error{Code: driver.ErrURL, Err: errors.New("no host")}
+		return "", &driver.Error{Code: driver.ErrURL, Err: errors.New("the URL has no host")}
 	}
 	if _, ok := u.User(); ok {
-		return "", &driver.Error{Code: driver.ErrURL, Err: errors.New("user name in a URL that cannot have one")}
+		return "", &driver.Error{Code: driver.ErrURL, Err: errors.New("a cso URL cannot have a user name")}
 	}
 	words := u.URLPath()
 	if query, ok := u.Query(); ok && strings.Trim(u.Path(), "/") == "" {

@@ -42,7 +42,7 @@ type reply struct {
 	text   string
 }
 
-var errMalformed = &driver.Error{Code: driver.ErrProtocol, Err: errors.New("what the server sent is not a reply of a CSO name server")}
+var errMalformed = &driver.Error{Code: driver.ErrProtocol, Err: errors.New("malformed reply: not from a CSO name server")}
 
 func parseReply(line string) (reply, bool) {
 	var r reply
@@ -79,7 +79,7 @@ func (r reply) err() error {
 	case r.code == 501:
 		e.Code = driver.ErrNotFound
 	case r.code == 502:
-		e.Code, e.Hint = driver.ErrRefused, "ask for less: a full name, or another field such as name=... email=..."
+		e.Code, e.Hint = driver.ErrRefused, "use a more specific query: a full name, or a field such as email=..."
 	case r.code < 500:
 		e.Code, e.Retry = driver.ErrBusy, true
 	default:
@@ -124,7 +124,7 @@ func (b *replies) begin(conn *driver.Conn) error {
 		}
 		return nil
 	}
-	return &driver.Error{Code: driver.ErrProtocol, Err: errors.New("the server sends preliminary replies without end")}
+	return &driver.Error{Code: driver.ErrProtocol, Err: errors.New("the server sent too many preliminary replies")}
 }
 
 // readRefusal reads the replies that explain why a query is refused, one line per cause, up to the
@@ -144,7 +144,7 @@ func (b *replies) readRefusal(first reply) error {
 			reasons += "; " + rep.text
 		}
 	}
-	return &driver.Error{Code: driver.ErrProtocol, Err: errors.New("the server's refusal has no end")}
+	return &driver.Error{Code: driver.ErrProtocol, Err: errors.New("the server sent too many error replies")}
 }
 
 // next reads a reply and stores its line in rest.
@@ -214,7 +214,7 @@ func entries(r io.Reader) iter.Seq2[driver.Entry, error] {
 			}
 			rec.Record = rep.record
 			if size += len(line) + 50; size > maxRecord {
-				yield(driver.Entry{}, &driver.Error{Code: driver.ErrProtocol, Err: fmt.Errorf("a record of more than %d bytes", maxRecord)})
+				yield(driver.Entry{}, &driver.Error{Code: driver.ErrProtocol, Err: fmt.Errorf("the record is larger than %d bytes", maxRecord)})
 				return
 			}
 			rec.add(rep)

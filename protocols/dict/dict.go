@@ -116,7 +116,7 @@ func (d *opener) login(ctx context.Context, req *driver.Request, a *response, ba
 	id, ok := messageID(banner)
 	if !ok {
 		return &driver.Error{Code: driver.ErrAuth, Reply: driver.Reply{Code: 220, Text: wire.Text(banner)},
-			Err: errors.New("the server does not support logins"), Hint: "leave the user out of the URL"}
+			Err: errors.New("the server does not support logins"), Hint: "remove the user from the URL"}
 	}
 	var refused error
 	for attempt := 1; attempt <= maxLogins; attempt++ {
@@ -167,9 +167,9 @@ func failure(r wire.Reply, q query) error {
 	case r.Code == 552:
 		e.Code = driver.ErrNotFound
 	case r.Code == 550:
-		e.Code, e.Hint = driver.ErrNotFound, "dict://"+q.host+"/ lists the databases"
+		e.Code, e.Hint = driver.ErrNotFound, "use dict://"+q.host+"/ to list the databases"
 	case r.Code == 551:
-		e.Code, e.Hint = driver.ErrNotFound, "the server does not know this way of matching; leave it out for the server's own"
+		e.Code, e.Hint = driver.ErrNotFound, "omit the strategy to use the server's default"
 	case r.Code >= 530 && r.Code < 540:
 		e.Code = driver.ErrAuth
 	case r.Code == 500, r.Code == 501:
@@ -179,7 +179,7 @@ func failure(r wire.Reply, q query) error {
 	case r.Code >= 400 && r.Code < 500:
 		e.Code, e.Retry = driver.ErrBusy, true
 	default:
-		e.Code, e.Err = driver.ErrProtocol, errors.New("the server's reply does not fit the question")
+		e.Code, e.Err = driver.ErrProtocol, errors.New("unexpected reply")
 	}
 	return e
 }

@@ -129,7 +129,7 @@ func (a *response) pick(n int) error {
 }
 
 func (a *response) errNoSuch() error {
-	return &driver.Error{Code: driver.ErrNotFound, Err: fmt.Errorf("there is no answer number %d", a.query.n),
+	return &driver.Error{Code: driver.ErrNotFound, Err: fmt.Errorf("there is no result number %d", a.query.n),
 		Reply: driver.Reply{Code: a.status.Code, Text: wire.Text(a.status.Text())}}
 }
 
@@ -146,7 +146,7 @@ func (a *response) nextDefinition() error {
 		case reply.Code == 250 && a.count < a.query.n:
 			return a.errNoSuch()
 		case reply.Code == 250 && a.count > 0 && a.count < a.announced:
-			return &driver.Error{Code: driver.ErrProtocol, Err: fmt.Errorf("%d definitions came, %d were announced", a.count, a.announced)}
+			return &driver.Error{Code: driver.ErrProtocol, Err: fmt.Errorf("%d of %d definitions received", a.count, a.announced)}
 		case reply.Code == 250:
 			return io.EOF
 		case reply.Code != 151:
@@ -154,7 +154,7 @@ func (a *response) nextDefinition() error {
 		}
 		parts, err := fields(reply.Text())
 		if err != nil || len(parts) < 2 {
-			return &driver.Error{Code: driver.ErrProtocol, Err: errors.New("the server does not say where a definition is from"),
+			return &driver.Error{Code: driver.ErrProtocol, Err: errors.New("the server sent a definition without its database"),
 				Reply: driver.Reply{Code: reply.Code, Text: wire.Text(reply.Text())}}
 		}
 		if a.count == 0 || parts[1] != a.def.Database {

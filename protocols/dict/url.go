@@ -35,12 +35,12 @@ type query struct {
 func parseURL(u uri.URI) (query, error) {
 	q := query{host: strings.TrimSuffix(u.HostPort(port), ":2628"), database: "!", strategy: "."}
 	if u.Host() == "" {
-		return q, malformed("the URL names no server")
+		return q, malformed("the URL has no host")
 	}
 	login, _ := u.User()
 	user, mechanism, _ := strings.Cut(login, ";")
 	if q.user = user; mechanism != "" && mechanism != "*" && !strings.EqualFold(mechanism, "auth") {
-		return q, &driver.Error{Code: driver.ErrAuth, Err: fmt.Errorf("unsupported login mechanism %q", mechanism), Hint: "AUTH is the only way to log in"}
+		return q, &driver.Error{Code: driver.ErrAuth, Err: fmt.Errorf("unsupported login mechanism %q", mechanism), Hint: "use AUTH, the only supported mechanism"}
 	}
 	path := u.URLPath()
 	if path == "" {
@@ -61,21 +61,21 @@ func parseURL(u uri.URI) (query, error) {
 		q.verb = match
 		fields = append(fields, &q.strategy)
 	default:
-		return q, &driver.Error{Code: driver.ErrURL, Err: fmt.Errorf("neither d: nor m: begins %q", path),
-			Hint: "dict://" + q.host + "/d:WORD defines a word, /m:WORD lists words that match"}
+		return q, &driver.Error{Code: driver.ErrURL, Err: fmt.Errorf("%q does not start with d: or m:", path),
+			Hint: "use dict://" + q.host + "/d:WORD for definitions or /m:WORD for matching words"}
 	}
 	if err := q.fill(parts[1:], fields); err != nil {
 		return q, err
 	}
 	switch {
 	case q.word == "":
-		return q, &driver.Error{Code: driver.ErrNeedSearch, Hint: "ask as in dict://" + q.host + "/" + parts[0] + ":WORD:" + q.database}
+		return q, &driver.Error{Code: driver.ErrNeedSearch, Hint: "add a word, as in dict://" + q.host + "/" + parts[0] + ":WORD:" + q.database}
 	case !isAtom(q.database):
 		return q, malformed("%q cannot be the name of a database", q.database)
 	case !isAtom(q.strategy):
 		return q, malformed("%q cannot be the name of a strategy", q.strategy)
 	case len(q.command())+len("\r\n") > maxCommand:
-		return q, malformed("the word is longer than a command may be")
+		return q, malformed("the word is too long for a command")
 	}
 	return q, nil
 }

@@ -35,7 +35,7 @@ func Load(env driver.Env, reg *driver.Registry) {
 		Name:    "finger",
 		Port:    port,
 		Ops:     []driver.Op{driver.OpGet, driver.OpStat},
-		Summary: "what a machine tells of its users",
+		Summary: "information about the users of a host",
 		Driver:  &opener{env},
 	})
 }
@@ -66,10 +66,10 @@ func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Respons
 // query returns the query line for a URL.
 func query(u uri.URI) (string, error) {
 	if u.Host() == "" {
-		return "", &driver.Error{Code: driver.ErrURL, Err: errors.New("no host")}
+		return "", &driver.Error{Code: driver.ErrURL, Err: errors.New("the URL has no host")}
 	}
 	if _, ok := u.Password(); ok {
-		return "", &driver.Error{Code: driver.ErrURL, Err: errors.New("password in a URL that cannot have one")}
+		return "", &driver.Error{Code: driver.ErrURL, Err: errors.New("a finger URL cannot have a password")}
 	}
 	query, err := uri.Unescape(u.URLPath())
 	if err != nil {
@@ -81,7 +81,7 @@ func query(u uri.URI) (string, error) {
 	}
 	if user, ok := u.User(); ok {
 		if query != "" {
-			return "", &driver.Error{Code: driver.ErrURL, Err: errors.New("a user both before the host and after it")}
+			return "", &driver.Error{Code: driver.ErrURL, Err: errors.New("a user both before and after the host")}
 		}
 		query = user
 	}

@@ -46,7 +46,7 @@ func TestConformance(t *testing.T) {
 			}
 		},
 		Skip: map[string]string{
-			"Noise":    "any bytes are an answer",
+			"Noise":    "any bytes are a response",
 			"NotFound": "that there is no such user is a text like others",
 		},
 	})

@@ -39,7 +39,7 @@ func With(opts Options) driver.Loader {
 		d := &opener{env: env, opts: opts}
 		d.pool = mailsession.NewPool(env, conns, idleTimeout, d.dial)
 		for _, s := range []driver.Scheme{
-			{Name: "imap", Port: 143, Summary: "mailboxes, messages and their parts on a mail server, by IMAP"},
+			{Name: "imap", Port: 143, Summary: "mailboxes, messages and their parts on a mail server, over IMAP"},
 			{Name: "imaps", Port: 993, Summary: "the same as imap, over TLS"},
 		} {
 			s.Ops, s.Ranges, s.Driver = []driver.Op{driver.OpGet, driver.OpStat, driver.OpList}, true, d
@@ -86,7 +86,7 @@ func (d *opener) Explain(req *driver.Request) ([]string, error) {
 	case d.opts.StartTLS:
 		steps = append(steps, "STARTTLS")
 	default:
-		steps = append(steps, "STARTTLS, if the server has it")
+		steps = append(steps, "STARTTLS, if the server offers it")
 	}
 	if t.Auth != "" {
 		steps = append(steps, "AUTHENTICATE "+t.Auth)
@@ -103,7 +103,7 @@ func (d *opener) Explain(req *driver.Request) ([]string, error) {
 	case t.uid != 0:
 		steps = append(steps, fmt.Sprintf("UID FETCH %d %s", t.uid, sizeItems), fmt.Sprintf("UID FETCH %d (BODY.PEEK[%s])", t.uid, t.section))
 	case t.search != "":
-		steps = append(steps, "UID SEARCH "+driver.Printable(t.search), "UID FETCH (what was found)")
+		steps = append(steps, "UID SEARCH "+driver.Printable(t.search), "UID FETCH (the matches)")
 	default:
 		steps = append(steps, "UID FETCH 1:* "+listItems)
 	}

@@ -171,7 +171,7 @@ func TestSectionsAndRanges(t *testing.T) {
 		t.Errorf("%+v, %v", meta, err)
 	}
 	if _, err := c.Do(t.Context(), &fetch.Request{URL: uri.MustParse(base), IfChanged: meta.Validator}); !errors.Is(err, fetch.ErrNotModified) {
-		t.Errorf("a message that is had: %v", err)
+		t.Errorf("an unchanged message: %v", err)
 	}
 }
 
@@ -188,24 +188,24 @@ func TestLogin(t *testing.T) {
 		log      string // verbs of the commands before EXAMINE
 		code     fetch.Code
 	}{
-		"in plaintext":       {client: plain, log: "CAPABILITY LOGIN CAPABILITY"},
-		"not in plaintext":   {code: fetch.ErrAuth, log: "CAPABILITY"},
-		"SASL":               {server: imapd.Options{SASL: true}, client: plain, log: "CAPABILITY AUTHENTICATE CAPABILITY"},
-		"SASL by the URL":    {server: imapd.Options{SASL: true}, client: plain, url: "imap://;AUTH=PLAIN@$/INBOX/;UID=2", log: "CAPABILITY AUTHENTICATE CAPABILITY"},
-		"a way not known":    {client: plain, url: "imap://;AUTH=GSSAPI@$/INBOX/;UID=2", log: "CAPABILITY", code: fetch.ErrAuth},
-		"STARTTLS":           {server: imapd.Options{TLS: serverTLS, NeedTLS: true}, log: "CAPABILITY STARTTLS CAPABILITY LOGIN CAPABILITY"},
-		"STARTTLS demanded":  {client: Options{StartTLS: true, AllowPlaintext: true}, log: "CAPABILITY STARTTLS", code: fetch.ErrTLS},
-		"STARTTLS with more": {server: imapd.Options{TLS: serverTLS, Replies: map[string]string{"STARTTLS": "$ OK\r\n* CAPABILITY planted\r\n"}}, log: "CAPABILITY STARTTLS", code: fetch.ErrTLS},
-		"TLS":                {server: imapd.Options{TLS: serverTLS, Implicit: true}, url: "imaps://$/INBOX/;UID=2", log: "CAPABILITY LOGIN CAPABILITY"},
-		"known already":      {server: imapd.Options{Replies: map[string]string{"": "* PREAUTH hi\r\n", "EXAMINE": "$ NO\r\n"}}, log: "CAPABILITY", code: fetch.ErrNotFound},
-		"no time for TLS":    {server: imapd.Options{Replies: map[string]string{"": "* PREAUTH hi\r\n"}}, client: Options{StartTLS: true}, log: "CAPABILITY", code: fetch.ErrTLS},
-		"a wrong password":   {client: plain, password: "wrong", log: "CAPABILITY LOGIN", code: fetch.ErrAuth},
-		"nobody":             {client: plain, password: "-", log: "CAPABILITY", code: fetch.ErrAuth},
-		"not now":            {server: imapd.Options{Replies: map[string]string{"LOGIN": "$ NO [UNAVAILABLE] later\r\n"}}, client: plain, log: "CAPABILITY LOGIN", code: fetch.ErrBusy},
-		"no way":             {server: imapd.Options{Replies: map[string]string{"CAPABILITY": "* CAPABILITY IMAP4rev1 LOGINDISABLED\r\n$ OK\r\n"}}, client: plain, log: "CAPABILITY", code: fetch.ErrAuth},
-		"gone":               {server: imapd.Options{Replies: map[string]string{"": "* BYE not now\r\n"}}, client: plain, code: fetch.ErrBusy},
-		"a line in a name":   {client: plain, password: "evil", log: "CAPABILITY", code: fetch.ErrURL},
-		"another protocol":   {server: imapd.Options{Replies: map[string]string{"": "+OK pop\r\n"}}, client: plain, code: fetch.ErrProtocol},
+		"in plaintext":                  {client: plain, log: "CAPABILITY LOGIN CAPABILITY"},
+		"not in plaintext":              {code: fetch.ErrAuth, log: "CAPABILITY"},
+		"SASL":                          {server: imapd.Options{SASL: true}, client: plain, log: "CAPABILITY AUTHENTICATE CAPABILITY"},
+		"SASL requested in the URL":     {server: imapd.Options{SASL: true}, client: plain, url: "imap://;AUTH=PLAIN@$/INBOX/;UID=2", log: "CAPABILITY AUTHENTICATE CAPABILITY"},
+		"unknown mechanism":             {client: plain, url: "imap://;AUTH=GSSAPI@$/INBOX/;UID=2", log: "CAPABILITY", code: fetch.ErrAuth},
+		"STARTTLS":                      {server: imapd.Options{TLS: serverTLS, NeedTLS: true}, log: "CAPABILITY STARTTLS CAPABILITY LOGIN CAPABILITY"},
+		"STARTTLS required but refused": {client: Options{StartTLS: true, AllowPlaintext: true}, log: "CAPABILITY STARTTLS", code: fetch.ErrTLS},
+		"data after STARTTLS":           {server: imapd.Options{TLS: serverTLS, Replies: map[string]string{"STARTTLS": "$ OK\r\n* CAPABILITY planted\r\n"}}, log: "CAPABILITY STARTTLS", code: fetch.ErrTLS},
+		"TLS":                           {server: imapd.Options{TLS: serverTLS, Implicit: true}, url: "imaps://$/INBOX/;UID=2", log: "CAPABILITY LOGIN CAPABILITY"},
+		"PREAUTH":                       {server: imapd.Options{Replies: map[string]string{"": "* PREAUTH hi\r\n", "EXAMINE": "$ NO\r\n"}}, log: "CAPABILITY", code: fetch.ErrNotFound},
+		"PREAUTH, STARTTLS required":    {server: imapd.Options{Replies: map[string]string{"": "* PREAUTH hi\r\n"}}, client: Options{StartTLS: true}, log: "CAPABILITY", code: fetch.ErrTLS},
+		"wrong password":                {client: plain, password: "wrong", log: "CAPABILITY LOGIN", code: fetch.ErrAuth},
+		"no credentials":                {client: plain, password: "-", log: "CAPABILITY", code: fetch.ErrAuth},
+		"temporarily unavailable":       {server: imapd.Options{Replies: map[string]string{"LOGIN": "$ NO [UNAVAILABLE] later\r\n"}}, client: plain, log: "CAPABILITY LOGIN", code: fetch.ErrBusy},
+		"LOGIN disabled":                {server: imapd.Options{Replies: map[string]string{"CAPABILITY": "* CAPABILITY IMAP4rev1 LOGINDISABLED\r\n$ OK\r\n"}}, client: plain, log: "CAPABILITY", code: fetch.ErrAuth},
+		"closed":                        {server: imapd.Options{Replies: map[string]string{"": "* BYE not now\r\n"}}, client: plain, code: fetch.ErrBusy},
+		"line end in the user name":     {client: plain, password: "evil", log: "CAPABILITY", code: fetch.ErrURL},
+		"other protocol":                {server: imapd.Options{Replies: map[string]string{"": "+OK pop\r\n"}}, client: plain, code: fetch.ErrProtocol},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -236,7 +236,7 @@ func TestLogin(t *testing.T) {
 				verbs = append(verbs, f[1])
 			}
 			if got := strings.Join(verbs, " "); got != tt.log {
-				t.Errorf("the server heard %q, want %q", got, tt.log)
+				t.Errorf("the server received %q, want %q", got, tt.log)
 			}
 		})
 	}
@@ -268,27 +268,27 @@ func TestTranscripts(t *testing.T) {
 		want   string
 		code   fetch.Code
 	}{
-		"a literal":              {fetchSize + "S: * 4 FETCH (UID 1 BODY[] {5}\nS\"hello\"\nS: )\nS: u4 OK\n", "/b/;UID=1", fetch.OpGet, "hello", ""},
-		"data of others":         {fetchSize + "S: * 9 EXISTS\nS: * 3 FETCH (FLAGS (\\Seen))\nS: * OK still {3}\nS: * 4 FETCH (FLAGS () BODY[] {5}\nS\"hello\"\nS:  UID 1 X {2}\nS\"ab\"\nS: )\nS: * 9 EXPUNGE\nS: u4 OK\n", "/b/;UID=1", fetch.OpGet, "hello", ""},
-		"a quoted string":        {fetchSize + "S: * 4 FETCH (BODY[] \"he\\\\\\\"o\" UID 1)\nS: u4 OK\n", "/b/;UID=1", fetch.OpGet, "he\\\"o", ""},
-		"an empty one":           {fetchSize + "S: * 4 FETCH (BODY[] \"\" UID 1)\nS: u4 OK\n", "/b/;UID=1", fetch.OpGet, "", ""},
-		"NIL":                    {fetchSize + "S: * 4 FETCH (BODY[] NIL UID 1)\nS: u4 OK\n", "/b/;UID=1", fetch.OpGet, "", fetch.ErrNotFound},
-		"refused at last":        {fetchSize + "S: * 4 FETCH (BODY[] {5}\nS\"hello\"\nS: )\nS: u4 NO broken\n", "/b/;UID=1", fetch.OpGet, "hello", fetch.ErrRefused},
-		"gone in the content":    {fetchSize + "S: * 4 FETCH (BODY[] {5}\nS\"hel\"\nS!close\n", "/b/;UID=1", fetch.OpGet, "hel", fetch.ErrTruncated},
-		"gone behind it":         {fetchSize + "S: * 4 FETCH (BODY[] {5}\nS\"hello\"\nS!close\n", "/b/;UID=1", fetch.OpGet, "hello", fetch.ErrTruncated},
-		"more than announced":    {fetchSize + "S: * 4 FETCH (BODY[] {5}\nS\"hello, world\"\nS: )\nS: u4 OK\n", "/b/;UID=1", fetch.OpGet, "hello", ""},
-		"content without end":    {fetchSize + "S: * 4 FETCH (BODY[] {5}\nS\"hello\"\nS: u4 OK\n", "/b/;UID=1", fetch.OpGet, "hello", fetch.ErrProtocol},
-		"no such message":        {examine + "C: u3 UID FETCH 1 (RFC822.SIZE INTERNALDATE)\nS: u3 OK\n", "/b/;UID=1", fetch.OpGet, "", fetch.ErrNotFound},
-		"another command's":      {examine + "C: u3 UID FETCH 1 (RFC822.SIZE INTERNALDATE)\nS: u9 OK\n", "/b/;UID=1", fetch.OpGet, "", fetch.ErrProtocol},
-		"a huge literal":         {examine + "C: u3 UID FETCH 1 (RFC822.SIZE INTERNALDATE)\nS: * 4 FETCH (X {99999999}\n", "/b/;UID=1", fetch.OpGet, "", fetch.ErrProtocol},
-		"a literal of 20 digits": {fetchSize + "S: * 4 FETCH (BODY[] {99999999999999999999}\nS: x\n", "/b/;UID=1", fetch.OpGet, "", fetch.ErrProtocol},
-		"deep lists":             {examine + "C: u3 UID FETCH 1 (RFC822.SIZE INTERNALDATE)\nS: * 4 FETCH " + strings.Repeat("(", 100) + strings.Repeat(")", 100) + "\nS: u3 OK\n", "/b/;UID=1", fetch.OpGet, "", fetch.ErrNotFound},
-		"an old server":          {preauth + "C: u2 EXAMINE \"b\"\nS: u2 NO what\n", "/b/;UID=1", fetch.OpGet, "", fetch.ErrNotFound},
-		"shut down":              {preauth + "C: u2 EXAMINE \"b\"\nS: * BYE down\nS!close\n", "/b/;UID=1", fetch.OpGet, "", fetch.ErrBusy},
-		"gone":                   {preauth + "C: u2 EXAMINE \"b\"\nS!close\n", "/b/;UID=1", fetch.OpGet, "", fetch.ErrNetwork},
-		"mailboxes":              {preauth + "C: u2 LIST \"\" \"*\"\nS: * LIST (\\Noselect) \"/\" a\nS: * LIST () NIL {3}\nS\"b c\"\nS:\nS: * FLAGS ()\nS: u2 OK\n", "/", fetch.OpList, "LIST (\\Noselect) \"/\" a\r\nLIST () NIL {3}\r\nb c\r\n", ""},
-		"refused in a listing":   {examine + "C: u3 UID FETCH 1:* " + listItems + "\nS: * 1 FETCH (UID 5)\nS: u3 NO x\n", "/b", fetch.OpList, "1 FETCH (UID 5)\r\n", fetch.ErrRefused},
-		"a search in UTF-8":      {examine + "C: u3 UID SEARCH CHARSET UTF-8 TEXT \"ü\"\nS: * SEARCH\nS: u3 OK\n", "/b?TEXT%20%22%C3%BC%22", fetch.OpList, "", ""},
+		"literal":                     {fetchSize + "S: * 4 FETCH (UID 1 BODY[] {5}\nS\"hello\"\nS: )\nS: u4 OK\n", "/b/;UID=1", fetch.OpGet, "hello", ""},
+		"unsolicited data":            {fetchSize + "S: * 9 EXISTS\nS: * 3 FETCH (FLAGS (\\Seen))\nS: * OK still {3}\nS: * 4 FETCH (FLAGS () BODY[] {5}\nS\"hello\"\nS:  UID 1 X {2}\nS\"ab\"\nS: )\nS: * 9 EXPUNGE\nS: u4 OK\n", "/b/;UID=1", fetch.OpGet, "hello", ""},
+		"quoted string":               {fetchSize + "S: * 4 FETCH (BODY[] \"he\\\\\\\"o\" UID 1)\nS: u4 OK\n", "/b/;UID=1", fetch.OpGet, "he\\\"o", ""},
+		"empty string":                {fetchSize + "S: * 4 FETCH (BODY[] \"\" UID 1)\nS: u4 OK\n", "/b/;UID=1", fetch.OpGet, "", ""},
+		"NIL":                         {fetchSize + "S: * 4 FETCH (BODY[] NIL UID 1)\nS: u4 OK\n", "/b/;UID=1", fetch.OpGet, "", fetch.ErrNotFound},
+		"NO after the content":        {fetchSize + "S: * 4 FETCH (BODY[] {5}\nS\"hello\"\nS: )\nS: u4 NO broken\n", "/b/;UID=1", fetch.OpGet, "hello", fetch.ErrRefused},
+		"closed in the content":       {fetchSize + "S: * 4 FETCH (BODY[] {5}\nS\"hel\"\nS!close\n", "/b/;UID=1", fetch.OpGet, "hel", fetch.ErrTruncated},
+		"closed after the content":    {fetchSize + "S: * 4 FETCH (BODY[] {5}\nS\"hello\"\nS!close\n", "/b/;UID=1", fetch.OpGet, "hello", fetch.ErrTruncated},
+		"longer than the literal":     {fetchSize + "S: * 4 FETCH (BODY[] {5}\nS\"hello, world\"\nS: )\nS: u4 OK\n", "/b/;UID=1", fetch.OpGet, "hello", ""},
+		"unterminated content":        {fetchSize + "S: * 4 FETCH (BODY[] {5}\nS\"hello\"\nS: u4 OK\n", "/b/;UID=1", fetch.OpGet, "hello", fetch.ErrProtocol},
+		"no such message":             {examine + "C: u3 UID FETCH 1 (RFC822.SIZE INTERNALDATE)\nS: u3 OK\n", "/b/;UID=1", fetch.OpGet, "", fetch.ErrNotFound},
+		"tag of another command":      {examine + "C: u3 UID FETCH 1 (RFC822.SIZE INTERNALDATE)\nS: u9 OK\n", "/b/;UID=1", fetch.OpGet, "", fetch.ErrProtocol},
+		"huge literal":                {examine + "C: u3 UID FETCH 1 (RFC822.SIZE INTERNALDATE)\nS: * 4 FETCH (X {99999999}\n", "/b/;UID=1", fetch.OpGet, "", fetch.ErrProtocol},
+		"literal size with 20 digits": {fetchSize + "S: * 4 FETCH (BODY[] {99999999999999999999}\nS: x\n", "/b/;UID=1", fetch.OpGet, "", fetch.ErrProtocol},
+		"deeply nested lists":         {examine + "C: u3 UID FETCH 1 (RFC822.SIZE INTERNALDATE)\nS: * 4 FETCH " + strings.Repeat("(", 100) + strings.Repeat(")", 100) + "\nS: u3 OK\n", "/b/;UID=1", fetch.OpGet, "", fetch.ErrNotFound},
+		"old server":                  {preauth + "C: u2 EXAMINE \"b\"\nS: u2 NO what\n", "/b/;UID=1", fetch.OpGet, "", fetch.ErrNotFound},
+		"BYE":                         {preauth + "C: u2 EXAMINE \"b\"\nS: * BYE down\nS!close\n", "/b/;UID=1", fetch.OpGet, "", fetch.ErrBusy},
+		"closed":                      {preauth + "C: u2 EXAMINE \"b\"\nS!close\n", "/b/;UID=1", fetch.OpGet, "", fetch.ErrNetwork},
+		"mailboxes":                   {preauth + "C: u2 LIST \"\" \"*\"\nS: * LIST (\\Noselect) \"/\" a\nS: * LIST () NIL {3}\nS\"b c\"\nS:\nS: * FLAGS ()\nS: u2 OK\n", "/", fetch.OpList, "LIST (\\Noselect) \"/\" a\r\nLIST () NIL {3}\r\nb c\r\n", ""},
+		"NO in a listing":             {examine + "C: u3 UID FETCH 1:* " + listItems + "\nS: * 1 FETCH (UID 5)\nS: u3 NO x\n", "/b", fetch.OpList, "1 FETCH (UID 5)\r\n", fetch.ErrRefused},
+		"search in UTF-8":             {examine + "C: u3 UID SEARCH CHARSET UTF-8 TEXT \"ü\"\nS: * SEARCH\nS: u3 OK\n", "/b?TEXT%20%22%C3%BC%22", fetch.OpList, "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -317,15 +317,15 @@ func TestWrongRangeIsAnError(t *testing.T) {
 		got       fetch.Range
 		wantError bool
 	}{
-		"the part":              {script: rest + "S: * 4 FETCH (BODY[]<3> {2}\nS\"lo\"\n" + end, want: fetch.Range{Offset: 3}, text: "lo", got: fetch.Range{Offset: 3, Length: 2}},
-		"the part, as a string": {script: rest + "S: * 4 FETCH (BODY[]<3> \"lo\")\nS: u4 OK\n", want: fetch.Range{Offset: 3}, text: "lo", got: fetch.Range{Offset: 3, Length: 2}},
-		"all":                   {script: rest + "S: * 4 FETCH (BODY[] {5}\nS\"hello\"\n" + end, want: fetch.Range{Offset: 3}, text: "hello"},
-		"all, as a string":      {script: rest + "S: * 4 FETCH (BODY[] \"hello\")\nS: u4 OK\n", want: fetch.Range{Offset: 3}, text: "hello"},
-		"another part":          {script: rest + "S: * 4 FETCH (BODY[]<1> {4}\nS\"ello\"\n" + end, want: fetch.Range{Offset: 3}, wantError: true},
-		"the beginning":         {script: first + "S: * 4 FETCH (BODY[] {2}\nS\"he\"\n" + end, want: fetch.Range{Length: 2}, text: "he", got: fetch.Range{Length: 2}},
-		"more than a beginning": {script: first + "S: * 4 FETCH (BODY[]<0> {5}\nS\"hello\"\n" + end, want: fetch.Range{Length: 2}, wantError: true},
-		"all for a beginning":   {script: first + "S: * 4 FETCH (BODY[] {5}\nS\"hello\"\n" + end, want: fetch.Range{Length: 2}, text: "hello"},
-		"all for that of a URL": {script: rest + "S: * 4 FETCH (BODY[] {5}\nS\"hello\"\n" + end, path: "/;PARTIAL=3", wantError: true},
+		"range":                             {script: rest + "S: * 4 FETCH (BODY[]<3> {2}\nS\"lo\"\n" + end, want: fetch.Range{Offset: 3}, text: "lo", got: fetch.Range{Offset: 3, Length: 2}},
+		"range as a string":                 {script: rest + "S: * 4 FETCH (BODY[]<3> \"lo\")\nS: u4 OK\n", want: fetch.Range{Offset: 3}, text: "lo", got: fetch.Range{Offset: 3, Length: 2}},
+		"everything":                        {script: rest + "S: * 4 FETCH (BODY[] {5}\nS\"hello\"\n" + end, want: fetch.Range{Offset: 3}, text: "hello"},
+		"everything as a string":            {script: rest + "S: * 4 FETCH (BODY[] \"hello\")\nS: u4 OK\n", want: fetch.Range{Offset: 3}, text: "hello"},
+		"wrong range":                       {script: rest + "S: * 4 FETCH (BODY[]<1> {4}\nS\"ello\"\n" + end, want: fetch.Range{Offset: 3}, wantError: true},
+		"prefix without origin":             {script: first + "S: * 4 FETCH (BODY[] {2}\nS\"he\"\n" + end, want: fetch.Range{Length: 2}, text: "he", got: fetch.Range{Length: 2}},
+		"too long":                          {script: first + "S: * 4 FETCH (BODY[]<0> {5}\nS\"hello\"\n" + end, want: fetch.Range{Length: 2}, wantError: true},
+		"everything for a prefix":           {script: first + "S: * 4 FETCH (BODY[] {5}\nS\"hello\"\n" + end, want: fetch.Range{Length: 2}, text: "hello"},
+		"everything for a range in the URL": {script: rest + "S: * 4 FETCH (BODY[] {5}\nS\"hello\"\n" + end, path: "/;PARTIAL=3", wantError: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -349,10 +349,10 @@ func TestWrongRangeIsAnError(t *testing.T) {
 func TestResponsesAreLimited(t *testing.T) {
 	t.Parallel()
 	for name, replies := range map[string]map[string]string{
-		"a line without end":   {"CAPABILITY": "* CAPABILITY " + strings.Repeat("x", maxLine+1) + "\r\n"},
-		"answers without end":  {"CAPABILITY": strings.Repeat("* 1 EXISTS\r\n", maxResponses+1)},
-		"literals without end": {"EXAMINE": "* X" + strings.Repeat(" {200000}\r\n"+strings.Repeat("x", 200_000), 6) + "\r\n"},
-		"a search without end": {"UID SEARCH": strings.Repeat("* SEARCH"+strings.Repeat(" 1", 10_000)+"\r\n", 11)},
+		"endless line":      {"CAPABILITY": "* CAPABILITY " + strings.Repeat("x", maxLine+1) + "\r\n"},
+		"endless responses": {"CAPABILITY": strings.Repeat("* 1 EXISTS\r\n", maxResponses+1)},
+		"endless literals":  {"EXAMINE": "* X" + strings.Repeat(" {200000}\r\n"+strings.Repeat("x", 200_000), 6) + "\r\n"},
+		"endless search":    {"UID SEARCH": strings.Repeat("* SEARCH"+strings.Repeat(" 1", 10_000)+"\r\n", 11)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -14,13 +14,13 @@ import (
 func (d *opener) logIn(ctx context.Context, srv *mailsession.Server, s *session) error {
 	plain := s.caps["AUTH=PLAIN"] || srv.Auth == "PLAIN"
 	if srv.Auth != "" && srv.Auth != "PLAIN" {
-		return &driver.Error{Code: driver.ErrAuth, Err: fmt.Errorf("urlget has no login by %s, but by PLAIN", driver.Printable(srv.Auth))}
+		return &driver.Error{Code: driver.ErrAuth, Err: fmt.Errorf("unsupported login mechanism %s: urlget supports PLAIN", driver.Printable(srv.Auth))}
 	}
 	if err := s.CheckPlaintext(d.opts.AllowPlaintext, "imap"); err != nil {
 		return err
 	}
 	if !plain && s.caps["LOGINDISABLED"] {
-		return &driver.Error{Code: driver.ErrAuth, Err: errors.New("the server has no login by PLAIN or LOGIN")}
+		return &driver.Error{Code: driver.ErrAuth, Err: errors.New("the server supports neither PLAIN nor LOGIN")}
 	}
 	err := s.LogIn(ctx, srv, "imap", mailsession.MaxLogins, func(cred driver.Credential) error {
 		if plain {
@@ -76,10 +76,10 @@ func (s *session) authenticatePlain(cred driver.Credential) error {
 		}
 		if done, err := s.status("login", tag, r); done || err != nil {
 			if err == nil {
-				err = s.Lines.Break(fmt.Errorf("%w: a login without a password", wire.ErrMalformed))
+				err = s.Lines.Break(fmt.Errorf("%w: the server accepted the login without a password", wire.ErrMalformed))
 			}
 			return err
 		}
 	}
-	return s.Lines.Break(fmt.Errorf("%w: more than %d answers to a command", wire.ErrReplyTooLong, maxResponses))
+	return s.Lines.Break(fmt.Errorf("%w: more than %d responses to a command", wire.ErrReplyTooLong, maxResponses))
 }

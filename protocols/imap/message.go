@@ -171,7 +171,7 @@ func (s *session) requestContent(t *target, part driver.Range, b *content) error
 		}
 		if done, err := s.status("", tag, r); done || err != nil {
 			if err == nil {
-				err = &driver.Error{Code: driver.ErrNotFound, Err: fmt.Errorf("the server has no such part of message %d", t.uid)}
+				err = &driver.Error{Code: driver.ErrNotFound, Err: fmt.Errorf("message %d has no such part", t.uid)}
 			}
 			return err
 		}
@@ -237,9 +237,9 @@ func (b *content) check(part driver.Range, partial bool) error {
 	switch {
 	case !partial:
 	case b.origin != part.Offset:
-		return fmt.Errorf("%w: another part than that from byte %d on", wire.ErrMalformed, part.Offset)
+		return fmt.Errorf("%w: the server sent another range than the one from byte %d", wire.ErrMalformed, part.Offset)
 	case part.Length > 0 && b.remaining > part.Length:
-		return fmt.Errorf("%w: %d bytes where %d were asked for", wire.ErrMalformed, b.remaining, part.Length)
+		return fmt.Errorf("%w: the server sent %d bytes, %d were requested", wire.ErrMalformed, b.remaining, part.Length)
 	}
 	return nil
 }

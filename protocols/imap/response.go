@@ -125,7 +125,7 @@ func (s *session) readTail() error {
 	if err == nil {
 		r := response{literalSize: -1}
 		if err = s.readData(&r, line, false); err == nil && !bytes.HasSuffix(r.data, []byte(")")) {
-			err = fmt.Errorf("%w: %.80q behind the content of a message", wire.ErrMalformed, r.data)
+			err = fmt.Errorf("%w: %.80q after the content of a message", wire.ErrMalformed, r.data)
 		}
 	}
 	return s.readError(err)
@@ -139,7 +139,7 @@ type value struct {
 	name string // the FETCH item's name, as sent by the server
 }
 
-var errValue = fmt.Errorf("%w: data that is none of IMAP", wire.ErrMalformed)
+var errValue = fmt.Errorf("%w: invalid IMAP data", wire.ErrMalformed)
 
 // parseValue parses one value (RFC 3501, section 9) and returns the remaining bytes.
 func parseValue(p []byte, depth int) (v value, rest []byte, err error) {

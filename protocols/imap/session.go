@@ -41,7 +41,7 @@ func (d *opener) handshake(ctx context.Context, srv *mailsession.Server, s *sess
 	condition = strings.ToUpper(condition)
 	switch {
 	case greeting.tag == "*" && condition == "BYE":
-		return failure("the server does not serve us", condition, text)
+		return failure("the server rejected the session", condition, text)
 	case greeting.tag != "*" || condition != "OK" && condition != "PREAUTH":
 		return s.Lines.Break(fmt.Errorf("%w %.80q as a greeting", wire.ErrMalformed, greeting.data))
 	}
@@ -49,7 +49,7 @@ func (d *opener) handshake(ctx context.Context, srv *mailsession.Server, s *sess
 		return err
 	}
 	if !s.Secure && (s.caps["STARTTLS"] || d.opts.StartTLS) && condition == "OK" {
-		err := s.StartTLS(ctx, s.cmd("the server does not begin TLS", "STARTTLS", nil))
+		err := s.StartTLS(ctx, s.cmd("the server refused STARTTLS", "STARTTLS", nil))
 		if err == nil {
 			err = s.capabilities()
 		}
@@ -59,7 +59,7 @@ func (d *opener) handshake(ctx context.Context, srv *mailsession.Server, s *sess
 	}
 	if condition == "PREAUTH" {
 		if d.opts.StartTLS && !s.Secure {
-			return &driver.Error{Code: driver.ErrTLS, Err: errors.New("the server leaves no time to begin TLS")}
+			return &driver.Error{Code: driver.ErrTLS, Err: errors.New("the server requires no login and cannot start TLS afterwards")}
 		}
 		return nil
 	}
@@ -122,7 +122,7 @@ func (s *session) finish(desc, tag string, handle func(response) error) error {
 			}
 		}
 	}
-	return s.Lines.Break(fmt.Errorf("%w: more than %d answers to a command", wire.ErrReplyTooLong, maxResponses))
+	return s.Lines.Break(fmt.Errorf("%w: more than %d responses to a command", wire.ErrReplyTooLong, maxResponses))
 }
 
 // status reports whether r completes the command with the tag. It returns an error if the command
@@ -136,7 +136,7 @@ func (s *session) status(desc, tag string, r response) (done bool, err error) {
 	case r.tag == "*":
 		return false, nil
 	case r.tag != tag:
-		return true, s.Lines.Break(fmt.Errorf("%w: %.80q in place of the answer", wire.ErrMalformed, r.tag+" "+string(r.data)))
+		return true, s.Lines.Break(fmt.Errorf("%w: %.80q instead of the tagged response", wire.ErrMalformed, r.tag+" "+string(r.data)))
 	case condition == "OK":
 		return true, nil
 	case condition == "NO" || condition == "BAD":
@@ -176,7 +176,7 @@ func (s *session) examine(t *target, force bool) error {
 	}
 	if t.validity != 0 && t.validity != s.validity {
 		return &driver.Error{Code: driver.ErrNotFound,
-			Err: fmt.Errorf("the mailbox is not the one that the URL means: its UIDVALIDITY is %d", s.validity)}
+			Err: fmt.Errorf("the UIDVALIDITY of the mailbox is %d, which is not the one in the URL", s.validity)}
 	}
 	return nil
 }

@@ -61,7 +61,7 @@ func parse(u uri.URI) (*target, error) {
 			return nil, err
 		}
 		if t.search == "" || len(t.search) > maxName || strings.HasSuffix(t.search, "}") {
-			return nil, urlError("a search that is empty, too long or ends in a literal")
+			return nil, urlError("the search is empty, too long or ends in a literal")
 		}
 	}
 	return t, t.parsePath(u.Path())
@@ -93,7 +93,7 @@ func (t *target) parsePath(path string) error {
 		return err
 	}
 	if len(t.mailbox) > maxName || !utf8.ValidString(t.mailbox) {
-		return urlError("a name of a mailbox that is too long or not in UTF-8")
+		return urlError("the mailbox name is too long or not valid UTF-8")
 	}
 	if t.validity, err = parseNumber("UIDVALIDITY", validity); err != nil {
 		return err
@@ -102,7 +102,7 @@ func (t *target) parsePath(path string) error {
 		return err
 	}
 	if t.section = strings.ToUpper(section); !isSection(t.section) {
-		return urlError("%q is no part of a message", section)
+		return urlError("%q is not a part of a message", section)
 	}
 	if partial != "" {
 		if t.partial, err = parsePartial(partial); err != nil {
@@ -111,11 +111,11 @@ func (t *target) parsePath(path string) error {
 	}
 	switch {
 	case t.mailbox == "" && (t.uid != 0 || t.validity != 0 || t.search != ""):
-		return urlError("the URL names no mailbox")
+		return urlError("the URL has no mailbox")
 	case t.uid == 0 && (section != "" || partial != ""):
-		return urlError("a part without a message")
+		return urlError("the URL has a part but no message")
 	case t.uid != 0 && t.search != "":
-		return urlError("a search in a message")
+		return urlError("a message cannot be searched")
 	}
 	return nil
 }
@@ -139,7 +139,7 @@ func parseNumber(name, value string) (uint32, error) {
 	}
 	n, err := strconv.ParseUint(value, 10, 32)
 	if err != nil || n == 0 {
-		return 0, urlError("%q is no %s", value, name)
+		return 0, urlError("%q is not a valid %s", value, name)
 	}
 	return uint32(n), nil
 }
@@ -155,7 +155,7 @@ func parsePartial(value string) (driver.Range, error) {
 		}
 	}
 	if err != nil || o < 0 || l < 0 || o > math.MaxUint32 || l > math.MaxUint32 {
-		return driver.Range{}, urlError("%q is no part in bytes", value)
+		return driver.Range{}, urlError("%q is not a byte range", value)
 	}
 	return driver.Range{Offset: o, Length: l}, nil
 }

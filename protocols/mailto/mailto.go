@@ -50,13 +50,13 @@ func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Respons
 		return nil, err
 	}
 	if len(d.opts.Mailboxes) == 0 {
-		reason := "it proposes a message"
+		reason := "it is a draft of a message"
 		if len(m.to) > 0 {
 			reason = "it is the mail address " + strings.Join(m.to, ", ")
 		}
 		return nil, &driver.Error{Code: driver.ErrNotRetrievable, Err: errors.New(reason),
 			Reason: driver.Reason{Kind: driver.ReasonMailDraft},
-			Hint:   "with mailboxes, the messages to and from the address can be listed"}
+			Hint:   "configure mailboxes to list the messages to and from the address"}
 	}
 	return d.list(ctx, req.URL, m.to)
 }

@@ -26,7 +26,7 @@ func TestGetWithoutMailboxes(t *testing.T) {
 		"mailto:a%25b@x.invalid":            "a%b@x.invalid",
 		"mailto:a@x.invalid,b@x.invalid":    "a@x.invalid, b@x.invalid",
 		"mailto:?to=a@x.invalid&subject=hi": "a@x.invalid",
-		"mailto:?subject=hi":                "proposes a message",
+		"mailto:?subject=hi":                "draft of a message",
 	} {
 		_, err := c.Get(t.Context(), url)
 		var e *fetch.Error

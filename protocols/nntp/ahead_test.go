@@ -113,7 +113,7 @@ func TestPipelinedArticles(t *testing.T) {
 				t.Errorf("%s: 300 articles took %d writes on %d connections", form, n, s.Accepted())
 			}
 			if _, err := drive.Get(t, c, fmt.Sprintf(form, s.Addr, 1)); err != nil || s.Accepted() != 1 {
-				t.Errorf("%s: after it: %v, %d connections", form, err, s.Accepted())
+				t.Errorf("%s: afterwards: %v, %d connections", form, err, s.Accepted())
 			}
 		}
 	}
@@ -160,7 +160,7 @@ func TestBrokenPipelines(t *testing.T) {
 					if err != nil {
 						failed = append(failed, i)
 						if again, err := c.Do(t.Context(), reqs[i]); err != nil {
-							t.Errorf("%s at %d: once more: %v", fault, i, err)
+							t.Errorf("%s at %d: second request: %v", fault, i, err)
 						} else {
 							again.Body.Close()
 						}
@@ -205,7 +205,7 @@ func TestPipelineWithUnexpectedRequests(t *testing.T) {
 	at = 1
 	read("the second", expected[at])
 	at = 9
-	read("one that is ahead", expected[at])
+	read("a pipelined one", expected[at])
 	read("the same again", expected[at])
 	list := *requests(t, "nntp://"+s.Addr+"/test.a")[0]
 	list.Op = fetch.OpList
@@ -225,7 +225,7 @@ func TestPipelineWithUnexpectedRequests(t *testing.T) {
 	}
 	resp.Body.Close() // not read
 	at = 13
-	read("after one that was given up", expected[at])
+	read("after an unread response", expected[at])
 	at = 14
 	short, cancel := context.WithCancelCause(ctx)
 	if resp, err = c.Do(short, expected[at]); err != nil {
@@ -238,7 +238,7 @@ func TestPipelineWithUnexpectedRequests(t *testing.T) {
 	}
 	resp.Body.Close()
 	at = 15
-	read("after one that was cancelled", expected[at])
+	read("after a canceled request", expected[at])
 	end()
 	read("after the end", expected[20])
 }
@@ -268,7 +268,7 @@ func TestPipelineRespectsPolicyAndRecorder(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 	if log := strings.Join(s.Log(), "\n"); strings.Contains(log, "<10@") {
-		t.Errorf("it was asked for:\n%s", log)
+		t.Errorf("the article was requested:\n%s", log)
 	}
 	opts, writes := countWrites()
 	opts.Recorder = fetch.RecordLines(func(bool, string) {})

@@ -58,7 +58,7 @@ func (d *opener) sendArticleCommand(ctx context.Context, t *target, verb string,
 		}
 		if reply, err = l.expect(code, "article "+t.description(), verb+" "+t.argument()); err == nil && !t.matchesReply(reply) {
 			err = l.Lines.Break(&driver.Error{Code: driver.ErrProtocol, Reply: driver.Reply{Code: reply.Code, Text: reply.Text()},
-				Err: fmt.Errorf("the server sends another article than %s", t.argument())})
+				Err: fmt.Errorf("the server sent another article than %s", t.argument())})
 		}
 		return err
 	})
@@ -106,7 +106,7 @@ func (s *session) readHeader() ([]byte, error) {
 	case io.EOF:
 		return head, nil
 	case nil:
-		err = fmt.Errorf("%w: the header of an article has no end", wire.ErrReplyTooLong)
+		err = fmt.Errorf("%w: the header of the article does not end", wire.ErrReplyTooLong)
 	}
 	return nil, s.Lines.Break(err)
 }

@@ -17,28 +17,28 @@ var handshakes = map[string]struct {
 	talk string // after the greeting
 	want error
 }{
-	"a server for readers": {
+	"reader server": {
 		"C: CAPABILITIES\nS: 101 here\nS: VERSION 2\nS: READER\nS: .\n" + article, nil},
-	"a server of RFC 977": {
+	"RFC 977 server": {
 		"C: CAPABILITIES\nS: 500 what\nC: MODE READER\nS: 500 what\n" + article, nil},
-	"an old server that is switched": {
+	"old server with MODE READER": {
 		"C: CAPABILITIES\nS: 500 what\nC: MODE READER\nS: 201 no posting\n" + article, nil},
-	"a server that is switched": {
+	"server with MODE READER": {
 		"C: CAPABILITIES\nS: 101 here\nS: VERSION 2\nS: mode-reader\nS: .\nC: MODE READER\nS: 200 hi\n" +
 			"C: CAPABILITIES\nS: 101 here\nS: VERSION 2\nS: READER\nS: .\n" + article, nil},
-	"not for readers": {
+	"no readers": {
 		"C: CAPABILITIES\nS: 101 here\nS: MODE-READER\nS: .\nC: MODE READER\nS: 502 for servers only\n", fetch.ErrRefused},
-	"an old server, not for readers": {
+	"old server, no readers": {
 		"C: CAPABILITIES\nS: 500 what\nC: MODE READER\nS: 502 for servers only\n", fetch.ErrRefused},
-	"not now": {
+	"temporarily unavailable": {
 		"C: CAPABILITIES\nS: 500 what\nC: MODE READER\nS: 400 come back later\n", fetch.ErrBusy},
-	"gone before the capabilities": {
+	"closed before the capabilities": {
 		"C: CAPABILITIES\nS!close\n", fetch.ErrNetwork},
-	"gone in the capabilities": {
+	"closed in the capabilities": {
 		"C: CAPABILITIES\nS: 101 here\nS: VERSION 2\nS!close\n", fetch.ErrNetwork},
-	"gone while it is switched": {
+	"closed in MODE READER": {
 		"C: CAPABILITIES\nS: 101 here\nS: MODE-READER\nS: .\nC: MODE READER\nS!close\n", fetch.ErrNetwork},
-	"gone after it was switched": {
+	"closed after MODE READER": {
 		"C: CAPABILITIES\nS: 101 here\nS: MODE-READER\nS: .\nC: MODE READER\nS: 200 hi\nC: CAPABILITIES\nS!close\n", fetch.ErrNetwork},
 }
 

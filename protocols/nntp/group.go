@@ -76,10 +76,10 @@ func parseGroupReply(r wire.Reply) (numberRange, error) {
 	var g numberRange
 	if n, _ := fmt.Sscanf(r.Lines[0], "%d %d %d", &g.count, &g.low, &g.high); n < 3 {
 		return g, &driver.Error{Code: driver.ErrProtocol, Reply: driver.Reply{Code: r.Code, Text: r.Text()},
-			Err: fmt.Errorf("no article numbers in the answer to GROUP")}
+			Err: fmt.Errorf("the reply to GROUP has no article numbers")}
 	}
 	if g.high > math.MaxInt64 {
-		return g, &driver.Error{Code: driver.ErrProtocol, Err: fmt.Errorf("article number %d", g.high)}
+		return g, &driver.Error{Code: driver.ErrProtocol, Err: fmt.Errorf("article number %d is too large", g.high)}
 	}
 	if g.high < g.low || g.high == 0 {
 		g.count = 0
@@ -172,7 +172,7 @@ func (l *lease) overviews(g numberRange) iter.Seq2[[]byte, error] {
 				return
 			}
 		}
-		yield(nil, &driver.Error{Code: driver.ErrServer, Err: fmt.Errorf("the server knows neither OVER, XOVER nor HEAD")})
+		yield(nil, &driver.Error{Code: driver.ErrServer, Err: fmt.Errorf("the server supports none of OVER, XOVER and HEAD")})
 	}
 }
 

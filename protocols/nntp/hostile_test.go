@@ -61,17 +61,17 @@ func TestWrongArticleIsAnError(t *testing.T) {
 		url            string
 		ok             bool // leaseSession that reply
 	}{
-		"right":            {"ARTICLE <2@b>", "220 0 <2@b>", "/2@b", true},
-		"right, and more":  {"ARTICLE <2@b>", "220 17 <2@b> article retrieved", "/2@b", true},
-		"no name":          {"ARTICLE <2@b>", "220 0 article retrieved", "/2@b", true},
-		"nothing":          {"ARTICLE <2@b>", "220", "/2@b", true},
-		"another name":     {"ARTICLE <2@b>", "220 0 <1@b>", "/2@b", false},
-		"another in case":  {"ARTICLE <2@b>", "220 0 <2@B>", "/2@b", false},
-		"answer to GROUP":  {"ARTICLE <2@b>", "211 1 1 1 a.b", "/2@b", false},
-		"a late farewell":  {"ARTICLE <2@b>", "205 bye", "/2@b", false},
-		"the article's":    {"ARTICLE <2@b>", "222 0 <2@b>", "/2@b", false},
-		"plain refusal":    {"ARTICLE <2@b>", "430 no", "/2@b", true},
-		"hung up by reply": {"ARTICLE <2@b>", "400 idle for too long", "/2@b", false},
+		"right article":            {"ARTICLE <2@b>", "220 0 <2@b>", "/2@b", true},
+		"right article and text":   {"ARTICLE <2@b>", "220 17 <2@b> article retrieved", "/2@b", true},
+		"no message-id":            {"ARTICLE <2@b>", "220 0 article retrieved", "/2@b", true},
+		"code only":                {"ARTICLE <2@b>", "220", "/2@b", true},
+		"other message-id":         {"ARTICLE <2@b>", "220 0 <1@b>", "/2@b", false},
+		"message-id in other case": {"ARTICLE <2@b>", "220 0 <2@B>", "/2@b", false},
+		"reply to GROUP":           {"ARTICLE <2@b>", "211 1 1 1 a.b", "/2@b", false},
+		"late reply to QUIT":       {"ARTICLE <2@b>", "205 bye", "/2@b", false},
+		"reply to BODY":            {"ARTICLE <2@b>", "222 0 <2@b>", "/2@b", false},
+		"plain refusal":            {"ARTICLE <2@b>", "430 no", "/2@b", true},
+		"400 reply":                {"ARTICLE <2@b>", "400 idle for too long", "/2@b", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -194,9 +194,9 @@ func TestPlaintextLogin(t *testing.T) {
 func TestPlaintextBeforeTLS(t *testing.T) {
 	t.Parallel()
 	for name, script := range map[string]string{
-		"behind the reply":   legacyHandshake + "C: ARTICLE <a@b>\nS: 483 TLS first\n",
-		"asked for at first": "S: 200 hi\nC: STARTTLS\nS\"382 go\\r\\n200 injected\\r\\n\"\n",
-		"no TLS at all":      "S: 200 hi\nC: STARTTLS\nS: 382 go\nC? \nS: 200 what\nS!close\n",
+		"483 reply":      legacyHandshake + "C: ARTICLE <a@b>\nS: 483 TLS first\n",
+		"STARTTLS first": "S: 200 hi\nC: STARTTLS\nS\"382 go\\r\\n200 injected\\r\\n\"\n",
+		"no TLS at all":  "S: 200 hi\nC: STARTTLS\nS: 382 go\nC? \nS: 200 what\nS!close\n",
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -250,11 +250,11 @@ type misbehavior func(c *servers.Conn)
 
 // misbehaviors are replies that do not end in time. Their lines are valid in a reply.
 var misbehaviors = map[string]misbehavior{
-	"a byte at a time":   func(c *servers.Conn) { drip(c, "2") },
-	"a line at a time":   func(c *servers.Conn) { drip(c, "A-line: of it 1\r\n") },
-	"lines without end":  func(c *servers.Conn) { flood(c, "A-line: of it 1\r\n") },
-	"a line without end": func(c *servers.Conn) { flood(c, "a-line: of it ") },
-	"silence":            func(c *servers.Conn) { c.Wait() },
+	"a byte at a time":  func(c *servers.Conn) { drip(c, "2") },
+	"a line at a time":  func(c *servers.Conn) { drip(c, "A-line: of it 1\r\n") },
+	"lines without end": func(c *servers.Conn) { flood(c, "A-line: of it 1\r\n") },
+	"endless line":      func(c *servers.Conn) { flood(c, "a-line: of it ") },
+	"silence":           func(c *servers.Conn) { c.Wait() },
 }
 
 func drip(c *servers.Conn, text string) {
@@ -369,8 +369,8 @@ func TestDescriptionsAreLimited(t *testing.T) {
 		descriptions misbehavior
 		reply        time.Duration
 	}{
-		"more than there is room for": {func(c *servers.Conn) { flood(c, "a.b about this and that\r\n") }, 0},
-		"too slow":                    {func(c *servers.Conn) { drip(c, "a.b about\r\n") }, 2 * time.Second},
+		"too large": {func(c *servers.Conn) { flood(c, "a.b about this and that\r\n") }, 0},
+		"too slow":  {func(c *servers.Conn) { drip(c, "a.b about\r\n") }, 2 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -401,7 +401,7 @@ func TestDescriptionsAreLimited(t *testing.T) {
 			if err != nil || len(entries) != 1 || entries[0].Name != "a.b" {
 				t.Errorf("%+v, %v", entries, err)
 			}
-			if !strings.Contains(log.String(), "left out") {
+			if !strings.Contains(log.String(), "are omitted") {
 				t.Errorf("the log: %q", log.String())
 			}
 		})

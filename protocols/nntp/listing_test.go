@@ -19,7 +19,7 @@ func TestListingStopsAtReadError(t *testing.T) {
 		var names []string
 		for e, err := range entries(r, func(line []byte) (fetch.Entry, bool) { return fetch.Entry{Name: string(line)}, true }) {
 			if names = append(names, e.Name); len(names) > 9 {
-				t.Fatal("it does not end")
+				t.Fatal("the listing does not end")
 			}
 			if err != nil && !errors.Is(err, broken) {
 				t.Errorf("error %v, want %v", err, broken)

@@ -9,7 +9,7 @@ import (
 )
 
 // errPlaintext is the error for a login that would send the password in plaintext.
-var errPlaintext = errors.New("the server wants a login, and the password would travel in plaintext")
+var errPlaintext = errors.New("the server requires a login, and the password would be sent in plaintext")
 
 // login authenticates after a 480 reply (RFC 4643). It starts TLS first if the server offers
 // STARTTLS.
@@ -27,7 +27,7 @@ func (d *opener) login(ctx context.Context, t *target, s *session) error {
 				Reason: driver.Reason{Kind: driver.ReasonPlaintext}, Hint: "use nntps or snews"}
 		}
 		if d.warnedServers.Add(t.addr()) {
-			d.env.Logger().Warn("the password in the URL travels in plaintext", "server", t.addr())
+			d.env.Logger().Warn("the password in the URL is sent in plaintext", "server", t.addr())
 		}
 		limit = 1 // only the first credential comes from the URL
 	}
@@ -87,7 +87,7 @@ func (s *session) authenticatePlain(cred driver.Credential) error {
 	case err != nil:
 		return err
 	case r.Code == replySASLContinue:
-		return s.Lines.Break(failure("the login goes on after the password", r))
+		return s.Lines.Break(failure("the server continues the login after the password", r))
 	case r.Code != replyLoggedIn:
 		return failure("login", r)
 	}

@@ -35,20 +35,20 @@ func TestLogin(t *testing.T) {
 		want  error
 		sent  []string // commands that the server must receive
 	}{
-		"plaintext is refused":       {base, Options{}, "news://$/1@x.invalid", []fetch.Credential{right}, fetch.ErrAuth, nil},
-		"plaintext if allowed":       {base, Options{AllowPlaintext: true}, "news://$/1@x.invalid", []fetch.Credential{right}, nil, []string{"AUTHINFO USER u", "AUTHINFO PASS s3cret"}},
-		"from the URL":               {base, Options{AllowPlaintext: true}, "news://u:s3cret@$/1@x.invalid", nil, nil, nil},
-		"by STARTTLS if there is":    {starttls, Options{}, "nntp://$/test.a/1", []fetch.Credential{right}, nil, []string{"STARTTLS"}},
-		"STARTTLS at once":           {starttls, Options{StartTLS: true}, "news://$/1@x.invalid", []fetch.Credential{right}, nil, nil},
-		"over TLS":                   {implicit, Options{}, "snews://$/1@x.invalid", []fetch.Credential{right}, nil, nil},
-		"a second answer":            {implicit, Options{}, "nntps://$/test.a/1", []fetch.Credential{wrong, right}, nil, nil},
-		"wrong":                      {implicit, Options{}, "snews://$/1@x.invalid", []fetch.Credential{wrong}, fetch.ErrAuth, nil},
-		"nobody knows":               {implicit, Options{}, "snews://$/1@x.invalid", nil, fetch.ErrAuth, nil},
-		"SASL":                       {with(func(c *nntpd.Options) { c.TLS, c.Implicit, c.SASL = serverTLS, true, true }), Options{}, "snews://$/1@x.invalid", []fetch.Credential{right}, nil, []string{"AUTHINFO SASL PLAIN AHUAczNjcmV0"}},
-		"SASL wrong":                 {with(func(c *nntpd.Options) { c.TLS, c.Implicit, c.SASL = serverTLS, true, true }), Options{}, "snews://$/1@x.invalid", []fetch.Credential{wrong}, fetch.ErrAuth, nil},
-		"TLS wanted and offered":     {with(func(c *nntpd.Options) { c.TLS, c.NeedTLS = serverTLS, true }), Options{}, "news://$/1@x.invalid", []fetch.Credential{right}, nil, nil},
-		"TLS wanted and not offered": {with(func(c *nntpd.Options) { c.NeedTLS = true }), Options{}, "news://$/1@x.invalid", nil, fetch.ErrTLS, nil},
-		"no STARTTLS":                {base, Options{StartTLS: true}, "news://$/1@x.invalid", nil, fetch.ErrTLS, nil},
+		"plaintext not allowed":        {base, Options{}, "news://$/1@x.invalid", []fetch.Credential{right}, fetch.ErrAuth, nil},
+		"plaintext allowed":            {base, Options{AllowPlaintext: true}, "news://$/1@x.invalid", []fetch.Credential{right}, nil, []string{"AUTHINFO USER u", "AUTHINFO PASS s3cret"}},
+		"from the URL":                 {base, Options{AllowPlaintext: true}, "news://u:s3cret@$/1@x.invalid", nil, nil, nil},
+		"STARTTLS if offered":          {starttls, Options{}, "nntp://$/test.a/1", []fetch.Credential{right}, nil, []string{"STARTTLS"}},
+		"STARTTLS required":            {starttls, Options{StartTLS: true}, "news://$/1@x.invalid", []fetch.Credential{right}, nil, nil},
+		"over TLS":                     {implicit, Options{}, "snews://$/1@x.invalid", []fetch.Credential{right}, nil, nil},
+		"second credential":            {implicit, Options{}, "nntps://$/test.a/1", []fetch.Credential{wrong, right}, nil, nil},
+		"wrong password":               {implicit, Options{}, "snews://$/1@x.invalid", []fetch.Credential{wrong}, fetch.ErrAuth, nil},
+		"no credentials":               {implicit, Options{}, "snews://$/1@x.invalid", nil, fetch.ErrAuth, nil},
+		"SASL":                         {with(func(c *nntpd.Options) { c.TLS, c.Implicit, c.SASL = serverTLS, true, true }), Options{}, "snews://$/1@x.invalid", []fetch.Credential{right}, nil, []string{"AUTHINFO SASL PLAIN AHUAczNjcmV0"}},
+		"SASL, wrong password":         {with(func(c *nntpd.Options) { c.TLS, c.Implicit, c.SASL = serverTLS, true, true }), Options{}, "snews://$/1@x.invalid", []fetch.Credential{wrong}, fetch.ErrAuth, nil},
+		"TLS required and offered":     {with(func(c *nntpd.Options) { c.TLS, c.NeedTLS = serverTLS, true }), Options{}, "news://$/1@x.invalid", []fetch.Credential{right}, nil, nil},
+		"TLS required and not offered": {with(func(c *nntpd.Options) { c.NeedTLS = true }), Options{}, "news://$/1@x.invalid", nil, fetch.ErrTLS, nil},
+		"no STARTTLS":                  {base, Options{StartTLS: true}, "news://$/1@x.invalid", nil, fetch.ErrTLS, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -85,10 +85,10 @@ func TestLogin(t *testing.T) {
 			defer mu.Unlock()
 			for _, secret := range []string{"s3cret", "AHUAczNjcmV0"} {
 				if strings.Contains(trace.String(), secret) || rec.Shows(secret) {
-					t.Errorf("the trace or the record holds %q", secret)
+					t.Errorf("the trace or the record contains %q", secret)
 				}
 				if err != nil && strings.Contains(err.Error(), secret) {
-					t.Errorf("the error holds %q: %v", secret, err)
+					t.Errorf("the error contains %q: %v", secret, err)
 				}
 			}
 		})

@@ -66,7 +66,7 @@ func TestArticleIsVerbatim(t *testing.T) {
 			}
 		}
 		if n := s.Accepted(); n != 1 {
-			t.Errorf("%d connections for requests one after the other", n)
+			t.Errorf("%d connections for sequential requests", n)
 		}
 	}
 }

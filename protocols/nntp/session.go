@@ -37,7 +37,7 @@ func (d *opener) handshake(ctx context.Context, s *session) error {
 		return err
 	}
 	if greeting.Code != replyPosting && greeting.Code != replyNoPosting {
-		return failure("the server does not serve us", greeting)
+		return failure("the server rejected the session", greeting)
 	}
 	s.noPosting = greeting.Code == replyNoPosting
 	if d.opts.StartTLS && !s.Secure {
@@ -64,7 +64,7 @@ func (s *session) enterReaderMode() error {
 	case r.Code == 502 && s.noPosting && !transitMode:
 		return nil // a reader server of RFC 977 that does not support MODE READER
 	case r.Code == replyDiscontinued || r.Code == 502:
-		return failure("the server does not serve readers", r)
+		return failure("the server does not accept readers", r)
 	case transitMode:
 		return s.capabilities()
 	}
@@ -126,7 +126,7 @@ func (s *session) unexpectedReply(desc string, r wire.Reply) error {
 func (s *session) startTLS(ctx context.Context) error {
 	r, err := s.cmd("STARTTLS")
 	if err == nil && r.Code != replyStartTLS {
-		err = failure("the server does not begin TLS", r)
+		err = failure("the server refused STARTTLS", r)
 	}
 	if err = s.StartTLS(ctx, err); err == nil {
 		s.group, s.caps = "", nil

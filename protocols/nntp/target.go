@@ -107,7 +107,7 @@ func (t *target) useDefault(d *opener) error {
 // excludes spaces, control characters and angle brackets from group names and message-ids.
 func checkName(kind, name string, limit int) error {
 	if len(name) > limit {
-		return &driver.Error{Code: driver.ErrURL, Err: fmt.Errorf("%s of more than %d bytes", kind, limit)}
+		return &driver.Error{Code: driver.ErrURL, Err: fmt.Errorf("%s is longer than %d bytes", kind, limit)}
 	}
 	for i := range len(name) {
 		if c := name[i]; c <= ' ' || c == 0x7f || c == '<' || c == '>' {
@@ -131,9 +131,9 @@ func findServer(setting string) (uri.URI, error) {
 	}
 	if setting == "" {
 		return uri.URI{}, &driver.Error{Code: driver.ErrNoServer,
-			Err:    errors.New("the URL names no news server, and none is configured"),
+			Err:    errors.New("the URL has no news server, and none is configured"),
 			Reason: driver.Reason{Kind: driver.ReasonNewsServer},
-			Hint:   "name one in the options, $NNTPSERVER or " + serverFile}
+			Hint:   "set the news server in the options, $NNTPSERVER or " + serverFile}
 	}
 	if !strings.Contains(setting, "://") {
 		setting = "nntp://" + setting

@@ -41,7 +41,7 @@ func (s *session) method(mechanism string) (string, error) {
 	plain := strings.Contains(" "+s.caps["SASL"]+" ", " PLAIN ")
 	switch {
 	case mechanism == apopMechanism && s.timestamp == "":
-		return "", &driver.Error{Code: driver.ErrAuth, Err: errors.New("the server's greeting has no stamp for APOP")}
+		return "", &driver.Error{Code: driver.ErrAuth, Err: errors.New("the server's greeting has no timestamp for APOP")}
 	case mechanism == apopMechanism, mechanism == "" && !s.Secure && s.timestamp != "":
 		return apopMechanism, nil
 	case mechanism == "PLAIN", mechanism == "" && plain && !user:
@@ -49,7 +49,7 @@ func (s *session) method(mechanism string) (string, error) {
 	case mechanism == "":
 		return "USER", nil
 	}
-	return "", &driver.Error{Code: driver.ErrAuth, Err: fmt.Errorf("urlget has no login by %s, but by PLAIN and APOP", driver.Printable(mechanism))}
+	return "", &driver.Error{Code: driver.ErrAuth, Err: fmt.Errorf("unsupported login mechanism %s: urlget supports PLAIN and APOP", driver.Printable(mechanism))}
 }
 
 // authenticate tries to log in with one credential.

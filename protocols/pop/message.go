@@ -74,8 +74,8 @@ func (s *session) locate(t *target, reused bool) (number int, uid string, err er
 	number, err = s.numberOf(t.uid)
 	switch {
 	case isPlainRefusal(err):
-		return 0, "", &driver.Error{Code: driver.ErrNotFound, Err: fmt.Errorf("the server gives messages no unique-ids"),
-			Hint: "messages can be named by their numbers", Reply: driver.Reply{Text: "-ERR"}}
+		return 0, "", &driver.Error{Code: driver.ErrNotFound, Err: fmt.Errorf("the server does not support unique-ids"),
+			Hint: "use the message number, as in pop://HOST/1", Reply: driver.Reply{Text: "-ERR"}}
 	case err != nil:
 		return 0, "", err
 	case number == 0 && reused:
@@ -109,7 +109,7 @@ func (s *session) describe(number int, meta *driver.Meta) error {
 		describe(meta, head)
 		return nil
 	case nil:
-		err = fmt.Errorf("%w: the header of a message goes on and on", wire.ErrReplyTooLong)
+		err = fmt.Errorf("%w: the header of the message does not end", wire.ErrReplyTooLong)
 	}
 	return s.Lines.Break(err)
 }

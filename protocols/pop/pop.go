@@ -43,7 +43,7 @@ func With(opts Options) driver.Loader {
 		d := &opener{env: env, opts: opts}
 		d.pool = mailsession.NewPool(env, conns, idleTimeout, d.dial)
 		for _, s := range []driver.Scheme{
-			{Name: "pop", Port: 110, Summary: "messages of a maildrop on a mail server, by POP3"},
+			{Name: "pop", Port: 110, Summary: "messages of a maildrop on a mail server, over POP3"},
 			{Name: "pop3", Port: 110, Summary: "the same as pop"},
 			{Name: "pops", Port: 995, Summary: "the same as pop, over TLS"},
 			{Name: "pop3s", Port: 995, Summary: "the same as pops"},
@@ -91,7 +91,7 @@ func (d *opener) Explain(req *driver.Request) ([]string, error) {
 	case d.opts.StartTLS:
 		steps = append(steps, "CAPA", "STLS")
 	default:
-		steps = append(steps, "CAPA", "STLS, if the server has it")
+		steps = append(steps, "CAPA", "STLS, if the server offers it")
 	}
 	switch {
 	case t.Auth == apopMechanism:

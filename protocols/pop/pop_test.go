@@ -126,7 +126,7 @@ func TestUnchangedMessageIsNotRetrieved(t *testing.T) {
 		}
 	}
 	if log := strings.Join(s.Log(), "\n"); strings.Contains(log, "RETR") {
-		t.Errorf("the server was asked for it:\n%s", log)
+		t.Errorf("the server was sent the command:\n%s", log)
 	}
 }
 
@@ -143,29 +143,29 @@ func TestLogin(t *testing.T) {
 		log      string // verbs of the commands up to the login
 		code     fetch.Code
 	}{
-		"in plaintext":            {server: popd.Options{}, client: Options{AllowPlaintext: true}, log: "CAPA USER PASS"},
-		"not in plaintext":        {server: popd.Options{}, code: fetch.ErrAuth, log: "CAPA"},
-		"SASL":                    {server: popd.Options{SASL: true}, client: Options{AllowPlaintext: true}, log: "CAPA AUTH"},
-		"a long password":         {server: popd.Options{SASL: true}, client: Options{AllowPlaintext: true}, password: long, log: "CAPA AUTH"},
-		"APOP":                    {server: popd.Options{APOP: true}, log: "CAPA APOP"},
-		"APOP by the URL":         {server: popd.Options{APOP: true}, client: Options{AllowPlaintext: true}, url: "pop://;AUTH=+APOP@$/2", log: "CAPA APOP"},
-		"no stamp":                {server: popd.Options{}, url: "pop://;AUTH=+APOP@$/2", code: fetch.ErrAuth, log: "CAPA"},
-		"a stamp that is none":    {server: popd.Options{APOP: true, Replies: map[string]string{"": "+OK <\x80\x81@h>\r\n"}}, code: fetch.ErrAuth, log: "CAPA"},
-		"PLAIN by the URL":        {server: popd.Options{SASL: true, APOP: true}, client: Options{AllowPlaintext: true}, url: "pop://;AUTH=PLAIN@$/2", log: "CAPA AUTH"},
-		"a way that is not known": {server: popd.Options{}, url: "pop://;AUTH=SCRAM-SHA-1@$/2", code: fetch.ErrAuth, log: "CAPA"},
-		"STLS":                    {server: popd.Options{TLS: serverTLS, APOP: true}, log: "CAPA STLS CAPA USER PASS"},
-		"STLS demanded":           {server: popd.Options{}, client: Options{StartTLS: true, AllowPlaintext: true}, code: fetch.ErrTLS, log: "CAPA STLS"},
+		"in plaintext":               {server: popd.Options{}, client: Options{AllowPlaintext: true}, log: "CAPA USER PASS"},
+		"not in plaintext":           {server: popd.Options{}, code: fetch.ErrAuth, log: "CAPA"},
+		"SASL":                       {server: popd.Options{SASL: true}, client: Options{AllowPlaintext: true}, log: "CAPA AUTH"},
+		"long password":              {server: popd.Options{SASL: true}, client: Options{AllowPlaintext: true}, password: long, log: "CAPA AUTH"},
+		"APOP":                       {server: popd.Options{APOP: true}, log: "CAPA APOP"},
+		"APOP requested in the URL":  {server: popd.Options{APOP: true}, client: Options{AllowPlaintext: true}, url: "pop://;AUTH=+APOP@$/2", log: "CAPA APOP"},
+		"no timestamp":               {server: popd.Options{}, url: "pop://;AUTH=+APOP@$/2", code: fetch.ErrAuth, log: "CAPA"},
+		"invalid timestamp":          {server: popd.Options{APOP: true, Replies: map[string]string{"": "+OK <\x80\x81@h>\r\n"}}, code: fetch.ErrAuth, log: "CAPA"},
+		"PLAIN requested in the URL": {server: popd.Options{SASL: true, APOP: true}, client: Options{AllowPlaintext: true}, url: "pop://;AUTH=PLAIN@$/2", log: "CAPA AUTH"},
+		"unknown mechanism":          {server: popd.Options{}, url: "pop://;AUTH=SCRAM-SHA-1@$/2", code: fetch.ErrAuth, log: "CAPA"},
+		"STLS":                       {server: popd.Options{TLS: serverTLS, APOP: true}, log: "CAPA STLS CAPA USER PASS"},
+		"STLS required but refused":  {server: popd.Options{}, client: Options{StartTLS: true, AllowPlaintext: true}, code: fetch.ErrTLS, log: "CAPA STLS"},
 		"STLS refused": {server: popd.Options{TLS: serverTLS, Replies: map[string]string{"STLS": "-ERR no\r\n"}},
 			client: Options{AllowPlaintext: true}, code: fetch.ErrTLS, log: "CAPA STLS"},
-		"STLS with more": {server: popd.Options{TLS: serverTLS, Replies: map[string]string{"STLS": "+OK\r\n+OK planted\r\n"}},
+		"data after STLS": {server: popd.Options{TLS: serverTLS, Replies: map[string]string{"STLS": "+OK\r\n+OK planted\r\n"}},
 			code: fetch.ErrTLS, log: "CAPA STLS"},
-		"TLS":               {server: popd.Options{TLS: serverTLS, Implicit: true}, url: "pops://$/2", log: "CAPA USER PASS"},
-		"an old server":     {server: popd.Options{Old: true}, client: Options{AllowPlaintext: true}, log: "CAPA USER PASS"},
-		"a wrong password":  {server: popd.Options{TLS: serverTLS}, url: "pop://joe:wrong@$/2", password: "wrong", code: fetch.ErrAuth, log: "CAPA STLS CAPA USER PASS USER PASS"},
-		"nobody":            {server: popd.Options{TLS: serverTLS}, password: "-", code: fetch.ErrAuth, log: "CAPA STLS CAPA"},
-		"a locked maildrop": {server: popd.Options{TLS: serverTLS, Replies: map[string]string{"PASS": "-ERR [IN-USE] locked\r\n"}}, code: fetch.ErrBusy, log: "CAPA STLS CAPA USER PASS"},
-		"a server in need":  {server: popd.Options{TLS: serverTLS, Replies: map[string]string{"PASS": "-ERR [SYS/PERM] broken\r\n"}}, code: fetch.ErrServer, log: "CAPA STLS CAPA USER PASS"},
-		"a line in a name":  {server: popd.Options{}, client: Options{AllowPlaintext: true}, password: "evil", code: fetch.ErrURL, log: "CAPA"},
+		"TLS":                       {server: popd.Options{TLS: serverTLS, Implicit: true}, url: "pops://$/2", log: "CAPA USER PASS"},
+		"old server":                {server: popd.Options{Old: true}, client: Options{AllowPlaintext: true}, log: "CAPA USER PASS"},
+		"wrong password":            {server: popd.Options{TLS: serverTLS}, url: "pop://joe:wrong@$/2", password: "wrong", code: fetch.ErrAuth, log: "CAPA STLS CAPA USER PASS USER PASS"},
+		"no credentials":            {server: popd.Options{TLS: serverTLS}, password: "-", code: fetch.ErrAuth, log: "CAPA STLS CAPA"},
+		"locked maildrop":           {server: popd.Options{TLS: serverTLS, Replies: map[string]string{"PASS": "-ERR [IN-USE] locked\r\n"}}, code: fetch.ErrBusy, log: "CAPA STLS CAPA USER PASS"},
+		"server error":              {server: popd.Options{TLS: serverTLS, Replies: map[string]string{"PASS": "-ERR [SYS/PERM] broken\r\n"}}, code: fetch.ErrServer, log: "CAPA STLS CAPA USER PASS"},
+		"line end in the user name": {server: popd.Options{}, client: Options{AllowPlaintext: true}, password: "evil", code: fetch.ErrURL, log: "CAPA"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -192,7 +192,7 @@ func TestLogin(t *testing.T) {
 				t.Errorf("%q, %v; want class %q", text, err, tt.code)
 			}
 			if err != nil && strings.Contains(err.Error(), ":wrong") {
-				t.Errorf("the error tells the password: %v", err)
+				t.Errorf("the error contains the password: %v", err)
 			}
 			var verbs []string
 			for _, line := range s.Log() {
@@ -203,7 +203,7 @@ func TestLogin(t *testing.T) {
 				verbs = append(verbs, verb)
 			}
 			if got := strings.Join(verbs, " "); got != tt.log {
-				t.Errorf("the server heard %q, want %q", got, tt.log)
+				t.Errorf("the server received %q, want %q", got, tt.log)
 			}
 		})
 	}
@@ -233,20 +233,20 @@ func TestTranscripts(t *testing.T) {
 		want   string
 		code   fetch.Code
 	}{
-		"a message":                {begin + "C: UIDL 1\nS: +OK 1 a\nC: RETR 1\nS: +OK\nS: A: b\nS:\nS: ..x\nS: .\n", "/1", fetch.OpGet, "A: b\r\n\r\n.x\r\n", ""},
-		"no unique-ids":            {begin + "C: UIDL 1\nS: -ERR what\nC: RETR 1\nS: +OK\nS:\nS: .\n", "/1", fetch.OpGet, "\r\n", ""},
-		"gone in the message":      {begin + "C: UIDL 1\nS: +OK 1 a\nC: RETR 1\nS: +OK\nS: A: b\nS:\nS: x\nS!close\n", "/1", fetch.OpGet, "A: b\r\n\r\nx\r\n", fetch.ErrTruncated},
-		"a message that is gone":   {begin + "C: UIDL 7\nS: -ERR no\nC: RETR 7\nS: -ERR no\n", "/7", fetch.OpGet, "", fetch.ErrNotFound},
-		"another number":           {begin + "C: UIDL 1\nS: +OK 2 b\n", "/1", fetch.OpGet, "", fetch.ErrProtocol},
-		"no such unique-id":        {begin + "C: UIDL\nS: +OK\nS: 1 a\nS: x\nS: 2\nS: .\n", "/;UID=2", fetch.OpGet, "", fetch.ErrNotFound},
-		"an endless greeting":      {"S\"" + strings.Repeat("x", 9000) + "\"\n", "/1", fetch.OpGet, "", fetch.ErrProtocol},
-		"another protocol":         {"S: 220 ftp.example\n", "/1", fetch.OpGet, "", fetch.ErrProtocol},
-		"not now":                  {"S: -ERR [SYS/TEMP] come back\n", "/1", fetch.OpGet, "", fetch.ErrBusy},
-		"gone at once":             {"S!close\n", "/1", fetch.OpGet, "", fetch.ErrNetwork},
-		"gone in the capabilities": {"S: +OK hi\nC: CAPA\nS: +OK\nS: TOP\nS!close\n", "/1", fetch.OpGet, "", fetch.ErrNetwork},
-		"a listing":                {begin + "C: LIST\nS: +OK\nS: 1 5\nS: 2 x\nS: .\nC: UIDL\nS: +OK\nS: 1 a\nS: nonsense\nS: 2 b\nS: 3 c\nS: .\n", "/", fetch.OpList, "1 a 5\r\n2 b -1\r\n3 c -1\r\n", ""},
-		"gone in the listing":      {begin + "C: LIST\nS: +OK\nS: .\nC: UIDL\nS: +OK\nS: 1 a\nS!close\n", "/", fetch.OpList, "1 a -1\r\n", fetch.ErrNetwork},
-		"an odd header":            {begin + "C: UIDL 1\nS: +OK 1 a\nC: LIST 1\nS: +OK 1 9\nC: TOP 1 0\nS: +OK\nS: no header\nS: .\n", "/1", fetch.OpStat, "", ""},
+		"message":                    {begin + "C: UIDL 1\nS: +OK 1 a\nC: RETR 1\nS: +OK\nS: A: b\nS:\nS: ..x\nS: .\n", "/1", fetch.OpGet, "A: b\r\n\r\n.x\r\n", ""},
+		"no unique-ids":              {begin + "C: UIDL 1\nS: -ERR what\nC: RETR 1\nS: +OK\nS:\nS: .\n", "/1", fetch.OpGet, "\r\n", ""},
+		"closed in the message":      {begin + "C: UIDL 1\nS: +OK 1 a\nC: RETR 1\nS: +OK\nS: A: b\nS:\nS: x\nS!close\n", "/1", fetch.OpGet, "A: b\r\n\r\nx\r\n", fetch.ErrTruncated},
+		"deleted message":            {begin + "C: UIDL 7\nS: -ERR no\nC: RETR 7\nS: -ERR no\n", "/7", fetch.OpGet, "", fetch.ErrNotFound},
+		"wrong number":               {begin + "C: UIDL 1\nS: +OK 2 b\n", "/1", fetch.OpGet, "", fetch.ErrProtocol},
+		"no such unique-id":          {begin + "C: UIDL\nS: +OK\nS: 1 a\nS: x\nS: 2\nS: .\n", "/;UID=2", fetch.OpGet, "", fetch.ErrNotFound},
+		"endless greeting":           {"S\"" + strings.Repeat("x", 9000) + "\"\n", "/1", fetch.OpGet, "", fetch.ErrProtocol},
+		"other protocol":             {"S: 220 ftp.example\n", "/1", fetch.OpGet, "", fetch.ErrProtocol},
+		"temporarily unavailable":    {"S: -ERR [SYS/TEMP] come back\n", "/1", fetch.OpGet, "", fetch.ErrBusy},
+		"closed before the greeting": {"S!close\n", "/1", fetch.OpGet, "", fetch.ErrNetwork},
+		"closed in the capabilities": {"S: +OK hi\nC: CAPA\nS: +OK\nS: TOP\nS!close\n", "/1", fetch.OpGet, "", fetch.ErrNetwork},
+		"listing":                    {begin + "C: LIST\nS: +OK\nS: 1 5\nS: 2 x\nS: .\nC: UIDL\nS: +OK\nS: 1 a\nS: nonsense\nS: 2 b\nS: 3 c\nS: .\n", "/", fetch.OpList, "1 a 5\r\n2 b -1\r\n3 c -1\r\n", ""},
+		"closed in the listing":      {begin + "C: LIST\nS: +OK\nS: .\nC: UIDL\nS: +OK\nS: 1 a\nS!close\n", "/", fetch.OpList, "1 a -1\r\n", fetch.ErrNetwork},
+		"malformed header":           {begin + "C: UIDL 1\nS: +OK 1 a\nC: LIST 1\nS: +OK 1 9\nC: TOP 1 0\nS: +OK\nS: no header\nS: .\n", "/1", fetch.OpStat, "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -40,7 +40,7 @@ func (d *opener) dial(ctx context.Context, srv *mailsession.Server) (*session, e
 // handshake reads the greeting, starts TLS if possible and logs in.
 func (d *opener) handshake(ctx context.Context, srv *mailsession.Server, s *session) error {
 	s.Conn.PieceLines()
-	greeting, err := s.expect("the server does not serve us", "")
+	greeting, err := s.expect("the server rejected the session", "")
 	if err != nil {
 		return err
 	}
@@ -49,7 +49,7 @@ func (d *opener) handshake(ctx context.Context, srv *mailsession.Server, s *sess
 		return err
 	}
 	if _, offered := s.caps["STLS"]; !s.Secure && (offered || d.opts.StartTLS) {
-		_, err := s.expect("the server does not begin TLS", "STLS")
+		_, err := s.expect("the server refused STLS", "STLS")
 		if err = s.StartTLS(ctx, err); err != nil {
 			return err
 		}
@@ -146,7 +146,7 @@ func (s *session) scan(command string, handle func(number int, value string)) er
 	n := 0
 	for line, err := range s.block() {
 		if n++; err == nil && n > maxMessages {
-			err = &driver.Error{Code: driver.ErrTooLarge, Err: fmt.Errorf("a maildrop of more than %d messages", maxMessages)}
+			err = &driver.Error{Code: driver.ErrTooLarge, Err: fmt.Errorf("the maildrop has more than %d messages", maxMessages)}
 		}
 		if err != nil {
 			return err

@@ -50,12 +50,12 @@ func parse(u uri.URI) (*target, error) {
 		return nil, err
 	case name == "":
 	case uid && (rest == "" || len(rest) > maxUID):
-		return urlError("a unique-id of %d bytes; it has 1 to %d", len(rest), maxUID)
+		return urlError("the unique-id has %d bytes, not 1 to %d", len(rest), maxUID)
 	case uid:
 		t.uid = rest
 	default:
 		if t.number, err = strconv.Atoi(name); err != nil || t.number < 1 {
-			return urlError("%q is neither the number of a message nor ;UID= and its unique-id", name)
+			return urlError("%q is neither a message number nor ;UID= and a unique-id", name)
 		}
 	}
 	return t, nil

@@ -21,7 +21,7 @@ const port = 43
 func Load(env driver.Env, reg *driver.Registry) {
 	reg.Register(driver.Scheme{
 		Name: "whois", Port: port, Ops: []driver.Op{driver.OpGet},
-		Summary: "who holds a domain, address or name",
+		Summary: "registration data of domains, addresses and names",
 		Driver:  &opener{env},
 	})
 }
@@ -35,9 +35,9 @@ func query(u uri.URI) (string, error) {
 	case err != nil:
 		return "", err
 	case u.Host() == "":
-		return "", &driver.Error{Code: driver.ErrURL, Err: errors.New("the URL names no server")}
+		return "", &driver.Error{Code: driver.ErrURL, Err: errors.New("the URL has no host")}
 	case q == "":
-		return "", &driver.Error{Code: driver.ErrNeedSearch, Hint: "ask as in whois://" + u.Host() + "/example.org"}
+		return "", &driver.Error{Code: driver.ErrNeedSearch, Hint: "add a query, as in whois://" + u.Host() + "/example.org"}
 	}
 	return q, nil
 }

@@ -48,8 +48,8 @@ func TestConformance(t *testing.T) {
 			}
 		},
 		Skip: map[string]string{
-			"Cut":   "whois ends by closing: a cut answer cannot be told from a whole one, and Framing says so",
-			"Noise": "any text is an answer",
+			"Cut":   "the end of a whois response is the end of the connection, so truncation cannot be detected",
+			"Noise": "any text is a response",
 		},
 	})
 }
@@ -125,7 +125,7 @@ func TestReferralLoopEnds(t *testing.T) {
 	c := drive.Client(t, &fetch.Options{MaxRedirects: 4}, whois.Load)
 	drive.MustGet(t, c, "whois://"+a.Addr+"/x")
 	if n := len(a.Log()) + len(b.Log()); n != 5 {
-		t.Errorf("%d questions asked, want 5", n)
+		t.Errorf("%d queries, want 5", n)
 	}
 }
 

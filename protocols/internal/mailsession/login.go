@@ -55,7 +55,7 @@ func (s *Session) LogIn(ctx context.Context, srv *Server, mechanism string, limi
 // Plain returns the initial response of SASL PLAIN (RFC 4616), in base64.
 func Plain(cred driver.Credential) (string, error) {
 	if strings.ContainsRune(cred.User+cred.Password, 0) {
-		return "", &driver.Error{Code: driver.ErrAuth, Err: errors.New("a NUL in the user name or password")}
+		return "", &driver.Error{Code: driver.ErrAuth, Err: errors.New("the user name or password contains NUL")}
 	}
 	return base64.StdEncoding.EncodeToString([]byte("\x00" + cred.User + "\x00" + cred.Password)), nil
 }
