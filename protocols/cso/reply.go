@@ -64,6 +64,12 @@ func parseReply(line string) (reply, bool) {
 	return r, true
 }
 
+// Reply codes (RFC 2378).
+const (
+	replyNoMatches = 501 // no matches to query
+	replyTooMany   = 502 // too many matches to query
+)
+
 // preliminary reports whether r only announces other replies.
 func (r reply) preliminary() bool { return r.code < 200 }
 
@@ -76,9 +82,9 @@ func (r reply) err() error {
 	switch {
 	case r.code < 400:
 		return nil
-	case r.code == 501:
+	case r.code == replyNoMatches:
 		e.Code = driver.ErrNotFound
-	case r.code == 502:
+	case r.code == replyTooMany:
 		e.Code, e.Hint = driver.ErrRefused, "use a more specific query: a full name, or a field such as email=..."
 	case r.code < 500:
 		e.Code, e.Retry = driver.ErrBusy, true

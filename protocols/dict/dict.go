@@ -24,6 +24,23 @@ const (
 	maxLogins  = 3
 )
 
+// Reply codes (RFC 2229, section 7).
+const (
+	replyDatabases       = 110 // n databases present - text follows
+	replyDefinitions     = 150 // n definitions retrieved - definitions follow
+	replyDefinition      = 151 // word database name - text follows
+	replyMatches         = 152 // n matches found - text follows
+	replyBanner          = 220
+	replyAuthenticated   = 230 // authentication successful
+	replyOK              = 250
+	replySyntax          = 500 // syntax error, command not recognized
+	replyParameters      = 501 // syntax error, illegal parameters
+	replyInvalidDatabase = 550
+	replyInvalidStrategy = 551
+	replyNoMatch         = 552
+	replyNoDatabases     = 554 // no databases present
+)
+
 // Load registers the driver.
 func Load(env driver.Env, reg *driver.Registry) {
 	reg.Register(driver.Scheme{
@@ -70,7 +87,7 @@ func (d *opener) sendQuery(ctx context.Context, req *driver.Request, a *response
 	if err != nil {
 		return err
 	}
-	if banner.Code != 220 {
+	if banner.Code != replyBanner {
 		return failure(banner, a.query)
 	}
 	if err := a.lines.Queue(d.clientCommand()); err != nil {
@@ -115,7 +132,7 @@ func (d *opener) clientCommand() string {
 func (d *opener) login(ctx context.Context, req *driver.Request, a *response, banner string) error {
 	id, ok := messageID(banner)
 	if !ok {
-		return &driver.Error{Code: driver.ErrAuth, Reply: driver.Reply{Code: 220, Text: wire.Text(banner)},
+		return &driver.Error{Code: driver.ErrAuth, Reply: driver.Reply{Code: replyBanner, Text: wire.Text(banner)},
 			Err: errors.New("the server does not support logins"), Hint: "remove the user from the URL"}
 	}
 	var refused error
@@ -141,7 +158,7 @@ func (d *opener) login(ctx context.Context, req *driver.Request, a *response, ba
 		if err != nil {
 			return err
 		}
-		if reply.Code == 230 {
+		if reply.Code == replyAuthenticated {
 			return nil
 		}
 		if refused = failure(reply, a.query); !errors.Is(refused, driver.ErrAuth) {
@@ -164,15 +181,15 @@ func messageID(banner string) (string, bool) {
 func failure(r wire.Reply, q query) error {
 	e := &driver.Error{Reply: driver.Reply{Code: r.Code, Text: wire.Text(r.Text())}}
 	switch {
-	case r.Code == 552:
+	case r.Code == replyNoMatch:
 		e.Code = driver.ErrNotFound
-	case r.Code == 550:
+	case r.Code == replyInvalidDatabase:
 		e.Code, e.Hint = driver.ErrNotFound, "use dict://"+q.host+"/ to list the databases"
-	case r.Code == 551:
+	case r.Code == replyInvalidStrategy:
 		e.Code, e.Hint = driver.ErrNotFound, "omit the strategy to use the server's default"
 	case r.Code >= 530 && r.Code < 540:
 		e.Code = driver.ErrAuth
-	case r.Code == 500, r.Code == 501:
+	case r.Code == replySyntax, r.Code == replyParameters:
 		e.Code = driver.ErrProtocol
 	case r.Code >= 500 && r.Code < 600:
 		e.Code = driver.ErrServer

@@ -85,17 +85,17 @@ func (a *response) begin() error {
 	}
 	a.status = reply
 	switch {
-	case a.query.verb == define && reply.Code == 150:
+	case a.query.verb == define && reply.Code == replyDefinitions:
 		fmt.Sscanf(reply.Text(), "%d ", &a.announced) // RFC 2229, section 3.2.2; stays 0 if missing
 		if err := a.nextDefinition(); err != io.EOF {
 			return err
 		}
 		a.end = io.EOF
 		return nil
-	case a.query.verb == databases && reply.Code == 554: // no databases present
+	case a.query.verb == databases && reply.Code == replyNoDatabases:
 		a.end = io.EOF
 		return nil
-	case a.query.verb == databases && reply.Code == 110, a.query.verb == match && reply.Code == 152:
+	case a.query.verb == databases && reply.Code == replyDatabases, a.query.verb == match && reply.Code == replyMatches:
 		a.block = a.dot()
 		if a.query.n > 0 {
 			return a.pick(a.query.n)
@@ -143,13 +143,13 @@ func (a *response) nextDefinition() error {
 		switch {
 		case err != nil:
 			return unexpectedEOF(err)
-		case reply.Code == 250 && a.count < a.query.n:
+		case reply.Code == replyOK && a.count < a.query.n:
 			return a.errNoSuch()
-		case reply.Code == 250 && a.count > 0 && a.count < a.announced:
+		case reply.Code == replyOK && a.count > 0 && a.count < a.announced:
 			return &driver.Error{Code: driver.ErrProtocol, Err: fmt.Errorf("%d of %d definitions received", a.count, a.announced)}
-		case reply.Code == 250:
+		case reply.Code == replyOK:
 			return io.EOF
-		case reply.Code != 151:
+		case reply.Code != replyDefinition:
 			return failure(reply, a.query)
 		}
 		parts, err := fields(reply.Text())
@@ -189,7 +189,7 @@ func (a *response) next() error {
 	switch {
 	case err != nil:
 		return unexpectedEOF(err)
-	case reply.Code != 250:
+	case reply.Code != replyOK:
 		return failure(reply, a.query)
 	}
 	return io.EOF

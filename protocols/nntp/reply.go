@@ -7,29 +7,38 @@ import (
 	"github.com/urlget/urlget/fetch/driver/wire"
 )
 
-// Reply codes of RFC 3977 (appendix C), RFC 4642 and RFC 4643 that the driver handles specially.
+// Reply codes of RFC 3977 (appendix C), RFC 4642 and RFC 4643.
 const (
-	replyCapabilities  = 101
-	replyPosting       = 200
-	replyNoPosting     = 201
-	replyGroup         = 211
-	replyList          = 215
-	replyArticle       = 220
-	replyHead          = 221
-	replyOverview      = 224
-	replyLoggedIn      = 281
-	replyPassword      = 381
-	replyStartTLS      = 382
-	replySASLContinue  = 383
-	replyDiscontinued  = 400
-	replyNoArticles    = 420
-	replyNoNumber      = 423
-	replyNoArticle     = 430
-	replyLoginRequired = 480
-	replyTLSRequired   = 483
-	replyUnknown       = 500
-	replySyntax        = 501
-	replyUnavailable   = 503
+	replyCapabilities  = 101 // capability list follows
+	replyPosting       = 200 // service available, posting allowed
+	replyNoPosting     = 201 // service available, posting prohibited
+	replyGroup         = 211 // group selected
+	replyList          = 215 // information follows
+	replyArticle       = 220 // article follows
+	replyHead          = 221 // headers follow
+	replyOverview      = 224 // overview information follows
+	replyLoggedIn      = 281 // authentication accepted
+	replyPassword      = 381 // password required
+	replyStartTLS      = 382 // continue with TLS negotiation
+	replySASLContinue  = 383 // continue with SASL exchange
+	replyDiscontinued  = 400 // service not available or no longer available
+	replyInternalFault = 403 // internal fault
+	replyNoSuchGroup   = 411 // no such newsgroup
+	replyNoGroup       = 412 // no newsgroup selected
+	replyNoArticles    = 420 // current article number is invalid
+	replyNoNext        = 421 // no next article
+	replyNoPrevious    = 422 // no previous article
+	replyNoNumber      = 423 // no article with that number or in that range
+	replyNoArticle     = 430 // no article with that message-id
+	replyLoginRequired = 480 // authentication required
+	replyLoginFailed   = 481 // authentication failed
+	replyLoginSequence = 482 // authentication commands out of sequence
+	replyTLSRequired   = 483 // encryption required
+	replyUnknown       = 500 // unknown command
+	replySyntax        = 501 // syntax error
+	replyNotPermitted  = 502 // command or service not permitted
+	replyNotSupported  = 503 // feature not supported
+	replyBase64Error   = 504 // error in base64 encoding
 )
 
 // failure returns the error for a negative reply.
@@ -39,17 +48,17 @@ func failure(desc string, r wire.Reply) *driver.Error {
 		e.Err = errors.New(desc)
 	}
 	switch r.Code {
-	case replyDiscontinued, 403:
+	case replyDiscontinued, replyInternalFault:
 		e.Code, e.Retry = driver.ErrBusy, true
-	case 411, 412, 420, 421, 422, 423, 430:
+	case replyNoSuchGroup, replyNoGroup, replyNoArticles, replyNoNext, replyNoPrevious, replyNoNumber, replyNoArticle:
 		e.Code = driver.ErrNotFound
-	case 480, 481, 482:
+	case replyLoginRequired, replyLoginFailed, replyLoginSequence:
 		e.Code = driver.ErrAuth
-	case 483:
+	case replyTLSRequired:
 		e.Code = driver.ErrTLS
-	case 502:
+	case replyNotPermitted:
 		e.Code = driver.ErrRefused
-	case 500, 501, 503, 504:
+	case replyUnknown, replySyntax, replyNotSupported, replyBase64Error:
 		e.Code = driver.ErrServer
 	default:
 		switch {
@@ -76,5 +85,5 @@ func replyCode(err error) int {
 // unsupported reports whether the reply code means that the server does not support a command or one
 // of its arguments.
 func unsupported(code int) bool {
-	return code == replyUnknown || code == replySyntax || code == replyUnavailable
+	return code == replyUnknown || code == replySyntax || code == replyNotSupported
 }

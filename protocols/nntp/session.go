@@ -61,9 +61,9 @@ func (s *session) enterReaderMode() error {
 	switch {
 	case err != nil:
 		return err
-	case r.Code == 502 && s.noPosting && !transitMode:
+	case r.Code == replyNotPermitted && s.noPosting && !transitMode:
 		return nil // a reader server of RFC 977 that does not support MODE READER
-	case r.Code == replyDiscontinued || r.Code == 502:
+	case r.Code == replyDiscontinued || r.Code == replyNotPermitted:
 		return failure("the server does not accept readers", r)
 	case transitMode:
 		return s.capabilities()

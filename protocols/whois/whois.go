@@ -101,6 +101,9 @@ func (a *response) begin(conn *driver.Conn) (err error) {
 	return a.rwhoisError()
 }
 
+// rwhoisNoObjects is the RWhois error code for "No Objects Found" (RFC 2167, appendix B).
+const rwhoisNoObjects = 230
+
 // rwhoisError returns the error that an RWhois server reports. Its responses start with a banner, and
 // errors are lines such as "%error 230 No Objects Found" (RFC 2167, appendix B).
 func (a *response) rwhoisError() error {
@@ -119,7 +122,7 @@ func (a *response) rwhoisError() error {
 		}
 		e := &driver.Error{Code: driver.ErrServer, Reply: driver.Reply{Code: code, Text: reason}}
 		switch {
-		case code == 230:
+		case code == rwhoisNoObjects:
 			e.Code = driver.ErrNotFound
 		case code >= 300 && code < 400:
 			e.Code = driver.ErrRefused
