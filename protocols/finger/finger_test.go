@@ -24,15 +24,15 @@ func TestConformance(t *testing.T) {
 	t.Parallel()
 	fetchtest.Run(t, fetchtest.Harness{
 		Start: func(t testing.TB, tree fs.FS) fetchtest.Site {
-			answers := make(map[string]string)
+			replies := make(map[string]string)
 			fs.WalkDir(tree, ".", func(name string, d fs.DirEntry, err error) error {
 				if err == nil && !d.IsDir() {
 					data, _ := fs.ReadFile(tree, name)
-					answers[name] = string(data)
+					replies[name] = string(data)
 				}
 				return err
 			})
-			s := queryd.Start(t, queryd.Options{Scheme: "finger", Replies: answers})
+			s := queryd.Start(t, queryd.Options{Scheme: "finger", Replies: replies})
 			return fetchtest.Site{
 				Load: Load,
 				URL: func(name string) string {
@@ -78,14 +78,14 @@ func TestQuery(t *testing.T) {
 
 func TestLineEndsAreVerbatim(t *testing.T) {
 	t.Parallel()
-	const answer = "Login: joe\nPlan:\r\n.\r\nlast\r"
-	s := queryd.Start(t, queryd.Options{Scheme: "finger", Replies: map[string]string{"joe": answer}})
+	const reply = "Login: joe\nPlan:\r\n.\r\nlast\r"
+	s := queryd.Start(t, queryd.Options{Scheme: "finger", Replies: map[string]string{"joe": reply}})
 	c := drive.Client(t, nil, Load)
 	got, resp, err := drive.Do(t, c, &fetch.Request{URL: uri.MustParse("finger://joe@" + s.Addr + "/")})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got != answer || resp.Framing != driver.FramedByClose || resp.Name != "joe" {
+	if got != reply || resp.Framing != driver.FramedByClose || resp.Name != "joe" {
 		t.Errorf("got %q, %v, %+v", got, err, resp.Meta)
 	}
 }
