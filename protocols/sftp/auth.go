@@ -18,10 +18,10 @@ import (
 	"github.com/urlget/urlget/fetch/driver"
 )
 
-// maxTries is how often a password may be wrong, for each of the two methods that send one.
+// maxTries limits the attempts with a password, for each of the two methods that send one.
 const maxTries = 3
 
-// A login is the authentication at one host.
+// A login is the authentication to one hop.
 type login struct {
 	driver  *opener
 	ctx     context.Context // of the request, without the connect timeout
@@ -30,11 +30,11 @@ type login struct {
 	foreign bool
 
 	agent     net.Conn
-	offered   bool     // a key or a password has been offered
-	passwords []string // the answers so far, one per attempt
-	locked    string   // a file with a key whose passphrase nobody supplied
-	keyErr    error    // why the host key was rejected
-	stopped   error    // why the login cannot continue, whatever the server says
+	offered   bool     // a key or a password was available
+	passwords []string // the passwords so far, one per attempt
+	locked    string   // an encrypted key file whose passphrase was not supplied
+	keyErr    error    // the error if the host key was rejected
+	stopped   error    // the local error that ends the login, regardless of the server
 }
 
 // note adds a line to the trace.
@@ -44,7 +44,7 @@ func (l *login) note(sent bool, text string) {
 	}
 }
 
-// config returns the configuration of the SSH connection.
+// config returns the client configuration for the SSH handshake.
 func (l *login) config() (*ssh.ClientConfig, error) {
 	if l.hop.user == "" {
 		cred, err := l.credential("", 1)
@@ -79,14 +79,14 @@ func (l *login) config() (*ssh.ClientConfig, error) {
 	return cfg, nil
 }
 
-// done releases what only the login needs.
+// done closes the connection to the agent.
 func (l *login) done() {
 	if l.agent != nil {
 		l.agent.Close()
 	}
 }
 
-// credential asks for a user and password.
+// credential requests a user and password from the client.
 func (l *login) credential(question string, attempt int) (driver.Credential, error) {
 	resume := l.clock.pause()
 	defer resume()
@@ -98,8 +98,8 @@ func (l *login) credential(question string, attempt int) (driver.Credential, err
 	return cred, err
 }
 
-// secret returns the password for an attempt. Both methods that take passwords are given the same
-// ones.
+// secret returns the password for an attempt. Both authentication methods use the same sequence of
+// passwords.
 func (l *login) secret(question string, attempt int) (string, error) {
 	for len(l.passwords) < attempt {
 		cred, err := l.credential(question, len(l.passwords)+1)
@@ -107,7 +107,7 @@ func (l *login) secret(question string, attempt int) (string, error) {
 			return "", err
 		}
 		if cred.User != "" && cred.User != l.hop.user {
-			return "", driver.ErrAuth // it belongs to another user
+			return "", driver.ErrAuth // for another user
 		}
 		if cred.Password == "" {
 			return "", driver.ErrAuth
@@ -118,7 +118,7 @@ func (l *login) secret(question string, attempt int) (string, error) {
 	return l.passwords[attempt-1], nil
 }
 
-// password answers the method "password" (RFC 4252, section 8).
+// password returns the callback of the method "password" (RFC 4252, section 8).
 func (l *login) password() func() (string, error) {
 	attempt := 0
 	return func() (string, error) {
@@ -128,8 +128,8 @@ func (l *login) password() func() (string, error) {
 	}
 }
 
-// interactive answers the method "keyboard-interactive" (RFC 4256): the first question with the
-// password, and others with further answers of the credentials.
+// interactive returns the callback of the method "keyboard-interactive" (RFC 4256). It responds to
+// the first prompt with the password, and to each further prompt with a further credential.
 func (l *login) interactive() ssh.KeyboardInteractiveChallenge {
 	attempt := 0
 	return func(_, _ string, questions []string, _ []bool) ([]string, error) {
@@ -149,14 +149,14 @@ func (l *login) interactive() ssh.KeyboardInteractiveChallenge {
 	}
 }
 
-// defaultIdentities are the key files in ~/.ssh that are tried by default.
+// defaultIdentities lists the key files in ~/.ssh that are used by default.
 var defaultIdentities = []string{"id_ed25519", "id_ecdsa", "id_rsa"}
 
-// maxIdentity bounds private key files, in bytes.
+// maxIdentity limits the size of a private key file, in bytes.
 const maxIdentity = 1 << 20
 
-// signers returns the keys to try, in order: those of the options, of the agent, and of the
-// configuration file.
+// signers returns the keys to try, in order: from the options, the agent, and the configuration file
+// or ~/.ssh. It returns none for foreign requests.
 func (l *login) signers() ([]ssh.Signer, error) {
 	if l.foreign {
 		return nil, nil
@@ -201,7 +201,7 @@ func (l *login) signers() ([]ssh.Signer, error) {
 	return all, nil
 }
 
-// agentKeys returns the keys of the agent, if there is one.
+// agentKeys returns the keys of the agent, if it is available.
 func (l *login) agentKeys() []ssh.Signer {
 	socket := os.Getenv("SSH_AUTH_SOCK")
 	if socket == "" || l.driver.opts.NoAgent {
@@ -222,7 +222,7 @@ func (l *login) agentKeys() []ssh.Signer {
 }
 
 // identity reads a private key from a file. If the key is encrypted, the passphrase is requested
-// only once the server has said that it accepts the key.
+// only after the server has accepted the public key.
 func (l *login) identity(file string) (ssh.Signer, error) {
 	f, err := os.Open(file)
 	if err != nil {
@@ -298,7 +298,7 @@ func (k *lockedKey) SignWithAlgorithm(r io.Reader, data []byte, algorithm string
 	return signWith(k.opened, r, data, algorithm)
 }
 
-// signWith signs with the given algorithm; "" means the default of the key.
+// signWith signs data with an algorithm. "" means the default algorithm of the key.
 func signWith(s ssh.Signer, r io.Reader, data []byte, algorithm string) (*ssh.Signature, error) {
 	if r == nil {
 		r = rand.Reader
@@ -309,7 +309,7 @@ func signWith(s ssh.Signer, r io.Reader, data []byte, algorithm string) (*ssh.Si
 	return s.Sign(r, data)
 }
 
-// recorded returns s, with a trace line whenever it signs.
+// recorded returns a signer that writes a trace line before s signs.
 func (l *login) recorded(s ssh.Signer) ssh.Signer { return &recordedKey{s, l} }
 
 type recordedKey struct {
@@ -329,7 +329,7 @@ func (k *recordedKey) SignWithAlgorithm(r io.Reader, data []byte, algorithm stri
 	return signWith(k.Signer, r, data, algorithm)
 }
 
-// refused returns the error for a login that the server rejected.
+// refused returns the error for a rejected login.
 func (l *login) refused() error {
 	e := &driver.Error{Code: driver.ErrAuth, Reason: driver.Reason{Kind: driver.ReasonSSHLogin, Host: l.hop.host},
 		Err:  fmt.Errorf("the server did not take the login as %s", l.hop.user),

@@ -15,7 +15,7 @@ import (
 	"github.com/urlget/urlget/fetchtest/servers/sftpd"
 )
 
-// password logs in to the servers of the tests.
+// password is the password of the test servers.
 const password = "pass word"
 
 func TestConformance(t *testing.T) {
@@ -43,7 +43,7 @@ func TestConformance(t *testing.T) {
 						Log:     s.Log,
 						Fault:   s.Fail,
 						Can:     func(f fetchtest.Fault) bool { return f == servers.Endless },
-						Escaped: true, // names are sent by length: no byte of theirs ends anything
+						Escaped: true, // names are length-prefixed and may have any bytes
 					}
 				},
 			}
@@ -52,7 +52,7 @@ func TestConformance(t *testing.T) {
 	}
 }
 
-// options are those of a driver that knows the servers and nothing of this machine's user.
+// options returns options with the host keys of the servers and without local SSH settings.
 func options(t testing.TB, known ...*sftpd.Server) Options {
 	t.Helper()
 	var lines strings.Builder
@@ -62,7 +62,7 @@ func options(t testing.TB, known ...*sftpd.Server) Options {
 	return Options{NoAgent: true, NoConfig: true, User: "tester", KnownHosts: []string{file(t, "known_hosts", lines.String())}}
 }
 
-// file writes a file that lives as long as the test.
+// file writes a temporary file, which is removed after the test.
 func file(t testing.TB, name, content string) string {
 	t.Helper()
 	name = filepath.Join(t.TempDir(), name)

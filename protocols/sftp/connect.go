@@ -17,13 +17,13 @@ import (
 	"github.com/urlget/urlget/internal/pace"
 )
 
-// connect connects to the server of p, hop by hop, and starts SFTP. All of it must happen within
-// the connect timeout, not counting the time that users take to answer prompts.
+// connect connects to the server of p, hop by hop, and starts SFTP. The connect timeout limits the
+// total time, excluding prompts to the user.
 func (d *opener) connect(ctx context.Context, p *route) (_ *session, err error) {
 	c := newClock(ctx, d.env.Timeouts().Connect)
 	defer c.stop()
 	l := &chain{times: d.env.Timeouts()}
-	// When the time is up, closing the connection ends all waits.
+	// On timeout, closing the connection ends all waits.
 	halt := context.AfterFunc(c.ctx, l.close)
 	defer func() {
 		if !halt() && err == nil {
@@ -55,7 +55,7 @@ func (d *opener) connect(ctx context.Context, p *route) (_ *session, err error) 
 	return l.subsystem()
 }
 
-// atHop adds to err which of several hosts it concerns.
+// atHop adds the address of the hop to err, if the hop is not the server itself.
 func atHop(err error, h hop, before bool) error {
 	var e *driver.Error
 	if !before || !errors.As(err, &e) {
@@ -66,7 +66,7 @@ func atHop(err error, h hop, before bool) error {
 	return &dup
 }
 
-// A clock limits the time for connecting. It can be paused.
+// A clock enforces the connect timeout. It can be paused.
 type clock struct {
 	ctx    context.Context
 	cancel context.CancelCauseFunc
@@ -86,7 +86,7 @@ func newClock(ctx context.Context, limit time.Duration) *clock {
 	return c
 }
 
-// pause stops the clock while the user is prompted, until resume is called.
+// pause stops the clock until resume is called.
 func (c *clock) pause() (resume func()) {
 	if c.timer == nil || !c.timer.Stop() {
 		return func() {}
@@ -105,24 +105,24 @@ func (c *clock) stop() {
 	c.cancel(nil)
 }
 
-// A chain is the connection to a server, possibly through others.
+// A chain is the connection to a server, possibly through other hops.
 type chain struct {
 	times    driver.Timeouts
 	conn     *driver.Conn // to the first hop
-	raw      net.Conn     // to the hop reached so far
+	raw      net.Conn     // to the last connected hop
 	ssh      ssh.Conn     // over raw; nil before the handshake
 	progress headway
 	closing  atomic.Pointer[driver.Conn]
 }
 
-// close closes the connection to the first hop, and thereby all others. It does not wait.
+// close closes the connection to the first hop, which also ends the others. It does not wait.
 func (l *chain) close() {
 	if c := l.closing.Load(); c != nil {
 		c.Close()
 	}
 }
 
-// reach connects to a hop, through the previous one if there is one.
+// reach connects to a hop, through the previous one, if any.
 func (d *opener) reach(ctx context.Context, l *chain, h hop) error {
 	if l.conn == nil {
 		conn, err := d.env.Dial(ctx, "tcp", h.addr())
@@ -130,7 +130,7 @@ func (d *opener) reach(ctx context.Context, l *chain, h hop) error {
 			return err
 		}
 		conn.Record(context.Background(), driver.Taps{}) // the bytes are encrypted
-		conn.SetIdle(0)                                  // an idle connection in the pool has nothing to read
+		conn.SetIdle(0)                                  // idle connections in the pool receive nothing
 		l.conn, l.raw = conn, &metered{Conn: conn, chain: l}
 		l.closing.Store(conn)
 		if ctx.Err() != nil {
@@ -213,7 +213,7 @@ func noSFTP(err error) error {
 	return lost(err)
 }
 
-// lost returns the error for a connection that failed while being established.
+// lost returns the error for a connection that failed before SFTP started.
 func lost(err error) error {
 	if err == io.EOF {
 		err = io.ErrUnexpectedEOF
@@ -221,26 +221,27 @@ func lost(err error) error {
 	return &driver.Error{Code: driver.ErrNetwork, Retry: true, Err: fmt.Errorf("the connection was lost: %w", err)}
 }
 
-// A headway is the time, in Unix nanoseconds, up to which a server was as fast as answers must
-// come: wire.LeastRate. Bytes move it on as far as they are worth, as an answer is of no use before
-// all of it has come.
+// A headway is the time, in Unix nanoseconds, up to which the server has kept the minimum rate
+// pace.LeastRate. Each received byte advances it by the time that the byte may take at that rate,
+// because a response cannot be used before it is complete.
 type headway struct{ at atomic.Int64 }
 
-// since makes t the time, if it is later.
+// since advances the time to t, if that is later.
 func (p *headway) since(t time.Time) {
 	for at := p.at.Load(); at < t.UnixNano() && !p.at.CompareAndSwap(at, t.UnixNano()); at = p.at.Load() {
 	}
 }
 
-// came moves the time on by n bytes, but never beyond now.
+// came advances the time for n received bytes, at most to now.
 func (p *headway) came(n int) {
 	worth, now := int64(n)*int64(time.Second)/pace.LeastRate, time.Now().UnixNano()
 	for at := p.at.Load(); !p.at.CompareAndSwap(at, min(now, at+worth)); at = p.at.Load() {
 	}
 }
 
-// A metered connection records when data arrives, and limits the time of a write. The idle timeout
-// of driver.Conn is not suitable, because it would end idle connections in the pool.
+// A metered connection records the progress of reads in chain.progress and limits the time of each
+// write. The idle timeout of driver.Conn is unsuitable, because it would end idle connections in the
+// pool.
 type metered struct {
 	*driver.Conn
 	chain *chain
@@ -261,7 +262,7 @@ func (m *metered) Write(p []byte) (int, error) {
 	return m.Conn.Write(p)
 }
 
-// A tunnel is a connection made by another SSH server.
+// A tunnel is a connection forwarded by another SSH server.
 type tunnel struct {
 	ssh.Channel
 	addr net.Addr

@@ -6,7 +6,7 @@ import (
 	"github.com/urlget/urlget/internal/codec/filexfer"
 )
 
-// TestSizesThatNoFileHas are unknown ones in a listing, as they are of a single file.
+// TestSizesThatNoFileHas checks that entries with sizes above 1<<63-1 have an unknown size.
 func TestSizesThatNoFileHas(t *testing.T) {
 	t.Parallel()
 	l := &listing{base: "sftp://h/"}

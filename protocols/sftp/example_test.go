@@ -13,7 +13,7 @@ import (
 	"github.com/urlget/urlget/protocols/sftp"
 )
 
-// A directory of a server whose key is not known.
+// List a directory of a server whose host key is unknown.
 func ExampleWith() {
 	s, err := sftpd.New(sftpd.Options{Users: map[string]string{"joe": "secret"}, Tree: fstest.MapFS{"pub/readme.txt": {Data: []byte("Read me.\n")}}})
 	if err != nil {
@@ -28,7 +28,7 @@ func ExampleWith() {
 	c := fetch.New(nil, sftp.With(sftp.Options{
 		NoAgent: true, NoIdentities: true, NoConfig: true,
 		KnownHosts: []string{filepath.Join(dir, "known_hosts")},
-		TrustKey:   func(_ context.Context, key sftp.HostKey) (bool, error) { return true, nil }, // a program would ask
+		TrustKey:   func(_ context.Context, key sftp.HostKey) (bool, error) { return true, nil }, // a real program prompts the user
 	}))
 	defer c.Close()
 	for e, err := range c.List(context.Background(), "sftp://joe:secret@"+s.Addr+"/pub/") {

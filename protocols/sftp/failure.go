@@ -8,7 +8,7 @@ import (
 	"github.com/urlget/urlget/protocols/internal/remotefile"
 )
 
-// refusal returns the error that a status reports (section 7 of the draft).
+// refusal returns the error for a STATUS response (section 7 of the draft).
 func refusal(t filexfer.Type, code filexfer.Code, text string) error {
 	e := &driver.Error{Code: driver.ErrServer, Err: errors.New(t.String()), Reply: driver.Reply{Code: int(code), Text: text}}
 	switch code {
@@ -24,8 +24,8 @@ func refusal(t filexfer.Type, code filexfer.Code, text string) error {
 	return e
 }
 
-// truncated returns the error for a listing that was cut short by a lost connection. Other errors are
-// returned unchanged.
+// truncated returns the error for a listing that ended early because of err. Only a lost connection
+// truncates the listing; other errors are returned unchanged.
 func truncated(err error) error {
 	if !errors.Is(err, errLost) {
 		return err

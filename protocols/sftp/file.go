@@ -12,8 +12,8 @@ import (
 	"github.com/urlget/urlget/protocols/internal/remotefile"
 )
 
-// describeFile returns the metadata of a file with the given attributes. Without size and time,
-// there is no way to tell whether it has changed.
+// describeFile returns the metadata of a file. It has a validator only if the server sent both the
+// size and the modification time.
 func describeFile(t *target, info filexfer.Attrs) driver.Meta {
 	meta := remotefile.Describe(t.name(), sizeOf(info), info.ModTime())
 	if meta.Size >= 0 && !meta.ModTime.IsZero() {
@@ -46,7 +46,7 @@ func (d *opener) file(f *flight, t *target, info filexfer.Attrs) (*driver.Respon
 	if err != nil {
 		return nil, err
 	}
-	// The first reads are sent before it is known whether the file has been replaced.
+	// Send the first reads without waiting for FSTAT, which shows whether the file was replaced.
 	again := f.send(filexfer.TypeFstat, handle)
 	meta := whole
 	b, err := f.newBody(handle, t.req, &meta)
@@ -65,7 +65,7 @@ func (d *opener) file(f *flight, t *target, info filexfer.Attrs) (*driver.Respon
 		return nil, err
 	}
 	if meta.Size < 0 {
-		// The file is empty, or one that the system generates when it is read.
+		// The file is empty, or the system generates its content on reading.
 		switch err := b.First(); err {
 		case nil:
 			meta.Validator = driver.Validator{}
@@ -81,14 +81,14 @@ func (d *opener) file(f *flight, t *target, info filexfer.Attrs) (*driver.Respon
 	return &driver.Response{Meta: meta, URL: t.url, Body: b.Start(func(error) { f.end() })}, nil
 }
 
-// The number of reads in flight. It grows with each one that is answered.
+// The minimum and maximum number of reads in flight. The number grows with each response.
 const (
 	firstWindow = 8
 	lastWindow  = 64
 )
 
-// newBody returns the body for the part of the file that is requested, and sends the first reads. The
-// size of a file that seems to be empty is not known.
+// newBody returns the body for the requested range of the file and sends the first reads. A size of
+// 0 is treated as unknown, as for generated files.
 func (f *flight) newBody(handle string, req *driver.Request, meta *driver.Meta) (*remotefile.Body[*request], error) {
 	if meta.Size >= 0 {
 		if err := remotefile.SelectPart(req, meta, remotefile.Same(req.IfChanged, meta.Validator)); err != nil {
@@ -109,8 +109,8 @@ func (f *flight) newBody(handle string, req *driver.Request, meta *driver.Meta) 
 type reads struct {
 	flight   *flight
 	handle   string
-	response response        // what the reader has a piece of
-	closed   <-chan struct{} // closed when CLOSE has been sent; nil before
+	response response        // holds the data returned last
+	closed   <-chan struct{} // closed after CLOSE is written; nil before arrived
 }
 
 func (r *reads) send(offset int64, size int, _ bool) (*request, int, error) {
@@ -133,7 +133,7 @@ func (r *reads) receive(req *request, _ int) ([]byte, error) {
 	fields := a.Fields()
 	data := fields.Bytes()
 	if fields.Err() != nil {
-		return nil, nil // which is a violation too
+		return nil, nil // Body reports a violation
 	}
 	return data, nil
 }
@@ -143,7 +143,7 @@ func (r *reads) release() {
 	r.response = response{}
 }
 
-// arrived sends CLOSE. The connection is free once it has been sent.
+// arrived sends CLOSE. After it is written, the connection can serve other requests.
 func (r *reads) arrived() { r.closed = r.flight.closeHandle() }
 
 func (r *reads) complete() error {

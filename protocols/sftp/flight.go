@@ -10,8 +10,8 @@ import (
 	"github.com/urlget/urlget/protocols/internal/remotefile"
 )
 
-// A flight is the set of outstanding requests of one response. One goroutine sends and waits;
-// another may end it.
+// A flight is the set of outstanding SFTP requests for one driver.Response. One goroutine sends and
+// waits; another may call end.
 type flight struct {
 	ctx     context.Context
 	session *session
@@ -21,7 +21,7 @@ type flight struct {
 	stop chan struct{} // closed by end
 
 	mu     sync.Mutex
-	open   map[*request]bool // sent but not answered
+	open   map[*request]bool // outstanding requests
 	handle string            // of the open file or directory
 	ended  bool
 }
@@ -30,7 +30,7 @@ func newFlight(ctx context.Context, s *session, trace func(bool, string), releas
 	return &flight{ctx: ctx, session: s, trace: trace, release: release, stop: make(chan struct{}), open: make(map[*request]bool)}
 }
 
-// send sends a request, for which the caller must wait.
+// send sends a request. The caller must call wait.
 func (f *flight) send(t filexfer.Type, fields ...any) *request {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -53,7 +53,8 @@ func (f *flight) wait(r *request) (response, error) {
 	return a, err
 }
 
-// ask sends a request and waits for a response of the given type. Any other response is an error.
+// ask sends a request of type t and waits for a response of type want. Any other response is an
+// error.
 func (f *flight) ask(want filexfer.Type, t filexfer.Type, fields ...any) (response, error) {
 	if f.trace != nil {
 		f.trace(true, describe(t, fields))
@@ -61,7 +62,7 @@ func (f *flight) ask(want filexfer.Type, t filexfer.Type, fields ...any) (respon
 	return f.expect(want, f.send(t, fields...))
 }
 
-// expect waits for a response of the given type to r.
+// expect waits for the response to r, which must be of type want.
 func (f *flight) expect(want filexfer.Type, r *request) (response, error) {
 	a, err := f.wait(r)
 	if err != nil {
@@ -117,7 +118,7 @@ func (f *flight) attrs(a response, err error) (filexfer.Attrs, error) {
 	return info, nil
 }
 
-// openHandle opens a file or directory. It is closed by end.
+// openHandle opens a file or directory. The handle is closed by closeHandle or end.
 func (f *flight) openHandle(t filexfer.Type, fields ...any) (string, error) {
 	a, err := f.ask(filexfer.TypeHandle, t, fields...)
 	if err != nil {
@@ -139,11 +140,11 @@ func (f *flight) openHandle(t filexfer.Type, fields ...any) (string, error) {
 	return handle, nil
 }
 
-// maxHandle bounds a handle, in bytes (section 3 of the draft).
+// maxHandle limits the length of a handle, in bytes (section 7 of the draft).
 const maxHandle = 256
 
-// closeHandle closes the open file or directory once no more of it is wanted. The channel is closed
-// when the request has been sent.
+// closeHandle sends a CLOSE request for the open file or directory. The channel is closed after the
+// request is written. It is nil if there is no open handle.
 func (f *flight) closeHandle() <-chan struct{} {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -174,7 +175,7 @@ func (f *flight) end() {
 	f.release()
 }
 
-// describe returns a line for the trace of a request.
+// describe returns the trace line for a request.
 func describe(t filexfer.Type, fields []any) string {
 	line := t.String()
 	if len(fields) > 0 {

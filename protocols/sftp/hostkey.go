@@ -17,13 +17,13 @@ import (
 	"github.com/urlget/urlget/fetch/driver"
 )
 
-// systemKnownHosts holds host keys for all users of the machine.
+// systemKnownHosts is the system-wide known_hosts file.
 const systemKnownHosts = "/etc/ssh/ssh_known_hosts"
 
-// maxKnownHosts bounds known_hosts files, in bytes.
+// maxKnownHosts limits the size of a known_hosts file, in bytes.
 const maxKnownHosts = 64 << 20
 
-// knownHosts returns the known_hosts files. New keys are added to the first.
+// knownHosts returns the names of the known_hosts files. New keys are added to the first.
 func (d *opener) knownHosts() []string {
 	if d.opts.KnownHosts != nil {
 		return d.opts.KnownHosts
@@ -35,8 +35,8 @@ func (d *opener) knownHosts() []string {
 	return files
 }
 
-// hostKeys returns the callback that checks the host key of the hop, and the algorithms to request.
-// Those of known keys come first, so that the server presents one of them.
+// hostKeys returns the callback that checks the host key of the hop, and the algorithms to offer.
+// The algorithms of known keys come first, so that the server presents one of these keys.
 func (l *login) hostKeys() (ssh.HostKeyCallback, []string, error) {
 	var files []string
 	for _, name := range l.driver.knownHosts() {
@@ -56,7 +56,7 @@ func (l *login) hostKeys() (ssh.HostKeyCallback, []string, error) {
 	}
 	algorithms := db.HostKeyAlgorithms(l.hop.addr())
 	for _, name := range ssh.SupportedAlgorithms().HostKeys {
-		// A certificate helps only if its authority is known.
+		// A certificate is useful only if its authority is known.
 		if !isCertificate(name) && !slices.Contains(algorithms, name) {
 			algorithms = append(algorithms, name)
 		}
@@ -71,7 +71,7 @@ func (l *login) hostKeys() (ssh.HostKeyCallback, []string, error) {
 
 func isCertificate(algorithm string) bool { return strings.Contains(algorithm, "-cert-v01@") }
 
-// judge decides what to do with a key, given the result of looking it up in the files.
+// judge accepts or rejects a host key, given err, the result of looking it up in the files.
 func (l *login) judge(err error, addr string, key ssh.PublicKey) error {
 	var revoked *xknownhosts.RevokedError
 	var known *xknownhosts.KeyError
@@ -109,8 +109,8 @@ func (l *login) judge(err error, addr string, key ssh.PublicKey) error {
 		Hint: "compare the fingerprint with what the server's owner says, and add the key to a known_hosts file"}
 }
 
-// place returns the place of a known key, for an error; "" for foreign requests, whose errors name no
-// local paths.
+// place returns the file and line of a known key, for an error. It returns "" for foreign requests,
+// whose errors must not reveal local paths.
 func (l *login) place(key xknownhosts.KnownKey) string {
 	if l.foreign {
 		return ""
@@ -118,7 +118,7 @@ func (l *login) place(key xknownhosts.KnownKey) string {
 	return fmt.Sprintf(" (%s:%d)", key.Filename, key.Line)
 }
 
-// remember adds a key to the first known_hosts file.
+// remember adds a host key to the first known_hosts file.
 func (d *opener) remember(addr string, key ssh.PublicKey) error {
 	files := d.knownHosts()
 	if len(files) == 0 {

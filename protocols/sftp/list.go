@@ -8,7 +8,7 @@ import (
 	"github.com/urlget/urlget/protocols/internal/remotefile"
 )
 
-// ahead is the number of requests for names to keep in flight.
+// ahead is the number of READDIR requests to keep in flight.
 const ahead = 4
 
 // Sys is the additional information about an entry of a listing.
@@ -16,8 +16,8 @@ type Sys struct {
 	Mode string // as shown by ls: "-rw-r--r--"
 	UID  *uint32
 	GID  *uint32
-	// Target is the target of a symbolic link. The other fields of the entry then describe what the
-	// link leads to.
+	// Target is the target of a symbolic link. The kind, size and time of the entry are then those
+	// of the target.
 	Target string
 }
 
@@ -55,7 +55,7 @@ type listing struct {
 	queue      []*request
 }
 
-// parts yields a line and an entry for each member.
+// parts yields a URI list line and an entry for each member.
 func (l *listing) parts(yield func(driver.Part, error) bool) {
 	defer l.flight.end()
 	for {
@@ -80,7 +80,7 @@ func (l *listing) parts(yield func(driver.Part, error) bool) {
 	}
 }
 
-// next waits for the next names. It returns nil at the end.
+// next waits for the next READDIR response. It returns nil at the end of the directory.
 func (l *listing) next() ([]filexfer.File, error) {
 	for len(l.queue) < ahead {
 		l.queue = append(l.queue, l.flight.send(filexfer.TypeReaddir, l.handle))
@@ -106,7 +106,7 @@ func (l *listing) next() ([]filexfer.File, error) {
 	return files, nil
 }
 
-// drain waits for the responses to requests sent ahead, so that the connection can be reused.
+// drain waits for the responses to the requests in flight, so that the connection can be reused.
 func (l *listing) drain() error {
 	for _, r := range l.queue {
 		a, err := l.flight.wait(r)
@@ -119,10 +119,10 @@ func (l *listing) drain() error {
 	return nil
 }
 
-// A link holds the requests about a symbolic link.
+// A link holds the READLINK and STAT requests for a symbolic link.
 type link struct{ target, info *request }
 
-// members returns the parts for the names. The requests about symbolic links are sent together.
+// members returns the parts for files. It sends the requests for all symbolic links together.
 func (l *listing) members(files []filexfer.File) ([]driver.Part, error) {
 	links := make(map[int]link)
 	for i, file := range files {
@@ -155,8 +155,8 @@ func (l *listing) members(files []filexfer.File) ([]driver.Part, error) {
 	return parts, nil
 }
 
-// follow waits for the responses about a link. If the link is dangling, nothing is known about its
-// target.
+// follow waits for the responses for a link and returns the attributes and the name of its target.
+// The attributes are zero if the link is dangling.
 func (l *listing) follow(k link) (filexfer.Attrs, string, error) {
 	target := ""
 	a, err := l.flight.wait(k.target)

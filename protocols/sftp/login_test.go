@@ -25,7 +25,7 @@ import (
 	"github.com/urlget/urlget/fetchtest/servers/sftpd"
 )
 
-// hostKey returns a new key for a server.
+// hostKey returns a new host key.
 func hostKey(t testing.TB) ssh.Signer {
 	t.Helper()
 	key, err := sftpd.NewKey()
@@ -35,7 +35,7 @@ func hostKey(t testing.TB) ssh.Signer {
 	return key
 }
 
-// hostLine returns a line of known hosts.
+// hostLine returns a known_hosts line.
 func hostLine(hosts string, key ssh.PublicKey) string {
 	return hosts + " " + string(ssh.MarshalAuthorizedKey(key))
 }
@@ -59,7 +59,7 @@ func TestHostKeys(t *testing.T) {
 		name   string
 		server *sftpd.Server
 		lines  string
-		want   driver.ReasonKind // "" if the key is taken
+		want   driver.ReasonKind // "" if the key is accepted
 	}{
 		{"known", plain, hostLine(name(plain), key.PublicKey()), ""},
 		{"known among others", plain, "# comment\n\n" + hostLine("elsewhere", other.PublicKey()) + hostLine(name(plain), key.PublicKey()), ""},
@@ -138,7 +138,7 @@ func TestNobodyIsAskedToTrustWhatAnotherOriginLedTo(t *testing.T) {
 	}
 }
 
-// identity writes a private key, protected if there is a passphrase.
+// identity writes a private key file and encrypts it if there is a passphrase.
 func identity(t testing.TB, key any, passphrase string) string {
 	t.Helper()
 	block, err := ssh.MarshalPrivateKey(key.(crypto.PrivateKey), "test")
@@ -151,7 +151,7 @@ func identity(t testing.TB, key any, passphrase string) string {
 	return file(t, "id", string(pem.EncodeToMemory(block)))
 }
 
-// public returns the public key of a private one.
+// public returns the public key of key.
 func public(t testing.TB, key any) ssh.PublicKey {
 	t.Helper()
 	s, err := ssh.NewSignerFromKey(key)
@@ -174,9 +174,9 @@ func TestLogins(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
 		server  sftpd.Options
-		url     string // before the address
+		url     string // user information before the address
 		options Options
-		answer  []string // the passwords of the credentials, in turn
+		answer  []string // the passwords of the credentials, in order
 		want    fetch.Code
 		asked   int
 	}{
@@ -248,7 +248,7 @@ func passphrase(text string) func(context.Context, string) (string, error) {
 	return func(context.Context, string) (string, error) { return text, nil }
 }
 
-// TestTheAgentIsAsked sets a variable of the environment, so it runs alone.
+// TestTheAgentIsAsked is not parallel, because it sets an environment variable.
 func TestTheAgentIsAsked(t *testing.T) {
 	_, key, _ := ed25519.GenerateKey(rand.Reader)
 	serveAgent(t, key)
@@ -295,12 +295,12 @@ Host blocked
 			t.Errorf("%s: through the other host: %v", host, through)
 		}
 	}
-	// What the URL says comes first.
+	// The URL takes precedence.
 	drive.Fails(t, c, "sftp://nobody@direct/dir/a.txt", fetch.ErrAuth) // another user
 	if _, err := drive.Get(t, c, "sftp://behind:1025/dir/a.txt"); !errors.Is(err, fetch.ErrNetwork) || !strings.Contains(err.Error(), "127.0.0.1:1025") {
 		t.Errorf("where the other host does not lead: error %v, want one of class %q", err, fetch.ErrNetwork)
 	}
-	// The settings are not for what another origin led to.
+	// Foreign requests do not use the configuration.
 	c = client(t, opts, &fetch.Options{Policy: &fetch.Policy{AllowPrivate: true}})
 	if x, err := c.Explain(&fetch.Request{URL: uri.MustParse("sftp://behind/"), From: uri.MustParse("gopher://elsewhere.invalid/")}); err != nil ||
 		len(x.Steps) == 0 || x.Steps[0] != "connect to behind:22" {

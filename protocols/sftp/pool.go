@@ -11,7 +11,7 @@ import (
 type key struct {
 	way     string       // the hosts on the route and the users
 	login   uri.Userinfo // of the URL
-	from    string       // the host that led here
+	from    string       // the referring host; see target.from
 	foreign bool
 }
 
@@ -29,24 +29,24 @@ type scoped struct {
 	scope string
 }
 
-// A slot is the room for one request on a connection. The pool leases slots, so it is the pool that
-// limits how many requests are served at once, and how long idle connections are kept.
+// A slot is the capacity for one request on a connection. Because the pool leases slots, it limits
+// the concurrent requests and the lifetime of idle connections.
 type slot struct {
 	session *session
 	group   *group
-	fresh   bool // the connection was made for it
+	fresh   bool // the connection was opened for this slot
 }
 
 // A group is the set of connections with the same key.
 type group struct {
 	key      scoped
 	users    int           // callers of attach
-	turn     chan struct{} // held while a connection is made; others wait for it
+	turn     chan struct{} // semaphore held while opening a connection
 	sessions []*session
 }
 
-// attach returns a slot, on an existing connection if possible. Only one connection per key is made
-// at a time, because callers that wait for it may find room on it.
+// attach returns a slot, on an existing connection if possible. It opens only one connection per key
+// at a time, because that connection may also have slots for the waiting callers.
 func (d *opener) attach(ctx context.Context, t *target) (*slot, error) {
 	k := scoped{t.key(), d.env.Scope(ctx)}
 	d.mu.Lock()
@@ -84,7 +84,7 @@ func (d *opener) attach(ctx context.Context, t *target) (*slot, error) {
 	return &slot{session: s, group: g, fresh: true}, nil
 }
 
-// room takes a slot on a connection of g, and returns nil if there is none.
+// room reserves a slot on a connection of g. It returns nil if none is free.
 func (d *opener) room(g *group) *session {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -97,7 +97,7 @@ func (d *opener) room(g *group) *session {
 	return nil
 }
 
-// detach releases a slot. The last one closes the connection.
+// detach releases a slot. Releasing the last slot closes the connection.
 func (d *opener) detach(sl *slot) {
 	d.mu.Lock()
 	s, g := sl.session, sl.group

@@ -16,11 +16,11 @@ import (
 	"github.com/urlget/urlget/protocols/sftp/internal/sshconfig"
 )
 
-// A route is the way to a server: the hosts to pass and the users to log in as.
+// A route is the list of hosts to connect through to reach a server, and the users to log in as.
 type route struct {
 	hops []hop // the server is the last one
-	// foreign is set for foreign requests. Keys, the agent and the user's configuration are not for
-	// them: a ProxyJump would lead past the rules on addresses.
+	// foreign is set for foreign requests (see driver.Env.Foreign). They do not use keys, the agent
+	// or the user's configuration, because a ProxyJump would bypass the policy on addresses.
 	foreign bool
 }
 
@@ -30,10 +30,10 @@ type hop struct {
 	port       uint16
 	user       string // "" if the credentials must supply it
 	identities []string
-	url        uri.URI // the URL to ask credentials for
+	url        uri.URI // the URL to request credentials for
 }
 
-// maxHops bounds the length of a route.
+// maxHops limits the number of hops in a route.
 const maxHops = 8
 
 // route returns the route to the server of t.
@@ -65,7 +65,8 @@ func (d *opener) route(t *target, foreign bool) (*route, error) {
 	return p, nil
 }
 
-// hop combines what a URL and the configuration file say about a host. The URL takes precedence.
+// hop combines the settings for a host in its URL and the configuration file. The URL takes
+// precedence.
 func (d *opener) hop(host string, port uint16, user string, said sshconfig.Host, u uri.URI) hop {
 	h := hop{
 		host: cmp.Or(said.HostName, host),
@@ -91,7 +92,7 @@ func expandFile(name, host string, h hop) string {
 		"%r", h.user, "%u", localUser()).Replace(name)
 }
 
-// localUser returns the name of the user who runs the program, or "" if it is unknown.
+// localUser returns the name of the local user, or "" if it is unknown.
 func localUser() string {
 	if u, err := user.Current(); err == nil {
 		return u.Username[strings.LastIndexByte(u.Username, '\\')+1:]
@@ -99,7 +100,7 @@ func localUser() string {
 	return os.Getenv("USER")
 }
 
-// config reads the configuration file and those that it includes.
+// config reads the configuration file and the files it includes.
 func (d *opener) config() (*sshconfig.Config, error) {
 	name := d.opts.Config
 	if d.opts.NoConfig {
@@ -133,7 +134,7 @@ func inHome(name string) string {
 	return filepath.Join(home, ".ssh", name)
 }
 
-// settingsError returns the error for a file of the user's that cannot be read.
+// settingsError returns the error for a local file that cannot be read or written.
 func settingsError(format string, args ...any) error {
 	return &driver.Error{Code: driver.ErrFile, Err: fmt.Errorf(format, args...)}
 }

@@ -17,15 +17,15 @@ import (
 	"github.com/urlget/urlget/protocols/internal/remotefile"
 )
 
-// errLost marks the failure of a connection, as opposed to a refusal by the server.
+// errLost is matched by errors of the connection, as opposed to error responses of the server.
 var errLost = errors.New("connection lost")
 
-// A session speaks SFTP on a connection. It serves many requests at once: one goroutine writes
-// them, and another reads the responses and hands each to its waiter.
+// A session is an SFTP session on a connection. It multiplexes concurrent requests: one goroutine
+// writes requests; another reads the responses and delivers them.
 type session struct {
 	channel io.ReadWriter // the SSH channel
 	hangUp  func()        // closes the connection without waiting
-	peer    *driver.Conn  // its address matters to the policy; nil behind another SSH server
+	peer    *driver.Conn  // whose address the policy checks; nil behind another SSH server
 	remote  net.Addr
 	times   driver.Timeouts
 
@@ -47,21 +47,21 @@ type session struct {
 type outbox struct {
 	wake    chan struct{} // signals that out is not empty
 	out     []byte
-	written []chan struct{} // closed when out has been written
+	written []chan struct{} // closed after out is written
 }
 
 // A request has been sent to the server.
 type request struct {
 	id       uint32
 	typ      filexfer.Type
-	response chan response // has room for one
+	response chan response // of capacity 1
 
-	// The session's lock guards the following.
-	ignored   bool // nobody waits for the response
-	abandoned bool // it was abandoned rather than forgotten on purpose
+	// The fields below are guarded by session.mu.
+	ignored   bool // the response is discarded
+	abandoned bool // by abandon, as opposed to forget
 }
 
-// A response is a message, with its buffer if that is from the pool.
+// A response is a message and its buffer, if that is from the pool.
 type response struct {
 	filexfer.Message
 	buf *buffer
@@ -74,19 +74,19 @@ func (a response) release() {
 	}
 }
 
-// A buffer has room for a message with as much data as is requested at once.
+// A buffer holds a message with the data of one READ.
 type buffer [filexfer.MaxData + 64]byte
 
 var buffers = sync.Pool{New: func() any { return new(buffer) }}
 
-// newSession returns a session on a channel on which SFTP has been started.
+// newSession returns a session on a channel that has the sftp subsystem.
 func newSession(channel io.ReadWriter, hangUp func(), times driver.Timeouts, progress *headway) *session {
 	s := &session{channel: channel, hangUp: hangUp, times: times, progress: progress,
 		outbox: outbox{wake: make(chan struct{}, 1)}, dead: make(chan struct{}), pending: make(map[uint32]*request)}
 	return s
 }
 
-// greet exchanges versions and starts the goroutines.
+// greet negotiates the version and starts the goroutines.
 func (s *session) greet() error {
 	if _, err := s.channel.Write(filexfer.Append(nil, filexfer.TypeInit, filexfer.Version)); err != nil {
 		return cut(err)
@@ -106,8 +106,8 @@ func (s *session) greet() error {
 	return nil
 }
 
-// send sends a request without waiting for anything. The caller must wait for the answer or abandon
-// it, and must bound the number of outstanding requests.
+// send queues a request without waiting. The caller must wait for the response or abandon the
+// request, and must limit the number of outstanding requests.
 func (s *session) send(t filexfer.Type, fields ...any) *request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -133,7 +133,7 @@ func (s *session) queue(t filexfer.Type, fields ...any) *request {
 	return r
 }
 
-// write writes the messages that send has collected.
+// write writes queued messages.
 func (s *session) write() {
 	var spare []byte
 	for {
@@ -157,7 +157,7 @@ func (s *session) write() {
 	}
 }
 
-// read dispatches answers until the connection ends.
+// read delivers responses until the connection ends.
 func (s *session) read(r *bufio.Reader) {
 	for {
 		var buf *buffer
@@ -198,7 +198,7 @@ func cut(err error) error {
 	return &driver.Error{Code: driver.ErrNetwork, Retry: true, Err: fmt.Errorf("%w: %w", errLost, err)}
 }
 
-// deliver hands a response to its waiter.
+// deliver passes a response to the caller that waits for it.
 func (s *session) deliver(a response) error {
 	s.mu.Lock()
 	r := s.pending[a.ID]
@@ -220,8 +220,8 @@ func (s *session) deliver(a response) error {
 	return nil
 }
 
-// abandon gives up waiting for a response. Until it has arrived, the connection takes no new
-// requests, because the server may have fallen silent.
+// abandon discards the response to r. Until that arrives, the connection is not used for new
+// requests, because the server may no longer be responding.
 func (s *session) abandon(r *request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -231,8 +231,8 @@ func (s *session) abandon(r *request) {
 	}
 }
 
-// forget sends a request whose response does not matter. The channel is closed when the request has
-// been written.
+// forget queues a request and discards the response. The channel is closed after the request is
+// written.
 func (s *session) forget(t filexfer.Type, fields ...any) <-chan struct{} {
 	written := make(chan struct{})
 	s.mu.Lock()
@@ -249,7 +249,7 @@ func (s *session) usable() bool {
 	return s.err == nil && s.abandoned == 0
 }
 
-// failed returns why the connection is no longer usable, or nil.
+// failed returns the error that ended the session, or nil.
 func (s *session) failed() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -270,11 +270,11 @@ func (s *session) fail(err error) {
 	}
 }
 
-// close ends the session, without saying goodbye to the server.
+// close ends the session and closes the connection.
 func (s *session) close() { s.fail(net.ErrClosed) }
 
-// wait waits for the response to r until ctx is done, stop is closed, or nothing has arrived for as
-// long as the client's timeouts allow. It does not abandon r.
+// wait waits for the response to r until ctx is done, stop is closed, or a timeout expires: the idle
+// timeout for READ, the reply timeout for other requests. It does not abandon r.
 func (s *session) wait(ctx context.Context, stop <-chan struct{}, r *request) (response, error) {
 	select {
 	case a := <-r.response:

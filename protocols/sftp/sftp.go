@@ -1,13 +1,13 @@
-// Package sftp is the driver for sftp and scp URLs: files and directories of SSH servers, by the
+// Package sftp is the driver for sftp and scp URLs: files and directories of SSH servers, over the
 // SSH File Transfer Protocol, version 3 (draft-ietf-secsh-filexfer-02).
 //
-// The path of a URL is absolute, except that what follows "/~/" is relative to the directory of the
-// login. Names are bytes and are sent as decoded; only NUL and an encoded slash are not allowed. A
-// URL without a trailing slash may still name a directory, as the server decides. A scp URL means
-// the same, since scp itself now uses this protocol.
+// The path of a URL is absolute. A path after "/~/" is relative to the user's home directory. Names
+// are bytes and are sent as decoded; NUL and an encoded slash are not allowed. A URL without a
+// trailing slash may still name a directory, as the server decides. An scp URL is equivalent,
+// because scp itself now uses this protocol.
 //
-// SSH encrypts below the driver, so the recording of an exchange has no bytes but only lines: one
-// for each request and answer, except those that carry content.
+// The connection is encrypted below the driver. A recording therefore has lines instead of bytes:
+// one for each request and response, except those that transfer content.
 package sftp
 
 import (
@@ -22,10 +22,10 @@ import (
 	"github.com/urlget/urlget/protocols/internal/remotefile"
 )
 
-// Options configures the driver. The zero value is the default: like ssh, it reads the files in
-// ~/.ssh and asks the agent.
+// Options configures the driver. The zero value is the default: like ssh, the driver reads the
+// files in ~/.ssh and uses the agent.
 type Options struct {
-	// Identities are files with private keys, which are tried first.
+	// Identities lists private key files. The driver tries them before other keys.
 	Identities []string
 	// Passphrase, if not nil, is called for the passphrase of a private key file that the server
 	// accepts. Without it, such keys can be used only through the agent.
@@ -34,28 +34,28 @@ type Options struct {
 	NoIdentities bool
 	// NoAgent disables the agent at $SSH_AUTH_SOCK.
 	NoAgent bool
-	// KnownHosts are the files with keys of servers, in the format of OpenSSH; missing files count
-	// as empty. Nil means ~/.ssh/known_hosts and /etc/ssh/ssh_known_hosts.
+	// KnownHosts lists the files with known host keys, in the format of OpenSSH. Missing files are
+	// treated as empty. Nil means ~/.ssh/known_hosts and /etc/ssh/ssh_known_hosts.
 	KnownHosts []string
-	// TrustKey, if not nil, is called with the key of a server for which no key is known. If it
-	// returns true, the key is added to the first of KnownHosts. It is not called for keys that
-	// have changed, nor for foreign requests (see driver.Env.Foreign).
+	// TrustKey, if not nil, is called with the host key of a server without a known key. If it
+	// returns true, the driver adds the key to the first file of KnownHosts. TrustKey is not called
+	// for changed keys or for foreign requests (see driver.Env.Foreign).
 	TrustKey func(ctx context.Context, key HostKey) (bool, error)
-	// Config is the configuration file, in the format of ssh_config, of which HostName, Port, User,
-	// IdentityFile, ProxyJump and Include are used. "" means ~/.ssh/config; NoConfig disables it.
+	// Config is the configuration file, in the format of ssh_config. The driver uses its HostName,
+	// Port, User, IdentityFile, ProxyJump and Include. "" means ~/.ssh/config; NoConfig disables it.
 	Config   string
 	NoConfig bool
-	// User is the user to log in as if neither the URL nor Config names one. "" means the user who
-	// runs the program.
+	// User is the user to log in as if neither the URL nor Config names one. "" means the local
+	// user.
 	User string
-	// MaxConns limits the connections to a server for a user, each of which serves up to 16
-	// requests at once. 0 means 4.
+	// MaxConns limits the connections per server and user. Each connection serves up to 16
+	// concurrent requests. 0 means 4.
 	MaxConns int
 }
 
-// A HostKey is an unknown key of a server.
+// A HostKey is an unknown host key.
 type HostKey struct {
-	Host        string // as in known_hosts: a name or address, in brackets and with a port if that is not 22
+	Host        string // as in known_hosts: a name or address, or "[host]:port" if the port is not 22
 	Type        string // such as "ssh-ed25519"
 	Fingerprint string // such as "SHA256:..."
 }
@@ -79,9 +79,9 @@ func With(opts Options) driver.Loader {
 
 const (
 	defaultPort = 22
-	// perConn is how many requests a connection serves at once.
+	// perConn limits the concurrent requests on a connection.
 	perConn = 16
-	// idleTime is how long an idle connection is kept.
+	// idleTime is the time after which an idle connection is closed.
 	idleTime = time.Minute
 )
 
@@ -92,7 +92,7 @@ type opener struct {
 
 	mu     sync.Mutex
 	groups map[scoped]*group
-	// trusting is held while a key is added to a known_hosts file.
+	// trusting is held while adding a key to a known_hosts file.
 	trusting sync.Mutex
 }
 
@@ -135,7 +135,7 @@ func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Respons
 	}
 }
 
-// A lease is the use of a slot by one response.
+// A lease is the use of a slot for one response.
 type lease = *driver.Lease[key, *slot]
 
 // perform performs the request on the connection of the lease. The lease ends with the body of the

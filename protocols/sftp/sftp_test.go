@@ -25,7 +25,7 @@ import (
 
 var changed = time.Date(2020, 2, 3, 4, 5, 6, 0, time.UTC)
 
-// tree has a few files.
+// tree returns the files of most tests.
 func tree() fstest.MapFS {
 	return fstest.MapFS{
 		"dir/a.txt":   {Data: []byte("content of a"), Mode: 0o640, ModTime: changed},
@@ -39,7 +39,7 @@ func tree() fstest.MapFS {
 	}
 }
 
-// client returns a client for the servers, which lives as long as the test.
+// client returns a client with the driver, which is closed after the test.
 func client(t testing.TB, opts Options, more *fetch.Options) *fetch.Client {
 	t.Helper()
 	if more == nil {
@@ -115,7 +115,7 @@ func TestListingsShowLinksAndWhatTheyLeadTo(t *testing.T) {
 			t.Errorf("%s: %q", url, got)
 		}
 	}
-	drive.Gets(t, c, s.URL+"/dir/link", "content of a") // what the link leads to is
+	drive.Gets(t, c, s.URL+"/dir/link", "content of a") // the target of the link
 }
 
 func TestErrorsAreClassified(t *testing.T) {
@@ -150,7 +150,7 @@ func TestErrorsAreClassified(t *testing.T) {
 	}
 }
 
-// denying refuses the file "denied".
+// denying denies access to the file "denied".
 type denying struct{ fstest.MapFS }
 
 func (d denying) Stat(name string) (fs.FileInfo, error) {
@@ -282,7 +282,7 @@ func TestAListOfTenThousand(t *testing.T) {
 	}
 }
 
-// A rawFS has files under names that package fs does not allow.
+// A rawFS has files with names that are invalid in package io/fs.
 type rawFS map[string]string
 
 func (r rawFS) Open(name string) (fs.File, error) {
@@ -395,7 +395,7 @@ func TestWhatIsNoSSHServer(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]fetch.Code{
 		"":                              fetch.ErrNetwork,
-		"HTTP/1.1 400 Bad\r\n\r\n":      fetch.ErrNetwork, // the end comes before a version does
+		"HTTP/1.1 400 Bad\r\n\r\n":      fetch.ErrNetwork, // the connection ends before the version
 		strings.Repeat("x", 100<<10):    fetch.ErrProtocol,
 		"SSH-1.5-old\r\n":               fetch.ErrProtocol,
 		"SSH-2.0-x\r\n\xff\xff\xff\xff": fetch.ErrProtocol,
@@ -412,7 +412,7 @@ func TestWaitsForAnswersEnd(t *testing.T) {
 	t.Parallel()
 	const limit = 2 * time.Second
 	more := &fetch.Options{Timeouts: fetch.Timeouts{Reply: limit}}
-	var all sync.WaitGroup // at once, as they wait more than they work
+	var all sync.WaitGroup // in parallel, because they mostly wait
 	for on, url := range map[string]string{"STAT": "/dir/a.txt", "OPEN /": "/dir/a.txt", "OPENDIR": "/dir"} {
 		s := sftpd.Start(t, sftpd.Options{Tree: tree()})
 		c := client(t, options(t, s), more)
@@ -421,7 +421,7 @@ func TestWaitsForAnswersEnd(t *testing.T) {
 			if _, err := c.Get(t.Context(), s.URL+url); !errors.Is(err, fetch.ErrNetwork) || !strings.Contains(err.Error(), limit.String()) {
 				t.Errorf("a server that is silent to %s: error %v, want one of class %q", on, err, fetch.ErrNetwork)
 			}
-			// The connection of which an answer is missing serves nobody else.
+			// A connection with an outstanding response is not reused.
 			if got, err := drive.Get(t, c, s.URL+"/dir/a.txt"); got != "content of a" || err != nil {
 				t.Errorf("after %s: %q, %v", on, got, err)
 			}
@@ -438,7 +438,7 @@ func TestReadsAheadAreBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer resp.Body.Close()
-	// What the server has sent beyond what was read is what was asked for ahead.
+	// The bytes served beyond those read were requested ahead.
 	if _, err := io.CopyN(io.Discard, resp.Body, 4<<20); err != nil {
 		t.Fatal(err)
 	}

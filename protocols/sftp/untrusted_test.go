@@ -21,7 +21,7 @@ import (
 	"github.com/urlget/urlget/fetchtest/servers/sftpd"
 )
 
-// A claimedConn says that its peer is somewhere else.
+// A claimedConn reports another address for its peer.
 type claimedConn struct {
 	net.Conn
 	peer net.Addr
@@ -29,7 +29,7 @@ type claimedConn struct {
 
 func (c *claimedConn) RemoteAddr() net.Addr { return c.peer }
 
-// serveAgent serves key by an agent until the test ends, and makes it that of the environment.
+// serveAgent starts an agent with key until the test ends and sets SSH_AUTH_SOCK to it.
 func serveAgent(t *testing.T, key any) {
 	t.Helper()
 	ring := agent.NewKeyring()
@@ -57,9 +57,9 @@ func serveAgent(t *testing.T, key any) {
 	t.Setenv("SSH_AUTH_SOCK", socket)
 }
 
-// TestUntrustedRequestsUseNothingOfTheUser has a user whose agent and key files open two servers: a
-// public one, and one behind it that the configuration file names. The rules on addresses see the
-// first alone. Jobs of a queue get into neither.
+// TestUntrustedRequestsUseNothingOfTheUser has a user whose agent and key files give access to two
+// servers: a public one, and one behind it from the configuration file. The policy on addresses sees
+// only the first. An untrusted request must reach neither.
 func TestUntrustedRequestsUseNothingOfTheUser(t *testing.T) {
 	_, key, _ := ed25519.GenerateKey(rand.Reader)
 	keys := []ssh.PublicKey{public(t, key)}
@@ -96,7 +96,7 @@ func TestUntrustedRequestsUseNothingOfTheUser(t *testing.T) {
 	for _, tt := range []struct {
 		url, from string
 		opts      Options
-		own, job  fetch.Code // of the user's own request and of a job; "" if it is served
+		own, job  fetch.Code // of a trusted and an untrusted request; "" means success
 	}{
 		{url: "sftp://joe@203.0.113.1/dir/a.txt", job: fetch.ErrAuth},
 		{url: "sftp://joe@203.0.113.1/dir/a.txt", from: "sftp://joe@203.0.113.1/dir/", job: fetch.ErrAuth},
@@ -139,7 +139,7 @@ func TestUntrustedRequestsUseNothingOfTheUser(t *testing.T) {
 	}
 }
 
-// What a job is told of a host key names no file of the worker.
+// TestUntrustedRequestsAreToldOfNoFiles checks that errors of untrusted requests reveal no local paths.
 func TestUntrustedRequestsAreToldOfNoFiles(t *testing.T) {
 	t.Parallel()
 	s := sftpd.Start(t, sftpd.Options{Tree: tree()})

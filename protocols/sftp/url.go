@@ -13,9 +13,9 @@ import (
 type target struct {
 	req   *driver.Request
 	login uri.Userinfo
-	path  string // as sent to the server: absolute, or relative to the directory of the login
+	path  string // as sent to the server: absolute, or relative to the home directory
 	remotefile.Path
-	from  string  // the host that led here, on which credentials may depend; "" if it is the same
+	from  string  // the referring host, on which credentials may depend; "" if it is the same host
 	route *route  // the route to the server
 	url   uri.URI // without the fragment
 }
@@ -74,7 +74,7 @@ func (t *target) setPath(written string) error {
 	return nil
 }
 
-// maxPath bounds paths sent to the server, in bytes.
+// maxPath limits the length of a path sent to the server, in bytes.
 const maxPath = 32 << 10
 
 // name returns the last element of the path, or "" if it has none.
@@ -87,7 +87,7 @@ func (t *target) name() string {
 
 // member returns the URL of a member of the directory dir.
 func member(dir, name string, isDir bool) uri.URI {
-	if name == "~" { // not the directory of the login
+	if name == "~" { // not the home directory
 		dir, name = dir+"%7E", ""
 	}
 	return remotefile.Member(dir, name, isDir)

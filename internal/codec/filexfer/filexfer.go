@@ -1,5 +1,5 @@
-// Package filexfer has the messages of the SSH File Transfer Protocol, version 3, as far as reading
-// files and directories needs them (draft-ietf-secsh-filexfer-02).
+// Package filexfer implements the messages of the SSH File Transfer Protocol, version 3
+// (draft-ietf-secsh-filexfer-02), that are needed to read files and directories.
 package filexfer
 
 import (
@@ -11,21 +11,21 @@ import (
 	"time"
 )
 
-// Version is the version of the protocol, the only one that is spoken everywhere.
+// Version is the protocol version. Servers commonly support no later one.
 const Version = 3
 
-// MaxMessage bounds a message, in bytes without its length. The draft asks for 34000; servers send
-// names in larger ones.
+// MaxMessage limits the size of a message, in bytes, without the length field. The draft requires
+// support for 34000 bytes, but servers send longer NAME responses.
 const MaxMessage = 256 << 10
 
-// MaxData is how many bytes may be asked for at once, by the draft's word on what every server
-// takes.
+// MaxData limits the data of one READ, in bytes. Every server supports reads of this size (section
+// 3 of the draft).
 const MaxData = 32 << 10
 
-// A Type is the type of a message (section 3).
+// A Type is a message type (section 3).
 type Type byte
 
-// The types of messages.
+// The message types.
 const (
 	TypeInit     Type = 1
 	TypeVersion  Type = 2
@@ -53,7 +53,7 @@ var typeNames = map[Type]string{
 	TypeHandle: "HANDLE", TypeData: "DATA", TypeName: "NAME", TypeAttrs: "ATTRS",
 }
 
-// String returns the name of the type in the draft, without its prefix.
+// String returns the name of the type in the draft, without the prefix SSH_FXP_.
 func (t Type) String() string {
 	if name, ok := typeNames[t]; ok {
 		return name
@@ -61,13 +61,13 @@ func (t Type) String() string {
 	return fmt.Sprintf("message type %d", byte(t))
 }
 
-// OpenRead is the flag of TypeOpen for reading (section 6.3).
-const OpenRead uint32 = 1
+// OpenRead is the flag of TypeOpen that opens a file for reading (section 6.3).
+const OpenRead uint32 = 1 // SSH_FXF_READ
 
-// A Code says how a request went (section 7).
+// A Code is the error or status code of a TypeStatus response (section 7).
 type Code uint32
 
-// The codes.
+// The status codes.
 const (
 	CodeOK               Code = 0
 	CodeEOF              Code = 1
@@ -80,19 +80,19 @@ const (
 	CodeUnsupported      Code = 8
 )
 
-// A Message is one message, of which the length, the type and, save for TypeInit and TypeVersion,
-// the identifier of the request were read.
+// A Message is a message with its type and request identifier parsed. TypeInit and TypeVersion have
+// the protocol version instead of the identifier.
 type Message struct {
 	Type Type
-	ID   uint32 // of the request; in TypeInit and TypeVersion the version
-	Rest []byte // what follows
+	ID   uint32 // request identifier, or the version in TypeInit and TypeVersion
+	Rest []byte // the unparsed fields
 }
 
-// ErrMalformed is matched by the errors of Read and Fields for what is no message.
+// ErrMalformed is matched by the errors of Read and Fields for malformed messages.
 var ErrMalformed = errors.New("malformed SFTP message")
 
-// Read reads a message from r. The memory for it comes from alloc, which is given the number of
-// bytes.
+// Read reads a message from r. It calls alloc for a buffer of n bytes that holds the fields. The
+// error is io.EOF only if r ends before the message.
 func Read(r io.Reader, alloc func(int) []byte) (Message, error) {
 	var head [9]byte
 	if _, err := io.ReadFull(r, head[:4]); err != nil {
@@ -119,7 +119,8 @@ func unexpected(err error) error {
 	return err
 }
 
-// Append appends a message to b. The fields are of type uint32, uint64, string or []byte, or Attrs.
+// Append appends a message to b. It panics if a field is not a uint32, uint64, string, []byte or
+// Attrs.
 func Append(b []byte, t Type, id uint32, fields ...any) []byte {
 	start := len(b)
 	b = append(b, 0, 0, 0, 0, byte(t))
@@ -146,19 +147,19 @@ func Append(b []byte, t Type, id uint32, fields ...any) []byte {
 	return b
 }
 
-// Fields reads the fields of a message one after the other. After a failure it returns zero values.
+// Fields reads the fields of a message in order. After an error, its methods return zero values.
 type Fields struct {
 	rest []byte
 	err  error
 }
 
-// Fields returns what reads the fields of m.
+// Fields returns a reader of the fields of m.
 func (m Message) Fields() *Fields { return &Fields{rest: m.Rest} }
 
-// Err returns the first failure.
+// Err returns the first error, or nil.
 func (f *Fields) Err() error { return f.err }
 
-// More reports whether there are bytes left.
+// More reports whether unread bytes remain.
 func (f *Fields) More() bool { return f.err == nil && len(f.rest) > 0 }
 
 func (f *Fields) take(n uint64) []byte {
@@ -175,7 +176,7 @@ func (f *Fields) take(n uint64) []byte {
 	return b
 }
 
-// Uint32 reads a number of four bytes.
+// Uint32 reads a four-byte number.
 func (f *Fields) Uint32() uint32 {
 	if b := f.take(4); b != nil {
 		return binary.BigEndian.Uint32(b)
@@ -183,7 +184,7 @@ func (f *Fields) Uint32() uint32 {
 	return 0
 }
 
-// Uint64 reads a number of eight bytes.
+// Uint64 reads an eight-byte number.
 func (f *Fields) Uint64() uint64 {
 	if b := f.take(8); b != nil {
 		return binary.BigEndian.Uint64(b)
@@ -191,10 +192,10 @@ func (f *Fields) Uint64() uint64 {
 	return 0
 }
 
-// Bytes reads a string. It is part of the message.
+// Bytes reads a string. The result aliases the message.
 func (f *Fields) Bytes() []byte { return f.take(uint64(f.Uint32())) }
 
-// Text reads a string.
+// Text reads a string and returns a copy.
 func (f *Fields) Text() string { return string(f.Bytes()) }
 
 // The flags of Attrs (section 5).
@@ -208,17 +209,17 @@ const (
 
 // Attrs are the attributes of a file (section 5).
 type Attrs struct {
-	Flags        uint32 // which of the others are set
-	Size         uint64
+	Flags        uint32 // the valid fields: HasSize, HasOwner, …
+	Size         uint64 // in bytes
 	UID, GID     uint32
-	Mode         uint32 // as in POSIX, with the type of the file
+	Mode         uint32 // POSIX mode, including the file type
 	ATime, MTime uint32 // seconds since 1970
 }
 
-// Has reports whether the attributes with the flag are set.
+// Has reports whether the attributes for flag are valid.
 func (a Attrs) Has(flag uint32) bool { return a.Flags&flag != 0 }
 
-// Attrs reads attributes. Extensions are skipped.
+// Attrs reads file attributes. It skips extended attributes.
 func (f *Fields) Attrs() Attrs {
 	a := Attrs{Flags: f.Uint32()}
 	if a.Has(HasSize) {
@@ -265,7 +266,7 @@ func (a Attrs) append(b []byte) []byte {
 	return b
 }
 
-// ModTime returns when the file was last changed, the zero time if that is not known.
+// ModTime returns the modification time, or the zero time if it is unknown.
 func (a Attrs) ModTime() time.Time {
 	if !a.Has(HasTimes) {
 		return time.Time{}
@@ -273,7 +274,7 @@ func (a Attrs) ModTime() time.Time {
 	return time.Unix(int64(a.MTime), 0).UTC()
 }
 
-// The types of files in POSIX modes.
+// The file types in POSIX modes.
 const (
 	modeType    = 0o170000
 	ModeDir     = 0o040000
@@ -290,7 +291,7 @@ var fileTypes = map[uint32]fs.FileMode{
 	0o140000: fs.ModeSocket,
 }
 
-// FileMode returns the mode. A type that is not known, or not told, is irregular.
+// FileMode converts the mode. Unknown and missing file types become fs.ModeIrregular.
 func (a Attrs) FileMode() fs.FileMode {
 	mode := fs.FileMode(a.Mode & 0o777)
 	if a.Mode&0o4000 != 0 {
@@ -312,14 +313,14 @@ func (a Attrs) FileMode() fs.FileMode {
 	return mode | fs.ModeIrregular
 }
 
-// A File is one file in a list of names (section 7).
+// A File is one file in a NAME response (section 7).
 type File struct {
 	Name  string
-	Long  string // the line that ls would show
+	Long  string // a line in the format of ls -l
 	Attrs Attrs
 }
 
-// Files reads the list of a message of TypeName.
+// Files reads the list of files in a TypeName message.
 func (f *Fields) Files() []File {
 	n := f.Uint32()
 	if uint64(n) > uint64(len(f.rest))/12 { // two lengths and the flags

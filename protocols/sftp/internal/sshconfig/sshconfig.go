@@ -1,9 +1,8 @@
-// Package sshconfig reads what a client needs to know out of a user's ssh_config: HostName, Port,
-// User, IdentityFile and ProxyJump, by Host.
+// Package sshconfig reads the HostName, Port, User, IdentityFile and ProxyJump settings of a user's
+// ssh_config.
 //
-// Files that it includes are read too, also within Host blocks. Blocks that begin with
-// Match are passed over, as are all other keywords. As ssh has it, the first value that is found for a
-// host holds, except IdentityFile, of which all do.
+// Include is supported, also within Host blocks. Match blocks and all other keywords are ignored. As
+// in ssh, the first value found for a host applies; IdentityFile values accumulate.
 package sshconfig
 
 import (
@@ -19,40 +18,39 @@ import (
 	"strings"
 )
 
-// The bounds of a file and of all that it includes: a line and all lines in bytes, how many keywords are
-// kept, how many files are included, and how deep.
+// Limits of a file together with its included files.
 const (
-	maxLine     = 64 << 10
-	maxSize     = 1 << 20
+	maxLine     = 64 << 10 // bytes of a line
+	maxSize     = 1 << 20  // bytes of all files
 	maxSettings = 10_000
-	maxFiles    = 1000
-	maxDepth    = 16 // as in ssh
+	maxFiles    = 1000 // included files
+	maxDepth    = 16   // of includes, as in ssh
 )
 
-// A Config is what a file says.
+// A Config holds the settings of a parsed file.
 type Config struct{ settings []setting }
 
-// A setting is a line with a keyword that matters, and the hosts that it is for.
+// A setting is a line with a supported keyword, and the hosts it applies to.
 type setting struct {
-	hosts          [][]string // patterns, of each list of which one has to match
+	hosts          [][]string // the patterns of all enclosing Host lines, each of which must match
 	keyword, value string
 }
 
-// A Host is what a file says of one host. What it does not say is zero.
+// A Host holds the settings for one host. Unset fields are zero.
 type Host struct {
 	HostName      string // the name to connect to
 	Port          uint16
 	User          string
-	IdentityFiles []string // as written, "~" and "%" included
-	ProxyJump     []string // [user@]host[:port], in the order of the way there
+	IdentityFiles []string // as written, with "~" and "%" tokens unexpanded
+	ProxyJump     []string // [user@]host[:port], in connection order
 }
 
-// keywords are those that are read, in lower case.
+// keywords lists the supported keywords besides Host, Match and Include, in lower case.
 var keywords = map[string]bool{"hostname": true, "port": true, "user": true, "identityfile": true, "proxyjump": true}
 
-// Parse reads a file, and those that it includes. Home is the user's home directory: names of included
-// files that are not absolute are below its .ssh, and "~/" stands for it. If it is "", these files are
-// passed over.
+// Parse reads a file and the files it includes. Home is the user's home directory: "~/" in the names
+// of included files stands for it, and other relative names are below home/.ssh. If home is "", files
+// with such names are ignored.
 func Parse(r io.Reader, home string) (*Config, error) {
 	p := &parser{config: &Config{}, home: home, left: maxSize}
 	if err := p.file(r, nil, 0); err != nil {
@@ -61,19 +59,19 @@ func Parse(r io.Reader, home string) (*Config, error) {
 	return p.config, nil
 }
 
-// A parser reads a file and those that it includes.
+// A parser reads a file and the files it includes.
 type parser struct {
 	config *Config
 	home   string
-	left   int // bytes that may come
-	files  int // that were included
+	left   int // bytes that may still be read
+	files  int // included so far
 }
 
-// file reads a file. What it says is for hosts, and for those of its own blocks among them.
+// file reads a file. Its settings apply to hosts, further restricted by its own Host blocks.
 func (p *parser) file(r io.Reader, hosts [][]string, depth int) error {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, maxLine)
-	block, skip := hosts, false // skip within a block that begins with Match
+	block, skip := hosts, false // skip is set within a Match block
 	for n := 1; lines.Scan(); n++ {
 		if p.left -= len(lines.Bytes()) + 1; p.left < 0 {
 			return fmt.Errorf("more than %d bytes", maxSize)
@@ -100,8 +98,7 @@ func (p *parser) file(r io.Reader, hosts [][]string, depth int) error {
 	return lines.Err()
 }
 
-// include reads the files that match the patterns. Those that are not there, and what is not a regular
-// file, are passed over.
+// include reads the files that match the patterns. It ignores missing and irregular files.
 func (p *parser) include(patterns []string, hosts [][]string, depth int) error {
 	if depth > maxDepth {
 		return fmt.Errorf("included files include others more than %d deep", maxDepth)
@@ -133,7 +130,7 @@ func (p *parser) open(name string, hosts [][]string, depth int) error {
 	if p.files++; p.files > maxFiles {
 		return fmt.Errorf("more than %d files are included", maxFiles)
 	}
-	info, err := os.Stat(name) // to open a pipe would wait for its writer
+	info, err := os.Stat(name) // opening a pipe would wait for its writer
 	if errors.Is(err, fs.ErrNotExist) || err == nil && !info.Mode().IsRegular() {
 		return nil
 	}
@@ -148,7 +145,7 @@ func (p *parser) open(name string, hosts [][]string, depth int) error {
 	return nil
 }
 
-// add adds a setting, if its value is one.
+// add adds a setting after checking its value.
 func (c *Config) add(s setting) error {
 	if s.keyword == "port" {
 		if _, err := parsePort(s.value); err != nil {
@@ -162,8 +159,8 @@ func (c *Config) add(s setting) error {
 	return nil
 }
 
-// split divides a line into its keyword, in lower case, and its arguments. A keyword may be
-// followed by "=", an argument may stand in double quotes, and "#" begins a comment.
+// split splits a line into its keyword, in lower case, and its arguments. The keyword may be
+// followed by "=", arguments may be in double quotes, and "#" begins a comment.
 func split(line string) (keyword string, args []string, err error) {
 	line = strings.TrimSpace(line)
 	if line == "" || line[0] == '#' {
@@ -199,10 +196,10 @@ func split(line string) (keyword string, args []string, err error) {
 	}
 }
 
-// Lookup returns what the file says of a host, named as the user did.
+// Lookup returns the settings for host, which is the name that the user wrote.
 func (c *Config) Lookup(host string) Host {
 	var h Host
-	jump := false // ProxyJump was found, be it "none"
+	jump := false // a ProxyJump was found, possibly "none"
 	for _, s := range c.settings {
 		if slices.ContainsFunc(s.hosts, func(patterns []string) bool { return !matchesAny(patterns, host) }) {
 			continue
@@ -232,7 +229,7 @@ func (c *Config) Lookup(host string) Host {
 	return h
 }
 
-// expandHost puts the name that the user wrote in the place of %h.
+// expandHost replaces %h by the name that the user wrote.
 func expandHost(value, host string) string {
 	return strings.NewReplacer("%%", "%", "%h", host).Replace(value)
 }
@@ -245,7 +242,7 @@ func parsePort(text string) (uint16, error) {
 	return uint16(n), nil
 }
 
-// matchesAny reports whether one of the patterns matches host, and none that begins with "!" does.
+// matchesAny reports whether a pattern matches host and no pattern that begins with "!" does.
 func matchesAny(patterns []string, host string) bool {
 	found := false
 	for _, p := range patterns {
@@ -260,10 +257,10 @@ func matchesAny(patterns []string, host string) bool {
 	return found
 }
 
-// matches reports whether a pattern, in which "*" stands for any characters and "?" for one,
-// matches s. It takes no more than the product of their lengths.
+// matches reports whether pattern matches s. "*" matches any characters, "?" matches one. The time
+// is at most proportional to the product of the lengths.
 func matches(pattern, s string) bool {
-	star, mark := -1, 0 // the last star, and how far s was when it came
+	star, mark := -1, 0 // the index of the last star, and the index in s where its match ends
 	p, i := 0, 0
 	for i < len(s) {
 		switch {

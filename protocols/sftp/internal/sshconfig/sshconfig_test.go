@@ -57,7 +57,7 @@ func TestLookup(t *testing.T) {
 	}
 }
 
-// write makes the files of a home directory.
+// write creates a home directory with files.
 func write(t *testing.T, files map[string]string) (home string) {
 	t.Helper()
 	home = t.TempDir()
@@ -108,7 +108,7 @@ func TestInclude(t *testing.T) {
 	}
 }
 
-// TestIncludeIsBounded in depth, number and size, and says in which file something is wrong.
+// TestIncludeIsBounded checks the limits of Include, and that errors name the included file.
 func TestIncludeIsBounded(t *testing.T) {
 	t.Parallel()
 	home := write(t, map[string]string{
@@ -167,7 +167,7 @@ func FuzzParse(f *testing.F) {
 	home := f.TempDir()
 	f.Fuzz(func(t *testing.T, text, host string) {
 		if strings.Contains(text, "/") {
-			return // what would be included is none of this test's
+			return // it might include files outside the test
 		}
 		c, err := Parse(strings.NewReader(text), home)
 		if err != nil {
