@@ -14,7 +14,7 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// unhex reads bytes as they stand in captures: hexadecimal, with text in double quotes.
+// unhex decodes a capture: hexadecimal bytes and text in double quotes.
 func unhex(t testing.TB, s string) []byte {
 	t.Helper()
 	var b []byte
@@ -32,7 +32,7 @@ func unhex(t testing.TB, s string) []byte {
 	return b
 }
 
-// The exchanges below were captured between a client and freeWAIS-sf 2.2.10.
+// The messages below were captured between a client and freeWAIS-sf 2.2.10.
 const (
 	capturedInit = `00 18 14 03 01 80 04 01 80 05 03 01 86 a0 06 03 01 86 a0 07 05 "probe"`
 

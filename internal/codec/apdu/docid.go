@@ -2,10 +2,10 @@ package apdu
 
 import "github.com/urlget/urlget/fetch/uri"
 
-// LocalID is the tag of the field of an identifier that only its server understands.
+// LocalID is the tag of the identifier field that is specific to its server.
 const LocalID = 3
 
-// EncodeID makes a document identifier of its fields.
+// EncodeID returns the document identifier with the given fields.
 func EncodeID(fields []uri.WAISField) []byte {
 	var b []byte
 	for _, f := range fields {
@@ -14,9 +14,9 @@ func EncodeID(fields []uri.WAISField) []byte {
 	return b
 }
 
-// IDPath writes a document identifier for a URL. If it consists of tagged values it gets the form
-// that libwww gave it, with the document's size in front if that is known; any other is written as
-// opaque bytes. Either way the bytes can be had back exactly.
+// IDPath returns a document identifier as part of a URL. An identifier of tagged values is written in
+// the form of libwww, after the size of the document unless size is -1. Any other identifier is
+// percent-encoded. IDFromURL restores the exact bytes.
 func IDPath(id []byte, size int64) string {
 	r := &reader{b: id}
 	var fields []uri.WAISField
@@ -30,8 +30,7 @@ func IDPath(id []byte, size int64) string {
 	return uri.FormatWAISPath(fields, size)
 }
 
-// IDFromURL returns the document identifier that a URL holds, in whichever form it is written
-// there.
+// IDFromURL returns the document identifier in a URL, in either form of IDPath.
 func IDFromURL(w uri.WAIS) []byte {
 	if fields, _, ok := w.RawFields(); ok {
 		return EncodeID(fields)

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// The types of APDUs.
+// APDU types.
 const (
 	typeInit           = 20
 	typeInitResponse   = 21
@@ -16,7 +16,7 @@ const (
 	typeSearchResponse = 23
 )
 
-// The tags of values, from RFC 1625 and what servers send.
+// Tags of values, from RFC 1625 and from captured messages.
 const (
 	tagReferenceID   = 2
 	tagVersion       = 3
@@ -59,7 +59,7 @@ const (
 	tagDocumentText  = 153
 )
 
-// seal puts the header length and the APDU type in front of fixed, and the user information behind.
+// seal returns an APDU: the header length, the APDU type, the fixed part and the user information.
 func seal(apduType byte, fixed, user []byte) []byte {
 	b := binary.BigEndian.AppendUint16(nil, uint16(len(fixed)+1))
 	b = append(b, apduType)
@@ -67,7 +67,7 @@ func seal(apduType byte, fixed, user []byte) []byte {
 	return append(b, user...)
 }
 
-// open splits an APDU into its fixed part and its user information.
+// open splits an APDU of type want into its fixed part and its user information.
 func open(apdu []byte, want byte) (fixed, user *reader, err error) {
 	r := &reader{b: apdu}
 	head := &reader{b: r.take(uint64(r.fixed(2)))}
@@ -80,19 +80,19 @@ func open(apdu []byte, want byte) (fixed, user *reader, err error) {
 	return head, r, nil
 }
 
-// An Init is the proposal or the agreement that begins a session.
+// An Init is an Init request or response, which begins a session.
 type Init struct {
 	Size     uint32 // largest record, in bytes
 	Accepted bool   // in responses
-	// ID says who speaks: free text.
+	// ID identifies the implementation, as free text.
 	ID string
 }
 
-// Encode encodes a proposal. The options say "search" and nothing else: servers reject a client
-// that wants more.
+// Encode encodes m as an Init request. The only option is "search", because servers reject clients
+// with other options.
 func (m Init) Encode() []byte { return seal(typeInit, m.values(tagID), nil) }
 
-// EncodeResponse encodes a response.
+// EncodeResponse encodes m as an Init response.
 func (m Init) EncodeResponse() []byte {
 	result := byte(0)
 	if m.Accepted {
@@ -112,7 +112,7 @@ func (m Init) values(idTag uint32) []byte {
 	return b
 }
 
-// DecodeInit reads a proposal.
+// DecodeInit decodes an Init request.
 func DecodeInit(apdu []byte) (Init, error) {
 	fixed, _, err := open(apdu, typeInit)
 	if err != nil {
@@ -121,7 +121,7 @@ func DecodeInit(apdu []byte) (Init, error) {
 	return decodeInit(fixed)
 }
 
-// DecodeInitResponse reads a response. Size is what both sides can do.
+// DecodeInitResponse decodes an Init response. Its Size is the limit that both sides support.
 func DecodeInitResponse(apdu []byte) (Init, error) {
 	fixed, _, err := open(apdu, typeInitResponse)
 	if err != nil {
@@ -147,26 +147,26 @@ func decodeInit(r *reader) (Init, error) {
 	return m, r.err
 }
 
-// A Search asks for documents by words (query type 3), or for bytes of one document (query type 1),
-// which is how WAIS retrieves.
+// A Search is a search for words (query type 3), or the retrieval of a range of one document (query
+// type 1).
 type Search struct {
 	Database string // "" for the server's directory of databases
 	Words    string // for a search
 	MaxHits  uint32
-	Document []byte // identifier, for a retrieval
-	Type     string // one type of the document
-	From, To int64  // bytes wanted, half open
+	Document []byte // document identifier, for a retrieval
+	Type     string // one of Hit.Types, for a retrieval
+	From, To int64  // byte range [From, To), for a retrieval
 }
 
-// searchBounds are small-set-upper-bound, large-set-lower-bound, medium-set-present-number and the
-// replace indicator, as clients send them; servers ignore them.
+// searchBounds are the small-set-upper-bound, large-set-lower-bound, medium-set-present-number and
+// replace-indicator of common clients. Servers ignore them.
 var searchBounds = []byte{0, 0, 10, 0, 0, 16, 0, 0, 15, 1}
 
 // Encode encodes m as an APDU.
 func (m Search) Encode() []byte {
 	resultSet, queryType := "", "3"
 	if m.Document != nil {
-		resultSet, queryType = "FOO", "1" // the name that clients always gave
+		resultSet, queryType = "FOO", "1" // the result set name of common clients
 	}
 	fixed := bytes.Clone(searchBounds)
 	fixed = AppendString(fixed, tagResultSet, resultSet)
@@ -182,8 +182,8 @@ func (m Search) Encode() []byte {
 	}
 	fixed = AppendString(fixed, tagElements, " \x1fDocument Text")
 	fixed = AppendString(fixed, tagReferenceID, "3")
-	// Terms in reverse Polish order. The type must be there: without it freeWAIS ends the
-	// connection.
+	// The terms are in reverse Polish notation. The type is required: without it, freeWAIS closes
+	// the connection.
 	query := AppendString(nil, tagAttributes, "un re ig ig ig ig")
 	query = AppendTLV(query, tagTerm, m.Document)
 	and := func(attributes, term string) {
@@ -197,7 +197,7 @@ func (m Search) Encode() []byte {
 	return seal(typeSearch, fixed, AppendTLV(nil, tagQuery, query))
 }
 
-// DecodeSearch reads an APDU that Encode or another client wrote.
+// DecodeSearch decodes a Search from any client.
 func DecodeSearch(apdu []byte) (Search, error) {
 	fixed, user, err := open(apdu, typeSearch)
 	if err != nil {

@@ -9,22 +9,22 @@ import (
 
 // The errors of this package.
 var (
-	// ErrEmpty means that the server sent a packet without content: it could not read the request,
-	// or the response does not fit its buffer.
+	// ErrEmpty is the error for a packet without content. A server sends one if it could not read
+	// the request, or if the response does not fit in its buffer.
 	ErrEmpty     = errors.New("empty WAIS packet")
 	ErrMalformed = errors.New("malformed WAIS message")
 )
 
-// MaxPacket bounds the content of a packet, in bytes. Servers in use stop at 100,000.
+// MaxPacket limits the content of a packet, in bytes. Existing servers send at most 100,000.
 const MaxPacket = 512 << 10
 
-// HeaderSize is how many bytes stand before the content of a packet.
+// HeaderSize is the size of a packet header, in bytes.
 const HeaderSize = 25
 
-// maxSkip bounds what is skipped in front of a header.
+// maxSkip limits the bytes skipped before a header.
 const maxSkip = 1024
 
-// WritePacket sends an APDU without compression or encoding.
+// WritePacket writes an APDU as a packet without compression or encoding.
 func WritePacket(w io.Writer, apdu []byte) error {
 	packet := make([]byte, 0, HeaderSize+len(apdu))
 	packet = fmt.Appendf(packet, "%010dz2%-10s  0", len(apdu), "wais")
@@ -32,9 +32,9 @@ func WritePacket(w io.Writer, apdu []byte) error {
 	return err
 }
 
-// ReadPacket receives an APDU. Bytes before the first "0", with which each header begins, are
-// skipped, as WAIS clients always did. The error matches ErrEmpty for a packet without content,
-// ErrMalformed for what is none, and is io.EOF only if the stream ended before a packet.
+// ReadPacket reads a packet and returns its APDU. Like other WAIS clients, it skips bytes before the
+// first "0", with which every header begins. The error matches ErrEmpty for a packet without content
+// and ErrMalformed for a malformed packet. It is io.EOF only if the stream ends before a packet.
 func ReadPacket(r io.Reader) ([]byte, error) {
 	var header [HeaderSize]byte
 	for skipped := 0; header[0] != '0'; skipped++ {

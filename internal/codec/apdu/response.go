@@ -5,13 +5,13 @@ import (
 	"fmt"
 )
 
-// A Response answers a Search of either kind. Its status byte is not part of it, as servers
-// disagree on what it means.
+// A Response is the response to a Search of either kind. It omits the status byte, whose meaning
+// differs between servers.
 type Response struct {
-	Seed        string // the words as the server understood them; many leave it out
+	Seed        string // the words as interpreted by the server; often missing
 	Hits        []Hit
 	Text        []byte // of a retrieval
-	HasText     bool   // there is a Text, which may be empty
+	HasText     bool   // the response has a Text, which may be empty
 	Diagnostics []Diagnostic
 }
 
@@ -28,18 +28,18 @@ type Hit struct {
 	City     string
 }
 
-// A Diagnostic is what a server has to say against a request. Code is "S1" (permanent system
-// error), "T2" (access), "SF" (out of range) or the like.
+// A Diagnostic is an error report from a server. Codes include "S1" (permanent system error), "T2"
+// (access) and "SF" (out of range).
 type Diagnostic struct{ Code, Text string }
 
-// String returns code and text.
+// String returns the code and the text.
 func (d Diagnostic) String() string { return d.Code + " " + d.Text }
 
-// OutOfRange is the code of the diagnostic that ends a document.
+// OutOfRange is the diagnostic code for a range after the end of the document.
 const OutOfRange = "SF"
 
-// Encode encodes m as an APDU, in the odd way of freeWAIS: status 1 for a search, 0 for a
-// retrieval, and a result count of 0.
+// Encode encodes m as an APDU like freeWAIS: the status is 1 for a search and 0 for a retrieval, and
+// the result count is always 0.
 func (m Response) Encode() []byte {
 	records := len(m.Hits) + len(m.Diagnostics)
 	status := byte(1)
@@ -85,7 +85,7 @@ func (h Hit) encode() []byte {
 	return AppendString(b, tagHeadline, h.Headline)
 }
 
-// DecodeResponse reads the response to a Search.
+// DecodeResponse decodes the response to a Search.
 func DecodeResponse(apdu []byte) (Response, error) {
 	fixed, user, err := open(apdu, typeSearchResponse)
 	if err != nil {
@@ -173,8 +173,8 @@ func (r *reader) hit() Hit {
 	return h
 }
 
-// diagnostic reads the one record that is not a tagged value: the tag, a length of two bytes, so
-// many bytes (code, text, surrogate flag), and one more byte.
+// diagnostic reads a diagnostic record, which is not a tagged value: a tag, a two-byte length, a body
+// of that length (code, text, surrogate flag), and one more byte.
 func (r *reader) diagnostic() Diagnostic {
 	r.take(1)
 	body := r.take(uint64(r.fixed(2)))

@@ -2,8 +2,8 @@ package apdu
 
 import "fmt"
 
-// AppendInt appends a compressed integer: base 128, most significant group first, bit 7 set in all
-// bytes but the last.
+// AppendInt appends a compressed integer: base 128, most significant group first, with bit 7 set in
+// all bytes except the last.
 func AppendInt(b []byte, v uint32) []byte {
 	for shift := 28; shift > 0; shift -= 7 {
 		if v>>shift != 0 {
@@ -25,7 +25,7 @@ func AppendString(b []byte, tag uint32, value string) []byte {
 	return AppendTLV(b, tag, []byte(value))
 }
 
-// AppendNumber appends a tagged number: 1 to 4 bytes, as few as possible.
+// AppendNumber appends a tagged number in as few bytes as possible, from 1 to 4.
 func AppendNumber(b []byte, tag uint32, v uint32) []byte {
 	raw := [4]byte{byte(v >> 24), byte(v >> 16), byte(v >> 8), byte(v)}
 	i := 0
@@ -35,7 +35,7 @@ func AppendNumber(b []byte, tag uint32, v uint32) []byte {
 	return AppendTLV(b, tag, raw[i:])
 }
 
-// A reader takes a message apart. Its first error stays.
+// A reader reads the parts of a message. The first error is sticky.
 type reader struct {
 	b   []byte
 	err error
@@ -48,7 +48,7 @@ func (r *reader) fail(what string) {
 	}
 }
 
-// take returns the next n bytes. n comes from the wire.
+// take returns the next n bytes. n may be any number from the peer.
 func (r *reader) take(n uint64) []byte {
 	if n > uint64(len(r.b)) {
 		r.fail(fmt.Sprintf("%d bytes announced, %d there", n, len(r.b)))
@@ -68,7 +68,7 @@ func (r *reader) fixed(n int) uint32 {
 	return v
 }
 
-// maxIntBytes allows for padding on the left by 0x80.
+// maxIntBytes limits the bytes of a compressed integer, including padding with 0x80 on the left.
 const maxIntBytes = 10
 
 // compressed reads a compressed integer.
@@ -99,7 +99,7 @@ func (r *reader) tlv() (tag uint64, value []byte) {
 	return tag, r.take(r.compressed())
 }
 
-// number reads the value of a tagged number.
+// number decodes the value of a tagged number. It returns -1 for more than 4 bytes.
 func number(value []byte) int64 {
 	if len(value) > 4 {
 		return -1
