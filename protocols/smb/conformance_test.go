@@ -18,7 +18,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// password logs in to the servers of the tests.
+// password is the password of the test servers.
 const password = "pass wörd"
 
 func TestConformance(t *testing.T) {
@@ -47,14 +47,14 @@ func TestConformance(t *testing.T) {
 						Load: Load,
 						URL: func(name string) string {
 							if strings.Contains(name, `\`) {
-								return "" // which divides names
+								return "" // a separator of names in SMB
 							}
 							return fileURL(s, tree, name)
 						},
 						Log:     s.Log,
 						Fault:   s.Fail,
 						Can:     func(f fetchtest.Fault) bool { return f == servers.Endless },
-						Escaped: true, // names are sent by length: no byte of theirs ends anything
+						Escaped: true, // names are length-prefixed and may have any characters
 					}
 				},
 			})

@@ -14,10 +14,10 @@ import (
 	"github.com/urlget/urlget/protocols/internal/remotefile"
 )
 
-// maxLogins bounds the credentials that are tried.
+// maxLogins limits the attempts to log in.
 const maxLogins = 3
 
-// connect makes a connection, logs in and connects to the share.
+// connect opens a connection, logs in and connects to the share.
 func (d *opener) connect(ctx context.Context, t *target) (*session, error) {
 	conn, err := d.env.Dial(ctx, "tcp", t.addr)
 	if err != nil {
@@ -50,12 +50,12 @@ func (d *opener) begin(ctx context.Context, s *session, t *target) error {
 // dialects lists the dialects that NEGOTIATE offers.
 var dialects = []uint16{smb2.Dialect202, smb2.Dialect210, smb2.Dialect300, smb2.Dialect302, smb2.Dialect311}
 
-// ciphers lists the ciphers that NEGOTIATE offers, the fastest first.
+// ciphers lists the ciphers that NEGOTIATE offers, fastest first.
 var ciphers = []uint16{smb2.CipherAES128GCM, smb2.CipherAES256GCM, smb2.CipherAES128CCM, smb2.CipherAES256CCM}
 
-// negotiate agrees on a dialect.
+// negotiate negotiates the dialect and the other terms of the session.
 func (s *session) negotiate() error {
-	random := make([]byte, 48) // the client's GUID, and salt
+	random := make([]byte, 48) // ClientGuid and the salt of the hash
 	rand.Read(random)
 	req := &smb2.NegotiateRequest{SecurityMode: smb2.SigningRequired, Capabilities: smb2.CapLargeMTU | smb2.CapEncryption,
 		ClientGUID: [16]byte(random)}
@@ -90,7 +90,7 @@ func (s *session) negotiate() error {
 	return nil
 }
 
-// contexts notes the algorithms that the server chose.
+// contexts sets the algorithms that the server selected in its negotiate contexts.
 func (s *session) contexts(m message, r *smb2.NegotiateResponse) error {
 	c, err := smb2.ParseContexts(m.b, r.ContextOffset, r.ContextCount)
 	if err != nil {
@@ -106,7 +106,7 @@ func (s *session) contexts(m message, r *smb2.NegotiateResponse) error {
 	if s.signing != smb2.SignGMAC && s.signing != smb2.SignCMAC {
 		return s.fail(remotefile.Violation("the server chose algorithm %d for signatures", s.signing))
 	}
-	if len(c.Ciphers) > 0 && c.Ciphers[0] != 0 { // 0: the server knows none of those that were offered
+	if len(c.Ciphers) > 0 && c.Ciphers[0] != 0 { // 0 if the server has no common cipher
 		if s.cipher = c.Ciphers[0]; !slices.Contains(ciphers, s.cipher) {
 			return s.fail(remotefile.Violation("the server chose cipher %d, which it was not offered", s.cipher))
 		}
@@ -114,7 +114,7 @@ func (s *session) contexts(m message, r *smb2.NegotiateResponse) error {
 	return nil
 }
 
-// login logs in with what the URL or the user says.
+// login logs in as a guest or with credentials from the client.
 func (d *opener) login(ctx context.Context, s *session, t *target) error {
 	domain, user := splitUser(t.login.Name)
 	if strings.EqualFold(user, "guest") && t.login.Password == "" {
@@ -146,7 +146,7 @@ func (d *opener) login(ctx context.Context, s *session, t *target) error {
 	}
 }
 
-// splitUser divides "domain;user" or "domain\user".
+// splitUser splits "domain;user" or "domain\user". Without a separator, domain is "".
 func splitUser(name string) (domain, user string) {
 	if i := strings.IndexAny(name, `;\`); i >= 0 {
 		return name[:i], name[i+1:]
@@ -154,10 +154,10 @@ func splitUser(name string) (domain, user string) {
 	return "", name
 }
 
-// errGuest is the error of those who are let in as somebody else.
+// errGuest is the error for an unrequested guest session.
 var errGuest = errors.New("the server knows no such user, and would let anybody in as a guest")
 
-// setup logs in with one account.
+// setup logs in with one account. If guest is true, a guest session is accepted.
 func (s *session) setup(a smb2.Account, guest bool) error {
 	for _, text := range []string{a.Domain, a.User, a.Password} {
 		if _, ok := smb2.AppendUTF16(nil, text); !ok {
@@ -212,8 +212,8 @@ func (s *session) setup(a smb2.Account, guest bool) error {
 	return nil
 }
 
-// encrypt encrypts all further requests, and accepts only encrypted responses, as the server demands
-// for a session or a share.
+// encrypt enables encryption, which the server requires for a "session" or a "share". All further
+// requests are encrypted, and all responses must be.
 func (s *session) encrypt(what string) error {
 	switch {
 	case s.sealer != nil:
@@ -227,7 +227,7 @@ func (s *session) encrypt(what string) error {
 	return nil
 }
 
-// token sends a token of a login, and returns the response with the token in it.
+// token sends a security token. It returns the response and its token.
 func (s *session) token(token []byte) (message, smb2.SessionSetupResponse, []byte, error) {
 	var r smb2.SessionSetupResponse
 	m, token, err := s.ask(smb2.SessionSetup, len(token), &smb2.SessionSetupRequest{SecurityMode: smb2.SigningRequired}, token,

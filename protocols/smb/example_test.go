@@ -11,7 +11,7 @@ import (
 	"github.com/urlget/urlget/protocols/smb"
 )
 
-// A directory of a share.
+// List a directory of a share.
 func Example() {
 	s, err := smbd.New(smbd.Options{Users: map[string]string{"joe": "secret"}, Tree: fstest.MapFS{"pub/readme.txt": {Data: []byte("Read me.\n")}}})
 	if err != nil {

@@ -11,10 +11,11 @@ import (
 	"github.com/urlget/urlget/protocols/internal/remotefile"
 )
 
-// errLost marks the failure of a connection, as opposed to a refusal by the server.
+// errLost is matched by errors of the connection, as opposed to error responses of the server.
 var errLost = errors.New("connection lost")
 
-// cut returns the error for a connection that failed. If the server ended it, that is errLost.
+// cut returns the error for a connection that failed with err. It matches errLost if the server
+// closed the connection.
 func cut(err error) error {
 	for _, end := range []error{io.EOF, io.ErrUnexpectedEOF, syscall.ECONNRESET, syscall.EPIPE} {
 		if errors.Is(err, end) {
@@ -24,8 +25,8 @@ func cut(err error) error {
 	return err
 }
 
-// truncated returns the error for a listing that was cut short by a lost connection. Other errors are
-// returned unchanged.
+// truncated returns the error for a listing that ended early because of err. Only a lost connection
+// truncates the listing; other errors are returned unchanged.
 func truncated(err error) error {
 	if !errors.Is(err, errLost) {
 		return err

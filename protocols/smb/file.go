@@ -13,7 +13,7 @@ import (
 	"github.com/urlget/urlget/protocols/internal/remotefile"
 )
 
-// The number of reads in flight. It grows with each one that is answered.
+// The minimum and maximum number of reads in flight. The number grows with each response.
 const (
 	firstWindow = 2
 	lastWindow  = 8
@@ -50,7 +50,7 @@ func (d *opener) file(l lease, t *target, f *file) (*driver.Response, error) {
 		return nil, err
 	}
 	return &driver.Response{Meta: meta, URL: t.url, Body: b.Start(func(err error) {
-		if err == net.ErrClosed { // responses may be on their way
+		if err == net.ErrClosed { // responses may be outstanding
 			l.Discard()
 		} else {
 			l.Put()
@@ -58,15 +58,15 @@ func (d *opener) file(l lease, t *target, f *file) (*driver.Response, error) {
 	})}, nil
 }
 
-// reads performs the reads of a body, whose reader alone receives the responses.
+// reads performs the reads of a body. Only the reader of the body receives responses.
 type reads struct {
 	session *session
 	file    *file
-	early   map[uint64]message // responses that came before the one that was waited for
-	current message            // what the reader has a piece of
+	early   map[uint64]message // responses that arrived out of order
+	current message            // holds the data returned last
 }
 
-// send asks for as much as the server's credit allows. One credit is left to close the file.
+// send requests as much as the credits allow. It leaves one credit for CLOSE.
 func (r *reads) send(offset int64, size int, ahead bool) (id uint64, asked int, err error) {
 	s := r.session
 	if s.large {

@@ -9,12 +9,12 @@ import (
 	"github.com/urlget/urlget/protocols/internal/remotefile"
 )
 
-// maxShares bounds what a server tells of its shares, in bytes.
+// maxShares limits the size of the list of shares, in bytes.
 const maxShares = 1 << 20
 
 // Sys is the additional information about an entry of a listing.
 type Sys struct {
-	Attributes string // of a file: letters of r, h, s, a
+	Attributes string // of a file: "r", "h", "s", "a" for read-only, hidden, system, archive
 	Remark     string // of a share
 }
 
@@ -45,7 +45,7 @@ type listing struct {
 	base  string
 }
 
-// parts yields a line and an entry for each member.
+// parts yields a URI list line and an entry for each member.
 func (l *listing) parts(yield func(driver.Part, error) bool) {
 	defer l.lease.Put()
 	for {
@@ -68,7 +68,7 @@ func (l *listing) parts(yield func(driver.Part, error) bool) {
 				yield(driver.Part{}, remotefile.Violation("%q is not the name of a member", m.Name))
 				return
 			}
-			if strings.Contains(m.Name, `\`) { // Samba has such files, and nobody can ask for them
+			if strings.Contains(m.Name, `\`) { // Samba may list such files, but they cannot be opened
 				if !yield(driver.Part{Entries: []driver.Entry{{Kind: driver.EntryText, Name: m.Name, Size: -1}}}, nil) {
 					return
 				}
@@ -85,7 +85,7 @@ func (l *listing) parts(yield func(driver.Part, error) bool) {
 	}
 }
 
-// next returns the next members; nil at the end.
+// next returns the next members, or nil at the end.
 func (l *listing) next() ([]smb2.Member, error) {
 	s := l.lease.Conn
 	req := &smb2.QueryDirectoryRequest{FileInformationClass: smb2.FileDirectoryInformation, FileID: l.file.FileID, OutputBufferLength: maxOther}
@@ -110,7 +110,7 @@ func entry(base string, m smb2.Member) driver.Entry {
 	return remotefile.File(u, m.Name, max(int64(m.Size), -1), smb2.Time(m.Written), sys)
 }
 
-// attributes returns letters for those that are set ([MS-FSCC], section 2.6).
+// attributes returns the letters of the attributes in bits ([MS-FSCC], section 2.6).
 func attributes(bits uint32) string {
 	var b strings.Builder
 	for _, a := range []struct {
@@ -155,7 +155,7 @@ func (d *opener) shares(l lease, t *target) (*driver.Response, error) {
 	return resp, nil
 }
 
-// shares asks for the shares of a server.
+// shares requests the list of shares of a server.
 func (s *session) shares(server string) ([]smb2.Share, error) {
 	f, err := s.open("srvsvc", true)
 	if err != nil {
@@ -199,17 +199,17 @@ func (s *session) shares(server string) ([]smb2.Share, error) {
 	return list, s.close(f)
 }
 
-// maxPipe is how much of a reply is read from a pipe at once, in bytes.
+// maxPipe limits the data of one read from a pipe, in bytes.
 const maxPipe = maxOther - 1024
 
-// transceive writes a message to a pipe and reads the reply, or its beginning.
+// transceive writes a message to a pipe and reads the response or its beginning.
 func (s *session) transceive(f *file, msg []byte) ([]byte, error) {
 	req := &smb2.IoctlRequest{CtlCode: smb2.FsctlPipeTransceive, FileID: f.FileID, MaxOutputResponse: maxPipe, Flags: smb2.IoctlIsFsctl}
 	_, data, err := s.ask(smb2.Ioctl, maxOther, req, msg, &smb2.IoctlResponse{}, smb2.StatusBufferOverflow)
 	return data, err
 }
 
-// readPipe reads on.
+// readPipe reads more of the response from a pipe.
 func (s *session) readPipe(f *file) ([]byte, error) {
 	req := &smb2.ReadRequest{Padding: smb2.ReadDataOffset, Length: maxPipe, FileID: f.FileID}
 	_, data, err := s.ask(smb2.Read, maxOther, req, nil, &smb2.ReadResponse{}, smb2.StatusBufferOverflow)

@@ -13,54 +13,54 @@ import (
 )
 
 const (
-	// maxRead is how much is asked for at once, in bytes.
+	// maxRead limits the data of one READ, in bytes.
 	maxRead = 1 << 20
-	// maxOther is how much of other things is asked for at once: what costs one credit.
+	// maxOther limits the data of other requests, in bytes. It costs one credit.
 	maxOther = 64 << 10
-	// maxMessage bounds a message from a server, in bytes.
+	// maxMessage limits the size of a received message, in bytes.
 	maxMessage = maxRead + 4<<10
-	// wantCredits is how many credits are to be had: as much as is asked for ahead, and some more.
+	// wantCredits is the number of credits to request, more than the reads in flight cost.
 	wantCredits = 512
-	// maxPending bounds how often a server may say that answers take time, from one answer to the next.
+	// maxPending limits the interim responses and oplock breaks between two responses.
 	maxPending = 32
 )
 
-// A session is a login on a connection, with one share. It serves one response at a time, so that
-// nobody but the reader of that waits for answers.
+// A session is an authenticated session on a connection, connected to one share. It serves one
+// driver.Response at a time, and only the reader of its body waits for messages.
 type session struct {
 	conn  *driver.Conn
 	in    *bufio.Reader
 	times driver.Timeouts
 	terms
 	protection
-	credits int                     // that the server has granted
-	next    uint64                  // message ID
-	id      uint64                  // of the session
-	tree    uint32                  // the share
-	waiting map[uint64]smb2.Command // requests without a response
-	pending int                     // how often the server has asked for patience
-	free    [][]byte                // buffers
+	credits int                     // granted by the server and unused
+	next    uint64                  // next message ID
+	id      uint64                  // session ID
+	tree    uint32                  // tree ID of the share
+	waiting map[uint64]smb2.Command // outstanding requests, by message ID
+	pending int                     // interim responses and oplock breaks since the last response
+	free    [][]byte                // reusable buffers
 	broken  error
 }
 
 // terms are the result of the negotiation.
 type terms struct {
 	dialect uint16
-	signing uint16    // algorithm, in dialect 3.1.1
-	cipher  uint16    // 0 if there is none
-	hash    smb2.Hash // of the messages before the login, in dialect 3.1.1
-	read    int       // most bytes of content at once
+	signing uint16    // signing algorithm, in dialect 3.1.1
+	cipher  uint16    // 0 if none was negotiated
+	hash    smb2.Hash // preauthentication integrity hash, in dialect 3.1.1
+	read    int       // largest READ, in bytes
 	large   bool      // requests may cost several credits
 }
 
-// protection is how messages are protected after the login.
+// protection is the protection of messages after the login.
 type protection struct {
 	signer  *smb2.Signer // nil for guests
-	sealer  *smb2.Sealer // nil also without a cipher
-	sealing bool         // all messages are encrypted, not signed
+	sealer  *smb2.Sealer // nil for guests and without a cipher
+	sealing bool         // all messages are encrypted instead of signed
 }
 
-// A message is one from the server, decrypted. Its buffer is the session's until recycled.
+// A message is a decrypted message from the server. Recycle returns its buffer to the session.
 type message struct {
 	smb2.Header
 	b      []byte
@@ -68,14 +68,14 @@ type message struct {
 	sealed bool // it was encrypted
 }
 
-// recycle gives the buffer of a message back.
+// recycle makes the buffer of a message available for reuse.
 func (s *session) recycle(m message) {
 	if len(m.buffer) > maxMessage && len(s.free) < 2*lastWindow {
 		s.free = append(s.free, m.buffer)
 	}
 }
 
-// charge returns the credits that a request for n bytes costs.
+// charge returns the number of credits that a request for n bytes costs.
 func (s *session) charge(n int) int {
 	if !s.large {
 		return 1
@@ -83,8 +83,8 @@ func (s *session) charge(n int) int {
 	return max(1, (n+maxOther-1)/maxOther)
 }
 
-// send sends a request, for whose answer the caller must wait. N is the larger number of bytes that
-// it carries or asks for.
+// send sends a request and returns its message ID. The caller must receive the response. N is the
+// size of the request's or the response's data, in bytes, whichever is larger.
 func (s *session) send(c smb2.Command, n int, body smb2.Body, buffer []byte) (uint64, error) {
 	if s.broken != nil {
 		return 0, s.broken
@@ -115,7 +115,7 @@ func (s *session) send(c smb2.Command, n int, body smb2.Body, buffer []byte) (ui
 	return h.MessageID, nil
 }
 
-// fail ends the session.
+// fail ends the session with err and returns the error that ended it first.
 func (s *session) fail(err error) error {
 	if s.broken == nil {
 		s.broken = err
@@ -123,7 +123,7 @@ func (s *session) fail(err error) error {
 	return s.broken
 }
 
-// receive returns the next response to any request. A message is no use before all of it has come.
+// receive returns the next response to any request. It skips interim responses and oplock breaks.
 func (s *session) receive() (message, error) {
 	if s.broken != nil {
 		return message{}, s.broken
@@ -134,7 +134,7 @@ func (s *session) receive() (message, error) {
 		if err != nil {
 			return message{}, s.fail(err)
 		}
-		if m.MessageID == 1<<64-1 { // a break of a lock that was never asked for
+		if m.MessageID == 1<<64-1 { // an oplock break, although no oplock was requested
 			if s.pending++; s.pending > maxPending {
 				return message{}, s.fail(remotefile.Violation("messages that nobody asked for"))
 			}
@@ -162,7 +162,7 @@ func (s *session) receive() (message, error) {
 	}
 }
 
-// authenticate returns an error if a message that is not encrypted should be, or has a wrong signature.
+// authenticate returns an error if m is not encrypted although it must be, or has a bad signature.
 func (s *session) authenticate(m message) error {
 	switch {
 	case m.sealed, s.signer == nil:
@@ -177,7 +177,7 @@ func (s *session) authenticate(m message) error {
 	return nil
 }
 
-// readMessage reads a message, and decrypts it.
+// readMessage reads and decrypts a message.
 func (s *session) readMessage() (message, error) {
 	var head [4]byte
 	if _, err := io.ReadFull(s.in, head[:]); err != nil {
@@ -211,9 +211,9 @@ func (s *session) readMessage() (message, error) {
 	return m, nil
 }
 
-// ask sends a request and waits for the response, while no other request is under way. It reads the
-// body of the response into r, and returns the buffer that follows. The response must come within the
-// reply timeout. Statuses other than success are errors, except those that are allowed.
+// ask sends a request and waits for its response, up to the reply timeout. No other request may be
+// outstanding. It parses the body of the response into r and returns the buffer after it. A status
+// other than success is an error unless it is in allowed.
 func (s *session) ask(c smb2.Command, n int, req smb2.Body, buffer []byte, r smb2.Body, allowed ...smb2.Status) (message, []byte, error) {
 	done := s.conn.ReplyTimeout(s.times.Reply)
 	defer done()
@@ -232,15 +232,15 @@ func (s *session) ask(c smb2.Command, n int, req smb2.Body, buffer []byte, r smb
 		return m, nil, err
 	}
 	switch m.Status {
-	case smb2.StatusOK, smb2.StatusMoreProcessing, smb2.StatusBufferOverflow: // others have an ErrorResponse
+	case smb2.StatusOK, smb2.StatusMoreProcessing, smb2.StatusBufferOverflow: // other statuses have an ErrorResponse
 		data, err := s.parse(m, r)
 		return m, data, err
 	}
 	return m, nil, nil
 }
 
-// judge returns the error that the status of an answer means. The session ends if the server has ended
-// it, or what it needs.
+// judge returns the error for the status of a response. It ends the session if the server has ended
+// it or disconnected the share.
 func (s *session) judge(m message, allowed ...smb2.Status) error {
 	if m.Status == smb2.StatusOK {
 		return nil
@@ -257,7 +257,7 @@ func (s *session) judge(m message, allowed ...smb2.Status) error {
 	return err
 }
 
-// parse reads the body of a response into r, and returns the buffer that follows.
+// parse parses the body of a response into r and returns the buffer after it.
 func (s *session) parse(m message, r smb2.Body) ([]byte, error) {
 	data, err := smb2.Parse(m.b, r)
 	if err != nil {
@@ -272,7 +272,7 @@ type file smb2.CreateResponse
 func (f *file) isDir() bool        { return f.FileAttributes&smb2.AttributeDirectory != 0 }
 func (f *file) modTime() time.Time { return smb2.Time(f.LastWriteTime) }
 
-// open opens a file or directory for reading, or only for its attributes.
+// open opens a file or directory. If content is false, it requests access to the attributes only.
 func (s *session) open(path string, content bool) (*file, error) {
 	req := &smb2.CreateRequest{ImpersonationLevel: smb2.ImpersonationLevel, DesiredAccess: smb2.FileReadAttributes | smb2.Synchronize,
 		ShareAccess: smb2.FileShareAll, CreateDisposition: smb2.FileOpen}

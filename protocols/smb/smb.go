@@ -1,16 +1,16 @@
-// Package smb is the driver for smb URLs: the files that Windows, Samba and network storage share, by
+// Package smb is the driver for smb URLs: shared files of Windows, Samba and network storage, over
 // SMB 2 and 3 ([MS-SMB2]).
 //
 //	smb://host/                          the shares
 //	smb://domain;user@host:port/share/   a directory
 //	smb://user@host/share/path/file      a file
 //
-// Login is by NTLM, version 2. Every message of a session is signed, in both directions. If the server
-// demands encryption, of the session or of the share, every message is encrypted instead. The keys
-// come from the password.
+// The driver authenticates with NTLMv2. All messages of a session are signed. If the server requires
+// encryption for the session or the share, they are encrypted instead. The keys are derived from the
+// password.
 //
-// A guest has no keys. The driver refuses to continue as a guest unless the URL names the user guest,
-// without a password.
+// Guest sessions have no keys. The driver rejects them unless the URL names the user guest, without
+// a password.
 package smb
 
 import (
@@ -24,7 +24,7 @@ import (
 
 // Options configures the driver. The zero value is the default.
 type Options struct {
-	// MaxConns limits the connections to a share for a user, each of which serves one request at a
+	// MaxConns limits the connections per share and user. Each connection serves one request at a
 	// time. 0 means 4.
 	MaxConns int
 }
@@ -54,7 +54,7 @@ func With(opts Options) driver.Loader {
 
 const (
 	defaultPort = 445
-	// idleTime is how long an idle connection is kept.
+	// idleTime is the time after which an idle connection is closed.
 	idleTime = time.Minute
 )
 
@@ -66,7 +66,7 @@ type opener struct {
 // CloseIdleConnections implements driver.IdleCloser.
 func (d *opener) CloseIdleConnections() { d.pool.CloseIdle() }
 
-// A lease is the use of a connection by one response.
+// A lease is the use of a connection for one response.
 type lease = *driver.Lease[key, *session]
 
 // Open implements driver.Driver.

@@ -42,7 +42,7 @@ func TestLogins(t *testing.T) {
 		{"smb://guest@" + s.Addr, fetch.ErrAuth, 1},
 		{"smb://" + s.Addr, fetch.ErrAuth, 0},
 		{right + open.Addr, "", 1},
-		{"smb://jim:wrong@" + open.Addr, fetch.ErrAuth, 1}, // let in as a guest, who did not ask for it
+		{"smb://jim:wrong@" + open.Addr, fetch.ErrAuth, 1}, // an unrequested guest session
 		{"smb://guest@" + open.Addr, "", 1},
 		{"smb://" + open.Addr, fetch.ErrAuth, 0},
 	} {
@@ -67,7 +67,7 @@ func TestLogins(t *testing.T) {
 	}
 }
 
-// Whatever somebody on the way changes is noticed.
+// TestForgedAnswersAreNoticed modifies responses in transit.
 func TestForgedAnswersAreNoticed(t *testing.T) {
 	t.Parallel()
 	for _, c := range []smb2.Command{smb2.Negotiate, smb2.TreeConnect, smb2.Create, smb2.Read, smb2.Close} {
@@ -81,7 +81,7 @@ func TestForgedAnswersAreNoticed(t *testing.T) {
 				code = ""
 			}
 			if c == smb2.Negotiate && name == "no signature" {
-				continue // it has none
+				continue // it is not signed
 			}
 			s := smbd.Start(t, smbd.Options{Tree: tree, Users: map[string]string{"joe": "x"}, Forge: func(which smb2.Command, msg []byte) {
 				if which == c {
@@ -95,7 +95,7 @@ func TestForgedAnswersAreNoticed(t *testing.T) {
 	}
 }
 
-// TestEncryption has a server that ends the connection at a request that is not encrypted.
+// TestEncryption uses a server that closes the connection on an unencrypted request.
 func TestEncryption(t *testing.T) {
 	t.Parallel()
 	const gcm = smb2.CipherAES128GCM
@@ -145,7 +145,7 @@ func TestForgedEncryptedAnswersAreNoticed(t *testing.T) {
 	}
 }
 
-// TestOnlyEncryptedAnswersAreTaken has messages in a session that is encrypted.
+// TestOnlyEncryptedAnswersAreTaken checks responses in an encrypted session.
 func TestOnlyEncryptedAnswersAreTaken(t *testing.T) {
 	t.Parallel()
 	key := make([]byte, 16)
@@ -168,7 +168,8 @@ func TestOnlyEncryptedAnswersAreTaken(t *testing.T) {
 	}
 }
 
-// TestSessionsThatTheServerEndedAreBegunAnew: a server forgets sessions without closing the connection.
+// TestSessionsThatTheServerEndedAreBegunAnew has a server that ends sessions without closing the
+// connection.
 func TestSessionsThatTheServerEndedAreBegunAnew(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -183,7 +184,7 @@ func TestSessionsThatTheServerEndedAreBegunAnew(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			var opened atomic.Int64 // files, since the last login
+			var opened atomic.Int64 // files opened since the last login
 			s := smbd.Start(t, smbd.Options{Guests: true, Users: map[string]string{"joe": "secret"},
 				Tree: fstest.MapFS{"a": {Data: []byte("content")}}, Forge: func(c smb2.Command, msg []byte) {
 					if c == smb2.SessionSetup {

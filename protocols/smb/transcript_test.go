@@ -14,9 +14,9 @@ import (
 	"github.com/urlget/urlget/internal/transcript"
 )
 
-// TestTranscripts plays conversations that were captured from Samba. It holds each request to its
-// bytes, signatures and encryption included: the random numbers have a seed, and the time is that of
-// the server. With URLGET_WRITE=1 the conversations are captured anew, from the lab's Samba.
+// TestTranscripts replays conversations captured from Samba. Each request must match byte for byte,
+// including signatures and encryption: the random numbers have a fixed seed, and the time is the
+// server's. With URLGET_WRITE=1, the test captures the conversations again from the lab's Samba.
 func TestTranscripts(t *testing.T) {
 	const login = lab.User + ":" + lab.Password
 	for name, tt := range map[string]struct {
@@ -63,7 +63,7 @@ func TestTranscripts(t *testing.T) {
 	}
 }
 
-// script writes messages down, under the names of their commands.
+// script formats messages, each with the name of its command.
 func script(pieces []transcript.Piece) string {
 	var b strings.Builder
 	for _, p := range pieces {

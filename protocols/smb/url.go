@@ -10,7 +10,8 @@ import (
 	"github.com/urlget/urlget/protocols/internal/remotefile"
 )
 
-// maxPath bounds a path, in characters of UTF-16 (its length is sent in 16 bits, of bytes).
+// maxPath limits the length of a path, in UTF-16 code units. The protocol has a 16-bit field for its
+// length in bytes.
 const maxPath = 32_000
 
 // A target is a request, decoded for SMB.
@@ -20,9 +21,9 @@ type target struct {
 	login uri.Userinfo
 	addr  string
 	share string // "" for the list of shares
-	path  string // within the share, with backslashes
+	path  string // within the share, separated by backslashes
 	remotefile.Path
-	from    string // the host that led here, on which credentials may depend; "" if it is the same
+	from    string // the referring host, on which credentials may depend; "" if it is the same host
 	foreign bool
 }
 
@@ -73,7 +74,7 @@ func (t *target) setPath() error {
 	return nil
 }
 
-// tree returns the share to connect to.
+// tree returns the name of the share to connect to.
 func (t *target) tree() string {
 	if t.share == "" {
 		return "IPC$"

@@ -21,7 +21,7 @@ type session struct {
 	server  *Server
 	conn    *servers.Conn // for its log and failures
 	channel ssh.Channel
-	gone    <-chan struct{} // closed when the client is gone
+	gone    <-chan struct{} // closed when the client disconnects
 	handles map[string]*handle
 	next    int
 	split   bool

@@ -27,8 +27,8 @@ type Options struct {
 	Users map[string]string
 	// Keys lists accepted public keys, for all users.
 	Keys []ssh.PublicKey
-	// Dialogue requires keyboard-interactive logins. After the password, the server asks for the
-	// responses in Further, which maps prompts to responses.
+	// Dialogue requires keyboard-interactive logins. After the password, the server sends the
+	// prompts of Further, which maps prompts to the expected responses.
 	Dialogue bool
 	Further  map[string]string
 	// HostKeys are the server's keys, which may have certificates. Nil means a new key.
@@ -37,7 +37,7 @@ type Options struct {
 	MaxRead int
 	// Batch limits the entries of a READDIR reply. 0 means 100.
 	Batch int
-	// Forward reports whether a client may open a forwarded connection to addr. Nil refuses all.
+	// Forward reports whether a client may open a forwarded connection to addr. Nil forbids all.
 	Forward func(addr string) bool
 	// NoSFTP refuses the sftp subsystem.
 	NoSFTP bool

@@ -8,17 +8,17 @@ import (
 	"slices"
 )
 
-// A ccm is a block cipher of 16 bytes in CCM mode (NIST SP 800-38C), which the standard library does
-// not have.
+// A ccm implements CCM mode (NIST SP 800-38C) for a cipher with 16-byte blocks. The standard library
+// has no CCM.
 type ccm struct {
 	block      cipher.Block
-	nonce, tag int // sizes in bytes: 7 to 13; 4 to 16, even
+	nonce, tag int // sizes in bytes: nonce 7 to 13; tag 4 to 16, even
 }
 
-// errOpen is the error for a message that was not encrypted with the key.
+// errOpen is the error of Open for a message with an invalid tag.
 var errOpen = errors.New("smb2: message authentication failed")
 
-// maxAdditional bounds the additional data: more than that would have a longer length field.
+// maxAdditional limits the additional data, in bytes. More would require a longer length field.
 const maxAdditional = 0xff00 - 1
 
 func (c ccm) NonceSize() int { return c.nonce }
@@ -54,7 +54,7 @@ func (c ccm) Open(dst, nonce, ciphertext, additional []byte) ([]byte, error) {
 	return dst, nil
 }
 
-// stream returns the key stream for the content. It encrypts the tag with what comes before.
+// stream returns the key stream for the content. It encrypts tag with the first key block.
 func (c ccm) stream(nonce []byte, tag *[16]byte) cipher.Stream {
 	var counter [16]byte
 	counter[0] = byte(14 - len(nonce)) // the size of the counter, less 1
@@ -64,7 +64,7 @@ func (c ccm) stream(nonce []byte, tag *[16]byte) cipher.Stream {
 	return s
 }
 
-// mac returns the CBC-MAC of a message, not encrypted.
+// mac returns the unencrypted CBC-MAC of a message.
 func (c ccm) mac(nonce, plaintext, additional []byte) (x [16]byte) {
 	if len(nonce) != c.nonce || len(additional) > maxAdditional {
 		panic("smb2: nonce or additional data of another size")
@@ -84,7 +84,7 @@ func (c ccm) mac(nonce, plaintext, additional []byte) (x [16]byte) {
 	return x
 }
 
-// chain adds data to a CBC-MAC, up to a whole block.
+// chain adds data to a CBC-MAC and pads it to a whole block.
 func (c ccm) chain(x *[16]byte, data []byte) {
 	for len(data) > 0 {
 		n := subtle.XORBytes(x[:], x[:], data[:min(16, len(data))])

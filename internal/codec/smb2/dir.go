@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// A Member is one of a directory.
+// A Member is an entry of a directory.
 type Member struct {
 	Name       string
 	Written    uint64 // a FILETIME
@@ -13,8 +13,8 @@ type Member struct {
 	Attributes uint32
 }
 
-// directoryInformation is what precedes the name of a member (FILE_DIRECTORY_INFORMATION, [MS-FSCC],
-// section 2.4.10).
+// directoryInformation has the fields before the name of a member (FILE_DIRECTORY_INFORMATION,
+// [MS-FSCC], section 2.4.10).
 type directoryInformation struct {
 	NextEntryOffset, FileIndex                              uint32
 	CreationTime, LastAccessTime, LastWriteTime, ChangeTime uint64
@@ -22,10 +22,10 @@ type directoryInformation struct {
 	FileAttributes, FileNameLength                          uint32
 }
 
-// memberSize is the size of directoryInformation.
+// memberSize is the size of directoryInformation, in bytes.
 const memberSize = 64
 
-// ParseMembers reads the buffer of a QueryDirectoryResponse.
+// ParseMembers parses the buffer of a QueryDirectoryResponse.
 func ParseMembers(b []byte) ([]Member, error) {
 	var all []Member
 	for {
@@ -45,8 +45,8 @@ func ParseMembers(b []byte) ([]Member, error) {
 	}
 }
 
-// AppendMember appends a member to others, for test servers. Last is the offset of the one before,
-// or -1.
+// AppendMember appends a member to the members in b, for test servers. Last is the offset of the
+// previous member, or -1. It returns the new buffer and the offset of m.
 func AppendMember(b []byte, last int, m Member) (all []byte, at int) {
 	for len(b)%8 != 0 {
 		b = append(b, 0)
@@ -59,7 +59,7 @@ func AppendMember(b []byte, last int, m Member) (all []byte, at int) {
 	b, err := binary.Append(b, le, directoryInformation{LastWriteTime: m.Written, ChangeTime: m.Written,
 		EndOfFile: m.Size, AllocationSize: m.Size, FileAttributes: m.Attributes, FileNameLength: uint32(len(name))})
 	if err != nil {
-		panic(err) // it consists of numbers
+		panic(err) // impossible: the structure has only numbers
 	}
 	return append(b, name...), at
 }

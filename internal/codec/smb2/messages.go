@@ -7,20 +7,21 @@ import (
 
 var le = binary.LittleEndian
 
-// A Body is the fixed part of the body of a message: the fields that follow StructureSize, in the
-// order of the specification.
+// A Body is the fixed part of a message body: the fields after StructureSize, in the order of the
+// specification.
 type Body interface {
-	// structureSize returns the value of the field StructureSize. It is odd if a buffer follows.
+	// structureSize returns the value of the StructureSize field. It is odd if a buffer follows.
 	structureSize() uint16
 }
 
-// A locator is a Body with the offset and the length of the buffer that follows.
+// A locator is a Body with the offset and length of the buffer that follows it.
 type locator interface {
 	locate(offset, length int)
 	located() (offset, length uint32)
 }
 
-// Append appends a message: its header, its body and the buffer that follows.
+// Append appends a message: header, body and buffer. It sets the offset and length of the buffer in
+// body.
 func Append(b []byte, h Header, body Body, buffer []byte) []byte {
 	size := body.structureSize()
 	if l, ok := body.(locator); ok {
@@ -28,7 +29,7 @@ func Append(b []byte, h Header, body Body, buffer []byte) []byte {
 	}
 	b, err := binary.Append(le.AppendUint16(h.Append(b), size), le, body)
 	if err != nil {
-		panic(err) // a body consists of numbers
+		panic(err) // impossible: a body has only numbers
 	}
 	if len(buffer) == 0 && size&1 != 0 {
 		return append(b, 0)
@@ -36,7 +37,7 @@ func Append(b []byte, h Header, body Body, buffer []byte) []byte {
 	return append(b, buffer...)
 }
 
-// Parse reads the body of a message and returns the buffer that follows, if it has one.
+// Parse parses the body of a message and returns its buffer, if it has one. The buffer aliases msg.
 func Parse(msg []byte, body Body) (buffer []byte, err error) {
 	size := body.structureSize()
 	if len(msg) < bufferOffset(size) || le.Uint16(msg[HeaderSize:]) != size {
@@ -51,7 +52,7 @@ func Parse(msg []byte, body Body) (buffer []byte, err error) {
 	return nil, nil
 }
 
-// bufferOffset returns the offset of the buffer behind a body, from the beginning of the header.
+// bufferOffset returns the offset of the buffer of a message, from the beginning of the header.
 func bufferOffset(structureSize uint16) int { return HeaderSize + int(structureSize&^1) }
 
 func part(msg []byte, l locator) ([]byte, error) {
@@ -65,13 +66,13 @@ func part(msg []byte, l locator) ([]byte, error) {
 	return msg[offset : offset+n], nil
 }
 
-// An Extent16 is the offset of a buffer from the beginning of the header, and its length.
+// An Extent16 is the offset of a buffer from the beginning of the header, and its length, in bytes.
 type Extent16 struct{ Offset, Length uint16 }
 
 func (e *Extent16) locate(offset, length int)        { e.Offset, e.Length = uint16(offset), uint16(length) }
 func (e *Extent16) located() (offset, length uint32) { return uint32(e.Offset), uint32(e.Length) }
 
-// An Extent32 is an Extent16 with more bits.
+// An Extent32 is like Extent16, with 32-bit fields.
 type Extent32 struct{ Offset, Length uint32 }
 
 func (e *Extent32) locate(offset, length int)        { e.Offset, e.Length = uint32(offset), uint32(length) }
@@ -80,7 +81,7 @@ func (e *Extent32) located() (offset, length uint32) { return e.Offset, e.Length
 // A FileID identifies an open file (SMB2_FILEID, section 2.2.14.1).
 type FileID struct{ Persistent, Volatile uint64 }
 
-// An ErrorResponse is the body of a response with a status of failure (section 2.2.2).
+// An ErrorResponse is the body of a response with an error status (section 2.2.2).
 type ErrorResponse struct {
 	ErrorContextCount, _ uint8
 	ByteCount            uint32
@@ -96,11 +97,11 @@ const (
 
 // Capabilities (section 2.2.3).
 const (
-	CapLargeMTU   = 1 << 2 // SMB2_GLOBAL_CAP_LARGE_MTU: requests may cost several credits
+	CapLargeMTU   = 1 << 2 // SMB2_GLOBAL_CAP_LARGE_MTU, for requests of several credits
 	CapEncryption = 1 << 6 // SMB2_GLOBAL_CAP_ENCRYPTION
 )
 
-// A NegotiateRequest has the dialects and the contexts in its buffer (section 2.2.3).
+// A NegotiateRequest has the dialects and negotiate contexts in its buffer (section 2.2.3).
 type NegotiateRequest struct {
 	DialectCount, SecurityMode, _ uint16
 	Capabilities                  uint32
@@ -111,7 +112,8 @@ type NegotiateRequest struct {
 
 func (*NegotiateRequest) structureSize() uint16 { return 36 }
 
-// Offer returns the buffer of a request that offers dialects, and contexts for 3.1.1.
+// Offer sets the fields of r for dialects and contexts, and returns the buffer. Dialect 3.1.1 uses
+// the contexts.
 func (r *NegotiateRequest) Offer(dialects []uint16, c Contexts) (buffer []byte) {
 	for _, d := range dialects {
 		buffer = le.AppendUint16(buffer, d)
@@ -124,7 +126,7 @@ func (r *NegotiateRequest) Offer(dialects []uint16, c Contexts) (buffer []byte) 
 	return append(buffer, c.bytes()...)
 }
 
-// A NegotiateResponse may have a token and contexts in its buffer (section 2.2.4).
+// A NegotiateResponse may have a security token and negotiate contexts in its buffer (section 2.2.4).
 type NegotiateResponse struct {
 	SecurityMode, Dialect, ContextCount                      uint16
 	ServerGUID                                               [16]byte
@@ -136,7 +138,7 @@ type NegotiateResponse struct {
 
 func (*NegotiateResponse) structureSize() uint16 { return 65 }
 
-// Choose returns the buffer of a response with contexts, without a token.
+// Choose sets the fields of r for contexts and no token, and returns the buffer.
 func (r *NegotiateResponse) Choose(c Contexts) (buffer []byte) {
 	at := bufferOffset(r.structureSize())
 	r.SecurityBufferOffset, r.ContextOffset, r.ContextCount = uint16(at), uint32(at), c.count()
@@ -153,10 +155,10 @@ const (
 	HashSHA512 = 1
 )
 
-// Contexts are the algorithms that a client offers, or those that a server has chosen.
+// Contexts are the negotiate contexts: algorithms that the client offers or the server selected.
 type Contexts struct {
 	Hashes  []uint16
-	Salt    []byte // of the hash
+	Salt    []byte // of the preauthentication hash
 	Ciphers []uint16
 	Signing []uint16
 }
@@ -171,7 +173,7 @@ func (c Contexts) count() uint16 {
 	return n
 }
 
-// bytes returns the contexts, which begin at a multiple of 8 bytes.
+// bytes encodes the contexts. Each one begins at a multiple of 8 bytes.
 func (c Contexts) bytes() (b []byte) {
 	for _, x := range []struct {
 		kind uint16
@@ -198,7 +200,7 @@ func (c Contexts) bytes() (b []byte) {
 	return b
 }
 
-// ParseContexts reads n contexts at an offset of a message. It ignores those of other types.
+// ParseContexts parses n contexts at an offset in msg. It ignores other types of contexts.
 func ParseContexts(msg []byte, offset uint32, n uint16) (c Contexts, err error) {
 	for ; n > 0; n-- {
 		offset = (offset + 7) &^ 7
@@ -227,8 +229,8 @@ func ParseContexts(msg []byte, offset uint32, n uint16) (c Contexts, err error) 
 	return c, nil
 }
 
-// algorithms returns the identifiers in the data of a context: their number is at its beginning, and
-// they stand at an offset.
+// algorithms returns the algorithm IDs in the data of a context. Their count is at the beginning;
+// the IDs begin at offset.
 func algorithms(data []byte, offset int) (ids []uint16, err error) {
 	if len(data) < offset || len(data) < offset+2*int(le.Uint16(data)) {
 		return nil, fmt.Errorf("%w: a negotiate context is too short", ErrMalformed)
@@ -239,7 +241,7 @@ func algorithms(data []byte, offset int) (ids []uint16, err error) {
 	return ids, nil
 }
 
-// A SessionSetupRequest has a token in its buffer (section 2.2.5).
+// A SessionSetupRequest has a security token in its buffer (section 2.2.5).
 type SessionSetupRequest struct {
 	Flags, SecurityMode   uint8
 	Capabilities, Channel uint32
@@ -249,14 +251,14 @@ type SessionSetupRequest struct {
 
 func (*SessionSetupRequest) structureSize() uint16 { return 25 }
 
-// Flags of a session (section 2.2.6).
+// Session flags (section 2.2.6).
 const (
 	SessionFlagIsGuest     = 1 << 0 // SMB2_SESSION_FLAG_IS_GUEST
 	SessionFlagIsNull      = 1 << 1 // SMB2_SESSION_FLAG_IS_NULL
 	SessionFlagEncryptData = 1 << 2 // SMB2_SESSION_FLAG_ENCRYPT_DATA
 )
 
-// A SessionSetupResponse has a token in its buffer (section 2.2.6).
+// A SessionSetupResponse has a security token in its buffer (section 2.2.6).
 type SessionSetupResponse struct {
 	SessionFlags uint16
 	Extent16
@@ -272,7 +274,7 @@ type TreeConnectRequest struct {
 
 func (*TreeConnectRequest) structureSize() uint16 { return 9 }
 
-// Types and flags of shares (section 2.2.10).
+// Share types and share flags (section 2.2.10).
 const (
 	ShareTypeDisk = 1 // SMB2_SHARE_TYPE_DISK
 	ShareTypePipe = 2 // SMB2_SHARE_TYPE_PIPE
@@ -288,14 +290,14 @@ type TreeConnectResponse struct {
 
 func (*TreeConnectResponse) structureSize() uint16 { return 16 }
 
-// Fields of a CreateRequest (sections 2.2.13 and 2.2.13.1.1).
+// Values for the fields of a CreateRequest (sections 2.2.13 and 2.2.13.1.1).
 const (
 	FileReadData       = 1 << 0  // FILE_READ_DATA
 	FileReadAttributes = 1 << 7  // FILE_READ_ATTRIBUTES
 	Synchronize        = 1 << 20 // SYNCHRONIZE
 
 	ImpersonationLevel = 2 // Impersonation
-	FileOpen           = 1 // FILE_OPEN: the file has to exist
+	FileOpen           = 1 // FILE_OPEN: open an existing file
 	FileShareAll       = 7 // FILE_SHARE_READ, FILE_SHARE_WRITE and FILE_SHARE_DELETE
 )
 
@@ -311,7 +313,7 @@ type CreateRequest struct {
 
 func (*CreateRequest) structureSize() uint16 { return 57 }
 
-// A CreateResponse describes the file that was opened (section 2.2.14). Times are FILETIMEs.
+// A CreateResponse describes the opened file (section 2.2.14). Times are FILETIMEs.
 type CreateResponse struct {
 	OplockLevel, Flags                                      uint8
 	CreateAction                                            uint32
@@ -333,7 +335,7 @@ type CloseRequest struct {
 
 func (*CloseRequest) structureSize() uint16 { return 24 }
 
-// A CloseResponse has attributes, if they are asked for (section 2.2.16).
+// A CloseResponse has the file attributes if the request asks for them (section 2.2.16).
 type CloseResponse struct {
 	Flags                                                   uint16
 	_                                                       uint32
@@ -344,7 +346,7 @@ type CloseResponse struct {
 
 func (*CloseResponse) structureSize() uint16 { return 60 }
 
-// A ReadRequest asks for a part of a file (section 2.2.19).
+// A ReadRequest requests a range of a file (section 2.2.19).
 type ReadRequest struct {
 	Padding, Flags                        uint8
 	Length                                uint32
@@ -356,10 +358,10 @@ type ReadRequest struct {
 
 func (*ReadRequest) structureSize() uint16 { return 49 }
 
-// ReadDataOffset is the Padding of a ReadRequest: the offset of the data in the response.
+// ReadDataOffset is the value for Padding in a ReadRequest: the offset of the data in the response.
 const ReadDataOffset = HeaderSize + 16
 
-// A ReadResponse has content in its buffer (section 2.2.20).
+// A ReadResponse has the data in its buffer (section 2.2.20).
 type ReadResponse struct {
 	DataOffset, _                uint8
 	DataLength, DataRemaining, _ uint32
@@ -371,10 +373,10 @@ func (r *ReadResponse) locate(offset, length int) {
 }
 func (r *ReadResponse) located() (offset, length uint32) { return uint32(r.DataOffset), r.DataLength }
 
-// FileDirectoryInformation is the information class of [Member].
+// FileDirectoryInformation is the information class of [Member] ([MS-FSCC], section 2.4).
 const FileDirectoryInformation = 1
 
-// A QueryDirectoryRequest has a pattern of names in its buffer (section 2.2.33).
+// A QueryDirectoryRequest has a search pattern in its buffer (section 2.2.33).
 type QueryDirectoryRequest struct {
 	FileInformationClass, Flags uint8
 	FileIndex                   uint32
@@ -385,7 +387,7 @@ type QueryDirectoryRequest struct {
 
 func (*QueryDirectoryRequest) structureSize() uint16 { return 33 }
 
-// A QueryDirectoryResponse has members in its buffer (section 2.2.34).
+// A QueryDirectoryResponse has directory entries in its buffer (section 2.2.34).
 type QueryDirectoryResponse struct {
 	OutputBufferOffset uint16
 	OutputBufferLength uint32
@@ -400,14 +402,14 @@ func (r *QueryDirectoryResponse) located() (offset, length uint32) {
 }
 
 const (
-	// FsctlPipeTransceive is the control code that writes to a pipe and reads the reply
-	// (FSCTL_PIPE_TRANSCEIVE).
-	FsctlPipeTransceive = 0x0011C017
-	// IoctlIsFsctl is the flag of such codes (SMB2_0_IOCTL_IS_FSCTL).
-	IoctlIsFsctl = 1
+	// FsctlPipeTransceive is the control code for writing to a pipe and reading the response
+	// (section 2.2.31).
+	FsctlPipeTransceive = 0x0011C017 // FSCTL_PIPE_TRANSCEIVE
+	// IoctlIsFsctl is the flag of an IoctlRequest with an FSCTL control code.
+	IoctlIsFsctl = 1 // SMB2_0_IOCTL_IS_FSCTL
 )
 
-// An IoctlRequest has the input in its buffer (section 2.2.31).
+// An IoctlRequest has the input data in its buffer (section 2.2.31).
 type IoctlRequest struct {
 	_       uint16
 	CtlCode uint32
@@ -421,7 +423,7 @@ type IoctlRequest struct {
 
 func (*IoctlRequest) structureSize() uint16 { return 57 }
 
-// An IoctlResponse has the output in its buffer (section 2.2.32).
+// An IoctlResponse has the output data in its buffer (section 2.2.32).
 type IoctlResponse struct {
 	_       uint16
 	CtlCode uint32

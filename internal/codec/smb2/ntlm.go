@@ -14,7 +14,7 @@ import (
 	"golang.org/x/crypto/md4"
 )
 
-// ntlmFlags are the flags of each message of a login ([MS-NLMP], section 2.2.2.5).
+// ntlmFlags are the negotiate flags of each NTLM message ([MS-NLMP], section 2.2.2.5).
 const ntlmFlags = 1<<0 | // NTLMSSP_NEGOTIATE_UNICODE
 	1<<2 | // NTLMSSP_REQUEST_TARGET
 	1<<4 | // NTLMSSP_NEGOTIATE_SIGN
@@ -26,7 +26,7 @@ const ntlmFlags = 1<<0 | // NTLMSSP_NEGOTIATE_UNICODE
 	1<<30 | // NTLMSSP_NEGOTIATE_KEY_EXCH
 	1<<31 // NTLMSSP_NEGOTIATE_56
 
-// Types of NTLM messages ([MS-NLMP], section 2.2.1).
+// NTLM message types ([MS-NLMP], section 2.2.1).
 const (
 	ntlmNegotiate    = 1 // NEGOTIATE_MESSAGE
 	ntlmChallenge    = 2 // CHALLENGE_MESSAGE
@@ -35,7 +35,7 @@ const (
 
 const ntlmSignature = "NTLMSSP\x00"
 
-// Attributes of a server ([MS-NLMP], section 2.2.2.1).
+// AvIds of the AV_PAIRs in TargetInfo ([MS-NLMP], section 2.2.2.1).
 const (
 	avEnd       = 0 // MsvAvEOL
 	avComputer  = 1 // MsvAvNbComputerName
@@ -43,21 +43,21 @@ const (
 	avTimestamp = 7 // MsvAvTimestamp
 )
 
-// maxNTLM bounds a message of a login, in bytes.
+// maxNTLM limits the size of a CHALLENGE_MESSAGE, in bytes.
 const maxNTLM = 16 << 10
 
-// An Account is who logs in.
+// An Account is the user to log in as, and the password.
 type Account struct{ Domain, User, Password string }
 
-// NTLMNegotiate returns the first message of a login.
+// NTLMNegotiate returns a NEGOTIATE_MESSAGE, the first message of a login.
 func NTLMNegotiate() []byte {
 	b := append([]byte(ntlmSignature), ntlmNegotiate, 0, 0, 0)
 	b = le.AppendUint32(b, ntlmFlags)
-	return append(b, make([]byte, 16)...) // no domain, no workstation
+	return append(b, make([]byte, 16)...) // empty DomainName and Workstation
 }
 
-// NTLMAuthenticate answers a challenge. It returns the last message of the login and the key of the
-// session.
+// NTLMAuthenticate returns the AUTHENTICATE_MESSAGE for a CHALLENGE_MESSAGE, and the session key. The
+// message has a MIC if the challenge has a timestamp ([MS-NLMP], section 3.1.5.1.2).
 func NTLMAuthenticate(negotiate, challenge []byte, a Account) (msg, key []byte, err error) {
 	if len(challenge) < 48 || len(challenge) > maxNTLM || le.Uint32(challenge[8:]) != ntlmChallenge {
 		return nil, nil, fmt.Errorf("%w: no challenge", ErrMalformed)
@@ -74,7 +74,7 @@ func NTLMAuthenticate(negotiate, challenge []byte, a Account) (msg, key []byte, 
 	if !stamped {
 		stamp = le.AppendUint64(nil, FileTime(time.Now()))
 	} else {
-		pairs = append(pairs, avFlags, 0, 4, 0, 2, 0, 0, 0) // there is a code for the integrity of all messages
+		pairs = append(pairs, avFlags, 0, 4, 0, 2, 0, 0, 0) // MsvAvFlags: the message has a MIC
 	}
 	pairs = append(pairs, avEnd, 0, 0, 0)
 	random := make([]byte, 24)
@@ -107,7 +107,7 @@ func NTLMAuthenticate(negotiate, challenge []byte, a Account) (msg, key []byte, 
 		payload = append(payload, f...)
 	}
 	msg = le.AppendUint32(msg, ntlmFlags)
-	msg = append(msg, 6, 1, 0, 0, 0, 0, 0, 15) // a version, which is for debugging
+	msg = append(msg, 6, 1, 0, 0, 0, 0, 0, 15) // Version, for debugging only
 	msg = append(msg, make([]byte, 16)...)
 	msg = append(msg, payload...)
 	if stamped {
@@ -116,7 +116,7 @@ func NTLMAuthenticate(negotiate, challenge []byte, a Account) (msg, key []byte, 
 	return msg, key, nil
 }
 
-// NTLMChallenge returns a server's challenge, of 8 bytes, as a message.
+// NTLMChallenge returns a CHALLENGE_MESSAGE with a nonce of 8 bytes, for test servers.
 func NTLMChallenge(nonce []byte, name string, now time.Time) []byte {
 	target := UTF16(name)
 	info := le.AppendUint16([]byte{avComputer, 0}, uint16(len(target)))
@@ -143,8 +143,9 @@ func NTLMChallenge(nonce []byte, name string, now time.Time) []byte {
 	return append(append(b, target...), info...)
 }
 
-// NTLMVerify checks a response to a challenge. It returns the user and the key of the session, or
-// false if password does not give the password that was used. It is for test servers.
+// NTLMVerify verifies the AUTHENTICATE_MESSAGE msg for a challenge, for test servers. It returns the
+// user and the session key. It returns false if msg was not made with the password that the
+// password function returns.
 func NTLMVerify(msg, challenge []byte, password func(domain, user string) (string, bool)) (user string, key []byte, ok bool) {
 	if len(msg) < 88 || le.Uint32(msg[8:]) != ntlmAuthenticate {
 		return "", nil, false
@@ -172,7 +173,7 @@ func NTLMVerify(msg, challenge []byte, password func(domain, user string) (strin
 	return a.User, key, true
 }
 
-// field returns what the lengths and the offset at a place of a message mean.
+// field returns the payload whose length and offset are at position at in msg.
 func field(msg []byte, at int) ([]byte, error) {
 	n, offset := le.Uint16(msg[at:]), le.Uint32(msg[at+4:])
 	if uint64(offset)+uint64(n) > uint64(len(msg)) {
@@ -181,8 +182,8 @@ func field(msg []byte, at int) ([]byte, error) {
 	return msg[offset:][:n], nil
 }
 
-// avPairs returns what a server tells of itself, without its end and flags, and the time, if it
-// tells that.
+// avPairs returns the AV_PAIRs of a TargetInfo without MsvAvEOL and MsvAvFlags. Stamp is the value of
+// MsvAvTimestamp, or nil if it is missing.
 func avPairs(info []byte) (pairs, stamp []byte, err error) {
 	for {
 		if len(info) < 4 {
@@ -205,7 +206,7 @@ func avPairs(info []byte) (pairs, stamp []byte, err error) {
 	}
 }
 
-// ntlmOWF returns what stands for a user and a password ([MS-NLMP], section 3.3.2).
+// ntlmOWF returns NTOWFv2, the response key for an account ([MS-NLMP], section 3.3.2).
 func ntlmOWF(a Account) []byte {
 	h := md4.New()
 	h.Write(UTF16(a.Password))
@@ -220,19 +221,19 @@ func mac(key []byte, parts ...[]byte) []byte {
 	return h.Sum(nil)
 }
 
-// Object identifiers of SPNEGO and NTLM, in DER.
+// The object identifiers of SPNEGO and NTLM, in DER.
 var (
 	oidSPNEGO = []byte{0x06, 0x06, 0x2b, 0x06, 0x01, 0x05, 0x05, 0x02}
 	oidNTLM   = []byte{0x06, 0x0a, 0x2b, 0x06, 0x01, 0x04, 0x01, 0x82, 0x37, 0x02, 0x02, 0x0a}
 )
 
-// FirstToken wraps the first message of a login (RFC 4178, section 4.2.1).
+// FirstToken wraps the first message of a login in a NegTokenInit (RFC 4178, section 4.2.1).
 func FirstToken(msg []byte) []byte {
 	return der(0x60, oidSPNEGO, der(0xa0, der(0x30, der(0xa0, der(0x30, oidNTLM)), der(0xa2, der(0x04, msg)))))
 }
 
-// LastToken wraps the last message of a login, with the code for the integrity of the list of
-// mechanisms, which depends on the key of the session (RFC 4178, section 4.2.2 and 5).
+// LastToken wraps the last message of a login in a NegTokenResp. The mechListMIC is computed with the
+// session key (RFC 4178, sections 4.2.2 and 5).
 func LastToken(msg, key []byte) []byte {
 	const magic = "session key to client-to-server "
 	sign := md5.Sum(append(bytes.Clone(key), magic+"signing key magic constant\x00"...))
@@ -245,7 +246,7 @@ func LastToken(msg, key []byte) []byte {
 	return der(0xa1, der(0x30, der(0xa2, der(0x04, msg)), der(0xa3, der(0x04, code))))
 }
 
-// ServerToken wraps a message of a server; nil means the end of the login.
+// ServerToken wraps a message of a server in a NegTokenResp. A nil msg means accept-completed.
 func ServerToken(msg []byte) []byte {
 	if msg == nil {
 		return der(0xa1, der(0x30, der(0xa0, der(0x0a, []byte{0}))))
@@ -253,8 +254,8 @@ func ServerToken(msg []byte) []byte {
 	return der(0xa1, der(0x30, der(0xa0, der(0x0a, []byte{1})), der(0xa1, oidNTLM), der(0xa2, der(0x04, msg))))
 }
 
-// NTLMToken returns the message within a token. What may follow it there is not cut off, as all that
-// such a message has lies at offsets.
+// NTLMToken returns the NTLM message in a token. If its length is unclear, the result includes the
+// data after it, which is harmless: NTLM messages locate their payload by offsets.
 func NTLMToken(token []byte) ([]byte, error) {
 	at := bytes.Index(token, []byte(ntlmSignature))
 	if at < 0 || len(token)-at < 12 {
@@ -266,7 +267,7 @@ func NTLMToken(token []byte) ([]byte, error) {
 	return token[at:], nil
 }
 
-// derLength returns the length of the string of bytes that begins behind b.
+// derLength returns the length of an OCTET STRING whose tag and length are at the end of b.
 func derLength(b []byte) (int, bool) {
 	n := len(b)
 	switch {
@@ -280,7 +281,7 @@ func derLength(b []byte) (int, bool) {
 	return 0, false
 }
 
-// der encodes a value.
+// der encodes a DER value with a content of less than 64 KiB.
 func der(tag byte, content ...[]byte) []byte {
 	all := bytes.Join(content, nil)
 	b := []byte{tag}

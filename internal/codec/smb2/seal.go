@@ -6,16 +6,16 @@ import (
 	"fmt"
 )
 
-// The ciphers of encrypted messages (section 2.2.3.1.2).
+// The encryption algorithms ([MS-SMB2], section 2.2.3.1.2).
 const (
-	CipherAES128CCM = 1 // AES-128-CCM, the only one of dialects 3.0 and 3.0.2
+	CipherAES128CCM = 1 // AES-128-CCM, the only cipher of dialects 3.0 and 3.0.2
 	CipherAES128GCM = 2 // AES-128-GCM
 	CipherAES256CCM = 3 // AES-256-CCM
 	CipherAES256GCM = 4 // AES-256-GCM
 )
 
 // TransformSize is the size of the header of an encrypted message, in bytes (SMB2 TRANSFORM_HEADER,
-// section 2.2.41). The other constants are the offsets of its fields.
+// section 2.2.41). The other constants up to transformSession are the offsets of its fields.
 const (
 	TransformSize = 52
 
@@ -25,24 +25,24 @@ const (
 	transformFlags     = 42
 	transformSession   = 44
 
-	transformEncrypted = 1 // the flag of an encrypted message
+	transformEncrypted = 1 // Encrypted, in the Flags field
 )
 
-// TagSize is the number of bytes behind a message that Open overwrites.
+// TagSize is the number of bytes after a message that Open overwrites.
 const TagSize = 16
 
 // IsSealed reports whether a message is encrypted.
 func IsSealed(msg []byte) bool { return len(msg) >= 4 && string(msg[:4]) == "\xfdSMB" }
 
-// A Sealer encrypts the messages of a session in one direction, and decrypts those of the other.
+// A Sealer encrypts the messages that one side of a session sends, and decrypts those it receives.
 type Sealer struct {
 	session    uint64
-	sent       uint64 // number of encrypted messages, and the nonce of the last one
+	sent       uint64 // messages encrypted so far; also the nonce of the last one
 	seal, open cipher.AEAD
 }
 
-// NewSealer returns the sealer of a client for a session, from a cipher's ID and the key of the session
-// (section 3.2.5.3). Hash is that of the messages up to the login, for dialect 3.1.1.
+// NewSealer returns the client's sealer for a session, from a cipher ID and the session key (section
+// 3.2.5.3). Only dialect 3.1.1 uses hash, the preauthentication integrity hash.
 func NewSealer(dialect, id uint16, session uint64, key []byte, hash *Hash) (*Sealer, error) {
 	size := 16
 	if id == CipherAES256CCM || id == CipherAES256GCM {
@@ -62,7 +62,7 @@ func NewSealer(dialect, id uint16, session uint64, key []byte, hash *Hash) (*Sea
 	return s, err
 }
 
-// OfServer returns the sealer of the other side.
+// OfServer returns the server's sealer for a client's sealer.
 func (s *Sealer) OfServer() *Sealer {
 	return &Sealer{session: s.session, seal: s.open, open: s.seal}
 }
@@ -81,7 +81,7 @@ func newAEAD(id uint16, key []byte) (cipher.AEAD, error) {
 	return nil, fmt.Errorf("%w: cipher %d is not known", ErrMalformed, id)
 }
 
-// Seal appends a message, encrypted.
+// Seal encrypts msg and appends the result to b.
 func (s *Sealer) Seal(b, msg []byte) []byte {
 	head := make([]byte, TransformSize)
 	copy(head, "\xfdSMB")
@@ -97,7 +97,7 @@ func (s *Sealer) Seal(b, msg []byte) []byte {
 	return b[:end]
 }
 
-// Open decrypts a message in place, if msg has a capacity of TagSize more bytes.
+// Open decrypts a message. It works in place if msg has spare capacity for TagSize bytes.
 func (s *Sealer) Open(msg []byte) ([]byte, error) {
 	if len(msg) < TransformSize || le.Uint32(msg[transformLength:]) != uint32(len(msg)-TransformSize) ||
 		le.Uint16(msg[transformFlags:]) != transformEncrypted || le.Uint64(msg[transformSession:]) != s.session {

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// TestCCM has the examples of NIST SP 800-38C, appendix C.
+// TestCCM checks the examples of NIST SP 800-38C, appendix C.
 func TestCCM(t *testing.T) {
 	t.Parallel()
 	const key128 = "404142434445464748494a4b4c4d4e4f"
@@ -51,7 +51,7 @@ func TestCCM(t *testing.T) {
 
 var _ cipher.AEAD = ccm{}
 
-// TestKeys has the example for dialect 3.0 of Microsoft's "Encryption in SMB 3.0: a protocol
+// TestKeys checks the example for dialect 3.0 in Microsoft's "Encryption in SMB 3.0: A protocol
 // perspective".
 func TestKeys(t *testing.T) {
 	t.Parallel()
@@ -91,7 +91,7 @@ func TestSealedMessages(t *testing.T) {
 			if got, err := client.Open(first); !isForged(err) {
 				t.Errorf("%#x, cipher %d: a message that comes back: %x, error %v", dialect, id, got, err)
 			}
-			for i := 4; i < len(second); i++ { // the first four bytes make it an encrypted one
+			for i := 4; i < len(second); i++ { // the first four bytes identify encrypted messages
 				second[i] ^= 1
 				if _, err := server.Open(bytes.Clone(second)); !isForged(err) {
 					t.Errorf("%#x, cipher %d: a change of byte %d: error %v", dialect, id, i, err)
@@ -105,8 +105,8 @@ func TestSealedMessages(t *testing.T) {
 	}
 }
 
-// isForged reports whether a message was refused for its form or its seal, of which that of GCM has
-// no error with a name.
+// isForged reports whether err is the error for a malformed or unauthentic message. The GCM error has
+// no exported name.
 func isForged(err error) bool {
 	return errors.Is(err, ErrMalformed) || strings.HasSuffix(fmt.Sprint(err), "message authentication failed")
 }

@@ -4,25 +4,25 @@ import (
 	"fmt"
 )
 
-// A Share is one that a server tells of.
+// A Share is an entry of the list of shares (SHARE_INFO_1, [MS-SRVS], section 2.2.4.23).
 type Share struct {
 	Name, Remark string
 	Type         uint32
 }
 
-// Types of shares.
+// Share types ([MS-SRVS], section 2.2.2.4).
 const (
 	ShareDisk   = 0
 	ShareHidden = 1 << 31
 )
 
-// IsDisk reports whether files are in the share, and it is not hidden.
+// IsDisk reports whether the share is a visible disk share.
 func (s Share) IsDisk() bool { return s.Type&^0x0fffffff == 0 && s.Type&0xff == ShareDisk }
 
-// maxShares bounds the shares of a server.
+// maxShares limits the number of shares in a list.
 const maxShares = 10_000
 
-// The types of PDUs ([C706], chapter 12), and their flags.
+// PDU types and flags of DCE RPC ([C706], chapter 12).
 const (
 	pduRequest  = 0
 	pduResponse = 2
@@ -32,10 +32,11 @@ const (
 	fragFirst, fragLast = 1, 2
 )
 
-// pduHeader is the size of what begins a PDU, and of what besides begins a response.
+// pduHeader is the size of the common PDU header, in bytes. responseHeader is the size of the whole
+// header of a response.
 const pduHeader, responseHeader = 16, 24
 
-// Interfaces: srvsvc version 3.0, and NDR version 2.
+// The identifiers of the srvsvc interface, version 3.0, and of the NDR transfer syntax, version 2.0.
 var (
 	uuidSrvsvc = []byte("\xc8\x4f\x32\x4b\x70\x16\xd3\x01\x12\x78\x5a\x47\xbf\x6e\xe1\x88\x03\x00\x00\x00")
 	uuidNDR    = []byte("\x04\x5d\x88\x8a\xeb\x1c\xc9\x11\x9f\xe8\x08\x00\x2b\x10\x48\x60\x02\x00\x00\x00")
@@ -49,13 +50,13 @@ func pdu(kind, flags byte, call uint32, body []byte) []byte {
 	return append(b, body...)
 }
 
-// BindShares returns the message that begins a conversation about shares.
+// BindShares returns the bind PDU for the srvsvc interface.
 func BindShares() []byte {
 	body := append([]byte{0xb8, 0x10, 0xb8, 0x10, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 1, 0}, uuidSrvsvc...)
 	return pdu(pduBind, fragFirst|fragLast, 1, append(body, uuidNDR...))
 }
 
-// BoundShares checks the response to BindShares.
+// BoundShares returns an error unless b is a bind_ack PDU, the response to BindShares.
 func BoundShares(b []byte) error {
 	if len(b) < pduHeader || b[0] != 5 || b[2] != pduBindAck {
 		return fmt.Errorf("%w: the server does not tell of shares", ErrMalformed)
@@ -63,9 +64,10 @@ func BoundShares(b []byte) error {
 	return nil
 }
 
-// AskShares returns the question for the shares of a server (NetrShareEnum, level 1).
+// AskShares returns the request for the shares of a server (NetrShareEnum, level 1; [MS-SRVS],
+// section 3.1.4.8).
 func AskShares(server string) []byte {
-	b := le.AppendUint32(make([]byte, 4), 0) // of the PDU: what to allocate, and then the operation
+	b := le.AppendUint32(make([]byte, 4), 0) // alloc_hint, p_cont_id and opnum
 	le.PutUint16(b[6:], 15)
 	b = le.AppendUint32(b, 0x20000)
 	b = appendString(b, `\\`+server, pduHeader)
@@ -75,8 +77,8 @@ func AskShares(server string) []byte {
 	return pdu(pduRequest, fragFirst|fragLast, 2, b)
 }
 
-// appendString appends a string with its lengths and a NUL. Base is where b begins in what is
-// aligned.
+// appendString appends a conformant and varying string with a NUL, padded to a multiple of 4 bytes.
+// Base is the offset of b in the PDU, for the alignment.
 func appendString(b []byte, text string, base int) []byte {
 	chars := append(UTF16(text), 0, 0)
 	n := uint32(len(chars) / 2)
@@ -88,8 +90,9 @@ func appendString(b []byte, text string, base int) []byte {
 	return b
 }
 
-// Fragment returns what a fragment of a response says, and whether it is the last. It returns
-// ok = false as long as b is not all of the fragment.
+// Fragment parses the first fragment of a response in b. It returns the stub data of the fragment,
+// the rest of b, and whether the fragment is the last one. It returns ok = false if the fragment is
+// incomplete.
 func Fragment(b []byte) (stub, rest []byte, last, ok bool, err error) {
 	if len(b) < responseHeader {
 		return nil, b, false, false, nil
@@ -107,11 +110,11 @@ func Fragment(b []byte) (stub, rest []byte, last, ok bool, err error) {
 	return b[responseHeader:n], b[n:], b[3]&fragLast != 0, true, nil
 }
 
-// ParseShares reads the response to AskShares, without its fragments' headers.
+// ParseShares parses the response to AskShares. Stub is the joined stub data of the fragments.
 func ParseShares(stub []byte) ([]Share, error) {
 	r := ndr{b: stub}
-	r.uint32() // the level
-	r.uint32()
+	r.uint32() // Level
+	r.uint32() // the switch value of the union, again the level
 	if r.uint32() == 0 {
 		return nil, r.err
 	}
@@ -141,7 +144,7 @@ func ParseShares(stub []byte) ([]Share, error) {
 	return shares, r.err
 }
 
-// An ndr reads values ([C706], chapter 14).
+// An ndr reads NDR data ([C706], chapter 14).
 type ndr struct {
 	b   []byte
 	at  int
@@ -175,12 +178,12 @@ func (r *ndr) string() string {
 	}
 	b := r.take(2 * int(n))
 	if len(b) >= 2 {
-		b = b[:len(b)-2] // a NUL
+		b = b[:len(b)-2] // the NUL
 	}
 	return Name(b)
 }
 
-// AnswerShares answers a message about shares, for test servers.
+// AnswerShares returns the response to the bind or request PDU msg, for test servers.
 func AnswerShares(msg []byte, shares []Share) []byte {
 	if len(msg) > 2 && msg[2] == pduBind {
 		return pdu(pduBindAck, fragFirst|fragLast, 1, make([]byte, 44))

@@ -10,25 +10,25 @@ import (
 	"encoding/binary"
 )
 
-// The algorithms of signatures ([MS-SMB2], section 2.2.3.1.7).
+// The signing algorithms ([MS-SMB2], section 2.2.3.1.7).
 const (
 	SignHMAC = 0
 	SignCMAC = 1
 	SignGMAC = 2
 )
 
-// signatureAt is where the signature stands in a header.
+// signatureAt is the offset of the signature in a message.
 const signatureAt = 48
 
-// A Signer signs the messages of a session, and checks their signatures.
+// A Signer signs messages of a session and verifies their signatures.
 type Signer struct {
 	key   []byte
 	block cipher.Block // for CMAC
 	gcm   cipher.AEAD  // for GMAC
 }
 
-// NewSigner returns the signer for a session of a dialect, an algorithm that only dialect 3.1.1 lets
-// one choose, and the key of the session. Hash is what was hashed up to there, for dialect 3.1.1.
+// NewSigner returns the signer for a session with the session key. Only dialect 3.1.1 uses algorithm
+// and hash, the preauthentication integrity hash; in other dialects the algorithm is fixed.
 func NewSigner(dialect, algorithm uint16, key []byte, hash *Hash) *Signer {
 	s := &Signer{key: key}
 	switch {
@@ -44,19 +44,19 @@ func NewSigner(dialect, algorithm uint16, key []byte, hash *Hash) *Signer {
 	}
 	block, err := aes.NewCipher(s.key)
 	if err != nil {
-		panic(err) // keys have 16 bytes
+		panic(err) // impossible: the key has 16 bytes
 	}
 	if algorithm == SignCMAC {
 		s.block = block
 		return s
 	}
 	if s.gcm, err = cipher.NewGCM(block); err != nil {
-		panic(err) // blocks of AES have 16 bytes
+		panic(err) // impossible: AES blocks have 16 bytes
 	}
 	return s
 }
 
-// Sign puts the signature into a message.
+// Sign signs a message in place.
 func (s *Signer) Sign(msg []byte) {
 	msg[16] |= FlagSigned
 	clear(msg[signatureAt:HeaderSize])
@@ -64,7 +64,8 @@ func (s *Signer) Sign(msg []byte) {
 	copy(msg[signatureAt:HeaderSize], sum[:])
 }
 
-// Verify reports whether the signature of a message is right. It changes the message meanwhile.
+// Verify reports whether a message has a valid signature. It modifies msg while it runs and restores
+// it.
 func (s *Signer) Verify(msg []byte) bool {
 	if le.Uint32(msg[16:])&FlagSigned == 0 {
 		return false
@@ -117,7 +118,7 @@ func cmac(block cipher.Block, msg []byte) (x [16]byte) {
 	return x
 }
 
-// double multiplies by x in the field of CMAC's subkeys.
+// double doubles k in GF(2^128) to derive a subkey (RFC 4493, section 2.3).
 func double(k *[16]byte) {
 	carry := k[0] >> 7
 	for i := range 15 {
@@ -126,7 +127,7 @@ func double(k *[16]byte) {
 	k[15] = k[15]<<1 ^ carry*0x87
 }
 
-// kdf derives a key of 16 or 32 bytes (NIST SP 800-108, in counter mode with HMAC-SHA256).
+// kdf derives a key of 16 or 32 bytes (NIST SP 800-108, counter mode with HMAC-SHA256).
 func kdf(key []byte, label string, context []byte, size int) []byte {
 	h := hmac.New(sha256.New, key)
 	h.Write([]byte{0, 0, 0, 1})
@@ -137,11 +138,11 @@ func kdf(key []byte, label string, context []byte, size int) []byte {
 	return h.Sum(nil)[:size]
 }
 
-// A Hash is that of all messages up to the login, in dialect 3.1.1: who changes one of them on the
-// way changes the keys.
+// A Hash is the preauthentication integrity hash of dialect 3.1.1: a hash of all messages until the
+// client is authenticated. The keys depend on it, so modified messages lead to different keys.
 type Hash [sha512.Size]byte
 
-// Add adds a message.
+// Add adds a message to the hash.
 func (h *Hash) Add(msg []byte) {
 	sum := sha512.New()
 	sum.Write(h[:])

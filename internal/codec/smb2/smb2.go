@@ -1,6 +1,7 @@
-// Package smb2 has the messages of SMB 2 and 3 ([MS-SMB2]) as far as reading takes them: headers,
-// bodies, signatures, encryption, names, the login by NTLM ([MS-NLMP]) in SPNEGO (RFC 4178), and the enumeration of
-// shares ([MS-SRVS]), for the driver and its test server.
+// Package smb2 implements the parts of SMB 2 and 3 ([MS-SMB2]) that are needed to read files and
+// directories: message headers and bodies, signing, encryption and names. It also has NTLM
+// authentication ([MS-NLMP]) in SPNEGO (RFC 4178) and the enumeration of shares ([MS-SRVS]). The
+// driver and its test server use it.
 package smb2
 
 import (
@@ -11,13 +12,13 @@ import (
 	"unicode/utf8"
 )
 
-// HeaderSize is the size of a header, in bytes.
+// HeaderSize is the size of a message header, in bytes.
 const HeaderSize = 64
 
-// A Command says what a message is for.
+// A Command is the command code of a message.
 type Command uint16
 
-// The commands that reading takes.
+// The command codes up to QUERY_DIRECTORY ([MS-SMB2], section 2.2.1).
 const (
 	Negotiate Command = iota
 	SessionSetup
@@ -36,7 +37,7 @@ const (
 	QueryDirectory
 )
 
-// String returns the name of the command, as the specification has it.
+// String returns the name of the command in the specification.
 func (c Command) String() string {
 	names := [...]string{"NEGOTIATE", "SESSION_SETUP", "LOGOFF", "TREE_CONNECT", "TREE_DISCONNECT", "CREATE", "CLOSE", "FLUSH",
 		"READ", "WRITE", "LOCK", "IOCTL", "CANCEL", "ECHO", "QUERY_DIRECTORY"}
@@ -46,14 +47,14 @@ func (c Command) String() string {
 	return fmt.Sprintf("command %d", uint16(c))
 }
 
-// Flags of a header.
+// Header flags.
 const (
 	FlagResponse = 1 << 0 // SMB2_FLAGS_SERVER_TO_REDIR
 	FlagAsync    = 1 << 1 // SMB2_FLAGS_ASYNC_COMMAND
 	FlagSigned   = 1 << 3 // SMB2_FLAGS_SIGNED
 )
 
-// The dialects.
+// The dialect revisions ([MS-SMB2], section 2.2.3).
 const (
 	Dialect202 = 0x0202
 	Dialect210 = 0x0210
@@ -62,7 +63,7 @@ const (
 	Dialect311 = 0x0311
 )
 
-// Attributes of files ([MS-FSCC], section 2.6).
+// File attributes ([MS-FSCC], section 2.6).
 const (
 	AttributeReadonly  = 1 << 0 // FILE_ATTRIBUTE_READONLY
 	AttributeHidden    = 1 << 1 // FILE_ATTRIBUTE_HIDDEN
@@ -73,17 +74,17 @@ const (
 
 // A Header begins every message ([MS-SMB2], section 2.2.1).
 type Header struct {
-	Charge    uint16 // credits that the request costs
+	Charge    uint16 // CreditCharge: the credits that the request costs
 	Status    Status
 	Command   Command
-	Credits   uint16 // wanted or granted
+	Credits   uint16 // CreditRequest or CreditResponse
 	Flags     uint32
 	MessageID uint64
 	TreeID    uint32
 	SessionID uint64
 }
 
-// Append appends the header, without a signature.
+// Append appends the header with an empty signature.
 func (h Header) Append(b []byte) []byte {
 	b = append(b, 0xfe, 'S', 'M', 'B', HeaderSize, 0)
 	b = le.AppendUint16(b, h.Charge)
@@ -99,10 +100,10 @@ func (h Header) Append(b []byte) []byte {
 	return append(b, make([]byte, 16)...)
 }
 
-// ErrMalformed is the error for what is no message.
+// ErrMalformed is matched by the errors of this package for malformed messages.
 var ErrMalformed = errors.New("malformed message")
 
-// ParseHeader reads the header of a message.
+// ParseHeader parses the header of a message. Compound messages are an error.
 func ParseHeader(b []byte) (Header, error) {
 	if len(b) < HeaderSize || string(b[:4]) != "\xfeSMB" || b[4] != HeaderSize || b[5] != 0 {
 		return Header{}, ErrMalformed
@@ -114,10 +115,10 @@ func ParseHeader(b []byte) (Header, error) {
 		Flags: le.Uint32(b[16:]), MessageID: le.Uint64(b[24:]), TreeID: le.Uint32(b[36:]), SessionID: le.Uint64(b[40:])}, nil
 }
 
-// epoch is the beginning of 1601, from which times count in units of 100 ns, in Unix time.
+// epoch is the epoch of FILETIME, 1601-01-01 00:00 UTC, in Unix time. A FILETIME counts 100 ns units.
 const epoch = -11644473600
 
-// Time returns the time that a FILETIME stands for; the zero time if it is unknown.
+// Time converts a FILETIME. The result is the zero time if t is 0 or out of range.
 func Time(t uint64) time.Time {
 	if t == 0 || t > 1<<63-1 {
 		return time.Time{}
@@ -125,7 +126,7 @@ func Time(t uint64) time.Time {
 	return time.Unix(int64(t/1e7)+epoch, int64(t%1e7)*100).UTC()
 }
 
-// FileTime is the inverse of Time.
+// FileTime converts t to a FILETIME. The zero time becomes 0.
 func FileTime(t time.Time) uint64 {
 	if t.IsZero() {
 		return 0
@@ -133,8 +134,8 @@ func FileTime(t time.Time) uint64 {
 	return uint64(t.Unix()-epoch)*1e7 + uint64(t.Nanosecond())/100
 }
 
-// AppendUTF16 appends text in UTF-16LE. Surrogates without their other half, as names may have them,
-// stand in text as Name writes them. It returns false if text is not UTF-8 otherwise.
+// AppendUTF16 appends text, encoded as UTF-16LE. It accepts unpaired surrogates in the encoding of
+// Name, because file names may have them. It returns false for any other invalid UTF-8.
 func AppendUTF16(b []byte, text string) ([]byte, bool) {
 	for i := 0; i < len(text); {
 		r, n := utf8.DecodeRuneInString(text[i:])
@@ -156,19 +157,19 @@ func AppendUTF16(b []byte, text string) ([]byte, bool) {
 	return b, true
 }
 
-// isHalf reports whether s begins with a surrogate, written like a character.
+// isHalf reports whether s begins with a surrogate in the encoding of Name.
 func isHalf(s string) bool {
 	return len(s) >= 3 && s[0] == 0xed && s[1]&0xe0 == 0xa0 && s[2]&0xc0 == 0x80
 }
 
-// UTF16 returns text in UTF-16LE, of which nothing is known to be wrong.
+// UTF16 returns valid text, encoded as UTF-16LE.
 func UTF16(text string) []byte {
 	b, _ := AppendUTF16(nil, text)
 	return b
 }
 
-// Name returns what b, UTF-16LE, says. A surrogate without its other half becomes three bytes, so
-// that every name can be written and comes back.
+// Name decodes b, which is UTF-16LE. An unpaired surrogate becomes three bytes (WTF-8), so that
+// AppendUTF16 restores every name.
 func Name(b []byte) string {
 	var out []byte
 	for ; len(b) >= 2; b = b[2:] {

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// The examples of RFC 4493, section 4.
+// TestCMAC checks the examples of RFC 4493, section 4.
 func TestCMAC(t *testing.T) {
 	t.Parallel()
 	block, err := aes.NewCipher(unhex(t, "2b7e151628aed2a6abf7158809cf4f3c"))
@@ -39,7 +39,7 @@ func unhex(t *testing.T, text string) []byte {
 	return b
 }
 
-// The example of [MS-NLMP], section 4.2.4.1.1.
+// TestOWF checks the example of [MS-NLMP], section 4.2.4.1.1.
 func TestOWF(t *testing.T) {
 	t.Parallel()
 	if got := ntlmOWF(Account{Domain: "Domain", User: "User", Password: "Password"}); hex.EncodeToString(got) != "0c868a403bfd7a93a3001ef22ef02e3f" {
@@ -174,7 +174,7 @@ func TestBuffersAreFound(t *testing.T) {
 	}
 }
 
-// FuzzParse has all that a server says and a client reads.
+// FuzzParse parses arbitrary data as each kind of message from a server.
 func FuzzParse(f *testing.F) {
 	b, at := AppendMember(nil, -1, Member{Name: "a", Size: 1})
 	b, _ = AppendMember(b, at, Member{Name: "bc", Attributes: AttributeDirectory})

@@ -2,10 +2,10 @@ package smb2
 
 import "fmt"
 
-// A Status is the result of a request ([MS-ERREF], section 2.3).
+// A Status is the NTSTATUS of a response ([MS-ERREF], section 2.3).
 type Status uint32
 
-// The statuses that matter to reading.
+// The status codes that the driver and its test server use.
 const (
 	StatusOK                Status = 0
 	StatusPending           Status = 0x00000103
@@ -44,7 +44,7 @@ const (
 	StatusUnexpectedIOError Status = 0xC00000E9
 )
 
-// String returns the name of the status, or its number.
+// String returns the name of common status codes, otherwise the number.
 func (s Status) String() string {
 	switch s {
 	case StatusOK:

@@ -58,7 +58,7 @@ type Body[R any] struct {
 // A piece is a part of the file that has been requested.
 type piece[R any] struct {
 	size  int // bytes that remain
-	asked int // by the last read
+	asked int // bytes requested by the last read
 	read  R
 }
 
@@ -109,8 +109,8 @@ func (b *Body[R]) First() (err error) {
 	return err
 }
 
-// Start returns the body for a response. It calls over once when the body ends: with io.EOF, with
-// net.ErrClosed if it was closed before, or with the error of a read.
+// Start returns the body for a response. It calls over once when the body ends: with io.EOF at the
+// end, with net.ErrClosed if the body is closed earlier, or with the error of a read.
 func (b *Body[R]) Start(over func(err error)) io.ReadCloser {
 	b.Pieces, b.over = wire.NewPieces(b.first, b.next, b.state), over
 	if b.err != nil {
@@ -119,7 +119,7 @@ func (b *Body[R]) Start(over func(err error)) io.ReadCloser {
 	return b
 }
 
-// next waits for the next part of the content. It returns io.EOF at the end.
+// next waits for the next data. It returns io.EOF at the end.
 func (b *Body[R]) next() ([]byte, error) {
 	b.reads.Release()
 	if err := b.state(); err != nil {
@@ -149,8 +149,8 @@ func (b *Body[R]) next() ([]byte, error) {
 	return data, nil
 }
 
-// advance sends reads after n bytes have arrived: for the rest of a piece after a short read, or
-// further ones.
+// advance sends further reads after n bytes have arrived. After a short read, it first requests the
+// rest of the piece.
 func (b *Body[R]) advance(n int) (err error) {
 	head := &b.queue[0]
 	head.size -= n

@@ -19,8 +19,8 @@ type server struct {
 	script   []byte // one per response: bytes less than requested; see receive
 	credit   int    // reads that may be in flight; 0 means any number
 	inFlight int
-	most     int // reads that were in flight at once
-	held     int // data that was not released
+	most     int // maximum of inFlight
+	held     int // unreleased data
 	asked    int64
 	arrived  int
 	complete error
@@ -150,8 +150,8 @@ func TestAClosedBodyEndsOnce(t *testing.T) {
 	}
 }
 
-// TestABodyThatFailsBeforeItStarts leaves the connection to the driver, which may repeat the
-// request.
+// TestABodyThatFailsBeforeItStarts checks that First does not end the body, so that the driver may
+// repeat the request on the connection.
 func TestABodyThatFailsBeforeItStarts(t *testing.T) {
 	t.Parallel()
 	s := &server{content: []byte("x"), script: []byte{refused}}

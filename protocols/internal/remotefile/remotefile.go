@@ -128,8 +128,8 @@ func OutOfRange(size int64) error {
 	return &driver.Error{Code: driver.ErrRange, Err: fmt.Errorf("the file has %d bytes", size)}
 }
 
-// NoDirectory returns an error if a file was found and the operation or the trailing slash of the
-// URL requires a directory.
+// NoDirectory returns an error for a file if the operation or the trailing slash of the URL requires
+// a directory.
 func NoDirectory(req *driver.Request, slash bool) error {
 	switch {
 	case slash:
