@@ -112,7 +112,7 @@ func trustingSFTP(dir string) fetch.Loader {
 
 // sendFile serves the same file under every name. It repeats content up to size.
 func sendFile(ch ssh.Channel, content []byte, size int) {
-	attrs := filexfer.Attrs{Flags: filexfer.HasSize | filexfer.HasMode | filexfer.HasTimes, Size: uint64(size), Mode: filexfer.ModeRegular | 0o644, MTime: 1}
+	attrs := filexfer.Attrs{Flags: filexfer.AttrSize | filexfer.AttrPermissions | filexfer.AttrACModTime, Size: uint64(size), Mode: filexfer.ModeRegular | 0o644, MTime: 1}
 	r := bufio.NewReaderSize(ch, 64<<10)
 	out, in := make([]byte, 0, filexfer.MaxData+64), make([]byte, filexfer.MaxMessage)
 	for {

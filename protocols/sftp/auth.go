@@ -29,16 +29,16 @@ type login struct {
 	hop     hop
 	foreign bool
 
-	agent     net.Conn
-	offered   bool     // a key or a password was available
-	passwords []string // the passwords so far, one per attempt
-	locked    string   // an encrypted key file whose passphrase was not supplied
-	keyErr    error    // the error if the host key was rejected
-	stopped   error    // the local error that ends the login, regardless of the server
+	agent         net.Conn
+	hasCredential bool     // a key or a password was available
+	passwords     []string // the passwords so far, one per attempt
+	lockedFile    string   // an encrypted key file whose passphrase was not supplied
+	hostKeyErr    error    // the error if the host key was rejected
+	fatalErr      error    // the local error that ends the login, regardless of the server
 }
 
-// note adds a line to the trace.
-func (l *login) note(sent bool, text string) {
+// traceLine adds a line to the trace.
+func (l *login) traceLine(sent bool, text string) {
 	if trace := driver.Line(l.ctx); trace != nil {
 		trace(sent, text)
 	}
@@ -62,7 +62,7 @@ func (l *login) config() (*ssh.ClientConfig, error) {
 	if err != nil {
 		return nil, err
 	}
-	l.note(true, "log in as "+l.hop.user)
+	l.traceLine(true, "log in as "+l.hop.user)
 	keys := ssh.PublicKeysCallback(l.signers)
 	interactive := ssh.RetryableAuthMethod(ssh.KeyboardInteractive(l.interactive()), maxTries)
 	password := ssh.RetryableAuthMethod(ssh.PasswordCallback(l.password()), maxTries)
@@ -73,7 +73,7 @@ func (l *login) config() (*ssh.ClientConfig, error) {
 		HostKeyAlgorithms: algorithms,
 		ClientVersion:     "SSH-2.0-urlget",
 	}
-	if _, given := l.hop.url.Password(); given {
+	if _, hasPassword := l.hop.url.Password(); hasPassword {
 		cfg.Auth = []ssh.AuthMethod{password, interactive, keys}
 	}
 	return cfg, nil
@@ -87,22 +87,22 @@ func (l *login) done() {
 }
 
 // credential requests a user and password from the client.
-func (l *login) credential(question string, attempt int) (driver.Credential, error) {
+func (l *login) credential(prompt string, attempt int) (driver.Credential, error) {
 	resume := l.clock.pause()
 	defer resume()
-	cred, err := l.driver.env.Credential(l.clock.ctx, driver.Challenge{URL: l.hop.url, Mechanism: "ssh", Realm: question,
+	cred, err := l.driver.env.Credential(l.clock.ctx, driver.Challenge{URL: l.hop.url, Mechanism: "ssh", Realm: prompt,
 		User: l.hop.user, Attempt: attempt})
 	if err != nil && driver.CodeOf(err) != driver.ErrAuth {
-		l.stopped = err
+		l.fatalErr = err
 	}
 	return cred, err
 }
 
 // secret returns the password for an attempt. Both authentication methods use the same sequence of
 // passwords.
-func (l *login) secret(question string, attempt int) (string, error) {
+func (l *login) secret(prompt string, attempt int) (string, error) {
 	for len(l.passwords) < attempt {
-		cred, err := l.credential(question, len(l.passwords)+1)
+		cred, err := l.credential(prompt, len(l.passwords)+1)
 		if err != nil {
 			return "", err
 		}
@@ -114,7 +114,7 @@ func (l *login) secret(question string, attempt int) (string, error) {
 		}
 		l.passwords = append(l.passwords, cred.Password)
 	}
-	l.offered = true
+	l.hasCredential = true
 	return l.passwords[attempt-1], nil
 }
 
@@ -123,7 +123,7 @@ func (l *login) password() func() (string, error) {
 	attempt := 0
 	return func() (string, error) {
 		attempt++
-		l.note(true, "password ****")
+		l.traceLine(true, "password ****")
 		return l.secret("", attempt)
 	}
 }
@@ -132,20 +132,20 @@ func (l *login) password() func() (string, error) {
 // the first prompt with the password, and to each further prompt with a further credential.
 func (l *login) interactive() ssh.KeyboardInteractiveChallenge {
 	attempt := 0
-	return func(_, _ string, questions []string, _ []bool) ([]string, error) {
-		answers := make([]string, len(questions))
-		for i, q := range questions {
+	return func(_, _ string, prompts []string, _ []bool) ([]string, error) {
+		responses := make([]string, len(prompts))
+		for i, q := range prompts {
 			q = strings.TrimSpace(driver.Printable(q))
-			l.note(false, "the server asks: "+q)
+			l.traceLine(false, "the server asks: "+q)
 			attempt++
-			answer, err := l.secret(q, attempt)
+			response, err := l.secret(q, attempt)
 			if err != nil {
 				return nil, err
 			}
-			l.note(true, "answer ****")
-			answers[i] = answer
+			l.traceLine(true, "answer ****")
+			responses[i] = response
 		}
-		return answers, nil
+		return responses, nil
 	}
 }
 
@@ -169,13 +169,13 @@ func (l *login) signers() ([]ssh.Signer, error) {
 				return
 			}
 		}
-		all = append(all, l.recorded(s))
+		all = append(all, l.traced(s))
 	}
 	for _, file := range d.opts.Identities {
 		s, err := l.identity(file)
 		if err != nil {
-			l.stopped = settingsError("%w", err)
-			return nil, l.stopped
+			l.fatalErr = settingsError("%w", err)
+			return nil, l.fatalErr
 		}
 		add(s)
 	}
@@ -185,7 +185,7 @@ func (l *login) signers() ([]ssh.Signer, error) {
 	files := l.hop.identities
 	if files == nil && !d.opts.NoIdentities {
 		for _, name := range defaultIdentities {
-			files = append(files, inHome(name))
+			files = append(files, sshFile(name))
 		}
 	}
 	for _, file := range files {
@@ -197,7 +197,7 @@ func (l *login) signers() ([]ssh.Signer, error) {
 			d.env.Logger().Info("a key is of no use", "file", file, "error", err)
 		}
 	}
-	l.offered = l.offered || len(all) > 0
+	l.hasCredential = l.hasCredential || len(all) > 0
 	return all, nil
 }
 
@@ -234,21 +234,21 @@ func (l *login) identity(file string) (ssh.Signer, error) {
 		return nil, err
 	}
 	s, err := ssh.ParsePrivateKey(pem)
-	var locked *ssh.PassphraseMissingError
+	var missing *ssh.PassphraseMissingError
 	switch {
 	case err == nil:
 		return s, nil
-	case !errors.As(err, &locked):
+	case !errors.As(err, &missing):
 		return nil, fmt.Errorf("%s: %w", file, err)
-	case locked.PublicKey != nil:
-		return &lockedKey{login: l, file: file, pem: pem, public: locked.PublicKey}, nil
+	case missing.PublicKey != nil:
+		return &lockedKey{login: l, file: file, pem: pem, public: missing.PublicKey}, nil
 	}
 	return l.unlock(file, pem)
 }
 
 // unlock requests the passphrase of a key and decrypts it.
 func (l *login) unlock(file string, pem []byte) (ssh.Signer, error) {
-	l.locked = file
+	l.lockedFile = file
 	if l.driver.opts.Passphrase == nil {
 		return nil, fmt.Errorf("%s is protected by a passphrase", file)
 	}
@@ -257,7 +257,7 @@ func (l *login) unlock(file string, pem []byte) (ssh.Signer, error) {
 	passphrase, err := l.driver.opts.Passphrase(l.clock.ctx, file)
 	if err != nil {
 		if driver.CodeOf(err) == driver.ErrInterrupted {
-			l.stopped = err
+			l.fatalErr = err
 		}
 		return nil, err
 	}
@@ -265,7 +265,7 @@ func (l *login) unlock(file string, pem []byte) (ssh.Signer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
-	l.locked = ""
+	l.lockedFile = ""
 	return s, nil
 }
 
@@ -275,7 +275,7 @@ type lockedKey struct {
 	file   string
 	pem    []byte
 	public ssh.PublicKey
-	opened ssh.Signer
+	signer ssh.Signer
 }
 
 // PublicKey implements ssh.Signer.
@@ -288,14 +288,14 @@ func (k *lockedKey) Sign(r io.Reader, data []byte) (*ssh.Signature, error) {
 
 // SignWithAlgorithm implements ssh.AlgorithmSigner.
 func (k *lockedKey) SignWithAlgorithm(r io.Reader, data []byte, algorithm string) (*ssh.Signature, error) {
-	if k.opened == nil {
+	if k.signer == nil {
 		s, err := k.login.unlock(k.file, k.pem)
 		if err != nil {
 			return nil, err
 		}
-		k.opened = s
+		k.signer = s
 	}
-	return signWith(k.opened, r, data, algorithm)
+	return signWith(k.signer, r, data, algorithm)
 }
 
 // signWith signs data with an algorithm. "" means the default algorithm of the key.
@@ -309,36 +309,36 @@ func signWith(s ssh.Signer, r io.Reader, data []byte, algorithm string) (*ssh.Si
 	return s.Sign(r, data)
 }
 
-// recorded returns a signer that writes a trace line before s signs.
-func (l *login) recorded(s ssh.Signer) ssh.Signer { return &recordedKey{s, l} }
+// traced returns a signer that writes a trace line before s signs.
+func (l *login) traced(s ssh.Signer) ssh.Signer { return &tracedKey{s, l} }
 
-type recordedKey struct {
+type tracedKey struct {
 	ssh.Signer
 	login *login
 }
 
 // Sign implements ssh.Signer.
-func (k *recordedKey) Sign(r io.Reader, data []byte) (*ssh.Signature, error) {
+func (k *tracedKey) Sign(r io.Reader, data []byte) (*ssh.Signature, error) {
 	return k.SignWithAlgorithm(r, data, "")
 }
 
 // SignWithAlgorithm implements ssh.AlgorithmSigner.
-func (k *recordedKey) SignWithAlgorithm(r io.Reader, data []byte, algorithm string) (*ssh.Signature, error) {
+func (k *tracedKey) SignWithAlgorithm(r io.Reader, data []byte, algorithm string) (*ssh.Signature, error) {
 	key := k.PublicKey()
-	k.login.note(true, "key "+key.Type()+" "+ssh.FingerprintSHA256(key))
+	k.login.traceLine(true, "key "+key.Type()+" "+ssh.FingerprintSHA256(key))
 	return signWith(k.Signer, r, data, algorithm)
 }
 
-// refused returns the error for a rejected login.
-func (l *login) refused() error {
+// loginError returns the error for a rejected login.
+func (l *login) loginError() error {
 	e := &driver.Error{Code: driver.ErrAuth, Reason: driver.Reason{Kind: driver.ReasonSSHLogin, Host: l.hop.host},
 		Err:  fmt.Errorf("the server did not take the login as %s", l.hop.user),
 		Hint: "start the SSH agent, name a key, or give a password"}
-	if !l.offered {
+	if !l.hasCredential {
 		e.Err = fmt.Errorf("there is neither a key nor a password to log in with as %s", l.hop.user)
 	}
-	if l.locked != "" {
-		e.Reason, e.Hint = driver.Reason{}, l.locked+" is protected by a passphrase: add the key to the SSH agent"
+	if l.lockedFile != "" {
+		e.Reason, e.Hint = driver.Reason{}, l.lockedFile+" is protected by a passphrase: add the key to the SSH agent"
 	}
 	return e
 }

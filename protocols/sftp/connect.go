@@ -24,9 +24,9 @@ func (d *opener) connect(ctx context.Context, p *route) (_ *session, err error) 
 	defer c.stop()
 	l := &chain{times: d.env.Timeouts()}
 	// On timeout, closing the connection ends all waits.
-	halt := context.AfterFunc(c.ctx, l.close)
+	stop := context.AfterFunc(c.ctx, l.close)
 	defer func() {
-		if !halt() && err == nil {
+		if !stop() && err == nil {
 			err = context.Cause(c.ctx)
 		}
 		if err == nil {
@@ -41,7 +41,7 @@ func (d *opener) connect(ctx context.Context, p *route) (_ *session, err error) 
 		}
 	}()
 	for i, h := range p.hops {
-		if err := d.reach(c.ctx, l, h); err != nil {
+		if err := d.connectHop(c.ctx, l, h); err != nil {
 			return nil, err
 		}
 		lg := &login{driver: d, ctx: ctx, clock: c, hop: h, foreign: p.foreign}
@@ -68,15 +68,15 @@ func atHop(err error, h hop, before bool) error {
 
 // A clock enforces the connect timeout. It can be paused.
 type clock struct {
-	ctx    context.Context
-	cancel context.CancelCauseFunc
-	timer  *time.Timer // nil without a limit
-	left   time.Duration
-	begun  time.Time
+	ctx       context.Context
+	cancel    context.CancelCauseFunc
+	timer     *time.Timer // nil without a limit
+	remaining time.Duration
+	start     time.Time
 }
 
 func newClock(ctx context.Context, limit time.Duration) *clock {
-	c := &clock{left: limit, begun: time.Now()}
+	c := &clock{remaining: limit, start: time.Now()}
 	c.ctx, c.cancel = context.WithCancelCause(ctx)
 	if limit > 0 {
 		c.timer = time.AfterFunc(limit, func() {
@@ -91,10 +91,10 @@ func (c *clock) pause() (resume func()) {
 	if c.timer == nil || !c.timer.Stop() {
 		return func() {}
 	}
-	c.left -= time.Since(c.begun)
+	c.remaining -= time.Since(c.start)
 	return func() {
-		c.begun = time.Now()
-		c.timer.Reset(max(c.left, time.Second))
+		c.start = time.Now()
+		c.timer.Reset(max(c.remaining, time.Second))
 	}
 }
 
@@ -107,23 +107,23 @@ func (c *clock) stop() {
 
 // A chain is the connection to a server, possibly through other hops.
 type chain struct {
-	times    driver.Timeouts
-	conn     *driver.Conn // to the first hop
-	raw      net.Conn     // to the last connected hop
-	ssh      ssh.Conn     // over raw; nil before the handshake
-	progress headway
-	closing  atomic.Pointer[driver.Conn]
+	times     driver.Timeouts
+	conn      *driver.Conn // to the first hop
+	raw       net.Conn     // to the last connected hop
+	ssh       ssh.Conn     // over raw; nil before the handshake
+	progress  progress
+	firstConn atomic.Pointer[driver.Conn]
 }
 
 // close closes the connection to the first hop, which also ends the others. It does not wait.
 func (l *chain) close() {
-	if c := l.closing.Load(); c != nil {
+	if c := l.firstConn.Load(); c != nil {
 		c.Close()
 	}
 }
 
-// reach connects to a hop, through the previous one, if any.
-func (d *opener) reach(ctx context.Context, l *chain, h hop) error {
+// connectHop connects to a hop, through the previous one, if any.
+func (d *opener) connectHop(ctx context.Context, l *chain, h hop) error {
 	if l.conn == nil {
 		conn, err := d.env.Dial(ctx, "tcp", h.addr())
 		if err != nil {
@@ -132,7 +132,7 @@ func (d *opener) reach(ctx context.Context, l *chain, h hop) error {
 		conn.Record(context.Background(), driver.Taps{}) // the bytes are encrypted
 		conn.SetIdle(0)                                  // idle connections in the pool receive nothing
 		l.conn, l.raw = conn, &metered{Conn: conn, chain: l}
-		l.closing.Store(conn)
+		l.firstConn.Store(conn)
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
@@ -146,11 +146,11 @@ func (d *opener) reach(ctx context.Context, l *chain, h hop) error {
 	}{h.host, uint32(h.port), "127.0.0.1", 0})
 	ch, reqs, err := l.ssh.OpenChannel("direct-tcpip", payload) // RFC 4254, section 7.2
 	if err != nil {
-		var refused *ssh.OpenChannelError
-		if errors.As(err, &refused) {
+		var openErr *ssh.OpenChannelError
+		if errors.As(err, &openErr) {
 			return &driver.Error{Code: driver.ErrNetwork, Err: fmt.Errorf("the host before it cannot connect to %s: %w", h.addr(), err)}
 		}
-		return lost(err)
+		return setupError(err)
 	}
 	go ssh.DiscardRequests(reqs)
 	go io.Copy(io.Discard, ch.Stderr())
@@ -167,7 +167,7 @@ func (d *opener) handshake(l *chain, lg *login) error {
 	conn, chans, reqs, err := ssh.NewClientConn(l.raw, lg.hop.addr(), cfg)
 	lg.done()
 	if err != nil {
-		return lg.explain(err)
+		return lg.handshakeError(err)
 	}
 	l.ssh = conn
 	go ssh.DiscardRequests(reqs)
@@ -183,59 +183,59 @@ func (d *opener) handshake(l *chain, lg *login) error {
 func (l *chain) subsystem() (*session, error) {
 	ch, reqs, err := l.ssh.OpenChannel("session", nil)
 	if err != nil {
-		return nil, noSFTP(err)
+		return nil, subsystemError(err)
 	}
 	go ssh.DiscardRequests(reqs)
 	go io.Copy(io.Discard, ch.Stderr())
-	granted, err := ch.SendRequest("subsystem", true, ssh.Marshal(struct{ Name string }{"sftp"}))
+	ok, err := ch.SendRequest("subsystem", true, ssh.Marshal(struct{ Name string }{"sftp"}))
 	if err != nil {
-		return nil, noSFTP(err)
+		return nil, subsystemError(err)
 	}
-	if !granted {
+	if !ok {
 		return nil, &driver.Error{Code: driver.ErrRefused, Err: errors.New("the server has no SFTP for this user")}
 	}
 	s := newSession(ch, l.close, l.times, &l.progress)
-	if _, behind := l.raw.(*tunnel); !behind {
+	if _, forwarded := l.raw.(*tunnel); !forwarded {
 		s.peer = l.conn
 	}
 	s.remote = l.raw.RemoteAddr()
-	if err := s.greet(); err != nil {
+	if err := s.negotiate(); err != nil {
 		return nil, err
 	}
 	return s, nil
 }
 
-func noSFTP(err error) error {
-	var refused *ssh.OpenChannelError
-	if errors.As(err, &refused) {
+func subsystemError(err error) error {
+	var openErr *ssh.OpenChannelError
+	if errors.As(err, &openErr) {
 		return &driver.Error{Code: driver.ErrRefused, Err: err}
 	}
-	return lost(err)
+	return setupError(err)
 }
 
-// lost returns the error for a connection that failed before SFTP started.
-func lost(err error) error {
+// setupError returns the error for a connection that failed before SFTP started.
+func setupError(err error) error {
 	if err == io.EOF {
 		err = io.ErrUnexpectedEOF
 	}
 	return &driver.Error{Code: driver.ErrNetwork, Retry: true, Err: fmt.Errorf("the connection was lost: %w", err)}
 }
 
-// A headway is the time, in Unix nanoseconds, up to which the server has kept the minimum rate
+// progress is the time, in Unix nanoseconds, up to which the server has kept the minimum rate
 // pace.LeastRate. Each received byte advances it by the time that the byte may take at that rate,
 // because a response cannot be used before it is complete.
-type headway struct{ at atomic.Int64 }
+type progress struct{ at atomic.Int64 }
 
-// since advances the time to t, if that is later.
-func (p *headway) since(t time.Time) {
+// advanceTo advances the time to t, if that is later.
+func (p *progress) advanceTo(t time.Time) {
 	for at := p.at.Load(); at < t.UnixNano() && !p.at.CompareAndSwap(at, t.UnixNano()); at = p.at.Load() {
 	}
 }
 
-// came advances the time for n received bytes, at most to now.
-func (p *headway) came(n int) {
-	worth, now := int64(n)*int64(time.Second)/pace.LeastRate, time.Now().UnixNano()
-	for at := p.at.Load(); !p.at.CompareAndSwap(at, min(now, at+worth)); at = p.at.Load() {
+// add advances the time for n received bytes, at most to now.
+func (p *progress) add(n int) {
+	gain, now := int64(n)*int64(time.Second)/pace.LeastRate, time.Now().UnixNano()
+	for at := p.at.Load(); !p.at.CompareAndSwap(at, min(now, at+gain)); at = p.at.Load() {
 	}
 }
 
@@ -250,7 +250,7 @@ type metered struct {
 func (m *metered) Read(p []byte) (int, error) {
 	n, err := m.Conn.Read(p)
 	if n > 0 {
-		m.chain.progress.came(n)
+		m.chain.progress.add(n)
 	}
 	return n, err
 }
@@ -279,22 +279,22 @@ type tunnelAddr string
 func (tunnelAddr) Network() string  { return "tcp" }
 func (a tunnelAddr) String() string { return string(a) }
 
-// explain classifies the failure of a handshake.
-func (l *login) explain(err error) error {
+// handshakeError classifies the failure of a handshake.
+func (l *login) handshakeError(err error) error {
 	var negotiation *ssh.AlgorithmNegotiationError
 	text := strings.TrimPrefix(err.Error(), "ssh: handshake failed: ")
 	switch {
-	case l.keyErr != nil:
-		return l.keyErr
-	case l.stopped != nil:
-		return l.stopped
-	case l.locked != "":
-		return l.refused()
+	case l.hostKeyErr != nil:
+		return l.hostKeyErr
+	case l.fatalErr != nil:
+		return l.fatalErr
+	case l.lockedFile != "":
+		return l.loginError()
 	case errors.As(err, &negotiation):
 		return &driver.Error{Code: driver.ErrTLS, Err: errors.New(text)}
 	case strings.Contains(text, "unable to authenticate"), driver.CodeOf(err) == driver.ErrAuth,
 		strings.Contains(strings.ToLower(text), "authentication failures"):
-		return l.refused()
+		return l.loginError()
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return &driver.Error{Code: driver.ErrNetwork, Retry: true, Err: errors.New("the server closed the connection before the login was complete")}
 	case driver.CodeOf(err) != "":
@@ -302,7 +302,7 @@ func (l *login) explain(err error) error {
 	}
 	var network net.Error
 	if errors.As(err, &network) || errors.Is(err, net.ErrClosed) || errors.Is(err, io.ErrClosedPipe) {
-		return lost(err)
+		return setupError(err)
 	}
 	return &driver.Error{Code: driver.ErrProtocol, Err: errors.New(text)}
 }

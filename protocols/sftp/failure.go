@@ -8,13 +8,13 @@ import (
 	"github.com/urlget/urlget/protocols/internal/remotefile"
 )
 
-// refusal returns the error for a STATUS response (section 7 of the draft).
-func refusal(t filexfer.Type, code filexfer.Code, text string) error {
+// statusError returns the error for a STATUS response (section 7 of the draft).
+func statusError(t filexfer.Type, code filexfer.Code, text string) error {
 	e := &driver.Error{Code: driver.ErrServer, Err: errors.New(t.String()), Reply: driver.Reply{Code: int(code), Text: text}}
 	switch code {
 	case filexfer.CodeNoSuchFile:
 		e.Code = driver.ErrNotFound
-	case filexfer.CodePermissionDenied, filexfer.CodeUnsupported:
+	case filexfer.CodePermissionDenied, filexfer.CodeOpUnsupported:
 		e.Code = driver.ErrRefused
 	case filexfer.CodeNoConnection, filexfer.CodeConnectionLost:
 		e.Code, e.Retry = driver.ErrNetwork, true
@@ -24,9 +24,9 @@ func refusal(t filexfer.Type, code filexfer.Code, text string) error {
 	return e
 }
 
-// truncated returns the error for a listing that ended early because of err. Only a lost connection
+// listingError returns the error for a listing that ended early because of err. Only a lost connection
 // truncates the listing; other errors are returned unchanged.
-func truncated(err error) error {
+func listingError(err error) error {
 	if !errors.Is(err, errLost) {
 		return err
 	}

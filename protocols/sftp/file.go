@@ -24,7 +24,7 @@ func describeFile(t *target, info filexfer.Attrs) driver.Meta {
 
 // sizeOf returns the size of a file, or -1 if it is unknown.
 func sizeOf(info filexfer.Attrs) int64 {
-	if !info.Has(filexfer.HasSize) || info.Size > math.MaxInt64 {
+	if !info.Has(filexfer.AttrSize) || info.Size > math.MaxInt64 {
 		return -1
 	}
 	return int64(info.Size)
@@ -32,29 +32,29 @@ func sizeOf(info filexfer.Attrs) int64 {
 
 // file returns the response for anything but a directory.
 func (d *opener) file(f *flight, t *target, info filexfer.Attrs) (*driver.Response, error) {
-	whole := describeFile(t, info)
-	if mode := info.FileMode(); info.Has(filexfer.HasMode) && !mode.IsRegular() {
+	fileMeta := describeFile(t, info)
+	if mode := info.FileMode(); info.Has(filexfer.AttrPermissions) && !mode.IsRegular() {
 		return nil, remotefile.NoFile(mode) // opening a pipe might block until there is a writer
 	}
-	if err := remotefile.NotModified(t.req, remotefile.Same(t.req.IfChanged, whole.Validator)); err != nil {
+	if err := remotefile.NotModified(t.req, remotefile.Same(t.req.IfChanged, fileMeta.Validator)); err != nil {
 		return nil, err
 	}
 	if t.req.Op == driver.OpStat {
-		return &driver.Response{Meta: whole, URL: t.url, Body: driver.NoBody}, nil
+		return &driver.Response{Meta: fileMeta, URL: t.url, Body: driver.NoBody}, nil
 	}
-	handle, err := f.openHandle(filexfer.TypeOpen, t.path, filexfer.OpenRead, filexfer.Attrs{})
+	handle, err := f.openHandle(filexfer.TypeOpen, t.path, filexfer.FlagRead, filexfer.Attrs{})
 	if err != nil {
 		return nil, err
 	}
 	// Send the first reads without waiting for FSTAT, which shows whether the file was replaced.
-	again := f.send(filexfer.TypeFstat, handle)
-	meta := whole
+	fstat := f.send(filexfer.TypeFstat, handle)
+	meta := fileMeta
 	b, err := f.newBody(handle, t.req, &meta)
 	if err != nil {
 		return nil, err
 	}
-	if now, err := f.attrs(f.expect(filexfer.TypeAttrs, again)); err == nil {
-		if now := describeFile(t, now); now.Size != whole.Size || now.Validator != whole.Validator {
+	if now, err := f.attrs(f.expect(filexfer.TypeAttrs, fstat)); err == nil {
+		if now := describeFile(t, now); now.Size != fileMeta.Size || now.Validator != fileMeta.Validator {
 			b.Drop(f.session.abandon)
 			meta = now
 			if b, err = f.newBody(handle, t.req, &meta); err != nil {
@@ -83,8 +83,8 @@ func (d *opener) file(f *flight, t *target, info filexfer.Attrs) (*driver.Respon
 
 // The minimum and maximum number of reads in flight. The number grows with each response.
 const (
-	firstWindow = 8
-	lastWindow  = 64
+	minWindow = 8
+	maxWindow = 64
 )
 
 // newBody returns the body for the requested range of the file and sends the first reads. A size of
@@ -99,7 +99,7 @@ func (f *flight) newBody(handle string, req *driver.Request, meta *driver.Meta) 
 		meta.Size = -1
 	}
 	r := &reads{flight: f, handle: handle}
-	b := remotefile.NewBody(remotefile.Reads[*request]{MinWindow: firstWindow, MaxWindow: lastWindow, Size: filexfer.MaxData,
+	b := remotefile.NewBody(remotefile.Reads[*request]{MinWindow: minWindow, MaxWindow: maxWindow, Size: filexfer.MaxData,
 		Send: r.send, Receive: r.receive, Release: r.release, Arrived: r.arrived, Complete: r.complete,
 		Lost: func(err error) bool { return errors.Is(err, errLost) }}, meta)
 	return b, b.Fill()
@@ -107,10 +107,10 @@ func (f *flight) newBody(handle string, req *driver.Request, meta *driver.Meta) 
 
 // reads performs the reads of a body.
 type reads struct {
-	flight   *flight
-	handle   string
-	response response        // holds the data returned last
-	closed   <-chan struct{} // closed after CLOSE is written; nil before arrived
+	flight    *flight
+	handle    string
+	response  response        // holds the data returned last
+	closeSent <-chan struct{} // closed after CLOSE is written; nil before arrived
 }
 
 func (r *reads) send(offset int64, size int, _ bool) (*request, int, error) {
@@ -118,19 +118,19 @@ func (r *reads) send(offset int64, size int, _ bool) (*request, int, error) {
 }
 
 func (r *reads) receive(req *request, _ int) ([]byte, error) {
-	a, err := r.flight.wait(req)
+	resp, err := r.flight.wait(req)
 	if err != nil {
 		return nil, err
 	}
-	if a.Type != filexfer.TypeData {
-		defer a.release()
-		if a.Type == filexfer.TypeStatus && filexfer.Code(a.Fields().Uint32()) == filexfer.CodeEOF {
+	if resp.Type != filexfer.TypeData {
+		defer resp.release()
+		if resp.Type == filexfer.TypeStatus && filexfer.Code(resp.Fields().Uint32()) == filexfer.CodeEOF {
 			return nil, io.EOF
 		}
-		return nil, r.flight.refused(req, a)
+		return nil, r.flight.responseError(req, resp)
 	}
-	r.response = a
-	fields := a.Fields()
+	r.response = resp
+	fields := resp.Fields()
 	data := fields.Bytes()
 	if fields.Err() != nil {
 		return nil, nil // Body reports a violation
@@ -144,13 +144,13 @@ func (r *reads) release() {
 }
 
 // arrived sends CLOSE. After it is written, the connection can serve other requests.
-func (r *reads) arrived() { r.closed = r.flight.closeHandle() }
+func (r *reads) arrived() { r.closeSent = r.flight.closeHandle() }
 
 func (r *reads) complete() error {
-	if r.closed != nil {
+	if r.closeSent != nil {
 		select {
-		case <-r.closed:
-		case <-r.flight.session.dead:
+		case <-r.closeSent:
+		case <-r.flight.session.done:
 		case <-r.flight.stop:
 		case <-r.flight.ctx.Done():
 		}

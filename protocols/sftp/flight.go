@@ -20,68 +20,68 @@ type flight struct {
 
 	stop chan struct{} // closed by end
 
-	mu     sync.Mutex
-	open   map[*request]bool // outstanding requests
-	handle string            // of the open file or directory
-	ended  bool
+	mu      sync.Mutex
+	pending map[*request]bool // outstanding requests
+	handle  string            // of the open file or directory
+	closed  bool
 }
 
 func newFlight(ctx context.Context, s *session, trace func(bool, string), release func()) *flight {
-	return &flight{ctx: ctx, session: s, trace: trace, release: release, stop: make(chan struct{}), open: make(map[*request]bool)}
+	return &flight{ctx: ctx, session: s, trace: trace, release: release, stop: make(chan struct{}), pending: make(map[*request]bool)}
 }
 
 // send sends a request. The caller must call wait.
 func (f *flight) send(t filexfer.Type, fields ...any) *request {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.ended {
+	if f.closed {
 		return &request{typ: t, response: make(chan response, 1)} // wait returns the error
 	}
 	r := f.session.send(t, fields...)
-	f.open[r] = true
+	f.pending[r] = true
 	return r
 }
 
 // wait waits for the response.
 func (f *flight) wait(r *request) (response, error) {
-	a, err := f.session.wait(f.ctx, f.stop, r)
+	resp, err := f.session.wait(f.ctx, f.stop, r)
 	if err == nil {
 		f.mu.Lock()
-		delete(f.open, r)
+		delete(f.pending, r)
 		f.mu.Unlock()
 	}
-	return a, err
+	return resp, err
 }
 
-// ask sends a request of type t and waits for a response of type want. Any other response is an
-// error.
-func (f *flight) ask(want filexfer.Type, t filexfer.Type, fields ...any) (response, error) {
+// roundTrip sends a request of type t and waits for a response of type wantType. Any other response
+// is an error.
+func (f *flight) roundTrip(wantType filexfer.Type, t filexfer.Type, fields ...any) (response, error) {
 	if f.trace != nil {
 		f.trace(true, describe(t, fields))
 	}
-	return f.expect(want, f.send(t, fields...))
+	return f.expect(wantType, f.send(t, fields...))
 }
 
-// expect waits for the response to r, which must be of type want.
-func (f *flight) expect(want filexfer.Type, r *request) (response, error) {
-	a, err := f.wait(r)
+// expect waits for the response to r, which must be of type wantType.
+func (f *flight) expect(wantType filexfer.Type, r *request) (response, error) {
+	resp, err := f.wait(r)
 	if err != nil {
 		return response{}, err
 	}
-	if a.Type == want {
-		return a, nil
+	if resp.Type == wantType {
+		return resp, nil
 	}
-	err = f.refused(r, a)
-	a.release()
+	err = f.responseError(r, resp)
+	resp.release()
 	return response{}, err
 }
 
-// refused returns the error for a response of an unexpected type.
-func (f *flight) refused(r *request, a response) error {
-	if a.Type != filexfer.TypeStatus {
-		return remotefile.Violation("the answer to %v is %v", r.typ, a.Type)
+// responseError returns the error for a response of an unexpected type.
+func (f *flight) responseError(r *request, resp response) error {
+	if resp.Type != filexfer.TypeStatus {
+		return remotefile.Violation("the answer to %v is %v", r.typ, resp.Type)
 	}
-	fields := a.Fields()
+	fields := resp.Fields()
 	code, text := filexfer.Code(fields.Uint32()), ""
 	if fields.More() {
 		text = fields.Text()
@@ -92,22 +92,22 @@ func (f *flight) refused(r *request, a response) error {
 	if f.trace != nil {
 		f.trace(false, fmt.Sprintf("STATUS %d %s", code, text))
 	}
-	return refusal(r.typ, code, text)
+	return statusError(r.typ, code, text)
 }
 
 // stat requests the attributes of path, following symbolic links.
 func (f *flight) stat(path string) (filexfer.Attrs, error) {
-	a, err := f.ask(filexfer.TypeAttrs, filexfer.TypeStat, path)
-	return f.attrs(a, err)
+	resp, err := f.roundTrip(filexfer.TypeAttrs, filexfer.TypeStat, path)
+	return f.attrs(resp, err)
 }
 
 // attrs parses the attributes in a response.
-func (f *flight) attrs(a response, err error) (filexfer.Attrs, error) {
+func (f *flight) attrs(resp response, err error) (filexfer.Attrs, error) {
 	if err != nil {
 		return filexfer.Attrs{}, err
 	}
-	defer a.release()
-	fields := a.Fields()
+	defer resp.release()
+	fields := resp.Fields()
 	info := fields.Attrs()
 	if err := fields.Err(); err != nil {
 		return info, &driver.Error{Code: driver.ErrProtocol, Err: err}
@@ -120,20 +120,20 @@ func (f *flight) attrs(a response, err error) (filexfer.Attrs, error) {
 
 // openHandle opens a file or directory. The handle is closed by closeHandle or end.
 func (f *flight) openHandle(t filexfer.Type, fields ...any) (string, error) {
-	a, err := f.ask(filexfer.TypeHandle, t, fields...)
+	resp, err := f.roundTrip(filexfer.TypeHandle, t, fields...)
 	if err != nil {
 		return "", err
 	}
-	defer a.release()
-	h := a.Fields()
+	defer resp.release()
+	h := resp.Fields()
 	handle := h.Text()
 	if h.Err() != nil || len(handle) > maxHandle {
 		return "", remotefile.Violation("a malformed handle")
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.ended {
-		f.session.forget(filexfer.TypeClose, handle)
+	if f.closed {
+		f.session.sendAndDiscard(filexfer.TypeClose, handle)
 	} else {
 		f.handle = handle
 	}
@@ -149,27 +149,27 @@ func (f *flight) closeHandle() <-chan struct{} {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	handle := f.handle
-	if f.ended || handle == "" {
+	if f.closed || handle == "" {
 		return nil
 	}
 	f.handle = ""
-	return f.session.forget(filexfer.TypeClose, handle)
+	return f.session.sendAndDiscard(filexfer.TypeClose, handle)
 }
 
 // end closes the open file or directory and ends the use of the session. It does not wait.
 func (f *flight) end() {
 	f.mu.Lock()
-	if f.ended {
+	if f.closed {
 		f.mu.Unlock()
 		return
 	}
-	f.ended = true
+	f.closed = true
 	close(f.stop)
-	for r := range f.open {
+	for r := range f.pending {
 		f.session.abandon(r)
 	}
 	if f.handle != "" {
-		f.session.forget(filexfer.TypeClose, f.handle)
+		f.session.sendAndDiscard(filexfer.TypeClose, f.handle)
 	}
 	f.mu.Unlock()
 	f.release()

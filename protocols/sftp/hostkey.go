@@ -29,8 +29,8 @@ func (d *opener) knownHosts() []string {
 		return d.opts.KnownHosts
 	}
 	files := []string{systemKnownHosts}
-	if own := inHome("known_hosts"); own != "" {
-		files = append([]string{own}, files...)
+	if userFile := sshFile("known_hosts"); userFile != "" {
+		files = append([]string{userFile}, files...)
 	}
 	return files
 }
@@ -63,32 +63,32 @@ func (l *login) hostKeys() (ssh.HostKeyCallback, []string, error) {
 	}
 	check := db.HostKeyCallback()
 	return func(addr string, remote net.Addr, key ssh.PublicKey) error {
-		l.note(false, "host key "+key.Type()+" "+ssh.FingerprintSHA256(key))
-		l.keyErr = l.judge(check(addr, remote, key), addr, key)
-		return l.keyErr
+		l.traceLine(false, "host key "+key.Type()+" "+ssh.FingerprintSHA256(key))
+		l.hostKeyErr = l.checkHostKey(check(addr, remote, key), addr, key)
+		return l.hostKeyErr
 	}, algorithms, nil
 }
 
 func isCertificate(algorithm string) bool { return strings.Contains(algorithm, "-cert-v01@") }
 
-// judge accepts or rejects a host key, given err, the result of looking it up in the files.
-func (l *login) judge(err error, addr string, key ssh.PublicKey) error {
+// checkHostKey accepts or rejects a host key, given err, the result of looking it up in the files.
+func (l *login) checkHostKey(err error, addr string, key ssh.PublicKey) error {
 	var revoked *xknownhosts.RevokedError
 	var known *xknownhosts.KeyError
 	host := knownhosts.Normalize(addr)
-	print := ssh.FingerprintSHA256(key)
+	fingerprint := ssh.FingerprintSHA256(key)
 	switch {
 	case err == nil:
 		return nil
 	case errors.As(err, &revoked):
 		return &driver.Error{Code: driver.ErrTLS, Reason: driver.Reason{Kind: driver.ReasonHostKeyChanged, Host: host},
-			Err:  fmt.Errorf("the host key of %s, %s, is revoked%s", host, print, l.place(revoked.Revoked)),
+			Err:  fmt.Errorf("the host key of %s, %s, is revoked%s", host, fingerprint, l.location(revoked.Revoked)),
 			Hint: "do not log in: somebody else may have the key"}
 	case errors.As(err, &known) && len(known.Want) > 0:
-		want := known.Want[0]
+		expected := known.Want[0]
 		return &driver.Error{Code: driver.ErrTLS, Reason: driver.Reason{Kind: driver.ReasonHostKeyChanged, Host: host},
-			Err: fmt.Errorf("the host key of %s has changed: it is %s (%s) and not %s%s", host, print, key.Type(),
-				ssh.FingerprintSHA256(want.Key), l.place(want)),
+			Err: fmt.Errorf("the host key of %s has changed: it is %s (%s) and not %s%s", host, fingerprint, key.Type(),
+				ssh.FingerprintSHA256(expected.Key), l.location(expected)),
 			Hint: "somebody may listen in between; if the server has a new key, ask who runs it for the fingerprint, and remove the old line"}
 	case !errors.As(err, &known):
 		return &driver.Error{Code: driver.ErrTLS, Err: fmt.Errorf("the host key of %s: %w", host, err)}
@@ -96,36 +96,36 @@ func (l *login) judge(err error, addr string, key ssh.PublicKey) error {
 	if l.driver.opts.TrustKey != nil && !l.foreign {
 		resume := l.clock.pause()
 		defer resume()
-		trusted, err := l.driver.opts.TrustKey(l.clock.ctx, HostKey{Host: host, Type: key.Type(), Fingerprint: print})
+		trusted, err := l.driver.opts.TrustKey(l.clock.ctx, HostKey{Host: host, Type: key.Type(), Fingerprint: fingerprint})
 		if err != nil {
 			return err
 		}
 		if trusted {
-			return l.driver.remember(addr, key)
+			return l.driver.addKnownHost(addr, key)
 		}
 	}
 	return &driver.Error{Code: driver.ErrTLS, Reason: driver.Reason{Kind: driver.ReasonHostKey, Host: host},
-		Err:  fmt.Errorf("the host key of %s is not known: %s (%s)", host, print, key.Type()),
+		Err:  fmt.Errorf("the host key of %s is not known: %s (%s)", host, fingerprint, key.Type()),
 		Hint: "compare the fingerprint with what the server's owner says, and add the key to a known_hosts file"}
 }
 
-// place returns the file and line of a known key, for an error. It returns "" for foreign requests,
+// location returns the file and line of a known key, for an error. It returns "" for foreign requests,
 // whose errors must not reveal local paths.
-func (l *login) place(key xknownhosts.KnownKey) string {
+func (l *login) location(key xknownhosts.KnownKey) string {
 	if l.foreign {
 		return ""
 	}
 	return fmt.Sprintf(" (%s:%d)", key.Filename, key.Line)
 }
 
-// remember adds a host key to the first known_hosts file.
-func (d *opener) remember(addr string, key ssh.PublicKey) error {
+// addKnownHost adds a host key to the first known_hosts file.
+func (d *opener) addKnownHost(addr string, key ssh.PublicKey) error {
 	files := d.knownHosts()
 	if len(files) == 0 {
 		return nil
 	}
-	d.trusting.Lock()
-	defer d.trusting.Unlock()
+	d.knownHostsMu.Lock()
+	defer d.knownHostsMu.Unlock()
 	if err := os.MkdirAll(filepath.Dir(files[0]), 0o700); err != nil {
 		return settingsError("%w", err)
 	}

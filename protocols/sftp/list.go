@@ -8,8 +8,8 @@ import (
 	"github.com/urlget/urlget/protocols/internal/remotefile"
 )
 
-// ahead is the number of READDIR requests to keep in flight.
-const ahead = 4
+// maxReaddirs is the number of READDIR requests to keep in flight.
+const maxReaddirs = 4
 
 // Sys is the additional information about an entry of a listing.
 type Sys struct {
@@ -61,7 +61,7 @@ func (l *listing) parts(yield func(driver.Part, error) bool) {
 	for {
 		files, err := l.next()
 		if err != nil {
-			yield(driver.Part{}, truncated(err))
+			yield(driver.Part{}, listingError(err))
 			return
 		}
 		if files == nil {
@@ -69,7 +69,7 @@ func (l *listing) parts(yield func(driver.Part, error) bool) {
 		}
 		members, err := l.members(files)
 		if err != nil {
-			yield(driver.Part{}, truncated(err))
+			yield(driver.Part{}, listingError(err))
 			return
 		}
 		for _, m := range members {
@@ -82,23 +82,23 @@ func (l *listing) parts(yield func(driver.Part, error) bool) {
 
 // next waits for the next READDIR response. It returns nil at the end of the directory.
 func (l *listing) next() ([]filexfer.File, error) {
-	for len(l.queue) < ahead {
+	for len(l.queue) < maxReaddirs {
 		l.queue = append(l.queue, l.flight.send(filexfer.TypeReaddir, l.handle))
 	}
 	r := l.queue[0]
 	l.queue = l.queue[1:]
-	a, err := l.flight.wait(r)
+	resp, err := l.flight.wait(r)
 	if err != nil {
 		return nil, err
 	}
-	defer a.release()
-	if a.Type != filexfer.TypeName {
-		if a.Type == filexfer.TypeStatus && filexfer.Code(a.Fields().Uint32()) == filexfer.CodeEOF {
+	defer resp.release()
+	if resp.Type != filexfer.TypeName {
+		if resp.Type == filexfer.TypeStatus && filexfer.Code(resp.Fields().Uint32()) == filexfer.CodeEOF {
 			return nil, l.drain()
 		}
-		return nil, l.flight.refused(r, a)
+		return nil, l.flight.responseError(r, resp)
 	}
-	fields := a.Fields()
+	fields := resp.Fields()
 	files := fields.Files()
 	if fields.Err() != nil || len(files) == 0 {
 		return nil, remotefile.Violation("a list of names that is malformed or empty")
@@ -109,11 +109,11 @@ func (l *listing) next() ([]filexfer.File, error) {
 // drain waits for the responses to the requests in flight, so that the connection can be reused.
 func (l *listing) drain() error {
 	for _, r := range l.queue {
-		a, err := l.flight.wait(r)
+		resp, err := l.flight.wait(r)
 		if err != nil {
 			return err
 		}
-		a.release()
+		resp.release()
 	}
 	l.queue = nil
 	return nil
@@ -126,7 +126,7 @@ type link struct{ target, info *request }
 func (l *listing) members(files []filexfer.File) ([]driver.Part, error) {
 	links := make(map[int]link)
 	for i, file := range files {
-		if file.Attrs.Has(filexfer.HasMode) && file.Attrs.Mode&0o170000 == filexfer.ModeLink && remotefile.IsName(file.Name) {
+		if file.Attrs.Has(filexfer.AttrPermissions) && file.Attrs.Mode&0o170000 == filexfer.ModeLink && remotefile.IsName(file.Name) {
 			path := strings.TrimSuffix(l.path, "/") + "/" + file.Name
 			links[i] = link{l.flight.send(filexfer.TypeReadlink, path), l.flight.send(filexfer.TypeStat, path)}
 		}
@@ -159,34 +159,34 @@ func (l *listing) members(files []filexfer.File) ([]driver.Part, error) {
 // The attributes are zero if the link is dangling.
 func (l *listing) follow(k link) (filexfer.Attrs, string, error) {
 	target := ""
-	a, err := l.flight.wait(k.target)
+	resp, err := l.flight.wait(k.target)
 	if err != nil {
 		return filexfer.Attrs{}, "", err
 	}
-	if a.Type == filexfer.TypeName {
-		if files := a.Fields().Files(); len(files) == 1 {
+	if resp.Type == filexfer.TypeName {
+		if files := resp.Fields().Files(); len(files) == 1 {
 			target = files[0].Name
 		}
 	}
-	a.release()
-	if a, err = l.flight.wait(k.info); err != nil {
+	resp.release()
+	if resp, err = l.flight.wait(k.info); err != nil {
 		return filexfer.Attrs{}, "", err
 	}
-	defer a.release()
-	if a.Type != filexfer.TypeAttrs {
+	defer resp.release()
+	if resp.Type != filexfer.TypeAttrs {
 		return filexfer.Attrs{}, target, nil
 	}
-	fields := a.Fields()
+	fields := resp.Fields()
 	info := fields.Attrs()
 	return info, target, fields.Err()
 }
 
 func sysOf(a filexfer.Attrs) *Sys {
 	sys := &Sys{}
-	if a.Has(filexfer.HasMode) {
+	if a.Has(filexfer.AttrPermissions) {
 		sys.Mode = a.FileMode().String()
 	}
-	if a.Has(filexfer.HasOwner) {
+	if a.Has(filexfer.AttrUIDGID) {
 		sys.UID, sys.GID = &a.UID, &a.GID
 	}
 	return sys

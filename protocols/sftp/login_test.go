@@ -53,7 +53,7 @@ func TestHostKeys(t *testing.T) {
 	}
 	plain := sftpd.Start(t, sftpd.Options{Tree: tree(), HostKeys: []ssh.Signer{key}})
 	signed := sftpd.Start(t, sftpd.Options{Tree: tree(), HostKeys: []ssh.Signer{certified}})
-	unknown, differs := driver.ReasonHostKey, driver.ReasonHostKeyChanged
+	unknown, mismatch := driver.ReasonHostKey, driver.ReasonHostKeyChanged
 	name := func(s *sftpd.Server) string { return knownhosts.Normalize(s.Addr) }
 	for _, tt := range []struct {
 		name   string
@@ -69,9 +69,9 @@ func TestHostKeys(t *testing.T) {
 		{"no file", plain, "", unknown},
 		{"of another port", plain, hostLine("[127.0.0.1]:1", key.PublicKey()), unknown},
 		{"of another host", plain, hostLine("elsewhere", key.PublicKey()), unknown},
-		{"changed", plain, hostLine(name(plain), other.PublicKey()), differs},
-		{"changed, hashed", plain, hostLine(knownhosts.HashHostname(name(plain)), other.PublicKey()), differs},
-		{"revoked", plain, hostLine(name(plain), key.PublicKey()) + hostLine("@revoked *", key.PublicKey()), differs},
+		{"changed", plain, hostLine(name(plain), other.PublicKey()), mismatch},
+		{"changed, hashed", plain, hostLine(knownhosts.HashHostname(name(plain)), other.PublicKey()), mismatch},
+		{"revoked", plain, hostLine(name(plain), key.PublicKey()) + hostLine("@revoked *", key.PublicKey()), mismatch},
 		{"by authority", signed, hostLine("@cert-authority 127.0.0.*", authority.PublicKey()), ""},
 		{"by authority of a port", signed, hostLine("@cert-authority "+name(signed), authority.PublicKey()), ""},
 		{"by another authority", signed, hostLine("@cert-authority *", other.PublicKey()), "none"},
@@ -80,17 +80,17 @@ func TestHostKeys(t *testing.T) {
 			t.Parallel()
 			opts := options(t)
 			opts.KnownHosts = []string{file(t, "known_hosts", tt.lines)}
-			asked := false
+			prompted := false
 			opts.TrustKey = func(_ context.Context, k HostKey) (bool, error) {
-				asked = true
+				prompted = true
 				if k.Fingerprint != ssh.FingerprintSHA256(key.PublicKey()) || k.Type != "ssh-ed25519" || k.Host != name(tt.server) {
 					t.Errorf("asked about %+v", k)
 				}
 				return false, nil
 			}
 			_, err := client(t, opts, nil).Stat(t.Context(), &fetch.Request{URL: uri.MustParse(tt.server.URL + "/")})
-			if asked != (tt.want == unknown) {
-				t.Errorf("asked: %v", asked)
+			if prompted != (tt.want == unknown) {
+				t.Errorf("asked: %v", prompted)
 			}
 			var e *fetch.Error
 			switch {
@@ -107,25 +107,25 @@ func TestHostKeys(t *testing.T) {
 	}
 }
 
-func TestATrustedKeyIsRemembered(t *testing.T) {
+func TestTrustedKeyIsAddedToKnownHosts(t *testing.T) {
 	t.Parallel()
 	s := sftpd.Start(t, sftpd.Options{Tree: tree()})
 	opts := options(t)
 	opts.KnownHosts = []string{t.TempDir() + "/new/known_hosts"}
-	asked := 0
-	opts.TrustKey = func(context.Context, HostKey) (bool, error) { asked++; return true, nil }
+	calls := 0
+	opts.TrustKey = func(context.Context, HostKey) (bool, error) { calls++; return true, nil }
 	for range 2 {
 		if _, err := client(t, opts, nil).Stat(t.Context(), &fetch.Request{URL: uri.MustParse(s.URL + "/")}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	got, err := os.ReadFile(opts.KnownHosts[0])
-	if asked != 1 || string(got) != s.KnownHosts() || err != nil {
-		t.Errorf("asked %d times; the file has %q, %v", asked, got, err)
+	if calls != 1 || string(got) != s.KnownHosts() || err != nil {
+		t.Errorf("asked %d times; the file has %q, %v", calls, got, err)
 	}
 }
 
-func TestNobodyIsAskedToTrustWhatAnotherOriginLedTo(t *testing.T) {
+func TestForeignRequestsDoNotPromptForHostKeys(t *testing.T) {
 	t.Parallel()
 	s := sftpd.Start(t, sftpd.Options{Tree: tree()})
 	opts := options(t)
@@ -151,8 +151,8 @@ func identity(t testing.TB, key any, passphrase string) string {
 	return file(t, "id", string(pem.EncodeToMemory(block)))
 }
 
-// public returns the public key of key.
-func public(t testing.TB, key any) ssh.PublicKey {
+// publicKey returns the public key of key.
+func publicKey(t testing.TB, key any) ssh.PublicKey {
 	t.Helper()
 	s, err := ssh.NewSignerFromKey(key)
 	if err != nil {
@@ -169,16 +169,16 @@ func TestLogins(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	known := []ssh.PublicKey{public(t, edwards), public(t, rivest)}
+	known := []ssh.PublicKey{publicKey(t, edwards), publicKey(t, rivest)}
 	users := map[string]string{"tester": password, "": ""}
 	for _, tt := range []struct {
-		name    string
-		server  sftpd.Options
-		url     string // user information before the address
-		options Options
-		answer  []string // the passwords of the credentials, in order
-		want    fetch.Code
-		asked   int
+		name      string
+		server    sftpd.Options
+		url       string // user information before the address
+		options   Options
+		passwords []string // the passwords of the credentials, in order
+		want      fetch.Code
+		calls     int
 	}{
 		{name: "key", server: sftpd.Options{Keys: known}, options: Options{Identities: []string{identity(t, edwards, "")}}},
 		{name: "RSA key", server: sftpd.Options{Keys: known}, options: Options{Identities: []string{identity(t, rivest, "")}}},
@@ -198,14 +198,14 @@ func TestLogins(t *testing.T) {
 		{name: "other key", server: sftpd.Options{Keys: known}, options: Options{Identities: []string{identity(t, stranger, "")}}, want: fetch.ErrAuth},
 		{name: "nothing", server: sftpd.Options{Keys: known}, want: fetch.ErrAuth},
 		{name: "key refused, password taken", server: sftpd.Options{Keys: known, Users: users},
-			options: Options{Identities: []string{identity(t, stranger, "")}}, answer: []string{password}, asked: 1},
+			options: Options{Identities: []string{identity(t, stranger, "")}}, passwords: []string{password}, calls: 1},
 		{name: "password of the URL", server: sftpd.Options{Users: users}, url: "tester:pass%20word@"},
-		{name: "second password", server: sftpd.Options{Users: users}, answer: []string{"wrong", password}, asked: 2},
-		{name: "wrong password", server: sftpd.Options{Users: users}, answer: []string{"wrong"}, want: fetch.ErrAuth, asked: 2},
-		{name: "wrong password of the URL", server: sftpd.Options{Users: users}, url: "tester:wrong@", want: fetch.ErrAuth, asked: 1},
-		{name: "dialogue", server: sftpd.Options{Users: users, Dialogue: true}, answer: []string{password}, asked: 1},
+		{name: "second password", server: sftpd.Options{Users: users}, passwords: []string{"wrong", password}, calls: 2},
+		{name: "wrong password", server: sftpd.Options{Users: users}, passwords: []string{"wrong"}, want: fetch.ErrAuth, calls: 2},
+		{name: "wrong password of the URL", server: sftpd.Options{Users: users}, url: "tester:wrong@", want: fetch.ErrAuth, calls: 1},
+		{name: "dialogue", server: sftpd.Options{Users: users, Dialogue: true}, passwords: []string{password}, calls: 1},
 		{name: "dialogue with a code", server: sftpd.Options{Users: users, Dialogue: true, Further: map[string]string{"Code: ": "123456"}},
-			answer: []string{password, "123456"}, asked: 2},
+			passwords: []string{password, "123456"}, calls: 2},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -213,30 +213,30 @@ func TestLogins(t *testing.T) {
 			s := sftpd.Start(t, tt.server)
 			opts := options(t, s)
 			opts.Identities, opts.Passphrase = tt.options.Identities, tt.options.Passphrase
-			asked := 0
-			var said bytes.Buffer
+			calls := 0
+			var trace bytes.Buffer
 			more := &fetch.Options{
 				Credentials: fetch.CredentialsFunc(func(_ context.Context, ch fetch.Challenge) (fetch.Credential, error) {
-					asked++
-					if ch.Mechanism != "ssh" || ch.User != "tester" || ch.Attempt != asked {
-						t.Errorf("challenge %+v, the %dth", ch, asked)
+					calls++
+					if ch.Mechanism != "ssh" || ch.User != "tester" || ch.Attempt != calls {
+						t.Errorf("challenge %+v, the %dth", ch, calls)
 					}
-					if asked > len(tt.answer) {
+					if calls > len(tt.passwords) {
 						return fetch.Credential{}, fetch.ErrAuth
 					}
-					return fetch.Credential{User: ch.User, Password: tt.answer[asked-1]}, nil
+					return fetch.Credential{User: ch.User, Password: tt.passwords[calls-1]}, nil
 				}),
-				Recorder: fetch.RecordLines(func(_ bool, line string) { fmt.Fprintln(&said, line) }),
+				Recorder: fetch.RecordLines(func(_ bool, line string) { fmt.Fprintln(&trace, line) }),
 			}
 			_, err := client(t, opts, more).Stat(t.Context(), &fetch.Request{URL: uri.MustParse("sftp://" + tt.url + s.Addr + "/")})
 			if fetch.CodeOf(err) != tt.want {
 				t.Errorf("error %v, want one of class %q", err, tt.want)
 			}
-			if tt.want == "" && asked != tt.asked {
-				t.Errorf("the credentials were asked %d times, want %d", asked, tt.asked)
+			if tt.want == "" && calls != tt.calls {
+				t.Errorf("the credentials were asked %d times, want %d", calls, tt.calls)
 			}
-			for _, secret := range append(tt.answer, password, "wrong", "sesame") {
-				if text := said.String() + fmt.Sprint(err); strings.Contains(text, secret) {
+			for _, secret := range append(tt.passwords, password, "wrong", "sesame") {
+				if text := trace.String() + fmt.Sprint(err); strings.Contains(text, secret) {
 					t.Errorf("%q shows in %q", secret, text)
 				}
 			}
@@ -248,11 +248,11 @@ func passphrase(text string) func(context.Context, string) (string, error) {
 	return func(context.Context, string) (string, error) { return text, nil }
 }
 
-// TestTheAgentIsAsked is not parallel, because it sets an environment variable.
-func TestTheAgentIsAsked(t *testing.T) {
+// TestAgentKeys is not parallel, because it sets an environment variable.
+func TestAgentKeys(t *testing.T) {
 	_, key, _ := ed25519.GenerateKey(rand.Reader)
 	serveAgent(t, key)
-	s := sftpd.Start(t, sftpd.Options{Tree: tree(), Keys: []ssh.PublicKey{public(t, key)}})
+	s := sftpd.Start(t, sftpd.Options{Tree: tree(), Keys: []ssh.PublicKey{publicKey(t, key)}})
 	opts := options(t, s)
 	if _, err := client(t, opts, nil).Stat(t.Context(), &fetch.Request{URL: uri.MustParse(s.URL + "/")}); !errors.Is(err, fetch.ErrAuth) {
 		t.Errorf("with NoAgent: error %v, want one of class %q", err, fetch.ErrAuth)
@@ -268,7 +268,7 @@ func TestTheAgentIsAsked(t *testing.T) {
 	}
 }
 
-func TestSettingsOfHosts(t *testing.T) {
+func TestConfigFile(t *testing.T) {
 	t.Parallel()
 	server := sftpd.Start(t, sftpd.Options{Tree: tree(), Users: map[string]string{"inner": password}})
 	jump := sftpd.Start(t, sftpd.Options{Tree: tree(), Users: map[string]string{"outer": password},
@@ -312,15 +312,15 @@ Host blocked
 	}
 }
 
-func TestPasswordsAreTriedThreeTimes(t *testing.T) {
+func TestPasswordAttemptsAreLimited(t *testing.T) {
 	t.Parallel()
 	s := sftpd.Start(t, sftpd.Options{Tree: tree(), Users: map[string]string{"tester": password}})
-	asked := 0
+	calls := 0
 	more := &fetch.Options{Credentials: fetch.CredentialsFunc(func(context.Context, fetch.Challenge) (fetch.Credential, error) {
-		asked++
+		calls++
 		return fetch.Credential{User: "tester", Password: "wrong"}, nil
 	})}
-	if _, err := client(t, options(t, s), more).Stat(t.Context(), &fetch.Request{URL: uri.MustParse(s.URL + "/")}); !errors.Is(err, fetch.ErrAuth) || asked != maxTries {
-		t.Errorf("asked %d times, error %v", asked, err)
+	if _, err := client(t, options(t, s), more).Stat(t.Context(), &fetch.Request{URL: uri.MustParse(s.URL + "/")}); !errors.Is(err, fetch.ErrAuth) || calls != maxTries {
+		t.Errorf("asked %d times, error %v", calls, err)
 	}
 }

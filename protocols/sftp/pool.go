@@ -9,22 +9,22 @@ import (
 
 // A key determines which connections are interchangeable.
 type key struct {
-	way     string       // the hosts on the route and the users
+	hops    string       // the hosts on the route and the users
 	login   uri.Userinfo // of the URL
 	from    string       // the referring host; see target.from
 	foreign bool
 }
 
 func (t *target) key() key {
-	way := ""
+	hops := ""
 	for _, h := range t.route.hops {
-		way += " " + h.user + "@" + h.addr()
+		hops += " " + h.user + "@" + h.addr()
 	}
-	return key{way: way, login: t.login, from: t.from, foreign: t.route.foreign}
+	return key{hops: hops, login: t.login, from: t.from, foreign: t.route.foreign}
 }
 
 // A scoped key is a key within a scope of the client.
-type scoped struct {
+type scopedKey struct {
 	key   key
 	scope string
 }
@@ -39,20 +39,20 @@ type slot struct {
 
 // A group is the set of connections with the same key.
 type group struct {
-	key      scoped
-	users    int           // callers of attach
-	turn     chan struct{} // semaphore held while opening a connection
-	sessions []*session
+	key        scopedKey
+	users      int           // callers of attach
+	connecting chan struct{} // semaphore held while opening a connection
+	sessions   []*session
 }
 
 // attach returns a slot, on an existing connection if possible. It opens only one connection per key
 // at a time, because that connection may also have slots for the waiting callers.
 func (d *opener) attach(ctx context.Context, t *target) (*slot, error) {
-	k := scoped{t.key(), d.env.Scope(ctx)}
+	k := scopedKey{t.key(), d.env.Scope(ctx)}
 	d.mu.Lock()
 	g := d.groups[k]
 	if g == nil {
-		g = &group{key: k, turn: make(chan struct{}, 1)}
+		g = &group{key: k, connecting: make(chan struct{}, 1)}
 		d.groups[k] = g
 	}
 	g.users++
@@ -65,12 +65,12 @@ func (d *opener) attach(ctx context.Context, t *target) (*slot, error) {
 	}()
 
 	select {
-	case g.turn <- struct{}{}:
-		defer func() { <-g.turn }()
+	case g.connecting <- struct{}{}:
+		defer func() { <-g.connecting }()
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
-	if s := d.room(g); s != nil {
+	if s := d.reserve(g); s != nil {
 		return &slot{session: s, group: g}, nil
 	}
 	s, err := d.connect(ctx, t.route)
@@ -84,12 +84,12 @@ func (d *opener) attach(ctx context.Context, t *target) (*slot, error) {
 	return &slot{session: s, group: g, fresh: true}, nil
 }
 
-// room reserves a slot on a connection of g. It returns nil if none is free.
-func (d *opener) room(g *group) *session {
+// reserve reserves a slot on a connection of g. It returns nil if none is free.
+func (d *opener) reserve(g *group) *session {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, s := range g.sessions {
-		if s.slots < perConn && s.usable() {
+		if s.slots < requestsPerConn && s.usable() {
 			s.slots++
 			return s
 		}

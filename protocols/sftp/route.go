@@ -46,13 +46,13 @@ func (d *opener) route(t *target, foreign bool) (*route, error) {
 	if err != nil {
 		return nil, err
 	}
-	said := cfg.Lookup(u.Host())
-	server := d.hop(u.Host(), u.Port(0), t.login.Name, said, u)
+	settings := cfg.Lookup(u.Host())
+	server := d.hop(u.Host(), u.Port(0), t.login.Name, settings, u)
 	p := &route{}
-	if len(said.ProxyJump) >= maxHops {
-		return nil, settingsError("ProxyJump names %d hosts", len(said.ProxyJump))
+	if len(settings.ProxyJump) >= maxHops {
+		return nil, settingsError("ProxyJump names %d hosts", len(settings.ProxyJump))
 	}
-	for _, text := range said.ProxyJump {
+	for _, text := range settings.ProxyJump {
 		text = strings.TrimPrefix(strings.TrimSpace(text), "ssh://")
 		jump, err := uri.Parse("sftp://" + text)
 		if err != nil || jump.Host() == "" || jump.URLPath() != "" {
@@ -67,14 +67,14 @@ func (d *opener) route(t *target, foreign bool) (*route, error) {
 
 // hop combines the settings for a host in its URL and the configuration file. The URL takes
 // precedence.
-func (d *opener) hop(host string, port uint16, user string, said sshconfig.Host, u uri.URI) hop {
+func (d *opener) hop(host string, port uint16, user string, settings sshconfig.Host, u uri.URI) hop {
 	h := hop{
-		host: cmp.Or(said.HostName, host),
-		port: cmp.Or(port, said.Port, defaultPort),
-		user: cmp.Or(user, said.User, d.opts.User, localUser()),
+		host: cmp.Or(settings.HostName, host),
+		port: cmp.Or(port, settings.Port, defaultPort),
+		user: cmp.Or(user, settings.User, d.opts.User, localUser()),
 		url:  u,
 	}
-	for _, file := range said.IdentityFiles {
+	for _, file := range settings.IdentityFiles {
 		if !strings.EqualFold(file, "none") {
 			h.identities = append(h.identities, expandFile(file, host, h))
 		}
@@ -107,7 +107,7 @@ func (d *opener) config() (*sshconfig.Config, error) {
 		return &sshconfig.Config{}, nil
 	}
 	if name == "" {
-		name = inHome("config")
+		name = sshFile("config")
 	}
 	f, err := os.Open(name)
 	switch {
@@ -125,8 +125,8 @@ func (d *opener) config() (*sshconfig.Config, error) {
 	return cfg, nil
 }
 
-// inHome returns the name of a file in ~/.ssh, or "" if there is no home directory.
-func inHome(name string) string {
+// sshFile returns the name of a file in ~/.ssh, or "" if there is no home directory.
+func sshFile(name string) string {
 	home, err := os.UserHomeDir()
 	if err != nil {
 		return ""

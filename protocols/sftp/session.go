@@ -23,17 +23,17 @@ var errLost = errors.New("connection lost")
 // A session is an SFTP session on a connection. It multiplexes concurrent requests: one goroutine
 // writes requests; another reads the responses and delivers them.
 type session struct {
-	channel io.ReadWriter // the SSH channel
-	hangUp  func()        // closes the connection without waiting
-	peer    *driver.Conn  // whose address the policy checks; nil behind another SSH server
-	remote  net.Addr
-	times   driver.Timeouts
+	channel   io.ReadWriter // the SSH channel
+	closeConn func()        // closes the connection without waiting
+	peer      *driver.Conn  // whose address the policy checks; nil behind another SSH server
+	remote    net.Addr
+	times     driver.Timeouts
 
 	slots int // guarded by driver.mu
 
-	progress *headway      // of the connection
+	progress *progress     // of the connection
 	received atomic.Int64  // when the last complete message arrived
-	dead     chan struct{} // closed when err is set
+	done     chan struct{} // closed when err is set
 
 	mu sync.Mutex
 	outbox
@@ -57,8 +57,8 @@ type request struct {
 	response chan response // of capacity 1
 
 	// The fields below are guarded by session.mu.
-	ignored   bool // the response is discarded
-	abandoned bool // by abandon, as opposed to forget
+	discard   bool // the response is discarded
+	abandoned bool // by abandon, as opposed to sendAndDiscard
 }
 
 // A response is a message and its buffer, if that is from the pool.
@@ -68,9 +68,9 @@ type response struct {
 }
 
 // release returns the buffer of the response to the pool.
-func (a response) release() {
-	if a.buf != nil {
-		buffers.Put(a.buf)
+func (r response) release() {
+	if r.buf != nil {
+		buffers.Put(r.buf)
 	}
 }
 
@@ -80,16 +80,16 @@ type buffer [filexfer.MaxData + 64]byte
 var buffers = sync.Pool{New: func() any { return new(buffer) }}
 
 // newSession returns a session on a channel that has the sftp subsystem.
-func newSession(channel io.ReadWriter, hangUp func(), times driver.Timeouts, progress *headway) *session {
-	s := &session{channel: channel, hangUp: hangUp, times: times, progress: progress,
-		outbox: outbox{wake: make(chan struct{}, 1)}, dead: make(chan struct{}), pending: make(map[uint32]*request)}
+func newSession(channel io.ReadWriter, closeConn func(), times driver.Timeouts, progress *progress) *session {
+	s := &session{channel: channel, closeConn: closeConn, times: times, progress: progress,
+		outbox: outbox{wake: make(chan struct{}, 1)}, done: make(chan struct{}), pending: make(map[uint32]*request)}
 	return s
 }
 
-// greet negotiates the version and starts the goroutines.
-func (s *session) greet() error {
+// negotiate negotiates the version and starts the goroutines.
+func (s *session) negotiate() error {
 	if _, err := s.channel.Write(filexfer.Append(nil, filexfer.TypeInit, filexfer.Version)); err != nil {
-		return cut(err)
+		return connError(err)
 	}
 	r := bufio.NewReaderSize(s.channel, 64<<10)
 	m, err := filexfer.Read(r, func(n int) []byte { return make([]byte, n) })
@@ -97,7 +97,7 @@ func (s *session) greet() error {
 	case errors.Is(err, filexfer.ErrMalformed), err == nil && m.Type != filexfer.TypeVersion:
 		return remotefile.Violation("the server does not begin with its version of SFTP")
 	case err != nil:
-		return cut(err)
+		return connError(err)
 	case m.ID != filexfer.Version:
 		return remotefile.Violation("the server speaks version %d of SFTP, and not %d", m.ID, filexfer.Version)
 	}
@@ -135,25 +135,25 @@ func (s *session) queue(t filexfer.Type, fields ...any) *request {
 
 // write writes queued messages.
 func (s *session) write() {
-	var spare []byte
+	var buf []byte
 	for {
 		select {
 		case <-s.wake:
-		case <-s.dead:
+		case <-s.done:
 			return
 		}
 		s.mu.Lock()
 		out, written := s.out, s.written
-		s.out, s.written = spare[:0], nil
+		s.out, s.written = buf[:0], nil
 		s.mu.Unlock()
 		if _, err := s.channel.Write(out); err != nil {
-			s.fail(cut(err))
+			s.fail(connError(err))
 			return
 		}
 		for _, w := range written {
 			close(w)
 		}
-		spare = out
+		buf = out
 	}
 }
 
@@ -171,7 +171,7 @@ func (s *session) read(r *bufio.Reader) {
 		if err == nil {
 			now := time.Now()
 			s.received.Store(now.UnixNano())
-			s.progress.since(now)
+			s.progress.advanceTo(now)
 			err = s.deliver(response{m, buf})
 		}
 		switch {
@@ -180,17 +180,17 @@ func (s *session) read(r *bufio.Reader) {
 			s.fail(&driver.Error{Code: driver.ErrProtocol, Err: err})
 			return
 		default:
-			s.fail(cut(err))
+			s.fail(connError(err))
 			return
 		}
 	}
 }
 
-// cut returns the error for a connection that failed with err.
-func cut(err error) error {
-	var own *driver.Error
-	if errors.As(err, &own) {
-		return own
+// connError returns the error for a connection that failed with err.
+func connError(err error) error {
+	var e *driver.Error
+	if errors.As(err, &e) {
+		return e
 	}
 	if err == io.EOF {
 		err = io.ErrUnexpectedEOF
@@ -199,23 +199,23 @@ func cut(err error) error {
 }
 
 // deliver passes a response to the caller that waits for it.
-func (s *session) deliver(a response) error {
+func (s *session) deliver(resp response) error {
 	s.mu.Lock()
-	r := s.pending[a.ID]
-	delete(s.pending, a.ID)
-	waiting := r != nil && !r.ignored
+	r := s.pending[resp.ID]
+	delete(s.pending, resp.ID)
+	waiting := r != nil && !r.discard
 	if r != nil && r.abandoned {
 		s.abandoned--
 	}
 	s.mu.Unlock()
 	switch {
 	case r == nil:
-		a.release()
-		return remotefile.Violation("unsolicited response (%v)", a.Type)
+		resp.release()
+		return remotefile.Violation("unsolicited response (%v)", resp.Type)
 	case waiting:
-		r.response <- a
+		r.response <- resp
 	default:
-		a.release()
+		resp.release()
 	}
 	return nil
 }
@@ -225,19 +225,19 @@ func (s *session) deliver(a response) error {
 func (s *session) abandon(r *request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.pending[r.id] == r && !r.ignored {
-		r.ignored, r.abandoned = true, true
+	if s.pending[r.id] == r && !r.discard {
+		r.discard, r.abandoned = true, true
 		s.abandoned++
 	}
 }
 
-// forget queues a request and discards the response. The channel is closed after the request is
-// written.
-func (s *session) forget(t filexfer.Type, fields ...any) <-chan struct{} {
+// sendAndDiscard queues a request and discards its response. The channel is closed after the request
+// is written.
+func (s *session) sendAndDiscard(t filexfer.Type, fields ...any) <-chan struct{} {
 	written := make(chan struct{})
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.queue(t, fields...).ignored = true
+	s.queue(t, fields...).discard = true
 	s.written = append(s.written, written)
 	return written
 }
@@ -249,8 +249,8 @@ func (s *session) usable() bool {
 	return s.err == nil && s.abandoned == 0
 }
 
-// failed returns the error that ended the session, or nil.
-func (s *session) failed() error {
+// failure returns the error that ended the session, or nil.
+func (s *session) failure() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.err
@@ -262,11 +262,11 @@ func (s *session) fail(err error) {
 	first := s.err == nil
 	if first {
 		s.err = err
-		close(s.dead)
+		close(s.done)
 	}
 	s.mu.Unlock()
 	if first {
-		s.hangUp()
+		s.closeConn()
 	}
 }
 
@@ -277,15 +277,15 @@ func (s *session) close() { s.fail(net.ErrClosed) }
 // timeout for READ, the reply timeout for other requests. It does not abandon r.
 func (s *session) wait(ctx context.Context, stop <-chan struct{}, r *request) (response, error) {
 	select {
-	case a := <-r.response:
-		return a, nil
+	case resp := <-r.response:
+		return resp, nil
 	default:
 	}
-	begun := time.Now()
+	start := time.Now()
 	limit, last := s.times.Reply, &s.received
 	if r.typ == filexfer.TypeRead {
 		limit, last = s.times.Idle, &s.progress.at
-		s.progress.since(begun)
+		s.progress.advanceTo(start)
 	}
 	var timeout <-chan time.Time
 	var timer *time.Timer
@@ -296,29 +296,29 @@ func (s *session) wait(ctx context.Context, stop <-chan struct{}, r *request) (r
 	}
 	for {
 		select {
-		case a := <-r.response:
-			return a, nil
+		case resp := <-r.response:
+			return resp, nil
 		case <-ctx.Done():
 			return response{}, context.Cause(ctx)
 		case <-stop:
 			return response{}, net.ErrClosed
-		case <-s.dead:
+		case <-s.done:
 			select {
-			case a := <-r.response:
-				return a, nil
+			case resp := <-r.response:
+				return resp, nil
 			default:
 			}
-			return response{}, s.failed()
+			return response{}, s.failure()
 		case <-timeout:
-			since := begun
+			since := start
 			if at := time.Unix(0, last.Load()); at.After(since) {
 				since = at
 			}
-			left := limit - time.Since(since)
-			if left <= 0 {
+			remaining := limit - time.Since(since)
+			if remaining <= 0 {
 				return response{}, &wire.TimeoutError{Op: "read", Idle: limit}
 			}
-			timer.Reset(left)
+			timer.Reset(remaining)
 		}
 	}
 }

@@ -79,8 +79,8 @@ func With(opts Options) driver.Loader {
 
 const (
 	defaultPort = 22
-	// perConn limits the concurrent requests on a connection.
-	perConn = 16
+	// requestsPerConn limits the concurrent requests on a connection.
+	requestsPerConn = 16
 	// idleTime is the time after which an idle connection is closed.
 	idleTime = time.Minute
 )
@@ -91,18 +91,18 @@ type opener struct {
 	pool *driver.Pool[key, *slot]
 
 	mu     sync.Mutex
-	groups map[scoped]*group
-	// trusting is held while adding a key to a known_hosts file.
-	trusting sync.Mutex
+	groups map[scopedKey]*group
+	// knownHostsMu is held while adding a key to a known_hosts file.
+	knownHostsMu sync.Mutex
 }
 
 func newDriver(env driver.Env, opts Options) *opener {
 	if opts.MaxConns <= 0 {
 		opts.MaxConns = 4
 	}
-	d := &opener{env: env, opts: opts, groups: make(map[scoped]*group)}
+	d := &opener{env: env, opts: opts, groups: make(map[scopedKey]*group)}
 	d.pool = driver.NewPool[key](env, driver.PoolOptions[*slot]{
-		MaxIdle: opts.MaxConns * perConn, MaxOpen: opts.MaxConns * perConn, IdleTimeout: idleTime,
+		MaxIdle: opts.MaxConns * requestsPerConn, MaxOpen: opts.MaxConns * requestsPerConn, IdleTimeout: idleTime,
 		Valid: func(s *slot) bool { return s.session.usable() },
 		Close: d.detach,
 	})
@@ -126,9 +126,9 @@ func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Respons
 		if err != nil {
 			return nil, err
 		}
-		kept := l.Reused || !l.Conn.fresh
+		reused := l.Reused || !l.Conn.fresh
 		resp, err := d.perform(ctx, l, t)
-		if kept && errors.Is(err, errLost) && ctx.Err() == nil {
+		if reused && errors.Is(err, errLost) && ctx.Err() == nil {
 			continue // the server had closed it
 		}
 		return resp, err
@@ -149,7 +149,7 @@ func (d *opener) perform(ctx context.Context, l lease, t *target) (*driver.Respo
 		x.Peer(1, s.remote, nil)
 	}
 	f := newFlight(ctx, s, driver.Line(ctx), func() {
-		if s.failed() != nil {
+		if s.failure() != nil {
 			l.Discard()
 			return
 		}

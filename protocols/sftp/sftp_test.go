@@ -23,19 +23,19 @@ import (
 	"github.com/urlget/urlget/internal/codec/filexfer"
 )
 
-var changed = time.Date(2020, 2, 3, 4, 5, 6, 0, time.UTC)
+var modTime = time.Date(2020, 2, 3, 4, 5, 6, 0, time.UTC)
 
 // tree returns the files of most tests.
 func tree() fstest.MapFS {
 	return fstest.MapFS{
-		"dir/a.txt":   {Data: []byte("content of a"), Mode: 0o640, ModTime: changed},
-		"dir/sub/b":   {Data: []byte("b"), Mode: 0o644, ModTime: changed},
+		"dir/a.txt":   {Data: []byte("content of a"), Mode: 0o640, ModTime: modTime},
+		"dir/sub/b":   {Data: []byte("b"), Mode: 0o644, ModTime: modTime},
 		"dir/link":    {Data: []byte("a.txt"), Mode: fs.ModeSymlink | 0o777},
 		"dir/up":      {Data: []byte("sub"), Mode: fs.ModeSymlink | 0o777},
 		"dir/nowhere": {Data: []byte("gone"), Mode: fs.ModeSymlink | 0o777},
 		"pipe":        {Mode: fs.ModeNamedPipe | 0o644},
-		"large":       {Data: bytes.Repeat([]byte("0123456789abcdef"), 1<<16), Mode: 0o644, ModTime: changed},
-		"~/tilde":     {Data: []byte("tilde"), Mode: 0o644, ModTime: changed},
+		"large":       {Data: bytes.Repeat([]byte("0123456789abcdef"), 1<<16), Mode: 0o644, ModTime: modTime},
+		"~/tilde":     {Data: []byte("tilde"), Mode: 0o644, ModTime: modTime},
 	}
 }
 
@@ -49,7 +49,7 @@ func client(t testing.TB, opts Options, more *fetch.Options) *fetch.Client {
 	return c
 }
 
-func TestPathsAreAbsoluteOrOfTheHomeDirectory(t *testing.T) {
+func TestPathsAreAbsoluteOrRelativeToHome(t *testing.T) {
 	t.Parallel()
 	s := sftpd.Start(t, sftpd.Options{Tree: tree()})
 	c := client(t, options(t, s), nil)
@@ -89,7 +89,7 @@ func TestPathsAreAbsoluteOrOfTheHomeDirectory(t *testing.T) {
 	}
 }
 
-func TestListingsShowLinksAndWhatTheyLeadTo(t *testing.T) {
+func TestListingShowsLinksAndTargets(t *testing.T) {
 	t.Parallel()
 	s := sftpd.Start(t, sftpd.Options{Tree: tree()})
 	c := client(t, options(t, s), nil)
@@ -125,7 +125,7 @@ func TestErrorsAreClassified(t *testing.T) {
 		t.Fatal(err)
 	}
 	files := tree()
-	s := sftpd.Start(t, sftpd.Options{Tree: denying{files}})
+	s := sftpd.Start(t, sftpd.Options{Tree: deniedFS{files}})
 	none := sftpd.Start(t, sftpd.Options{Tree: files, NoSFTP: true})
 	c := client(t, options(t, s, none), nil)
 	for _, tt := range []struct {
@@ -150,23 +150,23 @@ func TestErrorsAreClassified(t *testing.T) {
 	}
 }
 
-// denying denies access to the file "denied".
-type denying struct{ fstest.MapFS }
+// deniedFS denies access to the file "denied".
+type deniedFS struct{ fstest.MapFS }
 
-func (d denying) Stat(name string) (fs.FileInfo, error) {
+func (d deniedFS) Stat(name string) (fs.FileInfo, error) {
 	if name == "denied" {
 		return nil, fs.ErrPermission
 	}
 	return d.MapFS.Stat(name)
 }
 
-func TestResumeNeedsTheSameFile(t *testing.T) {
+func TestResumeRequiresSameFile(t *testing.T) {
 	t.Parallel()
 	s := sftpd.Start(t, sftpd.Options{Tree: tree()})
 	c := client(t, options(t, s), nil)
 	u := uri.MustParse(s.URL + "/large")
 	meta, err := c.Stat(t.Context(), &fetch.Request{URL: u})
-	if err != nil || meta.ETag == "" || !meta.ModTime.Equal(changed) || meta.Size != 1<<20 {
+	if err != nil || meta.ETag == "" || !meta.ModTime.Equal(modTime) || meta.Size != 1<<20 {
 		t.Fatalf("Stat: %+v, %v", meta, err)
 	}
 	if _, err := c.Do(t.Context(), &fetch.Request{URL: u, IfChanged: meta.Validator}); !errors.Is(err, fetch.ErrNotModified) {
@@ -177,9 +177,9 @@ func TestResumeNeedsTheSameFile(t *testing.T) {
 		part  bool
 	}{
 		{meta.Validator, true},
-		{fetch.Validator{ModTime: changed}, true},
+		{fetch.Validator{ModTime: modTime}, true},
 		{fetch.Validator{ETag: `"other"`}, false},
-		{fetch.Validator{ModTime: changed.Add(time.Second)}, false},
+		{fetch.Validator{ModTime: modTime.Add(time.Second)}, false},
 	} {
 		resp, err := c.Do(t.Context(), &fetch.Request{URL: u, IfChanged: tt.known, Range: fetch.Range{Offset: 1 << 19}})
 		if err != nil {
@@ -200,7 +200,7 @@ func TestResumeNeedsTheSameFile(t *testing.T) {
 	}
 }
 
-func TestTheEndIsOnlyWhereTheServerSaid(t *testing.T) {
+func TestTruncatedTransfersFail(t *testing.T) {
 	t.Parallel()
 	s := sftpd.Start(t, sftpd.Options{Tree: tree()})
 	c := client(t, options(t, s), nil)
@@ -241,7 +241,7 @@ func TestTheEndIsOnlyWhereTheServerSaid(t *testing.T) {
 	}
 }
 
-func TestManyAtOnceShareConnections(t *testing.T) {
+func TestConcurrentRequestsShareConnections(t *testing.T) {
 	t.Parallel()
 	s := sftpd.Start(t, sftpd.Options{Tree: tree(), Users: map[string]string{"tester": password}})
 	c := client(t, options(t, s), nil)
@@ -263,7 +263,7 @@ func TestManyAtOnceShareConnections(t *testing.T) {
 	}
 }
 
-func TestAListOfTenThousand(t *testing.T) {
+func TestListingOfTenThousandFiles(t *testing.T) {
 	t.Parallel()
 	files := fstest.MapFS{}
 	for i := range 10_000 {
@@ -317,7 +317,7 @@ func (e rawEntry) Type() fs.FileMode          { return 0 }
 func (e rawEntry) Info() (fs.FileInfo, error) { return e, nil }
 func (e rawEntry) Size() int64                { return e.size }
 func (e rawEntry) Mode() fs.FileMode          { return 0o644 }
-func (e rawEntry) ModTime() time.Time         { return changed }
+func (e rawEntry) ModTime() time.Time         { return modTime }
 func (e rawEntry) Sys() any                   { return nil }
 
 func TestNamesAreBytes(t *testing.T) {
@@ -337,7 +337,7 @@ func TestNamesAreBytes(t *testing.T) {
 	}
 }
 
-func TestNamesThatLeadElsewhereAreRefused(t *testing.T) {
+func TestMaliciousNamesAreRejected(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"../up", "a/b", "", "a\x00b"} {
 		s := sftpd.Start(t, sftpd.Options{Tree: rawFS{name: "x"}})
@@ -381,7 +381,7 @@ func TestRecordsHaveLinesAndNoBytes(t *testing.T) {
 	}
 }
 
-func TestConnectingEndsWithTheConnectTimeout(t *testing.T) {
+func TestConnectTimeout(t *testing.T) {
 	t.Parallel()
 	silent := servers.Start(t, servers.Config{Scheme: "sftp"}, func(c *servers.Conn) { c.Wait() })
 	more := &fetch.Options{Timeouts: fetch.Timeouts{Connect: 50 * time.Millisecond}}
@@ -391,7 +391,7 @@ func TestConnectingEndsWithTheConnectTimeout(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoSSHServer(t *testing.T) {
+func TestNotAnSSHServer(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]fetch.Code{
 		"":                              fetch.ErrNetwork,
@@ -408,7 +408,7 @@ func TestWhatIsNoSSHServer(t *testing.T) {
 	}
 }
 
-func TestWaitsForAnswersEnd(t *testing.T) {
+func TestReplyTimeout(t *testing.T) {
 	t.Parallel()
 	const limit = 2 * time.Second
 	more := &fetch.Options{Timeouts: fetch.Timeouts{Reply: limit}}
@@ -430,7 +430,7 @@ func TestWaitsForAnswersEnd(t *testing.T) {
 	all.Wait()
 }
 
-func TestReadsAheadAreBounded(t *testing.T) {
+func TestReadAheadIsLimited(t *testing.T) {
 	t.Parallel()
 	s := sftpd.Start(t, sftpd.Options{Tree: fstest.MapFS{"huge": {Data: make([]byte, 8<<20), Mode: 0o644}}})
 	resp, err := client(t, options(t, s), nil).Get(t.Context(), s.URL+"/huge")
@@ -442,7 +442,7 @@ func TestReadsAheadAreBounded(t *testing.T) {
 	if _, err := io.CopyN(io.Discard, resp.Body, 4<<20); err != nil {
 		t.Fatal(err)
 	}
-	if ahead := s.Served() - 4<<20; ahead > lastWindow*filexfer.MaxData {
+	if ahead := s.Served() - 4<<20; ahead > maxWindow*filexfer.MaxData {
 		t.Errorf("%d bytes were asked for ahead", ahead)
 	}
 }

@@ -22,12 +22,12 @@ import (
 )
 
 // A claimedConn reports another address for its peer.
-type claimedConn struct {
+type fakeAddrConn struct {
 	net.Conn
 	peer net.Addr
 }
 
-func (c *claimedConn) RemoteAddr() net.Addr { return c.peer }
+func (c *fakeAddrConn) RemoteAddr() net.Addr { return c.peer }
 
 // serveAgent starts an agent with key until the test ends and sets SSH_AUTH_SOCK to it.
 func serveAgent(t *testing.T, key any) {
@@ -57,19 +57,19 @@ func serveAgent(t *testing.T, key any) {
 	t.Setenv("SSH_AUTH_SOCK", socket)
 }
 
-// TestUntrustedRequestsUseNothingOfTheUser has a user whose agent and key files give access to two
+// TestUntrustedRequestsIgnoreUserSettings has a user whose agent and key files give access to two
 // servers: a public one, and one behind it from the configuration file. The policy on addresses sees
 // only the first. An untrusted request must reach neither.
-func TestUntrustedRequestsUseNothingOfTheUser(t *testing.T) {
+func TestUntrustedRequestsIgnoreUserSettings(t *testing.T) {
 	_, key, _ := ed25519.GenerateKey(rand.Reader)
-	keys := []ssh.PublicKey{public(t, key)}
+	keys := []ssh.PublicKey{publicKey(t, key)}
 	home := t.TempDir()
 	t.Setenv("HOME", home)
 	t.Setenv("USERPROFILE", home)
 	serveAgent(t, key)
-	behind := sftpd.Start(t, sftpd.Options{Tree: tree(), Keys: keys})
-	jump := sftpd.Start(t, sftpd.Options{Tree: tree(), Keys: keys, Forward: func(addr string) bool { return addr == behind.Addr }})
-	_, port, _ := net.SplitHostPort(behind.Addr)
+	internal := sftpd.Start(t, sftpd.Options{Tree: tree(), Keys: keys})
+	jump := sftpd.Start(t, sftpd.Options{Tree: tree(), Keys: keys, Forward: func(addr string) bool { return addr == internal.Addr }})
+	_, port, _ := net.SplitHostPort(internal.Addr)
 	if err := os.Mkdir(filepath.Join(home, ".ssh"), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +77,7 @@ func TestUntrustedRequestsUseNothingOfTheUser(t *testing.T) {
 		"id_ed25519": readFile(t, identity(t, key, "")),
 		"config": fmt.Sprintf("Host internal\n\tHostName 127.0.0.1\n\tPort %s\n\tUser joe\n\tProxyJump joe@203.0.113.1\n"+
 			"Host alias\n\tHostName 127.0.0.1\n\tPort %[1]s\n", port),
-		"known_hosts": hostLine("203.0.113.1", jump.HostKey) + behind.KnownHosts(),
+		"known_hosts": hostLine("203.0.113.1", jump.HostKey) + internal.KnownHosts(),
 	} {
 		if err := os.WriteFile(filepath.Join(home, ".ssh", name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -91,28 +91,28 @@ func TestUntrustedRequestsUseNothingOfTheUser(t *testing.T) {
 		if err != nil {
 			return nil, err
 		}
-		return &claimedConn{c, &net.TCPAddr{IP: net.IPv4(203, 0, 113, 1), Port: 22}}, nil
+		return &fakeAddrConn{c, &net.TCPAddr{IP: net.IPv4(203, 0, 113, 1), Port: 22}}, nil
 	}
 	for _, tt := range []struct {
-		url, from string
-		opts      Options
-		own, job  fetch.Code // of a trusted and an untrusted request; "" means success
+		url, from          string
+		opts               Options
+		trusted, untrusted fetch.Code // of a trusted and an untrusted request; "" means success
 	}{
-		{url: "sftp://joe@203.0.113.1/dir/a.txt", job: fetch.ErrAuth},
-		{url: "sftp://joe@203.0.113.1/dir/a.txt", from: "sftp://joe@203.0.113.1/dir/", job: fetch.ErrAuth},
-		{url: "sftp://joe@203.0.113.1/dir/a.txt", opts: Options{NoAgent: true}, job: fetch.ErrAuth},
-		{url: "sftp://joe@203.0.113.1/dir/a.txt", opts: Options{NoIdentities: true}, job: fetch.ErrAuth},
-		{url: "sftp://joe@203.0.113.1/dir/a.txt", opts: Options{NoAgent: true, NoIdentities: true}, own: fetch.ErrAuth, job: fetch.ErrAuth},
-		{url: "sftp://internal/dir/a.txt", job: fetch.ErrNetwork},
-		{url: "sftp://internal/dir/a.txt", from: "sftp://internal/dir/", job: fetch.ErrNetwork},
-		{url: "sftp://internal/dir/a.txt", from: "http://203.0.113.2/", own: fetch.ErrNetwork, job: fetch.ErrNetwork},
-		{url: "sftp://alias/dir/a.txt", own: fetch.ErrNetwork, job: fetch.ErrNetwork},
-		{url: "sftp://127.0.0.1:" + port + "/dir/a.txt", own: fetch.ErrNetwork, job: fetch.ErrPolicy},
+		{url: "sftp://joe@203.0.113.1/dir/a.txt", untrusted: fetch.ErrAuth},
+		{url: "sftp://joe@203.0.113.1/dir/a.txt", from: "sftp://joe@203.0.113.1/dir/", untrusted: fetch.ErrAuth},
+		{url: "sftp://joe@203.0.113.1/dir/a.txt", opts: Options{NoAgent: true}, untrusted: fetch.ErrAuth},
+		{url: "sftp://joe@203.0.113.1/dir/a.txt", opts: Options{NoIdentities: true}, untrusted: fetch.ErrAuth},
+		{url: "sftp://joe@203.0.113.1/dir/a.txt", opts: Options{NoAgent: true, NoIdentities: true}, trusted: fetch.ErrAuth, untrusted: fetch.ErrAuth},
+		{url: "sftp://internal/dir/a.txt", untrusted: fetch.ErrNetwork},
+		{url: "sftp://internal/dir/a.txt", from: "sftp://internal/dir/", untrusted: fetch.ErrNetwork},
+		{url: "sftp://internal/dir/a.txt", from: "http://203.0.113.2/", trusted: fetch.ErrNetwork, untrusted: fetch.ErrNetwork},
+		{url: "sftp://alias/dir/a.txt", trusted: fetch.ErrNetwork, untrusted: fetch.ErrNetwork},
+		{url: "sftp://127.0.0.1:" + port + "/dir/a.txt", trusted: fetch.ErrNetwork, untrusted: fetch.ErrPolicy},
 	} {
 		for _, policy := range []*fetch.Policy{{}, {Untrusted: true}} {
-			want := tt.own
+			want := tt.trusted
 			if policy.Untrusted {
-				want = tt.job
+				want = tt.untrusted
 			}
 			c := client(t, tt.opts, &fetch.Options{Policy: policy, DialContext: dial,
 				Proxy: func(uri.URI) (uri.URI, error) { return uri.URI{}, nil }})
@@ -120,12 +120,12 @@ func TestUntrustedRequestsUseNothingOfTheUser(t *testing.T) {
 			if tt.from != "" {
 				req.From = uri.MustParse(tt.from)
 			}
-			before := behind.Accepted()
+			before := internal.Accepted()
 			_, err := c.Do(t.Context(), req)
 			if fetch.CodeOf(err) != want || err != nil && strings.Contains(err.Error(), home) {
 				t.Errorf("%s from %q, untrusted %v: error %v, want one of class %q", tt.url, tt.from, policy.Untrusted, err, want)
 			}
-			if policy.Untrusted && behind.Accepted() != before {
+			if policy.Untrusted && internal.Accepted() != before {
 				t.Errorf("%s from %q: an untrusted request reached what is behind the server", tt.url, tt.from)
 			}
 			x, err := c.Explain(req)
@@ -139,8 +139,8 @@ func TestUntrustedRequestsUseNothingOfTheUser(t *testing.T) {
 	}
 }
 
-// TestUntrustedRequestsAreToldOfNoFiles checks that errors of untrusted requests reveal no local paths.
-func TestUntrustedRequestsAreToldOfNoFiles(t *testing.T) {
+// TestUntrustedErrorsHideLocalPaths checks that errors of untrusted requests reveal no local paths.
+func TestUntrustedErrorsHideLocalPaths(t *testing.T) {
 	t.Parallel()
 	s := sftpd.Start(t, sftpd.Options{Tree: tree()})
 	dir := t.TempDir()

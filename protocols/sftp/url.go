@@ -41,17 +41,17 @@ func newTarget(req *driver.Request) (*target, error) {
 	if strings.HasPrefix(t.login.Name, "-") || t.login.HasName && t.login.Name == "" {
 		return nil, remotefile.Malformed("not a user name")
 	}
-	var written string
-	t.Path, written = remotefile.PathOf(u)
-	return t, t.setPath(written)
+	var rawPath string
+	t.Path, rawPath = remotefile.PathOf(u)
+	return t, t.setPath(rawPath)
 }
 
 // setPath decodes the path as written after the slash that follows the host.
-func (t *target) setPath(written string) error {
-	if strings.Contains(strings.ToLower(written), "%2f") {
+func (t *target) setPath(rawPath string) error {
+	if strings.Contains(strings.ToLower(rawPath), "%2f") {
 		return remotefile.Malformed("encoded slash in a file name")
 	}
-	t.Dir = t.Dir || written == "~"
+	t.Dir = t.Dir || rawPath == "~"
 	name := uri.UnescapeRaw(t.Text)
 	switch {
 	case strings.ContainsRune(name, 0):

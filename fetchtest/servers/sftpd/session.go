@@ -18,13 +18,13 @@ import (
 
 // A session handles the requests of one client.
 type session struct {
-	server  *Server
-	conn    *servers.Conn // for its log and failures
-	channel ssh.Channel
-	gone    <-chan struct{} // closed when the client disconnects
-	handles map[string]*handle
-	next    int
-	split   bool
+	server     *Server
+	conn       *servers.Conn // for its log and failures
+	channel    ssh.Channel
+	done       <-chan struct{} // closed when the client disconnects
+	handles    map[string]*handle
+	lastHandle int
+	split      bool
 }
 
 // A handle is an open file or directory.
@@ -32,7 +32,7 @@ type handle struct {
 	content []byte
 	names   []fs.DirEntry
 	dir     string
-	at      int // index in names
+	index   int // index in names
 	failure servers.Failure
 }
 
@@ -121,11 +121,11 @@ func (x *session) handle(m filexfer.Message) error {
 	}
 	x.conn.Note(printable.Replace(m.Type.String() + " " + arg))
 	if fault := x.conn.TakeFor(); fault.Fault != servers.None {
-		if err, over := x.strike(fault, m.ID); over {
+		if err, handled := x.applyFault(fault, m.ID); handled {
 			return err
 		}
 	}
-	tree, name := x.server.opts.Tree, local(arg)
+	tree, name := x.server.opts.Tree, treePath(arg)
 	switch m.Type {
 	case filexfer.TypeStat, filexfer.TypeLstat:
 		look := fs.Stat
@@ -158,11 +158,11 @@ func (x *session) handle(m filexfer.Message) error {
 		}
 		return x.open(m.ID, &handle{names: names, dir: name, failure: x.conn.Take()})
 	}
-	return x.status(m.ID, filexfer.CodeUnsupported, "Operation unsupported")
+	return x.status(m.ID, filexfer.CodeOpUnsupported, "Operation unsupported")
 }
 
-// local returns the name in the tree. The root is also the login directory.
-func local(name string) string {
+// treePath returns the name in the tree. The root is also the login directory.
+func treePath(name string) string {
 	name = strings.TrimPrefix(path.Clean("/"+name), "/")
 	if name == "" {
 		return "."
@@ -171,8 +171,8 @@ func local(name string) string {
 }
 
 func (x *session) open(id uint32, h *handle) error {
-	x.next++
-	name := strconv.Itoa(x.next)
+	x.lastHandle++
+	name := strconv.Itoa(x.lastHandle)
 	x.handles[name] = h
 	return x.reply(filexfer.TypeHandle, id, name)
 }
@@ -185,16 +185,16 @@ func (x *session) read(id uint32, h *handle, offset uint64, size uint32) error {
 	if most := x.server.opts.MaxRead; most > 0 {
 		size = min(size, uint32(most))
 	}
-	all := uint64(len(h.content))
-	data := h.content[min(offset, all):min(offset+uint64(size), all)]
+	length := uint64(len(h.content))
+	data := h.content[min(offset, length):min(offset+uint64(size), length)]
 	if f := h.failure; f.Fault != servers.None {
-		place := uint64(f.Place(int64(all)))
-		if offset+uint64(len(data)) >= place || len(data) == 0 {
-			before := h.content[min(offset, place):place]
+		faultOffset := uint64(f.Place(int64(length)))
+		if offset+uint64(len(data)) >= faultOffset || len(data) == 0 {
+			before := h.content[min(offset, faultOffset):faultOffset]
 			if uint64(len(before)) > uint64(size) {
 				before = before[:size]
 			}
-			return x.strikeIn(f, h, id, before, data)
+			return x.applyContentFault(f, h, id, before, data)
 		}
 	}
 	if len(data) == 0 {
@@ -204,9 +204,9 @@ func (x *session) read(id uint32, h *handle, offset uint64, size uint32) error {
 	return x.reply(filexfer.TypeData, id, data)
 }
 
-// strikeIn applies a fault within the content. Before is the content that still precedes the fault;
-// data is the reply without the fault.
-func (x *session) strikeIn(f servers.Failure, h *handle, id uint32, before, data []byte) error {
+// applyContentFault applies a fault within the content. Before is the content that still precedes
+// the fault; data is the reply without the fault.
+func (x *session) applyContentFault(f servers.Failure, h *handle, id uint32, before, data []byte) error {
 	switch f.Fault {
 	case servers.Short, servers.Abort:
 		switch {
@@ -226,7 +226,7 @@ func (x *session) strikeIn(f servers.Failure, h *handle, id uint32, before, data
 		}
 		select {
 		case <-time.After(every):
-		case <-x.gone:
+		case <-x.done:
 			return errEnd
 		}
 		return x.reply(filexfer.TypeData, id, data[:1])
@@ -251,12 +251,12 @@ func (x *session) strikeIn(f servers.Failure, h *handle, id uint32, before, data
 		}
 	}
 	h.failure = servers.Failure{}
-	err, _ := x.strike(f, id)
+	err, _ := x.applyFault(f, id)
 	return err
 }
 
-// strike applies a fault that ends the connection or replaces the reply.
-func (x *session) strike(f servers.Failure, id uint32) (err error, over bool) {
+// applyFault applies a fault that ends the connection or replaces the reply.
+func (x *session) applyFault(f servers.Failure, id uint32) (err error, handled bool) {
 	raw := x.conn.NetConn()
 	switch f.Fault {
 	case servers.Noise:
@@ -266,7 +266,7 @@ func (x *session) strike(f servers.Failure, id uint32) (err error, over bool) {
 	case servers.Short:
 		return x.replyError(id, io.EOF), true
 	case servers.Stall:
-		<-x.gone
+		<-x.done
 	case servers.Reset:
 		if tcp, ok := raw.(*net.TCPConn); ok {
 			tcp.SetLinger(0)
@@ -276,7 +276,7 @@ func (x *session) strike(f servers.Failure, id uint32) (err error, over bool) {
 		if tcp, ok := raw.(*net.TCPConn); ok {
 			tcp.CloseWrite()
 		}
-		<-x.gone
+		<-x.done
 	case servers.Cut:
 		raw.Close()
 	default:
@@ -293,19 +293,19 @@ func (x *session) readdir(id uint32, h *handle) error {
 	if batch <= 0 {
 		batch = 100
 	}
-	if f := h.failure; f.Fault == servers.Endless && h.at == len(h.names) && h.at > 0 {
-		h.at = 0
-	} else if f.Fault != servers.None && f.Fault != servers.Endless && h.at >= int(f.Place(int64(len(h.names)))) {
+	if f := h.failure; f.Fault == servers.Endless && h.index == len(h.names) && h.index > 0 {
+		h.index = 0
+	} else if f.Fault != servers.None && f.Fault != servers.Endless && h.index >= int(f.Place(int64(len(h.names)))) {
 		h.failure = servers.Failure{}
-		if err, over := x.strike(f, id); over {
+		if err, handled := x.applyFault(f, id); handled {
 			return err
 		}
 	}
-	names := h.names[h.at:min(h.at+batch, len(h.names))]
+	names := h.names[h.index:min(h.index+batch, len(h.names))]
 	fields := []any{uint32(0)}
 	n := uint32(0)
 	for _, e := range names {
-		h.at++
+		h.index++
 		info, err := e.Info()
 		if err != nil {
 			continue
@@ -323,7 +323,7 @@ func (x *session) readdir(id uint32, h *handle) error {
 // attrs returns the attributes of a file.
 func attrs(info fs.FileInfo) filexfer.Attrs {
 	a := filexfer.Attrs{
-		Flags: filexfer.HasSize | filexfer.HasOwner | filexfer.HasMode | filexfer.HasTimes,
+		Flags: filexfer.AttrSize | filexfer.AttrUIDGID | filexfer.AttrPermissions | filexfer.AttrACModTime,
 		Size:  uint64(info.Size()), UID: 1000, GID: 1000, Mode: uint32(info.Mode().Perm()),
 	}
 	if t := info.ModTime(); !t.IsZero() {

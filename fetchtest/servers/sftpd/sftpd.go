@@ -104,7 +104,7 @@ var errRefused = errors.New("sftpd: refused")
 
 func (s *Server) serverConfig() *ssh.ServerConfig {
 	cfg := &ssh.ServerConfig{NoClientAuth: s.opts.Users == nil && s.opts.Keys == nil, MaxAuthTries: 6}
-	right := func(user string, password []byte) error {
+	checkPassword := func(user string, password []byte) error {
 		if want, ok := s.opts.Users[user]; ok && want == string(password) {
 			return nil
 		}
@@ -122,18 +122,18 @@ func (s *Server) serverConfig() *ssh.ServerConfig {
 	}
 	if s.opts.Users != nil && !s.opts.Dialogue {
 		cfg.PasswordCallback = func(c ssh.ConnMetadata, password []byte) (*ssh.Permissions, error) {
-			return nil, right(c.User(), password)
+			return nil, checkPassword(c.User(), password)
 		}
 	}
 	if s.opts.Users != nil && s.opts.Dialogue {
-		cfg.KeyboardInteractiveCallback = func(c ssh.ConnMetadata, ask ssh.KeyboardInteractiveChallenge) (*ssh.Permissions, error) {
-			answers, err := ask("", "", []string{"Password: "}, []bool{false})
-			if err != nil || len(answers) != 1 || right(c.User(), []byte(answers[0])) != nil {
+		cfg.KeyboardInteractiveCallback = func(c ssh.ConnMetadata, challenge ssh.KeyboardInteractiveChallenge) (*ssh.Permissions, error) {
+			responses, err := challenge("", "", []string{"Password: "}, []bool{false})
+			if err != nil || len(responses) != 1 || checkPassword(c.User(), []byte(responses[0])) != nil {
 				return nil, errRefused
 			}
-			for question, want := range s.opts.Further {
-				answers, err := ask("", "", []string{question}, []bool{true})
-				if err != nil || len(answers) != 1 || answers[0] != want {
+			for prompt, want := range s.opts.Further {
+				responses, err := challenge("", "", []string{prompt}, []bool{true})
+				if err != nil || len(responses) != 1 || responses[0] != want {
 					return nil, errRefused
 				}
 			}
@@ -155,15 +155,15 @@ func (s *Server) serve(c *servers.Conn) {
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	defer conn.Close()
-	gone := make(chan struct{})
-	wg.Go(func() { conn.Wait(); close(gone) })
+	done := make(chan struct{})
+	wg.Go(func() { conn.Wait(); close(done) })
 	wg.Go(func() { ssh.DiscardRequests(reqs) })
-	for open := range chans {
-		switch open.ChannelType() {
+	for newChannel := range chans {
+		switch newChannel.ChannelType() {
 		case "direct-tcpip":
-			wg.Go(func() { s.forward(c, open, gone) })
+			wg.Go(func() { s.forward(c, newChannel, done) })
 		case "session":
-			ch, reqs, err := open.Accept()
+			ch, reqs, err := newChannel.Accept()
 			if err != nil {
 				return
 			}
@@ -172,11 +172,11 @@ func (s *Server) serve(c *servers.Conn) {
 				continue
 			}
 			wg.Go(func() { ssh.DiscardRequests(reqs) })
-			x := &session{server: s, conn: c, channel: ch, gone: gone, handles: make(map[string]*handle)}
+			x := &session{server: s, conn: c, channel: ch, done: done, handles: make(map[string]*handle)}
 			x.serve() // sequentially, because a servers.Conn is for one goroutine
 			ch.Close()
 		default:
-			open.Reject(ssh.UnknownChannelType, "not here")
+			newChannel.Reject(ssh.UnknownChannelType, "not here")
 		}
 	}
 }
@@ -195,29 +195,29 @@ func (s *Server) subsystem(reqs <-chan *ssh.Request) bool {
 }
 
 // forward opens a forwarded connection (RFC 4254, section 7.2).
-func (s *Server) forward(c *servers.Conn, open ssh.NewChannel, gone <-chan struct{}) {
-	var to struct {
+func (s *Server) forward(c *servers.Conn, newChannel ssh.NewChannel, done <-chan struct{}) {
+	var target struct {
 		Host   string
 		Port   uint32
 		Origin string
 		From   uint32
 	}
-	if ssh.Unmarshal(open.ExtraData(), &to) != nil {
-		open.Reject(ssh.ConnectionFailed, "malformed")
+	if ssh.Unmarshal(newChannel.ExtraData(), &target) != nil {
+		newChannel.Reject(ssh.ConnectionFailed, "malformed")
 		return
 	}
-	addr := net.JoinHostPort(to.Host, strconv.Itoa(int(to.Port)))
+	addr := net.JoinHostPort(target.Host, strconv.Itoa(int(target.Port)))
 	if s.opts.Forward == nil || !s.opts.Forward(addr) {
-		open.Reject(ssh.Prohibited, "not there")
+		newChannel.Reject(ssh.Prohibited, "not there")
 		return
 	}
 	conn, err := net.Dial("tcp", addr)
 	if err != nil {
-		open.Reject(ssh.ConnectionFailed, "connection refused")
+		newChannel.Reject(ssh.ConnectionFailed, "connection refused")
 		return
 	}
 	defer c.Track(conn)()
-	ch, reqs, err := open.Accept()
+	ch, reqs, err := newChannel.Accept()
 	if err != nil {
 		return
 	}
@@ -226,6 +226,6 @@ func (s *Server) forward(c *servers.Conn, open ssh.NewChannel, gone <-chan struc
 	wg.Go(func() { ssh.DiscardRequests(reqs) })
 	wg.Go(func() { io.Copy(ch, conn); ch.Close() })
 	wg.Go(func() { io.Copy(conn, ch); conn.Close() })
-	<-gone
+	<-done
 	conn.Close()
 }

@@ -61,8 +61,8 @@ func (t Type) String() string {
 	return fmt.Sprintf("message type %d", byte(t))
 }
 
-// OpenRead is the flag of TypeOpen that opens a file for reading (section 6.3).
-const OpenRead uint32 = 1 // SSH_FXF_READ
+// FlagRead is the flag of TypeOpen that opens a file for reading (section 6.3).
+const FlagRead uint32 = 1 // SSH_FXF_READ
 
 // A Code is the error or status code of a TypeStatus response (section 7).
 type Code uint32
@@ -77,15 +77,15 @@ const (
 	CodeBadMessage       Code = 5
 	CodeNoConnection     Code = 6
 	CodeConnectionLost   Code = 7
-	CodeUnsupported      Code = 8
+	CodeOpUnsupported    Code = 8
 )
 
 // A Message is a message with its type and request identifier parsed. TypeInit and TypeVersion have
 // the protocol version instead of the identifier.
 type Message struct {
-	Type Type
-	ID   uint32 // request identifier, or the version in TypeInit and TypeVersion
-	Rest []byte // the unparsed fields
+	Type    Type
+	ID      uint32 // request identifier, or the version in TypeInit and TypeVersion
+	Payload []byte // the unparsed fields
 }
 
 // ErrMalformed is matched by the errors of Read and Fields for malformed messages.
@@ -103,16 +103,16 @@ func Read(r io.Reader, alloc func(int) []byte) (Message, error) {
 		return Message{}, fmt.Errorf("%w: its length is %d", ErrMalformed, size)
 	}
 	if _, err := io.ReadFull(r, head[4:]); err != nil {
-		return Message{}, unexpected(err)
+		return Message{}, unexpectedEOF(err)
 	}
-	m := Message{Type: Type(head[4]), ID: binary.BigEndian.Uint32(head[5:]), Rest: alloc(int(size) - 5)}
-	if _, err := io.ReadFull(r, m.Rest); err != nil {
-		return Message{}, unexpected(err)
+	m := Message{Type: Type(head[4]), ID: binary.BigEndian.Uint32(head[5:]), Payload: alloc(int(size) - 5)}
+	if _, err := io.ReadFull(r, m.Payload); err != nil {
+		return Message{}, unexpectedEOF(err)
 	}
 	return m, nil
 }
 
-func unexpected(err error) error {
+func unexpectedEOF(err error) error {
 	if err == io.EOF {
 		return io.ErrUnexpectedEOF
 	}
@@ -154,7 +154,7 @@ type Fields struct {
 }
 
 // Fields returns a reader of the fields of m.
-func (m Message) Fields() *Fields { return &Fields{rest: m.Rest} }
+func (m Message) Fields() *Fields { return &Fields{rest: m.Payload} }
 
 // Err returns the first error, or nil.
 func (f *Fields) Err() error { return f.err }
@@ -162,7 +162,7 @@ func (f *Fields) Err() error { return f.err }
 // More reports whether unread bytes remain.
 func (f *Fields) More() bool { return f.err == nil && len(f.rest) > 0 }
 
-func (f *Fields) take(n uint64) []byte {
+func (f *Fields) next(n uint64) []byte {
 	if f.err != nil {
 		return nil
 	}
@@ -178,7 +178,7 @@ func (f *Fields) take(n uint64) []byte {
 
 // Uint32 reads a four-byte number.
 func (f *Fields) Uint32() uint32 {
-	if b := f.take(4); b != nil {
+	if b := f.next(4); b != nil {
 		return binary.BigEndian.Uint32(b)
 	}
 	return 0
@@ -186,25 +186,25 @@ func (f *Fields) Uint32() uint32 {
 
 // Uint64 reads an eight-byte number.
 func (f *Fields) Uint64() uint64 {
-	if b := f.take(8); b != nil {
+	if b := f.next(8); b != nil {
 		return binary.BigEndian.Uint64(b)
 	}
 	return 0
 }
 
 // Bytes reads a string. The result aliases the message.
-func (f *Fields) Bytes() []byte { return f.take(uint64(f.Uint32())) }
+func (f *Fields) Bytes() []byte { return f.next(uint64(f.Uint32())) }
 
 // Text reads a string and returns a copy.
 func (f *Fields) Text() string { return string(f.Bytes()) }
 
 // The flags of Attrs (section 5).
 const (
-	HasSize     uint32 = 1
-	HasOwner    uint32 = 2
-	HasMode     uint32 = 4
-	HasTimes    uint32 = 8
-	hasExtended uint32 = 0x80000000
+	AttrSize        uint32 = 1
+	AttrUIDGID      uint32 = 2
+	AttrPermissions uint32 = 4
+	AttrACModTime   uint32 = 8
+	attrExtended    uint32 = 0x80000000
 )
 
 // Attrs are the attributes of a file (section 5).
@@ -222,25 +222,25 @@ func (a Attrs) Has(flag uint32) bool { return a.Flags&flag != 0 }
 // Attrs reads file attributes. It skips extended attributes.
 func (f *Fields) Attrs() Attrs {
 	a := Attrs{Flags: f.Uint32()}
-	if a.Has(HasSize) {
+	if a.Has(AttrSize) {
 		a.Size = f.Uint64()
 	}
-	if a.Has(HasOwner) {
+	if a.Has(AttrUIDGID) {
 		a.UID, a.GID = f.Uint32(), f.Uint32()
 	}
-	if a.Has(HasMode) {
+	if a.Has(AttrPermissions) {
 		a.Mode = f.Uint32()
 	}
-	if a.Has(HasTimes) {
+	if a.Has(AttrACModTime) {
 		a.ATime, a.MTime = f.Uint32(), f.Uint32()
 	}
-	if a.Has(hasExtended) {
+	if a.Has(attrExtended) {
 		for n := f.Uint32(); n > 0 && f.err == nil; n-- {
 			f.Bytes()
 			f.Bytes()
 		}
 	}
-	a.Flags &^= hasExtended
+	a.Flags &^= attrExtended
 	if f.err != nil {
 		return Attrs{}
 	}
@@ -249,17 +249,17 @@ func (f *Fields) Attrs() Attrs {
 
 func (a Attrs) append(b []byte) []byte {
 	b = binary.BigEndian.AppendUint32(b, a.Flags)
-	if a.Has(HasSize) {
+	if a.Has(AttrSize) {
 		b = binary.BigEndian.AppendUint64(b, a.Size)
 	}
-	if a.Has(HasOwner) {
+	if a.Has(AttrUIDGID) {
 		b = binary.BigEndian.AppendUint32(b, a.UID)
 		b = binary.BigEndian.AppendUint32(b, a.GID)
 	}
-	if a.Has(HasMode) {
+	if a.Has(AttrPermissions) {
 		b = binary.BigEndian.AppendUint32(b, a.Mode)
 	}
-	if a.Has(HasTimes) {
+	if a.Has(AttrACModTime) {
 		b = binary.BigEndian.AppendUint32(b, a.ATime)
 		b = binary.BigEndian.AppendUint32(b, a.MTime)
 	}
@@ -268,7 +268,7 @@ func (a Attrs) append(b []byte) []byte {
 
 // ModTime returns the modification time, or the zero time if it is unknown.
 func (a Attrs) ModTime() time.Time {
-	if !a.Has(HasTimes) {
+	if !a.Has(AttrACModTime) {
 		return time.Time{}
 	}
 	return time.Unix(int64(a.MTime), 0).UTC()

@@ -11,9 +11,9 @@ import (
 
 func alloc(n int) []byte { return make([]byte, n) }
 
-func TestMessagesComeBack(t *testing.T) {
+func TestMessageRoundTrip(t *testing.T) {
 	t.Parallel()
-	full := Attrs{Flags: HasSize | HasOwner | HasMode | HasTimes, Size: 1 << 40, UID: 1, GID: 2, Mode: ModeRegular | 0o4755, ATime: 3, MTime: 4}
+	full := Attrs{Flags: AttrSize | AttrUIDGID | AttrPermissions | AttrACModTime, Size: 1 << 40, UID: 1, GID: 2, Mode: ModeRegular | 0o4755, ATime: 3, MTime: 4}
 	b := Append(nil, TypeName, 7, uint32(2), "a", "long a", full, []byte("b"), "", Attrs{})
 	b = Append(b, TypeRead, 8, "handle", uint64(1<<33), uint32(5))
 	r := bytes.NewReader(b)
@@ -38,9 +38,9 @@ func TestMessagesComeBack(t *testing.T) {
 	}
 }
 
-func TestExtensionsOfAttributesAreSkipped(t *testing.T) {
+func TestExtendedAttributesAreSkipped(t *testing.T) {
 	t.Parallel()
-	b := Append(nil, TypeAttrs, 1, hasExtended|HasMode, uint32(ModeDir), uint32(1), "name", "value", "rest")
+	b := Append(nil, TypeAttrs, 1, attrExtended|AttrPermissions, uint32(ModeDir), uint32(1), "name", "value", "rest")
 	m, err := Read(bytes.NewReader(b), alloc)
 	if err != nil {
 		t.Fatal(err)
@@ -51,7 +51,7 @@ func TestExtensionsOfAttributesAreSkipped(t *testing.T) {
 	}
 }
 
-func TestReadRefuses(t *testing.T) {
+func TestReadErrors(t *testing.T) {
 	t.Parallel()
 	for name, b := range map[string][]byte{
 		"too short":  {0, 0, 0, 4, 1, 0, 0, 0},
@@ -70,7 +70,7 @@ func TestReadRefuses(t *testing.T) {
 	}
 }
 
-func TestModes(t *testing.T) {
+func TestFileMode(t *testing.T) {
 	t.Parallel()
 	for mode, want := range map[uint32]string{
 		0o100644: "-rw-r--r--", 0o040755: "drwxr-xr-x", 0o120777: "Lrwxrwxrwx", 0o010600: "prw-------", 0o140777: "Srwxrwxrwx",
@@ -83,8 +83,8 @@ func TestModes(t *testing.T) {
 }
 
 func FuzzFields(f *testing.F) {
-	f.Add(Append(nil, TypeName, 7, uint32(1), "a", "long a", Attrs{Flags: HasSize, Size: 1}))
-	f.Add(Append(nil, TypeAttrs, 1, hasExtended, uint32(1), "name", "value"))
+	f.Add(Append(nil, TypeName, 7, uint32(1), "a", "long a", Attrs{Flags: AttrSize, Size: 1}))
+	f.Add(Append(nil, TypeAttrs, 1, attrExtended, uint32(1), "name", "value"))
 	f.Add(Append(nil, TypeStatus, 1, uint32(2), "No such file", "en"))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		m, err := Read(bytes.NewReader(b), alloc)

@@ -52,7 +52,7 @@ var keywords = map[string]bool{"hostname": true, "port": true, "user": true, "id
 // of included files stands for it, and other relative names are below home/.ssh. If home is "", files
 // with such names are ignored.
 func Parse(r io.Reader, home string) (*Config, error) {
-	p := &parser{config: &Config{}, home: home, left: maxSize}
+	p := &parser{config: &Config{}, home: home, remaining: maxSize}
 	if err := p.file(r, nil, 0); err != nil {
 		return nil, err
 	}
@@ -61,10 +61,10 @@ func Parse(r io.Reader, home string) (*Config, error) {
 
 // A parser reads a file and the files it includes.
 type parser struct {
-	config *Config
-	home   string
-	left   int // bytes that may still be read
-	files  int // included so far
+	config    *Config
+	home      string
+	remaining int // bytes that may still be read
+	files     int // included so far
 }
 
 // file reads a file. Its settings apply to hosts, further restricted by its own Host blocks.
@@ -73,7 +73,7 @@ func (p *parser) file(r io.Reader, hosts [][]string, depth int) error {
 	lines.Buffer(nil, maxLine)
 	block, skip := hosts, false // skip is set within a Match block
 	for n := 1; lines.Scan(); n++ {
-		if p.left -= len(lines.Bytes()) + 1; p.left < 0 {
+		if p.remaining -= len(lines.Bytes()) + 1; p.remaining < 0 {
 			return fmt.Errorf("more than %d bytes", maxSize)
 		}
 		keyword, args, err := split(lines.Text())
@@ -199,7 +199,7 @@ func split(line string) (keyword string, args []string, err error) {
 // Lookup returns the settings for host, which is the name that the user wrote.
 func (c *Config) Lookup(host string) Host {
 	var h Host
-	jump := false // a ProxyJump was found, possibly "none"
+	hasJump := false // a ProxyJump was found, possibly "none"
 	for _, s := range c.settings {
 		if slices.ContainsFunc(s.hosts, func(patterns []string) bool { return !matchesAny(patterns, host) }) {
 			continue
@@ -220,10 +220,10 @@ func (c *Config) Lookup(host string) Host {
 		case "identityfile":
 			h.IdentityFiles = append(h.IdentityFiles, s.value)
 		case "proxyjump":
-			if !jump && !strings.EqualFold(s.value, "none") {
+			if !hasJump && !strings.EqualFold(s.value, "none") {
 				h.ProxyJump = strings.Split(s.value, ",")
 			}
-			jump = true
+			hasJump = true
 		}
 	}
 	return h

@@ -57,8 +57,8 @@ func TestLookup(t *testing.T) {
 	}
 }
 
-// write creates a home directory with files.
-func write(t *testing.T, files map[string]string) (home string) {
+// writeHome creates a home directory with files.
+func writeHome(t *testing.T, files map[string]string) (home string) {
 	t.Helper()
 	home = t.TempDir()
 	for name, text := range files {
@@ -75,7 +75,7 @@ func write(t *testing.T, files map[string]string) (home string) {
 
 func TestInclude(t *testing.T) {
 	t.Parallel()
-	home := write(t, map[string]string{
+	home := writeHome(t, map[string]string{
 		".ssh/conf.d/1": "User first\nHost shell\n Port 1\n",
 		".ssh/conf.d/2": "User second\nHost *\n Port 2\n",
 		"work":          "Host *.work\n User worker\n Include deeper\n",
@@ -108,10 +108,10 @@ func TestInclude(t *testing.T) {
 	}
 }
 
-// TestIncludeIsBounded checks the limits of Include, and that errors name the included file.
-func TestIncludeIsBounded(t *testing.T) {
+// TestIncludeLimits checks the limits of Include, and that errors name the included file.
+func TestIncludeLimits(t *testing.T) {
 	t.Parallel()
-	home := write(t, map[string]string{
+	home := writeHome(t, map[string]string{
 		".ssh/self":  "Include self\n",
 		".ssh/twice": "Include twice twice\n",
 		".ssh/half":  strings.Repeat("#\n", maxSize/4),
@@ -131,7 +131,7 @@ func TestIncludeIsBounded(t *testing.T) {
 	}
 }
 
-func TestParseRefuses(t *testing.T) {
+func TestParseErrors(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"Port": "without a value", "Host": "without a value", "User": "without a value", "Include": "without a value",
@@ -146,7 +146,7 @@ func TestParseRefuses(t *testing.T) {
 	}
 }
 
-func TestPatternsTakeNoLongerThanTheyMay(t *testing.T) {
+func TestMatches(t *testing.T) {
 	t.Parallel()
 	if matches(strings.Repeat("*a", 1000)+"b", strings.Repeat("a", 10_000)) {
 		t.Error("matches")
@@ -173,8 +173,8 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if got, again := c.Lookup(host), c.Lookup(host); !reflect.DeepEqual(got, again) {
-			t.Errorf("%+v, and then %+v", got, again)
+		if got, second := c.Lookup(host), c.Lookup(host); !reflect.DeepEqual(got, second) {
+			t.Errorf("%+v, and then %+v", got, second)
 		}
 	})
 }
