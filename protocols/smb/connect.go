@@ -23,10 +23,10 @@ func (d *opener) connect(ctx context.Context, t *target) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &session{conn: conn, in: bufio.NewReaderSize(conn, 16<<10), times: d.env.Timeouts(), terms: terms{read: maxOther}, credits: 1,
-		waiting: make(map[uint64]smb2.Command)}
+	s := &session{conn: conn, in: bufio.NewReaderSize(conn, 16<<10), times: d.env.Timeouts(), terms: terms{readSize: creditSize}, credits: 1,
+		outstanding: make(map[uint64]smb2.Command)}
 	release := conn.Bind(ctx)
-	err = d.begin(ctx, s, t)
+	err = d.handshake(ctx, s, t)
 	if !release() && err == nil {
 		err = context.Cause(ctx)
 	}
@@ -37,7 +37,7 @@ func (d *opener) connect(ctx context.Context, t *target) (*session, error) {
 	return s, nil
 }
 
-func (d *opener) begin(ctx context.Context, s *session, t *target) error {
+func (d *opener) handshake(ctx context.Context, s *session, t *target) error {
 	if err := s.negotiate(); err != nil {
 		return err
 	}
@@ -62,7 +62,7 @@ func (s *session) negotiate() error {
 	buffer := req.Offer(dialects, smb2.Contexts{Hashes: []uint16{smb2.HashSHA512}, Salt: random[16:], Ciphers: ciphers,
 		Signing: []uint16{smb2.SignGMAC, smb2.SignCMAC}})
 	var r smb2.NegotiateResponse
-	m, _, err := s.ask(smb2.Negotiate, 0, req, buffer, &r)
+	m, _, err := s.roundTrip(smb2.Negotiate, 0, req, buffer, &r)
 	if err != nil {
 		return err
 	}
@@ -72,26 +72,26 @@ func (s *session) negotiate() error {
 		return s.fail(remotefile.Violation("the server chose dialect %#04x, which it was not offered", r.Dialect))
 	case r.Dialect == smb2.Dialect311:
 		s.hash.Add(m.b)
-		if err := s.contexts(m, &r); err != nil {
+		if err := s.setAlgorithms(m, &r); err != nil {
 			return err
 		}
 	case r.Dialect >= smb2.Dialect300 && r.Capabilities&smb2.CapEncryption != 0:
 		s.cipher = smb2.CipherAES128CCM
 	}
-	s.large = s.dialect > smb2.Dialect202 && r.Capabilities&smb2.CapLargeMTU != 0
-	most := min(r.MaxReadSize, maxRead)
-	if !s.large {
-		most = min(most, maxOther)
+	s.multiCredit = s.dialect > smb2.Dialect202 && r.Capabilities&smb2.CapLargeMTU != 0
+	readSize := min(r.MaxReadSize, maxRead)
+	if !s.multiCredit {
+		readSize = min(readSize, creditSize)
 	}
-	if most < 1024 {
-		return s.fail(remotefile.Violation("the server sends at most %d bytes at once", most))
+	if readSize < 1024 {
+		return s.fail(remotefile.Violation("the server sends at most %d bytes at once", readSize))
 	}
-	s.read = int(most)
+	s.readSize = int(readSize)
 	return nil
 }
 
-// contexts sets the algorithms that the server selected in its negotiate contexts.
-func (s *session) contexts(m message, r *smb2.NegotiateResponse) error {
+// setAlgorithms sets the algorithms that the server selected in its negotiate contexts.
+func (s *session) setAlgorithms(m message, r *smb2.NegotiateResponse) error {
 	c, err := smb2.ParseContexts(m.b, r.ContextOffset, r.ContextCount)
 	if err != nil {
 		return s.fail(remotefile.Violation("%v in answer to %v", err, m.Command))
@@ -127,7 +127,7 @@ func (d *opener) login(ctx context.Context, s *session, t *target) error {
 				Hint: "give a user name and password, or the user guest"}
 		}
 		if errors.Is(err, driver.ErrAuth) || attempt > maxLogins {
-			return refusal(smb2.SessionSetup, smb2.StatusLogonFailure)
+			return statusError(smb2.SessionSetup, smb2.StatusLogonFailure)
 		}
 		if err != nil {
 			return err
@@ -140,7 +140,7 @@ func (d *opener) login(ctx context.Context, s *session, t *target) error {
 			a.User = user
 		}
 		err = s.setup(a, false)
-		if s.broken != nil || !errors.Is(err, driver.ErrAuth) || errors.Is(err, errGuest) {
+		if s.err != nil || !errors.Is(err, driver.ErrAuth) || errors.Is(err, errGuest) {
 			return err
 		}
 	}
@@ -158,24 +158,24 @@ func splitUser(name string) (domain, user string) {
 var errGuest = errors.New("the server knows no such user, and would let anybody in as a guest")
 
 // setup logs in with one account. If guest is true, a guest session is accepted.
-func (s *session) setup(a smb2.Account, guest bool) error {
+func (s *session) setup(a smb2.Account, allowGuest bool) error {
 	for _, text := range []string{a.Domain, a.User, a.Password} {
 		if _, ok := smb2.AppendUTF16(nil, text); !ok {
 			return &driver.Error{Code: driver.ErrAuth, Err: errors.New("user name and password have to be UTF-8")}
 		}
 	}
-	before := s.hash
-	s.id = 0
+	savedHash := s.hash
+	s.sessionID = 0
 	first := smb2.NTLMNegotiate()
 	m, r, token, err := s.token(smb2.FirstToken(first))
-	if err == nil && m.Status == smb2.StatusOK {
+	if err == nil && m.Status == smb2.StatusSuccess {
 		err = s.fail(remotefile.Violation("the server asks for no password"))
 	}
 	if err != nil {
 		return err
 	}
 	s.hash.Add(m.b)
-	s.id = m.SessionID
+	s.sessionID = m.SessionID
 	var next, key []byte
 	challenge, err := smb2.NTLMToken(token)
 	if err == nil {
@@ -185,14 +185,14 @@ func (s *session) setup(a smb2.Account, guest bool) error {
 		return s.fail(remotefile.Violation("%v", err))
 	}
 	if m, r, _, err = s.token(smb2.LastToken(next, key)); err != nil {
-		s.hash = before
+		s.hash = savedHash
 		return err
 	}
 	isGuest := r.SessionFlags&(smb2.SessionFlagIsGuest|smb2.SessionFlagIsNull) != 0
 	switch {
-	case m.Status != smb2.StatusOK:
+	case m.Status != smb2.StatusSuccess:
 		return s.fail(remotefile.Violation("the login does not end"))
-	case isGuest && guest:
+	case isGuest && allowGuest:
 		return nil
 	case isGuest:
 		return s.fail(&driver.Error{Code: driver.ErrAuth, Err: errGuest, Hint: "name the user guest if that is wanted"})
@@ -202,7 +202,7 @@ func (s *session) setup(a smb2.Account, guest bool) error {
 		return s.fail(remotefile.Violation("the server's signature is wrong: it does not know the password, or somebody on the way changed something"))
 	}
 	if s.cipher != 0 {
-		if s.sealer, err = smb2.NewSealer(s.dialect, s.cipher, s.id, key, &s.hash); err != nil {
+		if s.sealer, err = smb2.NewSealer(s.dialect, s.cipher, s.sessionID, key, &s.hash); err != nil {
 			return s.fail(err)
 		}
 	}
@@ -214,38 +214,38 @@ func (s *session) setup(a smb2.Account, guest bool) error {
 
 // encrypt enables encryption, which the server requires for a "session" or a "share". All further
 // requests are encrypted, and all responses must be.
-func (s *session) encrypt(what string) error {
+func (s *session) encrypt(object string) error {
 	switch {
 	case s.sealer != nil:
 	case s.signer == nil:
-		return s.fail(&driver.Error{Code: driver.ErrRefused, Err: fmt.Errorf("the server encrypts this %s, which takes a password", what),
+		return s.fail(&driver.Error{Code: driver.ErrRefused, Err: fmt.Errorf("the server encrypts this %s, which takes a password", object),
 			Hint: "give a user name and password"})
 	default:
-		return s.fail(&driver.Error{Code: driver.ErrRefused, Err: fmt.Errorf("the server encrypts this %s, but has agreed on no cipher", what)})
+		return s.fail(&driver.Error{Code: driver.ErrRefused, Err: fmt.Errorf("the server encrypts this %s, but has agreed on no cipher", object)})
 	}
-	s.sealing = true
+	s.encryptAll = true
 	return nil
 }
 
 // token sends a security token. It returns the response and its token.
 func (s *session) token(token []byte) (message, smb2.SessionSetupResponse, []byte, error) {
 	var r smb2.SessionSetupResponse
-	m, token, err := s.ask(smb2.SessionSetup, len(token), &smb2.SessionSetupRequest{SecurityMode: smb2.SigningRequired}, token,
-		&r, smb2.StatusMoreProcessing)
+	m, token, err := s.roundTrip(smb2.SessionSetup, len(token), &smb2.SessionSetupRequest{SecurityMode: smb2.SigningRequired}, token,
+		&r, smb2.StatusMoreProcessingRequired)
 	return m, r, token, err
 }
 
 // connectTree connects to a share.
 func (s *session) connectTree(name string) error {
 	var r smb2.TreeConnectResponse
-	m, _, err := s.ask(smb2.TreeConnect, 0, &smb2.TreeConnectRequest{}, smb2.UTF16(name), &r)
+	m, _, err := s.roundTrip(smb2.TreeConnect, 0, &smb2.TreeConnectRequest{}, smb2.UTF16(name), &r)
 	switch {
 	case err != nil:
 		return err
 	case r.ShareType != smb2.ShareTypeDisk && r.ShareType != smb2.ShareTypePipe:
 		return &driver.Error{Code: driver.ErrRefused, Err: errors.New("the share is a printer")}
 	}
-	s.tree = m.TreeID
+	s.treeID = m.TreeID
 	if r.ShareFlags&smb2.ShareFlagEncryptData != 0 {
 		return s.encrypt("share")
 	}

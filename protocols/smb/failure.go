@@ -14,9 +14,9 @@ import (
 // errLost is matched by errors of the connection, as opposed to error responses of the server.
 var errLost = errors.New("connection lost")
 
-// cut returns the error for a connection that failed with err. It matches errLost if the server
+// connError returns the error for a connection that failed with err. It matches errLost if the server
 // closed the connection.
-func cut(err error) error {
+func connError(err error) error {
 	for _, end := range []error{io.EOF, io.ErrUnexpectedEOF, syscall.ECONNRESET, syscall.EPIPE} {
 		if errors.Is(err, end) {
 			return &driver.Error{Code: driver.ErrNetwork, Retry: true, Err: fmt.Errorf("%w: the server closed it", errLost)}
@@ -25,38 +25,38 @@ func cut(err error) error {
 	return err
 }
 
-// truncated returns the error for a listing that ended early because of err. Only a lost connection
+// listingError returns the error for a listing that ended early because of err. Only a lost connection
 // truncates the listing; other errors are returned unchanged.
-func truncated(err error) error {
+func listingError(err error) error {
 	if !errors.Is(err, errLost) {
 		return err
 	}
 	return remotefile.BrokenOff(err)
 }
 
-// refusal returns the error for the status of a response.
-func refusal(c smb2.Command, s smb2.Status) error {
+// statusError returns the error for the status of a response.
+func statusError(c smb2.Command, s smb2.Status) error {
 	e := &driver.Error{Code: driver.ErrServer, Err: errors.New(c.String()), Reply: driver.Reply{Text: s.String()}}
 	switch s {
-	case smb2.StatusNoSuchFile, smb2.StatusNameNotFound, smb2.StatusPathNotFound, smb2.StatusNameInvalid, smb2.StatusPathSyntax,
-		smb2.StatusNotDirectory:
+	case smb2.StatusNoSuchFile, smb2.StatusObjectNameNotFound, smb2.StatusObjectPathNotFound, smb2.StatusObjectNameInvalid, smb2.StatusObjectPathSyntaxBad,
+		smb2.StatusNotADirectory:
 		e.Code, e.Err = driver.ErrNotFound, nil
-	case smb2.StatusBadShare, smb2.StatusBadNetworkPath:
+	case smb2.StatusBadNetworkName, smb2.StatusBadNetworkPath:
 		e.Code, e.Err, e.Hint = driver.ErrNotFound, errors.New("there is no such share"), "the URL of the host alone lists the shares"
-	case smb2.StatusAccessDenied, smb2.StatusLockConflict, smb2.StatusNotSupported:
+	case smb2.StatusAccessDenied, smb2.StatusFileLockConflict, smb2.StatusNotSupported:
 		e.Code = driver.ErrRefused
 	case smb2.StatusStoppedOnSymlink:
 		e.Code, e.Err = driver.ErrRefused, errors.New("a symbolic link, which is not followed")
 	case smb2.StatusPathNotCovered:
 		e.Code, e.Err = driver.ErrRefused, errors.New("the files are on another server (DFS)")
-	case smb2.StatusSharingViolation, smb2.StatusNoResources, smb2.StatusNotAccepted:
+	case smb2.StatusSharingViolation, smb2.StatusInsufficientResources, smb2.StatusRequestNotAccepted:
 		e.Code, e.Retry = driver.ErrBusy, true
-	case smb2.StatusLogonFailure, smb2.StatusNoSuchUser, smb2.StatusWrongPassword, smb2.StatusRestriction,
-		smb2.StatusPasswordExpired, smb2.StatusAccountDisabled, smb2.StatusLockedOut, smb2.StatusLogonType:
+	case smb2.StatusLogonFailure, smb2.StatusNoSuchUser, smb2.StatusWrongPassword, smb2.StatusAccountRestriction,
+		smb2.StatusPasswordExpired, smb2.StatusAccountDisabled, smb2.StatusAccountLockedOut, smb2.StatusLogonTypeNotGranted:
 		e.Code = driver.ErrAuth
-	case smb2.StatusSessionDeleted, smb2.StatusSessionExpired, smb2.StatusNameDeleted:
+	case smb2.StatusUserSessionDeleted, smb2.StatusNetworkSessionExpired, smb2.StatusNetworkNameDeleted:
 		e.Code, e.Retry, e.Err = driver.ErrNetwork, true, fmt.Errorf("%w: the server ended the session", errLost)
-	case smb2.StatusOK, smb2.StatusMoreProcessing, smb2.StatusPending:
+	case smb2.StatusSuccess, smb2.StatusMoreProcessingRequired, smb2.StatusPending:
 		e.Code = driver.ErrProtocol
 	}
 	return e

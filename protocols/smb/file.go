@@ -15,8 +15,8 @@ import (
 
 // The minimum and maximum number of reads in flight. The number grows with each response.
 const (
-	firstWindow = 2
-	lastWindow  = 8
+	minWindow = 2
+	maxWindow = 8
 )
 
 // describe returns the metadata of a file.
@@ -43,7 +43,7 @@ func (d *opener) file(l lease, t *target, f *file) (*driver.Response, error) {
 		return nil, errors.Join(err, l.Conn.close(f))
 	}
 	r := &reads{session: l.Conn, file: f, early: make(map[uint64]message)}
-	b := remotefile.NewBody(remotefile.Reads[uint64]{MinWindow: firstWindow, MaxWindow: lastWindow, Size: int(l.Conn.read),
+	b := remotefile.NewBody(remotefile.Reads[uint64]{MinWindow: minWindow, MaxWindow: maxWindow, Size: int(l.Conn.readSize),
 		Send: r.send, Receive: r.receive, Release: r.release, Complete: func() error { return l.Conn.close(f) },
 		Lost: func(err error) bool { return errors.Is(err, errLost) }}, &meta)
 	if err := b.Fill(); err != nil {
@@ -69,13 +69,13 @@ type reads struct {
 // send requests as much as the credits allow. It leaves one credit for CLOSE.
 func (r *reads) send(offset int64, size int, ahead bool) (id uint64, asked int, err error) {
 	s := r.session
-	if s.large {
-		size = min(size, max(s.credits, 1)*maxOther)
+	if s.multiCredit {
+		size = min(size, max(s.credits, 1)*creditSize)
 	}
 	switch {
 	case ahead && (s.credits == 0 || s.charge(size) >= s.credits):
 		return 0, 0, nil
-	case s.credits == 0 && len(s.waiting) == 0:
+	case s.credits == 0 && len(s.outstanding) == 0:
 		return 0, 0, s.fail(remotefile.Violation("the server grants no credit"))
 	}
 	id, err = s.send(smb2.Read, size,
@@ -86,8 +86,8 @@ func (r *reads) send(offset int64, size int, ahead bool) (id uint64, asked int, 
 func (r *reads) receive(id uint64, asked int) ([]byte, error) {
 	s := r.session
 	for {
-		m, come := r.early[id]
-		if !come {
+		m, ok := r.early[id]
+		if !ok {
 			var err error
 			if m, err = s.receive(); err != nil {
 				return nil, err
@@ -100,7 +100,7 @@ func (r *reads) receive(id uint64, asked int) ([]byte, error) {
 		if m.Status == smb2.StatusEndOfFile {
 			return nil, io.EOF
 		}
-		if err := s.judge(m); err != nil {
+		if err := s.checkStatus(m); err != nil {
 			return nil, err
 		}
 		data, err := s.parse(m, &smb2.ReadResponse{})

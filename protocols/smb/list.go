@@ -57,7 +57,7 @@ func (l *listing) parts(yield func(driver.Part, error) bool) {
 			}
 		}
 		if err != nil {
-			yield(driver.Part{}, truncated(err))
+			yield(driver.Part{}, listingError(err))
 			return
 		}
 		for _, m := range members {
@@ -88,9 +88,9 @@ func (l *listing) parts(yield func(driver.Part, error) bool) {
 // next returns the next members, or nil at the end.
 func (l *listing) next() ([]smb2.Member, error) {
 	s := l.lease.Conn
-	req := &smb2.QueryDirectoryRequest{FileInformationClass: smb2.FileDirectoryInformation, FileID: l.file.FileID, OutputBufferLength: maxOther}
-	m, data, err := s.ask(smb2.QueryDirectory, maxOther, req, smb2.UTF16("*"), &smb2.QueryDirectoryResponse{}, smb2.StatusNoMoreFiles, smb2.StatusNoSuchFile)
-	if err != nil || m.Status != smb2.StatusOK {
+	req := &smb2.QueryDirectoryRequest{FileInformationClass: smb2.FileDirectoryInformation, FileID: l.file.FileID, OutputBufferLength: creditSize}
+	m, data, err := s.roundTrip(smb2.QueryDirectory, creditSize, req, smb2.UTF16("*"), &smb2.QueryDirectoryResponse{}, smb2.StatusNoMoreFiles, smb2.StatusNoSuchFile)
+	if err != nil || m.Status != smb2.StatusSuccess {
 		return nil, err
 	}
 	members, err := smb2.ParseMembers(data)
@@ -105,9 +105,9 @@ func entry(base string, m smb2.Member) driver.Entry {
 	isDir, sys := m.Attributes&smb2.AttributeDirectory != 0, Sys{Attributes: attributes(m.Attributes)}
 	u := remotefile.Member(base, m.Name, isDir)
 	if isDir {
-		return remotefile.Directory(u, m.Name, smb2.Time(m.Written), sys)
+		return remotefile.Directory(u, m.Name, smb2.Time(m.LastWriteTime), sys)
 	}
-	return remotefile.File(u, m.Name, max(int64(m.Size), -1), smb2.Time(m.Written), sys)
+	return remotefile.File(u, m.Name, max(int64(m.Size), -1), smb2.Time(m.LastWriteTime), sys)
 }
 
 // attributes returns the letters of the attributes in bits ([MS-FSCC], section 2.6).
@@ -161,24 +161,24 @@ func (s *session) shares(server string) ([]smb2.Share, error) {
 	if err != nil {
 		return nil, err
 	}
-	bound, err := s.transceive(f, smb2.BindShares())
+	ack, err := s.transceive(f, smb2.BindRequest())
 	if err != nil {
 		return nil, err
 	}
-	if err := smb2.BoundShares(bound); err != nil {
+	if err := smb2.CheckBindAck(ack); err != nil {
 		return nil, s.fail(remotefile.Violation("%v", err))
 	}
-	got, err := s.transceive(f, smb2.AskShares(server))
+	data, err := s.transceive(f, smb2.ShareEnumRequest(server))
 	if err != nil {
 		return nil, err
 	}
 	var all []byte
 	for {
-		stub, rest, last, ok, err := smb2.Fragment(got)
+		stub, rest, last, ok, err := smb2.ParseFragment(data)
 		if err != nil {
 			return nil, s.fail(remotefile.Violation("%v", err))
 		}
-		if got = rest; ok {
+		if data = rest; ok {
 			if all = append(all, stub...); !last {
 				continue
 			}
@@ -188,7 +188,7 @@ func (s *session) shares(server string) ([]smb2.Share, error) {
 		if err != nil {
 			return nil, err
 		}
-		if got = append(got, more...); len(all)+len(got) > maxShares {
+		if data = append(data, more...); len(all)+len(data) > maxShares {
 			return nil, s.fail(remotefile.Violation("more about shares than %d bytes", maxShares))
 		}
 	}
@@ -200,19 +200,19 @@ func (s *session) shares(server string) ([]smb2.Share, error) {
 }
 
 // maxPipe limits the data of one read from a pipe, in bytes.
-const maxPipe = maxOther - 1024
+const maxPipe = creditSize - 1024
 
 // transceive writes a message to a pipe and reads the response or its beginning.
 func (s *session) transceive(f *file, msg []byte) ([]byte, error) {
 	req := &smb2.IoctlRequest{CtlCode: smb2.FsctlPipeTransceive, FileID: f.FileID, MaxOutputResponse: maxPipe, Flags: smb2.IoctlIsFsctl}
-	_, data, err := s.ask(smb2.Ioctl, maxOther, req, msg, &smb2.IoctlResponse{}, smb2.StatusBufferOverflow)
+	_, data, err := s.roundTrip(smb2.Ioctl, creditSize, req, msg, &smb2.IoctlResponse{}, smb2.StatusBufferOverflow)
 	return data, err
 }
 
 // readPipe reads more of the response from a pipe.
 func (s *session) readPipe(f *file) ([]byte, error) {
 	req := &smb2.ReadRequest{Padding: smb2.ReadDataOffset, Length: maxPipe, FileID: f.FileID}
-	_, data, err := s.ask(smb2.Read, maxOther, req, nil, &smb2.ReadResponse{}, smb2.StatusBufferOverflow)
+	_, data, err := s.roundTrip(smb2.Read, creditSize, req, nil, &smb2.ReadResponse{}, smb2.StatusBufferOverflow)
 	if err == nil && len(data) == 0 {
 		err = s.fail(remotefile.Violation("an answer about shares that does not go on"))
 	}

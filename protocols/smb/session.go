@@ -15,12 +15,12 @@ import (
 const (
 	// maxRead limits the data of one READ, in bytes.
 	maxRead = 1 << 20
-	// maxOther limits the data of other requests, in bytes. It costs one credit.
-	maxOther = 64 << 10
+	// creditSize limits the data of other requests, in bytes. It costs one credit.
+	creditSize = 64 << 10
 	// maxMessage limits the size of a received message, in bytes.
 	maxMessage = maxRead + 4<<10
-	// wantCredits is the number of credits to request, more than the reads in flight cost.
-	wantCredits = 512
+	// targetCredits is the number of credits to request, more than the reads in flight cost.
+	targetCredits = 512
 	// maxPending limits the interim responses and oplock breaks between two responses.
 	maxPending = 32
 )
@@ -33,75 +33,75 @@ type session struct {
 	times driver.Timeouts
 	terms
 	protection
-	credits int                     // granted by the server and unused
-	next    uint64                  // next message ID
-	id      uint64                  // session ID
-	tree    uint32                  // tree ID of the share
-	waiting map[uint64]smb2.Command // outstanding requests, by message ID
-	pending int                     // interim responses and oplock breaks since the last response
-	free    [][]byte                // reusable buffers
-	broken  error
+	credits     int                     // granted by the server and unused
+	nextID      uint64                  // next message ID
+	sessionID   uint64                  // session ID
+	treeID      uint32                  // tree ID of the share
+	outstanding map[uint64]smb2.Command // outstanding requests, by message ID
+	pending     int                     // interim responses and oplock breaks since the last response
+	freeBuffers [][]byte                // reusable buffers
+	err         error
 }
 
 // terms are the result of the negotiation.
 type terms struct {
-	dialect uint16
-	signing uint16    // signing algorithm, in dialect 3.1.1
-	cipher  uint16    // 0 if none was negotiated
-	hash    smb2.Hash // preauthentication integrity hash, in dialect 3.1.1
-	read    int       // largest READ, in bytes
-	large   bool      // requests may cost several credits
+	dialect     uint16
+	signing     uint16    // signing algorithm, in dialect 3.1.1
+	cipher      uint16    // 0 if none was negotiated
+	hash        smb2.Hash // preauthentication integrity hash, in dialect 3.1.1
+	readSize    int       // largest READ, in bytes
+	multiCredit bool      // requests may cost several credits
 }
 
 // protection is the protection of messages after the login.
 type protection struct {
-	signer  *smb2.Signer // nil for guests
-	sealer  *smb2.Sealer // nil for guests and without a cipher
-	sealing bool         // all messages are encrypted instead of signed
+	signer     *smb2.Signer // nil for guests
+	sealer     *smb2.Sealer // nil for guests and without a cipher
+	encryptAll bool         // all messages are encrypted instead of signed
 }
 
 // A message is a decrypted message from the server. Recycle returns its buffer to the session.
 type message struct {
 	smb2.Header
-	b      []byte
-	buffer []byte
-	sealed bool // it was encrypted
+	b         []byte
+	buffer    []byte
+	encrypted bool // it was encrypted
 }
 
 // recycle makes the buffer of a message available for reuse.
 func (s *session) recycle(m message) {
-	if len(m.buffer) > maxMessage && len(s.free) < 2*lastWindow {
-		s.free = append(s.free, m.buffer)
+	if len(m.buffer) > maxMessage && len(s.freeBuffers) < 2*maxWindow {
+		s.freeBuffers = append(s.freeBuffers, m.buffer)
 	}
 }
 
 // charge returns the number of credits that a request for n bytes costs.
 func (s *session) charge(n int) int {
-	if !s.large {
+	if !s.multiCredit {
 		return 1
 	}
-	return max(1, (n+maxOther-1)/maxOther)
+	return max(1, (n+creditSize-1)/creditSize)
 }
 
 // send sends a request and returns its message ID. The caller must receive the response. N is the
 // size of the request's or the response's data, in bytes, whichever is larger.
 func (s *session) send(c smb2.Command, n int, body smb2.Body, buffer []byte) (uint64, error) {
-	if s.broken != nil {
-		return 0, s.broken
+	if s.err != nil {
+		return 0, s.err
 	}
 	cost := s.charge(n)
 	if cost > s.credits {
 		return 0, s.fail(remotefile.Violation("the server grants no credit for a request"))
 	}
-	h := smb2.Header{Command: c, MessageID: s.next, TreeID: s.tree, SessionID: s.id, Credits: uint16(max(1, cost+wantCredits-s.credits))}
-	if s.large {
+	h := smb2.Header{Command: c, MessageID: s.nextID, TreeID: s.treeID, SessionID: s.sessionID, Credits: uint16(max(1, cost+targetCredits-s.credits))}
+	if s.multiCredit {
 		h.Charge = uint16(cost)
 	}
 	s.credits -= cost
-	s.next += uint64(cost)
+	s.nextID += uint64(cost)
 	msg := smb2.Append(nil, h, body, buffer)
 	switch {
-	case s.sealing:
+	case s.encryptAll:
 		msg = s.sealer.Seal(nil, msg)
 	case s.signer != nil:
 		s.signer.Sign(msg)
@@ -109,24 +109,24 @@ func (s *session) send(c smb2.Command, n int, body smb2.Body, buffer []byte) (ui
 		s.hash.Add(msg)
 	}
 	if _, err := s.conn.Write(append(binary.BigEndian.AppendUint32(nil, uint32(len(msg))), msg...)); err != nil {
-		return 0, s.fail(cut(err))
+		return 0, s.fail(connError(err))
 	}
-	s.waiting[h.MessageID] = c
+	s.outstanding[h.MessageID] = c
 	return h.MessageID, nil
 }
 
 // fail ends the session with err and returns the error that ended it first.
 func (s *session) fail(err error) error {
-	if s.broken == nil {
-		s.broken = err
+	if s.err == nil {
+		s.err = err
 	}
-	return s.broken
+	return s.err
 }
 
 // receive returns the next response to any request. It skips interim responses and oplock breaks.
 func (s *session) receive() (message, error) {
-	if s.broken != nil {
-		return message{}, s.broken
+	if s.err != nil {
+		return message{}, s.err
 	}
 	defer s.conn.Piece()()
 	for {
@@ -141,35 +141,35 @@ func (s *session) receive() (message, error) {
 			s.recycle(m)
 			continue
 		}
-		c, ok := s.waiting[m.MessageID]
-		if !ok || c != m.Command || m.Flags&smb2.FlagResponse == 0 {
+		c, ok := s.outstanding[m.MessageID]
+		if !ok || c != m.Command || m.Flags&smb2.FlagServerToRedir == 0 {
 			return message{}, s.fail(remotefile.Violation("an unsolicited response"))
 		}
 		s.credits = min(s.credits+int(m.Credits), 1<<16)
-		if m.Status == smb2.StatusPending && m.Flags&smb2.FlagAsync != 0 && (m.sealed || !s.sealing) {
+		if m.Status == smb2.StatusPending && m.Flags&smb2.FlagAsyncCommand != 0 && (m.encrypted || !s.encryptAll) {
 			if s.pending++; s.pending > maxPending {
 				return message{}, s.fail(remotefile.Violation("the server asks for patience again and again"))
 			}
 			s.recycle(m)
 			continue
 		}
-		if err := s.authenticate(m); err != nil {
+		if err := s.verify(m); err != nil {
 			return message{}, s.fail(err)
 		}
-		delete(s.waiting, m.MessageID)
+		delete(s.outstanding, m.MessageID)
 		s.pending = 0
 		return m, nil
 	}
 }
 
-// authenticate returns an error if m is not encrypted although it must be, or has a bad signature.
-func (s *session) authenticate(m message) error {
+// verify returns an error if m is not encrypted although it must be, or has a bad signature.
+func (s *session) verify(m message) error {
 	switch {
-	case m.sealed, s.signer == nil:
+	case m.encrypted, s.signer == nil:
 		return nil
-	case m.Status == smb2.StatusSessionDeleted && m.Flags&smb2.FlagSigned == 0:
-		return refusal(m.Command, m.Status) // the server no longer has the key
-	case s.sealing:
+	case m.Status == smb2.StatusUserSessionDeleted && m.Flags&smb2.FlagSigned == 0:
+		return statusError(m.Command, m.Status) // the server no longer has the key
+	case s.encryptAll:
 		return remotefile.Violation("a response is not encrypted and may have been modified in transit")
 	case !s.signer.Verify(m.b):
 		return remotefile.Violation("a response has a bad signature and may have been modified in transit")
@@ -181,26 +181,26 @@ func (s *session) authenticate(m message) error {
 func (s *session) readMessage() (message, error) {
 	var head [4]byte
 	if _, err := io.ReadFull(s.in, head[:]); err != nil {
-		return message{}, cut(err)
+		return message{}, connError(err)
 	}
 	n := binary.BigEndian.Uint32(head[:])
 	if n < smb2.HeaderSize || n > maxMessage {
 		return message{}, remotefile.Violation("a message of %d bytes, or another protocol", n)
 	}
 	var b []byte
-	if last := len(s.free) - 1; n > maxOther && last >= 0 {
-		b, s.free = s.free[last], s.free[:last]
-	} else if n > maxOther {
+	if last := len(s.freeBuffers) - 1; n > creditSize && last >= 0 {
+		b, s.freeBuffers = s.freeBuffers[last], s.freeBuffers[:last]
+	} else if n > creditSize {
 		b = make([]byte, maxMessage+smb2.TagSize)
 	} else {
 		b = make([]byte, n+smb2.TagSize)
 	}
 	m := message{b: b[:n], buffer: b}
 	if _, err := io.ReadFull(s.in, m.b); err != nil {
-		return message{}, cut(err)
+		return message{}, connError(err)
 	}
 	var err error
-	if m.sealed = s.sealer != nil && smb2.IsSealed(m.b); m.sealed {
+	if m.encrypted = s.sealer != nil && smb2.IsSealed(m.b); m.encrypted {
 		if m.b, err = s.sealer.Open(m.b); err != nil {
 			return message{}, remotefile.Violation("%v", err)
 		}
@@ -211,10 +211,10 @@ func (s *session) readMessage() (message, error) {
 	return m, nil
 }
 
-// ask sends a request and waits for its response, up to the reply timeout. No other request may be
+// roundTrip sends a request and waits for its response, up to the reply timeout. No other request may be
 // outstanding. It parses the body of the response into r and returns the buffer after it. A status
 // other than success is an error unless it is in allowed.
-func (s *session) ask(c smb2.Command, n int, req smb2.Body, buffer []byte, r smb2.Body, allowed ...smb2.Status) (message, []byte, error) {
+func (s *session) roundTrip(c smb2.Command, n int, req smb2.Body, buffer []byte, r smb2.Body, allowed ...smb2.Status) (message, []byte, error) {
 	done := s.conn.ReplyTimeout(s.times.Reply)
 	defer done()
 	id, err := s.send(c, n, req, buffer)
@@ -228,21 +228,21 @@ func (s *session) ask(c smb2.Command, n int, req smb2.Body, buffer []byte, r smb
 	if m.MessageID != id {
 		return message{}, nil, s.fail(remotefile.Violation("the response to another request"))
 	}
-	if err := s.judge(m, allowed...); err != nil {
+	if err := s.checkStatus(m, allowed...); err != nil {
 		return m, nil, err
 	}
 	switch m.Status {
-	case smb2.StatusOK, smb2.StatusMoreProcessing, smb2.StatusBufferOverflow: // other statuses have an ErrorResponse
+	case smb2.StatusSuccess, smb2.StatusMoreProcessingRequired, smb2.StatusBufferOverflow: // other statuses have an ErrorResponse
 		data, err := s.parse(m, r)
 		return m, data, err
 	}
 	return m, nil, nil
 }
 
-// judge returns the error for the status of a response. It ends the session if the server has ended
-// it or disconnected the share.
-func (s *session) judge(m message, allowed ...smb2.Status) error {
-	if m.Status == smb2.StatusOK {
+// checkStatus returns the error for the status of a response. It ends the session if the server has
+// ended it or disconnected the share.
+func (s *session) checkStatus(m message, allowed ...smb2.Status) error {
+	if m.Status == smb2.StatusSuccess {
 		return nil
 	}
 	for _, a := range allowed {
@@ -250,7 +250,7 @@ func (s *session) judge(m message, allowed ...smb2.Status) error {
 			return nil
 		}
 	}
-	err := refusal(m.Command, m.Status)
+	err := statusError(m.Command, m.Status)
 	if errors.Is(err, errLost) {
 		return s.fail(err)
 	}
@@ -280,7 +280,7 @@ func (s *session) open(path string, content bool) (*file, error) {
 		req.DesiredAccess |= smb2.FileReadData
 	}
 	var r smb2.CreateResponse
-	if _, _, err := s.ask(smb2.Create, 0, req, smb2.UTF16(path), &r); err != nil {
+	if _, _, err := s.roundTrip(smb2.Create, 0, req, smb2.UTF16(path), &r); err != nil {
 		return nil, err
 	}
 	return (*file)(&r), nil
@@ -288,6 +288,6 @@ func (s *session) open(path string, content bool) (*file, error) {
 
 // close closes f.
 func (s *session) close(f *file) error {
-	_, _, err := s.ask(smb2.Close, 0, &smb2.CloseRequest{FileID: f.FileID}, nil, &smb2.CloseResponse{})
+	_, _, err := s.roundTrip(smb2.Close, 0, &smb2.CloseRequest{FileID: f.FileID}, nil, &smb2.CloseResponse{})
 	return err
 }

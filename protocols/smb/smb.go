@@ -42,7 +42,7 @@ func With(opts Options) driver.Loader {
 		d.pool = driver.NewPool[key](env, driver.PoolOptions[*session]{
 			MaxIdle: opts.MaxConns, MaxOpen: opts.MaxConns, IdleTimeout: idleTime,
 			Conn:  func(s *session) (*driver.Conn, int) { return s.conn, s.in.Buffered() },
-			Valid: func(s *session) bool { return s.broken == nil && len(s.waiting) == 0 },
+			Valid: func(s *session) bool { return s.err == nil && len(s.outstanding) == 0 },
 			Close: func(s *session) { s.conn.Close() },
 		})
 		reg.Register(driver.Scheme{
@@ -127,11 +127,11 @@ func (d *opener) Explain(req *driver.Request) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	who := "the user of the credentials"
+	user := "the user of the credentials"
 	if t.login.HasName {
-		who = t.login.Name
+		user = t.login.Name
 	}
-	steps := []string{"connect to " + t.addr, "log in as " + who, `TREE_CONNECT \\` + t.url.Host() + `\` + t.tree()}
+	steps := []string{"connect to " + t.addr, "log in as " + user, `TREE_CONNECT \\` + t.url.Host() + `\` + t.tree()}
 	if t.share == "" {
 		steps = append(steps, "ask for the shares")
 	} else {

@@ -28,30 +28,30 @@ func get(t *testing.T, o *fetch.Options, url string) (string, error) {
 func TestLogins(t *testing.T) {
 	t.Parallel()
 	s := smbd.Start(t, smbd.Options{Tree: tree, Users: map[string]string{"joe": password}})
-	open := smbd.Start(t, smbd.Options{Tree: tree, Users: map[string]string{"joe": password}, Guests: true})
-	right := "smb://joe:" + uri.Escape(password) + "@"
+	guests := smbd.Start(t, smbd.Options{Tree: tree, Users: map[string]string{"joe": password}, Guests: true})
+	login := "smb://joe:" + uri.Escape(password) + "@"
 	for _, tt := range []struct {
 		url   string
 		code  fetch.Code
 		tries uint64
 	}{
-		{right + s.Addr, "", 1},
+		{login + s.Addr, "", 1},
 		{"smb://dom;joe:" + uri.Escape(password) + "@" + s.Addr, "", 1},
 		{"smb://joe:wrong@" + s.Addr, fetch.ErrAuth, 1},
 		{"smb://jim:wrong@" + s.Addr, fetch.ErrAuth, 1},
 		{"smb://guest@" + s.Addr, fetch.ErrAuth, 1},
 		{"smb://" + s.Addr, fetch.ErrAuth, 0},
-		{right + open.Addr, "", 1},
-		{"smb://jim:wrong@" + open.Addr, fetch.ErrAuth, 1}, // an unrequested guest session
-		{"smb://guest@" + open.Addr, "", 1},
-		{"smb://" + open.Addr, fetch.ErrAuth, 0},
+		{login + guests.Addr, "", 1},
+		{"smb://jim:wrong@" + guests.Addr, fetch.ErrAuth, 1}, // an unrequested guest session
+		{"smb://guest@" + guests.Addr, "", 1},
+		{"smb://" + guests.Addr, fetch.ErrAuth, 0},
 	} {
-		before := s.Logins() + open.Logins()
+		before := s.Logins() + guests.Logins()
 		got, err := get(t, nil, tt.url+"/share/dir/file.txt")
 		if fetch.CodeOf(err) != tt.code || err == nil && got != "content" {
 			t.Errorf("%s: %q, %v", tt.url, got, err)
 		}
-		if tries := s.Logins() + open.Logins() - before; tries != tt.tries {
+		if tries := s.Logins() + guests.Logins() - before; tries != tt.tries {
 			t.Errorf("%s: %d logins", tt.url, tries)
 		}
 		if err != nil && strings.Contains(err.Error(), "wrong@") {
@@ -67,8 +67,8 @@ func TestLogins(t *testing.T) {
 	}
 }
 
-// TestForgedAnswersAreNoticed modifies responses in transit.
-func TestForgedAnswersAreNoticed(t *testing.T) {
+// TestForgedResponsesAreRejected modifies responses in transit.
+func TestForgedResponsesAreRejected(t *testing.T) {
 	t.Parallel()
 	for _, c := range []smb2.Command{smb2.Negotiate, smb2.TreeConnect, smb2.Create, smb2.Read, smb2.Close} {
 		for name, forge := range map[string]func([]byte){
@@ -128,7 +128,7 @@ func TestEncryption(t *testing.T) {
 	}
 }
 
-func TestForgedEncryptedAnswersAreNoticed(t *testing.T) {
+func TestForgedEncryptedResponsesAreRejected(t *testing.T) {
 	t.Parallel()
 	for _, c := range []smb2.Command{smb2.TreeConnect, smb2.Create, smb2.Read, smb2.Close} {
 		for _, at := range []int{4, 20, 36, 42, 44, smb2.TransformSize, -1} {
@@ -145,52 +145,51 @@ func TestForgedEncryptedAnswersAreNoticed(t *testing.T) {
 	}
 }
 
-// TestOnlyEncryptedAnswersAreTaken checks responses in an encrypted session.
-func TestOnlyEncryptedAnswersAreTaken(t *testing.T) {
+// TestEncryptedSessionRejectsPlainResponses checks responses in an encrypted session.
+func TestEncryptedSessionRejectsPlainResponses(t *testing.T) {
 	t.Parallel()
 	key := make([]byte, 16)
-	s := &session{protection: protection{signer: smb2.NewSigner(smb2.Dialect311, smb2.SignGMAC, key, new(smb2.Hash)), sealing: true}}
+	s := &session{protection: protection{signer: smb2.NewSigner(smb2.Dialect311, smb2.SignGMAC, key, new(smb2.Hash)), encryptAll: true}}
 	signed := smb2.Append(nil, smb2.Header{Command: smb2.Read}, &smb2.ReadResponse{}, nil)
 	s.signer.Sign(signed)
 	h, err := smb2.ParseHeader(signed)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.authenticate(message{Header: h, b: signed}); !errors.Is(err, fetch.ErrProtocol) {
+	if err := s.verify(message{Header: h, b: signed}); !errors.Is(err, fetch.ErrProtocol) {
 		t.Errorf("a signed answer: %v", err)
 	}
-	if err := s.authenticate(message{Header: h, b: signed, sealed: true}); err != nil {
+	if err := s.verify(message{Header: h, b: signed, encrypted: true}); err != nil {
 		t.Errorf("an encrypted answer: %v", err)
 	}
-	s.sealing = false
-	if err := s.authenticate(message{Header: h, b: signed}); err != nil {
+	s.encryptAll = false
+	if err := s.verify(message{Header: h, b: signed}); err != nil {
 		t.Errorf("a signed answer before that: %v", err)
 	}
 }
 
-// TestSessionsThatTheServerEndedAreBegunAnew has a server that ends sessions without closing the
-// connection.
-func TestSessionsThatTheServerEndedAreBegunAnew(t *testing.T) {
+// TestEndedSessionsAreReopened has a server that ends sessions without closing the connection.
+func TestEndedSessionsAreReopened(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		user     string
 		status   smb2.Status
 		unsigned bool
 	}{
-		"expired":               {"guest", smb2.StatusSessionExpired, false},
-		"deleted":               {"guest", smb2.StatusSessionDeleted, false},
-		"the share is gone":     {"guest", smb2.StatusNameDeleted, false},
-		"deleted, and unsigned": {"joe", smb2.StatusSessionDeleted, true},
+		"expired":               {"guest", smb2.StatusNetworkSessionExpired, false},
+		"deleted":               {"guest", smb2.StatusUserSessionDeleted, false},
+		"the share is gone":     {"guest", smb2.StatusNetworkNameDeleted, false},
+		"deleted, and unsigned": {"joe", smb2.StatusUserSessionDeleted, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			var opened atomic.Int64 // files opened since the last login
+			var creates atomic.Int64 // files opened since the last login
 			s := smbd.Start(t, smbd.Options{Guests: true, Users: map[string]string{"joe": "secret"},
 				Tree: fstest.MapFS{"a": {Data: []byte("content")}}, Forge: func(c smb2.Command, msg []byte) {
 					if c == smb2.SessionSetup {
-						opened.Store(0)
+						creates.Store(0)
 					}
-					if c == smb2.Create && opened.Add(1) > 1 {
+					if c == smb2.Create && creates.Add(1) > 1 {
 						binary.LittleEndian.PutUint32(msg[8:], uint32(tt.status))
 						if tt.unsigned {
 							msg[16] &^= smb2.FlagSigned
@@ -213,16 +212,16 @@ func TestSessionsThatTheServerEndedAreBegunAnew(t *testing.T) {
 	}
 }
 
-func TestMessagesAreBounded(t *testing.T) {
+func TestMalformedMessagesAreRejected(t *testing.T) {
 	t.Parallel()
-	var patience int
+	var interim int
 	for name, forge := range map[string]func([]byte){
 		"another's":   func(msg []byte) { msg[24] ^= 1 },
-		"a request":   func(msg []byte) { msg[16] &^= smb2.FlagResponse },
+		"a request":   func(msg []byte) { msg[16] &^= smb2.FlagServerToRedir },
 		"a compound":  func(msg []byte) { msg[20] = 8 },
 		"a magic":     func(msg []byte) { msg[0] = 0xff },
 		"a body":      func(msg []byte) { msg[smb2.HeaderSize] ^= 2 },
-		"a patience":  func(msg []byte) { patience++; binary.LittleEndian.PutUint32(msg[8:], uint32(smb2.StatusPending)) },
+		"a patience":  func(msg []byte) { interim++; binary.LittleEndian.PutUint32(msg[8:], uint32(smb2.StatusPending)) },
 		"a dialect":   func(msg []byte) { msg[smb2.HeaderSize+4] = 0x77 },
 		"tiny pieces": func(msg []byte) { binary.LittleEndian.PutUint32(msg[smb2.HeaderSize+32:], 1) },
 		"a context":   func(msg []byte) { binary.LittleEndian.PutUint32(msg[smb2.HeaderSize+60:], 1<<31) },
@@ -277,7 +276,7 @@ func TestURLs(t *testing.T) {
 	}
 }
 
-func TestManyAtOnce(t *testing.T) {
+func TestConcurrentRequests(t *testing.T) {
 	t.Parallel()
 	s := smbd.Start(t, smbd.Options{Tree: tree, Users: map[string]string{"joe": "x"}})
 	c := drive.Client(t, nil, Load)

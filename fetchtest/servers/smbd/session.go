@@ -22,20 +22,20 @@ const maxMessage = 1 << 20
 
 // A session handles the requests of one client.
 type session struct {
-	server    *Server
-	conn      *servers.Conn
-	hash      smb2.Hash
-	before    smb2.Hash // preauthentication hash after the negotiation
-	challenge []byte
-	signer    *smb2.Signer
-	sealer    *smb2.Sealer
-	sealed    bool // the request was encrypted, and the response must be
-	sealing   bool // all requests must be encrypted
-	id        uint64
-	credits   int
-	pipe      bool // the share is IPC$
-	handles   map[smb2.FileID]*handle
-	next      uint64
+	server        *Server
+	conn          *servers.Conn
+	hash          smb2.Hash
+	negotiateHash smb2.Hash // preauthentication hash after the negotiation
+	challenge     []byte
+	signer        *smb2.Signer
+	sealer        *smb2.Sealer
+	encrypted     bool // the request was encrypted, and the response must be
+	encryptAll    bool // all requests must be encrypted
+	id            uint64
+	credits       int
+	pipe          bool // the share is IPC$
+	handles       map[smb2.FileID]*handle
+	lastID        uint64
 }
 
 // A handle is an open file or directory.
@@ -44,7 +44,7 @@ type handle struct {
 	names   []fs.DirEntry // members of a directory
 	dir     bool
 	pipe    bool
-	at      int // index in names
+	index   int // index in names
 	failure servers.Failure
 }
 
@@ -74,7 +74,7 @@ func (x *session) serve() {
 
 // receive decrypts a request, checks its signature and handles it.
 func (x *session) receive(msg []byte) (err error) {
-	if x.sealed = x.sealer != nil && smb2.IsSealed(msg); x.sealed {
+	if x.encrypted = x.sealer != nil && smb2.IsSealed(msg); x.encrypted {
 		if msg, err = x.sealer.Open(msg); err != nil {
 			return err
 		}
@@ -83,8 +83,8 @@ func (x *session) receive(msg []byte) (err error) {
 	switch {
 	case err != nil:
 		return err
-	case x.sealed:
-	case x.sealing, x.signer != nil && !x.signer.Verify(msg):
+	case x.encrypted:
+	case x.encryptAll, x.signer != nil && !x.signer.Verify(msg):
 		return errEnd
 	}
 	return x.handle(h, msg)
@@ -96,12 +96,12 @@ func (x *session) reply(h smb2.Header, status smb2.Status, body smb2.Body, buffe
 	x.credits -= cost
 	granted := max(0, min(int(h.Credits), x.server.opts.Credits-x.credits))
 	x.credits += granted
-	h.Credits, h.Status, h.Flags = uint16(granted), status, smb2.FlagResponse
+	h.Credits, h.Status, h.Flags = uint16(granted), status, smb2.FlagServerToRedir
 	msg := smb2.Append(nil, h, body, buffer)
-	if x.server.opts.Dialect == smb2.Dialect311 && (h.Command == smb2.Negotiate || h.Command == smb2.SessionSetup && status != smb2.StatusOK) {
+	if x.server.opts.Dialect == smb2.Dialect311 && (h.Command == smb2.Negotiate || h.Command == smb2.SessionSetup && status != smb2.StatusSuccess) {
 		x.hash.Add(msg)
 	}
-	if x.sealed {
+	if x.encrypted {
 		msg = x.sealer.Seal(nil, msg)
 	} else if x.signer != nil {
 		x.signer.Sign(msg)
@@ -127,9 +127,9 @@ func (x *session) refuse(h smb2.Header, status smb2.Status) error {
 func (x *session) replyError(h smb2.Header, err error) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return x.refuse(h, smb2.StatusNameNotFound)
+		return x.refuse(h, smb2.StatusObjectNameNotFound)
 	case errors.Is(err, fs.ErrInvalid):
-		return x.refuse(h, smb2.StatusNameInvalid)
+		return x.refuse(h, smb2.StatusObjectNameInvalid)
 	case errors.Is(err, fs.ErrPermission):
 		return x.refuse(h, smb2.StatusAccessDenied)
 	}
@@ -157,7 +157,7 @@ func (x *session) handle(h smb2.Header, msg []byte) error {
 	x.conn.Note(strings.TrimSpace(h.Command.String() + " " + printable.Replace(name)))
 	if h.Command != smb2.Create && h.Command != smb2.Read {
 		if f := x.conn.TakeFor(); f.Fault != servers.None {
-			if err, over := x.strike(f, h); over {
+			if err, handled := x.applyFault(f, h); handled {
 				return err
 			}
 		}
@@ -173,7 +173,7 @@ func (x *session) handle(h smb2.Header, msg []byte) error {
 		return x.create(h, name, r.DesiredAccess)
 	case *smb2.CloseRequest:
 		delete(x.handles, r.FileID)
-		return x.reply(h, smb2.StatusOK, &smb2.CloseResponse{}, nil)
+		return x.reply(h, smb2.StatusSuccess, &smb2.CloseResponse{}, nil)
 	case *smb2.ReadRequest:
 		return x.read(h, x.handles[r.FileID], r.Offset, r.Length)
 	case *smb2.QueryDirectoryRequest:
@@ -191,13 +191,13 @@ func (x *session) connectTree(h smb2.Header, path string) error {
 	if x.pipe = strings.EqualFold(share, "IPC$"); x.pipe {
 		r.ShareType = smb2.ShareTypePipe
 	} else if !strings.EqualFold(share, x.server.opts.Share) {
-		return x.refuse(h, smb2.StatusBadShare)
+		return x.refuse(h, smb2.StatusBadNetworkName)
 	}
 	h.TreeID = 1
 	if x.server.opts.EncryptShare && !x.pipe {
-		r.ShareFlags, x.sealing = smb2.ShareFlagEncryptData, true
+		r.ShareFlags, x.encryptAll = smb2.ShareFlagEncryptData, true
 	}
-	return x.reply(h, smb2.StatusOK, &r, nil)
+	return x.reply(h, smb2.StatusSuccess, &r, nil)
 }
 
 // printable escapes line ends and NUL in log lines.
@@ -221,8 +221,8 @@ func (x *session) negotiate(h smb2.Header, msg []byte) error {
 		r.Capabilities |= smb2.CapEncryption
 	}
 	buffer := r.Choose(c)
-	err := x.reply(h, smb2.StatusOK, &r, buffer)
-	x.before = x.hash
+	err := x.reply(h, smb2.StatusSuccess, &r, buffer)
+	x.negotiateHash = x.hash
 	return err
 }
 
@@ -233,14 +233,14 @@ func (x *session) setup(h smb2.Header, msg, token []byte) error {
 		return err
 	}
 	if h.SessionID == 0 {
-		x.hash = x.before
+		x.hash = x.negotiateHash
 		x.hash.Add(msg)
 		nonce := make([]byte, 8)
 		rand.Read(nonce)
 		x.challenge = smb2.NTLMChallenge(nonce, "SMBD", time.Now())
 		x.id++
 		h.SessionID = x.id
-		return x.reply(h, smb2.StatusMoreProcessing, &smb2.SessionSetupResponse{}, smb2.ServerToken(x.challenge))
+		return x.reply(h, smb2.StatusMoreProcessingRequired, &smb2.SessionSetupResponse{}, smb2.ServerToken(x.challenge))
 	}
 	if x.challenge == nil {
 		return errEnd
@@ -252,7 +252,7 @@ func (x *session) setup(h smb2.Header, msg, token []byte) error {
 		return password, ok
 	})
 	if _, known := o.Users[user]; !ok && o.Guests && !known {
-		return x.reply(h, smb2.StatusOK, &smb2.SessionSetupResponse{SessionFlags: smb2.SessionFlagIsGuest}, smb2.ServerToken(nil))
+		return x.reply(h, smb2.StatusSuccess, &smb2.SessionSetupResponse{SessionFlags: smb2.SessionFlagIsGuest}, smb2.ServerToken(nil))
 	}
 	if !ok {
 		return x.refuse(h, smb2.StatusLogonFailure)
@@ -264,12 +264,12 @@ func (x *session) setup(h smb2.Header, msg, token []byte) error {
 		if err != nil {
 			return err
 		}
-		x.sealer = client.OfServer()
+		x.sealer = client.ServerSide()
 	}
 	if o.EncryptSession {
-		r.SessionFlags, x.sealing = smb2.SessionFlagEncryptData, true
+		r.SessionFlags, x.encryptAll = smb2.SessionFlagEncryptData, true
 	}
-	return x.reply(h, smb2.StatusOK, &r, smb2.ServerToken(nil))
+	return x.reply(h, smb2.StatusSuccess, &r, smb2.ServerToken(nil))
 }
 
 func (x *session) create(h smb2.Header, name string, access uint32) error {
@@ -277,7 +277,7 @@ func (x *session) create(h smb2.Header, name string, access uint32) error {
 	var r smb2.CreateResponse
 	if x.pipe {
 		if name != "srvsvc" {
-			return x.refuse(h, smb2.StatusNameNotFound)
+			return x.refuse(h, smb2.StatusObjectNameNotFound)
 		}
 		f.pipe = true
 	} else {
@@ -300,10 +300,10 @@ func (x *session) create(h smb2.Header, name string, access uint32) error {
 			f.failure = x.conn.Take()
 		}
 	}
-	x.next++
-	r.FileID = smb2.FileID{Persistent: x.next, Volatile: x.next}
+	x.lastID++
+	r.FileID = smb2.FileID{Persistent: x.lastID, Volatile: x.lastID}
 	x.handles[r.FileID] = f
-	return x.reply(h, smb2.StatusOK, &r, nil)
+	return x.reply(h, smb2.StatusSuccess, &r, nil)
 }
 
 func (x *session) read(h smb2.Header, f *handle, offset uint64, n uint32) error {
@@ -312,25 +312,25 @@ func (x *session) read(h smb2.Header, f *handle, offset uint64, n uint32) error 
 	}
 	if x.server.opts.Pending {
 		p := h
-		p.Flags, p.Status, p.Credits = smb2.FlagResponse|smb2.FlagAsync, smb2.StatusPending, 0
+		p.Flags, p.Status, p.Credits = smb2.FlagServerToRedir|smb2.FlagAsyncCommand, smb2.StatusPending, 0
 		msg := smb2.Append(nil, p, &smb2.ErrorResponse{}, nil)
-		if x.sealed {
+		if x.encrypted {
 			msg = x.sealer.Seal(nil, msg)
 		}
 		if err := x.write(msg); err != nil {
 			return err
 		}
 	}
-	if most := x.server.opts.MaxRead; most > 0 {
-		n = min(n, uint32(most))
+	if limit := x.server.opts.MaxRead; limit > 0 {
+		n = min(n, uint32(limit))
 	}
-	all := uint64(len(f.content))
-	data := f.content[min(offset, all):min(offset+uint64(n), all)]
+	length := uint64(len(f.content))
+	data := f.content[min(offset, length):min(offset+uint64(n), length)]
 	if f.failure.Fault != servers.None {
-		place := uint64(f.failure.Place(int64(all)))
-		if offset+uint64(len(data)) >= place || len(data) == 0 {
-			if data = f.content[min(offset, place):min(place, offset+uint64(n))]; len(data) == 0 {
-				if err, over := x.strike(f.failure, h); over {
+		faultOffset := uint64(f.failure.Place(int64(length)))
+		if offset+uint64(len(data)) >= faultOffset || len(data) == 0 {
+			if data = f.content[min(offset, faultOffset):min(faultOffset, offset+uint64(n))]; len(data) == 0 {
+				if err, handled := x.applyFault(f.failure, h); handled {
 					return err
 				}
 			}
@@ -339,29 +339,29 @@ func (x *session) read(h smb2.Header, f *handle, offset uint64, n uint32) error 
 	if len(data) == 0 {
 		return x.refuse(h, smb2.StatusEndOfFile)
 	}
-	return x.reply(h, smb2.StatusOK, &smb2.ReadResponse{}, data)
+	return x.reply(h, smb2.StatusSuccess, &smb2.ReadResponse{}, data)
 }
 
 func (x *session) list(h smb2.Header, f *handle) error {
 	if f == nil || !f.dir {
 		return x.refuse(h, smb2.StatusInvalidParameter)
 	}
-	if f.failure.Fault == servers.Endless && f.at == len(f.names) && f.at > 0 {
-		f.at = 0
-	} else if f.failure.Fault != servers.None && f.failure.Fault != servers.Endless && f.at >= int(f.failure.Place(int64(len(f.names)))) {
-		if err, over := x.strike(f.failure, h); over {
+	if f.failure.Fault == servers.Endless && f.index == len(f.names) && f.index > 0 {
+		f.index = 0
+	} else if f.failure.Fault != servers.None && f.failure.Fault != servers.Endless && f.index >= int(f.failure.Place(int64(len(f.names)))) {
+		if err, handled := x.applyFault(f.failure, h); handled {
 			return err
 		}
 	}
 	var b []byte
 	last := -1
-	for _, e := range f.names[f.at:min(f.at+x.server.opts.Batch, len(f.names))] {
-		f.at++
+	for _, e := range f.names[f.index:min(f.index+x.server.opts.Batch, len(f.names))] {
+		f.index++
 		info, err := e.Info()
 		if err != nil {
 			continue
 		}
-		m := smb2.Member{Name: e.Name(), Written: smb2.FileTime(info.ModTime()), Size: uint64(info.Size())}
+		m := smb2.Member{Name: e.Name(), LastWriteTime: smb2.FileTime(info.ModTime()), Size: uint64(info.Size())}
 		if e.IsDir() {
 			m.Attributes = smb2.AttributeDirectory
 		}
@@ -370,20 +370,20 @@ func (x *session) list(h smb2.Header, f *handle) error {
 	if last < 0 {
 		return x.refuse(h, smb2.StatusNoMoreFiles)
 	}
-	return x.reply(h, smb2.StatusOK, &smb2.QueryDirectoryResponse{}, b)
+	return x.reply(h, smb2.StatusSuccess, &smb2.QueryDirectoryResponse{}, b)
 }
 
 // transceive handles a message to the pipe.
 func (x *session) transceive(h smb2.Header, r *smb2.IoctlRequest, msg []byte) error {
-	shares := []smb2.Share{{Name: x.server.opts.Share}, {Name: "IPC$", Type: smb2.ShareHidden | 3}, {Name: "print", Type: 1}}
+	shares := []smb2.Share{{Name: x.server.opts.Share}, {Name: "IPC$", Type: smb2.STypeSpecial | 3}, {Name: "print", Type: 1}}
 	for _, name := range slices.Sorted(maps.Keys(x.server.opts.Shares)) {
 		shares = append(shares, smb2.Share{Name: name, Remark: x.server.opts.Shares[name]})
 	}
-	return x.reply(h, smb2.StatusOK, &smb2.IoctlResponse{CtlCode: r.CtlCode, FileID: r.FileID}, smb2.AnswerShares(msg, shares))
+	return x.reply(h, smb2.StatusSuccess, &smb2.IoctlResponse{CtlCode: r.CtlCode, FileID: r.FileID}, smb2.ShareResponse(msg, shares))
 }
 
-// strike applies a fault that ends the connection or replaces the response.
-func (x *session) strike(f servers.Failure, h smb2.Header) (err error, over bool) {
+// applyFault applies a fault that ends the connection or replaces the response.
+func (x *session) applyFault(f servers.Failure, h smb2.Header) (err error, handled bool) {
 	raw := x.conn.NetConn()
 	switch f.Fault {
 	case servers.Noise:

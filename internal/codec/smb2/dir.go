@@ -7,10 +7,10 @@ import (
 
 // A Member is an entry of a directory.
 type Member struct {
-	Name       string
-	Written    uint64 // a FILETIME
-	Size       uint64
-	Attributes uint32
+	Name          string
+	LastWriteTime uint64 // a FILETIME
+	Size          uint64
+	Attributes    uint32
 }
 
 // directoryInformation has the fields before the name of a member (FILE_DIRECTORY_INFORMATION,
@@ -56,7 +56,7 @@ func AppendMember(b []byte, last int, m Member) (all []byte, at int) {
 		le.PutUint32(b[last:], uint32(at-last))
 	}
 	name := UTF16(m.Name)
-	b, err := binary.Append(b, le, directoryInformation{LastWriteTime: m.Written, ChangeTime: m.Written,
+	b, err := binary.Append(b, le, directoryInformation{LastWriteTime: m.LastWriteTime, ChangeTime: m.LastWriteTime,
 		EndOfFile: m.Size, AllocationSize: m.Size, FileAttributes: m.Attributes, FileNameLength: uint32(len(name))})
 	if err != nil {
 		panic(err) // impossible: the structure has only numbers

@@ -16,8 +16,8 @@ type Body interface {
 
 // A locator is a Body with the offset and length of the buffer that follows it.
 type locator interface {
-	locate(offset, length int)
-	located() (offset, length uint32)
+	setExtent(offset, length int)
+	extent() (offset, length uint32)
 }
 
 // Append appends a message: header, body and buffer. It sets the offset and length of the buffer in
@@ -25,7 +25,7 @@ type locator interface {
 func Append(b []byte, h Header, body Body, buffer []byte) []byte {
 	size := body.structureSize()
 	if l, ok := body.(locator); ok {
-		l.locate(bufferOffset(size), len(buffer))
+		l.setExtent(bufferOffset(size), len(buffer))
 	}
 	b, err := binary.Append(le.AppendUint16(h.Append(b), size), le, body)
 	if err != nil {
@@ -47,7 +47,7 @@ func Parse(msg []byte, body Body) (buffer []byte, err error) {
 		return nil, fmt.Errorf("%w: %w", ErrMalformed, err)
 	}
 	if l, ok := body.(locator); ok {
-		return part(msg, l)
+		return extentData(msg, l)
 	}
 	return nil, nil
 }
@@ -55,8 +55,8 @@ func Parse(msg []byte, body Body) (buffer []byte, err error) {
 // bufferOffset returns the offset of the buffer of a message, from the beginning of the header.
 func bufferOffset(structureSize uint16) int { return HeaderSize + int(structureSize&^1) }
 
-func part(msg []byte, l locator) ([]byte, error) {
-	offset, n := l.located()
+func extentData(msg []byte, l locator) ([]byte, error) {
+	offset, n := l.extent()
 	if n == 0 {
 		return nil, nil
 	}
@@ -69,14 +69,14 @@ func part(msg []byte, l locator) ([]byte, error) {
 // An Extent16 is the offset of a buffer from the beginning of the header, and its length, in bytes.
 type Extent16 struct{ Offset, Length uint16 }
 
-func (e *Extent16) locate(offset, length int)        { e.Offset, e.Length = uint16(offset), uint16(length) }
-func (e *Extent16) located() (offset, length uint32) { return uint32(e.Offset), uint32(e.Length) }
+func (e *Extent16) setExtent(offset, length int)    { e.Offset, e.Length = uint16(offset), uint16(length) }
+func (e *Extent16) extent() (offset, length uint32) { return uint32(e.Offset), uint32(e.Length) }
 
 // An Extent32 is like Extent16, with 32-bit fields.
 type Extent32 struct{ Offset, Length uint32 }
 
-func (e *Extent32) locate(offset, length int)        { e.Offset, e.Length = uint32(offset), uint32(length) }
-func (e *Extent32) located() (offset, length uint32) { return e.Offset, e.Length }
+func (e *Extent32) setExtent(offset, length int)    { e.Offset, e.Length = uint32(offset), uint32(length) }
+func (e *Extent32) extent() (offset, length uint32) { return e.Offset, e.Length }
 
 // A FileID identifies an open file (SMB2_FILEID, section 2.2.14.1).
 type FileID struct{ Persistent, Volatile uint64 }
@@ -204,12 +204,12 @@ func (c Contexts) bytes() (b []byte) {
 func ParseContexts(msg []byte, offset uint32, n uint16) (c Contexts, err error) {
 	for ; n > 0; n-- {
 		offset = (offset + 7) &^ 7
-		head, err := part(msg, &Extent32{offset, 8})
+		head, err := extentData(msg, &Extent32{offset, 8})
 		if err != nil {
 			return Contexts{}, err
 		}
 		size := uint32(le.Uint16(head[2:]))
-		data, err := part(msg, &Extent32{offset + 8, size})
+		data, err := extentData(msg, &Extent32{offset + 8, size})
 		if err != nil {
 			return Contexts{}, err
 		}
@@ -368,10 +368,10 @@ type ReadResponse struct {
 }
 
 func (*ReadResponse) structureSize() uint16 { return 17 }
-func (r *ReadResponse) locate(offset, length int) {
+func (r *ReadResponse) setExtent(offset, length int) {
 	r.DataOffset, r.DataLength = uint8(offset), uint32(length)
 }
-func (r *ReadResponse) located() (offset, length uint32) { return uint32(r.DataOffset), r.DataLength }
+func (r *ReadResponse) extent() (offset, length uint32) { return uint32(r.DataOffset), r.DataLength }
 
 // FileDirectoryInformation is the information class of [Member] ([MS-FSCC], section 2.4).
 const FileDirectoryInformation = 1
@@ -394,10 +394,10 @@ type QueryDirectoryResponse struct {
 }
 
 func (*QueryDirectoryResponse) structureSize() uint16 { return 9 }
-func (r *QueryDirectoryResponse) locate(offset, length int) {
+func (r *QueryDirectoryResponse) setExtent(offset, length int) {
 	r.OutputBufferOffset, r.OutputBufferLength = uint16(offset), uint32(length)
 }
-func (r *QueryDirectoryResponse) located() (offset, length uint32) {
+func (r *QueryDirectoryResponse) extent() (offset, length uint32) {
 	return uint32(r.OutputBufferOffset), r.OutputBufferLength
 }
 

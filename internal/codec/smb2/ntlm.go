@@ -37,10 +37,10 @@ const ntlmSignature = "NTLMSSP\x00"
 
 // AvIds of the AV_PAIRs in TargetInfo ([MS-NLMP], section 2.2.2.1).
 const (
-	avEnd       = 0 // MsvAvEOL
-	avComputer  = 1 // MsvAvNbComputerName
-	avFlags     = 6 // MsvAvFlags
-	avTimestamp = 7 // MsvAvTimestamp
+	avEOL            = 0 // MsvAvEOL
+	avNbComputerName = 1 // MsvAvNbComputerName
+	avFlags          = 6 // MsvAvFlags
+	avTimestamp      = 7 // MsvAvTimestamp
 )
 
 // maxNTLM limits the size of a CHALLENGE_MESSAGE, in bytes.
@@ -66,51 +66,51 @@ func NTLMAuthenticate(negotiate, challenge []byte, a Account) (msg, key []byte, 
 	if err != nil {
 		return nil, nil, err
 	}
-	pairs, stamp, err := avPairs(info)
+	pairs, timestamp, err := avPairs(info)
 	if err != nil {
 		return nil, nil, err
 	}
-	stamped := stamp != nil
-	if !stamped {
-		stamp = le.AppendUint64(nil, FileTime(time.Now()))
+	hasTimestamp := timestamp != nil
+	if !hasTimestamp {
+		timestamp = le.AppendUint64(nil, FileTime(time.Now()))
 	} else {
 		pairs = append(pairs, avFlags, 0, 4, 0, 2, 0, 0, 0) // MsvAvFlags: the message has a MIC
 	}
-	pairs = append(pairs, avEnd, 0, 0, 0)
+	pairs = append(pairs, avEOL, 0, 0, 0)
 	random := make([]byte, 24)
 	rand.Read(random)
 	clientChallenge, key := random[:8], random[8:]
 
-	owf := ntlmOWF(a)
-	temp := append([]byte{1, 1, 0, 0, 0, 0, 0, 0}, stamp...)
+	responseKey := ntowfv2(a)
+	temp := append([]byte{1, 1, 0, 0, 0, 0, 0, 0}, timestamp...)
 	temp = append(append(temp, clientChallenge...), 0, 0, 0, 0)
 	temp = append(append(temp, pairs...), 0, 0, 0, 0)
-	proof := mac(owf, challenge[24:32], temp)
+	proof := mac(responseKey, challenge[24:32], temp)
 	lm := make([]byte, 24)
-	if !stamped {
-		lm = append(mac(owf, challenge[24:32], clientChallenge), clientChallenge...)
+	if !hasTimestamp {
+		lm = append(mac(responseKey, challenge[24:32], clientChallenge), clientChallenge...)
 	}
-	exchanged := make([]byte, 16)
-	c, err := rc4.NewCipher(mac(owf, proof))
+	encryptedKey := make([]byte, 16)
+	c, err := rc4.NewCipher(mac(responseKey, proof))
 	if err != nil {
 		return nil, nil, err
 	}
-	c.XORKeyStream(exchanged, key)
+	c.XORKeyStream(encryptedKey, key)
 
-	const fixed = 88
+	const payloadOffset = 88
 	msg = append([]byte(ntlmSignature), ntlmAuthenticate, 0, 0, 0)
 	var payload []byte
-	for _, f := range [][]byte{lm, append(proof, temp...), UTF16(a.Domain), UTF16(a.User), UTF16("URLGET"), exchanged} {
+	for _, f := range [][]byte{lm, append(proof, temp...), UTF16(a.Domain), UTF16(a.User), UTF16("URLGET"), encryptedKey} {
 		msg = le.AppendUint16(msg, uint16(len(f)))
 		msg = le.AppendUint16(msg, uint16(len(f)))
-		msg = le.AppendUint32(msg, uint32(fixed+len(payload)))
+		msg = le.AppendUint32(msg, uint32(payloadOffset+len(payload)))
 		payload = append(payload, f...)
 	}
 	msg = le.AppendUint32(msg, ntlmFlags)
 	msg = append(msg, 6, 1, 0, 0, 0, 0, 0, 15) // Version, for debugging only
 	msg = append(msg, make([]byte, 16)...)
 	msg = append(msg, payload...)
-	if stamped {
+	if hasTimestamp {
 		copy(msg[72:88], mac(key, negotiate, challenge, msg))
 	}
 	return msg, key, nil
@@ -119,12 +119,12 @@ func NTLMAuthenticate(negotiate, challenge []byte, a Account) (msg, key []byte, 
 // NTLMChallenge returns a CHALLENGE_MESSAGE with a nonce of 8 bytes, for test servers.
 func NTLMChallenge(nonce []byte, name string, now time.Time) []byte {
 	target := UTF16(name)
-	info := le.AppendUint16([]byte{avComputer, 0}, uint16(len(target)))
+	info := le.AppendUint16([]byte{avNbComputerName, 0}, uint16(len(target)))
 	info = append(info, target...)
 	if !now.IsZero() {
 		info = le.AppendUint64(append(info, avTimestamp, 0, 8, 0), FileTime(now))
 	}
-	info = append(info, avEnd, 0, 0, 0)
+	info = append(info, avEOL, 0, 0, 0)
 	b := append([]byte(ntlmSignature), ntlmChallenge, 0, 0, 0)
 	at := uint32(56)
 	for _, f := range [][]byte{target} {
@@ -158,13 +158,13 @@ func NTLMVerify(msg, challenge []byte, password func(domain, user string) (strin
 		}
 	}
 	a := Account{Domain: Name(fields[2]), User: Name(fields[3])}
-	known := false
-	if a.Password, known = password(a.Domain, a.User); !known || len(fields[1]) < 16 || len(fields[5]) != 16 {
+	found := false
+	if a.Password, found = password(a.Domain, a.User); !found || len(fields[1]) < 16 || len(fields[5]) != 16 {
 		return a.User, nil, false
 	}
-	owf := ntlmOWF(a)
-	proof := mac(owf, challenge[24:32], fields[1][16:])
-	c, err := rc4.NewCipher(mac(owf, proof))
+	responseKey := ntowfv2(a)
+	proof := mac(responseKey, challenge[24:32], fields[1][16:])
+	c, err := rc4.NewCipher(mac(responseKey, proof))
 	if err != nil || !hmac.Equal(proof, fields[1][:16]) {
 		return a.User, nil, false
 	}
@@ -184,20 +184,20 @@ func field(msg []byte, at int) ([]byte, error) {
 
 // avPairs returns the AV_PAIRs of a TargetInfo without MsvAvEOL and MsvAvFlags. Stamp is the value of
 // MsvAvTimestamp, or nil if it is missing.
-func avPairs(info []byte) (pairs, stamp []byte, err error) {
+func avPairs(info []byte) (pairs, timestamp []byte, err error) {
 	for {
 		if len(info) < 4 {
-			return pairs, stamp, nil
+			return pairs, timestamp, nil
 		}
 		id, n := le.Uint16(info), int(le.Uint16(info[2:]))
-		if id == avEnd {
-			return pairs, stamp, nil
+		if id == avEOL {
+			return pairs, timestamp, nil
 		}
 		if len(info) < 4+n || id == avTimestamp && n != 8 {
 			return nil, nil, fmt.Errorf("%w: what the server tells of itself", ErrMalformed)
 		}
 		if id == avTimestamp {
-			stamp = bytes.Clone(info[4 : 4+n])
+			timestamp = bytes.Clone(info[4 : 4+n])
 		}
 		if id != avFlags {
 			pairs = append(pairs, info[:4+n]...)
@@ -206,8 +206,8 @@ func avPairs(info []byte) (pairs, stamp []byte, err error) {
 	}
 }
 
-// ntlmOWF returns NTOWFv2, the response key for an account ([MS-NLMP], section 3.3.2).
-func ntlmOWF(a Account) []byte {
+// ntowfv2 returns NTOWFv2, the response key for an account ([MS-NLMP], section 3.3.2).
+func ntowfv2(a Account) []byte {
 	h := md4.New()
 	h.Write(UTF16(a.Password))
 	return mac(h.Sum(nil), UTF16(strings.ToUpper(a.User)+a.Domain))
@@ -238,12 +238,12 @@ func LastToken(msg, key []byte) []byte {
 	const magic = "session key to client-to-server "
 	sign := md5.Sum(append(bytes.Clone(key), magic+"signing key magic constant\x00"...))
 	seal := md5.Sum(append(bytes.Clone(key), magic+"sealing key magic constant\x00"...))
-	sum := mac(sign[:], make([]byte, 4), der(0x30, oidNTLM))[:8]
+	checksum := mac(sign[:], make([]byte, 4), der(0x30, oidNTLM))[:8]
 	if c, err := rc4.NewCipher(seal[:]); err == nil {
-		c.XORKeyStream(sum, sum)
+		c.XORKeyStream(checksum, checksum)
 	}
-	code := append(append([]byte{1, 0, 0, 0}, sum...), 0, 0, 0, 0) // [MS-NLMP], section 2.2.2.9
-	return der(0xa1, der(0x30, der(0xa2, der(0x04, msg)), der(0xa3, der(0x04, code))))
+	mic := append(append([]byte{1, 0, 0, 0}, checksum...), 0, 0, 0, 0) // [MS-NLMP], section 2.2.2.9
+	return der(0xa1, der(0x30, der(0xa2, der(0x04, msg)), der(0xa3, der(0x04, mic))))
 }
 
 // ServerToken wraps a message of a server in a NegTokenResp. A nil msg means accept-completed.

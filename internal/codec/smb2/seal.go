@@ -37,7 +37,7 @@ func IsSealed(msg []byte) bool { return len(msg) >= 4 && string(msg[:4]) == "\xf
 // A Sealer encrypts the messages that one side of a session sends, and decrypts those it receives.
 type Sealer struct {
 	session    uint64
-	sent       uint64 // messages encrypted so far; also the nonce of the last one
+	count      uint64 // messages encrypted so far; also the nonce of the last one
 	seal, open cipher.AEAD
 }
 
@@ -62,8 +62,8 @@ func NewSealer(dialect, id uint16, session uint64, key []byte, hash *Hash) (*Sea
 	return s, err
 }
 
-// OfServer returns the server's sealer for a client's sealer.
-func (s *Sealer) OfServer() *Sealer {
+// ServerSide returns the server's sealer for a client's sealer.
+func (s *Sealer) ServerSide() *Sealer {
 	return &Sealer{session: s.session, seal: s.open, open: s.seal}
 }
 
@@ -85,8 +85,8 @@ func newAEAD(id uint16, key []byte) (cipher.AEAD, error) {
 func (s *Sealer) Seal(b, msg []byte) []byte {
 	head := make([]byte, TransformSize)
 	copy(head, "\xfdSMB")
-	s.sent++
-	le.PutUint64(head[transformNonce:], s.sent)
+	s.count++
+	le.PutUint64(head[transformNonce:], s.count)
 	le.PutUint32(head[transformLength:], uint32(len(msg)))
 	le.PutUint16(head[transformFlags:], transformEncrypted)
 	le.PutUint64(head[transformSession:], s.session)

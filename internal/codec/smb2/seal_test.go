@@ -51,9 +51,9 @@ func TestCCM(t *testing.T) {
 
 var _ cipher.AEAD = ccm{}
 
-// TestKeys checks the example for dialect 3.0 in Microsoft's "Encryption in SMB 3.0: A protocol
-// perspective".
-func TestKeys(t *testing.T) {
+// TestEncryptionKeys checks the example for dialect 3.0 in Microsoft's "Encryption in SMB 3.0: A
+// protocol perspective".
+func TestEncryptionKeys(t *testing.T) {
 	t.Parallel()
 	session := unhex(t, "b4546771b515f766a86735532dd6c4f0")
 	for context, want := range map[string]string{
@@ -77,7 +77,7 @@ func TestSealedMessages(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			server := client.OfServer()
+			server := client.ServerSide()
 			first, second := client.Seal(nil, msg), client.Seal(nil, msg)
 			if bytes.Equal(first[TransformSize:], second[TransformSize:]) {
 				t.Errorf("%#x, cipher %d: the same message twice looks the same", dialect, id)

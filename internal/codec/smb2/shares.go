@@ -12,12 +12,12 @@ type Share struct {
 
 // Share types ([MS-SRVS], section 2.2.2.4).
 const (
-	ShareDisk   = 0
-	ShareHidden = 1 << 31
+	STypeDiskTree = 0
+	STypeSpecial  = 1 << 31
 )
 
 // IsDisk reports whether the share is a visible disk share.
-func (s Share) IsDisk() bool { return s.Type&^0x0fffffff == 0 && s.Type&0xff == ShareDisk }
+func (s Share) IsDisk() bool { return s.Type&^0x0fffffff == 0 && s.Type&0xff == STypeDiskTree }
 
 // maxShares limits the number of shares in a list.
 const maxShares = 10_000
@@ -50,23 +50,23 @@ func pdu(kind, flags byte, call uint32, body []byte) []byte {
 	return append(b, body...)
 }
 
-// BindShares returns the bind PDU for the srvsvc interface.
-func BindShares() []byte {
+// BindRequest returns the bind PDU for the srvsvc interface.
+func BindRequest() []byte {
 	body := append([]byte{0xb8, 0x10, 0xb8, 0x10, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 1, 0}, uuidSrvsvc...)
 	return pdu(pduBind, fragFirst|fragLast, 1, append(body, uuidNDR...))
 }
 
-// BoundShares returns an error unless b is a bind_ack PDU, the response to BindShares.
-func BoundShares(b []byte) error {
+// CheckBindAck returns an error unless b is a bind_ack PDU, the response to BindRequest.
+func CheckBindAck(b []byte) error {
 	if len(b) < pduHeader || b[0] != 5 || b[2] != pduBindAck {
 		return fmt.Errorf("%w: the server does not tell of shares", ErrMalformed)
 	}
 	return nil
 }
 
-// AskShares returns the request for the shares of a server (NetrShareEnum, level 1; [MS-SRVS],
+// ShareEnumRequest returns the request for the shares of a server (NetrShareEnum, level 1; [MS-SRVS],
 // section 3.1.4.8).
-func AskShares(server string) []byte {
+func ShareEnumRequest(server string) []byte {
 	b := le.AppendUint32(make([]byte, 4), 0) // alloc_hint, p_cont_id and opnum
 	le.PutUint16(b[6:], 15)
 	b = le.AppendUint32(b, 0x20000)
@@ -90,10 +90,10 @@ func appendString(b []byte, text string, base int) []byte {
 	return b
 }
 
-// Fragment parses the first fragment of a response in b. It returns the stub data of the fragment,
-// the rest of b, and whether the fragment is the last one. It returns ok = false if the fragment is
-// incomplete.
-func Fragment(b []byte) (stub, rest []byte, last, ok bool, err error) {
+// ParseFragment parses the first fragment of a response in b. It returns the stub data of the
+// fragment, the rest of b, and whether the fragment is the last one. It returns ok = false if the
+// fragment is incomplete.
+func ParseFragment(b []byte) (stub, rest []byte, last, ok bool, err error) {
 	if len(b) < responseHeader {
 		return nil, b, false, false, nil
 	}
@@ -110,7 +110,7 @@ func Fragment(b []byte) (stub, rest []byte, last, ok bool, err error) {
 	return b[responseHeader:n], b[n:], b[3]&fragLast != 0, true, nil
 }
 
-// ParseShares parses the response to AskShares. Stub is the joined stub data of the fragments.
+// ParseShares parses the response to ShareEnumRequest. Stub is the joined stub data of the fragments.
 func ParseShares(stub []byte) ([]Share, error) {
 	r := ndr{b: stub}
 	r.uint32() // Level
@@ -147,44 +147,44 @@ func ParseShares(stub []byte) ([]Share, error) {
 // An ndr reads NDR data ([C706], chapter 14).
 type ndr struct {
 	b   []byte
-	at  int
+	pos int
 	err error
 }
 
-func (r *ndr) take(n int) []byte {
-	if r.err == nil && (n < 0 || n > len(r.b)-r.at) {
+func (r *ndr) next(n int) []byte {
+	if r.err == nil && (n < 0 || n > len(r.b)-r.pos) {
 		r.err = fmt.Errorf("%w: an answer about shares ends within a value", ErrMalformed)
 	}
 	if r.err != nil {
 		return nil
 	}
-	r.at += n
-	return r.b[r.at-n : r.at]
+	r.pos += n
+	return r.b[r.pos-n : r.pos]
 }
 
 func (r *ndr) uint32() uint32 {
-	r.take((4 - r.at%4) % 4)
-	if b := r.take(4); b != nil {
+	r.next((4 - r.pos%4) % 4)
+	if b := r.next(4); b != nil {
 		return le.Uint32(b)
 	}
 	return 0
 }
 
 func (r *ndr) string() string {
-	most, offset, n := r.uint32(), r.uint32(), r.uint32()
-	if offset != 0 || n > most || n > 1<<16 {
+	maxCount, offset, n := r.uint32(), r.uint32(), r.uint32()
+	if offset != 0 || n > maxCount || n > 1<<16 {
 		r.err = fmt.Errorf("%w: a string about shares", ErrMalformed)
 		return ""
 	}
-	b := r.take(2 * int(n))
+	b := r.next(2 * int(n))
 	if len(b) >= 2 {
 		b = b[:len(b)-2] // the NUL
 	}
 	return Name(b)
 }
 
-// AnswerShares returns the response to the bind or request PDU msg, for test servers.
-func AnswerShares(msg []byte, shares []Share) []byte {
+// ShareResponse returns the response to the bind or request PDU msg, for test servers.
+func ShareResponse(msg []byte, shares []Share) []byte {
 	if len(msg) > 2 && msg[2] == pduBind {
 		return pdu(pduBindAck, fragFirst|fragLast, 1, make([]byte, 44))
 	}

@@ -17,8 +17,8 @@ const (
 	SignGMAC = 2
 )
 
-// signatureAt is the offset of the signature in a message.
-const signatureAt = 48
+// signatureOffset is the offset of the signature in a message.
+const signatureOffset = 48
 
 // A Signer signs messages of a session and verifies their signatures.
 type Signer struct {
@@ -59,9 +59,9 @@ func NewSigner(dialect, algorithm uint16, key []byte, hash *Hash) *Signer {
 // Sign signs a message in place.
 func (s *Signer) Sign(msg []byte) {
 	msg[16] |= FlagSigned
-	clear(msg[signatureAt:HeaderSize])
+	clear(msg[signatureOffset:HeaderSize])
 	sum := s.sum(msg)
-	copy(msg[signatureAt:HeaderSize], sum[:])
+	copy(msg[signatureOffset:HeaderSize], sum[:])
 }
 
 // Verify reports whether a message has a valid signature. It modifies msg while it runs and restores
@@ -71,10 +71,10 @@ func (s *Signer) Verify(msg []byte) bool {
 		return false
 	}
 	var got [16]byte
-	copy(got[:], msg[signatureAt:])
-	clear(msg[signatureAt:HeaderSize])
+	copy(got[:], msg[signatureOffset:])
+	clear(msg[signatureOffset:HeaderSize])
 	sum := s.sum(msg)
-	copy(msg[signatureAt:], got[:])
+	copy(msg[signatureOffset:], got[:])
 	return subtle.ConstantTimeCompare(sum[:], got[:]) == 1
 }
 
@@ -83,7 +83,7 @@ func (s *Signer) sum(msg []byte) (sum [16]byte) {
 	case s.gcm != nil:
 		nonce := make([]byte, 12) // [MS-SMB2], section 3.1.4.1
 		copy(nonce, msg[24:32])
-		nonce[8] = msg[16] & FlagResponse
+		nonce[8] = msg[16] & FlagServerToRedir
 		if Command(le.Uint16(msg[12:])) == Cancel {
 			nonce[8] |= 2
 		}

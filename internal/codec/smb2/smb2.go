@@ -49,9 +49,9 @@ func (c Command) String() string {
 
 // Header flags.
 const (
-	FlagResponse = 1 << 0 // SMB2_FLAGS_SERVER_TO_REDIR
-	FlagAsync    = 1 << 1 // SMB2_FLAGS_ASYNC_COMMAND
-	FlagSigned   = 1 << 3 // SMB2_FLAGS_SIGNED
+	FlagServerToRedir = 1 << 0 // SMB2_FLAGS_SERVER_TO_REDIR
+	FlagAsyncCommand  = 1 << 1 // SMB2_FLAGS_ASYNC_COMMAND
+	FlagSigned        = 1 << 3 // SMB2_FLAGS_SIGNED
 )
 
 // The dialect revisions ([MS-SMB2], section 2.2.3).
@@ -141,7 +141,7 @@ func AppendUTF16(b []byte, text string) ([]byte, bool) {
 		r, n := utf8.DecodeRuneInString(text[i:])
 		switch {
 		case r == utf8.RuneError && n <= 1:
-			if !isHalf(text[i:]) {
+			if !isSurrogate(text[i:]) {
 				return nil, false
 			}
 			r, n = 0xd000|rune(text[i+1]&0x3f)<<6|rune(text[i+2]&0x3f), 3
@@ -157,8 +157,8 @@ func AppendUTF16(b []byte, text string) ([]byte, bool) {
 	return b, true
 }
 
-// isHalf reports whether s begins with a surrogate in the encoding of Name.
-func isHalf(s string) bool {
+// isSurrogate reports whether s begins with a surrogate in the encoding of Name.
+func isSurrogate(s string) bool {
 	return len(s) >= 3 && s[0] == 0xed && s[1]&0xe0 == 0xa0 && s[2]&0xc0 == 0x80
 }
 

@@ -39,10 +39,10 @@ func unhex(t *testing.T, text string) []byte {
 	return b
 }
 
-// TestOWF checks the example of [MS-NLMP], section 4.2.4.1.1.
-func TestOWF(t *testing.T) {
+// TestNTOWFv2 checks the example of [MS-NLMP], section 4.2.4.1.1.
+func TestNTOWFv2(t *testing.T) {
 	t.Parallel()
-	if got := ntlmOWF(Account{Domain: "Domain", User: "User", Password: "Password"}); hex.EncodeToString(got) != "0c868a403bfd7a93a3001ef22ef02e3f" {
+	if got := ntowfv2(Account{Domain: "Domain", User: "User", Password: "Password"}); hex.EncodeToString(got) != "0c868a403bfd7a93a3001ef22ef02e3f" {
 		t.Errorf("%x", got)
 	}
 }
@@ -102,8 +102,8 @@ func TestNames(t *testing.T) {
 
 func TestShares(t *testing.T) {
 	t.Parallel()
-	want := []Share{{Name: "a", Remark: "for all"}, {Name: "bü", Type: ShareHidden}, {}}
-	stub, rest, last, ok, err := Fragment(AnswerShares(AskShares("h"), want))
+	want := []Share{{Name: "a", Remark: "for all"}, {Name: "bü", Type: STypeSpecial}, {}}
+	stub, rest, last, ok, err := ParseFragment(ShareResponse(ShareEnumRequest("h"), want))
 	if !ok || !last || len(rest) > 0 || err != nil {
 		t.Fatal(rest, last, ok, err)
 	}
@@ -111,14 +111,14 @@ func TestShares(t *testing.T) {
 	if err != nil || !slices.Equal(got, want) {
 		t.Errorf("%v, %v", got, err)
 	}
-	if err := BoundShares(AnswerShares(BindShares(), nil)); err != nil {
+	if err := CheckBindAck(ShareResponse(BindRequest(), nil)); err != nil {
 		t.Error(err)
 	}
 }
 
-func TestSharesAreBounded(t *testing.T) {
+func TestShareCountIsLimited(t *testing.T) {
 	t.Parallel()
-	stub, _, _, _, _ := Fragment(AnswerShares(nil, []Share{{Name: "a"}}))
+	stub, _, _, _, _ := ParseFragment(ShareResponse(nil, []Share{{Name: "a"}}))
 	for _, at := range []int{12, 20} {
 		copy(stub[at:], []byte{0xff, 0xff, 0xff, 0x7f})
 	}
@@ -142,7 +142,7 @@ var bodies = []Body{&ErrorResponse{}, &NegotiateRequest{}, &NegotiateResponse{},
 	&TreeConnectRequest{}, &TreeConnectResponse{}, &CreateRequest{}, &CreateResponse{}, &CloseRequest{}, &CloseResponse{}, &ReadRequest{},
 	&ReadResponse{}, &QueryDirectoryRequest{}, &QueryDirectoryResponse{}, &IoctlRequest{}, &IoctlResponse{}}
 
-func TestBodiesHaveTheSizeThatTheySay(t *testing.T) {
+func TestBodySizes(t *testing.T) {
 	t.Parallel()
 	for _, b := range bodies {
 		if got, want := 2+binary.Size(b), int(b.structureSize()&^1); got != want {
@@ -151,7 +151,7 @@ func TestBodiesHaveTheSizeThatTheySay(t *testing.T) {
 	}
 }
 
-func TestBuffersAreFound(t *testing.T) {
+func TestBufferOffsets(t *testing.T) {
 	t.Parallel()
 	for _, b := range bodies {
 		msg := Append(nil, Header{}, b, []byte("buffer"))
@@ -166,8 +166,8 @@ func TestBuffersAreFound(t *testing.T) {
 			if _, err := Parse(msg[:len(msg)-1], b); !errors.Is(err, ErrMalformed) {
 				t.Errorf("%T with a buffer that lies outside: %v", b, err)
 			}
-			l.locate(HeaderSize-1, 1)
-			if _, err := part(msg, l); !errors.Is(err, ErrMalformed) {
+			l.setExtent(HeaderSize-1, 1)
+			if _, err := extentData(msg, l); !errors.Is(err, ErrMalformed) {
 				t.Errorf("%T with a buffer in the header: %v", b, err)
 			}
 		}
@@ -181,7 +181,7 @@ func FuzzParse(f *testing.F) {
 	f.Add(b)
 	f.Add(NTLMChallenge(make([]byte, 8), "HOST", time.Now()))
 	f.Add(ServerToken(NTLMChallenge(make([]byte, 8), "HOST", time.Time{})))
-	f.Add(AnswerShares(nil, []Share{{Name: "a"}}))
+	f.Add(ShareResponse(nil, []Share{{Name: "a"}}))
 	f.Add(Header{Command: Read}.Append(nil))
 	f.Add(Append(nil, Header{}, &ReadResponse{}, []byte("content")))
 	f.Add(append(append([]byte("\xfdSMB"), make([]byte, 38)...), 1, 0, 0, 0, 0, 0, 0, 0, 0, 0))
@@ -197,7 +197,7 @@ func FuzzParse(f *testing.F) {
 		if token, err := NTLMToken(b); err == nil {
 			NTLMAuthenticate(NTLMNegotiate(), token, Account{})
 		}
-		if stub, rest, _, ok, err := Fragment(b); err == nil && ok {
+		if stub, rest, _, ok, err := ParseFragment(b); err == nil && ok {
 			if len(stub)+len(rest) >= len(b) {
 				t.Error("a fragment of nothing")
 			}

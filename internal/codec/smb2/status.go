@@ -7,47 +7,47 @@ type Status uint32
 
 // The status codes that the driver and its test server use.
 const (
-	StatusOK                Status = 0
-	StatusPending           Status = 0x00000103
-	StatusMoreProcessing    Status = 0xC0000016
-	StatusBufferOverflow    Status = 0x80000005
-	StatusNoMoreFiles       Status = 0x80000006
-	StatusStoppedOnSymlink  Status = 0x8000002D
-	StatusInvalidParameter  Status = 0xC000000D
-	StatusNoSuchFile        Status = 0xC000000F
-	StatusEndOfFile         Status = 0xC0000011
-	StatusAccessDenied      Status = 0xC0000022
-	StatusNameInvalid       Status = 0xC0000033
-	StatusNameNotFound      Status = 0xC0000034
-	StatusPathNotFound      Status = 0xC000003A
-	StatusPathSyntax        Status = 0xC000003B
-	StatusSharingViolation  Status = 0xC0000043
-	StatusLockConflict      Status = 0xC0000054
-	StatusNoSuchUser        Status = 0xC0000064
-	StatusWrongPassword     Status = 0xC000006A
-	StatusLogonFailure      Status = 0xC000006D
-	StatusRestriction       Status = 0xC000006E
-	StatusPasswordExpired   Status = 0xC0000071
-	StatusAccountDisabled   Status = 0xC0000072
-	StatusNoResources       Status = 0xC000009A
-	StatusNotSupported      Status = 0xC00000BB
-	StatusBadNetworkPath    Status = 0xC00000BE
-	StatusNameDeleted       Status = 0xC00000C9
-	StatusBadShare          Status = 0xC00000CC
-	StatusNotAccepted       Status = 0xC00000D0
-	StatusNotDirectory      Status = 0xC0000103
-	StatusLogonType         Status = 0xC000015B
-	StatusSessionDeleted    Status = 0xC0000203
-	StatusLockedOut         Status = 0xC0000234
-	StatusPathNotCovered    Status = 0xC0000257
-	StatusSessionExpired    Status = 0xC000035C
-	StatusUnexpectedIOError Status = 0xC00000E9
+	StatusSuccess                Status = 0
+	StatusPending                Status = 0x00000103
+	StatusMoreProcessingRequired Status = 0xC0000016
+	StatusBufferOverflow         Status = 0x80000005
+	StatusNoMoreFiles            Status = 0x80000006
+	StatusStoppedOnSymlink       Status = 0x8000002D
+	StatusInvalidParameter       Status = 0xC000000D
+	StatusNoSuchFile             Status = 0xC000000F
+	StatusEndOfFile              Status = 0xC0000011
+	StatusAccessDenied           Status = 0xC0000022
+	StatusObjectNameInvalid      Status = 0xC0000033
+	StatusObjectNameNotFound     Status = 0xC0000034
+	StatusObjectPathNotFound     Status = 0xC000003A
+	StatusObjectPathSyntaxBad    Status = 0xC000003B
+	StatusSharingViolation       Status = 0xC0000043
+	StatusFileLockConflict       Status = 0xC0000054
+	StatusNoSuchUser             Status = 0xC0000064
+	StatusWrongPassword          Status = 0xC000006A
+	StatusLogonFailure           Status = 0xC000006D
+	StatusAccountRestriction     Status = 0xC000006E
+	StatusPasswordExpired        Status = 0xC0000071
+	StatusAccountDisabled        Status = 0xC0000072
+	StatusInsufficientResources  Status = 0xC000009A
+	StatusNotSupported           Status = 0xC00000BB
+	StatusBadNetworkPath         Status = 0xC00000BE
+	StatusNetworkNameDeleted     Status = 0xC00000C9
+	StatusBadNetworkName         Status = 0xC00000CC
+	StatusRequestNotAccepted     Status = 0xC00000D0
+	StatusNotADirectory          Status = 0xC0000103
+	StatusLogonTypeNotGranted    Status = 0xC000015B
+	StatusUserSessionDeleted     Status = 0xC0000203
+	StatusAccountLockedOut       Status = 0xC0000234
+	StatusPathNotCovered         Status = 0xC0000257
+	StatusNetworkSessionExpired  Status = 0xC000035C
+	StatusUnexpectedIOError      Status = 0xC00000E9
 )
 
 // String returns the name of common status codes, otherwise the number.
 func (s Status) String() string {
 	switch s {
-	case StatusOK:
+	case StatusSuccess:
 		return "STATUS_SUCCESS"
 	case StatusStoppedOnSymlink:
 		return "STATUS_STOPPED_ON_SYMLINK"
@@ -59,11 +59,11 @@ func (s Status) String() string {
 		return "STATUS_END_OF_FILE"
 	case StatusAccessDenied:
 		return "STATUS_ACCESS_DENIED"
-	case StatusNameInvalid:
+	case StatusObjectNameInvalid:
 		return "STATUS_OBJECT_NAME_INVALID"
-	case StatusNameNotFound:
+	case StatusObjectNameNotFound:
 		return "STATUS_OBJECT_NAME_NOT_FOUND"
-	case StatusPathNotFound:
+	case StatusObjectPathNotFound:
 		return "STATUS_OBJECT_PATH_NOT_FOUND"
 	case StatusSharingViolation:
 		return "STATUS_SHARING_VIOLATION"
@@ -75,11 +75,11 @@ func (s Status) String() string {
 		return "STATUS_ACCOUNT_DISABLED"
 	case StatusNotSupported:
 		return "STATUS_NOT_SUPPORTED"
-	case StatusBadShare:
+	case StatusBadNetworkName:
 		return "STATUS_BAD_NETWORK_NAME"
-	case StatusNotDirectory:
+	case StatusNotADirectory:
 		return "STATUS_NOT_A_DIRECTORY"
-	case StatusLockedOut:
+	case StatusAccountLockedOut:
 		return "STATUS_ACCOUNT_LOCKED_OUT"
 	}
 	return fmt.Sprintf("status 0x%08X", uint32(s))
