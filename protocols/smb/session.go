@@ -211,8 +211,8 @@ func (s *session) readMessage() (message, error) {
 	return m, nil
 }
 
-// roundTrip sends a request and waits for its response, up to the reply timeout. No other request may be
-// outstanding. It parses the body of the response into r and returns the buffer after it. A status
+// roundTrip sends a request and waits for its response, up to the reply timeout. No other request may
+// be outstanding. It parses the body of the response into r and returns the buffer after it. A status
 // other than success is an error unless it is in allowed.
 func (s *session) roundTrip(c smb2.Command, n int, req smb2.Body, buffer []byte, r smb2.Body, allowed ...smb2.Status) (message, []byte, error) {
 	done := s.conn.ReplyTimeout(s.times.Reply)

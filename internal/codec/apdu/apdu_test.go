@@ -66,7 +66,7 @@ const (
 		63 3c 1c 00 38 "S1" "The following database is not available: /srv/db/nodb" 00 1d`
 )
 
-func TestRequestsAreThoseCaptured(t *testing.T) {
+func TestRequestsMatchCaptures(t *testing.T) {
 	t.Parallel()
 	id := unhex(t, capturedID)
 	retrieval := Search{Database: "fruit", Document: id, Type: "TEXT", From: 0, To: 10000}.Encode()
@@ -85,7 +85,7 @@ func TestRequestsAreThoseCaptured(t *testing.T) {
 	}
 }
 
-func TestAPacketHasTheCapturedHeader(t *testing.T) {
+func TestPacketHeader(t *testing.T) {
 	t.Parallel()
 	var b bytes.Buffer
 	if err := WritePacket(&b, unhex(t, capturedInit)); err != nil {
@@ -96,7 +96,7 @@ func TestAPacketHasTheCapturedHeader(t *testing.T) {
 	}
 }
 
-func TestCapturedAnswersAreUnderstood(t *testing.T) {
+func TestDecodeCapturedResponses(t *testing.T) {
 	t.Parallel()
 	m, err := DecodeInitResponse(unhex(t, capturedInitResponse))
 	if want := (Init{Size: 100000, Accepted: true, ID: "University of Dortmund Informatik VI"}); err != nil || m != want {
@@ -124,7 +124,7 @@ func TestCapturedAnswersAreUnderstood(t *testing.T) {
 	}
 }
 
-func TestMessagesSurviveTheWayThrough(t *testing.T) {
+func TestMessageRoundTrip(t *testing.T) {
 	t.Parallel()
 	search := Search{Database: "d", Words: "a b", MaxHits: 300}
 	if got, err := DecodeSearch(search.Encode()); err != nil || !cmp.Equal(got, search) {
@@ -154,7 +154,7 @@ func TestCompressedIntegers(t *testing.T) {
 	}
 }
 
-func TestHostileMessagesAreRefused(t *testing.T) {
+func TestMalformedMessagesAreRejected(t *testing.T) {
 	t.Parallel()
 	for name, apdu := range map[string]string{
 		"nothing":                      ``,
@@ -204,7 +204,7 @@ func TestReadPacket(t *testing.T) {
 	}
 }
 
-func TestAHostileLengthAllocatesLittle(t *testing.T) {
+func TestHostileLengthAllocatesLittle(t *testing.T) {
 	packet := "0000524288z2wais        0" + string(unhex(t, `00 0b 17 00 00 00 00 00 00 00 00 00 00 63 8f ff ff ff 7f`))
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -265,9 +265,9 @@ func FuzzDecodeRequests(f *testing.F) {
 		if err != nil || m.Document == nil || m.From < 0 || m.To < 0 {
 			return
 		}
-		again, err := DecodeSearch(m.Encode())
-		if err != nil || !bytes.Equal(again.Document, m.Document) || again.From != m.From || again.To != m.To {
-			t.Errorf("%+v came back as %+v, %v", m, again, err)
+		second, err := DecodeSearch(m.Encode())
+		if err != nil || !bytes.Equal(second.Document, m.Document) || second.From != m.From || second.To != m.To {
+			t.Errorf("%+v came back as %+v, %v", m, second, err)
 		}
 	})
 }

@@ -59,23 +59,24 @@ const (
 	tagDocumentText  = 153
 )
 
-// seal returns an APDU: the header length, the APDU type, the fixed part and the user information.
-func seal(apduType byte, fixed, user []byte) []byte {
+// encodeAPDU returns an APDU: the header length, the APDU type, the fixed part and the user
+// information.
+func encodeAPDU(apduType byte, fixed, user []byte) []byte {
 	b := binary.BigEndian.AppendUint16(nil, uint16(len(fixed)+1))
 	b = append(b, apduType)
 	b = append(b, fixed...)
 	return append(b, user...)
 }
 
-// open splits an APDU of type want into its fixed part and its user information.
-func open(apdu []byte, want byte) (fixed, user *reader, err error) {
+// splitAPDU splits an APDU of type apduType into its fixed part and its user information.
+func splitAPDU(apdu []byte, apduType byte) (fixed, user *reader, err error) {
 	r := &reader{b: apdu}
-	head := &reader{b: r.take(uint64(r.fixed(2)))}
+	head := &reader{b: r.next(uint64(r.bigEndian(2)))}
 	if r.err != nil {
 		return nil, nil, r.err
 	}
-	if got := byte(head.fixed(1)); head.err != nil || got != want {
-		return nil, nil, fmt.Errorf("%w: APDU of type %d where %d was due", ErrMalformed, got, want)
+	if got := byte(head.bigEndian(1)); head.err != nil || got != apduType {
+		return nil, nil, fmt.Errorf("%w: APDU of type %d where %d was due", ErrMalformed, got, apduType)
 	}
 	return head, r, nil
 }
@@ -90,7 +91,7 @@ type Init struct {
 
 // Encode encodes m as an Init request. The only option is "search", because servers reject clients
 // with other options.
-func (m Init) Encode() []byte { return seal(typeInit, m.values(tagID), nil) }
+func (m Init) Encode() []byte { return encodeAPDU(typeInit, m.values(tagID), nil) }
 
 // EncodeResponse encodes m as an Init response.
 func (m Init) EncodeResponse() []byte {
@@ -98,7 +99,7 @@ func (m Init) EncodeResponse() []byte {
 	if m.Accepted {
 		result = 1
 	}
-	return seal(typeInitResponse, append([]byte{result}, m.values(tagImplName)...), nil)
+	return encodeAPDU(typeInitResponse, append([]byte{result}, m.values(tagImplName)...), nil)
 }
 
 func (m Init) values(idTag uint32) []byte {
@@ -114,7 +115,7 @@ func (m Init) values(idTag uint32) []byte {
 
 // DecodeInit decodes an Init request.
 func DecodeInit(apdu []byte) (Init, error) {
-	fixed, _, err := open(apdu, typeInit)
+	fixed, _, err := splitAPDU(apdu, typeInit)
 	if err != nil {
 		return Init{}, err
 	}
@@ -123,11 +124,11 @@ func DecodeInit(apdu []byte) (Init, error) {
 
 // DecodeInitResponse decodes an Init response. Its Size is the limit that both sides support.
 func DecodeInitResponse(apdu []byte) (Init, error) {
-	fixed, _, err := open(apdu, typeInitResponse)
+	fixed, _, err := splitAPDU(apdu, typeInitResponse)
 	if err != nil {
 		return Init{}, err
 	}
-	accepted := fixed.fixed(1) == 1
+	accepted := fixed.bigEndian(1) == 1
 	m, err := decodeInit(fixed)
 	m.Accepted = accepted
 	return m, err
@@ -178,7 +179,7 @@ func (m Search) Encode() []byte {
 		user := AppendString(nil, tagSeedWords, m.Words)
 		user = AppendNumber(user, tagDateFactor, 1)
 		user = AppendNumber(user, tagMaxDocuments, m.MaxHits)
-		return seal(typeSearch, fixed, AppendTLV(nil, tagUserInfo, user))
+		return encodeAPDU(typeSearch, fixed, AppendTLV(nil, tagUserInfo, user))
 	}
 	fixed = AppendString(fixed, tagElements, " \x1fDocument Text")
 	fixed = AppendString(fixed, tagReferenceID, "3")
@@ -186,25 +187,25 @@ func (m Search) Encode() []byte {
 	// the connection.
 	query := AppendString(nil, tagAttributes, "un re ig ig ig ig")
 	query = AppendTLV(query, tagTerm, m.Document)
-	and := func(attributes, term string) {
+	addTerm := func(attributes, term string) {
 		query = AppendString(query, tagAttributes, attributes)
 		query = AppendString(query, tagTerm, term)
 		query = AppendString(query, tagOperator, "a")
 	}
-	and("wt re ig ig ig ig", m.Type)
-	and("wb ro ig ig ig ig", strconv.FormatInt(m.From, 10))
-	and("wb rl ig ig ig ig", strconv.FormatInt(m.To, 10))
-	return seal(typeSearch, fixed, AppendTLV(nil, tagQuery, query))
+	addTerm("wt re ig ig ig ig", m.Type)
+	addTerm("wb ro ig ig ig ig", strconv.FormatInt(m.From, 10))
+	addTerm("wb rl ig ig ig ig", strconv.FormatInt(m.To, 10))
+	return encodeAPDU(typeSearch, fixed, AppendTLV(nil, tagQuery, query))
 }
 
 // DecodeSearch decodes a Search from any client.
 func DecodeSearch(apdu []byte) (Search, error) {
-	fixed, user, err := open(apdu, typeSearch)
+	fixed, user, err := splitAPDU(apdu, typeSearch)
 	if err != nil {
 		return Search{}, err
 	}
 	var m Search
-	fixed.take(uint64(len(searchBounds)))
+	fixed.next(uint64(len(searchBounds)))
 	for len(fixed.b) > 0 {
 		if tag, value := fixed.tlv(); tag == tagDatabases {
 			m.Database = string(value)

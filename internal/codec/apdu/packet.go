@@ -49,7 +49,7 @@ func ReadPacket(r io.Reader) ([]byte, error) {
 		}
 	}
 	if _, err := io.ReadFull(r, header[1:]); err != nil {
-		return nil, cutOff(err)
+		return nil, unexpectedEOF(err)
 	}
 	n, err := strconv.ParseUint(string(header[:10]), 10, 64)
 	switch {
@@ -66,12 +66,12 @@ func ReadPacket(r io.Reader) ([]byte, error) {
 	}
 	apdu := make([]byte, n)
 	if _, err := io.ReadFull(r, apdu); err != nil {
-		return nil, cutOff(err)
+		return nil, unexpectedEOF(err)
 	}
 	return apdu, nil
 }
 
-func cutOff(err error) error {
+func unexpectedEOF(err error) error {
 	if err == io.EOF {
 		return io.ErrUnexpectedEOF
 	}

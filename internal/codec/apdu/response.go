@@ -67,7 +67,7 @@ func (m Response) Encode() []byte {
 		user = binary.BigEndian.AppendUint16(user, uint16(len(body)))
 		user = append(append(user, body...), tagDiagnostic+1)
 	}
-	return seal(typeSearchResponse, fixed, AppendTLV(nil, tagUserInfo, user))
+	return encodeAPDU(typeSearchResponse, fixed, AppendTLV(nil, tagUserInfo, user))
 }
 
 func (h Hit) encode() []byte {
@@ -87,11 +87,11 @@ func (h Hit) encode() []byte {
 
 // DecodeResponse decodes the response to a Search.
 func DecodeResponse(apdu []byte) (Response, error) {
-	fixed, user, err := open(apdu, typeSearchResponse)
+	fixed, user, err := splitAPDU(apdu, typeSearchResponse)
 	if err != nil {
 		return Response{}, err
 	}
-	if fixed.take(10) == nil {
+	if fixed.next(10) == nil {
 		return Response{}, fixed.err
 	}
 	var m Response
@@ -176,9 +176,9 @@ func (r *reader) hit() Hit {
 // diagnostic reads a diagnostic record, which is not a tagged value: a tag, a two-byte length, a body
 // of that length (code, text, surrogate flag), and one more byte.
 func (r *reader) diagnostic() Diagnostic {
-	r.take(1)
-	body := r.take(uint64(r.fixed(2)))
-	r.take(1)
+	r.next(1)
+	body := r.next(uint64(r.bigEndian(2)))
+	r.next(1)
 	if r.err == nil && len(body) < 3 {
 		r.fail("diagnostic cut off")
 	}

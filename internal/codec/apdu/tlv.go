@@ -41,15 +41,15 @@ type reader struct {
 	err error
 }
 
-func (r *reader) fail(what string) {
+func (r *reader) fail(reason string) {
 	if r.err == nil {
-		r.err = fmt.Errorf("%w: %s", ErrMalformed, what)
+		r.err = fmt.Errorf("%w: %s", ErrMalformed, reason)
 		r.b = nil
 	}
 }
 
-// take returns the next n bytes. n may be any number from the peer.
-func (r *reader) take(n uint64) []byte {
+// next returns the next n bytes. n may be any number from the peer.
+func (r *reader) next(n uint64) []byte {
 	if n > uint64(len(r.b)) {
 		r.fail(fmt.Sprintf("%d bytes announced, %d there", n, len(r.b)))
 		return nil
@@ -59,10 +59,10 @@ func (r *reader) take(n uint64) []byte {
 	return v
 }
 
-// fixed returns a big-endian number of n bytes.
-func (r *reader) fixed(n int) uint32 {
+// bigEndian returns a big-endian number of n bytes.
+func (r *reader) bigEndian(n int) uint32 {
 	var v uint32
-	for _, c := range r.take(uint64(n)) {
+	for _, c := range r.next(uint64(n)) {
 		v = v<<8 | uint32(c)
 	}
 	return v
@@ -96,7 +96,7 @@ func (r *reader) compressed() uint64 {
 // tlv reads a tagged value.
 func (r *reader) tlv() (tag uint64, value []byte) {
 	tag = r.compressed()
-	return tag, r.take(r.compressed())
+	return tag, r.next(r.compressed())
 }
 
 // number decodes the value of a tagged number. It returns -1 for more than 4 bytes.

@@ -20,11 +20,11 @@ type Reads[R any] struct {
 	// Send requests up to size bytes at offset. If ahead is true, other reads are in flight, and
 	// Send may defer the read by requesting 0 bytes. It also requests 0 bytes if the server grants
 	// no more.
-	Send func(offset int64, size int, ahead bool) (read R, asked int, err error)
+	Send func(offset int64, size int, ahead bool) (read R, requested int, err error)
 	// Flush sends the reads that Send collected.
 	Flush func() error
 	// Receive waits for the data of a read. It returns io.EOF at the end of the file.
-	Receive func(read R, asked int) ([]byte, error)
+	Receive func(read R, requested int) ([]byte, error)
 	// Release frees the data that Receive returned last, if any.
 	Release func()
 	// Arrived is called once all data have arrived, before the reader has consumed them.
@@ -41,53 +41,53 @@ type Reads[R any] struct {
 // concurrently with reads.
 type Body[R any] struct {
 	wire.Pieces
-	reads   Reads[R]
-	ask     int64 // offset of the next read to send
-	at      int64 // offset of the next byte to receive
-	end     int64 // -1 if only the server knows the end
-	window  int
-	queue   []piece[R] // in file order
-	first   []byte     // data received by First
-	arrived bool
+	reads       Reads[R]
+	sendOffset  int64 // offset of the next read to send
+	offset      int64 // offset of the next byte to receive
+	end         int64 // -1 if only the server knows the end
+	window      int
+	queue       []piece[R] // in file order
+	first       []byte     // data received by First
+	allReceived bool
 
-	mu   sync.Mutex
-	err  error           // sticky; io.EOF after the end
-	over func(err error) // nil before Start and after its call
+	mu    sync.Mutex
+	err   error           // sticky; io.EOF after the end
+	onEnd func(err error) // nil before Start and after its call
 }
 
 // A piece is a part of the file that has been requested.
 type piece[R any] struct {
-	size  int // bytes that remain
-	asked int // bytes requested by the last read
-	read  R
+	size      int // bytes that remain
+	requested int // bytes requested by the last read
+	read      R
 }
 
 // NewBody returns the body for the part of a file in meta. If the size of the file is unknown (-1),
 // it reads one piece at a time up to the end.
 func NewBody[R any](reads Reads[R], meta *driver.Meta) *Body[R] {
-	b := &Body[R]{reads: reads, at: meta.Range.Offset, ask: meta.Range.Offset, end: -1, window: 1}
+	b := &Body[R]{reads: reads, offset: meta.Range.Offset, sendOffset: meta.Range.Offset, end: -1, window: 1}
 	if meta.Size >= 0 {
-		b.end, b.window = b.at+meta.Size, reads.MinWindow
+		b.end, b.window = b.offset+meta.Size, reads.MinWindow
 	}
 	return b
 }
 
 // Fill sends further reads.
 func (b *Body[R]) Fill() error {
-	for len(b.queue) < b.window && (b.end < 0 || b.ask < b.end) {
+	for len(b.queue) < b.window && (b.end < 0 || b.sendOffset < b.end) {
 		size := b.reads.Size
 		if b.end >= 0 {
-			size = int(min(int64(size), b.end-b.ask))
+			size = int(min(int64(size), b.end-b.sendOffset))
 		}
-		read, asked, err := b.reads.Send(b.ask, size, len(b.queue) > 0)
+		read, requested, err := b.reads.Send(b.sendOffset, size, len(b.queue) > 0)
 		if err != nil {
 			return err
 		}
-		if asked == 0 {
+		if requested == 0 {
 			break
 		}
-		b.queue = append(b.queue, piece[R]{asked, asked, read})
-		b.ask += int64(asked)
+		b.queue = append(b.queue, piece[R]{requested, requested, read})
+		b.sendOffset += int64(requested)
 	}
 	if b.reads.Flush != nil {
 		return b.reads.Flush()
@@ -109,10 +109,10 @@ func (b *Body[R]) First() (err error) {
 	return err
 }
 
-// Start returns the body for a response. It calls over once when the body ends: with io.EOF at the
+// Start returns the body for a response. It calls onEnd once when the body ends: with io.EOF at the
 // end, with net.ErrClosed if the body is closed earlier, or with the error of a read.
-func (b *Body[R]) Start(over func(err error)) io.ReadCloser {
-	b.Pieces, b.over = wire.NewPieces(b.first, b.next, b.state), over
+func (b *Body[R]) Start(onEnd func(err error)) io.ReadCloser {
+	b.Pieces, b.onEnd = wire.NewPieces(b.first, b.next, b.state), onEnd
 	if b.err != nil {
 		b.finish(b.err)
 	}
@@ -125,26 +125,26 @@ func (b *Body[R]) next() ([]byte, error) {
 	if err := b.state(); err != nil {
 		return nil, err
 	}
-	if b.at == b.end {
+	if b.offset == b.end {
 		return nil, b.finish(b.complete())
 	}
 	if err := b.Fill(); err != nil {
-		return nil, b.finish(b.explain(err))
+		return nil, b.finish(b.wrapError(err))
 	}
 	if len(b.queue) == 0 {
 		return nil, b.finish(Violation("the server permits no reads"))
 	}
 	head := &b.queue[0]
-	data, err := b.reads.Receive(head.read, head.asked)
-	if err == nil && (len(data) == 0 || len(data) > head.asked) {
-		err = Violation("%d bytes in response to a READ of %d", len(data), head.asked)
+	data, err := b.reads.Receive(head.read, head.requested)
+	if err == nil && (len(data) == 0 || len(data) > head.requested) {
+		err = Violation("%d bytes in response to a READ of %d", len(data), head.requested)
 	}
 	if err != nil {
-		return nil, b.finish(b.explain(err))
+		return nil, b.finish(b.wrapError(err))
 	}
-	b.at += int64(len(data))
+	b.offset += int64(len(data))
 	if err := b.advance(len(data)); err != nil {
-		return nil, b.finish(b.explain(err))
+		return nil, b.finish(b.wrapError(err))
 	}
 	return data, nil
 }
@@ -156,33 +156,33 @@ func (b *Body[R]) advance(n int) (err error) {
 	head.size -= n
 	switch {
 	case b.end < 0:
-		b.queue, b.ask = b.queue[1:], b.at
+		b.queue, b.sendOffset = b.queue[1:], b.offset
 		return nil
 	case head.size > 0:
-		if head.read, head.asked, err = b.reads.Send(b.at, head.size, false); err != nil {
+		if head.read, head.requested, err = b.reads.Send(b.offset, head.size, false); err != nil {
 			return err
 		}
 	default:
 		b.queue = b.queue[1:]
 		b.window = min(b.window+1, b.reads.MaxWindow)
 	}
-	if b.at == b.end {
-		b.allArrived()
+	if b.offset == b.end {
+		b.markReceived()
 		return nil
 	}
 	return b.Fill()
 }
 
-func (b *Body[R]) allArrived() {
-	if !b.arrived && b.reads.Arrived != nil {
+func (b *Body[R]) markReceived() {
+	if !b.allReceived && b.reads.Arrived != nil {
 		b.reads.Arrived()
 	}
-	b.arrived = true
+	b.allReceived = true
 }
 
 // complete returns the error after all content, io.EOF on success.
 func (b *Body[R]) complete() error {
-	b.allArrived()
+	b.markReceived()
 	if b.reads.Complete != nil {
 		if err := b.reads.Complete(); err != nil {
 			return err
@@ -191,14 +191,14 @@ func (b *Body[R]) complete() error {
 	return io.EOF
 }
 
-// explain returns the error for content that ended early because of err.
-func (b *Body[R]) explain(err error) error {
+// wrapError returns the error for content that ended early because of err.
+func (b *Body[R]) wrapError(err error) error {
 	switch {
 	case err == io.EOF && b.end >= 0:
 		return &driver.Error{Code: driver.ErrTruncated, Retry: true,
-			Err: fmt.Errorf("the file ended after %s: it shrank while it was read", progress(b.at, b.end))}
+			Err: fmt.Errorf("the file ended after %s: it shrank while it was read", progress(b.offset, b.end))}
 	case err != io.EOF && b.reads.Lost(err):
-		return truncated("after "+progress(b.at, b.end), err)
+		return truncated("after "+progress(b.offset, b.end), err)
 	}
 	return err
 }
@@ -217,11 +217,11 @@ func (b *Body[R]) finish(err error) error {
 		b.err = err
 	}
 	err = b.err
-	over := b.over
-	b.over = nil
+	onEnd := b.onEnd
+	b.onEnd = nil
 	b.mu.Unlock()
-	if over != nil {
-		over(err)
+	if onEnd != nil {
+		onEnd(err)
 	}
 	return err
 }

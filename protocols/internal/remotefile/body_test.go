@@ -15,16 +15,16 @@ var errLost = errors.New("connection lost")
 
 // A server responds to reads of a file according to a script.
 type server struct {
-	content  []byte // of the file, which may be shorter than its metadata says
-	script   []byte // one per response: bytes less than requested; see receive
-	credit   int    // reads that may be in flight; 0 means any number
-	inFlight int
-	most     int // maximum of inFlight
-	held     int // unreleased data
-	asked    int64
-	arrived  int
-	complete error
-	over     []error
+	content     []byte // of the file, which may be shorter than its metadata says
+	script      []byte // one per response: bytes less than requested; see receive
+	credit      int    // reads that may be in flight; 0 means any number
+	inFlight    int
+	maxInFlight int // maximum of inFlight
+	unreleased  int // unreleased data
+	requested   int64
+	arrived     int
+	complete    error
+	ends        []error
 }
 
 type read struct {
@@ -45,44 +45,44 @@ func (s *server) send(offset int64, size int, ahead bool) (read, int, error) {
 		return read{}, 0, nil
 	}
 	s.inFlight++
-	s.most = max(s.most, s.inFlight)
-	s.asked = max(s.asked, offset+int64(size))
+	s.maxInFlight = max(s.maxInFlight, s.inFlight)
+	s.requested = max(s.requested, offset+int64(size))
 	return read{offset, size}, size, nil
 }
 
-func (s *server) receive(r read, asked int) ([]byte, error) {
+func (s *server) receive(r read, requested int) ([]byte, error) {
 	s.inFlight--
-	s.held++
-	less := byte(0)
+	s.unreleased++
+	missing := byte(0)
 	if len(s.script) > 0 {
-		less, s.script = s.script[0], s.script[1:]
+		missing, s.script = s.script[0], s.script[1:]
 	}
-	switch less {
+	switch missing {
 	case lost:
 		return nil, errLost
 	case refused:
 		return nil, &fetch.Error{Code: fetch.ErrRefused}
 	case tooMuch:
-		return make([]byte, asked+1), nil
+		return make([]byte, requested+1), nil
 	}
 	rest := s.content[min(r.offset, int64(len(s.content))):]
-	if len(rest) == 0 || less == atEnd {
+	if len(rest) == 0 || missing == atEnd {
 		return nil, io.EOF
 	}
-	return rest[:min(max(1, asked-int(less)), asked, len(rest))], nil
+	return rest[:min(max(1, requested-int(missing)), requested, len(rest))], nil
 }
 
-func (s *server) body(meta *fetch.Meta, most int) *Body[read] {
-	return NewBody(Reads[read]{MinWindow: min(2, most), MaxWindow: most, Size: 4, Send: s.send, Receive: s.receive,
-		Release: func() { s.held = 0 }, Arrived: func() { s.arrived++ }, Complete: func() error { return s.complete },
+func (s *server) body(meta *fetch.Meta, window int) *Body[read] {
+	return NewBody(Reads[read]{MinWindow: min(2, window), MaxWindow: window, Size: 4, Send: s.send, Receive: s.receive,
+		Release: func() { s.unreleased = 0 }, Arrived: func() { s.arrived++ }, Complete: func() error { return s.complete },
 		Lost: func(err error) bool { return errors.Is(err, errLost) }}, meta)
 }
 
-func (s *server) start(meta *fetch.Meta, most int) io.ReadCloser {
-	return s.body(meta, most).Start(func(err error) { s.over = append(s.over, err) })
+func (s *server) start(meta *fetch.Meta, window int) io.ReadCloser {
+	return s.body(meta, window).Start(func(err error) { s.ends = append(s.ends, err) })
 }
 
-func TestBodiesAreCompleteOrSayWhatIsMissing(t *testing.T) {
+func TestBodyIsCompleteOrTruncated(t *testing.T) {
 	t.Parallel()
 	const content = "0123456789abcdefghij"
 	for name, tt := range map[string]struct {
@@ -116,11 +116,11 @@ func TestBodiesAreCompleteOrSayWhatIsMissing(t *testing.T) {
 				t.Errorf("%q, %v; want %q, class %q and %q", got, err, tt.want, tt.code, tt.text)
 			}
 			b.Close()
-			if want := cmpEOF(err); len(s.over) != 1 || s.over[0] != want {
-				t.Errorf("the body ended with %v, want once %v", s.over, want)
+			if want := cmpEOF(err); len(s.ends) != 1 || s.ends[0] != want {
+				t.Errorf("the body ended with %v, want once %v", s.ends, want)
 			}
-			if s.most > 3 || s.credit > 0 && s.most > s.credit {
-				t.Errorf("%d reads in flight", s.most)
+			if s.maxInFlight > 3 || s.credit > 0 && s.maxInFlight > s.credit {
+				t.Errorf("%d reads in flight", s.maxInFlight)
 			}
 		})
 	}
@@ -133,7 +133,7 @@ func cmpEOF(err error) error {
 	return err
 }
 
-func TestAClosedBodyEndsOnce(t *testing.T) {
+func TestClosedBodyEndsOnce(t *testing.T) {
 	t.Parallel()
 	s := &server{content: make([]byte, 100)}
 	b := s.start(&fetch.Meta{Size: 100}, 3)
@@ -145,31 +145,31 @@ func TestAClosedBodyEndsOnce(t *testing.T) {
 	if _, err := b.Read(make([]byte, 1)); err != net.ErrClosed {
 		t.Errorf("reading goes on: %v", err)
 	}
-	if len(s.over) != 1 || s.over[0] != net.ErrClosed {
-		t.Errorf("the body ended with %v", s.over)
+	if len(s.ends) != 1 || s.ends[0] != net.ErrClosed {
+		t.Errorf("the body ended with %v", s.ends)
 	}
 }
 
-// TestABodyThatFailsBeforeItStarts checks that First does not end the body, so that the driver may
-// repeat the request on the connection.
-func TestABodyThatFailsBeforeItStarts(t *testing.T) {
+// TestFirstDoesNotEndBody checks that First does not end the body, so that the driver may repeat the
+// request on the connection.
+func TestFirstDoesNotEndBody(t *testing.T) {
 	t.Parallel()
 	s := &server{content: []byte("x"), script: []byte{refused}}
-	if err := s.body(&fetch.Meta{Size: 1}, 3).First(); fetch.CodeOf(err) != fetch.ErrRefused || s.over != nil {
-		t.Errorf("%v, and the body ended with %v", err, s.over)
+	if err := s.body(&fetch.Meta{Size: 1}, 3).First(); fetch.CodeOf(err) != fetch.ErrRefused || s.ends != nil {
+		t.Errorf("%v, and the body ended with %v", err, s.ends)
 	}
 }
 
-func TestAnEmptyFileEndsAtItsStart(t *testing.T) {
+func TestEmptyFileEndsAtStart(t *testing.T) {
 	t.Parallel()
 	s := &server{}
 	b := s.body(&fetch.Meta{Size: -1}, 3)
 	if err := b.First(); err != io.EOF {
 		t.Fatal(err)
 	}
-	b.Start(func(err error) { s.over = append(s.over, err) })
-	if len(s.over) != 1 || s.over[0] != io.EOF {
-		t.Errorf("the body ended with %v", s.over)
+	b.Start(func(err error) { s.ends = append(s.ends, err) })
+	if len(s.ends) != 1 || s.ends[0] != io.EOF {
+		t.Errorf("the body ended with %v", s.ends)
 	}
 }
 
@@ -194,11 +194,11 @@ func FuzzBody(f *testing.F) {
 		if !bytes.HasPrefix(rest, got) {
 			t.Fatalf("%q is not of %q", got, rest)
 		}
-		if size >= 0 && (err == nil) != (int64(len(got)) == size) || size >= 0 && s.asked > offset+size {
-			t.Errorf("%d of %d bytes, %v; asked up to %d", len(got), size, err, s.asked)
+		if size >= 0 && (err == nil) != (int64(len(got)) == size) || size >= 0 && s.requested > offset+size {
+			t.Errorf("%d of %d bytes, %v; asked up to %d", len(got), size, err, s.requested)
 		}
-		if len(s.over) != 1 || s.over[0] != cmpEOF(err) || s.most > 5 || s.arrived > 1 {
-			t.Errorf("ended with %v for %v; %d reads in flight, all arrived %d times", s.over, err, s.most, s.arrived)
+		if len(s.ends) != 1 || s.ends[0] != cmpEOF(err) || s.maxInFlight > 5 || s.arrived > 1 {
+			t.Errorf("ended with %v for %v; %d reads in flight, all arrived %d times", s.ends, err, s.maxInFlight, s.arrived)
 		}
 	})
 }

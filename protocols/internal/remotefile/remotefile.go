@@ -24,15 +24,15 @@ type Path struct {
 }
 
 // PathOf returns the path of u, which has no fragment, and the same path as written.
-func PathOf(u uri.URI) (p Path, written string) {
-	written = u.URLPath()
-	p.Base = strings.TrimSuffix(u.String(), written)
+func PathOf(u uri.URI) (p Path, raw string) {
+	raw = u.URLPath()
+	p.Base = strings.TrimSuffix(u.String(), raw)
 	if !strings.HasSuffix(p.Base, "/") {
 		p.Base += "/"
 	}
-	p.Dir = written == "" || strings.HasSuffix(written, "/")
-	p.Text = strings.TrimRight(written, "/")
-	return p, written
+	p.Dir = raw == "" || strings.HasSuffix(raw, "/")
+	p.Text = strings.TrimRight(raw, "/")
+	return p, raw
 }
 
 // Directory returns the URL of p, a directory, with a trailing slash.
@@ -106,18 +106,18 @@ func NotModified(req *driver.Request, same bool) error {
 // retrieved completely if req has no range or the file has changed. If the size is unknown, the
 // range is used unchecked.
 func SelectPart(req *driver.Request, meta *driver.Meta, same bool) error {
-	want := req.Range
+	part := req.Range
 	switch {
-	case want.IsZero(), want.Offset < 0, want.Length < 0, !same && !req.IfChanged.IsZero(), meta.Size == 0 && want.Offset == 0:
-	case want.Offset > meta.Size && meta.Size >= 0:
+	case part.IsZero(), part.Offset < 0, part.Length < 0, !same && !req.IfChanged.IsZero(), meta.Size == 0 && part.Offset == 0:
+	case part.Offset > meta.Size && meta.Size >= 0:
 		return OutOfRange(meta.Size)
 	case meta.Size < 0:
-		meta.Range = want
+		meta.Range = part
 	default:
-		meta.Range, meta.Total = want, meta.Size
-		meta.Size -= want.Offset
-		if want.Length > 0 {
-			meta.Size = min(meta.Size, want.Length)
+		meta.Range, meta.Total = part, meta.Size
+		meta.Size -= part.Offset
+		if part.Length > 0 {
+			meta.Size = min(meta.Size, part.Length)
 		}
 	}
 	return nil
@@ -159,19 +159,19 @@ func Malformed(reason string) error {
 func BrokenOff(err error) error { return truncated("the listing was interrupted", err) }
 
 // truncated returns the error for content that ended early because of err.
-func truncated(what string, err error) error {
+func truncated(prefix string, err error) error {
 	var e *driver.Error
 	if errors.As(err, &e) {
 		err = e.Err
 	}
-	return &driver.Error{Code: driver.ErrTruncated, Retry: true, Err: fmt.Errorf("%s: %w", what, err)}
+	return &driver.Error{Code: driver.ErrTruncated, Retry: true, Err: fmt.Errorf("%s: %w", prefix, err)}
 }
 
-func progress(got, want int64) string {
-	if want < 0 {
-		return fmt.Sprintf("%d bytes", got)
+func progress(n, total int64) string {
+	if total < 0 {
+		return fmt.Sprintf("%d bytes", n)
 	}
-	return fmt.Sprintf("%d of %d bytes", got, want)
+	return fmt.Sprintf("%d of %d bytes", n, total)
 }
 
 // ID returns a user or group id as the value of a fact, or nil if it is unknown.

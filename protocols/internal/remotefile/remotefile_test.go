@@ -8,7 +8,7 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-func TestWhichPartARequestGets(t *testing.T) {
+func TestSelectPart(t *testing.T) {
 	t.Parallel()
 	now := fetch.Validator{ETag: `"a"`, ModTime: time.Unix(5, 0)}
 	for name, tt := range map[string]struct {
