@@ -73,7 +73,7 @@ func (d *opener) respond(ctx context.Context, req *driver.Request, u uri.File, n
 	if info.IsDir() {
 		return d.directory(ctx, req, u, name, f, info)
 	}
-	if err := remotefile.NoDirectory(req, false); err != nil {
+	if err := remotefile.CheckFile(req, false); err != nil {
 		return nil, err
 	}
 	return object(ctx, req, f, info)

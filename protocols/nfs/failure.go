@@ -93,5 +93,5 @@ func truncated(err error) error {
 	if !isCut(err) {
 		return err
 	}
-	return remotefile.BrokenOff(err)
+	return remotefile.TruncatedListing(err)
 }

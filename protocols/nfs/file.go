@@ -33,7 +33,7 @@ func sizeOf(a nfs3.Attr) int64 {
 // file returns the response for anything but a directory.
 func (d *opener) file(l *lease, t *target, at place) (*driver.Response, error) {
 	if !at.attr.IsRegular() {
-		return nil, remotefile.NoFile(at.attr.FileMode())
+		return nil, remotefile.NotFile(at.attr.FileMode())
 	}
 	meta := describe(t, at.attr)
 	same := remotefile.Same(t.req.IfChanged, meta.Validator)

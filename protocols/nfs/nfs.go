@@ -162,7 +162,7 @@ func (d *opener) openResponse(ctx context.Context, l *lease, t *target, s *serve
 	case w.at.attr.IsDir():
 		return d.directory(l, t, w)
 	}
-	if err := remotefile.NoDirectory(t.req, t.Dir); err != nil {
+	if err := remotefile.CheckFile(t.req, t.Dir); err != nil {
 		return nil, err
 	}
 	return d.file(l, t, w.at)

@@ -30,5 +30,5 @@ func listingError(err error) error {
 	if !errors.Is(err, errLost) {
 		return err
 	}
-	return remotefile.BrokenOff(err)
+	return remotefile.TruncatedListing(err)
 }

@@ -34,7 +34,7 @@ func sizeOf(info filexfer.Attrs) int64 {
 func (d *opener) file(f *flight, t *target, info filexfer.Attrs) (*driver.Response, error) {
 	fileMeta := describeFile(t, info)
 	if mode := info.FileMode(); info.Has(filexfer.AttrPermissions) && !mode.IsRegular() {
-		return nil, remotefile.NoFile(mode) // opening a pipe might block until there is a writer
+		return nil, remotefile.NotFile(mode) // opening a pipe might block until there is a writer
 	}
 	if err := remotefile.NotModified(t.req, remotefile.Same(t.req.IfChanged, fileMeta.Validator)); err != nil {
 		return nil, err

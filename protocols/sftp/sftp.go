@@ -174,7 +174,7 @@ func (d *opener) openResponse(f *flight, t *target) (*driver.Response, error) {
 	if info.FileMode().IsDir() {
 		return d.directory(f, t, info)
 	}
-	if err := remotefile.NoDirectory(t.req, t.Dir); err != nil {
+	if err := remotefile.CheckFile(t.req, t.Dir); err != nil {
 		return nil, err
 	}
 	return d.file(f, t, info)

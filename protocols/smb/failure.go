@@ -31,7 +31,7 @@ func listingError(err error) error {
 	if !errors.Is(err, errLost) {
 		return err
 	}
-	return remotefile.BrokenOff(err)
+	return remotefile.TruncatedListing(err)
 }
 
 // statusError returns the error for the status of a response.

@@ -115,7 +115,7 @@ func (d *opener) openResponse(l lease, t *target) (*driver.Response, error) {
 	if f.isDir() {
 		return d.directory(l, t, f)
 	}
-	if err := remotefile.NoDirectory(t.req, t.Dir); err != nil {
+	if err := remotefile.CheckFile(t.req, t.Dir); err != nil {
 		return nil, errors.Join(err, l.Conn.close(f))
 	}
 	return d.file(l, t, f)

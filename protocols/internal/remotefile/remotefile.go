@@ -128,9 +128,9 @@ func OutOfRange(size int64) error {
 	return &driver.Error{Code: driver.ErrRange, Err: fmt.Errorf("the file has %d bytes", size)}
 }
 
-// NoDirectory returns an error for a file if the operation or the trailing slash of the URL requires
+// CheckFile returns an error for a file if the operation or the trailing slash of the URL requires
 // a directory.
-func NoDirectory(req *driver.Request, slash bool) error {
+func CheckFile(req *driver.Request, slash bool) error {
 	switch {
 	case slash:
 		return &driver.Error{Code: driver.ErrNotFound, Err: errors.New("not a directory, although the URL ends with a slash")}
@@ -140,8 +140,8 @@ func NoDirectory(req *driver.Request, slash bool) error {
 	return nil
 }
 
-// NoFile returns the error for an object that can be neither read nor listed, such as a device.
-func NoFile(mode fs.FileMode) error {
+// NotFile returns the error for an object that can be neither read nor listed, such as a device.
+func NotFile(mode fs.FileMode) error {
 	return &driver.Error{Code: driver.ErrRefused, Err: fmt.Errorf("neither a file nor a directory: %v", mode)}
 }
 
@@ -155,8 +155,8 @@ func Malformed(reason string) error {
 	return &driver.Error{Code: driver.ErrURL, Err: errors.New(reason)}
 }
 
-// BrokenOff returns the error for a listing that was interrupted because the connection was lost.
-func BrokenOff(err error) error { return truncated("the listing was interrupted", err) }
+// TruncatedListing returns the error for a listing that was interrupted by a lost connection.
+func TruncatedListing(err error) error { return truncated("the listing was interrupted", err) }
 
 // truncated returns the error for content that ended early because of err.
 func truncated(prefix string, err error) error {
