@@ -134,7 +134,7 @@ func (s *session) receive() (message, error) {
 		if err != nil {
 			return message{}, s.fail(err)
 		}
-		if m.MessageID == 1<<64-1 { // an oplock break, although no oplock was requested
+		if m.MessageID == smb2.UnsolicitedMessageID { // an oplock break, although no oplock was requested
 			if s.pending++; s.pending > maxPending {
 				return message{}, s.fail(remotefile.Violation("messages that nobody asked for"))
 			}
@@ -274,7 +274,7 @@ func (f *file) modTime() time.Time { return smb2.Time(f.LastWriteTime) }
 
 // open opens a file or directory. If content is false, it requests access to the attributes only.
 func (s *session) open(path string, content bool) (*file, error) {
-	req := &smb2.CreateRequest{ImpersonationLevel: smb2.ImpersonationLevel, DesiredAccess: smb2.FileReadAttributes | smb2.Synchronize,
+	req := &smb2.CreateRequest{ImpersonationLevel: smb2.Impersonation, DesiredAccess: smb2.FileReadAttributes | smb2.Synchronize,
 		ShareAccess: smb2.FileShareAll, CreateDisposition: smb2.FileOpen}
 	if content {
 		req.DesiredAccess |= smb2.FileReadData

@@ -337,7 +337,7 @@ func attrs(info fs.FileInfo) filexfer.Attrs {
 	case mode&fs.ModeSymlink != 0:
 		a.Mode |= filexfer.ModeLink
 	case mode&fs.ModeNamedPipe != 0:
-		a.Mode |= 0o010000
+		a.Mode |= filexfer.ModeFIFO
 	default:
 		a.Mode |= filexfer.ModeRegular
 	}

@@ -187,7 +187,7 @@ func (x *session) handle(h smb2.Header, msg []byte) error {
 // connectTree connects to the share in a path, \\server\share.
 func (x *session) connectTree(h smb2.Header, path string) error {
 	share := path[strings.LastIndexByte(path, '\\')+1:]
-	r := smb2.TreeConnectResponse{ShareType: smb2.ShareTypeDisk, MaximalAccess: 0x001f01ff}
+	r := smb2.TreeConnectResponse{ShareType: smb2.ShareTypeDisk, MaximalAccess: smb2.FileAllAccess}
 	if x.pipe = strings.EqualFold(share, "IPC$"); x.pipe {
 		r.ShareType = smb2.ShareTypePipe
 	} else if !strings.EqualFold(share, x.server.opts.Share) {
@@ -375,7 +375,7 @@ func (x *session) list(h smb2.Header, f *handle) error {
 
 // transceive handles a message to the pipe.
 func (x *session) transceive(h smb2.Header, r *smb2.IoctlRequest, msg []byte) error {
-	shares := []smb2.Share{{Name: x.server.opts.Share}, {Name: "IPC$", Type: smb2.STypeSpecial | 3}, {Name: "print", Type: 1}}
+	shares := []smb2.Share{{Name: x.server.opts.Share}, {Name: "IPC$", Type: smb2.STypeSpecial | smb2.STypeIPC}, {Name: "print", Type: smb2.STypePrintQ}}
 	for _, name := range slices.Sorted(maps.Keys(x.server.opts.Shares)) {
 		shares = append(shares, smb2.Share{Name: name, Remark: x.server.opts.Shares[name]})
 	}

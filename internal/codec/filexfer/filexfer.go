@@ -27,23 +27,23 @@ type Type byte
 
 // The message types.
 const (
-	TypeInit     Type = 1
-	TypeVersion  Type = 2
-	TypeOpen     Type = 3
-	TypeClose    Type = 4
-	TypeRead     Type = 5
-	TypeLstat    Type = 7
-	TypeFstat    Type = 8
-	TypeOpendir  Type = 11
-	TypeReaddir  Type = 12
-	TypeRealpath Type = 16
-	TypeStat     Type = 17
-	TypeReadlink Type = 19
-	TypeStatus   Type = 101
-	TypeHandle   Type = 102
-	TypeData     Type = 103
-	TypeName     Type = 104
-	TypeAttrs    Type = 105
+	TypeInit     Type = 1   // SSH_FXP_INIT
+	TypeVersion  Type = 2   // SSH_FXP_VERSION
+	TypeOpen     Type = 3   // SSH_FXP_OPEN
+	TypeClose    Type = 4   // SSH_FXP_CLOSE
+	TypeRead     Type = 5   // SSH_FXP_READ
+	TypeLstat    Type = 7   // SSH_FXP_LSTAT
+	TypeFstat    Type = 8   // SSH_FXP_FSTAT
+	TypeOpendir  Type = 11  // SSH_FXP_OPENDIR
+	TypeReaddir  Type = 12  // SSH_FXP_READDIR
+	TypeRealpath Type = 16  // SSH_FXP_REALPATH
+	TypeStat     Type = 17  // SSH_FXP_STAT
+	TypeReadlink Type = 19  // SSH_FXP_READLINK
+	TypeStatus   Type = 101 // SSH_FXP_STATUS
+	TypeHandle   Type = 102 // SSH_FXP_HANDLE
+	TypeData     Type = 103 // SSH_FXP_DATA
+	TypeName     Type = 104 // SSH_FXP_NAME
+	TypeAttrs    Type = 105 // SSH_FXP_ATTRS
 )
 
 var typeNames = map[Type]string{
@@ -69,15 +69,15 @@ type Code uint32
 
 // The status codes.
 const (
-	CodeOK               Code = 0
-	CodeEOF              Code = 1
-	CodeNoSuchFile       Code = 2
-	CodePermissionDenied Code = 3
-	CodeFailure          Code = 4
-	CodeBadMessage       Code = 5
-	CodeNoConnection     Code = 6
-	CodeConnectionLost   Code = 7
-	CodeOpUnsupported    Code = 8
+	CodeOK               Code = 0 // SSH_FX_OK
+	CodeEOF              Code = 1 // SSH_FX_EOF
+	CodeNoSuchFile       Code = 2 // SSH_FX_NO_SUCH_FILE
+	CodePermissionDenied Code = 3 // SSH_FX_PERMISSION_DENIED
+	CodeFailure          Code = 4 // SSH_FX_FAILURE
+	CodeBadMessage       Code = 5 // SSH_FX_BAD_MESSAGE
+	CodeNoConnection     Code = 6 // SSH_FX_NO_CONNECTION
+	CodeConnectionLost   Code = 7 // SSH_FX_CONNECTION_LOST
+	CodeOpUnsupported    Code = 8 // SSH_FX_OP_UNSUPPORTED
 )
 
 // A Message is a message with its type and request identifier parsed. TypeInit and TypeVersion have
@@ -200,16 +200,16 @@ func (f *Fields) Text() string { return string(f.Bytes()) }
 
 // The flags of Attrs (section 5).
 const (
-	AttrSize        uint32 = 1
-	AttrUIDGID      uint32 = 2
-	AttrPermissions uint32 = 4
-	AttrACModTime   uint32 = 8
-	attrExtended    uint32 = 0x80000000
+	AttrSize        uint32 = 1          // SSH_FILEXFER_ATTR_SIZE
+	AttrUIDGID      uint32 = 2          // SSH_FILEXFER_ATTR_UIDGID
+	AttrPermissions uint32 = 4          // SSH_FILEXFER_ATTR_PERMISSIONS
+	AttrACModTime   uint32 = 8          // SSH_FILEXFER_ATTR_ACMODTIME
+	attrExtended    uint32 = 0x80000000 // SSH_FILEXFER_ATTR_EXTENDED
 )
 
 // Attrs are the attributes of a file (section 5).
 type Attrs struct {
-	Flags        uint32 // the valid fields: HasSize, HasOwner, …
+	Flags        uint32 // the valid fields: AttrSize, AttrUIDGID, …
 	Size         uint64 // in bytes
 	UID, GID     uint32
 	Mode         uint32 // POSIX mode, including the file type
@@ -274,36 +274,44 @@ func (a Attrs) ModTime() time.Time {
 	return time.Unix(int64(a.MTime), 0).UTC()
 }
 
-// The file types in POSIX modes.
+// The file type and the special bits of a POSIX mode.
 const (
-	modeType    = 0o170000
-	ModeDir     = 0o040000
-	ModeRegular = 0o100000
-	ModeLink    = 0o120000
+	ModeType        = 0o170000 // S_IFMT
+	ModeFIFO        = 0o010000 // S_IFIFO
+	ModeCharDevice  = 0o020000 // S_IFCHR
+	ModeDir         = 0o040000 // S_IFDIR
+	ModeBlockDevice = 0o060000 // S_IFBLK
+	ModeRegular     = 0o100000 // S_IFREG
+	ModeLink        = 0o120000 // S_IFLNK
+	ModeSocket      = 0o140000 // S_IFSOCK
+
+	modeSetUID = 0o4000 // S_ISUID
+	modeSetGID = 0o2000 // S_ISGID
+	modeSticky = 0o1000 // S_ISVTX
 )
 
 var fileTypes = map[uint32]fs.FileMode{
-	0o010000: fs.ModeNamedPipe,
-	0o020000: fs.ModeDevice | fs.ModeCharDevice,
-	ModeDir:  fs.ModeDir,
-	0o060000: fs.ModeDevice,
-	ModeLink: fs.ModeSymlink,
-	0o140000: fs.ModeSocket,
+	ModeFIFO:        fs.ModeNamedPipe,
+	ModeCharDevice:  fs.ModeDevice | fs.ModeCharDevice,
+	ModeDir:         fs.ModeDir,
+	ModeBlockDevice: fs.ModeDevice,
+	ModeLink:        fs.ModeSymlink,
+	ModeSocket:      fs.ModeSocket,
 }
 
 // FileMode converts the mode. Unknown and missing file types become fs.ModeIrregular.
 func (a Attrs) FileMode() fs.FileMode {
 	mode := fs.FileMode(a.Mode & 0o777)
-	if a.Mode&0o4000 != 0 {
+	if a.Mode&modeSetUID != 0 {
 		mode |= fs.ModeSetuid
 	}
-	if a.Mode&0o2000 != 0 {
+	if a.Mode&modeSetGID != 0 {
 		mode |= fs.ModeSetgid
 	}
-	if a.Mode&0o1000 != 0 {
+	if a.Mode&modeSticky != 0 {
 		mode |= fs.ModeSticky
 	}
-	kind := a.Mode & modeType
+	kind := a.Mode & ModeType
 	if kind == ModeRegular {
 		return mode
 	}

@@ -296,9 +296,11 @@ const (
 	FileReadAttributes = 1 << 7  // FILE_READ_ATTRIBUTES
 	Synchronize        = 1 << 20 // SYNCHRONIZE
 
-	ImpersonationLevel = 2 // Impersonation
-	FileOpen           = 1 // FILE_OPEN: open an existing file
-	FileShareAll       = 7 // FILE_SHARE_READ, FILE_SHARE_WRITE and FILE_SHARE_DELETE
+	FileAllAccess = 0x1F01FF // FILE_ALL_ACCESS
+
+	Impersonation = 2 // the value of that name for ImpersonationLevel
+	FileOpen      = 1 // FILE_OPEN: open an existing file
+	FileShareAll  = 7 // FILE_SHARE_READ, FILE_SHARE_WRITE and FILE_SHARE_DELETE
 )
 
 // A CreateRequest has the path within the share in its buffer (section 2.2.13).

@@ -43,6 +43,15 @@ const (
 	avTimestamp      = 7 // MsvAvTimestamp
 )
 
+// avFlagMIC is the value of MsvAvFlags for a message with a MIC.
+const avFlagMIC = 2
+
+// Offsets in an AUTHENTICATE_MESSAGE, in bytes ([MS-NLMP], section 2.2.1.3).
+const (
+	micOffset     = 72
+	payloadOffset = 88
+)
+
 // maxNTLM limits the size of a CHALLENGE_MESSAGE, in bytes.
 const maxNTLM = 16 << 10
 
@@ -74,7 +83,7 @@ func NTLMAuthenticate(negotiate, challenge []byte, a Account) (msg, key []byte, 
 	if !hasTimestamp {
 		timestamp = le.AppendUint64(nil, FileTime(time.Now()))
 	} else {
-		pairs = append(pairs, avFlags, 0, 4, 0, 2, 0, 0, 0) // MsvAvFlags: the message has a MIC
+		pairs = append(pairs, avFlags, 0, 4, 0, avFlagMIC, 0, 0, 0)
 	}
 	pairs = append(pairs, avEOL, 0, 0, 0)
 	random := make([]byte, 24)
@@ -97,7 +106,6 @@ func NTLMAuthenticate(negotiate, challenge []byte, a Account) (msg, key []byte, 
 	}
 	c.XORKeyStream(encryptedKey, key)
 
-	const payloadOffset = 88
 	msg = append([]byte(ntlmSignature), ntlmAuthenticate, 0, 0, 0)
 	var payload []byte
 	for _, f := range [][]byte{lm, append(proof, temp...), UTF16(a.Domain), UTF16(a.User), UTF16("URLGET"), encryptedKey} {
@@ -111,7 +119,7 @@ func NTLMAuthenticate(negotiate, challenge []byte, a Account) (msg, key []byte, 
 	msg = append(msg, make([]byte, 16)...)
 	msg = append(msg, payload...)
 	if hasTimestamp {
-		copy(msg[72:88], mac(key, negotiate, challenge, msg))
+		copy(msg[micOffset:payloadOffset], mac(key, negotiate, challenge, msg))
 	}
 	return msg, key, nil
 }
@@ -147,7 +155,7 @@ func NTLMChallenge(nonce []byte, name string, now time.Time) []byte {
 // user and the session key. It returns false if msg was not made with the password that the
 // password function returns.
 func NTLMVerify(msg, challenge []byte, password func(domain, user string) (string, bool)) (user string, key []byte, ok bool) {
-	if len(msg) < 88 || le.Uint32(msg[8:]) != ntlmAuthenticate {
+	if len(msg) < payloadOffset || le.Uint32(msg[8:]) != ntlmAuthenticate {
 		return "", nil, false
 	}
 	var fields [6][]byte

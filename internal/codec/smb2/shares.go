@@ -12,8 +12,10 @@ type Share struct {
 
 // Share types ([MS-SRVS], section 2.2.2.4).
 const (
-	STypeDiskTree = 0
-	STypeSpecial  = 1 << 31
+	STypeDiskTree = 0       // STYPE_DISKTREE
+	STypePrintQ   = 1       // STYPE_PRINTQ
+	STypeIPC      = 3       // STYPE_IPC
+	STypeSpecial  = 1 << 31 // STYPE_SPECIAL
 )
 
 // IsDisk reports whether the share is a visible disk share.
@@ -22,14 +24,18 @@ func (s Share) IsDisk() bool { return s.Type&^0x0fffffff == 0 && s.Type&0xff == 
 // maxShares limits the number of shares in a list.
 const maxShares = 10_000
 
+// opNetrShareEnum is the opnum of NetrShareEnum ([MS-SRVS], section 3.1.4.8).
+const opNetrShareEnum = 15
+
 // PDU types and flags of DCE RPC ([C706], chapter 12).
 const (
-	pduRequest  = 0
-	pduResponse = 2
-	pduBind     = 11
-	pduBindAck  = 12
+	pduRequest  = 0  // request
+	pduResponse = 2  // response
+	pduBind     = 11 // bind
+	pduBindAck  = 12 // bind_ack
 
-	fragFirst, fragLast = 1, 2
+	fragFirst = 1 // PFC_FIRST_FRAG
+	fragLast  = 2 // PFC_LAST_FRAG
 )
 
 // pduHeader is the size of the common PDU header, in bytes. responseHeader is the size of the whole
@@ -68,7 +74,7 @@ func CheckBindAck(b []byte) error {
 // section 3.1.4.8).
 func ShareEnumRequest(server string) []byte {
 	b := le.AppendUint32(make([]byte, 4), 0) // alloc_hint, p_cont_id and opnum
-	le.PutUint16(b[6:], 15)
+	le.PutUint16(b[6:], opNetrShareEnum)
 	b = le.AppendUint32(b, 0x20000)
 	b = appendString(b, `\\`+server, pduHeader)
 	for _, v := range []uint32{1, 1, 0x20004, 0, 0, 1<<32 - 1, 0} {

@@ -12,13 +12,10 @@ import (
 
 // The signing algorithms ([MS-SMB2], section 2.2.3.1.7).
 const (
-	SignHMAC = 0
-	SignCMAC = 1
-	SignGMAC = 2
+	SignHMAC = 0 // HMAC-SHA256
+	SignCMAC = 1 // AES-CMAC
+	SignGMAC = 2 // AES-GMAC
 )
-
-// signatureOffset is the offset of the signature in a message.
-const signatureOffset = 48
 
 // A Signer signs messages of a session and verifies their signatures.
 type Signer struct {
@@ -58,23 +55,23 @@ func NewSigner(dialect, algorithm uint16, key []byte, hash *Hash) *Signer {
 
 // Sign signs a message in place.
 func (s *Signer) Sign(msg []byte) {
-	msg[16] |= FlagSigned
-	clear(msg[signatureOffset:HeaderSize])
+	msg[headerFlags] |= FlagSigned
+	clear(msg[headerSignature:HeaderSize])
 	sum := s.sum(msg)
-	copy(msg[signatureOffset:HeaderSize], sum[:])
+	copy(msg[headerSignature:HeaderSize], sum[:])
 }
 
 // Verify reports whether a message has a valid signature. It modifies msg while it runs and restores
 // it.
 func (s *Signer) Verify(msg []byte) bool {
-	if le.Uint32(msg[16:])&FlagSigned == 0 {
+	if le.Uint32(msg[headerFlags:])&FlagSigned == 0 {
 		return false
 	}
 	var got [16]byte
-	copy(got[:], msg[signatureOffset:])
-	clear(msg[signatureOffset:HeaderSize])
+	copy(got[:], msg[headerSignature:])
+	clear(msg[headerSignature:HeaderSize])
 	sum := s.sum(msg)
-	copy(msg[signatureOffset:], got[:])
+	copy(msg[headerSignature:], got[:])
 	return subtle.ConstantTimeCompare(sum[:], got[:]) == 1
 }
 
@@ -82,9 +79,9 @@ func (s *Signer) sum(msg []byte) (sum [16]byte) {
 	switch {
 	case s.gcm != nil:
 		nonce := make([]byte, 12) // [MS-SMB2], section 3.1.4.1
-		copy(nonce, msg[24:32])
-		nonce[8] = msg[16] & FlagServerToRedir
-		if Command(le.Uint16(msg[12:])) == Cancel {
+		copy(nonce, msg[headerMessageID:][:8])
+		nonce[8] = msg[headerFlags] & FlagServerToRedir
+		if Command(le.Uint16(msg[headerCommand:])) == Cancel {
 			nonce[8] |= 2
 		}
 		s.gcm.Seal(sum[:0], nonce, nil, msg)

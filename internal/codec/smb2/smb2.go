@@ -47,6 +47,23 @@ func (c Command) String() string {
 	return fmt.Sprintf("command %d", uint16(c))
 }
 
+// Offsets of header fields, in bytes.
+const (
+	headerCharge      = 6
+	headerStatus      = 8
+	headerCommand     = 12
+	headerCredits     = 14
+	headerFlags       = 16
+	headerNextCommand = 20
+	headerMessageID   = 24
+	headerTreeID      = 36
+	headerSessionID   = 40
+	headerSignature   = 48
+)
+
+// UnsolicitedMessageID is the MessageID of an oplock break notification ([MS-SMB2], section 2.2.23.1).
+const UnsolicitedMessageID = 0xFFFFFFFFFFFFFFFF
+
 // Header flags.
 const (
 	FlagServerToRedir = 1 << 0 // SMB2_FLAGS_SERVER_TO_REDIR
@@ -108,11 +125,12 @@ func ParseHeader(b []byte) (Header, error) {
 	if len(b) < HeaderSize || string(b[:4]) != "\xfeSMB" || b[4] != HeaderSize || b[5] != 0 {
 		return Header{}, ErrMalformed
 	}
-	if le.Uint32(b[20:]) != 0 {
+	if le.Uint32(b[headerNextCommand:]) != 0 {
 		return Header{}, fmt.Errorf("%w: a compound answer to a single request", ErrMalformed)
 	}
-	return Header{Charge: le.Uint16(b[6:]), Status: Status(le.Uint32(b[8:])), Command: Command(le.Uint16(b[12:])), Credits: le.Uint16(b[14:]),
-		Flags: le.Uint32(b[16:]), MessageID: le.Uint64(b[24:]), TreeID: le.Uint32(b[36:]), SessionID: le.Uint64(b[40:])}, nil
+	return Header{Charge: le.Uint16(b[headerCharge:]), Status: Status(le.Uint32(b[headerStatus:])), Command: Command(le.Uint16(b[headerCommand:])),
+		Credits: le.Uint16(b[headerCredits:]), Flags: le.Uint32(b[headerFlags:]), MessageID: le.Uint64(b[headerMessageID:]),
+		TreeID: le.Uint32(b[headerTreeID:]), SessionID: le.Uint64(b[headerSessionID:])}, nil
 }
 
 // epoch is the epoch of FILETIME, 1601-01-01 00:00 UTC, in Unix time. A FILETIME counts 100 ns units.

@@ -5,7 +5,8 @@ import "fmt"
 // A Status is the NTSTATUS of a response ([MS-ERREF], section 2.3).
 type Status uint32
 
-// The status codes that the driver and its test server use.
+// The status codes that the driver and its test server use, named as in the specification without
+// the prefix STATUS_.
 const (
 	StatusSuccess                Status = 0
 	StatusPending                Status = 0x00000103
