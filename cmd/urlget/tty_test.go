@@ -225,7 +225,7 @@ func TestUnknownSSHServersAndProtectedKeysAreAskedAbout(t *testing.T) {
 	s.expect("SHA256:")
 	s.expect("(yes/no)? ")
 	s.enter("no\n")
-	s.expect("is not known:")
+	s.expect("is unknown:")
 	s.exit(5)
 	s = run()
 	s.expect("(yes/no)? ")

@@ -56,8 +56,8 @@ func (l *login) config() (*ssh.ClientConfig, error) {
 	}
 	check, algorithms, err := l.hostKeys()
 	if err != nil && l.foreign {
-		l.driver.env.Logger().Error("the host keys that are known cannot be read", "error", err)
-		return nil, settingsError("the host keys that are known cannot be read")
+		l.driver.env.Logger().Error("cannot read the known host keys", "error", err)
+		return nil, settingsError("cannot read the known host keys")
 	}
 	if err != nil {
 		return nil, err
@@ -136,13 +136,13 @@ func (l *login) interactive() ssh.KeyboardInteractiveChallenge {
 		responses := make([]string, len(prompts))
 		for i, q := range prompts {
 			q = strings.TrimSpace(driver.Printable(q))
-			l.traceLine(false, "the server asks: "+q)
+			l.traceLine(false, "prompt: "+q)
 			attempt++
 			response, err := l.secret(q, attempt)
 			if err != nil {
 				return nil, err
 			}
-			l.traceLine(true, "answer ****")
+			l.traceLine(true, "response ****")
 			responses[i] = response
 		}
 		return responses, nil
@@ -194,7 +194,7 @@ func (l *login) signers() ([]ssh.Signer, error) {
 		case err == nil:
 			add(s)
 		case !errors.Is(err, fs.ErrNotExist):
-			d.env.Logger().Info("a key is of no use", "file", file, "error", err)
+			d.env.Logger().Info("cannot use a private key file", "file", file, "error", err)
 		}
 	}
 	l.hasCredential = l.hasCredential || len(all) > 0
@@ -217,7 +217,7 @@ func (l *login) agentKeys() []ssh.Signer {
 			return keys
 		}
 	}
-	l.driver.env.Logger().Info("the SSH agent does not answer", "error", err)
+	l.driver.env.Logger().Info("cannot use the SSH agent", "error", err)
 	return nil
 }
 
@@ -332,10 +332,10 @@ func (k *tracedKey) SignWithAlgorithm(r io.Reader, data []byte, algorithm string
 // loginError returns the error for a rejected login.
 func (l *login) loginError() error {
 	e := &driver.Error{Code: driver.ErrAuth, Reason: driver.Reason{Kind: driver.ReasonSSHLogin, Host: l.hop.host},
-		Err:  fmt.Errorf("the server did not take the login as %s", l.hop.user),
-		Hint: "start the SSH agent, name a key, or give a password"}
+		Err:  fmt.Errorf("the server rejected the login as %s", l.hop.user),
+		Hint: "start the SSH agent, or supply a private key or a password"}
 	if !l.hasCredential {
-		e.Err = fmt.Errorf("there is neither a key nor a password to log in with as %s", l.hop.user)
+		e.Err = fmt.Errorf("no private key and no password to log in as %s", l.hop.user)
 	}
 	if l.lockedFile != "" {
 		e.Reason, e.Hint = driver.Reason{}, l.lockedFile+" is protected by a passphrase: add the key to the SSH agent"

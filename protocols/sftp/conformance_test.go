@@ -26,13 +26,13 @@ func TestConformance(t *testing.T) {
 	}{
 		{name: "password"},
 		{name: "dialogue", server: sftpd.Options{Dialogue: true}},
-		{name: "short answers", server: sftpd.Options{MaxRead: 1000, Batch: 7}},
+		{name: "short responses", server: sftpd.Options{MaxRead: 1000, Batch: 7}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			h := fetchtest.Harness{
 				Options: &fetch.Options{Credentials: drive.Credentials(fetch.Credential{Password: password})},
-				Skip:    map[string]string{"Recorded": "the bytes are encrypted, so a record has lines: TestRecordsHaveLinesAndNoBytes"},
+				Skip:    map[string]string{"Recorded": "the bytes are encrypted, so a recording has lines: TestRecordsHaveLinesAndNoBytes"},
 				Start: func(t testing.TB, tree fs.FS) fetchtest.Site {
 					tt.server.Tree = tree
 					tt.server.Users = map[string]string{"tester": password}

@@ -62,7 +62,7 @@ func atHop(err error, h hop, before bool) error {
 		return err
 	}
 	dup := *e
-	dup.Err = fmt.Errorf("at %s, on the way: %w", h.addr(), e.Err)
+	dup.Err = fmt.Errorf("jump host %s: %w", h.addr(), e.Err)
 	return &dup
 }
 
@@ -148,7 +148,7 @@ func (d *opener) connectHop(ctx context.Context, l *chain, h hop) error {
 	if err != nil {
 		var openErr *ssh.OpenChannelError
 		if errors.As(err, &openErr) {
-			return &driver.Error{Code: driver.ErrNetwork, Err: fmt.Errorf("the host before it cannot connect to %s: %w", h.addr(), err)}
+			return &driver.Error{Code: driver.ErrNetwork, Err: fmt.Errorf("the jump host cannot connect to %s: %w", h.addr(), err)}
 		}
 		return setupError(err)
 	}
@@ -192,7 +192,7 @@ func (l *chain) subsystem() (*session, error) {
 		return nil, subsystemError(err)
 	}
 	if !ok {
-		return nil, &driver.Error{Code: driver.ErrRefused, Err: errors.New("the server has no SFTP for this user")}
+		return nil, &driver.Error{Code: driver.ErrRefused, Err: errors.New("the server refused the sftp subsystem")}
 	}
 	s := newSession(ch, l.close, l.times, &l.progress)
 	if _, forwarded := l.raw.(*tunnel); !forwarded {
@@ -218,7 +218,7 @@ func setupError(err error) error {
 	if err == io.EOF {
 		err = io.ErrUnexpectedEOF
 	}
-	return &driver.Error{Code: driver.ErrNetwork, Retry: true, Err: fmt.Errorf("the connection was lost: %w", err)}
+	return &driver.Error{Code: driver.ErrNetwork, Retry: true, Err: fmt.Errorf("connection lost: %w", err)}
 }
 
 // progress is the time, in Unix nanoseconds, up to which the server has kept the minimum rate
@@ -296,7 +296,7 @@ func (l *login) handshakeError(err error) error {
 		strings.Contains(strings.ToLower(text), "authentication failures"):
 		return l.loginError()
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		return &driver.Error{Code: driver.ErrNetwork, Retry: true, Err: errors.New("the server closed the connection before the login was complete")}
+		return &driver.Error{Code: driver.ErrNetwork, Retry: true, Err: errors.New("the server closed the connection during the login")}
 	case driver.CodeOf(err) != "":
 		return err
 	}

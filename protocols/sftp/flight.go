@@ -79,7 +79,7 @@ func (f *flight) expect(wantType filexfer.Type, r *request) (response, error) {
 // responseError returns the error for a response of an unexpected type.
 func (f *flight) responseError(r *request, resp response) error {
 	if resp.Type != filexfer.TypeStatus {
-		return remotefile.Violation("the answer to %v is %v", r.typ, resp.Type)
+		return remotefile.Violation("unexpected response to %v: %v", r.typ, resp.Type)
 	}
 	fields := resp.Fields()
 	code, text := filexfer.Code(fields.Uint32()), ""
@@ -128,7 +128,7 @@ func (f *flight) openHandle(t filexfer.Type, fields ...any) (string, error) {
 	h := resp.Fields()
 	handle := h.Text()
 	if h.Err() != nil || len(handle) > maxHandle {
-		return "", remotefile.Violation("a malformed handle")
+		return "", remotefile.Violation("malformed handle")
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -83,13 +83,13 @@ func (l *login) checkHostKey(err error, addr string, key ssh.PublicKey) error {
 	case errors.As(err, &revoked):
 		return &driver.Error{Code: driver.ErrTLS, Reason: driver.Reason{Kind: driver.ReasonHostKeyChanged, Host: host},
 			Err:  fmt.Errorf("the host key of %s, %s, is revoked%s", host, fingerprint, l.location(revoked.Revoked)),
-			Hint: "do not log in: somebody else may have the key"}
+			Hint: "do not log in: the key may be compromised"}
 	case errors.As(err, &known) && len(known.Want) > 0:
 		expected := known.Want[0]
 		return &driver.Error{Code: driver.ErrTLS, Reason: driver.Reason{Kind: driver.ReasonHostKeyChanged, Host: host},
-			Err: fmt.Errorf("the host key of %s has changed: it is %s (%s) and not %s%s", host, fingerprint, key.Type(),
+			Err: fmt.Errorf("the host key of %s has changed: received %s (%s), expected %s%s", host, fingerprint, key.Type(),
 				ssh.FingerprintSHA256(expected.Key), l.location(expected)),
-			Hint: "somebody may listen in between; if the server has a new key, ask who runs it for the fingerprint, and remove the old line"}
+			Hint: "this may be an attack; verify the fingerprint with the server's administrator before you remove the old line from known_hosts"}
 	case !errors.As(err, &known):
 		return &driver.Error{Code: driver.ErrTLS, Err: fmt.Errorf("the host key of %s: %w", host, err)}
 	}
@@ -105,8 +105,8 @@ func (l *login) checkHostKey(err error, addr string, key ssh.PublicKey) error {
 		}
 	}
 	return &driver.Error{Code: driver.ErrTLS, Reason: driver.Reason{Kind: driver.ReasonHostKey, Host: host},
-		Err:  fmt.Errorf("the host key of %s is not known: %s (%s)", host, fingerprint, key.Type()),
-		Hint: "compare the fingerprint with what the server's owner says, and add the key to a known_hosts file"}
+		Err:  fmt.Errorf("the host key of %s is unknown: %s (%s)", host, fingerprint, key.Type()),
+		Hint: "verify the fingerprint with the server's administrator and add the key to a known_hosts file"}
 }
 
 // location returns the file and line of a known key, for an error. It returns "" for foreign requests,

@@ -64,17 +64,17 @@ func TestHostKeys(t *testing.T) {
 		{"known", plain, hostLine(name(plain), key.PublicKey()), ""},
 		{"known among others", plain, "# comment\n\n" + hostLine("elsewhere", other.PublicKey()) + hostLine(name(plain), key.PublicKey()), ""},
 		{"hashed", plain, hostLine(knownhosts.HashHostname(name(plain)), key.PublicKey()), ""},
-		{"by a pattern", plain, hostLine("127.0.0.*", key.PublicKey()), ""},
+		{"pattern", plain, hostLine("127.0.0.*", key.PublicKey()), ""},
 		{"one of two", plain, hostLine(name(plain), other.PublicKey()) + hostLine(name(plain), key.PublicKey()), ""},
 		{"no file", plain, "", unknown},
-		{"of another port", plain, hostLine("[127.0.0.1]:1", key.PublicKey()), unknown},
-		{"of another host", plain, hostLine("elsewhere", key.PublicKey()), unknown},
+		{"another port", plain, hostLine("[127.0.0.1]:1", key.PublicKey()), unknown},
+		{"another host", plain, hostLine("elsewhere", key.PublicKey()), unknown},
 		{"changed", plain, hostLine(name(plain), other.PublicKey()), mismatch},
 		{"changed, hashed", plain, hostLine(knownhosts.HashHostname(name(plain)), other.PublicKey()), mismatch},
 		{"revoked", plain, hostLine(name(plain), key.PublicKey()) + hostLine("@revoked *", key.PublicKey()), mismatch},
-		{"by authority", signed, hostLine("@cert-authority 127.0.0.*", authority.PublicKey()), ""},
-		{"by authority of a port", signed, hostLine("@cert-authority "+name(signed), authority.PublicKey()), ""},
-		{"by another authority", signed, hostLine("@cert-authority *", other.PublicKey()), "none"},
+		{"authority", signed, hostLine("@cert-authority 127.0.0.*", authority.PublicKey()), ""},
+		{"authority of a port", signed, hostLine("@cert-authority "+name(signed), authority.PublicKey()), ""},
+		{"another authority", signed, hostLine("@cert-authority *", other.PublicKey()), "none"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -84,13 +84,13 @@ func TestHostKeys(t *testing.T) {
 			opts.TrustKey = func(_ context.Context, k HostKey) (bool, error) {
 				prompted = true
 				if k.Fingerprint != ssh.FingerprintSHA256(key.PublicKey()) || k.Type != "ssh-ed25519" || k.Host != name(tt.server) {
-					t.Errorf("asked about %+v", k)
+					t.Errorf("prompted for %+v", k)
 				}
 				return false, nil
 			}
 			_, err := client(t, opts, nil).Stat(t.Context(), &fetch.Request{URL: uri.MustParse(tt.server.URL + "/")})
 			if prompted != (tt.want == unknown) {
-				t.Errorf("asked: %v", prompted)
+				t.Errorf("prompted: %v", prompted)
 			}
 			var e *fetch.Error
 			switch {
@@ -121,7 +121,7 @@ func TestTrustedKeyIsAddedToKnownHosts(t *testing.T) {
 	}
 	got, err := os.ReadFile(opts.KnownHosts[0])
 	if calls != 1 || string(got) != s.KnownHosts() || err != nil {
-		t.Errorf("asked %d times; the file has %q, %v", calls, got, err)
+		t.Errorf("%d prompts; known_hosts is %q, %v", calls, got, err)
 	}
 }
 
@@ -129,7 +129,7 @@ func TestForeignRequestsDoNotPromptForHostKeys(t *testing.T) {
 	t.Parallel()
 	s := sftpd.Start(t, sftpd.Options{Tree: tree()})
 	opts := options(t)
-	opts.TrustKey = func(context.Context, HostKey) (bool, error) { t.Error("asked"); return true, nil }
+	opts.TrustKey = func(context.Context, HostKey) (bool, error) { t.Error("prompted"); return true, nil }
 	c := client(t, opts, &fetch.Options{Policy: &fetch.Policy{AllowPrivate: true}})
 	u := uri.MustParse("sftp://tester@" + s.Addr + "/dir/a.txt")
 	_, err := c.Do(t.Context(), &fetch.Request{URL: u, From: uri.MustParse("gopher://elsewhere.invalid/")})
@@ -190,14 +190,14 @@ func TestLogins(t *testing.T) {
 			options: Options{Identities: []string{identity(t, edwards, "sesame")}, Passphrase: passphrase("shut")}, want: fetch.ErrAuth},
 		{name: "no passphrase", server: sftpd.Options{Keys: known},
 			options: Options{Identities: []string{identity(t, edwards, "sesame")}}, want: fetch.ErrAuth},
-		{name: "passphrase of a key that is not wanted", server: sftpd.Options{Keys: known},
+		{name: "passphrase of a rejected key", server: sftpd.Options{Keys: known},
 			options: Options{Identities: []string{identity(t, stranger, "sesame"), identity(t, edwards, "")},
-				Passphrase: func(context.Context, string) (string, error) { t.Error("asked"); return "", nil }}},
-		{name: "key that is none", server: sftpd.Options{Keys: known}, options: Options{Identities: []string{file(t, "id", "no key")}}, want: fetch.ErrFile},
+				Passphrase: func(context.Context, string) (string, error) { t.Error("prompted"); return "", nil }}},
+		{name: "malformed key", server: sftpd.Options{Keys: known}, options: Options{Identities: []string{file(t, "id", "no key")}}, want: fetch.ErrFile},
 		{name: "missing key", server: sftpd.Options{Keys: known}, options: Options{Identities: []string{"/nonexistent/id"}}, want: fetch.ErrFile},
 		{name: "other key", server: sftpd.Options{Keys: known}, options: Options{Identities: []string{identity(t, stranger, "")}}, want: fetch.ErrAuth},
 		{name: "nothing", server: sftpd.Options{Keys: known}, want: fetch.ErrAuth},
-		{name: "key refused, password taken", server: sftpd.Options{Keys: known, Users: users},
+		{name: "key rejected, password accepted", server: sftpd.Options{Keys: known, Users: users},
 			options: Options{Identities: []string{identity(t, stranger, "")}}, passwords: []string{password}, calls: 1},
 		{name: "password of the URL", server: sftpd.Options{Users: users}, url: "tester:pass%20word@"},
 		{name: "second password", server: sftpd.Options{Users: users}, passwords: []string{"wrong", password}, calls: 2},
@@ -233,7 +233,7 @@ func TestLogins(t *testing.T) {
 				t.Errorf("error %v, want one of class %q", err, tt.want)
 			}
 			if tt.want == "" && calls != tt.calls {
-				t.Errorf("the credentials were asked %d times, want %d", calls, tt.calls)
+				t.Errorf("%d calls for credentials, want %d", calls, tt.calls)
 			}
 			for _, secret := range append(tt.passwords, password, "wrong", "sesame") {
 				if text := trace.String() + fmt.Sprint(err); strings.Contains(text, secret) {
@@ -264,7 +264,7 @@ func TestAgentKeys(t *testing.T) {
 	foreign := &fetch.Request{URL: uri.MustParse("sftp://tester@" + s.Addr + "/"), Op: fetch.OpStat, From: uri.MustParse("http://elsewhere.invalid/")}
 	c := client(t, opts, &fetch.Options{Policy: &fetch.Policy{AllowPrivate: true}})
 	if _, err := c.Do(t.Context(), foreign); !errors.Is(err, fetch.ErrAuth) {
-		t.Errorf("what another origin led to: error %v, want one of class %q", err, fetch.ErrAuth)
+		t.Errorf("a foreign request: error %v, want one of class %q", err, fetch.ErrAuth)
 	}
 }
 
@@ -292,13 +292,13 @@ Host blocked
 		before := jump.Accepted()
 		drive.Gets(t, c, "sftp://"+host+"/dir/a.txt", "content of a")
 		if through := jump.Accepted() > before; through != (host == "behind") {
-			t.Errorf("%s: through the other host: %v", host, through)
+			t.Errorf("%s: through the jump host: %v", host, through)
 		}
 	}
 	// The URL takes precedence.
 	drive.Fails(t, c, "sftp://nobody@direct/dir/a.txt", fetch.ErrAuth) // another user
 	if _, err := drive.Get(t, c, "sftp://behind:1025/dir/a.txt"); !errors.Is(err, fetch.ErrNetwork) || !strings.Contains(err.Error(), "127.0.0.1:1025") {
-		t.Errorf("where the other host does not lead: error %v, want one of class %q", err, fetch.ErrNetwork)
+		t.Errorf("a refused forward: error %v, want one of class %q", err, fetch.ErrNetwork)
 	}
 	// Foreign requests do not use the configuration.
 	c = client(t, opts, &fetch.Options{Policy: &fetch.Policy{AllowPrivate: true}})
@@ -308,7 +308,7 @@ Host blocked
 	}
 	opts.Config = file(t, "config", "Port twenty")
 	if _, err := client(t, opts, nil).Stat(t.Context(), &fetch.Request{URL: uri.MustParse("sftp://direct/")}); !errors.Is(err, fetch.ErrFile) || !strings.Contains(err.Error(), "line 1") {
-		t.Errorf("settings that cannot be read: error %v", err)
+		t.Errorf("a malformed configuration file: error %v", err)
 	}
 }
 
@@ -321,6 +321,6 @@ func TestPasswordAttemptsAreLimited(t *testing.T) {
 		return fetch.Credential{User: "tester", Password: "wrong"}, nil
 	})}
 	if _, err := client(t, options(t, s), more).Stat(t.Context(), &fetch.Request{URL: uri.MustParse(s.URL + "/")}); !errors.Is(err, fetch.ErrAuth) || calls != maxTries {
-		t.Errorf("asked %d times, error %v", calls, err)
+		t.Errorf("%d calls, error %v", calls, err)
 	}
 }

@@ -95,11 +95,11 @@ func (s *session) negotiate() error {
 	m, err := filexfer.Read(r, func(n int) []byte { return make([]byte, n) })
 	switch {
 	case errors.Is(err, filexfer.ErrMalformed), err == nil && m.Type != filexfer.TypeVersion:
-		return remotefile.Violation("the server does not begin with its version of SFTP")
+		return remotefile.Violation("the server did not send its SFTP version")
 	case err != nil:
 		return connError(err)
 	case m.ID != filexfer.Version:
-		return remotefile.Violation("the server speaks version %d of SFTP, and not %d", m.ID, filexfer.Version)
+		return remotefile.Violation("the server selected SFTP version %d instead of %d", m.ID, filexfer.Version)
 	}
 	go s.read(r)
 	go s.write()

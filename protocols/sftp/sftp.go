@@ -69,7 +69,7 @@ func With(opts Options) driver.Loader {
 		scheme := driver.Scheme{
 			Name: "sftp", Port: defaultPort, Ops: []driver.Op{driver.OpGet, driver.OpStat, driver.OpList},
 			Ranges: true, Traits: driver.Traits{Tree: true, Logins: true}, Driver: newDriver(env, opts),
-			Summary: "files and directories of SSH servers, by SFTP",
+			Summary: "files and directories of SSH servers, over SFTP",
 		}
 		reg.Register(scheme)
 		scheme.Name, scheme.Summary = "scp", "the same as sftp"

@@ -196,7 +196,7 @@ func TestResumeRequiresSameFile(t *testing.T) {
 		}
 	}
 	if _, err := c.Do(t.Context(), &fetch.Request{URL: u, Range: fetch.Range{Offset: 1<<20 + 1}}); !errors.Is(err, fetch.ErrRange) {
-		t.Errorf("behind the end: error %v, want one of class %q", err, fetch.ErrRange)
+		t.Errorf("after the end: error %v, want one of class %q", err, fetch.ErrRange)
 	}
 }
 
@@ -235,7 +235,7 @@ func TestTruncatedTransfersFail(t *testing.T) {
 			_, err = drive.Get(t, c, s.URL+"/dir/a.txt")
 		}
 		if err != nil {
-			t.Errorf("a kept connection that is cut at %s: %v", on, err)
+			t.Errorf("a reused connection that is cut at %s: %v", on, err)
 		}
 		s.Arm(servers.Failure{})
 	}
@@ -357,8 +357,8 @@ func TestRecordsHaveLinesAndNoBytes(t *testing.T) {
 	var lines []string
 	more := &fetch.Options{Credentials: drive.Credentials(fetch.Credential{Password: password}), Recorder: fetch.RecorderFunc(func(context.Context, *fetch.Request) *fetch.Recording {
 		return &fetch.Recording{
-			Sent:     func(int, []byte) { t.Error("bytes were recorded as sent") },
-			Received: func(int, []byte) { t.Error("bytes were recorded as received") },
+			Sent:     func(int, []byte) { t.Error("sent bytes were recorded") },
+			Received: func(int, []byte) { t.Error("received bytes were recorded") },
 			Line: func(_ bool, line string) {
 				mu.Lock()
 				defer mu.Unlock()
@@ -419,7 +419,7 @@ func TestReplyTimeout(t *testing.T) {
 		s.Arm(servers.Failure{Fault: servers.Stall, On: on})
 		all.Go(func() {
 			if _, err := c.Get(t.Context(), s.URL+url); !errors.Is(err, fetch.ErrNetwork) || !strings.Contains(err.Error(), limit.String()) {
-				t.Errorf("a server that is silent to %s: error %v, want one of class %q", on, err, fetch.ErrNetwork)
+				t.Errorf("a server that does not respond to %s: error %v, want one of class %q", on, err, fetch.ErrNetwork)
 			}
 			// A connection with an outstanding response is not reused.
 			if got, err := drive.Get(t, c, s.URL+"/dir/a.txt"); got != "content of a" || err != nil {
@@ -443,6 +443,6 @@ func TestReadAheadIsLimited(t *testing.T) {
 		t.Fatal(err)
 	}
 	if ahead := s.Served() - 4<<20; ahead > maxWindow*filexfer.MaxData {
-		t.Errorf("%d bytes were asked for ahead", ahead)
+		t.Errorf("%d bytes were requested ahead", ahead)
 	}
 }

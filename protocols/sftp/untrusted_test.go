@@ -39,7 +39,7 @@ func serveAgent(t *testing.T, key any) {
 	socket := t.TempDir() + "/agent"
 	l, err := net.Listen("unix", socket)
 	if err != nil {
-		t.Skipf("no sockets of this kind here: %v", err)
+		t.Skipf("Unix sockets are not supported: %v", err)
 	}
 	done := make(chan struct{})
 	go func() {
@@ -126,7 +126,7 @@ func TestUntrustedRequestsIgnoreUserSettings(t *testing.T) {
 				t.Errorf("%s from %q, untrusted %v: error %v, want one of class %q", tt.url, tt.from, policy.Untrusted, err, want)
 			}
 			if policy.Untrusted && internal.Accepted() != before {
-				t.Errorf("%s from %q: an untrusted request reached what is behind the server", tt.url, tt.from)
+				t.Errorf("%s from %q: an untrusted request reached the internal server", tt.url, tt.from)
 			}
 			x, err := c.Explain(req)
 			if err != nil {

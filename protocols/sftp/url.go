@@ -36,10 +36,10 @@ func newTarget(req *driver.Request) (*target, error) {
 		}
 	}
 	if strings.Contains(t.login.Name, ";") {
-		return nil, remotefile.Malformed("connection parameters behind the user name are not known") // as in drafts of the scheme
+		return nil, remotefile.Malformed("connection parameters after the user name are not supported") // as in drafts of the scheme
 	}
 	if strings.HasPrefix(t.login.Name, "-") || t.login.HasName && t.login.Name == "" {
-		return nil, remotefile.Malformed("not a user name")
+		return nil, remotefile.Malformed("invalid user name")
 	}
 	var rawPath string
 	t.Path, rawPath = remotefile.PathOf(u)

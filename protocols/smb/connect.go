@@ -69,7 +69,7 @@ func (s *session) negotiate() error {
 	s.dialect = r.Dialect
 	switch {
 	case !slices.Contains(dialects, r.Dialect):
-		return s.fail(remotefile.Violation("the server chose dialect %#04x, which it was not offered", r.Dialect))
+		return s.fail(remotefile.Violation("the server selected dialect %#04x, which was not offered", r.Dialect))
 	case r.Dialect == smb2.Dialect311:
 		s.hash.Add(m.b)
 		if err := s.setAlgorithms(m, &r); err != nil {
@@ -84,7 +84,7 @@ func (s *session) negotiate() error {
 		readSize = min(readSize, creditSize)
 	}
 	if readSize < 1024 {
-		return s.fail(remotefile.Violation("the server sends at most %d bytes at once", readSize))
+		return s.fail(remotefile.Violation("the server limits reads to %d bytes", readSize))
 	}
 	s.readSize = int(readSize)
 	return nil
@@ -94,21 +94,21 @@ func (s *session) negotiate() error {
 func (s *session) setAlgorithms(m message, r *smb2.NegotiateResponse) error {
 	c, err := smb2.ParseContexts(m.b, r.ContextOffset, r.ContextCount)
 	if err != nil {
-		return s.fail(remotefile.Violation("%v in answer to %v", err, m.Command))
+		return s.fail(remotefile.Violation("%v in the response to %v", err, m.Command))
 	}
 	if !slices.Equal(c.Hashes, []uint16{smb2.HashSHA512}) {
-		return s.fail(remotefile.Violation("the server does not hash the negotiation"))
+		return s.fail(remotefile.Violation("the server did not select SHA-512 for preauthentication integrity"))
 	}
 	s.signing = smb2.SignCMAC
 	if len(c.Signing) > 0 {
 		s.signing = c.Signing[0]
 	}
 	if s.signing != smb2.SignGMAC && s.signing != smb2.SignCMAC {
-		return s.fail(remotefile.Violation("the server chose algorithm %d for signatures", s.signing))
+		return s.fail(remotefile.Violation("the server selected unknown signing algorithm %d", s.signing))
 	}
 	if len(c.Ciphers) > 0 && c.Ciphers[0] != 0 { // 0 if the server has no common cipher
 		if s.cipher = c.Ciphers[0]; !slices.Contains(ciphers, s.cipher) {
-			return s.fail(remotefile.Violation("the server chose cipher %d, which it was not offered", s.cipher))
+			return s.fail(remotefile.Violation("the server selected cipher %d, which was not offered", s.cipher))
 		}
 	}
 	return nil
@@ -123,8 +123,8 @@ func (d *opener) login(ctx context.Context, s *session, t *target) error {
 	for attempt := 1; ; attempt++ {
 		cred, err := d.env.Credential(ctx, driver.Challenge{URL: t.url, Mechanism: "smb", User: t.login.Name, Attempt: attempt})
 		if errors.Is(err, driver.ErrAuth) && attempt == 1 {
-			return &driver.Error{Code: driver.ErrAuth, Err: errors.New("no user and password to log in with"),
-				Hint: "give a user name and password, or the user guest"}
+			return &driver.Error{Code: driver.ErrAuth, Err: errors.New("no user name and password to log in with"),
+				Hint: "supply a user name and password, or name the user guest in the URL"}
 		}
 		if errors.Is(err, driver.ErrAuth) || attempt > maxLogins {
 			return statusError(smb2.SessionSetup, smb2.StatusLogonFailure)
@@ -155,13 +155,13 @@ func splitUser(name string) (domain, user string) {
 }
 
 // errGuest is the error for an unrequested guest session.
-var errGuest = errors.New("the server knows no such user, and would let anybody in as a guest")
+var errGuest = errors.New("the server does not know the user and offers a guest session")
 
 // setup logs in with one account. If guest is true, a guest session is accepted.
 func (s *session) setup(a smb2.Account, allowGuest bool) error {
 	for _, text := range []string{a.Domain, a.User, a.Password} {
 		if _, ok := smb2.AppendUTF16(nil, text); !ok {
-			return &driver.Error{Code: driver.ErrAuth, Err: errors.New("user name and password have to be UTF-8")}
+			return &driver.Error{Code: driver.ErrAuth, Err: errors.New("user name and password must be valid UTF-8")}
 		}
 	}
 	savedHash := s.hash
@@ -169,7 +169,7 @@ func (s *session) setup(a smb2.Account, allowGuest bool) error {
 	first := smb2.NTLMNegotiate()
 	m, r, token, err := s.token(smb2.FirstToken(first))
 	if err == nil && m.Status == smb2.StatusSuccess {
-		err = s.fail(remotefile.Violation("the server asks for no password"))
+		err = s.fail(remotefile.Violation("the server accepted the login without a password"))
 	}
 	if err != nil {
 		return err
@@ -191,15 +191,15 @@ func (s *session) setup(a smb2.Account, allowGuest bool) error {
 	isGuest := r.SessionFlags&(smb2.SessionFlagIsGuest|smb2.SessionFlagIsNull) != 0
 	switch {
 	case m.Status != smb2.StatusSuccess:
-		return s.fail(remotefile.Violation("the login does not end"))
+		return s.fail(remotefile.Violation("the server requires further login messages"))
 	case isGuest && allowGuest:
 		return nil
 	case isGuest:
-		return s.fail(&driver.Error{Code: driver.ErrAuth, Err: errGuest, Hint: "name the user guest if that is wanted"})
+		return s.fail(&driver.Error{Code: driver.ErrAuth, Err: errGuest, Hint: "name the user guest in the URL to accept a guest session"})
 	}
 	s.signer = smb2.NewSigner(s.dialect, s.signing, key, &s.hash)
 	if !s.signer.Verify(m.b) {
-		return s.fail(remotefile.Violation("the server's signature is wrong: it does not know the password, or somebody on the way changed something"))
+		return s.fail(remotefile.Violation("bad signature of the login response: the server may not know the password, or messages were modified in transit"))
 	}
 	if s.cipher != 0 {
 		if s.sealer, err = smb2.NewSealer(s.dialect, s.cipher, s.sessionID, key, &s.hash); err != nil {
@@ -218,10 +218,10 @@ func (s *session) encrypt(object string) error {
 	switch {
 	case s.sealer != nil:
 	case s.signer == nil:
-		return s.fail(&driver.Error{Code: driver.ErrRefused, Err: fmt.Errorf("the server encrypts this %s, which takes a password", object),
-			Hint: "give a user name and password"})
+		return s.fail(&driver.Error{Code: driver.ErrRefused, Err: fmt.Errorf("the server requires encryption for the %s, which requires a password", object),
+			Hint: "supply a user name and password"})
 	default:
-		return s.fail(&driver.Error{Code: driver.ErrRefused, Err: fmt.Errorf("the server encrypts this %s, but has agreed on no cipher", object)})
+		return s.fail(&driver.Error{Code: driver.ErrRefused, Err: fmt.Errorf("the server requires encryption for the %s, but no cipher was negotiated", object)})
 	}
 	s.encryptAll = true
 	return nil

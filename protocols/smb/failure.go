@@ -19,7 +19,7 @@ var errLost = errors.New("connection lost")
 func connError(err error) error {
 	for _, end := range []error{io.EOF, io.ErrUnexpectedEOF, syscall.ECONNRESET, syscall.EPIPE} {
 		if errors.Is(err, end) {
-			return &driver.Error{Code: driver.ErrNetwork, Retry: true, Err: fmt.Errorf("%w: the server closed it", errLost)}
+			return &driver.Error{Code: driver.ErrNetwork, Retry: true, Err: fmt.Errorf("%w: closed by the server", errLost)}
 		}
 	}
 	return err
@@ -42,13 +42,13 @@ func statusError(c smb2.Command, s smb2.Status) error {
 		smb2.StatusNotADirectory:
 		e.Code, e.Err = driver.ErrNotFound, nil
 	case smb2.StatusBadNetworkName, smb2.StatusBadNetworkPath:
-		e.Code, e.Err, e.Hint = driver.ErrNotFound, errors.New("there is no such share"), "the URL of the host alone lists the shares"
+		e.Code, e.Err, e.Hint = driver.ErrNotFound, errors.New("no such share"), "use the URL of the host without a path to list the shares"
 	case smb2.StatusAccessDenied, smb2.StatusFileLockConflict, smb2.StatusNotSupported:
 		e.Code = driver.ErrRefused
 	case smb2.StatusStoppedOnSymlink:
-		e.Code, e.Err = driver.ErrRefused, errors.New("a symbolic link, which is not followed")
+		e.Code, e.Err = driver.ErrRefused, errors.New("symbolic links are not followed")
 	case smb2.StatusPathNotCovered:
-		e.Code, e.Err = driver.ErrRefused, errors.New("the files are on another server (DFS)")
+		e.Code, e.Err = driver.ErrRefused, errors.New("the files are on another server, and DFS is not supported")
 	case smb2.StatusSharingViolation, smb2.StatusInsufficientResources, smb2.StatusRequestNotAccepted:
 		e.Code, e.Retry = driver.ErrBusy, true
 	case smb2.StatusLogonFailure, smb2.StatusNoSuchUser, smb2.StatusWrongPassword, smb2.StatusAccountRestriction,

@@ -76,7 +76,7 @@ func (r *reads) send(offset int64, size int, ahead bool) (id uint64, asked int, 
 	case ahead && (s.credits == 0 || s.charge(size) >= s.credits):
 		return 0, 0, nil
 	case s.credits == 0 && len(s.outstanding) == 0:
-		return 0, 0, s.fail(remotefile.Violation("the server grants no credit"))
+		return 0, 0, s.fail(remotefile.Violation("the server granted no credits"))
 	}
 	id, err = s.send(smb2.Read, size,
 		&smb2.ReadRequest{Padding: smb2.ReadDataOffset, Length: uint32(size), Offset: uint64(offset), FileID: r.file.FileID}, nil)

@@ -65,7 +65,7 @@ func (l *listing) parts(yield func(driver.Part, error) bool) {
 				continue
 			}
 			if !remotefile.IsName(m.Name) {
-				yield(driver.Part{}, remotefile.Violation("%q is not the name of a member", m.Name))
+				yield(driver.Part{}, remotefile.Violation("invalid file name %q in the listing", m.Name))
 				return
 			}
 			if strings.Contains(m.Name, `\`) { // Samba may list such files, but they cannot be opened
@@ -189,7 +189,7 @@ func (s *session) shares(server string) ([]smb2.Share, error) {
 			return nil, err
 		}
 		if data = append(data, more...); len(all)+len(data) > maxShares {
-			return nil, s.fail(remotefile.Violation("more about shares than %d bytes", maxShares))
+			return nil, s.fail(remotefile.Violation("the share list has more than %d bytes", maxShares))
 		}
 	}
 	list, err := smb2.ParseShares(all)
@@ -214,7 +214,7 @@ func (s *session) readPipe(f *file) ([]byte, error) {
 	req := &smb2.ReadRequest{Padding: smb2.ReadDataOffset, Length: maxPipe, FileID: f.FileID}
 	_, data, err := s.roundTrip(smb2.Read, creditSize, req, nil, &smb2.ReadResponse{}, smb2.StatusBufferOverflow)
 	if err == nil && len(data) == 0 {
-		err = s.fail(remotefile.Violation("an answer about shares that does not go on"))
+		err = s.fail(remotefile.Violation("the share list is truncated"))
 	}
 	return data, err
 }

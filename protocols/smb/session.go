@@ -91,7 +91,7 @@ func (s *session) send(c smb2.Command, n int, body smb2.Body, buffer []byte) (ui
 	}
 	cost := s.charge(n)
 	if cost > s.credits {
-		return 0, s.fail(remotefile.Violation("the server grants no credit for a request"))
+		return 0, s.fail(remotefile.Violation("the server granted too few credits for a request"))
 	}
 	h := smb2.Header{Command: c, MessageID: s.nextID, TreeID: s.treeID, SessionID: s.sessionID, Credits: uint16(max(1, cost+targetCredits-s.credits))}
 	if s.multiCredit {
@@ -136,19 +136,19 @@ func (s *session) receive() (message, error) {
 		}
 		if m.MessageID == smb2.UnsolicitedMessageID { // an oplock break, although no oplock was requested
 			if s.pending++; s.pending > maxPending {
-				return message{}, s.fail(remotefile.Violation("messages that nobody asked for"))
+				return message{}, s.fail(remotefile.Violation("too many unsolicited messages"))
 			}
 			s.recycle(m)
 			continue
 		}
 		c, ok := s.outstanding[m.MessageID]
 		if !ok || c != m.Command || m.Flags&smb2.FlagServerToRedir == 0 {
-			return message{}, s.fail(remotefile.Violation("an unsolicited response"))
+			return message{}, s.fail(remotefile.Violation("unsolicited response"))
 		}
 		s.credits = min(s.credits+int(m.Credits), 1<<16)
 		if m.Status == smb2.StatusPending && m.Flags&smb2.FlagAsyncCommand != 0 && (m.encrypted || !s.encryptAll) {
 			if s.pending++; s.pending > maxPending {
-				return message{}, s.fail(remotefile.Violation("the server asks for patience again and again"))
+				return message{}, s.fail(remotefile.Violation("too many interim responses"))
 			}
 			s.recycle(m)
 			continue
@@ -185,7 +185,7 @@ func (s *session) readMessage() (message, error) {
 	}
 	n := binary.BigEndian.Uint32(head[:])
 	if n < smb2.HeaderSize || n > maxMessage {
-		return message{}, remotefile.Violation("a message of %d bytes, or another protocol", n)
+		return message{}, remotefile.Violation("invalid message length %d", n)
 	}
 	var b []byte
 	if last := len(s.freeBuffers) - 1; n > creditSize && last >= 0 {
@@ -226,7 +226,7 @@ func (s *session) roundTrip(c smb2.Command, n int, req smb2.Body, buffer []byte,
 		return message{}, nil, err
 	}
 	if m.MessageID != id {
-		return message{}, nil, s.fail(remotefile.Violation("the response to another request"))
+		return message{}, nil, s.fail(remotefile.Violation("response to a different request"))
 	}
 	if err := s.checkStatus(m, allowed...); err != nil {
 		return m, nil, err
@@ -261,7 +261,7 @@ func (s *session) checkStatus(m message, allowed ...smb2.Status) error {
 func (s *session) parse(m message, r smb2.Body) ([]byte, error) {
 	data, err := smb2.Parse(m.b, r)
 	if err != nil {
-		return nil, s.fail(remotefile.Violation("%v in answer to %v", err, m.Command))
+		return nil, s.fail(remotefile.Violation("%v in the response to %v", err, m.Command))
 	}
 	return data, nil
 }

@@ -47,7 +47,7 @@ func With(opts Options) driver.Loader {
 		})
 		reg.Register(driver.Scheme{
 			Name: "smb", Port: defaultPort, Ops: []driver.Op{driver.OpGet, driver.OpStat, driver.OpList}, Ranges: true, Driver: d,
-			Summary: "files and directories that Windows and Samba share, by SMB 2 and 3",
+			Summary: "shared files and directories of Windows and Samba, over SMB 2 and 3",
 		})
 	}
 }
@@ -133,7 +133,7 @@ func (d *opener) Explain(req *driver.Request) ([]string, error) {
 	}
 	steps := []string{"connect to " + t.addr, "log in as " + user, `TREE_CONNECT \\` + t.url.Host() + `\` + t.tree()}
 	if t.share == "" {
-		steps = append(steps, "ask for the shares")
+		steps = append(steps, "list the shares")
 	} else {
 		steps = append(steps, "CREATE "+t.path)
 	}

@@ -104,17 +104,17 @@ func TestEncryption(t *testing.T) {
 		login  string
 		code   fetch.Code
 	}{
-		"AES-128-CCM in 3.0":         {smbd.Options{Dialect: smb2.Dialect300, Cipher: smb2.CipherAES128CCM, EncryptSession: true}, "joe:x", ""},
-		"AES-128-CCM in 3.0.2":       {smbd.Options{Dialect: smb2.Dialect302, Cipher: smb2.CipherAES128CCM, EncryptShare: true}, "joe:x", ""},
-		"AES-128-CCM":                {smbd.Options{Cipher: smb2.CipherAES128CCM, EncryptSession: true}, "joe:x", ""},
-		"AES-128-GCM":                {smbd.Options{Cipher: gcm, EncryptSession: true}, "joe:x", ""},
-		"AES-256-CCM":                {smbd.Options{Cipher: smb2.CipherAES256CCM, EncryptShare: true}, "joe:x", ""},
-		"AES-256-GCM":                {smbd.Options{Cipher: smb2.CipherAES256GCM, EncryptShare: true}, "joe:x", ""},
-		"possible, not demanded":     {smbd.Options{Cipher: gcm}, "joe:x", ""},
-		"demanded without a cipher":  {smbd.Options{EncryptSession: true}, "joe:x", fetch.ErrRefused},
-		"demanded in 2.1":            {smbd.Options{Dialect: smb2.Dialect210, EncryptShare: true}, "joe:x", fetch.ErrRefused},
-		"demanded of guests":         {smbd.Options{Cipher: gcm, EncryptShare: true, Guests: true}, "guest", fetch.ErrRefused},
-		"a cipher that is not known": {smbd.Options{Cipher: 9, EncryptSession: true}, "joe:x", fetch.ErrProtocol},
+		"AES-128-CCM in 3.0":        {smbd.Options{Dialect: smb2.Dialect300, Cipher: smb2.CipherAES128CCM, EncryptSession: true}, "joe:x", ""},
+		"AES-128-CCM in 3.0.2":      {smbd.Options{Dialect: smb2.Dialect302, Cipher: smb2.CipherAES128CCM, EncryptShare: true}, "joe:x", ""},
+		"AES-128-CCM":               {smbd.Options{Cipher: smb2.CipherAES128CCM, EncryptSession: true}, "joe:x", ""},
+		"AES-128-GCM":               {smbd.Options{Cipher: gcm, EncryptSession: true}, "joe:x", ""},
+		"AES-256-CCM":               {smbd.Options{Cipher: smb2.CipherAES256CCM, EncryptShare: true}, "joe:x", ""},
+		"AES-256-GCM":               {smbd.Options{Cipher: smb2.CipherAES256GCM, EncryptShare: true}, "joe:x", ""},
+		"optional":                  {smbd.Options{Cipher: gcm}, "joe:x", ""},
+		"required without a cipher": {smbd.Options{EncryptSession: true}, "joe:x", fetch.ErrRefused},
+		"required in 2.1":           {smbd.Options{Dialect: smb2.Dialect210, EncryptShare: true}, "joe:x", fetch.ErrRefused},
+		"required of guests":        {smbd.Options{Cipher: gcm, EncryptShare: true, Guests: true}, "guest", fetch.ErrRefused},
+		"unknown cipher":            {smbd.Options{Cipher: 9, EncryptSession: true}, "joe:x", fetch.ErrProtocol},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -157,14 +157,14 @@ func TestEncryptedSessionRejectsPlainResponses(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := s.verify(message{Header: h, b: signed}); !errors.Is(err, fetch.ErrProtocol) {
-		t.Errorf("a signed answer: %v", err)
+		t.Errorf("a signed response: %v", err)
 	}
 	if err := s.verify(message{Header: h, b: signed, encrypted: true}); err != nil {
-		t.Errorf("an encrypted answer: %v", err)
+		t.Errorf("an encrypted response: %v", err)
 	}
 	s.encryptAll = false
 	if err := s.verify(message{Header: h, b: signed}); err != nil {
-		t.Errorf("a signed answer before that: %v", err)
+		t.Errorf("a signed response without encryption: %v", err)
 	}
 }
 
@@ -216,15 +216,15 @@ func TestMalformedMessagesAreRejected(t *testing.T) {
 	t.Parallel()
 	var interim int
 	for name, forge := range map[string]func([]byte){
-		"another's":   func(msg []byte) { msg[24] ^= 1 },
-		"a request":   func(msg []byte) { msg[16] &^= smb2.FlagServerToRedir },
-		"a compound":  func(msg []byte) { msg[20] = 8 },
-		"a magic":     func(msg []byte) { msg[0] = 0xff },
-		"a body":      func(msg []byte) { msg[smb2.HeaderSize] ^= 2 },
-		"a patience":  func(msg []byte) { interim++; binary.LittleEndian.PutUint32(msg[8:], uint32(smb2.StatusPending)) },
-		"a dialect":   func(msg []byte) { msg[smb2.HeaderSize+4] = 0x77 },
-		"tiny pieces": func(msg []byte) { binary.LittleEndian.PutUint32(msg[smb2.HeaderSize+32:], 1) },
-		"a context":   func(msg []byte) { binary.LittleEndian.PutUint32(msg[smb2.HeaderSize+60:], 1<<31) },
+		"other message ID": func(msg []byte) { msg[24] ^= 1 },
+		"request":          func(msg []byte) { msg[16] &^= smb2.FlagServerToRedir },
+		"compound":         func(msg []byte) { msg[20] = 8 },
+		"protocol ID":      func(msg []byte) { msg[0] = 0xff },
+		"structure size":   func(msg []byte) { msg[smb2.HeaderSize] ^= 2 },
+		"pending":          func(msg []byte) { interim++; binary.LittleEndian.PutUint32(msg[8:], uint32(smb2.StatusPending)) },
+		"dialect":          func(msg []byte) { msg[smb2.HeaderSize+4] = 0x77 },
+		"tiny reads":       func(msg []byte) { binary.LittleEndian.PutUint32(msg[smb2.HeaderSize+32:], 1) },
+		"context offset":   func(msg []byte) { binary.LittleEndian.PutUint32(msg[smb2.HeaderSize+60:], 1<<31) },
 	} {
 		s := smbd.Start(t, smbd.Options{Tree: tree, Users: map[string]string{"joe": "x"}, Forge: func(which smb2.Command, msg []byte) {
 			if which == smb2.Negotiate {

@@ -39,7 +39,7 @@ func newTarget(req *driver.Request) (*target, error) {
 	}
 	for _, part := range []string{t.login.Name, t.login.Password} {
 		if _, ok := smb2.AppendUTF16(nil, part); !ok || strings.ContainsAny(part, "\r\n\x00") {
-			return nil, remotefile.Malformed("user name or password with a control character or other than UTF-8")
+			return nil, remotefile.Malformed("control character or invalid UTF-8 in user name or password")
 		}
 	}
 	t.Path, _ = remotefile.PathOf(u)
@@ -56,9 +56,9 @@ func (t *target) setPath() error {
 		case name == "":
 			continue
 		case !ok:
-			return remotefile.Malformed("a name is not UTF-8")
+			return remotefile.Malformed("invalid UTF-8 in a file name")
 		case strings.ContainsAny(name, "/\\\x00"), name == ".", name == "..":
-			return remotefile.Malformed("a name that could lead elsewhere")
+			return remotefile.Malformed(`slash, backslash or NUL in a file name, or the name "." or ".."`)
 		case len(utf16) > 2*maxPath:
 			return remotefile.Malformed("the path is too long")
 		}

@@ -176,7 +176,7 @@ func (s *Server) serve(c *servers.Conn) {
 			x.serve() // sequentially, because a servers.Conn is for one goroutine
 			ch.Close()
 		default:
-			newChannel.Reject(ssh.UnknownChannelType, "not here")
+			newChannel.Reject(ssh.UnknownChannelType, "unsupported channel type")
 		}
 	}
 }
@@ -208,7 +208,7 @@ func (s *Server) forward(c *servers.Conn, newChannel ssh.NewChannel, done <-chan
 	}
 	addr := net.JoinHostPort(target.Host, strconv.Itoa(int(target.Port)))
 	if s.opts.Forward == nil || !s.opts.Forward(addr) {
-		newChannel.Reject(ssh.Prohibited, "not there")
+		newChannel.Reject(ssh.Prohibited, "forwarding is not allowed")
 		return
 	}
 	conn, err := net.Dial("tcp", addr)

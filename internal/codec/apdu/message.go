@@ -76,7 +76,7 @@ func splitAPDU(apdu []byte, apduType byte) (fixed, user *reader, err error) {
 		return nil, nil, r.err
 	}
 	if got := byte(head.bigEndian(1)); head.err != nil || got != apduType {
-		return nil, nil, fmt.Errorf("%w: APDU of type %d where %d was due", ErrMalformed, got, apduType)
+		return nil, nil, fmt.Errorf("%w: APDU of type %d instead of %d", ErrMalformed, got, apduType)
 	}
 	return head, r, nil
 }

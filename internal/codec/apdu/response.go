@@ -158,7 +158,7 @@ func (r *reader) hit() Hit {
 				}
 			}
 			if types.err != nil {
-				r.fail("types of a document")
+				r.fail("invalid document types")
 			}
 		case tagDate:
 			h.Date = string(value)
@@ -180,7 +180,7 @@ func (r *reader) diagnostic() Diagnostic {
 	body := r.next(uint64(r.bigEndian(2)))
 	r.next(1)
 	if r.err == nil && len(body) < 3 {
-		r.fail("diagnostic cut off")
+		r.fail("truncated diagnostic")
 	}
 	if r.err != nil {
 		return Diagnostic{}

@@ -51,7 +51,7 @@ func (r *reader) fail(reason string) {
 // next returns the next n bytes. n may be any number from the peer.
 func (r *reader) next(n uint64) []byte {
 	if n > uint64(len(r.b)) {
-		r.fail(fmt.Sprintf("%d bytes announced, %d there", n, len(r.b)))
+		r.fail(fmt.Sprintf("%d bytes announced, %d available", n, len(r.b)))
 		return nil
 	}
 	v := r.b[:n:n]
@@ -76,7 +76,7 @@ func (r *reader) compressed() uint64 {
 	var v uint64
 	for i := range maxIntBytes {
 		if i >= len(r.b) {
-			r.fail("number cut off")
+			r.fail("truncated number")
 			return 0
 		}
 		c := r.b[i]

@@ -100,7 +100,7 @@ func Read(r io.Reader, alloc func(int) []byte) (Message, error) {
 	}
 	size := binary.BigEndian.Uint32(head[:])
 	if size < 5 || size > MaxMessage {
-		return Message{}, fmt.Errorf("%w: its length is %d", ErrMalformed, size)
+		return Message{}, fmt.Errorf("%w: invalid length %d", ErrMalformed, size)
 	}
 	if _, err := io.ReadFull(r, head[4:]); err != nil {
 		return Message{}, unexpectedEOF(err)
@@ -167,7 +167,7 @@ func (f *Fields) next(n uint64) []byte {
 		return nil
 	}
 	if n > uint64(len(f.rest)) {
-		f.err = fmt.Errorf("%w: it ends within a field", ErrMalformed)
+		f.err = fmt.Errorf("%w: truncated field", ErrMalformed)
 		f.rest = nil
 		return nil
 	}
@@ -333,7 +333,7 @@ func (f *Fields) Files() []File {
 	n := f.Uint32()
 	if uint64(n) > uint64(len(f.rest))/12 { // two lengths and the flags
 		if f.err == nil {
-			f.err = fmt.Errorf("%w: it announces %d names", ErrMalformed, n)
+			f.err = fmt.Errorf("%w: %d names announced in a shorter message", ErrMalformed, n)
 		}
 		return nil
 	}

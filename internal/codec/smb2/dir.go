@@ -31,7 +31,7 @@ func ParseMembers(b []byte) ([]Member, error) {
 	for {
 		var d directoryInformation
 		if _, err := binary.Decode(b, le, &d); err != nil || uint64(d.FileNameLength) > uint64(len(b)-memberSize) {
-			return nil, fmt.Errorf("%w: a member of a directory", ErrMalformed)
+			return nil, fmt.Errorf("%w: truncated directory entry", ErrMalformed)
 		}
 		all = append(all, Member{Name(b[memberSize:][:d.FileNameLength]), d.LastWriteTime, d.EndOfFile, d.FileAttributes})
 		next := d.NextEntryOffset
@@ -39,7 +39,7 @@ func ParseMembers(b []byte) ([]Member, error) {
 			return all, nil
 		}
 		if next < memberSize || uint64(next) > uint64(len(b)) {
-			return nil, fmt.Errorf("%w: members of a directory", ErrMalformed)
+			return nil, fmt.Errorf("%w: invalid offset of a directory entry", ErrMalformed)
 		}
 		b = b[next:]
 	}

@@ -41,7 +41,7 @@ func Append(b []byte, h Header, body Body, buffer []byte) []byte {
 func Parse(msg []byte, body Body) (buffer []byte, err error) {
 	size := body.structureSize()
 	if len(msg) < bufferOffset(size) || le.Uint16(msg[HeaderSize:]) != size {
-		return nil, fmt.Errorf("%w: the body is too short, or another message's", ErrMalformed)
+		return nil, fmt.Errorf("%w: body too short or of another type", ErrMalformed)
 	}
 	if _, err := binary.Decode(msg[HeaderSize+2:], le, body); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrMalformed, err)
@@ -61,7 +61,7 @@ func extentData(msg []byte, l locator) ([]byte, error) {
 		return nil, nil
 	}
 	if uint64(offset)+uint64(n) > uint64(len(msg)) || offset < HeaderSize {
-		return nil, fmt.Errorf("%w: the buffer lies outside of it", ErrMalformed)
+		return nil, fmt.Errorf("%w: buffer outside of the message", ErrMalformed)
 	}
 	return msg[offset : offset+n], nil
 }
@@ -233,7 +233,7 @@ func ParseContexts(msg []byte, offset uint32, n uint16) (c Contexts, err error) 
 // the IDs begin at offset.
 func algorithms(data []byte, offset int) (ids []uint16, err error) {
 	if len(data) < offset || len(data) < offset+2*int(le.Uint16(data)) {
-		return nil, fmt.Errorf("%w: a negotiate context is too short", ErrMalformed)
+		return nil, fmt.Errorf("%w: truncated negotiate context", ErrMalformed)
 	}
 	for i := range int(le.Uint16(data)) {
 		ids = append(ids, le.Uint16(data[offset+2*i:]))

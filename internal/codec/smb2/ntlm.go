@@ -69,7 +69,7 @@ func NTLMNegotiate() []byte {
 // message has a MIC if the challenge has a timestamp ([MS-NLMP], section 3.1.5.1.2).
 func NTLMAuthenticate(negotiate, challenge []byte, a Account) (msg, key []byte, err error) {
 	if len(challenge) < 48 || len(challenge) > maxNTLM || le.Uint32(challenge[8:]) != ntlmChallenge {
-		return nil, nil, fmt.Errorf("%w: no challenge", ErrMalformed)
+		return nil, nil, fmt.Errorf("%w: not an NTLM challenge", ErrMalformed)
 	}
 	info, err := field(challenge, 40)
 	if err != nil {
@@ -185,7 +185,7 @@ func NTLMVerify(msg, challenge []byte, password func(domain, user string) (strin
 func field(msg []byte, at int) ([]byte, error) {
 	n, offset := le.Uint16(msg[at:]), le.Uint32(msg[at+4:])
 	if uint64(offset)+uint64(n) > uint64(len(msg)) {
-		return nil, fmt.Errorf("%w: a part of a login lies outside of it", ErrMalformed)
+		return nil, fmt.Errorf("%w: NTLM field outside of the message", ErrMalformed)
 	}
 	return msg[offset:][:n], nil
 }
@@ -202,7 +202,7 @@ func avPairs(info []byte) (pairs, timestamp []byte, err error) {
 			return pairs, timestamp, nil
 		}
 		if len(info) < 4+n || id == avTimestamp && n != 8 {
-			return nil, nil, fmt.Errorf("%w: what the server tells of itself", ErrMalformed)
+			return nil, nil, fmt.Errorf("%w: invalid NTLM target information", ErrMalformed)
 		}
 		if id == avTimestamp {
 			timestamp = bytes.Clone(info[4 : 4+n])
@@ -267,7 +267,7 @@ func ServerToken(msg []byte) []byte {
 func NTLMToken(token []byte) ([]byte, error) {
 	at := bytes.Index(token, []byte(ntlmSignature))
 	if at < 0 || len(token)-at < 12 {
-		return nil, fmt.Errorf("%w: no login by NTLM", ErrMalformed)
+		return nil, fmt.Errorf("%w: no NTLM message in the security token", ErrMalformed)
 	}
 	if n, ok := derLength(token[:at]); ok && n <= len(token)-at {
 		return token[at : at+n], nil

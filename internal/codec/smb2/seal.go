@@ -78,7 +78,7 @@ func newAEAD(id uint16, key []byte) (cipher.AEAD, error) {
 	case CipherAES128CCM, CipherAES256CCM:
 		return ccm{block, 11, 16}, nil
 	}
-	return nil, fmt.Errorf("%w: cipher %d is not known", ErrMalformed, id)
+	return nil, fmt.Errorf("%w: unknown cipher %d", ErrMalformed, id)
 }
 
 // Seal encrypts msg and appends the result to b.
@@ -101,7 +101,7 @@ func (s *Sealer) Seal(b, msg []byte) []byte {
 func (s *Sealer) Open(msg []byte) ([]byte, error) {
 	if len(msg) < TransformSize || le.Uint32(msg[transformLength:]) != uint32(len(msg)-TransformSize) ||
 		le.Uint16(msg[transformFlags:]) != transformEncrypted || le.Uint64(msg[transformSession:]) != s.session {
-		return nil, fmt.Errorf("%w: the header of an encrypted message", ErrMalformed)
+		return nil, fmt.Errorf("%w: invalid transform header", ErrMalformed)
 	}
 	head := msg[:TransformSize]
 	text := append(msg[TransformSize:], head[transformSignature:transformNonce]...)

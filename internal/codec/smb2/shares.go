@@ -65,7 +65,7 @@ func BindRequest() []byte {
 // CheckBindAck returns an error unless b is a bind_ack PDU, the response to BindRequest.
 func CheckBindAck(b []byte) error {
 	if len(b) < pduHeader || b[0] != 5 || b[2] != pduBindAck {
-		return fmt.Errorf("%w: the server does not tell of shares", ErrMalformed)
+		return fmt.Errorf("%w: not a bind_ack PDU", ErrMalformed)
 	}
 	return nil
 }
@@ -104,11 +104,11 @@ func ParseFragment(b []byte) (stub, rest []byte, last, ok bool, err error) {
 		return nil, b, false, false, nil
 	}
 	if b[0] != 5 || b[2] != pduResponse || b[4]&0xf0 != 0x10 {
-		return nil, nil, false, false, fmt.Errorf("%w: no answer about shares", ErrMalformed)
+		return nil, nil, false, false, fmt.Errorf("%w: not a response PDU", ErrMalformed)
 	}
 	n := int(le.Uint16(b[8:]))
 	if n < responseHeader || le.Uint16(b[10:]) != 0 {
-		return nil, nil, false, false, fmt.Errorf("%w: a fragment about shares", ErrMalformed)
+		return nil, nil, false, false, fmt.Errorf("%w: invalid fragment header", ErrMalformed)
 	}
 	if len(b) < n {
 		return nil, b, false, false, nil
@@ -129,7 +129,7 @@ func ParseShares(stub []byte) ([]Share, error) {
 		return nil, r.err
 	}
 	if r.uint32() != n || n > maxShares || r.err != nil {
-		return nil, fmt.Errorf("%w: %d shares", ErrMalformed, n)
+		return nil, fmt.Errorf("%w: invalid number of shares: %d", ErrMalformed, n)
 	}
 	type row struct{ name, kind, remark uint32 }
 	rows := make([]row, n)
@@ -159,7 +159,7 @@ type ndr struct {
 
 func (r *ndr) next(n int) []byte {
 	if r.err == nil && (n < 0 || n > len(r.b)-r.pos) {
-		r.err = fmt.Errorf("%w: an answer about shares ends within a value", ErrMalformed)
+		r.err = fmt.Errorf("%w: truncated NDR value", ErrMalformed)
 	}
 	if r.err != nil {
 		return nil
@@ -179,7 +179,7 @@ func (r *ndr) uint32() uint32 {
 func (r *ndr) string() string {
 	maxCount, offset, n := r.uint32(), r.uint32(), r.uint32()
 	if offset != 0 || n > maxCount || n > 1<<16 {
-		r.err = fmt.Errorf("%w: a string about shares", ErrMalformed)
+		r.err = fmt.Errorf("%w: invalid NDR string", ErrMalformed)
 		return ""
 	}
 	b := r.next(2 * int(n))

@@ -126,7 +126,7 @@ func ParseHeader(b []byte) (Header, error) {
 		return Header{}, ErrMalformed
 	}
 	if le.Uint32(b[headerNextCommand:]) != 0 {
-		return Header{}, fmt.Errorf("%w: a compound answer to a single request", ErrMalformed)
+		return Header{}, fmt.Errorf("%w: unexpected compound response", ErrMalformed)
 	}
 	return Header{Charge: le.Uint16(b[headerCharge:]), Status: Status(le.Uint32(b[headerStatus:])), Command: Command(le.Uint16(b[headerCommand:])),
 		Credits: le.Uint16(b[headerCredits:]), Flags: le.Uint32(b[headerFlags:]), MessageID: le.Uint64(b[headerMessageID:]),

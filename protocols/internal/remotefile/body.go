@@ -132,7 +132,7 @@ func (b *Body[R]) next() ([]byte, error) {
 		return nil, b.finish(b.wrapError(err))
 	}
 	if len(b.queue) == 0 {
-		return nil, b.finish(Violation("the server permits no reads"))
+		return nil, b.finish(Violation("the server allows no reads"))
 	}
 	head := &b.queue[0]
 	data, err := b.reads.Receive(head.read, head.requested)

@@ -96,7 +96,7 @@ func TestBodyIsCompleteOrTruncated(t *testing.T) {
 		"a part":            {meta: fetch.Meta{Size: 7, Range: fetch.Range{Offset: 5, Length: 7}}, want: "56789ab"},
 		"an empty part":     {meta: fetch.Meta{Size: 0, Range: fetch.Range{Offset: 20}}},
 		"an unknown size":   {meta: fetch.Meta{Size: -1}, want: content},
-		"short answers":     {server: server{script: []byte{3, 1, 2, 3, 0, 3, 3}}, meta: fetch.Meta{Size: 20}, want: content},
+		"short responses":   {server: server{script: []byte{3, 1, 2, 3, 0, 3, 3}}, meta: fetch.Meta{Size: 20}, want: content},
 		"short, unknown":    {server: server{script: []byte{3, 1, 2, 3, 0, 3, 3}}, meta: fetch.Meta{Size: -1}, want: content},
 		"one credit":        {server: server{credit: 1, script: []byte{2}}, meta: fetch.Meta{Size: 20}, want: content},
 		"it shrank":         {meta: fetch.Meta{Size: 30}, want: content, code: fetch.ErrTruncated, text: "after 20 of 30 bytes: it shrank"},
@@ -143,7 +143,7 @@ func TestClosedBodyEndsOnce(t *testing.T) {
 	b.Close()
 	b.Close()
 	if _, err := b.Read(make([]byte, 1)); err != net.ErrClosed {
-		t.Errorf("reading goes on: %v", err)
+		t.Errorf("reading after Close: %v", err)
 	}
 	if len(s.ends) != 1 || s.ends[0] != net.ErrClosed {
 		t.Errorf("the body ended with %v", s.ends)
@@ -192,10 +192,10 @@ func FuzzBody(f *testing.F) {
 			rest = rest[:min(size, int64(len(rest)))]
 		}
 		if !bytes.HasPrefix(rest, got) {
-			t.Fatalf("%q is not of %q", got, rest)
+			t.Fatalf("%q is not a prefix of %q", got, rest)
 		}
 		if size >= 0 && (err == nil) != (int64(len(got)) == size) || size >= 0 && s.requested > offset+size {
-			t.Errorf("%d of %d bytes, %v; asked up to %d", len(got), size, err, s.requested)
+			t.Errorf("%d of %d bytes, %v; requested up to %d", len(got), size, err, s.requested)
 		}
 		if len(s.ends) != 1 || s.ends[0] != cmpEOF(err) || s.maxInFlight > 5 || s.arrived > 1 {
 			t.Errorf("ended with %v for %v; %d reads in flight, all arrived %d times", s.ends, err, s.maxInFlight, s.arrived)

@@ -101,7 +101,7 @@ func (p *parser) file(r io.Reader, hosts [][]string, depth int) error {
 // include reads the files that match the patterns. It ignores missing and irregular files.
 func (p *parser) include(patterns []string, hosts [][]string, depth int) error {
 	if depth > maxDepth {
-		return fmt.Errorf("included files include others more than %d deep", maxDepth)
+		return fmt.Errorf("includes are nested more than %d deep", maxDepth)
 	}
 	for _, pattern := range patterns {
 		if p.home == "" && !filepath.IsAbs(pattern) {
@@ -128,7 +128,7 @@ func (p *parser) include(patterns []string, hosts [][]string, depth int) error {
 // open reads an included file.
 func (p *parser) open(name string, hosts [][]string, depth int) error {
 	if p.files++; p.files > maxFiles {
-		return fmt.Errorf("more than %d files are included", maxFiles)
+		return fmt.Errorf("more than %d included files", maxFiles)
 	}
 	info, err := os.Stat(name) // opening a pipe would wait for its writer
 	if errors.Is(err, fs.ErrNotExist) || err == nil && !info.Mode().IsRegular() {
@@ -167,7 +167,7 @@ func split(line string) (keyword string, args []string, err error) {
 		return "", nil, nil
 	}
 	if strings.ContainsRune(line, 0) {
-		return "", nil, errors.New("a NUL")
+		return "", nil, errors.New("NUL character")
 	}
 	end := strings.IndexAny(line, " \t=")
 	if end < 0 {
@@ -183,7 +183,7 @@ func split(line string) (keyword string, args []string, err error) {
 		case rest[0] == '"':
 			arg, after, ok := strings.Cut(rest[1:], `"`)
 			if !ok {
-				return "", nil, errors.New("a quote is not closed")
+				return "", nil, errors.New("unterminated quote")
 			}
 			args, rest = append(args, arg), after
 		default:

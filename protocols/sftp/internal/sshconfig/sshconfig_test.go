@@ -30,7 +30,7 @@ Host *
 	IdentityFile ~/.ssh/last
 	ProxyJump last
 	ForwardAgent yes
-	LocalCommand "not closed for whom it matters"
+	LocalCommand "unused command"
 `
 
 func TestLookup(t *testing.T) {
@@ -119,11 +119,11 @@ func TestIncludeLimits(t *testing.T) {
 		".ssh/empty": "",
 	})
 	for text, want := range map[string]string{
-		"Include self":                                "included files include others",
-		"Include twice":                               "included files include others",
+		"Include self":                                "includes are nested more than 16 deep",
+		"Include twice":                               "includes are nested more than 16 deep",
 		"Include half half half":                      "bytes",
 		"User a\nInclude wrong":                       "line 2: " + filepath.Join(home, ".ssh", "wrong") + ": line 2: \"x\" is not a port",
-		strings.Repeat("Include empty\n", maxFiles+1): "files",
+		strings.Repeat("Include empty\n", maxFiles+1): "more than 1000 included files",
 	} {
 		if _, err := Parse(strings.NewReader(text), home); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.30q: %v, want %s", text, err, want)
@@ -136,7 +136,7 @@ func TestParseErrors(t *testing.T) {
 	for text, want := range map[string]string{
 		"Port": "without a value", "Host": "without a value", "User": "without a value", "Include": "without a value",
 		"Port x": "is not a port", "Port 0": "is not a port", "Port 65536": "is not a port",
-		`User "a`: "a quote is not closed", "User a\x00b": "a NUL", "Include /[": filepath.ErrBadPattern.Error(),
+		`User "a`: "unterminated quote", "User a\x00b": "NUL character", "Include /[": filepath.ErrBadPattern.Error(),
 		"User " + strings.Repeat("a", maxLine): bufio.ErrTooLong.Error(), strings.Repeat("User a\n", maxSettings+1): "too many settings",
 		strings.Repeat("#\n", maxSize/2+1): "more than",
 	} {
