@@ -210,7 +210,7 @@ func (b *guardedBody) finish(err error) error {
 			return io.EOF
 		default:
 			err = &Error{Code: ErrTruncated, Retry: true,
-				Err: fmt.Errorf("%d bytes came, %d were announced", b.got, b.want)}
+				Err: fmt.Errorf("received %d of %d bytes", b.got, b.want)}
 		}
 	}
 	e := asError("read", b.url, contextError(b.ctx, err))

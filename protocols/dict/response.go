@@ -146,7 +146,7 @@ func (a *response) nextDefinition() error {
 		case reply.Code == replyOK && a.count < a.query.n:
 			return a.errNoSuch()
 		case reply.Code == replyOK && a.count > 0 && a.count < a.announced:
-			return &driver.Error{Code: driver.ErrProtocol, Err: fmt.Errorf("%d of %d definitions received", a.count, a.announced)}
+			return &driver.Error{Code: driver.ErrProtocol, Err: fmt.Errorf("received %d of %d definitions", a.count, a.announced)}
 		case reply.Code == replyOK:
 			return io.EOF
 		case reply.Code != replyDefinition:

@@ -161,7 +161,7 @@ func (b *documentBody) take(found apdu.Response, asked int64) error {
 	}
 	switch {
 	case got > asked:
-		return violation(fmt.Errorf("%d bytes came where %d were asked for", got, asked))
+		return violation(fmt.Errorf("received %d bytes, requested %d", got, asked))
 	case !found.HasText && !beyond:
 		return missing(found)
 	case got == 0 && !b.started:
