@@ -16,8 +16,8 @@ import (
 	"github.com/urlget/urlget/fetch/driver"
 )
 
-// asking returns a client whose connections lead to serve. Its driver asks q and delivers what
-// comes.
+// asking returns a client whose connections lead to serve. Its driver sends q and returns the reply
+// as the body.
 func asking(opts fetch.Options, serve func(net.Conn), q driver.Question, begin func(*driver.Conn) error) *fetch.Client {
 	opts.Proxy = noProxy
 	opts.DialContext = func(context.Context, string, string) (net.Conn, error) {
@@ -92,7 +92,7 @@ func TestAskClosesTheConnectionOfAFailure(t *testing.T) {
 	}
 }
 
-// What begin reads is bounded as a whole, and what is sent by the idle time.
+// The reply timeout limits the reads of begin together. The idle timeout limits each write.
 func TestAskEnds(t *testing.T) {
 	t.Parallel()
 	drip := func(server net.Conn) {
@@ -127,7 +127,7 @@ func TestAskEnds(t *testing.T) {
 				if !errors.Is(err, os.ErrDeadlineExceeded) || !strings.Contains(err.Error(), tt.want) {
 					t.Error(err)
 				}
-				time.Sleep(time.Minute) // the server has ended too
+				time.Sleep(time.Minute) // let the server end
 			})
 		})
 	}

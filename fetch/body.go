@@ -61,7 +61,7 @@ type guardedBody struct {
 	err     error // sticky; io.EOF after the end
 	closed  atomic.Bool
 	conn    exchange.Conn // TLS connection whose end is the end of the body; usually nil
-	tee     io.Writer     // receives a copy of what is read; usually nil
+	tee     io.Writer     // receives a copy of the bytes read; usually nil
 	content func([]byte)
 	rec     *recording
 	listing bool // the caller ranges over entries instead of reading

@@ -19,7 +19,7 @@ import (
 	"github.com/urlget/urlget/fetchtest/drive"
 )
 
-// A giver is a body with WriteTo, as drivers have for speed.
+// A giver is a body with a WriteTo method, like the faster bodies of drivers.
 type giver struct {
 	io.Reader
 	closed int
@@ -34,7 +34,7 @@ func (g *giver) WriteTo(w io.Writer) (int64, error) {
 	return io.Copy(w, struct{ io.Reader }{g.Reader})
 }
 
-// bodyClient answers with one body.
+// bodyClient returns a client whose driver returns body for every request.
 func bodyClient(size, limit int64, body io.ReadCloser) *fetch.Client {
 	return fetch.New(&fetch.Options{Policy: &fetch.Policy{MaxSize: limit}}, load("x", []fetch.Op{fetch.OpGet, fetch.OpStat, fetch.OpList},
 		func(context.Context, *fetch.Request) (*driver.Response, error) {
@@ -42,8 +42,7 @@ func bodyClient(size, limit int64, body io.ReadCloser) *fetch.Client {
 		}))
 }
 
-// TestLargestSizes has contents whose announced size, or limit, is the largest number: the connection
-// ends before that.
+// TestLargestSizes tests a declared size or limit of math.MaxInt64. The body ends long before.
 func TestLargestSizes(t *testing.T) {
 	t.Parallel()
 	for name, read := range waysToRead {
@@ -63,7 +62,7 @@ func TestLargestSizes(t *testing.T) {
 	}
 }
 
-// onlyWriter hides all but Write.
+// onlyWriter hides all methods except Write.
 type onlyWriter struct{ io.Writer }
 
 var waysToRead = map[string]func(io.Reader) (string, error){
@@ -144,7 +143,7 @@ func TestBodyIsCheckedAgainstItsSize(t *testing.T) {
 				case tt.limit > 0 && int64(len(got)) > tt.limit:
 					t.Errorf("%s, by %s: %d bytes came through", tt.name, way, len(got))
 				}
-				// The verdict stays.
+				// The error is sticky.
 				n, again := resp.Body.Read(make([]byte, 1))
 				if want := err; n != 0 || again != want && (want != nil || again != io.EOF) {
 					t.Errorf("%s, by %s: a later Read returned %d and %v", tt.name, way, n, again)

@@ -19,7 +19,7 @@ func TestStatFallsBackToGet(t *testing.T) {
 	t.Parallel()
 	for _, canStat := range []bool{true, false} {
 		var ops []fetch.Op
-		declared := []fetch.Op{fetch.OpGet, fetch.OpStat} // some resources of a scheme may not have it
+		declared := []fetch.Op{fetch.OpGet, fetch.OpStat} // some resources of the scheme may not support it
 		body := &giver{Reader: strings.NewReader("12345")}
 		c := fetch.New(nil, load("x", declared, func(_ context.Context, req *fetch.Request) (*driver.Response, error) {
 			ops = append(ops, req.Op)
@@ -38,7 +38,7 @@ func TestStatFallsBackToGet(t *testing.T) {
 	}
 }
 
-// A driver that has no OpStat is not asked for it.
+// Drivers that do not declare OpStat do not receive it.
 func TestStatOfASchemeWithoutIt(t *testing.T) {
 	t.Parallel()
 	body := &giver{Reader: strings.NewReader("12345")}
@@ -53,7 +53,7 @@ func TestStatOfASchemeWithoutIt(t *testing.T) {
 	}
 }
 
-// load returns a Loader for one scheme with these operations.
+// load returns a Loader for a scheme that supports ops.
 func load(scheme string, ops []fetch.Op, open driver.DriverFunc) fetch.Loader {
 	return func(_ driver.Env, reg *driver.Registry) {
 		reg.Register(fetch.Scheme{Name: scheme, Ops: ops, Driver: open})
@@ -132,7 +132,7 @@ func TestDialGivesTheSessionAndTheAdvice(t *testing.T) {
 	}
 }
 
-// idler counts how often it is told to close idle connections.
+// An idler counts calls of CloseIdleConnections.
 type idler struct {
 	driver.DriverFunc
 	told *int
@@ -180,7 +180,7 @@ func TestFormErrorNamesTheQuestions(t *testing.T) {
 	}
 }
 
-// Stat keeps the request, and closes what it had to open.
+// Stat does not modify the request, and closes a body that it opened.
 func TestStatOfRequests(t *testing.T) {
 	t.Parallel()
 	for _, ops := range [][]fetch.Op{{fetch.OpGet, fetch.OpStat}, {fetch.OpGet}} {

@@ -12,7 +12,8 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// A teller is a provider that answers with its name and the attempt, or has nothing to say.
+// teller returns a provider whose password is its name and the attempt. If has is false, it has no
+// credential.
 func teller(name string, has bool) fetch.Credentials {
 	return fetch.CredentialsFunc(func(_ context.Context, ch fetch.Challenge) (fetch.Credential, error) {
 		if !has {
@@ -54,7 +55,7 @@ func TestChainCredentials(t *testing.T) {
 	}
 }
 
-// withEnv runs f with the Env of a client, within a request for rawURL.
+// withEnv calls f with the Env of a client during a request for rawURL.
 func withEnv(t *testing.T, o *fetch.Options, rawURL string, f func(context.Context, driver.Env, *fetch.Request)) {
 	t.Helper()
 	ran := false
@@ -149,7 +150,7 @@ func TestChallengeSaysWhoLedThere(t *testing.T) {
 	}
 }
 
-// asked notes the last challenge.
+// asked stores the last challenge.
 type asked struct{ last *fetch.Challenge }
 
 func (a *asked) Credential(_ context.Context, ch fetch.Challenge) (fetch.Credential, error) {
@@ -162,7 +163,7 @@ func (a *asked) Source(ch fetch.Challenge) string {
 	return ""
 }
 
-// A redirect by way of another origin back to what the user named stays foreign.
+// A redirect through another origin back to the user's origin stays foreign.
 func TestWhatComesBackThroughAnotherOriginIsForeign(t *testing.T) {
 	t.Parallel()
 	for _, untrusted := range []bool{false, true} {

@@ -83,8 +83,8 @@ func (r *Resource) ended(c *cursor, err error) error {
 	return io.EOF
 }
 
-// request requests length bytes from offset on, or everything after offset if length is 0. The
-// response may begin earlier. The error is io.EOF if offset is at or after the end. request first
+// request requests length bytes from offset, or everything from offset if length is 0. The response
+// may begin earlier. The error is io.EOF if offset is at or after the end. request first
 // closes the idle response: if the number of exchanges with a host is limited, the new one would
 // wait for it.
 func (r *Resource) request(offset, length int64) (*cursor, error) {

@@ -12,7 +12,8 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// A scriptedSocket receives from these addresses, and notes where it sends to.
+// A scriptedSocket receives datagrams from a list of addresses and records the destinations of its
+// writes.
 type scriptedSocket struct {
 	net.PacketConn
 	from, to []string

@@ -107,7 +107,7 @@ func (e *env) ForeignRequest(req *Request) bool {
 func (e *env) TLSConfig(ctx context.Context, host string) *tls.Config {
 	cfg := e.tlsConfig(host)
 	if provenanceOf(ctx).foreign && (len(cfg.Certificates) > 0 || cfg.GetClientCertificate != nil) {
-		// A resumed session would prove the identity as well.
+		// A resumed session would also prove the identity.
 		cfg.Certificates, cfg.GetClientCertificate, cfg.ClientSessionCache = nil, nil, nil
 	}
 	return cfg

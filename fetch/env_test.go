@@ -208,7 +208,7 @@ func TestAddressFamily(t *testing.T) {
 	}
 }
 
-// Connections made under different rules must not be shared.
+// Requests subject to different rules must not share connections.
 func TestScope(t *testing.T) {
 	t.Parallel()
 	scopes := map[string]string{}
@@ -305,8 +305,8 @@ func TestHandshake(t *testing.T) {
 	}
 }
 
-// An anonymous request gets no login, wherever it is from, and neither does what it leads to. It has
-// connections of its own. The login of a proxy is not the server's business.
+// Anonymous requests, and requests that follow from them, use no credentials and do not share
+// connections with other requests. Credentials for a proxy are still used.
 func TestAnonymousRequestsHaveNoCredentials(t *testing.T) {
 	t.Parallel()
 	type seen struct {
@@ -350,7 +350,7 @@ func TestAnonymousRequestsHaveNoCredentials(t *testing.T) {
 			want = []seen{{"/url", "", "joe", " anonymous", true}, {"/redirect", "", "joe", " anonymous", true}, {"/opened", "", "joe", " anonymous", true}}
 		}
 		for i := range all {
-			all[i].scope = strings.ReplaceAll(all[i].scope, " public", "") // of what a redirect leads to
+			all[i].scope = strings.ReplaceAll(all[i].scope, " public", "") // set for the target of a redirect
 		}
 		if !slices.Equal(all, want) {
 			t.Errorf("anonymous %v: drivers saw %+v, want %+v", anonymous, all, want)
@@ -358,7 +358,7 @@ func TestAnonymousRequestsHaveNoCredentials(t *testing.T) {
 	}
 }
 
-// Check says what Do would refuse, and sends nothing.
+// Check returns the error of Do without sending anything.
 func TestCheckRefusesAsDoDoes(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

@@ -95,7 +95,7 @@ func TestErrorMatchesCodeAndCause(t *testing.T) {
 	}
 }
 
-// The client finds the class of errors that a driver did not classify.
+// The client classifies errors that the driver did not classify.
 func TestErrorsOfDriversAreClassified(t *testing.T) {
 	t.Parallel()
 	_, uriErr := uri.Parse("a b")
@@ -157,7 +157,7 @@ func TestDriversErrorIsNotChanged(t *testing.T) {
 	}
 }
 
-// TestErrorBody keeps the beginning of an error page, unless more of it is asked for.
+// Error.Body holds the beginning of an error page, as long as MaxErrorBody allows.
 func TestErrorBody(t *testing.T) {
 	t.Parallel()
 	refused := &fetch.Error{Code: fetch.ErrRefused, Body: bytes.Repeat([]byte("x"), 10_000)}
@@ -183,7 +183,7 @@ func TestErrorBody(t *testing.T) {
 	}
 }
 
-// An error that comes about because the context ended says why it ended.
+// An error caused by the end of the context contains the cause of that end.
 func TestEndedContextIsTheError(t *testing.T) {
 	t.Parallel()
 	why := errors.New("the user pressed the button")
@@ -255,7 +255,7 @@ func TestContextError(t *testing.T) {
 	}
 }
 
-// canceled returns a context that has ended with a cause.
+// canceled returns a context that was canceled with cause.
 func canceled(t *testing.T, cause error) context.Context {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(cause)

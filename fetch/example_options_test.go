@@ -15,7 +15,7 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// A request can say more than a URL: here, which part of the content is wanted.
+// A Request has more options than a URL, such as the range to retrieve.
 func ExampleClient_Do() {
 	s := newShelf(1000)
 	copy(s.data[100:], "here")
@@ -28,7 +28,7 @@ func ExampleClient_Do() {
 	resp, err := c.Do(context.Background(), &fetch.Request{
 		URL:       uri.MustParse("x-shelf://h/doc"),
 		Range:     fetch.Range{Offset: 100, Length: 4},
-		IfChanged: first.Validator, // if it has changed, all of it comes
+		IfChanged: first.Validator, // if the resource has changed, the whole is returned
 	})
 	if err != nil {
 		log.Fatal(err)
@@ -40,7 +40,7 @@ func ExampleClient_Do() {
 	// here, 4 bytes of 1000, <nil>
 }
 
-// greeter is a driver of sessions: a server that greets.
+// greeter registers a scheme for sessions that begin with a greeting.
 func greeter(_ driver.Env, reg *driver.Registry) {
 	reg.Register(fetch.Scheme{Name: "x-greet", Ops: []fetch.Op{fetch.OpDial}, Driver: driver.DriverFunc(
 		func(context.Context, *fetch.Request) (*driver.Response, error) {
@@ -54,7 +54,7 @@ func greeter(_ driver.Env, reg *driver.Registry) {
 		})})
 }
 
-// With protocols.All, the URL may be one of telnet.
+// With protocols.All, the URL could be a telnet URL.
 func ExampleClient_Dial() {
 	c := fetch.New(nil, greeter)
 	defer c.Close()
@@ -71,7 +71,7 @@ func ExampleClient_Dial() {
 	// <nil>
 }
 
-// members is a driver that lets nobody in who has not logged in.
+// members registers a scheme that requires a login.
 func members(env driver.Env, reg *driver.Registry) {
 	reg.Register(fetch.Scheme{Name: "x-club", Ops: []fetch.Op{fetch.OpGet}, Driver: driver.DriverFunc(
 		func(ctx context.Context, req *fetch.Request) (*driver.Response, error) {
@@ -88,8 +88,8 @@ func members(env driver.Env, reg *driver.Registry) {
 		})})
 }
 
-// A client asks for a login when a server does. One that is refused is followed by the next
-// provider.
+// A client requests credentials when the server requires them. If the server rejects them, the chain
+// asks the next provider.
 func ExampleCredentials() {
 	remembered := fetch.CredentialsFunc(func(context.Context, fetch.Challenge) (fetch.Credential, error) {
 		return fetch.Credential{User: "joe", Password: "forgotten"}, nil
@@ -110,7 +110,7 @@ func ExampleCredentials() {
 	// /inside <nil>
 }
 
-// A middleware sees every exchange. This one lets nothing through that was asked for before.
+// A middleware wraps every exchange. This one refuses URLs that have been requested before.
 func ExampleMiddleware() {
 	seen := map[uri.URI]bool{}
 	once := func(next driver.Driver) driver.Driver {
@@ -133,7 +133,7 @@ func ExampleMiddleware() {
 	//  get x-echo:hello: refused by policy: once is enough
 }
 
-// A recorder that counts: exchanges, bytes of content, and failures.
+// This recorder counts exchanges, bytes of content and failures.
 func ExampleRecorder() {
 	var exchanges, bytes, failures atomic.Int64
 	recorder := fetch.RecorderFunc(func(context.Context, *fetch.Request) *fetch.Recording {
@@ -157,7 +157,7 @@ func ExampleRecorder() {
 	// 2 5 1
 }
 
-// What an error says to programs, and to people.
+// An Error has fields for programs and a text for people.
 func ExampleError() {
 	busy := driver.DriverFunc(func(context.Context, *fetch.Request) (*driver.Response, error) {
 		return nil, &fetch.Error{Code: fetch.ErrBusy, Retry: true, Reply: fetch.Reply{Code: 421, Text: "Too many users\r\n"}}

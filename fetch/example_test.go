@@ -21,7 +21,7 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// A scheme of one's own is a function. Here "x-echo:" answers with its path.
+// A driver can be a single function. The body of an x-echo URL is its path.
 func echo(_ context.Context, req *fetch.Request) (*driver.Response, error) {
 	if req.Op != fetch.OpGet {
 		return nil, fmt.Errorf("x-echo: %w", errors.ErrUnsupported)
@@ -36,7 +36,7 @@ func echo(_ context.Context, req *fetch.Request) (*driver.Response, error) {
 	}, nil
 }
 
-// Most programs pass protocols.All instead of a driver of their own.
+// Most programs pass protocols.All instead of their own driver.
 func ExampleClient_Get() {
 	c := fetch.New(nil, driver.Use("x-echo", driver.DriverFunc(echo)))
 	defer c.Close()
@@ -64,7 +64,7 @@ func ExampleUse() {
 	// get x-other:a: no driver for scheme: "x-other" is not registered
 }
 
-// menu is a driver of listings.
+// menu is a driver that returns listings.
 func menu(_ driver.Env, reg *driver.Registry) {
 	reg.Register(fetch.Scheme{Name: "x-menu", Ops: []fetch.Op{fetch.OpList}, Driver: driver.DriverFunc(
 		func(_ context.Context, req *fetch.Request) (*driver.Response, error) {
@@ -98,7 +98,7 @@ func ExampleClient_List() {
 	// fish x-menu://kitchen/today/fish
 }
 
-// A program that has its own way to the network keeps all the rest.
+// Options.DialContext replaces the dialer. Everything else works as usual.
 func ExampleOptions_dialContext() {
 	near, far := net.Pipe()
 	go func() {
@@ -124,7 +124,7 @@ func ExampleOptions_dialContext() {
 	// it came through the tunnel
 }
 
-// The strict default can be narrowed further, and each class of errors told from the others.
+// A Policy can be stricter than the default. Errors are distinguished by their class.
 func ExamplePolicy() {
 	c := fetch.New(&fetch.Options{Policy: &fetch.Policy{
 		MaxSize: 1 << 20,
@@ -166,7 +166,7 @@ func logged(logger *slog.Logger) fetch.Recorder {
 			Size: func(n int64) { add(slog.Int64("bytes", n)) },
 			End: func(err error) {
 				level := slog.LevelInfo
-				if err != nil && !errors.Is(err, net.ErrClosed) { // which says that the caller had enough
+				if err != nil && !errors.Is(err, net.ErrClosed) { // the caller closed the body early
 					level = slog.LevelWarn
 					add(slog.String("class", string(fetch.CodeOf(err))))
 				}
@@ -177,13 +177,12 @@ func logged(logger *slog.Logger) fetch.Recorder {
 	})
 }
 
-// A line of the log for each exchange: which URL, from whom, how much, how long, and what went
-// wrong.
+// Each exchange is one log record with the URL, the peer, the size, the duration and the error.
 func ExampleRecorder_slog() {
 	logger := slog.New(slog.NewTextHandler(os.Stdout, &slog.HandlerOptions{
 		ReplaceAttr: func(_ []string, attr slog.Attr) slog.Attr {
 			if attr.Key == "took" || attr.Key == slog.TimeKey {
-				return slog.Attr{} // for the sake of an example that is the same each time
+				return slog.Attr{} // they differ between runs
 			}
 			return attr
 		},

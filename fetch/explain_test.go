@@ -12,7 +12,7 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// explaining is a driver that tells its steps.
+// explaining is a driver that implements Explain.
 type explaining struct{ driver.DriverFunc }
 
 func (explaining) Explain(req *fetch.Request) ([]string, error) {
@@ -22,7 +22,7 @@ func (explaining) Explain(req *fetch.Request) ([]string, error) {
 	return []string{"say " + req.URL.Path()}, nil
 }
 
-// A keyring is a provider that says where it would look.
+// A keyring is a provider that implements CredentialSource.
 type keyring struct{}
 
 func (keyring) Credential(context.Context, fetch.Challenge) (fetch.Credential, error) {

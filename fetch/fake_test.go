@@ -19,13 +19,12 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// A fakeWeb is a driver that answers from a table: a place to go to, or a text. It records what it
-// was asked.
+// A fakeWeb is a driver that serves redirects and texts from a map. It records its requests.
 type fakeWeb struct {
 	mu    sync.Mutex
 	asked []fetch.Request
-	// pages maps URLs to what they hold: "-> URL" for a redirect ("-> a | b" for a choice), "! URL"
-	// for what the driver opens by Env.Open, or text.
+	// pages maps URLs to a text, to "-> URL" for a redirect ("-> a | b" for a choice), or to "! URL"
+	// for a URL that the driver opens with Env.Open.
 	pages map[string]string
 	env   driver.Env
 }
@@ -51,7 +50,7 @@ func (w *fakeWeb) Open(ctx context.Context, req *fetch.Request) (*driver.Respons
 	return resp, nil
 }
 
-// urls returns the URLs that were asked for.
+// urls returns the requested URLs.
 func (w *fakeWeb) urls() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -62,8 +61,8 @@ func (w *fakeWeb) urls() []string {
 	return list
 }
 
-// load registers the web as http, https and ftp, as a local scheme "file", a session scheme
-// "telnet" and a scheme "mailto" that only names things.
+// load registers w for http, https and ftp, for the local scheme file, for the session scheme telnet
+// and for mailto, a scheme without operations.
 func (w *fakeWeb) load(env driver.Env, reg *driver.Registry) {
 	w.env = env
 	get := []fetch.Op{fetch.OpGet}
@@ -76,10 +75,10 @@ func (w *fakeWeb) load(env driver.Env, reg *driver.Registry) {
 	reg.Register(fetch.Scheme{Name: "mailto", Driver: w})
 }
 
-// noProxy keeps the environment of the tests out of them.
+// noProxy keeps the tests independent of proxy variables in the environment.
 func noProxy(uri.URI) (uri.URI, error) { return uri.URI{}, nil }
 
-// text gets rawURL and returns its content.
+// text returns the content of rawURL.
 func text(t *testing.T, c *fetch.Client, rawURL string) (string, error) {
 	t.Helper()
 	resp, err := c.Get(t.Context(), rawURL)
@@ -91,20 +90,20 @@ func text(t *testing.T, c *fetch.Client, rawURL string) (string, error) {
 	return string(b), err
 }
 
-// A listener serves each connection by a function until the test ends.
+// listen calls serve for each connection to addr until the test ends.
 func listen(t *testing.T, serve func(net.Conn)) (addr string) {
 	t.Helper()
 	return servers.Start(t, servers.Config{}, func(c *servers.Conn) { serve(c.NetConn()) }).Addr
 }
 
-// answerHello reads a line and answers it.
+// answerHello reads a line and sends "hello".
 func answerHello(c net.Conn) {
 	if _, err := bufio.NewReader(c).ReadString('\n'); err == nil {
 		io.WriteString(c, "hello")
 	}
 }
 
-// lineDriver connects to the host of the URL, sends the path as a line, and delivers what comes.
+// lineDriver connects to the host of the URL and sends the path as a line. The body is the reply.
 func lineDriver(env driver.Env) driver.DriverFunc {
 	return func(ctx context.Context, req *fetch.Request) (*driver.Response, error) {
 		conn, err := env.Dial(ctx, "tcp", req.URL.HostPort(7))
@@ -120,7 +119,7 @@ func lineDriver(env driver.Env) driver.DriverFunc {
 	}
 }
 
-// loadLine registers lineDriver as x-line, with port 7.
+// loadLine registers lineDriver for the scheme x-line, with port 7.
 func loadLine(env driver.Env, reg *driver.Registry) {
 	reg.Register(fetch.Scheme{Name: "x-line", Port: 7, Ops: []fetch.Op{fetch.OpGet}, Driver: lineDriver(env)})
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/urlget/urlget/fetchtest/servers"
 )
 
-// loadSecureLine registers lineDriver over TLS as x-secure. A path of "/unannounced" makes it
-// expect no close_notify.
+// loadSecureLine registers lineDriver over TLS for the scheme x-secure. For the path "/unannounced",
+// it calls EndsUnannounced.
 func loadSecureLine(env driver.Env, reg *driver.Registry) {
 	reg.Register(fetch.Scheme{Name: "x-secure", Port: 7, Ops: []fetch.Op{fetch.OpGet, fetch.OpList}, Driver: driver.DriverFunc(
 		func(ctx context.Context, req *fetch.Request) (*driver.Response, error) {
@@ -38,8 +38,8 @@ func loadSecureLine(env driver.Env, reg *driver.Registry) {
 		})})
 }
 
-// A body that ends with its connection is complete over TLS only if the server said that it is the
-// end, however the body is read and whoever has wrapped it.
+// Over TLS, a body that ends with its connection is complete only if the server sent close_notify.
+// The check applies to wrapped bodies and to all ways of reading.
 func TestEndOfTLSConnections(t *testing.T) {
 	t.Parallel()
 	serverTLS, clientTLS := servers.Certificate()

@@ -36,7 +36,7 @@ func TestGateways(t *testing.T) {
 		{"urn:ietf:rfc:1738", "http://ietf.example/rfc:1738", ""},
 		{"URN:IETF:rfc:1738", "http://ietf.example/rfc:1738", ""},
 		{"http://h/x", "http://http.example/via/h/x", ""},
-		{"http://http.example/via/h/x", "http://http.example/via/h/x", ""}, // there already
+		{"http://http.example/via/h/x", "http://http.example/via/h/x", ""}, // the gateway's own URL
 		{"x-file:motd", "file:///srv/motd", ""},
 		{"x-bad:x", "", fetch.ErrURL},
 		{"x-risky:x", "", fetch.ErrPolicy},
@@ -62,7 +62,7 @@ func TestGateways(t *testing.T) {
 	}
 }
 
-// A gateway that redirects to itself is not gone through again.
+// A redirect from a gateway to its own URLs does not go through the gateway again.
 func TestGatewaysDoNotLoop(t *testing.T) {
 	t.Parallel()
 	web := &fakeWeb{pages: map[string]string{

@@ -51,7 +51,7 @@ func TestWhatIsNoTextKeepsItsLineEnds(t *testing.T) {
 	}
 }
 
-// What is cut off is an error, whatever becomes of its line ends.
+// A truncated body is an error even if its line endings are converted.
 func TestTextLineEndsAndFailures(t *testing.T) {
 	t.Parallel()
 	cut := func(io.Reader) io.Reader { return strings.NewReader("a\r") }

@@ -13,15 +13,15 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// dialName dials a name with the resolver that asks one name server at addr.
+// dialName dials a host name with a resolver that uses only the name server at addr.
 func dialName(t *testing.T, addr string, connect time.Duration) *Error {
 	t.Helper()
 	old := net.DefaultResolver
 	defer func() { net.DefaultResolver = old }()
 	over, end := context.WithCancel(context.Background())
-	defer end() // the resolver would go on by itself
+	defer end() // the resolver would continue in the background
 	net.DefaultResolver = &net.Resolver{PreferGo: true, Dial: func(_ context.Context, network, _ string) (net.Conn, error) {
-		// A Dialer without a resolver of its own would look at the one that is being replaced.
+		// A Dialer without its own resolver would read net.DefaultResolver while it is replaced.
 		conn, err := (&net.Dialer{Resolver: old}).DialContext(over, network, addr)
 		if err == nil {
 			context.AfterFunc(over, func() { conn.Close() })
@@ -37,7 +37,7 @@ func dialName(t *testing.T, addr string, connect time.Duration) *Error {
 	return e
 }
 
-// It changes the resolver of the process, so it runs alone.
+// This test replaces net.DefaultResolver, so it is not parallel.
 func TestNameServersThatDoNotAnswer(t *testing.T) {
 	udp, err := net.ListenPacket("udp", "127.0.0.1:0")
 	if err != nil {
@@ -59,7 +59,7 @@ func TestNameServersThatDoNotAnswer(t *testing.T) {
 	}
 }
 
-// However long a connection may take, the lookup may not.
+// Lookups are limited by lookupTime even if the connect timeout is longer.
 func TestLookupsEnd(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -51,8 +51,8 @@ func hasAddr(entry string, addr netip.Addr) bool {
 	return err == nil && network.Contains(addr)
 }
 
-// entryName returns the host of an entry in canonical form. It returns false if the entry has a
-// different port.
+// entryName returns the canonical host of an entry. It returns false if the entry has a different
+// port.
 func entryName(entry string, port uint16) (string, bool) {
 	entry = strings.TrimPrefix(strings.TrimPrefix(entry, "*"), ".")
 	u, err := uri.ParseLoose("//" + entry)

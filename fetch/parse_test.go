@@ -6,7 +6,7 @@ import (
 	"github.com/urlget/urlget/fetch"
 )
 
-// An error about a URL says which one, without its password.
+// The error for a malformed URL contains the URL without its password.
 func TestMalformedURLIsNamed(t *testing.T) {
 	t.Parallel()
 	c := fetch.New(nil)

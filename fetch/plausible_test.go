@@ -12,8 +12,8 @@ import (
 	"github.com/urlget/urlget/fetch/driver"
 )
 
-// What a server says of times is believed where it can be, of resources as of entries. What is on
-// this machine is as it is.
+// Implausible modification times of resources and entries are dropped, except those of local
+// resources.
 func TestTimesThatCannotBe(t *testing.T) {
 	t.Parallel()
 	for year, plausible := range map[int]bool{1: false, 1600: false, 1900: false, 1969: false, 1970: true, 1994: true, 2038: true,

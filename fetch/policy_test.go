@@ -28,7 +28,7 @@ func TestPortRules(t *testing.T) {
 		{"http://h:81/", "", nil, true},
 		{"http://h:25/", "", nil, false},
 		{"http://h:6667/", "", nil, false},
-		{"http://h:0x19/", "", nil, false}, // no URL
+		{"http://h:0x19/", "", nil, false}, // not a URL
 		{"http://h:25/", "", []uint16{25}, true},
 		{"ftp://h:21/", "", nil, true},
 		{"http://h:21/", "", nil, false},
@@ -40,7 +40,7 @@ func TestPortRules(t *testing.T) {
 		{"http://h:81/", "http://o:81/", nil, false},
 		{"http://h:81/", "ftp://h:81/", nil, false},
 		{"http://h:443/", "https://h/", nil, false},
-		{"http://h:25/", "http://h:25/", nil, false}, // however one got there
+		{"http://h:25/", "http://h:25/", nil, false}, // even from the same port
 		{"http://h:6667/", "http://o/", nil, false},
 	}
 	for _, tt := range tests {
@@ -63,8 +63,8 @@ func TestPortRules(t *testing.T) {
 	}
 }
 
-// TestRulesOnWhatOthersName holds URLs of strangers to the rules for what public resources supply,
-// whatever the strangers say of where they come from.
+// With Policy.Untrusted, URLs are treated as if a resource on a public address supplied them,
+// whatever Request.From is.
 func TestRulesOnWhatOthersName(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -195,7 +195,8 @@ func TestCheckURLIsAskedOncePerHop(t *testing.T) {
 	}
 }
 
-// A net that maps every host to one listener, but claims the addresses that the map gives.
+// A fakeNet resolves names with hosts and dials one listener for all addresses. Its connections
+// return the requested address as their remote address.
 type fakeNet struct {
 	addr  string
 	hosts map[string]netip.Addr
@@ -225,7 +226,7 @@ func (n *fakeNet) options() *fetch.Options {
 	return &fetch.Options{Proxy: noProxy, DialContext: n.dial, Network: fetch.Network{Hosts: n.hosts}}
 }
 
-// redirectingLine makes "/to?URL" on x-line lead elsewhere.
+// redirectingLine is loadLine, except that a query is the target of a redirect.
 func redirectingLine(env driver.Env, reg *driver.Registry) {
 	plain := lineDriver(env)
 	reg.Register(fetch.Scheme{Name: "x-line", Port: 7, Ops: []fetch.Op{fetch.OpGet}, Driver: driver.DriverFunc(
@@ -238,8 +239,8 @@ func redirectingLine(env driver.Env, reg *driver.Registry) {
 		})})
 }
 
-// The rule about private addresses is applied to what names resolve to, and a host's own address
-// decides whether the rule applies to what it leads to.
+// The rule on private addresses applies to resolved addresses. The address of the referring host
+// decides whether it applies.
 func TestPrivateAddressesBehindNames(t *testing.T) {
 	t.Parallel()
 	hosts := map[string]netip.Addr{
@@ -254,7 +255,7 @@ func TestPrivateAddressesBehindNames(t *testing.T) {
 		ok  bool
 	}{
 		{"x-line://public.example/", true},
-		{"x-line://evil.example/", true}, // the user said so
+		{"x-line://evil.example/", true}, // the user's URL
 		{"x-line://public.example/?x-line://other.example/", true},
 		{"x-line://public.example/?x-line://evil.example/", false},
 		{"x-line://public.example/?x-line://intra.example/", false},
@@ -308,8 +309,7 @@ func TestCheckAddrSeesEachAddress(t *testing.T) {
 	}
 }
 
-// A URL of a scheme that nobody registered leads nowhere, above all not to what looks like its
-// host.
+// A URL of an unregistered scheme opens no connection, not even to a part that looks like a host.
 func TestUnknownSchemesConnectToNothing(t *testing.T) {
 	t.Parallel()
 	c := fetch.New(&fetch.Options{

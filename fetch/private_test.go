@@ -5,14 +5,13 @@ import (
 	"testing"
 )
 
-// TestSpecialPurposeAddresses goes through the special-purpose registries of IANA for IPv4 and
-// IPv6.
+// TestSpecialPurposeAddresses tests the blocks in IANA's special-purpose registries for IPv4 and IPv6.
 func TestSpecialPurposeAddresses(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name    string
 		private bool
-		addrs   []string // the first and the last of the block, or some of it
+		addrs   []string // the first and last address of the block, or some of its addresses
 	}{
 		{"this network", true, []string{"0.0.0.0", "0.0.0.1", "0.255.255.255"}},
 		{"private use", true, []string{"10.0.0.0", "10.255.255.255", "172.16.0.0", "172.31.255.255", "192.168.0.0", "192.168.255.255"}},

@@ -7,8 +7,8 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// What is remembered of hosts is bounded, and what is forgotten is not taken for private. A host
-// that was ever found at a public address is not private either.
+// The number of recorded hosts is bounded. Evicted hosts, and hosts ever found at a public address,
+// are not private.
 func TestPlacesAreBounded(t *testing.T) {
 	t.Parallel()
 	c := New(nil)

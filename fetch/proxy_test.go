@@ -20,13 +20,13 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// through makes every URL go through one proxy.
+// through returns an Options.Proxy that returns proxy for every URL.
 func through(proxy string) func(uri.URI) (uri.URI, error) {
 	return func(uri.URI) (uri.URI, error) { return uri.MustParse(proxy), nil }
 }
 
-// socksProxy speaks SOCKS5 as the server. It answers each request for target itself, as if it had
-// connected, and others with "host unreachable".
+// socksProxy starts a SOCKS5 server. It serves connections to target itself, and refuses others with
+// "host unreachable".
 func socksProxy(t *testing.T, user, password, target string) string {
 	return listen(t, func(c net.Conn) {
 		in := bufio.NewReader(c)
@@ -84,7 +84,7 @@ func socksProxy(t *testing.T, user, password, target string) string {
 	})
 }
 
-// socks4Proxy speaks SOCKS4 and SOCKS4A as the server, for one user, and answers likewise.
+// socks4Proxy starts a SOCKS4 and SOCKS4A server for one user. It serves target as socksProxy does.
 func socks4Proxy(t *testing.T, user, target string) string {
 	return listen(t, func(c net.Conn) {
 		in := bufio.NewReader(c)
@@ -110,7 +110,7 @@ func socks4Proxy(t *testing.T, user, target string) string {
 	})
 }
 
-// connectProxy answers CONNECT for target likewise.
+// connectProxy starts an HTTP proxy that accepts CONNECT requests for target and serves them itself.
 func connectProxy(t *testing.T, credentials, target string) string {
 	return listen(t, func(c net.Conn) {
 		in := bufio.NewReader(c)
@@ -129,7 +129,7 @@ func connectProxy(t *testing.T, credentials, target string) string {
 	})
 }
 
-// Through a tunnel, the proxy is given the host by name: nothing here is resolved or connected to.
+// A tunnelling proxy receives the host name. The client does not resolve it or connect to it.
 func TestTunnels(t *testing.T) {
 	t.Parallel()
 	const target = "host.invalid:7"
@@ -166,7 +166,7 @@ func TestTunnels(t *testing.T) {
 		{"socks4a://" + byAddress, "x-line://192.0.2.7/p", "192.0.2.7:7 said /p\n", ""},
 		{"socks4://" + byAddress, "x-line://192.0.2.7/p", "192.0.2.7:7 said /p\n", ""},
 		{"socks://" + byAddress, "x-line://192.0.2.7/p", "192.0.2.7:7 said /p\n", ""},
-		{"socks4://" + byAddress, "x-line://local.invalid/p", "192.0.2.7:7 said /p\n", ""}, // resolved here
+		{"socks4://" + byAddress, "x-line://local.invalid/p", "192.0.2.7:7 said /p\n", ""}, // resolved by the client
 		{"socks4://" + byAddress, "x-line://[2001:db8::1]/p", "", fetch.ErrPolicy},
 		{"socks4://" + banner, "x-line://192.0.2.7/p", "", fetch.ErrProtocol},
 		{"socks4://" + mute, "x-line://192.0.2.7/p", "", fetch.ErrProtocol},
@@ -222,8 +222,7 @@ func TestTunnelsAreBoundToTheContext(t *testing.T) {
 	}
 }
 
-// A proxy that takes the connection and says nothing is one that does not answer, whatever it is
-// spoken to in.
+// A proxy that accepts the connection and sends nothing is a timeout, whatever its protocol.
 func TestSilentProxies(t *testing.T) {
 	t.Parallel()
 	silent := listen(t, func(c net.Conn) { io.Copy(io.Discard, c) })
@@ -246,7 +245,7 @@ func TestSilentProxies(t *testing.T) {
 	}
 }
 
-// What is chosen for a URL holds for loopback addresses; the environment leaves them alone.
+// Options.Proxy applies to loopback addresses. Proxies from the environment do not.
 func TestAProxyForLoopback(t *testing.T) {
 	t.Parallel()
 	proxy := connectProxy(t, "", "127.0.0.1:7")
@@ -308,7 +307,7 @@ func TestTunnelledConnection(t *testing.T) {
 	})
 }
 
-// A forward proxy gets the URL itself, by the driver that speaks to it.
+// A forward proxy gets the URL itself, through the driver of the proxy's scheme.
 func TestRelayingProxies(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -357,7 +356,8 @@ func TestProxyFunctionThatFails(t *testing.T) {
 	}
 }
 
-// TestOddTunnels has proxies that answer CONNECT as few do. What follows the answer is the tunnel's.
+// TestOddTunnels tests unusual responses to CONNECT. The bytes after the response belong to the
+// tunnel.
 func TestOddTunnels(t *testing.T) {
 	t.Parallel()
 	const target = "host.invalid:7"
@@ -397,7 +397,7 @@ func TestOddTunnels(t *testing.T) {
 	}
 }
 
-// TestTheEnvironmentOfAClient is that of the time when the client is made.
+// A client reads the proxy variables when it is created.
 func TestTheEnvironmentOfAClient(t *testing.T) {
 	proxied := func(c *fetch.Client) bool {
 		x, err := c.Explain(&fetch.Request{URL: uri.MustParse("x-line://h.invalid/")})
@@ -420,7 +420,7 @@ func TestTheEnvironmentOfAClient(t *testing.T) {
 	}
 }
 
-// A proxy resolves names where the rules on addresses do not reach.
+// The rules on addresses cannot be applied to names that a proxy resolves.
 func TestUntrustedRequestsDoNotNamePrivateHostsToAProxy(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -461,7 +461,7 @@ func TestUntrustedRequestsDoNotNamePrivateHostsToAProxy(t *testing.T) {
 			}
 		}
 	}
-	// The user may name what the proxy knows.
+	// A user's URL may have a name that only the proxy can resolve.
 	web := &fakeWeb{pages: map[string]string{"http://intranet.example/": "text"}}
 	if _, err := fetch.New(&fetch.Options{Proxy: through("http://proxy.example:3128")}, web.load).Get(t.Context(), "http://intranet.example/"); err != nil {
 		t.Error(err)

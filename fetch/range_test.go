@@ -14,8 +14,7 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// digits is a driver for a resource of ten bytes, or of a size that it does not tell. It records
-// what it was asked.
+// digits is a driver for a resource of ten bytes. Size is the reported size. It records its requests.
 type digits struct {
 	size  int64
 	err   error // of OpStat
@@ -30,7 +29,7 @@ func (s *digits) Open(_ context.Context, req *fetch.Request) (*driver.Response, 
 	return &driver.Response{Meta: fetch.Meta{Size: s.size}, Body: io.NopCloser(strings.NewReader("0123456789"))}, nil
 }
 
-// A range from the end reaches a driver as it can take it.
+// A range relative to the end is passed to the driver in a form that the driver supports.
 func TestRangesFromTheEnd(t *testing.T) {
 	t.Parallel()
 	get, both := []fetch.Op{fetch.OpGet}, []fetch.Op{fetch.OpGet, fetch.OpStat}

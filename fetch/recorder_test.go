@@ -23,7 +23,7 @@ import (
 	"github.com/urlget/urlget/fetch/driver"
 )
 
-// A notebook is a Recorder that writes everything down.
+// A notebook is a Recorder that stores a line for each call.
 type notebook struct {
 	mu    sync.Mutex
 	lines []string
@@ -111,7 +111,7 @@ func TestRecordOfABodyThatIsLeft(t *testing.T) {
 	n.want(t, "get x:y", "response size=3 to=[]", `content "ab"`, "size 2", "end "+net.ErrClosed.Error())
 }
 
-// The bytes are those above TLS, and a second note of the peer tells when it began.
+// Sent and Received get the plaintext of TLS. Peer is called again when TLS starts.
 func TestRecorderIsAboveTLS(t *testing.T) {
 	t.Parallel()
 	s := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "hi") }))
@@ -183,7 +183,7 @@ func TestJoinRecorders(t *testing.T) {
 	}
 }
 
-// What is recorded is read; what is not may be moved by the kernel.
+// Content is read if it is recorded. Otherwise the body's WriteTo is used.
 func TestContentGoesTheSlowWayOnlyIfItIsWanted(t *testing.T) {
 	t.Parallel()
 	for _, wanted := range []bool{false, true} {
@@ -227,7 +227,7 @@ type fastBody struct {
 func (b *fastBody) WriteTo(w io.Writer) (int64, error) { *b.used = true; return b.Reader.WriteTo(w) }
 func (b *fastBody) Close() error                       { return nil }
 
-// A connection has one number in an exchange, however often it is bound.
+// A connection keeps its number during an exchange, even if it is bound again.
 func TestConnectionsAreNumbered(t *testing.T) {
 	t.Parallel()
 	addr := listen(t, func(c net.Conn) { io.Copy(io.Discard, c) })
@@ -298,7 +298,7 @@ func TestConnOf(t *testing.T) {
 	}
 }
 
-// What the resolver has found is told, and only of names.
+// Lookup is called with resolved addresses, and only for host names.
 func TestLookupsAreRecorded(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -122,7 +122,7 @@ func TestSecretsStayOnTheirOrigin(t *testing.T) {
 	tests := []struct {
 		from, to string
 		kept     bool
-		url      string // what is asked for in the end
+		url      string // the last requested URL
 	}{
 		{"http://u:p@a/", "/x", true, "http://u:p@a/x"},
 		{"http://u:p@a/", "http://a/x", true, "http://u:p@a/x"},
@@ -164,8 +164,8 @@ func TestSecretsStayOnTheirOrigin(t *testing.T) {
 	}
 }
 
-// A redirect leads to a web or file server, and no further: what another protocol would send may
-// mean something to whoever is there.
+// Redirects may only lead to web and file servers: a request in another protocol may have side
+// effects on the server that receives it.
 func TestRedirectsLeadToFewSchemes(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -187,8 +187,8 @@ func TestRedirectsLeadToFewSchemes(t *testing.T) {
 		{from: "http://a/", to: "gopher://b/", policy: fetch.Policy{AllowRedirects: []string{"finger", "gopher"}}, ok: true},
 		{from: "http://a/", to: "finger://b/", policy: fetch.Policy{AllowRedirects: []string{"gopher"}}},
 		{from: "http://a/", to: "data:,x", policy: fetch.Policy{AllowRedirects: []string{"data"}}},
-		{from: "x-links://a/", to: "finger://b/", ok: true}, // links are its content
-		{from: "x-local://a/", to: "finger://b/", ok: true}, // a program of the user's
+		{from: "x-links://a/", to: "finger://b/", ok: true}, // Scheme.Refers is set
+		{from: "x-local://a/", to: "finger://b/", ok: true}, // Scheme.Local is set
 	}
 	for _, tt := range tests {
 		web := &fakeWeb{pages: map[string]string{tt.from: "-> " + tt.to, tt.to: "there"}}
@@ -212,7 +212,7 @@ func TestRedirectsLeadToFewSchemes(t *testing.T) {
 			t.Errorf("%s to %s: refused after the driver was asked", tt.from, tt.to)
 		}
 
-		// What a listing or a page leads to is no redirect.
+		// A link in a listing or a page is not a redirect.
 		if to := uri.MustParse(tt.to); to.Scheme() != "data" {
 			resp, err := c.Do(t.Context(), &fetch.Request{URL: to, From: uri.MustParse(tt.from)})
 			if err != nil {
@@ -224,7 +224,7 @@ func TestRedirectsLeadToFewSchemes(t *testing.T) {
 	}
 }
 
-// What a driver opens on the way counts as a hop, obeys the policy and passes the middleware.
+// A URL that a driver opens counts as a hop and is subject to the policy and the middleware.
 func TestEnvOpen(t *testing.T) {
 	t.Parallel()
 	pages := map[string]string{

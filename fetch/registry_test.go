@@ -76,7 +76,7 @@ func TestReplaceAndRemove(t *testing.T) {
 		reg.Replace(fetch.Scheme{Name: "d", Ops: []fetch.Op{fetch.OpGet}, Driver: other})
 	})
 	for rawURL, want := range map[string]fetch.Code{
-		"a:x": fetch.ErrProtocol, // what nop gets
+		"a:x": fetch.ErrProtocol, // from nop
 		"b:x": fetch.ErrScheme,
 		"c:x": fetch.ErrBusy,
 		"d:x": fetch.ErrBusy,
@@ -87,7 +87,7 @@ func TestReplaceAndRemove(t *testing.T) {
 	}
 }
 
-// No driver sees an operation that its scheme does not declare, by Do or by Explain.
+// Neither Do nor Explain passes an operation to a driver that did not declare it.
 func TestOpsAreEnforced(t *testing.T) {
 	t.Parallel()
 	for _, declared := range []fetch.Op{fetch.OpGet, fetch.OpStat, fetch.OpList, fetch.OpDial} {
@@ -117,7 +117,7 @@ func TestOpsAreEnforced(t *testing.T) {
 	}
 }
 
-// What a scheme cannot have is refused before its driver is asked.
+// An operation that the scheme does not support is refused without calling the driver.
 func TestOperationsThatASchemeCannotHave(t *testing.T) {
 	t.Parallel()
 	web := &fakeWeb{}
@@ -158,7 +158,7 @@ func TestRegisterPrefix(t *testing.T) {
 		})
 	})
 	for rawURL, want := range map[string]fetch.Code{
-		"x-known:a": fetch.ErrProtocol, // what nop gets
+		"x-known:a": fetch.ErrProtocol, // from nop
 		"x-found:a": fetch.ErrBusy,
 		"x-lost:a":  fetch.ErrScheme,
 		"y:a":       fetch.ErrScheme,
@@ -170,7 +170,7 @@ func TestRegisterPrefix(t *testing.T) {
 	if slices.Contains(looked, "x-known") || slices.Contains(looked, "y") {
 		t.Errorf("looked for %q", looked)
 	}
-	// A scheme that is found obeys the rules as those that are registered.
+	// The policy applies to schemes found by prefix.
 	req := &fetch.Request{URL: uri.MustParse("x-found:a"), From: uri.MustParse("http://h/")}
 	if _, err := c.Do(t.Context(), req); fetch.CodeOf(err) != fetch.ErrPolicy {
 		t.Errorf("a remote party led to a local scheme: %v", err)

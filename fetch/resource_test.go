@@ -27,19 +27,20 @@ import (
 // A shelf is a driver with one document. It serves ranges as HTTP and FTP do.
 type shelf struct {
 	ranges bool // honors Range
-	silent bool // tells no validator
-	sizes  bool // tells sizes
-	most   int  // bytes of a range that come at once, whatever was asked for; 0 for all
+	silent bool // sends no validator
+	sizes  bool // sends sizes
+	most   int  // maximum length of a range that is returned, in bytes; 0 means no limit
 
 	mu      sync.Mutex
 	data    []byte
 	version int
 	asked   []fetch.Range
 	open    int // bodies that are not closed
-	// cut is how many bytes the next answers bring before they fail with fault; -1 for all.
+	// cut returns the number of bytes after which a body fails with fault; -1 means that it does
+	// not fail.
 	cut   func() int
 	fault error
-	// refuse is what the next requests are answered with.
+	// refuse holds the errors for the next requests.
 	refuse []error
 }
 
@@ -128,7 +129,7 @@ func (b *shelfBody) Close() error {
 	return nil
 }
 
-// requests returns how many there were since the last call.
+// requests returns the number of requests since its last call.
 func (s *shelf) requests() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -137,7 +138,7 @@ func (s *shelf) requests() int {
 	return n
 }
 
-// once cuts one answer after n bytes.
+// once returns a cut function that truncates one response after n bytes.
 func once(n int) func() int {
 	return func() int {
 		defer func() { n = -1 }()
@@ -175,7 +176,7 @@ func TestResourceReadsInOneExchange(t *testing.T) {
 	if n := s.requests(); n != 1 {
 		t.Errorf("%d requests", n)
 	}
-	// Back to the beginning and to the end by WriteTo: one more.
+	// Seek to the start and WriteTo take one more exchange.
 	if _, err := r.Seek(0, io.SeekStart); err != nil {
 		t.Fatal(err)
 	}
@@ -188,7 +189,8 @@ func TestResourceReadsInOneExchange(t *testing.T) {
 	}
 }
 
-// Who looks at the first bytes, as to find out the media type, need not ask twice for them.
+// A caller that inspects the first bytes, for example to detect the media type, does not cause
+// another request.
 func TestResourceKeepsItsHead(t *testing.T) {
 	t.Parallel()
 	for _, ranges := range []bool{true, false} {
@@ -208,7 +210,7 @@ func TestResourceKeepsItsHead(t *testing.T) {
 	}
 }
 
-// Small reads close to each other share a range, and ranges grow.
+// Small reads close to each other share a range request, and ranges grow.
 func TestResourceReadsAhead(t *testing.T) {
 	t.Parallel()
 	s := newShelf(8 << 20)
@@ -230,7 +232,7 @@ func TestResourceReadsAhead(t *testing.T) {
 	if n := s.requests(); n > 16 {
 		t.Errorf("8 MiB in sequence by ReadAt took %d requests", n)
 	}
-	// Reading in sequence after Seek soon becomes one stream.
+	// Sequential reads after Seek soon share one response.
 	r.Seek(1<<20, io.SeekStart)
 	if got, err := io.ReadAll(struct{ io.Reader }{r}); err != nil || !bytes.Equal(got, s.data[1<<20:]) {
 		t.Errorf("%d bytes, %v", len(got), err)
@@ -318,8 +320,8 @@ func TestResourceHealsItself(t *testing.T) {
 	}
 }
 
-// TestResourceOfShortParts has a server that sends less than was asked for, as servers may (RFC 9110,
-// section 15.3.7). The end of a part is not that of the content.
+// A server may send less than the requested range (RFC 9110, section 15.3.7). The end of such a part
+// is not the end of the content.
 func TestResourceOfShortParts(t *testing.T) {
 	t.Parallel()
 	for _, sizes := range []bool{true, false} {
@@ -404,7 +406,7 @@ func TestResourceGivesUp(t *testing.T) {
 	})
 }
 
-// Without a validator nothing can be put together.
+// Without a validator, parts cannot be combined.
 func TestResourceWithoutValidator(t *testing.T) {
 	t.Parallel()
 	s := newShelf(1 << 20)
@@ -441,7 +443,7 @@ func TestResourceNoticesChange(t *testing.T) {
 			t.Errorf("ranges %v: %d bytes, %v", ranges, len(got), err)
 		}
 		s.mu.Lock()
-		s.version-- // it stays changed, though the old one is back
+		s.version-- // the error is sticky, even if the old version is back
 		s.mu.Unlock()
 		s.requests()
 		if _, err := r.ReadAt(make([]byte, 1), 5); !errors.Is(err, fetch.ErrChanged) {
@@ -491,7 +493,7 @@ func TestResourceSeek(t *testing.T) {
 	}
 }
 
-// Where the size is unknown, it is known once the end was read.
+// An unknown size is known after the end has been read.
 func TestResourceOfUnknownSize(t *testing.T) {
 	t.Parallel()
 	s := newShelf(300_000)
@@ -513,7 +515,7 @@ func TestResourceOfUnknownSize(t *testing.T) {
 	}
 }
 
-// Measure finds out the size in the one exchange that there is.
+// Measure determines the size without another exchange.
 func TestResourceMeasure(t *testing.T) {
 	t.Parallel()
 	s := newShelf(300_000)
@@ -543,7 +545,7 @@ func TestResourceMeasure(t *testing.T) {
 	if n := s.requests(); n != 1 {
 		t.Errorf("%d requests", n)
 	}
-	// What follows the limit is not lost.
+	// Data after the limit can still be read.
 	r = open(t, s)
 	r.Measure(1000)
 	if got, err := io.ReadAll(struct{ io.Reader }{r}); err != nil || !bytes.Equal(got, s.data) {
@@ -572,7 +574,7 @@ func TestResourceKeepsToPolicy(t *testing.T) {
 	}
 }
 
-// Who limits the exchanges with a host does not make a Resource wait for itself.
+// A Resource does not deadlock if middleware limits the concurrent exchanges with a host.
 func TestResourceUnderPerHost(t *testing.T) {
 	t.Parallel()
 	s := newShelf(4 << 20)
@@ -629,8 +631,7 @@ func TestResourceCloseEndsReads(t *testing.T) {
 
 func second[N any](_ N, err error) error { return err }
 
-// Whatever is read in whatever order, and however often the connection is lost, it is what the
-// document has there.
+// Reads in any order return the bytes of the document, even if connections are lost.
 func TestResourceIsLikeAFile(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, readAnyhow)
@@ -642,7 +643,7 @@ func readAnyhow(t *rapid.T) {
 	s.sizes = rapid.Bool().Draw(t, "sizes")
 	cuts := rapid.SliceOfN(rapid.IntRange(0, 300_000), 0, 8).Draw(t, "cuts")
 	s.cut = func() int {
-		if len(cuts) == 0 || len(s.asked)%2 == 0 { // not twice in turn, after which a read would wait
+		if len(cuts) == 0 || len(s.asked)%2 == 0 { // not twice in a row: the second retry of a read would wait
 			return -1
 		}
 		n := cuts[0]

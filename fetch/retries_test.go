@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// TestPausesBetweenReads gives the pauses of a Resource after 1, 2, 3, … failures in a row; less
-// than 0 stands for none, as the failure is final.
+// TestPausesBetweenReads tests the pauses of a Resource after 1, 2, 3, … consecutive failures. A
+// negative pause means that the failure is final.
 func TestPausesBetweenReads(t *testing.T) {
 	t.Parallel()
 	const ms = time.Millisecond

@@ -13,7 +13,7 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// A sentBody notes how often it was opened and closed.
+// A sentBody is a request body that counts calls of Close.
 type sentBody struct {
 	io.Reader
 	closed *int
@@ -24,8 +24,8 @@ func (b sentBody) Close() error {
 	return nil
 }
 
-// An inbox is a driver whose URLs say where it redirects to and whether it wants the same again.
-// It notes what it was sent.
+// An inbox is a driver that redirects to a URL in the path ("/see/URL" or "/resend/URL"). It records
+// its requests.
 type inbox struct{ got []string }
 
 func (b *inbox) Open(_ context.Context, req *fetch.Request) (*driver.Response, error) {
@@ -60,7 +60,7 @@ func TestBodiesAndRedirects(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name, url string
-		once      bool // the body can be sent but once
+		once      bool // GetBody is nil
 		method    string
 		want      []string
 		code      fetch.Code
@@ -121,7 +121,7 @@ func TestBodiesAreForContentAlone(t *testing.T) {
 	for _, req := range []*fetch.Request{
 		{URL: uri.MustParse("http://a/"), Op: fetch.OpStat, GetBody: body},
 		{URL: uri.MustParse("http://a/"), Op: fetch.OpStat, Method: "DELETE"},
-		{URL: uri.MustParse("ftp://a/"), Method: "DELETE"}, // by an HTTP proxy, which could
+		{URL: uri.MustParse("ftp://a/"), Method: "DELETE"}, // through an HTTP proxy, which would support it
 		{URL: uri.MustParse("ftp://a/"), GetBody: body},
 	} {
 		if _, err := c.Do(t.Context(), req); fetch.CodeOf(err) != fetch.ErrRequest {

@@ -17,7 +17,7 @@ import (
 	"github.com/urlget/urlget/fetch/driver"
 )
 
-// A flood is a body of lines without end that counts what is taken of it.
+// A flood is an endless body of lines. It counts the bytes read.
 type flood struct{ taken int64 }
 
 func (f *flood) Read(p []byte) (int, error) {
@@ -32,7 +32,7 @@ func (f *flood) Read(p []byte) (int, error) {
 func (f *flood) WriteTo(w io.Writer) (int64, error) { return io.Copy(w, struct{ io.Reader }{f}) }
 func (f *flood) Close() error                       { return nil }
 
-// lines is a Parse that makes each line an entry.
+// lines is a Parse function that returns an entry for each line.
 func lines(r io.Reader) iter.Seq2[fetch.Entry, error] {
 	return func(yield func(fetch.Entry, error) bool) {
 		var rest []byte
@@ -95,7 +95,7 @@ func TestLimitsHoldForEntries(t *testing.T) {
 	}
 }
 
-// No way to read a body takes more than there may be.
+// Every way of reading a body enforces the limit.
 func TestBodiesThatGoOnAreCutOff(t *testing.T) {
 	t.Parallel()
 	const most = 300_000

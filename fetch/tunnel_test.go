@@ -11,8 +11,7 @@ import (
 	"github.com/urlget/urlget/fetchtest/servers"
 )
 
-// TestUnreadOfTunnels has connections through proxies, which are looked into without a wait, as all
-// others are.
+// Unread checks connections through proxies without waiting, as it does for other connections.
 func TestUnreadOfTunnels(t *testing.T) {
 	t.Parallel()
 	for proxy, answers := range map[string][]string{
@@ -41,7 +40,7 @@ func TestUnreadOfTunnels(t *testing.T) {
 				t.Errorf("the socket cannot be seen, or has input: %v", err)
 			}
 			io.WriteString(server, "more")
-			for !conn.Unread() { // until it has come
+			for !conn.Unread() { // until the byte arrives
 				if t.Context().Err() != nil {
 					t.Fatal("input is not noticed")
 				}

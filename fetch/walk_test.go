@@ -16,7 +16,7 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// menus is a driver of listings: URLs and what they list, "NAME" for a document, "NAME/" for a
+// menus is a driver of listings. Pages maps URLs to entries: "NAME" for a document, "NAME/" for a
 // listing below, "NAME -> URL" for a listing elsewhere, "!" for an error that ends the listing.
 type menus struct {
 	pages map[string]string
@@ -87,7 +87,7 @@ func (m *menus) client() *fetch.Client {
 	})
 }
 
-// walked is what a walk yields, one string a member.
+// walked returns the results of a walk, one string per member.
 func walked(seq iter.Seq2[*fetch.Member, error], visit func(*fetch.Member)) []string {
 	var list []string
 	for m, err := range seq {
@@ -160,7 +160,7 @@ func TestWalk(t *testing.T) {
 	}
 }
 
-// What a listing leads to is its word, not the user's.
+// The URLs in a listing have remote provenance.
 func TestWalkKeepsProvenance(t *testing.T) {
 	t.Parallel()
 	m := &menus{pages: map[string]string{"x-menu://h/": "d/", "x-menu://h/d/": "e/", "x-menu://h/d/e/": "x"}}
@@ -175,7 +175,7 @@ func TestWalkKeepsProvenance(t *testing.T) {
 	if want := []string{"", "x-menu://h/", "x-menu://h/d/"}; !slices.Equal(m.from, want) {
 		t.Errorf("From was %q, want %q", m.from, want)
 	}
-	// A menu cannot lead to this machine.
+	// A menu cannot lead to a local resource.
 	local := fetch.New(nil, func(_ driver.Env, reg *driver.Registry) {
 		m := &menus{pages: map[string]string{"x-menu://h/": "disk -> x-local:/", "x-local:/": "secret"}}
 		reg.Register(fetch.Scheme{Name: "x-menu", Ops: []fetch.Op{fetch.OpList}, Driver: m})
@@ -257,7 +257,7 @@ func ExampleClient_Walk() {
 	defer c.Close()
 	for member, err := range c.Walk(context.Background(), "x-menu://h/", nil) {
 		if err != nil {
-			fmt.Println(err) // the walk goes on with the other listings
+			fmt.Println(err) // the walk continues with the other listings
 			continue
 		}
 		if member.Name == "tmp/" {
