@@ -20,14 +20,14 @@ import (
 	"github.com/urlget/urlget/fetchtest/servers"
 )
 
-// pipe returns a Conn and its peer. Inside a synctest bubble their time is that of the bubble.
+// pipe returns a Conn and its peer. Unlike sockets, pipes work with synctest.
 func pipe(t *testing.T, idle time.Duration) (*Conn, net.Conn) {
 	a, b := net.Pipe()
 	t.Cleanup(func() { a.Close(); b.Close() })
 	return newConn(a, idle), b
 }
 
-// elapsed runs f and returns how long that took.
+// elapsed calls f and returns its duration.
 func elapsed(f func()) time.Duration {
 	start := time.Now()
 	f()
@@ -98,7 +98,7 @@ func TestReadTimesOutWhenIdle(t *testing.T) {
 		if got := err.Error(); got != "no greeting within 30s" {
 			t.Errorf("text %q", got)
 		}
-		// A timeout is not the end: the next Read has the whole time again.
+		// The connection can be used after a timeout: the next Read gets the full idle timeout.
 		go func() {
 			time.Sleep(20 * time.Second)
 			peer.Write([]byte("late"))
@@ -176,7 +176,7 @@ func TestUserDeadlinesHoldToo(t *testing.T) {
 		c.SetDeadline(time.Now().Add(50 * time.Second))
 		wantIdleError(t, read(30*time.Second), "read", 30*time.Second)
 		wantUserTimeout(t, read(20*time.Second))
-		// A deadline ends a Read that waits, and taking one away leaves the idle time.
+		// A deadline ends a blocked Read. Without a deadline, the idle timeout applies.
 		c.SetDeadline(time.Time{})
 		go func() {
 			time.Sleep(time.Second)
@@ -190,7 +190,7 @@ func TestUserDeadlinesHoldToo(t *testing.T) {
 			c.SetReadDeadline(time.Now())
 		}()
 		wantUserTimeout(t, read(time.Second))
-		// A user's deadline does not end the writing.
+		// A read deadline does not apply to writes.
 		c.SetDeadline(time.Time{})
 		go peer.Read(make([]byte, 1))
 		if _, err := c.Write([]byte("x")); err != nil {
@@ -287,7 +287,7 @@ func TestACauseOfEOFIsNoEOF(t *testing.T) {
 	}
 }
 
-// TestCancelMeetsRead lets a context end while reads set deadlines: none may outlive it.
+// TestCancelMeetsRead cancels a context while reads set deadlines. No read may block afterwards.
 func TestCancelMeetsRead(t *testing.T) {
 	t.Parallel()
 	client, server := servers.Pair(t)
@@ -309,13 +309,13 @@ func TestCancelMeetsRead(t *testing.T) {
 			}
 		})
 		cancel()
-		wg.Wait() // would wait an hour
+		wg.Wait() // would take an hour
 		release()
 		client.SetDeadline(time.Time{})
 	}
 }
 
-// testTLS returns configurations for the two ends of a TLS connection.
+// testTLS returns configurations for both ends of a TLS connection.
 func testTLS(t *testing.T) (client, server *tls.Config) {
 	s := httptest.NewTLSServer(nil)
 	defer s.Close()
@@ -348,7 +348,7 @@ func TestTLSOnTop(t *testing.T) {
 	c.SetIdle(200 * time.Millisecond)
 	_, err := sec.Read(buf)
 	wantIdleError(t, err, "read", 200*time.Millisecond)
-	// The connection has survived that.
+	// The connection still works.
 	c.SetIdle(time.Minute)
 	close(said)
 	if n, err := io.ReadFull(sec, buf[:5]); string(buf[:n]) != "again" || err != nil {
@@ -363,7 +363,7 @@ func TestTLSOnTop(t *testing.T) {
 	}
 }
 
-// TestCloseDoesNotWait closes TLS connections whose peer has stopped reading.
+// Close does not wait for the peer of a TLS connection, even if it has stopped reading.
 func TestCloseDoesNotWait(t *testing.T) {
 	t.Parallel()
 	clientConfig, serverConfig := testTLS(t)
@@ -449,7 +449,7 @@ func TestUpgradeToTLS(t *testing.T) {
 	}
 }
 
-// An endless is a server that sends the same for ever.
+// An endless repeats a text forever.
 type endless string
 
 func (e endless) Read(p []byte) (int, error) {
@@ -464,7 +464,7 @@ func TestReplyTimeoutBoundsTheWholeReply(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name  string
-		every time.Duration // a byte comes
+		every time.Duration // interval between bytes
 		text  string
 	}{
 		{"drip", time.Second, "no complete reply within 10s"},
@@ -493,7 +493,7 @@ func TestReplyTimeoutBoundsTheWholeReply(t *testing.T) {
 					t.Errorf("ended after %v with %v", d, err)
 				}
 				done()
-				// The idle time is in force again.
+				// The idle timeout applies again.
 				if tt.every > 2*time.Second {
 					d := elapsed(func() { _, err = c.Read(make([]byte, 1)) })
 					if d != 2*time.Second {
@@ -512,7 +512,7 @@ func TestReplyTimeoutBoundsTheWholeReply(t *testing.T) {
 func TestReplyTimeoutLeavesWritesAlone(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		c, _ := pipe(t, 2*time.Second) // whose other end takes nothing
+		c, _ := pipe(t, 2*time.Second) // the peer does not read
 		defer c.ReplyTimeout(10 * time.Second)()
 		var err error
 		d := elapsed(func() { _, err = c.Write([]byte("x")) })
@@ -537,7 +537,7 @@ func TestCloseEndsBind(t *testing.T) {
 	}
 }
 
-// A pipe whose other end is closed takes no deadline, but has an end.
+// SetDeadline fails for a pipe whose other end is closed. Reads must still return io.EOF.
 func TestConnOverPipe(t *testing.T) {
 	t.Parallel()
 	near, far := net.Pipe()

@@ -13,7 +13,7 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// load registers a scheme: a line with the path goes to the server, and the content comes back.
+// load registers a scheme. The client sends a line with the path, and the server sends the content.
 func load(env driver.Env, reg *driver.Registry) {
 	reg.Register(driver.Scheme{Name: "x-line", Port: 7777, Ops: []driver.Op{driver.OpGet}, Summary: "texts",
 		Driver: driver.DriverFunc(func(ctx context.Context, req *driver.Request) (*driver.Response, error) {
@@ -35,7 +35,7 @@ func load(env driver.Env, reg *driver.Registry) {
 		})})
 }
 
-// A driver for a protocol that is made up, and a client that uses it.
+// A driver for a fictitious protocol, and a client that uses it.
 func Example() {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

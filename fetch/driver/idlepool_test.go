@@ -17,7 +17,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// A fake is a connection that knows its number and whether it was closed.
+// A fake is a connection with a number. It counts calls of Close.
 type fake struct {
 	id     int
 	closed atomic.Int32
@@ -30,12 +30,12 @@ type lease struct {
 	Conn *fake
 }
 
-// A rig dials fakes and counts those that are open.
+// A rig dials fakes and counts the open ones.
 type rig struct {
 	t     testing.TB
 	pool  *idlePool
 	mu    sync.Mutex
-	fewer *sync.Cond // open has shrunk
+	fewer *sync.Cond // signals that open has decreased
 	all   []*fake
 	open  int
 	most  int
@@ -84,7 +84,7 @@ func (r *rig) get(key string) *lease {
 	return &lease{l, l.Conn.(*fake)}
 }
 
-// check compares the numbers of the connections that are open.
+// check compares the numbers of the open connections with want.
 func (r *rig) check(want ...int) {
 	r.t.Helper()
 	var got []int
@@ -98,7 +98,7 @@ func (r *rig) check(want ...int) {
 	}
 }
 
-// empty checks that the pool has forgotten everything.
+// empty checks that the pool has no state left.
 func (r *rig) empty() {
 	r.t.Helper()
 	r.check()
@@ -236,7 +236,7 @@ func TestWaitersAreServedInOrder(t *testing.T) {
 						order = append(order, i)
 						end(l)
 					}()
-					synctest.Wait() // the goroutine is in the queue
+					synctest.Wait() // let the goroutine join the queue
 				}
 				end(first)
 				synctest.Wait()
@@ -283,7 +283,7 @@ func TestAWaitEndsWithItsContext(t *testing.T) {
 	})
 }
 
-// TestATurnIsNotLostWithItsWaiter ends a context and a lease at the same time, again and again.
+// TestATurnIsNotLostWithItsWaiter repeatedly cancels a waiting Get while a lease ends.
 func TestATurnIsNotLostWithItsWaiter(t *testing.T) {
 	t.Parallel()
 	for i := range 500 {
@@ -305,12 +305,12 @@ func TestATurnIsNotLostWithItsWaiter(t *testing.T) {
 			}
 		})
 		wg.Wait()
-		r.get("k").Discard() // would wait for ever
+		r.get("k").Discard() // would block forever
 		r.empty()
 	}
 }
 
-// TestConnectionsThatPeersCloseAreNotKept until they would expire.
+// Idle connections closed by the peer are dropped before they expire.
 func TestConnectionsThatPeersCloseAreNotKept(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -323,10 +323,10 @@ func TestConnectionsThatPeersCloseAreNotKept(t *testing.T) {
 		time.Sleep(16 * time.Second)
 		r.check(1, 2)
 		r.get("k")
-		r.get("k") // there is room for another
+		r.get("k") // dials a new connection
 		r.check(1, 2, 4)
 		time.Sleep(time.Minute)
-		r.check(1, 2, 4) // which are in use
+		r.check(1, 2, 4) // all in use
 		r.pool.Close()
 	})
 }
@@ -359,7 +359,7 @@ func TestGetDoesNotReturnWhatHasExpired(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, idleOptions{MaxIdle: 4, MaxOpen: 1, IdleTimeout: time.Minute})
 		r.get("k").Put()
-		r.pool.timer.Stop() // a timer that is late
+		r.pool.timer.Stop() // simulate a late timer
 		time.Sleep(time.Hour)
 		if l := r.get("k"); l.Reused {
 			t.Error("an expired connection was reused")
@@ -429,7 +429,7 @@ func TestManyAtOnce(t *testing.T) {
 		t.Parallel()
 		r := newRig(t, idleOptions{MaxIdle: limit, MaxOpen: limit, Valid: valid})
 		r.crowd()
-		if r.most > 2*limit { // of two keys
+		if r.most > 2*limit { // two keys
 			t.Errorf("%d connections at once", r.most)
 		}
 	})
@@ -439,7 +439,7 @@ func TestManyAtOnce(t *testing.T) {
 	})
 }
 
-// crowd uses the pool from many goroutines, some of which change their mind, and closes it.
+// crowd uses the pool from many goroutines, some of which cancel their context, and closes it.
 func (r *rig) crowd() {
 	var wg sync.WaitGroup
 	for i := range 16 {
@@ -464,7 +464,7 @@ func (r *rig) crowd() {
 	wg.Wait()
 	r.pool.Close()
 	r.mu.Lock()
-	for r.open > 0 { // the timer may be about to close some
+	for r.open > 0 { // the timer may still be closing some
 		r.fewer.Wait()
 	}
 	r.mu.Unlock()

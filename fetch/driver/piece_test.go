@@ -14,18 +14,18 @@ import (
 	"github.com/urlget/urlget/fetchtest/servers"
 )
 
-// TestPiecesThatDrip: what comes at a rate below 256 bytes per second ends with the idle timeout,
-// if it is of no use before all of it is there.
+// A piece that cannot be used before it is complete fails after the idle timeout if it arrives at
+// less than 256 bytes per second.
 func TestPiecesThatDrip(t *testing.T) {
 	t.Parallel()
 	const idle = 10 * time.Second
 	for _, tt := range []struct {
 		name   string
 		begin  func(*Conn)
-		burst  int    // bytes at once, before the drip
-		drop   string // every time
-		every  time.Duration
-		within time.Duration // of the first drop; 0 if it goes on
+		burst  int           // bytes sent first
+		drop   string        // sent repeatedly after the burst
+		every  time.Duration // interval between drops
+		within time.Duration // maximum time until Read fails; 0 if it must not fail
 	}{
 		{"bytes that are no piece", func(*Conn) {}, 0, "x", time.Second, 0},
 		{"a message", func(c *Conn) { c.Piece() }, 0, "x", time.Second, 12 * time.Second},
@@ -79,7 +79,7 @@ func TestPiecesThatDrip(t *testing.T) {
 	}
 }
 
-// TestPausesOfTheReaderAreNotThePeers: only the time that is spent reading counts.
+// Only the time spent in Read counts toward the rate of a piece.
 func TestPausesOfTheReaderAreNotThePeers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -100,8 +100,8 @@ func TestPausesOfTheReaderAreNotThePeers(t *testing.T) {
 	})
 }
 
-// TestRecordsOfTLSThatDrip: nothing of a record can be read before all of it has come, so its bytes
-// are no progress.
+// A TLS record cannot be read before it is complete, so the bytes of an incomplete record do not
+// reset the timeout.
 func TestRecordsOfTLSThatDrip(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -136,10 +136,10 @@ func TestRecordsOfTLSThatDrip(t *testing.T) {
 	})
 }
 
-// A drippingConn writes byte by byte, one at a time.
+// A drippingConn writes one byte at a time.
 type drippingConn struct {
 	net.Conn
-	every time.Duration // 0 writes all at once
+	every time.Duration // interval between bytes; 0 writes all at once
 }
 
 func (c *drippingConn) Write(p []byte) (int, error) {

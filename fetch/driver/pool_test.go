@@ -45,7 +45,7 @@ func TestPutKeepsWhatCanBeUsedAgain(t *testing.T) {
 			if (closed == 0) != tt.reuse {
 				t.Errorf("%d connections are closed", closed)
 			}
-			cancel() // has no effect on a connection that was put back
+			cancel() // has no effect after Put
 			second, err := p.Get(t.Context(), "", nil, dial)
 			if err != nil {
 				t.Fatal(err)
@@ -58,7 +58,7 @@ func TestPutKeepsWhatCanBeUsedAgain(t *testing.T) {
 	}
 }
 
-// TestPoolSeesThatPeersClose an idle connection, without waiting for them.
+// A pool detects without waiting that the peer has closed an idle connection.
 func TestPoolSeesThatPeersClose(t *testing.T) {
 	t.Parallel()
 	for _, version := range []uint16{0, tls.VersionTLS13} {

@@ -53,7 +53,7 @@ func TestReplyString(t *testing.T) {
 		"":                  {},
 		"226":               {Code: 226},
 		"550 no\\nfile":     {Code: 550, Text: "no\nfile\r\n"},
-		"51 Nothing":        {Code: 51, Text: "Nothing"}, // Gemini has two digits
+		"51 Nothing":        {Code: 51, Text: "Nothing"}, // Gemini codes have two digits
 		"7":                 {Code: 7},
 		"it \\x1b[1m is on": {Text: "it \x1b[1m is on"},
 	} {

@@ -18,7 +18,7 @@ import (
 	"github.com/urlget/urlget/fetchtest/servers"
 )
 
-// noise returns n bytes that do not repeat.
+// noise returns n non-repeating bytes.
 func noise(n int) []byte {
 	b := make([]byte, n)
 	rand.NewChaCha8([32]byte{}).Read(b)
@@ -88,7 +88,7 @@ func TestWriteToAfterAReader(t *testing.T) {
 	}
 }
 
-// A spy is a file that records the calls of ReadFrom by a Conn.
+// A spy is a file that passes calls of ReadFrom to a function.
 type spy struct {
 	*os.File
 	readFrom func(*io.LimitedReader) (int64, error)
@@ -123,7 +123,7 @@ func TestFilesGetTheConnectionInChunks(t *testing.T) {
 	}
 }
 
-// TestSlowStreamsDoNotTimeOut sends less than a chunk in each idle time.
+// TestSlowStreamsDoNotTimeOut sends less than a chunk per idle timeout.
 func TestSlowStreamsDoNotTimeOut(t *testing.T) {
 	t.Parallel()
 	t.Run("spliced", func(t *testing.T) {
@@ -164,7 +164,7 @@ func TestSlowStreamsDoNotTimeOut(t *testing.T) {
 	})
 }
 
-// TestATimeoutThatLostBytesIsAnError has a writer that reads more than it writes.
+// A timeout is an error if the writer has read more bytes than it has written.
 func TestATimeoutThatLostBytesIsAnError(t *testing.T) {
 	t.Parallel()
 	client, server := servers.Pair(t)

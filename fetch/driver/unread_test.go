@@ -11,10 +11,11 @@ import (
 	"github.com/urlget/urlget/fetchtest/servers"
 )
 
-// unpeekable hides the socket, as a proxy's or a test's connection may.
+// unpeekable hides the socket of a connection, as connections of proxies and tests may do.
 type unpeekable struct{ net.Conn }
 
-// exchanged returns a connection, its peer, and how the peer writes, after a first exchange.
+// exchanged returns a connection, its peer and a writer to the connection, after the connection has
+// been read from.
 func exchanged(t *testing.T, version uint16, wrap func(net.Conn) net.Conn) (*Conn, *net.TCPConn, io.Writer) {
 	t.Helper()
 	client, server := servers.Pair(t)
@@ -37,8 +38,8 @@ func exchanged(t *testing.T, version uint16, wrap func(net.Conn) net.Conn) (*Con
 	return c, server, peer
 }
 
-// awaitUnread fails the test if c.Unread does not report true within a few seconds. It lets the
-// processor go between calls: the kernel, or the goroutine that closes c, may need it.
+// awaitUnread fails the test if c.Unread does not return true within a few seconds. It sleeps between
+// calls, so that the kernel or the goroutine that closes c can run.
 func awaitUnread(t *testing.T, c *Conn, what string) {
 	t.Helper()
 	again := time.NewTicker(time.Millisecond)
@@ -81,7 +82,7 @@ func TestUnread(t *testing.T) {
 						if c.Unread() {
 							t.Fatalf("before %s: something waits to be read", what)
 						}
-						io.WriteString(peer, "hello") // the connection is as it was
+						io.WriteString(peer, "hello") // the connection still works
 						if _, err := io.ReadFull(c, make([]byte, 5)); err != nil {
 							t.Fatalf("before %s: %v", what, err)
 						}
@@ -94,7 +95,7 @@ func TestUnread(t *testing.T) {
 	}
 }
 
-// TestUnreadInTLS has input that TLS has read ahead: the socket has none.
+// Unread includes input that the TLS layer has already read from the socket.
 func TestUnreadInTLS(t *testing.T) {
 	t.Parallel()
 	c, _, peer := exchanged(t, tls.VersionTLS13, func(c net.Conn) net.Conn { return c })
@@ -124,7 +125,7 @@ type noScope struct{ Env }
 
 func (noScope) Scope(context.Context) string { return "" }
 
-// A kept connection is one of a pool in tests, with input that its driver has read ahead.
+// A kept connection is a pooled connection and the number of bytes its driver has read ahead.
 type kept struct {
 	conn  *Conn
 	ahead int
@@ -159,7 +160,7 @@ func TestPoolsDropConnectionsWithInput(t *testing.T) {
 			}
 			first.Put()
 			tt.act(first.Conn, peer)
-			for !tt.reuse && first.Conn.ahead == 0 && !first.Conn.conn.Unread() { // until it has come
+			for !tt.reuse && first.Conn.ahead == 0 && !first.Conn.conn.Unread() { // until the input arrives
 			}
 			second, err := p.Get(t.Context(), "", nil, dial)
 			if err != nil {

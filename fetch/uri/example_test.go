@@ -74,7 +74,7 @@ func ExampleURI_Resolve() {
 	// http://other.example/
 }
 
-// Each name is encoded by the rules of the scheme, and nothing leads out of the base.
+// JoinPath encodes each name by the rules of the scheme. The result is always below the base.
 func ExampleURI_JoinPath() {
 	for _, base := range []string{
 		"http://www.example/docs/?q",
@@ -111,7 +111,7 @@ func ExampleNearestScheme() {
 	// gemini: ""
 }
 
-// A driver of a scheme of its own writes its URLs from their parts.
+// A driver for another scheme builds its URLs from their parts.
 func ExampleParts() {
 	u, err := uri.Parts{Scheme: "x-thing", Host: "::1", Port: 4711, Path: "/" + uri.Escape("a/b")}.URI()
 	fmt.Println(u, err)
@@ -135,7 +135,7 @@ func ExampleURI_WithSearch() {
 	// gopher://gopher.example/7/index%09two%20words <nil>
 }
 
-// An encoded slash is part of a directory's name, a bare one divides.
+// An encoded slash is part of a directory name; an unencoded one separates names.
 func ExampleParseFTP() {
 	for _, s := range []string{
 		"ftp://myname@host.dom/%2Fetc/motd",
@@ -155,7 +155,7 @@ func ExampleParseFTP() {
 	// ["" "etc"] motd
 }
 
-// Bytes that would end a command line do not come out of a decoder.
+// Decoders refuse URLs with encoded bytes that would end a command line.
 func ExampleParseGopher() {
 	_, err := uri.ParseGopher(uri.MustParse("gopher://gopher.example/0a%0D%0AQUIT"))
 	fmt.Println(errors.Is(err, uri.ErrControl))

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// seeds are references of every form that this package knows.
+// seeds are references of every supported form.
 var seeds = []string{
 	"", "a/../b?c#d", "//h/x", "http://User:p%40@EXAMPLE.com:80/a/./b/../c%7e?d=%41#e", "http://h?q#", "x:/.//y", "./a:b",
 	"http://0x7f.1/", "http://017700000001", "http://[fe80::1%25eth0]:8/", "http://bücher.example/", "http://１２７.１/",
@@ -115,7 +115,7 @@ func FuzzResolve(f *testing.F) {
 		if b.IsAbs() && !got.IsAbs() {
 			t.Errorf("%q in %q: got %q", ref, base, got)
 		}
-		// The host is that of whichever names one.
+		// The host is that of the reference, or of the base if the reference has none.
 		switch {
 		case r.IsAbs() || r.HasAuthority():
 			if got.Host() != r.Host() {
@@ -153,7 +153,7 @@ func FuzzJoinPath(f *testing.F) {
 		if u.Scheme() != b.Scheme() || u.Origin() != b.Origin() || u.Userinfo() != b.Userinfo() {
 			t.Errorf("%q with %q and %q: %q is on another server", base, one, two, u)
 		}
-		// What is added is below the base: no CWD or segment of it means another place.
+		// The result is below the base: no CWD or segment leads out of it.
 		if f, err := ParseFTP(u); err == nil {
 			from, err := ParseFTP(Must(b.JoinPath()))
 			if err != nil {
@@ -209,7 +209,7 @@ func FuzzDecoders(f *testing.F) {
 	})
 }
 
-// checkNoControl fails if there is CR, LF or NUL in any string of v.
+// checkNoControl fails if any string of v contains CR, LF or NUL.
 func checkNoControl(t *testing.T, s string, v reflect.Value) {
 	t.Helper()
 	switch v.Kind() {

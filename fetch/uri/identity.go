@@ -56,8 +56,9 @@ func (u URI) SameSite(v URI) bool {
 	return u.Site() == v.Site()
 }
 
-// TreePath returns the path of u in the hierarchy of its server, with a leading slash: the
-// normalized path or, for gopher, the selector.
+// TreePath returns the path of u in the hierarchy of its server: the normalized path or, for gopher,
+// the selector with a leading slash. For a gopher URL that [ParseGopher] refuses, for example because
+// it has a login, TreePath returns URLPath.
 func (u URI) TreePath() string {
 	if u.PlainScheme() != "gopher" {
 		return u.Normalize().Path()

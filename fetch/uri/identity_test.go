@@ -6,7 +6,7 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// The states of crawls and mirrors, and queued crawls, hold keys and sites: neither may change.
+// Keys and sites must not change, because saved crawls, mirrors and queues contain them.
 func TestKeyAndSite(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string][2]string{
@@ -79,7 +79,7 @@ func TestTreePath(t *testing.T) {
 		"gopher://h/1/docs":      "/docs",
 		"gopher://h/0docs/a?b":   "/docs/a?b",
 		"gophers://h":            "/",
-		"gopher://u@h/1/docs":    "1/docs", // a login has no place there
+		"gopher://u@h/1/docs":    "1/docs", // refused by ParseGopher
 		"ftp://h/%2Fetc/x":       "/%2Fetc/x",
 		"prospero://h/a/b":       "/a/b",
 		"gopher://h/7/find%09xy": "/find",

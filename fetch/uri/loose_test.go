@@ -59,7 +59,7 @@ func TestParseLoose(t *testing.T) {
 	}
 }
 
-// ParseLoose corrects typing mistakes. ParseRef, for documents, gives ref.
+// ParseLoose corrects typing mistakes. Ref is the result of ParseRef, which is for documents.
 func TestParseLooseCorrectsMistakes(t *testing.T) {
 	t.Parallel()
 	const bad = "error"

@@ -91,12 +91,12 @@ func TestRFC1630PartialForm(t *testing.T) {
 			}
 		}
 	}
-	// "News": in an article, a reference to another needs no scheme.
+	// "News": in an article, a reference to another article needs no scheme.
 	article := MustParse("news:one@h")
 	if got := article.Resolve(MustParse("two@h")).String(); got != "news:two@h" {
 		t.Errorf("article in an article: got %s", got)
 	}
-	// "Gopher": partial forms are taken as if the selector were a path.
+	// "Gopher": partial forms are resolved as if the selector were a path.
 	menu := MustParse("gopher://h/1/dir/menu")
 	if got := menu.Resolve(MustParse("../other")).String(); got != "gopher://h/1/other" {
 		t.Errorf("partial form in a menu: got %s", got)

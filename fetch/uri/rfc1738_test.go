@@ -9,7 +9,7 @@ import (
 // An encoder is a decoded URL of any scheme.
 type encoder interface{ URI() (URI, error) }
 
-// decodeURL decodes u by its scheme. It returns nil and nil if there is no decoder for it.
+// decodeURL decodes u with the decoder of its scheme. Without a decoder, it returns nil, nil.
 func decodeURL(u URI) (encoder, error) {
 	switch u.Scheme() {
 	case "ftp", "ftps":
@@ -36,7 +36,7 @@ func decodeURL(u URI) (encoder, error) {
 	return nil, nil
 }
 
-// A decodeCase is a URL and its decoded form; want is nil if it must be refused.
+// A decodeCase is a URL and its decoded form. Want is nil if the URL must be refused.
 type decodeCase struct {
 	section string
 	in      string
@@ -86,7 +86,7 @@ func login(name, password string) Userinfo {
 	return Userinfo{Name: name, Password: password, HasName: true, HasPassword: true}
 }
 
-// parts are the components that RFC 1738 gives names to.
+// parts holds the components named in RFC 1738.
 type parts struct {
 	scheme, host  string
 	port          uint16
@@ -222,9 +222,8 @@ func TestRFC1738Refused(t *testing.T) {
 	}
 }
 
-// In RFC 1738 a user name may hold a bare "?"; in RFC 3986, section 3.2, that ends the authority.
-// The latter is what all other programs do. What matters is that no decoder takes the user name for
-// a host.
+// In RFC 1738, a user name may contain "?". In RFC 3986, section 3.2, and in other programs, "?" ends
+// the authority. No decoder may take the user name for a host.
 func TestRFC1738QuestionMarkInUserName(t *testing.T) {
 	t.Parallel()
 	for _, s := range []string{"ftp://us?er@h/x", "wais://us?er:pa@h"} {
@@ -442,7 +441,7 @@ net/instructions/overview.html#WARNING>.`
 	}
 }
 
-// Every "<URL:...>" in the running text of RFC 1738.
+// These are the "<URL:...>" examples in the text of RFC 1738.
 func TestRFC1738TextExamples(t *testing.T) {
 	t.Parallel()
 	for _, s := range []string{

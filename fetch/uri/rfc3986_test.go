@@ -79,17 +79,17 @@ func TestResolve(t *testing.T) {
 		{"x:a", "../b", "x:b"},
 		{"x:a", "..", "x:"},
 
-		// A path must not turn into a host or a scheme.
+		// A path must not become a host or a scheme.
 		{"x:a/b", "..//c", "x:/.//c"},
 		{"x:/a", "/.//c", "x:/.//c"},
 		{"", "./a:b", "./a:b"},
 
-		// "." and ".." are names in these.
+		// "." and ".." are ordinary names in these schemes.
 		{"http://a/b", "gopher://h/1/a/../b", "gopher://h/1/a/../b"},
 		{"http://a/b", "data:text/plain,a/../b", "data:text/plain,a/../b"},
 		{"http://a/b", "news:a/../b@c", "news:a/../b@c"},
 
-		// Without an absolute base the result is relative.
+		// If the base is not absolute, the result is relative.
 		{"a/b", "c", "a/c"},
 	} {
 		if got := MustParse(c.base).Resolve(MustParse(c.ref)); got.String() != c.want {
@@ -149,7 +149,7 @@ func TestNormalize(t *testing.T) {
 	}
 }
 
-// Appendix B: the parts of a reference are those of its regular expression.
+// The parts of a reference are those of the regular expression in appendix B.
 func TestRFC3986Components(t *testing.T) {
 	t.Parallel()
 	for _, s := range []string{

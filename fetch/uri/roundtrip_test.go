@@ -10,21 +10,21 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A maker draws the parts of a decoded URL. A wild one draws anything, the other only what can
-// stand in a URL of the scheme.
+// A maker draws the parts of a decoded URL. If wild is set, it also draws values that no URL of the
+// scheme can represent.
 type maker struct {
 	t    *rapid.T
 	wild bool
 }
 
 var (
-	// ordinary are pieces of text with a meaning in some URL or for some parser.
+	// ordinary lists pieces of text that are special in some URLs or for some parsers.
 	ordinary = strings.Split("a b 0 7 Z . .. ~ / // : ; ? # % %2F %00 [ ] { } | \\ ^ \" ' ` & = + * , ! $ ( ) - _ \xff ü ;type=i URL:", " ")
 	controls = []string{" ", "\t", "\r", "\n", "\r\n", "\x00", "\x0012", "\x01", "\x1b", "\x7f", "@", "<", ">", "\t1\r\n+-1\r\n", ".\r\n"}
 )
 
-// text draws a text without CR, LF, NUL and what is in without. If m is wild, it seldom leaves
-// anything out.
+// text draws a text without CR, LF, NUL and the characters in without. If m.wild is set, the text may
+// contain them.
 func (m maker) text(without string) string {
 	without += "\r\n\x00"
 	if m.wild {
@@ -39,7 +39,7 @@ func (m maker) text(without string) string {
 	return b.String()
 }
 
-// name draws a text that is not empty and has no space or control character.
+// name draws a text that is not empty and contains no space or control character.
 func (m maker) name(without string) string {
 	if m.wild {
 		return m.text("")
@@ -81,7 +81,7 @@ func (m maker) login() Userinfo {
 	return l
 }
 
-// list draws some texts, or nil.
+// list draws up to three texts.
 func (m maker) list(draw func() string) []string {
 	var list []string
 	for range rapid.IntRange(0, 3).Draw(m.t, "length") {
@@ -92,7 +92,7 @@ func (m maker) list(draw func() string) []string {
 
 func oneOf[T any](m maker, values ...T) T { return rapid.SampledFrom(values).Draw(m.t, "one") }
 
-// makers make a value of each decoder.
+// makers maps schemes to functions that draw a decoded URL.
 var makers = map[string]func(maker) encoder{
 	"ftp": func(m maker) encoder {
 		f := FTP{Scheme: oneOf(m, "ftp", "ftps"), Host: m.host(), Port: m.port(), Login: m.login(),
@@ -188,7 +188,7 @@ var makers = map[string]func(maker) encoder{
 	"cid": func(m maker) encoder { return CID{m.id()} },
 }
 
-// Every value that can stand in a URL is read back from it.
+// Decoding an encoded value returns the same value.
 func TestEncodersAndDecodersAreInverse(t *testing.T) {
 	t.Parallel()
 	for name, value := range makers {
@@ -209,8 +209,8 @@ func TestEncodersAndDecodersAreInverse(t *testing.T) {
 	}
 }
 
-// Whatever the value, the URL does not mean another one: there is none, or the decoder refuses it,
-// or it is read back.
+// No value is encoded as a URL that means another value: the encoder or the decoder fails, or the
+// decoder returns the same value.
 func TestEncodersWriteNothingElse(t *testing.T) {
 	t.Parallel()
 	for name, value := range makers {
@@ -243,7 +243,7 @@ func TestEncodersWriteNothingElse(t *testing.T) {
 	}
 }
 
-// completed returns v as a decoder returns it: what follows from other fields is filled in.
+// completed returns v as a decoder returns it: with the fields that follow from others.
 func completed(v encoder) encoder {
 	login := func(l *Userinfo) {
 		l.HasPassword = l.HasPassword || l.Password != ""

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Forms of later standards than RFC 1738.
+// These forms come from later standards than RFC 1738.
 func TestLaterForms(t *testing.T) {
 	t.Parallel()
 	testDecode(t, []decodeCase{
@@ -100,7 +100,7 @@ func TestEncodersRefuse(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		in     encoder
-		reason string // a part of it
+		reason string // substring of the error
 	}{
 		{FTP{Host: "a b"}, "space in the decoded host"},
 		{FTP{Host: "h/x"}, "in the decoded host"},

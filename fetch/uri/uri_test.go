@@ -55,7 +55,7 @@ func TestMustParsePanics(t *testing.T) {
 	MustParse("a b")
 }
 
-// What must not become a connection has no host.
+// URLs that do not name a server have no host.
 func TestOpaqueURLsHaveNoHost(t *testing.T) {
 	t.Parallel()
 	for _, s := range []string{"news:a@b", "mailto:a@b", "mid:a@b", "x-unknown:a@b", "news:/a@b", "x:a//b@c"} {

@@ -17,8 +17,8 @@ import (
 	"github.com/urlget/urlget/fetchtest/servers"
 )
 
-// converse returns a conversation with a server that sends text and closes, and what it has heard
-// by then.
+// converse returns a conversation with a server that sends text. Heard closes the connection and
+// returns the bytes that the server received.
 func converse(t *testing.T, text string, maxLine int) (lines *wire.Lines, heard func() string) {
 	t.Helper()
 	done := make(chan string, 1)
@@ -113,7 +113,7 @@ func TestLinesAreBounded(t *testing.T) {
 
 func second[N any](_ N, err error) error { return err }
 
-// asClient returns a driver's error as a client returns it.
+// asClient converts a driver's error as a client does.
 func asClient(t *testing.T, err error) error {
 	t.Helper()
 	c := fetch.New(nil, driver.Use("x-fail", driver.DriverFunc(func(_ context.Context, _ *fetch.Request) (*driver.Response, error) { return nil, err })))
@@ -121,8 +121,8 @@ func asClient(t *testing.T, err error) error {
 	return err
 }
 
-// A driver for a protocol in which the client says "GET NAME" and the server "OK SIZE" and that
-// many bytes. examples/customscheme is a whole one.
+// In this protocol, the client sends "GET NAME", and the server sends "OK SIZE" and SIZE bytes.
+// examples/customscheme is a complete driver.
 func ExampleLines() {
 	near, far := net.Pipe()
 	go func() { // the server
@@ -130,7 +130,7 @@ func ExampleLines() {
 		fmt.Fprintf(far, "OK 5\r\nhello")
 	}()
 
-	conn := driver.NewConn(context.Background(), near, driver.Timeouts{}) // a driver has it from Env.Dial
+	conn := driver.NewConn(context.Background(), near, driver.Timeouts{}) // drivers use Env.Dial
 	defer conn.Close()
 	l := wire.NewLines(conn, 1000)
 	if err := l.Send("GET greeting"); err != nil {

@@ -11,8 +11,8 @@ import (
 	"testing/iotest"
 )
 
-// readDot reads a block in the four ways there are, checks that they agree, and returns what was
-// left behind it.
+// readDot reads a block in several ways, checks that the results agree, and returns the content of
+// the block and the rest of the input.
 func readDot(t *testing.T, in string, opts DotOptions) (content, rest string, err error) {
 	t.Helper()
 	sources := map[string]func() io.Reader{
@@ -109,7 +109,7 @@ func TestDotReaderContent(t *testing.T) {
 	}
 }
 
-// TestDotReaderAcrossBuffers moves the end of a line over the border of the read buffer.
+// TestDotReaderAcrossBuffers tests line endings at all positions near the end of the read buffer.
 func TestDotReaderAcrossBuffers(t *testing.T) {
 	t.Parallel()
 	for pad := bufferSize - 8; pad < bufferSize+3; pad++ {
@@ -156,7 +156,7 @@ func TestDotReaderGoesOnAfterAnError(t *testing.T) {
 	}
 }
 
-// A sequence reads from each reader in turn, and gives the errors of each but io.EOF once.
+// A sequence reads from each reader in turn. It returns each of their errors, except io.EOF, once.
 type sequence struct{ readers []io.Reader }
 
 func (s *sequence) Read(p []byte) (int, error) {
@@ -197,7 +197,7 @@ func TestDotLines(t *testing.T) {
 	tests := []struct {
 		name, in string
 		opts     DotOptions
-		want     []string // an error stands as "!" and its text
+		want     []string // "!" and the text for an error
 		rest     string
 	}{
 		{name: "empty", in: ".\r\nrest", rest: "rest"},
@@ -228,7 +228,7 @@ func TestDotLines(t *testing.T) {
 	}
 }
 
-// stuff is the sender's side of RFC 3977, section 3.1.1.
+// stuff applies the dot-stuffing of RFC 3977, section 3.1.1.
 func stuff(content []byte) []byte {
 	var b bytes.Buffer
 	for line := range bytes.SplitAfterSeq(content, []byte("\r\n")) {
@@ -250,7 +250,7 @@ func FuzzDotReaderRoundTrip(f *testing.F) {
 			content = slices.Concat(bytes.TrimSuffix(content, []byte("\r\n")), []byte("\r\n"))
 		}
 		in := append(stuff(content), "200 next\r\n"...)
-		// An odd reader shows the parser its input in small pieces.
+		// An iotest reader delivers the input in small pieces.
 		r := NewReader(bufio.NewReaderSize(&chunks{in, int(size)%7 + 1}, 16), 0)
 		got, err := io.ReadAll(r.Dot(DotOptions{}))
 		if err != nil || !bytes.Equal(got, content) {

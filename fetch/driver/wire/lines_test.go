@@ -9,12 +9,12 @@ import (
 	"testing"
 )
 
-// A peer records the output of a Lines, one entry for each Write.
+// A peer is the connection of a Lines. It records each Write.
 type peer struct {
 	net.Conn
 	in     io.Reader
 	writes []string
-	masked []string // replacements of some of them for the recording
+	masked []string // masked forms passed to WriteMasked
 	trace  []string
 	fail   error
 	closed bool
@@ -38,7 +38,7 @@ func (p *peer) Line() func(sent bool, line string) {
 	}
 }
 
-// talk returns a conversation with a server that has said everything already.
+// talk returns a conversation with a server whose whole output is available at once.
 func talk(server string) (*Lines, *peer, *[]string) {
 	p := &peer{in: strings.NewReader(server)}
 	return NewLines(p, 0), p, &p.trace

@@ -8,7 +8,7 @@ import (
 	"testing/iotest"
 )
 
-// piecesOf yields pieces that it overwrites once they are used, and ends with end.
+// piecesOf yields pieces, overwrites each after use, and ends with the error end.
 func piecesOf(end error, pieces ...string) *Pieces {
 	var last []byte
 	next := func() ([]byte, error) {

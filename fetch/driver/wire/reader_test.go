@@ -150,7 +150,7 @@ func TestWhatFollowsALine(t *testing.T) {
 	}
 }
 
-// FuzzLine compares with splitting the whole input.
+// FuzzLine compares Line with splitting the whole input.
 func FuzzLine(f *testing.F) {
 	f.Add([]byte("a\r\nb\n\r\n\r\r\nc"), uint8(0))
 	f.Add([]byte("123456789\r\n12345678\r\n12345678\r\r\n"), uint8(3))
@@ -191,7 +191,7 @@ func FuzzLine(f *testing.F) {
 	})
 }
 
-// TestLinesThatOthersCutOff shows that an error of the source is not one after which lines go on.
+// A LineTooLongError of the underlying reader is an ordinary read error: no lines follow it.
 func TestLinesThatOthersCutOff(t *testing.T) {
 	t.Parallel()
 	source := fmt.Errorf("on the control connection: %w", &LineTooLongError{Max: 5})
@@ -207,7 +207,7 @@ func TestLinesThatOthersCutOff(t *testing.T) {
 	}
 }
 
-// The rest of a line that was too long ends once, like any last line.
+// An unterminated line that is too long returns io.ErrUnexpectedEOF once, like any last line.
 func TestTheEndOfALineThatIsTooLongIsToldOnce(t *testing.T) {
 	t.Parallel()
 	r := NewReader(strings.NewReader(strings.Repeat("x", 200<<10)), 100)
@@ -228,7 +228,7 @@ func TestAllLinesAndOneError(t *testing.T) {
 	tests := []struct {
 		text  string
 		end   error
-		lines []string // those that are too long with "..."
+		lines []string // with "..." if too long
 		err   error
 	}{
 		{"", io.EOF, nil, nil},

@@ -56,7 +56,7 @@ func TestReplyErrors(t *testing.T) {
 	tests := []struct {
 		name, in string
 		err      error
-		text     string // part of it
+		text     string // substring of the reply text
 	}{
 		{"nothing", "", io.EOF, ""},
 		{"cut in a line", "220 rea", io.ErrUnexpectedEOF, ""},
@@ -98,7 +98,7 @@ func TestReplyOfOneLineIsRefusedBeforeItsSecond(t *testing.T) {
 	}
 }
 
-// An endless is a server that sends the same for ever.
+// An endless repeats a text forever.
 type endless string
 
 func (e endless) Read(p []byte) (int, error) {
@@ -154,7 +154,7 @@ func FuzzReply(f *testing.F) {
 			len(reply.Text()) > limits.Bytes+42 || strings.Count(reply.Text(), "\n") != len(reply.Lines)-1 {
 			t.Fatalf("%d %q", reply.Code, reply.Lines)
 		}
-		// Written with the code on each line it reads the same.
+		// The reply is the same with the code on each line.
 		var again strings.Builder
 		for i, line := range reply.Lines {
 			sep := '-'
