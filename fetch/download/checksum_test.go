@@ -47,7 +47,7 @@ func TestChecksum(t *testing.T) {
 	}
 }
 
-// A checksum covers the bytes of an earlier run.
+// The checksum of a resumed transfer includes the bytes of earlier runs.
 func TestChecksumOfResumed(t *testing.T) {
 	t.Parallel()
 	content := pattern(5000, 1)

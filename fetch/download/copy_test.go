@@ -75,7 +75,7 @@ func TestCopy(t *testing.T) {
 	}
 }
 
-// A writer that fails ends the transfer.
+// A write error ends the transfer.
 func TestCopyWriterFails(t *testing.T) {
 	t.Parallel()
 	l := newLiar(pattern(1<<20, 1))

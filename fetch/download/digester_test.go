@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// A stingy writer takes so many bytes, and then fails.
+// A stingy writer fails after room bytes.
 type stingy struct {
 	bytes.Buffer
 	room int
@@ -27,8 +27,8 @@ func (w *stingy) Write(p []byte) (int, error) {
 	return n, errFull
 }
 
-// chunks is a reader and a writer to that hand out pieces of some size from a buffer which is
-// overwritten after each.
+// chunks delivers content in pieces of size bytes. Its writeTo overwrites the buffer after each
+// Write.
 type chunks struct {
 	content []byte
 	size    int
@@ -61,7 +61,7 @@ func (c *chunks) writeTo(w io.Writer) error {
 	}
 }
 
-// The digest covers exactly the bytes that were written, however the stream ends.
+// The digest covers exactly the bytes written, however the stream ends.
 func TestDigestDuringTransfer(t *testing.T) {
 	t.Parallel()
 	content := make([]byte, 5<<20)
@@ -116,7 +116,7 @@ func TestDigestDuringTransfer(t *testing.T) {
 	}
 }
 
-// A digest can be reset, and continues after a pause with bytes that are digested at once.
+// A digest can be reset. After a pause, it continues with bytes that are hashed synchronously.
 func TestDigestOrder(t *testing.T) {
 	t.Parallel()
 	content := bytes.Repeat([]byte("0123456789abcdef"), 1<<14)

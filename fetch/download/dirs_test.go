@@ -31,7 +31,7 @@ func TestLstat(t *testing.T) {
 	}
 	defer root.Close()
 	d := &download.Downloader{Root: root}
-	for range 2 { // once with directories that are open already
+	for range 2 { // the second time, the directories are already open
 		for _, name := range []string{"x", "a/b/x"} {
 			if info, err := d.Lstat(name); err != nil || info.Size() != 5 {
 				t.Errorf("%s: %v, %v", name, info, err)
@@ -46,7 +46,7 @@ func TestLstat(t *testing.T) {
 			t.Errorf("what is outside: %v", err)
 		}
 	}
-	if err := d.Flush(); err != nil { // which closes the directories
+	if err := d.Flush(); err != nil { // closes the directories
 		t.Error(err)
 	}
 }

@@ -42,8 +42,7 @@ func names(m map[string]string) []string {
 	return all
 }
 
-// TestFaults runs one download against a script and compares what is on disk afterwards, and what
-// was asked on the way.
+// TestFaults runs one download against a scripted server and compares the files and requests.
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	content := pattern(10_000, 1)

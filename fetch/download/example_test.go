@@ -54,7 +54,7 @@ func ExampleDownloader_Get() {
 	// index.txt.1 6 5891b5b5
 }
 
-// A writer gets each byte once, though the connection fails in the middle.
+// The writer gets each byte once, although the connection fails during the transfer.
 func ExampleDownloader_Copy() {
 	const content = "All that is gold does not glitter\n"
 	tries := 0

@@ -17,11 +17,10 @@ import (
 	"github.com/urlget/urlget/fetch/download"
 )
 
-// stop is an error that ends a run and leaves a part behind.
+// stop is an error that ends a run and leaves a partial file.
 var stop = &fetch.Error{Code: fetch.ErrServer}
 
-// TestExists runs consecutive downloads in one directory and compares the files in it at the
-// end.
+// TestExists runs consecutive downloads in one directory and compares the files at the end.
 func TestExists(t *testing.T) {
 	t.Parallel()
 	old, content, changed := string(pattern(3000, 1)), string(pattern(9000, 2)), string(pattern(9000, 3))
@@ -30,7 +29,7 @@ func TestExists(t *testing.T) {
 	tests := []struct {
 		name     string
 		files    files
-		mtime    time.Time // of these; zero: now
+		mtime    time.Time // of files; zero means now
 		script   []reply
 		exists   []download.Exists // one for each run
 		want     files
@@ -180,7 +179,7 @@ func TestSame(t *testing.T) {
 	for name, tt := range map[string]struct {
 		size      int
 		exists    download.Exists
-		missing   string // a file that is not there
+		missing   string // name of a file to remove
 		changed   bool
 		timed     bool
 		unchanged bool
@@ -225,7 +224,7 @@ func TestSame(t *testing.T) {
 	}
 }
 
-// A record has its required fields and no password.
+// A record has all required fields and no password.
 func TestRecord(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -286,7 +285,7 @@ func TestLongestName(t *testing.T) {
 	}
 }
 
-// Symbolic links in the directory lead nowhere.
+// Symbolic links in the directory are not followed.
 func TestSymlinks(t *testing.T) {
 	t.Parallel()
 	for _, exists := range []download.Exists{download.NewName, download.Overwrite, download.Skip, download.Resume, download.Newer} {
@@ -322,7 +321,7 @@ func TestSymlinks(t *testing.T) {
 	}
 }
 
-// Two transfers of one name at the same time do not meet.
+// Two concurrent transfers with the same name do not disturb each other.
 func TestSameNameAtOnce(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

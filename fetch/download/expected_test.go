@@ -16,7 +16,8 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// A foreseeing driver names what it has before it is asked, and tells times only if it must.
+// A foreseeing driver implements Expect. It evaluates IfChanged, but does not report the time of the
+// resource.
 type foreseeing struct{}
 
 var changedAt = time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -30,7 +31,7 @@ func (foreseeing) Open(_ context.Context, req *fetch.Request) (*driver.Response,
 	return &driver.Response{Meta: fetch.Meta{Size: -1, Name: "x"}, Body: io.NopCloser(strings.NewReader("new"))}, nil
 }
 
-// TestNewerUnderAnExpectedName has a file, but no name for it.
+// TestNewerUnderAnExpectedName tests Newer for a name that only the driver's Expect returns.
 func TestNewerUnderAnExpectedName(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// Watch has before called ahead of each operation of d on the file system, with the names that it
-// is about. An error of before is that of the operation, which is not done then; ErrDone makes it
-// succeed.
+// Watch makes d call before ahead of each file system operation, with the names involved. If before
+// returns an error, the operation is not performed and fails with that error; with ErrDone, it
+// succeeds.
 func Watch(d *Downloader, before func(op, name string) error) {
 	d.dirs.wrap = func(dir directory) directory { return watchedDir{dir, before} }
 }
 
-// Lstat describes a file as downloaders see it.
+// Lstat describes a file as a Downloader does.
 func Lstat(d *Downloader, name string) (fs.FileInfo, error) {
 	dir, err := openDir(d.Root, ".")
 	if err != nil {
@@ -24,7 +24,7 @@ func Lstat(d *Downloader, name string) (fs.FileInfo, error) {
 	return dir.lstat(name)
 }
 
-// ErrDone is returned for an operation that a test does without.
+// ErrDone is returned to Watch to skip an operation and let it succeed.
 var ErrDone = errors.New("done")
 
 type watchedDir struct {
@@ -65,7 +65,7 @@ func (d watchedDir) unnamed() (unnamedFile, error) {
 	return watchedUnnamed{f, d.before}, nil
 }
 
-// watch calls do unless before decides.
+// watch calls do if before returns nil.
 func watch(before func(op, name string) error, op, name string, do func() error) error {
 	switch err := before(op, name); err {
 	case nil:
@@ -103,7 +103,7 @@ func (d watchedDir) syncFileSystem() error {
 	return watch(d.before, "syncFileSystem", "", d.directory.syncFileSystem)
 }
 
-// device is asked for once when a directory was opened.
+// device reports the opening of a directory, after which it is called once.
 func (d watchedDir) device() uint64 {
 	d.before("open", ".")
 	return d.directory.device()

@@ -15,20 +15,20 @@ import (
 	"github.com/urlget/urlget/fetch/driver"
 )
 
-// A throttle is a driver for one resource of which a connection, or all together, bring a block in
-// so much time.
+// A throttle is a driver for one resource. Each connection, or all connections together, deliver one
+// block per interval.
 type throttle struct {
 	content  []byte
-	together bool
-	each     time.Duration
+	together bool          // all connections share the rate
+	each     time.Duration // interval between blocks
 
 	mu   sync.Mutex
-	most int // connections at once
+	most int // maximum number of concurrent connections
 	now  int
-	due  time.Time // of the next block, for all together
+	due  time.Time // time of the next block if together is set
 }
 
-const throttled = 16 << 10 // bytes in a block
+const throttled = 16 << 10 // block size in bytes
 
 func (d *throttle) Open(_ context.Context, req *fetch.Request) (*driver.Response, error) {
 	size := int64(len(d.content))
@@ -73,16 +73,16 @@ func (r *throttledReader) Read(p []byte) (int, error) {
 	return r.r.Read(p[:min(len(p), throttled)])
 }
 
-// More connections are made as long as they make it faster.
+// AutoSegments adds connections as long as they increase the rate.
 func TestAutoSegments(t *testing.T) {
 	t.Parallel()
 	content := pattern(20<<20, 1)
-	const perSecond = time.Second / 64 // a mebibyte a second
+	const perSecond = time.Second / 64 // 1 MiB per second
 	for _, tt := range []struct {
 		name        string
 		driver      *throttle
 		least, most int           // connections
-		within      time.Duration // of the time of the simulation
+		within      time.Duration // maximum simulated duration
 	}{
 		{"each connection is slow", &throttle{each: perSecond}, 8, 16, 6 * time.Second},
 		{"all together are slow", &throttle{each: perSecond, together: true}, 2, 2, 21 * time.Second},

@@ -42,7 +42,7 @@ func TestListing(t *testing.T) {
 	}
 }
 
-// An error of a hook is returned unchanged and not retried.
+// An error returned by a hook is passed on unchanged and not retried.
 func TestResponseHook(t *testing.T) {
 	t.Parallel()
 	l := newLiar(pattern(10, 1))

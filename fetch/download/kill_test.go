@@ -16,7 +16,7 @@ import (
 	"github.com/urlget/urlget/fetch/download"
 )
 
-// The environment of a process that downloads until it is killed.
+// These environment variables configure the process that downloads until it is killed.
 const childDir, childSegments = "DOWNLOAD_TEST_DIR", "DOWNLOAD_TEST_SEGMENTS"
 
 func TestMain(m *testing.M) {
@@ -34,7 +34,7 @@ var killedContent = sync.OnceValue(func() []byte { return pattern(4<<20, 9) })
 
 func killed() *liar { return newLiar(killedContent()) }
 
-// child replaces file.bin again and again, and writes a line at each step.
+// child replaces file.bin repeatedly and prints a line at each step.
 func child(dir string) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -54,8 +54,8 @@ func child(dir string) error {
 	}
 }
 
-// A process that is killed at any moment leaves the old file or the new one, and a part that the
-// next run continues or starts again.
+// A process killed at any moment leaves the old or the new file, and a partial file that the next run
+// resumes or replaces.
 func TestKilled(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

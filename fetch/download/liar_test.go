@@ -15,23 +15,23 @@ import (
 	"os"
 )
 
-// A reply is how a liar answers one request.
+// A reply configures the response of a liar to one request.
 type reply struct {
 	err     error         // instead of a response
-	cut     int64         // the body ends in an error after so many bytes, if not 0
-	noRange bool          // ranges are ignored
-	shift   int64         // a range starts so much later, and says so
-	blind   bool          // IfChanged is ignored
-	short   int64         // a range ends so much earlier
-	size    int64         // added to the announced size
-	unsized bool          // sizes are not reported
-	bare    bool          // neither is a validator
+	cut     int64         // if not 0, the body fails after this many bytes
+	noRange bool          // ignore ranges
+	shift   int64         // added to the offset of a range, and reported
+	blind   bool          // ignore IfChanged
+	short   int64         // subtracted from the end of a range
+	size    int64         // added to the reported size
+	unsized bool          // report no sizes
+	bare    bool          // report no validator
 	edit    func(l *liar) // called before the request is processed
-	suggest string        // the name in the answer
+	suggest string        // name in the response
 	none    bool          // the response has no content
 }
 
-// A liar is a driver for one resource that answers as its script says, and honestly after that.
+// A liar is a driver for one resource. It follows its script, and then responds correctly.
 type liar struct {
 	mu      sync.Mutex
 	content []byte
@@ -101,14 +101,14 @@ func (l *liar) Open(ctx context.Context, req *fetch.Request) (*driver.Response, 
 	return resp, nil
 }
 
-// A cut is the end of a connection.
+// A cut is a reader that fails as if the connection ended.
 type cut struct{}
 
 func (cut) Read([]byte) (int, error) {
 	return 0, &fetch.Error{Code: fetch.ErrTruncated, Retry: true, Err: io.ErrUnexpectedEOF}
 }
 
-// requests describes the requests: the range, and "if" for a condition.
+// requests describes the requests by their range, with "if" for a condition.
 func (l *liar) requests() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -131,7 +131,7 @@ func (l *liar) load(_ driver.Env, reg *driver.Registry) {
 	reg.Register(fetch.Scheme{Name: "x-liar", Ops: []fetch.Op{fetch.OpGet}, Ranges: true, Driver: l})
 }
 
-// downloader returns one for a new directory.
+// downloader returns a Downloader for dir.
 func (l *liar) downloader(t testing.TB, dir string) *download.Downloader {
 	t.Helper()
 	root, err := os.OpenRoot(dir)
@@ -144,7 +144,7 @@ func (l *liar) downloader(t testing.TB, dir string) *download.Downloader {
 
 const liarURL = "x-liar://host/dir/file.bin"
 
-// pattern returns n bytes that differ from place to place and seed to seed.
+// pattern returns n pseudo-random bytes that depend on seed.
 func pattern(n int, seed byte) []byte {
 	p := make([]byte, n)
 	x := uint32(seed) + 1

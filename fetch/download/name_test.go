@@ -76,7 +76,7 @@ func FuzzName(f *testing.F) {
 	})
 }
 
-// TestNamesOfOthers saves resources that a server named, in a pattern or a page.
+// TestNamesOfOthers saves resources whose URLs come from a server's listing or page.
 func TestNamesOfOthers(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ url, from, want string }{

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestManyFilesOfOneName counts how often names are tried: not from the beginning for each file.
+// TestManyFilesOfOneName counts the names tried. The search must not start from 1 for each file.
 func TestManyFilesOfOneName(t *testing.T) {
 	t.Parallel()
 	const files = 20_000

@@ -34,7 +34,7 @@ func tree(t testing.TB, dir string) map[string]string {
 	return all
 }
 
-// A name may be a path. Parts and records are beside the file.
+// A name may be a path. Partial files and records are in the same directory as the file.
 func TestPaths(t *testing.T) {
 	t.Parallel()
 	small, large := string(pattern(100, 1)), string(pattern(3<<20, 2))
@@ -128,7 +128,7 @@ func TestPathsRefused(t *testing.T) {
 	}
 }
 
-// A directory that disappears between two files is made again.
+// A directory that is removed between two transfers is created again.
 func TestDirectoryRemoved(t *testing.T) {
 	t.Parallel()
 	for _, size := range []int{100, 100_000} {

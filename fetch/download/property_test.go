@@ -24,11 +24,11 @@ var allStates = func() (all [4][]byte) {
 	return all
 }()
 
-// A world is a server that fails, changes and lies, and a directory.
+// A world is a directory and a server that fails, changes and sends wrong responses.
 type world struct {
 	*liar
 	states []([]byte)
-	state  int // that the resource is in
+	state  int // index of the current state
 	dir    string
 	root   *os.Root
 }
@@ -59,7 +59,7 @@ func (w *world) enter(state int) {
 	w.content, w.valid.ETag = w.states[state], fmt.Sprintf(`"%d"`, state)
 }
 
-// whole reports whether data is the resource, in any of its states.
+// whole reports whether data is the complete resource in any of its states.
 func (w *world) whole(data []byte) bool {
 	for _, s := range w.states {
 		if bytes.Equal(data, s) {
@@ -96,7 +96,7 @@ func (w *world) drawScript(t *rapid.T) []reply {
 	}), 0, 12).Draw(t, "script")
 }
 
-// drawDownloader returns one for a system that can do more or less.
+// drawDownloader returns a Downloader for a system that may lack some operations.
 func (w *world) drawDownloader(t *rapid.T) *download.Downloader {
 	d := &download.Downloader{Client: fetch.New(nil, w.load), Root: w.root,
 		Sync: rapid.SampledFrom([]download.Sync{download.SyncBatch, download.SyncEach, download.SyncNone}).Draw(t, "sync")}
@@ -115,9 +115,9 @@ func (w *world) drawDownloader(t *rapid.T) *download.Downloader {
 	return d
 }
 
-// TestNeverWrong lets servers fail, change and lie in any order, over several runs, and checks that
-// a file of the final name is always one whole state of the resource, and that a writer gets
-// nothing but the beginning of one.
+// TestNeverWrong runs downloads from a server that fails, changes and sends wrong responses. A file
+// with the final name must always be one complete state of the resource, and the bytes passed to a
+// writer the beginning of one.
 func TestNeverWrong(t *testing.T) {
 	t.Parallel()
 	base := t.TempDir()
@@ -157,8 +157,8 @@ func TestNeverWrong(t *testing.T) {
 	})
 }
 
-// drawFiles puts into the directory what other tools and earlier runs may have left, and returns
-// the content of the final name.
+// drawFiles creates files that other tools and earlier runs may have left. It returns the content of
+// the file with the final name.
 func (w *world) drawFiles(t *rapid.T) []byte {
 	content := rapid.Custom(func(t *rapid.T) []byte {
 		s := rapid.SampledFrom(w.states).Draw(t, "state")
@@ -210,8 +210,8 @@ func (w *world) write(t *rapid.T, name string, data []byte) {
 	}
 }
 
-// TestResumeIsWhole checks that whatever was there before, a run with Resume that succeeds leaves
-// the resource under the name that was asked for, and one that fails damages nothing.
+// TestResumeIsWhole checks runs with Resume in a directory with arbitrary files. A run that succeeds
+// leaves the complete resource under the requested name. A run that fails damages nothing.
 func TestResumeIsWhole(t *testing.T) {
 	t.Parallel()
 	base := t.TempDir()

@@ -14,7 +14,7 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// The end of a resource can be retrieved from every server that reports its size, even without ranges.
+// The end of a resource can be retrieved from every server that reports the size, even without ranges.
 func TestTheLastBytes(t *testing.T) {
 	t.Parallel()
 	content := pattern(1000, 1)

@@ -33,11 +33,11 @@ func TestOverlap(t *testing.T) {
 	tests := []struct {
 		name     string
 		there    []byte
-		files    files // beside it
+		files    files // other files in the directory
 		script   []reply
-		runs     int // 0 is 1; all but the last end with stop
+		runs     int // 0 means 1; all except the last end with stop
 		checksum string
-		want     files // beside it or in its place; nil: the content
+		want     files // all files at the end; nil means only the content
 		outcome  download.Outcome
 		err      fetch.Code
 		requests []string

@@ -14,7 +14,7 @@ import (
 	"github.com/urlget/urlget/fetch/retry"
 )
 
-// Pauses stay below a bound that doubles up to a minute.
+// Pauses are shorter than a bound that doubles up to one minute.
 func TestBackoff(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -55,7 +55,8 @@ func TestRetryAfter(t *testing.T) {
 	})
 }
 
-// Without a name server there may be no network, unless there was one just now.
+// If no name server responds, there may be no network, so there are fewer tries. In the middle of a
+// transfer, the network is expected to return.
 func TestFewTriesWithoutANameServer(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

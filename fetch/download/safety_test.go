@@ -17,7 +17,7 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// A time that nothing can be of is not given to a file, and says nothing of its age.
+// Implausible times are not set on files and not used to compare ages.
 func TestImplausibleTimes(t *testing.T) {
 	t.Parallel()
 	content := pattern(100, 1)
@@ -88,8 +88,7 @@ func TestNoContent(t *testing.T) {
 	}
 }
 
-// Where a checksum is given, an answer without content does not pass for what was wanted: a bit that
-// was altered on the way makes 204 of 200.
+// A response without content does not match a checksum: an altered bit can turn status 200 into 204.
 func TestNoContentHasNoChecksum(t *testing.T) {
 	t.Parallel()
 	opts := &download.Options{Checksum: "md5:" + strings.Repeat("0", 32)}
@@ -107,7 +106,7 @@ func TestNoContentHasNoChecksum(t *testing.T) {
 	}
 }
 
-// A body without an end, put in place by a hook, is read up to one byte more than was announced.
+// An endless body set by a hook is read up to one byte beyond the reported size.
 func TestEndlessBody(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -130,7 +129,7 @@ func (z *zeros) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// How long a server may ask to wait is up to the caller.
+// The caller limits the wait that a server may ask for.
 func TestMaxRetryWait(t *testing.T) {
 	t.Parallel()
 	tests := []struct {

@@ -17,7 +17,7 @@ import (
 	"github.com/urlget/urlget/fetch/download"
 )
 
-// Nothing waits for the other end of a pipe, or takes it for a file.
+// Named pipes are not opened, which would block, and not treated as files.
 func TestPipes(t *testing.T) {
 	t.Parallel()
 	record := `{"version":1,"url":"` + liarURL + `","etag":"\"1\"","size":100}`
@@ -49,7 +49,7 @@ func TestPipes(t *testing.T) {
 	}
 }
 
-// A part or a file that has another name is not written to.
+// A file or partial file with another hard link is not written to.
 func TestHardLinks(t *testing.T) {
 	t.Parallel()
 	content := string(pattern(200_000, 1))
@@ -85,7 +85,7 @@ func TestHardLinks(t *testing.T) {
 	}
 }
 
-// A file that replaces another one has its mode and, if the system lets it, its owner.
+// A file that replaces another one keeps its mode and, if the system permits it, its owner.
 func TestReplacedKeepsMode(t *testing.T) {
 	t.Parallel()
 	for _, exists := range []download.Exists{download.Overwrite, download.Newer, download.Resume} {
@@ -131,7 +131,7 @@ func TestReplacedKeepsMode(t *testing.T) {
 	}
 }
 
-// A record is for its owner alone.
+// Only the owner can read a record.
 func TestRecordIsPrivate(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -21,8 +21,8 @@ import (
 	"github.com/urlget/urlget/fetch/retry"
 )
 
-// TestSegments retrieves in several ranges from servers of all sorts. The order of requests is
-// open, so they are compared sorted.
+// TestSegments retrieves a resource in several ranges from different servers. The order of requests
+// is undefined, so they are compared sorted.
 func TestSegments(t *testing.T) {
 	t.Parallel()
 	content := pattern(4<<20+7, 1)
@@ -34,7 +34,7 @@ func TestSegments(t *testing.T) {
 		script   []reply
 		want     []byte
 		err      fetch.Code
-		requests []string // nil if they depend on chance
+		requests []string // nil if undefined
 		sum      bool
 	}{
 		{name: "plain", want: content, requests: first},
@@ -83,8 +83,8 @@ func TestSegments(t *testing.T) {
 	}
 }
 
-// A transfer in segments that fails is continued with what it lacks, in segments or as one stream;
-// and one stream is continued in segments.
+// A failed transfer in segments is resumed with its missing ranges, in segments or as one stream. A
+// failed single stream can be resumed in segments.
 func TestSegmentsResume(t *testing.T) {
 	t.Parallel()
 	content := pattern(8<<20, 1)
@@ -118,7 +118,7 @@ func TestSegmentsResume(t *testing.T) {
 	}
 }
 
-// A part is continued also if the later segments have not begun, so that the file is short.
+// A partial file is resumed even if the later segments have not begun and the file is short.
 func TestSegmentsResumeEarly(t *testing.T) {
 	t.Parallel()
 	content := pattern(4<<20, 1)
@@ -138,7 +138,7 @@ func TestSegmentsResumeEarly(t *testing.T) {
 	}
 }
 
-// A part in segments is resumed even if only the server knows its name.
+// A partial file in segments is resumed even if only the server knows its name.
 func TestSegmentsResumeUnderSuggestedName(t *testing.T) {
 	t.Parallel()
 	content := pattern(8<<20, 1)
@@ -183,7 +183,7 @@ func TestKept(t *testing.T) {
 	}
 }
 
-// A segment that fails for good ends the others, however long they would wait.
+// A permanent failure of one segment ends the others, even if they are blocked.
 func TestSegmentsEndTogether(t *testing.T) {
 	t.Parallel()
 	content := pattern(4<<20, 1)
@@ -210,7 +210,7 @@ func TestSegmentsEndTogether(t *testing.T) {
 	}
 }
 
-// A segment is not left to a worker that has ended already.
+// A segment is not assigned to a worker that has already ended.
 func TestSegmentsNobodyLeft(t *testing.T) {
 	t.Parallel()
 	content := pattern(4<<20, 1)
@@ -231,7 +231,7 @@ func TestSegmentsNobodyLeft(t *testing.T) {
 			reg.Register(fetch.Scheme{Name: "x-liar", Ops: []fetch.Op{fetch.OpGet}, Ranges: true, Driver: liar})
 		})
 		go func() {
-			synctest.Wait() // until the first worker has all of its own
+			synctest.Wait() // until the first worker has its whole segment
 			close(finished)
 		}()
 		if r, err := d.Get(t.Context(), liarURL, "", &download.Options{Segments: 4}); !errors.Is(err, fetch.ErrRefused) {
@@ -240,7 +240,7 @@ func TestSegmentsNobodyLeft(t *testing.T) {
 	})
 }
 
-// A segment that is complete keeps no connection from the others.
+// A complete segment releases its connection to the others.
 func TestSegmentsTakeTurns(t *testing.T) {
 	t.Parallel()
 	content := pattern(4<<20, 1)
@@ -258,7 +258,7 @@ func TestSegmentsTakeTurns(t *testing.T) {
 	})
 }
 
-// A waiter has nothing to read until its context ends.
+// A waiter is a reader that blocks until its context ends.
 type waiter struct{ ctx context.Context }
 
 func (w waiter) Read([]byte) (int, error) {

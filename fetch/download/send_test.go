@@ -16,8 +16,8 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// TestAnswersToWhatWasSent: another try sends all of it again and begins with nothing, and what can
-// be sent but once is tried once.
+// A retry of a request with a body sends the whole body again and does not resume the response. A
+// body that can be sent only once is not retried.
 func TestAnswersToWhatWasSent(t *testing.T) {
 	t.Parallel()
 	var sent []string

@@ -13,8 +13,7 @@ import (
 	"github.com/urlget/urlget/fetchtest/servers"
 )
 
-// fromTCP returns a connection on which content arrives, and whose peer then resets it if reset is
-// true.
+// fromTCP returns a connection whose peer sends content and closes it, with a reset if reset is set.
 func fromTCP(t *testing.T, content []byte, reset bool) *net.TCPConn {
 	t.Helper()
 	client, server := servers.Pair(t)
@@ -24,7 +23,7 @@ func fromTCP(t *testing.T, content []byte, reset bool) *net.TCPConn {
 		defer close(done)
 		server.Write(content)
 		if reset {
-			// Unread bytes of ours make the close a reset.
+			// Close sends a reset.
 			server.SetLinger(0)
 		}
 		server.Close()
@@ -32,10 +31,10 @@ func fromTCP(t *testing.T, content []byte, reset bool) *net.TCPConn {
 	return client
 }
 
-// A plain reader has no abilities but Read.
+// A plain reader has only the method Read.
 type plain struct{ io.Reader }
 
-// However bytes come to the sink, it counts and limits them.
+// A sink counts and limits the bytes from every kind of source.
 func TestSink(t *testing.T) {
 	t.Parallel()
 	content := make([]byte, 3<<20)
@@ -87,7 +86,7 @@ func TestSink(t *testing.T) {
 	}
 }
 
-// turning is a destination that has a file once it has got some bytes.
+// turning is a destination that returns a file only after the first bytes.
 type turning struct {
 	memory []byte
 	f      *os.File
@@ -103,8 +102,7 @@ func (d *turning) Write(p []byte) (int, error) {
 
 func (d *turning) osFile() *os.File { return d.f }
 
-// As soon as a destination has a file, and nothing must be looked at any more, the kernel moves the
-// bytes.
+// Once the destination has a file and nothing remains to be compared, the kernel moves the bytes.
 func TestSinkTurns(t *testing.T) {
 	t.Parallel()
 	content := make([]byte, 3<<20)

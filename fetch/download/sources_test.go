@@ -21,13 +21,14 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// mirrors are servers that have one file, each in its own way, which is its name.
+// mirrors is a driver for servers that have the same file. The first word of the host name selects
+// the server's behavior.
 type mirrors struct {
 	content []byte
 	mu      sync.Mutex
 	asked   map[string]int
 	running map[string]int
-	most    int // exchanges at once with one of them
+	most    int // maximum number of concurrent exchanges with one server
 }
 
 func (m *mirrors) Open(_ context.Context, req *fetch.Request) (*driver.Response, error) {
@@ -111,7 +112,7 @@ func TestSources(t *testing.T) {
 		name    string
 		piece   int64
 		hosts   []string
-		dropped []string // sources that must be dropped; others are ignored
+		dropped []string // sources that must be dropped; others may be
 		err     fetch.Code
 	}{
 		{name: "all are good", piece: 1 << 20, hosts: []string{"good-1", "good-2", "good-3"}},

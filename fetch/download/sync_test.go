@@ -14,7 +14,7 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// operations records the file system operations of d that are in wanted.
+// operations records the file system operations of d that are listed in wanted.
 func operations(d *download.Downloader, wanted ...string) *[]string {
 	var all []string
 	download.Watch(d, func(op, name string) error {
@@ -39,7 +39,7 @@ func TestSync(t *testing.T) {
 		exists download.Exists
 		size   int
 		there  bool
-		want   []string // the last one is that of Flush
+		want   []string // the last one is by Flush
 	}{
 		{"small", download.SyncBatch, download.NewName, small, false, []string{"link file.bin", "sync file.bin", "sync ."}},
 		{"large", download.SyncBatch, download.NewName, large, false, []string{"renameNew file.bin.part file.bin", "sync file.bin", "sync ."}},
@@ -78,7 +78,7 @@ func TestSync(t *testing.T) {
 	}
 }
 
-// Many files are made durable in one step, with their directories, which are closed then.
+// Flush makes many files and their directories durable in one step, and closes the directories.
 func TestFlushMany(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS != "linux" {
@@ -111,7 +111,7 @@ func TestFlushMany(t *testing.T) {
 	}
 }
 
-// An error of Flush is about files.
+// Errors of Flush are of class ErrFile.
 func TestFlushFails(t *testing.T) {
 	t.Parallel()
 	d := newLiar(pattern(10, 1)).downloader(t, t.TempDir())

@@ -30,7 +30,7 @@ func TestKnown(t *testing.T) {
 	tests := []struct {
 		name     string
 		exists   download.Exists
-		there    []byte // of the time morning; nil: nothing
+		there    []byte // existing file with the time morning; nil means none
 		known    *download.Known
 		outcome  download.Outcome
 		requests []string
@@ -74,10 +74,10 @@ func TestKnown(t *testing.T) {
 	}
 }
 
-// Times that 32 bits cannot hold are set, and read again.
+// Times that do not fit in 32 bits are set and read back.
 func TestTimesAfter2038(t *testing.T) {
 	t.Parallel()
-	for _, size := range []int{3000, 9_000_000} { // without a name until it is whole, and as a part
+	for _, size := range []int{3000, 9_000_000} { // as an unnamed file and as a partial file
 		dir, content := t.TempDir(), pattern(size, 1)
 		l := newLiar(content)
 		l.valid.ModTime = time.Date(2200, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -100,7 +100,7 @@ func TestTimesAfter2038(t *testing.T) {
 	}
 }
 
-// A small file is saved also where files without a name are refused, in whatever way.
+// Small files are saved even if an operation on unnamed files is not supported.
 func TestUnnamedRefused(t *testing.T) {
 	t.Parallel()
 	for _, refused := range []string{"unnamed", "link", "chtimes"} {
@@ -123,7 +123,7 @@ func TestUnnamedRefused(t *testing.T) {
 	}
 }
 
-// Files get their names also where nothing can be renamed without replacing, and where there are no
+// Files get their final names even if the system supports neither renaming without replacement nor
 // hard links.
 func TestNoHardLinks(t *testing.T) {
 	t.Parallel()
@@ -157,7 +157,7 @@ func TestNoHardLinks(t *testing.T) {
 		if have := contents(t, dir); !maps.Equal(have, want) {
 			t.Errorf("without %q: files %q, or contents wrong", refused, names(have))
 		}
-		d.Flush() // which closes the directory
+		d.Flush() // closes the directory
 		refuse("rename")
 		_, err := d.Get(t.Context(), liarURL, "", nil)
 		if slices.Contains(refused, "link") {
@@ -175,8 +175,8 @@ func TestNoHardLinks(t *testing.T) {
 	}
 }
 
-// A part that is worth continuing has its record before its first byte, whatever comes then; a
-// small one has none as long as nothing goes wrong.
+// The record of a large partial file is written before its first byte. A small partial file gets a
+// record only after a failure.
 func TestRecordComesFirst(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -206,7 +206,7 @@ func TestRecordComesFirst(t *testing.T) {
 	}
 }
 
-// A new small file costs no more operations than these, and opens its directory once.
+// A new small file takes only these operations, and its directory is opened once.
 func TestSmallFileIsCheap(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS != "linux" {

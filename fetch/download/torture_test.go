@@ -17,12 +17,12 @@ import (
 	"github.com/urlget/urlget/fetch/retry"
 )
 
-// A disk lets operations pass until it fails.
+// A disk fails after a number of operations.
 type disk struct {
 	mu     sync.Mutex
 	left   int // operations until it fails
 	err    error
-	broken bool // and stays so
+	broken bool // all later operations also fail
 	failed string
 }
 
@@ -30,7 +30,7 @@ func (d *disk) before(op, name string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if op == "close" || op == "open" && name == "." {
-		return nil // they only let the test see it
+		return nil // not counted
 	}
 	d.left--
 	if d.left > 0 || d.left < 0 && !d.broken {
@@ -57,7 +57,7 @@ func openFiles(t *testing.T) int {
 	}
 	n := 0
 	for _, f := range all {
-		// The runtime opens those that it waits by when it first needs them, and keeps them.
+		// The runtime opens the files of its network poller when it first needs them, and keeps them.
 		if to, err := os.Readlink("/proc/self/fd/" + f.Name()); err == nil && !strings.HasPrefix(to, "anon_inode:") {
 			n++
 		}
@@ -65,8 +65,8 @@ func openFiles(t *testing.T) int {
 	return n
 }
 
-// TestFailingDisk lets each operation on the file system fail in turn. Whatever fails, there is no
-// wrong file under the final name, no file stays open, and the next run is whole.
+// TestFailingDisk makes each file system operation fail in turn. Afterwards there must be no wrong
+// file under the final name and no open file, and the next run must succeed.
 func TestFailingDisk(t *testing.T) {
 	content, old := pattern(2<<20, 1), "something else"
 	type files = map[string]string
@@ -78,7 +78,7 @@ func TestFailingDisk(t *testing.T) {
 		script []reply
 		opts   download.Options
 		sync   download.Sync
-		refuse string // an operation that the system does not have
+		refuse string // an unsupported operation
 		again  download.Exists
 	}{
 		{name: "small", size: 1000, again: download.Resume},
@@ -107,7 +107,7 @@ func TestFailingDisk(t *testing.T) {
 	for _, s := range scenarios {
 		t.Run(s.name, func(t *testing.T) {
 			want := string(content[:s.size])
-			// run does one download with a disk, in a directory as the scenario has it.
+			// run performs the download of the scenario with a disk.
 			run := func(t *testing.T, disk *disk) {
 				dir := t.TempDir()
 				for name, data := range s.files {

@@ -9,7 +9,7 @@ import (
 	"github.com/urlget/urlget/fetch/job"
 )
 
-// TestEvents holds the last events of jobs against docs/json.md.
+// TestEvents compares the final events of jobs with docs/json.md.
 func TestEvents(t *testing.T) {
 	t.Parallel()
 	const u = "http://h/x?a&b"

@@ -18,7 +18,7 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// poems stands for the schemes that a program has; most name protocols.All.
+// poems registers the scheme of these examples. Most programs use protocols.All.
 func poems(_ driver.Env, reg *driver.Registry) {
 	reg.Register(fetch.Scheme{Name: "x-poem", Ops: []fetch.Op{fetch.OpGet}, Driver: driver.DriverFunc(
 		func(_ context.Context, req *fetch.Request) (*driver.Response, error) {
@@ -50,7 +50,7 @@ func ExampleRunner() {
 		fmt.Println(result.Err)
 		return
 	}
-	if err := files.Flush(); err != nil { // the file outlasts a power failure now
+	if err := files.Flush(); err != nil { // now the file survives a power failure
 		fmt.Println(err)
 		return
 	}
@@ -59,7 +59,7 @@ func ExampleRunner() {
 	// saved weather/rain 18
 }
 
-// A list of URLs is worked on by four goroutines.
+// Four goroutines process a list of URLs.
 func ExampleRunner_pool() {
 	client := fetch.New(nil, poems)
 	defer client.Close()
@@ -91,7 +91,7 @@ func ExampleRunner_pool() {
 		}
 		lines = append(lines, line)
 	}
-	slices.Sort(lines) // they come as they end
+	slices.Sort(lines) // the jobs end in any order
 	fmt.Println(strings.Join(lines, "\n"))
 	// Output:
 	// x-poem://example/lost: not found (404 Not Found)
@@ -99,7 +99,7 @@ func ExampleRunner_pool() {
 	// x-poem://example/snow: saved 18
 }
 
-// Jobs come and results go as JSON, one a line.
+// Jobs and results are JSON, one per line.
 func ExampleDecode() {
 	client := fetch.New(nil, poems)
 	defer client.Close()
@@ -117,7 +117,7 @@ func ExampleDecode() {
 			continue
 		}
 		r := runner.Run(context.Background(), j, &job.Hooks{Writer: io.Discard})
-		r.Started, r.Elapsed = time.Time{}, 0 // which are never the same
+		r.Started, r.Elapsed = time.Time{}, 0 // they differ between runs
 		if err := results.Encode(r); err != nil {
 			fmt.Println(err)
 			return

@@ -23,15 +23,15 @@ import (
 
 var day = time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
 
-// A shelf is a driver that has a resource for each path of x-shelf://host/.
+// A shelf is a driver that maps the paths of x-shelf://host/ to resources.
 type shelf struct {
 	mu        sync.Mutex
 	resources map[string]resource
-	asked     []string // the operations and paths so far
+	asked     []string // operations and paths of all requests
 	header    textproto.MIMEHeader
 }
 
-// A resource is the content of a shelf at a path.
+// A resource configures the responses for a path of a shelf.
 type resource struct {
 	text        string
 	none        bool // the response has no content
@@ -39,8 +39,8 @@ type resource struct {
 	entries     iter.Seq2[fetch.Entry, error] // for a listing
 	pattern     bool
 	err         error
-	fails       int // this often with err, then no more; 0 for ever
-	cut         int // the listing fails this often with err, after its entries, and not at once
+	fails       int // number of requests that fail with err; 0 means all
+	cut         int // number of listings that fail with err after their entries
 	modTime     time.Time
 }
 
@@ -121,7 +121,7 @@ func (s *shelf) Open(_ context.Context, req *fetch.Request) (*driver.Response, e
 	return resp, nil
 }
 
-// parts makes a line of each entry.
+// parts returns a line for each entry.
 func parts(all iter.Seq2[fetch.Entry, error]) iter.Seq2[driver.Part, error] {
 	return func(yield func(driver.Part, error) bool) {
 		for e, err := range all {
@@ -149,7 +149,7 @@ func (s *shelf) requests() string {
 	return strings.Join(s.asked, ", ")
 }
 
-// runner returns a Runner that saves in the directory.
+// runner returns a Runner that saves files in dir.
 func (s *shelf) runner(t *testing.T, dir string, opts *fetch.Options) *job.Runner {
 	t.Helper()
 	root, err := os.OpenRoot(dir)

@@ -22,8 +22,8 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// The files in testdata are a contract: what others wrote before must stay readable, so they gain
-// fields, and nothing in them changes.
+// The files in testdata are a contract: stored jobs and results must stay readable. The files may
+// gain fields but not change otherwise.
 var records = map[string]any{
 	"job.json": &job.Job{
 		URL:       uri.MustParse("https://joe:secret@host.example/a%20b?q#f"),
@@ -241,8 +241,8 @@ func TestRequest(t *testing.T) {
 	}
 }
 
-// FuzzDecode reads jobs from strangers: what is accepted is the same after it was written, and
-// nothing in it can become a line of its own or lead out of the directory.
+// FuzzDecode decodes untrusted jobs. An accepted job is the same after encoding, its header fields
+// contain no line breaks, and its output is inside the directory.
 func FuzzDecode(f *testing.F) {
 	names, err := filepath.Glob("testdata/job*.json")
 	if err != nil {

@@ -16,7 +16,8 @@ import (
 	"github.com/urlget/urlget/fetch/job"
 )
 
-// The hook gets a job for each match, which has all of the pattern's but what is about the URL.
+// The hook gets a job for each match, with all fields of the pattern's job except those about its
+// URL.
 func TestMatches(t *testing.T) {
 	t.Parallel()
 	s := library()
@@ -78,7 +79,7 @@ func TestMatchHookEndsThePattern(t *testing.T) {
 	}
 }
 
-// endless yields matches as long as they are wanted, and counts them.
+// endless yields an unlimited number of matches and counts them.
 func endless(yielded *int) func(func(fetch.Entry, error) bool) {
 	return func(yield func(fetch.Entry, error) bool) {
 		for {
@@ -90,10 +91,10 @@ func endless(yielded *int) func(func(fetch.Entry, error) bool) {
 	}
 }
 
-// An endless listing is worked on in little memory.
+// An endless listing is processed in bounded memory.
 func TestEndlessPattern(t *testing.T) {
 	t.Parallel()
-	const bound = 20_000 // entries that may be in memory
+	const bound = 20_000 // maximum number of entries in memory
 	listed, matched := 0, 0
 	s := library()
 	s.resources["/*"] = resource{entries: endless(&listed), pattern: true}
@@ -132,7 +133,7 @@ func TestLimitOfAPattern(t *testing.T) {
 	}
 }
 
-// If a listing breaks off, nothing is done with the matches that it brought.
+// The matches of a truncated listing are not retrieved.
 func TestBrokenPattern(t *testing.T) {
 	t.Parallel()
 	s := library()
@@ -147,7 +148,7 @@ func TestBrokenPattern(t *testing.T) {
 	}
 }
 
-// The connection of a listing that has come to its end is free before the first match is asked for.
+// A listing is read to its end and closed before the first match is requested.
 func TestListingIsClosedFirst(t *testing.T) {
 	t.Parallel()
 	open := 0

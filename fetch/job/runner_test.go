@@ -49,7 +49,7 @@ func TestRun(t *testing.T) {
 	changed := func(d time.Duration) fetch.Validator { return fetch.Validator{ModTime: day.Add(d)} }
 	tests := []struct {
 		name string
-		job  job.Job // URL is given by path
+		job  job.Job // its URL is set from path
 		path string
 		want job.Result // only the compared fields
 		// files lists the files at the end, except old, as NAME CONTENT.
@@ -240,7 +240,7 @@ func TestListsLinks(t *testing.T) {
 	}
 }
 
-// The writer gets the content in place of a file, and listings only if it is to have all.
+// The writer gets the content instead of a file. It gets listings only if Output is "-".
 func TestWriter(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -279,7 +279,7 @@ type brokenWriter struct{ err error }
 
 func (w brokenWriter) Write([]byte) (int, error) { return 0, w.err }
 
-// A Runner without a directory runs every job that saves no file.
+// A Runner without a directory can run all jobs that save no file.
 func TestWithoutADirectory(t *testing.T) {
 	t.Parallel()
 	c := fetch.New(nil, library().load)
@@ -302,7 +302,7 @@ func TestWithoutADirectory(t *testing.T) {
 	}
 }
 
-// Response may take the content itself.
+// The hook Response may consume the content.
 func TestTaken(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -353,7 +353,7 @@ func TestLinksWhileSaving(t *testing.T) {
 	}
 }
 
-// Middleware and the like find the job that an exchange is made for.
+// Middleware and recorders can find the job of an exchange.
 func TestFromContext(t *testing.T) {
 	t.Parallel()
 	var found []*job.Job
@@ -476,7 +476,7 @@ func TestTransferStartsOver(t *testing.T) {
 	}
 }
 
-// A file that another tool left under the name is resumed.
+// A file left by another tool under the name is resumed.
 func TestGoesOnWithWhatIsThere(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -509,7 +509,7 @@ func TestEndOfContext(t *testing.T) {
 	}
 }
 
-// Many goroutines use one Runner.
+// A Runner may be used concurrently.
 func TestConcurrentRuns(t *testing.T) {
 	t.Parallel()
 	s := library()
