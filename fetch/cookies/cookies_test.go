@@ -26,7 +26,7 @@ func at(t testing.TB, raw string) *url.URL {
 	return u
 }
 
-// set gives the jar a value of Set-Cookie.
+// set passes a Set-Cookie field to the jar.
 func set(t testing.TB, j http.CookieJar, raw, value string) {
 	t.Helper()
 	c, err := http.ParseSetCookie(value)
@@ -36,7 +36,7 @@ func set(t testing.TB, j http.CookieJar, raw, value string) {
 	j.SetCookies(at(t, raw), []*http.Cookie{c})
 }
 
-// sent returns the field Cookie of a request for raw.
+// sent returns the Cookie field of a request for raw.
 func sent(t testing.TB, j http.CookieJar, raw string) string {
 	t.Helper()
 	var list []string
@@ -157,8 +157,8 @@ func TestJarIsBounded(t *testing.T) {
 	}
 }
 
-// TestLikeTheStandardJar compares with net/http/cookiejar, which has the same rules but for those
-// on protected cookies.
+// TestLikeTheStandardJar compares with net/http/cookiejar, which has the same rules except those on
+// protected cookies.
 func TestLikeTheStandardJar(t *testing.T) {
 	t.Parallel()
 	hosts := []string{"example.com", "a.example.com", "b.a.example.com", "example.co.uk", "co.uk", "com", "x.github.io", "github.io", "127.0.0.1", "localhost", "a.localhost"}
@@ -278,7 +278,7 @@ func TestFilesThatAreNone(t *testing.T) {
 	}
 }
 
-// FuzzRead checks that cookies read from any file stay the same after writing, one per line.
+// FuzzRead checks that cookies from any file are the same after writing and reading, one per line.
 func FuzzRead(f *testing.F) {
 	f.Add([]byte(file))
 	f.Add([]byte("example.com\tFALSE\t/\tFALSE\t-1e99\tn\tv"))

@@ -74,7 +74,7 @@ func random(n int) []byte {
 	return b
 }
 
-// sites serves one tree by each scheme that has ranges, and returns the URLs of its root.
+// sites serves a tree over each scheme that supports ranges, and returns the URLs of its root.
 func sites(t *testing.T, tree fstest.MapFS) map[string]string {
 	t.Helper()
 	dir := t.TempDir()
@@ -97,7 +97,7 @@ func TestRealSchemesAreFileSystems(t *testing.T) {
 	t.Parallel()
 	names := []string{"a.txt", "dir/b", "dir/deep/c d", "empty"}
 	for _, hard := range fetchtest.HardNames {
-		if !strings.Contains(hard, `\`) { // which fstest takes for a mistake
+		if !strings.Contains(hard, `\`) { // fstest rejects such names
 			names = append(names, "names/"+hard)
 		}
 	}
@@ -109,7 +109,7 @@ func TestRealSchemesAreFileSystems(t *testing.T) {
 	c := newClient(t)
 	for scheme, root := range sites(t, tree) {
 		if scheme == "http" {
-			continue // which lists nothing
+			continue // has no listings
 		}
 		if err := fstest.TestFS(fetchfs.New(t.Context(), c, root), names...); err != nil {
 			t.Errorf("%s: %v", scheme, err)
@@ -117,7 +117,7 @@ func TestRealSchemesAreFileSystems(t *testing.T) {
 	}
 }
 
-// Files seek, by the rules that testing/iotest checks.
+// Files support seeking, as checked by testing/iotest.
 func TestFilesSeek(t *testing.T) {
 	t.Parallel()
 	tree := fstest.MapFS{"doc": {Data: random(200_000), ModTime: stamp}}
@@ -210,7 +210,7 @@ func TestUnknownSize(t *testing.T) {
 	t.Parallel()
 	data := random(100_000)
 	for name, tt := range map[string]struct {
-		tell   bool // a validator
+		tell   bool // send a validator
 		status int
 	}{"with a validator": {true, 206}, "without": {false, 206}} {
 		web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -278,7 +278,7 @@ func TestGopherIsATree(t *testing.T) {
 	if err != nil || fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("the walk found %v, %v; want %v", got, err, want)
 	}
-	// An FS that has not seen the listings finds the way too.
+	// A new FS, which has not read the listings, also opens the file.
 	data, err := fs.ReadFile(fetchfs.New(t.Context(), c, s.URL+"/1/fruit"), "red/cherry")
 	if err != nil || string(data) != "a cherry" {
 		t.Errorf("red/cherry: %q, %v", data, err)
@@ -289,7 +289,7 @@ func TestGopherIsATree(t *testing.T) {
 	if _, err := fsys.ReadFile("fruit"); !strings.HasSuffix(fmt.Sprint(err), "is a directory") {
 		t.Errorf("a menu reads as a file: %v", err)
 	}
-	// A menu opens as a directory.
+	// A menu can be opened as a directory.
 	f, err := fsys.Open("fruit")
 	if err != nil {
 		t.Fatal(err)
@@ -299,7 +299,7 @@ func TestGopherIsATree(t *testing.T) {
 	}
 }
 
-// A connection that is lost does not show.
+// A lost connection is not visible to the caller.
 func TestFilesHealThemselves(t *testing.T) {
 	t.Parallel()
 	data := random(500_000)
@@ -327,7 +327,7 @@ func TestOpenAsksOnce(t *testing.T) {
 	}
 }
 
-// Files seek, so an archive can be looked into without retrieving all of it.
+// Files support seeking, so archive/zip can read an archive without retrieving all of it.
 func Example_zip() {
 	dir, err := os.MkdirTemp("", "")
 	if err != nil {
@@ -344,7 +344,7 @@ func Example_zip() {
 	w.Close()
 	pack.Close()
 
-	c := fetch.New(nil, driver.Load) // or ftp, http and all other schemes that have ranges
+	c := fetch.New(nil, driver.Load) // or any other scheme that supports ranges, such as ftp
 	defer c.Close()
 	f, err := fetchfs.New(context.Background(), c, uri.Must(uri.File{Path: filepath.ToSlash(dir)}.URI()).String()).Open("rfc.zip")
 	if err != nil {

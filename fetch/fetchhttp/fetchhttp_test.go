@@ -26,7 +26,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var stamp = time.Date(2020, 2, 3, 4, 5, 6, 0, time.UTC)
 
-// things is a driver that serves one of each.
+// things is a driver with a resource of each kind.
 func things(_ context.Context, req *fetch.Request) (*driver.Response, error) {
 	text := "0123456789"
 	resp := &driver.Response{Meta: fetch.Meta{ContentType: "text/plain", Size: 10, Validator: fetch.Validator{ModTime: stamp, ETag: `"v1"`}}}
@@ -119,7 +119,7 @@ var exchanges = []struct {
 	{"no such part", "GET", "/range", nil, exchange{416, "range", nil}},
 }
 
-// check compares a response with what is wanted; the body of a failure needs only to mention it.
+// check compares a response with want. The body of an error response only needs to contain want.body.
 func check(t *testing.T, name string, resp *http.Response, want exchange) {
 	t.Helper()
 	defer resp.Body.Close()
@@ -258,8 +258,8 @@ func TestGatewayMakesPagesOfListings(t *testing.T) {
 	}
 }
 
-// A program that has an http.Client reads other schemes with it. It would pass protocols.All, less
-// what is not to be read, in place of the driver.
+// An http.Client can retrieve other schemes. Programs use protocols.All instead of this driver,
+// without the schemes they do not want.
 func ExampleRegister() {
 	c := fetch.New(nil, driver.Use("x-thing", driver.DriverFunc(things)))
 	defer c.Close()
@@ -278,7 +278,7 @@ func ExampleRegister() {
 	// 0123456789
 }
 
-// A client that is used for nothing but one scheme needs no http.Transport.
+// A client for a single scheme needs no http.Transport.
 func ExampleNewTransport() {
 	c := fetch.New(nil, driver.Use("x-thing", driver.DriverFunc(things)))
 	defer c.Close()

@@ -19,7 +19,7 @@ import (
 	httpdriver "github.com/urlget/urlget/protocols/http"
 )
 
-// web answers by the path of the request.
+// web is a handler whose response depends on the request path.
 func web(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("X-From", "web")
@@ -66,7 +66,7 @@ func web(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// For http and https, the transport of a fetch.Client looks like that of net/http.
+// For http and https, the transport of a fetch.Client behaves like that of net/http.
 func TestHTTPIsPassedThrough(t *testing.T) {
 	t.Parallel()
 	s := httptest.NewServer(http.HandlerFunc(web))
@@ -188,7 +188,7 @@ func TestRequestsThatAreRefused(t *testing.T) {
 	}
 }
 
-// A field means the same for every scheme, and drivers get the other fields unchanged.
+// Fields have the same meaning for every scheme. Other fields are passed to drivers unchanged.
 func TestRequestFields(t *testing.T) {
 	t.Parallel()
 	var got *fetch.Request
@@ -255,7 +255,7 @@ func TestRegisterTeachesAllButHTTP(t *testing.T) {
 	}
 }
 
-// A gateway passes on what servers of HTTP say against a request, without what it could do to the
+// A gateway passes on the error responses of HTTP servers, except for fields that would affect the
 // gateway itself.
 func TestGatewayPassesRefusalsOn(t *testing.T) {
 	t.Parallel()

@@ -21,8 +21,8 @@ import (
 	"github.com/urlget/urlget/protocols/gopher"
 )
 
-// An http.Client follows redirects by itself. What a remote party leads it to must be held to the
-// stricter rules all the same.
+// An http.Client follows redirects itself. The stricter rules for URLs from remote parties must still
+// apply.
 func TestRedirectsOfHTTPClientsAreOfRemoteProvenance(t *testing.T) {
 	t.Parallel()
 	secret := filepath.Join(t.TempDir(), "secret")
@@ -63,7 +63,7 @@ func TestRedirectsOfHTTPClientsAreOfRemoteProvenance(t *testing.T) {
 	if log := private.Log(); len(log) > 0 {
 		t.Errorf("the private server was asked: %q", log)
 	}
-	// The user may go there.
+	// The user may request it.
 	for _, rawURL := range []string{places["/file"], places["/private"]} {
 		resp, err := client.Get(rawURL)
 		if err != nil {
@@ -77,7 +77,7 @@ func TestRedirectsOfHTTPClientsAreOfRemoteProvenance(t *testing.T) {
 	}
 }
 
-// A response whose request is not known was still the word of somebody else.
+// A redirect from a response without a request still has remote provenance.
 func TestUnknownRedirectIsOfRemoteProvenance(t *testing.T) {
 	t.Parallel()
 	r, err := http.NewRequestWithContext(t.Context(), "GET", "file:///etc/hostname", nil)
@@ -94,7 +94,7 @@ func TestUnknownRedirectIsOfRemoteProvenance(t *testing.T) {
 	}
 }
 
-// Logins that were meant for one server do not go to another.
+// Credentials for one server are not sent to another.
 func TestRedirectsDropSecrets(t *testing.T) {
 	t.Parallel()
 	var got *fetch.Request

@@ -14,7 +14,7 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// A form with a file. The client opens the body again for a redirect or a login that asks for it.
+// This form contains a file. The client opens the body again if a redirect or a login requires it.
 func Example() {
 	dir, err := os.MkdirTemp("", "")
 	if err != nil {

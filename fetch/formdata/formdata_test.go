@@ -39,7 +39,7 @@ func TestBody(t *testing.T) {
 	want := []string{`b "" "" 1`, `a%0D%0AX: y "" "" 2` + "\r\n--", `a "" "" `,
 		`page "a page.html" "text/html" <p>`, `empty "q%22uote" "application/octet-stream" `,
 		`big "big" "x/big" ` + strings.Repeat("0123456789", 20_000)}
-	for range 2 { // as it is after a redirect
+	for range 2 { // as after a redirect
 		body, _ := b.Open()
 		content, err := io.ReadAll(body)
 		if err != nil || int64(len(content)) != b.Size() {
@@ -59,7 +59,7 @@ func TestBody(t *testing.T) {
 	}
 }
 
-// parts reads a body with the parser of others.
+// parts parses a body with mime/multipart.
 func parts(t *testing.T, contentType, content string) []string {
 	t.Helper()
 	_, params, err := mime.ParseMediaType(contentType)

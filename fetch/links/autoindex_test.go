@@ -87,7 +87,7 @@ func TestPagesOfDirectories(t *testing.T) {
 	}
 }
 
-// told returns the time and size that a page shows for a file.
+// told formats the time and size of an entry in a directory index.
 func told(e fetch.Entry) string {
 	if e.ModTime.IsZero() && e.Size < 0 {
 		return ""

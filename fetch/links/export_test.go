@@ -1,7 +1,7 @@
 package links
 
 var (
-	// ReadXML is XML with another limit.
+	// ReadXML is XML with a different limit.
 	ReadXML = readXML
 
 	CSS     = styleSheet

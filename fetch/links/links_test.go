@@ -23,7 +23,7 @@ import (
 
 var base = uri.MustParse("http://h.example/dir/page.html")
 
-// collect returns entries as lines: relation, URL, name, and the error.
+// collect formats entries as lines: relation, URL and name, or the error.
 func collect(seq iter.Seq2[fetch.Entry, error]) []string {
 	var lines []string
 	for e, err := range seq {
@@ -170,7 +170,7 @@ func TestEntriesByMediaType(t *testing.T) {
 		{"text/html; charset=utf-8", nil, []string{"a http://h.example/dir/x"}, true},
 		{"Text/HTML; bad", nil, []string{"a http://h.example/dir/x"}, true},
 		{"application/xhtml+xml", nil, []string{"a http://h.example/dir/x"}, true},
-		{"text/uri-list", nil, // where blanks and brackets are those around a URL
+		{"text/uri-list", nil, // spaces and angle brackets delimit URLs and are removed
 			[]string{"item http://h.example/dir/ahref=x"}, true},
 		{"text/html", own, []string{"item x:own"}, true},
 		{"text/plain", nil, nil, false},
@@ -417,15 +417,15 @@ func TestRewriteHTML(t *testing.T) {
 	}
 }
 
-// FuzzRewrite sees that a page whose links are all replaced by themselves keeps its links, and that
-// nothing changes if none is.
+// FuzzRewrite checks that a page keeps its links if each is replaced by itself, and does not change
+// if none is replaced.
 func FuzzRewrite(f *testing.F) {
 	f.Add(`<a href=x>t</a><img srcset="a 1x,b"><style>@import 'x'; p{b:url(y)}</style><base href=/z><p style='x:url(")")'>`)
 	f.Add("<style>url(\x00")
 	f.Add("<meta http-equiv=refresh content='0;url=x'><svg><use xlink:href=a></svg><a href=\"\x00&quot;\">")
 	f.Fuzz(func(t *testing.T, page string) {
 		if strings.HasPrefix(page, "\xff\xfe") || strings.HasPrefix(page, "\xfe\xff") {
-			return // half a character does not come back
+			return // an incomplete UTF-16 character cannot be restored
 		}
 		var same strings.Builder
 		if err := links.RewriteHTML(&same, strings.NewReader(page), uri.URI{}, func(fetch.Entry) (string, bool) { return "", false }); err != nil {

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/text/encoding/ianaindex"
 )
 
-// The whole registry says the same of what is in the table, and of names that browsers share with
-// it. Bytes that US-ASCII does not have are taken as Windows-1252, which it calls errors.
+// The table, and the names that browsers share with the IANA registry, decode as the registry does.
+// Non-ASCII bytes in US-ASCII are decoded as Windows-1252; in the registry, they are errors.
 func TestCharsetsAreThoseOfTheRegistry(t *testing.T) {
 	t.Parallel()
 	every := make([]byte, 256)

@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// A wild message breaks the rules in one way.
+// A wild message violates the specification in one way.
 type wild struct {
 	name    string
 	message string
-	parts   []string // the decoded parts; nil: whatever comes
+	parts   []string // the decoded parts; nil means any
 	text    string   // the result of Text
 }
 
@@ -19,7 +19,7 @@ const (
 	pngPart   = "--XX\nContent-Type: image/png\nContent-Transfer-Encoding: base64\n\n"
 )
 
-// nested returns a message of multiparts within each other.
+// nested returns a message of nested multiparts.
 func nested(levels int) string {
 	var b strings.Builder
 	b.WriteString("From: a@b\n")
@@ -33,7 +33,7 @@ func nested(levels int) string {
 	return b.String()
 }
 
-// yEncoded is "hello" in yEnc.
+// yEncoded returns s in yEnc.
 func yEncoded(s string) string {
 	out := make([]byte, len(s))
 	for i := range len(s) {

@@ -79,7 +79,7 @@ func TestFromHeader(t *testing.T) {
 	tests := []struct {
 		name   string
 		header textproto.MIMEHeader
-		want   string // the sources but base
+		want   string // the sources except base
 	}{
 		{"as in RFC 6249", textproto.MIMEHeader{"Digest": {digest}, "Link": {`<http://www2.example/f>; rel=duplicate; pri=1; pref`,
 			`<ftp://ftp.example/f>; rel=duplicate; pri=2; geo=gb; depth=1`, `<http://h.example/f.asc>; rel=describedby; type="a,b;c"`}}, "http://www2.example/f ftp://ftp.example/f"},

@@ -9,11 +9,12 @@ import (
 	"github.com/urlget/urlget/fetch/middleware"
 )
 
-// Two transfers with one host at once, and a mebibyte a second for all of them together.
+// This client makes at most two concurrent transfers per host and receives at most 1 MiB per second in
+// total.
 func Example() {
 	c := fetch.New(&fetch.Options{
 		Middleware: []driver.Middleware{middleware.PerHost(2), middleware.RateLimit(1 << 20)},
-	}, driver.Use("x-zeros", body(100))) // a program would name protocols.All here
+	}, driver.Use("x-zeros", body(100))) // programs use protocols.All
 	defer c.Close()
 	data, err := c.ReadAll(context.Background(), "x-zeros://host/", 0)
 	fmt.Println(len(data), err)

@@ -17,10 +17,10 @@ import (
 	"github.com/urlget/urlget/fetch/middleware"
 )
 
-// A source writes itself, as drivers do where the kernel may move the bytes.
+// A source is a body with only WriteTo, like those of drivers that let the kernel move the bytes.
 type source struct {
 	size    int64
-	limited bool // as package fetch does with connections
+	limited bool // pass an io.LimitedReader, as package fetch does for connections
 }
 
 func (s *source) Read([]byte) (int, error) { return 0, errors.New("it was read") }
@@ -52,7 +52,7 @@ func (d *destination) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// A drawingDestination reads itself.
+// A drawingDestination implements io.ReaderFrom.
 type drawingDestination struct{ destination }
 
 func (d *drawingDestination) ReadFrom(r io.Reader) (int64, error) {
@@ -61,7 +61,7 @@ func (d *drawingDestination) ReadFrom(r io.Reader) (int64, error) {
 	return n, err
 }
 
-// Bodies that are copied with WriteTo are limited too.
+// The rate limit also applies to WriteTo.
 func TestRateLimitOfWhatIsWritten(t *testing.T) {
 	t.Parallel()
 	const rate, size = 8000, 20_000
@@ -125,7 +125,7 @@ func TestRateLimitOfWhatIsWrittenEndsWithContext(t *testing.T) {
 	}
 }
 
-// A countingFile counts the calls of ReadFrom and the bytes that are written instead.
+// A countingFile counts the calls of ReadFrom and the bytes passed to Write.
 type countingFile struct {
 	*os.File
 	asked   int
@@ -142,7 +142,7 @@ func (f *countingFile) Write(p []byte) (int, error) {
 	return f.File.Write(p)
 }
 
-// The kernel still moves the bytes of a connection to a file.
+// With a rate limit, the kernel still moves the bytes from a connection to a file.
 func TestRateLimitLeavesTheBytesToTheKernel(t *testing.T) {
 	t.Parallel()
 	content := make([]byte, 3<<20+17)

@@ -35,7 +35,8 @@ default login anonymous password joe@home.example # for all others
 	// anonymous
 }
 
-// A client asks its Source when a server wants a login. Programs for people take Default.
+// A client gets credentials from its Source when a server requires a login. Interactive programs use
+// Default.
 func ExampleNew() {
 	dir, err := os.MkdirTemp("", "")
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// maxSize bounds what Parse reads, in bytes.
+// maxSize limits the size of a file, in bytes.
 const maxSize = 1 << 20
 
 // An Entry holds the credentials for one machine.

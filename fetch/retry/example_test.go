@@ -8,7 +8,8 @@ import (
 	"github.com/urlget/urlget/fetch/retry"
 )
 
-// A policy for a program's own requests. The second failure is of a server that asks for a pause.
+// Next computes the pauses of a program's own requests. At the second failure, the server asks for a
+// pause.
 func ExamplePolicy() {
 	busy, gone := errors.New("busy"), errors.New("gone")
 	p := retry.Policy{

@@ -14,7 +14,7 @@ import (
 func none(time.Duration) time.Duration       { return 0 }
 func most(below time.Duration) time.Duration { return below - 1 }
 
-// TestPauses gives the shortest and the longest pause after 1, 2, 3, … failures.
+// TestPauses tests the shortest and the longest pause after 1, 2, 3, … failures.
 func TestPauses(t *testing.T) {
 	t.Parallel()
 	const s = time.Second

@@ -32,8 +32,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// A log is a provider of tracers and meters that writes down what it is told, a line for each span
-// that ends and each measurement.
+// A log is a provider of tracers and meters. It records a line for each ended span and each
+// measurement.
 type log struct {
 	mu    sync.Mutex
 	lines []string
@@ -93,7 +93,7 @@ func (s *span) End(...trace.SpanEndOption) {
 	s.log.note("span %s {%s}%s", s.name, text(s.attrs), s.status)
 }
 
-// text returns attributes in the order of their names, without those that differ from run to run.
+// text formats attributes, sorted by name, without those that differ between runs.
 func text(set attribute.Set) string {
 	var list []string
 	for _, kv := range set.ToSlice() {
@@ -254,7 +254,7 @@ func TestTheClassAlone(t *testing.T) {
 	}
 }
 
-// A peer may have no address, such as a pipe, or only a name, behind a proxy.
+// A peer may have no address, such as a pipe, or only a name if a proxy is used.
 func TestPeersWithoutAddress(t *testing.T) {
 	t.Parallel()
 	record, l := recorder()
@@ -272,7 +272,7 @@ func TestPeersWithoutAddress(t *testing.T) {
 	}
 }
 
-// Spans and numbers do not slow down a transfer.
+// The recorder does not request the transferred bytes, so the kernel can move them.
 func TestTheKernelsWayStaysOpen(t *testing.T) {
 	t.Parallel()
 	record, _ := recorder()
@@ -283,7 +283,7 @@ func TestTheKernelsWayStaysOpen(t *testing.T) {
 	x.End(nil)
 }
 
-// Programs that never set up OpenTelemetry pay nothing and see nothing.
+// Without an OpenTelemetry setup, the recorder has no cost and no output.
 func Example() {
 	c := fetch.New(&fetch.Options{Recorder: otel.Recorder(nil)}, driver.Use("x-echo", driver.DriverFunc(
 		func(_ context.Context, req *fetch.Request) (*driver.Response, error) {
