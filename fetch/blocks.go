@@ -70,7 +70,7 @@ func (r *Resource) ReadAt(p []byte, offset int64) (n int, err error) {
 		return 0, r.fail("read", fmt.Errorf("offset %d: %w", offset, fs.ErrInvalid))
 	}
 	for n < len(p) {
-		if err := r.usable(); err != nil {
+		if err := r.checkUsable(); err != nil {
 			return n, r.fail("read", err)
 		}
 		m, err := r.readBlock(p[n:], offset+int64(n))
@@ -98,8 +98,8 @@ func (r *Resource) readBlock(p []byte, offset int64) (int, error) {
 	return copy(p, b.data[at:]), nil
 }
 
-// holds reports whether the block that contains offset is cached or being loaded.
-func (r *Resource) holds(offset int64) bool {
+// hasBlock reports whether the block that contains offset is cached or being loaded.
+func (r *Resource) hasBlock(offset int64) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.blocks.find(offset&^(blockSize-1)) != nil
@@ -116,7 +116,7 @@ func (r *Resource) block(offset, need int64) (*block, error) {
 		case <-b.done:
 			return b, b.err
 		case <-r.ctx.Done():
-			return nil, r.usable()
+			return nil, r.checkUsable()
 		}
 	}
 	w := r.window(start, need)
@@ -173,7 +173,7 @@ func (l *loader) load(b *block) error {
 			l.tries = l.resource.newTries()
 		}
 		if err != nil && err != io.EOF {
-			err = l.tries.again(err)
+			err = l.tries.wait(err)
 		}
 		l.err = err
 	}
@@ -187,7 +187,7 @@ func (l *loader) load(b *block) error {
 func (l *loader) read(p []byte, offset int64) (int, error) {
 	r := l.resource
 	if l.c == nil {
-		c := r.take(offset, maxSkip)
+		c := r.takeIdle(offset, maxSkip)
 		if c == nil {
 			var err error
 			if c, err = r.request(offset, l.end-offset); err != nil {
@@ -195,7 +195,7 @@ func (l *loader) read(p []byte, offset int64) (int, error) {
 			}
 		}
 		if err := c.skipTo(offset); err != nil {
-			return 0, r.ended(c, err)
+			return 0, r.closeCursor(c, err)
 		}
 		l.c = c
 	}
@@ -221,7 +221,7 @@ func (l *loader) read(p []byte, offset int64) (int, error) {
 		err = io.EOF
 	}
 	l.c = nil
-	if err = r.ended(c, err); err == nil && n == 0 {
+	if err = r.closeCursor(c, err); err == nil && n == 0 {
 		err = &Error{Code: ErrProtocol, Err: errors.New("the server sent an empty range")}
 	}
 	return n, err
@@ -232,7 +232,7 @@ func (l *loader) read(p []byte, offset int64) (int, error) {
 func (l *loader) finish(list []*block) {
 	r := l.resource
 	if l.c != nil {
-		r.keep(l.c)
+		r.storeIdle(l.c)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -18,12 +18,12 @@ import (
 
 // guard wraps the driver's body in the checks of the client. The entries of a listing are read from
 // the same guarded body.
-func (c *Client) guard(ctx context.Context, resp *driver.Response, p *prepared, rec *recording) (entries iter.Seq2[Entry, error]) {
+func (c *Client) guard(ctx context.Context, resp *driver.Response, p *preparedRequest, rec *recording) (entries iter.Seq2[Entry, error]) {
 	if rw, ok := resp.Body.(io.ReadWriteCloser); ok && resp.Kind == KindSession {
 		resp.Body = newSession(rw, rec) // a session has no end that could be checked
 		return nil
 	}
-	b := &guardedBody{ctx: ctx, inner: resp.Body, url: resp.URL, want: resp.Size, rec: rec, content: rec.content()}
+	b := &guardedBody{ctx: ctx, inner: resp.Body, url: resp.URL, declared: resp.Size, rec: rec, content: rec.content()}
 	if conn := p.prov.connection(); resp.Framing == driver.FramedByClose && conn != nil && conn.AnnouncesEnd() {
 		b.conn = conn
 		if !p.prov.proxy.forward { // a forward proxy may conceal a truncation
@@ -31,9 +31,9 @@ func (c *Client) guard(ctx context.Context, resp *driver.Response, p *prepared, 
 		}
 	}
 	if p.req.Op == OpStat {
-		b.want = -1
+		b.declared = -1
 	}
-	b.most = b.want
+	b.max = b.declared
 	b.restrict(c.policy.MaxSize)
 	resp.Body = b
 	if resp.Parse != nil {
@@ -51,20 +51,20 @@ func (c *Client) guard(ctx context.Context, resp *driver.Response, p *prepared, 
 // A guardedBody is the body that callers read. It counts bytes and enforces sizes. It returns
 // failures as an *Error, and returns the same error from then on.
 type guardedBody struct {
-	ctx     context.Context
-	inner   io.ReadCloser
-	url     uri.URI
-	want    int64 // size declared by the server; -1 if unknown
-	limit   int64 // 0 for none
-	most    int64 // the smaller of want and limit; -1 if there is none
-	got     int64
-	err     error // sticky; io.EOF after the end
-	closed  atomic.Bool
-	conn    exchange.Conn // TLS connection whose end is the end of the body; usually nil
-	tee     io.Writer     // receives a copy of the bytes read; usually nil
-	content func([]byte)
-	rec     *recording
-	listing bool // the caller ranges over entries instead of reading
+	ctx      context.Context
+	inner    io.ReadCloser
+	url      uri.URI
+	declared int64 // size declared by the server; -1 if unknown
+	limit    int64 // 0 for none
+	max      int64 // the smaller of declared and limit; -1 if there is none
+	got      int64
+	err      error // sticky; io.EOF after the end
+	closed   atomic.Bool
+	conn     exchange.Conn // TLS connection whose end is the end of the body; usually nil
+	tee      io.Writer     // receives a copy of the bytes read; usually nil
+	content  func([]byte)
+	rec      *recording
+	listing  bool // the caller ranges over entries instead of reading
 	// pace limits the wait for entries. Bytes that do not complete an entry do not count.
 	pace  *pace.Pace
 	local bool // the driver reads from this machine
@@ -85,10 +85,10 @@ func (b *guardedBody) restrict(limit int64) {
 	}
 	b.limit = limit
 	switch {
-	case b.want > limit:
+	case b.declared > limit:
 		b.fail(b.finish(b.tooLarge()))
-	case b.most < 0 || limit < b.most:
-		b.most = limit
+	case b.max < 0 || limit < b.max:
+		b.max = limit
 	}
 }
 
@@ -96,8 +96,8 @@ func (b *guardedBody) Read(p []byte) (int, error) {
 	if b.err != nil {
 		return 0, b.err
 	}
-	if b.most >= 0 && int64(len(p))-1 > b.most-b.got {
-		p = p[:b.most-b.got+1] // one more byte detects excess; the largest int64 has no next
+	if b.max >= 0 && int64(len(p))-1 > b.max-b.got {
+		p = p[:b.max-b.got+1] // one more byte detects excess; the largest int64 has no next
 	}
 	var begun time.Time
 	if b.pace != nil {
@@ -110,8 +110,8 @@ func (b *guardedBody) Read(p []byte) (int, error) {
 			err = b.pace.Late()
 		}
 	}
-	if b.most >= 0 && b.got > b.most {
-		n -= int(b.got - b.most)
+	if b.max >= 0 && b.got > b.max {
+		n -= int(b.got - b.max)
 		err = b.tooMuch()
 	}
 	if n > 0 {
@@ -185,10 +185,10 @@ func (b *guardedBody) WriteTo(w io.Writer) (int64, error) {
 
 // tooMuch returns the error for a body that exceeds its size.
 func (b *guardedBody) tooMuch() error {
-	if b.limit > 0 && b.most == b.limit {
+	if b.limit > 0 && b.max == b.limit {
 		return b.tooLarge()
 	}
-	return &Error{Code: ErrProtocol, Retry: true, Err: fmt.Errorf("received more than the announced %d bytes", b.want)}
+	return &Error{Code: ErrProtocol, Retry: true, Err: fmt.Errorf("received more than the announced %d bytes", b.declared)}
 }
 
 func (b *guardedBody) tooLarge() error {
@@ -202,15 +202,15 @@ func (b *guardedBody) finish(err error) error {
 	}
 	if err == io.EOF {
 		switch {
-		case b.want < 0 && b.conn != nil:
+		case b.declared < 0 && b.conn != nil:
 			if err = b.conn.CutOff(); err == nil {
 				return io.EOF
 			}
-		case b.want < 0, b.got == b.want:
+		case b.declared < 0, b.got == b.declared:
 			return io.EOF
 		default:
 			err = &Error{Code: ErrTruncated, Retry: true,
-				Err: fmt.Errorf("received %d of %d bytes", b.got, b.want)}
+				Err: fmt.Errorf("received %d of %d bytes", b.got, b.declared)}
 		}
 	}
 	e := asError("read", b.url, contextError(b.ctx, err))
@@ -230,10 +230,10 @@ func (b *guardedBody) finish(err error) error {
 
 // progress describes how much of the body has been read.
 func (b *guardedBody) progress() string {
-	if b.want < 0 {
+	if b.declared < 0 {
 		return fmt.Sprintf("%d bytes", b.got)
 	}
-	return fmt.Sprintf("%d of %d bytes", b.got, b.want)
+	return fmt.Sprintf("%d of %d bytes", b.got, b.declared)
 }
 
 func (b *guardedBody) Close() error {
@@ -290,10 +290,10 @@ var errSurplus = errors.New("more bytes than allowed")
 
 // Room implements exchange.Bounded. It returns how many bytes may still be written.
 func (s *sink) Room() int64 {
-	if s.body.most < 0 {
+	if s.body.max < 0 {
 		return 1<<63 - 1
 	}
-	return s.body.most - s.start - s.got
+	return s.body.max - s.start - s.got
 }
 
 func (s *sink) Write(p []byte) (int, error) {
@@ -344,18 +344,18 @@ func newSession(rw io.ReadWriteCloser, rec *recording) io.ReadWriteCloser {
 		return rw
 	}
 	if content := rec.content(); content != nil {
-		shown := &shownSession{rw, content}
+		shown := &recordedSession{rw, content}
 		switch t := rw.(type) {
 		case Terminal:
 			rw = struct {
-				*shownSession
+				*recordedSession
 				Terminal
 			}{shown, t}
 		case Messenger:
 			rw = struct {
-				*shownSession
-				shownMessages
-			}{shown, shownMessages{t, content}}
+				*recordedSession
+				recordedMessages
+			}{shown, recordedMessages{t, content}}
 		default:
 			rw = shown
 		}
@@ -363,13 +363,13 @@ func newSession(rw io.ReadWriteCloser, rec *recording) io.ReadWriteCloser {
 	return driver.OnClose(rw, func() { rec.end(nil) }).(io.ReadWriteCloser)
 }
 
-// A shownSession records the output of a session.
-type shownSession struct {
+// A recordedSession records the output of a session.
+type recordedSession struct {
 	io.ReadWriteCloser
 	content func([]byte)
 }
 
-func (s *shownSession) Read(p []byte) (int, error) {
+func (s *recordedSession) Read(p []byte) (int, error) {
 	n, err := s.ReadWriteCloser.Read(p)
 	if n > 0 {
 		s.content(p[:n])
@@ -377,13 +377,13 @@ func (s *shownSession) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// shownMessages records the messages of a session.
-type shownMessages struct {
+// recordedMessages records the messages of a session.
+type recordedMessages struct {
 	Messenger
 	content func([]byte)
 }
 
-func (s shownMessages) Receive() (Message, error) {
+func (s recordedMessages) Receive() (Message, error) {
 	m, err := s.Messenger.Receive()
 	if len(m.Data) > 0 {
 		s.content(m.Data)

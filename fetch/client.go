@@ -197,19 +197,19 @@ func (c *Client) Close() error {
 	return nil
 }
 
-// A prepared is a request that is ready to be passed to its driver.
-type prepared struct {
-	req     *Request
-	asked   uri.URI // the request's URL; differs from req.URL if a gateway serves it
-	prov    *provenance
-	scheme  Scheme
-	gateway bool // req is for a gateway
+// A preparedRequest is a request that is ready to be passed to its driver.
+type preparedRequest struct {
+	req      *Request
+	original uri.URI // the request's URL; differs from req.URL if a gateway serves it
+	prov     *provenance
+	scheme   Scheme
+	gateway  bool // req is for a gateway
 }
 
 // prepare applies the policy and chooses the gateway, proxy and driver of one exchange. Before is
 // the exchange that led to it, or nil. prepare does no I/O.
-func (c *Client) prepare(req *Request, hops *hopCount, before *provenance) (*prepared, error) {
-	p := &prepared{req: req, asked: req.URL, prov: c.provenance(req, hops, before)}
+func (c *Client) prepare(req *Request, hops *hopCount, before *provenance) (*preparedRequest, error) {
+	p := &preparedRequest{req: req, original: req.URL, prov: c.provenance(req, hops, before)}
 	p.scheme, _ = c.registry.Lookup(req.URL.Scheme())
 	if err := c.policy.checkURL(p.prov, p.scheme); err != nil {
 		return nil, err
@@ -242,7 +242,7 @@ func (c *Client) prepare(req *Request, hops *hopCount, before *provenance) (*pre
 
 // begin performs one exchange until the response header. The recording is nil if no recorder is
 // set.
-func (c *Client) begin(ctx context.Context, p *prepared) (*driver.Response, *recording, error) {
+func (c *Client) begin(ctx context.Context, p *preparedRequest) (*driver.Response, *recording, error) {
 	var rec *recording
 	ctx = withProvenance(ctx, p.prov)
 	if c.opts.Recorder != nil {

@@ -29,9 +29,9 @@ func (c *cursor) skipTo(offset int64) error {
 	return err
 }
 
-// take returns the idle response if it is at offset or at most skip bytes before it, and nil
+// takeIdle returns the idle response if it is at offset or at most skip bytes before it, and nil
 // otherwise. If the server does not support ranges and skip is not 0, any distance is accepted.
-func (r *Resource) take(offset, skip int64) *cursor {
+func (r *Resource) takeIdle(offset, skip int64) *cursor {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	c := r.idle
@@ -42,29 +42,29 @@ func (r *Resource) take(offset, skip int64) *cursor {
 	return c
 }
 
-// keep stores c, a response that runs to the end, for the next read.
-func (r *Resource) keep(c *cursor) {
+// storeIdle stores c, a response that runs to the end, for the next read.
+func (r *Resource) storeIdle(c *cursor) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.opening > 0 || r.closed {
 		c.body.Close()
 		return
 	}
-	r.drop()
+	r.closeIdle()
 	r.idle = c
 }
 
-// drop closes the idle response.
-func (r *Resource) drop() {
+// closeIdle closes the idle response.
+func (r *Resource) closeIdle() {
 	if r.idle != nil {
 		r.idle.body.Close()
 		r.idle = nil
 	}
 }
 
-// ended closes a response after err. It returns io.EOF at the end of the resource, nil at the end
-// of a part, and otherwise err.
-func (r *Resource) ended(c *cursor, err error) error {
+// closeCursor closes a response after err. It returns io.EOF at the end of the resource, nil at the
+// end of a part, and otherwise err.
+func (r *Resource) closeCursor(c *cursor, err error) error {
 	c.body.Close()
 	if err != io.EOF {
 		return err
@@ -84,9 +84,8 @@ func (r *Resource) ended(c *cursor, err error) error {
 }
 
 // request requests length bytes from offset, or everything from offset if length is 0. The response
-// may begin earlier. The error is io.EOF if offset is at or after the end. request first
-// closes the idle response: if the number of exchanges with a host is limited, the new one would
-// wait for it.
+// may begin earlier. The error is io.EOF if offset is at or after the end. request first closes the
+// idle response: if the number of exchanges with a host is limited, the new one would wait for it.
 func (r *Resource) request(offset, length int64) (*cursor, error) {
 	guard := r.version.Guard()
 	if guard.IsZero() {
@@ -106,7 +105,7 @@ func (r *Resource) request(offset, length int64) (*cursor, error) {
 		req.Range, req.IfChanged = Range{Offset: offset, Length: length}, guard
 	}
 	r.opening++
-	r.drop()
+	r.closeIdle()
 	r.mu.Unlock()
 	resp, err := r.client.Do(r.ctx, &req)
 	r.mu.Lock()
@@ -117,26 +116,27 @@ func (r *Resource) request(offset, length int64) (*cursor, error) {
 	case r.size < 0 && CodeOf(err) == ErrRange: // another version would have been sent in full
 		return nil, io.EOF
 	default:
-		return nil, r.change(err)
+		return nil, r.recordChange(err)
 	}
-	c, err := r.answer(resp, req.Range)
+	c, err := r.newCursor(resp, req.Range)
 	if err != nil {
 		resp.Body.Close()
-		return nil, r.change(asError("read", resp.URL, err))
+		return nil, r.recordChange(asError("read", resp.URL, err))
 	}
 	return c, nil
 }
 
-// answer makes a cursor of the response to a request for a range, if it has the same version.
-func (r *Resource) answer(resp *Response, asked Range) (*cursor, error) {
+// newCursor returns a cursor for the response to a request for a range. It fails if the response has
+// a different version or range.
+func (r *Resource) newCursor(resp *Response, requested Range) (*cursor, error) {
 	got := resp.Range
 	switch {
 	case !r.version.Same(&resp.Meta):
 		return nil, &Error{Code: ErrChanged, Err: errors.New("the server sent another version")}
 	case got.IsZero():
-		r.noRanges = r.noRanges || !asked.IsZero()
+		r.noRanges = r.noRanges || !requested.IsZero()
 		return &cursor{body: resp.Body, end: -1}, nil
-	case got.Offset != asked.Offset || asked.Length > 0 && got.Length > asked.Length:
+	case got.Offset != requested.Offset || requested.Length > 0 && got.Length > requested.Length:
 		return nil, &Error{Code: ErrProtocol, Err: errors.New("the server sent a range that was not requested")}
 	}
 	if r.size < 0 {
@@ -146,14 +146,14 @@ func (r *Resource) answer(resp *Response, asked Range) (*cursor, error) {
 	switch {
 	case got.Length > 0: // may be less than requested
 		c.end = got.Offset + got.Length
-	case asked.Length > 0:
-		c.end = asked.Offset + asked.Length
+	case requested.Length > 0:
+		c.end = requested.Offset + requested.Length
 	}
 	return c, nil
 }
 
-// change records whether err means that the resource has changed, and returns err.
-func (r *Resource) change(err error) error {
+// recordChange records whether err means that the resource has changed, and returns err.
+func (r *Resource) recordChange(err error) error {
 	if CodeOf(err) == ErrChanged && r.changed == nil {
 		r.changed = err
 	}

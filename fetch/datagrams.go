@@ -37,12 +37,12 @@ func (e *env) DialDatagrams(ctx context.Context, addr string, stray []byte) (*dr
 	if err := errors.Join(lerr, rerr); err != nil {
 		return nil, err
 	}
-	e.client.learn(addr, placeOf(net.UDPAddrFromAddrPort(remote)))
+	e.client.recordPlace(addr, placeOf(net.UDPAddrFromAddrPort(remote)))
 	socket, err := listen(dialCtx, "udp", netip.AddrPortFrom(local.Addr(), 0).String())
 	if err != nil {
 		return nil, dialError(dialCtx, err)
 	}
-	d := &datagrams{PacketConn: socket, asked: remote, stray: stray}
+	d := &datagrams{PacketConn: socket, server: remote, stray: stray}
 	d.peer.Store(&remote)
 	return driver.NewConn(ctx, d, e.client.timeouts), nil
 }
@@ -50,7 +50,7 @@ func (e *env) DialDatagrams(ctx context.Context, addr string, stray []byte) (*dr
 // datagrams is a connection to a single host over an unconnected UDP socket.
 type datagrams struct {
 	net.PacketConn
-	asked  netip.AddrPort
+	server netip.AddrPort
 	peer   atomic.Pointer[netip.AddrPort] // destination of datagrams
 	pinned bool                           // peer has the port of the host's first reply; used by the reader only
 	stray  []byte
@@ -64,13 +64,13 @@ func (d *datagrams) Read(p []byte) (int, error) {
 			return n, err
 		}
 		from, err := netip.ParseAddrPort(addr.String())
-		if err != nil || from.Addr().Unmap() != d.asked.Addr().Unmap() {
+		if err != nil || from.Addr().Unmap() != d.server.Addr().Unmap() {
 			continue
 		}
 		switch {
-		case !d.pinned && (from.Port() >= 1024 || from.Port() == d.asked.Port()):
+		case !d.pinned && (from.Port() >= 1024 || from.Port() == d.server.Port()):
 			d.pinned = true
-			pin := netip.AddrPortFrom(d.asked.Addr(), from.Port())
+			pin := netip.AddrPortFrom(d.server.Addr(), from.Port())
 			d.peer.Store(&pin)
 			return n, nil
 		case !d.pinned:

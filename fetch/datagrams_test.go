@@ -37,7 +37,7 @@ func TestDatagramsStayWithThePortThatAnsweredFirst(t *testing.T) {
 	t.Parallel()
 	asked := netip.MustParseAddrPort("192.0.2.1:69")
 	s := &scriptedSocket{from: []string{"192.0.2.2:4000", "192.0.2.1:53", "[::ffff:192.0.2.1]:4000", "192.0.2.1:4001", "192.0.2.3:4000", "192.0.2.1:69", "192.0.2.1:4000"}}
-	d := &datagrams{PacketConn: s, asked: asked, stray: []byte("who?")}
+	d := &datagrams{PacketConn: s, server: asked, stray: []byte("who?")}
 	d.peer.Store(&asked)
 	d.Write([]byte("1"))
 	var got []string

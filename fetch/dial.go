@@ -96,7 +96,7 @@ func (e *env) dial(ctx context.Context, network, addr string, localPort uint16) 
 	prov := provenanceOf(ctx)
 	if prov.proxy.url.IsZero() {
 		if c, err = e.dialDirect(dialCtx, prov, network, addr, localPort); err == nil {
-			e.client.learn(addr, placeOf(c.RemoteAddr()))
+			e.client.recordPlace(addr, placeOf(c.RemoteAddr()))
 		}
 	} else if prov.proxy.forward {
 		// The driver connects to the proxy itself, which the user chose.
@@ -112,22 +112,22 @@ func (e *env) dial(ctx context.Context, network, addr string, localPort uint16) 
 
 // connectContext adds the connect timeout to ctx. The timeout's error is words, formatted with the
 // limit.
-func (e *env) connectContext(ctx context.Context, words string) (context.Context, context.CancelFunc) {
+func (e *env) connectContext(ctx context.Context, format string) (context.Context, context.CancelFunc) {
 	limit := e.client.timeouts.Connect
 	if limit == 0 {
 		return ctx, func() {}
 	}
-	cause := &Error{Code: ErrNetwork, Retry: true, Err: fmt.Errorf(words, limit)}
+	cause := &Error{Code: ErrNetwork, Retry: true, Err: fmt.Errorf(format, limit)}
 	return context.WithTimeoutCause(ctx, limit, cause)
 }
 
 // dialError returns the best explanation for a failed dial: the cause of the end of ctx or the rule
 // that refused it, in preference to the error of a socket.
 func dialError(ctx context.Context, err error) error {
-	var own *Error
+	var fetchErr *Error
 	switch {
-	case errors.As(err, &own):
-		return own
+	case errors.As(err, &fetchErr):
+		return fetchErr
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case errors.Is(err, os.ErrDeadlineExceeded):

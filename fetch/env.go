@@ -23,14 +23,14 @@ func (e *env) Credential(ctx context.Context, ch Challenge) (Credential, error) 
 	}
 	ch.Foreign = prov.foreign
 	if ch.From.IsZero() {
-		if ch.From = prov.led; ch.From.IsZero() {
+		if ch.From = prov.referrer; ch.From.IsZero() {
 			ch.From = prov.from
 		}
 	}
 	ch.Attempt = max(ch.Attempt, 1)
 	user, _ := ch.URL.User()
-	password, given := ch.URL.Password()
-	if given {
+	password, hasPassword := ch.URL.Password()
+	if hasPassword {
 		if ch.Attempt == 1 {
 			return Credential{User: user, Password: password}, nil
 		}
@@ -60,7 +60,7 @@ func (e *env) Open(ctx context.Context, req *Request) (*driver.Response, error) 
 	if dup.From.String() == prov.url.String() {
 		before = prov
 	}
-	if err := prov.hops.take(); err != nil {
+	if err := prov.hops.add(); err != nil {
 		return nil, asError(req.Op.String(), req.URL, err)
 	}
 	o, err := e.client.follow(ctx, &dup, prov.hops, before)

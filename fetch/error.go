@@ -37,8 +37,8 @@ func asError(op string, u uri.URI, err error) *Error {
 // defaultMaxErrorBody is used if Options.MaxErrorBody is 0.
 const defaultMaxErrorBody = 4 << 10
 
-// shortened returns e with Body cut to Options.MaxErrorBody. The copy lets the rest be freed.
-func (c *Client) shortened(e *Error) *Error {
+// limitErrorBody returns e with Body cut to Options.MaxErrorBody. The copy lets the rest be freed.
+func (c *Client) limitErrorBody(e *Error) *Error {
 	most := max(cmp.Or(c.opts.MaxErrorBody, defaultMaxErrorBody), 0)
 	if len(e.Body) <= most {
 		return e

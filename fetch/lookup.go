@@ -35,7 +35,7 @@ func newLookup(ctx context.Context, addr string) (*lookup, context.Context) {
 	host, _, err := net.SplitHostPort(addr)
 	if _, notAddr := netip.ParseAddr(host); err == nil && notAddr != nil {
 		l.host = host
-		l.timer = time.AfterFunc(lookupTime, func() { l.end(l.silence(lookupTime)) })
+		l.timer = time.AfterFunc(lookupTime, func() { l.end(l.timeoutError(lookupTime)) })
 	}
 	return l, l.ctx
 }
@@ -70,11 +70,11 @@ func (l *lookup) stop() {
 	}
 }
 
-func (l *lookup) silence(waited time.Duration) error {
-	return l.failure(fmt.Errorf("lookup %s: no response from the name servers within %v", l.host, waited.Round(time.Millisecond)))
+func (l *lookup) timeoutError(waited time.Duration) error {
+	return l.newError(fmt.Errorf("lookup %s: no response from the name servers within %v", l.host, waited.Round(time.Millisecond)))
 }
 
-func (l *lookup) failure(err error) error {
+func (l *lookup) newError(err error) error {
 	return &Error{Code: ErrNetwork, Retry: true, Reason: Reason{Kind: driver.ReasonNameServer, Host: l.host}, Err: err}
 }
 
@@ -89,13 +89,13 @@ func (l *lookup) explain(err error) error {
 	var limit *Error
 	if cause := context.Cause(l.ctx); cause != nil {
 		if errors.As(cause, &limit) && limit.Code == ErrNetwork && limit.Reason.IsZero() { // the connect timeout
-			return l.silence(time.Since(l.begin))
+			return l.timeoutError(time.Since(l.begin))
 		}
 		return cause
 	}
 	var dnsErr *net.DNSError
 	if errors.As(err, &dnsErr) && !dnsErr.IsNotFound && (dnsErr.IsTemporary || dnsErr.IsTimeout) {
-		return l.failure(err)
+		return l.newError(err)
 	}
 	return err
 }

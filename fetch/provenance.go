@@ -13,9 +13,9 @@ import (
 // A provenance is the part of a request that the dialer needs. The context carries it.
 type provenance struct {
 	url, from uri.URI
-	// led is the latest resource of the chain that led to a different origin; zero if there is
+	// referrer is the latest resource of the chain that led to a different origin; zero if there is
 	// none.
-	led uri.URI
+	referrer uri.URI
 	// foreign is set if another origin led here or Policy.Untrusted is set. The user's credentials
 	// are then not used. See Env.Foreign.
 	foreign bool
@@ -38,13 +38,13 @@ type provenance struct {
 
 // Dialed implements exchange.Exchange. The connection may not be the one chosen.
 func (p *provenance) Dialed(c exchange.Conn) {
-	p.served(p.placeOf(c))
+	p.recordPlace(p.placeOf(c))
 	p.conn.CompareAndSwap(nil, &c)
 }
 
 // Served implements exchange.Exchange.
 func (p *provenance) Served(c exchange.Conn) {
-	p.served(p.placeOf(c))
+	p.recordPlace(p.placeOf(c))
 	p.conn.Store(&c)
 }
 
@@ -99,9 +99,9 @@ func placeOf(addr net.Addr) place {
 	return placePublic
 }
 
-// served records the place of a server of the exchange. A public place takes precedence over
+// recordPlace records the place of a server of the exchange. A public place takes precedence over
 // others.
-func (p *provenance) served(where place) {
+func (p *provenance) recordPlace(where place) {
 	switch where {
 	case placePublic:
 		p.place.Store(uint32(where))
@@ -144,11 +144,11 @@ func (c *Client) provenance(req *Request, hops *hopCount, before *provenance) *p
 	p.publicOnly = p.publicOnly || c.policy.Untrusted
 	switch {
 	case req.From.Origin() != req.URL.Origin(), before != nil && req.From.Origin() != before.url.Origin():
-		p.led = req.From
+		p.referrer = req.From
 	case before != nil:
-		p.led = before.led
+		p.referrer = before.referrer
 	}
-	p.foreign = p.foreign || !p.led.IsZero()
+	p.foreign = p.foreign || !p.referrer.IsZero()
 	return p
 }
 
@@ -162,8 +162,8 @@ func (c *Client) isPrivate(u uri.URI, port uint16) bool {
 	return host == "localhost" || c.private.Has(u.HostPort(port))
 }
 
-// learn records the place of addr, a "host:port".
-func (c *Client) learn(addr string, where place) {
+// recordPlace records the place of addr, a "host:port".
+func (c *Client) recordPlace(addr string, where place) {
 	switch where {
 	case placePublic:
 		c.public.Add(addr)

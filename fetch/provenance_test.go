@@ -15,13 +15,13 @@ func TestPlacesAreBounded(t *testing.T) {
 	at := func(i int) string { return fmt.Sprintf("h%d.example:80", i) }
 	private := func(i int) bool { return c.isPrivate(uri.MustParse("http://"+at(i)), 80) }
 	for i := range maxPlaces + 10 {
-		c.learn(at(i), placePrivate)
+		c.recordPlace(at(i), placePrivate)
 	}
 	if private(0) || !private(10) || !private(maxPlaces+9) {
 		t.Error("the wrong hosts are remembered")
 	}
-	c.learn(at(10), placePublic)
-	c.learn(at(10), placePrivate)
+	c.recordPlace(at(10), placePublic)
+	c.recordPlace(at(10), placePrivate)
 	if private(10) {
 		t.Error("a host at a public address became private")
 	}
@@ -34,8 +34,8 @@ func TestPlacesAreShared(t *testing.T) {
 	t.Parallel()
 	a := New(nil)
 	b, c := New(&Options{Places: a}), New(nil)
-	a.learn("a.example:80", placePrivate)
-	b.learn("b.example:80", placePrivate)
+	a.recordPlace("a.example:80", placePrivate)
+	b.recordPlace("b.example:80", placePrivate)
 	for _, tt := range []struct {
 		client *Client
 		want   bool
@@ -46,7 +46,7 @@ func TestPlacesAreShared(t *testing.T) {
 			}
 		}
 	}
-	b.learn("a.example:80", placePublic)
+	b.recordPlace("a.example:80", placePublic)
 	if a.isPrivate(uri.MustParse("http://a.example/"), 80) {
 		t.Error("a host at a public address is private to the other client")
 	}

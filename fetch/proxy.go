@@ -180,16 +180,16 @@ func (e *env) dialTunnel(ctx context.Context, p uri.URI, network, addr string) (
 	if err != nil && ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
-	var own *Error
+	var fetchErr *Error
 	switch {
 	case err == nil:
-	case !errors.As(err, &own):
+	case !errors.As(err, &fetchErr):
 		return nil, fmt.Errorf("proxy %s: %w", p.Redacted(), err)
-	case own.Code != ErrNetwork:
-		return nil, own
+	case fetchErr.Code != ErrNetwork:
+		return nil, fetchErr
 	default:
-		dup := *own
-		dup.Err = fmt.Errorf("proxy %s: %w", p.Redacted(), own.Err)
+		dup := *fetchErr
+		dup.Err = fmt.Errorf("proxy %s: %w", p.Redacted(), fetchErr.Err)
 		return nil, &dup
 	}
 	return &tunnel{Conn: c, peer: peerName(addr)}, nil

@@ -16,7 +16,7 @@ func checkRange(r Range) error {
 
 // withRange returns p with a range that its driver supports. A range relative to the end is converted
 // if the size can be determined. Otherwise it is dropped and the whole resource is returned.
-func (c *Client) withRange(ctx context.Context, p *prepared) (*prepared, error) {
+func (c *Client) withRange(ctx context.Context, p *preparedRequest) (*preparedRequest, error) {
 	r := p.req.Range
 	if err := checkRange(r); err != nil {
 		return nil, err
@@ -41,7 +41,7 @@ func (c *Client) withRange(ctx context.Context, p *prepared) (*prepared, error) 
 }
 
 // size returns the size of the resource of p, or -1 if it cannot be determined.
-func (c *Client) size(ctx context.Context, p *prepared) (int64, error) {
+func (c *Client) size(ctx context.Context, p *preparedRequest) (int64, error) {
 	q, req := *p, *p.req
 	q.req, req.Op, req.IfChanged = &req, OpStat, Validator{}
 	resp, rec, err := c.begin(ctx, &q)

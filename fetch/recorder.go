@@ -145,25 +145,25 @@ func RecordLines(f func(sent bool, line string)) Recorder {
 // A recording is an exchange that is being recorded. Its methods may be called on a nil receiver.
 type recording struct {
 	*exchange.Recording
-	// responded, shown and member are Response, Content and Entry of the Recording, or nil. They do
+	// onResponse, shown and member are Response, Content and Entry of the Recording, or nil. They do
 	// nothing after the end of the recording.
-	responded func(*driver.Response)
-	shown     func([]byte)
-	member    func(Entry)
-	size      func(int64)  // Size of the Recording; may be nil
-	done      func(error)  // End of the Recording; may be nil
-	read      atomic.Int64 // bytes of content
+	onResponse func(*driver.Response)
+	onContent  func([]byte)
+	onEntry    func(Entry)
+	onSize     func(int64)  // Size of the Recording; may be nil
+	onEnd      func(error)  // End of the Recording; may be nil
+	read       atomic.Int64 // bytes of content
 }
 
 func newRecording(x *Recording) *recording {
 	r := exchange.NewRecording(exchange.Hooks{Peer: x.Peer, Lookup: x.Lookup, Sent: x.Sent, Received: x.Received, Line: x.Line})
-	return &recording{Recording: r, responded: exchange.Open(r, x.Response), shown: exchange.Open(r, x.Content),
-		member: exchange.Open(r, x.Entry), size: x.Size, done: x.End}
+	return &recording{Recording: r, onResponse: exchange.Open(r, x.Response), onContent: exchange.Open(r, x.Content),
+		onEntry: exchange.Open(r, x.Entry), onSize: x.Size, onEnd: x.End}
 }
 
 func (r *recording) response(resp *driver.Response) {
-	if r != nil && r.responded != nil {
-		r.responded(resp)
+	if r != nil && r.onResponse != nil {
+		r.onResponse(resp)
 	}
 }
 
@@ -172,7 +172,7 @@ func (r *recording) content() func([]byte) {
 	if r == nil {
 		return nil
 	}
-	return r.shown
+	return r.onContent
 }
 
 // entry returns the function to call with entries of a listing, or nil.
@@ -180,7 +180,7 @@ func (r *recording) entry() func(Entry) {
 	if r == nil {
 		return nil
 	}
-	return r.member
+	return r.onEntry
 }
 
 // end ends the recording. Later calls have no effect.
@@ -189,11 +189,11 @@ func (r *recording) end(err error) {
 		return
 	}
 	r.End(func() {
-		if r.size != nil {
-			r.size(r.read.Load())
+		if r.onSize != nil {
+			r.onSize(r.read.Load())
 		}
-		if r.done != nil {
-			r.done(err)
+		if r.onEnd != nil {
+			r.onEnd(err)
 		}
 	})
 }

@@ -30,12 +30,13 @@ func (c *Client) maxHops() int32 {
 // A hopCount limits the exchanges that a user's request may lead to: redirects, and URLs that
 // drivers open.
 type hopCount struct {
-	taken atomic.Int32
-	max   int32
+	hops atomic.Int32
+	max  int32
 }
 
-func (h *hopCount) take() error {
-	if h.taken.Add(1) > h.max {
+// add counts a hop. It returns an error if there are too many.
+func (h *hopCount) add() error {
+	if h.hops.Add(1) > h.max {
 		return &Error{Code: ErrRedirect, Err: fmt.Errorf("more than %d redirects", h.max)}
 	}
 	return nil
@@ -43,7 +44,7 @@ func (h *hopCount) take() error {
 
 // follow performs req and follows redirects. The policy is applied to each hop. Before is the
 // exchange of the driver that opened req, or nil.
-func (c *Client) follow(ctx context.Context, req *Request, hops *hopCount, before *provenance) (o opened, _ error) {
+func (c *Client) follow(ctx context.Context, req *Request, hops *hopCount, before *provenance) (o guardedResponse, _ error) {
 	op := req.Op.String()
 	p, err := c.prepare(req, hops, before)
 	if err != nil {
@@ -57,7 +58,7 @@ func (c *Client) follow(ctx context.Context, req *Request, hops *hopCount, befor
 			return o, err
 		}
 		if p.gateway {
-			via = append(via, p.asked)
+			via = append(via, p.original)
 		}
 		if resp.URL.IsZero() {
 			resp.URL = p.req.URL
@@ -71,13 +72,13 @@ func (c *Client) follow(ctx context.Context, req *Request, hops *hopCount, befor
 				rec.end(e)
 				return o, e
 			}
-			o = opened{resp, c.guard(ctx, resp, p, rec)}
+			o = guardedResponse{resp, c.guard(ctx, resp, p, rec)}
 			c.opts.TextLineEnds.apply(resp)
 			return o, nil
 		}
 		resp.Body.Close()
 		rec.end(nil)
-		if err := hops.take(); err != nil {
+		if err := hops.add(); err != nil {
 			e := asError(op, resp.URL, err)
 			e.Reply = resp.Reply
 			return o, e
@@ -86,13 +87,13 @@ func (c *Client) follow(ctx context.Context, req *Request, hops *hopCount, befor
 		if p, err = c.choose(resp, p, hops); err != nil {
 			return o, err
 		}
-		c.logger.Debug("redirect", "from", resp.URL.Redacted(), "to", p.asked.Redacted())
+		c.logger.Debug("redirect", "from", resp.URL.Redacted(), "to", p.original.Redacted())
 	}
 }
 
 // attempt performs one exchange until the response header. If it fails, attempt ends the recording
 // and returns the error for the caller.
-func (c *Client) attempt(ctx context.Context, op string, p *prepared) (resp *driver.Response, rec *recording, err error) {
+func (c *Client) attempt(ctx context.Context, op string, p *preparedRequest) (resp *driver.Response, rec *recording, err error) {
 	q, err := c.withRange(ctx, p)
 	if err == nil {
 		q, err = q.withBody()
@@ -109,17 +110,17 @@ func (c *Client) attempt(ctx context.Context, op string, p *prepared) (resp *dri
 	closeBody(q.req)
 	e := asError(op, p.req.URL, contextError(ctx, err))
 	rec.end(e)
-	return nil, nil, c.shortened(e)
+	return nil, nil, c.limitErrorBody(e)
 }
 
 // choose prepares a request for the first of resp.Location that has a driver and is allowed by the
 // policy. If there is none, it returns the error for the first location.
-func (c *Client) choose(resp *driver.Response, before *prepared, hops *hopCount) (*prepared, error) {
+func (c *Client) choose(resp *driver.Response, before *preparedRequest, hops *hopCount) (*preparedRequest, error) {
 	var first error
 	for _, loc := range resp.Location {
 		next := redirected(before.req, resp.URL, loc)
 		err := resend(next, resp)
-		var p *prepared
+		var p *preparedRequest
 		if err == nil {
 			p, err = c.prepare(next, hops, before.prov)
 		}
@@ -127,8 +128,8 @@ func (c *Client) choose(resp *driver.Response, before *prepared, hops *hopCount)
 			err = unknownScheme(p.req.URL.Scheme())
 		}
 		if err == nil {
-			here, _ := c.registry.Lookup(resp.URL.Scheme())
-			err = c.policy.checkRedirect(resp.URL, p.req.URL, here, p.scheme)
+			from, _ := c.registry.Lookup(resp.URL.Scheme())
+			err = c.policy.checkRedirect(resp.URL, p.req.URL, from, p.scheme)
 		}
 		if err == nil {
 			return p, nil

@@ -44,9 +44,9 @@ func refuseOp(s Scheme, op Op) error {
 		return &Error{Code: ErrInteractive, Err: fmt.Errorf("%s is a session: %w", s.Name, errors.ErrUnsupported),
 			Hint: "open it as a session, from a terminal or with input to send"}
 	}
-	what := map[Op]string{OpGet: "no content, only listings", OpStat: "no metadata without the content",
+	action := map[Op]string{OpGet: "no content, only listings", OpStat: "no metadata without the content",
 		OpList: "no listings", OpDial: "no sessions"}[op]
-	return &Error{Code: ErrNotRetrievable, Err: fmt.Errorf("%s has %s: %w", s.Name, what, errors.ErrUnsupported)}
+	return &Error{Code: ErrNotRetrievable, Err: fmt.Errorf("%s has %s: %w", s.Name, action, errors.ErrUnsupported)}
 }
 
 func unknownScheme(name string) error {

@@ -146,7 +146,7 @@ func (r *Resource) Close() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.closed = true
-	r.drop()
+	r.closeIdle()
 	r.blocks, r.head = nil, nil
 	return nil
 }
@@ -201,7 +201,7 @@ func (r *Resource) fail(op string, err error) error {
 
 // read reads at the current position without changing it.
 func (r *Resource) read(p []byte) (int, error) {
-	if err := r.usable(); err != nil {
+	if err := r.checkUsable(); err != nil {
 		return 0, err
 	}
 	if n := copy(p, r.headFrom(r.pos)); n > 0 {
@@ -209,8 +209,8 @@ func (r *Resource) read(p []byte) (int, error) {
 	}
 	tries := r.newTries()
 	for {
-		c := r.take(r.pos, 0)
-		if c == nil && (r.run < longRun || r.holds(r.pos)) {
+		c := r.takeIdle(r.pos, 0)
+		if c == nil && (r.run < longRun || r.hasBlock(r.pos)) {
 			return r.readBlock(p, r.pos)
 		}
 		n, err := r.readStream(c, p)
@@ -218,7 +218,7 @@ func (r *Resource) read(p []byte) (int, error) {
 			return n, err
 		}
 		if err != nil {
-			if err := tries.again(err); err != nil {
+			if err := tries.wait(err); err != nil {
 				return 0, err
 			}
 		}
@@ -253,10 +253,10 @@ func (r *Resource) readStream(c *cursor, p []byte) (int, error) {
 		r.extendHead(p[:n])
 	}
 	if err == nil {
-		r.keep(c)
+		r.storeIdle(c)
 		return n, nil
 	}
-	if err = r.ended(c, err); n > 0 && r.mends(err) {
+	if err = r.closeCursor(c, err); n > 0 && r.canRetry(err) {
 		err = nil
 	}
 	return n, err
@@ -266,7 +266,7 @@ func (r *Resource) readStream(c *cursor, p []byte) (int, error) {
 // end of the content.
 func (r *Resource) stream(c *cursor) (_ *cursor, err error) {
 	if c == nil {
-		c = r.take(r.pos, maxSkip)
+		c = r.takeIdle(r.pos, maxSkip)
 	}
 	if c == nil {
 		if size := r.Size(); size >= 0 && r.pos >= size {
@@ -277,7 +277,7 @@ func (r *Resource) stream(c *cursor) (_ *cursor, err error) {
 		}
 	}
 	if err := c.skipTo(r.pos); err != nil {
-		return nil, r.ended(c, err)
+		return nil, r.closeCursor(c, err)
 	}
 	return c, nil
 }
@@ -287,7 +287,7 @@ func (r *Resource) stream(c *cursor) (_ *cursor, err error) {
 func (r *Resource) WriteTo(w io.Writer) (written int64, err error) {
 	tries := r.newTries()
 	for {
-		if err := r.usable(); err != nil {
+		if err := r.checkUsable(); err != nil {
 			return written, r.fail("read", err)
 		}
 		n, err := r.writeOnce(w)
@@ -296,14 +296,14 @@ func (r *Resource) WriteTo(w io.Writer) (written int64, err error) {
 		if n > 0 {
 			tries = r.newTries()
 		}
-		switch e, ours := err.(*Error); {
+		switch e, isFetchError := err.(*Error); {
 		case err == io.EOF:
 			return written, nil
 		case err == nil:
-		case !ours:
+		case !isFetchError:
 			return written, err
 		default:
-			if err := tries.again(e); err != nil {
+			if err := tries.wait(e); err != nil {
 				return written, r.fail("read", err)
 			}
 		}
@@ -329,11 +329,11 @@ func (r *Resource) writeOnce(w io.Writer) (int64, error) {
 	if err == nil {
 		err = io.EOF
 	}
-	return n, r.ended(c, err)
+	return n, r.closeCursor(c, err)
 }
 
-// usable returns the reason why the resource can no longer be read, or nil.
-func (r *Resource) usable() error {
+// checkUsable returns the reason why the resource can no longer be read, or nil.
+func (r *Resource) checkUsable() error {
 	if r.ctx.Err() != nil {
 		return context.Cause(r.ctx)
 	}
@@ -355,17 +355,17 @@ func (r *Resource) newTries() *tries { return &tries{resource: r} }
 var resourceRetry = retry.Policy{Tries: 4, Wait: 250 * time.Millisecond, MaxWait: 2 * time.Second, Jitter: retry.NoJitter,
 	MaxRetryAfter: 30 * time.Second, Transient: Transient}
 
-// mends reports whether a new response may succeed after err.
-func (r *Resource) mends(err error) bool {
+// canRetry reports whether a new response may succeed after err.
+func (r *Resource) canRetry(err error) bool {
 	_, ok := resourceRetry.Next(0, err)
 	return ok && !r.version.Guard().IsZero() && r.ctx.Err() == nil
 }
 
-// again waits until the next attempt after err is due, or returns the final error.
-func (t *tries) again(err error) error {
+// wait waits until the next attempt after err is due, or returns the final error.
+func (t *tries) wait(err error) error {
 	pause, again := resourceRetry.Next(t.failed, err)
 	t.failed++
-	if !again || !t.resource.mends(err) {
+	if !again || !t.resource.canRetry(err) {
 		return err
 	}
 	if pause == 0 {

@@ -39,19 +39,19 @@ func (r *Response) EntriesIn(copy io.Reader) iter.Seq2[Entry, error] {
 	return r.parse(copy)
 }
 
-// An opened is a driver's response, guarded by the client.
-type opened struct {
+// An guardedResponse is a driver's response, guarded by the client.
+type guardedResponse struct {
 	*driver.Response
 	entries iter.Seq2[Entry, error] // in Body; nil if it is not a listing
 }
 
 // response returns o as the Response for callers of the client.
-func (o opened) response() *Response {
+func (o guardedResponse) response() *Response {
 	return &Response{Meta: o.Meta, URL: o.URL, Via: o.Via, Body: o.Body, Entries: o.entries, Pattern: o.Pattern, parse: o.Parse}
 }
 
 // forDriver returns o as the Response for a driver that called Env.Open.
-func (o opened) forDriver() *driver.Response {
+func (o guardedResponse) forDriver() *driver.Response {
 	if body, parse := o.Body, o.Parse; parse != nil {
 		o.Parse = func(r io.Reader) iter.Seq2[Entry, error] {
 			if r == io.Reader(body) {

@@ -25,7 +25,7 @@ func checkBody(s Scheme, req *Request) error {
 }
 
 // withBody returns p with the body that GetBody returns, if Body is not set.
-func (p *prepared) withBody() (*prepared, error) {
+func (p *preparedRequest) withBody() (*preparedRequest, error) {
 	if p.req.Body != nil || p.req.GetBody == nil {
 		return p, nil
 	}

@@ -97,7 +97,7 @@ func (w *walk) read(dir *Member) bool {
 func (w *walk) members(dir *Member) (below []*Member, ok bool) {
 	resp, err := w.client.Do(w.ctx, &Request{URL: dir.URL, Op: OpList, From: dir.From})
 	if err != nil {
-		return nil, w.failed(dir, err)
+		return nil, w.yieldError(dir, err)
 	}
 	defer resp.Body.Close()
 	if len(dir.Path) == 0 {
@@ -106,11 +106,11 @@ func (w *walk) members(dir *Member) (below []*Member, ok bool) {
 		w.mark(resp.URL)
 	}
 	if resp.Entries == nil {
-		return nil, w.failed(dir, notAListing(resp))
+		return nil, w.yieldError(dir, notAListing(resp))
 	}
 	for e, err := range resp.Entries {
 		if err != nil {
-			return below, w.failed(dir, err)
+			return below, w.yieldError(dir, err)
 		}
 		m := &Member{Entry: e, Path: append(slices.Clip(dir.Path), e.Name), From: resp.URL}
 		if !w.yield(m, nil) {
@@ -129,8 +129,10 @@ func (w *walk) members(dir *Member) (below []*Member, ok bool) {
 	return below, true
 }
 
-// failed yields the error of a listing, and reports whether the walk continues.
-func (w *walk) failed(dir *Member, err error) bool { return w.yield(dir, err) && w.ctx.Err() == nil }
+// yieldError yields the error of a listing, and reports whether the walk continues.
+func (w *walk) yieldError(dir *Member, err error) bool {
+	return w.yield(dir, err) && w.ctx.Err() == nil
+}
 
 func (w *walk) tooMany(m *Member) bool {
 	w.yield(m, asError(OpList.String(), m.URL, &Error{Code: ErrTooLarge,
