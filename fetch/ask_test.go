@@ -46,7 +46,7 @@ func asking(opts fetch.Options, serve func(net.Conn), q driver.Question, begin f
 
 func nothing(*driver.Conn) error { return nil }
 
-func TestAskSendsTheLinesAndHandsOnTheAnswer(t *testing.T) {
+func TestAskSendsLinesAndReturnsReply(t *testing.T) {
 	t.Parallel()
 	var n notebook
 	heard := make(chan string, 1)
@@ -65,7 +65,7 @@ func TestAskSendsTheLinesAndHandsOnTheAnswer(t *testing.T) {
 		`sent 1 "who\r\nquit\r\n+******"`, "response size=-1 to=[]", `received 1 "answer"`, `content "answer"`, "size 6", "end <nil>")
 }
 
-func TestAskRefusesLinesThatAreNone(t *testing.T) {
+func TestAskRefusesUnsafeLines(t *testing.T) {
 	t.Parallel()
 	for _, line := range []string{"a\rb", "a\nb", "a\x00b"} {
 		c := asking(fetch.Options{}, func(net.Conn) { t.Errorf("%q: connected", line) },
@@ -76,7 +76,7 @@ func TestAskRefusesLinesThatAreNone(t *testing.T) {
 	}
 }
 
-func TestAskClosesTheConnectionOfAFailure(t *testing.T) {
+func TestAskClosesConnectionOnError(t *testing.T) {
 	t.Parallel()
 	why := errors.New("no answer")
 	gone := make(chan error, 1)
@@ -93,7 +93,7 @@ func TestAskClosesTheConnectionOfAFailure(t *testing.T) {
 }
 
 // The reply timeout limits the reads of begin together. The idle timeout limits each write.
-func TestAskEnds(t *testing.T) {
+func TestAskTimeouts(t *testing.T) {
 	t.Parallel()
 	drip := func(server net.Conn) {
 		server.Read(make([]byte, 100))
@@ -133,7 +133,7 @@ func TestAskEnds(t *testing.T) {
 	}
 }
 
-func TestAskEndsWithTheContext(t *testing.T) {
+func TestAskEndsWithContext(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())

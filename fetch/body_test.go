@@ -156,7 +156,7 @@ func TestBodyIsCheckedAgainstItsSize(t *testing.T) {
 	}
 }
 
-func TestErrorsOfTheDestinationAreTheCallers(t *testing.T) {
+func TestWriterErrorsAreReturnedUnchanged(t *testing.T) {
 	t.Parallel()
 	full := errors.New("disk full")
 	for name, dst := range map[string]io.Writer{
@@ -187,7 +187,7 @@ type failingReaderFrom struct{ failingWriter }
 
 func (w failingReaderFrom) ReadFrom(io.Reader) (int64, error) { return 0, w.err }
 
-func TestBrokenPipeIsNoNetworkFailure(t *testing.T) {
+func TestBrokenPipeIsNotANetworkError(t *testing.T) {
 	t.Parallel()
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -222,7 +222,7 @@ func TestBodyErrorNamesTheEndedContext(t *testing.T) {
 	}
 }
 
-func TestCompleteBodyIsCompleteThoughTheContextEnded(t *testing.T) {
+func TestCompleteBodyAfterContextEnd(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	resp, err := bodyClient(3, 0, io.NopCloser(strings.NewReader("123"))).Get(ctx, "x:y")
@@ -269,7 +269,7 @@ func TestEntriesEndAtTheFirstError(t *testing.T) {
 	}
 }
 
-func TestACutOffBodySaysHowFarItCame(t *testing.T) {
+func TestTruncatedBodyErrorHasProgress(t *testing.T) {
 	t.Parallel()
 	for size, want := range map[int64]string{
 		-1: "transfer incomplete: the connection ended after 3 bytes: unexpected EOF",
@@ -289,7 +289,7 @@ func TestACutOffBodySaysHowFarItCame(t *testing.T) {
 	}
 }
 
-func TestBytesAlteredUnderTLSAreATLSFailureToBeTriedAgain(t *testing.T) {
+func TestTLSRecordErrorIsRetryable(t *testing.T) {
 	t.Parallel()
 	alert := &net.OpError{Op: "local error", Err: errors.New("tls: bad record MAC")}
 	cut := driver.Use("cut", driver.DriverFunc(func(context.Context, *fetch.Request) (*driver.Response, error) {

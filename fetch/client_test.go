@@ -39,7 +39,7 @@ func TestStatFallsBackToGet(t *testing.T) {
 }
 
 // Drivers that do not declare OpStat do not receive it.
-func TestStatOfASchemeWithoutIt(t *testing.T) {
+func TestStatWithoutOpStat(t *testing.T) {
 	t.Parallel()
 	body := &giver{Reader: strings.NewReader("12345")}
 	c := fetch.New(nil, load("x", []fetch.Op{fetch.OpGet}, func(_ context.Context, req *fetch.Request) (*driver.Response, error) {
@@ -60,7 +60,7 @@ func load(scheme string, ops []fetch.Op, open driver.DriverFunc) fetch.Loader {
 	}
 }
 
-func TestBodyOfAStatIsNotHeldAgainstItsSize(t *testing.T) {
+func TestStatBodySizeIsNotChecked(t *testing.T) {
 	t.Parallel()
 	resp, err := bodyClient(5, 3, io.NopCloser(strings.NewReader(""))).Do(t.Context(), &fetch.Request{URL: uri.MustParse("x:y"), Op: fetch.OpStat})
 	if err != nil {
@@ -71,7 +71,7 @@ func TestBodyOfAStatIsNotHeldAgainstItsSize(t *testing.T) {
 	}
 }
 
-func TestErrorsNameWhatIsNoURL(t *testing.T) {
+func TestInvalidURLErrors(t *testing.T) {
 	t.Parallel()
 	c := fetch.New(nil)
 	for _, tt := range []struct{ in, want string }{
@@ -101,7 +101,7 @@ func TestListOfADocument(t *testing.T) {
 	}
 }
 
-func TestDialGivesTheSessionAndTheAdvice(t *testing.T) {
+func TestDialReturnsSessionAndLogin(t *testing.T) {
 	t.Parallel()
 	near, far := net.Pipe()
 	defer far.Close()
@@ -199,7 +199,7 @@ func TestStatOfRequests(t *testing.T) {
 	}
 }
 
-func TestOpIsTextAndBack(t *testing.T) {
+func TestOpTextRoundTrip(t *testing.T) {
 	t.Parallel()
 	for op, want := range map[fetch.Op]string{fetch.OpGet: "get", fetch.OpStat: "stat", fetch.OpList: "list", fetch.OpDial: "dial"} {
 		text, err := op.MarshalText()

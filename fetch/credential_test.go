@@ -103,7 +103,7 @@ func TestEnvCredential(t *testing.T) {
 	}
 }
 
-func TestChallengeSaysWhoLedThere(t *testing.T) {
+func TestChallengeHasReferrer(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		url, from string
@@ -164,7 +164,7 @@ func (a *asked) Source(ch fetch.Challenge) string {
 }
 
 // A redirect through another origin back to the user's origin stays foreign.
-func TestWhatComesBackThroughAnotherOriginIsForeign(t *testing.T) {
+func TestRedirectBackFromAnotherOriginIsForeign(t *testing.T) {
 	t.Parallel()
 	for _, untrusted := range []bool{false, true} {
 		var foreign []bool

@@ -33,7 +33,7 @@ func (s *scriptedSocket) WriteTo(p []byte, to net.Addr) (int, error) {
 	return len(p), nil
 }
 
-func TestDatagramsStayWithThePortThatAnsweredFirst(t *testing.T) {
+func TestDatagramsStayWithFirstReplyPort(t *testing.T) {
 	t.Parallel()
 	asked := netip.MustParseAddrPort("192.0.2.1:69")
 	s := &scriptedSocket{from: []string{"192.0.2.2:4000", "192.0.2.1:53", "[::ffff:192.0.2.1]:4000", "192.0.2.1:4001", "192.0.2.3:4000", "192.0.2.1:69", "192.0.2.1:4000"}}
@@ -58,7 +58,7 @@ func TestDatagramsStayWithThePortThatAnsweredFirst(t *testing.T) {
 	}
 }
 
-func TestDatagramsNeedSocketsBesideADialer(t *testing.T) {
+func TestDatagramsWithDialContextRequireListenPacket(t *testing.T) {
 	t.Parallel()
 	var env driver.Env
 	load := func(e driver.Env, reg *driver.Registry) {

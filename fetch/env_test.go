@@ -359,7 +359,7 @@ func TestAnonymousRequestsHaveNoCredentials(t *testing.T) {
 }
 
 // Check returns the error of Do without sending anything.
-func TestCheckRefusesAsDoDoes(t *testing.T) {
+func TestCheckReturnsErrorOfDo(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		url, from string

@@ -71,7 +71,7 @@ func TestEnvironmentProxy(t *testing.T) {
 	}
 }
 
-func TestBadEnvironmentProxyKeepsItsSecret(t *testing.T) {
+func TestInvalidProxyErrorHasNoPassword(t *testing.T) {
 	t.Parallel()
 	_, err := environmentProxy(uri.MustParse("http://h/"), 80, func(name string) string {
 		return map[string]string{"http_proxy": "http://u:secret@p:port"}[name]

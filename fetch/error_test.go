@@ -184,7 +184,7 @@ func TestErrorBody(t *testing.T) {
 }
 
 // An error caused by the end of the context contains the cause of that end.
-func TestEndedContextIsTheError(t *testing.T) {
+func TestContextCauseIsTheError(t *testing.T) {
 	t.Parallel()
 	why := errors.New("the user pressed the button")
 	tests := []struct {

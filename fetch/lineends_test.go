@@ -38,7 +38,7 @@ func TestTextLineEnds(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoTextKeepsItsLineEnds(t *testing.T) {
+func TestOtherContentKeepsLineEnds(t *testing.T) {
 	t.Parallel()
 	for _, meta := range []fetch.Meta{{}, {ContentType: "text/plain"}, {Kind: fetch.KindListing, Text: true}} {
 		if got, resp, err := lineEnds(t, fetch.LineEndsLF, "a\r\n", iotest.HalfReader, meta); got != "a\r\n" || resp.Size != 3 || err != nil {

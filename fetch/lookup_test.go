@@ -38,7 +38,7 @@ func dialName(t *testing.T, addr string, connect time.Duration) *Error {
 }
 
 // This test replaces net.DefaultResolver, so it is not parallel.
-func TestNameServersThatDoNotAnswer(t *testing.T) {
+func TestSilentNameServers(t *testing.T) {
 	udp, err := net.ListenPacket("udp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

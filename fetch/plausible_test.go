@@ -14,7 +14,7 @@ import (
 
 // Implausible modification times of resources and entries are dropped, except those of local
 // resources.
-func TestTimesThatCannotBe(t *testing.T) {
+func TestImplausibleTimes(t *testing.T) {
 	t.Parallel()
 	for year, plausible := range map[int]bool{1: false, 1600: false, 1900: false, 1969: false, 1970: true, 1994: true, 2038: true,
 		2106: true, 2200: true, 2201: false, 2300: false, 9999: false} {

@@ -65,7 +65,7 @@ func TestPortRules(t *testing.T) {
 
 // With Policy.Untrusted, URLs are treated as if a resource on a public address supplied them,
 // whatever Request.From is.
-func TestRulesOnWhatOthersName(t *testing.T) {
+func TestUntrustedPolicy(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		url, from string
@@ -107,7 +107,7 @@ func TestRulesOnWhatOthersName(t *testing.T) {
 	}
 }
 
-func TestRulesOnWhereRemotePartiesLead(t *testing.T) {
+func TestRemoteProvenanceRules(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		url, from string
@@ -171,7 +171,7 @@ func TestRulesOnWhereRemotePartiesLead(t *testing.T) {
 	}
 }
 
-func TestCheckURLIsAskedOncePerHop(t *testing.T) {
+func TestCheckURLIsCalledOncePerHop(t *testing.T) {
 	t.Parallel()
 	web := &fakeWeb{pages: map[string]string{"http://a/": "-> http://b/", "http://b/": "-> http://c/", "http://c/": "end"}}
 	var asked []string

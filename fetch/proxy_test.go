@@ -246,7 +246,7 @@ func TestSilentProxies(t *testing.T) {
 }
 
 // Options.Proxy applies to loopback addresses. Proxies from the environment do not.
-func TestAProxyForLoopback(t *testing.T) {
+func TestProxyForLoopback(t *testing.T) {
 	t.Parallel()
 	proxy := connectProxy(t, "", "127.0.0.1:7")
 	c := fetch.New(&fetch.Options{Proxy: through("connect://" + proxy)}, loadLine)
@@ -308,7 +308,7 @@ func TestTunnelledConnection(t *testing.T) {
 }
 
 // A forward proxy gets the URL itself, through the driver of the proxy's scheme.
-func TestRelayingProxies(t *testing.T) {
+func TestForwardProxies(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		url   string
@@ -398,7 +398,7 @@ func TestOddTunnels(t *testing.T) {
 }
 
 // A client reads the proxy variables when it is created.
-func TestTheEnvironmentOfAClient(t *testing.T) {
+func TestClientReadsProxyVariablesOnce(t *testing.T) {
 	proxied := func(c *fetch.Client) bool {
 		x, err := c.Explain(&fetch.Request{URL: uri.MustParse("x-line://h.invalid/")})
 		if err != nil {
@@ -421,7 +421,7 @@ func TestTheEnvironmentOfAClient(t *testing.T) {
 }
 
 // The rules on addresses cannot be applied to names that a proxy resolves.
-func TestUntrustedRequestsDoNotNamePrivateHostsToAProxy(t *testing.T) {
+func TestUntrustedHostNamesAreNotSentToProxies(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		url    string

@@ -72,7 +72,7 @@ func TestRangesFromTheEnd(t *testing.T) {
 	}
 }
 
-func TestRangesThatAreNone(t *testing.T) {
+func TestInvalidRanges(t *testing.T) {
 	t.Parallel()
 	s := &digits{size: 10}
 	c := fetch.New(&fetch.Options{Proxy: noProxy}, func(_ driver.Env, reg *driver.Registry) {

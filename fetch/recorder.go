@@ -145,8 +145,8 @@ func RecordLines(f func(sent bool, line string)) Recorder {
 // A recording is an exchange that is being recorded. Its methods may be called on a nil receiver.
 type recording struct {
 	*exchange.Recording
-	// onResponse, shown and member are Response, Content and Entry of the Recording, or nil. They do
-	// nothing after the end of the recording.
+	// onResponse, onContent and onEntry are Response, Content and Entry of the Recording, or nil.
+	// They do nothing after the end of the recording.
 	onResponse func(*driver.Response)
 	onContent  func([]byte)
 	onEntry    func(Entry)

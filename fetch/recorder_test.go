@@ -95,7 +95,7 @@ func TestRecorderSeesEachHopAndFailure(t *testing.T) {
 		"get http://c/", "end get http://c/: not found (404 gone)")
 }
 
-func TestRecordOfABodyThatIsLeft(t *testing.T) {
+func TestRecordOfClosedBody(t *testing.T) {
 	t.Parallel()
 	var n notebook
 	c := fetch.New(&fetch.Options{Recorder: &n}, load("x", []fetch.Op{fetch.OpGet}, func(context.Context, *fetch.Request) (*driver.Response, error) {
@@ -184,7 +184,7 @@ func TestJoinRecorders(t *testing.T) {
 }
 
 // Content is read if it is recorded. Otherwise the body's WriteTo is used.
-func TestContentGoesTheSlowWayOnlyIfItIsWanted(t *testing.T) {
+func TestWriteToIsUsedUnlessContentIsRecorded(t *testing.T) {
 	t.Parallel()
 	for _, wanted := range []bool{false, true} {
 		var seen bytes.Buffer

@@ -71,7 +71,7 @@ func TestRedirects(t *testing.T) {
 	}
 }
 
-func TestResponseTellsTheWay(t *testing.T) {
+func TestResponseVia(t *testing.T) {
 	t.Parallel()
 	web := &fakeWeb{pages: map[string]string{"http://a/": "-> http://b/x", "http://b/x": "-> y#own", "http://b/y": "-> z", "http://b/z": "end"}}
 	c := fetch.New(&fetch.Options{Proxy: noProxy}, web.load)

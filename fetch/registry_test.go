@@ -14,7 +14,7 @@ import (
 
 var nop = driver.DriverFunc(func(context.Context, *fetch.Request) (*driver.Response, error) { return nil, nil })
 
-func TestRegisterRefusesMistakes(t *testing.T) {
+func TestRegisterPanics(t *testing.T) {
 	t.Parallel()
 	tests := map[string]fetch.Scheme{
 		"without a driver":   {Name: "b"},
@@ -118,7 +118,7 @@ func TestOpsAreEnforced(t *testing.T) {
 }
 
 // An operation that the scheme does not support is refused without calling the driver.
-func TestOperationsThatASchemeCannotHave(t *testing.T) {
+func TestUnsupportedOperations(t *testing.T) {
 	t.Parallel()
 	web := &fakeWeb{}
 	c := fetch.New(&fetch.Options{Proxy: noProxy}, web.load)
@@ -136,7 +136,7 @@ func TestOperationsThatASchemeCannotHave(t *testing.T) {
 	}
 }
 
-func TestDriverThatReturnsNothing(t *testing.T) {
+func TestDriverReturnsNil(t *testing.T) {
 	t.Parallel()
 	for name, resp := range map[string]*driver.Response{"no response": nil, "no body": {}} {
 		c := fetch.New(nil, driver.Use("x", driver.DriverFunc(

@@ -191,7 +191,7 @@ func TestResourceReadsInOneExchange(t *testing.T) {
 
 // A caller that inspects the first bytes, for example to detect the media type, does not cause
 // another request.
-func TestResourceKeepsItsHead(t *testing.T) {
+func TestResourceCachesHead(t *testing.T) {
 	t.Parallel()
 	for _, ranges := range []bool{true, false} {
 		s := newShelf(1 << 20)
@@ -282,7 +282,7 @@ func TestZipReaderOverResource(t *testing.T) {
 	}
 }
 
-func TestResourceHealsItself(t *testing.T) {
+func TestResourceReconnects(t *testing.T) {
 	t.Parallel()
 	for _, ranges := range []bool{true, false} {
 		s := newShelf(1 << 20)
@@ -366,7 +366,7 @@ func TestResourceOfShortParts(t *testing.T) {
 	}
 }
 
-func TestResourceGivesUp(t *testing.T) {
+func TestResourceRetriesEnd(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		busy := &fetch.Error{Code: fetch.ErrBusy, Retry: true}
@@ -428,7 +428,7 @@ func TestResourceWithoutValidator(t *testing.T) {
 	}
 }
 
-func TestResourceNoticesChange(t *testing.T) {
+func TestResourceDetectsChange(t *testing.T) {
 	t.Parallel()
 	for _, ranges := range []bool{true, false} {
 		s := newShelf(1 << 20)
@@ -556,7 +556,7 @@ func TestResourceMeasure(t *testing.T) {
 	}
 }
 
-func TestResourceKeepsToPolicy(t *testing.T) {
+func TestResourceObeysPolicy(t *testing.T) {
 	t.Parallel()
 	s := newShelf(1000)
 	c := fetch.New(&fetch.Options{Policy: &fetch.Policy{MaxSize: 999}}, driver.Use("x-shelf", s))
@@ -632,7 +632,7 @@ func TestResourceCloseEndsReads(t *testing.T) {
 func second[N any](_ N, err error) error { return err }
 
 // Reads in any order return the bytes of the document, even if connections are lost.
-func TestResourceIsLikeAFile(t *testing.T) {
+func TestResourceRandomReads(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, readAnyhow)
 }

@@ -113,7 +113,7 @@ func TestBodiesAndRedirects(t *testing.T) {
 	}
 }
 
-func TestBodiesAreForContentAlone(t *testing.T) {
+func TestBodiesOfUnsupportedRequests(t *testing.T) {
 	t.Parallel()
 	box := &inbox{}
 	c := fetch.New(&fetch.Options{Proxy: func(uri.URI) (uri.URI, error) { return uri.MustParse("http://proxy:80/"), nil }}, box.load)

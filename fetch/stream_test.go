@@ -96,7 +96,7 @@ func TestLimitsHoldForEntries(t *testing.T) {
 }
 
 // Every way of reading a body enforces the limit.
-func TestBodiesThatGoOnAreCutOff(t *testing.T) {
+func TestOversizedBodiesAreCutOff(t *testing.T) {
 	t.Parallel()
 	const most = 300_000
 	file := func(t *testing.T) *os.File {

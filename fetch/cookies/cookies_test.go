@@ -92,7 +92,7 @@ func TestCookies(t *testing.T) {
 	}
 }
 
-func TestCookiesGiveWay(t *testing.T) {
+func TestReplacedAndExpiredCookies(t *testing.T) {
 	t.Parallel()
 	j := New()
 	now := time.Unix(1_800_000_000, 0)
@@ -259,7 +259,7 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-func TestFilesThatAreNone(t *testing.T) {
+func TestInvalidFiles(t *testing.T) {
 	t.Parallel()
 	good := ".example.com\tTRUE\t/\tFALSE\t0\tn\tv\n"
 	for _, bad := range []string{

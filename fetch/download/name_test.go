@@ -76,8 +76,8 @@ func FuzzName(f *testing.F) {
 	})
 }
 
-// TestNamesOfOthers saves resources whose URLs come from a server's listing or page.
-func TestNamesOfOthers(t *testing.T) {
+// TestNamesChosenByServers saves resources whose URLs come from a server's listing or page.
+func TestNamesChosenByServers(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ url, from, want string }{
 		{"x-liar://h/.bashrc", "", ".bashrc"},

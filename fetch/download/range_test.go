@@ -15,7 +15,7 @@ import (
 )
 
 // The end of a resource can be retrieved from every server that reports the size, even without ranges.
-func TestTheLastBytes(t *testing.T) {
+func TestRangeFromEnd(t *testing.T) {
 	t.Parallel()
 	content := pattern(1000, 1)
 	get, stat := []fetch.Op{fetch.OpGet}, []fetch.Op{fetch.OpGet, fetch.OpStat}

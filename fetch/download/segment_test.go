@@ -211,7 +211,7 @@ func TestSegmentsEndTogether(t *testing.T) {
 }
 
 // A segment is not assigned to a worker that has already ended.
-func TestSegmentsNobodyLeft(t *testing.T) {
+func TestSegmentAfterLastWorker(t *testing.T) {
 	t.Parallel()
 	content := pattern(4<<20, 1)
 	l := newLiar(content)
@@ -241,7 +241,7 @@ func TestSegmentsNobodyLeft(t *testing.T) {
 }
 
 // A complete segment releases its connection to the others.
-func TestSegmentsTakeTurns(t *testing.T) {
+func TestSegmentsShareOneConnection(t *testing.T) {
 	t.Parallel()
 	content := pattern(4<<20, 1)
 	dir := t.TempDir()

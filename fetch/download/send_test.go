@@ -18,7 +18,7 @@ import (
 
 // A retry of a request with a body sends the whole body again and does not resume the response. A
 // body that can be sent only once is not retried.
-func TestAnswersToWhatWasSent(t *testing.T) {
+func TestRequestsWithBodies(t *testing.T) {
 	t.Parallel()
 	var sent []string
 	loader := func(_ driver.Env, reg *driver.Registry) {

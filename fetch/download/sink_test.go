@@ -103,7 +103,7 @@ func (d *turning) Write(p []byte) (int, error) {
 func (d *turning) osFile() *os.File { return d.f }
 
 // Once the destination has a file and nothing remains to be compared, the kernel moves the bytes.
-func TestSinkTurns(t *testing.T) {
+func TestSinkSwitchesToFile(t *testing.T) {
 	t.Parallel()
 	content := make([]byte, 3<<20)
 	for i := range content {

@@ -170,7 +170,7 @@ func TestSources(t *testing.T) {
 	}
 }
 
-func TestNamesOfMetalinksPlantNothing(t *testing.T) {
+func TestMetalinkNamesAreSafe(t *testing.T) {
 	t.Parallel()
 	content := pattern(1000, 5)
 	m := &mirrors{content: content, asked: map[string]int{}, running: map[string]int{}}
@@ -186,7 +186,7 @@ func TestNamesOfMetalinksPlantNothing(t *testing.T) {
 	}
 }
 
-func TestSourcesGoOnWithGoodPieces(t *testing.T) {
+func TestSourcesKeepGoodPieces(t *testing.T) {
 	t.Parallel()
 	content := pattern(8<<20, 4)
 	dir := t.TempDir()

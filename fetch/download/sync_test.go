@@ -134,7 +134,7 @@ func TestFlushFails(t *testing.T) {
 	}
 }
 
-func TestAFileWhoseNameADirectoryHasNowEndsNothing(t *testing.T) {
+func TestFlushAfterFileWasReplacedByDirectory(t *testing.T) {
 	t.Parallel()
 	d := newLiar(pattern(100, 1)).downloader(t, t.TempDir())
 	if _, err := d.Do(t.Context(), &fetch.Request{URL: uri.MustParse(liarURL)}, "a", nil); err != nil {

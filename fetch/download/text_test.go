@@ -11,7 +11,7 @@ import (
 	"github.com/urlget/urlget/fetch/download"
 )
 
-func TestExistsIsTextAndBack(t *testing.T) {
+func TestExistsTextRoundTrip(t *testing.T) {
 	t.Parallel()
 	for e, want := range map[download.Exists]string{
 		download.NewName: "new_name", download.Overwrite: "overwrite", download.Skip: "skip",
@@ -31,7 +31,7 @@ func TestExistsIsTextAndBack(t *testing.T) {
 	}
 }
 
-func TestKnownIsJSONAndBack(t *testing.T) {
+func TestKnownJSONRoundTrip(t *testing.T) {
 	t.Parallel()
 	day := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
 	for want, k := range map[string]download.Known{

@@ -54,7 +54,7 @@ func wantUserTimeout(t *testing.T, err error) {
 	}
 }
 
-func TestTimeoutsNameWhatDidNotCome(t *testing.T) {
+func TestTimeoutPhases(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c, peer := pipe(t, time.Second)
@@ -121,7 +121,7 @@ func TestReadTimesOutWhenIdle(t *testing.T) {
 	})
 }
 
-func TestWriteGoesOnWhileThePeerTakesBytes(t *testing.T) {
+func TestSlowWritesDoNotTimeOut(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c, peer := pipe(t, 10*time.Second)
@@ -156,7 +156,7 @@ func TestWriteGoesOnWhileThePeerTakesBytes(t *testing.T) {
 	})
 }
 
-func TestUserDeadlinesHoldToo(t *testing.T) {
+func TestUserDeadlines(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c, peer := pipe(t, 30*time.Second)
@@ -242,7 +242,7 @@ func TestBindEndsReadsAndWritesWithTheCause(t *testing.T) {
 	}
 }
 
-func TestBindToAContextThatIsOver(t *testing.T) {
+func TestBindToCanceledContext(t *testing.T) {
 	t.Parallel()
 	c, _ := pipe(t, 0)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -276,7 +276,7 @@ func TestReleaseUndoesBind(t *testing.T) {
 	})
 }
 
-func TestACauseOfEOFIsNoEOF(t *testing.T) {
+func TestCauseEOFIsNotEOF(t *testing.T) {
 	t.Parallel()
 	c, _ := pipe(t, 0)
 	ctx, cancel := context.WithCancelCause(t.Context())
@@ -287,8 +287,8 @@ func TestACauseOfEOFIsNoEOF(t *testing.T) {
 	}
 }
 
-// TestCancelMeetsRead cancels a context while reads set deadlines. No read may block afterwards.
-func TestCancelMeetsRead(t *testing.T) {
+// TestCancelDuringRead cancels a context while reads set deadlines. No read may block afterwards.
+func TestCancelDuringRead(t *testing.T) {
 	t.Parallel()
 	client, server := servers.Pair(t)
 	go io.Copy(server, endless("x"))
@@ -509,7 +509,7 @@ func TestReplyTimeoutBoundsTheWholeReply(t *testing.T) {
 	}
 }
 
-func TestReplyTimeoutLeavesWritesAlone(t *testing.T) {
+func TestReplyTimeoutDoesNotLimitWrites(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c, _ := pipe(t, 2*time.Second) // the peer does not read

@@ -109,7 +109,7 @@ func (r *rig) empty() {
 	}
 }
 
-func TestReusesTheConnectionLastUsed(t *testing.T) {
+func TestReusesMostRecentConnection(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, idleOptions{MaxIdle: 4})
 	a, b := r.get("k"), r.get("k")
@@ -147,7 +147,7 @@ func TestPrefers(t *testing.T) {
 	}
 }
 
-func TestKeepsNoMoreIdleThanAllowed(t *testing.T) {
+func TestMaxIdle(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, idleOptions{MaxIdle: 2})
 	leases := []*lease{r.get("k"), r.get("k"), r.get("k")}
@@ -201,7 +201,7 @@ func TestEndingALeaseTwiceHasNoEffect(t *testing.T) {
 	r.empty()
 }
 
-func TestFailedDialGivesItsPlaceBack(t *testing.T) {
+func TestFailedDialReleasesSlot(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, idleOptions{MaxOpen: 1})
 	r.fails = errors.New("refused")
@@ -253,7 +253,7 @@ func TestWaitersAreServedInOrder(t *testing.T) {
 	}
 }
 
-func TestAWaitEndsWithItsContext(t *testing.T) {
+func TestWaitEndsWithContext(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, idleOptions{MaxIdle: 1, MaxOpen: 1})
@@ -283,8 +283,8 @@ func TestAWaitEndsWithItsContext(t *testing.T) {
 	})
 }
 
-// TestATurnIsNotLostWithItsWaiter repeatedly cancels a waiting Get while a lease ends.
-func TestATurnIsNotLostWithItsWaiter(t *testing.T) {
+// TestGrantOfCanceledWaiterIsPassedOn repeatedly cancels a waiting Get while a lease ends.
+func TestGrantOfCanceledWaiterIsPassedOn(t *testing.T) {
 	t.Parallel()
 	for i := range 500 {
 		r := newRig(t, idleOptions{MaxIdle: 1, MaxOpen: 1})
@@ -311,7 +311,7 @@ func TestATurnIsNotLostWithItsWaiter(t *testing.T) {
 }
 
 // Idle connections closed by the peer are dropped before they expire.
-func TestConnectionsThatPeersCloseAreNotKept(t *testing.T) {
+func TestDeadIdleConnectionsAreClosed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, idleOptions{MaxIdle: 4, MaxOpen: 3, IdleTimeout: time.Minute, Gone: func(c any) bool { return c.(*fake).bad }})
@@ -354,7 +354,7 @@ func TestIdleConnectionsExpire(t *testing.T) {
 	})
 }
 
-func TestGetDoesNotReturnWhatHasExpired(t *testing.T) {
+func TestGetSkipsExpiredConnections(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, idleOptions{MaxIdle: 4, MaxOpen: 1, IdleTimeout: time.Minute})

@@ -16,7 +16,7 @@ import (
 
 // A piece that cannot be used before it is complete fails after the idle timeout if it arrives at
 // less than 256 bytes per second.
-func TestPiecesThatDrip(t *testing.T) {
+func TestSlowPieces(t *testing.T) {
 	t.Parallel()
 	const idle = 10 * time.Second
 	for _, tt := range []struct {
@@ -80,7 +80,7 @@ func TestPiecesThatDrip(t *testing.T) {
 }
 
 // Only the time spent in Read counts toward the rate of a piece.
-func TestPausesOfTheReaderAreNotThePeers(t *testing.T) {
+func TestReaderPausesDoNotCount(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c, peer := pipe(t, 10*time.Second)
@@ -102,7 +102,7 @@ func TestPausesOfTheReaderAreNotThePeers(t *testing.T) {
 
 // A TLS record cannot be read before it is complete, so the bytes of an incomplete record do not
 // reset the timeout.
-func TestRecordsOfTLSThatDrip(t *testing.T) {
+func TestSlowTLSRecords(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		serverTLS, clientTLS := servers.Certificate()

@@ -9,7 +9,7 @@ import (
 	"github.com/urlget/urlget/fetchtest/servers"
 )
 
-func TestPutKeepsWhatCanBeUsedAgain(t *testing.T) {
+func TestPutKeepsValidConnections(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		act   func(cancel func(), valid *bool, l *Lease[string, *kept])
@@ -59,7 +59,7 @@ func TestPutKeepsWhatCanBeUsedAgain(t *testing.T) {
 }
 
 // A pool detects without waiting that the peer has closed an idle connection.
-func TestPoolSeesThatPeersClose(t *testing.T) {
+func TestPoolDetectsClosedPeer(t *testing.T) {
 	t.Parallel()
 	for _, version := range []uint16{0, tls.VersionTLS13} {
 		conn, peer, _ := exchanged(t, version, func(c net.Conn) net.Conn { return c })

@@ -165,7 +165,7 @@ func TestSlowStreamsDoNotTimeOut(t *testing.T) {
 }
 
 // A timeout is an error if the writer has read more bytes than it has written.
-func TestATimeoutThatLostBytesIsAnError(t *testing.T) {
+func TestTimeoutAfterLostBytes(t *testing.T) {
 	t.Parallel()
 	client, server := servers.Pair(t)
 	server.Write([]byte("some"))
@@ -209,7 +209,7 @@ func TestWriteToN(t *testing.T) {
 	}
 }
 
-func TestCopyErrorsNameWhoFailed(t *testing.T) {
+func TestCopyErrors(t *testing.T) {
 	t.Parallel()
 	t.Run("connection", func(t *testing.T) {
 		t.Parallel()

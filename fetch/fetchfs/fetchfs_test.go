@@ -77,7 +77,7 @@ func listing(fsys fs.FS, name string, dir uri.URI) (*driver.Response, error) {
 
 func file(text string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(text), ModTime: stamp} }
 
-func TestFSIsAFileSystem(t *testing.T) {
+func TestFS(t *testing.T) {
 	t.Parallel()
 	names := []string{"a.txt", "dir/b.txt", "dir/deep/c.txt", "a b;c?d#e%2F", "q:r"}
 	m := fstest.MapFS{"odd/a:b%2Fc/x": file("x")}

@@ -248,7 +248,7 @@ func TestUnknownSize(t *testing.T) {
 }
 
 // If selectors are not paths, the files that WalkDir finds can be read.
-func TestGopherIsATree(t *testing.T) {
+func TestGopherTree(t *testing.T) {
 	t.Parallel()
 	s := gopherd.Start(t, gopherd.Options{
 		Tree: fstest.MapFS{"fruit/apple.txt": file("an apple"), "fruit/red/cherry": file("a cherry"), "readme.txt": file("read me")},
@@ -300,7 +300,7 @@ func TestGopherIsATree(t *testing.T) {
 }
 
 // A lost connection is not visible to the caller.
-func TestFilesHealThemselves(t *testing.T) {
+func TestFilesReconnect(t *testing.T) {
 	t.Parallel()
 	data := random(500_000)
 	s := ftpd.Start(t, ftpd.Options{Tree: fstest.MapFS{"doc": {Data: data, ModTime: stamp}}})
@@ -314,7 +314,7 @@ func TestFilesHealThemselves(t *testing.T) {
 }
 
 // An error that is unrelated to directories does not cause a second attempt as a directory.
-func TestOpenAsksOnce(t *testing.T) {
+func TestOpenSendsOneRequest(t *testing.T) {
 	t.Parallel()
 	asked := 0
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

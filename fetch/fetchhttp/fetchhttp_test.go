@@ -237,7 +237,7 @@ func TestGateway(t *testing.T) {
 	check(t, "POST", resp, exchange{405, "only GET", map[string]string{"Allow": "GET, HEAD"}})
 }
 
-func TestGatewayMakesPagesOfListings(t *testing.T) {
+func TestGatewayListings(t *testing.T) {
 	t.Parallel()
 	w := httptest.NewRecorder()
 	fetchhttp.NewGateway(newClient(), "x-thing").ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), "GET", "/x-thing/h/menu/", nil))

@@ -159,7 +159,7 @@ func TestHTTPIsPassedThrough(t *testing.T) {
 	}
 }
 
-func TestRequestsThatAreRefused(t *testing.T) {
+func TestRefusedRequests(t *testing.T) {
 	t.Parallel()
 	rt := fetchhttp.NewTransport(newClient())
 	for _, tt := range []struct {
@@ -221,7 +221,7 @@ func TestRequestFields(t *testing.T) {
 	}
 }
 
-func TestRegisterTeachesAllButHTTP(t *testing.T) {
+func TestRegisterSkipsHTTP(t *testing.T) {
 	t.Parallel()
 	load := func(_ driver.Env, reg *driver.Registry) {
 		for _, name := range []string{"http", "https", "x-thing", "x-other"} {
@@ -257,7 +257,7 @@ func TestRegisterTeachesAllButHTTP(t *testing.T) {
 
 // A gateway passes on the error responses of HTTP servers, except for fields that would affect the
 // gateway itself.
-func TestGatewayPassesRefusalsOn(t *testing.T) {
+func TestGatewayPassesOnErrorResponses(t *testing.T) {
 	t.Parallel()
 	s := httptest.NewServer(http.HandlerFunc(web))
 	t.Cleanup(s.Close)

@@ -81,7 +81,7 @@ func parts(t *testing.T, contentType, content string) []string {
 	}
 }
 
-func TestFilesThatCannotBeSent(t *testing.T) {
+func TestUnusableFiles(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	if _, err := formdata.New([]formdata.Part{{Name: "a", File: filepath.Join(dir, "none")}}); !errors.Is(err, fs.ErrNotExist) {

@@ -180,7 +180,7 @@ func TestDecodeRefuses(t *testing.T) {
 }
 
 // Values that JSON cannot represent are errors.
-func TestJobThatIsNotText(t *testing.T) {
+func TestInvalidUTF8(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		job  job.Job

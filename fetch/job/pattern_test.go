@@ -49,7 +49,7 @@ func TestMatches(t *testing.T) {
 }
 
 // The size and time from the listing save a request.
-func TestKnownMatchesAreNotAskedFor(t *testing.T) {
+func TestKnownMatchesAreNotRequested(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	name := filepath.Join(dir, "a.txt")
@@ -134,7 +134,7 @@ func TestLimitOfAPattern(t *testing.T) {
 }
 
 // The matches of a truncated listing are not retrieved.
-func TestBrokenPattern(t *testing.T) {
+func TestTruncatedPattern(t *testing.T) {
 	t.Parallel()
 	s := library()
 	s.resources["/*"] = resource{pattern: true, entries: func(yield func(fetch.Entry, error) bool) {

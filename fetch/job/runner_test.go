@@ -124,7 +124,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-func TestResultTellsOfTheResource(t *testing.T) {
+func TestResultOfResource(t *testing.T) {
 	t.Parallel()
 	r := library().runner(t, t.TempDir(), nil)
 	j := &job.Job{URL: uri.MustParse("x-shelf://joe:hunter2@host/a.txt"), From: uri.MustParse("x-shelf://joe:hunter2@host/"), Depth: 2, Attempt: 3}
@@ -140,7 +140,7 @@ func TestResultTellsOfTheResource(t *testing.T) {
 	}
 }
 
-func TestResultTellsOfTheFailure(t *testing.T) {
+func TestResultOfFailure(t *testing.T) {
 	t.Parallel()
 	r := library().runner(t, t.TempDir(), nil)
 	got := r.Run(t.Context(), &job.Job{URL: uri.MustParse("x-shelf://joe:hunter2@host/busy")}, nil)
@@ -155,7 +155,7 @@ func TestResultTellsOfTheFailure(t *testing.T) {
 	}
 }
 
-func TestResultTellsWhatTheServerSaidOfWhatIsUnchanged(t *testing.T) {
+func TestResultOfUnchangedResource(t *testing.T) {
 	t.Parallel()
 	for name, j := range map[string]job.Job{
 		"a newer file":      {Output: "old", Exists: download.Newer},
@@ -375,7 +375,7 @@ func TestFromContext(t *testing.T) {
 	}
 }
 
-func TestTriesAgain(t *testing.T) {
+func TestRetries(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := library()
@@ -403,7 +403,7 @@ func TestTriesAgain(t *testing.T) {
 	})
 }
 
-func TestListingsAndMetadataAreTriedAgain(t *testing.T) {
+func TestListingsAndMetadataAreRetried(t *testing.T) {
 	t.Parallel()
 	lost := &fetch.Error{Code: fetch.ErrNetwork, Retry: true, Err: errors.New("lost")}
 	file := entries(entry("/a.txt", fetch.EntryObject))
@@ -477,7 +477,7 @@ func TestTransferStartsOver(t *testing.T) {
 }
 
 // A file left by another tool under the name is resumed.
-func TestGoesOnWithWhatIsThere(t *testing.T) {
+func TestResumesExistingFile(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "a.txt"), []byte("aaa"), 0o600); err != nil {

@@ -139,7 +139,7 @@ func (endless) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func TestLeavingEarlyReadsNoMore(t *testing.T) {
+func TestEarlyBreakStopsReading(t *testing.T) {
 	t.Parallel()
 	for name, seq := range map[string]iter.Seq2[fetch.Entry, error]{
 		"HTML": links.HTML(io.MultiReader(strings.NewReader("<a href=x></a><img src=y><a href=z>"), endless{}), base),

@@ -85,7 +85,7 @@ func TestTooManyParts(t *testing.T) {
 	}
 }
 
-func TestReadErrorsComeThrough(t *testing.T) {
+func TestReadErrorsAreReturned(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("broken")
 	for _, message := range []string{"Subject: x", "Subject: x\n\nhello", mixedHead + "--XX\n\none\n"} {
@@ -144,7 +144,7 @@ func TestHeader(t *testing.T) {
 	}
 }
 
-func TestReadHeadStopsSoon(t *testing.T) {
+func TestReadHeadReadsLittle(t *testing.T) {
 	t.Parallel()
 	for _, s := range []string{"A: b\n\nbody", "A: b\r\n\r\nbody", "\nbody", "\r\nbody", "A: b", ""} {
 		head, err := ReadHead(iotest.OneByteReader(strings.NewReader(s)), 0)

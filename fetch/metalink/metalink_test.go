@@ -44,7 +44,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoMetalinkIsRefused(t *testing.T) {
+func TestParseRefusesOtherDocuments(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct{ text, err string }{
 		"nothing":              {"", "unexpected EOF"},

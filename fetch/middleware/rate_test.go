@@ -62,7 +62,7 @@ func (d *drawingDestination) ReadFrom(r io.Reader) (int64, error) {
 }
 
 // The rate limit also applies to WriteTo.
-func TestRateLimitOfWhatIsWritten(t *testing.T) {
+func TestRateLimitOfWriteTo(t *testing.T) {
 	t.Parallel()
 	const rate, size = 8000, 20_000
 	for name, tt := range map[string]struct {
@@ -102,7 +102,7 @@ func TestRateLimitOfWhatIsWritten(t *testing.T) {
 
 func (d *destination) total() (got, largest int64) { return d.got, d.largest }
 
-func TestRateLimitOfWhatIsWrittenEndsWithContext(t *testing.T) {
+func TestRateLimitOfWriteToEndsWithContext(t *testing.T) {
 	t.Parallel()
 	for name, w := range map[string]io.Writer{"writer": &destination{}, "file": &drawingDestination{}} {
 		t.Run(name, func(t *testing.T) {
@@ -143,7 +143,7 @@ func (f *countingFile) Write(p []byte) (int, error) {
 }
 
 // With a rate limit, the kernel still moves the bytes from a connection to a file.
-func TestRateLimitLeavesTheBytesToTheKernel(t *testing.T) {
+func TestRateLimitKeepsSplice(t *testing.T) {
 	t.Parallel()
 	content := make([]byte, 3<<20+17)
 	for i := range content {

@@ -112,7 +112,7 @@ func write(t *testing.T, text string, mode os.FileMode) string {
 	return path
 }
 
-func TestSourceAnswersOnlyForTheHostTheUserNamed(t *testing.T) {
+func TestSourceIgnoresForeignChallenges(t *testing.T) {
 	t.Parallel()
 	path := write(t, "machine h.example login u password p account acct\ndefault login d password e", 0o600)
 	tests := []struct {
@@ -156,7 +156,7 @@ func TestSourceAnswersOnlyForTheHostTheUserNamed(t *testing.T) {
 	}
 }
 
-func TestSourceReportsAFileItCannotUse(t *testing.T) {
+func TestSourceReportsUnusableFile(t *testing.T) {
 	t.Parallel()
 	ch := fetch.Challenge{URL: uri.MustParse("ftp://h/"), Attempt: 1}
 	for _, path := range []string{filepath.Join(t.TempDir(), "none"), write(t, "machine h password \"hunter2", 0o600)} {

@@ -211,7 +211,7 @@ func TestEncodersAndDecodersAreInverse(t *testing.T) {
 
 // No value is encoded as a URL that means another value: the encoder or the decoder fails, or the
 // decoder returns the same value.
-func TestEncodersWriteNothingElse(t *testing.T) {
+func TestEncodersAreUnambiguous(t *testing.T) {
 	t.Parallel()
 	for name, value := range makers {
 		t.Run(name, func(t *testing.T) {

@@ -6,8 +6,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestASetKnowsWhatWasAddedLast compares a set with a slice of all that was added.
-func TestASetKnowsWhatWasAddedLast(t *testing.T) {
+// TestSetKeepsNewestElements compares a set with a slice of all that was added.
+func TestSetKeepsNewestElements(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		max := rapid.IntRange(1, 5).Draw(t, "max")
@@ -38,7 +38,7 @@ func TestASetKnowsWhatWasAddedLast(t *testing.T) {
 	})
 }
 
-func TestTheOldestIsForgotten(t *testing.T) {
+func TestOldestElementIsRemoved(t *testing.T) {
 	t.Parallel()
 	s := NewSet[string](2)
 	for _, e := range []string{"a", "b", "a", "c"} {

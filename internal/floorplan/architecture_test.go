@@ -16,9 +16,9 @@ const (
 	tableEnds   = "<!-- end of floor plan -->\n"
 )
 
-// TestTheDocumentShowsTheTable compares docs/architecture.md with the table. With URLGET_WRITE set,
+// TestDocumentShowsTable compares docs/architecture.md with the table. With URLGET_WRITE set,
 // it rewrites the document.
-func TestTheDocumentShowsTheTable(t *testing.T) {
+func TestDocumentShowsTable(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile(document)
 	if err != nil {

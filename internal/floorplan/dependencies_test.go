@@ -14,8 +14,8 @@ var (
 	tableLine = regexp.MustCompile(`(?m)^\|.*\|$`)
 )
 
-// TestTheREADMENamesEveryDependency compares go.mod with the table of dependencies in the README.
-func TestTheREADMENamesEveryDependency(t *testing.T) {
+// TestREADMENamesEveryDependency compares go.mod with the table of dependencies in the README.
+func TestREADMENamesEveryDependency(t *testing.T) {
 	t.Parallel()
 	mod, err := os.ReadFile("../../go.mod")
 	if err != nil {
@@ -64,7 +64,7 @@ var apart = map[string][]string{
 	"protocols/http/http3":     {"protocols"},
 }
 
-func TestPackagesApartStayApart(t *testing.T) {
+func TestLargeDependenciesAreIsolated(t *testing.T) {
 	t.Parallel()
 	pkgs := list(t)
 	imports := make(map[string][]string, len(pkgs))

@@ -10,9 +10,9 @@ import (
 
 var quoted = regexp.MustCompile("`([^`]+)`")
 
-// TestTheLimitsAreThere compares docs/limits.md with the code: the file of each limit contains its
+// TestLimitsExist compares docs/limits.md with the code: the file of each limit contains its
 // name, and its tests exist.
-func TestTheLimitsAreThere(t *testing.T) {
+func TestLimitsExist(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../../docs/limits.md")
 	if err != nil {

@@ -48,7 +48,7 @@ func TestEachCommandHasAPage(t *testing.T) {
 	}
 }
 
-func TestWhatBeginsALineIsNoCommandOfRoff(t *testing.T) {
+func TestLeadingDotIsEscaped(t *testing.T) {
 	t.Parallel()
 	f := pflag.NewFlagSet("", pflag.ContinueOnError)
 	f.Bool("x", false, ".so /etc/passwd")

@@ -190,7 +190,7 @@ func line(t *testing.T, name string, mode os.FileMode, date time.Time, r io.Read
 	return strings.Join([]string{name, mode.String(), date.UTC().Format(time.RFC3339), string(content)}, " ")
 }
 
-func TestFilesBesideTheProgram(t *testing.T) {
+func TestPackagedDocs(t *testing.T) {
 	t.Parallel()
 	d := docs{
 		texts:       []file{{"LICENSE", "/src/LICENSE", 0o644}, {"README.md", "/src/README.md", 0o644}},

@@ -223,7 +223,7 @@ func TestDataOfEachKind(t *testing.T) {
 	}
 }
 
-func TestExecuteSaysWhatFails(t *testing.T) {
+func TestExecuteErrors(t *testing.T) {
 	t.Parallel()
 	s := Must(ParseFS(os.DirFS("../../serve"), "pages/*.html"))
 	if err := s.Execute(io.Discard, "none", nil); !strings.Contains(fmt.Sprint(err), `unknown template "none"`) {

@@ -100,7 +100,7 @@ func retrieve(t *testing.T, addr string, quit bool) string {
 	return string(content)
 }
 
-func TestServerPlaysTheServersSide(t *testing.T) {
+func TestServer(t *testing.T) {
 	t.Parallel()
 	conv, err := Load("testdata/ftp.txtar")
 	if err != nil {
@@ -117,7 +117,7 @@ func TestServerPlaysTheServersSide(t *testing.T) {
 	}
 }
 
-func TestClientPlaysTheOtherSide(t *testing.T) {
+func TestClient(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
 		"-- c --\nS: hello\nC: a\nC\"b\\n\"\nS\"raw\"\nS: PASV ($PASV{d})\nC? QUIT\nS!wait d\nS: bye\nS!close\n-- d --\nC: up\nC!close\nS: got it\nS!close\n",
@@ -179,7 +179,7 @@ func says(s string) func(net.Conn) {
 	}
 }
 
-func TestServerReportsAConnectionTooMany(t *testing.T) {
+func TestServerReportsExtraConnection(t *testing.T) {
 	t.Parallel()
 	rec := &recorder{TB: t}
 	addr := Server(rec, parse(t, "-- c --\nS!close\n"))
@@ -310,7 +310,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-func TestNumbersOfTheClientComeBack(t *testing.T) {
+func TestServerRepeatsNumbers(t *testing.T) {
 	t.Parallel()
 	conn := dial(t, Server(t, parse(t, "-- c --\nC< 01 {a} {b}\nS< 02 {b} 03 {a}\nS!close\n")))
 	defer conn.Close()

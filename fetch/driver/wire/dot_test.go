@@ -129,7 +129,7 @@ func TestDotReaderAcrossBuffers(t *testing.T) {
 	}
 }
 
-func TestDotReaderGoesOnAfterAnError(t *testing.T) {
+func TestDotReaderContinuesAfterError(t *testing.T) {
 	t.Parallel()
 	again := errors.New("again")
 	parts := []string{"a\r", "\n", ".", ".", "\r\n", ".", "\r", "\n"}

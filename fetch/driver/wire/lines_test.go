@@ -71,7 +71,7 @@ func TestConversation(t *testing.T) {
 	}
 }
 
-func TestQueuedLinesTravelTogether(t *testing.T) {
+func TestQueuedLinesAreSentTogether(t *testing.T) {
 	t.Parallel()
 	l, p, trace := talk("")
 	if err := l.Flush(); err != nil || len(p.writes) > 0 {
@@ -136,7 +136,7 @@ func TestIACIsDoubledOnRequest(t *testing.T) {
 	}
 }
 
-func TestABrokenConversationStaysBroken(t *testing.T) {
+func TestErrorsAreSticky(t *testing.T) {
 	t.Parallel()
 	fail := errors.New("no more")
 	tests := []struct {

@@ -23,7 +23,7 @@ func piecesOf(end error, pieces ...string) *Pieces {
 	return &p
 }
 
-func TestPiecesAreOneContent(t *testing.T) {
+func TestPieces(t *testing.T) {
 	t.Parallel()
 	if err := iotest.TestReader(piecesOf(io.EOF, "a", "bcd", "efghijklmnop"), []byte("abcdefghijklmnop")); err != nil {
 		t.Error(err)

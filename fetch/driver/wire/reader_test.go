@@ -98,7 +98,7 @@ func TestLine(t *testing.T) {
 	}
 }
 
-func TestLineMayBeTriedAgain(t *testing.T) {
+func TestLineAfterTimeout(t *testing.T) {
 	t.Parallel()
 	timeout := &TimeoutError{}
 	r := NewReader(&sequence{[]io.Reader{strings.NewReader("22"), iotest.ErrReader(timeout), strings.NewReader("0 ok\r\n")}}, 0)
@@ -125,7 +125,7 @@ func TestMaxLineBeyondTheBuffer(t *testing.T) {
 	}
 }
 
-func TestWhatFollowsALine(t *testing.T) {
+func TestReadsAfterLine(t *testing.T) {
 	t.Parallel()
 	r := NewReader(iotest.HalfReader(strings.NewReader("ok\r\n123body")), 0)
 	if _, err := r.Line(); err != nil {
@@ -192,7 +192,7 @@ func FuzzLine(f *testing.F) {
 }
 
 // A LineTooLongError of the underlying reader is an ordinary read error: no lines follow it.
-func TestLinesThatOthersCutOff(t *testing.T) {
+func TestWrappedLineTooLongError(t *testing.T) {
 	t.Parallel()
 	source := fmt.Errorf("on the control connection: %w", &LineTooLongError{Max: 5})
 	r := NewReader(io.MultiReader(strings.NewReader("123456\nshort\n"), iotest.ErrReader(source)), 5)
@@ -208,7 +208,7 @@ func TestLinesThatOthersCutOff(t *testing.T) {
 }
 
 // An unterminated line that is too long returns io.ErrUnexpectedEOF once, like any last line.
-func TestTheEndOfALineThatIsTooLongIsToldOnce(t *testing.T) {
+func TestUnterminatedLongLine(t *testing.T) {
 	t.Parallel()
 	r := NewReader(strings.NewReader(strings.Repeat("x", 200<<10)), 100)
 	if _, err := r.Line(); !IsLineCut(err) {
@@ -221,7 +221,7 @@ func TestTheEndOfALineThatIsTooLongIsToldOnce(t *testing.T) {
 	}
 }
 
-func TestAllLinesAndOneError(t *testing.T) {
+func TestAll(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("broken")
 	elsewhere := fmt.Errorf("on the control connection: %w", &LineTooLongError{Max: 5})

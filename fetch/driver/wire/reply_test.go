@@ -89,7 +89,7 @@ func TestReplyErrors(t *testing.T) {
 	}
 }
 
-func TestReplyOfOneLineIsRefusedBeforeItsSecond(t *testing.T) {
+func TestReplyLineLimitDoesNotWait(t *testing.T) {
 	t.Parallel()
 	pr, pw := io.Pipe()
 	go io.WriteString(pw, "220-more\r\n")

@@ -210,7 +210,7 @@ func TestEachExchangeIsASpan(t *testing.T) {
 }
 
 // A span fails only if the exchange does.
-func TestEndsThatAreNoFailures(t *testing.T) {
+func TestSpanStatus(t *testing.T) {
 	t.Parallel()
 	d := driver.DriverFunc(func(_ context.Context, req *fetch.Request) (*driver.Response, error) {
 		switch req.URL.Path() {
@@ -240,7 +240,7 @@ func TestEndsThatAreNoFailures(t *testing.T) {
 }
 
 // With ClassOnly, spans contain no text from the server.
-func TestTheClassAlone(t *testing.T) {
+func TestClassOnly(t *testing.T) {
 	t.Parallel()
 	l := &log{}
 	c := fetch.New(&fetch.Options{Recorder: otel.Recorder(&otel.Options{TracerProvider: tracers{log: l}, ClassOnly: true})},
@@ -273,7 +273,7 @@ func TestPeersWithoutAddress(t *testing.T) {
 }
 
 // The recorder does not request the transferred bytes, so the kernel can move them.
-func TestTheKernelsWayStaysOpen(t *testing.T) {
+func TestRecorderRequestsNoBytes(t *testing.T) {
 	t.Parallel()
 	record, _ := recorder()
 	x := record.Record(t.Context(), &fetch.Request{})
