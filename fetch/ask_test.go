@@ -16,9 +16,9 @@ import (
 	"github.com/urlget/urlget/fetch/driver"
 )
 
-// asking returns a client whose connections lead to serve. Its driver sends q and returns the reply
+// askClient returns a client whose connections lead to serve. Its driver sends q and returns the reply
 // as the body.
-func asking(opts fetch.Options, serve func(net.Conn), q driver.Question, begin func(*driver.Conn) error) *fetch.Client {
+func askClient(opts fetch.Options, serve func(net.Conn), q driver.Question, begin func(*driver.Conn) error) *fetch.Client {
 	opts.Proxy = noProxy
 	opts.DialContext = func(context.Context, string, string) (net.Conn, error) {
 		near, far := net.Pipe()
@@ -49,16 +49,16 @@ func nothing(*driver.Conn) error { return nil }
 func TestAskSendsLinesAndReturnsReply(t *testing.T) {
 	t.Parallel()
 	var n notebook
-	heard := make(chan string, 1)
-	c := asking(fetch.Options{Recorder: &n}, func(server net.Conn) {
+	received := make(chan string, 1)
+	c := askClient(fetch.Options{Recorder: &n}, func(server net.Conn) {
 		r := bufio.NewReader(server)
 		all := make([]byte, len("who\r\nquit\r\n+secret"))
 		io.ReadFull(r, all)
-		heard <- string(all)
+		received <- string(all)
 		io.WriteString(server, "answer")
 	}, driver.Question{Addr: "h:1", Lines: []string{"who", "quit"}, Data: "+secret", Shown: "+******"}, nothing)
 	got, err := text(t, c, "x://h/")
-	if err != nil || got != "answer" || <-heard != "who\r\nquit\r\n+secret" {
+	if err != nil || got != "answer" || <-received != "who\r\nquit\r\n+secret" {
 		t.Errorf("%q, %v", got, err)
 	}
 	n.want(t, "get x://h/", "peer 1 pipe tls=false", `line true "who"`, `line true "quit"`, `line true "+******"`,
@@ -68,7 +68,7 @@ func TestAskSendsLinesAndReturnsReply(t *testing.T) {
 func TestAskRefusesUnsafeLines(t *testing.T) {
 	t.Parallel()
 	for _, line := range []string{"a\rb", "a\nb", "a\x00b"} {
-		c := asking(fetch.Options{}, func(net.Conn) { t.Errorf("%q: connected", line) },
+		c := askClient(fetch.Options{}, func(net.Conn) { t.Errorf("%q: connected", line) },
 			driver.Question{Addr: "h:1", Lines: []string{"fine", line}}, nothing)
 		if _, err := c.Get(t.Context(), "x://h/"); !errors.Is(err, fetch.ErrURL) {
 			t.Errorf("%q: %v", line, err)
@@ -80,7 +80,7 @@ func TestAskClosesConnectionOnError(t *testing.T) {
 	t.Parallel()
 	why := errors.New("no answer")
 	gone := make(chan error, 1)
-	c := asking(fetch.Options{}, func(server net.Conn) {
+	c := askClient(fetch.Options{}, func(server net.Conn) {
 		_, err := server.Read(make([]byte, 1))
 		gone <- err
 	}, driver.Question{Addr: "h:1"}, func(*driver.Conn) error { return why })
@@ -122,7 +122,7 @@ func TestAskTimeouts(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				opts := fetch.Options{Timeouts: fetch.Timeouts{Idle: 5 * time.Second, Reply: 20 * time.Second}}
-				c := asking(opts, tt.serve, driver.Question{Addr: "h:1", Lines: []string{"hello"}}, all)
+				c := askClient(opts, tt.serve, driver.Question{Addr: "h:1", Lines: []string{"hello"}}, all)
 				_, err := c.Get(t.Context(), "x://h/")
 				if !errors.Is(err, os.ErrDeadlineExceeded) || !strings.Contains(err.Error(), tt.want) {
 					t.Error(err)
@@ -138,7 +138,7 @@ func TestAskEndsWithContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		why := errors.New("never mind")
-		c := asking(fetch.Options{}, func(server net.Conn) { io.Copy(io.Discard, server) }, driver.Question{Addr: "h:1"},
+		c := askClient(fetch.Options{}, func(server net.Conn) { io.Copy(io.Discard, server) }, driver.Question{Addr: "h:1"},
 			func(conn *driver.Conn) error {
 				time.AfterFunc(time.Second, func() { cancel(why) })
 				_, err := conn.Read(make([]byte, 1))

@@ -19,15 +19,15 @@ import (
 	"github.com/urlget/urlget/fetchtest/drive"
 )
 
-// A giver is a body with a WriteTo method, like the faster bodies of drivers.
-type giver struct {
+// A writerToBody is a body with a WriteTo method, like the faster bodies of drivers.
+type writerToBody struct {
 	io.Reader
 	closed int
 }
 
-func (g *giver) Close() error { g.closed++; return nil }
+func (g *writerToBody) Close() error { g.closed++; return nil }
 
-func (g *giver) WriteTo(w io.Writer) (int64, error) {
+func (g *writerToBody) WriteTo(w io.Writer) (int64, error) {
 	if rf, ok := w.(io.ReaderFrom); ok {
 		return rf.ReadFrom(g.Reader)
 	}
@@ -50,7 +50,7 @@ func TestLargestSizes(t *testing.T) {
 			size, limit int64
 			code        fetch.Code
 		}{{math.MaxInt64, 0, fetch.ErrTruncated}, {-1, math.MaxInt64, ""}, {math.MaxInt64, math.MaxInt64, fetch.ErrTruncated}} {
-			resp, err := bodyClient(tt.size, tt.limit, &giver{Reader: strings.NewReader("abc")}).Get(t.Context(), "x://h/")
+			resp, err := bodyClient(tt.size, tt.limit, &writerToBody{Reader: strings.NewReader("abc")}).Get(t.Context(), "x://h/")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -118,7 +118,7 @@ func TestBodyIsCheckedAgainstItsSize(t *testing.T) {
 				if tt.end != io.EOF {
 					src = io.MultiReader(src, iotest.ErrReader(tt.end))
 				}
-				body := io.ReadCloser(&giver{Reader: src})
+				body := io.ReadCloser(&writerToBody{Reader: src})
 				if plain {
 					body = io.NopCloser(struct{ io.Reader }{src})
 				}
@@ -164,7 +164,7 @@ func TestWriterErrorsAreReturnedUnchanged(t *testing.T) {
 		"ReadFrom": failingReaderFrom{failingWriter{full}},
 	} {
 		for _, plain := range []bool{true, false} {
-			body := io.ReadCloser(&giver{Reader: strings.NewReader("12345")})
+			body := io.ReadCloser(&writerToBody{Reader: strings.NewReader("12345")})
 			if plain {
 				body = io.NopCloser(struct{ io.Reader }{strings.NewReader("12345")})
 			}
@@ -195,7 +195,7 @@ func TestBrokenPipeIsNotANetworkError(t *testing.T) {
 	}
 	r.Close()
 	defer w.Close()
-	resp, err := bodyClient(5, 0, &giver{Reader: strings.NewReader("12345")}).Get(t.Context(), "x:y")
+	resp, err := bodyClient(5, 0, &writerToBody{Reader: strings.NewReader("12345")}).Get(t.Context(), "x:y")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -241,7 +241,7 @@ func TestEntriesEndAtTheFirstError(t *testing.T) {
 	var entries iter.Seq2[fetch.Entry, error] = func(yield func(fetch.Entry, error) bool) {
 		_ = yield(fetch.Entry{Name: "one"}, nil) && yield(fetch.Entry{}, odd) && yield(fetch.Entry{Name: "two"}, nil)
 	}
-	body := &giver{Reader: strings.NewReader("")}
+	body := &writerToBody{Reader: strings.NewReader("")}
 	c := fetch.New(nil, func(_ driver.Env, reg *driver.Registry) {
 		reg.Register(fetch.Scheme{Name: "x", Ops: []fetch.Op{fetch.OpList}, Driver: driver.DriverFunc(
 			func(context.Context, *fetch.Request) (*driver.Response, error) {

@@ -20,7 +20,7 @@ func TestStatFallsBackToGet(t *testing.T) {
 	for _, canStat := range []bool{true, false} {
 		var ops []fetch.Op
 		declared := []fetch.Op{fetch.OpGet, fetch.OpStat} // some resources of the scheme may not support it
-		body := &giver{Reader: strings.NewReader("12345")}
+		body := &writerToBody{Reader: strings.NewReader("12345")}
 		c := fetch.New(nil, load("x", declared, func(_ context.Context, req *fetch.Request) (*driver.Response, error) {
 			ops = append(ops, req.Op)
 			if req.Op == fetch.OpStat && !canStat {
@@ -41,7 +41,7 @@ func TestStatFallsBackToGet(t *testing.T) {
 // Drivers that do not declare OpStat do not receive it.
 func TestStatWithoutOpStat(t *testing.T) {
 	t.Parallel()
-	body := &giver{Reader: strings.NewReader("12345")}
+	body := &writerToBody{Reader: strings.NewReader("12345")}
 	c := fetch.New(nil, load("x", []fetch.Op{fetch.OpGet}, func(_ context.Context, req *fetch.Request) (*driver.Response, error) {
 		if req.Op != fetch.OpGet {
 			t.Errorf("asked to %s", req.Op)
@@ -135,17 +135,17 @@ func TestDialReturnsSessionAndLogin(t *testing.T) {
 // An idler counts calls of CloseIdleConnections.
 type idler struct {
 	driver.DriverFunc
-	told *int
+	calls *int
 }
 
-func (i idler) CloseIdleConnections() { *i.told++ }
+func (i idler) CloseIdleConnections() { *i.calls++ }
 
 func TestCloseClosesIdleConnections(t *testing.T) {
 	t.Parallel()
-	told := 0
-	c := fetch.New(nil, driver.Use("x", idler{nop, &told}), driver.Use("y", nop))
-	if err := c.Close(); err != nil || told != 1 {
-		t.Errorf("Close: %v, told %d times", err, told)
+	calls := 0
+	c := fetch.New(nil, driver.Use("x", idler{nop, &calls}), driver.Use("y", nop))
+	if err := c.Close(); err != nil || calls != 1 {
+		t.Errorf("Close: %v, told %d times", err, calls)
 	}
 }
 
@@ -184,7 +184,7 @@ func TestFormErrorNamesTheQuestions(t *testing.T) {
 func TestStatOfRequests(t *testing.T) {
 	t.Parallel()
 	for _, ops := range [][]fetch.Op{{fetch.OpGet, fetch.OpStat}, {fetch.OpGet}} {
-		body := &giver{Reader: strings.NewReader("12345")}
+		body := &writerToBody{Reader: strings.NewReader("12345")}
 		c := fetch.New(nil, load("x", ops, func(_ context.Context, req *fetch.Request) (*driver.Response, error) {
 			if req.Header.Get("A") != "1" {
 				t.Errorf("header %v", req.Header)

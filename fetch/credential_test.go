@@ -12,9 +12,9 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// teller returns a provider whose password is its name and the attempt. If has is false, it has no
+// namedProvider returns a provider whose password is its name and the attempt. If has is false, it has no
 // credential.
-func teller(name string, has bool) fetch.Credentials {
+func namedProvider(name string, has bool) fetch.Credentials {
 	return fetch.CredentialsFunc(func(_ context.Context, ch fetch.Challenge) (fetch.Credential, error) {
 		if !has {
 			return fetch.Credential{}, fmt.Errorf("%s: %w", name, fetch.ErrAuth)
@@ -34,12 +34,12 @@ func TestChainCredentials(t *testing.T) {
 		want  []string // passwords by attempt; "" for ErrAuth
 	}{
 		{"nobody", nil, []string{"", ""}},
-		{"one, which is asked again", []fetch.Credentials{teller("a", true)}, []string{"a1", "a2", "a3"}},
-		{"the first that has one", []fetch.Credentials{teller("a", false), teller("b", true), teller("c", true)}, []string{"b1", "c1", "c2"}},
-		{"the next after one that was refused", []fetch.Credentials{teller("a", true), teller("b", true), teller("c", true)}, []string{"a1", "b1", "c1", "c2"}},
-		{"the last is asked again", []fetch.Credentials{teller("a", false), teller("b", true)}, []string{"b1", "b2", "b3"}},
-		{"the last has none", []fetch.Credentials{teller("a", true), teller("b", false)}, []string{"a1", "", ""}},
-		{"a chain in a chain", []fetch.Credentials{teller("a", true), fetch.ChainCredentials(teller("b", true), teller("c", true))}, []string{"a1", "b1", "c1"}},
+		{"one, which is asked again", []fetch.Credentials{namedProvider("a", true)}, []string{"a1", "a2", "a3"}},
+		{"the first that has one", []fetch.Credentials{namedProvider("a", false), namedProvider("b", true), namedProvider("c", true)}, []string{"b1", "c1", "c2"}},
+		{"the next after one that was refused", []fetch.Credentials{namedProvider("a", true), namedProvider("b", true), namedProvider("c", true)}, []string{"a1", "b1", "c1", "c2"}},
+		{"the last is asked again", []fetch.Credentials{namedProvider("a", false), namedProvider("b", true)}, []string{"b1", "b2", "b3"}},
+		{"the last has none", []fetch.Credentials{namedProvider("a", true), namedProvider("b", false)}, []string{"a1", "", ""}},
+		{"a chain in a chain", []fetch.Credentials{namedProvider("a", true), fetch.ChainCredentials(namedProvider("b", true), namedProvider("c", true))}, []string{"a1", "b1", "c1"}},
 	}
 	for _, tt := range tests {
 		c := fetch.ChainCredentials(tt.chain...)
@@ -50,7 +50,7 @@ func TestChainCredentials(t *testing.T) {
 			}
 		}
 	}
-	if _, err := fetch.ChainCredentials(failing, teller("b", true)).Credential(t.Context(), fetch.Challenge{Attempt: 1}); !errors.Is(err, context.Canceled) {
+	if _, err := fetch.ChainCredentials(failing, namedProvider("b", true)).Credential(t.Context(), fetch.Challenge{Attempt: 1}); !errors.Is(err, context.Canceled) {
 		t.Errorf("a provider that failed: %v, want its error and no question to the next", err)
 	}
 }
@@ -83,9 +83,9 @@ func TestEnvCredential(t *testing.T) {
 		{"x-env://u:p@h/", nil, []string{"u:p", ""}},
 		{"x-env://u:@h/", nil, []string{"u:", ""}},
 		{"x-env://u@h/", nil, []string{""}},
-		{"x-env://h/", teller("a", true), []string{":a1", ":a2"}},
-		{"x-env://u@h/", teller("a", true), []string{"u:a1"}},
-		{"x-env://u:p@h/", teller("a", true), []string{"u:p", "u:a1", "u:a2"}},
+		{"x-env://h/", namedProvider("a", true), []string{":a1", ":a2"}},
+		{"x-env://u@h/", namedProvider("a", true), []string{"u:a1"}},
+		{"x-env://u:p@h/", namedProvider("a", true), []string{"u:p", "u:a1", "u:a2"}},
 	}
 	for _, tt := range tests {
 		withEnv(t, &fetch.Options{Proxy: noProxy, Credentials: tt.credentials}, tt.url, func(ctx context.Context, env driver.Env, req *fetch.Request) {
@@ -121,7 +121,7 @@ func TestChallengeHasReferrer(t *testing.T) {
 		{url: "x://h/", from: "http://evil.example/", untrusted: true, foreign: true},
 	} {
 		var got fetch.Challenge
-		o := &fetch.Options{Proxy: noProxy, Policy: &fetch.Policy{Untrusted: tt.untrusted}, Credentials: &asked{&got}}
+		o := &fetch.Options{Proxy: noProxy, Policy: &fetch.Policy{Untrusted: tt.untrusted}, Credentials: &lastChallenge{&got}}
 		c := fetch.New(o, func(env driver.Env, reg *driver.Registry) {
 			for _, name := range []string{"x", "http"} {
 				reg.Register(fetch.Scheme{Name: name, Ops: []fetch.Op{fetch.OpGet}, Driver: driver.DriverFunc(
@@ -150,15 +150,15 @@ func TestChallengeHasReferrer(t *testing.T) {
 	}
 }
 
-// asked stores the last challenge.
-type asked struct{ last *fetch.Challenge }
+// lastChallenge stores the last challenge.
+type lastChallenge struct{ last *fetch.Challenge }
 
-func (a *asked) Credential(_ context.Context, ch fetch.Challenge) (fetch.Credential, error) {
+func (a *lastChallenge) Credential(_ context.Context, ch fetch.Challenge) (fetch.Credential, error) {
 	*a.last = ch
 	return fetch.Credential{}, fetch.ErrAuth
 }
 
-func (a *asked) Source(ch fetch.Challenge) string {
+func (a *lastChallenge) Source(ch fetch.Challenge) string {
 	*a.last = ch
 	return ""
 }

@@ -35,10 +35,10 @@ func (s *scriptedSocket) WriteTo(p []byte, to net.Addr) (int, error) {
 
 func TestDatagramsStayWithFirstReplyPort(t *testing.T) {
 	t.Parallel()
-	asked := netip.MustParseAddrPort("192.0.2.1:69")
+	server := netip.MustParseAddrPort("192.0.2.1:69")
 	s := &scriptedSocket{from: []string{"192.0.2.2:4000", "192.0.2.1:53", "[::ffff:192.0.2.1]:4000", "192.0.2.1:4001", "192.0.2.3:4000", "192.0.2.1:69", "192.0.2.1:4000"}}
-	d := &datagrams{PacketConn: s, server: asked, stray: []byte("who?")}
-	d.peer.Store(&asked)
+	d := &datagrams{PacketConn: s, server: server, stray: []byte("who?")}
+	d.peer.Store(&server)
 	d.Write([]byte("1"))
 	var got []string
 	for {

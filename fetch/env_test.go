@@ -230,7 +230,7 @@ func TestScope(t *testing.T) {
 	record("private", &fetch.Options{Proxy: noProxy}, "http://10.0.0.1/")
 	record("public", &fetch.Options{Proxy: noProxy}, "http://192.0.2.1/")
 	record("trusting", &fetch.Options{Proxy: noProxy, Policy: &fetch.Policy{AllowPrivate: true}}, "http://192.0.2.1/")
-	record("proxy", &fetch.Options{Proxy: through("socks5://u:secret@p/")}, "")
+	record("proxy", &fetch.Options{Proxy: useProxy("socks5://u:secret@p/")}, "")
 	record("untrusted", &fetch.Options{Proxy: noProxy, Policy: &fetch.Policy{Untrusted: true, AllowPrivate: true}}, "")
 	record("untrusted, same origin", &fetch.Options{Proxy: noProxy, Policy: &fetch.Policy{Untrusted: true, AllowPrivate: true}}, "x://h/other")
 	record("same origin", &fetch.Options{Proxy: noProxy, Policy: &fetch.Policy{AllowPrivate: true}}, "x://h/other")

@@ -144,8 +144,8 @@ func ExamplePolicy() {
 	// true false
 }
 
-// logged returns a Recorder that logs each exchange in one line.
-func logged(logger *slog.Logger) fetch.Recorder {
+// logRecorder returns a Recorder that logs each exchange in one line.
+func logRecorder(logger *slog.Logger) fetch.Recorder {
 	return fetch.RecorderFunc(func(ctx context.Context, req *fetch.Request) *fetch.Recording {
 		start := time.Now()
 		var mu sync.Mutex // an exchange may have several connections
@@ -188,7 +188,7 @@ func ExampleRecorder_slog() {
 		},
 	}))
 	c := fetch.New(&fetch.Options{
-		Recorder: logged(logger),
+		Recorder: logRecorder(logger),
 		DialContext: func(context.Context, string, string) (net.Conn, error) {
 			near, far := net.Pipe()
 			go func() {

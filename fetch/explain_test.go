@@ -45,7 +45,7 @@ func TestExplain(t *testing.T) {
 			}
 			return uri.URI{}, nil
 		},
-		Credentials: fetch.ChainCredentials(teller("a", true), keyring{}),
+		Credentials: fetch.ChainCredentials(namedProvider("a", true), keyring{}),
 		Gateways:    map[string]string{"wais": "x-say://gw/"},
 		DialContext: func(_ context.Context, _, addr string) (net.Conn, error) {
 			t.Errorf("Explain dials %s", addr)

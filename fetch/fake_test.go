@@ -21,8 +21,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // A fakeWeb is a driver that serves redirects and texts from a map. It records its requests.
 type fakeWeb struct {
-	mu    sync.Mutex
-	asked []fetch.Request
+	mu       sync.Mutex
+	requests []fetch.Request
 	// pages maps URLs to a text, to "-> URL" for a redirect ("-> a | b" for a choice), or to "! URL"
 	// for a URL that the driver opens with Env.Open.
 	pages map[string]string
@@ -31,7 +31,7 @@ type fakeWeb struct {
 
 func (w *fakeWeb) Open(ctx context.Context, req *fetch.Request) (*driver.Response, error) {
 	w.mu.Lock()
-	w.asked = append(w.asked, *req)
+	w.requests = append(w.requests, *req)
 	w.mu.Unlock()
 	page, ok := w.pages[req.URL.WithoutUserinfo().WithoutFragment().String()]
 	if !ok {
@@ -55,7 +55,7 @@ func (w *fakeWeb) urls() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	var list []string
-	for _, r := range w.asked {
+	for _, r := range w.requests {
 		list = append(list, r.URL.String())
 	}
 	return list

@@ -174,10 +174,10 @@ func TestRemoteProvenanceRules(t *testing.T) {
 func TestCheckURLIsCalledOncePerHop(t *testing.T) {
 	t.Parallel()
 	web := &fakeWeb{pages: map[string]string{"http://a/": "-> http://b/", "http://b/": "-> http://c/", "http://c/": "end"}}
-	var asked []string
+	var calls []string
 	why := errors.New("not there")
 	c := fetch.New(&fetch.Options{Proxy: noProxy, Policy: &fetch.Policy{CheckURL: func(u, from uri.URI) error {
-		asked = append(asked, from.String()+" > "+u.String())
+		calls = append(calls, from.String()+" > "+u.String())
 		if u.Host() == "c" {
 			return why
 		}
@@ -187,7 +187,7 @@ func TestCheckURLIsCalledOncePerHop(t *testing.T) {
 	if !errors.Is(err, why) || fetch.CodeOf(err) != fetch.ErrPolicy {
 		t.Errorf("error %v", err)
 	}
-	if got, want := fmt.Sprint(asked), "[ > http://a/ http://a/ > http://b/ http://b/ > http://c/]"; got != want {
+	if got, want := fmt.Sprint(calls), "[ > http://a/ http://a/ > http://b/ http://b/ > http://c/]"; got != want {
 		t.Errorf("asked about %s, want %s", got, want)
 	}
 	if got := fmt.Sprint(web.urls()); got != "[http://a/ http://b/]" {

@@ -20,8 +20,8 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// through returns an Options.Proxy that returns proxy for every URL.
-func through(proxy string) func(uri.URI) (uri.URI, error) {
+// useProxy returns an Options.Proxy that returns proxy for every URL.
+func useProxy(proxy string) func(uri.URI) (uri.URI, error) {
 	return func(uri.URI) (uri.URI, error) { return uri.MustParse(proxy), nil }
 }
 
@@ -43,14 +43,14 @@ func socksProxy(t *testing.T, user, password, target string) string {
 		default:
 			c.Write([]byte{5, 2})
 			in.ReadByte()
-			var given [2]string
-			for i := range given {
+			var login [2]string
+			for i := range login {
 				n, _ := in.ReadByte()
 				b := make([]byte, n)
 				io.ReadFull(in, b)
-				given[i] = string(b)
+				login[i] = string(b)
 			}
-			if given != [2]string{user, password} {
+			if login != [2]string{user, password} {
 				c.Write([]byte{1, 1})
 				return
 			}
@@ -92,13 +92,13 @@ func socks4Proxy(t *testing.T, user, target string) string {
 		if _, err := io.ReadFull(in, head); err != nil || head[0] != 4 || head[1] != 1 {
 			return
 		}
-		given, _ := in.ReadString(0)
+		id, _ := in.ReadString(0)
 		host := netip.AddrFrom4([4]byte(head[4:])).String()
 		if strings.HasPrefix(host, "0.0.0.") {
 			host, _ = in.ReadString(0)
 		}
 		switch got := fmt.Sprintf("%s:%d", strings.TrimRight(host, "\x00"), binary.BigEndian.Uint16(head[2:])); {
-		case strings.TrimRight(given, "\x00") != user:
+		case strings.TrimRight(id, "\x00") != user:
 			c.Write([]byte{0, 93, 0, 0, 0, 0, 0, 0})
 		case got != target:
 			c.Write([]byte{0, 91, 0, 0, 0, 0, 0, 0})
@@ -184,7 +184,7 @@ func TestTunnels(t *testing.T) {
 	}
 	for _, tt := range tests {
 		hosts := map[string]netip.Addr{"local.invalid:7": netip.MustParseAddr("192.0.2.7")}
-		c := fetch.New(&fetch.Options{Proxy: through(tt.proxy), Network: fetch.Network{Hosts: hosts}, Policy: &fetch.Policy{
+		c := fetch.New(&fetch.Options{Proxy: useProxy(tt.proxy), Network: fetch.Network{Hosts: hosts}, Policy: &fetch.Policy{
 			CheckAddr: func(_ uri.URI, a netip.AddrPort) error {
 				if !strings.HasSuffix(tt.proxy, a.String()) && !strings.HasPrefix(tt.proxy, "socks4") && !strings.HasPrefix(tt.proxy, "socks:") {
 					t.Errorf("%s: connects to %s", tt.proxy, a)
@@ -215,7 +215,7 @@ func TestTunnelsAreBoundToTheContext(t *testing.T) {
 			<-reached
 			cancel(why)
 		}()
-		c := fetch.New(&fetch.Options{Proxy: through(scheme + "://" + silent)}, loadLine)
+		c := fetch.New(&fetch.Options{Proxy: useProxy(scheme + "://" + silent)}, loadLine)
 		if _, err := c.Get(ctx, "x-line://host.invalid/"); !errors.Is(err, why) {
 			t.Errorf("%s: error %v, want the cause of the context", scheme, err)
 		}
@@ -236,7 +236,7 @@ func TestSilentProxies(t *testing.T) {
 	})
 	for _, proxy := range []string{"http://" + silent, "https://" + silent, "connect://" + dripping, "socks5://" + silent,
 		"socks4a://" + silent} {
-		c := fetch.New(&fetch.Options{Proxy: through(proxy), Timeouts: fetch.Timeouts{Connect: 100 * time.Millisecond}}, loadLine)
+		c := fetch.New(&fetch.Options{Proxy: useProxy(proxy), Timeouts: fetch.Timeouts{Connect: 100 * time.Millisecond}}, loadLine)
 		_, err := c.Get(t.Context(), "x-line://host.invalid/")
 		var e *fetch.Error
 		if !errors.As(err, &e) || e.Code != fetch.ErrNetwork || !e.Retry || !strings.Contains(e.Error(), "proxy "+proxy+": no connection within 100ms") {
@@ -249,7 +249,7 @@ func TestSilentProxies(t *testing.T) {
 func TestProxyForLoopback(t *testing.T) {
 	t.Parallel()
 	proxy := connectProxy(t, "", "127.0.0.1:7")
-	c := fetch.New(&fetch.Options{Proxy: through("connect://" + proxy)}, loadLine)
+	c := fetch.New(&fetch.Options{Proxy: useProxy("connect://" + proxy)}, loadLine)
 	if got, err := text(t, c, "x-line://127.0.0.1/p"); err != nil || got != "hello, 127.0.0.1:7 said /p\n" {
 		t.Errorf("%q, %v", got, err)
 	}
@@ -258,7 +258,7 @@ func TestProxyForLoopback(t *testing.T) {
 func TestNoProxy(t *testing.T) {
 	t.Parallel()
 	web := &fakeWeb{}
-	c := fetch.New(&fetch.Options{Proxy: through("http://proxy.example:3128"), NoProxy: "a.example b.example:21"}, web.load)
+	c := fetch.New(&fetch.Options{Proxy: useProxy("http://proxy.example:3128"), NoProxy: "a.example b.example:21"}, web.load)
 	for u, direct := range map[string]bool{"http://a.example/": true, "http://x.a.example/": true, "http://b.example/": false,
 		"ftp://b.example/": true, "http://c.example/": false} {
 		x, err := c.Explain(&fetch.Request{URL: uri.MustParse(u)})
@@ -272,7 +272,7 @@ func TestProxyTunnel(t *testing.T) {
 	t.Parallel()
 	for _, scheme := range []string{"http", "https"} {
 		web := &fakeWeb{}
-		c := fetch.New(&fetch.Options{Proxy: through(scheme + "://proxy.example:3128"), ProxyTunnel: true}, web.load)
+		c := fetch.New(&fetch.Options{Proxy: useProxy(scheme + "://proxy.example:3128"), ProxyTunnel: true}, web.load)
 		x, err := c.Explain(&fetch.Request{URL: uri.MustParse("http://h/x")})
 		if err != nil || x.ForwardProxy || x.Proxy.IsZero() {
 			t.Errorf("%s: relayed %v by %s, %v", scheme, x.ForwardProxy, x.Proxy, err)
@@ -283,7 +283,7 @@ func TestProxyTunnel(t *testing.T) {
 func TestTunnelledConnection(t *testing.T) {
 	t.Parallel()
 	proxy := socksProxy(t, "", "", "host.invalid:7")
-	withEnv(t, &fetch.Options{Proxy: through("socks5://" + proxy)}, "x-env://host.invalid/", func(ctx context.Context, env driver.Env, req *fetch.Request) {
+	withEnv(t, &fetch.Options{Proxy: useProxy("socks5://" + proxy)}, "x-env://host.invalid/", func(ctx context.Context, env driver.Env, req *fetch.Request) {
 		conn, err := env.Dial(ctx, "tcp", "host.invalid:7")
 		if err != nil {
 			t.Fatal(err)
@@ -324,7 +324,7 @@ func TestForwardProxies(t *testing.T) {
 		var gotProxy uri.URI
 		var gotRelay bool
 		web := &fakeWeb{pages: map[string]string{tt.url: "text"}}
-		c := fetch.New(&fetch.Options{Proxy: through(tt.proxy), Middleware: []driver.Middleware{func(next driver.Driver) driver.Driver {
+		c := fetch.New(&fetch.Options{Proxy: useProxy(tt.proxy), Middleware: []driver.Middleware{func(next driver.Driver) driver.Driver {
 			return driver.DriverFunc(func(ctx context.Context, req *fetch.Request) (*driver.Response, error) {
 				gotProxy, gotRelay = web.env.Proxy(ctx)
 				return next.Open(ctx, req)
@@ -348,7 +348,7 @@ func TestProxyFunctionThatFails(t *testing.T) {
 	odd := errors.New("odd")
 	web := &fakeWeb{}
 	c := fetch.New(&fetch.Options{Proxy: func(uri.URI) (uri.URI, error) { return uri.URI{}, odd }}, web.load)
-	if _, err := c.Get(t.Context(), "http://h/"); !errors.Is(err, odd) || len(web.asked) != 0 {
+	if _, err := c.Get(t.Context(), "http://h/"); !errors.Is(err, odd) || len(web.requests) != 0 {
 		t.Errorf("error %v; asked for %q", err, web.urls())
 	}
 	if _, err := c.Get(t.Context(), "file:///x"); fetch.CodeOf(err) != fetch.ErrNotFound {
@@ -383,7 +383,7 @@ func TestOddTunnels(t *testing.T) {
 			line, _ := in.ReadString('\n')
 			fmt.Fprintf(c, "%s said %s", target, line)
 		})
-		c := fetch.New(&fetch.Options{Proxy: through("connect://" + proxy)}, loadLine)
+		c := fetch.New(&fetch.Options{Proxy: useProxy("connect://" + proxy)}, loadLine)
 		resp, err := c.Get(t.Context(), "x-line://host.invalid/p")
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -446,7 +446,7 @@ func TestUntrustedHostNamesAreNotSentToProxies(t *testing.T) {
 			for _, from := range []string{"", tt.url} {
 				web := &fakeWeb{pages: map[string]string{tt.url: "text"}}
 				tt.policy.Untrusted = true
-				o := &fetch.Options{Policy: &tt.policy, Proxy: through(proxy)}
+				o := &fetch.Options{Policy: &tt.policy, Proxy: useProxy(proxy)}
 				if tt.direct {
 					o.NoProxy = "*"
 				}
@@ -463,7 +463,7 @@ func TestUntrustedHostNamesAreNotSentToProxies(t *testing.T) {
 	}
 	// A user's URL may have a name that only the proxy can resolve.
 	web := &fakeWeb{pages: map[string]string{"http://intranet.example/": "text"}}
-	if _, err := fetch.New(&fetch.Options{Proxy: through("http://proxy.example:3128")}, web.load).Get(t.Context(), "http://intranet.example/"); err != nil {
+	if _, err := fetch.New(&fetch.Options{Proxy: useProxy("http://proxy.example:3128")}, web.load).Get(t.Context(), "http://intranet.example/"); err != nil {
 		t.Error(err)
 	}
 }

@@ -16,13 +16,13 @@ import (
 
 // digits is a driver for a resource of ten bytes. Size is the reported size. It records its requests.
 type digits struct {
-	size  int64
-	err   error // of OpStat
-	asked []string
+	size     int64
+	err      error // of OpStat
+	requests []string
 }
 
 func (s *digits) Open(_ context.Context, req *fetch.Request) (*driver.Response, error) {
-	s.asked = append(s.asked, fmt.Sprintf("%s %+v", req.Op, req.Range))
+	s.requests = append(s.requests, fmt.Sprintf("%s %+v", req.Op, req.Range))
 	if req.Op == fetch.OpStat && s.err != nil {
 		return nil, s.err
 	}
@@ -35,12 +35,12 @@ func TestRangesFromTheEnd(t *testing.T) {
 	get, both := []fetch.Op{fetch.OpGet}, []fetch.Op{fetch.OpGet, fetch.OpStat}
 	lost := &fetch.Error{Code: fetch.ErrNotFound}
 	tests := []struct {
-		name   string
-		scheme fetch.Scheme
-		size   int64
-		err    error
-		last   int64
-		asked  string
+		name     string
+		scheme   fetch.Scheme
+		size     int64
+		err      error
+		last     int64
+		requests string
 	}{
 		{"as it is", fetch.Scheme{Ops: both, Ranges: true, RangeSets: true}, 10, nil, 3, "get {Offset:-3 Length:0}"},
 		{"by the size", fetch.Scheme{Ops: both, Ranges: true}, 10, nil, 3, "stat {Offset:0 Length:0}, get {Offset:7 Length:0}"},
@@ -63,11 +63,11 @@ func TestRangesFromTheEnd(t *testing.T) {
 		if err == nil {
 			resp.Body.Close()
 		}
-		if errors.Is(err, fetch.ErrNotFound) != (tt.err == lost) || err != nil && tt.err != lost || strings.Join(s.asked, ", ") != tt.asked {
-			t.Errorf("%s: asked for %q, %v; want %s", tt.name, s.asked, err, tt.asked)
+		if errors.Is(err, fetch.ErrNotFound) != (tt.err == lost) || err != nil && tt.err != lost || strings.Join(s.requests, ", ") != tt.requests {
+			t.Errorf("%s: asked for %q, %v; want %s", tt.name, s.requests, err, tt.requests)
 		}
-		if ended != len(s.asked) {
-			t.Errorf("%s: %d exchanges, %d ended", tt.name, len(s.asked), ended)
+		if ended != len(s.requests) {
+			t.Errorf("%s: %d exchanges, %d ended", tt.name, len(s.requests), ended)
 		}
 	}
 }
@@ -93,13 +93,13 @@ func TestInvalidRanges(t *testing.T) {
 		{"x-sets:a", fetch.Request{Ranges: slices.Concat(some, []fetch.Range{{Length: -1}})}, false},
 	} {
 		tt.req.URL = uri.MustParse(tt.url)
-		s.asked = nil
+		s.requests = nil
 		resp, err := c.Do(t.Context(), &tt.req)
 		if err == nil {
 			resp.Body.Close()
 		}
-		if (err == nil) != tt.ok || err != nil && fetch.CodeOf(err) != fetch.ErrRange || (len(s.asked) > 0) != tt.ok {
-			t.Errorf("%s with %+v: %v, asked for %q", tt.url, tt.req.Ranges, err, s.asked)
+		if (err == nil) != tt.ok || err != nil && fetch.CodeOf(err) != fetch.ErrRange || (len(s.requests) > 0) != tt.ok {
+			t.Errorf("%s with %+v: %v, asked for %q", tt.url, tt.req.Ranges, err, s.requests)
 		}
 	}
 }

@@ -138,10 +138,10 @@ func TestSecretsStayOnTheirOrigin(t *testing.T) {
 		c := fetch.New(&fetch.Options{Proxy: noProxy}, web.load)
 		before := fmt.Sprint(header)
 		_, err := c.Do(t.Context(), &fetch.Request{URL: uri.MustParse(tt.from), Header: header, Form: form})
-		if fetch.CodeOf(err) != fetch.ErrNotFound || len(web.asked) != 2 {
+		if fetch.CodeOf(err) != fetch.ErrNotFound || len(web.requests) != 2 {
 			t.Fatalf("%s to %s: %v, %q", tt.from, tt.to, err, web.urls())
 		}
-		last := web.asked[1]
+		last := web.requests[1]
 		if last.URL.String() != tt.url {
 			t.Errorf("%s to %s: asked for %s, want %s", tt.from, tt.to, last.URL, tt.url)
 		}
@@ -258,11 +258,11 @@ func TestEnvOpen(t *testing.T) {
 		if got != tt.want || fetch.CodeOf(err) != tt.code {
 			t.Errorf("%s: %q, error %v; want %q and class %q", tt.url, got, err, tt.want, tt.code)
 		}
-		if n := len(web.asked); passed != n || n > 11 {
+		if n := len(web.requests); passed != n || n > 11 {
 			t.Errorf("%s: %d exchanges, %d through the middleware", tt.url, n, passed)
 		}
-		if len(web.asked) > 1 && web.asked[1].From != web.asked[0].URL {
-			t.Errorf("%s: what the driver opened has From %s", tt.url, web.asked[1].From)
+		if len(web.requests) > 1 && web.requests[1].From != web.requests[0].URL {
+			t.Errorf("%s: what the driver opened has From %s", tt.url, web.requests[1].From)
 		}
 	}
 }

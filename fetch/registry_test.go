@@ -128,8 +128,8 @@ func TestUnsupportedOperations(t *testing.T) {
 	if _, err := c.Dial(t.Context(), "http://h/"); fetch.CodeOf(err) != fetch.ErrNotRetrievable || !errors.Is(err, errors.ErrUnsupported) {
 		t.Errorf("Dial of a document: %v", err)
 	}
-	if asked := web.urls(); len(asked) > 0 {
-		t.Errorf("the driver was asked for %q", asked)
+	if requested := web.urls(); len(requested) > 0 {
+		t.Errorf("the driver was asked for %q", requested)
 	}
 	if _, err := c.Get(t.Context(), "mailto:a@b"); fetch.CodeOf(err) != fetch.ErrNotFound {
 		t.Errorf("a scheme that only names things should be answered by its driver: %v", err)

@@ -31,11 +31,11 @@ type shelf struct {
 	sizes  bool // sends sizes
 	most   int  // maximum length of a range that is returned, in bytes; 0 means no limit
 
-	mu      sync.Mutex
-	data    []byte
-	version int
-	asked   []fetch.Range
-	open    int // bodies that are not closed
+	mu              sync.Mutex
+	data            []byte
+	version         int
+	requestedRanges []fetch.Range
+	open            int // bodies that are not closed
 	// cut returns the number of bytes after which a body fails with fault; -1 means that it does
 	// not fail.
 	cut   func() int
@@ -59,7 +59,7 @@ func (s *shelf) client(m ...driver.Middleware) *fetch.Client {
 func (s *shelf) Open(ctx context.Context, req *fetch.Request) (*driver.Response, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.asked = append(s.asked, req.Range)
+	s.requestedRanges = append(s.requestedRanges, req.Range)
 	if err := context.Cause(ctx); err != nil {
 		return nil, err
 	}
@@ -133,8 +133,8 @@ func (b *shelfBody) Close() error {
 func (s *shelf) requests() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	n := len(s.asked)
-	s.asked = nil
+	n := len(s.requestedRanges)
+	s.requestedRanges = nil
 	return n
 }
 
@@ -634,16 +634,16 @@ func second[N any](_ N, err error) error { return err }
 // Reads in any order return the bytes of the document, even if connections are lost.
 func TestResourceRandomReads(t *testing.T) {
 	t.Parallel()
-	rapid.Check(t, readAnyhow)
+	rapid.Check(t, checkRandomReads)
 }
 
-func readAnyhow(t *rapid.T) {
+func checkRandomReads(t *rapid.T) {
 	s := newShelf(rapid.IntRange(0, 700_000).Draw(t, "size"))
 	s.ranges = rapid.Bool().Draw(t, "ranges")
 	s.sizes = rapid.Bool().Draw(t, "sizes")
 	cuts := rapid.SliceOfN(rapid.IntRange(0, 300_000), 0, 8).Draw(t, "cuts")
 	s.cut = func() int {
-		if len(cuts) == 0 || len(s.asked)%2 == 0 { // not twice in a row: the second retry of a read would wait
+		if len(cuts) == 0 || len(s.requestedRanges)%2 == 0 { // not twice in a row: the second retry of a read would wait
 			return -1
 		}
 		n := cuts[0]

@@ -18,14 +18,14 @@ import (
 )
 
 // A flood is an endless body of lines. It counts the bytes read.
-type flood struct{ taken int64 }
+type flood struct{ read int64 }
 
 func (f *flood) Read(p []byte) (int, error) {
 	n := 0
 	for n < len(p) {
 		n += copy(p[n:], "a line of a listing\r\n")
 	}
-	f.taken += int64(n)
+	f.read += int64(n)
 	return n, nil
 }
 
@@ -89,8 +89,8 @@ func TestLimitsHoldForEntries(t *testing.T) {
 		if !errors.Is(last, tt.want) {
 			t.Errorf("%s: error %v, want one of class %q", tt.name, last, tt.want)
 		}
-		if body.taken > limit+1 {
-			t.Errorf("%s: %d bytes were read", tt.name, body.taken)
+		if body.read > limit+1 {
+			t.Errorf("%s: %d bytes were read", tt.name, body.read)
 		}
 	}
 }

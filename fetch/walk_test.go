@@ -21,16 +21,16 @@ import (
 type menus struct {
 	pages map[string]string
 
-	mu    sync.Mutex
-	asked []string
-	from  []string
-	open  int
+	mu       sync.Mutex
+	requests []string
+	from     []string
+	open     int
 }
 
 func (m *menus) Open(ctx context.Context, req *fetch.Request) (*driver.Response, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.asked = append(m.asked, req.URL.String())
+	m.requests = append(m.requests, req.URL.String())
 	m.from = append(m.from, req.From.String())
 	if err := context.Cause(ctx); err != nil {
 		return nil, err
@@ -87,8 +87,8 @@ func (m *menus) client() *fetch.Client {
 	})
 }
 
-// walked returns the results of a walk, one string per member.
-func walked(seq iter.Seq2[*fetch.Member, error], visit func(*fetch.Member)) []string {
+// walkResults returns the results of a walk, one string per member.
+func walkResults(seq iter.Seq2[*fetch.Member, error], visit func(*fetch.Member)) []string {
 	var list []string
 	for m, err := range seq {
 		text := strings.Join(m.Path, ",")
@@ -147,15 +147,15 @@ func TestWalk(t *testing.T) {
 		{"no driver", "x-none:a", nil, nil, " ! no driver for scheme"},
 	} {
 		m := &menus{pages: pages}
-		if got := strings.Join(walked(m.client().Walk(t.Context(), tt.root, tt.opts), tt.visit), ";"); got != tt.want {
+		if got := strings.Join(walkResults(m.client().Walk(t.Context(), tt.root, tt.opts), tt.visit), ";"); got != tt.want {
 			t.Errorf("%s:\n %s, want\n %s", tt.name, got, tt.want)
 		}
 		if m.open != 0 {
 			t.Errorf("%s: %d listings are left open", tt.name, m.open)
 		}
-		slices.Sort(m.asked)
-		if once := slices.Compact(slices.Clone(m.asked)); len(once) != len(m.asked) {
-			t.Errorf("%s: a listing was read twice: %q", tt.name, m.asked)
+		slices.Sort(m.requests)
+		if once := slices.Compact(slices.Clone(m.requests)); len(once) != len(m.requests) {
+			t.Errorf("%s: a listing was read twice: %q", tt.name, m.requests)
 		}
 	}
 }
@@ -168,7 +168,7 @@ func TestWalkKeepsProvenance(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if want := m.asked[len(m.asked)-1]; v.From.String() != want {
+		if want := m.requests[len(m.requests)-1]; v.From.String() != want {
 			t.Errorf("%q is from %s, want %s", v.Path, v.From, want)
 		}
 	}
@@ -182,7 +182,7 @@ func TestWalkKeepsProvenance(t *testing.T) {
 		reg.Register(fetch.Scheme{Name: "x-local", Ops: []fetch.Op{fetch.OpList}, Local: true, Driver: m})
 	})
 	opts := &fetch.WalkOptions{Enter: func(*fetch.Member) bool { return true }}
-	if got := walked(local.Walk(t.Context(), "x-menu://h/", opts), nil); !slices.Equal(got, []string{"disk", "disk ! refused by policy"}) {
+	if got := walkResults(local.Walk(t.Context(), "x-menu://h/", opts), nil); !slices.Equal(got, []string{"disk", "disk ! refused by policy"}) {
 		t.Errorf("got %q", got)
 	}
 }
@@ -198,8 +198,8 @@ func TestWalkEndsWithLoopAndContext(t *testing.T) {
 			break
 		}
 	}
-	if len(m.asked) != 2 || m.open != 0 {
-		t.Errorf("after break: %q were asked for, %d are open", m.asked, m.open)
+	if len(m.requests) != 2 || m.open != 0 {
+		t.Errorf("after break: %q were asked for, %d are open", m.requests, m.open)
 	}
 	why := errors.New("enough")
 	ctx, cancel := context.WithCancelCause(t.Context())

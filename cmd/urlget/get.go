@@ -147,7 +147,7 @@ func (a *app) kept(j *job.Job, res *job.Result) string {
 	if info, err := os.Lstat(name); err == nil && info.Mode()&fs.ModeSymlink != 0 && res.Class == fetch.ErrFile {
 		return name + " is a symbolic link and is not followed; remove it and try again"
 	}
-	bytes, written := a.files.Kept(filepath.ToSlash(path))
+	bytes, written := a.files.Partial(filepath.ToSlash(path))
 	if bytes == 0 || written.Before(res.Started.Truncate(time.Second)) {
 		return ""
 	}

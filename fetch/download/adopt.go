@@ -146,7 +146,7 @@ func (f *toFile) adoptCopy() error {
 	return err
 }
 
-func (e *earlier) forgetExisting() {
+func (e *existingFiles) forgetExisting() {
 	if e.existing != nil {
 		e.existing.Close()
 		e.existing = nil

@@ -26,14 +26,14 @@ var algorithms = map[string]func() hash.Hash{
 }
 
 func parseChecksum(s string) (hash.Hash, []byte, error) {
-	given, digits, ok := strings.Cut(s, ":")
+	prefix, digits, ok := strings.Cut(s, ":")
 	if !ok {
 		return nil, nil, fmt.Errorf("checksum %q is not of the form ALGORITHM:HEX", s)
 	}
-	name := strings.ToLower(given)
+	name := strings.ToLower(prefix)
 	algorithm := algorithms[name]
 	if algorithm == nil {
-		return nil, nil, fmt.Errorf("checksum algorithm %q is not one of sha256, sha512, sha384, sha224, sha1, md5", given)
+		return nil, nil, fmt.Errorf("checksum algorithm %q is not one of sha256, sha512, sha384, sha224, sha1, md5", prefix)
 	}
 	h := algorithm()
 	want, err := hex.DecodeString(digits)
@@ -78,27 +78,27 @@ func newSums(opts *Options) (*sums, error) {
 
 // Write digests p after all queued buffers.
 func (s *sums) Write(p []byte) (int, error) {
-	s.digester.settle()
+	s.digester.wait()
 	return s.digester.w.Write(p)
 }
 
-// later digests data, a part of buf, concurrently. It returns the buffer to use next, which is buf
+// enqueue digests data, a part of buf, concurrently. It returns the buffer to use next, which is buf
 // unless data is queued.
-func (s *sums) later(buf *[bufferSize]byte, data []byte) *[bufferSize]byte {
+func (s *sums) enqueue(buf *[bufferSize]byte, data []byte) *[bufferSize]byte {
 	if len(data) < minConcurrent {
 		s.Write(data)
 		return buf
 	}
-	s.digester.take(piece{buf, data})
+	s.digester.enqueue(piece{buf, data})
 	return buffers.Get().(*[bufferSize]byte)
 }
 
-// copied is like later for data that the caller owns.
-func (s *sums) copied(data []byte) {
+// enqueueCopy is like enqueue for data that the caller owns.
+func (s *sums) enqueueCopy(data []byte) {
 	for len(data) >= minConcurrent {
 		buf := buffers.Get().(*[bufferSize]byte)
 		n := copy(buf[:], data)
-		s.digester.take(piece{buf, buf[:n]})
+		s.digester.enqueue(piece{buf, buf[:n]})
 		data = data[n:]
 	}
 	if len(data) > 0 {
@@ -106,10 +106,10 @@ func (s *sums) copied(data []byte) {
 	}
 }
 
-// settle waits until all queued buffers are digested.
-func (s *sums) settle() {
+// wait waits until all queued buffers are digested.
+func (s *sums) wait() {
 	if s != nil {
-		s.digester.settle()
+		s.digester.wait()
 	}
 }
 
@@ -117,7 +117,7 @@ func (s *sums) reset() {
 	if s == nil {
 		return
 	}
-	s.settle()
+	s.wait()
 	if s.check != nil {
 		s.check.Reset()
 	}
@@ -131,7 +131,7 @@ func (s *sums) verify() error {
 	if s == nil || s.check == nil {
 		return nil
 	}
-	s.settle()
+	s.wait()
 	if got := s.check.Sum(nil); !bytes.Equal(got, s.want) {
 		return &fetch.Error{Code: fetch.ErrChecksum, Err: fmt.Errorf("got %x, not %x", got, s.want)}
 	}
@@ -143,6 +143,6 @@ func (s *sums) hex256() string {
 	if s == nil || s.sha256 == nil {
 		return ""
 	}
-	s.settle()
+	s.wait()
 	return hex.EncodeToString(s.sha256.Sum(nil))
 }

@@ -16,14 +16,14 @@ import (
 func (f *toFile) commit() error {
 	if f.existing != nil { // nothing was appended to it
 		f.outcome = Unchanged
-		return errOver
+		return errNotNeeded
 	}
 	if f.same() {
 		if f.part != nil {
 			f.part.remove()
 		}
 		f.outcome = Unchanged
-		return errOver
+		return errNotNeeded
 	}
 	name, err := f.commitMemory()
 	if err == errNeedsPart {
@@ -35,7 +35,7 @@ func (f *toFile) commit() error {
 		return f.notBeginning()
 	}
 	if f.opts.Exists == Skip && errors.Is(err, fs.ErrExist) {
-		f.outcome, err = Skipped, errOver
+		f.outcome, err = Skipped, errNotNeeded
 		if f.part != nil {
 			f.part.remove()
 		}
@@ -124,15 +124,15 @@ func (p *part) commit(file string, exists Exists, replace bool, modTime time.Tim
 	name := path.Base(file)
 	replace = replace || exists == Overwrite || exists == Newer
 	old, err := p.dir.lstat(name)
-	there := err == nil && (replace || exists == Resume && p.extends(name))
-	if there {
-		if err := p.becomeLike(old); err != nil {
+	replaces := err == nil && (replace || exists == Resume && p.extends(name))
+	if replaces {
+		if err := p.copyModeAndOwner(old); err != nil {
 			return "", err
 		}
 	}
 	// A power failure may destroy the content of a new file, but never that of both the old and
 	// the new one.
-	if p.sync == SyncEach || p.sync == SyncBatch && there {
+	if p.sync == SyncEach || p.sync == SyncBatch && replaces {
 		if err := p.file.Sync(); err != nil {
 			return "", err
 		}
@@ -142,7 +142,7 @@ func (p *part) commit(file string, exists Exists, replace bool, modTime time.Tim
 			return "", err
 		}
 	}
-	if there || replace {
+	if replaces || replace {
 		err = p.dir.rename(p.names.part, name)
 	} else {
 		name, err = taken.place(file, exists, func(free string) error { return renameNew(p.dir, p.names.part, free) })
@@ -153,19 +153,19 @@ func (p *part) commit(file string, exists Exists, replace bool, modTime time.Tim
 	return name, err
 }
 
-// becomeLike gives the part the mode and the owner of the file that it replaces. If the group cannot
-// be set, the part gets no group permissions.
-func (p *part) becomeLike(old fs.FileInfo) error {
+// copyModeAndOwner gives the part the mode and the owner of the file that it replaces. If the group
+// cannot be set, the part gets no group permissions.
+func (p *part) copyModeAndOwner(old fs.FileInfo) error {
 	if !old.Mode().IsRegular() {
 		return nil
 	}
 	perm := old.Mode().Perm()
 	if uid, gid, ok := owner(old); ok {
-		own, err := p.file.Stat()
+		info, err := p.file.Stat()
 		if err != nil {
 			return err
 		}
-		if u, g, _ := owner(own); (u != uid || g != gid) && p.file.Chown(uid, gid) != nil && p.file.Chown(-1, gid) != nil {
+		if u, g, _ := owner(info); (u != uid || g != gid) && p.file.Chown(uid, gid) != nil && p.file.Chown(-1, gid) != nil {
 			perm &^= 0o070
 		}
 	}

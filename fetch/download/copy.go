@@ -20,14 +20,14 @@ func (d *Downloader) Copy(ctx context.Context, req *fetch.Request, w io.Writer, 
 	if err != nil {
 		return nil, asError(err, req)
 	}
-	own := *req
-	t := newTransfer(d.Client, &own, opts, sums, &progress{want: -1}, toWriter{}, w)
+	dup := *req
+	t := newTransfer(d.Client, &dup, opts, sums, &progress{want: -1}, toWriter{}, w)
 	t.forwardOnly = true
 	err = t.run(ctx)
 	r := t.result()
 	switch err {
 	case nil:
-	case errOver:
+	case errNotNeeded:
 		r.Outcome = NoContent
 	default:
 		if r = nil; t.received > 0 {
@@ -46,12 +46,12 @@ func (toWriter) begin(_ context.Context, resp *fetch.Response) error {
 	case fetch.KindSession:
 		return &fetch.Error{Code: fetch.ErrInteractive}
 	case fetch.KindNone:
-		return errOver
+		return errNotNeeded
 	}
 	return nil
 }
 
-func (toWriter) rewind() error { return errors.ErrUnsupported }
-func (toWriter) wrote() error  { return nil }
-func (toWriter) commit() error { return nil }
-func (toWriter) abandon(bool)  {}
+func (toWriter) rewind() error  { return errors.ErrUnsupported }
+func (toWriter) written() error { return nil }
+func (toWriter) commit() error  { return nil }
+func (toWriter) abandon(bool)   {}

@@ -23,8 +23,8 @@ type piece struct {
 	data []byte // in buf
 }
 
-// take queues p. Its buffer returns to the pool once it is digested.
-func (b *digester) take(p piece) {
+// enqueue queues p. Its buffer returns to the pool once it is digested.
+func (b *digester) enqueue(p piece) {
 	if b.queue == nil {
 		b.queue, b.done = make(chan piece, maxQueued), make(chan struct{})
 		go digest(b.w, b.queue, b.done)
@@ -40,8 +40,8 @@ func digest(w io.Writer, queue <-chan piece, done chan<- struct{}) {
 	}
 }
 
-// settle waits until the queue is empty and ends the goroutine.
-func (b *digester) settle() {
+// wait waits until the queue is empty and ends the goroutine.
+func (b *digester) wait() {
 	if b.queue != nil {
 		close(b.queue)
 		<-b.done

@@ -102,7 +102,7 @@ func TestDigestDuringTransfer(t *testing.T) {
 					} else {
 						err = source.writeTo(s)
 					}
-					sums.settle()
+					sums.wait()
 					want := fmt.Sprintf("%x", sha256.Sum256(w.Bytes()))
 					if got := sums.hex256(); got != want {
 						t.Errorf("got %s of %d bytes, want %s; %v, %v", got, w.Len(), want, err, s.err)
@@ -124,12 +124,12 @@ func TestDigestOrder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sums.copied(content)
+	sums.enqueueCopy(content)
 	sums.reset()
 	for rest := content; len(rest) > 0; {
 		n := min(len(rest), 3+len(rest)/3)
 		if n%2 == 0 {
-			sums.copied(rest[:n])
+			sums.enqueueCopy(rest[:n])
 		} else {
 			sums.Write(rest[:n])
 		}

@@ -8,21 +8,21 @@ import (
 	"sync"
 )
 
-// maxKept bounds the number of unused directories that are kept open.
-const maxKept = 16
+// maxCached bounds the number of unused directories that are kept open.
+const maxCached = 16
 
 // directories holds the directories that a Downloader keeps open. Opening one for each file would
 // cost as much as saving a small file.
 type directories struct {
-	mu   sync.Mutex
-	kept map[string]*keptDir // by path
-	uses uint64              // number of uses so far
+	mu     sync.Mutex
+	cached map[string]*cachedDir // by path
+	uses   uint64                // number of uses so far
 
 	wrap func(directory) directory // nil except in tests
 }
 
-// A keptDir is closed when it is neither used nor kept.
-type keptDir struct {
+// A cachedDir is closed when it is neither used nor in the cache.
+type cachedDir struct {
 	directory
 	path    string
 	system  uint64 // the file system's device
@@ -32,23 +32,23 @@ type keptDir struct {
 }
 
 // get returns the directory at a path below root. If create is true, it is created if necessary.
-func (all *directories) get(root *os.Root, path string, create bool) (*keptDir, error) {
+func (all *directories) get(root *os.Root, path string, create bool) (*cachedDir, error) {
 	all.mu.Lock()
 	defer all.mu.Unlock()
-	d := all.kept[path]
+	d := all.cached[path]
 	if d == nil {
 		opened, err := openOrMake(root, path, create)
 		if err != nil {
 			return nil, err
 		}
-		if all.kept == nil {
-			all.kept = map[string]*keptDir{}
+		if all.cached == nil {
+			all.cached = map[string]*cachedDir{}
 		}
 		if all.wrap != nil {
 			opened = all.wrap(opened)
 		}
-		d = &keptDir{directory: opened, path: path, system: opened.device()}
-		all.kept[path] = d
+		d = &cachedDir{directory: opened, path: path, system: opened.device()}
+		all.cached[path] = d
 	}
 	all.uses++
 	d.users, d.lastUse = d.users+1, all.uses
@@ -78,23 +78,23 @@ func openOrMake(root *os.Root, path string, create bool) (directory, error) {
 }
 
 // put ends the use of d.
-func (all *directories) put(d *keptDir) {
+func (all *directories) put(d *cachedDir) {
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	d.users--
 	if d.dropped && d.users == 0 {
 		d.Close()
 	}
-	if len(all.kept) > maxKept {
+	if len(all.cached) > maxCached {
 		all.closeOldest()
 	}
 }
 
 // drop ends the use of d and does not keep it.
-func (all *directories) drop(d *keptDir) {
+func (all *directories) drop(d *cachedDir) {
 	all.mu.Lock()
-	if all.kept[d.path] == d {
-		delete(all.kept, d.path)
+	if all.cached[d.path] == d {
+		delete(all.cached, d.path)
 	}
 	d.dropped = true
 	all.mu.Unlock()
@@ -103,14 +103,14 @@ func (all *directories) drop(d *keptDir) {
 
 // closeOldest closes the least recently used of the unused directories.
 func (all *directories) closeOldest() {
-	var oldest *keptDir
-	for _, d := range all.kept {
+	var oldest *cachedDir
+	for _, d := range all.cached {
 		if d.users == 0 && (oldest == nil || d.lastUse < oldest.lastUse) {
 			oldest = d
 		}
 	}
 	if oldest != nil {
-		delete(all.kept, oldest.path)
+		delete(all.cached, oldest.path)
 		oldest.Close()
 	}
 }
@@ -119,9 +119,9 @@ func (all *directories) closeOldest() {
 func (all *directories) closeUnused() {
 	all.mu.Lock()
 	defer all.mu.Unlock()
-	for path, d := range all.kept {
+	for path, d := range all.cached {
 		if d.users == 0 {
-			delete(all.kept, path)
+			delete(all.cached, path)
 			d.Close()
 		}
 	}

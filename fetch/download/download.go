@@ -82,25 +82,25 @@ func (d *Downloader) Do(ctx context.Context, req *fetch.Request, name string, op
 	if err != nil {
 		return nil, asError(err, req)
 	}
-	own := *req
+	dup := *req
 	p := &progress{want: -1}
 	if name == "" && opts.Exists == Newer {
-		name = d.expected(&own)
+		name = d.expected(&dup)
 	}
-	f := newToFile(d, &own, name, opts, sums, p)
+	f := newToFile(d, &dup, name, opts, sums, p)
 	defer f.close()
-	t := newTransfer(d.Client, &own, opts, sums, p, f, f)
+	t := newTransfer(d.Client, &dup, opts, sums, p, f, f)
 	if err = f.prepare(ctx); err == nil {
 		err = t.run(ctx)
 	}
 	if opts.Exists == Newer && !f.begun && fetch.CodeOf(err) == fetch.ErrNotModified {
-		f.outcome, err = Unchanged, errOver
+		f.outcome, err = Unchanged, errNotNeeded
 	}
 	r := t.result()
 	switch {
 	case err == nil:
 		r.Name = f.path(f.name)
-	case err == errOver:
+	case err == errNotNeeded:
 		err = f.describe(r)
 	}
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 
 // open requests the missing bytes and returns the response, or nil if the content is complete.
 func (t *transfer) open(ctx context.Context) (*fetch.Response, error) {
-	req, err := t.ask()
+	req, err := t.nextRequest()
 	if err != nil {
 		return nil, err
 	}
@@ -37,7 +37,7 @@ func (t *transfer) open(ctx context.Context) (*fetch.Response, error) {
 		return nil, err
 	}
 	t.openEnded = false
-	if err = t.saw(resp); err == nil {
+	if err = t.recordResponse(resp); err == nil {
 		err = t.accept(ctx, resp)
 	}
 	if err != nil || t.complete() {
@@ -47,8 +47,8 @@ func (t *transfer) open(ctx context.Context) (*fetch.Response, error) {
 	return resp, nil
 }
 
-// ask returns the next request.
-func (t *transfer) ask() (*fetch.Request, error) {
+// nextRequest returns the next request.
+func (t *transfer) nextRequest() (*fetch.Request, error) {
 	req := *t.req
 	switch {
 	case t.done == 0:
@@ -113,7 +113,7 @@ func (t *transfer) accept(ctx context.Context, resp *fetch.Response) error {
 		return t.startOver("the response is not a range of the same version", errAgain)
 	case same && t.forwardOnly:
 		// Skip the bytes that have been written already.
-		t.out.skip, t.out.left = pos, t.wanted()
+		t.out.skip, t.out.left = pos, t.missingBytes()
 		return nil
 	}
 	reason := "the resource has changed"
@@ -139,8 +139,9 @@ func (t *transfer) reuse(proof string) {
 	t.resumed = false
 }
 
-// wanted returns the number of missing bytes of the requested range, or -1 if the range has no end.
-func (t *transfer) wanted() int64 {
+// missingBytes returns the number of missing bytes of the requested range, or -1 if the range has no
+// end.
+func (t *transfer) missingBytes() int64 {
 	if n := t.req.Range.Length; n > 0 {
 		return n - t.done
 	}
@@ -149,34 +150,34 @@ func (t *transfer) wanted() int64 {
 
 // fill starts to fill the empty destination with the content of resp.
 func (t *transfer) fill(ctx context.Context, resp *fetch.Response) error {
-	asked := t.req.Range
+	requested := t.req.Range
 	t.object = fetch.VersionOf(&resp.Meta)
 	t.want = resp.Size
 	t.out.skip, t.out.left = 0, -1
-	fromEnd := asked.Offset < 0
+	fromEnd := requested.Offset < 0
 	if fromEnd {
 		var err error
-		if asked, err = t.locate(resp); err != nil {
+		if requested, err = t.locate(resp); err != nil {
 			return err
 		}
 	}
 	switch {
 	case len(t.req.Ranges) > 0: // the response is saved as it is
 	case !resp.Range.IsZero():
-		if asked.IsZero() && !fromEnd || resp.Range.Offset != asked.Offset || asked.Length > 0 && resp.Range.Length > asked.Length {
-			return &fetch.Error{Code: fetch.ErrProtocol, Err: errUnaskedRange}
+		if requested.IsZero() && !fromEnd || resp.Range.Offset != requested.Offset || requested.Length > 0 && resp.Range.Length > requested.Length {
+			return &fetch.Error{Code: fetch.ErrProtocol, Err: errWrongRange}
 		}
-	case !asked.IsZero():
+	case !requested.IsZero():
 		if t.object.Size >= 0 {
-			if asked.Offset >= t.object.Size {
+			if requested.Offset >= t.object.Size {
 				return &fetch.Error{Code: fetch.ErrRange, Err: fmt.Errorf("the resource has %d bytes", t.object.Size)}
 			}
-			t.want = t.object.Size - asked.Offset
-			if asked.Length > 0 {
-				t.want = min(t.want, asked.Length)
+			t.want = t.object.Size - requested.Offset
+			if requested.Length > 0 {
+				t.want = min(t.want, requested.Length)
 			}
 		}
-		t.out.skip, t.out.left = asked.Offset, t.wanted()
+		t.out.skip, t.out.left = requested.Offset, t.missingBytes()
 	}
 	return t.dest.begin(ctx, resp)
 }
@@ -184,21 +185,21 @@ func (t *transfer) fill(ctx context.Context, resp *fetch.Response) error {
 // locate converts the request's range, which counts from the end, to one from the beginning, using
 // the size in resp.
 func (t *transfer) locate(resp *fetch.Response) (fetch.Range, error) {
-	asked := t.req.Range
+	requested := t.req.Range
 	switch {
-	case !resp.Range.IsZero() && resp.Range.Length <= -asked.Offset:
-		asked = fetch.Range{Offset: resp.Range.Offset}
+	case !resp.Range.IsZero() && resp.Range.Length <= -requested.Offset:
+		requested = fetch.Range{Offset: resp.Range.Offset}
 	case t.object.Size >= 0:
-		asked = asked.Of(t.object.Size)
+		requested = requested.Of(t.object.Size)
 	default:
-		return asked, &fetch.Error{Code: fetch.ErrRange,
-			Err: fmt.Errorf("the server does not report the size, so the last %d bytes cannot be located", -asked.Offset)}
+		return requested, &fetch.Error{Code: fetch.ErrRange,
+			Err: fmt.Errorf("the server does not report the size, so the last %d bytes cannot be located", -requested.Offset)}
 	}
-	t.req.Range = asked
-	return asked, nil
+	t.req.Range = requested
+	return requested, nil
 }
 
-var errUnaskedRange = errors.New("the server sent a range that was not requested")
+var errWrongRange = errors.New("the server sent a range that was not requested")
 
 // startOver discards the transferred bytes and returns next. If an overlap may still prove that
 // they belong to the resource, it returns errAgain in order to request that.

@@ -12,9 +12,9 @@ import (
 	"github.com/urlget/urlget/fetch/driver"
 )
 
-// earlier holds what exists under the name of a file before its transfer: the file itself, or a
+// existingFiles holds what exists under the name of a file before its transfer: the file itself, or a
 // part from an earlier run.
-type earlier struct {
+type existingFiles struct {
 	old      fs.FileInfo // the existing file, or nil
 	oldName  string      // the name that old belongs to
 	searched string      // the name whose part was searched for
@@ -24,7 +24,7 @@ type earlier struct {
 	overlaps bool        // an overlap may prove that the part belongs to the resource
 }
 
-// prepare examines the existing file and returns errOver if no request is needed.
+// prepare examines the existing file and returns errNotNeeded if no request is needed.
 func (f *toFile) prepare(ctx context.Context) error {
 	switch f.opts.Exists {
 	case NewName, Overwrite:
@@ -37,7 +37,7 @@ func (f *toFile) prepare(ctx context.Context) error {
 	}
 	switch {
 	case f.opts.Exists == Skip, f.knownToSuffice():
-		return f.leave()
+		return f.keepExisting()
 	case !f.opts.Known.usable():
 		f.req.IfChanged = fetch.Validator{ModTime: f.old.ModTime()}
 	}
@@ -63,7 +63,7 @@ func newer(file fs.FileInfo, size int64, modTime time.Time) bool {
 		!modTime.Truncate(time.Second).After(file.ModTime().Truncate(time.Second))
 }
 
-// compare compares the existing file with resp. It returns errOver if the file is kept.
+// compare compares the existing file with resp. It returns errNotNeeded if the file is kept.
 func (f *toFile) compare(resp *fetch.Response) error {
 	if f.opts.Exists == NewName {
 		return nil
@@ -75,7 +75,7 @@ func (f *toFile) compare(resp *fetch.Response) error {
 	case f.existing != nil && (!resp.Range.IsZero() || f.done <= overlapSize):
 		return nil // the bytes themselves can be compared
 	case f.suffices(f.want, resp.ModTime):
-		return f.leave()
+		return f.keepExisting()
 	case f.opts.Exists == Resume && !f.old.Mode().IsRegular():
 		return &fs.PathError{Op: "resume", Path: f.path(f.name), Err: errNotRegular}
 	case f.old.IsDir() && (f.opts.Exists == Overwrite || f.opts.Exists == Newer):
@@ -118,8 +118,8 @@ func (f *toFile) suffices(size int64, modTime time.Time) bool {
 	return false
 }
 
-// leave ends the transfer and keeps the existing file.
-func (f *toFile) leave() error {
+// keepExisting ends the transfer and keeps the existing file.
+func (f *toFile) keepExisting() error {
 	f.outcome = Unchanged
 	switch {
 	case f.opts.Exists == Skip:
@@ -127,10 +127,10 @@ func (f *toFile) leave() error {
 	case f.opts.Exists == Resume && f.opts.Reuse != nil:
 		f.opts.Reuse("the size and the time match")
 	}
-	return errOver
+	return errNotNeeded
 }
 
-// describe completes r if the transfer ended with errOver.
+// describe completes r if the transfer ended with errNotNeeded.
 func (f *toFile) describe(r *Result) error {
 	r.Outcome, r.Size, r.SHA256 = f.outcome, -1, ""
 	if f.outcome == Listed || f.outcome == NoContent {
@@ -156,7 +156,7 @@ func (f *toFile) forgetRecord() {
 }
 
 // search looks for a part or an existing file of the name and treats it as the bytes transferred so
-// far. It returns errOver if they are known to be complete.
+// far. It returns errNotNeeded if they are known to be complete.
 func (f *toFile) search(ctx context.Context) error {
 	f.searched = f.name
 	if err := f.openDir(false); err != nil {
@@ -169,14 +169,14 @@ func (f *toFile) search(ctx context.Context) error {
 		return err
 	}
 	if f.knownToSuffice() {
-		return f.leave()
+		return f.keepExisting()
 	}
 	return f.findExisting()
 }
 
 func (f *toFile) searchPart(ctx context.Context) error {
 	p, rec, size, err := openPart(f.dir, f.d.Sync, f.name)
-	if f.asked == "" && (err != nil || rec.URL != f.url()) {
+	if f.requested == "" && (err != nil || rec.URL != f.url()) {
 		if n, r, s := f.numberedPart(); n != nil {
 			if err == nil {
 				p.file.Close()

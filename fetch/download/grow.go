@@ -30,7 +30,7 @@ func (s *scheduler) grow(ctx context.Context, group *errgroup.Group) error {
 			return nil
 		}
 		rate := float64(s.progress()-before) / time.Since(begun).Seconds()
-		if rate < best*worthwhile || !s.double(ctx, group, rate) {
+		if rate < best*worthwhile || !s.doubleWorkers(ctx, group, rate) {
 			return nil
 		}
 		best = rate
@@ -44,7 +44,7 @@ func (s *scheduler) pause(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-timer.C:
 		return true
-	case <-s.over:
+	case <-s.ended:
 	case <-ctx.Done():
 	}
 	return false
@@ -56,9 +56,9 @@ func (s *scheduler) progress() int64 {
 	return s.received
 }
 
-// double starts as many workers as are running, unless the rest will arrive soon at rate, in bytes
-// per second. It reports whether it started any.
-func (s *scheduler) double(ctx context.Context, group *errgroup.Group, rate float64) bool {
+// doubleWorkers starts as many workers as are running, unless the rest will arrive soon at rate, in
+// bytes per second. It reports whether it started any.
+func (s *scheduler) doubleWorkers(ctx context.Context, group *errgroup.Group, rate float64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	left := s.transfer.want - s.transfer.done
@@ -67,7 +67,7 @@ func (s *scheduler) double(ctx context.Context, group *errgroup.Group, rate floa
 	}
 	grown := false
 	for range min(s.workers, maxGrown-s.workers) {
-		piece := s.spare()
+		piece := s.segmentForNewWorker()
 		if piece == nil {
 			break
 		}
@@ -78,9 +78,9 @@ func (s *scheduler) double(ctx context.Context, group *errgroup.Group, rate floa
 	return grown
 }
 
-// spare returns a segment for one more worker: one from the queue, or the second half of the
-// largest. It returns nil if all segments are small.
-func (s *scheduler) spare() *span {
+// segmentForNewWorker returns a segment for one more worker: one from the queue, or the second half
+// of the largest. It returns nil if all segments are small.
+func (s *scheduler) segmentForNewWorker() *span {
 	if len(s.queue) > 0 {
 		piece := s.queue[0]
 		s.queue = s.queue[1:]

@@ -26,9 +26,9 @@ import (
 // dash only if the last element of the path of u does.
 func Name(u uri.URI, meta *fetch.Meta) string {
 	name := suggested(u, meta)
-	for _, ours := range []string{partSuffix, recordSuffix, tempSuffix} {
-		if len(name) >= len(ours) && strings.EqualFold(name[len(name)-len(ours):], ours) {
-			return driver.SafeName(name[:len(name)-len(ours)] + "_" + name[len(name)-len(ours)+1:])
+	for _, suffix := range []string{partSuffix, recordSuffix, tempSuffix} {
+		if len(name) >= len(suffix) && strings.EqualFold(name[len(name)-len(suffix):], suffix) {
+			return driver.SafeName(name[:len(name)-len(suffix)] + "_" + name[len(name)-len(suffix)+1:])
 		}
 	}
 	return name

@@ -34,7 +34,7 @@ func (m *numbers) place(file string, exists Exists, link func(string) error) (st
 		free := numbered(name, n)
 		if err := link(free); !errors.Is(err, fs.ErrExist) {
 			if err == nil && n > 0 {
-				m.took(file, n)
+				m.recordUse(file, n)
 			}
 			return free, err
 		}
@@ -49,7 +49,7 @@ func (m *numbers) first(file string) int {
 	return m.next[file]
 }
 
-func (m *numbers) took(file string, n int) {
+func (m *numbers) recordUse(file string, n int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if _, known := m.next[file]; m.next == nil || !known && len(m.next) >= maxNumbered {

@@ -44,7 +44,7 @@ func TestNumbersAreBounded(t *testing.T) {
 	t.Parallel()
 	var m numbers
 	for n := range 3 * maxNumbered {
-		m.took(fmt.Sprint(n), 1)
+		m.recordUse(fmt.Sprint(n), 1)
 	}
 	if n := len(m.next); n > maxNumbered {
 		t.Errorf("%d names are remembered", n)

@@ -61,7 +61,7 @@ func (t *transfer) acceptOverlap(ctx context.Context, resp *fetch.Response) erro
 	from := resp.Range.Offset
 	if !resp.Range.IsZero() && from != t.overlapFrom() {
 		if t.noRanges {
-			return &fetch.Error{Code: fetch.ErrProtocol, Err: errUnaskedRange}
+			return &fetch.Error{Code: fetch.ErrProtocol, Err: errWrongRange}
 		}
 		t.noRanges = true
 		return errAgain
@@ -86,8 +86,8 @@ func (t *transfer) acceptOverlap(ctx context.Context, resp *fetch.Response) erro
 	}
 	t.out.skip, t.out.left = 0, -1
 	t.out.check = &comparison{
-		there: io.NewSectionReader(t.unproven(), from, t.done-from),
-		left:  t.done - from,
+		existing: io.NewSectionReader(t.unproven(), from, t.done-from),
+		left:     t.done - from,
 		same: func() error {
 			t.byOverlap = false
 			t.reuse(proof)
@@ -107,19 +107,19 @@ var errDiffers = errors.New("the bytes differ")
 
 // A comparison compares the first bytes of a copy with the existing ones.
 type comparison struct {
-	there io.Reader
-	left  int64        // bytes to compare
-	same  func() error // called when all are equal
+	existing io.Reader
+	left     int64        // bytes to compare
+	same     func() error // called when all are equal
 }
 
-// take compares the beginning of p and returns the bytes after the comparison.
-func (c *comparison) take(p []byte) (rest []byte, err error) {
+// compare compares the beginning of p and returns the bytes after the comparison.
+func (c *comparison) compare(p []byte) (rest []byte, err error) {
 	n := min(int64(len(p)), c.left)
-	there := make([]byte, n)
-	if _, err := io.ReadFull(c.there, there); err != nil {
+	existing := make([]byte, n)
+	if _, err := io.ReadFull(c.existing, existing); err != nil {
 		return p, err
 	}
-	if !bytes.Equal(there, p[:n]) {
+	if !bytes.Equal(existing, p[:n]) {
 		return p, errDiffers
 	}
 	c.left -= n

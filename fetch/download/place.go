@@ -8,17 +8,17 @@ import (
 
 // A place is the directory and the name of a file to save.
 type place struct {
-	d     *Downloader
-	where string   // path of the directory below the root
-	dir   *keptDir // nil until openDir
-	asked string   // the requested name in it; "" to choose one with Name
-	name  string   // the name in it; may still change if asked is ""
+	d         *Downloader
+	where     string     // path of the directory below the root
+	dir       *cachedDir // nil until openDir
+	requested string     // the requested name in it; "" to choose one with Name
+	name      string     // the name in it; may still change if requested is ""
 }
 
 // newPlace returns the place of file, a path below dir, which is below the root.
 func newPlace(d *Downloader, dir, file string) place {
 	below, name := path.Split(file)
-	return place{d: d, where: path.Join(".", dir, below), asked: name, name: name}
+	return place{d: d, where: path.Join(".", dir, below), requested: name, name: name}
 }
 
 // path returns the path below the root of a name in the directory.

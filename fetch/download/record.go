@@ -55,9 +55,9 @@ func (r *record) fits(size int64) bool {
 	return size >= end
 }
 
-// Kept returns the number of transferred bytes in the partial file of name, a path below Root, and
+// Partial returns the number of transferred bytes in the partial file of name, a path below Root, and
 // the time of its last write. Both are zero if there is none.
-func (d *Downloader) Kept(name string) (bytes int64, written time.Time) {
+func (d *Downloader) Partial(name string) (bytes int64, written time.Time) {
 	dir, err := d.dirs.get(d.Root, path.Dir(name), false)
 	if err != nil {
 		return 0, time.Time{}

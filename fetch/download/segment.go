@@ -64,7 +64,7 @@ func (t *transfer) retrieveSegments(ctx context.Context, first *fetch.Response, 
 	if err := dest.divide(); err != nil {
 		return err
 	}
-	s := &scheduler{transfer: t, dest: dest, queue: slices.Clone(t.missing), over: make(chan struct{})}
+	s := &scheduler{transfer: t, dest: dest, queue: slices.Clone(t.missing), ended: make(chan struct{})}
 	err := s.run(ctx, first, cancel)
 	if err == errUnproven {
 		t.oneStream = true
@@ -90,7 +90,7 @@ type scheduler struct {
 	// server may have refused too many connections.
 	secondChance bool
 	received     int64         // bytes
-	over         chan struct{} // closed when the last worker ends
+	ended        chan struct{} // closed when the last worker ends
 }
 
 func (s *scheduler) run(ctx context.Context, first *fetch.Response, cancel func()) error {
@@ -99,7 +99,7 @@ func (s *scheduler) run(ctx context.Context, first *fetch.Response, cancel func(
 	s.workers = min(max(s.transfer.opts.Segments, 1), len(s.queue))
 	s.secondChance = s.workers > 1
 	for range s.workers {
-		piece, resp := s.take(), first
+		piece, resp := s.nextSegment(), first
 		first = nil
 		group.Go(func() error { return s.work(ctx, piece, resp) })
 	}
@@ -109,12 +109,13 @@ func (s *scheduler) run(ctx context.Context, first *fetch.Response, cancel func(
 	return group.Wait()
 }
 
-// take returns a segment from the queue. If it is empty, take returns nil and the worker must end.
-func (s *scheduler) take() *span {
+// nextSegment returns a segment from the queue. If the queue is empty, it returns nil and the worker
+// must end.
+func (s *scheduler) nextSegment() *span {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.queue) == 0 {
-		s.leave()
+		s.workerEnds()
 		return nil
 	}
 	piece := s.queue[0]
@@ -122,10 +123,10 @@ func (s *scheduler) take() *span {
 	return piece
 }
 
-// leave records that a worker ends.
-func (s *scheduler) leave() {
+// workerEnds records that a worker ends.
+func (s *scheduler) workerEnds() {
 	if s.workers--; s.workers == 0 {
-		close(s.over)
+		close(s.ended)
 	}
 }
 
@@ -134,7 +135,7 @@ func (s *scheduler) leave() {
 func (s *scheduler) work(ctx context.Context, piece *span, resp *fetch.Response) error {
 	retrier := newRetrier(s.transfer.opts.Retry)
 	retrier.Report = s.retrying
-	for ; piece != nil; piece = s.take() {
+	for ; piece != nil; piece = s.nextSegment() {
 		for before := s.rest(piece); before.length() > 0; before = s.rest(piece) {
 			err := s.retrieve(ctx, piece, resp)
 			resp = nil
@@ -174,7 +175,7 @@ func (s *scheduler) putBack(piece *span, err error) bool {
 	if !tooMany(err) || s.workers == 1 {
 		return false
 	}
-	s.leave()
+	s.workerEnds()
 	s.queue = append(s.queue, piece)
 	return true
 }
@@ -206,7 +207,7 @@ func tooMany(err error) bool {
 func (s *scheduler) retrieve(ctx context.Context, piece *span, resp *fetch.Response) error {
 	if resp == nil {
 		var err error
-		if resp, err = s.ask(ctx, piece); err != nil {
+		if resp, err = s.request(ctx, piece); err != nil {
 			return err
 		}
 	}
@@ -220,7 +221,7 @@ func (s *scheduler) retrieve(ctx context.Context, piece *span, resp *fetch.Respo
 	out := &sink{w: w, left: rest.length(), count: func(n int64) error { return s.count(piece, n) }}
 	_, err = io.Copy(out, resp.Body)
 	switch {
-	case out.err == errEnough:
+	case out.err == errComplete:
 		return nil
 	case out.err != nil:
 		return out.err
@@ -250,14 +251,14 @@ func (s *scheduler) count(piece *span, n int64) error {
 		return err
 	}
 	if piece.length() == 0 {
-		return errEnough
+		return errComplete
 	}
 	return nil
 }
 
-// ask requests the missing range of piece. It returns errUnproven unless the response is that range
-// of the same version.
-func (s *scheduler) ask(ctx context.Context, piece *span) (*fetch.Response, error) {
+// request requests the missing range of piece. It returns errUnproven unless the response is that
+// range of the same version.
+func (s *scheduler) request(ctx context.Context, piece *span) (*fetch.Response, error) {
 	t := s.transfer
 	req := *t.req
 	rest := s.rest(piece)
@@ -271,7 +272,7 @@ func (s *scheduler) ask(ctx context.Context, piece *span) (*fetch.Response, erro
 		return nil, err
 	}
 	s.mu.Lock()
-	err = t.saw(resp)
+	err = t.recordResponse(resp)
 	s.mu.Unlock()
 	if err == nil && (resp.Range.IsZero() || resp.Range.Offset != rest[0] || !t.object.Same(&resp.Meta)) {
 		err = errUnproven

@@ -161,7 +161,7 @@ func TestSegmentsResumeUnderSuggestedName(t *testing.T) {
 	}
 }
 
-func TestKept(t *testing.T) {
+func TestPartial(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	for name, text := range map[string]string{
@@ -177,7 +177,7 @@ func TestKept(t *testing.T) {
 	}
 	d := newLiar(nil).downloader(t, dir)
 	for name, want := range map[string]int64{"whole": 5, "./holes": 4, "empty": 0, "missing": 0, "no/dir": 0, "link": 0} {
-		if got, written := d.Kept(name); got != want || written.IsZero() != (want == 0) {
+		if got, written := d.Partial(name); got != want || written.IsZero() != (want == 0) {
 			t.Errorf("%s: %d bytes at %v, want %d", name, got, written, want)
 		}
 	}

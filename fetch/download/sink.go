@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// errEnough ends a copy when all wanted bytes were received.
-var errEnough = errors.New("that is enough")
+// errComplete ends a copy when all wanted bytes were received.
+var errComplete = errors.New("that is enough")
 
 // A sink is the writing end of a transfer: it skips unwanted bytes, counts and digests the others,
 // and lets the kernel move them if they need not be examined.
@@ -26,7 +26,7 @@ type sink struct {
 	chunk int64       // bytes to move between two progress reports
 	// count is called with the number of bytes written. An error ends the copy.
 	count func(n int64) error
-	// err is the error of the destination or of count, or errEnough. Errors of the source are not
+	// err is the error of the destination or of count, or errComplete. Errors of the source are not
 	// stored.
 	err error
 }
@@ -47,50 +47,50 @@ var buffers = sync.Pool{New: func() any { return new([bufferSize]byte) }}
 func (s *sink) Write(p []byte) (int, error) {
 	n, written := s.write(p)
 	if len(written) > 0 && s.sums != nil {
-		s.sums.copied(written)
+		s.sums.enqueueCopy(written)
 	}
 	return n, s.err
 }
 
 // write returns the number of bytes consumed from p and the slice of p that was written. The caller
 // must digest that slice.
-func (s *sink) write(p []byte) (taken int, written []byte) {
+func (s *sink) write(p []byte) (consumed int, written []byte) {
 	if s.err != nil {
 		return 0, nil
 	}
 	dropped := min(s.skip, int64(len(p)))
 	s.skip -= dropped
-	wanted := p[dropped:]
-	if s.check != nil && len(wanted) > 0 {
-		if wanted = s.compare(wanted); s.err != nil || len(wanted) == 0 {
-			return len(p) - len(wanted), nil
+	rest := p[dropped:]
+	if s.check != nil && len(rest) > 0 {
+		if rest = s.compare(rest); s.err != nil || len(rest) == 0 {
+			return len(p) - len(rest), nil
 		}
-		dropped = int64(len(p) - len(wanted))
+		dropped = int64(len(p) - len(rest))
 	}
-	if s.left >= 0 && int64(len(wanted)) > s.left {
-		wanted = wanted[:s.left]
+	if s.left >= 0 && int64(len(rest)) > s.left {
+		rest = rest[:s.left]
 	}
-	n, err := s.w.Write(wanted)
-	if err == nil && n < len(wanted) {
+	n, err := s.w.Write(rest)
+	if err == nil && n < len(rest) {
 		err = io.ErrShortWrite
 	}
-	if s.wrote(int64(n), err); s.err != nil {
-		return int(dropped) + n, wanted[:n]
+	if s.recordWrite(int64(n), err); s.err != nil {
+		return int(dropped) + n, rest[:n]
 	}
-	return len(p), wanted[:n]
+	return len(p), rest[:n]
 }
 
 // compare compares the beginning of p and returns the rest.
 func (s *sink) compare(p []byte) (rest []byte) {
-	rest, s.err = s.check.take(p)
+	rest, s.err = s.check.compare(p)
 	if s.check.left == 0 {
 		s.check = nil
 	}
 	return rest
 }
 
-// wrote records that n bytes were written, and err.
-func (s *sink) wrote(n int64, err error) {
+// recordWrite records that n bytes were written, and err.
+func (s *sink) recordWrite(n int64, err error) {
 	if n > 0 {
 		if s.left >= 0 {
 			s.left -= n
@@ -100,7 +100,7 @@ func (s *sink) wrote(n int64, err error) {
 		}
 	}
 	if err == nil && s.left == 0 {
-		err = errEnough
+		err = errComplete
 	}
 	if s.err == nil {
 		s.err = err
@@ -137,7 +137,7 @@ func (s *sink) ReadFrom(r io.Reader) (int64, error) {
 			taken, written := s.write(buf[:n])
 			total += int64(taken)
 			if len(written) > 0 && s.sums != nil {
-				buf = s.sums.later(buf, written)
+				buf = s.sums.enqueue(buf, written)
 			}
 			if s.err != nil {
 				return total, s.err
@@ -177,8 +177,8 @@ func (s *sink) move(file *os.File, r *io.LimitedReader) (int64, error) {
 		r.N -= size - chunk.N
 		total += n
 		if local := s.local(file, err); local {
-			s.wrote(n, err)
-		} else if s.wrote(n, nil); err != nil {
+			s.recordWrite(n, err)
+		} else if s.recordWrite(n, nil); err != nil {
 			return total, err
 		}
 		if s.err == nil && chunk.N > 0 {

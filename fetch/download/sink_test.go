@@ -74,7 +74,7 @@ func TestSink(t *testing.T) {
 				if window.left >= 0 {
 					want = want[:window.left]
 				}
-				if _, err := s.ReadFrom(source(t)); (err != nil || s.err != nil) && (window.left < 0 || s.err != errEnough) {
+				if _, err := s.ReadFrom(source(t)); (err != nil || s.err != nil) && (window.left < 0 || s.err != errComplete) {
 					t.Error(err, s.err)
 				}
 				got, err := os.ReadFile(f.Name())
@@ -126,7 +126,7 @@ func TestSinkSwitchesToFile(t *testing.T) {
 		}}
 		proven := compared == 0
 		if !proven {
-			s.check = &comparison{there: bytes.NewReader(content), left: compared, same: func() error { proven = true; return nil }}
+			s.check = &comparison{existing: bytes.NewReader(content), left: compared, same: func() error { proven = true; return nil }}
 		}
 		if _, err := s.ReadFrom(fromTCP(t, content, false)); err != nil || s.err != nil || !proven {
 			t.Error(err, s.err, proven)

@@ -222,11 +222,11 @@ func (p *pieceTransfer) intact(ctx context.Context, dir directory, name string) 
 	if err != nil || info.Size() != p.file.Size {
 		return false
 	}
-	return p.look(ctx, f) == nil && !slices.Contains(p.done, false)
+	return p.verifyPieces(ctx, f) == nil && !slices.Contains(p.done, false)
 }
 
-// look verifies the hashes of the pieces in f and sets done and size.
-func (p *pieceTransfer) look(ctx context.Context, f io.ReaderAt) error {
+// verifyPieces verifies the hashes of the pieces in f and sets done and size.
+func (p *pieceTransfer) verifyPieces(ctx context.Context, f io.ReaderAt) error {
 	p.size = 0
 	for i := range p.done {
 		if err := ctx.Err(); err != nil {
@@ -251,7 +251,7 @@ func (p *pieceTransfer) prepare(ctx context.Context, dir directory, name string)
 		switch {
 		case err == nil:
 			p.part = old
-			if err := p.look(ctx, old.file); err != nil {
+			if err := p.verifyPieces(ctx, old.file); err != nil {
 				old.file.Close()
 				return err
 			}
@@ -273,10 +273,10 @@ func (p *pieceTransfer) prepare(ctx context.Context, dir directory, name string)
 
 func (p *pieceTransfer) record() *record {
 	r := &record{Version: recordVersion, Tool: p.d.Tool, URL: p.file.Sources[0].URL.WithoutUserinfo().String(), Size: p.file.Size}
-	for i, there := range p.done {
+	for i, done := range p.done {
 		at := p.span(i)
 		switch n := len(r.Missing); {
-		case there:
+		case done:
 		case n > 0 && r.Missing[n-1][1] == at[0]:
 			r.Missing[n-1][1] = at[1]
 		default:
@@ -324,12 +324,12 @@ func (p *pieceTransfer) work(ctx context.Context) error {
 		if err == nil {
 			return nil
 		}
-		var own *stopped
+		var hookErr *hookError
 		if ctx.Err() != nil {
 			return fetch.ContextError(ctx)
 		}
-		if errors.As(err, &own) {
-			return own
+		if errors.As(err, &hookErr) {
+			return hookErr
 		}
 		var e *fetch.Error
 		if !errors.As(err, &e) {
@@ -359,9 +359,9 @@ func (p *pieceTransfer) retrieveFrom(ctx context.Context, u uri.URI) error {
 		if err != nil || first < 0 {
 			return err
 		}
-		came, err := p.exchange(ctx, u, first, last)
-		p.giveBack(first+came, last)
-		if came > 0 {
+		written, err := p.exchange(ctx, u, first, last)
+		p.giveBack(first+written, last)
+		if written > 0 {
 			retrier.failed = 0
 		}
 		if err == nil {
@@ -384,9 +384,9 @@ func (p *pieceTransfer) take(ctx context.Context) (first, last int, err error) {
 				p.taken[last] = true
 			}
 		}
-		over := !slices.Contains(p.done, false)
+		complete := !slices.Contains(p.done, false)
 		p.mu.Unlock()
-		if first >= 0 || over {
+		if first >= 0 || complete {
 			return first, last, nil
 		}
 		select {
@@ -413,7 +413,7 @@ func (p *pieceTransfer) giveBack(first, last int) {
 }
 
 // exchange requests the pieces i, first <= i < last, and returns the number of pieces written.
-func (p *pieceTransfer) exchange(ctx context.Context, u uri.URI, first, last int) (came int, err error) {
+func (p *pieceTransfer) exchange(ctx context.Context, u uri.URI, first, last int) (written int, err error) {
 	want := span{p.span(first)[0], p.span(last - 1)[1]}
 	req := &fetch.Request{URL: u, From: p.opts.From}
 	if want.length() < p.file.Size {
@@ -424,7 +424,7 @@ func (p *pieceTransfer) exchange(ctx context.Context, u uri.URI, first, last int
 		return 0, err
 	}
 	defer resp.Body.Close()
-	if err := p.saw(resp); err != nil {
+	if err := p.recordResponse(resp); err != nil {
 		return 0, err
 	}
 	if err := p.seek(resp, u, want[0]); err != nil {
@@ -449,21 +449,21 @@ func (p *pieceTransfer) exchange(ctx context.Context, u uri.URI, first, last int
 		if _, err := w.Write(piece); err != nil {
 			return i - first, err
 		}
-		if err := p.wrote(i); err != nil {
+		if err := p.recordPiece(i); err != nil {
 			return i + 1 - first, err
 		}
 	}
 	return last - first, nil
 }
 
-// saw records resp and passes it to the hook.
-func (p *pieceTransfer) saw(resp *fetch.Response) error {
+// recordResponse records resp and passes it to the hook.
+func (p *pieceTransfer) recordResponse(resp *fetch.Response) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.resp = resp
 	if p.opts.Response != nil {
 		if err := p.opts.Response(resp); err != nil {
-			return &stopped{err}
+			return &hookError{err}
 		}
 	}
 	return nil
@@ -480,13 +480,13 @@ func (p *pieceTransfer) seek(resp *fetch.Response, u uri.URI, offset int64) erro
 			return otherContent(u, fmt.Errorf("it ends after %d bytes: %w", n, err))
 		}
 	case resp.Range.Offset != offset:
-		return &fetch.Error{Op: "get", URL: u.Redacted(), Code: fetch.ErrProtocol, Err: errUnaskedRange}
+		return &fetch.Error{Op: "get", URL: u.Redacted(), Code: fetch.ErrProtocol, Err: errWrongRange}
 	}
 	return nil
 }
 
-// wrote records that piece i is in the part.
-func (p *pieceTransfer) wrote(i int) (err error) {
+// recordPiece records that piece i is in the part.
+func (p *pieceTransfer) recordPiece(i int) (err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	n := p.span(i).length()

@@ -42,7 +42,7 @@ type savedFile struct {
 }
 
 // saved records a new file, or syncs its directory with SyncEach.
-func (d *Downloader) saved(dir *keptDir, name string) error {
+func (d *Downloader) saved(dir *cachedDir, name string) error {
 	switch d.Sync {
 	case SyncNone:
 		return nil
@@ -92,7 +92,7 @@ func (d *Downloader) Flush() error {
 	p.mu.Unlock()
 	err := d.syncFiles(few)
 	for _, path := range many {
-		err = errors.Join(err, d.inKept(path, directory.syncFileSystem))
+		err = errors.Join(err, d.inCached(path, directory.syncFileSystem))
 	}
 	if err != nil {
 		return &fetch.Error{Op: "save", Code: fetch.ErrFile, Err: err}
@@ -105,7 +105,7 @@ func (d *Downloader) syncFiles(files []savedFile) error {
 	var all error
 	synced := map[string]bool{}
 	for _, f := range files {
-		err := d.inKept(f.dir, func(dir directory) error { return syncFile(dir, f.name) })
+		err := d.inCached(f.dir, func(dir directory) error { return syncFile(dir, f.name) })
 		all = errors.Join(all, err)
 		if !synced[f.dir] {
 			synced[f.dir] = true
@@ -118,15 +118,15 @@ func (d *Downloader) syncFiles(files []savedFile) error {
 // syncNames syncs a directory and its parents up to the root.
 func (d *Downloader) syncNames(dir string) error {
 	for {
-		if err := d.inKept(dir, directory.sync); err != nil || dir == "." {
+		if err := d.inCached(dir, directory.sync); err != nil || dir == "." {
 			return err
 		}
 		dir = path.Dir(dir)
 	}
 }
 
-// inKept calls do with a directory. It does nothing if the directory no longer exists.
-func (d *Downloader) inKept(path string, do func(directory) error) error {
+// inCached calls do with a directory. It does nothing if the directory no longer exists.
+func (d *Downloader) inCached(path string, do func(directory) error) error {
 	dir, err := d.dirs.get(d.Root, path, false)
 	if err == nil {
 		err = do(dir.directory)

@@ -30,7 +30,7 @@ const (
 type toFile struct {
 	*progress
 	place
-	earlier
+	existingFiles
 	req  *fetch.Request
 	opts *Options
 	sums *sums
@@ -40,14 +40,14 @@ type toFile struct {
 	size    int     // of the content in memory
 	out     int64   // value of done at the last writeOut
 	part    *part   // nil while the content is in memory
-	outcome Outcome // set if the transfer ends with errOver
+	outcome Outcome // set if the transfer ends with errNotNeeded
 }
 
 var memories = sync.Pool{New: func() any { return new([maxInMemory]byte) }}
 
 func newToFile(d *Downloader, req *fetch.Request, name string, opts *Options, s *sums, p *progress) *toFile {
 	f := &toFile{progress: p, place: newPlace(d, opts.Dir, name), req: req, opts: opts, sums: s}
-	if f.asked == "" {
+	if f.requested == "" {
 		f.name = nameFor(req, nil)
 	}
 	return f
@@ -70,7 +70,7 @@ func (f *toFile) forget() {
 	}
 }
 
-// begin prepares for the content of resp. It returns errOver if the content is not saved.
+// begin prepares for the content of resp. It returns errNotNeeded if the content is not saved.
 func (f *toFile) begin(ctx context.Context, resp *fetch.Response) error {
 	switch {
 	case resp.Kind == fetch.KindNone:
@@ -78,18 +78,18 @@ func (f *toFile) begin(ctx context.Context, resp *fetch.Response) error {
 			f.part.remove()
 		}
 		f.outcome = NoContent
-		return errOver
+		return errNotNeeded
 	case f.begun:
-		return f.wrote() // the part has been emptied
+		return f.written() // the part has been emptied
 	case resp.Kind == fetch.KindSession:
 		return &fetch.Error{Code: fetch.ErrInteractive}
-	case resp.Kind == fetch.KindListing && f.asked == "" && f.opts.Listing != nil:
+	case resp.Kind == fetch.KindListing && f.requested == "" && f.opts.Listing != nil:
 		if err := f.opts.Listing(resp); err != nil {
-			return &stopped{err}
+			return &hookError{err}
 		}
 		f.outcome = Listed
-		return errOver
-	case f.asked == "":
+		return errNotNeeded
+	case f.requested == "":
 		if name := nameFor(f.req, &resp.Meta); name != f.name {
 			f.name = name
 			if f.existing != nil { // it has the old name
@@ -122,7 +122,7 @@ func (f *toFile) begin(ctx context.Context, resp *fetch.Response) error {
 	if err := f.makePart(); err != nil {
 		return err
 	}
-	return f.wrote()
+	return f.written()
 }
 
 func (f *toFile) makePart() error {
@@ -192,9 +192,9 @@ func (f *toFile) rewind() error {
 	return f.part.rewind()
 }
 
-// wrote writes a record for a large part, so that it can be resumed if the process is killed. It is
+// written writes a record for a large part, so that it can be resumed if the process is killed. It is
 // also called before the first byte.
-func (f *toFile) wrote() error {
+func (f *toFile) written() error {
 	f.beginWriting()
 	if f.part == nil || max(f.done, f.want) < recordFrom || !f.continuable() {
 		return nil

@@ -13,19 +13,19 @@ import (
 var (
 	// errAgain requests another exchange at once; it does not count as a failure.
 	errAgain = errors.New("ask again")
-	// errOver ends a transfer that does not need the content.
-	errOver = errors.New("nothing to transfer")
+	// errNotNeeded ends a transfer that does not need the content.
+	errNotNeeded = errors.New("nothing to transfer")
 )
 
 // A destination stores the bytes of a transfer.
 type destination interface {
 	// begin is called before the content of resp is written to the empty destination. If it returns
-	// errOver, the transfer ends; if errAgain, the response is dropped.
+	// errNotNeeded, the transfer ends; if errAgain, the response is dropped.
 	begin(ctx context.Context, resp *fetch.Response) error
 	// rewind empties the destination.
 	rewind() error
-	// wrote is called after bytes have been written and counted in the progress.
-	wrote() error
+	// written is called after bytes have been written and counted in the progress.
+	written() error
 	// commit is called when the content is complete.
 	commit() error
 	// abandon is called instead of commit if the transfer failed. If keep is true, bytes that a later
@@ -60,17 +60,17 @@ func newTransfer(c *fetch.Client, req *fetch.Request, opts *Options, s *sums, p 
 
 func (t *transfer) count(n int64) error {
 	t.add(n)
-	err := t.dest.wrote()
+	err := t.dest.written()
 	if t.opts.Progress != nil {
 		t.opts.Progress(t.done, t.want)
 	}
 	return err
 }
 
-// run retrieves the content and commits it. It returns errOver if the destination does not need it.
+// run retrieves the content and commits it. It returns errNotNeeded if the destination does not need it.
 func (t *transfer) run(ctx context.Context) error {
 	err := t.retrieve(ctx)
-	if err == errOver {
+	if err == errNotNeeded {
 		return err
 	}
 	if err != nil {
@@ -82,7 +82,7 @@ func (t *transfer) run(ctx context.Context) error {
 		return err
 	}
 	err = t.dest.commit()
-	if err != nil && err != errOver {
+	if err != nil && err != errNotNeeded {
 		t.dest.abandon(true)
 	}
 	return err
@@ -98,7 +98,7 @@ func (t *transfer) retrieve(ctx context.Context) error {
 			return last.error
 		}
 		switch {
-		case err == nil || err == errOver:
+		case err == nil || err == errNotNeeded:
 			return err
 		case err == errAgain:
 			continue
@@ -137,8 +137,8 @@ func (t *transfer) exchange(ctx context.Context) error {
 	return t.copy(resp)
 }
 
-// saw records a response and reports it to the caller.
-func (t *transfer) saw(resp *fetch.Response) error {
+// recordResponse records a response and reports it to the caller.
+func (t *transfer) recordResponse(resp *fetch.Response) error {
 	t.last = resp
 	if t.opts.Response != nil {
 		err := t.opts.Response(resp)
@@ -146,14 +146,14 @@ func (t *transfer) saw(resp *fetch.Response) error {
 			return failed.error
 		}
 		if err != nil {
-			return &stopped{err}
+			return &hookError{err}
 		}
 	}
 	return nil
 }
 
-// stopped wraps the error of a hook, so that it is not retried.
-type stopped struct{ error }
+// hookError wraps the error of a hook, so that it is not retried.
+type hookError struct{ error }
 
 // copy copies the content of resp to the destination.
 func (t *transfer) copy(resp *fetch.Response) error {
@@ -162,10 +162,10 @@ func (t *transfer) copy(resp *fetch.Response) error {
 		t.out.left = t.want - t.done + 1 // one more, to detect excess
 	}
 	_, err := io.Copy(t.out, resp.Body)
-	t.sums.settle()
+	t.sums.wait()
 	t.out.check = nil
 	switch {
-	case t.out.err == errEnough:
+	case t.out.err == errComplete:
 		err = nil
 	case t.out.err == errDiffers:
 		return t.differs()
@@ -192,7 +192,7 @@ func (t *transfer) copy(resp *fetch.Response) error {
 
 // finish completes err as an error of the transfer.
 func (t *transfer) finish(err error) error {
-	if s, ok := err.(*stopped); ok {
+	if s, ok := err.(*hookError); ok {
 		return s.error
 	}
 	e, ok := err.(*fetch.Error)
