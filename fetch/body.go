@@ -106,7 +106,7 @@ func (b *guardedBody) Read(p []byte) (int, error) {
 	n, err := b.inner.Read(p)
 	b.got += int64(n)
 	if b.pace != nil {
-		if b.pace.Took(n, time.Since(begun)); err == nil {
+		if b.pace.Add(n, time.Since(begun)); err == nil {
 			err = b.pace.Late()
 		}
 	}

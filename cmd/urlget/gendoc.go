@@ -29,7 +29,7 @@ func main() {
 			}
 			return manSections
 		},
-		Leave: func(cmd *cobra.Command) bool { return cmd.HasParent() && isQueueCommand([]string{cmd.Name()}) }, // urlget-queue writes those
+		Skip: func(cmd *cobra.Command) bool { return cmd.HasParent() && isQueueCommand([]string{cmd.Name()}) }, // urlget-queue writes those
 	})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -32,12 +32,12 @@ const (
 // A Jar implements [http.CookieJar]. It rejects cookies for public suffixes, such as co.uk. It is
 // safe for concurrent use.
 type Jar struct {
-	mu      sync.Mutex
-	sites   map[string][]*cookie // by the domain below the public suffix; oldest first
-	count   int
-	made    int64 // number of cookies created
-	changed bool
-	now     func() time.Time
+	mu           sync.Mutex
+	sites        map[string][]*cookie // by the domain below the public suffix; oldest first
+	count        int
+	lastSequence int64 // number of cookies created
+	changed      bool
+	now          func() time.Time
 }
 
 // A cookie is a cookie with its scope.
@@ -47,7 +47,7 @@ type cookie struct {
 	hostOnly         bool // not for subdomains
 	secure, httpOnly bool
 	expires          time.Time // zero for the end of the session
-	made             int64
+	sequence         int64
 }
 
 // New returns an empty jar.
@@ -58,8 +58,8 @@ func (j *Jar) SetCookies(u *url.URL, cookies []*http.Cookie) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	for _, c := range cookies {
-		if own, ok := j.accept(u, c); ok {
-			j.put(own)
+		if accepted, ok := j.accept(u, c); ok {
+			j.put(accepted)
 		}
 	}
 }
@@ -68,35 +68,35 @@ func (j *Jar) SetCookies(u *url.URL, cookies []*http.Cookie) {
 // on the name prefixes __Secure- and __Host-.
 func (j *Jar) accept(u *url.URL, c *http.Cookie) (*cookie, bool) {
 	host, protected := strings.ToLower(u.Hostname()), u.Scheme == "https"
-	own := &cookie{name: c.Name, value: c.Value, path: c.Path, secure: c.Secure, httpOnly: c.HttpOnly}
-	if own.path == "" || own.path[0] != '/' {
-		own.path = directory(u.Path)
+	result := &cookie{name: c.Name, value: c.Value, path: c.Path, secure: c.Secure, httpOnly: c.HttpOnly}
+	if result.path == "" || result.path[0] != '/' {
+		result.path = directory(u.Path)
 	}
 	ok := true
-	if own.domain, own.hostOnly, ok = domainOf(host, c.Domain); !ok || !own.fits() || own.secure && !protected {
+	if result.domain, result.hostOnly, ok = domainOf(host, c.Domain); !ok || !result.fits() || result.secure && !protected {
 		return nil, false
 	}
 	switch {
-	case own.isCalled("__Secure-") && !own.secure:
+	case result.isCalled("__Secure-") && !result.secure:
 		return nil, false
-	case own.isCalled("__Host-") && (!own.secure || c.Domain != "" || own.path != "/"):
+	case result.isCalled("__Host-") && (!result.secure || c.Domain != "" || result.path != "/"):
 		return nil, false
-	case !protected && j.shadows(own):
+	case !protected && j.shadows(result):
 		return nil, false
 	}
 	now := j.now()
 	switch seconds := secondsOf(c); {
 	case seconds < 0:
-		own.expires = time.Unix(1, 0)
+		result.expires = time.Unix(1, 0)
 	case seconds > 0:
-		own.expires = now.Add(time.Duration(min(seconds, int64(maxAge/time.Second))) * time.Second)
+		result.expires = now.Add(time.Duration(min(seconds, int64(maxAge/time.Second))) * time.Second)
 	case !c.Expires.IsZero():
-		own.expires = c.Expires
-		if last := now.Add(maxAge); own.expires.After(last) {
-			own.expires = last
+		result.expires = c.Expires
+		if last := now.Add(maxAge); result.expires.After(last) {
+			result.expires = last
 		}
 	}
-	return own, true
+	return result, true
 }
 
 // secondsOf returns the Max-Age of a cookie. 0 means that it has none, a negative value that the
@@ -184,8 +184,8 @@ func directory(path string) string {
 
 // pathMatches reports whether a request for the path asked gets a cookie with path (RFC 6265, section
 // 5.1.4).
-func pathMatches(asked, path string) bool {
-	return asked == path || strings.HasPrefix(asked, path) && (strings.HasSuffix(path, "/") || asked[len(path)] == '/')
+func pathMatches(requestPath, path string) bool {
+	return requestPath == path || strings.HasPrefix(requestPath, path) && (strings.HasSuffix(path, "/") || requestPath[len(path)] == '/')
 }
 
 // put stores c and replaces an older version. If c has expired, it only removes that.
@@ -203,7 +203,7 @@ func (j *Jar) put(c *cookie) {
 	}
 	j.changed = true
 	if i >= 0 {
-		c.made = list[i].made
+		c.sequence = list[i].sequence
 		list[i] = c
 		return
 	}
@@ -213,9 +213,9 @@ func (j *Jar) put(c *cookie) {
 	if j.count >= maxCookies {
 		j.removeOldest()
 	}
-	j.made++
+	j.lastSequence++
 	j.count++
-	c.made = j.made
+	c.sequence = j.lastSequence
 	j.sites[key] = append(j.sites[key], c)
 }
 
@@ -235,7 +235,7 @@ func (j *Jar) remove(key string, i int) {
 func (j *Jar) removeOldest() {
 	first := ""
 	for key, list := range j.sites {
-		if first == "" || list[0].made < j.sites[first][0].made {
+		if first == "" || list[0].sequence < j.sites[first][0].sequence {
 			first = key
 		}
 	}
@@ -247,18 +247,18 @@ func (j *Jar) Cookies(u *url.URL) []*http.Cookie {
 	host, path := strings.ToLower(u.Hostname()), cmp.Or(u.Path, "/")
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	var own []*cookie
+	var matching []*cookie
 	for _, c := range j.sites[site(host)] {
 		if (c.hostOnly && host == c.domain || !c.hostOnly && below(host, c.domain)) && pathMatches(path, c.path) &&
 			(!c.secure || u.Scheme == "https") && !j.expired(c) {
-			own = append(own, c)
+			matching = append(matching, c)
 		}
 	}
-	slices.SortStableFunc(own, func(a, b *cookie) int { // RFC 6265, section 5.4
-		return cmp.Or(len(b.path)-len(a.path), cmp.Compare(a.made, b.made))
+	slices.SortStableFunc(matching, func(a, b *cookie) int { // RFC 6265, section 5.4
+		return cmp.Or(len(b.path)-len(a.path), cmp.Compare(a.sequence, b.sequence))
 	})
-	list := make([]*http.Cookie, len(own))
-	for i, c := range own {
+	list := make([]*http.Cookie, len(matching))
+	for i, c := range matching {
 		list[i] = &http.Cookie{Name: c.name, Value: c.value}
 	}
 	return list

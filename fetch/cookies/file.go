@@ -99,7 +99,7 @@ func (j *Jar) Write(w io.Writer, session bool) error {
 		}
 	}
 	j.mu.Unlock() // cookies are immutable
-	slices.SortFunc(all, func(a, b *cookie) int { return cmp.Compare(a.made, b.made) })
+	slices.SortFunc(all, func(a, b *cookie) int { return cmp.Compare(a.sequence, b.sequence) })
 	out := bufio.NewWriter(w)
 	out.WriteString("# Netscape HTTP Cookie File\n")
 	for _, c := range all {

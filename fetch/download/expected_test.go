@@ -16,15 +16,15 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// A foreseeing driver implements Expect. It evaluates IfChanged, but does not report the time of the
+// An expecting driver implements Expect. It evaluates IfChanged, but does not report the time of the
 // resource.
-type foreseeing struct{}
+type expecting struct{}
 
 var changedAt = time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
 
-func (foreseeing) Expect(*fetch.Request) (fetch.Meta, bool) { return fetch.Meta{Name: "x"}, true }
+func (expecting) Expect(*fetch.Request) (fetch.Meta, bool) { return fetch.Meta{Name: "x"}, true }
 
-func (foreseeing) Open(_ context.Context, req *fetch.Request) (*driver.Response, error) {
+func (expecting) Open(_ context.Context, req *fetch.Request) (*driver.Response, error) {
 	if known := req.IfChanged.ModTime; !known.IsZero() && !changedAt.After(known) {
 		return nil, &fetch.Error{Code: fetch.ErrNotModified}
 	}
@@ -55,7 +55,7 @@ func TestNewerUnderAnExpectedName(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer root.Close()
-		d := &download.Downloader{Client: fetch.New(nil, driver.Use("x-foresees", foreseeing{})), Root: root, Sync: download.SyncNone}
+		d := &download.Downloader{Client: fetch.New(nil, driver.Use("x-foresees", expecting{})), Root: root, Sync: download.SyncNone}
 		r, err := d.Do(t.Context(), &fetch.Request{URL: uri.MustParse("x-foresees://h/elsewhere")}, "", &download.Options{Exists: download.Newer})
 		got, _ := os.ReadFile(file)
 		if err != nil || r.Outcome != cmp.Or(tt.outcome, download.Saved) || r.Name != "x" || string(got) != tt.want {

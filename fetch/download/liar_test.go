@@ -33,11 +33,11 @@ type reply struct {
 
 // A liar is a driver for one resource. It follows its script, and then responds correctly.
 type liar struct {
-	mu      sync.Mutex
-	content []byte
-	valid   fetch.Validator
-	script  []reply
-	asked   []fetch.Request
+	mu       sync.Mutex
+	content  []byte
+	valid    fetch.Validator
+	script   []reply
+	received []fetch.Request
 }
 
 var morning = time.Date(1994, 12, 1, 8, 0, 0, 0, time.UTC)
@@ -49,7 +49,7 @@ func newLiar(content []byte, script ...reply) *liar {
 func (l *liar) Open(ctx context.Context, req *fetch.Request) (*driver.Response, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.asked = append(l.asked, *req)
+	l.received = append(l.received, *req)
 	var r reply
 	if len(l.script) > 0 {
 		r, l.script = l.script[0], l.script[1:]
@@ -113,7 +113,7 @@ func (l *liar) requests() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var all []string
-	for _, req := range l.asked {
+	for _, req := range l.received {
 		s := "all"
 		if !req.Range.IsZero() {
 			s = fmt.Sprintf("%d+%d", req.Range.Offset, req.Range.Length)

@@ -63,12 +63,12 @@ func TestFewTriesWithoutANameServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		unknown := reply{err: &fetch.Error{Code: fetch.ErrNetwork, Retry: true, Reason: fetch.Reason{Kind: driver.ReasonNameServer}}}
 		l := newLiar(pattern(1000, 1), unknown, unknown, unknown)
-		if _, err := l.downloader(t, dir).Get(t.Context(), liarURL, "", nil); !errors.Is(err, fetch.ErrNetwork) || len(l.asked) != 2 {
-			t.Errorf("at the beginning: %v after %d tries", err, len(l.asked))
+		if _, err := l.downloader(t, dir).Get(t.Context(), liarURL, "", nil); !errors.Is(err, fetch.ErrNetwork) || len(l.received) != 2 {
+			t.Errorf("at the beginning: %v after %d tries", err, len(l.received))
 		}
 		l = newLiar(pattern(1000, 1), reply{cut: 10}, unknown, unknown, unknown)
-		if _, err := l.downloader(t, dir).Get(t.Context(), liarURL, "", nil); err != nil || len(l.asked) != 5 {
-			t.Errorf("in the middle: %v after %d tries", err, len(l.asked))
+		if _, err := l.downloader(t, dir).Get(t.Context(), liarURL, "", nil); err != nil || len(l.received) != 5 {
+			t.Errorf("in the middle: %v after %d tries", err, len(l.received))
 		}
 	})
 }

@@ -86,13 +86,13 @@ func TestSink(t *testing.T) {
 	}
 }
 
-// turning is a destination that returns a file only after the first bytes.
-type turning struct {
+// lateFile is a destination that returns a file only after the first bytes.
+type lateFile struct {
 	memory []byte
 	f      *os.File
 }
 
-func (d *turning) Write(p []byte) (int, error) {
+func (d *lateFile) Write(p []byte) (int, error) {
 	if d.f != nil {
 		return d.f.Write(p)
 	}
@@ -100,7 +100,7 @@ func (d *turning) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func (d *turning) osFile() *os.File { return d.f }
+func (d *lateFile) osFile() *os.File { return d.f }
 
 // Once the destination has a file and nothing remains to be compared, the kernel moves the bytes.
 func TestSinkSwitchesToFile(t *testing.T) {
@@ -115,7 +115,7 @@ func TestSinkSwitchesToFile(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer f.Close()
-		d := &turning{}
+		d := &lateFile{}
 		moved := int64(0)
 		s := &sink{w: d, left: -1, count: func(n int64) error {
 			if d.f != nil {

@@ -24,18 +24,18 @@ import (
 // mirrors is a driver for servers that have the same file. The first word of the host name selects
 // the server's behavior.
 type mirrors struct {
-	content []byte
-	mu      sync.Mutex
-	asked   map[string]int
-	running map[string]int
-	most    int // maximum number of concurrent exchanges with one server
+	content   []byte
+	mu        sync.Mutex
+	exchanges map[string]int
+	running   map[string]int
+	most      int // maximum number of concurrent exchanges with one server
 }
 
 func (m *mirrors) Open(_ context.Context, req *fetch.Request) (*driver.Response, error) {
 	host := req.URL.Host()
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.asked[host]++
+	m.exchanges[host]++
 	m.running[host]++
 	m.most = max(m.most, m.running[host])
 	content := m.content
@@ -131,7 +131,7 @@ func TestSources(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
-			m := &mirrors{content: content, asked: map[string]int{}, running: map[string]int{}}
+			m := &mirrors{content: content, exchanges: map[string]int{}, running: map[string]int{}}
 			var dropped []string
 			opts := &download.Sources{Dropped: func(u uri.URI, _ error) { dropped = append(dropped, u.Host()) }}
 			opts.Retry.Tries = 1
@@ -173,7 +173,7 @@ func TestSources(t *testing.T) {
 func TestMetalinkNamesAreSafe(t *testing.T) {
 	t.Parallel()
 	content := pattern(1000, 5)
-	m := &mirrors{content: content, asked: map[string]int{}, running: map[string]int{}}
+	m := &mirrors{content: content, exchanges: map[string]int{}, running: map[string]int{}}
 	file := described(content, 100, "good")
 	file.Name = ".ssh/-rf.part"
 	dir := t.TempDir()
@@ -190,7 +190,7 @@ func TestSourcesKeepGoodPieces(t *testing.T) {
 	t.Parallel()
 	content := pattern(8<<20, 4)
 	dir := t.TempDir()
-	m := &mirrors{content: content, asked: map[string]int{}, running: map[string]int{}}
+	m := &mirrors{content: content, exchanges: map[string]int{}, running: map[string]int{}}
 	d := m.downloader(t, dir)
 	opts := &download.Sources{}
 	opts.Exists, opts.Retry.Tries = download.Resume, 1
@@ -216,9 +216,9 @@ func TestSourcesKeepGoodPieces(t *testing.T) {
 	if got, _ := os.ReadFile(filepath.Join(dir, "f")); !bytes.Equal(got, content) {
 		t.Error("it is another file")
 	}
-	asked := m.asked["good"]
+	asked := m.exchanges["good"]
 	res, err = d.DoSources(t.Context(), described(content, 1<<20, "good"), "f", opts)
-	if err != nil || res.Outcome != download.Unchanged || m.asked["good"] != asked {
-		t.Errorf("again: %+v, %v, %d requests", res, err, m.asked["good"]-asked)
+	if err != nil || res.Outcome != download.Unchanged || m.exchanges["good"] != asked {
+		t.Errorf("again: %+v, %v, %d requests", res, err, m.exchanges["good"]-asked)
 	}
 }

@@ -38,15 +38,15 @@ type Conn struct {
 	replyBegun atomic.Bool   // part of the reply has arrived
 	pieces     pieces        // the units of input that must arrive at a minimum rate, except in replies
 	pace       pace.Pace     // of the current piece
-	heard      atomic.Bool   // input has arrived
-	asked      atomic.Bool   // output was sent after the last input
+	inputSeen  atomic.Bool   // input has arrived
+	outputSent atomic.Bool   // output was sent after the last input
 	unbind     func() bool   // releases the last Bind; nil before the first
 	cause      error         // why the connection is unusable: the bound context ended
 	writeError error         // the error of an earlier write
 
 	raw         *Conn                               // below TLS, where the idle timeout is enforced; nil without TLS
 	above       *Conn                               // the inverse of raw
-	ended       atomic.Bool                         // a read has returned the end of the stream
+	eofSeen     atomic.Bool                         // a read has returned the end of the stream
 	unannounced bool                                // see EndsUnannounced
 	secured     atomic.Pointer[tls.ConnectionState] // see Secured
 	rec         atomic.Pointer[stream]
@@ -69,9 +69,9 @@ func (d *deadline) effective() time.Time {
 	return t
 }
 
-// passed reports whether t, one of the times of d, caused a timeout that has just occurred. Timers
+// hasExpired reports whether t, one of the times of d, caused a timeout that has just occurred. Timers
 // may fire slightly early.
-func (d *deadline) passed(t time.Time) bool {
+func (d *deadline) hasExpired(t time.Time) bool {
 	return !t.IsZero() && d.effective().Equal(t) && time.Until(t) < time.Millisecond
 }
 
@@ -236,11 +236,11 @@ func (c *Conn) explain(op string, d *deadline, err error) error {
 	switch {
 	case c.cause != nil && (timeout || errors.Is(err, net.ErrClosed)):
 		return c.cause
-	case timeout && d.passed(d.reply):
+	case timeout && d.hasExpired(d.reply):
 		return &wire.TimeoutError{Op: op, Idle: c.replyLimit, Reply: c.replyBegun.Load()}
-	case timeout && d.passed(d.idle):
+	case timeout && d.hasExpired(d.idle):
 		return &wire.TimeoutError{Op: op, Idle: c.idle}
-	case timeout && d.passed(d.piece):
+	case timeout && d.hasExpired(d.piece):
 		return &wire.TimeoutError{Op: op, Idle: c.pace.Idle, Piece: true}
 	}
 	return err
@@ -262,37 +262,37 @@ func (c *Conn) Read(p []byte) (int, error) {
 	}
 	if n > 0 {
 		c.replyBegun.Store(true)
-		c.heard.Store(true)
-		c.asked.Store(false)
+		c.inputSeen.Store(true)
+		c.outputSent.Store(false)
 		c.rec.Load().received(p[:n])
 	}
 	switch err {
 	case io.EOF:
-		c.ended.Store(true)
+		c.eofSeen.Store(true)
 	case io.ErrUnexpectedEOF: // only from TLS
 		err = &Error{Code: ErrTruncated, Retry: true,
 			Err: fmt.Errorf("the connection was closed within a TLS record: %w", err)}
 	}
-	return n, c.inPhase(c.explain("read", &c.rd, err))
+	return n, c.withPhase(c.explain("read", &c.rd, err))
 }
 
-// inPhase completes a timeout error with the phase of the protocol. With TLS, the timeout occurs in
+// withPhase completes a timeout error with the phase of the protocol. With TLS, the timeout occurs in
 // the connection below, which does not know the phase.
-func (c *Conn) inPhase(err error) error {
+func (c *Conn) withPhase(err error) error {
 	silence, ok := err.(*wire.TimeoutError)
 	if !ok {
 		return err
 	}
-	told := *silence
+	timeout := *silence
 	switch {
-	case c.asked.Load():
-		told.Phase = wire.PhaseReply
-	case !c.heard.Load():
-		told.Phase = wire.PhaseGreeting
+	case c.outputSent.Load():
+		timeout.Phase = wire.PhaseReply
+	case !c.inputSeen.Load():
+		timeout.Phase = wire.PhaseGreeting
 	default:
-		told.Phase = wire.PhaseIdle
+		timeout.Phase = wire.PhaseIdle
 	}
-	return &told
+	return &timeout
 }
 
 // EndsUnannounced declares that servers of this protocol close TLS connections without
@@ -304,7 +304,7 @@ func (c *Conn) EndsUnannounced() { c.unannounced = true }
 // the required close_notify (RFC 8446, section 6.1). Any attacker on the path can cause that, so
 // data may be missing. Read still returns io.EOF, because the protocol may mark the end itself.
 func (c *Conn) cutOff() error {
-	if c.raw == nil || !c.ended.Load() || !c.raw.ended.Load() {
+	if c.raw == nil || !c.eofSeen.Load() || !c.raw.eofSeen.Load() {
 		return nil // crypto/tls reads nothing after close_notify
 	}
 	return &Error{Code: ErrTruncated, Retry: true,
@@ -329,7 +329,7 @@ func (c *Conn) WriteMasked(p, shown []byte) (int, error) {
 		n, err := c.conn.Write(p[written:])
 		written += n
 		if n > 0 {
-			c.asked.Store(true)
+			c.outputSent.Store(true)
 		}
 		err = c.explain("write", &c.wr, err)
 		if n > 0 {

@@ -219,7 +219,7 @@ func CodeOf(err error) Code {
 func Classify(err error) (code Code, retry bool) {
 	var (
 		enclosed *Error
-		given    Code
+		declared Code
 		uriErr   *uri.Error
 		netErr   net.Error
 		dnsErr   *net.DNSError
@@ -232,8 +232,8 @@ func Classify(err error) (code Code, retry bool) {
 		return ErrFile, false // the reader of the destination pipe has exited
 	case errors.As(err, &enclosed):
 		return enclosed.Code, enclosed.Retry
-	case errors.As(err, &given):
-		return given, false
+	case errors.As(err, &declared):
+		return declared, false
 	case errors.Is(err, context.Canceled):
 		return ErrInterrupted, false
 	case errors.Is(err, wire.ErrUnsafe), errors.As(err, &uriErr):

@@ -15,7 +15,7 @@ func (p *idlePool) put(key any, conn any) (dead []any) {
 		return []any{conn}
 	}
 	h := p.hosts[key]
-	if h.grant(grant{conn: conn, have: true}) {
+	if h.grant(grant{conn: conn, hasConn: true}) {
 		return nil
 	}
 	h.idle = append(h.idle, idleConn{conn, time.Now()})
@@ -68,9 +68,9 @@ func (p *idlePool) takeIdle(h *host, prefer func(any) bool) (g grant, ok bool) {
 			}
 		}
 	}
-	g = grant{conn: h.idle[at].conn, have: true}
+	g = grant{conn: h.idle[at].conn, hasConn: true}
 	h.idle = slices.Delete(h.idle, at, at+1)
-	p.lessIdle(1)
+	p.subtractIdle(1)
 	return g, true
 }
 
@@ -94,35 +94,35 @@ func (p *idlePool) evict(h *host, n int) (dead []any) {
 	}
 	h.idle = slices.Delete(h.idle, 0, n)
 	h.open -= n
-	p.lessIdle(n)
+	p.subtractIdle(n)
 	return dead
 }
 
-// looks is the number of checks of an idle connection before it expires.
-const looks = 4
+// checksPerTimeout is the number of checks of an idle connection before it expires.
+const checksPerTimeout = 4
 
 // pause returns the longest time between two sweeps.
 func (p *idlePool) pause() time.Duration {
-	if p.opts.Gone == nil {
+	if p.opts.ClosedByPeer == nil {
 		return p.opts.IdleTimeout
 	}
-	return p.opts.IdleTimeout / looks
+	return p.opts.IdleTimeout / checksPerTimeout
 }
 
-// bury removes the connections that the peer has closed.
-func (p *idlePool) bury(h *host) (dead []any) {
-	if p.opts.Gone == nil {
+// removeDead removes the connections that the peer has closed.
+func (p *idlePool) removeDead(h *host) (dead []any) {
+	if p.opts.ClosedByPeer == nil {
 		return nil
 	}
 	h.idle = slices.DeleteFunc(h.idle, func(c idleConn) bool {
-		gone := p.opts.Gone(c.conn)
-		if gone {
+		closed := p.opts.ClosedByPeer(c.conn)
+		if closed {
 			dead = append(dead, c.conn)
 		}
-		return gone
+		return closed
 	})
 	h.open -= len(dead)
-	p.lessIdle(len(dead))
+	p.subtractIdle(len(dead))
 	return dead
 }
 
@@ -137,8 +137,8 @@ func (p *idlePool) drain() (dead []any) {
 	return dead
 }
 
-// lessIdle subtracts n from the idle count, and stops the timer if no idle connection can expire.
-func (p *idlePool) lessIdle(n int) {
+// subtractIdle subtracts n from the idle count, and stops the timer if no idle connection can expire.
+func (p *idlePool) subtractIdle(n int) {
 	p.idle -= n
 	if p.idle == 0 && p.timer != nil {
 		p.timer.Stop()
@@ -154,7 +154,7 @@ func (p *idlePool) sweep() {
 	var dead []any
 	for key, h := range p.hosts {
 		dead = append(dead, p.expire(h, now)...)
-		dead = append(dead, p.bury(h)...)
+		dead = append(dead, p.removeDead(h)...)
 		if h.open == 0 {
 			delete(p.hosts, key)
 		}

@@ -20,9 +20,9 @@ type idleOptions struct {
 	// Valid, if not nil, reports whether an idle connection can still be used. Get calls it without
 	// locks, with a connection that is in exclusive use.
 	Valid func(any) bool
-	// Gone, if not nil, reports whether the peer has closed an idle connection. Such connections
+	// ClosedByPeer, if not nil, reports whether the peer has closed an idle connection. Such connections
 	// are closed before they expire. Gone must not wait, and is called with locks held.
-	Gone func(any) bool
+	ClosedByPeer func(any) bool
 	// Close closes a connection. It must not wait for the peer.
 	Close func(any)
 }
@@ -55,9 +55,9 @@ type idleConn struct {
 // A grant ends a wait: with a connection, with a slot to dial one, or with an error. In the first
 // two cases host.open includes the receiver.
 type grant struct {
-	conn any
-	have bool // conn is set
-	err  error
+	conn    any
+	hasConn bool // conn is set
+	err     error
 }
 
 // An idleLease is the exclusive use of a connection, until Put or Discard.
@@ -85,12 +85,12 @@ func (p *idlePool) Get(ctx context.Context, key any, prefer func(any) bool, dial
 		return nil, context.Cause(ctx)
 	}
 	g := p.acquire(ctx, key, prefer)
-	for g.err == nil && g.have {
+	for g.err == nil && g.hasConn {
 		if p.opts.Valid == nil || p.opts.Valid(g.conn) {
 			return &idleLease{Conn: g.conn, Reused: true, pool: p, key: key}, nil
 		}
 		p.opts.Close(g.conn)
-		g = p.another(key, prefer)
+		g = p.replaceInvalid(key, prefer)
 	}
 	if g.err != nil {
 		return nil, g.err
@@ -131,14 +131,14 @@ func (p *idlePool) acquire(ctx context.Context, key any, prefer func(any) bool) 
 	case g := <-turn:
 		return g
 	case <-ctx.Done():
-		p.giveUp(key, h, turn)
+		p.cancelWait(key, h, turn)
 		return grant{err: context.Cause(ctx)}
 	}
 }
 
-// another is called if an acquired connection was not valid. It takes the next idle one, or the
+// replaceInvalid is called if an acquired connection was not valid. It takes the next idle one, or the
 // slot to dial one.
-func (p *idlePool) another(key any, prefer func(any) bool) grant {
+func (p *idlePool) replaceInvalid(key any, prefer func(any) bool) grant {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	h := p.hosts[key]
@@ -149,13 +149,13 @@ func (p *idlePool) another(key any, prefer func(any) bool) grant {
 	return g
 }
 
-// giveUp ends a wait. If a grant has already arrived, it is passed on.
-func (p *idlePool) giveUp(key any, h *host, turn chan grant) {
+// cancelWait ends a wait. If a grant has already arrived, it is passed on.
+func (p *idlePool) cancelWait(key any, h *host, waiter chan grant) {
 	p.mu.Lock()
 	var dead []any
-	if i := slices.Index(h.waiters, turn); i >= 0 {
+	if i := slices.Index(h.waiters, waiter); i >= 0 {
 		h.waiters = slices.Delete(h.waiters, i, i+1)
-	} else if g := <-turn; g.have {
+	} else if g := <-waiter; g.hasConn {
 		dead = p.put(key, g.conn)
 	} else if g.err == nil {
 		p.release(key)

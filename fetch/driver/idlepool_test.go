@@ -314,7 +314,7 @@ func TestGrantOfCanceledWaiterIsPassedOn(t *testing.T) {
 func TestDeadIdleConnectionsAreClosed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, idleOptions{MaxIdle: 4, MaxOpen: 3, IdleTimeout: time.Minute, Gone: func(c any) bool { return c.(*fake).bad }})
+		r := newRig(t, idleOptions{MaxIdle: 4, MaxOpen: 3, IdleTimeout: time.Minute, ClosedByPeer: func(c any) bool { return c.(*fake).bad }})
 		a, b, c, d := r.get("k"), r.get("k"), r.get("k"), r.get("other")
 		a.Conn.bad, c.Conn.bad, d.Conn.bad = true, true, true
 		a.Put()

@@ -55,7 +55,7 @@ func (c *Conn) beginPiece() time.Time {
 		return time.Time{}
 	}
 	begun := time.Now()
-	c.rd.piece = begun.Add(c.pace.Left())
+	c.rd.piece = begun.Add(c.pace.Remaining())
 	return begun
 }
 
@@ -64,14 +64,14 @@ func (c *Conn) endPiece(p []byte, d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.pieces == linePieces {
-		c.pace.TookLines(p, d)
+		c.pace.AddLines(p, d)
 	} else {
-		c.pace.Took(len(p), d)
+		c.pace.Add(len(p), d)
 	}
 }
 
-// inPieces reports whether each read must be timed.
-func (c *Conn) inPieces() bool {
+// mustTimeReads reports whether each read must be timed.
+func (c *Conn) mustTimeReads() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.pieces != noPieces

@@ -16,8 +16,8 @@ type Pool[K comparable, C any] struct {
 	pool *idlePool
 }
 
-// A scoped key is a driver's key within a scope.
-type scoped struct {
+// A scopedKey is a driver's key within a scope.
+type scopedKey struct {
 	key   any
 	scope string
 }
@@ -101,9 +101,9 @@ func (l *Lease[K, C]) Discard() {
 func NewPool[K comparable, C any](env Env, opts PoolOptions[C]) *Pool[K, C] {
 	return &Pool[K, C]{env: env, opts: opts, pool: newIdlePool(idleOptions{
 		MaxIdle: opts.MaxIdle, MaxOpen: opts.MaxOpen, IdleTimeout: opts.IdleTimeout,
-		Valid: func(c any) bool { return opts.valid(c.(C)) },
-		Gone:  opts.gone(),
-		Close: func(c any) { opts.Close(c.(C)) },
+		Valid:        func(c any) bool { return opts.valid(c.(C)) },
+		ClosedByPeer: opts.closedByPeer(),
+		Close:        func(c any) { opts.Close(c.(C)) },
 	})}
 }
 
@@ -117,9 +117,9 @@ func (o *PoolOptions[C]) valid(c C) bool {
 	return o.Valid == nil || o.Valid(c)
 }
 
-// gone returns a function that reports whether the peer has closed a connection, or nil if that
+// closedByPeer returns a function that reports whether the peer has closed a connection, or nil if that
 // cannot be determined.
-func (o *PoolOptions[C]) gone() func(any) bool {
+func (o *PoolOptions[C]) closedByPeer() func(any) bool {
 	if o.Conn == nil {
 		return nil
 	}
@@ -139,7 +139,7 @@ func (p *Pool[K, C]) Get(ctx context.Context, key K, prefer func(C) bool, dial f
 	if prefer != nil {
 		preferred = func(c any) bool { return prefer(c.(C)) }
 	}
-	l, err := p.pool.Get(ctx, scoped{key, p.env.Scope(ctx)}, preferred, func(ctx context.Context) (any, error) {
+	l, err := p.pool.Get(ctx, scopedKey{key, p.env.Scope(ctx)}, preferred, func(ctx context.Context) (any, error) {
 		c, err := dial(ctx)
 		return c, err
 	})

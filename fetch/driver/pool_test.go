@@ -12,24 +12,24 @@ import (
 func TestPutKeepsValidConnections(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
-		act   func(cancel func(), valid *bool, l *Lease[string, *kept])
+		act   func(cancel func(), valid *bool, l *Lease[string, *pooledConn])
 		reuse bool
 	}{
-		"a conversation at rest":        {func(func(), *bool, *Lease[string, *kept]) {}, true},
-		"a conversation that is broken": {func(_ func(), valid *bool, _ *Lease[string, *kept]) { *valid = false }, false},
-		"a context that ended":          {func(cancel func(), _ *bool, _ *Lease[string, *kept]) { cancel() }, false},
-		"a lease that was discarded":    {func(_ func(), _ *bool, l *Lease[string, *kept]) { l.Discard() }, false},
+		"a conversation at rest":        {func(func(), *bool, *Lease[string, *pooledConn]) {}, true},
+		"a conversation that is broken": {func(_ func(), valid *bool, _ *Lease[string, *pooledConn]) { *valid = false }, false},
+		"a context that ended":          {func(cancel func(), _ *bool, _ *Lease[string, *pooledConn]) { cancel() }, false},
+		"a lease that was discarded":    {func(_ func(), _ *bool, l *Lease[string, *pooledConn]) { l.Discard() }, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			valid, closed := true, 0
-			p := NewPool[string](noScope{}, PoolOptions[*kept]{MaxIdle: 1, MaxOpen: 1,
-				Conn:  func(k *kept) (*Conn, int) { return k.conn, 0 },
-				Valid: func(*kept) bool { return valid },
-				Close: func(k *kept) { closed++; k.conn.Close() }})
-			dial := func(context.Context) (*kept, error) {
+			p := NewPool[string](noScope{}, PoolOptions[*pooledConn]{MaxIdle: 1, MaxOpen: 1,
+				Conn:  func(k *pooledConn) (*Conn, int) { return k.conn, 0 },
+				Valid: func(*pooledConn) bool { return valid },
+				Close: func(k *pooledConn) { closed++; k.conn.Close() }})
+			dial := func(context.Context) (*pooledConn, error) {
 				client, _ := servers.Pair(t)
-				return &kept{conn: newConn(client, 0)}, nil
+				return &pooledConn{conn: newConn(client, 0)}, nil
 			}
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
@@ -62,23 +62,23 @@ func TestPutKeepsValidConnections(t *testing.T) {
 func TestPoolDetectsClosedPeer(t *testing.T) {
 	t.Parallel()
 	for _, version := range []uint16{0, tls.VersionTLS13} {
-		conn, peer, _ := exchanged(t, version, func(c net.Conn) net.Conn { return c })
+		conn, peer, _ := afterExchange(t, version, func(c net.Conn) net.Conn { return c })
 		if _, known := peek(conn.socket()); !known {
 			t.Skip("sockets cannot be polled")
 		}
-		gone := (&PoolOptions[*kept]{Conn: func(k *kept) (*Conn, int) { return k.conn, 0 }}).gone()
-		if gone(&kept{conn: conn}) {
+		gone := (&PoolOptions[*pooledConn]{Conn: func(k *pooledConn) (*Conn, int) { return k.conn, 0 }}).closedByPeer()
+		if gone(&pooledConn{conn: conn}) {
 			t.Error("the connection is there")
 		}
 		peer.Close()
-		for !gone(&kept{conn: conn}) {
+		for !gone(&pooledConn{conn: conn}) {
 			if t.Context().Err() != nil {
 				t.Fatal("not noticed")
 			}
 		}
 		conn.Close()
 	}
-	if (&PoolOptions[*kept]{}).gone() != nil {
+	if (&PoolOptions[*pooledConn]{}).closedByPeer() != nil {
 		t.Error("looks at what it does not know")
 	}
 }

@@ -66,7 +66,7 @@ func (c *Conn) WriteAvailable(w io.Writer, max int64) (int64, error) {
 func (c *Conn) spliceable(w io.Writer) (*net.TCPConn, io.ReaderFrom) {
 	tcp, isTCP := c.conn.(*net.TCPConn)
 	rf, canReadFrom := w.(io.ReaderFrom)
-	if !isTCP || !canReadFrom || c.rec.Load().wantsBytes() || c.inPieces() {
+	if !isTCP || !canReadFrom || c.rec.Load().wantsBytes() || c.mustTimeReads() {
 		return nil, nil
 	}
 	return tcp, rf

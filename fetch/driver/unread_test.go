@@ -14,9 +14,9 @@ import (
 // unpeekable hides the socket of a connection, as connections of proxies and tests may do.
 type unpeekable struct{ net.Conn }
 
-// exchanged returns a connection, its peer and a writer to the connection, after the connection has
+// afterExchange returns a connection, its peer and a writer to the connection, after the connection has
 // been read from.
-func exchanged(t *testing.T, version uint16, wrap func(net.Conn) net.Conn) (*Conn, *net.TCPConn, io.Writer) {
+func afterExchange(t *testing.T, version uint16, wrap func(net.Conn) net.Conn) (*Conn, *net.TCPConn, io.Writer) {
 	t.Helper()
 	client, server := servers.Pair(t)
 	c := newConn(wrap(client), time.Minute)
@@ -77,7 +77,7 @@ func TestUnread(t *testing.T) {
 					},
 					"closed by us": func(c *Conn, _ *net.TCPConn, _ io.Writer) { c.Abort() },
 				} {
-					c, raw, peer := exchanged(t, version, socket.wrap)
+					c, raw, peer := afterExchange(t, version, socket.wrap)
 					for range 2 {
 						if c.Unread() {
 							t.Fatalf("before %s: something waits to be read", what)
@@ -98,7 +98,7 @@ func TestUnread(t *testing.T) {
 // Unread includes input that the TLS layer has already read from the socket.
 func TestUnreadInTLS(t *testing.T) {
 	t.Parallel()
-	c, _, peer := exchanged(t, tls.VersionTLS13, func(c net.Conn) net.Conn { return c })
+	c, _, peer := afterExchange(t, tls.VersionTLS13, func(c net.Conn) net.Conn { return c })
 	io.WriteString(peer, "one")
 	if _, err := io.ReadFull(c, make([]byte, 1)); err != nil {
 		t.Fatal(err)
@@ -125,8 +125,8 @@ type noScope struct{ Env }
 
 func (noScope) Scope(context.Context) string { return "" }
 
-// A kept connection is a pooled connection and the number of bytes its driver has read ahead.
-type kept struct {
+// A pooledConn is a pooled connection and the number of bytes its driver has read ahead.
+type pooledConn struct {
 	conn  *Conn
 	ahead int
 }
@@ -134,25 +134,25 @@ type kept struct {
 func TestPoolsDropConnectionsWithInput(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
-		act   func(k *kept, peer *net.TCPConn)
+		act   func(k *pooledConn, peer *net.TCPConn)
 		reuse bool
 	}{
-		"nothing came":             {func(*kept, *net.TCPConn) {}, true},
-		"something came":           {func(_ *kept, peer *net.TCPConn) { io.WriteString(peer, "226 again\r\n") }, false},
-		"something was read ahead": {func(k *kept, _ *net.TCPConn) { k.ahead = 11 }, false},
-		"the peer has gone":        {func(_ *kept, peer *net.TCPConn) { peer.Close() }, false},
+		"nothing came":             {func(*pooledConn, *net.TCPConn) {}, true},
+		"something came":           {func(_ *pooledConn, peer *net.TCPConn) { io.WriteString(peer, "226 again\r\n") }, false},
+		"something was read ahead": {func(k *pooledConn, _ *net.TCPConn) { k.ahead = 11 }, false},
+		"the peer has gone":        {func(_ *pooledConn, peer *net.TCPConn) { peer.Close() }, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var peer *net.TCPConn
 			closed := 0
-			p := NewPool[string](noScope{}, PoolOptions[*kept]{MaxIdle: 1, MaxOpen: 1,
-				Conn:  func(k *kept) (*Conn, int) { return k.conn, k.ahead },
-				Close: func(k *kept) { closed++; k.conn.Close() }})
-			dial := func(context.Context) (*kept, error) {
+			p := NewPool[string](noScope{}, PoolOptions[*pooledConn]{MaxIdle: 1, MaxOpen: 1,
+				Conn:  func(k *pooledConn) (*Conn, int) { return k.conn, k.ahead },
+				Close: func(k *pooledConn) { closed++; k.conn.Close() }})
+			dial := func(context.Context) (*pooledConn, error) {
 				client, server := servers.Pair(t)
 				peer = server
-				return &kept{conn: newConn(client, 0)}, nil
+				return &pooledConn{conn: newConn(client, 0)}, nil
 			}
 			first, err := p.Get(t.Context(), "", nil, dial)
 			if err != nil {

@@ -42,9 +42,9 @@ type FS struct {
 const (
 	// maxDirs is the maximum number of cached listings.
 	maxDirs = 256
-	// maxHeld bounds the bytes of a file that are read to determine its size if the server does not
+	// maxMeasured bounds the bytes of a file that are read to determine its size if the server does not
 	// report it.
-	maxHeld = 32 << 20
+	maxMeasured = 32 << 20
 )
 
 // New returns the tree below rawURL, with or without a trailing slash. The context applies to all

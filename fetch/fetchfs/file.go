@@ -62,7 +62,7 @@ type file struct {
 // Stat returns the metadata from the time when the file was opened. If the server did not report the
 // size, Stat reads up to 32 MiB to determine it. These bytes can still be read.
 func (f *file) Stat() (fs.FileInfo, error) {
-	size, err := f.resource.Measure(maxHeld)
+	size, err := f.resource.Measure(maxMeasured)
 	if err != nil {
 		return nil, f.fail("stat", err)
 	}

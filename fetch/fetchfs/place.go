@@ -45,7 +45,7 @@ func (f *FS) locate(op, name string) (place, error) {
 	}
 	dir, base := path.Split(name)
 	dir = path.Clean(dir)
-	e, known := f.remembered(dir)[base]
+	e, known := f.cachedListing(dir)[base]
 	if !known {
 		members, _, err := f.members(op, dir)
 		if err != nil {
@@ -58,13 +58,13 @@ func (f *FS) locate(op, name string) (place, error) {
 	return place{url: e.URL, from: f.root, isDir: e.Kind == fetch.EntryListing}, nil
 }
 
-func (f *FS) remembered(dir string) map[string]fetch.Entry {
+func (f *FS) cachedListing(dir string) map[string]fetch.Entry {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.dirs[dir]
 }
 
-func (f *FS) remember(dir string, members map[string]fetch.Entry) {
+func (f *FS) cacheListing(dir string, members map[string]fetch.Entry) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if len(f.dirs) == maxDirs {
@@ -116,7 +116,7 @@ func (f *FS) members(op, name string) (map[string]fetch.Entry, time.Time, error)
 		}
 	}
 	if f.listed {
-		f.remember(name, members)
+		f.cacheListing(name, members)
 	}
 	return members, resp.ModTime, nil
 }

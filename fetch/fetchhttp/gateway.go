@@ -43,7 +43,7 @@ func (g *gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, fetch.Printable(err.Error()), http.StatusNotFound)
 		return
 	}
-	req := &fetch.Request{URL: u, From: somebody}
+	req := &fetch.Request{URL: u, From: unknownOrigin}
 	Ask(req, r.Header)
 	resp, err := retrieve(r.Context(), g.client, r.Method, req)
 	if err != nil {
@@ -138,12 +138,12 @@ func (g *gateway) path(u uri.URI) string {
 }
 
 var (
-	pageHead = parsed("<!DOCTYPE html>\n<meta charset=utf-8>\n<title>{{.}}</title>\n<ul>\n")
-	pageLine = parsed("<li>{{if .Path}}<a href=\"{{.Path}}\">{{.Name}}</a>{{else}}{{.Name}}{{if .URL}} ({{.URL}}){{end}}{{end}}\n")
+	pageHead = lazyTemplate("<!DOCTYPE html>\n<meta charset=utf-8>\n<title>{{.}}</title>\n<ul>\n")
+	pageLine = lazyTemplate("<li>{{if .Path}}<a href=\"{{.Path}}\">{{.Name}}</a>{{else}}{{.Name}}{{if .URL}} ({{.URL}}){{end}}{{end}}\n")
 )
 
-// parsed returns a template that is parsed at its first use, because not every program uses it.
-func parsed(text string) func() *template.Set {
+// lazyTemplate returns a template that is parsed at its first use, because not every program uses it.
+func lazyTemplate(text string) func() *template.Set {
 	return sync.OnceValue(func() *template.Set { return template.Must(template.Parse(text)) })
 }
 

@@ -15,8 +15,8 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// somebody is the origin of requests from an unknown remote party.
-var somebody = uri.MustParse("http://unknown.invalid/")
+// unknownOrigin is the origin of requests from an unknown remote party.
+var unknownOrigin = uri.MustParse("http://unknown.invalid/")
 
 // newRequest converts an HTTP request to a fetch.Request.
 func newRequest(r *http.Request) (*fetch.Request, error) {
@@ -24,8 +24,8 @@ func newRequest(r *http.Request) (*fetch.Request, error) {
 	if err != nil {
 		return nil, err
 	}
-	refuse := func(what string) error {
-		return fmt.Errorf("fetchhttp: %s %s: %s: %w", r.Method, u.Redacted(), what, errors.ErrUnsupported)
+	refuse := func(feature string) error {
+		return fmt.Errorf("fetchhttp: %s %s: %s: %w", r.Method, u.Redacted(), feature, errors.ErrUnsupported)
 	}
 	switch {
 	case r.Method != "" && r.Method != http.MethodGet && r.Method != http.MethodHead:
@@ -38,13 +38,13 @@ func newRequest(r *http.Request) (*fetch.Request, error) {
 			return nil, refuse(name)
 		}
 	}
-	req := &fetch.Request{URL: u, From: origin(r), Header: passedOn(r.Header)}
+	req := &fetch.Request{URL: u, From: origin(r), Header: forwardedFields(r.Header)}
 	Ask(req, r.Header)
 	if r.Host != "" && r.Host != r.URL.Host && isHTTP(u.Scheme()) {
 		req.Header.Set("Host", r.Host)
 	}
 	if !req.From.IsZero() && req.From.Origin() != u.Origin() {
-		for _, name := range secret {
+		for _, name := range secretFields {
 			req.Header.Del(name)
 		}
 	}
@@ -57,11 +57,11 @@ func origin(r *http.Request) uri.URI {
 		return uri.URI{}
 	}
 	if r.Response.Request == nil || r.Response.Request.URL == nil {
-		return somebody
+		return unknownOrigin
 	}
 	from, err := uri.Parse(r.Response.Request.URL.String())
 	if err != nil || from.IsZero() {
-		return somebody
+		return unknownOrigin
 	}
 	return from
 }
@@ -74,11 +74,11 @@ var hopByHop = []string{"Connection", "Keep-Alive", "Proxy-Connection", "Te", "T
 // conditions lists the fields that newRequest converts to fields of the fetch.Request.
 var conditions = []string{"Range", "If-Range", "If-None-Match", "If-Modified-Since"}
 
-// secret lists the fields that are sent only to their own origin.
-var secret = []string{"Authorization", "Cookie", "Cookie2", "Proxy-Authorization", "Referer", "Host"}
+// secretFields lists the fields that are sent only to their own origin.
+var secretFields = []string{"Authorization", "Cookie", "Cookie2", "Proxy-Authorization", "Referer", "Host"}
 
-// passedOn returns a copy of the fields that are passed to the driver.
-func passedOn(h http.Header) textproto.MIMEHeader {
+// forwardedFields returns a copy of the fields that are passed to the driver.
+func forwardedFields(h http.Header) textproto.MIMEHeader {
 	dup := make(textproto.MIMEHeader, len(h))
 	for name, values := range h {
 		name = textproto.CanonicalMIMEHeaderKey(name)

@@ -90,20 +90,20 @@ func set(h http.Header, key, value string) {
 
 // refusal returns the HTTP response for a server's refusal of a request. If err is another failure,
 // it returns nil.
-func refusal(err error) *answer {
+func refusal(err error) *responseBuilder {
 	var e *fetch.Error
 	if !errors.As(err, &e) {
 		return nil
 	}
 	if code := httpStatus(e); code != 0 {
-		return asSent(e, code)
+		return httpRefusal(e, code)
 	}
 	code := statusOf(e.Code)
 	if code == 0 {
 		return nil
 	}
 	text := err.Error() + "\n"
-	return &answer{status: code, header: http.Header{"Content-Type": {"text/plain; charset=utf-8"}},
+	return &responseBuilder{status: code, header: http.Header{"Content-Type": {"text/plain; charset=utf-8"}},
 		body: io.NopCloser(strings.NewReader(text)), size: -1}
 }
 
@@ -120,9 +120,9 @@ func httpStatus(e *fetch.Error) int {
 	return 0
 }
 
-// asSent returns the refusal of an HTTP server, with its error page.
-func asSent(e *fetch.Error, code int) *answer {
-	a := &answer{status: code, text: e.Reply.Text, header: make(http.Header, len(e.Header)), size: int64(len(e.Body))}
+// httpRefusal returns the refusal of an HTTP server, with its error page.
+func httpRefusal(e *fetch.Error, code int) *responseBuilder {
+	a := &responseBuilder{status: code, text: e.Reply.Text, header: make(http.Header, len(e.Header)), size: int64(len(e.Body))}
 	for name, values := range e.Header {
 		if !slices.Contains(hopByHop, textproto.CanonicalMIMEHeaderKey(name)) {
 			a.header[name] = slices.Clone(values)

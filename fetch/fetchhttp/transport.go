@@ -84,7 +84,7 @@ func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
 		}
 		return a.response(r), nil
 	}
-	a := &answer{status: status(resp), header: fields(resp), body: resp.Body, size: resp.Size}
+	a := &responseBuilder{status: status(resp), header: fields(resp), body: resp.Body, size: resp.Size}
 	if isHTTP(resp.URL.Scheme()) {
 		a.text = resp.Reply.Text
 		a.header = allFields(resp)
@@ -109,8 +109,8 @@ func retrieve(ctx context.Context, c *fetch.Client, method string, req *fetch.Re
 	return c.Do(ctx, req)
 }
 
-// An answer is an HTTP response to be built.
-type answer struct {
+// A responseBuilder holds the parts of an HTTP response.
+type responseBuilder struct {
 	status int
 	text   string // reason phrase from the server; "" means the standard text
 	header http.Header
@@ -118,7 +118,7 @@ type answer struct {
 	size   int64 // -1 if unknown
 }
 
-func (a *answer) response(r *http.Request) *http.Response {
+func (a *responseBuilder) response(r *http.Request) *http.Response {
 	if r.Method == http.MethodHead {
 		a.body.Close()
 		a.body = http.NoBody

@@ -66,8 +66,8 @@ func failure(url string, err error) Event {
 	r.end(err)
 	ev := Event{Name: string(Failed), URL: url, FinalURL: r.FinalURL, Status: r.Status, Reply: r.Reply,
 		Class: string(r.Class), Exit: ExitStatus(r.Class), Message: r.Message, Hint: r.Hint}
-	if wanted := (*fetch.FormError)(nil); errors.As(err, &wanted) {
-		ev.Form = &wanted.Form
+	if formErr := (*fetch.FormError)(nil); errors.As(err, &formErr) {
+		ev.Form = &formErr.Form
 	}
 	return ev
 }

@@ -27,7 +27,7 @@ var day = time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
 type shelf struct {
 	mu        sync.Mutex
 	resources map[string]resource
-	asked     []string // operations and paths of all requests
+	log       []string // operations and paths of all requests
 	header    textproto.MIMEHeader
 }
 
@@ -64,7 +64,7 @@ func (s *shelf) Open(_ context.Context, req *fetch.Request) (*driver.Response, e
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	path := req.URL.Path()
-	s.asked = append(s.asked, req.Op.String()+" "+path)
+	s.log = append(s.log, req.Op.String()+" "+path)
 	s.header = req.Header
 	r, ok := s.resources[path]
 	switch {
@@ -146,7 +146,7 @@ func (s *shelf) load(_ driver.Env, reg *driver.Registry) {
 func (s *shelf) requests() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return strings.Join(s.asked, ", ")
+	return strings.Join(s.log, ", ")
 }
 
 // runner returns a Runner that saves files in dir.

@@ -296,8 +296,8 @@ func (j *Job) file() (dir, name string) {
 	return "", path
 }
 
-// named reports whether Output names a file or Hooks.Writer.
-func (j *Job) named() bool {
+// namesFile reports whether Output names a file or Hooks.Writer.
+func (j *Job) namesFile() bool {
 	_, name := j.file()
 	return name != ""
 }

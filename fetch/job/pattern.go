@@ -16,7 +16,7 @@ const readAhead = 1 << 14
 // matches passes a job for each resource that matches the pattern to Hooks.Match, or runs it.
 func (u *run) matches(ctx context.Context, resp *fetch.Response) error {
 	u.result.Outcome = Listed
-	next, stop := iter.Pull2(u.counted(resp.Entries))
+	next, stop := iter.Pull2(u.countEntries(resp.Entries))
 	defer stop()
 	var (
 		waiting []*Job
@@ -36,7 +36,7 @@ func (u *run) matches(ctx context.Context, resp *fetch.Response) error {
 				open = false
 				resp.Body.Close()
 			default:
-				waiting = append(waiting, u.matching(resp, e))
+				waiting = append(waiting, u.matchJob(resp, e))
 			}
 		}
 		if len(waiting) == 0 {
@@ -60,8 +60,8 @@ func (u *run) matches(ctx context.Context, resp *fetch.Response) error {
 	}
 }
 
-// matching returns the job for an entry that matches the pattern.
-func (u *run) matching(resp *fetch.Response, e fetch.Entry) *Job {
+// matchJob returns the job for an entry that matches the pattern.
+func (u *run) matchJob(resp *fetch.Response, e fetch.Entry) *Job {
 	j := *u.job
 	j.URL, j.From, j.IfChanged = e.URL, resp.URL, fetch.Validator{}
 	j.Known = &download.Known{Size: e.Size, Validator: fetch.Validator{ModTime: e.ModTime}}

@@ -116,8 +116,8 @@ func newResult(j *Job) *Result {
 	return r
 }
 
-// saw records the metadata of a response.
-func (r *Result) saw(resp *fetch.Response) {
+// recordResponse records the metadata of a response.
+func (r *Result) recordResponse(resp *fetch.Response) {
 	r.Kind, r.ContentType, r.ETag, r.ModTime = resp.Kind.String(), resp.ContentType, resp.ETag, resp.ModTime
 	r.setReply(resp.Reply)
 	r.setFinal(resp.URL.Redacted())
@@ -136,8 +136,8 @@ func (r *Result) setFinal(redacted string) {
 	}
 }
 
-// downloaded records the result of a successful download.
-func (r *Result) downloaded(d *download.Result) {
+// recordDownload records the result of a successful download.
+func (r *Result) recordDownload(d *download.Result) {
 	r.Outcome, r.Path, r.Size, r.Received, r.SHA256 = d.Outcome, d.Name, d.Size, d.Written, d.SHA256
 	switch d.Outcome {
 	case NoContent:
@@ -150,8 +150,8 @@ func (r *Result) downloaded(d *download.Result) {
 	}
 }
 
-// unmodified records the server's "not modified" response.
-func (r *Result) unmodified(err error) {
+// recordUnmodified records the server's "not modified" response.
+func (r *Result) recordUnmodified(err error) {
 	r.Outcome = Unchanged
 	if e := (*fetch.Error)(nil); errors.As(err, &e) {
 		r.setReply(e.Reply)

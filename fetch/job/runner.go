@@ -98,7 +98,7 @@ func (r *Runner) Run(ctx context.Context, j *Job, h *Hooks) *Result {
 	case errors.Is(err, ErrTaken):
 		u.result.Outcome, err = Taken, nil
 	case fetch.CodeOf(err) == fetch.ErrNotModified:
-		u.result.unmodified(err)
+		u.result.recordUnmodified(err)
 		err = nil
 	}
 	u.result.end(err)
@@ -124,9 +124,9 @@ func (u *run) do(ctx context.Context, req *fetch.Request) error {
 	return u.get(ctx, req)
 }
 
-// saw records resp and passes it to the hook.
-func (u *run) saw(resp *fetch.Response) error {
-	u.result.saw(resp)
+// recordResponse records resp and passes it to the hook.
+func (u *run) recordResponse(resp *fetch.Response) error {
+	u.result.recordResponse(resp)
 	if u.Response != nil {
 		return u.Response(resp)
 	}
@@ -155,18 +155,18 @@ func (u *run) stat(ctx context.Context, req *fetch.Request) error {
 		return err
 	}
 	u.result.Outcome, u.result.Size = Described, resp.Size
-	return u.saw(resp)
+	return u.recordResponse(resp)
 }
 
 func (u *run) list(ctx context.Context, req *fetch.Request) error {
-	var own error // the error of a hook, which is not retried
+	var hookErr error // the error of a hook, which is not retried
 	err := u.retry(ctx, func() error {
 		resp, noListing, err := u.members(ctx, *req)
 		if err != nil {
 			return err
 		}
 		defer resp.Body.Close()
-		if own = u.saw(resp); own != nil {
+		if hookErr = u.recordResponse(resp); hookErr != nil {
 			return nil
 		}
 		if noListing != nil {
@@ -180,10 +180,10 @@ func (u *run) list(ctx context.Context, req *fetch.Request) error {
 			return err
 		}
 		defer stop()
-		own = u.listing(resp)
+		hookErr = u.listing(resp)
 		return nil
 	})
-	return cmp.Or(err, own)
+	return cmp.Or(err, hookErr)
 }
 
 // members requests a listing. For schemes without listings, the response is a document, and
@@ -231,7 +231,7 @@ func begin(resp *fetch.Response) (stop func(), err error) {
 func (u *run) listing(resp *fetch.Response) error {
 	u.result.Outcome = Listed
 	if resp.Entries != nil {
-		resp.Entries = u.counted(resp.Entries)
+		resp.Entries = u.countEntries(resp.Entries)
 	}
 	if u.Listing != nil {
 		return u.Listing(resp)
@@ -244,8 +244,8 @@ func (u *run) listing(resp *fetch.Response) error {
 	return nil
 }
 
-// counted returns entries, counting them as they pass.
-func (u *run) counted(entries iter.Seq2[fetch.Entry, error]) iter.Seq2[fetch.Entry, error] {
+// countEntries returns entries, counting them as they pass.
+func (u *run) countEntries(entries iter.Seq2[fetch.Entry, error]) iter.Seq2[fetch.Entry, error] {
 	return func(yield func(fetch.Entry, error) bool) {
 		for e, err := range entries {
 			if err == nil {
@@ -273,7 +273,7 @@ func (u *run) get(ctx context.Context, req *fetch.Request) error {
 		Reuse:    u.Reuse,
 		Restart:  u.Restart,
 		Response: func(resp *fetch.Response) error {
-			if err := u.saw(resp); err != nil {
+			if err := u.recordResponse(resp); err != nil {
 				return err
 			}
 			return u.follow(ctx, resp)
@@ -296,7 +296,7 @@ func (u *run) get(ctx context.Context, req *fetch.Request) error {
 	}
 	switch {
 	case err == nil:
-		u.result.downloaded(res)
+		u.result.recordDownload(res)
 	case res != nil:
 		u.result.Received = res.Written
 	}
@@ -306,7 +306,7 @@ func (u *run) get(ctx context.Context, req *fetch.Request) error {
 // follow processes a listing that is not saved, and then returns errFollowed. For any other response
 // it returns nil.
 func (u *run) follow(ctx context.Context, resp *fetch.Response) error {
-	if resp.Kind != fetch.KindListing || u.job.named() {
+	if resp.Kind != fetch.KindListing || u.job.namesFile() {
 		return nil
 	}
 	pattern := resp.Pattern && resp.Entries != nil

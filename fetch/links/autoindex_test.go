@@ -68,7 +68,7 @@ func TestPagesOfDirectories(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s: %v", tt.server, err)
 			}
-			got = append(got, e.URL.String()+told(e))
+			got = append(got, e.URL.String()+timeAndSize(e))
 		}
 		for _, text := range tt.want {
 			ref, more, ok := strings.Cut(text, " ")
@@ -87,8 +87,8 @@ func TestPagesOfDirectories(t *testing.T) {
 	}
 }
 
-// told formats the time and size of an entry in a directory index.
-func told(e fetch.Entry) string {
+// timeAndSize formats the time and size of an entry in a directory index.
+func timeAndSize(e fetch.Entry) string {
 	if e.ModTime.IsZero() && e.Size < 0 {
 		return ""
 	}

@@ -35,7 +35,7 @@ func HTML(r io.Reader, base uri.URI) iter.Seq2[fetch.Entry, error] {
 		r, _ := fromUTF16(r)
 		p := &page{tokens: html.NewTokenizer(r), base: base, yield: yield}
 		p.tokens.SetMaxBuf(maxToken)
-		for !p.left {
+		for !p.stopped {
 			switch p.tokens.Next() {
 			case html.ErrorToken:
 				p.end()
@@ -66,11 +66,11 @@ type page struct {
 	anchor  *fetch.Entry
 	row     *row // the last link of an index
 	yield   func(fetch.Entry, error) bool
-	left    bool // yield returned false
+	stopped bool // yield returned false
 }
 
 func (p *page) emit(e fetch.Entry) {
-	p.left = p.left || !p.yield(e, nil)
+	p.stopped = p.stopped || !p.yield(e, nil)
 }
 
 func (p *page) end() {
@@ -78,7 +78,7 @@ func (p *page) end() {
 	p.flush()
 	err := p.tokens.Err()
 	switch {
-	case p.left || err == io.EOF:
+	case p.stopped || err == io.EOF:
 		return
 	case errors.Is(err, html.ErrBufferExceeded):
 		err = tooLong("a piece of HTML", maxToken, p.base)

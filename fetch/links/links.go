@@ -90,7 +90,7 @@ func entry(base uri.URI, ref, rel string) fetch.Entry {
 	return fetch.Entry{Name: fmt.Sprintf("%.200s: %v", ref, err), Kind: fetch.EntryError, Rel: rel, Size: -1}
 }
 
-func tooLong(what string, limit int, base uri.URI) error {
+func tooLong(format string, limit int, base uri.URI) error {
 	return &fetch.Error{Op: "read", URL: base.Redacted(), Code: fetch.ErrTooLarge,
-		Err: fmt.Errorf("%s of more than %d bytes", what, limit)}
+		Err: fmt.Errorf("%s of more than %d bytes", format, limit)}
 }

@@ -183,8 +183,8 @@ func (f *framer) sends(attrs []html.Attribute, prefix string, to form) []html.At
 		return nil
 	}
 	coding := "application/x-www-form-urlencoded"
-	if given, _ := value(attrs, prefix+"enctype"); to.method == "post" && given != "" {
-		coding = given
+	if override, _ := value(attrs, prefix+"enctype"); to.method == "post" && override != "" {
+		coding = override
 	}
 	return []html.Attribute{{Key: prefix + "action", Val: ref}, {Key: prefix + "method", Val: "post"},
 		{Key: prefix + "enctype", Val: coding}, {Key: prefix + "target", Val: f.target}}

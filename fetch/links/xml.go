@@ -47,7 +47,7 @@ func readXML(r io.Reader, base uri.URI, limit int64) iter.Seq2[fetch.Entry, erro
 		d.tokens.Strict, d.tokens.CharsetReader, d.tokens.Entity = false, charset.NewReaderLabel, xml.HTMLEntity
 		err := d.read()
 		switch {
-		case d.left || err == io.EOF && limited.N > 0:
+		case d.stopped || err == io.EOF && limited.N > 0:
 			return
 		case limited.N <= 0:
 			err = tooLong("a sitemap or feed", int(limit), base)
@@ -61,15 +61,15 @@ func readXML(r io.Reader, base uri.URI, limit int64) iter.Seq2[fetch.Entry, erro
 
 // A document is a sitemap or feed being read. Elements are identified by their local names.
 type document struct {
-	base   uri.URI
-	yield  func(fetch.Entry, error) bool
-	left   bool // yield returned false
-	tokens *xml.Decoder
-	root   string
-	text   strings.Builder // of the open element
-	open   bool            // an element is open
-	page   fetch.Entry     // the current page of a sitemap
-	some   bool            // page is set
+	base    uri.URI
+	yield   func(fetch.Entry, error) bool
+	stopped bool // yield returned false
+	tokens  *xml.Decoder
+	root    string
+	text    strings.Builder // of the open element
+	open    bool            // an element is open
+	page    fetch.Entry     // the current page of a sitemap
+	hasPage bool            // page is set
 }
 
 // maxText bounds the text of an element that may be a reference, in bytes.
@@ -77,7 +77,7 @@ const maxText = 64 << 10
 
 // read reads raw tokens, because the decoder then does not keep a stack of elements.
 func (d *document) read() error {
-	for !d.left {
+	for !d.stopped {
 		token, err := d.tokens.RawToken()
 		if err != nil {
 			return err
@@ -149,7 +149,7 @@ func (d *document) end(name string) {
 func (d *document) sitemap(name, text string) {
 	switch name {
 	case "loc":
-		rel, inPage := "item", !d.some
+		rel, inPage := "item", !d.hasPage
 		if d.root == "sitemapindex" {
 			rel = "sitemap"
 		} else if !inPage {
@@ -160,23 +160,23 @@ func (d *document) sitemap(name, text string) {
 			e.Kind = fetch.EntryListing
 		}
 		if inPage {
-			d.page, d.some = e, true
+			d.page, d.hasPage = e, true
 		} else {
 			d.emit(e)
 		}
 	case "lastmod":
 		for _, layout := range []string{time.RFC3339, "2006-01-02T15:04Z07:00", time.DateOnly} {
-			if t, err := time.Parse(layout, text); err == nil && driver.PlausibleTime(t) && d.some {
+			if t, err := time.Parse(layout, text); err == nil && driver.PlausibleTime(t) && d.hasPage {
 				d.page.ModTime = t
 				break
 			}
 		}
 	case "url", "sitemap":
-		if d.some {
+		if d.hasPage {
 			d.emit(d.page)
 		}
-		d.some = false
+		d.hasPage = false
 	}
 }
 
-func (d *document) emit(e fetch.Entry) { d.left = d.left || !d.yield(e, nil) }
+func (d *document) emit(e fetch.Entry) { d.stopped = d.stopped || !d.yield(e, nil) }

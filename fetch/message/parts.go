@@ -268,11 +268,11 @@ func parseType(value, otherwise string) (string, map[string]string) {
 // A leaf reads the content of a part. The line break before a boundary belongs to the boundary (RFC
 // 2046, section 5.1.1).
 type leaf struct {
-	w    *walker
-	buf  []byte
-	out  []byte // unread bytes of buf
-	held []byte // the last line break, which is content unless a boundary follows
-	over bool
+	w     *walker
+	buf   []byte
+	out   []byte // unread bytes of buf
+	held  []byte // the last line break, which is content unless a boundary follows
+	ended bool
 }
 
 // Read implements io.Reader.
@@ -283,7 +283,7 @@ func (l *leaf) Read(p []byte) (int, error) {
 			if n > 0 && l.w.br.Buffered() == 0 {
 				break
 			}
-			if l.over || !l.fill() {
+			if l.ended || !l.fill() {
 				break
 			}
 			continue
@@ -313,9 +313,9 @@ func (l *leaf) fill() bool {
 		}
 		l.buf = append(l.buf, line[:end]...)
 		l.held = append(l.held, line[end:]...)
-	} else if l.over = true; l.w.hit {
+	} else if l.ended = true; l.w.hit {
 		l.buf = l.buf[:0]
 	}
 	l.out = l.buf
-	return !l.over || len(l.out) > 0
+	return !l.ended || len(l.out) > 0
 }

@@ -59,32 +59,32 @@ type hosts struct {
 
 // slots limits the exchanges with one host. It is dropped when no exchange has or waits for a slot.
 type slots struct {
-	taken chan struct{} // holds one element for each exchange
-	users int           // exchanges that have or wait for a slot
+	tokens chan struct{} // holds one element for each exchange
+	users  int           // exchanges that have or wait for a slot
 }
 
 func (h *hosts) acquire(ctx context.Context, host string) (release func(), err error) {
 	h.mu.Lock()
 	s := h.slots[host]
 	if s == nil {
-		s = &slots{taken: make(chan struct{}, h.max)}
+		s = &slots{tokens: make(chan struct{}, h.max)}
 		h.slots[host] = s
 	}
 	s.users++
 	h.mu.Unlock()
 	select {
-	case s.taken <- struct{}{}:
+	case s.tokens <- struct{}{}:
 		return sync.OnceFunc(func() {
-			<-s.taken
-			h.leave(host, s)
+			<-s.tokens
+			h.release(host, s)
 		}), nil
 	case <-ctx.Done():
-		h.leave(host, s)
+		h.release(host, s)
 		return nil, context.Cause(ctx)
 	}
 }
 
-func (h *hosts) leave(host string, s *slots) {
+func (h *hosts) release(host string, s *slots) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if s.users--; s.users == 0 {

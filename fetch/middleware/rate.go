@@ -125,16 +125,16 @@ type slowBody struct {
 func (b *slowBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p[:min(len(p), b.limiter.burst)])
 	if n > 0 {
-		if cause := b.pay(n); cause != nil {
+		if cause := b.wait(n); cause != nil {
 			return n, cause
 		}
 	}
 	return n, err
 }
 
-// pay waits until n bytes are due. If the context ends first, it returns the cause. It does not use
+// wait waits until n bytes are due. If the context ends first, it returns the cause. It does not use
 // WaitN, which fails at once if the deadline cannot be met.
-func (b *slowBody) pay(n int) error {
+func (b *slowBody) wait(n int) error {
 	return retry.Sleep(b.ctx, b.limiter.ReserveN(time.Now(), n).Delay())
 }
 
@@ -164,7 +164,7 @@ func (s *slowWriter) Write(p []byte) (written int, err error) {
 		var n int
 		n, err = s.w.Write(p[:min(len(p), s.body.limiter.burst)])
 		if written, p = written+n, p[n:]; n > 0 {
-			if cause := s.body.pay(n); cause != nil {
+			if cause := s.body.wait(n); cause != nil {
 				return written, cause
 			}
 		}
@@ -186,12 +186,12 @@ func (s *slowReaderFrom) ReadFrom(r io.Reader) (written int64, err error) {
 	}
 	for err == nil && all.N > 0 {
 		piece := &io.LimitedReader{R: source, N: min(all.N, int64(s.body.limiter.burst))}
-		asked := piece.N
+		limit := piece.N
 		var n int64
 		n, err = s.rf.ReadFrom(piece)
-		written, all.N = written+n, all.N-(asked-piece.N)
+		written, all.N = written+n, all.N-(limit-piece.N)
 		if n > 0 {
-			if cause := s.body.pay(int(n)); cause != nil {
+			if cause := s.body.wait(int(n)); cause != nil {
 				return written, cause
 			}
 		}

@@ -128,12 +128,12 @@ func TestRateLimitOfWriteToEndsWithContext(t *testing.T) {
 // A countingFile counts the calls of ReadFrom and the bytes passed to Write.
 type countingFile struct {
 	*os.File
-	asked   int
+	calls   int
 	written int64
 }
 
 func (f *countingFile) ReadFrom(r io.Reader) (int64, error) {
-	f.asked++
+	f.calls++
 	return f.File.ReadFrom(r)
 }
 
@@ -195,7 +195,7 @@ func TestRateLimitKeepsSplice(t *testing.T) {
 	if err != nil || !bytes.Equal(got, content) {
 		t.Errorf("%d of %d bytes are there, %v", len(got), len(content), err)
 	}
-	if f.asked == 0 || f.written > 512<<10 {
-		t.Errorf("the kernel was asked %d times, and %d bytes were written", f.asked, f.written)
+	if f.calls == 0 || f.written > 512<<10 {
+		t.Errorf("the kernel was asked %d times, and %d bytes were written", f.calls, f.written)
 	}
 }

@@ -21,8 +21,8 @@ type Options struct {
 	// Sections returns the sections between OPTIONS and SEE ALSO, in roff. Each begins with a line
 	// break.
 	Sections func(*cobra.Command) string
-	// Leave reports whether to skip a command and its subcommands.
-	Leave func(*cobra.Command) bool
+	// Skip reports whether to skip a command and its subcommands.
+	Skip func(*cobra.Command) bool
 }
 
 // A Group is a group of flags with a title, which may be empty.
@@ -33,7 +33,7 @@ type Group struct {
 
 // Write writes a page for cmd and each of its subcommands to the directory dir.
 func Write(dir string, cmd *cobra.Command, opts Options) error {
-	if opts.Leave != nil && opts.Leave(cmd) {
+	if opts.Skip != nil && opts.Skip(cmd) {
 		return nil
 	}
 	for _, c := range cmd.Commands() {

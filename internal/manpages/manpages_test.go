@@ -24,7 +24,7 @@ func TestEachCommandHasAPage(t *testing.T) {
 		Version:  "v1",
 		Groups:   func(c *cobra.Command) []Group { return []Group{{"Files", c.Flags()}} },
 		Sections: func(*cobra.Command) string { return "\n.SH FILES\nnone\n" },
-		Leave:    func(c *cobra.Command) bool { return c.Name() == "other" },
+		Skip:     func(c *cobra.Command) bool { return c.Name() == "other" },
 	})
 	if err != nil {
 		t.Fatal(err)

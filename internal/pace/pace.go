@@ -23,20 +23,20 @@ type Pace struct {
 // Begin starts the next piece.
 func (p *Pace) Begin() { p.left = p.Idle }
 
-// Left returns the timeout of the next read.
-func (p *Pace) Left() time.Duration { return max(p.left, 0) }
+// Remaining returns the timeout of the next read.
+func (p *Pace) Remaining() time.Duration { return max(p.left, 0) }
 
-// Took records that a read of n bytes of the piece took d.
-func (p *Pace) Took(n int, d time.Duration) {
+// Add records that a read of n bytes of the piece took d.
+func (p *Pace) Add(n int, d time.Duration) {
 	p.left = min(p.Idle, p.left-d+time.Duration(n)*time.Second/LeastRate)
 }
 
-// TookLines is Took for a read of b if each line is a piece.
-func (p *Pace) TookLines(b []byte, d time.Duration) {
+// AddLines is Add for a read of b if each line is a piece.
+func (p *Pace) AddLines(b []byte, d time.Duration) {
 	if bytes.LastIndexByte(b, '\n') >= 0 {
 		p.Begin()
 	} else {
-		p.Took(len(b), d)
+		p.Add(len(b), d)
 	}
 }
 
@@ -64,7 +64,7 @@ type pacedReader struct {
 func (r *pacedReader) Read(p []byte) (int, error) {
 	begun := time.Now()
 	n, err := r.r.Read(p)
-	r.pace.TookLines(p[:n], time.Since(begun))
+	r.pace.AddLines(p[:n], time.Since(begun))
 	if err == nil {
 		err = r.pace.Late()
 	}

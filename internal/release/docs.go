@@ -93,9 +93,9 @@ func pack(name string) error {
 	return os.WriteFile(name+".gz", b.Bytes(), 0o666)
 }
 
-// beside returns the other files of an archive. For Windows there are no man pages and no
+// archiveFiles returns the other files of an archive. For Windows there are no man pages and no
 // completions.
-func (d docs) beside(p platform) []file {
+func (d docs) archiveFiles(p platform) []file {
 	files := append([]file(nil), d.texts...)
 	if p.os == "windows" {
 		return files

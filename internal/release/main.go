@@ -33,13 +33,13 @@ func main() {
 		flag.Usage()
 		os.Exit(2)
 	}
-	wanted, err := choose(*names)
+	platforms, err := choose(*names)
 	if err != nil {
 		log.Fatal(err)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := release(ctx, *dir, *version, wanted); err != nil {
+	if err := release(ctx, *dir, *version, platforms); err != nil {
 		log.Fatal(err)
 	}
 }
@@ -72,7 +72,7 @@ func release(ctx context.Context, dir, version string, platforms []platform) err
 		return err
 	}
 	for _, p := range platforms {
-		files, installed := docs.beside(p), docs.installed()
+		files, installed := docs.archiveFiles(p), docs.installed()
 		for _, program := range programs {
 			built := filepath.Join(work, p.String(), p.file(program))
 			if err := build(ctx, src, p, program, built); err != nil {

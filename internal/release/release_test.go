@@ -214,8 +214,8 @@ func TestPackagedDocs(t *testing.T) {
 		files []file
 		want  map[string]string
 	}{
-		{"unix", d.beside(platform{os: "freebsd"}), unix},
-		{"windows", d.beside(platform{os: "windows"}), windows},
+		{"unix", d.archiveFiles(platform{os: "freebsd"}), unix},
+		{"windows", d.archiveFiles(platform{os: "windows"}), windows},
 		{"debian", d.installed(), debian},
 	} {
 		got := make(map[string]string)

@@ -60,15 +60,15 @@ func readHead(line string) (source, error) {
 
 // chooseVersion returns the requested version, or that of a tag of the commit, or else the
 // pseudo-version of the commit.
-func chooseVersion(wanted, tags string, s source, changed bool) (string, error) {
-	if wanted != "" {
+func chooseVersion(requested, tags string, s source, changed bool) (string, error) {
+	if requested != "" {
 		switch {
-		case !versions.MatchString(wanted):
-			return "", fmt.Errorf("%q is not a version such as v1.2.0 or v1.3.0-rc.1", wanted)
+		case !versions.MatchString(requested):
+			return "", fmt.Errorf("%q is not a version such as v1.2.0 or v1.3.0-rc.1", requested)
 		case changed:
 			return "", errors.New("the working tree has changes that are not committed: a release could not be built again")
 		}
-		return wanted, nil
+		return requested, nil
 	}
 	version := "v0.0.0-" + s.date.Format("20060102150405") + "-" + s.commit[:12]
 	for _, tag := range strings.Fields(tags) {

@@ -26,7 +26,7 @@ func Client(t testing.TB, conv *Conversation, addr string) {
 	}
 	c.wg.Wait()
 	for _, sc := range conv.scripts {
-		if sc.own && c.ports[sc.name] == "" {
+		if sc.ownPort && c.ports[sc.name] == "" {
 			t.Errorf("%s: the server named no port for %q", conv.name, sc.name)
 		}
 	}

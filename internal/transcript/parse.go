@@ -62,7 +62,7 @@ func (c *Conversation) link() error {
 					}
 					names = append(names, string(m[2]))
 					if other := c.script(string(m[2])); other != nil {
-						other.own = true
+						other.ownPort = true
 					}
 				}
 			}

@@ -55,7 +55,7 @@ func (s *server) start() (addr string) {
 	own := map[*script]*net.TCPListener{}
 	for _, sc := range conv.scripts {
 		s.played[sc.name] = make(chan struct{})
-		if sc.own {
+		if sc.ownPort {
 			own[sc] = s.listen()
 			s.ports[sc.name] = port(own[sc])
 		}

@@ -61,9 +61,9 @@ type Conversation struct {
 
 // A script lists the steps of one connection.
 type script struct {
-	name  string
-	own   bool // has a port of its own
-	steps []step
+	name    string
+	ownPort bool // has a port of its own
+	steps   []step
 }
 
 // A step is one line of a script.
@@ -129,7 +129,7 @@ func (c *Conversation) script(name string) *script {
 // main returns the scripts for the server's port.
 func (c *Conversation) main() (scripts []*script) {
 	for _, s := range c.scripts {
-		if !s.own {
+		if !s.ownPort {
 			scripts = append(scripts, s)
 		}
 	}
