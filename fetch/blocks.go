@@ -206,7 +206,7 @@ func (l *loader) read(p []byte, offset int64) (int, error) {
 		// Data at the end of the range is complete only if the protocol confirms the end.
 		var extra int64
 		if extra, err = io.Copy(io.Discard, io.LimitReader(c.body, 1)); extra > 0 {
-			err = &Error{Code: ErrProtocol, Err: errors.New("the server sent more than announced")}
+			err = &Error{Code: ErrProtocol, Err: errors.New("the server sent more bytes than it announced")}
 		} else if err == nil {
 			err = io.EOF
 		}

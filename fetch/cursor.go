@@ -132,7 +132,7 @@ func (r *Resource) newCursor(resp *Response, requested Range) (*cursor, error) {
 	got := resp.Range
 	switch {
 	case !r.version.Same(&resp.Meta):
-		return nil, &Error{Code: ErrChanged, Err: errors.New("the server sent another version")}
+		return nil, &Error{Code: ErrChanged, Err: errors.New("the server sent a different version")}
 	case got.IsZero():
 		r.noRanges = r.noRanges || !requested.IsZero()
 		return &cursor{body: resp.Body, end: -1}, nil

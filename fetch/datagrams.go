@@ -14,7 +14,7 @@ import (
 func (e *env) DialDatagrams(ctx context.Context, addr string, stray []byte) (*driver.Conn, error) {
 	prov := provenanceOf(ctx)
 	if !prov.proxy.url.IsZero() {
-		return nil, refusal(Reason{Kind: driver.ReasonProxy}, "datagrams do not go through the proxy")
+		return nil, refusal(Reason{Kind: driver.ReasonProxy}, "the proxy does not support datagrams")
 	}
 	listen := e.client.opts.ListenPacket
 	if listen == nil {

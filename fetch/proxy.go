@@ -160,7 +160,7 @@ func isLoopback(host string) bool {
 // dialTunnel connects to addr through a tunnelling proxy, which resolves the name.
 func (e *env) dialTunnel(ctx context.Context, p uri.URI, network, addr string) (net.Conn, error) {
 	if !strings.HasPrefix(network, "tcp") {
-		return nil, refusal(Reason{Kind: driver.ReasonProxy}, "%s does not pass the proxy %s", network, p.Redacted())
+		return nil, refusal(Reason{Kind: driver.ReasonProxy}, "the proxy %s does not support %s", p.Redacted(), network)
 	}
 	var (
 		c   net.Conn

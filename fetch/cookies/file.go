@@ -67,7 +67,7 @@ func parse(line string) (*cookie, error) {
 		f = append(f, "")
 	}
 	if len(f) != 7 {
-		return nil, errors.New("want seven fields separated by tabs")
+		return nil, errors.New("must have seven fields separated by tabs")
 	}
 	domain, dotted := strings.CutPrefix(strings.ToLower(f[0]), ".")
 	// Some programs write fractions of a second and signs.

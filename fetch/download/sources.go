@@ -42,7 +42,7 @@ const (
 )
 
 // errOtherContent drops a source that sends other content.
-var errOtherContent = errors.New("it sends other content")
+var errOtherContent = errors.New("the source sent different content")
 
 // DoSources saves a file that has several sources as name (see Get). If name is "", it is the
 // file's own name, with each element made safe as by [Name].
@@ -110,7 +110,7 @@ func (d *Downloader) trySources(ctx context.Context, file *metalink.File, source
 	o := opts.Options
 	o.Response = func(resp *fetch.Response) error {
 		if resp.Range.IsZero() && resp.Size >= 0 && file.Size >= 0 && resp.Size != file.Size {
-			return &fetch.Error{Op: "get", URL: resp.URL.Redacted(), Code: fetch.ErrChecksum, Err: fmt.Errorf("it has %d bytes, not %d", resp.Size, file.Size)}
+			return &fetch.Error{Op: "get", URL: resp.URL.Redacted(), Code: fetch.ErrChecksum, Err: fmt.Errorf("the resource has %d bytes, expected %d", resp.Size, file.Size)}
 		}
 		if opts.Response != nil {
 			return opts.Response(resp)

@@ -138,7 +138,7 @@ func (c Code) Error() string {
 	case ErrScheme:
 		return "no driver for scheme"
 	case ErrNoServer:
-		return "no server to ask"
+		return "no server specified"
 	case ErrNotRetrievable:
 		return "URL does not name data"
 	case ErrInteractive:

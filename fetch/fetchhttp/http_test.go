@@ -167,8 +167,8 @@ func TestRefusedRequests(t *testing.T) {
 		header       http.Header
 		want         string
 	}{
-		{"POST", "", nil, "fetchhttp: POST x-thing://u:xxxxx@h/text: only GET and HEAD are known: unsupported operation"},
-		{"GET", "words", nil, "fetchhttp: GET x-thing://u:xxxxx@h/text: a request with a body: unsupported operation"},
+		{"POST", "", nil, "fetchhttp: POST x-thing://u:xxxxx@h/text: only GET and HEAD are supported: unsupported operation"},
+		{"GET", "words", nil, "fetchhttp: GET x-thing://u:xxxxx@h/text: request bodies are not supported: unsupported operation"},
 		{"GET", "", http.Header{"If-Match": {"*"}}, "fetchhttp: GET x-thing://u:xxxxx@h/text: If-Match: unsupported operation"},
 	} {
 		r, err := http.NewRequestWithContext(t.Context(), tt.method, "x-thing://u:p@h/text", strings.NewReader(tt.body))

@@ -29,9 +29,9 @@ func newRequest(r *http.Request) (*fetch.Request, error) {
 	}
 	switch {
 	case r.Method != "" && r.Method != http.MethodGet && r.Method != http.MethodHead:
-		return nil, refuse("only GET and HEAD are known")
+		return nil, refuse("only GET and HEAD are supported")
 	case r.Body != nil && r.Body != http.NoBody:
-		return nil, refuse("a request with a body")
+		return nil, refuse("request bodies are not supported")
 	}
 	for _, name := range []string{"If-Match", "If-Unmodified-Since"} {
 		if r.Header.Get(name) != "" {

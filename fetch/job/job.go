@@ -123,7 +123,7 @@ func (j Job) MarshalJSON() ([]byte, error) {
 	}
 	if err := j.eachText(func(field, text string) error {
 		if !utf8.ValidString(text) {
-			return fmt.Errorf("%s is not text", field)
+			return fmt.Errorf("%s is not valid UTF-8", field)
 		}
 		return nil
 	}); err != nil {
@@ -222,11 +222,11 @@ func (j *Job) checkLines() *FieldError {
 		name, _, ok := strings.Cut(field, ":")
 		switch {
 		case !ok || strings.TrimSpace(name) == "":
-			return &FieldError{"header", "want 'Name: value'"}
+			return &FieldError{"header", "must be 'Name: value'"}
 		case breaksLine(field):
 			return &FieldError{"header", name + " contains a line break or a NUL"}
 		case !httpguts.ValidHeaderFieldName(strings.TrimSpace(name)):
-			return &FieldError{"header", "want 'Name: value', and the name is one word"}
+			return &FieldError{"header", "must be 'Name: value' with a name of one word"}
 		}
 	}
 	for _, text := range j.Accept {
@@ -251,13 +251,13 @@ func (j *Job) checkSent() *FieldError {
 	sends := j.Data != "" || j.Upload != nil || j.Method != "" && j.Method != "GET"
 	switch {
 	case strings.ContainsFunc(j.Method, func(r rune) bool { return r <= ' ' || r > '~' }):
-		return &FieldError{"method", "want one word"}
+		return &FieldError{"method", "must be one word"}
 	case len(j.Data) > MaxData:
 		return &FieldError{"data", fmt.Sprintf("more than %d bytes", MaxData)}
 	case j.Data != "" && j.Upload != nil:
 		return &FieldError{"data", "excludes Upload"}
 	case sends && j.Op != fetch.OpGet:
-		return &FieldError{field, "only a get can send data"}
+		return &FieldError{field, "can only be sent with a get"}
 	case sends && (j.Exists == download.Resume || j.Exists == download.Newer || j.Segments > 1 || j.Segments == download.AutoSegments):
 		return &FieldError{field, "cannot be combined with resume, newer or segments"}
 	}

@@ -186,16 +186,16 @@ func TestInvalidUTF8(t *testing.T) {
 		job  job.Job
 		want string
 	}{
-		{job.Job{Form: map[string][]string{"File": {"\xff"}}}, "form is not text"},
-		{job.Job{Form: map[string][]string{"\xff": nil}}, "form is not text"},
-		{job.Job{Header: []string{"A: \xff"}}, "header is not text"},
-		{job.Job{Accept: []string{"\xff"}}, "accept is not text"},
-		{job.Job{View: "\xff"}, "view is not text"},
-		{job.Job{Data: "\xff"}, "data is not text"},
+		{job.Job{Form: map[string][]string{"File": {"\xff"}}}, "form is not valid UTF-8"},
+		{job.Job{Form: map[string][]string{"\xff": nil}}, "form is not valid UTF-8"},
+		{job.Job{Header: []string{"A: \xff"}}, "header is not valid UTF-8"},
+		{job.Job{Accept: []string{"\xff"}}, "accept is not valid UTF-8"},
+		{job.Job{View: "\xff"}, "view is not valid UTF-8"},
+		{job.Job{Data: "\xff"}, "data is not valid UTF-8"},
 		{job.Job{Upload: func(*fetch.Request) error { return nil }}, "an upload cannot be encoded as JSON"},
-		{job.Job{Output: "\xff"}, "output is not text"},
-		{job.Job{IfChanged: fetch.Validator{ETag: "\xff"}}, "if_changed is not text"},
-		{job.Job{Known: &download.Known{Validator: fetch.Validator{ETag: "\xff"}}}, "known is not text"},
+		{job.Job{Output: "\xff"}, "output is not valid UTF-8"},
+		{job.Job{IfChanged: fetch.Validator{ETag: "\xff"}}, "if_changed is not valid UTF-8"},
+		{job.Job{Known: &download.Known{Validator: fetch.Validator{ETag: "\xff"}}}, "known is not valid UTF-8"},
 	} {
 		tt.job.URL = uri.MustParse("data:,x")
 		if text, err := json.Marshal(tt.job); !strings.Contains(fmt.Sprint(err), tt.want) {

@@ -69,7 +69,7 @@ type Hooks struct {
 
 // ErrTaken is returned by Hooks.Response if it has consumed the content. No file is saved, and the
 // outcome is Taken.
-var ErrTaken = errors.New("job: response taken by Hooks.Response")
+var ErrTaken = errors.New("job: response consumed by Hooks.Response")
 
 // errFollowed ends a download whose response was a listing that follow processed.
 var errFollowed = errors.New("the listing was followed")

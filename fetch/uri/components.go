@@ -57,7 +57,7 @@ func (c components) build(cause error) (URI, error) {
 	}
 	u, err := Parse(c.text())
 	if err == nil && u.split() != c {
-		return URI{}, u.malformed("a part of it is not encoded")
+		return URI{}, u.malformed("a part is not encoded")
 	}
 	return u, err
 }

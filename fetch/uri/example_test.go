@@ -96,7 +96,7 @@ func ExampleURI_JoinPath() {
 	// ftp://ftp.example/pub/a%2Ab%3F/c
 	// gopher://gopher.example/1/a*b%3F/c
 	// file:///srv/a*b%3F/c
-	// malformed URL "ftp://ftp.example/pub/": ".." in a name to add to it
+	// malformed URL "ftp://ftp.example/pub/": ".." in an added name
 }
 
 func ExampleNearestScheme() {

@@ -27,7 +27,7 @@ func (u URI) JoinPath(elem ...string) (URI, error) {
 		path += c.query
 	}
 	if rule.path == opaque || u.IsAbs() && !u.authority && !strings.HasPrefix(path, "/") {
-		return URI{}, u.malformed("a URL of this kind has no path to add to")
+		return URI{}, u.malformed("URLs of this scheme have no path")
 	}
 	if rule.base != nil {
 		path = rule.base(path)
@@ -48,7 +48,7 @@ func (u URI) join(path string, elem []string, rule scheme) (string, *Error) {
 	slash := strings.HasSuffix(path, "/") || path == "" && !u.authority // before the next name
 	for _, e := range elem {
 		if hasControl(e) {
-			err := u.malformed("CR, LF or NUL in a name to add to it")
+			err := u.malformed("CR, LF or NUL in an added name")
 			err.Err = ErrControl
 			return "", err
 		}
@@ -57,7 +57,7 @@ func (u URI) join(path string, elem []string, rule scheme) (string, *Error) {
 			case "", ".":
 				continue
 			case "..":
-				return "", u.malformed(`".." in a name to add to it`)
+				return "", u.malformed(`".." in an added name`)
 			}
 			if !slash {
 				b.WriteByte('/')

@@ -160,7 +160,7 @@ func (u *URI) parseAuthority(start, end int) *Error {
 // 3986, section 3.2.3).
 func (u *URI) parsePort(start, end int) *Error {
 	if u.text[start] != ':' {
-		return malformed(start, "host goes on after ]")
+		return malformed(start, "text after ] in the host")
 	}
 	if start+1 == end {
 		return nil

@@ -15,7 +15,7 @@ func (u URI) WithSearch(words string) (URI, error) {
 	}
 	search := lookup(u.Scheme()).search
 	if search == nil {
-		return URI{}, u.malformed("this kind of URL has no place for a search")
+		return URI{}, u.malformed("URLs of this scheme cannot contain search words")
 	}
 	c := u.split()
 	if err := search(u, &c, words); err != nil {

@@ -4,7 +4,7 @@ package uri
 // if the name contains CR, LF or NUL.
 func (u URI) WithUser(name string) (URI, error) {
 	if !u.authority {
-		return URI{}, u.malformed("a URL without // has no place for a user name")
+		return URI{}, u.malformed("a URL without // cannot contain a user name")
 	}
 	c := u.split()
 	c.authority = "//" + Escape(name) + "@" + u.hostPortAsWritten()

@@ -106,7 +106,7 @@ func makeEmpty(dir string) error {
 	case err != nil:
 		return err
 	case len(entries) > 0:
-		return fmt.Errorf("%s is not empty: what is in it would be mixed with the release", dir)
+		return fmt.Errorf("%s is not empty", dir)
 	}
 	return nil
 }

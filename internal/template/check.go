@@ -110,7 +110,7 @@ func (c *checker) branch(n *parse.BranchNode) error {
 		return err
 	}
 	if c.place != after || n.NodeType == parse.NodeRange && before != after {
-		return fmt.Errorf("%s: the ways through it end in different places", n.Pipe)
+		return fmt.Errorf("%s: the branches end in different places", n.Pipe)
 	}
 	return nil
 }

@@ -84,7 +84,7 @@ func (s *Set) each(w io.Writer, n *parse.RangeNode, dot reflect.Value) error {
 	v = indirect(v)
 	switch {
 	case v.IsValid() && v.Kind() != reflect.Slice && v.Kind() != reflect.Array:
-		return fmt.Errorf("%s: %s is no list", n.Pipe, v.Type())
+		return fmt.Errorf("%s: %s is not a list", n.Pipe, v.Type())
 	case !truth(v):
 		return s.walk(w, n.ElseList, dot)
 	}
@@ -144,7 +144,7 @@ func call(name string, a, b reflect.Value) (reflect.Value, error) {
 		}
 		return a, errors.New("out of range")
 	}
-	return a, errors.New("there is no such function") // Parse refuses other functions
+	return a, errors.New("unknown function") // Parse refuses other functions
 }
 
 // operand returns the value of an argument.
@@ -158,7 +158,7 @@ func operand(node parse.Node, dot reflect.Value) (reflect.Value, error) {
 		for _, name := range n.Ident {
 			v := indirect(dot)
 			if !v.IsValid() || v.Kind() != reflect.Struct {
-				return v, fmt.Errorf("%s: there is no structure", n)
+				return v, fmt.Errorf("%s: not a structure", n)
 			}
 			if dot = v.FieldByName(name); !dot.IsValid() {
 				return v, fmt.Errorf("%s: %s has no such field", n, v.Type())

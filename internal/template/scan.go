@@ -53,7 +53,7 @@ func (c *checker) content(s string) (string, error) {
 		end = len(rest)
 		for name := range onlyText {
 			if strings.HasPrefix(name, strings.ToLower(rest)) {
-				return "", fmt.Errorf("the tag %q must not go on after an action", "<"+rest)
+				return "", fmt.Errorf("the tag %q must not continue after an action", "<"+rest)
 			}
 		}
 	}

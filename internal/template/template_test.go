@@ -142,12 +142,12 @@ func actions(node parse.Node, do func(*parse.ActionNode)) {
 func TestUnsafeIsRefused(t *testing.T) {
 	t.Parallel()
 	for want, texts := range map[string][]string{
-		"no values in the attribute":     {`<p onclick="{{.}}">`, `<p style="{{.}}">`, `<img srcset="{{.}}">`, `<meta content="{{.}}">`, `<iframe srcdoc="{{.}}">`},
-		"no values in <":                 {`<script>{{.}}</script>`, `<style>{{.}}</style>`},
-		"need double quotes":             {`<p title={{.}}>`, `<p title='{{.}}'>`, `<p {{.}}>`, `<p {{.}}="x">`, `<p{{.}}>`},
-		"must not go on after an action": {`<{{.}}>`, `<t{{if .}}itle{{end}}>`},
-		"comments are not supported":     {`<!-- {{.}} -->`},
-		"it ends within a tag":           {`<p title="{{.}}`, `<title>{{.}}`},
+		"no values in the attribute":        {`<p onclick="{{.}}">`, `<p style="{{.}}">`, `<img srcset="{{.}}">`, `<meta content="{{.}}">`, `<iframe srcdoc="{{.}}">`},
+		"no values in <":                    {`<script>{{.}}</script>`, `<style>{{.}}</style>`},
+		"need double quotes":                {`<p title={{.}}>`, `<p title='{{.}}'>`, `<p {{.}}>`, `<p {{.}}="x">`, `<p{{.}}>`},
+		"must not continue after an action": {`<{{.}}>`, `<t{{if .}}itle{{end}}>`},
+		"comments are not supported":        {`<!-- {{.}} -->`},
+		"it ends within a tag":              {`<p title="{{.}}`, `<title>{{.}}`},
 		"end in different places": {`{{if .}}<p {{end}}>`, `{{range .}}<p title="{{end}}`, `<p title="{{if .}}a"{{else}}b{{end}}>`,
 			`<a href="{{if .}}x{{end}}">`},
 		"only between tags":                  {`<p title="{{template "x"}}">{{define "x"}}{{end}}`},
@@ -205,8 +205,8 @@ func TestDataOfEachKind(t *testing.T) {
 	for want, texts := range map[string][]string{
 		".None: template.entry has no such field": {`{{.None}}`, `{{with .None}}{{end}}`, `{{if .None}}{{end}}`,
 			`{{template "x" .None}}{{define "x"}}{{end}}`, `{{range .None}}{{end}}`, `{{eq .None 1}}`},
-		"there is no structure":     {`{{.Name.None}}`, `{{.Next.Next.Name}}`},
-		"string is no list":         {`{{range .Name}}{{end}}`},
+		"not a structure":           {`{{.Name.None}}`, `{{.Next.Next.Name}}`},
+		"string is not a list":      {`{{range .Name}}{{end}}`},
 		"neither text nor a number": {`{{.List}}`, `{{.Is}}`, `{{slice .List 1}}`, `{{eq .List 1}}`, `{{eq 1 .List}}`},
 		"out of range":              {`{{slice .Name 9}}`},
 	} {
