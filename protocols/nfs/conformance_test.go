@@ -37,7 +37,7 @@ func TestConformance(t *testing.T) {
 					Log:     s.Log,
 					Fault:   s.Fail,
 					Can:     func(f fetchtest.Fault) bool { return f == servers.Endless },
-					Escaped: true, // names are sent by length: no byte of theirs ends anything
+					Escaped: true, // names are length-prefixed, so they may contain any byte
 				}
 			}})
 		})

@@ -14,29 +14,29 @@ import (
 )
 
 const (
-	// maxData is how much is read at once, in bytes.
+	// maxData is the largest count of a READ, in bytes.
 	maxData = 128 << 10
-	// maxRecord bounds what a server may send in one reply, in bytes.
+	// maxRecord limits the size of a reply, in bytes.
 	maxRecord = 1 << 20
 )
 
-// A buffer has room for the reply to a READ.
+// A buffer holds the reply to a READ.
 type buffer [maxData + 512]byte
 
 var buffers = sync.Pool{New: func() any { return new(buffer) }}
 
-// A conn is a connection to a program of a server. One goroutine uses it at a time.
+// A conn is a connection to an RPC program of a server. One goroutine uses it at a time.
 type conn struct {
 	env      driver.Env
 	net      *driver.Conn
 	r        *bufio.Reader
 	cred     nfs3.Cred
-	reserved bool // the local port is a reserved one
+	reserved bool // the local port is reserved
 	xid      uint32
-	out      []byte            // calls that were not sent yet
-	waiting  map[uint32]bool   // calls that were not answered yet
-	early    map[uint32]*reply // answers that came before those that are waited for
-	err      error             // why the conversation cannot go on
+	out      []byte            // queued calls
+	waiting  map[uint32]bool   // calls without a reply yet
+	early    map[uint32]*reply // replies received but not yet requested, by XID
+	err      error             // makes the connection unusable
 }
 
 // A reply is the reply to a call.
@@ -46,7 +46,7 @@ type reply struct {
 	buf     *buffer
 }
 
-// release makes the memory of a reply free.
+// release returns the buffer of a reply to the pool.
 func (r *reply) release() {
 	if r.buf != nil {
 		buffers.Put(r.buf)
@@ -59,10 +59,10 @@ func newConn(env driver.Env, c *driver.Conn, reserved bool) *conn {
 		waiting: make(map[uint32]bool), early: make(map[uint32]*reply)}
 }
 
-// idle reports whether a new conversation can begin.
+// idle reports whether the connection can serve a new request.
 func (c *conn) idle() bool { return c.err == nil && len(c.waiting) == 0 && len(c.early) == 0 }
 
-// queue adds a call to those that flush sends.
+// queue queues a call, which flush sends.
 func (c *conn) queue(p nfs3.Proc, args func([]byte) []byte) (xid uint32) {
 	c.xid++
 	c.out = nfs3.AppendCall(c.out, c.xid, p, c.cred, args)
@@ -70,7 +70,7 @@ func (c *conn) queue(p nfs3.Proc, args func([]byte) []byte) (xid uint32) {
 	return c.xid
 }
 
-// flush sends the calls that were queued.
+// flush sends the queued calls.
 func (c *conn) flush() error {
 	if c.err == nil && len(c.out) > 0 {
 		if _, err := c.net.Write(c.out); err != nil {
@@ -81,8 +81,8 @@ func (c *conn) flush() error {
 	return c.err
 }
 
-// receive waits for the answer to a call. Those that carry content come as pieces, which take their
-// time; the others must come in time.
+// receive waits for the reply to a call. Replies to READ, READDIR and READDIRPLUS are content, which
+// has the idle timeout. Others have the reply timeout.
 func (c *conn) receive(p nfs3.Proc, xid uint32) (*reply, error) {
 	if err := c.flush(); err != nil {
 		return nil, err
@@ -129,7 +129,7 @@ func (c *conn) read(content bool) (xid uint32, _ *reply, err error) {
 	return xid, r, nil
 }
 
-// accept returns the error of a call that was not carried out.
+// accept returns the error of a rejected call.
 func (c *conn) accept(p nfs3.Proc, r *reply) error {
 	var rejected *nfs3.Rejection
 	if errors.As(r.err, &rejected) {
@@ -139,7 +139,7 @@ func (c *conn) accept(p nfs3.Proc, r *reply) error {
 	return nil
 }
 
-// finish takes the results of a call with take, and releases them.
+// finish decodes the results of a call with take and releases the reply.
 func (c *conn) finish(r *reply, take func(*xdr.Decoder)) error {
 	defer r.release()
 	take(r.results)
@@ -150,13 +150,13 @@ func (c *conn) finish(r *reply, take func(*xdr.Decoder)) error {
 	return nil
 }
 
-// ask makes a call, waits for the answer, and takes the results, before which there is a status, with
-// take. What is for the trace.
+// ask makes a call, waits for the reply, checks the status, and decodes the results with take. The
+// trace shows what.
 func (c *conn) ask(p nfs3.Proc, what string, args func([]byte) []byte, take func(*xdr.Decoder)) error {
 	return c.await(p, c.tell(p, what, args), take)
 }
 
-// askPlain is ask for procedures whose results have no status.
+// askPlain is like ask, for procedures whose results have no status.
 func (c *conn) askPlain(p nfs3.Proc, what string, args func([]byte) []byte, take func(*xdr.Decoder)) error {
 	r, err := c.receive(p, c.tell(p, what, args))
 	if err != nil {
@@ -165,7 +165,7 @@ func (c *conn) askPlain(p nfs3.Proc, what string, args func([]byte) []byte, take
 	return c.finish(r, take)
 }
 
-// tell queues a call that is shown in the trace.
+// tell queues a call and traces it.
 func (c *conn) tell(p nfs3.Proc, what string, args func([]byte) []byte) (xid uint32) {
 	if trace := c.net.Line(); trace != nil {
 		trace(true, p.Name+" "+what)
@@ -173,7 +173,7 @@ func (c *conn) tell(p nfs3.Proc, what string, args func([]byte) []byte) (xid uin
 	return c.queue(p, args)
 }
 
-// await waits for the response to a call, and takes the results.
+// await waits for the reply to a call, checks the status, and decodes the results with take.
 func (c *conn) await(p nfs3.Proc, xid uint32, take func(*xdr.Decoder)) error {
 	r, err := c.receive(p, xid)
 	if err != nil {
@@ -204,7 +204,7 @@ func (c *conn) lookup(dir, name string) (place, error) {
 	return c.place(f)
 }
 
-// place returns what was found, with its attributes.
+// place returns the place for a LOOKUP result. It gets missing attributes with GETATTR.
 func (c *conn) place(f nfs3.Found) (place, error) {
 	if f.Handle == "" {
 		c.err = remotefile.Violation("an empty file handle")
@@ -230,5 +230,5 @@ type lease struct {
 	*driver.Lease[string, *conn]
 }
 
-// errTooMany says that the path of a URL leads through too many symbolic links.
+// errTooMany means that resolving a path met more than maxLinks symbolic links.
 var errTooMany = fmt.Errorf("more than %d symbolic links", maxLinks)

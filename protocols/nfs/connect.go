@@ -14,17 +14,17 @@ import (
 	"github.com/urlget/urlget/internal/codec/xdr"
 )
 
-// The local ports that are tried. Those below are of known services.
+// The range of reserved local ports to try. Lower ports belong to well-known services.
 const (
 	lowestReserved  = 665
 	highestReserved = 1023
-	// attempts is how many reserved ports are tried before any port is taken.
+	// attempts is the number of reserved ports to try before using any port.
 	attempts = 8
 )
 
-// connect connects to a program of a server, from a reserved port if that is possible: it is how
-// servers tell the system of a machine from its users. A foreign request is
-// sent as any user would send it.
+// connect connects to an RPC program of a server, from a reserved port if possible. Many servers
+// accept only reserved ports, because only root may use them. Foreign requests (see
+// driver.Env.Foreign) never use a reserved port.
 func (d *opener) connect(ctx context.Context, addr string) (*conn, error) {
 	for n := 0; n < attempts && !d.unprivileged.Load() && !d.env.Foreign(ctx); n++ {
 		port := lowestReserved + rand.N(highestReserved-lowestReserved+1)
@@ -46,7 +46,7 @@ func (d *opener) connect(ctx context.Context, addr string) (*conn, error) {
 	return newConn(d.env, c, false), nil
 }
 
-// localPort returns the port that a connection comes from, as far as this machine knows.
+// localPort returns the local port of a connection, or 0 if it is unknown.
 func localPort(c *driver.Conn) int {
 	if a, ok := c.LocalAddr().(*net.TCPAddr); ok {
 		return a.Port
@@ -71,12 +71,12 @@ func (d *opener) with(ctx context.Context, l *lease, port uint16, do func(*conn)
 	return do(c)
 }
 
-// lowestMount is the lowest port at which a server may say that it has the MOUNT protocol. Below are
-// services that could be made to act by what is sent.
+// lowestMount is the lowest MOUNT port that is accepted from a port mapper. Services on lower ports
+// might act on the data that is sent.
 const lowestMount = 512
 
-// mounting calls do with a connection to the MOUNT protocol: at the port that the options name, at
-// that of NFS, or where the port mapper says.
+// mounting calls do with a connection to the MOUNT program. It uses the port in the options, or else
+// the NFS port, or else the port from the port mapper.
 func (d *opener) mounting(ctx context.Context, l *lease, t *target, do func(*conn) error) error {
 	if port := d.opts.MountPort; port != 0 {
 		return d.with(ctx, l, port, do)
@@ -87,7 +87,7 @@ func (d *opener) mounting(ctx context.Context, l *lease, t *target, do func(*con
 	}
 	var port uint32
 	err = d.with(ctx, l, d.opts.PortmapPort, func(c *conn) error {
-		c.cred = nfs3.Cred{} // it asks nobody
+		c.cred = nfs3.Cred{} // the port mapper needs no credentials
 		return c.askPlain(nfs3.Getport, "of MOUNT", nfs3.PortOf(nfs3.ProgramMount, nfs3.Mnt.Version),
 			func(d *xdr.Decoder) { port = d.Uint32() })
 	})
@@ -103,8 +103,8 @@ func (d *opener) mounting(ctx context.Context, l *lease, t *target, do func(*con
 	return d.with(ctx, l, uint16(port), do)
 }
 
-// elsewhere reports whether err says that there is no MOUNT protocol at this port. Some servers hang
-// up on what they do not know.
+// elsewhere reports whether err means that the port does not serve MOUNT. Some servers close the
+// connection after an unknown call.
 func elsewhere(err error) bool {
 	if e := (*driver.Error)(nil); errors.As(err, &e) {
 		return e.Code == driver.ErrRefused && e.Reply.Code == 0 && e.Reply.Text != "PROC_UNAVAIL"
@@ -112,7 +112,7 @@ func elsewhere(err error) bool {
 	return isLost(err)
 }
 
-// because adds what an error is the reason for.
+// because wraps err with a description of the failure it caused.
 func because(err error, what string) error {
 	var e *driver.Error
 	if !errors.As(err, &e) {

@@ -13,7 +13,7 @@ import (
 	"github.com/urlget/urlget/protocols/internal/remotefile"
 )
 
-// errForgotten marks what failed because a server no longer knows a file handle that was kept.
+// errForgotten marks a failure because a cached file handle is no longer valid.
 var errForgotten = errors.New("the server no longer knows what it exported")
 
 // refusal returns the error that a status reports.
@@ -34,7 +34,7 @@ func (c *conn) refusal(p nfs3.Proc, s nfs3.Status) *driver.Error {
 	return e
 }
 
-// hint says what may be done about a refusal.
+// hint returns a hint for a refused call.
 func (c *conn) hint() string {
 	if c.reserved {
 		return "the server may expect another user"
@@ -42,7 +42,7 @@ func (c *conn) hint() string {
 	return "the server may expect another user, or answer to reserved local ports only, which take rights that this program does not have"
 }
 
-// rejection returns the error for a call that was not carried out.
+// rejection returns the error for a rejected call.
 func (c *conn) rejection(p nfs3.Proc, r *nfs3.Rejection) *driver.Error {
 	e := &driver.Error{Code: driver.ErrServer, Err: errors.New(p.Name), Reply: driver.Reply{Text: r.Error()}}
 	switch {
@@ -61,7 +61,7 @@ func (c *conn) rejection(p nfs3.Proc, r *nfs3.Rejection) *driver.Error {
 	return e
 }
 
-// lost returns the error for a conversation that cannot go on because of err.
+// lost returns the driver error for err, which makes the connection unusable.
 func lost(err error) error {
 	var own *driver.Error
 	switch {
@@ -75,13 +75,13 @@ func lost(err error) error {
 	return err
 }
 
-// isLost reports whether err is that of a connection that the server may have closed long ago.
+// isLost reports whether err may mean that the server had closed an idle connection.
 func isLost(err error) bool {
 	var timeout net.Error
 	return err != nil && driver.CodeOf(err) == "" && !(errors.As(err, &timeout) && timeout.Timeout())
 }
 
-// isCut reports whether err is that of a connection that was lost in the middle of content.
+// isCut reports whether err means that the connection was lost in the middle of content.
 func isCut(err error) bool {
 	var silence *wire.TimeoutError
 	return driver.CodeOf(err) == "" && !errors.Is(err, net.ErrClosed) && !errors.As(err, &silence)

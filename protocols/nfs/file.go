@@ -13,8 +13,7 @@ import (
 	"github.com/urlget/urlget/protocols/internal/remotefile"
 )
 
-// describe returns the metadata of a file. The file is the same as long as it has the same number,
-// size and times.
+// describe returns the metadata of a file. Its ETag consists of the file ID, size, and times.
 func describe(t *target, a nfs3.Attr) driver.Meta {
 	meta := remotefile.Describe(t.name(), sizeOf(a), a.MTime.Time())
 	meta.ETag = strconv.Quote(fmt.Sprintf("%x-%x-%x.%x-%x.%x", a.FileID, a.Size,
@@ -22,7 +21,7 @@ func describe(t *target, a nfs3.Attr) driver.Meta {
 	return meta
 }
 
-// sizeOf returns the size of a file, or -1 if it cannot be true.
+// sizeOf returns the size of a file, or -1 if it does not fit into an int64.
 func sizeOf(a nfs3.Attr) int64 {
 	if a.Size > math.MaxInt64 {
 		return -1
@@ -58,7 +57,7 @@ func (d *opener) file(l *lease, t *target, at place) (*driver.Response, error) {
 	}
 	b := remotefile.NewBody(remotefile.Reads[uint32]{MinWindow: firstWindow, MaxWindow: lastWindow, Size: maxData,
 		Send: r.send, Flush: l.flush, Receive: r.receive, Release: r.release, Lost: isCut}, &meta)
-	if err := b.First(); err != nil { // it says whether the file may be read
+	if err := b.First(); err != nil { // fails if the file may not be read
 		return nil, err
 	}
 	return &driver.Response{Meta: meta, URL: t.url, Body: b.Start(func(err error) {
@@ -70,24 +69,24 @@ func (d *opener) file(l *lease, t *target, at place) (*driver.Response, error) {
 	})}, nil
 }
 
-// The number of reads in flight. It grows with each one that is answered.
+// The number of READs in flight grows with each reply.
 const (
 	firstWindow = 4
 	lastWindow  = 16
 )
 
-// leastSize is the least that is asked for at once, in bytes: every server should have that much.
+// leastSize is the smallest count of a READ, in bytes. Every server should support it.
 const leastSize = 4 << 10
 
-// reads performs the reads of a body.
+// reads performs the READs of a body.
 type reads struct {
 	lease  *lease
 	handle string
-	size   int    // how much is asked for at once: less than maxData if the server gives less
-	reply  *reply // what the reader has a piece of; nil if it has none
+	size   int    // count of the next READ: at most maxData, less if the server returned less
+	reply  *reply // holds the data that the reader uses; nil if none
 }
 
-// nothing reads where there is nothing, which shows whether the file may be read.
+// nothing reads at the end of the file to check that the file may be read.
 func (r *reads) nothing(meta *driver.Meta) error {
 	xid, asked, _ := r.send(meta.Range.Offset, 1, false)
 	data, err := r.data(xid, asked)
@@ -120,7 +119,7 @@ func (r *reads) receive(xid uint32, asked int) ([]byte, error) {
 	return data.Bytes, nil
 }
 
-// data waits for the data of a read, which is used until release.
+// data waits for the data of a READ. The data is valid until release.
 func (r *reads) data(xid uint32, asked int) (data nfs3.Data, err error) {
 	if r.reply, err = r.lease.receive(nfs3.Read, xid); err != nil {
 		return data, err

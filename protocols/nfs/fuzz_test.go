@@ -13,8 +13,7 @@ import (
 	"github.com/urlget/urlget/internal/codec/xdr"
 )
 
-// replying is a server that answers each call with the next of the results, the last one again and
-// again.
+// replying returns a server that replies to each call with the next result, and repeats the last.
 func replying(results ...[]byte) func(*servers.Conn) {
 	return func(c *servers.Conn) {
 		for i := 0; ; i++ {
@@ -37,14 +36,13 @@ func found(typ int, size uint64) []byte {
 	return xdr.AppendBool(nfs3.AppendOptAttr(b, &nfs3.Attr{Type: typ, Size: size, Mode: 0o644}), false)
 }
 
-// lister is a server of a directory with one member.
+// lister returns a server with a directory of one member.
 func lister(name string) func(*servers.Conn) {
 	l := nfs3.Listing{EOF: true, Entries: []nfs3.Entry{{Name: name, Cookie: 1, Attr: &nfs3.Attr{Type: nfs3.TypeRegular}}}}
 	return replying(found(nfs3.TypeDir, 0), l.Append(xdr.AppendUint32(nil, 0), nil, true))
 }
 
-// FuzzAnswers shows that a body is what the server said that it is, or fails, whatever the second
-// answer is.
+// FuzzAnswers checks that a body either has the announced size or fails, for any second reply.
 func FuzzAnswers(f *testing.F) {
 	data := func(eof bool, text string) []byte {
 		b := xdr.AppendUint32(xdr.AppendBool(xdr.AppendUint32(nil, 0), false), uint32(len(text)))
@@ -78,7 +76,7 @@ func FuzzAnswers(f *testing.F) {
 	})
 }
 
-// FuzzPath shows that no path of a URL leads above where it begins, nor holds more than it should.
+// FuzzPath checks that no URL path leads above the root or yields invalid names.
 func FuzzPath(f *testing.F) {
 	for _, seed := range []string{"a/b", "/a//b/", "../../a", "%2e%2e/x", "a%00", "%FF%20", "", "a/..", "/"} {
 		f.Add(seed)

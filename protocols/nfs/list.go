@@ -10,7 +10,7 @@ import (
 	"github.com/urlget/urlget/protocols/internal/remotefile"
 )
 
-// listCount is how many bytes one response to READDIRPLUS may have.
+// listCount limits the size of one READDIRPLUS result, in bytes.
 const listCount = 32 << 10
 
 // Sys is the additional information about an entry of a listing.
@@ -18,8 +18,8 @@ type Sys struct {
 	Mode string // as shown by ls: "-rw-r--r--"
 	UID  *uint32
 	GID  *uint32
-	// Target is the target of a symbolic link. The other fields of the entry then describe what the
-	// link leads to, if that is on the way that is allowed.
+	// Target is the target of a symbolic link. The other fields of the entry then describe the file
+	// that the link leads to, if it is within the export.
 	Target string
 }
 
@@ -41,14 +41,14 @@ func (d *opener) directory(l *lease, t *target, w *walk) (*driver.Response, erro
 		return resp, nil
 	}
 	x := &listing{lease: l, walk: w, base: base, plus: true}
-	if err := x.next(); err != nil { // it says whether the directory may be read
+	if err := x.next(); err != nil { // fails if the directory may not be read
 		return nil, err
 	}
 	resp.SetParts(x.parts, func() error { x.lease.Discard(); return nil })
 	return resp, nil
 }
 
-// listExports returns the response for a directory that only leads to exports.
+// listExports returns the response for a directory above exports.
 func (d *opener) listExports(t *target, names []string) *driver.Response {
 	base := t.directory()
 	resp, read := remotefile.Listing(t.req, remotefile.Member(base, "", false), t.name(), time.Time{})
@@ -72,11 +72,11 @@ type listing struct {
 	lease  *lease
 	walk   *walk // to the directory
 	base   string
-	plus   bool // READDIRPLUS is known, as far as is known
+	plus   bool // use READDIRPLUS: the server has not rejected it
 	cookie uint64
-	page   nfs3.Listing // what came last
-	pages  int          // how many came
-	mark   uint64       // a former cookie
+	page   nfs3.Listing // the last page received
+	pages  int          // number of pages received
+	mark   uint64       // an earlier cookie, to detect loops
 }
 
 // parts yields a line and an entry for each member.
@@ -106,7 +106,7 @@ func (l *listing) parts(yield func(driver.Part, error) bool) {
 	}
 }
 
-// next asks for more members. Servers that do not know READDIRPLUS are asked for names alone.
+// next reads the next page of members. It uses READDIR if the server does not support READDIRPLUS.
 func (l *listing) next() error {
 	proc := nfs3.Readdirplus
 	if !l.plus {
@@ -138,9 +138,8 @@ func (l *listing) next() error {
 	return nil
 }
 
-// returns reports whether the directory has come to a place where it was before. It compares each
-// place with a former one, which it replaces after twice as many each time (Brent), so that a circle
-// of any length is found.
+// returns reports whether the cookie has occurred before. It compares each cookie with an earlier
+// one, which it replaces after 1, 2, 4, … pages (Brent's algorithm). It finds a cycle of any length.
 func (l *listing) returns() bool {
 	if l.pages > 0 && l.cookie == l.mark {
 		return true
@@ -151,19 +150,19 @@ func (l *listing) returns() bool {
 	return false
 }
 
-// violation ends the conversation.
+// violation returns a protocol error and makes the connection unusable.
 func (l *listing) violation(format string, args ...any) error {
 	l.lease.err = remotefile.Violation(format, args...)
 	return l.lease.err
 }
 
-// isUnknown reports whether a server does not know a procedure.
+// isUnknown reports whether the server does not have a procedure.
 func isUnknown(err error) bool {
 	e, ok := err.(*driver.Error)
 	return ok && e.Reply.Text == "PROC_UNAVAIL"
 }
 
-// member returns the entry for a member, the zero Entry if there is none to show.
+// member returns the entry for a member, or the zero Entry for "." and "..".
 func (l *listing) member(e nfs3.Entry) (driver.Entry, error) {
 	if e.Name == "." || e.Name == ".." {
 		return driver.Entry{}, nil
@@ -181,7 +180,7 @@ func (l *listing) member(e nfs3.Entry) (driver.Entry, error) {
 	}
 	sys := Sys{Mode: at.attr.FileMode().String(), UID: &at.attr.UID, GID: &at.attr.GID}
 	if at.attr.Type == 0 {
-		sys = Sys{} // it cannot be looked at
+		sys = Sys{} // LOOKUP was refused
 	}
 	if at.attr.IsLink() {
 		attr := at.attr
@@ -194,8 +193,8 @@ func (l *listing) member(e nfs3.Entry) (driver.Entry, error) {
 	return l.entry(e.Name, at.attr, sys), nil
 }
 
-// follow returns what a link leads to, and its text. Of a link that leads nowhere, or out of what is
-// exported, nothing more is known.
+// follow returns the attributes of the file that a link leads to, and the text of the link. The
+// attributes are zero if the link is dangling or leads out of the export.
 func (l *listing) follow(link place, name string) (nfs3.Attr, string, error) {
 	text, err := l.lease.readlink(link.handle)
 	if err == nil {

@@ -15,39 +15,39 @@ import (
 )
 
 const (
-	// memory is how long it is remembered what a server exports.
+	// memory is how long the exports of a server stay cached.
 	memory = 5 * time.Minute
-	// maxServers bounds the servers that are remembered.
+	// maxServers limits the number of cached servers, and of cached handles per server.
 	maxServers = 256
-	// maxGuesses bounds the directories that are tried where a server does not say what it exports.
+	// maxGuesses limits the MNT attempts on a server that does not list its exports.
 	maxGuesses = 16
 )
 
 // A serverKey names a server within a scope of the client.
 type serverKey struct{ addr, scope string }
 
-// A server is what is remembered of a server.
+// A server holds the cached exports of one server.
 type server struct {
-	lock chan struct{} // held by who asks or looks; others wait
+	lock chan struct{} // held while knowledge is read or updated
 	knowledge
 }
 
-// knowledge is what is known of a server.
+// knowledge is the cached state of a server.
 type knowledge struct {
-	// notPublic is set if it has no public file handle.
+	// notPublic is set if the server has no public file handle.
 	notPublic bool
 	exports   []string          // paths, cleaned
-	handles   map[string]export // by path
+	handles   map[string]export // mounted exports, by path
 	learned   time.Time
 }
 
-// An export is a directory that a server gives access to.
+// An export is a directory that a server exports.
 type export struct {
 	handle string
-	none   bool // AUTH_SYS is not wanted, but AUTH_NONE
+	none   bool // the server accepts AUTH_NONE but not AUTH_SYS
 }
 
-// server returns what is remembered of a server.
+// server returns the cache entry of a server, which it creates if necessary.
 func (d *opener) server(ctx context.Context, addr string) *server {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -63,7 +63,7 @@ func (d *opener) server(ctx context.Context, addr string) *server {
 	return s
 }
 
-// enter waits until nobody else asks the server, and forgets what is old.
+// enter locks s and drops expired knowledge.
 func (s *server) enter(ctx context.Context) error {
 	select {
 	case s.lock <- struct{}{}:
@@ -78,7 +78,7 @@ func (s *server) enter(ctx context.Context) error {
 
 func (s *server) leave() { <-s.lock }
 
-// forget forgets what the server exports, and reports whether it was known.
+// forget drops the knowledge about the server. It reports whether any handles were cached.
 func (s *server) forget(ctx context.Context) bool {
 	if s.enter(ctx) != nil {
 		return false
@@ -98,8 +98,8 @@ func (s *server) withoutPublic(ctx context.Context) (bool, error) {
 	return s.notPublic, nil
 }
 
-// mount returns the export that the path of t is in, and its path. If the path leads to exports
-// rather than into one, it returns what is below it.
+// mount returns the export that contains the path of t, and the path of the export. If t is a
+// directory above exports, mount returns the names of its members instead.
 func (d *opener) mount(ctx context.Context, l *lease, t *target, s *server) (_ export, where string, below []string, err error) {
 	if err := s.enter(ctx); err != nil {
 		return export{}, "", nil, err
@@ -115,7 +115,7 @@ func (d *opener) mount(ctx context.Context, l *lease, t *target, s *server) (_ e
 		err := c.askPlain(nfs3.Export, "", nil, func(d *xdr.Decoder) { s.exports = nil; s.add(nfs3.ParseExports(d)...) })
 		if err != nil && (c.err != nil || elsewhere(err)) {
 			return err
-		} // a server need not say what it exports
+		} // EXPORT is optional
 		where = holding(s.exports, name)
 		if where == "" {
 			if below = children(s.exports, name); below != nil {
@@ -133,7 +133,7 @@ func (d *opener) mount(ctx context.Context, l *lease, t *target, s *server) (_ e
 	return s.handles[where], where, nil, nil
 }
 
-// add notes exports. What is no absolute path is left out.
+// add adds exports. It ignores paths that are not absolute.
 func (s *server) add(paths ...string) {
 	for _, p := range paths {
 		if path.IsAbs(p) && !strings.ContainsRune(p, 0) {
@@ -144,8 +144,8 @@ func (s *server) add(paths ...string) {
 	}
 }
 
-// attach gets the file handle of an export (RFC 1813, section 5.2.1). It tells the server at once
-// that it is mounted no more, so that no list of who has mounted what grows (RFC 2054, section 8).
+// attach gets the file handle of an export with MNT (RFC 1813, section 5.2.1). It sends UMNT at once
+// to keep the server's mount list short (RFC 2054, section 8).
 func (s *server) attach(c *conn, where string) error {
 	var m nfs3.Mounted
 	err := c.ask(nfs3.Mnt, where, nfs3.Dir(where), func(d *xdr.Decoder) { m = nfs3.ParseMounted(d) })
@@ -172,8 +172,8 @@ func (s *server) attach(c *conn, where string) error {
 	return nil
 }
 
-// guess tries to mount a path and the directories above it, for servers that do not say what they
-// export.
+// guess tries to mount a path and the directories above it, for servers that do not list their
+// exports.
 func (s *server) guess(c *conn, name string) (string, error) {
 	var first error
 	for n, where := 0, name; n < maxGuesses; n, where = n+1, path.Dir(where) {
@@ -195,7 +195,7 @@ func (s *server) guess(c *conn, name string) (string, error) {
 	return "", because(first, "nothing that the server exports holds "+name)
 }
 
-// holding returns the longest of the exports that a path is in, or "".
+// holding returns the longest export path that contains name, or "".
 func holding(exports []string, name string) string {
 	best := ""
 	for _, x := range exports {
@@ -206,7 +206,7 @@ func holding(exports []string, name string) string {
 	return best
 }
 
-// children returns the elements that lead from a directory to exports, or nil.
+// children returns the names of the members of dir that are exports or contain exports, or nil.
 func children(exports []string, dir string) []string {
 	var names []string
 	for _, x := range exports {

@@ -1,11 +1,12 @@
-// Package nfs is the driver for nfs URLs (RFC 2224): files and directories of NFS servers, by version
-// 3 of the protocol over TCP (RFC 1813). It only reads.
+// Package nfs is the driver for nfs URLs (RFC 2224): files and directories of NFS servers, over
+// version 3 of the protocol and TCP (RFC 1813). It only reads.
 //
-// A path is looked up as a whole from the public file handle of the server (RFC 2054). Servers
-// without one are asked by the MOUNT protocol what they export, and the path is then absolute and
-// looked up element by element. Names are bytes, sent as decoded; only NUL and an encoded slash are
-// not allowed. Symbolic links are followed as long as they stay below the public directory or the
-// export.
+// A path is looked up as a whole from the public file handle of the server (RFC 2054). If the server
+// has none, the driver finds its exports with the MOUNT protocol. The path is then absolute and
+// looked up element by element.
+//
+// Names are byte strings and are sent as decoded. NUL and an encoded slash are not allowed. Symbolic
+// links are followed as long as they stay below the public directory or the export.
 package nfs
 
 import (
@@ -21,27 +22,27 @@ import (
 	"github.com/urlget/urlget/protocols/internal/remotefile"
 )
 
-// A User is who a server is told that asks (AUTH_SYS, RFC 5531, section 8.2). It believes that or
-// not.
+// A User is the identity sent in AUTH_SYS credentials (RFC 5531, section 8.2). Servers may trust,
+// map, or reject it.
 type User struct {
 	UID, GID uint32
-	GIDs     []uint32 // further groups, of which 16 are sent
+	GIDs     []uint32 // supplementary groups; only the first 16 are sent
 }
 
 // Options configures the driver. The zero value is the default.
 type Options struct {
-	// User is who asks; nil means nobody, 65534. Foreign requests (see driver.Env.Foreign) are always
-	// sent as nobody.
+	// User is the identity to send; nil means nobody, 65534. Foreign requests (see
+	// driver.Env.Foreign) are always sent as nobody.
 	User *User
-	// MountPort is the port of the MOUNT protocol. 0 means that it is tried at the port of NFS, and
-	// else asked of the port mapper.
+	// MountPort is the port of the MOUNT protocol. 0 means the NFS port or, if that does not serve
+	// MOUNT, the port from the port mapper.
 	MountPort uint16
 	// PortmapPort is the port of the port mapper; 0 means 111.
 	PortmapPort uint16
-	// AnyPort connects from any local port, and not from a reserved one even if that is allowed:
-	// many servers answer to reserved ports only.
+	// AnyPort connects from an unreserved local port even if reserved ports are permitted. Many
+	// servers accept connections from reserved ports only.
 	AnyPort bool
-	// MaxConns limits the connections to a server, each of which serves one request. 0 means 16.
+	// MaxConns limits the connections to a server, which each serve one request at a time. 0 means 16.
 	MaxConns int
 }
 
@@ -50,14 +51,14 @@ const (
 	portmapPort  = 111
 	nobody       = 65534
 	defaultConns = 16
-	// idleTime is how long an idle connection is kept.
+	// idleTime is how long an idle connection stays open.
 	idleTime = time.Minute
 )
 
 // Load registers the driver with default options.
 func Load(env driver.Env, reg *driver.Registry) { With(Options{})(env, reg) }
 
-// With is Load with options.
+// With is like Load, with options.
 func With(opts Options) driver.Loader {
 	return func(env driver.Env, reg *driver.Registry) {
 		reg.Register(driver.Scheme{
@@ -96,7 +97,7 @@ func newDriver(env driver.Env, opts Options) *opener {
 	return d
 }
 
-// cred returns who asks.
+// cred returns the credentials for a request.
 func (d *opener) cred(ctx context.Context) nfs3.Cred {
 	c := nfs3.Cred{Flavor: nfs3.FlavorSys, UID: nobody, GID: nobody}
 	if u := d.opts.User; u != nil && !d.env.Foreign(ctx) {
@@ -118,13 +119,13 @@ func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Respons
 	for again := true; ; again = false {
 		resp, err := d.perform(ctx, t, s)
 		if again && errors.Is(err, errForgotten) && s.forget(ctx) {
-			continue // the server was restarted, or the export replaced
+			continue // the server has restarted or the export has changed
 		}
 		return resp, err
 	}
 }
 
-// perform performs the request on a connection. The lease of that ends with the body of the response.
+// perform performs the request on a pooled connection, which is released at the end of the body.
 func (d *opener) perform(ctx context.Context, t *target, s *server) (*driver.Response, error) {
 	for {
 		pooled, err := d.pool.Get(ctx, t.addr, nil, func(ctx context.Context) (*conn, error) { return d.connect(ctx, t.addr) })
@@ -143,7 +144,7 @@ func (d *opener) perform(ctx context.Context, t *target, s *server) (*driver.Res
 		}
 		if pooled.Reused && ctx.Err() == nil && isLost(l.err) {
 			l.Discard()
-			continue // the server had closed it
+			continue // the server had closed the idle connection
 		}
 		l.Put()
 		return nil, err

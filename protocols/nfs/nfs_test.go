@@ -23,7 +23,7 @@ import (
 
 var changed = time.Date(2020, 2, 3, 4, 5, 6, 789, time.UTC)
 
-// tree has a few files and links.
+// tree returns a tree with a few files and links.
 func tree() fstest.MapFS {
 	link := func(text string) *fstest.MapFile {
 		return &fstest.MapFile{Data: []byte(text), Mode: fs.ModeSymlink | 0o777}
@@ -48,7 +48,7 @@ func tree() fstest.MapFS {
 
 var large = bytes.Repeat([]byte("0123456789abcdef"), 1<<17)
 
-// client returns a client that lives as long as the test.
+// client returns a client that is closed when the test ends.
 func client(t testing.TB, opts Options, more *fetch.Options) *fetch.Client {
 	t.Helper()
 	opts.AnyPort = true
@@ -186,7 +186,7 @@ func TestUsersAreWhoTheyAreSaidToBe(t *testing.T) {
 	s := nfsd.Start(t, nfsd.Options{Tree: tree(), Users: []uint32{1000}})
 	c := client(t, Options{User: &User{UID: 1000, GID: 100}}, &fetch.Options{Policy: &fetch.Policy{AllowRedirects: []string{"nfs"}}})
 	drive.Gets(t, c, s.URL+"/pub/a.txt", "content of a")
-	// What another origin leads to is asked as nobody, and not with what the user may see.
+	// A request from another origin is sent as nobody, not as the user.
 	u := uri.MustParse(s.URL + "/pub/a.txt")
 	if _, err := c.Do(t.Context(), &fetch.Request{URL: u, From: uri.MustParse("http://127.0.0.2/page")}); !errors.Is(err, fetch.ErrAuth) {
 		t.Errorf("led there: %v", err)
@@ -331,7 +331,7 @@ func TestTheEndIsOnlyWhereTheServerSaid(t *testing.T) {
 	}
 }
 
-// TestNoFileIsLargerThanALengthCanBe: 2^63 bytes and more have no place in an int64.
+// TestNoFileIsLargerThanALengthCanBe uses sizes of 2^63 bytes and more, which overflow an int64.
 func TestNoFileIsLargerThanALengthCanBe(t *testing.T) {
 	t.Parallel()
 	for _, size := range []uint64{1 << 63, 1<<64 - 1} {
@@ -353,7 +353,7 @@ func TestWaitsForAnswersEnd(t *testing.T) {
 	t.Parallel()
 	const limit = 2 * time.Second
 	more := &fetch.Options{Timeouts: fetch.Timeouts{Reply: limit, Idle: limit}}
-	var all sync.WaitGroup // at once, as they wait more than they work
+	var all sync.WaitGroup // in parallel, because they mostly wait
 	for _, on := range []string{"EXPORT", "MNT", "LOOKUP", "READ"} {
 		s := nfsd.Start(t, nfsd.Options{Tree: tree()})
 		c := client(t, Options{}, more)
@@ -431,7 +431,7 @@ func TestReadsAheadAreBounded(t *testing.T) {
 	}
 }
 
-// TestMemory reads a large file and looks at the heap on the way.
+// TestMemory checks the heap while reading a large file.
 func TestMemory(t *testing.T) {
 	content := make([]byte, 64<<20)
 	s := nfsd.Start(t, nfsd.Options{Tree: fstest.MapFS{"huge": {Data: content, Mode: 0o644}}})

@@ -17,12 +17,12 @@ import (
 	"github.com/urlget/urlget/internal/transcript"
 )
 
-// exported is the folder that Ganesha exports while a conversation is captured.
+// exported is the directory that Ganesha exports while a session is captured.
 const exported = "/srv/urlget-transcripts"
 
-// TestTranscripts plays conversations that were captured from NFS-Ganesha: one with its NFS, and one
-// with its MOUNT protocol. It holds each call to its bytes, except its number, which a client begins
-// to count anywhere. With URLGET_WRITE=1 the conversations are captured anew, from the lab's Ganesha.
+// TestTranscripts replays sessions captured from NFS-Ganesha, for NFS and for the MOUNT protocol. It
+// compares the bytes of each call except the XID, which starts at a random number. With
+// URLGET_WRITE=1, it captures the sessions again from the lab's Ganesha.
 func TestTranscripts(t *testing.T) {
 	for name, tt := range map[string]struct {
 		path string
@@ -54,7 +54,7 @@ func TestTranscripts(t *testing.T) {
 	}
 }
 
-// startGanesha exports files, and returns the addresses of NFS and of the MOUNT protocol.
+// startGanesha exports files and returns the addresses of NFS and of the MOUNT protocol.
 func startGanesha(t *testing.T) []string {
 	if err := os.Mkdir(exported, 0o755); err != nil {
 		t.Fatal(err)
@@ -75,8 +75,7 @@ func startGanesha(t *testing.T) []string {
 	return []string{s.Addr("nfs"), s.Addr("mount")}
 }
 
-// script writes records down, each with the name of its procedure, and with its number counted from
-// 1.
+// script formats records, each with the name of its procedure and its XID renumbered from 1.
 func script(pieces []transcript.Piece) string {
 	names := map[[3]uint32]string{}
 	for _, p := range []nfs3.Proc{nfs3.Null, nfs3.Getattr, nfs3.Lookup, nfs3.Readlink, nfs3.Read, nfs3.Readdir, nfs3.Readdirplus,

@@ -47,7 +47,7 @@ func newTarget(req *driver.Request) (*target, error) {
 		case name == "", name == ".":
 		case name == "..":
 			t.Dir = t.Dir || strings.HasSuffix(t.Text, part)
-			t.names = t.names[:max(len(t.names)-1, 0)] // never above where it begins
+			t.names = t.names[:max(len(t.names)-1, 0)] // never above the root
 		default:
 			t.names = append(t.names, name)
 		}
@@ -79,11 +79,11 @@ func (t *target) prefix() string {
 	return ""
 }
 
-// path returns the path as a server has it, from its root.
+// path returns the absolute path on the server.
 func (t *target) path() string { return "/" + strings.Join(t.names, "/") }
 
-// canonical returns a path for a lookup from the public file handle (RFC 2054, section 6.1). What is
-// not printable ASCII is escaped.
+// canonical returns a path for a lookup from the public file handle (RFC 2054, section 6.1). Bytes
+// other than printable ASCII are escaped.
 func canonical(names []string, absolute bool) string {
 	var b strings.Builder
 	if absolute {

@@ -11,9 +11,9 @@ import (
 )
 
 const (
-	// maxLinks bounds the symbolic links on the way to a file.
+	// maxLinks limits the symbolic links that are followed to a file.
 	maxLinks = 40
-	// maxDepth bounds the elements of a path, with those of the links in it.
+	// maxDepth limits the elements of a path, including those of the links in it.
 	maxDepth = 2 * nfs3.MaxPath
 )
 
@@ -23,25 +23,25 @@ type place struct {
 	attr   nfs3.Attr
 }
 
-// A walk is the way to a place.
+// A walk is a path that was resolved to a place.
 type walk struct {
 	c  *conn
 	at place
-	// From the public directory, names lead there; absolute is set if they begin at the root of the
-	// server instead, and free if the user said so.
+	// If public is set, names is the path from the public directory, or from the root of the server if
+	// absolute is set. free is set if the URL itself is absolute.
 	public   bool
 	names    []string
 	absolute bool
 	free     bool
-	// From an export, whose path is where, the places of dirs are passed, the first of which is the
-	// export itself.
+	// Otherwise where is the path of an export. dirs are the directories from the export, which is
+	// the first, to at.
 	where string
 	dirs  []place
-	// exports, if not nil, are what is below a directory that only leads to exports.
+	// exports, if not nil, are the member names of a directory above exports.
 	exports []string
 }
 
-// find walks to what t names.
+// find resolves the path of t.
 func (d *opener) find(ctx context.Context, l *lease, t *target, s *server) (*walk, error) {
 	known, err := s.withoutPublic(ctx)
 	if err != nil {
@@ -77,7 +77,7 @@ func (d *opener) find(ctx context.Context, l *lease, t *target, s *server) (*wal
 	return w, w.walk(split(strings.TrimPrefix(t.path(), where)))
 }
 
-// statusOf returns the status that err reports, or 0.
+// statusOf returns the NFS status in err, or nfs3.OK if it has none.
 func statusOf(err error) nfs3.Status {
 	if e := (*driver.Error)(nil); errors.As(err, &e) && e.Reply.Code > 0 {
 		return nfs3.Status(e.Reply.Code)
@@ -85,8 +85,8 @@ func statusOf(err error) nfs3.Status {
 	return nfs3.OK
 }
 
-// notPublic reports whether err says that the server knows no public file handle (RFC 2224, section
-// 7), as servers say that.
+// notPublic reports whether err is one that servers without a public file handle return (RFC 2224,
+// section 7).
 func notPublic(err error) bool {
 	switch statusOf(err) {
 	case nfs3.ErrStale, nfs3.ErrInval, nfs3.ErrBadHandle, nfs3.ErrNotSupp, nfs3.ErrServerFault, nfs3.ErrBadType:
@@ -107,7 +107,7 @@ func split(path string) []string {
 	return names
 }
 
-// to walks on to a member of the directory where w is, which stays as it is.
+// to returns a walk to a member of the directory at w. It does not change w.
 func (w *walk) to(name string) (*walk, error) {
 	next := *w
 	next.names, next.dirs = w.names[:len(w.names):len(w.names)], w.dirs[:len(w.dirs):len(w.dirs)]
@@ -117,8 +117,8 @@ func (w *walk) to(name string) (*walk, error) {
 	return &next, next.walk([]string{name})
 }
 
-// lookup finds a place from the public directory, all elements at once (RFC 2054, section 6). The
-// server evaluates the links on the way and leaves the last one to the client.
+// lookup resolves a path from the public directory with multi-component lookups (RFC 2054, section
+// 6). The server evaluates links within the path and leaves a link at its end to the client.
 func (w *walk) lookup(names []string, absolute bool) error {
 	for range maxLinks {
 		path := canonical(names, absolute)
@@ -149,7 +149,7 @@ func (w *walk) lookup(names []string, absolute bool) error {
 	return tooMany()
 }
 
-// join adds the elements of a link to those before it.
+// join resolves the elements of a link, more, against the directory names.
 func join(names, more []string) ([]string, error) {
 	names = names[:len(names):len(names)]
 	for _, name := range more {
@@ -168,7 +168,7 @@ func join(names, more []string) ([]string, error) {
 	return names, nil
 }
 
-// walk finds a place from where w is, element by element.
+// walk resolves names from the last directory of w, element by element.
 func (w *walk) walk(names []string) error {
 	for links := 0; len(names) > 0; {
 		name := names[0]

@@ -11,7 +11,7 @@ var (
 	Getport = Proc{ProgramPortmap, 2, 3, "GETPORT"}
 )
 
-// Bounds on lists of exports.
+// Limits of an export list.
 const (
 	maxExports = 10_000
 	maxClients = 10_000
@@ -25,7 +25,7 @@ func Dir(path string) func([]byte) []byte {
 // A Mounted is the result of MNT.
 type Mounted struct {
 	Handle  string
-	Flavors []uint32 // of authentication that may be used, best first
+	Flavors []uint32 // accepted authentication flavors, preferred first
 }
 
 // ParseMounted reads the result of MNT after its status.
@@ -50,7 +50,8 @@ func (m Mounted) Append(b []byte) []byte {
 	return b
 }
 
-// ParseExports reads the result of EXPORT: the paths of what is exported. To whom is skipped.
+// ParseExports reads the result of EXPORT. It returns the paths of the exports and skips the groups
+// that may mount them.
 func ParseExports(d *xdr.Decoder) []string {
 	var paths []string
 	for clients := 0; d.More(); {
@@ -71,7 +72,7 @@ func ParseExports(d *xdr.Decoder) []string {
 	return paths
 }
 
-// AppendExports appends the result of EXPORT, in which everything is exported to everybody.
+// AppendExports appends a result of EXPORT that exports the paths to everyone.
 func AppendExports(b []byte, paths []string) []byte {
 	for _, p := range paths {
 		b = xdr.AppendBool(xdr.AppendOpaque(xdr.AppendBool(b, true), p), false)
@@ -82,7 +83,7 @@ func AppendExports(b []byte, paths []string) []byte {
 // ipTCP is the protocol number of TCP.
 const ipTCP = 6
 
-// PortOf returns the arguments of GETPORT for a program over TCP.
+// PortOf returns the arguments of GETPORT for an RPC program over TCP.
 func PortOf(program, version uint32) func([]byte) []byte {
 	return func(b []byte) []byte {
 		for _, v := range [...]uint32{program, version, ipTCP, 0} {

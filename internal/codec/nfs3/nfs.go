@@ -19,21 +19,21 @@ var (
 	Readdirplus = Proc{ProgramNFS, 3, 17, "READDIRPLUS"}
 )
 
-// Bounds on what a server may send.
+// Limits of variable-length fields.
 const (
-	// MaxHandle bounds a file handle, in bytes (RFC 1813, section 2.4).
+	// MaxHandle limits a file handle, in bytes (RFC 1813, section 2.4).
 	MaxHandle = 64
-	// MaxName bounds the name of a file, in bytes. The protocol has no bound of its own.
+	// MaxName limits a file name, in bytes. The protocol itself has no limit.
 	MaxName = 1 << 10
-	// MaxPath bounds the text of a symbolic link, in bytes; also the path of an export (RFC 1813,
+	// MaxPath limits the text of a symbolic link and the path of an export, in bytes (RFC 1813,
 	// section 5.1.1).
 	MaxPath = 4 << 10
 )
 
-// A Status says how a procedure went (RFC 1813, section 2.6).
+// A Status is the result status of a procedure (RFC 1813, section 2.6).
 type Status uint32
 
-// The statuses of procedures that read.
+// The statuses that procedures for reading return.
 const (
 	OK             Status = 0
 	ErrPerm        Status = 1
@@ -84,13 +84,13 @@ const (
 	TypeFIFO    = 7
 )
 
-// A Time is a time since the beginning of 1970.
+// A Time is the time since January 1, 1970, 00:00:00 UTC (nfstime3).
 type Time struct{ Seconds, Nanoseconds uint32 }
 
-// Time returns t as package time has it.
+// Time converts t to a time.Time in UTC.
 func (t Time) Time() time.Time { return time.Unix(int64(t.Seconds), int64(t.Nanoseconds)).UTC() }
 
-// TimeOf returns the Time of t.
+// TimeOf converts t to a Time. The zero time.Time becomes the zero Time.
 func TimeOf(t time.Time) Time {
 	if t.IsZero() {
 		return Time{}
@@ -104,7 +104,7 @@ func (t Time) append(b []byte) []byte {
 
 func parseTime(d *xdr.Decoder) Time { return Time{d.Uint32(), d.Uint32()} }
 
-// Attr are the attributes of a file (fattr3).
+// Attr holds the attributes of a file (fattr3).
 type Attr struct {
 	Type                int
 	Mode                uint32 // permissions as in POSIX
@@ -122,7 +122,7 @@ func (a Attr) IsDir() bool { return a.Type == TypeDir }
 // IsLink reports whether the file is a symbolic link.
 func (a Attr) IsLink() bool { return a.Type == TypeLink }
 
-// IsRegular reports whether the file is an ordinary one.
+// IsRegular reports whether the file is a regular file.
 func (a Attr) IsRegular() bool { return a.Type == TypeRegular }
 
 var fileTypes = map[int]fs.FileMode{
@@ -130,7 +130,7 @@ var fileTypes = map[int]fs.FileMode{
 	TypeLink: fs.ModeSymlink, TypeSocket: fs.ModeSocket, TypeFIFO: fs.ModeNamedPipe,
 }
 
-// FileMode returns the type and the permissions. A type that is not known is irregular.
+// FileMode returns the type and the permissions. An unknown type becomes fs.ModeIrregular.
 func (a Attr) FileMode() fs.FileMode {
 	mode := fs.FileMode(a.Mode & 0o777)
 	for bit, flag := range map[uint32]fs.FileMode{0o4000: fs.ModeSetuid, 0o2000: fs.ModeSetgid, 0o1000: fs.ModeSticky} {
@@ -163,7 +163,7 @@ func ParseAttr(d *xdr.Decoder) Attr {
 	return a
 }
 
-// AppendOptAttr appends attributes that may be missing (post_op_attr).
+// AppendOptAttr appends optional attributes (post_op_attr).
 func AppendOptAttr(b []byte, a *Attr) []byte {
 	if b = xdr.AppendBool(b, a != nil); a != nil {
 		b = a.Append(b)
@@ -171,7 +171,7 @@ func AppendOptAttr(b []byte, a *Attr) []byte {
 	return b
 }
 
-// ParseOptAttr reads attributes that may be missing: then it returns nil.
+// ParseOptAttr reads optional attributes (post_op_attr). It returns nil if they are missing.
 func ParseOptAttr(d *xdr.Decoder) *Attr {
 	if !d.More() {
 		return nil
@@ -206,7 +206,7 @@ func ReadArgs(handle string, offset uint64, count uint32) func([]byte) []byte {
 // A Found is the result of LOOKUP.
 type Found struct {
 	Handle string
-	Attr   *Attr // nil if the server did not tell
+	Attr   *Attr // nil if not sent
 }
 
 // ParseFound reads the result of LOOKUP after its status.
@@ -225,10 +225,11 @@ func ParseLink(d *xdr.Decoder) string {
 // A Data is the result of READ.
 type Data struct {
 	EOF   bool
-	Bytes []byte // part of the input
+	Bytes []byte // aliases the input
 }
 
-// ParseData reads the result of READ of at most limit bytes after its status.
+// ParseData reads the result of READ after its status. It fails if there are more than limit bytes
+// of data.
 func ParseData(d *xdr.Decoder, limit int) Data {
 	ParseOptAttr(d)
 	count := d.Uint32()
@@ -239,13 +240,13 @@ func ParseData(d *xdr.Decoder, limit int) Data {
 	return data
 }
 
-// ReaddirArgs returns the arguments of READDIR, or those of READDIRPLUS if plus is set. Count is
-// how many bytes the result may have.
+// ReaddirArgs returns the arguments of READDIR, or of READDIRPLUS if plus is set. The result may have
+// at most count bytes.
 func ReaddirArgs(dir string, cookie, verifier uint64, count uint32, plus bool) func([]byte) []byte {
 	return func(b []byte) []byte {
 		b = xdr.AppendUint64(xdr.AppendUint64(AppendHandle(b, dir), cookie), verifier)
 		if plus {
-			b = xdr.AppendUint32(b, count/4) // names alone
+			b = xdr.AppendUint32(b, count/4) // dircount: names without attributes
 		}
 		return xdr.AppendUint32(b, count)
 	}
@@ -256,8 +257,8 @@ type Entry struct {
 	FileID uint64
 	Name   string
 	Cookie uint64
-	Attr   *Attr  // nil if the server did not tell, and with READDIR
-	Handle string // "" likewise
+	Attr   *Attr  // nil if not sent, and with READDIR
+	Handle string // "" if not sent, and with READDIR
 }
 
 // A Listing is the result of READDIR or READDIRPLUS.
@@ -267,7 +268,7 @@ type Listing struct {
 	EOF      bool
 }
 
-// ParseListing reads the result of READDIR, or that of READDIRPLUS if plus is set, after its status.
+// ParseListing reads the result of READDIR, or of READDIRPLUS if plus is set, after its status.
 func ParseListing(d *xdr.Decoder, plus bool) Listing {
 	ParseOptAttr(d) // of the directory
 	l := Listing{Verifier: d.Uint64()}
@@ -288,7 +289,7 @@ func ParseListing(d *xdr.Decoder, plus bool) Listing {
 	return l
 }
 
-// Append appends the result of READDIR, or that of READDIRPLUS if plus is set.
+// Append appends the result of READDIR, or of READDIRPLUS if plus is set.
 func (l Listing) Append(b []byte, dir *Attr, plus bool) []byte {
 	b = xdr.AppendUint64(AppendOptAttr(b, dir), l.Verifier)
 	for _, e := range l.Entries {
@@ -297,7 +298,7 @@ func (l Listing) Append(b []byte, dir *Attr, plus bool) []byte {
 	return xdr.AppendBool(xdr.AppendBool(b, false), l.EOF)
 }
 
-// Append appends an entry, without what says that there is one.
+// Append appends an entry without the preceding boolean.
 func (e Entry) Append(b []byte, plus bool) []byte {
 	b = xdr.AppendUint64(xdr.AppendOpaque(xdr.AppendUint64(b, e.FileID), e.Name), e.Cookie)
 	if plus {

@@ -11,7 +11,7 @@ import (
 	"github.com/urlget/urlget/internal/codec/xdr"
 )
 
-// record returns what is in the record b.
+// record returns the contents of the record b.
 func record(t testing.TB, b []byte) []byte {
 	t.Helper()
 	got, err := xdr.ReadRecord(bytes.NewReader(b), nil, len(b))
@@ -74,7 +74,7 @@ func TestRepliesSayHowItWent(t *testing.T) {
 	}
 }
 
-// full are attributes of which each is different.
+// full has a different value in each attribute.
 var full = Attr{Type: TypeDir, Mode: 0o1755, Links: 2, UID: 3, GID: 4, Size: 5, Used: 6, Device: [2]uint32{7, 8}, FSID: 9, FileID: 10,
 	ATime: Time{11, 12}, MTime: Time{13, 14}, CTime: Time{15, 16}}
 
@@ -130,7 +130,7 @@ func TestModesAndTimes(t *testing.T) {
 	}
 }
 
-// FuzzResults shows that nothing a server may send does more than fail.
+// FuzzResults checks that any input either parses or fails with the documented errors.
 func FuzzResults(f *testing.F) {
 	f.Add([]byte(record(f, AppendReply(nil, 7, func(b []byte) []byte {
 		return Listing{Entries: []Entry{{Name: "a", Attr: &full, Handle: "h"}}}.Append(b, &full, true)

@@ -1,5 +1,5 @@
-// Package nfs3 holds the messages of NFS version 3 and of the MOUNT protocol (RFC 1813), of the
-// port mapper (RFC 1833), and of ONC RPC, which carries them (RFC 5531).
+// Package nfs3 encodes and decodes the messages of NFS version 3 and of the MOUNT protocol (RFC
+// 1813), of the port mapper (RFC 1833), and of ONC RPC, which carries them (RFC 5531).
 package nfs3
 
 import (
@@ -14,7 +14,7 @@ type Proc struct {
 	Name                     string
 }
 
-// The programs and their versions.
+// The RPC program numbers.
 const (
 	ProgramNFS     = 100003
 	ProgramMount   = 100005
@@ -24,30 +24,30 @@ const (
 // String returns the name of the procedure.
 func (p Proc) String() string { return p.Name }
 
-// The kinds of messages (RFC 5531, section 9).
+// The message types and the RPC version (RFC 5531, section 9).
 const (
 	kindCall   = 0
 	kindReply  = 1
 	rpcVersion = 2
 )
 
-// The flavors of authentication (RFC 5531, section 8.2).
+// The authentication flavors (RFC 5531, section 8.2).
 const (
 	FlavorNone = 0 // AUTH_NONE
 	FlavorSys  = 1 // AUTH_SYS
 )
 
-// maxAuth bounds a credential or verifier, in bytes (RFC 5531, section 8.2).
+// maxAuth limits a credential or verifier, in bytes (RFC 5531, section 8.2).
 const maxAuth = 400
 
-// maxGroups bounds the further groups of AUTH_SYS.
+// maxGroups limits the supplementary groups of AUTH_SYS.
 const maxGroups = 16
 
-// A Cred says whose request a call is. The zero value is AUTH_NONE.
+// A Cred is the credential of a call. The zero value is AUTH_NONE.
 type Cred struct {
 	Flavor   uint32
 	UID, GID uint32
-	GIDs     []uint32 // further groups, of which 16 are sent
+	GIDs     []uint32 // supplementary groups; only the first 16 are sent
 }
 
 func (c Cred) append(b []byte) []byte {
@@ -58,7 +58,7 @@ func (c Cred) append(b []byte) []byte {
 	gids := c.GIDs[:min(len(c.GIDs), maxGroups)]
 	b = xdr.AppendUint32(b, uint32(20+4*len(gids)))
 	b = xdr.AppendUint32(b, 0)  // stamp
-	b = xdr.AppendOpaque(b, "") // the machine's name, which is nobody's business
+	b = xdr.AppendOpaque(b, "") // machine name, not disclosed
 	b = xdr.AppendUint32(b, c.UID)
 	b = xdr.AppendUint32(b, c.GID)
 	b = xdr.AppendUint32(b, uint32(len(gids)))
@@ -90,7 +90,7 @@ func parseCred(d *xdr.Decoder) Cred {
 	return c
 }
 
-// AppendCall appends a call as a record. Args appends the arguments; it may be nil.
+// AppendCall appends a call as a record. If args is not nil, it appends the arguments.
 func AppendCall(b []byte, xid uint32, p Proc, c Cred, args func([]byte) []byte) []byte {
 	return xdr.AppendRecord(b, func(b []byte) []byte {
 		for _, v := range [...]uint32{xid, kindCall, rpcVersion, p.Program, p.Version, p.Number} {
@@ -104,7 +104,7 @@ func AppendCall(b []byte, xid uint32, p Proc, c Cred, args func([]byte) []byte) 
 	})
 }
 
-// A Call is a call as a server gets it.
+// A Call is a call received by a server.
 type Call struct {
 	XID                         uint32
 	Program, Version, Procedure uint32
@@ -125,10 +125,10 @@ func ParseCall(record []byte) (Call, error) {
 	return c, d.Err()
 }
 
-// An Acceptance says whether a server carried out a call that it accepted (RFC 5531, section 9).
+// An Acceptance is the accept_stat of a reply (RFC 5531, section 9).
 type Acceptance uint32
 
-// The acceptances.
+// The values of accept_stat.
 const (
 	Success      Acceptance = 0
 	ProgUnavail  Acceptance = 1
@@ -136,7 +136,7 @@ const (
 	ProcUnavail  Acceptance = 3
 	GarbageArgs  Acceptance = 4
 	SystemErr    Acceptance = 5
-	// denied is not of the protocol: the call was not accepted.
+	// denied is not part of the protocol. It marks a reply with reply_stat MSG_DENIED.
 	denied Acceptance = 1 << 31
 )
 
@@ -146,24 +146,24 @@ var authProblems = [...]string{"AUTH_OK", "AUTH_BADCRED", "AUTH_REJECTEDCRED", "
 	"AUTH_INVALIDRESP", "AUTH_FAILED", "AUTH_KERB_GENERIC", "AUTH_TIMEEXPIRE", "AUTH_TKT_FILE", "AUTH_DECODE", "AUTH_NET_ADDR",
 	"RPCSEC_GSS_CREDPROBLEM", "RPCSEC_GSS_CTXPROBLEM"}
 
-// The reasons of AUTH_ERROR.
+// The values of auth_stat in a reply with AUTH_ERROR.
 const (
 	AuthBadCred      = 1
 	AuthRejectedCred = 2
 	AuthTooWeak      = 5
 )
 
-// A Rejection is the error for a call that a server did not carry out.
+// A Rejection is the error for a call that the server did not execute.
 type Rejection struct {
 	Acceptance Acceptance
-	Low, High  uint32 // the versions that the server has, with ProgMismatch
-	auth       uint32 // with denied: why it does not believe who asks, 0 if it is not that
+	Low, High  uint32 // the versions that the server supports, with ProgMismatch and RPC_MISMATCH
+	auth       uint32 // auth_stat of AUTH_ERROR; 0 if the call was not denied for authentication
 }
 
-// Auth reports whether the server does not believe, or want, who asks.
+// Auth reports whether the server rejected the credentials.
 func (r *Rejection) Auth() bool { return r.Acceptance == denied && r.auth != 0 }
 
-// Error returns the name of the rejection in RFC 5531.
+// Error returns the name of the rejection in RFC 5531, with the supported versions if sent.
 func (r *Rejection) Error() string {
 	switch {
 	case r.Auth() && uint64(r.auth) < uint64(len(authProblems)):
@@ -180,8 +180,8 @@ func (r *Rejection) Error() string {
 	return fmt.Sprintf("accept_stat %d", uint32(r.Acceptance))
 }
 
-// ParseReply parses the record of a reply up to the results. If the call was not carried out, the
-// error is a *Rejection; else it matches xdr.ErrMalformed.
+// ParseReply parses the record of a reply up to the results. If the call was not executed, the error
+// is a *Rejection. Any other error matches xdr.ErrMalformed.
 func ParseReply(record []byte) (xid uint32, results *xdr.Decoder, err error) {
 	d := xdr.NewDecoder(record)
 	xid = d.Uint32()
@@ -189,7 +189,7 @@ func ParseReply(record []byte) (xid uint32, results *xdr.Decoder, err error) {
 		d.Fail("a message of kind %d where a reply was due", kind)
 	}
 	var r *Rejection
-	if d.Bool() { // it was denied
+	if d.Bool() { // MSG_DENIED
 		r = &Rejection{Acceptance: denied}
 		if d.Bool() {
 			r.auth = max(d.Uint32(), 1)
@@ -219,13 +219,13 @@ func parseVerifier(d *xdr.Decoder) {
 	d.Opaque(maxAuth)
 }
 
-// AppendReply appends the record of a reply to a call that was carried out.
+// AppendReply appends the record of a reply to a successful call.
 func AppendReply(b []byte, xid uint32, results func([]byte) []byte) []byte {
 	return AppendRejection(b, xid, Success, results)
 }
 
-// AppendRejection appends the record of a reply to a call that was accepted but not carried out.
-// Rest appends what follows, if anything does.
+// AppendRejection appends the record of a reply to a call that was accepted but not executed. If rest
+// is not nil, it appends the fields after accept_stat.
 func AppendRejection(b []byte, xid uint32, a Acceptance, rest func([]byte) []byte) []byte {
 	return xdr.AppendRecord(b, func(b []byte) []byte {
 		for _, v := range [...]uint32{xid, kindReply, 0, FlavorNone, 0, uint32(a)} {
@@ -238,8 +238,8 @@ func AppendRejection(b []byte, xid uint32, a Acceptance, rest func([]byte) []byt
 	})
 }
 
-// AppendDenied appends the record of a reply to a call that is not believed, for one of the reasons
-// of AUTH_ERROR.
+// AppendDenied appends the record of a reply to a call that was denied with AUTH_ERROR and the
+// auth_stat why.
 func AppendDenied(b []byte, xid uint32, why uint32) []byte {
 	return xdr.AppendRecord(b, func(b []byte) []byte {
 		for _, v := range [...]uint32{xid, kindReply, 1, 1, why} {

@@ -6,14 +6,14 @@ import (
 	"io"
 )
 
-// lastFragment marks the last fragment of a record, in the number before it.
+// lastFragment is the bit of the fragment header that marks the last fragment of a record.
 const lastFragment = 1 << 31
 
-// maxFragments bounds the fragments of a record: without it, a sender of empty ones would never
-// come to an end.
+// maxFragments limits the fragments of a record. Otherwise a record of empty fragments might never
+// end.
 const maxFragments = 256
 
-// AppendRecord appends a record of one fragment to b. Fill appends what is in it.
+// AppendRecord appends a record of one fragment to b. The function fill appends its contents.
 func AppendRecord(b []byte, fill func([]byte) []byte) []byte {
 	start := len(b)
 	b = fill(append(b, 0, 0, 0, 0))
@@ -21,9 +21,8 @@ func AppendRecord(b []byte, fill func([]byte) []byte) []byte {
 	return b
 }
 
-// ReadRecord reads a record of at most limit bytes from r, into buf as long as it has room. The
-// error is io.EOF at the end between two records, and matches ErrMalformed for a record that is too
-// long.
+// ReadRecord reads a record of at most limit bytes from r. It uses buf if the record fits. The error
+// is io.EOF at the end of r between two records. It matches ErrMalformed if the record is too long.
 func ReadRecord(r io.Reader, buf []byte, limit int) ([]byte, error) {
 	record := buf[:0]
 	for n := range maxFragments {

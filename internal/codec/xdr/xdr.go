@@ -8,7 +8,7 @@ import (
 	"fmt"
 )
 
-// ErrMalformed is matched by the errors of this package for what is not valid.
+// ErrMalformed is wrapped by the errors for invalid data.
 var ErrMalformed = errors.New("malformed XDR")
 
 // AppendUint32 appends an unsigned integer, or an enumeration (sections 4.2 and 4.3).
@@ -25,7 +25,7 @@ func AppendBool(b []byte, v bool) []byte {
 	return AppendUint32(b, 0)
 }
 
-// AppendFixed appends opaque data of a length that both sides know (section 4.9).
+// AppendFixed appends opaque data of fixed length (section 4.9).
 func AppendFixed[T string | []byte](b []byte, v T) []byte {
 	b = append(b, v...)
 	return append(b, zeros[:padding(len(v))]...)
@@ -38,26 +38,26 @@ func AppendOpaque[T string | []byte](b []byte, v T) []byte {
 
 var zeros [3]byte
 
-// padding returns how many bytes follow n bytes to make a multiple of four.
+// padding returns the number of bytes that pad n bytes to a multiple of four.
 func padding(n int) int { return -n & 3 }
 
-// A Decoder reads values one after the other. After a failure it returns zero values. What it
-// returns as bytes is part of the input.
+// A Decoder reads values from a byte slice. After a failure it returns zero values. Byte slices that
+// it returns alias the input.
 type Decoder struct {
 	rest []byte
 	err  error
 }
 
-// NewDecoder returns a decoder of b.
+// NewDecoder returns a Decoder that reads from b.
 func NewDecoder(b []byte) *Decoder { return &Decoder{rest: b} }
 
-// Err returns the first failure, which matches ErrMalformed.
+// Err returns the first error, which wraps ErrMalformed.
 func (d *Decoder) Err() error { return d.err }
 
-// Len returns how many bytes are left.
+// Len returns the number of unread bytes.
 func (d *Decoder) Len() int { return len(d.rest) }
 
-// Fail makes the decoder fail, as what it has read makes no sense.
+// Fail records an error for an invalid value, unless the decoder has failed already.
 func (d *Decoder) Fail(format string, args ...any) {
 	if d.err == nil {
 		d.err = fmt.Errorf("%w: "+format, append([]any{ErrMalformed}, args...)...)
@@ -94,7 +94,7 @@ func (d *Decoder) Uint64() uint64 {
 	return 0
 }
 
-// Bool reads a boolean, of which there are two.
+// Bool reads a boolean. It fails unless the value is 0 or 1.
 func (d *Decoder) Bool() bool {
 	switch v := d.Uint32(); v {
 	case 0, 1:
@@ -105,7 +105,8 @@ func (d *Decoder) Bool() bool {
 	return false
 }
 
-// Fixed reads opaque data of n bytes. The padding is not looked at: some senders leave rubbish.
+// Fixed reads opaque data of n bytes. It ignores the values of the padding, because some senders do
+// not clear it.
 func (d *Decoder) Fixed(n int) []byte {
 	b := d.take(n)
 	d.take(padding(n))
@@ -115,7 +116,7 @@ func (d *Decoder) Fixed(n int) []byte {
 	return b
 }
 
-// Opaque reads opaque data of variable length, of at most limit bytes.
+// Opaque reads opaque data of variable length. It fails if there are more than limit bytes.
 func (d *Decoder) Opaque(limit int) []byte {
 	n := d.Uint32()
 	if uint64(n) > uint64(limit) {
@@ -125,8 +126,8 @@ func (d *Decoder) Opaque(limit int) []byte {
 	return d.Fixed(int(n))
 }
 
-// Text reads a string of at most limit bytes, which may be any.
+// Text reads a string of at most limit bytes. The bytes need not be UTF-8.
 func (d *Decoder) Text(limit int) string { return string(d.Opaque(limit)) }
 
-// More reads the boolean before a value that is optional or one more of a list (section 4.19).
+// More reads the boolean before optional data or before the next element of a list (section 4.19).
 func (d *Decoder) More() bool { return d.Bool() && d.err == nil }
