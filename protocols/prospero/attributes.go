@@ -11,7 +11,7 @@ import (
 	"github.com/urlget/urlget/fetch/driver"
 )
 
-// attributes asks for everything that the server knows about an object.
+// attributes requests all attributes of an object. If the object has moved, it returns a redirect.
 func (d *opener) attributes(ctx context.Context, o object) (*Link, *driver.Response, error) {
 	a, err := d.ask(ctx, o, o.info("#ALL"))
 	if err != nil {
@@ -47,7 +47,7 @@ func (d *opener) attributes(ctx context.Context, o object) (*Link, *driver.Respo
 	}
 }
 
-// elsewhere returns a response with the other locations of an object, which the client follows.
+// elsewhere returns a redirect to the other locations of an object.
 func (d *opener) elsewhere(ctx context.Context, o object) (*driver.Response, error) {
 	link, resp, err := d.attributes(ctx, o)
 	if err != nil || resp != nil {

@@ -9,9 +9,9 @@ import (
 	codec "github.com/urlget/urlget/internal/codec/prospero"
 )
 
-// contents opens a file that the server itself holds.
+// contents opens a file that the server itself stores.
 func (d *opener) contents(ctx context.Context, o object) (*driver.Response, error) {
-	// The attributes come first, because nothing can follow the contents.
+	// Request the attributes first, because the reply ends with the contents.
 	a, err := d.ask(ctx, o, o.info("#ALL")+"\n"+o.objectInfo("CONTENTS"))
 	if err != nil {
 		return nil, err
@@ -77,7 +77,7 @@ func (a *response) contentsToken(known *Link) (*codec.Token, error) {
 	return a.Token()
 }
 
-// maxWord bounds the words before a file.
+// maxWord limits the length of each word before a file, in bytes.
 const maxWord = 256
 
 // A fileBody is a file within a message. It ends with its token, once the rest of the message has

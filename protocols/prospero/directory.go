@@ -33,7 +33,7 @@ func (d *opener) list(ctx context.Context, o object) (*driver.Response, error) {
 	return resp, err
 }
 
-// listing reads up to the first link, which shows what the response is, and leaves it unread.
+// listing reads up to the first link and returns the response. It leaves the link unread.
 func (d *opener) listing(ctx context.Context, a *response, o object) (*driver.Response, error) {
 	resp, err := a.seek("LINK")
 	switch {
@@ -43,7 +43,7 @@ func (d *opener) listing(ctx context.Context, a *response, o object) (*driver.Re
 		return nil, err
 	}
 	a.done()
-	return d.directory(ctx, a, o), nil // which may have no links
+	return d.directory(ctx, a, o), nil // may have no links
 }
 
 func (d *opener) directory(ctx context.Context, a *response, o object) *driver.Response {
@@ -69,9 +69,9 @@ func (d *opener) directory(ctx context.Context, a *response, o object) *driver.R
 	return resp
 }
 
-// members replaces each union link by the members of the directory that it names, because these
-// belong to the directory that contains the link. If that directory cannot be listed, the link is
-// kept. The redirect limit bounds nested unions.
+// members replaces each union link with the members of the directory that it names, because these
+// belong to the directory that contains the link. If that directory cannot be listed, the link
+// remains. The redirect limit bounds nested unions.
 func (d *opener) members(ctx context.Context, links iter.Seq2[driver.Entry, error]) iter.Seq2[driver.Entry, error] {
 	return func(yield func(driver.Entry, error) bool) {
 		for e, err := range links {
@@ -115,8 +115,8 @@ func (o object) selects(e driver.Entry) bool {
 	return true
 }
 
-// whyNoDirectory distinguishes objects that do not exist from those that are not directories:
-// servers give the same answer for both.
+// whyNoDirectory distinguishes objects that do not exist from objects that are not directories,
+// because servers send the same response for both.
 func (d *opener) whyNoDirectory(ctx context.Context, o object) error {
 	if _, _, err := d.attributes(ctx, o); err != nil {
 		return err

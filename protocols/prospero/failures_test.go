@@ -14,7 +14,7 @@ import (
 	"github.com/urlget/urlget/fetchtest/servers/prosperod"
 )
 
-// TestRetrievalsOverAFailingNetwork loses and doubles each datagram in turn.
+// TestRetrievalsOverAFailingNetwork drops and duplicates each datagram in turn.
 func TestRetrievalsOverAFailingNetwork(t *testing.T) {
 	t.Parallel()
 	tree := fstest.MapFS{"d/long": {Data: []byte(strings.Repeat("0123456789", 4000))}, "d/short": {Data: []byte("x")}}
@@ -44,7 +44,7 @@ func TestRetrievalsOverAFailingNetwork(t *testing.T) {
 	}
 }
 
-// TestAnEchoIsNoAnswer: a request that comes back has the number of the exchange.
+// TestAnEchoIsNoAnswer uses a server that echoes requests, with the connection ID of the exchange.
 func TestAnEchoIsNoAnswer(t *testing.T) {
 	t.Parallel()
 	s := listen(t)

@@ -43,7 +43,7 @@ func (l Link) EntryFacts() driver.Facts {
 	}}
 }
 
-// maxLink bounds the attributes and access methods of a link, in bytes.
+// maxLink limits the attributes and access methods of a link, in bytes.
 const maxLink = 256 << 10
 
 // place parses the fields that name an object: host-type, host, hsoname-type, hsoname and version.
@@ -54,7 +54,7 @@ func (l *Link) place(fields codec.Line) {
 	}
 }
 
-// parseLink parses LINK U|L target name, followed by a place.
+// parseLink parses "LINK U|L target name", followed by the fields that name an object.
 func parseLink(l codec.Line) Link {
 	link := Link{Union: l.At(1) == "U", Target: l.At(2), Name: l.At(3)}
 	if len(l) > 4 {
@@ -142,8 +142,8 @@ func (l *Link) entry() driver.Entry {
 	return e
 }
 
-// url returns the location of the object: by Prospero if possible, otherwise by the first access
-// method that is known.
+// url returns the location of the object: a prospero URL if possible, otherwise the URL of the first
+// supported access method.
 func (l *Link) url() uri.URI {
 	if l.Target != "EXTERNAL" {
 		known := len(l.Access) == 0
@@ -183,9 +183,9 @@ func hostPort(s string, def uint16) (string, uint16) {
 	return strings.ToLower(host), def
 }
 
-// access returns the URLs of the access methods that lead elsewhere, in the server's order. A
-// method consists of its name, host-type, host, hsoname-type, hsoname and further arguments; empty
-// ones are those of the link.
+// access returns the URLs of the access methods for other protocols, in the server's order. A
+// method consists of its name, host-type, host, hsoname-type, hsoname, and further arguments. Empty
+// fields default to those of the link.
 func (l *Link) access() []uri.URI {
 	var all []uri.URI
 	for _, a := range l.Access {
@@ -205,7 +205,7 @@ func (l *Link) access() []uri.URI {
 }
 
 // accessURL returns the URL for an access method, or the zero URI if the method is unknown or its
-// arguments do not make a valid URL.
+// arguments are invalid.
 func accessURL(method, host, name, extra string) uri.URI {
 	switch method {
 	case "AFTP", "FTP":

@@ -1,8 +1,8 @@
-// Package prospero is the driver for prospero: directories and files of Prospero servers, over ARDP
-// and UDP (RFC 1738, section 3.11).
+// Package prospero is the driver for prospero URLs: directories and files of Prospero servers, over
+// ARDP and UDP (RFC 1738, section 3.11).
 //
-// A directory is a listing, whose entries carry the URLs of what they lead to. A file comes from
-// the server itself if it has the contents. Otherwise the server says where to find it, and the
+// A directory is a listing, whose entries have the URLs of their targets. If the server stores the
+// contents of a file, it returns them. Otherwise it returns the locations of the file, and the
 // response is a redirect, which the client follows under its policy.
 package prospero
 
@@ -24,15 +24,15 @@ const port = 1525
 // Options configures the driver. The zero value is the default.
 type Options struct {
 	MaxReply int64 // largest reply in bytes; 0 means 64 MiB
-	// First is the time until a request is first repeated, which doubles with each repetition; 0
-	// means 4 seconds.
+	// First is the time until the first retransmission of a request, which doubles with each
+	// retransmission; 0 means 4 seconds.
 	First time.Duration
-	// Tries is the number of repetitions before the server is considered silent; 0 means 3. The
+	// Tries is the number of retransmissions before the server is considered silent; 0 means 3. The
 	// timeouts of the client may end the wait earlier.
 	Tries int
 }
 
-// Load registers the driver with its defaults.
+// Load registers the driver with default options.
 func Load(env driver.Env, reg *driver.Registry) { With(Options{})(env, reg) }
 
 // With is like Load, with options.
@@ -55,7 +55,7 @@ type opener struct {
 	opts Options
 }
 
-// An object is what a URL names.
+// An object is an object on a server, named by a URL.
 type object struct {
 	host    string // "host:port"
 	name    string
@@ -91,7 +91,7 @@ func (o object) mediaType() string {
 	return cmp.Or(driver.TypeByName(o.name), "application/octet-stream")
 }
 
-// The following methods return requests. The commands in a message are executed in order.
+// The following methods return requests. Servers execute the commands of a message in order.
 
 func (o object) list() string {
 	directory := "DIRECTORY ASCII " + codec.Quote(o.name)

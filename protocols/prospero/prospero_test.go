@@ -30,10 +30,10 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// quick repeats soon, as nothing is far away.
+// quick has short retransmission intervals, for servers on the same machine.
 var quick = prospero.With(prospero.Options{First: 20 * time.Millisecond, Tries: 8})
 
-// steady repeats later: what a slow machine asks for twice comes twice, and is more than the limit.
+// steady has longer intervals. If a slow machine repeated requests, the replies could exceed limits.
 var steady = prospero.With(prospero.Options{First: 100 * time.Millisecond, Tries: 5})
 
 func listen(t testing.TB) net.PacketConn {
@@ -227,8 +227,8 @@ func TestForwardedToWhatIsNoPlace(t *testing.T) {
 	}
 }
 
-// answering returns the address of a server that gives the same reply to each LIST, and the other
-// one to each GET-OBJECT-INFO.
+// answering returns the address of a server that sends the reply list to each LIST, and info to each
+// GET-OBJECT-INFO.
 func answering(t *testing.T, list, info string) string {
 	conn := listen(t)
 	var wg sync.WaitGroup
@@ -260,7 +260,7 @@ func answering(t *testing.T, list, info string) string {
 	return conn.LocalAddr().String()
 }
 
-// unused returns an address where nobody listens.
+// unused returns a loopback address without a listener.
 func unused(t *testing.T) string {
 	conn := listen(t)
 	defer conn.Close()
@@ -275,11 +275,11 @@ func TestExplainTellsTheRequests(t *testing.T) {
 	}
 }
 
-// The members of a directory that a union link names belong to the directory with the link.
+// TestUnionLinks checks that a union link is replaced with the members of its directory.
 func TestUnionLinks(t *testing.T) {
 	t.Parallel()
 	tree := fstest.MapFS{"other/pear.txt": {Data: []byte("pear")}, "other/plum.txt": {Data: []byte("plum")}}
-	addr := unused(t) // which the links name, so it is known before the server is
+	addr := unused(t) // the links need the address before the server starts
 	place := "INTERNET-D 127.0.0.1(" + addr[strings.LastIndexByte(addr, ':')+1:] + ") ASCII "
 	s := prosperod.Start(t, prosperod.Options{Tree: tree, Listen: addr, Links: map[string][]string{
 		"/union": {"LINK L FILE own " + place + "/own 0", "LINK U DIRECTORY part " + place + "/other 0",
@@ -318,7 +318,7 @@ func TestAFileHasItsTime(t *testing.T) {
 	}
 }
 
-// What a server says of one object is bounded.
+// TestAttributesWithoutEnd checks the limit of the attributes of one object.
 func TestAttributesWithoutEnd(t *testing.T) {
 	t.Parallel()
 	for _, attribute := range []string{"CACHED FIELD ACCESS-METHOD AFTP '' '' '' '' BINARY", "OBJECT INTRINSIC X%d SEQUENCE value"} {
@@ -341,8 +341,7 @@ func TestAttributesWithoutEnd(t *testing.T) {
 	}
 }
 
-// Nothing that a server sends keeps a client longer than its time for a reply, but for what it
-// asked for.
+// TestNoServerKeepsAClient checks that packets without progress do not extend the reply timeout.
 func TestNoServerKeepsAClient(t *testing.T) {
 	t.Parallel()
 	for name, packet := range map[string]func(cid uint16) []byte{

@@ -21,7 +21,7 @@ import (
 type response struct {
 	*codec.Scanner
 	conn *driver.Conn
-	// done ends the time for a reply, which bounds all that is read before it is known what comes.
+	// done ends the reply timeout, which covers the response up to the first link or the contents.
 	done func()
 }
 
@@ -40,7 +40,7 @@ func (d *opener) ask(ctx context.Context, o object, request string) (*response, 
 		return nil, err
 	}
 	conn.Bind(ctx)
-	conn.SetIdle(0) // repetitions have their own timing
+	conn.SetIdle(0) // ARDP has its own timeouts
 	if trace := conn.Line(); trace != nil {
 		for text := range strings.SplitSeq(request, "\n") {
 			trace(true, text)
@@ -69,7 +69,7 @@ func (d *opener) ask(ctx context.Context, o object, request string) (*response, 
 	return &response{codec.NewScanner(source), conn, conn.ReplyTimeout(d.env.Timeouts().Reply)}, nil
 }
 
-// A traced message is traced line by line as it is read, except for the contents of files.
+// A traced reader traces a message line by line as it is read, except the contents of files.
 type traced struct {
 	r     io.Reader
 	trace func(sent bool, line string)
@@ -77,7 +77,7 @@ type traced struct {
 	over  bool   // the contents of a file have begun
 }
 
-// maxTraced bounds how much of a line is traced, in bytes.
+// maxTraced limits the traced part of a line, in bytes.
 const maxTraced = 400
 
 func (t *traced) Read(p []byte) (int, error) {
@@ -138,7 +138,7 @@ func asFetch(err error) error {
 	return err
 }
 
-// These results lead to another request. Where they make no sense, they violate the protocol.
+// These results cause another request. If they are not expected, they violate the protocol.
 var (
 	errNotDirectory = errors.New("not a directory")
 	errNoContents   = errors.New("the server does not hold the contents")
@@ -188,13 +188,13 @@ func forwarded(l codec.Line) (*driver.Response, error) {
 	return &driver.Response{Meta: driver.Meta{Reply: reply}, Location: []uri.URI{to}, Body: driver.NoBody}, nil
 }
 
-// remarks are the first words of lines that may accompany the requested ones in a successful
-// answer.
+// remarks lists the first words of lines that a successful response may contain besides the
+// requested lines.
 var remarks = []string{"VERSION", "SUCCESS", "AUTHENTICATED", "WARNING", "LINK", "LINK-INFO", "ATTRIBUTE"}
 
-// seek reads up to the first line that begins with word, and leaves it unread. If the object is
-// elsewhere, seek returns a response that says so. The error is io.EOF if there is no such line.
-// Lines of unknown kinds are skipped, but at least one line of the answer must be of a known kind.
+// seek reads up to the first line that begins with word, and leaves that line unread. If the object
+// has moved, seek returns a redirect. The error is io.EOF if there is no such line. Lines of unknown
+// kinds are skipped, but at least one line of the response must be of a known kind.
 func (a *response) seek(word string) (*driver.Response, error) {
 	var unknown codec.Line
 	known := false

@@ -11,7 +11,7 @@ import (
 	"github.com/urlget/urlget/protocols/tftp"
 )
 
-// A file of a server.
+// Retrieve a file.
 func Example() {
 	s, err := tftpd.New(tftpd.Options{Tree: fstest.MapFS{"pub/readme.txt": {Data: []byte("Read me.\n")}}})
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/urlget/urlget/fetchtest/servers/tftpd"
 )
 
-// TestRetrievalsOverAFailingNetwork loses and doubles each datagram in turn.
+// TestRetrievalsOverAFailingNetwork drops and duplicates each datagram in turn.
 func TestRetrievalsOverAFailingNetwork(t *testing.T) {
 	t.Parallel()
 	tree := fstest.MapFS{"long": {Data: []byte(strings.Repeat("0123456789", 3000))}, "short": {Data: []byte("x")}, "empty": {}}
@@ -27,7 +27,7 @@ func TestRetrievalsOverAFailingNetwork(t *testing.T) {
 				opts.Tree, opts.Patience = tree, 50*time.Millisecond
 				s := tftpd.Start(t, opts)
 				fetchtest.RunFailures(t, fetchtest.Failures{Datagrams: true,
-					Codes: []fetch.Code{fetch.ErrProtocol}, // a transfer that was given up may go on to a port that is used again
+					Codes: []fetch.Code{fetch.ErrProtocol}, // an abandoned transfer may continue to a reused port
 					Try: func(t testing.TB, o *fetch.Options) ([]byte, error) {
 						c := fetch.New(o, quick)
 						defer c.Close()

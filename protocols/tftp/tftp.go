@@ -2,11 +2,11 @@
 //
 //	tftp://host/dir/file                  the file "dir/file", byte for byte
 //	tftp://host//dir/file                 the file "/dir/file"
-//	tftp://host/file;mode=netascii        as text: the line ends of the network become LF
+//	tftp://host/file;mode=netascii        as text: CR LF becomes LF
 //
-// The driver asks for larger blocks, several blocks per acknowledgement, and the size (RFC 2347 to
-// 2349, RFC 7440), and does without what the server does not grant. A file ends with a block that
-// is not full. There are no logins, listings or ranges.
+// The driver requests larger blocks, several blocks per acknowledgement, and the size (RFC 2347 to
+// 2349, RFC 7440). It works without options that the server does not accept. A file ends with a
+// block that is not full. There are no logins, listings, or ranges.
 package tftp
 
 import (
@@ -23,21 +23,21 @@ import (
 
 const (
 	port = 69
-	// maxName bounds file names, in bytes, so that a request fits into any datagram.
+	// maxName limits file names, in bytes, so that a request fits into any datagram.
 	maxName = 400
 )
 
 // Options configures the driver. The zero value is the default.
 type Options struct {
-	// First is the time until the first retransmission, which doubles with each further one up to
-	// eightfold; 0 means one second.
+	// First is the time until the first retransmission; 0 means one second. The interval doubles
+	// with each retransmission, up to eight times First.
 	First time.Duration
 	// Tries is the number of retransmissions before the server is considered silent; 0 means 6. The
 	// timeouts of the client may end the wait earlier.
 	Tries int
 }
 
-// Load registers the scheme tftp.
+// Load registers the driver with default options.
 func Load(env driver.Env, reg *driver.Registry) { With(Options{})(env, reg) }
 
 // With is like Load, with options.
@@ -124,7 +124,8 @@ func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Respons
 		resp.ContentType = "application/octet-stream"
 	}
 	if p.Mode == netascii {
-		resp.Size, resp.Body = -1, &text{tftp.NetASCII(t), t} // the size is that of the file there, or of what is sent
+		// tsize may be the size of the file or of its netascii form.
+		resp.Size, resp.Body = -1, &text{tftp.NetASCII(t), t}
 		if driver.TypeByName(p.File) == "" {
 			resp.ContentType = "text/plain"
 		}

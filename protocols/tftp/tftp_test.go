@@ -24,11 +24,11 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// quick repeats soon, as nothing is far away.
+// quick has short retransmission intervals, for servers on the same machine.
 var quick = With(Options{First: 20 * time.Millisecond, Tries: 8})
 
-// steady repeats later: were a slow machine to ask twice, the fault could strike the transfer that
-// nobody takes.
+// steady has longer intervals. If a slow machine repeated a request, the fault could affect an
+// abandoned transfer.
 var steady = With(Options{First: 150 * time.Millisecond, Tries: 4})
 
 func TestConformance(t *testing.T) {
@@ -89,7 +89,7 @@ func TestURLs(t *testing.T) {
 	}
 }
 
-// content has no two blocks that are equal.
+// content returns n bytes in which no two blocks are equal.
 func content(n int) string {
 	var b strings.Builder
 	for i := 0; b.Len() < n; i++ {
@@ -129,7 +129,7 @@ func TestServersWithManners(t *testing.T) {
 					t.Errorf("%s: %d bytes of %d, %v", file, len(got), len(want), err)
 				}
 			}
-			drive.Fails(t, c, s.URL+"/none", fetch.ErrNotFound) // what is not there
+			drive.Fails(t, c, s.URL+"/none", fetch.ErrNotFound)
 		})
 	}
 }
@@ -193,7 +193,7 @@ func TestFaults(t *testing.T) {
 	}{
 		{servers.Cut, nil, fetch.ErrTruncated},
 		{servers.Short, nil, fetch.ErrTruncated}, // by the size
-		{servers.Short, []string{"tsize"}, ""},   // nobody can know
+		{servers.Short, []string{"tsize"}, ""},   // cannot be detected without a size
 		{servers.Abort, nil, fetch.ErrTruncated},
 		{servers.Endless, nil, fetch.ErrProtocol}, // by the size
 		{servers.Noise, nil, fetch.ErrProtocol},
@@ -210,7 +210,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// answering starts a server that sends these packets in answer to the first request.
+// answering starts a server that replies to the first request with these packets.
 func answering(t *testing.T, packets ...string) (url string) {
 	t.Helper()
 	conn, err := net.ListenPacket("udp", "127.0.0.1:0")
@@ -340,7 +340,7 @@ func TestALateRefusalOfOptions(t *testing.T) {
 	go func() {
 		defer close(done)
 		buf := make([]byte, 1000)
-		waited := false // until the client asks without options, as nobody has answered
+		waited := false // the client has sent a request without options
 		for {
 			n, from, err := conn.ReadFrom(buf)
 			if err != nil {

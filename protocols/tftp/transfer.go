@@ -22,13 +22,13 @@ const (
 	wantWindow = 16
 )
 
-// wanted are the options to request.
+// wanted lists the options to request.
 var wanted = []tftp.Option{
 	{Name: "tsize", Value: "0"}, {Name: "blksize", Value: strconv.Itoa(wantBlock)}, {Name: "windowsize", Value: strconv.Itoa(wantWindow)},
 }
 
-// without is how many times a request with options may go unanswered before it is sent without
-// them, because some servers drop such requests.
+// without is the number of retransmissions after which a request is sent without options, because
+// some servers drop requests with options.
 const without = 2
 
 // A transfer is a file being transferred.
@@ -38,8 +38,8 @@ type transfer struct {
 	trace func(sent bool, line string) // nil if there is no trace
 
 	request tftp.Packet
-	offered bool // a request with options was sent and may yet be answered
-	begun   bool // the server has answered
+	offered bool // a request with options was sent, and the server may reply to it
+	begun   bool // the server has replied
 	retransmission
 	sequence
 
@@ -55,23 +55,23 @@ type retransmission struct {
 	wait  time.Duration // until the retransmission
 	due   time.Time
 	tries int           // number of retransmissions
-	limit time.Duration // for progress; 0 means none
+	limit time.Duration // maximum time without progress; 0 means no limit
 	idle  time.Duration // the limit after the first response
-	until time.Time     // zero without a limit
+	until time.Time     // the deadline for progress; zero without a limit
 }
 
-// A sequence is the blocks of a file, as far as they have come.
+// A sequence is the state of the sequence of blocks.
 type sequence struct {
 	block  int // bytes in a full block
 	window int // blocks per acknowledgement
 	next   uint16
 	fresh  int         // blocks since the last acknowledgement
-	gap    bool        // the server has been told about a missing block
+	gap    bool        // an acknowledgement has reported a missing block
 	wraps  bool        // block 65535 was the last one received
 	last   atomic.Bool // the last block has arrived
 }
 
-// start requests a file and waits until the server grants it.
+// start requests a file and waits for the first response.
 func (d *opener) start(ctx context.Context, addr string, request tftp.Packet) (*transfer, error) {
 	stray := tftp.Packet{Op: tftp.Error, Code: tftp.UnknownTransfer, Text: "unknown transfer"}.Encode()
 	for _, options := range [][]tftp.Option{wanted, nil} {
@@ -188,15 +188,15 @@ func (t *transfer) repeat() error {
 	return err
 }
 
-// refuse ends the transfer because of what the server sent.
+// refuse ends the transfer after an invalid packet. It returns a protocol error.
 func (t *transfer) refuse(why string) *driver.Error {
 	p := tftp.Packet{Op: tftp.Error, Code: tftp.IllegalOperation, Text: "not understood"}
-	t.conn.Write(p.Encode()) // a courtesy: nobody waits for it
+	t.conn.Write(p.Encode()) // best effort
 	return &driver.Error{Code: driver.ErrProtocol, Err: errors.New(why)}
 }
 
-// granted handles the options that the server grants. It may grant some of those requested, and
-// numbers no larger than requested.
+// granted handles the options in an OACK. The server may accept some of the requested options, with
+// values no larger than requested.
 func (t *transfer) granted(options []tftp.Option) error {
 	for _, o := range options {
 		value, err := strconv.ParseInt(o.Value, 10, 64)
@@ -220,12 +220,12 @@ func (t *transfer) granted(options []tftp.Option) error {
 	return t.send(tftp.Packet{Op: tftp.Ack})
 }
 
-// start records that the server has answered.
+// start records that the server has replied.
 func (t *transfer) start() { t.begun, t.limit, t.until = true, t.idle, time.Time{} }
 
-// data handles a block. A duplicate is ignored: acknowledging it again would double the traffic
-// with a server that answers each acknowledgement (RFC 1123, section 4.2.3.1). If the duplicate is
-// due to a lost acknowledgement, that is retransmitted when it is time.
+// data handles a block. It ignores duplicates, because acknowledging them would double the traffic
+// with a server that replies to each acknowledgement (RFC 1123, section 4.2.3.1). If an
+// acknowledgement was lost, repeat retransmits it.
 func (t *transfer) data(p tftp.Packet) error {
 	if len(p.Data) > t.block {
 		return t.refuse(fmt.Sprintf("a block has more than %d bytes", t.block))
@@ -236,7 +236,7 @@ func (t *transfer) data(p tftp.Packet) error {
 	if !t.begun {
 		if p.Block != 1 {
 			err := t.refuse("the first block has another number than 1")
-			err.Retry = true // it may belong to an earlier transfer, to somebody who had this port
+			err.Retry = true // it may belong to an earlier transfer to the same local port
 			return err
 		}
 		t.start()
@@ -244,7 +244,7 @@ func (t *transfer) data(p tftp.Packet) error {
 	switch ahead := p.Block - t.next; {
 	case ahead == 0:
 	case ahead < math.MaxUint16/2 && int(ahead) < t.window && !t.gap:
-		t.gap = true // once is enough: the server goes back to the first unacknowledged block
+		t.gap = true // acknowledge once: the server resumes from the first unacknowledged block
 		return t.acknowledge()
 	default:
 		return nil
@@ -262,7 +262,7 @@ func (t *transfer) data(p tftp.Packet) error {
 	if t.tries, t.wait, t.due = 0, t.opts.First, now.Add(t.opts.First); t.limit > 0 {
 		t.until = now.Add(t.limit)
 	}
-	// If the rest of the window gets lost, the retransmission acknowledges what has arrived.
+	// If the rest of the window is lost, the retransmission acknowledges the received blocks.
 	t.sent = tftp.Packet{Op: tftp.Ack, Block: t.next - 1}.Encode()
 	return nil
 }
@@ -311,7 +311,8 @@ func (t *transfer) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// Close ends the transfer. It tells the server to stop, without waiting for it.
+// Close ends the transfer. It sends an ERROR packet if the file is not complete, and does not wait
+// for a response.
 func (t *transfer) Close() error {
 	if !t.last.Load() {
 		t.conn.Write(tftp.Packet{Op: tftp.Error, Text: "enough"}.Encode())
@@ -321,7 +322,7 @@ func (t *transfer) Close() error {
 
 func (t *transfer) end() error { return t.conn.Close() }
 
-// A text is the content of a file in netascii mode.
+// A text is the body of a file in netascii mode.
 type text struct {
 	io.Reader
 	io.Closer

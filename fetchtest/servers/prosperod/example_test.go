@@ -14,7 +14,7 @@ import (
 	"github.com/urlget/urlget/protocols/prospero"
 )
 
-// get is the client under test.
+// get stands for the client under test.
 func get(c *fetch.Client, url string) (string, error) {
 	resp, err := c.Get(context.Background(), url)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/urlget/urlget/internal/codec/ardp"
 )
 
-// A reply is a reply that is being sent to a client.
+// A reply is the state of an exchange with a client.
 type reply struct {
 	cid      uint16
 	parts    map[uint16][]byte // of a request with several packets
@@ -23,7 +23,7 @@ type reply struct {
 	packets int // number of packets
 	stop    int // number of packets to send
 	dripped int // packets below this number are being dripped
-	waits   int // remaining wait packets; negative for no end
+	waits   int // remaining wait packets; negative means no limit
 	waiting bool
 	chatty  bool // chatter has started
 }

@@ -1,5 +1,5 @@
-// Package prosperod is a Prospero server for tests and demonstrations. It replies as the original
-// one does, with flow control by windows, and fails on request.
+// Package prosperod is a Prospero server for tests and demonstrations. It replies like the original
+// server, with flow control by windows, and injects faults on request.
 package prosperod
 
 import (
@@ -137,7 +137,7 @@ func (c *responder) loop() {
 func (c *responder) packet(from net.Addr, h ardp.Header, payload []byte) {
 	key := fmt.Sprintf("%s %d", from, h.CID)
 	r := c.replies[key]
-	if r != nil { // the client still wants it
+	if r != nil { // keep it longer
 		c.forget(key)
 		c.remember(key, r)
 	}

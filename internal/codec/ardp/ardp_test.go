@@ -28,7 +28,7 @@ func unhex(t testing.TB, s string) []byte {
 	return b
 }
 
-// The headers below were captured between a client and the original server.
+// The headers were captured between a client and the original server.
 func TestHeadersAreThoseCaptured(t *testing.T) {
 	t.Parallel()
 	long := make([]byte, 24*MaxPayload+1)
@@ -100,8 +100,8 @@ func pair(t *testing.T) (client net.Conn, server net.PacketConn) {
 	return client, server
 }
 
-// serve answers as the original server does, until the socket is closed. Each packet sent passes
-// fate, which returns what the network makes of it.
+// serve replies like the original server until the socket is closed. The function fate simulates the
+// network: it returns the packets that arrive for each packet sent.
 func serve(t *testing.T, server net.PacketConn, message []byte, fate func(packet []byte) [][]byte) {
 	var wg sync.WaitGroup
 	wg.Go(func() {
@@ -209,7 +209,7 @@ func TestSilence(t *testing.T) {
 	}
 }
 
-// TestPacketsOutOfOrderAreNoProgress: what cannot be read yet does not make the wait longer.
+// TestPacketsOutOfOrderAreNoProgress checks that packets out of order do not extend the deadline.
 func TestPacketsOutOfOrderAreNoProgress(t *testing.T) {
 	t.Parallel()
 	client, server := pair(t)
@@ -227,7 +227,7 @@ func TestPacketsOutOfOrderAreNoProgress(t *testing.T) {
 	for seq := range uint16(2 * Window) {
 		server.WriteTo(Header{CID: h.CID, Seq: seq + 2}.Append(nil, 7, []byte("x")), from)
 		if err := x.receive(); err != nil {
-			break // on a slow machine, the time is over
+			break // a slow machine may have reached the deadline
 		}
 	}
 	if !x.until.Equal(until) {
@@ -235,7 +235,8 @@ func TestPacketsOutOfOrderAreNoProgress(t *testing.T) {
 	}
 }
 
-// TestTheQueueIsTold: a server that asks to wait may tell the place in its queue.
+// TestTheQueueIsTold checks the calls of Timing.Waiting for wait packets with and without a queue
+// position.
 func TestTheQueueIsTold(t *testing.T) {
 	t.Parallel()
 	client, server := pair(t)

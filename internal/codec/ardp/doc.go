@@ -1,7 +1,6 @@
-// Package ardp is the Asynchronous Reliable Delivery Protocol, which carries Prospero's messages
-// over UDP: packets with numbers, acknowledgements for every window of 16, and repetition of what
-// was lost.
+// Package ardp implements the Asynchronous Reliable Delivery Protocol, which carries Prospero
+// messages over UDP. It numbers packets, acknowledges each window of 16, and retransmits lost ones.
 //
-// A client sends one request and reads one reply, as a stream; no more than a window of it is held
-// at a time.
+// A client sends one request and reads one reply as a stream. It buffers only packets received out
+// of order, at most about two windows.
 package ardp

@@ -18,19 +18,19 @@ var (
 	ErrTooLong = errors.New("reply too long")
 )
 
-// Timing says how long to wait. The zero value is what the protocol's authors chose.
+// Timing configures timeouts. The zero value is the default of the original implementation.
 type Timing struct {
-	First time.Duration // before the first repetition, doubled for each; 0 means 4 s
-	Tries int           // repetitions before giving up; 0 means 3
-	// Limit bounds the wait for the next packet of the reply in order, whatever else comes
-	// meanwhile: also a server's request to wait longer. 0 means ten minutes.
+	First time.Duration // time until the first retransmission, doubled for each; 0 means 4 s
+	Tries int           // retransmissions before giving up; 0 means 3
+	// Limit is the timeout for the next packet of the reply in sequence. It also bounds the time
+	// that a server may ask the client to wait. 0 means ten minutes.
 	Limit time.Duration
-	// Waiting, if not nil, is called when the server asks to wait, with the place in its queue from
-	// 1, or 0 if it does not tell. It is called again only when either has changed.
+	// Waiting, if not nil, is called when the server asks the client to wait. The queue position
+	// counts from 1; 0 means unknown. Waiting is called again only when a value has changed.
 	Waiting func(wait time.Duration, position int)
 }
 
-// defaultLimit is what Timing.Limit 0 means.
+// defaultLimit is the default of Timing.Limit.
 const defaultLimit = 10 * time.Minute
 
 // An Exchange is a request and the stream of its reply.
@@ -43,27 +43,27 @@ type Exchange struct {
 
 	next     uint16            // number of the packet to deliver next
 	total    uint16            // 0 until known
-	early    map[uint16][]byte // packets that came before their turn
-	ready    []byte            // what is not yet read of packet next-1; it may be a part of packet
+	early    map[uint16][]byte // payloads received out of order, by packet number
+	ready    []byte            // unread payload of packet next-1; may alias packet
 	received int64
 	packet   [2048]byte
 	repetition
 	err error
 }
 
-// A repetition is when to send again what may have been lost.
+// A repetition is the state of retransmission.
 type repetition struct {
-	wait     time.Duration // between the last repetition and the next
-	due      time.Time     // of the next repetition
+	wait     time.Duration // between the last retransmission and the next
+	due      time.Time     // of the next retransmission
 	until    time.Time     // when to give up
-	asked    time.Duration // what the server asked to be waited for, at last
-	repeated int           // times since something new came
-	told     string        // to Timing.Waiting, at last
+	asked    time.Duration // the last wait time requested by the server
+	repeated int           // retransmissions since the last new packet
+	told     string        // last arguments of Timing.Waiting
 }
 
-// Start sends a request over a UDP connection and returns the stream of the reply, at most limit
-// bytes of it. Datagrams of other exchanges are dropped. Reads end when the connection's deadline
-// is moved to the past.
+// Start sends a request over a UDP connection and returns the exchange, from which the reply is read.
+// A reply of more than limit bytes is an error. Datagrams of other exchanges are dropped. Reads end
+// when the deadline of the connection is set to the past.
 func Start(conn net.Conn, request []byte, limit int64, timing Timing) (*Exchange, error) {
 	if timing.First == 0 {
 		timing.First = 4 * time.Second
@@ -84,7 +84,7 @@ func Start(conn net.Conn, request []byte, limit int64, timing Timing) (*Exchange
 	return x, x.send(x.request...)
 }
 
-// heard starts the wait for a repetition anew.
+// heard resets the retransmission timer after a new packet.
 func (x *Exchange) heard() {
 	x.wait, x.repeated, x.asked = x.timing.First, 0, 0
 	x.due = time.Now().Add(x.wait)
@@ -116,7 +116,7 @@ func (x *Exchange) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// advance makes the next packet ready, from those that came early or from the network.
+// advance makes the next packet ready, from the early ones or from the network.
 func (x *Exchange) advance() error {
 	for {
 		if data, ok := x.early[x.next]; ok {
@@ -135,7 +135,7 @@ func (x *Exchange) advance() error {
 	}
 }
 
-// receive takes one datagram, or repeats what may have been lost.
+// receive handles one datagram, or retransmits when the timer expires.
 func (x *Exchange) receive() error {
 	deadline := x.due
 	if x.until.Before(deadline) {
@@ -152,7 +152,7 @@ func (x *Exchange) receive() error {
 	}
 	h, payload, err := Parse(x.packet[:n])
 	if err != nil || h.CID != x.cid && h.CID != 0 {
-		return nil // not of this exchange; servers of version 1 answer with 0
+		return nil // of another exchange; version 1 servers reply with connection ID 0
 	}
 	switch {
 	case h.Option == OptionRefused:
@@ -180,8 +180,8 @@ func (x *Exchange) receive() error {
 	return nil
 }
 
-// accept keeps the payload of a packet, if it is new and not far ahead. That of the next packet is
-// ready at once.
+// accept stores the payload of a packet if it is new and within two windows. The payload of packet
+// next becomes ready at once.
 func (x *Exchange) accept(h Header, payload []byte) error {
 	switch {
 	case h.Total != 0 && x.total != 0 && h.Total != x.total:
@@ -201,7 +201,7 @@ func (x *Exchange) accept(h Header, payload []byte) error {
 		return fmt.Errorf("%w: more than %d bytes", ErrTooLong, x.limit)
 	}
 	x.heard()
-	if h.Seq == x.next { // it is read before the next packet is received
+	if h.Seq == x.next { // no copy: it is read before the next packet is received
 		x.next++
 		x.ready = payload
 		x.until = time.Now().Add(x.timing.Limit)
@@ -211,7 +211,7 @@ func (x *Exchange) accept(h Header, payload []byte) error {
 	return nil
 }
 
-// highest returns the highest number of a packet that has come.
+// highest returns the highest packet number received.
 func (x *Exchange) highest() uint16 {
 	highest := x.next - 1
 	for seq := range x.early {
@@ -220,7 +220,7 @@ func (x *Exchange) highest() uint16 {
 	return highest
 }
 
-// acknowledge tells what arrived without a gap, from which the server sees what to send again.
+// acknowledge sends the number of the last packet received in sequence, from which the server resumes.
 func (x *Exchange) acknowledge() error {
 	through := x.next - 1
 	for {
@@ -232,8 +232,8 @@ func (x *Exchange) acknowledge() error {
 	return x.send(Acknowledgement(x.cid, through))
 }
 
-// repeat asks again after a silence: by the request if nothing has come yet, else by an
-// acknowledgement.
+// repeat retransmits the request or, if a packet has arrived, the acknowledgement. It returns an
+// error after the last try or the deadline.
 func (x *Exchange) repeat(silence error) error {
 	over := !time.Now().Before(x.until)
 	if x.repeated++; over || x.repeated > x.timing.Tries {

@@ -8,42 +8,41 @@ import (
 
 // Sizes in bytes and packets.
 const (
-	// MaxPayload is how much of a message travels in one packet.
+	// MaxPayload is the size of the payload of a full packet.
 	MaxPayload = 1250
-	// Window is how many packets a server sends before it wants to know what arrived.
+	// Window is the number of packets that a server sends before it waits for an acknowledgement.
 	Window = 16
 )
 
 // Flags of a Header.
 const (
 	FlagControl     = 0x40 // no data for the application
-	FlagAcknowledge = 0x80 // please say what arrived
+	FlagAcknowledge = 0x80 // requests an acknowledgement
 )
 
 // Options of a Header.
 const (
 	OptionRefused  = 1
 	OptionRedirect = 4
-	OptionQueue    = 254 // how long the client has to wait
+	OptionQueue    = 254 // queue position and wait time
 )
 
-// ErrMalformed is the error for what is no ARDP packet.
+// ErrMalformed is wrapped by the errors for datagrams that are not ARDP packets.
 var ErrMalformed = errors.New("malformed ARDP packet")
 
-// A Header stands in front of each packet. Fields at the end that have their usual values are left
-// out.
+// A Header is the header of a packet. On the wire, trailing fields with default values are omitted.
 type Header struct {
-	CID      uint16 // which exchange the packet belongs to
-	Seq      uint16 // number of the packet, from 1; 0 for control packets
-	Total    uint16 // packets of the message; 0 if not known yet
-	Received uint16 // all packets of the other side up to here have arrived
-	Wait     uint16 // seconds to wait before asking again; 0 for the usual
+	CID      uint16 // connection ID, which identifies the exchange
+	Seq      uint16 // packet number, from 1; 0 for control packets
+	Total    uint16 // packets of the message; 0 if unknown
+	Received uint16 // last packet received in sequence from the peer
+	Wait     uint16 // seconds to wait before retransmitting; 0 for the default
 	Flags    byte
 	Option   byte
-	Position uint16 // place in the server's queue, from 1; 0 if it does not tell
+	Position uint16 // position in the server's queue, from 1; 0 if unknown
 }
 
-// Offsets behind the fields.
+// Offsets of the ends of the fields.
 const (
 	endCID      = 3
 	endTotal    = 7
@@ -51,10 +50,10 @@ const (
 	endWait     = 11
 	endFlags    = 12
 	endOption   = 13
-	endQueue    = 20 // of OptionQueue: what is known, the position, the time in seconds
+	endQueue    = 20 // of OptionQueue: flags, position, time in seconds
 )
 
-// What is known of OptionQueue.
+// The flags of OptionQueue.
 const (
 	knownPosition = 1
 	knownTime     = 2
@@ -78,7 +77,7 @@ func Parse(packet []byte) (Header, []byte, error) {
 	}
 	h := Header{CID: number(1, 0), Seq: number(3, 1), Received: number(7, 0), Wait: number(9, 0)}
 	if n < 5 {
-		h.Total = 1 // a message in one packet needs no numbers
+		h.Total = 1 // a single-packet message may omit the numbers
 	} else {
 		h.Total = number(5, 0)
 	}
@@ -94,8 +93,7 @@ func Parse(packet []byte) (Header, []byte, error) {
 	return h, packet[n:], nil
 }
 
-// Append appends the header and then the payload to b. The header has the shortest form that holds
-// size bytes at least.
+// Append appends the first size bytes of the header and then the payload to b.
 func (h Header) Append(b []byte, size int, payload []byte) []byte {
 	var head [endOption]byte
 	head[0] = byte(size)
@@ -108,7 +106,7 @@ func (h Header) Append(b []byte, size int, payload []byte) []byte {
 	return append(append(b, head[:size]...), payload...)
 }
 
-// Packets cuts a request into packets with the header that clients send.
+// Packets splits a request into packets with the headers that clients send.
 func Packets(cid uint16, message []byte) [][]byte {
 	total := max(1, (len(message)+MaxPayload-1)/MaxPayload)
 	packets := make([][]byte, total)
@@ -119,9 +117,9 @@ func Packets(cid uint16, message []byte) [][]byte {
 	return packets
 }
 
-// ReplyPackets cuts a reply into packets as the Prospero server does: without numbers if one will
-// do, else with the total only in the last, and a wish for an acknowledgement in each that fills a
-// window.
+// ReplyPackets splits a reply into packets like the Prospero server. A single packet has no numbers.
+// Otherwise only the last packet has the total, and the last of each window requests an
+// acknowledgement.
 func ReplyPackets(cid uint16, message []byte) [][]byte {
 	total := max(1, (len(message)+MaxPayload-1)/MaxPayload)
 	packets := make([][]byte, total)
@@ -135,7 +133,7 @@ func ReplyPackets(cid uint16, message []byte) [][]byte {
 	return packets
 }
 
-// ReplyPacket is one of ReplyPackets. Total is 0 if the packet is not the last.
+// ReplyPacket returns one packet of ReplyPackets. Total is 0 unless the packet is the last.
 func ReplyPacket(cid, seq, total uint16, payload []byte) []byte {
 	h, size := Header{CID: cid, Seq: seq, Total: total}, endTotal
 	switch {
@@ -147,23 +145,22 @@ func ReplyPacket(cid, seq, total uint16, payload []byte) []byte {
 	return h.Append(nil, size, payload)
 }
 
-// Acknowledgement is the control packet that says what arrived.
+// Acknowledgement returns the control packet that acknowledges packets up to received.
 func Acknowledgement(cid, received uint16) []byte {
 	return Header{CID: cid, Received: received}.Append(nil, endReceived, nil)
 }
 
-// Refusal is the control packet with which a server turns a request down.
+// Refusal returns the control packet with which a server refuses a request.
 func Refusal(cid uint16) []byte {
 	return Header{CID: cid, Flags: FlagControl, Option: OptionRefused}.Append(nil, endOption, nil)
 }
 
-// Patience is the control packet that asks the client to wait for so many seconds before it asks
-// again.
+// Patience returns the control packet that asks the client to wait before it retransmits.
 func Patience(cid, seconds uint16) []byte {
 	return Header{CID: cid, Wait: seconds}.Append(nil, endWait, nil)
 }
 
-// Queued is Patience that tells the client its place in the queue too.
+// Queued is like Patience, and also contains the client's position in the queue.
 func Queued(cid, seconds, position uint16) []byte {
 	packet := Header{CID: cid, Wait: seconds, Option: OptionQueue}.Append(nil, endOption, nil)
 	packet[0] = endQueue

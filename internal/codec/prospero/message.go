@@ -1,5 +1,5 @@
-// Package prospero reads and writes the text of Prospero's messages: lines of tokens, which may be
-// quoted and then hold anything.
+// Package prospero reads and writes the text of Prospero messages: lines of tokens. Quoted tokens may
+// contain any byte.
 package prospero
 
 import (
@@ -11,36 +11,36 @@ import (
 	"strings"
 )
 
-// Bounds of what is held of a message at once.
+// Limits of a token, in bytes, and of a line, in tokens.
 const (
 	maxToken  = 64 << 10
 	maxTokens = 4096
 )
 
-// ErrMalformed is the error for what is no message.
+// ErrMalformed is wrapped by the errors for invalid messages.
 var ErrMalformed = errors.New("malformed Prospero message")
 
-// A Scanner takes a message apart: lines of tokens between blanks. Single quotes quote anything, a
-// doubled one inside stands for itself, and quoting may start and stop within a token, so that a
-// token may hold line ends.
+// A Scanner splits a message into lines, and lines into tokens separated by spaces. Single quotes
+// quote any byte, including line feeds. Two quotes within a quoted part are one quote. A part of a
+// token may be quoted.
 type Scanner struct {
-	// NoQuote is set for version 1, which knows no quoting.
+	// NoQuote is set for version 1, which has no quoting.
 	NoQuote bool
 
 	r      *bufio.Reader
-	inLine bool // something of the line has been read
+	inLine bool // a part of the line has been read
 }
 
-// NewScanner returns a scanner of the message that r holds.
+// NewScanner returns a Scanner that reads a message from r.
 func NewScanner(r io.Reader) *Scanner {
 	return &Scanner{r: bufio.NewReaderSize(r, 32<<10)}
 }
 
-// Reader returns what is not yet scanned.
+// Reader returns a reader of the rest of the message.
 func (s *Scanner) Reader() io.Reader { return s.r }
 
-// token reads the next token of the line; it is nil at the line's end. The error is io.EOF only in
-// front of a line.
+// token reads the next token of the line. It returns nil at the end of the line. The error is io.EOF
+// only between lines.
 func (s *Scanner) token() ([]byte, error) {
 	t, err := s.Token()
 	if t == nil || err != nil {
@@ -61,15 +61,15 @@ func (s *Scanner) token() ([]byte, error) {
 	}
 }
 
-// Token finds the next token of the line; nil if there is none. The token must be read to its end
-// before the scanner is used again.
+// Token returns the next token of the line, or nil if there is none. The token must be read to its
+// end before the scanner is used again.
 func (s *Scanner) Token() (*Token, error) {
 	for {
 		c, err := s.r.ReadByte()
 		switch {
 		case err == io.EOF && s.inLine:
 			s.inLine = false
-			return nil, nil // the last line needs no end
+			return nil, nil // the last line may lack its line feed
 		case err != nil:
 			return nil, err
 		case c == ' ':
@@ -85,7 +85,7 @@ func (s *Scanner) Token() (*Token, error) {
 	}
 }
 
-// Rest reads the tokens of the line that are not yet read.
+// Rest reads the remaining tokens of the line.
 func (s *Scanner) Rest() (Line, error) {
 	var l Line
 	for {
@@ -102,7 +102,7 @@ func (s *Scanner) Rest() (Line, error) {
 	}
 }
 
-// Line reads the next line that is not empty. The error is io.EOF after the last.
+// Line reads the next line that is not empty. The error is io.EOF after the last line.
 func (s *Scanner) Line() (Line, error) {
 	for {
 		if l, err := s.Rest(); len(l) > 0 || err != nil {
@@ -111,7 +111,7 @@ func (s *Scanner) Line() (Line, error) {
 	}
 }
 
-// Word returns the word at the beginning of the line, at most max bytes of it, without reading it.
+// Word returns at most max bytes of the first word of the line. It does not consume them.
 func (s *Scanner) Word(max int) (string, error) {
 	for n := 1; ; n++ {
 		ahead, err := s.r.Peek(n)
@@ -127,14 +127,14 @@ func (s *Scanner) Word(max int) (string, error) {
 	}
 }
 
-// A Token is read byte by byte, as it may be a whole file.
+// A Token is a reader of one token, which may be a whole file.
 type Token struct {
 	s      *Scanner
 	quoted bool
 	err    error
 }
 
-// next returns the next byte, io.EOF at the token's end.
+// next returns the next byte. The error is io.EOF at the end of the token.
 func (t *Token) next() (byte, error) {
 	if t.err != nil {
 		return 0, t.err
@@ -173,7 +173,7 @@ func (t *Token) step() (byte, error) {
 	}
 }
 
-// Read implements io.Reader for long tokens. It takes runs without a special byte at once.
+// Read implements io.Reader. It copies runs of bytes without quotes at once.
 func (t *Token) Read(p []byte) (int, error) {
 	n := 0
 	for n < len(p) && t.err == nil {
@@ -190,7 +190,7 @@ func (t *Token) Read(p []byte) (int, error) {
 		p[n] = c
 		n++
 		if t.s.r.Buffered() == 0 {
-			return n, nil // rather deliver than wait
+			return n, nil // return the available bytes instead of waiting for more
 		}
 	}
 	if n > 0 {
@@ -199,7 +199,7 @@ func (t *Token) Read(p []byte) (int, error) {
 	return 0, t.err
 }
 
-// run copies quoted bytes up to the next quote out of the buffer.
+// run copies buffered quoted bytes up to the next quote to p. It returns the number of bytes.
 func (t *Token) run(p []byte) int {
 	ahead, _ := t.s.r.Peek(t.s.r.Buffered())
 	if i := bytes.IndexByte(ahead, '\''); i >= 0 {
@@ -210,10 +210,10 @@ func (t *Token) run(p []byte) int {
 	return n
 }
 
-// A Line is a command or a response, by its tokens.
+// A Line holds the tokens of a line.
 type Line []string
 
-// At returns a token, "" if there is none.
+// At returns token i, or "" if there is none.
 func (l Line) At(i int) string {
 	if i >= len(l) {
 		return ""
@@ -221,7 +221,7 @@ func (l Line) At(i int) string {
 	return l[i]
 }
 
-// Text joins the tokens from the i-th on, for people.
+// Text joins the tokens from i on with spaces, for messages to users.
 func (l Line) Text(i int) string {
 	if i >= len(l) {
 		return ""
@@ -229,7 +229,7 @@ func (l Line) Text(i int) string {
 	return strings.Join(l[i:], " ")
 }
 
-// Quote writes a token of a request. What is not plainly a word is quoted.
+// Quote returns a token for a request. It quotes s unless s consists of wordBytes.
 func Quote(s string) string {
 	if s != "" && strings.Trim(s, wordBytes) == "" {
 		return s

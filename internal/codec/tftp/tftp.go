@@ -1,5 +1,5 @@
-// Package tftp has the packets of the Trivial File Transfer Protocol (RFC 1350, and RFC 2347 for
-// options), for its driver and its test server.
+// Package tftp encodes and decodes packets of the Trivial File Transfer Protocol (RFC 1350), with
+// options (RFC 2347).
 package tftp
 
 import (
@@ -12,17 +12,17 @@ import (
 	"strings"
 )
 
-// The operations of packets.
+// The opcodes.
 const (
 	Read  = 1
 	Write = 2
 	Data  = 3
 	Ack   = 4
 	Error = 5
-	OAck  = 6 // options that are granted
+	OAck  = 6 // option acknowledgement, RFC 2347
 )
 
-// The codes of errors.
+// The error codes.
 const (
 	Undefined = iota
 	NotFound
@@ -35,25 +35,25 @@ const (
 	OptionsRefused // RFC 2347
 )
 
-// DefaultBlock is the size of blocks in bytes unless another is agreed on.
+// DefaultBlock is the block size in bytes without the option blksize.
 const DefaultBlock = 512
 
 // An Option is a name and its value.
 type Option struct{ Name, Value string }
 
-// A Packet is one datagram. What the operation does not have is zero.
+// A Packet is one datagram. Fields that the opcode does not use are zero.
 type Packet struct {
 	Op      uint16
 	File    string   // of Read and Write
 	Mode    string   // of Read and Write
 	Options []Option // of Read, Write and OAck
 	Block   uint16   // of Data and Ack
-	Data    []byte   // of Data; it is a part of the datagram
+	Data    []byte   // of Data; aliases the datagram
 	Code    uint16   // of Error
 	Text    string   // of Error
 }
 
-// Encode returns the datagram. Strings must not hold NUL.
+// Encode returns the datagram. Strings must not contain NUL.
 func (p Packet) Encode() []byte {
 	b := binary.BigEndian.AppendUint16(nil, p.Op)
 	word := func(s string) { b = append(append(b, s...), 0) }
@@ -77,10 +77,10 @@ func (p Packet) Encode() []byte {
 	return b
 }
 
-// ErrMalformed is the error of a datagram that is no packet.
+// ErrMalformed is the error for a datagram that is not a TFTP packet.
 var ErrMalformed = errors.New("not a packet of TFTP")
 
-// Parse reads a datagram. The text of an error may lack its end, as some servers forget it.
+// Parse decodes a datagram. The error text may lack its final NUL, because some servers omit it.
 func Parse(b []byte) (p Packet, err error) {
 	if len(b) < 4 {
 		return p, ErrMalformed
@@ -123,7 +123,7 @@ func Parse(b []byte) (p Packet, err error) {
 	return p, nil
 }
 
-// String returns the packet for people, without its data.
+// String describes the packet for traces, without its data.
 func (p Packet) String() string {
 	switch p.Op {
 	case Read, Write:
@@ -146,13 +146,13 @@ func optionText(options []Option) string {
 	return b.String()
 }
 
-// NetASCII returns a reader that makes text of r, which is in the form of the mode netascii: CR LF
-// becomes LF, CR NUL becomes CR (RFC 764).
+// NetASCII returns a reader that decodes r from netascii: CR LF becomes LF, CR NUL becomes CR (RFC
+// 764).
 func NetASCII(r io.Reader) io.Reader { return &netASCII{r: bufio.NewReader(r)} }
 
 type netASCII struct {
 	r   *bufio.Reader
-	cr  bool // the last byte was a CR, which waits for the next
+	cr  bool // the last byte was a CR, which is not yet decoded
 	err error
 }
 
