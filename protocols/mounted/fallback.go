@@ -15,8 +15,8 @@ type fallback struct {
 	mounted *opener
 }
 
-// Open implements driver.Driver. Foreign requests do not read mounted file systems, because a
-// remote party may not lead to local files.
+// Open implements driver.Driver. Foreign requests (see driver.Env.Foreign) do not read mounted file
+// systems, because a remote server must not redirect to local files.
 func (b *fallback) Open(ctx context.Context, req *driver.Request) (*driver.Response, error) {
 	resp, err := b.Driver.Open(ctx, req)
 	if err == nil || b.mounted.env.Foreign(ctx) || ctx.Err() != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/urlget/urlget/protocols/mounted"
 )
 
-// TestWhatIsMountedIsReadIfTheServerIsOfNoHelp has a client for the server that fails.
+// TestWhatIsMountedIsReadIfTheServerIsOfNoHelp uses an nfs driver that fails with each error class.
 func TestWhatIsMountedIsReadIfTheServerIsOfNoHelp(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

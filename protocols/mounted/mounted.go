@@ -52,7 +52,7 @@ func With(opts Options) driver.Loader {
 
 type opener struct {
 	env    driver.Env
-	locate func(uri.URI) (dir, rest string, err error) // returns the mount point of a URL, and the path below it
+	locate func(uri.URI) (dir, rest string, err error) // returns the mount point and the path below it
 }
 
 // file returns the file URL for u. A ".." does not lead out of the mount point.

@@ -29,7 +29,7 @@ func write(t testing.TB, name, content string) string {
 	return name
 }
 
-// both loads the driver and the one for files.
+// both loads the driver and the file driver.
 func both(opts mounted.Options) fetch.Loader {
 	return func(env driver.Env, reg *driver.Registry) {
 		file.Load(env, reg)

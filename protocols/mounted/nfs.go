@@ -16,9 +16,9 @@ import (
 
 const nfsPort = 2049
 
-// export locates nfs://HOST/PATH in the mount table. One or two slashes after the host have the
-// same meaning: the directory of the server's public file handle (RFC 2224, section 3) is unknown,
-// and usually the root.
+// export locates nfs://HOST/PATH in the mount table. One or two slashes after the host have the same
+// meaning, because the directory of the public file handle (RFC 2224, section 3) is unknown and
+// usually the root.
 func (o Options) export(u uri.URI) (dir, rest string, err error) {
 	name, err := uri.Unescape(u.URLPath())
 	if err != nil {
@@ -52,7 +52,7 @@ func notMounted(err error) error {
 
 // A mount is a mounted directory of an NFS server.
 type mount struct {
-	host, address string // as mounted, and its address if known
+	host, address string // the host in the mount table, and its address if known
 	port          uint16
 	export, dir   string
 }
@@ -108,7 +108,7 @@ func canonical(host string) string {
 	return u.Host()
 }
 
-// unescapeOctal decodes escapes such as "\040", which represent blanks and backslashes.
+// unescapeOctal decodes escapes such as "\040", which represent spaces and backslashes.
 func unescapeOctal(s string) string {
 	var b strings.Builder
 	for i := 0; i < len(s); i++ {

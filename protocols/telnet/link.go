@@ -14,8 +14,8 @@ import (
 	"github.com/urlget/urlget/fetch/driver/wire"
 )
 
-// maxQueued limits the replies that wait to be sent, in bytes. Each one replies to a command, so
-// only a server that sends commands and does not read can reach it.
+// maxQueued limits the queued replies, in bytes. Each one replies to a command, so only a server that
+// sends commands and does not read can reach the limit.
 const maxQueued = 64 << 10
 
 // A link is a telnet connection: data in both directions, and option negotiation. One goroutine may

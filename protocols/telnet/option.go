@@ -27,8 +27,8 @@ const (
 	sayOff
 )
 
-// process handles a command of the peer: on for WILL or DO, off for WONT or DONT. Accept permits
-// the option.
+// process handles a command of the peer: on for WILL or DO, off for WONT or DONT. If accept is false,
+// it refuses to enable the option.
 func (s *side) process(on, accept bool) reply {
 	switch s.state {
 	case stateNo:
@@ -47,8 +47,8 @@ func (s *side) process(on, accept bool) reply {
 		s.state = stateNo
 		return sayOff
 	case stateWantNo:
-		// "On" is not a valid reply here. RFC 1143 also takes it for the end of the request, to
-		// prevent loops.
+		// "On" is not a valid reply here. It ends the request, too, to prevent loops (RFC 1143,
+		// section 7).
 		switch {
 		case !on && s.opposite:
 			s.state, s.opposite = stateWantYes, false

@@ -18,7 +18,7 @@
 // Typed data may contain passwords. A client's Recorder receives all data from the server, and only
 // the negotiation sent to it. Options.Transcript receives everything.
 //
-// A session ends when the server closes the connection. A truncated session looks complete.
+// A session ends when the server closes the connection. A truncated session cannot be detected.
 package telnet
 
 import (

@@ -19,8 +19,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// The suite of fetchtest is for resources with content. These tests check the rules that apply to
-// sessions: Close does not wait, the context ends reads, nothing is left behind.
+// The conformance suite of fetchtest is for resources with content. These tests check the rules for
+// sessions: Close does not wait, the context ends reads, and no goroutines remain.
 
 // dial opens a session with a server that follows script.
 func dial(t *testing.T, ctx context.Context, scheme string, opts Options, script func(*telnetd.Conn)) io.ReadWriteCloser {
@@ -244,7 +244,7 @@ func TestOtherOperations(t *testing.T) {
 	}
 }
 
-// TestHostile reads the beginning of endless data.
+// TestHostile reads the first bytes of endless data.
 func TestHostile(t *testing.T) {
 	t.Parallel()
 	tests := []struct{ name, flood string }{
@@ -301,7 +301,7 @@ func TestOptionFloodAnswered(t *testing.T) {
 	expect(t, s, "done")
 }
 
-// TestEndlessSubnegotiation checks that it is not stored.
+// TestEndlessSubnegotiation checks that an endless subnegotiation is not stored.
 func TestEndlessSubnegotiation(t *testing.T) {
 	const size = 32 << 20
 	s := dial(t, t.Context(), "telnet", Options{}, func(c *telnetd.Conn) {

@@ -103,7 +103,7 @@ func (s *display) draw() {
 	}
 }
 
-// received appends to the current record, and applies it when it is complete.
+// received appends p to the current record, and applies the record when it is complete.
 func (s *display) received(p []byte, eor bool) error {
 	if len(s.record)+len(p) > maxRecord {
 		return &driver.Error{Code: driver.ErrProtocol, Err: fmt.Errorf("a record of more than %d bytes", maxRecord)}
@@ -168,7 +168,7 @@ func (s *display) Write(p []byte) (int, error) {
 	for len(s.keys) > 0 && utf8.FullRune(s.keys) {
 		r, n := utf8.DecodeRune(s.keys)
 		if err := s.enter(r); err != nil {
-			s.keys = nil // after the error they count as not typed
+			s.keys = nil // discard the rest
 			return 0, err
 		}
 		s.keys = s.keys[n:]
@@ -262,8 +262,8 @@ func (s *display) Resize(columns, rows int) error {
 	return nil
 }
 
-// Break implements driver.Terminal. It sends the command BRK, which hosts take for the Attn key
-// (RFC 1576).
+// Break implements driver.Terminal. It sends the command BRK, which hosts treat as the Attn key (RFC
+// 1576).
 func (s *display) Break() error { return s.link.sendCommand(cmdBRK) }
 
 // Status implements driver.Terminal.

@@ -1,5 +1,5 @@
 // Package prosperod is a Prospero server for tests and demonstrations. It replies like the original
-// server, with flow control by windows, and injects faults on request.
+// server, with flow control by windows, and fails on request.
 package prosperod
 
 import (

@@ -10,7 +10,7 @@ import (
 	"github.com/urlget/urlget/fetchtest/servers/telnetd"
 )
 
-// login is the client under test. It refuses the requested option and sends a name.
+// login stands for the client under test. It refuses the requested option and sends a name.
 func login(addr, name string) (string, error) {
 	conn, err := net.Dial("tcp", addr)
 	if err != nil {

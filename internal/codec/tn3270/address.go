@@ -5,20 +5,20 @@ import "fmt"
 // size is the number of positions of the screen.
 const size = Rows * Columns
 
-// codes are the bytes by which 12-bit addresses, and other six-bit values, travel: all of them
-// graphic characters (GA23-0059, "Buffer addresses").
+// codes maps six-bit values to bytes that are graphic characters. They encode 12-bit addresses and
+// attributes (GA23-0059, "Buffer addresses").
 var codes = func() (c [64]byte) {
 	for i := range c {
 		c[i] = 0x40 | byte(i)
 		if low := i & 0x0f; low >= 1 && low <= 9 && i != 0x21 || i == 0x30 {
-			c[i] |= 0x80 // to be a letter or a digit
+			c[i] |= 0x80 // makes it a letter or a digit
 		}
 	}
 	return c
 }()
 
-// parseAddress decodes a buffer address. The two highest bits tell its form: 00 is a binary number
-// of 14 bits, 01 and 11 are two characters of six bits each, and 10 is reserved.
+// parseAddress decodes a buffer address. The two highest bits select the format: 00 is a 14-bit
+// binary address, 01 and 11 are a 12-bit address in two bytes of six bits, and 10 is reserved.
 func parseAddress(a, b byte) (int, error) {
 	var n int
 	switch a >> 6 {
@@ -35,5 +35,5 @@ func parseAddress(a, b byte) (int, error) {
 	return n, nil
 }
 
-// appendAddress encodes an address in 12 bits, which is enough for the screen.
+// appendAddress encodes a 12-bit address, which is large enough for the screen.
 func appendAddress(dst []byte, n int) []byte { return append(dst, codes[n>>6], codes[n&0x3f]) }

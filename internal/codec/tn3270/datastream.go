@@ -1,9 +1,8 @@
-// Package tn3270 is the display of an IBM 3278 terminal: it applies the 3270 data stream that hosts
-// send (RFC 1576; IBM GA23-0059, "3270 Information Display System: Data Stream Programmer's
-// Reference") to a screen of text, and encodes what is typed there.
+// Package tn3270 emulates the display of an IBM 3278 terminal. It applies the 3270 data stream of a
+// host to a text screen, and encodes the input (RFC 1576; IBM GA23-0059, "3270 Information Display
+// System: Data Stream Programmer's Reference").
 //
-// It does without colours, the extended attributes, and the functions that a host uses only after
-// TN3270E (RFC 2355) was negotiated.
+// It does not support colors, extended attributes, or functions that require TN3270E (RFC 2355).
 package tn3270
 
 import (
@@ -11,8 +10,7 @@ import (
 	"fmt"
 )
 
-// The commands (GA23-0059, "Commands"), in the two codes that hosts use: local and remote
-// attachment.
+// The commands in the code of remote attachment (GA23-0059, "Commands").
 const (
 	cmdWrite        = 0xf1
 	cmdEraseWrite   = 0xf5
@@ -24,7 +22,7 @@ const (
 	cmdReadModAll   = 0x6e
 )
 
-// localCommands are the commands in the code of local attachment.
+// localCommands maps the commands in the code of local attachment to those of remote attachment.
 var localCommands = map[byte]byte{
 	0x01: cmdWrite, 0x05: cmdEraseWrite, 0x0d: cmdEraseWriteA, 0x0f: cmdEraseUnprot, 0x11: cmdWriteStruct,
 	0x02: cmdReadBuffer, 0x06: cmdReadModified, 0x0e: cmdReadModAll,
@@ -44,20 +42,19 @@ const (
 	orderRA  = 0x3c // Repeat to Address
 )
 
-// The bits of the Write Control Character that have a meaning here.
+// The supported bits of the Write Control Character.
 const (
 	wccResetModified = 0x01
 	wccRestore       = 0x02 // the keyboard
 )
 
-// attrField is the type of the field attribute among the attributes of a field.
+// attrField is the type of the field attribute in attribute pairs.
 const attrField = 0xc0
 
 var errShort = errors.New("the record ends within an order")
 
-// Apply does what a record of the host says, without its IAC EOR, and returns what to answer: nil
-// unless the record asks something. On an error, which is the host's, the screen has what came
-// before it.
+// Apply applies a record of the host, without its IAC EOR. It returns the response to send, or nil
+// if the record requires none. After an error the screen has the changes up to the invalid order.
 func (s *Screen) Apply(record []byte) (answer []byte, err error) {
 	if len(record) == 0 {
 		return nil, nil
@@ -85,15 +82,15 @@ func (s *Screen) Apply(record []byte) (answer []byte, err error) {
 	return nil, fmt.Errorf("the command %02x is not one of the 3270 data stream", command)
 }
 
-// A writer is a Write command at work.
+// A writer executes a Write command.
 type writer struct {
 	*Screen
 	at     int // the buffer address
 	rest   []byte
-	afterC bool // the last thing was a character, or a Program Tab that filled a field
+	afterC bool // after a character, or a Program Tab that cleared a field
 }
 
-// write does the Write Control Character, the orders and the characters.
+// write executes the Write Control Character, the orders, and the characters.
 func (s *Screen) write(at int, p []byte) error {
 	if len(p) == 0 {
 		return nil
@@ -114,7 +111,7 @@ func (s *Screen) write(at int, p []byte) error {
 	return nil
 }
 
-// step does one order or character.
+// step executes one order or character.
 func (w *writer) step() error {
 	c := w.rest[0]
 	w.rest = w.rest[1:]
@@ -189,7 +186,7 @@ func (w *writer) character(c byte) (cell, error) {
 	return cell{code: p[0], graphic: true}, nil
 }
 
-// put sets the character at the buffer address and goes on.
+// put sets the cell at the buffer address and advances the address.
 func (w *writer) put(c cell) {
 	w.cells[w.at] = c
 	w.at = next(w.at)
@@ -197,7 +194,7 @@ func (w *writer) put(c cell) {
 
 func (w *writer) startField(attr byte) { w.put(cell{field: true, code: attr}) }
 
-// attributes takes the pairs of SFE and MF, and returns the field attribute among them.
+// attributes reads the attribute pairs of SFE and MF and returns the field attribute.
 func (w *writer) attributes() (attr byte, found bool, err error) {
 	p, err := w.take(1)
 	if err != nil {
@@ -231,7 +228,7 @@ func (w *writer) modifyField() error {
 	return nil
 }
 
-// repeat fills up to an address; all of the screen if that is where it begins.
+// repeat fills the screen up to an address. If that is the current address, it fills all of it.
 func (w *writer) repeat() error {
 	stop, err := w.address()
 	if err != nil {
@@ -253,8 +250,8 @@ func (w *writer) repeat() error {
 	}
 }
 
-// programTab goes to the next field that can be typed into. After a character it clears what is
-// left of the field before. It reports whether it did.
+// programTab moves to the next unprotected field. After a character, it first clears the rest of the
+// current field. It returns true if it cleared up to the end of the screen.
 func (w *writer) programTab() (cleared bool) {
 	if c := w.cells[w.at]; c.field && !c.protected() {
 		w.at = next(w.at)

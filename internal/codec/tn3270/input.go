@@ -2,10 +2,10 @@ package tn3270
 
 import "golang.org/x/text/encoding/charmap"
 
-// An AID is a key that tells the host something (GA23-0059, "Attention identification").
+// An AID is a key that sends input to the host (GA23-0059, "Attention identification").
 type AID byte
 
-// The keys. Those of PF1 to PF24 are PF(n).
+// The keys. PF returns PF1 to PF24.
 const (
 	Enter AID = 0x7d
 	Clear AID = 0x6d
@@ -14,7 +14,7 @@ const (
 	PA3   AID = 0x6b
 
 	aidNone       AID  = 0x60
-	aidStructured byte = 0x88 // what follows is a structured field
+	aidStructured byte = 0x88 // a structured field follows
 )
 
 var functionKeys = [24]AID{0xf1, 0xf2, 0xf3, 0xf4, 0xf5, 0xf6, 0xf7, 0xf8, 0xf9, 0x7a, 0x7b, 0x7c,
@@ -23,11 +23,11 @@ var functionKeys = [24]AID{0xf1, 0xf2, 0xf3, 0xf4, 0xf5, 0xf6, 0xf7, 0xf8, 0xf9,
 // PF returns the program function key n, from 1 to 24.
 func PF(n int) AID { return functionKeys[n-1] }
 
-// short reports whether the key sends nothing but itself.
+// short reports whether the key sends only its AID, without cursor and fields.
 func (a AID) short() bool { return a == Clear || a == PA1 || a == PA2 || a == PA3 }
 
-// Press presses a key and returns what to send. It locks the keyboard until the host restores it,
-// and returns nil if it is locked.
+// Press presses a key and returns the record to send. It locks the keyboard until the host restores
+// it. If the keyboard is already locked, Press returns nil.
 func (s *Screen) Press(key AID) []byte {
 	if !s.ready {
 		return nil
@@ -42,7 +42,7 @@ func (s *Screen) Press(key AID) []byte {
 	return s.readModified(key)
 }
 
-// readModified encodes the fields that were typed into; all of a screen that has no fields.
+// readModified encodes the modified fields, or the whole screen if it has no fields.
 func (s *Screen) readModified(key AID) []byte {
 	out := s.header(key)
 	formatted := false
@@ -67,12 +67,12 @@ func (s *Screen) readModified(key AID) []byte {
 	return out
 }
 
-// readBuffer encodes all of the screen.
+// readBuffer encodes the whole screen.
 func (s *Screen) readBuffer() []byte {
 	out := s.header(s.aid)
 	for _, c := range s.cells {
 		if c.field {
-			// The two highest bits only make a graphic character of it.
+			// The two highest bits only make the byte a graphic character.
 			out = append(out, orderSF, codes[c.code&0x3f])
 			continue
 		}
@@ -81,9 +81,9 @@ func (s *Screen) readBuffer() []byte {
 	return out
 }
 
-// header begins an inbound record: the key and the cursor.
+// header returns the beginning of an inbound record: the key and the cursor address.
 func (s *Screen) header(key AID) []byte {
-	if key == 0 { // nothing was pressed yet
+	if key == 0 { // no key was pressed yet
 		key = aidNone
 	}
 	return appendAddress([]byte{byte(key)}, s.cursor)
@@ -99,8 +99,8 @@ func appendCharacter(dst []byte, c cell, nulls bool) []byte {
 	return dst
 }
 
-// Type puts a character at the cursor. It reports whether it could: not if the keyboard is locked,
-// the place is protected, or EBCDIC has no such character.
+// Type types a character at the cursor. It returns false if the keyboard is locked, the position is
+// protected, or EBCDIC does not have the character.
 func (s *Screen) Type(r rune) bool {
 	code, ok := charmap.CodePage037.EncodeRune(r)
 	if !ok || code < 0x40 || !s.change(s.cursor, code) {
@@ -108,7 +108,7 @@ func (s *Screen) Type(r rune) bool {
 	}
 	s.cursor = next(s.cursor)
 	if c := s.cells[s.cursor]; c.field {
-		if c.protected() && c.code&attrNumeric != 0 { // to be skipped
+		if c.protected() && c.code&attrNumeric != 0 { // auto-skip
 			s.cursor = s.firstInput(s.cursor)
 		} else {
 			s.cursor = next(s.cursor)
@@ -117,7 +117,8 @@ func (s *Screen) Type(r rune) bool {
 	return true
 }
 
-// change sets a character that may be typed, and notes that its field is modified.
+// change sets the character at a position and marks its field as modified. It returns false if the
+// keyboard is locked or the position is protected.
 func (s *Screen) change(at int, code byte) bool {
 	start, attr := s.field(at)
 	if !s.ready || start == at || attr.protected() {
@@ -136,15 +137,15 @@ type Move byte
 // The moves.
 const (
 	Tab       Move = iota + 1 // to the next field
-	BackTab                   // to where this field begins, or the one before
-	Backspace                 // to the left, taking the character away
+	BackTab                   // to the start of this field or of the previous one
+	Backspace                 // to the left, deleting the character
 	Up
 	Down
 	Left
 	Right
 )
 
-// Move moves the cursor, if the keyboard is free.
+// Move moves the cursor unless the keyboard is locked.
 func (s *Screen) Move(m Move) {
 	if !s.ready {
 		return

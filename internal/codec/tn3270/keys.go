@@ -7,17 +7,17 @@ import (
 	"unicode/utf8"
 )
 
-// A Key is what a key of the caller's terminal, or a few in a row, means. One field is set; none if
-// it means nothing.
+// A Key is the meaning of a key sequence of an ANSI terminal. At most one field is set; none if the
+// sequence has no meaning.
 type Key struct {
 	AID   AID
 	Move  Move
-	Rune  rune // to be typed
-	Reset bool // frees the keyboard
-	Draw  bool // draws the screen anew
+	Rune  rune // the character to type
+	Reset bool // unlocks the keyboard
+	Draw  bool // redraws the screen
 }
 
-// keymap has what terminals send for the keys.
+// keymap maps the key sequences of terminals to keys.
 var keymap = sync.OnceValue(func() map[string]Key {
 	m := map[string]Key{
 		"\r": {AID: Enter}, "\n": {AID: Enter}, "\x1bc": {AID: Clear},
@@ -45,11 +45,11 @@ var keymap = sync.OnceValue(func() map[string]Key {
 // longest is the length of the longest sequence in keymap, in bytes.
 const longest = 5
 
-// ParseKey decodes the key that p begins with, and how many bytes it has; 0 if more must come to
-// tell.
+// ParseKey decodes the key sequence at the beginning of p, which must not be empty. It returns the key
+// and the length of the sequence in bytes, or 0 if p is incomplete.
 //
-// Characters, Enter, Tab, Shift-Tab, Backspace and the arrows are as on the keyboard of an ANSI
-// terminal. The others are
+// Characters, Enter, Tab, Shift-Tab, Backspace, and the arrow keys are those of an ANSI terminal. The
+// others are
 //
 //	PF1 to PF12    F1 to F12
 //	PF1 to PF9     Esc 1 to Esc 9
@@ -57,7 +57,7 @@ const longest = 5
 //	PA1 to PA3     Esc p and a digit
 //	Clear          Esc c
 //	Reset          Ctrl-R
-//	draw anew      Ctrl-L
+//	redraw         Ctrl-L
 func ParseKey(p []byte) (k Key, n int) {
 	for n := 1; n <= min(len(p), longest); n++ {
 		if k, ok := keymap()[string(p[:n])]; ok {
@@ -80,11 +80,11 @@ func ParseKey(p []byte) (k Key, n int) {
 	return Key{Rune: r}, n
 }
 
-// maxSequence bounds a control sequence that is to be skipped, in bytes.
+// maxSequence limits the length of a skipped control sequence, in bytes.
 const maxSequence = 32
 
-// unknownSequence returns the length of an escape sequence that is no key; 0 if it goes on. A
-// control sequence ends with a byte from 0x40 (ECMA-48).
+// unknownSequence returns the length of an unknown escape sequence, or 0 if it is incomplete. A
+// control sequence ends with a byte of 0x40 or higher (ECMA-48).
 func unknownSequence(p []byte) int {
 	if p[1] != '[' {
 		return 2
@@ -97,7 +97,7 @@ func unknownSequence(p []byte) int {
 	return 0
 }
 
-// beginsKey reports whether p is the beginning of a sequence.
+// beginsKey reports whether p is a prefix of a key sequence.
 func beginsKey(p string) bool {
 	for s := range keymap() {
 		if strings.HasPrefix(s, p) {

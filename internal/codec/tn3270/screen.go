@@ -8,7 +8,7 @@ import (
 	"golang.org/x/text/encoding/charmap"
 )
 
-// The size of the screen: that of a model 2.
+// The screen size of model 2.
 const (
 	Rows    = 24
 	Columns = 80
@@ -18,23 +18,23 @@ const (
 const (
 	attrProtected = 0x20
 	attrNumeric   = 0x10
-	attrDisplay   = 0x0c // two bits: how it is displayed
+	attrDisplay   = 0x0c // mask of the display bits
 	attrBright    = 0x08
 	attrHidden    = 0x0c
 	attrModified  = 0x01
 )
 
-// A cell is a position of the screen: a character, or the attribute of the field that begins after
-// it.
+// A cell is a position of the screen. It has a character, or the attribute of the field that starts
+// after it.
 type cell struct {
 	field   bool
-	graphic bool // of the alternative character set
+	graphic bool // from the alternate character set
 	code    byte
 }
 
 func (c cell) protected() bool { return c.code&attrProtected != 0 }
 
-// rune returns how a character looks.
+// rune returns the displayed character of a cell.
 func (c cell) rune() rune {
 	switch {
 	case c.field:
@@ -53,22 +53,22 @@ func (c cell) rune() rune {
 }
 
 // A Screen is a screen of 24 lines of 80 characters, with a cursor and a keyboard. The zero Screen
-// is empty, and its keyboard is locked until the host restores it. It is not safe for concurrent
-// use.
+// is empty, and its keyboard is locked until the host restores it. A Screen is not safe for
+// concurrent use.
 type Screen struct {
 	cells  [size]cell
 	cursor int
-	aid    AID // the last key, for a host that reads
+	aid    AID // the last key, for the Read commands of the host
 	ready  bool
 }
 
 func next(at int) int { return (at + 1) % size }
 func back(at int) int { return (at + size - 1) % size }
 
-// Ready reports whether the keyboard is free: the host awaits input.
+// Ready reports whether the keyboard is unlocked.
 func (s *Screen) Ready() bool { return s.ready }
 
-// Reset frees the keyboard, as its Reset key does.
+// Reset unlocks the keyboard, like the Reset key.
 func (s *Screen) Reset() { s.ready, s.aid = true, aidNone }
 
 // Cursor returns the position of the cursor, from 0.
@@ -78,8 +78,8 @@ func (s *Screen) erase() {
 	s.cells, s.cursor = [size]cell{}, 0
 }
 
-// field returns where the field begins that has the position at, and its attribute. On a screen
-// without fields start is -1, and all can be typed into.
+// field returns the start and the attribute of the field that contains the position at. On a screen
+// without fields, start is -1 and the attribute is unprotected.
 func (s *Screen) field(at int) (start int, attr cell) {
 	for i, n := at, 0; n < size; i, n = back(i), n+1 {
 		if s.cells[i].field {
@@ -89,7 +89,7 @@ func (s *Screen) field(at int) (start int, attr cell) {
 	return -1, cell{}
 }
 
-// resetModified forgets which fields were typed into.
+// resetModified marks all fields as unmodified.
 func (s *Screen) resetModified() {
 	for i := range s.cells {
 		if s.cells[i].field {
@@ -98,8 +98,8 @@ func (s *Screen) resetModified() {
 	}
 }
 
-// eraseUnprotected clears what can be typed into from a position up to another; all of the screen
-// if they are the same.
+// eraseUnprotected clears the unprotected positions from from up to stop. If both are the same, it
+// clears those of the whole screen.
 func (s *Screen) eraseUnprotected(from, stop int) {
 	_, attr := s.field(from)
 	for i := from; ; {
@@ -114,7 +114,7 @@ func (s *Screen) eraseUnprotected(from, stop int) {
 	}
 }
 
-// eraseAllUnprotected is the command Erase All Unprotected.
+// eraseAllUnprotected executes the command Erase All Unprotected.
 func (s *Screen) eraseAllUnprotected() {
 	s.eraseUnprotected(0, 0)
 	for i := range s.cells {
@@ -126,8 +126,8 @@ func (s *Screen) eraseAllUnprotected() {
 	s.Reset()
 }
 
-// firstInput returns the next position that begins a field to be typed into, with the attribute at
-// or after at; 0 if there is none.
+// firstInput returns the first position of the next unprotected field whose attribute is at the
+// position at or after it, or 0 if there is none.
 func (s *Screen) firstInput(at int) int {
 	for i, n := at, 0; n < size; i, n = next(i), n+1 {
 		if c := s.cells[i]; c.field && !c.protected() && !s.cells[next(i)].field {
@@ -137,9 +137,8 @@ func (s *Screen) firstInput(at int) int {
 	return 0
 }
 
-// Text returns the screen as it looks: at most 24 lines, each ended by a line feed, without the
-// blanks at their ends and without empty lines at the end. There is no control character in it but
-// the line feeds.
+// Text returns the displayed text: at most 24 lines, each ended by a line feed. It removes trailing
+// spaces and trailing empty lines. The text has no control characters except line feeds.
 func (s *Screen) Text() string {
 	var b strings.Builder
 	_, attr := s.field(size - 1)
@@ -154,9 +153,9 @@ func (s *Screen) Text() string {
 	return text + "\n"
 }
 
-// line returns the first limit characters of a line of the screen. Attr is the attribute that holds
-// where it begins, and then the one that holds after it. Mark, if not nil, returns what to put
-// before a character whose brightness differs from the one before.
+// line returns the first limit characters of a line of the screen. attr is the field attribute at the
+// start of the line, and is updated to the one at its end. If mark is not nil, line inserts its result
+// where the brightness changes.
 func (s *Screen) line(row, limit int, attr *cell, mark func(bright bool) string) string {
 	var b strings.Builder
 	bright := false
@@ -184,9 +183,8 @@ func (s *Screen) line(row, limit int, attr *cell, mark func(bright bool) string)
 	return b.String()
 }
 
-// Draw appends what draws the screen on a terminal by the control sequences of ECMA-48. All of them
-// are made here: the host's text has none. A terminal of fewer columns or rows gets the upper left
-// part.
+// Draw appends output that draws the screen on a terminal, with control sequences of ECMA-48. The
+// host's text cannot contain control sequences. A smaller terminal shows the upper left part.
 func (s *Screen) Draw(dst []byte, columns, rows int) []byte {
 	_, attr := s.field(size - 1)
 	for row := range min(Rows, rows) {

@@ -19,12 +19,12 @@ func ebcdic(s string) string {
 	return out
 }
 
-// at is the order Set Buffer Address.
+// at returns the order Set Buffer Address.
 func at(row, column int) string {
 	return string(appendAddress([]byte{orderSBA}, row*Columns+column))
 }
 
-// apply gives records to a new screen.
+// apply applies records to a new screen.
 func apply(t *testing.T, records ...string) *Screen {
 	t.Helper()
 	s := new(Screen)
@@ -156,7 +156,7 @@ func TestAnswers(t *testing.T) {
 	if want := "\x60\x40\x40\x1d\x60" + ebcdic("ab") + "\x1d\xc1" + ebcdic("cd") + "\x1d\x60"; !strings.HasPrefix(string(got), want) || err != nil {
 		t.Errorf("read buffer: %x (%v)", got, err)
 	}
-	// The lengths in the answer to a query are those of its parts.
+	// The length fields of the query reply match its parts.
 	for p := queryReply[1:]; len(p) > 0; p = p[p[1]:] {
 		if int(p[1]) > len(p) {
 			t.Fatalf("the query reply ends early: %x", queryReply)
@@ -164,7 +164,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// press does what the keys of an ANSI terminal do, and returns what is sent.
+// press presses the keys of an ANSI terminal and returns the records to send.
 func press(t *testing.T, s *Screen, keys string) (sent string) {
 	t.Helper()
 	for p := []byte(keys); len(p) > 0; {
@@ -189,7 +189,7 @@ func press(t *testing.T, s *Screen, keys string) (sent string) {
 
 func TestInput(t *testing.T) {
 	t.Parallel()
-	// Two fields of four, the cursor in the first. Between them is a text to skip.
+	// Two fields of four characters, with the cursor in the first and a protected text between them.
 	form := "\xf5\x03\x1d\x60" + ebcdic("user") + "\x1d\x40\x13" + "\x00\x00\x00\x00" + "\x1d\xf0" + ebcdic("word") + "\x1d\x4c\x00\x00\x00\x00\x1d\xf0"
 	tests := []struct{ name, record, keys, want string }{
 		{"nothing typed", form, "\r", "\x7d\x40\xc6"},
@@ -288,7 +288,7 @@ func FuzzApply(f *testing.F) {
 	})
 }
 
-// check looks at what leaves the screen.
+// check checks the bounds of the outputs of a screen.
 func check(t *testing.T, s *Screen, sent []byte) {
 	if len(sent) > 3*size+3 {
 		t.Fatalf("%d bytes to be sent", len(sent))

@@ -14,28 +14,29 @@ const (
 	opQueryList     = 0x03
 )
 
-// queryReply answers a query: it names its two parts, and says how large the screen is (GA23-0059,
-// "Query Reply (Summary)" and "(Usable Area)").
+// queryReply is the reply to a query. It has a summary and the size of the screen (GA23-0059, "Query
+// Reply (Summary)" and "Query Reply (Usable Area)").
 var queryReply = []byte{aidStructured,
 	0, 6, 0x81, 0x80, 0x80, 0x81,
 	0, 23, 0x81, 0x81,
-	0x01, 0x00, // addresses of 12 and 14 bits; nothing special
+	0x01, 0x00, // 12-bit and 14-bit addresses
 	0, Columns, 0, Rows,
-	0x01,       // distances in millimetres
-	0, 1, 0, 3, // one third of one between two points
+	0x01,       // units are millimeters
+	0, 1, 0, 3, // distance between points: 1/3 mm
 	0, 1, 0, 3,
-	9, 16, // points a character
+	9, 16, // points per character
 	size >> 8, size & 0xff,
 }
 
-// structuredFields answers the queries in a Write Structured Field, and ignores the rest of it.
+// structuredFields returns the reply to the queries in a Write Structured Field, or nil if there are
+// none. It ignores other structured fields.
 func structuredFields(p []byte) (answer []byte, err error) {
 	for len(p) > 0 {
 		if len(p) < 3 {
 			return nil, errors.New("a structured field without a type")
 		}
 		n := int(binary.BigEndian.Uint16(p))
-		if n == 0 { // the last one may leave its length out
+		if n == 0 { // the last field may have length 0
 			n = len(p)
 		}
 		if n < 3 || n > len(p) {
