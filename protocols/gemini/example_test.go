@@ -13,7 +13,7 @@ import (
 	"github.com/urlget/urlget/protocols/gemini"
 )
 
-// The first certificate of a server is the one that it must use afterwards.
+// The driver stores the first certificate of a server in a file.
 func ExampleWith() {
 	s, err := geminid.New(geminid.Options{Replies: map[string]string{"/": "20 text/gemini\r\n# Hello\n"}})
 	if err != nil {

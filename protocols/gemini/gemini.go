@@ -38,7 +38,7 @@ type Options struct {
 	Certificates string
 }
 
-// Load registers the scheme gemini.
+// Load registers the scheme gemini with default options.
 func Load(env driver.Env, reg *driver.Registry) { With(Options{})(env, reg) }
 
 // With returns a Loader that registers the scheme with options.
@@ -66,10 +66,10 @@ type request struct {
 	host, addr string
 	url        string // without the query
 	query      string // with the question mark; or ""
-	secret     bool   // the query is not shown
+	secret     bool   // mask the query in traces
 }
 
-// parse returns the request for a URL: in ASCII, without the fragment.
+// parse returns the request for a URL, in ASCII and without the fragment.
 func parse(u uri.URI) (request, error) {
 	host, err := smallnet.Host(u)
 	if err != nil {

@@ -236,7 +236,7 @@ func TestAnEndWithoutFarewellIsATruncation(t *testing.T) {
 	drive.Fails(t, c, s.URL+"/f", fetch.ErrTruncated)
 }
 
-// certificate makes a certificate with a validity period.
+// certificate returns a new certificate that expires after valid.
 func certificate(t *testing.T, valid time.Duration) tls.Certificate {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -252,7 +252,7 @@ func certificate(t *testing.T, valid time.Duration) tls.Certificate {
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
 }
 
-// changing returns a server with the certificate of the last call of use.
+// changing returns a server that uses the certificate first, or that of the last call of use.
 func changing(t *testing.T, first tls.Certificate) (s *servers.Server, use func(tls.Certificate)) {
 	now := make(chan tls.Certificate, 1)
 	now <- first
@@ -411,7 +411,7 @@ func TestClientCertificatesAreForWhatTheUserNamed(t *testing.T) {
 	}
 }
 
-// TestLinksOfAPage lists a page. Package smallnet tests the meaning of its lines.
+// TestLinksOfAPage lists a page. Package smallnet tests the parsing of its lines.
 func TestLinksOfAPage(t *testing.T) {
 	t.Parallel()
 	const page = "# Title\n=> a.gmi A page\n=: /post A prompt is one of Spartan alone\n=> ../"

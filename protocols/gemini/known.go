@@ -27,7 +27,7 @@ const maxPins = 1 << 16
 
 // known stores the certificates of servers.
 type known struct {
-	file string // "" for none
+	file string // "" means no file
 
 	mu   sync.Mutex
 	pins map[string]pin // certificates that are not in the file
@@ -123,7 +123,7 @@ func (k *known) find(addr string) (pin, bool, error) {
 	return p, ok, err
 }
 
-// fileError returns the error for a file that cannot be read. No server is trusted then.
+// fileError returns the error for a certificate file that cannot be read or parsed.
 func fileError(err error) error {
 	return &driver.Error{Code: driver.ErrFile, Err: err, Hint: "repair or remove the certificate file"}
 }

@@ -76,7 +76,7 @@ func overTLS(t *testing.T, addr string) string {
 	return l.Addr().String()
 }
 
-// relay relays a request and its response.
+// relay forwards a request and its response.
 func relay(client net.Conn, addr string) {
 	defer client.Close()
 	server, err := net.Dial("tcp", addr)

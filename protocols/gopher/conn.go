@@ -30,7 +30,7 @@ func (d *opener) ask(ctx context.Context, g uri.Gopher, req request) (*conn, err
 	}
 	var c *conn
 	err := driver.Ask(ctx, d.env, ask, func(nc *driver.Conn) error {
-		nc.EndsUnannounced() // pygopherd sends no close_notify
+		nc.EndsUnannounced() // pygopherd does not send close_notify
 		c = &conn{wire.NewReader(nc, maxLine), nc, nc, nc.Line()}
 		_, err := c.Peek(1)
 		return notEOF(err)

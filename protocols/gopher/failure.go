@@ -14,7 +14,7 @@ import (
 const maxFailure = 1 << 10
 
 // failure returns an error if the complete reply is a line with an error, for any kind of item.
-// Plain Gopher has no other error messages. It only peeks, and waits for no more bytes than it
+// Plain Gopher has no other error messages. It only peeks, and does not wait for more bytes than it
 // needs.
 func (c *conn) failure() error {
 	first, err := c.Peek(1)

@@ -61,8 +61,8 @@ func unique(name string, taken map[string]int) string {
 	return free
 }
 
-// parseField reads a line "Type: prompt", with a tab before the text after the prompt. It returns
-// false for a line without a question. A question of an unknown type is answered by a line.
+// parseField parses a line "Type: prompt", with a tab before each further argument. It returns false
+// for a line without a question. A question of an unknown type becomes a FieldLine.
 func parseField(line string) (driver.Field, bool) {
 	typ, text, ok := strings.Cut(line, ":")
 	if !ok {
@@ -112,7 +112,7 @@ func yesNo(prompt string, rest []string) (string, []string) {
 	return prompt, nil
 }
 
-// needForm returns the error for a form that is not filled in, or not correctly.
+// needForm returns the error for a form without answers or, if why is not nil, with invalid answers.
 func needForm(form driver.Form, why error) error {
 	e := &driver.Error{Code: driver.ErrNeedForm, Err: &driver.FormError{Form: form},
 		Reason: driver.Reason{Kind: driver.ReasonForm}, Hint: "answer it"}
@@ -126,8 +126,8 @@ func needForm(form driver.Form, why error) error {
 }
 
 // fill returns the data block for a form with its answers. It has the format of a reply: a header,
-// then one answer per line in the order of the questions. A file takes the rest of the block. The
-// block then has a size and no final dot.
+// then one answer per line in the order of the questions. A file must be last, and is sent unchanged.
+// The block then has a size and no final dot.
 func fill(form driver.Form, answers map[string][]string) (block, error) {
 	answers, err := matched(form, answers)
 	if err != nil {
@@ -185,8 +185,8 @@ func stuffed(lines string) string {
 	return strings.ReplaceAll(lines, "\n.", "\n..")
 }
 
-// matched returns the answers under the exact names of the questions. Users may omit the final
-// colon and use another case.
+// matched returns the answers keyed by the exact names of the questions. Users may omit the final
+// colon and use different case.
 func matched(form driver.Form, answers map[string][]string) (map[string][]string, error) {
 	simple := func(name string) string {
 		return strings.ToLower(strings.TrimRight(strings.TrimSpace(name), ": "))

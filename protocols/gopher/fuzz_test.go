@@ -27,7 +27,7 @@ func FuzzHeader(f *testing.F) {
 	})
 }
 
-// FuzzAttributes looks for attribute blocks that violate the invariants of the results.
+// FuzzAttributes checks the invariants of parsed attribute blocks.
 func FuzzAttributes(f *testing.F) {
 	for _, text := range []string{
 		"+INFO: 0a\t/a\th\t70\t+\r\n+ADMIN:\r\n Admin: A <a@example.org>\r\n Mod-Date: x <20260101000000>\r\n+VIEWS:\r\n text/plain De_DE: <1k>\r\n",

@@ -22,7 +22,7 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// Load registers the schemes gopher and gophers.
+// Load registers the schemes gopher and gophers with default options.
 func Load(env driver.Env, reg *driver.Registry) { With(Options{})(env, reg) }
 
 // With returns a Loader that registers the schemes with options.
@@ -159,7 +159,7 @@ func (d *opener) redirect(req *driver.Request, g uri.Gopher) (uri.URI, error) {
 	case g.Type == '7' && g.Search == "" && what.media != attributesMedia &&
 		(req.Op != driver.OpStat || !needsAttributes(req, g)):
 		return uri.URI{}, &driver.Error{Code: driver.ErrNeedSearch, Hint: "add the words after a tab: " + withWords(req.URL)}
-	// A form is the only part of a URL that is sent as several lines.
+	// Only a form in a URL is sent as several lines, which another server might execute.
 	case g.Form != nil && !req.From.IsZero():
 		return uri.URI{}, &driver.Error{Code: driver.ErrPolicy, Err: fmt.Errorf("%s led to a form that is already filled in", req.From.Redacted())}
 	case g.Form != nil && d.env.ForeignRequest(req):
@@ -201,8 +201,8 @@ func (d *opener) item(ctx context.Context, req *driver.Request, g uri.Gopher) (*
 	return resp, err
 }
 
-// withWords returns the URL of a search with its words, for a hint. Users may put them after a
-// question mark as in HTTP, which in Gopher is part of the selector.
+// withWords returns the URL of a search with its words, for a hint. If u has words after a question
+// mark as in HTTP, it uses them: in Gopher, the question mark is part of the selector.
 func withWords(u uri.URI) string {
 	words := "words"
 	if before, after, ok := strings.Cut(u.String(), "?"); ok && after != "" {

@@ -31,7 +31,7 @@ func serve(t testing.TB, name string) string {
 	return "gopher://" + transcript.Server(t, conv) + "/"
 }
 
-// play is serve for a transcript in the test.
+// play is like serve, for a transcript in the test.
 func play(t testing.TB, script string) string {
 	t.Helper()
 	return "gopher://" + transcript.Play(t, script) + "/"
@@ -117,7 +117,7 @@ func TestExchangesThatAreErrors(t *testing.T) {
 	}
 }
 
-// TestTheFinalDot has the ways in which servers end texts (RFC 1436, section 3.8, requires
+// TestTheFinalDot tests the ways in which servers end texts (RFC 1436, section 3.8, requires
 // ".\r\n").
 func TestTheFinalDot(t *testing.T) {
 	t.Parallel()
@@ -151,7 +151,7 @@ func TestTheFinalDot(t *testing.T) {
 	}
 }
 
-// TestHeaders has replies that begin with a Gopher+ header or something similar.
+// TestHeaders tests replies that begin with a Gopher+ header or a similar line.
 func TestHeaders(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ sent, body string }{
@@ -220,7 +220,7 @@ func TestMediaTypes(t *testing.T) {
 	}
 }
 
-// TestErrorLines has replies that consist of an error line, or only look like that.
+// TestErrorLines tests replies that are an error line, and replies that only resemble one.
 func TestErrorLines(t *testing.T) {
 	t.Parallel()
 	const missing = "3not there\t\terror.host\t1\r\n"
@@ -401,8 +401,8 @@ func TestAcceptChoosesAView(t *testing.T) {
 	}
 }
 
-// TestTLSClosedWithoutFarewell has servers that omit close_notify, which is not an error. The end
-// is then as uncertain as without TLS.
+// TestTLSClosedWithoutFarewell uses servers that omit close_notify, which is not an error. The body is
+// then close-delimited, as without TLS.
 func TestTLSClosedWithoutFarewell(t *testing.T) {
 	t.Parallel()
 	serverTLS, clientTLS := servers.Certificate()

@@ -8,7 +8,7 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// The port of Gopher, and those of other services in menus.
+// The default ports of Gopher and of other services in menus.
 const (
 	defaultPort uint16 = 70
 	fingerPort  uint16 = 79
@@ -34,18 +34,18 @@ func (m *menu) link(typ byte, item Item) (uri.URI, error) {
 		return sessionURL("tn3270", host, port, item.Selector)
 	}
 	if typ == '0' && port == fingerPort {
-		// Menus link to finger users in this way, because finger sends one line and returns text.
-		// The policy allows that port to no other scheme.
+		// Menus link to finger servers in this way, because a finger request is also one line. The
+		// policy allows only the scheme finger for that port.
 		return otherURL("finger", host, port, fingerPort, uri.Escape(item.Selector))
 	}
 	if path, ok := strings.CutPrefix(item.Selector, "GET "); ok && typ == 'h' && strings.HasPrefix(path, "/") {
-		// Old menus link to web servers by the request line of HTTP.
+		// Old menus link to web servers with the request line of HTTP.
 		return otherURL("http", host, cmp.Or(port, defaultPort), 80, escapePath(path[1:]))
 	}
 	g := uri.Gopher{Scheme: "gopher", Host: host, Port: port, Type: typ, Selector: item.Selector}
 	if m.base.Scheme == "gophers" && strings.EqualFold(host, m.base.Host) && cmp.Or(port, defaultPort) == m.base.Port {
-		// A menu item cannot select TLS. This server supports it on the port of the menu. Without
-		// this rule the second request would be in plaintext.
+		// A menu item cannot select TLS. This server supports it on the port of the menu.
+		// Otherwise the second request would be in plaintext.
 		g.Scheme = "gophers"
 	}
 	g.Plus = m.plusString(item)
@@ -53,8 +53,8 @@ func (m *menu) link(typ byte, item Item) (uri.URI, error) {
 	return m.write(g)
 }
 
-// write returns the URL of g. Most items of a menu are on one server and need no encoding. The
-// prefix of the previous URL is then reused, which halves the time.
+// write returns the URL of g. Most items of a menu are on one server and do not need encoding. For
+// these, write reuses the prefix of the previous URL, which halves the time.
 func (m *menu) write(g uri.Gopher) (uri.URI, error) {
 	path := string(rune(g.Type)) + g.Selector
 	if g.HasPlus || !isPlain(path) {
@@ -102,8 +102,8 @@ func (m *menu) plusString(item Item) string {
 	return ""
 }
 
-// urlSelector returns the URL in a selector. Menus link to other protocols by "URL:" and a URL,
-// perhaps after a slash. It returns the zero URI for all other selectors.
+// urlSelector returns the URL in a selector. Menus link to other protocols with "URL:" and a URL,
+// possibly after a slash. It returns the zero URI for all other selectors.
 func urlSelector(selector string) uri.URI {
 	text, ok := strings.CutPrefix(strings.TrimPrefix(selector, "/"), "URL:")
 	if !ok {

@@ -47,7 +47,7 @@ func (i Item) EntryFacts() driver.Facts {
 // A menu converts lines to entries.
 type menu struct {
 	base uri.Gopher // URL of the menu
-	last byte       // type of the previous item; '+' items have the same
+	last byte       // type of the previous item, which '+' items repeat
 
 	server server // of the previous item
 	prefix string // common prefix of URLs on server

@@ -168,7 +168,7 @@ func TestWhatHasNoItemIsNoMenu(t *testing.T) {
 	}
 }
 
-// FuzzLine looks for lines that make inconsistent entries.
+// FuzzLine checks the invariants of the entries of menu lines.
 func FuzzLine(f *testing.F) {
 	for _, line := range []string{
 		"", "i", "0", "0a\tb\tc\t70", "1a\tb\tc\t0\t+\t", "7a\tb\tc\t99999", "8a\tu\x00\tc\t23", "Ta\tu:p@\tc\t",

@@ -72,8 +72,7 @@ func (c *conn) plusHeader() (header, bool, error) {
 	return plain, false, err
 }
 
-// isCutHeader reports whether text is the beginning of a header. A document of these few bytes is
-// unlikely.
+// isCutHeader reports whether text is a truncated header. A document of these few bytes is unlikely.
 func isCutHeader(text string) bool {
 	if text == "" || text[0] != '+' && text[0] != '-' {
 		return false

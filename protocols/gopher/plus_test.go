@@ -188,7 +188,7 @@ func TestAView(t *testing.T) {
 	}
 }
 
-// TestTheViewOfARequest has preferences and the requested views.
+// TestTheViewOfARequest tests the choice of a view from the preferences of a request.
 func TestTheViewOfARequest(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -316,8 +316,8 @@ func TestWrongAnswersAreNotSent(t *testing.T) {
 	}
 }
 
-// TestAnswersAsPeopleGiveThem has question names without the colon and in lower case, texts of
-// several lines and lines of dots.
+// TestAnswersAsPeopleGiveThem uses question names without the colon or in a different case, text of
+// several lines, and lines of dots.
 func TestAnswersAsPeopleGiveThem(t *testing.T) {
 	t.Parallel()
 	const play2 = "-- attributes --\nC\"/f\\t!\\r\\n\"\nS: +-1\nS: +ASK:\nS:  Ask: Your Name:\nS:  AskL: Text\nS:  AskP: Word\nS: .\nS!close\n" +

@@ -48,8 +48,8 @@ func newRequest(g uri.Gopher, data block) (request, error) {
 	return request{line, data}, wire.CheckLine(line)
 }
 
-// plusString returns a Gopher+ string in the form of a request. In a URL, spaces separate the names
-// of attributes (RFC 1738, section 3.4.7); in a request, nothing does.
+// plusString converts a Gopher+ string of a URL to that of a request. In a URL, spaces separate the
+// names of attributes (RFC 1738, section 3.4.7). In a request, there is no separator.
 func plusString(s string) string {
 	if s[0] == '!' || s[0] == '$' {
 		return strings.ReplaceAll(s, " ", "")

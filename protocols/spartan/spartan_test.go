@@ -136,7 +136,7 @@ func TestMediaTypes(t *testing.T) {
 	}
 }
 
-// TestData sends text by a URL. A redirect discards it.
+// TestData sends the text in a URL. A redirect discards it.
 func TestData(t *testing.T) {
 	t.Parallel()
 	s := spartand.Start(t, spartand.Options{Replies: map[string]string{

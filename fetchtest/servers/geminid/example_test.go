@@ -10,7 +10,7 @@ import (
 	"github.com/urlget/urlget/fetchtest/servers/geminid"
 )
 
-// get is the client under test.
+// get stands for the client under test.
 func get(s *servers.Server, path string) (string, error) {
 	_, trusting := servers.Certificate()
 	conn, err := tls.Dial("tcp", s.Addr, trusting)

@@ -12,7 +12,7 @@ import (
 	"github.com/urlget/urlget/fetchtest/servers/gopherd"
 )
 
-// gopher is the client under test.
+// gopher stands for the client under test.
 func gopher(addr, selector string) (string, error) {
 	conn, err := net.Dial("tcp", addr)
 	if err != nil {

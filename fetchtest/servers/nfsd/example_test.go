@@ -12,7 +12,7 @@ import (
 	"github.com/urlget/urlget/internal/codec/xdr"
 )
 
-// size is the client under test. It requests the size of a file below the public directory.
+// size stands for the client under test. It requests the size of a file below the public directory.
 func size(addr, name string) (uint64, error) {
 	c, err := net.Dial("tcp", addr)
 	if err != nil {

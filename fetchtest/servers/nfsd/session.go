@@ -26,7 +26,7 @@ type session struct {
 	split  bool
 	// faults maps file handles to the failures taken for them.
 	faults map[string]*servers.Failure
-	seen   map[string]bool // file handles read so far
+	seen   map[string]bool // file handles that were read
 }
 
 // errEnd ends a session.

@@ -10,7 +10,7 @@ import (
 	"github.com/urlget/urlget/fetchtest/servers/spartand"
 )
 
-// get is the client under test.
+// get stands for the client under test.
 func get(addr, path, data string) (string, error) {
 	conn, err := net.Dial("tcp", addr)
 	if err != nil {

@@ -273,7 +273,7 @@ func (t *transfer) blocks(content []byte, f servers.Failure) {
 			strike = min(strike, total-1)
 		}
 		if strike == 1 && f.After >= 0 && total > 1 {
-			strike = 2 // after the first packets
+			strike = 2 // after the first block
 		}
 	}
 	acked, repeats := 0, 0 // acknowledged blocks, and timeouts without progress
@@ -300,7 +300,7 @@ func (t *transfer) blocks(content []byte, f servers.Failure) {
 			t.send(tftp.Packet{Op: tftp.Data, Block: t.number(i), Data: content[(i-1)*t.block : min(i*t.block, len(content))]})
 		}
 		n, err := t.await(t.s.opts.Patience)
-		for err == nil { // a duplicate acknowledgment repeats nothing (RFC 1123, section 4.2.3.1)
+		for err == nil { // ignore duplicate acknowledgments (RFC 1123, section 4.2.3.1)
 			if i := t.ahead(acked, n); i > 0 {
 				acked, repeats = acked+i, 0
 				break

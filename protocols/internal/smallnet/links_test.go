@@ -18,8 +18,8 @@ const text = "# Title\r\n=> a.gmi\tA page\n=>/b/ The directory b\n=>   \n=> ?x\n
 	"=: /post Write to us\n=:\n=> nex://h.example Night\n=> ../\n" +
 	"=> https://h.example/ Web\n=> finger://h.example/ Who\n=> other://h.example/ Else\n=> last"
 
-// schemes has a scheme with directories, one whose directories are HTML pages, and one without
-// directories.
+// schemes returns a registry with schemes with directories, one whose directories are HTML pages, and
+// one without directories.
 func schemes() *driver.Registry {
 	reg := new(driver.Registry)
 	for name, traits := range map[string]driver.Traits{"gemini": {Tree: true}, "nex": {Tree: true}, "https": {Tree: true, HTML: true}, "finger": {}} {
@@ -113,7 +113,8 @@ func FuzzLinks(f *testing.F) {
 	})
 }
 
-// TestEveryPageEnds checks that a page may end within a line, and that a source error is an error.
+// TestEveryPageEnds checks that a page may end within a line, and that errors of the reader are
+// returned.
 func TestEveryPageEnds(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 200<<10)
