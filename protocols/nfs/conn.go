@@ -74,7 +74,7 @@ func (c *conn) queue(p nfs3.Proc, args func([]byte) []byte) (xid uint32) {
 func (c *conn) flush() error {
 	if c.err == nil && len(c.out) > 0 {
 		if _, err := c.net.Write(c.out); err != nil {
-			c.err = lost(err)
+			c.err = connError(err)
 		}
 		c.out = c.out[:0]
 	}
@@ -94,7 +94,7 @@ func (c *conn) receive(p nfs3.Proc, xid uint32) (*reply, error) {
 	for {
 		if r, ok := c.early[xid]; ok {
 			delete(c.early, xid)
-			return r, c.accept(p, r)
+			return r, c.checkAccepted(p, r)
 		}
 		got, r, err := c.read(content)
 		if err == nil && !c.waiting[got] {
@@ -102,7 +102,7 @@ func (c *conn) receive(p nfs3.Proc, xid uint32) (*reply, error) {
 			err = remotefile.Violation("an unsolicited reply")
 		}
 		if err != nil {
-			c.err = lost(err)
+			c.err = connError(err)
 			return nil, c.err
 		}
 		delete(c.waiting, got)
@@ -129,8 +129,8 @@ func (c *conn) read(content bool) (xid uint32, _ *reply, err error) {
 	return xid, r, nil
 }
 
-// accept returns the error of a rejected call.
-func (c *conn) accept(p nfs3.Proc, r *reply) error {
+// checkAccepted returns the error of a rejected call.
+func (c *conn) checkAccepted(p nfs3.Proc, r *reply) error {
 	var rejected *nfs3.Rejection
 	if errors.As(r.err, &rejected) {
 		r.release()
@@ -139,50 +139,50 @@ func (c *conn) accept(p nfs3.Proc, r *reply) error {
 	return nil
 }
 
-// finish decodes the results of a call with take and releases the reply.
-func (c *conn) finish(r *reply, take func(*xdr.Decoder)) error {
+// decodeResults decodes the results of a call with decode and releases the reply.
+func (c *conn) decodeResults(r *reply, decode func(*xdr.Decoder)) error {
 	defer r.release()
-	take(r.results)
+	decode(r.results)
 	if err := r.results.Err(); err != nil {
-		c.err = lost(err)
+		c.err = connError(err)
 		return c.err
 	}
 	return nil
 }
 
-// ask makes a call, waits for the reply, checks the status, and decodes the results with take. The
+// call makes a call, waits for the reply, checks the status, and decodes the results with decode. The
 // trace shows what.
-func (c *conn) ask(p nfs3.Proc, what string, args func([]byte) []byte, take func(*xdr.Decoder)) error {
-	return c.await(p, c.tell(p, what, args), take)
+func (c *conn) call(p nfs3.Proc, what string, args func([]byte) []byte, decode func(*xdr.Decoder)) error {
+	return c.await(p, c.queueTraced(p, what, args), decode)
 }
 
-// askPlain is like ask, for procedures whose results have no status.
-func (c *conn) askPlain(p nfs3.Proc, what string, args func([]byte) []byte, take func(*xdr.Decoder)) error {
-	r, err := c.receive(p, c.tell(p, what, args))
+// callPlain is like call, for procedures whose results have no status.
+func (c *conn) callPlain(p nfs3.Proc, what string, args func([]byte) []byte, decode func(*xdr.Decoder)) error {
+	r, err := c.receive(p, c.queueTraced(p, what, args))
 	if err != nil {
 		return err
 	}
-	return c.finish(r, take)
+	return c.decodeResults(r, decode)
 }
 
-// tell queues a call and traces it.
-func (c *conn) tell(p nfs3.Proc, what string, args func([]byte) []byte) (xid uint32) {
+// queueTraced queues a call and traces it.
+func (c *conn) queueTraced(p nfs3.Proc, what string, args func([]byte) []byte) (xid uint32) {
 	if trace := c.net.Line(); trace != nil {
 		trace(true, p.Name+" "+what)
 	}
 	return c.queue(p, args)
 }
 
-// await waits for the reply to a call, checks the status, and decodes the results with take.
-func (c *conn) await(p nfs3.Proc, xid uint32, take func(*xdr.Decoder)) error {
+// await waits for the reply to a call, checks the status, and decodes the results with decode.
+func (c *conn) await(p nfs3.Proc, xid uint32, decode func(*xdr.Decoder)) error {
 	r, err := c.receive(p, xid)
 	if err != nil {
 		return err
 	}
 	status := nfs3.OK
-	err = c.finish(r, func(d *xdr.Decoder) {
+	err = c.decodeResults(r, func(d *xdr.Decoder) {
 		if status = nfs3.Status(d.Uint32()); status == nfs3.OK {
-			take(d)
+			decode(d)
 		}
 	})
 	if trace := c.net.Line(); trace != nil && err == nil {
@@ -195,32 +195,32 @@ func (c *conn) await(p nfs3.Proc, xid uint32, take func(*xdr.Decoder)) error {
 }
 
 // lookup looks a name up in a directory.
-func (c *conn) lookup(dir, name string) (place, error) {
-	var f nfs3.Found
-	err := c.ask(nfs3.Lookup, name, nfs3.DirOp(dir, name), func(d *xdr.Decoder) { f = nfs3.ParseFound(d) })
+func (c *conn) lookup(dir, name string) (node, error) {
+	var f nfs3.LookupResult
+	err := c.call(nfs3.Lookup, name, nfs3.LookupArgs(dir, name), func(d *xdr.Decoder) { f = nfs3.ParseLookup(d) })
 	if err != nil {
-		return place{}, err
+		return node{}, err
 	}
-	return c.place(f)
+	return c.node(f)
 }
 
-// place returns the place for a LOOKUP result. It gets missing attributes with GETATTR.
-func (c *conn) place(f nfs3.Found) (place, error) {
+// node returns the node for a LOOKUP result. It gets missing attributes with GETATTR.
+func (c *conn) node(f nfs3.LookupResult) (node, error) {
 	if f.Handle == "" {
 		c.err = remotefile.Violation("an empty file handle")
-		return place{}, c.err
+		return node{}, c.err
 	}
 	if f.Attr != nil {
-		return place{f.Handle, *f.Attr}, nil
+		return node{f.Handle, *f.Attr}, nil
 	}
 	var a nfs3.Attr
-	err := c.ask(nfs3.Getattr, "", nfs3.Handle(f.Handle), func(d *xdr.Decoder) { a = nfs3.ParseAttr(d) })
-	return place{f.Handle, a}, err
+	err := c.call(nfs3.Getattr, "", nfs3.HandleArgs(f.Handle), func(d *xdr.Decoder) { a = nfs3.ParseAttr(d) })
+	return node{f.Handle, a}, err
 }
 
 // readlink returns the text of a symbolic link.
 func (c *conn) readlink(handle string) (text string, err error) {
-	err = c.ask(nfs3.Readlink, "", nfs3.Handle(handle), func(d *xdr.Decoder) { text = nfs3.ParseLink(d) })
+	err = c.call(nfs3.Readlink, "", nfs3.HandleArgs(handle), func(d *xdr.Decoder) { text = nfs3.ParseLink(d) })
 	return text, err
 }
 
@@ -230,5 +230,5 @@ type lease struct {
 	*driver.Lease[string, *conn]
 }
 
-// errTooMany means that resolving a path met more than maxLinks symbolic links.
-var errTooMany = fmt.Errorf("more than %d symbolic links", maxLinks)
+// errTooManyLinks means that resolving a path met more than maxLinks symbolic links.
+var errTooManyLinks = fmt.Errorf("more than %d symbolic links", maxLinks)

@@ -18,15 +18,15 @@ import (
 const (
 	lowestReserved  = 665
 	highestReserved = 1023
-	// attempts is the number of reserved ports to try before using any port.
-	attempts = 8
+	// maxPortAttempts is the number of reserved ports to try before using any port.
+	maxPortAttempts = 8
 )
 
 // connect connects to an RPC program of a server, from a reserved port if possible. Many servers
 // accept only reserved ports, because only root may use them. Foreign requests (see
 // driver.Env.Foreign) never use a reserved port.
 func (d *opener) connect(ctx context.Context, addr string) (*conn, error) {
-	for n := 0; n < attempts && !d.unprivileged.Load() && !d.env.Foreign(ctx); n++ {
+	for n := 0; n < maxPortAttempts && !d.unprivileged.Load() && !d.env.Foreign(ctx); n++ {
 		port := lowestReserved + rand.N(highestReserved-lowestReserved+1)
 		c, err := d.env.DialFrom(ctx, "tcp", addr, uint16(port))
 		switch {
@@ -54,8 +54,8 @@ func localPort(c *driver.Conn) int {
 	return 0
 }
 
-// with connects to another port of the server that l is connected to, and calls do.
-func (d *opener) with(ctx context.Context, l *lease, port uint16, do func(*conn) error) error {
+// withConn connects to another port of the server that l is connected to, and calls do.
+func (d *opener) withConn(ctx context.Context, l *lease, port uint16, do func(*conn) error) error {
 	host, _, err := net.SplitHostPort(l.net.RemoteAddr().String())
 	if err != nil {
 		return err
@@ -75,45 +75,45 @@ func (d *opener) with(ctx context.Context, l *lease, port uint16, do func(*conn)
 // might act on the data that is sent.
 const lowestMount = 512
 
-// mounting calls do with a connection to the MOUNT program. It uses the port in the options, or else
-// the NFS port, or else the port from the port mapper.
-func (d *opener) mounting(ctx context.Context, l *lease, t *target, do func(*conn) error) error {
+// withMountConn calls do with a connection to the MOUNT program. It uses the port in the options, or
+// else the NFS port, or else the port from the port mapper.
+func (d *opener) withMountConn(ctx context.Context, l *lease, t *target, do func(*conn) error) error {
 	if port := d.opts.MountPort; port != 0 {
-		return d.with(ctx, l, port, do)
+		return d.withConn(ctx, l, port, do)
 	}
-	err := d.with(ctx, l, t.url.Port(defaultPort), do)
-	if err == nil || !elsewhere(err) {
+	err := d.withConn(ctx, l, t.url.Port(defaultPort), do)
+	if err == nil || !isNotMount(err) {
 		return err
 	}
 	var port uint32
-	err = d.with(ctx, l, d.opts.PortmapPort, func(c *conn) error {
+	err = d.withConn(ctx, l, d.opts.PortmapPort, func(c *conn) error {
 		c.cred = nfs3.Cred{} // the port mapper needs no credentials
-		return c.askPlain(nfs3.Getport, "of MOUNT", nfs3.PortOf(nfs3.ProgramMount, nfs3.Mnt.Version),
+		return c.callPlain(nfs3.Getport, "of MOUNT", nfs3.GetportArgs(nfs3.ProgramMount, nfs3.Mnt.Version),
 			func(d *xdr.Decoder) { port = d.Uint32() })
 	})
 	switch {
 	case err != nil:
-		return because(err, "the server has no public file handle, and its port mapper does not tell where MOUNT is")
+		return annotate(err, "the server has no public file handle, and its port mapper does not tell where MOUNT is")
 	case port == 0:
 		return &driver.Error{Code: driver.ErrRefused, Err: errors.New("the server has neither a public file handle nor version 3 of the MOUNT protocol")}
 	case port < lowestMount || port > 65535:
 		return &driver.Error{Code: driver.ErrPolicy, Reason: driver.Reason{Kind: driver.ReasonPort, Port: uint16(port)},
 			Err: fmt.Errorf("the server named port %d for MOUNT", port)}
 	}
-	return d.with(ctx, l, uint16(port), do)
+	return d.withConn(ctx, l, uint16(port), do)
 }
 
-// elsewhere reports whether err means that the port does not serve MOUNT. Some servers close the
+// isNotMount reports whether err means that the port does not serve MOUNT. Some servers close the
 // connection after an unknown call.
-func elsewhere(err error) bool {
+func isNotMount(err error) bool {
 	if e := (*driver.Error)(nil); errors.As(err, &e) {
 		return e.Code == driver.ErrRefused && e.Reply.Code == 0 && e.Reply.Text != "PROC_UNAVAIL"
 	}
 	return isLost(err)
 }
 
-// because wraps err with a description of the failure it caused.
-func because(err error, what string) error {
+// annotate wraps err with a description of the failure it caused.
+func annotate(err error, what string) error {
 	var e *driver.Error
 	if !errors.As(err, &e) {
 		return fmt.Errorf("%s: %w", what, err)

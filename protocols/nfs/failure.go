@@ -13,8 +13,8 @@ import (
 	"github.com/urlget/urlget/protocols/internal/remotefile"
 )
 
-// errForgotten marks a failure because a cached file handle is no longer valid.
-var errForgotten = errors.New("the server no longer knows what it exported")
+// errStaleHandle marks a failure because a cached file handle is no longer valid.
+var errStaleHandle = errors.New("the server no longer knows what it exported")
 
 // refusal returns the error that a status reports.
 func (c *conn) refusal(p nfs3.Proc, s nfs3.Status) *driver.Error {
@@ -61,8 +61,8 @@ func (c *conn) rejection(p nfs3.Proc, r *nfs3.Rejection) *driver.Error {
 	return e
 }
 
-// lost returns the driver error for err, which makes the connection unusable.
-func lost(err error) error {
+// connError returns the driver error for err, which makes the connection unusable.
+func connError(err error) error {
 	var own *driver.Error
 	switch {
 	case errors.As(err, &own):

@@ -30,7 +30,7 @@ func sizeOf(a nfs3.Attr) int64 {
 }
 
 // file returns the response for anything but a directory.
-func (d *opener) file(l *lease, t *target, at place) (*driver.Response, error) {
+func (d *opener) file(l *lease, t *target, at node) (*driver.Response, error) {
 	if !at.attr.IsRegular() {
 		return nil, remotefile.NotFile(at.attr.FileMode())
 	}
@@ -53,7 +53,7 @@ func (d *opener) file(l *lease, t *target, at place) (*driver.Response, error) {
 	}
 	r := &reads{lease: l, handle: at.handle, size: maxData}
 	if meta.Size == 0 {
-		return &driver.Response{Meta: meta, URL: t.url, Body: driver.NoBody}, r.nothing(&meta)
+		return &driver.Response{Meta: meta, URL: t.url, Body: driver.NoBody}, r.checkEmpty(&meta)
 	}
 	b := remotefile.NewBody(remotefile.Reads[uint32]{MinWindow: firstWindow, MaxWindow: lastWindow, Size: maxData,
 		Send: r.send, Flush: l.flush, Receive: r.receive, Release: r.release, Lost: isCut}, &meta)
@@ -75,8 +75,8 @@ const (
 	lastWindow  = 16
 )
 
-// leastSize is the smallest count of a READ, in bytes. Every server should support it.
-const leastSize = 4 << 10
+// minReadSize is the smallest count of a READ, in bytes. Every server should support it.
+const minReadSize = 4 << 10
 
 // reads performs the READs of a body.
 type reads struct {
@@ -86,10 +86,10 @@ type reads struct {
 	reply  *reply // holds the data that the reader uses; nil if none
 }
 
-// nothing reads at the end of the file to check that the file may be read.
-func (r *reads) nothing(meta *driver.Meta) error {
-	xid, asked, _ := r.send(meta.Range.Offset, 1, false)
-	data, err := r.data(xid, asked)
+// checkEmpty reads at the end of the file to check that the file may be read.
+func (r *reads) checkEmpty(meta *driver.Meta) error {
+	xid, requested, _ := r.send(meta.Range.Offset, 1, false)
+	data, err := r.data(xid, requested)
 	r.release()
 	if err == nil && meta.Range.Offset == 0 && len(data.Bytes) > 0 {
 		err = &driver.Error{Code: driver.ErrChanged, Retry: true, Err: errors.New("the file is said to be empty, and is not")}
@@ -97,13 +97,13 @@ func (r *reads) nothing(meta *driver.Meta) error {
 	return err
 }
 
-func (r *reads) send(offset int64, size int, _ bool) (xid uint32, asked int, err error) {
+func (r *reads) send(offset int64, size int, _ bool) (xid uint32, requested int, err error) {
 	size = min(size, r.size)
 	return r.lease.queue(nfs3.Read, nfs3.ReadArgs(r.handle, uint64(offset), uint32(size))), size, nil
 }
 
-func (r *reads) receive(xid uint32, asked int) ([]byte, error) {
-	data, err := r.data(xid, asked)
+func (r *reads) receive(xid uint32, requested int) ([]byte, error) {
+	data, err := r.data(xid, requested)
 	n := len(data.Bytes)
 	switch {
 	case err != nil:
@@ -111,26 +111,26 @@ func (r *reads) receive(xid uint32, asked int) ([]byte, error) {
 	case n == 0 && data.EOF:
 		return nil, io.EOF
 	case n == 0:
-		r.lease.err = remotefile.Violation("no bytes in response to a READ of %d", asked)
+		r.lease.err = remotefile.Violation("no bytes in response to a READ of %d", requested)
 		return nil, r.lease.err
-	case n < asked:
-		r.size = min(r.size, max(n, leastSize))
+	case n < requested:
+		r.size = min(r.size, max(n, minReadSize))
 	}
 	return data.Bytes, nil
 }
 
 // data waits for the data of a READ. The data is valid until release.
-func (r *reads) data(xid uint32, asked int) (data nfs3.Data, err error) {
+func (r *reads) data(xid uint32, requested int) (data nfs3.Data, err error) {
 	if r.reply, err = r.lease.receive(nfs3.Read, xid); err != nil {
 		return data, err
 	}
 	results := r.reply.results
 	status := nfs3.Status(results.Uint32())
 	if status == nfs3.OK {
-		data = nfs3.ParseData(results, asked)
+		data = nfs3.ParseData(results, requested)
 	}
 	if err := results.Err(); err != nil {
-		r.lease.err = lost(err)
+		r.lease.err = connError(err)
 		return data, r.lease.err
 	}
 	if status != nfs3.OK {

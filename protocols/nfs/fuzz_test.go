@@ -13,8 +13,8 @@ import (
 	"github.com/urlget/urlget/internal/codec/xdr"
 )
 
-// replying returns a server that replies to each call with the next result, and repeats the last.
-func replying(results ...[]byte) func(*servers.Conn) {
+// replyServer returns a server that replies to each call with the next result, and repeats the last.
+func replyServer(results ...[]byte) func(*servers.Conn) {
 	return func(c *servers.Conn) {
 		for i := 0; ; i++ {
 			record, err := xdr.ReadRecord(c, nil, 64<<10)
@@ -30,20 +30,20 @@ func replying(results ...[]byte) func(*servers.Conn) {
 	}
 }
 
-// found is the result of a LOOKUP of a file.
-func found(typ int, size uint64) []byte {
+// lookupReply is the result of a LOOKUP of a file.
+func lookupReply(typ int, size uint64) []byte {
 	b := nfs3.AppendHandle(xdr.AppendUint32(nil, 0), "handle")
 	return xdr.AppendBool(nfs3.AppendOptAttr(b, &nfs3.Attr{Type: typ, Size: size, Mode: 0o644}), false)
 }
 
-// lister returns a server with a directory of one member.
-func lister(name string) func(*servers.Conn) {
+// listServer returns a server with a directory of one member.
+func listServer(name string) func(*servers.Conn) {
 	l := nfs3.Listing{EOF: true, Entries: []nfs3.Entry{{Name: name, Cookie: 1, Attr: &nfs3.Attr{Type: nfs3.TypeRegular}}}}
-	return replying(found(nfs3.TypeDir, 0), l.Append(xdr.AppendUint32(nil, 0), nil, true))
+	return replyServer(lookupReply(nfs3.TypeDir, 0), l.Append(xdr.AppendUint32(nil, 0), nil, true))
 }
 
-// FuzzAnswers checks that a body either has the announced size or fails, for any second reply.
-func FuzzAnswers(f *testing.F) {
+// FuzzReplies checks that a body either has the announced size or fails, for any second reply.
+func FuzzReplies(f *testing.F) {
 	data := func(eof bool, text string) []byte {
 		b := xdr.AppendUint32(xdr.AppendBool(xdr.AppendUint32(nil, 0), false), uint32(len(text)))
 		return xdr.AppendOpaque(xdr.AppendBool(b, eof), text)
@@ -53,12 +53,12 @@ func FuzzAnswers(f *testing.F) {
 	f.Add(data(true, ""), false)
 	f.Add(xdr.AppendUint32(nil, 13), false)
 	f.Add(nfs3.Listing{EOF: true, Entries: []nfs3.Entry{{Name: "a"}}}.Append(xdr.AppendUint32(nil, 0), nil, true), true)
-	f.Fuzz(func(t *testing.T, answer []byte, dir bool) {
+	f.Fuzz(func(t *testing.T, second []byte, dir bool) {
 		typ := nfs3.TypeRegular
 		if dir {
 			typ = nfs3.TypeDir
 		}
-		s := servers.Start(t, servers.Config{Scheme: "nfs"}, replying(found(typ, 10), answer))
+		s := servers.Start(t, servers.Config{Scheme: "nfs"}, replyServer(lookupReply(typ, 10), second))
 		limit := 5 * time.Second
 		c := client(t, Options{}, &fetch.Options{Timeouts: fetch.Timeouts{Connect: limit, Reply: limit, Idle: limit}, Policy: &fetch.Policy{MaxSize: 1 << 20}})
 		resp, err := c.Do(t.Context(), &fetch.Request{URL: uri.MustParse(s.URL + "/x")})

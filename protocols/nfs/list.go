@@ -114,7 +114,7 @@ func (l *listing) next() error {
 	}
 	var page nfs3.Listing
 	args := nfs3.ReaddirArgs(l.walk.at.handle, l.cookie, l.page.Verifier, listCount, l.plus)
-	err := l.lease.ask(proc, "", args, func(d *xdr.Decoder) { page = nfs3.ParseListing(d, l.plus) })
+	err := l.lease.call(proc, "", args, func(d *xdr.Decoder) { page = nfs3.ParseListing(d, l.plus) })
 	switch {
 	case err != nil && l.plus && (statusOf(err) == nfs3.ErrNotSupp || isUnknown(err)):
 		l.plus = false
@@ -126,7 +126,7 @@ func (l *listing) next() error {
 	case len(page.Entries) > 0:
 		l.cookie = page.Entries[len(page.Entries)-1].Cookie
 	}
-	if !page.EOF && l.returns() {
+	if !page.EOF && l.isCycle() {
 		return l.violation("a directory that begins again and again")
 	}
 	for _, e := range page.Entries {
@@ -138,9 +138,9 @@ func (l *listing) next() error {
 	return nil
 }
 
-// returns reports whether the cookie has occurred before. It compares each cookie with an earlier
+// isCycle reports whether the cookie has occurred before. It compares each cookie with an earlier
 // one, which it replaces after 1, 2, 4, … pages (Brent's algorithm). It finds a cycle of any length.
-func (l *listing) returns() bool {
+func (l *listing) isCycle() bool {
 	if l.pages > 0 && l.cookie == l.mark {
 		return true
 	}
@@ -167,7 +167,7 @@ func (l *listing) member(e nfs3.Entry) (driver.Entry, error) {
 	if e.Name == "." || e.Name == ".." {
 		return driver.Entry{}, nil
 	}
-	at := place{handle: e.Handle}
+	at := node{handle: e.Handle}
 	if e.Attr == nil || e.Attr.IsLink() && e.Handle == "" {
 		found, err := l.lease.lookup(l.walk.at.handle, e.Name)
 		if refused := statusOf(err) != nfs3.OK; err != nil && !refused {
@@ -195,11 +195,11 @@ func (l *listing) member(e nfs3.Entry) (driver.Entry, error) {
 
 // follow returns the attributes of the file that a link leads to, and the text of the link. The
 // attributes are zero if the link is dangling or leads out of the export.
-func (l *listing) follow(link place, name string) (nfs3.Attr, string, error) {
+func (l *listing) follow(link node, name string) (nfs3.Attr, string, error) {
 	text, err := l.lease.readlink(link.handle)
 	if err == nil {
 		var w *walk
-		if w, err = l.walk.to(name); err == nil {
+		if w, err = l.walk.member(name); err == nil {
 			return w.at.attr, text, nil
 		}
 	}

@@ -15,36 +15,36 @@ import (
 )
 
 const (
-	// memory is how long the exports of a server stay cached.
-	memory = 5 * time.Minute
+	// cacheTime is how long the exports of a server stay cached.
+	cacheTime = 5 * time.Minute
 	// maxServers limits the number of cached servers, and of cached handles per server.
 	maxServers = 256
-	// maxGuesses limits the MNT attempts on a server that does not list its exports.
-	maxGuesses = 16
+	// maxMountAttempts limits the MNT attempts on a server that does not list its exports.
+	maxMountAttempts = 16
 )
 
 // A serverKey names a server within a scope of the client.
 type serverKey struct{ addr, scope string }
 
-// A server holds the cached exports of one server.
+// A server holds the cached state of one server.
 type server struct {
-	lock chan struct{} // held while knowledge is read or updated
-	knowledge
+	lock chan struct{} // held while serverState is read or updated
+	serverState
 }
 
-// knowledge is the cached state of a server.
-type knowledge struct {
-	// notPublic is set if the server has no public file handle.
-	notPublic bool
-	exports   []string          // paths, cleaned
-	handles   map[string]export // mounted exports, by path
-	learned   time.Time
+// serverState is the cached state of a server.
+type serverState struct {
+	// noPublicHandle is set if the server has no public file handle.
+	noPublicHandle bool
+	exports        []string          // paths, cleaned
+	handles        map[string]export // mounted exports, by path
+	cachedAt       time.Time
 }
 
 // An export is a directory that a server exports.
 type export struct {
-	handle string
-	none   bool // the server accepts AUTH_NONE but not AUTH_SYS
+	handle   string
+	authNone bool // the server accepts AUTH_NONE but not AUTH_SYS
 }
 
 // server returns the cache entry of a server, which it creates if necessary.
@@ -63,73 +63,73 @@ func (d *opener) server(ctx context.Context, addr string) *server {
 	return s
 }
 
-// enter locks s and drops expired knowledge.
-func (s *server) enter(ctx context.Context) error {
+// acquire locks s and drops an expired state.
+func (s *server) acquire(ctx context.Context) error {
 	select {
 	case s.lock <- struct{}{}:
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-	if time.Since(s.learned) > memory {
-		s.knowledge = knowledge{}
+	if time.Since(s.cachedAt) > cacheTime {
+		s.serverState = serverState{}
 	}
 	return nil
 }
 
-func (s *server) leave() { <-s.lock }
+func (s *server) release() { <-s.lock }
 
-// forget drops the knowledge about the server. It reports whether any handles were cached.
+// forget drops the cached state. It reports whether any handles were cached.
 func (s *server) forget(ctx context.Context) bool {
-	if s.enter(ctx) != nil {
+	if s.acquire(ctx) != nil {
 		return false
 	}
-	defer s.leave()
+	defer s.release()
 	known := s.handles != nil
-	s.knowledge = knowledge{}
+	s.serverState = serverState{}
 	return known
 }
 
-// withoutPublic reports whether the server is known to have no public file handle.
-func (s *server) withoutPublic(ctx context.Context) (bool, error) {
-	if err := s.enter(ctx); err != nil {
+// lacksPublicHandle reports whether the server is known to have no public file handle.
+func (s *server) lacksPublicHandle(ctx context.Context) (bool, error) {
+	if err := s.acquire(ctx); err != nil {
 		return false, err
 	}
-	defer s.leave()
-	return s.notPublic, nil
+	defer s.release()
+	return s.noPublicHandle, nil
 }
 
-// mount returns the export that contains the path of t, and the path of the export. If t is a
+// findExport returns the export that contains the path of t, and the path of the export. If t is a
 // directory above exports, mount returns the names of its members instead.
-func (d *opener) mount(ctx context.Context, l *lease, t *target, s *server) (_ export, where string, below []string, err error) {
-	if err := s.enter(ctx); err != nil {
+func (d *opener) findExport(ctx context.Context, l *lease, t *target, s *server) (_ export, where string, below []string, err error) {
+	if err := s.acquire(ctx); err != nil {
 		return export{}, "", nil, err
 	}
-	defer s.leave()
+	defer s.release()
 	name := t.path()
 	if s.handles != nil {
-		if where := holding(s.exports, name); where != "" && s.handles[where].handle != "" {
+		if where := longestExport(s.exports, name); where != "" && s.handles[where].handle != "" {
 			return s.handles[where], where, nil, nil
 		}
 	}
-	err = d.mounting(ctx, l, t, func(c *conn) error {
-		err := c.askPlain(nfs3.Export, "", nil, func(d *xdr.Decoder) { s.exports = nil; s.add(nfs3.ParseExports(d)...) })
-		if err != nil && (c.err != nil || elsewhere(err)) {
+	err = d.withMountConn(ctx, l, t, func(c *conn) error {
+		err := c.callPlain(nfs3.Export, "", nil, func(d *xdr.Decoder) { s.exports = nil; s.add(nfs3.ParseExports(d)...) })
+		if err != nil && (c.err != nil || isNotMount(err)) {
 			return err
 		} // EXPORT is optional
-		where = holding(s.exports, name)
+		where = longestExport(s.exports, name)
 		if where == "" {
 			if below = children(s.exports, name); below != nil {
 				return nil
 			}
-			where, err = s.guess(c, name)
+			where, err = s.guessExport(c, name)
 			return err
 		}
-		return s.attach(c, where)
+		return s.mountExport(c, where)
 	})
 	if err != nil || below != nil {
 		return export{}, "", below, err
 	}
-	s.notPublic, s.learned = true, time.Now()
+	s.noPublicHandle, s.cachedAt = true, time.Now()
 	return s.handles[where], where, nil, nil
 }
 
@@ -144,11 +144,11 @@ func (s *server) add(paths ...string) {
 	}
 }
 
-// attach gets the file handle of an export with MNT (RFC 1813, section 5.2.1). It sends UMNT at once
-// to keep the server's mount list short (RFC 2054, section 8).
-func (s *server) attach(c *conn, where string) error {
-	var m nfs3.Mounted
-	err := c.ask(nfs3.Mnt, where, nfs3.Dir(where), func(d *xdr.Decoder) { m = nfs3.ParseMounted(d) })
+// mountExport gets the file handle of an export with MNT (RFC 1813, section 5.2.1). It sends UMNT at
+// once to keep the server's mount list short (RFC 2054, section 8).
+func (s *server) mountExport(c *conn, where string) error {
+	var m nfs3.MountResult
+	err := c.call(nfs3.Mnt, where, nfs3.MountArgs(where), func(d *xdr.Decoder) { m = nfs3.ParseMount(d) })
 	if err != nil {
 		return err
 	}
@@ -160,24 +160,24 @@ func (s *server) attach(c *conn, where string) error {
 	}
 	x := export{handle: m.Handle}
 	if len(m.Flavors) > 0 && !slices.Contains(m.Flavors, nfs3.FlavorSys) {
-		if x.none = slices.Contains(m.Flavors, nfs3.FlavorNone); !x.none {
+		if x.authNone = slices.Contains(m.Flavors, nfs3.FlavorNone); !x.authNone {
 			return &driver.Error{Code: driver.ErrAuth, Err: errors.New("the export wants Kerberos"),
 				Hint: "mount it with that; what is mounted is read"}
 		}
 	}
 	s.handles[where] = x
-	if err := c.askPlain(nfs3.Umnt, where, nfs3.Dir(where), func(*xdr.Decoder) {}); err != nil {
+	if err := c.callPlain(nfs3.Umnt, where, nfs3.MountArgs(where), func(*xdr.Decoder) {}); err != nil {
 		c.env.Logger().Debug("nfs: the server was not told that nothing is mounted", "error", err)
 	}
 	return nil
 }
 
-// guess tries to mount a path and the directories above it, for servers that do not list their
+// guessExport tries to mount a path and the directories above it, for servers that do not list their
 // exports.
-func (s *server) guess(c *conn, name string) (string, error) {
+func (s *server) guessExport(c *conn, name string) (string, error) {
 	var first error
-	for n, where := 0, name; n < maxGuesses; n, where = n+1, path.Dir(where) {
-		err := s.attach(c, where)
+	for n, where := 0, name; n < maxMountAttempts; n, where = n+1, path.Dir(where) {
+		err := s.mountExport(c, where)
 		if err == nil {
 			s.add(where)
 			return where, nil
@@ -192,11 +192,11 @@ func (s *server) guess(c *conn, name string) (string, error) {
 			break
 		}
 	}
-	return "", because(first, "nothing that the server exports holds "+name)
+	return "", annotate(first, "nothing that the server exports holds "+name)
 }
 
-// holding returns the longest export path that contains name, or "".
-func holding(exports []string, name string) string {
+// longestExport returns the longest export path that contains name, or "".
+func longestExport(exports []string, name string) string {
 	best := ""
 	for _, x := range exports {
 		if within(name, x) && len(x) > len(best) {

@@ -118,7 +118,7 @@ func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Respons
 	s := d.server(ctx, t.addr)
 	for again := true; ; again = false {
 		resp, err := d.perform(ctx, t, s)
-		if again && errors.Is(err, errForgotten) && s.forget(ctx) {
+		if again && errors.Is(err, errStaleHandle) && s.forget(ctx) {
 			continue // the server has restarted or the export has changed
 		}
 		return resp, err

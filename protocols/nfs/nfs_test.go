@@ -181,7 +181,7 @@ func (d denying) Lstat(name string) (fs.FileInfo, error) {
 	return d.MapFS.Lstat(name)
 }
 
-func TestUsersAreWhoTheyAreSaidToBe(t *testing.T) {
+func TestUserIsSentInCredentials(t *testing.T) {
 	t.Parallel()
 	s := nfsd.Start(t, nfsd.Options{Tree: tree(), Users: []uint32{1000}})
 	c := client(t, Options{User: &User{UID: 1000, GID: 100}}, &fetch.Options{Policy: &fetch.Policy{AllowRedirects: []string{"nfs"}}})
@@ -198,13 +198,13 @@ func TestUsersAreWhoTheyAreSaidToBe(t *testing.T) {
 func TestMountIsFoundByThePortMapper(t *testing.T) {
 	t.Parallel()
 	files := nfsd.Start(t, nfsd.Options{Tree: tree(), Without: []uint32{nfs3.ProgramMount, nfs3.ProgramPortmap}})
-	mount := nfsd.Start(t, nfsd.Options{Tree: tree(), Without: []uint32{nfs3.ProgramNFS}})
-	for _, opts := range []Options{{PortmapPort: mount.Port}, {MountPort: mount.Port, PortmapPort: 1}} {
+	mountd := nfsd.Start(t, nfsd.Options{Tree: tree(), Without: []uint32{nfs3.ProgramNFS}})
+	for _, opts := range []Options{{PortmapPort: mountd.Port}, {MountPort: mountd.Port, PortmapPort: 1}} {
 		if got, err := drive.Get(t, client(t, opts, nil), files.URL+"/pub/a.txt"); got != "content of a" || err != nil {
 			t.Errorf("%+v: %q, %v", opts, got, err)
 		}
 	}
-	if n := mount.Mounted(); n != 0 {
+	if n := mountd.Mounted(); n != 0 {
 		t.Errorf("the server thinks that %d are mounted", n)
 	}
 	for port, want := range map[uint16]fetch.Code{25: fetch.ErrPolicy, 1: fetch.ErrPolicy} {
@@ -244,7 +244,7 @@ func TestExportsAreListed(t *testing.T) {
 	}
 }
 
-func TestServersThatForgetAreAskedAgain(t *testing.T) {
+func TestStaleHandlesAreLookedUpAgain(t *testing.T) {
 	t.Parallel()
 	s := nfsd.Start(t, nfsd.Options{Tree: tree(), Exports: []string{"/pub"}})
 	c := client(t, Options{}, nil)
@@ -295,7 +295,7 @@ func TestResumeNeedsTheSameFile(t *testing.T) {
 	}
 }
 
-func TestTheEndIsOnlyWhereTheServerSaid(t *testing.T) {
+func TestTruncationIsDetected(t *testing.T) {
 	t.Parallel()
 	s := nfsd.Start(t, nfsd.Options{Tree: tree()})
 	c := client(t, Options{}, nil)
@@ -331,11 +331,11 @@ func TestTheEndIsOnlyWhereTheServerSaid(t *testing.T) {
 	}
 }
 
-// TestNoFileIsLargerThanALengthCanBe uses sizes of 2^63 bytes and more, which overflow an int64.
-func TestNoFileIsLargerThanALengthCanBe(t *testing.T) {
+// TestSizesThatOverflow uses sizes of 2^63 bytes and more, which overflow an int64.
+func TestSizesThatOverflow(t *testing.T) {
 	t.Parallel()
 	for _, size := range []uint64{1 << 63, 1<<64 - 1} {
-		s := servers.Start(t, servers.Config{Scheme: "nfs"}, replying(found(nfs3.TypeRegular, size)))
+		s := servers.Start(t, servers.Config{Scheme: "nfs"}, replyServer(lookupReply(nfs3.TypeRegular, size)))
 		c := client(t, Options{}, nil)
 		u := uri.MustParse(s.URL + "/x")
 		for _, req := range []*fetch.Request{{URL: u}, {URL: u, Range: fetch.Range{Offset: 5}}, {URL: u, Range: fetch.Range{Length: 5}}} {
@@ -349,7 +349,7 @@ func TestNoFileIsLargerThanALengthCanBe(t *testing.T) {
 	}
 }
 
-func TestWaitsForAnswersEnd(t *testing.T) {
+func TestReplyTimeout(t *testing.T) {
 	t.Parallel()
 	const limit = 2 * time.Second
 	more := &fetch.Options{Timeouts: fetch.Timeouts{Reply: limit, Idle: limit}}
@@ -393,7 +393,7 @@ func TestManyAtOnce(t *testing.T) {
 	}
 }
 
-func TestAListOfTenThousand(t *testing.T) {
+func TestLargeListing(t *testing.T) {
 	t.Parallel()
 	files := fstest.MapFS{}
 	for i := range 10_000 {
@@ -445,10 +445,10 @@ func TestMemory(t *testing.T) {
 	})
 }
 
-func TestNamesThatLeadElsewhereAreRefused(t *testing.T) {
+func TestInvalidNamesAreRefused(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"../up", "a/b", "", "a\x00b"} {
-		s := servers.Start(t, servers.Config{Scheme: "nfs"}, lister(name))
+		s := servers.Start(t, servers.Config{Scheme: "nfs"}, listServer(name))
 		var err error
 		for _, err = range client(t, Options{}, nil).List(t.Context(), s.URL+"/") {
 		}
@@ -458,7 +458,7 @@ func TestNamesThatLeadElsewhereAreRefused(t *testing.T) {
 	}
 }
 
-func TestLinesOfTheTrace(t *testing.T) {
+func TestTrace(t *testing.T) {
 	t.Parallel()
 	s := nfsd.Start(t, nfsd.Options{Tree: tree(), Exports: []string{"/pub"}})
 	var mu sync.Mutex

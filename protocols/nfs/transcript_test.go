@@ -17,8 +17,8 @@ import (
 	"github.com/urlget/urlget/internal/transcript"
 )
 
-// exported is the directory that Ganesha exports while a session is captured.
-const exported = "/srv/urlget-transcripts"
+// exportDir is the directory that Ganesha exports while a session is captured.
+const exportDir = "/srv/urlget-transcripts"
 
 // TestTranscripts replays sessions captured from NFS-Ganesha, for NFS and for the MOUNT protocol. It
 // compares the bytes of each call except the XID, which starts at a random number. With
@@ -31,7 +31,7 @@ func TestTranscripts(t *testing.T) {
 	}{
 		"file":      {"/a.txt", "content of a", ""},
 		"link":      {"/link", "content of a", ""},
-		"directory": {"/sub/", "nfs://HOST" + exported + "/sub/b\r\n", ""},
+		"directory": {"/sub/", "nfs://HOST" + exportDir + "/sub/b\r\n", ""},
 		"empty":     {"/empty", "", ""},
 		"missing":   {"/none", "", fetch.ErrNotFound},
 		"nowhere":   {"/nowhere", "", fetch.ErrNotFound},
@@ -45,7 +45,7 @@ func TestTranscripts(t *testing.T) {
 				}
 				c := drive.Client(t, nil, With(Options{AnyPort: true, MountPort: uint16(port)}))
 				want := strings.ReplaceAll(tt.want, "HOST", addr)
-				if got, err := drive.Get(t, c, "nfs://"+addr+exported+tt.path); got != want || fetch.CodeOf(err) != tt.code {
+				if got, err := drive.Get(t, c, "nfs://"+addr+exportDir+tt.path); got != want || fetch.CodeOf(err) != tt.code {
 					t.Errorf("%q, %v", got, err)
 				}
 			}
@@ -56,22 +56,22 @@ func TestTranscripts(t *testing.T) {
 
 // startGanesha exports files and returns the addresses of NFS and of the MOUNT protocol.
 func startGanesha(t *testing.T) []string {
-	if err := os.Mkdir(exported, 0o755); err != nil {
+	if err := os.Mkdir(exportDir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { os.RemoveAll(exported) })
+	t.Cleanup(func() { os.RemoveAll(exportDir) })
 	if err := errors.Join(
-		os.Mkdir(exported+"/sub", 0o755),
-		os.WriteFile(exported+"/a.txt", []byte("content of a"), 0o644),
-		os.WriteFile(exported+"/empty", nil, 0o644),
-		os.WriteFile(exported+"/sub/b", []byte("b"), 0o644),
-		os.Symlink("a.txt", exported+"/link"),
-		os.Symlink("gone", exported+"/nowhere"),
-		exec.Command("mkfifo", exported+"/pipe").Run(),
+		os.Mkdir(exportDir+"/sub", 0o755),
+		os.WriteFile(exportDir+"/a.txt", []byte("content of a"), 0o644),
+		os.WriteFile(exportDir+"/empty", nil, 0o644),
+		os.WriteFile(exportDir+"/sub/b", []byte("b"), 0o644),
+		os.Symlink("a.txt", exportDir+"/link"),
+		os.Symlink("gone", exportDir+"/nowhere"),
+		exec.Command("mkfifo", exportDir+"/pipe").Run(),
 	); err != nil {
 		t.Fatal(err)
 	}
-	s := lab.StartRoot(t, "ganesha", exported)
+	s := lab.StartRoot(t, "ganesha", exportDir)
 	return []string{s.Addr("nfs"), s.Addr("mount")}
 }
 

@@ -17,44 +17,44 @@ const (
 	maxDepth = 2 * nfs3.MaxPath
 )
 
-// A place is a file or directory on a server.
-type place struct {
+// A node is a file or directory on a server.
+type node struct {
 	handle string
 	attr   nfs3.Attr
 }
 
-// A walk is a path that was resolved to a place.
+// A walk is a path that was resolved to a node.
 type walk struct {
 	c  *conn
-	at place
+	at node
 	// If public is set, names is the path from the public directory, or from the root of the server if
-	// absolute is set. free is set if the URL itself is absolute.
-	public   bool
-	names    []string
-	absolute bool
-	free     bool
+	// absolute is set. absoluteURL is set if the URL itself is absolute.
+	public      bool
+	names       []string
+	absolute    bool
+	absoluteURL bool
 	// Otherwise where is the path of an export. dirs are the directories from the export, which is
 	// the first, to at.
 	where string
-	dirs  []place
+	dirs  []node
 	// exports, if not nil, are the member names of a directory above exports.
 	exports []string
 }
 
 // find resolves the path of t.
 func (d *opener) find(ctx context.Context, l *lease, t *target, s *server) (*walk, error) {
-	known, err := s.withoutPublic(ctx)
+	known, err := s.lacksPublicHandle(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if !known {
-		w := &walk{c: l.conn, public: true, free: t.absolute}
+		w := &walk{c: l.conn, public: true, absoluteURL: t.absolute}
 		err := w.lookup(t.names, t.absolute)
-		if err == nil || !notPublic(err) {
+		if err == nil || !isNoPublicHandle(err) {
 			return w, err
 		}
 	}
-	x, where, below, err := d.mount(ctx, l, t, s)
+	x, where, below, err := d.findExport(ctx, l, t, s)
 	if err != nil {
 		return nil, err
 	}
@@ -62,18 +62,18 @@ func (d *opener) find(ctx context.Context, l *lease, t *target, s *server) (*wal
 	if below != nil {
 		return w, nil
 	}
-	if x.none {
+	if x.authNone {
 		l.cred = nfs3.Cred{}
 	}
 	var a nfs3.Attr
-	if err := l.ask(nfs3.Getattr, where, nfs3.Handle(x.handle), func(d *xdr.Decoder) { a = nfs3.ParseAttr(d) }); err != nil {
+	if err := l.call(nfs3.Getattr, where, nfs3.HandleArgs(x.handle), func(d *xdr.Decoder) { a = nfs3.ParseAttr(d) }); err != nil {
 		if code := statusOf(err); code == nfs3.ErrStale || code == nfs3.ErrBadHandle {
-			return nil, &driver.Error{Code: driver.ErrChanged, Retry: true, Err: errors.Join(errForgotten, err)}
+			return nil, &driver.Error{Code: driver.ErrChanged, Retry: true, Err: errors.Join(errStaleHandle, err)}
 		}
 		return nil, err
 	}
-	w.at = place{x.handle, a}
-	w.dirs = []place{w.at}
+	w.at = node{x.handle, a}
+	w.dirs = []node{w.at}
 	return w, w.walk(split(strings.TrimPrefix(t.path(), where)))
 }
 
@@ -85,9 +85,9 @@ func statusOf(err error) nfs3.Status {
 	return nfs3.OK
 }
 
-// notPublic reports whether err is one that servers without a public file handle return (RFC 2224,
-// section 7).
-func notPublic(err error) bool {
+// isNoPublicHandle reports whether err is one that servers without a public file handle return (RFC
+// 2224, section 7).
+func isNoPublicHandle(err error) bool {
 	switch statusOf(err) {
 	case nfs3.ErrStale, nfs3.ErrInval, nfs3.ErrBadHandle, nfs3.ErrNotSupp, nfs3.ErrServerFault, nfs3.ErrBadType:
 		return true
@@ -107,8 +107,8 @@ func split(path string) []string {
 	return names
 }
 
-// to returns a walk to a member of the directory at w. It does not change w.
-func (w *walk) to(name string) (*walk, error) {
+// member returns a walk to a member of the directory at w. It does not change w.
+func (w *walk) member(name string) (*walk, error) {
 	next := *w
 	next.names, next.dirs = w.names[:len(w.names):len(w.names)], w.dirs[:len(w.dirs):len(w.dirs)]
 	if w.public {
@@ -126,8 +126,8 @@ func (w *walk) lookup(names []string, absolute bool) error {
 		if err != nil {
 			return err
 		}
-		if absolute && !w.free && at.attr.FSID != w.at.attr.FSID {
-			return outside()
+		if absolute && !w.absoluteURL && at.attr.FSID != w.at.attr.FSID {
+			return outsideError()
 		}
 		w.at, w.names, w.absolute = at, names, absolute
 		if !at.attr.IsLink() {
@@ -146,7 +146,7 @@ func (w *walk) lookup(names []string, absolute bool) error {
 			return err
 		}
 	}
-	return tooMany()
+	return tooManyLinks()
 }
 
 // join resolves the elements of a link, more, against the directory names.
@@ -157,13 +157,13 @@ func join(names, more []string) ([]string, error) {
 		case name != "..":
 			names = append(names, name)
 		case len(names) == 0:
-			return nil, outside()
+			return nil, outsideError()
 		default:
 			names = names[: len(names)-1 : len(names)-1]
 		}
 	}
 	if len(names) > maxDepth {
-		return nil, tooMany()
+		return nil, tooManyLinks()
 	}
 	return names, nil
 }
@@ -175,7 +175,7 @@ func (w *walk) walk(names []string) error {
 		names = names[1:]
 		if name == ".." {
 			if len(w.dirs) == 1 {
-				return outside()
+				return outsideError()
 			}
 			w.dirs = w.dirs[: len(w.dirs)-1 : len(w.dirs)-1]
 			continue
@@ -189,7 +189,7 @@ func (w *walk) walk(names []string) error {
 			continue
 		}
 		if links++; links > maxLinks || len(names) > maxDepth {
-			return tooMany()
+			return tooManyLinks()
 		}
 		text, err := w.c.readlink(at.handle)
 		if err != nil {
@@ -197,7 +197,7 @@ func (w *walk) walk(names []string) error {
 		}
 		if strings.HasPrefix(text, "/") {
 			if !within(text, w.where) {
-				return outside()
+				return outsideError()
 			}
 			text, w.dirs = strings.TrimPrefix(text, w.where), w.dirs[:1:1]
 		}
@@ -207,8 +207,8 @@ func (w *walk) walk(names []string) error {
 	return nil
 }
 
-func outside() error {
+func outsideError() error {
 	return &driver.Error{Code: driver.ErrPolicy, Err: errors.New("a symbolic link leads out of what the server exports here")}
 }
 
-func tooMany() error { return &driver.Error{Code: driver.ErrServer, Err: errTooMany} }
+func tooManyLinks() error { return &driver.Error{Code: driver.ErrServer, Err: errTooManyLinks} }

@@ -19,7 +19,7 @@ func size(addr, name string) (uint64, error) {
 		return 0, err
 	}
 	defer c.Close()
-	c.Write(nfs3.AppendCall(nil, 1, nfs3.Lookup, nfs3.Cred{}, nfs3.DirOp("", name)))
+	c.Write(nfs3.AppendCall(nil, 1, nfs3.Lookup, nfs3.Cred{}, nfs3.LookupArgs("", name)))
 	record, err := xdr.ReadRecord(c, nil, 1<<10)
 	if err != nil {
 		return 0, err
@@ -31,7 +31,7 @@ func size(addr, name string) (uint64, error) {
 	if status := nfs3.Status(results.Uint32()); status != nfs3.OK {
 		return 0, fmt.Errorf("%v", status)
 	}
-	return nfs3.ParseFound(results).Attr.Size, results.Err()
+	return nfs3.ParseLookup(results).Attr.Size, results.Err()
 }
 
 // A test calls Start(t, options) instead of New and Close.

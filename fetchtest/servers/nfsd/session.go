@@ -200,7 +200,7 @@ func (x *session) mount(c nfs3.Call) error {
 	s.mu.Lock()
 	s.mounted[name]++
 	s.mu.Unlock()
-	m := nfs3.Mounted{Handle: s.handle(local(name)), Flavors: s.opts.Flavors}
+	m := nfs3.MountResult{Handle: s.handle(local(name)), Flavors: s.opts.Flavors}
 	if m.Flavors == nil {
 		m.Flavors = []uint32{nfs3.FlavorSys}
 	}

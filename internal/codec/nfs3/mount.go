@@ -17,20 +17,20 @@ const (
 	maxClients = 10_000
 )
 
-// Dir returns the arguments of MNT and UMNT.
-func Dir(path string) func([]byte) []byte {
+// MountArgs returns the arguments of MNT and UMNT.
+func MountArgs(path string) func([]byte) []byte {
 	return func(b []byte) []byte { return xdr.AppendOpaque(b, path) }
 }
 
-// A Mounted is the result of MNT.
-type Mounted struct {
+// A MountResult is the result of MNT.
+type MountResult struct {
 	Handle  string
 	Flavors []uint32 // accepted authentication flavors, preferred first
 }
 
-// ParseMounted reads the result of MNT after its status.
-func ParseMounted(d *xdr.Decoder) Mounted {
-	m := Mounted{Handle: ParseHandle(d)}
+// ParseMount reads the result of MNT after its status.
+func ParseMount(d *xdr.Decoder) MountResult {
+	m := MountResult{Handle: ParseHandle(d)}
 	n := d.Uint32()
 	if uint64(n)*4 > uint64(d.Len()) {
 		d.Fail("%d flavors of authentication", n)
@@ -42,7 +42,7 @@ func ParseMounted(d *xdr.Decoder) Mounted {
 }
 
 // Append appends the result of MNT.
-func (m Mounted) Append(b []byte) []byte {
+func (m MountResult) Append(b []byte) []byte {
 	b = xdr.AppendUint32(AppendHandle(b, m.Handle), uint32(len(m.Flavors)))
 	for _, f := range m.Flavors {
 		b = xdr.AppendUint32(b, f)
@@ -83,8 +83,8 @@ func AppendExports(b []byte, paths []string) []byte {
 // ipTCP is the protocol number of TCP.
 const ipTCP = 6
 
-// PortOf returns the arguments of GETPORT for an RPC program over TCP.
-func PortOf(program, version uint32) func([]byte) []byte {
+// GetportArgs returns the arguments of GETPORT for an RPC program over TCP.
+func GetportArgs(program, version uint32) func([]byte) []byte {
 	return func(b []byte) []byte {
 		for _, v := range [...]uint32{program, version, ipTCP, 0} {
 			b = xdr.AppendUint32(b, v)

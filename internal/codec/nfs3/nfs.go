@@ -75,13 +75,13 @@ func (s Status) String() string {
 
 // The types of files (RFC 1813, section 2.6).
 const (
-	TypeRegular = 1
-	TypeDir     = 2
-	TypeBlock   = 3
-	TypeChar    = 4
-	TypeLink    = 5
-	TypeSocket  = 6
-	TypeFIFO    = 7
+	TypeRegular = 1 // NF3REG
+	TypeDir     = 2 // NF3DIR
+	TypeBlock   = 3 // NF3BLK
+	TypeChar    = 4 // NF3CHR
+	TypeLink    = 5 // NF3LNK
+	TypeSocket  = 6 // NF3SOCK
+	TypeFIFO    = 7 // NF3FIFO
 )
 
 // A Time is the time since January 1, 1970, 00:00:00 UTC (nfstime3).
@@ -186,13 +186,13 @@ func AppendHandle(b []byte, handle string) []byte { return xdr.AppendOpaque(b, h
 // ParseHandle reads a file handle.
 func ParseHandle(d *xdr.Decoder) string { return d.Text(MaxHandle) }
 
-// DirOp returns the arguments of LOOKUP.
-func DirOp(dir, name string) func([]byte) []byte {
+// LookupArgs returns the arguments of LOOKUP.
+func LookupArgs(dir, name string) func([]byte) []byte {
 	return func(b []byte) []byte { return xdr.AppendOpaque(AppendHandle(b, dir), name) }
 }
 
-// Handle returns the arguments of GETATTR and READLINK.
-func Handle(handle string) func([]byte) []byte {
+// HandleArgs returns the arguments of GETATTR and READLINK.
+func HandleArgs(handle string) func([]byte) []byte {
 	return func(b []byte) []byte { return AppendHandle(b, handle) }
 }
 
@@ -203,15 +203,15 @@ func ReadArgs(handle string, offset uint64, count uint32) func([]byte) []byte {
 	}
 }
 
-// A Found is the result of LOOKUP.
-type Found struct {
+// A LookupResult is the result of LOOKUP.
+type LookupResult struct {
 	Handle string
 	Attr   *Attr // nil if not sent
 }
 
-// ParseFound reads the result of LOOKUP after its status.
-func ParseFound(d *xdr.Decoder) Found {
-	f := Found{ParseHandle(d), ParseOptAttr(d)}
+// ParseLookup reads the result of LOOKUP after its status.
+func ParseLookup(d *xdr.Decoder) LookupResult {
+	f := LookupResult{ParseHandle(d), ParseOptAttr(d)}
 	ParseOptAttr(d) // of the directory
 	return f
 }

@@ -21,10 +21,10 @@ func record(t testing.TB, b []byte) []byte {
 	return got
 }
 
-func TestCallsComeBack(t *testing.T) {
+func TestCallsRoundTrip(t *testing.T) {
 	t.Parallel()
 	for _, cred := range []Cred{{}, {Flavor: FlavorSys, UID: 1, GID: 2}, {Flavor: FlavorSys, UID: 65534, GIDs: []uint32{3, 4}}} {
-		c, err := ParseCall(record(t, AppendCall(nil, 7, Lookup, cred, DirOp("handle", "name"))))
+		c, err := ParseCall(record(t, AppendCall(nil, 7, Lookup, cred, LookupArgs("handle", "name"))))
 		if err != nil || c.XID != 7 || c.Program != ProgramNFS || c.Version != 3 || c.Procedure != 3 || !reflect.DeepEqual(c.Cred, cred) {
 			t.Errorf("%+v, %v", c, err)
 		}
@@ -38,7 +38,7 @@ func TestCallsComeBack(t *testing.T) {
 	}
 }
 
-func TestRepliesSayHowItWent(t *testing.T) {
+func TestReplies(t *testing.T) {
 	t.Parallel()
 	versions := func(b []byte) []byte { return xdr.AppendUint32(xdr.AppendUint32(b, 4), 4) }
 	for _, tt := range []struct {
@@ -74,35 +74,35 @@ func TestRepliesSayHowItWent(t *testing.T) {
 	}
 }
 
-// full has a different value in each attribute.
-var full = Attr{Type: TypeDir, Mode: 0o1755, Links: 2, UID: 3, GID: 4, Size: 5, Used: 6, Device: [2]uint32{7, 8}, FSID: 9, FileID: 10,
+// fullAttr has a different value in each attribute.
+var fullAttr = Attr{Type: TypeDir, Mode: 0o1755, Links: 2, UID: 3, GID: 4, Size: 5, Used: 6, Device: [2]uint32{7, 8}, FSID: 9, FileID: 10,
 	ATime: Time{11, 12}, MTime: Time{13, 14}, CTime: Time{15, 16}}
 
-func TestResultsComeBack(t *testing.T) {
+func TestResultsRoundTrip(t *testing.T) {
 	t.Parallel()
-	d := xdr.NewDecoder(full.Append(nil))
-	if got := ParseAttr(d); got != full || d.Err() != nil || d.Len() != 0 {
+	d := xdr.NewDecoder(fullAttr.Append(nil))
+	if got := ParseAttr(d); got != fullAttr || d.Err() != nil || d.Len() != 0 {
 		t.Errorf("%+v, %v", got, d.Err())
 	}
 	for _, plus := range []bool{false, true} {
 		want := Listing{Verifier: 1, EOF: true, Entries: []Entry{{FileID: 2, Name: "a", Cookie: 3}, {FileID: 4, Name: "b\xff", Cookie: 5}}}
 		if plus {
-			want.Entries[1].Attr, want.Entries[1].Handle = &full, "handle"
+			want.Entries[1].Attr, want.Entries[1].Handle = &fullAttr, "handle"
 		}
-		d := xdr.NewDecoder(want.Append(nil, &full, plus))
+		d := xdr.NewDecoder(want.Append(nil, &fullAttr, plus))
 		if got := ParseListing(d, plus); !reflect.DeepEqual(got, want) || d.Err() != nil || d.Len() != 0 {
 			t.Errorf("%+v, %v", got, d.Err())
 		}
 	}
-	m := Mounted{"handle", []uint32{FlavorSys, FlavorNone}}
-	if got := ParseMounted(xdr.NewDecoder(m.Append(nil))); !reflect.DeepEqual(got, m) {
+	m := MountResult{"handle", []uint32{FlavorSys, FlavorNone}}
+	if got := ParseMount(xdr.NewDecoder(m.Append(nil))); !reflect.DeepEqual(got, m) {
 		t.Errorf("%+v", got)
 	}
 	paths := []string{"/a", "/b c"}
 	if got := ParseExports(xdr.NewDecoder(AppendExports(nil, paths))); !reflect.DeepEqual(got, paths) {
 		t.Errorf("%q", got)
 	}
-	b := xdr.AppendOpaque(xdr.AppendBool(xdr.AppendUint32(AppendOptAttr(nil, &full), 3), true), "abc")
+	b := xdr.AppendOpaque(xdr.AppendBool(xdr.AppendUint32(AppendOptAttr(nil, &fullAttr), 3), true), "abc")
 	if got := ParseData(xdr.NewDecoder(b), 3); string(got.Bytes) != "abc" || !got.EOF {
 		t.Errorf("%+v", got)
 	}
@@ -121,7 +121,7 @@ func TestModesAndTimes(t *testing.T) {
 			t.Errorf("%d: %s, want %s", typ, got, want)
 		}
 	}
-	if got := full.FileMode(); got != fs.ModeDir|fs.ModeSticky|0o755 {
+	if got := fullAttr.FileMode(); got != fs.ModeDir|fs.ModeSticky|0o755 {
 		t.Error(got)
 	}
 	now := time.Date(2020, 2, 3, 4, 5, 6, 7, time.UTC)
@@ -133,14 +133,14 @@ func TestModesAndTimes(t *testing.T) {
 // FuzzResults checks that any input either parses or fails with the documented errors.
 func FuzzResults(f *testing.F) {
 	f.Add([]byte(record(f, AppendReply(nil, 7, func(b []byte) []byte {
-		return Listing{Entries: []Entry{{Name: "a", Attr: &full, Handle: "h"}}}.Append(b, &full, true)
+		return Listing{Entries: []Entry{{Name: "a", Attr: &fullAttr, Handle: "h"}}}.Append(b, &fullAttr, true)
 	}))))
 	f.Add(record(f, AppendDenied(nil, 7, AuthTooWeak)))
 	f.Add(record(f, AppendReply(nil, 7, func(b []byte) []byte { return AppendExports(b, []string{"/a"}) })))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		for _, parse := range []func(*xdr.Decoder){
-			func(d *xdr.Decoder) { ParseFound(d) }, func(d *xdr.Decoder) { ParseLink(d) }, func(d *xdr.Decoder) { ParseData(d, 64) },
-			func(d *xdr.Decoder) { ParseMounted(d) }, func(d *xdr.Decoder) { ParseExports(d) }, func(d *xdr.Decoder) { ParseListing(d, false) },
+			func(d *xdr.Decoder) { ParseLookup(d) }, func(d *xdr.Decoder) { ParseLink(d) }, func(d *xdr.Decoder) { ParseData(d, 64) },
+			func(d *xdr.Decoder) { ParseMount(d) }, func(d *xdr.Decoder) { ParseExports(d) }, func(d *xdr.Decoder) { ParseListing(d, false) },
 			func(d *xdr.Decoder) {
 				l := ParseListing(d, true)
 				if d.Err() != nil {

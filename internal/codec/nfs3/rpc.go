@@ -24,12 +24,23 @@ const (
 // String returns the name of the procedure.
 func (p Proc) String() string { return p.Name }
 
-// The message types and the RPC version (RFC 5531, section 9).
+// The RPC version (RFC 5531, section 9).
+const rpcVersion = 2
+
+// The values of msg_type (RFC 5531, section 9).
 const (
-	kindCall   = 0
-	kindReply  = 1
-	rpcVersion = 2
+	msgCall  = 0 // CALL
+	msgReply = 1 // REPLY
 )
+
+// The values of reply_stat (RFC 5531, section 9).
+const (
+	msgAccepted = 0 // MSG_ACCEPTED
+	msgDenied   = 1 // MSG_DENIED
+)
+
+// authError is the value of reject_stat for rejected credentials (RFC 5531, section 9).
+const authError = 1 // AUTH_ERROR
 
 // The authentication flavors (RFC 5531, section 8.2).
 const (
@@ -93,7 +104,7 @@ func parseCred(d *xdr.Decoder) Cred {
 // AppendCall appends a call as a record. If args is not nil, it appends the arguments.
 func AppendCall(b []byte, xid uint32, p Proc, c Cred, args func([]byte) []byte) []byte {
 	return xdr.AppendRecord(b, func(b []byte) []byte {
-		for _, v := range [...]uint32{xid, kindCall, rpcVersion, p.Program, p.Version, p.Number} {
+		for _, v := range [...]uint32{xid, msgCall, rpcVersion, p.Program, p.Version, p.Number} {
 			b = xdr.AppendUint32(b, v)
 		}
 		b = Cred{}.append(c.append(b))
@@ -116,7 +127,7 @@ type Call struct {
 func ParseCall(record []byte) (Call, error) {
 	d := xdr.NewDecoder(record)
 	c := Call{XID: d.Uint32(), Args: d}
-	if kind, version := d.Uint32(), d.Uint32(); kind != kindCall || version != rpcVersion {
+	if kind, version := d.Uint32(), d.Uint32(); kind != msgCall || version != rpcVersion {
 		d.Fail("no call of RPC version 2")
 	}
 	c.Program, c.Version, c.Procedure = d.Uint32(), d.Uint32(), d.Uint32()
@@ -130,27 +141,27 @@ type Acceptance uint32
 
 // The values of accept_stat.
 const (
-	Success      Acceptance = 0
-	ProgUnavail  Acceptance = 1
-	ProgMismatch Acceptance = 2
-	ProcUnavail  Acceptance = 3
-	GarbageArgs  Acceptance = 4
-	SystemErr    Acceptance = 5
+	Success      Acceptance = 0 // SUCCESS
+	ProgUnavail  Acceptance = 1 // PROG_UNAVAIL
+	ProgMismatch Acceptance = 2 // PROG_MISMATCH
+	ProcUnavail  Acceptance = 3 // PROC_UNAVAIL
+	GarbageArgs  Acceptance = 4 // GARBAGE_ARGS
+	SystemErr    Acceptance = 5 // SYSTEM_ERR
 	// denied is not part of the protocol. It marks a reply with reply_stat MSG_DENIED.
 	denied Acceptance = 1 << 31
 )
 
-var acceptances = [...]string{"SUCCESS", "PROG_UNAVAIL", "PROG_MISMATCH", "PROC_UNAVAIL", "GARBAGE_ARGS", "SYSTEM_ERR"}
+var acceptanceNames = [...]string{"SUCCESS", "PROG_UNAVAIL", "PROG_MISMATCH", "PROC_UNAVAIL", "GARBAGE_ARGS", "SYSTEM_ERR"}
 
-var authProblems = [...]string{"AUTH_OK", "AUTH_BADCRED", "AUTH_REJECTEDCRED", "AUTH_BADVERF", "AUTH_REJECTEDVERF", "AUTH_TOOWEAK",
+var authStatNames = [...]string{"AUTH_OK", "AUTH_BADCRED", "AUTH_REJECTEDCRED", "AUTH_BADVERF", "AUTH_REJECTEDVERF", "AUTH_TOOWEAK",
 	"AUTH_INVALIDRESP", "AUTH_FAILED", "AUTH_KERB_GENERIC", "AUTH_TIMEEXPIRE", "AUTH_TKT_FILE", "AUTH_DECODE", "AUTH_NET_ADDR",
 	"RPCSEC_GSS_CREDPROBLEM", "RPCSEC_GSS_CTXPROBLEM"}
 
 // The values of auth_stat in a reply with AUTH_ERROR.
 const (
-	AuthBadCred      = 1
-	AuthRejectedCred = 2
-	AuthTooWeak      = 5
+	AuthBadCred      = 1 // AUTH_BADCRED
+	AuthRejectedCred = 2 // AUTH_REJECTEDCRED
+	AuthTooWeak      = 5 // AUTH_TOOWEAK
 )
 
 // A Rejection is the error for a call that the server did not execute.
@@ -166,16 +177,16 @@ func (r *Rejection) Auth() bool { return r.Acceptance == denied && r.auth != 0 }
 // Error returns the name of the rejection in RFC 5531, with the supported versions if sent.
 func (r *Rejection) Error() string {
 	switch {
-	case r.Auth() && uint64(r.auth) < uint64(len(authProblems)):
-		return authProblems[r.auth]
+	case r.Auth() && uint64(r.auth) < uint64(len(authStatNames)):
+		return authStatNames[r.auth]
 	case r.Auth():
 		return fmt.Sprintf("AUTH_ERROR %d", r.auth)
 	case r.Acceptance == denied:
 		return fmt.Sprintf("RPC_MISMATCH (it has versions %d to %d)", r.Low, r.High)
 	case r.Acceptance == ProgMismatch:
 		return fmt.Sprintf("PROG_MISMATCH (it has versions %d to %d)", r.Low, r.High)
-	case int(r.Acceptance) < len(acceptances):
-		return acceptances[r.Acceptance]
+	case int(r.Acceptance) < len(acceptanceNames):
+		return acceptanceNames[r.Acceptance]
 	}
 	return fmt.Sprintf("accept_stat %d", uint32(r.Acceptance))
 }
@@ -185,7 +196,7 @@ func (r *Rejection) Error() string {
 func ParseReply(record []byte) (xid uint32, results *xdr.Decoder, err error) {
 	d := xdr.NewDecoder(record)
 	xid = d.Uint32()
-	if kind := d.Uint32(); kind != kindReply {
+	if kind := d.Uint32(); kind != msgReply {
 		d.Fail("a message of kind %d where a reply was due", kind)
 	}
 	var r *Rejection
@@ -228,7 +239,7 @@ func AppendReply(b []byte, xid uint32, results func([]byte) []byte) []byte {
 // is not nil, it appends the fields after accept_stat.
 func AppendRejection(b []byte, xid uint32, a Acceptance, rest func([]byte) []byte) []byte {
 	return xdr.AppendRecord(b, func(b []byte) []byte {
-		for _, v := range [...]uint32{xid, kindReply, 0, FlavorNone, 0, uint32(a)} {
+		for _, v := range [...]uint32{xid, msgReply, msgAccepted, FlavorNone, 0, uint32(a)} {
 			b = xdr.AppendUint32(b, v)
 		}
 		if rest != nil {
@@ -239,10 +250,10 @@ func AppendRejection(b []byte, xid uint32, a Acceptance, rest func([]byte) []byt
 }
 
 // AppendDenied appends the record of a reply to a call that was denied with AUTH_ERROR and the
-// auth_stat why.
-func AppendDenied(b []byte, xid uint32, why uint32) []byte {
+// given auth_stat.
+func AppendDenied(b []byte, xid uint32, authStat uint32) []byte {
 	return xdr.AppendRecord(b, func(b []byte) []byte {
-		for _, v := range [...]uint32{xid, kindReply, 1, 1, why} {
+		for _, v := range [...]uint32{xid, msgReply, msgDenied, authError, authStat} {
 			b = xdr.AppendUint32(b, v)
 		}
 		return b

@@ -65,7 +65,7 @@ func (d *Decoder) Fail(format string, args ...any) {
 	d.rest = nil
 }
 
-func (d *Decoder) take(n int) []byte {
+func (d *Decoder) next(n int) []byte {
 	if d.err != nil {
 		return nil
 	}
@@ -80,7 +80,7 @@ func (d *Decoder) take(n int) []byte {
 
 // Uint32 reads an unsigned integer or an enumeration.
 func (d *Decoder) Uint32() uint32 {
-	if b := d.take(4); b != nil {
+	if b := d.next(4); b != nil {
 		return binary.BigEndian.Uint32(b)
 	}
 	return 0
@@ -88,7 +88,7 @@ func (d *Decoder) Uint32() uint32 {
 
 // Uint64 reads an unsigned hyper integer.
 func (d *Decoder) Uint64() uint64 {
-	if b := d.take(8); b != nil {
+	if b := d.next(8); b != nil {
 		return binary.BigEndian.Uint64(b)
 	}
 	return 0
@@ -108,8 +108,8 @@ func (d *Decoder) Bool() bool {
 // Fixed reads opaque data of n bytes. It ignores the values of the padding, because some senders do
 // not clear it.
 func (d *Decoder) Fixed(n int) []byte {
-	b := d.take(n)
-	d.take(padding(n))
+	b := d.next(n)
+	d.next(padding(n))
 	if d.err != nil {
 		return nil
 	}

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-func TestValuesComeBack(t *testing.T) {
+func TestValuesRoundTrip(t *testing.T) {
 	t.Parallel()
 	b := AppendUint32(nil, 7)
 	b = AppendUint64(b, 1<<40)
@@ -46,7 +46,7 @@ func TestValuesComeBack(t *testing.T) {
 	}
 }
 
-func TestDecoderRefuses(t *testing.T) {
+func TestDecoderErrors(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		input string
@@ -70,7 +70,7 @@ func TestDecoderRefuses(t *testing.T) {
 	}
 }
 
-func TestRecordsComeBack(t *testing.T) {
+func TestRecordsRoundTrip(t *testing.T) {
 	t.Parallel()
 	whole := AppendRecord(nil, func(b []byte) []byte { return append(b, "one"...) })
 	whole = AppendRecord(whole, func(b []byte) []byte { return b })
