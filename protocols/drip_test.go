@@ -44,8 +44,8 @@ func TestEveryWaitEndsOverUDP(t *testing.T) {
 	}{
 		"prospero, garbage":        {"prospero://$//x", fetch.OpGet, func([]byte, uint16, int) []byte { return []byte("\xff\x00 no packet") }},
 		"prospero, echo":           {"prospero://$//x", fetch.OpGet, func(request []byte, _ uint16, _ int) []byte { return request }},
-		"prospero, waits":          {"prospero://$//x", fetch.OpGet, func(_ []byte, cid uint16, _ int) []byte { return ardp.Patience(cid, 900) }},
-		"prospero, queue":          {"prospero://$//x", fetch.OpStat, func(_ []byte, cid uint16, n int) []byte { return ardp.Queued(cid, 5, uint16(1000-n)) }},
+		"prospero, waits":          {"prospero://$//x", fetch.OpGet, func(_ []byte, cid uint16, _ int) []byte { return ardp.WaitPacket(cid, 900) }},
+		"prospero, queue":          {"prospero://$//x", fetch.OpStat, func(_ []byte, cid uint16, n int) []byte { return ardp.QueuePacket(cid, 5, uint16(1000-n)) }},
 		"prospero, one packet":     {"prospero://$//x", fetch.OpGet, func(_ []byte, cid uint16, _ int) []byte { return packet(cid, 1, "VERSION 5\n") }},
 		"prospero, without first":  {"prospero://$//x", fetch.OpGet, func(_ []byte, cid uint16, n int) []byte { return packet(cid, 2+n%30, "x") }},
 		"prospero, remarks":        {"prospero://$//x", fetch.OpList, func(_ []byte, cid uint16, n int) []byte { return packet(cid, n+1, "WARNING x\n") }},

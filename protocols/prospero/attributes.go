@@ -29,7 +29,7 @@ func (d *opener) attributes(ctx context.Context, o object) (*Link, *driver.Respo
 		case err == io.EOF:
 			return link, nil, nil
 		case err != nil:
-			return nil, nil, asFetch(err)
+			return nil, nil, driverError(err)
 		}
 		switch l[0] {
 		case "ATTRIBUTE", "LINK-INFO":
@@ -38,7 +38,7 @@ func (d *opener) attributes(ctx context.Context, o object) (*Link, *driver.Respo
 			}
 			known = true
 		case "FORWARDED":
-			resp, err := forwarded(l)
+			resp, err := parseForwarded(l)
 			return nil, resp, err
 		}
 		if err := failure(l); err != nil {
@@ -47,8 +47,8 @@ func (d *opener) attributes(ctx context.Context, o object) (*Link, *driver.Respo
 	}
 }
 
-// elsewhere returns a redirect to the other locations of an object.
-func (d *opener) elsewhere(ctx context.Context, o object) (*driver.Response, error) {
+// redirect returns a redirect to the other locations of an object.
+func (d *opener) redirect(ctx context.Context, o object) (*driver.Response, error) {
 	link, resp, err := d.attributes(ctx, o)
 	if err != nil || resp != nil {
 		return resp, err
@@ -68,7 +68,7 @@ func (d *opener) stat(ctx context.Context, o object) (*driver.Response, error) {
 		return resp, err
 	}
 	meta := driver.Meta{ContentType: o.mediaType(), Size: link.size(),
-		Name: o.suggestion()}
+		Name: o.fileName()}
 	meta.ModTime = link.modTime()
 	if strings.HasPrefix(link.attribute("UNIX-MODES"), "d") {
 		meta.Kind, meta.ContentType = driver.KindListing, "text/x-prospero-links"

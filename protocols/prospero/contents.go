@@ -38,12 +38,12 @@ func (a *response) file(o object) (*driver.Response, error) {
 		}
 		t, err := a.contentsToken(&known)
 		if err != nil {
-			return nil, asFetch(err)
+			return nil, driverError(err)
 		}
 		if t != nil {
 			a.done()
 			resp := &driver.Response{
-				Meta: driver.Meta{ContentType: o.mediaType(), Size: -1, Name: o.suggestion()},
+				Meta: driver.Meta{ContentType: o.mediaType(), Size: -1, Name: o.fileName()},
 				Body: &fileBody{response: a, t: t},
 			}
 			resp.ModTime = known.modTime()
@@ -96,7 +96,7 @@ func (b *fileBody) Read(p []byte) (int, error) {
 		case err == nil:
 			return n, nil
 		case err != io.EOF:
-			return n, asFetch(err)
+			return n, driverError(err)
 		}
 		b.end = true
 	}

@@ -115,9 +115,9 @@ func (o object) selects(e driver.Entry) bool {
 	return true
 }
 
-// whyNoDirectory distinguishes objects that do not exist from objects that are not directories,
+// notDirectoryError distinguishes objects that do not exist from objects that are not directories,
 // because servers send the same response for both.
-func (d *opener) whyNoDirectory(ctx context.Context, o object) error {
+func (d *opener) notDirectoryError(ctx context.Context, o object) error {
 	if _, _, err := d.attributes(ctx, o); err != nil {
 		return err
 	}

@@ -44,8 +44,8 @@ func TestRetrievalsOverAFailingNetwork(t *testing.T) {
 	}
 }
 
-// TestAnEchoIsNoAnswer uses a server that echoes requests, with the connection ID of the exchange.
-func TestAnEchoIsNoAnswer(t *testing.T) {
+// TestEchoServer uses a server that echoes requests, with the connection ID of the exchange.
+func TestEchoServer(t *testing.T) {
 	t.Parallel()
 	s := listen(t)
 	defer s.Close()

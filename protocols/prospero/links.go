@@ -46,8 +46,9 @@ func (l Link) EntryFacts() driver.Facts {
 // maxLink limits the attributes and access methods of a link, in bytes.
 const maxLink = 256 << 10
 
-// place parses the fields that name an object: host-type, host, hsoname-type, hsoname and version.
-func (l *Link) place(fields codec.Line) {
+// setLocation parses the fields that name an object: host-type, host, hsoname-type, hsoname and
+// version.
+func (l *Link) setLocation(fields codec.Line) {
 	l.Host, l.HSOName = fields.At(1), fields.At(3)
 	if v := fields.At(4); v != "0" {
 		l.Version = v
@@ -58,7 +59,7 @@ func (l *Link) place(fields codec.Line) {
 func parseLink(l codec.Line) Link {
 	link := Link{Union: l.At(1) == "U", Target: l.At(2), Name: l.At(3)}
 	if len(l) > 4 {
-		link.place(l[4:])
+		link.setLocation(l[4:])
 	}
 	// Version 1 puts the access method into the target: EXTERNAL(AFTP,BINARY).
 	if target, method, ok := strings.Cut(link.Target, "("); ok {
@@ -274,7 +275,7 @@ func entries(s *codec.Scanner) iter.Seq2[driver.Entry, error] {
 				err = failure(l)
 			}
 			if err != nil {
-				yield(driver.Entry{}, asFetch(err))
+				yield(driver.Entry{}, driverError(err))
 				return
 			}
 			switch l[0] {

@@ -83,8 +83,8 @@ func parse(u uri.URI) (object, error) {
 	return o, nil
 }
 
-// suggestion returns a file name for the object.
-func (o object) suggestion() string { return driver.SafeName(path.Base(o.name)) }
+// fileName returns a file name for the object.
+func (o object) fileName() string { return driver.SafeName(path.Base(o.name)) }
 
 // mediaType guesses the media type from the name, because Prospero has none.
 func (o object) mediaType() string {
@@ -127,12 +127,12 @@ func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Respons
 		return resp, err
 	}
 	if req.Op == driver.OpList {
-		return nil, d.whyNoDirectory(ctx, o)
+		return nil, d.notDirectoryError(ctx, o)
 	}
 	if resp, err = d.contents(ctx, o); !errors.Is(err, errNoContents) {
 		return resp, err
 	}
-	return d.elsewhere(ctx, o)
+	return d.redirect(ctx, o)
 }
 
 // Explain implements driver.Explainer.

@@ -72,7 +72,7 @@ func TestConformance(t *testing.T) {
 	})
 }
 
-func TestEntriesLeadToWhereObjectsAre(t *testing.T) {
+func TestEntryURLs(t *testing.T) {
 	t.Parallel()
 	s := prosperod.Start(t, prosperod.Options{Links: map[string][]string{"/links": {
 		"LINK  L EXTERNAL ftpfile INTERNET-D ftp.example ASCII '/pub/x y.txt' 0",
@@ -119,7 +119,7 @@ func TestEntriesLeadToWhereObjectsAre(t *testing.T) {
 	}
 }
 
-func TestAFileElsewhereIsFollowed(t *testing.T) {
+func TestRedirects(t *testing.T) {
 	t.Parallel()
 	s := prosperod.Start(t, prosperod.Options{
 		Tree:       fstest.MapFS{"here.txt": {Data: []byte("it's here")}},
@@ -144,7 +144,7 @@ func TestAFileElsewhereIsFollowed(t *testing.T) {
 	}
 }
 
-func TestVersion1ServersAreAskedInTheirWay(t *testing.T) {
+func TestVersion1(t *testing.T) {
 	t.Parallel()
 	s := prosperod.Start(t, prosperod.Options{Tree: fstest.MapFS{"pub/pear.txt": {Data: make([]byte, 116)}}, Version1: true})
 	var got []string
@@ -159,7 +159,7 @@ func TestVersion1ServersAreAskedInTheirWay(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotThere(t *testing.T) {
+func TestMissingObjects(t *testing.T) {
 	t.Parallel()
 	s := prosperod.Start(t, prosperod.Options{Tree: fstest.MapFS{"dir/x": {}}})
 	c := drive.Client(t, nil, quick)
@@ -182,7 +182,7 @@ func TestWhatIsNotThere(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoMessage(t *testing.T) {
+func TestMalformedReplies(t *testing.T) {
 	t.Parallel()
 	const (
 		none = "FAILURE NOT-A-DIRECTORY\n"
@@ -199,7 +199,7 @@ func TestWhatIsNoMessage(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			resp, err := drive.Client(t, nil, quick).Get(t.Context(), url(answering(t, tt.list, tt.info), "/file"))
+			resp, err := drive.Client(t, nil, quick).Get(t.Context(), url(replyServer(t, tt.list, tt.info), "/file"))
 			switch {
 			case err != nil:
 			case resp.Entries != nil:
@@ -218,18 +218,18 @@ func TestWhatIsNoMessage(t *testing.T) {
 	}
 }
 
-func TestForwardedToWhatIsNoPlace(t *testing.T) {
+func TestForwardedToAnInvalidHost(t *testing.T) {
 	t.Parallel()
-	const nowhere = "FORWARDED INTERNET-D 'no host' ASCII /x 0\n"
-	server := answering(t, nowhere, nowhere)
+	const invalidHost = "FORWARDED INTERNET-D 'no host' ASCII /x 0\n"
+	server := replyServer(t, invalidHost, invalidHost)
 	if _, err := drive.Client(t, nil, quick).Get(t.Context(), url(server, "/file")); !errors.Is(err, fetch.ErrRedirect) {
 		t.Errorf("error %v", err)
 	}
 }
 
-// answering returns the address of a server that sends the reply list to each LIST, and info to each
+// replyServer returns the address of a server that sends the reply list to each LIST, and info to each
 // GET-OBJECT-INFO.
-func answering(t *testing.T, list, info string) string {
+func replyServer(t *testing.T, list, info string) string {
 	conn := listen(t)
 	var wg sync.WaitGroup
 	wg.Go(func() {
@@ -267,7 +267,7 @@ func unused(t *testing.T) string {
 	return conn.LocalAddr().String()
 }
 
-func TestExplainTellsTheRequests(t *testing.T) {
+func TestExplain(t *testing.T) {
 	t.Parallel()
 	x, err := drive.Client(t, nil, quick).Explain(&fetch.Request{URL: uri.MustParse("prospero://h//srv/pub/pear.txt;object-version=2")})
 	if err != nil || !strings.Contains(strings.Join(x.Steps, "\n"), "GET-OBJECT-INFO CONTENTS ASCII /srv/pub/pear.txt 2") {
@@ -303,7 +303,7 @@ func TestUnionLinks(t *testing.T) {
 	}
 }
 
-func TestAFileHasItsTime(t *testing.T) {
+func TestModTime(t *testing.T) {
 	t.Parallel()
 	when := time.Date(1994, 1, 2, 3, 4, 5, 0, time.UTC)
 	s := prosperod.Start(t, prosperod.Options{Tree: fstest.MapFS{"a.txt": {Data: []byte("abc"), ModTime: when}}})
@@ -318,8 +318,8 @@ func TestAFileHasItsTime(t *testing.T) {
 	}
 }
 
-// TestAttributesWithoutEnd checks the limit of the attributes of one object.
-func TestAttributesWithoutEnd(t *testing.T) {
+// TestAttributesAreBounded checks the limit of the attributes of one object.
+func TestAttributesAreBounded(t *testing.T) {
 	t.Parallel()
 	for _, attribute := range []string{"CACHED FIELD ACCESS-METHOD AFTP '' '' '' '' BINARY", "OBJECT INTRINSIC X%d SEQUENCE value"} {
 		lines := []string{"LINK L FILE a INTERNET-D h.example ASCII /a 0"}
@@ -341,12 +341,12 @@ func TestAttributesWithoutEnd(t *testing.T) {
 	}
 }
 
-// TestNoServerKeepsAClient checks that packets without progress do not extend the reply timeout.
-func TestNoServerKeepsAClient(t *testing.T) {
+// TestReplyTimeout checks that packets without progress do not extend the reply timeout.
+func TestReplyTimeout(t *testing.T) {
 	t.Parallel()
 	for name, packet := range map[string]func(cid uint16) []byte{
 		"rubbish":        func(uint16) []byte { return []byte("\xff\xff what?") },
-		"wait":           func(cid uint16) []byte { return ardp.Patience(cid, 900) },
+		"wait":           func(cid uint16) []byte { return ardp.WaitPacket(cid, 900) },
 		"a packet again": func(cid uint16) []byte { return ardp.ReplyPacket(cid, 1, 0, []byte("LINK ")) },
 		"acknowledge":    func(cid uint16) []byte { return ardp.Acknowledgement(cid, 1) },
 	} {
@@ -387,7 +387,7 @@ func TestNoServerKeepsAClient(t *testing.T) {
 	}
 }
 
-func TestTheTraceHasBothDirections(t *testing.T) {
+func TestTrace(t *testing.T) {
 	t.Parallel()
 	s := prosperod.Start(t, prosperod.Options{Tree: fstest.MapFS{"a.txt": {Data: []byte("abc\nATTRIBUTE x\n")}}})
 	var mu sync.Mutex

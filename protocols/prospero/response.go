@@ -28,7 +28,7 @@ type response struct {
 // Close closes the connection.
 func (a *response) Close() error { return a.conn.Close() }
 
-const longestWord = len("VERSION-NOT-SUPPORTED")
+const maxFirstWord = len("VERSION-NOT-SUPPORTED")
 
 // ask sends a request and begins to read the response.
 func (d *opener) ask(ctx context.Context, o object, request string) (*response, error) {
@@ -62,28 +62,28 @@ func (d *opener) ask(ctx context.Context, o object, request string) (*response, 
 		conn.Close()
 		return nil, err
 	}
-	source := io.Reader(fetchErrors{x})
+	source := io.Reader(errorReader{x})
 	if trace := conn.Line(); trace != nil {
-		source = &traced{r: source, trace: trace}
+		source = &traceReader{r: source, trace: trace}
 	}
 	return &response{codec.NewScanner(source), conn, conn.ReplyTimeout(d.env.Timeouts().Reply)}, nil
 }
 
 // A traced reader traces a message line by line as it is read, except the contents of files.
-type traced struct {
-	r     io.Reader
-	trace func(sent bool, line string)
-	line  []byte // up to maxTraced bytes of the current line
-	over  bool   // the contents of a file have begun
+type traceReader struct {
+	r          io.Reader
+	trace      func(sent bool, line string)
+	line       []byte // up to maxTraced bytes of the current line
+	inContents bool   // the contents of a file have begun
 }
 
 // maxTraced limits the traced part of a line, in bytes.
 const maxTraced = 400
 
-func (t *traced) Read(p []byte) (int, error) {
+func (t *traceReader) Read(p []byte) (int, error) {
 	n, err := t.r.Read(p)
 	for _, c := range p[:n] {
-		if t.over {
+		if t.inContents {
 			break
 		}
 		if c != '\n' {
@@ -92,37 +92,37 @@ func (t *traced) Read(p []byte) (int, error) {
 			}
 			if bytes.HasSuffix(t.line, []byte(" CONTENTS SEQUENCE DATA ")) {
 				t.trace(false, string(t.line)+"(contents)")
-				t.over = true
+				t.inContents = true
 			}
 			continue
 		}
 		t.flush()
 	}
-	if err == io.EOF && !t.over {
+	if err == io.EOF && !t.inContents {
 		t.flush()
 	}
 	return n, err
 }
 
-func (t *traced) flush() {
+func (t *traceReader) flush() {
 	if len(t.line) > 0 {
 		t.trace(false, wire.Text(string(t.line)))
 	}
 	t.line = t.line[:0]
 }
 
-// fetchErrors classifies the errors of an exchange.
-type fetchErrors struct{ r io.Reader }
+// errorReader classifies the errors of an exchange.
+type errorReader struct{ r io.Reader }
 
-func (f fetchErrors) Read(p []byte) (int, error) {
+func (f errorReader) Read(p []byte) (int, error) {
 	n, err := f.r.Read(p)
 	if err != nil && err != io.EOF {
-		err = asFetch(err)
+		err = driverError(err)
 	}
 	return n, err
 }
 
-func asFetch(err error) error {
+func driverError(err error) error {
 	switch {
 	case errors.Is(err, ardp.ErrNoReply):
 		return &driver.Error{Code: driver.ErrNetwork, Err: err} // the exchange has retried already
@@ -151,7 +151,7 @@ func failure(l codec.Line) error {
 	e := &driver.Error{Code: driver.ErrServer, Reply: driver.Reply{Text: wire.Text(l.Text(0))}}
 	switch l[0] {
 	case "VERSION-NOT-SUPPORTED":
-		return outOfPlace(errOldVersion)
+		return unexpected(errOldVersion)
 	case "NONE-FOUND":
 		e.Code, e.Reply = driver.ErrNotFound, driver.Reply{Text: "NONE-FOUND"}
 	case "UNRESOLVED":
@@ -163,7 +163,7 @@ func failure(l codec.Line) error {
 	case "FAILURE":
 		switch reason := l.At(1); {
 		case reason == "NOT-A-DIRECTORY":
-			return outOfPlace(errNotDirectory)
+			return unexpected(errNotDirectory)
 		case strings.Contains(reason, "NOT-FOUND"):
 			e.Code = driver.ErrNotFound
 		case strings.Contains(reason, "NOT-AUTHORIZED"), strings.Contains(reason, "AUTHENTICAT"):
@@ -175,12 +175,12 @@ func failure(l codec.Line) error {
 	return e
 }
 
-func outOfPlace(result error) error { return &driver.Error{Code: driver.ErrProtocol, Err: result} }
+func unexpected(result error) error { return &driver.Error{Code: driver.ErrProtocol, Err: result} }
 
-// forwarded parses FORWARDED and the new location of the object.
-func forwarded(l codec.Line) (*driver.Response, error) {
+// parseForwarded parses FORWARDED and the new location of the object.
+func parseForwarded(l codec.Line) (*driver.Response, error) {
 	var link Link
-	link.place(l[1:])
+	link.setLocation(l[1:])
 	reply, to := driver.Reply{Text: wire.Text(l.Text(0))}, link.prospero()
 	if to.IsZero() {
 		return nil, &driver.Error{Code: driver.ErrRedirect, Reply: reply, Err: errors.New("the server did not say where to")}
@@ -188,9 +188,9 @@ func forwarded(l codec.Line) (*driver.Response, error) {
 	return &driver.Response{Meta: driver.Meta{Reply: reply}, Location: []uri.URI{to}, Body: driver.NoBody}, nil
 }
 
-// remarks lists the first words of lines that a successful response may contain besides the
+// responseWords lists the first words of lines that a successful response may contain besides the
 // requested lines.
-var remarks = []string{"VERSION", "SUCCESS", "AUTHENTICATED", "WARNING", "LINK", "LINK-INFO", "ATTRIBUTE"}
+var responseWords = []string{"VERSION", "SUCCESS", "AUTHENTICATED", "WARNING", "LINK", "LINK-INFO", "ATTRIBUTE"}
 
 // seek reads up to the first line that begins with word, and leaves that line unread. If the object
 // has moved, seek returns a redirect. The error is io.EOF if there is no such line. Lines of unknown
@@ -199,7 +199,7 @@ func (a *response) seek(word string) (*driver.Response, error) {
 	var unknown codec.Line
 	known := false
 	for {
-		first, err := a.Word(longestWord)
+		first, err := a.Word(maxFirstWord)
 		if err == io.EOF && unknown != nil && !known {
 			return nil, &driver.Error{Code: driver.ErrProtocol,
 				Err: fmt.Errorf("the answer is not Prospero's: %s", wire.Text(unknown.Text(0)))}
@@ -210,16 +210,16 @@ func (a *response) seek(word string) (*driver.Response, error) {
 		l, err := a.Line()
 		switch {
 		case err != nil:
-			return nil, asFetch(err)
+			return nil, driverError(err)
 		case l[0] == "FORWARDED":
-			return forwarded(l)
+			return parseForwarded(l)
 		case l[0] == "NONE-FOUND":
 			return nil, errNoneFound
 		}
 		if err := failure(l); err != nil {
 			return nil, err
 		}
-		if slices.Contains(remarks, l[0]) {
+		if slices.Contains(responseWords, l[0]) {
 			known = true
 		} else {
 			unknown = l

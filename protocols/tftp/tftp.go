@@ -111,7 +111,7 @@ func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Respons
 	if err != nil {
 		return nil, err
 	}
-	t, err := d.start(ctx, req.URL.HostPort(port), p)
+	t, err := d.open(ctx, req.URL.HostPort(port), p)
 	if err != nil {
 		return nil, err
 	}
@@ -143,7 +143,7 @@ func (d *opener) Explain(req *driver.Request) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.Options = wanted
+	p.Options = requestedOptions
 	steps := []string{"send " + p.String()}
 	if req.Op == driver.OpStat {
 		steps = append(steps, "end the transfer once the size is known")

@@ -98,9 +98,9 @@ func content(n int) string {
 	return b.String()[:n]
 }
 
-func TestServersWithManners(t *testing.T) {
+func TestServerVariants(t *testing.T) {
 	t.Parallel()
-	want := content(100*wantBlock + 7)
+	want := content(100*maxBlock + 7)
 	var lost atomic.Bool
 	for name, opts := range map[string]tftpd.Options{
 		"loses":              {Lose: func(n int) bool { return n%11 == 3 }},
@@ -118,11 +118,11 @@ func TestServersWithManners(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			opts.Tree = fstest.MapFS{"f.txt": {Data: []byte(want)}, "full": {Data: []byte(want[:wantBlock*16])}, "empty": {}}
+			opts.Tree = fstest.MapFS{"f.txt": {Data: []byte(want)}, "full": {Data: []byte(want[:maxBlock*16])}, "empty": {}}
 			opts.Patience = 30 * time.Millisecond
 			s := tftpd.Start(t, opts)
 			c := drive.Client(t, nil, quick)
-			for file, want := range map[string]string{"f.txt": want, "full": want[:wantBlock*16], "empty": ""} {
+			for file, want := range map[string]string{"f.txt": want, "full": want[:maxBlock*16], "empty": ""} {
 				resp, err := c.Get(t.Context(), s.URL+"/"+file)
 				got, err := drive.Read(resp, err)
 				if err != nil || got != want {
@@ -134,7 +134,7 @@ func TestServersWithManners(t *testing.T) {
 	}
 }
 
-func TestStatTellsTheSize(t *testing.T) {
+func TestStatReturnsTheSize(t *testing.T) {
 	t.Parallel()
 	tree := fstest.MapFS{"f.txt": {Data: []byte(content(1000))}, "small": {Data: []byte("small")}}
 	for _, tt := range []struct {
@@ -157,14 +157,14 @@ func TestStatTellsTheSize(t *testing.T) {
 	}
 }
 
-func TestTextGetsLocalLineEnds(t *testing.T) {
+func TestNetASCIILineEndings(t *testing.T) {
 	t.Parallel()
 	want := "one\ntwo\rthree\n" + content(5000)
 	s := tftpd.Start(t, tftpd.Options{Tree: fstest.MapFS{"f": {Data: []byte(want)}}})
 	drive.Gets(t, drive.Client(t, nil, quick), s.URL+"/f;mode=netascii", want)
 }
 
-func TestBlockNumbersBeginAnew(t *testing.T) {
+func TestBlockNumbersWrap(t *testing.T) {
 	t.Parallel()
 	want := content(66000*tftp.DefaultBlock + 1)
 	tree := fstest.MapFS{"f": {Data: []byte(want)}}
@@ -210,8 +210,8 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// answering starts a server that replies to the first request with these packets.
-func answering(t *testing.T, packets ...string) (url string) {
+// replyServer starts a server that replies to the first request with these packets.
+func replyServer(t *testing.T, packets ...string) (url string) {
 	t.Helper()
 	conn, err := net.ListenPacket("udp", "127.0.0.1:0")
 	if err != nil {
@@ -236,7 +236,7 @@ func answering(t *testing.T, packets ...string) (url string) {
 	return "tftp://" + conn.LocalAddr().String() + "/f"
 }
 
-func TestAnswers(t *testing.T) {
+func TestReplies(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]fetch.Error{
 		"\x00\x05\x00\x00Busy":            {Code: fetch.ErrServer, Reply: fetch.Reply{Text: "Busy"}},
@@ -255,7 +255,7 @@ func TestAnswers(t *testing.T) {
 	} {
 		t.Run(text[:min(len(text), 20)], func(t *testing.T) {
 			t.Parallel()
-			_, err := drive.Get(t, drive.Client(t, nil, quick), answering(t, text))
+			_, err := drive.Get(t, drive.Client(t, nil, quick), replyServer(t, text))
 			var e *fetch.Error
 			if !errors.As(err, &e) || e.Code != want.Code || e.Reply != want.Reply || e.Retry != want.Retry {
 				t.Errorf("got %#v, want %#v", e, want)
@@ -264,7 +264,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-func TestASilentServerIsGivenUp(t *testing.T) {
+func TestSilentServer(t *testing.T) {
 	t.Parallel()
 	for name, opts := range map[string]*fetch.Options{
 		"tries":   {Timeouts: fetch.Timeouts{Reply: -1}},
@@ -275,13 +275,13 @@ func TestASilentServerIsGivenUp(t *testing.T) {
 			tries = 1000
 		}
 		c := drive.Client(t, opts, With(Options{First: 10 * time.Millisecond, Tries: tries}))
-		if _, err := drive.Get(t, c, answering(t)); fetch.CodeOf(err) != fetch.ErrNetwork {
+		if _, err := drive.Get(t, c, replyServer(t)); fetch.CodeOf(err) != fetch.ErrNetwork {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 }
 
-func TestTheTransferStaysAtThePortThatAnsweredFirst(t *testing.T) {
+func TestTransferStaysOnTheFirstPort(t *testing.T) {
 	t.Parallel()
 	var sockets [2]net.PacketConn
 	for i := range sockets {
@@ -307,8 +307,8 @@ func TestTheTransferStaysAtThePortThatAnsweredFirst(t *testing.T) {
 	if got != content(512)+"good" || err != nil {
 		t.Errorf("got %q, %v", got, err)
 	}
-	if answer := <-done; !strings.HasPrefix(answer, "\x00\x05\x00\x05") {
-		t.Errorf("the other port got %q, want an error of code 5", answer)
+	if reply := <-done; !strings.HasPrefix(reply, "\x00\x05\x00\x05") {
+		t.Errorf("the other port got %q, want an error of code 5", reply)
 	}
 }
 
@@ -329,7 +329,7 @@ func TestAddressesAreCheckedAndProxiesRefused(t *testing.T) {
 	}
 }
 
-func TestALateRefusalOfOptions(t *testing.T) {
+func TestLateRefusalOfOptions(t *testing.T) {
 	t.Parallel()
 	conn, err := net.ListenPacket("udp", "127.0.0.1:0")
 	if err != nil {
@@ -340,7 +340,7 @@ func TestALateRefusalOfOptions(t *testing.T) {
 	go func() {
 		defer close(done)
 		buf := make([]byte, 1000)
-		waited := false // the client has sent a request without options
+		refused := false // the client has sent a request without options
 		for {
 			n, from, err := conn.ReadFrom(buf)
 			if err != nil {
@@ -348,8 +348,8 @@ func TestALateRefusalOfOptions(t *testing.T) {
 			}
 			plain := !strings.Contains(string(buf[:n]), "tsize")
 			switch {
-			case plain && !waited:
-				waited = true
+			case plain && !refused:
+				refused = true
 				conn.WriteTo([]byte("\x00\x05\x00\x08no options\x00"), from)
 			case plain:
 				conn.WriteTo([]byte("\x00\x03\x00\x01content"), from)

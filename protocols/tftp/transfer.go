@@ -17,19 +17,19 @@ import (
 )
 
 const (
-	// wantBlock fills an Ethernet frame, allowing for IP options.
-	wantBlock  = 1428
-	wantWindow = 16
+	// maxBlock fills an Ethernet frame, allowing for IP options.
+	maxBlock  = 1428
+	maxWindow = 16
 )
 
-// wanted lists the options to request.
-var wanted = []tftp.Option{
-	{Name: "tsize", Value: "0"}, {Name: "blksize", Value: strconv.Itoa(wantBlock)}, {Name: "windowsize", Value: strconv.Itoa(wantWindow)},
+// requestedOptions lists the options to request.
+var requestedOptions = []tftp.Option{
+	{Name: "tsize", Value: "0"}, {Name: "blksize", Value: strconv.Itoa(maxBlock)}, {Name: "windowsize", Value: strconv.Itoa(maxWindow)},
 }
 
-// without is the number of retransmissions after which a request is sent without options, because
-// some servers drop requests with options.
-const without = 2
+// maxOptionTries is the number of retransmissions after which a request is sent without options,
+// because some servers drop requests with options.
+const maxOptionTries = 2
 
 // A transfer is a file being transferred.
 type transfer struct {
@@ -37,44 +37,44 @@ type transfer struct {
 	opts  Options
 	trace func(sent bool, line string) // nil if there is no trace
 
-	request tftp.Packet
-	offered bool // a request with options was sent, and the server may reply to it
-	begun   bool // the server has replied
+	request     tftp.Packet
+	optionsSent bool // a request with options was sent, and the server may reply to it
+	started     bool // the server has replied
 	retransmission
 	sequence
 
 	size   int64 // -1 if unknown
 	ready  []byte
 	err    error
-	packet [wantBlock + 5]byte // one byte more than allowed, to detect excess
+	packet [maxBlock + 5]byte // one byte more than allowed, to detect excess
 }
 
 // A retransmission is the last packet that expects a response, and when to send it again.
 type retransmission struct {
-	sent  []byte
-	wait  time.Duration // until the retransmission
-	due   time.Time
-	tries int           // number of retransmissions
-	limit time.Duration // maximum time without progress; 0 means no limit
-	idle  time.Duration // the limit after the first response
-	until time.Time     // the deadline for progress; zero without a limit
+	sent         []byte
+	wait         time.Duration // until the retransmission
+	retransmitAt time.Time
+	tries        int           // number of retransmissions
+	limit        time.Duration // maximum time without progress; 0 means no limit
+	idle         time.Duration // the limit after the first response
+	deadline     time.Time     // the deadline for progress; zero without a limit
 }
 
 // A sequence is the state of the sequence of blocks.
 type sequence struct {
-	block  int // bytes in a full block
-	window int // blocks per acknowledgement
-	next   uint16
-	fresh  int         // blocks since the last acknowledgement
-	gap    bool        // an acknowledgement has reported a missing block
-	wraps  bool        // block 65535 was the last one received
-	last   atomic.Bool // the last block has arrived
+	block       int // bytes in a full block
+	window      int // blocks per acknowledgement
+	next        uint16
+	unacked     int         // blocks since the last acknowledgement
+	gapReported bool        // an acknowledgement has reported a missing block
+	wrapped     bool        // block 65535 was the last one received
+	last        atomic.Bool // the last block has arrived
 }
 
-// start requests a file and waits for the first response.
-func (d *opener) start(ctx context.Context, addr string, request tftp.Packet) (*transfer, error) {
+// open requests a file and waits for the first response.
+func (d *opener) open(ctx context.Context, addr string, request tftp.Packet) (*transfer, error) {
 	stray := tftp.Packet{Op: tftp.Error, Code: tftp.UnknownTransfer, Text: "unknown transfer"}.Encode()
-	for _, options := range [][]tftp.Option{wanted, nil} {
+	for _, options := range [][]tftp.Option{requestedOptions, nil} {
 		conn, err := d.env.DialDatagrams(ctx, addr, stray)
 		if err != nil {
 			return nil, err
@@ -84,9 +84,9 @@ func (d *opener) start(ctx context.Context, addr string, request tftp.Packet) (*
 		request.Options = options
 		timeouts := d.env.Timeouts()
 		t := &transfer{conn: conn, opts: d.opts, trace: conn.Line(), request: request, size: -1,
-			offered: options != nil, sequence: sequence{block: tftp.DefaultBlock, window: 1, next: 1},
+			optionsSent: options != nil, sequence: sequence{block: tftp.DefaultBlock, window: 1, next: 1},
 			retransmission: retransmission{limit: timeouts.Reply, idle: timeouts.Idle}}
-		if err = t.begin(); err == nil {
+		if err = t.handshake(); err == nil {
 			return t, nil
 		}
 		t.end()
@@ -102,12 +102,12 @@ type optionsError struct{ error }
 
 func (e *optionsError) Unwrap() error { return e.error }
 
-// begin sends the request and handles the first response.
-func (t *transfer) begin() error {
+// handshake sends the request and handles the first response.
+func (t *transfer) handshake() error {
 	if err := t.send(t.request); err != nil {
 		return err
 	}
-	for !t.begun {
+	for !t.started {
 		if err := t.receive(); err != nil {
 			return err
 		}
@@ -117,17 +117,17 @@ func (t *transfer) begin() error {
 
 // send sends a packet that expects a response, and starts a new wait.
 func (t *transfer) send(p tftp.Packet) error {
-	t.note(true, p)
+	t.traceLine(true, p)
 	t.sent, t.tries, t.wait = p.Encode(), 0, t.opts.First
 	now := time.Now()
-	if t.due = now.Add(t.wait); t.limit > 0 {
-		t.until = now.Add(t.limit)
+	if t.retransmitAt = now.Add(t.wait); t.limit > 0 {
+		t.deadline = now.Add(t.limit)
 	}
 	_, err := t.conn.Write(t.sent)
 	return err
 }
 
-func (t *transfer) note(sent bool, p tftp.Packet) {
+func (t *transfer) traceLine(sent bool, p tftp.Packet) {
 	if t.trace != nil {
 		t.trace(sent, p.String())
 	}
@@ -135,69 +135,69 @@ func (t *transfer) note(sent bool, p tftp.Packet) {
 
 // receive handles one datagram, or retransmits when it is time.
 func (t *transfer) receive() error {
-	deadline := t.due
-	if !t.until.IsZero() && t.until.Before(deadline) {
-		deadline = t.until
+	deadline := t.retransmitAt
+	if !t.deadline.IsZero() && t.deadline.Before(deadline) {
+		deadline = t.deadline
 	}
 	t.conn.SetReadDeadline(deadline)
 	n, err := t.conn.Read(t.packet[:])
 	switch {
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return t.repeat()
+		return t.retransmit()
 	case err != nil:
 		return err
 	}
 	p, err := tftp.Parse(t.packet[:n])
 	if err != nil {
-		return t.refuse("the answer is not TFTP")
+		return t.protocolError("the answer is not TFTP")
 	}
 	switch {
 	case p.Op == tftp.Error:
-		t.note(false, p)
-		return t.failure(p)
-	case p.Op == tftp.OAck && !t.begun:
-		t.note(false, p)
-		return t.granted(p.Options)
+		t.traceLine(false, p)
+		return t.serverError(p)
+	case p.Op == tftp.OAck && !t.started:
+		t.traceLine(false, p)
+		return t.acceptOptions(p.Options)
 	case p.Op == tftp.OAck:
 		return nil // ignored: the last packet is retransmitted when it is time
 	case p.Op == tftp.Data:
 		return t.data(p)
 	}
-	return t.refuse("the server answers with " + p.String())
+	return t.protocolError("the server answers with " + p.String())
 }
 
-// repeat retransmits the last packet, unless the limit has been reached.
-func (t *transfer) repeat() error {
+// retransmit retransmits the last packet, unless the limit has been reached.
+func (t *transfer) retransmit() error {
 	now := time.Now()
-	if t.tries == t.opts.Tries || !t.until.IsZero() && !now.Before(t.until) {
-		if !t.begun {
+	if t.tries == t.opts.Tries || !t.deadline.IsZero() && !now.Before(t.deadline) {
+		if !t.started {
 			return &driver.Error{Code: driver.ErrNetwork, Retry: true, Err: fmt.Errorf("no answer, asked %d times", t.tries+1)}
 		}
 		return &driver.Error{Code: driver.ErrTruncated, Retry: true, Err: errors.New("the server has fallen silent")}
 	}
-	if now.Before(t.due) {
+	if now.Before(t.retransmitAt) {
 		return nil
 	}
-	if t.tries++; !t.begun && t.tries == without && t.request.Options != nil {
+	if t.tries++; !t.started && t.tries == maxOptionTries && t.request.Options != nil {
 		t.request.Options = nil
 		t.sent = t.request.Encode()
 	}
 	t.wait = min(2*t.wait, 8*t.opts.First)
-	t.due = now.Add(t.wait)
+	t.retransmitAt = now.Add(t.wait)
 	_, err := t.conn.Write(t.sent)
 	return err
 }
 
-// refuse ends the transfer after an invalid packet. It returns a protocol error.
-func (t *transfer) refuse(why string) *driver.Error {
+// protocolError ends the transfer after an invalid packet. It returns a protocol error.
+func (t *transfer) protocolError(why string) *driver.Error {
 	p := tftp.Packet{Op: tftp.Error, Code: tftp.IllegalOperation, Text: "not understood"}
 	t.conn.Write(p.Encode()) // best effort
 	return &driver.Error{Code: driver.ErrProtocol, Err: errors.New(why)}
 }
 
-// granted handles the options in an OACK. The server may accept some of the requested options, with
-// values no larger than requested.
-func (t *transfer) granted(options []tftp.Option) error {
+// acceptOptions handles the options in an OACK. The server may accept some of the requested options,
+// with values no larger than requested.
+func (t *transfer) acceptOptions(options []tftp.Option) error {
 	for _, o := range options {
 		value, err := strconv.ParseInt(o.Value, 10, 64)
 		ok := err == nil
@@ -205,9 +205,9 @@ func (t *transfer) granted(options []tftp.Option) error {
 		case "tsize":
 			t.size, ok = value, ok && value >= 0
 		case "blksize":
-			t.block, ok = int(value), ok && value >= 8 && value <= wantBlock
+			t.block, ok = int(value), ok && value >= 8 && value <= maxBlock
 		case "windowsize":
-			t.window, ok = int(value), ok && value >= 1 && value <= wantWindow
+			t.window, ok = int(value), ok && value >= 1 && value <= maxWindow
 		default:
 			ok = false
 		}
@@ -216,51 +216,51 @@ func (t *transfer) granted(options []tftp.Option) error {
 			return &driver.Error{Code: driver.ErrProtocol, Err: fmt.Errorf("the server grants %q=%q", o.Name, o.Value)}
 		}
 	}
-	t.start()
+	t.markStarted()
 	return t.send(tftp.Packet{Op: tftp.Ack})
 }
 
-// start records that the server has replied.
-func (t *transfer) start() { t.begun, t.limit, t.until = true, t.idle, time.Time{} }
+// markStarted records that the server has replied.
+func (t *transfer) markStarted() { t.started, t.limit, t.deadline = true, t.idle, time.Time{} }
 
 // data handles a block. It ignores duplicates, because acknowledging them would double the traffic
 // with a server that replies to each acknowledgement (RFC 1123, section 4.2.3.1). If an
 // acknowledgement was lost, repeat retransmits it.
 func (t *transfer) data(p tftp.Packet) error {
 	if len(p.Data) > t.block {
-		return t.refuse(fmt.Sprintf("a block has more than %d bytes", t.block))
+		return t.protocolError(fmt.Sprintf("a block has more than %d bytes", t.block))
 	}
-	if t.wraps && t.next == 0 && p.Block == 1 && t.window == 1 {
+	if t.wrapped && t.next == 0 && p.Block == 1 && t.window == 1 {
 		t.next = 1 // after 65535, some servers skip 0
 	}
-	if !t.begun {
+	if !t.started {
 		if p.Block != 1 {
-			err := t.refuse("the first block has another number than 1")
+			err := t.protocolError("the first block has another number than 1")
 			err.Retry = true // it may belong to an earlier transfer to the same local port
 			return err
 		}
-		t.start()
+		t.markStarted()
 	}
 	switch ahead := p.Block - t.next; {
 	case ahead == 0:
-	case ahead < math.MaxUint16/2 && int(ahead) < t.window && !t.gap:
-		t.gap = true // acknowledge once: the server resumes from the first unacknowledged block
+	case ahead < math.MaxUint16/2 && int(ahead) < t.window && !t.gapReported:
+		t.gapReported = true // acknowledge once: the server resumes from the first unacknowledged block
 		return t.acknowledge()
 	default:
 		return nil
 	}
-	t.gap = false
+	t.gapReported = false
 	t.ready = p.Data
-	t.wraps = t.next == math.MaxUint16
+	t.wrapped = t.next == math.MaxUint16
 	t.next++
-	t.fresh++
+	t.unacked++
 	t.last.Store(len(p.Data) < t.block)
-	if t.last.Load() || t.fresh == t.window {
+	if t.last.Load() || t.unacked == t.window {
 		return t.acknowledge()
 	}
 	now := time.Now()
-	if t.tries, t.wait, t.due = 0, t.opts.First, now.Add(t.opts.First); t.limit > 0 {
-		t.until = now.Add(t.limit)
+	if t.tries, t.wait, t.retransmitAt = 0, t.opts.First, now.Add(t.opts.First); t.limit > 0 {
+		t.deadline = now.Add(t.limit)
 	}
 	// If the rest of the window is lost, the retransmission acknowledges the received blocks.
 	t.sent = tftp.Packet{Op: tftp.Ack, Block: t.next - 1}.Encode()
@@ -269,12 +269,12 @@ func (t *transfer) data(p tftp.Packet) error {
 
 // acknowledge acknowledges the last block received in sequence.
 func (t *transfer) acknowledge() error {
-	t.fresh = 0
+	t.unacked = 0
 	return t.send(tftp.Packet{Op: tftp.Ack, Block: t.next - 1})
 }
 
-// failure returns the error that an ERROR packet reports.
-func (t *transfer) failure(p tftp.Packet) error {
+// serverError returns the error that an ERROR packet reports.
+func (t *transfer) serverError(p tftp.Packet) error {
 	e := &driver.Error{Code: driver.ErrServer, Reply: driver.Reply{Code: int(p.Code), Text: wire.Text(p.Text)}}
 	switch p.Code {
 	case tftp.NotFound:
@@ -284,11 +284,11 @@ func (t *transfer) failure(p tftp.Packet) error {
 	case tftp.UnknownTransfer:
 		e.Code, e.Retry = driver.ErrNetwork, true
 	case tftp.OptionsRefused, tftp.IllegalOperation:
-		if !t.begun && t.offered {
+		if !t.started && t.optionsSent {
 			return &optionsError{e}
 		}
 	}
-	if t.begun && t.next > 1 {
+	if t.started && t.next > 1 {
 		e.Code, e.Retry = driver.ErrTruncated, true // the file existed
 	}
 	return e

@@ -172,9 +172,9 @@ func (p peer) list() {
 	p.Write(append(ardp.Header{CID: 0x3131, Seq: 1, Total: 1}.Append(nil, 9, nil), "DIRECTORY ASCII /file\nLIST\n"...))
 }
 
-// TestAnotherRequestIsNoRepetition reuses the number of an exchange for another request, as a new
+// TestReusedConnectionID reuses the number of an exchange for another request, as a new
 // client on the same port may.
-func TestAnotherRequestIsNoRepetition(t *testing.T) {
+func TestReusedConnectionID(t *testing.T) {
 	t.Parallel()
 	p := dial(t, prosperod.Start(t, prosperod.Options{Tree: small}))
 	p.list()
@@ -241,7 +241,7 @@ func TestQueue(t *testing.T) {
 	}
 }
 
-func TestQueueForEver(t *testing.T) {
+func TestEndlessQueue(t *testing.T) {
 	t.Parallel()
 	s := prosperod.Start(t, prosperod.Options{Tree: small, Queue: prosperod.Queue{Times: -1, Wait: 5 * time.Second, Every: time.Millisecond}})
 	p := dial(t, s)

@@ -12,20 +12,20 @@ import (
 
 // A reply is the state of an exchange with a client.
 type reply struct {
-	cid      uint16
-	parts    map[uint16][]byte // of a request with several packets
-	asked    uint16            // number of packets of the request
-	complete bool              // the request is complete, and the fields below are set
+	cid            uint16
+	parts          map[uint16][]byte // of a request with several packets
+	requestPackets uint16            // number of packets of the request
+	complete       bool              // the request is complete, and the fields below are set
 
-	message []byte
-	failure servers.Failure
-	payload int // bytes per packet
-	packets int // number of packets
-	stop    int // number of packets to send
-	dripped int // packets below this number are being dripped
-	waits   int // remaining wait packets; negative means no limit
-	waiting bool
-	chatty  bool // chatter has started
+	message        []byte
+	failure        servers.Failure
+	payload        int // bytes per packet
+	packets        int // number of packets
+	stop           int // number of packets to send
+	dripped        int // packets below this number are being dripped
+	waits          int // remaining wait packets; negative means no limit
+	waiting        bool
+	chatterStarted bool // chatter has started
 }
 
 // fill sets the packets of the reply.
@@ -90,16 +90,16 @@ func (c *responder) drip(to net.Addr, r *reply, from, last int) {
 	for i := from; i < last; i++ {
 		packets = append(packets, r.packet(i))
 	}
-	c.every(cmp.Or(r.failure.Every, 50*time.Millisecond), func() bool {
+	c.runEvery(cmp.Or(r.failure.Every, 50*time.Millisecond), func() bool {
 		c.WriteTo(packets[0], to)
 		packets = packets[1:]
 		return len(packets) > 0
 	})
 }
 
-// every calls f at intervals of d until it returns false or the server is closed.
-func (c *responder) every(d time.Duration, f func() (more bool)) {
-	c.later.Go(func() {
+// runEvery calls f at intervals of d until it returns false or the server is closed.
+func (c *responder) runEvery(d time.Duration, f func() (more bool)) {
+	c.wg.Go(func() {
 		tick := time.NewTicker(d)
 		defer tick.Stop()
 		for {
@@ -121,49 +121,49 @@ func (c *responder) wait(to net.Addr, r *reply) {
 	if r.waiting {
 		return
 	}
-	tell := func() bool {
+	sendWait := func() bool {
 		if r.waits == 0 {
 			c.send(to, r, 0)
 			return false
 		}
 		r.waits = max(r.waits-1, -1)
 		seconds := uint16(min(q.Wait/time.Second, math.MaxUint16))
-		packet := ardp.Patience(r.cid, seconds)
+		packet := ardp.WaitPacket(r.cid, seconds)
 		if q.Position > 0 {
-			packet = ardp.Queued(r.cid, seconds, q.Position)
+			packet = ardp.QueuePacket(r.cid, seconds, q.Position)
 		}
 		c.WriteTo(packet, to)
 		return true
 	}
-	tell()
+	sendWait()
 	if q.Every == 0 {
 		return
 	}
 	r.waiting = true
-	c.every(q.Every, func() bool {
+	c.runEvery(q.Every, func() bool {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		return tell()
+		return sendWait()
 	})
 }
 
 // chatter starts the packets that are sent after a stall.
 func (c *responder) chatter(to net.Addr, r *reply) {
-	say := c.s.opts.Chatter
-	if say.Every == 0 || r.chatty {
+	chatter := c.s.opts.Chatter
+	if chatter.Every == 0 || r.chatterStarted {
 		return
 	}
-	r.chatty = true
-	var again []byte
-	if say.Repeat && r.stop > 0 {
-		again = r.packet(r.stop - 1)
+	r.chatterStarted = true
+	var lastPacket []byte
+	if chatter.Repeat && r.stop > 0 {
+		lastPacket = r.packet(r.stop - 1)
 	}
-	c.every(say.Every, func() bool {
-		if say.Garbage {
+	c.runEvery(chatter.Every, func() bool {
+		if chatter.Garbage {
 			c.WriteTo([]byte("\xff\x00 no packet"), to)
 		}
-		if again != nil {
-			c.WriteTo(again, to)
+		if lastPacket != nil {
+			c.WriteTo(lastPacket, to)
 		}
 		return true
 	})

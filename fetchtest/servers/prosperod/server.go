@@ -95,7 +95,7 @@ func New(opts Options) (*Server, error) {
 	base.ServePackets(func(p *servers.Packets) {
 		c := &responder{Packets: p, s: s, replies: make(map[string]*reply)}
 		c.loop()
-		c.later.Wait()
+		c.wg.Wait()
 	})
 	return s, nil
 }
@@ -103,8 +103,8 @@ func New(opts Options) (*Server, error) {
 // A responder handles all packets. It keeps the last replies to repeat lost packets.
 type responder struct {
 	*servers.Packets
-	s     *Server
-	later sync.WaitGroup // delayed packets
+	s  *Server
+	wg sync.WaitGroup // delayed packets
 
 	mu      sync.Mutex
 	replies map[string]*reply
@@ -160,12 +160,12 @@ func (c *responder) packet(from net.Addr, h ardp.Header, payload []byte) {
 			return
 		}
 		r.parts[h.Seq] = payload
-		r.asked = max(r.asked, h.Total)
-		if len(r.parts) < int(r.asked) {
+		r.requestPackets = max(r.requestPackets, h.Total)
+		if len(r.parts) < int(r.requestPackets) {
 			return
 		}
 		var request []byte
-		for i := range r.asked {
+		for i := range r.requestPackets {
 			request = append(request, r.parts[i+1]...)
 		}
 		message, failure := c.respond(string(request))

@@ -29,7 +29,7 @@ func unhex(t testing.TB, s string) []byte {
 }
 
 // The headers were captured between a client and the original server.
-func TestHeadersAreThoseCaptured(t *testing.T) {
+func TestHeadersMatchTheCapture(t *testing.T) {
 	t.Parallel()
 	long := make([]byte, 24*MaxPayload+1)
 	reply := ReplyPackets(0x3333, long)
@@ -42,8 +42,8 @@ func TestHeadersAreThoseCaptured(t *testing.T) {
 		{"the first of a long reply", "07 33 33 00 01 00 00", reply[0][:7]},
 		{"a full window", "0c 33 33 00 10 00 00 00 01 00 00 80", reply[15][:12]},
 		{"the last packet", "07 33 33 00 19 00 19", reply[24][:7]},
-		{"a wish to wait", "0b 33 33 00 00 00 00 00 00 00 05", Patience(0x3333, 5)},
-		{"a place in the queue", "14 33 33 00 00 00 00 00 00 03 84 00 fe 03 00 03 00 00 03 84", Queued(0x3333, 900, 3)},
+		{"a wish to wait", "0b 33 33 00 00 00 00 00 00 00 05", WaitPacket(0x3333, 5)},
+		{"a place in the queue", "14 33 33 00 00 00 00 00 00 03 84 00 fe 03 00 03 00 00 03 84", QueuePacket(0x3333, 900, 3)},
 		{"an acknowledgement", "09 33 33 00 00 00 00 00 10", Acknowledgement(0x3333, 16)},
 	}
 	for _, tt := range tests {
@@ -132,7 +132,7 @@ func serve(t *testing.T, server net.PacketConn, message []byte, fate func(packet
 
 var quick = Timing{First: 10 * time.Millisecond, Tries: 8}
 
-func TestAReplySurvivesABadNetwork(t *testing.T) {
+func TestUnreliableNetwork(t *testing.T) {
 	t.Parallel()
 	message := make([]byte, 1<<20)
 	for i := range message {
@@ -153,21 +153,21 @@ func TestAReplySurvivesABadNetwork(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			client, server := pair(t)
-			var held []byte
+			var delayed []byte
 			serve(t, server, message, func(p []byte) [][]byte {
 				var out [][]byte
 				switch {
 				case random.Float64() < tt.lose:
 				case random.Float64() < tt.double:
 					out = [][]byte{p, p}
-				case held == nil && random.Float64() < tt.disorder:
-					held = p
+				case delayed == nil && random.Float64() < tt.disorder:
+					delayed = p
 					return nil
 				default:
 					out = [][]byte{p}
 				}
-				if held != nil {
-					out, held = append(out, held), nil
+				if delayed != nil {
+					out, delayed = append(out, delayed), nil
 				}
 				return out
 			})
@@ -223,26 +223,26 @@ func TestPacketsOutOfOrderAreNoProgress(t *testing.T) {
 		t.Fatal(err)
 	}
 	h, _, _ := Parse(buf[:n])
-	until := x.until
+	deadline := x.deadline
 	for seq := range uint16(2 * Window) {
 		server.WriteTo(Header{CID: h.CID, Seq: seq + 2}.Append(nil, 7, []byte("x")), from)
 		if err := x.receive(); err != nil {
 			break // a slow machine may have reached the deadline
 		}
 	}
-	if !x.until.Equal(until) {
-		t.Errorf("packets without the first make the wait %v longer", x.until.Sub(until))
+	if !x.deadline.Equal(deadline) {
+		t.Errorf("packets without the first make the wait %v longer", x.deadline.Sub(deadline))
 	}
 }
 
-// TestTheQueueIsTold checks the calls of Timing.Waiting for wait packets with and without a queue
+// TestWaiting checks the calls of Timing.Waiting for wait packets with and without a queue
 // position.
-func TestTheQueueIsTold(t *testing.T) {
+func TestWaiting(t *testing.T) {
 	t.Parallel()
 	client, server := pair(t)
-	var told []string
+	var waits []string
 	x, err := Start(client, []byte("request"), 1<<20, Timing{Waiting: func(wait time.Duration, position int) {
-		told = append(told, fmt.Sprint(wait, position))
+		waits = append(waits, fmt.Sprint(wait, position))
 	}})
 	if err != nil {
 		t.Fatal(err)
@@ -253,18 +253,18 @@ func TestTheQueueIsTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	h, _, _ := Parse(buf[:n])
-	for _, p := range [][]byte{Queued(h.CID, 5, 7), Queued(h.CID, 5, 7), Queued(h.CID, 5, 6), Patience(h.CID, 60), ReplyPackets(h.CID, []byte("ok"))[0]} {
+	for _, p := range [][]byte{QueuePacket(h.CID, 5, 7), QueuePacket(h.CID, 5, 7), QueuePacket(h.CID, 5, 6), WaitPacket(h.CID, 60), ReplyPackets(h.CID, []byte("ok"))[0]} {
 		server.WriteTo(p, from)
 	}
 	if got, err := io.ReadAll(x); string(got) != "ok" || err != nil {
 		t.Errorf("%q, %v", got, err)
 	}
-	if want := []string{"5s 7", "5s 6", "1m0s 0"}; !slices.Equal(told, want) {
-		t.Errorf("it was told %q, want %q", told, want)
+	if want := []string{"5s 7", "5s 6", "1m0s 0"}; !slices.Equal(waits, want) {
+		t.Errorf("it was told %q, want %q", waits, want)
 	}
 }
 
-func TestWhatServersMaySay(t *testing.T) {
+func TestReplies(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name  string
@@ -275,7 +275,7 @@ func TestWhatServersMaySay(t *testing.T) {
 		{"the answer", func(cid uint16) [][]byte { return ReplyPackets(cid, []byte("ok")) }, "ok", nil},
 		{"an answer of version 1", func(uint16) [][]byte { return ReplyPackets(0, []byte("ok")) }, "ok", nil},
 		{"wait, then the answer", func(cid uint16) [][]byte {
-			return [][]byte{Patience(cid, 60), ReplyPackets(cid, []byte("ok"))[0]}
+			return [][]byte{WaitPacket(cid, 60), ReplyPackets(cid, []byte("ok"))[0]}
 		}, "ok", nil},
 		{"no", func(cid uint16) [][]byte { return [][]byte{Refusal(cid)} }, "", ErrRefused},
 		{"somewhere else", func(cid uint16) [][]byte {
@@ -326,7 +326,7 @@ func TestWhatServersMaySay(t *testing.T) {
 	}
 }
 
-func TestALongRequestTravelsInSeveralPackets(t *testing.T) {
+func TestLongRequestIsSplit(t *testing.T) {
 	t.Parallel()
 	message := bytes.Repeat([]byte("abc"), 1000)
 	var got []byte

@@ -47,18 +47,18 @@ type Exchange struct {
 	ready    []byte            // unread payload of packet next-1; may alias packet
 	received int64
 	packet   [2048]byte
-	repetition
+	retransmission
 	err error
 }
 
 // A repetition is the state of retransmission.
-type repetition struct {
-	wait     time.Duration // between the last retransmission and the next
-	due      time.Time     // of the next retransmission
-	until    time.Time     // when to give up
-	asked    time.Duration // the last wait time requested by the server
-	repeated int           // retransmissions since the last new packet
-	told     string        // last arguments of Timing.Waiting
+type retransmission struct {
+	wait          time.Duration // between the last retransmission and the next
+	retransmitAt  time.Time     // of the next retransmission
+	deadline      time.Time     // when to give up
+	requestedWait time.Duration // the last wait time requested by the server
+	tries         int           // retransmissions since the last new packet
+	lastWaiting   string        // last arguments of Timing.Waiting
 }
 
 // Start sends a request over a UDP connection and returns the exchange, from which the reply is read.
@@ -79,15 +79,15 @@ func Start(conn net.Conn, request []byte, limit int64, timing Timing) (*Exchange
 	cid := half<<8 | half
 	x := &Exchange{conn: conn, cid: cid, request: Packets(cid, request), timing: timing, limit: limit,
 		next: 1, early: make(map[uint16][]byte)}
-	x.until = time.Now().Add(timing.Limit)
-	x.heard()
+	x.deadline = time.Now().Add(timing.Limit)
+	x.resetTimer()
 	return x, x.send(x.request...)
 }
 
-// heard resets the retransmission timer after a new packet.
-func (x *Exchange) heard() {
-	x.wait, x.repeated, x.asked = x.timing.First, 0, 0
-	x.due = time.Now().Add(x.wait)
+// resetTimer resets the retransmission timer after a new packet.
+func (x *Exchange) resetTimer() {
+	x.wait, x.tries, x.requestedWait = x.timing.First, 0, 0
+	x.retransmitAt = time.Now().Add(x.wait)
 }
 
 func (x *Exchange) send(packets ...[]byte) error {
@@ -123,7 +123,7 @@ func (x *Exchange) advance() error {
 			delete(x.early, x.next)
 			x.next++
 			x.ready = data
-			x.until = time.Now().Add(x.timing.Limit)
+			x.deadline = time.Now().Add(x.timing.Limit)
 			return nil
 		}
 		if x.total != 0 && x.next > x.total {
@@ -137,16 +137,16 @@ func (x *Exchange) advance() error {
 
 // receive handles one datagram, or retransmits when the timer expires.
 func (x *Exchange) receive() error {
-	deadline := x.due
-	if x.until.Before(deadline) {
-		deadline = x.until
+	deadline := x.retransmitAt
+	if x.deadline.Before(deadline) {
+		deadline = x.deadline
 	}
 	x.conn.SetReadDeadline(deadline)
 	n, err := x.conn.Read(x.packet[:])
 	x.conn.SetReadDeadline(time.Time{})
 	switch {
 	case errors.Is(err, os.ErrDeadlineExceeded) && time.Until(deadline) < time.Millisecond:
-		return x.repeat(err)
+		return x.retransmit(err)
 	case err != nil:
 		return err
 	}
@@ -161,12 +161,12 @@ func (x *Exchange) receive() error {
 		return fmt.Errorf("%w: it names another server", ErrRefused)
 	}
 	if h.Wait != 0 {
-		x.asked = time.Duration(h.Wait) * time.Second
-		x.due, x.repeated = time.Now().Add(x.asked), 0
-		told := fmt.Sprint(h.Wait, h.Position)
-		if x.timing.Waiting != nil && told != x.told {
-			x.told = told
-			x.timing.Waiting(x.asked, int(h.Position))
+		x.requestedWait = time.Duration(h.Wait) * time.Second
+		x.retransmitAt, x.tries = time.Now().Add(x.requestedWait), 0
+		waiting := fmt.Sprint(h.Wait, h.Position)
+		if x.timing.Waiting != nil && waiting != x.lastWaiting {
+			x.lastWaiting = waiting
+			x.timing.Waiting(x.requestedWait, int(h.Position))
 		}
 	}
 	if h.Seq != 0 {
@@ -200,11 +200,11 @@ func (x *Exchange) accept(h Header, payload []byte) error {
 	if x.received += int64(len(payload)); x.received > x.limit {
 		return fmt.Errorf("%w: more than %d bytes", ErrTooLong, x.limit)
 	}
-	x.heard()
+	x.resetTimer()
 	if h.Seq == x.next { // no copy: it is read before the next packet is received
 		x.next++
 		x.ready = payload
-		x.until = time.Now().Add(x.timing.Limit)
+		x.deadline = time.Now().Add(x.timing.Limit)
 		return nil
 	}
 	x.early[h.Seq] = bytes.Clone(payload)
@@ -232,23 +232,23 @@ func (x *Exchange) acknowledge() error {
 	return x.send(Acknowledgement(x.cid, through))
 }
 
-// repeat retransmits the request or, if a packet has arrived, the acknowledgement. It returns an
+// retransmit retransmits the request or, if a packet has arrived, the acknowledgement. It returns an
 // error after the last try or the deadline.
-func (x *Exchange) repeat(silence error) error {
-	over := !time.Now().Before(x.until)
-	if x.repeated++; over || x.repeated > x.timing.Tries {
+func (x *Exchange) retransmit(timeout error) error {
+	over := !time.Now().Before(x.deadline)
+	if x.tries++; over || x.tries > x.timing.Tries {
 		switch {
-		case over && x.asked > 0:
-			return fmt.Errorf("%w within %v: the server asks to wait %v", ErrNoReply, x.timing.Limit, x.asked)
+		case over && x.requestedWait > 0:
+			return fmt.Errorf("%w within %v: the server asks to wait %v", ErrNoReply, x.timing.Limit, x.requestedWait)
 		case x.next > 1 || len(x.early) > 0:
 			return io.ErrUnexpectedEOF
 		case over:
-			return fmt.Errorf("%w within %v: %w", ErrNoReply, x.timing.Limit, silence)
+			return fmt.Errorf("%w within %v: %w", ErrNoReply, x.timing.Limit, timeout)
 		}
-		return fmt.Errorf("%w after %d repetitions: %w", ErrNoReply, x.timing.Tries, silence)
+		return fmt.Errorf("%w after %d repetitions: %w", ErrNoReply, x.timing.Tries, timeout)
 	}
 	x.wait *= 2
-	x.due = time.Now().Add(x.wait)
+	x.retransmitAt = time.Now().Add(x.wait)
 	if x.next == 1 && len(x.early) == 0 {
 		return x.send(x.request...)
 	}

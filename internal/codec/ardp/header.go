@@ -55,8 +55,8 @@ const (
 
 // The flags of OptionQueue.
 const (
-	knownPosition = 1
-	knownTime     = 2
+	queueHasPosition = 1
+	queueHasTime     = 2
 )
 
 // Parse splits a packet into header and payload.
@@ -87,7 +87,7 @@ func Parse(packet []byte) (Header, []byte, error) {
 	if n >= endOption {
 		h.Option = head[12]
 	}
-	if h.Option == OptionQueue && n > endOption && h.Flags&0x0f == 0 && head[endOption]&knownPosition != 0 {
+	if h.Option == OptionQueue && n > endOption && h.Flags&0x0f == 0 && head[endOption]&queueHasPosition != 0 {
 		h.Position = number(endOption+1, 0)
 	}
 	return h, packet[n:], nil
@@ -155,16 +155,16 @@ func Refusal(cid uint16) []byte {
 	return Header{CID: cid, Flags: FlagControl, Option: OptionRefused}.Append(nil, endOption, nil)
 }
 
-// Patience returns the control packet that asks the client to wait before it retransmits.
-func Patience(cid, seconds uint16) []byte {
+// WaitPacket returns the control packet that asks the client to wait before it retransmits.
+func WaitPacket(cid, seconds uint16) []byte {
 	return Header{CID: cid, Wait: seconds}.Append(nil, endWait, nil)
 }
 
-// Queued is like Patience, and also contains the client's position in the queue.
-func Queued(cid, seconds, position uint16) []byte {
+// QueuePacket is like WaitPacket, and also contains the client's position in the queue.
+func QueuePacket(cid, seconds, position uint16) []byte {
 	packet := Header{CID: cid, Wait: seconds, Option: OptionQueue}.Append(nil, endOption, nil)
 	packet[0] = endQueue
-	packet = append(packet, knownPosition|knownTime)
+	packet = append(packet, queueHasPosition|queueHasTime)
 	packet = binary.BigEndian.AppendUint16(packet, position)
 	return binary.BigEndian.AppendUint32(packet, uint32(seconds))
 }

@@ -50,7 +50,7 @@ func TestScanner(t *testing.T) {
 	}
 }
 
-func TestVersion1KnowsNoQuotes(t *testing.T) {
+func TestVersion1HasNoQuotes(t *testing.T) {
 	t.Parallel()
 	s := NewScanner(strings.NewReader("A it's b'c"))
 	s.NoQuote = true
@@ -60,7 +60,7 @@ func TestVersion1KnowsNoQuotes(t *testing.T) {
 	}
 }
 
-func TestMessagesWithoutBoundAreRefused(t *testing.T) {
+func TestLimits(t *testing.T) {
 	t.Parallel()
 	for name, in := range map[string]string{
 		"a token":  strings.Repeat("x", maxToken+1),
@@ -74,7 +74,7 @@ func TestMessagesWithoutBoundAreRefused(t *testing.T) {
 	}
 }
 
-func TestALongTokenIsStreamed(t *testing.T) {
+func TestLongTokenIsStreamed(t *testing.T) {
 	t.Parallel()
 	data := strings.Repeat("it's\n\x00", 50_000)
 	s := NewScanner(strings.NewReader("DATA " + Quote(data) + "\nNEXT\n"))
