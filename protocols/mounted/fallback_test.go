@@ -16,8 +16,8 @@ import (
 	"github.com/urlget/urlget/protocols/mounted"
 )
 
-// TestWhatIsMountedIsReadIfTheServerIsOfNoHelp uses an nfs driver that fails with each error class.
-func TestWhatIsMountedIsReadIfTheServerIsOfNoHelp(t *testing.T) {
+// TestFallbackToTheMount uses an nfs driver that fails with each error class.
+func TestFallbackToTheMount(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "home/x"), "mounted")
@@ -46,11 +46,11 @@ func TestWhatIsMountedIsReadIfTheServerIsOfNoHelp(t *testing.T) {
 					return &driver.Response{Meta: fetch.Meta{Size: -1}, Body: body{strings.NewReader("served")}}, nil
 				})})
 		}
-		lure := driver.Use("x-lure", driver.DriverFunc(func(context.Context, *fetch.Request) (*driver.Response, error) {
+		redirecting := driver.Use("x-lure", driver.DriverFunc(func(context.Context, *fetch.Request) (*driver.Response, error) {
 			return &driver.Response{Location: []uri.URI{uri.MustParse("nfs://h.example/export/x")}, Body: driver.NoBody}, nil
 		}))
 		c := fetch.New(&fetch.Options{Policy: &fetch.Policy{AllowRedirects: []string{"nfs"}}},
-			client, file.Load, mounted.With(mounted.Options{Mounts: mounts}), lure)
+			client, file.Load, mounted.With(mounted.Options{Mounts: mounts}), redirecting)
 		got, err := drive.Get(t, c, tt.url)
 		switch {
 		case tt.want != "" && (got != tt.want || err != nil):

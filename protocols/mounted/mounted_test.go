@@ -29,15 +29,15 @@ func write(t testing.TB, name, content string) string {
 	return name
 }
 
-// both loads the driver and the file driver.
-func both(opts mounted.Options) fetch.Loader {
+// withFile loads the driver and the file driver.
+func withFile(opts mounted.Options) fetch.Loader {
 	return func(env driver.Env, reg *driver.Registry) {
 		file.Load(env, reg)
 		mounted.With(opts)(env, reg)
 	}
 }
 
-func TestWhatIsMountedIsRead(t *testing.T) {
+func TestMountedFiles(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	for _, name := range []string{"secret", "afs/secret", "afs/cell.example/a b", "home/x", "deep/y", "other port/z"} {
@@ -53,7 +53,7 @@ server.example:/local DIR ext4 rw 0 0
 short line
 relative:path DIR nfs rw 0 0
 `, "DIR", dir))
-	c := drive.Client(t, nil, both(mounted.Options{AFS: filepath.Join(dir, "afs"), Mounts: mounts}))
+	c := drive.Client(t, nil, withFile(mounted.Options{AFS: filepath.Join(dir, "afs"), Mounts: mounts}))
 	for url, want := range map[string]struct {
 		text string
 		code fetch.Code
@@ -86,10 +86,10 @@ relative:path DIR nfs rw 0 0
 	}
 }
 
-func TestAMachineWithoutMountsSaysWhy(t *testing.T) {
+func TestNotMounted(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	c := drive.Client(t, nil, both(mounted.Options{AFS: filepath.Join(dir, "afs"), Mounts: filepath.Join(dir, "mounts")}))
+	c := drive.Client(t, nil, withFile(mounted.Options{AFS: filepath.Join(dir, "afs"), Mounts: filepath.Join(dir, "mounts")}))
 	for _, url := range []string{"afs://cell.example/a", "nfs://server.example/a"} {
 		_, err := drive.Get(t, c, url)
 		var e *fetch.Error
@@ -99,20 +99,20 @@ func TestAMachineWithoutMountsSaysWhy(t *testing.T) {
 	}
 }
 
-func TestRemotePartiesMayNotLeadToMounts(t *testing.T) {
+func TestRedirectsToMountsAreRefused(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "cell.example/a"), "a")
-	lure := driver.Use("x-lure", driver.DriverFunc(func(context.Context, *fetch.Request) (*driver.Response, error) {
+	redirecting := driver.Use("x-lure", driver.DriverFunc(func(context.Context, *fetch.Request) (*driver.Response, error) {
 		return &driver.Response{Location: []uri.URI{uri.MustParse("afs://cell.example/a")}, Body: driver.NoBody}, nil
 	}))
-	c := drive.Client(t, nil, both(mounted.Options{AFS: dir}), lure)
+	c := drive.Client(t, nil, withFile(mounted.Options{AFS: dir}), redirecting)
 	drive.Fails(t, c, "x-lure://h/", fetch.ErrPolicy)
 }
 
 func TestExplainNamesTheFile(t *testing.T) {
 	t.Parallel()
-	c := drive.Client(t, nil, both(mounted.Options{}))
+	c := drive.Client(t, nil, withFile(mounted.Options{}))
 	x, err := c.Explain(&fetch.Request{URL: uri.MustParse("afs://cell.example/a%20b/../c")})
 	if err != nil || len(x.Steps) != 1 || x.Steps[0] != "open file:///afs/cell.example/c" {
 		t.Errorf("%+v, %v", x, err)
@@ -127,7 +127,7 @@ func TestConformance(t *testing.T) {
 			t.Fatal(err)
 		}
 		return fetchtest.Site{
-			Load: both(mounted.Options{AFS: dir}),
+			Load: withFile(mounted.Options{AFS: dir}),
 			URL: func(name string) string {
 				if name == "." {
 					name = ""

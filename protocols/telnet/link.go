@@ -71,7 +71,7 @@ func (l *link) read(p []byte) (n int, eor bool, err error) {
 				return n, false, err
 			}
 		}
-		l.inRecord = l.records()
+		l.inRecord = l.inRecordMode()
 		written, read, sig := l.in.next(p, l.pending)
 		l.record.data(false, p[:written])
 		l.pending = l.pending[read:]
@@ -129,9 +129,9 @@ func (l *link) receive(p []byte) (int, error) {
 	}
 }
 
-// show makes the reader return p before other data from the server. It discards p if too much local
-// data are queued.
-func (l *link) show(p []byte) {
+// queueLocal makes the reader return p before other data from the server. It discards p if too much
+// local data are queued.
+func (l *link) queueLocal(p []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.local)+len(p) > maxQueued {
@@ -175,7 +175,7 @@ func (l *link) handle(sig signal) (eor bool, err error) {
 		if reply := l.opts.process(l.in.command, l.in.option, l.accept(l.in.command, l.in.option)); reply != 0 {
 			l.command(reply, l.in.option)
 		}
-		l.agreed(l.in.option)
+		l.applyOption(l.in.option)
 	case sigSubneg:
 		l.record.subneg(false, l.in.option, l.in.payload)
 		if l.in.option == optTType && l.opts.us[optTType].on() && len(l.in.payload) == 1 && l.in.payload[0] == ttypeSend {
@@ -192,8 +192,8 @@ func (l *link) handle(sig signal) (eor bool, err error) {
 	return false, nil
 }
 
-// agreed applies the new state of an option.
-func (l *link) agreed(option byte) {
+// applyOption applies the new state of an option.
+func (l *link) applyOption(option byte) {
 	switch option {
 	case optBinary:
 		l.in.binary = l.opts.him[optBinary].on()
@@ -238,9 +238,9 @@ func (l *link) flush() {
 	}
 }
 
-// send writes the queued replies and then the output of compose. If typed is true, that output is
+// send writes the queued replies and then the output of compose. If masked is true, that output is
 // not recorded, because it may be a password.
-func (l *link) send(typed bool, compose func(dst []byte) []byte) error {
+func (l *link) send(masked bool, compose func(dst []byte) []byte) error {
 	l.sending.Lock()
 	defer l.sending.Unlock()
 	l.mu.Lock()
@@ -252,7 +252,7 @@ func (l *link) send(typed bool, compose func(dst []byte) []byte) error {
 	}
 	l.mu.Unlock()
 	recorded := out
-	if typed {
+	if masked {
 		recorded = out[:replies]
 	}
 	if len(out) == 0 {
@@ -315,8 +315,8 @@ func (l *link) Close() error {
 	return nil
 }
 
-// records reports whether both sides send binary records (RFC 885, RFC 856).
-func (l *link) records() bool {
+// inRecordMode reports whether both sides send binary records (RFC 885, RFC 856).
+func (l *link) inRecordMode() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, o := range []byte{optBinary, optEOR} {

@@ -34,16 +34,16 @@ func (g *autoLogin) respond(p []byte) []byte {
 	}
 	g.tail = append(g.tail, p[max(0, len(p)-maxPrompt):]...)
 	g.tail = g.tail[max(0, len(g.tail)-maxPrompt):]
-	var word *string
+	var field *string
 	switch {
 	case g.cred.Password != "" && passwordPrompt().Match(g.tail):
-		word = &g.cred.Password
+		field = &g.cred.Password
 	case g.cred.User != "" && userPrompt().Match(g.tail):
-		word = &g.cred.User
+		field = &g.cred.User
 	default:
 		return nil
 	}
-	reply := []byte(*word + "\r")
-	*word, g.tail = "", nil
+	reply := []byte(*field + "\r")
+	*field, g.tail = "", nil
 	return reply
 }

@@ -22,9 +22,9 @@ func (s sideState) String() string { return [...]string{"no", "yes", "want no", 
 type reply uint8
 
 const (
-	silent reply = iota
-	sayOn
-	sayOff
+	replyNone reply = iota
+	replyOn
+	replyOff
 )
 
 // process handles a command of the peer: on for WILL or DO, off for WONT or DONT. If accept is false,
@@ -33,26 +33,26 @@ func (s *side) process(on, accept bool) reply {
 	switch s.state {
 	case stateNo:
 		if !on {
-			return silent
+			return replyNone
 		}
 		if !accept {
-			return sayOff
+			return replyOff
 		}
 		s.state = stateYes
-		return sayOn
+		return replyOn
 	case stateYes:
 		if on {
-			return silent
+			return replyNone
 		}
 		s.state = stateNo
-		return sayOff
+		return replyOff
 	case stateWantNo:
 		// "On" is not a valid reply here. It ends the request, too, to prevent loops (RFC 1143,
 		// section 7).
 		switch {
 		case !on && s.opposite:
 			s.state, s.opposite = stateWantYes, false
-			return sayOn
+			return replyOn
 		case !on:
 			s.state = stateNo
 		case s.opposite:
@@ -60,19 +60,19 @@ func (s *side) process(on, accept bool) reply {
 		default:
 			s.state = stateNo
 		}
-		return silent
+		return replyNone
 	}
 	// stateWantYes
 	switch {
 	case on && s.opposite:
 		s.state, s.opposite = stateWantNo, false
-		return sayOff
+		return replyOff
 	case on:
 		s.state = stateYes
 	default:
 		s.state, s.opposite = stateNo, false
 	}
-	return silent
+	return replyNone
 }
 
 // want requests that the option be on or off.
@@ -80,16 +80,16 @@ func (s *side) want(on bool) reply {
 	switch {
 	case on && s.state == stateNo:
 		s.state = stateWantYes
-		return sayOn
+		return replyOn
 	case !on && s.state == stateYes:
 		s.state = stateWantNo
-		return sayOff
+		return replyOff
 	case s.state == stateWantNo:
 		s.opposite = on
 	case s.state == stateWantYes:
 		s.opposite = !on
 	}
-	return silent
+	return replyNone
 }
 
 // options are the states of all options, ours and the peer's.
@@ -100,13 +100,13 @@ type options struct {
 // process handles WILL, WONT, DO or DONT and returns the command to reply with, or 0.
 func (o *options) process(command, option byte, accept bool) byte {
 	if command == cmdWILL || command == cmdWONT {
-		return [...]byte{silent: 0, sayOn: cmdDO, sayOff: cmdDONT}[o.him[option].process(command == cmdWILL, accept)]
+		return [...]byte{replyNone: 0, replyOn: cmdDO, replyOff: cmdDONT}[o.him[option].process(command == cmdWILL, accept)]
 	}
-	return ours(o.us[option].process(command == cmdDO, accept))
+	return ourCommand(o.us[option].process(command == cmdDO, accept))
 }
 
-// ours returns the command that sends r for our side.
-func ours(r reply) byte { return [...]byte{silent: 0, sayOn: cmdWILL, sayOff: cmdWONT}[r] }
+// ourCommand returns the command that sends r for our side.
+func ourCommand(r reply) byte { return [...]byte{replyNone: 0, replyOn: cmdWILL, replyOff: cmdWONT}[r] }
 
 // on reports whether the option is in effect, not only requested.
 func (s *side) on() bool { return s.state == stateYes }

@@ -20,31 +20,31 @@ func TestQMethod(t *testing.T) {
 		after  side
 		reply  reply
 	}{
-		{"an offer", no, on, yes, sayOn},
-		{"an offer that is refused", no, onRefused, no, sayOff},
-		{"a no to what is off is not answered", no, off, no, silent},
-		{"an offer of what is on is not answered", yes, on, yes, silent},
-		{"nor refused", yes, onRefused, yes, silent},
-		{"an end", yes, off, no, sayOff},
-		{"the end that was asked for", wantNo, off, no, silent},
-		{"an end answered by an offer", wantNo, on, no, silent},
-		{"the end, and on again", wantNoThenYes, off, wantYes, sayOn},
-		{"an end answered by an offer, which is welcome", wantNoThenYes, on, yes, silent},
-		{"agreed", wantYes, on, yes, silent},
-		{"refused", wantYes, off, no, silent},
-		{"agreed, and off again", wantYesThenNo, on, wantNo, sayOff},
-		{"refused, as is wanted by now", wantYesThenNo, off, no, silent},
+		{"an offer", no, on, yes, replyOn},
+		{"an offer that is refused", no, onRefused, no, replyOff},
+		{"a no to what is off is not answered", no, off, no, replyNone},
+		{"an offer of what is on is not answered", yes, on, yes, replyNone},
+		{"nor refused", yes, onRefused, yes, replyNone},
+		{"an end", yes, off, no, replyOff},
+		{"the end that was asked for", wantNo, off, no, replyNone},
+		{"an end answered by an offer", wantNo, on, no, replyNone},
+		{"the end, and on again", wantNoThenYes, off, wantYes, replyOn},
+		{"an end answered by an offer, which is welcome", wantNoThenYes, on, yes, replyNone},
+		{"agreed", wantYes, on, yes, replyNone},
+		{"refused", wantYes, off, no, replyNone},
+		{"agreed, and off again", wantYesThenNo, on, wantNo, replyOff},
+		{"refused, as is wanted by now", wantYesThenNo, off, no, replyNone},
 
-		{"asking", no, enable, wantYes, sayOn},
-		{"asking for what is on", yes, enable, yes, silent},
-		{"asking during the end", wantNo, enable, wantNoThenYes, silent},
-		{"asking during the asking", wantYes, enable, wantYes, silent},
-		{"asking again after changing one's mind", wantYesThenNo, enable, wantYes, silent},
-		{"ending what is off", no, disable, no, silent},
-		{"ending", yes, disable, wantNo, sayOff},
-		{"ending during the asking", wantYes, disable, wantYesThenNo, silent},
-		{"ending again after changing one's mind", wantNoThenYes, disable, wantNo, silent},
-		{"ending during the end", wantNo, disable, wantNo, silent},
+		{"asking", no, enable, wantYes, replyOn},
+		{"asking for what is on", yes, enable, yes, replyNone},
+		{"asking during the end", wantNo, enable, wantNoThenYes, replyNone},
+		{"asking during the asking", wantYes, enable, wantYes, replyNone},
+		{"asking again after changing one's mind", wantYesThenNo, enable, wantYes, replyNone},
+		{"ending what is off", no, disable, no, replyNone},
+		{"ending", yes, disable, wantNo, replyOff},
+		{"ending during the asking", wantYes, disable, wantYesThenNo, replyNone},
+		{"ending again after changing one's mind", wantNoThenYes, disable, wantNo, replyNone},
+		{"ending during the end", wantNo, disable, wantNo, replyNone},
 	}
 	for _, tt := range tests {
 		s := tt.before
@@ -58,14 +58,14 @@ func TestSidesAreSeparate(t *testing.T) {
 	t.Parallel()
 	var o options
 	for _, step := range []struct {
-		command, answer byte
-		accept          bool
+		command, reply byte
+		accept         bool
 	}{
 		{cmdWILL, cmdDO, true}, {cmdDO, cmdWONT, false}, {cmdWILL, 0, true}, {cmdDO, cmdWONT, false},
 		{cmdDONT, 0, true}, {cmdWONT, cmdDONT, true}, {cmdWONT, 0, true}, {cmdDO, cmdWILL, true},
 	} {
-		if got := o.process(step.command, optEcho, step.accept); got != step.answer {
-			t.Errorf("%s ECHO: answer %d, want %d", commandName(step.command), got, step.answer)
+		if got := o.process(step.command, optEcho, step.accept); got != step.reply {
+			t.Errorf("%s ECHO: answer %d, want %d", commandName(step.command), got, step.reply)
 		}
 	}
 	if o.him[optEcho].on() || !o.us[optEcho].on() {

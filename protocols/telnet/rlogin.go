@@ -29,14 +29,14 @@ func (d *opener) rlogin(ctx context.Context, addr string, req *driver.Request) (
 	if err != nil {
 		return nil, err
 	}
-	here := localUser()
-	there := here
+	localName := localUser()
+	remoteName := localName
 	if g != nil && g.cred.User != "" {
-		there = g.cred.User
+		remoteName = g.cred.User
 	} else if name, ok := req.URL.User(); ok && name != "" {
-		there = name
+		remoteName = name
 	}
-	hello := []string{here, there, d.opts.terminalType() + "/38400"}
+	hello := []string{localName, remoteName, d.opts.terminalType() + "/38400"}
 	for _, s := range hello {
 		if err := wire.CheckLine(s); err != nil {
 			return nil, err
@@ -140,8 +140,8 @@ func (s *rlogin) Read(p []byte) (int, error) {
 	}
 	n, err := s.conn.Read(p)
 	s.record.data(false, p[:n])
-	if word := s.login.respond(p[:n]); word != nil {
-		if _, err := s.Write(word); err != nil {
+	if reply := s.login.respond(p[:n]); reply != nil {
+		if _, err := s.Write(reply); err != nil {
 			return n, err
 		}
 	}

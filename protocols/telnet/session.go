@@ -46,8 +46,8 @@ func (s *session) Read(p []byte) (int, error) {
 	defer s.link.conn.Piece()() // commands without data are not progress
 	for {
 		n, _, err := s.link.read(p)
-		if word := s.login.respond(p[:n]); word != nil {
-			if _, err := s.link.write(word, false); err != nil {
+		if reply := s.login.respond(p[:n]); reply != nil {
+			if _, err := s.link.write(reply, false); err != nil {
 				return n, err
 			}
 		}
@@ -66,7 +66,7 @@ func (s *session) Write(p []byte) (int, error) {
 		return s.link.write(p, false)
 	}
 	typed := bytes.ReplaceAll(p, []byte{'\r'}, []byte("\r\n"))
-	s.link.show(typed) // first, so that it precedes the server's output
+	s.link.queueLocal(typed) // first, so that it precedes the server's output
 	if _, err := s.link.write(typed, false); err != nil {
 		return 0, err
 	}
@@ -95,11 +95,11 @@ func (l *link) status() string {
 	if !l.negotiated {
 		return "connected; the server negotiates no telnet options"
 	}
-	return fmt.Sprintf("terminal type %s; client options: %s; server options: %s", l.term, inEffect(&l.opts.us), inEffect(&l.opts.him))
+	return fmt.Sprintf("terminal type %s; client options: %s; server options: %s", l.term, enabledOptions(&l.opts.us), enabledOptions(&l.opts.him))
 }
 
-// inEffect lists the options that are on.
-func inEffect(sides *[256]side) string {
+// enabledOptions lists the options that are on.
+func enabledOptions(sides *[256]side) string {
 	var names []string
 	for i := range sides {
 		if sides[i].on() {

@@ -82,11 +82,11 @@ func TestNegotiation(t *testing.T) {
 
 func TestWindowSize(t *testing.T) {
 	t.Parallel()
-	answered := make(chan struct{})
+	negotiated := make(chan struct{})
 	s := dial(t, t.Context(), "telnet", Options{}, func(c *telnetd.Conn) {
 		c.Send("\xff\xfd\x1fa")
 		c.Expect("\xff\xfb\x1f\xff\xfa\x1f\x00\x50\x00\x18\xff\xf0")
-		close(answered)
+		close(negotiated)
 		c.Expect("\xff\xfa\x1f\x00\xff\xff\x01\xff\xff\xff\xf0\r\n\xff\xf3")
 		c.Send("b")
 	})
@@ -95,7 +95,7 @@ func TestWindowSize(t *testing.T) {
 		t.Fatal(err)
 	}
 	expect(t, s, "a")
-	<-answered
+	<-negotiated
 	if err := term.Resize(255, 511); err != nil {
 		t.Fatal(err)
 	}
@@ -143,7 +143,7 @@ func TestLogin(t *testing.T) {
 	expectEnd(t, s)
 }
 
-func TestAdviceIsNotSent(t *testing.T) {
+func TestLoginIsNotSentByDefault(t *testing.T) {
 	t.Parallel()
 	s := dial(t, t.Context(), "telnet", Options{}, func(c *telnetd.Conn) {
 		c.Send("login: ")
@@ -177,7 +177,7 @@ type brokenWriter struct{}
 
 func (brokenWriter) Write([]byte) (int, error) { return 0, errors.New("disk full") }
 
-func TestTranscriptThatCannotBeWritten(t *testing.T) {
+func TestTranscriptWriteError(t *testing.T) {
 	t.Parallel()
 	s := dial(t, t.Context(), "telnet", Options{Transcript: brokenWriter{}}, func(c *telnetd.Conn) {
 		c.Send("hello")
@@ -244,8 +244,8 @@ func TestOtherOperations(t *testing.T) {
 	}
 }
 
-// TestHostile reads the first bytes of endless data.
-func TestHostile(t *testing.T) {
+// TestEndlessData reads the first bytes of endless data.
+func TestEndlessData(t *testing.T) {
 	t.Parallel()
 	tests := []struct{ name, flood string }{
 		{"text", strings.Repeat("x", 4096)},

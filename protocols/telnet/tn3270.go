@@ -44,10 +44,10 @@ type display struct {
 	cancel context.CancelCauseFunc
 
 	// Used by the reader only.
-	buf     []byte // input buffer
-	record  []byte // the record so far
-	out     []byte // output that the caller has not yet read
-	printed bool   // a screen was returned
+	buf    []byte // input buffer
+	record []byte // the record so far
+	out    []byte // output that the caller has not yet read
+	shown  bool   // a screen was returned
 
 	mu      sync.Mutex
 	screen  tn3270.Screen
@@ -83,7 +83,7 @@ func (s *display) Read(p []byte) (int, error) {
 			err = &driver.Error{Code: driver.ErrTruncated, Err: errors.New("the host closed the connection within a record")}
 		case err != nil:
 		case s.link.inRecord:
-			err = s.received(s.buf[:n], eor)
+			err = s.appendRecord(s.buf[:n], eor)
 		default:
 			s.out = append(s.out, plainText(s.buf[:n])...)
 		}
@@ -103,8 +103,8 @@ func (s *display) draw() {
 	}
 }
 
-// received appends p to the current record, and applies the record when it is complete.
-func (s *display) received(p []byte, eor bool) error {
+// appendRecord appends p to the current record, and applies the record when it is complete.
+func (s *display) appendRecord(p []byte, eor bool) error {
 	if len(s.record)+len(p) > maxRecord {
 		return &driver.Error{Code: driver.ErrProtocol, Err: fmt.Errorf("a record of more than %d bytes", maxRecord)}
 	}
@@ -138,10 +138,10 @@ func (s *display) apply(record []byte) (reply []byte, err error) {
 	case s.columns > 0:
 		s.dirty = true
 	case text == "" || text == before:
-	case s.printed:
+	case s.shown:
 		s.out = append(append(s.out, '\n'), text...)
 	default:
-		s.out, s.printed = append(s.out, text...), true
+		s.out, s.shown = append(s.out, text...), true
 	}
 	return reply, nil
 }
@@ -163,11 +163,11 @@ func (s *display) Write(p []byte) (int, error) {
 	defer s.mu.Unlock()
 	s.keys = append(s.keys, p...)
 	if s.columns > 0 {
-		return len(p), s.press()
+		return len(p), s.pressKeys()
 	}
 	for len(s.keys) > 0 && utf8.FullRune(s.keys) {
 		r, n := utf8.DecodeRune(s.keys)
-		if err := s.enter(r); err != nil {
+		if err := s.typeRune(r); err != nil {
 			s.keys = nil // discard the rest
 			return 0, err
 		}
@@ -176,9 +176,9 @@ func (s *display) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// press processes the keys of a terminal. While the keyboard is locked, only keys that unlock it
+// pressKeys processes the keys of a terminal. While the keyboard is locked, only keys that unlock it
 // take effect.
-func (s *display) press() error {
+func (s *display) pressKeys() error {
 	for len(s.keys) > 0 {
 		k, n := tn3270.ParseKey(s.keys)
 		if n == 0 {
@@ -203,8 +203,8 @@ func (s *display) press() error {
 	return nil
 }
 
-// enter types a character of a text after the keyboard is unlocked.
-func (s *display) enter(r rune) error {
+// typeRune types a character of a text after the keyboard is unlocked.
+func (s *display) typeRune(r rune) error {
 	if r != '\n' && r != '\t' && unicode.IsControl(r) {
 		return nil
 	}
@@ -237,7 +237,7 @@ func (s *display) enter(r rune) error {
 
 // attention sends a key to the host. The caller holds s.mu, so that keys are sent in order.
 func (s *display) attention(key tn3270.AID) error {
-	if record := s.screen.Press(key); record != nil && s.link.records() {
+	if record := s.screen.Press(key); record != nil && s.link.inRecordMode() {
 		return s.link.sendRecord(record)
 	}
 	return nil
@@ -271,7 +271,7 @@ func (s *display) Status() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	words := []string{s.link.status(), "the host has locked the keyboard (Ctrl-R unlocks it)"}
-	if !s.link.records() {
+	if !s.link.inRecordMode() {
 		words[1] = "no 3270 session was negotiated"
 	} else if s.screen.Ready() {
 		row, column := s.screen.Cursor()

@@ -25,8 +25,8 @@ func ebcdic(s string) string {
 	return out
 }
 
-// agree negotiates like a host (RFC 1576).
-func agree(c *telnetd.Conn) {
+// negotiate negotiates like a host (RFC 1576).
+func negotiate(c *telnetd.Conn) {
 	c.Send("\xff\xfd\x18")
 	c.Expect("\xff\xfb\x18")
 	c.Send("\xff\xfa\x18\x01\xff\xf0")
@@ -37,7 +37,7 @@ func agree(c *telnetd.Conn) {
 
 // host runs a script after the negotiation.
 func host(script func(*telnetd.Conn)) func(*telnetd.Conn) {
-	return func(c *telnetd.Conn) { agree(c); script(c) }
+	return func(c *telnetd.Conn) { negotiate(c); script(c) }
 }
 
 // form is a screen with a field of four characters and the cursor in it.
@@ -57,7 +57,7 @@ func TestDisplayAsText(t *testing.T) {
 	t.Parallel()
 	s := dial(t, t.Context(), "tn3270", Options{}, func(c *telnetd.Conn) {
 		c.Send("\x1b[2JWelcome\r\n")
-		agree(c)
+		negotiate(c)
 		c.Send(form + eor)
 		c.Expect("\x7d\x40\xc8\x11\x40\xc6" + ebcdic("jo") + eor)
 		c.Send("\xf1\x00" + eor) // changes nothing
@@ -109,7 +109,7 @@ func TestDisplayAtTerminal(t *testing.T) {
 	}
 }
 
-func TestDisplayAnswersQuery(t *testing.T) {
+func TestDisplayRepliesToQuery(t *testing.T) {
 	t.Parallel()
 	s := dial(t, t.Context(), "tn3270", Options{}, host(func(c *telnetd.Conn) {
 		c.Send("\xf3\x00\x05\x01\xff\xff\x02" + eor)

@@ -5,9 +5,9 @@ import "fmt"
 // size is the number of positions of the screen.
 const size = Rows * Columns
 
-// codes maps six-bit values to bytes that are graphic characters. They encode 12-bit addresses and
-// attributes (GA23-0059, "Buffer addresses").
-var codes = func() (c [64]byte) {
+// graphicCodes maps six-bit values to bytes that are graphic characters. They encode 12-bit
+// addresses and attributes (GA23-0059, "Buffer addresses").
+var graphicCodes = func() (c [64]byte) {
 	for i := range c {
 		c[i] = 0x40 | byte(i)
 		if low := i & 0x0f; low >= 1 && low <= 9 && i != 0x21 || i == 0x30 {
@@ -36,4 +36,6 @@ func parseAddress(a, b byte) (int, error) {
 }
 
 // appendAddress encodes a 12-bit address, which is large enough for the screen.
-func appendAddress(dst []byte, n int) []byte { return append(dst, codes[n>>6], codes[n&0x3f]) }
+func appendAddress(dst []byte, n int) []byte {
+	return append(dst, graphicCodes[n>>6], graphicCodes[n&0x3f])
+}

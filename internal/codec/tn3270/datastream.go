@@ -55,7 +55,7 @@ var errShort = errors.New("the record ends within an order")
 
 // Apply applies a record of the host, without its IAC EOR. It returns the response to send, or nil
 // if the record requires none. After an error the screen has the changes up to the invalid order.
-func (s *Screen) Apply(record []byte) (answer []byte, err error) {
+func (s *Screen) Apply(record []byte) (reply []byte, err error) {
 	if len(record) == 0 {
 		return nil, nil
 	}
@@ -85,9 +85,9 @@ func (s *Screen) Apply(record []byte) (answer []byte, err error) {
 // A writer executes a Write command.
 type writer struct {
 	*Screen
-	at     int // the buffer address
-	rest   []byte
-	afterC bool // after a character, or a Program Tab that cleared a field
+	at        int // the buffer address
+	rest      []byte
+	afterChar bool // after a character, or a Program Tab that cleared a field
 }
 
 // write executes the Write Control Character, the orders, and the characters.
@@ -101,7 +101,7 @@ func (s *Screen) write(at int, p []byte) error {
 	}
 	w := writer{Screen: s, at: at, rest: p[1:]}
 	for len(w.rest) > 0 {
-		if err := w.step(); err != nil {
+		if err := w.execute(); err != nil {
 			return err
 		}
 	}
@@ -111,8 +111,8 @@ func (s *Screen) write(at int, p []byte) error {
 	return nil
 }
 
-// step executes one order or character.
-func (w *writer) step() error {
+// execute runs one order or character.
+func (w *writer) execute() error {
 	c := w.rest[0]
 	w.rest = w.rest[1:]
 	filled := c == orderPT && w.programTab()
@@ -125,7 +125,7 @@ func (w *writer) step() error {
 		w.cursor = w.at
 	case orderSF:
 		var p []byte
-		if p, err = w.take(1); err == nil {
+		if p, err = w.read(1); err == nil {
 			w.startField(p[0])
 		}
 	case orderSFE:
@@ -136,7 +136,7 @@ func (w *writer) step() error {
 	case orderMF:
 		err = w.modifyField()
 	case orderSA:
-		_, err = w.take(2)
+		_, err = w.read(2)
 	case orderRA:
 		err = w.repeat()
 	case orderEUA:
@@ -152,12 +152,12 @@ func (w *writer) step() error {
 			w.put(ch)
 		}
 	}
-	w.afterC = filled
+	w.afterChar = filled
 	return err
 }
 
-// take returns the next n bytes.
-func (w *writer) take(n int) ([]byte, error) {
+// read returns the next n bytes.
+func (w *writer) read(n int) ([]byte, error) {
 	if len(w.rest) < n {
 		return nil, errShort
 	}
@@ -167,7 +167,7 @@ func (w *writer) take(n int) ([]byte, error) {
 }
 
 func (w *writer) address() (int, error) {
-	p, err := w.take(2)
+	p, err := w.read(2)
 	if err != nil {
 		return 0, err
 	}
@@ -179,7 +179,7 @@ func (w *writer) character(c byte) (cell, error) {
 	if c != orderGE {
 		return cell{code: c}, nil
 	}
-	p, err := w.take(1)
+	p, err := w.read(1)
 	if err != nil {
 		return cell{}, err
 	}
@@ -196,11 +196,11 @@ func (w *writer) startField(attr byte) { w.put(cell{field: true, code: attr}) }
 
 // attributes reads the attribute pairs of SFE and MF and returns the field attribute.
 func (w *writer) attributes() (attr byte, found bool, err error) {
-	p, err := w.take(1)
+	p, err := w.read(1)
 	if err != nil {
 		return 0, false, err
 	}
-	if p, err = w.take(2 * int(p[0])); err != nil {
+	if p, err = w.read(2 * int(p[0])); err != nil {
 		return 0, false, err
 	}
 	for ; len(p) > 0; p = p[2:] {
@@ -234,7 +234,7 @@ func (w *writer) repeat() error {
 	if err != nil {
 		return err
 	}
-	p, err := w.take(1)
+	p, err := w.read(1)
 	if err != nil {
 		return err
 	}
@@ -260,13 +260,13 @@ func (w *writer) programTab() (cleared bool) {
 	for ; ; w.at++ {
 		if w.at == size {
 			w.at = 0
-			return w.afterC
+			return w.afterChar
 		}
 		c := &w.cells[w.at]
 		if c.field {
 			break
 		}
-		if w.afterC {
+		if w.afterChar {
 			*c = cell{}
 		}
 	}

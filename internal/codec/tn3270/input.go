@@ -23,8 +23,8 @@ var functionKeys = [24]AID{0xf1, 0xf2, 0xf3, 0xf4, 0xf5, 0xf6, 0xf7, 0xf8, 0xf9,
 // PF returns the program function key n, from 1 to 24.
 func PF(n int) AID { return functionKeys[n-1] }
 
-// short reports whether the key sends only its AID, without cursor and fields.
-func (a AID) short() bool { return a == Clear || a == PA1 || a == PA2 || a == PA3 }
+// isShort reports whether the key sends only its AID, without cursor and fields.
+func (a AID) isShort() bool { return a == Clear || a == PA1 || a == PA2 || a == PA3 }
 
 // Press presses a key and returns the record to send. It locks the keyboard until the host restores
 // it. If the keyboard is already locked, Press returns nil.
@@ -36,7 +36,7 @@ func (s *Screen) Press(key AID) []byte {
 		s.erase()
 	}
 	s.ready, s.aid = false, key
-	if key.short() {
+	if key.isShort() {
 		return []byte{byte(key)}
 	}
 	return s.readModified(key)
@@ -73,7 +73,7 @@ func (s *Screen) readBuffer() []byte {
 	for _, c := range s.cells {
 		if c.field {
 			// The two highest bits only make the byte a graphic character.
-			out = append(out, orderSF, codes[c.code&0x3f])
+			out = append(out, orderSF, graphicCodes[c.code&0x3f])
 			continue
 		}
 		out = appendCharacter(out, c, true)
@@ -103,7 +103,7 @@ func appendCharacter(dst []byte, c cell, nulls bool) []byte {
 // protected, or EBCDIC does not have the character.
 func (s *Screen) Type(r rune) bool {
 	code, ok := charmap.CodePage037.EncodeRune(r)
-	if !ok || code < 0x40 || !s.change(s.cursor, code) {
+	if !ok || code < 0x40 || !s.setChar(s.cursor, code) {
 		return false
 	}
 	s.cursor = next(s.cursor)
@@ -117,9 +117,9 @@ func (s *Screen) Type(r rune) bool {
 	return true
 }
 
-// change sets the character at a position and marks its field as modified. It returns false if the
+// setChar sets the character at a position and marks its field as modified. It returns false if the
 // keyboard is locked or the position is protected.
-func (s *Screen) change(at int, code byte) bool {
+func (s *Screen) setChar(at int, code byte) bool {
 	start, attr := s.field(at)
 	if !s.ready || start == at || attr.protected() {
 		return false
@@ -156,22 +156,22 @@ func (s *Screen) Move(m Move) {
 	case BackTab:
 		s.backTab()
 	case Backspace:
-		if s.change(back(s.cursor), 0) {
-			s.cursor = back(s.cursor)
+		if s.setChar(prev(s.cursor), 0) {
+			s.cursor = prev(s.cursor)
 		}
 	case Up:
 		s.cursor = (s.cursor + size - Columns) % size
 	case Down:
 		s.cursor = (s.cursor + Columns) % size
 	case Left:
-		s.cursor = back(s.cursor)
+		s.cursor = prev(s.cursor)
 	case Right:
 		s.cursor = next(s.cursor)
 	}
 }
 
 func (s *Screen) backTab() {
-	for i, n := back(back(s.cursor)), 0; n < size; i, n = back(i), n+1 {
+	for i, n := prev(prev(s.cursor)), 0; n < size; i, n = prev(i), n+1 {
 		if c := s.cells[i]; c.field && !c.protected() && !s.cells[next(i)].field {
 			s.cursor = next(i)
 			return

@@ -42,8 +42,8 @@ var keymap = sync.OnceValue(func() map[string]Key {
 	return m
 })
 
-// longest is the length of the longest sequence in keymap, in bytes.
-const longest = 5
+// maxKeyLen is the length of the longest sequence in keymap, in bytes.
+const maxKeyLen = 5
 
 // ParseKey decodes the key sequence at the beginning of p, which must not be empty. It returns the key
 // and the length of the sequence in bytes, or 0 if p is incomplete.
@@ -59,12 +59,12 @@ const longest = 5
 //	Reset          Ctrl-R
 //	redraw         Ctrl-L
 func ParseKey(p []byte) (k Key, n int) {
-	for n := 1; n <= min(len(p), longest); n++ {
+	for n := 1; n <= min(len(p), maxKeyLen); n++ {
 		if k, ok := keymap()[string(p[:n])]; ok {
 			return k, n
 		}
 	}
-	if len(p) < longest && beginsKey(string(p)) {
+	if len(p) < maxKeyLen && beginsKey(string(p)) {
 		return Key{}, 0
 	}
 	if p[0] == 0x1b {

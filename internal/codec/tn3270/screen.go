@@ -63,7 +63,7 @@ type Screen struct {
 }
 
 func next(at int) int { return (at + 1) % size }
-func back(at int) int { return (at + size - 1) % size }
+func prev(at int) int { return (at + size - 1) % size }
 
 // Ready reports whether the keyboard is unlocked.
 func (s *Screen) Ready() bool { return s.ready }
@@ -81,7 +81,7 @@ func (s *Screen) erase() {
 // field returns the start and the attribute of the field that contains the position at. On a screen
 // without fields, start is -1 and the attribute is unprotected.
 func (s *Screen) field(at int) (start int, attr cell) {
-	for i, n := at, 0; n < size; i, n = back(i), n+1 {
+	for i, n := at, 0; n < size; i, n = prev(i), n+1 {
 		if s.cells[i].field {
 			return i, s.cells[i]
 		}

@@ -115,7 +115,7 @@ func TestOrders(t *testing.T) {
 	}
 }
 
-func TestWrongRecords(t *testing.T) {
+func TestInvalidRecords(t *testing.T) {
 	t.Parallel()
 	for want, records := range map[string][]string{
 		"not one of the 3270 data stream": {"\x99"},
@@ -136,7 +136,7 @@ func TestWrongRecords(t *testing.T) {
 	}
 }
 
-func TestAnswers(t *testing.T) {
+func TestReplies(t *testing.T) {
 	t.Parallel()
 	form := "\xf5\x03\x1d\x60" + ebcdic("ab") + "\x1d\x41" + ebcdic("cd") + "\x1d\x60"
 	tests := []struct{ name, before, record, want string }{
@@ -224,7 +224,7 @@ func TestInput(t *testing.T) {
 func TestKeysInPieces(t *testing.T) {
 	t.Parallel()
 	for s, want := range keymap() {
-		if len(s) > longest {
+		if len(s) > maxKeyLen {
 			t.Fatalf("%q is longer than the longest", s)
 		}
 		for i := 1; i < len(s); i++ {
@@ -266,8 +266,8 @@ func FuzzApply(f *testing.F) {
 	f.Fuzz(func(t *testing.T, first, second []byte, keys string) {
 		s := new(Screen)
 		for _, r := range [][]byte{first, second} {
-			answer, _ := s.Apply(r)
-			check(t, s, answer)
+			reply, _ := s.Apply(r)
+			check(t, s, reply)
 		}
 		for p := []byte(keys); len(p) > 0; {
 			k, n := ParseKey(p)

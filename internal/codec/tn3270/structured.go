@@ -30,7 +30,7 @@ var queryReply = []byte{aidStructured,
 
 // structuredFields returns the reply to the queries in a Write Structured Field, or nil if there are
 // none. It ignores other structured fields.
-func structuredFields(p []byte) (answer []byte, err error) {
+func structuredFields(p []byte) (reply []byte, err error) {
 	for len(p) > 0 {
 		if len(p) < 3 {
 			return nil, errors.New("a structured field without a type")
@@ -43,9 +43,9 @@ func structuredFields(p []byte) (answer []byte, err error) {
 			return nil, errors.New("a structured field with a wrong length")
 		}
 		if p[2] == sfReadPartition && n >= 5 && (p[4] == opQuery || p[4] == opQueryList) {
-			answer = bytes.Clone(queryReply)
+			reply = bytes.Clone(queryReply)
 		}
 		p = p[n:]
 	}
-	return answer, nil
+	return reply, nil
 }
