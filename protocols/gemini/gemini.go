@@ -112,7 +112,7 @@ func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Respons
 	if err != nil {
 		return nil, err
 	}
-	if answer, ok := r.filledIn(req.Form); ok {
+	if answer, ok := r.formAnswer(req.Form); ok {
 		r.Close()
 		out.query, out.secret = "?"+uri.Escape(answer), r.Status == sensitiveInput
 		if err := out.check(); err != nil {
@@ -129,23 +129,23 @@ func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Respons
 func (d *opener) ask(ctx context.Context, req request) (*response, error) {
 	cfg := d.env.TLSConfig(ctx, req.host)
 	var refusal error
-	first := cfg.RootCAs == nil && !cfg.InsecureSkipVerify
-	if first {
+	firstUse := cfg.RootCAs == nil && !cfg.InsecureSkipVerify
+	if firstUse {
 		cfg.InsecureSkipVerify = true // certificates are checked by known instead
-		also := cfg.VerifyConnection
+		verify := cfg.VerifyConnection
 		cfg.VerifyConnection = func(state tls.ConnectionState) error {
 			refusal = d.known.check(req.addr, state.PeerCertificates[0])
-			if refusal != nil || also == nil {
+			if refusal != nil || verify == nil {
 				return refusal
 			}
-			return also(state)
+			return verify(state)
 		}
 	}
 	line := req.url + req.query + "\r\n"
 	question := driver.Question{Addr: req.addr, TLS: cfg, Data: line, Shown: req.shown() + "\r\n"}
 	r := &response{schemes: d.reg}
 	err := driver.Ask(ctx, d.env, question, func(conn *driver.Conn) (err error) {
-		if first {
+		if firstUse {
 			// Only the completed handshake proves that the server owns the certificate.
 			d.remember(req.addr, conn.TLS())
 		}

@@ -228,7 +228,7 @@ func TestInput(t *testing.T) {
 	}
 }
 
-func TestAnEndWithoutFarewellIsATruncation(t *testing.T) {
+func TestMissingCloseNotifyIsTruncation(t *testing.T) {
 	t.Parallel()
 	s := geminid.Start(t, geminid.Options{Tree: fstest.MapFS{"f": {Data: []byte("0123456789")}}})
 	c := drive.Client(t, nil, Load)
@@ -252,8 +252,8 @@ func certificate(t *testing.T, valid time.Duration) tls.Certificate {
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
 }
 
-// changing returns a server that uses the certificate first, or that of the last call of use.
-func changing(t *testing.T, first tls.Certificate) (s *servers.Server, use func(tls.Certificate)) {
+// changingServer returns a server that uses the certificate first, or that of the last call of use.
+func changingServer(t *testing.T, first tls.Certificate) (s *servers.Server, use func(tls.Certificate)) {
 	now := make(chan tls.Certificate, 1)
 	now <- first
 	s = geminid.Start(t, geminid.Options{Replies: map[string]string{"/": "20 text/plain\r\nhello"},
@@ -265,11 +265,11 @@ func changing(t *testing.T, first tls.Certificate) (s *servers.Server, use func(
 	return s, func(cert tls.Certificate) { <-now; now <- cert }
 }
 
-func TestTheFirstCertificateIsKept(t *testing.T) {
+func TestFirstCertificateIsStored(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "dir", "known")
 	first, second := certificate(t, time.Hour), certificate(t, time.Hour)
-	s, use := changing(t, first)
+	s, use := changingServer(t, first)
 	get := func() error {
 		c := fetch.New(nil, With(Options{Certificates: file})) // a separate program
 		defer c.Close()
@@ -288,7 +288,7 @@ func TestTheFirstCertificateIsKept(t *testing.T) {
 	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("the file has mode %v, %v", info.Mode(), err)
 	}
-	asked := len(s.Log())
+	requests := len(s.Log())
 	use(second)
 	err = get()
 	var e *fetch.Error
@@ -297,8 +297,8 @@ func TestTheFirstCertificateIsKept(t *testing.T) {
 		!strings.Contains(err.Error(), strings.Fields(string(text))[2]) || !strings.Contains(err.Error(), pinOf(leaf).fingerprint) {
 		t.Errorf("a changed certificate: %v, hint %q", err, e.Hint)
 	}
-	if len(s.Log()) != asked {
-		t.Errorf("the server got %q", s.Log()[asked:])
+	if len(s.Log()) != requests {
+		t.Errorf("the server got %q", s.Log()[requests:])
 	}
 	use(first)
 	if err := get(); err != nil {
@@ -313,10 +313,10 @@ func TestTheFirstCertificateIsKept(t *testing.T) {
 	}
 }
 
-func TestACertificateMayChangeOnceItHasExpired(t *testing.T) {
+func TestExpiredCertificateMayChange(t *testing.T) {
 	t.Parallel()
 	for name, file := range map[string]string{"file": filepath.Join(t.TempDir(), "known"), "memory": ""} {
-		s, use := changing(t, certificate(t, -time.Hour))
+		s, use := changingServer(t, certificate(t, -time.Hour))
 		c := drive.Client(t, nil, With(Options{Certificates: file}))
 		for i, next := range []time.Duration{-time.Hour, time.Hour, time.Hour} {
 			if _, err := drive.Get(t, c, s.URL+"/"); err != nil {
@@ -330,9 +330,9 @@ func TestACertificateMayChangeOnceItHasExpired(t *testing.T) {
 	}
 }
 
-func TestAFileOfCertificatesThatCannotBeRead(t *testing.T) {
+func TestCertificateFile(t *testing.T) {
 	t.Parallel()
-	s, _ := changing(t, certificate(t, time.Hour))
+	s, _ := changingServer(t, certificate(t, time.Hour))
 	for text, want := range map[string]fetch.Code{
 		"# a comment\n\n":                 "",
 		"cut off":                         "",
@@ -359,7 +359,7 @@ func TestAFileOfCertificatesThatCannotBeRead(t *testing.T) {
 		if err := os.WriteFile(file, nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		s, use := changing(t, certificate(t, time.Hour))
+		s, use := changingServer(t, certificate(t, time.Hour))
 		c := drive.Client(t, nil, Load)
 		k := &known{file: filepath.Join(filepath.Dir(file), "none", "known")}
 		if err := os.WriteFile(filepath.Dir(k.file), nil, 0o600); err != nil {
@@ -377,9 +377,9 @@ func TestAFileOfCertificatesThatCannotBeRead(t *testing.T) {
 	})
 }
 
-func TestNothingIsRememberedIfNothingIsChecked(t *testing.T) {
+func TestNothingIsStoredWithoutTrustOnFirstUse(t *testing.T) {
 	t.Parallel()
-	s, use := changing(t, certificate(t, time.Hour))
+	s, use := changingServer(t, certificate(t, time.Hour))
 	c := drive.Client(t, &fetch.Options{TLS: &tls.Config{InsecureSkipVerify: true}}, Load)
 	for range 2 {
 		drive.MustGet(t, c, s.URL+"/")
@@ -389,7 +389,7 @@ func TestNothingIsRememberedIfNothingIsChecked(t *testing.T) {
 	drive.Fails(t, strict, s.URL+"/", fetch.ErrTLS) // authorities that did not issue the certificate
 }
 
-func TestClientCertificatesAreForWhatTheUserNamed(t *testing.T) {
+func TestClientCertificatesAreNotSentToOtherOrigins(t *testing.T) {
 	t.Parallel()
 	shown := make(chan int, 1)
 	cert, _ := servers.Certificate()
@@ -411,8 +411,8 @@ func TestClientCertificatesAreForWhatTheUserNamed(t *testing.T) {
 	}
 }
 
-// TestLinksOfAPage lists a page. Package smallnet tests the parsing of its lines.
-func TestLinksOfAPage(t *testing.T) {
+// TestPageLinks lists a page. Package smallnet tests the parsing of its lines.
+func TestPageLinks(t *testing.T) {
 	t.Parallel()
 	const page = "# Title\n=> a.gmi A page\n=: /post A prompt is one of Spartan alone\n=> ../"
 	s := geminid.Start(t, geminid.Options{Replies: map[string]string{"/d/p": "20 text/gemini\r\n" + page, "/text": "20 text/plain\r\n" + page}})

@@ -36,13 +36,13 @@ func (r *response) class() int { return r.Status / 10 }
 // prompt returns the server's question, which is also the name of the field in the form.
 func (r *response) prompt() string { return cmp.Or(wire.Text(r.Text), "input") }
 
-// filledIn returns the form's answer to the server's question, if there is one.
-func (r *response) filledIn(form map[string][]string) (string, bool) {
-	given, ok := form[r.prompt()]
+// formAnswer returns the form's answer to the server's question, if there is one.
+func (r *response) formAnswer(form map[string][]string) (string, bool) {
+	values, ok := form[r.prompt()]
 	if !ok || r.class() != 1 {
 		return "", false
 	}
-	return strings.Join(given, "\n"), true
+	return strings.Join(values, "\n"), true
 }
 
 // interpret returns the driver's response, or an error.
@@ -67,7 +67,7 @@ func (r *response) failure(req *driver.Request) error {
 	e := &driver.Error{Reply: r.Reply()}
 	switch r.class() {
 	case 1:
-		return r.question(req, e)
+		return r.inputError(req, e)
 	case 4:
 		e.Code, e.Retry = driver.ErrServer, true
 		if r.Status == 41 || r.Status == slowDown {
@@ -100,8 +100,8 @@ func (r *response) failure(req *driver.Request) error {
 	return e
 }
 
-// question completes the error for a URL that expects input.
-func (r *response) question(req *driver.Request, e *driver.Error) error {
+// inputError completes the error for a URL that expects input.
+func (r *response) inputError(req *driver.Request, e *driver.Error) error {
 	if r.Status == sensitiveInput {
 		e.Code, e.Reason = driver.ErrNeedForm, driver.Reason{Kind: driver.ReasonForm, Question: r.prompt()}
 		e.Err = &driver.FormError{Form: driver.Form{Fields: []driver.Field{{Name: r.prompt(), Kind: driver.FieldSecret}}}}

@@ -38,8 +38,8 @@ func (d *opener) ask(ctx context.Context, g uri.Gopher, req request) (*conn, err
 	return c, err
 }
 
-// received passes a line of the reply to the trace.
-func (c *conn) received(line string) {
+// traceLine passes a line of the reply to the trace.
+func (c *conn) traceLine(line string) {
 	if c.trace != nil {
 		c.trace(false, line)
 	}

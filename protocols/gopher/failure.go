@@ -25,15 +25,15 @@ func (c *conn) failure() error {
 	if err != nil || line == nil {
 		return notEOF(err)
 	}
-	failed := failureIn(strings.TrimRight(string(line), "\r\n"))
-	if failed == nil {
+	lineErr := failureIn(strings.TrimRight(string(line), "\r\n"))
+	if lineErr == nil {
 		return nil
 	}
 	for n := len(line) + 1; n <= len(line)+len(".\r\n")+1; n++ {
 		rest, err := c.Peek(n)
 		if err == io.EOF {
 			if tail := string(rest[len(line):]); strings.HasPrefix(".\r\n", tail) || tail == ".\n" {
-				return failed
+				return lineErr
 			}
 			return nil
 		}

@@ -35,14 +35,14 @@ func parseForm(list []Attribute) (driver.Form, bool) {
 	if info, ok := attribute(list, "INFO"); ok {
 		form.Title, _ = parseItem(info.Value)
 	}
-	taken := make(map[string]int)
+	used := make(map[string]int)
 	for _, line := range ask.Lines {
 		f, ok := parseField(line)
 		if !ok {
 			continue
 		}
 		if f.Kind != driver.FieldNote {
-			f.Name = unique(f.Name, taken)
+			f.Name = unique(f.Name, used)
 		}
 		form.Fields = append(form.Fields, f)
 	}
@@ -51,13 +51,13 @@ func parseForm(list []Attribute) (driver.Form, bool) {
 
 // unique returns name, with a number if it is taken, and marks it as taken. Names are the keys of
 // answers. The map taken has the last number used for each name.
-func unique(name string, taken map[string]int) string {
+func unique(name string, used map[string]int) string {
 	free := name
-	for taken[free] > 0 {
-		taken[name]++
-		free = fmt.Sprintf("%s (%d)", name, taken[name])
+	for used[free] > 0 {
+		used[name]++
+		free = fmt.Sprintf("%s (%d)", name, used[name])
 	}
-	taken[free] = 1
+	used[free] = 1
 	return free
 }
 
@@ -112,8 +112,8 @@ func yesNo(prompt string, rest []string) (string, []string) {
 	return prompt, nil
 }
 
-// needForm returns the error for a form without answers or, if why is not nil, with invalid answers.
-func needForm(form driver.Form, why error) error {
+// formError returns the error for a form without answers or, if why is not nil, with invalid answers.
+func formError(form driver.Form, why error) error {
 	e := &driver.Error{Code: driver.ErrNeedForm, Err: &driver.FormError{Form: form},
 		Reason: driver.Reason{Kind: driver.ReasonForm}, Hint: "answer it"}
 	if why != nil {
@@ -129,7 +129,7 @@ func needForm(form driver.Form, why error) error {
 // then one answer per line in the order of the questions. A file must be last, and is sent unchanged.
 // The block then has a size and no final dot.
 func fill(form driver.Form, answers map[string][]string) (block, error) {
-	answers, err := matched(form, answers)
+	answers, err := matchAnswers(form, answers)
 	if err != nil {
 		return block{}, err
 	}
@@ -139,13 +139,13 @@ func fill(form driver.Form, answers map[string][]string) (block, error) {
 		if f.Kind == driver.FieldNote {
 			continue // its text may equal the name of a question
 		}
-		values, given := answers[f.Name]
+		values, answered := answers[f.Name]
 		delete(answers, f.Name)
 		if f.Kind == driver.FieldSaveAs {
 			continue
 		}
-		if !given {
-			values, given = f.Default, f.Default != nil
+		if !answered {
+			values, answered = f.Default, f.Default != nil
 		}
 		if hasFile {
 			return block{}, fmt.Errorf("'%s' follows a file, which must be last", f.Name)
@@ -154,7 +154,7 @@ func fill(form driver.Form, answers map[string][]string) (block, error) {
 			file, hasFile = values[0], true
 			continue
 		}
-		if !given {
+		if !answered {
 			return block{}, fmt.Errorf("'%s' has no answer", f.Name)
 		}
 		lines, err := answer(f, values)
@@ -173,21 +173,21 @@ func fill(form driver.Form, answers map[string][]string) (block, error) {
 		head := "+" + strconv.Itoa(text.Len()+len(file)) + "\r\n"
 		return block{head + text.String() + file, head + shown.String() + "(a file)\r\n"}, nil
 	}
-	return block{"+-1\r\n" + stuffed(text.String()) + ".\r\n", "+-1\r\n" + stuffed(shown.String()) + ".\r\n"}, nil
+	return block{"+-1\r\n" + stuffDots(text.String()) + ".\r\n", "+-1\r\n" + stuffDots(shown.String()) + ".\r\n"}, nil
 }
 
-// stuffed doubles the dots at the beginning of lines, because a line with only a dot ends a block
+// stuffDots doubles the dots at the beginning of lines, because a line with only a dot ends a block
 // without a size. Servers undo it.
-func stuffed(lines string) string {
+func stuffDots(lines string) string {
 	if strings.HasPrefix(lines, ".") {
 		lines = "." + lines
 	}
 	return strings.ReplaceAll(lines, "\n.", "\n..")
 }
 
-// matched returns the answers keyed by the exact names of the questions. Users may omit the final
+// matchAnswers returns the answers keyed by the exact names of the questions. Users may omit the final
 // colon and use different case.
-func matched(form driver.Form, answers map[string][]string) (map[string][]string, error) {
+func matchAnswers(form driver.Form, answers map[string][]string) (map[string][]string, error) {
 	simple := func(name string) string {
 		return strings.ToLower(strings.TrimRight(strings.TrimSpace(name), ": "))
 	}

@@ -91,7 +91,7 @@ func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Respons
 	}
 	resp, err := d.item(ctx, req, g)
 	if req.View != "" && err != nil {
-		err = d.whichViews(ctx, g, err)
+		err = d.addViewsHint(ctx, g, err)
 	}
 	var moved *movedError
 	if errors.As(err, &moved) {
@@ -101,8 +101,8 @@ func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Respons
 	return resp, err
 }
 
-// whichViews adds the available views to the error for a refused view.
-func (d *opener) whichViews(ctx context.Context, g uri.Gopher, refusal error) error {
+// addViewsHint adds the available views to the error for a refused view.
+func (d *opener) addViewsHint(ctx context.Context, g uri.Gopher, refusal error) error {
 	var e *driver.Error
 	if !errors.As(refusal, &e) || e.Reply.IsZero() {
 		return refusal
@@ -139,7 +139,7 @@ func (d *opener) redirect(req *driver.Request, g uri.Gopher) (uri.URI, error) {
 	if u := urlSelector(g.Selector); !u.IsZero() {
 		return u, nil
 	}
-	what := expected(g)
+	typ := expectedType(g)
 	switch {
 	case g.Type == '2':
 		// No Gopher server speaks CSO, so the default is the port of CSO.
@@ -154,11 +154,11 @@ func (d *opener) redirect(req *driver.Request, g uri.Gopher) (uri.URI, error) {
 			Hint: "open " + session.Redacted()}
 	case g.Type == 'i' || g.Type == '3':
 		return uri.URI{}, &driver.Error{Code: driver.ErrNotRetrievable, Err: fmt.Errorf("an item of type %c is a line of a menu", g.Type)}
-	case req.Op == driver.OpList && !isMenu(what.media):
+	case req.Op == driver.OpList && !isMenu(typ.media):
 		return uri.URI{}, &driver.Error{Code: driver.ErrNotRetrievable, Err: fmt.Errorf("not a menu: %w", errors.ErrUnsupported)}
-	case g.Type == '7' && g.Search == "" && what.media != attributesMedia &&
+	case g.Type == '7' && g.Search == "" && typ.media != attributesMedia &&
 		(req.Op != driver.OpStat || !needsAttributes(req, g)):
-		return uri.URI{}, &driver.Error{Code: driver.ErrNeedSearch, Hint: "add the words after a tab: " + withWords(req.URL)}
+		return uri.URI{}, &driver.Error{Code: driver.ErrNeedSearch, Hint: "add the words after a tab: " + searchExample(req.URL)}
 	// Only a form in a URL is sent as several lines, which another server might execute.
 	case g.Form != nil && !req.From.IsZero():
 		return uri.URI{}, &driver.Error{Code: driver.ErrPolicy, Err: fmt.Errorf("%s led to a form that is already filled in", req.From.Redacted())}
@@ -178,7 +178,7 @@ func (d *opener) item(ctx context.Context, req *driver.Request, g uri.Gopher) (*
 			return nil, err
 		}
 		if req.Op == driver.OpStat && list != nil {
-			resp := described(req, g, list)
+			resp := metadataResponse(req, g, list)
 			resp.Body = driver.NoBody
 			return resp, nil
 		}
@@ -186,7 +186,7 @@ func (d *opener) item(ctx context.Context, req *driver.Request, g uri.Gopher) (*
 		if known := req.IfChanged.ModTime; !known.IsZero() && !changed.IsZero() && !changed.After(known) {
 			return nil, &driver.Error{Code: driver.ErrNotModified, Err: errors.New("the attributes show no later change")}
 		}
-		if g.Plus, data, err = complete(req, list); err != nil {
+		if g.Plus, data, err = planRequest(req, list); err != nil {
 			return nil, err
 		}
 	}
@@ -201,14 +201,14 @@ func (d *opener) item(ctx context.Context, req *driver.Request, g uri.Gopher) (*
 	return resp, err
 }
 
-// withWords returns the URL of a search with its words, for a hint. If u has words after a question
+// searchExample returns the URL of a search with its words, for a hint. If u has words after a question
 // mark as in HTTP, it uses them: in Gopher, the question mark is part of the selector.
-func withWords(u uri.URI) string {
+func searchExample(u uri.URI) string {
 	words := "words"
 	if before, after, ok := strings.Cut(u.String(), "?"); ok && after != "" {
 		if plain, err := uri.Parse(before); err == nil {
-			if asked, err := uri.Unescape(strings.ReplaceAll(after, "+", " ")); err == nil {
-				u, words = plain, asked
+			if query, err := uri.Unescape(strings.ReplaceAll(after, "+", " ")); err == nil {
+				u, words = plain, query
 			}
 		}
 	}
@@ -228,9 +228,9 @@ func needsAttributes(req *driver.Request, g uri.Gopher) bool {
 	return req.Form != nil || g.Plus == "?" || g.Plus == "+" && (hasPreference(req) || !req.IfChanged.ModTime.IsZero())
 }
 
-// complete returns the rest of a request after its attributes were read: the Gopher+ string with
+// planRequest returns the rest of a request after its attributes were read: the Gopher+ string with
 // the preferred view, and the answers to the form.
-func complete(req *driver.Request, list []Attribute) (plus string, data block, err error) {
+func planRequest(req *driver.Request, list []Attribute) (plus string, data block, err error) {
 	plus = "+"
 	if v, ok := choose(views(list), req); ok && hasPreference(req) {
 		plus += v.String()
@@ -238,10 +238,10 @@ func complete(req *driver.Request, list []Attribute) (plus string, data block, e
 	form, ok := parseForm(list)
 	switch {
 	case ok && req.Form == nil:
-		return "", data, needForm(form, nil)
+		return "", data, formError(form, nil)
 	case ok:
 		if data, err = fill(form, req.Form); err != nil {
-			return "", data, needForm(form, err)
+			return "", data, formError(form, err)
 		}
 	case req.Form != nil:
 		return "", data, &driver.Error{Code: driver.ErrNotRetrievable, Err: errors.New("the item has no form to fill in")}
@@ -278,14 +278,14 @@ func (d *opener) Expect(req *driver.Request) (driver.Meta, bool) {
 	if to, err := d.redirect(req, g); err != nil || !to.IsZero() {
 		return driver.Meta{}, false
 	}
-	what := expected(g)
-	m := driver.Meta{Name: driver.SafeName(g.Selector), ContentType: what.media}
+	typ := expectedType(g)
+	m := driver.Meta{Name: driver.SafeName(g.Selector), ContentType: typ.media}
 	switch {
 	case g.Plus == "?" && req.Form == nil && g.Form == nil:
 		m.Form = &driver.Form{}
-	case isMenu(what.media):
+	case isMenu(typ.media):
 		m.Kind = driver.KindListing
-	case what.media == attributesMedia:
+	case typ.media == attributesMedia:
 		m.Name = attributesName(m.Name)
 	}
 	return m, true

@@ -90,7 +90,7 @@ func TestExchanges(t *testing.T) {
 	}
 }
 
-func TestExchangesThatAreErrors(t *testing.T) {
+func TestErrorReplies(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name, path string
@@ -117,9 +117,9 @@ func TestExchangesThatAreErrors(t *testing.T) {
 	}
 }
 
-// TestTheFinalDot tests the ways in which servers end texts (RFC 1436, section 3.8, requires
+// TestFinalDot tests the ways in which servers end texts (RFC 1436, section 3.8, requires
 // ".\r\n").
-func TestTheFinalDot(t *testing.T) {
+func TestFinalDot(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ sent, text string }{
 		{"", ""},
@@ -250,7 +250,7 @@ func TestErrorLines(t *testing.T) {
 	}
 }
 
-func TestASearchSendsItsWords(t *testing.T) {
+func TestSearchWords(t *testing.T) {
 	t.Parallel()
 	base := serve(t, "search")
 	c := drive.Client(t, nil, gopher.Load)
@@ -268,7 +268,7 @@ func TestASearchSendsItsWords(t *testing.T) {
 	}
 }
 
-func TestItemsThatAreElsewhere(t *testing.T) {
+func TestItemsOnOtherServers(t *testing.T) {
 	t.Parallel()
 	var opened []string
 	other := driver.DriverFunc(func(_ context.Context, req *fetch.Request) (*driver.Response, error) {
@@ -308,8 +308,8 @@ func TestItemsThatAreElsewhere(t *testing.T) {
 	}
 }
 
-// TestAMenuDoesNotLeadToOtherServices follows items to forbidden targets (RFC 1738, section 6).
-func TestAMenuDoesNotLeadToOtherServices(t *testing.T) {
+// TestMenusDoNotReachOtherServices follows items to forbidden targets (RFC 1738, section 6).
+func TestMenusDoNotReachOtherServices(t *testing.T) {
 	t.Parallel()
 	menu := "0Mail\tHELO x\t127.0.0.1\t25\r\n0News\tx\t127.0.0.1\t119\r\nhFile\tURL:file:///etc/passwd\t127.0.0.1\t70\r\n"
 	base := reply(t, "", menu)
@@ -330,7 +330,7 @@ func TestAMenuDoesNotLeadToOtherServices(t *testing.T) {
 	}
 }
 
-func TestAFormInALinkIsNotSent(t *testing.T) {
+func TestFormInALinkIsNotSent(t *testing.T) {
 	t.Parallel()
 	c := drive.Client(t, nil, gopher.Load)
 	const link = "gopher://127.0.0.1/0form%09%09+%091%0D%0A+-1%0D%0Aone%0D%0A.%0D%0A"
@@ -340,7 +340,7 @@ func TestAFormInALinkIsNotSent(t *testing.T) {
 	}
 }
 
-func TestASilentServerIsLeft(t *testing.T) {
+func TestReplyTimeout(t *testing.T) {
 	t.Parallel()
 	base := play(t, "-- connection --\nC: /x\nS!stall\n")
 	c := drive.Client(t, &fetch.Options{Timeouts: fetch.Timeouts{Reply: 20 * time.Millisecond, Idle: time.Hour}}, gopher.Load)
@@ -386,7 +386,7 @@ func TestExplain(t *testing.T) {
 	}
 }
 
-func TestAcceptChoosesAView(t *testing.T) {
+func TestAcceptSelectsAView(t *testing.T) {
 	t.Parallel()
 	c := drive.Client(t, nil, gopher.Load)
 	body, resp, err := do(t, c, serve(t, "umn-view")+"00/about%09%09+", fetch.Request{
@@ -401,9 +401,9 @@ func TestAcceptChoosesAView(t *testing.T) {
 	}
 }
 
-// TestTLSClosedWithoutFarewell uses servers that omit close_notify, which is not an error. The body is
+// TestTLSWithoutCloseNotify uses servers that omit close_notify, which is not an error. The body is
 // then close-delimited, as without TLS.
-func TestTLSClosedWithoutFarewell(t *testing.T) {
+func TestTLSWithoutCloseNotify(t *testing.T) {
 	t.Parallel()
 	serverTLS, clientTLS := servers.Certificate()
 	addr := servers.Start(t, servers.Config{}, func(c *servers.Conn) {

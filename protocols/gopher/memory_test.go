@@ -9,8 +9,8 @@ import (
 	"github.com/urlget/urlget/protocols/gopher"
 )
 
-// TestALongMenuTakesNoMemory lists a menu of a million lines in less than 32 MiB.
-func TestALongMenuTakesNoMemory(t *testing.T) {
+// TestMenuMemory lists a menu of a million lines in less than 32 MiB.
+func TestMenuMemory(t *testing.T) {
 	const (
 		lines = 1_000_000
 		limit = 32 << 20

@@ -13,7 +13,7 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-func TestLinesOfAMenu(t *testing.T) {
+func TestMenuLines(t *testing.T) {
 	t.Parallel()
 	plain := uri.Gopher{Scheme: "gopher", Host: "menu.example", Port: 70}
 	secure := uri.Gopher{Scheme: "gophers", Host: "menu.example", Port: 7443}
@@ -79,7 +79,7 @@ func TestLinesOfAMenu(t *testing.T) {
 	}
 }
 
-func TestARedundantServerHasTheTypeOfTheItemBefore(t *testing.T) {
+func TestRedundantServer(t *testing.T) {
 	t.Parallel()
 	m := newMenu(uri.Gopher{Scheme: "gopher", Host: "h.example", Port: 70})
 	m.entry("9File\t/f\th.example\t70")
@@ -89,7 +89,7 @@ func TestARedundantServerHasTheTypeOfTheItemBefore(t *testing.T) {
 	}
 }
 
-func TestTheWayUpIsMarked(t *testing.T) {
+func TestParentEntry(t *testing.T) {
 	t.Parallel()
 	m := newMenu(uri.Gopher{Host: "h.example"})
 	for line, want := range map[string]string{
@@ -104,7 +104,7 @@ func TestTheWayUpIsMarked(t *testing.T) {
 	}
 }
 
-func TestTheRecordOfAnItemIsJSON(t *testing.T) {
+func TestItemJSON(t *testing.T) {
 	t.Parallel()
 	e := newMenu(uri.Gopher{Host: "h.example"}).entry("0About\t/a\th.example\t7070\t+\tmore")
 	got, err := json.Marshal(e.Facts())
@@ -114,7 +114,7 @@ func TestTheRecordOfAnItemIsJSON(t *testing.T) {
 	}
 }
 
-func TestAnEndlessLineEndsAMenu(t *testing.T) {
+func TestEndlessLine(t *testing.T) {
 	t.Parallel()
 	text := "iok\r\n" + strings.Repeat("x", maxLine+1) + "\r\niafter\r\n"
 	var names []string
@@ -129,9 +129,9 @@ func TestAnEndlessLineEndsAMenu(t *testing.T) {
 	}
 }
 
-// TestBadItemsAreErrorsAmongTheOthers checks that malformed items are entries of kind EntryError
+// TestMalformedItems checks that malformed items are entries of kind EntryError
 // and that the menu continues.
-func TestBadItemsAreErrorsAmongTheOthers(t *testing.T) {
+func TestMalformedItems(t *testing.T) {
 	t.Parallel()
 	text := "iok\r\n0No fields\r\n0Port\t/x\th\t99999\r\n0NUL\t/\x00x\th\t70\r\n0" + strings.Repeat("x", 20_000) + "\t/x\th\t70\r\n" +
 		"0Host\t/x\ta b\t70\r\n0After\t/x\th\t70 \r\n0Word\t/x\th\tport\r\n0None\t/x\th\t\r\n0Zero\t/x\th\t0\r\nhURL\tURL:http://w/\th\t-\r\n"
@@ -149,7 +149,7 @@ func TestBadItemsAreErrorsAmongTheOthers(t *testing.T) {
 	}
 }
 
-func TestWhatHasNoItemIsNoMenu(t *testing.T) {
+func TestMenuWithoutItems(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]error{
 		"":                                  nil,

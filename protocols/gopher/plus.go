@@ -21,14 +21,14 @@ const (
 
 // A header is the first line of a Gopher+ reply: a sign and a number.
 type header struct {
-	failed bool
-	size   int64 // of the content in bytes, or one of the values below
+	isError bool
+	size    int64 // of the content in bytes, or one of the values below
 }
 
 // String returns the header as it was sent.
 func (h header) String() string {
 	sign := "+"
-	if h.failed {
+	if h.isError {
 		sign = "-"
 	}
 	return fmt.Sprintf("%s%d", sign, h.size)
@@ -87,7 +87,7 @@ func parseHeader(line string) (header, bool, error) {
 	if text == "" || text[0] != '+' && text[0] != '-' {
 		return header{}, false, nil
 	}
-	h := header{failed: text[0] == '-'}
+	h := header{isError: text[0] == '-'}
 	switch number := text[1:]; {
 	case number == "-1":
 		h.size = untilDot
@@ -160,7 +160,7 @@ func (e *movedError) Error() string { return "moved to " + e.to.Redacted() }
 // plusFailure reads a Gopher+ error: a line with a code and the address of the administrator, and a
 // text.
 func (d *opener) plusFailure(c *conn, h header, g uri.Gopher) error {
-	c.received(h.String())
+	c.traceLine(h.String())
 	data, err := io.ReadAll(io.LimitReader(c.content(h), maxMessage))
 	if len(data) == 0 && err != nil {
 		return err
@@ -179,8 +179,8 @@ func (d *opener) plusFailure(c *conn, h header, g uri.Gopher) error {
 	case 2:
 		e.Code, e.Retry = driver.ErrBusy, true
 	case 3:
-		place, _, _ := strings.Cut(rest, "\n")
-		to := newMenu(g).entry(place).URL
+		location, _, _ := strings.Cut(rest, "\n")
+		to := newMenu(g).entry(location).URL
 		if to.IsZero() {
 			e.Code, e.Err = driver.ErrRedirect, errors.New("the server does not return the new location of the item")
 			return e
@@ -209,14 +209,14 @@ func (d *opener) attributes(ctx context.Context, g uri.Gopher) ([]Attribute, err
 		return nil, err
 	case !ok:
 		return nil, c.failure()
-	case h.failed:
+	case h.isError:
 		return nil, d.plusFailure(c, h, g)
 	}
-	c.received(h.String())
+	c.traceLine(h.String())
 	var text strings.Builder // for the recorder
 	list, err := parseAttributes(io.TeeReader(c.content(h), &text))
 	for line := range strings.Lines(text.String()) {
-		c.received(strings.TrimRight(line, "\r\n"))
+		c.traceLine(strings.TrimRight(line, "\r\n"))
 	}
 	return list, err
 }

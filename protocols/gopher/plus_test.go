@@ -44,7 +44,7 @@ func TestAttributesOfAnItem(t *testing.T) {
 	}
 }
 
-func TestStatAsksForAttributesOfPlusItems(t *testing.T) {
+func TestStatOfPlusItems(t *testing.T) {
 	t.Parallel()
 	c := drive.Client(t, nil, gopher.Load)
 	meta, err := c.Stat(t.Context(), &fetch.Request{URL: uri.MustParse(serve(t, "pygopherd-attributes") + "0/hello.txt%09%09+")})
@@ -62,7 +62,7 @@ func TestStatAsksForAttributesOfPlusItems(t *testing.T) {
 	}
 }
 
-func TestAnUnchangedPlusItemIsNotRetrieved(t *testing.T) {
+func TestUnchangedPlusItemIsNotRetrieved(t *testing.T) {
 	t.Parallel()
 	const attributes = "C\"/x\\t!\\r\\n\"\nS: +-1\nS: +INFO: 0x\t/x\th\t70\t+\nS: +ADMIN:\nS:  Mod-Date: x <20261121004819>\nS: .\nS!close\n"
 	const document = "C\"/x\\t+\\r\\n\"\nS: +2\nS\"hi\"\nS!close\n"
@@ -116,7 +116,7 @@ func TestAttributesOfAMenu(t *testing.T) {
 	}
 }
 
-func TestAttributesAreJSON(t *testing.T) {
+func TestAttributesJSON(t *testing.T) {
 	t.Parallel()
 	for e, err := range drive.Client(t, nil, gopher.Load).List(t.Context(), serve(t, "pygopherd-menu")+"1/docs%09%09$") {
 		text, _ := json.Marshal(e.Facts())
@@ -128,7 +128,7 @@ func TestAttributesAreJSON(t *testing.T) {
 	}
 }
 
-func TestAServerWithoutAttributes(t *testing.T) {
+func TestServerWithoutAttributes(t *testing.T) {
 	t.Parallel()
 	_, _, err := get(t, reply(t, "/x\t!", "just text\r\n")+"0/x%09%09!")
 	if !errors.Is(err, fetch.ErrNotRetrievable) {
@@ -165,7 +165,7 @@ func TestAttributesAreBounded(t *testing.T) {
 	}
 }
 
-func TestAView(t *testing.T) {
+func TestView(t *testing.T) {
 	t.Parallel()
 	const answer = "+5\r\n<p>Hi"
 	for _, tt := range []struct {
@@ -188,8 +188,8 @@ func TestAView(t *testing.T) {
 	}
 }
 
-// TestTheViewOfARequest tests the choice of a view from the preferences of a request.
-func TestTheViewOfARequest(t *testing.T) {
+// TestViewPreference tests the choice of a view from the preferences of a request.
+func TestViewPreference(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		accept []string
@@ -221,7 +221,7 @@ func TestTheViewOfARequest(t *testing.T) {
 	}
 }
 
-func TestAFormSaysWhatItAsks(t *testing.T) {
+func TestFormFields(t *testing.T) {
 	t.Parallel()
 	const attributes = "-- attributes --\nC\"/f\\t!\\r\\n\"\nS: +-1\nS: +INFO: 0A form\t/f\th\t70\t?\nS: +ASK:\nS:  Note: Who?\n" +
 		"S:  ask: Name\tJoe\nS:  Ask: Name\nS:  AskP: Word\nS:  AskL: Text\nS:  Select: Mail:1\nS:  Select: Fax\t0\nS:  Select: Time: now\n" +
@@ -254,7 +254,7 @@ func TestAFormSaysWhatItAsks(t *testing.T) {
 	}
 }
 
-func TestAFormIsSentWithItsAnswers(t *testing.T) {
+func TestFormAnswers(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
 	var said strings.Builder
@@ -316,9 +316,9 @@ func TestWrongAnswersAreNotSent(t *testing.T) {
 	}
 }
 
-// TestAnswersAsPeopleGiveThem uses question names without the colon or in a different case, text of
+// TestLooseAnswers uses question names without the colon or in a different case, text of
 // several lines, and lines of dots.
-func TestAnswersAsPeopleGiveThem(t *testing.T) {
+func TestLooseAnswers(t *testing.T) {
 	t.Parallel()
 	const play2 = "-- attributes --\nC\"/f\\t!\\r\\n\"\nS: +-1\nS: +ASK:\nS:  Ask: Your Name:\nS:  AskL: Text\nS:  AskP: Word\nS: .\nS!close\n" +
 		"-- form --\nC\"/f\\t+\\t1\\r\\n\"\nC: +-1\nC: Joe\nC: 3\nC: one\nC: ..\nC: three\nC: ...\nC: .\nS: +-1\nS: thanks\nS: .\nS!close\n"
@@ -334,7 +334,7 @@ func TestAnswersAsPeopleGiveThem(t *testing.T) {
 	}
 }
 
-func TestAViewThatIsNotThere(t *testing.T) {
+func TestMissingView(t *testing.T) {
 	t.Parallel()
 	const conversation = "-- view --\nC\"/x\\t+image/gif\\r\\n\"\nS: --1\nS: 1 admin\nS: '/views/doc' does not exist!!\nS: .\nS!close\n" +
 		"-- attributes --\nC\"/x\\t!\\r\\n\"\nS: +-1\nS: +VIEWS:\nS:  text/plain: <1k>\nS:  text/html De_DE: <2k>\nS: .\nS!close\n"
@@ -345,7 +345,7 @@ func TestAViewThatIsNotThere(t *testing.T) {
 	}
 }
 
-func TestTheHintForASearchKnowsTheWeb(t *testing.T) {
+func TestSearchHintWithQuery(t *testing.T) {
 	t.Parallel()
 	c := drive.Client(t, nil, gopher.Load)
 	for url, want := range map[string]string{

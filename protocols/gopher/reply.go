@@ -10,8 +10,8 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// expected returns the item type of the reply for g.
-func expected(g uri.Gopher) itemType {
+// expectedType returns the item type of the reply for g.
+func expectedType(g uri.Gopher) itemType {
 	switch {
 	case strings.HasPrefix(g.Plus, "!"):
 		return itemType{media: attributesMedia}
@@ -28,18 +28,18 @@ func isMenu(media string) bool { return media == menuMedia || media == plusMenuM
 
 // reply reads the beginning of the reply and returns the response.
 func (d *opener) reply(c *conn, req *driver.Request, g uri.Gopher) (*driver.Response, error) {
-	what, h, err := d.begin(c, g)
+	typ, h, err := d.readHeader(c, g)
 	if err != nil {
 		return nil, err
 	}
-	if what.text || h.size == untilDot {
+	if typ.text || h.size == untilDot {
 		c.net.PieceLines()
 	}
 	content := c.content(h)
-	if what.text && h.size == untilClose {
+	if typ.text && h.size == untilClose {
 		content = &textReader{r: c.Reader}
 	}
-	if what.media == attributesMedia {
+	if typ.media == attributesMedia {
 		return attributesReply(c, req, g, content)
 	}
 	head, err := c.head(h)
@@ -50,16 +50,16 @@ func (d *opener) reply(c *conn, req *driver.Request, g uri.Gopher) (*driver.Resp
 	if content != c.Reader {
 		resp.Body = &itemBody{content, c}
 	}
-	resp.ContentType = what.contentType(head)
+	resp.ContentType = typ.contentType(head)
 	resp.Name = driver.SafeName(g.Selector)
-	resp.Text = what.text
+	resp.Text = typ.text
 	resp.Size, resp.Framing = max(h.size, -1), driver.FramedByProtocol
 	if h.size == untilClose {
 		resp.Framing = driver.FramedByClose
 	}
-	if isMenu(what.media) {
+	if isMenu(typ.media) {
 		resp.Kind = driver.KindListing
-		if m := newMenu(g); what.media == plusMenuMedia {
+		if m := newMenu(g); typ.media == plusMenuMedia {
 			resp.Parse = m.entriesWithAttributes
 		} else {
 			resp.Parse = m.entries
@@ -68,24 +68,24 @@ func (d *opener) reply(c *conn, req *driver.Request, g uri.Gopher) (*driver.Resp
 	return resp, nil
 }
 
-// begin reads the header of a Gopher+ reply, if there is one, and returns the type of the content.
+// readHeader reads the header of a Gopher+ reply, if there is one, and returns the type of the content.
 // It returns an error if the reply is one.
-func (d *opener) begin(c *conn, g uri.Gopher) (itemType, header, error) {
+func (d *opener) readHeader(c *conn, g uri.Gopher) (itemType, header, error) {
 	if g.Plus != "" {
 		switch h, plus, err := c.plusHeader(); {
 		case err != nil:
 			return itemType{}, h, err
-		case plus && h.failed:
+		case plus && h.isError:
 			return itemType{}, h, d.plusFailure(c, h, g)
 		case plus:
-			c.received(h.String())
-			return expected(g), h, nil
+			c.traceLine(h.String())
+			return expectedType(g), h, nil
 		}
 	}
 	if err := c.failure(); err != nil {
 		return itemType{}, plain, err
 	}
-	if expected(g).media != attributesMedia {
+	if expectedType(g).media != attributesMedia {
 		return itemTypes[g.Type], plain, nil
 	}
 	if _, err := c.Peek(1); err == io.EOF {
@@ -121,7 +121,7 @@ func attributesReply(c *conn, req *driver.Request, g uri.Gopher, content io.Read
 	if err != nil {
 		return nil, err
 	}
-	resp := described(req, g, list)
+	resp := metadataResponse(req, g, list)
 	resp.Name = attributesName(resp.Name)
 	resp.ContentType, resp.Size = attributesMedia+charset(data), int64(len(data))
 	resp.Body = io.NopCloser(bytes.NewReader(data))
@@ -137,8 +137,8 @@ func attributesName(item string) string {
 	return item + ".attributes"
 }
 
-// described returns a response with the metadata in the attributes of g.
-func described(req *driver.Request, g uri.Gopher, list []Attribute) *driver.Response {
+// metadataResponse returns a response with the metadata in the attributes of g.
+func metadataResponse(req *driver.Request, g uri.Gopher, list []Attribute) *driver.Response {
 	resp := &driver.Response{URL: req.URL}
 	resp.Size, resp.Name = -1, driver.SafeName(g.Selector)
 	resp.Header, resp.ModTime = fields(list), modTime(list)
@@ -146,12 +146,12 @@ func described(req *driver.Request, g uri.Gopher, list []Attribute) *driver.Resp
 		resp.Form = &form
 	}
 	g.Plus = strings.TrimPrefix(g.Plus, "?")
-	what := expected(g)
-	resp.ContentType = what.media
+	typ := expectedType(g)
+	resp.ContentType = typ.media
 	if v := views(list); len(v) > 0 && len(g.Plus) < 2 {
 		resp.ContentType = v[0].media
 	}
-	if isMenu(what.media) {
+	if isMenu(typ.media) {
 		resp.Kind = driver.KindListing
 	}
 	return resp

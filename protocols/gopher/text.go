@@ -11,8 +11,8 @@ import (
 // a line elsewhere is content: many servers neither send the final one nor escape others, although
 // RFC 1436, section 3.8, requires both.
 type textReader struct {
-	r   *wire.Reader
-	mid bool // not at the beginning of a line
+	r       *wire.Reader
+	midLine bool // not at the beginning of a line
 }
 
 // finalDots are the forms of the final line.
@@ -26,7 +26,7 @@ func (t *textReader) Read(p []byte) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	if !t.mid && first[0] == '.' {
+	if !t.midLine && first[0] == '.' {
 		final, err := t.atFinalDot()
 		if err != nil {
 			return 0, err
@@ -39,7 +39,7 @@ func (t *textReader) Read(p []byte) (int, error) {
 	if i := bytes.Index(buf, []byte("\n.")); i >= 0 {
 		buf = buf[:i+1]
 	}
-	t.mid = buf[len(buf)-1] != '\n'
+	t.midLine = buf[len(buf)-1] != '\n'
 	return t.r.Read(p[:len(buf)])
 }
 

@@ -60,7 +60,7 @@ var itemTypes = [256]itemType{
 func (t itemType) contentType(head []byte) string {
 	media := t.media
 	if media == "" {
-		media = t.sniffed(head)
+		media = t.sniffType(head)
 	}
 	if media == "text/plain" {
 		media += charset(head)
@@ -68,8 +68,8 @@ func (t itemType) contentType(head []byte) string {
 	return media
 }
 
-// sniffed returns the media type that the content indicates.
-func (t itemType) sniffed(head []byte) string {
+// sniffType returns the media type that the content indicates.
+func (t itemType) sniffType(head []byte) string {
 	if t.sniff == "" || len(head) == 0 {
 		return unknownMedia
 	}

@@ -55,21 +55,21 @@ func choose(all []view, req *driver.Request) (view, bool) {
 	}
 	languages := acceptLanguages(req)
 	for _, pattern := range accept {
-		var fit []view
+		var matches []view
 		for _, v := range all {
 			if matchMedia(pattern, v.media) {
-				fit = append(fit, v)
+				matches = append(matches, v)
 			}
 		}
 		for _, lang := range languages {
-			for _, v := range fit {
+			for _, v := range matches {
 				if matchLanguage(lang, v.lang) {
 					return v, true
 				}
 			}
 		}
-		if len(fit) > 0 {
-			return fit[0], true
+		if len(matches) > 0 {
+			return matches[0], true
 		}
 	}
 	return view{}, false

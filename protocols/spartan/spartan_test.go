@@ -150,9 +150,9 @@ func TestData(t *testing.T) {
 	drive.Gets(t, c, s.URL+"/again", "more") // a redirect, with text
 }
 
-// TestOthersMaySendNoLines checks that a page cannot send lines to the port of another protocol,
-// which would execute them.
-func TestOthersMaySendNoLines(t *testing.T) {
+// TestForeignRequestsCannotSendLines checks that a page cannot send lines to the port of another
+// protocol, which would execute them.
+func TestForeignRequestsCannotSendLines(t *testing.T) {
 	t.Parallel()
 	s := spartand.Start(t, spartand.Options{Replies: map[string]string{"/?one line": "2 text/plain\r\nok"}})
 	c := drive.Client(t, nil, Load)

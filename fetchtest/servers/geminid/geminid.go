@@ -67,5 +67,5 @@ func (o *Options) respond(request string) (header string, body []byte) {
 		return smallnet.Split(reply)
 	}
 	site := smallnet.Site{Tree: o.Tree, Types: o.Types, Success: "20", Redirect: "31", Missing: "51", Failed: "40"}
-	return site.Answer(u.Path, u.EscapedPath())
+	return site.Respond(u.Path, u.EscapedPath())
 }

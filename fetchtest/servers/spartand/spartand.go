@@ -80,5 +80,5 @@ func (o *Options) respond(line string, r io.Reader) (header string, body []byte)
 		return "4 Bad request", nil
 	}
 	site := smallnet.Site{Tree: o.Tree, Types: o.Types, Success: "2", Redirect: "3", Missing: "4", Failed: "5"}
-	return site.Answer(path, parts[1])
+	return site.Respond(path, parts[1])
 }

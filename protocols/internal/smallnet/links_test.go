@@ -61,7 +61,7 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-func TestALongLinkIsAnErrorAndALongParagraphNone(t *testing.T) {
+func TestLongLines(t *testing.T) {
 	t.Parallel()
 	page := strings.Repeat("x", 3*gemtext.MaxLink) + "\n=> " + strings.Repeat("y", 2*gemtext.MaxLink) + "\n=> short\n"
 	var got []string
@@ -76,8 +76,8 @@ func TestALongLinkIsAnErrorAndALongParagraphNone(t *testing.T) {
 	}
 }
 
-// TestALinkThatIsCutOffIsNone checks that a truncated link is ignored, because its target is wrong.
-func TestALinkThatIsCutOffIsNone(t *testing.T) {
+// TestTruncatedLinkIsIgnored checks that a truncated link is ignored, because its target is wrong.
+func TestTruncatedLinkIsIgnored(t *testing.T) {
 	t.Parallel()
 	base := uri.MustParse("gemini://h.example/")
 	for end, want := range map[error]string{io.EOF: "whole cut", fetch.ErrTruncated: "whole, transfer incomplete",
@@ -113,9 +113,9 @@ func FuzzLinks(f *testing.F) {
 	})
 }
 
-// TestEveryPageEnds checks that a page may end within a line, and that errors of the reader are
+// TestPageEnds checks that a page may end within a line, and that errors of the reader are
 // returned.
-func TestEveryPageEnds(t *testing.T) {
+func TestPageEnds(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 200<<10)
 	base := uri.MustParse("gemini://h/")

@@ -21,10 +21,10 @@ type Site struct {
 	Success, Redirect, Missing, Failed string
 }
 
-// Answer returns the header, without its line end, and the body of the response for a path. For a
+// Respond returns the header, without its line end, and the body of the response for a path. For a
 // directory, it returns a page of links if the path ends with a slash, and a redirect otherwise.
 // Escaped is the path as it is written in a URL.
-func (s Site) Answer(unescaped, escaped string) (header string, body []byte) {
+func (s Site) Respond(unescaped, escaped string) (header string, body []byte) {
 	name := cmp.Or(strings.Trim(unescaped, "/"), ".")
 	info, err := fs.Stat(s.Tree, name)
 	switch {
@@ -63,8 +63,8 @@ func Links(page []byte, tree fs.FS, directory string) ([]byte, error) {
 }
 
 // Split splits a complete response at the first CR LF into a header and a body.
-func Split(answer string) (header string, body []byte) {
-	header, rest, _ := strings.Cut(answer, "\r\n")
+func Split(response string) (header string, body []byte) {
+	header, rest, _ := strings.Cut(response, "\r\n")
 	return header, []byte(rest)
 }
 
