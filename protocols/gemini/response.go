@@ -13,10 +13,19 @@ import (
 	"github.com/urlget/urlget/protocols/internal/smallnet"
 )
 
-// Statuses that are handled differently from others of their class.
+// Statuses that are handled differently from others of their class (Gemini network protocol, section
+// "Status codes").
 const (
-	sensitiveInput = 11
-	slowDown       = 44
+	sensitiveInput           = 11
+	serverUnavailable        = 41
+	slowDown                 = 44
+	notFound                 = 51
+	gone                     = 52
+	proxyRequestRefused      = 53
+	badRequest               = 59
+	certificateRequired      = 60
+	certificateNotAuthorized = 61
+	certificateNotValid      = 62
 )
 
 // maxDelay limits the delay that a server may request, in seconds.
@@ -70,7 +79,7 @@ func (r *response) failure(req *driver.Request) error {
 		return r.inputError(req, e)
 	case 4:
 		e.Code, e.Retry = driver.ErrServer, true
-		if r.Status == 41 || r.Status == slowDown {
+		if r.Status == serverUnavailable || r.Status == slowDown {
 			e.Code = driver.ErrBusy
 		}
 		if wait, err := strconv.ParseInt(r.Text, 10, 64); r.Status == slowDown && err == nil && wait > 0 {
@@ -79,19 +88,19 @@ func (r *response) failure(req *driver.Request) error {
 	case 5:
 		e.Code = driver.ErrServer
 		switch r.Status {
-		case 51, 52:
+		case notFound, gone:
 			e.Code = driver.ErrNotFound
-		case 53, 59:
+		case proxyRequestRefused, badRequest:
 			e.Code = driver.ErrRefused
 		}
 	case 6:
 		e.Code = driver.ErrAuth
 		switch r.Status {
-		case 60:
+		case certificateRequired:
 			e.Err, e.Hint = errors.New("the server requires a client certificate"), "use one that it accepts"
-		case 61:
+		case certificateNotAuthorized:
 			e.Err, e.Hint = errors.New("the client certificate is not authorized"), "use another one"
-		case 62:
+		case certificateNotValid:
 			e.Err, e.Hint = errors.New("the client certificate is not valid"), "use another one; its validity period may be wrong"
 		default:
 			e.Err = errors.New("the server requires a different client certificate")
