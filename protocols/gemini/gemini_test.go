@@ -125,9 +125,9 @@ func TestStatuses(t *testing.T) {
 		"52":               {Code: fetch.ErrNotFound, Reply: fetch.Reply{Code: 52}},
 		"53 No proxy":      {Code: fetch.ErrRefused, Reply: fetch.Reply{Code: 53, Text: "No proxy"}},
 		"59 Bad":           {Code: fetch.ErrRefused, Reply: fetch.Reply{Code: 59, Text: "Bad"}},
-		"60 Who are you?":  {Code: fetch.ErrAuth, Reply: fetch.Reply{Code: 60, Text: "Who are you?"}, Hint: "use one that it accepts"},
-		"61 Not you":       {Code: fetch.ErrAuth, Reply: fetch.Reply{Code: 61, Text: "Not you"}, Hint: "use another one"},
-		"62 Expired":       {Code: fetch.ErrAuth, Reply: fetch.Reply{Code: 62, Text: "Expired"}, Hint: "use another one; its validity period may be wrong"},
+		"60 Who are you?":  {Code: fetch.ErrAuth, Reply: fetch.Reply{Code: 60, Text: "Who are you?"}, Hint: "use a client certificate that the server accepts"},
+		"61 Not you":       {Code: fetch.ErrAuth, Reply: fetch.Reply{Code: 61, Text: "Not you"}, Hint: "use another client certificate"},
+		"62 Expired":       {Code: fetch.ErrAuth, Reply: fetch.Reply{Code: 62, Text: "Expired"}, Hint: "use another client certificate; the validity period of this one may be wrong"},
 		"69 ?":             {Code: fetch.ErrAuth, Reply: fetch.Reply{Code: 69, Text: "?"}},
 		"70 What":          {Code: fetch.ErrProtocol},
 		"200 OK":           {Code: fetch.ErrProtocol},
@@ -369,7 +369,7 @@ func TestCertificateFile(t *testing.T) {
 		other, _ := x509.ParseCertificate(certificate(t, time.Hour).Certificate[0])
 		k.remember("h:1", leaf)
 		if _, ok := k.pins["h:1"]; ok && k.check("h:1", other) == nil {
-			t.Error("what could not be written was forgotten")
+			t.Error("a pin that could not be written was dropped")
 		}
 		drive.Get(t, c, s.URL+"/")
 		use(certificate(t, time.Hour))

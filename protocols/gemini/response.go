@@ -97,11 +97,11 @@ func (r *response) failure(req *driver.Request) error {
 		e.Code = driver.ErrAuth
 		switch r.Status {
 		case certificateRequired:
-			e.Err, e.Hint = errors.New("the server requires a client certificate"), "use one that it accepts"
+			e.Err, e.Hint = errors.New("the server requires a client certificate"), "use a client certificate that the server accepts"
 		case certificateNotAuthorized:
-			e.Err, e.Hint = errors.New("the client certificate is not authorized"), "use another one"
+			e.Err, e.Hint = errors.New("the client certificate is not authorized"), "use another client certificate"
 		case certificateNotValid:
-			e.Err, e.Hint = errors.New("the client certificate is not valid"), "use another one; its validity period may be wrong"
+			e.Err, e.Hint = errors.New("the client certificate is not valid"), "use another client certificate; the validity period of this one may be wrong"
 		default:
 			e.Err = errors.New("the server requires a different client certificate")
 		}

@@ -161,7 +161,7 @@ func (d *opener) redirect(req *driver.Request, g uri.Gopher) (uri.URI, error) {
 		return uri.URI{}, &driver.Error{Code: driver.ErrNeedSearch, Hint: "add the words after a tab: " + searchExample(req.URL)}
 	// Only a form in a URL is sent as several lines, which another server might execute.
 	case g.Form != nil && !req.From.IsZero():
-		return uri.URI{}, &driver.Error{Code: driver.ErrPolicy, Err: fmt.Errorf("%s led to a form that is already filled in", req.From.Redacted())}
+		return uri.URI{}, &driver.Error{Code: driver.ErrPolicy, Err: fmt.Errorf("%s links to a form that is already filled in", req.From.Redacted())}
 	case g.Form != nil && d.env.ForeignRequest(req):
 		return uri.URI{}, &driver.Error{Code: driver.ErrPolicy, Err: errors.New("an untrusted request may not fill in a form")}
 	}
@@ -184,7 +184,7 @@ func (d *opener) item(ctx context.Context, req *driver.Request, g uri.Gopher) (*
 		}
 		changed = modTime(list)
 		if known := req.IfChanged.ModTime; !known.IsZero() && !changed.IsZero() && !changed.After(known) {
-			return nil, &driver.Error{Code: driver.ErrNotModified, Err: errors.New("the attributes show no later change")}
+			return nil, &driver.Error{Code: driver.ErrNotModified, Err: errors.New("not modified according to the attributes")}
 		}
 		if g.Plus, data, err = planRequest(req, list); err != nil {
 			return nil, err
@@ -315,7 +315,7 @@ func (d *opener) Explain(req *driver.Request) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		steps = append(steps, fmt.Sprintf("send %q", out.line), "connect again, with a request based on the attributes")
+		steps = append(steps, fmt.Sprintf("send %q", out.line), "connect again and send a request based on the attributes")
 		g.Plus = "+"
 	}
 	out, err := newRequest(g, formData(g))

@@ -359,7 +359,7 @@ func TestExplain(t *testing.T) {
 		"gopher://h.example/0/a%20b":           `send "/a b"`,
 		"gopher://h.example/7/f%09w%09+":       `send "/f\tw\t+"`,
 		"gophers://h.example/1/":               `start TLS; send "/"`,
-		"gopher://h.example/0/f%09%09%3F":      `send "/f\t!"; connect again, with a request based on the attributes; send "/f\t+"`,
+		"gopher://h.example/0/f%09%09%3F":      `send "/f\t!"; connect again and send a request based on the attributes; send "/f\t+"`,
 		"gopher://h.example:105/2%09joe":       `continue with cso://h.example/joe`,
 		"gopher://h.example/hURL:http://a/":    `continue with http://a/`,
 		"gopher://h.example/0/x%09%09!+A%20+B": `send "/x\t!+A+B"`,
@@ -429,7 +429,7 @@ func TestTLSWithoutCloseNotify(t *testing.T) {
 			t.Errorf("%s: %q, %v, want %q", tt.item, body, err, tt.want)
 		}
 		if err == nil && resp.Framing != driver.FramedByClose {
-			t.Errorf("%s: the end is said to be known", tt.item)
+			t.Errorf("%s: the body is not close-delimited", tt.item)
 		}
 	}
 }

@@ -49,7 +49,7 @@ func (c *conn) plusHeader() (header, bool, error) {
 	for n := 1; n <= maxHeader; n++ {
 		buf, err := c.Peek(n)
 		if err == io.EOF && isCutHeader(string(buf)) {
-			return plain, false, &driver.Error{Code: driver.ErrTruncated, Retry: true, Err: fmt.Errorf("the header of the reply ends after %q", buf)}
+			return plain, false, &driver.Error{Code: driver.ErrTruncated, Retry: true, Err: fmt.Errorf("the reply ends within its header: %q", buf)}
 		}
 		if err != nil {
 			return plain, false, notEOF(err)

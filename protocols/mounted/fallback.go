@@ -55,7 +55,7 @@ func (b *fallback) Explain(req *driver.Request) ([]string, error) {
 	}
 	steps, err := x.Explain(req)
 	if f, _, missing := b.mounted.file(req.URL); err == nil && missing == nil && !b.mounted.env.ForeignRequest(req) {
-		steps = append(steps, "if that fails, open "+f.String()+", where it is mounted")
+		steps = append(steps, "if that fails, open "+f.String()+" at the mount point")
 	}
 	return steps, err
 }

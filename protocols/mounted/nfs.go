@@ -47,7 +47,7 @@ func (o Options) export(u uri.URI) (dir, rest string, err error) {
 }
 
 func notMounted(err error) error {
-	return &driver.Error{Code: driver.ErrNotRetrievable, Err: err, Hint: "mount it first"}
+	return &driver.Error{Code: driver.ErrNotRetrievable, Err: err, Hint: "mount the file system first"}
 }
 
 // A mount is a mounted directory of an NFS server.

@@ -23,7 +23,7 @@ func TestConformance(t *testing.T) {
 	}{
 		{"public", nfsd.Options{Public: "."}},
 		{"MOUNT", nfsd.Options{}},
-		{"short answers", nfsd.Options{MaxRead: 5000, Batch: 7, Fragment: 1000}},
+		{"short replies", nfsd.Options{MaxRead: 5000, Batch: 7, Fragment: 1000}},
 		{"no READDIRPLUS, no attributes", nfsd.Options{NoPlus: true, NoAttr: true, Quiet: true}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

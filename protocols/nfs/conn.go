@@ -99,7 +99,7 @@ func (c *conn) receive(p nfs3.Proc, xid uint32) (*reply, error) {
 		got, r, err := c.read(content)
 		if err == nil && !c.waiting[got] {
 			r.release()
-			err = remotefile.Violation("an unsolicited reply")
+			err = remotefile.Violation("unsolicited reply")
 		}
 		if err != nil {
 			c.err = connError(err)
@@ -207,7 +207,7 @@ func (c *conn) lookup(dir, name string) (node, error) {
 // node returns the node for a LOOKUP result. It gets missing attributes with GETATTR.
 func (c *conn) node(f nfs3.LookupResult) (node, error) {
 	if f.Handle == "" {
-		c.err = remotefile.Violation("an empty file handle")
+		c.err = remotefile.Violation("empty file handle")
 		return node{}, c.err
 	}
 	if f.Attr != nil {
@@ -231,4 +231,4 @@ type lease struct {
 }
 
 // errTooManyLinks means that resolving a path met more than maxLinks symbolic links.
-var errTooManyLinks = fmt.Errorf("more than %d symbolic links", maxLinks)
+var errTooManyLinks = fmt.Errorf("too many levels of symbolic links (more than %d)", maxLinks)

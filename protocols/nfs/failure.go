@@ -14,7 +14,7 @@ import (
 )
 
 // errStaleHandle marks a failure because a cached file handle is no longer valid.
-var errStaleHandle = errors.New("the server no longer knows what it exported")
+var errStaleHandle = errors.New("stale file handle")
 
 // refusal returns the error that a status reports.
 func (c *conn) refusal(p nfs3.Proc, s nfs3.Status) *driver.Error {
@@ -37,9 +37,9 @@ func (c *conn) refusal(p nfs3.Proc, s nfs3.Status) *driver.Error {
 // hint returns a hint for a refused call.
 func (c *conn) hint() string {
 	if c.reserved {
-		return "the server may expect another user"
+		return "access the server as another user"
 	}
-	return "the server may expect another user, or answer to reserved local ports only, which take rights that this program does not have"
+	return "access the server as another user, or from a reserved local port, which requires privileges"
 }
 
 // rejection returns the error for a rejected call.
@@ -56,7 +56,7 @@ func (c *conn) rejection(p nfs3.Proc, r *nfs3.Rejection) *driver.Error {
 	}
 	if p.Program == nfs3.ProgramNFS && e.Code == driver.ErrRefused {
 		e.Err = fmt.Errorf("%s of NFS version %d", p.Name, p.Version)
-		e.Hint = "a server that has other versions only can be mounted; what is mounted is read"
+		e.Hint = "mount the export to read it from the mount point"
 	}
 	return e
 }

@@ -43,7 +43,7 @@ func (d *opener) file(l *lease, t *target, at node) (*driver.Response, error) {
 		return &driver.Response{Meta: meta, URL: t.url, Body: driver.NoBody}, nil
 	}
 	if meta.Size < 0 {
-		return nil, remotefile.Violation("a file of %d bytes", at.attr.Size)
+		return nil, remotefile.Violation("invalid file size %d", at.attr.Size)
 	}
 	if err := remotefile.SelectPart(t.req, &meta, same); err != nil {
 		return nil, err
@@ -92,7 +92,7 @@ func (r *reads) checkEmpty(meta *driver.Meta) error {
 	data, err := r.data(xid, requested)
 	r.release()
 	if err == nil && meta.Range.Offset == 0 && len(data.Bytes) > 0 {
-		err = &driver.Error{Code: driver.ErrChanged, Retry: true, Err: errors.New("the file is said to be empty, and is not")}
+		err = &driver.Error{Code: driver.ErrChanged, Retry: true, Err: errors.New("the file is no longer empty")}
 	}
 	return err
 }
@@ -111,7 +111,7 @@ func (r *reads) receive(xid uint32, requested int) ([]byte, error) {
 	case n == 0 && data.EOF:
 		return nil, io.EOF
 	case n == 0:
-		r.lease.err = remotefile.Violation("no bytes in response to a READ of %d", requested)
+		r.lease.err = remotefile.Violation("no data in the reply to a READ of %d bytes", requested)
 		return nil, r.lease.err
 	case n < requested:
 		r.size = min(r.size, max(n, minReadSize))

@@ -68,7 +68,7 @@ func FuzzReplies(f *testing.F) {
 		defer resp.Body.Close()
 		content, err := io.ReadAll(resp.Body)
 		if !dir && err == nil && len(content) != 10 {
-			t.Errorf("%q is said to be whole", content)
+			t.Errorf("%q is returned as complete", content)
 		}
 		if dir && bytes.ContainsAny(content, "\x00") {
 			t.Errorf("%q", content)

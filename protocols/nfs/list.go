@@ -122,16 +122,16 @@ func (l *listing) next() error {
 	case err != nil:
 		return err
 	case len(page.Entries) == 0 && !page.EOF:
-		return l.violation("a part of a directory without members")
+		return l.violation("an empty page before the end of a directory")
 	case len(page.Entries) > 0:
 		l.cookie = page.Entries[len(page.Entries)-1].Cookie
 	}
 	if !page.EOF && l.isCycle() {
-		return l.violation("a directory that begins again and again")
+		return l.violation("the directory listing repeats a cookie")
 	}
 	for _, e := range page.Entries {
 		if !remotefile.IsName(e.Name) {
-			return l.violation("%q is not the name of a member", e.Name)
+			return l.violation("invalid file name %q", e.Name)
 		}
 	}
 	l.page = page

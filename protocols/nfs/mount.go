@@ -153,7 +153,7 @@ func (s *server) mountExport(c *conn, where string) error {
 		return err
 	}
 	if m.Handle == "" {
-		return remotefile.Violation("an empty file handle")
+		return remotefile.Violation("empty file handle")
 	}
 	if s.handles == nil || len(s.handles) >= maxServers {
 		s.handles = make(map[string]export)
@@ -161,13 +161,13 @@ func (s *server) mountExport(c *conn, where string) error {
 	x := export{handle: m.Handle}
 	if len(m.Flavors) > 0 && !slices.Contains(m.Flavors, nfs3.FlavorSys) {
 		if x.authNone = slices.Contains(m.Flavors, nfs3.FlavorNone); !x.authNone {
-			return &driver.Error{Code: driver.ErrAuth, Err: errors.New("the export wants Kerberos"),
-				Hint: "mount it with that; what is mounted is read"}
+			return &driver.Error{Code: driver.ErrAuth, Err: errors.New("the export requires Kerberos"),
+				Hint: "mount the export with Kerberos to read it from the mount point"}
 		}
 	}
 	s.handles[where] = x
 	if err := c.callPlain(nfs3.Umnt, where, nfs3.MountArgs(where), func(*xdr.Decoder) {}); err != nil {
-		c.env.Logger().Debug("nfs: the server was not told that nothing is mounted", "error", err)
+		c.env.Logger().Debug("nfs: UMNT failed", "error", err)
 	}
 	return nil
 }
@@ -192,7 +192,7 @@ func (s *server) guessExport(c *conn, name string) (string, error) {
 			break
 		}
 	}
-	return "", annotate(first, "nothing that the server exports holds "+name)
+	return "", annotate(first, "no export contains "+name)
 }
 
 // longestExport returns the longest export path that contains name, or "".

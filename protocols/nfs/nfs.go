@@ -63,7 +63,7 @@ func With(opts Options) driver.Loader {
 	return func(env driver.Env, reg *driver.Registry) {
 		reg.Register(driver.Scheme{
 			Name: "nfs", Port: defaultPort, Ops: []driver.Op{driver.OpGet, driver.OpStat, driver.OpList}, Ranges: true,
-			Traits: driver.Traits{Tree: true}, Driver: newDriver(env, opts), Summary: "files and directories of NFS servers, by version 3",
+			Traits: driver.Traits{Tree: true}, Driver: newDriver(env, opts), Summary: "files and directories over NFS version 3",
 		})
 	}
 }
@@ -179,8 +179,8 @@ func (d *opener) Explain(req *driver.Request) ([]string, error) {
 	if d.env.ForeignRequest(req) {
 		c.UID, c.GID = nobody, nobody
 	}
-	steps := []string{"connect to " + t.addr, fmt.Sprintf("ask as user %d of group %d", c.UID, c.GID),
-		"LOOKUP " + driver.Printable(canonical(t.names, t.absolute)) + " from the public file handle, or from an export by MOUNT"}
+	steps := []string{"connect to " + t.addr, fmt.Sprintf("authenticate as user %d, group %d", c.UID, c.GID),
+		"LOOKUP " + driver.Printable(canonical(t.names, t.absolute)) + " from the public file handle, or from an export found with MOUNT"}
 	switch req.Op {
 	case driver.OpGet:
 		steps = append(steps, "READ, or READDIRPLUS if it is a directory")

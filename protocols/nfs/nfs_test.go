@@ -115,7 +115,7 @@ func TestLinksAreFollowedWithinTheExport(t *testing.T) {
 			}
 		}
 		if got, err := drive.Get(t, c, s.URL+tt.base+"/faraway"); !errors.Is(err, fetch.ErrPolicy) && !errors.Is(err, fetch.ErrRefused) {
-			t.Errorf("%s: what is outside is %q, %v", name, got, err)
+			t.Errorf("%s: the target outside the export: %q, %v", name, got, err)
 		}
 		listed := map[string]string{}
 		for _, e := range drive.MustList(t, c, s.URL+tt.base+"/") {
@@ -155,7 +155,7 @@ func TestErrorsAreClassified(t *testing.T) {
 		{s.URL + "/secret", fetch.OpGet, fetch.ErrRefused, "NFS3ERR_ACCES"},
 		{kerberos.URL + "/pub/a.txt", fetch.OpGet, fetch.ErrAuth, "Kerberos"},
 		{strangers.URL + "/pub/a.txt", fetch.OpGet, fetch.ErrAuth, "AUTH_TOOWEAK"},
-		{newer.URL + "/pub/a.txt", fetch.OpGet, fetch.ErrRefused, "versions 4 to 4"},
+		{newer.URL + "/pub/a.txt", fetch.OpGet, fetch.ErrRefused, "versions: 4 to 4"},
 		{silent.URL + "/pub/a.txt", fetch.OpGet, fetch.ErrRefused, "PROG_UNAVAIL"},
 	} {
 		resp, err := c.Do(t.Context(), &fetch.Request{URL: uri.MustParse(tt.url), Op: tt.op})
@@ -189,7 +189,7 @@ func TestUserIsSentInCredentials(t *testing.T) {
 	// A request from another origin is sent as nobody, not as the user.
 	u := uri.MustParse(s.URL + "/pub/a.txt")
 	if _, err := c.Do(t.Context(), &fetch.Request{URL: u, From: uri.MustParse("http://127.0.0.2/page")}); !errors.Is(err, fetch.ErrAuth) {
-		t.Errorf("led there: %v", err)
+		t.Errorf("from another origin: %v", err)
 	}
 	open := nfsd.Start(t, nfsd.Options{Tree: tree(), Flavors: []uint32{nfs3.FlavorNone}, Users: []uint32{0, 1000}})
 	drive.Gets(t, c, open.URL+"/pub/a.txt", "content of a") // with AUTH_NONE
@@ -205,7 +205,7 @@ func TestMountIsFoundByThePortMapper(t *testing.T) {
 		}
 	}
 	if n := mountd.Mounted(); n != 0 {
-		t.Errorf("the server thinks that %d are mounted", n)
+		t.Errorf("%d mounts were not unmounted", n)
 	}
 	for port, want := range map[uint16]fetch.Code{25: fetch.ErrPolicy, 1: fetch.ErrPolicy} {
 		mapper := nfsd.Start(t, nfsd.Options{Tree: tree(), MountPort: port})
@@ -325,7 +325,7 @@ func TestTruncationIsDetected(t *testing.T) {
 		}
 		s.Arm(servers.Failure{Fault: servers.Cut, On: on, After: -1})
 		if got, err := drive.Get(t, c, s.URL+"/pub/a.txt"); got != "content of a" || err != nil {
-			t.Errorf("a kept connection that is cut at %s: %q, %v", on, got, err)
+			t.Errorf("a reused connection that is cut at %s: %q, %v", on, got, err)
 		}
 		s.Arm(servers.Failure{})
 	}
@@ -427,7 +427,7 @@ func TestReadsAheadAreBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	if ahead := s.Served() - 4<<20; ahead > (lastWindow+1)*maxData {
-		t.Errorf("%d bytes were asked for ahead", ahead)
+		t.Errorf("%d bytes were read ahead", ahead)
 	}
 }
 

@@ -26,7 +26,7 @@ func newTarget(req *driver.Request) (*target, error) {
 		return nil, remotefile.Malformed("no host")
 	}
 	if _, named := u.User(); named {
-		return nil, remotefile.Malformed("NFS URLs have no user names (RFC 2224, section 10)")
+		return nil, remotefile.Malformed("an nfs URL cannot have a user name (RFC 2224, section 10)")
 	}
 	t := &target{req: req, url: u, addr: u.HostPort(defaultPort)}
 	var written string
@@ -43,7 +43,7 @@ func newTarget(req *driver.Request) (*target, error) {
 		case strings.ContainsRune(name, 0):
 			return nil, remotefile.Malformed("NUL in a file name")
 		case len(name) > nfs3.MaxName, total > nfs3.MaxPath:
-			return nil, remotefile.Malformed("the path is too long")
+			return nil, remotefile.Malformed("file name too long")
 		case name == "", name == ".":
 		case name == "..":
 			t.Dir = t.Dir || strings.HasSuffix(t.Text, part)

@@ -208,7 +208,7 @@ func (w *walk) walk(names []string) error {
 }
 
 func outsideError() error {
-	return &driver.Error{Code: driver.ErrPolicy, Err: errors.New("a symbolic link leads out of what the server exports here")}
+	return &driver.Error{Code: driver.ErrPolicy, Err: errors.New("a symbolic link leads out of the export")}
 }
 
 func tooManyLinks() error { return &driver.Error{Code: driver.ErrServer, Err: errTooManyLinks} }

@@ -25,7 +25,7 @@ func (d *opener) attributes(ctx context.Context, o object) (*Link, *driver.Respo
 		l, err := a.Line()
 		switch {
 		case err == io.EOF && !known:
-			return nil, nil, &driver.Error{Code: driver.ErrNotFound, Err: errors.New("the server knows nothing of it")}
+			return nil, nil, &driver.Error{Code: driver.ErrNotFound, Err: errors.New("the server has no attributes of the object")}
 		case err == io.EOF:
 			return link, nil, nil
 		case err != nil:
@@ -56,7 +56,7 @@ func (d *opener) redirect(ctx context.Context, o object) (*driver.Response, erro
 	places := link.access()
 	if len(places) == 0 {
 		return nil, &driver.Error{Code: driver.ErrNotRetrievable,
-			Err: fmt.Errorf("the server names no way to it that is known here: %q", link.Access)}
+			Err: fmt.Errorf("no supported access method: %q", link.Access)}
 	}
 	return &driver.Response{Location: places, Body: driver.NoBody}, nil
 }

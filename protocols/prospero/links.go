@@ -90,7 +90,7 @@ func (l *Link) add(a codec.Line) error {
 		l.weight += 20 + len(v)
 	}
 	if l.weight > maxLink {
-		return &driver.Error{Code: driver.ErrProtocol, Err: fmt.Errorf("the server says more than %d bytes of one object", maxLink)}
+		return &driver.Error{Code: driver.ErrProtocol, Err: fmt.Errorf("the attributes of an object exceed %d bytes", maxLink)}
 	}
 	if name == "ACCESS-METHOD" {
 		l.Access = append(l.Access, value)

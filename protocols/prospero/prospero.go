@@ -44,7 +44,7 @@ func With(opts Options) driver.Loader {
 		reg.Register(driver.Scheme{
 			Name: "prospero", Port: port, Ops: []driver.Op{driver.OpGet, driver.OpStat, driver.OpList},
 			Refers:  true,
-			Summary: "Prospero directory service: directories and files by UDP",
+			Summary: "directories and files of the Prospero directory service, over UDP",
 			Driver:  &opener{env: env, opts: opts},
 		})
 	}
@@ -70,7 +70,7 @@ func parse(u uri.URI) (object, error) {
 		return object{}, err
 	}
 	if p.Host == "" {
-		return object{}, &driver.Error{Code: driver.ErrURL, Err: errors.New("the URL names no host")}
+		return object{}, &driver.Error{Code: driver.ErrURL, Err: errors.New("no host")}
 	}
 	o := object{host: u.HostPort(port), name: p.HSOName, version: "0"}
 	for _, f := range p.Fields {

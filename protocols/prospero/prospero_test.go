@@ -380,8 +380,8 @@ func TestReplyTimeout(t *testing.T) {
 			if took := time.Since(start); took > 15*time.Second || fetch.CodeOf(err) != fetch.ErrNetwork && fetch.CodeOf(err) != fetch.ErrTruncated {
 				t.Errorf("ended after %v with %v", took, err)
 			}
-			if name == "wait" && (!strings.Contains(log.String(), "asks to wait 15m0s") || !strings.Contains(err.Error(), "asks to wait 15m0s")) {
-				t.Errorf("the wait is not told: log %q, error %v", log.String(), err)
+			if name == "wait" && (!strings.Contains(log.String(), "wait of 15m0s") || !strings.Contains(err.Error(), "wait of 15m0s")) {
+				t.Errorf("the wait is not reported: log %q, error %v", log.String(), err)
 			}
 		})
 	}

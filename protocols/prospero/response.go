@@ -48,7 +48,7 @@ func (d *opener) ask(ctx context.Context, o object, request string) (*response, 
 	}
 	timing := ardp.Timing{First: d.opts.First, Tries: d.opts.Tries, Limit: d.env.Timeouts().Reply}
 	timing.Waiting = func(wait time.Duration, position int) {
-		text := fmt.Sprintf("the server %s asks to wait %v", o.host, wait)
+		text := fmt.Sprintf("the server %s requests a wait of %v", o.host, wait)
 		if position > 0 {
 			text += fmt.Sprintf(": the request is number %d in its queue", position)
 		}
@@ -141,8 +141,8 @@ func driverError(err error) error {
 // These results cause another request. If they are not expected, they violate the protocol.
 var (
 	errNotDirectory = errors.New("not a directory")
-	errNoContents   = errors.New("the server does not hold the contents")
-	errOldVersion   = errors.New("the server speaks an older version")
+	errNoContents   = errors.New("the server does not store the contents")
+	errOldVersion   = errors.New("the server supports only an older version")
 	errNoneFound    = errors.New("none found")
 )
 
@@ -159,7 +159,7 @@ func failure(l codec.Line) error {
 	case "ERROR":
 		e.Code = driver.ErrProtocol
 	case "AUTHENTICATE", "AUTHENTICATOR", "DIRECTORY", "LIST", "GET-OBJECT-INFO":
-		return &driver.Error{Code: driver.ErrProtocol, Err: errors.New("the server sends back what it gets")}
+		return &driver.Error{Code: driver.ErrProtocol, Err: errors.New("the server echoes requests")}
 	case "FAILURE":
 		switch reason := l.At(1); {
 		case reason == "NOT-A-DIRECTORY":
@@ -183,7 +183,7 @@ func parseForwarded(l codec.Line) (*driver.Response, error) {
 	link.setLocation(l[1:])
 	reply, to := driver.Reply{Text: wire.Text(l.Text(0))}, link.prospero()
 	if to.IsZero() {
-		return nil, &driver.Error{Code: driver.ErrRedirect, Reply: reply, Err: errors.New("the server did not say where to")}
+		return nil, &driver.Error{Code: driver.ErrRedirect, Reply: reply, Err: errors.New("the server did not return a valid location")}
 	}
 	return &driver.Response{Meta: driver.Meta{Reply: reply}, Location: []uri.URI{to}, Body: driver.NoBody}, nil
 }
@@ -202,7 +202,7 @@ func (a *response) seek(word string) (*driver.Response, error) {
 		first, err := a.Word(maxFirstWord)
 		if err == io.EOF && unknown != nil && !known {
 			return nil, &driver.Error{Code: driver.ErrProtocol,
-				Err: fmt.Errorf("the answer is not Prospero's: %s", wire.Text(unknown.Text(0)))}
+				Err: fmt.Errorf("not a Prospero response: %s", wire.Text(unknown.Text(0)))}
 		}
 		if err != nil || first == word {
 			return nil, err

@@ -300,7 +300,7 @@ func (l *link) sendCommand(command byte) error {
 // message.
 func (l *link) resize(columns, rows int) error {
 	if columns < 0 || rows < 0 {
-		return &driver.Error{Code: driver.ErrProtocol, Err: fmt.Errorf("a window of %d by %d", columns, rows)}
+		return &driver.Error{Code: driver.ErrProtocol, Err: fmt.Errorf("invalid window size: %d by %d", columns, rows)}
 	}
 	l.mu.Lock()
 	l.columns, l.rows = min(columns, 1<<16-1), min(rows, 1<<16-1)

@@ -22,14 +22,14 @@ func TestQMethod(t *testing.T) {
 	}{
 		{"an offer", no, on, yes, replyOn},
 		{"an offer that is refused", no, onRefused, no, replyOff},
-		{"a no to what is off is not answered", no, off, no, replyNone},
-		{"an offer of what is on is not answered", yes, on, yes, replyNone},
+		{"a refusal of a disabled option gets no reply", no, off, no, replyNone},
+		{"an offer of an enabled option gets no reply", yes, on, yes, replyNone},
 		{"nor refused", yes, onRefused, yes, replyNone},
 		{"an end", yes, off, no, replyOff},
-		{"the end that was asked for", wantNo, off, no, replyNone},
-		{"an end answered by an offer", wantNo, on, no, replyNone},
+		{"the requested end", wantNo, off, no, replyNone},
+		{"an end, and an offer as the reply", wantNo, on, no, replyNone},
 		{"the end, and on again", wantNoThenYes, off, wantYes, replyOn},
-		{"an end answered by an offer, which is welcome", wantNoThenYes, on, yes, replyNone},
+		{"an end, and an accepted offer as the reply", wantNoThenYes, on, yes, replyNone},
 		{"agreed", wantYes, on, yes, replyNone},
 		{"refused", wantYes, off, no, replyNone},
 		{"agreed, and off again", wantYesThenNo, on, wantNo, replyOff},
@@ -65,7 +65,7 @@ func TestSidesAreSeparate(t *testing.T) {
 		{cmdDONT, 0, true}, {cmdWONT, cmdDONT, true}, {cmdWONT, 0, true}, {cmdDO, cmdWILL, true},
 	} {
 		if got := o.process(step.command, optEcho, step.accept); got != step.reply {
-			t.Errorf("%s ECHO: answer %d, want %d", commandName(step.command), got, step.reply)
+			t.Errorf("%s ECHO: reply %d, want %d", commandName(step.command), got, step.reply)
 		}
 	}
 	if o.him[optEcho].on() || !o.us[optEcho].on() {

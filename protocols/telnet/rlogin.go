@@ -124,7 +124,7 @@ func (s *rlogin) hello(fields []string, trusted bool) error {
 		return err
 	}
 	return &driver.Error{Code: driver.ErrRefused, Err: fmt.Errorf("the server closed the connection: %w", err),
-		Hint: "rlogin servers require a client port below 1024, which requires privileges"}
+		Hint: "connect from a port below 1024, which requires privileges"}
 }
 
 // Read returns data from the server, until it closes the connection.

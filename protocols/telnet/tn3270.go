@@ -106,7 +106,7 @@ func (s *display) draw() {
 // appendRecord appends p to the current record, and applies the record when it is complete.
 func (s *display) appendRecord(p []byte, eor bool) error {
 	if len(s.record)+len(p) > maxRecord {
-		return &driver.Error{Code: driver.ErrProtocol, Err: fmt.Errorf("a record of more than %d bytes", maxRecord)}
+		return &driver.Error{Code: driver.ErrProtocol, Err: fmt.Errorf("record of more than %d bytes", maxRecord)}
 	}
 	s.record = append(s.record, p...)
 	if !eor {
@@ -253,7 +253,7 @@ func (s *display) Close() error {
 // size.
 func (s *display) Resize(columns, rows int) error {
 	if columns <= 0 || rows <= 0 {
-		return &driver.Error{Code: driver.ErrProtocol, Err: fmt.Errorf("a window of %d by %d", columns, rows)}
+		return &driver.Error{Code: driver.ErrProtocol, Err: fmt.Errorf("invalid window size: %d by %d", columns, rows)}
 	}
 	s.mu.Lock()
 	s.columns, s.rows, s.dirty = columns, rows, true

@@ -53,7 +53,7 @@ func With(opts Options) driver.Loader {
 			Name:    "tftp",
 			Port:    port,
 			Ops:     []driver.Op{driver.OpGet, driver.OpStat},
-			Summary: "files by the Trivial File Transfer Protocol, over UDP (RFC 1350, RFC 3617)",
+			Summary: "files over TFTP, the Trivial File Transfer Protocol (RFC 1350, RFC 3617)",
 			Driver:  &opener{env: env, opts: opts},
 		})
 	}
@@ -76,10 +76,10 @@ func parse(u uri.URI) (tftp.Packet, error) {
 		return tftp.Packet{}, &driver.Error{Code: driver.ErrURL, Err: errors.New(text)}
 	}
 	if u.Host() == "" {
-		return bad("the URL names no host")
+		return bad("no host")
 	}
 	if _, ok := u.User(); ok {
-		return bad("a tftp URL has no user")
+		return bad("a tftp URL cannot have a user name")
 	}
 	p := tftp.Packet{Op: tftp.Read, Mode: octet}
 	name := u.URLPath()
@@ -87,7 +87,7 @@ func parse(u uri.URI) (tftp.Packet, error) {
 		key, value, _ := strings.Cut(name[i+1:], "=")
 		if strings.EqualFold(key, "mode") {
 			if p.Mode = strings.ToLower(value); p.Mode != octet && p.Mode != netascii {
-				return bad("the mode of a tftp URL is octet or netascii")
+				return bad("the mode of a tftp URL must be octet or netascii")
 			}
 			name = name[:i]
 		}
@@ -97,9 +97,9 @@ func parse(u uri.URI) (tftp.Packet, error) {
 	case err != nil:
 		return tftp.Packet{}, err
 	case file == "":
-		return bad("the URL names no file")
+		return bad("no file name")
 	case len(file) > maxName:
-		return bad(fmt.Sprintf("the name of the file has more than %d bytes", maxName))
+		return bad(fmt.Sprintf("file name too long: more than %d bytes", maxName))
 	}
 	p.File = file
 	return p, nil

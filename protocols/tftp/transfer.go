@@ -73,7 +73,7 @@ type sequence struct {
 
 // open requests a file and waits for the first response.
 func (d *opener) open(ctx context.Context, addr string, request tftp.Packet) (*transfer, error) {
-	stray := tftp.Packet{Op: tftp.Error, Code: tftp.UnknownTransfer, Text: "unknown transfer"}.Encode()
+	stray := tftp.Packet{Op: tftp.Error, Code: tftp.UnknownTransfer, Text: "unknown transfer ID"}.Encode()
 	for _, options := range [][]tftp.Option{requestedOptions, nil} {
 		conn, err := d.env.DialDatagrams(ctx, addr, stray)
 		if err != nil {
@@ -149,7 +149,7 @@ func (t *transfer) receive() error {
 	}
 	p, err := tftp.Parse(t.packet[:n])
 	if err != nil {
-		return t.protocolError("the answer is not TFTP")
+		return t.protocolError("not a TFTP packet")
 	}
 	switch {
 	case p.Op == tftp.Error:
@@ -163,7 +163,7 @@ func (t *transfer) receive() error {
 	case p.Op == tftp.Data:
 		return t.data(p)
 	}
-	return t.protocolError("the server answers with " + p.String())
+	return t.protocolError("unexpected packet: " + p.String())
 }
 
 // retransmit retransmits the last packet, unless the limit has been reached.
@@ -171,9 +171,9 @@ func (t *transfer) retransmit() error {
 	now := time.Now()
 	if t.tries == t.opts.Tries || !t.deadline.IsZero() && !now.Before(t.deadline) {
 		if !t.started {
-			return &driver.Error{Code: driver.ErrNetwork, Retry: true, Err: fmt.Errorf("no answer, asked %d times", t.tries+1)}
+			return &driver.Error{Code: driver.ErrNetwork, Retry: true, Err: fmt.Errorf("no reply to %d requests", t.tries+1)}
 		}
-		return &driver.Error{Code: driver.ErrTruncated, Retry: true, Err: errors.New("the server has fallen silent")}
+		return &driver.Error{Code: driver.ErrTruncated, Retry: true, Err: errors.New("the server stopped sending")}
 	}
 	if now.Before(t.retransmitAt) {
 		return nil
@@ -190,7 +190,7 @@ func (t *transfer) retransmit() error {
 
 // protocolError ends the transfer after an invalid packet. It returns a protocol error.
 func (t *transfer) protocolError(why string) *driver.Error {
-	p := tftp.Packet{Op: tftp.Error, Code: tftp.IllegalOperation, Text: "not understood"}
+	p := tftp.Packet{Op: tftp.Error, Code: tftp.IllegalOperation, Text: "illegal TFTP operation"}
 	t.conn.Write(p.Encode()) // best effort
 	return &driver.Error{Code: driver.ErrProtocol, Err: errors.New(why)}
 }
@@ -212,8 +212,8 @@ func (t *transfer) acceptOptions(options []tftp.Option) error {
 			ok = false
 		}
 		if !ok {
-			t.conn.Write(tftp.Packet{Op: tftp.Error, Code: tftp.OptionsRefused, Text: "option not asked for"}.Encode())
-			return &driver.Error{Code: driver.ErrProtocol, Err: fmt.Errorf("the server grants %q=%q", o.Name, o.Value)}
+			t.conn.Write(tftp.Packet{Op: tftp.Error, Code: tftp.OptionsRefused, Text: "option not requested"}.Encode())
+			return &driver.Error{Code: driver.ErrProtocol, Err: fmt.Errorf("the server sent an invalid option %q=%q", o.Name, o.Value)}
 		}
 	}
 	t.markStarted()
@@ -228,14 +228,14 @@ func (t *transfer) markStarted() { t.started, t.limit, t.deadline = true, t.idle
 // acknowledgement was lost, repeat retransmits it.
 func (t *transfer) data(p tftp.Packet) error {
 	if len(p.Data) > t.block {
-		return t.protocolError(fmt.Sprintf("a block has more than %d bytes", t.block))
+		return t.protocolError(fmt.Sprintf("block of more than %d bytes", t.block))
 	}
 	if t.wrapped && t.next == 0 && p.Block == 1 && t.window == 1 {
 		t.next = 1 // after 65535, some servers skip 0
 	}
 	if !t.started {
 		if p.Block != 1 {
-			err := t.protocolError("the first block has another number than 1")
+			err := t.protocolError("the first block does not have number 1")
 			err.Retry = true // it may belong to an earlier transfer to the same local port
 			return err
 		}
@@ -315,7 +315,7 @@ func (t *transfer) Read(p []byte) (int, error) {
 // for a response.
 func (t *transfer) Close() error {
 	if !t.last.Load() {
-		t.conn.Write(tftp.Packet{Op: tftp.Error, Text: "enough"}.Encode())
+		t.conn.Write(tftp.Packet{Op: tftp.Error, Text: "transfer aborted"}.Encode())
 	}
 	return t.end()
 }

@@ -42,8 +42,8 @@ func TestHeadersMatchTheCapture(t *testing.T) {
 		{"the first of a long reply", "07 33 33 00 01 00 00", reply[0][:7]},
 		{"a full window", "0c 33 33 00 10 00 00 00 01 00 00 80", reply[15][:12]},
 		{"the last packet", "07 33 33 00 19 00 19", reply[24][:7]},
-		{"a wish to wait", "0b 33 33 00 00 00 00 00 00 00 05", WaitPacket(0x3333, 5)},
-		{"a place in the queue", "14 33 33 00 00 00 00 00 00 03 84 00 fe 03 00 03 00 00 03 84", QueuePacket(0x3333, 900, 3)},
+		{"a wait packet", "0b 33 33 00 00 00 00 00 00 00 05", WaitPacket(0x3333, 5)},
+		{"a queue position", "14 33 33 00 00 00 00 00 00 03 84 00 fe 03 00 03 00 00 03 84", QueuePacket(0x3333, 900, 3)},
 		{"an acknowledgement", "09 33 33 00 00 00 00 00 10", Acknowledgement(0x3333, 16)},
 	}
 	for _, tt := range tests {
@@ -64,13 +64,13 @@ func TestParse(t *testing.T) {
 		{"one byte", "01 41", Header{Seq: 1, Total: 1}, "A", nil},
 		{"a connection", "03 32 32 41", Header{CID: 0x3232, Seq: 1, Total: 1}, "A", nil},
 		{"a packet of several", "07 31 31 00 02 00 02 41", Header{CID: 0x3131, Seq: 2, Total: 2}, "A", nil},
-		{"a place in the queue", "14 31 31 00 00 00 00 00 00 03 84 00 fe 03 00 03 00 00 03 84",
+		{"a queue position", "14 31 31 00 00 00 00 00 00 03 84 00 fe 03 00 03 00 00 03 84",
 			Header{CID: 0x3131, Wait: 900, Option: OptionQueue, Position: 3}, "", nil},
-		{"a place that is not told", "14 31 31 00 00 00 00 00 00 03 84 00 fe 02 00 03 00 00 03 84",
+		{"no queue position", "14 31 31 00 00 00 00 00 00 03 84 00 fe 02 00 03 00 00 03 84",
 			Header{CID: 0x3131, Wait: 900, Option: OptionQueue}, "", nil},
-		{"a place cut off", "0e 31 31 00 00 00 00 00 00 03 84 00 fe 01", Header{CID: 0x3131, Wait: 900, Option: OptionQueue}, "", nil},
-		{"a wish to wait", "0b 31 31 00 00 00 00 00 00 00 05", Header{CID: 0x3131, Wait: 5}, "", nil},
-		{"more than we know", "0f 31 31 00 01 00 01 00 00 00 00 80 01 07 07 41",
+		{"a truncated queue position", "0e 31 31 00 00 00 00 00 00 03 84 00 fe 01", Header{CID: 0x3131, Wait: 900, Option: OptionQueue}, "", nil},
+		{"a wait packet", "0b 31 31 00 00 00 00 00 00 00 05", Header{CID: 0x3131, Wait: 5}, "", nil},
+		{"unknown fields", "0f 31 31 00 01 00 01 00 00 00 00 80 01 07 07 41",
 			Header{CID: 0x3131, Seq: 1, Total: 1, Flags: FlagAcknowledge, Option: OptionRefused}, "A", nil},
 		{"nothing", "", Header{}, "", ErrMalformed},
 		{"no header", "00 41", Header{}, "", ErrMalformed},
@@ -260,7 +260,7 @@ func TestWaiting(t *testing.T) {
 		t.Errorf("%q, %v", got, err)
 	}
 	if want := []string{"5s 7", "5s 6", "1m0s 0"}; !slices.Equal(waits, want) {
-		t.Errorf("it was told %q, want %q", waits, want)
+		t.Errorf("Waiting was called with %q, want %q", waits, want)
 	}
 }
 
@@ -272,19 +272,19 @@ func TestReplies(t *testing.T) {
 		want  string
 		err   error
 	}{
-		{"the answer", func(cid uint16) [][]byte { return ReplyPackets(cid, []byte("ok")) }, "ok", nil},
-		{"an answer of version 1", func(uint16) [][]byte { return ReplyPackets(0, []byte("ok")) }, "ok", nil},
-		{"wait, then the answer", func(cid uint16) [][]byte {
+		{"a reply", func(cid uint16) [][]byte { return ReplyPackets(cid, []byte("ok")) }, "ok", nil},
+		{"a reply of version 1", func(uint16) [][]byte { return ReplyPackets(0, []byte("ok")) }, "ok", nil},
+		{"wait, then a reply", func(cid uint16) [][]byte {
 			return [][]byte{WaitPacket(cid, 60), ReplyPackets(cid, []byte("ok"))[0]}
 		}, "ok", nil},
 		{"no", func(cid uint16) [][]byte { return [][]byte{Refusal(cid)} }, "", ErrRefused},
 		{"somewhere else", func(cid uint16) [][]byte {
 			return [][]byte{Header{CID: cid, Option: OptionRedirect}.Append(nil, 13, []byte{127, 0, 0, 1, 0, 9})}
 		}, "", ErrRefused},
-		{"things of other exchanges", func(cid uint16) [][]byte {
+		{"packets of other exchanges", func(cid uint16) [][]byte {
 			return [][]byte{ReplyPackets(cid+1, []byte("evil"))[0], []byte("rubbish"), ReplyPackets(cid, []byte("ok"))[0]}
 		}, "ok", nil},
-		{"an empty answer", func(cid uint16) [][]byte { return ReplyPackets(cid, nil) }, "", nil},
+		{"an empty reply", func(cid uint16) [][]byte { return ReplyPackets(cid, nil) }, "", nil},
 		{"too much", func(cid uint16) [][]byte { return ReplyPackets(cid, make([]byte, 1000)) }, "", ErrTooLong},
 		{"a beginning", func(cid uint16) [][]byte { return ReplyPackets(cid, make([]byte, MaxPayload+1))[:1] }, "", ErrTooLong},
 		{"a total that shrinks", func(cid uint16) [][]byte {

@@ -13,8 +13,8 @@ import (
 
 // The errors of an exchange.
 var (
-	ErrNoReply = errors.New("no answer")
-	ErrRefused = errors.New("the server refuses the request")
+	ErrNoReply = errors.New("no reply")
+	ErrRefused = errors.New("the server refused the request")
 	ErrTooLong = errors.New("reply too long")
 )
 
@@ -158,7 +158,7 @@ func (x *Exchange) receive() error {
 	case h.Option == OptionRefused:
 		return ErrRefused
 	case h.Option == OptionRedirect, h.Option == OptionRedirect+1:
-		return fmt.Errorf("%w: it names another server", ErrRefused)
+		return fmt.Errorf("%w: redirect to another server", ErrRefused)
 	}
 	if h.Wait != 0 {
 		x.requestedWait = time.Duration(h.Wait) * time.Second
@@ -185,7 +185,7 @@ func (x *Exchange) receive() error {
 func (x *Exchange) accept(h Header, payload []byte) error {
 	switch {
 	case h.Total != 0 && x.total != 0 && h.Total != x.total:
-		return fmt.Errorf("%w: first %d packets were announced, then %d", ErrMalformed, x.total, h.Total)
+		return fmt.Errorf("%w: the number of packets changed from %d to %d", ErrMalformed, x.total, h.Total)
 	case h.Total != 0 && h.Total < x.highest():
 		return fmt.Errorf("%w: packet %d of %d", ErrMalformed, x.highest(), h.Total)
 	case h.Total != 0:
@@ -239,13 +239,13 @@ func (x *Exchange) retransmit(timeout error) error {
 	if x.tries++; over || x.tries > x.timing.Tries {
 		switch {
 		case over && x.requestedWait > 0:
-			return fmt.Errorf("%w within %v: the server asks to wait %v", ErrNoReply, x.timing.Limit, x.requestedWait)
+			return fmt.Errorf("%w within %v: the server requested a wait of %v", ErrNoReply, x.timing.Limit, x.requestedWait)
 		case x.next > 1 || len(x.early) > 0:
 			return io.ErrUnexpectedEOF
 		case over:
 			return fmt.Errorf("%w within %v: %w", ErrNoReply, x.timing.Limit, timeout)
 		}
-		return fmt.Errorf("%w after %d repetitions: %w", ErrNoReply, x.timing.Tries, timeout)
+		return fmt.Errorf("%w after %d retransmissions: %w", ErrNoReply, x.timing.Tries, timeout)
 	}
 	x.wait *= 2
 	x.retransmitAt = time.Now().Add(x.wait)

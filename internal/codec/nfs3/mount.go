@@ -33,7 +33,7 @@ func ParseMount(d *xdr.Decoder) MountResult {
 	m := MountResult{Handle: ParseHandle(d)}
 	n := d.Uint32()
 	if uint64(n)*4 > uint64(d.Len()) {
-		d.Fail("%d flavors of authentication", n)
+		d.Fail("%d authentication flavors", n)
 	}
 	for ; n > 0 && d.Err() == nil; n-- {
 		m.Flavors = append(m.Flavors, d.Uint32())

@@ -235,7 +235,7 @@ func ParseData(d *xdr.Decoder, limit int) Data {
 	count := d.Uint32()
 	data := Data{EOF: d.Bool(), Bytes: d.Opaque(limit)}
 	if d.Err() == nil && int(count) != len(data.Bytes) {
-		d.Fail("%d bytes that are said to be %d", len(data.Bytes), count)
+		d.Fail("%d bytes of data, but a count of %d", len(data.Bytes), count)
 	}
 	return data
 }

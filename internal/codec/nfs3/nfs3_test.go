@@ -48,7 +48,7 @@ func TestReplies(t *testing.T) {
 	}{
 		{AppendReply(nil, 7, nil), "", false},
 		{AppendRejection(nil, 7, ProgUnavail, nil), "PROG_UNAVAIL", false},
-		{AppendRejection(nil, 7, ProgMismatch, versions), "PROG_MISMATCH (it has versions 4 to 4)", false},
+		{AppendRejection(nil, 7, ProgMismatch, versions), "PROG_MISMATCH (supported versions: 4 to 4)", false},
 		{AppendRejection(nil, 7, GarbageArgs, nil), "GARBAGE_ARGS", false},
 		{AppendRejection(nil, 7, 99, nil), "accept_stat 99", false},
 		{AppendDenied(nil, 7, AuthTooWeak), "AUTH_TOOWEAK", true},
@@ -108,7 +108,7 @@ func TestResultsRoundTrip(t *testing.T) {
 	}
 	d = xdr.NewDecoder(b)
 	if ParseData(d, 2); !errors.Is(d.Err(), xdr.ErrMalformed) {
-		t.Errorf("more than was asked for: %v", d.Err())
+		t.Errorf("more than requested: %v", d.Err())
 	}
 }
 

@@ -90,7 +90,7 @@ func parseCred(d *xdr.Decoder) Cred {
 	c.UID, c.GID = body.Uint32(), body.Uint32()
 	n := body.Uint32()
 	if n > maxGroups {
-		body.Fail("%d groups", n)
+		body.Fail("%d supplementary groups", n)
 	}
 	for ; n > 0 && body.Err() == nil; n-- {
 		c.GIDs = append(c.GIDs, body.Uint32())
@@ -128,7 +128,7 @@ func ParseCall(record []byte) (Call, error) {
 	d := xdr.NewDecoder(record)
 	c := Call{XID: d.Uint32(), Args: d}
 	if kind, version := d.Uint32(), d.Uint32(); kind != msgCall || version != rpcVersion {
-		d.Fail("no call of RPC version 2")
+		d.Fail("not a call of RPC version 2")
 	}
 	c.Program, c.Version, c.Procedure = d.Uint32(), d.Uint32(), d.Uint32()
 	c.Cred = parseCred(d)
@@ -182,9 +182,9 @@ func (r *Rejection) Error() string {
 	case r.Auth():
 		return fmt.Sprintf("AUTH_ERROR %d", r.auth)
 	case r.Acceptance == denied:
-		return fmt.Sprintf("RPC_MISMATCH (it has versions %d to %d)", r.Low, r.High)
+		return fmt.Sprintf("RPC_MISMATCH (supported versions: %d to %d)", r.Low, r.High)
 	case r.Acceptance == ProgMismatch:
-		return fmt.Sprintf("PROG_MISMATCH (it has versions %d to %d)", r.Low, r.High)
+		return fmt.Sprintf("PROG_MISMATCH (supported versions: %d to %d)", r.Low, r.High)
 	case int(r.Acceptance) < len(acceptanceNames):
 		return acceptanceNames[r.Acceptance]
 	}
@@ -197,7 +197,7 @@ func ParseReply(record []byte) (xid uint32, results *xdr.Decoder, err error) {
 	d := xdr.NewDecoder(record)
 	xid = d.Uint32()
 	if kind := d.Uint32(); kind != msgReply {
-		d.Fail("a message of kind %d where a reply was due", kind)
+		d.Fail("message type %d instead of a reply", kind)
 	}
 	var r *Rejection
 	if d.Bool() { // MSG_DENIED

@@ -149,7 +149,7 @@ func (t *Token) step() (byte, error) {
 		c, err := t.s.r.ReadByte()
 		switch {
 		case err == io.EOF && t.quoted:
-			return 0, fmt.Errorf("%w: a quote is not closed", ErrMalformed)
+			return 0, fmt.Errorf("%w: unterminated quote", ErrMalformed)
 		case err != nil:
 			return 0, err
 		case c == '\'' && !t.s.NoQuote:

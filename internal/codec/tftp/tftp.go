@@ -78,7 +78,7 @@ func (p Packet) Encode() []byte {
 }
 
 // ErrMalformed is the error for a datagram that is not a TFTP packet.
-var ErrMalformed = errors.New("not a packet of TFTP")
+var ErrMalformed = errors.New("malformed TFTP packet")
 
 // Parse decodes a datagram. The error text may lack its final NUL, because some servers omit it.
 func Parse(b []byte) (p Packet, err error) {

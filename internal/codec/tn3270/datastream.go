@@ -79,7 +79,7 @@ func (s *Screen) Apply(record []byte) (reply []byte, err error) {
 	case cmdWriteStruct:
 		return structuredFields(record[1:])
 	}
-	return nil, fmt.Errorf("the command %02x is not one of the 3270 data stream", command)
+	return nil, fmt.Errorf("unknown 3270 command %02x", command)
 }
 
 // A writer executes a Write command.
@@ -219,7 +219,7 @@ func (w *writer) modifyField() error {
 	}
 	c := &w.cells[w.at]
 	if !c.field {
-		return fmt.Errorf("modify field at %d, where no field begins", w.at)
+		return fmt.Errorf("modify field at %d, where no field starts", w.at)
 	}
 	if found {
 		c.code = attr

@@ -118,15 +118,15 @@ func TestOrders(t *testing.T) {
 func TestInvalidRecords(t *testing.T) {
 	t.Parallel()
 	for want, records := range map[string][]string{
-		"not one of the 3270 data stream": {"\x99"},
+		"unknown 3270 command": {"\x99"},
 		"the record ends within an order": {"\xf1\x00\x11", "\xf1\x00\x11\x40", "\xf1\x00\x1d", "\xf1\x00\x29", "\xf1\x00\x29\x02\xc0\x40",
 			"\xf1\x00\x2c\xff", "\xf1\x00\x28\x42", "\xf1\x00\x3c\x40\x40", "\xf1\x00\x3c\x40", "\xf1\x00\x3c\x40\x40\x08",
 			"\xf1\x00\x12\x40", "\xf1\x00\x08"},
-		"is beyond the screen of 24 by 80":       {"\xf1\x00\x11\x07\x80", "\xf1\x00\x3c\x7f\x7f\x40", "\xf1\x00\x12\xff\xff"},
-		"has a reserved form":                    {"\xf1\x00\x11\x80\x00"},
-		"where no field begins":                  {"\xf1\x00\x2c\x01\xc0\x40"},
-		"a structured field without a type":      {"\xf3\x00"},
-		"a structured field with a wrong length": {"\xf3\x00\x02\x01", "\xf3\x00\x09\x01"},
+		"is beyond the screen of 24 by 80":          {"\xf1\x00\x11\x07\x80", "\xf1\x00\x3c\x7f\x7f\x40", "\xf1\x00\x12\xff\xff"},
+		"has a reserved form":                       {"\xf1\x00\x11\x80\x00"},
+		"where no field starts":                     {"\xf1\x00\x2c\x01\xc0\x40"},
+		"a structured field without a type":         {"\xf3\x00"},
+		"a structured field with an invalid length": {"\xf3\x00\x02\x01", "\xf3\x00\x09\x01"},
 	} {
 		for _, r := range records {
 			if _, err := new(Screen).Apply([]byte(r)); !strings.Contains(fmt.Sprint(err), want) {

@@ -40,7 +40,7 @@ func structuredFields(p []byte) (reply []byte, err error) {
 			n = len(p)
 		}
 		if n < 3 || n > len(p) {
-			return nil, errors.New("a structured field with a wrong length")
+			return nil, errors.New("a structured field with an invalid length")
 		}
 		if p[2] == sfReadPartition && n >= 5 && (p[4] == opQuery || p[4] == opQueryList) {
 			reply = bytes.Clone(queryReply)

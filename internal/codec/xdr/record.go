@@ -36,7 +36,7 @@ func ReadRecord(r io.Reader, buf []byte, limit int) ([]byte, error) {
 		mark := binary.BigEndian.Uint32(head[:])
 		size := int64(mark &^ lastFragment)
 		if int64(len(record))+size > int64(limit) {
-			return nil, fmt.Errorf("%w: a record of more than %d bytes", ErrMalformed, limit)
+			return nil, fmt.Errorf("%w: record of more than %d bytes", ErrMalformed, limit)
 		}
 		begin := len(record)
 		if room := cap(record) - begin; int64(room) < size {
@@ -53,5 +53,5 @@ func ReadRecord(r io.Reader, buf []byte, limit int) ([]byte, error) {
 			return record, nil
 		}
 	}
-	return nil, fmt.Errorf("%w: a record of more than %d fragments", ErrMalformed, maxFragments)
+	return nil, fmt.Errorf("%w: record of more than %d fragments", ErrMalformed, maxFragments)
 }

@@ -70,7 +70,7 @@ func (d *Decoder) next(n int) []byte {
 		return nil
 	}
 	if n > len(d.rest) {
-		d.Fail("it ends within a value")
+		d.Fail("unexpected end of data")
 		return nil
 	}
 	b := d.rest[:n:n]
@@ -100,7 +100,7 @@ func (d *Decoder) Bool() bool {
 	case 0, 1:
 		return v == 1
 	default:
-		d.Fail("%d is no boolean", v)
+		d.Fail("invalid boolean %d", v)
 	}
 	return false
 }
@@ -120,7 +120,7 @@ func (d *Decoder) Fixed(n int) []byte {
 func (d *Decoder) Opaque(limit int) []byte {
 	n := d.Uint32()
 	if uint64(n) > uint64(limit) {
-		d.Fail("%d bytes where there may be %d", n, limit)
+		d.Fail("%d bytes of opaque data, the limit is %d", n, limit)
 		return nil
 	}
 	return d.Fixed(int(n))

@@ -52,12 +52,12 @@ func TestDecoderErrors(t *testing.T) {
 		input string
 		read  func(*Decoder)
 	}{
-		"a number that is cut":       {"\x00\x00\x00", func(d *Decoder) { d.Uint32() }},
-		"a boolean of 2":             {"\x00\x00\x00\x02", func(d *Decoder) { d.Bool() }},
-		"more than the limit":        {"\x00\x00\x00\x05abcde\x00\x00\x00", func(d *Decoder) { d.Opaque(4) }},
-		"a length beyond the end":    {"\xff\xff\xff\xffabcd", func(d *Decoder) { d.Opaque(1 << 30) }},
-		"padding that is not there":  {"\x00\x00\x00\x05abcde\x00", func(d *Decoder) { d.Opaque(5) }},
-		"what the caller has no use": {"", func(d *Decoder) { d.Fail("type %d", 9) }},
+		"a truncated number":        {"\x00\x00\x00", func(d *Decoder) { d.Uint32() }},
+		"a boolean of 2":            {"\x00\x00\x00\x02", func(d *Decoder) { d.Bool() }},
+		"more than the limit":       {"\x00\x00\x00\x05abcde\x00\x00\x00", func(d *Decoder) { d.Opaque(4) }},
+		"a length beyond the end":   {"\xff\xff\xff\xffabcd", func(d *Decoder) { d.Opaque(1 << 30) }},
+		"padding that is not there": {"\x00\x00\x00\x05abcde\x00", func(d *Decoder) { d.Opaque(5) }},
+		"Fail by the caller":        {"", func(d *Decoder) { d.Fail("type %d", 9) }},
 	} {
 		d := NewDecoder([]byte(tt.input))
 		tt.read(d)

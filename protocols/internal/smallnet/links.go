@@ -42,7 +42,7 @@ func (p Page) Links(r io.Reader) iter.Seq2[driver.Entry, error] {
 // link converts a link line to an entry.
 func (p Page) link(line gemtext.Line, prompt bool) driver.Entry {
 	if line.Cut {
-		return driver.Entry{Kind: driver.EntryError, Name: "a link of more bytes than a URL has", Size: -1}
+		return driver.Entry{Kind: driver.EntryError, Name: "link too long", Size: -1}
 	}
 	target := wire.Text(line.Target)
 	e := driver.Entry{Name: cmp.Or(wire.Text(line.Name), target), Rel: "a", Size: -1}

@@ -71,7 +71,7 @@ func TestLongLines(t *testing.T) {
 		}
 		got = append(got, e.Kind.String()+" "+e.Name)
 	}
-	if want := "error a link of more bytes than a URL has, object short"; strings.Join(got, ", ") != want {
+	if want := "error link too long, object short"; strings.Join(got, ", ") != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -41,7 +41,7 @@ func (f HeaderFormat) Read(conn *driver.Conn) (Response, error) {
 	line, err := r.Line()
 	switch {
 	case err == io.EOF:
-		return Response{}, &driver.Error{Code: driver.ErrNetwork, Retry: true, Err: errors.New("the server closed the connection without an answer")}
+		return Response{}, &driver.Error{Code: driver.ErrNetwork, Retry: true, Err: errors.New("the server closed the connection without a response")}
 	case err != nil:
 		return Response{}, err
 	}
