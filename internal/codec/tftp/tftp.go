@@ -12,17 +12,17 @@ import (
 	"strings"
 )
 
-// The opcodes.
+// The opcodes (RFC 1350, section 5).
 const (
-	Read  = 1
-	Write = 2
-	Data  = 3
-	Ack   = 4
-	Error = 5
-	OAck  = 6 // option acknowledgement, RFC 2347
+	Read  = 1 // RRQ
+	Write = 2 // WRQ
+	Data  = 3 // DATA
+	Ack   = 4 // ACK
+	Error = 5 // ERROR
+	OAck  = 6 // OACK (RFC 2347)
 )
 
-// The error codes.
+// The error codes (RFC 1350, appendix).
 const (
 	Undefined = iota
 	NotFound
