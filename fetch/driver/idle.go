@@ -1,6 +1,7 @@
 package driver
 
 import (
+	"math"
 	"slices"
 	"time"
 )
@@ -15,6 +16,11 @@ func (p *idlePool) put(key any, conn any) (dead []any) {
 		return []any{conn}
 	}
 	h := p.hosts[key]
+	if h.stalled > 0 {
+		h.yielded = time.Now()
+		p.release(key)
+		return []any{conn}
+	}
 	if h.grant(grant{conn: conn, hasConn: true}) {
 		return nil
 	}
@@ -35,13 +41,29 @@ func (p *idlePool) put(key any, conn any) (dead []any) {
 // release gives up a slot for an open connection and passes it to the longest waiter.
 func (p *idlePool) release(key any) {
 	h := p.hosts[key]
-	if h.grant(grant{}) {
+	if h.open <= p.limit(h) && h.grant(grant{}) {
 		return
 	}
 	h.open--
-	if h.open == 0 {
+	p.forget(key, h)
+}
+
+// forget deletes a host without open connections, unless something is known about its server.
+func (p *idlePool) forget(key any, h *host) {
+	if h.open == 0 && !h.serial {
 		delete(p.hosts, key)
 	}
+}
+
+// limit returns the maximum number of open connections of a host.
+func (p *idlePool) limit(h *host) int {
+	switch {
+	case h.serial:
+		return 1
+	case p.opts.MaxOpen <= 0:
+		return math.MaxInt
+	}
+	return p.opts.MaxOpen
 }
 
 // grant ends the longest wait, and reports whether there was one.
@@ -130,9 +152,7 @@ func (p *idlePool) removeDead(h *host) (dead []any) {
 func (p *idlePool) drain() (dead []any) {
 	for key, h := range p.hosts {
 		dead = append(dead, p.evict(h, len(h.idle))...)
-		if h.open == 0 {
-			delete(p.hosts, key)
-		}
+		p.forget(key, h)
 	}
 	return dead
 }
@@ -155,9 +175,7 @@ func (p *idlePool) sweep() {
 	for key, h := range p.hosts {
 		dead = append(dead, p.expire(h, now)...)
 		dead = append(dead, p.removeDead(h)...)
-		if h.open == 0 {
-			delete(p.hosts, key)
-		}
+		p.forget(key, h)
 		if len(h.idle) > 0 {
 			next = min(next, p.opts.IdleTimeout-now.Sub(h.idle[0].since))
 		}

@@ -45,6 +45,10 @@ type host struct {
 	open    int          // idle, leased and being dialed
 	idle    []idleConn   // longest idle first
 	waiters []chan grant // longest waiting first; empty unless open has reached the limit
+
+	stalled int       // new connections without a response: see await
+	yielded time.Time // when a connection was last closed in favor of a stalled one
+	serial  bool      // the server serves one connection at a time
 }
 
 type idleConn struct {
@@ -112,7 +116,7 @@ func (p *idlePool) acquire(ctx context.Context, key any, prefer func(any) bool) 
 	}
 	expired := p.expire(h, time.Now())
 	g, ok := p.takeIdle(h, prefer)
-	if !ok && (p.opts.MaxOpen <= 0 || h.open < p.opts.MaxOpen) {
+	if !ok && h.open < p.limit(h) {
 		h.open++
 		ok = true
 	}
@@ -173,7 +177,9 @@ func (p *idlePool) dial(ctx context.Context, key any, dial func(context.Context)
 			p.mu.Unlock()
 		}
 	}()
+	end := p.await(key)
 	conn, err := dial(ctx)
+	end(err == nil)
 	if err != nil {
 		return nil, err
 	}

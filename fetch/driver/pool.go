@@ -71,6 +71,17 @@ func (l *Lease[K, C]) Unbind() bool {
 	return usable
 }
 
+// Await announces that the caller waits for the first response on a new connection, until it calls
+// end. If the server does not respond for a second, the pool closes idle connections to it, in case
+// it serves one connection at a time. Get does the same during dial. Await does nothing for a reused
+// connection.
+func (l *Lease[K, C]) Await() (end func(responded bool)) {
+	if l.Reused {
+		return func(bool) {}
+	}
+	return l.lease.pool.await(l.lease.key)
+}
+
 // Put ends the lease and keeps the connection for others. If its context has ended or it is no
 // longer valid, Put closes it.
 func (l *Lease[K, C]) Put() {

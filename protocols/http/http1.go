@@ -154,7 +154,10 @@ func (x *http1Exchange) do(req *http.Request) (*http.Response, error) {
 		return nil, failed
 	}
 	// A server that has not read the complete request may send the reason.
-	if _, err := c.r.Peek(1); err != nil {
+	end := x.lease.Await()
+	_, err := c.r.Peek(1)
+	end(err == nil)
+	if err != nil {
 		return nil, cmp.Or(failed, err)
 	}
 	x.lost = false

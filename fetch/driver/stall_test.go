@@ -1,0 +1,106 @@
+package driver
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// serialDial dials a server that serves one connection at a time and greets it after delay.
+func (r *rig) serialDial(delay time.Duration) func(context.Context) (any, error) {
+	accepts := make(chan struct{}, 1)
+	accepts <- struct{}{}
+	return func(ctx context.Context) (any, error) {
+		<-accepts
+		defer func() { accepts <- struct{}{} }()
+		r.mu.Lock()
+		for r.open > 0 {
+			r.fewer.Wait()
+		}
+		r.mu.Unlock()
+		time.Sleep(delay)
+		return r.dial(ctx)
+	}
+}
+
+func TestIdleConnectionsDoNotBlockSerialServers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, idleOptions{MaxIdle: 4})
+		dial := r.serialDial(10 * time.Millisecond)
+		start := time.Now()
+		leases := make(chan *idleLease, 3)
+		for range 3 {
+			go func() {
+				l, err := r.pool.Get(t.Context(), "k", nil, dial)
+				if err != nil {
+					t.Error(err)
+				}
+				leases <- l
+			}()
+		}
+		for range 3 {
+			(<-leases).Put()
+		}
+		if took := time.Since(start); took > 3*time.Second {
+			t.Errorf("three connections took %v", took)
+		}
+		// Now the pool knows the server.
+		a, err := r.pool.Get(t.Context(), "k", nil, dial)
+		if err != nil {
+			t.Fatal(err)
+		}
+		go func() {
+			time.Sleep(5 * time.Second)
+			a.Put()
+		}()
+		dials := len(r.all)
+		if b, err := r.pool.Get(t.Context(), "k", nil, dial); err != nil || !b.Reused || len(r.all) != dials {
+			t.Errorf("got %+v, %v, %d connections; want the first one again", b, err, len(r.all)-dials+1)
+		}
+		r.pool.CloseIdle()
+	})
+}
+
+func TestConnectionsOfSlowServersStayConcurrent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, idleOptions{MaxIdle: 4})
+		r.get("k").Put()
+		l := r.get("k") // reused
+		b := r.get("k")
+		end := r.pool.await("k")
+		l.Put()
+		time.Sleep(stallDelay + 2*serialDelay)
+		synctest.Wait()
+		r.check(1) // the idle connection might have blocked the server
+		c := r.get("k")
+		c.Put() // nothing stays idle now
+		r.check(1)
+		time.Sleep(2 * serialDelay)
+		end(true)
+		d, e := r.get("k"), r.get("k")
+		d.Put()
+		e.Put()
+		b.Put()
+		r.check(1, 3, 4)
+		r.pool.CloseIdle()
+		r.empty()
+	})
+}
+
+func TestFailedConnectionsProveNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, idleOptions{MaxIdle: 4})
+		r.get("k").Put()
+		l := r.get("k")
+		end := r.pool.await("k")
+		time.Sleep(2 * stallDelay)
+		synctest.Wait()
+		l.Put() // closed
+		end(false)
+		c, d := r.get("k"), r.get("k")
+		c.Discard()
+		d.Discard()
+		r.empty()
+	})
+}
