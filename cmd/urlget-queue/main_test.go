@@ -64,7 +64,8 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// Other clients with write access to the streams forge results and dead letters.
+// TestForgedTextDoesNotReachTheTerminal publishes results and dead letters that contain control
+// characters, as another client with write access to the streams could.
 func TestForgedTextDoesNotReachTheTerminal(t *testing.T) {
 	t.Parallel()
 	server, err := embedded.Start(t.TempDir(), true)

@@ -94,8 +94,8 @@ func (l *workFlags) check() error {
 	return nil
 }
 
-// untrustedConfig keeps drivers from using files and agents of the user who runs the worker. The
-// policy forbids them as well.
+// untrustedConfig prevents drivers from using files and agents of the user who runs the worker. The
+// policy forbids them too.
 var untrustedConfig = protocols.Config{
 	SFTP: &sftp.Options{NoConfig: true, NoAgent: true, NoIdentities: true},
 	Mid:  &mid.Options{Mailboxes: []string{}},

@@ -20,9 +20,8 @@ import (
 	"github.com/urlget/urlget/internal/warccheck"
 )
 
-// TestArchivesSurviveBeingKilled kills the command while it records eight transfers at once, a
-// moment after the middle of any of its requests, and lets it go on with the same archive.
-// URLGET_KILLS sets how often.
+// TestArchivesSurviveBeingKilled repeatedly kills the command while it records eight transfers in
+// parallel, and restarts it with the same archive. URLGET_KILLS sets the number of kills.
 func TestArchivesSurviveBeingKilled(t *testing.T) {
 	t.Parallel()
 	kills := 10
@@ -32,7 +31,7 @@ func TestArchivesSurviveBeingKilled(t *testing.T) {
 	var countdown atomic.Int64
 	var kill atomic.Value // of func()
 	kill.Store(func() {})
-	noise := make([]byte, 1<<20) // more than is held in memory, and than can be compressed
+	noise := make([]byte, 1<<20) // incompressible, and larger than the buffers in memory
 	rand.NewChaCha8([32]byte{}).Read(noise)
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		piece := []byte(strings.Repeat(r.URL.Path, 10000/len(r.URL.Path)+1)[:10000])
@@ -64,7 +63,7 @@ func TestArchivesSurviveBeingKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	archive := filepath.Join(dir, "a.warc.gz")
-	var kept []byte // what was whole
+	var kept []byte // the complete records so far
 	var killed, cut int
 	for i := range kills + 1 {
 		cmd := urlget("-q", "-c", "-j", "8", "--warc", archive, "-P", filepath.Join(dir, fmt.Sprint("out", i)), "-i", list)
@@ -87,7 +86,7 @@ func TestArchivesSurviveBeingKilled(t *testing.T) {
 		}
 		file, err := os.ReadFile(archive)
 		if err != nil {
-			continue // it was killed early
+			continue // killed before the archive was created
 		}
 		whole := survey(t, file)
 		if !bytes.HasPrefix(file, kept) {
@@ -112,7 +111,8 @@ func TestArchivesSurviveBeingKilled(t *testing.T) {
 	}
 }
 
-// survey returns where the last whole record of an archive ends. All others are whole too.
+// survey returns the end of the last complete record of an archive. It fails the test if an earlier
+// record is incomplete.
 func survey(t *testing.T, file []byte) int64 {
 	t.Helper()
 	r, err := warc.NewReader(bytes.NewReader(file))

@@ -22,10 +22,10 @@ type batch struct {
 	template  *job.Job // the flags, as a job without a URL
 	cancel    context.CancelCauseFunc
 	arguments chan argument
-	wrong     error // why arguments ended; valid once it is closed
+	wrong     error // the error that ended arguments; valid once that is closed
 
 	matches  chan *job.Job
-	patterns atomic.Int32  // patterns that are being expanded
+	patterns atomic.Int32  // patterns being expanded
 	brought  chan struct{} // signaled when a pattern is fully expanded
 
 	ended    atomic.Bool  // --fail-fast, after a failure

@@ -13,8 +13,8 @@ import (
 // comparison is a row of docs/coming-from.md.
 var comparison = regexp.MustCompile("(?m)^\\| `(wget|curl|aria2c) (.*?)` \\| (.*) \\|$")
 
-// TestComingFrom runs the command lines of docs/coming-from.md. Those of other tools work, or say
-// what to type instead; what is to be typed works.
+// TestComingFrom runs the command lines of docs/coming-from.md. The arguments of another tool work
+// or fail with a hint at the replacement. The replacement works.
 func TestComingFrom(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../../docs/coming-from.md")

@@ -9,8 +9,8 @@ import (
 	"sync"
 )
 
-// newContractSite starts a proxy that has the site from which the files below testdata/contracts
-// were retrieved. It appends a line for each request to the file log.
+// newContractSite starts a proxy with the site from which the files in testdata/contracts were
+// retrieved. It appends a line for each request to the file log.
 func newContractSite(log string) *httptest.Server {
 	var mu sync.Mutex
 	files := map[string][2]string{
@@ -44,7 +44,7 @@ func newContractSite(log string) *httptest.Server {
 	}))
 }
 
-// numberedLines returns size bytes of numbered lines.
+// numberedLines returns numbered lines with a total of size bytes.
 func numberedLines(size int) string {
 	var b strings.Builder
 	for i := 0; b.Len() < size; i++ {

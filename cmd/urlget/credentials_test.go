@@ -11,7 +11,8 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// Foreign challenges get none of the user's logins, even those of servers that the user named.
+// TestForeignChallengesGetNoLogins checks that foreign requests do not use the user's logins, even
+// for servers that the user named.
 func TestForeignChallengesGetNoLogins(t *testing.T) {
 	t.Parallel()
 	file := t.TempDir() + "/netrc"

@@ -33,7 +33,7 @@ func TestCausesAreInWords(t *testing.T) {
 	tests := []struct {
 		code       fetch.Code
 		err        error
-		text, hint string // "" is any
+		text, hint string // "" matches any text
 	}{
 		{fetch.ErrTLS, unverified(x509.CertificateInvalidError{Cert: &x509.Certificate{NotAfter: day}, Reason: x509.Expired}),
 			"TLS failure: certificate has expired on 2026-01-02", "--insecure"},
@@ -81,7 +81,7 @@ func TestCausesAreInWords(t *testing.T) {
 			t.Errorf("%v is lost", tt.err)
 		}
 	}
-	// What is nearer to it knows better.
+	// An existing hint is not replaced.
 	known := &fetch.Error{Code: fetch.ErrNetwork, Err: dial(syscall.ECONNREFUSED), Hint: "start it"}
 	if got := plainError(known); got.(*fetch.Error).Hint != "start it" || known.Message() == got.(*fetch.Error).Message() {
 		t.Errorf("%v", got)

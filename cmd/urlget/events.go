@@ -56,7 +56,7 @@ func (r *reporter) write(ev render.Event) {
 		return
 	}
 	if err := r.events.Write(ev); err != nil {
-		r.events = nil // the reader is gone
+		r.events = nil // the reader closed the pipe
 		r.fail("", failure.File(err))
 	}
 }
@@ -78,7 +78,7 @@ func (r *reporter) progress(j *job.Job, t *tty.Transfer) func(done, total int64)
 	switch {
 	case r.opts.Report.Progress == flags.ProgressJSON && !r.opts.Report.Quiet && r.events == nil:
 		w := render.NewEventWriter(r.con)
-		tell = func(ev render.Event) { w.Write(ev) } // an error means that the reader is gone
+		tell = func(ev render.Event) { w.Write(ev) } // an error means that the reader closed the pipe
 	case r.events != nil:
 	case t == nil:
 		return nil

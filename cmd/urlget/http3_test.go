@@ -9,7 +9,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// addHTTP3 lets a site speak HTTP/3 too, at the same port.
+// addHTTP3 adds an HTTP/3 server to a site, on the same port.
 func addHTTP3(ts *testscript.TestScript, s *httptest.Server) error {
 	socket, err := net.ListenPacket("udp", s.Listener.Addr().String())
 	if err != nil {

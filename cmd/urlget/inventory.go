@@ -32,7 +32,7 @@ type inventory struct {
 	First    time.Time      `json:"first,omitzero"`
 	Last     time.Time      `json:"last,omitzero"`
 	Software string         `json:"software,omitempty"`
-	Damaged  int            `json:"damaged,omitempty"` // places
+	Damaged  int            `json:"damaged,omitempty"` // number of damaged sections
 	more     bool           // there are more than maxCounted URLs
 }
 

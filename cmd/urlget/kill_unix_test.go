@@ -23,8 +23,8 @@ import (
 
 var kills = flag.Int("kills", 3, "how often TestMirrorsThatAreKilled kills each mirror")
 
-// TestMirrorsThatAreKilled kills mirrors at moments that nothing chose, again and again, and lets
-// the last one end: the tree is then that of the server, and no unfinished file is left.
+// TestMirrorsThatAreKilled kills mirrors at random times and lets the last one finish. The tree then
+// equals that of the server, and no partial file remains.
 func TestMirrorsThatAreKilled(t *testing.T) {
 	t.Parallel()
 	self, err := os.Executable()
@@ -48,7 +48,7 @@ func TestMirrorsThatAreKilled(t *testing.T) {
 			dir := t.TempDir()
 			mirror := func() *exec.Cmd {
 				cmd := exec.Command(self, "-q", "-m", "-nH", "-P", dir, "--no-netrc", seed)
-				cmd.Args[0] = "urlget" // as TestMain has it
+				cmd.Args[0] = "urlget" // the name that TestMain expects
 				cmd.Env = append(os.Environ(), "HOME="+dir, "no_proxy=*", "GORACE="+quickExit)
 				return cmd
 			}
@@ -69,7 +69,7 @@ func TestMirrorsThatAreKilled(t *testing.T) {
 	}
 }
 
-// sameTree compares a mirror with what it mirrors, but for menus, indexes and the state.
+// sameTree compares a mirror with the original tree, except for menus, indexes and the state file.
 func sameTree(t *testing.T, dir string, tree fstest.MapFS) {
 	t.Helper()
 	left := map[string]bool{}

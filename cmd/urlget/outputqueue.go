@@ -15,7 +15,7 @@ type outputQueue struct {
 	mu      sync.Mutex
 	next    int
 	waiting map[int]func()
-	moved   chan struct{} // closed when next changes; nil if nothing waits for it
+	moved   chan struct{} // closed when next changes; nil if no goroutine waits for it
 }
 
 // add calls print after the print functions of tasks with lower numbers, possibly in the goroutine of

@@ -70,8 +70,8 @@ func eachPart(r io.Reader, do func(partRecord) error) error {
 	return nil
 }
 
-// A partTable prints parts as aligned lines. The first parts determine the column widths, so that it
-// does not hold all of them.
+// A partTable prints parts as aligned lines. The first parts determine the column widths, so that
+// it need not hold all parts.
 type partTable struct {
 	w       io.Writer
 	rows    []partRecord // not printed yet

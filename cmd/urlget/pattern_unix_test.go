@@ -13,7 +13,7 @@ import (
 	"github.com/urlget/urlget/fetchtest/servers/ftpd"
 )
 
-// endlessSite starts an FTP server whose listings have no end.
+// endlessSite starts an FTP server with endless listings.
 func endlessSite(t *testing.T) string {
 	t.Helper()
 	s := ftpd.Start(t, ftpd.Options{Tree: fstest.MapFS{"a.txt": {Data: []byte("a")}, "b.txt": {Data: []byte("b")}}})
@@ -31,8 +31,8 @@ func TestLimitHoldsForPatterns(t *testing.T) {
 	}
 }
 
-// What an endless listing brings is retrieved as it comes: it is not collected first.
-// Each transfer that is under way when the user interrupts it says so, and none that waits.
+// TestMatchesAreRetrievedAsTheyCome checks that matches of an endless listing are retrieved as they
+// arrive. After an interruption, each active transfer is reported, and no queued one.
 func TestMatchesAreRetrievedAsTheyCome(t *testing.T) {
 	t.Parallel()
 	for jobs, most := range map[string]int{"1": 1, "4": 4} {

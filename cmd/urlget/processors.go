@@ -7,8 +7,7 @@ import (
 	"github.com/urlget/urlget/fetch"
 )
 
-// smallBody is the size in bytes up to which retrieving a body is too little work for a second
-// processor.
+// smallBody is the maximum size in bytes of a body for which a second processor is not worthwhile.
 const smallBody = 1 << 20
 
 // A processorLimit restricts the process to one processor while it retrieves small files one at a

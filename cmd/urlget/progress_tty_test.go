@@ -22,7 +22,7 @@ func TestBarAndMessages(t *testing.T) {
 	s.exit(0)
 }
 
-// TestProgressAdaptsToTheTerminal resizes the terminal under a transfer that stands still.
+// TestProgressAdaptsToTheTerminal resizes the terminal during a stalled transfer.
 func TestProgressAdaptsToTheTerminal(t *testing.T) {
 	t.Parallel()
 	site := newSite()
@@ -34,7 +34,7 @@ func TestProgressAdaptsToTheTerminal(t *testing.T) {
 	s.expect(strings.Repeat(" ", 110))
 	s.expect("]  10%  97.7 of 976.6 KiB")
 	s.resize(40)
-	s.expect("\r\x1b[5A\x1b[J") // the line of 200 columns was folded
+	s.expect("\r\x1b[5A\x1b[J") // the terminal wrapped the line of 200 columns
 	s.expect("stall [")
 	s.expect("]  10%  ")
 	s.enter("\x03")
@@ -164,7 +164,7 @@ func TestProgressModes(t *testing.T) {
 	}
 }
 
-// TestADumbTerminalGetsNoControls is about TERM=dumb, as in editors: what is written there stays.
+// TestADumbTerminalGetsNoControls sets TERM=dumb, as editors do: such a terminal cannot erase output.
 func TestADumbTerminalGetsNoControls(t *testing.T) {
 	t.Parallel()
 	site := newSite()

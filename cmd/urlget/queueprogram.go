@@ -13,8 +13,8 @@ import (
 	"github.com/urlget/urlget/fetch"
 )
 
-// queueProgram is the program with the queue commands. It contains a NATS server and is as large as
-// this program.
+// queueProgram is the program with the queue commands. It is separate because it contains a NATS
+// server and is as large as urlget.
 const queueProgram = "urlget-queue"
 
 // queueWords lists its commands.

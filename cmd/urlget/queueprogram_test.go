@@ -13,7 +13,7 @@ func TestIsQueueCommand(t *testing.T) {
 		{[]string{"ls", "submit"}, false},
 		{[]string{"submit"}, true},
 		{[]string{"queue", "status"}, true},
-		{[]string{"__complete", "submit"}, false}, // the word itself is being typed
+		{[]string{"__complete", "submit"}, false}, // completes the command name itself
 		{[]string{"__complete", "submit", ""}, true},
 		{[]string{"__completeNoDesc", "queue", "purge", ""}, true},
 		{[]string{"__complete", "ls", "submit"}, false},

@@ -7,9 +7,8 @@ import (
 	"testing"
 )
 
-// TestRefusedFlags has a command line for every combination of flags, and every value, that is
-// refused before anything is sent. The first line of the message is exact, and the status is that of
-// wrong usage.
+// TestRefusedFlags checks the error text and the exit status of each invalid value and combination
+// of flags. All are refused before a request is sent.
 func TestRefusedFlags(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ line, message string }{

@@ -13,13 +13,14 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// schemaVariable names the file whose JSON Schema the scripts hold all that --json prints against.
+// schemaVariable is the environment variable with the file of the JSON Schema. In scripts, all
+// output of --json is validated against it.
 const schemaVariable = "URLGET_TEST_SCHEMA"
 
-// statusBadEvent is the exit status of the command in scripts if it printed something else.
+// statusBadEvent is the exit status in scripts if an event does not match the schema.
 const statusBadEvent = 99
 
-// checked runs the command with args and, if it prints events, holds them against the schema.
+// checked runs the command with args and, if it prints events, validates them against the schema.
 func checked(args []string, run func(stdio) int) int {
 	std := stdio{os.Stdin, os.Stdout, os.Stderr}
 	file := os.Getenv(schemaVariable)
@@ -48,7 +49,7 @@ func checked(args []string, run func(stdio) int) int {
 	return status
 }
 
-// readSchema reads the schema out of a document.
+// readSchema reads the schema in a Markdown document.
 func readSchema(name string) (*jsonschema.Schema, error) {
 	text, err := os.ReadFile(name)
 	if err != nil {
@@ -70,10 +71,10 @@ func readSchema(name string) (*jsonschema.Schema, error) {
 	return c.Compile("events")
 }
 
-// finals are the events of which every transfer ends with exactly one.
+// finals lists the final events. Every transfer ends with exactly one of them.
 var finals = []string{"saved", "unchanged", "skipped", "listed", "closed", "failed"}
 
-// checkEvents reads events to their end. What it returns is the first that is wrong with them.
+// checkEvents reads all events and returns the first error in them.
 func checkEvents(r io.Reader, schema *jsonschema.Schema) error {
 	var wrong error
 	open := make(map[string]int) // transfers by URL

@@ -204,7 +204,7 @@ func (n *network) serveOn(ctx context.Context, l net.Listener, opts browse.Optio
 			opts.Hosts = append(opts.Hosts, strings.TrimSuffix(with, ":80"))
 		}
 	}
-	// A download may take any time, so there is no write timeout. Timeouts of servers still apply.
+	// A download may take any time, so there is no write timeout. The client's timeouts still apply.
 	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute,
 		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 1 << 20, BaseContext: func(net.Listener) context.Context { return ctx }}
 	stopped := make(chan struct{})

@@ -31,10 +31,10 @@ import (
 	"github.com/urlget/urlget/fetchtest/servers/nntpd"
 )
 
-// modified is when the site's files changed.
+// modified is the modification time of the site's files.
 var modified = time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
 
-// newSite starts an HTTP server with a page for each thing that a server may do.
+// newSite starts an HTTP server with a page for each behaviour under test.
 func newSite() *httptest.Server { return httptest.NewServer(pages()) }
 
 func newTLSSite(http2 bool) *httptest.Server {
@@ -213,7 +213,8 @@ func pages() http.Handler {
 	return mux
 }
 
-// sent tells what it was sent, below /sent/CODE after a redirect.
+// sent responds with the method, the size and the content of the request body. A request for
+// /sent/CODE is first redirected with that status code.
 func sent(w http.ResponseWriter, r *http.Request) {
 	var code int
 	if _, err := fmt.Sscanf(r.URL.Path, "/sent/%d", &code); err == nil {
@@ -235,7 +236,7 @@ func sent(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// articles returns a newsgroup's: one a day, the last one with a file.
+// articles returns the articles of a newsgroup: one per day, the last one with an attachment.
 func articles() []nntpd.Article {
 	return []nntpd.Article{
 		{ID: "<1@news.example>", Text: "Subject: one\nMessage-ID: <1@news.example>\nDate: Sun, 01 Mar 2026 12:00:00 +0000\n\nfirst\n"},
@@ -248,8 +249,8 @@ func articles() []nntpd.Article {
 	}
 }
 
-// certificates returns PEM files for the client of a TLS site: the authority that it should trust,
-// another one, and a certificate to show, with its key in a file of its own and with both in one.
+// certificates returns PEM files for the client of a TLS site: the site's CA certificate, that of
+// another CA, and a client certificate, both with its key in a separate file and in the same file.
 func certificates(s *httptest.Server) map[string][]byte {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -277,8 +278,7 @@ func certificates(s *httptest.Server) map[string][]byte {
 	}
 }
 
-// newProxy starts a proxy that opens tunnels and retrieves URLs itself; the requests that it makes
-// have a Via field.
+// newProxy starts a proxy that opens tunnels and retrieves URLs. Its own requests have a Via field.
 func newProxy() *httptest.Server {
 	return httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodConnect {
@@ -297,8 +297,8 @@ func newProxy() *httptest.Server {
 	}))
 }
 
-// tunnel connects to a host and passes bytes on. It answers once the connection is its own, for what
-// the client sends after that the server must not have begun to read.
+// tunnel connects to a host and copies data in both directions. It responds after hijacking the
+// connection, so that the HTTP server cannot read data meant for the host.
 func tunnel(w http.ResponseWriter, r *http.Request) {
 	there, err := net.Dial("tcp", r.Host)
 	if err != nil {
@@ -319,8 +319,8 @@ func tunnel(w http.ResponseWriter, r *http.Request) {
 	io.Copy(here, there)
 }
 
-// socket answers each message of a WebSocket with the same, and ends the session after "bye".
-// "binary" and "refuse" get what they say.
+// socket echoes WebSocket messages. "bye" closes the session, "refuse" closes it with an error
+// status, and "binary" returns a binary message.
 func socket(w http.ResponseWriter, r *http.Request) {
 	c, err := websocket.Accept(w, r, &websocket.AcceptOptions{Subprotocols: []string{"quote"}})
 	if err != nil {
@@ -347,12 +347,12 @@ func socket(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// newRaw starts a server that speaks no protocol.
+// newRaw starts a server whose greeting belongs to no protocol.
 func newRaw() (*servers.Server, error) {
 	return servers.New(servers.Config{}, func(c *servers.Conn) { c.Printf("what do you want?\r\n") })
 }
 
-// newQuoter starts a server that quotes the first line it gets.
+// newQuoter starts a server that returns the first line it receives, quoted.
 func newQuoter() (*servers.Server, error) {
 	return servers.New(servers.Config{}, func(c *servers.Conn) {
 		line, _ := bufio.NewReader(c).ReadString('\n')
@@ -360,8 +360,8 @@ func newQuoter() (*servers.Server, error) {
 	})
 }
 
-// loadChat registers x-chat, a scheme of sessions that reach no network: what is typed comes back,
-// "bye" ends it, and the window's size is shown.
+// loadChat registers schemes that need no network: x-chat, a session that echoes input, prints the
+// window size and ends after "bye", and x-form and x-text.
 func loadChat(_ driver.Env, reg *driver.Registry) {
 	reg.Register(fetch.Scheme{Name: "x-chat", Ops: []fetch.Op{fetch.OpDial}, Summary: "an echo for tests",
 		Driver: driver.DriverFunc(func(context.Context, *fetch.Request) (*driver.Response, error) {
@@ -384,8 +384,8 @@ type chat struct {
 	once  sync.Once
 }
 
-// talk sends the lines as they come: a pipe has no buffer, and who types must not wait for who
-// reads.
+// talk sends the lines to the reader. It runs in its own goroutine because a pipe has no buffer and
+// Write must not block.
 func (c *chat) talk() {
 	fmt.Fprint(c.out, "welcome\r\n")
 	for {
@@ -429,7 +429,7 @@ func (c *chat) Break() error {
 
 func (c *chat) Status() string { return "chatting\x1b" }
 
-// openForm wants a name and a secret.
+// openForm requires a form with a name, a secret and a confirmation.
 func openForm(_ context.Context, req *fetch.Request) (*driver.Response, error) {
 	if len(req.Form["Name"]) == 0 || len(req.Form["Secret"]) == 0 || len(req.Form["Sure"]) == 0 {
 		return nil, &fetch.Error{Code: fetch.ErrNeedForm, Err: &fetch.FormError{Form: fetch.Form{Title: "A form", Fields: []fetch.Field{
@@ -445,7 +445,7 @@ func openForm(_ context.Context, req *fetch.Request) (*driver.Response, error) {
 	return &driver.Response{Meta: fetch.Meta{Size: int64(len(text)), Name: "form.txt"}, Body: io.NopCloser(strings.NewReader(text))}, nil
 }
 
-// openText answers with a listing that has no entries: text, or bytes that are none.
+// openText returns a listing without entries: text or, for the path "binary", control characters.
 func openText(_ context.Context, req *fetch.Request) (*driver.Response, error) {
 	text := "plain text\n"
 	if req.URL.Path() == "binary" {

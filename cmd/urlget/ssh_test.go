@@ -12,8 +12,8 @@ import (
 	"github.com/urlget/urlget/fetchtest/servers/sftpd"
 )
 
-// newSSH starts an SSH server. It returns the line of known hosts for it, a private key that it
-// takes, which is protected if there is a passphrase, and its address.
+// newSSH starts an SSH server. It returns its line for known_hosts, a private key that it accepts,
+// and its address. The key is encrypted if passphrase is not empty.
 func newSSH(t testing.TB, passphrase string) (known, key []byte, addr string) {
 	t.Helper()
 	_, private, err := ed25519.GenerateKey(rand.Reader)

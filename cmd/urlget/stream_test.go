@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestStreamsThatTheKernelMovesBytesInto are files, pipes and the null device, which take all, and no
-// other devices, of which few do.
+// TestStreamsThatTheKernelMovesBytesInto checks that content is spliced into files, pipes and the
+// null device, but not into other devices, few of which support it.
 func TestStreamsThatTheKernelMovesBytesInto(t *testing.T) {
 	t.Parallel()
 	r, pipe, err := os.Pipe()

@@ -49,7 +49,7 @@ func TestSumFilesAreBounded(t *testing.T) {
 	}
 }
 
-// FuzzFindSum: what is found in any file is a checksum.
+// FuzzFindSum checks that findSum returns only valid checksums, for any file.
 func FuzzFindSum(f *testing.F) {
 	f.Add([]byte("781e5e245d69b566979b86e28d23f2c7  f\nMD5 (f) = 0\n"))
 	f.Fuzz(func(t *testing.T, lines []byte) {

@@ -20,13 +20,13 @@ import (
 	"golang.org/x/term"
 )
 
-// A screen is a pseudo-terminal with urlget at it.
+// A screen is a pseudo-terminal that runs urlget.
 type screen struct {
 	t   *testing.T
 	pty *os.File
-	tty *os.File // kept open, so that its state can be looked at
+	tty *os.File // kept open to inspect the terminal state
 	cmd *exec.Cmd
-	// before is what the terminal was before urlget could change it.
+	// before is the terminal state before urlget starts.
 	before *term.State
 
 	mu   sync.Mutex
@@ -35,8 +35,7 @@ type screen struct {
 	end  bool
 }
 
-// start runs urlget in a directory of its own. Streams that are set stay as they are, the others
-// are the terminal.
+// start runs urlget in a temporary directory. Streams that cmd does not set are the terminal.
 func start(t *testing.T, cmd *exec.Cmd) *screen {
 	t.Helper()
 	master, tty, err := pty.Open()
@@ -62,8 +61,8 @@ func start(t *testing.T, cmd *exec.Cmd) *screen {
 	cmd.ExtraFiles = []*os.File{tty}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true, Ctty: 3}
 	s.before = s.state()
-	// Under nohup or in the background, signals are ignored, and children inherit that. What is
-	// caught here has its usual effect on them.
+	// Under nohup or in the background, signals are ignored, and children inherit that. Signals that
+	// are caught here have their default effect in the child.
 	caught := make(chan os.Signal, 1)
 	signal.Notify(caught, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	defer signal.Stop(caught)
@@ -79,7 +78,7 @@ func start(t *testing.T, cmd *exec.Cmd) *screen {
 	return s
 }
 
-// resize makes the terminal so many columns wide.
+// resize sets the width of the terminal.
 func (s *screen) resize(columns uint16) {
 	s.t.Helper()
 	if err := pty.Setsize(s.pty, &pty.Winsize{Rows: 24, Cols: columns}); err != nil {
@@ -102,13 +101,13 @@ func (s *screen) read() {
 	}
 }
 
-// expect waits until the screen has shown text since the last call.
+// expect waits until text is shown, and consumes the output up to its end.
 func (s *screen) expect(text string) {
 	s.t.Helper()
 	s.expectAll(text, func(string) {})
 }
 
-// expectAll is expect for those who look at everything up to text.
+// expectAll is like expect and passes the consumed output to look.
 func (s *screen) expectAll(text string, look func(string)) {
 	s.t.Helper()
 	timer := time.AfterFunc(20*time.Second, func() {
@@ -139,7 +138,7 @@ func (s *screen) enter(text string) {
 	}
 }
 
-// exit waits for the end and checks the exit status and that the terminal is as it was.
+// exit waits until the command ends, and checks its exit status and that it restored the terminal.
 func (s *screen) exit(status int) {
 	s.t.Helper()
 	late := time.AfterFunc(20*time.Second, func() { s.cmd.Process.Kill() })
@@ -172,7 +171,7 @@ func TestSessionAtATerminal(t *testing.T) {
 	s.expect("[80x24]")
 	s.enter("hi")
 	s.expect("you said hi")
-	s.enter("\x03") // in raw mode it is the server's
+	s.enter("\x03") // in raw mode it is sent to the server
 	s.expect("you said \x03")
 	if err := pty.Setsize(s.pty, &pty.Winsize{Rows: 30, Cols: 100}); err != nil {
 		t.Fatal(err)
@@ -203,7 +202,7 @@ func TestSessionOfMessagesAtATerminal(t *testing.T) {
 	s := start(t, urlget("ws"+strings.TrimPrefix(site.URL, "http")+"/socket"))
 	s.expect("each line is a message")
 	s.enter("hello\n")
-	s.expect("hello\r\nhello\r\n") // what was typed, and the answer
+	s.expect("hello\r\nhello\r\n") // the terminal's echo and the server's
 	s.enter("\x04")
 	s.exit(0)
 }
@@ -217,7 +216,7 @@ func TestUnknownSSHServersAndProtectedKeysAreAskedAbout(t *testing.T) {
 	}
 	run := func() *screen {
 		cmd := urlget("-qO-", "--identity", home+"/key", "sftp://me@"+addr+"/pub/hello.txt")
-		cmd.Dir = home // which is the home directory too
+		cmd.Dir = home // start also uses it as the home directory
 		return start(t, cmd)
 	}
 	s := run()
@@ -276,7 +275,7 @@ func TestInterruptKeepsThePart(t *testing.T) {
 	s.expect("stall")
 	s.expect("97.7 of 976.6 KiB")
 	s.enter("\x03")
-	s.expect("\r\x1b[K") // what the terminal echoed is gone
+	s.expect("\r\x1b[K") // erases the ^C that the terminal echoed
 	s.expect("interrupted")
 	s.expect("hint: 97.7 KiB are kept in stall.part; use -c to resume")
 	s.exit(130)
@@ -297,7 +296,7 @@ func TestInterruptEndsAStuckWrite(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	cmd := urlget("-O", "-", site.URL+"/big") // more than a pipe holds
+	cmd := urlget("-O", "-", site.URL+"/big") // larger than a pipe's buffer
 	cmd.Stdout = w
 	s := start(t, cmd)
 	w.Close()
@@ -320,7 +319,7 @@ func TestPasswordPrompt(t *testing.T) {
 	s.expect("\r\ntreasure")
 	s.exit(0)
 
-	// A wrong one is asked for again; ^C gives up and brings the echo back.
+	// After a wrong password the prompt is repeated. ^C cancels it and restores the echo.
 	s = start(t, urlget("--user", "joe", site.URL+"/private"))
 	s.expect("Password for joe at 127.0.0.1: ")
 	s.enter("wrong\n")
@@ -431,7 +430,7 @@ func TestListingAtATerminal(t *testing.T) {
 	s.exit(0)
 }
 
-// TestManPages builds the man pages, which are not part of the command.
+// TestManPages generates the man pages.
 func TestManPages(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

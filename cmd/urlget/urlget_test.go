@@ -28,7 +28,7 @@ import (
 	"github.com/urlget/urlget/fetchtest/servers/z3950d"
 )
 
-// quickExit keeps the race detector from waiting a second whenever the command ends.
+// quickExit disables the race detector's delay of one second at exit.
 const quickExit = "atexit_sleep_ms=1"
 
 func TestMain(m *testing.M) {
@@ -77,7 +77,7 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// status runs a command and compares its exit status: status N command...
+// status runs a command and checks its exit status: status N command...
 func status(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: status N command [arguments]")
@@ -95,7 +95,7 @@ func status(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// lines compares the number of lines in a file, "stdout" or "stderr": lines N name.
+// lines checks the number of lines in a file, "stdout" or "stderr": lines N name.
 func lines(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: lines N name")
@@ -115,7 +115,7 @@ func chmod(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.Chmod(ts.MkAbs(args[1]), os.FileMode(mode)))
 }
 
-// touch makes a file old: touch name.
+// touch sets the modification time of a file to a year before modified: touch name.
 func touch(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: touch name")
@@ -124,7 +124,7 @@ func touch(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.Chtimes(ts.MkAbs(args[0]), old, old))
 }
 
-// waitfor waits until a file is there and not empty: waitfor name.
+// waitfor waits until a file exists and is not empty: waitfor name.
 func waitfor(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: waitfor name")
@@ -140,17 +140,17 @@ func waitfor(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Fatalf("%s did not come", args[0])
 }
 
-// unset empties environment variables.
+// unset sets environment variables to the empty string.
 func unset(ts *testscript.TestScript, _ bool, args []string) {
 	for _, name := range args {
 		ts.Setenv(name, "")
 	}
 }
 
-// serve starts servers, whose addresses are then in variables: http in $HTTP, $HOSTPORT and $PORT,
-// tls in $HTTPS, tls with HTTP/2 in $H2, proxy in $PROXY, raw in $RAW, quoter in $QUOTER, gopher in
-// $GOPHER, news, with a login, in $NEWS, usenet in $USENET, and ssh in $SSH, with its key in
-// known_hosts and one to log in with in key.
+// serve starts servers and sets variables to their addresses: http sets $HTTP, $HOSTPORT and $PORT,
+// tls sets $HTTPS, tls with HTTP/2 $H2, proxy $PROXY, raw $RAW, quoter $QUOTER, gopher $GOPHER, news
+// (which requires a login) $NEWS, usenet $USENET, and ssh $SSH. For ssh, the file known_hosts has
+// the host key and the file key the user's private key.
 func serve(t *testing.T, ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) == 0 {
 		ts.Fatalf("usage: serve http|tls|proxy|ftp|raw...")

@@ -44,8 +44,7 @@ func TestDescribeBuild(t *testing.T) {
 	}
 }
 
-// TestReleaseVersion builds the command as a release does, which is the only way to set what the
-// linker sets.
+// TestReleaseVersion builds the command like a release, with linker flags that set the version.
 func TestReleaseVersion(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

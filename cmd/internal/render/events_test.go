@@ -19,8 +19,8 @@ import (
 
 var update = flag.Bool("update", false, "write testdata/events.jsonl anew")
 
-// TestEventsAreByteForByteTheSame compares events with lines that were written before each event
-// had a type of its own: jq and other readers may depend on the order of fields too.
+// TestEventsAreByteForByteTheSame compares events with stored lines, byte for byte, because readers
+// may depend on the order of the fields.
 func TestEventsAreByteForByteTheSame(t *testing.T) {
 	t.Parallel()
 	const u = "http://h/x?a&b<c>"

@@ -11,7 +11,7 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// members is a listing, as Client.List returns it.
+// members returns a listing in the form that Client.List returns.
 func members() iter.Seq2[fetch.Entry, error] {
 	at := time.Date(2020, 2, 3, 4, 5, 0, 0, time.UTC)
 	return func(yield func(fetch.Entry, error) bool) {
@@ -20,7 +20,7 @@ func members() iter.Seq2[fetch.Entry, error] {
 	}
 }
 
-// What servers say cannot play with the terminal.
+// Control characters from servers are escaped.
 func ExampleText() {
 	if err := render.Text(os.Stdout, members(), &render.TextOptions{Location: time.UTC}); err != nil {
 		log.Fatal(err)

@@ -33,7 +33,7 @@ type meta struct {
 }
 
 // MetaJSON writes the metadata of the resource at url as one line of JSON: event ("described"),
-// url, time, final_url if redirects led there, kind ("object", "listing" or "session"), name,
+// url, time, final_url after redirects, kind ("object", "listing" or "session"), name,
 // content_type, size, mtime, etag or validator, status, reply, header and form. Unknown values are
 // omitted.
 func MetaJSON(w io.Writer, url, final string, m *fetch.Meta) error {

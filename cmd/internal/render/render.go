@@ -15,8 +15,8 @@ import (
 	"github.com/urlget/urlget/fetch"
 )
 
-// WriteJSON writes v to w as one line of JSON, in one call of Write. Strings are escaped as those of
-// an EventWriter, also in a [json.RawMessage] that another program wrote.
+// WriteJSON writes v to w as one line of JSON, in one call of Write. It escapes strings like an
+// EventWriter, including those in a [json.RawMessage].
 func WriteJSON(w io.Writer, v any) error {
 	b, err := encode(v)
 	if err != nil {

@@ -180,7 +180,7 @@ func TestWritersThatFail(t *testing.T) {
 
 var timeField = regexp.MustCompile(`"time":"[0-9]{4}-[^"]*Z",?`)
 
-// untimed returns lines without the times of their writing, each of which has one.
+// untimed removes the time from each line. It returns a different text if a line has no time.
 func untimed(lines string) string {
 	if n := len(timeField.FindAllString(lines, -1)); n != strings.Count(lines, "\n") {
 		return fmt.Sprintf("%d times in %s", n, lines)
@@ -258,14 +258,14 @@ func TestMeta(t *testing.T) {
 	}
 }
 
-// A Record is what a driver knows besides.
+// A Record is a driver's record of an entry.
 type Record struct{ driver, author, link string }
 
 func (r Record) EntryFacts() driver.Facts {
 	return driver.Facts{Driver: r.driver, List: []driver.Fact{{Name: "author", Value: r.author}, {Name: "link", Value: r.link}}}
 }
 
-// A badRecord has a fact that JSON cannot express.
+// A badRecord has a fact that cannot be encoded as JSON.
 type badRecord struct{}
 
 func (badRecord) EntryFacts() driver.Facts {
@@ -308,7 +308,7 @@ func TestJSONDoesNotDeceive(t *testing.T) {
 	}
 }
 
-// A file of a server whose listings are like those of ls.
+// An lsRecord is the record of a file in a listing with the format of ls.
 type lsRecord struct {
 	Mode   string
 	Target string

@@ -38,7 +38,7 @@ type File struct {
 type line struct {
 	number      int
 	name, value string
-	given       bool // there is a value
+	given       bool // the flag has a value
 }
 
 // A section holds flags for the URLs of a host or scheme.

@@ -40,7 +40,7 @@ func TestConfigIsBounded(t *testing.T) {
 	}
 }
 
-// FuzzConfig: whatever the file holds, no error repeats a line, and each line is one.
+// FuzzConfig checks that errors never quote the file, and that each described line is one line.
 func FuzzConfig(f *testing.F) {
 	f.Add("quiet\n[h.example]\nheader = X: y\r\n[gopher:]\nproxy h:1\n")
 	f.Add("--=\n[\x00]\n[::1]\n  user\tjoe:secret")

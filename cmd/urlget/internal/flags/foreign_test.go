@@ -32,7 +32,7 @@ func TestForeignFlagsAreNotOurs(t *testing.T) {
 	for _, f := range table.Foreign() {
 		for _, name := range strings.Fields(f.Names) {
 			if strings.HasSuffix(name, "*") {
-				continue // some of a family may be ours, which come first
+				continue // some flags of a family may exist here; they take precedence
 			}
 			if known(name) {
 				t.Errorf("%s of %s is a flag here", name, f.Of)
@@ -80,8 +80,8 @@ func TestUnknownFlags(t *testing.T) {
 	}
 }
 
-// TestForeignFlagsAreKnown holds the table against the lists of long flags that wget 1.21, curl
-// 7.88 and aria2 1.36 print: each is a flag here too, or the error says what it is here.
+// TestForeignFlagsAreKnown checks the long flags of wget 1.21, curl 7.88 and aria2 1.36. Each is also
+// a flag here, or its error names the equivalent.
 func TestForeignFlagsAreKnown(t *testing.T) {
 	t.Parallel()
 	table, set := rootFlags()

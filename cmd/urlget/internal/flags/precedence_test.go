@@ -11,7 +11,7 @@ import (
 func TestGivesWay(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
-		typed, file, flag string // flags on the command line and in the configuration file, and one of the latter
+		typed, file, flag string // flags on the command line and in the file, and the flag of the file to check
 		want              bool
 	}{
 		{"", "level", "level", true},
@@ -22,7 +22,7 @@ func TestGivesWay(t *testing.T) {
 		{"recursive warc", "continue", "continue", false},
 		{"timestamping", "continue", "continue", true},
 		{"continue", "timestamping", "timestamping", true},
-		{"", "continue timestamping", "timestamping", false}, // which is refused
+		{"", "continue timestamping", "timestamping", false}, // Check refuses this combination
 		{"data", "continue", "continue", true},
 		{"continue", "data", "data", false},
 		{"", "warc-cdx", "warc-cdx", true},
@@ -44,7 +44,7 @@ func TestGivesWay(t *testing.T) {
 	}
 }
 
-// TestRelations looks for names in the table that no flag has.
+// TestRelations checks that all names in Needs, Excludes and Yields are flags.
 func TestRelations(t *testing.T) {
 	t.Parallel()
 	table := New().Table()

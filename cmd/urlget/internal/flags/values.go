@@ -211,7 +211,7 @@ func (l *LineEnds) Set(text string) error {
 	return nil
 }
 
-// Once is the value of a flag that must not be repeated.
+// Once is the string value of a flag that must not be repeated.
 type Once string
 
 func (o *Once) String() string { return string(*o) }

@@ -8,7 +8,7 @@ import (
 	"github.com/urlget/urlget/fetch"
 )
 
-// A mute takes messages.
+// A mute is a Messenger that discards messages.
 type mute struct{ fetch.Messenger }
 
 func (mute) Send(fetch.Message) error { return nil }

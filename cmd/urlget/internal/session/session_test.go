@@ -18,7 +18,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// open returns a session with the server's side of its connection, and with input as standard input.
+// open returns a session that reads input, and the server's end of its connection.
 func open(t *testing.T, input string) (s *Session, server net.Conn, out *strings.Builder) {
 	t.Helper()
 	r, w, err := os.Pipe()

@@ -67,7 +67,7 @@ func (c *Console) Write(p []byte) (int, error) {
 	return len(p), err
 }
 
-// Prose returns a writer of messages: on a terminal their lines break between words.
+// Prose returns a writer for messages that wraps long lines between words on a terminal.
 func (c *Console) Prose() io.Writer { return proseWriter{c} }
 
 type proseWriter struct{ *Console }

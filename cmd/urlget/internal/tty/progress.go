@@ -40,10 +40,10 @@ type display struct {
 // transfers are the transfers of a run.
 type transfers struct {
 	running  []*Transfer
-	began    time.Time // when the first one began
-	expected int       // in the run, as far as is known
-	ended    int       // how many have ended
-	bytes    int64     // transferred by those
+	began    time.Time // start of the first transfer
+	expected int       // number of transfers known so far
+	ended    int       // number of ended transfers
+	bytes    int64     // transferred by ended transfers
 	rate     meter
 	tree     *TreeCount // nil if not a tree
 }
@@ -57,16 +57,16 @@ type frames struct {
 	paused int
 }
 
-// A Transfer is one line of the display. A nil one is not shown.
+// A Transfer is one line of the display. A nil Transfer is not shown.
 type Transfer struct {
 	con   *Console
 	name  string
 	host  string // in a tree
 	began time.Time
 
-	stage       string    // what it waits for; "" while bytes arrive
-	again       time.Time // when it retries; zero if it is not waiting to retry
-	why         string    // why it has to retry
+	stage       string    // the phase, such as "connecting"; "" while bytes arrive
+	again       time.Time // the time of the next attempt; zero if no retry is pending
+	why         string    // the reason for the retry
 	done, total int64     // bytes; total is -1 if unknown
 	rate        meter
 	over        bool
@@ -106,7 +106,7 @@ func (t *Transfer) Rename(name string) {
 // Update records that done of total bytes have been transferred; total is -1 if unknown.
 func (t *Transfer) Update(done, total int64) {
 	t.change(func() {
-		if t.rate.at.IsZero() { // bytes left by an earlier run do not count
+		if t.rate.at.IsZero() { // bytes of an earlier run do not count
 			t.rate.start(done, time.Now())
 			t.con.display.rate.last += done
 		}
@@ -174,8 +174,7 @@ var Stages = fetch.RecorderFunc(func(ctx context.Context, _ *fetch.Request) *fet
 	return &fetch.Recording{Peer: func(int, net.Addr, *tls.ConnectionState) { t.wait("waiting") }}
 })
 
-// Pause removes the display from the screen, for something else to be written or asked there, until
-// resume is called.
+// Pause removes the display from the screen for other output or a prompt, until resume is called.
 func (c *Console) Pause() (resume func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -200,7 +199,7 @@ func (c *Console) tick() {
 	}
 	now := time.Now()
 	if now.Sub(c.frame) > 10*frameTime {
-		c.drawn = nil // the command was stopped, and something else has written in the meantime
+		c.drawn = nil // the command was suspended, and other programs have written to the terminal
 	}
 	c.frame = now
 	sum := c.bytes

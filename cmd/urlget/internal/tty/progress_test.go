@@ -39,7 +39,7 @@ func TestProgressLines(t *testing.T) {
 	}
 }
 
-// TestProgressLinesFit tries every width: no line may be folded by the terminal.
+// TestProgressLinesFit checks that no line is wider than the terminal, at any width.
 func TestProgressLinesFit(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
@@ -84,7 +84,7 @@ func TestMeterIsSmooth(t *testing.T) {
 	if m.perSecond < 9999 || m.perSecond > 10001 {
 		t.Errorf("%v bytes a second, want 10000", m.perSecond)
 	}
-	m.see(0, now.Add(11*time.Second)) // it began again
+	m.see(0, now.Add(11*time.Second)) // the transfer was restarted
 	if m.perSecond != 0 {
 		t.Errorf("%v bytes a second after a new beginning", m.perSecond)
 	}

@@ -22,8 +22,8 @@ func fit(room int, texts ...string) string {
 	return texts[len(texts)-1]
 }
 
-// filledBar returns a bar of the given number of columns, including its ends, filled up to share;
-// "" if there is no room for it.
+// filledBar returns a bar of the given width in columns, including its ends, filled up to share. It
+// returns "" if the width is less than minBar.
 func filledBar(share float64, columns int, paint Painter) string {
 	room := columns - 2
 	if room < 1 {
@@ -37,7 +37,7 @@ func filledBar(share float64, columns int, paint Painter) string {
 	return "[" + paint.Good(bar) + strings.Repeat(" ", room-full) + "]"
 }
 
-// movingBlock returns the bar of a transfer of unknown size: a block that moves to and fro.
+// movingBlock returns the bar of a transfer of unknown size: a block that moves back and forth.
 func movingBlock(elapsed time.Duration, columns int) string {
 	const block = "<=>"
 	room := columns - 2 - len(block)
@@ -51,8 +51,7 @@ func movingBlock(elapsed time.Duration, columns int) string {
 	return "[" + strings.Repeat(" ", at) + block + strings.Repeat(" ", room-at) + "]"
 }
 
-// columns returns the number of columns that s takes on a terminal. It may contain colours, which
-// take none.
+// columns returns the width of s on a terminal, in columns. Color sequences in s have no width.
 func columns(s string) int {
 	n, color := 0, false
 	for _, r := range s {
@@ -108,8 +107,8 @@ func wrap(text string, most int) string {
 	return b.String()
 }
 
-// cut shortens s to the given number of columns by omitting its middle, because names tend to
-// differ at their ends.
+// cut shortens s to the given number of columns by omitting its middle, because names often differ
+// at the end.
 func cut(s string, most int) string {
 	if columns(s) <= most {
 		return s

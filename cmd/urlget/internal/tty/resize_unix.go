@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// OnResize calls tell whenever the size of the terminal window changes, until stop is called.
+// OnResize calls changed whenever the size of the terminal window changes, until stop is called.
 func OnResize(tell func()) (stop func()) {
 	changed := make(chan os.Signal, 1)
 	signal.Notify(changed, syscall.SIGWINCH)
