@@ -60,7 +60,7 @@ func TestScriptInNamesIsEscaped(t *testing.T) {
 		p.want(t, http.StatusOK, "alert(1)")
 		p.without(t, "<img src=x", "<b>")
 	}
-	// What the user typed comes back on the page of the error.
+	// The error page repeats the user's input.
 	p := u.open("ftp://" + f.Addr + "/<script>alert(1)</script>")
 	p.without(t, "<script>alert")
 	p = u.get("/view?u=" + url.QueryEscape("javascript:alert(1)//"+handler) + "&s=no")
@@ -124,7 +124,8 @@ func TestWhoHasNoTokenSeesNothing(t *testing.T) {
 	u.do(r).want(t, http.StatusForbidden)
 }
 
-// Other users see the arguments of a browser in the process list.
+// TestAnAddressForOneUseIsGoodOnce checks that other users of the machine, who see the browser's
+// arguments in the process list, cannot use the address a second time.
 func TestAnAddressForOneUseIsGoodOnce(t *testing.T) {
 	t.Parallel()
 	u := start(t)
@@ -147,18 +148,18 @@ func TestAnAddressForOneUseIsGoodOnce(t *testing.T) {
 	if page.url != u.server.URL+"/" {
 		t.Errorf("the token is left in the address: %s", page.url)
 	}
-	u.get("/history").want(t, http.StatusOK) // it became a cookie
+	u.get("/history").want(t, http.StatusOK) // the response has set the cookie
 	u.get(address).want(t, http.StatusOK)    // the cookie identifies the user
 	u.http.Jar = jar()
 	u.get(address).want(t, http.StatusForbidden, "works only once")
 	u.get("/history").want(t, http.StatusForbidden)
 	u.http.Jar = nil
-	r := u.request(http.MethodHead, another, nil) // such as that of a preview
+	r := u.request(http.MethodHead, another, nil) // as sent by a link preview
 	u.do(r).want(t, http.StatusForbidden)
 	u.http.Jar = first
 	u.get(another).want(t, http.StatusOK)
 	u.http.Jar = jar()
-	u.get(another).want(t, http.StatusOK) // the first did not need it
+	u.get(another).want(t, http.StatusOK) // a request with a cookie does not consume the token
 	u.get(u.serve.Address(host)).want(t, http.StatusOK)
 }
 
@@ -176,7 +177,7 @@ func TestOtherPagesCannotPost(t *testing.T) {
 			u.do(r).want(t, http.StatusForbidden)
 		}
 	}
-	// With "no-referrer", browsers send "null" from our own pages too.
+	// With "no-referrer", browsers would send "null" from our own pages too.
 	if policy := u.get("/").header.Get("Referrer-Policy"); policy != "same-origin" {
 		t.Errorf("Referrer-Policy: %s", policy)
 	}
@@ -200,7 +201,7 @@ func TestLinksOfOthersRetrieveNothing(t *testing.T) {
 			p.without(t, "secret")
 		}
 	}
-	// A signature holds for one URL, and for who led to it.
+	// A signature is valid for one URL and one referrer.
 	s := web(t, "text/html", "<a href=/x>x</a>")
 	frame := u.get(u.open(s.URL).find(t, "/content?"))
 	link, err := url.Parse(frame.find(t, "/view?", "/x"))
@@ -232,12 +233,11 @@ func TestPagesCannotReachFiles(t *testing.T) {
 		p.want(t, http.StatusForbidden, "may not lead to local")
 		p.without(t, "root:x")
 	}
-	// And what the user typed is shown.
+	// A file URL that the user entered is shown.
 	u.open(file).want(t, http.StatusOK, "root:x")
 }
 
-// TestPagesCannotReachPrivateAddresses has a public host, whose server is really on loopback, link
-// and redirect to loopback.
+// TestPagesCannotReachPrivateAddresses follows links and a redirect from a public host to loopback.
 func TestPagesCannotReachPrivateAddresses(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int32
@@ -266,8 +266,8 @@ func TestPagesCannotReachPrivateAddresses(t *testing.T) {
 	}
 }
 
-// TestPrivatePagesReachPrivateHosts opens a page on a private host by name. Its image from another
-// port is shown. A public page cannot show that image, even after this visit.
+// TestPrivatePagesReachPrivateHosts checks that a page on a private host can show an image from
+// another port of that host. A public page cannot, even after that visit.
 func TestPrivatePagesReachPrivateHosts(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int32
@@ -323,7 +323,7 @@ func TestCredentialsAreTheUsers(t *testing.T) {
 		t.Fatal("the user was not logged in")
 	}
 	inner := u.get(p.find(t, "/content?")).find(t, "/view?", "/inner")
-	u.get(inner).want(t, http.StatusOK, "iframe") // which the user's own page leads to
+	u.get(inner).want(t, http.StatusOK, "iframe") // linked from the page that the user entered
 	before := logins.Load()
 	frame := u.get(u.open(s.URL).find(t, "/content?"))
 	u.get(frame.find(t, "/view?", "/x")).want(t, http.StatusForbidden, "authentication failed")
@@ -332,8 +332,8 @@ func TestCredentialsAreTheUsers(t *testing.T) {
 	}
 }
 
-// TestLoginsAreNotLaundered has a page link to the user's server, and a page there link on. The
-// second link stays on that server, but the login is not used.
+// TestLoginsAreNotLaundered follows a link from a foreign page to the user's server, and then a link
+// on that server. The second link does not use the login, although its origin is the same.
 func TestLoginsAreNotLaundered(t *testing.T) {
 	t.Parallel()
 	mine := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -362,7 +362,7 @@ func TestLoginsAreNotLaundered(t *testing.T) {
 		page.want(t, http.StatusOK)
 		inner := u.get(page.find(t, "/content?")).find(t, "/view?", "/inner")
 		u.get(inner).want(t, http.StatusForbidden, "authentication failed")
-		// Nor if the frame has to be retrieved again.
+		// The same holds if the frame is no longer cached.
 		link, err := url.Parse(page.find(t, "/content?"))
 		if err != nil {
 			t.Fatal(err)
@@ -421,7 +421,7 @@ func pretendPublic(s *httptest.Server) func(*serve.Options, *fetch.Options) {
 	}
 }
 
-// never returns a dialer that blocks, and reports its start and its cancellation.
+// never returns a dialer that blocks until it is canceled. It reports its start and its end.
 func never(begun, ended chan<- struct{}) func(context.Context, string, string) (net.Conn, error) {
 	return func(ctx context.Context, _, _ string) (net.Conn, error) {
 		close(begun)
@@ -431,7 +431,7 @@ func never(begun, ended chan<- struct{}) func(context.Context, string, string) (
 	}
 }
 
-// pretend returns a dialer that redirects an address to a local server.
+// pretend returns a dialer that connects to a local server in place of an address.
 func pretend(there netip.AddrPort, truth net.Addr) func(context.Context, string, string) (net.Conn, error) {
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {
 		var d net.Dialer
@@ -446,7 +446,7 @@ func pretend(there netip.AddrPort, truth net.Addr) func(context.Context, string,
 	}
 }
 
-// An elsewhere is a connection that reports another peer address.
+// An elsewhere is a connection that reports a different peer address.
 type elsewhere struct {
 	net.Conn
 	peer net.Addr

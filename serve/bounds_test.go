@@ -65,7 +65,7 @@ func TestPagesAskForSoMuch(t *testing.T) {
 			done()
 		}
 		var waiting atomic.Int32
-		for range 2 * maxRate * int(maxWait.Seconds()) { // all at the same moment
+		for range 2 * maxRate * int(maxWait.Seconds()) { // all at the same time
 			go func() {
 				if _, err := s.acquire(t.Context()); fetch.CodeOf(err) == fetch.ErrBusy {
 					waiting.Add(1)
@@ -159,7 +159,8 @@ func TestTickets(t *testing.T) {
 	})
 }
 
-// TestSilentSessionsEnd has a page that does not send its size, and a silent server.
+// TestSilentSessionsEnd checks the timeouts for a page that does not send its screen size and for an
+// idle session.
 func TestSilentSessionsEnd(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

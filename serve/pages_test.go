@@ -92,7 +92,7 @@ func TestMenusKeepTheirLayout(t *testing.T) {
 		form.Set(m[1], m[2])
 	}
 	u.get("/search?"+form.Encode()).want(t, http.StatusOK, "Found")
-	u.get(p.find(t, "/view?", "telnet:")).want(t, http.StatusOK, "opens an interactive session", "Linked from") // which nothing but a click opens
+	u.get(p.find(t, "/view?", "telnet:")).want(t, http.StatusOK, "opens an interactive session", "Linked from") // asks before it connects
 	u.open("telnet://127.0.0.1/").want(t, http.StatusOK, "opens an interactive session", "urlget &#39;telnet://127.0.0.1/&#39;", "urlget serve --terminal")
 }
 
@@ -136,7 +136,7 @@ func TestFormsOfGopherPlus(t *testing.T) {
 	r.Header.Set("Origin", u.server.URL)
 	u.do(r).want(t, http.StatusOK, "Bob", "one", "two", "green", "file content")
 
-	// Views: the attributes of an item name them.
+	// The Gopher+ attributes of an item list its views.
 	a := u.open(g.URL + "/0/doc.txt%09%09!")
 	a.want(t, http.StatusOK, "<h2 id=\"h-views\">Views</h2>")
 	u.get(a.find(t, "v=text/plain;lang=De_DE")).want(t, http.StatusOK, "eins")
@@ -233,7 +233,7 @@ func TestDocumentsByTheirTypes(t *testing.T) {
 		"/svg": "<img src", "/coded": "<iframe", "/marc": "The pear &lt;tree&gt;", "/nomarc": "Download the file"} {
 		u.open(s.URL+path).want(t, http.StatusOK, want)
 	}
-	// In frames, what could act is text.
+	// In frames, active content is served as text.
 	for path, want := range map[string]string{"/html": "text/html", "/script": "text/plain", "/zip": "text/plain", "/gif": "image/gif", "/octets": "image/gif",
 		"/css": "text/css", "/svg": "image/svg+xml"} {
 		frame := u.get(strings.Replace(u.open(s.URL+path).url, "/view", "/content", 1))
@@ -266,7 +266,7 @@ func TestLinksStayInside(t *testing.T) {
 			t.Errorf("a link leads to %s", ref[1])
 		}
 	}
-	if strings.Count(frame.text, `target="_top"`) != 5 { // all but the one that leads nowhere
+	if strings.Count(frame.text, `target="_top"`) != 5 { // all except the malformed URL
 		t.Errorf("not all links leave the frame: %s", frame.text)
 	}
 }
@@ -423,7 +423,7 @@ func TestLongListings(t *testing.T) {
 	u.replace(drivers(t))
 	p := u.open("x-many:60000")
 	p.want(t, http.StatusOK, "60000 entries")
-	// So many are sorted; the rest follows as it came.
+	// The first maxHeld entries are sorted; the others follow unsorted.
 	names := u.get(p.url + "&sort=name").names()
 	if !strings.HasPrefix(names, "entry 010001 entry 010002") || !strings.HasSuffix(names, "entry 000001") {
 		t.Errorf("sorted: %.60s … %s", names, names[len(names)-40:])

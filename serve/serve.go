@@ -80,7 +80,7 @@ type Server struct {
 const (
 	// maxActive is the number of resources retrieved at once. Other requests wait.
 	maxActive = 32
-	// maxRate limits retrievals per second, and maxBurst how many may start at once.
+	// maxRate limits retrievals per second, and maxBurst those that may start at the same time.
 	maxRate, maxBurst = 100, 500
 	// maxWait limits how long a request waits to start.
 	maxWait = 30 * time.Second

@@ -59,8 +59,8 @@ func (p *page) offer() {
 	p.end(nil)
 }
 
-// session serves the terminal page of a session. Its script opens the session with a ticket that no
-// other page has.
+// session serves the terminal page of a session. Its script opens the session with a single-use
+// ticket.
 func (s *Server) session(w http.ResponseWriter, r *http.Request) {
 	r.Body = http.MaxBytesReader(w, r.Body, 3*maxURL)
 	if err := r.ParseForm(); err != nil {

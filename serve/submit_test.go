@@ -36,7 +36,7 @@ func (u *user) submitTo(ref, kind, answers string, fields ...string) page {
 	for i := 0; i+1 < len(fields); i += 2 {
 		r.Header.Set(fields[i], fields[i+1])
 	}
-	bare := *u.http // whose cookies come back with the page
+	bare := *u.http // only the redirect target gets the cookie
 	bare.Jar = nil
 	bare.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	resp, err := bare.Do(r)
@@ -94,7 +94,7 @@ func TestFormsOfPagesAreSent(t *testing.T) {
 	}
 }
 
-// TestFormsAreSentOnce loads the cached response again, and reloads the page, which sends nothing.
+// TestFormsAreSentOnce reloads the cached response and the page. Neither sends the form again.
 func TestFormsAreSentOnce(t *testing.T) {
 	t.Parallel()
 	sent := 0
@@ -122,7 +122,7 @@ func TestFormsAreSentOnce(t *testing.T) {
 	}
 }
 
-// TestFormsAreSentWithoutLogins has a form on a page that required a login.
+// TestFormsAreSentWithoutLogins submits a form of a page that required a login.
 func TestFormsAreSentWithoutLogins(t *testing.T) {
 	t.Parallel()
 	for _, method := range []string{"get", "post"} {
@@ -143,7 +143,7 @@ func TestFormsOfNobodyAreNotSent(t *testing.T) {
 	ref := html.UnescapeString(action.FindStringSubmatch(frame.text)[1])
 	u.submitTo(strings.Replace(ref, "send", "other", 1), coded, "a=1").want(t, http.StatusForbidden)
 	u.submitTo("/submit?m=post&u="+url.QueryEscape(s.URL), coded, "a=1").want(t, http.StatusForbidden)
-	typed, err := url.Parse(u.open(s.URL + "/").url) // a link of the user's own
+	typed, err := url.Parse(u.open(s.URL + "/").url) // a link to a URL that the user entered
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,11 +154,11 @@ func TestFormsOfNobodyAreNotSent(t *testing.T) {
 	link, _ := url.Parse(ref)
 	u.get("/sent?"+link.RawQuery+"&k=guess").want(t, http.StatusGone)
 	u.http.Jar = nil
-	u.submitTo(ref, coded, "a=1").want(t, http.StatusForbidden, "token") // the answer is the user's alone
+	u.submitTo(ref, coded, "a=1").want(t, http.StatusForbidden, "token") // only the user gets the response
 }
 
-// TestPolicyHoldsForForms sends forms of a public page to a private address, and forms to servers
-// that are not web servers.
+// TestPolicyHoldsForForms submits forms of a public page to private addresses and to servers of
+// other protocols.
 func TestPolicyHoldsForForms(t *testing.T) {
 	t.Parallel()
 	private := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("something was sent") }))

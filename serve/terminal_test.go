@@ -93,7 +93,7 @@ func (u *user) dial(id string, fields ...string) (*screen, *http.Response, error
 	return &screen{u.t, ctx, conn}, resp, nil
 }
 
-// refused expects that the session is refused, and checks the status.
+// refused checks that the session is refused with a status.
 func (u *user) refused(status int, id string, fields ...string) {
 	u.t.Helper()
 	_, resp, err := u.dial(id, fields...)
@@ -105,7 +105,7 @@ func (u *user) refused(status int, id string, fields ...string) {
 	}
 }
 
-// begin opens a session, 80 columns wide.
+// begin opens a session with a screen of 80 columns.
 func (u *user) begin(offer page) *screen {
 	u.t.Helper()
 	s, _, err := u.dial(u.connect(offer).ticketOf(u.t))
@@ -203,7 +203,7 @@ func TestSessionsAreOffUnlessAllowed(t *testing.T) {
 	u.refused(http.StatusForbidden, "x")
 }
 
-// TestNobodyElseOpensSessions tries the requests that other pages and programs can make.
+// TestNobodyElseOpensSessions sends the requests that other pages and programs could send.
 func TestNobodyElseOpensSessions(t *testing.T) {
 	t.Parallel()
 	host := telnetd.Start(t, telnetd.Options{Script: func(c *telnetd.Conn) { t.Error("there was a session"); c.Close() }})
@@ -235,7 +235,7 @@ func TestNobodyElseOpensSessions(t *testing.T) {
 	u.refused(http.StatusForbidden, id)
 	u.post("/session", url.Values{}).want(t, http.StatusForbidden)
 	u.http.Jar = jar
-	// A form of another page, and an address that is not signed.
+	// A form of another page, and an unsigned address.
 	link, err := url.Parse(offer.url)
 	if err != nil {
 		t.Fatal(err)
@@ -254,7 +254,7 @@ func TestNobodyElseOpensSessions(t *testing.T) {
 	}
 }
 
-// TestCommandsAreQuoted has a URL with shell metacharacters.
+// TestCommandsAreQuoted opens a URL with shell metacharacters.
 func TestCommandsAreQuoted(t *testing.T) {
 	t.Parallel()
 	u := start(t)
@@ -273,8 +273,8 @@ func TestTicketsAreGoodForOneSession(t *testing.T) {
 	u.refused(http.StatusForbidden, id)
 }
 
-// TestPagesOpenNoSessions has a page with everything that a browser loads without a click, and a
-// menu. None of it opens a session, and a click asks first.
+// TestPagesOpenNoSessions checks that resources that a browser loads without a click, and menus, do
+// not open sessions, and that a link asks first.
 func TestPagesOpenNoSessions(t *testing.T) {
 	t.Parallel()
 	host := telnetd.Start(t, telnetd.Options{Script: func(c *telnetd.Conn) { t.Error("there was a session"); c.Close() }})
@@ -294,8 +294,8 @@ func TestPagesOpenNoSessions(t *testing.T) {
 	p.want(t, http.StatusOK, "Connect to 127.0.0.1", "Linked from")
 }
 
-// TestPolicyHoldsForSessions has a public page link to a session on this machine and to the port of
-// another service. Clicking does not bypass the policy.
+// TestPolicyHoldsForSessions follows links from a public page to a session on loopback and to the
+// port of another service. The confirmation does not bypass the policy.
 func TestPolicyHoldsForSessions(t *testing.T) {
 	t.Parallel()
 	host := telnetd.Start(t, telnetd.Options{Script: func(c *telnetd.Conn) { t.Error("there was a session"); c.Close() }})
@@ -339,8 +339,8 @@ func TestMessagesOfPagesAreBounded(t *testing.T) {
 	<-gone
 }
 
-// TestSessionsEndWithTheirPage closes pages while the server sends, while it is silent, and before
-// it is connected.
+// TestSessionsEndWithTheirPage closes pages while the server sends, while it is silent, and during
+// the connection attempt.
 func TestSessionsEndWithTheirPage(t *testing.T) {
 	t.Parallel()
 	gone := make(chan struct{}, 2)
