@@ -67,7 +67,7 @@ func TestScriptInNamesIsEscaped(t *testing.T) {
 	p.without(t, "<img src=x", `href="javascript:`)
 }
 
-func TestPagesOfStrangersAreInASandbox(t *testing.T) {
+func TestUntrustedPagesAreSandboxed(t *testing.T) {
 	t.Parallel()
 	s := web(t, "text/html", script+`<a href="javascript:alert(1)">a</a><a href=/next>next</a><img src=/pic.png><form action=/x></form>`)
 	u := start(t)
@@ -95,7 +95,7 @@ func TestPagesOfStrangersAreInASandbox(t *testing.T) {
 	u.get(frame.find(t, "/view?", "/next")).want(t, http.StatusOK)
 }
 
-func TestAHostThatIsNotOursIsRefused(t *testing.T) {
+func TestUnknownHostNamesAreRefused(t *testing.T) {
 	t.Parallel()
 	u := start(t)
 	for _, host := range []string{"evil.example", "evil.example:80", "127.0.0.1", "localhost:1", ""} {
@@ -108,7 +108,7 @@ func TestAHostThatIsNotOursIsRefused(t *testing.T) {
 	}
 }
 
-func TestWhoHasNoTokenSeesNothing(t *testing.T) {
+func TestRequestsWithoutATokenAreRefused(t *testing.T) {
 	t.Parallel()
 	u := start(t)
 	page := u.open(write(t, "a.txt", "secret"))
@@ -124,9 +124,9 @@ func TestWhoHasNoTokenSeesNothing(t *testing.T) {
 	u.do(r).want(t, http.StatusForbidden)
 }
 
-// TestAnAddressForOneUseIsGoodOnce checks that other users of the machine, who see the browser's
+// TestOneTimeAddressWorksOnce checks that other users of the machine, who see the browser's
 // arguments in the process list, cannot use the address a second time.
-func TestAnAddressForOneUseIsGoodOnce(t *testing.T) {
+func TestOneTimeAddressWorksOnce(t *testing.T) {
 	t.Parallel()
 	u := start(t)
 	host := strings.TrimPrefix(u.server.URL, "http://")
@@ -188,7 +188,7 @@ func TestOtherPagesCannotPost(t *testing.T) {
 	u.do(r).want(t, http.StatusForbidden)
 }
 
-func TestLinksOfOthersRetrieveNothing(t *testing.T) {
+func TestUnsignedLinksRetrieveNothing(t *testing.T) {
 	t.Parallel()
 	u := start(t)
 	file := write(t, "a.txt", "secret")
@@ -255,7 +255,7 @@ func TestPagesCannotReachPrivateAddresses(t *testing.T) {
 		io.WriteString(w, `<img src="`+private.URL+`/img"><a href="`+private.URL+`/link">a</a>`)
 	}))
 	t.Cleanup(public.Close)
-	u := start(t, pretendPublic(public))
+	u := start(t, servePublic(public))
 	frame := u.get(u.open("http://192.0.2.1/").find(t, "/content?"))
 	for _, path := range []string{"/content?", "/view?"} {
 		u.get(frame.find(t, path, private.URL)).want(t, http.StatusForbidden, "private address")
@@ -282,7 +282,7 @@ func TestPrivatePagesReachPrivateHosts(t *testing.T) {
 	pages := web(t, "text/html", `<img src="`+image+`">`)
 	_, pagePort, _ := net.SplitHostPort(pages.Listener.Addr().String())
 	loopback := netip.MustParseAddr("127.0.0.1")
-	u := start(t, pretendPublic(pages), func(_ *serve.Options, o *fetch.Options) {
+	u := start(t, servePublic(pages), func(_ *serve.Options, o *fetch.Options) {
 		o.Network.Hosts = map[string]netip.Addr{"vm:" + pagePort: loopback, "vm:" + imagePort: loopback}
 	})
 	public := u.get(u.open("http://192.0.2.1/").find(t, "/content?")).find(t, "/content?", image)
@@ -374,7 +374,7 @@ func TestLoginsAreNotLaundered(t *testing.T) {
 	}
 }
 
-func TestNamesCannotTurnTheWritingRound(t *testing.T) {
+func TestNamesCannotReverseTextDirection(t *testing.T) {
 	t.Parallel()
 	g := gopherd.Start(t, gopherd.Options{Items: map[string][]string{"/": {"0exe\u202Etxt.\t/x\t$HOST\t$PORT", "itext\u202E\t\t$HOST\t$PORT"}},
 		Tree: fstest.MapFS{"x": {Data: []byte("one\u202Etwo\x1b[31m\n")}}, Text: true})
@@ -404,7 +404,7 @@ func TestListingsBehindRedirectsAreForeign(t *testing.T) {
 	}
 }
 
-func TestAnOtherServerNeedsAClientOfItsOwn(t *testing.T) {
+func TestForeignLinksNeedAForeignClient(t *testing.T) {
 	t.Parallel()
 	other := web(t, "text/plain", "other")
 	s := web(t, "text/html", `<a href="`+other.URL+`/x">x</a>`)
@@ -414,15 +414,15 @@ func TestAnOtherServerNeedsAClientOfItsOwn(t *testing.T) {
 	u.get(frame.find(t, "/view?", "/x")).want(t, http.StatusForbidden, "refused by policy")
 }
 
-// pretendPublic runs a server at http://192.0.2.1/.
-func pretendPublic(s *httptest.Server) func(*serve.Options, *fetch.Options) {
+// servePublic runs a server at http://192.0.2.1/.
+func servePublic(s *httptest.Server) func(*serve.Options, *fetch.Options) {
 	return func(_ *serve.Options, o *fetch.Options) {
-		o.DialContext = pretend(netip.MustParseAddrPort("192.0.2.1:80"), s.Listener.Addr())
+		o.DialContext = dialLocal(netip.MustParseAddrPort("192.0.2.1:80"), s.Listener.Addr())
 	}
 }
 
-// never returns a dialer that blocks until it is canceled. It reports its start and its end.
-func never(begun, ended chan<- struct{}) func(context.Context, string, string) (net.Conn, error) {
+// blockingDialer returns a dialer that blocks until it is canceled. It reports its start and its end.
+func blockingDialer(begun, ended chan<- struct{}) func(context.Context, string, string) (net.Conn, error) {
 	return func(ctx context.Context, _, _ string) (net.Conn, error) {
 		close(begun)
 		<-ctx.Done()
@@ -431,8 +431,8 @@ func never(begun, ended chan<- struct{}) func(context.Context, string, string) (
 	}
 }
 
-// pretend returns a dialer that connects to a local server in place of an address.
-func pretend(there netip.AddrPort, truth net.Addr) func(context.Context, string, string) (net.Conn, error) {
+// dialLocal returns a dialer that connects to a local server in place of an address.
+func dialLocal(there netip.AddrPort, truth net.Addr) func(context.Context, string, string) (net.Conn, error) {
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {
 		var d net.Dialer
 		if addr != there.String() {
@@ -442,14 +442,14 @@ func pretend(there netip.AddrPort, truth net.Addr) func(context.Context, string,
 		if err != nil {
 			return nil, err
 		}
-		return elsewhere{c, net.TCPAddrFromAddrPort(there)}, nil
+		return peerConn{c, net.TCPAddrFromAddrPort(there)}, nil
 	}
 }
 
-// An elsewhere is a connection that reports a different peer address.
-type elsewhere struct {
+// A peerConn is a connection that reports a different peer address.
+type peerConn struct {
 	net.Conn
 	peer net.Addr
 }
 
-func (e elsewhere) RemoteAddr() net.Addr { return e.peer }
+func (e peerConn) RemoteAddr() net.Addr { return e.peer }

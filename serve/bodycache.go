@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	maxKept    = 4 << 20  // bytes of one body
-	maxKeptAll = 32 << 20 // bytes of all bodies
+	maxCachedBody = 4 << 20  // bytes of one body
+	maxCacheSize  = 32 << 20 // bytes of all bodies
 )
 
 // A bodyCache caches small bodies between a page and its frame, so that each is retrieved once. It
@@ -32,7 +32,7 @@ func (k *bodyCache) add(u uri.URI, meta fetch.Meta, data []byte) string {
 	c := &cachedBody{newID(), u, meta, data}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	for k.size += len(data); k.size > maxKeptAll; k.list = k.list[1:] {
+	for k.size += len(data); k.size > maxCacheSize; k.list = k.list[1:] {
 		k.size -= len(k.list[0].data)
 	}
 	k.list = append(k.list, c)

@@ -19,18 +19,18 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-func TestKeeper(t *testing.T) {
+func TestBodyCache(t *testing.T) {
 	t.Parallel()
 	var k bodyCache
 	u := uri.MustParse("http://h.example/")
-	first := k.add(u, fetch.Meta{}, make([]byte, maxKept))
-	if c := k.get(first); c == nil || len(c.data) != maxKept {
+	first := k.add(u, fetch.Meta{}, make([]byte, maxCachedBody))
+	if c := k.get(first); c == nil || len(c.data) != maxCachedBody {
 		t.Fatal("it was not kept")
 	}
-	for range maxKeptAll / maxKept {
-		k.add(u, fetch.Meta{}, make([]byte, maxKept))
+	for range maxCacheSize / maxCachedBody {
+		k.add(u, fetch.Meta{}, make([]byte, maxCachedBody))
 	}
-	if k.get(first) != nil || k.size > maxKeptAll {
+	if k.get(first) != nil || k.size > maxCacheSize {
 		t.Errorf("%d bytes are kept", k.size)
 	}
 	if k.get("") != nil {
@@ -53,7 +53,7 @@ func TestConversationsAreBounded(t *testing.T) {
 	}
 }
 
-func TestPagesAskForSoMuch(t *testing.T) {
+func TestRetrievalsAreLimited(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := New(Options{})
@@ -79,7 +79,7 @@ func TestPagesAskForSoMuch(t *testing.T) {
 	})
 }
 
-func TestTurns(t *testing.T) {
+func TestAcquireWaits(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := New(Options{})
@@ -102,11 +102,11 @@ func TestTurns(t *testing.T) {
 	})
 }
 
-func TestAnswersAreBounded(t *testing.T) {
+func TestFormsAreBounded(t *testing.T) {
 	t.Parallel()
 	s := New(Options{Hosts: []string{"h:1"}})
 	r := httptest.NewRequest(http.MethodPost, "http://h:1/form", strings.NewReader("--x\r\nContent-Disposition: form-data; name=a0\r\n\r\n"+
-		strings.Repeat("x", 2*maxAnswer)+"\r\n--x--\r\n"))
+		strings.Repeat("x", 2*maxFormSize)+"\r\n--x--\r\n"))
 	r.Header.Set("Content-Type", "multipart/form-data; boundary=x")
 	r.Header.Set("Origin", "http://h:1")
 	r.AddCookie(&http.Cookie{Name: "urlget-1", Value: s.Token})
@@ -176,7 +176,7 @@ func TestSilentSessionsEnd(t *testing.T) {
 		s := New(Options{Client: c, Sessions: c})
 		for _, says := range []bool{false, true} {
 			ctx, cancel := context.WithCancelCause(t.Context())
-			term := &terminal{page: takesAll{}, typed: make(chan []byte), orders: make(chan order, 1), cancel: cancel}
+			term := &terminal{page: discardPage{}, input: make(chan []byte), orders: make(chan order, 1), cancel: cancel}
 			want := maxPageDelay
 			if says {
 				term.orders <- order{Columns: 80, Rows: 24}
@@ -190,8 +190,10 @@ func TestSilentSessionsEnd(t *testing.T) {
 	})
 }
 
-// A takesAll is a page that accepts all messages.
-type takesAll struct{}
+// A discardPage is a page that accepts all messages.
+type discardPage struct{}
 
-func (takesAll) Read(context.Context) (websocket.MessageType, []byte, error) { return 0, nil, io.EOF }
-func (takesAll) Write(context.Context, websocket.MessageType, []byte) error  { return nil }
+func (discardPage) Read(context.Context) (websocket.MessageType, []byte, error) {
+	return 0, nil, io.EOF
+}
+func (discardPage) Write(context.Context, websocket.MessageType, []byte) error { return nil }

@@ -30,8 +30,8 @@ type day struct {
 	Label  string
 }
 
-// A shot is a capture in the form that the template shows.
-type shot struct {
+// A captureRow is a capture in the form that the template shows.
+type captureRow struct {
 	Time, Link, What, Wrong string
 	Failed, Now             bool
 }
@@ -46,11 +46,11 @@ func (s *Server) captures(w http.ResponseWriter, r *http.Request) {
 	}
 	list := s.Archive.Captures(a.url, maxListed)
 	p.begin(http.StatusOK, "Captures")
-	var shots []shot
+	var shots []captureRow
 	for _, c := range list {
 		b := a
 		b.at = c.Time
-		one := shot{Time: c.Time.UTC().Format(timeForm), Link: s.link("/view", b), What: fetch.Printable(c.Text()), Now: c.Time.Equal(a.at)}
+		one := captureRow{Time: c.Time.UTC().Format(timeForm), Link: s.link("/view", b), What: fetch.Printable(c.Text()), Now: c.Time.Equal(a.at)}
 		if c.Failure != nil {
 			one.Failed, one.Wrong = true, c.Failure.Message()
 			if c.Failure.Hint != "" {
@@ -65,7 +65,7 @@ func (s *Server) captures(w http.ResponseWriter, r *http.Request) {
 	}
 	p.put("captures", struct {
 		URL   string
-		Shots []shot
+		Shots []captureRow
 		Most  int
 		Full  bool
 		Month []month

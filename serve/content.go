@@ -27,13 +27,13 @@ func (s *Server) content(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusForbidden)
 		return
 	}
-	if c := s.kept.get(a.kept); a.kept != "" && c != nil {
+	if c := s.bodies.get(a.cacheID); a.cacheID != "" && c != nil {
 		a.foreign = a.foreign || c.url.Origin() != a.url.Origin()
 		a.url = c.url
 		s.write(w, r, a, &fetch.Response{Meta: c.meta, URL: c.url, Body: io.NopCloser(bytes.NewReader(c.data))})
 		return
 	}
-	if a.once {
+	if a.cachedOnly {
 		http.Error(w, "The response to the form is no longer cached. Send the form again.", http.StatusGone)
 		return
 	}

@@ -38,7 +38,7 @@ func (p *page) fail(err error) {
 		}
 		f.Body = readable(e.Body[:min(len(e.Body), maxErrorText)])
 	}
-	form, isForm := asked(err)
+	form, isForm := requiredForm(err)
 	switch code := fetch.CodeOf(err); {
 	case p.address.url.IsZero():
 		f.Own = true

@@ -12,8 +12,8 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// maxAnswer limits the size of a submitted form with its files, in bytes.
-const maxAnswer = 1 << 20
+// maxFormSize limits the size of a submitted form with its files, in bytes.
+const maxFormSize = 1 << 20
 
 // search redirects to the URL of a search.
 func (s *Server) search(w http.ResponseWriter, r *http.Request) {
@@ -62,10 +62,10 @@ func questions(f fetch.Form) []question {
 	return list
 }
 
-// answer submits a form. Field N has its value in aN, its name in nN and its kind in kN.
-func (s *Server) answer(w http.ResponseWriter, r *http.Request) {
-	r.Body = http.MaxBytesReader(w, r.Body, maxAnswer)
-	if err := r.ParseMultipartForm(maxAnswer); err != nil {
+// submitForm submits a form. Field N has its value in aN, its name in nN and its kind in kN.
+func (s *Server) submitForm(w http.ResponseWriter, r *http.Request) {
+	r.Body = http.MaxBytesReader(w, r.Body, maxFormSize)
+	if err := r.ParseMultipartForm(maxFormSize); err != nil {
 		http.Error(w, "The form cannot be parsed or is longer than 1 MiB.", http.StatusBadRequest)
 		return
 	}
@@ -98,7 +98,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) {
 		}
 		req.Form[names[0]] = values
 	}
-	p.answer(r.Context(), req)
+	p.respond(r.Context(), req)
 }
 
 // login stores the entered credentials and redirects to the page that required them.
@@ -169,8 +169,8 @@ func (p *page) views(resp *fetch.Response) {
 
 const maxViews = 50
 
-// asked returns the form that an error requires, if any.
-func asked(err error) (fetch.Form, bool) {
+// requiredForm returns the form that an error requires, if any.
+func requiredForm(err error) (fetch.Form, bool) {
 	var e *fetch.FormError
 	if !errors.As(err, &e) || errors.Is(err, context.Canceled) {
 		return fetch.Form{}, false

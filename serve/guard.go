@@ -107,6 +107,6 @@ func isSameOrigin(r *http.Request) bool {
 
 // takeOneTimeToken reports whether text is a valid one-time token, and consumes it.
 func (s *Server) takeOneTimeToken(text string) bool {
-	_, ok := s.once.take(text)
+	_, ok := s.oneTimeTokens.take(text)
 	return ok
 }

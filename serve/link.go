@@ -18,11 +18,11 @@ type address struct {
 	url  uri.URI
 	from uri.URI // the resource with the link; zero if the user entered the URL
 	// foreign reports that another origin led to the URL, directly or through other links.
-	foreign bool
-	view    string    // one of several representations
-	at      time.Time // capture time; zero for the latest
-	kept    string    // ID of the cached body or form submission
-	once    bool      // the cached body cannot be retrieved again
+	foreign    bool
+	view       string    // one of several representations
+	at         time.Time // capture time; zero for the latest
+	cacheID    string    // ID of the cached body or form submission
+	cachedOnly bool      // the cached body cannot be retrieved again
 }
 
 // maxURL limits a URL in a link, in bytes. Browsers do not accept longer ones.
@@ -56,10 +56,10 @@ func (s *Server) query(a address) url.Values {
 	if !a.at.IsZero() {
 		q.Set("t", a.at.UTC().Format(time.RFC3339))
 	}
-	if a.kept != "" {
-		q.Set("k", a.kept)
+	if a.cacheID != "" {
+		q.Set("k", a.cacheID)
 	}
-	if a.once {
+	if a.cachedOnly {
 		q.Set("o", "1")
 	}
 	return q
@@ -80,7 +80,7 @@ var errSignature = errors.New("the link is not signed")
 
 // parse parses an address from a query. It does not check the signature.
 func parse(q url.Values) (address, error) {
-	a := address{foreign: q.Get("x") != "", view: q.Get("v"), kept: q.Get("k"), once: q.Get("o") != ""}
+	a := address{foreign: q.Get("x") != "", view: q.Get("v"), cacheID: q.Get("k"), cachedOnly: q.Get("o") != ""}
 	var err error
 	if a.url, err = uri.Parse(q.Get("u")); err != nil {
 		return a, &fetch.Error{Code: fetch.ErrURL, Err: err}

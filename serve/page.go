@@ -214,7 +214,7 @@ func (p *page) fetch(ctx context.Context, req *fetch.Request) (*fetch.Response, 
 	}()
 	timer := time.NewTimer(maxDelay)
 	defer timer.Stop()
-	said := ""
+	shown := ""
 	for {
 		select {
 		case res := <-done:
@@ -227,9 +227,9 @@ func (p *page) fetch(ctx context.Context, req *fetch.Request) (*fetch.Response, 
 				p.begin(http.StatusOK, p.address.url.Redacted())
 				p.put("waiting", fetch.Printable(p.address.url.Host()))
 			}
-			if last := p.conversation.last(); last != said {
-				said = last
-				p.put("said", said)
+			if last := p.conversation.last(); last != shown {
+				shown = last
+				p.put("latest", shown)
 			}
 			if p.out.Flush() == nil {
 				http.NewResponseController(p.w).Flush()

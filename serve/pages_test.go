@@ -96,7 +96,7 @@ func TestMenusKeepTheirLayout(t *testing.T) {
 	u.open("telnet://127.0.0.1/").want(t, http.StatusOK, "opens an interactive session", "urlget &#39;telnet://127.0.0.1/&#39;", "urlget serve --terminal")
 }
 
-func TestServicesAreAskedByAPath(t *testing.T) {
+func TestSearchWordsInThePath(t *testing.T) {
 	t.Parallel()
 	c := csod.Start(t, csod.Options{Replies: map[string]string{"pear": "-200:1:    name: Alice Pear\r\n"}})
 	u := start(t)
@@ -175,7 +175,7 @@ func TestLoginsOfURLsAreKeptOutOfPages(t *testing.T) {
 	u.get("/").without(t, "hunter2")
 }
 
-func TestServersThatInsistOnALogin(t *testing.T) {
+func TestLoginForm(t *testing.T) {
 	t.Parallel()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if user, password, _ := r.BasicAuth(); user != "alice" || password != "hunter2" {
@@ -314,7 +314,7 @@ func TestBookmarksAndHistory(t *testing.T) {
 	u.post("/forget", nil).without(t, "data:,hello")
 }
 
-func TestWhatIsTyped(t *testing.T) {
+func TestTypedURLs(t *testing.T) {
 	t.Parallel()
 	s := web(t, "text/plain", "a page")
 	u := start(t)
@@ -362,7 +362,7 @@ func TestSlowServersAreWaitedFor(t *testing.T) {
 	}
 }
 
-func TestWhatIsCutOffSaysSo(t *testing.T) {
+func TestTruncatedContentIsReported(t *testing.T) {
 	t.Parallel()
 	f := ftpd.Start(t, ftpd.Options{Tree: fstest.MapFS{"a.txt": {Data: bytes.Repeat([]byte("line\n"), 10000)}}})
 	u := start(t)

@@ -65,16 +65,16 @@ type Server struct {
 	key     []byte // signs links
 	active  chan struct{}
 	rate    *rate.Limiter
-	kept    bodyCache
+	bodies  bodyCache
 	history history
 	marks   bookmarks
 	logins  logins
 	mux     *http.ServeMux
 
-	once     tickets[struct{}]  // one-time tokens of AddressOnce
-	tickets  tickets[address]   // sessions about to start
-	sessions chan struct{}      // one element for each open session
-	answered tickets[submitted] // form submissions about to be sent
+	oneTimeTokens tickets[struct{}]  // one-time tokens of AddressOnce
+	tickets       tickets[address]   // sessions about to start
+	sessions      chan struct{}      // one element for each open session
+	submissions   tickets[submitted] // form submissions about to be sent
 }
 
 const (
@@ -104,7 +104,7 @@ func New(opts Options) *Server {
 		"GET /archive":     s.archive,
 		"GET /history":     s.showHistory,
 		"POST /go":         s.open,
-		"POST /form":       s.answer,
+		"POST /form":       s.submitForm,
 		"GET /sent":        s.send,
 		"POST /session":    s.session,
 		"GET /terminal":    s.terminal,
@@ -131,7 +131,7 @@ func (s *Server) Address(host string) string { return plainWeb + host + "/?token
 // AddressOnce is like Address with a one-time token that expires after a minute. Programs pass it
 // to a browser as an argument, which other users of the machine can see.
 func (s *Server) AddressOnce(host string) string {
-	return plainWeb + host + "/?token=" + s.once.add(struct{}{})
+	return plainWeb + host + "/?token=" + s.oneTimeTokens.add(struct{}{})
 }
 
 // newID returns a random name that cannot be guessed.
@@ -231,13 +231,13 @@ func (l *logins) take(u uri.URI) uri.URI {
 func (l *logins) with(u uri.URI) uri.URI {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	known, ok := l.all[u.Origin()]
+	stored, ok := l.all[u.Origin()]
 	if !ok {
 		return u
 	}
 	name, named := u.User()
-	if same, _ := known.User(); named && same != name {
+	if same, _ := stored.User(); named && same != name {
 		return u
 	}
-	return u.WithUserinfoOf(known)
+	return u.WithUserinfoOf(stored)
 }

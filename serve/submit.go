@@ -44,7 +44,7 @@ func (s *Server) submit(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, errSignature.Error(), http.StatusForbidden)
 		return
 	}
-	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxAnswer))
+	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxFormSize))
 	if err != nil {
 		http.Error(w, "The form cannot be parsed or is longer than 1 MiB.", http.StatusRequestEntityTooLarge)
 		return
@@ -55,7 +55,7 @@ func (s *Server) submit(w http.ResponseWriter, r *http.Request) {
 	case name != "application/x-www-form-urlencoded" && name != "multipart/form-data" && name != "text/plain":
 		http.Error(w, "The content type is not one of HTML forms.", http.StatusUnsupportedMediaType)
 	case r.URL.Query().Get("m") == "post":
-		a.kept = s.answered.add(submitted{kind, data})
+		a.cacheID = s.submissions.add(submitted{kind, data})
 		http.Redirect(w, r, s.link("/sent", a), http.StatusSeeOther)
 	default: // GET: the fields become the query
 		before, _, _ := strings.Cut(a.url.WithoutFragment().String(), "?")
@@ -70,14 +70,14 @@ func (s *Server) submit(w http.ResponseWriter, r *http.Request) {
 // send sends an accepted form once and shows the response.
 func (s *Server) send(w http.ResponseWriter, r *http.Request) {
 	a, err := s.verify(r.URL.Query())
-	id := a.kept
-	a.kept = ""
+	id := a.cacheID
+	a.cacheID = ""
 	p := s.newPage(w, r, a)
 	if err != nil || !a.foreign {
 		p.refuseUnsigned(a, err)
 		return
 	}
-	answers, ok := s.answered.take(id)
+	form, ok := s.submissions.take(id)
 	if !ok {
 		p.begin(http.StatusGone, "Form not sent")
 		from := a
@@ -87,7 +87,7 @@ func (s *Server) send(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	p.posted = true
-	p.answer(r.Context(), &fetch.Request{Method: http.MethodPost, ContentLength: int64(len(answers.data)),
-		Header:  textproto.MIMEHeader{"Content-Type": {answers.kind}},
-		GetBody: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(answers.data)), nil }})
+	p.respond(r.Context(), &fetch.Request{Method: http.MethodPost, ContentLength: int64(len(form.data)),
+		Header:  textproto.MIMEHeader{"Content-Type": {form.kind}},
+		GetBody: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(form.data)), nil }})
 }

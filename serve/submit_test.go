@@ -18,18 +18,18 @@ import (
 var action = regexp.MustCompile(`<form action="([^"]*)" method="post"`)
 
 // submit sends a form from a frame as a browser does: without an origin and a cookie.
-func (u *user) submit(frame page, kind, answers string, fields ...string) page {
+func (u *user) submit(frame page, kind, body string, fields ...string) page {
 	u.t.Helper()
 	m := action.FindStringSubmatch(frame.text)
 	if m == nil {
 		u.t.Fatalf("no form can be sent on\n%s", frame.text)
 	}
-	return u.submitTo(html.UnescapeString(m[1]), kind, answers, fields...)
+	return u.submitTo(html.UnescapeString(m[1]), kind, body, fields...)
 }
 
-func (u *user) submitTo(ref, kind, answers string, fields ...string) page {
+func (u *user) submitTo(ref, kind, body string, fields ...string) page {
 	u.t.Helper()
-	r := u.request(http.MethodPost, ref, strings.NewReader(answers))
+	r := u.request(http.MethodPost, ref, strings.NewReader(body))
 	r.Header.Set("Content-Type", kind)
 	r.Header.Set("Origin", "null")
 	r.Header.Set("Sec-Fetch-Site", "cross-site")
@@ -135,7 +135,7 @@ func TestFormsAreSentWithoutLogins(t *testing.T) {
 	}
 }
 
-func TestFormsOfNobodyAreNotSent(t *testing.T) {
+func TestUnsignedFormsAreNotSent(t *testing.T) {
 	t.Parallel()
 	s := mirror(t, `<a href=/x>x</a><form action=/send method=post>`)
 	u := start(t)
@@ -165,7 +165,7 @@ func TestPolicyHoldsForForms(t *testing.T) {
 	t.Cleanup(private.Close)
 	for _, method := range []string{"get", "post"} {
 		public := mirror(t, `<form action="`+private.URL+`" method=`+method+`>`)
-		u := start(t, pretendPublic(public))
+		u := start(t, servePublic(public))
 		u.submit(u.frame("http://192.0.2.1/"), coded, "a=1").want(t, http.StatusForbidden, "private address")
 	}
 	for _, to := range []string{"file:///etc/passwd", "javascript:alert(1)", "mailto:a@h.example", "gopher://h.example/"} {

@@ -47,14 +47,14 @@ type notice struct {
 // A terminal connects a page with a session. Binary messages carry input and output, text messages
 // carry JSON.
 type terminal struct {
-	page   messages
-	typed  chan []byte
+	page   messageConn
+	input  chan []byte
 	orders chan order
 	cancel context.CancelCauseFunc // cancels the session
 }
 
-// messages is the WebSocket connection to a page.
-type messages interface {
+// messageConn is the WebSocket connection to a page.
+type messageConn interface {
 	Read(context.Context) (websocket.MessageType, []byte, error)
 	Write(context.Context, websocket.MessageType, []byte) error
 }
@@ -84,14 +84,14 @@ func (s *Server) terminal(w http.ResponseWriter, r *http.Request) {
 	defer c.CloseNow()
 	c.SetReadLimit(maxMessage)
 	ctx, cancel := context.WithCancelCause(r.Context())
-	t := &terminal{page: c, typed: make(chan []byte), orders: make(chan order), cancel: cancel}
-	var listening sync.WaitGroup
-	listening.Go(func() { t.listen(ctx) })
+	t := &terminal{page: c, input: make(chan []byte), orders: make(chan order), cancel: cancel}
+	var listener sync.WaitGroup
+	listener.Go(func() { t.listen(ctx) })
 	err = s.runSession(ctx, t, a)
 	cancel(err)
 	t.notify(context.WithoutCancel(ctx), notice{Closed: closeReason(err)})
 	c.Close(websocket.StatusNormalClosure, "")
-	listening.Wait()
+	listener.Wait()
 }
 
 // runSession opens a session after the page has sent its screen size. It returns when one side ends
@@ -103,15 +103,15 @@ func (s *Server) runSession(ctx context.Context, t *terminal, a address) error {
 	default:
 		return &fetch.Error{Code: fetch.ErrBusy, Err: fmt.Errorf("%d sessions are already open", maxSessions), Hint: "close another session"}
 	}
-	silence := time.AfterFunc(maxPageDelay, func() { t.cancel(errIdle) })
-	defer silence.Stop()
+	idle := time.AfterFunc(maxPageDelay, func() { t.cancel(errIdle) })
+	defer idle.Stop()
 	var size order
 	select {
 	case size = <-t.orders:
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-	silence.Reset(idleTimeout)
+	idle.Reset(idleTimeout)
 	resp, err := s.Sessions.Do(ctx, &fetch.Request{URL: a.url, From: a.from, Op: fetch.OpDial})
 	if err != nil {
 		return err
@@ -121,8 +121,8 @@ func (s *Server) runSession(ctx context.Context, t *terminal, a address) error {
 		resp.Body.Close()
 		return &fetch.Error{Code: fetch.ErrNotRetrievable, Err: errors.New("the session does not accept input")}
 	}
-	var showing sync.WaitGroup
-	defer showing.Wait()
+	var output sync.WaitGroup
+	defer output.Wait()
 	defer conn.Close()
 	defer t.cancel(nil)
 	context.AfterFunc(ctx, func() { conn.Close() }) // unblocks reads and writes
@@ -133,10 +133,10 @@ func (s *Server) runSession(ctx context.Context, t *terminal, a address) error {
 	if err := t.notify(ctx, notice{Open: fetch.Printable(hostPort(a.url))}); err != nil {
 		return errPageClosed
 	}
-	showing.Go(func() { t.cancel(t.show(ctx, conn, silence)) })
+	output.Go(func() { t.cancel(t.show(ctx, conn, idle)) })
 	for {
 		select {
-		case keys := <-t.typed:
+		case keys := <-t.input:
 			_, err = conn.Write(keys)
 		case o := <-t.orders:
 			err = t.execute(ctx, screen, o)
@@ -146,7 +146,7 @@ func (s *Server) runSession(ctx context.Context, t *terminal, a address) error {
 		if err != nil {
 			return err
 		}
-		silence.Reset(idleTimeout)
+		idle.Reset(idleTimeout)
 	}
 }
 
@@ -162,7 +162,7 @@ func (t *terminal) listen(ctx context.Context) {
 		switch {
 		case kind == websocket.MessageBinary:
 			select {
-			case t.typed <- message:
+			case t.input <- message:
 			case <-ctx.Done(): // the session has ended
 			}
 		case json.Unmarshal(message, &o) == nil:
@@ -191,12 +191,12 @@ func (t *terminal) execute(ctx context.Context, screen fetch.Terminal, o order) 
 }
 
 // show copies server output to the page. A slow page blocks reading from the server.
-func (t *terminal) show(ctx context.Context, conn io.Reader, silence *time.Timer) error {
+func (t *terminal) show(ctx context.Context, conn io.Reader, idle *time.Timer) error {
 	buf := make([]byte, 16<<10)
 	for {
 		n, err := conn.Read(buf)
 		if n > 0 {
-			silence.Reset(idleTimeout)
+			idle.Reset(idleTimeout)
 			if t.send(ctx, websocket.MessageBinary, buf[:n]) != nil {
 				return errPageClosed
 			}

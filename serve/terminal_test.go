@@ -203,8 +203,8 @@ func TestSessionsAreOffUnlessAllowed(t *testing.T) {
 	u.refused(http.StatusForbidden, "x")
 }
 
-// TestNobodyElseOpensSessions sends the requests that other pages and programs could send.
-func TestNobodyElseOpensSessions(t *testing.T) {
+// TestForeignRequestsCannotOpenSessions sends the requests that other pages and programs could send.
+func TestForeignRequestsCannotOpenSessions(t *testing.T) {
 	t.Parallel()
 	host := telnetd.Start(t, telnetd.Options{Script: func(c *telnetd.Conn) { t.Error("there was a session"); c.Close() }})
 	u := start(t, withSessions(t))
@@ -262,7 +262,7 @@ func TestCommandsAreQuoted(t *testing.T) {
 	p.want(t, http.StatusOK, "urlget &#39;telnet://a%27;id;%27@127.0.0.1/&#39;")
 }
 
-func TestTicketsAreGoodForOneSession(t *testing.T) {
+func TestTicketsWorkOnce(t *testing.T) {
 	t.Parallel()
 	host := telnetd.Start(t, telnetd.Options{})
 	u := start(t, withSessions(t))
@@ -305,7 +305,7 @@ func TestPolicyHoldsForSessions(t *testing.T) {
 		"telnet://192.0.2.7:25/":      "port 25",
 	} {
 		s := web(t, "text/html", `<a href="`+to+`">a</a>`)
-		u := start(t, pretendPublic(s), withSessions(t))
+		u := start(t, servePublic(s), withSessions(t))
 		offer := u.get(u.get(u.open("http://192.0.2.1/").find(t, "/content?")).find(t, "/view?", to))
 		if _, why := u.begin(offer).until(""); !strings.Contains(why, want) {
 			t.Errorf("%s: %s", to, why)
@@ -362,14 +362,14 @@ func TestSessionsEndWithTheirPage(t *testing.T) {
 		<-gone
 	}
 	dialing, dropped := make(chan struct{}), make(chan struct{})
-	u = start(t, func(_ *serve.Options, o *fetch.Options) { o.DialContext = never(dialing, dropped) }, withSessions(t))
+	u = start(t, func(_ *serve.Options, o *fetch.Options) { o.DialContext = blockingDialer(dialing, dropped) }, withSessions(t))
 	s := u.begin(u.open("telnet://127.0.0.1/"))
 	<-dialing
 	s.conn.CloseNow()
 	<-dropped
 }
 
-func TestSessionsAreFew(t *testing.T) {
+func TestSessionsAreLimited(t *testing.T) {
 	t.Parallel()
 	host := telnetd.Start(t, telnetd.Options{})
 	u := start(t, withSessions(t))

@@ -86,7 +86,7 @@ func (l *listing) thread(root *node) {
 			row
 			Depth, Level int
 			Author       string
-			Answers      int
+			Replies      int
 		}{l.row(s.n.e), min(s.depth, maxIndent), s.depth + 1, strings.Trim(author, `"`), len(s.n.children)})
 		for _, c := range slices.Backward(s.n.children) {
 			stack = append(stack, step{c, s.depth + 1})

@@ -20,33 +20,33 @@ type tickets[T any] struct {
 }
 
 type ticket[T any] struct {
-	id   string
-	what T
-	at   time.Time
+	id    string
+	value T
+	at    time.Time
 }
 
 // add stores a value and returns its random ticket. It removes the oldest ticket if there are too
 // many.
-func (t *tickets[T]) add(what T) string {
+func (t *tickets[T]) add(value T) string {
 	id := newID()
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if len(t.list) >= maxTickets {
 		t.list = t.list[1:]
 	}
-	t.list = append(t.list, ticket[T]{id, what, time.Now()})
+	t.list = append(t.list, ticket[T]{id, value, time.Now()})
 	return id
 }
 
 // take returns the value of a ticket and removes the ticket.
-func (t *tickets[T]) take(id string) (what T, ok bool) {
+func (t *tickets[T]) take(id string) (value T, ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for i, known := range t.list {
-		if known.id == id {
+	for i, entry := range t.list {
+		if entry.id == id {
 			t.list = append(t.list[:i:i], t.list[i+1:]...)
-			return known.what, time.Since(known.at) < ticketLife
+			return entry.value, time.Since(entry.at) < ticketLife
 		}
 	}
-	return what, false
+	return value, false
 }

@@ -56,7 +56,7 @@ func (s *Server) home(w http.ResponseWriter, r *http.Request) {
 // open redirects to the page of a URL that the user entered.
 func (s *Server) open(w http.ResponseWriter, r *http.Request) {
 	r.Body = http.MaxBytesReader(w, r.Body, maxURL)
-	u, err := typed(r.PostFormValue("url"))
+	u, err := parseTyped(r.PostFormValue("url"))
 	if err != nil {
 		p := s.newPage(w, r, address{})
 		p.fail(&fetch.Error{Code: fetch.ErrURL, Err: err})
@@ -66,9 +66,9 @@ func (s *Server) open(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, s.link("/view", address{url: s.logins.take(u)}), http.StatusSeeOther)
 }
 
-// typed parses a URL as users enter it. Text without a scheme is a file name if it starts with a
+// parseTyped parses a URL as users enter it. Text without a scheme is a file name if it starts with a
 // slash, and otherwise a web address.
-func typed(text string) (uri.URI, error) {
+func parseTyped(text string) (uri.URI, error) {
 	text = strings.TrimSpace(text)
 	if strings.HasPrefix(text, "/") && !strings.HasPrefix(text, "//") {
 		return uri.File{Path: text}.URI()
@@ -95,11 +95,11 @@ func (s *Server) view(w http.ResponseWriter, r *http.Request) {
 		p.offer()
 		return
 	}
-	p.answer(r.Context(), &fetch.Request{})
+	p.respond(r.Context(), &fetch.Request{})
 }
 
-// answer performs a request and writes the page for its result.
-func (p *page) answer(ctx context.Context, req *fetch.Request) {
+// respond performs a request and writes the page for its result.
+func (p *page) respond(ctx context.Context, req *fetch.Request) {
 	done, err := p.s.acquire(ctx)
 	if err != nil {
 		p.show(nil, err)
@@ -226,19 +226,19 @@ func (p *page) object(resp *fetch.Response, title string) {
 // frameLink returns the link that a frame loads the body from. Small bodies are cached for it.
 func (p *page) frameLink(resp *fetch.Response, body io.Reader) string {
 	a := p.address
-	if resp.Size <= maxKept {
-		data, err := io.ReadAll(io.LimitReader(body, maxKept+1))
-		if err == nil && len(data) <= maxKept {
-			a.kept = p.s.kept.add(resp.URL.WithoutPassword(), resp.Meta, data)
+	if resp.Size <= maxCachedBody {
+		data, err := io.ReadAll(io.LimitReader(body, maxCachedBody+1))
+		if err == nil && len(data) <= maxCachedBody {
+			a.cacheID = p.s.bodies.add(resp.URL.WithoutPassword(), resp.Meta, data)
 		} else if err != nil {
 			p.failed = err
 		}
 	}
 	resp.Body.Close()
 	if p.posted {
-		a.once = true
-		if a.kept == "" && p.failed == nil {
-			p.failed = &fetch.Error{Code: fetch.ErrNotRetrievable, Err: fmt.Errorf("the response is longer than %s", sizeText(maxKept))}
+		a.cachedOnly = true
+		if a.cacheID == "" && p.failed == nil {
+			p.failed = &fetch.Error{Code: fetch.ErrNotRetrievable, Err: fmt.Errorf("the response is longer than %s", sizeText(maxCachedBody))}
 		}
 	}
 	link := p.s.link("/content", a)

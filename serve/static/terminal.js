@@ -224,13 +224,13 @@ socket.addEventListener("message", (event) => {
     draw();
     return;
   }
-  const told = JSON.parse(event.data);
-  if (told.open) {
-    state.textContent = "Connected to " + told.open;
+  const notice = JSON.parse(event.data);
+  if (notice.open) {
+    state.textContent = "Connected to " + notice.open;
     typed.focus();
   }
-  if (told.status) state.textContent = told.status;
-  if (told.closed) over(told.closed);
+  if (notice.status) state.textContent = notice.status;
+  if (notice.closed) over(notice.closed);
 });
 socket.addEventListener("close", () => over(""));
 addEventListener("pagehide", () => socket.close());
