@@ -46,8 +46,8 @@ func (f *crawlFlags) define(flags *pflag.FlagSet) {
 	flags.AddFlagSet(f.flags)
 }
 
-// given returns the name of a crawl flag that was set, or "".
-func (f *crawlFlags) given() (name string) {
+// firstSet returns the name of a crawl flag that was set, or "".
+func (f *crawlFlags) firstSet() (name string) {
 	f.flags.VisitAll(func(flag *pflag.Flag) {
 		if flag.Changed {
 			name = flag.Name
@@ -104,7 +104,7 @@ func (f *crawlFlags) start(ctx context.Context, name string, e queue.Engine) (*q
 	if err != nil {
 		return nil, err
 	}
-	if given := f.given(); !started && given != "" {
+	if given := f.firstSet(); !started && given != "" {
 		return nil, usage("the crawl %s exists and --%s would change it; omit the flag or use another name", name, given)
 	}
 	return c, nil

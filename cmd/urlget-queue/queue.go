@@ -68,7 +68,7 @@ func (a *app) queueCommand() *cobra.Command {
 // engineCommand returns a command that opens an existing queue.
 func (a *app) engineCommand(use, short string, args cobra.PositionalArgs, do func(context.Context, *jetstream.Engine, []string) error) *cobra.Command {
 	cmd := &cobra.Command{Use: use, Short: short, Args: args, RunE: func(cmd *cobra.Command, args []string) error {
-		a.queueFlags.existing = true
+		a.queueFlags.mustExist = true
 		e, done, err := a.queueFlags.open(cmd.Context(), nil)
 		if err != nil {
 			return err

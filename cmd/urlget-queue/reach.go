@@ -24,8 +24,8 @@ type queueFlags struct {
 	ca, cert, key          string
 	embedded               string
 	crawl                  string
-	existing               bool // the crawl must exist
-	stays                  bool // the program is a long-running worker
+	mustExist              bool // the crawl must exist
+	longRunning            bool // the program is a long-running worker
 	replicas               int
 	maxJobs                int64
 	ackWait                time.Duration
@@ -55,7 +55,7 @@ func (r *queueFlags) open(ctx context.Context, logger *slog.Logger) (e *jetstrea
 	// $URLGET_NATS is not the default of the flag, because help prints defaults and the URL may
 	// contain a login.
 	opts := jetstream.Options{URL: cmp.Or(r.url, os.Getenv("URLGET_NATS")), Credentials: r.creds, NKey: r.nkey, Name: r.name, Replicas: r.replicas, MaxJobs: r.maxJobs, AckWait: r.ackWait,
-		Logger: logger, Crawl: r.crawl, Existing: r.existing, Wait: r.stays}
+		Logger: logger, Crawl: r.crawl, Existing: r.mustExist, Wait: r.longRunning}
 	if r.ackWait < minAckWait {
 		return nil, nil, usage("--ack-wait must be %v or more", minAckWait)
 	}
@@ -107,7 +107,7 @@ const shortLivedWait = 5 * time.Second
 // one. A worker prefers its own server to that of a short-lived process.
 func (r *queueFlags) server(ctx context.Context) (*embedded.Server, string, error) {
 	for begun := time.Now(); ; {
-		s, err := embedded.Start(r.embedded, r.stays)
+		s, err := embedded.Start(r.embedded, r.longRunning)
 		if err == nil {
 			return s, s.URL(), nil
 		}
@@ -115,7 +115,7 @@ func (r *queueFlags) server(ctx context.Context) (*embedded.Server, string, erro
 			return nil, "", err
 		}
 		waited := time.Since(begun)
-		if url, stays := embedded.Find(r.embedded); url != "" && (stays || !r.stays || waited > shortLivedWait) {
+		if url, stays := embedded.Find(r.embedded); url != "" && (stays || !r.longRunning || waited > shortLivedWait) {
 			return nil, url, nil
 		}
 		if waited > 2*shortLivedWait {

@@ -19,12 +19,12 @@ import (
 
 // storeFlags holds the flags that locate the store.
 type storeFlags struct {
-	where                         string
+	location                      string
 	endpoint, region, credentials string
 }
 
 func (k *storeFlags) define(f *pflag.FlagSet) {
-	f.StringVar(&k.where, "artefacts", "artefacts", "store contents in `DIR`, in s3://BUCKET/PREFIX, or in the object store of NATS (nats:)")
+	f.StringVar(&k.location, "artefacts", "artefacts", "store contents in `DIR`, in s3://BUCKET/PREFIX, or in the object store of NATS (nats:)")
 	f.StringVar(&k.endpoint, "s3-endpoint", "", "use the S3 endpoint `URL` (default $AWS_ENDPOINT_URL, or Amazon's)")
 	f.StringVar(&k.region, "s3-region", "", "use the S3 region `NAME` (default $AWS_REGION)")
 	f.StringVar(&k.credentials, "s3-credentials", "", "read the S3 credentials from `FILE`, not from $AWS_ACCESS_KEY_ID and $AWS_SECRET_ACCESS_KEY")
@@ -36,9 +36,9 @@ func (k *storeFlags) open(ctx context.Context, e *jetstream.Engine) (_ queue.Sto
 		o, err := e.Objects(ctx, "")
 		return o, func() {}, err
 	}
-	place, ok := strings.CutPrefix(k.where, "s3://")
+	place, ok := strings.CutPrefix(k.location, "s3://")
 	if !ok {
-		dir, err := queue.OpenDir(k.where)
+		dir, err := queue.OpenDir(k.location)
 		return dir, func() { dir.Close() }, fileError(err)
 	}
 	bucket, prefix, _ := strings.Cut(place, "/")
@@ -51,7 +51,7 @@ func (k *storeFlags) open(ctx context.Context, e *jetstream.Engine) (_ queue.Sto
 }
 
 // inQueue reports whether the store is the object store of the queue.
-func (k *storeFlags) inQueue() bool { return k.where == "nats:" }
+func (k *storeFlags) inQueue() bool { return k.location == "nats:" }
 
 func (a *app) contentCommand() *cobra.Command {
 	k := &storeFlags{}
@@ -68,8 +68,8 @@ func (a *app) contentCommand() *cobra.Command {
 				}
 				defer done()
 				e = queued
-			} else if !strings.Contains(k.where, ":") {
-				if _, err := os.Stat(k.where); err != nil {
+			} else if !strings.Contains(k.location, ":") {
+				if _, err := os.Stat(k.location); err != nil {
 					return fileError(err) // OpenDir would create it
 				}
 			}

@@ -59,7 +59,7 @@ func (a *app) submit(ctx context.Context, s *submitFlags, args []string) error {
 	default:
 		return usage("--priority must be high, normal or low, not %q", s.priority)
 	}
-	if given := s.follow.given(); a.queueFlags.crawl == "" && given != "" {
+	if given := s.follow.firstSet(); a.queueFlags.crawl == "" && given != "" {
 		return usage("--%s requires --crawl NAME", given)
 	}
 	list, err := a.openList(s.list)
@@ -95,7 +95,7 @@ func (a *app) submit(ctx context.Context, s *submitFlags, args []string) error {
 		}
 	}
 	if !s.quiet {
-		fmt.Fprintf(a.err, "%d submitted, %d duplicates, %d refused\n", sub.taken, sub.duplicates, sub.refused)
+		fmt.Fprintf(a.err, "%d submitted, %d duplicates, %d refused\n", sub.submitted, sub.duplicates, sub.refused)
 	}
 	if sub.refused > 0 {
 		return &printedError{sub.status}
@@ -117,12 +117,12 @@ func (a *app) openList(name string) (io.ReadCloser, error) {
 // A submitter submits jobs and counts the outcomes.
 type submitter struct {
 	*app
-	engine                     queue.Engine
-	priority                   queue.Priority
-	crawl                      *queue.Crawl  // nil without --crawl
-	client                     *fetch.Client // has the schemes of a crawl
-	taken, duplicates, refused int
-	status                     int // exit status of the first refused URL
+	engine                         queue.Engine
+	priority                       queue.Priority
+	crawl                          *queue.Crawl  // nil without --crawl
+	client                         *fetch.Client // has the schemes of a crawl
+	submitted, duplicates, refused int
+	status                         int // exit status of the first refused URL
 }
 
 // take submits a URL or job of the user. It prints errors of the URL or job. It returns errors of
@@ -134,10 +134,10 @@ func (s *submitter) take(ctx context.Context, place, text string) error {
 		s.duplicates++
 		return nil
 	case err == nil:
-		s.taken++
+		s.submitted++
 		return nil
 	case class != fetch.ErrRequest && class != fetch.ErrURL && class != fetch.ErrTooLarge:
-		return fmt.Errorf("after %d URLs: %w", s.taken+s.duplicates, err)
+		return fmt.Errorf("after %d URLs: %w", s.submitted+s.duplicates, err)
 	}
 	if s.refused == 0 {
 		s.status = job.ExitStatus(fetch.CodeOf(err))

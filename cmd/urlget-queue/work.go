@@ -135,7 +135,7 @@ func (a *app) work(ctx context.Context, l *workFlags) error {
 		return err
 	}
 	defer flush()
-	a.queueFlags.stays = true
+	a.queueFlags.longRunning = true
 	e, done, err := a.queueFlags.open(ctx, logger)
 	if err != nil {
 		return err

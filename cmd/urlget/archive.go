@@ -37,8 +37,8 @@ func (v *archives) Record(ctx context.Context, req *fetch.Request) *fetch.Record
 	return v.capture.Record(ctx, req)
 }
 
-// answer is a middleware that takes responses from the replayed archives once they are open.
-func (v *archives) answer(o replay.Options) driver.Middleware {
+// replayMiddleware returns a middleware that replays responses from the archives once they are open.
+func (v *archives) replayMiddleware(o replay.Options) driver.Middleware {
 	return func(next driver.Driver) driver.Driver {
 		return driver.DriverFunc(func(ctx context.Context, req *fetch.Request) (*driver.Response, error) {
 			return v.replay.Middleware(o)(next).Open(ctx, req)
@@ -125,9 +125,9 @@ func (n *network) warcInfo(args []string) warc.Header {
 	return info
 }
 
-// restricting returns credentials whose use makes the archive readable only by its owner. The archive
-// may be opened later, but before the first request.
-func (v *archives) restricting(logins fetch.Credentials) fetch.Credentials {
+// restrictOnUse returns credentials whose use makes the archive readable only by its owner. The
+// archive may be opened later, but before the first request.
+func (v *archives) restrictOnUse(logins fetch.Credentials) fetch.Credentials {
 	return restrictingLogins{logins, v}
 }
 

@@ -17,20 +17,20 @@ import (
 // A batch holds the URLs of one run: the arguments, the lines of the input file, and the matches of
 // patterns. It is the source of the scheduler's tasks.
 type batch struct {
-	app       *app
-	do        func(context.Context, *task) outcome
-	template  *job.Job // the flags, as a job without a URL
-	cancel    context.CancelCauseFunc
-	arguments chan argument
-	wrong     error // the error that ended arguments; valid once that is closed
+	app          *app
+	do           func(context.Context, *task) outcome
+	template     *job.Job // the flags, as a job without a URL
+	cancel       context.CancelCauseFunc
+	arguments    chan argument
+	argumentsErr error // the error that ended arguments; valid once that is closed
 
 	matches  chan *job.Job
 	patterns atomic.Int32  // patterns being expanded
-	brought  chan struct{} // signaled when a pattern is fully expanded
+	expanded chan struct{} // signaled when a pattern is fully expanded
 
-	ended    atomic.Bool  // --fail-fast, after a failure
-	received atomic.Int64 // bytes
-	full     atomic.Bool  // the quota is reached, and this was reported
+	stopped       atomic.Bool  // --fail-fast, after a failure
+	received      atomic.Int64 // bytes
+	quotaReported atomic.Bool  // the quota was reached, and a message was printed
 
 	number int // number of tasks created
 	output outputQueue
@@ -40,7 +40,7 @@ type batch struct {
 type task struct {
 	*job.Job
 	number  int    // position in the run
-	place   string // FILE:LINE of the list, or ""
+	pos     string // FILE:LINE of the list, or ""
 	pattern bool   // the URL turned out to be a pattern
 }
 
@@ -66,7 +66,7 @@ func (b *batch) run(ctx context.Context, args []string, l *list) error {
 	ctx, b.cancel = context.WithCancelCause(ctx)
 	defer b.cancel(nil)
 	a.batch = b
-	b.arguments, b.matches, b.brought = make(chan argument), make(chan *job.Job), make(chan struct{}, 1)
+	b.arguments, b.matches, b.expanded = make(chan argument), make(chan *job.Job), make(chan struct{}, 1)
 	b.output.ordered = a.opts.Report.Quiet || a.opts.Report.JSON
 	a.con.Expect(len(args))
 	go b.read(ctx, args, l)
@@ -94,15 +94,15 @@ func (b *batch) seeds(ctx context.Context, args []string, l *list) ([]seed, erro
 		select {
 		case g, more := <-b.arguments:
 			if !more {
-				return seeds, b.wrong
+				return seeds, b.argumentsErr
 			}
 			number := b.next()
-			subject, j, err := b.understand(g)
+			subject, j, err := b.parseArgument(g)
 			if err == nil {
-				seeds = append(seeds, seed{j.URL, number, g.place})
+				seeds = append(seeds, seed{j.URL, number, g.pos})
 				continue
 			}
-			b.app.failed(number, g.place, subject, err)
+			b.app.failed(number, g.pos, subject, err)
 			if b.app.opts.Many.FailFast {
 				return nil, nil
 			}
@@ -115,7 +115,7 @@ func (b *batch) seeds(ctx context.Context, args []string, l *list) ([]seed, erro
 // serial reports whether transfers run one at a time, in argument order: with one job, or if all
 // output goes to one stream.
 func (a *app) serial() bool {
-	return a.inOrder || a.writer != nil
+	return a.sequential || a.writer != nil
 }
 
 // read sends the arguments and the lines of the list. After ctx is done, it waits only for the line
@@ -139,12 +139,12 @@ func (b *batch) read(ctx context.Context, args []string, l *list) {
 		return
 	}
 	empty := true
-	b.wrong = l.each(b.app.retrievable, func(g argument) bool {
+	b.argumentsErr = l.each(b.app.retrievable, func(g argument) bool {
 		empty = false
 		b.app.con.Expect(1)
 		return pass(g)
 	})
-	if empty && b.wrong == nil {
+	if empty && b.argumentsErr == nil {
 		b.app.say("no URLs in %s", fetch.Printable(l.name))
 	}
 }
@@ -171,14 +171,14 @@ func (b *batch) nextTask(ctx context.Context, _ func(string) bool) (schedule.Tas
 		select {
 		case j := <-b.matches:
 			return b.task(j, ""), nil
-		case <-b.brought:
+		case <-b.expanded:
 		case g, ok := <-more:
 			if ok {
-				return b.parsed(ctx, g), nil
+				return b.argumentTask(ctx, g), nil
 			}
 			b.arguments = nil
-			if b.wrong != nil {
-				return schedule.Task{}, b.wrong
+			if b.argumentsErr != nil {
+				return schedule.Task{}, b.argumentsErr
 			}
 		case <-ctx.Done():
 			return schedule.Task{}, context.Cause(ctx)
@@ -192,15 +192,15 @@ func (b *batch) overQuota() bool {
 	if q == 0 || b.received.Load() < q {
 		return false
 	}
-	if !b.full.Swap(true) {
+	if !b.quotaReported.Swap(true) {
 		b.app.say("the quota of %d bytes is reached: no more transfers are started", q)
 	}
 	return true
 }
 
-// parsed returns the task for an argument.
-func (b *batch) parsed(ctx context.Context, g argument) schedule.Task {
-	subject, j, err := b.understand(g)
+// argumentTask returns the task for an argument.
+func (b *batch) argumentTask(ctx context.Context, g argument) schedule.Task {
+	subject, j, err := b.parseArgument(g)
 	if err == nil {
 		err = b.app.fillForm(j)
 	}
@@ -210,17 +210,17 @@ func (b *batch) parsed(ctx context.Context, g argument) schedule.Task {
 	if err != nil {
 		number := b.next()
 		return schedule.Task{Do: func(context.Context) error {
-			b.end(number, g.place, subject, failed(err))
+			b.end(number, g.pos, subject, failed(err))
 			return schedule.ErrNoVerdict
 		}}
 	}
-	return b.task(j, g.place)
+	return b.task(j, g.pos)
 }
 
-// understand parses an argument and returns its job and its name in messages.
-func (b *batch) understand(g argument) (subject string, j *job.Job, err error) {
+// parseArgument parses an argument and returns its job and its name in messages.
+func (b *batch) parseArgument(g argument) (subject string, j *job.Job, err error) {
 	switch {
-	case strings.HasPrefix(g.text, "{") && g.place != "":
+	case strings.HasPrefix(g.text, "{") && g.pos != "":
 		if j, err = b.app.lineJob(b.template, g); err != nil {
 			return lineURL(g.text), nil, err
 		}
@@ -235,15 +235,15 @@ func (b *batch) understand(g argument) (subject string, j *job.Job, err error) {
 	} else {
 		subject, err = u.Redacted(), b.app.checkScheme(u, u.String())
 	}
-	if wrong := (*failure.Usage)(nil); errors.As(err, &wrong) && g.place != "" {
+	if wrong := (*failure.Usage)(nil); errors.As(err, &wrong) && g.pos != "" {
 		wrong.Hint = lineHint(u, wrong.Hint)
 	}
 	if err != nil {
 		return subject, nil, err
 	}
 	if g.from.IsZero() {
-		b.app.typed.add(u)
-		u = overruled(b.app.opts, u)
+		b.app.namedOrigins.add(u)
+		u = withoutReplacedLogin(b.app.opts, u)
 	}
 	j.URL, j.From = u, g.from
 	return subject, j, nil
@@ -269,8 +269,8 @@ func (b *batch) next() int {
 	return b.number - 1
 }
 
-// task returns the task that runs j, which stands at place.
-func (b *batch) task(j *job.Job, place string) schedule.Task {
+// task returns the task that runs j, whose position in a list is pos.
+func (b *batch) task(j *job.Job, pos string) schedule.Task {
 	number := b.next()
 	host := hostOf(j.URL)
 	if b.app.serial() {
@@ -280,7 +280,7 @@ func (b *batch) task(j *job.Job, place string) schedule.Task {
 	if s, _ := b.app.client.Scheme(j.URL.Scheme()); s.Pipelined && j.Op == fetch.OpGet {
 		ahead = &fetch.Request{URL: j.URL, From: j.From}
 	}
-	t := &task{Job: j, number: number, place: place}
+	t := &task{Job: j, number: number, pos: pos}
 	return schedule.Task{Host: host, Request: ahead, Do: func(ctx context.Context) error {
 		if b.overQuota() {
 			b.end(number, "", "", outcome{})
@@ -290,14 +290,14 @@ func (b *batch) task(j *job.Job, place string) schedule.Task {
 		if t.pattern {
 			b.patterns.Add(-1)
 			select {
-			case b.brought <- struct{}{}:
+			case b.expanded <- struct{}{}:
 			default:
 			}
 		}
 		if out.res != nil {
 			b.received.Add(out.res.Received)
 		}
-		b.end(number, place, j.URL.Redacted(), out)
+		b.end(number, pos, j.URL.Redacted(), out)
 		if out.res == nil || host != hostOf(j.URL) { // the pause is for one host only
 			return schedule.ErrNoVerdict
 		}
@@ -306,27 +306,27 @@ func (b *batch) task(j *job.Job, place string) schedule.Task {
 }
 
 // end reports the outcome of a task when the output order allows it.
-func (b *batch) end(number int, place, subject string, e outcome) {
+func (b *batch) end(number int, pos, subject string, e outcome) {
 	stop := e.err != nil && b.app.opts.Many.FailFast
 	b.output.add(number, func() {
-		b.app.came(e)
+		b.app.countFailed(e)
 		if e.report != nil {
 			e.report()
 		}
-		if e.err == nil || b.ended.Load() && fetch.CodeOf(e.err) == fetch.ErrInterrupted {
+		if e.err == nil || b.stopped.Load() && fetch.CodeOf(e.err) == fetch.ErrInterrupted {
 			return // canceled because another task failed
 		}
-		b.app.failed(number, place, subject, e.err)
+		b.app.failed(number, pos, subject, e.err)
 	})
-	if stop && !b.ended.Swap(true) {
+	if stop && !b.stopped.Swap(true) {
 		b.cancel(errFailFast)
 	}
 }
 
-// came counts the bytes of a failed transfer. Saved bytes are counted when the file is reported.
-func (r *reporter) came(e outcome) {
+// countFailed counts the bytes of a failed transfer. Saved bytes are counted when the file is reported.
+func (r *reporter) countFailed(e outcome) {
 	if e.err != nil && e.res != nil {
-		r.tally.came(e.res.Received)
+		r.tally.addBytes(e.res.Received)
 	}
 }
 
@@ -334,11 +334,11 @@ func (r *reporter) came(e outcome) {
 // directly if transfers are serial, to keep the order of the arguments.
 func (b *batch) match(ctx context.Context, t *task, j *job.Job) error {
 	if b.app.serial() {
-		e := b.do(ctx, &task{Job: j, number: t.number, place: t.place})
+		e := b.do(ctx, &task{Job: j, number: t.number, pos: t.pos})
 		if e.res != nil {
 			b.received.Add(e.res.Received)
 		}
-		b.app.came(e)
+		b.app.countFailed(e)
 		if e.report != nil {
 			e.report()
 		}

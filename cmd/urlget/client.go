@@ -28,18 +28,18 @@ import (
 // named.
 type network struct {
 	*reporter
-	table      flags.Table
-	config     *config.File // nil until it is read
-	prompt     tty.Prompt
-	input      *session.Input
-	typed      typed
-	about      uri.URI      // the URL of explain or of a session
-	jar        *cookies.Jar // nil without a cookie file
-	transcript transcript
-	archives   archives
-	more       []fetch.Loader // schemes in addition to the built-in ones
-	inOrder    bool           // transfers run one at a time
-	hosts      *schedule.Scheduler
+	table        flags.Table
+	config       *config.File // nil until it is read
+	prompt       tty.Prompt
+	input        *session.Input
+	namedOrigins originSet
+	target       uri.URI      // the URL of explain or of a session
+	jar          *cookies.Jar // nil without a cookie file
+	transcript   transcript
+	archives     archives
+	loaders      []fetch.Loader // schemes in addition to the built-in ones
+	sequential   bool           // transfers run one at a time
+	hosts        *schedule.Scheduler
 }
 
 // maxErrorPage limits how much of an error page is kept, in bytes.
@@ -57,7 +57,7 @@ func (n *network) newClient() (*fetch.Client, error) {
 // clientWith returns a client with opts and the drivers, which are configured by the flags.
 func (n *network) clientWith(opts *fetch.Options) *fetch.Client {
 	drivers := protocols.With(n.driverConfig())
-	return fetch.New(opts, append([]fetch.Loader{drivers}, n.more...)...)
+	return fetch.New(opts, append([]fetch.Loader{drivers}, n.loaders...)...)
 }
 
 // options returns the client options for the flags.
@@ -66,7 +66,7 @@ func (n *network) options() (*fetch.Options, error) {
 	opts := &fetch.Options{
 		Policy: &fetch.Policy{AllowPorts: s.Limits.Ports, AllowPrivate: s.Limits.Private, AllowRedirects: s.Limits.Redirects,
 			MaxSize: int64(s.Limits.MaxSize)},
-		Credentials:  n.archives.restricting(n.credentials()),
+		Credentials:  n.archives.restrictOnUse(n.credentials()),
 		Identity:     fetch.Identity{UserAgent: s.Request.Agent},
 		Timeouts:     timeouts(s),
 		MaxRedirects: s.Network.MaxRedirect,
@@ -106,7 +106,7 @@ func (n *network) options() (*fetch.Options, error) {
 // nil if neither is enabled.
 func (n *network) recorder(proxy func(uri.URI) (uri.URI, error)) fetch.Recorder {
 	var list []fetch.Recorder
-	if !n.inOrder {
+	if !n.sequential {
 		list = append(list, n.recordHosts(proxied(proxy)))
 	}
 	if n.opts.Report.Trace {

@@ -17,7 +17,7 @@ import (
 func reportConnections(c *tty.Console) fetch.Recorder {
 	var mu sync.Mutex
 	last := ""
-	tell := func(text string) {
+	report := func(text string) {
 		mu.Lock()
 		defer mu.Unlock()
 		if text != last {
@@ -29,16 +29,16 @@ func reportConnections(c *tty.Console) fetch.Recorder {
 		host := req.URL.Host()
 		return &fetch.Recording{Peer: func(_ int, addr net.Addr, state *tls.ConnectionState) {
 			if state == nil {
-				tell(fmt.Sprintf("%s: connected to %s", host, addr))
+				report(fmt.Sprintf("%s: connected to %s", host, addr))
 				return
 			}
-			tell(fmt.Sprintf("%s: %s with %s", host, addr, tlsWords(state)))
+			report(fmt.Sprintf("%s: %s with %s", host, addr, describeTLS(state)))
 		}}
 	})
 }
 
-// tlsWords describes the TLS version and the certificate: names, issuer and expiry.
-func tlsWords(state *tls.ConnectionState) string {
+// describeTLS describes the TLS version and the certificate: names, issuer and expiry.
+func describeTLS(state *tls.ConnectionState) string {
 	text := tls.VersionName(state.Version)
 	if len(state.PeerCertificates) == 0 {
 		return text

@@ -14,10 +14,10 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// overruled returns u without the credentials that flags replace, as in curl. --user replaces the
-// user and password, a password flag replaces the password, and a required netrc file replaces a
-// login with a password.
-func overruled(o *flags.Options, u uri.URI) uri.URI {
+// withoutReplacedLogin returns u without the credentials that flags replace, as in curl. --user
+// replaces the user and password, a password flag replaces the password, and a required netrc file
+// replaces a login with a password.
+func withoutReplacedLogin(o *flags.Options, u uri.URI) uri.URI {
 	user, has := u.User()
 	_, hasPassword := u.Password()
 	switch {
@@ -54,13 +54,13 @@ func (n *network) credentials() fetch.Credentials {
 	return fetch.ChainCredentials(append(chain, &terminalLogin{net: n})...)
 }
 
-// typed remembers the origins that the user named. Only those get --user and --password.
-type typed struct {
+// originSet remembers the origins that the user named. Only those get --user and --password.
+type originSet struct {
 	mu      sync.Mutex
 	origins map[uri.Origin]bool
 }
 
-func (t *typed) add(u uri.URI) {
+func (t *originSet) add(u uri.URI) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.origins == nil {
@@ -69,7 +69,7 @@ func (t *typed) add(u uri.URI) {
 	t.origins[u.Origin()] = true
 }
 
-func (t *typed) has(u uri.URI) bool {
+func (t *originSet) has(u uri.URI) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.origins[u.Origin()]
@@ -78,13 +78,13 @@ func (t *typed) has(u uri.URI) bool {
 // named reports whether the user named the server of the challenge: in a URL or, for a URL without a
 // host, with a flag or variable.
 func (n *network) named(ctx context.Context, ch fetch.Challenge) bool {
-	var asked uri.URI
+	var requested uri.URI
 	if j := job.FromContext(ctx); j != nil {
-		asked = j.URL
+		requested = j.URL
 	} else {
-		asked = n.about
+		requested = n.target
 	}
-	return !ch.Foreign && (n.typed.has(ch.URL) || asked.Host() == "")
+	return !ch.Foreign && (n.namedOrigins.has(ch.URL) || requested.Host() == "")
 }
 
 // userFor returns the user name for a challenge: that of its URL, or else that of --user if the user
@@ -100,8 +100,8 @@ func (n *network) userFor(ctx context.Context, ch fetch.Challenge) string {
 type flagLogin struct {
 	net *network
 	mu  sync.Mutex
-	// answered holds the entered passwords by origin.
-	answered map[uri.Origin]string
+	// passwords holds the entered passwords by origin.
+	passwords map[uri.Origin]string
 }
 
 func (l *flagLogin) Credential(ctx context.Context, ch fetch.Challenge) (fetch.Credential, error) {
@@ -121,16 +121,16 @@ func (l *flagLogin) Credential(ctx context.Context, ch fetch.Challenge) (fetch.C
 func (l *flagLogin) ask(ctx context.Context, ch fetch.Challenge, user string) (string, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	password, ok := l.answered[ch.URL.Origin()]
+	password, ok := l.passwords[ch.URL.Origin()]
 	if !ok {
 		var err error
 		if password, err = l.net.askPassword(ctx, ch, user); err != nil {
 			return "", err
 		}
-		if l.answered == nil {
-			l.answered = make(map[uri.Origin]string)
+		if l.passwords == nil {
+			l.passwords = make(map[uri.Origin]string)
 		}
-		l.answered[ch.URL.Origin()] = password
+		l.passwords[ch.URL.Origin()] = password
 	}
 	return password, nil
 }
@@ -174,28 +174,28 @@ func (l *netrcLogin) Source(ch fetch.Challenge) string {
 	return l.file.Source(ch)
 }
 
-// terminalLogin prompts the user, if there is a terminal. It does so if the server asked or the user
-// name is known, but not if an anonymous login is possible. Parallel transfers prompt once.
+// terminalLogin prompts the user, if there is a terminal, after a challenge or if the user name is
+// known. It does not prompt if an anonymous login is possible. Parallel transfers prompt once.
 type terminalLogin struct {
 	net *network
 	mu  sync.Mutex
-	// answered holds the last input, by mechanism, origin and realm.
-	answered map[asked]reply
+	// replies holds the last input, by mechanism, origin and realm.
+	replies map[promptKey]promptReply
 }
 
-type asked struct {
+type promptKey struct {
 	mechanism, realm, user string
 	origin                 uri.Origin
 	foreign                bool
 }
 
-type reply struct {
+type promptReply struct {
 	fetch.Credential
 	at time.Time
 }
 
-// oneAnswer is how long an input is reused for other transfers with the same challenge.
-const oneAnswer = time.Minute
+// promptLifetime is how long an input is reused for other transfers with the same challenge.
+const promptLifetime = time.Minute
 
 func (l *terminalLogin) Credential(ctx context.Context, ch fetch.Challenge) (fetch.Credential, error) {
 	user := l.net.userFor(ctx, ch)
@@ -207,11 +207,11 @@ func (l *terminalLogin) Credential(ctx context.Context, ch fetch.Challenge) (fet
 	case !l.net.prompt.Possible():
 		return fetch.Credential{}, fetch.ErrAuth
 	}
-	what := asked{ch.Mechanism, ch.Realm, user, ch.URL.Origin(), ch.Foreign}
+	key := promptKey{ch.Mechanism, ch.Realm, user, ch.URL.Origin(), ch.Foreign}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if said, ok := l.answered[what]; ok && ch.Attempt == 1 && time.Since(said.at) < oneAnswer {
-		return said.Credential, nil
+	if cred, ok := l.replies[key]; ok && ch.Attempt == 1 && time.Since(cred.at) < promptLifetime {
+		return cred.Credential, nil
 	}
 	if user == "" || ch.Attempt > 1 {
 		if ch.Realm == "" {
@@ -226,12 +226,12 @@ func (l *terminalLogin) Credential(ctx context.Context, ch fetch.Challenge) (fet
 	if err != nil {
 		return fetch.Credential{}, err
 	}
-	if l.answered == nil {
-		l.answered = make(map[asked]reply)
+	if l.replies == nil {
+		l.replies = make(map[promptKey]promptReply)
 	}
-	said := fetch.Credential{User: user, Password: password}
-	l.answered[what] = reply{said, time.Now()}
-	return said, nil
+	cred := fetch.Credential{User: user, Password: password}
+	l.replies[key] = promptReply{cred, time.Now()}
+	return cred, nil
 }
 
 func (n *network) askPassword(ctx context.Context, ch fetch.Challenge, user string) (string, error) {

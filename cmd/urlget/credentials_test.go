@@ -22,7 +22,7 @@ func TestForeignChallengesGetNoLogins(t *testing.T) {
 	u := uri.MustParse("http://h.example/x")
 	n := &network{reporter: &reporter{opts: flags.New()}}
 	n.opts.Login.User, n.opts.Login.Password, n.opts.Login.HasPassword = "u", "p", true
-	n.typed.add(u)
+	n.namedOrigins.add(u)
 	byFlag := &flagLogin{net: n}
 	for name, source := range map[string]fetch.Credentials{
 		"flags": byFlag,

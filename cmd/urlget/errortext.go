@@ -219,7 +219,7 @@ func plainError(err error) error {
 		}
 		dup := *e
 		if dup.Err != nil {
-			dup.Err = &reworded{strings.Replace(messageOf(dup.Err), text, words, 1), dup.Err}
+			dup.Err = &rewordedError{strings.Replace(messageOf(dup.Err), text, words, 1), dup.Err}
 		}
 		if dup.Hint == "" && dup.Reason.IsZero() {
 			dup.Hint = c.hint
@@ -267,11 +267,11 @@ func otherProtocol(e *fetch.Error) string {
 	return ""
 }
 
-// A reworded is an error with another text.
-type reworded struct {
+// A rewordedError is an error with another text.
+type rewordedError struct {
 	text string
 	err  error
 }
 
-func (r *reworded) Error() string { return r.text }
-func (r *reworded) Unwrap() error { return r.err }
+func (r *rewordedError) Error() string { return r.text }
+func (r *rewordedError) Unwrap() error { return r.err }

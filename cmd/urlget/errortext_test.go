@@ -19,7 +19,7 @@ import (
 	"github.com/urlget/urlget/fetch"
 )
 
-func TestCausesAreInWords(t *testing.T) {
+func TestErrorTexts(t *testing.T) {
 	t.Parallel()
 	day := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	dial := func(err error) error {
@@ -91,7 +91,7 @@ func TestCausesAreInWords(t *testing.T) {
 	}
 }
 
-func TestFirstWordsThatAreNoCommands(t *testing.T) {
+func TestUnknownCommands(t *testing.T) {
 	t.Parallel()
 	a := newApp(nil, stdio{}, nil)
 	root := a.command()

@@ -74,11 +74,11 @@ const progressInterval = 250 * time.Millisecond
 
 // progress returns the function to call as bytes arrive, or nil if progress is not reported.
 func (r *reporter) progress(j *job.Job, t *tty.Transfer) func(done, total int64) {
-	tell := r.emit
+	emit := r.emit
 	switch {
 	case r.opts.Report.Progress == flags.ProgressJSON && !r.opts.Report.Quiet && r.events == nil:
 		w := render.NewEventWriter(r.con)
-		tell = func(ev render.Event) { w.Write(ev) } // an error means that the reader closed the pipe
+		emit = func(ev render.Event) { w.Write(ev) } // an error means that the reader closed the pipe
 	case r.events != nil:
 	case t == nil:
 		return nil
@@ -89,7 +89,7 @@ func (r *reporter) progress(j *job.Job, t *tty.Transfer) func(done, total int64)
 	return func(done, total int64) {
 		if now := time.Now(); now.Sub(last) >= progressInterval || done == total && r.events == nil {
 			last = now
-			tell(render.Progress{URL: j.URL.Redacted(), Done: done, Total: total})
+			emit(render.Progress{URL: j.URL.Redacted(), Done: done, Total: total})
 		}
 	}
 }
@@ -122,7 +122,7 @@ func (n *network) middleware() []driver.Middleware {
 		list = append(list, middleware.RateLimitPerHost(int64(n.opts.Many.HostRate)))
 	}
 	if n.opts.Archive.Replay != nil {
-		list = append(list, n.archives.answer(replay.Options{Only: n.opts.Archive.ReplayOnly, At: n.opts.Archive.ReplayAt}))
+		list = append(list, n.archives.replayMiddleware(replay.Options{Only: n.opts.Archive.ReplayOnly, At: n.opts.Archive.ReplayAt}))
 	}
 	return list
 }

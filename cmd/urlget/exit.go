@@ -57,12 +57,12 @@ func exitStatus(err error) int {
 	return job.ExitStatus(fetch.CodeOf(err))
 }
 
-// printError writes an error as one line, followed by a line with a hint, if any. place is the
-// FILE:LINE of the URL in a list, and subject the redacted URL; both may be "".
-func printError(w io.Writer, paint tty.Painter, place, subject string, err error) {
+// printError writes an error as one line, followed by a line with a hint, if any. pos is the
+// FILE:LINE of the URL in a list, and subject is the redacted URL; both may be "".
+func printError(w io.Writer, paint tty.Painter, pos, subject string, err error) {
 	line, use := paint.Bad("urlget:")+" ", hintOf(err)
-	if place != "" {
-		line += fetch.Printable(place) + ": "
+	if pos != "" {
+		line += fetch.Printable(pos) + ": "
 	}
 	if subject != "" {
 		line += fetch.Printable(subject) + ": "

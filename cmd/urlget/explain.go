@@ -76,7 +76,7 @@ type request struct {
 func (a *app) explain(_ context.Context, t *task) outcome { return failed(a.explainURL(t.Job)) }
 
 func (a *app) explainURL(j *job.Job) error {
-	a.about = j.URL
+	a.target = j.URL
 	req, err := j.Request()
 	if err != nil {
 		return err
@@ -141,7 +141,7 @@ func (a *app) describe(x *fetch.Explanation, req *fetch.Request) explanation {
 		if req.Op == fetch.OpGet && (x.Scheme.State() != driver.StateNamesOnly || !x.Gateway.IsZero()) {
 			var file bool
 			if e.Output, file = a.outputName(x); file && !a.opts.Tree.On() {
-				e.Existing = a.existing(e.Output)
+				e.Existing = a.existingFileAction(e.Output)
 			}
 		}
 	}
@@ -161,7 +161,7 @@ func (a *app) outputName(x *fetch.Explanation) (name string, file bool) {
 		return out.stream, false
 	case out.name == "" && x.Expected != nil && x.Expected.Form != nil:
 		return "none: the URL is a form that must be filled in", false
-	case out.name == "" && flags.IsAnswer(x.URL.Scheme()) && a.opts.Output.Dir == "":
+	case out.name == "" && flags.IsQuery(x.URL.Scheme()) && a.opts.Output.Dir == "":
 		return "standard output", false
 	case out.name == "" && x.Expected != nil && x.Expected.Kind == fetch.KindListing:
 		if strings.Contains(x.URL.Path(), "*") {

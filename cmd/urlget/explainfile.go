@@ -7,9 +7,9 @@ import (
 	"github.com/urlget/urlget/fetch/download"
 )
 
-// existing describes the handling of an existing file or partial file of that name, or returns "" if
-// there is none.
-func (a *app) existing(name string) string {
+// existingFileAction describes the handling of an existing file or partial file with that name. It
+// returns "" if there is none.
+func (a *app) existingFileAction(name string) string {
 	exists := a.opts.Exists()
 	info, err := os.Stat(name)
 	part, partErr := os.Stat(name + ".part")

@@ -46,7 +46,7 @@ func (a *app) explainState(e *explanation, dir string, scope *crawl.Scope) error
 	var seeds []uri.URI
 	for _, arg := range a.opts.Set().Args() {
 		if _, u, err := a.parse(arg); err == nil {
-			seeds = append(seeds, overruled(a.opts, u))
+			seeds = append(seeds, withoutReplacedLogin(a.opts, u))
 		}
 	}
 	opts := &mirror.Options{Crawl: crawl.Options{Scope: *scope}, State: t.State, Newer: t.Mirror || a.opts.Output.Newer, Spider: t.Spider}
@@ -147,7 +147,7 @@ func (a *app) treeRules(u uri.URI, robots bool) []string {
 		{t.Delete, "deletes local files that are gone from the server"},
 		{t.Convert, "converts links to local files"},
 		{t.Originals, "keeps the originals of converted pages as NAME.orig"},
-		{t.Extend, "adds the extension .html to pages"},
+		{t.AdjustExtension, "adds the extension .html to pages"},
 	} {
 		if r.on {
 			rules = append(rules, r.text)

@@ -11,8 +11,8 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// otherWords maps subcommands of other tools to the equivalent here.
-var otherWords = map[string]string{
+// foreignCommands maps subcommands of other tools to the equivalent here.
+var foreignCommands = map[string]string{
 	"head": "urlget stat", "info": "urlget stat", "show": "urlget cat", "type": "urlget cat", "print": "urlget cat",
 	"list": "urlget ls", "dir": "urlget ls", "lsd": "urlget ls", "lsl": "urlget ls -l", "nlist": "urlget ls",
 	"fetch": "urlget", "download": "urlget", "copy": "urlget", "cp": "urlget", "pget": "urlget", "mget": "urlget",
@@ -36,8 +36,8 @@ func (a *app) checkFirstWord(root *cobra.Command, args []string) error {
 	names := commandNames(root)
 	near := uri.NearestScheme(word, names)
 	switch {
-	case otherWords[word] != "":
-		wrong.Hint = "use " + otherWords[word]
+	case foreignCommands[word] != "":
+		wrong.Hint = "use " + foreignCommands[word]
 	case a.opts.Misread(word) != "":
 		wrong.Hint = a.opts.Misread(word)
 	case near != "":

@@ -15,32 +15,32 @@ import (
 // fillIn prompts the user to fill in a form, if err has one and there is a terminal. It reports
 // whether j should be retried.
 func (a *app) fillIn(ctx context.Context, j *job.Job, err error) bool {
-	var wanted *fetch.FormError
-	if !errors.As(err, &wanted) || !a.prompt.Possible() {
+	var formErr *fetch.FormError
+	if !errors.As(err, &formErr) || !a.prompt.Possible() {
 		return false
 	}
 	a.terminal.Lock()
 	defer a.terminal.Unlock()
 	form := make(map[string][]string)
-	asked := false
-	a.con.Write([]byte(fetch.Printable(wanted.Form.Title) + "\n"))
-	for _, field := range wanted.Form.Fields {
+	filled := false
+	a.con.Write([]byte(fetch.Printable(formErr.Form.Title) + "\n"))
+	for _, field := range formErr.Form.Fields {
 		if field.Kind == fetch.FieldNote {
 			a.con.Write([]byte(fetch.Printable(field.Name) + "\n"))
 			continue
 		}
-		if given, ok := j.Form[field.Name]; ok {
-			form[field.Name] = given
+		if preset, ok := j.Form[field.Name]; ok {
+			form[field.Name] = preset
 			continue
 		}
 		answer, err := a.askField(ctx, field)
 		if err != nil {
 			return false
 		}
-		form[field.Name], asked = answer, true
+		form[field.Name], filled = answer, true
 	}
 	j.Form = form
-	return asked
+	return filled
 }
 
 // askField prompts for a field until the input is valid.

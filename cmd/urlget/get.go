@@ -93,16 +93,16 @@ func (a *app) get(ctx context.Context, t *task) outcome {
 	case e.Reason.File != "":
 		e.Reason.File = filepath.Join(a.out.dir, e.Reason.File)
 	case e.Hint == "":
-		e.Hint = cmp.Or(a.kept(j, res), a.gone(e))
+		e.Hint = cmp.Or(a.resumeHint(j, res), a.removedDirHint(e))
 	}
 	return outcome{res: res, err: res.Err}
 }
 
-// prints reports whether the response to j is printed: for query protocols such as whois, unless a
-// flag requires a file.
-func (a *app) prints(j *job.Job) bool {
+// printsContent reports whether the response to j is printed: for query protocols such as whois,
+// unless a flag requires a file.
+func (a *app) printsContent(j *job.Job) bool {
 	s := a.opts
-	return flags.IsAnswer(j.URL.Scheme()) && j.Output == "" && s.Output.Dir == "" && a.events == nil && !s.Output.Continue && !s.Output.Newer && !s.Output.NoClobber
+	return flags.IsQuery(j.URL.Scheme()) && j.Output == "" && s.Output.Dir == "" && a.events == nil && !s.Output.Continue && !s.Output.Newer && !s.Output.NoClobber
 }
 
 // errorContent saves the body of an error response in place of the content. It returns a function
@@ -134,8 +134,8 @@ func (a *app) errorContent(ctx context.Context, j *job.Job, e *fetch.Error) func
 	}
 }
 
-// kept returns the hint on resuming a failed transfer, or "" if there is no partial file.
-func (a *app) kept(j *job.Job, res *job.Result) string {
+// resumeHint returns the hint on resuming a failed transfer, or "" if there is no partial file.
+func (a *app) resumeHint(j *job.Job, res *job.Result) string {
 	if j.Output == "-" || a.files.Root == nil { // no file
 		return ""
 	}
@@ -158,8 +158,8 @@ func (a *app) kept(j *job.Job, res *job.Result) string {
 	return fmt.Sprintf("%s are kept in %s; use %s to resume", tty.SizeWord(float64(bytes)), name, again)
 }
 
-// gone returns the hint that the output directory was removed, or "" if it exists.
-func (a *app) gone(err error) string {
+// removedDirHint returns the hint that the output directory was removed, or "" if it exists.
+func (a *app) removedDirHint(err error) string {
 	if !errors.Is(err, fs.ErrNotExist) || fetch.CodeOf(err) != fetch.ErrFile || a.out.stream != "" {
 		return ""
 	}
@@ -234,8 +234,8 @@ func (a *app) response(j *job.Job, resp *fetch.Response) error {
 		return nil
 	case a.opts.Mail.Parts:
 		return cmp.Or(a.printParts(j, resp), job.ErrTaken)
-	case a.prints(j) && resp.Kind == fetch.KindObject:
-		return cmp.Or(a.printAnswer(resp), job.ErrTaken)
+	case a.printsContent(j) && resp.Kind == fetch.KindObject:
+		return cmp.Or(a.printText(resp), job.ErrTaken)
 	}
 	if err := extract(a.opts, j.URL, resp); err != nil {
 		return err
@@ -274,7 +274,7 @@ func (a *app) report(j *job.Job, res *job.Result) {
 			a.emit(render.End(res.Event(path)))
 		}
 	}
-	if !a.says() {
+	if !a.showsMessages() {
 		return
 	}
 	name := fetch.Printable(path)
@@ -317,13 +317,13 @@ func sizeText(n int64) string {
 
 // say prints one line of text unless messages are disabled.
 func (r *reporter) say(format string, args ...any) {
-	if r.says() {
+	if r.showsMessages() {
 		fmt.Fprintf(r.con.Prose(), format+"\n", args...)
 	}
 }
 
-// says reports whether messages other than errors are printed.
-func (r *reporter) says() bool { return !r.opts.Report.Quiet && r.events == nil }
+// showsMessages reports whether messages other than errors are printed.
+func (r *reporter) showsMessages() bool { return !r.opts.Report.Quiet && r.events == nil }
 
 // A destination is a stream, or a file whose name may be "" for the suggested name.
 type destination struct{ stream, dir, name string }

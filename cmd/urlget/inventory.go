@@ -55,7 +55,7 @@ func (rep *reporter) describeArchive(name string) error {
 		}
 		inv := &inventory{Event: "described", URL: u.String(), Time: time.Now().UTC().Format(time.RFC3339Nano), Kind: fetch.KindObject.String(),
 			Types: make(map[string]int), Schemes: make(map[string]int)}
-		if err := inv.take(r); err != nil {
+		if err := inv.countRecords(r); err != nil {
 			return failure.File(err)
 		}
 		if inv.Records == 0 {
@@ -68,8 +68,8 @@ func (rep *reporter) describeArchive(name string) error {
 	})
 }
 
-// take counts the records of an archive.
-func (inv *inventory) take(r *warc.Reader) error {
+// countRecords counts the records of an archive.
+func (inv *inventory) countRecords(r *warc.Reader) error {
 	seen := make(map[string]bool)
 	defer func() { inv.URLs = len(seen) }()
 	for {
@@ -121,7 +121,7 @@ func tallyKind(of map[string]int, kind string) {
 
 // text writes the inventory as text.
 func (inv *inventory) text(w io.Writer, name string) error {
-	out := &writer{w: w}
+	out := &errWriter{w: w}
 	fmt.Fprintf(out, "%s\n  records: %d (%s)\n", fetch.Printable(name), inv.Records, counts(inv.Types))
 	fmt.Fprintf(out, "  content: %s\n", sizeText(inv.Content))
 	more := ""

@@ -39,11 +39,11 @@ func (a *app) list(ctx context.Context, t *task) outcome {
 	if a.opts.Listing.Recursive {
 		return failed(a.listTree(ctx, t.Job))
 	}
-	return a.look(ctx, t)
+	return a.runPrintJob(ctx, t)
 }
 
-// look runs a job that prints a listing or metadata.
-func (a *app) look(ctx context.Context, t *task) outcome {
+// runPrintJob runs a job that prints a listing or metadata.
+func (a *app) runPrintJob(ctx context.Context, t *task) outcome {
 	res := a.runJob(ctx, t)
 	if res.Outcome == job.Listed {
 		a.write(render.End(res.Event("")))
@@ -67,15 +67,15 @@ func (r *reporter) printListing(j *job.Job, resp *fetch.Response) error {
 			}
 		})
 		if err == nil && n == 0 {
-			r.say("%s: %s", j.URL.Redacted(), emptyWords(resp.URL))
+			r.say("%s: %s", j.URL.Redacted(), emptyMessage(resp.URL))
 		}
 		return err
 	}
 	return r.printBody(resp)
 }
 
-// printAnswer prints a text response.
-func (r *reporter) printAnswer(resp *fetch.Response) error {
+// printText prints a text response.
+func (r *reporter) printText(resp *fetch.Response) error {
 	r.stdout.Lock()
 	defer r.stdout.Unlock()
 	defer r.con.Pause()()
@@ -95,10 +95,10 @@ func (r *reporter) textOut() io.Writer {
 	return r.std.out
 }
 
-// emptyWords returns the message for a listing without entries.
-func emptyWords(u uri.URI) string {
-	_, asked := u.Query()
-	if asked || strings.Contains(u.String(), "%09") {
+// emptyMessage returns the message for a listing without entries.
+func emptyMessage(u uri.URI) string {
+	_, isSearch := u.Query()
+	if isSearch || strings.Contains(u.String(), "%09") {
 		return "no results found"
 	}
 	return "the listing is empty"

@@ -121,7 +121,7 @@ func (a *app) fromSources(ctx context.Context, t *task, file *metalink.File, fro
 	shown := a.con.Begin(path.Base(named.Output))
 	defer shown.End()
 	ctx = tty.Following(ctx, shown)
-	hooks := a.hooks(ctx, &task{Job: &named, number: t.number, place: t.place}, shown)
+	hooks := a.hooks(ctx, &task{Job: &named, number: t.number, pos: t.pos}, shown)
 	url := j.URL.Redacted()
 	res := &job.Result{URL: url, Op: j.Op, Started: time.Now(), Size: -1}
 	opts := &download.Sources{From: from, Dropped: func(u uri.URI, err error) {

@@ -115,7 +115,7 @@ func TestTreesHaveATotal(t *testing.T) {
 	s.exit(130)
 }
 
-func TestInTheBackgroundNothingIsDrawn(t *testing.T) {
+func TestNothingIsDrawnInTheBackground(t *testing.T) {
 	t.Parallel()
 	site := newSite()
 	t.Cleanup(site.Close)
@@ -164,8 +164,9 @@ func TestProgressModes(t *testing.T) {
 	}
 }
 
-// TestADumbTerminalGetsNoControls sets TERM=dumb, as editors do: such a terminal cannot erase output.
-func TestADumbTerminalGetsNoControls(t *testing.T) {
+// TestDumbTerminalGetsNoEscapeSequences sets TERM=dumb, as editors do: such a terminal cannot erase
+// output.
+func TestDumbTerminalGetsNoEscapeSequences(t *testing.T) {
 	t.Parallel()
 	site := newSite()
 	t.Cleanup(site.Close)

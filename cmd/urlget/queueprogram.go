@@ -17,22 +17,22 @@ import (
 // server and is as large as urlget.
 const queueProgram = "urlget-queue"
 
-// queueWords lists its commands.
-var queueWords = []string{"submit", "work", "queue"}
+// queueCommandNames lists its commands.
+var queueCommandNames = []string{"submit", "work", "queue"}
 
 // isQueueCommand reports whether args are for the queue program. This includes completion requests.
 func isQueueCommand(args []string) bool {
 	if len(args) > 2 && (args[0] == cobra.ShellCompRequestCmd || args[0] == cobra.ShellCompNoDescRequestCmd) {
 		args = args[1:]
 	}
-	return len(args) > 0 && slices.Contains(queueWords, args[0])
+	return len(args) > 0 && slices.Contains(queueCommandNames, args[0])
 }
 
 // queueCommands returns the commands for the help. execute handles them before cobra does.
 func queueCommands() []*cobra.Command {
 	short := []string{"Add URLs to a queue", "Retrieve URLs from a queue", "Show the jobs in a queue"}
 	var list []*cobra.Command
-	for i, word := range queueWords {
+	for i, word := range queueCommandNames {
 		list = append(list, &cobra.Command{Use: word, Short: short[i], DisableFlagParsing: true,
 			RunE: func(_ *cobra.Command, args []string) error { return runQueueProgram(append([]string{word}, args...)) }})
 	}
@@ -44,9 +44,9 @@ func queueCommands() []*cobra.Command {
 func runQueueProgram(args []string) error {
 	path := ""
 	if self, err := os.Executable(); err == nil {
-		beside := filepath.Join(filepath.Dir(self), queueProgram+filepath.Ext(self))
-		if info, err := os.Stat(beside); err == nil && info.Mode().IsRegular() {
-			path = beside
+		sibling := filepath.Join(filepath.Dir(self), queueProgram+filepath.Ext(self))
+		if info, err := os.Stat(sibling); err == nil && info.Mode().IsRegular() {
+			path = sibling
 		}
 	}
 	if path == "" {

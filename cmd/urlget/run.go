@@ -47,11 +47,11 @@ type app struct {
 }
 
 // newApp returns an app for a command line; nil words mean that flags of all commands are defined.
-func newApp(words []string, std stdio, more []fetch.Loader) *app {
+func newApp(words []string, std stdio, loaders []fetch.Loader) *app {
 	con := tty.NewConsole(std.err)
 	opts := flags.New()
 	r := &reporter{std: std, opts: opts, con: con}
-	n := &network{reporter: r, table: opts.Table(), prompt: tty.NewPrompt(std.err, con), input: session.NewInput(std.in), more: more}
+	n := &network{reporter: r, table: opts.Table(), prompt: tty.NewPrompt(std.err, con), input: session.NewInput(std.in), loaders: loaders}
 	return &app{network: n, words: words}
 }
 
@@ -60,15 +60,15 @@ const grace = time.Second
 
 // interruptible runs the command until it ends or receives a signal. After a signal it shuts down in
 // order; a second signal ends it immediately.
-func interruptible(args []string, std stdio, more ...fetch.Loader) int {
+func interruptible(args []string, std stdio, loaders ...fetch.Loader) int {
 	signals := slices.DeleteFunc([]os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}, signal.Ignored) // as under nohup
-	return interrupt.Run(grace, signals, func(ctx context.Context) int { return execute(ctx, args, std, more...) })
+	return interrupt.Run(grace, signals, func(ctx context.Context) int { return execute(ctx, args, std, loaders...) })
 }
 
 // execute runs the command with its arguments and returns its exit status. The loaders add schemes to
 // the built-in ones.
-func execute(ctx context.Context, args []string, std stdio, more ...fetch.Loader) int {
-	a := newApp(args, std, more)
+func execute(ctx context.Context, args []string, std stdio, loaders ...fetch.Loader) int {
+	a := newApp(args, std, loaders)
 	root := a.command()
 	var err error
 	if isQueueCommand(args) {
@@ -77,7 +77,7 @@ func execute(ctx context.Context, args []string, std stdio, more ...fetch.Loader
 		wantShell(root)
 		root.SetArgs(args)
 		root.SetIn(std.in)
-		help := &writer{w: std.out}
+		help := &errWriter{w: std.out}
 		root.SetOut(help)
 		root.SetErr(std.err)
 		if err = root.ExecuteContext(ctx); err == nil {
@@ -88,7 +88,7 @@ func execute(ctx context.Context, args []string, std stdio, more ...fetch.Loader
 		err = failure.File(err)
 	}
 	if err != nil {
-		a.fail("", a.config.Blame(err))
+		a.fail("", a.config.WithConfigHint(err))
 	}
 	if err := a.closeOutput(); err != nil {
 		a.fail("", err)
@@ -102,13 +102,13 @@ func execute(ctx context.Context, args []string, std stdio, more ...fetch.Loader
 	return a.exit.status()
 }
 
-// A writer remembers the first error, for callers that do not check.
-type writer struct {
+// A errWriter remembers the first error, for callers that do not check.
+type errWriter struct {
 	w   io.Writer
 	err error
 }
 
-func (w *writer) Write(p []byte) (int, error) {
+func (w *errWriter) Write(p []byte) (int, error) {
 	n, err := w.w.Write(p)
 	if w.err == nil {
 		w.err = err
@@ -120,28 +120,28 @@ func (w *writer) Write(p []byte) (int, error) {
 func (r *reporter) fail(subject string, err error) { r.failed(-1, "", subject, err) }
 
 // failed is fail for the task with that number. The failed task with the lowest number determines the
-// exit status. place is the position in a list, or "".
-func (r *reporter) failed(number int, place, subject string, err error) {
+// exit status. pos is the position in a list, or "".
+func (r *reporter) failed(number int, pos, subject string, err error) {
 	status := exitStatus(err)
 	if status == exitOK {
 		return
 	}
 	err = plainError(err)
 	r.exit.failed(number, status)
-	if r.events != nil && (subject != "" || place != "") { // a line of a list may have no URL
+	if r.events != nil && (subject != "" || pos != "") { // a line of a list may have no URL
 		ev := (&job.Result{URL: subject, Outcome: job.Failed, Err: err}).Event("")
 		ev.Exit, ev.Hint = status, hintOf(err)
 		r.write(render.End(ev))
 	}
-	name := cmp.Or(subject, place)
+	name := cmp.Or(subject, pos)
 	switch {
 	case name == "":
 	case fetch.CodeOf(err) == fetch.ErrInterrupted:
-		r.tally.brokenOff()
+		r.tally.interrupt()
 	default:
 		r.tally.fail(name)
 	}
-	printError(r.con.Prose(), r.con.Paint, place, subject, err)
+	printError(r.con.Prose(), r.con.Paint, pos, subject, err)
 	if wanted := (*fetch.FormError)(nil); errors.As(err, &wanted) {
 		render.Form(r.con, &wanted.Form)
 	}

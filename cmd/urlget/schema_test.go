@@ -20,8 +20,8 @@ const schemaVariable = "URLGET_TEST_SCHEMA"
 // statusBadEvent is the exit status in scripts if an event does not match the schema.
 const statusBadEvent = 99
 
-// checked runs the command with args and, if it prints events, validates them against the schema.
-func checked(args []string, run func(stdio) int) int {
+// runChecked runs the command with args and, if it prints events, validates them against the schema.
+func runChecked(args []string, run func(stdio) int) int {
 	std := stdio{os.Stdin, os.Stdout, os.Stderr}
 	file := os.Getenv(schemaVariable)
 	if file == "" || !slices.Contains(args, "--json") || slices.Contains(args, "schemes") {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestHostsAreLookedAtNowAndThen(t *testing.T) {
+func TestHostsAreRecheckedPeriodically(t *testing.T) {
 	t.Parallel()
 	m := &seenHosts{}
 	if m.known("h") {

@@ -14,8 +14,8 @@ import (
 	"github.com/urlget/urlget/fetch/job"
 )
 
-// answerPart parses a value of --form or --form-file.
-func answerPart(a flags.Answer) (formdata.Part, error) {
+// formPart parses a value of --form or --form-file.
+func formPart(a flags.FormValue) (formdata.Part, error) {
 	name, value, ok := strings.Cut(a.Text, "=")
 	path, isFile := strings.CutPrefix(value, "@")
 	switch {
@@ -56,7 +56,7 @@ func (a *app) describeBody(j *job.Job) error {
 		return a.sendData(j)
 	case s.PostFile != "":
 		return a.sendFile(j)
-	case s.Answers != nil:
+	case s.Form != nil:
 		return a.parseForm()
 	}
 	return nil
@@ -65,12 +65,12 @@ func (a *app) describeBody(j *job.Job) error {
 // parseForm parses the form fields. The file "-" is standard input.
 func (a *app) parseForm() error {
 	s := &a.opts.Send
-	for _, answer := range s.Answers {
-		p, err := answerPart(answer)
+	for _, value := range s.Form {
+		p, err := formPart(value)
 		if err != nil {
 			return err
 		}
-		if p.File == "-" && !answer.File {
+		if p.File == "-" && !value.File {
 			content, err := a.readFile("-")
 			if err != nil {
 				return failure.File(err)

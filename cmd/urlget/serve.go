@@ -67,7 +67,7 @@ func (a *app) serve(cmd *cobra.Command, args []string) error {
 		case !opts.Start.IsZero():
 			return failure.Usagef("unexpected argument %q", arg)
 		default:
-			if opts.Start, err = beginning(arg); err != nil {
+			if opts.Start, err = startURL(arg); err != nil {
 				return err
 			}
 		}
@@ -78,8 +78,8 @@ func (a *app) serve(cmd *cobra.Command, args []string) error {
 	if a.opts.Trust.Insecure && !a.opts.Report.Quiet {
 		a.con.Warn("certificates are not verified (--insecure)")
 	}
-	a.inOrder, a.prompt = true, tty.Prompt{} // the user is at the browser, not at the terminal
-	a.opts.Driver.Web.Compressed = true      // pages are rewritten, so they must be decoded
+	a.sequential, a.prompt = true, tty.Prompt{} // the user is at the browser, not at the terminal
+	a.opts.Driver.Web.Compressed = true         // pages are rewritten, so they must be decoded
 	ctx, err := a.openArchives(cmd.Context(), args, false)
 	if err != nil {
 		return err
@@ -114,34 +114,34 @@ func (n *network) serveClients(terminal bool) (c serveClients, err error) {
 		return c, err
 	}
 	opts.MaxErrorBody = maxErrorPage
-	opts.Recorder = joined(opts.Recorder, browse.Recorder())
+	opts.Recorder = joinRecorders(opts.Recorder, browse.Recorder())
 	if r := n.archives.replay; r != nil { // replaces the middleware for a single date
 		opts.Middleware = append(opts.Middleware[:len(opts.Middleware)-1:len(opts.Middleware)-1], browse.Archived(r, n.opts.Archive.ReplayOnly))
 	}
-	theirs := *opts
-	theirs.Credentials = nil
+	foreign := *opts
+	foreign.Credentials = nil
 	if opts.TLS != nil {
-		theirs.TLS = opts.TLS.Clone()
-		theirs.TLS.Certificates = nil
+		foreign.TLS = opts.TLS.Clone()
+		foreign.TLS.Certificates = nil
 	}
 	if n.config.Sectioned() { // the user's header fields run second
-		theirs.Middleware = slices.Delete(slices.Clone(opts.Middleware), 1, 2)
+		foreign.Middleware = slices.Delete(slices.Clone(opts.Middleware), 1, 2)
 	}
 	opts.Credentials = ownLogins{opts.Credentials}
 	c.own = n.clientWith(opts)
-	theirs.Places = c.own // pages on a private host may link to private hosts
-	c.foreign = n.clientWith(&theirs)
+	foreign.Places = c.own // pages on a private host may link to private hosts
+	c.foreign = n.clientWith(&foreign)
 	if terminal {
-		live, policy := theirs, *theirs.Policy
+		sessions, policy := foreign, *foreign.Policy
 		policy.AllowSessions = true // the page asks the user
-		live.Policy, live.Timeouts.Idle = &policy, -1
+		sessions.Policy, sessions.Timeouts.Idle = &policy, -1
 		n.opts.Driver.TermType = "xterm" // best supported by the page's terminal
-		c.sessions = n.clientWith(&live)
+		c.sessions = n.clientWith(&sessions)
 	}
 	return c, nil
 }
 
-func joined(first, second fetch.Recorder) fetch.Recorder {
+func joinRecorders(first, second fetch.Recorder) fetch.Recorder {
 	if first == nil {
 		return second
 	}
@@ -178,8 +178,8 @@ func loopback(text string) (string, error) {
 	return net.JoinHostPort(host, port), nil
 }
 
-// beginning returns the start URL of an argument: the URL itself, or that of a directory or file.
-func beginning(arg string) (uri.URI, error) {
+// startURL returns the start URL of an argument: the URL itself, or that of a directory or file.
+func startURL(arg string) (uri.URI, error) {
 	if _, err := os.Stat(arg); err == nil {
 		return fileURL(arg)
 	}

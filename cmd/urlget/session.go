@@ -27,7 +27,7 @@ func (a *app) attachSession(ctx context.Context, j *job.Job) error {
 		return err
 	}
 	defer client.Close()
-	a.about = j.URL
+	a.target = j.URL
 	opened, messages, err := a.openSession(ctx, client, j)
 	if err != nil {
 		return err

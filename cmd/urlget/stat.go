@@ -20,7 +20,7 @@ func (a *app) statCommand() *cobra.Command {
 }
 
 func (a *app) runStat(cmd *cobra.Command, args []string) error {
-	return a.runURLs(cmd, args, action{op: fetch.OpStat, do: a.look})
+	return a.runURLs(cmd, args, action{op: fetch.OpStat, do: a.runPrintJob})
 }
 
 // printMeta prints the metadata of a resource.

@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// TestStreamsThatTheKernelMovesBytesInto checks that content is spliced into files, pipes and the
+// TestSplicedStreams checks that content is spliced into files, pipes and the
 // null device, but not into other devices, few of which support it.
-func TestStreamsThatTheKernelMovesBytesInto(t *testing.T) {
+func TestSplicedStreams(t *testing.T) {
 	t.Parallel()
 	r, pipe, err := os.Pipe()
 	if err != nil {

@@ -30,8 +30,8 @@ func (t *tally) add(res *job.Result) {
 	t.bytes += res.Received
 }
 
-// came counts transferred bytes, including those of failed transfers.
-func (t *tally) came(n int64) {
+// addBytes counts transferred bytes, including those of failed transfers.
+func (t *tally) addBytes(n int64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.bytes += n
@@ -50,8 +50,8 @@ func (t *tally) fail(subject string) {
 // interrupted is the outcome of a transfer that the user interrupted. It is not a failure.
 const interrupted job.Outcome = "interrupted"
 
-// brokenOff counts an interrupted transfer.
-func (t *tally) brokenOff() {
+// interrupt counts a transfer that the user interrupted.
+func (t *tally) interrupt() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.count(interrupted)

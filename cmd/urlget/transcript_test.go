@@ -52,7 +52,7 @@ func TestTranscriptReplacesAnOlderOne(t *testing.T) {
 	}
 }
 
-func TestTranscriptThatCannotBeWritten(t *testing.T) {
+func TestUnwritableTranscript(t *testing.T) {
 	t.Parallel()
 	kept := &transcript{name: filepath.Join(t.TempDir(), "missing", "kept")}
 	if n, err := kept.Write([]byte("new")); n != 0 || !os.IsNotExist(err) {

@@ -25,7 +25,7 @@ func (a *app) mirror(ctx context.Context, seeds []seed) error {
 	if len(seeds) == 0 || a.opts.Many.FailFast && a.exit.status() != exitOK {
 		return nil
 	}
-	urls, given := seedURLs(seeds)
+	urls, args := seedURLs(seeds)
 	opts, err := a.mirrorOptions(seeds)
 	if err != nil {
 		return err
@@ -39,8 +39,8 @@ func (a *app) mirror(ctx context.Context, seeds []seed) error {
 		if e.Outcome == job.Failed && ctx.Err() != nil && context.Cause(ctx) == errFailFast {
 			return // canceled because another URL failed
 		}
-		place, number := given(e)
-		a.reportVisit(e, place, number)
+		pos, number := args(e)
+		a.reportVisit(e, pos, number)
 		switch e.Outcome {
 		case job.Saved:
 			received.Add(e.Size)
@@ -83,7 +83,7 @@ func (a *app) mirrorOptions(seeds []seed) (*mirror.Options, error) {
 		Spider:    t.Spider,
 		Convert:   t.Convert,
 		Originals: t.Originals,
-		Extend:    t.Extend,
+		Extend:    t.AdjustExtension,
 		Retry:     r.Retry,
 		Retrying: func(ctx context.Context, u uri.URI, failed int, wait time.Duration, err error) {
 			a.reportRetry(treeVisitOf(ctx).Transfer, u, failed, wait, err)
@@ -101,7 +101,7 @@ func (a *app) mirrorOptions(seeds []seed) (*mirror.Options, error) {
 
 // summarize prints the outcome of a mirror.
 func (a *app) summarize(report *mirror.Report, err error, took time.Duration) {
-	a.tally.came(report.Received)
+	a.tally.addBytes(report.Received)
 	if report.Kept != "" {
 		a.say("no files were deleted: %s", report.Kept)
 	}
@@ -119,12 +119,12 @@ func (a *app) summarize(report *mirror.Report, err error, took time.Duration) {
 type seed struct {
 	url    uri.URI
 	number int
-	place  string // FILE:LINE; "" for arguments
+	pos    string // FILE:LINE; "" for arguments
 }
 
 // seedURLs returns the start URLs and a function that returns the seed for the URL of an event. Other
 // URLs of a tree are numbered after all seeds.
-func seedURLs(seeds []seed) ([]uri.URI, func(mirror.Event) (place string, number int)) {
+func seedURLs(seeds []seed) ([]uri.URI, func(mirror.Event) (pos string, number int)) {
 	urls := make([]uri.URI, len(seeds))
 	first := make(map[string]seed, len(seeds))
 	for i, s := range seeds {
@@ -135,7 +135,7 @@ func seedURLs(seeds []seed) ([]uri.URI, func(mirror.Event) (place string, number
 	}
 	return urls, func(e mirror.Event) (string, int) {
 		if s, ok := first[e.URL.Key()]; ok && e.From.IsZero() {
-			return s.place, s.number
+			return s.pos, s.number
 		}
 		return "", math.MaxInt
 	}
@@ -143,7 +143,7 @@ func seedURLs(seeds []seed) ([]uri.URI, func(mirror.Event) (place string, number
 
 // reportVisit reports the outcome of one URL of a tree. For failures it names the argument or list
 // line that the URL came from.
-func (a *app) reportVisit(e mirror.Event, place string, number int) {
+func (a *app) reportVisit(e mirror.Event, pos string, number int) {
 	url := e.URL.WithoutUserinfo().String()
 	a.con.Count(func(n *tty.TreeCount) {
 		switch e.Outcome {
@@ -156,9 +156,9 @@ func (a *app) reportVisit(e mirror.Event, place string, number int) {
 	})
 	if e.Outcome == job.Failed {
 		if a.opts.Tree.Spider && !e.From.IsZero() {
-			place = e.From.Redacted() // the page with the broken link
+			pos = e.From.Redacted() // the page with the broken link
 		}
-		a.failed(number, place, url, e.Err)
+		a.failed(number, pos, url, e.Err)
 		return
 	}
 	path := ""

@@ -207,7 +207,7 @@ func TestSessionOfMessagesAtATerminal(t *testing.T) {
 	s.exit(0)
 }
 
-func TestUnknownSSHServersAndProtectedKeysAreAskedAbout(t *testing.T) {
+func TestSSHPrompts(t *testing.T) {
 	t.Parallel()
 	known, key, addr := newSSH(t, "sesame")
 	home := t.TempDir()
@@ -267,7 +267,7 @@ func TestSignalsRestoreTheTerminal(t *testing.T) {
 	}
 }
 
-func TestInterruptKeepsThePart(t *testing.T) {
+func TestInterruptKeepsThePartialFile(t *testing.T) {
 	t.Parallel()
 	site := newSite()
 	t.Cleanup(site.CloseClientConnections) // what hangs would keep Close waiting
@@ -337,7 +337,7 @@ func TestPasswordPrompt(t *testing.T) {
 	s.exit(0)
 }
 
-func TestAListThatIsTypedEndsOnce(t *testing.T) {
+func TestTypedListEndsOnce(t *testing.T) {
 	t.Parallel()
 	s := start(t, urlget("-i", "-"))
 	s.enter("\x04")
@@ -345,7 +345,7 @@ func TestAListThatIsTypedEndsOnce(t *testing.T) {
 	s.exit(0)
 }
 
-func TestAnInterruptedListSaysHowToGoOn(t *testing.T) {
+func TestInterruptedListHasAResumeHint(t *testing.T) {
 	t.Parallel()
 	site := newSite()
 	t.Cleanup(site.CloseClientConnections)
@@ -370,7 +370,7 @@ func TestAnInterruptedListSaysHowToGoOn(t *testing.T) {
 	s.exit(8)
 }
 
-func TestAnInterruptedTreeSaysThatItCanBeGoneOnWith(t *testing.T) {
+func TestInterruptedTreeHasAResumeHint(t *testing.T) {
 	t.Parallel()
 	site := newSite()
 	t.Cleanup(site.CloseClientConnections) // what hangs would keep Close waiting
@@ -480,7 +480,7 @@ func TestHelpReportsAFullDevice(t *testing.T) {
 	}
 }
 
-func TestADirectoryThatWasRemovedIsNamedAsTheCause(t *testing.T) {
+func TestRemovedOutputDirectoryIsReported(t *testing.T) {
 	t.Parallel()
 	removed := make(chan struct{})
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -505,7 +505,7 @@ func TestADirectoryThatWasRemovedIsNamedAsTheCause(t *testing.T) {
 	s.exit(3)
 }
 
-func TestATreeThatIsInUseComesWithAHint(t *testing.T) {
+func TestLockedTreeHasAHint(t *testing.T) {
 	t.Parallel()
 	site := newSite()
 	t.Cleanup(site.CloseClientConnections)
@@ -521,7 +521,7 @@ func TestATreeThatIsInUseComesWithAHint(t *testing.T) {
 	first.exit(130)
 }
 
-func TestASecondSignalAtOnceIsTheFirst(t *testing.T) {
+func TestSignalsInQuickSuccessionCountOnce(t *testing.T) {
 	t.Parallel()
 	site := newSite()
 	t.Cleanup(site.CloseClientConnections)

@@ -34,7 +34,7 @@ const quickExit = "atexit_sleep_ms=1"
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"urlget": func() {
-			os.Exit(checked(os.Args[1:], func(std stdio) int { return interruptible(os.Args[1:], std, loadChat) }))
+			os.Exit(runChecked(os.Args[1:], func(std stdio) int { return interruptible(os.Args[1:], std, loadChat) }))
 		},
 	})
 }

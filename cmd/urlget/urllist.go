@@ -25,10 +25,10 @@ import (
 
 // An argument is a URL or job as written on the command line or in a list.
 type argument struct {
-	text  string  // a URL as it was written, or a job as JSON
-	url   uri.URI // a link, in place of text
-	from  uri.URI // the list, if a server sent it
-	place string  // FILE:LINE; "" for arguments
+	text string  // a URL as it was written, or a job as JSON
+	url  uri.URI // a link, in place of text
+	from uri.URI // the list, if a server sent it
+	pos  string  // FILE:LINE; "" for arguments
 }
 
 // maxLinks limits the number of remembered links of a page, which prevent duplicate retrievals.
@@ -47,7 +47,7 @@ type list struct {
 // openList opens the list of -i, or returns nil if there is none.
 func (a *app) openList(ctx context.Context, offline bool) (*list, error) {
 	s := &a.opts.List
-	l := &list{name: s.File, base: s.Begin, line: s.Begin, page: s.HTML}
+	l := &list{name: s.File, base: s.BaseURL, line: s.BaseURL, page: s.HTML}
 	u, err := uri.ParseLoose(s.File)
 	switch {
 	case s.File == "":
@@ -59,7 +59,7 @@ func (a *app) openList(ctx context.Context, offline bool) (*list, error) {
 		if offline {
 			return nil, failure.Usagef("explain cannot read -i %s: it sends nothing", fetch.Printable(u.Redacted()))
 		}
-		a.typed.add(u)
+		a.namedOrigins.add(u)
 		return l, l.retrieve(ctx, a.client, u)
 	}
 	f, err := os.Open(s.File)
@@ -106,14 +106,14 @@ func (l *list) each(retrievable func(string) bool, pass func(argument) bool) err
 		return l.links(in, retrievable, pass)
 	}
 	for line, err := range job.Lines(in) {
-		place := fmt.Sprintf("%s:%d", l.name, line.Number)
+		pos := fmt.Sprintf("%s:%d", l.name, line.Number)
 		if errors.Is(err, job.ErrLongLine) {
-			err = failure.Usagef("%s: %v", place, err)
+			err = failure.Usagef("%s: %v", pos, err)
 		}
 		if err != nil {
 			return failure.File(err)
 		}
-		g := argument{text: line.Text, from: l.from, place: place}
+		g := argument{text: line.Text, from: l.from, pos: pos}
 		if ref, err := uri.ParseRef(g.text); err == nil && !ref.IsAbs() && !l.line.IsZero() && g.text[0] != '{' {
 			g.url = l.line.Resolve(ref)
 		}
@@ -168,7 +168,7 @@ func (l *list) links(in io.Reader, retrievable func(string) bool, pass func(argu
 		if len(seen) < maxLinks {
 			seen[u.String()] = true
 		}
-		if !pass(argument{url: u, from: l.from, place: l.name}) {
+		if !pass(argument{url: u, from: l.from, pos: l.name}) {
 			return nil
 		}
 	}
@@ -271,7 +271,7 @@ func (a *app) lineJob(template *job.Job, g argument) (*job.Job, error) {
 	if j.Output == "-" && template.Output != "-" {
 		return nil, failure.Usagef("\"output\" names a file, but urlget cat prints the content")
 	}
-	if base := a.opts.List.Begin; !j.URL.IsAbs() && j.URL.String() != "" && !base.IsZero() {
+	if base := a.opts.List.BaseURL; !j.URL.IsAbs() && j.URL.String() != "" && !base.IsZero() {
 		j.URL = base.Resolve(j.URL)
 	}
 	if j.Form == nil {

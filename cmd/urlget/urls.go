@@ -100,7 +100,7 @@ func (a *app) checkFlags(cmd *cobra.Command, args []string) error {
 // connect creates the client for a number of arguments.
 func (a *app) connect(act *action, args int) (err error) {
 	mail, tree := &a.opts.Mail, a.opts.Tree.On()
-	a.inOrder = act.op != fetch.OpGet || act.offline || a.opts.Many.Jobs == 1 || mail.Compose || mail.Parts || tree
+	a.sequential = act.op != fetch.OpGet || act.offline || a.opts.Many.Jobs == 1 || mail.Compose || mail.Parts || tree
 	a.opts.Driver.Web.Single = args == 1 && a.opts.List.File == "" && !tree
 	if a.jar, err = openCookies(a.opts); err == nil {
 		a.client, err = a.newClient()
@@ -163,14 +163,14 @@ func (a *app) work(ctx context.Context, args []string, act *action, template *jo
 	if report := &a.opts.Report; act.op == fetch.OpGet && a.opts.Output.Document != "-" && !report.Quiet && !report.JSON && !act.offline {
 		io.WriteString(a.con.Prose(), a.tally.summary(time.Since(begun), a.con.Paint, 2))
 		if ctx.Err() != nil && (list != nil || len(args) > 1) {
-			a.say("%s", a.goOn())
+			a.say("%s", a.resumeAllHint())
 		}
 	}
 	return err
 }
 
-// goOn returns the hint on resuming several URLs after an interruption.
-func (a *app) goOn() string {
+// resumeAllHint returns the hint on resuming several URLs after an interruption.
+func (a *app) resumeAllHint() string {
 	if a.opts.Output.Continue || a.opts.Output.Newer || a.opts.Output.NoClobber {
 		return "run the same command again to resume"
 	}
@@ -203,15 +203,15 @@ func (a *app) parse(text string) (subject string, u uri.URI, err error) {
 	subject = u.Redacted()
 	if err != nil && !u.IsAbs() && !u.HasAuthority() {
 		subject = strings.TrimSpace(text) // as written: it is not a URL
-		if len(subject) > maxShown {
-			subject = strings.ToValidUTF8(subject[:maxShown], "") + "…"
+		if len(subject) > maxQuoted {
+			subject = strings.ToValidUTF8(subject[:maxQuoted], "") + "…"
 		}
 	}
 	return subject, u, err
 }
 
-// maxShown limits how much of an invalid URL an error message quotes, in bytes.
-const maxShown = 200
+// maxQuoted limits how much of an invalid URL an error message quotes, in bytes.
+const maxQuoted = 200
 
 // checkScheme rejects a URL without a scheme, or with a probably mistyped one. It does not guess; the
 // hint suggests a URL for text, which u was parsed from.

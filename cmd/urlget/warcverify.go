@@ -23,7 +23,7 @@ func (a *app) warcVerifyCommand() *cobra.Command {
 
 // verify prints the problems of an archive and its size.
 func (r *reporter) verify(name string) error {
-	out := &writer{w: r.std.out}
+	out := &errWriter{w: r.std.out}
 	if isPacked(name) {
 		if err := verifyPacked(out, name); err != nil {
 			return err
@@ -47,7 +47,7 @@ func verifyPacked(out io.Writer, name string) error {
 	})
 }
 
-func verifyWARC(out *writer, name string, file io.ReaderAt) error {
+func verifyWARC(out *errWriter, name string, file io.ReaderAt) error {
 	shown, problems := fetch.Printable(name), 0
 	s, err := warc.Verify(file, func(p warc.Problem) {
 		problems++

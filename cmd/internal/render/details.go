@@ -55,38 +55,38 @@ func (d details) author() string {
 // maxSorted limits the number of entries held for sorting.
 const maxSorted = 4096
 
-// inOrder yields the members of a directory, whose names match their URLs, sorted by name. Other
+// sortMembers yields the members of a directory, whose names match their URLs, sorted by name. Other
 // entries keep their order.
-func inOrder(entries iter.Seq2[fetch.Entry, error]) iter.Seq2[fetch.Entry, error] {
+func sortMembers(entries iter.Seq2[fetch.Entry, error]) iter.Seq2[fetch.Entry, error] {
 	return func(yield func(fetch.Entry, error) bool) {
-		var held []fetch.Entry
-		holding := true
+		var buffer []fetch.Entry
+		buffering := true
 		flush := func(sort bool) bool {
-			holding = false
+			buffering = false
 			if sort {
-				slices.SortStableFunc(held, func(a, b fetch.Entry) int { return strings.Compare(a.Name, b.Name) })
+				slices.SortStableFunc(buffer, func(a, b fetch.Entry) int { return strings.Compare(a.Name, b.Name) })
 			}
-			for _, e := range held {
+			for _, e := range buffer {
 				if !yield(e, nil) {
 					return false
 				}
 			}
-			held = nil
+			buffer = nil
 			return true
 		}
 		for e, err := range entries {
 			switch {
-			case holding && err == nil && isMember(e) && len(held) < maxSorted:
-				held = append(held, e)
+			case buffering && err == nil && isMember(e) && len(buffer) < maxSorted:
+				buffer = append(buffer, e)
 				continue
-			case holding && !flush(len(held) >= maxSorted || err != nil):
+			case buffering && !flush(len(buffer) >= maxSorted || err != nil):
 				return
 			}
 			if !yield(e, err) {
 				return
 			}
 		}
-		if holding {
+		if buffering {
 			flush(true)
 		}
 	}

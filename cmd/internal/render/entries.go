@@ -32,7 +32,7 @@ type entry struct {
 // "nntp". EntriesJSON returns the error of the entries, or that of w.
 // Each line is one call of w.Write.
 func EntriesJSON(w io.Writer, listing string, entries iter.Seq2[fetch.Entry, error]) error {
-	now := stamp(time.Now())
+	now := timeText(time.Now())
 	for e, err := range entries {
 		if err != nil {
 			return err
@@ -47,7 +47,7 @@ func EntriesJSON(w io.Writer, listing string, entries iter.Seq2[fetch.Entry, err
 // record returns an entry in the format of all protocols, with the driver's record next to it.
 func record(e fetch.Entry, listing, now string) any {
 	shared := entry{Event: "entry", URL: e.URL.Redacted(), Time: now, Listing: listing, Name: e.Name, Kind: e.Kind.String(),
-		ContentType: e.ContentType, Size: known(e.Size), ModTime: stamp(e.ModTime), Rel: e.Rel}
+		ContentType: e.ContentType, Size: sizePtr(e.Size), ModTime: timeText(e.ModTime), Rel: e.Rel}
 	facts := e.Facts()
 	if facts.Driver == "" {
 		return shared

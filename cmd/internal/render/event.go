@@ -93,7 +93,7 @@ func (e Response) line(now string) any {
 		ETag        string `json:"etag,omitempty"`
 		Validator   string `json:"validator,omitempty"`
 		Reply       string `json:"reply,omitempty"`
-	}{head{"response", e.URL, now}, m.Kind.String(), m.ContentType, known(size), stamp(m.ModTime), sentTag(m), madeTag(m), said(m.Reply)}
+	}{head{"response", e.URL, now}, m.Kind.String(), m.ContentType, sizePtr(size), timeText(m.ModTime), sentTag(m), derivedTag(m), replyText(m.Reply)}
 }
 
 func (e Progress) line(now string) any {
@@ -101,7 +101,7 @@ func (e Progress) line(now string) any {
 		head
 		Bytes *int64 `json:"bytes,omitempty"`
 		Size  *int64 `json:"size,omitempty"`
-	}{head{"progress", e.URL, now}, known(e.Done), known(e.Total)}
+	}{head{"progress", e.URL, now}, sizePtr(e.Done), sizePtr(e.Total)}
 }
 
 func (e Retry) line(now string) any {
@@ -160,5 +160,5 @@ func NewEventWriter(w io.Writer) *EventWriter { return &EventWriter{w: w} }
 func (w *EventWriter) Write(ev Event) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return WriteJSON(w.w, ev.line(stamp(time.Now())))
+	return WriteJSON(w.w, ev.line(timeText(time.Now())))
 }

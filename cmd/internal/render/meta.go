@@ -40,9 +40,9 @@ func MetaJSON(w io.Writer, url, final string, m *fetch.Meta) error {
 	if final == url {
 		final = ""
 	}
-	return WriteJSON(w, meta{Event: "described", URL: url, Time: stamp(time.Now()), FinalURL: final, Kind: m.Kind.String(),
-		Name: m.Name, ContentType: m.ContentType, Size: known(m.Size), ModTime: stamp(m.ModTime), ETag: sentTag(m), Validator: madeTag(m),
-		Status: m.Reply.Code, Reply: said(m.Reply), Header: withoutSecrets(m.Header), Form: m.Form})
+	return WriteJSON(w, meta{Event: "described", URL: url, Time: timeText(time.Now()), FinalURL: final, Kind: m.Kind.String(),
+		Name: m.Name, ContentType: m.ContentType, Size: sizePtr(m.Size), ModTime: timeText(m.ModTime), ETag: sentTag(m), Validator: derivedTag(m),
+		Status: m.Reply.Code, Reply: replyText(m.Reply), Header: withoutSecrets(m.Header), Form: m.Form})
 }
 
 // sentTag returns the entity tag that the server sent, or "".
@@ -53,9 +53,9 @@ func sentTag(m *fetch.Meta) string {
 	return m.ETag
 }
 
-// madeTag returns the validator that the driver made from other metadata, for protocols without
+// derivedTag returns the validator that the driver made from other metadata, for protocols without
 // entity tags.
-func madeTag(m *fetch.Meta) string {
+func derivedTag(m *fetch.Meta) string {
 	if m.Header.Get("Etag") != "" {
 		return ""
 	}
@@ -72,7 +72,7 @@ func MetaText(w io.Writer, url string, m *fetch.Meta, fields bool) error {
 	if !m.ModTime.IsZero() {
 		f = append(f, Fact{"modified", m.ModTime.Local().Format(time.RFC3339)})
 	}
-	f = append(f, Fact{"etag", sentTag(m)}, Fact{"validator", madeTag(m)}, Fact{"reply", said(m.Reply)})
+	f = append(f, Fact{"etag", sentTag(m)}, Fact{"validator", derivedTag(m)}, Fact{"reply", replyText(m.Reply)})
 	if fields {
 		f = append(f, Fields(m.Header)...)
 	}

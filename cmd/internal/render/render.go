@@ -59,24 +59,24 @@ func deceptive(r rune) bool {
 	return unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == '\u2028' || r == '\u2029'
 }
 
-// known returns a size for a record, which omits unknown sizes.
-func known(size int64) *int64 {
+// sizePtr returns a size for a record, which omits unknown sizes.
+func sizePtr(size int64) *int64 {
 	if size < 0 {
 		return nil
 	}
 	return &size
 }
 
-// stamp returns a time for a record, which omits zero times.
-func stamp(t time.Time) string {
+// timeText returns a time for a record, which omits zero times.
+func timeText(t time.Time) string {
 	if t.IsZero() {
 		return ""
 	}
 	return t.UTC().Format(time.RFC3339Nano)
 }
 
-// said returns a reply for a record.
-func said(r fetch.Reply) string {
+// replyText returns a reply for a record.
+func replyText(r fetch.Reply) string {
 	if r.IsZero() {
 		return ""
 	}

@@ -138,7 +138,7 @@ func TestTextPrintsLongListingsAsTheyArrive(t *testing.T) {
 	}
 }
 
-func TestListingsThatBreakOff(t *testing.T) {
+func TestTruncatedListings(t *testing.T) {
 	t.Parallel()
 	for name, write := range map[string]func(w *strings.Builder) error{
 		"text": func(w *strings.Builder) error {
@@ -162,7 +162,7 @@ type full struct{}
 
 func (full) Write([]byte) (int, error) { return 0, errFull }
 
-func TestWritersThatFail(t *testing.T) {
+func TestWriteErrors(t *testing.T) {
 	t.Parallel()
 	meta := &fetch.Meta{Size: 1}
 	for name, err := range map[string]error{
@@ -381,7 +381,7 @@ article  10  x        -  2026-03-04 05:06  a
 	}
 }
 
-func TestSortingHoldsNoEndlessListing(t *testing.T) {
+func TestSortingIsBounded(t *testing.T) {
 	t.Parallel()
 	n := 0
 	endless := func(yield func(fetch.Entry, error) bool) {

@@ -26,8 +26,8 @@ type TextOptions struct {
 	Sort bool
 }
 
-// ahead is the number of entries that determine the columns.
-const ahead = 64
+// maxLayoutRows is the number of entries that determine the columns.
+const maxLayoutRows = 64
 
 // Text writes entries as aligned lines, with control characters escaped. A listing with sizes or
 // dates becomes a table of type, size, date and name. Other listings become a menu: the number of the
@@ -44,7 +44,7 @@ func Text(w io.Writer, entries iter.Seq2[fetch.Entry, error], opts *TextOptions)
 		l.Location = time.Local
 	}
 	if l.Sort {
-		entries = inOrder(entries)
+		entries = sortMembers(entries)
 	}
 	var first []fetch.Entry
 	for e, err := range entries {
@@ -53,7 +53,7 @@ func Text(w io.Writer, entries iter.Seq2[fetch.Entry, error], opts *TextOptions)
 			return errors.Join(l.start(first), err)
 		case l.started:
 			err = l.print(e)
-		case len(first) < ahead:
+		case len(first) < maxLayoutRows:
 			first = append(first, e)
 		default:
 			err = errors.Join(l.start(first), l.print(e))

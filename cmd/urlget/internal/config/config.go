@@ -38,7 +38,7 @@ type File struct {
 type line struct {
 	number      int
 	name, value string
-	given       bool // the flag has a value
+	hasValue    bool // the flag has a value
 }
 
 // A section holds flags for the URLs of a host or scheme.
@@ -89,8 +89,8 @@ func Read(o *flags.Config, table flags.Table) (*File, error) {
 	return c, nil
 }
 
-// wrong returns an error about a line. It does not quote the line, which may contain a secret.
-func (c *File) wrong(number int, format string, args ...any) error {
+// lineError returns an error about a line. It does not quote the line, which may contain a secret.
+func (c *File) lineError(number int, format string, args ...any) error {
 	return failure.Usagef("%s:%d: %s", c.path, number, fmt.Sprintf(format, args...))
 }
 
@@ -99,17 +99,17 @@ func (c *File) parse(r io.Reader, table flags.Table) error {
 	size, n := 0, 1
 	for ; lines.Scan(); n++ {
 		if size += len(lines.Bytes()) + 1; size > maxConfig {
-			return c.wrong(n, "the file is larger than %d bytes", maxConfig)
+			return c.lineError(n, "the file is larger than %d bytes", maxConfig)
 		}
 		text := strings.TrimSpace(strings.TrimPrefix(lines.Text(), "\ufeff")) // byte order mark of some editors
 		switch {
 		case text == "" || text[0] == '#':
 		case strings.ContainsRune(text, 0):
-			return c.wrong(n, "the line contains a NUL")
+			return c.lineError(n, "the line contains a NUL")
 		case text[0] == '[':
 			s, ok := parseSection(text)
 			if !ok {
-				return c.wrong(n, "a section must be [HOST] or [SCHEME:]")
+				return c.lineError(n, "a section must be [HOST] or [SCHEME:]")
 			}
 			c.sections = append(c.sections, s)
 		default:
@@ -120,14 +120,14 @@ func (c *File) parse(r io.Reader, table flags.Table) error {
 				continue
 			}
 			if !table.Find(l.name).PerURL {
-				return c.wrong(n, "--%s applies to all URLs and must precede the first [section]", fetch.Printable(l.name))
+				return c.lineError(n, "--%s applies to all URLs and must precede the first [section]", fetch.Printable(l.name))
 			}
 			last := &c.sections[len(c.sections)-1]
 			last.lines = append(last.lines, l)
 		}
 	}
 	if err := lines.Err(); errors.Is(err, bufio.ErrTooLong) {
-		return c.wrong(n, "the line is too long")
+		return c.lineError(n, "the line is too long")
 	} else if err != nil {
 		return failure.File(err)
 	}
@@ -143,7 +143,7 @@ func parseLine(text string) line {
 	}
 	value := strings.TrimSpace(text[i:])
 	value = strings.TrimSpace(strings.TrimPrefix(value, "="))
-	return line{name: text[:i], value: value, given: true}
+	return line{name: text[:i], value: value, hasValue: true}
 }
 
 func parseSection(text string) (section, bool) {
@@ -207,36 +207,36 @@ func (c *File) Apply(cmd *cobra.Command, o *flags.Options) error {
 	set.Visit(func(f *pflag.Flag) { onLine[f.Name] = true })
 	typed := func(name string) bool { return onLine[name] }
 	has := func(name string) bool {
-		return typed(name) || slices.ContainsFunc(c.global, func(l line) bool { return l.name == name && truth(l.value) != "false" })
+		return typed(name) || slices.ContainsFunc(c.global, func(l line) bool { return l.name == name && parseBool(l.value) != "false" })
 	}
 	for _, l := range c.global {
 		f := set.Lookup(l.name)
 		switch {
 		case table.Find(l.name).CommandLine:
-			return c.wrong(l.number, "--%s is allowed only on the command line", l.name)
+			return c.lineError(l.number, "--%s is allowed only on the command line", l.name)
 		case f == nil && cmd.Root().Flags().Lookup(l.name) == nil:
 			return c.unknown(l, cmd.Root().Flags())
-		case f == nil || typed(l.name) || o.GivesWay(l.name, typed, has):
+		case f == nil || typed(l.name) || o.Overridden(l.name, typed, has):
 			continue
-		case !l.given && f.NoOptDefVal == "":
-			return c.wrong(l.number, "--%s requires a value", l.name)
-		case !l.given:
+		case !l.hasValue && f.NoOptDefVal == "":
+			return c.lineError(l.number, "--%s requires a value", l.name)
+		case !l.hasValue:
 			l.value = f.NoOptDefVal
 		case f.Value.Type() == "bool":
-			if l.value = truth(l.value); l.value != "true" && l.value != "false" {
-				return c.wrong(l.number, "--%s: must be yes, no or empty for yes", l.name)
+			if l.value = parseBool(l.value); l.value != "true" && l.value != "false" {
+				return c.lineError(l.number, "--%s: must be yes, no or empty for yes", l.name)
 			}
 		}
 		if err := set.Set(l.name, l.value); err != nil {
-			return c.wrong(l.number, "--%s: %v", l.name, withoutValue(err))
+			return c.lineError(l.number, "--%s: %v", l.name, withoutValue(err))
 		}
 		c.applied = append(c.applied, l)
 	}
 	return c.checkSections()
 }
 
-// truth normalizes a boolean value such as "yes", "on" or "".
-func truth(word string) string {
+// parseBool normalizes a boolean value such as "yes", "on" or "".
+func parseBool(word string) string {
 	switch word {
 	case "yes", "on":
 		return "true"
@@ -270,8 +270,8 @@ func withoutValue(err error) error {
 	return err
 }
 
-// Blame adds a hint to a usage error that the file also sets flags.
-func (c *File) Blame(err error) error {
+// WithConfigHint adds a hint to a usage error that the file also sets flags.
+func (c *File) WithConfigHint(err error) error {
 	if wrong := (*failure.Usage)(nil); c != nil && len(c.applied) > 0 && errors.As(err, &wrong) && wrong.Hint == "" {
 		return failure.Hinted(wrong.Text, "settings in "+c.path+" also apply; use --no-config to ignore them")
 	}

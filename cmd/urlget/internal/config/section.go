@@ -26,17 +26,17 @@ func (c *File) checkSections() error {
 		for i := range s.lines {
 			l := &s.lines[i]
 			switch {
-			case !l.given && l.name != "no-proxy":
-				return c.wrong(l.number, "--%s requires a value", l.name)
-			case l.given && l.name == "no-proxy":
-				return c.wrong(l.number, "--no-proxy takes no value in a section")
+			case !l.hasValue && l.name != "no-proxy":
+				return c.lineError(l.number, "--%s requires a value", l.name)
+			case l.hasValue && l.name == "no-proxy":
+				return c.lineError(l.number, "--no-proxy takes no value in a section")
 			case l.name == "header":
 				if err := checkField(l.value); err != nil {
-					return c.wrong(l.number, "%v", err)
+					return c.lineError(l.number, "%v", err)
 				}
 			case l.name == "proxy":
 				if _, err := flags.ProxyURL(l.value, false); err != nil {
-					return c.wrong(l.number, "%v", err)
+					return c.lineError(l.number, "%v", err)
 				}
 			case l.name == "password-file":
 				password, err := flags.FirstLine(l.value)
@@ -64,9 +64,9 @@ func (c *File) checkLogin(s section) error {
 	}
 	switch {
 	case user > 0 && !password:
-		return c.wrong(user, "--user requires a password in the same section")
+		return c.lineError(user, "--user requires a password in the same section")
 	case user == 0 && password:
-		return c.wrong(s.lines[0].number, "a password requires --user in the same section")
+		return c.lineError(s.lines[0].number, "a password requires --user in the same section")
 	}
 	return nil
 }

@@ -19,7 +19,7 @@ func rootFlags() (Table, *pflag.FlagSet) {
 	return table, set
 }
 
-func TestForeignFlagsAreNotOurs(t *testing.T) {
+func TestForeignFlagsAreNotDefined(t *testing.T) {
 	t.Parallel()
 	table, set := rootFlags()
 	known := func(name string) bool {

@@ -100,16 +100,16 @@ type Listing struct{ Human, Long, Recursive bool }
 
 // URLList holds the options for the list of URLs.
 type URLList struct {
-	File  string // a URL, or "-" for standard input
-	HTML  bool   // HTML page
-	Base  string
-	Begin uri.URI // Base
+	File    string // a URL, or "-" for standard input
+	HTML    bool   // HTML page
+	Base    string
+	BaseURL uri.URI // Base
 }
 
 // Many holds the options for parallel transfers.
 type Many struct {
 	Jobs, PerHost       Number
-	Eight               bool // -Z
+	Parallel            bool // -Z
 	Wait                Seconds
 	RandomWait          bool
 	Quota, HostRate     Size
@@ -120,16 +120,16 @@ type Many struct {
 
 // Tree holds the options for recursive retrieval.
 type Tree struct {
-	Recursive, Mirror, Requisites, Spider bool
-	Level                                 int // 0 is unlimited
-	NoParent, Span, Sitemaps, NoRobots    bool
-	Accept, Reject, Types                 []string
-	Domains, NoDomains, NoDirs            []string
-	AcceptURL, RejectURL                  string
-	NoHost, Flat, Force                   bool
-	CutDirs                               Number
-	Delete, Convert, Originals, Extend    bool
-	State                                 string
+	Recursive, Mirror, Requisites, Spider       bool
+	Level                                       int // 0 is unlimited
+	NoParent, Span, Sitemaps, NoRobots          bool
+	Accept, Reject, Types                       []string
+	Domains, NoDomains, NoDirs                  []string
+	AcceptURL, RejectURL                        string
+	NoHost, Flat, Force                         bool
+	CutDirs                                     Number
+	Delete, Convert, Originals, AdjustExtension bool
+	State                                       string
 }
 
 // On reports whether recursive retrieval is enabled.
@@ -162,7 +162,7 @@ type Send struct {
 	Method   string
 	Data     Several
 	PostFile string
-	Answers  []Answer
+	Form     []FormValue
 }
 
 // Cookies holds the names of cookie files.
@@ -295,15 +295,15 @@ func (o *Options) Complete() error {
 			return failure.File(err)
 		}
 	}
-	if m.Eight {
+	if m.Parallel {
 		m.Jobs = 8
 	}
 	o.Driver.Conns = int(max(m.Jobs, Number(m.Segments), 0))
 	if o.List.Base == "" {
 		return nil
 	}
-	if o.List.Begin, err = uri.ParseLoose(o.List.Base); err != nil || !o.List.Begin.IsAbs() {
-		return failure.Usagef("--base: %s is not an absolute URL", fetch.Printable(o.List.Begin.Redacted()))
+	if o.List.BaseURL, err = uri.ParseLoose(o.List.Base); err != nil || !o.List.BaseURL.IsAbs() {
+		return failure.Usagef("--base: %s is not an absolute URL", fetch.Printable(o.List.BaseURL.Redacted()))
 	}
 	return nil
 }

@@ -8,10 +8,10 @@ import (
 	"github.com/urlget/urlget/fetch/driver"
 )
 
-// GivesWay reports whether a flag of the configuration file is ignored because it conflicts with the
+// Overridden reports whether a flag of the configuration file is ignored because it conflicts with the
 // command line. typed reports whether a flag is on the command line, and has whether it is there or
 // in the file.
-func (o *Options) GivesWay(name string, typed, has func(name string) bool) bool {
+func (o *Options) Overridden(name string, typed, has func(name string) bool) bool {
 	table := o.Table()
 	f := table.Find(name)
 	tree := false

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-func TestGivesWay(t *testing.T) {
+func TestOverridden(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		typed, file, flag string // flags on the command line and in the file, and the flag of the file to check
@@ -38,7 +38,7 @@ func TestGivesWay(t *testing.T) {
 		o.Use(set)
 		typed := func(name string) bool { return slices.Contains(strings.Fields(tt.typed), name) }
 		has := func(name string) bool { return typed(name) || slices.Contains(strings.Fields(tt.file), name) }
-		if got := o.GivesWay(tt.flag, typed, has); got != tt.want {
+		if got := o.Overridden(tt.flag, typed, has); got != tt.want {
 			t.Errorf("%q in a file that has %q gives way to %q: %t", tt.flag, tt.file, tt.typed, got)
 		}
 	}

@@ -53,9 +53,9 @@ func PerHost(scheme string) int {
 	return 2
 }
 
-// IsAnswer reports whether responses of a scheme are printed by default because they are results of a
+// IsQuery reports whether responses of a scheme are printed by default because they are results of a
 // query.
-func IsAnswer(scheme string) bool {
+func IsQuery(scheme string) bool {
 	switch scheme {
 	case "finger", "whois", "dict", "cso":
 		return true

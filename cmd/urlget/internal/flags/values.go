@@ -24,15 +24,15 @@ import (
 	"github.com/urlget/urlget/protocols/nfs"
 )
 
-// endless is the value for no limit, in place of a number.
-const endless = "inf"
+// unlimited is the value for no limit, in place of a number.
+const unlimited = "inf"
 
-// A parsed is a flag value that is set by a function and has no default in the help.
-type parsed func(text string) error
+// A funcValue is a flag value that is set by a function and has no default in the help.
+type funcValue func(text string) error
 
-func (p parsed) String() string        { return "" }
-func (p parsed) Type() string          { return "text" }
-func (p parsed) Set(text string) error { return p(text) }
+func (p funcValue) String() string        { return "" }
+func (p funcValue) Type() string          { return "text" }
+func (p funcValue) Set(text string) error { return p(text) }
 
 // Seconds is the duration of a flag: a number of seconds, as in wget and curl, or with a unit
 // ("90", "0.5", "2m"). 0 and "inf" mean no limit.
@@ -48,7 +48,7 @@ func (s *Seconds) String() string {
 func (s *Seconds) Type() string { return "seconds" }
 
 func (s *Seconds) Set(text string) error {
-	if text == endless {
+	if text == unlimited {
 		*s = 0
 		return nil
 	}
@@ -81,7 +81,7 @@ func (s *Size) String() string {
 func (s *Size) Type() string { return "size" }
 
 func (s *Size) Set(text string) error {
-	if text == endless {
+	if text == unlimited {
 		*s = 0
 		return nil
 	}
@@ -116,8 +116,8 @@ func (s *Several) Set(text string) error {
 
 // A Count is a number of times, at least least. "inf" sets the value for no limit.
 type Count struct {
-	n           *int
-	least, none int
+	n                *int
+	least, unlimited int
 }
 
 func (c *Count) String() string {
@@ -130,8 +130,8 @@ func (c *Count) String() string {
 func (c *Count) Type() string { return "number" }
 
 func (c *Count) Set(text string) error {
-	if text == endless {
-		*c.n = c.none
+	if text == unlimited {
+		*c.n = c.unlimited
 		return nil
 	}
 	n, err := strconv.Atoi(text)
@@ -346,7 +346,7 @@ func (s *Segments) Set(text string) error {
 // FormFlag collects the values of --form or --form-file. They are parsed later, with errors that do
 // not quote the value, which may be secret.
 type FormFlag struct {
-	to   *[]Answer
+	to   *[]FormValue
 	file bool
 }
 
@@ -359,12 +359,12 @@ func (f *FormFlag) String() string {
 func (f *FormFlag) Type() string { return "field" }
 
 func (f *FormFlag) Set(text string) error {
-	*f.to = append(*f.to, Answer{text, f.file})
+	*f.to = append(*f.to, FormValue{text, f.file})
 	return nil
 }
 
-// An Answer is a value of --form or --form-file.
-type Answer struct {
+// A FormValue is a value of --form or --form-file.
+type FormValue struct {
 	Text string
 	File bool
 }
@@ -480,15 +480,15 @@ func FirstLine(name string) (string, error) {
 	return line, err
 }
 
-// maxAnswer limits the length of an input line, in bytes.
-const maxAnswer = 64 << 10
+// maxInputLine limits the length of an input line, in bytes.
+const maxInputLine = 64 << 10
 
 // ReadLine reads a line byte by byte, so that other readers get the rest. If it returns an error, the
 // line may be incomplete.
 func ReadLine(r io.Reader) (string, error) {
 	var line []byte
 	var b [1]byte
-	for len(line) < maxAnswer {
+	for len(line) < maxInputLine {
 		n, err := r.Read(b[:])
 		switch {
 		case n == 1 && b[0] == '\n':

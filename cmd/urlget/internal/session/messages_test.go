@@ -8,10 +8,10 @@ import (
 	"github.com/urlget/urlget/fetch"
 )
 
-// A mute is a Messenger that discards messages.
-type mute struct{ fetch.Messenger }
+// A discardMessenger is a Messenger that discards messages.
+type discardMessenger struct{ fetch.Messenger }
 
-func (mute) Send(fetch.Message) error { return nil }
+func (discardMessenger) Send(fetch.Message) error { return nil }
 
 func TestLinesAreBounded(t *testing.T) {
 	t.Parallel()
@@ -28,7 +28,7 @@ func TestLinesAreBounded(t *testing.T) {
 			}
 		}
 	}()
-	s := &Session{Input: NewInput(r), Messages: mute{}}
+	s := &Session{Input: NewInput(r), Messages: discardMessenger{}}
 	if err := s.lines(t.Context()); !errors.Is(err, fetch.ErrRequest) {
 		t.Error(err)
 	}

@@ -33,7 +33,7 @@ type Session struct {
 	Console  io.Writer                 // for the prompt
 	Say      func(format string, args ...any)
 
-	gate sync.Mutex // held to pause output
+	outputLock sync.Mutex // held to pause output
 }
 
 // Run returns when the server closes the connection, the user ends the session or the idle timeout
@@ -54,11 +54,11 @@ var errClosed = errors.New("closed")
 
 // run prints received data while feed sends the input. It returns when the server closes the
 // connection, feed fails or the idle timeout expires.
-func (s *Session) run(ctx context.Context, feed func(context.Context) error) error {
+func (s *Session) run(ctx context.Context, send func(context.Context) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	arrived := make(chan struct{}, 1)
-	received, fed := make(chan error, 1), make(chan error, 1)
+	received, sent := make(chan error, 1), make(chan error, 1)
 	go func() {
 		if s.Received != nil {
 			received <- s.messages(arrived)
@@ -66,22 +66,22 @@ func (s *Session) run(ctx context.Context, feed func(context.Context) error) err
 		}
 		received <- s.receive(arrived)
 	}()
-	go func() { fed <- feed(ctx) }()
-	silence := newSilence(s.Idle)
-	defer silence.stop()
-	err, receiving, feeding := error(nil), true, true
+	go func() { sent <- send(ctx) }()
+	idle := newIdleTimer(s.Idle)
+	defer idle.stop()
+	err, receiving, sending := error(nil), true, true
 	for done := false; !done; {
 		select {
 		case err = <-received:
 			done, receiving = true, false
-		case feedErr := <-fed:
-			feeding, fed = false, nil
-			done, err = feedErr != nil, feedErr
+		case sendErr := <-sent:
+			sending, sent = false, nil
+			done, err = sendErr != nil, sendErr
 		case <-arrived:
-			silence.reset()
-		case <-silence.expired():
+			idle.reset()
+		case <-idle.expired():
 			done = true
-			if feeding {
+			if sending {
 				err = &fetch.Error{Code: fetch.ErrNetwork, Err: fmt.Errorf("no data received for %v", s.Idle)}
 			}
 		case <-ctx.Done():
@@ -93,8 +93,8 @@ func (s *Session) run(ctx context.Context, feed func(context.Context) error) err
 	if receiving {
 		<-received
 	}
-	if feeding {
-		<-fed
+	if sending {
+		<-sent
 	}
 	if errors.Is(err, errClosed) {
 		return nil
@@ -102,34 +102,34 @@ func (s *Session) run(ctx context.Context, feed func(context.Context) error) err
 	return err
 }
 
-// A silence measures the time since data was received.
-type silence struct {
+// An idleTimer measures the time since data was received.
+type idleTimer struct {
 	limit time.Duration
 	timer *time.Timer // nil for no limit
 }
 
-func newSilence(limit time.Duration) *silence {
-	s := &silence{limit: limit}
+func newIdleTimer(limit time.Duration) *idleTimer {
+	s := &idleTimer{limit: limit}
 	if limit > 0 {
 		s.timer = time.NewTimer(limit)
 	}
 	return s
 }
 
-func (s *silence) expired() <-chan time.Time {
+func (s *idleTimer) expired() <-chan time.Time {
 	if s.timer == nil {
 		return nil
 	}
 	return s.timer.C
 }
 
-func (s *silence) reset() {
+func (s *idleTimer) reset() {
 	if s.timer != nil {
 		s.timer.Reset(s.limit)
 	}
 }
 
-func (s *silence) stop() {
+func (s *idleTimer) stop() {
 	if s.timer != nil {
 		s.timer.Stop()
 	}
@@ -145,9 +145,9 @@ func (s *Session) receive(arrived chan<- struct{}) error {
 			case arrived <- struct{}{}:
 			default:
 			}
-			s.gate.Lock()
+			s.outputLock.Lock()
 			_, writeErr := s.Output.Write(buf[:n])
-			s.gate.Unlock()
+			s.outputLock.Unlock()
 			if writeErr != nil {
 				return failure.File(writeErr)
 			}
@@ -199,7 +199,7 @@ func (s *Session) attach(ctx context.Context) error {
 	if screen != nil {
 		defer s.followSize(screen)()
 	}
-	err = s.run(ctx, func(ctx context.Context) error { return s.typing(ctx, fd, state, screen) })
+	err = s.run(ctx, func(ctx context.Context) error { return s.sendTyped(ctx, fd, state, screen) })
 	term.Restore(fd, state)
 	s.Say("")
 	s.Say("connection closed")
@@ -218,8 +218,8 @@ func (s *Session) followSize(screen fetch.Terminal) (stop func()) {
 	return tty.OnResize(tell)
 }
 
-// typing sends typed input up to the escape character, and then prompts for a command.
-func (s *Session) typing(ctx context.Context, fd int, state *term.State, screen fetch.Terminal) error {
+// sendTyped sends typed input up to the escape character, and then prompts for a command.
+func (s *Session) sendTyped(ctx context.Context, fd int, state *term.State, screen fetch.Terminal) error {
 	for {
 		select {
 		case chunk, ok := <-s.Input.read():
@@ -247,8 +247,8 @@ func (s *Session) typing(ctx context.Context, fd int, state *term.State, screen 
 // command prompts for a command. It restores the terminal and pauses the server's output. typed is
 // the input after the escape character.
 func (s *Session) command(ctx context.Context, fd int, state *term.State, screen fetch.Terminal, typed []byte) error {
-	s.gate.Lock()
-	defer s.gate.Unlock()
+	s.outputLock.Lock()
+	defer s.outputLock.Unlock()
 	term.Restore(fd, state)
 	defer term.MakeRaw(fd)
 	for {

@@ -54,7 +54,7 @@ func TestInputIsSentUntilTheServerCloses(t *testing.T) {
 	}
 }
 
-func TestSilenceAfterTheInputEndsTheSession(t *testing.T) {
+func TestIdleTimeoutAfterInputEnds(t *testing.T) {
 	s, _, _ := open(t, "")
 	s.Idle = time.Millisecond
 	if err := s.Run(t.Context()); err != nil {

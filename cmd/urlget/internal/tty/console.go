@@ -21,9 +21,9 @@ type Console struct {
 	w  io.Writer
 	display
 
-	screen *os.File   // terminal for messages, or nil
-	asking sync.Mutex // held while prompting
-	Silent bool       // no warnings
+	screen    *os.File   // terminal for messages, or nil
+	prompting sync.Mutex // held while prompting
+	Silent    bool       // no warnings
 }
 
 // NewConsole returns a console on standard error.
@@ -83,11 +83,11 @@ func (p proseWriter) Write(text []byte) (int, error) {
 
 // Alone blocks other writes and prompts until resume is called.
 func (c *Console) Alone() (resume func()) {
-	c.asking.Lock()
-	goOn := c.Pause()
+	c.prompting.Lock()
+	resumeDisplay := c.Pause()
 	return func() {
-		goOn()
-		c.asking.Unlock()
+		resumeDisplay()
+		c.prompting.Unlock()
 	}
 }
 

@@ -50,11 +50,11 @@ type transfers struct {
 
 // frames is the state of drawing.
 type frames struct {
-	frame  time.Time   // when the last frame was drawn; zero if no transfer runs
-	next   *time.Timer // triggers the next frame
-	drawn  []int       // widths of the lines on the screen, in columns
-	told   time.Time   // when plain lines were last printed
-	paused int
+	frame    time.Time   // when the last frame was drawn; zero if no transfer runs
+	next     *time.Timer // triggers the next frame
+	drawn    []int       // widths of the lines on the screen, in columns
+	reported time.Time   // when plain lines were last printed
+	paused   int
 }
 
 // A Transfer is one line of the display. A nil Transfer is not shown.
@@ -65,11 +65,11 @@ type Transfer struct {
 	began time.Time
 
 	stage       string    // the phase, such as "connecting"; "" while bytes arrive
-	again       time.Time // the time of the next attempt; zero if no retry is pending
-	why         string    // the reason for the retry
+	retryAt     time.Time // the time of the next attempt; zero if no retry is pending
+	retryReason string    // the reason for the retry
 	done, total int64     // bytes; total is -1 if unknown
 	rate        meter
-	over        bool
+	ended       bool
 }
 
 // Begin adds a transfer to the display. Any number may run at once.
@@ -110,18 +110,18 @@ func (t *Transfer) Update(done, total int64) {
 			t.rate.start(done, time.Now())
 			t.con.display.rate.last += done
 		}
-		t.done, t.total, t.stage, t.again = done, total, "", time.Time{}
+		t.done, t.total, t.stage, t.retryAt = done, total, "", time.Time{}
 	})
 }
 
 // Retry records that the transfer will start again after a pause.
 func (t *Transfer) Retry(wait time.Duration, why string) {
-	t.change(func() { t.again, t.why = time.Now().Add(wait), fetch.Printable(why) })
+	t.change(func() { t.retryAt, t.retryReason = time.Now().Add(wait), fetch.Printable(why) })
 }
 
 // wait records the state of a waiting transfer.
 func (t *Transfer) wait(stage string) {
-	t.change(func() { t.stage, t.again = stage, time.Time{} })
+	t.change(func() { t.stage, t.retryAt = stage, time.Time{} })
 }
 
 func (t *Transfer) change(f func()) {
@@ -141,10 +141,10 @@ func (t *Transfer) End() {
 	c := t.con
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if t.over {
+	if t.ended {
 		return
 	}
-	t.over = true
+	t.ended = true
 	c.ended++
 	c.bytes += t.done
 	c.running = slices.DeleteFunc(c.running, func(r *Transfer) bool { return r == t })
@@ -204,10 +204,10 @@ func (c *Console) tick() {
 	c.frame = now
 	sum := c.bytes
 	for _, t := range c.running {
-		t.rate.see(t.done, now)
+		t.rate.update(t.done, now)
 		sum += t.done
 	}
-	c.display.rate.see(sum, now)
+	c.display.rate.update(sum, now)
 	if c.plain {
 		io.WriteString(c.w, c.report(now))
 	} else {
@@ -218,13 +218,13 @@ func (c *Console) tick() {
 
 // report returns plain lines if they are due.
 func (c *Console) report(now time.Time) string {
-	if c.told.IsZero() {
-		c.told = c.began
+	if c.reported.IsZero() {
+		c.reported = c.began
 	}
-	if now.Sub(c.told) < plainTime {
+	if now.Sub(c.reported) < plainTime {
 		return ""
 	}
-	c.told = now
+	c.reported = now
 	return strings.Join(c.lines(now, 79, maxRows), "\n") + "\n"
 }
 
@@ -318,7 +318,7 @@ type meter struct {
 
 func (m *meter) start(n int64, now time.Time) { *m = meter{last: n, at: now} }
 
-func (m *meter) see(n int64, now time.Time) {
+func (m *meter) update(n int64, now time.Time) {
 	took := now.Sub(m.at)
 	switch {
 	case m.at.IsZero() || n < m.last:
@@ -343,9 +343,9 @@ func (t *Transfer) line(now time.Time, width, names int, paint Painter) string {
 	name := cut(t.name, names)
 	name += strings.Repeat(" ", names-columns(name)+1)
 	switch {
-	case !t.again.IsZero():
-		wait := max(t.again.Sub(now), 0).Round(time.Second)
-		return cut(fmt.Sprintf("%sretrying in %s (%s)", name, shortTime(wait), t.why), width)
+	case !t.retryAt.IsZero():
+		wait := max(t.retryAt.Sub(now), 0).Round(time.Second)
+		return cut(fmt.Sprintf("%sretrying in %s (%s)", name, shortTime(wait), t.retryReason), width)
 	case t.stage != "":
 		return cut(name+t.stage, width)
 	}

@@ -26,7 +26,7 @@ func TestProgressLines(t *testing.T) {
 		{wide, 39, "日本語の…r.gz [====>      ]  50%  0 B/s"},
 		{Transfer{name: "x", stage: "connecting"}, 39, "x connecting"},
 		{Transfer{name: "x", stage: "waiting"}, 39, "x waiting"},
-		{Transfer{name: "x", again: now.Add(3 * time.Second), why: "connection lost"}, 79, "x retrying in 3 s (connection lost)"},
+		{Transfer{name: "x", retryAt: now.Add(3 * time.Second), retryReason: "connection lost"}, 79, "x retrying in 3 s (connection lost)"},
 	}
 	for _, tt := range tests {
 		got := tt.of.line(now, tt.width, columns(tt.of.name), false)
@@ -79,12 +79,12 @@ func TestMeterIsSmooth(t *testing.T) {
 	var m meter
 	now := time.Now()
 	for i := range 100 {
-		m.see(int64(i)*1000, now.Add(time.Duration(i)*time.Second/10))
+		m.update(int64(i)*1000, now.Add(time.Duration(i)*time.Second/10))
 	}
 	if m.perSecond < 9999 || m.perSecond > 10001 {
 		t.Errorf("%v bytes a second, want 10000", m.perSecond)
 	}
-	m.see(0, now.Add(11*time.Second)) // the transfer was restarted
+	m.update(0, now.Add(11*time.Second)) // the transfer was restarted
 	if m.perSecond != 0 {
 		t.Errorf("%v bytes a second after a new beginning", m.perSecond)
 	}

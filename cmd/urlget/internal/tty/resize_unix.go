@@ -9,24 +9,24 @@ import (
 )
 
 // OnResize calls changed whenever the size of the terminal window changes, until stop is called.
-func OnResize(tell func()) (stop func()) {
-	changed := make(chan os.Signal, 1)
-	signal.Notify(changed, syscall.SIGWINCH)
+func OnResize(changed func()) (stop func()) {
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGWINCH)
 	done := make(chan struct{})
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
 		for {
 			select {
-			case <-changed:
-				tell()
+			case <-signals:
+				changed()
 			case <-done:
 				return
 			}
 		}
 	}()
 	return func() {
-		signal.Stop(changed)
+		signal.Stop(signals)
 		close(done)
 		<-ended
 	}
