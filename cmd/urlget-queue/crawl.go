@@ -61,7 +61,7 @@ func (f *crawlFlags) crawl() (*queue.Crawl, error) {
 	c := &queue.Crawl{Scope: f.scope, Agent: f.agent, NoRobots: f.noRobots, Sitemaps: f.sitemaps, MaxPages: f.maxPages}
 	n, err := strconv.Atoi(f.level)
 	if f.level != "inf" && (err != nil || n < 0) {
-		return nil, usage("--level must be a number from 0, or inf")
+		return nil, usage("--level must be 0 or more, or inf")
 	}
 	if c.Scope.MaxDepth = n; n == 0 {
 		c.Scope.MaxDepth = -1

@@ -261,7 +261,7 @@ func lineHint(u uri.URI, hint string) string {
 	case strings.HasPrefix(hint, "did you mean"):
 		return hint
 	}
-	return "a line is a URL, a # comment, or a JSON object with a url"
+	return "each line must be a URL, a # comment or a JSON object with a url field"
 }
 
 func (b *batch) next() int {

@@ -89,9 +89,9 @@ func scopeRules(s *crawl.Scope, u uri.URI) []string {
 	}
 	switch {
 	case !s.SpanHosts && u.Port(0) != 0:
-		add("stays at %s, port %d", host, u.Port(0))
+		add("stays on %s, port %d", host, u.Port(0))
 	case !s.SpanHosts:
-		add("stays at %s", host)
+		add("stays on %s", host)
 	case len(s.Domains) > 0:
 		add("visits %s and the domains %s", host, list(s.Domains))
 	default:
@@ -129,7 +129,7 @@ func (a *app) treeRules(u uri.URI, robots bool) []string {
 		if t.NoRobots {
 			rules = append(rules, "ignores robots.txt")
 		} else {
-			rules = append(rules, "heeds robots.txt")
+			rules = append(rules, "obeys robots.txt")
 		}
 	}
 	pace := fmt.Sprintf("runs %d transfers in parallel, at most %d per host", m.Jobs, min(int(m.Jobs), hostLimit(m, u.Scheme())))

@@ -49,91 +49,91 @@ func groups(table flags.Table, cmd *cobra.Command) []manpages.Group {
 // manSections are the sections that are not part of --help, in roff.
 const manSections = `
 .SH EXIT STATUS
-The first failure decides; what comes after it is retrieved all the same.
+If several URLs fail, the first failure in argument order sets the status.
 .TP
 \fB0\fP
-All was retrieved.
+All URLs were retrieved, or not modified.
 .TP
 \fB1\fP
-A failure of no known class.
+Any other error.
 .TP
 \fB2\fP
-A mistake on the command line, or a URL that cannot be understood.
+Usage error or malformed URL.
 .TP
 \fB3\fP
-A local file or standard output.
+Local file error, including standard output.
 .TP
 \fB4\fP
-The network: no such host, nobody listens, no answer in time.
+Network failure: name resolution, connection or timeout.
 .TP
 \fB5\fP
-TLS, or the key of an SSH server.
+TLS failure, or an SSH host key that does not match.
 .TP
 \fB6\fP
-The login was refused.
+Authentication failure.
 .TP
 \fB7\fP
-The server broke its protocol, or its redirects lead nowhere.
+Protocol violation by the server, including redirect loops.
 .TP
 \fB8\fP
-The server refused: not found, not allowed, busy, broken.
+The server refused the request: not found, forbidden, error or busy.
 .TP
 \fB16\fP
-The URL names nothing that can be retrieved like this.
+Not retrievable: unknown scheme, mailto, a session without a terminal or input, a search without words.
 .TP
 \fB17\fP
-Refused by the rules of safety; nothing was sent.
+Refused by policy; nothing was sent.
 .TP
 \fB18\fP
-The transfer is not complete, the content has changed or is too large, or its checksum is wrong.
+The transfer is incomplete, the content changed or is too large, or the checksum does not match.
 .TP
 \fB130\fP
 Interrupted.
 .SH ENVIRONMENT
 .TP
 \fBhttp_proxy\fP, \fBhttps_proxy\fP, \fBftp_proxy\fP, \fBall_proxy\fP, \fBno_proxy\fP
-Proxies, and hosts to reach without one.
+Proxies, and hosts to connect to without a proxy.
 .TP
 \fBNETRC\fP
-The netrc file, in place of ~/.netrc.
+The netrc file, instead of ~/.netrc.
 .TP
 \fBNNTPSERVER\fP
-The news server of URLs that name none.
+The news server for URLs without a host.
 .TP
 \fBMAIL\fP
-The mailbox in which messages are looked up if no --mailbox is given.
+The mailbox to search for messages, unless --mailbox is set.
 .TP
 \fBURLGET_CONFIG\fP
 The configuration file.
 .TP
 \fBXDG_CONFIG_HOME\fP, \fBXDG_DATA_HOME\fP
-Where the configuration file and the known certificates are, in place of ~/.config and ~/.local/share.
+Directories of the configuration file and of trusted certificates, instead of ~/.config and ~/.local/share.
 .TP
 \fBSSL_CERT_FILE\fP, \fBSSL_CERT_DIR\fP
-Authorities that are trusted, in place of those of the system.
+Trusted certificate authorities, instead of those of the system.
 .TP
 \fBSSH_AUTH_SOCK\fP
-The SSH agent.
+The socket of the SSH agent.
 .TP
 \fBNO_COLOR\fP
-Anything in it turns colours off.
+Disables colors if it is not empty.
 .TP
 \fBPATH\fP
-Is where the programs of experimental schemes are: urlget-x-NAME serves x-name.
+Directories of the programs for experimental schemes: urlget-x-NAME serves x-NAME.
 .SH FILES
 .TP
 ~/.config/urlget/config
-One long flag a line, then sections for hosts and schemes.
+The configuration file: one long flag per line, with sections for hosts and schemes.
 .TP
 ~/.netrc
-Logins, by host.
+Logins by host.
 .TP
 ~/.ssh/config, ~/.ssh/known_hosts
-How SSH servers are reached and known.
+Settings and host keys of SSH servers.
 .TP
 ~/.local/share/urlget/certificates
-The certificates of Gemini servers.
+Trusted certificates of Gemini servers.
 .TP
 NAME.part, NAME.part.json
-An unfinished transfer, and what it is a part of. The same command goes on with it.
+A partial download and its metadata. The same command with -c resumes it.
 `

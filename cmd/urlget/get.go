@@ -129,7 +129,7 @@ func (a *app) errorContent(ctx context.Context, j *job.Job, e *fetch.Error) func
 		case res.Err != nil:
 			a.con.Warn(what + " was not saved: " + render.ErrorText(res.Err))
 		case j.Output != "-":
-			a.say("%s is in %s", what, fetch.Printable(filepath.Join(a.out.dir, filepath.FromSlash(res.Path))))
+			a.say("%s was written to %s", what, fetch.Printable(filepath.Join(a.out.dir, filepath.FromSlash(res.Path))))
 		}
 	}
 }

@@ -87,7 +87,7 @@ func (a *app) describedBy(ctx context.Context, j *job.Job) (files []metalink.Fil
 		if ctx.Err() != nil {
 			return nil, resp.URL, err
 		}
-		a.say("%s: %s; it is not used", d.URL.Redacted(), render.ErrorText(plainError(err)))
+		a.say("%s: %s; it is ignored", d.URL.Redacted(), render.ErrorText(plainError(err)))
 	}
 	return []metalink.File{*f}, resp.URL, nil
 }
@@ -125,7 +125,7 @@ func (a *app) fromSources(ctx context.Context, t *task, file *metalink.File, fro
 	url := j.URL.Redacted()
 	res := &job.Result{URL: url, Op: j.Op, Started: time.Now(), Size: -1}
 	opts := &download.Sources{From: from, Dropped: func(u uri.URI, err error) {
-		a.say("%s: %s; it is not used again", u.Redacted(), render.ErrorText(plainError(err)))
+		a.say("%s: %s; the source is not used again", u.Redacted(), render.ErrorText(plainError(err)))
 	}}
 	r := a.runner()
 	opts.Options = download.Options{Exists: j.Exists, Retry: r.Retry, Segments: j.Segments, Checksum: j.Checksum,

@@ -31,7 +31,7 @@ func (a *app) warcCommand() *cobra.Command {
 // needFile rejects an empty argument list.
 func needFile(_ *cobra.Command, args []string) error {
 	if len(args) == 0 {
-		return failure.Usagef("no FILE")
+		return failure.Usagef("a file is required")
 	}
 	return nil
 }

@@ -114,7 +114,7 @@ func (a *app) extractURLs(ctx context.Context, urls []uri.URI, all bool) error {
 			a.fail(u.Redacted(), err)
 		}
 	}
-	a.say("%d files saved, of %d URLs", saved, len(urls))
+	a.say("saved %d files from %d URLs", saved, len(urls))
 	return failure.File(d.Flush())
 }
 

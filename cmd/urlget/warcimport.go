@@ -45,7 +45,7 @@ func (n *network) importInto(cmd *cobra.Command, args []string, kinds ...archive
 	for _, name := range args {
 		kind, err := archive.KindOf(name)
 		if err == nil && kinds != nil && !slices.Contains(kinds, kind) {
-			err = fmt.Errorf("it is a %s", kind)
+			err = fmt.Errorf("the file is a %s", kind)
 		}
 		if err != nil {
 			return failure.File(fmt.Errorf("%s: %w", name, err))

@@ -53,9 +53,9 @@ func describePackage(src source, p platform, files []file) packageConfig {
 		Section:    "net",
 		Priority:   "optional",
 		Maintainer: "The urlget maintainers",
-		Description: "retrieves what URLs name, whatever their scheme\n" +
-			"A command like wget and curl for every scheme of RFC 1738 and RFC 1630 and their\n" +
-			"relatives: http, ftp, gopher, news, wais, prospero, telnet, file and more.",
+		Description: "retrieves URLs of any scheme\n" +
+			"urlget is a command like wget and curl that also retrieves ftp, gopher, gemini,\n" +
+			"news, sftp, smb, imap, wais and more than 30 other URL schemes.",
 		Homepage:        "https://github.com/urlget/urlget",
 		License:         "MIT",
 		Recommends:      []string{"ca-certificates"},

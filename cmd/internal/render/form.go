@@ -11,7 +11,7 @@ import (
 // fieldWords describes the kinds of form fields.
 var fieldWords = map[fetch.FieldKind]string{
 	fetch.FieldLine:   "a line",
-	fetch.FieldSecret: "a line that is not shown",
+	fetch.FieldSecret: "a line that is not echoed",
 	fetch.FieldLines:  "lines",
 	fetch.FieldYesNo:  "yes or no",
 	fetch.FieldChoice: "one of",
@@ -39,7 +39,7 @@ func Form(w io.Writer, form *fetch.Form) error {
 			what += " " + quoted(f.Choices)
 		}
 		if len(f.Default) > 0 && f.Kind != fetch.FieldSecret {
-			what += "; unanswered: " + quoted(f.Default)
+			what += "; default: " + quoted(f.Default)
 		}
 		fmt.Fprintf(&b, "  '%s': %s\n", fetch.Printable(f.Name), fetch.Printable(what))
 	}

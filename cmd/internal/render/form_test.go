@@ -23,10 +23,10 @@ func TestForm(t *testing.T) {
 	}}
 	want := `Order\x1b
   Who are you?
-  'Name:': a line; unanswered: 'Joe'
-  'Password': a line that is not shown
+  'Name:': a line; default: 'Joe'
+  'Password': a line that is not echoed
   'Address': lines
-  'Gift?': yes or no; unanswered: 'no'
+  'Gift?': yes or no; default: 'no'
   'Colour': one of 'red', 'blue\n'
   'Picture': the content of a file
   'Save as': the name of a file to save to

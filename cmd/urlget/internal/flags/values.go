@@ -139,7 +139,7 @@ func (c *Count) Set(text string) error {
 		return err
 	}
 	if err != nil || n < c.least {
-		return fmt.Errorf("must be a number from %d, or inf", c.least)
+		return fmt.Errorf("must be %d or more, or inf", c.least)
 	}
 	*c.n = n
 	return nil
@@ -174,7 +174,7 @@ func (n *Number) Type() string { return "number" }
 func (n *Number) Set(text string) error {
 	v, err := strconv.Atoi(text)
 	if err != nil || v < 1 {
-		return errors.New("must be a number from 1")
+		return errors.New("must be 1 or more")
 	}
 	*n = Number(v)
 	return nil
@@ -219,7 +219,7 @@ func (o *Once) Type() string   { return "string" }
 
 func (o *Once) Set(text string) error {
 	if *o != "" {
-		return errors.New("must not be given twice")
+		return errors.New("must not be repeated")
 	}
 	*o = Once(text)
 	return nil
@@ -336,7 +336,7 @@ func (s *Segments) Set(text string) error {
 	case text == "auto":
 		*s = download.AutoSegments
 	case err != nil || n < 1:
-		return errors.New("must be a number from 1, or auto")
+		return errors.New("must be 1 or more, or auto")
 	default:
 		*s = Segments(n)
 	}
@@ -437,7 +437,7 @@ func ParseRanges(text string) ([]fetch.Range, error) {
 
 // parseRange parses A-B (first and last byte), A- or A (all bytes from A) or -N (the last N bytes).
 func parseRange(text string) (fetch.Range, error) {
-	wrong := errors.New("not a range")
+	wrong := errors.New("malformed range")
 	first, last, _ := strings.Cut(text, "-")
 	a, errA := strconv.ParseUint(first, 10, 62)
 	b, errB := strconv.ParseUint(last, 10, 62)

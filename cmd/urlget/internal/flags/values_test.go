@@ -102,7 +102,7 @@ func TestParseRange(t *testing.T) {
 		}
 	}
 	for _, text := range []string{"", "-", "-0", "--5", "+5", "5-4", "a-b", "1-2-3", "99999999999999999999-", "-99999999999999999999"} {
-		if got, err := parseRange(text); err == nil || err.Error() != "not a range" {
+		if got, err := parseRange(text); err == nil || err.Error() != "malformed range" {
 			t.Errorf("%q: %v, error %v", text, got, err)
 		}
 	}
@@ -115,7 +115,7 @@ func TestParseRanges(t *testing.T) {
 		t.Errorf("%v, %v", got, err)
 	}
 	for _, text := range []string{"1-2,", ",", "1-2;3-4"} {
-		if got, err := ParseRanges(text); err == nil || err.Error() != "not a range" {
+		if got, err := ParseRanges(text); err == nil || err.Error() != "malformed range" {
 			t.Errorf("%q: %v, error %v", text, got, err)
 		}
 	}
