@@ -123,11 +123,11 @@ func (s *submitter) seed(ctx context.Context, text string) (known bool, err erro
 func state(c *queue.Crawl, s *queue.Status) string {
 	switch {
 	case s.Depth() == 0:
-		return "over"
+		return "finished"
 	case c.Stopped:
 		return "stopped"
 	}
-	return "at work"
+	return "running"
 }
 
 // stop stops or resumes a crawl.
