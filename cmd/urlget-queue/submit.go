@@ -95,7 +95,7 @@ func (a *app) submit(ctx context.Context, s *submitFlags, args []string) error {
 		}
 	}
 	if !s.quiet {
-		fmt.Fprintf(a.err, "%d submitted, %d duplicates, %d refused\n", sub.submitted, sub.duplicates, sub.refused)
+		fmt.Fprintf(a.err, "%d submitted, %d duplicate, %d refused\n", sub.submitted, sub.duplicates, sub.refused)
 	}
 	if sub.refused > 0 {
 		return &printedError{sub.status}

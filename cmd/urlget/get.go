@@ -11,7 +11,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -308,11 +307,14 @@ func (r *reporter) digestText(res *job.Result) string {
 	return ", sha256:" + res.SHA256
 }
 
-func sizeText(n int64) string {
-	if n == 1 {
-		return "1 byte"
+func sizeText(n int64) string { return quantity(n, "byte") }
+
+// quantity formats a number with a noun, whose plural ends in "s".
+func quantity[T int | int64 | uint64](n T, noun string) string {
+	if n != 1 {
+		noun += "s"
 	}
-	return strconv.FormatInt(n, 10) + " bytes"
+	return fmt.Sprintf("%d %s", n, noun)
 }
 
 // say prints one line of text unless messages are disabled.

@@ -83,12 +83,16 @@ func commandNames(root *cobra.Command) []string {
 	return names
 }
 
-// wantShell makes the completion command fail without the name of a shell.
-func wantShell(root *cobra.Command) {
+// setCompletion adapts cobra's completion command: it fails without the name of a shell.
+func setCompletion(root *cobra.Command) {
 	root.InitDefaultCompletionCmd()
 	for _, cmd := range root.Commands() {
 		if cmd.Name() == "completion" {
 			shells := strings.Join(commandNames(cmd), ", ")
+			cmd.Use = "completion SHELL"
+			cmd.Short = "Print the completion script for a shell"
+			cmd.Long = "Print the completion script for a shell: " + shells +
+				".\nThe help of each shell explains how to load it, such as urlget completion bash --help."
 			cmd.Args = cobra.ArbitraryArgs
 			cmd.RunE = func(*cobra.Command, []string) error {
 				return failure.Hinted("completion requires a shell: "+shells, "see urlget completion SHELL --help")
@@ -124,6 +128,9 @@ func longHelp(cmd *cobra.Command, table flags.Table) string {
 				fmt.Fprintf(&b, "  %-11s %s\n", c.Name(), c.Short)
 			}
 		}
+	}
+	if f := cmd.Flags().Lookup("help"); f != nil {
+		f.Usage = "print this help"
 	}
 	for _, g := range table.Groups(cmd.Flags()) {
 		fmt.Fprintf(&b, "\n%s:\n%s", g.Title, g.Flags.FlagUsagesWrapped(helpWidth))

@@ -74,7 +74,7 @@ func execute(ctx context.Context, args []string, std stdio, loaders ...fetch.Loa
 	if isQueueCommand(args) {
 		err = runQueueProgram(args)
 	} else if args, err = a.table.Split(args, root.Flags()); err == nil {
-		wantShell(root)
+		setCompletion(root)
 		root.SetArgs(args)
 		root.SetIn(std.in)
 		help := &errWriter{w: std.out}

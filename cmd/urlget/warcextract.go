@@ -114,7 +114,7 @@ func (a *app) extractURLs(ctx context.Context, urls []uri.URI, all bool) error {
 			a.fail(u.Redacted(), err)
 		}
 	}
-	a.say("saved %d files from %d URLs", saved, len(urls))
+	a.say("saved %s from %s", quantity(saved, "file"), quantity(len(urls), "URL"))
 	return failure.File(d.Flush())
 }
 

@@ -73,7 +73,7 @@ func (n *network) importInto(cmd *cobra.Command, args []string, kinds ...archive
 		}
 	}
 	r := m.Report()
-	n.say("%d records, %d of them revisits; %d duplicates skipped", r.Records, r.Revisits, r.Known)
+	n.say("%s, including %s; %s skipped", quantity(r.Records, "record"), quantity(r.Revisits, "revisit"), quantity(r.Known, "duplicate"))
 	return nil
 }
 

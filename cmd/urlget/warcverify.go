@@ -41,7 +41,7 @@ func verifyPacked(out io.Writer, name string) error {
 			fmt.Fprintf(out, "%s: %s\n", fetch.Printable(name), fetch.Printable(text))
 		})
 		if problems > 0 {
-			return &fetch.Error{Code: fetch.ErrProtocol, Err: fmt.Errorf("%d problems in %s", problems, name)}
+			return &fetch.Error{Code: fetch.ErrProtocol, Err: fmt.Errorf("%s in %s", quantity(problems, "problem"), name)}
 		}
 		return nil
 	})
@@ -56,9 +56,9 @@ func verifyWARC(out *errWriter, name string, file io.ReaderAt) error {
 	if err != nil {
 		return failure.File(fmt.Errorf("%s: %w", name, err))
 	}
-	fmt.Fprintf(out, "%s: %d records, %s of content, %d problems\n", shown, s.Records, sizeText(s.Content), problems)
+	fmt.Fprintf(out, "%s: %s, %s of content, %s\n", shown, quantity(s.Records, "record"), sizeText(s.Content), quantity(problems, "problem"))
 	if s.External > 0 {
-		fmt.Fprintf(out, "%s: %d revisits of records in other archives\n", shown, s.External)
+		fmt.Fprintf(out, "%s: %s of records in other archives\n", shown, quantity(s.External, "revisit"))
 	}
 	switch {
 	case out.err != nil:
@@ -66,7 +66,7 @@ func verifyWARC(out *errWriter, name string, file io.ReaderAt) error {
 	case s.Records == 0:
 		return failure.File(fmt.Errorf("%s contains no records", name))
 	case problems > 0:
-		return &fetch.Error{Code: fetch.ErrProtocol, Err: fmt.Errorf("%d problems in %s", problems, name)}
+		return &fetch.Error{Code: fetch.ErrProtocol, Err: fmt.Errorf("%s in %s", quantity(problems, "problem"), name)}
 	}
 	return nil
 }

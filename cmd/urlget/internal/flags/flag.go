@@ -82,7 +82,7 @@ type Group struct {
 	Flags []Flag
 }
 
-// A Table holds all flags. Flags that are not in the table belong to the last group.
+// A Table holds all flags. Other flags of a command belong to the group generalGroup.
 type Table []Group
 
 // All returns the rows of the table.
@@ -171,10 +171,10 @@ func (t Table) Groups(set *pflag.FlagSet) []GroupSet {
 			}
 		}
 	}
-	last := groups[len(groups)-1].Flags
+	general := slices.IndexFunc(groups, func(g GroupSet) bool { return g.Title == generalGroup })
 	set.VisitAll(func(f *pflag.Flag) {
 		if !seen[f.Name] {
-			last.AddFlag(f)
+			groups[general].Flags.AddFlag(f)
 		}
 	})
 	return slices.DeleteFunc(groups, func(g GroupSet) bool { return !g.Flags.HasAvailableFlags() })

@@ -30,6 +30,9 @@ const (
 	wgetX   = "wget's -X is --exclude-directories"
 )
 
+// generalGroup is the title of the group for the program itself.
+const generalGroup = "General"
+
 // Table returns the flags of all commands, in the groups and in the order of the help.
 func (o *Options) Table() Table {
 	return Table{
@@ -43,7 +46,7 @@ func (o *Options) Table() Table {
 		{"Login", o.loginFlags()},
 		{"Limits", o.limitsFlags()},
 		{"Server", o.pagesFlags()},
-		{"General", o.programFlags()},
+		{generalGroup, o.programFlags()},
 		{"Schemes", o.protocolFlags()},
 	}
 }
