@@ -69,7 +69,7 @@ type Options struct {
 }
 
 const (
-	// DefaultAgent is the default of Options.Agent, DefaultAlike that of Options.MaxAlike.
+	// DefaultAgent and DefaultAlike are the defaults of Options.Agent and Options.MaxAlike.
 	DefaultAgent = "urlget"
 	DefaultAlike = 20_000
 )
@@ -297,7 +297,7 @@ func (c *crawl) recordOutcome(p *Page, err error) error {
 	return c.State.finishVisit(p.item, state, p.Memo, c.Scope.Limit())
 }
 
-// fullDisk reports whether err means that no file can be saved any more.
+// fullDisk reports whether err means that files can no longer be saved.
 func fullDisk(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EROFS)
 }

@@ -22,7 +22,8 @@ import (
 	httpdriver "github.com/urlget/urlget/protocols/http"
 )
 
-// visits crawls and returns the visited paths, sorted, and the reasons by path of what was left.
+// visits crawls a site. It returns the visited paths, sorted, and the reasons for unfollowed links
+// by path.
 func visits(t *testing.T, site *httptest.Server, path string, opts crawl.Options) (done []string, left map[string]crawl.Reason) {
 	t.Helper()
 	c := fetch.New(nil, httpdriver.Load)
@@ -43,8 +44,8 @@ func visits(t *testing.T, site *httptest.Server, path string, opts crawl.Options
 	return done, left
 }
 
-// newSite serves pages of HTML, by path. One that begins with a number is an answer of that status;
-// one that begins with "->" redirects.
+// newSite serves HTML pages by path. A text that starts with a number is sent with that status
+// code. A text that starts with "->" is a redirect.
 func newSite(t *testing.T, pages map[string]string) *httptest.Server {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		text, ok := pages[r.URL.RequestURI()]
@@ -131,7 +132,7 @@ func TestRedirects(t *testing.T) {
 		"/s/a": "->/s/target", "/s/b": "->/s/target", "/s/target": `<a href=deep></a>`, "/s/deep": "x", "/s/c": "->" + other.URL + "/"})
 	done, left := visits(t, site, "/start", crawl.Options{Scope: crawl.Scope{NoParent: true}})
 	want := []string{"/s/", "/s/deep", "/s/target"}
-	got := slices.DeleteFunc(done, func(s string) bool { return s == "/s/a" || s == "/s/b" || s == "/s/c" }) // which of them was first is open
+	got := slices.DeleteFunc(done, func(s string) bool { return s == "/s/a" || s == "/s/b" || s == "/s/c" }) // either one may be the first to claim the target
 	if !slices.Equal(got, want) || left["/up"] != "parent" || left[other.URL+"/"] != "host" {
 		t.Errorf("%q, want %q; left %v", done, want, left)
 	}
@@ -164,8 +165,8 @@ func TestCalendarsEnd(t *testing.T) {
 
 func TestDepthCountsTheShortestWay(t *testing.T) {
 	t.Parallel()
-	// "/far" is found four links away first, and then one link away, so that what it leads to is
-	// within reach.
+	// The first path to "/far" has four links, and a later one has two, so that its links are
+	// within MaxDepth.
 	release := make(chan struct{})
 	var once sync.Once
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -280,7 +281,7 @@ func TestAStateIsForOneProcess(t *testing.T) {
 	st.Close()
 }
 
-// TestTheQueueIsInTheFile crawls many more URLs, of more hosts, than there may be in memory.
+// TestTheQueueIsInTheFile crawls more URLs, on more hosts, than fit in memory.
 func TestTheQueueIsInTheFile(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -326,9 +327,9 @@ func TestTheQueueIsInTheFile(t *testing.T) {
 	}
 }
 
-// TestTheScopeOfASeedThatMovedOutlivesAnInterruption breaks a crawl off whose seed redirected to another
-// server. What goes on with it follows the links of that server, and sends the login to the first one
-// alone.
+// TestTheScopeOfASeedThatMovedOutlivesAnInterruption interrupts a crawl whose seed redirected to
+// another server. The resumed crawl follows the links of that server. It sends the login only to
+// the original server.
 func TestTheScopeOfASeedThatMovedOutlivesAnInterruption(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -387,7 +388,7 @@ func TestTheScopeOfASeedThatMovedOutlivesAnInterruption(t *testing.T) {
 	}
 }
 
-// redirecting redirects one path.
+// redirecting redirects from to to and passes other paths to h.
 func redirecting(from, to string, h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == from {

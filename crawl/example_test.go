@@ -14,7 +14,7 @@ import (
 	"github.com/urlget/urlget/protocols/ftp"
 )
 
-// The URLs of an FTP site, up to one link away from the directory that the crawl begins with.
+// List the URLs of an FTP site, up to one link away from the start directory.
 func ExampleRun() {
 	s, err := ftpd.New(ftpd.Options{Tree: fstest.MapFS{
 		"motd":            {Data: []byte("Welcome.\n")},

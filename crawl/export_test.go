@@ -8,11 +8,11 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// AddEnd adds a URL and ends its visit, and writes between if write is true. It returns how many
-// changes of the queue are to be written then.
+// AddEnd adds a URL and finishes its visit. If write is true, it writes the state in between. It
+// returns the number of pending changes of the queue.
 func (s *State) AddEnd(u uri.URI, write bool) (left int, err error) {
 	s.mu.Lock()
-	s.written = time.Now().Add(time.Hour) // nothing is due
+	s.written = time.Now().Add(time.Hour) // prevent automatic writes
 	s.mu.Unlock()
 	it := &item{url: u, size: -1}
 	if _, err := s.add(it, -1, "", 0); err != nil {
@@ -31,7 +31,7 @@ func (s *State) AddEnd(u uri.URI, write bool) (left int, err error) {
 	return len(s.changes[string(queueBucket)]), err
 }
 
-// Queued returns how many items the file has in its queue, once all is written.
+// Queued writes pending changes and returns the number of queued items in the file.
 func (s *State) Queued() (n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -45,7 +45,7 @@ func (s *State) Queued() (n int) {
 	return n
 }
 
-// Crash closes the file of s as the end of the process would: what was not written is lost.
+// Crash closes the file of s without writing pending changes, like the end of the process.
 func (s *State) Crash() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -54,14 +54,14 @@ func (s *State) Crash() {
 	s.db.Close()
 }
 
-// MaxHosts and MaxHot are how much of the queue is in memory.
+// MaxHosts, MaxHot and MaxItems limit the part of the queue that is in memory.
 const (
 	MaxHosts = maxHosts
 	MaxHot   = maxHot
 	MaxItems = maxItems
 )
 
-// InMemory returns how many items of the queue are in memory, and of how many hosts.
+// InMemory returns the number of queued items and hosts in memory.
 func (s *State) InMemory() (items, hosts int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -71,8 +71,8 @@ func (s *State) InMemory() (items, hosts int) {
 	return items, len(s.queue.hosts)
 }
 
-// NoSync makes writing quick: nothing is durable then.
+// NoSync disables syncing. Writes are then fast, but not durable.
 func (s *State) NoSync() { s.db.NoSync = true }
 
-// OpenNoSync is Open and NoSync.
+// OpenNoSync is like Open followed by NoSync.
 func OpenNoSync(name string) (*State, error) { return open(name, true) }

@@ -20,8 +20,8 @@ var (
 	frontierDir  = flag.String("frontier.dir", "", "where it has its file")
 )
 
-// TestFrontierMemory measures what a crawl of many URLs takes of memory: most of them wait, and
-// those that are found are everywhere in the order of keys. Such as
+// TestFrontierMemory measures the memory use of a crawl with many queued URLs. New URLs are spread
+// over the whole key range. For example:
 //
 //	go test ./crawl -run FrontierMemory -frontier 10000000 -timeout 1h -v
 func TestFrontierMemory(t *testing.T) {
@@ -47,7 +47,7 @@ func TestFrontierMemory(t *testing.T) {
 	var most int64
 	room := func(string) bool { return true }
 	for page := 0; page*perDirectory < total; page++ {
-		// The directories come in no order, the pages of one together.
+		// Directories are in random order; the pages of one directory follow each other.
 		mixed := uint64(page) * 0x9e3779b97f4a7c15
 		for i := range perDirectory {
 			u := uri.MustParse(fmt.Sprintf("http://h%d.example/articles/%016x/page-%d.html", mixed>>32%hosts, mixed, i))
@@ -82,7 +82,7 @@ func TestFrontierMemory(t *testing.T) {
 	}
 }
 
-// memory returns what Linux says of the process, in KiB.
+// memory returns the values in kB of /proc/self/status.
 func memory(t *testing.T) map[string]int64 {
 	f, err := os.Open("/proc/self/status")
 	if err != nil {

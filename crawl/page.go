@@ -68,15 +68,16 @@ func (p *Page) withLogin(u uri.URI) uri.URI {
 	return u
 }
 
-// SetKind sets Kind if the response is a listing: the kind of a seed is unknown before. Links in a
-// listing are trusted to exist.
+// SetKind sets Kind if the response is a listing. The kind of a seed is unknown until then. Links
+// in a listing are trusted to exist.
 func (p *Page) SetKind(kind fetch.Kind) {
 	if kind == fetch.KindListing {
 		p.Kind = fetch.EntryListing
 	}
 }
 
-// AddLink reports a link of the page. An error is one of the state and must end the visit.
+// AddLink reports a link of the page. If it returns an error, the state failed and the visit must
+// end.
 func (p *Page) AddLink(e fetch.Entry) error {
 	c := p.crawl
 	l := Link{URL: c.withoutDefaultPort(e.URL).WithoutUserinfo().WithoutFragment(), From: p.URL, Seed: p.seedURL(), Depth: p.Depth + 1,

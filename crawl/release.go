@@ -6,7 +6,7 @@ const (
 	// releaseAfter is the number of accesses between two releases. A single access can map 16 pages
 	// of 4 KiB.
 	releaseAfter = 1000
-	// releaseMinSize is the file size in bytes from which on pages are released.
+	// releaseMinSize is the minimum file size, in bytes, for releasing pages.
 	releaseMinSize = 32 << 20
 )
 

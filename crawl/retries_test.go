@@ -7,8 +7,8 @@ import (
 	"github.com/urlget/urlget/fetch"
 )
 
-// TestPausesBetweenTriesOfRobots gives the pauses after 1, 2 and 3 failures; less than 0 stands for
-// none, as the failure is final.
+// TestPausesBetweenTriesOfRobots lists the pauses after 1, 2 and 3 failures. A negative pause means
+// that there is no retry.
 func TestPausesBetweenTriesOfRobots(t *testing.T) {
 	t.Parallel()
 	const s = time.Second

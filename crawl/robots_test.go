@@ -25,8 +25,8 @@ import (
 	httpdriver "github.com/urlget/urlget/protocols/http"
 )
 
-// A publicSite answers for public.example without a connection, so that the client takes it for a
-// public server. It notes the other URLs that reach a driver.
+// A publicSite serves public.example without a connection, so that the client treats it as a public
+// server. It records the URLs of all other requests that reach a driver.
 type publicSite struct {
 	html string
 	mu   sync.Mutex
@@ -49,7 +49,7 @@ func (p *publicSite) middleware(next driver.Driver) driver.Driver {
 	})
 }
 
-// counting listens on loopback and counts connections.
+// counting listens on loopback and counts the connections.
 func counting(t *testing.T) (port string, n *atomic.Int32) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -73,14 +73,14 @@ func counting(t *testing.T) (port string, n *atomic.Int32) {
 	return port, n
 }
 
-// A public page leads to a private host, in each way there is. Nothing is sent there, not even a
-// request for robots.txt.
+// A public page links to a private host, in various notations. Nothing is sent to that host, not
+// even a request for robots.txt.
 func TestRobotsAreNotAskedWhereTheLinkMayNotLead(t *testing.T) {
 	t.Parallel()
 	port, connections := counting(t)
 	tests := []struct {
 		link    string
-		reaches bool // the driver, which resolves the name
+		reaches bool // the request reaches the driver, which resolves the name
 	}{
 		{"http://127.0.0.1:" + port + "/", false},
 		{"https://127.0.0.1:" + port + "/", false},
@@ -131,7 +131,7 @@ func TestRobotsAreNotAskedWhereTheLinkMayNotLead(t *testing.T) {
 	})
 }
 
-// Hosts that the user names may be private, and so may those that they lead to.
+// Hosts named by the user may be private. They may link to other private hosts.
 func TestAPrivateHostIsCrawledByName(t *testing.T) {
 	t.Parallel()
 	other := newSite(t, map[string]string{"/": "other", "/robots.txt": "User-agent: *\nDisallow: /no"})
@@ -156,8 +156,8 @@ func TestAPrivateHostIsCrawledByName(t *testing.T) {
 	}
 }
 
-// A refusal is for the link that was refused: it is not remembered for others, and rules that are
-// remembered let no link through that the policy refuses.
+// The refusal of a link is not cached for other links. Cached rules do not allow a link that the
+// policy refuses.
 func TestRefusalsOfRobotsAreNotRemembered(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int32
@@ -194,7 +194,7 @@ func TestRefusalsOfRobotsAreNotRemembered(t *testing.T) {
 	}
 }
 
-// No login, cookie or field that proves who the user is goes along with a request for robots.txt.
+// Requests for robots.txt carry no login, cookie or other credential of the user.
 func TestRobotsAreAskedWithoutCredentials(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
@@ -246,7 +246,7 @@ func TestRobotsAreAskedWithoutCredentials(t *testing.T) {
 		c := fetch.New(&tt.opts, httpdriver.With(httpdriver.Options{Jar: jar}))
 		defer c.Close()
 		seed := "http://" + tt.login + addr + "/"
-		resp, err := c.Get(t.Context(), seed) // so that the login is known before
+		resp, err := c.Get(t.Context(), seed) // the client knows the login before the crawl
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -19,7 +19,7 @@ func TestFollow(t *testing.T) {
 		link  crawl.Link
 		url   string
 		want  crawl.Reason
-		read  bool // only for its links
+		read  bool // the page is only read for links
 	}{
 		{name: "the same server", url: "http://h/x"},
 		{name: "the same server over TLS", url: "https://h/x"},
@@ -96,7 +96,7 @@ func TestFollow(t *testing.T) {
 	}
 }
 
-// traits are those of the schemes that the tests of scopes use.
+// traits has the traits of the schemes that these tests use.
 var traits = map[string]fetch.Traits{
 	"http":   {Pages: true, HTML: true},
 	"gemini": {Pages: true},

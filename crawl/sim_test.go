@@ -25,23 +25,23 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// A world is a driver with made up hosts, whose pages lead to each other. What a host does depends
-// on nothing but the seed and what it was asked, so that a seed tells the same story again.
+// A world is a driver with simulated hosts, whose pages link to each other. Its responses depend
+// only on the seed and on the requests, so that a seed reproduces a run.
 type world struct {
 	seed    uint64
 	links   map[string][]string // by URL
-	latency int                 // in milliseconds, at most
-	refusal int                 // one of so many exchanges is refused; 0 for none
-	step    func()              // is called at each step of an exchange
+	latency int                 // maximum, in milliseconds
+	refusal int                 // one in this many requests is refused; 0 for none
+	step    func()              // called before and after the wait for each response
 
 	mu      sync.Mutex
-	tries   map[string]int // of each URL
-	asked   map[string]int // how often each URL was answered
-	running map[string]int // exchanges at once by host
+	tries   map[string]int // attempts by URL
+	asked   map[string]int // responses by URL
+	running map[string]int // concurrent requests by host
 	most    map[string]int
 }
 
-// dice returns a number from 0 to below n for one try of a URL.
+// dice returns a number from 0 to below n for one attempt at a URL.
 func (w *world) dice(url string, try, n int) int {
 	h := fnv.New64a()
 	fmt.Fprint(h, w.seed, url, try, n)
@@ -115,7 +115,7 @@ func newWorld(r *rand.Rand, hosts, pages int) *world {
 	return w
 }
 
-// reachable returns what the seed leads to.
+// reachable returns the URLs that can be reached from the seed.
 func (w *world) reachable(seed string) map[string]bool {
 	seen := map[string]bool{seed: true}
 	for todo := []string{seed}; len(todo) > 0; todo = todo[1:] {
@@ -140,10 +140,10 @@ var (
 	replay      = flag.Uint64("seed", 0, "simulate only the world of this seed")
 )
 
-// TestSimulation crawls made up worlds, each from a seed, with a process that ends at any step and
-// begins again: nothing is lost, nothing is visited twice but what was under way, no host gets more
-// than it bears, none waits while others are served one after the other, and the crawl comes to its
-// end.
+// TestSimulation crawls simulated worlds, each generated from a seed. The process ends at random
+// steps and is restarted. No URL is lost, and none is visited twice unless its visit was active at
+// a crash. No host exceeds its limits, and none has to wait while another is visited again and
+// again. Every crawl ends.
 func TestSimulation(t *testing.T) {
 	t.Parallel()
 	first, last := uint64(1), uint64(1000)
@@ -166,7 +166,7 @@ func TestSimulation(t *testing.T) {
 					t.Fatal(err)
 				}
 				synctest.Test(t, func(t *testing.T) {
-					defer func() { // a failure ends the test outside as well
+					defer func() { // report the seed in the outer test
 						if t.Failed() {
 							t.Logf("seed %d, to be had again by go test ./crawl -run Simulation -seed %d", seed, seed)
 						}
@@ -178,7 +178,7 @@ func TestSimulation(t *testing.T) {
 	}
 }
 
-// emptyState returns what is in the file of a new state: making one anew takes long.
+// emptyState returns the file of a new state, because creating one takes long.
 func emptyState(t *testing.T, dir string) []byte {
 	name := filepath.Join(dir, "empty")
 	st, err := crawl.OpenNoSync(name)
@@ -202,18 +202,18 @@ type simulation struct {
 	opts    schedule.Options
 	crashes int
 
-	lock      sync.Mutex // for all below
-	left      int        // steps until the process ends; less than 0 for never
+	lock      sync.Mutex // protects the fields below
+	left      int        // steps until the process crashes; negative for never
 	dead      bool
 	kill      func()
 	saved     map[string]int
-	here      map[string]bool // URLs that this process has met
-	waiting   map[string]bool // those of them that it has not begun to visit
-	waits     map[string]int  // how many, by host
-	visits    map[string]int  // under way, by host
+	here      map[string]bool // URLs known to this process
+	waiting   map[string]bool // known URLs whose visit has not started
+	waits     map[string]int  // number of waiting URLs by host
+	visits    map[string]int  // active visits by host
 	pause     map[string]time.Time
-	since     map[string]time.Time      // since when a host could have been visited
-	overtaken map[string]map[string]int // visits of others since then
+	since     map[string]time.Time      // time from which each host could have been visited
+	overtaken map[string]map[string]int // visits of other hosts since then
 	unfair    []string
 }
 
@@ -277,7 +277,7 @@ func (s *simulation) run(t *testing.T) {
 	}
 }
 
-// process crawls until the end, or until it crashes, which it reports.
+// process crawls until the crawl is complete or the process crashes. It reports whether it crashed.
 func (s *simulation) process(t *testing.T, client *fetch.Client) (crashed bool) {
 	st, err := crawl.OpenNoSync(s.file)
 	if err != nil {
@@ -356,7 +356,7 @@ func (s *simulation) visit(ctx context.Context, p *crawl.Page) error {
 	}
 }
 
-// begins notes that a visit begins, and that hosts wait for it that could have been visited before.
+// begins records the start of a visit and counts it for the hosts that were ready before.
 func (s *simulation) begins(host, url string) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
@@ -377,7 +377,7 @@ func (s *simulation) begins(host, url string) {
 			delete(s.overtaken, other)
 		case s.since[other].IsZero():
 			s.since[other], s.overtaken[other] = now, map[string]int{}
-		case s.since[other].Before(now): // what begins at the same time is not seen in order
+		case s.since[other].Before(now): // visits that start at the same instant have no order
 			if s.overtaken[other][host]++; s.overtaken[other][host] > 2 {
 				s.unfair = append(s.unfair, fmt.Sprintf("%s is visited %d times, and %s waits since %v", host, s.overtaken[other][host], other, now.Sub(s.since[other])))
 			}
@@ -385,7 +385,7 @@ func (s *simulation) begins(host, url string) {
 	}
 }
 
-// found notes the links of a page that was read.
+// found records the links of a page that was read.
 func (s *simulation) found(url string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -15,8 +15,8 @@ import (
 	filedriver "github.com/urlget/urlget/protocols/file"
 )
 
-// TestSparedPagesAreNotVisited crawls a directory three times. What is spared is over without a visit,
-// with the memo that it had or was given, and so known to the crawl after the next.
+// TestSparedPagesAreNotVisited crawls a directory three times. A skipped page counts as visited,
+// with its previous Memo or the one that Skip set. The next crawl therefore knows it.
 func TestSparedPagesAreNotVisited(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -8,7 +8,7 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// What comes into the queue and goes from it between two writes is never written.
+// An item that is queued and removed between two writes is never written.
 func TestTheQueueThatIsWritten(t *testing.T) {
 	t.Parallel()
 	s, err := crawl.OpenNoSync(filepath.Join(t.TempDir(), "state"))

@@ -10,7 +10,7 @@ func TestPagesThatAreNotAcceptedAreOnlyRead(t *testing.T) {
 	for seed, want := range map[string]map[string]string{
 		"/start":  {"d/b.zip": "b", "d/c.zip": "c"},
 		"/d/":     {"d/b.zip": "b", "d/c.zip": "c"},
-		"/d/away": {}, // it leads to a page that is not accepted
+		"/d/away": {}, // redirects to a page that is not accepted
 	} {
 		dir := t.TempDir()
 		for range 2 {

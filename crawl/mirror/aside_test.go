@@ -13,8 +13,8 @@ import (
 	"github.com/urlget/urlget/crawl/mirror"
 )
 
-// TestAFileThatIsMovedAsideDuringItsVisit saves /a, and then /a/b while the links of /a are being read:
-// the mirror has to remember where the file of /a is now.
+// TestAFileThatIsMovedAsideDuringItsVisit saves /a, and saves /a/b while the links of /a are being
+// read. The mirror must remember the new path of /a.
 func TestAFileThatIsMovedAsideDuringItsVisit(t *testing.T) {
 	t.Parallel()
 	saved, moved := make(chan bool), make(chan bool)

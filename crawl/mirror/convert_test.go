@@ -8,9 +8,9 @@ import (
 	"github.com/urlget/urlget/crawl/mirror"
 )
 
-// TestPagesAreConvertedOnce mirrors a site three times. A page that is unchanged is converted as soon as
-// that is asked for, and a converted one that is not retrieved again stays as it is: its links no
-// longer are those of the server.
+// TestPagesAreConvertedOnce mirrors a site several times. An unchanged page is converted once
+// Convert is set. A converted page that is not retrieved again is not changed, because its links
+// are no longer those of the server.
 func TestPagesAreConvertedOnce(t *testing.T) {
 	t.Parallel()
 	texts := map[string]string{"/": `<a href="s/">s</a> <a href=a.html>a</a>`, "/s/": `<a href=../a.html>x</a>`, "/a.html": "a"}
@@ -66,8 +66,8 @@ func TestPagesThatAreKeptAreReadForTheirLinks(t *testing.T) {
 	compare(t, "the missing file", files(t, dir), map[string]string{"index.html": texts["/"], "s/index.html": texts["/s/"], "s/a.html": "a"})
 }
 
-// TestAPageThatWasRemovedComesAgain removes pages of which the originals stay, and then mirrors them or
-// only reads them.
+// TestAPageThatWasRemovedComesAgain removes converted pages but keeps their originals. The next
+// mirror either saves the pages or only reads their links.
 func TestAPageThatWasRemovedComesAgain(t *testing.T) {
 	t.Parallel()
 	texts := map[string]string{"/": `<a href=a.html>a</a>`, "/a.html": `<a href="/">up</a>`}

@@ -10,8 +10,8 @@ import (
 	"github.com/urlget/urlget/fetchtest/servers/ftpd"
 )
 
-// TestOnlyWhatIsGoneIsDeletedInEveryLayout mirrors a tree twice, with files of one name. Without the
-// names of directories, their files are in one.
+// TestOnlyWhatIsGoneIsDeletedInEveryLayout mirrors a tree twice. It contains files of the same
+// name. Layouts that omit directory names save all files in one directory.
 func TestOnlyWhatIsGoneIsDeletedInEveryLayout(t *testing.T) {
 	t.Parallel()
 	tree := fstest.MapFS{}
@@ -21,7 +21,7 @@ func TestOnlyWhatIsGoneIsDeletedInEveryLayout(t *testing.T) {
 	tests := []struct {
 		name string
 		gone []string
-		opts func(o *mirror.Options) // of the second run
+		opts func(o *mirror.Options) // changes the options of the second run
 	}{
 		{"a directory is left out", nil, func(o *mirror.Options) { o.Crawl.Scope.RejectURL = regexp.MustCompile("/b/") }},
 		{"a directory is too deep", nil, func(o *mirror.Options) { o.Crawl.Scope.MaxDepth = 1 }},

@@ -15,7 +15,7 @@ import (
 	"github.com/urlget/urlget/protocols/ftp"
 )
 
-// A tree is mirrored twice. The second time nothing has changed.
+// Mirror a tree twice. Nothing changes between the runs.
 func ExampleRun() {
 	s, err := ftpd.New(ftpd.Options{Tree: fstest.MapFS{
 		"pub/readme.txt":  {Data: []byte("Read me.\n")},

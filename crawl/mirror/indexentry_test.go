@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// A directory is a server of files with a page of them, as nginx makes it.
+// A directory serves files and a directory index in the format of nginx.
 type directory struct {
 	mu    sync.Mutex
 	files map[string]string
@@ -68,7 +68,7 @@ func TestPagesOfDirectoriesSaveRequests(t *testing.T) {
 		}
 	}
 	again("the first time", "a.txt", "b.html", "c.bin", "new.txt")
-	again("unchanged", "new.txt") // which may have changed within the same minute
+	again("unchanged", "new.txt") // its index entry is too recent to prove that it is unchanged
 	d.files["a.txt"], d.times["a.txt"] = "A", day.Add(time.Hour)
 	again("a newer time", "a.txt", "new.txt")
 	d.files["c.bin"] = "longer"
@@ -87,8 +87,8 @@ func TestPagesOfDirectoriesSaveRequests(t *testing.T) {
 	compare(t, "the directory", got, map[string]string{"d/a.txt": "A", "d/b.html": d.files["b.html"], "d/c.bin": "longer", "d/new.txt": "new"})
 }
 
-// A page of a directory, which has no validator, is unchanged if what comes is what was there; also
-// if its links were converted and the original was kept.
+// A directory index has no validator. It counts as unchanged if the response equals the saved file,
+// or its original if the links were converted.
 func TestPagesWithoutValidators(t *testing.T) {
 	t.Parallel()
 	for name, convert := range map[string]bool{"as sent": false, "converted": true} {

@@ -371,7 +371,7 @@ func (m *mirror) renamedOwner(name string) string {
 	return ""
 }
 
-// moveOutOfTheWay renames a file that is in the way of a directory. m.mu must be held.
+// moveOutOfTheWay renames a file that occupies the path of a directory. m.mu must be held.
 func (m *mirror) moveOutOfTheWay(name string) error {
 	owner, _, err := m.state.Owner(fileName + name)
 	if err != nil {

@@ -74,7 +74,7 @@ func tryRun(t *testing.T, dir, seed string, opts mirror.Options) ([]string, *mir
 	return told, report, err
 }
 
-// files returns what is below dir, but for the state.
+// files returns the contents of the files below dir by path, without the state.
 func files(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -96,7 +96,7 @@ func files(t *testing.T, dir string) map[string]string {
 	return all
 }
 
-// want returns the files of a tree.
+// want returns the files that a mirror of tree has.
 func want(tree fstest.MapFS) map[string]string {
 	all := map[string]string{}
 	for name, f := range tree {
@@ -155,7 +155,7 @@ func TestTreesOfServers(t *testing.T) {
 				})
 			}
 			expected := want(tree)
-			if scheme == "http" { // an encoded delimiter is not a bare one
+			if scheme == "http" { // over HTTP, an encoded slash differs from a literal one
 				expected["z/x%3Fy.txt"] = expected["z/x?y.txt"]
 				delete(expected, "z/x?y.txt")
 			}
@@ -164,7 +164,7 @@ func TestTreesOfServers(t *testing.T) {
 	}
 }
 
-// The names in a directory are of one form often, and no trap: that of the seed as those below it.
+// The names in a directory often have the same form. MaxAlike does not limit links in listings.
 func TestListingsLeadToAnyNumberOfFilesOfOneForm(t *testing.T) {
 	t.Parallel()
 	tree := fstest.MapFS{}
@@ -224,14 +224,14 @@ func TestChangedAndGoneFiles(t *testing.T) {
 	if r.Deleted != 3 || r.Saved != 1 {
 		t.Errorf("%+v\n%q", r, told)
 	}
-	tree["d/mine"] = &fstest.MapFile{Data: []byte("mine")} // what the mirror did not save stays
+	tree["d/mine"] = &fstest.MapFile{Data: []byte("mine")} // files that the mirror did not save are kept
 	compare(t, "after the second time", files(t, dir), want(tree))
 	if _, err := os.Stat(filepath.Join(dir, "z")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the directory that is gone: %v", err)
 	}
 }
 
-// A run that has nothing to do notes nothing of its files, and the ones after it do not miss that.
+// A run without changes stores nothing about its files. Later runs must not depend on that data.
 func TestRunsAfterOneThatFoundNothingNew(t *testing.T) {
 	t.Parallel()
 	tree := newTree()
@@ -288,7 +288,7 @@ func TestNothingIsDeletedAfterAListingFailed(t *testing.T) {
 	compare(t, "after a failure", files(t, dir), want(tree))
 }
 
-// pages serves texts by path, with entity tags, and counts the answers by status.
+// pages serves texts by path, with entity tags, and counts the responses by status.
 func pages(t *testing.T, texts map[string]string) (site *httptest.Server, answers func() map[int]int) {
 	counts := map[int]int{}
 	lock := make(chan struct{}, 1)

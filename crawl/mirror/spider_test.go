@@ -8,8 +8,8 @@ import (
 	"github.com/urlget/urlget/crawl"
 )
 
-// TestASpiderLeavesTheMirrorAlone lets a spider look at what is mirrored. What it has seen is not taken
-// for saved, and the mirror still knows what it has.
+// TestASpiderLeavesTheMirrorAlone runs a spider on a mirrored site. Pages that it visits do not
+// count as saved, and it does not change the state of the mirror.
 func TestASpiderLeavesTheMirrorAlone(t *testing.T) {
 	t.Parallel()
 	texts := map[string]string{"/": `<a href=a>a</a>`, "/a": `<a href=b>b</a>`, "/b": `b`}

@@ -17,7 +17,7 @@ import (
 	"github.com/urlget/urlget/protocols"
 )
 
-// breakOff runs a mirror and interrupts it after the first event.
+// breakOff starts a mirror and interrupts it after the first event.
 func breakOff(t *testing.T, dir string, opts mirror.Options, seeds ...string) {
 	t.Helper()
 	root, err := os.OpenRoot(dir)
@@ -47,9 +47,9 @@ func TestAStateIsForOneKindOfMirrorAndItsSeeds(t *testing.T) {
 	once.Newer, spider.Spider, page.Crawl.Scope.SeedsOnly = false, true, true
 	for name, test := range map[string]struct {
 		first, second mirror.Options
-		path          string // where the second one begins; "" is where the first did
+		path          string // the seed of the second run below the server root; "" is the seed of the first run
 		continued     bool
-		left          []string // states after the second one
+		left          []string // suffixes of the state files after the second run
 	}{
 		"the same":                       {first: newer, second: newer, continued: true, left: []string{".state"}},
 		"the same, which keeps no state": {first: once, second: once, continued: true},
@@ -107,7 +107,7 @@ func TestOlderStatesAreGoneOnWith(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	st.Disclaim("k:") // they do not say what they are for
+	st.Disclaim("k:") // states of older versions have no kind
 	st.Close()
 	if _, r := run(t, dir, s.URL+"/z/", noHost()); r.Continued {
 		t.Error("a mirror of something else went on")

@@ -17,7 +17,7 @@ import (
 	"github.com/urlget/urlget/protocols"
 )
 
-// The traits that a driver declares decide how a mirror reads and names its resources. No other
+// The traits that a driver declares determine how a mirror reads and names its resources. No other
 // code needs to know the scheme.
 func TestTheDriverSaysHowItsSchemeIsMirrored(t *testing.T) {
 	t.Parallel()

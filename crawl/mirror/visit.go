@@ -49,8 +49,8 @@ func read(ctx context.Context, p *crawl.Page, v *visitResult) error {
 	return err
 }
 
-// check is the visit of a spider. It reads links if there may be any, and otherwise checks that the
-// resource exists.
+// check visits a page for Options.Spider. It reads the page if that may have links, and otherwise
+// checks that the resource exists.
 func (m *mirror) check(ctx context.Context, p *crawl.Page, v *visitResult) error {
 	v.Outcome = job.Listed
 	if s, _ := m.d.Client.Scheme(p.URL.Scheme()); !p.From.IsZero() && p.Kind == fetch.EntryObject && s.Can(fetch.OpStat) && !s.Pages {
@@ -352,9 +352,9 @@ func listedMeta(p *crawl.Page) *download.Known {
 	return &download.Known{Size: p.Size, Validator: fetch.Validator{ModTime: p.ModTime}}
 }
 
-// isPathBlocked reports whether a file could not be saved because a directory took its name, or a
-// file that of its parent directory. The page is then started again under another name. moved is
-// m.moved at the start of the attempt: another visit may have renamed that file since.
+// isPathBlocked reports whether a file could not be saved because name is a directory, or because
+// the path of a parent directory is a file. The page is then started again under another name.
+// moved is m.moved at the start of the attempt: another visit may have renamed that file since.
 func (m *mirror) isPathBlocked(name string, moved int) bool {
 	if info, err := m.d.Root.Lstat(name); err == nil && info.IsDir() {
 		for _, left := range []string{".part", ".part.json"} {

@@ -10,7 +10,7 @@ import (
 	"github.com/urlget/urlget/fetch/download"
 )
 
-// newMirror returns a mirror of an empty directory, with a state of its own.
+// newMirror returns a mirror of an empty directory, with its own state.
 func newMirror(t *testing.T) *mirror {
 	t.Helper()
 	root, err := os.OpenRoot(t.TempDir())
@@ -28,8 +28,8 @@ func newMirror(t *testing.T) *mirror {
 	return &mirror{d: d, state: state, checked: map[string]bool{}, renames: map[string]rename{}}
 }
 
-// TestWhatIsInTheWay lets the file a/b not be saved. Its page is begun again if "a" was a file,
-// also if another visit has moved that aside since.
+// TestWhatIsInTheWay simulates a failure to save a/b. The page is started again if "a" was a file,
+// even if another visit has renamed that file since.
 func TestWhatIsInTheWay(t *testing.T) {
 	t.Parallel()
 	file := func(_ *mirror, r *os.Root) error { return r.WriteFile("a", nil, 0o666) }
@@ -46,7 +46,7 @@ func TestWhatIsInTheWay(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		name string
-		have func(*mirror, *os.Root) error // what there is by now
+		have func(*mirror, *os.Root) error // changes the tree after the attempt began
 		want bool
 	}{
 		{"a file in place of the directory", file, true},

@@ -33,7 +33,7 @@ type rule struct {
 
 // Read reads the rules for the crawler named agent, a product token such as "urlget". If no group
 // names the agent, those for "*" apply. Several groups for one crawler are combined. Lines end with
-// CR, LF or both; invalid lines are ignored. An error is one of r.
+// CR, LF or both; invalid lines are ignored. Read returns only errors of r.
 func Read(r io.Reader, agent string) (*Rules, error) {
 	text, err := io.ReadAll(io.LimitReader(r, MaxSize))
 	if err != nil {

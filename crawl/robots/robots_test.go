@@ -34,7 +34,7 @@ func TestAllowed(t *testing.T) {
 		{"the first part of merged groups", "User-agent: urlget\nDisallow: /a\nUser-agent: urlget\nDisallow: /c", "/a", false},
 		{"a group for several", "User-agent: a\nUser-agent: urlget\nUser-agent: b\nDisallow: /x", "/x", false},
 		{"a sitemap does not divide", "User-agent: urlget\nSitemap: x\nUser-agent: b\nDisallow: /x", "/x", false},
-		{"our empty group", "User-agent: urlget\n\nUser-agent: *\nDisallow: /x", "/x", false}, // one group for both
+		{"our empty group", "User-agent: urlget\n\nUser-agent: *\nDisallow: /x", "/x", false}, // one group with two user agents
 		{"a wildcard", "User-agent: *\nDisallow: /*.gif$", "/a/b.gif", false},
 		{"a wildcard that ends", "User-agent: *\nDisallow: /*.gif$", "/a/b.gif?x", true},
 		{"the end must be the last one", "User-agent: *\nDisallow: /*a$", "/aba", false},

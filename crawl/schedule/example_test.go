@@ -10,10 +10,10 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// Two URLs of a list at once, and one at a time of each host.
+// Run the URLs of a list, two at once but only one per host.
 func Example() {
 	urls := []string{"x-made://one.example/a", "x-made://two.example/b", "x-made://one.example/c"}
-	do := func(_ context.Context, u uri.URI) error { // a program would call job.Runner.Run, and return Result.Err
+	do := func(_ context.Context, u uri.URI) error { // a program would call job.Runner.Run and return Result.Err
 		fmt.Println(u)
 		return nil
 	}

@@ -13,14 +13,14 @@ type gate struct {
 	limits    Limits
 	slots     int       // tasks at once; less than limits.Parallel after the host was busy
 	running   int       // active tasks
-	successes int       // consecutive successful tasks since most changed
+	successes int       // consecutive successful tasks since slots changed
 	next      time.Time // the earliest start of the next task under limits.Delay
 	until     time.Time // end of the pause after the host was busy
 	failures  int       // consecutive pauses
 }
 
-// pauses returns the policy for the pauses of busy hosts, of at most most each. Tasks retry on
-// their own.
+// pauses returns the policy for pausing busy hosts. A pause is at most most. Retries of tasks do
+// not use this policy.
 func pauses(most time.Duration) *retry.Policy {
 	return &retry.Policy{Wait: time.Second, MaxWait: most, Jitter: retry.HalfJitter, MaxRetryAfter: most}
 }
@@ -84,8 +84,8 @@ func (g *gate) pause(now time.Time, asked, most time.Duration, random func(time.
 	}
 }
 
-// succeeded records a successful task. After most consecutive successes, the host gets one more
-// task at once.
+// succeeded records a successful task. After as many consecutive successes as it has slots, the
+// host gets one more slot.
 func (g *gate) succeeded(now time.Time) {
 	if g.failures == 0 || now.Before(g.until) {
 		return // the task may have started before the pause

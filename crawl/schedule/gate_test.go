@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// TestPausesOfABusyHost gives the shortest and the longest pause after 1, 2, 3, … refusals.
+// TestPausesOfABusyHost checks the shortest and the longest pause after each of four refusals.
 func TestPausesOfABusyHost(t *testing.T) {
 	t.Parallel()
 	const s = time.Second

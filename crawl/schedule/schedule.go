@@ -135,7 +135,7 @@ func (s *Scheduler) SetLimits(host string, l Limits) {
 
 // SetAddress records the address of a host, without a port. Hosts at one address are treated as one
 // machine: together they run no more tasks than the host with the highest limit, and a pause
-// applies to all of them. Met must not be called with the address of a proxy.
+// applies to all of them. SetAddress must not be called with the address of a proxy.
 func (s *Scheduler) SetAddress(host, address string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

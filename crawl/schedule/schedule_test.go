@@ -15,10 +15,10 @@ import (
 	"github.com/urlget/urlget/fetch"
 )
 
-// A source is what Run takes tasks from.
+// A source supplies the tasks of Run.
 type source = func(context.Context, func(string) bool) (Task, error)
 
-// inTurn returns a source of n tasks for each of the hosts, in turn.
+// inTurn returns a source of n tasks per host. The hosts take turns.
 func inTurn(n int, do func(ctx context.Context, host string) error, hosts ...string) source {
 	i := 0
 	return source(func(context.Context, func(string) bool) (Task, error) {
@@ -31,7 +31,7 @@ func inTurn(n int, do func(ctx context.Context, host string) error, hosts ...str
 	})
 }
 
-// sleeping returns what takes d, and the most that there were of it at once.
+// sleeping returns a task function that takes d, and the highest number of concurrent calls.
 func sleeping(d time.Duration) (do func(context.Context, string) error, most *atomic.Int64) {
 	most = new(atomic.Int64)
 	var now atomic.Int64
@@ -53,7 +53,7 @@ func TestLimits(t *testing.T) {
 		setup func(*Scheduler)
 		hosts []string
 		most  int64
-		took  time.Duration // of 12 tasks of a second for each host
+		took  time.Duration // for 12 one-second tasks per host
 	}{
 		{"the default", nil, nil, []string{"a", "b", "c"}, 4, 9 * time.Second},
 		{"one host by default", nil, nil, []string{"a"}, 2, 6 * time.Second},
@@ -103,7 +103,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// A host that is busy slows down all its tasks, and no others.
+// A busy host delays its own tasks, but not those of other hosts.
 func TestABusyHostIsLeftAlone(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -139,17 +139,17 @@ func TestABusyHostIsLeftAlone(t *testing.T) {
 	})
 }
 
-// After a refusal a host gets half as much at once, and then slowly more.
+// After a refusal a host gets half as many concurrent tasks, and then gradually more.
 func TestABusyHostRecovers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := New(&Options{Parallel: 8, Host: Limits{Parallel: 8}})
 		for range 8 {
-			s.Failed("a", &fetch.Error{Code: fetch.ErrServer}) // says nothing of the kind
+			s.Failed("a", &fetch.Error{Code: fetch.ErrServer}) // not an error about load
 			s.Failed("a", errors.New("other"))
 		}
 		var most []int64
-		for range 8 { // the same refusal, told by all who met it
+		for range 8 { // one refusal, reported by all active tasks
 			s.Failed("a", &fetch.Error{Code: fetch.ErrBusy})
 		}
 		for range 5 {
@@ -159,7 +159,7 @@ func TestABusyHostRecovers(t *testing.T) {
 			}
 			most = append(most, at.Load())
 		}
-		// How many a second begin while others end is not determined.
+		// The order of starts and ends at the same instant is random.
 		if most[0] < 4 || most[0] > 5 || most[1] > 6 || !slices.IsSorted(most) || most[4] != 8 {
 			t.Errorf("%v at once", most)
 		}
@@ -193,14 +193,14 @@ func TestPausesGrowUpToABound(t *testing.T) {
 	})
 }
 
-// A list without end streams: the source is asked only when there is room.
+// An endless source is read only while there is room.
 func TestTheSourceIsAskedWhenThereIsRoom(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		given, begun := 0, atomic.Int64{}
 		src := source(func(context.Context, func(string) bool) (Task, error) {
-			if given++; given-int(begun.Load()) > 10+4+1 { // waiting, about to begin, and this one
+			if given++; given-int(begun.Load()) > 10+4+1 { // queued tasks, running ones, and this one
 				t.Errorf("%d tasks are given, %d have begun", given, begun.Load())
 			}
 			host := fmt.Sprint(given)
@@ -224,7 +224,7 @@ func TestTheSourceIsAskedWhenThereIsRoom(t *testing.T) {
 
 var errEnough = &fetch.Error{Code: fetch.ErrInterrupted, Err: errors.New("enough")}
 
-// A task that brings others, as an open listing does, does not wait for its own place.
+// A task that supplies other tasks, such as an open listing, does not block them with its own slot.
 func TestReleasedTasksBringOthers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -284,8 +284,8 @@ func TestAnErrorOfTheSourceComesAfterItsTasks(t *testing.T) {
 	})
 }
 
-// Tasks of one host whose requests can be sent ahead are done by one worker, in their order, and it
-// knows those that follow; another host does not wait for them.
+// Tasks of one host that can be pipelined are run in order by one worker, which knows the tasks
+// that follow. Another host does not have to wait for all of them.
 func TestLines(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

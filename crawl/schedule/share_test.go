@@ -11,8 +11,8 @@ import (
 	"github.com/urlget/urlget/fetch"
 )
 
-// TestHostsThatAreLeftAloneKeepNobodyWaiting has more tasks of hosts that are busy than may wait,
-// and then those of a host that is not.
+// TestHostsThatAreLeftAloneKeepNobodyWaiting queues more tasks of paused hosts than the scheduler
+// may hold, and then tasks of a host that is not paused.
 func TestHostsThatAreLeftAloneKeepNobodyWaiting(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ waiting, busy int }{{2, 1}, {3, 2}, {5, 4}, {6, 2}, {40, 15}, {1000, 400}} {

@@ -16,7 +16,7 @@ import (
 
 var seedFlag = flag.Uint64("seed", 0, "simulate only the network of this seed")
 
-// TestSimulation lets the scheduler work with networks of simulated hosts, each made from a seed.
+// TestSimulation runs the scheduler on networks of simulated hosts, each generated from a seed.
 func TestSimulation(t *testing.T) {
 	t.Parallel()
 	first, last := uint64(1), uint64(1000)
@@ -42,46 +42,47 @@ func TestSimulation(t *testing.T) {
 	}
 }
 
-// A simulation is a network, a scheduler and a source that holds the tasks of all hosts, as the
-// frontier of a crawl does.
+// A simulation has a network, a scheduler, and a source with the tasks of all hosts, like the queue
+// of a crawl.
 type simulation struct {
 	*Scheduler
 	rand      *rand.Rand
 	hosts     []*simulated
 	addresses []*machine
-	undone    int           // tasks that are not at their end
-	interrupt time.Duration // when the run is interrupted; 0 for never
+	undone    int           // tasks that are not complete
+	interrupt time.Duration // time of the interruption; 0 for none
 	atOnce    int
-	begun     time.Time // when a task began last
+	begun     time.Time // start of the last task
 	over      bool
-	lines     int // that have not ended
+	lines     int // lines that have not ended
 	wrong     []error
 }
 
-// A machine is one address.
+// A machine is the server at one address.
 type machine struct {
 	name    string
 	atOnce  int
-	bears   int       // tasks at once; more are refused
-	refuses time.Time // all tasks until then
-	told    time.Time // when the scheduler was told
-	asked   time.Time // to be left alone until then
+	bears   int       // concurrent tasks that it accepts
+	refuses time.Time // it refuses all tasks until then
+	told    time.Time // time of the last Failed
+	asked   time.Time // end of the requested pause
 }
 
-// A simulated host is one name.
+// A simulated host has one name.
 type simulated struct {
 	*machine
 	name    string
 	limits  Limits
-	met     time.Time // when the scheduler was told the address
+	met     time.Time // time of the first SetAddress
 	atOnce  int
 	latency time.Duration
-	waiting []*simulatedTask // in the source
-	handed  int              // to the scheduler, and not begun
-	begun   time.Time        // when a task began last
-	ended   time.Time        // when one ended last
-	// since is when the next task could have begun for all that the host minds, zero if it cannot,
-	// and overtaken counts the tasks of each other host that began after it.
+	waiting []*simulatedTask // tasks in the source
+	handed  int              // tasks in the scheduler that have not started
+	begun   time.Time        // start of the last task
+	ended   time.Time        // end of the last task
+	// since is the time from which the host could have started its next task; it is zero if the
+	// host cannot start one. overtaken counts the tasks of each other host that have started since
+	// then.
 	since     time.Time
 	overtaken map[*simulated]int
 }
@@ -179,7 +180,7 @@ func (s *simulation) run() {
 	}
 }
 
-// next is the source.
+// next is the source of the scheduler.
 func (s *simulation) next(_ context.Context, room func(string) bool) (Task, error) {
 	for _, i := range s.perm() {
 		h := s.hosts[i]
@@ -214,7 +215,7 @@ func (s *simulation) perm() []int {
 	return s.rand.Perm(len(s.hosts))
 }
 
-// do is one task of h.
+// do runs a task of h.
 func (s *simulation) do(ctx context.Context, h *simulated, t *simulatedTask) error {
 	s.mu.Lock()
 	refused, asked := s.begins(h, t)
@@ -267,13 +268,13 @@ func (s *simulation) do(ctx context.Context, h *simulated, t *simulatedTask) err
 
 type simulatedLine struct{}
 
-// pipeline is Options.Pipeline.
+// pipeline implements Options.Pipeline.
 func (s *simulation) pipeline(ctx context.Context, next func() []*fetch.Request) (context.Context, func()) {
 	s.locked(func() { s.lines++ })
 	return context.WithValue(ctx, simulatedLine{}, next), func() { s.locked(func() { s.lines-- }) }
 }
 
-// looksAhead checks what a task of h is told of those after it.
+// looksAhead checks the upcoming requests that a task of h receives.
 func (s *simulation) looksAhead(ctx context.Context, h *simulated) {
 	next, ok := ctx.Value(simulatedLine{}).(func() []*fetch.Request)
 	if !ok {
@@ -290,7 +291,7 @@ func (s *simulation) looksAhead(ctx context.Context, h *simulated) {
 	}
 }
 
-// begins checks that a task may begin, and returns what the machine says to it.
+// begins checks that a task may start now and returns the reply of the machine.
 func (s *simulation) begins(h *simulated, t *simulatedTask) (refused bool, asked time.Duration) {
 	now := time.Now()
 	h.handed--
@@ -316,7 +317,7 @@ func (s *simulation) begins(h *simulated, t *simulatedTask) (refused bool, asked
 		s.fail("%d tasks at once, of %d", s.atOnce, s.opts.Parallel)
 	case !h.begun.IsZero() && now.Before(h.begun.Add(delay)):
 		s.fail("%s is asked again after %v, not %v", h.name, now.Sub(h.begun), delay)
-	case h.ended.Before(now) && !h.ended.IsZero() && now.Before(h.ended.Add(delay)): // not at the same time
+	case h.ended.Before(now) && !h.ended.IsZero() && now.Before(h.ended.Add(delay)): // starts and ends at the same instant have no order
 		s.fail("%s is asked %v after a task of it, not %v", h.name, now.Sub(h.ended), delay)
 	case now.Before(s.begun.Add(s.opts.Interval)):
 		s.fail("%v between two tasks, not %v", now.Sub(s.begun), s.opts.Interval)
@@ -338,8 +339,7 @@ func (s *simulation) begins(h *simulated, t *simulatedTask) (refused bool, asked
 	return refused, asked
 }
 
-// overtakes checks that no host has been able to begin a task for long while h begins one after the
-// other.
+// overtakes checks that no other host that is ready waits while h starts several tasks.
 func (s *simulation) overtakes(h *simulated) {
 	now := time.Now()
 	h.since, h.overtaken = time.Time{}, nil
@@ -361,7 +361,7 @@ func (s *simulation) overtakes(h *simulated) {
 			continue
 		}
 		if !other.since.Before(now) {
-			continue // tasks that begin at the same time are not seen in order
+			continue // tasks that start at the same instant have no order
 		}
 		if other.overtaken[h]++; other.overtaken[h] > 2 {
 			s.fail("%s begins %d tasks, and %s none since %v ago", h.name, other.overtaken[h], other.name, now.Sub(other.since))

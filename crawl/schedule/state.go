@@ -34,7 +34,7 @@ type host struct {
 	pipelined bool          // it had tasks with a Request
 }
 
-// An address is one at which hosts were met.
+// An address is the network address of one or more hosts.
 type address struct {
 	gate
 	hosts int // number of hosts at the address
