@@ -228,12 +228,12 @@ func (c *crawl) next(_ context.Context, room func(string) bool) (schedule.Task, 
 	if it == nil {
 		return schedule.Task{}, schedule.ErrNone
 	}
-	var ahead *fetch.Request
+	var first *fetch.Request
 	if s, _ := c.client.Scheme(it.url.Scheme()); s.Pipelined {
 		p := &Page{pageState: pageState{crawl: c, item: it}}
-		ahead = &fetch.Request{URL: p.withLogin(it.url), From: it.from}
+		first = &fetch.Request{URL: p.withLogin(it.url), From: it.from}
 	}
-	return schedule.Task{Host: it.url.Host(), Request: ahead, Do: func(ctx context.Context) error {
+	return schedule.Task{Host: it.url.Host(), Request: first, Do: func(ctx context.Context) error {
 		if c.enough() {
 			c.State.release(it)
 			return schedule.ErrNoVerdict // it stays in the queue
@@ -369,15 +369,15 @@ func (c *crawl) visit(ctx context.Context, p *Page) error {
 var errForbidden = errors.New("disallowed by robots.txt")
 
 // addSitemaps queues the sitemaps of a seed's server.
-func (c *crawl) addSitemaps(p *Page, named []string) error {
-	guessed := len(named) == 0
+func (c *crawl) addSitemaps(p *Page, sitemaps []string) error {
+	guessed := len(sitemaps) == 0
 	if guessed && !c.client.Traits(p.URL).HTML {
 		return nil
 	}
 	if guessed {
-		named = []string{"/sitemap.xml"}
+		sitemaps = []string{"/sitemap.xml"}
 	}
-	for _, text := range named {
+	for _, text := range sitemaps {
 		ref, err := uri.ParseRef(text)
 		if err != nil {
 			continue

@@ -138,7 +138,7 @@ func TestRedirects(t *testing.T) {
 	}
 }
 
-func TestCalendarsEnd(t *testing.T) {
+func TestMaxAlikeEndsCalendars(t *testing.T) {
 	t.Parallel()
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
@@ -163,7 +163,7 @@ func TestCalendarsEnd(t *testing.T) {
 	}
 }
 
-func TestDepthCountsTheShortestWay(t *testing.T) {
+func TestDepthOfShortestPath(t *testing.T) {
 	t.Parallel()
 	// The first path to "/far" has four links, and a later one has two, so that its links are
 	// within MaxDepth.
@@ -196,7 +196,7 @@ func TestDepthCountsTheShortestWay(t *testing.T) {
 	}
 }
 
-func TestAFullDiskStopsTheCrawlAndItGoesOn(t *testing.T) {
+func TestFullDiskStopsCrawlThatCanBeResumed(t *testing.T) {
 	t.Parallel()
 	site := newSite(t, map[string]string{"/": `<a href=/a></a><a href=/b></a>`, "/a": "a", "/b": "b"})
 	c := fetch.New(nil, httpdriver.Load)
@@ -235,7 +235,7 @@ func TestAFullDiskStopsTheCrawlAndItGoesOn(t *testing.T) {
 	}
 }
 
-func TestEnoughIsEnoughAndTheCrawlGoesOn(t *testing.T) {
+func TestEnoughStopsCrawlThatCanBeResumed(t *testing.T) {
 	t.Parallel()
 	site := newSite(t, map[string]string{"/": `<a href=/a></a><a href=/b></a>`, "/a": "a", "/b": "b"})
 	c := fetch.New(nil, httpdriver.Load)
@@ -262,7 +262,7 @@ func TestEnoughIsEnoughAndTheCrawlGoesOn(t *testing.T) {
 	}
 }
 
-func TestAStateIsForOneProcess(t *testing.T) {
+func TestStateIsLocked(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "state")
 	st, err := crawl.Open(file)
@@ -281,8 +281,8 @@ func TestAStateIsForOneProcess(t *testing.T) {
 	st.Close()
 }
 
-// TestTheQueueIsInTheFile crawls more URLs, on more hosts, than fit in memory.
-func TestTheQueueIsInTheFile(t *testing.T) {
+// TestQueueBeyondMemory crawls more URLs, on more hosts, than fit in memory.
+func TestQueueBeyondMemory(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("has twenty thousand addresses in a file")
@@ -298,7 +298,7 @@ func TestTheQueueIsInTheFile(t *testing.T) {
 	for i := range crawl.MaxItems + 500 {
 		w.links[seed] = append(w.links[seed], fmt.Sprintf("x-sim://big/%d", i))
 	}
-	w.refusal, w.latency = 0, 0
+	w.refuseOneIn, w.latency = 0, 0
 	for _, to := range w.links[seed] {
 		w.links[to] = nil
 	}
@@ -320,21 +320,20 @@ func TestTheQueueIsInTheFile(t *testing.T) {
 	if want := int64(hosts*perHost + crawl.MaxItems + 500 + 1); err != nil || report.Visited != want {
 		t.Errorf("%+v, %v; want %d visits", report, err, want)
 	}
-	for url, n := range w.asked {
+	for url, n := range w.responses {
 		if n != 1 {
 			t.Errorf("%s was visited %d times", url, n)
 		}
 	}
 }
 
-// TestTheScopeOfASeedThatMovedOutlivesAnInterruption interrupts a crawl whose seed redirected to
-// another server. The resumed crawl follows the links of that server. It sends the login only to
-// the original server.
-func TestTheScopeOfASeedThatMovedOutlivesAnInterruption(t *testing.T) {
+// TestMovedSeedAfterResume interrupts a crawl whose seed redirected to another server. The resumed
+// crawl follows the links of that server. It sends the login only to the original server.
+func TestMovedSeedAfterResume(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name, login string
-		elsewhere   bool
+		otherServer bool
 	}{
 		{"to another server", "", true},
 		{"to another server, with a login", "me:secret@", true},
@@ -343,20 +342,20 @@ func TestTheScopeOfASeedThatMovedOutlivesAnInterruption(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			there := newSite(t, map[string]string{"/new/": `<a href=a>a</a> <a href=/out>out</a>`, "/new/a": `<a href=b>b</a>`, "/new/b": "b", "/out": "out"})
-			here, to := there, "/new/"
-			if tt.elsewhere {
-				to = there.URL + "/new/"
-				here = newSite(t, map[string]string{"/old/x": "->" + to})
+			target := newSite(t, map[string]string{"/new/": `<a href=a>a</a> <a href=/out>out</a>`, "/new/a": `<a href=b>b</a>`, "/new/b": "b", "/out": "out"})
+			start, to := target, "/new/"
+			if tt.otherServer {
+				to = target.URL + "/new/"
+				start = newSite(t, map[string]string{"/old/x": "->" + to})
 			} else {
-				there.Config.Handler = redirecting("/old/x", to, there.Config.Handler)
+				target.Config.Handler = redirecting("/old/x", to, target.Config.Handler)
 			}
 			c := fetch.New(nil, httpdriver.Load)
 			defer c.Close()
 			file := filepath.Join(t.TempDir(), "state")
-			seed := uri.MustParse(strings.Replace(here.URL, "//", "//"+tt.login, 1) + "/old/x")
+			seed := uri.MustParse(strings.Replace(start.URL, "//", "//"+tt.login, 1) + "/old/x")
 			var visited []string
-			run := func(most int) error {
+			run := func(maxVisits int) error {
 				st, err := crawl.Open(file)
 				if err != nil {
 					t.Fatal(err)
@@ -365,10 +364,10 @@ func TestTheScopeOfASeedThatMovedOutlivesAnInterruption(t *testing.T) {
 				n := 0
 				_, err = crawl.Run(t.Context(), c, []uri.URI{seed}, &crawl.Options{State: st, NoRobots: true,
 					Scope: crawl.Scope{NoParent: true}, Schedule: schedule.Options{Parallel: 1},
-					Enough: func() bool { return n >= most },
+					Enough: func() bool { return n >= maxVisits },
 					Ended: func(p *crawl.Page, err error) {
 						n++
-						if login := p.URL.Redacted() != p.URL.WithoutUserinfo().String(); err != nil || login != (tt.login != "" && !tt.elsewhere) {
+						if login := p.URL.Redacted() != p.URL.WithoutUserinfo().String(); err != nil || login != (tt.login != "" && !tt.otherServer) {
 							t.Errorf("%s: %v", p.URL, err)
 						}
 						visited = append(visited, p.URL.Path())

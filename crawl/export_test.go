@@ -8,9 +8,9 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// AddEnd adds a URL and finishes its visit. If write is true, it writes the state in between. It
-// returns the number of pending changes of the queue.
-func (s *State) AddEnd(u uri.URI, write bool) (left int, err error) {
+// AddAndFinish adds a URL and finishes its visit. If write is true, it writes the state in between.
+// It returns the number of pending changes of the queue.
+func (s *State) AddAndFinish(u uri.URI, write bool) (pending int, err error) {
 	s.mu.Lock()
 	s.written = time.Now().Add(time.Hour) // prevent automatic writes
 	s.mu.Unlock()

@@ -43,15 +43,15 @@ func TestFrontierMemory(t *testing.T) {
 		t.Fatal(err)
 	}
 	const hosts, perDirectory = 5000, 20
-	begun := time.Now()
-	var most int64
+	start := time.Now()
+	var peak int64
 	room := func(string) bool { return true }
 	for page := 0; page*perDirectory < total; page++ {
 		// Directories are in random order; the pages of one directory follow each other.
-		mixed := uint64(page) * 0x9e3779b97f4a7c15
+		hash := uint64(page) * 0x9e3779b97f4a7c15
 		for i := range perDirectory {
-			u := uri.MustParse(fmt.Sprintf("http://h%d.example/articles/%016x/page-%d.html", mixed>>32%hosts, mixed, i))
-			it := &item{url: u, from: uri.MustParse(fmt.Sprintf("http://h%d.example/articles/", mixed>>32%hosts)), depth: 2, rel: "a", size: -1, save: true}
+			u := uri.MustParse(fmt.Sprintf("http://h%d.example/articles/%016x/page-%d.html", hash>>32%hosts, hash, i))
+			it := &item{url: u, from: uri.MustParse(fmt.Sprintf("http://h%d.example/articles/", hash>>32%hosts)), depth: 2, rel: "a", size: -1, save: true}
 			if _, err := st.add(it, -1, Form(u), 1<<30); err != nil {
 				t.Fatal(err)
 			}
@@ -71,14 +71,14 @@ func TestFrontierMemory(t *testing.T) {
 		}
 		if n := (page + 1) * perDirectory; n%(total/20) < perDirectory {
 			m := memory(t)
-			most = max(most, m["VmHWM"])
+			peak = max(peak, m["VmHWM"])
 			info, _ := os.Stat(filepath.Join(dir, "state"))
-			t.Logf("%d URLs after %v: own memory %d MiB, of the file %d MiB, peak of both %d MiB; the file has %d MiB", n, time.Since(begun).Round(time.Second),
+			t.Logf("%d URLs after %v: own memory %d MiB, of the file %d MiB, peak of both %d MiB; the file has %d MiB", n, time.Since(start).Round(time.Second),
 				m["RssAnon"]>>10, m["RssFile"]>>10, m["VmHWM"]>>10, info.Size()>>20)
 		}
 	}
-	if most>>10 >= 200 {
-		t.Errorf("%d MiB", most>>10)
+	if peak>>10 >= 200 {
+		t.Errorf("%d MiB", peak>>10)
 	}
 }
 

@@ -21,8 +21,8 @@ type item struct {
 	save      bool
 	unlinked  bool // not linked: a default location, such as /sitemap.xml
 
-	place []byte // its key in the queue bucket
-	key   string // see id
+	queueKey []byte // its key in the queue bucket
+	key      string // see id
 }
 
 // id returns the key of the item's URL.
@@ -33,7 +33,7 @@ func (it *item) id() string {
 	return it.key
 }
 
-// marshal encodes the item without its place.
+// marshal encodes the item without its queueKey.
 func (it *item) marshal() []byte {
 	b := []byte{byte(it.kind), 0}
 	if it.save {

@@ -97,7 +97,7 @@ func (p *Page) AddLink(e fetch.Entry) error {
 	}
 	it := &item{url: l.URL, from: p.URL.WithoutUserinfo(), seed: p.item.seed, depth: l.Depth, rel: e.Rel, kind: e.Kind, size: e.Size,
 		modTime: e.ModTime, save: keep && e.Rel != "sitemap"}
-	if spared, err := c.skipUnchanged(it, l.Listed); spared || err != nil {
+	if skipped, err := c.skipUnchanged(it, l.Listed); skipped || err != nil {
 		return err
 	}
 	form := ""
@@ -145,11 +145,11 @@ func (p *Page) Move(to uri.URI) error {
 	}
 	it := *p.item
 	it.url, it.key, it.save = l.URL, "", keep && (p.Save || p.Depth == 0 && p.Rel == "")
-	mine, err := c.State.claim(&it)
+	claimed, err := c.State.claim(&it)
 	if err != nil {
 		return err
 	}
-	if !mine {
+	if !claimed {
 		return ErrElsewhere
 	}
 	p.moved, p.URL, p.Save = &it, to, it.save

@@ -26,12 +26,12 @@ type queue struct {
 
 // A hostQueue is the queue of one host.
 type hostQueue struct {
-	name  string
-	items []*item
-	more  bool   // the file may have items that follow these
-	last  []byte // the place of the last item appended to items
-	taken int    // items that are being visited
-	elem  *list.Element
+	name       string
+	items      []*item
+	moreInFile bool   // the file may have items that follow these
+	lastKey    []byte // the key of the last item appended to items
+	taken      int    // items that are being visited
+	elem       *list.Element
 }
 
 func (q *queue) init() { q.hosts = map[string]*hostQueue{} }
@@ -47,11 +47,11 @@ func (q *queue) push(it *item) {
 		}
 		h = q.open(name)
 	}
-	if h.more || q.full(h) {
-		h.more = true
+	if h.moreInFile || q.full(h) {
+		h.moreInFile = true
 		return
 	}
-	h.items, h.last = append(h.items, it), it.place
+	h.items, h.lastKey = append(h.items, it), it.queueKey
 	q.count++
 }
 
@@ -74,7 +74,7 @@ func (s *State) take(room func(host string) bool) (*item, error) {
 		for n := q.ring.Len(); n > 0; n-- {
 			h := q.ring.Front().Value.(*hostQueue)
 			q.ring.MoveToBack(h.elem)
-			if (len(h.items) > 0 || h.more) && !room(h.name) {
+			if (len(h.items) > 0 || h.moreInFile) && !room(h.name) {
 				continue
 			}
 			if err := s.load(h); err != nil {
@@ -109,13 +109,13 @@ func (s *State) hasQueued() bool {
 	if s.write() != nil {
 		return true
 	}
-	waits := false
+	found := false
 	s.view(func(tx *bolt.Tx) error {
 		k, _ := tx.Bucket(queueBucket).Cursor().First()
-		waits = k != nil
+		found = k != nil
 		return nil
 	})
-	return waits
+	return found
 }
 
 // release records that an item is no longer being visited.
@@ -129,7 +129,7 @@ func (s *State) release(it *item) {
 
 // load reads items of h from the file if none are in memory.
 func (s *State) load(h *hostQueue) error {
-	if len(h.items) > 0 || !h.more {
+	if len(h.items) > 0 || !h.moreInFile {
 		return nil
 	}
 	if err := s.write(); err != nil {
@@ -139,25 +139,25 @@ func (s *State) load(h *hostQueue) error {
 	err := s.view(func(tx *bolt.Tx) error {
 		c := tx.Bucket(queueBucket).Cursor()
 		var k, v []byte
-		if h.last == nil {
+		if h.lastKey == nil {
 			k, v = c.Seek(prefix)
-		} else if k, v = c.Seek(h.last); bytes.Equal(k, h.last) {
+		} else if k, v = c.Seek(h.lastKey); bytes.Equal(k, h.lastKey) {
 			k, v = c.Next()
 		}
 		for ; bytes.HasPrefix(k, prefix) && !s.queue.full(h); k, v = c.Next() {
-			if h.last = bytes.Clone(k); s.claimed[string(k)] {
+			if h.lastKey = bytes.Clone(k); s.claimed[string(k)] {
 				continue
 			}
 			it, err := unmarshalItem(v)
 			if err != nil {
 				return err
 			}
-			it.place = h.last
+			it.queueKey = h.lastKey
 			h.items = append(h.items, it)
 			s.queue.count++
 			s.countAccess(tx)
 		}
-		h.more = bytes.HasPrefix(k, prefix)
+		h.moreInFile = bytes.HasPrefix(k, prefix)
 		return nil
 	})
 	return fileError(err)
@@ -181,7 +181,7 @@ func (s *State) openNext() error {
 			}
 			host := string(k[:max(len(k)-9, 0)])
 			if q.hosts[host] == nil {
-				q.open(host).more = true
+				q.open(host).moreInFile = true
 				q.cursor = host
 				return nil
 			}

@@ -7,9 +7,9 @@ import (
 	"github.com/urlget/urlget/fetch"
 )
 
-// TestPausesBetweenTriesOfRobots lists the pauses after 1, 2 and 3 failures. A negative pause means
-// that there is no retry.
-func TestPausesBetweenTriesOfRobots(t *testing.T) {
+// TestRobotsRetryPauses lists the pauses after 1, 2 and 3 failures. A negative pause means that
+// there is no retry.
+func TestRobotsRetryPauses(t *testing.T) {
 	t.Parallel()
 	const s = time.Second
 	for _, tt := range []struct {

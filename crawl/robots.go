@@ -25,9 +25,9 @@ var robotsRetry = retry.Policy{Tries: 3, Wait: time.Second, MaxWait: time.Minute
 
 // Robots caches the robots.txt rules of servers for a day. It is safe for concurrent use.
 type Robots struct {
-	// Share, if not nil, lets several crawlers share one request. It returns the result of ask,
-	// called by this or by another crawler. An error that is not from ask is not cached.
-	Share func(ctx context.Context, site string, ask func(context.Context) (*robots.Rules, error)) (*robots.Rules, error)
+	// Share, if not nil, lets several crawlers share one request. It returns the result of request,
+	// called by this or by another crawler. An error that is not from request is not cached.
+	Share func(ctx context.Context, site string, request func(context.Context) (*robots.Rules, error)) (*robots.Rules, error)
 
 	client *fetch.Client
 	agent  string
@@ -78,16 +78,16 @@ func (c *Robots) Rules(ctx context.Context, u, from uri.URI) (*robots.Rules, err
 	if time.Now().Before(s.until) {
 		return s.rules, s.err
 	}
-	told := true
-	ask := func(ctx context.Context) (*robots.Rules, error) { return c.retrieve(ctx, where, from) }
+	valid := true
+	request := func(ctx context.Context) (*robots.Rules, error) { return c.retrieve(ctx, where, from) }
 	if c.Share == nil {
-		s.rules, s.err = ask(ctx)
+		s.rules, s.err = request(ctx)
 	} else {
-		s.rules, s.err = c.Share(ctx, u.Site(), ask)
-		told = s.err == nil || fetch.CodeOf(s.err) != ""
+		s.rules, s.err = c.Share(ctx, u.Site(), request)
+		valid = s.err == nil || fetch.CodeOf(s.err) != ""
 	}
 	switch {
-	case ctx.Err() != nil || !told:
+	case ctx.Err() != nil || !valid:
 	case fetch.CodeOf(s.err) == fetch.ErrPolicy: // links from other pages may be allowed
 	case s.err != nil && c.Share != nil: // Share caches failures itself
 	case s.err != nil:

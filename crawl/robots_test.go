@@ -28,9 +28,9 @@ import (
 // A publicSite serves public.example without a connection, so that the client treats it as a public
 // server. It records the URLs of all other requests that reach a driver.
 type publicSite struct {
-	html string
-	mu   sync.Mutex
-	rest []string
+	html      string
+	mu        sync.Mutex
+	otherURLs []string
 }
 
 func (p *publicSite) middleware(next driver.Driver) driver.Driver {
@@ -38,7 +38,7 @@ func (p *publicSite) middleware(next driver.Driver) driver.Driver {
 		switch {
 		case req.URL.Host() != "public.example":
 			p.mu.Lock()
-			p.rest = append(p.rest, req.URL.String())
+			p.otherURLs = append(p.otherURLs, req.URL.String())
 			p.mu.Unlock()
 			return next.Open(ctx, req)
 		case req.URL.Path() == "/robots.txt":
@@ -75,12 +75,12 @@ func counting(t *testing.T) (port string, n *atomic.Int32) {
 
 // A public page links to a private host, in various notations. Nothing is sent to that host, not
 // even a request for robots.txt.
-func TestRobotsAreNotAskedWhereTheLinkMayNotLead(t *testing.T) {
+func TestRobotsNotRequestedFromForbiddenHosts(t *testing.T) {
 	t.Parallel()
 	port, connections := counting(t)
 	tests := []struct {
-		link    string
-		reaches bool // the request reaches the driver, which resolves the name
+		link          string
+		reachesDriver bool // the request reaches the driver, which resolves the name
 	}{
 		{"http://127.0.0.1:" + port + "/", false},
 		{"https://127.0.0.1:" + port + "/", false},
@@ -119,8 +119,8 @@ func TestRobotsAreNotAskedWhereTheLinkMayNotLead(t *testing.T) {
 			if len(failures) != 1 || fetch.CodeOf(failures[0]) != fetch.ErrPolicy {
 				t.Errorf("the link ended with %v, want a refusal by policy", failures)
 			}
-			if !tt.reaches && len(site.rest) > 0 {
-				t.Errorf("drivers were asked for %q", site.rest)
+			if !tt.reachesDriver && len(site.otherURLs) > 0 {
+				t.Errorf("drivers were asked for %q", site.otherURLs)
 			}
 		})
 	}
@@ -132,7 +132,7 @@ func TestRobotsAreNotAskedWhereTheLinkMayNotLead(t *testing.T) {
 }
 
 // Hosts named by the user may be private. They may link to other private hosts.
-func TestAPrivateHostIsCrawledByName(t *testing.T) {
+func TestPrivateHostNamedByUser(t *testing.T) {
 	t.Parallel()
 	other := newSite(t, map[string]string{"/": "other", "/robots.txt": "User-agent: *\nDisallow: /no"})
 	_, otherPort, _ := net.SplitHostPort(other.Listener.Addr().String())
@@ -158,24 +158,24 @@ func TestAPrivateHostIsCrawledByName(t *testing.T) {
 
 // The refusal of a link is not cached for other links. Cached rules do not allow a link that the
 // policy refuses.
-func TestRefusalsOfRobotsAreNotRemembered(t *testing.T) {
+func TestPolicyRefusalsAreNotCached(t *testing.T) {
 	t.Parallel()
-	var asked atomic.Int32
+	var requests atomic.Int32
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		asked.Add(1)
+		requests.Add(1)
 		fmt.Fprint(w, "User-agent: *\nDisallow: /no")
 	}))
 	t.Cleanup(site.Close)
 	_, port, _ := net.SplitHostPort(site.Listener.Addr().String())
 	for _, host := range []string{"wiki.corp", "127.0.0.1"} {
-		asked.Store(0)
+		requests.Store(0)
 		c := fetch.New(&fetch.Options{Network: fetch.Network{Hosts: map[string]netip.Addr{
 			"wiki.corp:" + port: netip.MustParseAddr("127.0.0.1")}}}, httpdriver.Load)
 		defer c.Close()
 		r := crawl.NewRobots(c, "urlget")
 		u, public, private := uri.MustParse("http://"+host+":"+port+"/x"), uri.MustParse("http://public.example/"), uri.MustParse("http://10.0.0.1/")
-		if _, err := r.Rules(t.Context(), u, public); fetch.CodeOf(err) != fetch.ErrPolicy || asked.Load() != 0 {
-			t.Errorf("%s, from a public page: %v after %d requests, want a refusal by policy after none", host, err, asked.Load())
+		if _, err := r.Rules(t.Context(), u, public); fetch.CodeOf(err) != fetch.ErrPolicy || requests.Load() != 0 {
+			t.Errorf("%s, from a public page: %v after %d requests, want a refusal by policy after none", host, err, requests.Load())
 		}
 		for _, from := range []uri.URI{{}, private} {
 			rules, err := r.Rules(t.Context(), u, from)
@@ -188,14 +188,14 @@ func TestRefusalsOfRobotsAreNotRemembered(t *testing.T) {
 		if _, err := r.Rules(t.Context(), u, public); host == "127.0.0.1" && fetch.CodeOf(err) != fetch.ErrPolicy {
 			t.Errorf("%s, from a public page once the rules are known: %v, want a refusal by policy", host, err)
 		}
-		if n := asked.Load(); n != 1 {
+		if n := requests.Load(); n != 1 {
 			t.Errorf("%s: robots.txt was requested %d times, want once", host, n)
 		}
 	}
 }
 
 // Requests for robots.txt carry no login, cookie or other credential of the user.
-func TestRobotsAreAskedWithoutCredentials(t *testing.T) {
+func TestRobotsRequestHasNoCredentials(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
 	var pages, rules []string
@@ -221,7 +221,7 @@ func TestRobotsAreAskedWithoutCredentials(t *testing.T) {
 	netrc := fetch.CredentialsFunc(func(context.Context, fetch.Challenge) (fetch.Credential, error) {
 		return fetch.Credential{User: "joe", Password: "secret"}, nil
 	})
-	section := func(next driver.Driver) driver.Driver {
+	addHeader := func(next driver.Driver) driver.Driver {
 		return driver.DriverFunc(func(ctx context.Context, req *fetch.Request) (*driver.Response, error) {
 			dup := *req
 			dup.Header = map[string][]string{"Authorization": {"Bearer secret"}, "Cookie": {"s=secret"}}
@@ -234,7 +234,7 @@ func TestRobotsAreAskedWithoutCredentials(t *testing.T) {
 	}{
 		{"of the URL", "joe:secret@", fetch.Options{}},
 		{"of a file", "", fetch.Options{Credentials: netrc}},
-		{"of the configuration", "", fetch.Options{Middleware: []driver.Middleware{section}}},
+		{"of the configuration", "", fetch.Options{Middleware: []driver.Middleware{addHeader}}},
 	}
 	for _, tt := range tests {
 		pages, rules = nil, nil

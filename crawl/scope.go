@@ -139,15 +139,15 @@ func (s *Scope) Follow(l Link) (keep bool, why Reason) {
 	if l.Rel == "parent" {
 		return false, ParentListing
 	}
-	needed := s.Requisites && links.Requisite(l.Rel)
+	requisite := s.Requisites && links.Requisite(l.Rel)
 	limit := s.Limit()
-	if limit >= 0 && l.Depth > limit && !needed {
+	if limit >= 0 && l.Depth > limit && !requisite {
 		if s.SeedsOnly {
 			return false, notRequisite
 		}
 		return false, tooDeep
 	}
-	if why := s.checkLocation(l, needed); why != Followed {
+	if why := s.checkLocation(l, requisite); why != Followed {
 		return false, why
 	}
 	if why := endlessReason(l.URL); why != Followed {
@@ -167,7 +167,7 @@ func (s *Scope) Follow(l Link) (keep bool, why Reason) {
 }
 
 // checkLocation checks the host, scheme and directory of a link.
-func (s *Scope) checkLocation(l Link, needed bool) Reason {
+func (s *Scope) checkLocation(l Link, requisite bool) Reason {
 	host := l.URL.Host()
 	switch {
 	case inDomains(host, s.ExcludeDomains):
@@ -180,7 +180,7 @@ func (s *Scope) checkLocation(l Link, needed bool) Reason {
 	case len(s.Domains) > 0 && !inDomains(host, s.Domains):
 		return otherDomain
 	}
-	if s.NoParent && !needed && !(l.URL.SameSite(l.Seed) && strings.HasPrefix(l.URL.TreePath(), l.Seed.TreeDir())) {
+	if s.NoParent && !requisite && !(l.URL.SameSite(l.Seed) && strings.HasPrefix(l.URL.TreePath(), l.Seed.TreeDir())) {
 		return notBelow
 	}
 	return Followed

@@ -12,7 +12,7 @@ import (
 
 func TestFollow(t *testing.T) {
 	t.Parallel()
-	far := crawl.Scope{SpanHosts: true}
+	spanHosts := crawl.Scope{SpanHosts: true}
 	tests := []struct {
 		name  string
 		scope crawl.Scope
@@ -26,7 +26,7 @@ func TestFollow(t *testing.T) {
 		{name: "another port", url: "http://h:81/x", want: "host"},
 		{name: "another host", url: "http://i/x", want: "host"},
 		{name: "another scheme", url: "ftp://h/x", want: crawl.OtherScheme},
-		{name: "data", scope: far, url: "data:,x", want: crawl.NoTarget},
+		{name: "data", scope: spanHosts, url: "data:,x", want: crawl.NoTarget},
 		{name: "a session", link: crawl.Link{Kind: fetch.EntrySession}, url: "http://h/x", want: crawl.NoTarget},
 		{name: "a search", link: crawl.Link{Kind: fetch.EntrySearch}, url: "http://h/x", want: crawl.NoTarget},
 		{name: "the way up", link: crawl.Link{Rel: "parent"}, url: "http://h/", want: crawl.ParentListing},
@@ -41,7 +41,7 @@ func TestFollow(t *testing.T) {
 		{name: "above", scope: crawl.Scope{NoParent: true}, url: "http://h/", want: "parent"},
 		{name: "up and down", scope: crawl.Scope{NoParent: true}, url: "http://h/dir/../x", want: "parent"},
 		{name: "an image above", scope: crawl.Scope{NoParent: true, Requisites: true}, link: crawl.Link{Rel: "img"}, url: "http://h/i.png"},
-		{name: "all hosts", scope: far, url: "ftp://i/x"},
+		{name: "all hosts", scope: spanHosts, url: "ftp://i/x"},
 		{name: "a domain", scope: crawl.Scope{SpanHosts: true, Domains: []string{"i.example"}}, url: "http://a.I.example/x"},
 		{name: "no domain", scope: crawl.Scope{SpanHosts: true, Domains: []string{"i.example"}}, url: "http://xi.example/x", want: "domain"},
 		{name: "a domain that is left out", scope: crawl.Scope{SpanHosts: true, ExcludeDomains: []string{".i.example"}}, url: "http://a.i.example/x", want: "domain"},

@@ -28,23 +28,23 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // A world is a driver with simulated hosts, whose pages link to each other. Its responses depend
 // only on the seed and on the requests, so that a seed reproduces a run.
 type world struct {
-	seed    uint64
-	links   map[string][]string // by URL
-	latency int                 // maximum, in milliseconds
-	refusal int                 // one in this many requests is refused; 0 for none
-	step    func()              // called before and after the wait for each response
+	seed        uint64
+	links       map[string][]string // by URL
+	latency     int                 // maximum, in milliseconds
+	refuseOneIn int                 // one in this many requests is refused; 0 for none
+	step        func()              // called before and after the wait for each response
 
-	mu      sync.Mutex
-	tries   map[string]int // attempts by URL
-	asked   map[string]int // responses by URL
-	running map[string]int // concurrent requests by host
-	most    map[string]int
+	mu         sync.Mutex
+	attempts   map[string]int // attempts by URL
+	responses  map[string]int // responses by URL
+	running    map[string]int // concurrent requests by host
+	maxRunning map[string]int
 }
 
 // dice returns a number from 0 to below n for one attempt at a URL.
-func (w *world) dice(url string, try, n int) int {
+func (w *world) dice(url string, attempt, n int) int {
 	h := fnv.New64a()
-	fmt.Fprint(h, w.seed, url, try, n)
+	fmt.Fprint(h, w.seed, url, attempt, n)
 	return int(h.Sum64() >> 16 % uint64(n))
 }
 
@@ -52,12 +52,12 @@ func (w *world) Open(ctx context.Context, req *fetch.Request) (*driver.Response,
 	host, url := req.URL.Host(), req.URL.String()
 	w.step()
 	w.mu.Lock()
-	w.tries[url]++
-	try := w.tries[url]
+	w.attempts[url]++
+	attempt := w.attempts[url]
 	w.running[host]++
-	w.most[host] = max(w.most[host], w.running[host])
-	pause := time.Duration(w.dice(url, try, w.latency+1)) * time.Millisecond
-	refused := w.refusal > 0 && w.dice(url, try, w.refusal) == 0
+	w.maxRunning[host] = max(w.maxRunning[host], w.running[host])
+	pause := time.Duration(w.dice(url, attempt, w.latency+1)) * time.Millisecond
+	refused := w.refuseOneIn > 0 && w.dice(url, attempt, w.refuseOneIn) == 0
 	w.mu.Unlock()
 	defer func() {
 		w.mu.Lock()
@@ -71,11 +71,11 @@ func (w *world) Open(ctx context.Context, req *fetch.Request) (*driver.Response,
 	}
 	w.step()
 	if refused {
-		return nil, &fetch.Error{Code: fetch.ErrBusy, Retry: true, RetryAfter: time.Duration(w.dice(url, try, 4)) * time.Second}
+		return nil, &fetch.Error{Code: fetch.ErrBusy, Retry: true, RetryAfter: time.Duration(w.dice(url, attempt, 4)) * time.Second}
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.asked[url]++
+	w.responses[url]++
 	list, ok := w.links[url]
 	if !ok {
 		return nil, &fetch.Error{Code: fetch.ErrNotFound}
@@ -94,8 +94,8 @@ func (w *world) Open(ctx context.Context, req *fetch.Request) (*driver.Response,
 }
 
 func newWorld(r *rand.Rand, hosts, pages int) *world {
-	w := &world{seed: r.Uint64(), links: map[string][]string{}, asked: map[string]int{}, running: map[string]int{}, most: map[string]int{},
-		tries: map[string]int{}, latency: r.IntN(1000), step: func() {}}
+	w := &world{seed: r.Uint64(), links: map[string][]string{}, responses: map[string]int{}, running: map[string]int{}, maxRunning: map[string]int{},
+		attempts: map[string]int{}, latency: r.IntN(1000), step: func() {}}
 	var all []string
 	for i := range pages {
 		all = append(all, fmt.Sprintf("x-sim://h%d/p%d", r.IntN(hosts), i))
@@ -110,7 +110,7 @@ func newWorld(r *rand.Rand, hosts, pages int) *world {
 		}
 	}
 	if r.IntN(3) > 0 {
-		w.refusal = 5 + r.IntN(40)
+		w.refuseOneIn = 5 + r.IntN(40)
 	}
 	return w
 }
@@ -202,19 +202,19 @@ type simulation struct {
 	opts    schedule.Options
 	crashes int
 
-	lock      sync.Mutex // protects the fields below
-	left      int        // steps until the process crashes; negative for never
-	dead      bool
-	kill      func()
-	saved     map[string]int
-	here      map[string]bool // URLs known to this process
-	waiting   map[string]bool // known URLs whose visit has not started
-	waits     map[string]int  // number of waiting URLs by host
-	visits    map[string]int  // active visits by host
-	pause     map[string]time.Time
-	since     map[string]time.Time      // time from which each host could have been visited
-	overtaken map[string]map[string]int // visits of other hosts since then
-	unfair    []string
+	lock        sync.Mutex // protects the fields below
+	stepsLeft   int        // steps until the process crashes; negative for never
+	crashed     bool
+	kill        func()
+	saved       map[string]int
+	known       map[string]bool // URLs known to this process
+	waiting     map[string]bool // known URLs whose visit has not started
+	waitingAt   map[string]int  // number of waiting URLs by host
+	visits      map[string]int  // active visits by host
+	pausedUntil map[string]time.Time
+	readySince  map[string]time.Time      // time from which each host could have been visited
+	overtaken   map[string]map[string]int // visits of other hosts since then
+	unfair      []string
 }
 
 func newSimulation(seed uint64, file string) *simulation {
@@ -233,14 +233,14 @@ func newSimulation(seed uint64, file string) *simulation {
 	return s
 }
 
-var errDead = errors.New("the process has ended")
+var errCrashed = errors.New("the process has ended")
 
 // step is called wherever the process may end.
 func (s *simulation) step() {
 	s.lock.Lock()
 	defer s.lock.Unlock()
-	if s.left--; s.left == 0 {
-		s.dead = true
+	if s.stepsLeft--; s.stepsLeft == 0 {
+		s.crashed = true
 		s.kill()
 	}
 }
@@ -248,26 +248,26 @@ func (s *simulation) step() {
 func (s *simulation) run(t *testing.T) {
 	client := s.client()
 	defer client.Close()
-	want, begun := s.reachable(s.first.String()), time.Now()
+	want, start := s.reachable(s.first.String()), time.Now()
 	for s.process(t, client) {
-		if time.Since(begun) > time.Hour {
+		if time.Since(start) > time.Hour {
 			t.Fatal("no end after an hour")
 		}
 	}
 	for url := range want {
-		if n := s.asked[url]; n == 0 || n > 1+s.crashes {
+		if n := s.responses[url]; n == 0 || n > 1+s.crashes {
 			t.Errorf("%s was visited %d times, after %d crashes", url, n, s.crashes)
 		}
 		if s.crashes == 0 && s.saved[url] != 1 {
 			t.Errorf("%s ended %d times", url, s.saved[url])
 		}
 	}
-	for url := range s.asked {
+	for url := range s.responses {
 		if !want[url] {
 			t.Errorf("%s was visited, and nothing leads there", url)
 		}
 	}
-	for host, n := range s.most {
+	for host, n := range s.maxRunning {
 		if n > min(s.opts.Host.Parallel, s.opts.Parallel) {
 			t.Errorf("%s had %d visitors at once, more than %d", host, n, s.opts.Host.Parallel)
 		}
@@ -285,11 +285,11 @@ func (s *simulation) process(t *testing.T, client *fetch.Client) (crashed bool) 
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	s.left, s.dead, s.kill = -1, false, cancel
-	s.here, s.waiting, s.waits, s.visits = map[string]bool{}, map[string]bool{}, map[string]int{}, map[string]int{}
-	s.pause, s.since, s.overtaken = map[string]time.Time{}, map[string]time.Time{}, map[string]map[string]int{}
+	s.stepsLeft, s.crashed, s.kill = -1, false, cancel
+	s.known, s.waiting, s.waitingAt, s.visits = map[string]bool{}, map[string]bool{}, map[string]int{}, map[string]int{}
+	s.pausedUntil, s.readySince, s.overtaken = map[string]time.Time{}, map[string]time.Time{}, map[string]map[string]int{}
 	if s.crashes < 5 && s.rand.IntN(3) > 0 {
-		s.left = 1 + s.rand.IntN(5*len(s.links))
+		s.stepsLeft = 1 + s.rand.IntN(5*len(s.links))
 	}
 	_, err = crawl.Run(ctx, client, []uri.URI{s.first}, &crawl.Options{
 		State:    st,
@@ -300,8 +300,8 @@ func (s *simulation) process(t *testing.T, client *fetch.Client) (crashed bool) 
 			s.step()
 			s.lock.Lock()
 			defer s.lock.Unlock()
-			if s.dead {
-				return errDead
+			if s.crashed {
+				return errCrashed
 			}
 			return nil
 		},
@@ -312,7 +312,7 @@ func (s *simulation) process(t *testing.T, client *fetch.Client) (crashed bool) 
 			s.step()
 		},
 	})
-	if s.dead {
+	if s.crashed {
 		s.crashes++
 		st.Crash()
 		return true
@@ -329,7 +329,7 @@ func (s *simulation) process(t *testing.T, client *fetch.Client) (crashed bool) 
 
 func (s *simulation) visit(ctx context.Context, p *crawl.Page) error {
 	host, url := p.URL.Host(), p.URL.String()
-	s.begins(host, url)
+	s.visitStarts(host, url)
 	defer func() {
 		s.lock.Lock()
 		defer s.lock.Unlock()
@@ -340,13 +340,13 @@ func (s *simulation) visit(ctx context.Context, p *crawl.Page) error {
 		s.step()
 		if !errors.Is(err, fetch.ErrBusy) {
 			if err == nil {
-				s.found(url)
+				s.linksFound(url)
 			}
 			return err
 		}
 		p.AttemptFailed(err)
 		s.lock.Lock()
-		s.pause[host] = time.Now().Add(s.opts.MaxPause)
+		s.pausedUntil[host] = time.Now().Add(s.opts.MaxPause)
 		s.lock.Unlock()
 		select {
 		case <-time.After(time.Second):
@@ -356,45 +356,45 @@ func (s *simulation) visit(ctx context.Context, p *crawl.Page) error {
 	}
 }
 
-// begins records the start of a visit and counts it for the hosts that were ready before.
-func (s *simulation) begins(host, url string) {
+// visitStarts records the start of a visit and counts it for the hosts that were ready before.
+func (s *simulation) visitStarts(host, url string) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
 	if s.waiting[url] {
 		delete(s.waiting, url)
-		s.waits[host]--
+		s.waitingAt[host]--
 	}
-	s.here[url] = true
+	s.known[url] = true
 	s.visits[host]++
-	delete(s.since, host)
+	delete(s.readySince, host)
 	delete(s.overtaken, host)
 	now := time.Now()
-	for other, n := range s.waits {
+	for other, n := range s.waitingAt {
 		switch {
 		case other == host:
-		case n <= 0 || s.visits[other] > 0 || now.Before(s.pause[other]):
-			delete(s.since, other)
+		case n <= 0 || s.visits[other] > 0 || now.Before(s.pausedUntil[other]):
+			delete(s.readySince, other)
 			delete(s.overtaken, other)
-		case s.since[other].IsZero():
-			s.since[other], s.overtaken[other] = now, map[string]int{}
-		case s.since[other].Before(now): // visits that start at the same instant have no order
+		case s.readySince[other].IsZero():
+			s.readySince[other], s.overtaken[other] = now, map[string]int{}
+		case s.readySince[other].Before(now): // visits that start at the same instant have no order
 			if s.overtaken[other][host]++; s.overtaken[other][host] > 2 {
-				s.unfair = append(s.unfair, fmt.Sprintf("%s is visited %d times, and %s waits since %v", host, s.overtaken[other][host], other, now.Sub(s.since[other])))
+				s.unfair = append(s.unfair, fmt.Sprintf("%s is visited %d times, and %s waits since %v", host, s.overtaken[other][host], other, now.Sub(s.readySince[other])))
 			}
 		}
 	}
 }
 
-// found records the links of a page that was read.
-func (s *simulation) found(url string) {
+// linksFound records the links of a page that was read.
+func (s *simulation) linksFound(url string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.lock.Lock()
 	defer s.lock.Unlock()
 	for _, to := range s.links[url] {
-		if s.asked[to] == 0 && !s.here[to] {
-			s.here[to], s.waiting[to] = true, true
-			s.waits[uri.MustParse(to).Host()]++
+		if s.responses[to] == 0 && !s.known[to] {
+			s.known[to], s.waiting[to] = true, true
+			s.waitingAt[uri.MustParse(to).Host()]++
 		}
 	}
 }

@@ -15,8 +15,8 @@ func (c *crawl) skipUnchanged(it *item, listed bool) (bool, error) {
 	if !c.Skip(p) {
 		return false, nil
 	}
-	mine, err := c.State.skip(it, p.Memo)
-	if mine {
+	skipped, err := c.State.skip(it, p.Memo)
+	if skipped {
 		c.reportVisit(p, nil)
 	}
 	return true, err

@@ -15,9 +15,9 @@ import (
 	filedriver "github.com/urlget/urlget/protocols/file"
 )
 
-// TestSparedPagesAreNotVisited crawls a directory three times. A skipped page counts as visited,
+// TestSkippedPagesAreNotVisited crawls a directory three times. A skipped page counts as visited,
 // with its previous Memo or the one that Skip set. The next crawl therefore knows it.
-func TestSparedPagesAreNotVisited(t *testing.T) {
+func TestSkippedPagesAreNotVisited(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	for _, name := range []string{"a", "b", "c"} {
@@ -33,9 +33,9 @@ func TestSparedPagesAreNotVisited(t *testing.T) {
 	}
 	defer st.Close()
 	seed := uri.Must(uri.File{Path: filepath.ToSlash(dir) + "/"}.URI())
-	run := func(spare func(name, memo string) bool) (asked, ended map[string]string, visited []string) {
+	run := func(skip func(name, memo string) bool) (checked, ended map[string]string, visited []string) {
 		var mu sync.Mutex
-		asked, ended = map[string]string{}, map[string]string{}
+		checked, ended = map[string]string{}, map[string]string{}
 		_, err := crawl.Run(t.Context(), c, []uri.URI{seed}, &crawl.Options{State: st,
 			Visit: func(ctx context.Context, p *crawl.Page) error {
 				if p.Kind == fetch.EntryListing || p.Depth == 0 {
@@ -49,11 +49,11 @@ func TestSparedPagesAreNotVisited(t *testing.T) {
 			},
 			Skip: func(p *crawl.Page) bool {
 				name, memo := p.URL.LastSegment(), string(p.Memo)
-				asked[name] = memo
+				checked[name] = memo
 				if name == "b" {
 					p.Memo = []byte("spared")
 				}
-				return spare(name, memo)
+				return skip(name, memo)
 			},
 			Ended: func(p *crawl.Page, err error) {
 				if err != nil || p.Key() != p.URL.Key() {
@@ -67,23 +67,23 @@ func TestSparedPagesAreNotVisited(t *testing.T) {
 		}
 		delete(ended, seed.LastSegment())
 		slices.Sort(visited)
-		return asked, ended, visited
+		return checked, ended, visited
 	}
 	all := map[string]string{"a": "visited", "b": "visited", "c": "visited"}
-	but := map[string]string{"a": "visited", "b": "spared", "c": "visited"}
-	sparing := func(name, _ string) bool { return name != "c" }
+	skippedB := map[string]string{"a": "visited", "b": "spared", "c": "visited"}
+	skipAllButC := func(name, _ string) bool { return name != "c" }
 	for i, tt := range []struct {
-		spare        func(name, memo string) bool
-		asked, ended map[string]string
-		visited      []string
+		skip           func(name, memo string) bool
+		checked, ended map[string]string
+		visited        []string
 	}{
-		{sparing, map[string]string{}, all, []string{"a", "b", "c"}},
-		{sparing, all, but, []string{"c"}},
-		{func(string, string) bool { return true }, but, but, nil},
+		{skipAllButC, map[string]string{}, all, []string{"a", "b", "c"}},
+		{skipAllButC, all, skippedB, []string{"c"}},
+		{func(string, string) bool { return true }, skippedB, skippedB, nil},
 	} {
-		asked, ended, visited := run(tt.spare)
-		if !maps.Equal(asked, tt.asked) || !maps.Equal(ended, tt.ended) || !slices.Equal(visited, tt.visited) {
-			t.Errorf("crawl %d: asked about %v, ended %v, visited %v; want %v, %v, %v", i+1, asked, ended, visited, tt.asked, tt.ended, tt.visited)
+		checked, ended, visited := run(tt.skip)
+		if !maps.Equal(checked, tt.checked) || !maps.Equal(ended, tt.ended) || !slices.Equal(visited, tt.visited) {
+			t.Errorf("crawl %d: asked about %v, ended %v, visited %v; want %v, %v, %v", i+1, checked, ended, visited, tt.checked, tt.ended, tt.visited)
 		}
 	}
 }

@@ -38,7 +38,7 @@ type State struct {
 	seeds    []string
 	moved    map[int]string // redirect targets of seeds, by index
 	queue    queue
-	claimed  map[string]bool // places of items that are visited without having been taken
+	claimed  map[string]bool // queue keys of items that are visited without having been taken
 	accesses int             // accesses to the file since its pages were released
 	waiting  int64           // queued and active items
 }
@@ -307,7 +307,7 @@ func (s *State) begin(keys []string) (numbers []int, err error) {
 			}
 			s.changes.put(metaBucket, string(seedKey(i)), nil)
 		}
-		if err := s.update(func(tx *bolt.Tx) error { return empty(tx, queueBucket, failedBucket, shapesBucket) }); err != nil {
+		if err := s.update(func(tx *bolt.Tx) error { return clearBuckets(tx, queueBucket, failedBucket, shapesBucket) }); err != nil {
 			return nil, fileError(err)
 		}
 	} else {
@@ -346,7 +346,7 @@ func (s *State) Waiting() int64 {
 	return s.waiting
 }
 
-func empty(tx *bolt.Tx, names ...[]byte) error {
+func clearBuckets(tx *bolt.Tx, names ...[]byte) error {
 	for _, name := range names {
 		if err := tx.DeleteBucket(name); err != nil {
 			return err
@@ -366,7 +366,7 @@ func (s *State) requeue() error {
 		if err != nil {
 			return err
 		}
-		return empty(tx, failedBucket)
+		return clearBuckets(tx, failedBucket)
 	}))
 }
 
@@ -396,7 +396,7 @@ const (
 // add queues an item unless its URL is already known in this crawl. A URL is queued again if the
 // new path to it is shorter and brings its links within limit; if limit is negative, depth is not
 // limited. At most most URLs have the same form, unless form is "".
-func (s *State) add(it *item, limit int, form string, most int) (int, error) {
+func (s *State) add(it *item, limit int, form string, maxAlike int) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	key := it.id()
@@ -413,13 +413,13 @@ func (s *State) add(it *item, limit int, form string, most int) (int, error) {
 			s.changes.put(urlsBucket, key, r.marshal())
 			return alreadyKnown, s.writeIfDue()
 		}
-	} else if form != "" && most >= 0 {
+	} else if form != "" && maxAlike >= 0 {
 		b, err := s.get(shapesBucket, form)
 		if err != nil {
 			return alreadyKnown, err
 		}
 		n := number(b)
-		if n >= uint64(most) {
+		if n >= uint64(maxAlike) {
 			return tooManyAlike, nil
 		}
 		s.changes.put(shapesBucket, form, binary.BigEndian.AppendUint64(nil, n+1))
@@ -441,8 +441,8 @@ func (s *State) enqueueNew(it *item, r *record) {
 // enqueue appends the item to the queue.
 func (s *State) enqueue(it *item) {
 	s.seq++
-	it.place = binary.BigEndian.AppendUint64(append([]byte(it.url.Host()), 0), s.seq)
-	s.changes.put(queueBucket, string(it.place), it.marshal())
+	it.queueKey = binary.BigEndian.AppendUint64(append([]byte(it.url.Host()), 0), s.seq)
+	s.changes.put(queueBucket, string(it.queueKey), it.marshal())
 	s.waiting++
 }
 
@@ -456,7 +456,7 @@ func (s *State) claim(to *item) (bool, error) {
 		return false, err
 	}
 	s.enqueueNew(to, r)
-	s.claimed[string(to.place)] = true
+	s.claimed[string(to.queueKey)] = true
 	return true, nil
 }
 
@@ -473,13 +473,13 @@ func (s *State) finishVisit(it *item, state byte, memo []byte, limit int) error 
 	if r == nil {
 		r = &record{run: s.run, depth: it.depth}
 	}
-	delete(s.claimed, string(it.place))
+	delete(s.claimed, string(it.queueKey))
 	r.state, r.memo = state, memo
 	s.changes.put(urlsBucket, key, r.marshal())
-	s.changes.take(queueBucket, string(it.place))
+	s.changes.take(queueBucket, string(it.queueKey))
 	s.waiting--
 	if state == failed {
-		s.changes.put(failedBucket, string(it.place), it.marshal())
+		s.changes.put(failedBucket, string(it.queueKey), it.marshal())
 	}
 	if state == done && r.run == s.run && limit >= 0 && it.depth >= limit && r.depth < limit {
 		r.state = queued

@@ -9,7 +9,7 @@ import (
 )
 
 // An item that is queued and removed between two writes is never written.
-func TestTheQueueThatIsWritten(t *testing.T) {
+func TestFinishedItemsAreNotWritten(t *testing.T) {
 	t.Parallel()
 	s, err := crawl.OpenNoSync(filepath.Join(t.TempDir(), "state"))
 	if err != nil {
@@ -21,9 +21,9 @@ func TestTheQueueThatIsWritten(t *testing.T) {
 		write bool
 		want  int
 	}{{"http://h/a", false, 0}, {"http://h/b", true, 1}} {
-		left, err := s.AddEnd(uri.MustParse(test.url), test.write)
-		if err != nil || left != test.want {
-			t.Errorf("%s: %d changes, %v, want %d", test.url, left, err, test.want)
+		pending, err := s.AddAndFinish(uri.MustParse(test.url), test.write)
+		if err != nil || pending != test.want {
+			t.Errorf("%s: %d changes, %v, want %d", test.url, pending, err, test.want)
 		}
 		if n := s.Queued(); n != 0 {
 			t.Errorf("%s: %d items are in the queue", test.url, n)

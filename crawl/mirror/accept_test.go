@@ -2,7 +2,7 @@ package mirror_test
 
 import "testing"
 
-func TestPagesThatAreNotAcceptedAreOnlyRead(t *testing.T) {
+func TestPagesNotAcceptedAreOnlyRead(t *testing.T) {
 	t.Parallel()
 	texts := map[string]string{"/start": "->/d/", "/d/": `<a href=a.html>a</a> <a href=b.zip>b</a> <a href=away>away</a>`,
 		"/d/a.html": `<a href=c.zip>c</a>`, "/d/b.zip": "b", "/d/c.zip": "c", "/d/away": "->/d/x.html", "/d/x.html": "x"}

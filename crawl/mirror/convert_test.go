@@ -15,7 +15,7 @@ func TestPagesAreConvertedOnce(t *testing.T) {
 	t.Parallel()
 	texts := map[string]string{"/": `<a href="s/">s</a> <a href=a.html>a</a>`, "/s/": `<a href=../a.html>x</a>`, "/a.html": "a"}
 	converted := map[string]string{"index.html": `<a href="s/index.html">s</a> <a href="a.html">a</a>`, "s/index.html": `<a href="../a.html">x</a>`, "a.html": "a"}
-	sent := map[string]string{"index.html": texts["/"], "s/index.html": texts["/s/"], "a.html": "a"}
+	original := map[string]string{"index.html": texts["/"], "s/index.html": texts["/s/"], "a.html": "a"}
 	plain := func(*mirror.Options) {}
 	convert := func(o *mirror.Options) { o.Convert = true }
 	convertOther := func(o *mirror.Options) { o.Convert, o.Crawl.Scope.Accept = true, []string{"a.html"} }
@@ -29,8 +29,8 @@ func TestPagesAreConvertedOnce(t *testing.T) {
 		{"the first and the second time", []func(*mirror.Options){convert, convert}, converted},
 		{"then only read", []func(*mirror.Options){convert, convertOther, convertOther}, converted},
 		{"then kept", []func(*mirror.Options){convert, keep, keep}, converted},
-		{"kept from the beginning", []func(*mirror.Options){plain, keep}, sent},
-		{"and not any more", []func(*mirror.Options){convert, plain}, sent},
+		{"kept from the beginning", []func(*mirror.Options){plain, keep}, original},
+		{"and not any more", []func(*mirror.Options){convert, plain}, original},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -47,10 +47,10 @@ func TestPagesAreConvertedOnce(t *testing.T) {
 	}
 }
 
-func TestPagesThatAreKeptAreReadForTheirLinks(t *testing.T) {
+func TestKeptPagesAreReadForLinks(t *testing.T) {
 	t.Parallel()
 	texts := map[string]string{"/": `<a href="s/">s</a>`, "/s/": `<a href=a.html>a</a>`, "/s/a.html": "a"}
-	site, answers := pages(t, texts)
+	site, responses := pages(t, texts)
 	dir := t.TempDir()
 	opts := noHost()
 	opts.Newer, opts.Keep = false, true
@@ -58,17 +58,17 @@ func TestPagesThatAreKeptAreReadForTheirLinks(t *testing.T) {
 	if err := os.Remove(filepath.Join(dir, "s/a.html")); err != nil {
 		t.Fatal(err)
 	}
-	answers()
+	responses()
 	run(t, dir, site.URL+"/", opts)
-	if got := answers(); got[200] != 1 {
+	if got := responses(); got[200] != 1 {
 		t.Errorf("answers: %v, want that of the missing file", got)
 	}
 	compare(t, "the missing file", files(t, dir), map[string]string{"index.html": texts["/"], "s/index.html": texts["/s/"], "s/a.html": "a"})
 }
 
-// TestAPageThatWasRemovedComesAgain removes converted pages but keeps their originals. The next
-// mirror either saves the pages or only reads their links.
-func TestAPageThatWasRemovedComesAgain(t *testing.T) {
+// TestRemovedPagesWithOriginals removes converted pages but keeps their originals. The next mirror
+// either saves the pages or only reads their links.
+func TestRemovedPagesWithOriginals(t *testing.T) {
 	t.Parallel()
 	texts := map[string]string{"/": `<a href=a.html>a</a>`, "/a.html": `<a href="/">up</a>`}
 	converted := map[string]string{"index.html": `<a href="a.html">a</a>`, "a.html": `<a href="index.html">up</a>`,

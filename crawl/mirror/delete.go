@@ -17,8 +17,8 @@ func (m *mirror) removeGone() error {
 		m.report.Kept = m.unreadListing + " could not be read"
 		return nil
 	}
-	for _, name := range m.earlierNames(fileName) {
-		owner, _, err := m.state.Owner(fileName + name)
+	for _, name := range m.earlierNames(filePrefix) {
+		owner, _, err := m.state.Owner(filePrefix + name)
 		if err != nil {
 			return err
 		}
@@ -37,7 +37,7 @@ func (m *mirror) removeGone() error {
 			return err
 		}
 	}
-	for _, dir := range slices.Backward(m.earlierNames(readDir)) { // subdirectories first
+	for _, dir := range slices.Backward(m.earlierNames(listedDirPrefix)) { // subdirectories first
 		gone, err := m.isGone(dir)
 		if err != nil {
 			return err
@@ -48,8 +48,8 @@ func (m *mirror) removeGone() error {
 		if dir := m.Layout.below(dir); dir != "." {
 			m.d.Root.Remove(dir) // fails if it is not empty
 		}
-		m.state.Disclaim(readDir + dir)
-		m.state.Disclaim(seenDir + dir)
+		m.state.Disclaim(listedDirPrefix + dir)
+		m.state.Disclaim(seenDirPrefix + dir)
 	}
 	return nil
 }
@@ -74,10 +74,10 @@ var serverPaths Layout
 func (m *mirror) isGone(name string) (bool, error) {
 	for at := name; at != "."; {
 		parent := path.Dir(at)
-		if _, read, err := m.state.Owner(readDir + parent); err != nil || read {
+		if _, read, err := m.state.Owner(listedDirPrefix + parent); err != nil || read {
 			return read, err
 		}
-		if _, seen, err := m.state.Owner(seenDir + parent); err != nil || seen {
+		if _, seen, err := m.state.Owner(seenDirPrefix + parent); err != nil || seen {
 			return false, err // the directory exists, but was not listed
 		}
 		at = parent
@@ -99,6 +99,6 @@ func (m *mirror) remove(name string, u uri.URI) error {
 	if err := m.d.Root.Remove(name + backup); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fileError(err)
 	}
-	m.state.Disclaim(fileName + name)
+	m.state.Disclaim(filePrefix + name)
 	return nil
 }

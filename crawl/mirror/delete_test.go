@@ -10,18 +10,18 @@ import (
 	"github.com/urlget/urlget/fetchtest/servers/ftpd"
 )
 
-// TestOnlyWhatIsGoneIsDeletedInEveryLayout mirrors a tree twice. It contains files of the same
-// name. Layouts that omit directory names save all files in one directory.
-func TestOnlyWhatIsGoneIsDeletedInEveryLayout(t *testing.T) {
+// TestDeleteInEveryLayout mirrors a tree twice. It contains files of the same name. Layouts that
+// omit directory names save all files in one directory.
+func TestDeleteInEveryLayout(t *testing.T) {
 	t.Parallel()
 	tree := fstest.MapFS{}
 	for _, name := range []string{"a/x.txt", "b/x.txt", "b/y.txt", "c.txt"} {
 		tree[name] = &fstest.MapFile{Data: []byte("this is " + name + "\n"), ModTime: day}
 	}
 	tests := []struct {
-		name string
-		gone []string
-		opts func(o *mirror.Options) // changes the options of the second run
+		name    string
+		removed []string
+		opts    func(o *mirror.Options) // changes the options of the second run
 	}{
 		{"a directory is left out", nil, func(o *mirror.Options) { o.Crawl.Scope.RejectURL = regexp.MustCompile("/b/") }},
 		{"a directory is too deep", nil, func(o *mirror.Options) { o.Crawl.Scope.MaxDepth = 1 }},
@@ -40,14 +40,14 @@ func TestOnlyWhatIsGoneIsDeletedInEveryLayout(t *testing.T) {
 				opts := noHost()
 				opts.Layout = layout
 				run(t, dir, s.URL+"/", opts)
-				for _, name := range tt.gone {
+				for _, name := range tt.removed {
 					delete(tree, name)
 				}
 				tt.opts(&opts)
 				opts.Delete = true
-				told, r := run(t, dir, s.URL+"/", opts)
-				if n := len(files(t, dir)); int(r.Deleted) != len(tt.gone) || n != len(tree) {
-					t.Errorf("%d were deleted, %d are there, of the server %d: %q", r.Deleted, n, len(tree), told)
+				events, r := run(t, dir, s.URL+"/", opts)
+				if n := len(files(t, dir)); int(r.Deleted) != len(tt.removed) || n != len(tree) {
+					t.Errorf("%d were deleted, %d are there, of the server %d: %q", r.Deleted, n, len(tree), events)
 				}
 			})
 		}

@@ -15,10 +15,10 @@ import (
 
 // A directory serves files and a directory index in the format of nginx.
 type directory struct {
-	mu    sync.Mutex
-	files map[string]string
-	times map[string]time.Time
-	asked []string
+	mu        sync.Mutex
+	files     map[string]string
+	times     map[string]time.Time
+	requested []string
 }
 
 func (d *directory) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -38,50 +38,50 @@ func (d *directory) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.NotFound(w, r)
 		return
 	}
-	d.asked = append(d.asked, name)
+	d.requested = append(d.requested, name)
 	http.ServeContent(w, r, name, d.times[name], strings.NewReader(text))
 }
 
 func (d *directory) requests() []string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	asked := d.asked
-	d.asked = nil
-	slices.Sort(asked)
-	return asked
+	requested := d.requested
+	d.requested = nil
+	slices.Sort(requested)
+	return requested
 }
 
-func TestPagesOfDirectoriesSaveRequests(t *testing.T) {
+func TestDirectoryIndexSavesRequests(t *testing.T) {
 	t.Parallel()
 	d := &directory{files: map[string]string{"a.txt": "a", "b.html": "<a href=c.bin>c</a>", "c.bin": "c", "new.txt": "new"},
 		times: map[string]time.Time{"a.txt": day, "b.html": day, "c.bin": day, "new.txt": time.Now()}}
 	site := httptest.NewServer(d)
 	t.Cleanup(site.Close)
 	dir := t.TempDir()
-	again := func(what string, want ...string) {
+	rerun := func(name string, want ...string) {
 		t.Helper()
 		opts := noHost()
 		opts.Crawl.Scope.NoParent = true
 		run(t, dir, site.URL+"/d/", opts)
 		if got := d.requests(); !slices.Equal(got, want) {
-			t.Errorf("%s: asked for %q, want %q", what, got, want)
+			t.Errorf("%s: asked for %q, want %q", name, got, want)
 		}
 	}
-	again("the first time", "a.txt", "b.html", "c.bin", "new.txt")
-	again("unchanged", "new.txt") // its index entry is too recent to prove that it is unchanged
+	rerun("the first time", "a.txt", "b.html", "c.bin", "new.txt")
+	rerun("unchanged", "new.txt") // its index entry is too recent to prove that it is unchanged
 	d.files["a.txt"], d.times["a.txt"] = "A", day.Add(time.Hour)
-	again("a newer time", "a.txt", "new.txt")
+	rerun("a newer time", "a.txt", "new.txt")
 	d.files["c.bin"] = "longer"
-	again("another size", "c.bin", "new.txt")
+	rerun("another size", "c.bin", "new.txt")
 	if err := os.WriteFile(filepath.Join(dir, "d/b.html"), []byte("mine"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	again("changed here", "b.html", "new.txt")
+	rerun("changed here", "b.html", "new.txt")
 	if err := os.Remove(filepath.Join(dir, "d/b.html")); err != nil {
 		t.Fatal(err)
 	}
-	again("removed here", "b.html", "new.txt")
-	again("unchanged", "new.txt")
+	rerun("removed here", "b.html", "new.txt")
+	rerun("unchanged", "new.txt")
 	got := files(t, dir)
 	delete(got, "d/index.html")
 	compare(t, "the directory", got, map[string]string{"d/a.txt": "A", "d/b.html": d.files["b.html"], "d/c.bin": "longer", "d/new.txt": "new"})
@@ -104,8 +104,8 @@ func TestPagesWithoutValidators(t *testing.T) {
 			var first os.FileInfo
 			for i, want := range []string{"saved d/a.txt, saved d/index.html", "unchanged d/a.txt, unchanged d/index.html",
 				"unchanged d/a.txt, unchanged d/index.html"} {
-				told, _ := run(t, dir, site.URL+"/d/", opts)
-				if got := strings.Join(told, ", "); got != want {
+				events, _ := run(t, dir, site.URL+"/d/", opts)
+				if got := strings.Join(events, ", "); got != want {
 					t.Errorf("run %d: %s, want %s", i+1, got, want)
 				}
 				info, err := os.Stat(page)
@@ -120,8 +120,8 @@ func TestPagesWithoutValidators(t *testing.T) {
 				}
 			}
 			d.files["b.txt"], d.times["b.txt"] = "b", day
-			told, _ := run(t, dir, site.URL+"/d/", opts)
-			if got, want := strings.Join(told, ", "), "saved d/b.txt, saved d/index.html, unchanged d/a.txt"; got != want {
+			events, _ := run(t, dir, site.URL+"/d/", opts)
+			if got, want := strings.Join(events, ", "), "saved d/b.txt, saved d/index.html, unchanged d/a.txt"; got != want {
 				t.Errorf("with another file: %s, want %s", got, want)
 			}
 			if text := files(t, dir)[index]; !strings.Contains(text, `"b.txt"`) {

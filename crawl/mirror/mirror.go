@@ -122,7 +122,7 @@ func Run(ctx context.Context, d *download.Downloader, seeds []uri.URI, opts *Opt
 	}
 	r, err := crawl.Run(ctx, d.Client, seeds, &c)
 	m.report.Left, m.report.Failed = r.Left, r.Failed
-	if err = errors.Join(err, m.rememberMoves()); err != nil {
+	if err = errors.Join(err, m.updateRenamedMemos()); err != nil {
 		return &m.report, errors.Join(err, d.Flush())
 	}
 	if m.Convert && !m.Spider {
@@ -138,7 +138,7 @@ func Run(ctx context.Context, d *download.Downloader, seeds []uri.URI, opts *Opt
 	if err := d.Flush(); err != nil {
 		return &m.report, err
 	}
-	if kind, _, err := m.state.Owner(kindName); err == nil && kind == m.kind() && !m.keepsState() && m.State == "" {
+	if kind, _, err := m.state.Owner(kindKey); err == nil && kind == m.kind() && !m.keepsState() && m.State == "" {
 		m.state.Close()
 		os.Remove(m.file)
 		d.Root.Remove(stateDir) // fails if it is not empty
@@ -256,7 +256,7 @@ func (m *mirror) claim(u uri.URI, key string) (string, error) {
 		if n > 0 {
 			name = alternative(want, n)
 		}
-		owner, err := m.state.Claim(fileName+name, key)
+		owner, err := m.state.Claim(filePrefix+name, key)
 		if err != nil {
 			return "", err
 		}
@@ -270,7 +270,7 @@ func (m *mirror) claim(u uri.URI, key string) (string, error) {
 		if free {
 			return name, nil
 		}
-		m.state.Disclaim(fileName + name)
+		m.state.Disclaim(filePrefix + name)
 	}
 	return "", fileError(&fs.PathError{Op: "name", Path: want, Err: fs.ErrExist})
 }
@@ -278,16 +278,16 @@ func (m *mirror) claim(u uri.URI, key string) (string, error) {
 // Prefixes of names in the state: files, directories that were listed completely, and directories
 // that were found in a listing. Directories are named in the layout serverPaths.
 const (
-	fileName = "f:"
-	readDir  = "d:"
-	seenDir  = "s:"
+	filePrefix      = "f:"
+	listedDirPrefix = "d:"
+	seenDirPrefix   = "s:"
 )
 
 // preparePath checks that a file can be saved as name, and renames a file of the mirror that
 // occupies the path of a parent directory. It returns false if name is a directory. Symbolic links
 // in the path are rejected.
 func (m *mirror) preparePath(name string) (bool, error) {
-	if there, err := m.prepareParents(name); !there {
+	if exist, err := m.prepareParents(name); !exist {
 		return err == nil, err
 	}
 	info, err := m.d.Lstat(name)
@@ -296,7 +296,7 @@ func (m *mirror) preparePath(name string) (bool, error) {
 
 // prepareParents checks the parent directories of name like preparePath and reports whether all of
 // them exist.
-func (m *mirror) prepareParents(name string) (there bool, err error) {
+func (m *mirror) prepareParents(name string) (exist bool, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for i := range len(name) {
@@ -311,7 +311,7 @@ func (m *mirror) prepareParents(name string) (there bool, err error) {
 		case err != nil:
 			return false, fileError(err)
 		case info.Mode().IsRegular():
-			return false, m.moveOutOfTheWay(dir)
+			return false, m.renameBlockingFile(dir)
 		case !info.IsDir():
 			return false, fileError(&fs.PathError{Op: "write", Path: dir, Err: errors.New("not a directory, and symbolic links are not followed")})
 		}
@@ -335,8 +335,8 @@ func (m *mirror) current(key, name string) string {
 	return name
 }
 
-// rememberMoves corrects the memos of visits whose files were renamed during the visit.
-func (m *mirror) rememberMoves() error {
+// updateRenamedMemos corrects the memos of visits whose files were renamed during the visit.
+func (m *mirror) updateRenamedMemos() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for key := range m.renames {
@@ -371,9 +371,9 @@ func (m *mirror) renamedOwner(name string) string {
 	return ""
 }
 
-// moveOutOfTheWay renames a file that occupies the path of a directory. m.mu must be held.
-func (m *mirror) moveOutOfTheWay(name string) error {
-	owner, _, err := m.state.Owner(fileName + name)
+// renameBlockingFile renames a file that occupies the path of a directory. m.mu must be held.
+func (m *mirror) renameBlockingFile(name string) error {
+	owner, _, err := m.state.Owner(filePrefix + name)
 	if err != nil {
 		return err
 	}
@@ -389,7 +389,7 @@ func (m *mirror) moveOutOfTheWay(name string) error {
 	}
 	for n := 1; ; n++ {
 		free := alternative(name, n)
-		holder, err := m.state.Claim(fileName+free, owner)
+		holder, err := m.state.Claim(filePrefix+free, owner)
 		if err != nil {
 			return err
 		}
@@ -399,7 +399,7 @@ func (m *mirror) moveOutOfTheWay(name string) error {
 		if err := m.d.Flush(); err != nil { // a pending rename must not lose its file
 			return err
 		}
-		m.state.Disclaim(fileName + name)
+		m.state.Disclaim(filePrefix + name)
 		if err := m.d.Root.Rename(name, free); err != nil {
 			return fileError(err)
 		}

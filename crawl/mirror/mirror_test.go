@@ -45,11 +45,11 @@ func newTree() fstest.MapFS {
 // run mirrors into dir and returns the reported events as "outcome path", sorted.
 func run(t *testing.T, dir, seed string, opts mirror.Options) ([]string, *mirror.Report) {
 	t.Helper()
-	told, report, err := tryRun(t, dir, seed, opts)
+	events, report, err := tryRun(t, dir, seed, opts)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return told, report
+	return events, report
 }
 
 func tryRun(t *testing.T, dir, seed string, opts mirror.Options) ([]string, *mirror.Report, error) {
@@ -61,17 +61,17 @@ func tryRun(t *testing.T, dir, seed string, opts mirror.Options) ([]string, *mir
 	defer root.Close()
 	c := fetch.New(&fetch.Options{Policy: &fetch.Policy{AllowFile: true}}, protocols.All)
 	defer c.Close()
-	var told []string
+	var events []string
 	opts.Ended = func(e mirror.Event) {
 		line := string(e.Outcome) + " " + e.Path
 		if e.Outcome == job.Failed {
 			line += string(fetch.CodeOf(e.Err)) + " " + e.URL.Path()
 		}
-		told = append(told, line)
+		events = append(events, line)
 	}
 	report, err := mirror.Run(t.Context(), &download.Downloader{Client: c, Root: root}, []uri.URI{uri.MustParse(seed)}, &opts)
-	slices.Sort(told)
-	return told, report, err
+	slices.Sort(events)
+	return events, report, err
 }
 
 // files returns the contents of the files below dir by path, without the state.
@@ -105,16 +105,16 @@ func want(tree fstest.MapFS) map[string]string {
 	return all
 }
 
-func compare(t *testing.T, what string, got, want map[string]string) {
+func compare(t *testing.T, label string, got, want map[string]string) {
 	t.Helper()
 	for name, text := range want {
-		if have, ok := got[name]; !ok || have != text {
-			t.Errorf("%s: %s is %q, want %q", what, name, have, text)
+		if gotText, ok := got[name]; !ok || gotText != text {
+			t.Errorf("%s: %s is %q, want %q", label, name, gotText, text)
 		}
 	}
 	for name := range got {
 		if _, ok := want[name]; !ok {
-			t.Errorf("%s: %s is there", what, name)
+			t.Errorf("%s: %s is there", label, name)
 		}
 	}
 }
@@ -165,7 +165,7 @@ func TestTreesOfServers(t *testing.T) {
 }
 
 // The names in a directory often have the same form. MaxAlike does not limit links in listings.
-func TestListingsLeadToAnyNumberOfFilesOfOneForm(t *testing.T) {
+func TestMaxAlikeDoesNotLimitListings(t *testing.T) {
 	t.Parallel()
 	tree := fstest.MapFS{}
 	for i := range 5 {
@@ -175,22 +175,22 @@ func TestListingsLeadToAnyNumberOfFilesOfOneForm(t *testing.T) {
 	}
 	opts := noHost()
 	opts.Crawl.MaxAlike = 2
-	if told, r := run(t, t.TempDir(), ftpd.Start(t, ftpd.Options{Tree: tree}).URL+"/", opts); r.Saved != 10 || r.Left != 0 {
-		t.Errorf("%+v\n%q", r, told)
+	if events, r := run(t, t.TempDir(), ftpd.Start(t, ftpd.Options{Tree: tree}).URL+"/", opts); r.Saved != 10 || r.Left != 0 {
+		t.Errorf("%+v\n%q", r, events)
 	}
 }
 
-func TestTheSecondRunAsksForWhatChanged(t *testing.T) {
+func TestSecondRunRequestsOnlyChanges(t *testing.T) {
 	t.Parallel()
 	tree := newTree()
 	s := ftpd.Start(t, ftpd.Options{Tree: tree})
 	dir := t.TempDir()
-	if told, r := run(t, dir, s.URL+"/", noHost()); r.Saved != 7 || r.Listed != 4 || r.Failed != 0 {
-		t.Fatalf("the first time: %+v\n%q", r, told)
+	if events, r := run(t, dir, s.URL+"/", noHost()); r.Saved != 7 || r.Listed != 4 || r.Failed != 0 {
+		t.Fatalf("the first time: %+v\n%q", r, events)
 	}
 	before := len(s.Log())
-	if told, r := run(t, dir, s.URL+"/", noHost()); r.Unchanged != 7 || r.Saved != 0 {
-		t.Errorf("the second time: %+v\n%q", r, told)
+	if events, r := run(t, dir, s.URL+"/", noHost()); r.Unchanged != 7 || r.Saved != 0 {
+		t.Errorf("the second time: %+v\n%q", r, events)
 	}
 	for _, command := range s.Log()[before:] {
 		if verb, _, _ := strings.Cut(command, " "); slices.Contains([]string{"RETR", "SIZE", "MDTM"}, verb) {
@@ -199,7 +199,7 @@ func TestTheSecondRunAsksForWhatChanged(t *testing.T) {
 	}
 }
 
-func TestChangedAndGoneFiles(t *testing.T) {
+func TestChangedAndDeletedFiles(t *testing.T) {
 	t.Parallel()
 	tree := newTree()
 	opts := noHost()
@@ -220,9 +220,9 @@ func TestChangedAndGoneFiles(t *testing.T) {
 	delete(tree, "z/é.txt")
 	delete(tree, "z/x?y.txt")
 	s = ftpd.Start(t, ftpd.Options{Tree: tree, Listen: addr})
-	told, r := run(t, dir, s.URL+"/", opts)
+	events, r := run(t, dir, s.URL+"/", opts)
 	if r.Deleted != 3 || r.Saved != 1 {
-		t.Errorf("%+v\n%q", r, told)
+		t.Errorf("%+v\n%q", r, events)
 	}
 	tree["d/mine"] = &fstest.MapFile{Data: []byte("mine")} // files that the mirror did not save are kept
 	compare(t, "after the second time", files(t, dir), want(tree))
@@ -232,7 +232,7 @@ func TestChangedAndGoneFiles(t *testing.T) {
 }
 
 // A run without changes stores nothing about its files. Later runs must not depend on that data.
-func TestRunsAfterOneThatFoundNothingNew(t *testing.T) {
+func TestRunsAfterUnchangedRun(t *testing.T) {
 	t.Parallel()
 	tree := newTree()
 	dir := t.TempDir()
@@ -249,8 +249,8 @@ func TestRunsAfterOneThatFoundNothingNew(t *testing.T) {
 	if err := os.Chtimes(other, day.Add(-time.Hour), day.Add(-time.Hour)); err != nil {
 		t.Fatal(err)
 	}
-	if told, r := run(t, dir, s.URL+"/", noHost()); r.Unchanged != 6 || r.Saved != 1 {
-		t.Errorf("after a file was changed here: %+v\n%q", r, told)
+	if events, r := run(t, dir, s.URL+"/", noHost()); r.Unchanged != 6 || r.Saved != 1 {
+		t.Errorf("after a file was changed here: %+v\n%q", r, events)
 	}
 	addr := s.Addr
 	s.Close()
@@ -259,13 +259,13 @@ func TestRunsAfterOneThatFoundNothingNew(t *testing.T) {
 	run(t, dir, s.URL+"/", noHost())
 	opts := noHost()
 	opts.Delete = true
-	if told, r := run(t, dir, s.URL+"/", opts); r.Unchanged != 6 || r.Deleted != 1 {
-		t.Errorf("after a file went there: %+v\n%q", r, told)
+	if events, r := run(t, dir, s.URL+"/", opts); r.Unchanged != 6 || r.Deleted != 1 {
+		t.Errorf("after a file went there: %+v\n%q", r, events)
 	}
 	compare(t, "in the end", files(t, dir), want(tree))
 }
 
-func TestNothingIsDeletedAfterAListingFailed(t *testing.T) {
+func TestFailedListingDeletesNothing(t *testing.T) {
 	t.Parallel()
 	tree := newTree()
 	opts := noHost()
@@ -278,9 +278,9 @@ func TestNothingIsDeletedAfterAListingFailed(t *testing.T) {
 	run(t, dir, s.URL+"/", opts)
 	addr := s.Addr
 	s.Close()
-	gone := maps.Clone(tree)
-	delete(gone, "a.txt")
-	s = ftpd.Start(t, ftpd.Options{Tree: gone, Listen: addr, Replies: map[string]string{"CWD d": "550 no\r\n", "MLSD": "500 no\r\n", "LIST": "550 no\r\n", "NLST": "550 no\r\n"}})
+	changed := maps.Clone(tree)
+	delete(changed, "a.txt")
+	s = ftpd.Start(t, ftpd.Options{Tree: changed, Listen: addr, Replies: map[string]string{"CWD d": "550 no\r\n", "MLSD": "500 no\r\n", "LIST": "550 no\r\n", "NLST": "550 no\r\n"}})
 	_, r := run(t, dir, s.URL+"/", opts)
 	if r.Deleted != 0 || r.Kept == "" {
 		t.Errorf("%+v", r)
@@ -289,7 +289,7 @@ func TestNothingIsDeletedAfterAListingFailed(t *testing.T) {
 }
 
 // pages serves texts by path, with entity tags, and counts the responses by status.
-func pages(t *testing.T, texts map[string]string) (site *httptest.Server, answers func() map[int]int) {
+func pages(t *testing.T, texts map[string]string) (site *httptest.Server, responses func() map[int]int) {
 	counts := map[int]int{}
 	lock := make(chan struct{}, 1)
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -324,28 +324,28 @@ func pages(t *testing.T, texts map[string]string) (site *httptest.Server, answer
 	return s, func() map[int]int {
 		lock <- struct{}{}
 		defer func() { <-lock }()
-		had := maps.Clone(counts)
+		result := maps.Clone(counts)
 		clear(counts)
-		return had
+		return result
 	}
 }
 
-func TestTheWebAgain(t *testing.T) {
+func TestSecondRunIsConditional(t *testing.T) {
 	t.Parallel()
 	texts := map[string]string{"/": `<a href=a>a</a>`, "/a": `<a href=b>b</a>`, "/b": `b`}
-	site, answers := pages(t, texts)
+	site, responses := pages(t, texts)
 	dir := t.TempDir()
 	run(t, dir, site.URL+"/", noHost())
-	answers()
+	responses()
 	texts["/b"] = "changed"
 	_, r := run(t, dir, site.URL+"/", noHost())
-	if got := answers(); got[304] != 2 || got[200] != 1 || r.Saved != 1 || r.Unchanged != 2 {
+	if got := responses(); got[304] != 2 || got[200] != 1 || r.Saved != 1 || r.Unchanged != 2 {
 		t.Errorf("%v, %+v", got, r)
 	}
 	compare(t, "the web", files(t, dir), map[string]string{"index.html": texts["/"], "a": texts["/a"], "b": "changed"})
 }
 
-func TestPagesThatNothingIsRememberedOfAreReadAgain(t *testing.T) {
+func TestPagesWithoutStateAreReadAgain(t *testing.T) {
 	t.Parallel()
 	texts := map[string]string{"/": `<a href=a>a</a>`, "/a": `<a href=b>b</a>`, "/b": `b`}
 	site, _ := pages(t, texts)
@@ -361,7 +361,7 @@ func TestPagesThatNothingIsRememberedOfAreReadAgain(t *testing.T) {
 	compare(t, "the web", files(t, dir), map[string]string{"index.html": texts["/"], "a": texts["/a"], "b": "changed"})
 }
 
-func TestNamesThatAreInEachOthersWay(t *testing.T) {
+func TestConflictingNames(t *testing.T) {
 	t.Parallel()
 	texts := map[string]string{
 		"/":  `<a href=/a></a><a href=/a/b></a><a href=/a/></a><a href=/a/index.html></a><a href=/a%2Fb></a><a href="/q?x=1"></a><a href="/q?x=%2F"></a><a href="/q?x=/"></a><a href=/q%3Fx=1></a><a href=/.hidden></a><a href=/-x></a><a href=/x.part></a><a href=//%01></a>`,
@@ -414,10 +414,10 @@ func TestConvert(t *testing.T) {
 		}
 	}
 	compare(t, "converted", got, expected)
-	told, _ := run(t, dir, site.URL+"/", opts)
+	events, _ := run(t, dir, site.URL+"/", opts)
 	again := files(t, dir)
 	maps.DeleteFunc(again, func(name, _ string) bool { return strings.HasSuffix(name, ".orig") })
-	compare(t, fmt.Sprintf("converted again %q", told), again, expected)
+	compare(t, fmt.Sprintf("converted again %q", events), again, expected)
 }
 
 func TestConvertMenus(t *testing.T) {
@@ -435,27 +435,27 @@ func TestConvertMenus(t *testing.T) {
 	}
 }
 
-func TestLinksInTheTreeAreNotWrittenThrough(t *testing.T) {
+func TestSymlinksAreNotFollowed(t *testing.T) {
 	t.Parallel()
 	s := ftpd.Start(t, ftpd.Options{Tree: newTree()})
-	dir, outside := t.TempDir(), t.TempDir()
+	dir, elsewhere := t.TempDir(), t.TempDir()
 	if err := os.Mkdir(filepath.Join(dir, "inside"), 0o777); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Symlink("inside", filepath.Join(dir, "d")); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Symlink(outside, filepath.Join(dir, "z")); err != nil {
+	if err := os.Symlink(elsewhere, filepath.Join(dir, "z")); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Symlink(filepath.Join(outside, "x"), filepath.Join(dir, "a.txt")); err != nil {
+	if err := os.Symlink(filepath.Join(elsewhere, "x"), filepath.Join(dir, "a.txt")); err != nil {
 		t.Fatal(err)
 	}
 	_, r := run(t, dir, s.URL+"/", noHost())
 	if r.Failed != 5 {
 		t.Errorf("%+v", r)
 	}
-	if list, _ := os.ReadDir(outside); len(list) > 0 {
+	if list, _ := os.ReadDir(elsewhere); len(list) > 0 {
 		t.Errorf("outside there is %v", list)
 	}
 	if list, _ := os.ReadDir(filepath.Join(dir, "inside")); len(list) > 0 {
@@ -463,7 +463,7 @@ func TestLinksInTheTreeAreNotWrittenThrough(t *testing.T) {
 	}
 }
 
-func TestASecondMirrorOfATreeIsRefused(t *testing.T) {
+func TestConcurrentMirrorOfTreeIsRefused(t *testing.T) {
 	t.Parallel()
 	waiting, release := make(chan struct{}), make(chan struct{})
 	site := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
@@ -488,7 +488,7 @@ func TestASecondMirrorOfATreeIsRefused(t *testing.T) {
 	}
 }
 
-func TestAnInterruptedMirrorGoesOn(t *testing.T) {
+func TestInterruptedMirrorResumes(t *testing.T) {
 	t.Parallel()
 	tree := newTree()
 	s := ftpd.Start(t, ftpd.Options{Tree: tree})
@@ -511,9 +511,9 @@ func TestAnInterruptedMirrorGoesOn(t *testing.T) {
 	if _, err := mirror.Run(ctx, &download.Downloader{Client: c, Root: root}, []uri.URI{uri.MustParse(s.URL + "/")}, &opts); fetch.CodeOf(err) != fetch.ErrInterrupted {
 		t.Fatal(err)
 	}
-	told, r := run(t, dir, s.URL+"/", noHost())
-	if !r.Continued || len(told) > 11-4 {
-		t.Errorf("%+v, %q", r, told)
+	events, r := run(t, dir, s.URL+"/", noHost())
+	if !r.Continued || len(events) > 11-4 {
+		t.Errorf("%+v, %q", r, events)
 	}
 	compare(t, "after an interruption", files(t, dir), want(tree))
 }

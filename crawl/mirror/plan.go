@@ -14,9 +14,9 @@ type action struct {
 	compare   bool            // compare a body without a modification time with the file
 }
 
-// knowledge holds the facts about a page that are available before a request, in addition to its
+// pageInfo holds the facts about a page that are available before a request, in addition to its
 // memos.
-type knowledge struct {
+type pageInfo struct {
 	same     bool            // the file is unchanged since an earlier run saved it
 	original string          // path of the unconverted original of a converted page; or ""
 	listing  *download.Known // size and time from a listing; nil if unknown
@@ -25,7 +25,7 @@ type knowledge struct {
 
 // plan decides how to retrieve a page. Old is the memo of an earlier run. Now has the path of the
 // file and the entry of a directory index in this run.
-func plan(o *Options, old, now memo, k knowledge) action {
+func plan(o *Options, old, now memo, k pageInfo) action {
 	a := action{exists: download.Overwrite, compare: o.Newer && now.Path == old.Path}
 	switch {
 	case o.Keep:

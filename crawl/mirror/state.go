@@ -23,7 +23,7 @@ const stateDir = ".urlget"
 // FindState returns the state file that a Run in dir would use, and whether Run would resume an
 // unfinished mirror. It changes nothing. If a state is in use, it returns its file name and an
 // error that wraps crawl.ErrInUse.
-func FindState(c *fetch.Client, dir string, seeds []uri.URI, opts *Options) (name string, waits bool, err error) {
+func FindState(c *fetch.Client, dir string, seeds []uri.URI, opts *Options) (name string, unfinished bool, err error) {
 	m := &mirror{d: &download.Downloader{Client: c}, Options: *opts}
 	names := []string{m.State}
 	if m.State == "" {
@@ -41,17 +41,17 @@ func FindState(c *fetch.Client, dir string, seeds []uri.URI, opts *Options) (nam
 	}
 	switch {
 	case m.state != nil && (fresh == "" || m.state.Continues()):
-		name, waits = m.file, m.state.Continues()
+		name, unfinished = m.file, m.state.Continues()
 	case fresh != "":
 		name = fresh
 	default:
-		name = m.freeState(names)
+		name = m.newStateName(names)
 	}
-	return name, waits, m.closeState()
+	return name, unfinished, m.closeState()
 }
 
-// kindName is the name in a state whose owner is the kind of the mirror.
-const kindName = "k:"
+// kindKey is the name in a state whose owner is the kind of the mirror.
+const kindKey = "k:"
 
 // kind returns the kind of the mirror. Only a mirror of the same kind can resume an unfinished one.
 func (m *mirror) kind() string {
@@ -90,7 +90,7 @@ func (m *mirror) openState(seeds []uri.URI) error {
 		}
 	}
 	if m.state == nil {
-		m.file = m.freeState(names)
+		m.file = m.newStateName(names)
 		var err error
 		if m.state, err = crawl.Open(m.file); err != nil {
 			return err
@@ -99,8 +99,8 @@ func (m *mirror) openState(seeds []uri.URI) error {
 	if m.state.Continues() {
 		return nil
 	}
-	m.state.Disclaim(kindName)
-	if _, err := m.state.Claim(kindName, m.kind()); err != nil {
+	m.state.Disclaim(kindKey)
+	if _, err := m.state.Claim(kindKey, m.kind()); err != nil {
 		return errors.Join(err, m.closeState())
 	}
 	return nil
@@ -124,12 +124,12 @@ func (m *mirror) tryState(name string, seeds []uri.URI) error {
 	if err != nil {
 		return err
 	}
-	found, err := m.suitability(state, seeds)
+	fit, err := m.suitability(state, seeds)
 	switch {
 	case err != nil:
-	case found == unsuitable && m.State != "":
+	case fit == unsuitable && m.State != "":
 		err = fileError(fmt.Errorf("%s: state file of another unfinished mirror: choose another file or remove this one", name))
-	case found != unsuitable && m.state == nil, found == resumable && !m.state.Continues():
+	case fit != unsuitable && m.state == nil, fit == resumable && !m.state.Continues():
 		err = m.closeState()
 		m.state, m.file, m.before = state, name, before
 		return err
@@ -159,7 +159,7 @@ func closeUnchanged(state *crawl.State, name string, before fs.FileInfo) error {
 // suitability reports whether m may use the state. States without a kind were written by older
 // versions: unfinished ones fit any kind, and complete ones count as "newer".
 func (m *mirror) suitability(state *crawl.State, seeds []uri.URI) (int, error) {
-	kind, _, err := state.Owner(kindName)
+	kind, _, err := state.Owner(kindKey)
 	switch {
 	case err != nil:
 		return 0, err
@@ -170,13 +170,13 @@ func (m *mirror) suitability(state *crawl.State, seeds []uri.URI) (int, error) {
 	case !state.Continues() || kind != "" && kind != m.kind():
 		return unsuitable, nil
 	}
-	ours := make([]string, len(seeds))
+	keys := make([]string, len(seeds))
 	for i, u := range seeds {
 		s, _ := m.d.Client.Scheme(u.Scheme())
-		ours[i] = u.WithoutPort(s.Port).WithoutUserinfo().String()
+		keys[i] = u.WithoutPort(s.Port).WithoutUserinfo().String()
 	}
 	for _, seed := range state.Seeds() {
-		if !slices.Contains(ours, seed) {
+		if !slices.Contains(keys, seed) {
 			return unsuitable, nil
 		}
 	}
@@ -229,8 +229,8 @@ func isAlternative(name, first string) bool {
 	return ok && err == nil && name == alternative(first, n)
 }
 
-// freeState returns the name of a state file that does not exist.
-func (m *mirror) freeState(names []string) string {
+// newStateName returns the name of a state file that does not exist.
+func (m *mirror) newStateName(names []string) string {
 	for n := 1; ; n++ {
 		name := filepath.Join(filepath.Dir(names[0]), alternative(filepath.Base(names[0]), n))
 		if !slices.Contains(names, name) {

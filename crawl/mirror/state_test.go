@@ -17,8 +17,8 @@ import (
 	"github.com/urlget/urlget/protocols"
 )
 
-// breakOff starts a mirror and interrupts it after the first event.
-func breakOff(t *testing.T, dir string, opts mirror.Options, seeds ...string) {
+// interrupt starts a mirror and interrupts it after the first event.
+func interrupt(t *testing.T, dir string, opts mirror.Options, seeds ...string) {
 	t.Helper()
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -40,7 +40,7 @@ func breakOff(t *testing.T, dir string, opts mirror.Options, seeds ...string) {
 	}
 }
 
-func TestAStateIsForOneKindOfMirrorAndItsSeeds(t *testing.T) {
+func TestResumeNeedsSameKindAndSeeds(t *testing.T) {
 	t.Parallel()
 	s := ftpd.Start(t, ftpd.Options{Tree: newTree()})
 	newer, once, spider, page := noHost(), noHost(), noHost(), noHost()
@@ -64,7 +64,7 @@ func TestAStateIsForOneKindOfMirrorAndItsSeeds(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
-			breakOff(t, dir, test.first, s.URL+"/")
+			interrupt(t, dir, test.first, s.URL+"/")
 			if _, r := run(t, dir, s.URL+"/"+test.path, test.second); r.Continued != test.continued {
 				t.Errorf("the second one went on: %v", r.Continued)
 			}
@@ -87,22 +87,22 @@ func TestAStateIsForOneKindOfMirrorAndItsSeeds(t *testing.T) {
 	}
 }
 
-func TestAMirrorGoesOnWithMoreSeeds(t *testing.T) {
+func TestMirrorResumesWithMoreSeeds(t *testing.T) {
 	t.Parallel()
 	s := ftpd.Start(t, ftpd.Options{Tree: newTree()})
 	dir := t.TempDir()
-	breakOff(t, dir, noHost(), s.URL+"/d/")
-	breakOff(t, dir, noHost(), s.URL+"/d/", s.URL+"/z/")
+	interrupt(t, dir, noHost(), s.URL+"/d/")
+	interrupt(t, dir, noHost(), s.URL+"/d/", s.URL+"/z/")
 	if names := stateFiles(t, dir); len(names) != 1 {
 		t.Errorf("states are %q", names)
 	}
 }
 
-func TestOlderStatesAreGoneOnWith(t *testing.T) {
+func TestStatesOfOlderVersionsResume(t *testing.T) {
 	t.Parallel()
 	s := ftpd.Start(t, ftpd.Options{Tree: newTree()})
 	dir := t.TempDir()
-	breakOff(t, dir, noHost(), s.URL+"/")
+	interrupt(t, dir, noHost(), s.URL+"/")
 	st, err := crawl.Open(stateFiles(t, dir)[0])
 	if err != nil {
 		t.Fatal(err)
@@ -117,13 +117,13 @@ func TestOlderStatesAreGoneOnWith(t *testing.T) {
 	}
 }
 
-func TestAFileWithAStateForAnotherTreeIsRefused(t *testing.T) {
+func TestStateFileOfAnotherTreeIsRefused(t *testing.T) {
 	t.Parallel()
 	s := ftpd.Start(t, ftpd.Options{Tree: newTree()})
 	dir := t.TempDir()
 	opts := noHost()
 	opts.State = filepath.Join(t.TempDir(), "state")
-	breakOff(t, dir, opts, s.URL+"/")
+	interrupt(t, dir, opts, s.URL+"/")
 	_, _, err := tryRun(t, dir, s.URL+"/z/", opts)
 	if fetch.CodeOf(err) != fetch.ErrFile || !strings.Contains(err.Error(), "state file of another unfinished mirror") {
 		t.Errorf("%v", err)

@@ -19,7 +19,7 @@ import (
 
 // The traits that a driver declares determine how a mirror reads and names its resources. No other
 // code needs to know the scheme.
-func TestTheDriverSaysHowItsSchemeIsMirrored(t *testing.T) {
+func TestDriverTraitsControlMirror(t *testing.T) {
 	t.Parallel()
 	site := nexd.Start(t, nexd.Options{Tree: fstest.MapFS{"a.txt": {Data: []byte("a")}, "d/b.txt": {Data: []byte("b")}, "d/c/e.txt": {Data: []byte("e")}}})
 	change := func(f func(reg *driver.Registry, nex fetch.Scheme)) fetch.Loader {

@@ -91,7 +91,7 @@ func (m *mirror) members(p *crawl.Page, resp *fetch.Response) error {
 			case fetch.EntryObject:
 				err = m.claimListed(e.URL)
 			case fetch.EntryListing:
-				_, err = m.state.Claim(seenDir+serverPaths.Dir(e.URL, m.d.Client.Traits(e.URL)), "")
+				_, err = m.state.Claim(seenDirPrefix+serverPaths.Dir(e.URL, m.d.Client.Traits(e.URL)), "")
 			}
 			if err != nil {
 				return err
@@ -102,7 +102,7 @@ func (m *mirror) members(p *crawl.Page, resp *fetch.Response) error {
 		}
 	}
 	if m.Delete {
-		_, err := m.state.Claim(readDir+serverPaths.Dir(resp.URL, m.d.Client.Traits(resp.URL)), "")
+		_, err := m.state.Claim(listedDirPrefix+serverPaths.Dir(resp.URL, m.d.Client.Traits(resp.URL)), "")
 		return err
 	}
 	return nil
@@ -118,7 +118,7 @@ func (m *mirror) claimListed(u uri.URI) error {
 			return nil
 		}
 	}
-	_, err := m.state.Claim(fileName+name, key)
+	_, err := m.state.Claim(filePrefix+name, key)
 	return err
 }
 
@@ -157,7 +157,7 @@ func (m *mirror) getOnce(ctx context.Context, p *crawl.Page, v *visitResult) err
 	if err := r.name(); err != nil {
 		return err
 	}
-	known := r.knownFacts()
+	known := r.info()
 	a := plan(&m.Options, r.old, r.now, known)
 	if a.unchanged {
 		return r.unchanged(r.old.Path)
@@ -172,8 +172,8 @@ type retrieval struct {
 	v        *visitResult
 	old, now memo // the stored memo and the new one
 	before   int  // mirror.moved at the start of the attempt
-	// sent is the path of the saved response of an earlier run, without converted links.
-	sent string
+	// unconverted is the path of the saved response of an earlier run, without converted links.
+	unconverted string
 
 	// The fields below are set from the response.
 	final uri.URI
@@ -194,16 +194,16 @@ func (r *retrieval) name() (err error) {
 	return err
 }
 
-// knownFacts collects the facts about the page that need no request.
-func (r *retrieval) knownFacts() knowledge {
+// info collects the facts about the page that need no request.
+func (r *retrieval) info() pageInfo {
 	r.now.Index, r.now.Requested = indexEntryOf(r.p), r.v.begin
-	k := knowledge{listing: listedMeta(r.p)}
+	k := pageInfo{listing: listedMeta(r.p)}
 	if info, err := r.d.Lstat(r.now.Path); err == nil {
 		r.v.Replaced = true
 		k.same = r.old.describes(info)
 		k.original = r.originalOf(r.old)
 	}
-	r.sent = cmp.Or(k.original, r.now.Path)
+	r.unconverted = cmp.Or(k.original, r.now.Path)
 	k.mayLink = r.d.Client.Traits(r.p.URL).HasLinks() && mayLink(r.now.Path)
 	return k
 }
@@ -214,7 +214,7 @@ func (r *retrieval) act(ctx context.Context, a action, same bool) error {
 	req := &fetch.Request{URL: r.p.URL, From: r.p.From, IfChanged: a.ifChanged}
 	opts := &download.Options{Exists: a.exists, Known: a.known, Retry: r.Retry, Response: r.response}
 	if a.compare {
-		opts.Same = path.Base(r.sent)
+		opts.Same = path.Base(r.unconverted)
 	}
 	opts.Retry.Report = func(failed int, wait time.Duration, err error) {
 		r.p.AttemptFailed(err)
@@ -237,13 +237,13 @@ func (r *retrieval) act(ctx context.Context, a action, same bool) error {
 			r.v.Status = e.Reply.Code
 		}
 		r.old.Index, r.old.Requested = r.now.Index, r.now.Requested
-		return r.unchanged(r.sent)
+		return r.unchanged(r.unconverted)
 	}
 	if err != nil {
 		return r.failed(err)
 	}
 	if res.Outcome == download.Saved {
-		r.sent = ""
+		r.unconverted = ""
 	}
 	if same && res.Outcome == download.Unchanged && r.now.Path == r.old.Path {
 		r.markForConversion(&r.old, r.parse != nil)
@@ -274,7 +274,7 @@ func (r *retrieval) response(resp *fetch.Response) error {
 	}
 	if !r.Crawl.Scope.KeepsType(resp.ContentType) {
 		if entries, ok := links.Entries(resp); ok {
-			return cmp.Or(found(p, entries), errUnwantedType)
+			return cmp.Or(addLinks(p, entries), errUnwantedType)
 		}
 		return errUnwantedType
 	}
@@ -297,7 +297,7 @@ func (r *retrieval) unchanged(name string) error {
 func (r *retrieval) failed(err error) error {
 	switch {
 	case errors.Is(err, errListed):
-		r.state.Disclaim(fileName + r.now.Path)
+		r.state.Disclaim(filePrefix + r.now.Path)
 		return nil
 	case errors.Is(err, errMoved):
 		r.releasePath()
@@ -328,7 +328,7 @@ func (m *mirror) unchangedInListing(p *crawl.Page) bool {
 	if old.Path == "" || old.Page || m.Convert && hasLinks(old.Type) || !m.owns(old.Path, p.Key()) {
 		return false
 	}
-	if there, err := m.prepareParents(old.Path); !there || err != nil {
+	if exist, err := m.prepareParents(old.Path); !exist || err != nil {
 		return false
 	}
 	info, err := m.d.Lstat(old.Path)
@@ -336,7 +336,7 @@ func (m *mirror) unchangedInListing(p *crawl.Page) bool {
 		return false
 	}
 	if m.Delete { // for removeGone
-		if _, err := m.state.Claim(fileName+old.Path, p.Key()); err != nil {
+		if _, err := m.state.Claim(filePrefix+old.Path, p.Key()); err != nil {
 			return false
 		}
 	}
@@ -360,7 +360,7 @@ func (m *mirror) isPathBlocked(name string, moved int) bool {
 		for _, left := range []string{".part", ".part.json"} {
 			m.d.Root.Remove(name + left)
 		}
-		m.state.Disclaim(fileName + name)
+		m.state.Disclaim(filePrefix + name)
 		return true
 	}
 	if m.movedCount() > moved {
@@ -384,14 +384,14 @@ func (m *mirror) movedCount() int {
 // releasePath releases a path that was not used.
 func (r *retrieval) releasePath() {
 	if r.old.Path != r.now.Path {
-		r.state.Disclaim(fileName + r.now.Path)
+		r.state.Disclaim(filePrefix + r.now.Path)
 	}
 }
 
 // keepPath keeps the previous path of a URL. Only removeGone needs a new claim.
 func (m *mirror) keepPath(name, key string) error {
 	if m.Delete {
-		if _, err := m.state.Claim(fileName+name, key); err != nil {
+		if _, err := m.state.Claim(filePrefix+name, key); err != nil {
 			return err
 		}
 	}
@@ -400,7 +400,7 @@ func (m *mirror) keepPath(name, key string) error {
 }
 
 func (m *mirror) owns(name, key string) bool {
-	owner, _, err := m.state.Owner(fileName + name)
+	owner, _, err := m.state.Owner(filePrefix + name)
 	return err == nil && owner == key
 }
 
@@ -442,7 +442,7 @@ func (r *retrieval) saved(res *download.Result) error {
 		r.now.Scheme = r.p.URL.Scheme()
 	}
 	r.p.Memo = r.now.bytes()
-	return r.follow(r.p, r.now, cmp.Or(r.sent, r.now.Path), r.parse)
+	return r.follow(r.p, r.now, cmp.Or(r.unconverted, r.now.Path), r.parse)
 }
 
 // keepMetadata copies the earlier metadata of a file that was kept.
@@ -480,7 +480,7 @@ func (m *mirror) extend(u uri.URI, now *memo) error {
 	now.Path = m.current(u.Key(), now.Path)
 	mediaType, _, _ := mime.ParseMediaType(now.Type)
 	ext := map[string]string{"text/html": ".html", "application/xhtml+xml": ".xhtml", "text/css": ".css"}[mediaType]
-	if have := strings.ToLower(path.Ext(now.Path)); ext == "" || have == ext || have == ".htm" {
+	if current := strings.ToLower(path.Ext(now.Path)); ext == "" || current == ext || current == ".htm" {
 		return nil
 	}
 	for n := range 1000 {
@@ -488,7 +488,7 @@ func (m *mirror) extend(u uri.URI, now *memo) error {
 		if n > 0 {
 			name = now.Path + "%00" + strings.Repeat("0", n-1) + ext
 		}
-		owner, err := m.state.Claim(fileName+name, u.Key())
+		owner, err := m.state.Claim(filePrefix+name, u.Key())
 		if err != nil {
 			return err
 		}
@@ -498,7 +498,7 @@ func (m *mirror) extend(u uri.URI, now *memo) error {
 		if err := m.d.Root.Rename(now.Path, name); err != nil {
 			return fileError(err)
 		}
-		m.state.Disclaim(fileName + now.Path)
+		m.state.Disclaim(filePrefix + now.Path)
 		now.Path = name
 		break
 	}
@@ -534,10 +534,10 @@ func (m *mirror) follow(p *crawl.Page, v memo, name string, parse func(io.Reader
 	}
 	defer file.Close()
 	if parse != nil {
-		return found(p, parse(file))
+		return addLinks(p, parse(file))
 	}
 	entries, _ := links.Read(file, v.Type, v.base(p.URL))
-	return found(p, entries)
+	return addLinks(p, entries)
 }
 
 // base returns the base URL of links.
@@ -548,8 +548,8 @@ func (v memo) base(u uri.URI) uri.URI {
 	return u.WithoutUserinfo()
 }
 
-// found reports the links of a page to the crawl.
-func found(p *crawl.Page, entries iter.Seq2[fetch.Entry, error]) error {
+// addLinks reports the links of a page to the crawl.
+func addLinks(p *crawl.Page, entries iter.Seq2[fetch.Entry, error]) error {
 	for e, err := range entries {
 		if err != nil {
 			return err

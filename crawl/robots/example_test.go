@@ -14,8 +14,8 @@ func ExampleRead() {
 		log.Fatal(err)
 	}
 	for _, path := range []string{"/", "/private/diary", "/private/map"} {
-		ok, because := rules.Allowed(path)
-		fmt.Printf("%s %t %q\n", path, ok, because)
+		ok, rule := rules.Allowed(path)
+		fmt.Printf("%s %t %q\n", path, ok, rule)
 	}
 	fmt.Println(rules.Delay)
 	// Output:

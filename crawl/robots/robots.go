@@ -79,12 +79,12 @@ func (r *Rules) Text() []byte {
 }
 
 type parser struct {
-	agent       string
-	own, others *Rules
-	named       bool // there is a group for agent
-	inRules     bool // the User-agent lines of the group have ended
-	forUs, all  bool // the group names agent, or "*"
-	sitemaps    []string
+	agent         string
+	own, others   *Rules
+	named         bool // there is a group for agent
+	inRules       bool // the User-agent lines of the group have ended
+	forAgent, all bool // the group names agent, or "*"
+	sitemaps      []string
 }
 
 func (p *parser) line(line string) {
@@ -97,11 +97,11 @@ func (p *parser) line(line string) {
 	switch key = strings.ToLower(strings.TrimSpace(key)); key {
 	case "user-agent":
 		if p.inRules {
-			p.inRules, p.forUs, p.all = false, false, false
+			p.inRules, p.forAgent, p.all = false, false, false
 		}
 		p.all = p.all || value == "*"
 		if product(value) == p.agent {
-			p.forUs, p.named = true, true
+			p.forAgent, p.named = true, true
 		}
 	case "allow", "disallow":
 		p.inRules = true
@@ -123,7 +123,7 @@ func (p *parser) line(line string) {
 
 // each calls f with the rules to which the current group belongs.
 func (p *parser) each(f func(*Rules)) {
-	if p.forUs {
+	if p.forAgent {
 		f(p.own)
 	}
 	if p.all {
@@ -142,20 +142,20 @@ func product(value string) string {
 
 // Allowed reports whether path, with its query, may be retrieved, and the rule that applies. That
 // is the rule with the longest pattern; if two are equally long, the allow rule (section 2.2.2).
-// Because is "" if no rule matches. The robots.txt itself is always allowed.
-func (r *Rules) Allowed(path string) (ok bool, because string) {
+// Matched is "" if no rule matches. The robots.txt itself is always allowed.
+func (r *Rules) Allowed(path string) (ok bool, matched string) {
 	if r == nil || path == "/robots.txt" {
 		return true, ""
 	}
 	path = normalize(path)
 	var best *rule
 	for i := range r.rules {
-		this := &r.rules[i]
-		if best != nil && (len(this.pattern) < len(best.pattern) || len(this.pattern) == len(best.pattern) && best.allow) {
+		candidate := &r.rules[i]
+		if best != nil && (len(candidate.pattern) < len(best.pattern) || len(candidate.pattern) == len(best.pattern) && best.allow) {
 			continue
 		}
-		if matches(this.pattern, path) {
-			best = this
+		if matches(candidate.pattern, path) {
+			best = candidate
 		}
 	}
 	switch {
@@ -170,16 +170,16 @@ func (r *Rules) Allowed(path string) (ok bool, because string) {
 // matches reports whether path matches pattern. Each piece between two asterisks is matched at its
 // first occurrence, which finds a match if there is one.
 func matches(pattern, path string) bool {
-	pattern, toEnd := strings.CutSuffix(pattern, "$")
-	first, rest, wild := strings.Cut(pattern, "*")
+	pattern, anchored := strings.CutSuffix(pattern, "$")
+	first, rest, wildcard := strings.Cut(pattern, "*")
 	path, ok := strings.CutPrefix(path, first)
 	if !ok {
 		return false
 	}
-	for wild {
+	for wildcard {
 		var piece string
-		piece, rest, wild = strings.Cut(rest, "*")
-		if !wild && toEnd {
+		piece, rest, wildcard = strings.Cut(rest, "*")
+		if !wildcard && anchored {
 			return strings.HasSuffix(path, piece)
 		}
 		i := strings.Index(path, piece)
@@ -188,7 +188,7 @@ func matches(pattern, path string) bool {
 		}
 		path = path[i+len(piece):]
 	}
-	return !toEnd || path == ""
+	return !anchored || path == ""
 }
 
 // normalize brings a path or pattern into its normal form (section 2.2.2): unreserved characters

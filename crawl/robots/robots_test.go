@@ -82,14 +82,14 @@ func TestDelayAndSitemaps(t *testing.T) {
 	}
 }
 
-func TestAFileThatBreaksOffHasNoRules(t *testing.T) {
+func TestReadErrorGivesNoRules(t *testing.T) {
 	t.Parallel()
-	broken := errors.New("broken")
-	if rules, err := robots.Read(iotest.ErrReader(broken), "urlget"); rules != nil || err != broken {
+	readErr := errors.New("broken")
+	if rules, err := robots.Read(iotest.ErrReader(readErr), "urlget"); rules != nil || err != readErr {
 		t.Errorf("%v, %v", rules, err)
 	}
-	var none *robots.Rules
-	if ok, _ := none.Allowed("/x"); !ok {
+	var noRules *robots.Rules
+	if ok, _ := noRules.Allowed("/x"); !ok {
 		t.Error("no rules forbid something")
 	}
 }
@@ -110,11 +110,11 @@ func FuzzRead(f *testing.F) {
 		if len(text) > robots.MaxSize {
 			return
 		}
-		again, err := robots.Read(bytes.NewReader(text), "other")
+		reread, err := robots.Read(bytes.NewReader(text), "other")
 		if err != nil {
 			t.Fatal(err)
 		}
-		if same, _ := again.Allowed(path); same != ok || !slices.Equal(again.Sitemaps, rules.Sitemaps) || (again.Delay-rules.Delay).Abs() > time.Microsecond {
+		if rereadOK, _ := reread.Allowed(path); rereadOK != ok || !slices.Equal(reread.Sitemaps, rules.Sitemaps) || (reread.Delay-rules.Delay).Abs() > time.Microsecond {
 			t.Errorf("%q is read as something else than %q", text, file)
 		}
 	})

@@ -21,8 +21,8 @@ type gate struct {
 
 // pauses returns the policy for pausing busy hosts. A pause is at most most. Retries of tasks do
 // not use this policy.
-func pauses(most time.Duration) *retry.Policy {
-	return &retry.Policy{Wait: time.Second, MaxWait: most, Jitter: retry.HalfJitter, MaxRetryAfter: most}
+func pauses(maxPause time.Duration) *retry.Policy {
+	return &retry.Policy{Wait: time.Second, MaxWait: maxPause, Jitter: retry.HalfJitter, MaxRetryAfter: maxPause}
 }
 
 // setLimits sets the limits; all is the limit for all hosts together.
@@ -71,11 +71,11 @@ func pauseFor(err error) (pause time.Duration, ok bool) {
 
 // pause pauses the gate. Tasks that were active when the pause began report the same problem, so
 // only the first one counts as a failure.
-func (g *gate) pause(now time.Time, asked, most time.Duration, random func(time.Duration) time.Duration) {
-	pause := min(asked, most)
+func (g *gate) pause(now time.Time, requested, maxPause time.Duration, random func(time.Duration) time.Duration) {
+	pause := min(requested, maxPause)
 	if !now.Before(g.until) {
 		g.failures++
-		pause = pauses(most).Pause(g.failures, asked, random)
+		pause = pauses(maxPause).Pause(g.failures, requested, random)
 		g.slots = max(g.slots/2, 1)
 	}
 	g.successes = 0

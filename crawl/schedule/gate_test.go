@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// TestPausesOfABusyHost checks the shortest and the longest pause after each of four refusals.
-func TestPausesOfABusyHost(t *testing.T) {
+// TestGatePauses checks the shortest and the longest pause after each of four refusals.
+func TestGatePauses(t *testing.T) {
 	t.Parallel()
 	const s = time.Second
 	for _, tt := range []struct {
-		asked, most time.Duration
-		least       [4]time.Duration
-		longest     [4]time.Duration
+		requested, maxPause time.Duration
+		shortest            [4]time.Duration
+		longest             [4]time.Duration
 	}{
 		{0, time.Minute, [4]time.Duration{s / 2, s, 2 * s, 4 * s}, [4]time.Duration{s, 2 * s, 4 * s, 8 * s}},
 		{3 * s, time.Minute, [4]time.Duration{3 * s, 3 * s, 3 * s, 4 * s}, [4]time.Duration{3 * s, 3 * s, 4 * s, 8 * s}},
@@ -21,11 +21,11 @@ func TestPausesOfABusyHost(t *testing.T) {
 	} {
 		low, high := &gate{}, &gate{}
 		now := time.Now()
-		for i := range tt.least {
-			low.pause(now, tt.asked, tt.most, func(time.Duration) time.Duration { return 0 })
-			high.pause(now, tt.asked, tt.most, func(below time.Duration) time.Duration { return below - 1 })
-			if a, b := low.until.Sub(now), high.until.Sub(now); a != tt.least[i] || b != tt.longest[i] {
-				t.Errorf("asked %v of %v, refusal %d: %v to %v, want %v to %v", tt.asked, tt.most, i+1, a, b, tt.least[i], tt.longest[i])
+		for i := range tt.shortest {
+			low.pause(now, tt.requested, tt.maxPause, func(time.Duration) time.Duration { return 0 })
+			high.pause(now, tt.requested, tt.maxPause, func(below time.Duration) time.Duration { return below - 1 })
+			if a, b := low.until.Sub(now), high.until.Sub(now); a != tt.shortest[i] || b != tt.longest[i] {
+				t.Errorf("asked %v of %v, refusal %d: %v to %v, want %v to %v", tt.requested, tt.maxPause, i+1, a, b, tt.shortest[i], tt.longest[i])
 			}
 			now = high.until
 		}

@@ -39,9 +39,9 @@ func (s *Scheduler) Run(ctx context.Context, next func(ctx context.Context, room
 		case <-s.wake:
 		case <-timer.C:
 		}
-		later := s.start(ctx, &tasks)
-		if !later.IsZero() {
-			timer.Reset(time.Until(later))
+		nextDue := s.start(ctx, &tasks)
+		if !nextDue.IsZero() {
+			timer.Reset(time.Until(nextDue))
 		}
 		s.mu.Lock()
 		over = ended == nil && s.waiting == 0 && s.active == 0
@@ -66,10 +66,10 @@ func (s *Scheduler) Run(ctx context.Context, next func(ctx context.Context, room
 func (s *Scheduler) start(ctx context.Context, tasks *sync.WaitGroup) time.Time {
 	for {
 		s.mu.Lock()
-		t, later := s.take(time.Now())
+		t, nextDue := s.take(time.Now())
 		s.mu.Unlock()
 		if t == nil {
-			return later
+			return nextDue
 		}
 		tasks.Go(func() { s.work(ctx, t) })
 	}
@@ -94,7 +94,7 @@ func (s *Scheduler) work(ctx context.Context, t *running) {
 			}
 		}
 		// Wake the loop if more tasks may start or the source may be read.
-		if t == nil || s.running < s.opts.Parallel || s.none || s.waiting <= s.opts.Waiting/2 {
+		if t == nil || s.running < s.opts.Parallel || s.sourceEmpty || s.waiting <= s.opts.Waiting/2 {
 			s.wakeLoop()
 		}
 		s.mu.Unlock()
@@ -126,7 +126,7 @@ func (r *reader) read(ctx context.Context) {
 	for r.wait(ctx, func() bool { return r.waiting < r.opts.Waiting }) {
 		r.mu.Lock()
 		before := r.events
-		r.none = false
+		r.sourceEmpty = false
 		r.mu.Unlock()
 		switch t, err := r.next(ctx, r.Scheduler.room); {
 		case err == nil:
@@ -137,7 +137,7 @@ func (r *reader) read(ctx context.Context) {
 		case err == ErrNone:
 			over := false
 			if !r.wait(ctx, func() bool {
-				r.none = true
+				r.sourceEmpty = true
 				over = r.events == before && r.active == 0 && r.waiting == 0
 				return over || r.events != before
 			}) || over {

@@ -32,28 +32,28 @@ func inTurn(n int, do func(ctx context.Context, host string) error, hosts ...str
 }
 
 // sleeping returns a task function that takes d, and the highest number of concurrent calls.
-func sleeping(d time.Duration) (do func(context.Context, string) error, most *atomic.Int64) {
-	most = new(atomic.Int64)
+func sleeping(d time.Duration) (do func(context.Context, string) error, maxRunning *atomic.Int64) {
+	maxRunning = new(atomic.Int64)
 	var now atomic.Int64
 	return func(context.Context, string) error {
 		n := now.Add(1)
-		for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
+		for m := maxRunning.Load(); n > m && !maxRunning.CompareAndSwap(m, n); m = maxRunning.Load() {
 		}
 		time.Sleep(d)
 		now.Add(-1)
 		return nil
-	}, most
+	}, maxRunning
 }
 
 func TestLimits(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		name  string
-		opts  *Options
-		setup func(*Scheduler)
-		hosts []string
-		most  int64
-		took  time.Duration // for 12 one-second tasks per host
+		name       string
+		opts       *Options
+		setup      func(*Scheduler)
+		hosts      []string
+		maxRunning int64
+		duration   time.Duration // for 12 one-second tasks per host
 	}{
 		{"the default", nil, nil, []string{"a", "b", "c"}, 4, 9 * time.Second},
 		{"one host by default", nil, nil, []string{"a"}, 2, 6 * time.Second},
@@ -90,13 +90,13 @@ func TestLimits(t *testing.T) {
 				if c.setup != nil {
 					c.setup(s)
 				}
-				do, most := sleeping(time.Second)
-				begun := time.Now()
+				do, maxRunning := sleeping(time.Second)
+				start := time.Now()
 				if err := s.Run(t.Context(), inTurn(12, do, c.hosts...)); err != nil {
 					t.Fatal(err)
 				}
-				if took := time.Since(begun); took != c.took || most.Load() != c.most {
-					t.Errorf("it took %v with %d at once, want %v with %d", took, most.Load(), c.took, c.most)
+				if duration := time.Since(start); duration != c.duration || maxRunning.Load() != c.maxRunning {
+					t.Errorf("it took %v with %d at once, want %v with %d", duration, maxRunning.Load(), c.duration, c.maxRunning)
 				}
 			})
 		})
@@ -104,25 +104,25 @@ func TestLimits(t *testing.T) {
 }
 
 // A busy host delays its own tasks, but not those of other hosts.
-func TestABusyHostIsLeftAlone(t *testing.T) {
+func TestBusyHostIsPaused(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := New(nil)
-		begun := time.Now()
-		var refused time.Duration
+		start := time.Now()
+		var retriedAfter time.Duration
 		var other atomic.Int64
 		var tasks int
 		do := func(_ context.Context, host string) error {
 			if host == "other" {
 				time.Sleep(time.Second)
-				other.Store(int64(time.Since(begun)))
+				other.Store(int64(time.Since(start)))
 				return nil
 			}
 			if tasks++; tasks == 1 {
 				return &fetch.Error{Code: fetch.ErrBusy, RetryAfter: 30 * time.Second}
 			}
-			if refused == 0 {
-				refused = time.Since(begun)
+			if retriedAfter == 0 {
+				retriedAfter = time.Since(start)
 			}
 			return nil
 		}
@@ -130,8 +130,8 @@ func TestABusyHostIsLeftAlone(t *testing.T) {
 		if err := s.Run(t.Context(), inTurn(8, do, "busy", "other")); err != nil {
 			t.Fatal(err)
 		}
-		if refused != 30*time.Second {
-			t.Errorf("the busy host was asked again after %v", refused)
+		if retriedAfter != 30*time.Second {
+			t.Errorf("the busy host was asked again after %v", retriedAfter)
 		}
 		if other := time.Duration(other.Load()); other != 4*time.Second {
 			t.Errorf("the other one was done after %v", other)
@@ -140,7 +140,7 @@ func TestABusyHostIsLeftAlone(t *testing.T) {
 }
 
 // After a refusal a host gets half as many concurrent tasks, and then gradually more.
-func TestABusyHostRecovers(t *testing.T) {
+func TestBusyHostRecovers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := New(&Options{Parallel: 8, Host: Limits{Parallel: 8}})
@@ -148,7 +148,7 @@ func TestABusyHostRecovers(t *testing.T) {
 			s.Failed("a", &fetch.Error{Code: fetch.ErrServer}) // not an error about load
 			s.Failed("a", errors.New("other"))
 		}
-		var most []int64
+		var maxRunning []int64
 		for range 8 { // one refusal, reported by all active tasks
 			s.Failed("a", &fetch.Error{Code: fetch.ErrBusy})
 		}
@@ -157,16 +157,16 @@ func TestABusyHostRecovers(t *testing.T) {
 			if err := s.Run(t.Context(), inTurn(8, do, "a")); err != nil {
 				t.Fatal(err)
 			}
-			most = append(most, at.Load())
+			maxRunning = append(maxRunning, at.Load())
 		}
 		// The order of starts and ends at the same instant is random.
-		if most[0] < 4 || most[0] > 5 || most[1] > 6 || !slices.IsSorted(most) || most[4] != 8 {
-			t.Errorf("%v at once", most)
+		if maxRunning[0] < 4 || maxRunning[0] > 5 || maxRunning[1] > 6 || !slices.IsSorted(maxRunning) || maxRunning[4] != 8 {
+			t.Errorf("%v at once", maxRunning)
 		}
 	})
 }
 
-func TestPausesGrowUpToABound(t *testing.T) {
+func TestPausesGrowToMaxPause(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := New(&Options{MaxPause: 20 * time.Second})
@@ -183,29 +183,29 @@ func TestPausesGrowUpToABound(t *testing.T) {
 		if err := s.Run(t.Context(), inTurn(9, do, "a")); err != nil {
 			t.Fatal(err)
 		}
-		bound := time.Second
+		limit := time.Second
 		for i, p := range pauses {
-			if p < bound/2 || p > bound {
-				t.Errorf("pause %d is %v, want up to %v", i, p, bound)
+			if p < limit/2 || p > limit {
+				t.Errorf("pause %d is %v, want up to %v", i, p, limit)
 			}
-			bound = min(2*bound, 20*time.Second)
+			limit = min(2*limit, 20*time.Second)
 		}
 	})
 }
 
 // An endless source is read only while there is room.
-func TestTheSourceIsAskedWhenThereIsRoom(t *testing.T) {
+func TestSourceIsReadOnlyWhenThereIsRoom(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
-		given, begun := 0, atomic.Int64{}
+		supplied, start := 0, atomic.Int64{}
 		src := source(func(context.Context, func(string) bool) (Task, error) {
-			if given++; given-int(begun.Load()) > 10+4+1 { // queued tasks, running ones, and this one
-				t.Errorf("%d tasks are given, %d have begun", given, begun.Load())
+			if supplied++; supplied-int(start.Load()) > 10+4+1 { // queued tasks, running ones, and this one
+				t.Errorf("%d tasks are given, %d have begun", supplied, start.Load())
 			}
-			host := fmt.Sprint(given)
+			host := fmt.Sprint(supplied)
 			return Task{Host: host, Do: func(context.Context) error {
-				if begun.Add(1) == 25_000 {
+				if start.Add(1) == 25_000 {
 					cancel(errEnough)
 				}
 				time.Sleep(time.Millisecond)
@@ -225,7 +225,7 @@ func TestTheSourceIsAskedWhenThereIsRoom(t *testing.T) {
 var errEnough = &fetch.Error{Code: fetch.ErrInterrupted, Err: errors.New("enough")}
 
 // A task that supplies other tasks, such as an open listing, does not block them with its own slot.
-func TestReleasedTasksBringOthers(t *testing.T) {
+func TestReleasedTaskCanSupplyTasks(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := New(&Options{Parallel: 1, Waiting: 3})
@@ -239,15 +239,15 @@ func TestReleasedTasksBringOthers(t *testing.T) {
 			}
 			return nil
 		}}
-		given := 0
+		supplied := 0
 		src := source(func(ctx context.Context, _ func(string) bool) (Task, error) {
-			if given == 0 {
-				given++
+			if supplied == 0 {
+				supplied++
 				return first, nil
 			}
 			select {
 			case t := <-found:
-				given++
+				supplied++
 				return t, nil
 			case <-ended:
 				return Task{}, io.EOF
@@ -255,31 +255,31 @@ func TestReleasedTasksBringOthers(t *testing.T) {
 				return Task{}, ctx.Err()
 			}
 		})
-		if err := s.Run(t.Context(), src); err != nil || given != 1001 {
-			t.Errorf("%d tasks, %v", given, err)
+		if err := s.Run(t.Context(), src); err != nil || supplied != 1001 {
+			t.Errorf("%d tasks, %v", supplied, err)
 		}
 	})
 }
 
-func TestAnErrorOfTheSourceComesAfterItsTasks(t *testing.T) {
+func TestSourceErrorComesAfterItsTasks(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		do, _ := sleeping(time.Second)
 		all := inTurn(5, do, "a")
-		wrong := errors.New("a line that is too long")
+		sourceErr := errors.New("a line that is too long")
 		src := source(func(ctx context.Context, room func(string) bool) (Task, error) {
 			task, err := all(ctx, room)
 			if err == io.EOF {
-				err = wrong
+				err = sourceErr
 			}
 			return task, err
 		})
-		begun := time.Now()
-		if err := New(nil).Run(t.Context(), src); err != wrong {
+		start := time.Now()
+		if err := New(nil).Run(t.Context(), src); err != sourceErr {
 			t.Errorf("Run: %v", err)
 		}
-		if took := time.Since(begun); took != 3*time.Second {
-			t.Errorf("it took %v", took)
+		if duration := time.Since(start); duration != 3*time.Second {
+			t.Errorf("it took %v", duration)
 		}
 	})
 }
@@ -290,22 +290,22 @@ func TestLines(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var order []string
-		most := 0
-		given := 0
+		maxRunning := 0
+		supplied := 0
 		src := source(func(context.Context, func(string) bool) (Task, error) {
-			if given == 300 {
+			if supplied == 300 {
 				return Task{}, io.EOF
 			}
-			given++
-			name, host := fmt.Sprint(given), "a"
+			supplied++
+			name, host := fmt.Sprint(supplied), "a"
 			task := Task{Request: &fetch.Request{View: name}}
-			if given == 250 {
+			if supplied == 250 {
 				host, task.Request = "b", nil
 			}
 			task.Host, task.Do = host, func(ctx context.Context) error {
 				if next, ok := ctx.Value(simulatedLine{}).(func() []*fetch.Request); ok && host == "a" {
 					all := next()
-					most = max(most, len(all))
+					maxRunning = max(maxRunning, len(all))
 					for i, req := range all {
 						if req.View == name || i > 0 && req.View == all[i-1].View {
 							t.Errorf("%s is followed by %s", name, req.View)
@@ -325,8 +325,8 @@ func TestLines(t *testing.T) {
 		if err := s.Run(t.Context(), src); err != nil {
 			t.Fatal(err)
 		}
-		if len(order) != 300 || most < 32 || ends == 0 || ends > 5 {
-			t.Errorf("%d tasks, up to %d known ahead, %d lines", len(order), most, ends)
+		if len(order) != 300 || maxRunning < 32 || ends == 0 || ends > 5 {
+			t.Errorf("%d tasks, up to %d known ahead, %d lines", len(order), maxRunning, ends)
 		}
 		at := slices.Index(order, "250")
 		if at < 0 || at > 200 {

@@ -31,9 +31,9 @@ func TestSimulation(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			sim := newSimulation(seed)
 			sim.run()
-			if ok = len(sim.wrong) == 0; !ok {
+			if ok = len(sim.failures) == 0; !ok {
 				t.Errorf("seed %d, to be had again by go test ./crawl/schedule -run Simulation -seed %d:\n%v",
-					seed, seed, errors.Join(sim.wrong[:min(len(sim.wrong), 10)]...))
+					seed, seed, errors.Join(sim.failures[:min(len(sim.failures), 10)]...))
 			}
 		})
 		if !ok {
@@ -46,45 +46,45 @@ func TestSimulation(t *testing.T) {
 // of a crawl.
 type simulation struct {
 	*Scheduler
-	rand      *rand.Rand
-	hosts     []*simulated
-	addresses []*machine
-	undone    int           // tasks that are not complete
-	interrupt time.Duration // time of the interruption; 0 for none
-	atOnce    int
-	begun     time.Time // start of the last task
-	over      bool
-	lines     int // lines that have not ended
-	wrong     []error
+	rand        *rand.Rand
+	hosts       []*simulated
+	addresses   []*machine
+	tasksLeft   int           // tasks that are not complete
+	interrupt   time.Duration // time of the interruption; 0 for none
+	activeTasks int
+	lastStart   time.Time // start of the last task
+	ended       bool
+	lines       int // lines that have not ended
+	failures    []error
 }
 
 // A machine is the server at one address.
 type machine struct {
-	name    string
-	atOnce  int
-	bears   int       // concurrent tasks that it accepts
-	refuses time.Time // it refuses all tasks until then
-	told    time.Time // time of the last Failed
-	asked   time.Time // end of the requested pause
+	name         string
+	running      int
+	accepts      int       // concurrent tasks that it accepts
+	refusesUntil time.Time // it refuses all tasks until then
+	failedAt     time.Time // time of the last Failed
+	requested    time.Time // end of the requested pause
 }
 
 // A simulated host has one name.
 type simulated struct {
 	*machine
-	name    string
-	limits  Limits
-	met     time.Time // time of the first SetAddress
-	atOnce  int
-	latency time.Duration
-	waiting []*simulatedTask // tasks in the source
-	handed  int              // tasks in the scheduler that have not started
-	begun   time.Time        // start of the last task
-	ended   time.Time        // end of the last task
-	// since is the time from which the host could have started its next task; it is zero if the
-	// host cannot start one. overtaken counts the tasks of each other host that have started since
-	// then.
-	since     time.Time
-	overtaken map[*simulated]int
+	name         string
+	limits       Limits
+	addressSetAt time.Time // time of the first SetAddress
+	running      int
+	latency      time.Duration
+	waiting      []*simulatedTask // tasks in the source
+	scheduled    int              // tasks in the scheduler that have not started
+	lastStart    time.Time        // start of the last task
+	lastEnd      time.Time        // end of the last task
+	// readySince is the time from which the host could have started its next task; it is zero if
+	// the host cannot start one. overtaken counts the tasks of each other host that have started
+	// readySince then.
+	readySince time.Time
+	overtaken  map[*simulated]int
 }
 
 type simulatedTask struct {
@@ -95,53 +95,53 @@ type simulatedTask struct {
 func newSimulation(seed uint64) *simulation {
 	r := rand.New(rand.NewPCG(seed, 0))
 	s := &simulation{rand: r}
-	between := func(low, high int) int { return low + r.IntN(high-low+1) }
+	intBetween := func(low, high int) int { return low + r.IntN(high-low+1) }
 	if r.IntN(4) == 0 {
-		s.interrupt = time.Duration(between(1, 20_000)) * time.Millisecond
+		s.interrupt = time.Duration(intBetween(1, 20_000)) * time.Millisecond
 	}
 	opts := &Options{
-		Parallel:    between(1, 12),
-		Host:        Limits{Parallel: between(-1, 6)},
+		Parallel:    intBetween(1, 12),
+		Host:        Limits{Parallel: intBetween(-1, 6)},
 		RandomDelay: r.IntN(2) == 0,
-		MaxPause:    time.Duration(between(1, 60)) * time.Second,
-		Waiting:     between(1, 60),
+		MaxPause:    time.Duration(intBetween(1, 60)) * time.Second,
+		Waiting:     intBetween(1, 60),
 	}
 	if r.IntN(3) == 0 {
-		opts.Host.Delay = time.Duration(between(1, 2000)) * time.Millisecond
+		opts.Host.Delay = time.Duration(intBetween(1, 2000)) * time.Millisecond
 	}
 	if r.IntN(4) == 0 {
-		opts.Interval = time.Duration(between(1, 100)) * time.Millisecond
+		opts.Interval = time.Duration(intBetween(1, 100)) * time.Millisecond
 	}
 	if seed%2 == 0 {
 		opts.Pipeline = s.pipeline
 	}
 	s.Scheduler = New(opts)
 	s.random = func(n time.Duration) time.Duration { return time.Duration(r.Int64N(int64(n))) }
-	for i := range between(1, 9) {
-		m := &machine{name: fmt.Sprint("address ", i), bears: 1 << 30}
+	for i := range intBetween(1, 9) {
+		m := &machine{name: fmt.Sprint("address ", i), accepts: 1 << 30}
 		if r.IntN(2) == 0 {
-			m.bears = between(1, 5)
+			m.accepts = intBetween(1, 5)
 		}
 		s.addresses = append(s.addresses, m)
 	}
-	for i := range between(1, 12) {
+	for i := range intBetween(1, 12) {
 		h := &simulated{name: fmt.Sprint("host ", i), machine: s.addresses[r.IntN(len(s.addresses))],
-			latency: time.Duration(between(0, 500)) * time.Millisecond, limits: s.opts.Host}
+			latency: time.Duration(intBetween(0, 500)) * time.Millisecond, limits: s.opts.Host}
 		if r.IntN(5) == 0 {
-			h.limits = Limits{Parallel: between(1, 3), Delay: time.Duration(between(0, 3000)) * time.Millisecond}.or(s.opts.Host)
+			h.limits = Limits{Parallel: intBetween(1, 3), Delay: time.Duration(intBetween(0, 3000)) * time.Millisecond}.or(s.opts.Host)
 			s.SetLimits(h.name, h.limits)
 		}
-		for range between(0, 30) {
+		for range intBetween(0, 30) {
 			h.waiting = append(h.waiting, &simulatedTask{})
 		}
-		s.undone += len(h.waiting)
+		s.tasksLeft += len(h.waiting)
 		s.hosts = append(s.hosts, h)
 	}
 	return s
 }
 
 func (s *simulation) fail(format string, args ...any) {
-	s.wrong = append(s.wrong, fmt.Errorf(format, args...))
+	s.failures = append(s.failures, fmt.Errorf(format, args...))
 }
 
 func (s *simulation) run() {
@@ -154,23 +154,23 @@ func (s *simulation) run() {
 	err := s.Run(ctx, s.next)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.over = true
+	s.ended = true
 	switch {
 	case err != nil && s.interrupt == 0, err != nil && ctx.Err() == nil:
 		s.fail("Run: %v", err)
-	case err == nil && s.undone > 0:
-		s.fail("%d tasks are left", s.undone)
+	case err == nil && s.tasksLeft > 0:
+		s.fail("%d tasks are left", s.tasksLeft)
 	case s.lines != 0:
 		s.fail("%d lines have not ended", s.lines)
 	case s.state.active != 0 || s.running != 0 || s.state.waiting != 0:
 		s.fail("%d tasks have not ended, %d run, %d wait", s.state.active, s.running, s.state.waiting)
 	}
 	for _, h := range s.hosts {
-		if h.atOnce != 0 || s.host(h.name).name.running != 0 {
-			s.fail("%s has %d tasks running, as the scheduler has it %d", h.name, h.atOnce, s.host(h.name).name.running)
+		if h.running != 0 || s.host(h.name).name.running != 0 {
+			s.fail("%s has %d tasks running, as the scheduler has it %d", h.name, h.running, s.host(h.name).name.running)
 		}
-		if err == nil && (len(h.waiting) > 0 || h.handed > 0) {
-			s.fail("%s has %d tasks waiting, and %d are handed to the scheduler", h.name, len(h.waiting), h.handed)
+		if err == nil && (len(h.waiting) > 0 || h.scheduled > 0) {
+			s.fail("%s has %d tasks waiting, and %d are handed to the scheduler", h.name, len(h.waiting), h.scheduled)
 		}
 	}
 	for where, a := range s.state.addresses {
@@ -191,7 +191,7 @@ func (s *simulation) next(_ context.Context, room func(string) bool) (Task, erro
 		if len(h.waiting) > 0 {
 			t := h.waiting[0]
 			h.waiting = h.waiting[1:]
-			h.handed++
+			h.scheduled++
 			s.mu.Unlock()
 			task := Task{Host: h.name, Do: func(ctx context.Context) error { return s.do(ctx, h, t) }}
 			if i%3 < 2 {
@@ -203,7 +203,7 @@ func (s *simulation) next(_ context.Context, room func(string) bool) (Task, erro
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.undone == 0 {
+	if s.tasksLeft == 0 {
 		return Task{}, io.EOF
 	}
 	return Task{}, ErrNone
@@ -218,46 +218,46 @@ func (s *simulation) perm() []int {
 // do runs a task of h.
 func (s *simulation) do(ctx context.Context, h *simulated, t *simulatedTask) error {
 	s.mu.Lock()
-	refused, asked := s.begins(h, t)
-	took := h.latency + time.Duration(s.rand.IntN(100))*time.Millisecond
+	refused, requested := s.taskStarts(h, t)
+	duration := h.latency + time.Duration(s.rand.IntN(100))*time.Millisecond
 	releases := s.rand.IntN(10) == 0
 	s.mu.Unlock()
 	s.SetAddress(h.name, h.machine.name)
-	s.looksAhead(ctx, h)
+	s.checkUpcoming(ctx, h)
 	var err error
 	if refused {
-		err = &fetch.Error{Code: fetch.ErrBusy, Retry: true, RetryAfter: asked}
+		err = &fetch.Error{Code: fetch.ErrBusy, Retry: true, RetryAfter: requested}
 		s.Failed(h.name, err)
-		s.locked(func() { h.told, h.asked = time.Now(), time.Now().Add(min(asked, s.opts.MaxPause)) })
-		took = time.Millisecond
+		s.locked(func() { h.failedAt, h.requested = time.Now(), time.Now().Add(min(requested, s.opts.MaxPause)) })
+		duration = time.Millisecond
 	}
 	s.locked(func() {
-		if h.met.IsZero() {
-			h.met = time.Now()
+		if h.addressSetAt.IsZero() {
+			h.addressSetAt = time.Now()
 		}
 	})
 	select {
-	case <-time.After(took):
+	case <-time.After(duration):
 	case <-ctx.Done():
 		err = fetch.ContextError(ctx)
 	}
 	s.mu.Lock()
-	h.atOnce--
-	h.machine.atOnce--
-	s.atOnce--
-	h.ended = time.Now()
+	h.running--
+	h.machine.running--
+	s.activeTasks--
+	h.lastEnd = time.Now()
 	s.mu.Unlock()
 	if releases {
 		s.Release(ctx)
 		s.Release(ctx)
-		time.Sleep(took)
+		time.Sleep(duration)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
 	case err == nil:
 		t.done = true
-		s.undone--
+		s.tasksLeft--
 		return nil
 	case refused:
 		t.attempt++
@@ -274,8 +274,8 @@ func (s *simulation) pipeline(ctx context.Context, next func() []*fetch.Request)
 	return context.WithValue(ctx, simulatedLine{}, next), func() { s.locked(func() { s.lines-- }) }
 }
 
-// looksAhead checks the upcoming requests that a task of h receives.
-func (s *simulation) looksAhead(ctx context.Context, h *simulated) {
+// checkUpcoming checks the upcoming requests that a task of h receives.
+func (s *simulation) checkUpcoming(ctx context.Context, h *simulated) {
 	next, ok := ctx.Value(simulatedLine{}).(func() []*fetch.Request)
 	if !ok {
 		return
@@ -291,13 +291,13 @@ func (s *simulation) looksAhead(ctx context.Context, h *simulated) {
 	}
 }
 
-// begins checks that a task may start now and returns the reply of the machine.
-func (s *simulation) begins(h *simulated, t *simulatedTask) (refused bool, asked time.Duration) {
+// taskStarts checks that a task may start now and returns the reply of the machine.
+func (s *simulation) taskStarts(h *simulated, t *simulatedTask) (refused bool, requested time.Duration) {
 	now := time.Now()
-	h.handed--
-	h.atOnce++
-	h.machine.atOnce++
-	s.atOnce++
+	h.scheduled--
+	h.running++
+	h.machine.running++
+	s.activeTasks++
 	limit := h.limits.Parallel
 	if limit < 0 {
 		limit = s.opts.Parallel
@@ -307,64 +307,64 @@ func (s *simulation) begins(h *simulated, t *simulatedTask) (refused bool, asked
 		delay /= 2
 	}
 	switch {
-	case s.over:
+	case s.ended:
 		s.fail("a task of %s begins when all is over", h.name)
 	case t.done:
 		s.fail("a task of %s is done twice", h.name)
-	case h.atOnce > limit:
-		s.fail("%d tasks at once with %s, which bears %d", h.atOnce, h.name, limit)
-	case s.atOnce > s.opts.Parallel:
-		s.fail("%d tasks at once, of %d", s.atOnce, s.opts.Parallel)
-	case !h.begun.IsZero() && now.Before(h.begun.Add(delay)):
-		s.fail("%s is asked again after %v, not %v", h.name, now.Sub(h.begun), delay)
-	case h.ended.Before(now) && !h.ended.IsZero() && now.Before(h.ended.Add(delay)): // starts and ends at the same instant have no order
-		s.fail("%s is asked %v after a task of it, not %v", h.name, now.Sub(h.ended), delay)
-	case now.Before(s.begun.Add(s.opts.Interval)):
-		s.fail("%v between two tasks, not %v", now.Sub(s.begun), s.opts.Interval)
-	case now.Before(h.asked) && h.told.Before(now) && !h.met.IsZero() && h.met.Before(now):
-		s.fail("%s is asked %v before it wants to", h.name, h.asked.Sub(now))
+	case h.running > limit:
+		s.fail("%d tasks at once with %s, which bears %d", h.running, h.name, limit)
+	case s.activeTasks > s.opts.Parallel:
+		s.fail("%d tasks at once, of %d", s.activeTasks, s.opts.Parallel)
+	case !h.lastStart.IsZero() && now.Before(h.lastStart.Add(delay)):
+		s.fail("%s is asked again after %v, not %v", h.name, now.Sub(h.lastStart), delay)
+	case h.lastEnd.Before(now) && !h.lastEnd.IsZero() && now.Before(h.lastEnd.Add(delay)): // starts and ends at the same instant have no order
+		s.fail("%s is asked %v after a task of it, not %v", h.name, now.Sub(h.lastEnd), delay)
+	case now.Before(s.lastStart.Add(s.opts.Interval)):
+		s.fail("%v between two tasks, not %v", now.Sub(s.lastStart), s.opts.Interval)
+	case now.Before(h.requested) && h.failedAt.Before(now) && !h.addressSetAt.IsZero() && h.addressSetAt.Before(now):
+		s.fail("%s is asked %v before it wants to", h.name, h.requested.Sub(now))
 	}
-	h.begun, s.begun = now, now
-	s.overtakes(h)
+	h.lastStart, s.lastStart = now, now
+	s.checkFairness(h)
 	switch m := h.machine; {
-	case now.Before(m.refuses) || m.atOnce > m.bears:
+	case now.Before(m.refusesUntil) || m.running > m.accepts:
 		refused = true
-	case m.bears < 1<<30 && s.rand.IntN(12) == 0:
-		m.refuses = now.Add(time.Duration(s.rand.IntN(5000)) * time.Millisecond)
+	case m.accepts < 1<<30 && s.rand.IntN(12) == 0:
+		m.refusesUntil = now.Add(time.Duration(s.rand.IntN(5000)) * time.Millisecond)
 		refused = true
 	}
 	if refused && s.rand.IntN(2) == 0 {
-		asked = time.Duration(s.rand.IntN(90)) * time.Second
+		requested = time.Duration(s.rand.IntN(90)) * time.Second
 	}
-	return refused, asked
+	return refused, requested
 }
 
-// overtakes checks that no other host that is ready waits while h starts several tasks.
-func (s *simulation) overtakes(h *simulated) {
+// checkFairness checks that no other host that is ready waits while h starts several tasks.
+func (s *simulation) checkFairness(h *simulated) {
 	now := time.Now()
-	h.since, h.overtaken = time.Time{}, nil
+	h.readySince, h.overtaken = time.Time{}, nil
 	for _, other := range s.hosts {
 		if other == h {
 			continue
 		}
 		known := s.state.hosts[other.name]
-		if known == nil || known.place == nil {
-			other.since, other.overtaken = time.Time{}, nil
+		if known == nil || known.elem == nil {
+			other.readySince, other.overtaken = time.Time{}, nil
 			continue
 		}
 		if at, free := known.nextStart(); !free || at.After(now) {
-			other.since, other.overtaken = time.Time{}, nil
+			other.readySince, other.overtaken = time.Time{}, nil
 			continue
 		}
-		if other.since.IsZero() {
-			other.since, other.overtaken = now, make(map[*simulated]int)
+		if other.readySince.IsZero() {
+			other.readySince, other.overtaken = now, make(map[*simulated]int)
 			continue
 		}
-		if !other.since.Before(now) {
+		if !other.readySince.Before(now) {
 			continue // tasks that start at the same instant have no order
 		}
 		if other.overtaken[h]++; other.overtaken[h] > 2 {
-			s.fail("%s begins %d tasks, and %s none since %v ago", h.name, other.overtaken[h], other.name, now.Sub(other.since))
+			s.fail("%s begins %d tasks, and %s none since %v ago", h.name, other.overtaken[h], other.name, now.Sub(other.readySince))
 		}
 	}
 }

@@ -12,24 +12,24 @@ type state struct {
 	opts *Options
 	mu   sync.Mutex // protects the fields below
 	// hosts and addresses include idle ones that have pauses or delays to remember.
-	hosts     map[string]*host
-	addresses map[string]*address
-	ring      list.List // of *host with queued tasks; the host that started a task last is at the back
-	waiting   int       // queued tasks
-	running   int       // tasks that are not released
-	active    int       // tasks that have started and not ended
-	next      time.Time // the earliest start of the next task of any host
-	events    int       // count of starts, ends and releases
-	none      bool      // the source had no task; it is called again after the next event
-	wake      chan struct{}
-	random    func(time.Duration) time.Duration // returns a value from 0 to below its argument
+	hosts       map[string]*host
+	addresses   map[string]*address
+	ring        list.List // of *host with queued tasks; the host that started a task last is at the back
+	waiting     int       // queued tasks
+	running     int       // tasks that are not released
+	active      int       // tasks that have started and not ended
+	next        time.Time // the earliest start of the next task of any host
+	events      int       // count of starts, ends and releases
+	sourceEmpty bool      // the source had no task; it is called again after the next event
+	wake        chan struct{}
+	random      func(time.Duration) time.Duration // returns a value from 0 to below its argument
 }
 
 // A host is one host name.
 type host struct {
 	name      gate
 	queue     []Task
-	place     *list.Element // in the ring; nil if nothing is queued
+	elem      *list.Element // in the ring; nil if nothing is queued
 	address   *address      // nil if unknown
 	pipelined bool          // it had tasks with a Request
 }
@@ -85,18 +85,18 @@ func (s *state) forget() {
 	}
 	now, idle := time.Now(), 0
 	for name, h := range s.hosts {
-		if h.place != nil || h.name.running > 0 {
+		if h.elem != nil || h.name.running > 0 {
 			continue
 		}
 		if idle++; idle > maxIdle || h.name.isIdle(now) {
-			s.leaveAddress(h)
+			s.removeFromAddress(h)
 			delete(s.hosts, name)
 		}
 	}
 }
 
-// leaveAddress removes h from its address.
-func (s *state) leaveAddress(h *host) {
+// removeFromAddress removes h from its address.
+func (s *state) removeFromAddress(h *host) {
 	if h.address == nil {
 		return
 	}
@@ -115,7 +115,7 @@ func (s *state) setAddress(name, where string) bool {
 	if a != nil && h.address == a {
 		return false
 	}
-	s.leaveAddress(h)
+	s.removeFromAddress(h)
 	if a == nil {
 		s.forgetAddresses()
 		a = &address{}
@@ -160,10 +160,10 @@ func (h *host) gates() []*gate {
 }
 
 func (s *state) failed(name string, err error) {
-	if asked, ok := pauseFor(err); ok && name != "" {
+	if requested, ok := pauseFor(err); ok && name != "" {
 		now := time.Now()
 		for _, g := range s.host(name).gates() {
-			g.pause(now, asked, s.opts.MaxPause, s.random)
+			g.pause(now, requested, s.opts.MaxPause, s.random)
 		}
 	}
 }
@@ -206,8 +206,8 @@ func (s *state) add(t Task) {
 	h.pipelined = h.pipelined || t.Request != nil && s.opts.Pipeline != nil
 	h.queue = append(h.queue, t)
 	s.waiting++
-	if h.place == nil {
-		h.place = s.ring.PushBack(h)
+	if h.elem == nil {
+		h.elem = s.ring.PushBack(h)
 	}
 }
 
@@ -215,14 +215,14 @@ func (s *state) add(t Task) {
 func (s *state) drop() {
 	for e := s.ring.Front(); e != nil; e = s.ring.Front() {
 		h := s.ring.Remove(e).(*host)
-		h.queue, h.place = nil, nil
+		h.queue, h.elem = nil, nil
 	}
 	s.waiting = 0
 }
 
 // take starts the next task that is due. If there is none, it returns nil and the time when one
 // will be due. The time is zero if another event must occur first.
-func (s *state) take(now time.Time) (t *running, later time.Time) {
+func (s *state) take(now time.Time) (t *running, nextDue time.Time) {
 	if s.running >= s.opts.Parallel {
 		return nil, time.Time{}
 	}
@@ -236,24 +236,24 @@ func (s *state) take(now time.Time) (t *running, later time.Time) {
 		case !free:
 			continue
 		case at.After(now):
-			if later.IsZero() || at.Before(later) {
-				later = at
+			if nextDue.IsZero() || at.Before(nextDue) {
+				nextDue = at
 			}
 			continue
 		}
 		return s.startNext(h, now), time.Time{}
 	}
-	return nil, later
+	return nil, nextDue
 }
 
 func (h *host) nextStart() (at time.Time, free bool) {
 	at, free = h.name.nextStart()
 	if h.address != nil {
-		there, freeThere := h.address.nextStart()
-		if there.After(at) {
-			at = there
+		addressStart, addressFree := h.address.nextStart()
+		if addressStart.After(at) {
+			at = addressStart
 		}
-		free = free && freeThere
+		free = free && addressFree
 	}
 	return at, free
 }
@@ -262,18 +262,18 @@ func (s *state) startNext(h *host, now time.Time) *running {
 	t := h.queue[0]
 	h.queue[0] = Task{}
 	if h.queue = h.queue[1:]; len(h.queue) == 0 {
-		s.leaveRing(h)
+		s.removeFromRing(h)
 	} else {
-		s.ring.MoveToBack(h.place)
+		s.ring.MoveToBack(h.elem)
 	}
 	return s.markRunning(h, t, now)
 }
 
-// leaveRing removes a host without queued tasks from the ring.
-func (s *state) leaveRing(h *host) {
-	if h.place != nil {
-		s.ring.Remove(h.place)
-		h.queue, h.place = nil, nil
+// removeFromRing removes a host without queued tasks from the ring.
+func (s *state) removeFromRing(h *host) {
+	if h.elem != nil {
+		s.ring.Remove(h.elem)
+		h.queue, h.elem = nil, nil
 	}
 }
 

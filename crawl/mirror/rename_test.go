@@ -13,19 +13,19 @@ import (
 	"github.com/urlget/urlget/crawl/mirror"
 )
 
-// TestAFileThatIsMovedAsideDuringItsVisit saves /a, and saves /a/b while the links of /a are being
-// read. The mirror must remember the new path of /a.
-func TestAFileThatIsMovedAsideDuringItsVisit(t *testing.T) {
+// TestFileRenamedDuringItsVisit saves /a, and saves /a/b while the links of /a are being read. The
+// mirror must remember the new path of /a.
+func TestFileRenamedDuringItsVisit(t *testing.T) {
 	t.Parallel()
 	saved, moved := make(chan bool), make(chan bool)
-	wait := func(c chan bool) {
+	receive := func(c chan bool) {
 		select {
 		case <-c:
 		case <-time.After(10 * time.Second):
 			t.Error("nothing happens")
 		}
 	}
-	var asked atomic.Int32
+	var requests atomic.Int32
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
 		switch r.URL.Path {
@@ -34,8 +34,8 @@ func TestAFileThatIsMovedAsideDuringItsVisit(t *testing.T) {
 		case "/a":
 			fmt.Fprint(w, "<a href=http://other.example/>other</a>")
 		case "/a/b":
-			if asked.Add(1) == 1 {
-				wait(saved)
+			if requests.Add(1) == 1 {
+				receive(saved)
 			} else {
 				close(moved)
 			}
@@ -50,7 +50,7 @@ func TestAFileThatIsMovedAsideDuringItsVisit(t *testing.T) {
 	opts.Crawl.Left = func(l crawl.Link, _ crawl.Reason) {
 		if l.URL.Host() == "other.example" {
 			close(saved)
-			wait(moved)
+			receive(moved)
 		}
 	}
 	dir := t.TempDir()

@@ -28,14 +28,14 @@ func newMirror(t *testing.T) *mirror {
 	return &mirror{d: d, state: state, checked: map[string]bool{}, renames: map[string]rename{}}
 }
 
-// TestWhatIsInTheWay simulates a failure to save a/b. The page is started again if "a" was a file,
+// TestIsPathBlocked simulates a failure to save a/b. The page is started again if "a" was a file,
 // even if another visit has renamed that file since.
-func TestWhatIsInTheWay(t *testing.T) {
+func TestIsPathBlocked(t *testing.T) {
 	t.Parallel()
 	file := func(_ *mirror, r *os.Root) error { return r.WriteFile("a", nil, 0o666) }
 	dir := func(_ *mirror, r *os.Root) error { return r.MkdirAll("a", 0o777) }
-	aside := func(m *mirror, r *os.Root) error {
-		if _, err := m.state.Claim(fileName+"a", "http://h/a"); err != nil {
+	renameFile := func(m *mirror, r *os.Root) error {
+		if _, err := m.state.Claim(filePrefix+"a", "http://h/a"); err != nil {
 			return err
 		}
 		if err := file(m, r); err != nil {
@@ -45,20 +45,20 @@ func TestWhatIsInTheWay(t *testing.T) {
 		return err
 	}
 	for _, tt := range []struct {
-		name string
-		have func(*mirror, *os.Root) error // changes the tree after the attempt began
-		want bool
+		name   string
+		change func(*mirror, *os.Root) error // changes the tree after the attempt began
+		want   bool
 	}{
 		{"a file in place of the directory", file, true},
-		{"a file that was moved aside since", aside, true},
-		{"a file that a directory has replaced since", func(m *mirror, r *os.Root) error { return cmp.Or(aside(m, r), dir(m, r)) }, true},
+		{"a file that was moved aside since", renameFile, true},
+		{"a file that a directory has replaced since", func(m *mirror, r *os.Root) error { return cmp.Or(renameFile(m, r), dir(m, r)) }, true},
 		{"a directory of the name", func(_ *mirror, r *os.Root) error { return r.MkdirAll("a/b", 0o777) }, true},
 		{"a directory all the time", dir, false},
 		{"nothing", func(*mirror, *os.Root) error { return nil }, false},
 	} {
 		m := newMirror(t)
 		before := m.movedCount()
-		if err := tt.have(m, m.d.Root); err != nil {
+		if err := tt.change(m, m.d.Root); err != nil {
 			t.Fatal(err)
 		}
 		if got := m.isPathBlocked("a/b", before); got != tt.want {

@@ -7,11 +7,11 @@ import (
 	"github.com/urlget/urlget/fetch"
 )
 
-func TestOnlyNewsWakesTheLoop(t *testing.T) {
+func TestOnlyChangesWakeTheLoop(t *testing.T) {
 	t.Parallel()
 	s := New(nil)
 	for _, step := range []struct {
-		what  string
+		name  string
 		do    func()
 		wakes int
 	}{
@@ -24,7 +24,7 @@ func TestOnlyNewsWakesTheLoop(t *testing.T) {
 	} {
 		step.do()
 		if len(s.wake) != step.wakes {
-			t.Errorf("%s: %d wakes, want %d", step.what, len(s.wake), step.wakes)
+			t.Errorf("%s: %d wakes, want %d", step.name, len(s.wake), step.wakes)
 		}
 		for len(s.wake) > 0 {
 			<-s.wake
@@ -32,13 +32,13 @@ func TestOnlyNewsWakesTheLoop(t *testing.T) {
 	}
 }
 
-func TestRestsTellsUntilWhenAHostIsLeftAlone(t *testing.T) {
+func TestPausedUntil(t *testing.T) {
 	t.Parallel()
 	s := New(nil)
 	now := time.Now()
 	s.Failed("a", &fetch.Error{Code: fetch.ErrBusy, RetryAfter: 30 * time.Second})
-	if rest := s.PausedUntil("a").Sub(now); rest < 30*time.Second || rest > time.Minute {
-		t.Errorf("a host that is busy is left alone for %v", rest)
+	if pause := s.PausedUntil("a").Sub(now); pause < 30*time.Second || pause > time.Minute {
+		t.Errorf("a host that is busy is left alone for %v", pause)
 	}
 	if s.PausedUntil("b").After(now) {
 		t.Error("another host is left alone")
