@@ -82,12 +82,12 @@ func TestRobots(t *testing.T) {
 	}{
 		{"forbidden", "User-agent: *\nDisallow: /a", crawl.Options{}, []string{"/", "/b"}},
 		{"ignored", "User-agent: *\nDisallow: /a", crawl.Options{NoRobots: true}, []string{"/", "/a", "/b"}},
-		{"of another agent", "User-agent: me\nDisallow: /a", crawl.Options{}, []string{"/", "/a", "/b"}},
-		{"of ours", "User-agent: me\nDisallow: /a", crawl.Options{Agent: "Me"}, []string{"/", "/b"}},
-		{"not to be had", "403 forbidden", crawl.Options{}, []string{"/", "/a", "/b"}},
+		{"rule for another agent", "User-agent: me\nDisallow: /a", crawl.Options{}, []string{"/", "/a", "/b"}},
+		{"rule for this agent", "User-agent: me\nDisallow: /a", crawl.Options{Agent: "Me"}, []string{"/", "/b"}},
+		{"robots.txt forbidden", "403 forbidden", crawl.Options{}, []string{"/", "/a", "/b"}},
 		{"broken", "500 broken", crawl.Options{}, []string{"/", "/a server", "/b server"}},
 		{"elsewhere", "->/rules", crawl.Options{}, []string{"/", "/b"}},
-		{"the seed is the user's", "User-agent: *\nDisallow: /", crawl.Options{}, []string{"/"}},
+		{"seeds are always visited", "User-agent: *\nDisallow: /", crawl.Options{}, []string{"/"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -95,10 +95,10 @@ func TestRobots(t *testing.T) {
 			site := newSite(t, map[string]string{"/": page, "/a": "a", "/b": "b", "/robots.txt": tt.robots, "/rules": "User-agent: *\nDisallow: /a"})
 			done, left := visits(t, site, "/", tt.opts)
 			if !slices.Equal(done, tt.want) {
-				t.Errorf("%q, want %q", done, tt.want)
+				t.Errorf("visited %q, want %q", done, tt.want)
 			}
 			if len(tt.want) == 2 && left["/a"] != "robots" {
-				t.Errorf("left: %v", left)
+				t.Errorf("unfollowed: %v", left)
 			}
 		})
 	}
@@ -111,17 +111,17 @@ func TestSitemaps(t *testing.T) {
 		"/map.xml":  "<urlset><url><loc>/a</loc></url></urlset>", "/sitemap.xml": "<urlset><url><loc>/b</loc></url></urlset>"}
 	done, _ := visits(t, newSite(t, pages), "/", crawl.Options{Sitemaps: true})
 	if want := []string{"/", "/b", "/sitemap.xml"}; !slices.Equal(done, want) {
-		t.Errorf("the usual place: %q, want %q", done, want)
+		t.Errorf("default sitemap: %q, want %q", done, want)
 	}
 	pages["/robots.txt"] = "Sitemap: /maps.xml"
 	done, _ = visits(t, newSite(t, pages), "/", crawl.Options{Sitemaps: true})
 	if want := []string{"/", "/a", "/map.xml", "/maps.xml"}; !slices.Equal(done, want) {
-		t.Errorf("named by robots.txt: %q, want %q", done, want)
+		t.Errorf("sitemap in robots.txt: %q, want %q", done, want)
 	}
 	delete(pages, "/robots.txt")
 	delete(pages, "/sitemap.xml")
 	if done, _ = visits(t, newSite(t, pages), "/", crawl.Options{Sitemaps: true}); !slices.Equal(done, []string{"/"}) {
-		t.Errorf("none: %q", done)
+		t.Errorf("no sitemap: %q", done)
 	}
 }
 
@@ -134,7 +134,7 @@ func TestRedirects(t *testing.T) {
 	want := []string{"/s/", "/s/deep", "/s/target"}
 	got := slices.DeleteFunc(done, func(s string) bool { return s == "/s/a" || s == "/s/b" || s == "/s/c" }) // either one may be the first to claim the target
 	if !slices.Equal(got, want) || left["/up"] != "parent" || left[other.URL+"/"] != "host" {
-		t.Errorf("%q, want %q; left %v", done, want, left)
+		t.Errorf("visited %q, want %q; unfollowed %v", done, want, left)
 	}
 }
 
@@ -159,7 +159,7 @@ func TestMaxAlikeEndsCalendars(t *testing.T) {
 			}
 		}
 	}), crawl.TooManyAlike) {
-		t.Errorf("%d visits, left %v", len(done), left)
+		t.Errorf("%d visits, unfollowed %v", len(done), left)
 	}
 }
 
@@ -192,7 +192,7 @@ func TestDepthOfShortestPath(t *testing.T) {
 	t.Cleanup(site.Close)
 	done, _ := visits(t, site, "/", crawl.Options{Scope: crawl.Scope{MaxDepth: 3}})
 	if !slices.Contains(done, "/beyond") {
-		t.Errorf("%q", done)
+		t.Errorf("visited %q, want /beyond", done)
 	}
 }
 
@@ -223,7 +223,7 @@ func TestFullDiskStopsCrawlThatCanBeResumed(t *testing.T) {
 		return err
 	}
 	if err := run(); !errors.Is(err, syscall.ENOSPC) {
-		t.Fatalf("the disk is full: %v", err)
+		t.Fatalf("full disk: %v", err)
 	}
 	full.Store(false)
 	if err := run(); err != nil {
@@ -231,7 +231,7 @@ func TestFullDiskStopsCrawlThatCanBeResumed(t *testing.T) {
 	}
 	slices.Sort(done)
 	if want := []string{"/", "/a", "/b"}; !slices.Equal(done, want) {
-		t.Errorf("%q, want %q", done, want)
+		t.Errorf("visited %q, want %q", done, want)
 	}
 }
 
@@ -254,7 +254,7 @@ func TestEnoughStopsCrawlThatCanBeResumed(t *testing.T) {
 			Waiting:  waiting.Store,
 		})
 		if want := int64(2 - n); waiting.Load() != want || st.Waiting() != want {
-			t.Errorf("run %d: %d and %d wait, want %d", n, waiting.Load(), st.Waiting(), want)
+			t.Errorf("run %d: waiting %d and %d, want %d", n, waiting.Load(), st.Waiting(), want)
 		}
 		if last := n == 2; ended.Load() != 1 || (err == nil) != last || !last && !errors.Is(err, crawl.ErrEnough) || st.Continues() == last {
 			t.Errorf("run %d: %d visits, %v, continues: %v", n, ended.Load(), err, st.Continues())
@@ -270,7 +270,7 @@ func TestStateIsLocked(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := crawl.Open(file); !errors.Is(err, crawl.ErrInUse) || fetch.CodeOf(err) != fetch.ErrFile {
-		t.Errorf("in use: %v", err)
+		t.Errorf("state in use: %v", err)
 	}
 	if err := st.Close(); err != nil {
 		t.Fatal(err)
@@ -285,7 +285,7 @@ func TestStateIsLocked(t *testing.T) {
 func TestQueueBeyondMemory(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("has twenty thousand addresses in a file")
+		t.Skip("queues 20,000 URLs in a file")
 	}
 	const hosts, perHost = crawl.MaxHosts + 500, 3
 	w := newWorld(rand.New(rand.NewPCG(1, 1)), 1, 1)

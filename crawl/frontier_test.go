@@ -16,8 +16,8 @@ import (
 )
 
 var (
-	frontierFlag = flag.Int("frontier", 0, "how many URLs TestFrontierMemory queues; 0 skips it")
-	frontierDir  = flag.String("frontier.dir", "", "where it has its file")
+	frontierFlag = flag.Int("frontier", 0, "number of URLs that TestFrontierMemory queues; 0 skips it")
+	frontierDir  = flag.String("frontier.dir", "", "directory for the state file of TestFrontierMemory")
 )
 
 // TestFrontierMemory measures the memory use of a crawl with many queued URLs. New URLs are spread
@@ -27,7 +27,7 @@ var (
 func TestFrontierMemory(t *testing.T) {
 	total := *frontierFlag
 	if total == 0 {
-		t.Skip("-frontier N measures it")
+		t.Skip("set -frontier N to measure the memory")
 	}
 	dir := *frontierDir
 	if dir == "" {
@@ -73,12 +73,12 @@ func TestFrontierMemory(t *testing.T) {
 			m := memory(t)
 			peak = max(peak, m["VmHWM"])
 			info, _ := os.Stat(filepath.Join(dir, "state"))
-			t.Logf("%d URLs after %v: own memory %d MiB, of the file %d MiB, peak of both %d MiB; the file has %d MiB", n, time.Since(start).Round(time.Second),
+			t.Logf("%d URLs after %v: anonymous memory %d MiB, mapped files %d MiB, peak %d MiB; file size %d MiB", n, time.Since(start).Round(time.Second),
 				m["RssAnon"]>>10, m["RssFile"]>>10, m["VmHWM"]>>10, info.Size()>>20)
 		}
 	}
 	if peak>>10 >= 200 {
-		t.Errorf("%d MiB", peak>>10)
+		t.Errorf("peak memory %d MiB, want less than 200", peak>>10)
 	}
 }
 
@@ -86,7 +86,7 @@ func TestFrontierMemory(t *testing.T) {
 func memory(t *testing.T) map[string]int64 {
 	f, err := os.Open("/proc/self/status")
 	if err != nil {
-		t.Skipf("%s does not tell: %v", runtime.GOOS, err)
+		t.Skipf("no memory figures on %s: %v", runtime.GOOS, err)
 	}
 	defer f.Close()
 	m := map[string]int64{}

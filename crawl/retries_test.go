@@ -28,7 +28,7 @@ func TestRobotsRetryPauses(t *testing.T) {
 				pause = -1
 			}
 			if pause != want {
-				t.Errorf("%v: after %d failures %v, want %v", tt.after, i+1, pause, want)
+				t.Errorf("Retry-After %v: pause after %d failures is %v, want %v", tt.after, i+1, pause, want)
 			}
 		}
 	}

@@ -102,7 +102,7 @@ func TestRobotsNotRequestedFromForbiddenHosts(t *testing.T) {
 				Network: fetch.Network{Hosts: map[string]netip.Addr{"internal.example:" + port: loopback, "forbidden.example:" + port: loopback}},
 				Policy: &fetch.Policy{CheckURL: func(u, _ uri.URI) error {
 					if u.Host() == "forbidden.example" && u.Path() == "/page" {
-						return errors.New("not this one")
+						return errors.New("forbidden by the test")
 					}
 					return nil
 				}}}, httpdriver.Load, gopher.Load)
@@ -117,10 +117,10 @@ func TestRobotsNotRequestedFromForbiddenHosts(t *testing.T) {
 				t.Fatal(err)
 			}
 			if len(failures) != 1 || fetch.CodeOf(failures[0]) != fetch.ErrPolicy {
-				t.Errorf("the link ended with %v, want a refusal by policy", failures)
+				t.Errorf("visit of the link: %v, want one policy error", failures)
 			}
 			if !tt.reachesDriver && len(site.otherURLs) > 0 {
-				t.Errorf("drivers were asked for %q", site.otherURLs)
+				t.Errorf("requests to drivers: %q", site.otherURLs)
 			}
 		})
 	}
@@ -175,18 +175,18 @@ func TestPolicyRefusalsAreNotCached(t *testing.T) {
 		r := crawl.NewRobots(c, "urlget")
 		u, public, private := uri.MustParse("http://"+host+":"+port+"/x"), uri.MustParse("http://public.example/"), uri.MustParse("http://10.0.0.1/")
 		if _, err := r.Rules(t.Context(), u, public); fetch.CodeOf(err) != fetch.ErrPolicy || requests.Load() != 0 {
-			t.Errorf("%s, from a public page: %v after %d requests, want a refusal by policy after none", host, err, requests.Load())
+			t.Errorf("%s, from a public page: %v after %d requests, want a policy error and no request", host, err, requests.Load())
 		}
 		for _, from := range []uri.URI{{}, private} {
 			rules, err := r.Rules(t.Context(), u, from)
 			if err != nil {
 				t.Errorf("%s, from %q: %v", host, from, err)
 			} else if ok, _ := rules.Allowed("/no"); ok {
-				t.Errorf("%s, from %q: the rules are not the server's", host, from)
+				t.Errorf("%s, from %q: rules are not those of the server", host, from)
 			}
 		}
 		if _, err := r.Rules(t.Context(), u, public); host == "127.0.0.1" && fetch.CodeOf(err) != fetch.ErrPolicy {
-			t.Errorf("%s, from a public page once the rules are known: %v, want a refusal by policy", host, err)
+			t.Errorf("%s, from a public page with cached rules: %v, want a policy error", host, err)
 		}
 		if n := requests.Load(); n != 1 {
 			t.Errorf("%s: robots.txt was requested %d times, want once", host, n)
@@ -232,9 +232,9 @@ func TestRobotsRequestHasNoCredentials(t *testing.T) {
 		name, login string
 		opts        fetch.Options
 	}{
-		{"of the URL", "joe:secret@", fetch.Options{}},
-		{"of a file", "", fetch.Options{Credentials: netrc}},
-		{"of the configuration", "", fetch.Options{Middleware: []driver.Middleware{addHeader}}},
+		{"in the URL", "joe:secret@", fetch.Options{}},
+		{"from netrc", "", fetch.Options{Credentials: netrc}},
+		{"configured header", "", fetch.Options{Middleware: []driver.Middleware{addHeader}}},
 	}
 	for _, tt := range tests {
 		pages, rules = nil, nil
@@ -256,10 +256,10 @@ func TestRobotsRequestHasNoCredentials(t *testing.T) {
 		}
 		mu.Lock()
 		if want := []string{""}; !slices.Equal(rules, want) {
-			t.Errorf("%s: robots.txt was asked with %q, want %q", tt.name, rules, want)
+			t.Errorf("%s: credentials sent for robots.txt: %q, want %q", tt.name, rules, want)
 		}
 		if len(pages) < 3 || !strings.Contains(pages[len(pages)-1], "secret") {
-			t.Errorf("%s: pages were asked with %q", tt.name, pages)
+			t.Errorf("%s: credentials sent for pages: %q", tt.name, pages)
 		}
 		mu.Unlock()
 	}

@@ -136,7 +136,7 @@ func (w *world) client() *fetch.Client {
 }
 
 var (
-	simulations = flag.Uint64("simulations", 0, "how many worlds TestSimulation crawls; 0 means 1,000, or 100 with -short")
+	simulations = flag.Uint64("simulations", 0, "number of worlds that TestSimulation crawls; 0 means 1,000, or 100 with -short")
 	replay      = flag.Uint64("seed", 0, "simulate only the world of this seed")
 )
 
@@ -168,7 +168,7 @@ func TestSimulation(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					defer func() { // report the seed in the outer test
 						if t.Failed() {
-							t.Logf("seed %d, to be had again by go test ./crawl -run Simulation -seed %d", seed, seed)
+							t.Logf("seed %d; to reproduce: go test ./crawl -run Simulation -seed %d", seed, seed)
 						}
 					}()
 					newSimulation(seed, file).run(t)
@@ -233,7 +233,7 @@ func newSimulation(seed uint64, file string) *simulation {
 	return s
 }
 
-var errCrashed = errors.New("the process has ended")
+var errCrashed = errors.New("simulated crash")
 
 // step is called wherever the process may end.
 func (s *simulation) step() {
@@ -251,7 +251,7 @@ func (s *simulation) run(t *testing.T) {
 	want, start := s.reachable(s.first.String()), time.Now()
 	for s.process(t, client) {
 		if time.Since(start) > time.Hour {
-			t.Fatal("no end after an hour")
+			t.Fatal("crawl did not end within an hour")
 		}
 	}
 	for url := range want {
@@ -259,17 +259,17 @@ func (s *simulation) run(t *testing.T) {
 			t.Errorf("%s was visited %d times, after %d crashes", url, n, s.crashes)
 		}
 		if s.crashes == 0 && s.saved[url] != 1 {
-			t.Errorf("%s ended %d times", url, s.saved[url])
+			t.Errorf("Ended was called %[2]d times for %[1]s", url, s.saved[url])
 		}
 	}
 	for url := range s.responses {
 		if !want[url] {
-			t.Errorf("%s was visited, and nothing leads there", url)
+			t.Errorf("%s was visited, but is not reachable", url)
 		}
 	}
 	for host, n := range s.maxRunning {
 		if n > min(s.opts.Host.Parallel, s.opts.Parallel) {
-			t.Errorf("%s had %d visitors at once, more than %d", host, n, s.opts.Host.Parallel)
+			t.Errorf("%s had %d concurrent requests, limit %d", host, n, s.opts.Host.Parallel)
 		}
 	}
 	for _, text := range s.unfair {
@@ -321,7 +321,7 @@ func (s *simulation) process(t *testing.T, client *fetch.Client) (crashed bool) 
 		t.Fatal(err)
 	}
 	if st.Continues() {
-		t.Error("the crawl ended, and the state says that it did not")
+		t.Error("the state of a complete crawl is unfinished")
 	}
 	st.Close()
 	return false
@@ -379,7 +379,7 @@ func (s *simulation) visitStarts(host, url string) {
 			s.readySince[other], s.overtaken[other] = now, map[string]int{}
 		case s.readySince[other].Before(now): // visits that start at the same instant have no order
 			if s.overtaken[other][host]++; s.overtaken[other][host] > 2 {
-				s.unfair = append(s.unfair, fmt.Sprintf("%s is visited %d times, and %s waits since %v", host, s.overtaken[other][host], other, now.Sub(s.readySince[other])))
+				s.unfair = append(s.unfair, fmt.Sprintf("%s was visited %d times while %s waited for %v", host, s.overtaken[other][host], other, now.Sub(s.readySince[other])))
 			}
 		}
 	}

@@ -51,7 +51,7 @@ func TestSkippedPagesAreNotVisited(t *testing.T) {
 				name, memo := p.URL.LastSegment(), string(p.Memo)
 				checked[name] = memo
 				if name == "b" {
-					p.Memo = []byte("spared")
+					p.Memo = []byte("skipped")
 				}
 				return skip(name, memo)
 			},
@@ -70,7 +70,7 @@ func TestSkippedPagesAreNotVisited(t *testing.T) {
 		return checked, ended, visited
 	}
 	all := map[string]string{"a": "visited", "b": "visited", "c": "visited"}
-	skippedB := map[string]string{"a": "visited", "b": "spared", "c": "visited"}
+	skippedB := map[string]string{"a": "visited", "b": "skipped", "c": "visited"}
 	skipAllButC := func(name, _ string) bool { return name != "c" }
 	for i, tt := range []struct {
 		skip           func(name, memo string) bool
@@ -83,7 +83,7 @@ func TestSkippedPagesAreNotVisited(t *testing.T) {
 	} {
 		checked, ended, visited := run(tt.skip)
 		if !maps.Equal(checked, tt.checked) || !maps.Equal(ended, tt.ended) || !slices.Equal(visited, tt.visited) {
-			t.Errorf("crawl %d: asked about %v, ended %v, visited %v; want %v, %v, %v", i+1, checked, ended, visited, tt.checked, tt.ended, tt.visited)
+			t.Errorf("crawl %d: checked %v, ended %v, visited %v; want %v, %v, %v", i+1, checked, ended, visited, tt.checked, tt.ended, tt.visited)
 		}
 	}
 }

@@ -23,10 +23,10 @@ func TestFinishedItemsAreNotWritten(t *testing.T) {
 	}{{"http://h/a", false, 0}, {"http://h/b", true, 1}} {
 		pending, err := s.AddAndFinish(uri.MustParse(test.url), test.write)
 		if err != nil || pending != test.want {
-			t.Errorf("%s: %d changes, %v, want %d", test.url, pending, err, test.want)
+			t.Errorf("%s: %d pending changes, %v, want %d", test.url, pending, err, test.want)
 		}
 		if n := s.Queued(); n != 0 {
-			t.Errorf("%s: %d items are in the queue", test.url, n)
+			t.Errorf("%s: %d queued items, want 0", test.url, n)
 		}
 	}
 }

@@ -49,11 +49,11 @@ func TestIsPathBlocked(t *testing.T) {
 		change func(*mirror, *os.Root) error // changes the tree after the attempt began
 		want   bool
 	}{
-		{"a file in place of the directory", file, true},
-		{"a file that was moved aside since", renameFile, true},
-		{"a file that a directory has replaced since", func(m *mirror, r *os.Root) error { return cmp.Or(renameFile(m, r), dir(m, r)) }, true},
-		{"a directory of the name", func(_ *mirror, r *os.Root) error { return r.MkdirAll("a/b", 0o777) }, true},
-		{"a directory all the time", dir, false},
+		{"a file with the name of the directory", file, true},
+		{"a file that was renamed since", renameFile, true},
+		{"a file that was replaced with a directory since", func(m *mirror, r *os.Root) error { return cmp.Or(renameFile(m, r), dir(m, r)) }, true},
+		{"a directory with the name of the file", func(_ *mirror, r *os.Root) error { return r.MkdirAll("a/b", 0o777) }, true},
+		{"the directory existed before", dir, false},
 		{"nothing", func(*mirror, *os.Root) error { return nil }, false},
 	} {
 		m := newMirror(t)

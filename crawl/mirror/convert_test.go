@@ -25,12 +25,12 @@ func TestPagesAreConvertedOnce(t *testing.T) {
 		runs []func(*mirror.Options)
 		want map[string]string
 	}{
-		{"the second time", []func(*mirror.Options){plain, convert}, converted},
-		{"the first and the second time", []func(*mirror.Options){convert, convert}, converted},
-		{"then only read", []func(*mirror.Options){convert, convertOther, convertOther}, converted},
-		{"then kept", []func(*mirror.Options){convert, keep, keep}, converted},
-		{"kept from the beginning", []func(*mirror.Options){plain, keep}, original},
-		{"and not any more", []func(*mirror.Options){convert, plain}, original},
+		{"converted by the second run", []func(*mirror.Options){plain, convert}, converted},
+		{"converted by both runs", []func(*mirror.Options){convert, convert}, converted},
+		{"converted, then not accepted", []func(*mirror.Options){convert, convertOther, convertOther}, converted},
+		{"converted, then kept", []func(*mirror.Options){convert, keep, keep}, converted},
+		{"plain, then kept", []func(*mirror.Options){plain, keep}, original},
+		{"converted, then plain", []func(*mirror.Options){convert, plain}, original},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -61,9 +61,9 @@ func TestKeptPagesAreReadForLinks(t *testing.T) {
 	responses()
 	run(t, dir, site.URL+"/", opts)
 	if got := responses(); got[200] != 1 {
-		t.Errorf("answers: %v, want that of the missing file", got)
+		t.Errorf("responses: %v, want one for the missing file", got)
 	}
-	compare(t, "the missing file", files(t, dir), map[string]string{"index.html": texts["/"], "s/index.html": texts["/s/"], "s/a.html": "a"})
+	compare(t, "after the second run", files(t, dir), map[string]string{"index.html": texts["/"], "s/index.html": texts["/s/"], "s/a.html": "a"})
 }
 
 // TestRemovedPagesWithOriginals removes converted pages but keeps their originals. The next mirror
@@ -79,7 +79,7 @@ func TestRemovedPagesWithOriginals(t *testing.T) {
 		want   map[string]string
 	}{
 		{"mirrored", nil, converted},
-		{"only read", []string{"*.png"}, map[string]string{"index.html.orig": texts["/"], "a.html.orig": texts["/a.html"]}},
+		{"not accepted", []string{"*.png"}, map[string]string{"index.html.orig": texts["/"], "a.html.orig": texts["/a.html"]}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -88,7 +88,7 @@ func TestRemovedPagesWithOriginals(t *testing.T) {
 			opts := noHost()
 			opts.Convert, opts.Originals = true, true
 			run(t, dir, site.URL+"/", opts)
-			compare(t, "at first", files(t, dir), converted)
+			compare(t, "first run", files(t, dir), converted)
 			for _, name := range []string{"index.html", "a.html"} {
 				if err := os.Remove(filepath.Join(dir, name)); err != nil {
 					t.Fatal(err)
@@ -96,7 +96,7 @@ func TestRemovedPagesWithOriginals(t *testing.T) {
 			}
 			opts.Crawl.Scope.Accept = tt.accept
 			run(t, dir, site.URL+"/", opts)
-			compare(t, "then", files(t, dir), tt.want)
+			compare(t, "second run", files(t, dir), tt.want)
 		})
 	}
 }

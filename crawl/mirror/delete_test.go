@@ -23,14 +23,14 @@ func TestDeleteInEveryLayout(t *testing.T) {
 		removed []string
 		opts    func(o *mirror.Options) // changes the options of the second run
 	}{
-		{"a directory is left out", nil, func(o *mirror.Options) { o.Crawl.Scope.RejectURL = regexp.MustCompile("/b/") }},
+		{"a directory is excluded", nil, func(o *mirror.Options) { o.Crawl.Scope.RejectURL = regexp.MustCompile("/b/") }},
 		{"a directory is too deep", nil, func(o *mirror.Options) { o.Crawl.Scope.MaxDepth = 1 }},
-		{"a name is not accepted any more", nil, func(o *mirror.Options) { o.Crawl.Scope.Reject = []string{"x.txt"} }},
-		{"files are gone", []string{"b/x.txt", "c.txt"}, func(*mirror.Options) {}},
-		{"a directory is gone", []string{"b/x.txt", "b/y.txt"}, func(*mirror.Options) {}},
+		{"a name is rejected", nil, func(o *mirror.Options) { o.Crawl.Scope.Reject = []string{"x.txt"} }},
+		{"files are removed", []string{"b/x.txt", "c.txt"}, func(*mirror.Options) {}},
+		{"a directory is removed", []string{"b/x.txt", "b/y.txt"}, func(*mirror.Options) {}},
 	}
-	for name, layout := range map[string]mirror.Layout{"all": {}, "no host": {NoHost: true}, "one cut": {CutDirs: 1},
-		"one cut, no host": {CutDirs: 1, NoHost: true}, "flat": {Flat: true}} {
+	for name, layout := range map[string]mirror.Layout{"all": {}, "no host": {NoHost: true}, "CutDirs 1": {CutDirs: 1},
+		"CutDirs 1, no host": {CutDirs: 1, NoHost: true}, "flat": {Flat: true}} {
 		for _, tt := range tests {
 			t.Run(name+"/"+tt.name, func(t *testing.T) {
 				t.Parallel()
@@ -47,7 +47,7 @@ func TestDeleteInEveryLayout(t *testing.T) {
 				opts.Delete = true
 				events, r := run(t, dir, s.URL+"/", opts)
 				if n := len(files(t, dir)); int(r.Deleted) != len(tt.removed) || n != len(tree) {
-					t.Errorf("%d were deleted, %d are there, of the server %d: %q", r.Deleted, n, len(tree), events)
+					t.Errorf("deleted %d; %d local files, %d on the server: %q", r.Deleted, n, len(tree), events)
 				}
 			})
 		}

@@ -64,23 +64,23 @@ func TestDirectoryIndexSavesRequests(t *testing.T) {
 		opts.Crawl.Scope.NoParent = true
 		run(t, dir, site.URL+"/d/", opts)
 		if got := d.requests(); !slices.Equal(got, want) {
-			t.Errorf("%s: asked for %q, want %q", name, got, want)
+			t.Errorf("%s: requested %q, want %q", name, got, want)
 		}
 	}
-	rerun("the first time", "a.txt", "b.html", "c.bin", "new.txt")
+	rerun("first run", "a.txt", "b.html", "c.bin", "new.txt")
 	rerun("unchanged", "new.txt") // its index entry is too recent to prove that it is unchanged
 	d.files["a.txt"], d.times["a.txt"] = "A", day.Add(time.Hour)
-	rerun("a newer time", "a.txt", "new.txt")
+	rerun("newer time", "a.txt", "new.txt")
 	d.files["c.bin"] = "longer"
-	rerun("another size", "c.bin", "new.txt")
+	rerun("other size", "c.bin", "new.txt")
 	if err := os.WriteFile(filepath.Join(dir, "d/b.html"), []byte("mine"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	rerun("changed here", "b.html", "new.txt")
+	rerun("changed locally", "b.html", "new.txt")
 	if err := os.Remove(filepath.Join(dir, "d/b.html")); err != nil {
 		t.Fatal(err)
 	}
-	rerun("removed here", "b.html", "new.txt")
+	rerun("removed locally", "b.html", "new.txt")
 	rerun("unchanged", "new.txt")
 	got := files(t, dir)
 	delete(got, "d/index.html")
@@ -91,7 +91,7 @@ func TestDirectoryIndexSavesRequests(t *testing.T) {
 // or its original if the links were converted.
 func TestPagesWithoutValidators(t *testing.T) {
 	t.Parallel()
-	for name, convert := range map[string]bool{"as sent": false, "converted": true} {
+	for name, convert := range map[string]bool{"not converted": false, "converted": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			d := &directory{files: map[string]string{"a.txt": "a"}, times: map[string]time.Time{"a.txt": day}}
@@ -122,10 +122,10 @@ func TestPagesWithoutValidators(t *testing.T) {
 			d.files["b.txt"], d.times["b.txt"] = "b", day
 			events, _ := run(t, dir, site.URL+"/d/", opts)
 			if got, want := strings.Join(events, ", "), "saved d/b.txt, saved d/index.html, unchanged d/a.txt"; got != want {
-				t.Errorf("with another file: %s, want %s", got, want)
+				t.Errorf("after a new file: %s, want %s", got, want)
 			}
 			if text := files(t, dir)[index]; !strings.Contains(text, `"b.txt"`) {
-				t.Errorf("the page is %q", text)
+				t.Errorf("directory index is %q", text)
 			}
 		})
 	}

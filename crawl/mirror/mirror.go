@@ -381,7 +381,7 @@ func (m *mirror) renameBlockingFile(name string) error {
 		owner = m.renamedOwner(name)
 	}
 	if owner == "" {
-		return fileError(&fs.PathError{Op: "make directory", Path: name, Err: errors.New("a file that the mirror did not save exists")})
+		return fileError(&fs.PathError{Op: "make directory", Path: name, Err: errors.New("file exists and was not saved by the mirror")})
 	}
 	u, err := uri.Parse(owner)
 	if err != nil {

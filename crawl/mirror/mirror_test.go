@@ -114,7 +114,7 @@ func compare(t *testing.T, label string, got, want map[string]string) {
 	}
 	for name := range got {
 		if _, ok := want[name]; !ok {
-			t.Errorf("%s: %s is there", label, name)
+			t.Errorf("%s: unexpected file %s", label, name)
 		}
 	}
 }
@@ -186,15 +186,15 @@ func TestSecondRunRequestsOnlyChanges(t *testing.T) {
 	s := ftpd.Start(t, ftpd.Options{Tree: tree})
 	dir := t.TempDir()
 	if events, r := run(t, dir, s.URL+"/", noHost()); r.Saved != 7 || r.Listed != 4 || r.Failed != 0 {
-		t.Fatalf("the first time: %+v\n%q", r, events)
+		t.Fatalf("first run: %+v\n%q", r, events)
 	}
 	before := len(s.Log())
 	if events, r := run(t, dir, s.URL+"/", noHost()); r.Unchanged != 7 || r.Saved != 0 {
-		t.Errorf("the second time: %+v\n%q", r, events)
+		t.Errorf("second run: %+v\n%q", r, events)
 	}
 	for _, command := range s.Log()[before:] {
 		if verb, _, _ := strings.Cut(command, " "); slices.Contains([]string{"RETR", "SIZE", "MDTM"}, verb) {
-			t.Errorf("the second time there was a %s", command)
+			t.Errorf("second run sent %s", command)
 		}
 	}
 }
@@ -225,9 +225,9 @@ func TestChangedAndDeletedFiles(t *testing.T) {
 		t.Errorf("%+v\n%q", r, events)
 	}
 	tree["d/mine"] = &fstest.MapFile{Data: []byte("mine")} // files that the mirror did not save are kept
-	compare(t, "after the second time", files(t, dir), want(tree))
+	compare(t, "after the second run", files(t, dir), want(tree))
 	if _, err := os.Stat(filepath.Join(dir, "z")); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("the directory that is gone: %v", err)
+		t.Errorf("removed directory: %v", err)
 	}
 }
 
@@ -250,7 +250,7 @@ func TestRunsAfterUnchangedRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	if events, r := run(t, dir, s.URL+"/", noHost()); r.Unchanged != 6 || r.Saved != 1 {
-		t.Errorf("after a file was changed here: %+v\n%q", r, events)
+		t.Errorf("after a local change: %+v\n%q", r, events)
 	}
 	addr := s.Addr
 	s.Close()
@@ -260,9 +260,9 @@ func TestRunsAfterUnchangedRun(t *testing.T) {
 	opts := noHost()
 	opts.Delete = true
 	if events, r := run(t, dir, s.URL+"/", opts); r.Unchanged != 6 || r.Deleted != 1 {
-		t.Errorf("after a file went there: %+v\n%q", r, events)
+		t.Errorf("after a file was removed on the server: %+v\n%q", r, events)
 	}
-	compare(t, "in the end", files(t, dir), want(tree))
+	compare(t, "after the last run", files(t, dir), want(tree))
 }
 
 func TestFailedListingDeletesNothing(t *testing.T) {
@@ -285,7 +285,7 @@ func TestFailedListingDeletesNothing(t *testing.T) {
 	if r.Deleted != 0 || r.Kept == "" {
 		t.Errorf("%+v", r)
 	}
-	compare(t, "after a failure", files(t, dir), want(tree))
+	compare(t, "after a failed listing", files(t, dir), want(tree))
 }
 
 // pages serves texts by path, with entity tags, and counts the responses by status.
@@ -342,7 +342,7 @@ func TestSecondRunIsConditional(t *testing.T) {
 	if got := responses(); got[304] != 2 || got[200] != 1 || r.Saved != 1 || r.Unchanged != 2 {
 		t.Errorf("%v, %+v", got, r)
 	}
-	compare(t, "the web", files(t, dir), map[string]string{"index.html": texts["/"], "a": texts["/a"], "b": "changed"})
+	compare(t, "second run", files(t, dir), map[string]string{"index.html": texts["/"], "a": texts["/a"], "b": "changed"})
 }
 
 func TestPagesWithoutStateAreReadAgain(t *testing.T) {
@@ -354,11 +354,11 @@ func TestPagesWithoutStateAreReadAgain(t *testing.T) {
 	opts.Newer = false
 	run(t, dir, site.URL+"/", opts)
 	if _, err := os.Stat(filepath.Join(dir, ".urlget")); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("the state is there after the end: %v", err)
+		t.Errorf("state directory after the end: %v", err)
 	}
 	texts["/b"] = "changed"
 	run(t, dir, site.URL+"/", noHost())
-	compare(t, "the web", files(t, dir), map[string]string{"index.html": texts["/"], "a": texts["/a"], "b": "changed"})
+	compare(t, "second run", files(t, dir), map[string]string{"index.html": texts["/"], "a": texts["/a"], "b": "changed"})
 }
 
 func TestConflictingNames(t *testing.T) {
@@ -381,7 +381,7 @@ func TestConflictingNames(t *testing.T) {
 	}
 	for name := range files(t, dir) {
 		if base := filepath.Base(name); base[0] == '.' || base[0] == '-' || strings.HasSuffix(base, ".part") {
-			t.Errorf("a file is named %s", name)
+			t.Errorf("file name %s", name)
 		}
 	}
 }
@@ -409,7 +409,7 @@ func TestConvert(t *testing.T) {
 		if strings.HasSuffix(name, ".orig") {
 			delete(got, name)
 			if !slices.Contains(slices.Collect(maps.Values(texts)), text) {
-				t.Errorf("%s holds %q", name, text)
+				t.Errorf("original %s is %q", name, text)
 			}
 		}
 	}
@@ -456,10 +456,10 @@ func TestSymlinksAreNotFollowed(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	if list, _ := os.ReadDir(elsewhere); len(list) > 0 {
-		t.Errorf("outside there is %v", list)
+		t.Errorf("files outside the root: %v", list)
 	}
 	if list, _ := os.ReadDir(filepath.Join(dir, "inside")); len(list) > 0 {
-		t.Errorf("behind the link there is %v", list)
+		t.Errorf("files written through a symbolic link: %v", list)
 	}
 }
 
@@ -480,11 +480,11 @@ func TestConcurrentMirrorOfTreeIsRefused(t *testing.T) {
 	}()
 	<-waiting
 	if _, _, err := tryRun(t, dir, site.URL+"/", opts); !errors.Is(err, crawl.ErrInUse) {
-		t.Errorf("the second: %v", err)
+		t.Errorf("second mirror: %v", err)
 	}
 	close(release)
 	if err := <-ended; err != nil {
-		t.Errorf("the first: %v", err)
+		t.Errorf("first mirror: %v", err)
 	}
 }
 
@@ -537,7 +537,7 @@ func TestPathIsInjective(t *testing.T) {
 	for _, text := range urls {
 		p := path(&l, text)
 		if other, ok := seen[p]; ok {
-			t.Errorf("%s and %s are both %s", text, other, p)
+			t.Errorf("%s and %s have the same path %s", text, other, p)
 		}
 		seen[p] = text
 		if err := download.CheckName(p); err != nil {
@@ -554,10 +554,10 @@ func TestPathIsInjective(t *testing.T) {
 		}
 	}
 	if got := path(&mirror.Layout{NoHost: true, CutDirs: 1}, "ftp://h/pub/d/x"); got != "d/x" {
-		t.Errorf("one directory cut: %s", got)
+		t.Errorf("CutDirs 1: %s", got)
 	}
 	if got := path(&mirror.Layout{Flat: true}, "ftp://h/pub/d/x"); got != "x" {
-		t.Errorf("flat: %s", got)
+		t.Errorf("Flat: %s", got)
 	}
 }
 

@@ -49,18 +49,18 @@ func TestPlan(t *testing.T) {
 		want     action
 	}{
 		{"a first mirror", plain, noMemo, samePath, pageInfo{}, overwrite},
-		{"a mirror that is made again", plain, file, samePath, pageInfo{same: true, listing: listing}, overwrite},
+		{"a second mirror", plain, file, samePath, pageInfo{same: true, listing: listing}, overwrite},
 		{"a listing without -N", plain, indexed, inIndex, pageInfo{same: true}, overwrite},
 		{"keep", keep, noMemo, samePath, pageInfo{}, action{exists: download.Skip}},
-		{"keep a page that was converted", keep, page, samePath, pageInfo{}, action{exists: download.Skip}},
+		{"keep a converted page", keep, page, samePath, pageInfo{}, action{exists: download.Skip}},
 		{"keep, with -N", keepNewer, indexed, inIndex, pageInfo{same: true}, action{exists: download.Skip, compare: true}},
 
 		{"a first mirror with -N", newer, noMemo, samePath, pageInfo{}, action{exists: download.Newer}},
-		{"a file of the name that nobody remembers", newer, noMemo, samePath, pageInfo{mayLink: true}, overwrite},
-		{"one that has no links", newer, noMemo, samePath, pageInfo{}, action{exists: download.Newer}},
+		{"an existing file without state, may have links", newer, noMemo, samePath, pageInfo{mayLink: true}, overwrite},
+		{"an existing file without state or links", newer, noMemo, samePath, pageInfo{}, action{exists: download.Newer}},
 		{"an unchanged file", newer, file, samePath, pageInfo{same: true}, conditional},
 		{"an unchanged file that may have links", newer, file, samePath, pageInfo{same: true, mayLink: true}, conditional},
-		{"a file that was changed here", newer, file, samePath, pageInfo{}, compare},
+		{"a locally changed file", newer, file, samePath, pageInfo{}, compare},
 		{"a file without a validator", newer, noValidator, samePath, pageInfo{same: true}, compare},
 		{"a file under another name", newer, file, otherPath, pageInfo{same: true}, action{exists: download.Overwrite, ifChanged: validator}},
 
@@ -68,12 +68,12 @@ func TestPlan(t *testing.T) {
 		{"a new file in a listing", newer, noMemo, samePath, pageInfo{listing: listing, mayLink: true}, action{exists: download.Newer, known: listing}},
 		{"a page in a listing", newer, page, samePath, pageInfo{original: "a.orig", listing: listing}, conditional},
 
-		{"an index page that says the same", newer, indexed, inIndex, pageInfo{same: true}, action{unchanged: true}},
-		{"an index page that says the same of a file changed here", newer, indexed, inIndex, pageInfo{}, compare},
-		{"an index page of too young a file", newer, fresh, inIndex, pageInfo{same: true}, conditional},
-		{"an index page with another size", newer, indexed, grown, pageInfo{same: true}, replace},
-		{"an index page with a rounded size", newer, indexed, rounded, pageInfo{same: true}, conditional},
-		{"an index page with a size and time as in a listing", newer, file, inIndex, pageInfo{same: true, listing: listing}, conditional},
+		{"an unchanged index entry", newer, indexed, inIndex, pageInfo{same: true}, action{unchanged: true}},
+		{"an unchanged index entry of a locally changed file", newer, indexed, inIndex, pageInfo{}, compare},
+		{"an unchanged index entry of a recent file", newer, fresh, inIndex, pageInfo{same: true}, conditional},
+		{"an index entry with another size", newer, indexed, grown, pageInfo{same: true}, replace},
+		{"an index entry with a rounded size", newer, indexed, rounded, pageInfo{same: true}, conditional},
+		{"an index entry and a listing", newer, file, inIndex, pageInfo{same: true, listing: listing}, conditional},
 
 		{"a converted page without its original", newer, page, samePath, pageInfo{same: true}, replace},
 		{"a converted page with its original", newer, page, samePath, pageInfo{original: "a.orig"}, conditional},

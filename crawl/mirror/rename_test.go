@@ -22,7 +22,7 @@ func TestFileRenamedDuringItsVisit(t *testing.T) {
 		select {
 		case <-c:
 		case <-time.After(10 * time.Second):
-			t.Error("nothing happens")
+			t.Error("timeout")
 		}
 	}
 	var requests atomic.Int32
@@ -66,6 +66,6 @@ func TestFileRenamedDuringItsVisit(t *testing.T) {
 		paths = append(paths, f.Path)
 	}
 	if slices.Sort(paths); !slices.Equal(paths, []string{"a%001", "a/b", "index.html"}) {
-		t.Errorf("it remembers %q", paths)
+		t.Errorf("mirror.Files yields %q", paths)
 	}
 }

@@ -26,7 +26,7 @@ func TestSpiderDoesNotChangeMirror(t *testing.T) {
 			t.Fatal(err)
 		}
 		run(t, dir, site.URL+"/", noHost())
-		compare(t, "after a spider that was interrupted", files(t, dir), all)
+		compare(t, "after an interrupted spider", files(t, dir), all)
 		run(t, dir, site.URL+"/", spider)
 		responses()
 		_, r := run(t, dir, site.URL+"/", noHost())
@@ -34,7 +34,7 @@ func TestSpiderDoesNotChangeMirror(t *testing.T) {
 			t.Errorf("after a spider: %v, %+v", got, r)
 		}
 		if n := len(stateFiles(t, dir)); n != 1 {
-			t.Errorf("%d states are left", n)
+			t.Errorf("%d state files", n)
 		}
 	}
 }

@@ -51,22 +51,22 @@ func TestResumeNeedsSameKindAndSeeds(t *testing.T) {
 		continued     bool
 		left          []string // suffixes of the state files after the second run
 	}{
-		"the same":                       {first: newer, second: newer, continued: true, left: []string{".state"}},
-		"the same, which keeps no state": {first: once, second: once, continued: true},
-		"another path":                   {first: newer, second: newer, path: "z/", left: []string{".state", "%001.state"}},
-		"another path, once":             {first: newer, second: once, path: "z/", left: []string{".state"}},
-		"another kind":                   {first: newer, second: once, left: []string{".state"}},
-		"another kind that is kept":      {first: once, second: newer, left: []string{".state", "%001.state"}},
-		"a page":                         {first: newer, second: page, left: []string{".state", "%001.state"}},
-		"a spider":                       {first: newer, second: spider, left: []string{".state"}},
-		"two spiders":                    {first: spider, second: spider, path: "z/", left: []string{".spider"}},
+		"same options":                 {first: newer, second: newer, continued: true, left: []string{".state"}},
+		"same options, state not kept": {first: once, second: once, continued: true},
+		"another path":                 {first: newer, second: newer, path: "z/", left: []string{".state", "%001.state"}},
+		"another path, state not kept": {first: newer, second: once, path: "z/", left: []string{".state"}},
+		"another kind":                 {first: newer, second: once, left: []string{".state"}},
+		"another kind, state kept":     {first: once, second: newer, left: []string{".state", "%001.state"}},
+		"seeds only":                   {first: newer, second: page, left: []string{".state", "%001.state"}},
+		"spider":                       {first: newer, second: spider, left: []string{".state"}},
+		"two spiders":                  {first: spider, second: spider, path: "z/", left: []string{".spider"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
 			interrupt(t, dir, test.first, s.URL+"/")
 			if _, r := run(t, dir, s.URL+"/"+test.path, test.second); r.Continued != test.continued {
-				t.Errorf("the second one went on: %v", r.Continued)
+				t.Errorf("second run continued: %v", r.Continued)
 			}
 			var left []string
 			for _, name := range stateFiles(t, dir) {
@@ -75,13 +75,13 @@ func TestResumeNeedsSameKindAndSeeds(t *testing.T) {
 			slices.Sort(left)
 			slices.Sort(test.left)
 			if !slices.Equal(left, test.left) {
-				t.Errorf("states are %q, want %q", left, test.left)
+				t.Errorf("state files %q, want %q", left, test.left)
 			}
 			if test.continued {
 				return
 			}
 			if _, r := run(t, dir, s.URL+"/", test.first); !r.Continued {
-				t.Error("the first one did not go on")
+				t.Error("first mirror was not resumed")
 			}
 		})
 	}
@@ -94,7 +94,7 @@ func TestMirrorResumesWithMoreSeeds(t *testing.T) {
 	interrupt(t, dir, noHost(), s.URL+"/d/")
 	interrupt(t, dir, noHost(), s.URL+"/d/", s.URL+"/z/")
 	if names := stateFiles(t, dir); len(names) != 1 {
-		t.Errorf("states are %q", names)
+		t.Errorf("state files %q", names)
 	}
 }
 
@@ -110,10 +110,10 @@ func TestStatesOfOlderVersionsResume(t *testing.T) {
 	st.Disclaim("k:") // states of older versions have no kind
 	st.Close()
 	if _, r := run(t, dir, s.URL+"/z/", noHost()); r.Continued {
-		t.Error("a mirror of something else went on")
+		t.Error("resumed the mirror of another seed")
 	}
 	if _, r := run(t, dir, s.URL+"/", noHost()); !r.Continued {
-		t.Error("it did not go on")
+		t.Error("mirror was not resumed")
 	}
 }
 
@@ -129,9 +129,9 @@ func TestStateFileOfAnotherTreeIsRefused(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	if _, r := run(t, dir, s.URL+"/", opts); !r.Continued {
-		t.Error("it did not go on")
+		t.Error("mirror was not resumed")
 	}
 	if _, r := run(t, dir, s.URL+"/z/", opts); r.Continued {
-		t.Error("what was over was gone on with")
+		t.Error("resumed a complete mirror")
 	}
 }

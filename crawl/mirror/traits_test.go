@@ -26,7 +26,7 @@ func TestDriverTraitsControlMirror(t *testing.T) {
 		return func(_ driver.Env, reg *driver.Registry) {
 			nex, ok := reg.Lookup("nex")
 			if !ok {
-				t.Error("there is no driver for nex")
+				t.Error("no driver for nex")
 			}
 			f(reg, nex)
 		}
@@ -42,7 +42,7 @@ func TestDriverTraitsControlMirror(t *testing.T) {
 			nex.Traits = fetch.Traits{Tree: true}
 			reg.Replace(nex)
 		}), []string{"d/b.txt", "d/c/e.txt"}},
-		"another scheme": {"x-small", change(func(reg *driver.Registry, nex fetch.Scheme) {
+		"renamed scheme": {"x-small", change(func(reg *driver.Registry, nex fetch.Scheme) {
 			reg.Remove("nex")
 			nex.Name = "x-small"
 			reg.Register(nex)
@@ -74,7 +74,7 @@ func TestDriverTraitsControlMirror(t *testing.T) {
 				t.Errorf("saved %q, want %q", got, tt.want)
 			}
 			if unknown := len(failed) == 1 && fetch.CodeOf(failed[0]) == fetch.ErrScheme; unknown != (tt.want == nil) || !unknown && failed != nil {
-				t.Errorf("errors %v", failed)
+				t.Errorf("visit errors: %v", failed)
 			}
 		})
 	}

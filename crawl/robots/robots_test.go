@@ -21,37 +21,37 @@ func TestAllowed(t *testing.T) {
 	}{
 		{"nothing", "", "/x", true},
 		{"everything", "User-agent: *\nDisallow: /", "/x", false},
-		{"the file itself", "User-agent: *\nDisallow: /", "/robots.txt", true},
+		{"robots.txt itself", "User-agent: *\nDisallow: /", "/robots.txt", true},
 		{"an empty rule", "User-agent: *\nDisallow:", "/x", true},
 		{"the longest match", "User-agent: *\nAllow: /a/b\nDisallow: /a", "/a/b/c", true},
 		{"the longest match in the other order", "User-agent: *\nDisallow: /a\nAllow: /a/b", "/a/c", false},
 		{"a tie", "User-agent: *\nDisallow: /page\nAllow: /page", "/page", true},
 		{"a tie in the other order", "User-agent: *\nAllow: /page\nDisallow: /page", "/page", true},
-		{"our group goes before all", "User-agent: *\nDisallow: /\nUser-agent: urlget\nDisallow: /private", "/x", true},
-		{"our group comes later", "User-agent: other\nDisallow: /\n\nUser-agent: URLget/1.0\nDisallow: /x", "/x", false},
-		{"a longer name is another", "User-agent: urlgetter\nDisallow: /", "/x", true},
+		{"the group for the agent overrides *", "User-agent: *\nDisallow: /\nUser-agent: urlget\nDisallow: /private", "/x", true},
+		{"a later group for the agent", "User-agent: other\nDisallow: /\n\nUser-agent: URLget/1.0\nDisallow: /x", "/x", false},
+		{"a longer product token", "User-agent: urlgetter\nDisallow: /", "/x", true},
 		{"groups are merged", "User-agent: urlget\nDisallow: /a\n\nUser-agent: b\nDisallow: /\n\nUser-agent: urlget\nDisallow: /c", "/c", false},
-		{"the first part of merged groups", "User-agent: urlget\nDisallow: /a\nUser-agent: urlget\nDisallow: /c", "/a", false},
-		{"a group for several", "User-agent: a\nUser-agent: urlget\nUser-agent: b\nDisallow: /x", "/x", false},
-		{"a sitemap does not divide", "User-agent: urlget\nSitemap: x\nUser-agent: b\nDisallow: /x", "/x", false},
-		{"our empty group", "User-agent: urlget\n\nUser-agent: *\nDisallow: /x", "/x", false}, // one group with two user agents
+		{"the first of the merged groups", "User-agent: urlget\nDisallow: /a\nUser-agent: urlget\nDisallow: /c", "/a", false},
+		{"a group for several agents", "User-agent: a\nUser-agent: urlget\nUser-agent: b\nDisallow: /x", "/x", false},
+		{"a Sitemap line does not end a group", "User-agent: urlget\nSitemap: x\nUser-agent: b\nDisallow: /x", "/x", false},
+		{"an empty group for the agent", "User-agent: urlget\n\nUser-agent: *\nDisallow: /x", "/x", false}, // one group with two user agents
 		{"a wildcard", "User-agent: *\nDisallow: /*.gif$", "/a/b.gif", false},
-		{"a wildcard that ends", "User-agent: *\nDisallow: /*.gif$", "/a/b.gif?x", true},
-		{"the end must be the last one", "User-agent: *\nDisallow: /*a$", "/aba", false},
+		{"a wildcard and an end anchor", "User-agent: *\nDisallow: /*.gif$", "/a/b.gif?x", true},
+		{"the end anchor matches the last occurrence", "User-agent: *\nDisallow: /*a$", "/aba", false},
 		{"two wildcards", "User-agent: *\nDisallow: /*/b/*/d", "/a/b/c/d", false},
-		{"a piece that overlaps", "User-agent: *\nDisallow: /ab*ba$", "/aba", true},
-		{"an end alone", "User-agent: *\nDisallow: /$", "/", false},
-		{"an end alone for others", "User-agent: *\nDisallow: /$", "/x", true},
-		{"encoded and bare", "User-agent: *\nDisallow: /%7Ejoe/%c3%a9", "/~joe/%C3%A9", false},
-		{"bare in the file", "User-agent: *\nDisallow: /é", "/%C3%A9", false},
-		{"an encoded slash is none", "User-agent: *\nDisallow: /a%2fb", "/a/b", true},
+		{"pieces must not overlap", "User-agent: *\nDisallow: /ab*ba$", "/aba", true},
+		{"only an end anchor", "User-agent: *\nDisallow: /$", "/", false},
+		{"only an end anchor, another path", "User-agent: *\nDisallow: /$", "/x", true},
+		{"encoded in the rule", "User-agent: *\nDisallow: /%7Ejoe/%c3%a9", "/~joe/%C3%A9", false},
+		{"not encoded in the rule", "User-agent: *\nDisallow: /é", "/%C3%A9", false},
+		{"an encoded slash is not a slash", "User-agent: *\nDisallow: /a%2fb", "/a/b", true},
 		{"a query", "User-agent: *\nDisallow: /*?s=", "/find?s=x", false},
 		{"CR alone", "User-agent: *\rDisallow: /x\r", "/x", false},
 		{"CR LF", "User-agent: *\r\nDisallow: /x\r\n", "/x", false},
 		{"a byte order mark", "\ufeffUser-agent: *\nDisallow: /x", "/x", false},
 		{"comments and blanks", " user-AGENT :  *  # all\n\tDisallow : /x # y\n", "/x", false},
 		{"rubbish", "\x00\xff<html>\nDisallow: /\nUser-agent: *\nnonsense\nDisallow: /x", "/y", true},
-		{"what is too far down", long, "/x", true},
+		{"a rule beyond MaxSize", long, "/x", true},
 	}
 	for _, tt := range tests {
 		rules, err := robots.Read(strings.NewReader(tt.file), "urlget")
@@ -90,7 +90,7 @@ func TestReadErrorGivesNoRules(t *testing.T) {
 	}
 	var noRules *robots.Rules
 	if ok, _ := noRules.Allowed("/x"); !ok {
-		t.Error("no rules forbid something")
+		t.Error("nil rules disallow a path")
 	}
 }
 
@@ -115,7 +115,7 @@ func FuzzRead(f *testing.F) {
 			t.Fatal(err)
 		}
 		if rereadOK, _ := reread.Allowed(path); rereadOK != ok || !slices.Equal(reread.Sitemaps, rules.Sitemaps) || (reread.Delay-rules.Delay).Abs() > time.Microsecond {
-			t.Errorf("%q is read as something else than %q", text, file)
+			t.Errorf("%q has other rules than %q", text, file)
 		}
 	})
 }

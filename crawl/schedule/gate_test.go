@@ -25,7 +25,7 @@ func TestGatePauses(t *testing.T) {
 			low.pause(now, tt.requested, tt.maxPause, func(time.Duration) time.Duration { return 0 })
 			high.pause(now, tt.requested, tt.maxPause, func(below time.Duration) time.Duration { return below - 1 })
 			if a, b := low.until.Sub(now), high.until.Sub(now); a != tt.shortest[i] || b != tt.longest[i] {
-				t.Errorf("asked %v of %v, refusal %d: %v to %v, want %v to %v", tt.requested, tt.maxPause, i+1, a, b, tt.shortest[i], tt.longest[i])
+				t.Errorf("Retry-After %v, MaxPause %v, refusal %d: pause %v to %v, want %v to %v", tt.requested, tt.maxPause, i+1, a, b, tt.shortest[i], tt.longest[i])
 			}
 			now = high.until
 		}

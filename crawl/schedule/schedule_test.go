@@ -55,29 +55,29 @@ func TestLimits(t *testing.T) {
 		maxRunning int64
 		duration   time.Duration // for 12 one-second tasks per host
 	}{
-		{"the default", nil, nil, []string{"a", "b", "c"}, 4, 9 * time.Second},
-		{"one host by default", nil, nil, []string{"a"}, 2, 6 * time.Second},
-		{"no host", nil, nil, []string{""}, 4, 3 * time.Second},
-		{"no limit for a host", &Options{Parallel: 6, Host: Limits{Parallel: -1}}, nil, []string{"a"}, 6, 2 * time.Second},
+		{"default limits", nil, nil, []string{"a", "b", "c"}, 4, 9 * time.Second},
+		{"one host, default limits", nil, nil, []string{"a"}, 2, 6 * time.Second},
+		{"empty host", nil, nil, []string{""}, 4, 3 * time.Second},
+		{"no limit per host", &Options{Parallel: 6, Host: Limits{Parallel: -1}}, nil, []string{"a"}, 6, 2 * time.Second},
 		{"a delay", &Options{Host: Limits{Delay: 2 * time.Second}}, nil, []string{"a", "b"}, 2, 34 * time.Second},
-		{"a limit of one host", &Options{Limits: func(host string) Limits {
+		{"limit of one host", &Options{Limits: func(host string) Limits {
 			if host == "a" {
 				return Limits{Parallel: 1}
 			}
 			return Limits{}
 		}}, nil, []string{"a", "b"}, 3, 12 * time.Second},
-		{"a limit that came later", nil, func(s *Scheduler) { s.SetLimits("a", Limits{Parallel: 3}) }, []string{"a"}, 3, 4 * time.Second},
-		{"a rate", &Options{Interval: 5 * time.Second}, nil, []string{"a"}, 1, 56 * time.Second},
+		{"SetLimits", nil, func(s *Scheduler) { s.SetLimits("a", Limits{Parallel: 3}) }, []string{"a"}, 3, 4 * time.Second},
+		{"Interval", &Options{Interval: 5 * time.Second}, nil, []string{"a"}, 1, 56 * time.Second},
 		{"one address", nil, func(s *Scheduler) {
 			for _, host := range []string{"a", "b", "c"} {
 				s.SetAddress(host, "192.0.2.1")
 			}
 		}, []string{"a", "b", "c"}, 2, 18 * time.Second},
-		{"a limit that came later, at one address", nil, func(s *Scheduler) {
+		{"SetLimits of one host at an address", nil, func(s *Scheduler) {
 			s.SetAddress("a", "192.0.2.1")
 			s.SetLimits("a", Limits{Parallel: -1})
 		}, []string{"a"}, 4, 3 * time.Second},
-		{"an address that changed", nil, func(s *Scheduler) {
+		{"changed address", nil, func(s *Scheduler) {
 			s.SetAddress("a", "192.0.2.1")
 			s.SetAddress("b", "192.0.2.1")
 			s.SetAddress("b", "192.0.2.2")
@@ -96,7 +96,7 @@ func TestLimits(t *testing.T) {
 					t.Fatal(err)
 				}
 				if duration := time.Since(start); duration != c.duration || maxRunning.Load() != c.maxRunning {
-					t.Errorf("it took %v with %d at once, want %v with %d", duration, maxRunning.Load(), c.duration, c.maxRunning)
+					t.Errorf("took %v with %d concurrent tasks, want %v with %d", duration, maxRunning.Load(), c.duration, c.maxRunning)
 				}
 			})
 		})
@@ -131,10 +131,10 @@ func TestBusyHostIsPaused(t *testing.T) {
 			t.Fatal(err)
 		}
 		if retriedAfter != 30*time.Second {
-			t.Errorf("the busy host was asked again after %v", retriedAfter)
+			t.Errorf("next task of the busy host started after %v", retriedAfter)
 		}
 		if other := time.Duration(other.Load()); other != 4*time.Second {
-			t.Errorf("the other one was done after %v", other)
+			t.Errorf("tasks of the other host ended after %v", other)
 		}
 	})
 }
@@ -161,7 +161,7 @@ func TestBusyHostRecovers(t *testing.T) {
 		}
 		// The order of starts and ends at the same instant is random.
 		if maxRunning[0] < 4 || maxRunning[0] > 5 || maxRunning[1] > 6 || !slices.IsSorted(maxRunning) || maxRunning[4] != 8 {
-			t.Errorf("%v at once", maxRunning)
+			t.Errorf("concurrent tasks per run: %v", maxRunning)
 		}
 	})
 }
@@ -201,7 +201,7 @@ func TestSourceIsReadOnlyWhenThereIsRoom(t *testing.T) {
 		supplied, start := 0, atomic.Int64{}
 		src := source(func(context.Context, func(string) bool) (Task, error) {
 			if supplied++; supplied-int(start.Load()) > 10+4+1 { // queued tasks, running ones, and this one
-				t.Errorf("%d tasks are given, %d have begun", supplied, start.Load())
+				t.Errorf("%d tasks supplied, %d started", supplied, start.Load())
 			}
 			host := fmt.Sprint(supplied)
 			return Task{Host: host, Do: func(context.Context) error {
@@ -217,7 +217,7 @@ func TestSourceIsReadOnlyWhenThereIsRoom(t *testing.T) {
 			t.Errorf("Run: %v", err)
 		}
 		if n := len(s.hosts); n > 2*maxIdle+100 {
-			t.Errorf("%d hosts are remembered", n)
+			t.Errorf("%d hosts in memory", n)
 		}
 	})
 }
@@ -279,7 +279,7 @@ func TestSourceErrorComesAfterItsTasks(t *testing.T) {
 			t.Errorf("Run: %v", err)
 		}
 		if duration := time.Since(start); duration != 3*time.Second {
-			t.Errorf("it took %v", duration)
+			t.Errorf("took %v", duration)
 		}
 	})
 }
@@ -308,7 +308,7 @@ func TestLines(t *testing.T) {
 					maxRunning = max(maxRunning, len(all))
 					for i, req := range all {
 						if req.View == name || i > 0 && req.View == all[i-1].View {
-							t.Errorf("%s is followed by %s", name, req.View)
+							t.Errorf("%s is listed among the tasks after %s", name, req.View)
 						}
 					}
 				}
@@ -330,7 +330,7 @@ func TestLines(t *testing.T) {
 		}
 		at := slices.Index(order, "250")
 		if at < 0 || at > 200 {
-			t.Errorf("the other host was asked after %d tasks", at)
+			t.Errorf("the other host's task ran after %d tasks", at)
 		}
 		order = slices.Delete(order, at, at+1)
 		for i := range order[1:] {

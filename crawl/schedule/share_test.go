@@ -53,7 +53,7 @@ func TestPausedHostsDoNotBlockOthers(t *testing.T) {
 				return Task{}, ErrNone
 			}))
 			if idle := time.Duration(idle.Load()); err != nil || idle > time.Second {
-				t.Errorf("%d may wait, %d hosts are busy: %v, and the other one's tasks had ended after %v", tt.waiting, tt.busy, err, idle)
+				t.Errorf("Waiting %d, %d busy hosts: %v; the tasks of the idle host ended after %v", tt.waiting, tt.busy, err, idle)
 			}
 		})
 	}

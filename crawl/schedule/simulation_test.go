@@ -32,7 +32,7 @@ func TestSimulation(t *testing.T) {
 			sim := newSimulation(seed)
 			sim.run()
 			if ok = len(sim.failures) == 0; !ok {
-				t.Errorf("seed %d, to be had again by go test ./crawl/schedule -run Simulation -seed %d:\n%v",
+				t.Errorf("seed %d; to reproduce: go test ./crawl/schedule -run Simulation -seed %d\n%v",
 					seed, seed, errors.Join(sim.failures[:min(len(sim.failures), 10)]...))
 			}
 		})
@@ -159,23 +159,23 @@ func (s *simulation) run() {
 	case err != nil && s.interrupt == 0, err != nil && ctx.Err() == nil:
 		s.fail("Run: %v", err)
 	case err == nil && s.tasksLeft > 0:
-		s.fail("%d tasks are left", s.tasksLeft)
+		s.fail("%d tasks are not complete", s.tasksLeft)
 	case s.lines != 0:
 		s.fail("%d lines have not ended", s.lines)
 	case s.state.active != 0 || s.running != 0 || s.state.waiting != 0:
-		s.fail("%d tasks have not ended, %d run, %d wait", s.state.active, s.running, s.state.waiting)
+		s.fail("%d tasks active, %d running, %d waiting after Run", s.state.active, s.running, s.state.waiting)
 	}
 	for _, h := range s.hosts {
 		if h.running != 0 || s.host(h.name).name.running != 0 {
-			s.fail("%s has %d tasks running, as the scheduler has it %d", h.name, h.running, s.host(h.name).name.running)
+			s.fail("%s has %d running tasks; the scheduler counts %d", h.name, h.running, s.host(h.name).name.running)
 		}
 		if err == nil && (len(h.waiting) > 0 || h.scheduled > 0) {
-			s.fail("%s has %d tasks waiting, and %d are handed to the scheduler", h.name, len(h.waiting), h.scheduled)
+			s.fail("%s has %d tasks in the source and %d in the scheduler", h.name, len(h.waiting), h.scheduled)
 		}
 	}
 	for where, a := range s.state.addresses {
 		if a.running != 0 {
-			s.fail("%s has %d tasks running, as the scheduler has it", where, a.running)
+			s.fail("the scheduler counts %[2]d running tasks at %[1]s", where, a.running)
 		}
 	}
 }
@@ -282,11 +282,11 @@ func (s *simulation) checkUpcoming(ctx context.Context, h *simulated) {
 	}
 	all := next()
 	if len(all) > maxLine {
-		s.locked(func() { s.fail("%d requests are to follow", len(all)) })
+		s.locked(func() { s.fail("%d upcoming requests", len(all)) })
 	}
 	for _, req := range all {
 		if req.View != h.name {
-			s.locked(func() { s.fail("a task of %s is followed by one of %s", h.name, req.View) })
+			s.locked(func() { s.fail("line of %s contains a task of %s", h.name, req.View) })
 		}
 	}
 }
@@ -308,21 +308,21 @@ func (s *simulation) taskStarts(h *simulated, t *simulatedTask) (refused bool, r
 	}
 	switch {
 	case s.ended:
-		s.fail("a task of %s begins when all is over", h.name)
+		s.fail("a task of %s starts after Run has returned", h.name)
 	case t.done:
-		s.fail("a task of %s is done twice", h.name)
+		s.fail("a task of %s runs again after it succeeded", h.name)
 	case h.running > limit:
-		s.fail("%d tasks at once with %s, which bears %d", h.running, h.name, limit)
+		s.fail("%d concurrent tasks of %s, limit %d", h.running, h.name, limit)
 	case s.activeTasks > s.opts.Parallel:
-		s.fail("%d tasks at once, of %d", s.activeTasks, s.opts.Parallel)
+		s.fail("%d concurrent tasks, limit %d", s.activeTasks, s.opts.Parallel)
 	case !h.lastStart.IsZero() && now.Before(h.lastStart.Add(delay)):
-		s.fail("%s is asked again after %v, not %v", h.name, now.Sub(h.lastStart), delay)
+		s.fail("%s: %v between starts, want %v", h.name, now.Sub(h.lastStart), delay)
 	case h.lastEnd.Before(now) && !h.lastEnd.IsZero() && now.Before(h.lastEnd.Add(delay)): // starts and ends at the same instant have no order
-		s.fail("%s is asked %v after a task of it, not %v", h.name, now.Sub(h.lastEnd), delay)
+		s.fail("%s: start %v after an end, want %v", h.name, now.Sub(h.lastEnd), delay)
 	case now.Before(s.lastStart.Add(s.opts.Interval)):
-		s.fail("%v between two tasks, not %v", now.Sub(s.lastStart), s.opts.Interval)
+		s.fail("%v between starts of any two tasks, want %v", now.Sub(s.lastStart), s.opts.Interval)
 	case now.Before(h.requested) && h.failedAt.Before(now) && !h.addressSetAt.IsZero() && h.addressSetAt.Before(now):
-		s.fail("%s is asked %v before it wants to", h.name, h.requested.Sub(now))
+		s.fail("%s: task starts %v before the end of its pause", h.name, h.requested.Sub(now))
 	}
 	h.lastStart, s.lastStart = now, now
 	s.checkFairness(h)
@@ -364,7 +364,7 @@ func (s *simulation) checkFairness(h *simulated) {
 			continue // tasks that start at the same instant have no order
 		}
 		if other.overtaken[h]++; other.overtaken[h] > 2 {
-			s.fail("%s begins %d tasks, and %s none since %v ago", h.name, other.overtaken[h], other.name, now.Sub(other.readySince))
+			s.fail("%s started %d tasks while %s waited for %v", h.name, other.overtaken[h], other.name, now.Sub(other.readySince))
 		}
 	}
 }

@@ -15,12 +15,12 @@ func TestOnlyChangesWakeTheLoop(t *testing.T) {
 		do    func()
 		wakes int
 	}{
-		{"met", func() { s.SetAddress("a", "192.0.2.1") }, 1},
-		{"met there again", func() { s.SetAddress("a", "192.0.2.1") }, 0},
-		{"met elsewhere", func() { s.SetAddress("a", "192.0.2.2") }, 1},
-		{"as many as by default", func() { s.SetLimits("a", Limits{Parallel: 2}) }, 0},
-		{"more", func() { s.SetLimits("a", Limits{Parallel: -1}) }, 1},
-		{"as many again", func() { s.SetLimits("a", Limits{Parallel: -1}) }, 0},
+		{"first address", func() { s.SetAddress("a", "192.0.2.1") }, 1},
+		{"same address", func() { s.SetAddress("a", "192.0.2.1") }, 0},
+		{"new address", func() { s.SetAddress("a", "192.0.2.2") }, 1},
+		{"default limit", func() { s.SetLimits("a", Limits{Parallel: 2}) }, 0},
+		{"higher limit", func() { s.SetLimits("a", Limits{Parallel: -1}) }, 1},
+		{"same limit", func() { s.SetLimits("a", Limits{Parallel: -1}) }, 0},
 	} {
 		step.do()
 		if len(s.wake) != step.wakes {
@@ -38,9 +38,9 @@ func TestPausedUntil(t *testing.T) {
 	now := time.Now()
 	s.Failed("a", &fetch.Error{Code: fetch.ErrBusy, RetryAfter: 30 * time.Second})
 	if pause := s.PausedUntil("a").Sub(now); pause < 30*time.Second || pause > time.Minute {
-		t.Errorf("a host that is busy is left alone for %v", pause)
+		t.Errorf("pause of a busy host is %v", pause)
 	}
 	if s.PausedUntil("b").After(now) {
-		t.Error("another host is left alone")
+		t.Error("another host is paused")
 	}
 }
