@@ -364,9 +364,9 @@ func messageURL(id string, news bool) (uri.URI, error) {
 	return uri.MID{MessageID: id}.URI()
 }
 
-// Mirror imports the unchanged files of a mirror. Of the server's metadata only the content type
-// and the validators are known. A file that was changed later, such as a page with converted links,
-// is reported as a problem.
+// Mirror imports the unchanged files of a mirror. A mirror stores only the content type and the
+// validators of the server's metadata. A file that was changed later, such as a page with converted
+// links, is reported as a problem.
 func (m *Importer) Mirror(ctx context.Context, dir string) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {

@@ -39,7 +39,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// imported returns the records that an import writes, except the first, and the reported problems.
+// imported returns the records that an import writes, without the warcinfo record, and the reported
+// problems.
 func imported(t *testing.T, do func(*archive.Importer) error) (list []*warccheck.Record, told []string, report archive.Report) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "out.warc.gz")
@@ -110,7 +111,7 @@ func TestArchivesBecomeOne(t *testing.T) {
 	}
 }
 
-// Other programs write interim responses and other variants of the head. A revisit keeps only the
+// Other programs also write interim responses and other forms of the head. A revisit keeps only the
 // head of the final response.
 func TestHeadsOfRevisits(t *testing.T) {
 	t.Parallel()
@@ -130,7 +131,7 @@ func TestHeadsOfRevisits(t *testing.T) {
 	}
 }
 
-// A record that is damaged in one archive is taken from another archive.
+// A record that is damaged in one archive is imported from another archive.
 func TestDamagedRecordsAreReplaced(t *testing.T) {
 	t.Parallel()
 	digest := fmt.Sprintf("text/plain\r\nWARC-Block-Digest: sha256:%x", sha256.Sum256([]byte("pear")))
@@ -170,7 +171,7 @@ func TestDamagedRecordsAreReplaced(t *testing.T) {
 	}
 }
 
-// A mirror is put into an archive under the URLs of its files, but for files that were changed.
+// A mirror is imported under the URLs of its files, without the files that were changed.
 func TestMirrors(t *testing.T) {
 	t.Parallel()
 	day := time.Date(1994, time.December, 20, 12, 0, 0, 0, time.UTC)
@@ -209,7 +210,7 @@ func TestMirrors(t *testing.T) {
 		if _, _, report := imported(t, twice); report.Revisits == 0 || report.Records != 4*report.Revisits {
 			t.Errorf("twice: %+v", report)
 		}
-		for range 2 { // it is left as it was
+		for range 2 { // imports do not change the mirror
 			list, told, _ := imported(t, func(m *archive.Importer) error { return m.Mirror(t.Context(), dir) })
 			got := make(map[string]string)
 			for _, r := range list {
@@ -267,7 +268,7 @@ func TestKindOf(t *testing.T) {
 	}
 }
 
-// Whatever URLs and names an archive contains, files are created only below the directory.
+// Files are created only below the directory, whatever URLs and names an archive contains.
 func TestExtractStaysInside(t *testing.T) {
 	t.Parallel()
 	const web = "application/http;msgtype=response"
@@ -346,8 +347,8 @@ func extractAll(t *testing.T, path, dir string) (saved int) {
 	return saved
 }
 
-// A head that does not end is not held in memory.
-func TestHeadsAreBounded(t *testing.T) { // not parallel: it looks at what is allocated
+// A head without an end is not held in memory.
+func TestHeadsAreBounded(t *testing.T) { // not parallel: it measures allocations
 	const size = 16 << 20
 	file := record("1", "response", "2020-01-01T00:00:00Z", "http://h/1", "application/http;msgtype=response", "HTTP/1.1 200 OK\r\nX: "+strings.Repeat("x", size))
 	w, err := warc.Create(filepath.Join(t.TempDir(), "out.warc.gz"), warc.WriterOptions{})
@@ -366,7 +367,7 @@ func TestHeadsAreBounded(t *testing.T) { // not parallel: it looks at what is al
 	}
 }
 
-// Records of the archive that is appended to are not added again, unless they are damaged there.
+// Records of an existing archive are not added again, unless they are damaged in it.
 func TestWhatIsKnown(t *testing.T) {
 	t.Parallel()
 	sum := fmt.Sprintf("\r\nWARC-Payload-Digest: sha256:%x", sha256.Sum256([]byte("pear")))

@@ -12,7 +12,7 @@ import (
 	"github.com/urlget/urlget/archive/warc"
 )
 
-// A mailbox goes into an archive, in which its messages have URLs.
+// Import a mailbox into an archive, where its messages have URLs.
 func ExampleImporter() {
 	dir, err := os.MkdirTemp("", "")
 	if err != nil {
@@ -47,7 +47,7 @@ func ExampleImporter() {
 	}
 	defer index.Close()
 	if err := warc.ReadIndex(index, func(e warc.IndexEntry) error {
-		if e.Mime != capture.TypeExchange { // the record about a message
+		if e.Mime != capture.TypeExchange { // metadata of the message
 			fmt.Println(e.URL, e.Mime)
 		}
 		return nil

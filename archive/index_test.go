@@ -15,7 +15,7 @@ import (
 	"github.com/urlget/urlget/archive/warc"
 )
 
-// The index of a merged archive contains all its records and states that it covers them.
+// The index of a merged archive contains all its records, and its coverage lines cover all files.
 func TestTheIndexHasWhatIsMerged(t *testing.T) {
 	t.Parallel()
 	const web, asked = "application/http;msgtype=response", "application/http;msgtype=request"
@@ -70,7 +70,8 @@ func TestTheIndexHasWhatIsMerged(t *testing.T) {
 	}
 }
 
-// A request and its answer are in the same file, so that the answer to a POST is not one to a GET.
+// A request and its response are in the same file, so that the response to a POST is not used for a
+// GET.
 func TestFilesAreNotSplitWithinAnExchange(t *testing.T) {
 	t.Parallel()
 	var from string

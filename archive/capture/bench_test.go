@@ -12,7 +12,7 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// BenchmarkSmall records an exchange over HTTP with an answer of 4 KiB.
+// BenchmarkSmall records an HTTP exchange with a response body of 4 KiB.
 func BenchmarkSmall(b *testing.B) {
 	for _, plain := range []bool{false, true} {
 		b.Run(fmt.Sprintf("plain=%v", plain), func(b *testing.B) {

@@ -112,7 +112,7 @@ func needsLogin(ctx context.Context, req *fetch.Request) bool {
 
 // Add records content that was retrieved by other means at the given time, with its metadata m, as
 // the response to a get of u. It reports whether the content was already known, so that its record
-// is a revisit. The error is one of content or of the Writer.
+// is a revisit. Errors come from content or from the Writer.
 func (c *Capture) Add(u uri.URI, at time.Time, m *fetch.Meta, content io.Reader) (revisit bool, err error) {
 	r := &recording{Capture: c, begin: at, added: true, req: &fetch.Request{URL: u}, target: record.Target(u), peers: make(map[int]peer),
 		transfer: transfer{conversation: &conversation{}, content: c.w.NewSpool()}}

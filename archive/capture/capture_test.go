@@ -30,7 +30,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// An exchange is what a client tells of one.
+// A told reports one event of an exchange, like a client.
 type told func(*fetch.Recording)
 
 func sent(text string) told     { return func(x *fetch.Recording) { x.Sent(1, []byte(text)) } }
@@ -41,7 +41,7 @@ func peerAt(addr string, state *tls.ConnectionState) told {
 	return func(x *fetch.Recording) { x.Peer(1, net.TCPAddrFromAddrPort(mustAddr(addr)), state) }
 }
 
-// recordOf records exchanges and returns the records, without the first.
+// recordOf records exchanges and returns the records, without the warcinfo record.
 func recordOf(t *testing.T, seen *Seen, exchanges ...func(c *Capture)) []*warccheck.Record {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "a.warc.gz")
@@ -94,8 +94,8 @@ func TestHTTP(t *testing.T) {
 	tests := []struct {
 		name    string
 		steps   []told
-		want    string // the types of the records
-		block   string // of the last response
+		want    string // types of the records
+		block   string // block of the last response
 		payload string
 		cut     string
 	}{
@@ -175,7 +175,7 @@ func TestWhatIsKnownIsNotWrittenAgain(t *testing.T) {
 		t.Errorf("%v: %q", again.Fields, again.Block)
 	}
 
-	for n := 4090; n < 4100; n++ { // where a line ends that is read in pieces
+	for n := 4090; n < 4100; n++ { // around the size of the line buffer
 		head := "HTTP/1.1 200 OK\r\nX: " + strings.Repeat("x", n) + "\r\nContent-Length: 4\r\n\r\n"
 		list := recordOf(t, NewSeen(), exchange("http://h.example/a", sent(get), answer, ended(nil)),
 			exchange("http://h.example/b", sent(get), received(head+"pear"), ended(nil)))
@@ -195,7 +195,7 @@ func TestWhatIsKnownIsNotWrittenAgain(t *testing.T) {
 	}
 }
 
-// A revisit stands behind what it refers to, so that that is there whenever the process is killed.
+// A revisit is written after the record to which it refers, even if the process is killed.
 func TestRevisitsComeAfterWhatTheyReferTo(t *testing.T) {
 	t.Parallel()
 	const rounds, atOnce = 12, 4
@@ -208,7 +208,7 @@ func TestRevisitsComeAfterWhatTheyReferTo(t *testing.T) {
 				x := c.Record(context.Background(), &fetch.Request{URL: uri.MustParse(fmt.Sprintf("http://h.example/%d/%d", round, n))})
 				sent(get)(x)
 				received(fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n%4d", round))(x)
-				if n%2 == 0 { // it takes longer until all is written
+				if n%2 == 0 { // a second, long response delays the records
 					sent(get)(x)
 					received(long)(x)
 				}
@@ -233,7 +233,7 @@ func TestRevisitsComeAfterWhatTheyReferTo(t *testing.T) {
 	}
 }
 
-// Two exchanges that have the same two payloads in another order do not wait for each other.
+// Two exchanges with the same two payloads in different order do not deadlock.
 func TestPayloadsThatCrossEachOther(t *testing.T) {
 	t.Parallel()
 	const rounds = 50
@@ -277,7 +277,7 @@ func TestWhoAnswered(t *testing.T) {
 	}
 }
 
-// All addresses that were found of a host are recorded, once.
+// All addresses of a host are recorded, once.
 func TestLookups(t *testing.T) {
 	t.Parallel()
 	found := func(host string, addrs ...string) told {
@@ -357,8 +357,8 @@ func TestFailuresComeBack(t *testing.T) {
 	}
 }
 
-// What content is called is recorded where it is not what was asked for, and that a scheme has no
-// such operation.
+// The URL of the content is recorded if it differs from the requested URL. So is the fact that a
+// scheme does not support the operation.
 func TestWhatContentIsCalledAndWhatASchemeHasNot(t *testing.T) {
 	t.Parallel()
 	named := func(rawURL string) told {
@@ -416,7 +416,7 @@ func TestListingsThatNobodyRangedOver(t *testing.T) {
 	}
 }
 
-// A full disk ends the recording, and is told once.
+// A full disk ends the recording and is reported once.
 func TestAFailureIsToldOnce(t *testing.T) {
 	t.Parallel()
 	w, err := warc.Create(filepath.Join(t.TempDir(), "a.warc"), warc.WriterOptions{})

@@ -15,7 +15,7 @@ import (
 	"github.com/urlget/urlget/protocols/nex"
 )
 
-// All that a client retrieves goes into an archive, with an index.
+// Record everything that a client retrieves in an archive with an index.
 func Example() {
 	s, err := nexd.New(nexd.Options{Answers: map[string]string{"rain.txt": "a poem about rain\n"}})
 	if err != nil {

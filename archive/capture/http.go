@@ -29,7 +29,7 @@ type messages struct {
 
 // A message is a request and its response as sent over the connection.
 type message struct {
-	request, response *warc.Spool // answer is nil until bytes are received
+	request, response *warc.Spool // response is nil until bytes are received
 
 	// Most bodies are not chunked. Their digest is computed while they are received.
 	head    []byte    // the part received so far; nil after its end
@@ -103,7 +103,7 @@ func (r *recording) sentHTTP(conn int, p []byte) {
 }
 
 // beginsRequest reports whether p, sent after the response has started, is a new request. Otherwise
-// it is more of the request body: servers may respond before they have read all of it.
+// p continues the request body, because servers may respond before they have read all of it.
 func beginsRequest(p []byte) bool {
 	line, _, whole := bytes.Cut(p, []byte("\r\n"))
 	method, rest, ok := bytes.Cut(line, []byte(" "))

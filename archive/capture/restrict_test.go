@@ -17,7 +17,7 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// What a login was needed for is for the user alone.
+// Archives of exchanges that required a login are readable only by their owner.
 func TestArchivesOfLoginsAreForTheUserAlone(t *testing.T) {
 	t.Parallel()
 	body := func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader("password=x")), nil }

@@ -8,7 +8,7 @@ import (
 	"github.com/urlget/urlget/archive/replay"
 )
 
-// The content counts, whatever the head says of framing and codings that somebody took away.
+// Content is replayed if it lacks the framing or the coding that its head names.
 func TestContentWithoutTheCodingOfItsHead(t *testing.T) {
 	t.Parallel()
 	var packed bytes.Buffer

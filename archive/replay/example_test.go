@@ -16,7 +16,7 @@ import (
 	"github.com/urlget/urlget/protocols/nex"
 )
 
-// A client gets from an archive what another one retrieved, and asks no server.
+// Replay the responses that another client has captured, without any request to a server.
 func Example() {
 	ctx := context.Background()
 	dir, err := os.MkdirTemp("", "")
@@ -25,7 +25,7 @@ func Example() {
 	}
 	defer os.RemoveAll(dir)
 	name := filepath.Join(dir, "poems.warc.gz")
-	u := captureTo(ctx, name) // the server is gone after that
+	u := captureTo(ctx, name) // the server is closed after that
 
 	a, err := replay.Open(name)
 	if err != nil {
@@ -43,7 +43,7 @@ func Example() {
 	// not found
 }
 
-// captureTo retrieves a URL, which it returns, into a WARC file.
+// captureTo retrieves a URL into a WARC file and returns the URL.
 func captureTo(ctx context.Context, name string) string {
 	s, err := nexd.New(nexd.Options{Answers: map[string]string{"rain.txt": "a poem about rain\n"}})
 	if err != nil {

@@ -21,7 +21,7 @@ import (
 	"github.com/urlget/urlget/protocols"
 )
 
-// zeros is as many bytes without an end to be seen.
+// zeros is an endless reader of one byte value.
 type zeros byte
 
 func (z zeros) Read(p []byte) (int, error) {
@@ -31,8 +31,7 @@ func (z zeros) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// bomb is a record that is a thousand times as long as its member: what comes before the bytes, how
-// many there are, and of which kind.
+// bomb returns a compressed record that consists of before and n times the byte of.
 func bomb(t *testing.T, before string, n int64, of byte) []byte {
 	t.Helper()
 	var out bytes.Buffer
@@ -51,8 +50,8 @@ func bomb(t *testing.T, before string, n int64, of byte) []byte {
 	return out.Bytes()
 }
 
-// A small file may be long when decompressed. The decompressed data is not held in memory.
-func TestBombs(t *testing.T) { // not parallel: it looks at what is allocated
+// Decompressed data of a small file is not held in memory.
+func TestBombs(t *testing.T) { // not parallel: it measures allocations
 	const size = 16 << 20
 	head := func(kind, target, contentType, rest string) string {
 		return fmt.Sprintf("WARC/1.1\r\nWARC-Type: %s\r\nWARC-Target-URI: %s\r\nContent-Type: %s\r\n%s\r\n", kind, target, contentType, rest)
@@ -95,8 +94,8 @@ func TestBombs(t *testing.T) { // not parallel: it looks at what is allocated
 	}
 }
 
-// FuzzReplay asks any archive for all that it says that it has: there is no connection, no file and
-// no end that does not come.
+// FuzzReplay requests every URL of an arbitrary archive. The client makes no connection, and every
+// response ends.
 func FuzzReplay(f *testing.F) {
 	f.Add([]byte(strings.Join(sample(), "")))
 	f.Add([]byte(response("http://h.example/", "HTTP/1.1 302 Found\r\nLocation: file:///etc/passwd\r\n\r\n")))
@@ -137,7 +136,7 @@ func FuzzReplay(f *testing.F) {
 					continue
 				}
 				if resp.Entries != nil {
-					for range resp.Entries { // to its end
+					for range resp.Entries { // read all entries
 					}
 				}
 				io.Copy(io.Discard, resp.Body)

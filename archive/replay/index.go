@@ -149,7 +149,7 @@ func (x *cdxjIndex) entry(l line) (e warc.IndexEntry, ok bool) {
 func (x *cdxjIndex) count() int   { return len(x.lines) }
 func (x *cdxjIndex) close() error { return x.file.Close() }
 
-// find implements indexed.
+// find implements recordIndex.
 func (x *cdxjIndex) find(key string) []location {
 	hash := maphash.String(seed, key)
 	i, _ := slices.BinarySearchFunc(x.lines, hash, func(l line, h uint64) int { return cmp.Compare(l.hash, h) })
@@ -291,7 +291,7 @@ func (a *Archive) byOrigin(o origin) place {
 	return place{}
 }
 
-// each implements indexed.
+// each implements recordIndex.
 func (x *cdxjIndex) each(f func(warc.IndexEntry)) error {
 	name := filepath.Base(x.archive.Name())
 	return warc.ReadIndex(io.NewSectionReader(x.file, 0, 1<<62), func(e warc.IndexEntry) error {

@@ -17,7 +17,8 @@ import (
 	"github.com/urlget/urlget/protocols"
 )
 
-// indexed writes an archive and its index, changed by change, and returns the name of the archive.
+// indexed writes an archive and its index, which change may modify. It returns the path of the
+// archive.
 func indexed(t *testing.T, change func(index string) string, records ...string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "a.warc")
@@ -36,8 +37,8 @@ func indexed(t *testing.T, change func(index string) string, records ...string) 
 
 func same(index string) string { return index }
 
-// sample is an archive with records of many kinds, and damage in the middle, by which it shows that
-// an archive was read.
+// sample returns an archive with records of many kinds. Damage in the middle reveals whether the
+// archive was scanned.
 func sample() []string {
 	return []string{
 		record("warcinfo", "", "application/warc-fields", "software: x\r\n"),
@@ -65,8 +66,8 @@ func TestAnIndexIsUsed(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		change func(string) string
-		more   string // behind what the index covers
-		read   bool   // the archive is read all the same
+		more   string // appended to the archive, not covered by the index
+		read   bool   // the archive is scanned despite the index
 	}{
 		{"whole", same, "", false},
 		{"in another order", func(s string) string {
@@ -136,7 +137,7 @@ func TestAnIndexIsUsed(t *testing.T) {
 	}
 }
 
-// An index that lies finds nothing that the records themselves do not say.
+// An index with wrong entries does not yield URLs that no record has.
 func TestAnIndexThatLies(t *testing.T) {
 	t.Parallel()
 	records := sample()[:4]
@@ -161,7 +162,7 @@ func TestAnIndexThatLies(t *testing.T) {
 	}
 }
 
-// Cached lookups are dropped, but never between a capture and the records it refers to.
+// Cached lookups are dropped, but never between a capture and the records to which it refers.
 func TestManyURLsOfAnIndex(t *testing.T) {
 	t.Parallel()
 	var records []string
@@ -187,7 +188,7 @@ func TestManyURLsOfAnIndex(t *testing.T) {
 	}
 }
 
-// Without an index, only so many records are remembered.
+// The number of records without an index is limited.
 func TestManyRecordsNeedAnIndex(t *testing.T) {
 	t.Parallel()
 	path := indexed(t, same, sample()...)

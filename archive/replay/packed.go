@@ -143,7 +143,7 @@ func (p *waczIndex) find(key string) []location {
 func (p *waczIndex) count() int   { return len(p.lines) }
 func (p *waczIndex) close() error { return nil }
 
-// each implements indexed. It reads the index file again.
+// each implements recordIndex. It reads the index file again.
 func (p *waczIndex) each(f func(warc.IndexEntry)) error {
 	if len(p.lines) == 0 { // the files were scanned
 		return nil

@@ -26,7 +26,7 @@ type part struct {
 	content []byte
 }
 
-// writePacked writes a WACZ file. What describes it has the digest of all members.
+// writePacked writes a WACZ file whose datapackage.json has the digests of all members.
 func writePacked(t *testing.T, parts ...part) string {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "a.wacz")
@@ -63,7 +63,7 @@ func writePacked(t *testing.T, parts ...part) string {
 	return name
 }
 
-// cdxj returns the lines of an index of records.
+// cdxj returns the index lines of records.
 func cdxj(t *testing.T, file, records string) []string {
 	t.Helper()
 	var lines []string
@@ -76,7 +76,7 @@ func cdxj(t *testing.T, file, records string) []string {
 	return lines
 }
 
-// zipped compresses each of the texts by itself.
+// zipped compresses each text as a separate gzip member.
 func zipped(t *testing.T, texts ...string) []byte {
 	t.Helper()
 	var out bytes.Buffer
@@ -90,8 +90,8 @@ func zipped(t *testing.T, texts ...string) []byte {
 	return out.Bytes()
 }
 
-// The index of a WACZ file spares reading its archives, which are damaged so that it would be seen.
-// Whatever it says, the answers are the same.
+// With an index, the archives in a WACZ file are not scanned; damage in them would reveal it. The
+// responses are the same with every index.
 func TestThePackedIndexIsUsed(t *testing.T) {
 	t.Parallel()
 	records := strings.Join(sample(), "")
@@ -105,7 +105,7 @@ func TestThePackedIndexIsUsed(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		parts []part
-		read  int // places that were noticed
+		read  int // number of damage errors, of scanned archives and of the index
 		text  string
 	}{
 		{"whole", []part{{"indexes/index.cdx.gz", zipped(t, both)}}, 0, ""},
@@ -178,7 +178,7 @@ func TestThePackedIndexIsBounded(t *testing.T) {
 	a.Close()
 }
 
-// FuzzPackedIndex asks for what any index says that there is.
+// FuzzPackedIndex requests every URL of an arbitrary index.
 func FuzzPackedIndex(f *testing.F) {
 	const record = "WARC/1.1\r\nWARC-Type: resource\r\nWARC-Target-URI: ftp://h.example/a\r\nContent-Type: text/plain\r\nContent-Length: 4\r\n\r\npear\r\n\r\n"
 	f.Add([]byte("h 2026 {\"url\":\"ftp://h.example/a\",\"filename\":\"a.warc\",\"offset\":\"0\",\"length\":\"1\",\"instant\":\"2026\",\"origin\":\"7\"}\n"))
@@ -202,7 +202,7 @@ func FuzzPackedIndex(f *testing.F) {
 	})
 }
 
-// An index by another program tells the method of a request, but not where that is.
+// The index of another program gives the method of a request, but not its position.
 func TestThePackedIndexTellsMethods(t *testing.T) {
 	t.Parallel()
 	records := response("http://h.example/form", answer("posted"))
@@ -221,13 +221,12 @@ func TestThePackedIndexTellsMethods(t *testing.T) {
 	}
 }
 
-// replaying returns a client that asks nobody else.
+// replaying returns a client that uses only the archive.
 func replaying(a *replay.Archive) *fetch.Client {
 	return fetch.New(&fetch.Options{Middleware: []driver.Middleware{a.Middleware(replay.Options{Only: true})}}, protocols.All)
 }
 
-// If the index is wrong about one WARC file, a file that it does not mention is not read a second
-// time.
+// If the index is wrong about one WARC file, a file that it does not mention is not scanned again.
 func TestArchivesAreReadOnce(t *testing.T) {
 	t.Parallel()
 	one, two := response("http://h.example/1", answer("pear")), response("http://h.example/2", answer("pear"))

@@ -13,7 +13,7 @@ import (
 
 const earlier, later = "2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z"
 
-// A later capture that says less than an earlier one does not hide it.
+// A later capture with less content does not hide an earlier one.
 func TestWhatIsWholeIsPreferred(t *testing.T) {
 	t.Parallel()
 	const exchange = "application/x-urlget-exchange+json"
@@ -51,7 +51,7 @@ func TestWhatIsWholeIsPreferred(t *testing.T) {
 	}
 }
 
-// Content of which only the beginning was read is not replayed as if it were all.
+// Content that was not read to its end is not replayed as complete.
 func TestContentThatNobodyReadToItsEnd(t *testing.T) {
 	t.Parallel()
 	const u = "gopher://h.example/0/a"
@@ -63,7 +63,7 @@ func TestContentThatNobodyReadToItsEnd(t *testing.T) {
 	}
 }
 
-// The rest of a resource was asked for without an end, and is asked for in the same way again.
+// The captured end of a resource is replayed for each form of its range.
 func TestTheRestThatWasCaptured(t *testing.T) {
 	t.Parallel()
 	const u = "http://h.example/a"
@@ -120,7 +120,7 @@ func TestRevisitsOfRevisits(t *testing.T) {
 	}
 }
 
-// A revisit of what is not there does not hide an older capture that has its content.
+// A revisit without its original does not hide an older capture that has the content.
 func TestRevisitsOfWhatIsNotThere(t *testing.T) {
 	t.Parallel()
 	const web, head = "application/http; msgtype=response", "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n"

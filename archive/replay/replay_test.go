@@ -25,7 +25,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// record is a record as somebody may have written it.
+// record returns a record without mandatory fields such as WARC-Date.
 func record(kind, uri, contentType, block string, more ...string) string {
 	return fmt.Sprintf("WARC/1.1\r\nWARC-Type: %s\r\nWARC-Target-URI: %s\r\nContent-Type: %s\r\n%sContent-Length: %d\r\n\r\n%s\r\n\r\n",
 		kind, uri, contentType, strings.Join(more, ""), len(block), block)
@@ -42,7 +42,7 @@ func answer(body string, fields ...string) string {
 	return fmt.Sprintf("HTTP/1.1 200 OK\r\n%sContent-Length: %d\r\n\r\n%s", strings.Join(fields, ""), len(body), body)
 }
 
-// client returns one that is answered by an archive alone, and must not connect.
+// client returns a client that uses only an archive and must not connect.
 func client(t *testing.T, opts replay.Options, records ...string) *fetch.Client {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "a.warc")
@@ -71,7 +71,7 @@ func clientOf(t *testing.T, opts replay.Options, path string) *fetch.Client {
 	return c
 }
 
-// get returns the content, or the class of the error.
+// get returns the content, or the code of the error.
 func get(c *fetch.Client, req *fetch.Request) string {
 	resp, err := c.Do(context.Background(), req)
 	if err != nil {
@@ -316,7 +316,7 @@ func TestWhatIsNotInTheArchiveIsRetrieved(t *testing.T) {
 	}{
 		{"x-t:a", "archived", false},
 		{"x-t:b", "live", false},
-		{"http://h.example/", "live", false}, // what the revisit refers to is not there
+		{"http://h.example/", "live", false}, // the original of the revisit is missing
 		{"http://h.example/", "! protocol", true},
 	} {
 		c := fetch.New(&fetch.Options{Middleware: []driver.Middleware{a.Middleware(replay.Options{Only: tt.only})}}, driver.Use("x-t", live), driver.Use("http", live))
@@ -341,7 +341,7 @@ func TestWhatIsNoArchive(t *testing.T) {
 	}
 }
 
-// An archive does not change, so no error of it says that another try makes sense.
+// An archive does not change, so its errors are not retryable.
 func TestNoOtherTryMakesSense(t *testing.T) {
 	t.Parallel()
 	c := client(t, replay.Options{},
@@ -363,7 +363,7 @@ func TestNoOtherTryMakesSense(t *testing.T) {
 	}
 }
 
-// The end of the content depends on the protocol.
+// The framing of the content depends on the protocol.
 func TestHowContentEnds(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -392,7 +392,7 @@ func TestHowContentEnds(t *testing.T) {
 	}
 }
 
-// If a scheme lacks the operation, the client uses another one, as it did during the capture.
+// If a scheme does not support an operation, the client uses another one, as during the capture.
 func TestOperationsThatASchemeHasNot(t *testing.T) {
 	t.Parallel()
 	const exchange = "application/x-urlget-exchange+json"
@@ -417,7 +417,7 @@ func TestOperationsThatASchemeHasNot(t *testing.T) {
 	}
 }
 
-// Content may be called otherwise than what was asked for, but is not from elsewhere.
+// The content may have another URL than the request, but only on the same server.
 func TestWhatContentIsCalled(t *testing.T) {
 	t.Parallel()
 	const exchange = "application/x-urlget-exchange+json"

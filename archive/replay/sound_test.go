@@ -12,12 +12,12 @@ import (
 	"github.com/urlget/urlget/fetch"
 )
 
-// blockDigest is the field of a record with that block.
+// blockDigest returns the WARC-Block-Digest field for a block.
 func blockDigest(block string) string {
 	return fmt.Sprintf("WARC-Block-Digest: sha256:%x\r\n", sha256.Sum256([]byte(block)))
 }
 
-// Content that was changed within an archive is never returned as captured.
+// Content that was changed in an archive is never replayed without an error.
 func TestContentThatIsNotWhatWasWritten(t *testing.T) {
 	t.Parallel()
 	const chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\npear\r\n0\r\n\r\n"
@@ -27,7 +27,7 @@ func TestContentThatIsNotWhatWasWritten(t *testing.T) {
 	tests := []struct {
 		name, url string
 		rng       fetch.Range
-		records   string // with "pear", of which a letter is changed
+		records   string // contains "pear", of which the test changes a letter
 		want      string
 	}{
 		{"a length", web, fetch.Range{}, response(web, answer("pear"), blockDigest(answer("pear"))), "peat! protocol"},
@@ -53,7 +53,7 @@ func TestContentThatIsNotWhatWasWritten(t *testing.T) {
 	}
 }
 
-// If a record has no digest, the checksum of its member is verified.
+// If a record has no digest, the checksum of its gzip member is verified.
 func TestContentWhoseChecksumIsWrong(t *testing.T) {
 	t.Parallel()
 	const target = "ftp://h.example/a"
@@ -68,7 +68,7 @@ func TestContentWhoseChecksumIsWrong(t *testing.T) {
 	}
 }
 
-// A head is never content, even where damage hides what a record is.
+// A response head is never returned as content, even if damage hides the type of a record.
 func TestARevisitOfWhatIsNoAnswer(t *testing.T) {
 	t.Parallel()
 	c := client(t, replay.Options{}, record("resqonse", "http://h.example/a", "application/http; msgtype=response", answer("pear"), id("1")),

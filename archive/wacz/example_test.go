@@ -11,7 +11,7 @@ import (
 	"github.com/urlget/urlget/archive/warc"
 )
 
-// A WARC file is packed, and its index read from the WACZ file.
+// Write a WARC file into a WACZ file and read its index.
 func Example() {
 	records := strings.Join([]string{
 		"WARC/1.1",

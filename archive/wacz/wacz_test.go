@@ -73,7 +73,7 @@ func TestWhatIsWrittenCanBeRead(t *testing.T) {
 		t.Errorf("%q %q", names, targets)
 	}
 
-	// As a program sees it that knows the specification.
+	// Read the file as other programs do.
 	z, err := zip.NewReader(bytes.NewReader(file), int64(len(file)))
 	if err != nil {
 		t.Fatal(err)
@@ -140,7 +140,7 @@ func TestWhatCannotBePacked(t *testing.T) {
 	}
 }
 
-// zipped makes a file of members, stored.
+// zipped returns a ZIP file with members given as name and content.
 func zipped(t testing.TB, method uint16, members ...string) []byte {
 	var out bytes.Buffer
 	z := zip.NewWriter(&out)

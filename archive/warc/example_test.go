@@ -10,7 +10,7 @@ import (
 	"github.com/urlget/urlget/archive/warc"
 )
 
-// A resource is written to a file and read again.
+// Write a resource to a file and read it again.
 func Example() {
 	dir, err := os.MkdirTemp("", "")
 	if err != nil {

@@ -24,7 +24,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// text is a record as a file has it.
+// text returns a record in WARC format.
 func text(version, kind, uri, block string, more ...string) string {
 	return fmt.Sprintf("WARC/%s\r\nWARC-Type: %s\r\nWARC-Record-ID: <urn:x>\r\nWARC-Date: 2026-01-02T03:04:05Z\r\n"+
 		"WARC-Target-URI: %s\r\n%sContent-Length: %d\r\n\r\n%s\r\n\r\n", version, kind, uri, strings.Join(more, ""), len(block), block)
@@ -40,7 +40,7 @@ func zipped(parts ...string) []byte {
 	return b.Bytes()
 }
 
-// zstandardOf has one frame for each part.
+// zstandardOf compresses each part as a separate frame.
 func zstandardOf(t testing.TB, dict []byte, parts ...string) []byte {
 	t.Helper()
 	opts := []zstd.EOption{zstd.WithEncoderConcurrency(1)}
@@ -62,7 +62,7 @@ func zstandardOf(t testing.TB, dict []byte, parts ...string) []byte {
 	return out
 }
 
-// read returns what there is in a file: a line for each record and each error.
+// read returns a line for each record and each error in a file.
 func read(t testing.TB, file []byte) []string {
 	t.Helper()
 	r, err := NewReader(bytes.NewReader(file))
@@ -86,7 +86,7 @@ func read(t testing.TB, file []byte) []string {
 		}
 		block, err := io.ReadAll(rec.Block)
 		if err != nil {
-			continue // Next says so too
+			continue // the next call of Next reports it too
 		}
 		if len(block) > 40 {
 			block = fmt.Appendf(nil, "%d bytes", len(block))
@@ -196,7 +196,7 @@ func TestReaderGoesOnBehindDamage(t *testing.T) {
 	}
 }
 
-// endless is a file that goes on for ever.
+// endless is a file without an end that repeats the text.
 type endless string
 
 func (e endless) ReadAt(p []byte, at int64) (int, error) {
@@ -269,7 +269,7 @@ func spooled(t testing.TB, content string) *Spool {
 	return s
 }
 
-// draft is a resource with some content.
+// draft returns a resource record with the content.
 func draft(t testing.TB, uri, content string) *Draft {
 	return &Draft{Header: Header{{"WARC-Type", Resource}, {"WARC-Target-URI", uri}}, Block: spooled(t, content),
 		Index: &IndexEntry{Mime: "text/plain"}}
@@ -325,7 +325,7 @@ func TestWhatIsWrittenCanBeRead(t *testing.T) {
 	}
 }
 
-// checkIndex checks that each line of an index leads to its record.
+// checkIndex checks that each index line refers to its record.
 func checkIndex(t *testing.T, index, name string) {
 	t.Helper()
 	text, err := os.ReadFile(index)
@@ -415,7 +415,7 @@ func TestWhatIsThereIsNotOverwritten(t *testing.T) {
 	}
 }
 
-// A file that was cut at any place goes on behind its last whole record.
+// Appending to a file that was truncated anywhere continues after its last complete record.
 func TestAppendingCutsOffWhatIsNotWhole(t *testing.T) {
 	t.Parallel()
 	for _, suffix := range []string{".warc", ".warc.gz"} {
@@ -436,7 +436,7 @@ func TestAppendingCutsOffWhatIsNotWhole(t *testing.T) {
 					t.Fatal(err)
 				}
 				if cut < 31 && more != nil {
-					continue // which is nothing of ours
+					continue // not recognized as a WARC file
 				}
 				w := create(t, path, WriterOptions{Append: true})
 				if err := w.Write(draft(t, "x:new", "new")); err != nil {
@@ -537,7 +537,7 @@ func TestAFailureLeavesWholeRecords(t *testing.T) {
 	w := create(t, path, WriterOptions{})
 	w.Write(draft(t, "x:1", "eins"))
 	bad := draft(t, "x:2", strings.Repeat("x", 3*spoolMemory))
-	bad.Block.file.Close() // what is read of it fails
+	bad.Block.file.Close() // reading the block fails
 	if err := w.Write(bad); !errors.Is(err, fs.ErrClosed) || w.Err() != err {
 		t.Errorf("%v, and then %v", err, w.Err())
 	}
@@ -625,7 +625,7 @@ func FuzzReader(f *testing.F) {
 	})
 }
 
-// An index says that it covers a file only if it has all of its records.
+// The coverage line of an index covers a file only if the index has all its records.
 func TestAnIndexSaysWhatItCovers(t *testing.T) {
 	t.Parallel()
 	for _, o := range []WriterOptions{{Index: true}, {Index: true, MaxSize: 300}} {
@@ -658,7 +658,7 @@ func TestAnIndexSaysWhatItCovers(t *testing.T) {
 				t.Errorf("run %d: %v", i, sizes)
 			}
 		}
-		// A run that is killed says nothing, and those behind it cannot know what it wrote.
+		// A killed run writes no coverage line, and later runs do not know what it wrote.
 		w := create(t, path, o)
 		w.Write(draft(t, "x:killed", "content"))
 		w.file.Close()
@@ -720,8 +720,8 @@ func TestIndex(t *testing.T) {
 	}
 }
 
-// What other programs write before an answer, and as its version, changes nothing for indexes and
-// digests.
+// Interim responses and short HTTP versions, as other programs write them, do not affect indexes
+// and digests.
 func TestAnswersOfOthers(t *testing.T) {
 	t.Parallel()
 	const web = "Content-Type: application/http;msgtype=response\r\n"

@@ -8,7 +8,7 @@ import (
 func TestParse(t *testing.T) {
 	t.Parallel()
 	for text, ok := range map[string]bool{
-		"sha1:3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ":                                   true, // of nothing
+		"sha1:3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ":                                   true, // of no bytes
 		"sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855": true,
 		"SHA-256:4OYMIQUY7QOBJGX36TEJS35ZEQT24QPEMSNZGTFESWMRW6CSXBKQ====":        true,
 		"md5:1B2M2Y8AsgTpgAmY7PhCfg==":                                            true,
