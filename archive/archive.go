@@ -152,11 +152,11 @@ func (m *Importer) WARC(ctx context.Context, file io.ReaderAt, name string) erro
 		var damage *warc.DamageError
 		errors.As(err, &damage)
 		if last != nil {
-			told := damage != nil && damage.Offset == last.offset
+			reported := damage != nil && damage.Offset == last.offset
 			switch {
-			case last.changed && !told:
+			case last.changed && !reported:
 				m.problem(fmt.Errorf("%s: %w", name, &warc.DamageError{Offset: last.offset, Err: errChanged}))
-			case !last.changed && (!told || last.isComplete(damage)):
+			case !last.changed && (!reported || last.isComplete(damage)):
 				if err := m.write(last); err != nil {
 					return err
 				}
@@ -307,13 +307,13 @@ func shorten(d *warc.Draft, short *warc.Spool) error {
 	}
 	d.Block.Close()
 	d.Block = short
-	kept := d.Header[:0]
+	fields := d.Header[:0]
 	for _, f := range d.Header {
 		if !strings.EqualFold(f.Name, "WARC-Block-Digest") {
-			kept = append(kept, f)
+			fields = append(fields, f)
 		}
 	}
-	d.Header = kept
+	d.Header = fields
 	return nil
 }
 

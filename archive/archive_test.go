@@ -41,14 +41,14 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // imported returns the records that an import writes, without the warcinfo record, and the reported
 // problems.
-func imported(t *testing.T, do func(*archive.Importer) error) (list []*warccheck.Record, told []string, report archive.Report) {
+func imported(t *testing.T, do func(*archive.Importer) error) (list []*warccheck.Record, problems []string, report archive.Report) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "out.warc.gz")
 	w, err := warc.Create(path, warc.WriterOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := archive.New(w, capture.NewSeen(), func(err error) { told = append(told, err.Error()) })
+	m := archive.New(w, capture.NewSeen(), func(err error) { problems = append(problems, err.Error()) })
 	if err := errors.Join(do(m), w.Close()); err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +59,7 @@ func imported(t *testing.T, do func(*archive.Importer) error) (list []*warccheck
 	if list, err = warccheck.Read(file); err != nil {
 		t.Fatal(err)
 	}
-	return list[1:], told, m.Report()
+	return list[1:], problems, m.Report()
 }
 
 func record(id, kind, date, target, contentType, block string) string {
@@ -67,7 +67,7 @@ func record(id, kind, date, target, contentType, block string) string {
 		kind, id, date, target, contentType, len(block), block)
 }
 
-func TestArchivesBecomeOne(t *testing.T) {
+func TestMergeArchives(t *testing.T) {
 	t.Parallel()
 	const web = "application/http;msgtype=response"
 	chunked := "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\npe\r\n2\r\nar\r\n0\r\n\r\n"
@@ -81,7 +81,7 @@ func TestArchivesBecomeOne(t *testing.T) {
 		record("5", "response", "2022-01-01T00:00:00Z", "http://h/5", web, strings.Replace(plain, "200 OK", "404 No", 1)) +
 		record("6", "response", "2022-01-01T00:00:00Z", "http://h/6", web+"\r\nWARC-Truncated: disconnect", "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\npear") +
 		record("7", "metadata", "2022-01-01T00:00:00Z", "http://h/1", "application/warc-fields", "a: b\r\n")
-	list, told, report := imported(t, func(m *archive.Importer) error {
+	list, problems, report := imported(t, func(m *archive.Importer) error {
 		return errors.Join(m.WARC(t.Context(), strings.NewReader(one), "one"), m.WARC(t.Context(), strings.NewReader(two), "two"))
 	})
 	var got []string
@@ -92,16 +92,16 @@ func TestArchivesBecomeOne(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q\nwant %q", got, want)
 	}
-	again := list[2]
-	if string(again.Block) != "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" || again.Field("WARC-Refers-To-Target-URI") != "http://h/1" ||
-		again.Field("WARC-Refers-To") != "<urn:uuid:00000000-0000-4000-8000-000000000001>" || again.Field("WARC-Refers-To-Date") != "2020-01-01T00:00:00.000000Z" || again.Field("WARC-Date") != "2021-01-01T00:00:00.000000Z" {
-		t.Errorf("%v: %q", again.Fields, again.Block)
+	revisit := list[2]
+	if string(revisit.Block) != "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" || revisit.Field("WARC-Refers-To-Target-URI") != "http://h/1" ||
+		revisit.Field("WARC-Refers-To") != "<urn:uuid:00000000-0000-4000-8000-000000000001>" || revisit.Field("WARC-Refers-To-Date") != "2020-01-01T00:00:00.000000Z" || revisit.Field("WARC-Date") != "2021-01-01T00:00:00.000000Z" {
+		t.Errorf("%v: %q", revisit.Fields, revisit.Block)
 	}
 	if len(list[3].Block) != 0 {
 		t.Errorf("%q", list[3].Block)
 	}
-	if report != (archive.Report{Records: 7, Revisits: 2, Known: 1}) || len(told) != 1 || !strings.Contains(told[0], "two: damaged at byte") {
-		t.Errorf("%+v %q", report, told)
+	if report != (archive.Report{Records: 7, Revisits: 2, Known: 1}) || len(problems) != 1 || !strings.Contains(problems[0], "two: damaged at byte") {
+		t.Errorf("%+v %q", report, problems)
 	}
 	for content, want := range map[string]string{"": "a file: no WARC records", "Dear diary\n": "a file: no WARC records"} {
 		m := archive.New(nil, nil, func(error) {})
@@ -113,7 +113,7 @@ func TestArchivesBecomeOne(t *testing.T) {
 
 // Other programs also write interim responses and other forms of the head. A revisit keeps only the
 // head of the final response.
-func TestHeadsOfRevisits(t *testing.T) {
+func TestRevisitHeads(t *testing.T) {
 	t.Parallel()
 	const web = "application/http;msgtype=response"
 	const pear = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\npear"
@@ -135,8 +135,8 @@ func TestHeadsOfRevisits(t *testing.T) {
 func TestDamagedRecordsAreReplaced(t *testing.T) {
 	t.Parallel()
 	digest := fmt.Sprintf("text/plain\r\nWARC-Block-Digest: sha256:%x", sha256.Sum256([]byte("pear")))
-	whole := record("1", "resource", "2020-01-01T00:00:00Z", "ftp://h/1", digest, "pear")
-	bare := record("1", "resource", "2020-01-01T00:00:00Z", "ftp://h/1", "text/plain", "pear")
+	complete := record("1", "resource", "2020-01-01T00:00:00Z", "ftp://h/1", digest, "pear")
+	noDigest := record("1", "resource", "2020-01-01T00:00:00Z", "ftp://h/1", "text/plain", "pear")
 	pack := func(text string, change func([]byte) []byte) string {
 		var b bytes.Buffer
 		z, _ := gzip.NewWriterLevel(&b, gzip.NoCompression)
@@ -146,33 +146,33 @@ func TestDamagedRecordsAreReplaced(t *testing.T) {
 	}
 	flip := func(b []byte) []byte { return bytes.Replace(b, []byte("pear"), []byte("peas"), 1) }
 	for _, tt := range []struct{ name, first, second string }{
-		{"cut off within its block", whole[:len(whole)-6], whole},
-		{"cut off behind its block", whole[:len(whole)-4], whole},
-		{"cut off behind its block, without a digest", bare[:len(bare)-2], bare},
-		{"another byte", pack(whole, flip), whole},
-		{"another byte, without a digest", pack(bare, flip), bare},
-		{"another byte, not compressed", string(flip([]byte(whole))), whole},
-		{"a length that is wrong", strings.Replace(whole, "Content-Length: 4", "Content-Length: 3", 1), whole},
-		{"a gzip member without its end", pack(whole, func(b []byte) []byte { return b[:len(b)-4] }), whole},
+		{"cut off within its block", complete[:len(complete)-6], complete},
+		{"cut off behind its block", complete[:len(complete)-4], complete},
+		{"cut off behind its block, without a digest", noDigest[:len(noDigest)-2], noDigest},
+		{"another byte", pack(complete, flip), complete},
+		{"another byte, without a digest", pack(noDigest, flip), noDigest},
+		{"another byte, not compressed", string(flip([]byte(complete))), complete},
+		{"a length that is wrong", strings.Replace(complete, "Content-Length: 4", "Content-Length: 3", 1), complete},
+		{"a gzip member without its end", pack(complete, func(b []byte) []byte { return b[:len(b)-4] }), complete},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			list, told, report := imported(t, func(m *archive.Importer) error {
+			list, problems, report := imported(t, func(m *archive.Importer) error {
 				err := m.WARC(t.Context(), strings.NewReader(tt.first), "one")
 				if err != nil && !strings.Contains(err.Error(), "no WARC records") {
 					return err
 				}
 				return m.WARC(t.Context(), strings.NewReader(tt.second), "two")
 			})
-			if len(list) != 1 || list[0].Type != "resource" || string(list[0].Block) != "pear" || len(told) != 1 || report.Records != 1 {
-				t.Errorf("%d records, %q, %+v", len(list), told, report)
+			if len(list) != 1 || list[0].Type != "resource" || string(list[0].Block) != "pear" || len(problems) != 1 || report.Records != 1 {
+				t.Errorf("%d records, %q, %+v", len(list), problems, report)
 			}
 		})
 	}
 }
 
 // A mirror is imported under the URLs of its files, without the files that were changed.
-func TestMirrors(t *testing.T) {
+func TestImportMirror(t *testing.T) {
 	t.Parallel()
 	day := time.Date(1994, time.December, 20, 12, 0, 0, 0, time.UTC)
 	s := httptest.NewTLSServer(http.FileServerFS(fstest.MapFS{
@@ -211,7 +211,7 @@ func TestMirrors(t *testing.T) {
 			t.Errorf("twice: %+v", report)
 		}
 		for range 2 { // imports do not change the mirror
-			list, told, _ := imported(t, func(m *archive.Importer) error { return m.Mirror(t.Context(), dir) })
+			list, problems, _ := imported(t, func(m *archive.Importer) error { return m.Mirror(t.Context(), dir) })
 			got := make(map[string]string)
 			for _, r := range list {
 				if r.Type == warc.Resource {
@@ -219,19 +219,19 @@ func TestMirrors(t *testing.T) {
 				}
 			}
 			want := map[string]string{"/pear.txt": "A pear is a fruit.\n"}
-			problems := 2
+			wantProblems := 2
 			if originals {
 				want["/"] = `<a href="pear.txt">pear</a> <a href="/apple.txt">apple</a>`
-				problems = 1
+				wantProblems = 1
 			}
-			if fmt.Sprint(got) != fmt.Sprint(want) || len(told) != problems {
-				t.Errorf("got %q\nwant %q\n%q", got, want, told)
+			if fmt.Sprint(got) != fmt.Sprint(want) || len(problems) != wantProblems {
+				t.Errorf("got %q\nwant %q\n%q", got, want, problems)
 			}
 		}
 	}
 }
 
-func wantNoKind(t *testing.T, err error) {
+func checkUnknownKind(t *testing.T, err error) {
 	t.Helper()
 	if err == nil || !strings.Contains(err.Error(), "not a WARC or WACZ file, a mailbox (mbox, Maildir) or a mirror") {
 		t.Errorf("%v, want that it is of no kind", err)
@@ -256,13 +256,13 @@ func TestKindOf(t *testing.T) {
 		case got != tt.want:
 			t.Errorf("%q: %q, want %q; %v", tt.content, got, tt.want, err)
 		case tt.want == "":
-			wantNoKind(t, err)
+			checkUnknownKind(t, err)
 		case err != nil:
 			t.Error(err)
 		}
 	}
 	_, err := archive.KindOf(dir)
-	wantNoKind(t, err)
+	checkUnknownKind(t, err)
 	if _, err := archive.KindOf(filepath.Join(dir, "none")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("what is not there: %v", err)
 	}
@@ -348,7 +348,7 @@ func extractAll(t *testing.T, path, dir string) (saved int) {
 }
 
 // A head without an end is not held in memory.
-func TestHeadsAreBounded(t *testing.T) { // not parallel: it measures allocations
+func TestHeadMemory(t *testing.T) { // not parallel: it measures allocations
 	const size = 16 << 20
 	file := record("1", "response", "2020-01-01T00:00:00Z", "http://h/1", "application/http;msgtype=response", "HTTP/1.1 200 OK\r\nX: "+strings.Repeat("x", size))
 	w, err := warc.Create(filepath.Join(t.TempDir(), "out.warc.gz"), warc.WriterOptions{})
@@ -368,19 +368,19 @@ func TestHeadsAreBounded(t *testing.T) { // not parallel: it measures allocation
 }
 
 // Records of an existing archive are not added again, unless they are damaged in it.
-func TestWhatIsKnown(t *testing.T) {
+func TestAddKnown(t *testing.T) {
 	t.Parallel()
 	sum := fmt.Sprintf("\r\nWARC-Payload-Digest: sha256:%x", sha256.Sum256([]byte("pear")))
 	block := strings.Replace(sum, "Payload", "Block", 1)
-	there := record("1", "resource", "2020-01-01T00:00:00Z", "ftp://h/1", "text/plain"+sum+block, "pear")
-	added := there + record("2", "resource", "2021-01-01T00:00:00Z", "ftp://h/2", "text/plain", "pear")
+	existing := record("1", "resource", "2020-01-01T00:00:00Z", "ftp://h/1", "text/plain"+sum+block, "pear")
+	additions := existing + record("2", "resource", "2021-01-01T00:00:00Z", "ftp://h/2", "text/plain", "pear")
 	for name, tt := range map[string]struct {
-		there string
-		want  archive.Report
+		existing string
+		want     archive.Report
 	}{
-		"whole":     {there, archive.Report{Records: 1, Revisits: 1, Known: 1}},
-		"damaged":   {strings.Replace(there, "\r\n\r\npear", "\r\n\r\npeat", 1), archive.Report{Records: 2, Revisits: 1}},
-		"truncated": {strings.Replace(there, "\r\nContent-Length", "\r\nWARC-Truncated: length\r\nContent-Length", 1), archive.Report{Records: 1, Known: 1}},
+		"whole":     {existing, archive.Report{Records: 1, Revisits: 1, Known: 1}},
+		"damaged":   {strings.Replace(existing, "\r\n\r\npear", "\r\n\r\npeat", 1), archive.Report{Records: 2, Revisits: 1}},
+		"truncated": {strings.Replace(existing, "\r\nContent-Length", "\r\nWARC-Truncated: length\r\nContent-Length", 1), archive.Report{Records: 1, Known: 1}},
 	} {
 		path := filepath.Join(t.TempDir(), "out.warc.gz")
 		w, err := warc.Create(path, warc.WriterOptions{})
@@ -388,7 +388,7 @@ func TestWhatIsKnown(t *testing.T) {
 			t.Fatal(err)
 		}
 		m := archive.New(w, capture.NewSeen(), func(err error) { t.Errorf("%s: %v", name, err) })
-		if err := errors.Join(m.AddKnown(t.Context(), strings.NewReader(tt.there)), m.WARC(t.Context(), strings.NewReader(added), "added"), w.Close()); err != nil {
+		if err := errors.Join(m.AddKnown(t.Context(), strings.NewReader(tt.existing)), m.WARC(t.Context(), strings.NewReader(additions), "added"), w.Close()); err != nil {
 			t.Fatal(err)
 		}
 		if m.Report() != tt.want {

@@ -16,15 +16,15 @@ import (
 )
 
 // The index of a merged archive contains all its records, and its coverage lines cover all files.
-func TestTheIndexHasWhatIsMerged(t *testing.T) {
+func TestIndexOfMergedArchive(t *testing.T) {
 	t.Parallel()
-	const web, asked = "application/http;msgtype=response", "application/http;msgtype=request"
+	const web, webRequest = "application/http;msgtype=response", "application/http;msgtype=request"
 	plain := "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 4\r\n\r\npear"
 	posted := "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 5\r\n\r\napple"
-	from := record("1", "response", "2020-01-01T00:00:00Z", "http://h/1", web, plain) +
-		record("2", "request", "2020-01-01T00:00:00Z", "http://h/1", asked+"\r\nWARC-Concurrent-To: <urn:uuid:00000000-0000-4000-8000-000000000001>", "GET /1 HTTP/1.1\r\n\r\n") +
+	source := record("1", "response", "2020-01-01T00:00:00Z", "http://h/1", web, plain) +
+		record("2", "request", "2020-01-01T00:00:00Z", "http://h/1", webRequest+"\r\nWARC-Concurrent-To: <urn:uuid:00000000-0000-4000-8000-000000000001>", "GET /1 HTTP/1.1\r\n\r\n") +
 		record("3", "response", "2020-01-02T00:00:00Z", "http://h/2", web, plain) +
-		record("4", "request", "2020-01-03T00:00:00Z", "http://h/3", asked+"\r\nWARC-Concurrent-To: <urn:uuid:00000000-0000-4000-8000-000000000005>", "POST /3 HTTP/1.1\r\n\r\n") +
+		record("4", "request", "2020-01-03T00:00:00Z", "http://h/3", webRequest+"\r\nWARC-Concurrent-To: <urn:uuid:00000000-0000-4000-8000-000000000005>", "POST /3 HTTP/1.1\r\n\r\n") +
 		record("5", "response", "2020-01-03T00:00:00Z", "http://h/3", web, posted) +
 		record("6", "resource", "2020-01-04T00:00:00Z", "\x00ftp://h/4", "text/plain", "plum")
 	for _, size := range []int64{0, 900} {
@@ -34,7 +34,7 @@ func TestTheIndexHasWhatIsMerged(t *testing.T) {
 			t.Fatal(err)
 		}
 		m := archive.New(w, capture.NewSeen(), func(err error) { t.Error(err) })
-		if err := errors.Join(m.WARC(t.Context(), strings.NewReader(from), "from"), w.Close()); err != nil {
+		if err := errors.Join(m.WARC(t.Context(), strings.NewReader(source), "from"), w.Close()); err != nil {
 			t.Fatal(err)
 		}
 		index, err := os.ReadFile(filepath.Join(dir, "out.cdxj"))
@@ -72,14 +72,14 @@ func TestTheIndexHasWhatIsMerged(t *testing.T) {
 
 // A request and its response are in the same file, so that the response to a POST is not used for a
 // GET.
-func TestFilesAreNotSplitWithinAnExchange(t *testing.T) {
+func TestExchangesStayInOneFile(t *testing.T) {
 	t.Parallel()
-	var from string
+	var source string
 	for i := range 8 {
 		date := fmt.Sprintf("2020-01-0%dT00:00:00Z", i+1)
-		answer := fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n%d", i)
-		from += record(fmt.Sprint(i), "request", date, "http://h/", "application/http;msgtype=request", "POST / HTTP/1.1\r\n\r\n") +
-			strings.Replace(record("x", "response", date, "http://h/", "application/http;msgtype=response", answer), "00x>", fmt.Sprintf("1%d>", i), 1)
+		response := fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n%d", i)
+		source += record(fmt.Sprint(i), "request", date, "http://h/", "application/http;msgtype=request", "POST / HTTP/1.1\r\n\r\n") +
+			strings.Replace(record("x", "response", date, "http://h/", "application/http;msgtype=response", response), "00x>", fmt.Sprintf("1%d>", i), 1)
 	}
 	dir := t.TempDir()
 	w, err := warc.Create(filepath.Join(dir, "out"), warc.WriterOptions{MaxSize: 500})
@@ -87,7 +87,7 @@ func TestFilesAreNotSplitWithinAnExchange(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := archive.New(w, capture.NewSeen(), func(err error) { t.Error(err) })
-	if err := errors.Join(m.WARC(t.Context(), strings.NewReader(from), "from"), w.Close()); err != nil {
+	if err := errors.Join(m.WARC(t.Context(), strings.NewReader(source), "from"), w.Close()); err != nil {
 		t.Fatal(err)
 	}
 	files, _ := filepath.Glob(filepath.Join(dir, "*.warc.gz"))

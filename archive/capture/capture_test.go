@@ -30,14 +30,14 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// A told reports one event of an exchange, like a client.
-type told func(*fetch.Recording)
+// An event reports one event of an exchange, like a client.
+type event func(*fetch.Recording)
 
-func sent(text string) told     { return func(x *fetch.Recording) { x.Sent(1, []byte(text)) } }
-func received(text string) told { return func(x *fetch.Recording) { x.Received(1, []byte(text)) } }
-func ended(err error) told      { return func(x *fetch.Recording) { x.End(err) } }
+func sent(text string) event     { return func(x *fetch.Recording) { x.Sent(1, []byte(text)) } }
+func received(text string) event { return func(x *fetch.Recording) { x.Received(1, []byte(text)) } }
+func ended(err error) event      { return func(x *fetch.Recording) { x.End(err) } }
 
-func peerAt(addr string, state *tls.ConnectionState) told {
+func peerAt(addr string, state *tls.ConnectionState) event {
 	return func(x *fetch.Recording) { x.Peer(1, net.TCPAddrFromAddrPort(mustAddr(addr)), state) }
 }
 
@@ -67,7 +67,7 @@ func recordOf(t *testing.T, seen *Seen, exchanges ...func(c *Capture)) []*warcch
 	return list[1:]
 }
 
-func exchange(rawURL string, steps ...told) func(c *Capture) {
+func exchange(rawURL string, steps ...event) func(c *Capture) {
 	return func(c *Capture) {
 		x := c.Record(context.Background(), &fetch.Request{URL: uri.MustParse(rawURL)})
 		for _, step := range steps {
@@ -90,45 +90,45 @@ func types(list []*warccheck.Record) string {
 
 func TestHTTP(t *testing.T) {
 	t.Parallel()
-	lost := &fetch.Error{Code: fetch.ErrTruncated, Err: io.ErrUnexpectedEOF}
+	truncated := &fetch.Error{Code: fetch.ErrTruncated, Err: io.ErrUnexpectedEOF}
 	tests := []struct {
-		name    string
-		steps   []told
-		want    string // types of the records
-		block   string // block of the last response
-		payload string
-		cut     string
+		name           string
+		steps          []event
+		want           string // types of the records
+		block          string // block of the last response
+		payload        string
+		truncatedField string
 	}{
-		{"an answer", []told{sent(get), received("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n"), received("pear"), ended(nil)},
+		{"an answer", []event{sent(get), received("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n"), received("pear"), ended(nil)},
 			"response request", "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\npear", "pear", ""},
-		{"chunks", []told{sent(get), received("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\npe\r\n2\r\nar\r\n0\r\n\r\n"), ended(nil)},
+		{"chunks", []event{sent(get), received("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\npe\r\n2\r\nar\r\n0\r\n\r\n"), ended(nil)},
 			"response request", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\npe\r\n2\r\nar\r\n0\r\n\r\n", "pear", ""},
-		{"a head that ends in bare line feeds", []told{sent(get), received("HTTP/1.1 200 OK\n\npe\r\n\r\nar"), ended(nil)},
+		{"a head that ends in bare line feeds", []event{sent(get), received("HTTP/1.1 200 OK\n\npe\r\n\r\nar"), ended(nil)},
 			"response request", "HTTP/1.1 200 OK\n\npe\r\n\r\nar", "pe\r\n\r\nar", ""},
-		{"a head that ends in bare line feeds, and a length", []told{sent(get), received("HTTP/1.1 200 OK\nContent-Length: 8\n\npe\r\n\r\nar"), ended(nil)},
+		{"a head that ends in bare line feeds, and a length", []event{sent(get), received("HTTP/1.1 200 OK\nContent-Length: 8\n\npe\r\n\r\nar"), ended(nil)},
 			"response request", "HTTP/1.1 200 OK\nContent-Length: 8\n\npe\r\n\r\nar", "pe\r\n\r\nar", ""},
-		{"an answer that begins before all is sent", []told{sent("POST /a HTTP/1.1\r\nHost: h.example\r\nContent-Length: 4\r\n\r\npe"),
+		{"an answer that begins before all is sent", []event{sent("POST /a HTTP/1.1\r\nHost: h.example\r\nContent-Length: 4\r\n\r\npe"),
 			received("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\npe"), sent("ar"), received("ar"), ended(nil)},
 			"response request", "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\npear", "pear", ""},
-		{"no content", []told{sent(get), received("HTTP/1.1 204 No Content\r\n\r\n"), ended(nil)},
+		{"no content", []event{sent(get), received("HTTP/1.1 204 No Content\r\n\r\n"), ended(nil)},
 			"response request", "HTTP/1.1 204 No Content\r\n\r\n", "", ""},
-		{"an interim answer", []told{sent(get), received("HTTP/1.1 103 Early Hints\r\nLink: a\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\npear"), ended(nil)},
+		{"an interim answer", []event{sent(get), received("HTTP/1.1 103 Early Hints\r\nLink: a\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\npear"), ended(nil)},
 			"response request", "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\npear", "pear", ""},
-		{"a login", []told{sent(get), received("HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n"),
+		{"a login", []event{sent(get), received("HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n"),
 			sent("GET /a HTTP/1.1\r\nAuthorization: Basic ****\r\n\r\n"), received("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\npear"), ended(nil)},
 			"response request response request", "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\npear", "pear", ""},
-		{"a lost connection", []told{sent(get), received("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\npear"), ended(lost)},
+		{"a lost connection", []event{sent(get), received("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\npear"), ended(truncated)},
 			"response request", "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\npear", "pear", "disconnect"},
-		{"lost in chunks", []told{sent(get), received("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\npe\r\n2\r"), ended(lost)},
+		{"lost in chunks", []event{sent(get), received("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\npe\r\n2\r"), ended(truncated)},
 			"response request", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\npe\r\n2\r", "pe", "disconnect"},
-		{"lost without a length", []told{sent(get), received("HTTP/1.1 200 OK\r\n\r\npear"), ended(lost)},
+		{"lost without a length", []event{sent(get), received("HTTP/1.1 200 OK\r\n\r\npear"), ended(truncated)},
 			"response request", "HTTP/1.1 200 OK\r\n\r\npear", "pear", "disconnect"},
-		{"a body that nobody wanted", []told{sent(get), received("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\npear"), ended(net.ErrClosed)},
+		{"a body that nobody wanted", []event{sent(get), received("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\npear"), ended(net.ErrClosed)},
 			"response request", "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\npear", "pear", "unspecified"},
-		{"too large", []told{sent(get), received("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\npear"), ended(&fetch.Error{Code: fetch.ErrTooLarge})},
+		{"too large", []event{sent(get), received("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\npear"), ended(&fetch.Error{Code: fetch.ErrTooLarge})},
 			"response request", "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\npear", "pear", "length"},
-		{"no answer", []told{sent(get), ended(&fetch.Error{Code: fetch.ErrNetwork})}, "metadata", "", "", ""},
-		{"no connection", []told{ended(&fetch.Error{Code: fetch.ErrNetwork})}, "metadata", "", "", ""},
+		{"no answer", []event{sent(get), ended(&fetch.Error{Code: fetch.ErrNetwork})}, "metadata", "", "", ""},
+		{"no connection", []event{ended(&fetch.Error{Code: fetch.ErrNetwork})}, "metadata", "", "", ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -143,41 +143,41 @@ func TestHTTP(t *testing.T) {
 			if tt.block == "" {
 				return
 			}
-			answer, request := list[len(list)-2], list[len(list)-1]
-			if string(answer.Block) != tt.block {
-				t.Errorf("block: %q, want %q", answer.Block, tt.block)
+			response, request := list[len(list)-2], list[len(list)-1]
+			if string(response.Block) != tt.block {
+				t.Errorf("block: %q, want %q", response.Block, tt.block)
 			}
-			if got := answer.Field("WARC-Payload-Digest"); got != sum(tt.payload) {
+			if got := response.Field("WARC-Payload-Digest"); got != sum(tt.payload) {
 				t.Errorf("payload: %s, want that of %q", got, tt.payload)
 			}
-			if got := answer.Field("WARC-Truncated"); got != tt.cut {
-				t.Errorf("truncated: %q, want %q", got, tt.cut)
+			if got := response.Field("WARC-Truncated"); got != tt.truncatedField {
+				t.Errorf("truncated: %q, want %q", got, tt.truncatedField)
 			}
-			if request.Field("WARC-Concurrent-To") != answer.Field("WARC-Record-ID") {
+			if request.Field("WARC-Concurrent-To") != response.Field("WARC-Record-ID") {
 				t.Error("the request does not belong to the answer")
 			}
 		})
 	}
 }
 
-func TestWhatIsKnownIsNotWrittenAgain(t *testing.T) {
+func TestKnownPayloadsBecomeRevisits(t *testing.T) {
 	t.Parallel()
-	answer := received("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\npear")
-	list := recordOf(t, NewSeen(), exchange("http://h.example/a", sent(get), answer, ended(nil)),
-		exchange("http://h.example/b", sent(get), answer, ended(nil)),
+	response := received("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\npear")
+	list := recordOf(t, NewSeen(), exchange("http://h.example/a", sent(get), response, ended(nil)),
+		exchange("http://h.example/b", sent(get), response, ended(nil)),
 		exchange("http://h.example/c", sent(get), received("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"), ended(nil)),
 		exchange("http://h.example/d", sent(get), received("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"), ended(nil)))
 	if got, want := types(list), "response request revisit request response request response request"; got != want {
 		t.Fatalf("%s, want %s", got, want)
 	}
-	again := list[2]
-	if string(again.Block) != "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n" || again.Field("WARC-Refers-To-Target-URI") != "http://h.example/a" {
-		t.Errorf("%v: %q", again.Fields, again.Block)
+	revisit := list[2]
+	if string(revisit.Block) != "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n" || revisit.Field("WARC-Refers-To-Target-URI") != "http://h.example/a" {
+		t.Errorf("%v: %q", revisit.Fields, revisit.Block)
 	}
 
 	for n := 4090; n < 4100; n++ { // around the size of the line buffer
 		head := "HTTP/1.1 200 OK\r\nX: " + strings.Repeat("x", n) + "\r\nContent-Length: 4\r\n\r\n"
-		list := recordOf(t, NewSeen(), exchange("http://h.example/a", sent(get), answer, ended(nil)),
+		list := recordOf(t, NewSeen(), exchange("http://h.example/a", sent(get), response, ended(nil)),
 			exchange("http://h.example/b", sent(get), received(head+"pear"), ended(nil)))
 		if got := string(list[2].Block); list[2].Type != "revisit" || got != head {
 			t.Errorf("%d: a %s with a head of %d bytes, want %d", n, list[2].Type, len(got), len(head))
@@ -189,22 +189,22 @@ func TestWhatIsKnownIsNotWrittenAgain(t *testing.T) {
 	if err := seen.Load(strings.NewReader("!CDXJ\nrubbish\n" + string(index))); err != nil {
 		t.Fatal(err)
 	}
-	list = recordOf(t, seen, exchange("http://h.example/a", sent(get), answer, ended(nil)))
+	list = recordOf(t, seen, exchange("http://h.example/a", sent(get), response, ended(nil)))
 	if list[0].Type != warc.Revisit || list[0].Field("WARC-Refers-To-Date") != "2020-01-01T00:00:00.000000Z" {
 		t.Errorf("%v", list[0].Fields)
 	}
 }
 
 // A revisit is written after the record to which it refers, even if the process is killed.
-func TestRevisitsComeAfterWhatTheyReferTo(t *testing.T) {
+func TestRevisitsFollowTheirOriginals(t *testing.T) {
 	t.Parallel()
-	const rounds, atOnce = 12, 4
+	const rounds, perRound = 12, 4
 	long := "HTTP/1.1 401 Unauthorized\r\nTransfer-Encoding: chunked\r\n\r\n100000\r\n" + strings.Repeat("x", 1<<20) + "\r\n0\r\n\r\n"
 	var all []func(*Capture)
 	for round := range rounds {
 		all = append(all, func(c *Capture) {
 			var done sync.WaitGroup
-			for n := range atOnce {
+			for n := range perRound {
 				x := c.Record(context.Background(), &fetch.Request{URL: uri.MustParse(fmt.Sprintf("http://h.example/%d/%d", round, n))})
 				sent(get)(x)
 				received(fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n%4d", round))(x)
@@ -218,23 +218,23 @@ func TestRevisitsComeAfterWhatTheyReferTo(t *testing.T) {
 		})
 	}
 	list := recordOf(t, NewSeen(), all...)
-	before, revisits := make(map[string]bool), 0
+	earlierIDs, revisits := make(map[string]bool), 0
 	for i, r := range list {
 		if r.Type == warc.Revisit {
 			revisits++
-			if to := r.Field("WARC-Refers-To"); !before[to] {
+			if to := r.Field("WARC-Refers-To"); !earlierIDs[to] {
 				t.Errorf("record %d refers to one behind it", i)
 			}
 		}
-		before[r.Field("WARC-Record-ID")] = true
+		earlierIDs[r.Field("WARC-Record-ID")] = true
 	}
-	if want := rounds * (atOnce - 1); revisits != want {
+	if want := rounds * (perRound - 1); revisits != want {
 		t.Errorf("%d revisits, want %d", revisits, want)
 	}
 }
 
 // Two exchanges with the same two payloads in different order do not deadlock.
-func TestPayloadsThatCrossEachOther(t *testing.T) {
+func TestConcurrentPayloadClaims(t *testing.T) {
 	t.Parallel()
 	const rounds = 50
 	var all []func(*Capture)
@@ -257,7 +257,7 @@ func TestPayloadsThatCrossEachOther(t *testing.T) {
 	}
 }
 
-func TestWhoAnswered(t *testing.T) {
+func TestPeerFields(t *testing.T) {
 	t.Parallel()
 	state := &tls.ConnectionState{Version: tls.VersionTLS13, CipherSuite: tls.TLS_AES_128_GCM_SHA256, NegotiatedProtocol: "h2"}
 	list := recordOf(t, nil, exchange("https://h.example/a", func(x *fetch.Recording) {
@@ -280,7 +280,7 @@ func TestWhoAnswered(t *testing.T) {
 // All addresses of a host are recorded, once.
 func TestLookups(t *testing.T) {
 	t.Parallel()
-	found := func(host string, addrs ...string) told {
+	lookup := func(host string, addrs ...string) event {
 		return func(x *fetch.Recording) {
 			var list []netip.Addr
 			for _, a := range addrs {
@@ -289,12 +289,12 @@ func TestLookups(t *testing.T) {
 			x.Lookup(host, list)
 		}
 	}
-	answer := received("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+	response := received("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
 	list := recordOf(t, nil,
-		exchange("http://h.example/a", found("proxy.example", "192.0.2.9"), found("h.example", "192.0.2.1", "2001:db8::1"), peerAt("192.0.2.1:80", nil), sent(get), answer, ended(nil)),
-		exchange("http://h.example/b", peerAt("192.0.2.1:80", nil), sent(get), answer, ended(nil)),
-		exchange("http://h.example/c", found("h.example", "2001:db8::1", "192.0.2.1"), sent(get), answer, ended(nil)),
-		exchange("http://h.example/d", found("h.example", "192.0.2.2"), ended(&fetch.Error{Code: fetch.ErrNetwork})))
+		exchange("http://h.example/a", lookup("proxy.example", "192.0.2.9"), lookup("h.example", "192.0.2.1", "2001:db8::1"), peerAt("192.0.2.1:80", nil), sent(get), response, ended(nil)),
+		exchange("http://h.example/b", peerAt("192.0.2.1:80", nil), sent(get), response, ended(nil)),
+		exchange("http://h.example/c", lookup("h.example", "2001:db8::1", "192.0.2.1"), sent(get), response, ended(nil)),
+		exchange("http://h.example/d", lookup("h.example", "192.0.2.2"), ended(&fetch.Error{Code: fetch.ErrNetwork})))
 	if got := types(list); got != "resource response request response request response request resource metadata" {
 		t.Fatal(got)
 	}
@@ -340,7 +340,7 @@ func TestOtherSchemes(t *testing.T) {
 	}
 }
 
-func TestFailuresComeBack(t *testing.T) {
+func TestFailureRoundTrip(t *testing.T) {
 	t.Parallel()
 	want := &fetch.Error{Code: fetch.ErrNeedForm, Reply: fetch.Reply{Code: 3, Text: "no\x1b"}, Reason: fetch.Reason{Kind: driver.ReasonForm, Question: "Name"},
 		Hint: "answer", Err: &fetch.FormError{Form: fetch.Form{Title: "T", Fields: []fetch.Field{{Name: "Name", Kind: fetch.FieldLine}}}}}
@@ -359,17 +359,17 @@ func TestFailuresComeBack(t *testing.T) {
 
 // The URL of the content is recorded if it differs from the requested URL. So is the fact that a
 // scheme does not support the operation.
-func TestWhatContentIsCalledAndWhatASchemeHasNot(t *testing.T) {
+func TestContentURLAndUnsupportedOperation(t *testing.T) {
 	t.Parallel()
-	named := func(rawURL string) told {
+	withURL := func(rawURL string) event {
 		return func(x *fetch.Recording) {
 			x.Response(&driver.Response{URL: uri.MustParse(rawURL), Meta: fetch.Meta{Kind: fetch.KindNone}})
 		}
 	}
-	none := &fetch.Error{Code: fetch.ErrNotRetrievable, Err: fmt.Errorf("ftp has none: %w", errors.ErrUnsupported)}
-	list := recordOf(t, nil, exchange("ftp://me:secret@192.0.2.1/a", named("ftp://me:secret@192.0.2.1/a/"), ended(nil)),
-		exchange("ftp://me:secret@192.0.2.1/a", named("ftp://me:secret@192.0.2.1/a"), ended(nil)),
-		exchange("ftp://192.0.2.1/a", ended(none)))
+	unsupported := &fetch.Error{Code: fetch.ErrNotRetrievable, Err: fmt.Errorf("ftp has none: %w", errors.ErrUnsupported)}
+	list := recordOf(t, nil, exchange("ftp://me:secret@192.0.2.1/a", withURL("ftp://me:secret@192.0.2.1/a/"), ended(nil)),
+		exchange("ftp://me:secret@192.0.2.1/a", withURL("ftp://me:secret@192.0.2.1/a"), ended(nil)),
+		exchange("ftp://192.0.2.1/a", ended(unsupported)))
 	var got [3]record.Exchange
 	for i := range got {
 		if err := json.Unmarshal(list[i].Block, &got[i]); err != nil {
@@ -379,12 +379,12 @@ func TestWhatContentIsCalledAndWhatASchemeHasNot(t *testing.T) {
 	if got[0].Response.URL != "ftp://me@192.0.2.1/a/" || got[1].Response.URL != "" {
 		t.Errorf("%q %q", got[0].Response.URL, got[1].Response.URL)
 	}
-	if err := got[2].Failure.Error(); !errors.Is(err, errors.ErrUnsupported) || err.Message() != none.Message() {
+	if err := got[2].Failure.Error(); !errors.Is(err, errors.ErrUnsupported) || err.Message() != unsupported.Message() {
 		t.Error(err)
 	}
 }
 
-func TestConversationsAreBounded(t *testing.T) {
+func TestConversationLimit(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", maxConversation/2)
 	list := recordOf(t, nil, exchange("finger://192.0.2.1/a", sent("a\r\n"), received(long), received(long), received(long), received("end"),
@@ -395,7 +395,7 @@ func TestConversationsAreBounded(t *testing.T) {
 	}
 }
 
-func TestListingsThatNobodyRangedOver(t *testing.T) {
+func TestListingWithUnreadEntries(t *testing.T) {
 	t.Parallel()
 	entries := []fetch.Entry{{Name: "a", URL: uri.MustParse("ftp://h/a"), Size: 3}, {Name: "b", Size: -1}}
 	resp := &driver.Response{Meta: fetch.Meta{Kind: fetch.KindListing, Size: -1}}
@@ -417,20 +417,20 @@ func TestListingsThatNobodyRangedOver(t *testing.T) {
 }
 
 // A full disk ends the recording and is reported once.
-func TestAFailureIsToldOnce(t *testing.T) {
+func TestWriteErrorIsReportedOnce(t *testing.T) {
 	t.Parallel()
 	w, err := warc.Create(filepath.Join(t.TempDir(), "a.warc"), warc.WriterOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	told := 0
-	c := New(w, nil, func(error) { told++ })
+	failures := 0
+	c := New(w, nil, func(error) { failures++ })
 	w.Close()
 	if x := c.Record(context.Background(), &fetch.Request{URL: uri.MustParse("http://h/")}); x != nil {
 		t.Error("something is recorded")
 	}
 	w, _ = warc.Create(filepath.Join(t.TempDir(), "a.warc"), warc.WriterOptions{})
-	c = New(w, nil, func(error) { told++ })
+	c = New(w, nil, func(error) { failures++ })
 	var open []*fetch.Recording
 	for range 2 {
 		open = append(open, c.Record(context.Background(), &fetch.Request{URL: uri.MustParse("http://h/")}))
@@ -439,8 +439,8 @@ func TestAFailureIsToldOnce(t *testing.T) {
 	for _, x := range open {
 		x.End(&fetch.Error{Code: fetch.ErrNetwork})
 	}
-	if told != 1 {
-		t.Errorf("told %d times", told)
+	if failures != 1 {
+		t.Errorf("told %d times", failures)
 	}
 }
 

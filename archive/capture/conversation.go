@@ -26,18 +26,18 @@ type conversation struct {
 
 // A traffic is the recorded traffic of one connection.
 type traffic struct {
-	sum      hash.Hash // of the bytes received
-	received int64
-	kept     int
-	cut      bool // truncated
+	sum       hash.Hash // of the bytes received
+	received  int64
+	size      int
+	truncated bool
 }
 
 // A piece is a sequence of bytes sent or received, or the description of a connection.
 type piece struct {
-	mark  byte // '=', '>' or '<'
-	conn  int
-	after time.Duration
-	text  []byte
+	mark   byte // '=', '>' or '<'
+	conn   int
+	offset time.Duration
+	text   []byte
 }
 
 func (d *conversation) add(mark byte, conn int, text []byte) {
@@ -57,8 +57,8 @@ func (d *conversation) add(mark byte, conn int, text []byte) {
 		c.received += int64(len(text))
 	}
 	d.hasBytes = d.hasBytes || conn > 0 && mark != '='
-	if c.kept += len(text) + 64; c.kept > maxConversation {
-		c.cut = true
+	if c.size += len(text) + 64; c.size > maxConversation {
+		c.truncated = true
 		return
 	}
 	d.pieces = append(d.pieces, piece{mark, conn, time.Since(d.begin), append([]byte(nil), text...)})
@@ -66,27 +66,27 @@ func (d *conversation) add(mark byte, conn int, text []byte) {
 
 // write writes the conversation and reports whether it is complete. Bytes received that equal the
 // content, whose digest is given, are omitted.
-func (d *conversation) write(w io.Writer, content string, size int64) (whole bool) {
-	whole = true
-	same := make(map[int]bool)
+func (d *conversation) write(w io.Writer, content string, size int64) (complete bool) {
+	complete = true
+	isContent := make(map[int]bool)
 	for n, c := range d.conns {
-		same[n] = size > 0 && c.received == size && fmt.Sprintf("sha256:%x", c.sum.Sum(nil)) == content
-		whole = whole && (!c.cut || same[n])
+		isContent[n] = size > 0 && c.received == size && fmt.Sprintf("sha256:%x", c.sum.Sum(nil)) == content
+		complete = complete && (!c.truncated || isContent[n])
 	}
 	for _, p := range d.pieces {
 		switch {
 		case p.conn == 0 && d.hasBytes:
 			continue
 		case p.mark == '=':
-			fmt.Fprintf(w, "= %d %.6f %s\r\n", p.conn, p.after.Seconds(), p.text)
+			fmt.Fprintf(w, "= %d %.6f %s\r\n", p.conn, p.offset.Seconds(), p.text)
 			continue
-		case p.mark == '<' && same[p.conn]:
-			fmt.Fprintf(w, "* %d %.6f %d\r\n", p.conn, p.after.Seconds(), len(p.text))
+		case p.mark == '<' && isContent[p.conn]:
+			fmt.Fprintf(w, "* %d %.6f %d\r\n", p.conn, p.offset.Seconds(), len(p.text))
 			continue
 		}
-		fmt.Fprintf(w, "%c %d %.6f %d\r\n", p.mark, p.conn, p.after.Seconds(), len(p.text))
+		fmt.Fprintf(w, "%c %d %.6f %d\r\n", p.mark, p.conn, p.offset.Seconds(), len(p.text))
 		w.Write(p.text)
 		io.WriteString(w, "\r\n")
 	}
-	return whole
+	return complete
 }

@@ -18,7 +18,7 @@ import (
 )
 
 // Archives of exchanges that required a login are readable only by their owner.
-func TestArchivesOfLoginsAreForTheUserAlone(t *testing.T) {
+func TestArchivesWithLoginsAreRestricted(t *testing.T) {
 	t.Parallel()
 	body := func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader("password=x")), nil }
 	for name, tt := range map[string]struct {
@@ -59,7 +59,7 @@ func TestArchivesOfLoginsAreForTheUserAlone(t *testing.T) {
 				t.Fatal(err)
 			}
 			for file, mode := range modes(t, dir) {
-				if others := before["a.cdxj"] & 0o077; mode&0o077 != others && !tt.private || mode&0o077 != 0 && tt.private {
+				if otherBits := before["a.cdxj"] & 0o077; mode&0o077 != otherBits && !tt.private || mode&0o077 != 0 && tt.private {
 					t.Errorf("%s has mode %o", file, mode)
 				}
 			}

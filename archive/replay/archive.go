@@ -69,21 +69,21 @@ type origin struct {
 // A snapshot is an exchange that can be replayed.
 type snapshot struct {
 	place
-	kind   string // of the record: exchange, response, revisit or resource
-	date   time.Time
-	op     fetch.Op
-	rng    fetch.Range
-	total  int64 // size of the complete content if rng is set, from Content-Range; 0 if unknown
-	view   string
-	form   string
-	status int    // of HTTP; 0 for other schemes
-	method string // of HTTP; "" if unknown
-	sent   string // digest of the request body; "" if it was empty
-	coded  bool   // the request accepted content codings
-	failed bool   // a temporary failure, or incomplete
-	id     string
-	// bare is set for a resource record without an exchange record.
-	bare bool
+	kind       string // of the record: exchange, response, revisit or resource
+	date       time.Time
+	op         fetch.Op
+	rng        fetch.Range
+	total      int64 // size of the complete content if rng is set, from Content-Range; 0 if unknown
+	view       string
+	form       string
+	status     int    // of HTTP; 0 for other schemes
+	method     string // of HTTP; "" if unknown
+	bodyDigest string // of the request; "" if it was empty
+	coded      bool   // the request accepted content codings
+	failed     bool   // a temporary failure, or incomplete
+	id         string
+	// standalone is set for a resource record without an exchange record.
+	standalone bool
 }
 
 const exchangeRecord = "exchange"
@@ -202,7 +202,7 @@ func (a *Archive) scan(f io.ReaderAt, name string, from int64) error {
 			if n == 0 && from == 0 && len(a.damage) > before {
 				return fmt.Errorf("%s is not a WARC file: %w", name, a.damage[len(a.damage)-1])
 			}
-			s.addBare()
+			s.addStandalones()
 			return nil
 		case errors.As(err, &damage):
 			a.addDamage(fmt.Errorf("%s: %w", name, err))
@@ -220,35 +220,35 @@ func (a *Archive) scan(f io.ReaderAt, name string, from int64) error {
 
 // A scanner adds the records of a file to a table.
 type scanner struct {
-	archive  *Archive
-	table    *table
-	file     io.ReaderAt
-	requests map[string]requestInfo // by the ID of the response, until that is read
-	answers  map[string]*snapshot   // responses whose request was not yet read
-	owned    map[string]bool        // resources that belong to an exchange
-	cut      map[string]bool        // incomplete resources
-	bare     []*snapshot
+	archive     *Archive
+	table       *table
+	file        io.ReaderAt
+	requests    map[string]requestInfo // by the ID of the response, until that is read
+	responses   map[string]*snapshot   // responses whose request was not yet read
+	inExchange  map[string]bool        // resources that belong to an exchange
+	incomplete  map[string]bool        // truncated resources
+	standalones []*snapshot
 }
 
 func newScanner(a *Archive, t *table, f io.ReaderAt) *scanner {
-	return &scanner{archive: a, table: t, file: f, requests: make(map[string]requestInfo), answers: make(map[string]*snapshot),
-		owned: make(map[string]bool), cut: make(map[string]bool)}
+	return &scanner{archive: a, table: t, file: f, requests: make(map[string]requestInfo), responses: make(map[string]*snapshot),
+		inExchange: make(map[string]bool), incomplete: make(map[string]bool)}
 }
 
 func (s *scanner) record(rec *warc.Record) {
 	a := s.table
-	here := place{s.file, rec.Offset, rec.Within}
+	pos := place{s.file, rec.Offset, rec.Within}
 	if id := rec.ID(); id != "" {
-		a.records[id] = here
+		a.records[id] = pos
 	}
 	u, err := uri.ParseRef(rec.TargetURI())
 	if err != nil || !u.IsAbs() {
 		return
 	}
-	c := &snapshot{place: here, date: rec.Date(), kind: rec.Type(), id: rec.ID()}
+	c := &snapshot{place: pos, date: rec.Date(), kind: rec.Type(), id: rec.ID()}
 	web := httprecord.InScheme(u.Scheme())
 	if o := (origin{rec.TargetURI(), c.date}); c.kind == warc.Revisit && a.origins[o].file == nil {
-		a.origins[o] = here // a response or resource with the same date takes precedence
+		a.origins[o] = pos // a response or resource with the same date takes precedence
 	}
 	http := strings.HasPrefix(strings.ToLower(strings.ReplaceAll(rec.ContentType(), " ", "")), "application/http")
 	switch {
@@ -266,21 +266,21 @@ func (s *scanner) record(rec *warc.Record) {
 			c.setRequest(s.requests[other])
 		}
 		if c.id != "" {
-			s.answers[c.id] = c
+			s.responses[c.id] = c
 		}
 	case c.kind == warc.Metadata && rec.ContentType() == record.TypeExchange:
 		if !s.exchange(c, rec) {
 			return
 		}
 	case c.kind == warc.Resource:
-		a.origins[origin{rec.TargetURI(), rec.Date()}] = here
+		a.origins[origin{rec.TargetURI(), rec.Date()}] = pos
 		s.resource(c, rec)
 		return
 	default:
 		return
 	}
 	if c.kind == warc.Response {
-		a.origins[origin{rec.TargetURI(), rec.Date()}] = here
+		a.origins[origin{rec.TargetURI(), rec.Date()}] = pos
 	}
 	s.add(u, c)
 }
@@ -291,21 +291,21 @@ func (s *scanner) exchange(c *snapshot, rec *warc.Record) bool {
 	if err != nil {
 		return false
 	}
-	s.owned[x.Content] = x.Content != ""
+	s.inExchange[x.Content] = x.Content != ""
 	c.kind, c.op, c.rng, c.view, c.form = exchangeRecord, x.Op, x.Range, x.View, x.Form
 	c.failed = x.Failure != nil && (x.Failure.Retry || x.Failure.Class == fetch.ErrInterrupted || x.Failure.Class == fetch.ErrNotModified) ||
-		s.cut[x.Content] && x.Op != fetch.OpDial
+		s.incomplete[x.Content] && x.Op != fetch.OpDial
 	return true
 }
 
 // resource stores a resource record, which may belong to an exchange.
 func (s *scanner) resource(c *snapshot, rec *warc.Record) {
-	c.bare = true
+	c.standalone = true
 	if incompleteReason(rec) != "" {
 		c.failed = true
-		s.cut[c.id] = c.id != ""
+		s.incomplete[c.id] = c.id != ""
 	}
-	s.bare = append(s.bare, c)
+	s.standalones = append(s.standalones, c)
 }
 
 func (s *scanner) add(u uri.URI, c *snapshot) {
@@ -313,10 +313,10 @@ func (s *scanner) add(u uri.URI, c *snapshot) {
 	s.table.captures[key] = append(s.table.captures[key], c)
 }
 
-// addBare adds the resources that do not belong to an exchange.
-func (s *scanner) addBare() {
-	for _, c := range s.bare {
-		if s.owned[c.id] {
+// addStandalones adds the resources that do not belong to an exchange.
+func (s *scanner) addStandalones() {
+	for _, c := range s.standalones {
+		if s.inExchange[c.id] {
 			continue
 		}
 		if rec, done, err := s.archive.read(c.place); err == nil {
@@ -416,16 +416,16 @@ func (c *snapshot) hasMethod(req *fetch.Request) bool {
 
 // A preference ranks the captures that match a request.
 type preference struct {
-	req  *fetch.Request
-	form string // digest of the submitted form
-	sent string // digest of the request body
-	at   time.Time
+	req        *fetch.Request
+	form       string // digest of the submitted form
+	bodyDigest string // of the request
+	at         time.Time
 }
 
 func newPreference(req *fetch.Request, at time.Time) *preference {
 	p := &preference{req: req, form: record.FormDigest(req.Form), at: at}
 	if req.GetBody != nil {
-		p.sent = sentDigest(req)
+		p.bodyDigest = requestDigest(req)
 	}
 	return p
 }
@@ -435,10 +435,10 @@ func newPreference(req *fetch.Request, at time.Time) *preference {
 func (p *preference) compare(c, d *snapshot) int {
 	for _, prefer := range []func(*snapshot) bool{
 		func(c *snapshot) bool { return !c.failed && c.status != 304 },
-		func(c *snapshot) bool { return c.sent == p.sent },
+		func(c *snapshot) bool { return c.bodyDigest == p.bodyDigest },
 		func(c *snapshot) bool { return c.rng.IsZero() },
 		func(c *snapshot) bool { return c.kind != exchangeRecord || c.op == p.req.Op },
-		func(c *snapshot) bool { return !c.bare },
+		func(c *snapshot) bool { return !c.standalone },
 	} {
 		switch {
 		case prefer(c) && !prefer(d):
@@ -498,12 +498,12 @@ func (a *Archive) lacksContent(c *snapshot) bool {
 }
 
 // URLs returns at most most captured URLs that match, sorted, and reports whether there are more.
-func (a *Archive) URLs(match func(url string) bool, most int) (list []string, more bool, err error) {
+func (a *Archive) URLs(match func(url string) bool, limit int) (list []string, more bool, err error) {
 	found := make(map[string]bool)
 	note := func(key string) {
 		switch {
 		case found[key] || !match(key):
-		case len(found) < most:
+		case len(found) < limit:
 			found[key] = true
 		default:
 			more = true
@@ -544,11 +544,11 @@ func (c *Capture) Text() string {
 }
 
 // Captures returns at most most captures of a URL, oldest first.
-func (a *Archive) Captures(u uri.URI, most int) []Capture {
+func (a *Archive) Captures(u uri.URI, limit int) []Capture {
 	found := slices.Clone(a.capturesOf(record.Key(u)))
 	slices.SortStableFunc(found, func(c, d *snapshot) int { return c.date.Compare(d.date) })
 	var list []Capture
-	for _, c := range found[:min(len(found), most)] {
+	for _, c := range found[:min(len(found), limit)] {
 		one := Capture{Time: c.date, Op: c.op, Status: c.status}
 		if c.kind == exchangeRecord {
 			if rec, done, err := a.read(c.place); err == nil {

@@ -9,7 +9,7 @@ import (
 )
 
 // Content is replayed if it lacks the framing or the coding that its head names.
-func TestContentWithoutTheCodingOfItsHead(t *testing.T) {
+func TestContentWithoutCoding(t *testing.T) {
 	t.Parallel()
 	var packed bytes.Buffer
 	z := gzip.NewWriter(&packed)
@@ -32,7 +32,7 @@ func TestContentWithoutTheCodingOfItsHead(t *testing.T) {
 		c := client(t, replay.Options{}, response("http://h.example/", "HTTP/1.1 200 OK\r\n"+tt.head+"\r\n"+tt.content, id("1")),
 			record("revisit", "http://h.example/again", "application/http; msgtype=response", "HTTP/1.1 200 OK\r\n"+tt.head+"\r\n", "WARC-Refers-To: <urn:1>\r\n"))
 		for _, target := range []string{"http://h.example/", "http://h.example/again"} {
-			if got := get(c, ask(target)); got != tt.want {
+			if got := get(c, getRequest(target)); got != tt.want {
 				t.Errorf("%s: %s: got %q, want %q", tt.name, target, got, tt.want)
 			}
 		}

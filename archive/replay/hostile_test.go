@@ -51,7 +51,7 @@ func bomb(t *testing.T, before string, n int64, of byte) []byte {
 }
 
 // Decompressed data of a small file is not held in memory.
-func TestBombs(t *testing.T) { // not parallel: it measures allocations
+func TestDecompressionBombs(t *testing.T) { // not parallel: it measures allocations
 	const size = 16 << 20
 	head := func(kind, target, contentType, rest string) string {
 		return fmt.Sprintf("WARC/1.1\r\nWARC-Type: %s\r\nWARC-Target-URI: %s\r\nContent-Type: %s\r\n%s\r\n", kind, target, contentType, rest)
@@ -84,7 +84,7 @@ func TestBombs(t *testing.T) { // not parallel: it measures allocations
 	}
 	resp.Body.Close()
 	for rawURL, want := range map[string]string{"http://h.example/head": "! not_found", "ftp://h.example/exchange": "! not_found", "ftp://h.example/last": ""} {
-		if got := get(c, ask(rawURL)); got != want {
+		if got := get(c, getRequest(rawURL)); got != want {
 			t.Errorf("%s: %q", rawURL, got)
 		}
 	}

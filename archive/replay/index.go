@@ -108,9 +108,9 @@ func (x *cdxjIndex) load() error {
 		at += int64(len(text))
 		for err == bufio.ErrBufferFull {
 			text = nil
-			var more []byte
-			more, err = in.ReadSlice('\n')
-			at += int64(len(more))
+			var rest []byte
+			rest, err = in.ReadSlice('\n')
+			at += int64(len(rest))
 		}
 		if e := (warc.IndexEntry{}); e.Parse(text) && e.File == name && e.Offset < x.covered {
 			if u, err := uri.ParseRef(e.URL); err == nil && u.IsAbs() {
@@ -198,7 +198,7 @@ func (a *Archive) loadFromIndex(x recordIndex, key string) bool {
 	var r *warc.Reader
 	end := func() {
 		if r != nil {
-			s.addBare()
+			s.addStandalones()
 			r.Close()
 		}
 	}

@@ -17,9 +17,9 @@ import (
 	"github.com/urlget/urlget/protocols"
 )
 
-// indexed writes an archive and its index, which change may modify. It returns the path of the
+// writeIndexed writes an archive and its index, which change may modify. It returns the path of the
 // archive.
-func indexed(t *testing.T, change func(index string) string, records ...string) string {
+func writeIndexed(t *testing.T, change func(index string) string, records ...string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "a.warc")
 	text := []byte(strings.Join(records, ""))
@@ -35,17 +35,17 @@ func indexed(t *testing.T, change func(index string) string, records ...string) 
 	return path
 }
 
-func same(index string) string { return index }
+func unchanged(index string) string { return index }
 
 // sample returns an archive with records of many kinds. Damage in the middle reveals whether the
 // archive was scanned.
 func sample() []string {
 	return []string{
 		record("warcinfo", "", "application/warc-fields", "software: x\r\n"),
-		response("http://h.example/a", answer("pear"), id("1"), date("2026-01-01T00:00:00Z")),
+		response("http://h.example/a", ok("pear"), id("1"), date("2026-01-01T00:00:00Z")),
 		record("request", "http://h.example/form", "application/http; msgtype=request", "POST /form HTTP/1.1\r\nHost: h.example\r\nContent-Length: 3\r\n\r\na=1",
 			"WARC-Concurrent-To: <urn:form>\r\n"),
-		response("http://h.example/form", answer("posted"), id("form")),
+		response("http://h.example/form", ok("posted"), id("form")),
 		"rubbish\r\n",
 		record("revisit", "http://h.example/by-date", "application/http; msgtype=response", "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n",
 			"WARC-Refers-To-Target-URI: <http://h.example/a>\r\n", "WARC-Refers-To-Date: 2026-01-01T00:00:00Z\r\n"),
@@ -60,16 +60,16 @@ func sample() []string {
 	}
 }
 
-func TestAnIndexIsUsed(t *testing.T) {
+func TestIndex(t *testing.T) {
 	t.Parallel()
-	late := response("http://h.example/late", answer("late"))
+	late := response("http://h.example/late", ok("late"))
 	for _, tt := range []struct {
-		name   string
-		change func(string) string
-		more   string // appended to the archive, not covered by the index
-		read   bool   // the archive is scanned despite the index
+		name     string
+		change   func(string) string
+		appended string // appended to the archive, not covered by the index
+		scanned  bool   // the archive is scanned despite the index
 	}{
-		{"whole", same, "", false},
+		{"whole", unchanged, "", false},
 		{"in another order", func(s string) string {
 			lines := strings.SplitAfter(s, "\n")
 			for i := range len(lines) / 2 {
@@ -78,28 +78,28 @@ func TestAnIndexIsUsed(t *testing.T) {
 			return strings.TrimPrefix(strings.Join(lines, ""), "\n")
 		}, "", false},
 		{"with rubbish", func(s string) string { return "rubbish\n" + strings.Repeat("x", 100_000) + "\n" + s + "a 2026 {" }, "", false},
-		{"of the beginning", same, late, false},
+		{"of the beginning", unchanged, late, false},
 		{"that does not say what it covers", func(s string) string { _, rest, _ := strings.Cut(s, "\n"); return rest }, "", true},
 		{"of more than there is", func(s string) string { return strings.Replace(s, `"size":"`, `"size":"9`, 1) }, "", true},
 		{"of another file", func(s string) string { return strings.Replace(s, `{"filename":"a.warc"`, `{"filename":"b.warc"`, 1) }, "", true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			path := indexed(t, tt.change, sample()...)
-			if tt.more != "" {
+			path := writeIndexed(t, tt.change, sample()...)
+			if tt.appended != "" {
 				f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
 				if err != nil {
 					t.Fatal(err)
 				}
-				f.WriteString(tt.more)
+				f.WriteString(tt.appended)
 				f.Close()
 			}
 			a, err := replay.Open(path)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := a.Damage() != nil; got != tt.read {
-				t.Errorf("the archive was read: %v, want %v", got, tt.read)
+			if got := a.Damage() != nil; got != tt.scanned {
+				t.Errorf("the archive was read: %v, want %v", got, tt.scanned)
 			}
 			if n := len(a.Captures(uri.MustParse("http://h.example/a"), 10)); n != 1 || a.Len() == 0 {
 				t.Errorf("%d captures of %d", n, a.Len())
@@ -109,17 +109,17 @@ func TestAnIndexIsUsed(t *testing.T) {
 			want := map[string]string{"http://h.example/a": "pear", "http://h.example/form": "! not_found", "http://h.example/by-date": "pear",
 				"http://h.example/by-id": "pear", "ftp://h.example/bare": "bare", "ftp://h.example/list/": "a\r\n", "ftp://h.example/gone": "! not_found",
 				"http://h.example/never": "! not_found", "http://h.example/late": "! not_found"}
-			if tt.more != "" {
+			if tt.appended != "" {
 				want["http://h.example/late"] = "late"
 			}
 			for range 2 {
 				for rawURL, content := range want {
-					if got := get(c, ask(rawURL)); got != content {
+					if got := get(c, getRequest(rawURL)); got != content {
 						t.Errorf("%s: %q, want %q", rawURL, got, content)
 					}
 				}
 			}
-			post := ask("http://h.example/form")
+			post := getRequest("http://h.example/form")
 			post.Method = "POST"
 			if got := get(c, post); got != "posted" {
 				t.Errorf("POST: %q", got)
@@ -138,7 +138,7 @@ func TestAnIndexIsUsed(t *testing.T) {
 }
 
 // An index with wrong entries does not yield URLs that no record has.
-func TestAnIndexThatLies(t *testing.T) {
+func TestWrongIndexEntries(t *testing.T) {
 	t.Parallel()
 	records := sample()[:4]
 	size := len(strings.Join(records, ""))
@@ -149,37 +149,37 @@ func TestAnIndexThatLies(t *testing.T) {
 		"before":         `{"url":"http://h.example/x","filename":"a.warc","offset":"-5","length":"1"}`,
 		"elsewhere":      `{"url":"http://h.example/x","filename":"/etc/passwd","offset":"0","length":"1"}`,
 	} {
-		path := indexed(t, func(string) string {
+		path := writeIndexed(t, func(string) string {
 			line := line
 			if strings.Contains(line, "%d") {
 				line = fmt.Sprintf(line, len(records[0]))
 			}
 			return fmt.Sprintf("!urlget {\"filename\":\"a.warc\",\"size\":\"%d\"}\nx 20260101000000 %s\n", size, line)
 		}, records...)
-		if got := get(clientOf(t, replay.Options{}, path), ask("http://h.example/x")); got != "! not_found" {
+		if got := get(clientOf(t, replay.Options{}, path), getRequest("http://h.example/x")); got != "! not_found" {
 			t.Errorf("%s: %q", name, got)
 		}
 	}
 }
 
 // Cached lookups are dropped, but never between a capture and the records to which it refers.
-func TestManyURLsOfAnIndex(t *testing.T) {
+func TestCachedIndexLookups(t *testing.T) {
 	t.Parallel()
 	var records []string
 	const many = 100
 	for i := range many {
 		records = append(records, record("resource", fmt.Sprintf("ftp://h.example/%d", i), "text/plain", fmt.Sprint(i)))
 	}
-	a, err := replay.Open(indexed(t, same, records...))
+	a, err := replay.Open(writeIndexed(t, unchanged, records...))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer a.Close()
-	a.Remember(10)
+	a.SetMaxCached(10)
 	c := fetch.New(&fetch.Options{Middleware: []driver.Middleware{a.Middleware(replay.Options{Only: true})}}, protocols.All)
 	defer c.Close()
 	for i := range many {
-		if got := get(c, ask(fmt.Sprintf("ftp://h.example/%d", i))); got != fmt.Sprint(i) {
+		if got := get(c, getRequest(fmt.Sprintf("ftp://h.example/%d", i))); got != fmt.Sprint(i) {
 			t.Fatalf("%d: %q", i, got)
 		}
 	}
@@ -189,10 +189,10 @@ func TestManyURLsOfAnIndex(t *testing.T) {
 }
 
 // The number of records without an index is limited.
-func TestManyRecordsNeedAnIndex(t *testing.T) {
+func TestTooManyRecords(t *testing.T) {
 	t.Parallel()
-	path := indexed(t, same, sample()...)
-	if a, err := replay.OpenAtMost(1, path); err != nil {
+	path := writeIndexed(t, unchanged, sample()...)
+	if a, err := replay.OpenLimit(1, path); err != nil {
 		t.Error(err)
 	} else {
 		a.Close()
@@ -200,12 +200,12 @@ func TestManyRecordsNeedAnIndex(t *testing.T) {
 	if err := os.Remove(strings.TrimSuffix(path, ".warc") + ".cdxj"); err != nil {
 		t.Fatal(err)
 	}
-	if a, err := replay.OpenAtMost(len(sample())-1, path); err != nil {
+	if a, err := replay.OpenLimit(len(sample())-1, path); err != nil {
 		t.Error(err)
 	} else {
 		a.Close()
 	}
-	if _, err := replay.OpenAtMost(len(sample())-2, path); !errors.Is(err, replay.ErrTooMany) {
+	if _, err := replay.OpenLimit(len(sample())-2, path); !errors.Is(err, replay.ErrTooMany) {
 		t.Error(err)
 	}
 }

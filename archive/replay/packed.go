@@ -79,7 +79,7 @@ func (a *Archive) addWACZ(f *os.File, size int64) error {
 // load reads the index, of at most most lines. It returns the files that must be scanned. These are
 // the files that the index does not mention, and those with records of other schemes than HTTP
 // whose index was made by another program.
-func (p *waczIndex) load(most int) (rest []wacz.File, err error) {
+func (p *waczIndex) load(limit int) (rest []wacz.File, err error) {
 	numbers := make(map[string]uint32)
 	for i, file := range p.files {
 		numbers[path.Base(file.Name)] = uint32(i)
@@ -94,7 +94,7 @@ func (p *waczIndex) load(most int) (rest []wacz.File, err error) {
 		if err != nil || !u.IsAbs() {
 			return nil
 		}
-		if len(p.lines) == most {
+		if len(p.lines) == limit {
 			return errTooManyLines
 		}
 		named[number] = true

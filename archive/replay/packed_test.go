@@ -92,21 +92,21 @@ func zipped(t *testing.T, texts ...string) []byte {
 
 // With an index, the archives in a WACZ file are not scanned; damage in them would reveal it. The
 // responses are the same with every index.
-func TestThePackedIndexIsUsed(t *testing.T) {
+func TestPackedIndex(t *testing.T) {
 	t.Parallel()
 	records := strings.Join(sample(), "")
-	const more = "rubbish\r\n"
-	second := response("http://h.example/second", answer("second")) + more
+	const damage = "rubbish\r\n"
+	second := response("http://h.example/second", ok("second")) + damage
 	lines := cdxj(t, "a.warc", records)
 	index := strings.Join(lines, "")
 	both := index + strings.Join(cdxj(t, "b.warc", second), "")
 	archives := []part{{"archive/a.warc", []byte(records)}, {"archive/b.warc", []byte(second)}}
-	lied := func(old, new string) string { return strings.Replace(both, old, new, 1) }
+	replaced := func(old, new string) string { return strings.Replace(both, old, new, 1) }
 	for _, tt := range []struct {
-		name  string
-		parts []part
-		read  int // number of damage errors, of scanned archives and of the index
-		text  string
+		name    string
+		parts   []part
+		damaged int // number of damage errors, of scanned archives and of the index
+		message string
 	}{
 		{"whole", []part{{"indexes/index.cdx.gz", zipped(t, both)}}, 0, ""},
 		{"plain", []part{{"indexes/index.cdxj", []byte(both)}}, 0, ""},
@@ -124,8 +124,8 @@ func TestThePackedIndexIsUsed(t *testing.T) {
 			{"datapackage.json", fmt.Appendf(nil, `{"resources":[{"path":"indexes/index.cdxj","hash":"sha256:%x"}]}`, sha256.Sum256(nil))}}, 3, "digest"},
 		{"that grows", []part{{"indexes/index.cdx.gz", zipped(t, both+strings.Repeat("x", 16<<20))}}, 3, "grows"},
 		{"that lies", []part{{"indexes/index.cdxj", []byte(both + strings.ReplaceAll(lines[0], "/a", "/never"))}}, 3, "wrong index entry for"},
-		{"that leads nowhere", []part{{"indexes/index.cdxj", []byte(lied(`"offset":"`, `"offset":"9999999`))}}, 3, "wrong index entry for"},
-		{"that leads into a record", []part{{"indexes/index.cdxj", []byte(lied(`"offset":"`, `"offset":"-`))}}, 3, "wrong index entry for"},
+		{"that leads nowhere", []part{{"indexes/index.cdxj", []byte(replaced(`"offset":"`, `"offset":"9999999`))}}, 3, "wrong index entry for"},
+		{"that leads into a record", []part{{"indexes/index.cdxj", []byte(replaced(`"offset":"`, `"offset":"-`))}}, 3, "wrong index entry for"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -134,24 +134,24 @@ func TestThePackedIndexIsUsed(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer a.Close()
-			c := replaying(a)
+			c := replayClient(a)
 			defer c.Close()
 			for range 2 {
 				for rawURL, want := range map[string]string{"http://h.example/a": "pear", "http://h.example/form": "! not_found", "http://h.example/by-date": "pear",
 					"http://h.example/by-id": "pear", "ftp://h.example/bare": "bare", "ftp://h.example/list/": "a\r\n", "ftp://h.example/gone": "! not_found",
 					"http://h.example/never": "! not_found", "http://h.example/second": "second"} {
-					if got := get(c, ask(rawURL)); got != want {
+					if got := get(c, getRequest(rawURL)); got != want {
 						t.Errorf("%s: %q, want %q", rawURL, got, want)
 					}
 				}
 			}
-			post := ask("http://h.example/form")
+			post := getRequest("http://h.example/form")
 			post.Method = "POST"
 			if got := get(c, post); got != "posted" {
 				t.Errorf("POST: %q", got)
 			}
-			if damage := a.Damage(); len(damage) != tt.read || !strings.Contains(fmt.Sprint(damage), tt.text) {
-				t.Errorf("noticed %q, want %d", damage, tt.read)
+			if damage := a.Damage(); len(damage) != tt.damaged || !strings.Contains(fmt.Sprint(damage), tt.message) {
+				t.Errorf("noticed %q, want %d", damage, tt.damaged)
 			}
 			if list, _, err := a.URLs(func(url string) bool { return strings.HasPrefix(url, "http:") }, 10); err != nil || len(list) != 5 {
 				t.Errorf("%q, %v", list, err)
@@ -163,15 +163,15 @@ func TestThePackedIndexIsUsed(t *testing.T) {
 	}
 }
 
-func TestThePackedIndexIsBounded(t *testing.T) {
+func TestPackedIndexLimit(t *testing.T) {
 	t.Parallel()
 	records := strings.Join(sample(), "")
 	lines := cdxj(t, "a.warc", records)
 	archive := part{"archive/a.warc", []byte(records)}
-	if _, err := replay.OpenAtMost(1, writePacked(t, archive, part{"indexes/index.cdx.gz", zipped(t, lines...)})); err == nil || !strings.Contains(err.Error(), "too many records in the index") {
+	if _, err := replay.OpenLimit(1, writePacked(t, archive, part{"indexes/index.cdx.gz", zipped(t, lines...)})); err == nil || !strings.Contains(err.Error(), "too many records in the index") {
 		t.Errorf("%d lines: %v", len(lines), err)
 	}
-	a, err := replay.OpenAtMost(1, writePacked(t, archive, part{"indexes/index.cdx.gz", zipped(t, lines[:4]...)}))
+	a, err := replay.OpenLimit(1, writePacked(t, archive, part{"indexes/index.cdx.gz", zipped(t, lines[:4]...)}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -188,14 +188,14 @@ func FuzzPackedIndex(f *testing.F) {
 			return
 		}
 		defer a.Close()
-		c := replaying(a)
+		c := replayClient(a)
 		defer c.Close()
 		list, _, err := a.URLs(func(string) bool { return true }, 10)
 		if err != nil {
 			t.Error(err)
 		}
 		for _, rawURL := range append(list, "ftp://h.example/a") {
-			if got := get(c, ask(rawURL)); got != "pear" && got != "! not_found" && rawURL == "ftp://h.example/a" {
+			if got := get(c, getRequest(rawURL)); got != "pear" && got != "! not_found" && rawURL == "ftp://h.example/a" {
 				t.Errorf("%s: %q", rawURL, got)
 			}
 		}
@@ -203,33 +203,33 @@ func FuzzPackedIndex(f *testing.F) {
 }
 
 // The index of another program gives the method of a request, but not its position.
-func TestThePackedIndexTellsMethods(t *testing.T) {
+func TestPackedIndexMethods(t *testing.T) {
 	t.Parallel()
-	records := response("http://h.example/form", answer("posted"))
+	records := response("http://h.example/form", ok("posted"))
 	line := `example,h)/form?__wb_method=post 20260101000000 {"url":"http://h.example/form","filename":"a.warc","offset":"0","length":"9","method":"POST"}` + "\n"
 	a, err := replay.Open(writePacked(t, part{"archive/a.warc", []byte(records)}, part{"indexes/index.cdx", []byte(line)}))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer a.Close()
-	c := replaying(a)
+	c := replayClient(a)
 	defer c.Close()
-	post := ask("http://h.example/form")
+	post := getRequest("http://h.example/form")
 	post.Method = "POST"
-	if got := get(c, post) + " " + get(c, ask("http://h.example/form")); got != "posted ! not_found" {
+	if got := get(c, post) + " " + get(c, getRequest("http://h.example/form")); got != "posted ! not_found" {
 		t.Error(got)
 	}
 }
 
-// replaying returns a client that uses only the archive.
-func replaying(a *replay.Archive) *fetch.Client {
+// replayClient returns a client that uses only the archive.
+func replayClient(a *replay.Archive) *fetch.Client {
 	return fetch.New(&fetch.Options{Middleware: []driver.Middleware{a.Middleware(replay.Options{Only: true})}}, protocols.All)
 }
 
 // If the index is wrong about one WARC file, a file that it does not mention is not scanned again.
-func TestArchivesAreReadOnce(t *testing.T) {
+func TestArchivesAreScannedOnce(t *testing.T) {
 	t.Parallel()
-	one, two := response("http://h.example/1", answer("pear")), response("http://h.example/2", answer("pear"))
+	one, two := response("http://h.example/1", ok("pear")), response("http://h.example/2", ok("pear"))
 	lines := strings.Replace(strings.Join(cdxj(t, "two.warc", two), ""), `"offset":"0"`, `"offset":"7"`, 1)
 	a, err := replay.Open(writePacked(t, part{"archive/one.warc", []byte(one)}, part{"archive/two.warc", []byte(two)},
 		part{"indexes/index.cdx.gz", zipped(t, lines)}))

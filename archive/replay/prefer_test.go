@@ -14,7 +14,7 @@ import (
 const earlier, later = "2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z"
 
 // A later capture with less content does not hide an earlier one.
-func TestWhatIsWholeIsPreferred(t *testing.T) {
+func TestCompleteCapturesArePreferred(t *testing.T) {
 	t.Parallel()
 	const exchange = "application/x-urlget-exchange+json"
 	for name, tt := range map[string]struct {
@@ -35,7 +35,7 @@ func TestWhatIsWholeIsPreferred(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			first := response(tt.url, answer("pear"), id("1"), date(earlier))
+			first := response(tt.url, ok("pear"), id("1"), date(earlier))
 			switch tt.url[0] {
 			case 'f':
 				first = record("resource", tt.url, "text/plain", "pear", id("1"), date(earlier))
@@ -44,7 +44,7 @@ func TestWhatIsWholeIsPreferred(t *testing.T) {
 					record("metadata", tt.url, exchange, `{"op":"get","content":"urn:1","answer":{"kind":"object","size":-1}}`, id("4"), date(earlier))
 			}
 			c := client(t, replay.Options{}, append([]string{first}, tt.last...)...)
-			if got := get(c, ask(tt.url)); got != "pear" {
+			if got := get(c, getRequest(tt.url)); got != "pear" {
 				t.Errorf("%q", got)
 			}
 		})
@@ -52,26 +52,26 @@ func TestWhatIsWholeIsPreferred(t *testing.T) {
 }
 
 // Content that was not read to its end is not replayed as complete.
-func TestContentThatNobodyReadToItsEnd(t *testing.T) {
+func TestContentNotReadToItsEnd(t *testing.T) {
 	t.Parallel()
 	const u = "gopher://h.example/0/a"
 	c := client(t, replay.Options{},
 		record("resource", u, "text/plain", "pe", id("2"), date(later), "WARC-Truncated: unspecified\r\n"),
 		record("metadata", u, "application/x-urlget-exchange+json", `{"op":"get","content":"urn:2","answer":{"kind":"object","size":-1}}`, id("3"), date(later)))
-	if got := get(c, ask(u)); got != "pe! truncated" {
+	if got := get(c, getRequest(u)); got != "pe! truncated" {
 		t.Errorf("%q", got)
 	}
 }
 
 // The captured end of a resource is replayed for each form of its range.
-func TestTheRestThatWasCaptured(t *testing.T) {
+func TestCapturedRanges(t *testing.T) {
 	t.Parallel()
 	const u = "http://h.example/a"
 	rest := "HTTP/1.1 206 Partial Content\r\nContent-Range: bytes 2-3/4\r\nContent-Length: 2\r\n\r\nar"
 	middle := "HTTP/1.1 206 Partial Content\r\nContent-Range: bytes 1-2/4\r\nContent-Length: 2\r\n\r\nea"
 	for _, tt := range []struct {
 		name, captured string
-		asked          fetch.Range
+		requested      fetch.Range
 		want           string
 	}{
 		{"the rest", rest, fetch.Range{Offset: 2}, "ar"},
@@ -84,8 +84,8 @@ func TestTheRestThatWasCaptured(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			req := ask(u)
-			req.Range = tt.asked
+			req := getRequest(u)
+			req.Range = tt.requested
 			if got := get(client(t, replay.Options{}, response(u, tt.captured, id("1"), date(later))), req); got != tt.want {
 				t.Errorf("%q, want %q", got, tt.want)
 			}
@@ -101,7 +101,7 @@ func TestRevisitsOfRevisits(t *testing.T) {
 		return "WARC-Refers-To-Target-URI: " + u + "\r\nWARC-Refers-To-Date: " + d + "\r\n"
 	}
 	c := client(t, replay.Options{},
-		response("http://h.example/1", answer("pear"), id("1"), date(earlier)),
+		response("http://h.example/1", ok("pear"), id("1"), date(earlier)),
 		record("revisit", "http://h.example/2", web, head, id("2"), date(later), "WARC-Refers-To: <urn:1>\r\n"),
 		record("revisit", "http://h.example/3", web, head, id("3"), date(later), "WARC-Refers-To: <urn:2>\r\n"),
 		record("revisit", "http://h.example/4", web, head, id("4"), date(later), to("http://h.example/2", later)),
@@ -109,19 +109,19 @@ func TestRevisitsOfRevisits(t *testing.T) {
 		record("revisit", "gopher://h.example/0/2", "text/plain", "", id("7"), date(later), to("gopher://h.example/0/1", earlier)),
 		record("revisit", "gopher://h.example/0/3", "text/plain", "", id("8"), date(later), to("gopher://h.example/0/2", later)),
 		record("metadata", "gopher://h.example/0/3", "application/x-urlget-exchange+json", `{"op":"get","content":"urn:8","answer":{"kind":"object","size":-1}}`, id("9"), date(later)),
-		response("http://h.example/6", answer("pear"), id("10"), date(later)),
+		response("http://h.example/6", ok("pear"), id("10"), date(later)),
 		record("revisit", "http://h.example/6", web, head, id("11"), date(later), to("http://h.example/6", later)),
 		record("revisit", "http://h.example/5", web, head, id("5"), date(later), "WARC-Refers-To: <urn:5>\r\n"),
 	)
 	for u, want := range map[string]string{"http://h.example/3": "pear", "http://h.example/4": "pear", "http://h.example/6": "pear", "gopher://h.example/0/3": "pear", "http://h.example/5": "! protocol"} {
-		if got := get(c, ask(u)); got != want {
+		if got := get(c, getRequest(u)); got != want {
 			t.Errorf("%s: %q, want %q", u, got, want)
 		}
 	}
 }
 
 // A revisit without its original does not hide an older capture that has the content.
-func TestRevisitsOfWhatIsNotThere(t *testing.T) {
+func TestRevisitsOfMissingRecords(t *testing.T) {
 	t.Parallel()
 	const web, head = "application/http; msgtype=response", "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n"
 	const exchange = "application/x-urlget-exchange+json"
@@ -129,10 +129,10 @@ func TestRevisitsOfWhatIsNotThere(t *testing.T) {
 	to := "WARC-Refers-To-Target-URI: http://else.example/\r\nWARC-Refers-To-Date: " + earlier + "\r\n"
 	const last = "2026-01-03T00:00:00Z"
 	records := []string{
-		response(page, answer("pear"), id("1"), date(earlier)),
+		response(page, ok("pear"), id("1"), date(earlier)),
 		record("revisit", page, web, head, id("2"), date(later), to),
 		record("revisit", page, web, head, id("3"), date(last), "WARC-Refers-To: <urn:none>\r\n"),
-		response("http://h.example/b", answer("plum"), id("4"), date(earlier)),
+		response("http://h.example/b", ok("plum"), id("4"), date(earlier)),
 		record("revisit", "http://h.example/b", web, head, id("5"), date(later), to),
 		response("http://h.example/b", "HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n", id("6"), date(last)),
 		record("resource", menu, "text/plain", "menu", id("7"), date(earlier)),
@@ -151,7 +151,7 @@ func TestRevisitsOfWhatIsNotThere(t *testing.T) {
 	for _, opts := range []replay.Options{{}, {At: at}} {
 		c := clientOf(t, opts, path)
 		for u, want := range map[string]string{page: "pear", "http://h.example/b": "plum", menu: "menu"} {
-			if got := get(c, ask(u)); got != want {
+			if got := get(c, getRequest(u)); got != want {
 				t.Errorf("%s: %q, want %q", u, got, want)
 			}
 		}
@@ -162,7 +162,7 @@ func TestRevisitsOfWhatIsNotThere(t *testing.T) {
 	}
 	defer a.Close()
 	for _, u := range []string{page, "http://h.example/b", menu} {
-		if when, ok := a.Find(ask(u), time.Time{}); !ok || when.Format(time.RFC3339) != earlier {
+		if when, ok := a.Find(getRequest(u), time.Time{}); !ok || when.Format(time.RFC3339) != earlier {
 			t.Errorf("%s is of %v", u, when)
 		}
 	}

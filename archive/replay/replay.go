@@ -158,22 +158,22 @@ func noListingError() error {
 	return &fetch.Error{Code: fetch.ErrNotRetrievable, Err: fmt.Errorf("no listing was captured: %w", errors.ErrUnsupported)}
 }
 
-// contentURL returns the URL of the content if it differs from asked, otherwise the zero URI. URLs
-// with another origin are rejected, because an archive must not impersonate another server.
-func contentURL(answer *record.Response, asked uri.URI) uri.URI {
-	u, err := uri.ParseRef(answer.URL)
-	if err != nil || answer.URL == "" || u.Origin() != asked.Origin() {
+// contentURL returns the URL of the content if it differs from requested, otherwise the zero URI.
+// URLs with another origin are rejected, because an archive must not impersonate another server.
+func contentURL(response *record.Response, requested uri.URI) uri.URI {
+	u, err := uri.ParseRef(response.URL)
+	if err != nil || response.URL == "" || u.Origin() != requested.Origin() {
 		return uri.URI{}
 	}
-	return withLogin(u, asked)
+	return withLogin(u, requested)
 }
 
-// withLogin returns u with the credentials of asked if both have the same origin and user. The
+// withLogin returns u with the credentials of requested if both have the same origin and user. The
 // archive has no passwords.
-func withLogin(u, asked uri.URI) uri.URI {
-	if user, ok := u.User(); ok && u.Origin() == asked.Origin() {
-		if same, _ := asked.User(); same == user {
-			return u.WithUserinfoOf(asked)
+func withLogin(u, requested uri.URI) uri.URI {
+	if user, ok := u.User(); ok && u.Origin() == requested.Origin() {
+		if same, _ := requested.User(); same == user {
+			return u.WithUserinfoOf(requested)
 		}
 	}
 	return u

@@ -38,7 +38,7 @@ func response(uri, block string, more ...string) string {
 	return record("response", uri, "application/http; msgtype=response", block, more...)
 }
 
-func answer(body string, fields ...string) string {
+func ok(body string, fields ...string) string {
 	return fmt.Sprintf("HTTP/1.1 200 OK\r\n%sContent-Length: %d\r\n\r\n%s", strings.Join(fields, ""), len(body), body)
 }
 
@@ -85,9 +85,9 @@ func get(c *fetch.Client, req *fetch.Request) string {
 	return string(content)
 }
 
-func ask(rawURL string) *fetch.Request { return &fetch.Request{URL: uri.MustParse(rawURL)} }
+func getRequest(rawURL string) *fetch.Request { return &fetch.Request{URL: uri.MustParse(rawURL)} }
 
-func TestArchivesOfOthers(t *testing.T) {
+func TestArchivesOfOtherPrograms(t *testing.T) {
 	t.Parallel()
 	var gzipped strings.Builder
 	z := gzip.NewWriter(&gzipped)
@@ -95,15 +95,15 @@ func TestArchivesOfOthers(t *testing.T) {
 	z.Close()
 	c := client(t, replay.Options{},
 		record("warcinfo", "", "application/warc-fields", "software: x\r\n"),
-		response("<http://h.example/a>", answer("pear", "ETag: \"1\"\r\nLast-Modified: Tue, 20 Dec 1994 12:00:00 GMT\r\n"), id("1"), date("2026-01-01T00:00:00Z")),
+		response("<http://h.example/a>", ok("pear", "ETag: \"1\"\r\nLast-Modified: Tue, 20 Dec 1994 12:00:00 GMT\r\n"), id("1"), date("2026-01-01T00:00:00Z")),
 		response("http://h.example/chunked", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\npe\r\n2\r\nar\r\n0\r\n\r\n"),
 		response("http://h.example/close", "HTTP/1.0 200 OK\r\n\r\npear"),
 		response("http://h.example/moved", "HTTP/1.1 302 Found\r\nLocation: /a\r\nContent-Length: 0\r\n\r\n"),
 		response("http://h.example/gone", "HTTP/1.1 410 Gone\r\nContent-Length: 0\r\n\r\n"),
 		response("http://h.example/coded", "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n"+gzipped.String()),
-		response("http://h.example/cut", answer("pear")[:len(answer("pear"))-2], "WARC-Truncated: disconnect\r\n"),
-		response(`http://h.example/css?family=A|B "c"`, answer("blanks")),
-		response("http://h.example/é", answer("accent")),
+		response("http://h.example/cut", ok("pear")[:len(ok("pear"))-2], "WARC-Truncated: disconnect\r\n"),
+		response(`http://h.example/css?family=A|B "c"`, ok("blanks")),
+		response("http://h.example/é", ok("accent")),
 		response("http://h.example/segment", "HTTP/1.0 200 OK\r\n\r\npe", "WARC-Segment-Number: 1\r\n"),
 		record("continuation", "http://h.example/segment", "", "ar", "WARC-Segment-Number: 2\r\n"),
 		record("resource", "ftp://h.example/segment", "text/plain", "pe", "WARC-Segment-Number: 1\r\n"),
@@ -113,14 +113,14 @@ func TestArchivesOfOthers(t *testing.T) {
 			"WARC-Refers-To-Target-URI: <http://h.example/a>\r\n", "WARC-Refers-To-Date: 2026-01-01T00:00:00.000Z\r\n"),
 		record("revisit", "http://h.example/lost", "application/http; msgtype=response", "HTTP/1.1 200 OK\r\n\r\n", "WARC-Refers-To: <urn:none>\r\n"),
 		record("request", "http://h.example/form", "application/http; msgtype=request", "POST /form HTTP/1.1\r\nHost: h.example\r\n\r\n", "WARC-Concurrent-To: <urn:form>\r\n"),
-		response("http://h.example/form", answer("posted"), id("form")),
+		response("http://h.example/form", ok("posted"), id("form")),
 		record("resource", "ftp://h.example/file", "application/octet-stream", "pear"),
 		response("http://h.example/rubbish", "rubbish"),
 		response("http://h.example/h2", "HTTP/2 200\r\nContent-Type: text/plain\r\n\r\npear"),
 		response("http://h.example/h2/length", "HTTP/2 200 \r\ncontent-length: 4\r\n\r\npear"),
 		response("http://h.example/h3", "HTTP/3 200 OK\r\n\r\npear", id("h3")),
 		record("revisit", "http://h.example/h2/again", "application/http; msgtype=response", "HTTP/2 200\r\n\r\n", "WARC-Refers-To: <urn:h3>\r\n"),
-		response("http://h.example/continue", "HTTP/1.1 100 Continue\r\n\r\n"+answer("pear")),
+		response("http://h.example/continue", "HTTP/1.1 100 Continue\r\n\r\n"+ok("pear")),
 		response("http://h.example/hints", "HTTP/2 103\r\nLink: "+strings.Repeat("a", 4096-6)+"\r\n\r\nHTTP/1.1 100 Continue\n\nHTTP/2 200\r\n\r\npear"),
 		response("http://h.example/interim", "HTTP/1.1 100 Continue\r\n\r\n"),
 	)
@@ -154,7 +154,7 @@ func TestArchivesOfOthers(t *testing.T) {
 		{"http://h.example/hints", "pear"},
 		{"http://h.example/interim", "! protocol"},
 	} {
-		if got := get(c, ask(tt.url)); got != tt.want {
+		if got := get(c, getRequest(tt.url)); got != tt.want {
 			t.Errorf("%s: %q, want %q", tt.url, got, tt.want)
 		}
 	}
@@ -163,7 +163,7 @@ func TestArchivesOfOthers(t *testing.T) {
 			rng  fetch.Range
 			want string
 		}{{fetch.Range{Offset: 1, Length: 2}, "ea"}, {fetch.Range{Offset: 2}, "ar"}, {fetch.Range{Offset: -1}, "r"}} {
-			req := ask(rawURL)
+			req := getRequest(rawURL)
 			req.Range = r.rng
 			if got := get(c, req); got != r.want {
 				t.Errorf("%v of %s: %q, want %q", r.rng, rawURL, got, r.want)
@@ -171,13 +171,13 @@ func TestArchivesOfOthers(t *testing.T) {
 		}
 	}
 	for _, v := range []fetch.Validator{{ETag: `"1"`}, {ModTime: time.Date(1994, 12, 20, 12, 0, 0, 0, time.UTC)}} {
-		req := ask("http://h.example/a")
+		req := getRequest("http://h.example/a")
 		req.IfChanged = v
 		if got := get(c, req); got != "! not_modified" {
 			t.Errorf("%+v: %q", v, got)
 		}
 	}
-	post := ask("http://h.example/form")
+	post := getRequest("http://h.example/form")
 	post.Method, post.GetBody = "POST", func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader("a=1")), nil }
 	if got := get(c, post); got != "posted" {
 		t.Errorf("POST: %q", got)
@@ -189,26 +189,26 @@ func TestArchivesOfOthers(t *testing.T) {
 	}
 }
 
-func TestTheCaptureOfATime(t *testing.T) {
+func TestCaptureNearestToTime(t *testing.T) {
 	t.Parallel()
 	var records []string
 	for _, year := range []string{"2020", "2022", "2024"} {
-		records = append(records, response("http://h.example/", answer(year), date(year+"-06-01T00:00:00Z")))
+		records = append(records, response("http://h.example/", ok(year), date(year+"-06-01T00:00:00Z")))
 	}
 	records = append(records, response("http://h.example/", "HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n", date("2025-06-01T00:00:00Z")))
 	for at, want := range map[string]string{"0001-01-01": "2024", "2019-01-01": "2020", "2021-01-01": "2020", "2022-01-01": "2022", "2030-01-01": "2024"} {
 		when, _ := time.Parse(time.DateOnly, at)
-		if got := get(client(t, replay.Options{At: when}, records...), ask("http://h.example/")); got != want {
+		if got := get(client(t, replay.Options{At: when}, records...), getRequest("http://h.example/")); got != want {
 			t.Errorf("at %s: %q, want %q", at, got, want)
 		}
 	}
 }
 
 // Data from an untrusted archive is subject to the same rules as data from a server.
-func TestArchivesOfStrangers(t *testing.T) {
+func TestUntrustedArchives(t *testing.T) {
 	t.Parallel()
-	exchange := func(url, answer string, more ...string) string {
-		return record("metadata", url, "application/x-urlget-exchange+json", `{"url":"`+url+`","op":"get",`+answer+`}`, more...)
+	exchange := func(url, fields string, more ...string) string {
+		return record("metadata", url, "application/x-urlget-exchange+json", `{"url":"`+url+`","op":"get",`+fields+`}`, more...)
 	}
 	c := client(t, replay.Options{},
 		response("http://h.example/file", "HTTP/1.1 302 Found\r\nLocation: file:///etc/passwd\r\n\r\n"),
@@ -243,7 +243,7 @@ func TestArchivesOfStrangers(t *testing.T) {
 		{"ftp://h.example/loop", "! protocol"},
 		{"http://h.example/head", "! not_found"},
 	} {
-		if got := get(c, ask(tt.url)); got != tt.want {
+		if got := get(c, getRequest(tt.url)); got != tt.want {
 			t.Errorf("%s: %q, want %q", tt.url, got, tt.want)
 		}
 	}
@@ -279,7 +279,7 @@ func TestArchivesOfWget(t *testing.T) {
 		c := clientOf(t, replay.Options{}, "testdata/"+name)
 		for path, want := range map[string]string{"/pear.html": "<p>A pear is a fruit.</p>\n", "/moved": "<p>A pear is a fruit.</p>\n",
 			"/copy.html": "<p>A pear is a fruit.</p>\n", "/chunked": "A pear is a fruit.\n", "/missing": "! not_found"} {
-			if got := get(c, ask(host+path)); got != want {
+			if got := get(c, getRequest(host+path)); got != want {
 				t.Errorf("%s: %s: %q, want %q", name, path, got, want)
 			}
 		}
@@ -294,7 +294,7 @@ func TestArchivesOfWget(t *testing.T) {
 	a.Close()
 }
 
-func TestWhatIsNotInTheArchiveIsRetrieved(t *testing.T) {
+func TestRequestsWithoutCapture(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "a.warc")
 	records := record("resource", "x-t:a", "text/plain", "archived") +
@@ -320,14 +320,14 @@ func TestWhatIsNotInTheArchiveIsRetrieved(t *testing.T) {
 		{"http://h.example/", "! protocol", true},
 	} {
 		c := fetch.New(&fetch.Options{Middleware: []driver.Middleware{a.Middleware(replay.Options{Only: tt.only})}}, driver.Use("x-t", live), driver.Use("http", live))
-		if got := get(c, ask(tt.url)); got != tt.want {
+		if got := get(c, getRequest(tt.url)); got != tt.want {
 			t.Errorf("%s: %q, want %q", tt.url, got, tt.want)
 		}
 		c.Close()
 	}
 }
 
-func TestWhatIsNoArchive(t *testing.T) {
+func TestOpenErrors(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "a.warc")
 	if err := os.WriteFile(path, []byte("Dear diary\n"), 0o600); err != nil {
@@ -342,29 +342,29 @@ func TestWhatIsNoArchive(t *testing.T) {
 }
 
 // An archive does not change, so its errors are not retryable.
-func TestNoOtherTryMakesSense(t *testing.T) {
+func TestErrorsAreNotRetryable(t *testing.T) {
 	t.Parallel()
 	c := client(t, replay.Options{},
 		response("http://h.example/busy", "HTTP/1.1 503 Busy\r\nRetry-After: 1\r\nContent-Length: 0\r\n\r\n"),
 		response("http://h.example/cut", "HTTP/1.1 200 OK\r\nETag: \"1\"\r\nContent-Length: 10\r\n\r\npear", "WARC-Truncated: disconnect\r\n"),
 		response("http://h.example/short", "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\npear"),
 		response("http://h.example/chunks", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\npear\r\nrubbish\r\n"),
-		response("http://h.example/changed", answer("pear"), blockDigest("peat")))
+		response("http://h.example/changed", ok("pear"), blockDigest("peat")))
 	for _, u := range []string{"busy", "cut", "short", "chunks", "changed"} {
-		resp, err := c.Do(t.Context(), ask("http://h.example/"+u))
+		resp, err := c.Do(t.Context(), getRequest("http://h.example/"+u))
 		if err == nil {
 			_, err = io.ReadAll(resp.Body)
 			resp.Body.Close()
 		}
-		var own *fetch.Error
-		if !errors.As(err, &own) || own.Retry || own.RetryAfter > 0 {
+		var fetchErr *fetch.Error
+		if !errors.As(err, &fetchErr) || fetchErr.Retry || fetchErr.RetryAfter > 0 {
 			t.Errorf("%s: %#v", u, err)
 		}
 	}
 }
 
 // The framing of the content depends on the protocol.
-func TestHowContentEnds(t *testing.T) {
+func TestFraming(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		head  string
@@ -393,20 +393,20 @@ func TestHowContentEnds(t *testing.T) {
 }
 
 // If a scheme does not support an operation, the client uses another one, as during the capture.
-func TestOperationsThatASchemeHasNot(t *testing.T) {
+func TestUnsupportedOperations(t *testing.T) {
 	t.Parallel()
 	const exchange = "application/x-urlget-exchange+json"
-	const who = "whois://h.example/pear"
+	const whois = "whois://h.example/pear"
 	failure := func(op string) string {
 		return `{"op":"` + op + `","failure":{"class":"not_retrievable","message":"URL does not name data: whois has none: unsupported operation","unsupported":true}}`
 	}
-	c := client(t, replay.Options{}, response("http://h.example/", answer("pear"), id("1")),
-		record("metadata", who, exchange, failure("stat"), id("2")),
-		record("metadata", who, exchange, failure("list"), id("3")),
-		record("resource", who, "text/plain", "pear", id("4")),
-		record("metadata", who, exchange, `{"op":"get","content":"urn:4","answer":{"kind":"object","content_type":"text/plain","size":-1}}`, id("5")))
-	for _, u := range []string{"http://h.example/", who} {
-		req := ask(u)
+	c := client(t, replay.Options{}, response("http://h.example/", ok("pear"), id("1")),
+		record("metadata", whois, exchange, failure("stat"), id("2")),
+		record("metadata", whois, exchange, failure("list"), id("3")),
+		record("resource", whois, "text/plain", "pear", id("4")),
+		record("metadata", whois, exchange, `{"op":"get","content":"urn:4","answer":{"kind":"object","content_type":"text/plain","size":-1}}`, id("5")))
+	for _, u := range []string{"http://h.example/", whois} {
+		req := getRequest(u)
 		if resp, err := c.Stat(t.Context(), req); err != nil || resp.Kind != fetch.KindObject {
 			t.Errorf("%s: %v", u, err)
 		}
@@ -418,21 +418,21 @@ func TestOperationsThatASchemeHasNot(t *testing.T) {
 }
 
 // The content may have another URL than the request, but only on the same server.
-func TestWhatContentIsCalled(t *testing.T) {
+func TestContentURL(t *testing.T) {
 	t.Parallel()
 	const exchange = "application/x-urlget-exchange+json"
-	const asked = "ftp://me:secret@h.example/a"
+	const requested = "ftp://me:secret@h.example/a"
 	for _, tt := range []struct{ url, want string }{
-		{"", asked},
+		{"", requested},
 		{"ftp://me@h.example/a/", "ftp://me:secret@h.example/a/"},
 		{"ftp://h.example:21/a/", "ftp://h.example:21/a/"},
-		{"ftp://h.example:2121/a/", asked},
-		{"file:///etc/passwd", asked},
-		{"a/", asked},
+		{"ftp://h.example:2121/a/", requested},
+		{"file:///etc/passwd", requested},
+		{"a/", requested},
 	} {
 		c := client(t, replay.Options{}, record("resource", "ftp://me@h.example/a", "text/plain", "pear", id("1")),
 			record("metadata", "ftp://me@h.example/a", exchange, `{"op":"get","content":"urn:1","answer":{"url":"`+tt.url+`","kind":"object","size":-1}}`, id("2")))
-		resp, err := c.Do(t.Context(), ask(asked))
+		resp, err := c.Do(t.Context(), getRequest(requested))
 		if err != nil {
 			t.Fatal(err)
 		}

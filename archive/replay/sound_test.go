@@ -18,7 +18,7 @@ func blockDigest(block string) string {
 }
 
 // Content that was changed in an archive is never replayed without an error.
-func TestContentThatIsNotWhatWasWritten(t *testing.T) {
+func TestChangedContent(t *testing.T) {
 	t.Parallel()
 	const chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\npear\r\n0\r\n\r\n"
 	const byClose = "HTTP/1.0 200 OK\r\n\r\npear"
@@ -30,31 +30,31 @@ func TestContentThatIsNotWhatWasWritten(t *testing.T) {
 		records   string // contains "pear", of which the test changes a letter
 		want      string
 	}{
-		{"a length", web, fetch.Range{}, response(web, answer("pear"), blockDigest(answer("pear"))), "peat! protocol"},
+		{"a length", web, fetch.Range{}, response(web, ok("pear"), blockDigest(ok("pear"))), "peat! protocol"},
 		{"chunks", web, fetch.Range{}, response(web, chunked, blockDigest(chunked)), "peat! protocol"},
 		{"to the end of the record", web, fetch.Range{}, response(web, byClose, blockDigest(byClose)), "peat! protocol"},
-		{"the end of it", web, fetch.Range{Offset: 2}, response(web, answer("pear"), blockDigest(answer("pear"))), "at! protocol"},
-		{"a revisit", web, fetch.Range{}, response("http://h.example/b", answer("pear"), id("1"), blockDigest(answer("pear"))) +
-			record("revisit", web, "application/http; msgtype=response", answer("")[:len(answer(""))-5]+"4\r\n\r\n", revisit), "peat! protocol"},
+		{"the end of it", web, fetch.Range{Offset: 2}, response(web, ok("pear"), blockDigest(ok("pear"))), "at! protocol"},
+		{"a revisit", web, fetch.Range{}, response("http://h.example/b", ok("pear"), id("1"), blockDigest(ok("pear"))) +
+			record("revisit", web, "application/http; msgtype=response", ok("")[:len(ok(""))-5]+"4\r\n\r\n", revisit), "peat! protocol"},
 		{"a resource", ftp, fetch.Range{}, record("resource", ftp, "text/plain", "pear", blockDigest("pear")), "peat! protocol"},
 		{"the end of a resource", ftp, fetch.Range{Offset: 2}, record("resource", ftp, "text/plain", "pear", blockDigest("pear")), "at! protocol"},
 	}
 	for _, tt := range tests {
 		c := client(t, replay.Options{}, string(bytes.Replace([]byte(tt.records), []byte("pear"), []byte("peat"), 1)))
-		req := ask(tt.url)
+		req := getRequest(tt.url)
 		req.Range = tt.rng
 		if got := get(c, req); got != tt.want {
 			t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)
 		}
-		whole := client(t, replay.Options{}, tt.records)
-		if got, want := get(whole, req), "pear"[tt.rng.Offset:]; got != want {
+		unchangedClient := client(t, replay.Options{}, tt.records)
+		if got, want := get(unchangedClient, req), "pear"[tt.rng.Offset:]; got != want {
 			t.Errorf("%s, unchanged: got %q, want %q", tt.name, got, want)
 		}
 	}
 }
 
 // If a record has no digest, the checksum of its gzip member is verified.
-func TestContentWhoseChecksumIsWrong(t *testing.T) {
+func TestWrongChecksum(t *testing.T) {
 	t.Parallel()
 	const target = "ftp://h.example/a"
 	file := zipped(t, record("resource", target, "text/plain", "pear"))
@@ -63,17 +63,17 @@ func TestContentWhoseChecksumIsWrong(t *testing.T) {
 	if err := os.WriteFile(path, file, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if got := get(clientOf(t, replay.Options{}, path), ask(target)); got != "pear! protocol" {
+	if got := get(clientOf(t, replay.Options{}, path), getRequest(target)); got != "pear! protocol" {
 		t.Errorf("got %q", got)
 	}
 }
 
 // A response head is never returned as content, even if damage hides the type of a record.
-func TestARevisitOfWhatIsNoAnswer(t *testing.T) {
+func TestRevisitOfUnknownRecordType(t *testing.T) {
 	t.Parallel()
-	c := client(t, replay.Options{}, record("resqonse", "http://h.example/a", "application/http; msgtype=response", answer("pear"), id("1")),
-		record("revisit", "http://h.example/b", "application/http; msgtype=response", answer("pear")[:len(answer("pear"))-4], "WARC-Refers-To: <urn:1>\r\n"))
-	if got := get(c, ask("http://h.example/b")); got != "! protocol" {
+	c := client(t, replay.Options{}, record("resqonse", "http://h.example/a", "application/http; msgtype=response", ok("pear"), id("1")),
+		record("revisit", "http://h.example/b", "application/http; msgtype=response", ok("pear")[:len(ok("pear"))-4], "WARC-Refers-To: <urn:1>\r\n"))
+	if got := get(c, getRequest("http://h.example/b")); got != "! protocol" {
 		t.Errorf("got %q", got)
 	}
 }

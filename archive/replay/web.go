@@ -25,10 +25,10 @@ const maxHead = 256 << 10
 
 // requestInfo holds the fields of a request record that are needed to replay its response.
 type requestInfo struct {
-	known  bool
-	method string
-	sent   string
-	coded  bool
+	known      bool
+	method     string
+	bodyDigest string
+	coded      bool
 }
 
 // request reads a request record, which may precede or follow that of the response.
@@ -43,14 +43,14 @@ func (s *scanner) request(rec *warc.Record) {
 	coding := req.Header.Get("Accept-Encoding")
 	q := requestInfo{known: true, method: req.Method, coded: coding != "" && coding != "identity"}
 	if req.Body != http.NoBody {
-		q.sent = digestOf(req.Body)
+		q.bodyDigest = digestOf(req.Body)
 	} else {
-		q.sent = digestOf(in) // HTTP/2 requests may lack a Content-Length
+		q.bodyDigest = digestOf(in) // HTTP/2 requests may lack a Content-Length
 	}
 	other := rec.Refers("WARC-Concurrent-To")
-	if c := s.answers[other]; c != nil {
+	if c := s.responses[other]; c != nil {
 		c.setRequest(q)
-		delete(s.answers, other)
+		delete(s.responses, other)
 		return
 	}
 	for _, id := range []string{rec.ID(), other} {
@@ -60,8 +60,8 @@ func (s *scanner) request(rec *warc.Record) {
 	}
 }
 
-// sentDigest returns the digest of a request body, or "" if it is empty.
-func sentDigest(req *fetch.Request) string {
+// requestDigest returns the digest of a request body, or "" if it is empty.
+func requestDigest(req *fetch.Request) string {
 	body, err := req.GetBody()
 	if err != nil {
 		return ""
@@ -81,7 +81,7 @@ func digestOf(r io.Reader) string {
 
 func (c *snapshot) setRequest(q requestInfo) {
 	if q.known {
-		c.method, c.sent, c.coded = q.method, q.sent, q.coded
+		c.method, c.bodyDigest, c.coded = q.method, q.bodyDigest, q.coded
 	}
 }
 
@@ -210,11 +210,11 @@ func (a *Archive) httpResponse(c *snapshot, req *http.Request) (*http.Response, 
 	if rec.Type() == warc.Revisit && resp.StatusCode != http.StatusNotModified {
 		done()
 		var payload io.Reader
-		var before error
-		if payload, resp.ContentLength, before, done, err = a.payload(a.origin(rec), 1); err != nil {
+		var payloadErr error
+		if payload, resp.ContentLength, payloadErr, done, err = a.payload(a.origin(rec), 1); err != nil {
 			return nil, err
 		}
-		cutOff = cmp.Or(cutOff, before)
+		cutOff = cmp.Or(cutOff, payloadErr)
 		resp.TransferEncoding = []string{"chunked"} // marks the end of the body
 		if resp.ContentLength >= 0 {
 			resp.TransferEncoding = nil

@@ -239,10 +239,10 @@ func (r *Reader) Verify(report func(text string)) {
 		return
 	}
 	if own, err := r.read(digestFile); err == nil {
-		var said struct{ Hash string }
+		var stored struct{ Hash string }
 		sum := sha256.New()
 		sum.Write(text)
-		if json.Unmarshal(own, &said) != nil || said.Hash != digest(sum) {
+		if json.Unmarshal(own, &stored) != nil || stored.Hash != digest(sum) {
 			report(packageFile + ": digest mismatch")
 		}
 	}

@@ -43,7 +43,7 @@ func packed(t testing.TB) []byte {
 	return out.Bytes()
 }
 
-func TestWhatIsWrittenCanBeRead(t *testing.T) {
+func TestWriteAndRead(t *testing.T) {
 	t.Parallel()
 	file := packed(t)
 	r, err := wacz.NewReader(bytes.NewReader(file), int64(len(file)))
@@ -107,18 +107,18 @@ func TestWhatIsWrittenCanBeRead(t *testing.T) {
 		`{"url":"gopher://h.example/1","ts":"2026-01-02T03:04:05Z"}`}; !slices.Equal(pages, want) {
 		t.Errorf("the pages: %q", pages)
 	}
-	var about struct {
+	var pkg struct {
 		Profile, Title, Created string
 		Version                 string `json:"wacz_version"`
 		Resources               []struct{ Path, Hash string }
 	}
-	if err := json.Unmarshal(member("datapackage.json"), &about); err != nil || about.Profile != "data-package" || about.Version != "1.1.1" ||
-		about.Created != "2026-01-02T03:04:05Z" || len(about.Resources) != 4 || !strings.HasPrefix(about.Resources[0].Hash, "sha256:") {
-		t.Errorf("%+v, %v", about, err)
+	if err := json.Unmarshal(member("datapackage.json"), &pkg); err != nil || pkg.Profile != "data-package" || pkg.Version != "1.1.1" ||
+		pkg.Created != "2026-01-02T03:04:05Z" || len(pkg.Resources) != 4 || !strings.HasPrefix(pkg.Resources[0].Hash, "sha256:") {
+		t.Errorf("%+v, %v", pkg, err)
 	}
 }
 
-func TestWhatCannotBePacked(t *testing.T) {
+func TestWriteErrors(t *testing.T) {
 	t.Parallel()
 	one := record("resource", "x:1", "text/plain", "a")
 	var shared bytes.Buffer
@@ -157,7 +157,7 @@ func zipped(t testing.TB, method uint16, members ...string) []byte {
 	return out.Bytes()
 }
 
-func TestFilesOfStrangers(t *testing.T) {
+func TestUntrustedFiles(t *testing.T) {
 	t.Parallel()
 	one := record("resource", "x:1", "text/plain", "a")
 	many := []string{"archive/a.warc", one}

@@ -64,7 +64,7 @@ type indexer struct {
 	ids      map[string]int64       // offsets of records with content, by ID
 	requests map[string]requestInfo // recent requests, by the ID of the response or of the request
 	recent   []string               // the keys of requests
-	held     []pendingEntry         // entries whose request may follow
+	pending  []pendingEntry         // entries whose request may follow
 	open     bool                   // the last entry has no length yet
 	count    int                    // number of records
 }
@@ -89,18 +89,18 @@ type requestInfo struct {
 // endRecord sets the end of the last record.
 func (x *indexer) endRecord(at int64) {
 	if x.open {
-		last := &x.held[len(x.held)-1]
+		last := &x.pending[len(x.pending)-1]
 		last.Length, x.open = max(0, at-last.Offset), false
 	}
 }
 
 // flush passes entries that have waited for more than most records to f.
-func (x *indexer) flush(most int, f func(IndexEntry) error) error {
-	for len(x.held) > 0 && (most == 0 || x.count-x.held[0].number > most) {
-		if err := f(x.held[0].IndexEntry); err != nil {
+func (x *indexer) flush(maxDistance int, f func(IndexEntry) error) error {
+	for len(x.pending) > 0 && (maxDistance == 0 || x.count-x.pending[0].number > maxDistance) {
+		if err := f(x.pending[0].IndexEntry); err != nil {
 			return err
 		}
-		x.held = x.held[1:]
+		x.pending = x.pending[1:]
 	}
 	return nil
 }
@@ -146,7 +146,7 @@ func (x *indexer) addRecord(rec *Record) {
 	if e.id != "" && rec.Type() != Metadata && len(x.ids) < maxIDs {
 		x.ids[e.id] = e.Offset
 	}
-	x.held, x.open = append(x.held, e), true
+	x.pending, x.open = append(x.pending, e), true
 }
 
 // request stores the position of a request record. The response may precede or follow it.
@@ -155,14 +155,14 @@ func (x *indexer) request(rec *Record) {
 	if req, err := http.ReadRequest(bufio.NewReader(io.LimitReader(rec.Block, maxIndexedHead))); err == nil {
 		q.method = req.Method
 	}
-	other := rec.Refers("WARC-Concurrent-To")
-	for i := range x.held {
-		if other != "" && x.held[i].id == other {
-			x.held[i].setRequest(q)
+	concurrentTo := rec.Refers("WARC-Concurrent-To")
+	for i := range x.pending {
+		if concurrentTo != "" && x.pending[i].id == concurrentTo {
+			x.pending[i].setRequest(q)
 			return
 		}
 	}
-	for _, key := range []string{rec.ID(), other} {
+	for _, key := range []string{rec.ID(), concurrentTo} {
 		if key == "" {
 			continue
 		}

@@ -13,9 +13,9 @@ import (
 // not sorted is an error.
 func MergeIndexes(w io.Writer, indexes ...io.Reader) (lines int64, err error) {
 	out := bufio.NewWriter(w)
-	h := &heads{}
+	h := &mergeHeap{}
 	for _, r := range indexes {
-		l := &head{scanner: bufio.NewScanner(r)}
+		l := &mergeInput{scanner: bufio.NewScanner(r)}
 		l.scanner.Buffer(nil, maxLine)
 		if ok, err := l.next(); err != nil {
 			return 0, err
@@ -46,13 +46,13 @@ func MergeIndexes(w io.Writer, indexes ...io.Reader) (lines int64, err error) {
 	return lines, out.Flush()
 }
 
-// A head is the current line of an index.
-type head struct {
+// A mergeInput is the current line of an index.
+type mergeInput struct {
 	scanner *bufio.Scanner
 	line    []byte
 }
 
-func (l *head) next() (bool, error) {
+func (l *mergeInput) next() (bool, error) {
 	for l.scanner.Scan() {
 		now := l.scanner.Bytes()
 		if len(now) == 0 {
@@ -67,14 +67,14 @@ func (l *head) next() (bool, error) {
 	return false, l.scanner.Err()
 }
 
-// heads implements heap.Interface.
-type heads []*head
+// mergeHeap implements heap.Interface.
+type mergeHeap []*mergeInput
 
-func (h heads) Len() int           { return len(h) }
-func (h heads) Less(i, j int) bool { return bytes.Compare(h[i].line, h[j].line) < 0 }
-func (h heads) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
-func (h *heads) Push(x any)        { *h = append(*h, x.(*head)) }
-func (h *heads) Pop() any {
+func (h mergeHeap) Len() int           { return len(h) }
+func (h mergeHeap) Less(i, j int) bool { return bytes.Compare(h[i].line, h[j].line) < 0 }
+func (h mergeHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
+func (h *mergeHeap) Push(x any)        { *h = append(*h, x.(*mergeInput)) }
+func (h *mergeHeap) Pop() any {
 	old := *h
 	l := old[len(old)-1]
 	*h = old[:len(old)-1]

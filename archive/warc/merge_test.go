@@ -9,7 +9,7 @@ import (
 	"github.com/urlget/urlget/archive/warc"
 )
 
-func TestIndexesAreMergedInOrder(t *testing.T) {
+func TestMergeIndexes(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name string

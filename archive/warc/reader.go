@@ -54,17 +54,17 @@ func (rec *Record) HTTPResponse(maxHead int64) (*http.Response, error) {
 
 // A Reader reads the records of a file in order.
 type Reader struct {
-	pack      packing
-	raw       *bufio.Reader // uncompressed members
-	member    member
-	taken     int64 // bytes consumed from the member
-	ended     bool  // no member is open
-	begin     int64 // position of the last record
-	count     int   // its number
-	rest      int64 // unread bytes of its block
-	open      bool  // the last record is not finished
-	validSize int64 // end of the last complete record
-	failed    error // read error of the block
+	pack        packing
+	raw         *bufio.Reader // uncompressed members
+	member      member
+	consumed    int64 // bytes consumed from the member
+	ended       bool  // no member is open
+	recordStart int64 // position of the last record
+	count       int   // its number
+	blockLeft   int64 // unread bytes of its block
+	open        bool  // the last record is not finished
+	validSize   int64 // end of the last complete record
+	blockErr    error // read error of the block
 }
 
 // NewReader returns a Reader of a file that is plain or compressed with gzip or zstd. The file name
@@ -92,7 +92,7 @@ func NewReader(file io.ReaderAt) (*Reader, error) {
 
 // SeekRecord moves to the record with the given Offset and Within, which Next then returns.
 func (r *Reader) SeekRecord(offset, within int64) error {
-	r.open, r.failed, r.ended = false, nil, true
+	r.open, r.blockErr, r.ended = false, nil, true
 	r.raw.Reset((*content)(r))
 	r.pack.seekTo(offset)
 	if within == 0 {
@@ -102,7 +102,7 @@ func (r *Reader) SeekRecord(offset, within int64) error {
 		return err
 	}
 	n, err := io.CopyN(io.Discard, r.raw, within)
-	r.taken += n
+	r.consumed += n
 	return err
 }
 
@@ -134,7 +134,7 @@ func (c *content) Read(p []byte) (int, error) {
 // advance opens the next member.
 func (r *Reader) advance() error {
 	m, err := r.pack.next()
-	r.member, r.taken, r.ended = m, 0, err != nil
+	r.member, r.consumed, r.ended = m, 0, err != nil
 	r.raw.Reset((*content)(r))
 	return err
 }
@@ -157,7 +157,7 @@ func (r *Reader) Next() (*Record, error) {
 	if err != nil {
 		return nil, r.damaged(err)
 	}
-	r.open, r.rest, r.failed = true, rec.Length, nil
+	r.open, r.blockLeft, r.blockErr = true, rec.Length, nil
 	r.count++
 	rec.Block = &block{r: r, number: r.count}
 	return rec, nil
@@ -173,15 +173,15 @@ func (r *Reader) start() error {
 		c, err := r.raw.Peek(1)
 		if err == errMemberEnd || err == io.EOF {
 			if err = r.advance(); err == nil {
-				r.begin = r.member.offset
+				r.recordStart = r.member.offset
 				continue
 			}
 			if err != io.EOF {
-				r.begin = r.member.offset
+				r.recordStart = r.member.offset
 			}
 			return err
 		}
-		r.begin = r.position()
+		r.recordStart = r.position()
 		if err != nil {
 			return err
 		}
@@ -192,14 +192,14 @@ func (r *Reader) start() error {
 			return errors.New("too many line ends between records")
 		}
 		r.raw.Discard(1)
-		r.taken++
+		r.consumed++
 	}
 }
 
 // position returns the position in the file of the next byte, or of its compressed member.
 func (r *Reader) position() int64 {
 	if _, ok := r.pack.(plain); ok {
-		return r.member.offset + r.taken
+		return r.member.offset + r.consumed
 	}
 	return r.member.offset
 }
@@ -214,21 +214,21 @@ func (r *Reader) damaged(err error) error {
 	}
 	r.open, r.ended = false, true
 	r.raw.Reset((*content)(r))
-	begin := r.begin
-	if seekErr := r.pack.seek(begin + 1); seekErr != nil && seekErr != io.EOF {
+	recordStart := r.recordStart
+	if seekErr := r.pack.seek(recordStart + 1); seekErr != nil && seekErr != io.EOF {
 		return seekErr
 	}
-	return &DamageError{Offset: begin, Err: err}
+	return &DamageError{Offset: recordStart, Err: err}
 }
 
 // header reads the header of a record.
 func (r *Reader) header() (*Record, error) {
-	rec := &Record{Offset: r.begin}
+	rec := &Record{Offset: r.recordStart}
 	if _, ok := r.pack.(plain); !ok {
-		rec.Within = r.taken
+		rec.Within = r.consumed
 	}
-	left := maxHeader
-	line, err := r.line(&left)
+	remaining := maxHeader
+	line, err := r.line(&remaining)
 	if err != nil {
 		return nil, err
 	}
@@ -236,7 +236,7 @@ func (r *Reader) header() (*Record, error) {
 		return nil, fmt.Errorf("expected a record, found %q", shorten(line))
 	}
 	for {
-		line, err := r.line(&left)
+		line, err := r.line(&remaining)
 		switch {
 		case err != nil:
 			return nil, err
@@ -261,12 +261,12 @@ func (r *Reader) header() (*Record, error) {
 }
 
 // line reads a header line and subtracts its length from left.
-func (r *Reader) line(left *int) (string, error) {
+func (r *Reader) line(remaining *int) (string, error) {
 	var text []byte
 	for {
 		part, err := r.raw.ReadSlice('\n')
-		r.taken += int64(len(part))
-		if *left -= len(part); *left < 0 {
+		r.consumed += int64(len(part))
+		if *remaining -= len(part); *remaining < 0 {
 			return "", fmt.Errorf("the header is longer than %d bytes", maxHeader)
 		}
 		text = append(text, part...)
@@ -287,16 +287,16 @@ func (r *Reader) line(left *int) (string, error) {
 
 // finish skips the rest of the block and the line ends after it.
 func (r *Reader) finish() error {
-	if r.failed == nil {
-		_, err := io.Copy(io.Discard, struct{ io.Reader }{(*rest)(r)})
+	if r.blockErr == nil {
+		_, err := io.Copy(io.Discard, struct{ io.Reader }{(*blockRest)(r)})
 		if err != nil {
 			return err
 		}
 	}
-	if r.failed != nil {
-		return r.failed
+	if r.blockErr != nil {
+		return r.blockErr
 	}
-	for seen := 0; seen < 2; {
+	for lineEnds := 0; lineEnds < 2; {
 		c, err := r.raw.ReadByte()
 		if err == errMemberEnd && r.pack.spans() {
 			if err = r.advance(); err == nil {
@@ -307,11 +307,11 @@ func (r *Reader) finish() error {
 		case err != nil:
 			return fmt.Errorf("missing line ends after the block: %w", err)
 		case c == '\n':
-			seen++
+			lineEnds++
 		case c != '\r':
 			return errors.New("block does not match Content-Length")
 		}
-		r.taken++
+		r.consumed++
 	}
 	r.open = false
 	if _, ok := r.pack.(plain); ok {
@@ -326,21 +326,21 @@ func (r *Reader) finish() error {
 	return nil
 }
 
-// rest reads the rest of the block of the last record.
-type rest Reader
+// blockRest reads the rest of the block of the last record.
+type blockRest Reader
 
-func (b *rest) Read(p []byte) (int, error) {
+func (b *blockRest) Read(p []byte) (int, error) {
 	r := (*Reader)(b)
 	for {
-		if r.failed != nil {
-			return 0, r.failed
+		if r.blockErr != nil {
+			return 0, r.blockErr
 		}
-		if r.rest == 0 {
+		if r.blockLeft == 0 {
 			return 0, io.EOF
 		}
-		n, err := r.raw.Read(p[:min(int64(len(p)), r.rest)])
-		r.taken += int64(n)
-		r.rest -= int64(n)
+		n, err := r.raw.Read(p[:min(int64(len(p)), r.blockLeft)])
+		r.consumed += int64(n)
+		r.blockLeft -= int64(n)
 		if n > 0 {
 			return n, nil
 		}
@@ -352,7 +352,7 @@ func (b *rest) Read(p []byte) (int, error) {
 		if err == errMemberEnd || err == io.EOF {
 			err = io.ErrUnexpectedEOF
 		}
-		r.failed = err
+		r.blockErr = err
 	}
 }
 
@@ -366,9 +366,9 @@ func (b *block) Read(p []byte) (int, error) {
 	if !b.r.open || b.r.count != b.number {
 		return 0, errors.New("warc: block read after Reader.Next")
 	}
-	n, err := (*rest)(b.r).Read(p)
+	n, err := (*blockRest)(b.r).Read(p)
 	if err != nil && err != io.EOF {
-		err = &DamageError{Offset: b.r.begin, Err: err}
+		err = &DamageError{Offset: b.r.recordStart, Err: err}
 	}
 	return n, err
 }

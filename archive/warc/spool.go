@@ -80,7 +80,7 @@ func (s *Spool) Write(p []byte) (int, error) {
 
 // createHidden creates a temporary file without a name, if the system can. Such a file disappears
 // even if the process is killed.
-func createHidden(dir string) (f *os.File, gone func(), err error) {
+func createHidden(dir string) (f *os.File, remove func(), err error) {
 	if f, err = unnamed.Create(dir); err == nil {
 		return f, func() {}, nil
 	}

@@ -94,7 +94,7 @@ func (rec *Record) checkDigests() string {
 	hasPayload = hasPayload && whole && (rec.Type() == Response && isHTTP || rec.Type() == Resource)
 	if hasPayload {
 		raw = payload.Hash()
-		sinks = append(sinks, &bodyHasher{sum: raw, begun: !isHTTP})
+		sinks = append(sinks, &bodyHasher{sum: raw, inBody: !isHTTP})
 	}
 	src := io.TeeReader(rec.Block, io.MultiWriter(sinks...))
 	var decoded hash.Hash
@@ -119,18 +119,18 @@ func (rec *Record) checkDigests() string {
 
 // bodyHasher hashes the bytes that follow the head of a message.
 type bodyHasher struct {
-	sum   hash.Hash
-	last  []byte // the preceding bytes, at most three
-	begun bool
+	sum    hash.Hash
+	last   []byte // the preceding bytes, at most three
+	inBody bool
 }
 
 func (b *bodyHasher) Write(p []byte) (int, error) {
-	if b.begun {
+	if b.inBody {
 		return b.sum.Write(p)
 	}
 	text := append(b.last, p...)
 	if _, rest, ok := bytes.Cut(text, []byte("\r\n\r\n")); ok {
-		b.begun = true
+		b.inBody = true
 		b.sum.Write(rest)
 	}
 	b.last = bytes.Clone(text[max(0, len(text)-3):])

@@ -25,24 +25,24 @@ func TestVerify(t *testing.T) {
 		n++
 		return strings.Replace(text("1.1", kind, "http://h/", block, more...), "urn:x", fmt.Sprint("urn:", n), 1)
 	}
-	good := rec("resource", "pear", "WARC-Block-Digest: "+sha1Of("pear")+"\r\n", "WARC-Payload-Digest: "+sha1Of("pear")+"\r\n") +
+	valid := rec("resource", "pear", "WARC-Block-Digest: "+sha1Of("pear")+"\r\n", "WARC-Payload-Digest: "+sha1Of("pear")+"\r\n") +
 		rec("response", chunked, web, "WARC-Payload-Digest: "+sha1Of("pear")+"\r\n") +
 		rec("response", chunked, web, "WARC-Payload-Digest: "+sha1Of(framed)+"\r\n") +
 		rec("response", chunked[:60], web, "WARC-Truncated: disconnect\r\nWARC-Payload-Digest: "+sha1Of("?")+"\r\n") +
 		rec("revisit", "", "WARC-Refers-To: <urn:1>\r\n") + rec("revisit", "", "WARC-Refers-To: <urn:none>\r\n")
 	tests := []struct{ name, file, want string }{
-		{"all is well", good, ""},
-		{"a segment", good + rec("resource", "pe", "WARC-Segment-Number: 1\r\n", "WARC-Payload-Digest: "+sha1Of("pear")+"\r\n"), ""},
-		{"a block", good + rec("resource", "pear", "WARC-Block-Digest: "+sha1Of("apple")+"\r\n"), "block does not match digest"},
-		{"a payload", good + rec("response", chunked, web, "WARC-Payload-Digest: "+sha1Of("apple")+"\r\n"), "payload does not match digest"},
-		{"two of a name", good + strings.Replace(rec("resource", "a"), fmt.Sprint("urn:", n), "urn:1", 1), "duplicate WARC-Record-ID"},
-		{"no date", good + strings.Replace(rec("resource", "a"), "WARC-Date", "X-Date", 1), "missing WARC-Date"},
-		{"cut off", good + rec("resource", "a")[:50], "truncated record"},
+		{"all is well", valid, ""},
+		{"a segment", valid + rec("resource", "pe", "WARC-Segment-Number: 1\r\n", "WARC-Payload-Digest: "+sha1Of("pear")+"\r\n"), ""},
+		{"a block", valid + rec("resource", "pear", "WARC-Block-Digest: "+sha1Of("apple")+"\r\n"), "block does not match digest"},
+		{"a payload", valid + rec("response", chunked, web, "WARC-Payload-Digest: "+sha1Of("apple")+"\r\n"), "payload does not match digest"},
+		{"two of a name", valid + strings.Replace(rec("resource", "a"), fmt.Sprint("urn:", n), "urn:1", 1), "duplicate WARC-Record-ID"},
+		{"no date", valid + strings.Replace(rec("resource", "a"), "WARC-Date", "X-Date", 1), "missing WARC-Date"},
+		{"cut off", valid + rec("resource", "a")[:50], "truncated record"},
 	}
 	for _, tt := range tests {
 		var got []string
 		s, err := Verify(bytes.NewReader([]byte(tt.file)), func(p Problem) {
-			if p.Offset < int64(len(good)) {
+			if p.Offset < int64(len(valid)) {
 				t.Errorf("%s: a problem at byte %d", tt.name, p.Offset)
 			}
 			got = append(got, p.Text)
@@ -57,7 +57,7 @@ func TestVerify(t *testing.T) {
 }
 
 // A head without an end is not held in memory.
-func TestVerifyIsBounded(t *testing.T) { // not parallel: it measures allocations
+func TestVerifyMemory(t *testing.T) { // not parallel: it measures allocations
 	const size = 16 << 20
 	block := "HTTP/1.1 200 OK\r\nX: " + strings.Repeat("x", size)
 	file := strings.NewReader(text("1.1", "response", "http://h/", block, "Content-Type: application/http;msgtype=response\r\nWARC-Payload-Digest: "+sha1Of("")+"\r\n"))

@@ -125,9 +125,9 @@ func (h Header) contentLength() (int64, error) {
 
 // shorten shortens a quotation for a message.
 func shorten(s string) string {
-	const most = 40
-	if len(s) > most {
-		return s[:most] + "…"
+	const limit = 40
+	if len(s) > limit {
+		return s[:limit] + "…"
 	}
 	return s
 }

@@ -95,7 +95,7 @@ func read(t testing.TB, file []byte) []string {
 	}
 }
 
-func TestReaderTakesWhatOthersWrite(t *testing.T) {
+func TestReaderFormats(t *testing.T) {
 	t.Parallel()
 	one, two := text("1.0", "response", "<http://h/1>", "eins"), text("1.1", "resource", "ftp://h/2", "zwei")
 	want := []string{"WARC/1.0 response http://h/1 eins", "WARC/1.1 resource ftp://h/2 zwei"}
@@ -147,7 +147,7 @@ func TestReaderTakesWhatOthersWrite(t *testing.T) {
 	}
 }
 
-func TestReaderGoesOnBehindDamage(t *testing.T) {
+func TestReaderContinuesAfterDamage(t *testing.T) {
 	t.Parallel()
 	one, two, three := text("1.1", "resource", "x:1", "eins"), text("1.1", "resource", "x:2", "zwei"), text("1.1", "resource", "x:3", "drei")
 	flip := func(file []byte, at int) []byte {
@@ -206,7 +206,7 @@ func (e endless) ReadAt(p []byte, at int64) (int, error) {
 	return len(p), nil
 }
 
-func TestReaderIsBounded(t *testing.T) {
+func TestReaderLimits(t *testing.T) {
 	t.Parallel()
 	for name, file := range map[string]string{
 		"a header without an end": "WARC/1.1\r\n" + strings.Repeat("a: "+strings.Repeat("b", 4000)+"\r\n", 100),
@@ -300,7 +300,7 @@ func contents(t testing.TB, path string) []string {
 	return rest
 }
 
-func TestWhatIsWrittenCanBeRead(t *testing.T) {
+func TestWriteAndRead(t *testing.T) {
 	t.Parallel()
 	for _, o := range []WriterOptions{{}, {Plain: true}} {
 		o.Info, o.Index = Header{{"software", "a\r\nb"}}, true
@@ -355,7 +355,7 @@ func checkIndex(t *testing.T, index, name string) {
 	}
 }
 
-func TestDigestsAreThoseOfTheBlocks(t *testing.T) {
+func TestBlockDigests(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "a.warc")
 	w := create(t, path, WriterOptions{})
@@ -384,7 +384,7 @@ func TestDigestsAreThoseOfTheBlocks(t *testing.T) {
 	}
 }
 
-func TestAnotherFileIsBegunWhenOneIsFull(t *testing.T) {
+func TestMaxSize(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	for i := range 2 {
@@ -406,7 +406,7 @@ func TestAnotherFileIsBegunWhenOneIsFull(t *testing.T) {
 	}
 }
 
-func TestWhatIsThereIsNotOverwritten(t *testing.T) {
+func TestExistingFileIsNotOverwritten(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "a.warc.gz")
 	create(t, path, WriterOptions{}).Close()
@@ -416,7 +416,7 @@ func TestWhatIsThereIsNotOverwritten(t *testing.T) {
 }
 
 // Appending to a file that was truncated anywhere continues after its last complete record.
-func TestAppendingCutsOffWhatIsNotWhole(t *testing.T) {
+func TestAppendAfterTruncatedRecord(t *testing.T) {
 	t.Parallel()
 	for _, suffix := range []string{".warc", ".warc.gz"} {
 		path := filepath.Join(t.TempDir(), "a"+suffix)
@@ -462,7 +462,7 @@ func TestAppendingCutsOffWhatIsNotWhole(t *testing.T) {
 	}
 }
 
-func TestNothingIsAppendedToWhatIsNoArchive(t *testing.T) {
+func TestAppendToOtherFiles(t *testing.T) {
 	t.Parallel()
 	one := text("1.1", "resource", "x:1", "eins")
 	for name, content := range map[string][]byte{
@@ -486,7 +486,7 @@ func TestNothingIsAppendedToWhatIsNoArchive(t *testing.T) {
 	}
 }
 
-func TestAnIndexThatIsThereIsLeftAloneAndNoArchiveMade(t *testing.T) {
+func TestExistingIndexIsNotChanged(t *testing.T) {
 	t.Parallel()
 	for _, max := range []int64{0, 1000} {
 		dir := t.TempDir()
@@ -507,7 +507,7 @@ func TestAnIndexThatIsThereIsLeftAloneAndNoArchiveMade(t *testing.T) {
 	}
 }
 
-func TestRecordsStayWholeWhenManyWrite(t *testing.T) {
+func TestConcurrentWrites(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "a.warc.gz")
 	w := create(t, path, WriterOptions{MaxSize: 0})
@@ -531,7 +531,7 @@ func TestRecordsStayWholeWhenManyWrite(t *testing.T) {
 	}
 }
 
-func TestAFailureLeavesWholeRecords(t *testing.T) {
+func TestWriteErrorLeavesCompleteRecords(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "a.warc")
 	w := create(t, path, WriterOptions{})
@@ -626,7 +626,7 @@ func FuzzReader(f *testing.F) {
 }
 
 // The coverage line of an index covers a file only if the index has all its records.
-func TestAnIndexSaysWhatItCovers(t *testing.T) {
+func TestIndexCoverage(t *testing.T) {
 	t.Parallel()
 	for _, o := range []WriterOptions{{Index: true}, {Index: true, MaxSize: 300}} {
 		dir := t.TempDir()
@@ -722,7 +722,7 @@ func TestIndex(t *testing.T) {
 
 // Interim responses and short HTTP versions, as other programs write them, do not affect indexes
 // and digests.
-func TestAnswersOfOthers(t *testing.T) {
+func TestResponsesOfOtherPrograms(t *testing.T) {
 	t.Parallel()
 	const web = "Content-Type: application/http;msgtype=response\r\n"
 	for _, head := range []string{"HTTP/2 404\r\n", "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 404 Not Found\r\n"} {

@@ -65,11 +65,11 @@ type Writer struct {
 	size     int64
 	index    *os.File
 	// covered means that the index has all records of the file.
-	covered bool
-	copied  *indexer // records of other archives in the file; nil if there are none
-	err     error    // sticky write error
-	last    Header   // header of the last record
-	unsaved bool     // written but not synced
+	covered  bool
+	copied   *indexer // records of other archives in the file; nil if there are none
+	err      error    // sticky write error
+	last     Header   // header of the last record
+	unsynced bool     // written but not synced
 }
 
 // Create creates or opens the file at path. A missing suffix is added.
@@ -203,21 +203,21 @@ func (w *Writer) open() error {
 
 // resume continues after the last complete record of f.
 func (w *Writer) resume(f *os.File) error {
-	whole, err := validSize(f)
+	complete, err := validSize(f)
 	if err == nil {
-		err = f.Truncate(whole)
+		err = f.Truncate(complete)
 	}
 	if err == nil {
-		_, err = f.Seek(whole, io.SeekStart)
+		_, err = f.Seek(complete, io.SeekStart)
 	}
-	if err == nil && whole == 0 {
+	if err == nil && complete == 0 {
 		w.file, w.size = f, 0
 		err = w.writeInfo()
 	}
 	if err != nil {
 		return errors.Join(err, f.Close())
 	}
-	w.file, w.size, w.existing = f, max(w.size, whole), whole
+	w.file, w.size, w.existing = f, max(w.size, complete), complete
 	return nil
 }
 
@@ -259,7 +259,7 @@ func (r *Reader) appendable(f *os.File, size int64) error {
 		return nil
 	}
 	// The first record, which is short, may be incomplete.
-	const most = 64 << 10
+	const limit = 64 << 10
 	var content io.Reader = io.NewSectionReader(f, 0, size)
 	if zipped {
 		if z, err := gzip.NewReader(content); err == nil {
@@ -269,7 +269,7 @@ func (r *Reader) appendable(f *os.File, size int64) error {
 	begin := make([]byte, 5)
 	n, _ := io.ReadFull(content, begin)
 	isBeginning := strings.HasPrefix("WARC/", string(begin[:n])) || !isPlain && strings.HasPrefix("\x1f\x8b\x08", string(begin[:n]))
-	if size > most || !isBeginning {
+	if size > limit || !isBeginning {
 		return fmt.Errorf("cannot append to %s: no WARC records", f.Name())
 	}
 	return nil
@@ -321,8 +321,8 @@ func (w *Writer) Write(list ...*Draft) error {
 			return w.err
 		}
 	}
-	w.unsaved = true
-	places, err := w.writeRecords(b, list)
+	w.unsynced = true
+	offsets, err := w.writeRecords(b, list)
 	if w.err = err; err != nil {
 		return err
 	}
@@ -331,7 +331,7 @@ func (w *Writer) Write(list ...*Draft) error {
 		w.last = list[n-1].Header
 	}
 	if w.index != nil {
-		w.err = w.indexRecords(list, places)
+		w.err = w.indexRecords(list, offsets)
 	}
 	return w.err
 }
@@ -376,10 +376,10 @@ func (w *Writer) nextFile() error {
 
 // writeRecords appends the records of list to the file. It returns their offsets and the end of the
 // last one.
-func (w *Writer) writeRecords(b *batch, list []*Draft) (places []int64, err error) {
+func (w *Writer) writeRecords(b *batch, list []*Draft) (offsets []int64, err error) {
 	from, to := 0, 0 // short records that are not yet written
 	for i, d := range list {
-		places = append(places, w.size+int64(to-from))
+		offsets = append(offsets, w.size+int64(to-from))
 		if b.ends[i] > to {
 			to = b.ends[i]
 			continue
@@ -395,7 +395,7 @@ func (w *Writer) writeRecords(b *batch, list []*Draft) (places []int64, err erro
 	if err := w.append(b.Bytes()[from:to]); err != nil {
 		return nil, err
 	}
-	return append(places, w.size), nil
+	return append(offsets, w.size), nil
 }
 
 // Err returns the error that prevents further writes, or nil.
@@ -519,11 +519,11 @@ func (w *Writer) stream(d *Draft) error {
 func (w *Writer) Sync() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.err != nil || !w.unsaved {
+	if w.err != nil || !w.unsynced {
 		return w.err
 	}
 	err := w.file.Sync()
-	w.unsaved = err != nil
+	w.unsynced = err != nil
 	return err
 }
 

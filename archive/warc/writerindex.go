@@ -21,24 +21,24 @@ func (w *Writer) finishIndex() error {
 
 // indexRecords writes the index lines of records. places has their offsets and the end of the last
 // one.
-func (w *Writer) indexRecords(list []*Draft, places []int64) error {
+func (w *Writer) indexRecords(list []*Draft, offsets []int64) error {
 	requests := make(map[string]int64)
 	for i, d := range list {
 		if d.Header.Type() == Request {
-			requests[d.Header.Get("WARC-Concurrent-To")] = places[i]
+			requests[d.Header.Get("WARC-Concurrent-To")] = offsets[i]
 		}
 	}
 	var lines []byte
 	for i, d := range list {
 		if d.Copied {
-			lines = w.indexCopied(lines, d, places[i], places[i+1])
+			lines = w.indexCopied(lines, d, offsets[i], offsets[i+1])
 		}
 		if d.Index == nil {
 			continue
 		}
 		e := *d.Index
 		e.URL, e.Date, e.File = d.Header.TargetURI(), d.Header.Date(), filepath.Base(w.name())
-		e.Offset, e.Length, e.Request = places[i], places[i+1]-places[i], requests[d.Header.Get("WARC-Record-ID")]
+		e.Offset, e.Length, e.Request = offsets[i], offsets[i+1]-offsets[i], requests[d.Header.Get("WARC-Record-ID")]
 		lines = e.AppendTo(lines)
 	}
 	_, err := w.index.Write(lines)

@@ -114,7 +114,7 @@ func (s *zstandard) seek(offset int64) error {
 // A frame reads exactly one zstd frame. The decoder itself would read beyond its end.
 type frame struct {
 	in      *input
-	begun   bool
+	inFrame bool
 	sum     bool // a checksum follows the last block
 	left    int  // unread bytes of the current block
 	pending []byte
@@ -150,8 +150,8 @@ func (f *frame) Read(p []byte) (int, error) {
 // advance reads the header of the frame or of its next block to get its length.
 func (f *frame) advance() error {
 	switch {
-	case !f.begun:
-		f.begun = true
+	case !f.inFrame:
+		f.inFrame = true
 		head, err := f.take(5)
 		if err != nil {
 			return err

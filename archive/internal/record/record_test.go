@@ -18,7 +18,7 @@ func (r groupRecord) EntryFacts() driver.Facts {
 	return driver.Facts{Driver: "nntp", Word: "group", List: []driver.Fact{{Name: "group", Value: r.group}}}
 }
 
-func TestWordsForMembers(t *testing.T) {
+func TestEntryWords(t *testing.T) {
 	t.Parallel()
 	text, err := json.Marshal(NewEntry(fetch.Entry{Name: "a", Size: -1, Sys: groupRecord{"a.b"}}))
 	if err != nil {
@@ -34,9 +34,9 @@ func TestWordsForMembers(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := e.Facts().Word
-		again, err := json.Marshal(e.Facts())
-		if got != want || string(again) != `{"group":"a.b"}` || err != nil || e.Facts().Driver != "nntp" {
-			t.Errorf("%q: %q, %s, %v", word, got, again, err)
+		facts, err := json.Marshal(e.Facts())
+		if got != want || string(facts) != `{"group":"a.b"}` || err != nil || e.Facts().Driver != "nntp" {
+			t.Errorf("%q: %q, %s, %v", word, got, facts, err)
 		}
 	}
 }
@@ -60,8 +60,8 @@ func TestFactsKeepTheirTypes(t *testing.T) {
 		if diff := cmp.Diff(driver.Facts{Driver: "x", List: want, JSON: json.RawMessage(text)}, e.Facts()); diff != "" {
 			t.Errorf("%s: %s", text, diff)
 		}
-		if again, err := json.Marshal(e.Facts()); want != nil && string(again) != strings.NewReplacer("<", `\u003c`, ">", `\u003e`).Replace(text) {
-			t.Errorf("%s, %v", again, err)
+		if facts, err := json.Marshal(e.Facts()); want != nil && string(facts) != strings.NewReplacer("<", `\u003c`, ">", `\u003e`).Replace(text) {
+			t.Errorf("%s, %v", facts, err)
 		}
 	}
 }
