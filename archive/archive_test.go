@@ -146,14 +146,14 @@ func TestDamagedRecordsAreReplaced(t *testing.T) {
 	}
 	flip := func(b []byte) []byte { return bytes.Replace(b, []byte("pear"), []byte("peas"), 1) }
 	for _, tt := range []struct{ name, first, second string }{
-		{"cut off within its block", complete[:len(complete)-6], complete},
-		{"cut off behind its block", complete[:len(complete)-4], complete},
-		{"cut off behind its block, without a digest", noDigest[:len(noDigest)-2], noDigest},
-		{"another byte", pack(complete, flip), complete},
-		{"another byte, without a digest", pack(noDigest, flip), noDigest},
-		{"another byte, not compressed", string(flip([]byte(complete))), complete},
-		{"a length that is wrong", strings.Replace(complete, "Content-Length: 4", "Content-Length: 3", 1), complete},
-		{"a gzip member without its end", pack(complete, func(b []byte) []byte { return b[:len(b)-4] }), complete},
+		{"truncated within the block", complete[:len(complete)-6], complete},
+		{"truncated after the block", complete[:len(complete)-4], complete},
+		{"truncated after the block, without a digest", noDigest[:len(noDigest)-2], noDigest},
+		{"changed byte", pack(complete, flip), complete},
+		{"changed byte, without a digest", pack(noDigest, flip), noDigest},
+		{"changed byte, not compressed", string(flip([]byte(complete))), complete},
+		{"wrong Content-Length", strings.Replace(complete, "Content-Length: 4", "Content-Length: 3", 1), complete},
+		{"truncated gzip member", pack(complete, func(b []byte) []byte { return b[:len(b)-4] }), complete},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -208,7 +208,7 @@ func TestImportMirror(t *testing.T) {
 			return errors.Join(m.Mirror(t.Context(), dir), m.Mirror(t.Context(), dir))
 		}
 		if _, _, report := imported(t, twice); report.Revisits == 0 || report.Records != 4*report.Revisits {
-			t.Errorf("twice: %+v", report)
+			t.Errorf("second import: %+v", report)
 		}
 		for range 2 { // imports do not change the mirror
 			list, problems, _ := imported(t, func(m *archive.Importer) error { return m.Mirror(t.Context(), dir) })
@@ -234,7 +234,7 @@ func TestImportMirror(t *testing.T) {
 func checkUnknownKind(t *testing.T, err error) {
 	t.Helper()
 	if err == nil || !strings.Contains(err.Error(), "not a WARC or WACZ file, a mailbox (mbox, Maildir) or a mirror") {
-		t.Errorf("%v, want that it is of no kind", err)
+		t.Errorf("error %v, want that the kind is unknown", err)
 	}
 }
 
@@ -264,7 +264,7 @@ func TestKindOf(t *testing.T) {
 	_, err := archive.KindOf(dir)
 	checkUnknownKind(t, err)
 	if _, err := archive.KindOf(filepath.Join(dir, "none")); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("what is not there: %v", err)
+		t.Errorf("missing file: %v", err)
 	}
 }
 
@@ -303,12 +303,12 @@ func TestExtractStaysInside(t *testing.T) {
 		saved += extractAll(t, path, inside)
 	}
 	if saved < 5 {
-		t.Errorf("%d files saved", saved)
+		t.Errorf("%d files saved, want at least 5", saved)
 	}
 	for _, dir := range []string{parent, filepath.Join(parent, "a")} {
 		list, err := os.ReadDir(dir)
 		if err != nil || len(list) != 1 {
-			t.Errorf("outside: %v, %v", list, err)
+			t.Errorf("files outside the directory: %v, %v", list, err)
 		}
 	}
 }
@@ -363,7 +363,7 @@ func TestHeadMemory(t *testing.T) { // not parallel: it measures allocations
 	}
 	runtime.ReadMemStats(&after)
 	if used := after.TotalAlloc - before.TotalAlloc; used > 2*size {
-		t.Errorf("%d bytes were allocated", used)
+		t.Errorf("%d bytes allocated", used)
 	}
 }
 
@@ -378,7 +378,7 @@ func TestAddKnown(t *testing.T) {
 		existing string
 		want     archive.Report
 	}{
-		"whole":     {existing, archive.Report{Records: 1, Revisits: 1, Known: 1}},
+		"complete":  {existing, archive.Report{Records: 1, Revisits: 1, Known: 1}},
 		"damaged":   {strings.Replace(existing, "\r\n\r\npear", "\r\n\r\npeat", 1), archive.Report{Records: 2, Revisits: 1}},
 		"truncated": {strings.Replace(existing, "\r\nContent-Length", "\r\nWARC-Truncated: length\r\nContent-Length", 1), archive.Report{Records: 1, Known: 1}},
 	} {

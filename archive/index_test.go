@@ -53,7 +53,7 @@ func TestIndexOfMergedArchive(t *testing.T) {
 			}
 			covered, err := warc.Covered(bytes.NewReader(index), filepath.Base(name))
 			if err != nil || covered != int64(len(file)) {
-				t.Errorf("%d of %d bytes are covered, %v", covered, len(file), err)
+				t.Errorf("%d of %d bytes covered, %v", covered, len(file), err)
 			}
 			_, err = warc.Index(bytes.NewReader(file), filepath.Base(name), func(e warc.IndexEntry) error {
 				want = append(want, strings.TrimSpace(string(e.AppendTo(nil))))

@@ -99,35 +99,35 @@ func TestHTTP(t *testing.T) {
 		payload        string
 		truncatedField string
 	}{
-		{"an answer", []event{sent(get), received("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n"), received("pear"), ended(nil)},
+		{"a response", []event{sent(get), received("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n"), received("pear"), ended(nil)},
 			"response request", "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\npear", "pear", ""},
 		{"chunks", []event{sent(get), received("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\npe\r\n2\r\nar\r\n0\r\n\r\n"), ended(nil)},
 			"response request", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\npe\r\n2\r\nar\r\n0\r\n\r\n", "pear", ""},
-		{"a head that ends in bare line feeds", []event{sent(get), received("HTTP/1.1 200 OK\n\npe\r\n\r\nar"), ended(nil)},
+		{"a head with bare line feeds", []event{sent(get), received("HTTP/1.1 200 OK\n\npe\r\n\r\nar"), ended(nil)},
 			"response request", "HTTP/1.1 200 OK\n\npe\r\n\r\nar", "pe\r\n\r\nar", ""},
-		{"a head that ends in bare line feeds, and a length", []event{sent(get), received("HTTP/1.1 200 OK\nContent-Length: 8\n\npe\r\n\r\nar"), ended(nil)},
+		{"a head with bare line feeds and a length", []event{sent(get), received("HTTP/1.1 200 OK\nContent-Length: 8\n\npe\r\n\r\nar"), ended(nil)},
 			"response request", "HTTP/1.1 200 OK\nContent-Length: 8\n\npe\r\n\r\nar", "pe\r\n\r\nar", ""},
-		{"an answer that begins before all is sent", []event{sent("POST /a HTTP/1.1\r\nHost: h.example\r\nContent-Length: 4\r\n\r\npe"),
+		{"a response that starts before the request is complete", []event{sent("POST /a HTTP/1.1\r\nHost: h.example\r\nContent-Length: 4\r\n\r\npe"),
 			received("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\npe"), sent("ar"), received("ar"), ended(nil)},
 			"response request", "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\npear", "pear", ""},
 		{"no content", []event{sent(get), received("HTTP/1.1 204 No Content\r\n\r\n"), ended(nil)},
 			"response request", "HTTP/1.1 204 No Content\r\n\r\n", "", ""},
-		{"an interim answer", []event{sent(get), received("HTTP/1.1 103 Early Hints\r\nLink: a\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\npear"), ended(nil)},
+		{"an interim response", []event{sent(get), received("HTTP/1.1 103 Early Hints\r\nLink: a\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\npear"), ended(nil)},
 			"response request", "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\npear", "pear", ""},
 		{"a login", []event{sent(get), received("HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n"),
 			sent("GET /a HTTP/1.1\r\nAuthorization: Basic ****\r\n\r\n"), received("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\npear"), ended(nil)},
 			"response request response request", "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\npear", "pear", ""},
 		{"a lost connection", []event{sent(get), received("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\npear"), ended(truncated)},
 			"response request", "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\npear", "pear", "disconnect"},
-		{"lost in chunks", []event{sent(get), received("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\npe\r\n2\r"), ended(truncated)},
+		{"a lost connection within chunks", []event{sent(get), received("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\npe\r\n2\r"), ended(truncated)},
 			"response request", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\npe\r\n2\r", "pe", "disconnect"},
-		{"lost without a length", []event{sent(get), received("HTTP/1.1 200 OK\r\n\r\npear"), ended(truncated)},
+		{"a lost connection without a length", []event{sent(get), received("HTTP/1.1 200 OK\r\n\r\npear"), ended(truncated)},
 			"response request", "HTTP/1.1 200 OK\r\n\r\npear", "pear", "disconnect"},
-		{"a body that nobody wanted", []event{sent(get), received("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\npear"), ended(net.ErrClosed)},
+		{"a body that was closed early", []event{sent(get), received("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\npear"), ended(net.ErrClosed)},
 			"response request", "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\npear", "pear", "unspecified"},
 		{"too large", []event{sent(get), received("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\npear"), ended(&fetch.Error{Code: fetch.ErrTooLarge})},
 			"response request", "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\npear", "pear", "length"},
-		{"no answer", []event{sent(get), ended(&fetch.Error{Code: fetch.ErrNetwork})}, "metadata", "", "", ""},
+		{"no response", []event{sent(get), ended(&fetch.Error{Code: fetch.ErrNetwork})}, "metadata", "", "", ""},
 		{"no connection", []event{ended(&fetch.Error{Code: fetch.ErrNetwork})}, "metadata", "", "", ""},
 	}
 	for _, tt := range tests {
@@ -148,13 +148,13 @@ func TestHTTP(t *testing.T) {
 				t.Errorf("block: %q, want %q", response.Block, tt.block)
 			}
 			if got := response.Field("WARC-Payload-Digest"); got != sum(tt.payload) {
-				t.Errorf("payload: %s, want that of %q", got, tt.payload)
+				t.Errorf("payload digest: %s, want that of %q", got, tt.payload)
 			}
 			if got := response.Field("WARC-Truncated"); got != tt.truncatedField {
 				t.Errorf("truncated: %q, want %q", got, tt.truncatedField)
 			}
 			if request.Field("WARC-Concurrent-To") != response.Field("WARC-Record-ID") {
-				t.Error("the request does not belong to the answer")
+				t.Error("WARC-Concurrent-To of the request does not refer to the response")
 			}
 		})
 	}
@@ -223,7 +223,7 @@ func TestRevisitsFollowTheirOriginals(t *testing.T) {
 		if r.Type == warc.Revisit {
 			revisits++
 			if to := r.Field("WARC-Refers-To"); !earlierIDs[to] {
-				t.Errorf("record %d refers to one behind it", i)
+				t.Errorf("record %d refers to a later record", i)
 			}
 		}
 		earlierIDs[r.Field("WARC-Record-ID")] = true
@@ -325,18 +325,18 @@ func TestOtherSchemes(t *testing.T) {
 		t.Errorf("%v: %s", err, meta.Block)
 	}
 	if strings.Contains(string(meta.Block)+string(conversation.Block), "secret") {
-		t.Error("the password shows")
+		t.Error("a record contains the password")
 	}
 	if got := conversation.Field("Content-Type"); got != "application/x-ftp; msgtype=conversation" {
 		t.Error(got)
 	}
 	for _, want := range []string{"= 1 ", " tcp 192.0.2.1:21\r\n", " 11\r\n220 hello\r\n", "PASS ****", "* 2 ", "226 done"} {
 		if !strings.Contains(string(conversation.Block), want) {
-			t.Errorf("%q is not in the conversation: %q", want, conversation.Block)
+			t.Errorf("conversation lacks %q: %q", want, conversation.Block)
 		}
 	}
 	if strings.Contains(string(conversation.Block), "pear") {
-		t.Error("the content is in the conversation too")
+		t.Error("conversation repeats the content")
 	}
 }
 
@@ -366,7 +366,7 @@ func TestContentURLAndUnsupportedOperation(t *testing.T) {
 			x.Response(&driver.Response{URL: uri.MustParse(rawURL), Meta: fetch.Meta{Kind: fetch.KindNone}})
 		}
 	}
-	unsupported := &fetch.Error{Code: fetch.ErrNotRetrievable, Err: fmt.Errorf("ftp has none: %w", errors.ErrUnsupported)}
+	unsupported := &fetch.Error{Code: fetch.ErrNotRetrievable, Err: fmt.Errorf("ftp: no such operation: %w", errors.ErrUnsupported)}
 	list := recordOf(t, nil, exchange("ftp://me:secret@192.0.2.1/a", withURL("ftp://me:secret@192.0.2.1/a/"), ended(nil)),
 		exchange("ftp://me:secret@192.0.2.1/a", withURL("ftp://me:secret@192.0.2.1/a"), ended(nil)),
 		exchange("ftp://192.0.2.1/a", ended(unsupported)))
@@ -427,7 +427,7 @@ func TestWriteErrorIsReportedOnce(t *testing.T) {
 	c := New(w, nil, func(error) { failures++ })
 	w.Close()
 	if x := c.Record(context.Background(), &fetch.Request{URL: uri.MustParse("http://h/")}); x != nil {
-		t.Error("something is recorded")
+		t.Error("Record returned a recording after a write error")
 	}
 	w, _ = warc.Create(filepath.Join(t.TempDir(), "a.warc"), warc.WriterOptions{})
 	c = New(w, nil, func(error) { failures++ })
@@ -440,7 +440,7 @@ func TestWriteErrorIsReportedOnce(t *testing.T) {
 		x.End(&fetch.Error{Code: fetch.ErrNetwork})
 	}
 	if failures != 1 {
-		t.Errorf("told %d times", failures)
+		t.Errorf("error reported %d times, want once", failures)
 	}
 }
 

@@ -200,7 +200,7 @@ func (a *Archive) scan(f io.ReaderAt, name string, from int64) error {
 		switch {
 		case err == io.EOF:
 			if n == 0 && from == 0 && len(a.damage) > before {
-				return fmt.Errorf("%s is not a WARC file: %w", name, a.damage[len(a.damage)-1])
+				return fmt.Errorf("%s: not a WARC file: %w", name, a.damage[len(a.damage)-1])
 			}
 			s.addStandalones()
 			return nil

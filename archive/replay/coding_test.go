@@ -18,11 +18,11 @@ func TestContentWithoutCoding(t *testing.T) {
 	const chunked, coded = "Transfer-Encoding: chunked\r\n", "Content-Encoding: gzip\r\n"
 	for _, tt := range []struct{ name, head, content, want string }{
 		{"chunks", chunked, "6\r\na pear\r\n0\r\n\r\n", "a pear"},
-		{"an extension of a chunk", chunked, "6;x\r\na pear\r\n0\r\n\r\n", "a pear"},
+		{"a chunk extension", chunked, "6;x\r\na pear\r\n0\r\n\r\n", "a pear"},
 		{"no chunks", chunked, "a pear", "a pear"},
-		{"no chunks, but digits", chunked, "<6>", "<6>"},
+		{"no chunks, content with digits", chunked, "<6>", "<6>"},
 		{"nothing", chunked, "", "! truncated"},
-		{"a cut chunk", chunked, "6\r\na pe", "a pe! truncated"},
+		{"a truncated chunk", chunked, "6\r\na pe", "a pe! truncated"},
 		{"a coding", coded, packed.String(), "a pear"},
 		{"no coding", coded, "a pear", "a pear"},
 		{"no coding, and the length of the coded content", coded + "Content-Length: 2\r\n", "a pear", "a pear"},

@@ -90,7 +90,7 @@ func TestDecompressionBombs(t *testing.T) { // not parallel: it measures allocat
 	}
 	runtime.ReadMemStats(&after)
 	if used := after.TotalAlloc - before.TotalAlloc; used > size {
-		t.Errorf("%d bytes were allocated for what is %d bytes in the file", used, len(file))
+		t.Errorf("%d bytes allocated for a file of %d bytes", used, len(file))
 	}
 }
 
@@ -116,8 +116,8 @@ func FuzzReplay(f *testing.F) {
 			Middleware: []driver.Middleware{a.Middleware(replay.Options{Only: true})},
 			Proxy:      func(uri.URI) (uri.URI, error) { return uri.URI{}, nil },
 			DialContext: func(_ context.Context, _, addr string) (net.Conn, error) {
-				t.Errorf("a connection to %s", addr)
-				return nil, errors.New("no network here")
+				t.Errorf("connection to %s", addr)
+				return nil, errors.New("no network in this test")
 			},
 		}, protocols.All)
 		defer c.Close()

@@ -69,18 +69,18 @@ func TestIndex(t *testing.T) {
 		appended string // appended to the archive, not covered by the index
 		scanned  bool   // the archive is scanned despite the index
 	}{
-		{"whole", unchanged, "", false},
-		{"in another order", func(s string) string {
+		{"complete index", unchanged, "", false},
+		{"not sorted", func(s string) string {
 			lines := strings.SplitAfter(s, "\n")
 			for i := range len(lines) / 2 {
 				lines[i], lines[len(lines)-1-i] = lines[len(lines)-1-i], lines[i]
 			}
 			return strings.TrimPrefix(strings.Join(lines, ""), "\n")
 		}, "", false},
-		{"with rubbish", func(s string) string { return "rubbish\n" + strings.Repeat("x", 100_000) + "\n" + s + "a 2026 {" }, "", false},
-		{"of the beginning", unchanged, late, false},
-		{"that does not say what it covers", func(s string) string { _, rest, _ := strings.Cut(s, "\n"); return rest }, "", true},
-		{"of more than there is", func(s string) string { return strings.Replace(s, `"size":"`, `"size":"9`, 1) }, "", true},
+		{"with invalid lines", func(s string) string { return "rubbish\n" + strings.Repeat("x", 100_000) + "\n" + s + "a 2026 {" }, "", false},
+		{"of the start of the file", unchanged, late, false},
+		{"without a coverage line", func(s string) string { _, rest, _ := strings.Cut(s, "\n"); return rest }, "", true},
+		{"coverage beyond the end", func(s string) string { return strings.Replace(s, `"size":"`, `"size":"9`, 1) }, "", true},
 		{"of another file", func(s string) string { return strings.Replace(s, `{"filename":"a.warc"`, `{"filename":"b.warc"`, 1) }, "", true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -99,10 +99,10 @@ func TestIndex(t *testing.T) {
 				t.Fatal(err)
 			}
 			if got := a.Damage() != nil; got != tt.scanned {
-				t.Errorf("the archive was read: %v, want %v", got, tt.scanned)
+				t.Errorf("archive was scanned: %v, want %v", got, tt.scanned)
 			}
 			if n := len(a.Captures(uri.MustParse("http://h.example/a"), 10)); n != 1 || a.Len() == 0 {
-				t.Errorf("%d captures of %d", n, a.Len())
+				t.Errorf("%d captures, Len %d", n, a.Len())
 			}
 			a.Close()
 			c := clientOf(t, replay.Options{}, path)
@@ -143,11 +143,11 @@ func TestWrongIndexEntries(t *testing.T) {
 	records := sample()[:4]
 	size := len(strings.Join(records, ""))
 	for name, line := range map[string]string{
-		"another record": `{"url":"http://h.example/x","filename":"a.warc","offset":"%d","length":"1"}`,
-		"no record":      `{"url":"http://h.example/x","filename":"a.warc","offset":"3","length":"1","request":"%d","origin":"7"}`,
-		"far away":       `{"url":"http://h.example/x","filename":"a.warc","offset":"99999999999999","length":"1"}`,
-		"before":         `{"url":"http://h.example/x","filename":"a.warc","offset":"-5","length":"1"}`,
-		"elsewhere":      `{"url":"http://h.example/x","filename":"/etc/passwd","offset":"0","length":"1"}`,
+		"another record":             `{"url":"http://h.example/x","filename":"a.warc","offset":"%d","length":"1"}`,
+		"no record":                  `{"url":"http://h.example/x","filename":"a.warc","offset":"3","length":"1","request":"%d","origin":"7"}`,
+		"offset beyond the end":      `{"url":"http://h.example/x","filename":"a.warc","offset":"99999999999999","length":"1"}`,
+		"negative offset":            `{"url":"http://h.example/x","filename":"a.warc","offset":"-5","length":"1"}`,
+		"file outside the directory": `{"url":"http://h.example/x","filename":"/etc/passwd","offset":"0","length":"1"}`,
 	} {
 		path := writeIndexed(t, func(string) string {
 			line := line

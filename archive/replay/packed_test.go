@@ -108,24 +108,24 @@ func TestPackedIndex(t *testing.T) {
 		damaged int // number of damage errors, of scanned archives and of the index
 		message string
 	}{
-		{"whole", []part{{"indexes/index.cdx.gz", zipped(t, both)}}, 0, ""},
+		{"complete index", []part{{"indexes/index.cdx.gz", zipped(t, both)}}, 0, ""},
 		{"plain", []part{{"indexes/index.cdxj", []byte(both)}}, 0, ""},
-		{"in blocks, with an index of them", []part{{"indexes/index.cdx.gz", zipped(t, append(lines, strings.Join(cdxj(t, "b.warc", second), ""))...)},
+		{"compressed blocks with an index of blocks", []part{{"indexes/index.cdx.gz", zipped(t, append(lines, strings.Join(cdxj(t, "b.warc", second), ""))...)},
 			{"indexes/index.idx", []byte("!meta 0 {\"format\":\"cdxj-gzip-1.0\",\"filename\":\"index.cdx.gz\"}\nexample,h)/ 2026 {\"offset\":0,\"length\":9}\n")}}, 0, ""},
-		{"one for each file", []part{{"indexes/a.cdx.gz", zipped(t, index)}, {"indexes/b.cdxj", []byte(strings.Join(cdxj(t, "b.warc", second), ""))}}, 0, ""},
-		{"with rubbish", []part{{"indexes/index.cdxj", []byte("!x\n" + strings.Repeat("x", 100_000) + "\n" + both + "a 2026 {")}}, 0, ""},
-		{"of one of two files", []part{{"indexes/index.cdxj", []byte(index)}}, 1, "b.warc"},
-		{"of files that are not there", []part{{"indexes/index.cdxj", []byte(strings.ReplaceAll(both, "b.warc", "c.warc"))}}, 1, "b.warc"},
-		{"by who knows the web alone", []part{{"indexes/index.cdxj", []byte(strings.ReplaceAll(both, `"instant"`, `"other"`))}}, 1, "a.warc"},
-		{"none", nil, 2, ""},
-		{"that is damaged", []part{{"indexes/index.cdx.gz", zipped(t, both)[:200]}}, 3, "reading its WARC files instead"},
-		{"that is no gzip", []part{{"indexes/index.cdx.gz", []byte(both)}}, 3, "reading its WARC files instead"},
-		{"of another digest", []part{{"indexes/index.cdxj", []byte(both)},
-			{"datapackage.json", fmt.Appendf(nil, `{"resources":[{"path":"indexes/index.cdxj","hash":"sha256:%x"}]}`, sha256.Sum256(nil))}}, 3, "digest"},
-		{"that grows", []part{{"indexes/index.cdx.gz", zipped(t, both+strings.Repeat("x", 16<<20))}}, 3, "grows"},
-		{"that lies", []part{{"indexes/index.cdxj", []byte(both + strings.ReplaceAll(lines[0], "/a", "/never"))}}, 3, "wrong index entry for"},
-		{"that leads nowhere", []part{{"indexes/index.cdxj", []byte(replaced(`"offset":"`, `"offset":"9999999`))}}, 3, "wrong index entry for"},
-		{"that leads into a record", []part{{"indexes/index.cdxj", []byte(replaced(`"offset":"`, `"offset":"-`))}}, 3, "wrong index entry for"},
+		{"one index per file", []part{{"indexes/a.cdx.gz", zipped(t, index)}, {"indexes/b.cdxj", []byte(strings.Join(cdxj(t, "b.warc", second), ""))}}, 0, ""},
+		{"with invalid lines", []part{{"indexes/index.cdxj", []byte("!x\n" + strings.Repeat("x", 100_000) + "\n" + both + "a 2026 {")}}, 0, ""},
+		{"index of one of two files", []part{{"indexes/index.cdxj", []byte(index)}}, 1, "b.warc"},
+		{"index of missing files", []part{{"indexes/index.cdxj", []byte(strings.ReplaceAll(both, "b.warc", "c.warc"))}}, 1, "b.warc"},
+		{"index by a program that knows only HTTP", []part{{"indexes/index.cdxj", []byte(strings.ReplaceAll(both, `"instant"`, `"other"`))}}, 1, "a.warc"},
+		{"no index", nil, 2, ""},
+		{"truncated index", []part{{"indexes/index.cdx.gz", zipped(t, both)[:200]}}, 3, "reading its WARC files instead"},
+		{"not in gzip format", []part{{"indexes/index.cdx.gz", []byte(both)}}, 3, "reading its WARC files instead"},
+		{"wrong digest", []part{{"indexes/index.cdxj", []byte(both)},
+			{"datapackage.json", fmt.Appendf(nil, `{"resources":[{"path":"indexes/index.cdxj","hash":"sha256:%x"}]}`, sha256.Sum256(nil))}}, 3, "digest mismatch"},
+		{"growing index", []part{{"indexes/index.cdx.gz", zipped(t, both+strings.Repeat("x", 16<<20))}}, 3, "decompressed size is more than 100 times"},
+		{"entry of another record", []part{{"indexes/index.cdxj", []byte(both + strings.ReplaceAll(lines[0], "/a", "/never"))}}, 3, "wrong index entry for"},
+		{"offset beyond the end", []part{{"indexes/index.cdxj", []byte(replaced(`"offset":"`, `"offset":"9999999`))}}, 3, "wrong index entry for"},
+		{"negative offset", []part{{"indexes/index.cdxj", []byte(replaced(`"offset":"`, `"offset":"-`))}}, 3, "wrong index entry for"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -151,13 +151,13 @@ func TestPackedIndex(t *testing.T) {
 				t.Errorf("POST: %q", got)
 			}
 			if damage := a.Damage(); len(damage) != tt.damaged || !strings.Contains(fmt.Sprint(damage), tt.message) {
-				t.Errorf("noticed %q, want %d", damage, tt.damaged)
+				t.Errorf("damage %q, want %d errors", damage, tt.damaged)
 			}
 			if list, _, err := a.URLs(func(url string) bool { return strings.HasPrefix(url, "http:") }, 10); err != nil || len(list) != 5 {
 				t.Errorf("%q, %v", list, err)
 			}
 			if n := len(a.Captures(uri.MustParse("http://h.example/a"), 10)); n != 1 || a.Len() == 0 {
-				t.Errorf("%d captures of %d", n, a.Len())
+				t.Errorf("%d captures, Len %d", n, a.Len())
 			}
 		})
 	}

@@ -21,15 +21,15 @@ func TestCompleteCapturesArePreferred(t *testing.T) {
 		url  string
 		last []string
 	}{
-		"a range that was not there": {"http://h.example/a", []string{
+		"416 response": {"http://h.example/a", []string{
 			response("http://h.example/a", "HTTP/1.1 416 Range Not Satisfiable\r\nContent-Range: bytes */4\r\nContent-Length: 0\r\n\r\n", id("2"), date(later))}},
-		"a condition that did not hold": {"http://h.example/a", []string{
+		"412 response": {"http://h.example/a", []string{
 			response("http://h.example/a", "HTTP/1.1 412 Precondition Failed\r\nContent-Length: 0\r\n\r\n", id("2"), date(later))}},
-		"an answer that was cut off": {"http://h.example/a", []string{
+		"truncated response": {"http://h.example/a", []string{
 			response("http://h.example/a", "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\npe", id("2"), date(later), "WARC-Truncated: disconnect\r\n")}},
-		"a resource that was cut off": {"ftp://h.example/a", []string{
+		"truncated resource": {"ftp://h.example/a", []string{
 			record("resource", "ftp://h.example/a", "text/plain", "pe", id("2"), date(later), "WARC-Truncated: disconnect\r\n")}},
-		"content that nobody read to its end": {"gopher://h.example/0/a", []string{
+		"content not read to its end": {"gopher://h.example/0/a", []string{
 			record("resource", "gopher://h.example/0/a", "text/plain", "pe", id("2"), date(later), "WARC-Truncated: unspecified\r\n"),
 			record("metadata", "gopher://h.example/0/a", exchange, `{"op":"get","content":"urn:2","answer":{"kind":"object","size":-1}}`, id("3"), date(later), "WARC-Concurrent-To: <urn:2>\r\n")}},
 	} {
@@ -74,13 +74,13 @@ func TestCapturedRanges(t *testing.T) {
 		requested      fetch.Range
 		want           string
 	}{
-		{"the rest", rest, fetch.Range{Offset: 2}, "ar"},
-		{"the rest by its length", rest, fetch.Range{Offset: 2, Length: 2}, "ar"},
-		{"more than there is", rest, fetch.Range{Offset: 2, Length: 9}, "ar"},
-		{"the end", rest, fetch.Range{Offset: -2}, "ar"},
-		{"another rest", rest, fetch.Range{Offset: 1}, "! not_found"},
-		{"a part is not the rest", middle, fetch.Range{Offset: 1}, "! not_found"},
-		{"a part is not all", rest, fetch.Range{}, "! not_found"},
+		{"open range", rest, fetch.Range{Offset: 2}, "ar"},
+		{"range with its length", rest, fetch.Range{Offset: 2, Length: 2}, "ar"},
+		{"range beyond the end", rest, fetch.Range{Offset: 2, Length: 9}, "ar"},
+		{"suffix range", rest, fetch.Range{Offset: -2}, "ar"},
+		{"other open range", rest, fetch.Range{Offset: 1}, "! not_found"},
+		{"open range, captured only in the middle", middle, fetch.Range{Offset: 1}, "! not_found"},
+		{"complete content, captured only in part", rest, fetch.Range{}, "! not_found"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -163,7 +163,7 @@ func TestRevisitsOfMissingRecords(t *testing.T) {
 	defer a.Close()
 	for _, u := range []string{page, "http://h.example/b", menu} {
 		if when, ok := a.Find(getRequest(u), time.Time{}); !ok || when.Format(time.RFC3339) != earlier {
-			t.Errorf("%s is of %v", u, when)
+			t.Errorf("time of %s is %v", u, when)
 		}
 	}
 }

@@ -143,7 +143,7 @@ func (a *Archive) withContent(ctx context.Context, req *fetch.Request, resp *dri
 		p, ok := a.byID(x.Entries)
 		if !ok {
 			done()
-			return nil, damagedError(errors.New("the members of a listing are missing"))
+			return nil, damagedError(errors.New("listing entries are missing"))
 		}
 		resp.Parse = func(r io.Reader) iter.Seq2[fetch.Entry, error] { return a.entries(req.URL, r, p) }
 	}
@@ -295,7 +295,7 @@ func incompleteReason(rec *warc.Record) string {
 }
 
 func truncatedError(rec *warc.Record) error {
-	return &fetch.Error{Code: fetch.ErrTruncated, Err: fmt.Errorf("captured only in part (%s)", incompleteReason(rec))}
+	return &fetch.Error{Code: fetch.ErrTruncated, Err: fmt.Errorf("incomplete capture (%s)", incompleteReason(rec))}
 }
 
 // A body is the content of a record.

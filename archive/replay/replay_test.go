@@ -63,8 +63,8 @@ func clientOf(t *testing.T, opts replay.Options, path string) *fetch.Client {
 		Middleware: []driver.Middleware{a.Middleware(opts)},
 		Proxy:      func(uri.URI) (uri.URI, error) { return uri.URI{}, nil },
 		DialContext: func(_ context.Context, _, addr string) (net.Conn, error) {
-			t.Errorf("a connection to %s", addr)
-			return nil, errors.New("no network here")
+			t.Errorf("connection to %s", addr)
+			return nil, errors.New("no network in this test")
 		},
 	}, protocols.All)
 	t.Cleanup(func() { c.Close(); a.Close() })
@@ -253,7 +253,7 @@ func TestUntrustedArchives(t *testing.T) {
 	}
 	resp.Body.Close()
 	if strings.ContainsAny(resp.Name, "/\\") {
-		t.Errorf("the name is %q", resp.Name)
+		t.Errorf("file name %q", resp.Name)
 	}
 	n := 0
 	for e, err := range c.List(context.Background(), "ftp://h.example/list/") {
@@ -289,7 +289,7 @@ func TestArchivesOfWget(t *testing.T) {
 		t.Fatal(err, a.Damage())
 	}
 	if got := len(a.Captures(uri.MustParse(host+"/pear.html"), 10)); got < 2 {
-		t.Errorf("%d captures", got)
+		t.Errorf("%d captures, want at least 2", got)
 	}
 	a.Close()
 }
@@ -333,11 +333,11 @@ func TestOpenErrors(t *testing.T) {
 	if err := os.WriteFile(path, []byte("Dear diary\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := replay.Open(path); err == nil || !strings.Contains(err.Error(), path+" is not a WARC file") {
-		t.Errorf("a diary: %v", err)
+	if _, err := replay.Open(path); err == nil || !strings.Contains(err.Error(), path+": not a WARC file") {
+		t.Errorf("not a WARC file: %v", err)
 	}
 	if _, err := replay.Open(path + ".none"); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("what is not there: %v", err)
+		t.Errorf("missing file: %v", err)
 	}
 }
 

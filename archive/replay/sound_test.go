@@ -30,14 +30,14 @@ func TestChangedContent(t *testing.T) {
 		records   string // contains "pear", of which the test changes a letter
 		want      string
 	}{
-		{"a length", web, fetch.Range{}, response(web, ok("pear"), blockDigest(ok("pear"))), "peat! protocol"},
+		{"Content-Length", web, fetch.Range{}, response(web, ok("pear"), blockDigest(ok("pear"))), "peat! protocol"},
 		{"chunks", web, fetch.Range{}, response(web, chunked, blockDigest(chunked)), "peat! protocol"},
-		{"to the end of the record", web, fetch.Range{}, response(web, byClose, blockDigest(byClose)), "peat! protocol"},
-		{"the end of it", web, fetch.Range{Offset: 2}, response(web, ok("pear"), blockDigest(ok("pear"))), "at! protocol"},
+		{"body to the end of the record", web, fetch.Range{}, response(web, byClose, blockDigest(byClose)), "peat! protocol"},
+		{"suffix of a body", web, fetch.Range{Offset: 2}, response(web, ok("pear"), blockDigest(ok("pear"))), "at! protocol"},
 		{"a revisit", web, fetch.Range{}, response("http://h.example/b", ok("pear"), id("1"), blockDigest(ok("pear"))) +
 			record("revisit", web, "application/http; msgtype=response", ok("")[:len(ok(""))-5]+"4\r\n\r\n", revisit), "peat! protocol"},
 		{"a resource", ftp, fetch.Range{}, record("resource", ftp, "text/plain", "pear", blockDigest("pear")), "peat! protocol"},
-		{"the end of a resource", ftp, fetch.Range{Offset: 2}, record("resource", ftp, "text/plain", "pear", blockDigest("pear")), "at! protocol"},
+		{"suffix of a resource", ftp, fetch.Range{Offset: 2}, record("resource", ftp, "text/plain", "pear", blockDigest("pear")), "at! protocol"},
 	}
 	for _, tt := range tests {
 		c := client(t, replay.Options{}, string(bytes.Replace([]byte(tt.records), []byte("pear"), []byte("peat"), 1)))

@@ -100,12 +100,12 @@ func TestWriteAndRead(t *testing.T) {
 	}
 	list := strings.Split(strings.TrimSpace(string(lines)), "\n")
 	if len(list) != 5 || !slices.IsSorted(list) || !strings.Contains(string(lines), `"filename":"b.warc"`) {
-		t.Errorf("the index: %q", list)
+		t.Errorf("index lines: %q", list)
 	}
 	pages := strings.Split(strings.TrimSpace(string(member("pages/pages.jsonl"))), "\n")
 	if want := []string{`{"format":"json-pages-1.0","id":"pages","title":"All pages"}`, `{"url":"http://h.example/page","ts":"2026-01-02T03:04:05Z"}`,
 		`{"url":"gopher://h.example/1","ts":"2026-01-02T03:04:05Z"}`}; !slices.Equal(pages, want) {
-		t.Errorf("the pages: %q", pages)
+		t.Errorf("pages: %q", pages)
 	}
 	var pkg struct {
 		Profile, Title, Created string
@@ -129,10 +129,10 @@ func TestWriteErrors(t *testing.T) {
 		list []wacz.File
 		err  string
 	}{
-		"a path":         {[]wacz.File{source("../a.warc", one)}, "invalid or duplicate file name"},
-		"no name":        {[]wacz.File{source("", one)}, "invalid or duplicate file name"},
-		"a name twice":   {[]wacz.File{source("a.warc", one), source("a.warc", one)}, "invalid or duplicate file name"},
-		"shared members": {[]wacz.File{source("a.warc.gz", shared.String())}, "records share a compressed member"},
+		"a path":           {[]wacz.File{source("../a.warc", one)}, "invalid or duplicate file name"},
+		"no name":          {[]wacz.File{source("", one)}, "invalid or duplicate file name"},
+		"a duplicate name": {[]wacz.File{source("a.warc", one), source("a.warc", one)}, "invalid or duplicate file name"},
+		"shared members":   {[]wacz.File{source("a.warc.gz", shared.String())}, "records share a compressed member"},
 	} {
 		if err := wacz.Write(io.Discard, tt.list, wacz.Options{}); err == nil || !strings.Contains(err.Error(), tt.err) {
 			t.Errorf("%s: error %v, want %s", name, err, tt.err)
@@ -168,28 +168,28 @@ func TestUntrustedFiles(t *testing.T) {
 		file []byte
 		err  string
 	}{
-		"too many members":   {zipped(t, zip.Store, many...), "the limit is 100000"},
-		"no zip":             {[]byte("Dear diary"), "not a valid zip file"},
-		"no archive":         {zipped(t, zip.Store, "datapackage.json", "{}"), "no WARC files"},
-		"compressed twice":   {zipped(t, zip.Deflate, "archive/a.warc", one), "WARC file is compressed in the ZIP file"},
-		"an end that is cut": {packed(t)[:100], "not a valid zip file"},
+		"too many members":         {zipped(t, zip.Store, many...), "the limit is 100000"},
+		"not a ZIP file":           {[]byte("Dear diary"), "not a valid zip file"},
+		"no WARC file":             {zipped(t, zip.Store, "datapackage.json", "{}"), "no WARC files"},
+		"a compressed WARC member": {zipped(t, zip.Deflate, "archive/a.warc", one), "WARC file is compressed in the ZIP file"},
+		"a truncated ZIP file":     {packed(t)[:100], "not a valid zip file"},
 	} {
 		if _, err := wacz.NewReader(bytes.NewReader(tt.file), int64(len(tt.file))); err == nil || !strings.Contains(err.Error(), tt.err) {
 			t.Errorf("%s: error %v, want %s", name, err, tt.err)
 		}
 	}
 	for name, file := range map[string][]byte{
-		"no description": zipped(t, zip.Store, "archive/a.warc", one),
-		"not described":  zipped(t, zip.Store, "archive/a.warc", one, "datapackage.json", `{}`),
-		"rubbish":        zipped(t, zip.Store, "archive/a.warc", one, "datapackage.json", `rubbish`),
-		"what is not there": zipped(t, zip.Store, "archive/a.warc", one, "datapackage.json",
+		"no datapackage.json":         zipped(t, zip.Store, "archive/a.warc", one),
+		"a member without an entry":   zipped(t, zip.Store, "archive/a.warc", one, "datapackage.json", `{}`),
+		"an invalid datapackage.json": zipped(t, zip.Store, "archive/a.warc", one, "datapackage.json", `rubbish`),
+		"an entry without a member": zipped(t, zip.Store, "archive/a.warc", one, "datapackage.json",
 			`{"resources":[{"path":"archive/a.warc","hash":"md5:x","bytes":`+fmt.Sprint(len(one))+`},{"path":"../../etc/passwd","bytes":5}]}`),
-		"a size that lies": zipped(t, zip.Store, "archive/a.warc", one, "datapackage.json", `{"resources":[{"path":"archive/a.warc","bytes":-5}]}`),
-		"another digest": zipped(t, zip.Store, "archive/a.warc", one, "datapackage.json",
+		"a wrong size": zipped(t, zip.Store, "archive/a.warc", one, "datapackage.json", `{"resources":[{"path":"archive/a.warc","bytes":-5}]}`),
+		"a wrong digest": zipped(t, zip.Store, "archive/a.warc", one, "datapackage.json",
 			`{"resources":[{"path":"archive/a.warc","hash":"sha256:00","bytes":`+fmt.Sprint(len(one))+`}]}`),
-		"a digest of the description": zipped(t, zip.Store, "archive/a.warc", one, "datapackage-digest.json", `{"hash":"sha256:00"}`, "datapackage.json",
+		"a wrong digest of datapackage.json": zipped(t, zip.Store, "archive/a.warc", one, "datapackage-digest.json", `{"hash":"sha256:00"}`, "datapackage.json",
 			`{"resources":[{"path":"archive/a.warc","hash":"md5:x","bytes":`+fmt.Sprint(len(one))+`}]}`),
-		"a bit": bytes.Replace(packed(t), []byte("a menu"), []byte("a mEnu"), 1),
+		"a changed byte": bytes.Replace(packed(t), []byte("a menu"), []byte("a mEnu"), 1),
 	} {
 		r, err := wacz.NewReader(bytes.NewReader(file), int64(len(file)))
 		if err != nil {
@@ -198,7 +198,7 @@ func TestUntrustedFiles(t *testing.T) {
 		}
 		problems := 0
 		if r.Verify(func(string) { problems++ }); problems == 0 {
-			t.Errorf("%s: no problem", name)
+			t.Errorf("%s: no problem reported", name)
 		}
 	}
 }
@@ -213,7 +213,7 @@ func FuzzReader(f *testing.F) {
 		}
 		for _, in := range r.Files() {
 			if in.Size() > int64(len(file)) {
-				t.Errorf("%d bytes of %d", in.Size(), len(file))
+				t.Errorf("member of %d bytes in a file of %d", in.Size(), len(file))
 			}
 			io.CopyN(io.Discard, in, 1<<20)
 		}

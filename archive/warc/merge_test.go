@@ -20,10 +20,10 @@ func TestMergeIndexes(t *testing.T) {
 		{"none", nil, "", ""},
 		{"one", []string{"a\nb\n"}, "a\nb\n", ""},
 		{"several", []string{"b\nd\n", "", "a\nc\ne", "\nf\n"}, "a\nb\nc\nd\ne\nf\n", ""},
-		{"lines that are there twice", []string{"a\nb\n", "a\nb\nb\n"}, "a\nb\n", ""},
-		{"what the file covers comes first", []string{"!urlget {}\nz\n", "!urlget {1}\na\n"}, "!urlget {1}\n!urlget {}\na\nz\n", ""},
+		{"duplicate lines", []string{"a\nb\n", "a\nb\nb\n"}, "a\nb\n", ""},
+		{"coverage lines come first", []string{"!urlget {}\nz\n", "!urlget {1}\na\n"}, "!urlget {1}\n!urlget {}\na\nz\n", ""},
 		{"out of order", []string{"b\na\n"}, "", "index is not sorted: \"a\" after \"b\""},
-		{"a line without end", []string{strings.Repeat("x", 1<<20)}, "", bufio.ErrTooLong.Error()},
+		{"a line beyond the limit", []string{strings.Repeat("x", 1<<20)}, "", bufio.ErrTooLong.Error()},
 	} {
 		var readers []io.Reader
 		for _, text := range tt.in {

@@ -31,19 +31,19 @@ func TestVerify(t *testing.T) {
 		rec("response", chunked[:60], web, "WARC-Truncated: disconnect\r\nWARC-Payload-Digest: "+sha1Of("?")+"\r\n") +
 		rec("revisit", "", "WARC-Refers-To: <urn:1>\r\n") + rec("revisit", "", "WARC-Refers-To: <urn:none>\r\n")
 	tests := []struct{ name, file, want string }{
-		{"all is well", valid, ""},
+		{"valid records", valid, ""},
 		{"a segment", valid + rec("resource", "pe", "WARC-Segment-Number: 1\r\n", "WARC-Payload-Digest: "+sha1Of("pear")+"\r\n"), ""},
 		{"a block", valid + rec("resource", "pear", "WARC-Block-Digest: "+sha1Of("apple")+"\r\n"), "block does not match digest"},
 		{"a payload", valid + rec("response", chunked, web, "WARC-Payload-Digest: "+sha1Of("apple")+"\r\n"), "payload does not match digest"},
-		{"two of a name", valid + strings.Replace(rec("resource", "a"), fmt.Sprint("urn:", n), "urn:1", 1), "duplicate WARC-Record-ID"},
+		{"duplicate ID", valid + strings.Replace(rec("resource", "a"), fmt.Sprint("urn:", n), "urn:1", 1), "duplicate WARC-Record-ID"},
 		{"no date", valid + strings.Replace(rec("resource", "a"), "WARC-Date", "X-Date", 1), "missing WARC-Date"},
-		{"cut off", valid + rec("resource", "a")[:50], "truncated record"},
+		{"truncated", valid + rec("resource", "a")[:50], "truncated record"},
 	}
 	for _, tt := range tests {
 		var got []string
 		s, err := Verify(bytes.NewReader([]byte(tt.file)), func(p Problem) {
 			if p.Offset < int64(len(valid)) {
-				t.Errorf("%s: a problem at byte %d", tt.name, p.Offset)
+				t.Errorf("%s: problem at byte %d", tt.name, p.Offset)
 			}
 			got = append(got, p.Text)
 		})
@@ -68,6 +68,6 @@ func TestVerifyMemory(t *testing.T) { // not parallel: it measures allocations
 	}
 	runtime.ReadMemStats(&after)
 	if used := after.TotalAlloc - before.TotalAlloc; used > 2*size {
-		t.Errorf("%d bytes were allocated", used)
+		t.Errorf("%d bytes allocated", used)
 	}
 }

@@ -119,16 +119,16 @@ func TestReaderFormats(t *testing.T) {
 		file []byte
 	}{
 		{"plain", []byte(one + two)},
-		{"a gzip member a record", zipped(one, two)},
+		{"one gzip member per record", zipped(one, two)},
 		{"one gzip member", zipped(one + two)},
 		{"zstd frames", zstandardOf(t, nil, one, two)},
 		{"records of several zstd frames", zstandardOf(t, nil, one[:20], one[20:len(one)-3], one[len(one)-3:], two)},
 		{"zstd with a dictionary", zstandardOf(t, dict, one, two)},
 		{"zstd with a compressed dictionary", withPacked},
-		{"zstd with frames of others between", slices.Concat(zstandardOf(t, nil, one), skippable, zstandardOf(t, nil, two))},
-		{"lines that end with LF", []byte(strings.ReplaceAll(one+two, "\r\n", "\n"))},
-		{"more line ends between records", []byte(one + "\r\n\r\n" + two)},
-		{"a header that is folded", []byte(strings.Replace(one, "WARC-Type: response", "WARC-Type:\r\n  response", 1) + two)},
+		{"zstd with skippable frames", slices.Concat(zstandardOf(t, nil, one), skippable, zstandardOf(t, nil, two))},
+		{"lines ending in LF", []byte(strings.ReplaceAll(one+two, "\r\n", "\n"))},
+		{"extra line ends between records", []byte(one + "\r\n\r\n" + two)},
+		{"a folded header field", []byte(strings.Replace(one, "WARC-Type: response", "WARC-Type:\r\n  response", 1) + two)},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -166,11 +166,11 @@ func TestReaderContinuesAfterDamage(t *testing.T) {
 		file []byte
 		want []string
 	}{
-		{"a bit in a gzip member", flip(gz, len(z)+30), []string{first, fmt.Sprintf("damage at %d", len(z)), third}},
-		{"a bit in a zstd frame", flip(zs, len(zstandardOf(t, nil, one))+30),
+		{"a flipped bit in a gzip member", flip(gz, len(z)+30), []string{first, fmt.Sprintf("damage at %d", len(z)), third}},
+		{"a flipped bit in a zstd frame", flip(zs, len(zstandardOf(t, nil, one))+30),
 			[]string{first, fmt.Sprintf("damage at %d", len(zstandardOf(t, nil, one))), third}},
 		{"rubbish between records", []byte(one + "rubbish\r\n" + three), []string{first, fmt.Sprintf("damage at %d", plainOne), third}},
-		{"a length that is no number", []byte(one + strings.Replace(two, "Length: 4", "Length: x", 1) + three),
+		{"a length that is not a number", []byte(one + strings.Replace(two, "Length: 4", "Length: x", 1) + three),
 			[]string{first, fmt.Sprintf("damage at %d", plainOne), third}},
 		{"a length that is too small", []byte(one + strings.Replace(two, "Length: 4", "Length: 2", 1) + three),
 			[]string{first, "WARC/1.1 resource x:2 zw", fmt.Sprintf("damage at %d", plainOne), third}},
@@ -180,11 +180,11 @@ func TestReaderContinuesAfterDamage(t *testing.T) {
 			[]string{first, fmt.Sprintf("damage at %d", plainOne), third}},
 		{"a length beyond its gzip member", zipped(strings.Replace(one, "Length: 4", "Length: 400", 1), three), []string{"damage at 0", third}},
 		{"NULs at the end", append([]byte(one), make([]byte, 5000)...), []string{first, fmt.Sprintf("damage at %d", plainOne)}},
-		{"NULs behind gzip members", append(bytes.Clone(z), make([]byte, 5000)...), []string{first, fmt.Sprintf("damage at %d", len(z))}},
+		{"NULs after gzip members", append(bytes.Clone(z), make([]byte, 5000)...), []string{first, fmt.Sprintf("damage at %d", len(z))}},
 		{"a line without a colon", []byte(strings.Replace(one, "WARC-Date: ", "WARC-Date ", 1)[:60] + "\r\nnonsense\r\n\r\n" + three),
 			[]string{"damage at 0", third}},
-		{"cut off in the block", []byte(one + two[:len(two)-6]), []string{first, fmt.Sprintf("damage at %d", plainOne)}},
-		{"cut off in the header", []byte(one + two[:30]), []string{first, fmt.Sprintf("damage at %d", plainOne)}},
+		{"truncated in the block", []byte(one + two[:len(two)-6]), []string{first, fmt.Sprintf("damage at %d", plainOne)}},
+		{"truncated in the header", []byte(one + two[:30]), []string{first, fmt.Sprintf("damage at %d", plainOne)}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -211,8 +211,8 @@ func TestReaderLimits(t *testing.T) {
 	for name, file := range map[string]string{
 		"a header without an end": "WARC/1.1\r\n" + strings.Repeat("a: "+strings.Repeat("b", 4000)+"\r\n", 100),
 		"a line without an end":   "WARC/1.1\r\nx: " + strings.Repeat("y", maxHeader+100),
-		"fields without an end":   "WARC/1.1\r\n" + strings.Repeat("a: b\r\n", maxFields+2) + "\r\n",
-		"line ends without an end": text("1.1", "resource", "x:1", "eins") + strings.Repeat("\r\n", maxGap) +
+		"too many fields":         "WARC/1.1\r\n" + strings.Repeat("a: b\r\n", maxFields+2) + "\r\n",
+		"too many line ends": text("1.1", "resource", "x:1", "eins") + strings.Repeat("\r\n", maxGap) +
 			text("1.1", "resource", "x:2", "zwei"),
 	} {
 		for _, file := range [][]byte{[]byte(file), zipped(file), zstandardOf(t, nil, file)} {
@@ -319,7 +319,7 @@ func TestWriteAndRead(t *testing.T) {
 			t.Errorf("%s: got %q, want %q", name, got, want)
 		}
 		if matches, _ := filepath.Glob(filepath.Dir(path) + "/.warc-*"); matches != nil {
-			t.Errorf("left behind: %q", matches)
+			t.Errorf("temporary files left: %q", matches)
 		}
 		checkIndex(t, path+".cdxj", name)
 	}
@@ -346,7 +346,7 @@ func checkIndex(t *testing.T, index, name string) {
 		defer r.Close()
 		rec, err := r.Next()
 		if err == nil && (rec.TargetURI() != e.URL || !rec.Date().Equal(e.Date) || e.File != filepath.Base(name)) {
-			err = fmt.Errorf("%+v leads to %+v", e, rec)
+			err = fmt.Errorf("%+v refers to %+v", e, rec)
 		}
 		return err
 	})
@@ -446,16 +446,16 @@ func TestAppendAfterTruncatedRecord(t *testing.T) {
 				file, _ := os.ReadFile(path)
 				got := read(t, file)
 				if slices.ContainsFunc(got, func(s string) bool { return strings.HasPrefix(s, "damage") }) {
-					t.Fatalf("%s cut at %d: %q", suffix, cut, got)
+					t.Fatalf("%s truncated at %d: %q", suffix, cut, got)
 				}
 				keep := slices.DeleteFunc(slices.Clone(before), func(s string) bool { return strings.HasPrefix(s, "damage") })
 				for _, line := range keep[:max(0, len(keep)-1)] {
 					if !slices.Contains(got, line) {
-						t.Fatalf("%s cut at %d: %q is lost: %q", suffix, cut, line, got)
+						t.Fatalf("%s truncated at %d: %q is lost: %q", suffix, cut, line, got)
 					}
 				}
 				if got[len(got)-1] != "WARC/1.1 resource x:new new" {
-					t.Fatalf("%s cut at %d: %q", suffix, cut, got)
+					t.Fatalf("%s truncated at %d: %q", suffix, cut, got)
 				}
 			}
 		}
@@ -499,10 +499,10 @@ func TestExistingIndexIsNotChanged(t *testing.T) {
 			t.Fatalf("%v, %v", w, err)
 		}
 		if list, _ := os.ReadDir(dir); len(list) != 1 {
-			t.Errorf("there are %v", list)
+			t.Errorf("files: %v", list)
 		}
 		if after, _ := os.ReadFile(index); string(after) != "x" {
-			t.Errorf("the index is %q", after)
+			t.Errorf("index: %q", after)
 		}
 	}
 }
@@ -539,7 +539,7 @@ func TestWriteErrorLeavesCompleteRecords(t *testing.T) {
 	bad := draft(t, "x:2", strings.Repeat("x", 3*spoolMemory))
 	bad.Block.file.Close() // reading the block fails
 	if err := w.Write(bad); !errors.Is(err, fs.ErrClosed) || w.Err() != err {
-		t.Errorf("%v, and then %v", err, w.Err())
+		t.Errorf("Write: %v, Err: %v", err, w.Err())
 	}
 	if err := w.Write(draft(t, "x:3", "drei")); err == nil || err != w.Err() {
 		t.Errorf("after an error: %v, want %v", err, w.Err())
@@ -576,11 +576,11 @@ func TestDates(t *testing.T) {
 	}
 	for _, text := range []string{"2026-01-02T03:04:05Z", "20260102030405", "2026-01-02T03:04Z", "2026"} {
 		if parseDate(text).Year() != 2026 {
-			t.Errorf("%q was not understood", text)
+			t.Errorf("cannot parse %q", text)
 		}
 	}
 	if !parseDate("yesterday").IsZero() {
-		t.Error("yesterday is no date")
+		t.Error("parsed \"yesterday\" as a date")
 	}
 }
 
@@ -604,12 +604,12 @@ func FuzzReader(f *testing.F) {
 			switch {
 			case err == io.EOF:
 				if r.ValidSize() > int64(len(file)) {
-					t.Fatalf("whole up to %d of %d", r.ValidSize(), len(file))
+					t.Fatalf("ValidSize %d of %d", r.ValidSize(), len(file))
 				}
 				return
 			case errors.As(err, &damage):
 				if damage.Offset < before || damage.Offset > int64(len(file)) {
-					t.Fatalf("damage at %d behind %d", damage.Offset, before)
+					t.Fatalf("damage at %d after %d", damage.Offset, before)
 				}
 				before = damage.Offset
 			case err != nil:
@@ -619,7 +619,7 @@ func FuzzReader(f *testing.F) {
 				before = rec.Offset
 			}
 			if n > 10*len(file)+10 {
-				t.Fatal("no end")
+				t.Fatal("Next does not reach the end")
 			}
 		}
 	})
@@ -662,17 +662,17 @@ func TestIndexCoverage(t *testing.T) {
 		w := create(t, path, o)
 		w.Write(draft(t, "x:killed", "content"))
 		w.file.Close()
-		w.index.WriteString("half a li")
+		w.index.WriteString("incomplete li")
 		w.index.Close()
 		w = create(t, path, o)
 		w.Write(draft(t, "x:after", "content"))
 		w.Close()
 		if sizes, missing := covered(); missing != 1 {
-			t.Errorf("after a kill: %v", sizes)
+			t.Errorf("after a killed run: %v", sizes)
 		}
 		index, _ := os.ReadFile(path + ".cdxj")
 		if !strings.Contains(string(index), "\nx:after ") {
-			t.Errorf("the line behind half a line: %q", index)
+			t.Errorf("no line after the incomplete line: %q", index)
 		}
 	}
 }
@@ -695,7 +695,7 @@ func TestIndex(t *testing.T) {
 			t.Fatalf("%s: %+v, %v", name, got, err)
 		}
 		if want := int64(len(file)); name == "damaged" && covered >= want || name != "damaged" && covered != want {
-			t.Errorf("%s: %d of %d are covered", name, covered, want)
+			t.Errorf("%s: %d of %d bytes covered", name, covered, want)
 		}
 		a, b, c := got[0], got[1], got[2]
 		if a.Status != 404 || a.Mime != "text/html" || a.Digest != "sha1:X" || a.Method != "HEAD" || a.Request == 0 || a.URL != "http://h/a" {
@@ -707,7 +707,7 @@ func TestIndex(t *testing.T) {
 		for _, e := range got {
 			r, _ := NewReader(bytes.NewReader(file[e.Offset : e.Offset+e.Length]))
 			if rec, err := r.Next(); err != nil || rec.TargetURI() != e.URL {
-				t.Errorf("%s: %+v leads to %v, %v", name, e, rec, err)
+				t.Errorf("%s: %+v refers to %v, %v", name, e, rec, err)
 			}
 		}
 	}

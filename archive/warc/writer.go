@@ -230,7 +230,7 @@ func validSize(f *os.File) (int64, error) {
 	}
 	r, err := NewReader(f)
 	if err != nil {
-		return 0, fmt.Errorf("%s is not a WARC file: %w", f.Name(), err)
+		return 0, fmt.Errorf("%s: not a WARC file: %w", f.Name(), err)
 	}
 	defer r.Close()
 	for {
