@@ -8,8 +8,7 @@ import (
 	"testing"
 )
 
-// TestMessagesOfTheFirstVersionStay reads messages that version 6353048 wrote, and writes them
-// again.
+// TestMessagesOfTheFirstVersionStay decodes messages of version 6353048 and encodes them again.
 func TestMessagesOfTheFirstVersionStay(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("testdata/contracts.txt")
@@ -45,7 +44,7 @@ func TestMessagesOfTheFirstVersionStay(t *testing.T) {
 	}
 }
 
-// rewrite decodes a message into v without tolerance and encodes v again.
+// rewrite decodes a message into v, without unknown fields, and encodes v again.
 func rewrite(t *testing.T, message string, v any) []byte {
 	t.Helper()
 	dec := json.NewDecoder(bytes.NewReader([]byte(message)))

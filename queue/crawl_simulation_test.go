@@ -24,15 +24,15 @@ import (
 	"github.com/urlget/urlget/queue/queuetest"
 )
 
-// TestCrawlSimulation lets workers crawl made up sites, each from a seed, with all that goes wrong
-// in TestSimulation. Every page that the seeds lead to within the depth has one result, and no
-// other page has one; what redirects leads elsewhere; what robots.txt forbids is not asked for, and
-// without failures each server is asked for it once.
+// TestCrawlSimulation crawls simulated sites, each generated from a seed, with the faults of
+// TestSimulation. Every page within the depth limit has one result, and no other page has one. A
+// page that redirects counts as moved. A URL that robots.txt disallows is not requested. Without
+// faults, the robots.txt of each server is requested once.
 func TestCrawlSimulation(t *testing.T) {
 	simulate(t, func(t *testing.T, seed uint64) { newSite(seed).run(t) })
 }
 
-// A site is a simulation whose resources lead to each other.
+// A site is a simulation whose resources link to each other.
 type site struct {
 	*simulation
 	def     queue.Crawl
@@ -40,7 +40,7 @@ type site struct {
 	leads   map[string][]string // targets of links
 	moved   map[string]string   // targets of redirects
 	window  time.Duration
-	refused int // one of so many exchanges is refused
+	refused int // one in this many requests is refused; 0 for none
 }
 
 func newSite(seed uint64) *site {
@@ -85,13 +85,13 @@ func newSite(seed uint64) *site {
 	s.def.NoRobots = r.IntN(3) == 0
 	s.window = 2 * time.Hour
 	if r.IntN(2) == 0 {
-		s.window = time.Millisecond // what the engine remembers is not what it hangs on
+		s.window = time.Millisecond // duplicate detection of the engine is not required
 	}
 	s.model = queuetest.NewModel(queuetest.Options{Limits: queue.Limits{AckWait: 30 * time.Second}, Window: s.window, Fault: s.fault})
 	return s
 }
 
-// page returns the resource at a URL.
+// page returns the content of a URL.
 func (s *site) page(url string) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "<title>%s</title>\n", url)
@@ -101,7 +101,7 @@ func (s *site) page(url string) []byte {
 	return b.Bytes()
 }
 
-// wanted returns the pages that the seeds lead to, with their outcomes.
+// wanted returns the expected outcome of each page that can be reached from the seeds.
 func (s *site) wanted() map[string]string {
 	ends := map[string]string{}
 	depths := map[string]int{}
@@ -190,7 +190,7 @@ func (c *crawler) Open(ctx context.Context, req *fetch.Request) (*driver.Respons
 		Body: &closer{bytes.NewReader(file), ended}}, nil
 }
 
-// end returns where redirects end.
+// end returns the last URL of a chain of redirects.
 func (s *site) end(url string) string {
 	for range len(s.moved) {
 		to, ok := s.moved[url]
@@ -210,7 +210,7 @@ func (s *site) process(ctx context.Context, name string) (crashed bool) {
 }
 
 func (s *site) run(t *testing.T) {
-	for from := range s.moved { // a redirect does not lead to another redirect
+	for from := range s.moved { // chains of redirects are shortened to one redirect
 		if to := s.end(from); s.moved[to] != "" {
 			delete(s.moved, from)
 		}
@@ -246,7 +246,7 @@ func (s *site) run(t *testing.T) {
 	s.check(t, admin)
 }
 
-// start starts the crawl, and submits each seed twice.
+// start starts the crawl and submits each seed twice.
 func (s *site) start(t *testing.T, admin queue.Engine) {
 	var def *queue.Crawl
 	again(t, func() (err error) {
@@ -261,7 +261,8 @@ func (s *site) start(t *testing.T, admin queue.Engine) {
 	}
 }
 
-// pause stops the crawl for minutes, in which nothing is visited once everybody knows.
+// pause stops the crawl for four minutes and checks that no page is visited once all workers know
+// that.
 func (s *site) pause(t *testing.T, admin queue.Admin) {
 	setStopped := func(stopped bool) {
 		again(t, func() error {

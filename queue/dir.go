@@ -107,10 +107,10 @@ func (d *Dir) Begin() (Spool, error) {
 	}
 }
 
-// leftAfter is the age after which an unlocked unfinished file counts as a leftover.
+// leftAfter is the age after which an unlocked unfinished file counts as abandoned.
 const leftAfter = time.Hour
 
-// sweep removes leftovers of killed workers: old files that are not locked.
+// sweep removes abandoned files of killed workers: old files that are not locked.
 func (d *Dir) sweep() {
 	dir, err := d.root.Open(onTheirWay)
 	if err != nil {
@@ -302,6 +302,6 @@ func (s *dirSpool) Discard() {
 	s.over = true
 	s.Close()
 	if s.temporary != "" {
-		s.dir.root.Remove(s.temporary) // fails after a rename; a leftover is harmless
+		s.dir.root.Remove(s.temporary) // fails after a rename; an abandoned file is harmless
 	}
 }

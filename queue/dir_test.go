@@ -14,8 +14,8 @@ import (
 	"github.com/urlget/urlget/queue/queuetest"
 )
 
-// Unfinished files of a killed worker are removed by the next one. Files that another worker is
-// writing are kept.
+// OpenDir removes the unfinished files of a killed worker. It keeps files that another worker is
+// writing.
 func TestWhatKilledWorkersLeftIsRemoved(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -56,7 +56,7 @@ func TestWhatKilledWorkersLeftIsRemoved(t *testing.T) {
 	}
 }
 
-// A store works without nameless files, and a sweep keeps files that are being written.
+// A store works without unnamed files, and a sweep keeps files that are being written.
 func TestDirWithoutNamelessFiles(t *testing.T) {
 	t.Parallel()
 	d, err := queue.OpenDir(t.TempDir())

@@ -18,8 +18,8 @@ import (
 	"github.com/urlget/urlget/queue/queuetest"
 )
 
-// A job is submitted, done by a worker, and its content read from the store. Programs use an engine
-// such as that of queue/jetstream; here it is a model in memory.
+// Submit a job, run a worker, and read the content from the store. Programs use an engine such as
+// that of queue/jetstream; this example uses an in-memory model.
 func ExampleWorker() {
 	s, err := nexd.New(nexd.Options{Answers: map[string]string{"rain.txt": "a poem about rain\n"}})
 	if err != nil {

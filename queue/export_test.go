@@ -7,7 +7,7 @@ import (
 	"github.com/urlget/urlget/crawl/robots"
 )
 
-// WithNames lets a store make only files that have names.
+// WithNames makes a store create only named files.
 func WithNames(d *Dir) { d.nameless = false }
 
 // List returns the paths of all files in the directory, in order.

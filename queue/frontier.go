@@ -57,7 +57,7 @@ func (f *frontier) remember(id string, depth int) {
 }
 
 // change updates the mark of a page with edit, whose second argument reports whether the mark
-// exists. If edit returns false, the mark is kept.
+// exists. If edit returns false, the mark is not changed.
 func (f *frontier) change(ctx context.Context, id string, edit func(m *mark, there bool) (bool, error)) error {
 	return replace(ctx, f.engine.Pages(), "page/"+id, func(old []byte, there bool) ([]byte, error) {
 		var m mark
@@ -73,7 +73,7 @@ func (f *frontier) change(ctx context.Context, id string, edit func(m *mark, the
 
 // add queues a page unless it is known, and reports whether it is new. A known page is queued again
 // if this link makes it nearer and its links were already followed, since they become nearer too.
-// Pay, if not nil, is called before a new page is queued. If it returns false, the page is not
+// pay, if not nil, is called before a new page is queued. If it returns false, the page is not
 // added.
 func (f *frontier) add(ctx context.Context, c *Crawl, s *submission, pay func() (bool, error)) (fresh bool, err error) {
 	depth := s.Job.Depth
@@ -102,7 +102,7 @@ func (f *frontier) add(ctx context.Context, c *Crawl, s *submission, pay func() 
 		case m.Followed > 0:
 			key += "/" + strconv.Itoa(depth)
 		default:
-			key = "" // it is still queued, and will read the new depth
+			key = "" // it is still queued and will be visited with the new depth
 		}
 		if key != "" {
 			data, err := s.encode(longest(f.engine))
@@ -153,8 +153,8 @@ func (f *frontier) follow(ctx context.Context, id string, depth int) (now int, e
 	return now, err
 }
 
-// spend takes one unit from a budget shared by all workers, and reports whether there was one left.
-// Units that a worker reserves and does not use are lost, so that the budget is never exceeded.
+// spend takes one unit from a budget shared by all workers, and reports whether one was left. Units
+// that a worker reserves and does not use are lost, so that the budget is never exceeded.
 func (f *frontier) spend(ctx context.Context, budget string, most int) (bool, error) {
 	if err := f.paying.lock(ctx); err != nil {
 		return false, err

@@ -13,30 +13,30 @@ import (
 )
 
 // A hosts value holds the host leases of a worker. Each host has perHost leases, and each allows
-// one transfer at a time. In this file, a place is such a lease. A worker keeps its places while it
-// has jobs for the host, but not for ever.
+// one transfer at a time. A worker keeps its leases while it has jobs for the host, but at most for
+// oldPlace if other workers want them.
 type hosts struct {
 	values  Values
 	holder  string // unique among workers
 	ttl     time.Duration
 	perHost int
-	delay   time.Duration // pause between two transfers with the same place
+	delay   time.Duration // pause between two transfers with the same lease
 	waited  func(time.Duration)
-	most    int            // soft limit of places for all hosts together
-	freed   func()         // called when a place becomes usable again
+	most    int            // soft limit of leases for all hosts together
+	freed   func()         // called when a lease becomes usable again
 	ending  sync.WaitGroup // running deletions of leases
 
 	mu    sync.Mutex
 	known map[string]*hostPlaces
-	doubt map[string]bool // keys that may be leased by this worker, because a response was lost
+	doubt map[string]bool // keys that this worker may have leased, because a response was lost
 }
 
-// hostPlaces holds the places at one host.
+// hostPlaces holds the leases for one host.
 type hostPlaces struct {
 	host   string
-	asking mutex // held while a place is requested
+	asking mutex // held while a lease is requested
 	places map[*place]bool
-	users  int // callers that use or request a place
+	users  int // callers that use or request a lease
 }
 
 // A place is a lease for one transfer at a host.
@@ -44,21 +44,21 @@ type place struct {
 	at       *hostPlaces
 	key      string
 	revision uint64
-	since    time.Time // time of the first lease
+	since    time.Time // time when the lease was acquired
 	ready    time.Time // end of the pause after the last transfer
 	free     time.Time // end of the last use
 	used     bool
 	lost     bool
 	dropping bool        // its lease is being deleted
-	expiry   *time.Timer // calls lose when another worker may have the lease
+	expiry   *time.Timer // calls markLost when another worker may have the lease
 	end      context.CancelCauseFunc
 }
 
 const (
-	// placeWait limits the wait for a place before the job returns to the queue.
+	// placeWait limits the wait for a lease before the job returns to the queue.
 	placeWait = 2 * time.Second
-	// idlePlace is how long an unused place is kept. oldPlace is how long a place in constant use
-	// is kept before another worker may have it.
+	// idlePlace is how long an unused lease is kept. oldPlace is how long a lease in constant use
+	// is kept before another worker may get it.
 	idlePlace = 250 * time.Millisecond
 	oldPlace  = 10 * time.Second
 )
@@ -79,8 +79,8 @@ func hostKey(host string) string {
 	return hex.EncodeToString(sum[:12])
 }
 
-// take waits for a place at a host. The returned context is cancelled if the place is lost. The
-// function give ends the use; the place then rests for the given time.
+// take waits for a lease for a host. The returned context is cancelled if the lease is lost. The
+// function give ends the use; the lease is then unusable for the given time.
 func (h *hosts) take(ctx context.Context, host string) (_ context.Context, give func(time.Duration), err error) {
 	if host == "" {
 		return ctx, func(time.Duration) {}, nil
@@ -116,13 +116,12 @@ func (h *hosts) take(ctx context.Context, host string) (_ context.Context, give 
 	}
 }
 
-// reserve makes one attempt to lease a place at a host for later use, and reports whether it
-// succeeded.
+// reserve makes one attempt to acquire a lease for later use, and reports whether it succeeded.
 func (h *hosts) reserve(ctx context.Context, host string) bool {
 	hp := h.enter(host)
 	defer h.leave(hp)
 	if !hp.asking.tryLock() {
-		return false // another goroutine is requesting a place
+		return false // another goroutine is requesting a lease
 	}
 	defer hp.asking.unlock()
 	p, err := h.try(ctx, hp)
@@ -135,7 +134,7 @@ func (h *hosts) reserve(ctx context.Context, host string) bool {
 	return true
 }
 
-// count returns how many places at a host are usable now, and how many are in use.
+// count returns how many leases for a host are usable now, and how many are in use.
 func (h *hosts) count(host string) (spare, used int) {
 	now := time.Now()
 	h.mu.Lock()
@@ -153,7 +152,7 @@ func (h *hosts) count(host string) (spare, used int) {
 	return spare, used
 }
 
-// usable reports whether a place can be used now. The caller holds h.mu.
+// usable reports whether a lease can be used now. The caller holds h.mu.
 func (p *place) usable(now time.Time) bool {
 	return !p.used && !p.lost && !now.Before(p.ready) && now.Sub(p.since) < oldPlace
 }
@@ -171,7 +170,7 @@ func (h *hosts) enter(host string) *hostPlaces {
 	return hp
 }
 
-// use starts the use of an idle place of this worker. It returns nil if there is none.
+// use starts the use of an idle lease of this worker. It returns nil if there is none.
 func (h *hosts) use(hp *hostPlaces) *place {
 	now := time.Now()
 	h.mu.Lock()
@@ -185,7 +184,7 @@ func (h *hosts) use(hp *hostPlaces) *place {
 	return nil
 }
 
-// hold returns the results of take for a place.
+// hold returns the results of take for a lease.
 func (h *hosts) hold(ctx context.Context, p *place) (context.Context, func(time.Duration)) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	h.mu.Lock()
@@ -208,14 +207,15 @@ func (h *hosts) leave(hp *hostPlaces) {
 	h.forget(hp)
 }
 
-// forget removes a host that has no users and no places.
+// forget removes a host that has no users and no leases.
 func (h *hosts) forget(hp *hostPlaces) {
 	if hp.users == 0 && len(hp.places) == 0 && h.known[hp.host] == hp {
 		delete(h.known, hp.host)
 	}
 }
 
-// try returns an idle place of this worker, or leases one. It returns nil if none is available now.
+// try returns an idle lease of this worker, or acquires one. It returns nil if none is available
+// now.
 func (h *hosts) try(ctx context.Context, hp *hostPlaces) (*place, error) {
 	if p := h.use(hp); p != nil {
 		return p, nil
@@ -249,8 +249,8 @@ func (h *hosts) try(ctx context.Context, hp *hostPlaces) (*place, error) {
 	return nil, nil
 }
 
-// lease leases a place. If this worker has the lease because a response was lost, lease takes it
-// over.
+// lease acquires the lease with a key. If this worker already has it because a response was lost,
+// lease takes it over.
 func (h *hosts) lease(ctx context.Context, key string) (revision uint64, asked time.Time, err error) {
 	asked = time.Now()
 	revision, err = h.values.Create(ctx, key, []byte(h.holder))
@@ -301,10 +301,10 @@ func (h *hosts) mine(ctx context.Context, key string) (revision uint64, err erro
 	return revision, err
 }
 
-// safe returns the time until which a lease requested at that time cannot have expired.
+// safe returns the time until which a lease requested at the time asked cannot have expired.
 func (h *hosts) safe(asked time.Time) time.Time { return asked.Add(h.ttl - h.ttl/4) }
 
-// markLost marks a place as lost and cancels its user, because another worker may have the lease.
+// markLost marks a lease as lost and cancels its user, because another worker may have it.
 func (h *hosts) markLost(p *place) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -314,8 +314,8 @@ func (h *hosts) markLost(p *place) {
 	}
 }
 
-// give ends the use of a place. It releases the place if this worker has had it for oldPlace, or
-// else the least recently used place if there are too many.
+// give ends the use of a lease. It releases the lease if this worker has had it for oldPlace, or
+// otherwise the least recently used lease if there are too many.
 func (h *hosts) give(p *place, rest time.Duration) {
 	h.mu.Lock()
 	p.used, p.end = false, nil
@@ -343,7 +343,7 @@ func (h *hosts) give(p *place, rest time.Duration) {
 	h.freed()
 }
 
-// surplus returns the least recently used place if this worker has too many, or nil. The caller
+// surplus returns the least recently used lease if this worker has too many, or nil. The caller
 // holds h.mu.
 func (h *hosts) surplus() (p *place) {
 	n, now := 0, time.Now()
@@ -364,7 +364,7 @@ func (h *hosts) surplus() (p *place) {
 	return p
 }
 
-// keep renews the leases of all places. It is called several times within the TTL of a lease.
+// keep renews all leases. It is called several times within the TTL of a lease.
 func (h *hosts) keep(ctx context.Context) {
 	var list []*place
 	h.mu.Lock()
@@ -379,7 +379,7 @@ func (h *hosts) keep(ctx context.Context) {
 	}
 }
 
-// tidy deletes the leases of idle, old and lost places.
+// tidy deletes idle, old and lost leases.
 func (h *hosts) tidy(ctx context.Context) {
 	var list []*place
 	now := time.Now()
@@ -442,7 +442,7 @@ func (h *hosts) drop(ctx context.Context, p *place) {
 	h.forget(p.at)
 }
 
-// close deletes all leases. No place may be used afterwards.
+// close deletes all leases. No lease may be used afterwards.
 func (h *hosts) close(ctx context.Context) {
 	h.ending.Wait()
 	h.mu.Lock()

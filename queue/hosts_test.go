@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// memory are values of a test.
+// memory implements Values in memory.
 type memory struct {
 	mu      sync.Mutex
 	m       map[string]string
 	at      map[string]uint64
 	n       uint64
-	updated func() error // is called once, when a value was updated and its answer is on the way
+	updated func() error // called once, after a value was updated and before the response
 }
 
 func newMemory() *memory { return &memory{m: map[string]string{}, at: map[string]uint64{}} }
@@ -71,8 +71,8 @@ func (v *memory) Delete(_ context.Context, key string, revision uint64) error {
 	return nil
 }
 
-// A place that a worker leaves is there for others at once, also if its lease was renewed at that
-// moment, so that the revision that the worker knows is not the last one.
+// A lease that a worker releases is free at once, even if it is being renewed at that moment, so
+// that the worker does not know its last revision.
 func TestAPlaceThatIsLeftIsFree(t *testing.T) {
 	t.Parallel()
 	for name, answer := range map[string]error{"renewed meanwhile": nil, "an answer was lost": errors.New("no answer")} {
@@ -86,7 +86,7 @@ func TestAPlaceThatIsLeftIsFree(t *testing.T) {
 			}
 			h.mu.Lock()
 			for p := range h.known["host"].places {
-				p.since = p.since.Add(-oldPlace) // others may have it
+				p.since = p.since.Add(-oldPlace) // old enough to be released
 			}
 			h.mu.Unlock()
 			v.updated = func() error {

@@ -10,9 +10,9 @@ import (
 // lockPoll is the interval between attempts to get a lock.
 const lockPoll = 250 * time.Millisecond
 
-// WithLock calls do while it holds the lock of a key, a lease. It calls over before it waits for
-// the lock and again with the lock, and returns if over reports that the work is done. The context
-// of do is cancelled if the lock is lost.
+// WithLock calls do while it holds the lock of a key, which is a lease. It calls over before it
+// waits for the lock and again with the lock, and returns if over reports that the work is done.
+// The context of do is cancelled if the lock is lost.
 func WithLock(ctx context.Context, e Engine, key string, over func(context.Context) (bool, error), do func(context.Context) error) error {
 	for {
 		if done, err := over(ctx); done || err != nil {
@@ -32,7 +32,7 @@ func WithLock(ctx context.Context, e Engine, key string, over func(context.Conte
 	}
 }
 
-// locked runs over and do while it renews the lock.
+// locked calls over and do while it renews the lock.
 func locked(ctx context.Context, e Engine, key string, revision uint64, asked time.Time,
 	over func(context.Context) (bool, error), do func(context.Context) error) error {
 	held, cancel := context.WithCancelCause(ctx)

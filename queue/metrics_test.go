@@ -10,7 +10,7 @@ import (
 	"github.com/urlget/urlget/fetch/job"
 )
 
-// The names of metrics, and of their labels, are a contract.
+// The names of metrics and of their labels are a contract.
 func TestMetricsAreTextOfPrometheus(t *testing.T) {
 	t.Parallel()
 	want, err := os.ReadFile("testdata/metrics.txt")

@@ -8,7 +8,7 @@ import (
 	"github.com/urlget/urlget/queue/queuetest"
 )
 
-// TestModel runs the engine tests on the model that the simulation uses.
+// TestModel runs the engine tests on the in-memory model that the simulation uses.
 func TestModel(t *testing.T) {
 	t.Parallel()
 	queuetest.Run(t, func(*testing.T) func() queue.Admin {

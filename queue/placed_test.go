@@ -2,8 +2,8 @@ package queue
 
 import "testing"
 
-// Between the use of a place and the note that the job needs none, Next may look and find the
-// others spoken for: it has to look again.
+// When a job gets its lease, Next may have just found that all leases are reserved for scheduled
+// jobs. It must then be woken to look again.
 func TestNextLooksAgainOnceAJobHasItsPlace(t *testing.T) {
 	t.Parallel()
 	r := &run{prefetch: newPrefetch()}

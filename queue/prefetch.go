@@ -12,7 +12,7 @@ import (
 	"github.com/urlget/urlget/crawl/schedule"
 )
 
-// A prefetch buffer holds jobs whose hosts have no free place, while jobs of other hosts run.
+// A prefetch buffer holds jobs whose hosts have no free lease, while jobs of other hosts run.
 // Returning and taking a job again would cost more than executing it. Only the goroutine that calls
 // Next uses it, except where fields say otherwise.
 type prefetch struct {
@@ -28,7 +28,7 @@ type prefetch struct {
 	arrivals chan arrival   // the job that the engine returned
 	wake     chan struct{}  // holds a value when another job may be able to start
 	asks     int            // running lease requests; guarded by run.mu, as is handed
-	handed   map[string]int // jobs in the scheduler without a place, by host
+	handed   map[string]int // jobs in the scheduler without a lease, by host
 	askers   sync.WaitGroup // goroutines with engine requests
 }
 
@@ -38,8 +38,8 @@ type hostQueue struct {
 	tasks []*task
 
 	// Guarded by the run's mu:
-	asking  bool      // a place is being requested
-	blocked bool      // the last request found none
+	asking  bool      // a lease is being requested
+	blocked bool      // the last request found no free lease
 	next    time.Time // time of the next request
 	wait    time.Duration
 }
@@ -56,7 +56,7 @@ const (
 	// their messages.
 	prefetchJobs  = 32
 	prefetchBytes = 16 << 20
-	// prefetchAhead is the time for which startable jobs are kept ready, so that released places
+	// prefetchAhead is the time for which startable jobs are kept ready, so that released leases
 	// are used at once.
 	prefetchAhead = 250 * time.Millisecond
 	// prefetchFor is how long a job waits before it returns to the queue for other workers.
@@ -116,7 +116,7 @@ func (r *run) next(_ context.Context, room func(string) bool) (schedule.Task, er
 	}
 }
 
-// enter adds an arrival to the buffer. A job that needs no place is returned instead.
+// enter adds an arrival to the buffer. A job that needs no lease is returned instead.
 func (r *run) enter(a arrival) (*task, error) {
 	l := r.prefetch
 	switch {
@@ -174,13 +174,13 @@ func (r *run) isPaused(host string) bool {
 	return r.pauses.known(host) || r.sched.PausedUntil(host).After(time.Now())
 }
 
-// pick returns a job whose host has a place for it. Otherwise it reports whether there are jobs
+// pick returns a job whose host has a lease for it. Otherwise it reports whether there are jobs
 // that only wait for the scheduler.
 func (r *run) pick(room func(string) bool) (t *task, ready bool) {
 	for i, p := range r.prefetch.queues {
 		spare, used := r.hosts.count(p.host)
 		if used >= r.Parallel {
-			spare++ // each ending job leaves its place to the next one
+			spare++ // each ending job passes its lease to the next one
 		}
 		if r.isPaused(p.host) || spare <= r.scheduledWithoutPlace(p.host) {
 			continue
@@ -197,14 +197,14 @@ func (r *run) pick(room func(string) bool) (t *task, ready bool) {
 	return nil, ready
 }
 
-// scheduledWithoutPlace returns the number of scheduled jobs of a host that have no place yet.
+// scheduledWithoutPlace returns the number of scheduled jobs of a host that have no lease yet.
 func (r *run) scheduledWithoutPlace(host string) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.prefetch.handed[host]
 }
 
-// ask requests places at hosts with waiting jobs, a few at a time.
+// ask requests leases for hosts with waiting jobs, a few at a time.
 func (r *run) ask() {
 	now := time.Now()
 	for _, p := range r.prefetch.queues {

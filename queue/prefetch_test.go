@@ -18,7 +18,7 @@ import (
 	"github.com/urlget/urlget/queue/queuetest"
 )
 
-// slow is a driver that takes a while.
+// slow is a driver that takes the given time for each response.
 type slow time.Duration
 
 func (s slow) Open(context.Context, *fetch.Request) (*driver.Response, error) {
@@ -26,21 +26,21 @@ func (s slow) Open(context.Context, *fetch.Request) (*driver.Response, error) {
 	return &driver.Response{Meta: fetch.Meta{Size: 1}, Body: &closer{strings.NewReader("x"), func() {}}}, nil
 }
 
-// Three workers are nearly as fast as one worker with all jobs: jobs that wait for a place do not
-// block others, and do not return to the queue.
+// Three workers are nearly as fast as one worker with all jobs. Jobs that wait for a lease do not
+// block others and do not return to the queue.
 func TestWorkersShareHosts(t *testing.T) {
 	t.Parallel()
 	const workers, parallel, takes = 3, 4, 20 * time.Millisecond
 	for _, c := range []struct {
 		hosts, perHost, jobs int
-		most                 float64 // multiple of the minimum
-		putOff               int     // at most
+		most                 float64 // maximum, as a multiple of the minimum
+		putOff               int     // maximum number
 	}{
-		// How workers come by their places is a matter of chance: these bounds leave room for it.
-		// When jobs did not wait in their workers, the first case took five times the minimum.
+		// The distribution of leases among workers is random, so these limits are generous. Without
+		// the prefetch buffer, the first case took five times the minimum.
 		{12, 2, 6000, 1.5, 600},
 		{1, 12, 3000, 1.5, 300},
-		{1, 2, 900, 1.6, 700}, // more wait than fit
+		{1, 2, 900, 1.6, 700}, // more jobs wait than fit into the buffers
 	} {
 		t.Run(fmt.Sprint(c.hosts, "/", c.perHost), func(t *testing.T) {
 			t.Parallel()

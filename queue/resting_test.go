@@ -17,7 +17,7 @@ import (
 	"github.com/urlget/urlget/queue/queuetest"
 )
 
-// moody is a driver with one healthy host and otherwise busy hosts.
+// moody is a driver with one healthy host; all other hosts are busy.
 type moody struct{}
 
 func (moody) Open(_ context.Context, req *fetch.Request) (*driver.Response, error) {
@@ -28,8 +28,8 @@ func (moody) Open(_ context.Context, req *fetch.Request) (*driver.Response, erro
 	return &driver.Response{Meta: fetch.Meta{Size: 1}, Body: &closer{strings.NewReader("x"), func() {}}}, nil
 }
 
-// Hosts that are busy again and again, and so are left alone for longer each time, keep a worker
-// from no other host.
+// Hosts that are busy again and again, with growing pauses, do not keep a worker from the jobs of
+// another host.
 func TestBusyHostsKeepAWorkerFromNoOther(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 	"github.com/urlget/urlget/queue/queuetest"
 )
 
-// Workers share the robots.txt of a server and failures of its retrieval, but not refusals by the
+// Workers share the robots.txt of a server and failures to retrieve it, but not refusals by the
 // policy of one worker.
 func TestWorkersShareWhatServersSayOfRobots(t *testing.T) {
 	t.Parallel()

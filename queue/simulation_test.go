@@ -35,15 +35,15 @@ var (
 	replay      = flag.Uint64("seed", 0, "simulate only the world of this seed")
 )
 
-// TestSimulation lets workers do the jobs of made up worlds, each from a seed, while requests and
-// answers are lost, jobs are delivered twice, connections are cut, and workers end at any step and
-// are replaced. Each job ends with one result, each content is kept once, no host gets more than it
-// bears or is asked while it rests, and only what is poison becomes a dead letter.
+// TestSimulation runs workers in simulated worlds, each generated from a seed. Requests and
+// responses are lost, jobs are delivered twice, connections are cut, and workers crash at any step
+// and are replaced. Each job has one result, and each body is stored. No host exceeds its limit or
+// gets requests during its pause. Only jobs that cannot succeed become dead letters.
 func TestSimulation(t *testing.T) {
 	simulate(t, func(t *testing.T, seed uint64) { newSimulation(seed).run(t) })
 }
 
-// simulate runs the worlds of all seeds, or of those that the flags ask for.
+// simulate runs the worlds of all seeds, or of those that the flags select.
 func simulate(t *testing.T, run func(t *testing.T, seed uint64)) {
 	t.Parallel()
 	test := t.Name()
@@ -61,7 +61,7 @@ func simulate(t *testing.T, run func(t *testing.T, seed uint64)) {
 			t.Parallel()
 			for seed := first + part; seed <= last; seed += 2 {
 				synctest.Test(t, func(t *testing.T) {
-					defer func() { // a failure ends the test outside as well
+					defer func() { // report the seed in the outer test
 						if t.Failed() {
 							t.Logf("seed %d, to be had again by go test ./queue -run '^%s$' -seed %d", seed, test, seed)
 						}
@@ -80,44 +80,44 @@ const (
 	fine   kind = iota
 	gone        // not found
 	shaky       // the network fails a few times
-	broken      // the connection ends in the middle a few times
-	busy        // asks to come back later a few times
-	never       // the network fails always
-	killer      // ends the worker that asks
+	broken      // the connection is lost within the body a few times
+	busy        // busy, with Retry-After, a few times
+	never       // the network always fails
+	killer      // crashes the worker
 	numKinds
 )
 
-// A simulation is a world of hosts, the engine, and workers.
+// A simulation is a world of hosts, with the engine and the workers.
 type simulation struct {
 	seed    uint64
 	model   *queuetest.Model
 	perHost int
-	loss    int // one of so many operations fails; 0 for none
+	loss    int // one in this many operations fails; 0 for none
 	kinds   map[string]kind
-	slow    int // how long an exchange takes, at most, in milliseconds
-	crashes int // that are left, apart from those of killers
+	slow    int // maximum duration of a response, in milliseconds
+	crashes int // crashes left, except those caused by killers
 
-	mu      sync.Mutex // for all below
+	mu      sync.Mutex // protects the fields below
 	tries   map[string]int
 	counts  map[string]int // operations, for dice
 	running map[string]int
 	most    map[string]int
 	rests   map[string]rest
 	wrong   []string
-	kept    map[string]int // contents by digest
+	kept    map[string]int // stored bodies by digest
 }
 
-// A rest is a time in which a host is to be left alone.
+// A rest is a pause of a busy host.
 type rest struct{ from, to time.Time }
 
-// dice returns a number from 0 to below n for something that happens.
+// dice returns a number from 0 to below n for an event.
 func (s *simulation) dice(n int, what ...any) int {
 	h := fnv.New64a()
 	fmt.Fprintln(h, s.seed, what)
 	return int(h.Sum64() >> 16 % uint64(n))
 }
 
-// nth counts how often something happens.
+// nth counts an event and returns its number.
 func (s *simulation) nth(what string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -142,7 +142,7 @@ func newSimulation(seed uint64) *simulation {
 			s.kinds[url] = fine
 		}
 		if s.kinds[url] == killer && r.IntN(4) > 0 {
-			s.kinds[url] = fine // it takes long
+			s.kinds[url] = fine // only a quarter of the killers remain
 		}
 	}
 	if r.IntN(3) > 0 {
@@ -152,7 +152,7 @@ func newSimulation(seed uint64) *simulation {
 	return s
 }
 
-// fault loses some of the requests and answers, and delivers some jobs twice.
+// fault loses some requests and responses, and delivers some jobs twice.
 func (s *simulation) fault(conn, op, key string) queuetest.Fault {
 	if s.loss == 0 {
 		return queuetest.Fault{}
@@ -173,7 +173,7 @@ func content(url string) []byte {
 	return []byte(strings.Repeat(url+"\n", 1+len(url)*len(url)%200))
 }
 
-// A worker is one process.
+// A worker simulates one process.
 type worker struct {
 	*simulation
 	name string
@@ -183,7 +183,7 @@ type worker struct {
 	once sync.Once
 }
 
-// crash ends the process: nothing that it does counts any more.
+// crash ends the process. Its later operations have no effect.
 func (w *worker) crash() {
 	w.once.Do(func() {
 		w.conn.Cut(true)
@@ -192,7 +192,7 @@ func (w *worker) crash() {
 	})
 }
 
-// step is called wherever the process may end, or be cut off for a while.
+// step is called wherever the process may crash or lose its connection for a while.
 func (w *worker) step() {
 	if w.loss == 0 {
 		return
@@ -327,7 +327,7 @@ func (s *simulation) process(ctx context.Context, name string) (crashed bool) {
 	})
 }
 
-// work runs a worker, which retrieves by one scheme, until it ends, and reports whether it crashed.
+// work runs a worker with one scheme until it ends, and reports whether it crashed.
 func (s *simulation) work(ctx context.Context, name string, opts queue.Worker, scheme func(*worker) fetch.Scheme) (crashed bool) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -19,7 +19,7 @@ import (
 	"github.com/urlget/urlget/queue/queuetest"
 )
 
-// tardy is a driver that takes ten seconds, and counts.
+// tardy is a driver that takes ten seconds for each response and counts the requests.
 type tardy struct{ begun atomic.Int32 }
 
 func (d *tardy) Open(ctx context.Context, _ *fetch.Request) (*driver.Response, error) {
@@ -28,7 +28,7 @@ func (d *tardy) Open(ctx context.Context, _ *fetch.Request) (*driver.Response, e
 	return &driver.Response{Meta: fetch.Meta{Size: 1}, Body: &closer{strings.NewReader("x"), func() {}}}, nil
 }
 
-// at runs a worker on a model while during is called.
+// at runs a worker with a driver while it calls during.
 func at(t *testing.T, e queue.Engine, d driver.Driver, w queue.Worker, during func(context.Context)) {
 	t.Helper()
 	client := fetch.New(nil, func(_ driver.Env, reg *driver.Registry) {
@@ -47,8 +47,8 @@ func at(t *testing.T, e queue.Engine, d driver.Driver, w queue.Worker, during fu
 	}
 }
 
-// A page that a worker has in hand while others are under way is not begun once the crawl is
-// stopped, and is when it goes on.
+// A page that the worker has taken but not started is not visited while the crawl is stopped. It is
+// visited when the crawl resumes.
 func TestAStoppedCrawlBeginsNothingThatIsInHand(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -84,7 +84,7 @@ func TestAStoppedCrawlBeginsNothingThatIsInHand(t *testing.T) {
 	})
 }
 
-// Each message that no worker can do anything with is a dead letter of its own.
+// Each message that is not a valid job becomes a separate dead letter.
 func TestMessagesThatAreNoJobsAreLettersOfTheirOwn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -103,7 +103,7 @@ func TestMessagesThatAreNoJobsAreLettersOfTheirOwn(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		at(t, e, &tardy{}, queue.Worker{}, func(ctx context.Context) { // pages, and no crawl
+		at(t, e, &tardy{}, queue.Worker{}, func(ctx context.Context) { // a queue of pages without Worker.Crawl
 			time.Sleep(time.Minute)
 			if s, err := e.Status(ctx); err != nil || s.Dead != 4 || s.Depth() != 0 {
 				t.Errorf("%+v, want 4 dead letters and nothing else: %v", s, err)
@@ -112,8 +112,8 @@ func TestMessagesThatAreNoJobsAreLettersOfTheirOwn(t *testing.T) {
 	})
 }
 
-// A stopping worker returns jobs that have not started at once, including the next job for a place
-// that is not free yet.
+// A stopping worker returns jobs that have not started at once, including the next job for a host
+// whose lease is in use.
 func TestAWorkerThatEndsKeepsNothingThatItHasNotBegun(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -51,7 +51,7 @@ func TestDirKeepsContentsOnce(t *testing.T) {
 	}
 }
 
-// silent is an engine that loses its first responses to a submission, or refuses it.
+// silent is an engine that loses its first responses to Submit, or returns an error.
 type silent struct {
 	queue.Engine
 	lost  int

@@ -172,8 +172,8 @@ func (t *task) release(ctx context.Context) {
 	t.prefetch.wakeNext()
 }
 
-// recordPlace records that the job has a host lease or needs none. The prefetch buffer may start
-// another job.
+// recordPlace records that the job has a host lease or needs none. The prefetch buffer may then
+// start another job.
 func (t *task) recordPlace() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -379,9 +379,9 @@ func (t *task) tell(ctx context.Context, res *job.Result) {
 	}
 }
 
-// settle finishes the job or returns it for a retry. If us is true, a failure was caused by the
-// worker and does not count. It returns the result, which may change for a page, and the error if
-// the result could not be stored or published.
+// settle finishes the job or returns it for a retry. If workerFault is true, a failure was caused
+// by the worker and does not count. It returns the result, which may change for a page, and the
+// error if the result could not be stored or published.
 func (t *task) settle(ctx context.Context, res *job.Result, spool Spool, workerFault bool) (*job.Result, error) {
 	if res.Outcome == job.Failed && (workerFault || errors.Is(context.Cause(ctx), fetch.ErrInterrupted)) {
 		rest := time.Duration(0)

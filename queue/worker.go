@@ -51,7 +51,7 @@ type Worker struct {
 
 	// Crawl reports that the queue is a crawl queue.
 	Crawl bool
-	// Settle, if not nil, is called before a result is published. It makes other output of the
+	// Settle, if not nil, is called before a result is published. It must make other output of the
 	// client durable, such as an archive.
 	Settle func() error
 
@@ -173,8 +173,8 @@ func (w *Worker) Run(ctx context.Context) error {
 	return err
 }
 
-// end returns jobs that have not started, and waits for running jobs until Grace is over or over is
-// closed.
+// end returns jobs that have not started, and waits for running jobs until Grace has passed or over
+// is closed.
 func (r *run) end(over <-chan struct{}) {
 	r.returnWaiting()
 	for end := time.Now().Add(r.Grace); time.Now().Before(end) && r.running.Load() > 0; {

@@ -15,15 +15,15 @@ import (
 	"github.com/urlget/urlget/queue/queuetest"
 )
 
-// quick is a driver that answers at once.
+// quick is a driver that responds at once.
 type quick struct{}
 
 func (quick) Open(_ context.Context, req *fetch.Request) (*driver.Response, error) {
 	return &driver.Response{Meta: fetch.Meta{Size: 1}, Body: &closer{strings.NewReader("x"), func() {}}}, nil
 }
 
-// A job that is put off comes again seconds later. That is for hosts that have enough to do, not
-// for jobs that come faster than the scheduler begins them.
+// A deferred job returns seconds later. Jobs are deferred only for busy hosts, not because they
+// arrive faster than the scheduler starts them.
 func TestJobsOfOneHostAreNotPutOffWhileTheyCanBegin(t *testing.T) {
 	t.Parallel()
 	const jobs = 2000
@@ -59,7 +59,7 @@ func TestJobsOfOneHostAreNotPutOffWhileTheyCanBegin(t *testing.T) {
 	if err := <-done; err != nil {
 		t.Error(err)
 	}
-	// On a busy machine a few may be: those that waited while nothing at all was done.
+	// On a loaded machine, a few jobs may be deferred while nothing runs.
 	if n := metric(t, metrics, "urlget_put_off_total"); n > jobs/100 {
 		t.Errorf("%d jobs were put off", n)
 	}

@@ -26,7 +26,7 @@ import (
 	"github.com/urlget/urlget/queue/jetstream"
 )
 
-// A web is a site with pages that lead to each other, some by redirects, and a robots.txt.
+// A web is a site with pages that link to each other, some through redirects, and a robots.txt.
 type web struct {
 	*httptest.Server
 	mu    sync.Mutex
@@ -83,7 +83,8 @@ func newWeb(t *testing.T, pages int) *web {
 	return w
 }
 
-// TestACrawlByManyWorkersVisitsWhatOneProcessDoes compares the two.
+// TestACrawlByManyWorkersVisitsWhatOneProcessDoes compares a crawl by workers with one in a single
+// process.
 func TestACrawlByManyWorkersVisitsWhatOneProcessDoes(t *testing.T) {
 	t.Parallel()
 	for _, depth := range []int{-1, 3} {
@@ -123,8 +124,8 @@ func TestACrawlByManyWorkersVisitsWhatOneProcessDoes(t *testing.T) {
 	}
 }
 
-// crawlByWorkers crawls by three workers with a connection each, and returns whether the visit of
-// each page went well, and the directory of the contents.
+// crawlByWorkers crawls with three workers, each with its own connection. It returns whether the
+// visit of each page succeeded, and the directory of the bodies.
 func crawlByWorkers(t *testing.T, seed uri.URI, scope crawl.Scope, client *fetch.Client) (visits map[string]bool, contents string) {
 	s := serve(t)
 	opts := jetstream.Options{InProcess: s, URL: s.URL(), Crawl: "docs"}
@@ -182,7 +183,7 @@ func crawlByWorkers(t *testing.T, seed uri.URI, scope crawl.Scope, client *fetch
 			t.Fatal(err)
 		}
 		if ev.Name == "skipped" {
-			continue // another page stands for it, or robots.txt forbids it
+			continue // a redirect, or disallowed by robots.txt
 		}
 		url := ev.URL
 		if _, twice := visited[url]; twice {
@@ -199,7 +200,7 @@ func crawlByWorkers(t *testing.T, seed uri.URI, scope crawl.Scope, client *fetch
 	return visited, dir
 }
 
-// TestACrawlHasAQueueOfItsOwn: nothing of one is in another.
+// TestACrawlHasAQueueOfItsOwn checks that two crawls and the queue of jobs do not share messages.
 func TestACrawlHasAQueueOfItsOwn(t *testing.T) {
 	t.Parallel()
 	s := serve(t)

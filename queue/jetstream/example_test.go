@@ -13,7 +13,7 @@ import (
 	"github.com/urlget/urlget/queue/jetstream/embedded"
 )
 
-// A job is submitted twice to a queue on a server in this process, and is there once.
+// Submit a job twice to a queue on a server in this process. The queue contains it once.
 func ExampleOpen() {
 	dir, err := os.MkdirTemp("", "")
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	js "github.com/nats-io/nats.go/jetstream"
 )
 
-// Messages returns how many messages a stream has.
+// Messages returns the number of messages in a stream.
 func (e *Engine) Messages(ctx context.Context, stream string) int {
 	s, err := e.js.Stream(ctx, stream)
 	if err != nil {
@@ -19,10 +19,10 @@ func (e *Engine) Messages(ctx context.Context, stream string) int {
 	return int(s.CachedInfo().State.Msgs)
 }
 
-// SetupWithin bounds how long it may take to make the queue.
+// SetupWithin sets the time limit for creating the queue.
 func SetupWithin(o *Options, d time.Duration) { o.setup = d }
 
-// Forge puts an object of one piece into the store of the queue, with any digest.
+// Forge puts an object of one chunk with any digest into the object store of the queue.
 func (e *Engine) Forge(ctx context.Context, name, text string, digest []byte) error {
 	bucket := e.opts.Name
 	info := js.ObjectInfo{Bucket: bucket, NUID: "forged", Size: uint64(len(text)), Digest: "SHA-256=" + base64.URLEncoding.EncodeToString(digest)}

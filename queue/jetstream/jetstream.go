@@ -51,8 +51,8 @@ type Options struct {
 	Replicas int // number of replicas of all streams: 1, 3 or 5; default 1
 	// Window is how long duplicates of a submitted job are detected; default 1 hour.
 	Window time.Duration
-	// MaxJobs limits the jobs of each priority, and MaxBytes the size of their streams. 0 means no
-	// limit.
+	// MaxJobs limits the number of jobs of each priority, and MaxBytes the size of their streams in
+	// bytes. 0 means no limit.
 	MaxJobs, MaxBytes int64
 	// Keep is how long results are kept; default 30 days.
 	Keep time.Duration
@@ -274,7 +274,7 @@ func (e *Engine) makeJobs(ctx context.Context, name string, p queue.Priority) er
 	return err
 }
 
-// maxTaken limits the jobs of a priority that workers have, or that wait for a retry.
+// maxTaken limits the jobs of a priority that workers have taken, or that wait for a retry.
 const maxTaken = 20_000
 
 func orUnlimited(n int64) int64 {

@@ -12,8 +12,8 @@ import (
 	"github.com/urlget/urlget/queue/jetstream"
 )
 
-// A worker that starts before its cluster has a leader waits for it, and logs that once. Without
-// Wait, Open returns an error.
+// With Wait, Open waits until the cluster has a leader and logs that once. Without Wait, it returns
+// an error.
 func TestWhatStartsBeforeThereIsALeader(t *testing.T) {
 	if strconv.IntSize == 32 {
 		t.Skip("nats-server 2.15 panics in clusters on 32-bit platforms: unaligned 64-bit atomic operation")
@@ -56,7 +56,7 @@ cluster { name: c, listen: "127.0.0.1:%d", routes: ["nats://127.0.0.1:%d"] }`, i
 	})
 }
 
-// freePorts returns ports of loopback that nobody listens on.
+// freePorts returns unused loopback ports.
 func freePorts(t *testing.T, n int) (ports []int) {
 	t.Helper()
 	for range n {

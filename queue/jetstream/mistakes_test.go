@@ -26,8 +26,8 @@ import (
 	"github.com/urlget/urlget/queue/jetstream"
 )
 
-// refusal opens a queue that cannot be opened. It has one line, of a class, that says something and
-// no secret.
+// refusal checks that Open fails with an error of the given class that contains says. The error
+// must have one line and no secret.
 func refusal(t *testing.T, opts jetstream.Options, class fetch.Code, says string) {
 	t.Helper()
 	e, err := jetstream.Open(t.Context(), opts)
@@ -61,7 +61,8 @@ func TestWhatIsNoServerIsToldInOneLine(t *testing.T) {
 	}
 }
 
-// pretend serves a greeting and answers PING with PONG. Without one it hangs up.
+// pretend listens, sends a greeting and answers PING with PONG. If greeting is empty, it closes
+// each connection.
 func pretend(t *testing.T, greeting string) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -100,7 +101,7 @@ func TestWithoutJetStreamThereIsNoQueue(t *testing.T) {
 
 const loggedIn = `authorization { user: u, password: "s3cret" }`
 
-// as returns the URL with a user and a password.
+// as returns the URL with a login.
 func (n *natsServer) as(login string) string {
 	return strings.Replace(n.url, "//", "//"+login+"@", 1)
 }
@@ -210,7 +211,7 @@ func authority(t *testing.T) *x509.CertPool {
 	return pool
 }
 
-// refuse listens at an address and refuses whatever credentials come, until it has done so n times.
+// refuse listens at an address and rejects the credentials of n connections.
 func refuse(t *testing.T, addr string, n int) {
 	t.Helper()
 	l, err := net.Listen("tcp", addr)
@@ -241,7 +242,7 @@ func TestOldServersOfAClusterAreWarnedOf(t *testing.T) {
 		log := &lines{}
 		addr := pretend(t, `INFO {"server_id":"x","version":"`+tt.version+`","proto":1,"max_payload":1048576}`+"\r\n")
 		opts := jetstream.Options{URL: "nats://" + addr, Replicas: tt.replicas, Logger: log.logger()}
-		jetstream.SetupWithin(&opts, time.Millisecond) // it answers nothing more
+		jetstream.SetupWithin(&opts, time.Millisecond) // the server sends no further responses
 		if e, err := jetstream.Open(t.Context(), opts); !errors.Is(err, jetstream.ErrNoLeader) {
 			if err == nil {
 				e.Close()
@@ -298,7 +299,7 @@ func TestAFullQueueIsToldAndTakesMoreWhenThereIsRoom(t *testing.T) {
 	})
 }
 
-// connect connects to a server beside the queue.
+// connect returns a NATS connection that the queue does not use.
 func connect(t *testing.T, url string) *nats.Conn {
 	t.Helper()
 	conn, err := nats.Connect(url)

@@ -146,8 +146,9 @@ func (o *objectStore) holds(ctx context.Context, sum string) (bool, error) {
 	return artefact.Holds(r)
 }
 
-// put writes an object: first its chunks, each acknowledged, then its metadata. The NATS client has
-// thousands of chunks under way, and sends the metadata before all of them are acknowledged.
+// put writes an object: first its chunks, each acknowledged, then its metadata. The NATS client
+// would have thousands of chunks in flight and send the metadata before all of them are
+// acknowledged.
 func (o *objectStore) put(ctx context.Context, sum string, f *os.File) error {
 	if err := o.stream.Purge(ctx, js.WithPurgeSubject(o.chunks(sum+".*"))); err != nil {
 		return err

@@ -17,8 +17,8 @@ import (
 	"github.com/urlget/urlget/queue/queuetest"
 )
 
-// Of the forged objects, the client of NATS wrote some that are whole, but not what their names
-// say; others have the digest of another content in their description.
+// Some forged objects are valid for NATS, but have the content of another digest. Others have the
+// right digest in their metadata and the wrong content.
 func TestObjects(t *testing.T) {
 	t.Parallel()
 	for name, digest := range map[string]func(sum []byte, forged string) []byte{
@@ -49,7 +49,8 @@ func TestObjects(t *testing.T) {
 	}
 }
 
-// TestAContentThatManyBringIsThereOnce has workers with connections of their own.
+// TestAContentThatManyBringIsThereOnce stores one body from several workers, each with its own
+// connection.
 func TestAContentThatManyBringIsThereOnce(t *testing.T) {
 	t.Parallel()
 	s := serve(t)

@@ -12,7 +12,7 @@ import (
 )
 
 // A puller prefetches a few jobs from the streams. It extends their deliveries, and returns them to
-// the streams if nobody waits for a job.
+// the streams if no caller waits for a job.
 type puller struct {
 	tasks sync.WaitGroup
 
@@ -39,15 +39,15 @@ const (
 	// ahead is the number of jobs of a priority to prefetch. More are requested when less than half
 	// of them are left.
 	ahead = 8
-	// fetchWait is how long a request waits on an empty stream. After emptyAfter, a stream counts
-	// as empty, so that lower priorities get their turn: other workers may have taken its jobs.
+	// fetchWait is how long a request waits on an empty stream. After emptyAfter a stream counts as
+	// empty, so that lower priorities get their turn. Other workers may have taken its jobs.
 	fetchWait  = 20 * time.Second
 	emptyAfter = 250 * time.Millisecond
 	// wantedFor is how long jobs are requested after the last one was handed out. keptFor is how
 	// long they are kept before they return to the stream for other workers.
 	wantedFor = time.Second
 	keptFor   = 5 * time.Second
-	// after this many jobs the lowest priority is preferred once, so that no priority starves
+	// After lowTurn jobs the lowest priority is preferred once, so that no priority starves.
 	lowTurn = 16
 )
 

@@ -19,17 +19,18 @@ import (
 	"github.com/urlget/urlget/queue"
 )
 
-// A natsServer runs with a configuration.
+// A natsServer is a running NATS server.
 type natsServer struct {
 	url  string // without credentials
 	stop func()
 }
 
-// A starter starts a server of one kind, until the test ends or it is stopped.
+// A starter starts a server with a configuration. The server runs until the test ends or stop is
+// called.
 type starter func(t *testing.T, config string) *natsServer
 
-// onServers runs a test against a server in the process, and against the one that
-// URLGET_NATS_SERVER names, such as Debian's.
+// onServers runs a test against a server in the process, and against the program named by
+// URLGET_NATS_SERVER, such as Debian's nats-server.
 func onServers(t *testing.T, test func(*testing.T, starter)) {
 	t.Helper()
 	t.Parallel()
@@ -46,7 +47,7 @@ func onServers(t *testing.T, test func(*testing.T, starter)) {
 	})
 }
 
-// writeConfig writes a configuration to a file. The server chooses its port, unless that is said.
+// writeConfig writes a configuration to a file. The server chooses its port unless config sets one.
 func writeConfig(t *testing.T, config string) string {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "nats.conf")
@@ -105,7 +106,7 @@ func startProgram(t *testing.T, config string) *natsServer {
 	return n
 }
 
-// waitFor waits until something is so, for 20 seconds at most.
+// waitFor waits until is returns true, for at most 20 seconds.
 func waitFor(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	tick := time.NewTicker(20 * time.Millisecond)
@@ -118,13 +119,13 @@ func waitFor(t *testing.T, what string, is func() bool) {
 	t.Fatalf("%s: not within 20 s", what)
 }
 
-// withJetStream is a configuration with a store, and more lines.
+// withJetStream returns a configuration with JetStream and more lines.
 func withJetStream(t *testing.T, more string) string {
 	t.Helper()
 	return fmt.Sprintf("jetstream { store_dir: %q }\n%s\n", t.TempDir(), more)
 }
 
-// nextWithin returns the next delivery, within 20 seconds.
+// nextWithin returns the next delivery. It waits for at most 20 seconds.
 func nextWithin(t *testing.T, e queue.Engine) queue.Delivery {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
@@ -140,7 +141,7 @@ func nextWithin(t *testing.T, e queue.Engine) queue.Delivery {
 	}
 }
 
-// lines are those of a log.
+// lines is a log in memory.
 type lines struct {
 	mu sync.Mutex
 	b  strings.Builder

@@ -16,8 +16,8 @@ import (
 	"github.com/urlget/urlget/queue/otel"
 )
 
-// The environment names a collector, here a server in this process. A queue.Worker takes the
-// methods Attempt and Recorder; here one attempt is reported by hand.
+// The environment names a collector, which is a server in this process. A queue.Worker uses the
+// methods Attempt and Recorder; this example reports one attempt itself.
 func Example() {
 	collector := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		fmt.Println(r.Method, r.URL.Path, r.Header.Get("Content-Type"))

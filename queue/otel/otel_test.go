@@ -41,7 +41,8 @@ type receiver struct {
 	raw     []byte
 }
 
-// receive returns a receiver, which the environment names. It answers once hold is closed.
+// receive returns a receiver and sets the environment to its URL. The receiver responds once hold
+// is closed.
 func receive(t *testing.T, hold <-chan struct{}) *receiver {
 	r := &receiver{}
 	r.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
@@ -82,7 +83,7 @@ func (r *receiver) named(name string) (list []*pb.Span) {
 	return list
 }
 
-// text returns attributes in the order of their names.
+// text returns the attributes, sorted by name.
 func text(attrs []*common.KeyValue) string {
 	var list []string
 	for _, kv := range attrs {
@@ -96,7 +97,7 @@ func text(attrs []*common.KeyValue) string {
 	return strings.Join(list, " ")
 }
 
-// now is closed.
+// now is a closed channel.
 var now = func() chan struct{} { c := make(chan struct{}); close(c); return c }()
 
 // open returns a Tracer and its log.
@@ -110,8 +111,7 @@ func open(t *testing.T) (*otel.Tracer, *bytes.Buffer) {
 	return tracer, &log
 }
 
-// work lets a worker with the tracer do jobs, and returns when they have ended. Each is tried
-// twice.
+// work runs a worker with the tracer until the jobs have ended.
 func work(t *testing.T, tracer *otel.Tracer, urls ...string) (ids []string) {
 	t.Helper()
 	m := queuetest.NewModel(queuetest.Options{})
@@ -149,7 +149,7 @@ func work(t *testing.T, tracer *otel.Tracer, urls ...string) (ids []string) {
 	return ids
 }
 
-// site returns a server of contents, which says a secret when it has none.
+// site returns a web server. Its error responses contain a secret.
 func site(t *testing.T) *httptest.Server {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
@@ -222,7 +222,8 @@ func TestAFailureHasItsClassAndNoSecret(t *testing.T) {
 	}
 }
 
-// Nobody listens at port 1, or nobody answers: the worker does its jobs, and Close ends in time.
+// If the collector is unreachable or does not respond, the worker still runs its jobs, and Close
+// returns in time.
 func TestNoCollector(t *testing.T) {
 	hold := make(chan struct{})
 	hung := receive(t, hold)
@@ -249,7 +250,7 @@ func TestNoCollector(t *testing.T) {
 	}
 }
 
-// Spans that cannot be sent are lost, and do not fill the memory.
+// Spans that cannot be sent are dropped and do not fill the memory.
 func TestFewSpansWait(t *testing.T) {
 	t.Setenv("OTEL_BSP_MAX_QUEUE_SIZE", "20")
 	t.Setenv("OTEL_BSP_MAX_EXPORT_BATCH_SIZE", "5")

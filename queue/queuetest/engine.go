@@ -47,7 +47,7 @@ func submit(t *testing.T, e queue.Engine, p queue.Priority, key, text string) (d
 	return duplicate
 }
 
-// next returns the next delivery, within ten seconds.
+// next returns the next delivery. It waits for at most ten seconds.
 func next(t *testing.T, e queue.Engine, want string) queue.Delivery {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
@@ -62,7 +62,7 @@ func next(t *testing.T, e queue.Engine, want string) queue.Delivery {
 	return d
 }
 
-// nothing checks that no job is delivered for a while.
+// nothing checks that no job is delivered within d.
 func nothing(t *testing.T, e queue.Engine, d time.Duration) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), d)
@@ -399,12 +399,12 @@ func purging(t *testing.T, connect func() queue.Admin) {
 func cancelled(t *testing.T, connect func() queue.Admin) {
 	a, b := connect(), connect()
 	const jobs = 40
-	for _, has := range []bool{true, false} { // whether there are jobs at that time
+	for _, has := range []bool{true, false} { // whether the queue has jobs at that time
 		if has {
 			for i := range jobs {
 				submit(t, b, queue.Normal, fmt.Sprint("k", i), "first")
 			}
-			check(t, next(t, a, "first").Ack(t.Context())) // and others are being fetched
+			check(t, next(t, a, "first").Ack(t.Context())) // the engine is prefetching others
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()

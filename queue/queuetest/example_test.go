@@ -11,7 +11,7 @@ import (
 	"github.com/urlget/urlget/queue/queuetest"
 )
 
-// The test of an engine, here of the model itself.
+// The test of an engine. This example tests the model itself.
 func ExampleRun() {
 	testEngine := func(t *testing.T) {
 		queuetest.Run(t, func(*testing.T) (connect func() queue.Admin) {
@@ -22,7 +22,7 @@ func ExampleRun() {
 	_ = testEngine // the real name is TestEngine, in a file whose name ends with _test.go
 }
 
-// A connection whose first submission is lost.
+// The first submission of a connection is lost.
 func ExampleModel() {
 	lost := false
 	m := queuetest.NewModel(queuetest.Options{

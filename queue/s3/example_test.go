@@ -14,9 +14,9 @@ import (
 	"github.com/urlget/urlget/queue/s3"
 )
 
-// A content is kept under its digest.
+// A body is stored under its digest.
 func Example() {
-	bucket := httptest.NewServer(&bucketServer{objects: map[string]object{}}) // stands for the service
+	bucket := httptest.NewServer(&bucketServer{objects: map[string]object{}}) // an S3 server in this process
 	defer bucket.Close()
 	dir, err := os.MkdirTemp("", "")
 	if err != nil {

@@ -24,7 +24,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// credentialsFile writes the credentials of the test.
+// credentialsFile writes a credentials file for the test server.
 func credentialsFile(t *testing.T) string {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "credentials")

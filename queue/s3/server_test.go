@@ -18,18 +18,18 @@ import (
 	"time"
 )
 
-// A bucketServer speaks as much of S3 as a store of contents needs, for one bucket. It forgets
-// contents, and remembers their digests, so that large ones take no memory.
+// A bucketServer implements the part of S3 that a Store needs, for one bucket. If forget is true,
+// it stores only sizes, so that large bodies take no memory.
 type bucketServer struct {
 	*httptest.Server
 	mu       sync.Mutex
 	objects  map[string]object
-	parts    map[int][]byte // of the one upload that is under way, if they are kept
+	parts    map[int][]byte // parts of the current upload
 	uploads  int
 	requests []string
-	fail     func(r *http.Request) int // a status that a request gets, 0 for none
+	fail     func(r *http.Request) int // returns the status of a failing request, or 0
 	wrong    []string
-	forget   bool // contents are counted, not kept
+	forget   bool // bodies are counted, not stored
 }
 
 type object struct {
@@ -78,7 +78,7 @@ func (s *bucketServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, http.StatusNotFound)
 	case q.Has("location"):
 		fmt.Fprint(w, "<LocationConstraint></LocationConstraint>")
-	case name == "": // the bucket
+	case name == "": // the bucket itself
 	case r.Method == http.MethodPost && q.Has("uploads"):
 		s.uploads++
 		fmt.Fprintf(w, "<InitiateMultipartUploadResult><Bucket>bucket</Bucket><Key>%s</Key><UploadId>u1</UploadId></InitiateMultipartUploadResult>", name)
@@ -147,7 +147,7 @@ func (s *bucketServer) refuse(w http.ResponseWriter, status int) {
 	xml.NewEncoder(w).Encode(refusal{Code: code, Message: "as the test says"})
 }
 
-// check looks at how a request is signed, and returns its body.
+// check checks the signature of a request and returns its decoded body.
 func (s *bucketServer) check(r *http.Request) io.Reader {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -175,8 +175,7 @@ func (s *bucketServer) read(body io.Reader) (n int64, data []byte, err error) {
 	return int64(len(data)), data, err
 }
 
-// chunks decodes a body that is signed in pieces: a length in hexadecimal and a signature before
-// each.
+// chunks decodes a body in signed chunks: each starts with a length in hexadecimal and a signature.
 type chunks struct {
 	r    *bufio.Reader
 	left int64

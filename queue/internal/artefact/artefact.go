@@ -108,6 +108,6 @@ func (s *Spool) Discard() {
 	if !s.closed {
 		s.closed = true
 		s.file.Close()
-		os.Remove(s.file.Name()) // a leftover file is harmless
+		os.Remove(s.file.Name()) // if this fails, the file is harmless
 	}
 }

@@ -43,8 +43,8 @@ const (
 // ErrRuns is returned by Start if another process runs a server in the same directory.
 var ErrRuns = errors.New("embedded: directory in use by another server")
 
-// Start starts a server that stores its data in dir, which it creates if needed. Find returns stays
-// to other processes: whether this process is long-running.
+// Start starts a server that stores its data in dir, which it creates if needed. If stays is true,
+// the server is announced as long-running; see Find.
 func Start(dir string, stays bool) (*Server, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fetch.ErrFile.Wrap("", err)
@@ -98,7 +98,7 @@ func (s *Server) Close() error {
 	return s.lock.Close()
 }
 
-// Find returns the URL of the server that another process runs in a directory, or "". Stays is the
+// Find returns the URL of the server that another process runs in a directory, or "". stays is the
 // argument of Start in that process.
 func Find(dir string) (url string, stays bool) {
 	data, err := os.ReadFile(filepath.Join(dir, addressFile))
@@ -112,7 +112,7 @@ func Find(dir string) (url string, stays bool) {
 	lock, err := bolt.Open(filepath.Join(dir, lockFile), 0o600, &bolt.Options{Timeout: 50 * time.Millisecond})
 	if err == nil {
 		lock.Close()
-		return "", false // the file is not locked and was left behind
+		return "", false // the file was left by a process that has ended
 	}
 	return f.URL, f.Stays
 }

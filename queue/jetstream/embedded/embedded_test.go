@@ -13,7 +13,8 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("github.com/nats-io/nats-server/v2/server.init.0.func1"))
 }
 
-// TestOthersFindTheServer looks for it as another process would, which finds the lock taken as well.
+// TestOthersFindTheServer calls Find in the same process, which finds the lock taken like another
+// process.
 func TestOthersFindTheServer(t *testing.T) {
 	for _, stays := range []bool{true, false} {
 		dir := t.TempDir()

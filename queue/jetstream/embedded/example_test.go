@@ -9,7 +9,7 @@ import (
 	"github.com/urlget/urlget/queue/jetstream/embedded"
 )
 
-// A server runs in this process. Others find it by its directory.
+// Start a server in this process. Other processes find it by its directory.
 func ExampleStart() {
 	dir, err := os.MkdirTemp("", "")
 	if err != nil {
