@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestMessagesOfTheFirstVersionStay decodes messages of version 6353048 and encodes them again.
-func TestMessagesOfTheFirstVersionStay(t *testing.T) {
+// TestMessagesOfFirstVersion decodes messages of version 6353048 and encodes them again.
+func TestMessagesOfFirstVersion(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("testdata/contracts.txt")
 	if err != nil {

@@ -35,19 +35,19 @@ func TestCrawlSimulation(t *testing.T) {
 // A site is a simulation whose resources link to each other.
 type site struct {
 	*simulation
-	def     queue.Crawl
-	seeds   []string
-	leads   map[string][]string // targets of links
-	moved   map[string]string   // targets of redirects
-	window  time.Duration
-	refused int // one in this many requests is refused; 0 for none
+	def         queue.Crawl
+	seeds       []string
+	links       map[string][]string // targets of links
+	redirects   map[string]string   // targets of redirects
+	window      time.Duration
+	refuseOneIn int // one in this many requests is refused; 0 for none
 }
 
 func newSite(seed uint64) *site {
 	r := rand.New(rand.NewPCG(seed, 2))
-	s := &site{leads: map[string][]string{}, moved: map[string]string{}, simulation: &simulation{seed: seed, perHost: 1 + r.IntN(3), kinds: map[string]kind{},
-		tries: map[string]int{}, counts: map[string]int{}, running: map[string]int{}, most: map[string]int{}, rests: map[string]rest{}, kept: map[string]int{}}}
-	s.slow = 1 + r.IntN(3000)
+	s := &site{links: map[string][]string{}, redirects: map[string]string{}, simulation: &simulation{seed: seed, perHost: 1 + r.IntN(3), kinds: map[string]kind{},
+		attempts: map[string]int{}, counts: map[string]int{}, running: map[string]int{}, maxRunning: map[string]int{}, pauses: map[string]hostPause{}, stored: map[string]int{}}}
+	s.maxDelay = 1 + r.IntN(3000)
 	hosts := 1 + r.IntN(3)
 	var all []string
 	for i := range 1 + r.IntN(40) {
@@ -59,24 +59,24 @@ func newSite(seed uint64) *site {
 	}
 	for i, url := range all {
 		if r.IntN(10) == 0 && i > 0 {
-			s.moved[url] = all[r.IntN(len(all))]
+			s.redirects[url] = all[r.IntN(len(all))]
 		}
 		for range r.IntN(6) {
-			s.leads[url] = append(s.leads[url], all[r.IntN(len(all))])
+			s.links[url] = append(s.links[url], all[r.IntN(len(all))])
 		}
 		if i+1 < len(all) && r.IntN(4) > 0 {
-			s.leads[url] = append(s.leads[url], all[i+1])
+			s.links[url] = append(s.links[url], all[i+1])
 		}
 	}
 	s.seeds = []string{all[0]}
-	if r.IntN(4) == 0 && s.moved[all[len(all)-1]] == "" && !strings.Contains(all[len(all)-1], "secret") {
+	if r.IntN(4) == 0 && s.redirects[all[len(all)-1]] == "" && !strings.Contains(all[len(all)-1], "secret") {
 		s.seeds = append(s.seeds, all[len(all)-1])
 	}
 	if r.IntN(3) > 0 {
-		s.loss, s.crashes = 15+r.IntN(80), r.IntN(6)
+		s.failOneIn, s.crashes = 15+r.IntN(80), r.IntN(6)
 	}
 	if r.IntN(3) == 0 {
-		s.refused = 4 + r.IntN(30)
+		s.refuseOneIn = 4 + r.IntN(30)
 	}
 	s.def.Scope = crawl.Scope{SpanHosts: true, MaxDepth: -1}
 	if r.IntN(2) == 0 {
@@ -95,14 +95,14 @@ func newSite(seed uint64) *site {
 func (s *site) page(url string) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "<title>%s</title>\n", url)
-	for _, to := range s.leads[url] {
+	for _, to := range s.links[url] {
 		fmt.Fprintf(&b, "<a href=%q>there</a>\n", to)
 	}
 	return b.Bytes()
 }
 
-// wanted returns the expected outcome of each page that can be reached from the seeds.
-func (s *site) wanted() map[string]string {
+// wantedOutcomes returns the expected outcome of each page that can be reached from the seeds.
+func (s *site) wantedOutcomes() map[string]string {
 	ends := map[string]string{}
 	depths := map[string]int{}
 	var todo []string
@@ -112,7 +112,7 @@ func (s *site) wanted() map[string]string {
 			todo = append(todo, seed)
 		}
 	}
-	meet := func(url string, depth int) {
+	visit := func(url string, depth int) {
 		if at, ok := depths[url]; ok && at <= depth || s.def.Scope.MaxDepth >= 0 && depth > s.def.Scope.MaxDepth {
 			return
 		}
@@ -122,17 +122,17 @@ func (s *site) wanted() map[string]string {
 	for ; len(todo) > 0; todo = todo[1:] {
 		url := todo[0]
 		depth := depths[url]
-		to, redirects := s.moved[url]
+		to, redirects := s.redirects[url]
 		switch {
 		case depth > 0 && !s.def.NoRobots && strings.Contains(url, "/secret/"):
 			ends[url] = "robots"
 		case redirects && to != url:
 			ends[url] = "moved"
-			meet(to, depth)
+			visit(to, depth)
 		default:
 			ends[url] = "saved"
-			for _, to := range s.leads[url] {
-				meet(to, depth+1)
+			for _, to := range s.links[url] {
+				visit(to, depth+1)
 			}
 		}
 	}
@@ -149,7 +149,7 @@ type crawler struct {
 func (c *crawler) Open(ctx context.Context, req *fetch.Request) (*driver.Response, error) {
 	url := req.URL.String()
 	final, file := url, c.site.page(url)
-	to, redirects := c.site.moved[url]
+	to, redirects := c.site.redirects[url]
 	switch {
 	case req.URL.Path() == "/robots.txt":
 		file = []byte("User-agent: *\nDisallow: /secret/")
@@ -162,38 +162,38 @@ func (c *crawler) Open(ctx context.Context, req *fetch.Request) (*driver.Respons
 	}
 	host := req.URL.Host()
 	c.worker.mu.Lock()
-	c.worker.tries[url]++
-	try := c.worker.tries[url]
+	c.worker.attempts[url]++
+	attempt := c.worker.attempts[url]
 	c.worker.running[host]++
-	c.worker.most[host] = max(c.worker.most[host], c.worker.running[host])
+	c.worker.maxRunning[host] = max(c.worker.maxRunning[host], c.worker.running[host])
 	c.worker.mu.Unlock()
-	ended := sync.OnceFunc(func() {
+	release := sync.OnceFunc(func() {
 		c.worker.mu.Lock()
 		defer c.worker.mu.Unlock()
 		c.worker.running[host]--
 	})
 	select {
-	case <-time.After(time.Duration(c.worker.dice(c.worker.slow, url, try)) * time.Millisecond):
+	case <-time.After(time.Duration(c.worker.dice(c.worker.maxDelay, url, attempt)) * time.Millisecond):
 	case <-ctx.Done():
-		ended()
+		release()
 		return nil, ctx.Err()
 	}
 	c.worker.step()
-	if c.refused > 0 && try < 4 && c.worker.dice(c.refused, url, try, "refused") == 0 {
-		ended()
+	if c.refuseOneIn > 0 && attempt < 4 && c.worker.dice(c.refuseOneIn, url, attempt, "refused") == 0 {
+		release()
 		return nil, &fetch.Error{Code: fetch.ErrNetwork, Retry: true}
 	}
 	if final != url {
 		file = c.site.page(final)
 	}
 	return &driver.Response{Meta: fetch.Meta{Size: int64(len(file)), ContentType: "text/html"}, URL: uri.MustParse(final),
-		Body: &closer{bytes.NewReader(file), ended}}, nil
+		Body: &closer{bytes.NewReader(file), release}}, nil
 }
 
 // end returns the last URL of a chain of redirects.
 func (s *site) end(url string) string {
-	for range len(s.moved) {
-		to, ok := s.moved[url]
+	for range len(s.redirects) {
+		to, ok := s.redirects[url]
 		if !ok {
 			break
 		}
@@ -210,13 +210,13 @@ func (s *site) process(ctx context.Context, name string) (crashed bool) {
 }
 
 func (s *site) run(t *testing.T) {
-	for from := range s.moved { // chains of redirects are shortened to one redirect
-		if to := s.end(from); s.moved[to] != "" {
-			delete(s.moved, from)
+	for from := range s.redirects { // chains of redirects are shortened to one redirect
+		if to := s.end(from); s.redirects[to] != "" {
+			delete(s.redirects, from)
 		}
 	}
-	for from := range s.moved {
-		s.moved[from] = s.end(from)
+	for from := range s.redirects {
+		s.redirects[from] = s.end(from)
 	}
 	admin := s.model.Connect("admin")
 	ctx, stop := context.WithCancel(t.Context())
@@ -231,12 +231,12 @@ func (s *site) run(t *testing.T) {
 	}
 	s.start(t, admin)
 	stopped := s.dice(3, "stopped") == 0
-	for begun := time.Now(); s.depth(ctx, admin) > 0; time.Sleep(5 * time.Second) {
-		if stopped && time.Since(begun) > 10*time.Second {
+	for start := time.Now(); s.depth(ctx, admin) > 0; time.Sleep(5 * time.Second) {
+		if stopped && time.Since(start) > 10*time.Second {
 			stopped = false
 			s.pause(t, admin)
 		}
-		if time.Since(begun) > 12*time.Hour {
+		if time.Since(start) > 12*time.Hour {
 			t.Error("there are pages left after 12 hours")
 			break
 		}
@@ -249,12 +249,12 @@ func (s *site) run(t *testing.T) {
 // start starts the crawl and submits each seed twice.
 func (s *site) start(t *testing.T, admin queue.Engine) {
 	var def *queue.Crawl
-	again(t, func() (err error) {
+	retryCall(t, func() (err error) {
 		def, _, err = queue.StartCrawl(t.Context(), admin, &s.def)
 		return err
 	})
 	for _, seed := range append(s.seeds, s.seeds...) {
-		again(t, func() error {
+		retryCall(t, func() error {
 			_, err := def.Submit(t.Context(), admin, queue.Normal, uri.MustParse(seed), fetch.Traits{Pages: true, HTML: true})
 			return err
 		})
@@ -265,7 +265,7 @@ func (s *site) start(t *testing.T, admin queue.Engine) {
 // that.
 func (s *site) pause(t *testing.T, admin queue.Admin) {
 	setStopped := func(stopped bool) {
-		again(t, func() error {
+		retryCall(t, func() error {
 			c, err := queue.LoadCrawl(t.Context(), admin)
 			if err == nil {
 				err = c.SetStopped(t.Context(), admin, stopped)
@@ -278,7 +278,7 @@ func (s *site) pause(t *testing.T, admin queue.Admin) {
 	count := func() (n int) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		for _, tries := range s.tries {
+		for _, tries := range s.attempts {
 			n += tries
 		}
 		return n
@@ -291,7 +291,7 @@ func (s *site) pause(t *testing.T, admin queue.Admin) {
 	setStopped(false)
 }
 
-func again(t *testing.T, do func() error) {
+func retryCall(t *testing.T, do func() error) {
 	t.Helper()
 	var err error
 	for range 100 {
@@ -304,7 +304,7 @@ func again(t *testing.T, do func() error) {
 
 func (s *site) check(t *testing.T, a queue.Admin) {
 	ctx := context.WithoutCancel(t.Context())
-	want := s.wanted()
+	want := s.wantedOutcomes()
 	results := map[string]bool{}
 	for r, err := range a.Results(ctx, 0, false) {
 		ev := &queue.Event{}
@@ -323,7 +323,7 @@ func (s *site) check(t *testing.T, a queue.Admin) {
 			t.Errorf("%s: %q, want %q: %+v", ev.URL, got, want[ev.URL], ev)
 		}
 		sum := sha256.Sum256(s.page(ev.URL))
-		if digest := hex.EncodeToString(sum[:]); got == "saved" && (ev.SHA256 != digest || s.kept[digest] == 0) {
+		if digest := hex.EncodeToString(sum[:]); got == "saved" && (ev.SHA256 != digest || s.stored[digest] == 0) {
 			t.Errorf("the content of %s is not kept", ev.URL)
 		}
 	}
@@ -331,13 +331,13 @@ func (s *site) check(t *testing.T, a queue.Admin) {
 		if !results[url] {
 			t.Errorf("%s (%s) has no result", url, end)
 		}
-		if n := s.tries[url]; s.loss == 0 && s.refused == 0 && s.def.Scope.MaxDepth < 0 && n > 1 && !slices.Contains(s.seeds, url) {
+		if n := s.attempts[url]; s.failOneIn == 0 && s.refuseOneIn == 0 && s.def.Scope.MaxDepth < 0 && n > 1 && !slices.Contains(s.seeds, url) {
 			t.Errorf("%s was asked for %d times, though nothing went wrong", url, n)
 		}
 	}
-	for url, n := range s.tries {
+	for url, n := range s.attempts {
 		host, robots := strings.CutSuffix(url, "/robots.txt")
-		if robots && s.loss == 0 && s.refused == 0 && n > 1 {
+		if robots && s.failOneIn == 0 && s.refuseOneIn == 0 && n > 1 {
 			t.Errorf("%s was asked for its rules %d times", host, n)
 		}
 		if !robots && want[url] == "" {
@@ -347,12 +347,12 @@ func (s *site) check(t *testing.T, a queue.Admin) {
 	for d, err := range a.Dead(ctx, 0) {
 		t.Errorf("a dead letter: %s, %v", d.Data, err)
 	}
-	for host, n := range s.most {
+	for host, n := range s.maxRunning {
 		if n > s.perHost {
 			t.Errorf("%s had %d transfers at once, more than %d", host, n, s.perHost)
 		}
 	}
-	for _, text := range s.wrong {
+	for _, text := range s.failures {
 		t.Error(text)
 	}
 }

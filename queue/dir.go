@@ -24,20 +24,20 @@ import (
 type Dir struct {
 	name string
 	root *os.Root
-	// nameless reports whether files can be created without a name and linked later. The unfinished
-	// files of a killed worker then disappear.
-	nameless bool
+	// unnamedFiles reports whether files can be created without a name and linked later. The
+	// unfinished files of a killed worker then disappear.
+	unnamedFiles bool
 
 	mu      sync.Mutex
-	shelves map[string]*os.File // open directories by digest prefix
+	subdirs map[string]*os.File // open directories by digest prefix
 }
 
-// onTheirWay is the directory of unfinished files.
-const onTheirWay = "tmp"
+// tmpDir is the directory of unfinished files.
+const tmpDir = "tmp"
 
 // OpenDir opens a directory as a store and creates it if needed.
 func OpenDir(name string) (*Dir, error) {
-	for _, dir := range []string{onTheirWay, artefact.Kept} {
+	for _, dir := range []string{tmpDir, artefact.BodyDir} {
 		if err := os.MkdirAll(filepath.Join(name, dir), 0o777); err != nil {
 			return nil, err
 		}
@@ -46,8 +46,8 @@ func OpenDir(name string) (*Dir, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Dir{name: name, root: root, shelves: map[string]*os.File{}}
-	d.nameless = d.linksNameless()
+	d := &Dir{name: name, root: root, subdirs: map[string]*os.File{}}
+	d.unnamedFiles = d.canLinkUnnamed()
 	d.sweep()
 	return d, nil
 }
@@ -56,34 +56,34 @@ func OpenDir(name string) (*Dir, error) {
 func (d *Dir) Close() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for _, shelf := range d.shelves {
-		shelf.Close()
+	for _, subdir := range d.subdirs {
+		subdir.Close()
 	}
-	d.shelves = nil
+	d.subdirs = nil
 	return d.root.Close()
 }
 
-// linksNameless reports whether the file system can link a file without a name.
-func (d *Dir) linksNameless() bool {
-	f, err := unnamed.Create(filepath.Join(d.name, onTheirWay))
+// canLinkUnnamed reports whether the file system can link a file without a name.
+func (d *Dir) canLinkUnnamed() bool {
+	f, err := unnamed.Create(filepath.Join(d.name, tmpDir))
 	if err != nil {
 		return false
 	}
 	defer f.Close()
-	dir, err := d.root.Open(onTheirWay)
+	dir, err := d.root.Open(tmpDir)
 	if err != nil {
 		return false
 	}
 	defer dir.Close()
 	name := rand.Text()
-	defer d.root.Remove(path.Join(onTheirWay, name))
+	defer d.root.Remove(path.Join(tmpDir, name))
 	return unnamed.LinkFile(f, dir, name) == nil
 }
 
 // Begin implements Store.
 func (d *Dir) Begin() (Spool, error) {
-	dir := filepath.Join(d.name, onTheirWay)
-	if d.nameless {
+	dir := filepath.Join(d.name, tmpDir)
+	if d.unnamedFiles {
 		f, err := unnamed.Create(dir)
 		if err != nil {
 			return nil, err
@@ -95,24 +95,24 @@ func (d *Dir) Begin() (Spool, error) {
 		if err != nil {
 			return nil, err
 		}
-		s := &dirSpool{File: f, dir: d, temporary: path.Join(onTheirWay, filepath.Base(f.Name()))}
+		s := &dirSpool{File: f, dir: d, temporary: path.Join(tmpDir, filepath.Base(f.Name()))}
 		if filelock.Try(f) != nil {
 			return s, nil // other workers judge the file by its age
 		}
-		there, err := os.Lstat(f.Name())
-		if own, errOwn := f.Stat(); err == nil && errOwn == nil && os.SameFile(there, own) {
+		current, err := os.Lstat(f.Name())
+		if opened, openedErr := f.Stat(); err == nil && openedErr == nil && os.SameFile(current, opened) {
 			return s, nil
 		}
 		f.Close() // another worker removed it before it was locked
 	}
 }
 
-// leftAfter is the age after which an unlocked unfinished file counts as abandoned.
-const leftAfter = time.Hour
+// abandonedAfter is the age after which an unlocked unfinished file counts as abandoned.
+const abandonedAfter = time.Hour
 
 // sweep removes abandoned files of killed workers: old files that are not locked.
 func (d *Dir) sweep() {
-	dir, err := d.root.Open(onTheirWay)
+	dir, err := d.root.Open(tmpDir)
 	if err != nil {
 		return
 	}
@@ -120,8 +120,8 @@ func (d *Dir) sweep() {
 	for {
 		list, err := dir.ReadDir(1000)
 		for _, e := range list {
-			if info, err := e.Info(); err == nil && info.Mode().IsRegular() && time.Since(info.ModTime()) > leftAfter {
-				d.sweepOne(path.Join(onTheirWay, e.Name()))
+			if info, err := e.Info(); err == nil && info.Mode().IsRegular() && time.Since(info.ModTime()) > abandonedAfter {
+				d.sweepOne(path.Join(tmpDir, e.Name()))
 			}
 		}
 		if err != nil || len(list) == 0 {
@@ -141,21 +141,21 @@ func (d *Dir) sweepOne(name string) {
 	}
 }
 
-// shelf returns the directory for a digest and creates it if needed. The directory stays open.
-func (d *Dir) shelf(sum string) (*os.File, error) {
+// subdir returns the directory for a digest and creates it if needed. The directory stays open.
+func (d *Dir) subdir(sum string) (*os.File, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if shelf := d.shelves[sum[:2]]; shelf != nil {
-		return shelf, nil
+	if subdir := d.subdirs[sum[:2]]; subdir != nil {
+		return subdir, nil
 	}
-	if d.shelves == nil {
+	if d.subdirs == nil {
 		return nil, os.ErrClosed
 	}
-	name := path.Join(artefact.Kept, sum[:2])
+	name := path.Join(artefact.BodyDir, sum[:2])
 	if err := d.root.MkdirAll(name, 0o777); err != nil {
 		return nil, err
 	}
-	above, err := d.root.Open(artefact.Kept)
+	above, err := d.root.Open(artefact.BodyDir)
 	if err != nil {
 		return nil, err
 	}
@@ -163,11 +163,11 @@ func (d *Dir) shelf(sum string) (*os.File, error) {
 	if err := syncDir(above); err != nil {
 		return nil, err
 	}
-	shelf, err := d.root.Open(name)
+	subdir, err := d.root.Open(name)
 	if err == nil {
-		d.shelves[sum[:2]] = shelf
+		d.subdirs[sum[:2]] = subdir
 	}
-	return shelf, err
+	return subdir, err
 }
 
 // Get implements Store.
@@ -249,12 +249,12 @@ func (s *dirSpool) Commit(ctx context.Context, sum string) (string, error) {
 	if err := s.Chmod(0o644); err != nil {
 		return "", err
 	}
-	shelf, err := s.dir.shelf(sum)
+	subdir, err := s.dir.subdir(sum)
 	if err != nil {
 		return "", err
 	}
 	if s.temporary == "" {
-		err = unnamed.LinkFile(s.File, shelf, sum)
+		err = unnamed.LinkFile(s.File, subdir, sum)
 		if errors.Is(err, fs.ErrExist) { // another worker committed first, or the file is something else
 			if held, err := s.dir.holds(sum, info.Size()); held || err != nil {
 				return name, err
@@ -268,12 +268,12 @@ func (s *dirSpool) Commit(ctx context.Context, sum string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return name, syncDir(shelf)
+	return name, syncDir(subdir)
 }
 
 // nameTemporary gives the file a temporary name, from which it can replace another file.
 func (s *dirSpool) nameTemporary() error {
-	dir, err := s.dir.root.Open(onTheirWay)
+	dir, err := s.dir.root.Open(tmpDir)
 	if err != nil {
 		return err
 	}
@@ -282,7 +282,7 @@ func (s *dirSpool) nameTemporary() error {
 	if err := unnamed.LinkFile(s.File, dir, name); err != nil {
 		return err
 	}
-	s.temporary = path.Join(onTheirWay, name)
+	s.temporary = path.Join(tmpDir, name)
 	return nil
 }
 

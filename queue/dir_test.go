@@ -16,7 +16,7 @@ import (
 
 // OpenDir removes the unfinished files of a killed worker. It keeps files that another worker is
 // writing.
-func TestWhatKilledWorkersLeftIsRemoved(t *testing.T) {
+func TestAbandonedFilesAreRemoved(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	d, err := queue.OpenDir(dir)
@@ -24,7 +24,7 @@ func TestWhatKilledWorkersLeftIsRemoved(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer d.Close()
-	long := time.Now().Add(-2 * time.Hour)
+	old := time.Now().Add(-2 * time.Hour)
 	for _, name := range []string{"left", "new", "locked"} {
 		path := filepath.Join(dir, "tmp", name)
 		if err := os.WriteFile(path, []byte("x"), 0o600); err != nil {
@@ -33,7 +33,7 @@ func TestWhatKilledWorkersLeftIsRemoved(t *testing.T) {
 		if name == "new" {
 			continue
 		}
-		if err := os.Chtimes(path, long, long); err != nil {
+		if err := os.Chtimes(path, old, old); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -50,14 +50,14 @@ func TestWhatKilledWorkersLeftIsRemoved(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer next.Close()
-	left, err := next.List()
-	if want := []string{"tmp/locked", "tmp/new"}; err != nil || !slices.Equal(left, want) {
-		t.Errorf("%q is there, want %q: %v", left, want, err)
+	files, err := next.List()
+	if want := []string{"tmp/locked", "tmp/new"}; err != nil || !slices.Equal(files, want) {
+		t.Errorf("%q is there, want %q: %v", files, want, err)
 	}
 }
 
 // A store works without unnamed files, and a sweep keeps files that are being written.
-func TestDirWithoutNamelessFiles(t *testing.T) {
+func TestDirWithNamedFiles(t *testing.T) {
 	t.Parallel()
 	d, err := queue.OpenDir(t.TempDir())
 	if err != nil {
@@ -70,13 +70,13 @@ func TestDirWithoutNamelessFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	io.WriteString(s, "text")
-	if left, _ := d.List(); len(left) != 1 {
-		t.Errorf("%q is there while it is written", left)
+	if files, _ := d.List(); len(files) != 1 {
+		t.Errorf("%q is there while it is written", files)
 	}
 	sum := "982d9e3eb996f559e633f4d194def3761d909f5a3b647d1a851fead67c32c9d1"
 	where, err := s.Commit(t.Context(), sum)
-	if left, _ := d.List(); err != nil || len(left) != 1 || left[0] != where {
-		t.Errorf("%q is there, want %q: %v", left, where, err)
+	if files, _ := d.List(); err != nil || len(files) != 1 || files[0] != where {
+		t.Errorf("%q is there, want %q: %v", files, where, err)
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 
 const id = "0123456789abcdef0123456789abcdef"
 
-func TestDecodeRefusesWhatIsNoJob(t *testing.T) {
+func TestDecodeErrors(t *testing.T) {
 	t.Parallel()
 	good := `{"v":1,"id":"` + id + `","time":"2026-03-04T05:06:07Z","job":{"url":"http://h/x"}}`
 	s, err := decode([]byte(good))
@@ -53,7 +53,7 @@ func TestDecodeRefusesWhatIsNoJob(t *testing.T) {
 	}
 }
 
-func TestEncodeRefusesWhatDecodeDoes(t *testing.T) {
+func TestEncodeErrors(t *testing.T) {
 	t.Parallel()
 	u := uri.MustParse("http://joe:secret@h/x")
 	for want, j := range map[string]*job.Job{
@@ -78,7 +78,7 @@ func TestEncodeRefusesWhatDecodeDoes(t *testing.T) {
 	}
 }
 
-func TestKeysAreOfWhatComes(t *testing.T) {
+func TestJobKey(t *testing.T) {
 	t.Parallel()
 	key := func(j job.Job, url string) string {
 		j.URL = uri.MustParse(url)
@@ -105,25 +105,25 @@ func FuzzDecode(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		s, err := decode(data)
 		if err != nil {
-			var wrong *fetch.Error
-			if !errors.As(err, &wrong) || strings.ContainsAny(err.Error(), "\r\n\x00") {
+			var fetchErr *fetch.Error
+			if !errors.As(err, &fetchErr) || strings.ContainsAny(err.Error(), "\r\n\x00") {
 				t.Fatalf("error %q", err)
 			}
 			return
 		}
-		again, err := s.encode(maxSubmission)
+		reencoded, err := s.encode(maxSubmission)
 		if err != nil {
 			if len(data) < maxSubmission/8 {
 				t.Fatalf("%s is a job that cannot be written: %v", data, err)
 			}
 			return
 		}
-		back, err := decode(again)
+		redecoded, err := decode(reencoded)
 		if err != nil {
-			t.Fatalf("%s became %s: %v", data, again, err)
+			t.Fatalf("%s became %s: %v", data, reencoded, err)
 		}
-		if third, err := back.encode(maxSubmission); err != nil || !bytes.Equal(again, third) || jobKey(s.Job) != jobKey(back.Job) {
-			t.Fatalf("%s became %s and %s, %v", data, again, third, err)
+		if reencodedAgain, err := redecoded.encode(maxSubmission); err != nil || !bytes.Equal(reencoded, reencodedAgain) || jobKey(s.Job) != jobKey(redecoded.Job) {
+			t.Fatalf("%s became %s and %s, %v", data, reencoded, reencodedAgain, err)
 		}
 	})
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // WithNames makes a store create only named files.
-func WithNames(d *Dir) { d.nameless = false }
+func WithNames(d *Dir) { d.unnamedFiles = false }
 
 // List returns the paths of all files in the directory, in order.
 func (d *Dir) List() (paths []string, err error) {

@@ -16,15 +16,15 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// A note is a link of a listing, spooled until the listing is complete.
-type note struct {
+// A spooledLink is a link of a listing, spooled until the listing is complete.
+type spooledLink struct {
 	URL  uri.URI         `json:"url"`
 	Rel  string          `json:"rel,omitempty"`
 	Kind fetch.EntryKind `json:"kind,omitempty"`
 }
 
-// listing spools the entries of a listing. They are queued when the listing is complete.
-func listing(w io.Writer, entries iter.Seq2[fetch.Entry, error]) error {
+// spoolListing spools the entries of a listing. They are queued when the listing is complete.
+func spoolListing(w io.Writer, entries iter.Seq2[fetch.Entry, error]) error {
 	out := bufio.NewWriter(w)
 	to := json.NewEncoder(out)
 	for e, err := range entries {
@@ -34,7 +34,7 @@ func listing(w io.Writer, entries iter.Seq2[fetch.Entry, error]) error {
 		if e.URL.IsZero() {
 			continue
 		}
-		if err := to.Encode(note{e.URL.WithoutUserinfo(), e.Rel, e.Kind}); err != nil {
+		if err := to.Encode(spooledLink{e.URL.WithoutUserinfo(), e.Rel, e.Kind}); err != nil {
 			return err
 		}
 	}
@@ -52,7 +52,7 @@ func (v *visit) links(res *job.Result, spool Spool) (iter.Seq2[fetch.Entry, erro
 		return func(yield func(fetch.Entry, error) bool) {
 			in := json.NewDecoder(bufio.NewReader(r))
 			for {
-				var n note
+				var n spooledLink
 				err := in.Decode(&n)
 				if err == io.EOF || !yield(fetch.Entry{URL: n.URL, Rel: n.Rel, Kind: n.Kind, Size: -1}, err) || err != nil {
 					return
@@ -60,25 +60,25 @@ func (v *visit) links(res *job.Result, spool Spool) (iter.Seq2[fetch.Entry, erro
 			}
 		}, nil
 	case v.sub.Page.Rel == "sitemap":
-		return links.XML(r, v.seen.URL), nil
-	case v.seen.Entries != nil:
-		return v.seen.EntriesIn(r), nil
+		return links.XML(r, v.resp.URL), nil
+	case v.resp.Entries != nil:
+		return v.resp.EntriesIn(r), nil
 	}
-	entries, ok := links.Read(r, v.seen.ContentType, v.seen.URL)
+	entries, ok := links.Read(r, v.resp.ContentType, v.resp.URL)
 	if !ok {
 		return func(func(fetch.Entry, error) bool) {}, nil
 	}
 	return entries, nil
 }
 
-// ends queues the links of the page, and returns the result of the visit. An error is an engine
+// finish queues the links of the page, and returns the result of the visit. An error is an engine
 // error.
-func (v *visit) ends(ctx context.Context, res *job.Result, spool Spool) (*job.Result, error) {
+func (v *visit) finish(ctx context.Context, res *job.Result, spool Spool) (*job.Result, error) {
 	switch {
 	case v.skipped != "":
 		res.Outcome = job.Skipped
 		if v.skipped == skippedMoved {
-			return res, v.moved(ctx)
+			return res, v.recordMove(ctx)
 		}
 	case v.sub.Page.Guessed && res.Class == fetch.ErrNotFound:
 		res.Outcome, res.Class, res.Err, v.skipped = job.Skipped, "", nil, skippedGuessed
@@ -88,15 +88,15 @@ func (v *visit) ends(ctx context.Context, res *job.Result, spool Spool) (*job.Re
 	return res, nil
 }
 
-// moved records that the redirect target is queued.
-func (v *visit) moved(ctx context.Context) error {
+// recordMove records that the redirect target is queued.
+func (v *visit) recordMove(ctx context.Context) error {
 	for {
-		now, err := v.at.follow(ctx, v.id, v.depth)
+		now, err := v.frontier.recordFollowed(ctx, v.id, v.depth)
 		if err != nil || now >= v.depth {
 			return err
 		}
 		v.depth = now // another worker found a shorter path
-		if err := v.move(ctx, v.seen.URL); err != nil {
+		if err := v.move(ctx, v.resp.URL); err != nil {
 			return err
 		}
 	}
@@ -111,7 +111,7 @@ func (v *visit) follow(ctx context.Context, res *job.Result, spool Spool) (*job.
 		if err != nil {
 			return v.failed(&fetch.Error{Code: fetch.ErrFile, Err: err}), nil
 		}
-		n, err = v.each(ctx, entries)
+		n, err = v.followAll(ctx, entries)
 		var engine *engineError
 		if errors.As(err, &engine) {
 			return nil, err
@@ -119,7 +119,7 @@ func (v *visit) follow(ctx context.Context, res *job.Result, spool Spool) (*job.
 		if err != nil {
 			return v.failed(err), nil
 		}
-		now, err := v.at.follow(ctx, v.id, v.depth)
+		now, err := v.frontier.recordFollowed(ctx, v.id, v.depth)
 		if err != nil {
 			return nil, &engineError{err}
 		}
@@ -129,7 +129,7 @@ func (v *visit) follow(ctx context.Context, res *job.Result, spool Spool) (*job.
 		v.depth = now // another worker found a shorter path
 	}
 	res.Depth = v.depth
-	if res.Outcome == job.Saved && !v.keeps(v.seen) {
+	if res.Outcome == job.Saved && !v.keeps(v.resp) {
 		res.Outcome = job.Listed
 	}
 	if res.Outcome == job.Listed {
@@ -138,13 +138,13 @@ func (v *visit) follow(ctx context.Context, res *job.Result, spool Spool) (*job.
 	return res, nil
 }
 
-// each processes links concurrently and returns their number.
-func (v *visit) each(ctx context.Context, entries iter.Seq2[fetch.Entry, error]) (n int64, err error) {
+// followAll processes links concurrently and returns their number.
+func (v *visit) followAll(ctx context.Context, entries iter.Seq2[fetch.Entry, error]) (n int64, err error) {
 	var group sync.WaitGroup
 	var mu sync.Mutex
 	var failed error
 	room := make(chan struct{}, linksAtOnce)
-	here := map[string]bool{}
+	seen := map[string]bool{}
 	for e, err := range entries {
 		if err != nil {
 			group.Wait()
@@ -155,13 +155,13 @@ func (v *visit) each(ctx context.Context, entries iter.Seq2[fetch.Entry, error])
 		}
 		n++
 		key := fmt.Sprint(e.URL.Key(), " ", links.Requisite(e.Rel)) // page requisites may have a lower depth
-		if here[key] {
+		if seen[key] {
 			continue
 		}
-		if len(here) >= maxHere {
-			clear(here)
+		if len(seen) >= maxSeenLinks {
+			clear(seen)
 		}
-		here[key] = true
+		seen[key] = true
 		room <- struct{}{}
 		mu.Lock()
 		stop := failed != nil
@@ -173,7 +173,7 @@ func (v *visit) each(ctx context.Context, entries iter.Seq2[fetch.Entry, error])
 			defer func() { <-room }()
 			short, cancel := context.WithTimeout(ctx, operationTimeout)
 			defer cancel()
-			if err := v.found(short, e); err != nil {
+			if err := v.addLink(short, e); err != nil {
 				mu.Lock()
 				defer mu.Unlock()
 				failed = &engineError{fmt.Errorf("a link of %s: %w", v.sub.Job.URL.Redacted(), err)}
@@ -184,4 +184,4 @@ func (v *visit) each(ctx context.Context, entries iter.Seq2[fetch.Entry, error])
 	return n, failed
 }
 
-const maxHere = 10_000 // links of a page in the duplicate filter
+const maxSeenLinks = 10_000 // links of a page in the duplicate filter

@@ -33,12 +33,12 @@ type frontier struct {
 	mu    sync.Mutex
 	known map[string]int // depths of pages, to avoid engine requests
 
-	paying     mutex          // guards allowances during engine requests
+	payLock    mutex          // guards allowances during engine requests
 	allowances map[string]int // reserved and unspent parts of budgets
 }
 
 func newFrontier(e Engine, p Priority) *frontier {
-	return &frontier{engine: e, priority: p, paying: newMutex()}
+	return &frontier{engine: e, priority: p, payLock: newMutex()}
 }
 
 const (
@@ -58,13 +58,13 @@ func (f *frontier) remember(id string, depth int) {
 
 // change updates the mark of a page with edit, whose second argument reports whether the mark
 // exists. If edit returns false, the mark is not changed.
-func (f *frontier) change(ctx context.Context, id string, edit func(m *mark, there bool) (bool, error)) error {
-	return replace(ctx, f.engine.Pages(), "page/"+id, func(old []byte, there bool) ([]byte, error) {
+func (f *frontier) change(ctx context.Context, id string, edit func(m *mark, exists bool) (bool, error)) error {
+	return replace(ctx, f.engine.Pages(), "page/"+id, func(old []byte, exists bool) ([]byte, error) {
 		var m mark
 		if json.Unmarshal(old, &m) != nil {
 			m = mark{} // not written by a worker
 		}
-		if changed, err := edit(&m, there); !changed || err != nil {
+		if changed, err := edit(&m, exists); !changed || err != nil {
 			return nil, err
 		}
 		return json.Marshal(m)
@@ -84,11 +84,11 @@ func (f *frontier) add(ctx context.Context, c *Crawl, s *submission, pay func() 
 		return false, nil
 	}
 	paid := true
-	err = f.change(ctx, s.ID, func(m *mark, there bool) (bool, error) {
+	err = f.change(ctx, s.ID, func(m *mark, exists bool) (bool, error) {
 		at = m.Depth
 		key := s.ID
 		switch {
-		case !there:
+		case !exists:
 			fresh = true
 			if pay != nil {
 				if ok, err := pay(); !ok || err != nil {
@@ -125,8 +125,8 @@ func (f *frontier) add(ctx context.Context, c *Crawl, s *submission, pay func() 
 // visit returns the current depth of a page that is about to be visited, and whether its links were
 // followed from there.
 func (f *frontier) visit(ctx context.Context, s *submission, id string) (depth int, followed bool, err error) {
-	err = f.change(ctx, id, func(m *mark, there bool) (bool, error) {
-		nearer := !there || s.Job.Depth < m.Depth // the submitter has not updated the mark yet
+	err = f.change(ctx, id, func(m *mark, exists bool) (bool, error) {
+		nearer := !exists || s.Job.Depth < m.Depth // the submitter has not updated the mark yet
 		if nearer {
 			m.Depth = s.Job.Depth
 		}
@@ -136,11 +136,11 @@ func (f *frontier) visit(ctx context.Context, s *submission, id string) (depth i
 	return depth, followed, err
 }
 
-// follow records that the links of a page were followed from a depth. If the page is nearer by now,
-// follow returns the new depth and records nothing.
-func (f *frontier) follow(ctx context.Context, id string, depth int) (now int, err error) {
-	err = f.change(ctx, id, func(m *mark, there bool) (bool, error) {
-		if !there {
+// recordFollowed records that the links of a page were followed from a depth. If the page is nearer
+// by now, recordFollowed returns the new depth and records nothing.
+func (f *frontier) recordFollowed(ctx context.Context, id string, depth int) (now int, err error) {
+	err = f.change(ctx, id, func(m *mark, exists bool) (bool, error) {
+		if !exists {
 			m.Depth = depth
 		}
 		now = min(m.Depth, depth)
@@ -155,11 +155,11 @@ func (f *frontier) follow(ctx context.Context, id string, depth int) (now int, e
 
 // spend takes one unit from a budget shared by all workers, and reports whether one was left. Units
 // that a worker reserves and does not use are lost, so that the budget is never exceeded.
-func (f *frontier) spend(ctx context.Context, budget string, most int) (bool, error) {
-	if err := f.paying.lock(ctx); err != nil {
+func (f *frontier) spend(ctx context.Context, budget string, limit int) (bool, error) {
+	if err := f.payLock.lock(ctx); err != nil {
 		return false, err
 	}
-	defer f.paying.unlock()
+	defer f.payLock.unlock()
 	if f.allowances == nil || len(f.allowances) >= maxAllowances {
 		f.allowances = map[string]int{}
 	}
@@ -167,18 +167,18 @@ func (f *frontier) spend(ctx context.Context, budget string, most int) (bool, er
 		f.allowances[budget]--
 		return true, nil
 	}
-	take := 0
+	n := 0
 	err := replace(ctx, f.engine.Pages(), "spent/"+budget, func(old []byte, _ bool) ([]byte, error) {
 		spent, _ := strconv.Atoi(string(old))
-		if take = min(most-spent, max(1, min(most/200, maxAllowance))); take <= 0 {
+		if n = min(limit-spent, max(1, min(limit/200, maxAllowance))); n <= 0 {
 			return nil, nil
 		}
-		return []byte(strconv.Itoa(spent + take)), nil
+		return []byte(strconv.Itoa(spent + n)), nil
 	})
-	if err != nil || take <= 0 {
+	if err != nil || n <= 0 {
 		return false, err
 	}
-	f.allowances[budget] = take - 1
+	f.allowances[budget] = n - 1
 	return true, nil
 }
 

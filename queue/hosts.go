@@ -14,63 +14,63 @@ import (
 
 // A hosts value holds the host leases of a worker. Each host has perHost leases, and each allows
 // one transfer at a time. A worker keeps its leases while it has jobs for the host, but at most for
-// oldPlace if other workers want them.
+// maxLeaseTime if other workers want them.
 type hosts struct {
-	values  Values
-	holder  string // unique among workers
-	ttl     time.Duration
-	perHost int
-	delay   time.Duration // pause between two transfers with the same lease
-	waited  func(time.Duration)
-	most    int            // soft limit of leases for all hosts together
-	freed   func()         // called when a lease becomes usable again
-	ending  sync.WaitGroup // running deletions of leases
+	values     Values
+	holder     string // unique among workers
+	ttl        time.Duration
+	perHost    int
+	delay      time.Duration // pause between two transfers with the same lease
+	recordWait func(time.Duration)
+	maxLeases  int            // soft limit of leases for all hosts together
+	onRelease  func()         // called when a lease becomes usable again
+	deletions  sync.WaitGroup // running deletions of leases
 
-	mu    sync.Mutex
-	known map[string]*hostPlaces
-	doubt map[string]bool // keys that this worker may have leased, because a response was lost
+	mu        sync.Mutex
+	known     map[string]*hostLeases
+	uncertain map[string]bool // keys that this worker may have leased, because a response was lost
 }
 
-// hostPlaces holds the leases for one host.
-type hostPlaces struct {
-	host   string
-	asking mutex // held while a lease is requested
-	places map[*place]bool
-	users  int // callers that use or request a lease
+// hostLeases holds the leases for one host.
+type hostLeases struct {
+	host       string
+	requesting mutex // held while a lease is requested
+	leases     map[*hostLease]bool
+	users      int // callers that use or request a lease
 }
 
-// A place is a lease for one transfer at a host.
-type place struct {
-	at       *hostPlaces
+// A hostLease is a lease for one transfer at a host.
+type hostLease struct {
+	host     *hostLeases
 	key      string
 	revision uint64
-	since    time.Time // time when the lease was acquired
-	ready    time.Time // end of the pause after the last transfer
-	free     time.Time // end of the last use
+	acquired time.Time // time when the lease was acquired
+	usableAt time.Time // end of the pause after the last transfer
+	lastUsed time.Time // end of the last use
 	used     bool
 	lost     bool
-	dropping bool        // its lease is being deleted
+	deleting bool        // its lease is being deleted
 	expiry   *time.Timer // calls markLost when another worker may have the lease
 	end      context.CancelCauseFunc
 }
 
 const (
-	// placeWait limits the wait for a lease before the job returns to the queue.
-	placeWait = 2 * time.Second
-	// idlePlace is how long an unused lease is kept. oldPlace is how long a lease in constant use
-	// is kept before another worker may get it.
-	idlePlace = 250 * time.Millisecond
-	oldPlace  = 10 * time.Second
+	// maxLeaseWait limits the wait for a lease before the job returns to the queue.
+	maxLeaseWait = 2 * time.Second
+	// idleLeaseTime is how long an unused lease is kept. maxLeaseTime is how long a lease in
+	// constant use is kept before another worker may get it.
+	idleLeaseTime = 250 * time.Millisecond
+	maxLeaseTime  = 10 * time.Second
 )
 
 var (
-	errNoPlace = errors.New("the host has no free lease")
+	errNoLease = errors.New("the host has no free lease")
 	errLost    = errors.New("lost the lease of the host")
 )
 
 func newHosts(v Values, ttl time.Duration, perHost int, delay time.Duration, holder string) *hosts {
-	return &hosts{values: v, holder: holder, ttl: ttl, perHost: perHost, delay: delay, known: map[string]*hostPlaces{}, doubt: map[string]bool{}, most: math.MaxInt,
-		waited: func(time.Duration) {}, freed: func() {}}
+	return &hosts{values: v, holder: holder, ttl: ttl, perHost: perHost, delay: delay, known: map[string]*hostLeases{}, uncertain: map[string]bool{}, maxLeases: math.MaxInt,
+		recordWait: func(time.Duration) {}, onRelease: func() {}}
 }
 
 // hostKey returns the form of a host name in keys.
@@ -80,37 +80,37 @@ func hostKey(host string) string {
 }
 
 // take waits for a lease for a host. The returned context is cancelled if the lease is lost. The
-// function give ends the use; the lease is then unusable for the given time.
-func (h *hosts) take(ctx context.Context, host string) (_ context.Context, give func(time.Duration), err error) {
+// function release ends the use; the lease is then unusable for the given time.
+func (h *hosts) take(ctx context.Context, host string) (_ context.Context, release func(time.Duration), err error) {
 	if host == "" {
 		return ctx, func(time.Duration) {}, nil
 	}
-	begun := time.Now()
-	defer func() { h.waited(time.Since(begun)) }()
-	hp := h.enter(host)
+	start := time.Now()
+	defer func() { h.recordWait(time.Since(start)) }()
+	hp := h.addUser(host)
 	if p := h.use(hp); p != nil {
-		held, give := h.hold(ctx, p)
-		return held, give, nil
+		leaseCtx, release := h.startUse(ctx, p)
+		return leaseCtx, release, nil
 	}
-	if err := hp.asking.lock(ctx); err != nil {
-		h.leave(hp)
+	if err := hp.requesting.lock(ctx); err != nil {
+		h.removeUser(hp)
 		return nil, nil, err
 	}
-	defer hp.asking.unlock()
+	defer hp.requesting.unlock()
 	for wait := 20 * time.Millisecond; ; wait = min(2*wait, 500*time.Millisecond) {
 		p, err := h.try(ctx, hp)
 		if err == nil && p != nil {
-			held, give := h.hold(ctx, p)
-			return held, give, nil
+			leaseCtx, release := h.startUse(ctx, p)
+			return leaseCtx, release, nil
 		}
-		if err == nil && time.Since(begun) > placeWait+h.delay {
-			err = errNoPlace
+		if err == nil && time.Since(start) > maxLeaseWait+h.delay {
+			err = errNoLease
 		}
 		if err == nil && sleep(ctx, wait/2+rand.N(wait)) != nil {
 			err = context.Cause(ctx)
 		}
 		if err != nil {
-			h.leave(hp)
+			h.removeUser(hp)
 			return nil, nil, err
 		}
 	}
@@ -118,52 +118,52 @@ func (h *hosts) take(ctx context.Context, host string) (_ context.Context, give 
 
 // reserve makes one attempt to acquire a lease for later use, and reports whether it succeeded.
 func (h *hosts) reserve(ctx context.Context, host string) bool {
-	hp := h.enter(host)
-	defer h.leave(hp)
-	if !hp.asking.tryLock() {
+	hp := h.addUser(host)
+	defer h.removeUser(hp)
+	if !hp.requesting.tryLock() {
 		return false // another goroutine is requesting a lease
 	}
-	defer hp.asking.unlock()
+	defer hp.requesting.unlock()
 	p, err := h.try(ctx, hp)
 	if err != nil || p == nil {
 		return false
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	p.used, p.free = false, time.Now()
+	p.used, p.lastUsed = false, time.Now()
 	return true
 }
 
 // count returns how many leases for a host are usable now, and how many are in use.
-func (h *hosts) count(host string) (spare, used int) {
+func (h *hosts) count(host string) (free, used int) {
 	now := time.Now()
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if hp := h.known[host]; hp != nil {
-		for p := range hp.places {
+		for p := range hp.leases {
 			switch {
 			case p.used:
 				used++
 			case p.usable(now):
-				spare++
+				free++
 			}
 		}
 	}
-	return spare, used
+	return free, used
 }
 
 // usable reports whether a lease can be used now. The caller holds h.mu.
-func (p *place) usable(now time.Time) bool {
-	return !p.used && !p.lost && !now.Before(p.ready) && now.Sub(p.since) < oldPlace
+func (p *hostLease) usable(now time.Time) bool {
+	return !p.used && !p.lost && !now.Before(p.usableAt) && now.Sub(p.acquired) < maxLeaseTime
 }
 
-// enter registers a user of a host.
-func (h *hosts) enter(host string) *hostPlaces {
+// addUser registers a user of a host.
+func (h *hosts) addUser(host string) *hostLeases {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	hp := h.known[host]
 	if hp == nil {
-		hp = &hostPlaces{host: host, asking: newMutex(), places: map[*place]bool{}}
+		hp = &hostLeases{host: host, requesting: newMutex(), leases: map[*hostLease]bool{}}
 		h.known[host] = hp
 	}
 	hp.users++
@@ -171,11 +171,11 @@ func (h *hosts) enter(host string) *hostPlaces {
 }
 
 // use starts the use of an idle lease of this worker. It returns nil if there is none.
-func (h *hosts) use(hp *hostPlaces) *place {
+func (h *hosts) use(hp *hostLeases) *hostLease {
 	now := time.Now()
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for p := range hp.places {
+	for p := range hp.leases {
 		if p.usable(now) {
 			p.used = true
 			return p
@@ -184,8 +184,8 @@ func (h *hosts) use(hp *hostPlaces) *place {
 	return nil
 }
 
-// hold returns the results of take for a lease.
-func (h *hosts) hold(ctx context.Context, p *place) (context.Context, func(time.Duration)) {
+// startUse returns the results of take for a lease.
+func (h *hosts) startUse(ctx context.Context, p *hostLease) (context.Context, func(time.Duration)) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	h.mu.Lock()
 	p.end = cancel
@@ -193,14 +193,14 @@ func (h *hosts) hold(ctx context.Context, p *place) (context.Context, func(time.
 		cancel(errLost)
 	}
 	h.mu.Unlock()
-	return ctx, func(rest time.Duration) {
+	return ctx, func(pause time.Duration) {
 		cancel(nil)
-		h.give(p, rest)
-		h.leave(p.at)
+		h.release(p, pause)
+		h.removeUser(p.host)
 	}
 }
 
-func (h *hosts) leave(hp *hostPlaces) {
+func (h *hosts) removeUser(hp *hostLeases) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	hp.users--
@@ -208,28 +208,28 @@ func (h *hosts) leave(hp *hostPlaces) {
 }
 
 // forget removes a host that has no users and no leases.
-func (h *hosts) forget(hp *hostPlaces) {
-	if hp.users == 0 && len(hp.places) == 0 && h.known[hp.host] == hp {
+func (h *hosts) forget(hp *hostLeases) {
+	if hp.users == 0 && len(hp.leases) == 0 && h.known[hp.host] == hp {
 		delete(h.known, hp.host)
 	}
 }
 
 // try returns an idle lease of this worker, or acquires one. It returns nil if none is available
 // now.
-func (h *hosts) try(ctx context.Context, hp *hostPlaces) (*place, error) {
+func (h *hosts) try(ctx context.Context, hp *hostLeases) (*hostLease, error) {
 	if p := h.use(hp); p != nil {
 		return p, nil
 	}
-	mine := map[string]bool{}
+	held := map[string]bool{}
 	h.mu.Lock()
-	for p := range hp.places {
-		mine[p.key] = true
+	for p := range hp.leases {
+		held[p.key] = true
 	}
 	h.mu.Unlock()
 	first := rand.IntN(h.perHost)
 	for i := range h.perHost {
 		key := "host/" + hostKey(hp.host) + "/" + strconv.Itoa((first+i)%h.perHost)
-		if mine[key] {
+		if held[key] {
 			continue
 		}
 		revision, leased, err := h.lease(ctx, key)
@@ -239,10 +239,10 @@ func (h *hosts) try(ctx context.Context, hp *hostPlaces) (*place, error) {
 		case err != nil:
 			return nil, err
 		}
-		p := &place{at: hp, key: key, revision: revision, since: leased, used: true}
+		p := &hostLease{host: hp, key: key, revision: revision, acquired: leased, used: true}
 		h.mu.Lock()
 		p.expiry = time.AfterFunc(time.Until(h.safe(leased)), func() { h.markLost(p) })
-		hp.places[p] = true
+		hp.leases[p] = true
 		h.mu.Unlock()
 		return p, nil
 	}
@@ -251,49 +251,49 @@ func (h *hosts) try(ctx context.Context, hp *hostPlaces) (*place, error) {
 
 // lease acquires the lease with a key. If this worker already has it because a response was lost,
 // lease takes it over.
-func (h *hosts) lease(ctx context.Context, key string) (revision uint64, asked time.Time, err error) {
-	asked = time.Now()
+func (h *hosts) lease(ctx context.Context, key string) (revision uint64, requested time.Time, err error) {
+	requested = time.Now()
 	revision, err = h.values.Create(ctx, key, []byte(h.holder))
-	if errors.Is(err, ErrExists) && h.isDoubtful(key) {
-		revision, asked, err = h.takeOver(ctx, key)
+	if errors.Is(err, ErrExists) && h.mayHold(key) {
+		revision, requested, err = h.takeOver(ctx, key)
 	}
-	h.recordDoubt(key, err)
-	return revision, asked, err
+	h.recordResponse(key, err)
+	return revision, requested, err
 }
 
-// isDoubtful reports whether a response for a key was lost, so that this worker may have the lease.
-func (h *hosts) isDoubtful(key string) bool {
+// mayHold reports whether a response for a key was lost, so that this worker may have the lease.
+func (h *hosts) mayHold(key string) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.doubt[key]
+	return h.uncertain[key]
 }
 
-// recordDoubt records whether the engine responded to a request for a key.
-func (h *hosts) recordDoubt(key string, err error) {
+// recordResponse records whether the engine responded to a request for a key.
+func (h *hosts) recordResponse(key string, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	switch {
 	case err == nil, errors.Is(err, ErrExists), errors.Is(err, ErrConflict), errors.Is(err, ErrNotFound):
-		delete(h.doubt, key)
-	case len(h.doubt) < maxPauses:
-		h.doubt[key] = true // otherwise it expires
+		delete(h.uncertain, key)
+	case len(h.uncertain) < maxPauses:
+		h.uncertain[key] = true // otherwise it expires
 	}
 }
 
 // takeOver renews a lease of this worker, whatever its revision: the response to an earlier request
 // may have been lost.
-func (h *hosts) takeOver(ctx context.Context, key string) (revision uint64, asked time.Time, err error) {
-	if revision, err = h.mine(ctx, key); err != nil {
+func (h *hosts) takeOver(ctx context.Context, key string) (revision uint64, requested time.Time, err error) {
+	if revision, err = h.ownRevision(ctx, key); err != nil {
 		return 0, time.Time{}, err
 	}
-	asked = time.Now()
+	requested = time.Now()
 	revision, err = h.values.Update(ctx, key, []byte(h.holder), revision)
-	return revision, asked, err
+	return revision, requested, err
 }
 
-// mine returns the revision of a lease of this worker. If another worker has the lease, the error
-// is ErrExists.
-func (h *hosts) mine(ctx context.Context, key string) (revision uint64, err error) {
+// ownRevision returns the revision of a lease of this worker. If another worker has the lease, the
+// error is ErrExists.
+func (h *hosts) ownRevision(ctx context.Context, key string) (revision uint64, err error) {
 	value, revision, err := h.values.Get(ctx, key)
 	if err == nil && string(value) != h.holder {
 		err = ErrExists
@@ -301,11 +301,11 @@ func (h *hosts) mine(ctx context.Context, key string) (revision uint64, err erro
 	return revision, err
 }
 
-// safe returns the time until which a lease requested at the time asked cannot have expired.
-func (h *hosts) safe(asked time.Time) time.Time { return asked.Add(h.ttl - h.ttl/4) }
+// safe returns the time until which a lease requested at that time cannot have expired.
+func (h *hosts) safe(requested time.Time) time.Time { return requested.Add(h.ttl - h.ttl/4) }
 
 // markLost marks a lease as lost and cancels its user, because another worker may have it.
-func (h *hosts) markLost(p *place) {
+func (h *hosts) markLost(p *hostLease) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	p.lost = true
@@ -314,62 +314,62 @@ func (h *hosts) markLost(p *place) {
 	}
 }
 
-// give ends the use of a lease. It releases the lease if this worker has had it for oldPlace, or
-// otherwise the least recently used lease if there are too many.
-func (h *hosts) give(p *place, rest time.Duration) {
+// release ends the use of a lease. It releases the lease if this worker has had it for
+// maxLeaseTime, or otherwise the least recently used lease if there are too many.
+func (h *hosts) release(p *hostLease, pause time.Duration) {
 	h.mu.Lock()
 	p.used, p.end = false, nil
-	p.free = time.Now()
-	p.ready = p.free.Add(max(h.delay, rest))
-	rest = p.ready.Sub(p.free)
-	if p.lost || rest > 0 || p.free.Sub(p.since) < oldPlace {
+	p.lastUsed = time.Now()
+	p.usableAt = p.lastUsed.Add(max(h.delay, pause))
+	pause = p.usableAt.Sub(p.lastUsed)
+	if p.lost || pause > 0 || p.lastUsed.Sub(p.acquired) < maxLeaseTime {
 		p = h.surplus()
 	}
 	if p != nil {
-		p.lost, p.dropping = true, true // prevents further use
+		p.lost, p.deleting = true, true // prevents further use
 	}
 	h.mu.Unlock()
 	if p != nil {
-		h.ending.Go(func() {
+		h.deletions.Go(func() {
 			ctx, cancel := context.WithTimeout(context.Background(), h.ttl/2)
 			defer cancel()
-			h.drop(ctx, p)
+			h.remove(ctx, p)
 		})
 	}
-	if rest > 0 {
-		time.AfterFunc(rest, h.freed)
+	if pause > 0 {
+		time.AfterFunc(pause, h.onRelease)
 		return
 	}
-	h.freed()
+	h.onRelease()
 }
 
 // surplus returns the least recently used lease if this worker has too many, or nil. The caller
 // holds h.mu.
-func (h *hosts) surplus() (p *place) {
+func (h *hosts) surplus() (p *hostLease) {
 	n, now := 0, time.Now()
 	for _, hp := range h.known {
-		for one := range hp.places {
+		for one := range hp.leases {
 			if one.lost {
 				continue
 			}
 			n++
-			if one.usable(now) && (p == nil || one.free.Before(p.free)) {
+			if one.usable(now) && (p == nil || one.lastUsed.Before(p.lastUsed)) {
 				p = one
 			}
 		}
 	}
-	if n <= h.most {
+	if n <= h.maxLeases {
 		return nil
 	}
 	return p
 }
 
-// keep renews all leases. It is called several times within the TTL of a lease.
-func (h *hosts) keep(ctx context.Context) {
-	var list []*place
+// renewAll renews all leases. It is called several times within the TTL of a lease.
+func (h *hosts) renewAll(ctx context.Context) {
+	var list []*hostLease
 	h.mu.Lock()
 	for _, hp := range h.known {
-		for p := range hp.places {
+		for p := range hp.leases {
 			list = append(list, p)
 		}
 	}
@@ -379,37 +379,37 @@ func (h *hosts) keep(ctx context.Context) {
 	}
 }
 
-// tidy deletes idle, old and lost leases.
-func (h *hosts) tidy(ctx context.Context) {
-	var list []*place
+// deleteUnused deletes idle, old and lost leases.
+func (h *hosts) deleteUnused(ctx context.Context) {
+	var list []*hostLease
 	now := time.Now()
 	h.mu.Lock()
 	for _, hp := range h.known {
-		for p := range hp.places {
-			idle := !p.used && !now.Before(p.ready)
-			if idle && (p.lost && !p.dropping || !p.lost && (now.Sub(p.free) >= idlePlace || now.Sub(p.since) >= oldPlace)) {
-				p.lost, p.dropping = true, true // prevents further use
+		for p := range hp.leases {
+			idle := !p.used && !now.Before(p.usableAt)
+			if idle && (p.lost && !p.deleting || !p.lost && (now.Sub(p.lastUsed) >= idleLeaseTime || now.Sub(p.acquired) >= maxLeaseTime)) {
+				p.lost, p.deleting = true, true // prevents further use
 				list = append(list, p)
 			}
 		}
 	}
 	h.mu.Unlock()
 	for _, p := range list {
-		h.drop(ctx, p)
+		h.remove(ctx, p)
 	}
 }
 
-func (h *hosts) renew(ctx context.Context, p *place) {
+func (h *hosts) renew(ctx context.Context, p *hostLease) {
 	h.mu.Lock()
 	lost, revision := p.lost, p.revision
 	h.mu.Unlock()
 	if lost {
 		return
 	}
-	asked := time.Now()
+	requested := time.Now()
 	revision, err := h.values.Update(ctx, p.key, []byte(h.holder), revision)
 	if errors.Is(err, ErrConflict) {
-		revision, asked, err = h.takeOver(ctx, p.key)
+		revision, requested, err = h.takeOver(ctx, p.key)
 	}
 	switch {
 	case errors.Is(err, ErrConflict), errors.Is(err, ErrNotFound), errors.Is(err, ErrExists):
@@ -418,40 +418,40 @@ func (h *hosts) renew(ctx context.Context, p *place) {
 		h.mu.Lock()
 		p.revision = revision
 		if p.expiry.Stop() {
-			p.expiry.Reset(time.Until(h.safe(asked)))
+			p.expiry.Reset(time.Until(h.safe(requested)))
 		}
 		h.mu.Unlock()
 	}
 }
 
-func (h *hosts) drop(ctx context.Context, p *place) {
+func (h *hosts) remove(ctx context.Context, p *hostLease) {
 	p.expiry.Stop()
 	h.mu.Lock()
 	revision := p.revision
 	h.mu.Unlock()
 	err := h.values.Delete(ctx, p.key, revision)
 	if errors.Is(err, ErrConflict) { // a concurrent renewal changed the revision
-		if revision, err = h.mine(ctx, p.key); err == nil {
+		if revision, err = h.ownRevision(ctx, p.key); err == nil {
 			err = h.values.Delete(ctx, p.key, revision)
 		}
 	}
-	h.recordDoubt(p.key, err) // otherwise it expires
+	h.recordResponse(p.key, err) // otherwise it expires
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	delete(p.at.places, p)
-	h.forget(p.at)
+	delete(p.host.leases, p)
+	h.forget(p.host)
 }
 
 // close deletes all leases. No lease may be used afterwards.
 func (h *hosts) close(ctx context.Context) {
-	h.ending.Wait()
+	h.deletions.Wait()
 	h.mu.Lock()
 	known := h.known
-	h.known = map[string]*hostPlaces{}
+	h.known = map[string]*hostLeases{}
 	h.mu.Unlock()
 	for _, hp := range known {
-		for p := range hp.places {
-			h.drop(ctx, p)
+		for p := range hp.leases {
+			h.remove(ctx, p)
 		}
 	}
 }

@@ -28,11 +28,11 @@ func (v *memory) Get(_ context.Context, key string) ([]byte, uint64, error) {
 	return []byte(v.m[key]), v.at[key], nil
 }
 
-func (v *memory) set(key string, value []byte, revision uint64, wrong error) (uint64, error) {
+func (v *memory) set(key string, value []byte, revision uint64, mismatch error) (uint64, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.at[key] != revision {
-		return 0, wrong
+		return 0, mismatch
 	}
 	v.n++
 	v.m[key], v.at[key] = string(value), v.n
@@ -73,9 +73,9 @@ func (v *memory) Delete(_ context.Context, key string, revision uint64) error {
 
 // A lease that a worker releases is free at once, even if it is being renewed at that moment, so
 // that the worker does not know its last revision.
-func TestAPlaceThatIsLeftIsFree(t *testing.T) {
+func TestReleasedLeaseIsFree(t *testing.T) {
 	t.Parallel()
-	for name, answer := range map[string]error{"renewed meanwhile": nil, "an answer was lost": errors.New("no answer")} {
+	for name, response := range map[string]error{"renewed meanwhile": nil, "an answer was lost": errors.New("no answer")} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			v := newMemory()
@@ -85,16 +85,16 @@ func TestAPlaceThatIsLeftIsFree(t *testing.T) {
 				t.Fatal(err)
 			}
 			h.mu.Lock()
-			for p := range h.known["host"].places {
-				p.since = p.since.Add(-oldPlace) // old enough to be released
+			for p := range h.known["host"].leases {
+				p.acquired = p.acquired.Add(-maxLeaseTime) // old enough to be released
 			}
 			h.mu.Unlock()
 			v.updated = func() error {
 				give(0)
-				h.ending.Wait()
-				return answer
+				h.deletions.Wait()
+				return response
 			}
-			h.keep(t.Context())
+			h.renewAll(t.Context())
 			other := newHosts(v, time.Minute, 1, 0, "other")
 			if !other.reserve(t.Context(), "host") {
 				t.Error("the lease is still there, and nobody has it")

@@ -10,18 +10,18 @@ import (
 // lockPoll is the interval between attempts to get a lock.
 const lockPoll = 250 * time.Millisecond
 
-// WithLock calls do while it holds the lock of a key, which is a lease. It calls over before it
-// waits for the lock and again with the lock, and returns if over reports that the work is done.
+// WithLock calls do while it holds the lock of a key, which is a lease. It calls isDone before it
+// waits for the lock and again with the lock, and returns if isDone reports that the work is done.
 // The context of do is cancelled if the lock is lost.
-func WithLock(ctx context.Context, e Engine, key string, over func(context.Context) (bool, error), do func(context.Context) error) error {
+func WithLock(ctx context.Context, e Engine, key string, isDone func(context.Context) (bool, error), do func(context.Context) error) error {
 	for {
-		if done, err := over(ctx); done || err != nil {
+		if done, err := isDone(ctx); done || err != nil {
 			return err
 		}
-		asked := time.Now()
+		requested := time.Now()
 		revision, err := e.Leases().Create(ctx, key, []byte(rand.Text()))
 		if err == nil {
-			return locked(ctx, e, key, revision, asked, over, do)
+			return locked(ctx, e, key, revision, requested, isDone, do)
 		}
 		if !errors.Is(err, ErrExists) {
 			return &engineError{err}
@@ -32,39 +32,39 @@ func WithLock(ctx context.Context, e Engine, key string, over func(context.Conte
 	}
 }
 
-// locked calls over and do while it renews the lock.
-func locked(ctx context.Context, e Engine, key string, revision uint64, asked time.Time,
-	over func(context.Context) (bool, error), do func(context.Context) error) error {
-	held, cancel := context.WithCancelCause(ctx)
-	kept := make(chan struct{})
+// locked calls isDone and do while it renews the lock.
+func locked(ctx context.Context, e Engine, key string, revision uint64, requested time.Time,
+	isDone func(context.Context) (bool, error), do func(context.Context) error) error {
+	lockCtx, cancel := context.WithCancelCause(ctx)
+	ended := make(chan struct{})
 	go func() {
-		defer close(kept)
+		defer close(ended)
 		ttl := e.Limits().LeaseTTL
-		for until := asked.Add(ttl - ttl/4); sleep(held, ttl/6) == nil; {
+		for until := requested.Add(ttl - ttl/4); sleep(lockCtx, ttl/6) == nil; {
 			if time.Now().After(until) {
 				cancel(errLost)
 				return
 			}
-			asked := time.Now()
-			short, stop := context.WithTimeout(held, ttl/4)
+			requested := time.Now()
+			short, stop := context.WithTimeout(lockCtx, ttl/4)
 			now, err := e.Leases().Update(short, key, []byte(rand.Text()), revision)
 			stop()
 			switch {
 			case err == nil:
-				revision, until = now, asked.Add(ttl-ttl/4)
+				revision, until = now, requested.Add(ttl-ttl/4)
 			case errors.Is(err, ErrConflict): // another worker has it, or a response was lost
 				cancel(errLost)
 				return
 			}
 		}
 	}()
-	done, err := over(held)
+	done, err := isDone(lockCtx)
 	if !done && err == nil {
-		err = do(held)
+		err = do(lockCtx)
 	}
-	cause := context.Cause(held)
+	cause := context.Cause(lockCtx)
 	cancel(nil)
-	<-kept
+	<-ended
 	short, stop := context.WithTimeout(context.WithoutCancel(ctx), operationTimeout)
 	defer stop()
 	e.Leases().Delete(short, key, revision) // otherwise it expires

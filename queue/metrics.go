@@ -26,8 +26,8 @@ const (
 	countLeft         = "links_left_total"
 	countTaken        = "taken_total"
 	countDead         = "dead_letters_total"
-	countPutOff       = "put_off_total"
-	countTrouble      = "engine_errors_total"
+	countDeferred     = "put_off_total"
+	countEngineErrors = "engine_errors_total"
 	countBytes        = "received_bytes_total"
 	countLeases       = "lease_waits_total"
 	countLeaseSeconds = "lease_wait_seconds_total"
@@ -44,8 +44,8 @@ var counters = []struct {
 	{countLeft, "Links that were not followed, by reason.", true},
 	{countTaken, "Jobs taken from the queue.", false},
 	{countDead, "Jobs that became dead letters.", false},
-	{countPutOff, "Jobs returned to the queue because their host was busy.", false},
-	{countTrouble, "Failed operations of the queue or the store.", false},
+	{countDeferred, "Jobs returned to the queue because their host was busy.", false},
+	{countEngineErrors, "Failed operations of the queue or the store.", false},
 	{countBytes, "Bytes of content received.", false},
 	{countLeases, "Requests for a host lease.", false},
 	{countLeaseSeconds, "Time spent waiting for host leases.", false},

@@ -11,7 +11,7 @@ import (
 )
 
 // The names of metrics and of their labels are a contract.
-func TestMetricsAreTextOfPrometheus(t *testing.T) {
+func TestMetricsText(t *testing.T) {
 	t.Parallel()
 	want, err := os.ReadFile("testdata/metrics.txt")
 	if err != nil {
@@ -31,8 +31,8 @@ func TestMetricsAreTextOfPrometheus(t *testing.T) {
 	m.leaseWait(time.Second / 4)
 	m.add(countBytes, 123456)
 	m.add(countDead, 1)
-	m.add(countPutOff, 3)
-	m.add(countTrouble, 4)
+	m.add(countDeferred, 3)
+	m.add(countEngineErrors, 4)
 	var b strings.Builder
 	if err := m.WriteText(&b, &Status{Waiting: map[Priority]uint64{High: 1}, Taken: map[Priority]uint64{Low: 2}, Results: 3, Dead: 4, Bytes: 5}); err != nil {
 		t.Fatal(err)

@@ -13,10 +13,10 @@ import (
 type pauses struct {
 	values Values
 	mu     sync.Mutex
-	seen   map[string]seenPause
+	cache  map[string]cachedPause
 }
 
-type seenPause struct {
+type cachedPause struct {
 	until time.Time // zero if the host is not paused
 	at    time.Time // time of the lookup
 }
@@ -27,7 +27,7 @@ const (
 	maxPauses      = 10_000 // hosts in the cache
 )
 
-func newPauses(v Values) *pauses { return &pauses{values: v, seen: map[string]seenPause{}} }
+func newPauses(v Values) *pauses { return &pauses{values: v, cache: map[string]cachedPause{}} }
 
 // until returns the end of the pause of a host, or a time in the past.
 func (p *pauses) until(ctx context.Context, host string) (time.Time, error) {
@@ -36,7 +36,7 @@ func (p *pauses) until(ctx context.Context, host string) (time.Time, error) {
 	}
 	now := time.Now()
 	p.mu.Lock()
-	s, ok := p.seen[host]
+	s, ok := p.cache[host]
 	p.mu.Unlock()
 	if ok && (now.Sub(s.at) < pauseCacheTime || s.until.After(now)) {
 		return s.until, nil
@@ -48,7 +48,7 @@ func (p *pauses) until(ctx context.Context, host string) (time.Time, error) {
 	ms, _ := strconv.ParseInt(string(value), 10, 64) // 0 if the value is not a number
 	until := time.Time{}
 	if ms > 0 {
-		until = bounded(ms, now)
+		until = limitTime(ms, now)
 	}
 	p.remember(host, until, now)
 	return until, nil
@@ -58,16 +58,16 @@ func (p *pauses) until(ctx context.Context, host string) (time.Time, error) {
 func (p *pauses) known(host string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.seen[host].until.After(time.Now())
+	return p.cache[host].until.After(time.Now())
 }
 
 func (p *pauses) remember(host string, until, now time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if len(p.seen) >= maxPauses {
-		clear(p.seen)
+	if len(p.cache) >= maxPauses {
+		clear(p.cache)
 	}
-	p.seen[host] = seenPause{until, now}
+	p.cache[host] = cachedPause{until, now}
 }
 
 // set pauses a host for all workers. A longer pause of another worker is kept.
@@ -76,7 +76,7 @@ func (p *pauses) set(ctx context.Context, host string, until time.Time) error {
 		return nil
 	}
 	p.mu.Lock()
-	known := p.seen[host].until
+	known := p.cache[host].until
 	p.mu.Unlock()
 	if !until.After(known) {
 		return nil
@@ -84,16 +84,16 @@ func (p *pauses) set(ctx context.Context, host string, until time.Time) error {
 	p.remember(host, until, time.Now())
 	ms := until.Add(time.Millisecond).UnixMilli()
 	return replace(ctx, p.values, "pause/"+hostKey(host), func(old []byte, _ bool) ([]byte, error) {
-		if told, _ := strconv.ParseInt(string(old), 10, 64); told >= ms {
+		if stored, _ := strconv.ParseInt(string(old), 10, 64); stored >= ms {
 			now := time.Now()
-			p.remember(host, bounded(told, now), now)
+			p.remember(host, limitTime(stored, now), now)
 			return nil, nil
 		}
 		return strconv.AppendInt(nil, ms, 10), nil
 	})
 }
 
-// bounded returns a stored time, limited to maxRetryAfter from now.
-func bounded(ms int64, now time.Time) time.Time {
+// limitTime returns a stored time, limited to maxRetryAfter from now.
+func limitTime(ms int64, now time.Time) time.Time {
 	return time.UnixMilli(min(ms, now.Add(maxRetryAfter).UnixMilli()))
 }

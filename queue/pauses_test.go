@@ -6,17 +6,17 @@ import (
 )
 
 // A shorter pause from one worker does not shorten a longer one from another.
-func TestAPauseIsNotShortened(t *testing.T) {
+func TestLongerPauseIsKept(t *testing.T) {
 	t.Parallel()
 	v := newMemory()
 	now := time.Now()
 	long := now.Add(time.Minute)
 	one, two, three := newPauses(v), newPauses(v), newPauses(v)
 	for _, c := range []struct {
-		who   *pauses
-		until time.Time
+		worker *pauses
+		until  time.Time
 	}{{one, long}, {two, now.Add(time.Second)}} {
-		if err := c.who.set(t.Context(), "host", c.until); err != nil {
+		if err := c.worker.set(t.Context(), "host", c.until); err != nil {
 			t.Fatal(err)
 		}
 	}

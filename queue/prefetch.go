@@ -16,20 +16,20 @@ import (
 // Returning and taking a job again would cost more than executing it. Only the goroutine that calls
 // Next uses it, except where fields say otherwise.
 type prefetch struct {
-	queues []*hostQueue  // in round-robin order: the queue of the last taken job is at the end
-	n      int           // number of jobs
-	bytes  int           // total size of their messages
-	putOff time.Time     // time when a job was last returned
-	pause  time.Duration // interval before the next return
-	resume time.Time     // when the engine is asked again after a failure
-	wait   time.Duration // delay after the next failure
+	queues         []*hostQueue  // in round-robin order: the queue of the last taken job is at the end
+	n              int           // number of jobs
+	bytes          int           // total size of their messages
+	lastReturn     time.Time     // time when a job was last returned
+	returnInterval time.Duration // interval before the next return
+	resume         time.Time     // when the engine is asked again after a failure
+	wait           time.Duration // delay after the next failure
 
-	fetching bool
-	arrivals chan arrival   // the job that the engine returned
-	wake     chan struct{}  // holds a value when another job may be able to start
-	asks     int            // running lease requests; guarded by run.mu, as is handed
-	handed   map[string]int // jobs in the scheduler without a lease, by host
-	askers   sync.WaitGroup // goroutines with engine requests
+	fetching      bool
+	arrivals      chan arrival   // the job that the engine returned
+	wake          chan struct{}  // holds a value when another job may be able to start
+	leaseRequests int            // running lease requests; guarded by run.mu, as is unleased
+	unleased      map[string]int // jobs in the scheduler without a lease, by host
+	requests      sync.WaitGroup // goroutines with engine requests
 }
 
 // A hostQueue holds the waiting jobs of one host.
@@ -38,14 +38,14 @@ type hostQueue struct {
 	tasks []*task
 
 	// Guarded by the run's mu:
-	asking  bool      // a lease is being requested
-	blocked bool      // the last request found no free lease
-	next    time.Time // time of the next request
-	wait    time.Duration
+	requesting bool      // a lease is being requested
+	blocked    bool      // the last request found no free lease
+	next       time.Time // time of the next request
+	wait       time.Duration
 }
 
-// An arrival is the result of Engine.Next. The task is already in hand, because the scheduler may
-// not ask for it immediately.
+// An arrival is the result of Engine.Next. The delivery is already counted as unfinished, because
+// the scheduler may not ask for it immediately.
 type arrival struct {
 	*task
 	err error
@@ -61,17 +61,17 @@ const (
 	prefetchAhead = 250 * time.Millisecond
 	// prefetchFor is how long a job waits before it returns to the queue for other workers.
 	prefetchFor = 10 * time.Second
-	// putOffEvery is the interval at which a full buffer returns a job to make room for another.
-	// putOffSeldom is the interval if the new jobs cannot start either.
-	putOffEvery  = 20 * time.Millisecond
-	putOffSeldom = 100 * time.Millisecond
-	// firstAsk and lastAsk bound the interval between attempts to lease a place.
-	firstAsk = 20 * time.Millisecond
-	lastAsk  = 250 * time.Millisecond
+	// minReturnInterval is the interval at which a full buffer returns a job to make room for
+	// another. maxReturnInterval is the interval if the new jobs cannot start either.
+	minReturnInterval = 20 * time.Millisecond
+	maxReturnInterval = 100 * time.Millisecond
+	// minLeaseRetry and maxLeaseRetry bound the interval between requests for a lease.
+	minLeaseRetry = 20 * time.Millisecond
+	maxLeaseRetry = 250 * time.Millisecond
 )
 
 func newPrefetch() *prefetch {
-	return &prefetch{handed: map[string]int{}, arrivals: make(chan arrival, 1), wake: make(chan struct{}, 1), wait: 100 * time.Millisecond, pause: putOffEvery}
+	return &prefetch{unleased: map[string]int{}, arrivals: make(chan arrival, 1), wake: make(chan struct{}, 1), wait: 100 * time.Millisecond, returnInterval: minReturnInterval}
 }
 
 // wakeNext wakes the goroutine that calls next.
@@ -88,7 +88,7 @@ func (r *run) next(_ context.Context, room func(string) bool) (schedule.Task, er
 	defer timer.Stop()
 	for {
 		if !r.waitUntilRunning() {
-			r.leave()
+			r.returnPrefetched()
 			return schedule.Task{}, io.EOF
 		}
 		t, ready := r.pick(room)
@@ -96,13 +96,13 @@ func (r *run) next(_ context.Context, room func(string) bool) (schedule.Task, er
 			return r.schedule(t), nil
 		}
 		if !ready {
-			r.ask()
+			r.requestLeases()
 		}
 		timer.Reset(time.Until(r.requestJob()))
 		select {
 		case a := <-r.prefetch.arrivals:
 			r.prefetch.fetching = false
-			t, err := r.enter(a)
+			t, err := r.addArrival(a)
 			if err != nil {
 				return schedule.Task{}, err
 			}
@@ -116,8 +116,8 @@ func (r *run) next(_ context.Context, room func(string) bool) (schedule.Task, er
 	}
 }
 
-// enter adds an arrival to the buffer. A job that needs no lease is returned instead.
-func (r *run) enter(a arrival) (*task, error) {
+// addArrival adds an arrival to the buffer. A job that needs no lease is returned instead.
+func (r *run) addArrival(a arrival) (*task, error) {
 	l := r.prefetch
 	switch {
 	case r.soft.Err() != nil:
@@ -128,7 +128,7 @@ func (r *run) enter(a arrival) (*task, error) {
 	case errors.Is(a.err, ErrClosed):
 		return nil, a.err
 	case a.err != nil:
-		r.Metrics.add(countTrouble, 1)
+		r.Metrics.add(countEngineErrors, 1)
 		r.Logger.Warn("cannot take jobs", "error", a.err)
 		l.resume = time.Now().Add(l.wait/2 + rand.N(l.wait))
 		l.wait = min(2*l.wait, 5*time.Second)
@@ -149,7 +149,7 @@ func (r *run) enter(a arrival) (*task, error) {
 			return nil, nil
 		}
 	}
-	l.pause = putOffEvery
+	l.returnInterval = minReturnInterval
 	l.queues = append(l.queues, &hostQueue{host: t.host, tasks: []*task{t}})
 	return nil, nil
 }
@@ -178,11 +178,11 @@ func (r *run) isPaused(host string) bool {
 // that only wait for the scheduler.
 func (r *run) pick(room func(string) bool) (t *task, ready bool) {
 	for i, p := range r.prefetch.queues {
-		spare, used := r.hosts.count(p.host)
+		free, used := r.hosts.count(p.host)
 		if used >= r.Parallel {
-			spare++ // each ending job passes its lease to the next one
+			free++ // each ending job passes its lease to the next one
 		}
-		if r.isPaused(p.host) || spare <= r.scheduledWithoutPlace(p.host) {
+		if r.isPaused(p.host) || free <= r.scheduledWithoutLease(p.host) {
 			continue
 		}
 		ready = true
@@ -197,41 +197,41 @@ func (r *run) pick(room func(string) bool) (t *task, ready bool) {
 	return nil, ready
 }
 
-// scheduledWithoutPlace returns the number of scheduled jobs of a host that have no lease yet.
-func (r *run) scheduledWithoutPlace(host string) int {
+// scheduledWithoutLease returns the number of scheduled jobs of a host that have no lease yet.
+func (r *run) scheduledWithoutLease(host string) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.prefetch.handed[host]
+	return r.prefetch.unleased[host]
 }
 
-// ask requests leases for hosts with waiting jobs, a few at a time.
-func (r *run) ask() {
+// requestLeases requests leases for hosts with waiting jobs, a few at a time.
+func (r *run) requestLeases() {
 	now := time.Now()
 	for _, p := range r.prefetch.queues {
 		if r.isPaused(p.host) {
 			continue
 		}
 		r.mu.Lock()
-		begin := !p.asking && !now.Before(p.next) && r.prefetch.asks+len(r.prefetch.handed)+int(r.slots.Load()) < r.Parallel
+		begin := !p.requesting && !now.Before(p.next) && r.prefetch.leaseRequests+len(r.prefetch.unleased)+int(r.slots.Load()) < r.Parallel
 		if begin {
-			p.asking = true
-			r.prefetch.asks++
+			p.requesting = true
+			r.prefetch.leaseRequests++
 		}
 		r.mu.Unlock()
 		if begin {
-			r.prefetch.askers.Go(func() { r.askFor(p) })
+			r.prefetch.requests.Go(func() { r.requestLease(p) })
 		}
 	}
 }
 
-func (r *run) askFor(p *hostQueue) {
+func (r *run) requestLease(p *hostQueue) {
 	ctx, cancel := context.WithTimeout(r.soft, operationTimeout)
 	defer cancel()
-	there := r.hosts.reserve(ctx, p.host)
+	reserved := r.hosts.reserve(ctx, p.host)
 	r.mu.Lock()
-	r.prefetch.asks--
-	p.asking, p.blocked = false, !there
-	p.wait = min(max(2*p.wait, firstAsk), lastAsk)
+	r.prefetch.leaseRequests--
+	p.requesting, p.blocked = false, !reserved
+	p.wait = min(max(2*p.wait, minLeaseRetry), maxLeaseRetry)
 	p.next = time.Now().Add(p.wait/2 + rand.N(p.wait))
 	r.mu.Unlock()
 	r.prefetch.wakeNext()
@@ -240,14 +240,14 @@ func (r *run) askFor(p *hostQueue) {
 // requestJob asks the engine for a job if one is wanted. It returns the latest time to check again.
 func (r *run) requestJob() time.Time {
 	l, now := r.prefetch, time.Now()
-	later := now.Add(time.Second)
-	open, most := 0, 0 // startable jobs; the longest queue of the others
+	next := now.Add(time.Second)
+	open, longest := 0, 0 // startable jobs; the longest queue of the others
 	for i := 0; i < len(l.queues); i++ {
 		p := l.queues[i]
 		r.mu.Lock()
 		blocked := p.blocked
-		if p.next.After(now) && p.next.Before(later) {
-			later = p.next
+		if p.next.After(now) && p.next.Before(next) {
+			next = p.next
 		}
 		r.mu.Unlock()
 		blocked = blocked || r.isPaused(p.host)
@@ -257,25 +257,25 @@ func (r *run) requestJob() time.Time {
 			i--
 		case !blocked:
 			open += len(p.tasks)
-		case len(l.queues[most].tasks) < len(p.tasks):
-			most = i
+		case len(l.queues[longest].tasks) < len(p.tasks):
+			longest = i
 		}
 	}
 	switch {
 	case l.fetching || open >= max(r.Parallel, 2, min(r.pace.within(prefetchAhead), prefetchJobs*r.Parallel/2)):
-		return later
+		return next
 	case now.Before(l.resume):
-		return slices.MinFunc([]time.Time{later, l.resume}, time.Time.Compare)
+		return slices.MinFunc([]time.Time{next, l.resume}, time.Time.Compare)
 	case l.n >= prefetchJobs*r.Parallel || l.bytes >= prefetchBytes:
-		if next := l.putOff.Add(l.pause); now.Before(next) {
-			return slices.MinFunc([]time.Time{later, next}, time.Time.Compare)
+		if due := l.lastReturn.Add(l.returnInterval); now.Before(due) {
+			return slices.MinFunc([]time.Time{next, due}, time.Time.Compare)
 		}
-		l.putOff, l.pause = now, min(2*l.pause, putOffSeldom)
-		most = min(most, len(l.queues)-1)
-		r.returnBusy(l.remove(most, len(l.queues[most].tasks)-1))
+		l.lastReturn, l.returnInterval = now, min(2*l.returnInterval, maxReturnInterval)
+		longest = min(longest, len(l.queues)-1)
+		r.returnBusy(l.remove(longest, len(l.queues[longest].tasks)-1))
 	}
 	l.fetching = true
-	r.prefetch.askers.Go(func() {
+	r.prefetch.requests.Go(func() {
 		a := arrival{}
 		d, err := r.Engine.Next(r.soft)
 		if a.err = err; err == nil {
@@ -283,11 +283,11 @@ func (r *run) requestJob() time.Time {
 		}
 		l.arrivals <- a
 	})
-	return later
+	return next
 }
 
-// leave returns the waiting jobs to the queue.
-func (r *run) leave() {
+// returnPrefetched returns the waiting jobs to the queue.
+func (r *run) returnPrefetched() {
 	l := r.prefetch
 	for len(l.queues) > 0 {
 		l.remove(0, 0).returnJob(0)
@@ -315,15 +315,15 @@ func (p *pace) ended() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.n++
-	p.tell(time.Now())
+	p.update(time.Now())
 }
 
-// paceOver is the measurement interval.
-const paceOver = time.Second
+// paceInterval is the measurement interval.
+const paceInterval = time.Second
 
-func (p *pace) tell(now time.Time) {
-	if took := now.Sub(p.since); took >= paceOver {
-		p.rate = float64(p.n) / took.Seconds()
+func (p *pace) update(now time.Time) {
+	if elapsed := now.Sub(p.since); elapsed >= paceInterval {
+		p.rate = float64(p.n) / elapsed.Seconds()
 		p.n, p.since = 0, now
 	}
 }
@@ -332,6 +332,6 @@ func (p *pace) tell(now time.Time) {
 func (p *pace) within(d time.Duration) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.tell(time.Now())
+	p.update(time.Now())
 	return int(p.rate * d.Seconds())
 }

@@ -18,10 +18,10 @@ import (
 	"github.com/urlget/urlget/queue/queuetest"
 )
 
-// slow is a driver that takes the given time for each response.
-type slow time.Duration
+// delayDriver is a driver that takes the given time for each response.
+type delayDriver time.Duration
 
-func (s slow) Open(context.Context, *fetch.Request) (*driver.Response, error) {
+func (s delayDriver) Open(context.Context, *fetch.Request) (*driver.Response, error) {
 	time.Sleep(time.Duration(s))
 	return &driver.Response{Meta: fetch.Meta{Size: 1}, Body: &closer{strings.NewReader("x"), func() {}}}, nil
 }
@@ -30,11 +30,11 @@ func (s slow) Open(context.Context, *fetch.Request) (*driver.Response, error) {
 // block others and do not return to the queue.
 func TestWorkersShareHosts(t *testing.T) {
 	t.Parallel()
-	const workers, parallel, takes = 3, 4, 20 * time.Millisecond
+	const workers, parallel, delay = 3, 4, 20 * time.Millisecond
 	for _, c := range []struct {
 		hosts, perHost, jobs int
-		most                 float64 // maximum, as a multiple of the minimum
-		putOff               int     // maximum number
+		maxFactor            float64 // maximum, as a multiple of the minimum
+		maxDeferred          int     // maximum number
 	}{
 		// The distribution of leases among workers is random, so these limits are generous. Without
 		// the prefetch buffer, the first case took five times the minimum.
@@ -55,14 +55,14 @@ func TestWorkersShareHosts(t *testing.T) {
 				ctx, stop := context.WithCancel(t.Context())
 				metrics := &queue.Metrics{}
 				var group sync.WaitGroup
-				begun := time.Now()
+				start := time.Now()
 				for i := range workers {
 					group.Go(func() {
 						client := fetch.New(nil, func(_ driver.Env, reg *driver.Registry) {
-							reg.Register(fetch.Scheme{Name: "x-sim", Ops: []fetch.Op{fetch.OpGet}, Driver: slow(takes)})
+							reg.Register(fetch.Scheme{Name: "x-sim", Ops: []fetch.Op{fetch.OpGet}, Driver: delayDriver(delay)})
 						})
 						defer client.Close()
-						w := &worker{simulation: &simulation{kept: map[string]int{}}}
+						w := &worker{simulation: &simulation{stored: map[string]int{}}}
 						(&queue.Worker{Engine: m.Connect(fmt.Sprint("w", i)), Store: w, Parallel: parallel, PerHost: c.perHost, Metrics: metrics,
 							Runner: &job.Runner{Downloader: &download.Downloader{Client: client}}}).Run(ctx)
 					})
@@ -73,17 +73,17 @@ func TestWorkersShareHosts(t *testing.T) {
 						break
 					}
 				}
-				took := time.Since(begun)
+				elapsed := time.Since(start)
 				stop()
 				group.Wait()
-				needed := takes * time.Duration(c.jobs/min(workers*parallel, c.hosts*c.perHost))
-				off := metric(t, metrics, "urlget_put_off_total")
-				t.Logf("%v, of which %v needed; %d put off", took, needed, off)
-				if took.Seconds() > c.most*needed.Seconds() {
-					t.Errorf("it took %v, want %v or little more", took, needed)
+				minimum := delay * time.Duration(c.jobs/min(workers*parallel, c.hosts*c.perHost))
+				deferred := metric(t, metrics, "urlget_put_off_total")
+				t.Logf("%v, of which %v needed; %d put off", elapsed, minimum, deferred)
+				if elapsed.Seconds() > c.maxFactor*minimum.Seconds() {
+					t.Errorf("it took %v, want %v or little more", elapsed, minimum)
 				}
-				if off > c.putOff {
-					t.Errorf("%d of %d jobs were put off", off, c.jobs)
+				if deferred > c.maxDeferred {
+					t.Errorf("%d of %d jobs were put off", deferred, c.jobs)
 				}
 			})
 		})

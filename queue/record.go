@@ -13,19 +13,19 @@ import (
 type record struct {
 	Failures int    `json:"failures,omitempty"`
 	Error    string `json:"error,omitempty"` // text of the last failure
-	// Begun holds the names of attempts that have started and not ended, except the first.
-	Begun []string `json:"begun,omitempty"`
+	// Active holds the names of attempts that have started and not ended, except the first.
+	Active []string `json:"begun,omitempty"`
 }
 
 // updateRecord changes the record of a submission and returns it. If create is false, a missing
 // record is not created.
 func updateRecord(ctx context.Context, v Values, id string, create bool, change func(*record)) (*record, error) {
 	var r *record
-	err := replace(ctx, v, id, func(old []byte, there bool) ([]byte, error) {
-		if r = (&record{}); !there && !create {
+	err := replace(ctx, v, id, func(old []byte, exists bool) ([]byte, error) {
+		if r = (&record{}); !exists && !create {
 			return nil, nil
 		}
-		if there && json.Unmarshal(old, r) != nil {
+		if exists && json.Unmarshal(old, r) != nil {
 			*r = record{} // not written by a worker
 		}
 		change(r)
@@ -37,18 +37,18 @@ func updateRecord(ctx context.Context, v Values, id string, create bool, change 
 // replace updates a value with the result of change, whose second argument reports whether the
 // value exists. It calls change again if another worker changed the value. If change returns nil,
 // the value is kept.
-func replace(ctx context.Context, v Values, key string, change func(old []byte, there bool) ([]byte, error)) error {
+func replace(ctx context.Context, v Values, key string, change func(old []byte, exists bool) ([]byte, error)) error {
 	for {
 		old, revision, err := v.Get(ctx, key)
-		there := !errors.Is(err, ErrNotFound)
-		if there && err != nil {
+		exists := !errors.Is(err, ErrNotFound)
+		if exists && err != nil {
 			return err
 		}
-		data, err := change(old, there)
+		data, err := change(old, exists)
 		switch {
 		case err != nil || data == nil:
 			return err
-		case there:
+		case exists:
 			_, err = v.Update(ctx, key, data, revision)
 		default:
 			_, err = v.Create(ctx, key, data)
@@ -59,14 +59,14 @@ func replace(ctx context.Context, v Values, key string, change func(old []byte, 
 	}
 }
 
-// without returns a change that removes an attempt from Begun.
-func without(attempt string) func(*record) {
+// withoutAttempt returns a change that removes an attempt from Active.
+func withoutAttempt(attempt string) func(*record) {
 	return func(r *record) {
-		r.Begun = slices.DeleteFunc(r.Begun, func(a string) bool { return a == attempt })
+		r.Active = slices.DeleteFunc(r.Active, func(a string) bool { return a == attempt })
 	}
 }
 
-// A pendingUpdates value holds ended attempts that are still in Begun because the engine was
+// A pendingUpdates value holds ended attempts that are still in Active because the engine was
 // unreachable.
 type pendingUpdates struct {
 	mu   sync.Mutex
@@ -98,7 +98,7 @@ func (a *pendingUpdates) do(ctx context.Context, v Values) {
 		one := a.list[0]
 		a.list = a.list[1:]
 		a.mu.Unlock()
-		if _, err := updateRecord(ctx, v, one.id, false, without(one.name)); err != nil {
+		if _, err := updateRecord(ctx, v, one.id, false, withoutAttempt(one.name)); err != nil {
 			a.add(one)
 			return
 		}

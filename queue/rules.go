@@ -22,8 +22,8 @@ type sharedRules struct {
 	agent  string
 }
 
-// heldRules is the stored robots.txt of a server.
-type heldRules struct {
+// storedRules is the stored robots.txt of a server.
+type storedRules struct {
 	Time time.Time `json:"time"`
 	// Text is a robots.txt for any crawler. If Error is not empty, the file could not be retrieved,
 	// and Class is the class of that error.
@@ -41,28 +41,28 @@ func (s *sharedRules) key(site string) string {
 }
 
 // rules is the Share function of a worker's crawl.Robots.
-func (s *sharedRules) rules(ctx context.Context, site string, ask func(context.Context) (*robots.Rules, error)) (*robots.Rules, error) {
+func (s *sharedRules) rules(ctx context.Context, site string, retrieve func(context.Context) (*robots.Rules, error)) (*robots.Rules, error) {
 	key := s.key(site)
 	var rules *robots.Rules
-	var told error
+	var retrieveErr error
 	err := WithLock(ctx, s.engine, key, func(ctx context.Context) (known bool, err error) {
-		rules, known, err = s.remembered(ctx, key)
+		rules, known, err = s.stored(ctx, key)
 		if known {
-			told, err = err, nil
+			retrieveErr, err = err, nil
 		}
 		return known, err
 	}, func(ctx context.Context) (err error) {
-		rules, told, err = s.ask(ctx, key, ask)
+		rules, retrieveErr, err = s.retrieve(ctx, key, retrieve)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	return rules, told
+	return rules, retrieveErr
 }
 
-// remembered returns the rules that another worker stored.
-func (s *sharedRules) remembered(ctx context.Context, key string) (_ *robots.Rules, known bool, err error) {
+// stored returns the rules that another worker stored.
+func (s *sharedRules) stored(ctx context.Context, key string) (_ *robots.Rules, known bool, err error) {
 	data, _, err := s.engine.Records().Get(ctx, key)
 	if errors.Is(err, ErrNotFound) {
 		return nil, false, nil
@@ -70,7 +70,7 @@ func (s *sharedRules) remembered(ctx context.Context, key string) (_ *robots.Rul
 	if err != nil {
 		return nil, false, &engineError{err}
 	}
-	var h heldRules
+	var h storedRules
 	if json.Unmarshal(data, &h) != nil {
 		return nil, false, nil
 	}
@@ -85,28 +85,29 @@ func (s *sharedRules) remembered(ctx context.Context, key string) (_ *robots.Rul
 	return nil, false, nil
 }
 
-// ask retrieves the rules and stores them for other workers. Told is the error of the retrieval.
-func (s *sharedRules) ask(ctx context.Context, key string, ask func(context.Context) (*robots.Rules, error)) (rules *robots.Rules, told, err error) {
-	rules, told = ask(ctx)
+// retrieve retrieves the rules and stores them for other workers. retrieveErr is the error of the
+// retrieval.
+func (s *sharedRules) retrieve(ctx context.Context, key string, retrieve func(context.Context) (*robots.Rules, error)) (rules *robots.Rules, retrieveErr, err error) {
+	rules, retrieveErr = retrieve(ctx)
 	if ctx.Err() != nil {
 		return nil, nil, fetch.ContextError(ctx)
 	}
-	if fetch.CodeOf(told) == fetch.ErrPolicy {
-		return nil, told, nil // the policy may apply to this page or worker only
+	if fetch.CodeOf(retrieveErr) == fetch.ErrPolicy {
+		return nil, retrieveErr, nil // the policy may apply to this page or worker only
 	}
-	h := heldRules{Time: time.Now().UTC()}
-	if told != nil {
-		var own *fetch.Error
-		h.Error, h.Class, h.Retry = fetch.Printable(told.Error()), fetch.CodeOf(told), errors.As(told, &own) && own.Retry || errors.Is(told, syscall.ECONNREFUSED)
+	h := storedRules{Time: time.Now().UTC()}
+	if retrieveErr != nil {
+		var fetchErr *fetch.Error
+		h.Error, h.Class, h.Retry = fetch.Printable(retrieveErr.Error()), fetch.CodeOf(retrieveErr), errors.As(retrieveErr, &fetchErr) && fetchErr.Retry || errors.Is(retrieveErr, syscall.ECONNREFUSED)
 	} else {
 		h.Text = string(rules.Text())
 	}
 	data, err := json.Marshal(h)
 	if err != nil || len(data) > s.engine.Limits().Message {
-		return rules, told, nil // too long to store
+		return rules, retrieveErr, nil // too long to store
 	}
 	if err := s.engine.Records().Put(ctx, key, data); err != nil {
 		return nil, nil, &engineError{err}
 	}
-	return rules, told, nil
+	return rules, retrieveErr, nil
 }

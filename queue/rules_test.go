@@ -13,23 +13,23 @@ import (
 
 // Workers share the robots.txt of a server and failures to retrieve it, but not refusals by the
 // policy of one worker.
-func TestWorkersShareWhatServersSayOfRobots(t *testing.T) {
+func TestWorkersShareRobots(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
-		name  string
-		err   error
-		asked int
-		want  fetch.Code
+		name     string
+		err      error
+		requests int
+		want     fetch.Code
 	}{
 		{"rules", nil, 1, ""},
 		{"a failure", &fetch.Error{Code: fetch.ErrServer}, 1, fetch.ErrServer},
 		{"a refusal by policy", &fetch.Error{Code: fetch.ErrPolicy}, 2, fetch.ErrPolicy},
 	} {
-		m, asked := queuetest.NewModel(queuetest.Options{}), 0
+		m, requests := queuetest.NewModel(queuetest.Options{}), 0
 		for _, name := range []string{"a", "b"} {
 			share := queue.ShareRules(m.Connect(name), "urlget")
 			_, err := share(t.Context(), "http://h", func(context.Context) (*robots.Rules, error) {
-				asked++
+				requests++
 				if tt.err != nil {
 					return nil, tt.err
 				}
@@ -39,8 +39,8 @@ func TestWorkersShareWhatServersSayOfRobots(t *testing.T) {
 				t.Errorf("%s: %s got %v, want class %q", tt.name, name, err, tt.want)
 			}
 		}
-		if asked != tt.asked {
-			t.Errorf("%s: the server was asked %d times, want %d", tt.name, asked, tt.asked)
+		if requests != tt.requests {
+			t.Errorf("%s: the server was asked %d times, want %d", tt.name, requests, tt.requests)
 		}
 	}
 }

@@ -77,76 +77,76 @@ func simulate(t *testing.T, run func(t *testing.T, seed uint64)) {
 type kind int
 
 const (
-	fine   kind = iota
-	gone        // not found
-	shaky       // the network fails a few times
-	broken      // the connection is lost within the body a few times
-	busy        // busy, with Retry-After, a few times
-	never       // the network always fails
-	killer      // crashes the worker
+	healthy     kind = iota
+	missing          // not found
+	flaky            // the network fails a few times
+	truncated        // the connection is lost within the body a few times
+	busy             // busy, with Retry-After, a few times
+	unreachable      // the network always fails
+	killer           // crashes the worker
 	numKinds
 )
 
 // A simulation is a world of hosts, with the engine and the workers.
 type simulation struct {
-	seed    uint64
-	model   *queuetest.Model
-	perHost int
-	loss    int // one in this many operations fails; 0 for none
-	kinds   map[string]kind
-	slow    int // maximum duration of a response, in milliseconds
-	crashes int // crashes left, except those caused by killers
+	seed      uint64
+	model     *queuetest.Model
+	perHost   int
+	failOneIn int // one in this many operations fails; 0 for none
+	kinds     map[string]kind
+	maxDelay  int // maximum duration of a response, in milliseconds
+	crashes   int // crashes left, except those caused by killers
 
-	mu      sync.Mutex // protects the fields below
-	tries   map[string]int
-	counts  map[string]int // operations, for dice
-	running map[string]int
-	most    map[string]int
-	rests   map[string]rest
-	wrong   []string
-	kept    map[string]int // stored bodies by digest
+	mu         sync.Mutex // protects the fields below
+	attempts   map[string]int
+	counts     map[string]int // operations, for dice
+	running    map[string]int
+	maxRunning map[string]int
+	pauses     map[string]hostPause
+	failures   []string
+	stored     map[string]int // stored bodies by digest
 }
 
-// A rest is a pause of a busy host.
-type rest struct{ from, to time.Time }
+// A hostPause is a pause of a busy host.
+type hostPause struct{ from, to time.Time }
 
 // dice returns a number from 0 to below n for an event.
-func (s *simulation) dice(n int, what ...any) int {
+func (s *simulation) dice(n int, event ...any) int {
 	h := fnv.New64a()
-	fmt.Fprintln(h, s.seed, what)
+	fmt.Fprintln(h, s.seed, event)
 	return int(h.Sum64() >> 16 % uint64(n))
 }
 
-// nth counts an event and returns its number.
-func (s *simulation) nth(what string) int {
+// countEvent counts an event and returns its number.
+func (s *simulation) countEvent(event string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.counts[what]++
-	return s.counts[what]
+	s.counts[event]++
+	return s.counts[event]
 }
 
 func newSimulation(seed uint64) *simulation {
 	r := rand.New(rand.NewPCG(seed, 1))
-	s := &simulation{seed: seed, perHost: 1 + r.IntN(3), kinds: map[string]kind{}, tries: map[string]int{}, counts: map[string]int{},
-		running: map[string]int{}, most: map[string]int{}, rests: map[string]rest{}, kept: map[string]int{}}
+	s := &simulation{seed: seed, perHost: 1 + r.IntN(3), kinds: map[string]kind{}, attempts: map[string]int{}, counts: map[string]int{},
+		running: map[string]int{}, maxRunning: map[string]int{}, pauses: map[string]hostPause{}, stored: map[string]int{}}
 	hosts := 1 + r.IntN(5)
-	s.slow = 3000
+	s.maxDelay = 3000
 	if r.IntN(6) == 0 {
-		s.slow = 100_000 // longer than leases
+		s.maxDelay = 100_000 // longer than leases
 	}
 	for i := range 1 + r.IntN(30) {
 		url := fmt.Sprintf("x-sim://h%d/%d", r.IntN(hosts), i)
 		if k := kind(r.IntN(3 * int(numKinds))); k < numKinds {
 			s.kinds[url] = k
 		} else {
-			s.kinds[url] = fine
+			s.kinds[url] = healthy
 		}
 		if s.kinds[url] == killer && r.IntN(4) > 0 {
-			s.kinds[url] = fine // only a quarter of the killers remain
+			s.kinds[url] = healthy // only a quarter of the killers remain
 		}
 	}
 	if r.IntN(3) > 0 {
-		s.loss, s.crashes = 10+r.IntN(60), r.IntN(6)
+		s.failOneIn, s.crashes = 10+r.IntN(60), r.IntN(6)
 	}
 	s.model = queuetest.NewModel(queuetest.Options{Limits: queue.Limits{AckWait: 30 * time.Second}, Window: 2 * time.Hour, Fault: s.fault})
 	return s
@@ -154,15 +154,15 @@ func newSimulation(seed uint64) *simulation {
 
 // fault loses some requests and responses, and delivers some jobs twice.
 func (s *simulation) fault(conn, op, key string) queuetest.Fault {
-	if s.loss == 0 {
+	if s.failOneIn == 0 {
 		return queuetest.Fault{}
 	}
-	what := conn + " " + op + " " + key
-	switch n := s.dice(s.loss, what, s.nth(what)); {
+	event := conn + " " + op + " " + key
+	switch n := s.dice(s.failOneIn, event, s.countEvent(event)); {
 	case n == 0:
 		return queuetest.Fault{Lost: true}
 	case n == 1:
-		return queuetest.Fault{AnswerLost: true}
+		return queuetest.Fault{ResponseLost: true}
 	case n == 2 && op == "next":
 		return queuetest.Fault{Twice: true}
 	}
@@ -176,11 +176,11 @@ func content(url string) []byte {
 // A worker simulates one process.
 type worker struct {
 	*simulation
-	name string
-	conn *queuetest.Conn
-	kill context.CancelFunc
-	dead chan struct{}
-	once sync.Once
+	name    string
+	conn    *queuetest.Conn
+	kill    context.CancelFunc
+	crashed chan struct{}
+	once    sync.Once
 }
 
 // crash ends the process. Its later operations have no effect.
@@ -188,16 +188,16 @@ func (w *worker) crash() {
 	w.once.Do(func() {
 		w.conn.Cut(true)
 		w.kill()
-		close(w.dead)
+		close(w.crashed)
 	})
 }
 
 // step is called wherever the process may crash or lose its connection for a while.
 func (w *worker) step() {
-	if w.loss == 0 {
+	if w.failOneIn == 0 {
 		return
 	}
-	n := w.dice(40, w.name, w.nth(w.name))
+	n := w.dice(40, w.name, w.countEvent(w.name))
 	w.mu.Lock()
 	crash := n == 0 && w.crashes > 0
 	if crash {
@@ -211,7 +211,7 @@ func (w *worker) step() {
 		w.conn.Cut(true)
 		time.AfterFunc(time.Duration(w.dice(60, w.name, "cut"))*time.Second, func() {
 			select {
-			case <-w.dead:
+			case <-w.crashed:
 			default:
 				w.conn.Cut(false)
 			}
@@ -227,12 +227,12 @@ func (w *worker) Open(ctx context.Context, req *fetch.Request) (*driver.Response
 		return nil, ctx.Err()
 	}
 	w.mu.Lock()
-	w.tries[url]++
-	try := w.tries[url]
+	w.attempts[url]++
+	attempt := w.attempts[url]
 	w.running[host]++
-	w.most[host] = max(w.most[host], w.running[host])
-	if now, r := time.Now(), w.rests[host]; w.loss == 0 && now.After(r.from.Add(2*time.Second)) && now.Before(r.to) {
-		w.wrong = append(w.wrong, fmt.Sprintf("%s was asked %v after it said to come back %v later", host, now.Sub(r.from), r.to.Sub(r.from)))
+	w.maxRunning[host] = max(w.maxRunning[host], w.running[host])
+	if now, r := time.Now(), w.pauses[host]; w.failOneIn == 0 && now.After(r.from.Add(2*time.Second)) && now.Before(r.to) {
+		w.failures = append(w.failures, fmt.Sprintf("%s was asked %v after it said to come back %v later", host, now.Sub(r.from), r.to.Sub(r.from)))
 	}
 	w.mu.Unlock()
 	ended := sync.OnceFunc(func() {
@@ -241,26 +241,26 @@ func (w *worker) Open(ctx context.Context, req *fetch.Request) (*driver.Response
 		w.running[host]--
 	})
 	select {
-	case <-time.After(time.Duration(w.dice(w.slow, url, try)) * time.Millisecond):
+	case <-time.After(time.Duration(w.dice(w.maxDelay, url, attempt)) * time.Millisecond):
 	case <-ctx.Done():
 		ended()
 		return nil, ctx.Err()
 	}
 	w.step()
-	again := try <= w.dice(3, url, "tries")+1
+	failsAgain := attempt <= w.dice(3, url, "tries")+1
 	fail := func(e *fetch.Error) (*driver.Response, error) {
 		ended()
 		return nil, e
 	}
 	switch k := w.kinds[url]; {
-	case k == gone:
+	case k == missing:
 		return fail(&fetch.Error{Code: fetch.ErrNotFound})
-	case k == never, k == shaky && again:
+	case k == unreachable, k == flaky && failsAgain:
 		return fail(&fetch.Error{Code: fetch.ErrNetwork, Retry: true})
-	case k == busy && again:
-		after := time.Duration(2+w.dice(30, url, try)) * time.Second
+	case k == busy && failsAgain:
+		after := time.Duration(2+w.dice(30, url, attempt)) * time.Second
 		w.mu.Lock()
-		w.rests[host] = rest{time.Now(), time.Now().Add(after)}
+		w.pauses[host] = hostPause{time.Now(), time.Now().Add(after)}
 		w.mu.Unlock()
 		return fail(&fetch.Error{Code: fetch.ErrBusy, Retry: true, RetryAfter: after})
 	case k == killer:
@@ -269,7 +269,7 @@ func (w *worker) Open(ctx context.Context, req *fetch.Request) (*driver.Response
 	}
 	data := content(url)
 	var body io.Reader = strings.NewReader(string(data))
-	if w.kinds[url] == broken && again {
+	if w.kinds[url] == truncated && failsAgain {
 		body = io.MultiReader(strings.NewReader(string(data[:len(data)/2])), failing{io.ErrUnexpectedEOF})
 	}
 	return &driver.Response{Meta: fetch.Meta{Size: int64(len(data))}, Body: &closer{body, ended}}, nil
@@ -305,14 +305,14 @@ func (s *spool) Commit(_ context.Context, sum string) (string, error) {
 	s.w.mu.Lock()
 	defer s.w.mu.Unlock()
 	if hex.EncodeToString(got[:]) != sum {
-		s.w.wrong = append(s.w.wrong, "a content was to be kept under the digest of another")
+		s.w.failures = append(s.w.failures, "a content was to be kept under the digest of another")
 	}
 	select {
-	case <-s.w.dead:
+	case <-s.w.crashed:
 		return "", errors.New("the process has ended")
 	default:
 	}
-	s.w.kept[sum]++
+	s.w.stored[sum]++
 	return artefact.Path(sum), nil
 }
 
@@ -331,18 +331,18 @@ func (s *simulation) process(ctx context.Context, name string) (crashed bool) {
 func (s *simulation) work(ctx context.Context, name string, opts queue.Worker, scheme func(*worker) fetch.Scheme) (crashed bool) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	w := &worker{simulation: s, name: name, conn: s.model.Connect(name), kill: cancel, dead: make(chan struct{})}
+	w := &worker{simulation: s, name: name, conn: s.model.Connect(name), kill: cancel, crashed: make(chan struct{})}
 	client := fetch.New(nil, func(_ driver.Env, reg *driver.Registry) { reg.Register(scheme(w)) })
 	defer client.Close()
 	opts.Engine, opts.Runner, opts.Store = w.conn, &job.Runner{Downloader: &download.Downloader{Client: client}}, w
 	opts.Name, opts.Parallel, opts.PerHost, opts.Grace = name, 1+s.dice(6, name, "parallel"), s.perHost, -1
 	if err := opts.Run(ctx); err != nil {
 		s.mu.Lock()
-		s.wrong = append(s.wrong, err.Error())
+		s.failures = append(s.failures, err.Error())
 		s.mu.Unlock()
 	}
 	select {
-	case <-w.dead:
+	case <-w.crashed:
 		return true
 	default:
 		return false
@@ -369,14 +369,14 @@ func (s *simulation) run(t *testing.T) {
 	poison := 0
 	if s.dice(4, "poison") == 0 {
 		poison = 1
-		for try := 0; ; try++ {
+		for attempt := 0; ; attempt++ {
 			if _, err := admin.Submit(ctx, queue.Low, "poison", []byte(`{"v": 1, "id": `)); err == nil {
 				break
 			}
 		}
 	}
-	for begun := time.Now(); s.depth(ctx, admin) > 0; time.Sleep(5 * time.Second) {
-		if time.Since(begun) > 12*time.Hour {
+	for start := time.Now(); s.depth(ctx, admin) > 0; time.Sleep(5 * time.Second) {
+		if time.Since(start) > 12*time.Hour {
 			t.Error("there are jobs left after 12 hours")
 			break
 		}
@@ -441,11 +441,11 @@ func (s *simulation) check(t *testing.T, a queue.Admin, poison int) {
 		sum := sha256.Sum256(content(url))
 		digest := hex.EncodeToString(sum[:])
 		switch k {
-		case gone:
+		case missing:
 			if ev.Name != "failed" || ev.Class != string(fetch.ErrNotFound) || dead {
 				t.Errorf("%s, which is not there: %+v", url, ev)
 			}
-		case never, killer:
+		case unreachable, killer:
 			if ev.Name != "failed" || !dead {
 				t.Errorf("%s, which is poison: %+v, dead letters %v", url, ev, letters)
 			}
@@ -454,11 +454,11 @@ func (s *simulation) check(t *testing.T, a queue.Admin, poison int) {
 				t.Errorf("%s of kind %d: %+v, dead letter %q", url, k, ev, letters[url])
 			}
 			wanted[digest] = true
-			if s.kept[digest] == 0 {
+			if s.stored[digest] == 0 {
 				t.Errorf("the content of %s is not kept", url)
 			}
 		}
-		if n := s.tries[url]; s.loss == 0 && !killers && n != 1 && (k == fine || k == gone) {
+		if n := s.attempts[url]; s.failOneIn == 0 && !killers && n != 1 && (k == healthy || k == missing) {
 			t.Errorf("%s was asked for %d times, though nothing went wrong", url, n)
 		}
 		delete(results, url)
@@ -466,17 +466,17 @@ func (s *simulation) check(t *testing.T, a queue.Admin, poison int) {
 	for url := range results {
 		t.Errorf("a result of %s, which nobody submitted", url)
 	}
-	for digest := range s.kept {
+	for digest := range s.stored {
 		if !wanted[digest] {
 			t.Errorf("a content is kept that nobody has")
 		}
 	}
-	for host, n := range s.most {
+	for host, n := range s.maxRunning {
 		if n > s.perHost {
 			t.Errorf("%s had %d transfers at once, more than %d", host, n, s.perHost)
 		}
 	}
-	for _, text := range s.wrong {
+	for _, text := range s.failures {
 		t.Error(text)
 	}
 }

@@ -19,24 +19,24 @@ import (
 	"github.com/urlget/urlget/queue/queuetest"
 )
 
-// tardy is a driver that takes ten seconds for each response and counts the requests.
-type tardy struct{ begun atomic.Int32 }
+// slowDriver is a driver that takes ten seconds for each response and counts the requests.
+type slowDriver struct{ requests atomic.Int32 }
 
-func (d *tardy) Open(ctx context.Context, _ *fetch.Request) (*driver.Response, error) {
-	d.begun.Add(1)
+func (d *slowDriver) Open(ctx context.Context, _ *fetch.Request) (*driver.Response, error) {
+	d.requests.Add(1)
 	time.Sleep(10 * time.Second)
 	return &driver.Response{Meta: fetch.Meta{Size: 1}, Body: &closer{strings.NewReader("x"), func() {}}}, nil
 }
 
-// at runs a worker with a driver while it calls during.
-func at(t *testing.T, e queue.Engine, d driver.Driver, w queue.Worker, during func(context.Context)) {
+// withWorker runs a worker with a driver while it calls during.
+func withWorker(t *testing.T, e queue.Engine, d driver.Driver, w queue.Worker, during func(context.Context)) {
 	t.Helper()
 	client := fetch.New(nil, func(_ driver.Env, reg *driver.Registry) {
 		reg.Register(fetch.Scheme{Name: "http", Ops: []fetch.Op{fetch.OpGet}, Driver: d})
 	})
 	defer client.Close()
 	ctx, stop := context.WithCancel(t.Context())
-	w.Engine, w.Store = e, &worker{simulation: &simulation{kept: map[string]int{}}}
+	w.Engine, w.Store = e, &worker{simulation: &simulation{stored: map[string]int{}}}
 	w.Runner = &job.Runner{Downloader: &download.Downloader{Client: client}}
 	done := make(chan error)
 	go func() { done <- w.Run(ctx) }()
@@ -49,10 +49,10 @@ func at(t *testing.T, e queue.Engine, d driver.Driver, w queue.Worker, during fu
 
 // A page that the worker has taken but not started is not visited while the crawl is stopped. It is
 // visited when the crawl resumes.
-func TestAStoppedCrawlBeginsNothingThatIsInHand(t *testing.T) {
+func TestStoppedCrawlStartsNoVisits(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		m, d := queuetest.NewModel(queuetest.Options{}), &tardy{}
+		m, d := queuetest.NewModel(queuetest.Options{}), &slowDriver{}
 		e := m.Connect("a")
 		c, _, err := queue.StartCrawl(t.Context(), e, &queue.Crawl{NoRobots: true, Scope: crawl.Scope{MaxDepth: 1}})
 		if err != nil {
@@ -64,13 +64,13 @@ func TestAStoppedCrawlBeginsNothingThatIsInHand(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		at(t, e, d, queue.Worker{Parallel: 1, Crawl: true}, func(ctx context.Context) {
+		withWorker(t, e, d, queue.Worker{Parallel: 1, Crawl: true}, func(ctx context.Context) {
 			time.Sleep(time.Second)
 			if err := c.SetStopped(ctx, e, true); err != nil {
 				t.Fatal(err)
 			}
 			time.Sleep(5 * time.Minute)
-			if n := d.begun.Load(); n != 1 {
+			if n := d.requests.Load(); n != 1 {
 				t.Errorf("%d visits were begun, want the one before the crawl was stopped", n)
 			}
 			if err := c.SetStopped(ctx, e, false); err != nil {
@@ -85,7 +85,7 @@ func TestAStoppedCrawlBeginsNothingThatIsInHand(t *testing.T) {
 }
 
 // Each message that is not a valid job becomes a separate dead letter.
-func TestMessagesThatAreNoJobsAreLettersOfTheirOwn(t *testing.T) {
+func TestInvalidMessagesBecomeSeparateLetters(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		m := queuetest.NewModel(queuetest.Options{})
@@ -103,7 +103,7 @@ func TestMessagesThatAreNoJobsAreLettersOfTheirOwn(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		at(t, e, &tardy{}, queue.Worker{}, func(ctx context.Context) { // a queue of pages without Worker.Crawl
+		withWorker(t, e, &slowDriver{}, queue.Worker{}, func(ctx context.Context) { // a queue of pages without Worker.Crawl
 			time.Sleep(time.Minute)
 			if s, err := e.Status(ctx); err != nil || s.Dead != 4 || s.Depth() != 0 {
 				t.Errorf("%+v, want 4 dead letters and nothing else: %v", s, err)
@@ -114,10 +114,10 @@ func TestMessagesThatAreNoJobsAreLettersOfTheirOwn(t *testing.T) {
 
 // A stopping worker returns jobs that have not started at once, including the next job for a host
 // whose lease is in use.
-func TestAWorkerThatEndsKeepsNothingThatItHasNotBegun(t *testing.T) {
+func TestStoppingWorkerReturnsWaitingJobs(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		m, d := queuetest.NewModel(queuetest.Options{}), &tardy{}
+		m, d := queuetest.NewModel(queuetest.Options{}), &slowDriver{}
 		e, other := m.Connect("a"), m.Connect("b")
 		const jobs = 5
 		for i := range jobs {
@@ -125,24 +125,24 @@ func TestAWorkerThatEndsKeepsNothingThatItHasNotBegun(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		var there int
-		var took time.Duration
-		at(t, e, d, queue.Worker{Parallel: 1}, func(context.Context) {
+		var taken int
+		var elapsed time.Duration
+		withWorker(t, e, d, queue.Worker{Parallel: 1}, func(context.Context) {
 			time.Sleep(time.Second)
 			go func() {
-				begun := time.Now()
-				for ; there < jobs-1; there++ {
+				start := time.Now()
+				for ; taken < jobs-1; taken++ {
 					if _, err := other.Next(t.Context()); err != nil {
 						return
 					}
 				}
-				took = time.Since(begun)
+				elapsed = time.Since(start)
 			}()
 		})
-		if synctest.Wait(); there != jobs-1 || took > time.Second {
-			t.Errorf("%d jobs were given back, the last one after %v; want %d at once", there, took, jobs-1)
+		if synctest.Wait(); taken != jobs-1 || elapsed > time.Second {
+			t.Errorf("%d jobs were given back, the last one after %v; want %d at once", taken, elapsed, jobs-1)
 		}
-		if n := d.begun.Load(); n != 1 {
+		if n := d.requests.Load(); n != 1 {
 			t.Errorf("%d jobs were begun, want one", n)
 		}
 	})

@@ -15,7 +15,7 @@ import (
 	"github.com/urlget/urlget/queue/queuetest"
 )
 
-func TestDirKeepsContentsOnce(t *testing.T) {
+func TestDirStoresBodyOnce(t *testing.T) {
 	t.Parallel()
 	dir, err := queue.OpenDir(t.TempDir())
 	if err != nil {
@@ -51,28 +51,28 @@ func TestDirKeepsContentsOnce(t *testing.T) {
 	}
 }
 
-// silent is an engine that loses its first responses to Submit, or returns an error.
-type silent struct {
+// flakyEngine is an engine that loses its first responses to Submit, or returns an error.
+type flakyEngine struct {
 	queue.Engine
-	lost  int
-	err   error
-	calls int
+	lostResponses int
+	err           error
+	calls         int
 }
 
-func (s *silent) Submit(ctx context.Context, p queue.Priority, key string, data []byte) (bool, error) {
+func (s *flakyEngine) Submit(ctx context.Context, p queue.Priority, key string, data []byte) (bool, error) {
 	s.calls++
 	if s.err != nil {
 		return false, s.err
 	}
 	duplicate, err := s.Engine.Submit(ctx, p, key, data)
-	if s.calls <= s.lost {
+	if s.calls <= s.lostResponses {
 		<-ctx.Done()
 		return false, ctx.Err()
 	}
 	return duplicate, err
 }
 
-func TestASubmissionIsTriedAgainWhileNobodyAnswers(t *testing.T) {
+func TestSubmitRetries(t *testing.T) {
 	t.Parallel()
 	down := &fetch.Error{Code: fetch.ErrNetwork, Retry: true, Err: errors.New("down")}
 	full := &fetch.Error{Code: fetch.ErrServer, Retry: true, Err: fmt.Errorf("no: %w", queue.ErrFull)}
@@ -87,29 +87,29 @@ func TestASubmissionIsTriedAgainWhileNobodyAnswers(t *testing.T) {
 		},
 	}
 	for name, tt := range map[string]struct {
-		silent
+		flakyEngine
 		want  error
 		calls func(int) bool
 	}{
-		"answered":  {silent{}, nil, func(n int) bool { return n == 1 }},
-		"lost once": {silent{lost: 2}, nil, func(n int) bool { return n == 3 }},
-		"down":      {silent{err: down}, down, func(n int) bool { return n > 10 && n < 100 }},
-		"full":      {silent{err: full}, queue.ErrFull, func(n int) bool { return n == 1 }},
-		"refused":   {silent{err: &fetch.Error{Code: fetch.ErrAuth}}, &fetch.Error{Code: fetch.ErrAuth}, func(n int) bool { return n == 1 }},
+		"answered":  {flakyEngine{}, nil, func(n int) bool { return n == 1 }},
+		"lost once": {flakyEngine{lostResponses: 2}, nil, func(n int) bool { return n == 3 }},
+		"down":      {flakyEngine{err: down}, down, func(n int) bool { return n > 10 && n < 100 }},
+		"full":      {flakyEngine{err: full}, queue.ErrFull, func(n int) bool { return n == 1 }},
+		"refused":   {flakyEngine{err: &fetch.Error{Code: fetch.ErrAuth}}, &fetch.Error{Code: fetch.ErrAuth}, func(n int) bool { return n == 1 }},
 	} {
 		for kind, submit := range kinds {
 			t.Run(kind+", "+name, func(t *testing.T) {
 				t.Parallel()
 				synctest.Test(t, func(t *testing.T) {
-					e := tt.silent
+					e := tt.flakyEngine
 					e.Engine = queuetest.NewModel(queuetest.Options{}).Connect("a")
-					begun := time.Now()
+					start := time.Now()
 					duplicate, err := submit(t.Context(), &e)
 					if !errors.Is(err, tt.want) && fetch.CodeOf(err) != fetch.CodeOf(tt.want) || duplicate || !tt.calls(e.calls) {
 						t.Errorf("duplicate %v, %v after %d calls", duplicate, err, e.calls)
 					}
-					if took := time.Since(begun); took > 50*time.Second {
-						t.Errorf("it took %v", took)
+					if elapsed := time.Since(start); elapsed > 50*time.Second {
+						t.Errorf("it took %v", elapsed)
 					}
 				})
 			})

@@ -26,8 +26,8 @@ type task struct {
 	visit     *visit  // nil if the job is not a page of a crawl
 	arrived   time.Time
 	released  bool // the scheduler slot was released
-	handed    bool // handed to the scheduler and without a host lease; guarded by run.mu, as is begun
-	begun     bool // started by the scheduler
+	unleased  bool // scheduled and without a host lease; guarded by run.mu, as is started
+	started   bool // started by the scheduler
 
 	progress sync.Mutex // guards the fields below
 	last     time.Time  // time of the last progress; zero if the job is not running
@@ -39,11 +39,11 @@ var (
 	errStalled = &fetch.Error{Code: fetch.ErrNetwork, Retry: true, Err: errors.New("the job made no progress")}
 )
 
-// drop removes t from the deliveries in hand.
+// drop removes t from the unfinished deliveries.
 func (t *task) drop() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	delete(t.inHand, t)
+	delete(t.unfinished, t)
 }
 
 // markStarted records that the scheduler starts the job, and reports whether the worker still has
@@ -51,8 +51,8 @@ func (t *task) drop() {
 func (t *task) markStarted() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.begun = true
-	return t.inHand[t]
+	t.started = true
+	return t.unfinished[t]
 }
 
 // returnJob returns the job to the queue. If the request is lost, the job is redelivered after
@@ -72,10 +72,10 @@ func (t *task) recordProgress() {
 }
 
 // cancelIfStalled cancels the job if it made no progress for the given time, and reports that.
-func (t *task) cancelIfStalled(most time.Duration) bool {
+func (t *task) cancelIfStalled(limit time.Duration) bool {
 	t.progress.Lock()
 	defer t.progress.Unlock()
-	if t.cancel == nil || time.Since(t.last) < most {
+	if t.cancel == nil || time.Since(t.last) < limit {
 		return false
 	}
 	t.cancel(errStalled)
@@ -91,29 +91,29 @@ func (t *task) do(ctx context.Context) *job.Result {
 	if !t.checkReady(ctx) {
 		return nil
 	}
-	held, give, err := t.hosts.take(ctx, t.host)
-	t.recordPlace()
+	leaseCtx, releaseLease, err := t.hosts.take(ctx, t.host)
+	t.recordLease()
 	if err != nil {
 		t.removeAttempt(ctx)
 		t.returnBusy(t)
 		return nil
 	}
 	if t.returnIfPaused(ctx) {
-		give(0)
+		releaseLease(0)
 		return nil
 	}
-	working, ended := t.trace(held)
-	res, spool, err := t.work(working)
+	attemptCtx, ended := t.trace(leaseCtx)
+	res, spool, err := t.work(attemptCtx)
 	if err != nil {
 		ended(nil, err)
-		give(0)
+		releaseLease(0)
 		t.Logger.Warn("cannot read the state of a page", "id", t.sub.ID, "error", err)
 		t.postpone(ctx, engineRetryDelay())
 		return nil
 	}
-	workerFault := errors.Is(context.Cause(held), errLost) || errors.Is(res.Err, errPaused)
-	t.tell(ctx, res)
-	give(t.rest())
+	workerFault := errors.Is(context.Cause(leaseCtx), errLost) || errors.Is(res.Err, errPaused)
+	t.publishPause(ctx, res)
+	releaseLease(t.pauseAfter())
 	if spool != nil {
 		defer spool.Discard()
 	}
@@ -141,7 +141,7 @@ func (t *task) checkReady(ctx context.Context) bool {
 		return false
 	case (t.delivery.Again() || t.visit != nil) && !t.begin(ctx):
 		return false
-	case t.visit != nil && t.visit.crawl.Stopped: // stopped after the job was handed to the scheduler
+	case t.visit != nil && t.visit.crawl.Stopped: // stopped after the job was scheduled
 		t.postpone(ctx, crawlCacheTime)
 		return false
 	}
@@ -172,17 +172,17 @@ func (t *task) release(ctx context.Context) {
 	t.prefetch.wakeNext()
 }
 
-// recordPlace records that the job has a host lease or needs none. The prefetch buffer may then
+// recordLease records that the job has a host lease or needs none. The prefetch buffer may then
 // start another job.
-func (t *task) recordPlace() {
+func (t *task) recordLease() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if !t.handed {
+	if !t.unleased {
 		return
 	}
-	t.handed = false
-	if t.prefetch.handed[t.host]--; t.prefetch.handed[t.host] == 0 {
-		delete(t.prefetch.handed, t.host)
+	t.unleased = false
+	if t.prefetch.unleased[t.host]--; t.prefetch.unleased[t.host] == 0 {
+		delete(t.prefetch.unleased, t.host)
 	}
 	t.prefetch.wakeNext()
 }
@@ -205,27 +205,27 @@ func (t *task) work(ctx context.Context) (*job.Result, Spool, error) {
 	return res, spool, nil
 }
 
-// rest returns the pause that robots.txt requires after this transfer.
-func (t *task) rest() time.Duration {
+// pauseAfter returns the pause that robots.txt requires after this transfer.
+func (t *task) pauseAfter() time.Duration {
 	if t.visit == nil {
 		return 0
 	}
-	return t.visit.rest
+	return t.visit.delay
 }
 
 // returnIfPaused returns the job to the queue if its host is paused, and reports that.
 func (t *task) returnIfPaused(ctx context.Context) bool {
 	until, err := t.pauses.until(ctx, t.host)
-	rest := time.Until(until)
+	wait := time.Until(until)
 	switch {
 	case err != nil:
-		rest = time.Second
-	case rest <= 0:
+		wait = time.Second
+	case wait <= 0:
 		return false
 	default:
-		t.sched.Failed(t.host, &fetch.Error{Code: fetch.ErrBusy, RetryAfter: rest})
+		t.sched.Failed(t.host, &fetch.Error{Code: fetch.ErrBusy, RetryAfter: wait})
 	}
-	t.postpone(ctx, rest+rand.N(time.Second))
+	t.postpone(ctx, wait+rand.N(time.Second))
 	return true
 }
 
@@ -233,21 +233,21 @@ func (t *task) returnIfPaused(ctx context.Context) bool {
 func (t *task) begin(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, operationTimeout)
 	defer cancel()
-	over, err := t.isFinished(ctx)
-	if err == nil && over {
+	finished, err := t.isFinished(ctx)
+	if err == nil && finished {
 		t.ack(ctx)
 		return false
 	}
 	crashed := false
 	if err == nil && t.delivery.Again() {
 		t.record, err = updateRecord(ctx, t.Engine.Records(), t.sub.ID, true, func(r *record) {
-			if crashed = len(r.Begun) >= t.Crashes; !crashed {
-				r.Begun = append(r.Begun, t.attempt)
+			if crashed = len(r.Active) >= t.Crashes; !crashed {
+				r.Active = append(r.Active, t.attempt)
 			}
 		})
 	}
 	if err == nil && crashed {
-		why := fmt.Errorf("%d attempts ended with their worker", len(t.record.Begun))
+		why := fmt.Errorf("%d attempts ended with their worker", len(t.record.Active))
 		if t.record.Error != "" {
 			why = fmt.Errorf("%w; before that: %s", why, t.record.Error)
 		}
@@ -269,8 +269,8 @@ func (t *task) isFinished(ctx context.Context) (bool, error) {
 	if t.visit == nil {
 		return t.Engine.HasResult(ctx, t.sub.ID)
 	}
-	begins, err := t.visit.prepare(ctx)
-	return !begins, err
+	needed, err := t.visit.prepare(ctx)
+	return !needed, err
 }
 
 // removeAttempt removes this attempt from the record, or schedules the removal if the engine is
@@ -281,7 +281,7 @@ func (t *task) removeAttempt(ctx context.Context) {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), operationTimeout)
 	defer cancel()
-	if _, err := updateRecord(ctx, t.Engine.Records(), t.sub.ID, false, without(t.attempt)); err != nil {
+	if _, err := updateRecord(ctx, t.Engine.Records(), t.sub.ID, false, withoutAttempt(t.attempt)); err != nil {
 		t.pending.add(attempt{t.sub.ID, t.attempt})
 	}
 }
@@ -318,14 +318,14 @@ func (t *task) transfer(ctx context.Context) (*job.Result, Spool) {
 	if err != nil {
 		return t.failed(&fetch.Error{Code: fetch.ErrFile, Err: err}), nil
 	}
-	w := &counted{w: spool, t: t}
+	w := &progressWriter{w: spool, t: t}
 	hooks := &job.Hooks{
 		Writer:   w,
 		Progress: func(int64, int64) { t.recordProgress() },
 		Response: func(*fetch.Response) error { t.recordProgress(); return nil },
 		Retry: func(_ int, _ time.Duration, err error) {
 			t.recordProgress()
-			t.tell(ctx, &job.Result{Outcome: job.Failed, Class: fetch.CodeOf(err), Err: err})
+			t.publishPause(ctx, &job.Result{Outcome: job.Failed, Class: fetch.CodeOf(err), Err: err})
 			if until, err := t.pauses.until(ctx, t.host); err == nil && time.Until(until) > 0 {
 				cancel(errPaused) // another worker learned that the host is busy
 			}
@@ -336,18 +336,18 @@ func (t *task) transfer(ctx context.Context) (*job.Result, Spool) {
 			t.recordProgress()
 			return t.visit.response(ctx, resp)
 		}
-		hooks.Listing = func(resp *fetch.Response) error { return listing(w, resp.Entries) }
+		hooks.Listing = func(resp *fetch.Response) error { return spoolListing(w, resp.Entries) }
 	}
 	return t.Runner.Run(ctx, &j, hooks), spool
 }
 
-// counted counts the bytes written to a spool and records progress.
-type counted struct {
+// progressWriter counts the bytes written to a spool and records progress.
+type progressWriter struct {
 	w io.Writer
 	t *task
 }
 
-func (c *counted) Write(p []byte) (int, error) {
+func (c *progressWriter) Write(p []byte) (int, error) {
 	n, err := c.w.Write(p)
 	c.t.Metrics.add(countBytes, float64(n))
 	c.t.recordProgress()
@@ -359,22 +359,22 @@ func (t *task) failed(err error) *job.Result {
 	r := &job.Result{URL: t.sub.Job.URL.Redacted(), Op: t.sub.Job.Op, Outcome: job.Failed, Started: time.Now(), Size: -1,
 		Class: fetch.CodeOf(err), Err: err}
 	r.Message = fetch.Printable(err.Error())
-	var own *fetch.Error
-	if errors.As(err, &own) {
-		r.Message, r.Retry, r.RetryAfter = own.Message(), own.Retry, own.RetryAfter
+	var fetchErr *fetch.Error
+	if errors.As(err, &fetchErr) {
+		r.Message, r.Retry, r.RetryAfter = fetchErr.Message(), fetchErr.Retry, fetchErr.RetryAfter
 	}
 	return r
 }
 
-// tell publishes the pause of a busy host to all workers.
-func (t *task) tell(ctx context.Context, res *job.Result) {
+// publishPause publishes the pause of a busy host to all workers.
+func (t *task) publishPause(ctx context.Context, res *job.Result) {
 	if res.Outcome != job.Failed || res.Class != fetch.ErrBusy && res.RetryAfter <= 0 {
 		return
 	}
-	rest := min(max(res.RetryAfter, time.Second), maxRetryAfter)
+	wait := min(max(res.RetryAfter, time.Second), maxRetryAfter)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), operationTimeout)
 	defer cancel()
-	if err := t.pauses.set(ctx, t.host, time.Now().Add(rest)); err != nil {
+	if err := t.pauses.set(ctx, t.host, time.Now().Add(wait)); err != nil {
 		t.Logger.Warn("cannot publish the pause of a busy host", "host", t.host, "error", err)
 	}
 }
@@ -384,32 +384,32 @@ func (t *task) tell(ctx context.Context, res *job.Result) {
 // error if the result could not be stored or published.
 func (t *task) settle(ctx context.Context, res *job.Result, spool Spool, workerFault bool) (*job.Result, error) {
 	if res.Outcome == job.Failed && (workerFault || errors.Is(context.Cause(ctx), fetch.ErrInterrupted)) {
-		rest := time.Duration(0)
+		wait := time.Duration(0)
 		if errors.Is(res.Err, errPaused) {
-			rest = time.Second
+			wait = time.Second
 		}
-		t.postpone(ctx, rest)
+		t.postpone(ctx, wait)
 		return res, nil
 	}
 	if t.visit != nil {
-		told, err := t.visit.ends(ctx, res, spool)
+		finished, err := t.visit.finish(ctx, res, spool)
 		if err != nil {
-			t.Metrics.add(countTrouble, 1)
+			t.Metrics.add(countEngineErrors, 1)
 			t.Logger.Warn("cannot queue the links of a page", "id", t.sub.ID, "url", t.sub.Job.URL, "error", err)
 			t.postpone(ctx, engineRetryDelay())
 			return res, err
 		}
-		res = told
+		res = finished
 	}
 	if res.Outcome == job.Failed && isTransient(res) {
-		t.again(ctx, res)
+		t.retryOrBury(ctx, res)
 		return res, nil
 	}
 	path := ""
 	if res.Outcome == job.Saved {
 		var err error
 		if path, err = spool.Commit(ctx, res.SHA256); err != nil {
-			t.Metrics.add(countTrouble, 1)
+			t.Metrics.add(countEngineErrors, 1)
 			t.Logger.Error("cannot store a content", "id", t.sub.ID, "url", t.sub.Job.URL, "error", err)
 			t.postpone(ctx, backoffs[fetch.ErrFile])
 			return res, err
@@ -426,13 +426,13 @@ func (t *task) settle(ctx context.Context, res *job.Result, spool Spool, workerF
 	return res, nil
 }
 
-// again returns the job for a retry, or buries it after Retry.Tries failures.
-func (t *task) again(ctx context.Context, res *job.Result) {
+// retryOrBury returns the job for a retry, or buries it after Retry.Tries failures.
+func (t *task) retryOrBury(ctx context.Context, res *job.Result) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), operationTimeout)
 	defer cancel()
 	text := fetch.Printable(res.Err.Error())
 	r, err := updateRecord(ctx, t.Engine.Records(), t.sub.ID, true, func(r *record) {
-		without(t.attempt)(r)
+		withoutAttempt(t.attempt)(r)
 		r.Failures++
 		r.Error = text[:min(len(text), maxError)]
 	})
@@ -446,9 +446,9 @@ func (t *task) again(ctx context.Context, res *job.Result) {
 		t.bury(ctx, t.sub.ID, res.Err, res)
 		return
 	}
-	rest := pause(res, t.record.Failures, t.Retry, rand.N[time.Duration])
+	wait := pause(res, t.record.Failures, t.Retry, rand.N[time.Duration])
 	t.Metrics.retried(t.sub.Job.URL.Scheme(), res)
-	t.returnJob(rest)
+	t.returnJob(wait)
 }
 
 // put publishes the result.
@@ -457,8 +457,8 @@ func (t *task) put(ctx context.Context, res *job.Result, path string) error {
 	if err != nil {
 		return err
 	}
-	if t.Settle != nil {
-		if err := t.Settle(); err != nil {
+	if t.Sync != nil {
+		if err := t.Sync(); err != nil {
 			return err
 		}
 	}
@@ -483,7 +483,7 @@ func (t *task) ack(ctx context.Context) {
 func (t *task) persist(ctx context.Context, do func(context.Context) error) error {
 	hard, ctx := ctx, context.WithoutCancel(ctx)
 	var err error
-	for try, begun := 0, time.Now(); try < 3 || time.Since(begun) < 2*operationTimeout && hard.Err() == nil; try++ {
+	for try, started := 0, time.Now(); try < 3 || time.Since(started) < 2*operationTimeout && hard.Err() == nil; try++ {
 		if try > 0 {
 			sleep(ctx, min(200*time.Millisecond<<(try-1), 2*time.Second))
 		}
@@ -494,7 +494,7 @@ func (t *task) persist(ctx context.Context, do func(context.Context) error) erro
 			return err
 		}
 	}
-	t.Metrics.add(countTrouble, 1)
+	t.Metrics.add(countEngineErrors, 1)
 	return err
 }
 

@@ -29,13 +29,13 @@ const (
 	maxRetryAfter  = time.Hour // limits Retry-After
 )
 
-// again lists the failure classes that are always retried, whatever Error.Retry says.
-var again = []fetch.Code{fetch.ErrBusy, fetch.ErrTruncated, fetch.ErrChanged, fetch.ErrFile}
+// alwaysRetried lists the failure classes that are always retried, whatever Error.Retry says.
+var alwaysRetried = []fetch.Code{fetch.ErrBusy, fetch.ErrTruncated, fetch.ErrChanged, fetch.ErrFile}
 
 // isTransient reports whether a failure is transient. A refused connection is transient for a
 // queue, because the server may be up later.
 func isTransient(r *job.Result) bool {
-	return r.Outcome == job.Failed && (r.Retry || r.RetryAfter > 0 || slices.Contains(again, r.Class) ||
+	return r.Outcome == job.Failed && (r.Retry || r.RetryAfter > 0 || slices.Contains(alwaysRetried, r.Class) ||
 		errors.Is(r.Err, syscall.ECONNREFUSED))
 }
 

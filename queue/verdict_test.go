@@ -12,7 +12,7 @@ import (
 	"github.com/urlget/urlget/fetch/retry"
 )
 
-func TestWhatPassesIsTriedAgain(t *testing.T) {
+func TestIsTransient(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		result job.Result
@@ -33,27 +33,27 @@ func TestWhatPassesIsTriedAgain(t *testing.T) {
 	}
 }
 
-func TestPausesGrow(t *testing.T) {
+func TestPause(t *testing.T) {
 	t.Parallel()
-	least := func(time.Duration) time.Duration { return 0 }
+	noRandom := func(time.Duration) time.Duration { return 0 }
 	for i, want := range []time.Duration{5 * time.Second, 10 * time.Second, 20 * time.Second} {
-		if got := pause(&job.Result{Class: fetch.ErrBusy}, i+1, retry.Policy{}, least); got != want {
+		if got := pause(&job.Result{Class: fetch.ErrBusy}, i+1, retry.Policy{}, noRandom); got != want {
 			t.Errorf("after %d failures: %v, want %v", i+1, got, want)
 		}
 	}
-	if got := pause(&job.Result{Class: fetch.ErrBusy}, 1000, retry.Policy{}, least); got != maxBackoff/2 {
+	if got := pause(&job.Result{Class: fetch.ErrBusy}, 1000, retry.Policy{}, noRandom); got != maxBackoff/2 {
 		t.Errorf("after many: %v", got)
 	}
-	if got := pause(&job.Result{Class: fetch.ErrBusy, RetryAfter: time.Minute}, 1, retry.Policy{}, least); got != time.Minute {
+	if got := pause(&job.Result{Class: fetch.ErrBusy, RetryAfter: time.Minute}, 1, retry.Policy{}, noRandom); got != time.Minute {
 		t.Errorf("as the server says: %v", got)
 	}
-	if got := pause(&job.Result{Class: fetch.ErrBusy, RetryAfter: 2 * time.Hour}, 1, retry.Policy{}, least); got != time.Hour {
+	if got := pause(&job.Result{Class: fetch.ErrBusy, RetryAfter: 2 * time.Hour}, 1, retry.Policy{}, noRandom); got != time.Hour {
 		t.Errorf("as the server says, for too long: %v", got)
 	}
-	if got := pause(&job.Result{Class: fetch.ErrNotFound}, 2, retry.Policy{}, least); got != defaultBackoff {
+	if got := pause(&job.Result{Class: fetch.ErrNotFound}, 2, retry.Policy{}, noRandom); got != defaultBackoff {
 		t.Errorf("of a class without a pause of its own: %v", got)
 	}
-	if got := pause(&job.Result{Class: fetch.ErrBusy}, 2, retry.Policy{Wait: time.Second}, least); got != time.Second {
+	if got := pause(&job.Result{Class: fetch.ErrBusy}, 2, retry.Policy{Wait: time.Second}, noRandom); got != time.Second {
 		t.Errorf("with a first pause of the worker's: %v", got)
 	}
 }

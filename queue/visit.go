@@ -14,15 +14,15 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// A crawling is the state of a worker for the crawl of its queue.
-type crawling struct {
+// A crawlState is the state of a worker for the crawl of its queue.
+type crawlState struct {
 	engine Engine
 	client *fetch.Client
 
 	loading  mutex      // held while the crawl is loaded
 	mu       sync.Mutex // guards the fields below
 	crawl    *Crawl
-	at       time.Time // time when crawl was loaded
+	loaded   time.Time // time when crawl was loaded
 	robots   *crawl.Robots
 	frontier map[Priority]*frontier
 }
@@ -32,29 +32,29 @@ const (
 	linksAtOnce    = 16              // concurrent engine requests for links
 )
 
-func newCrawling(e Engine, client *fetch.Client) *crawling {
-	return &crawling{engine: e, client: client, loading: newMutex(), frontier: map[Priority]*frontier{}}
+func newCrawlState(e Engine, client *fetch.Client) *crawlState {
+	return &crawlState{engine: e, client: client, loading: newMutex(), frontier: map[Priority]*frontier{}}
 }
 
 // load returns the crawl, at most crawlCacheTime old.
-func (c *crawling) load(ctx context.Context) (*Crawl, error) {
+func (c *crawlState) load(ctx context.Context) (*Crawl, error) {
 	fresh := func() *Crawl {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		if c.crawl != nil && time.Since(c.at) < crawlCacheTime {
+		if c.crawl != nil && time.Since(c.loaded) < crawlCacheTime {
 			return c.crawl
 		}
 		return nil
 	}
-	if have := fresh(); have != nil {
-		return have, nil
+	if cached := fresh(); cached != nil {
+		return cached, nil
 	}
 	if err := c.loading.lock(ctx); err != nil {
 		return nil, err
 	}
 	defer c.loading.unlock()
-	if have := fresh(); have != nil {
-		return have, nil
+	if cached := fresh(); cached != nil {
+		return cached, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, operationTimeout)
 	defer cancel()
@@ -70,18 +70,18 @@ func (c *crawling) load(ctx context.Context) (*Crawl, error) {
 		c.robots.Share = shared.rules
 		clear(c.frontier)
 	}
-	c.crawl, c.at = now, time.Now()
+	c.crawl, c.loaded = now, time.Now()
 	return now, nil
 }
 
-func (c *crawling) rules() *crawl.Robots {
+func (c *crawlState) rules() *crawl.Robots {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.robots
 }
 
-// of returns the frontier for pages of a priority.
-func (c *crawling) of(p Priority) *frontier {
+// frontierFor returns the frontier for pages of a priority.
+func (c *crawlState) frontierFor(p Priority) *frontier {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	f := c.frontier[p]
@@ -95,14 +95,14 @@ func (c *crawling) of(p Priority) *frontier {
 // A visit is a page that a worker processes.
 type visit struct {
 	*task
-	crawl *Crawl
-	at    *frontier
-	id    string
-	depth int
+	crawl    *Crawl
+	frontier *frontier
+	id       string
+	depth    int
 	// skipped is the reason why nothing is saved, or "".
 	skipped string
-	seen    *fetch.Response // the latest response
-	rest    time.Duration   // crawl delay of the server
+	resp    *fetch.Response // the latest response
+	delay   time.Duration   // crawl delay of the server
 }
 
 // Reasons in the results of skipped pages.
@@ -116,11 +116,11 @@ const (
 // prepare prepares the visit. It returns false if the page has been visited and has a result.
 func (v *visit) prepare(ctx context.Context) (bool, error) {
 	var err error
-	if v.crawl, err = v.crawling.load(ctx); err != nil {
+	if v.crawl, err = v.crawlState.load(ctx); err != nil {
 		return false, err
 	}
-	v.at, v.id = v.crawling.of(v.delivery.Priority()), v.crawl.pageID(v.sub.Job.URL)
-	depth, followed, err := v.at.visit(ctx, v.sub, v.id)
+	v.frontier, v.id = v.crawlState.frontierFor(v.delivery.Priority()), v.crawl.pageID(v.sub.Job.URL)
+	depth, followed, err := v.frontier.visit(ctx, v.sub, v.id)
 	if err != nil {
 		return false, err
 	}
@@ -128,8 +128,8 @@ func (v *visit) prepare(ctx context.Context) (bool, error) {
 	if !followed {
 		return true, nil
 	}
-	over, err := v.Engine.HasResult(ctx, v.sub.ID)
-	return !over, err
+	finished, err := v.Engine.HasResult(ctx, v.sub.ID)
+	return !finished, err
 }
 
 // checkRobots checks robots.txt. If it returns a result, the page is not visited.
@@ -139,13 +139,13 @@ func (v *visit) checkRobots(ctx context.Context) (*job.Result, error) {
 	if v.crawl.NoRobots && !sitemaps {
 		return nil, nil
 	}
-	rules, err := v.crawling.rules().Rules(ctx, u, v.sub.Job.From)
+	rules, err := v.crawlState.rules().Rules(ctx, u, v.sub.Job.From)
 	var engine *engineError
 	switch {
 	case errors.As(err, &engine):
 		return nil, err
 	case err == nil && !v.crawl.NoRobots:
-		v.rest = rules.Delay
+		v.delay = rules.Delay
 	}
 	if sitemaps && err == nil {
 		if err := v.addSitemaps(ctx, rules.Sitemaps); err != nil {
@@ -158,7 +158,7 @@ func (v *visit) checkRobots(ctx context.Context) (*job.Result, error) {
 	if err != nil {
 		return v.failed(err), nil
 	}
-	if !v.crawling.rules().Allowed(rules, u) {
+	if !v.crawlState.rules().Allowed(rules, u) {
 		return v.skip(skippedRobots), nil
 	}
 	return nil, nil
@@ -182,7 +182,7 @@ func (v *visit) login(u uri.URI) uri.URI {
 func (v *visit) job() job.Job {
 	j := *v.sub.Job
 	j.URL, j.Depth = v.login(j.URL), v.depth
-	s, _ := v.crawling.client.Scheme(j.URL.Scheme())
+	s, _ := v.crawlState.client.Scheme(j.URL.Scheme())
 	if v.sub.Page.Kind == fetch.EntryListing && s.Can(fetch.OpList) && v.sub.Page.Rel != "sitemap" {
 		j.Op = fetch.OpList
 	}
@@ -194,7 +194,7 @@ func (v *visit) job() job.Job {
 
 // response checks the response before its body is read. An error ends the transfer.
 func (v *visit) response(ctx context.Context, resp *fetch.Response) error {
-	v.seen = resp
+	v.resp = resp
 	if resp.URL.Key() != v.sub.Job.URL.Key() && !v.sub.Page.Moved {
 		v.skipped = skippedMoved
 		if err := v.move(ctx, resp.URL); err != nil {
@@ -229,26 +229,26 @@ func (v *visit) move(ctx context.Context, to uri.URI) error {
 		}
 	}
 	l := crawl.Link{URL: to.WithoutUserinfo(), From: v.sub.Job.URL, Seed: page.Seed, Depth: v.depth, Rel: page.Rel, Kind: page.Kind,
-		Traits: v.crawling.client.Traits(to)}
+		Traits: v.crawlState.client.Traits(to)}
 	keep, why := v.crawl.Scope.Follow(l)
 	if why != crawl.Followed {
 		v.Metrics.countUnfollowed(string(why))
 		return nil
 	}
 	page.Read = !keep || page.Read && !(v.depth == 0 && page.Rel == "")
-	return v.take(ctx, l, &page)
+	return v.addPage(ctx, l, &page)
 }
 
 func (v *visit) plain(u uri.URI) uri.URI {
-	s, _ := v.crawling.client.Scheme(u.Scheme())
+	s, _ := v.crawlState.client.Scheme(u.Scheme())
 	return u.WithoutPort(s.Port)
 }
 
-// take adds a page to the frontier.
-func (v *visit) take(ctx context.Context, l crawl.Link, page *page) error {
+// addPage adds a page to the frontier.
+func (v *visit) addPage(ctx context.Context, l crawl.Link, page *page) error {
 	sub := v.crawl.submission(&job.Job{URL: l.URL, From: l.From.WithoutUserinfo(), Depth: l.Depth}, page)
 	var why crawl.Reason
-	_, err := v.at.add(ctx, v.crawl, sub, v.at.payer(ctx, v.crawl, sub, l.Listed, &why))
+	_, err := v.frontier.add(ctx, v.crawl, sub, v.frontier.payer(ctx, v.crawl, sub, l.Listed, &why))
 	if err == nil && why != "" {
 		v.Metrics.countUnfollowed(string(why))
 	}
@@ -259,18 +259,18 @@ func (v *visit) take(ctx context.Context, l crawl.Link, page *page) error {
 	return err
 }
 
-// found processes a link of the page.
-func (v *visit) found(ctx context.Context, e fetch.Entry) error {
+// addLink processes a link of the page.
+func (v *visit) addLink(ctx context.Context, e fetch.Entry) error {
 	l := crawl.Link{URL: v.plain(e.URL).WithoutUserinfo().WithoutFragment(), From: v.sub.Job.URL, Seed: v.sub.Page.Seed, Depth: v.depth + 1,
 		Rel: e.Rel, Kind: e.Kind, Listed: v.sub.Page.Kind == fetch.EntryListing && v.sub.Page.Rel != "sitemap",
-		Traits: v.crawling.client.Traits(e.URL)}
+		Traits: v.crawlState.client.Traits(e.URL)}
 	if v.crawl.Scope.Requisites && links.Requisite(e.Rel) {
 		l.Depth = v.depth
 	}
 	keep, why := true, crawl.Followed
 	if e.Rel != "sitemap" {
 		if keep, why = v.crawl.Scope.Follow(l); why == crawl.Followed {
-			s, _ := v.crawling.client.Scheme(l.URL.Scheme())
+			s, _ := v.crawlState.client.Scheme(l.URL.Scheme())
 			if s.State() != driver.StateRetrieves || s.Local {
 				why = crawl.OtherScheme
 			}
@@ -280,20 +280,20 @@ func (v *visit) found(ctx context.Context, e fetch.Entry) error {
 		v.Metrics.countUnfollowed(string(why))
 		return nil
 	}
-	return v.take(ctx, l, &page{Seed: v.sub.Page.Seed, Rel: e.Rel, Kind: e.Kind, Read: !keep || e.Rel == "sitemap"})
+	return v.addPage(ctx, l, &page{Seed: v.sub.Page.Seed, Rel: e.Rel, Kind: e.Kind, Read: !keep || e.Rel == "sitemap"})
 }
 
 // addSitemaps queues the sitemaps of the seed's server.
-func (v *visit) addSitemaps(ctx context.Context, named []string) error {
+func (v *visit) addSitemaps(ctx context.Context, sitemaps []string) error {
 	u := v.sub.Job.URL
-	guessed := len(named) == 0
-	if guessed && !v.crawling.client.Traits(u).HTML {
+	guessed := len(sitemaps) == 0
+	if guessed && !v.crawlState.client.Traits(u).HTML {
 		return nil
 	}
 	if guessed {
-		named = []string{"/sitemap.xml"}
+		sitemaps = []string{"/sitemap.xml"}
 	}
-	for _, text := range named[:min(len(named), maxSitemaps)] {
+	for _, text := range sitemaps[:min(len(sitemaps), maxSitemaps)] {
 		ref, err := uri.ParseRef(text)
 		if err != nil {
 			continue
@@ -302,7 +302,7 @@ func (v *visit) addSitemaps(ctx context.Context, named []string) error {
 		if l.URL.Site() != u.Site() && !v.crawl.Scope.SpanHosts {
 			continue
 		}
-		if err := v.take(ctx, l, &page{Seed: v.sub.Page.Seed, Rel: "sitemap", Guessed: guessed, Read: true}); err != nil {
+		if err := v.addPage(ctx, l, &page{Seed: v.sub.Page.Seed, Rel: "sitemap", Guessed: guessed, Read: true}); err != nil {
 			return err
 		}
 	}

@@ -51,9 +51,9 @@ type Worker struct {
 
 	// Crawl reports that the queue is a crawl queue.
 	Crawl bool
-	// Settle, if not nil, is called before a result is published. It must make other output of the
+	// Sync, if not nil, is called before a result is published. It must make other output of the
 	// client durable, such as an archive.
-	Settle func() error
+	Sync func() error
 
 	// Trace, if not nil, is called when an attempt starts, after it has a host lease. The attempt
 	// uses the returned context. It calls ended, which must not be nil, exactly once with the
@@ -92,24 +92,24 @@ type run struct {
 	soft   context.Context // cancelled when no more jobs may start
 	hosts  *hosts
 	pauses *pauses
-	// crawling is nil if the queue is not a crawl queue.
-	crawling *crawling
-	pending  pendingUpdates
-	sched    *schedule.Scheduler
+	// crawlState is nil if the queue is not a crawl queue.
+	crawlState *crawlState
+	pending    pendingUpdates
+	sched      *schedule.Scheduler
 
-	prefetch *prefetch
-	settling chan struct{} // holds a value for each job that settles without a slot
-	running  atomic.Int32
-	slots    atomic.Int32 // running jobs that have not released their scheduler slot
-	pace     pace
-	mu       sync.Mutex     // guards the fields below
-	inHand   map[*task]bool // unfinished deliveries
-	deferred map[string]deferrals
+	prefetch   *prefetch
+	settling   chan struct{} // holds a value for each job that settles without a slot
+	running    atomic.Int32
+	slots      atomic.Int32 // running jobs that have not released their scheduler slot
+	pace       pace
+	mu         sync.Mutex     // guards the fields below
+	unfinished map[*task]bool // unfinished deliveries
+	deferred   map[string]deferrals
 }
 
 // newRun returns a run with defaults filled in. It takes no more jobs after ctx ends.
 func newRun(ctx context.Context, w *Worker) *run {
-	r := &run{Worker: *w, soft: ctx, prefetch: newPrefetch(), inHand: map[*task]bool{}, deferred: map[string]deferrals{}}
+	r := &run{Worker: *w, soft: ctx, prefetch: newPrefetch(), unfinished: map[*task]bool{}, deferred: map[string]deferrals{}}
 	runner := *w.Runner
 	runner.SHA256, runner.Retry = true, runner.Retry.Or(resumeOnly)
 	r.Runner, r.Parallel = &runner, cmp.Or(r.Parallel, 4)
@@ -126,12 +126,12 @@ func newRun(ctx context.Context, w *Worker) *run {
 		r.Metrics = &Metrics{}
 	}
 	r.hosts = newHosts(r.Engine.Leases(), r.Engine.Limits().LeaseTTL, r.PerHost, r.Delay, r.Name+"/"+rand.Text())
-	r.hosts.most = r.Parallel + max(r.Parallel/2, 1)
-	r.hosts.waited, r.hosts.freed = r.Metrics.leaseWait, r.prefetch.wakeNext
+	r.hosts.maxLeases = r.Parallel + max(r.Parallel/2, 1)
+	r.hosts.recordWait, r.hosts.onRelease = r.Metrics.leaseWait, r.prefetch.wakeNext
 	r.settling = make(chan struct{}, maxSettlingPerJob*r.Parallel)
 	r.pauses = newPauses(r.Engine.Records())
 	if r.Crawl {
-		r.crawling = newCrawling(r.Engine, r.Runner.Downloader.Client)
+		r.crawlState = newCrawlState(r.Engine, r.Runner.Downloader.Client)
 	}
 	r.sched = schedule.New(&schedule.Options{Parallel: r.Parallel, Host: schedule.Limits{Parallel: r.PerHost}, Waiting: 2})
 	return r
@@ -144,43 +144,43 @@ func (w *Worker) Run(ctx context.Context) error {
 	r := newRun(ctx, w)
 	hard, kill := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer kill(nil)
-	over := make(chan struct{})
+	done := make(chan struct{})
 	var helpers sync.WaitGroup
 	helpers.Go(func() {
 		select {
 		case <-ctx.Done():
-			r.end(over)
+			r.end(done)
 			kill(fetch.ErrInterrupted)
-		case <-over:
+		case <-done:
 		}
 	})
-	keeping, stop := context.WithCancel(context.WithoutCancel(ctx))
-	helpers.Go(func() { r.renewDeliveries(keeping) })
-	helpers.Go(func() { r.renewLeases(keeping) })
+	renewCtx, stop := context.WithCancel(context.WithoutCancel(ctx))
+	helpers.Go(func() { r.renewDeliveries(renewCtx) })
+	helpers.Go(func() { r.renewLeases(renewCtx) })
 
 	err := r.sched.Run(hard, r.next)
-	close(over)
+	close(done)
 	stop()
 	helpers.Wait()
-	r.prefetch.askers.Wait()
+	r.prefetch.requests.Wait()
 	r.returnAll()
-	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), min(operationTimeout, r.hosts.ttl))
+	closeCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), min(operationTimeout, r.hosts.ttl))
 	defer cancel()
-	r.hosts.close(closing)
+	r.hosts.close(closeCtx)
 	if ctx.Err() != nil {
 		return nil
 	}
 	return err
 }
 
-// end returns jobs that have not started, and waits for running jobs until Grace has passed or over
+// end returns jobs that have not started, and waits for running jobs until Grace has passed or done
 // is closed.
-func (r *run) end(over <-chan struct{}) {
+func (r *run) end(done <-chan struct{}) {
 	r.returnWaiting()
 	for end := time.Now().Add(r.Grace); time.Now().Before(end) && r.running.Load() > 0; {
 		select {
 		case <-time.After(20 * time.Millisecond):
-		case <-over:
+		case <-done:
 			return
 		}
 	}
@@ -190,10 +190,10 @@ func (r *run) end(over <-chan struct{}) {
 func (r *run) returnWaiting() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for t := range r.inHand {
-		if t.handed && !t.begun {
+	for t := range r.unfinished {
+		if t.unleased && !t.started {
 			t.delivery.Return(0)
-			delete(r.inHand, t)
+			delete(r.unfinished, t)
 		}
 	}
 }
@@ -202,9 +202,9 @@ func (r *run) returnWaiting() {
 func (r *run) returnAll() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for t := range r.inHand {
+	for t := range r.unfinished {
 		t.delivery.Return(0)
-		delete(r.inHand, t)
+		delete(r.unfinished, t)
 	}
 }
 
@@ -212,8 +212,8 @@ func (r *run) returnAll() {
 func (r *run) renewDeliveries(ctx context.Context) {
 	for sleep(ctx, r.Engine.Limits().AckWait/3) == nil {
 		r.mu.Lock()
-		all := make([]*task, 0, len(r.inHand))
-		for t := range r.inHand {
+		all := make([]*task, 0, len(r.unfinished))
+		for t := range r.unfinished {
 			all = append(all, t)
 		}
 		r.mu.Unlock()
@@ -231,14 +231,14 @@ func (r *run) renewDeliveries(ctx context.Context) {
 // renewLeases renews host leases and releases idle ones.
 func (r *run) renewLeases(ctx context.Context) {
 	every := r.hosts.ttl / 6
-	for renewed := time.Now(); sleep(ctx, min(every, idlePlace)) == nil; {
+	for renewed := time.Now(); sleep(ctx, min(every, idleLeaseTime)) == nil; {
 		short, cancel := context.WithTimeout(ctx, r.hosts.ttl/2)
 		if time.Since(renewed) >= min(every, maxRenewInterval) {
 			renewed = time.Now()
-			r.hosts.keep(short)
+			r.hosts.renewAll(short)
 			r.pending.do(short, r.Engine.Records())
 		}
-		r.hosts.tidy(short)
+		r.hosts.deleteUnused(short)
 		cancel()
 	}
 }
@@ -246,13 +246,13 @@ func (r *run) renewLeases(ctx context.Context) {
 // waitUntilRunning waits while the crawl is stopped or does not exist. It returns false if the
 // worker is stopping.
 func (r *run) waitUntilRunning() bool {
-	for r.crawling != nil {
-		c, err := r.crawling.load(r.soft)
+	for r.crawlState != nil {
+		c, err := r.crawlState.load(r.soft)
 		if err == nil && !c.Stopped {
 			break
 		}
 		if err != nil && !errors.Is(err, ErrNoCrawl) && r.soft.Err() == nil {
-			r.Metrics.add(countTrouble, 1)
+			r.Metrics.add(countEngineErrors, 1)
 			r.Logger.Warn("cannot read the state of the crawl", "error", err)
 		}
 		if sleep(r.soft, crawlCacheTime) != nil {
@@ -262,7 +262,7 @@ func (r *run) waitUntilRunning() bool {
 	return r.soft.Err() == nil
 }
 
-// receive decodes a delivery and adds it to the deliveries in hand.
+// receive decodes a delivery and adds it to the unfinished deliveries.
 func (r *run) receive(d Delivery) *task {
 	t := &task{run: r, delivery: d, attempt: rand.Text()}
 	t.sub, t.decodeErr = decode(d.Data())
@@ -270,29 +270,29 @@ func (r *run) receive(d Delivery) *task {
 		t.host = t.sub.Job.URL.Host()
 		switch {
 		case t.sub.Page == nil:
-		case r.crawling == nil:
+		case r.crawlState == nil:
 			t.decodeErr = refused(t.sub.Job, errors.New("the job is a page of a crawl"))
 		default:
 			t.visit = &visit{task: t}
 		}
 	}
 	r.mu.Lock()
-	r.inHand[t] = true
+	r.unfinished[t] = true
 	r.mu.Unlock()
 	return t
 }
 
 func (r *run) schedule(t *task) schedule.Task {
 	r.mu.Lock()
-	r.prefetch.handed[t.host]++
-	t.handed = true
+	r.prefetch.unleased[t.host]++
+	t.unleased = true
 	r.mu.Unlock()
 	return schedule.Task{Host: t.host, Do: func(ctx context.Context) error {
 		r.running.Add(1)
 		r.slots.Add(1)
 		defer r.running.Add(-1)
 		defer t.release(ctx)
-		defer t.recordPlace()
+		defer t.recordLease()
 		switch res := t.do(ctx); {
 		case res == nil:
 			return schedule.ErrNoVerdict
@@ -326,7 +326,7 @@ func (r *run) returnBusy(t *task) {
 	}
 	r.deferred[t.host] = d
 	r.mu.Unlock()
-	most := min(time.Second+time.Duration(d.n)*5*time.Millisecond, maxDeferral)
-	r.Metrics.add(countPutOff, 1)
-	t.returnJob(most/2 + mrand.N(most/2))
+	limit := min(time.Second+time.Duration(d.n)*5*time.Millisecond, maxDeferral)
+	r.Metrics.add(countDeferred, 1)
+	t.returnJob(limit/2 + mrand.N(limit/2))
 }

@@ -15,16 +15,16 @@ import (
 	"github.com/urlget/urlget/queue/queuetest"
 )
 
-// quick is a driver that responds at once.
-type quick struct{}
+// fastDriver is a driver that responds at once.
+type fastDriver struct{}
 
-func (quick) Open(_ context.Context, req *fetch.Request) (*driver.Response, error) {
+func (fastDriver) Open(_ context.Context, req *fetch.Request) (*driver.Response, error) {
 	return &driver.Response{Meta: fetch.Meta{Size: 1}, Body: &closer{strings.NewReader("x"), func() {}}}, nil
 }
 
 // A deferred job returns seconds later. Jobs are deferred only for busy hosts, not because they
 // arrive faster than the scheduler starts them.
-func TestJobsOfOneHostAreNotPutOffWhileTheyCanBegin(t *testing.T) {
+func TestStartableJobsAreNotDeferred(t *testing.T) {
 	t.Parallel()
 	const jobs = 2000
 	m := queuetest.NewModel(queuetest.Options{})
@@ -40,7 +40,7 @@ func TestJobsOfOneHostAreNotPutOffWhileTheyCanBegin(t *testing.T) {
 	}
 	defer store.Close()
 	client := fetch.New(nil, func(_ driver.Env, reg *driver.Registry) {
-		reg.Register(fetch.Scheme{Name: "x-sim", Ops: []fetch.Op{fetch.OpGet}, Driver: quick{}})
+		reg.Register(fetch.Scheme{Name: "x-sim", Ops: []fetch.Op{fetch.OpGet}, Driver: fastDriver{}})
 	})
 	defer client.Close()
 	ctx, stop := context.WithCancel(t.Context())

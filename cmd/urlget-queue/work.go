@@ -158,7 +158,7 @@ func (a *app) work(ctx context.Context, l *workFlags) error {
 			return err
 		}
 		defer archive.Close()
-		recorders, w.Settle = append(recorders, recorder), archive.Sync
+		recorders, w.Sync = append(recorders, recorder), archive.Sync
 	}
 	if spans != nil {
 		recorders, w.Trace = append(recorders, spans.Recorder()), spans.Attempt

@@ -106,7 +106,7 @@ func each(ctx context.Context, s js.Stream, after uint64, follow bool, yield fun
 		return err
 	}
 	defer messages.Stop()
-	had := uint64(0) // last consumer sequence number
+	delivered := uint64(0) // last consumer sequence number
 	for {
 		msg, err := next(ctx, messages, follow)
 		switch {
@@ -115,7 +115,7 @@ func each(ctx context.Context, s js.Stream, after uint64, follow bool, yield fun
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case !follow && errors.Is(err, context.DeadlineExceeded):
-			if nothingLeft(ctx, c, had) {
+			if isDrained(ctx, c, delivered) {
 				return nil // the remaining messages were removed
 			}
 			continue
@@ -128,7 +128,7 @@ func each(ctx context.Context, s js.Stream, after uint64, follow bool, yield fun
 		if err != nil {
 			return err
 		}
-		had = meta.Sequence.Consumer
+		delivered = meta.Sequence.Consumer
 		id := msg.Subject()[strings.LastIndexByte(msg.Subject(), '.')+1:]
 		more := yield(queue.Stored{Sequence: meta.Sequence.Stream, ID: id, Data: msg.Data()})
 		if !more || !follow && (meta.NumPending == 0 || meta.Sequence.Stream >= last) {
@@ -137,27 +137,27 @@ func each(ctx context.Context, s js.Stream, after uint64, follow bool, yield fun
 	}
 }
 
-// quiet is the time without messages after which a list checks whether more exist. A consumer
+// idleTime is the time without messages after which a list checks whether more exist. A consumer
 // without heartbeats is recreated before that.
 const (
 	heartbeat = time.Second
-	quiet     = 3 * heartbeat
+	idleTime  = 3 * heartbeat
 )
 
 // next waits for a message: briefly, unless follow is set.
 func next(ctx context.Context, messages js.MessagesContext, follow bool) (js.Msg, error) {
 	if !follow {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, quiet)
+		ctx, cancel = context.WithTimeout(ctx, idleTime)
 		defer cancel()
 	}
 	return messages.Next(js.NextContext(ctx))
 }
 
-// nothingLeft reports whether a consumer has delivered all messages.
-func nothingLeft(ctx context.Context, c js.Consumer, had uint64) bool {
+// isDrained reports whether a consumer has delivered all messages.
+func isDrained(ctx context.Context, c js.Consumer, delivered uint64) bool {
 	info, err := c.Info(ctx)
-	return err == nil && info.NumPending == 0 && (info.Delivered.Consumer == 0 || info.Delivered.Consumer == had)
+	return err == nil && info.NumPending == 0 && (info.Delivered.Consumer == 0 || info.Delivered.Consumer == delivered)
 }
 
 // DropDead implements queue.Admin.

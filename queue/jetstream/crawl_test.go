@@ -29,12 +29,12 @@ import (
 // A web is a site with pages that link to each other, some through redirects, and a robots.txt.
 type web struct {
 	*httptest.Server
-	mu    sync.Mutex
-	asked map[string]int
+	mu       sync.Mutex
+	requests map[string]int
 }
 
 func newWeb(t *testing.T, pages int) *web {
-	w := &web{asked: map[string]int{}}
+	w := &web{requests: map[string]int{}}
 	r := rand.New(rand.NewPCG(1, 1))
 	texts := map[string]string{}
 	name := func(i int) string {
@@ -58,7 +58,7 @@ func newWeb(t *testing.T, pages int) *web {
 	w.Server = httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, req *http.Request) {
 		path := req.URL.Path
 		w.mu.Lock()
-		w.asked[path]++
+		w.requests[path]++
 		w.mu.Unlock()
 		text, ok := texts[path]
 		switch {
@@ -83,32 +83,31 @@ func newWeb(t *testing.T, pages int) *web {
 	return w
 }
 
-// TestACrawlByManyWorkersVisitsWhatOneProcessDoes compares a crawl by workers with one in a single
-// process.
-func TestACrawlByManyWorkersVisitsWhatOneProcessDoes(t *testing.T) {
+// TestCrawlByWorkersVisitsSamePages compares a crawl by workers with one in a single process.
+func TestCrawlByWorkersVisitsSamePages(t *testing.T) {
 	t.Parallel()
 	for _, depth := range []int{-1, 3} {
 		t.Run(fmt.Sprint(depth), func(t *testing.T) {
 			t.Parallel()
 			site := newWeb(t, 120)
 			scope := crawl.Scope{MaxDepth: depth, Requisites: true}
-			one := map[string]bool{}
+			single := map[string]bool{}
 			client := fetch.New(nil, httpdriver.Load)
 			t.Cleanup(func() { client.Close() })
 			seed := uri.MustParse(site.URL + "/")
 			_, err := crawl.Run(t.Context(), client, []uri.URI{seed}, &crawl.Options{Scope: scope, Ended: func(p *crawl.Page, err error) {
-				one[p.URL.String()] = err == nil
+				single[p.URL.String()] = err == nil
 			}})
 			if err != nil {
 				t.Fatal(err)
 			}
-			clear(site.asked)
+			clear(site.requests)
 
-			many, dir := crawlByWorkers(t, seed, scope, client)
-			if !maps.Equal(one, many) {
-				t.Errorf("one process visited %v\nmany workers %v", slices.Sorted(maps.Keys(one)), slices.Sorted(maps.Keys(many)))
+			byWorkers, dir := crawlByWorkers(t, seed, scope, client)
+			if !maps.Equal(single, byWorkers) {
+				t.Errorf("one process visited %v\nmany workers %v", slices.Sorted(maps.Keys(single)), slices.Sorted(maps.Keys(byWorkers)))
 			}
-			for path, n := range site.asked {
+			for path, n := range site.requests {
 				if n > 1 && (depth < 0 || path == "/robots.txt") && !strings.HasSuffix(path, "/moved") {
 					t.Errorf("%s was asked for %d times", path, n)
 				}
@@ -200,8 +199,8 @@ func crawlByWorkers(t *testing.T, seed uri.URI, scope crawl.Scope, client *fetch
 	return visited, dir
 }
 
-// TestACrawlHasAQueueOfItsOwn checks that two crawls and the queue of jobs do not share messages.
-func TestACrawlHasAQueueOfItsOwn(t *testing.T) {
+// TestCrawlsHaveSeparateQueues checks that two crawls and the queue of jobs do not share messages.
+func TestCrawlsHaveSeparateQueues(t *testing.T) {
 	t.Parallel()
 	s := serve(t)
 	jobs := open(t, jetstream.Options{InProcess: s, URL: s.URL()})

@@ -48,7 +48,7 @@ func TestEngine(t *testing.T) {
 	})
 }
 
-func TestEngineOfACrawl(t *testing.T) {
+func TestCrawlEngine(t *testing.T) {
 	t.Parallel()
 	queuetest.Run(t, func(t *testing.T) func() queue.Admin {
 		s := serve(t)

@@ -14,7 +14,7 @@ import (
 
 // With Wait, Open waits until the cluster has a leader and logs that once. Without Wait, it returns
 // an error.
-func TestWhatStartsBeforeThereIsALeader(t *testing.T) {
+func TestOpenWithoutLeader(t *testing.T) {
 	if strconv.IntSize == 32 {
 		t.Skip("nats-server 2.15 panics in clusters on 32-bit platforms: unaligned 64-bit atomic operation")
 	}
@@ -28,20 +28,20 @@ cluster { name: c, listen: "127.0.0.1:%d", routes: ["nats://127.0.0.1:%d"] }`, i
 		opts := jetstream.Options{URL: first.url}
 		jetstream.SetupWithin(&opts, 300*time.Millisecond)
 		_, err := jetstream.Open(t.Context(), opts)
-		if own := (*fetch.Error)(nil); !errors.Is(err, jetstream.ErrNoLeader) || !errors.As(err, &own) || !own.Retry {
+		if fetchErr := (*fetch.Error)(nil); !errors.Is(err, jetstream.ErrNoLeader) || !errors.As(err, &fetchErr) || !fetchErr.Retry {
 			t.Fatalf("%v, want ErrNoLeader", err)
 		}
 		log := &lines{}
 		opts.Wait, opts.Logger = true, log.logger()
 		jetstream.SetupWithin(&opts, time.Second)
-		type opened struct {
+		type openResult struct {
 			e   *jetstream.Engine
 			err error
 		}
-		done := make(chan opened, 1)
+		done := make(chan openResult, 1)
 		go func() {
 			e, err := jetstream.Open(t.Context(), opts)
-			done <- opened{e, err}
+			done <- openResult{e, err}
 		}()
 		waitFor(t, "a line that says what it waits for", func() bool { return log.count("waiting") > 0 })
 		member(1)

@@ -24,20 +24,20 @@ import (
 // An objectStore is a queue.Store in a JetStream object store, readable by all NATS clients. The
 // body with digest abcd… is the object sha256/ab/abcd…
 type objectStore struct {
-	engine *Engine
-	store  js.ObjectStore
-	stream js.Stream
-	bucket string
-	pieces js.JetStream // limits unacknowledged messages
-	spool  string
+	engine    *Engine
+	store     js.ObjectStore
+	stream    js.Stream
+	bucket    string
+	publisher js.JetStream // limits unacknowledged messages
+	spool     string
 }
 
 const (
-	// pieceSize is the size of the messages (chunks) of an object. piecesAtOnce is how many are
+	// chunkSize is the size of the messages (chunks) of an object. maxPending is how many are
 	// unacknowledged at most.
-	pieceSize    = 128 << 10
-	piecesAtOnce = 8
-	pieceWithin  = 10 * time.Second
+	chunkSize    = 128 << 10
+	maxPending   = 8
+	chunkTimeout = 10 * time.Second
 )
 
 // Objects opens the object store of the queue and creates it if needed. Incomplete bodies are in
@@ -57,7 +57,7 @@ func (e *Engine) Objects(ctx context.Context, spool string) (queue.Store, error)
 		o.stream, err = e.js.Stream(ctx, "OBJ_"+o.bucket)
 	}
 	if err == nil {
-		o.pieces, err = js.New(e.conn, js.WithPublishAsyncMaxPending(piecesAtOnce), js.WithPublishAsyncTimeout(pieceWithin))
+		o.publisher, err = js.New(e.conn, js.WithPublishAsyncMaxPending(maxPending), js.WithPublishAsyncTimeout(chunkTimeout))
 	}
 	if err != nil {
 		return nil, explain(&e.opts, err)
@@ -66,7 +66,7 @@ func (e *Engine) Objects(ctx context.Context, spool string) (queue.Store, error)
 }
 
 // Begin implements queue.Store.
-func (o *objectStore) Begin() (queue.Spool, error) { return artefact.NewSpool(o.spool, o.keep) }
+func (o *objectStore) Begin() (queue.Spool, error) { return artefact.NewSpool(o.spool, o.commit) }
 
 // Get implements queue.Store.
 func (o *objectStore) Get(ctx context.Context, sum string) (io.ReadCloser, error) {
@@ -94,8 +94,8 @@ func (o object) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// keep uploads a body. It holds a lock, and first removes chunks left by a worker that crashed.
-func (o *objectStore) keep(ctx context.Context, f *os.File, sum string) (string, error) {
+// commit uploads a body. It holds a lock, and first removes chunks left by a worker that crashed.
+func (o *objectStore) commit(ctx context.Context, f *os.File, sum string) (string, error) {
 	err := queue.WithLock(ctx, o.engine, "object/"+sum, func(ctx context.Context) (bool, error) { return o.holds(ctx, sum) },
 		func(ctx context.Context) error {
 			if err := o.put(ctx, sum, f); err != nil {
@@ -154,7 +154,7 @@ func (o *objectStore) put(ctx context.Context, sum string, f *os.File) error {
 		return err
 	}
 	info := js.ObjectInfo{Bucket: o.bucket, NUID: sum + "." + rand.Text()}
-	info.Name, info.Opts = artefact.Path(sum), &js.ObjectMetaOptions{ChunkSize: pieceSize}
+	info.Name, info.Opts = artefact.Path(sum), &js.ObjectMetaOptions{ChunkSize: chunkSize}
 	digest := sha256.New()
 	if err := o.upload(ctx, io.TeeReader(f, digest), &info); err != nil {
 		return err
@@ -178,8 +178,8 @@ func (o *objectStore) put(ctx context.Context, sum string, f *os.File) error {
 // acknowledged.
 func (o *objectStore) upload(ctx context.Context, r io.Reader, info *js.ObjectInfo) error {
 	var pending []js.PubAckFuture
-	wait := func(most int) error { // waits until at most so many are pending
-		for ; len(pending) > most; pending = pending[1:] {
+	wait := func(limit int) error { // waits until at most so many are pending
+		for ; len(pending) > limit; pending = pending[1:] {
 			select {
 			case <-pending[0].Ok():
 			case err := <-pending[0].Err():
@@ -191,17 +191,17 @@ func (o *objectStore) upload(ctx context.Context, r io.Reader, info *js.ObjectIn
 		return nil
 	}
 	for {
-		piece := make([]byte, pieceSize) // owned by the client until acknowledged
-		n, err := io.ReadFull(r, piece)
+		chunk := make([]byte, chunkSize) // owned by the client until acknowledged
+		n, err := io.ReadFull(r, chunk)
 		if n > 0 {
 			info.Size += uint64(n)
 			info.Chunks++
-			future, err := o.pieces.PublishAsync(o.chunks(info.NUID), piece[:n])
+			future, err := o.publisher.PublishAsync(o.chunks(info.NUID), chunk[:n])
 			if err != nil {
 				return err
 			}
 			pending = append(pending, future)
-			if err := wait(piecesAtOnce - 1); err != nil {
+			if err := wait(maxPending - 1); err != nil {
 				return err
 			}
 		}

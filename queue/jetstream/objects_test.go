@@ -49,9 +49,9 @@ func TestObjects(t *testing.T) {
 	}
 }
 
-// TestAContentThatManyBringIsThereOnce stores one body from several workers, each with its own
+// TestConcurrentUploadsOfOneBody stores one body from several workers, each with its own
 // connection.
-func TestAContentThatManyBringIsThereOnce(t *testing.T) {
+func TestConcurrentUploadsOfOneBody(t *testing.T) {
 	t.Parallel()
 	s := serve(t)
 	data := make([]byte, 1<<20+5)

@@ -16,39 +16,40 @@ import (
 type puller struct {
 	tasks sync.WaitGroup
 
-	mu      sync.Mutex // guards the fields below
-	have    map[queue.Priority][]arrived
-	empty   map[queue.Priority]bool // streams that are probably empty
-	changed chan struct{}           // closed when a job arrives or an error occurs
-	wanted  chan struct{}           // closed when a caller waits or a job was handed out
-	waiting int                     // number of waiting callers
-	enough  bool                    // the last waiting caller was cancelled
-	last    time.Time               // time when a job was last handed out
-	err     error                   // error of the last fetch
-	handed  uint
-	closed  bool
+	mu         sync.Mutex // guards the fields below
+	prefetched map[queue.Priority][]prefetchedJob
+	empty      map[queue.Priority]bool // streams that are probably empty
+	changed    chan struct{}           // closed when a job arrives or an error occurs
+	demand     chan struct{}           // closed when a caller waits or a job was returned by Next
+	waiting    int                     // number of waiting callers
+	cancelled  bool                    // the last waiting caller was cancelled
+	last       time.Time               // time when Next last returned a job
+	err        error                   // error of the last fetch
+	delivered  uint
+	closed     bool
 }
 
-// An arrived is a prefetched job with its time of arrival.
-type arrived struct {
+// A prefetchedJob is a prefetched job with its time of arrival.
+type prefetchedJob struct {
 	js.Msg
 	at time.Time
 }
 
 const (
-	// ahead is the number of jobs of a priority to prefetch. More are requested when less than half
-	// of them are left.
-	ahead = 8
+	// prefetchSize is the number of jobs of a priority to prefetch. More are requested when less
+	// than half of them are left.
+	prefetchSize = 8
 	// fetchWait is how long a request waits on an empty stream. After emptyAfter a stream counts as
 	// empty, so that lower priorities get their turn. Other workers may have taken its jobs.
 	fetchWait  = 20 * time.Second
 	emptyAfter = 250 * time.Millisecond
-	// wantedFor is how long jobs are requested after the last one was handed out. keptFor is how
-	// long they are kept before they return to the stream for other workers.
-	wantedFor = time.Second
-	keptFor   = 5 * time.Second
-	// After lowTurn jobs the lowest priority is preferred once, so that no priority starves.
-	lowTurn = 16
+	// requestFor is how long jobs are requested after Next returned one. prefetchedFor is how long
+	// they are kept before they return to the stream for other workers.
+	requestFor    = time.Second
+	prefetchedFor = 5 * time.Second
+	// After lowPriorityInterval jobs the lowest priority is preferred once, so that no priority
+	// starves.
+	lowPriorityInterval = 16
 )
 
 func (e *Engine) pull() {
@@ -58,8 +59,8 @@ func (e *Engine) pull() {
 	if p.closed {
 		return
 	}
-	p.have, p.empty = map[queue.Priority][]arrived{}, map[queue.Priority]bool{}
-	p.changed, p.wanted = make(chan struct{}), make(chan struct{})
+	p.prefetched, p.empty = map[queue.Priority][]prefetchedJob{}, map[queue.Priority]bool{}
+	p.changed, p.demand = make(chan struct{}), make(chan struct{})
 	for _, priority := range queue.Priorities {
 		p.tasks.Go(func() { e.pullFrom(priority) })
 	}
@@ -75,12 +76,12 @@ func (e *Engine) pullFrom(priority queue.Priority) {
 	failures := 0
 	for e.ctx.Err() == nil {
 		p.mu.Lock()
-		n, wanted := ahead-len(p.have[priority]), p.wanted
-		idle := p.waiting == 0 && (p.enough || time.Since(p.last) > wantedFor)
+		n, demand := prefetchSize-len(p.prefetched[priority]), p.demand
+		idle := p.waiting == 0 && (p.cancelled || time.Since(p.last) > requestFor)
 		p.mu.Unlock()
-		if n < ahead/2 || idle {
+		if n < prefetchSize/2 || idle {
 			select {
-			case <-wanted:
+			case <-demand:
 			case <-e.ctx.Done():
 			}
 			continue
@@ -117,21 +118,21 @@ func (e *Engine) fetch(priority queue.Priority, n int) error {
 	p := &e.puller
 	ctx, cancel := context.WithTimeout(e.ctx, fetchWait)
 	defer cancel()
-	nothing := time.AfterFunc(emptyAfter, func() { p.markEmpty(priority) })
-	defer nothing.Stop()
+	timer := time.AfterFunc(emptyAfter, func() { p.markEmpty(priority) })
+	defer timer.Stop()
 	batch, err := e.consumers[priority].Fetch(n, js.FetchContext(ctx), js.FetchHeartbeat(4*time.Second))
 	if err != nil {
 		return err
 	}
 	for msg := range batch.Messages() {
-		nothing.Reset(emptyAfter)
+		timer.Reset(emptyAfter)
 		p.mu.Lock()
-		if p.enough { // requested before the cancellation
+		if p.cancelled { // requested before the cancellation
 			msg.Nak()
 			p.mu.Unlock()
 			continue
 		}
-		p.have[priority] = append(p.have[priority], arrived{msg, time.Now()})
+		p.prefetched[priority] = append(p.prefetched[priority], prefetchedJob{msg, time.Now()})
 		meta, err := msg.Metadata()
 		p.empty[priority] = err != nil || meta.NumPending == 0
 		p.wake()
@@ -158,16 +159,16 @@ func (p *puller) wake() {
 	p.changed = make(chan struct{})
 }
 
-// want wakes the goroutines that request jobs. The caller holds p.mu.
-func (p *puller) want() {
-	close(p.wanted)
-	p.wanted = make(chan struct{})
+// signalDemand wakes the goroutines that request jobs. The caller holds p.mu.
+func (p *puller) signalDemand() {
+	close(p.demand)
+	p.demand = make(chan struct{})
 }
 
 // extend periodically extends the deliveries of prefetched jobs, and returns those that are older
-// than keptFor.
+// than prefetchedFor.
 func (p *puller) extend(ctx context.Context, every time.Duration) {
-	tick := time.NewTicker(min(every, keptFor))
+	tick := time.NewTicker(min(every, prefetchedFor))
 	defer tick.Stop()
 	for {
 		select {
@@ -176,17 +177,17 @@ func (p *puller) extend(ctx context.Context, every time.Duration) {
 			return
 		}
 		p.mu.Lock()
-		for priority, list := range p.have {
-			kept := list[:0:0]
+		for priority, list := range p.prefetched {
+			rest := list[:0:0]
 			for _, msg := range list {
-				if time.Since(msg.at) > keptFor {
+				if time.Since(msg.at) > prefetchedFor {
 					msg.Nak() // otherwise it is redelivered later
 					continue
 				}
 				msg.InProgress() // prevents redelivery
-				kept = append(kept, msg)
+				rest = append(rest, msg)
 			}
-			p.have[priority] = kept
+			p.prefetched[priority] = rest
 		}
 		p.mu.Unlock()
 	}
@@ -195,20 +196,20 @@ func (p *puller) extend(ctx context.Context, every time.Duration) {
 // take returns the next job, or nil if there is none. Lower priorities follow if higher ones are
 // empty, or when it is their turn. The caller holds p.mu.
 func (p *puller) take() (js.Msg, queue.Priority) {
-	turn := p.handed%lowTurn == lowTurn-1
+	lowFirst := p.delivered%lowPriorityInterval == lowPriorityInterval-1
 	for i := range queue.Priorities {
 		priority := queue.Priorities[i]
-		if turn {
+		if lowFirst {
 			priority = queue.Priorities[len(queue.Priorities)-1-i]
 		}
-		if list := p.have[priority]; len(list) > 0 {
-			p.have[priority] = list[1:]
-			p.handed++
+		if list := p.prefetched[priority]; len(list) > 0 {
+			p.prefetched[priority] = list[1:]
+			p.delivered++
 			p.last = time.Now()
-			p.want()
+			p.signalDemand()
 			return list[0].Msg, priority
 		}
-		if !p.empty[priority] && !turn {
+		if !p.empty[priority] && !lowFirst {
 			return nil, "" // a job of higher priority may arrive at once
 		}
 	}
@@ -221,16 +222,16 @@ func (p *puller) close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.closed = true
-	p.giveBack()
+	p.returnPrefetched()
 }
 
-// giveBack returns the prefetched jobs to their streams. The caller holds p.mu.
-func (p *puller) giveBack() {
-	for priority, list := range p.have {
+// returnPrefetched returns the prefetched jobs to their streams. The caller holds p.mu.
+func (p *puller) returnPrefetched() {
+	for priority, list := range p.prefetched {
 		for _, msg := range list {
 			msg.Nak() // otherwise it is redelivered later
 		}
-		delete(p.have, priority)
+		delete(p.prefetched, priority)
 	}
 }
 
@@ -240,21 +241,21 @@ func (p *puller) addWaiting(n int) {
 	defer p.mu.Unlock()
 	p.waiting += n
 	if n > 0 && !p.closed {
-		p.enough = false
-		p.want()
+		p.cancelled = false
+		p.signalDemand()
 	}
 }
 
 // stopWaiting records that a caller stops waiting. If ctx was cancelled and no other caller waits,
 // prefetched and arriving jobs return to their streams until a caller waits again.
-func (p *puller) stopWaiting(ctx context.Context, me int) {
+func (p *puller) stopWaiting(ctx context.Context, callers int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.waiting > me || !errors.Is(ctx.Err(), context.Canceled) {
+	if p.waiting > callers || !errors.Is(ctx.Err(), context.Canceled) {
 		return
 	}
-	p.enough = true
-	p.giveBack()
+	p.cancelled = true
+	p.returnPrefetched()
 }
 
 // Next implements queue.Engine.

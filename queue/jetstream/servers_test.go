@@ -107,16 +107,16 @@ func startProgram(t *testing.T, config string) *natsServer {
 }
 
 // waitFor waits until is returns true, for at most 20 seconds.
-func waitFor(t *testing.T, what string, is func() bool) {
+func waitFor(t *testing.T, event string, cond func() bool) {
 	t.Helper()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); <-tick.C {
-		if is() {
+		if cond() {
 			return
 		}
 	}
-	t.Fatalf("%s: not within 20 s", what)
+	t.Fatalf("%s: not within 20 s", event)
 }
 
 // withJetStream returns a configuration with JetStream and more lines.

@@ -43,7 +43,7 @@ type receiver struct {
 
 // receive returns a receiver and sets the environment to its URL. The receiver responds once hold
 // is closed.
-func receive(t *testing.T, hold <-chan struct{}) *receiver {
+func receive(t *testing.T, respond <-chan struct{}) *receiver {
 	r := &receiver{}
 	r.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		body, err := io.ReadAll(req.Body)
@@ -54,13 +54,13 @@ func receive(t *testing.T, hold <-chan struct{}) *receiver {
 		if err != nil || req.URL.Path != "/v1/traces" || req.Header.Get("Content-Type") != "application/x-protobuf" {
 			t.Errorf("%s %s: %v", req.Method, req.URL, err)
 		}
-		<-hold
+		<-respond
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		r.raw = append(r.raw, body...)
-		for _, about := range sent.ResourceSpans {
-			r.service = text(about.Resource.Attributes)
-			for _, scope := range about.ScopeSpans {
+		for _, resource := range sent.ResourceSpans {
+			r.service = text(resource.Resource.Attributes)
+			for _, scope := range resource.ScopeSpans {
 				r.spans = append(r.spans, scope.Spans...)
 			}
 		}
@@ -97,8 +97,8 @@ func text(attrs []*common.KeyValue) string {
 	return strings.Join(list, " ")
 }
 
-// now is a closed channel.
-var now = func() chan struct{} { c := make(chan struct{}); close(c); return c }()
+// closed is a closed channel.
+var closed = func() chan struct{} { c := make(chan struct{}); close(c); return c }()
 
 // open returns a Tracer and its log.
 func open(t *testing.T) (*otel.Tracer, *bytes.Buffer) {
@@ -111,8 +111,8 @@ func open(t *testing.T) (*otel.Tracer, *bytes.Buffer) {
 	return tracer, &log
 }
 
-// work runs a worker with the tracer until the jobs have ended.
-func work(t *testing.T, tracer *otel.Tracer, urls ...string) (ids []string) {
+// runJobs runs a worker with the tracer until the jobs have ended.
+func runJobs(t *testing.T, tracer *otel.Tracer, urls ...string) (ids []string) {
 	t.Helper()
 	m := queuetest.NewModel(queuetest.Options{})
 	e := m.Connect("a")
@@ -165,11 +165,11 @@ func site(t *testing.T) *httptest.Server {
 	return s
 }
 
-func TestAJobIsASpan(t *testing.T) {
-	r := receive(t, now)
+func TestJobSpan(t *testing.T) {
+	r := receive(t, closed)
 	s := site(t)
 	tracer, log := open(t)
-	id := work(t, tracer, s.URL+"/old")[0]
+	id := runJobs(t, tracer, s.URL+"/old")[0]
 	tracer.Close(t.Context())
 	jobs, gets := r.named("job http"), r.named("get http")
 	if len(jobs) != 1 || len(gets) != 2 || len(r.spans) != 3 {
@@ -193,12 +193,12 @@ func TestAJobIsASpan(t *testing.T) {
 	}
 }
 
-func TestAFailureHasItsClassAndNoSecret(t *testing.T) {
+func TestFailedJobSpan(t *testing.T) {
 	t.Setenv("OTEL_SERVICE_NAME", "mine")
-	r := receive(t, now)
+	r := receive(t, closed)
 	s := site(t)
 	tracer, _ := open(t)
-	work(t, tracer, strings.Replace(s.URL, "//", "//joe:s3cr3t@", 1)+"/none?a=1&sig=s3cr3t")
+	runJobs(t, tracer, strings.Replace(s.URL, "//", "//joe:s3cr3t@", 1)+"/none?a=1&sig=s3cr3t")
 	tracer.Close(t.Context())
 	jobs := r.named("job http")
 	if len(jobs) != 1 {
@@ -225,23 +225,23 @@ func TestAFailureHasItsClassAndNoSecret(t *testing.T) {
 // If the collector is unreachable or does not respond, the worker still runs its jobs, and Close
 // returns in time.
 func TestNoCollector(t *testing.T) {
-	hold := make(chan struct{})
-	hung := receive(t, hold)
-	defer close(hold)
-	for name, endpoint := range map[string]string{"refused": "http://u:s3cr3t@127.0.0.1:1", "hung": hung.URL} {
+	respond := make(chan struct{})
+	hanging := receive(t, respond)
+	defer close(respond)
+	for name, endpoint := range map[string]string{"refused": "http://u:s3cr3t@127.0.0.1:1", "hung": hanging.URL} {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", endpoint)
 			t.Setenv("OTEL_BSP_SCHEDULE_DELAY", "1")
 			t.Setenv("OTEL_BSP_MAX_EXPORT_BATCH_SIZE", "1")
 			s := site(t)
 			tracer, log := open(t)
-			work(t, tracer, s.URL+"/new", s.URL+"/new?2", s.URL+"/new?3")
+			runJobs(t, tracer, s.URL+"/new", s.URL+"/new?2", s.URL+"/new?3")
 			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 			defer cancel()
-			begun := time.Now()
+			start := time.Now()
 			tracer.Close(ctx)
-			if took := time.Since(begun); took > 9*time.Second {
-				t.Errorf("Close took %v", took)
+			if elapsed := time.Since(start); elapsed > 9*time.Second {
+				t.Errorf("Close took %v", elapsed)
 			}
 			if n := strings.Count(log.String(), "\n"); n != 1 || !strings.Contains(log.String(), "cannot send spans") || strings.Contains(log.String(), "s3cr3t") {
 				t.Errorf("%d lines of log:\n%s", n, log)
@@ -251,18 +251,18 @@ func TestNoCollector(t *testing.T) {
 }
 
 // Spans that cannot be sent are dropped and do not fill the memory.
-func TestFewSpansWait(t *testing.T) {
+func TestMaxQueuedSpans(t *testing.T) {
 	t.Setenv("OTEL_BSP_MAX_QUEUE_SIZE", "20")
 	t.Setenv("OTEL_BSP_MAX_EXPORT_BATCH_SIZE", "5")
-	hold := make(chan struct{})
-	r := receive(t, hold)
+	respond := make(chan struct{})
+	r := receive(t, respond)
 	tracer, _ := open(t)
 	a := &queue.Attempt{Job: &job.Job{URL: uri.MustParse("x:" + strings.Repeat("long", 10_000))}}
 	for range 1000 {
 		_, ended := tracer.Attempt(t.Context(), a)
 		ended(nil, io.ErrUnexpectedEOF)
 	}
-	close(hold)
+	close(respond)
 	tracer.Close(t.Context())
 	if n := len(r.spans); n < 20 || n > 30 {
 		t.Errorf("%d spans were sent", n)
@@ -274,20 +274,20 @@ func TestFewSpansWait(t *testing.T) {
 	}
 }
 
-func TestTheEnvironmentDecides(t *testing.T) {
+func TestEnvironment(t *testing.T) {
 	const endpoint, traces = "OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"
 	for _, tt := range []struct {
-		env  map[string]string
-		on   bool
-		fail string
+		env     map[string]string
+		enabled bool
+		fail    string
 	}{
 		{env: nil},
 		{env: map[string]string{endpoint: ""}},
-		{env: map[string]string{endpoint: "http://h.example:4318"}, on: true},
-		{env: map[string]string{traces: "https://h.example/v1/traces"}, on: true},
+		{env: map[string]string{endpoint: "http://h.example:4318"}, enabled: true},
+		{env: map[string]string{traces: "https://h.example/v1/traces"}, enabled: true},
 		{env: map[string]string{endpoint: "http://h.example", "OTEL_SDK_DISABLED": "True"}},
 		{env: map[string]string{endpoint: "http://h.example", "OTEL_TRACES_EXPORTER": "none"}},
-		{env: map[string]string{endpoint: "http://h.example", "OTEL_TRACES_EXPORTER": "otlp"}, on: true},
+		{env: map[string]string{endpoint: "http://h.example", "OTEL_TRACES_EXPORTER": "otlp"}, enabled: true},
 		{env: map[string]string{endpoint: "h.example:4317"}, fail: "$OTEL_EXPORTER_OTLP_ENDPOINT must be an http or https URL"},
 		{env: map[string]string{traces: "http:///x"}, fail: "$OTEL_EXPORTER_OTLP_TRACES_ENDPOINT must be an http or https URL"},
 		{env: map[string]string{endpoint: "http://h.example", "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"}, fail: "$OTEL_EXPORTER_OTLP_PROTOCOL: only http/protobuf is supported"},
@@ -303,7 +303,7 @@ func TestTheEnvironmentDecides(t *testing.T) {
 			if tracer != nil {
 				tracer.Close(t.Context())
 			}
-			if (tracer != nil) != tt.on || fmt.Sprint(err) != tt.fail && (err != nil || tt.fail != "") {
+			if (tracer != nil) != tt.enabled || fmt.Sprint(err) != tt.fail && (err != nil || tt.fail != "") {
 				t.Errorf("%v, %v", tracer, err)
 			}
 		})

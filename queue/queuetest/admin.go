@@ -74,7 +74,7 @@ func (c *Conn) DropDead(ctx context.Context, sequence uint64) error {
 		if i < 0 {
 			return queue.ErrNotFound
 		}
-		delete(l.have, l.all[i].ID)
+		delete(l.ids, l.all[i].ID)
 		l.all = slices.Delete(l.all, i, i+1)
 		return nil
 	})
@@ -106,7 +106,7 @@ func (c *Conn) PurgeDead(ctx context.Context) (uint64, error) {
 func (c *Conn) purge(ctx context.Context, key string, l *log) (n uint64, err error) {
 	err = c.do(ctx, "delete", key, func() error {
 		n = uint64(len(l.all))
-		*l = log{have: map[string]bool{}}
+		*l = log{ids: map[string]bool{}}
 		return nil
 	})
 	return n, err

@@ -14,20 +14,20 @@ import (
 // engine. Its AckWait and LeaseTTL should be one or two seconds, and its window minutes.
 func Run(t *testing.T, open func(t *testing.T) (connect func() queue.Admin)) {
 	for name, test := range map[string]func(*testing.T, func() queue.Admin){
-		"WhatIsSubmittedTwiceIsThereOnce":           submittedTwice,
-		"WhatALostWorkerHadIsDeliveredAgain":        lostWorker,
+		"WhatIsSubmittedTwiceIsThereOnce":           duplicates,
+		"WhatALostWorkerHadIsDeliveredAgain":        redelivery,
 		"WhatIsExtendedIsNotDeliveredAgain":         extended,
 		"WhatIsReturnedIsDeliveredAgainAfterADelay": returned,
 		"TheUrgentGoesFirstAndNothingStarves":       priorities,
 		"ThereIsOneResultForEachID":                 results,
-		"ResultsAreFollowed":                        followed,
-		"DeadLettersAreThereUntilTheyAreDropped":    letters,
-		"AListOfWhatIsGoneEnds":                     gone,
-		"ValuesChangeOnlyAsTheyWereSeen":            compared,
+		"ResultsAreFollowed":                        followResults,
+		"DeadLettersAreThereUntilTheyAreDropped":    deadLetters,
+		"AListOfWhatIsGoneEnds":                     removedMessages,
+		"ValuesChangeOnlyAsTheyWereSeen":            valueRevisions,
 		"LeasesVanish":                              leases,
 		"PurgingRemovesAKind":                       purging,
-		"NextEndsWithItsContext":                    waiting,
-		"WhoWantsNoMoreKeepsNothing":                cancelled,
+		"NextEndsWithItsContext":                    nextTimeout,
+		"WhoWantsNoMoreKeepsNothing":                cancelledNext,
 		"StatusCounts":                              status,
 		"PagesStay":                                 pages,
 	} {
@@ -62,8 +62,8 @@ func next(t *testing.T, e queue.Engine, want string) queue.Delivery {
 	return d
 }
 
-// nothing checks that no job is delivered within d.
-func nothing(t *testing.T, e queue.Engine, d time.Duration) {
+// noDelivery checks that no job is delivered within d.
+func noDelivery(t *testing.T, e queue.Engine, d time.Duration) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), d)
 	defer cancel()
@@ -75,7 +75,7 @@ func nothing(t *testing.T, e queue.Engine, d time.Duration) {
 	}
 }
 
-func submittedTwice(t *testing.T, connect func() queue.Admin) {
+func duplicates(t *testing.T, connect func() queue.Admin) {
 	a, b := connect(), connect()
 	if submit(t, a, queue.Normal, "k", "one") || !submit(t, a, queue.Normal, "k", "two") || !submit(t, b, queue.Normal, "k", "three") {
 		t.Error("the first is a duplicate, or another one is not")
@@ -101,17 +101,17 @@ func check(t *testing.T, err error) {
 	}
 }
 
-func lostWorker(t *testing.T, connect func() queue.Admin) {
+func redelivery(t *testing.T, connect func() queue.Admin) {
 	a := connect()
 	submit(t, a, queue.Normal, "k", "one")
 	next(t, a, "one")
-	begun := time.Now()
+	start := time.Now()
 	d := next(t, a, "one")
-	if took := time.Since(begun); took < a.Limits().AckWait/2 || !d.Again() {
-		t.Errorf("delivered again after %v, and it says %v", took, d.Again())
+	if elapsed := time.Since(start); elapsed < a.Limits().AckWait/2 || !d.Again() {
+		t.Errorf("delivered again after %v, and it says %v", elapsed, d.Again())
 	}
 	check(t, d.Ack(t.Context()))
-	nothing(t, a, a.Limits().AckWait*3/2)
+	noDelivery(t, a, a.Limits().AckWait*3/2)
 }
 
 func extended(t *testing.T, connect func() queue.Admin) {
@@ -120,7 +120,7 @@ func extended(t *testing.T, connect func() queue.Admin) {
 	d := next(t, a, "one")
 	for range 6 {
 		check(t, d.Extend())
-		nothing(t, b, a.Limits().AckWait/3)
+		noDelivery(t, b, a.Limits().AckWait/3)
 	}
 	check(t, d.Ack(t.Context()))
 }
@@ -129,11 +129,11 @@ func returned(t *testing.T, connect func() queue.Admin) {
 	a := connect()
 	submit(t, a, queue.Normal, "k", "one")
 	d := next(t, a, "one")
-	begun := time.Now()
+	start := time.Now()
 	check(t, d.Return(300*time.Millisecond))
 	d = next(t, a, "one")
-	if took := time.Since(begun); took < 250*time.Millisecond || !d.Again() {
-		t.Errorf("delivered again after %v, and it says %v", took, d.Again())
+	if elapsed := time.Since(start); elapsed < 250*time.Millisecond || !d.Again() {
+		t.Errorf("delivered again after %v, and it says %v", elapsed, d.Again())
 	}
 	check(t, d.Return(0))
 	check(t, next(t, a, "one").Ack(t.Context()))
@@ -145,16 +145,16 @@ func priorities(t *testing.T, connect func() queue.Admin) {
 		submit(t, a, queue.Low, fmt.Sprint("l", i), "low")
 		submit(t, a, queue.High, fmt.Sprint("h", i), "high")
 	}
-	highs := 0
+	high := 0
 	for range 40 {
 		d := next(t, a, "")
 		if d.Priority() == queue.High {
-			highs++
+			high++
 		}
 		check(t, d.Ack(t.Context()))
 	}
-	if highs < 30 {
-		t.Errorf("%d of 40 were urgent", highs)
+	if high < 30 {
+		t.Errorf("%d of 40 were urgent", high)
 	}
 }
 
@@ -187,7 +187,7 @@ func results(t *testing.T, connect func() queue.Admin) {
 	}
 }
 
-func followed(t *testing.T, connect func() queue.Admin) {
+func followResults(t *testing.T, connect func() queue.Admin) {
 	a, b := connect(), connect()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -209,7 +209,7 @@ func followed(t *testing.T, connect func() queue.Admin) {
 	}
 }
 
-func letters(t *testing.T, connect func() queue.Admin) {
+func deadLetters(t *testing.T, connect func() queue.Admin) {
 	a := connect()
 	check(t, a.PutDead(t.Context(), "x", []byte("first")))
 	check(t, a.PutDead(t.Context(), "x", []byte("second")))
@@ -235,8 +235,8 @@ func letters(t *testing.T, connect func() queue.Admin) {
 	}
 }
 
-// gone checks that a list ends if its messages are removed before they are listed.
-func gone(t *testing.T, connect func() queue.Admin) {
+// removedMessages checks that a list ends if its messages are removed before they are listed.
+func removedMessages(t *testing.T, connect func() queue.Admin) {
 	a := connect()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
@@ -267,7 +267,7 @@ func gone(t *testing.T, connect func() queue.Admin) {
 	}
 }
 
-func compared(t *testing.T, connect func() queue.Admin) {
+func valueRevisions(t *testing.T, connect func() queue.Admin) {
 	ctx := t.Context()
 	v, w := connect().Records(), connect().Records()
 	key := "host/1f/0"
@@ -309,26 +309,26 @@ func leases(t *testing.T, connect func() queue.Admin) {
 	ctx := t.Context()
 	a := connect()
 	v, ttl := a.Leases(), a.Limits().LeaseTTL
-	begun := time.Now()
+	start := time.Now()
 	r, err := v.Create(ctx, "k", []byte("a"))
 	check(t, err)
 	for range 4 {
 		wait(t, ttl/2)
-		begun = time.Now() // the TTL starts before the response arrives
+		start = time.Now() // the TTL starts before the response arrives
 		r, err = v.Update(ctx, "k", []byte("a"), r)
 		check(t, err)
 	}
 	for {
 		_, err := v.Create(ctx, "k", []byte("b"))
-		took := time.Since(begun)
+		elapsed := time.Since(start)
 		if err == nil {
-			if took < ttl*9/10 {
-				t.Errorf("the lease vanished after %v, which is before %v", took, ttl)
+			if elapsed < ttl*9/10 {
+				t.Errorf("the lease vanished after %v, which is before %v", elapsed, ttl)
 			}
 			break
 		}
-		if !errors.Is(err, queue.ErrExists) || took > ttl+10*time.Second {
-			t.Fatalf("after %v: %v", took, err)
+		if !errors.Is(err, queue.ErrExists) || elapsed > ttl+10*time.Second {
+			t.Fatalf("after %v: %v", elapsed, err)
 		}
 		wait(t, 50*time.Millisecond)
 	}
@@ -374,12 +374,12 @@ func purging(t *testing.T, connect func() queue.Admin) {
 	check(t, a.PutResult(ctx, "x", []byte("r")))
 	check(t, a.PutDead(ctx, "x", []byte("d")))
 	for _, tt := range []struct {
-		what  string
+		kind  string
 		purge func(context.Context) (uint64, error)
 		want  uint64
 	}{{"jobs", a.PurgeJobs, 2}, {"results", a.PurgeResults, 1}, {"dead letters", a.PurgeDead, 1}} {
 		if n, err := tt.purge(ctx); n != tt.want || err != nil {
-			t.Errorf("%d %s purged, want %d: %v", n, tt.what, tt.want, err)
+			t.Errorf("%d %s purged, want %d: %v", n, tt.kind, tt.want, err)
 		}
 	}
 	if s, err := a.Status(ctx); err != nil || s.Depth()+s.Results+s.Dead != 0 {
@@ -396,11 +396,11 @@ func purging(t *testing.T, connect func() queue.Admin) {
 	}
 }
 
-func cancelled(t *testing.T, connect func() queue.Admin) {
+func cancelledNext(t *testing.T, connect func() queue.Admin) {
 	a, b := connect(), connect()
 	const jobs = 40
-	for _, has := range []bool{true, false} { // whether the queue has jobs at that time
-		if has {
+	for _, submitted := range []bool{true, false} { // whether the queue has jobs at that time
+		if submitted {
 			for i := range jobs {
 				submit(t, b, queue.Normal, fmt.Sprint("k", i), "first")
 			}
@@ -409,44 +409,44 @@ func cancelled(t *testing.T, connect func() queue.Admin) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		wait := make(chan error)
-		if has {
+		if submitted {
 			cancel()
 		}
 		go func() {
 			_, err := a.Next(ctx)
 			wait <- err
 		}()
-		if !has {
-			nothing(t, b, 100*time.Millisecond)
+		if !submitted {
+			noDelivery(t, b, 100*time.Millisecond)
 			cancel()
 		}
 		if err := <-wait; !errors.Is(err, context.Canceled) {
 			t.Fatalf("%v, want the error of the context", err)
 		}
-		if !has {
+		if !submitted {
 			for i := range jobs {
 				submit(t, b, queue.Normal, fmt.Sprint("l", i), "second")
 			}
 		}
-		begun := time.Now()
+		start := time.Now()
 		for i := range jobs {
-			if has && i == 0 {
+			if submitted && i == 0 {
 				continue // it was delivered
 			}
-			check(t, next(t, b, map[bool]string{true: "first", false: "second"}[has]).Ack(t.Context()))
+			check(t, next(t, b, map[bool]string{true: "first", false: "second"}[submitted]).Ack(t.Context()))
 		}
-		if took := time.Since(begun); took > 3*time.Second {
-			t.Errorf("the last of the jobs is delivered to somebody else after %v", took)
+		if elapsed := time.Since(start); elapsed > 3*time.Second {
+			t.Errorf("the last of the jobs is delivered to somebody else after %v", elapsed)
 		}
 	}
 }
 
-func waiting(t *testing.T, connect func() queue.Admin) {
+func nextTimeout(t *testing.T, connect func() queue.Admin) {
 	a := connect()
-	begun := time.Now()
-	nothing(t, a, 100*time.Millisecond)
-	if took := time.Since(begun); took > 5*time.Second {
-		t.Errorf("it took %v", took)
+	start := time.Now()
+	noDelivery(t, a, 100*time.Millisecond)
+	if elapsed := time.Since(start); elapsed > 5*time.Second {
+		t.Errorf("it took %v", elapsed)
 	}
 }
 

@@ -15,9 +15,9 @@ import (
 
 // A Fault is a failure of one operation.
 type Fault struct {
-	Lost       bool // the request is lost
-	AnswerLost bool // the operation is performed and the response is lost
-	Twice      bool // the job is also delivered to another worker
+	Lost         bool // the request is lost
+	ResponseLost bool // the operation is performed and the response is lost
+	Twice        bool // the job is also delivered to another worker
 }
 
 // Options configure a Model. Zero fields mean the defaults.
@@ -25,7 +25,7 @@ type Options struct {
 	queue.Limits               // defaults: 1 minute, 15 s, 1 MiB
 	Window       time.Duration // duplicate window; default 1 hour
 	Timeout      time.Duration // after which an operation without a response fails; default 3 s
-	Most         int           // maximum number of jobs; 0 means no limit
+	MaxJobs      int           // maximum number of jobs; 0 means no limit
 	// Fault, if not nil, returns the failure of an operation of a connection on a key. Operations
 	// are "submit", "next", "ack", "extend", "return", "result", "dead", "get", "create", "update",
 	// "put" and "delete". Its result must not depend on concurrent operations.
@@ -56,8 +56,8 @@ type message struct {
 
 // A log holds messages in order, at most one for each ID.
 type log struct {
-	all  []queue.Stored
-	have map[string]bool
+	all []queue.Stored
+	ids map[string]bool
 }
 
 type value struct {
@@ -72,19 +72,19 @@ func NewModel(opts Options) *Model {
 	opts.Message, opts.Window = cmp.Or(opts.Message, 1<<20), cmp.Or(opts.Window, time.Hour)
 	opts.Timeout = cmp.Or(opts.Timeout, 3*time.Second)
 	return &Model{opts: opts, changed: make(chan struct{}), jobs: map[queue.Priority][]*message{}, keys: map[string]time.Time{},
-		results: log{have: map[string]bool{}}, dead: log{have: map[string]bool{}},
+		results: log{ids: map[string]bool{}}, dead: log{ids: map[string]bool{}},
 		leases: map[string]*value{}, records: map[string]*value{}, pages: map[string]*value{}}
 }
 
-// errNoAnswer is returned by operations without a response.
-var errNoAnswer = errors.New("queuetest: no answer")
+// errNoResponse is returned by operations without a response.
+var errNoResponse = errors.New("queuetest: no answer")
 
 // A Conn is a connection to a model.
 type Conn struct {
-	model *Model
-	name  string
-	mu    sync.Mutex
-	cut   chan struct{} // closed while the connection is cut
+	model  *Model
+	name   string
+	mu     sync.Mutex
+	cutOff chan struct{} // closed while the connection is cut
 }
 
 // Connect returns a connection. Options.Fault gets its name.
@@ -95,18 +95,18 @@ func (c *Conn) Cut(cut bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
-	case cut && c.cut == nil:
-		c.cut = make(chan struct{})
-		close(c.cut)
+	case cut && c.cutOff == nil:
+		c.cutOff = make(chan struct{})
+		close(c.cutOff)
 	case !cut:
-		c.cut = nil
+		c.cutOff = nil
 	}
 }
 
 func (c *Conn) isCut() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.cut != nil
+	return c.cutOff != nil
 }
 
 func (m *Model) fault(c *Conn, op, key string) Fault {
@@ -137,7 +137,7 @@ func (c *Conn) do(ctx context.Context, op, key string, f func() error) error {
 		err = f()
 		c.model.mu.Unlock()
 	}
-	if fault.Lost || fault.AnswerLost {
+	if fault.Lost || fault.ResponseLost {
 		return c.wait(ctx, op)
 	}
 	return err
@@ -147,7 +147,7 @@ func (c *Conn) do(ctx context.Context, op, key string, f func() error) error {
 func (c *Conn) wait(ctx context.Context, op string) error {
 	select {
 	case <-time.After(c.model.opts.Timeout):
-		return fmt.Errorf("%s: %w", op, errNoAnswer)
+		return fmt.Errorf("%s: %w", op, errNoResponse)
 	case <-ctx.Done():
 		return ctx.Err()
 	}
@@ -164,7 +164,7 @@ func (c *Conn) Submit(ctx context.Context, p queue.Priority, key string, data []
 			duplicate = true
 			return nil
 		}
-		if m.opts.Most > 0 && len(m.jobs[p]) >= m.opts.Most {
+		if m.opts.MaxJobs > 0 && len(m.jobs[p]) >= m.opts.MaxJobs {
 			return queue.ErrFull
 		}
 		m.keys[key] = now
@@ -210,7 +210,7 @@ func (c *Conn) Next(ctx context.Context) (queue.Delivery, error) {
 			msg.ready = time.Now()
 		}
 		m.mu.Unlock()
-		if fault.Lost || fault.AnswerLost { // a lost response counts as a delivery
+		if fault.Lost || fault.ResponseLost { // a lost response counts as a delivery
 			return nil, c.wait(ctx, "next")
 		}
 		return d, nil
@@ -222,11 +222,11 @@ func (m *Model) pick() (*message, queue.Priority, time.Duration) {
 	now, wait := time.Now(), time.Hour
 	for _, p := range queue.Priorities {
 		for _, msg := range m.jobs[p] {
-			rest := msg.ready.Sub(now)
-			if rest <= 0 {
+			remaining := msg.ready.Sub(now)
+			if remaining <= 0 {
 				return msg, p, 0
 			}
-			wait = min(wait, rest)
+			wait = min(wait, remaining)
 		}
 	}
 	return nil, "", wait
@@ -280,8 +280,8 @@ func (d *delivery) Return(delay time.Duration) error {
 }
 
 func (l *log) put(seq uint64, id string, data []byte) {
-	if !l.have[id] {
-		l.have[id] = true
+	if !l.ids[id] {
+		l.ids[id] = true
 		l.all = append(l.all, queue.Stored{Sequence: seq, ID: id, Data: data})
 	}
 }
@@ -308,7 +308,7 @@ func (c *Conn) put(ctx context.Context, op string, l *log, id string, data []byt
 // HasResult implements queue.Engine.
 func (c *Conn) HasResult(ctx context.Context, id string) (has bool, err error) {
 	err = c.do(ctx, "get", "result "+id, func() error {
-		has = c.model.results.have[id]
+		has = c.model.results.ids[id]
 		return nil
 	})
 	return has, err

@@ -24,7 +24,7 @@ func RunStore(t *testing.T, open func(t *testing.T, forged map[string]string) qu
 	} {
 		t.Run("WhatIsKeptComesBack/"+name, func(t *testing.T) {
 			t.Parallel()
-			comesBack(t, open(t, nil), text)
+			roundTrip(t, open(t, nil), text)
 		})
 	}
 	for name, text := range map[string]string{"SameLength": "c0ntent", "Shorter": "c", "Empty": ""} {
@@ -34,10 +34,10 @@ func RunStore(t *testing.T, open func(t *testing.T, forged map[string]string) qu
 		})
 	}
 	for name, test := range map[string]func(*testing.T, queue.Store){
-		"WhatWasWrittenIsReadBeforeItIsKept": readBefore,
+		"WhatWasWrittenIsReadBeforeItIsKept": readBeforeCommit,
 		"WhatIsDiscardedIsNotKept":           discarded,
-		"WhatIsNoDigestIsRefused":            noDigest,
-		"AContextThatEndedKeepsNothing":      late,
+		"WhatIsNoDigestIsRefused":            invalidDigests,
+		"AContextThatEndedKeepsNothing":      commitAfterCancel,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -46,11 +46,11 @@ func RunStore(t *testing.T, open func(t *testing.T, forged map[string]string) qu
 	}
 }
 
-func comesBack(t *testing.T, s queue.Store, text string) {
+func roundTrip(t *testing.T, s queue.Store, text string) {
 	sum := digest(text)
-	path := keep(t, s, text, sum)
-	if again := keep(t, s, text, sum); again != path || !strings.HasSuffix(path, artefact.Path(sum)) {
-		t.Errorf("kept at %q, and the second time at %q", path, again)
+	path := commit(t, s, text, sum)
+	if second := commit(t, s, text, sum); second != path || !strings.HasSuffix(path, artefact.Path(sum)) {
+		t.Errorf("kept at %q, and the second time at %q", path, second)
 	}
 	if got := get(t, s, sum); got != text {
 		t.Errorf("%d bytes came back, want %d", len(got), len(text))
@@ -68,14 +68,14 @@ func forged(t *testing.T, s queue.Store, text string) {
 		t.Errorf("reading the forged content: %v, want an error of class %s", err, fetch.ErrChecksum)
 	}
 	for range 2 {
-		keep(t, s, text, sum)
+		commit(t, s, text, sum)
 		if got := get(t, s, sum); got != text {
 			t.Errorf("%q is kept, want %q", got, text)
 		}
 	}
 }
 
-func readBefore(t *testing.T, s queue.Store) {
+func readBeforeCommit(t *testing.T, s queue.Store) {
 	spool := begin(t, s)
 	io.WriteString(spool, "some text")
 	for range 2 {
@@ -101,7 +101,7 @@ func discarded(t *testing.T, s queue.Store) {
 	isMissing(t, s, digest("gone"), fetch.ErrNotFound)
 }
 
-func noDigest(t *testing.T, s queue.Store) {
+func invalidDigests(t *testing.T, s queue.Store) {
 	for _, sum := range []string{"", "../x", strings.Repeat("z", 64)} {
 		spool := begin(t, s)
 		if _, err := spool.Commit(t.Context(), sum); fetch.CodeOf(err) != fetch.ErrRequest {
@@ -111,7 +111,7 @@ func noDigest(t *testing.T, s queue.Store) {
 	}
 }
 
-func late(t *testing.T, s queue.Store) {
+func commitAfterCancel(t *testing.T, s queue.Store) {
 	spool := begin(t, s)
 	io.WriteString(spool, "late")
 	ctx, cancel := context.WithCancel(t.Context())
@@ -148,7 +148,7 @@ func begin(t *testing.T, s queue.Store) queue.Spool {
 	return spool
 }
 
-func keep(t *testing.T, s queue.Store, text, sum string) string {
+func commit(t *testing.T, s queue.Store, text, sum string) string {
 	t.Helper()
 	spool := begin(t, s)
 	_, err := io.Copy(spool, strings.NewReader(text))

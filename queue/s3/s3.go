@@ -54,11 +54,11 @@ const (
 	defaultEndpoint = "https://s3.amazonaws.com"
 	// tries is the number of attempts of a request. After that, the queue retries the job.
 	tries = 3
-	// partsAtOnce is the number of concurrent part uploads. Parts are read from the file and not
-	// held in memory.
-	partsAtOnce     = 2
-	connect         = 30 * time.Second
-	responseTimeout = time.Minute
+	// maxConcurrentParts is the number of concurrent part uploads. Parts are read from the file and
+	// not held in memory.
+	maxConcurrentParts = 2
+	connect            = 30 * time.Second
+	responseTimeout    = time.Minute
 )
 
 // Open opens the store in an existing bucket. Errors are *fetch.Errors and contain no secrets.
@@ -142,7 +142,7 @@ func (s *Store) url(name string) string { return "s3://" + s.opts.Bucket + "/" +
 func (s *Store) name(sum string) string { return path.Join(s.opts.Prefix, artefact.Path(sum)) }
 
 // Begin implements queue.Store.
-func (s *Store) Begin() (queue.Spool, error) { return artefact.NewSpool(s.opts.Spool, s.keep) }
+func (s *Store) Begin() (queue.Spool, error) { return artefact.NewSpool(s.opts.Spool, s.upload) }
 
 // Get implements queue.Store.
 func (s *Store) Get(ctx context.Context, sum string) (io.ReadCloser, error) {
@@ -167,12 +167,12 @@ func (s *Store) holds(ctx context.Context, sum string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	held, err := artefact.Holds(r)
-	return held, s.explain(err)
+	stored, err := artefact.Holds(r)
+	return stored, s.explain(err)
 }
 
-// keep uploads a body. The store shows an object only when it is complete.
-func (s *Store) keep(ctx context.Context, f *os.File, sum string) (string, error) {
+// upload uploads a body. The store shows an object only when it is complete.
+func (s *Store) upload(ctx context.Context, f *os.File, sum string) (string, error) {
 	ctx, cancel := context.WithCancel(ctx) // stops goroutines that the client leaves after a failure
 	defer cancel()
 	info, err := f.Stat()
@@ -180,17 +180,17 @@ func (s *Store) keep(ctx context.Context, f *os.File, sum string) (string, error
 		return "", err
 	}
 	name := s.name(sum)
-	have, err := s.client.StatObject(ctx, s.opts.Bucket, name, minio.StatObjectOptions{})
+	stored, err := s.client.StatObject(ctx, s.opts.Bucket, name, minio.StatObjectOptions{})
 	switch {
-	case err == nil && have.Size == info.Size(): // others may have replaced it
-		if held, err := s.holds(ctx, sum); held || err != nil {
+	case err == nil && stored.Size == info.Size(): // others may have replaced it
+		if stored, err := s.holds(ctx, sum); stored || err != nil {
 			return s.url(name), err
 		}
 	case err != nil && minio.ToErrorResponse(err).StatusCode != http.StatusNotFound:
 		return "", s.explain(err)
 	}
 	put, err := s.client.PutObject(ctx, s.opts.Bucket, name, f, info.Size(),
-		minio.PutObjectOptions{ContentType: "application/octet-stream", NumThreads: partsAtOnce})
+		minio.PutObjectOptions{ContentType: "application/octet-stream", NumThreads: maxConcurrentParts})
 	if err == nil && put.Size != info.Size() {
 		err = fmt.Errorf("the store received %d of %d bytes", put.Size, info.Size())
 	}

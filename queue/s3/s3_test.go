@@ -68,13 +68,13 @@ func commit(t *testing.T, s *s3.Store, r io.Reader) (string, error) {
 	return spool.Commit(t.Context(), hex.EncodeToString(sum.Sum(nil)))
 }
 
-func TestLargeContentsComeInPartsAndTakeNoMemory(t *testing.T) {
+func TestLargeBody(t *testing.T) {
 	if testing.Short() {
 		t.Skip("writes 100 MB to a file")
 	}
 	const size = 100 << 20
 	server := serve(t)
-	server.forget = true
+	server.discard = true
 	s := open(t, server)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -87,8 +87,8 @@ func TestLargeContentsComeInPartsAndTakeNoMemory(t *testing.T) {
 	if o := server.objects[name]; o.size != size || server.uploads != 1 {
 		t.Errorf("%s: %d bytes in %d uploads in parts", name, o.size, server.uploads)
 	}
-	if grown := after.TotalAlloc - before.TotalAlloc; grown > size/2 {
-		t.Errorf("%d bytes of memory were allocated for %d bytes of content", grown, size)
+	if allocated := after.TotalAlloc - before.TotalAlloc; allocated > size/2 {
+		t.Errorf("%d bytes of memory were allocated for %d bytes of content", allocated, size)
 	}
 }
 
@@ -96,7 +96,7 @@ type zeros struct{}
 
 func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
 
-func TestWhatIsThereIsNotSentAgain(t *testing.T) {
+func TestExistingBodyIsNotUploaded(t *testing.T) {
 	t.Parallel()
 	server := serve(t)
 	s := open(t, server)
@@ -116,7 +116,7 @@ func TestWhatIsThereIsNotSentAgain(t *testing.T) {
 	}
 }
 
-func TestRefusals(t *testing.T) {
+func TestCommitErrors(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name   string
@@ -148,11 +148,11 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-func TestOpenRefuses(t *testing.T) {
+func TestOpenErrors(t *testing.T) {
 	t.Parallel()
 	server, creds := serve(t), credentialsFile(t)
-	gone := serve(t)
-	gone.Server.Close()
+	closedServer := serve(t)
+	closedServer.Server.Close()
 	for _, tt := range []struct {
 		name string
 		opts s3.Options
@@ -163,7 +163,7 @@ func TestOpenRefuses(t *testing.T) {
 		{"no URL", s3.Options{Endpoint: "h:80", Bucket: "bucket", Credentials: creds}, fetch.ErrRequest},
 		{"no file", s3.Options{Endpoint: server.URL, Bucket: "bucket", Credentials: creds + "x"}, fetch.ErrFile},
 		{"an empty file", s3.Options{Endpoint: server.URL, Bucket: "bucket", Credentials: os.DevNull}, fetch.ErrAuth},
-		{"nobody there", s3.Options{Endpoint: gone.URL, Bucket: "bucket", Credentials: creds}, fetch.ErrNetwork},
+		{"nobody there", s3.Options{Endpoint: closedServer.URL, Bucket: "bucket", Credentials: creds}, fetch.ErrNetwork},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -175,7 +175,7 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
-func TestAnUploadEndsWithItsContext(t *testing.T) {
+func TestCancelledUpload(t *testing.T) {
 	t.Parallel()
 	server := serve(t)
 	s := open(t, server)

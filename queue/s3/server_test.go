@@ -28,8 +28,8 @@ type bucketServer struct {
 	uploads  int
 	requests []string
 	fail     func(r *http.Request) int // returns the status of a failing request, or 0
-	wrong    []string
-	forget   bool // bodies are counted, not stored
+	problems []string
+	discard  bool // bodies are counted, not stored
 }
 
 type object struct {
@@ -48,7 +48,7 @@ func serve(t *testing.T) *bucketServer {
 	s.Server = httptest.NewServer(s)
 	t.Cleanup(func() {
 		s.Close()
-		for _, text := range s.wrong {
+		for _, text := range s.problems {
 			t.Error(text)
 		}
 	})
@@ -85,7 +85,7 @@ func (s *bucketServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case r.Method == http.MethodPut && q.Get("uploadId") == "u1":
 		part, _ := strconv.Atoi(q.Get("partNumber"))
 		s.parts[part] = data
-		if s.forget {
+		if s.discard {
 			s.parts[part] = []byte(strconv.FormatInt(n, 10))
 		}
 		w.Header().Set("ETag", tag(data))
@@ -121,7 +121,7 @@ func sumOf(data []byte) []byte { sum := md5.Sum(data); return sum[:] }
 func (s *bucketServer) complete(w http.ResponseWriter, name string) {
 	var o object
 	for i := 1; i <= len(s.parts); i++ {
-		if s.forget {
+		if s.discard {
 			n, _ := strconv.ParseInt(string(s.parts[i]), 10, 64)
 			o.size += n
 			continue
@@ -153,11 +153,11 @@ func (s *bucketServer) check(r *http.Request) io.Reader {
 	defer s.mu.Unlock()
 	auth, sum := r.Header.Get("Authorization"), r.Header.Get("X-Amz-Content-Sha256")
 	if !strings.HasPrefix(auth, "AWS4-HMAC-SHA256 Credential="+keyID+"/") || !strings.Contains(auth, "Signature=") || r.Header.Get("X-Amz-Date") == "" || sum == "" {
-		s.wrong = append(s.wrong, r.Method+" "+r.URL.Path+" is not signed")
+		s.problems = append(s.problems, r.Method+" "+r.URL.Path+" is not signed")
 	}
 	for _, values := range r.Header {
 		if slices.ContainsFunc(values, func(v string) bool { return strings.Contains(v, secret) }) {
-			s.wrong = append(s.wrong, "the secret is sent")
+			s.problems = append(s.problems, "the secret is sent")
 		}
 	}
 	if strings.HasPrefix(sum, "STREAMING-") {
@@ -167,7 +167,7 @@ func (s *bucketServer) check(r *http.Request) io.Reader {
 }
 
 func (s *bucketServer) read(body io.Reader) (n int64, data []byte, err error) {
-	if s.forget {
+	if s.discard {
 		n, err = io.Copy(sha256.New(), body)
 		return n, nil, err
 	}
@@ -177,32 +177,32 @@ func (s *bucketServer) read(body io.Reader) (n int64, data []byte, err error) {
 
 // chunks decodes a body in signed chunks: each starts with a length in hexadecimal and a signature.
 type chunks struct {
-	r    *bufio.Reader
-	left int64
-	over bool
+	r         *bufio.Reader
+	remaining int64
+	ended     bool
 }
 
 func (c *chunks) Read(p []byte) (int, error) {
-	if c.over {
+	if c.ended {
 		return 0, io.EOF
 	}
-	if c.left == 0 {
+	if c.remaining == 0 {
 		line, err := c.r.ReadString('\n')
 		if err != nil {
 			return 0, io.ErrUnexpectedEOF
 		}
 		size, signature, ok := strings.Cut(strings.TrimSpace(line), ";chunk-signature=")
-		if c.left, err = strconv.ParseInt(size, 16, 64); err != nil || !ok || len(signature) != 64 {
+		if c.remaining, err = strconv.ParseInt(size, 16, 64); err != nil || !ok || len(signature) != 64 {
 			return 0, fmt.Errorf("no piece: %q", line)
 		}
-		if c.left == 0 {
-			c.over = true
+		if c.remaining == 0 {
+			c.ended = true
 			io.Copy(io.Discard, c.r)
 			return 0, io.EOF
 		}
 	}
-	n, err := c.r.Read(p[:min(int64(len(p)), c.left)])
-	if c.left -= int64(n); c.left == 0 {
+	n, err := c.r.Read(p[:min(int64(len(p)), c.remaining)])
+	if c.remaining -= int64(n); c.remaining == 0 {
 		c.r.Discard(2)
 	}
 	return n, err

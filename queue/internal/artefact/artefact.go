@@ -17,11 +17,11 @@ import (
 	"github.com/urlget/urlget/fetch"
 )
 
-// Kept is the directory of bodies in a store.
-const Kept = "sha256"
+// BodyDir is the directory of bodies in a store.
+const BodyDir = "sha256"
 
 // Path returns the slash-separated path of the body with a digest.
-func Path(sum string) string { return path.Join(Kept, sum[:2], sum) }
+func Path(sum string) string { return path.Join(BodyDir, sum[:2], sum) }
 
 // Check returns an error of class fetch.ErrRequest if sum is not a digest.
 func Check(sum string) error {
@@ -68,18 +68,18 @@ func Holds(r io.ReadCloser) (bool, error) {
 // A Spool is a queue.Spool in a temporary file, for stores that upload bodies.
 type Spool struct {
 	file   *os.File
-	keep   func(ctx context.Context, f *os.File, sum string) (path string, err error)
+	commit func(ctx context.Context, f *os.File, sum string) (path string, err error)
 	closed bool
 }
 
 // NewSpool creates a spool in dir, or in the system's directory for temporary files if dir is
-// empty. Commit calls keep with the file at offset 0.
-func NewSpool(dir string, keep func(ctx context.Context, f *os.File, sum string) (path string, err error)) (*Spool, error) {
+// empty. Commit calls commit with the file at offset 0.
+func NewSpool(dir string, commit func(ctx context.Context, f *os.File, sum string) (path string, err error)) (*Spool, error) {
 	f, err := os.CreateTemp(dir, "urlget-")
 	if err != nil {
 		return nil, err
 	}
-	return &Spool{file: f, keep: keep}, nil
+	return &Spool{file: f, commit: commit}, nil
 }
 
 // Write implements queue.Spool.
@@ -100,7 +100,7 @@ func (s *Spool) Commit(ctx context.Context, sum string) (string, error) {
 	if _, err := s.file.Seek(0, io.SeekStart); err != nil {
 		return "", err
 	}
-	return s.keep(ctx, s.file, sum)
+	return s.commit(ctx, s.file, sum)
 }
 
 // Discard implements queue.Spool.

@@ -28,24 +28,24 @@ type Server struct {
 	dir  string
 }
 
-// found is the contents of the address file.
-type found struct {
-	URL   string `json:"url"` // with the token
-	Stays bool   `json:"stays,omitempty"`
+// addressRecord is the contents of the address file.
+type addressRecord struct {
+	URL         string `json:"url"` // with the token
+	LongRunning bool   `json:"stays,omitempty"`
 }
 
 const (
-	addressFile = "server.json"
-	lockFile    = "lock"
-	readyWithin = 10 * time.Second
+	addressFile  = "server.json"
+	lockFile     = "lock"
+	startTimeout = 10 * time.Second
 )
 
 // ErrRuns is returned by Start if another process runs a server in the same directory.
 var ErrRuns = errors.New("embedded: directory in use by another server")
 
-// Start starts a server that stores its data in dir, which it creates if needed. If stays is true,
-// the server is announced as long-running; see Find.
-func Start(dir string, stays bool) (*Server, error) {
+// Start starts a server that stores its data in dir, which it creates if needed. If longRunning is
+// true, the server is announced as long-running; see Find.
+func Start(dir string, longRunning bool) (*Server, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fetch.ErrFile.Wrap("", err)
 	}
@@ -68,12 +68,12 @@ func Start(dir string, stays bool) (*Server, error) {
 	}
 	e := &Server{nats: s, lock: lock, dir: dir}
 	s.Start()
-	if !s.ReadyForConnections(readyWithin) {
+	if !s.ReadyForConnections(startTimeout) {
 		e.Close()
 		return nil, fetch.ErrFile.Wrap("", fmt.Errorf("%s: the embedded server does not start", dir))
 	}
 	e.url = "nats://" + token + "@" + s.Addr().String()
-	data, err := json.Marshal(found{e.url, stays})
+	data, err := json.Marshal(addressRecord{e.url, longRunning})
 	if err == nil {
 		err = os.WriteFile(filepath.Join(dir, addressFile), data, 0o600)
 	}
@@ -100,12 +100,12 @@ func (s *Server) Close() error {
 
 // Find returns the URL of the server that another process runs in a directory, or "". stays is the
 // argument of Start in that process.
-func Find(dir string) (url string, stays bool) {
+func Find(dir string) (url string, longRunning bool) {
 	data, err := os.ReadFile(filepath.Join(dir, addressFile))
 	if err != nil {
 		return "", false
 	}
-	var f found
+	var f addressRecord
 	if json.Unmarshal(data, &f) != nil {
 		return "", false
 	}
@@ -114,5 +114,5 @@ func Find(dir string) (url string, stays bool) {
 		lock.Close()
 		return "", false // the file was left by a process that has ended
 	}
-	return f.URL, f.Stays
+	return f.URL, f.LongRunning
 }

@@ -13,20 +13,19 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("github.com/nats-io/nats-server/v2/server.init.0.func1"))
 }
 
-// TestOthersFindTheServer calls Find in the same process, which finds the lock taken like another
-// process.
-func TestOthersFindTheServer(t *testing.T) {
-	for _, stays := range []bool{true, false} {
+// TestFind calls Find in the same process, which finds the lock taken like another process.
+func TestFind(t *testing.T) {
+	for _, longRunning := range []bool{true, false} {
 		dir := t.TempDir()
 		if url, _ := embedded.Find(dir); url != "" {
 			t.Errorf("%s, and there is no server", url)
 		}
-		s, err := embedded.Start(dir, stays)
+		s, err := embedded.Start(dir, longRunning)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if url, told := embedded.Find(dir); url != s.URL() || told != stays {
-			t.Errorf("%s, stays: %v; want %s, %v", url, told, s.URL(), stays)
+		if url, gotLongRunning := embedded.Find(dir); url != s.URL() || gotLongRunning != longRunning {
+			t.Errorf("%s, stays: %v; want %s, %v", url, gotLongRunning, s.URL(), longRunning)
 		}
 		if second, err := embedded.Start(dir, true); !errors.Is(err, embedded.ErrRuns) {
 			second.Close()
@@ -35,8 +34,8 @@ func TestOthersFindTheServer(t *testing.T) {
 		if err := s.Close(); err != nil {
 			t.Error(err)
 		}
-		if url, stays := embedded.Find(dir); url != "" || stays {
-			t.Errorf("%s, stays: %v; the server has ended", url, stays)
+		if url, longRunning := embedded.Find(dir); url != "" || longRunning {
+			t.Errorf("%s, stays: %v; the server has ended", url, longRunning)
 		}
 	}
 }

@@ -21,8 +21,8 @@ func ExampleStart() {
 		log.Fatal(err)
 	}
 	defer s.Close()
-	url, stays := embedded.Find(dir)
-	fmt.Println(url == s.URL(), stays)
+	url, longRunning := embedded.Find(dir)
+	fmt.Println(url == s.URL(), longRunning)
 	_, err = embedded.Start(dir, true)
 	fmt.Println(errors.Is(err, embedded.ErrRuns))
 	// Output:

@@ -26,25 +26,25 @@ import (
 	"github.com/urlget/urlget/queue/jetstream"
 )
 
-// refusal checks that Open fails with an error of the given class that contains says. The error
-// must have one line and no secret.
-func refusal(t *testing.T, opts jetstream.Options, class fetch.Code, says string) {
+// checkOpenError checks that Open fails with an error of the given class that contains part. The
+// error must have one line and no secret.
+func checkOpenError(t *testing.T, opts jetstream.Options, class fetch.Code, part string) {
 	t.Helper()
 	e, err := jetstream.Open(t.Context(), opts)
 	if err == nil {
 		e.Close()
-		t.Fatalf("it opens; want %s: %s", class, says)
+		t.Fatalf("it opens; want %s: %s", class, part)
 	}
 	text := err.Error()
-	if fetch.CodeOf(err) != class || !strings.Contains(text, says) || strings.Contains(text, "\n") || strings.Contains(text, "s3cret") {
-		t.Errorf("%s: %v; want %s: %s", fetch.CodeOf(err), err, class, says)
+	if fetch.CodeOf(err) != class || !strings.Contains(text, part) || strings.Contains(text, "\n") || strings.Contains(text, "s3cret") {
+		t.Errorf("%s: %v; want %s: %s", fetch.CodeOf(err), err, class, part)
 	}
 }
 
-func TestWhatIsNoServerIsToldInOneLine(t *testing.T) {
+func TestNotAServer(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
-		says  string
+		text  string
 		class fetch.Code
 		want  string
 	}{
@@ -56,14 +56,14 @@ func TestWhatIsNoServerIsToldInOneLine(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			refusal(t, jetstream.Options{URL: "nats://" + pretend(t, tt.says)}, tt.class, tt.want)
+			checkOpenError(t, jetstream.Options{URL: "nats://" + serveGreeting(t, tt.text)}, tt.class, tt.want)
 		})
 	}
 }
 
-// pretend listens, sends a greeting and answers PING with PONG. If greeting is empty, it closes
-// each connection.
-func pretend(t *testing.T, greeting string) string {
+// serveGreeting listens, sends a greeting and answers PING with PONG. If greeting is empty, it
+// closes each connection.
+func serveGreeting(t *testing.T, greeting string) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -93,30 +93,30 @@ func pretend(t *testing.T, greeting string) string {
 	return l.Addr().String()
 }
 
-func TestWithoutJetStreamThereIsNoQueue(t *testing.T) {
+func TestServerWithoutJetStream(t *testing.T) {
 	onServers(t, func(t *testing.T, start starter) {
-		refusal(t, jetstream.Options{URL: start(t, "").url}, fetch.ErrServer, "JetStream is not enabled")
+		checkOpenError(t, jetstream.Options{URL: start(t, "").url}, fetch.ErrServer, "JetStream is not enabled")
 	})
 }
 
 const loggedIn = `authorization { user: u, password: "s3cret" }`
 
-// as returns the URL with a login.
-func (n *natsServer) as(login string) string {
+// withLogin returns the URL with a login.
+func (n *natsServer) withLogin(login string) string {
 	return strings.Replace(n.url, "//", "//"+login+"@", 1)
 }
 
-func TestWrongCredentialsAreToldInOneLine(t *testing.T) {
+func TestWrongCredentials(t *testing.T) {
 	onServers(t, func(t *testing.T, start starter) {
 		s := start(t, withJetStream(t, loggedIn))
-		for _, url := range []string{s.url, s.as("u:no"), s.as("s3cret")} {
-			refusal(t, jetstream.Options{URL: url}, fetch.ErrAuth, "rejected the credentials")
+		for _, url := range []string{s.url, s.withLogin("u:no"), s.withLogin("s3cret")} {
+			checkOpenError(t, jetstream.Options{URL: url}, fetch.ErrAuth, "rejected the credentials")
 		}
-		open(t, jetstream.Options{URL: s.as("u:s3cret")})
+		open(t, jetstream.Options{URL: s.withLogin("u:s3cret")})
 	})
 }
 
-func TestLoginsAreNotSentInClear(t *testing.T) {
+func TestLoginsAreNotSentInClearText(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		url     string
@@ -142,15 +142,15 @@ func TestLoginsAreNotSentInClear(t *testing.T) {
 			t.Parallel()
 			opts := jetstream.Options{URL: tt.url, TLS: tt.tls}
 			if tt.refused == "" {
-				refusal(t, opts, fetch.ErrNetwork, "cannot reach the NATS server")
+				checkOpenError(t, opts, fetch.ErrNetwork, "cannot reach the NATS server")
 				return
 			}
-			refusal(t, opts, fetch.ErrRequest, tt.refused+": the login in the URL would be sent in clear text")
+			checkOpenError(t, opts, fetch.ErrRequest, tt.refused+": the login in the URL would be sent in clear text")
 		})
 	}
 }
 
-func TestAKeyThatTheServerDoesNotKnowIsRefused(t *testing.T) {
+func TestInvalidKeys(t *testing.T) {
 	onServers(t, func(t *testing.T, start starter) {
 		s := start(t, withJetStream(t, `authorization { users: [ { nkey: UCNGL4W5QX66CFX6A6DCBVDH5VOHMI7B2UZZU7TXAUQQSI2JPHULCKBR } ] }`))
 		dir := t.TempDir()
@@ -162,16 +162,16 @@ func TestAKeyThatTheServerDoesNotKnowIsRefused(t *testing.T) {
 		if err := os.WriteFile(bad, []byte("s3cret\n"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		refusal(t, jetstream.Options{URL: s.url, NKey: bad}, fetch.ErrFile, "does not contain an NKey seed")
-		refusal(t, jetstream.Options{URL: s.url, Credentials: bad}, fetch.ErrFile, "credentials")
-		refusal(t, jetstream.Options{URL: s.url}, fetch.ErrAuth, "rejected the credentials")
+		checkOpenError(t, jetstream.Options{URL: s.url, NKey: bad}, fetch.ErrFile, "does not contain an NKey seed")
+		checkOpenError(t, jetstream.Options{URL: s.url, Credentials: bad}, fetch.ErrFile, "credentials")
+		checkOpenError(t, jetstream.Options{URL: s.url}, fetch.ErrAuth, "rejected the credentials")
 	})
 }
 
-func TestRightsThatAreMissingAreTold(t *testing.T) {
+func TestMissingPermissions(t *testing.T) {
 	onServers(t, func(t *testing.T, start starter) {
 		s := start(t, withJetStream(t, `authorization { users: [ { user: u, password: "s3cret", permissions: { publish: "nothing" } } ] }`))
-		refusal(t, jetstream.Options{URL: s.as("u:s3cret")}, fetch.ErrRefused, "do not permit using the queue")
+		checkOpenError(t, jetstream.Options{URL: s.withLogin("u:s3cret")}, fetch.ErrRefused, "do not permit using the queue")
 	})
 }
 
@@ -185,16 +185,16 @@ func TestTLS(t *testing.T) {
 		}
 		files := fmt.Sprintf("cert_file: %q, key_file: %q, ca_file: %q", abs+"/chain.pem", abs+"/key.pem", abs+"/ca.pem")
 		s := start(t, withJetStream(t, "tls { "+files+" }"))
-		trusting := &tls.Config{RootCAs: authority(t), MinVersion: tls.VersionTLS12}
-		refusal(t, jetstream.Options{URL: s.url}, fetch.ErrTLS, "certificate")
-		refusal(t, jetstream.Options{URL: s.url, TLS: &tls.Config{RootCAs: authority(t), ServerName: "elsewhere"}}, fetch.ErrTLS, "elsewhere")
-		open(t, jetstream.Options{URL: s.url, TLS: trusting})
-		open(t, jetstream.Options{URL: strings.Replace(s.url, "nats:", "tls:", 1), TLS: trusting})
+		trusted := &tls.Config{RootCAs: authority(t), MinVersion: tls.VersionTLS12}
+		checkOpenError(t, jetstream.Options{URL: s.url}, fetch.ErrTLS, "certificate")
+		checkOpenError(t, jetstream.Options{URL: s.url, TLS: &tls.Config{RootCAs: authority(t), ServerName: "elsewhere"}}, fetch.ErrTLS, "elsewhere")
+		open(t, jetstream.Options{URL: s.url, TLS: trusted})
+		open(t, jetstream.Options{URL: strings.Replace(s.url, "nats:", "tls:", 1), TLS: trusted})
 
 		plain := start(t, withJetStream(t, ""))
-		refusal(t, jetstream.Options{URL: plain.url, TLS: trusting}, fetch.ErrTLS, "does not support TLS")
-		asking := start(t, withJetStream(t, "tls { verify: true, "+files+" }"))
-		refusal(t, jetstream.Options{URL: asking.url, TLS: trusting}, fetch.ErrTLS, "certificate")
+		checkOpenError(t, jetstream.Options{URL: plain.url, TLS: trusted}, fetch.ErrTLS, "does not support TLS")
+		verifying := start(t, withJetStream(t, "tls { verify: true, "+files+" }"))
+		checkOpenError(t, jetstream.Options{URL: verifying.url, TLS: trusted}, fetch.ErrTLS, "certificate")
 	})
 }
 
@@ -211,8 +211,8 @@ func authority(t *testing.T) *x509.CertPool {
 	return pool
 }
 
-// refuse listens at an address and rejects the credentials of n connections.
-func refuse(t *testing.T, addr string, n int) {
+// rejectLogins listens at an address and rejects the credentials of n connections.
+func rejectLogins(t *testing.T, addr string, n int) {
 	t.Helper()
 	l, err := net.Listen("tcp", addr)
 	if err != nil {
@@ -232,15 +232,15 @@ func refuse(t *testing.T, addr string, n int) {
 	}
 }
 
-func TestOldServersOfAClusterAreWarnedOf(t *testing.T) {
+func TestWarningForOldClusterServers(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		version  string
 		replicas int
-		warned   bool
+		warning  bool
 	}{{"2.9.10", 3, true}, {"2.9.10", 1, false}, {"2.10.0", 3, false}} {
 		log := &lines{}
-		addr := pretend(t, `INFO {"server_id":"x","version":"`+tt.version+`","proto":1,"max_payload":1048576}`+"\r\n")
+		addr := serveGreeting(t, `INFO {"server_id":"x","version":"`+tt.version+`","proto":1,"max_payload":1048576}`+"\r\n")
 		opts := jetstream.Options{URL: "nats://" + addr, Replicas: tt.replicas, Logger: log.logger()}
 		jetstream.SetupWithin(&opts, time.Millisecond) // the server sends no further responses
 		if e, err := jetstream.Open(t.Context(), opts); !errors.Is(err, jetstream.ErrNoLeader) {
@@ -249,13 +249,13 @@ func TestOldServersOfAClusterAreWarnedOf(t *testing.T) {
 			}
 			t.Errorf("a server that answers nothing: %v, want ErrNoLeader", err)
 		}
-		if got := strings.Contains(log.String(), "may lose results"); got != tt.warned {
+		if got := strings.Contains(log.String(), "may lose results"); got != tt.warning {
 			t.Errorf("%s with %d replicas: %q", tt.version, tt.replicas, log)
 		}
 	}
 }
 
-func TestAQueueOutlivesCredentialsThatAreRefusedForAWhile(t *testing.T) {
+func TestReconnectAfterRejectedLogins(t *testing.T) {
 	onServers(t, func(t *testing.T, start starter) {
 		dir := t.TempDir()
 		config := func(port string) string {
@@ -263,13 +263,13 @@ func TestAQueueOutlivesCredentialsThatAreRefusedForAWhile(t *testing.T) {
 		}
 		s := start(t, config("-1"))
 		log := &lines{}
-		e := open(t, jetstream.Options{URL: s.as("u:s3cret"), Logger: log.logger()})
+		e := open(t, jetstream.Options{URL: s.withLogin("u:s3cret"), Logger: log.logger()})
 		if _, err := e.Submit(t.Context(), queue.Normal, "k", []byte("job")); err != nil {
 			t.Fatal(err)
 		}
 		addr := strings.TrimPrefix(s.url, "nats://")
 		s.stop()
-		refuse(t, addr, 4)
+		rejectLogins(t, addr, 4)
 		_, port, _ := net.SplitHostPort(addr)
 		start(t, config(port))
 		if d := nextWithin(t, e); string(d.Data()) != "job" {
@@ -281,7 +281,7 @@ func TestAQueueOutlivesCredentialsThatAreRefusedForAWhile(t *testing.T) {
 	})
 }
 
-func TestAFullQueueIsToldAndTakesMoreWhenThereIsRoom(t *testing.T) {
+func TestFullQueue(t *testing.T) {
 	onServers(t, func(t *testing.T, start starter) {
 		e := open(t, jetstream.Options{URL: start(t, withJetStream(t, "")).url, MaxJobs: 2})
 		for _, key := range []string{"a", "b"} {
@@ -289,7 +289,7 @@ func TestAFullQueueIsToldAndTakesMoreWhenThereIsRoom(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		full(t, e, "c")
+		checkFull(t, e, "c")
 		if err := nextWithin(t, e).Ack(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -310,7 +310,7 @@ func connect(t *testing.T, url string) *nats.Conn {
 	return conn
 }
 
-func full(t *testing.T, e *jetstream.Engine, key string) {
+func checkFull(t *testing.T, e *jetstream.Engine, key string) {
 	t.Helper()
 	_, err := e.Submit(t.Context(), queue.Normal, key, []byte(strings.Repeat(key, 1000)))
 	if fetch.CodeOf(err) != fetch.ErrServer || !errors.Is(err, queue.ErrFull) || strings.Contains(err.Error(), "\n") {
@@ -318,7 +318,7 @@ func full(t *testing.T, e *jetstream.Engine, key string) {
 	}
 }
 
-func TestAResultThatFindsNoRoomIsRefusedAndTakenWhenThereIs(t *testing.T) {
+func TestFullResultStream(t *testing.T) {
 	onServers(t, func(t *testing.T, start starter) {
 		s := start(t, withJetStream(t, ""))
 		e := open(t, jetstream.Options{URL: s.url})
@@ -331,34 +331,34 @@ func TestAResultThatFindsNoRoomIsRefusedAndTakenWhenThereIs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		room := func(bytes int64) {
+		setMaxBytes := func(bytes int64) {
 			cfg := stream.CachedInfo().Config
 			cfg.MaxBytes = bytes
 			if _, err := js.UpdateStream(t.Context(), cfg); err != nil {
 				t.Fatal(err)
 			}
 		}
-		room(10)
+		setMaxBytes(10)
 		if err := e.PutResult(t.Context(), "0123456789abcdef0123456789abcdef", []byte(`{"a":"result"}`)); err == nil || !strings.Contains(err.Error(), "maximum bytes exceeded") {
 			t.Fatalf("a result where there is no room: %v, want that the maximum is exceeded", err)
 		}
-		if there, err := e.HasResult(t.Context(), "0123456789abcdef0123456789abcdef"); err != nil || there {
-			t.Errorf("there is a result: %v, %v", there, err)
+		if has, err := e.HasResult(t.Context(), "0123456789abcdef0123456789abcdef"); err != nil || has {
+			t.Errorf("there is a result: %v, %v", has, err)
 		}
-		room(-1)
+		setMaxBytes(-1)
 		if err := e.PutResult(t.Context(), "0123456789abcdef0123456789abcdef", []byte(`{"a":"result"}`)); err != nil {
 			t.Errorf("there is room, and %v", err)
 		}
 	})
 }
 
-func TestMessagesThatAreNoJobsBecomeDeadLetters(t *testing.T) {
+func TestInvalidMessagesBecomeDeadLetters(t *testing.T) {
 	onServers(t, func(t *testing.T, start starter) {
 		s := start(t, withJetStream(t, ""))
 		e := open(t, jetstream.Options{URL: s.url})
 		conn := connect(t, s.url)
-		wrong := []string{"", "{", "\x00\xff", `{"v":1,"id":"x"}`, `{"v":2}`, strings.Repeat("[", 100_000)}
-		for _, text := range wrong {
+		invalid := []string{"", "{", "\x00\xff", `{"v":1,"id":"x"}`, `{"v":2}`, strings.Repeat("[", 100_000)}
+		for _, text := range invalid {
 			if err := conn.Publish("urlget.jobs.normal", []byte(text)); err != nil {
 				t.Fatal(err)
 			}
@@ -382,7 +382,7 @@ func TestMessagesThatAreNoJobsBecomeDeadLetters(t *testing.T) {
 		go func() { done <- w.Run(ctx) }()
 		waitFor(t, "the end of all", func() bool {
 			st, err := e.Status(t.Context())
-			return err == nil && st.Depth() == 0 && st.Results == 1 && st.Dead == uint64(len(wrong))
+			return err == nil && st.Depth() == 0 && st.Results == 1 && st.Dead == uint64(len(invalid))
 		})
 		stop()
 		if err := <-done; err != nil {

@@ -17,10 +17,10 @@ import (
 	"github.com/urlget/urlget/queue/queuetest"
 )
 
-// moody is a driver with one healthy host; all other hosts are busy.
-type moody struct{}
+// busyDriver is a driver with one healthy host; all other hosts are busy.
+type busyDriver struct{}
 
-func (moody) Open(_ context.Context, req *fetch.Request) (*driver.Response, error) {
+func (busyDriver) Open(_ context.Context, req *fetch.Request) (*driver.Response, error) {
 	if req.URL.Host() != "well" {
 		return nil, &fetch.Error{Code: fetch.ErrBusy, RetryAfter: time.Second}
 	}
@@ -30,14 +30,14 @@ func (moody) Open(_ context.Context, req *fetch.Request) (*driver.Response, erro
 
 // Hosts that are busy again and again, with growing pauses, do not keep a worker from the jobs of
 // another host.
-func TestBusyHostsKeepAWorkerFromNoOther(t *testing.T) {
+func TestBusyHostsDoNotBlockOthers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		e := queuetest.NewModel(queuetest.Options{}).Connect("a")
-		const jobs, busy = 600, 40
+		const jobs, busyJobs = 600, 40
 		for i := range jobs {
 			hosts := []string{"well"}
-			if i < busy {
+			if i < busyJobs {
 				hosts = append(hosts, "one", "two", "three")
 			}
 			for _, host := range hosts {
@@ -47,18 +47,18 @@ func TestBusyHostsKeepAWorkerFromNoOther(t *testing.T) {
 				}
 			}
 		}
-		begun := time.Now()
-		at(t, e, moody{}, queue.Worker{Parallel: 4, PerHost: 4, Retry: retry.Policy{Tries: 1000}}, func(ctx context.Context) {
+		start := time.Now()
+		withWorker(t, e, busyDriver{}, queue.Worker{Parallel: 4, PerHost: 4, Retry: retry.Policy{Tries: 1000}}, func(ctx context.Context) {
 			n := 0
 			for range e.Results(ctx, 0, true) {
 				if n++; n == jobs {
 					break
 				}
 			}
-			if took, most := time.Since(begun), jobs/4*time.Second*5/4; took > most {
-				t.Errorf("the other host's jobs took %v, want %v at most", took, most)
+			if elapsed, limit := time.Since(start), jobs/4*time.Second*5/4; elapsed > limit {
+				t.Errorf("the other host's jobs took %v, want %v at most", elapsed, limit)
 			} else {
-				t.Log(took)
+				t.Log(elapsed)
 			}
 		})
 	})
