@@ -56,7 +56,7 @@ func TestBusyHostsDoNotBlockOthers(t *testing.T) {
 				}
 			}
 			if elapsed, limit := time.Since(start), jobs/4*time.Second*5/4; elapsed > limit {
-				t.Errorf("the other host's jobs took %v, want %v at most", elapsed, limit)
+				t.Errorf("jobs of the other host took %v, want at most %v", elapsed, limit)
 			} else {
 				t.Log(elapsed)
 			}

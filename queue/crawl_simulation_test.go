@@ -237,7 +237,7 @@ func (s *site) run(t *testing.T) {
 			s.pause(t, admin)
 		}
 		if time.Since(start) > 12*time.Hour {
-			t.Error("there are pages left after 12 hours")
+			t.Error("unfinished pages after 12 hours")
 			break
 		}
 	}
@@ -324,7 +324,7 @@ func (s *site) check(t *testing.T, a queue.Admin) {
 		}
 		sum := sha256.Sum256(s.page(ev.URL))
 		if digest := hex.EncodeToString(sum[:]); got == "saved" && (ev.SHA256 != digest || s.stored[digest] == 0) {
-			t.Errorf("the content of %s is not kept", ev.URL)
+			t.Errorf("body of %s is not stored", ev.URL)
 		}
 	}
 	for url, end := range want {
@@ -332,24 +332,24 @@ func (s *site) check(t *testing.T, a queue.Admin) {
 			t.Errorf("%s (%s) has no result", url, end)
 		}
 		if n := s.attempts[url]; s.failOneIn == 0 && s.refuseOneIn == 0 && s.def.Scope.MaxDepth < 0 && n > 1 && !slices.Contains(s.seeds, url) {
-			t.Errorf("%s was asked for %d times, though nothing went wrong", url, n)
+			t.Errorf("%s was requested %d times without faults", url, n)
 		}
 	}
 	for url, n := range s.attempts {
 		host, robots := strings.CutSuffix(url, "/robots.txt")
 		if robots && s.failOneIn == 0 && s.refuseOneIn == 0 && n > 1 {
-			t.Errorf("%s was asked for its rules %d times", host, n)
+			t.Errorf("robots.txt of %s was requested %d times", host, n)
 		}
 		if !robots && want[url] == "" {
-			t.Errorf("%s was asked for, and nothing leads there", url)
+			t.Errorf("%s was requested, but is not reachable", url)
 		}
 	}
 	for d, err := range a.Dead(ctx, 0) {
-		t.Errorf("a dead letter: %s, %v", d.Data, err)
+		t.Errorf("dead letter: %s, %v", d.Data, err)
 	}
 	for host, n := range s.maxRunning {
 		if n > s.perHost {
-			t.Errorf("%s had %d transfers at once, more than %d", host, n, s.perHost)
+			t.Errorf("%s had %d concurrent transfers, limit %d", host, n, s.perHost)
 		}
 	}
 	for _, text := range s.failures {

@@ -43,7 +43,7 @@ func TestAbandonedFilesAreRemoved(t *testing.T) {
 	}
 	defer f.Close()
 	if err := filelock.Try(f); err != nil {
-		t.Skip("this system has no locks of files: nothing is removed")
+		t.Skip("no file locks on this system, so OpenDir removes nothing")
 	}
 	next, err := queue.OpenDir(dir)
 	if err != nil {
@@ -52,7 +52,7 @@ func TestAbandonedFilesAreRemoved(t *testing.T) {
 	defer next.Close()
 	files, err := next.List()
 	if want := []string{"tmp/locked", "tmp/new"}; err != nil || !slices.Equal(files, want) {
-		t.Errorf("%q is there, want %q: %v", files, want, err)
+		t.Errorf("files %q, want %q: %v", files, want, err)
 	}
 }
 
@@ -71,12 +71,12 @@ func TestDirWithNamedFiles(t *testing.T) {
 	}
 	io.WriteString(s, "text")
 	if files, _ := d.List(); len(files) != 1 {
-		t.Errorf("%q is there while it is written", files)
+		t.Errorf("files during the write: %q", files)
 	}
 	sum := "982d9e3eb996f559e633f4d194def3761d909f5a3b647d1a851fead67c32c9d1"
 	where, err := s.Commit(t.Context(), sum)
 	if files, _ := d.List(); err != nil || len(files) != 1 || files[0] != where {
-		t.Errorf("%q is there, want %q: %v", files, where, err)
+		t.Errorf("files %q, want %q: %v", files, where, err)
 	}
 }
 

@@ -87,13 +87,13 @@ func TestJobKey(t *testing.T) {
 	same := key(job.Job{}, "http://h/x")
 	for _, k := range []string{key(job.Job{}, "HTTP://H:80/x"), key(job.Job{}, "http://h/%78#part")} {
 		if k != same {
-			t.Error("two ways to write a URL are two jobs")
+			t.Error("equivalent URLs have different keys")
 		}
 	}
 	for _, k := range []string{key(job.Job{}, "https://h/x"), key(job.Job{}, "http://h/X"), key(job.Job{Header: []string{"Accept-Language: de"}}, "http://h/x"),
 		key(job.Job{Data: "x"}, "http://h/x")} {
 		if k == same {
-			t.Error("two jobs are one")
+			t.Error("different jobs have the same key")
 		}
 	}
 }
@@ -114,7 +114,7 @@ func FuzzDecode(f *testing.F) {
 		reencoded, err := s.encode(maxSubmission)
 		if err != nil {
 			if len(data) < maxSubmission/8 {
-				t.Fatalf("%s is a job that cannot be written: %v", data, err)
+				t.Fatalf("%s decodes, but does not encode: %v", data, err)
 			}
 			return
 		}

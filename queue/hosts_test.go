@@ -75,7 +75,7 @@ func (v *memory) Delete(_ context.Context, key string, revision uint64) error {
 // that the worker does not know its last revision.
 func TestReleasedLeaseIsFree(t *testing.T) {
 	t.Parallel()
-	for name, response := range map[string]error{"renewed meanwhile": nil, "an answer was lost": errors.New("no answer")} {
+	for name, response := range map[string]error{"concurrent renewal": nil, "lost response": errors.New("no response")} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			v := newMemory()
@@ -97,12 +97,12 @@ func TestReleasedLeaseIsFree(t *testing.T) {
 			h.renewAll(t.Context())
 			other := newHosts(v, time.Minute, 1, 0, "other")
 			if !other.reserve(t.Context(), "host") {
-				t.Error("the lease is still there, and nobody has it")
+				t.Error("the released lease was not deleted")
 			}
 			h.close(t.Context())
 			other.close(t.Context())
 			if len(v.m) > 0 {
-				t.Errorf("%v is left", v.m)
+				t.Errorf("leases left: %v", v.m)
 			}
 		})
 	}

@@ -38,13 +38,13 @@ func TestMetricsText(t *testing.T) {
 		t.Fatal(err)
 	}
 	if b.String() != string(want) {
-		t.Errorf("the metrics are\n%swant\n%s", b.String(), want)
+		t.Errorf("metrics\n%swant\n%s", b.String(), want)
 	}
 	if m.Ended() != 4 {
 		t.Errorf("%d jobs ended, want 4", m.Ended())
 	}
 	b.Reset()
 	if err := (&Metrics{}).WriteText(&b, nil); err != nil || strings.Contains(b.String(), "links_left") || !strings.Contains(b.String(), "\nurlget_taken_total 0\n") {
-		t.Errorf("without counts, the metrics are\n%s%v", b.String(), err)
+		t.Errorf("metrics without counts:\n%s%v", b.String(), err)
 	}
 }

@@ -20,9 +20,9 @@ func TestLongerPauseIsKept(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for name, p := range map[string]*pauses{"who was told less": two, "who was told nothing": three} {
+	for name, p := range map[string]*pauses{"worker with a shorter pause": two, "worker without a pause": three} {
 		if until, err := p.until(t.Context(), "host"); err != nil || until.Before(long) {
-			t.Errorf("%s leaves the host alone for %v, want a minute: %v", name, until.Sub(now), err)
+			t.Errorf("%s: pause of %v, want a minute: %v", name, until.Sub(now), err)
 		}
 	}
 	longer := long.Add(time.Minute)
@@ -30,6 +30,6 @@ func TestLongerPauseIsKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	if until, err := newPauses(v).until(t.Context(), "host"); err != nil || until.Before(longer) {
-		t.Errorf("it is left alone for %v, want two minutes: %v", until.Sub(now), err)
+		t.Errorf("pause of %v, want two minutes: %v", until.Sub(now), err)
 	}
 }

@@ -22,8 +22,8 @@ func TestWorkersShareRobots(t *testing.T) {
 		want     fetch.Code
 	}{
 		{"rules", nil, 1, ""},
-		{"a failure", &fetch.Error{Code: fetch.ErrServer}, 1, fetch.ErrServer},
-		{"a refusal by policy", &fetch.Error{Code: fetch.ErrPolicy}, 2, fetch.ErrPolicy},
+		{"failure", &fetch.Error{Code: fetch.ErrServer}, 1, fetch.ErrServer},
+		{"policy error", &fetch.Error{Code: fetch.ErrPolicy}, 2, fetch.ErrPolicy},
 	} {
 		m, requests := queuetest.NewModel(queuetest.Options{}), 0
 		for _, name := range []string{"a", "b"} {
@@ -40,7 +40,7 @@ func TestWorkersShareRobots(t *testing.T) {
 			}
 		}
 		if requests != tt.requests {
-			t.Errorf("%s: the server was asked %d times, want %d", tt.name, requests, tt.requests)
+			t.Errorf("%s: %d requests for robots.txt, want %d", tt.name, requests, tt.requests)
 		}
 	}
 }

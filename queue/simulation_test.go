@@ -31,7 +31,7 @@ import (
 )
 
 var (
-	simulations = flag.Uint64("simulations", 0, "how many worlds TestSimulation works on; 0 means 1,000, or 100 with -short")
+	simulations = flag.Uint64("simulations", 0, "number of worlds that TestSimulation runs; 0 means 1,000, or 100 with -short")
 	replay      = flag.Uint64("seed", 0, "simulate only the world of this seed")
 )
 
@@ -63,7 +63,7 @@ func simulate(t *testing.T, run func(t *testing.T, seed uint64)) {
 				synctest.Test(t, func(t *testing.T) {
 					defer func() { // report the seed in the outer test
 						if t.Failed() {
-							t.Logf("seed %d, to be had again by go test ./queue -run '^%s$' -seed %d", seed, test, seed)
+							t.Logf("seed %d; to reproduce: go test ./queue -run '^%s$' -seed %d", seed, test, seed)
 						}
 					}()
 					run(t, seed)
@@ -232,7 +232,7 @@ func (w *worker) Open(ctx context.Context, req *fetch.Request) (*driver.Response
 	w.running[host]++
 	w.maxRunning[host] = max(w.maxRunning[host], w.running[host])
 	if now, r := time.Now(), w.pauses[host]; w.failOneIn == 0 && now.After(r.from.Add(2*time.Second)) && now.Before(r.to) {
-		w.failures = append(w.failures, fmt.Sprintf("%s was asked %v after it said to come back %v later", host, now.Sub(r.from), r.to.Sub(r.from)))
+		w.failures = append(w.failures, fmt.Sprintf("%s got a request %v after a response with Retry-After %v", host, now.Sub(r.from), r.to.Sub(r.from)))
 	}
 	w.mu.Unlock()
 	ended := sync.OnceFunc(func() {
@@ -305,11 +305,11 @@ func (s *spool) Commit(_ context.Context, sum string) (string, error) {
 	s.w.mu.Lock()
 	defer s.w.mu.Unlock()
 	if hex.EncodeToString(got[:]) != sum {
-		s.w.failures = append(s.w.failures, "a content was to be kept under the digest of another")
+		s.w.failures = append(s.w.failures, "Commit with the digest of another body")
 	}
 	select {
 	case <-s.w.crashed:
-		return "", errors.New("the process has ended")
+		return "", errors.New("simulated crash")
 	default:
 	}
 	s.w.stored[sum]++
@@ -377,7 +377,7 @@ func (s *simulation) run(t *testing.T) {
 	}
 	for start := time.Now(); s.depth(ctx, admin) > 0; time.Sleep(5 * time.Second) {
 		if time.Since(start) > 12*time.Hour {
-			t.Error("there are jobs left after 12 hours")
+			t.Error("unfinished jobs after 12 hours")
 			break
 		}
 	}
@@ -393,7 +393,7 @@ func (s *simulation) submit(t *testing.T, e queue.Engine, url string) {
 			return
 		}
 	}
-	t.Fatal("nothing can be submitted")
+	t.Fatal("every Submit failed")
 }
 
 func (s *simulation) depth(ctx context.Context, a queue.Admin) uint64 {
@@ -426,7 +426,7 @@ func (s *simulation) check(t *testing.T, a queue.Admin, poison int) {
 		letters[l.URL] = l.Error
 	}
 	if _, ok := letters[""]; ok != (poison > 0) {
-		t.Errorf("%d messages were no jobs, and the dead letters are %v", poison, letters)
+		t.Errorf("%d invalid messages, dead letters %v", poison, letters)
 	}
 	delete(letters, "")
 	wanted := map[string]bool{}
@@ -443,11 +443,11 @@ func (s *simulation) check(t *testing.T, a queue.Admin, poison int) {
 		switch k {
 		case missing:
 			if ev.Name != "failed" || ev.Class != string(fetch.ErrNotFound) || dead {
-				t.Errorf("%s, which is not there: %+v", url, ev)
+				t.Errorf("%s, which is missing: %+v", url, ev)
 			}
 		case unreachable, killer:
 			if ev.Name != "failed" || !dead {
-				t.Errorf("%s, which is poison: %+v, dead letters %v", url, ev, letters)
+				t.Errorf("%s, which cannot succeed: %+v, dead letters %v", url, ev, letters)
 			}
 		default:
 			if ev.Name != "saved" || ev.SHA256 != digest || dead {
@@ -455,25 +455,25 @@ func (s *simulation) check(t *testing.T, a queue.Admin, poison int) {
 			}
 			wanted[digest] = true
 			if s.stored[digest] == 0 {
-				t.Errorf("the content of %s is not kept", url)
+				t.Errorf("body of %s is not stored", url)
 			}
 		}
 		if n := s.attempts[url]; s.failOneIn == 0 && !killers && n != 1 && (k == healthy || k == missing) {
-			t.Errorf("%s was asked for %d times, though nothing went wrong", url, n)
+			t.Errorf("%s was requested %d times without faults", url, n)
 		}
 		delete(results, url)
 	}
 	for url := range results {
-		t.Errorf("a result of %s, which nobody submitted", url)
+		t.Errorf("result of %s, which was not submitted", url)
 	}
 	for digest := range s.stored {
 		if !wanted[digest] {
-			t.Errorf("a content is kept that nobody has")
+			t.Errorf("a body of no resource is stored")
 		}
 	}
 	for host, n := range s.maxRunning {
 		if n > s.perHost {
-			t.Errorf("%s had %d transfers at once, more than %d", host, n, s.perHost)
+			t.Errorf("%s had %d concurrent transfers, limit %d", host, n, s.perHost)
 		}
 	}
 	for _, text := range s.failures {

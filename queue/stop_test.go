@@ -71,14 +71,14 @@ func TestStoppedCrawlStartsNoVisits(t *testing.T) {
 			}
 			time.Sleep(5 * time.Minute)
 			if n := d.requests.Load(); n != 1 {
-				t.Errorf("%d visits were begun, want the one before the crawl was stopped", n)
+				t.Errorf("%d visits started, want only the one before SetStopped", n)
 			}
 			if err := c.SetStopped(ctx, e, false); err != nil {
 				t.Fatal(err)
 			}
 			time.Sleep(5 * time.Minute)
 			if s, err := e.Status(ctx); err != nil || s.Results != pages || s.Depth() != 0 {
-				t.Errorf("%+v in the end, want %d results: %v", s, pages, err)
+				t.Errorf("final status %+v, want %d results: %v", s, pages, err)
 			}
 		})
 	})
@@ -106,7 +106,7 @@ func TestInvalidMessagesBecomeSeparateLetters(t *testing.T) {
 		withWorker(t, e, &slowDriver{}, queue.Worker{}, func(ctx context.Context) { // a queue of pages without Worker.Crawl
 			time.Sleep(time.Minute)
 			if s, err := e.Status(ctx); err != nil || s.Dead != 4 || s.Depth() != 0 {
-				t.Errorf("%+v, want 4 dead letters and nothing else: %v", s, err)
+				t.Errorf("status %+v, want only 4 dead letters: %v", s, err)
 			}
 		})
 	})
@@ -140,10 +140,10 @@ func TestStoppingWorkerReturnsWaitingJobs(t *testing.T) {
 			}()
 		})
 		if synctest.Wait(); taken != jobs-1 || elapsed > time.Second {
-			t.Errorf("%d jobs were given back, the last one after %v; want %d at once", taken, elapsed, jobs-1)
+			t.Errorf("%d jobs were returned, the last one after %v; want %d at once", taken, elapsed, jobs-1)
 		}
 		if n := d.requests.Load(); n != 1 {
-			t.Errorf("%d jobs were begun, want one", n)
+			t.Errorf("%d jobs started, want one", n)
 		}
 	})
 }

@@ -123,7 +123,7 @@ func check(j *job.Job, page bool) error {
 	case j.Op != fetch.OpGet && j.Op != fetch.OpStat:
 		return no("op", "a queue accepts get and stat")
 	case j.Output != "":
-		return no("output", "a queue stores contents by digest")
+		return no("output", "a queue stores bodies by digest")
 	case !page && (!j.From.IsZero() || j.Depth != 0), j.Attempt != 0, j.Depth < 0:
 		return no("from", "from, depth and attempt are set by workers")
 	case j.Exists != 0, j.Known != nil, j.Segments != 0, !j.IfChanged.IsZero():

@@ -43,11 +43,11 @@ func TestDirStoresBodyOnce(t *testing.T) {
 	s.Write([]byte("half"))
 	s.Discard()
 	if _, err := s.Commit(t.Context(), "../../../x"); fetch.CodeOf(err) != fetch.ErrRequest {
-		t.Errorf("what is no digest: %v, want an error of class %s", err, fetch.ErrRequest)
+		t.Errorf("invalid digest: %v, want an error of class %s", err, fetch.ErrRequest)
 	}
 	files, err := dir.List()
 	if err != nil || len(files) != 1 || files[0] != "sha256/9f/"+sum {
-		t.Errorf("there are %v, %v", files, err)
+		t.Errorf("files %v, %v", files, err)
 	}
 }
 
@@ -78,11 +78,11 @@ func TestSubmitRetries(t *testing.T) {
 	full := &fetch.Error{Code: fetch.ErrServer, Retry: true, Err: fmt.Errorf("no: %w", queue.ErrFull)}
 	seed := uri.MustParse("http://h/")
 	kinds := map[string]func(context.Context, queue.Engine) (bool, error){
-		"a job": func(ctx context.Context, e queue.Engine) (bool, error) {
+		"job": func(ctx context.Context, e queue.Engine) (bool, error) {
 			_, duplicate, err := queue.Submit(ctx, e, queue.Normal, &job.Job{URL: seed})
 			return duplicate, err
 		},
-		"a page": func(ctx context.Context, e queue.Engine) (bool, error) {
+		"page": func(ctx context.Context, e queue.Engine) (bool, error) {
 			return (&queue.Crawl{Token: "t"}).Submit(ctx, e, queue.Normal, seed, fetch.Traits{})
 		},
 	}
@@ -91,11 +91,11 @@ func TestSubmitRetries(t *testing.T) {
 		want  error
 		calls func(int) bool
 	}{
-		"answered":  {flakyEngine{}, nil, func(n int) bool { return n == 1 }},
-		"lost once": {flakyEngine{lostResponses: 2}, nil, func(n int) bool { return n == 3 }},
-		"down":      {flakyEngine{err: down}, down, func(n int) bool { return n > 10 && n < 100 }},
-		"full":      {flakyEngine{err: full}, queue.ErrFull, func(n int) bool { return n == 1 }},
-		"refused":   {flakyEngine{err: &fetch.Error{Code: fetch.ErrAuth}}, &fetch.Error{Code: fetch.ErrAuth}, func(n int) bool { return n == 1 }},
+		"success":        {flakyEngine{}, nil, func(n int) bool { return n == 1 }},
+		"lost responses": {flakyEngine{lostResponses: 2}, nil, func(n int) bool { return n == 3 }},
+		"down":           {flakyEngine{err: down}, down, func(n int) bool { return n > 10 && n < 100 }},
+		"full":           {flakyEngine{err: full}, queue.ErrFull, func(n int) bool { return n == 1 }},
+		"refused":        {flakyEngine{err: &fetch.Error{Code: fetch.ErrAuth}}, &fetch.Error{Code: fetch.ErrAuth}, func(n int) bool { return n == 1 }},
 	} {
 		for kind, submit := range kinds {
 			t.Run(kind+", "+name, func(t *testing.T) {
@@ -109,7 +109,7 @@ func TestSubmitRetries(t *testing.T) {
 						t.Errorf("duplicate %v, %v after %d calls", duplicate, err, e.calls)
 					}
 					if elapsed := time.Since(start); elapsed > 50*time.Second {
-						t.Errorf("it took %v", elapsed)
+						t.Errorf("took %v", elapsed)
 					}
 				})
 			})

@@ -247,7 +247,7 @@ func (t *task) begin(ctx context.Context) bool {
 		})
 	}
 	if err == nil && crashed {
-		why := fmt.Errorf("%d attempts ended with their worker", len(t.record.Active))
+		why := fmt.Errorf("%d attempts were lost with their worker", len(t.record.Active))
 		if t.record.Error != "" {
 			why = fmt.Errorf("%w; before that: %s", why, t.record.Error)
 		}
@@ -410,13 +410,13 @@ func (t *task) settle(ctx context.Context, res *job.Result, spool Spool, workerF
 		var err error
 		if path, err = spool.Commit(ctx, res.SHA256); err != nil {
 			t.Metrics.add(countEngineErrors, 1)
-			t.Logger.Error("cannot store a content", "id", t.sub.ID, "url", t.sub.Job.URL, "error", err)
+			t.Logger.Error("cannot store a body", "id", t.sub.ID, "url", t.sub.Job.URL, "error", err)
 			t.postpone(ctx, backoffs[fetch.ErrFile])
 			return res, err
 		}
 	}
 	if err := t.put(ctx, res, path); err != nil {
-		t.Logger.Error("cannot deliver a result", "id", t.sub.ID, "url", t.sub.Job.URL, "error", err)
+		t.Logger.Error("cannot publish a result", "id", t.sub.ID, "url", t.sub.Job.URL, "error", err)
 		t.returnJob(0)
 		return res, err
 	}
@@ -512,7 +512,7 @@ func (t *task) bury(ctx context.Context, id string, why error, res *job.Result) 
 		err = t.put(ctx, res, "")
 	}
 	if err != nil {
-		t.Logger.Error("cannot deliver a dead letter", "error", err)
+		t.Logger.Error("cannot publish a dead letter", "error", err)
 		t.returnJob(time.Second)
 		return
 	}

@@ -18,14 +18,14 @@ func TestIsTransient(t *testing.T) {
 		result job.Result
 		want   bool
 	}{
-		"success":           {job.Result{Outcome: job.Saved, Retry: true}, false},
-		"busy":              {job.Result{Outcome: job.Failed, Class: fetch.ErrBusy}, true},
-		"a time named":      {job.Result{Outcome: job.Failed, Class: fetch.ErrServer, RetryAfter: time.Second}, true},
-		"said to pass":      {job.Result{Outcome: job.Failed, Class: fetch.ErrNetwork, Retry: true}, true},
-		"a server down":     {job.Result{Outcome: job.Failed, Class: fetch.ErrNetwork, Err: fmt.Errorf("dial: %w", syscall.ECONNREFUSED)}, true},
-		"no such host":      {job.Result{Outcome: job.Failed, Class: fetch.ErrNetwork, Err: errors.New("no such host")}, false},
-		"no such document":  {job.Result{Outcome: job.Failed, Class: fetch.ErrNotFound}, false},
-		"refused by policy": {job.Result{Outcome: job.Failed, Class: fetch.ErrPolicy}, false},
+		"success":            {job.Result{Outcome: job.Saved, Retry: true}, false},
+		"busy":               {job.Result{Outcome: job.Failed, Class: fetch.ErrBusy}, true},
+		"Retry-After":        {job.Result{Outcome: job.Failed, Class: fetch.ErrServer, RetryAfter: time.Second}, true},
+		"retryable":          {job.Result{Outcome: job.Failed, Class: fetch.ErrNetwork, Retry: true}, true},
+		"connection refused": {job.Result{Outcome: job.Failed, Class: fetch.ErrNetwork, Err: fmt.Errorf("dial: %w", syscall.ECONNREFUSED)}, true},
+		"no such host":       {job.Result{Outcome: job.Failed, Class: fetch.ErrNetwork, Err: errors.New("no such host")}, false},
+		"no such document":   {job.Result{Outcome: job.Failed, Class: fetch.ErrNotFound}, false},
+		"policy error":       {job.Result{Outcome: job.Failed, Class: fetch.ErrPolicy}, false},
 	} {
 		if got := isTransient(&tt.result); got != tt.want {
 			t.Errorf("%s: %v, want %v", name, got, tt.want)
@@ -42,18 +42,18 @@ func TestPause(t *testing.T) {
 		}
 	}
 	if got := pause(&job.Result{Class: fetch.ErrBusy}, 1000, retry.Policy{}, noRandom); got != maxBackoff/2 {
-		t.Errorf("after many: %v", got)
+		t.Errorf("after 1000 failures: %v", got)
 	}
 	if got := pause(&job.Result{Class: fetch.ErrBusy, RetryAfter: time.Minute}, 1, retry.Policy{}, noRandom); got != time.Minute {
-		t.Errorf("as the server says: %v", got)
+		t.Errorf("Retry-After: %v", got)
 	}
 	if got := pause(&job.Result{Class: fetch.ErrBusy, RetryAfter: 2 * time.Hour}, 1, retry.Policy{}, noRandom); got != time.Hour {
-		t.Errorf("as the server says, for too long: %v", got)
+		t.Errorf("Retry-After beyond the limit: %v", got)
 	}
 	if got := pause(&job.Result{Class: fetch.ErrNotFound}, 2, retry.Policy{}, noRandom); got != defaultBackoff {
-		t.Errorf("of a class without a pause of its own: %v", got)
+		t.Errorf("class without its own pause: %v", got)
 	}
 	if got := pause(&job.Result{Class: fetch.ErrBusy}, 2, retry.Policy{Wait: time.Second}, noRandom); got != time.Second {
-		t.Errorf("with a first pause of the worker's: %v", got)
+		t.Errorf("Policy.Wait: %v", got)
 	}
 }

@@ -13,9 +13,9 @@ func TestRecordLeaseWakesNext(t *testing.T) {
 	select {
 	case <-r.prefetch.wake:
 	default:
-		t.Error("nobody looks")
+		t.Error("Next was not woken")
 	}
 	if one.recordLease(); len(r.prefetch.wake) > 0 || len(r.prefetch.unleased) > 0 {
-		t.Errorf("%d wake, %v handed out: it was noted twice", len(r.prefetch.wake), r.prefetch.unleased)
+		t.Errorf("%d wakes, unleased %v: the lease was recorded twice", len(r.prefetch.wake), r.prefetch.unleased)
 	}
 }

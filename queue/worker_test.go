@@ -61,7 +61,7 @@ func TestStartableJobsAreNotDeferred(t *testing.T) {
 	}
 	// On a loaded machine, a few jobs may be deferred while nothing runs.
 	if n := metric(t, metrics, "urlget_put_off_total"); n > jobs/100 {
-		t.Errorf("%d jobs were put off", n)
+		t.Errorf("%d jobs were deferred", n)
 	}
 }
 
@@ -78,6 +78,6 @@ func metric(t *testing.T, m *queue.Metrics, name string) (n int) {
 			return n
 		}
 	}
-	t.Fatalf("there is no %s in\n%s", name, b.String())
+	t.Fatalf("no metric %s in\n%s", name, b.String())
 	return 0
 }

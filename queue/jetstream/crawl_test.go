@@ -105,19 +105,19 @@ func TestCrawlByWorkersVisitsSamePages(t *testing.T) {
 
 			byWorkers, dir := crawlByWorkers(t, seed, scope, client)
 			if !maps.Equal(single, byWorkers) {
-				t.Errorf("one process visited %v\nmany workers %v", slices.Sorted(maps.Keys(single)), slices.Sorted(maps.Keys(byWorkers)))
+				t.Errorf("a single process visited %v\nworkers visited %v", slices.Sorted(maps.Keys(single)), slices.Sorted(maps.Keys(byWorkers)))
 			}
 			for path, n := range site.requests {
 				if n > 1 && (depth < 0 || path == "/robots.txt") && !strings.HasSuffix(path, "/moved") {
-					t.Errorf("%s was asked for %d times", path, n)
+					t.Errorf("%s was requested %d times", path, n)
 				}
 				if strings.HasPrefix(path, "/private/") {
-					t.Errorf("%s was asked for", path)
+					t.Errorf("%s was requested", path)
 				}
 			}
 			files, err := filepath.Glob(dir + "/sha256/*/*")
 			if err != nil || len(files) < 20 {
-				t.Errorf("%d contents, %v", len(files), err)
+				t.Errorf("%d bodies, %v", len(files), err)
 			}
 		})
 	}
@@ -157,7 +157,7 @@ func crawlByWorkers(t *testing.T, seed uri.URI, scope crawl.Scope, client *fetch
 		t.Fatal(known, err)
 	}
 	if known, err := def.Submit(ctx, admin, queue.Normal, seed, fetch.Traits{Pages: true, HTML: true}); !known || err != nil {
-		t.Errorf("a seed is new twice: %v, %v", known, err)
+		t.Errorf("second Submit of the seed: known %v, %v", known, err)
 	}
 	for {
 		status, err := admin.Status(ctx)
@@ -170,7 +170,7 @@ func crawlByWorkers(t *testing.T, seed uri.URI, scope crawl.Scope, client *fetch
 		select {
 		case <-time.After(20 * time.Millisecond):
 		case <-ctx.Done():
-			t.Fatal("the crawl does not end")
+			t.Fatal("crawl did not end")
 		}
 	}
 	stop()
@@ -194,7 +194,7 @@ func crawlByWorkers(t *testing.T, seed uri.URI, scope crawl.Scope, client *fetch
 		t.Error(err)
 	}
 	if names, err := admin.Crawls(t.Context()); len(names) > 0 || err != nil {
-		t.Errorf("after that there are %q, %v", names, err)
+		t.Errorf("crawls after Forget: %q, %v", names, err)
 	}
 	return visited, dir
 }
@@ -207,7 +207,7 @@ func TestCrawlsHaveSeparateQueues(t *testing.T) {
 	a := open(t, jetstream.Options{InProcess: s, URL: s.URL(), Crawl: "a"})
 	b := open(t, jetstream.Options{InProcess: s, URL: s.URL(), Crawl: "b"})
 	if jobs.Pages() != nil {
-		t.Error("the queue of jobs has pages")
+		t.Error("Pages of a queue that is not a crawl queue is not nil")
 	}
 	if _, err := a.Submit(t.Context(), queue.Normal, "k", []byte("x")); err != nil {
 		t.Fatal(err)

@@ -33,7 +33,7 @@ func checkOpenError(t *testing.T, opts jetstream.Options, class fetch.Code, part
 	e, err := jetstream.Open(t.Context(), opts)
 	if err == nil {
 		e.Close()
-		t.Fatalf("it opens; want %s: %s", class, part)
+		t.Fatalf("Open succeeded; want %s: %s", class, part)
 	}
 	text := err.Error()
 	if fetch.CodeOf(err) != class || !strings.Contains(text, part) || strings.Contains(text, "\n") || strings.Contains(text, "s3cret") {
@@ -50,7 +50,7 @@ func TestNotAServer(t *testing.T) {
 	}{
 		"http":   {"HTTP/1.1 400 Bad Request\r\n\r\n", fetch.ErrProtocol, "not a NATS server"},
 		"old":    {`INFO {"server_id":"x","version":"2.8.4","proto":1,"max_payload":1048576}` + "\r\n", fetch.ErrServer, "has version 2.8.4; version 2.9.0 or later is required"},
-		"nobody": {"", fetch.ErrNetwork, "cannot reach the NATS server"},
+		"closed": {"", fetch.ErrNetwork, "cannot reach the NATS server"},
 		"noise":  {strings.Repeat("\x00\xff", 40_000) + "\r\n", fetch.ErrProtocol, "not a NATS server"},
 	}
 	for name, tt := range tests {
@@ -123,20 +123,20 @@ func TestLoginsAreNotSentInClearText(t *testing.T) {
 		tls     *tls.Config
 		refused string // the server that the error names; "" if the login may be sent
 	}{
-		"password":                    {"nats://u:s3cret@192.0.2.1:4222", nil, "nats://192.0.2.1:4222"},
-		"token":                       {"nats://s3cret@queue.invalid", nil, "nats://queue.invalid"},
-		"without a scheme":            {"u:s3cret@queue.invalid:4222", nil, "nats://queue.invalid:4222"},
-		"WebSocket":                   {"ws://u:s3cret@192.0.2.1", nil, "ws://192.0.2.1"},
-		"upper case":                  {"NATS://u:s3cret@192.0.2.1", nil, "nats://192.0.2.1"},
-		"one of several":              {"nats://127.0.0.1:1, nats://u:s3cret@192.0.2.1", nil, "nats://192.0.2.1"},
-		"a name that begins like one": {"nats://u:s3cret@localhost.invalid", nil, "nats://localhost.invalid"},
-		"the unspecified address":     {"nats://u:s3cret@0.0.0.0:1", nil, "nats://0.0.0.0:1"},
-		"TLS":                         {"tls://u:s3cret@127.0.0.1:1", nil, ""},
-		"TLS by options":              {"nats://u:s3cret@127.0.0.1:1", &tls.Config{}, ""},
-		"loopback":                    {"nats://u:s3cret@127.0.0.2:1", nil, ""},
-		"loopback by IPv6":            {"nats://u:s3cret@[::1]:1", nil, ""},
-		"localhost":                   {"nats://u:s3cret@LocalHost:1", nil, ""},
-		"no login":                    {"nats://127.0.0.1:1", nil, ""},
+		"password":                          {"nats://u:s3cret@192.0.2.1:4222", nil, "nats://192.0.2.1:4222"},
+		"token":                             {"nats://s3cret@queue.invalid", nil, "nats://queue.invalid"},
+		"without a scheme":                  {"u:s3cret@queue.invalid:4222", nil, "nats://queue.invalid:4222"},
+		"WebSocket":                         {"ws://u:s3cret@192.0.2.1", nil, "ws://192.0.2.1"},
+		"upper case":                        {"NATS://u:s3cret@192.0.2.1", nil, "nats://192.0.2.1"},
+		"one of several":                    {"nats://127.0.0.1:1, nats://u:s3cret@192.0.2.1", nil, "nats://192.0.2.1"},
+		"a name that starts with localhost": {"nats://u:s3cret@localhost.invalid", nil, "nats://localhost.invalid"},
+		"the unspecified address":           {"nats://u:s3cret@0.0.0.0:1", nil, "nats://0.0.0.0:1"},
+		"TLS":                               {"tls://u:s3cret@127.0.0.1:1", nil, ""},
+		"TLS by options":                    {"nats://u:s3cret@127.0.0.1:1", &tls.Config{}, ""},
+		"loopback":                          {"nats://u:s3cret@127.0.0.2:1", nil, ""},
+		"loopback by IPv6":                  {"nats://u:s3cret@[::1]:1", nil, ""},
+		"localhost":                         {"nats://u:s3cret@LocalHost:1", nil, ""},
+		"no login":                          {"nats://127.0.0.1:1", nil, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -206,7 +206,7 @@ func authority(t *testing.T) *x509.CertPool {
 	}
 	pool := x509.NewCertPool()
 	if !pool.AppendCertsFromPEM(pem) {
-		t.Fatal("no certificate")
+		t.Fatal("ca.pem contains no certificate")
 	}
 	return pool
 }
@@ -223,7 +223,7 @@ func rejectLogins(t *testing.T, addr string, n int) {
 	for range n {
 		c, err := l.Accept()
 		if err != nil {
-			t.Fatalf("not as many attempts as %d: %v", n, err)
+			t.Fatalf("fewer than %d attempts: %v", n, err)
 		}
 		fmt.Fprint(c, `INFO {"server_id":"x","version":"2.9.0","proto":1,"auth_required":true,"max_payload":1048576}`+"\r\n")
 		bufio.NewReader(c).ReadString('\n')
@@ -247,7 +247,7 @@ func TestWarningForOldClusterServers(t *testing.T) {
 			if err == nil {
 				e.Close()
 			}
-			t.Errorf("a server that answers nothing: %v, want ErrNoLeader", err)
+			t.Errorf("silent server: %v, want ErrNoLeader", err)
 		}
 		if got := strings.Contains(log.String(), "may lose results"); got != tt.warning {
 			t.Errorf("%s with %d replicas: %q", tt.version, tt.replicas, log)
@@ -273,10 +273,10 @@ func TestReconnectAfterRejectedLogins(t *testing.T) {
 		_, port, _ := net.SplitHostPort(addr)
 		start(t, config(port))
 		if d := nextWithin(t, e); string(d.Data()) != "job" {
-			t.Errorf("%q came", d.Data())
+			t.Errorf("delivered %q", d.Data())
 		}
 		if strings.Contains(log.String(), "s3cret") || log.count("authorization violation") != 1 {
-			t.Errorf("the log tells a password, or not what is wrong:\n%s", log)
+			t.Errorf("log with a password, or without the authorization error:\n%s", log)
 		}
 	})
 }
@@ -294,7 +294,7 @@ func TestFullQueue(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, err := e.Submit(t.Context(), queue.Normal, "c", []byte("c")); err != nil {
-			t.Errorf("there is room, and %v", err)
+			t.Errorf("with room: %v", err)
 		}
 	})
 }
@@ -314,7 +314,7 @@ func checkFull(t *testing.T, e *jetstream.Engine, key string) {
 	t.Helper()
 	_, err := e.Submit(t.Context(), queue.Normal, key, []byte(strings.Repeat(key, 1000)))
 	if fetch.CodeOf(err) != fetch.ErrServer || !errors.Is(err, queue.ErrFull) || strings.Contains(err.Error(), "\n") {
-		t.Errorf("%v; want that it is full", err)
+		t.Errorf("%v, want ErrFull", err)
 	}
 }
 
@@ -340,14 +340,14 @@ func TestFullResultStream(t *testing.T) {
 		}
 		setMaxBytes(10)
 		if err := e.PutResult(t.Context(), "0123456789abcdef0123456789abcdef", []byte(`{"a":"result"}`)); err == nil || !strings.Contains(err.Error(), "maximum bytes exceeded") {
-			t.Fatalf("a result where there is no room: %v, want that the maximum is exceeded", err)
+			t.Fatalf("PutResult to a full stream: %v, want maximum bytes exceeded", err)
 		}
 		if has, err := e.HasResult(t.Context(), "0123456789abcdef0123456789abcdef"); err != nil || has {
-			t.Errorf("there is a result: %v, %v", has, err)
+			t.Errorf("result exists: %v, %v", has, err)
 		}
 		setMaxBytes(-1)
 		if err := e.PutResult(t.Context(), "0123456789abcdef0123456789abcdef", []byte(`{"a":"result"}`)); err != nil {
-			t.Errorf("there is room, and %v", err)
+			t.Errorf("with room: %v", err)
 		}
 	})
 }
@@ -380,7 +380,7 @@ func TestInvalidMessagesBecomeDeadLetters(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan error)
 		go func() { done <- w.Run(ctx) }()
-		waitFor(t, "the end of all", func() bool {
+		waitFor(t, "end of all jobs", func() bool {
 			st, err := e.Status(t.Context())
 			return err == nil && st.Depth() == 0 && st.Results == 1 && st.Dead == uint64(len(invalid))
 		})
@@ -397,7 +397,7 @@ func TestInvalidMessagesBecomeDeadLetters(t *testing.T) {
 				t.Fatal(err)
 			}
 			if err := l.Retry(t.Context(), e); fetch.CodeOf(err) != fetch.ErrRequest {
-				t.Errorf("%s is submitted again: %v", d.Data, err)
+				t.Errorf("Retry of %s: %v, want a request error", d.Data, err)
 			}
 		}
 	})

@@ -43,7 +43,7 @@ cluster { name: c, listen: "127.0.0.1:%d", routes: ["nats://127.0.0.1:%d"] }`, i
 			e, err := jetstream.Open(t.Context(), opts)
 			done <- openResult{e, err}
 		}()
-		waitFor(t, "a line that says what it waits for", func() bool { return log.count("waiting") > 0 })
+		waitFor(t, "log of the wait", func() bool { return log.count("waiting") > 0 })
 		member(1)
 		o := <-done
 		if o.err != nil {
@@ -51,7 +51,7 @@ cluster { name: c, listen: "127.0.0.1:%d", routes: ["nats://127.0.0.1:%d"] }`, i
 		}
 		o.e.Close()
 		if n := log.count("waiting"); n != 1 {
-			t.Errorf("it said %d times that it waits:\n%s", n, log)
+			t.Errorf("wait logged %d times:\n%s", n, log)
 		}
 	})
 }

@@ -84,7 +84,7 @@ func TestConcurrentUploadsOfOneBody(t *testing.T) {
 	}
 	group.Wait()
 	if n := one.Messages(t.Context(), "OBJ_urlget"); n != 10 { // nine chunks and the metadata
-		t.Errorf("%d messages", n)
+		t.Errorf("%d messages, want 10", n)
 	}
 	o, err := one.Objects(t.Context(), dir)
 	if err != nil {
@@ -96,12 +96,12 @@ func TestConcurrentUploadsOfOneBody(t *testing.T) {
 	}
 	defer r.Close()
 	if got, err := io.ReadAll(r); err != nil || !bytes.Equal(got, data) {
-		t.Errorf("%d bytes came back, %v", len(got), err)
+		t.Errorf("read %d bytes, %v", len(got), err)
 	}
 	if left, _ := os.ReadDir(dir); len(left) > 0 {
-		t.Errorf("%d temporary files are left", len(left))
+		t.Errorf("%d temporary files left", len(left))
 	}
 	if _, err := o.Get(t.Context(), hex.EncodeToString(make([]byte, 32))); fetch.CodeOf(err) != fetch.ErrNotFound {
-		t.Errorf("what is not there: %v", err)
+		t.Errorf("missing body: %v", err)
 	}
 }

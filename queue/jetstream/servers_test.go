@@ -41,7 +41,7 @@ func onServers(t *testing.T, test func(*testing.T, starter)) {
 	t.Run("Program", func(t *testing.T) {
 		t.Parallel()
 		if os.Getenv("URLGET_NATS_SERVER") == "" {
-			t.Skip("URLGET_NATS_SERVER names no nats-server")
+			t.Skip("URLGET_NATS_SERVER is not set")
 		}
 		test(t, startProgram)
 	})
@@ -75,7 +75,7 @@ func startLibrary(t *testing.T, config string) *natsServer {
 	}}
 	t.Cleanup(n.stop)
 	if !s.ReadyForConnections(10 * time.Second) {
-		t.Fatal("the server does not start")
+		t.Fatal("server did not start")
 	}
 	n.url = "nats://" + s.Addr().String()
 	return n
@@ -94,7 +94,7 @@ func startProgram(t *testing.T, config string) *natsServer {
 	}}
 	t.Cleanup(n.stop)
 	file := filepath.Join(dir, fmt.Sprintf("%s_%d.ports", filepath.Base(cmd.Path), cmd.Process.Pid))
-	waitFor(t, "the ports file", func() bool {
+	waitFor(t, "ports file", func() bool {
 		var ports struct{ NATS []string }
 		data, err := os.ReadFile(file)
 		if err != nil || json.Unmarshal(data, &ports) != nil || len(ports.NATS) == 0 {

@@ -185,7 +185,7 @@ func TestJobSpan(t *testing.T) {
 	}
 	for _, get := range gets {
 		if !bytes.Equal(get.ParentSpanId, jobs[0].SpanId) {
-			t.Error("an exchange is not below its job")
+			t.Error("the parent of an exchange is not its job")
 		}
 	}
 	if !strings.Contains(r.service, "service.name=urlget-queue") || log.Len() > 0 {
@@ -208,7 +208,7 @@ func TestFailedJobSpan(t *testing.T) {
 	for _, want := range []string{"error.type=not_found", "urlget.class=not_found", "urlget.outcome=failed",
 		"http.response.status_code=404", "url.full=" + s.URL + "/none?a=1&sig=REDACTED "} {
 		if !strings.Contains(got, want) {
-			t.Errorf("%s has no %s", got, want)
+			t.Errorf("attributes %s lack %s", got, want)
 		}
 	}
 	if st := jobs[0].Status; st.GetCode() != pb.Status_STATUS_CODE_ERROR || st.GetMessage() != "not_found" {
@@ -244,7 +244,7 @@ func TestNoCollector(t *testing.T) {
 				t.Errorf("Close took %v", elapsed)
 			}
 			if n := strings.Count(log.String(), "\n"); n != 1 || !strings.Contains(log.String(), "cannot send spans") || strings.Contains(log.String(), "s3cr3t") {
-				t.Errorf("%d lines of log:\n%s", n, log)
+				t.Errorf("%d log lines:\n%s", n, log)
 			}
 		})
 	}
@@ -265,7 +265,7 @@ func TestMaxQueuedSpans(t *testing.T) {
 	close(respond)
 	tracer.Close(t.Context())
 	if n := len(r.spans); n < 20 || n > 30 {
-		t.Errorf("%d spans were sent", n)
+		t.Errorf("%d spans sent, want 20 to 30", n)
 	}
 	for _, s := range r.spans {
 		if got := text(s.Attributes); s.Status.GetMessage() != "queue" || len(got) > 5000 {

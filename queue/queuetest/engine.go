@@ -14,22 +14,22 @@ import (
 // engine. Its AckWait and LeaseTTL should be one or two seconds, and its window minutes.
 func Run(t *testing.T, open func(t *testing.T) (connect func() queue.Admin)) {
 	for name, test := range map[string]func(*testing.T, func() queue.Admin){
-		"WhatIsSubmittedTwiceIsThereOnce":           duplicates,
-		"WhatALostWorkerHadIsDeliveredAgain":        redelivery,
-		"WhatIsExtendedIsNotDeliveredAgain":         extended,
-		"WhatIsReturnedIsDeliveredAgainAfterADelay": returned,
-		"TheUrgentGoesFirstAndNothingStarves":       priorities,
-		"ThereIsOneResultForEachID":                 results,
-		"ResultsAreFollowed":                        followResults,
-		"DeadLettersAreThereUntilTheyAreDropped":    deadLetters,
-		"AListOfWhatIsGoneEnds":                     removedMessages,
-		"ValuesChangeOnlyAsTheyWereSeen":            valueRevisions,
-		"LeasesVanish":                              leases,
-		"PurgingRemovesAKind":                       purging,
-		"NextEndsWithItsContext":                    nextTimeout,
-		"WhoWantsNoMoreKeepsNothing":                cancelledNext,
-		"StatusCounts":                              status,
-		"PagesStay":                                 pages,
+		"Duplicates":      duplicates,
+		"Redelivery":      redelivery,
+		"Extend":          extended,
+		"Return":          returned,
+		"Priorities":      priorities,
+		"Results":         results,
+		"FollowResults":   followResults,
+		"DeadLetters":     deadLetters,
+		"RemovedMessages": removedMessages,
+		"ValueRevisions":  valueRevisions,
+		"LeasesExpire":    leases,
+		"Purge":           purging,
+		"NextTimeout":     nextTimeout,
+		"NextCancelled":   cancelledNext,
+		"Status":          status,
+		"Pages":           pages,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -57,7 +57,7 @@ func next(t *testing.T, e queue.Engine, want string) queue.Delivery {
 		t.Fatalf("no delivery: %v", err)
 	}
 	if want != "" && string(d.Data()) != want {
-		t.Fatalf("%q was delivered, not %q", d.Data(), want)
+		t.Fatalf("delivered %q, want %q", d.Data(), want)
 	}
 	return d
 }
@@ -69,7 +69,7 @@ func noDelivery(t *testing.T, e queue.Engine, d time.Duration) {
 	defer cancel()
 	switch d, err := e.Next(ctx); {
 	case err == nil:
-		t.Fatalf("%q was delivered", d.Data())
+		t.Fatalf("unexpected delivery %q", d.Data())
 	case !errors.Is(err, context.DeadlineExceeded):
 		t.Fatalf("no delivery: %v, want the error of the context", err)
 	}
@@ -78,19 +78,19 @@ func noDelivery(t *testing.T, e queue.Engine, d time.Duration) {
 func duplicates(t *testing.T, connect func() queue.Admin) {
 	a, b := connect(), connect()
 	if submit(t, a, queue.Normal, "k", "one") || !submit(t, a, queue.Normal, "k", "two") || !submit(t, b, queue.Normal, "k", "three") {
-		t.Error("the first is a duplicate, or another one is not")
+		t.Error("the first submission is a duplicate, or a later one is not")
 	}
 	if submit(t, b, queue.Normal, "other", "four") {
-		t.Error("another key is a duplicate")
+		t.Error("a submission with another key is a duplicate")
 	}
 	d := next(t, a, "one")
 	if d.Again() || d.Priority() != queue.Normal {
-		t.Errorf("again %v, priority %q", d.Again(), d.Priority())
+		t.Errorf("Again %v, priority %q", d.Again(), d.Priority())
 	}
 	check(t, d.Ack(t.Context()))
 	check(t, next(t, a, "four").Ack(t.Context()))
 	if !submit(t, b, queue.Normal, "k", "five") {
-		t.Error("what was done within the window is taken again")
+		t.Error("a finished job is accepted again within the window")
 	}
 }
 
@@ -108,7 +108,7 @@ func redelivery(t *testing.T, connect func() queue.Admin) {
 	start := time.Now()
 	d := next(t, a, "one")
 	if elapsed := time.Since(start); elapsed < a.Limits().AckWait/2 || !d.Again() {
-		t.Errorf("delivered again after %v, and it says %v", elapsed, d.Again())
+		t.Errorf("redelivered after %v, Again %v", elapsed, d.Again())
 	}
 	check(t, d.Ack(t.Context()))
 	noDelivery(t, a, a.Limits().AckWait*3/2)
@@ -133,7 +133,7 @@ func returned(t *testing.T, connect func() queue.Admin) {
 	check(t, d.Return(300*time.Millisecond))
 	d = next(t, a, "one")
 	if elapsed := time.Since(start); elapsed < 250*time.Millisecond || !d.Again() {
-		t.Errorf("delivered again after %v, and it says %v", elapsed, d.Again())
+		t.Errorf("redelivered after %v, Again %v", elapsed, d.Again())
 	}
 	check(t, d.Return(0))
 	check(t, next(t, a, "one").Ack(t.Context()))
@@ -154,20 +154,20 @@ func priorities(t *testing.T, connect func() queue.Admin) {
 		check(t, d.Ack(t.Context()))
 	}
 	if high < 30 {
-		t.Errorf("%d of 40 were urgent", high)
+		t.Errorf("%d of 40 jobs had high priority", high)
 	}
 }
 
 func results(t *testing.T, connect func() queue.Admin) {
 	a, b := connect(), connect()
 	if has, err := a.HasResult(t.Context(), "x"); has || err != nil {
-		t.Errorf("there is a result: %v, %v", has, err)
+		t.Errorf("result exists: %v, %v", has, err)
 	}
 	check(t, a.PutResult(t.Context(), "x", []byte("first")))
 	check(t, b.PutResult(t.Context(), "x", []byte("second")))
 	check(t, b.PutResult(t.Context(), "y", []byte("other")))
 	if has, err := b.HasResult(t.Context(), "x"); !has || err != nil {
-		t.Errorf("there is no result: %v, %v", has, err)
+		t.Errorf("result exists: %v, %v", has, err)
 	}
 	var got []string
 	var last uint64
@@ -175,7 +175,7 @@ func results(t *testing.T, connect func() queue.Admin) {
 		check(t, err)
 		got = append(got, r.ID+" "+string(r.Data))
 		if r.Sequence <= last {
-			t.Error("they are not in order")
+			t.Error("results are not in order")
 		}
 		last = r.Sequence
 	}
@@ -183,7 +183,7 @@ func results(t *testing.T, connect func() queue.Admin) {
 		t.Errorf("%q", got)
 	}
 	for range a.Results(t.Context(), last, false) {
-		t.Error("there are results after the last one")
+		t.Error("results after the last one")
 	}
 }
 
@@ -227,11 +227,11 @@ func deadLetters(t *testing.T, connect func() queue.Admin) {
 	for d, err := range a.Dead(t.Context(), 0) {
 		check(t, err)
 		if n++; string(d.Data) != "other" {
-			t.Errorf("%q is left", d.Data)
+			t.Errorf("remaining dead letter %q", d.Data)
 		}
 	}
 	if n != 1 {
-		t.Errorf("%d are left", n)
+		t.Errorf("%d dead letters left, want 1", n)
 	}
 }
 
@@ -250,7 +250,7 @@ func removedMessages(t *testing.T, connect func() queue.Admin) {
 	}
 	check(t, a.DropDead(ctx, all[2]))
 	for d, err := range a.Dead(ctx, all[1]) {
-		t.Fatalf("%q comes after the last one: %v", d.ID, err)
+		t.Fatalf("message %q after the last one: %v", d.ID, err)
 	}
 	for i := range 2000 { // more than one batch
 		check(t, a.PutResult(ctx, fmt.Sprint("x", i), []byte("r")))
@@ -272,27 +272,27 @@ func valueRevisions(t *testing.T, connect func() queue.Admin) {
 	v, w := connect().Records(), connect().Records()
 	key := "host/1f/0"
 	if _, _, err := v.Get(ctx, key); !errors.Is(err, queue.ErrNotFound) {
-		t.Errorf("a value that is not there: %v", err)
+		t.Errorf("Get of a missing value: %v", err)
 	}
 	r, err := v.Create(ctx, key, []byte("a"))
 	check(t, err)
 	if _, err := w.Create(ctx, key, []byte("b")); !errors.Is(err, queue.ErrExists) {
-		t.Errorf("made twice: %v", err)
+		t.Errorf("second Create: %v", err)
 	}
 	r2, err := w.Update(ctx, key, []byte("c"), r)
 	check(t, err)
 	if _, err := v.Update(ctx, key, []byte("d"), r); !errors.Is(err, queue.ErrConflict) {
-		t.Errorf("an old revision was replaced: %v", err)
+		t.Errorf("Update of an old revision: %v", err)
 	}
 	if err := v.Delete(ctx, key, r); !errors.Is(err, queue.ErrConflict) {
-		t.Errorf("an old revision was deleted: %v", err)
+		t.Errorf("Delete of an old revision: %v", err)
 	}
 	if value, got, err := v.Get(ctx, key); err != nil || string(value) != "c" || got != r2 {
 		t.Errorf("%q, %d, %v", value, got, err)
 	}
 	check(t, v.Delete(ctx, key, r2))
 	if _, err := v.Update(ctx, key, []byte("e"), r2); !errors.Is(err, queue.ErrConflict) {
-		t.Errorf("what is gone was replaced: %v", err)
+		t.Errorf("Update of a deleted value: %v", err)
 	}
 	if _, err := v.Create(ctx, key, []byte("f")); err != nil {
 		t.Errorf("after a deletion: %v", err)
@@ -323,7 +323,7 @@ func leases(t *testing.T, connect func() queue.Admin) {
 		elapsed := time.Since(start)
 		if err == nil {
 			if elapsed < ttl*9/10 {
-				t.Errorf("the lease vanished after %v, which is before %v", elapsed, ttl)
+				t.Errorf("lease expired after %v, before its TTL of %v", elapsed, ttl)
 			}
 			break
 		}
@@ -333,7 +333,7 @@ func leases(t *testing.T, connect func() queue.Admin) {
 		wait(t, 50*time.Millisecond)
 	}
 	if _, err := v.Update(ctx, "k", []byte("a"), r); !errors.Is(err, queue.ErrConflict) {
-		t.Errorf("who lost the lease renewed it: %v", err)
+		t.Errorf("Update of an expired lease: %v", err)
 	}
 }
 
@@ -350,19 +350,19 @@ func pages(t *testing.T, connect func() queue.Admin) {
 	ctx := t.Context()
 	a, b := connect(), connect()
 	if a.Pages() == nil {
-		t.Skip("the queue is not that of a crawl")
+		t.Skip("not a crawl queue")
 	}
 	r, err := a.Pages().Create(ctx, "page/1f", []byte("x"))
 	check(t, err)
 	if _, err := b.Pages().Create(ctx, "page/1f", []byte("y")); !errors.Is(err, queue.ErrExists) {
-		t.Errorf("made twice: %v", err)
+		t.Errorf("second Create: %v", err)
 	}
 	wait(t, a.Limits().LeaseTTL*3/2)
 	if _, err := b.Pages().Update(ctx, "page/1f", []byte("z"), r); err != nil {
-		t.Errorf("after the life of a lease: %v", err)
+		t.Errorf("Update of a page after LeaseTTL: %v", err)
 	}
 	if _, _, err := a.Records().Get(ctx, "page/1f"); !errors.Is(err, queue.ErrNotFound) {
-		t.Errorf("a page is a record as well: %v", err)
+		t.Errorf("page found among the records: %v", err)
 	}
 }
 
@@ -388,7 +388,7 @@ func purging(t *testing.T, connect func() queue.Admin) {
 	check(t, a.PutResult(ctx, "x1", []byte("again")))
 	for range 2 { // purged jobs can be submitted again, once after each purge
 		if submit(t, a, queue.High, "k", "one") || !submit(t, connect(), queue.High, "k", "one") {
-			t.Error("a job that was purged is taken for one that is there, or one that is there is not")
+			t.Error("a purged job is a duplicate, or a second submission is not")
 		}
 		if n, err := a.PurgeJobs(ctx); n != 1 || err != nil {
 			t.Errorf("%d jobs purged, %v", n, err)
@@ -436,7 +436,7 @@ func cancelledNext(t *testing.T, connect func() queue.Admin) {
 			check(t, next(t, b, map[bool]string{true: "first", false: "second"}[submitted]).Ack(t.Context()))
 		}
 		if elapsed := time.Since(start); elapsed > 3*time.Second {
-			t.Errorf("the last of the jobs is delivered to somebody else after %v", elapsed)
+			t.Errorf("the last job was delivered to the other connection after %v", elapsed)
 		}
 	}
 }
@@ -446,7 +446,7 @@ func nextTimeout(t *testing.T, connect func() queue.Admin) {
 	start := time.Now()
 	noDelivery(t, a, 100*time.Millisecond)
 	if elapsed := time.Since(start); elapsed > 5*time.Second {
-		t.Errorf("it took %v", elapsed)
+		t.Errorf("Next returned after %v", elapsed)
 	}
 }
 
@@ -456,7 +456,7 @@ func status(t *testing.T, connect func() queue.Admin) {
 	for i := range 30 {
 		submit(t, a, queue.Normal, fmt.Sprint(i), "some")
 		if s, err := b.Status(ctx); err != nil || s.Depth() != uint64(i+1) {
-			t.Fatalf("%d jobs, of %d that were submitted: %v", s.Depth(), i+1, err)
+			t.Fatalf("%d jobs in the status, %d submitted: %v", s.Depth(), i+1, err)
 		}
 	}
 	for range 3 {

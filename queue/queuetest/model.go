@@ -77,7 +77,7 @@ func NewModel(opts Options) *Model {
 }
 
 // errNoResponse is returned by operations without a response.
-var errNoResponse = errors.New("queuetest: no answer")
+var errNoResponse = errors.New("queuetest: no response")
 
 // A Conn is a connection to a model.
 type Conn struct {

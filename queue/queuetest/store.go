@@ -18,26 +18,26 @@ import (
 // forged, it has the wrong contents. The path of a body ends with sha256/ab/abcd…
 func RunStore(t *testing.T, open func(t *testing.T, forged map[string]string) queue.Store) {
 	for name, text := range map[string]string{
-		"Nothing":  "",
-		"AByte":    "x",
-		"MoreThan": strings.Repeat("0123456789abcdef", 3<<16) + "and the end", // more than one chunk
+		"Empty":         "",
+		"OneByte":       "x",
+		"SeveralChunks": strings.Repeat("0123456789abcdef", 3<<16) + "and the end", // more than one chunk
 	} {
-		t.Run("WhatIsKeptComesBack/"+name, func(t *testing.T) {
+		t.Run("RoundTrip/"+name, func(t *testing.T) {
 			t.Parallel()
 			roundTrip(t, open(t, nil), text)
 		})
 	}
 	for name, text := range map[string]string{"SameLength": "c0ntent", "Shorter": "c", "Empty": ""} {
-		t.Run("WhatIsForgedIsReplaced/"+name, func(t *testing.T) {
+		t.Run("ForgedBody/"+name, func(t *testing.T) {
 			t.Parallel()
 			forged(t, open(t, map[string]string{digest("content"): text}), "content")
 		})
 	}
 	for name, test := range map[string]func(*testing.T, queue.Store){
-		"WhatWasWrittenIsReadBeforeItIsKept": readBeforeCommit,
-		"WhatIsDiscardedIsNotKept":           discarded,
-		"WhatIsNoDigestIsRefused":            invalidDigests,
-		"AContextThatEndedKeepsNothing":      commitAfterCancel,
+		"ReadBeforeCommit":  readBeforeCommit,
+		"Discard":           discarded,
+		"InvalidDigest":     invalidDigests,
+		"CommitAfterCancel": commitAfterCancel,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -50,10 +50,10 @@ func roundTrip(t *testing.T, s queue.Store, text string) {
 	sum := digest(text)
 	path := commit(t, s, text, sum)
 	if second := commit(t, s, text, sum); second != path || !strings.HasSuffix(path, artefact.Path(sum)) {
-		t.Errorf("kept at %q, and the second time at %q", path, second)
+		t.Errorf("stored at %q, the second time at %q", path, second)
 	}
 	if got := get(t, s, sum); got != text {
-		t.Errorf("%d bytes came back, want %d", len(got), len(text))
+		t.Errorf("read %d bytes, want %d", len(got), len(text))
 	}
 }
 
@@ -65,12 +65,12 @@ func forged(t *testing.T, s queue.Store, text string) {
 		r.Close()
 	}
 	if fetch.CodeOf(err) != fetch.ErrChecksum {
-		t.Errorf("reading the forged content: %v, want an error of class %s", err, fetch.ErrChecksum)
+		t.Errorf("reading the forged body: %v, want an error of class %s", err, fetch.ErrChecksum)
 	}
 	for range 2 {
 		commit(t, s, text, sum)
 		if got := get(t, s, sum); got != text {
-			t.Errorf("%q is kept, want %q", got, text)
+			t.Errorf("stored %q, want %q", got, text)
 		}
 	}
 }
@@ -89,7 +89,7 @@ func readBeforeCommit(t *testing.T, s queue.Store) {
 	check(t, err)
 	spool.Discard()
 	if got := get(t, s, digest("some text")); got != "some text" {
-		t.Errorf("%q came back", got)
+		t.Errorf("read %q", got)
 	}
 }
 
@@ -105,7 +105,7 @@ func invalidDigests(t *testing.T, s queue.Store) {
 	for _, sum := range []string{"", "../x", strings.Repeat("z", 64)} {
 		spool := begin(t, s)
 		if _, err := spool.Commit(t.Context(), sum); fetch.CodeOf(err) != fetch.ErrRequest {
-			t.Errorf("kept under %q: %v, want an error of class %s", sum, err, fetch.ErrRequest)
+			t.Errorf("Commit with digest %q: %v, want an error of class %s", sum, err, fetch.ErrRequest)
 		}
 		isMissing(t, s, sum, fetch.ErrRequest)
 	}
@@ -117,7 +117,7 @@ func commitAfterCancel(t *testing.T, s queue.Store) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := spool.Commit(ctx, digest("late")); !errors.Is(err, context.Canceled) && fetch.CodeOf(err) != fetch.ErrInterrupted {
-		t.Errorf("kept after the end of the context: %v", err)
+		t.Errorf("Commit with a cancelled context: %v", err)
 	}
 	spool.Discard()
 	isMissing(t, s, digest("late"), fetch.ErrNotFound)

@@ -68,7 +68,7 @@ func Open(ctx context.Context, opts Options) (*Store, error) {
 		u, err = url.Parse(defaultEndpoint)
 	}
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" {
-		return nil, &fetch.Error{Code: fetch.ErrRequest, Err: errors.New("the store endpoint must be a URL such as https://HOST:PORT, without a login and a path")}
+		return nil, &fetch.Error{Code: fetch.ErrRequest, Err: errors.New("the store endpoint must be a URL such as https://HOST:PORT, without a login or path")}
 	}
 	creds := credentials.NewEnvAWS()
 	if opts.Credentials != "" {

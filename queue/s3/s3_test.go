@@ -85,10 +85,10 @@ func TestLargeBody(t *testing.T) {
 	}
 	name := strings.TrimPrefix(path, "s3://bucket/")
 	if o := server.objects[name]; o.size != size || server.uploads != 1 {
-		t.Errorf("%s: %d bytes in %d uploads in parts", name, o.size, server.uploads)
+		t.Errorf("%s: %d bytes in %d multipart uploads", name, o.size, server.uploads)
 	}
 	if allocated := after.TotalAlloc - before.TotalAlloc; allocated > size/2 {
-		t.Errorf("%d bytes of memory were allocated for %d bytes of content", allocated, size)
+		t.Errorf("%d bytes allocated for a body of %d bytes", allocated, size)
 	}
 }
 
@@ -112,7 +112,7 @@ func TestExistingBodyIsNotUploaded(t *testing.T) {
 		}
 	}
 	if puts != 1 {
-		t.Errorf("%d puts: %q", puts, server.requests)
+		t.Errorf("%d PUT requests, want 1: %q", puts, server.requests)
 	}
 }
 
@@ -124,8 +124,8 @@ func TestCommitErrors(t *testing.T) {
 		want   fetch.Code
 	}{
 		{"forbidden", 403, fetch.ErrAuth},
-		{"broken", 500, fetch.ErrServer},
-		{"gone", 404, fetch.ErrNotFound},
+		{"server error", 500, fetch.ErrServer},
+		{"not found", 404, fetch.ErrNotFound},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -160,10 +160,10 @@ func TestOpenErrors(t *testing.T) {
 	}{
 		{"no such bucket", s3.Options{Endpoint: server.URL, Bucket: "another", Credentials: creds}, fetch.ErrNotFound},
 		{"a login in the URL", s3.Options{Endpoint: "https://u:" + secret + "@h", Bucket: "bucket", Credentials: creds}, fetch.ErrRequest},
-		{"no URL", s3.Options{Endpoint: "h:80", Bucket: "bucket", Credentials: creds}, fetch.ErrRequest},
+		{"not a URL", s3.Options{Endpoint: "h:80", Bucket: "bucket", Credentials: creds}, fetch.ErrRequest},
 		{"no file", s3.Options{Endpoint: server.URL, Bucket: "bucket", Credentials: creds + "x"}, fetch.ErrFile},
 		{"an empty file", s3.Options{Endpoint: server.URL, Bucket: "bucket", Credentials: os.DevNull}, fetch.ErrAuth},
-		{"nobody there", s3.Options{Endpoint: closedServer.URL, Bucket: "bucket", Credentials: creds}, fetch.ErrNetwork},
+		{"unreachable", s3.Options{Endpoint: closedServer.URL, Bucket: "bucket", Credentials: creds}, fetch.ErrNetwork},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -194,6 +194,6 @@ func TestCancelledUpload(t *testing.T) {
 	io.WriteString(spool, "text")
 	sum := sha256.Sum256([]byte("text"))
 	if _, err := spool.Commit(ctx, hex.EncodeToString(sum[:])); fetch.CodeOf(err) != fetch.ErrInterrupted {
-		t.Errorf("it was kept, or failed otherwise: %v", err)
+		t.Errorf("Commit with a cancelled context: %v", err)
 	}
 }

@@ -144,7 +144,7 @@ func (s *bucketServer) refuse(w http.ResponseWriter, status int) {
 	code := map[int]string{404: "NoSuchKey", 403: "AccessDenied", 503: "SlowDown", 500: "InternalError"}[status]
 	w.Header().Set("Content-Type", "application/xml")
 	w.WriteHeader(status)
-	xml.NewEncoder(w).Encode(refusal{Code: code, Message: "as the test says"})
+	xml.NewEncoder(w).Encode(refusal{Code: code, Message: "error of the test"})
 }
 
 // check checks the signature of a request and returns its decoded body.
@@ -157,7 +157,7 @@ func (s *bucketServer) check(r *http.Request) io.Reader {
 	}
 	for _, values := range r.Header {
 		if slices.ContainsFunc(values, func(v string) bool { return strings.Contains(v, secret) }) {
-			s.problems = append(s.problems, "the secret is sent")
+			s.problems = append(s.problems, "a header contains the secret")
 		}
 	}
 	if strings.HasPrefix(sum, "STREAMING-") {
@@ -193,7 +193,7 @@ func (c *chunks) Read(p []byte) (int, error) {
 		}
 		size, signature, ok := strings.Cut(strings.TrimSpace(line), ";chunk-signature=")
 		if c.remaining, err = strconv.ParseInt(size, 16, 64); err != nil || !ok || len(signature) != 64 {
-			return 0, fmt.Errorf("no piece: %q", line)
+			return 0, fmt.Errorf("not a chunk header: %q", line)
 		}
 		if c.remaining == 0 {
 			c.ended = true

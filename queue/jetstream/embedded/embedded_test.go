@@ -18,24 +18,24 @@ func TestFind(t *testing.T) {
 	for _, longRunning := range []bool{true, false} {
 		dir := t.TempDir()
 		if url, _ := embedded.Find(dir); url != "" {
-			t.Errorf("%s, and there is no server", url)
+			t.Errorf("Find without a server: %s", url)
 		}
 		s, err := embedded.Start(dir, longRunning)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if url, gotLongRunning := embedded.Find(dir); url != s.URL() || gotLongRunning != longRunning {
-			t.Errorf("%s, stays: %v; want %s, %v", url, gotLongRunning, s.URL(), longRunning)
+			t.Errorf("Find: %s, %v; want %s, %v", url, gotLongRunning, s.URL(), longRunning)
 		}
 		if second, err := embedded.Start(dir, true); !errors.Is(err, embedded.ErrRuns) {
 			second.Close()
-			t.Errorf("a second server: %v", err)
+			t.Errorf("second Start: %v", err)
 		}
 		if err := s.Close(); err != nil {
 			t.Error(err)
 		}
 		if url, longRunning := embedded.Find(dir); url != "" || longRunning {
-			t.Errorf("%s, stays: %v; the server has ended", url, longRunning)
+			t.Errorf("Find after Close: %s, %v", url, longRunning)
 		}
 	}
 }
