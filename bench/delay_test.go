@@ -10,8 +10,8 @@ import (
 	"github.com/urlget/urlget/bench/delay"
 )
 
-// delayLink creates a link with a delay. It skips the benchmark outside a network namespace of its
-// own.
+// delayLink creates a link with a delay. It skips the benchmark outside a separate network
+// namespace.
 func delayLink(b *testing.B, roundTrip time.Duration) {
 	b.Helper()
 	stop, err := delay.Link(roundTrip)

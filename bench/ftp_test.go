@@ -19,7 +19,7 @@ import (
 	"github.com/urlget/urlget/protocols/ftp"
 )
 
-// A rival is a program or function to compare with. It runs in an empty directory of its own.
+// A rival is a program or function to compare with. It runs in a separate empty directory.
 type rival struct {
 	name string
 	args []string               // of the program

@@ -240,8 +240,8 @@ func gopherBody(t testing.TB, c *fetch.Client, u uri.URI) (string, error) {
 	return string(body), err
 }
 
-// fingerHarness takes the names of the suite's files for users. The server divides a request at its
-// spaces, and passes none on to another host.
+// fingerHarness uses the names of the suite's files as user names. The server splits a request at
+// spaces and does not forward requests to other hosts.
 func fingerHarness(server string) fetchtest.Harness {
 	return fetchtest.Harness{
 		Skip: map[string]string{

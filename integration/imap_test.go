@@ -25,8 +25,8 @@ import (
 	"github.com/urlget/urlget/protocols/imap"
 )
 
-// imapHarness has the suite run over a port of an IMAP server: files are messages, and directories
-// the mailboxes of users. The server numbers messages in the order in which it finds their files.
+// imapHarness returns a harness for a port of an IMAP server, with messages as files and mailboxes
+// of users as directories. The server numbers messages in the order in which it finds their files.
 func imapHarness(port, scheme string) func(server string) fetchtest.Harness {
 	return func(server string) fetchtest.Harness {
 		return fetchtest.Harness{

@@ -36,7 +36,7 @@ import (
 type row struct {
 	name, server string
 	url          func(*lab.Server) string
-	file         string // file of the fixture tree for the URL; "" if it is none
+	file         string // file of the fixture tree for the URL; "" if it is not one of them
 	config       protocols.Config
 	configFor    func(testing.TB, *lab.Server) protocols.Config // replaces config
 	verified     bool                                           // changed bytes are detected

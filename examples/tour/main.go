@@ -41,7 +41,7 @@ func main() {
 	}
 }
 
-// run makes the tour or, if port is not 0, keeps the servers.
+// run runs the tour or, if port is not 0, keeps the servers running.
 func run(ctx context.Context, out io.Writer, port int) error {
 	s := &stage{}
 	defer s.tearDown()

@@ -14,11 +14,11 @@ import (
 
 const patience = 10 * time.Second
 
-// A step of a conversation: something is sent, and something waited for.
+// A step sends a text and waits for a response.
 type step struct {
 	send, want string
-	tls        bool // then TLS begins
-	telnet     bool // from now on, telnet options are refused
+	tls        bool // then TLS starts
+	telnet     bool // refuse telnet options from now on
 }
 
 var conversations = map[string]map[string][]step{
@@ -113,7 +113,7 @@ func TestEveryServerStartsAndTalks(t *testing.T) {
 	}
 }
 
-// converse goes through the steps over a connection that begins as g's does.
+// converse performs the steps over a connection that starts like that of g.
 func converse(t *testing.T, g greeting, addr string, steps []step) {
 	conn, err := g.dial(t.Context(), addr)
 	if err != nil {
@@ -147,7 +147,7 @@ func converse(t *testing.T, g greeting, addr string, steps []step) {
 	}
 }
 
-// A telnetConn refuses every option that the other side brings up (RFC 854).
+// A telnetConn refuses every option that the server requests or offers (RFC 854).
 type telnetConn struct {
 	net.Conn
 	in *bufio.Reader

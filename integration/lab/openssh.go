@@ -2,8 +2,8 @@ package lab
 
 import "os"
 
-// openssh is sshd with its internal SFTP server. Its host key is [Key], which also logs in, as does
-// the password. Users start in the served folder and can leave it.
+// openssh is sshd with its internal SFTP server. Its host key is [Key]. Clients can log in with
+// that key or with the password. Users start in the served folder and can leave it.
 var openssh = &service{
 	name: "openssh",
 	ports: []port{

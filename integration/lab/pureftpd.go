@@ -1,6 +1,6 @@
 package lab
 
-// pureFTPd has replies of several lines, MLSD with facts of its own, ESTA, PRET, UTF8 and AUTH TLS.
+// pureFTPd has replies of several lines, MLSD with its own facts, ESTA, PRET, UTF8 and AUTH TLS.
 // Users cannot leave the served folder.
 var pureFTPd = &service{
 	name: "pure-ftpd",

@@ -3,7 +3,7 @@ package lab
 import "strings"
 
 // samba is smbd with the tree as two shares: lab, for [User] only, and sealed, which requires
-// encryption. It signs if the client asks for it.
+// encryption. It signs if the client requests that.
 var samba = &service{
 	name: "samba",
 	ports: []port{

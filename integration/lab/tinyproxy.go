@@ -21,5 +21,5 @@ var tinyproxy = &service{
 	},
 }
 
-// proxyRequest makes an HTTP proxy return an error of its own, without traffic beyond this machine.
+// proxyRequest makes an HTTP proxy return its own error, without traffic to other machines.
 const proxyRequest = "GET http://127.0.0.1:1/ HTTP/1.0\r\n\r\n"

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// sizes limits the size of contents, in bytes.
+// sizes is the maximum size of a content, in bytes.
 const sizes = 32 << 10
 
 func source(path string) *rand.Rand {
