@@ -348,7 +348,7 @@ func extractAll(t *testing.T, path, dir string) (saved int) {
 }
 
 // A head without an end is not held in memory.
-func TestHeadMemory(t *testing.T) { // not parallel: it measures allocations
+func TestEndlessHead(t *testing.T) { // not parallel: it measures allocations
 	const size = 16 << 20
 	file := record("1", "response", "2020-01-01T00:00:00Z", "http://h/1", "application/http;msgtype=response", "HTTP/1.1 200 OK\r\nX: "+strings.Repeat("x", size))
 	w, err := warc.Create(filepath.Join(t.TempDir(), "out.warc.gz"), warc.WriterOptions{})

@@ -57,7 +57,7 @@ func TestVerify(t *testing.T) {
 }
 
 // A head without an end is not held in memory.
-func TestVerifyMemory(t *testing.T) { // not parallel: it measures allocations
+func TestVerifyEndlessHead(t *testing.T) { // not parallel: it measures allocations
 	const size = 16 << 20
 	block := "HTTP/1.1 200 OK\r\nX: " + strings.Repeat("x", size)
 	file := strings.NewReader(text("1.1", "response", "http://h/", block, "Content-Type: application/http;msgtype=response\r\nWARC-Payload-Digest: "+sha1Of("")+"\r\n"))
