@@ -43,7 +43,7 @@ func (r rival) run(dir string) error {
 // pays for memory that the machine has not used yet.
 func compare(b *testing.B, dir string, ours func(dir string) error, rivals []rival) {
 	b.Helper()
-	took := make([][]time.Duration, len(rivals)+1)
+	times := make([][]time.Duration, len(rivals)+1)
 	measure := func(i int, f func(dir string) error) {
 		own, err := os.MkdirTemp(dir, "run")
 		if err != nil {
@@ -51,7 +51,7 @@ func compare(b *testing.B, dir string, ours func(dir string) error, rivals []riv
 		}
 		start := time.Now()
 		err = f(own)
-		took[i] = append(took[i], time.Since(start))
+		times[i] = append(times[i], time.Since(start))
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -64,24 +64,24 @@ func compare(b *testing.B, dir string, ours func(dir string) error, rivals []riv
 		}
 	}
 	round()
-	clear(took)
+	clear(times)
 	for b.Loop() {
 		round()
 	}
 	b.ReportMetric(0, "ns/op")
-	report := func(name string, took []time.Duration) float64 {
+	report := func(name string, times []time.Duration) float64 {
 		var total time.Duration
-		for _, d := range took {
+		for _, d := range times {
 			total += d
 		}
-		mean := total.Seconds() / float64(len(took))
+		mean := total.Seconds() / float64(len(times))
 		b.ReportMetric(mean, "s-"+name)
-		b.Logf("%s: %.2f to %.2f s, mean %.2f s", name, slices.Min(took).Seconds(), slices.Max(took).Seconds(), mean)
+		b.Logf("%s: %.2f to %.2f s, mean %.2f s", name, slices.Min(times).Seconds(), slices.Max(times).Seconds(), mean)
 		return mean
 	}
-	own := report("urlget", took[0])
+	own := report("urlget", times[0])
 	for i, r := range rivals {
-		b.ReportMetric(own/report(r.name, took[i+1]), "of-"+r.name)
+		b.ReportMetric(own/report(r.name, times[i+1]), "of-"+r.name)
 	}
 }
 

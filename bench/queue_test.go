@@ -147,11 +147,11 @@ const atOnce = 12
 func (q *queueBench) one(dir string) (u queueUsage, err error) {
 	cmd := exec.Command(filepath.Join(q.programs, "urlget"), "-q", "--no-config", "-P", dir, "-i", q.urls,
 		"-j", fmt.Sprint(atOnce), "--per-host", fmt.Sprint(q.perHost))
-	begun := time.Now()
+	start := time.Now()
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return u, fmt.Errorf("urlget: %w\n%s", err, out)
 	}
-	u.wall, u.cpu = time.Since(begun), used(cmd)
+	u.wall, u.cpu = time.Since(start), used(cmd)
 	files, err := os.ReadDir(dir)
 	if len(files) != q.count {
 		return u, fmt.Errorf("%d files, want %d: %v", len(files), q.count, err)
@@ -190,7 +190,7 @@ func (q *queueBench) many(dir string) (u queueUsage, err error) {
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
-	begun := time.Now()
+	start := time.Now()
 	var workers []*exec.Cmd
 	defer func() {
 		for _, w := range workers {
@@ -218,7 +218,7 @@ func (q *queueBench) many(dir string) (u queueUsage, err error) {
 			saved++
 		}
 	}
-	u.wall = time.Since(begun)
+	u.wall = time.Since(start)
 	if saved != q.count {
 		log, _ := os.ReadFile(filepath.Join(dir, "log-0"))
 		return u, fmt.Errorf("%d files, want %d: %v\n%s", saved, q.count, lines.Err(), log[:min(len(log), 2000)])

@@ -19,9 +19,9 @@ import (
 	"github.com/urlget/urlget/protocols"
 )
 
-// TestManyAtOnce makes 64 identical requests at once to each real server with one client. The
-// client retries if the server is busy, as usual.
-func TestManyAtOnce(t *testing.T) {
+// TestConcurrentRequests makes 64 identical requests at once to each real server with one client.
+// The client retries if the server is busy, as usual.
+func TestConcurrentRequests(t *testing.T) {
 	const crowd, file = 64, "65537.bin"
 	// These servers have a short queue of unaccepted connections. The kernel drops further ones,
 	// which the client's kernel retries with growing delays: all 64 succeed within a minute.

@@ -50,7 +50,7 @@ func links(t testing.TB, c *fetch.Client, url string) []string {
 	return all
 }
 
-func TestWhoisOfAScript(t *testing.T) {
+func TestWhois(t *testing.T) {
 	s := lab.Start(t, "whois")
 	c := directoryClient(t, whois.Load)
 	for query, want := range map[string]string{

@@ -29,7 +29,7 @@ func ftpHarness(mode string) func(server string) fetchtest.Harness {
 				s := startWith(t, server, tree)
 				site := ftpSite(s, tree, mode)
 				if server == "pure-ftpd" {
-					withhold(t, s.Root, &site, `names/a\b`) // "553 Prohibited file name"
+					removeUnserved(t, s.Root, &site, `names/a\b`) // "553 Prohibited file name"
 				}
 				return site
 			},
@@ -42,8 +42,8 @@ func ftpOptions() *fetch.Options {
 	return &fetch.Options{TLS: &tls.Config{RootCAs: lab.CA(), ServerName: "localhost"}}
 }
 
-// withhold removes a file that the server does not serve.
-func withhold(t testing.TB, dir string, site *fetchtest.Site, name string) {
+// removeUnserved removes a file that the server does not serve.
+func removeUnserved(t testing.TB, dir string, site *fetchtest.Site, name string) {
 	t.Helper()
 	if err := os.Remove(filepath.Join(dir, name)); err != nil {
 		t.Fatal(err)

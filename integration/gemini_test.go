@@ -14,7 +14,7 @@ import (
 	"github.com/urlget/urlget/protocols/gemini"
 )
 
-func TestPagesOfMollyBrown(t *testing.T) {
+func TestMollyBrown(t *testing.T) {
 	s := lab.Start(t, "molly-brown")
 	file := filepath.Join(t.TempDir(), "certificates")
 	c := fetch.New(nil, gemini.With(gemini.Options{Certificates: file}))

@@ -75,7 +75,7 @@ func imapHarness(port, scheme string) func(server string) fetchtest.Harness {
 	}
 }
 
-func TestMailboxesOfDovecot(t *testing.T) {
+func TestDovecotIMAP(t *testing.T) {
 	s := lab.Start(t, "dovecot")
 	o := labOptions()
 	var user, password = s.User, s.Password

@@ -18,10 +18,10 @@ import (
 	"github.com/urlget/urlget/integration/lab"
 )
 
-// TestMirrorsThatAreKilled kills mirrors of real servers 42 times at random moments, and lets the
-// last one of each finish. The tree must equal that of an uninterrupted mirror. Files with a
-// modification time must have been saved only once.
-func TestMirrorsThatAreKilled(t *testing.T) {
+// TestKilledMirrors kills mirrors of real servers 42 times at random moments, and lets the last one
+// of each finish. The tree must equal that of an uninterrupted mirror. Files with a modification
+// time must have been saved only once.
+func TestKilledMirrors(t *testing.T) {
 	const kills = 14
 	program := filepath.Join(t.TempDir(), "urlget")
 	if out, err := exec.Command("go", "build", "-o", program, "../cmd/urlget").CombinedOutput(); err != nil {
@@ -46,11 +46,11 @@ func TestMirrorsThatAreKilled(t *testing.T) {
 				return cmd
 			}
 			undisturbed, killed := t.TempDir(), t.TempDir()
-			begun := time.Now()
+			start := time.Now()
 			if _, err := mirror(undisturbed).Output(); err != nil {
 				t.Fatal(err)
 			}
-			whole := time.Since(begun) // killed runs take no longer in total
+			whole := time.Since(start) // killed runs take no longer in total
 			saved := map[string]int{}
 			for i := range kills + 1 {
 				cmd := mirror(killed)

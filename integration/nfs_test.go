@@ -51,9 +51,9 @@ func nfsHarness(server string) fetchtest.Harness {
 	}}
 }
 
-// TestGaneshaServesWhatItExports reads unusual names, large files and large directories, in
-// parallel, and paths that are refused.
-func TestGaneshaServesWhatItExports(t *testing.T) {
+// TestGanesha reads unusual names, large files and large directories, in parallel, and paths that
+// are refused.
+func TestGanesha(t *testing.T) {
 	dir := lab.TempDir(t)
 	content := bytes.Repeat([]byte("ten million bytes, more or less. "), 10<<20/33)
 	files := map[string][]byte{"large": content, "empty": nil, "one": []byte("x"), "latin1-\xe9": []byte("odd"), "line\nend": []byte("odder"),

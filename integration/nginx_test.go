@@ -130,7 +130,7 @@ func TestNginx(t *testing.T) {
 			t.Errorf("%+v, %v", m, err)
 		}
 	})
-	t.Run("answers", func(t *testing.T) { testNginxAnswers(t, s) })
+	t.Run("answers", func(t *testing.T) { testNginxResponses(t, s) })
 }
 
 // testNginxResume requests missing ranges and unchanged files.
@@ -163,9 +163,9 @@ func testNginxResume(t *testing.T, c *fetch.Client, s *lab.Server, root string) 
 	}
 }
 
-// nginxAnswers maps paths to error classes and the command's exit statuses. "" and 0 mean that
+// nginxResponses maps paths to error classes and the command's exit statuses. "" and 0 mean that
 // hello.txt is returned.
-var nginxAnswers = []struct {
+var nginxResponses = []struct {
 	path string
 	code fetch.Code
 	exit int
@@ -187,10 +187,10 @@ var nginxAnswers = []struct {
 	{"/drop", fetch.ErrNetwork, 4},
 }
 
-func testNginxAnswers(t *testing.T, s *lab.Server) {
+func testNginxResponses(t *testing.T, s *lab.Server) {
 	root := nginxURL(s, "plain")
 	c := nginxClient(t, fetch.Options{}, http.Options{})
-	for _, tt := range nginxAnswers {
+	for _, tt := range nginxResponses {
 		content, _, err := fetchAll(t, c, &fetch.Request{URL: uri.MustParse(root + tt.path)})
 		if fetch.CodeOf(err) != tt.code || err == nil && !bytes.Equal(content, fixture(t, s, "hello.txt")) {
 			t.Errorf("%s: %q, %v, want class %q", tt.path, content, err, tt.code)
@@ -236,7 +236,7 @@ func TestNginxCommand(t *testing.T) {
 		}
 	}
 	plain := nginxURL(s, "plain")
-	for _, tt := range nginxAnswers {
+	for _, tt := range nginxResponses {
 		out, exit := run(t.Context(), t.TempDir(), "-O", "-", plain+tt.path)
 		if exit != tt.exit || exit == 0 && out != string(fixture(t, s, "hello.txt")) {
 			t.Errorf("%s: %q, exit status %d, want %d", tt.path, out, exit, tt.exit)

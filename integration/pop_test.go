@@ -100,7 +100,7 @@ func labOptions() *fetch.Options {
 	return &fetch.Options{TLS: &tls.Config{RootCAs: lab.CA()}}
 }
 
-func TestMaildropOfDovecot(t *testing.T) {
+func TestDovecotPOP3(t *testing.T) {
 	s := lab.Start(t, "dovecot")
 	o := labOptions()
 	var user, password = s.User, s.Password

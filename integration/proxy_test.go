@@ -14,9 +14,8 @@ import (
 	"github.com/urlget/urlget/protocols"
 )
 
-// TestProxiesThatWantALogin retrieves through proxies with the right password, a wrong one and
-// none.
-func TestProxiesThatWantALogin(t *testing.T) {
+// TestProxyLogins retrieves through proxies with the right password, a wrong one and none.
+func TestProxyLogins(t *testing.T) {
 	for _, tt := range []struct{ proxy, scheme, server, port, url string }{
 		{"tinyproxy", "http", "nginx", "plain", "http://"},
 		{"tinyproxy", "http", "nginx", "tls", "https://"},

@@ -80,9 +80,9 @@ func sftpURL(root string, tree fs.FS, name string) string {
 	return root
 }
 
-// TestOpenSSHServesTheFixtures retrieves every file of the tree, including names that are not
-// UTF-8, from the entries of the listings.
-func TestOpenSSHServesTheFixtures(t *testing.T) {
+// TestOpenSSHFixtures retrieves every file of the tree, including names that are not UTF-8, from
+// the entries of the listings.
+func TestOpenSSHFixtures(t *testing.T) {
 	s := lab.Start(t, "openssh")
 	opts := sftpOptions(t, s)
 	c := fetch.New(&fetch.Options{Credentials: labPassword}, sftp.With(opts))

@@ -93,9 +93,9 @@ var distantRows = []struct {
 	}},
 }
 
-// TestEverySchemeOverALongWay retrieves and lists with and without a link with delay and loss, and
+// TestEverySchemeOverSlowLink retrieves and lists with and without a link with delay and loss, and
 // compares the results.
-func TestEverySchemeOverALongWay(t *testing.T) {
+func TestEverySchemeOverSlowLink(t *testing.T) {
 	link := wan.Open(t, wan.Far)
 	for _, row := range distantRows {
 		t.Run(row.server, func(t *testing.T) {
@@ -107,13 +107,13 @@ func TestEverySchemeOverALongWay(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				began := time.Now()
+				start := time.Now()
 				got, err := far.ReadAll(t.Context(), url, 1<<20)
 				if err != nil || !bytes.Equal(got, want) {
 					t.Errorf("%s: %d bytes of %d are there or right: %v", url, len(got), len(want), err)
 				}
-				if took := time.Since(began); took < 2*wan.Far.Delay {
-					t.Errorf("%s took %v, which is less than a round trip", url, took)
+				if elapsed := time.Since(start); elapsed < 2*wan.Far.Delay {
+					t.Errorf("%s took %v, which is less than a round trip", url, elapsed)
 				}
 			}
 			if row.lists == nil {

@@ -29,15 +29,15 @@ func (u usage) mebibytes() float64 { return float64(u.peak) / 1024 }
 
 // A table is a table of results.
 type table struct {
-	rounds   int
-	begun    string // load of the machine before the start
-	lines    []string
-	versions []string
-	missing  []string
+	rounds    int
+	startLoad string // load of the machine before the start
+	lines     []string
+	versions  []string
+	missing   []string
 }
 
 func newTable(rounds int, program string) *table {
-	t := &table{rounds: rounds, begun: load()}
+	t := &table{rounds: rounds, startLoad: load()}
 	t.version(program, "version")
 	return t
 }
@@ -248,7 +248,7 @@ func machine() string {
 func (t *table) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s, %s. %s.\nMedian of %d rounds, in each of which all programs took turns. Load of the machine when it began %s, when it ended %s.\n",
-		time.Now().UTC().Format("2006-01-02"), machine(), strings.Join(t.versions, "; "), t.rounds, t.begun, load())
+		time.Now().UTC().Format("2006-01-02"), machine(), strings.Join(t.versions, "; "), t.rounds, t.startLoad, load())
 	if len(t.missing) > 0 {
 		fmt.Fprintf(&b, "Not on the machine: %s.\n", strings.Join(t.missing, ", "))
 	}

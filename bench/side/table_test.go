@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-func TestMissedAimsSaySo(t *testing.T) {
+func TestMissedAims(t *testing.T) {
 	t.Parallel()
 	ours := []usage{{3 * time.Second, 2 * time.Second, 11 << 10}, {time.Second, time.Second, 13 << 10}, {2 * time.Second, time.Second, 13 << 10}}
 	theirs := []usage{{2 * time.Second, 2 * time.Second, 1 << 10}}
@@ -26,7 +26,7 @@ func TestMissedAimsSaySo(t *testing.T) {
 	}
 }
 
-func TestAimsAgainstProgramsThatFailAreNotMeasured(t *testing.T) {
+func TestFailedPrograms(t *testing.T) {
 	t.Parallel()
 	made := &table{rounds: 1}
 	r := row{work: "work", dir: t.TempDir(), ours: []string{"touch", "out"}, peers: []peer{
@@ -45,7 +45,7 @@ func TestAimsAgainstProgramsThatFailAreNotMeasured(t *testing.T) {
 	}
 }
 
-func TestProgramsThatLeaveTooFewFilesFail(t *testing.T) {
+func TestTooFewFiles(t *testing.T) {
 	t.Parallel()
 	r := row{work: "work", dir: t.TempDir(), files: 2}
 	for _, tt := range []struct {
@@ -64,7 +64,7 @@ func TestProgramsThatLeaveTooFewFilesFail(t *testing.T) {
 	}
 }
 
-func TestRowWithoutServerSaysSo(t *testing.T) {
+func TestRowWithoutServer(t *testing.T) {
 	t.Parallel()
 	made := &table{}
 	if err := made.add(t.Context(), row{work: "work", needs: "nginx"}, options{rows: regexp.MustCompile("k$")}); err != nil {
@@ -75,7 +75,7 @@ func TestRowWithoutServerSaysSo(t *testing.T) {
 	}
 }
 
-func TestTableIsReplaced(t *testing.T) {
+func TestReplace(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "doc")
 	for text, want := range map[string]string{

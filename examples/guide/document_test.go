@@ -17,9 +17,9 @@ const document = "../../docs/library.md"
 // block matches a program in the document and the line before it, which names its functions.
 var block = regexp.MustCompile("(?s)(?:<!-- func ([a-zA-Z ]+) -->\n)?```go\n(.*?)```\n")
 
-// TestTheGuideShowsTheFunctions compares the programs of docs/library.md with the functions here.
-// With URLGET_WRITE set, it rewrites the guide.
-func TestTheGuideShowsTheFunctions(t *testing.T) {
+// TestGuideShowsFunctions compares the programs of docs/library.md with the functions here. With
+// URLGET_WRITE set, it rewrites the guide.
+func TestGuideShowsFunctions(t *testing.T) {
 	text, err := os.ReadFile(document)
 	if err != nil {
 		t.Fatal(err)

@@ -272,7 +272,7 @@ func TestTimedIsAMiddleware(t *testing.T) {
 }
 
 // A walk continues after a failure and returns the error.
-func TestUsageGoesOn(t *testing.T) {
+func TestUsageAfterFailure(t *testing.T) {
 	s := gopherd.Start(t, gopherd.Options{
 		Tree:  fstest.MapFS{"a": {}, "d/b": {}},
 		Items: map[string][]string{"/": {"1gone\t/gone\t$HOST\t$PORT"}},

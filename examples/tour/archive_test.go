@@ -36,8 +36,8 @@ import (
 	"github.com/urlget/urlget/internal/warccheck"
 )
 
-// seen is the outcome of a request for a caller.
-type seen struct {
+// outcome is the outcome of a request for a caller.
+type outcome struct {
 	URL, Via string
 	Meta     fetch.Meta
 	Content  string
@@ -48,11 +48,11 @@ type seen struct {
 	Reason   fetch.Reason
 }
 
-// look performs a request and returns its outcome.
-func look(c *fetch.Client, req *fetch.Request) seen {
+// doRequest performs a request and returns its outcome.
+func doRequest(c *fetch.Client, req *fetch.Request) outcome {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	var out seen
+	var out outcome
 	resp, err := c.Do(ctx, req)
 	if err == nil {
 		defer resp.Body.Close()
@@ -90,9 +90,9 @@ func look(c *fetch.Client, req *fetch.Request) seen {
 	return out
 }
 
-// TestAnArchiveAnswersAsTheServersDid records the tour in one archive, stops the servers, and
-// repeats all requests against the archive.
-func TestAnArchiveAnswersAsTheServersDid(t *testing.T) {
+// TestReplayOfTour records the tour in one archive, stops the servers, and repeats all requests
+// against the archive.
+func TestReplayOfTour(t *testing.T) {
 	s := &stage{}
 	down := false
 	defer func() {
@@ -115,7 +115,7 @@ func TestAnArchiveAnswersAsTheServersDid(t *testing.T) {
 		requests = append(requests, req)
 	}
 	at := func(scheme, rest string) uri.URI { return uri.MustParse(scheme + "://" + v.addr[scheme] + rest) }
-	for _, u := range v.stops() {
+	for _, u := range v.visitURLs() {
 		if u.Scheme() == "telnet" {
 			continue
 		}
@@ -126,7 +126,7 @@ func TestAnArchiveAnswersAsTheServersDid(t *testing.T) {
 	for _, absent := range []uri.URI{at("http", "/absent"), at("https", "/absent"), at("ftp", "/absent"), at("gopher", "/0/absent"),
 		at("gemini", "/absent"), at("tftp", "/absent"), at("finger", "/absent"), at("dict", "/d:absent"), at("nntp", "/absent/1"),
 		at("prospero", "//absent"), at("cso", "/absent"), uri.MustParse("mid:absent@example.org"), uri.MustParse("file:///absent"),
-		uri.MustParse("http://" + nobody(t) + "/"), uri.MustParse("gopher://" + nobody(t) + "/"), uri.MustParse("http://127.0.0.1:1/")} {
+		uri.MustParse("http://" + refusedAddr(t) + "/"), uri.MustParse("gopher://" + refusedAddr(t) + "/"), uri.MustParse("http://127.0.0.1:1/")} {
 		add(fetch.OpGet, absent)
 	}
 	add(fetch.OpDial, at("telnet", "/"))
@@ -158,12 +158,12 @@ func TestAnArchiveAnswersAsTheServersDid(t *testing.T) {
 	ranged := func(r *fetch.Request) { r.Range = fetch.Range{Offset: 100, Length: 50} }
 	add(fetch.OpGet, at("http", "/large.bin"), ranged)
 
-	record := func(c *capture.Capture) map[int]seen {
+	record := func(c *capture.Capture) map[int]outcome {
 		client := v.clientWith(func(o *fetch.Options) { o.Recorder = c })
 		defer client.Close()
-		all := make(map[int]seen)
+		all := make(map[int]outcome)
 		for i, req := range requests {
-			all[i] = look(client, req)
+			all[i] = doRequest(client, req)
 		}
 		return all
 	}
@@ -196,7 +196,7 @@ func TestAnArchiveAnswersAsTheServersDid(t *testing.T) {
 }
 
 // replayed repeats all requests against an archive and compares the outcomes with the live ones.
-func replayed(t *testing.T, v *servers, file string, requests []*fetch.Request, live map[int]seen, at func(scheme, rest string) uri.URI) {
+func replayed(t *testing.T, v *servers, file string, requests []*fetch.Request, live map[int]outcome, at func(scheme, rest string) uri.URI) {
 	t.Helper()
 	a, err := replay.Open(file)
 	if err != nil {
@@ -212,7 +212,7 @@ func replayed(t *testing.T, v *servers, file string, requests []*fetch.Request, 
 	defer client.Close()
 	failures := make(map[fetch.Code]int)
 	for _, i := range slices.Sorted(maps.Keys(live)) {
-		want, got := live[i], look(client, requests[i])
+		want, got := live[i], doRequest(client, requests[i])
 		name := requests[i].Op.String() + " " + requests[i].URL.String()
 		if want.Class != "" {
 			failures[want.Class]++
@@ -228,20 +228,20 @@ func replayed(t *testing.T, v *servers, file string, requests []*fetch.Request, 
 			t.Errorf("no failure of class %s was among them: %v", class, failures)
 		}
 	}
-	if got := look(client, &fetch.Request{URL: at("http", "/never")}); got.Class != fetch.ErrNotFound {
+	if got := doRequest(client, &fetch.Request{URL: at("http", "/never")}); got.Class != fetch.ErrNotFound {
 		t.Errorf("what is not in the archive: %+v", got)
 	}
-	if shown := look(client, &fetch.Request{URL: at("telnet", "/"), Op: fetch.OpDial}); shown.Content != "login:" {
+	if shown := doRequest(client, &fetch.Request{URL: at("telnet", "/"), Op: fetch.OpDial}); shown.Content != "login:" {
 		t.Errorf("the session: %+v", shown)
 	}
-	partial := &fetch.Request{URL: v.stops()[3], Range: fetch.Range{Offset: 10, Length: 20}}
-	if got := look(client, partial); len(got.Content) != 20 || got.Meta.Range != partial.Range {
+	partial := &fetch.Request{URL: v.visitURLs()[3], Range: fetch.Range{Offset: 10, Length: 20}}
+	if got := doRequest(client, partial); len(got.Content) != 20 || got.Meta.Range != partial.Range {
 		t.Errorf("a range out of the whole: %+v", got)
 	}
 }
 
-// nobody returns an address that refuses connections.
-func nobody(t *testing.T) string {
+// refusedAddr returns an address that refuses connections.
+func refusedAddr(t *testing.T) string {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -257,8 +257,8 @@ func (v *servers) clientWith(change func(*fetch.Options)) *fetch.Client {
 	return fetch.New(o, v.drivers())
 }
 
-// TestAnArchiveGivesTheSameTrees mirrors the servers, stops them, and mirrors their archive.
-func TestAnArchiveGivesTheSameTrees(t *testing.T) {
+// TestMirrorsOfArchive mirrors the servers, stops them, and mirrors their archive.
+func TestMirrorsOfArchive(t *testing.T) {
 	s := &stage{}
 	v := s.start()
 	file := filepath.Join(t.TempDir(), "trees.warc.gz")

@@ -47,14 +47,14 @@ func run(ctx context.Context, out io.Writer, port int) error {
 	defer s.tearDown()
 	servers := s.start()
 	if port != 0 {
-		return servers.keep(ctx, out, port)
+		return servers.forwardPorts(ctx, out, port)
 	}
 	client := servers.client()
 	defer client.Close()
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "SCHEME\tURL\tKIND\tGOT\tTIME")
 	failed := 0
-	for _, u := range servers.stops() {
+	for _, u := range servers.visitURLs() {
 		begin := time.Now()
 		kind, got, err := visit(ctx, client, u)
 		if err != nil {

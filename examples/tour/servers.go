@@ -164,10 +164,10 @@ func (v *servers) drivers() fetch.Loader {
 	})
 }
 
-// stops are the URLs to visit.
-func (v *servers) stops() []uri.URI {
+// visitURLs returns the URLs to visit.
+func (v *servers) visitURLs() []uri.URI {
 	at := func(scheme, rest string) string { return scheme + "://" + v.addr[scheme] + rest }
-	var stops []uri.URI
+	var urls []uri.URI
 	for _, s := range []string{
 		"data:,A%20pear%20is%20a%20fruit.",
 		"file://" + filepath.ToSlash(v.mailbox),
@@ -184,9 +184,9 @@ func (v *servers) stops() []uri.URI {
 		"pops://alice:secret@" + v.addr["pops"], "pops://alice:secret@" + v.addr["pops"] + "/1",
 		"mid:pear@example.org", "cid:picture@example.org",
 	} {
-		stops = append(stops, uri.MustParse(s))
+		urls = append(urls, uri.MustParse(s))
 	}
-	return stops
+	return urls
 }
 
 // firstPort is the first port for -serve, unless -port sets another.
@@ -194,8 +194,8 @@ const firstPort = 18080
 
 var ports = []string{"http", "ftp", "gopher", "finger", "whois", "dict", "telnet", "nntp", "wais", "cso"}
 
-// keep forwards fixed ports, starting at port, to the servers until ctx ends.
-func (v *servers) keep(ctx context.Context, out io.Writer, port int) error {
+// forwardPorts forwards fixed ports, starting at port, to the servers until ctx ends.
+func (v *servers) forwardPorts(ctx context.Context, out io.Writer, port int) error {
 	s := &stage{}
 	defer s.tearDown()
 	var text strings.Builder

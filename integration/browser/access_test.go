@@ -80,7 +80,7 @@ func TestAccess(t *testing.T) {
 	news := nntpd.Start(t, nntpd.Options{Groups: []nntpd.Group{{Name: "example.fruit", Articles: []nntpd.Article{
 		article("<1@example.org>", "Alice", "Pears", "", "> I have\n\nSee http://pears.example/", 0),
 		article("<2@example.org>", "Bob", "Re: Pears", "<1@example.org>", "Yes.", 0)}}}})
-	g, f := hole(t), ftpd.Start(t, ftpd.Options{Tree: tree})
+	g, f := startGopher(t), ftpd.Start(t, ftpd.Options{Tree: tree})
 	b := newTab(t)
 	for _, scheme := range []string{"light", "dark"} {
 		b.screen(1000, 680, scheme)
@@ -88,14 +88,14 @@ func TestAccess(t *testing.T) {
 			"news://" + news.Addr + "/example.fruit", "nntp://" + news.Addr + "/example.fruit/2", web, "data:image/gif;base64,R0lGODlhAQABAAAAADs=",
 			"data:application/zip,PK", g.URL + "/7/find", "http://[", "telnet://127.0.0.1/"} {
 			b.open(rawURL)
-			if wrong := eval[[]string](b, problems); len(wrong) > 0 {
-				t.Errorf("%s, %s:\n%s", rawURL, scheme, strings.Join(wrong, "\n"))
+			if violations := eval[[]string](b, problems); len(violations) > 0 {
+				t.Errorf("%s, %s:\n%s", rawURL, scheme, strings.Join(violations, "\n"))
 			}
 		}
 		for _, link := range []string{"Home", "History"} {
 			b.loaded(click(`//nav/a[.="` + link + `"]`))
-			if wrong := eval[[]string](b, problems); len(wrong) > 0 {
-				t.Errorf("%s, %s:\n%s", link, scheme, strings.Join(wrong, "\n"))
+			if violations := eval[[]string](b, problems); len(violations) > 0 {
+				t.Errorf("%s, %s:\n%s", link, scheme, strings.Join(violations, "\n"))
 			}
 		}
 	}

@@ -263,8 +263,8 @@ func article(id, from, subject, references, body string, hours int) nntpd.Articl
 		from, subject, day.Add(time.Duration(hours)*time.Hour).Format(time.RFC1123Z), id, references, body)}
 }
 
-// hole starts a gopher server with a menu that has an item of each kind.
-func hole(t *testing.T) *gopherd.Server {
+// startGopher starts a gopher server with a menu that has an item of each kind.
+func startGopher(t *testing.T) *gopherd.Server {
 	return gopherd.Start(t, gopherd.Options{Tree: tree, Text: true, Plus: true,
 		Items: map[string][]string{"/": {
 			"iWelcome to the fruit hole.\t\t$HOST\t$PORT", "i\t\t$HOST\t$PORT",
@@ -298,7 +298,7 @@ func TestEveryScheme(t *testing.T) {
 		{web.URL + "/fruit/pear.txt", "A pear is a fruit."},
 		{secure.URL + "/fruit/pear.txt", "A pear is a fruit."},
 		{"ftp://" + ftpd.Start(t, ftpd.Options{Tree: tree}).Addr + "/fruit/", "apple.txt"},
-		{hole(t).URL + "/1/fruit", "pear.txt"},
+		{startGopher(t).URL + "/1/fruit", "pear.txt"},
 		{"gemini://" + geminid.Start(t, geminid.Options{Tree: tree, TLS: &tls.Config{Certificates: secure.TLS.Certificates}}).Addr + "/fruit/", "pear.txt"},
 		{"tftp://" + tftpd.Start(t, tftpd.Options{Tree: tree}).Addr + "/fruit/pear.txt", "A pear is a fruit."},
 		{"cso://" + csod.Start(t, csod.Options{Replies: map[string]string{"pear": "-200:1:    name: Alice Pear\r\n"}}).Addr + "/pear", "Alice Pear"},
@@ -318,9 +318,9 @@ func TestEveryScheme(t *testing.T) {
 	}
 }
 
-func TestMenusAreWalked(t *testing.T) {
+func TestMenus(t *testing.T) {
 	b := newTab(t)
-	b.open(hole(t).URL + "/1/")
+	b.open(startGopher(t).URL + "/1/")
 	b.shows("Welcome to the fruit hole.", "Search the fruit")
 	b.keep("menu.png")
 	for _, link := range []string{"fruit", "citrus", "lemon", "sour.txt"} {
@@ -331,16 +331,16 @@ func TestMenusAreWalked(t *testing.T) {
 	b.until(`document.querySelector("main")?.innerText.includes("sour.txt")`)
 }
 
-func TestIndexesAreSearched(t *testing.T) {
+func TestSearch(t *testing.T) {
 	b := newTab(t)
-	b.open(hole(t).URL + "/1/")
+	b.open(startGopher(t).URL + "/1/")
 	b.loaded(chromedp.SendKeys("#search1", "pear"+kb.Enter))
 	b.shows("A pear, found")
 }
 
-func TestFormsAreFilledIn(t *testing.T) {
+func TestForms(t *testing.T) {
 	b := newTab(t)
-	b.open(hole(t).URL + "/1/")
+	b.open(startGopher(t).URL + "/1/")
 	b.follow("Sign the guest book")
 	b.shows("Please sign.", "Your name:")
 	b.run(chromedp.SetValue("#a1", "Bob"), chromedp.SetValue("#a2", "green"), chromedp.SetValue("#a3", "one\ntwo"))
@@ -349,7 +349,7 @@ func TestFormsAreFilledIn(t *testing.T) {
 	b.shows("Bob", "green", "one", "two")
 }
 
-func TestThreadsAreRead(t *testing.T) {
+func TestThreads(t *testing.T) {
 	news := nntpd.Start(t, nntpd.Options{Groups: []nntpd.Group{{Name: "example.fruit", Articles: []nntpd.Article{
 		article("<1@example.org>", "Alice <alice@example.org>", "Which pears keep over winter?", "", "I have too many.", 0),
 		article("<2@example.org>", "Bob <bob@example.org>", "Re: Which pears keep over winter?", "<1@example.org>", "> I have too many.\n\nConference pears. See http://pears.example/keep.html", 2),
@@ -369,7 +369,7 @@ func TestThreadsAreRead(t *testing.T) {
 	b.shows("I have too many.")
 }
 
-func TestListingsAreSorted(t *testing.T) {
+func TestSortListings(t *testing.T) {
 	b := newTab(t)
 	b.open("ftp://" + ftpd.Start(t, ftpd.Options{Tree: tree}).Addr + "/software/")
 	names := func() string {
@@ -397,8 +397,8 @@ func TestListingsAreSorted(t *testing.T) {
 	}
 }
 
-// TestCapturesArePlayed opens the archive of a page that changed, after its server has stopped.
-func TestCapturesArePlayed(t *testing.T) {
+// TestReplay opens the archive of a page that changed, after its server has stopped.
+func TestReplay(t *testing.T) {
 	version := "first"
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/gone" {
@@ -473,8 +473,8 @@ func (b *tab) inFrame(want string) {
 	}
 }
 
-// TestStrangersCannotAct opens a hostile page and waits for its attempts.
-func TestStrangersCannotAct(t *testing.T) {
+// TestHostilePage opens a hostile page and waits for its attempts.
+func TestHostilePage(t *testing.T) {
 	requests := make(chan string, 100)
 	beacon := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { requests <- r.URL.Path }))
 	t.Cleanup(beacon.Close)
@@ -555,7 +555,7 @@ func TestKeyboard(t *testing.T) {
 	active := func() string {
 		return eval[string](b, `document.activeElement.innerText || document.activeElement.id || document.activeElement.name`)
 	}
-	b.open(hole(t).URL + "/1/")
+	b.open(startGopher(t).URL + "/1/")
 	b.blur()
 	var order []string
 	for range 6 {
@@ -595,7 +595,7 @@ func TestKeyboard(t *testing.T) {
 func TestPhone(t *testing.T) {
 	b := newTab(t)
 	b.screen(360, 740, "light")
-	for _, u := range []string{hole(t).URL + "/1/", "ftp://" + ftpd.Start(t, ftpd.Options{Tree: tree}).Addr + "/software/"} {
+	for _, u := range []string{startGopher(t).URL + "/1/", "ftp://" + ftpd.Start(t, ftpd.Options{Tree: tree}).Addr + "/software/"} {
 		b.open(u)
 		if width := eval[int](b, `document.documentElement.scrollWidth`); width > 360 {
 			t.Errorf("%s: the page is %d pixels wide", u, width)
@@ -610,7 +610,7 @@ func TestPhone(t *testing.T) {
 func TestDark(t *testing.T) {
 	b := newTab(t)
 	b.screen(1000, 680, "dark")
-	b.open(hole(t).URL + "/1/")
+	b.open(startGopher(t).URL + "/1/")
 	if got := eval[string](b, `getComputedStyle(document.body).backgroundColor`); got != "rgb(21, 22, 26)" {
 		t.Errorf("the paper is %s", got)
 	}

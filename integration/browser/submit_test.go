@@ -12,8 +12,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// TestFormsOfPagesAreSent submits a form in a frame with an opaque origin.
-func TestFormsOfPagesAreSent(t *testing.T) {
+// TestSubmitInFrame submits a form in a frame with an opaque origin.
+func TestSubmitInFrame(t *testing.T) {
 	for _, form := range []string{"<form action=/find>", "<form action=/send method=post>", "<form action=/send method=post enctype=multipart/form-data>"} {
 		web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Type", "text/html; charset=utf-8")

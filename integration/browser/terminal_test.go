@@ -90,9 +90,9 @@ func TestTerminal(t *testing.T) {
 	b.until(`document.getElementById("state").innerText.startsWith("Connected to 127.0.0.1")`)
 }
 
-// TestTerminalShowsText sends markup, scripts, titles and terminal queries. The screen must show
+// TestTerminalEscapesText sends markup, scripts, titles and terminal queries. The screen must show
 // them as text.
-func TestTerminalShowsText(t *testing.T) {
+func TestTerminalEscapesText(t *testing.T) {
 	b := newTab(t, sessions(t))
 	requests := make(chan string, 10)
 	b.terminal(func(c *telnetd.Conn) {
@@ -187,9 +187,9 @@ func TestScreen(t *testing.T) {
 	}
 }
 
-// TestTerminalFitsThePage checks a window of 360 pixels, the dark color scheme, and the labels for
+// TestTerminalLayout checks a window of 360 pixels, the dark color scheme, and the labels for
 // screen readers.
-func TestTerminalFitsThePage(t *testing.T) {
+func TestTerminalLayout(t *testing.T) {
 	b := newTab(t, sessions(t))
 	sizes := make(chan int, 100)
 	b.terminal(func(c *telnetd.Conn) {

@@ -84,9 +84,9 @@ type link struct {
 	got   int64 // bytes from the server
 	hit   bool  // the fault has occurred
 
-	once sync.Once
-	gone chan struct{} // closed by end
-	ends []interface{ Close() error }
+	once  sync.Once
+	ended chan struct{} // closed by end
+	ends  []interface{ Close() error }
 }
 
 // DialContext connects to addr through the proxy. The remote address of the connection is the
@@ -132,7 +132,7 @@ var errClosed = errors.New("faultproxy: closed")
 
 // link registers a connection. It fails if the proxy is closed.
 func (p *Proxy) link(ends ...interface{ Close() error }) (*link, error) {
-	l := &link{p: p, gone: make(chan struct{}), ends: ends}
+	l := &link{p: p, ended: make(chan struct{}), ends: ends}
 	if p.Pick != nil {
 		l.fault = p.Pick()
 	}
@@ -154,7 +154,7 @@ func (p *Proxy) link(ends ...interface{ Close() error }) (*link, error) {
 // end closes both ends of the link.
 func (l *link) end() {
 	l.once.Do(func() {
-		close(l.gone)
+		close(l.ended)
 		for _, e := range l.ends {
 			e.Close()
 		}
@@ -188,7 +188,7 @@ func (l *link) pause() bool {
 	select {
 	case <-timer.C:
 		return true
-	case <-l.gone:
+	case <-l.ended:
 		return false
 	}
 }

@@ -59,7 +59,7 @@ func TestTCP(t *testing.T) {
 	const at = 70000
 	flipped := bytes.Clone(sent)
 	flipped[at] ^= 2
-	doubled := bytes.Clone(sent[:at+twice])
+	doubled := bytes.Clone(sent[:at+duplicateLen])
 	doubled = append(doubled, sent[at:]...)
 	tests := []struct {
 		kind Kind

@@ -9,12 +9,12 @@ import (
 )
 
 const (
-	piece = 512 // largest piece of Chop
-	twice = 16  // number of bytes that Duplicate repeats
+	chopLen      = 512 // largest piece of Chop
+	duplicateLen = 16  // number of bytes that Duplicate repeats
 )
 
-// errStruck ends a link after its fault.
-var errStruck = errors.New("faultproxy: fault")
+// errFault ends a link after its fault.
+var errFault = errors.New("faultproxy: fault")
 
 // dialTCP connects to addr and returns the client's end of the link.
 func (p *Proxy) dialTCP(ctx context.Context, network, addr string) (net.Conn, error) {
@@ -69,7 +69,7 @@ type stream struct {
 	*link
 	client, server *net.TCPConn
 	quit           chan struct{} // closed when the client stops sending
-	deaf           bool          // HalfClose has occurred
+	halfClosed     bool          // HalfClose has occurred
 }
 
 // up relays the client's data.
@@ -116,7 +116,7 @@ func (s *stream) down() {
 // disturb relays b to the client, with the fault if it is due.
 func (s *stream) disturb(b []byte) error {
 	at := s.due(len(b))
-	if s.deaf {
+	if s.halfClosed {
 		return nil
 	}
 	if at < 0 || s.fault.Kind == Delay || s.fault.Kind == Chop {
@@ -127,7 +127,7 @@ func (s *stream) disturb(b []byte) error {
 		b[at] ^= 2
 		return s.write(s.client, b)
 	case Duplicate:
-		again := b[at:min(len(b), at+twice)]
+		again := b[at:min(len(b), at+duplicateLen)]
 		return errors.Join(s.write(s.client, b[:at]), s.write(s.client, again), s.write(s.client, b[at:]))
 	}
 	if err := s.write(s.client, b[:at]); err != nil {
@@ -136,16 +136,16 @@ func (s *stream) disturb(b []byte) error {
 	switch s.fault.Kind {
 	case Stall:
 		select {
-		case <-s.gone:
+		case <-s.ended:
 		case <-s.quit:
 		}
 	case HalfClose:
-		s.deaf = true
+		s.halfClosed = true
 		return s.client.CloseWrite()
 	case Reset:
 		s.client.SetLinger(0)
 	}
-	return errStruck
+	return errFault
 }
 
 // write writes b with the delay and in the pieces of the fault.
@@ -153,11 +153,11 @@ func (s *stream) write(to *net.TCPConn, b []byte) error {
 	switch s.fault.Kind {
 	case Delay:
 		if !s.pause() {
-			return errStruck
+			return errFault
 		}
 	case Chop:
 		for len(b) > 1 {
-			n := 1 + rand.IntN(min(piece, len(b)-1))
+			n := 1 + rand.IntN(min(chopLen, len(b)-1))
 			if _, err := to.Write(b[:n]); err != nil {
 				return err
 			}

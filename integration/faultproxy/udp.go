@@ -51,11 +51,11 @@ func (c *udpConn) Close() error {
 // datagrams relays one UDP conversation.
 type datagrams struct {
 	*link
-	front  net.PacketConn
-	client net.Addr
-	server net.Conn
-	deaf   bool   // nothing more reaches the client
-	held   []byte // datagram to send after the next one
+	front      net.PacketConn
+	client     net.Addr
+	server     net.Conn
+	halfClosed bool   // nothing more reaches the client
+	held       []byte // datagram to send after the next one
 }
 
 func (g *datagrams) up() {
@@ -91,7 +91,7 @@ func (g *datagrams) down() {
 // disturb returns the datagrams to send instead of b.
 func (g *datagrams) disturb(b []byte) [][]byte {
 	at := g.due(len(b))
-	if g.fault.Kind == Delay && !g.pause() || g.deaf {
+	if g.fault.Kind == Delay && !g.pause() || g.halfClosed {
 		return nil
 	}
 	if at < 0 {
@@ -107,12 +107,12 @@ func (g *datagrams) disturb(b []byte) [][]byte {
 		g.held = bytes.Clone(b)
 		return nil
 	case Stall, HalfClose:
-		g.deaf = true
+		g.halfClosed = true
 		return nil
 	case Cut:
 		return nil
 	case Reset:
-		g.deaf = true
+		g.halfClosed = true
 		g.front.Close()
 		return nil
 	case Flip:

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-const patience = 10 * time.Second
+const maxWait = 10 * time.Second
 
 // A step sends a text and waits for a response.
 type step struct {
@@ -95,7 +95,7 @@ var conversations = map[string]map[string][]step{
 		want: "DATA 'Hello from the lab."}}},
 }
 
-func TestEveryServerStartsAndTalks(t *testing.T) {
+func TestServersStart(t *testing.T) {
 	for _, svc := range services {
 		t.Run(svc.name, func(t *testing.T) {
 			t.Parallel()
@@ -120,7 +120,7 @@ func converse(t *testing.T, g greeting, addr string, steps []step) {
 		t.Fatal(err)
 	}
 	defer func() { conn.Close() }()
-	conn.SetDeadline(time.Now().Add(patience))
+	conn.SetDeadline(time.Now().Add(maxWait))
 	for _, st := range steps {
 		if st.telnet {
 			conn = &telnetConn{Conn: conn, in: bufio.NewReader(conn)}
@@ -155,7 +155,7 @@ type telnetConn struct {
 
 // Read reads one byte of data.
 func (c *telnetConn) Read(p []byte) (int, error) {
-	const se, sb, will, wont, do, dont, iac = 240, 250, 251, 252, 253, 254, 255
+	const se, sb, telnetWill, telnetWont, do, telnetDont, iac = 240, 250, 251, 252, 253, 254, 255
 	for {
 		b, err := c.in.ReadByte()
 		if err != nil {
@@ -169,19 +169,19 @@ func (c *telnetConn) Read(p []byte) (int, error) {
 			return 0, err
 		}
 		switch command {
-		case will, do:
+		case telnetWill, do:
 			option, err := c.in.ReadByte()
 			if err != nil {
 				return 0, err
 			}
-			answer := byte(dont)
+			answer := byte(telnetDont)
 			if command == do {
-				answer = wont
+				answer = telnetWont
 			}
 			if _, err := c.Write([]byte{iac, answer, option}); err != nil {
 				return 0, err
 			}
-		case wont, dont:
+		case telnetWont, telnetDont:
 			_, err = c.in.Discard(1)
 		case sb:
 			_, err = c.in.ReadString(se)

@@ -16,14 +16,14 @@ import (
 // content or a time.
 const wantFixtureID = "1522042eeca34ee0"
 
-func TestFixtureIsTheSameEverywhere(t *testing.T) {
+func TestFixtureID(t *testing.T) {
 	t.Parallel()
 	if got := FixtureID(); got != wantFixtureID {
 		t.Errorf("fixture tree %s, want %s", got, wantFixtureID)
 	}
 }
 
-func TestFixtureDescribesItsContent(t *testing.T) {
+func TestFixture(t *testing.T) {
 	t.Parallel()
 	names := make(map[string]bool)
 	for _, f := range Fixture() {
@@ -47,7 +47,7 @@ func TestFixtureDescribesItsContent(t *testing.T) {
 	}
 }
 
-func TestBytesHoldsEveryByte(t *testing.T) {
+func TestAllBytes(t *testing.T) {
 	t.Parallel()
 	for i := range 256 {
 		if !bytes.Contains(allBytes(), []byte{byte(i), byte(i)}) {
@@ -56,7 +56,7 @@ func TestBytesHoldsEveryByte(t *testing.T) {
 	}
 }
 
-func TestWriteFixtureWritesWhatItDescribes(t *testing.T) {
+func TestWriteFixture(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	if err := WriteFixture(dir); err != nil {
@@ -102,7 +102,7 @@ func TestWriteFixtureWritesWhatItDescribes(t *testing.T) {
 	}
 }
 
-func TestArticlesAreFilesOfTheFixture(t *testing.T) {
+func TestArticles(t *testing.T) {
 	t.Parallel()
 	for _, a := range Articles() {
 		if !strings.Contains(string(a.File.Bytes()), "\nMessage-ID: "+a.MessageID+"\n") {

@@ -10,7 +10,7 @@ var gophernicus = &service{
 	programs: []string{"gophernicus", "socat"},
 	// In selectors, it treats ? as the start of a query, and decodes those that start with # or %.
 	// It refuses names with a leading dot.
-	withholds: []string{
+	unserved: []string{
 		NamesDir + "/question?.txt", NamesDir + "/hash#.txt", NamesDir + "/percent%.txt",
 		NamesDir + "/percent%41.txt", NamesDir + "/.leading-dot.txt",
 	},

@@ -48,11 +48,11 @@ type Server struct {
 	// of its own.
 	Compose, Container bool
 
-	t         testing.TB
-	addrs     map[string]string
-	inner     map[string]string // compose: addresses in its network
-	log       func() string
-	withholds []string
+	t        testing.TB
+	addrs    map[string]string
+	inner    map[string]string // compose: addresses in its network
+	log      func() string
+	unserved []string
 }
 
 // Addr returns the address, as host:port, of the named port of the server. [Services] lists the
@@ -88,7 +88,7 @@ func (s *Server) AddrFrom(other *Server, port string) string {
 }
 
 // Serves reports whether the server serves the file. Some servers refuse certain names.
-func (s *Server) Serves(f File) bool { return !slices.Contains(s.withholds, f.Name) }
+func (s *Server) Serves(f File) bool { return !slices.Contains(s.unserved, f.Name) }
 
 // Log returns the server's log so far.
 func (s *Server) Log() string { return s.log() }
@@ -98,7 +98,7 @@ func newServer(t testing.TB, svc *service, root string, log func() string) *Serv
 	s := &Server{
 		Name: svc.name, Root: root,
 		t: t, addrs: make(map[string]string), inner: make(map[string]string),
-		log: log, withholds: svc.withholds,
+		log: log, unserved: svc.unserved,
 	}
 	if svc.accounts {
 		s.User, s.Password = User, Password

@@ -70,7 +70,7 @@ func TestExpand(t *testing.T) {
 	}
 }
 
-func TestCommandExpandsArgumentsAndKeepsOutput(t *testing.T) {
+func TestCommand(t *testing.T) {
 	t.Parallel()
 	p := newProcess("", nil)
 	p.dir, p.values = t.TempDir(), map[string]string{"PORT_PLAIN": "4711"}
@@ -88,7 +88,7 @@ func TestCommandExpandsArgumentsAndKeepsOutput(t *testing.T) {
 	}
 }
 
-func TestStopEndsTheWholeGroup(t *testing.T) {
+func TestStopKillsProcessGroup(t *testing.T) {
 	t.Parallel()
 	p := newProcess("", nil)
 	p.dir, p.grace = t.TempDir(), 10*time.Millisecond
@@ -113,7 +113,7 @@ func TestStopEndsTheWholeGroup(t *testing.T) {
 	}
 }
 
-func TestEveryConfigurationIsComplete(t *testing.T) {
+func TestConfigPlaceholders(t *testing.T) {
 	t.Parallel()
 	// All placeholders; the ports are those of all servers.
 	values := map[string]string{"DIR": "d", "ROOT": "r", "HOST": "h", "ADVERTISED": "a", "USER": "u", "PASSWORD": "p",
@@ -141,7 +141,7 @@ func TestEveryConfigurationIsComplete(t *testing.T) {
 	}
 }
 
-func TestServicesAreDistinct(t *testing.T) {
+func TestServices(t *testing.T) {
 	t.Parallel()
 	published := make(map[int]string)
 	for _, svc := range services {
@@ -165,7 +165,7 @@ func TestServicesAreDistinct(t *testing.T) {
 	}
 }
 
-func TestGreetingTellsTheLabFromOthers(t *testing.T) {
+func TestGreeting(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -194,7 +194,7 @@ func TestGreetingTellsTheLabFromOthers(t *testing.T) {
 	}
 }
 
-func TestCertificatesAreValid(t *testing.T) {
+func TestCertificates(t *testing.T) {
 	t.Parallel()
 	pair, err := tls.X509KeyPair(chainPEM, keyPEM)
 	if err != nil {
@@ -211,7 +211,7 @@ func TestCertificatesAreValid(t *testing.T) {
 	}
 }
 
-func TestFreePortsAreDistinct(t *testing.T) {
+func TestFreePort(t *testing.T) {
 	t.Parallel()
 	seen := make(map[int]bool)
 	for range 100 {
@@ -226,7 +226,7 @@ func TestFreePortsAreDistinct(t *testing.T) {
 	}
 }
 
-func TestClosedFoldersAreFound(t *testing.T) {
+func TestClosed(t *testing.T) {
 	t.Parallel()
 	dir := TempDir(t)
 	below := filepath.Join(dir, "closed", "below")
@@ -244,7 +244,7 @@ func TestClosedFoldersAreFound(t *testing.T) {
 	}
 }
 
-func TestFindPrefersThePackagesOfTheLab(t *testing.T) {
+func TestFind(t *testing.T) {
 	cache := t.TempDir()
 	t.Setenv("URLGET_LAB_CACHE", cache)
 	own := filepath.Join(cache, "packages", "x", "usr", "sbin", "sh")
@@ -268,7 +268,7 @@ func TestFindPrefersThePackagesOfTheLab(t *testing.T) {
 	}
 }
 
-func TestComposePublishesEveryPort(t *testing.T) {
+func TestComposePorts(t *testing.T) {
 	t.Parallel()
 	file, err := os.ReadFile("../../docker-compose.yml")
 	if err != nil {

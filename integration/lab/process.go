@@ -128,10 +128,10 @@ func closed(dir string) string {
 }
 
 // find returns the paths of the programs of the service, or the name of a missing one.
-func (svc *service) find(look func(string) string) (programs map[string]string, missing string) {
+func (svc *service) find(find func(string) string) (programs map[string]string, missing string) {
 	programs = make(map[string]string)
 	for _, name := range svc.programs {
-		if programs[name] = look(name); programs[name] == "" {
+		if programs[name] = find(name); programs[name] == "" {
 			return nil, name
 		}
 	}

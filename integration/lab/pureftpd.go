@@ -12,7 +12,7 @@ var pureFTPd = &service{
 	asRoot:   true,
 	mounts:   true,
 	// "553 Prohibited file name".
-	withholds: []string{NamesDir + `/back\slash.txt`},
+	unserved: []string{NamesDir + `/back\slash.txt`},
 	start: func(p *process) error {
 		p.grace = 0 // it takes seconds after SIGTERM, and has nothing to save
 		if err := p.useAccounts(); err != nil {

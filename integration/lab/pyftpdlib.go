@@ -10,7 +10,7 @@ var pyftpdlib = &service{
 	accounts: true,
 	programs: []string{"/usr/bin/python3", "/usr/lib/python3/dist-packages/pyftpdlib"},
 	// It decodes names as UTF-8.
-	withholds: []string{NamesDir + "/latin1-\xe9.txt", NamesDir + "/octet-\xff.txt"},
+	unserved: []string{NamesDir + "/latin1-\xe9.txt", NamesDir + "/octet-\xff.txt"},
 	start: func(p *process) error {
 		if err := p.config("ftpserver.py"); err != nil {
 			return err

@@ -9,7 +9,7 @@ type service struct {
 	programs  []string // required programs, found by find
 	asRoot    bool     // requires root as a child process
 	mounts    bool     // requires a mount namespace as a child process, see useAccounts
-	withholds []string // files of the fixture tree that it does not serve
+	unserved  []string // files of the fixture tree that it does not serve
 	start     func(*process) error
 }
 

@@ -48,7 +48,7 @@ func checkFiles(t *testing.T, s *Server, files []File, get func(name string) ([]
 	}
 }
 
-func TestFTPServersServeTheTree(t *testing.T) {
+func TestFTPServers(t *testing.T) {
 	for _, name := range []string{"vsftpd", "proftpd", "pure-ftpd", "pyftpdlib"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -130,7 +130,7 @@ func (c *ftpConn) get(name string) ([]byte, error) {
 	return b, err
 }
 
-func TestNginxServesTheTree(t *testing.T) {
+func TestNginx(t *testing.T) {
 	t.Parallel()
 	s := Start(t, "nginx")
 	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: CA()}}}
@@ -153,7 +153,7 @@ func get(client *http.Client, url string) ([]byte, error) {
 	return io.ReadAll(resp.Body)
 }
 
-func TestGopherServersServeTheTree(t *testing.T) {
+func TestGopherServers(t *testing.T) {
 	for _, name := range []string{"gophernicus", "pygopherd"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -168,7 +168,7 @@ func TestGopherServersServeTheTree(t *testing.T) {
 					return nil, err
 				}
 				defer conn.Close()
-				conn.SetDeadline(time.Now().Add(patience))
+				conn.SetDeadline(time.Now().Add(maxWait))
 				if _, err := io.WriteString(conn, "/"+name+"\r\n"); err != nil {
 					return nil, err
 				}
@@ -200,7 +200,7 @@ func isASCII(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r > 127 })
 }
 
-func TestProxiesReachOtherServers(t *testing.T) {
+func TestProxies(t *testing.T) {
 	for _, tt := range []struct{ name, scheme string }{
 		{"tinyproxy", "http"}, {"squid", "http"}, {"microsocks", "socks5"},
 	} {
@@ -228,7 +228,7 @@ func TestProxiesReachOtherServers(t *testing.T) {
 	}
 }
 
-func TestStartRootServesAnotherFolder(t *testing.T) {
+func TestStartRoot(t *testing.T) {
 	t.Parallel()
 	dir := TempDir(t)
 	writeFile(t, dir, "own.txt", "my own\n")
@@ -238,7 +238,7 @@ func TestStartRootServesAnotherFolder(t *testing.T) {
 	}
 }
 
-func TestNewsServersHoldManyArticles(t *testing.T) {
+func TestNewsServers(t *testing.T) {
 	t.Parallel()
 	dir := TempDir(t)
 	for i := range 500 {

@@ -14,15 +14,15 @@ import (
 type disturbance struct {
 	*site
 	t     *testing.T
-	begun time.Time
+	start time.Time
 
 	workersKilled, serversKilled, leadersKilled, cutOff, leadersCutOff int
 }
 
 const (
-	killedFor  = 5 * time.Second
-	cutFor     = 30 * time.Second // in the long test
-	cutBriefly = 10 * time.Second
+	killedFor       = 5 * time.Second
+	disconnectedFor = 30 * time.Second // in the long test
+	cutBriefly      = 10 * time.Second
 )
 
 func (d *disturbance) String() string {
@@ -53,11 +53,11 @@ func (d *disturbance) run(ctx context.Context) {
 		case 0:
 			d.killServer(ctx, true)
 		case 1:
-			d.cutServer(ctx, false, cutFor)
+			d.cutServer(ctx, false, disconnectedFor)
 		case 2:
 			d.killServer(ctx, false)
 		case 3:
-			d.cutServer(ctx, true, cutFor)
+			d.cutServer(ctx, true, disconnectedFor)
 		}
 	}
 	<-done
@@ -76,7 +76,7 @@ func (d *disturbance) once(ctx context.Context) {
 }
 
 func (d *disturbance) log(format string, args ...any) {
-	d.t.Logf("%4.0f s: %s", time.Since(d.begun).Seconds(), fmt.Sprintf(format, args...))
+	d.t.Logf("%4.0f s: %s", time.Since(d.start).Seconds(), fmt.Sprintf(format, args...))
 }
 
 // do runs a docker command that must succeed.

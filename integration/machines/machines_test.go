@@ -147,24 +147,24 @@ func (s *site) putMalformed() error {
 }
 
 // All features and disturbances together.
-func TestNothingIsLostAndNothingComesTwice(t *testing.T) {
+func TestResultsWithDisturbances(t *testing.T) {
 	s := find(t)
 	s.reset(t)
 	p, err := newPlan(*urls, s.nginx != "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	begun := time.Now()
+	start := time.Now()
 	if err := s.putMalformed(); err != nil {
 		t.Fatal(err)
 	}
 	submitted := make(chan error, 1)
 	go func() {
 		_, err := docker(t.Context(), p.list(), s.inside("urlget-queue", "submit", "-q", "-i", "-")...)
-		t.Logf("%4.0f s: all submitted: %v", time.Since(begun).Seconds(), err)
+		t.Logf("%4.0f s: all submitted: %v", time.Since(start).Seconds(), err)
 		submitted <- err
 	}()
-	d := &disturbance{site: s, t: t, begun: begun}
+	d := &disturbance{site: s, t: t, start: start}
 	over, stop := context.WithCancel(t.Context())
 	defer stop()
 	disturbed := make(chan struct{})
@@ -179,7 +179,7 @@ func TestNothingIsLostAndNothingComesTwice(t *testing.T) {
 			return err
 		}
 		if st.Results >= len(p.want) && busy == 0 {
-			busy = time.Since(begun)
+			busy = time.Since(start)
 			stop()
 		}
 		if st.depth() > 0 || st.Results < len(p.want) {
@@ -362,11 +362,11 @@ func (s *site) checkNginx(t *testing.T, p *plan) {
 	for line := range strings.Lines(out) {
 		fields := strings.Fields(line)
 		end, err := strconv.ParseFloat(fields[len(fields)-2], 64)
-		took, err2 := strconv.ParseFloat(fields[len(fields)-1], 64)
+		elapsed, err2 := strconv.ParseFloat(fields[len(fields)-1], 64)
 		if err != nil || err2 != nil {
 			t.Fatalf("no line of nginx: %s", line)
 		}
-		edges = append(edges, edge{end - took, 1}, edge{end - 0.001, -1}) // the log has milliseconds
+		edges = append(edges, edge{end - elapsed, 1}, edge{end - 0.001, -1}) // the log has milliseconds
 		n++
 	}
 	slices.SortFunc(edges, func(a, b edge) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.up, b.up)) })

@@ -117,14 +117,14 @@ func TestEverySchemeWithoutIPv4(t *testing.T) {
 		}
 	}
 	for _, url := range []string{"http://four.test:" + http + "/", "http://192.0.2.1/", "ftp://127.0.0.1/file"} {
-		began := time.Now()
-		if _, err := c.ReadAll(t.Context(), url, 1<<20); !errors.Is(err, fetch.ErrNetwork) || time.Since(began) > 5*time.Second {
-			t.Errorf("%s: %v, after %v", url, err, time.Since(began))
+		start := time.Now()
+		if _, err := c.ReadAll(t.Context(), url, 1<<20); !errors.Is(err, fetch.ErrNetwork) || time.Since(start) > 5*time.Second {
+			t.Errorf("%s: %v, after %v", url, err, time.Since(start))
 		}
 	}
 }
 
-func TestAnAddressThatDoesNotAnswerDelaysLittle(t *testing.T) {
+func TestUnresponsiveAddress(t *testing.T) {
 	if !inNamespace(t,
 		"ip addr add 2001:db8::2/128 dev lo nodad", "ip6tables -A INPUT -d 2001:db8::2 -j DROP",
 		"ip addr add 192.0.2.2/32 dev lo", "iptables -A INPUT -d 192.0.2.2 -j DROP",
@@ -143,10 +143,10 @@ func TestAnAddressThatDoesNotAnswerDelaysLittle(t *testing.T) {
 		"http://dark-six.test:" + port + "/", "http://dark-four.test:" + port + "/",
 		"ftp://dark-six.test:" + portOf(files.Addr) + "/file",
 	} {
-		began := time.Now()
+		start := time.Now()
 		got, err := c.ReadAll(t.Context(), url, 1<<20)
-		if took := time.Since(began); err != nil || string(got) != text || took > 3*time.Second {
-			t.Errorf("%s: %q, %v, after %v", url, got, err, took)
+		if elapsed := time.Since(start); err != nil || string(got) != text || elapsed > 3*time.Second {
+			t.Errorf("%s: %q, %v, after %v", url, got, err, elapsed)
 		}
 	}
 	if _, err := c.ReadAll(t.Context(), "http://dark.test:"+port+"/", 1<<20); !errors.Is(err, fetch.ErrNetwork) {
@@ -154,7 +154,7 @@ func TestAnAddressThatDoesNotAnswerDelaysLittle(t *testing.T) {
 	}
 }
 
-func TestNameServersThatLie(t *testing.T) {
+func TestForgedRecords(t *testing.T) {
 	if !inNamespace(t, "ip addr add "+public+"/32 dev lo") {
 		return
 	}
@@ -205,10 +205,10 @@ func TestNameServersThatLie(t *testing.T) {
 		{at("public.test") + "?to=" + at("public.test"), ""},
 		{at("rebind.test") + "?to=" + at("rebind.test") + "secret", fetch.ErrPolicy},
 	} {
-		began := time.Now()
+		start := time.Now()
 		got, err := c.ReadAll(t.Context(), tt.url, 1<<20)
-		if took := time.Since(began); fetch.CodeOf(err) != tt.want || tt.want == "" && string(got) != text || took > 6*time.Second {
-			t.Errorf("%s: %q, %v (class %q), after %v", tt.url, got, err, fetch.CodeOf(err), took)
+		if elapsed := time.Since(start); fetch.CodeOf(err) != tt.want || tt.want == "" && string(got) != text || elapsed > 6*time.Second {
+			t.Errorf("%s: %q, %v (class %q), after %v", tt.url, got, err, fetch.CodeOf(err), elapsed)
 		}
 	}
 	if names.queries["rebind.testTypeA"] < 2 {
@@ -216,8 +216,8 @@ func TestNameServersThatLie(t *testing.T) {
 	}
 }
 
-// TestBehindACaptivePortal retrieves while a portal responds instead of every server.
-func TestBehindACaptivePortal(t *testing.T) {
+// TestCaptivePortal retrieves while a portal responds instead of every server.
+func TestCaptivePortal(t *testing.T) {
 	if !inNamespace(t, "ip addr add "+public+"/32 dev lo") {
 		return
 	}
@@ -288,8 +288,8 @@ func TestBehindACaptivePortal(t *testing.T) {
 	}
 }
 
-// The networks of TestFTPThroughTranslatedAddresses: the client's and the server's, without routes
-// to each other, and the router between them.
+// The networks of TestFTPThroughNAT: the client's and the server's, without routes to each other,
+// and the router between them.
 var natCommands = []string{
 	"ip netns add router", "ip netns add server",
 	"ip link add name client0 type veth peer name client1 netns router",
@@ -304,7 +304,7 @@ var natCommands = []string{
 	"ip netns exec router iptables -t nat -A PREROUTING -i client1 -p tcp -j DNAT --to-destination 10.2.0.2",
 }
 
-func TestFTPThroughTranslatedAddresses(t *testing.T) {
+func TestFTPThroughNAT(t *testing.T) {
 	if !inNamespace(t, natCommands...) {
 		return
 	}
@@ -321,17 +321,16 @@ func TestFTPThroughTranslatedAddresses(t *testing.T) {
 	} {
 		c := fetch.New(&fetch.Options{Timeouts: fetch.Timeouts{Connect: 4 * time.Second, Reply: 4 * time.Second, Idle: 4 * time.Second}},
 			ftp.With(tt.opts))
-		began := time.Now()
+		start := time.Now()
 		got, err := c.ReadAll(t.Context(), root+"/file", 1<<20)
-		if took := time.Since(began); fetch.CodeOf(err) != tt.want || tt.want == "" && string(got) != text || took > 10*time.Second {
-			t.Errorf("%s: %q, %v (class %q), after %v", tt.name, got, err, fetch.CodeOf(err), took)
+		if elapsed := time.Since(start); fetch.CodeOf(err) != tt.want || tt.want == "" && string(got) != text || elapsed > 10*time.Second {
+			t.Errorf("%s: %q, %v (class %q), after %v", tt.name, got, err, fetch.CodeOf(err), elapsed)
 		}
 		c.Close()
 	}
 }
 
-// TestFTPServer is the server of TestFTPThroughTranslatedAddresses in its namespace. It only
-// supports PASV.
+// TestFTPServer is the server of TestFTPThroughNAT in its namespace. It only supports PASV.
 func TestFTPServer(t *testing.T) {
 	if os.Getenv(variable) != t.Name() {
 		t.Skip("a server for another test, which starts it")

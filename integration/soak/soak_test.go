@@ -45,7 +45,7 @@ const (
 	workers     = 64
 	longest     = 2 * time.Minute // limit of the time of a download
 	memorySlack = 8 << 20         // allowed growth of memory in bytes
-	patience    = 20 * time.Second
+	maxWait     = 20 * time.Second
 	most        = 1 << 20 // limit of the bytes of a file over the slow link
 )
 
@@ -109,12 +109,12 @@ func TestSoak(t *testing.T) {
 		link = wan.Open(t, wan.Far)
 		sites = append(sites, &site{client: newClient(link.DialContext), slow: true})
 	}
-	began := time.Now()
+	start := time.Now()
 	var wg sync.WaitGroup
 	for i := range workers {
 		wg.Go(func() {
 			w := worker{t: t, dir: dir, name: fmt.Sprint("file", i), figures: &figures}
-			for time.Since(began) < *duration && !t.Failed() {
+			for time.Since(start) < *duration && !t.Failed() {
 				s, to := sites[rand.IntN(len(sites))], targets[rand.IntN(len(targets))]
 				if !s.slow || len(to.want) <= most {
 					w.download(s, to)
@@ -140,7 +140,7 @@ func TestSoak(t *testing.T) {
 	highest := <-peak
 	after := settled(before)
 	fmt.Printf("%v in %v, %d connections disturbed\nstart %v\npeak  %v\nend   %v\n",
-		&figures, time.Since(began).Round(time.Second), struck, before, highest, after)
+		&figures, time.Since(start).Round(time.Second), struck, before, highest, after)
 	if link != nil {
 		passed, lost := link.Packets()
 		fmt.Printf("a long way: %d packets passed, %d were lost\n", passed, lost)
@@ -266,7 +266,7 @@ func watch(stop <-chan struct{}) usage {
 
 // settled returns the usage once it is within want, or after a timeout.
 func settled(want usage) usage {
-	for deadline := time.Now().Add(patience); ; {
+	for deadline := time.Now().Add(maxWait); ; {
 		runtime.GC()
 		now := current()
 		if now.within(want) || want == (usage{}) || time.Now().After(deadline) {

@@ -53,8 +53,8 @@ var (
 	first  = netip.MustParseAddr("198.18.77.3")
 )
 
-// patience limits the wait for another process to release the device.
-const patience = 2 * time.Minute
+// maxWait limits the wait for another process to release the device.
+const maxWait = 2 * time.Minute
 
 // A Link is a simulated link to the servers of this machine.
 type Link struct {
@@ -90,7 +90,7 @@ func Open(t testing.TB, q Quality) *Link {
 		t.Skip("wan: ", err)
 	}
 	dev, err := tun.Open(device)
-	for end := time.Now().Add(patience); err == unix.EBUSY && time.Now().Before(end); dev, err = tun.Open(device) {
+	for end := time.Now().Add(maxWait); err == unix.EBUSY && time.Now().Before(end); dev, err = tun.Open(device) {
 		time.Sleep(200 * time.Millisecond)
 	}
 	if err != nil {

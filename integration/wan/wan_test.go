@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-func TestTCPOverALinkHasDelayAndArrivesWholeInSpiteOfLoss(t *testing.T) {
+func TestTCPWithDelayAndLoss(t *testing.T) {
 	l := Open(t, Quality{Delay: 20 * time.Millisecond, Jitter: 5 * time.Millisecond, Loss: 0.02, MTU: 576})
 	server, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -33,14 +33,14 @@ func TestTCPOverALinkHasDelayAndArrivesWholeInSpiteOfLoss(t *testing.T) {
 		}
 		c.Write(want)
 	}()
-	began := time.Now()
+	start := time.Now()
 	c, err := l.DialContext(t.Context(), "tcp", server.Addr().String())
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	if took := time.Since(began); took < 40*time.Millisecond {
-		t.Errorf("connected after %v, which is less than a round trip", took)
+	if elapsed := time.Since(start); elapsed < 40*time.Millisecond {
+		t.Errorf("connected after %v, which is less than a round trip", elapsed)
 	}
 	got, err := io.ReadAll(c)
 	if err != nil || !bytes.Equal(got, want) {
@@ -51,7 +51,7 @@ func TestTCPOverALinkHasDelayAndArrivesWholeInSpiteOfLoss(t *testing.T) {
 	}
 }
 
-func TestDatagramsOverALinkMayBeLargerThanItsPackets(t *testing.T) {
+func TestLargeDatagrams(t *testing.T) {
 	l := Open(t, Quality{Delay: time.Millisecond, MTU: 576})
 	server, err := net.ListenPacket("udp", "127.0.0.1:0")
 	if err != nil {

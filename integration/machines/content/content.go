@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// sizes is the maximum size of a content, in bytes.
-const sizes = 32 << 10
+// maxSize is the maximum size of a content, in bytes.
+const maxSize = 32 << 10
 
 func source(path string) *rand.Rand {
 	h := fnv.New64a()
@@ -20,7 +20,7 @@ func source(path string) *rand.Rand {
 // Of returns the content of a path, from 1 byte to 32 KiB.
 func Of(path string) []byte {
 	r := source(path)
-	body := make([]byte, 1+r.IntN(sizes))
+	body := make([]byte, 1+r.IntN(maxSize))
 	for i := range body {
 		body[i] = byte('a' + r.IntN(26))
 	}
