@@ -75,7 +75,7 @@ func startSSH(b *testing.B, serve func(ssh.Channel)) string {
 //	TMPDIR=/dev/shm go test -run '^$' -bench SFTPFile -benchtime 5x ./bench
 func BenchmarkSFTPFile(b *testing.B) {
 	if _, err := exec.LookPath("sftp"); err != nil {
-		b.Skip("OpenSSH's sftp is not on this machine")
+		b.Skip("OpenSSH's sftp is not installed")
 	}
 	content := make([]byte, 64<<20)
 	addr := startSSH(b, func(ch ssh.Channel) { sendFile(ch, content, 1<<30) })

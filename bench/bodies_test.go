@@ -103,7 +103,7 @@ func discardSome(r io.Reader, size int) error {
 	for size > 0 {
 		n, err := r.Read(buf[:min(len(buf), size)])
 		if size -= n; size > 0 && err != nil {
-			return fmt.Errorf("%d bytes are missing: %w", size, err)
+			return fmt.Errorf("%d bytes missing: %w", size, err)
 		}
 	}
 	return nil

@@ -16,7 +16,7 @@ func delayLink(b *testing.B, roundTrip time.Duration) {
 	b.Helper()
 	stop, err := delay.Link(roundTrip)
 	if errors.Is(err, delay.ErrNone) {
-		b.Skipf("%v: see the comment", err)
+		b.Skipf("%v: see the comment of the benchmark", err)
 	}
 	if err != nil {
 		b.Fatal(err)

@@ -186,7 +186,7 @@ func (q *queueBench) many(dir string) (u queueUsage, err error) {
 	url := ""
 	for url == "" {
 		if url, _ = embedded.Find(place); url == "" && ctx.Err() != nil {
-			return u, errors.New("the server does not start")
+			return u, errors.New("server did not start")
 		}
 		time.Sleep(10 * time.Millisecond)
 	}

@@ -77,10 +77,10 @@ var servers = []struct {
 	{scheme: "pop3", server: "dovecot", features: "STLS", why: "the same as pop"},
 	{scheme: "pop3s", server: "dovecot", features: "TLS", why: "the same as pops"},
 
-	{scheme: "dict", server: "dictd", features: "define, match, AUTH", why: "it serves a dictionary: TestDictd"},
-	{scheme: "ldap", server: "slapd", features: "clear, StartTLS", why: "it serves entries: TestSlapd"},
-	{scheme: "ldaps", server: "slapd", features: "TLS", why: "it serves entries: TestSlapd"},
-	{scheme: "whois", server: "whois", features: "referral", why: "a script with fixed answers, as Debian has no server: TestWhois"},
+	{scheme: "dict", server: "dictd", features: "define, match, AUTH", why: "not a file server: TestDictd"},
+	{scheme: "ldap", server: "slapd", features: "clear, StartTLS", why: "not a file server: TestSlapd"},
+	{scheme: "ldaps", server: "slapd", features: "TLS", why: "not a file server: TestSlapd"},
+	{scheme: "whois", server: "whois", features: "referral", why: "a script with fixed responses, because Debian has no server: TestWhois"},
 
 	// The project's own servers imitate the original ones, because no WAIS or Prospero server is
 	// packaged.
@@ -94,10 +94,10 @@ var servers = []struct {
 
 	{scheme: "nfs", server: "ganesha", features: "version 3", harness: nfsHarness},
 
-	{scheme: "z39.50s", server: "ztest", features: "version 3", why: "it serves records: TestYazRecords"},
-	{scheme: "z39.50r", server: "ztest", features: "version 3", why: "it serves records: TestYazRecords"},
-	{scheme: "z39.50s", server: "zebra", features: "version 3", why: "it serves records: TestZebraRecords"},
-	{scheme: "z39.50r", server: "zebra", features: "version 3", why: "it serves records: TestZebraRecords"},
+	{scheme: "z39.50s", server: "ztest", features: "version 3", why: "not a file server: TestYazRecords"},
+	{scheme: "z39.50r", server: "ztest", features: "version 3", why: "not a file server: TestYazRecords"},
+	{scheme: "z39.50s", server: "zebra", features: "version 3", why: "not a file server: TestZebraRecords"},
+	{scheme: "z39.50r", server: "zebra", features: "version 3", why: "not a file server: TestZebraRecords"},
 	{scheme: "cso", why: "no CSO server is packaged: protocols/cso plays conversations"},
 	{scheme: "data", why: "the URL is the document"},
 	{scheme: "ni", why: "retrieves by https, and checks: protocols/ni"},
@@ -129,7 +129,7 @@ func TestEverySchemeHasServer(t *testing.T) {
 			t.Errorf("%s: no server %q in the lab", row.scheme, row.server)
 		}
 		if (row.harness == nil) != (row.why != "") {
-			t.Errorf("%s by %s: it takes a harness, or else a reason", row.scheme, cmp.Or(row.server, "nobody"))
+			t.Errorf("%s by %s: needs either a harness or a reason", row.scheme, cmp.Or(row.server, "nobody"))
 		}
 		if !slices.ContainsFunc(c.Schemes(), func(s fetch.Scheme) bool { return s.Name == row.scheme }) {
 			t.Errorf("no scheme %q", row.scheme)
@@ -137,7 +137,7 @@ func TestEverySchemeHasServer(t *testing.T) {
 	}
 	for _, s := range c.Schemes() {
 		if s.State() == "retrieves" && !have[s.Name] {
-			t.Errorf("%s retrieves, and is not in the table", s.Name)
+			t.Errorf("%s can be retrieved, but is not in the table", s.Name)
 		}
 	}
 }

@@ -60,7 +60,7 @@ func TestConcurrentRequests(t *testing.T) {
 				t.Fatal(err)
 			}
 			if row.file != "" && strings.Contains(url, file) && !bytes.Equal(want, fixture(t, s, file)) {
-				t.Fatalf("%d bytes are not those of the file", len(want))
+				t.Fatalf("%d bytes differ from the file", len(want))
 			}
 			var wg sync.WaitGroup
 			for i := range crowd {

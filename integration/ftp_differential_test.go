@@ -175,7 +175,7 @@ func TestFTPThroughProxies(t *testing.T) {
 			opts.Proxy = func(uri.URI) (uri.URI, error) { return uri.Parse(scheme + "://" + p.Addr("plain")) }
 			opts.DialContext = func(_ context.Context, network, addr string) (net.Conn, error) {
 				if addr != p.Addr("plain") {
-					return nil, fmt.Errorf("%s is not the proxy", addr)
+					return nil, fmt.Errorf("%s is not the address of the proxy", addr)
 				}
 				return net.Dial(network, addr)
 			}

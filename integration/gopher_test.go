@@ -177,7 +177,7 @@ func TestGopherMenu(t *testing.T) {
 				t.Fatal(err)
 			}
 			if body, err := gopherBody(t, c, search); err != nil || !strings.HasPrefix(body, "iYou searched for: two words\t") {
-				t.Errorf("the search answers %q, %v", body, err)
+				t.Errorf("search: %q, %v", body, err)
 			}
 		})
 	}
@@ -245,8 +245,8 @@ func gopherBody(t testing.TB, c *fetch.Client, u uri.URI) (string, error) {
 func fingerHarness(server string) fetchtest.Harness {
 	return fetchtest.Harness{
 		Skip: map[string]string{
-			"Noise":    "any bytes are an answer",
-			"NotFound": "that there is no such user is a text like others",
+			"Noise":    "any bytes are a response",
+			"NotFound": "an unknown user is reported as ordinary text",
 		},
 		Start: func(t testing.TB, tree fs.FS) fetchtest.Site {
 			s := startWith(t, server, tree)

@@ -107,10 +107,10 @@ func TestGanesha(t *testing.T) {
 		t.Errorf("by a link: %d bytes, %v", len(got), err)
 	}
 	if _, err := get("outside"); !errors.Is(err, fetch.ErrPolicy) {
-		t.Errorf("a link that leads out: error %v, want one of class %q", err, fetch.ErrPolicy)
+		t.Errorf("a link to the outside: error %v, want one of class %q", err, fetch.ErrPolicy)
 	}
 	if _, err := get("none"); !errors.Is(err, fetch.ErrNotFound) {
-		t.Errorf("what is not there: error %v, want one of class %q", err, fetch.ErrNotFound)
+		t.Errorf("a missing file: error %v, want one of class %q", err, fetch.ErrNotFound)
 	}
 	for url, want := range map[string]int{root + "/": len(files) + 3, root + "/many": 10_000} {
 		if n := len(drive.MustList(t, c, url)); n != want {

@@ -147,7 +147,7 @@ func testNginxResume(t *testing.T, c *fetch.Client, s *lab.Server, root string) 
 	}
 	all, resp, err := fetchAll(t, c, &fetch.Request{URL: u, Range: fetch.Range{Offset: 1000}, IfChanged: fetch.Validator{ETag: `"other"`}})
 	if err != nil || !bytes.Equal(all, want) || !resp.Range.IsZero() {
-		t.Errorf("the rest of another: %d bytes, %v", len(all), err)
+		t.Errorf("range with another validator: %d bytes, %v", len(all), err)
 	}
 	_, _, err = fetchAll(t, c, &fetch.Request{URL: u, IfChanged: m.Validator})
 	if !errors.Is(err, fetch.ErrNotModified) {
@@ -197,7 +197,7 @@ func testNginxResponses(t *testing.T, s *lab.Server) {
 		}
 		var e *fetch.Error
 		if errors.As(err, &e) && e.Code == fetch.ErrBusy && e.RetryAfter != time.Second {
-			t.Errorf("%s: to be repeated after %v, want 1s", tt.path, e.RetryAfter)
+			t.Errorf("%s: RetryAfter %v, want 1s", tt.path, e.RetryAfter)
 		}
 	}
 	login := strings.Replace(root, "//", "//"+s.User+":"+s.Password+"@", 1)
@@ -289,7 +289,7 @@ func TestNginxCommand(t *testing.T) {
 		}
 		events, exit := run(t.Context(), dir, "--json", "-c", "-O", "large.bin", plain+"/large.bin")
 		if !strings.Contains(events, "206 Partial Content") {
-			t.Errorf("the rest alone should have been asked for: %s", events)
+			t.Errorf("no range was requested: %s", events)
 		}
 		got, err := os.ReadFile(filepath.Join(dir, "large.bin"))
 		if exit != 0 || err != nil || !bytes.Equal(got, fixture(t, s, "large.bin")) {

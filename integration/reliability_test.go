@@ -188,7 +188,7 @@ func (tr trial) run(t *testing.T) (outcome string, p *faultproxy.Proxy, got []by
 	got, readErr := dir.ReadFile("file")
 	if err != nil {
 		if !errors.Is(readErr, fs.ErrNotExist) {
-			t.Errorf("%v: a file is there in spite of %v", tr.fault, err)
+			t.Errorf("%v: file exists after %v", tr.fault, err)
 		}
 		code := fetch.CodeOf(err)
 		expected := slices.Contains(faultErrors[tr.fault.Kind], code) ||
@@ -257,7 +257,7 @@ func TestReliability(t *testing.T) {
 				}
 				tr.want = got
 				if row.file != "" && !bytes.Equal(got, fixture(t, s, row.file)) {
-					t.Fatalf("%d bytes without any fault are not those of the file", len(got))
+					t.Fatalf("%d bytes without a fault differ from the file", len(got))
 				}
 				tr.fault.After, tr.fault.Delay = p.Longest()/2, 2*time.Millisecond
 				rows[i].once, rows[i].always = tr.row(t, row.name, 1, first), tr.row(t, row.name, 0, second)
@@ -272,7 +272,7 @@ func TestReliability(t *testing.T) {
 	}
 	if os.Getenv("URLGET_RELIABILITY") == "write" {
 		if !complete {
-			t.Fatal("the table is not complete: nothing is written")
+			t.Fatal("the table is incomplete and was not written")
 		}
 		if err := os.WriteFile(file, []byte(fmt.Sprintf(reliabilityText, tableHead(), once, tableHead(), always)), 0o644); err != nil {
 			t.Fatal(err)

@@ -53,7 +53,7 @@ var labPassword = fetch.CredentialsFunc(func(_ context.Context, ch fetch.Challen
 func sftpHarness(server string) fetchtest.Harness {
 	return fetchtest.Harness{
 		Options: &fetch.Options{Credentials: labPassword},
-		Skip:    map[string]string{"Recorded": "SSH encrypts what the driver says: a record has lines"},
+		Skip:    map[string]string{"Recorded": "SSH encrypts the conversation: a record has lines"},
 		Start: func(t testing.TB, tree fs.FS) fetchtest.Site {
 			s := startWith(t, server, tree)
 			root := "sftp://" + lab.User + "@" + s.Addr("ssh") + "/~"
@@ -117,7 +117,7 @@ func TestOpenSSHFixtures(t *testing.T) {
 			_, err = io.Copy(sum, resp.Body)
 			resp.Body.Close()
 			if got := hex.EncodeToString(sum.Sum(nil)); got != f.SHA256 || err != nil {
-				t.Errorf("%q: another content, %v", name, err)
+				t.Errorf("%q: wrong content, %v", name, err)
 			}
 		}
 	}

@@ -25,7 +25,7 @@ func smbHarness(share string) func(server string) fetchtest.Harness {
 	return func(server string) fetchtest.Harness {
 		return fetchtest.Harness{
 			Options: labOptions(),
-			Skip:    map[string]string{"List": "files whose names no Windows has get others from Samba: TestSambaLists"},
+			Skip:    map[string]string{"List": "Samba changes names that are invalid on Windows: TestSambaLists"},
 			Start: func(t testing.TB, tree fs.FS) fetchtest.Site {
 				s := startWith(t, server, tree)
 				root := "smb://" + lab.User + ":" + lab.Password + "@" + s.Addr("smb") + "/" + share

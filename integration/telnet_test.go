@@ -202,7 +202,7 @@ func TestTelnetAtTerminal(t *testing.T) {
 				t.Fatal(err)
 			}
 			if *after != *before {
-				t.Error("the terminal is not as it was")
+				t.Error("the terminal settings were not restored")
 			}
 		})
 	}

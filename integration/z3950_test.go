@@ -36,7 +36,7 @@ func TestYazRecords(t *testing.T) {
 	}
 	byID := strings.Replace(base, "z39.50s", "z39.50r", 1)
 	if got, err := text(t, c, byID+"Default?1"); err != nil || got != first {
-		t.Errorf("the one record of a docid: %q, %v; want %q", got, err, first)
+		t.Errorf("record of a document ID: %q, %v; want %q", got, err, first)
 	}
 	if got, err := text(t, c, byID+"Default?24"); err == nil {
 		t.Errorf("one of 24 records: %q", got)
@@ -112,7 +112,7 @@ func TestZebraRecords(t *testing.T) {
 			n++
 		}
 		if n != want {
-			t.Errorf("%s finds %d records, want %d", query, n, want)
+			t.Errorf("%s: found %d records, want %d", query, n, want)
 		}
 	}
 }

@@ -23,7 +23,7 @@ import (
 )
 
 // ErrNone is returned if the machine does not have the server.
-var ErrNone = errors.New("not on this machine (integration/packages.sh gets it)")
+var ErrNone = errors.New("not installed; run integration/packages.sh")
 
 // Find returns the path of a server program. It looks in PATH, in Debian's folders, and in the
 // packages of integration/packages.sh. If the program is missing, the error is ErrNone.

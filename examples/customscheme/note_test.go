@@ -117,7 +117,7 @@ func TestReplies(t *testing.T) {
 		}
 	}
 	if err := get(t.Context(), &text, "data:,built%20in"); err != nil || text.String() != "built in" {
-		t.Errorf("a built-in scheme: %q, %v", text.String(), err)
+		t.Errorf("built-in scheme: %q, %v", text.String(), err)
 	}
 }
 
@@ -128,7 +128,7 @@ func FuzzEntries(f *testing.F) {
 		dir := uri.MustParse("x-note://h/dir")
 		for e, err := range entries(dir, strings.NewReader(text)) {
 			if err == nil && !strings.HasPrefix(e.URL.String(), "x-note://h/dir/") {
-				t.Errorf("%q leads to %s", e.Name, e.URL)
+				t.Errorf("%q refers to %s", e.Name, e.URL)
 			}
 		}
 	})

@@ -27,6 +27,6 @@ func TestGet(t *testing.T) {
 		}
 	}
 	if err := get(t.Context(), io.Discard, "x-unknown:x"); !errors.Is(err, fetch.ErrScheme) {
-		t.Errorf("an unknown scheme: %v", err)
+		t.Errorf("unknown scheme: %v", err)
 	}
 }

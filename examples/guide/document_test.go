@@ -29,13 +29,13 @@ func TestGuideShowsFunctions(t *testing.T) {
 	wanted := block.ReplaceAllFunc(text, func(b []byte) []byte {
 		m := block.FindSubmatch(b)
 		if len(m[1]) == 0 {
-			t.Errorf("a program has no line <!-- func NAME --> in front:\n%s", m[2])
+			t.Errorf("no line <!-- func NAME --> before a program:\n%s", m[2])
 			return b
 		}
 		var parts []string
 		for name := range strings.FieldsSeq(string(m[1])) {
 			if source[name] == "" {
-				t.Errorf("there is no function %s", name)
+				t.Errorf("no function %s", name)
 			}
 			shown[name] = true
 			parts = append(parts, source[name])
@@ -44,14 +44,14 @@ func TestGuideShowsFunctions(t *testing.T) {
 	})
 	for name := range source {
 		if !shown[name] {
-			t.Errorf("the guide does not show %s", name)
+			t.Errorf("docs/library.md does not show %s", name)
 		}
 	}
 	if t.Failed() || bytes.Equal(text, wanted) {
 		return
 	}
 	if os.Getenv("URLGET_WRITE") == "" {
-		t.Fatal("docs/library.md does not show the functions as they are; this writes it: " +
+		t.Fatal("docs/library.md differs from the functions; to rewrite it: " +
 			"URLGET_WRITE=1 go test ./examples/guide")
 	}
 	if err := os.WriteFile(document, wanted, 0o666); err != nil {

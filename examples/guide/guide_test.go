@@ -284,7 +284,7 @@ func TestUsageAfterFailure(t *testing.T) {
 		t.Errorf("%d files, %v", files, err)
 	}
 	if names, err := contents(t.Context(), c, s.URL+"/9/a"); err == nil || slices.Contains(names, "a") {
-		t.Errorf("an archive that is none: %q, %v", names, err)
+		t.Errorf("not an archive: %q, %v", names, err)
 	}
 }
 

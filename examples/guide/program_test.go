@@ -17,15 +17,15 @@ func TestMOTD(t *testing.T) {
 	defer c.Close()
 
 	if got := motd(t.Context(), c, s.URL+"/motd"); got != "welcome" {
-		t.Errorf("the message is %q", got)
+		t.Errorf("message %q", got)
 	}
 	s.Fail(servers.Cut)
 	if got := motd(t.Context(), c, s.URL+"/motd"); !strings.HasPrefix(got, "perhaps later: transfer incomplete") {
-		t.Errorf("of a connection that is cut it makes %q", got)
+		t.Errorf("message after a lost connection: %q", got)
 	}
 	s.Arm(servers.Failure{Fault: servers.Noise, On: servers.Greeting})
 	c.Close() // so that the next request makes a connection
 	if got := motd(t.Context(), c, s.URL+"/motd"); !strings.Contains(got, "protocol violation") {
-		t.Errorf("of a server of something else it makes %q", got)
+		t.Errorf("message for another protocol: %q", got)
 	}
 }

@@ -220,23 +220,23 @@ func replayed(t *testing.T, v *servers, file string, requests []*fetch.Request, 
 		if diff := cmp.Diff(want, got, cmp.Transformer("time", func(t time.Time) string { return t.UTC().String() }),
 			cmp.Comparer(func(a, b fetch.Validator) bool { return a.ETag == b.ETag && a.ModTime.Equal(b.ModTime) }),
 			cmp.Exporter(func(reflect.Type) bool { return true })); diff != "" {
-			t.Errorf("%s: replayed is not what was live (-live +replayed):\n%s", name, diff)
+			t.Errorf("%s: replay differs (-live +replayed):\n%s", name, diff)
 		}
 	}
 	for _, class := range []fetch.Code{fetch.ErrNotFound, fetch.ErrNetwork, fetch.ErrNotRetrievable, fetch.ErrPolicy} {
 		if failures[class] == 0 {
-			t.Errorf("no failure of class %s was among them: %v", class, failures)
+			t.Errorf("no failure of class %s among %v", class, failures)
 		}
 	}
 	if got := doRequest(client, &fetch.Request{URL: at("http", "/never")}); got.Class != fetch.ErrNotFound {
-		t.Errorf("what is not in the archive: %+v", got)
+		t.Errorf("request without a capture: %+v", got)
 	}
 	if shown := doRequest(client, &fetch.Request{URL: at("telnet", "/"), Op: fetch.OpDial}); shown.Content != "login:" {
-		t.Errorf("the session: %+v", shown)
+		t.Errorf("session: %+v", shown)
 	}
 	partial := &fetch.Request{URL: v.visitURLs()[3], Range: fetch.Range{Offset: 10, Length: 20}}
 	if got := doRequest(client, partial); len(got.Content) != 20 || got.Meta.Range != partial.Range {
-		t.Errorf("a range out of the whole: %+v", got)
+		t.Errorf("range of a complete capture: %+v", got)
 	}
 }
 

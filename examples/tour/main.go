@@ -88,7 +88,7 @@ func visit(ctx context.Context, c *fetch.Client, u uri.URI) (kind, got string, e
 	case fetch.KindSession:
 		// A session does not end by itself, so its first bytes suffice.
 		n, err := resp.Body.Read(make([]byte, 512))
-		return resp.Kind.String(), fmt.Sprintf("%d bytes, and more to come", n), err
+		return resp.Kind.String(), fmt.Sprintf("%d bytes so far", n), err
 	case fetch.KindListing:
 		n := 0
 		for _, err := range resp.Entries {

@@ -207,7 +207,7 @@ func (v *servers) forwardPorts(ctx context.Context, out io.Writer, port int) err
 		fmt.Fprintf(&text, "%s://%s/\n", scheme, addr)
 	}
 	fmt.Fprintf(&text, "prospero://%s/\n", s.prospero("127.0.0.1:"+strconv.Itoa(port+len(ports))))
-	fmt.Fprintf(out, "%sserving; kill %d ends it\n", &text, os.Getpid())
+	fmt.Fprintf(out, "%sserving; stop with kill %d\n", &text, os.Getpid())
 	<-ctx.Done()
 	return nil
 }

@@ -84,7 +84,7 @@ type tab struct {
 func newTab(t *testing.T, change ...func(*serve.Options, *fetch.Options)) *tab {
 	t.Helper()
 	if chromium == nil {
-		t.Skip("there is no chromium; integration/chromium.sh installs it")
+		t.Skip("chromium is not installed; run integration/chromium.sh")
 	}
 	opts := serve.Options{Bookmarks: filepath.Join(t.TempDir(), "bookmarks")}
 	common := &fetch.Options{Recorder: serve.Recorder()}
@@ -209,7 +209,7 @@ func (b *tab) shows(texts ...string) {
 	b.t.Helper()
 	for _, want := range texts {
 		if got := b.text(); !strings.Contains(got, want) {
-			b.t.Errorf("there is no %q in\n%s", want, got)
+			b.t.Errorf("page lacks %q:\n%s", want, got)
 		}
 	}
 }
@@ -389,7 +389,7 @@ func TestSortListings(t *testing.T) {
 	b.keep("listing.png")
 	b.run(chromedp.SendKeys("#filter", "tar"))
 	if got := names(); got != "browser-1.0.tar.gz,terminal-2.4.tar.gz" {
-		t.Errorf("while it is typed, the filter leaves %s", got)
+		t.Errorf("rows while the filter is typed: %s", got)
 	}
 	b.loaded(chromedp.SendKeys("#filter", kb.Enter))
 	if got := names(); got != "browser-1.0.tar.gz,terminal-2.4.tar.gz" {
@@ -436,7 +436,7 @@ func TestReplay(t *testing.T) {
 		s.Archive, s.ArchiveOnly = archive, true
 		o.Middleware = []driver.Middleware{serve.Archived(archive, true)}
 		o.DialContext = func(context.Context, string, string) (net.Conn, error) {
-			t.Error("there was a connection")
+			t.Error("the server got a connection")
 			return nil, io.EOF
 		}
 	})
@@ -506,7 +506,7 @@ func TestHostilePage(t *testing.T) {
 		case last = <-requests:
 			seen = append(seen, last)
 		case <-time.After(30 * time.Second):
-			t.Fatalf("the page was not loaded to its end; what was asked for: %q", seen)
+			t.Fatalf("page was not loaded completely; requests: %q", seen)
 		}
 	}
 	for _, what := range seen {
@@ -566,7 +566,7 @@ func TestKeyboard(t *testing.T) {
 		t.Errorf("Tab leads to %s", got)
 	}
 	if eval[string](b, `getComputedStyle(document.activeElement).outlineStyle`) == "none" {
-		t.Error("what has the focus cannot be seen")
+		t.Error("the focused element is not visible")
 	}
 	b.blur()
 	press("/")

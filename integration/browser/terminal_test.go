@@ -115,13 +115,13 @@ func TestTerminalEscapesText(t *testing.T) {
 		}
 	}
 	if n := eval[int](b, `document.querySelectorAll("#screen script, #screen img, #screen a, #spoken script, #spoken img").length`); n != 0 {
-		t.Error("what the server sent is markup")
+		t.Error("server output became markup")
 	}
 	if title := eval[string](b, `document.title`); strings.Contains(title, "evil") {
 		t.Errorf("the title is %q", title)
 	}
 	if got := <-requests; got != "\x1b[4;5R" {
-		t.Errorf("the page answered %q", got)
+		t.Errorf("the page sent %q", got)
 	}
 }
 
@@ -139,7 +139,7 @@ func TestScreen(t *testing.T) {
 		{"no wrap", "\x1b[?7l1234567890ab", "123456789b|||"},
 		{"scrolling", "a\r\nb\r\nc\r\nd\r\ne", "b|c|d|e"},
 		{"moving", "\x1b[2;3Hx\x1b[Ay\x1b[2Dz\x1b[1G0\x1b[4d1", "0 zy|  x|| 1"},
-		{"to where there is nothing", "\x1b[99;99Hx\x1b[0;0Hy", "y|||         x"},
+		{"to an empty position", "\x1b[99;99Hx\x1b[0;0Hy", "y|||         x"},
 		{"backspace", "ab\b\b\b\bc", "cb|||"},
 		{"tabs", "a\tb\r\n\x1b[3g\tc", "a       b|         c||"},
 		{"a tab that was set", "\x1b[4G\x1bH\r\tx", "   x|||"},
@@ -156,7 +156,7 @@ func TestScreen(t *testing.T) {
 		{"origin", "\x1b[2;3r\x1b[?6hx", "|x||"},
 		{"scrolling on request", "a\r\nb\x1b[S\x1b[2T", "||b|"},
 		{"saved", "ab\x1b7\x1b[3;3Hx\x1b8c", "abc||  x|"},
-		{"another screen", "ab\x1b[?1049hxyz\x1b[?1049lc", "abc|||"},
+		{"alternate screen", "ab\x1b[?1049hxyz\x1b[?1049lc", "abc|||"},
 		{"reset", "ab\x1b[2;3r\x1bcx", "x|||"},
 		{"lines that are drawn", "\x1b(0lqk\x1b(Bl\x0eq\x1b)0q\x0fq", "┌─┐lq─q|||"},
 		{"once more", "a\x1b[3b", "aaaa|||"},
@@ -226,7 +226,7 @@ func TestTerminalLayout(t *testing.T) {
 		select {
 		case size = <-sizes:
 		case <-time.After(actionTimeout):
-			t.Fatal("the server was not told of 360 pixels")
+			t.Fatal("the server got no window size for 360 pixels")
 		}
 	}
 	if width := eval[int](b, `document.documentElement.scrollWidth`); width > 360 {

@@ -134,7 +134,7 @@ func converse(t *testing.T, g greeting, addr string, steps []step) {
 			n, err := conn.Read(buf)
 			got = append(got, buf[:n]...)
 			if err != nil && !bytes.Contains(got, []byte(st.want)) {
-				t.Fatalf("to %q came %q and no %q: %v", st.send, got, st.want, err)
+				t.Fatalf("response to %q is %q, without %q: %v", st.send, got, st.want, err)
 			}
 		}
 		if st.tls {

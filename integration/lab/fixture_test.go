@@ -33,7 +33,7 @@ func TestFixture(t *testing.T) {
 			t.Errorf("%q: %d bytes, %x; described as %d, %s", f.Name, len(b), sum, f.Size, f.SHA256)
 		}
 		if names[f.Name] {
-			t.Errorf("%q is there twice", f.Name)
+			t.Errorf("duplicate file %q", f.Name)
 		}
 		names[f.Name] = true
 		if strings.ContainsAny(f.Name, "\r\n\x00") || !filepath.IsLocal(f.Name) {

@@ -105,7 +105,7 @@ func TestStopKillsProcessGroup(t *testing.T) {
 	group := p.children[0].cmd.Process.Pid
 	p.stop()
 	if _, err := os.Stat(p.dir); !os.IsNotExist(err) {
-		t.Errorf("the folder is still there: %v", err)
+		t.Errorf("folder was not removed: %v", err)
 	}
 	// A killed process may take a moment to disappear. pgrep succeeds if it finds any process of
 	// the group that is not a zombie.

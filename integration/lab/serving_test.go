@@ -43,7 +43,7 @@ func checkFiles(t *testing.T, s *Server, files []File, get func(name string) ([]
 		case s.Serves(f) && err != nil:
 			t.Errorf("%q: %v", f.Name, err)
 		case s.Serves(f) && !same:
-			t.Errorf("%q: %d bytes, other than the %d there are", f.Name, len(got), f.Size)
+			t.Errorf("%q: %d bytes differ from the %d bytes of the file", f.Name, len(got), f.Size)
 		}
 	}
 }

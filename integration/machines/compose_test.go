@@ -44,7 +44,7 @@ func find(t *testing.T) *site {
 		s.containers[name] = id
 	}
 	if err != nil || len(s.containers) != len(nats)+len(workers)+1 {
-		text := fmt.Sprintf("not all of the profile machines is there: %v (%v); run integration/lab-up.sh machines", s.containers, err)
+		text := fmt.Sprintf("profile machines is not running completely: %v (%v); run integration/lab-up.sh machines", s.containers, err)
 		if strings.Contains(os.Getenv("URLGET_LAB"), "required") {
 			t.Fatal(text)
 		}
@@ -147,7 +147,7 @@ func (s *site) leader() (string, error) {
 			}
 		}
 	}
-	return "", fmt.Errorf("nobody knows the leader: %w", err)
+	return "", fmt.Errorf("no server reports a leader: %w", err)
 }
 
 // A status is the output of "urlget queue status --json".

@@ -108,13 +108,13 @@ func (d *disturbance) choose(leads bool) string {
 			}
 		}
 	}
-	d.t.Error("there is no leader")
+	d.t.Error("no leader")
 	return nats[0]
 }
 
 func (d *disturbance) killServer(ctx context.Context, leads bool) {
 	name := d.choose(leads)
-	d.log("%s is killed; it leads: %v", name, leads)
+	d.log("killing %s, leader: %v", name, leads)
 	d.do("kill", "-s", "KILL", d.containers[name])
 	d.serversKilled++
 	if leads {
@@ -127,7 +127,7 @@ func (d *disturbance) killServer(ctx context.Context, leads bool) {
 
 func (d *disturbance) cutServer(ctx context.Context, leads bool, long time.Duration) {
 	name := d.choose(leads)
-	d.log("%s is cut off; it leads: %v", name, leads)
+	d.log("disconnecting %s, leader: %v", name, leads)
 	d.do("network", "disconnect", d.network, d.containers[name])
 	d.cutOff++
 	if leads {

@@ -141,7 +141,7 @@ func (s *site) putMalformed() error {
 	fmt.Fprintf(c, "PING\r\n")
 	line, err := r.ReadString('\n')
 	if err == nil && strings.TrimSpace(line) != "PONG" {
-		err = fmt.Errorf("%q came, and no PONG", line)
+		err = fmt.Errorf("got %q, want PONG", line)
 	}
 	return err
 }
@@ -214,7 +214,7 @@ func (s *site) reset(t *testing.T) {
 	for _, name := range append([]string{"targets"}, nats...) {
 		s.start(t, name)
 	}
-	until(t, 2*time.Minute, "the queue is there", func() error {
+	until(t, 2*time.Minute, "queue to be reachable", func() error {
 		st, err := s.status(t.Context())
 		if err == nil && (st.Replicas != 3 || st.Missing > 0) {
 			err = fmt.Errorf("%+v", *st)
@@ -259,7 +259,7 @@ func (s *site) checkResults(t *testing.T, p *plan) {
 		}
 		w, ok := p.want[r.URL]
 		if !ok {
-			t.Errorf("a result that nobody wants: %s", line)
+			t.Errorf("unexpected result: %s", line)
 			continue
 		}
 		if r.Event != w.event || r.Class != w.class || r.SHA256 != w.sha256 {
@@ -276,7 +276,7 @@ func (s *site) checkResults(t *testing.T, p *plan) {
 			t.Errorf("no result: %s", u)
 		}
 	}
-	t.Logf("%d results of %d URLs; %d tries failed for now; workers as each began: %v", len(seen), len(p.want), failures, by)
+	t.Logf("%d results of %d URLs; %d transient failures; workers at the start of each: %v", len(seen), len(p.want), failures, by)
 }
 
 // checkDead compares the dead letters with the poison URLs.
@@ -315,7 +315,7 @@ func (s *site) checkArtefacts(t *testing.T, p *plan) {
 			t.Errorf("the digest of %s is %s", name, sum)
 		}
 		if !p.digest[sum] {
-			t.Errorf("a content that nobody wants: %s", sum)
+			t.Errorf("unexpected body: %s", sum)
 		}
 		n++
 	}
@@ -323,7 +323,7 @@ func (s *site) checkArtefacts(t *testing.T, p *plan) {
 		t.Errorf("%d contents, not %d", n, len(p.digest))
 	}
 	left := s.must(t, s.inside("sh", "-c", "ls /artefacts/tmp | wc -l")...)
-	t.Logf("%d contents, each there once under its digest; %s beginnings that killed workers left", n, left)
+	t.Logf("%d bodies, each stored once under its digest; %s unfinished files of killed workers", n, left)
 }
 
 // The counts of the targets.
@@ -345,7 +345,7 @@ func (s *site) checkTargets(t *testing.T, _ *plan) {
 		}
 		most = max(most, n)
 	}
-	t.Logf("%d hosts had %d transfers, at most %d of a host at once; %d ended with their worker, and %d brought what had been brought before",
+	t.Logf("%d hosts had %d transfers, at most %d at once per host; %d ended with their worker, and %d repeated a complete transfer",
 		len(c.Peak), c.Transfers, most, c.Broken, c.Again)
 }
 

@@ -122,7 +122,7 @@ func startInNamespace(t *testing.T, namespace, server string) string {
 	})
 	lines := bufio.NewScanner(stdout)
 	if !lines.Scan() {
-		t.Fatalf("%s does not say where it listens: %v", server, lines.Err())
+		t.Fatalf("%s does not print its address: %v", server, lines.Err())
 	}
 	go func() {
 		for lines.Scan() {

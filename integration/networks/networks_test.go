@@ -150,7 +150,7 @@ func TestUnresponsiveAddress(t *testing.T) {
 		}
 	}
 	if _, err := c.ReadAll(t.Context(), "http://dark.test:"+port+"/", 1<<20); !errors.Is(err, fetch.ErrNetwork) {
-		t.Errorf("a host of which no address answers: %v", err)
+		t.Errorf("host without a responding address: %v", err)
 	}
 }
 
@@ -260,11 +260,11 @@ func TestCaptivePortal(t *testing.T) {
 		opts   download.Options
 		want   fetch.Code
 	}{
-		"with a checksum there is no file": {
+		"no file with a wrong checksum": {
 			opts: download.Options{Checksum: "sha256:" + hex.EncodeToString(sum[:])}, want: fetch.ErrChecksum},
-		"what is there whole is not taken for the beginning of the portal's page": {
+		"a complete file is not resumed with the portal's page": {
 			before: map[string]string{"file": text}, opts: download.Options{Exists: download.Resume}, want: fetch.ErrChanged},
-		"with a checksum what is there stays": {
+		"an existing file with a checksum is kept": {
 			before: map[string]string{"file": "older"}, want: fetch.ErrChecksum,
 			opts: download.Options{Exists: download.Overwrite, Checksum: "sha256:" + hex.EncodeToString(sum[:])}},
 	} {
@@ -315,7 +315,7 @@ func TestFTPThroughNAT(t *testing.T) {
 		opts ftp.Options
 		want fetch.Code
 	}{
-		{name: "passive: the address that the server names is not where it is"},
+		{name: "passive, with the server's private address in the reply"},
 		// The server cannot connect to a client behind a router without FTP support.
 		{name: "active", opts: ftp.Options{Active: true}, want: fetch.ErrNetwork},
 	} {
@@ -333,7 +333,7 @@ func TestFTPThroughNAT(t *testing.T) {
 // TestFTPServer is the server of TestFTPThroughNAT in its namespace. It only supports PASV.
 func TestFTPServer(t *testing.T) {
 	if os.Getenv(variable) != t.Name() {
-		t.Skip("a server for another test, which starts it")
+		t.Skip("server of another test")
 	}
 	s := ftpd.Start(t, ftpd.Options{Tree: tree, Listen: "10.2.0.2:0", Unknown: []string{"EPSV", "EPRT"}})
 	serveUntilClosed(s.Addr)

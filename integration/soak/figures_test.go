@@ -46,7 +46,7 @@ func (t *tally) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d files whole (%d MiB), %d short and said to be unverifiable", t.whole, t.bytes>>20, t.short)
+	fmt.Fprintf(&b, "%d files complete (%d MiB), %d short and reported as unverifiable", t.whole, t.bytes>>20, t.short)
 	for _, code := range slices.Sorted(maps.Keys(t.classes)) {
 		fmt.Fprintf(&b, ", %d × %s", t.classes[code], code)
 	}

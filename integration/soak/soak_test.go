@@ -207,7 +207,7 @@ func (w worker) judge(s *site, to target, res *download.Result, err error) {
 	case err != nil && (code == "" || errors.Is(err, errHang)):
 		w.t.Errorf("%s: %v", to.url, err)
 	case err != nil && !errors.Is(readErr, fs.ErrNotExist):
-		w.t.Errorf("%s: there is a file in spite of %v", to.url, err)
+		w.t.Errorf("%s: file exists after %v", to.url, err)
 	case err != nil && !s.guarded && !slices.Contains(expected, code) && !noPassivePort.MatchString(err.Error()):
 		w.t.Errorf("%s: class %q: %v", to.url, code, err)
 	case err != nil:

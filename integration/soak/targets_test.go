@@ -59,7 +59,7 @@ func (to *target) learn(ctx context.Context, c *fetch.Client) error {
 		to.want = got
 	}
 	if !bytes.Equal(got, to.want) {
-		return fmt.Errorf("%s: %d bytes are not those of the file, %d bytes", to.url, len(got), len(to.want))
+		return fmt.Errorf("%s: %d bytes differ from the file of %d bytes", to.url, len(got), len(to.want))
 	}
 	return nil
 }
