@@ -160,13 +160,14 @@ func redirected(req *Request, from, loc uri.URI) *Request {
 			next.URL = next.URL.WithUserinfoOf(from)
 		}
 	} else {
-		next.Header, next.Form = withoutSecrets(req.Header), nil
+		next.Header, next.Form = redirectedHeader(req.Header, from.IsSecure() && !next.URL.IsSecure()), nil
 	}
 	return &next
 }
 
-// withoutSecrets returns a copy of h that may be sent to another origin.
-func withoutSecrets(h textproto.MIMEHeader) textproto.MIMEHeader {
+// redirectedHeader returns the fields of h that may be sent to another origin. Toward plaintext, these
+// are only fields without secrets: the name of another field, such as X-Api-Key, does not tell.
+func redirectedHeader(h textproto.MIMEHeader, plaintext bool) textproto.MIMEHeader {
 	if h == nil {
 		return nil
 	}
@@ -174,9 +175,14 @@ func withoutSecrets(h textproto.MIMEHeader) textproto.MIMEHeader {
 	for k, v := range h {
 		switch textproto.CanonicalMIMEHeaderKey(k) {
 		case "Authorization", "Cookie", "Cookie2", "Host", "Proxy-Authorization", "Referer":
+			continue
+		case "Accept", "Accept-Encoding", "Accept-Language", "Content-Type", "Dnt", "User-Agent":
 		default:
-			dup[k] = v
+			if plaintext {
+				continue
+			}
 		}
+		dup[k] = v
 	}
 	return dup
 }

@@ -84,7 +84,8 @@ type Request struct {
 	View string
 	// Header holds header fields to send, for protocols that have them. After a redirect to another
 	// origin they are sent again, except Authorization, Cookie, Host, Proxy-Authorization and
-	// Referer. Secrets in other fields are not protected.
+	// Referer. From TLS to plaintext, only Accept, Accept-Encoding, Accept-Language, Content-Type, DNT
+	// and User-Agent are. Otherwise secrets in other fields are not protected.
 	Header textproto.MIMEHeader
 	// Form holds the answers to a form that the URL names, by field name (see FormError). Nil means
 	// that the form has not been filled in. After a redirect to another origin, Form is not sent.
