@@ -164,6 +164,28 @@ func TestRecordedURLForAProxy(t *testing.T) {
 	}
 }
 
+// TestInternationalHostForAProxy checks that a request to a proxy is ASCII, as in RFC 9112, section
+// 3.2.2, and otherwise as the user wrote it.
+func TestInternationalHostForAProxy(t *testing.T) {
+	t.Parallel()
+	asked := make(chan string, 1)
+	proxy := serve(t, func(w http.ResponseWriter, r *http.Request) { asked <- r.RequestURI })
+	c := through(t, proxy, &fetch.Options{}, func(_ driver.Env, reg *driver.Registry) {
+		reg.Register(fetch.Scheme{Name: "ftp", Port: 21, Ops: []fetch.Op{fetch.OpGet}, ForwardProxy: true, Driver: driver.DriverFunc(nil)})
+	})
+	for url, want := range map[string]string{
+		"http://今日は.日本/":                   "http://xn--v9ju72g90p.xn--wgv71a/",
+		"http://今日は.日本:8080?q|":            "http://xn--v9ju72g90p.xn--wgv71a:8080?q|",
+		"ftp://joe:a%40b@bücher.example/x": "ftp://joe:a%40b@xn--bcher-kva.example/x",
+		"http://H.example/%7e":             "http://H.example/%7e",
+	} {
+		drive.MustGet(t, c, url)
+		if got := <-asked; got != want {
+			t.Errorf("%s: the proxy got %s, want %s", url, got, want)
+		}
+	}
+}
+
 func TestRecordedStatThatTakesTwoRequests(t *testing.T) {
 	t.Parallel()
 	url := serve(t, func(w http.ResponseWriter, r *http.Request) {

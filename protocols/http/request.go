@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"golang.org/x/net/http/httpguts"
 
@@ -92,7 +93,7 @@ func (t *target) address(u uri.URI) error {
 		if err != nil {
 			return err
 		}
-		t.url = &url.URL{Scheme: n.Scheme, Host: n.Host, Opaque: bare.String()}
+		t.url = &url.URL{Scheme: n.Scheme, Host: n.Host, Opaque: absoluteForm(bare.String(), t.host)}
 		if from, to := password(t.url.Opaque); to > 0 {
 			line := len(t.method + " ")
 			t.passwordFrom, t.passwordTo = line+from, line+to
@@ -103,15 +104,31 @@ func (t *target) address(u uri.URI) error {
 	return nil
 }
 
+// absoluteForm returns a URL as the target of a request to a proxy. An international host is replaced
+// by host, its ASCII form; anything else stays as written.
+func absoluteForm(text, host string) string {
+	start, end := authority(text)
+	if strings.IndexFunc(text[start:end], func(r rune) bool { return r >= utf8.RuneSelf }) < 0 {
+		return text
+	}
+	start += strings.LastIndexByte(text[start:end], '@') + 1
+	return text[:start] + host + text[end:]
+}
+
+// authority returns the offsets of the authority of a URL that has one.
+func authority(text string) (start, end int) {
+	start = strings.Index(text, "://") + len("://")
+	if n := strings.IndexAny(text[start:], "/?#"); n >= 0 {
+		return start, start + n
+	}
+	return start, len(text)
+}
+
 // password returns the offsets of the password in a URL, or 0 and 0 if it has none.
 func password(text string) (from, to int) {
-	start := strings.Index(text, "://") + len("://")
-	authority := text[start:]
-	if end := strings.IndexAny(authority, "/?#"); end >= 0 {
-		authority = authority[:end]
-	}
-	at := strings.LastIndexByte(authority, '@')
-	colon := strings.IndexByte(authority, ':')
+	start, end := authority(text)
+	at := strings.LastIndexByte(text[start:end], '@')
+	colon := strings.IndexByte(text[start:end], ':')
 	if colon < 0 || colon > at {
 		return 0, 0
 	}
