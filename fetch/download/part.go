@@ -20,7 +20,8 @@ type part struct {
 	sync     Sync
 	file     file
 	names    partNames
-	recorded time.Time // when the record was written; zero if there is none
+	recorded time.Time     // when the record was written; zero if there is none
+	interval time.Duration // until the next record of a transfer in segments
 }
 
 // partNames are the names of a part, its record, and the temporary file for the record.
@@ -190,8 +191,12 @@ func (p *part) save(r *record) error {
 		}
 	}
 	p.recorded = time.Now()
+	p.interval = min(max(2*p.interval, recordFirst), recordEvery)
 	return writeRecord(p.dir, p.names, r, p.sync == SyncEach)
 }
+
+// recordDue reports whether a transfer in segments should save the record again.
+func (p *part) recordDue() bool { return time.Since(p.recorded) >= p.interval }
 
 // writeAt returns a separate writer for the bytes from offset on, because the kernel moves bytes only
 // to the current position of a file.

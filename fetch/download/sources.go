@@ -496,7 +496,7 @@ func (p *pieceTransfer) recordPiece(i int) (err error) {
 	if p.opts.Progress != nil {
 		p.opts.Progress(p.size, p.file.Size)
 	}
-	if p.file.Size >= recordFrom && time.Since(p.part.recorded) >= recordEvery {
+	if p.file.Size >= recordFrom && p.part.recordDue() {
 		err = p.part.save(p.record())
 	}
 	p.signal()

@@ -17,9 +17,10 @@ const (
 	// recordFrom is the size in bytes from which on a part gets a record at once, in case the
 	// process is killed. Smaller parts get one only after an error.
 	recordFrom = 1 << 20
-	// recordEvery is the interval between records of a transfer in segments. If the process is
-	// killed, the bytes transferred since the last record are lost.
-	recordEvery = 5 * time.Second
+	// recordFirst and recordEvery are the first and the last interval between records of a transfer in
+	// segments; it doubles, because each record waits for the disk. If the process is killed, the
+	// bytes transferred since the last record are lost.
+	recordFirst, recordEvery = 100 * time.Millisecond, 5 * time.Second
 	// writeOutEvery is the number of bytes of a part after which the kernel is asked to write them to
 	// the disk. By default it starts late, and a sync then waits for all of them.
 	writeOutEvery = 4 << 20
@@ -199,7 +200,7 @@ func (f *toFile) written() error {
 	if f.part == nil || max(f.done, f.want) < recordFrom || !f.continuable() {
 		return nil
 	}
-	if !f.part.recorded.IsZero() && (f.missing == nil || time.Since(f.part.recorded) < recordEvery) {
+	if !f.part.recorded.IsZero() && (f.missing == nil || !f.part.recordDue()) {
 		return nil
 	}
 	return f.part.save(f.record())
