@@ -449,6 +449,33 @@ func FuzzRewrite(f *testing.F) {
 	})
 }
 
+// TestLongTextsOfSitemaps checks that a text without an end is not read into memory up to the limit of
+// the whole document.
+func TestLongTextsOfSitemaps(t *testing.T) {
+	t.Parallel()
+	for name, head := range map[string]string{"text": "<loc>", "tag": "<loc x='"} {
+		in := &counter{r: io.MultiReader(strings.NewReader("<urlset><url><loc>/a</loc></url><url>"+head), endless{})}
+		if got := collect(links.XML(in, base)); !slices.Equal(got, []string{"item http://h.example/a", "error larger than the limit"}) {
+			t.Errorf("%s: %q", name, got)
+		}
+		if in.n > 5<<20 {
+			t.Errorf("%s: %d bytes were read", name, in.n)
+		}
+	}
+}
+
+// A counter counts the bytes read from r.
+type counter struct {
+	r io.Reader
+	n int
+}
+
+func (c *counter) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	c.n += n
+	return n, err
+}
+
 func TestSitemapsWithoutEnd(t *testing.T) {
 	t.Parallel()
 	var packed bytes.Buffer

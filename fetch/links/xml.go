@@ -21,6 +21,10 @@ import (
 // (sitemaps.org).
 const maxXML = 64 << 20
 
+// maxXMLToken bounds a tag or a text of a sitemap or feed, in bytes, because the decoder keeps it in
+// memory.
+const maxXMLToken = 4 << 20
+
 // XML reads a sitemap, an index of sitemaps, or a feed (RSS, Atom) as a stream, also compressed with
 // gzip, and yields its links. For other XML it yields none. A document of more than 64 MiB is an
 // error of class ErrTooLarge.
@@ -43,11 +47,16 @@ func readXML(r io.Reader, base uri.URI, limit int64) iter.Seq2[fetch.Entry, erro
 			r = z
 		}
 		limited := &io.LimitedReader{R: r, N: limit + 1}
-		d := &document{base: base, yield: yield, tokens: xml.NewDecoder(limited)}
+		token := &io.LimitedReader{R: limited}
+		d := &document{base: base, yield: yield, tokens: xml.NewDecoder(token), token: token}
 		d.tokens.Strict, d.tokens.CharsetReader, d.tokens.Entity = false, charset.NewReaderLabel, xml.HTMLEntity
 		err := d.read()
 		switch {
-		case d.stopped || err == io.EOF && limited.N > 0:
+		case d.stopped:
+			return
+		case token.N <= 0:
+			err = tooLong("a tag or a text of a sitemap or feed", maxXMLToken, base)
+		case err == io.EOF && limited.N > 0:
 			return
 		case limited.N <= 0:
 			err = tooLong("a sitemap or feed", int(limit), base)
@@ -65,6 +74,7 @@ type document struct {
 	yield   func(fetch.Entry, error) bool
 	stopped bool // yield returned false
 	tokens  *xml.Decoder
+	token   *io.LimitedReader // limits the next token
 	root    string
 	text    strings.Builder // of the open element
 	open    bool            // an element is open
@@ -78,8 +88,9 @@ const maxText = 64 << 10
 // read reads raw tokens, because the decoder then does not keep a stack of elements.
 func (d *document) read() error {
 	for !d.stopped {
+		d.token.N = maxXMLToken + 1
 		token, err := d.tokens.RawToken()
-		if err != nil {
+		if err != nil || d.token.N <= 0 {
 			return err
 		}
 		switch t := token.(type) {
