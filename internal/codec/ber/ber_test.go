@@ -11,7 +11,7 @@ import (
 
 func reader(b []byte) *Reader { return NewReader(bufio.NewReader(bytes.NewReader(b))) }
 
-// value returns a Reader at the one value of b.
+// value returns a Reader positioned at the only value in b.
 func value(t *testing.T, b []byte) *Reader {
 	t.Helper()
 	r := reader(b)
@@ -77,7 +77,7 @@ func TestBits(t *testing.T) {
 	}
 }
 
-// Strings come in segments, nested and with end marks, and are read as one.
+// A constructed string is read as one string, also with nested segments and end-of-contents octets.
 func TestStringsInSegments(t *testing.T) {
 	t.Parallel()
 	for name, b := range map[string]string{
@@ -120,7 +120,7 @@ func TestWhatIsNotReadIsSkipped(t *testing.T) {
 			tags = append(tags, r.Header().Tag)
 			if r.Header().Is(2) {
 				r.Enter()
-				r.Next() // and no further
+				r.Next() // reads only the first value
 				r.Leave()
 			}
 		}
@@ -169,7 +169,7 @@ func TestWhatIsRefused(t *testing.T) {
 	}
 }
 
-// walk goes through all values.
+// walk enters the current value and skips every value in it.
 func walk(r *Reader) {
 	r.Enter()
 	for r.Next() {
@@ -226,7 +226,7 @@ func FuzzReader(f *testing.F) {
 	})
 }
 
-// visit reads every value in the way of its tag.
+// visit decodes the current value by its tag, and nested values recursively.
 func visit(r *Reader, depth int) {
 	h := r.Header()
 	switch {

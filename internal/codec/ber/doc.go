@@ -1,7 +1,8 @@
-// Package ber reads and writes values in the Basic Encoding Rules of ASN.1 (X.690), as Z39.50 has
-// them: with tags of any size, with definite and indefinite lengths, and with strings in segments.
+// Package ber reads and writes values in the Basic Encoding Rules of ASN.1 (X.690). It supports the
+// forms that LDAP and Z39.50 use: multi-byte tags, definite and indefinite lengths, and constructed
+// strings.
 //
-// A [Reader] takes a message from a connection piece by piece and holds none of it, so that a large
-// string in it can be passed on as it comes. Lengths are checked against what encloses them before
-// they are used, and depth, number and size of the values in a message are bounded.
+// A [Reader] decodes a message while it arrives and does not buffer it, so large strings can be
+// streamed. Every length is checked against the enclosing value before it is used. The nesting depth,
+// the number of values and the size of a message are limited.
 package ber

@@ -10,13 +10,13 @@ import (
 )
 
 const (
-	// maxDepth is how deep values may be nested in a message.
+	// maxDepth limits the nesting of values in a message.
 	maxDepth = 64
-	// maxValues is how many values a message may have.
+	// maxValues limits the number of values in a message.
 	maxValues = 1 << 20
 )
 
-// ErrMalformed is matched by the errors for what is not BER, or not what was due.
+// ErrMalformed matches errors about invalid BER and about values of an unexpected type.
 var ErrMalformed = errors.New("malformed message")
 
 func malformed(format string, args ...any) error {
@@ -26,7 +26,7 @@ func malformed(format string, args ...any) error {
 // A Class is the class of a tag.
 type Class uint8
 
-// The classes.
+// The classes of tags (X.690, section 8.1.2.2).
 const (
 	Universal Class = iota
 	Application
@@ -34,7 +34,7 @@ const (
 	Private
 )
 
-// Tags of class Universal.
+// Tags of class Universal (X.680, section 8.4).
 const (
 	TagBoolean       = 1
 	TagInteger       = 2
@@ -48,21 +48,21 @@ const (
 	TagGeneralString = 27
 )
 
-// A Header is what stands before the content of a value.
+// A Header holds the identifier and length octets of a value.
 type Header struct {
 	Class       Class
-	Constructed bool // the content is values
+	Constructed bool // the contents are values
 	Tag         uint32
-	Length      int64 // of the content, in bytes; -1 if it has an end mark instead
+	Length      int64 // of the contents, in bytes; -1 for the indefinite form
 }
 
-// Is reports whether h is of the class Context, which most fields of messages are, with this tag.
+// Is reports whether h has class Context and the given tag. Most fields of messages are of this class.
 func (h Header) Is(tag uint32) bool { return h.Class == Context && h.Tag == tag }
 
-// IsUniversal reports whether h is of class Universal, with this tag.
+// IsUniversal reports whether h has class Universal and the given tag.
 func (h Header) IsUniversal(tag uint32) bool { return h.Class == Universal && h.Tag == tag }
 
-// A Reader reads values. After an error there are no more: Err tells it. It is used thus:
+// A Reader reads values. It stops at the first error, which Err returns. A typical loop is:
 //
 //	for r.Message(max) {
 //		switch h := r.Header(); ...
@@ -74,48 +74,48 @@ func (h Header) IsUniversal(tag uint32) bool { return h.Class == Universal && h.
 //		r.Leave()
 //	}
 //
-// What is not read of a value is skipped.
+// Unread parts of a value are skipped.
 type Reader struct {
 	in     *bufio.Reader
-	off    int64 // bytes read so far
+	off    int64 // number of bytes read
 	values int   // in this message
 	frames []frame
 	cur    Header
 	state  state
-	end    int64 // of the content of cur, if its length is known
+	end    int64 // offset of the end of cur, or of its limit if the length is indefinite
 	err    error
 }
 
-// A frame is a constructed value that was entered, or the limits of a message.
+// A frame is a constructed value that has been entered.
 type frame struct {
-	limit int64 // where it ends at the latest
-	open  bool  // an end mark ends it
-	ended bool  // it has come
+	limit int64 // the last possible offset of its end
+	open  bool  // the length is indefinite
+	ended bool  // the end-of-contents octets have been read
 }
 
-// state is how much of the current value was read.
+// state is the reading position in the current value.
 type state uint8
 
 const (
-	none   state = iota // there is no current value
-	fresh               // its header
-	partly              // a part of its content
+	none   state = iota // no current value
+	fresh               // the header has been read
+	partly              // the contents have been read in part
 )
 
-// NewReader returns a Reader of what comes from in.
+// NewReader returns a Reader that reads from in.
 func NewReader(in *bufio.Reader) *Reader { return &Reader{in: in} }
 
-// Err returns the error that ended reading. It is io.EOF if the stream has ended between messages,
-// and io.ErrUnexpectedEOF if it has within one.
+// Err returns the error that stopped the Reader. It is io.EOF if the stream ended between messages
+// and io.ErrUnexpectedEOF if it ended within one.
 func (r *Reader) Err() error { return r.err }
 
-// Buffered returns how many bytes have arrived and not been read.
+// Buffered returns the number of bytes that have been received but not decoded.
 func (r *Reader) Buffered() int { return r.in.Buffered() }
 
-// Whole reports whether all of the last message was read.
+// Whole reports whether the last message was read completely.
 func (r *Reader) Whole() bool { return r.err == nil && len(r.frames) == 0 && r.state == none }
 
-// Fail makes err the error of the Reader, unless there is one, and returns that.
+// Fail sets the error of the Reader to err unless it already has one. It returns the Reader's error.
 func (r *Reader) Fail(err error) error {
 	if r.err == nil && err != nil {
 		r.err = err
@@ -123,8 +123,8 @@ func (r *Reader) Fail(err error) error {
 	return r.err
 }
 
-// Message begins the next message, which may have most bytes of content. What is left of the one
-// before is skipped.
+// Message reads the header of the next message and skips the rest of the previous one. A message
+// whose contents exceed most bytes is malformed.
 func (r *Reader) Message(most int64) bool {
 	for len(r.frames) > 0 && r.err == nil {
 		r.Leave()
@@ -134,24 +134,24 @@ func (r *Reader) Message(most int64) bool {
 		return false
 	}
 	if _, err := r.in.Peek(1); err != nil {
-		r.err = err // io.EOF: between messages it is no surprise
+		r.err = err // io.EOF is valid between messages
 		return false
 	}
 	r.values = 0
 	r.header(r.off + headerSize + most)
-	if r.err == nil && r.cur.Length < 0 { // it could go on for ever
+	if r.err == nil && r.cur.Length < 0 { // limit messages of indefinite length, too
 		r.end = r.off + most
 	}
 	return r.err == nil
 }
 
-// headerSize is that of the largest header.
+// headerSize is the size of the largest supported header, in bytes.
 const headerSize = 1 + 5 + 1 + 8
 
-// Header returns that of the current value.
+// Header returns the header of the current value.
 func (r *Reader) Header() Header { return r.cur }
 
-// Enter goes into the current value, so that Next finds the values in it.
+// Enter enters the current value, which must be constructed. Next then reads the values in it.
 func (r *Reader) Enter() {
 	switch {
 	case r.err != nil:
@@ -167,8 +167,7 @@ func (r *Reader) Enter() {
 	r.state = none
 }
 
-// Next reads the header of the next value in the one that was entered. It reports false if there is
-// none.
+// Next reads the header of the next value in the value entered last. It reports whether there is one.
 func (r *Reader) Next() bool {
 	r.skip()
 	if r.err != nil || len(r.frames) == 0 {
@@ -188,7 +187,7 @@ func (r *Reader) Next() bool {
 	return r.err == nil
 }
 
-// Leave skips what is left of the value that was entered last, and goes back to what it is in.
+// Leave skips the rest of the value entered last and returns to its parent.
 func (r *Reader) Leave() {
 	if r.err != nil || len(r.frames) == 0 {
 		return
@@ -205,7 +204,7 @@ func (r *Reader) Leave() {
 	}
 }
 
-// endMark reads the end of a value of indefinite length, if it comes now.
+// endMark reads end-of-contents octets (X.690, section 8.1.5). It reports whether they came next.
 func (r *Reader) endMark(limit int64) bool {
 	if limit-r.off < 2 {
 		r.Fail(malformed("a value has no end"))
@@ -248,7 +247,7 @@ func (r *Reader) octet(limit int64) byte {
 	return c
 }
 
-// header reads a header, of a value that ends at limit or before.
+// header reads the header of a value that must end at or before limit.
 func (r *Reader) header(limit int64) {
 	if r.values++; r.values > maxValues {
 		r.Fail(malformed("more than %d values", maxValues))
@@ -289,7 +288,7 @@ func (r *Reader) header(limit int64) {
 	}
 }
 
-// length reads a length; -1 stands for an indefinite one.
+// length reads length octets. It returns -1 for the indefinite form.
 func (r *Reader) length(limit int64) int64 {
 	first := r.octet(limit)
 	switch {
@@ -312,12 +311,12 @@ func (r *Reader) length(limit int64) int64 {
 	return int64(n)
 }
 
-// skip reads what is left of the current value.
+// skip skips the rest of the current value.
 func (r *Reader) skip() {
 	if r.state == none || r.err != nil {
 		return
 	}
-	if r.cur.Length < 0 { // content() leaves no such value half read
+	if r.cur.Length < 0 { // constructed, so none of its contents have been read
 		r.Enter()
 		r.Leave()
 		return
@@ -325,7 +324,7 @@ func (r *Reader) skip() {
 	r.discard(r.end)
 }
 
-// discard reads up to end, which is that of the current value or of what it is in.
+// discard skips up to the offset end, the end of the current value or of its parent.
 func (r *Reader) discard(end int64) {
 	r.state = none
 	for n := end - r.off; n > 0; n = end - r.off {
@@ -338,8 +337,8 @@ func (r *Reader) discard(end int64) {
 	}
 }
 
-// read reads from the content of the current value, which has no values in it. At its end it
-// returns 0 and no error.
+// read reads from the contents of the current value, which must be primitive. At their end it returns
+// 0 and no error.
 func (r *Reader) read(p []byte) (int, error) {
 	if r.err != nil {
 		return 0, r.err
@@ -358,16 +357,16 @@ func (r *Reader) read(p []byte) (int, error) {
 	return n, r.Fail(unexpected(err))
 }
 
-// A content reads a string, in segments or not.
+// A content reads the contents of a primitive or constructed string.
 type content struct {
 	r     *Reader
-	depth int // of the frames outside of the string
+	depth int // number of frames that enclose the string
 	begun bool
 	done  bool
 }
 
-// Content returns a reader of the content of the current value, which is a string. It must be read
-// to its end before the Reader goes on.
+// Content returns a reader of the contents of the current value, a string. It must be read to EOF
+// before the next call of a method of r.
 func (r *Reader) Content() io.Reader { return &content{r: r, depth: len(r.frames)} }
 
 // Read implements io.Reader.
@@ -397,7 +396,7 @@ func (c *content) Read(p []byte) (int, error) {
 	return 0, io.EOF
 }
 
-// next goes to the next segment.
+// next advances to the next segment of a constructed string.
 func (c *content) next() {
 	for c.r.err == nil && len(c.r.frames) > c.depth {
 		if c.r.Next() {
@@ -408,7 +407,8 @@ func (c *content) next() {
 	c.done = true
 }
 
-// Bytes returns the content of the current value, which is a string of at most most bytes.
+// Bytes returns the contents of the current value, a string. A string longer than most bytes is
+// malformed.
 func (r *Reader) Bytes(most int) []byte {
 	if h := r.cur; r.err == nil && h.Length > int64(most) && !h.Constructed {
 		r.Fail(malformed("a string of %d bytes, where %d are the most", h.Length, most))
@@ -424,11 +424,11 @@ func (r *Reader) Bytes(most int) []byte {
 	return b
 }
 
-// String is Bytes as a string.
+// String is like Bytes but returns a string.
 func (r *Reader) String(most int) string { return string(r.Bytes(most)) }
 
-// Raw returns the current value, from its header on, of at most most bytes. It is as it came, but
-// for lengths that could be shorter, end marks and strings in segments.
+// Raw returns the encoding of the current value, including its header. All lengths are re-encoded in
+// the shortest definite form. A value longer than most bytes is malformed.
 func (r *Reader) Raw(most int) []byte {
 	b := &limited{most: most}
 	r.raw(b)
@@ -438,7 +438,7 @@ func (r *Reader) Raw(most int) []byte {
 	return b.bytes
 }
 
-// limited collects what may be no more than most bytes.
+// limited is a buffer of at most most bytes.
 type limited struct {
 	bytes []byte
 	most  int
@@ -452,7 +452,7 @@ func (r *Reader) add(b *limited, p []byte) {
 	b.bytes = append(b.bytes, p...)
 }
 
-// raw adds the current value to b.
+// raw appends the encoding of the current value to b.
 func (r *Reader) raw(b *limited) {
 	h := r.cur
 	if !h.Constructed {
@@ -471,7 +471,7 @@ func (r *Reader) raw(b *limited) {
 	r.add(b, inner.bytes)
 }
 
-// Int returns the current value, which is a number.
+// Int returns the current value, an INTEGER or ENUMERATED.
 func (r *Reader) Int() int64 {
 	b := r.Bytes(8)
 	if r.err == nil && len(b) == 0 {
@@ -487,7 +487,7 @@ func (r *Reader) Int() int64 {
 	return n
 }
 
-// Bool returns the current value, which is true or false.
+// Bool returns the current value, a BOOLEAN.
 func (r *Reader) Bool() bool {
 	b := r.Bytes(1)
 	if r.err == nil && len(b) == 0 {
@@ -496,8 +496,8 @@ func (r *Reader) Bool() bool {
 	return r.err == nil && b[0] != 0
 }
 
-// Bits reports of the current value, which is a string of bits, which of the first 64 are set. Bit 0
-// is the lowest of the result.
+// Bits returns the first 64 bits of the current value, a BIT STRING. Bit 0 of the string is the least
+// significant bit of the result.
 func (r *Reader) Bits() (set uint64) {
 	b := r.Bytes(64)
 	for i := 0; i+1 < len(b) && i < 8; i++ {
@@ -510,7 +510,7 @@ func (r *Reader) Bits() (set uint64) {
 	return set
 }
 
-// OID returns the current value, which is an object identifier, in the form "1.2.840".
+// OID returns the current value, an OBJECT IDENTIFIER, in the form "1.2.840".
 func (r *Reader) OID() string {
 	b := r.Bytes(64)
 	var (

@@ -7,29 +7,29 @@ import (
 	"strings"
 )
 
-// Group returns a value of other values.
+// Group returns a constructed value with the given values as contents.
 func Group(class Class, tag uint32, values ...[]byte) []byte {
 	return encode(class, true, tag, slices.Concat(values...))
 }
 
-// Field is Group of class Context.
+// Field is Group for class Context.
 func Field(tag uint32, values ...[]byte) []byte { return Group(Context, tag, values...) }
 
 // Sequence is Group for a SEQUENCE.
 func Sequence(values ...[]byte) []byte { return Group(Universal, TagSequence, values...) }
 
-// Bytes returns a value of bytes: a string, or what the other functions for contents make.
+// Bytes returns a primitive value with the given contents.
 func Bytes[T ~string | ~[]byte](class Class, tag uint32, content T) []byte {
 	return encode(class, false, tag, []byte(content))
 }
 
-// String is Bytes of class Context.
+// String returns a string of class Context.
 func String(tag uint32, s string) []byte { return Bytes(Context, tag, s) }
 
-// Int returns a number of class Context.
+// Int returns an INTEGER of class Context.
 func Int(tag uint32, n int64) []byte { return Bytes(Context, tag, IntContent(n)) }
 
-// Bool returns a truth value of class Context.
+// Bool returns a BOOLEAN of class Context.
 func Bool(tag uint32, v bool) []byte {
 	if v {
 		return Bytes(Context, tag, []byte{0xff})
@@ -37,7 +37,8 @@ func Bool(tag uint32, v bool) []byte {
 	return Bytes(Context, tag, []byte{0})
 }
 
-// Bits returns a string of bits of class Context, as long as the last one that is set.
+// Bits returns a BIT STRING of class Context that ends with the last set bit. The arguments are the
+// indexes of the set bits; there must be at least one.
 func Bits(tag uint32, set ...int) []byte {
 	b := make([]byte, slices.Max(set)/8+2)
 	for _, i := range set {
@@ -47,7 +48,7 @@ func Bits(tag uint32, set ...int) []byte {
 	return Bytes(Context, tag, b)
 }
 
-// IntContent returns the content of a number.
+// IntContent returns the contents octets of an INTEGER.
 func IntContent(n int64) []byte {
 	size := 1
 	for v := n; v > 127 || v < -128; v >>= 8 {
@@ -62,7 +63,7 @@ func IntContent(n int64) []byte {
 
 var errOID = errors.New("not an object identifier")
 
-// OIDContent returns the content of an object identifier of the form "1.2.840".
+// OIDContent returns the contents octets of an OBJECT IDENTIFIER of the form "1.2.840".
 func OIDContent(oid string) ([]byte, error) {
 	parts := strings.Split(oid, ".")
 	if len(parts) < 2 || len(parts) > 30 {
@@ -95,7 +96,7 @@ func OIDContent(oid string) ([]byte, error) {
 	return b, nil
 }
 
-// MustOID is OIDContent for what is known to be one.
+// MustOID is like OIDContent but panics if oid is not an object identifier.
 func MustOID(oid string) []byte {
 	b, err := OIDContent(oid)
 	if err != nil {

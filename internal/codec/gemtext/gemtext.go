@@ -1,5 +1,5 @@
-// Package gemtext reads the lines of gemtext, the hypertext of Gemini, and of the formats that took
-// its links: the pages of Spartan and the directories of Nex.
+// Package gemtext reads the lines of gemtext, the hypertext format of Gemini, and of the formats that
+// share its link lines: Spartan pages and Nex directories.
 package gemtext
 
 import (
@@ -29,16 +29,17 @@ const (
 // A Line is a line of a page.
 type Line struct {
 	Kind Kind
-	// Text is the line without its end, until the next line is read. Of a long line it is the
-	// beginning, and Cut is set; of a link it is everything behind the mark, without blanks around it.
+	// Text is the line without its line ending, for a link without the leading mark and surrounding
+	// blanks. It is valid until the next line is read. If Cut is set, the line was too long and Text
+	// is its beginning.
 	Text []byte
 	Cut  bool
-	// Target and Name are the parts of a link that is not cut. The target may be empty or no URL.
+	// Target and Name are the parts of a link that is not cut. The target may be empty or invalid.
 	Target, Name string
 }
 
-// Lines yields the lines of a page. If plain is set, there is no preformatted text, as in directories
-// of Nex. An error ends the sequence.
+// Lines yields the lines of a page. If plain is set, there is no preformatted text, as in Nex
+// directories. An error ends the sequence.
 func Lines(r io.Reader, plain bool) iter.Seq2[Line, error] {
 	return func(yield func(Line, error) bool) {
 		verbatim := false
@@ -67,7 +68,7 @@ func Lines(r io.Reader, plain bool) iter.Seq2[Line, error] {
 	}
 }
 
-// link takes a link line apart.
+// link splits a link line into its target and name.
 func (l *Line) link(kind Kind) {
 	l.Kind, l.Text = kind, bytes.Trim(l.Text[2:], " \t")
 	if l.Cut {

@@ -1,5 +1,5 @@
-// Package marc reads bibliographic records in the exchange format of ISO 2709, as MARC21, UNIMARC
-// and their relatives have it, and shows them as text.
+// Package marc reads bibliographic records in the exchange format of ISO 2709, which MARC21, UNIMARC
+// and related formats use, and formats them as text.
 package marc
 
 import (
@@ -10,10 +10,10 @@ import (
 	"strings"
 )
 
-// MaxRecord is the size of the largest record that the format has, in bytes.
+// MaxRecord is the size of the largest record that the format allows, in bytes.
 const MaxRecord = 99_999
 
-// ErrMalformed is returned for what is no record.
+// ErrMalformed is returned for malformed records.
 var ErrMalformed = errors.New("not a record of ISO 2709")
 
 const (
@@ -21,11 +21,11 @@ const (
 	endOfField    = 0x1e
 	beginSubfield = 0x1f
 	leaderSize    = 24
-	entrySize     = 12 // of the directory, with the lengths 4 and 5 that all of the family have
+	entrySize     = 12 // of a directory entry: tag (3), field length (4) and starting position (5)
 )
 
-// A Record is a parsed record. Its texts are as the record has them: in UTF-8 if the leader says so,
-// and else often in MARC-8.
+// A Record is a parsed record. Its strings are not decoded. They are UTF-8 if position 9 of the leader
+// says so, and often MARC-8 otherwise.
 type Record struct {
 	Leader string
 	Fields []Field
@@ -35,7 +35,7 @@ type Record struct {
 type Field struct {
 	Tag        string // three characters
 	Indicators string
-	Value      string // of a control field, which has no subfields
+	Value      string // of a field without subfields
 	Subfields  []Subfield
 }
 
@@ -65,7 +65,7 @@ func Parse(b []byte) (Record, error) {
 		length, ok := number(directory[3:7])
 		start, known := number(directory[7:12])
 		if total += length; !ok || !known || length == 0 || start+length > len(data) || total > len(data) {
-			return r, ErrMalformed // fields that overlap would make much of little
+			return r, ErrMalformed // overlapping fields could expand a small record
 		}
 		text := bytes.TrimRight(data[start:start+length], "\x1d\x1e")
 		r.Fields = append(r.Fields, parseField(string(directory[:3]), string(text), indicators))
@@ -89,7 +89,7 @@ func parseField(tag, text string, indicators int) Field {
 	return f
 }
 
-// number reads digits.
+// number parses ASCII digits.
 func number(b []byte) (int, bool) {
 	for _, c := range b {
 		if c < '0' || c > '9' {
@@ -100,8 +100,8 @@ func number(b []byte) (int, bool) {
 	return n, err == nil
 }
 
-// Title returns what the record describes: the title proper and what belongs to it, of a record of
-// MARC21 (field 245) or UNIMARC (200). It is "" if there is none.
+// Title returns the title of the described work with its subtitle and part titles, from field 245
+// (MARC21) or 200 (UNIMARC). It is "" if there is none.
 func (r Record) Title() string {
 	for _, tag := range []string{"245", "200"} {
 		if title := r.find(tag, "abnpe"); title != "" {
@@ -111,7 +111,8 @@ func (r Record) Title() string {
 	return ""
 }
 
-// Author returns whom the first heading of the record names, or "".
+// Author returns the name in the first main or added entry (MARC21 fields 100 to 111, UNIMARC fields
+// 700 and 710), or "".
 func (r Record) Author() string {
 	for _, tag := range []string{"100", "110", "111", "700", "710"} {
 		if author := r.find(tag, "a"); author != "" {
@@ -121,7 +122,8 @@ func (r Record) Author() string {
 	return ""
 }
 
-// find returns the subfields with some codes of the first field with a tag.
+// find returns the subfields with the given codes of the first field with the given tag, joined by
+// spaces.
 func (r Record) find(tag, codes string) string {
 	for _, f := range r.Fields {
 		if f.Tag != tag {
@@ -138,9 +140,9 @@ func (r Record) find(tag, codes string) string {
 	return ""
 }
 
-// Text shows the record, a line for the leader and one for each field: its tag, its indicators, and
-// its subfields as "$a" and so on, or the value. Lines end with LF. decode makes readable text of a
-// value.
+// Text formats the record as lines that end with LF: the leader, then one line for each field. A field
+// has its tag, its indicators, and its subfields as "$a …" or its value. decode converts a string of
+// the record to printable text.
 func (r Record) Text(decode func(string) string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "LDR    %s\n", decode(r.Leader))
@@ -158,8 +160,8 @@ func (r Record) Text(decode func(string) string) string {
 	return b.String()
 }
 
-// Encode returns the record, whose Leader may be short: what the format needs is filled in. It is
-// for tests.
+// Encode returns the record in the exchange format, for tests. It fills in the missing positions of a
+// short Leader.
 func (r Record) Encode() []byte {
 	var directory, data bytes.Buffer
 	for _, f := range r.Fields {

@@ -2,17 +2,17 @@ package z3950
 
 import "github.com/urlget/urlget/internal/codec/ber"
 
-// A Close ends a session.
+// A Close is the message that ends a session.
 type Close struct {
 	Reason int64
 	Text   string
 }
 
-// closeReasons are what the numbers mean.
+// closeReasons describes the values of CloseReason.
 var closeReasons = [...]string{"finished", "the server shuts down", "a problem of the system", "the limit of cost", "a lack of resources",
 	"a violation of security", "an error in the protocol", "a lack of activity", "the peer has ended the session", "no reason given"}
 
-// Reasons for which sessions end that may go on later, or that may not.
+// Values of CloseReason.
 const (
 	CloseFinished     = 0
 	CloseShutdown     = 1
@@ -22,7 +22,7 @@ const (
 	CloseLackActivity = 7
 )
 
-// String returns the reason, with what the server says about it.
+// String returns the reason and the server's text.
 func (m Close) String() string {
 	text := "no known reason"
 	if m.Reason >= 0 && m.Reason < int64(len(closeReasons)) {
@@ -34,7 +34,7 @@ func (m Close) String() string {
 	return text
 }
 
-// Encode returns m as a message.
+// Encode returns the encoded message.
 func (m Close) Encode() []byte {
 	text := []byte(nil)
 	if m.Text != "" {
@@ -43,7 +43,7 @@ func (m Close) Encode() []byte {
 	return ber.Field(TagClose, ber.Int(211, m.Reason), text)
 }
 
-// ReadClose reads the current message.
+// ReadClose decodes the current message.
 func ReadClose(r *ber.Reader) (m Close) {
 	r.Enter()
 	for r.Next() {

@@ -1,6 +1,6 @@
-// Package z3950 encodes and decodes the messages of Z39.50, versions 2 and 3 (ISO 23950), as far as
-// its driver and its test server need them: Init, Search with queries of type 1, Present, Scan and
-// Close.
+// Package z3950 encodes and decodes messages of Z39.50, versions 2 and 3 (ISO 23950). It supports the
+// messages that the driver and the test server use: Init, Search with type-1 queries, Present, Scan
+// and Close.
 package z3950
 
 import (
@@ -9,7 +9,7 @@ import (
 	"github.com/urlget/urlget/internal/codec/ber"
 )
 
-// The tags of messages.
+// Tags of messages (PDU).
 const (
 	TagInit            = 20
 	TagInitResponse    = 21
@@ -24,9 +24,9 @@ const (
 
 // Object identifiers.
 const (
-	Bib1       = "1.2.840.10003.3.1" // the attribute set for searches
-	Exp1       = "1.2.840.10003.3.2" // the one for searches of Explain
-	DiagBib1   = "1.2.840.10003.4.1" // the codes of diagnostics
+	Bib1       = "1.2.840.10003.3.1" // attribute set Bib-1
+	Exp1       = "1.2.840.10003.3.2" // attribute set Exp-1, for the Explain database
+	DiagBib1   = "1.2.840.10003.4.1" // diagnostic set Bib-1
 	syntaxRoot = "1.2.840.10003.5."
 
 	SyntaxUSMARC  = syntaxRoot + "10"
@@ -39,20 +39,20 @@ const (
 )
 
 const (
-	// maxText bounds names, terms and texts of diagnostics, in bytes.
+	// maxText limits names, terms and texts of diagnostics, in bytes.
 	maxText = 64 << 10
-	// maxList bounds the members of lists in a message, such as diagnostics.
+	// maxList limits the length of lists in a message, such as diagnostics.
 	maxList = 1000
 )
 
-// A Diagnostic says why something was not done.
+// A Diagnostic is the reason for which the server did not perform an operation.
 type Diagnostic struct {
-	Set     string // the object identifier of the set that Code is of; "" if the diagnostic has another form
+	Set     string // the object identifier of the diagnostic set; "" if the diagnostic has another format
 	Code    int64
-	AddInfo string // what the server has to add
+	AddInfo string // additional information from the server
 }
 
-// String returns the meaning of d, with its code and what the server adds.
+// String returns the meaning of d, the server's additional information and the code.
 func (d Diagnostic) String() string {
 	text := "diagnostic"
 	if d.Set != "" && d.Set != DiagBib1 {
@@ -66,10 +66,10 @@ func (d Diagnostic) String() string {
 	return fmt.Sprintf("%s [%d]", text, d.Code)
 }
 
-// readDiagnostic reads the current value, a DiagRec.
+// readDiagnostic decodes the current value, a DiagRec.
 func readDiagnostic(r *ber.Reader) (d Diagnostic) {
 	if !r.Header().IsUniversal(ber.TagSequence) {
-		return d // defined elsewhere
+		return d // externallyDefined
 	}
 	r.Enter()
 	readDiagnosticFields(r, &d)
@@ -77,7 +77,7 @@ func readDiagnostic(r *ber.Reader) (d Diagnostic) {
 	return d
 }
 
-// readDiagnosticFields reads the members of a DefaultDiagFormat.
+// readDiagnosticFields decodes the members of a DefaultDiagFormat.
 func readDiagnosticFields(r *ber.Reader, d *Diagnostic) {
 	for r.Next() {
 		switch h := r.Header(); {
@@ -91,7 +91,7 @@ func readDiagnosticFields(r *ber.Reader, d *Diagnostic) {
 	}
 }
 
-// fields returns the members of a DefaultDiagFormat.
+// fields encodes the members of a DefaultDiagFormat.
 func (d Diagnostic) fields() [][]byte {
 	return [][]byte{ber.Bytes(ber.Universal, ber.TagOID, ber.MustOID(d.Set)),
 		ber.Bytes(ber.Universal, ber.TagInteger, ber.IntContent(d.Code)),

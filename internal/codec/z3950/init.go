@@ -2,32 +2,32 @@ package z3950
 
 import "github.com/urlget/urlget/internal/codec/ber"
 
-// Bits of versions and options.
+// Bits of Options.
 const (
 	OptionSearch  = 0
 	OptionPresent = 1
 	OptionScan    = 7
 )
 
-// An Init begins a session, or says how it begins.
+// An Init is an InitializeRequest or InitializeResponse.
 type Init struct {
 	Version  int      // 2 or 3
-	Options  []int    // what is wanted or possible, to encode
-	Can      uint64   // the same, decoded: bit n is option n
-	Message  int64    // the size of messages, in bytes, that several records should not exceed
-	Record   int64    // the size of messages, in bytes, that a single record must not exceed
+	Options  []int    // the requested or supported options, for encoding
+	Can      uint64   // the decoded options: bit n is option n
+	Message  int64    // preferredMessageSize in bytes, the limit for several records
+	Record   int64    // exceptionalRecordSize in bytes, the limit for a single record
 	ID       string   // of the implementation
 	Name     string   //
 	Release  string   //
-	Login    *IDPass  // of requests; nil for none
-	Accepted bool     // of responses
-	Reason   []string // of responses that refuse: what is said about it
+	Login    *IDPass  // request only; nil for none
+	Accepted bool     // response only
+	Reason   []string // response only: the server's reasons for a rejection
 }
 
-// IDPass is a login with a password.
+// IDPass holds login credentials with a password.
 type IDPass struct{ Group, User, Password string }
 
-// protocol returns the fields that both messages begin with.
+// protocol encodes the leading fields of both messages.
 func (m Init) protocol() []byte {
 	versions := []int{0, 1}
 	if m.Version >= 3 {
@@ -36,12 +36,12 @@ func (m Init) protocol() []byte {
 	return append(append(append(ber.Bits(3, versions...), ber.Bits(4, m.Options...)...), ber.Int(5, m.Message)...), ber.Int(6, m.Record)...)
 }
 
-// about returns the fields about the implementation.
+// about encodes the fields that describe the implementation.
 func (m Init) about() []byte {
 	return append(append(ber.String(110, m.ID), ber.String(111, m.Name)...), ber.String(112, m.Release)...)
 }
 
-// Encode returns m as a request. With masked, the password is another.
+// Encode returns m as an encoded request. If masked is set, the password is replaced by asterisks.
 func (m Init) Encode(masked bool) []byte {
 	var login []byte
 	if m.Login != nil {
@@ -57,12 +57,12 @@ func (m Init) Encode(masked bool) []byte {
 	return ber.Field(TagInit, m.protocol(), login, m.about())
 }
 
-// EncodeResponse returns m as a response.
+// EncodeResponse returns m as an encoded response.
 func (m Init) EncodeResponse() []byte {
 	return ber.Field(TagInitResponse, m.protocol(), ber.Bool(12, m.Accepted), m.about())
 }
 
-// ReadInit reads the current message, a request or a response.
+// ReadInit decodes the current message, a request or a response.
 func ReadInit(r *ber.Reader) (m Init) {
 	m.Version = 2
 	r.Enter()
@@ -120,8 +120,8 @@ func readLogin(r *ber.Reader) *IDPass {
 	return &p
 }
 
-// readReason looks for diagnostics in what a server says about a session, whatever it is wrapped
-// in.
+// readReason collects the diagnostics of a userInformationField. Servers wrap them in various
+// structures, so it searches all nested values.
 func readReason(r *ber.Reader) (reasons []string) {
 	r.Enter()
 	var d Diagnostic

@@ -1,6 +1,6 @@
 package z3950
 
-// Codes of diagnostics that decide something.
+// Bib-1 diagnostics that clients handle or test servers send.
 const (
 	PermanentError    = 1
 	TemporaryError    = 2
@@ -32,7 +32,7 @@ const (
 	RecordDeleted     = 1028
 )
 
-// meanings are what codes of Bib-1 mean.
+// meanings describes the codes of diagnostic set Bib-1.
 var meanings = map[int64]string{
 	1: "permanent system error", 2: "temporary system error", 3: "unsupported search", 4: "only stop words",
 	5: "too many words", 6: "too many boolean operators", 7: "too many truncated words", 9: "truncated words too short",

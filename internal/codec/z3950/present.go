@@ -6,14 +6,14 @@ import (
 	"github.com/urlget/urlget/internal/codec/ber"
 )
 
-// A Present asks for records of the result set.
+// A Present is a PresentRequest: it requests records of the result set.
 type Present struct {
-	Start, Count int64  // from 1
+	Start, Count int64  // Start counts from 1
 	ElementSet   string // "" for the server's choice
 	Syntax       string // an object identifier; "" for the server's choice
 }
 
-// Encode returns m as a request. It fails if Syntax is no object identifier.
+// Encode returns the encoded request. It fails if Syntax is not an object identifier.
 func (m Present) Encode() ([]byte, error) {
 	var elements, syntax []byte
 	if m.ElementSet != "" {
@@ -29,7 +29,7 @@ func (m Present) Encode() ([]byte, error) {
 	return ber.Field(TagPresent, ber.String(31, resultSet), ber.Int(30, m.Start), ber.Int(29, m.Count), elements, syntax), nil
 }
 
-// ReadPresent reads the current message, a request.
+// ReadPresent decodes the current message, a PresentRequest.
 func ReadPresent(r *ber.Reader) (m Present) {
 	r.Enter()
 	for r.Next() {
@@ -52,39 +52,39 @@ func ReadPresent(r *ber.Reader) (m Present) {
 	return m
 }
 
-// Records are the response to a Present, which is read as it comes:
+// Records is a PresentResponse that is decoded while it arrives:
 //
 //	p := ReadRecords(r)
 //	for p.Next() {
 //		... p.Record
 //	}
 //
-// Status, Next and Returned are known from the beginning if the server keeps to the order of the
-// standard, and else at the end.
+// Status, Following and Returned are set from the beginning if the server sends the fields in the
+// standard's order. Otherwise they are set after the last record.
 type Records struct {
-	Status      int64 // 0: all that was asked for; 5: none
+	Status      int64 // presentStatus: 0 success, 1 to 4 partial, 5 failure
 	Following   int64 // the position after the last record
 	Returned    int64
-	Diagnostics []Diagnostic // in place of records
+	Diagnostics []Diagnostic // sent instead of records
 
-	Record Record // the current one
+	Record Record // the current record
 
 	r  *ber.Reader
-	in bool // the list of records was entered
+	in bool // the list of records is entered
 }
 
-// A Record is one of a result set.
+// A Record is a record of a result set.
 type Record struct {
 	Database string
 	Syntax   string      // its object identifier
-	Refusal  *Diagnostic // in place of the record
+	Refusal  *Diagnostic // sent instead of the record
 
 	r     *ber.Reader
-	depth int // of values that were entered to get to the content
+	depth int // number of values entered to reach the content
 	plain bool
 }
 
-// ReadRecords reads the current message, a response to a Present, up to its records.
+// ReadRecords decodes the current message, a PresentResponse, up to its records.
 func ReadRecords(r *ber.Reader) *Records {
 	p := &Records{r: r}
 	r.Enter()
@@ -92,7 +92,7 @@ func ReadRecords(r *ber.Reader) *Records {
 	return p
 }
 
-// head reads fields of the message up to the list of records, or to the end.
+// head decodes the fields up to the list of records, or to the end of the message.
 func (p *Records) head() {
 	for p.r.Next() {
 		switch p.r.Header().Tag {
@@ -113,7 +113,7 @@ func (p *Records) head() {
 	p.r.Leave()
 }
 
-// Next goes to the next record. It reports false at the end of the message.
+// Next advances to the next record. It reports false at the end of the message.
 func (p *Records) Next() bool {
 	if !p.in {
 		return false
@@ -129,7 +129,7 @@ func (p *Records) Next() bool {
 	return p.r.Err() == nil
 }
 
-// readRecord reads the current value, a NamePlusRecord, up to its content.
+// readRecord decodes the current value, a NamePlusRecord, up to its content.
 func readRecord(r *ber.Reader) (rec Record) {
 	rec.r = r
 	enter := func() {
@@ -172,14 +172,14 @@ func readRecord(r *ber.Reader) (rec Record) {
 		switch h := r.Header(); {
 		case h.IsUniversal(ber.TagOID):
 			rec.Syntax = r.OID()
-		case h.Is(0): // a value of ASN.1
+		case h.Is(0): // single-ASN1-type
 			enter()
 			if !r.Next() {
 				r.Fail(ber.ErrMalformed)
 			}
 			rec.plain = isString(r.Header())
 			return rec
-		case h.Is(1): // bytes
+		case h.Is(1): // octet-aligned
 			rec.plain = true
 			return rec
 		}
@@ -188,7 +188,7 @@ func readRecord(r *ber.Reader) (rec Record) {
 	return rec
 }
 
-// isString reports whether h is the header of a string of characters.
+// isString reports whether h is the header of an octet or character string.
 func isString(h ber.Header) bool {
 	if h.Class != ber.Universal {
 		return false
@@ -200,7 +200,7 @@ func isString(h ber.Header) bool {
 	return false
 }
 
-// Size returns the size of the content in bytes, or -1 if it is not known.
+// Size returns the size of the content in bytes, or -1 if it is unknown.
 func (rec *Record) Size() int64 {
 	if h := rec.r.Header(); rec.plain && !h.Constructed {
 		return h.Length
@@ -208,11 +208,11 @@ func (rec *Record) Size() int64 {
 	return -1
 }
 
-// Structured reports whether the content is no string but a value of ASN.1.
+// Structured reports whether the content is an ASN.1 value other than a string.
 func (rec *Record) Structured() bool { return !rec.plain }
 
-// Content returns a reader of the content, which must be read to its end before anything else. A
-// value of ASN.1 of more than most bytes is an error; strings have no such bound.
+// Content returns a reader of the content. It must be read to EOF before anything else is read. An
+// ASN.1 value larger than most bytes is an error; strings are not limited.
 func (rec *Record) Content(most int) io.Reader {
 	if rec.plain {
 		return rec.r.Content()
@@ -220,7 +220,7 @@ func (rec *Record) Content(most int) io.Reader {
 	return &raw{r: rec.r, most: most}
 }
 
-// raw reads a value of ASN.1 as it is.
+// raw reads the encoding of an ASN.1 value.
 type raw struct {
 	r     *ber.Reader
 	most  int
@@ -245,26 +245,26 @@ func (x *raw) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// Reader returns what reads a content of ASN.1 value by value.
+// Reader returns the Reader that decodes the ASN.1 value of the content.
 func (rec *Record) Reader() *ber.Reader { return rec.r }
 
-// leave skips what is left of the record.
+// leave skips the rest of the record.
 func (rec *Record) leave() {
 	for ; rec.depth > 0; rec.depth-- {
 		rec.r.Leave()
 	}
 }
 
-// A Sent is a record of a response to be encoded.
+// A Sent is a record to be encoded in a PresentResponse.
 type Sent struct {
 	Database, Syntax string
 	Content          []byte
-	Structured       bool // Content is a value of ASN.1
+	Structured       bool // Content is an ASN.1 value
 	Refusal          *Diagnostic
 }
 
-// Encode returns a NamePlusRecord. Text has the form that YAZ sends: SUTRS as a string of
-// characters, everything else as bytes.
+// Encode returns a NamePlusRecord in the form that YAZ sends: SUTRS as a GeneralString, other content
+// as octet-aligned.
 func (s Sent) Encode() []byte {
 	name := ber.String(0, s.Database)
 	if s.Refusal != nil {
@@ -280,12 +280,12 @@ func (s Sent) Encode() []byte {
 	return ber.Sequence(name, ber.Field(1, ber.Field(1, ber.Group(ber.Universal, ber.TagExternal, oid, content))))
 }
 
-// EncodeRecords returns a response to a Present. The records are encoded.
+// EncodeRecords returns a PresentResponse with records that are already encoded.
 func EncodeRecords(status, following int64, records [][]byte) []byte {
 	return ber.Field(TagPresentResponse, ber.Int(24, int64(len(records))), ber.Int(25, following), ber.Int(27, status), ber.Field(28, records...))
 }
 
-// EncodeRefusal returns a response to a Present without records.
+// EncodeRefusal returns a PresentResponse with a diagnostic instead of records.
 func EncodeRefusal(d Diagnostic) []byte {
 	return ber.Field(TagPresentResponse, ber.Int(24, 0), ber.Int(25, 1), ber.Int(27, 5), ber.Field(130, d.fields()...))
 }

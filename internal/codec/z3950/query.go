@@ -2,7 +2,7 @@ package z3950
 
 import "github.com/urlget/urlget/internal/codec/ber"
 
-// Types and values of attributes of Bib-1.
+// Attribute types and values of attribute set Bib-1.
 const (
 	AttrUse        = 1
 	AttrRelation   = 2
@@ -28,24 +28,24 @@ const (
 	AndNot
 )
 
-// An Attribute says what is meant with a term.
+// An Attribute qualifies a term.
 type Attribute struct {
-	Set   string // an object identifier; "" for that of the query
+	Set   string // an object identifier; "" for the set of the query
 	Type  int64
 	Value int64
-	Name  string // in place of Value, if it is not ""
+	Name  string // replaces Value unless it is ""
 }
 
-// A Query is a query of type 1: a term, or two queries and an operator.
+// A Query is a type-1 query: a term, or two queries and an operator.
 type Query struct {
-	Set         string // the object identifier of the attribute set, at the root; "" for Bib-1
+	Set         string // root only: the object identifier of the attribute set; "" for Bib-1
 	Attributes  []Attribute
 	Term        string
 	Op          Operator
 	Left, Right *Query // nil for a term
 }
 
-// MaxQuery is how deep a query may be.
+// MaxQuery limits the depth of a query.
 const MaxQuery = 50
 
 func (q Query) encode() ([][]byte, error) {
@@ -61,7 +61,7 @@ func (q Query) encode() ([][]byte, error) {
 	return [][]byte{ber.Bytes(ber.Universal, ber.TagOID, oid), rpn}, err
 }
 
-// structure returns an RPNStructure.
+// structure encodes q as an RPNStructure.
 func (q Query) structure() ([]byte, error) {
 	if q.Left == nil {
 		term, err := q.term()
@@ -75,7 +75,7 @@ func (q Query) structure() ([]byte, error) {
 	return ber.Field(1, left, right, ber.Field(46, ber.String(uint32(q.Op), ""))), err
 }
 
-// term returns an AttributesPlusTerm.
+// term encodes q as an AttributesPlusTerm.
 func (q Query) term() ([]byte, error) {
 	var list [][]byte
 	for _, a := range q.Attributes {
@@ -96,7 +96,7 @@ func (q Query) term() ([]byte, error) {
 	return ber.Field(102, ber.Field(44, list...), ber.String(45, q.Term)), nil
 }
 
-// readQuery reads the current value, an RPNQuery.
+// readQuery decodes the current value, an RPNQuery.
 func readQuery(r *ber.Reader) (q Query) {
 	r.Enter()
 	for r.Next() {
@@ -147,7 +147,7 @@ func readStructure(r *ber.Reader, depth int) (q Query) {
 	return q
 }
 
-// readTerm reads the current value, an AttributesPlusTerm.
+// readTerm decodes the current value, an AttributesPlusTerm.
 func readTerm(r *ber.Reader) (q Query) {
 	r.Enter()
 	for r.Next() {

@@ -2,14 +2,14 @@ package z3950
 
 import "github.com/urlget/urlget/internal/codec/ber"
 
-// A Scan asks for terms of an index, from one on.
+// A Scan is a ScanRequest: it requests terms of an index, starting at From.
 type Scan struct {
 	Databases []string
 	From      Query // a term
 	Count     int64
 }
 
-// Encode returns m as a request.
+// Encode returns the encoded request.
 func (m Scan) Encode() ([]byte, error) {
 	term, err := m.From.term()
 	set := m.From.Set
@@ -24,7 +24,7 @@ func (m Scan) Encode() ([]byte, error) {
 		ber.Int(5, 0), ber.Int(6, m.Count), ber.Int(7, 1)), err
 }
 
-// ReadScan reads the current message.
+// ReadScan decodes the current message.
 func ReadScan(r *ber.Reader) (m Scan) {
 	r.Enter()
 	for r.Next() {
@@ -41,21 +41,21 @@ func ReadScan(r *ber.Reader) (m Scan) {
 	return m
 }
 
-// A Term is one of an index.
+// A Term is an entry of an index.
 type Term struct {
 	Text  string
-	Shown string // in place of Text, for people; or ""
-	Count int64  // of records; -1 if it is not known
+	Shown string // displayTerm, the text to show to users; or ""
+	Count int64  // number of records; -1 if it is unknown
 }
 
-// Terms are the response to a Scan.
+// Terms is a ScanResponse.
 type Terms struct {
-	Status      int64 // 0: success; 6: failure; 5: fewer, as the index ends; others: fewer
+	Status      int64 // scanStatus: 0 success, 1 to 5 fewer terms (5: the index ends), 6 failure
 	Terms       []Term
 	Diagnostics []Diagnostic
 }
 
-// Encode returns m as a response.
+// Encode returns the encoded response.
 func (m Terms) Encode() []byte {
 	var list, refusals [][]byte
 	for _, t := range m.Terms {
@@ -73,7 +73,7 @@ func (m Terms) Encode() []byte {
 	return ber.Field(TagScanResponse, ber.Int(3, 0), ber.Int(4, m.Status), ber.Int(5, int64(len(m.Terms))), ber.Int(6, 1), entries)
 }
 
-// ReadTerms reads the current message, of which it takes at most most terms.
+// ReadTerms decodes the current message. A response with more than most terms is malformed.
 func ReadTerms(r *ber.Reader, most int) (m Terms) {
 	r.Enter()
 	for r.Next() {
@@ -109,7 +109,7 @@ func readTerms(r *ber.Reader, most int) (terms []Term) {
 			break
 		}
 		if !r.Header().Is(1) {
-			continue // a diagnostic in place of a term
+			continue // a diagnostic instead of a term
 		}
 		t := Term{Count: -1}
 		r.Enter()

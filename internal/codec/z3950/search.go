@@ -2,17 +2,17 @@ package z3950
 
 import "github.com/urlget/urlget/internal/codec/ber"
 
-// A Search asks for a result set, which is called "default" and takes the place of the one before.
-// Its records come by Present.
+// A Search is a SearchRequest. Its result set is called "default" and replaces the previous one. A
+// Present returns the records.
 type Search struct {
 	Databases []string
 	Query     Query
 }
 
-// resultSet is the name of the one result set of a session.
+// resultSet is the name of the only result set of a session.
 const resultSet = "default"
 
-// databases returns a list of names of databases.
+// databases encodes a list of database names.
 func databases(tag uint32, names []string) []byte {
 	var list [][]byte
 	for _, name := range names {
@@ -30,7 +30,7 @@ func readDatabases(r *ber.Reader) (names []string) {
 	return names
 }
 
-// Encode returns m as a request. It fails if the query has attributes of what is no set.
+// Encode returns the encoded request. It fails if the query has an invalid attribute set.
 func (m Search) Encode() ([]byte, error) {
 	q, err := m.Query.encode()
 	if err != nil {
@@ -40,7 +40,7 @@ func (m Search) Encode() ([]byte, error) {
 		ber.String(17, resultSet), databases(18, m.Databases), ber.Field(21, ber.Field(1, q...))), nil
 }
 
-// ReadSearch reads the current message.
+// ReadSearch decodes the current message.
 func ReadSearch(r *ber.Reader) (m Search) {
 	r.Enter()
 	for r.Next() {
@@ -61,14 +61,14 @@ func ReadSearch(r *ber.Reader) (m Search) {
 	return m
 }
 
-// Found is the response to a Search.
+// Found is a SearchResponse.
 type Found struct {
 	Count       int64
-	OK          bool // there is a result set
+	OK          bool // searchStatus: the search succeeded
 	Diagnostics []Diagnostic
 }
 
-// Encode returns m as a response.
+// Encode returns the encoded response.
 func (m Found) Encode() []byte {
 	records := []byte(nil)
 	if len(m.Diagnostics) > 0 {
@@ -77,7 +77,7 @@ func (m Found) Encode() []byte {
 	return ber.Field(TagSearchResponse, ber.Int(23, m.Count), ber.Int(24, 0), ber.Int(25, 1), ber.Bool(22, m.OK), records)
 }
 
-// ReadFound reads the current message.
+// ReadFound decodes the current message.
 func ReadFound(r *ber.Reader) (m Found) {
 	r.Enter()
 	for r.Next() {
@@ -97,7 +97,7 @@ func ReadFound(r *ber.Reader) (m Found) {
 	return m
 }
 
-// readRefusal reads the current value if it is diagnostics in place of records.
+// readRefusal decodes the current value if it holds diagnostics instead of records.
 func readRefusal(r *ber.Reader) (list []Diagnostic) {
 	switch r.Header().Tag {
 	case 130:

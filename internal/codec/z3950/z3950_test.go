@@ -14,7 +14,7 @@ import (
 	"github.com/urlget/urlget/internal/codec/ber"
 )
 
-// at returns a Reader at the first message of b.
+// at returns a Reader positioned at the first message of b.
 func at(t testing.TB, b []byte) *ber.Reader {
 	t.Helper()
 	r := ber.NewReader(bufio.NewReader(bytes.NewReader(b)))
@@ -24,7 +24,7 @@ func at(t testing.TB, b []byte) *ber.Reader {
 	return r
 }
 
-// same reads a message and compares it.
+// same decodes a message and compares it with want.
 func same[T any](t *testing.T, encoded []byte, read func(*ber.Reader) T, want T) {
 	t.Helper()
 	r := at(t, encoded)
@@ -131,7 +131,7 @@ func TestRecords(t *testing.T) {
 	if p := ReadRecords(r); p.Next() || len(p.Diagnostics) != 1 || p.Status != 5 || !r.Whole() {
 		t.Errorf("%+v, %v", p, r.Err())
 	}
-	r = at(t, b) // records that nobody reads are skipped
+	r = at(t, b) // unread records are skipped
 	for p := ReadRecords(r); p.Next(); {
 	}
 	if !r.Whole() {
@@ -139,7 +139,7 @@ func TestRecords(t *testing.T) {
 	}
 }
 
-// FuzzMessages reads whatever comes as every message that there is.
+// FuzzMessages decodes arbitrary input as every type of message.
 func FuzzMessages(f *testing.F) {
 	encoded := func(b []byte, err error) []byte {
 		if err != nil {
