@@ -9,16 +9,16 @@ import (
 )
 
 const (
-	// maxMessage is the size of the largest message accepted: an entry with a few photographs.
+	// maxMessage limits a message, in bytes. It is enough for an entry with a few photographs.
 	maxMessage = 16 << 20
-	// maxElements is how many values, attributes and references a message may contain. In memory,
-	// each takes more than the two bytes that it takes on the wire.
+	// maxElements limits the number of values, attributes and references in a message. Each needs at
+	// least two bytes on the wire and more in memory.
 	maxElements = 100_000
-	// maxIntermediate is how many messages in a row may carry no record.
+	// maxIntermediate limits the number of consecutive messages without a record.
 	maxIntermediate = 1000
 )
 
-// Tags of messages that a server sends (RFC 4511, section 4).
+// Tags in server messages (RFC 4511, section 4).
 const (
 	tagInteger          = 0x02
 	tagBytes            = 0x04
@@ -31,7 +31,7 @@ const (
 	tagReference        = 0x73
 	tagExtendedResponse = 0x78
 	tagIntermediate     = 0x79
-	tagReferral         = 0xa3 // in a result
+	tagReferral         = 0xa3 // in an LDAPResult
 )
 
 // An element is a BER value with a one-byte tag and a definite length, which is all that LDAP uses
@@ -41,16 +41,16 @@ type element struct {
 	content []byte
 }
 
-// A decoder reads consecutive elements. After an error there are no more.
+// A decoder reads consecutive elements. It stops at the first error.
 type decoder struct {
 	rest []byte
 	err  error
 }
 
-// more reports whether there is another element.
+// more reports whether another element follows.
 func (d *decoder) more() bool { return d.err == nil && len(d.rest) > 0 }
 
-// next reads an element.
+// next reads the next element.
 func (d *decoder) next() element {
 	tag, start, n, err := parseHeader(d.rest)
 	if d.err == nil && (err != nil || n > len(d.rest)-start) {
@@ -92,9 +92,8 @@ func (d *decoder) integer(tag byte) int64 {
 	return n
 }
 
-// parseHeader parses the tag and the length of an element at the beginning of b. If b ends before
-// the content begins, the error is io.ErrUnexpectedEOF, and start how many bytes it takes to know
-// more.
+// parseHeader parses the tag and the length of the element at the beginning of b. If b is too short,
+// it returns io.ErrUnexpectedEOF, and start is the number of bytes to pass to the next call.
 func parseHeader(b []byte) (tag byte, start, n int, err error) {
 	if len(b) < 2 {
 		return 0, 2, 0, io.ErrUnexpectedEOF
@@ -145,8 +144,8 @@ func isBuffered(r *bufio.Reader) bool {
 	return err == nil && n <= len(b)-start
 }
 
-// readMessage reads the content of the next message, into b if that has room for it. The error is
-// io.EOF only if the stream ended before the message.
+// readMessage reads the content of the next message. It reuses b if its capacity suffices. The error
+// is io.EOF only if the stream ended before the message.
 func readMessage(r *bufio.Reader, b []byte) ([]byte, error) {
 	tag, n, err := readHeader(r)
 	if err != nil {
@@ -155,7 +154,7 @@ func readMessage(r *bufio.Reader, b []byte) ([]byte, error) {
 	if tag != tagSequence {
 		return nil, violation("what the server sent is not LDAP")
 	}
-	for b = b[:0]; len(b) < n; { // memory grows with what arrives, not with the announced length
+	for b = b[:0]; len(b) < n; { // memory grows with the received data, not with the announced length
 		if len(b) == cap(b) {
 			b = slices.Grow(b, min(n-len(b), max(len(b), 32<<10)))
 		}
@@ -183,7 +182,7 @@ func parseMessage(content []byte) (id int64, op element, err error) {
 	return id, op, d.err
 }
 
-// A record is one result of a search: an entry, or references to other servers.
+// A record is a result of a search: an entry or a list of references to other servers.
 type record struct {
 	dn         string
 	attributes []attribute
@@ -224,8 +223,8 @@ func parseEntry(content []byte) (record, error) {
 
 var errElements = violation("a message of more than %d elements", maxElements)
 
-// isDescription reports whether s can be an attribute description: a name or a number, with options
-// (RFC 4512, section 2.5). Underscores are accepted because some servers use them.
+// isDescription reports whether s has the characters of an attribute description: a name or an OID
+// with options (RFC 4512, section 2.5). Underscores are accepted because some servers use them.
 func isDescription(s string) bool {
 	for i := range len(s) {
 		c := s[i]
@@ -239,7 +238,7 @@ func isDescription(s string) bool {
 	return s != ""
 }
 
-// parseReferences parses a list of URLs.
+// parseReferences parses the URLs of a SearchResultReference or Referral.
 func parseReferences(content []byte) ([]string, error) {
 	var urls []string
 	d := &decoder{rest: content}

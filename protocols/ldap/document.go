@@ -2,17 +2,17 @@ package ldap
 
 import "io"
 
-// A document is the LDIF of all records of a search. What the server has sent is given out without
-// waiting for more.
+// A document reads all records of a search as LDIF. It returns received records without waiting for
+// more.
 type document struct {
 	*records
-	text text   // the record that is being written
-	part []byte // what was written last
-	rest []byte // of it, to be read
-	err  error  // after rest; io.EOF at the end
+	text text   // the current record
+	part []byte // the buffer of rest
+	rest []byte // generated LDIF that has not been read
+	err  error  // returned after rest; io.EOF at the end
 }
 
-// newDocument returns the document of a search that has begun.
+// newDocument returns the document of a search for which begin has been called.
 func newDocument(b *records) *document {
 	return &document{records: b, text: text{begun: true}, rest: []byte(header)}
 }
@@ -47,7 +47,7 @@ func (d *document) WriteTo(w io.Writer) (written int64, err error) {
 	}
 }
 
-// fill sees to it that there is something to read, if there is more.
+// fill generates more LDIF if rest is empty. It returns an error, possibly io.EOF, if there is none.
 func (d *document) fill() error {
 	if len(d.rest) > 0 {
 		return nil

@@ -12,7 +12,7 @@ import (
 	"github.com/urlget/urlget/fetchtest/servers"
 )
 
-// TestEntriesAreReadAsTheyCome has the server send one entry, the next when that has been read.
+// The server sends the second entry only after the client has read the first one.
 func TestEntriesAreReadAsTheyCome(t *testing.T) {
 	t.Parallel()
 	read := make(chan bool)
@@ -20,7 +20,7 @@ func TestEntriesAreReadAsTheyCome(t *testing.T) {
 		c := conn.NetConn()
 		c.Read(make([]byte, 1000))
 		next := envelope(1, found("cn=b"))
-		c.Write(append(envelope(1, found("cn=a")), next[:5]...)) // a part of the next does not hold it up
+		c.Write(append(envelope(1, found("cn=a")), next[:5]...)) // a partial entry does not delay the first one
 		<-read
 		c.Write(append(next[5:], envelope(1, done(0))...))
 	})
@@ -41,7 +41,7 @@ func TestEntriesAreReadAsTheyCome(t *testing.T) {
 	}
 }
 
-// TestTheWayOfReadingDoesNotMatter has entries of all sizes come by Read and by WriteTo.
+// Read and WriteTo return the same LDIF, for entries of all sizes.
 func TestTheWayOfReadingDoesNotMatter(t *testing.T) {
 	t.Parallel()
 	s := start(t, false, func(_ search, send func(op *ber.Packet)) {

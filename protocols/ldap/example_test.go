@@ -8,8 +8,7 @@ import (
 	"github.com/urlget/urlget/protocols/ldap"
 )
 
-// Without TLS, and without leave by an option, no password is asked for: this does not even
-// connect.
+// Without TLS and AllowPlaintext, the driver neither prompts for a password nor connects.
 func ExampleWith() {
 	c := fetch.New(nil, ldap.With(ldap.Options{}))
 	defer c.Close()

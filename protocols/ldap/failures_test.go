@@ -11,7 +11,7 @@ import (
 	"github.com/urlget/urlget/fetchtest/drive"
 )
 
-// conversations are retrievals with all that may come before a search.
+// conversations covers each kind of login and search.
 var conversations = []struct {
 	name   string
 	secure bool // TLS from the start
@@ -27,10 +27,10 @@ var conversations = []struct {
 	{name: "TLS", secure: true, login: true, find: say(found("cn=x", "description", long), done(0))},
 }
 
-// long is a value that takes long to drip.
+// long is a value that takes long if it is sent byte by byte.
 var long = strings.Repeat("long ", 100)
 
-// secret is what logs in.
+// secret supplies the password of every user.
 var secret = fetch.CredentialsFunc(func(context.Context, fetch.Challenge) (fetch.Credential, error) {
 	return fetch.Credential{Password: "secret"}, nil
 })
@@ -46,7 +46,7 @@ func target(addr string, secure, login bool) uri.URI {
 	return uri.MustParse(scheme + "://" + addr + "/cn=x" + extensions)
 }
 
-// TestRetrievalsOverAFailingNetwork disturbs each operation of the conversations.
+// TestRetrievalsOverAFailingNetwork injects a failure into each network operation of the conversations.
 func TestRetrievalsOverAFailingNetwork(t *testing.T) {
 	t.Parallel()
 	for _, tt := range conversations {
@@ -64,7 +64,7 @@ func TestRetrievalsOverAFailingNetwork(t *testing.T) {
 	}
 }
 
-// TestEveryWaitEnds lets the conversations drip.
+// TestEveryWaitEnds runs the conversations with servers that send very slowly or without end.
 func TestEveryWaitEnds(t *testing.T) {
 	t.Parallel()
 	const intermediate = "\x30\x05\x02\x01\x01\x79\x00"

@@ -10,7 +10,7 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// FuzzLDIF shows that values come back from LDIF as they were, and add no line of their own.
+// FuzzLDIF checks that values survive a round trip through LDIF and cannot inject lines.
 func FuzzLDIF(f *testing.F) {
 	for _, s := range []string{"", "x", " x", "x ", ":x", "<x", "a\nb: c", "é", "\x00", strings.Repeat("long", 40)} {
 		f.Add(s)
@@ -43,7 +43,7 @@ func FuzzLDIF(f *testing.F) {
 	})
 }
 
-// FuzzMessage shows that what a server sends is taken or refused, whatever it is.
+// FuzzMessage checks that arbitrary messages are decoded or rejected.
 func FuzzMessage(f *testing.F) {
 	f.Add(envelope(1, found("dc=t", "o", "x")))
 	f.Add(envelope(1, reference("ldap://h/")))
@@ -71,7 +71,7 @@ func FuzzMessage(f *testing.F) {
 	})
 }
 
-// FuzzURL shows that a URL is a search or an error.
+// FuzzURL checks that a URL yields a search request or an error.
 func FuzzURL(f *testing.F) {
 	for _, s := range []string{"", "dc=t", "dc=t?cn,sn?sub?(cn=*)?!bindname=x", "????", "???(&(a=b)(!(c=\\2a)))"} {
 		f.Add(s, true)
@@ -87,7 +87,7 @@ func FuzzURL(f *testing.F) {
 	})
 }
 
-// appendRecord appends a whole record as LDIF.
+// appendRecord appends the LDIF of a complete record.
 func appendRecord(b []byte, rec record) []byte {
 	for part := range rec.ldif {
 		b = append(b, part...)

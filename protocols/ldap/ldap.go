@@ -1,5 +1,5 @@
-// Package ldap is the driver for ldap and ldaps: directory entries as LDIF (RFC 4516, RFC 4511, RFC
-// 2849), and listings of the entries below one.
+// Package ldap is the driver for ldap and ldaps URLs (RFC 4516, RFC 4511). It retrieves directory
+// entries as LDIF (RFC 2849) and lists the children of an entry.
 package ldap
 
 import (
@@ -17,17 +17,17 @@ const (
 
 // Options configures the driver. The zero value is the default.
 type Options struct {
-	// StartTLS upgrades connections of ldap URLs to TLS before anything else (RFC 4511, section
+	// StartTLS upgrades connections of ldap URLs to TLS before the first request (RFC 4511, section
 	// 4.14).
 	StartTLS bool
-	// AllowPlaintext allows passwords to be sent without TLS.
+	// AllowPlaintext permits sending passwords without TLS.
 	AllowPlaintext bool
 }
 
-// Load registers the driver with default options.
+// Load registers the driver with the default options.
 func Load(env driver.Env, reg *driver.Registry) { With(Options{})(env, reg) }
 
-// With is like Load, with options.
+// With returns a loader that registers the driver with opts.
 func With(opts Options) driver.Loader {
 	return func(env driver.Env, reg *driver.Registry) {
 		d := &opener{env, opts}
@@ -75,7 +75,7 @@ func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Respons
 	return resp, nil
 }
 
-// connect returns a session that is ready for the search.
+// connect returns a session that is authenticated and ready for the search.
 func (d *opener) connect(ctx context.Context, req *driver.Request, q query) (*session, error) {
 	secure := req.URL.Scheme() == "ldaps"
 	if q.user != "" && !secure && !d.opts.StartTLS && !d.opts.AllowPlaintext {
@@ -110,7 +110,7 @@ func (d *opener) prepare(ctx context.Context, req *driver.Request, q query, s *s
 	return d.bind(ctx, req, q, s)
 }
 
-// maxBinds bounds the number of passwords to try.
+// maxBinds limits the number of passwords to try.
 const maxBinds = 3
 
 // bind authenticates as the user in the URL. Without one, the session stays anonymous.
@@ -127,8 +127,8 @@ func (d *opener) bind(ctx context.Context, req *driver.Request, q query, s *sess
 		case err != nil:
 			return err
 		case cred.Password == "":
-			// A server would treat it as an anonymous login, which succeeds (RFC 4513, section
-			// 5.1.2).
+			// A server would treat this as unauthenticated access and report success (RFC 4513,
+			// section 5.1.2).
 			return &driver.Error{Code: driver.ErrAuth, Err: errors.New("the password is empty")}
 		}
 		refused = s.bind(q.user, cred.Password)

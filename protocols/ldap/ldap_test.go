@@ -36,7 +36,7 @@ func list(t testing.TB, c *fetch.Client, url string) (lines []string, err error)
 	return lines, err
 }
 
-// say answers every search with the same.
+// say returns a finder that sends the same operations for every search.
 func say(ops ...*ber.Packet) func(search, func(*ber.Packet)) {
 	return func(_ search, send func(*ber.Packet)) {
 		for _, op := range ops {
@@ -195,7 +195,7 @@ func TestAnotherPasswordIsTried(t *testing.T) {
 	}
 }
 
-// Both directions are recorded in lines that say what the messages mean.
+// The trace describes the messages of both directions.
 func TestTheConversationIsRecorded(t *testing.T) {
 	t.Parallel()
 	s := start(t, false, say(found("dc=t", "o", "x", "cn", "y"), reference("ldap://h/dc=u"), done(0)))
@@ -259,7 +259,7 @@ func TestConformance(t *testing.T) {
 					Load: Load,
 					URL: func(name string) string {
 						if info, err := fs.Stat(tree, name); err == nil && info.IsDir() {
-							return "" // an entry says what is below by a search, not by its name
+							return "" // the children of an entry need a search
 						}
 						return scheme + "://" + s.Addr + "/" + uri.Escape(dn(name))
 					},
@@ -267,7 +267,7 @@ func TestConformance(t *testing.T) {
 						return appendRecord([]byte(header), record{dn: dn(name), attributes: []attribute{{"o", [][]byte{content}}}})
 					},
 					Log: s.Log,
-					// A part of an entry is no content: faults strike behind it.
+					// The driver does not return partial entries, so faults occur after the content.
 					Fault: func(f fetchtest.Fault) { s.Arm(servers.Failure{Fault: f, After: math.MaxInt64}) },
 				}
 			},

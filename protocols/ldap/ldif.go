@@ -8,25 +8,25 @@ import (
 	"github.com/urlget/urlget/fetch/driver"
 )
 
-// maxColumn is the length at which a line of LDIF is folded.
+// maxColumn is the maximum length of a line, in bytes. Longer lines are folded.
 const maxColumn = 76
 
 // header is the first line of LDIF (RFC 2849, page 2).
 const header = "version: 1\n"
 
-// maxPart is the approximate amount of LDIF to generate at once, in bytes.
+// maxPart is the approximate size of the LDIF to generate at once, in bytes.
 const maxPart = 64 << 10
 
-// A text is a record on its way to LDIF.
+// A text is a record that is being written as LDIF.
 type text struct {
 	record
 	begun            bool
-	attribute, value int // to be written next
+	attribute, value int // indexes of the value to write next
 }
 
-// append appends what is left of the LDIF, after an empty line, until there is more than maxPart,
-// and reports whether that was all. References are written as comments, because LDIF does not
-// provide for them.
+// append appends an empty line and the record's LDIF to b. It stops when b exceeds maxPart and
+// reports whether the record is complete. References are written as comments because LDIF has no
+// syntax for them.
 func (t *text) append(b []byte) (_ []byte, all bool) {
 	if !t.begun {
 		t.begun = true
@@ -53,7 +53,7 @@ func (t *text) append(b []byte) (_ []byte, all bool) {
 	return b, true
 }
 
-// ldif yields the LDIF of a record in parts.
+// ldif yields the LDIF of the record in parts.
 func (rec record) ldif(yield func([]byte) bool) {
 	t := text{record: rec}
 	var b []byte
@@ -75,7 +75,7 @@ func appendValue(b []byte, name string, value []byte) []byte {
 	l := newLine(b, len(name)+base64.StdEncoding.EncodedLen(len(value)))
 	l.write([]byte(name))
 	l.write([]byte(":: "))
-	// A large value is not held in a third form, in base64 without line breaks.
+	// Encode in chunks, so that a large value does not need another buffer.
 	var chunk [4 << 10]byte
 	for part := range slices.Chunk(value, base64.StdEncoding.DecodedLen(len(chunk))) {
 		n := base64.StdEncoding.EncodedLen(len(part))
@@ -86,7 +86,7 @@ func appendValue(b []byte, name string, value []byte) []byte {
 }
 
 // isSafe reports whether a value can be written without base64 (RFC 2849, SAFE-STRING and note 8).
-// Some that could are not, because they are unsafe on terminals.
+// It excludes control characters, which RFC 2849 allows, because they are unsafe on terminals.
 func isSafe(value []byte) bool {
 	switch value[0] {
 	case ' ', ':', '<':
@@ -95,8 +95,8 @@ func isSafe(value []byte) bool {
 	return isPrintable(value) && value[len(value)-1] != ' '
 }
 
-// isPrintable reports whether b is all from ' ' to '~'. It looks at eight bytes at once: taking away
-// ' ' or adding 1 sets the highest bit of those that are not.
+// isPrintable reports whether all bytes of b are between ' ' and '~'. It checks eight bytes at once:
+// subtracting ' ' or adding 1 sets the high bit of the others.
 func isPrintable(b []byte) bool {
 	const each = 0x0101010101010101
 	for ; len(b) >= 8; b = b[8:] {
@@ -121,16 +121,16 @@ func appendFolded(b []byte, name, separator string, value []byte) []byte {
 	return append(l.b, '\n')
 }
 
-// A line appends what is written to it. What is too long is continued on the next line, after a
-// space (RFC 2849, note 2).
+// A line appends text to b and folds it at maxColumn: it continues on the next line after a space
+// (RFC 2849, note 2).
 type line struct {
 	b      []byte
 	column int
 }
 
-// newLine begins a line of about size bytes.
+// newLine starts a line of about size bytes.
 func newLine(b []byte, size int) line {
-	return line{b: slices.Grow(b, size+2*(size/(maxColumn-1)+2))} // once, because lines may be large
+	return line{b: slices.Grow(b, size+2*(size/(maxColumn-1)+2))} // grow only once: lines may be large
 }
 
 func (l *line) write(p []byte) {

@@ -13,14 +13,14 @@ import (
 	"github.com/urlget/urlget/fetchtest/servers"
 )
 
-// tlv returns an element in BER with a long length.
+// tlv returns a BER element with a four-byte length.
 func tlv(tag byte, content ...[]byte) []byte {
 	all := bytes.Join(content, nil)
 	return append(binary.BigEndian.AppendUint32([]byte{tag, 0x84}, uint32(len(all))), all...)
 }
 
-// TestMessagesTakeLittleMemory sends the largest messages that are taken, full of what is shortest.
-// It measures the heap, so it runs alone.
+// TestMessagesTakeLittleMemory sends messages of the maximum size, full of the shortest elements. It
+// measures the heap, so it is not parallel.
 func TestMessagesTakeLittleMemory(t *testing.T) {
 	const most = 64 << 20
 	room := maxMessage - 1000
@@ -40,7 +40,7 @@ func TestMessagesTakeLittleMemory(t *testing.T) {
 		"intermediate": {nil, fetch.ErrProtocol},
 	}
 	defer debug.SetGCPercent(debug.SetGCPercent(10))
-	defer debug.SetMemoryLimit(debug.SetMemoryLimit(most)) // so that garbage does not count
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(most)) // collect garbage before it counts
 	for name, tt := range tests {
 		message := tlv(tagSequence, []byte{tagInteger, 1, 1}, tt.op)
 		done := tlv(tagSequence, []byte{tagInteger, 1, 1}, tlv(tagDone, []byte{tagEnumerated, 1, 0}, []byte{tagBytes, 0}, []byte{tagBytes, 0}))

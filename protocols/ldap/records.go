@@ -10,7 +10,7 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// An Entry names an entry of a directory. It is the Sys of the entries of a listing.
+// An Entry is the DN of a directory entry. It is the Sys of an entry in a listing.
 type Entry struct {
 	DN string
 }
@@ -22,16 +22,16 @@ func (e Entry) EntryFacts() driver.Facts {
 	}}
 }
 
-// records are the result of a search.
+// records reads the results of a search.
 type records struct {
 	*session
 	query query
 
-	ahead *record // the first record, which begin has read
-	end   error   // io.EOF after the result, or why there was none
+	ahead *record // the first record, read by begin
+	end   error   // set at the end: io.EOF if the search succeeded
 }
 
-// begin sends the request and reads the first record.
+// begin sends the search request and reads the first record.
 func (b *records) begin() error {
 	if err := b.send(b.query.packet(), b.query.String()); err != nil {
 		return err
@@ -50,7 +50,7 @@ func (b *records) begin() error {
 	return nil
 }
 
-// next returns the next record. After the last it returns io.EOF.
+// next returns the next record, or io.EOF after the last one.
 func (b *records) next() (record, error) {
 	if rec := b.ahead; rec != nil {
 		b.ahead = nil
@@ -59,7 +59,7 @@ func (b *records) next() (record, error) {
 	if b.end != nil {
 		return record{}, b.end
 	}
-	done := b.conn.Piece() // messages that say nothing are none of progress
+	done := b.conn.Piece() // only records count as progress
 	rec, err := b.receiveRecord()
 	done()
 	var away *referral
@@ -73,8 +73,7 @@ func (b *records) next() (record, error) {
 	return record{}, err
 }
 
-// receiveRecord reads the next record. The error is io.EOF if the server says that there are no
-// more.
+// receiveRecord reads the next record. The error is io.EOF if the search is done and succeeded.
 func (b *records) receiveRecord() (record, error) {
 	for range maxIntermediate {
 		op, err := b.receive()
@@ -137,7 +136,7 @@ func (b *records) parts(base uri.URI) iter.Seq2[driver.Part, error] {
 	}
 }
 
-// describe returns the entries for a record.
+// describe returns the listing entries for a record.
 func (b *records) describe(base uri.URI, rec record) []driver.Entry {
 	var list []driver.Entry
 	for _, text := range rec.references {
@@ -161,7 +160,8 @@ func (b *records) describe(base uri.URI, rec record) []driver.Entry {
 	return list
 }
 
-// kind says whether there are entries below this one. If the server does not say, there may be.
+// kind returns the kind of the listing entry for r. It is EntryObject if the server reports that r has
+// no subordinates.
 func (r record) kind() driver.EntryKind {
 	for _, a := range r.attributes {
 		if strings.EqualFold(a.name, "hasSubordinates") && len(a.values) == 1 && strings.EqualFold(string(a.values[0]), "FALSE") {
@@ -171,7 +171,7 @@ func (r record) kind() driver.EntryKind {
 	return driver.EntryListing
 }
 
-// member returns the entry for dn. Its name omits the part that dn shares with the entry above.
+// member returns the listing entry for dn. Its name omits the DN of the parent entry.
 func member(base uri.URI, dn, above string, kind driver.EntryKind) driver.Entry {
 	e := driver.Entry{Name: dn, Kind: kind, Rel: "item", ContentType: "text/x-ldif", Size: -1, Sys: Entry{DN: dn}}
 	if n := len(dn) - len(above) - 1; above != "" && n > 0 && dn[n] == ',' && strings.EqualFold(dn[n+1:], above) {

@@ -12,7 +12,7 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// A result is how a server concludes an operation (RFC 4511, section 4.1.9).
+// A result is an LDAPResult, which ends an operation (RFC 4511, section 4.1.9).
 type result struct {
 	code      int64
 	matchedDN string
@@ -46,7 +46,7 @@ func (r result) reply() driver.Reply {
 	return driver.Reply{Code: int(r.code), Text: text}
 }
 
-// classes lists the result codes that have an error class.
+// classes maps error classes to result codes.
 var classes = map[driver.Code][]int64{
 	driver.ErrAuth: {ldap.LDAPResultAuthMethodNotSupported, ldap.LDAPResultStrongAuthRequired, ldap.LDAPResultConfidentialityRequired,
 		ldap.LDAPResultInappropriateAuthentication, ldap.LDAPResultInvalidCredentials},
@@ -58,7 +58,7 @@ var classes = map[driver.Code][]int64{
 	driver.ErrURL:       {ldap.LDAPResultInvalidDNSyntax, ldap.LDAPResultInappropriateMatching},
 }
 
-// hints suggests what to do about some result codes.
+// hints maps result codes to hints for the user.
 var hints = map[int64]string{
 	ldap.LDAPResultConfidentialityRequired:     "use ldaps: or --starttls",
 	ldap.LDAPResultInsufficientAccessRights:    "log in, as in ldaps://DN@HOST/",
@@ -68,7 +68,7 @@ var hints = map[int64]string{
 	ldap.LDAPResultAdminLimitExceeded:          "ask for less, by a filter",
 }
 
-// err returns the error that the result reports, or nil.
+// err returns the error for r, or nil if the operation succeeded.
 func (r result) err() error {
 	e := &driver.Error{Code: driver.ErrServer, Reply: r.reply(), Hint: hints[r.code]}
 	switch {
@@ -88,7 +88,7 @@ func (r result) err() error {
 	return e
 }
 
-// A referral is an error that names other servers to ask.
+// A referral is an error with the URLs of servers that can perform the operation.
 type referral struct {
 	to    []uri.URI
 	reply driver.Reply

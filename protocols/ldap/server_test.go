@@ -13,20 +13,20 @@ import (
 	"github.com/urlget/urlget/fetchtest/servers"
 )
 
-// A search is what a server is asked.
+// A search holds the fields of a SearchRequest that the test server uses.
 type search struct {
 	dn         string
 	scope      int64
 	attributes []string
 }
 
-// A finder answers a search with operations. One that is nil loses the connection.
+// A finder sends the responses to a search. Sending nil closes the connection.
 type finder func(q search, send func(op *ber.Packet))
 
 var serverTLS, clientTLS = servers.Certificate()
 
-// start starts a server, over TLS from the start or on request. The password of everybody is
-// "secret".
+// start starts a server that supports StartTLS or, if secure is set, implicit TLS. The password of
+// every user is "secret".
 func start(t testing.TB, secure bool, find finder) *servers.Server {
 	t.Helper()
 	cfg := servers.Config{Scheme: "ldap"}
@@ -41,9 +41,9 @@ func start(t testing.TB, secure bool, find finder) *servers.Server {
 
 var errLost = errors.New("the connection is lost")
 
-// answer answers a request.
+// answer handles one request.
 func answer(c *servers.Conn, find finder) error {
-	content, err := readMessage(bufio.NewReaderSize(c, 16), nil) // a request is sent when the one before is answered
+	content, err := readMessage(bufio.NewReaderSize(c, 16), nil) // the client does not pipeline requests
 	if err != nil {
 		return err
 	}
@@ -64,7 +64,7 @@ func answer(c *servers.Conn, find finder) error {
 		_, err = c.Write(envelope(id, ending(ldap.ApplicationBindResponse, code, "", "")))
 	case 0x63:
 		q := search{dn: string(d.want(tagBytes)), scope: d.integer(tagEnumerated)}
-		for range 5 { // dereferencing, limits, types only, the filter
+		for range 5 { // derefAliases, sizeLimit, timeLimit, typesOnly, filter
 			d.next()
 		}
 		list := &decoder{rest: d.want(tagSequence)}
@@ -81,7 +81,7 @@ func answer(c *servers.Conn, find finder) error {
 	return err
 }
 
-// sendFound answers a search. Its content, for faults, is all but the last operation.
+// sendFound responds to a search. Faults apply to all operations except the last one.
 func sendFound(c *servers.Conn, id int64, q search, find finder) error {
 	var content, last []byte
 	lost := false
@@ -111,7 +111,7 @@ func envelope(id int64, op *ber.Packet) []byte {
 	return p.Bytes()
 }
 
-// ending makes a result.
+// ending returns an LDAPResult with the given tag.
 func ending(tag ber.Tag, code int64, matchedDN, text string, referrals ...string) *ber.Packet {
 	p := ber.Encode(ber.ClassApplication, ber.TypeConstructed, tag, nil, "")
 	p.AppendChild(ber.NewInteger(ber.ClassUniversal, ber.TypePrimitive, ber.TagEnumerated, code, ""))
@@ -129,7 +129,7 @@ func ending(tag ber.Tag, code int64, matchedDN, text string, referrals ...string
 
 func done(code int64) *ber.Packet { return ending(ldap.ApplicationSearchResultDone, code, "", "") }
 
-// found makes an entry of its name and pairs of attributes and values.
+// found returns a SearchResultEntry with the given pairs of attributes and values.
 func found(dn string, pairs ...string) *ber.Packet {
 	p := ber.Encode(ber.ClassApplication, ber.TypeConstructed, ldap.ApplicationSearchResultEntry, nil, "")
 	p.AppendChild(octetString(dn))

@@ -13,14 +13,14 @@ import (
 	"github.com/urlget/urlget/fetch/driver"
 )
 
-// A session is a connection with one request outstanding. It reads only when its user does, so that
-// a slow reader slows the server down instead of using memory.
+// A session is a connection with one outstanding request. It reads only on demand, so a slow consumer
+// slows down the server and the session does not buffer records.
 type session struct {
 	conn *driver.Conn
 	r    *bufio.Reader
-	last []byte        // the message that was received last
-	id   int64         // of the last request
-	time time.Duration // for a response that consists only of a result; 0 for any
+	last []byte        // the last received message
+	id   int64         // message ID of the last request
+	time time.Duration // timeout for a single-message response; 0 means none
 }
 
 func newSession(conn *driver.Conn, limit time.Duration) *session {
@@ -33,7 +33,7 @@ func (s *session) trace(sent bool, format string, args ...any) {
 	}
 }
 
-// send sends a request; shown describes it for the trace.
+// send sends a request; shown is its description in the trace.
 func (s *session) send(op *ber.Packet, shown string) error {
 	s.id++
 	s.trace(true, "%s", shown)
@@ -49,7 +49,7 @@ func (s *session) message(op *ber.Packet) []byte {
 	return p.Bytes()
 }
 
-// receive returns the next response to the request. It is valid until the one after it.
+// receive returns the next response to the last request. It is valid until the next call.
 func (s *session) receive() (element, error) {
 	var err error
 	if s.last, err = readMessage(s.r, s.last); err != nil {
@@ -59,7 +59,7 @@ func (s *session) receive() (element, error) {
 	switch {
 	case err != nil:
 		return op, err
-	case id == 0 && op.tag == tagExtendedResponse: // RFC 4511, section 4.4.1: the server is about to disconnect
+	case id == 0 && op.tag == tagExtendedResponse: // Notice of Disconnection (RFC 4511, section 4.4.1)
 		r, err := parseResult(op.content)
 		if err != nil {
 			return op, err
@@ -93,7 +93,7 @@ func (s *session) done(tag byte) error {
 	return r.err()
 }
 
-// bind logs in (RFC 4511, section 4.2).
+// bind performs a simple bind (RFC 4511, section 4.2).
 func (s *session) bind(user, password string) error {
 	s.id++
 	s.trace(true, "%s", bindStep(user))
@@ -113,7 +113,7 @@ func bindRequest(user, password string) *ber.Packet {
 
 func bindStep(user string) string { return fmt.Sprintf("bind %q with a password", user) }
 
-// startTLS requests TLS. The handshake is up to the caller.
+// startTLS requests StartTLS. The caller performs the handshake.
 func (s *session) startTLS() error {
 	p := ber.Encode(ber.ClassApplication, ber.TypeConstructed, ldap.ApplicationExtendedRequest, nil, "")
 	p.AppendChild(ber.NewString(ber.ClassContext, ber.TypePrimitive, 0, "1.3.6.1.4.1.1466.20037", ""))
@@ -127,7 +127,7 @@ func (s *session) startTLS() error {
 		}
 		return err
 	}
-	if s.r.Buffered() > 0 { // it might be mistaken for a protected response
+	if s.r.Buffered() > 0 { // an attacker could inject a response before TLS
 		return violation("data came before TLS")
 	}
 	return nil

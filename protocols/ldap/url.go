@@ -16,18 +16,17 @@ type query struct {
 	user       string // the DN to log in as; "" for none
 	dn         string // the base of the search
 	attributes []string
-	scope      int // as in a SearchRequest
+	scope      int // SearchRequest.scope
 	filter     string
 	compiled   *ber.Packet
-	list       bool // list what is below dn instead of retrieving content
-	// roots asks for the naming contexts of the server, which the root DSE contains (RFC 4512,
-	// section 5.1).
+	list       bool // list the children of dn instead of retrieving entries
+	// roots requests the server's naming contexts from the root DSE (RFC 4512, section 5.1).
 	roots bool
 }
 
 var scopes = []string{ldap.ScopeBaseObject: "base", ldap.ScopeSingleLevel: "one", ldap.ScopeWholeSubtree: "sub"}
 
-// parseURL decodes an ldap URL. For a listing, the default scope is the level below.
+// parseURL parses an ldap URL (RFC 4516). For a listing, the default scope is one level.
 func parseURL(u uri.URI, list bool) (query, error) {
 	q := query{filter: "(objectClass=*)", list: list}
 	if u.Host() == "" {
@@ -91,8 +90,8 @@ func (q *query) parseScope(text string) error {
 	return nil
 }
 
-// parseExtensions parses the only extension in use, the name to log in as. Unknown extensions must
-// not be ignored if they are critical (RFC 4516, section 2).
+// parseExtensions parses the bindname extension, which holds the DN to log in as. An unknown critical
+// extension is an error (RFC 4516, section 2).
 func (q *query) parseExtensions(text string) error {
 	for ext := range strings.SplitSeq(text, ",") {
 		rest, critical := strings.CutPrefix(ext, "!")
@@ -115,7 +114,7 @@ func malformed(format string, args ...any) error {
 	return &driver.Error{Code: driver.ErrURL, Err: fmt.Errorf(format, args...)}
 }
 
-// String describes the search for people.
+// String returns a description of the search for traces.
 func (q query) String() string {
 	s := fmt.Sprintf("search %q scope=%s filter=%s", q.dn, scopes[q.scope], driver.Printable(q.filter))
 	if len(q.attributes) > 0 {

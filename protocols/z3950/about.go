@@ -12,13 +12,13 @@ import (
 	codec "github.com/urlget/urlget/internal/codec/z3950"
 )
 
-// about is what a record tells in a list.
+// about holds the description of a record in a listing.
 type about struct{ title, author string }
 
-// maxTitle bounds a title, in bytes.
+// maxTitle limits titles and author names, in bytes.
 const maxTitle = 500
 
-// aboutOf looks for the title in the beginning of a record.
+// aboutOf extracts the title and the author from the beginning of a record.
 func aboutOf(syntax string, b []byte) (a about) {
 	media, _ := mediaType(syntax)
 	switch {
@@ -38,7 +38,7 @@ func aboutOf(syntax string, b []byte) (a about) {
 	return about{shorten(a.title), shorten(a.author)}
 }
 
-// shorten returns text in one line of bounded length.
+// shorten returns s as one line of at most about maxTitle bytes.
 func shorten(s string) string {
 	s = strings.Join(strings.Fields(wire.Text(s)), " ")
 	if len(s) > maxTitle {
@@ -51,18 +51,18 @@ func shorten(s string) string {
 	return s
 }
 
-// aboutXML finds the first title and the first creator in a document: of MARC in XML, Dublin Core,
-// MODS and what else calls them so.
+// aboutXML returns the first title and the first creator in a document. It supports MARCXML, Dublin
+// Core, MODS and other formats with the same element names.
 func aboutXML(b []byte) (a about) {
 	d := xml.NewDecoder(bytes.NewReader(b))
 	d.Strict = false
 	d.CharsetReader = func(_ string, r io.Reader) (io.Reader, error) { return r, nil }
 	var field, code string
 	var into *string
-	depth := 0 // within what into collects
+	depth := 0 // number of open elements inside the one that into collects
 	for {
 		token, err := d.Token()
-		if err != nil { // of a document that is cut off too
+		if err != nil { // b may be truncated
 			return about{strings.TrimRight(strings.TrimSpace(a.title), " /:;"), strings.TrimRight(strings.TrimSpace(a.author), " ,")}
 		}
 		switch t := token.(type) {

@@ -12,10 +12,11 @@ import (
 	codec "github.com/urlget/urlget/internal/codec/z3950"
 )
 
-// explainDatabase is where servers describe themselves (Z39.50, section 3.2.10).
+// explainDatabase is the name of the Explain database, in which servers describe themselves (Z39.50,
+// section 3.2.10).
 const explainDatabase = "IR-Explain-1"
 
-// A Database is one of a server. It is the Sys of an entry.
+// A Database is a database of a server. It is the Sys of an entry in a listing.
 type Database struct {
 	Name string
 }
@@ -27,7 +28,7 @@ func (d Database) EntryFacts() driver.Facts {
 	}}
 }
 
-// explainQuery finds the descriptions of databases.
+// explainQuery matches the records that describe databases.
 var explainQuery = codec.Query{Set: codec.Exp1, Term: "DatabaseInfo", Attributes: []codec.Attribute{{Type: 1, Value: 1}}}
 
 // openDatabases lists the databases of a server, if it has an Explain database.
@@ -58,7 +59,7 @@ func (d *opener) openDatabases(ctx context.Context, req *driver.Request, t *targ
 	return resp, nil
 }
 
-// databases yields those that the records describe.
+// databases yields the databases that the records describe.
 func (h *hits) databases(yield func(driver.Part, error) bool) {
 	h.each(yield, func() (driver.Part, bool, error) {
 		name, err := h.databaseName()
@@ -66,8 +67,8 @@ func (h *hits) databases(yield func(driver.Part, error) bool) {
 	})
 }
 
-// databaseName returns the name in a record of Explain: a DatabaseInfo, which has the tag 1, and its
-// name too, or what Zebra makes of that in XML.
+// databaseName returns the name in an Explain record, or "" for records of other types. In a
+// DatabaseInfo both the record and its name have the tag 1. Zebra sends Explain records as XML.
 func (h *hits) databaseName() (name string, err error) {
 	defer h.l.conn.Piece()()
 	rec := &h.p.Record
@@ -97,7 +98,7 @@ func (h *hits) databaseName() (name string, err error) {
 		var explain struct {
 			Name string `xml:"databaseInfo>name"`
 		}
-		if xml.Unmarshal(text, &explain) == nil { // otherwise it is no DatabaseInfo
+		if xml.Unmarshal(text, &explain) == nil { // otherwise it is not a DatabaseInfo
 			name = strings.TrimSpace(explain.Name)
 		}
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/urlget/urlget/protocols/z3950"
 )
 
-// A record of a database, by its identifier.
+// Retrieve a record by its identifier.
 func Example() {
 	s, err := z3950d.New(z3950d.Options{Tree: fstest.MapFS{"poems/rain": {Data: []byte("a poem about rain\n")}}})
 	if err != nil {

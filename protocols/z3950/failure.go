@@ -11,23 +11,23 @@ import (
 	codec "github.com/urlget/urlget/internal/codec/z3950"
 )
 
-// errRejected is the cause of the error for a session that the server does not begin.
+// errRejected is the cause of the error for an InitializeResponse that rejects the session.
 var errRejected = errors.New("the server rejected the session")
 
 func violation(format string, args ...any) error {
 	return &driver.Error{Code: driver.ErrProtocol, Err: fmt.Errorf(format, args...)}
 }
 
-// A refused is the error for a diagnostic, whose text is that of the reply.
+// A refused is the cause of the error for a diagnostic. The error's Reply has the diagnostic's text.
 type refused struct {
 	d    codec.Diagnostic
-	what string // was refused, if there is more to say than the diagnostic does
+	what string // an explanation in addition to the diagnostic, or ""
 }
 
 // Error implements error.
 func (e refused) Error() string { return e.what }
 
-// saying returns err, which is for a diagnostic, with more to say.
+// saying returns a copy of err with an explanation, or nil if err is not for a diagnostic.
 func saying(err error, format string, args ...any) *driver.Error {
 	var (
 		e *driver.Error
@@ -41,7 +41,7 @@ func saying(err error, format string, args ...any) *driver.Error {
 	return &dup
 }
 
-// refusal returns the error for diagnostics, the first of which decides.
+// refusal returns the error for a list of diagnostics. The first one determines the code.
 func refusal(list []codec.Diagnostic) error {
 	d := list[0]
 	e := &driver.Error{Code: driver.ErrServer, Reply: driver.Reply{Text: wire.Text(d.String())}, Err: refused{d: d}}
@@ -64,13 +64,13 @@ func refusal(list []codec.Diagnostic) error {
 	case codec.PermanentError, 14, codec.UnspecifiedError, 1014:
 	default:
 		if d.Code >= 3 && d.Code < 300 || d.Code == codec.BadAttribute || d.Code == codec.NoService {
-			e.Code = driver.ErrRefused // of what the server cannot search for
+			e.Code = driver.ErrRefused // the server does not support the search
 		}
 	}
 	return e
 }
 
-// diagnosticOf returns the code of the diagnostic that err is for, or 0.
+// diagnosticOf returns the Bib-1 code of the diagnostic that caused err, or 0.
 func diagnosticOf(err error) int64 {
 	var r refused
 	if errors.As(err, &r) && (r.d.Set == codec.DiagBib1 || r.d.Set == "") {
@@ -79,13 +79,13 @@ func diagnosticOf(err error) int64 {
 	return 0
 }
 
-// aboutAttributes reports whether err says that the server does not search in this way.
+// aboutAttributes reports whether the server does not support an attribute of the query.
 func aboutAttributes(err error) bool {
 	code := diagnosticOf(err)
 	return code >= codec.BadAttributeType && code <= 127 || code == codec.BadAttribute
 }
 
-// aboutSyntax reports whether err says that there is no such record syntax, or not for this record.
+// aboutSyntax reports whether the record is not available in the requested syntax.
 func aboutSyntax(err error) bool {
 	switch diagnosticOf(err) {
 	case codec.NotInSyntax, codec.BadSyntax, codec.NoData, 106:
@@ -94,14 +94,13 @@ func aboutSyntax(err error) bool {
 	return false
 }
 
-// aboutElements reports whether err says that there is no such element set.
+// aboutElements reports whether the requested element set is not available.
 func aboutElements(err error) bool {
 	code := diagnosticOf(err)
 	return code == codec.NoElementSets || code == codec.BadElementSet
 }
 
-// failed returns the error for a message that could not be read. Where one was due, an end is not
-// in order.
+// failed returns the error for a message that could not be read. io.EOF is unexpected here.
 func failed(err error) error {
 	switch {
 	case err == io.EOF:
@@ -112,7 +111,7 @@ func failed(err error) error {
 	return err
 }
 
-// cutOff is failed within a content.
+// cutOff is like failed, for an error while the content of a record is read.
 func cutOff(err error) error {
 	if err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF) {
 		return &driver.Error{Code: driver.ErrTruncated, Retry: true, Err: fmt.Errorf("the connection ended within the answer: %w", io.ErrUnexpectedEOF)}
@@ -120,7 +119,7 @@ func cutOff(err error) error {
 	return failed(err)
 }
 
-// closed returns the error for a session that the server ends.
+// closed returns the error for a session that the server closed.
 func closed(m codec.Close) error {
 	e := &driver.Error{Code: driver.ErrServer, Reply: driver.Reply{Text: wire.Text(m.String())}, Err: errors.New("the server has ended the session")}
 	switch m.Reason {

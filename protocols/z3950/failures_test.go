@@ -10,7 +10,7 @@ import (
 	"github.com/urlget/urlget/fetchtest/servers/z3950d"
 )
 
-// conversations are what is asked of a server, in all of its ways to answer.
+// conversations covers each kind of request and response.
 var conversations = map[string]struct {
 	server z3950d.Options
 	path   string
@@ -29,7 +29,7 @@ var conversations = map[string]struct {
 	"login":        {path: "r://joe:x@$/fruit?note.txt", server: z3950d.Options{User: "joe", Password: "x"}},
 }
 
-// TestRetrievalsOverAFailingNetwork disturbs each operation of the conversations.
+// TestRetrievalsOverAFailingNetwork injects a failure into each network operation of the conversations.
 func TestRetrievalsOverAFailingNetwork(t *testing.T) {
 	t.Parallel()
 	for name, tt := range conversations {
@@ -46,7 +46,7 @@ func TestRetrievalsOverAFailingNetwork(t *testing.T) {
 	}
 }
 
-// TestEveryWaitEnds lets the conversations drip.
+// TestEveryWaitEnds runs the conversations with servers that send very slowly or without end.
 func TestEveryWaitEnds(t *testing.T) {
 	t.Parallel()
 	for name, tt := range conversations {
@@ -61,7 +61,7 @@ func TestEveryWaitEnds(t *testing.T) {
 	}
 }
 
-// conversationURL fills in the host.
+// conversationURL returns the URL of a conversation, with host in place of "$".
 func conversationURL(path, host string) uri.URI {
 	for i := range path {
 		if path[i] == '$' {

@@ -14,17 +14,17 @@ import (
 )
 
 const (
-	// window is how many records are asked for at once for a list.
+	// window is the number of records to request at once for a listing.
 	window = 50
-	// maxBrief is how much of a record is looked at for its title, in bytes.
+	// maxBrief limits the part of a record that is searched for its title, in bytes.
 	maxBrief = 64 << 10
 )
 
-// A Hit is what a server says about a record that it found. It is the Sys of an entry.
+// A Hit describes a record of a search result. It is the Sys of an entry in a listing.
 type Hit struct {
-	Position int64 // in the result, from 1
+	Position int64 // in the result set, from 1
 	Database string
-	Syntax   string // as in URLs, or an object identifier
+	Syntax   string // the record syntax: a name used in URLs, or an object identifier
 	Author   string
 }
 
@@ -38,7 +38,7 @@ func (h Hit) EntryFacts() driver.Facts {
 	}}
 }
 
-// openHits lists what a search finds.
+// openHits lists the results of a search.
 func (d *opener) openHits(ctx context.Context, req *driver.Request, t *target) (*driver.Response, error) {
 	form, err := t.choose(req, "B", "F", "")
 	if err != nil {
@@ -50,7 +50,7 @@ func (d *opener) openHits(ctx context.Context, req *driver.Request, t *target) (
 		if err := l.find(t); err != nil || l.count == 0 || req.Op == driver.OpStat {
 			return err
 		}
-		// The first records come before the response: a server that has none to show refuses now.
+		// Request the first records before returning a response, so that a refusal is an error of Open.
 		h.p, err = h.ask(l)
 		return err
 	})
@@ -73,12 +73,13 @@ func (d *opener) openHits(ctx context.Context, req *driver.Request, t *target) (
 	return resp, nil
 }
 
-// listing returns a response that lists, without its content.
+// listing returns a response for a listing, without content.
 func listing(t *target) *driver.Response {
 	return &driver.Response{URL: t.url, Body: driver.NoBody, Meta: driver.Meta{Kind: driver.KindListing, ContentType: "text/uri-list", Size: -1}}
 }
 
-// list sets the parts of a response, which come by l. It ends the lease.
+// list sets the parts of a response that are read from l. The lease ends with the last part or when
+// the body is closed.
 func (l *lease) list(resp *driver.Response, parts func(yield func(driver.Part, error) bool)) {
 	var once sync.Once
 	resp.SetParts(func(yield func(driver.Part, error) bool) {
@@ -90,28 +91,28 @@ func (l *lease) list(resp *driver.Response, parts func(yield func(driver.Part, e
 	})
 }
 
-// hits are the records of a result, on their way.
+// hits reads the records of a result set.
 type hits struct {
 	t     *target
 	l     *lease
 	count int64
 	next  int64          // the position of the next record
-	left  int64          // how many the message may still have
-	p     *codec.Records // those of the message that is being read; nil before it
-	form  choices        // in which the records are asked for
+	left  int64          // number of requested records that have not been read
+	p     *codec.Records // the message that is being read; nil if none
+	form  choices        // the requested forms of the records
 }
 
-// ask asks for the next records.
+// ask requests the next records.
 func (h *hits) ask(l *lease) (*codec.Records, error) {
 	h.left = min(window, l.count-h.next+1)
 	p, m, err := l.any(h.next, h.left, h.form)
-	if err == nil { // the others come in the same form
+	if err == nil { // request the remaining records in the same form
 		h.form = choices{syntaxes: []string{m.Syntax}, elements: []string{m.ElementSet}}
 	}
 	return p, err
 }
 
-// each yields the parts that part makes of the records. It skips those that are of no use.
+// each calls part for every record and yields the parts for which ok is set.
 func (h *hits) each(yield func(driver.Part, error) bool, part func() (p driver.Part, ok bool, err error)) {
 	for h.next <= h.count {
 		if h.p == nil {
@@ -138,7 +139,7 @@ func (h *hits) each(yield func(driver.Part, error) bool, part func() (p driver.P
 	}
 }
 
-// parts yields the records.
+// parts yields an entry for every record.
 func (h *hits) parts(yield func(driver.Part, error) bool) {
 	h.each(yield, func() (driver.Part, bool, error) {
 		part, err := h.part()
@@ -146,7 +147,7 @@ func (h *hits) parts(yield func(driver.Part, error) bool) {
 	})
 }
 
-// following goes to the next record of the message.
+// following advances to the next record of the message.
 func (h *hits) following() (more bool, err error) {
 	defer h.l.conn.Piece()()
 	h.next++
@@ -167,13 +168,13 @@ func (h *hits) following() (more bool, err error) {
 	return more, nil
 }
 
-// part reads the current record.
+// part reads the current record and returns its entry.
 func (h *hits) part() (driver.Part, error) {
 	defer h.l.conn.Piece()()
 	rec := &h.p.Record
 	if d := rec.Refusal; d != nil {
 		if err := refusal([]codec.Diagnostic{*d}); aboutSyntax(err) || aboutElements(err) {
-			return h.entry(about{}, "", Hit{Position: h.next, Database: wire.Text(rec.Database)}) // it can be had in another form
+			return h.entry(about{}, "", Hit{Position: h.next, Database: wire.Text(rec.Database)}) // available in another form
 		}
 		text := wire.Text(d.String())
 		e := driver.Entry{Name: text, Kind: driver.EntryError, Size: -1, Sys: Hit{Position: h.next, Database: wire.Text(rec.Database)}}

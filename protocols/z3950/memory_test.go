@@ -12,8 +12,8 @@ import (
 	"github.com/urlget/urlget/fetchtest/servers/z3950d"
 )
 
-// TestListingMemory lists 10,000 records that come in windows. It is not parallel, as it looks at
-// the heap.
+// TestListingMemory lists 10,000 records in many requests. It is not parallel because it measures the
+// heap.
 func TestListingMemory(t *testing.T) {
 	const count = 10_000
 	s, host := start(t, z3950d.Options{Synthetic: count})
@@ -40,7 +40,7 @@ func TestListingMemory(t *testing.T) {
 	}
 }
 
-// TestRecordMemory reads a large record, which is held nowhere. The server holds it three times.
+// TestRecordMemory streams a large record that the driver must not buffer.
 func TestRecordMemory(t *testing.T) {
 	const size = 32 << 20
 	_, host := start(t, z3950d.Options{Tree: fstest.MapFS{"db/x.xml": {Data: make([]byte, size)}}})

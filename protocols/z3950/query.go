@@ -10,10 +10,10 @@ import (
 	codec "github.com/urlget/urlget/internal/codec/z3950"
 )
 
-// maxTokens bounds the words of a query.
+// maxTokens limits the number of words of a query.
 const maxTokens = 500
 
-// attributeSets are the sets that have names.
+// attributeSets maps the names of attribute sets to object identifiers.
 var attributeSets = map[string]string{
 	"bib-1": codec.Bib1, "bib1": codec.Bib1, "exp-1": codec.Exp1, "exp1": codec.Exp1,
 	"gils": "1.2.840.10003.3.5", "xd-1": "1.2.840.10003.3.12",
@@ -29,7 +29,7 @@ func badQuery(format string, args ...any) error {
 	return &driver.Error{Code: driver.ErrURL, Err: fmt.Errorf("in the query: "+format, args...)}
 }
 
-// tokens takes a query apart at spaces that are not between quotation marks.
+// tokens splits a query at blanks outside of quotation marks.
 func tokens(s string) (list []token, err error) {
 	for s = strings.TrimLeft(s, " \t"); s != ""; s = strings.TrimLeft(s, " \t") {
 		if len(list) == maxTokens {
@@ -61,8 +61,7 @@ func tokens(s string) (list []token, err error) {
 	return list, nil
 }
 
-// parseWords returns the query for records that have all words. What stands in quotation marks is a
-// phrase.
+// parseWords returns a query for records that contain all words of s. Quoted text is a phrase.
 func parseWords(s string, attributes []codec.Attribute) (codec.Query, error) {
 	list, err := tokens(s)
 	switch {
@@ -86,8 +85,8 @@ func parseWords(s string, attributes []codec.Attribute) (codec.Query, error) {
 	return q, nil
 }
 
-// isPrefix reports whether a query is in the prefix notation of YAZ, which begins with an operator or
-// an attribute.
+// isPrefix reports whether a query is in the prefix notation of YAZ (PQF), which starts with an
+// operator or an attribute.
 func isPrefix(s string) bool { return strings.HasPrefix(strings.TrimLeft(s, " "), "@") }
 
 // A prefixParser parses the prefix notation:
@@ -123,7 +122,7 @@ func (p *prefixParser) at(word string) bool {
 	return len(p.rest) > 0 && !p.rest[0].quoted && p.rest[0].text == word
 }
 
-// set reads the name of an attribute set.
+// set parses the name of an attribute set.
 func (p *prefixParser) set() (string, error) {
 	if len(p.rest) == 0 {
 		return "", badQuery("it ends where an attribute set should be")

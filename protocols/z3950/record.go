@@ -19,13 +19,13 @@ import (
 )
 
 const (
-	// maxStructured bounds a record that is a value of ASN.1, in bytes.
+	// maxStructured limits records that are ASN.1 values, in bytes.
 	maxStructured = 1 << 20
-	// drained is how much of a record is read rather than to end the session, in bytes.
+	// drained is the size of the largest record that is read and dropped to keep the session, in bytes.
 	drained = 64 << 10
 )
 
-// openRecord retrieves a record or, for OpStat, what is known before its content comes.
+// openRecord retrieves a record or, for OpStat, its metadata.
 func (d *opener) openRecord(ctx context.Context, req *driver.Request, t *target) (*driver.Response, error) {
 	c, err := t.choose(req, "F", "")
 	if err != nil {
@@ -86,7 +86,7 @@ func (d *opener) openRecord(ctx context.Context, req *driver.Request, t *target)
 	return resp, nil
 }
 
-// position returns which of the records that were found t names.
+// position returns the position of the record that t names, in a result set with count records.
 func (t *target) position(count int64) (int64, error) {
 	switch {
 	case count == 0:
@@ -102,7 +102,7 @@ func (t *target) position(count int64) (int64, error) {
 	return t.item, nil
 }
 
-// explainSyntax says more about a record that the server does not have in the form that is wanted.
+// explainSyntax adds an explanation to err if the record is not available in the requested view.
 func explainSyntax(err error, req *driver.Request) error {
 	if e := saying(err, "the record has no view %q", req.View); e != nil && req.View != "" && aboutSyntax(err) {
 		return e
@@ -110,7 +110,7 @@ func explainSyntax(err error, req *driver.Request) error {
 	return err
 }
 
-// fileName returns a name for a record.
+// fileName returns a file name for the record.
 func (t *target) fileName(suffix string) string {
 	name := t.query
 	if !t.retrieval {
@@ -127,13 +127,13 @@ type body struct {
 	l     *lease
 	p     *codec.Records
 	r     io.Reader
-	shown bool // r is made of a record that was read
+	shown bool // r is text made from a record that has been read completely
 	err   error
-	gone  atomic.Bool // Close was called, perhaps while another goroutine reads
+	gone  atomic.Bool // Close has been called, possibly during a Read
 	once  sync.Once
 }
 
-// Read implements io.Reader. It returns io.EOF when the message has ended that the record is in.
+// Read implements io.Reader. It returns io.EOF after the message that contains the record.
 func (b *body) Read(p []byte) (int, error) {
 	switch {
 	case b.err != nil:
@@ -155,7 +155,7 @@ func (b *body) Read(p []byte) (int, error) {
 	return n, b.err
 }
 
-// finish reads what follows the content in the message.
+// finish reads the rest of the message after the content.
 func (b *body) finish() error {
 	defer b.l.conn.Piece()()
 	if b.p.Next() {
@@ -170,7 +170,7 @@ func (b *body) finish() error {
 	return io.EOF
 }
 
-// asText reads a record of MARC and returns its fields as text.
+// asText reads a MARC record and returns its fields as text.
 func (b *body) asText() (io.Reader, error) {
 	defer b.l.conn.Piece()()
 	raw, err := io.ReadAll(io.LimitReader(b.r, marc.MaxRecord+1))
@@ -190,7 +190,7 @@ func (b *body) asText() (io.Reader, error) {
 	return bytes.NewReader([]byte(rec.Text(readable))), nil
 }
 
-// readable returns text of a server as it can be shown.
+// readable converts a string from the server to printable text.
 func readable(s string) string { return driver.Printable(wire.Text(s)) }
 
 // Close implements io.Closer.

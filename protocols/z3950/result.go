@@ -11,7 +11,7 @@ import (
 	codec "github.com/urlget/urlget/internal/codec/z3950"
 )
 
-// find makes the result set of t, unless it is there already.
+// find performs the search of t unless its result set already exists.
 func (l *lease) find(t *target) error {
 	key := t.resultKey()
 	if l.result == key {
@@ -26,8 +26,8 @@ func (l *lease) find(t *target) error {
 	case words == nil:
 		err = l.first(t.databases, document)
 	case err == nil && l.count == 0 && document != nil:
-		// A session URL may name a document (RFC 2056, section 3). A server that knows no such thing
-		// has found nothing.
+		// A session URL may name a document (RFC 2056, section 3). If the server does not support a
+		// search for one, the result is empty.
 		if err = l.first(t.databases, document); aboutAttributes(err) {
 			err, l.count = nil, 0
 		}
@@ -38,7 +38,7 @@ func (l *lease) find(t *target) error {
 	return err
 }
 
-// first searches by the first of the queries whose attributes the server has.
+// first performs the first of the queries whose attributes the server supports.
 func (l *lease) first(databases []string, queries []codec.Query) error {
 	var refusal error
 	for _, q := range queries {
@@ -85,8 +85,8 @@ func (l *lease) search(m codec.Search) error {
 	return nil
 }
 
-// present asks for records, and reads the response up to the first. The records must be read to the
-// end of the message before anything else. Its error may be a diagnostic.
+// present requests records and reads the response up to the first one. The caller must read all
+// records before sending another request. The error may be a diagnostic.
 func (l *lease) present(m codec.Present) (*codec.Records, error) {
 	message, err := m.Encode()
 	if err != nil {
@@ -129,7 +129,7 @@ func (l *lease) present(m codec.Present) (*codec.Records, error) {
 	return nil, err
 }
 
-// rest skips the records that are left of a message.
+// rest skips the remaining records of a message.
 func (l *lease) rest(p *codec.Records) error {
 	defer l.conn.Piece()()
 	for p.Next() {
@@ -137,8 +137,8 @@ func (l *lease) rest(p *codec.Records) error {
 	return l.read()
 }
 
-// any asks for records from start on in the first of the forms that the server has them in, and
-// returns that.
+// any requests count records, starting at start, in the first form of c that the server has. It
+// returns the request that succeeded.
 func (l *lease) any(start, count int64, c choices) (*codec.Records, codec.Present, error) {
 	var first error
 	for _, syntax := range c.syntaxes {
@@ -151,7 +151,7 @@ func (l *lease) any(start, count int64, c choices) (*codec.Records, codec.Presen
 				if !aboutSyntax(err) && !aboutElements(err) {
 					return p, m, nil
 				}
-				if err := l.rest(p); err != nil { // the others are refused too
+				if err := l.rest(p); err != nil { // the remaining records are refused, too
 					return nil, m, err
 				}
 			case err == nil:
@@ -171,7 +171,7 @@ func (l *lease) any(start, count int64, c choices) (*codec.Records, codec.Presen
 	return nil, codec.Present{}, first
 }
 
-// describeSearch describes a search for people.
+// describeSearch describes a search for traces.
 func describeSearch(m codec.Search) string {
 	return fmt.Sprintf("SEARCH %s for %s", describeDatabases(m.Databases), describeQuery(m.Query))
 }
@@ -184,7 +184,7 @@ func describeDatabases(names []string) string {
 	return strings.Join(quoted, ", ")
 }
 
-// describeQuery writes a query in prefix notation.
+// describeQuery formats a query in prefix notation.
 func describeQuery(q codec.Query) string {
 	if q.Left != nil {
 		return [...]string{"@and ", "@or ", "@not "}[min(q.Op, 2)] + describeQuery(*q.Left) + " " + describeQuery(*q.Right)

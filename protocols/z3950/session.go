@@ -17,20 +17,20 @@ import (
 )
 
 const (
-	// messageSize is what messages with several records should not exceed, in bytes.
+	// messageSize is the preferred maximum size of a message with several records, in bytes.
 	messageSize = 1 << 20
-	// recordSize is what a message with one record must not exceed, in bytes.
+	// recordSize is the maximum size of a message with one record, in bytes.
 	recordSize = 256 << 20
-	// overhead is what a message may have besides its records, in bytes.
+	// overhead limits the part of a message that is not records, in bytes.
 	overhead = 1 << 20
-	// maxMessage bounds the messages with several records that are taken, in bytes: not every server
-	// keeps to messageSize.
+	// maxMessage limits a message with several records, in bytes. It is larger than messageSize
+	// because some servers ignore the preferred size.
 	maxMessage = 16 << 20
-	// farewell bounds the sending of Close, whose response nobody waits for.
+	// farewell is the timeout for sending Close. The session does not wait for the response.
 	farewell = time.Second
 )
 
-// A serverKey names connections that are interchangeable.
+// A serverKey identifies interchangeable connections.
 type serverKey struct {
 	addr  string
 	login string // the URL's user and password
@@ -41,15 +41,15 @@ type session struct {
 	conn   *driver.Conn
 	r      *ber.Reader
 	times  driver.Timeouts
-	can    uint64      // its options
-	broken atomic.Bool // the conversation cannot go on; set by Close too, while another goroutine reads
-	result string      // what the result set is of (target.resultKey); "" if there is none
-	count  int64       // of the records in it
-	told   string      // a diagnostic that came with the result set
+	can    uint64      // the server's options
+	broken atomic.Bool // the session is unusable; also set by Close, possibly during a Read
+	result string      // the target.resultKey of the result set; "" if there is none
+	count  int64       // number of records in the result set
+	told   string      // the diagnostic in a successful SearchResponse
 }
 
-// dial connects and begins a session. A login is only sent if the server rejects the session without
-// one.
+// dial connects and begins a session. It sends credentials only after the server has rejected a
+// session without them.
 func (d *opener) dial(ctx context.Context, t *target) (*session, error) {
 	s, err := d.begin(ctx, t, nil)
 	for attempt := 1; errors.Is(err, errRejected) && attempt <= maxLogins; attempt++ {
@@ -81,10 +81,11 @@ func (d *opener) begin(ctx context.Context, t *target, login *codec.IDPass) (*se
 	return s, nil
 }
 
-// maxLogins bounds how often credentials are asked for.
+// maxLogins limits the number of requests for credentials.
 const maxLogins = 3
 
-// login asks for a login after the server has rejected a session. Its error says why.
+// login requests credentials after the server has rejected a session. If there are none, it returns
+// the reason.
 func (d *opener) login(ctx context.Context, t *target, attempt int, rejected error) (*codec.IDPass, error) {
 	var e *driver.Error
 	if !errors.As(rejected, &e) {
@@ -109,7 +110,7 @@ func (d *opener) login(ctx context.Context, t *target, attempt int, rejected err
 	return nil, &dup
 }
 
-// init begins the session.
+// init sends the InitializeRequest and reads the response.
 func (s *session) init(agent string, login *codec.IDPass) error {
 	m := codec.Init{Version: 3, Options: []int{codec.OptionSearch, codec.OptionPresent, codec.OptionScan}, Message: messageSize, Record: recordSize,
 		ID: "urlget", Name: agent, Login: login}
@@ -144,7 +145,7 @@ func describeInit(login bool) string {
 	return text
 }
 
-// send sends a message; shown describes it for the trace.
+// send sends a message; shown is its description in the trace.
 func (s *session) send(message []byte, shown string) error {
 	s.trace(true, "%s", shown)
 	if _, err := s.conn.Write(message); err != nil {
@@ -154,7 +155,8 @@ func (s *session) send(message []byte, shown string) error {
 	return nil
 }
 
-// receive begins to read the next message, which must be of a kind and have most bytes.
+// receive reads the header of the next message, which must have the given tag and at most about most
+// bytes.
 func (s *session) receive(tag uint32, most int64) error {
 	if !s.r.Message(most) {
 		return s.breaks(failed(s.r.Err()))
@@ -174,7 +176,7 @@ func (s *session) receive(tag uint32, most int64) error {
 	return s.breaks(violation("a message of kind %d came where one of kind %d was due", h.Tag, tag))
 }
 
-// read ends the reading of a message.
+// read returns the error that occurred while a message was decoded, if any.
 func (s *session) read() error {
 	if err := s.r.Err(); err != nil {
 		return s.breaks(failed(err))
@@ -182,7 +184,7 @@ func (s *session) read() error {
 	return nil
 }
 
-// breaks notes that the conversation cannot go on, and returns why.
+// breaks marks the session as unusable and returns err.
 func (s *session) breaks(err error) error {
 	s.broken.Store(true)
 	return err
@@ -194,11 +196,11 @@ func (s *session) trace(sent bool, format string, args ...any) {
 	}
 }
 
-// close ends the session, with a Close if the conversation has come to rest.
+// close closes the connection. It sends Close first if no message is being read.
 func (s *session) close() {
 	if !s.broken.Load() && s.r.Whole() {
 		s.conn.SetWriteDeadline(time.Now().Add(farewell))
-		s.conn.Write(codec.Close{Reason: codec.CloseFinished}.Encode()) // nothing depends on it
+		s.conn.Write(codec.Close{Reason: codec.CloseFinished}.Encode()) // best effort
 	}
 	s.conn.Abort()
 }
@@ -209,18 +211,18 @@ type lease struct {
 	*driver.Lease[serverKey, *session]
 }
 
-// Discard ends the lease and closes the session without a word.
+// Discard ends the lease and closes the connection without sending Close.
 func (l *lease) Discard() {
 	l.broken.Store(true)
 	l.Lease.Discard()
 }
 
-// errStale says that a kept session has lost its result set.
+// errStale is returned if a reused session has lost its result set.
 var errStale = errors.New("the result set is gone")
 
-// with leases a session, one with the result of t if there is one, and runs op on it. A session that
-// was kept and turns out to have ended is replaced. If with succeeds, the caller must put or discard
-// the lease.
+// with leases a session, preferably one with the result set of t, and runs op on it. If a reused
+// session has been closed by the server, it tries another one. If with succeeds, the caller must put
+// or discard the lease.
 func (d *opener) with(ctx context.Context, t *target, op func(*lease) error) (*lease, error) {
 	password, _ := t.url.Password()
 	user, _ := t.url.User()

@@ -10,8 +10,8 @@ import (
 	codec "github.com/urlget/urlget/internal/codec/z3950"
 )
 
-// syntaxes are the record syntaxes with names of their own; names are those of URLs, the first is
-// the usual one.
+// syntaxes lists the record syntaxes that have names. The first of the names, which are those of URLs,
+// is the preferred one.
 var syntaxes = []struct {
 	oid, media, suffix string
 	names              []string
@@ -43,7 +43,7 @@ func isOID(s string) bool {
 	return err == nil
 }
 
-// syntaxOf returns the object identifier that a name stands for, or "".
+// syntaxOf returns the object identifier of the syntax with the given name, or "".
 func syntaxOf(name string) string {
 	for _, s := range syntaxes {
 		if slices.Contains(s.names, strings.ToLower(name)) {
@@ -56,7 +56,7 @@ func syntaxOf(name string) string {
 	return ""
 }
 
-// syntaxName returns the usual name of a syntax, or its object identifier.
+// syntaxName returns the preferred name of a syntax, or its object identifier if it has no name.
 func syntaxName(oid string) string {
 	for _, s := range syntaxes {
 		if s.oid == oid {
@@ -74,7 +74,7 @@ func syntaxNames() string {
 	return strings.Join(names, ", ")
 }
 
-// mediaType returns the media type of records, and the suffix of names of files for them.
+// mediaType returns the media type and the file name suffix of records with the given syntax.
 func mediaType(oid string) (media, suffix string) {
 	for _, s := range syntaxes {
 		if s.oid == oid {
@@ -84,22 +84,22 @@ func mediaType(oid string) (media, suffix string) {
 	return "application/octet-stream", ""
 }
 
-// bySyntax reports whether records of a syntax are what somebody wants, by media type or name.
+// bySyntax reports whether the syntax oid has the media type or name want.
 func bySyntax(oid, want string) bool {
 	media, _ := mediaType(oid)
 	return strings.EqualFold(want, media) || syntaxOf(want) == oid
 }
 
-// choices are what of the forms of a record to ask for, one after the other until the server has it.
+// choices lists forms of a record to request, in order of preference.
 type choices struct {
-	syntaxes []string // "" leaves it to the server
-	elements []string // "" the same
-	fields   bool     // text is wanted: a record of MARC is shown as that
-	only     bool     // no other syntax will do
+	syntaxes []string // "" is the server's choice
+	elements []string // "" is the server's choice
+	fields   bool     // text is requested: format a MARC record as text
+	only     bool     // a record with another syntax is an error
 }
 
-// choose returns what to ask for. Catalogues have MARC, and make other forms of it that say less, so
-// that comes first, unless somebody says otherwise.
+// choose returns the forms to request. MARC is the default because catalogues store records as MARC
+// and derive less complete forms from it.
 func (t *target) choose(req *driver.Request, elements ...string) (choices, error) {
 	c := choices{syntaxes: t.syntaxes, elements: elements}
 	if t.elements != "" {

@@ -12,9 +12,9 @@ import (
 	codec "github.com/urlget/urlget/internal/codec/z3950"
 )
 
-// A Term is a word of the index of a database. It is the Sys of an entry.
+// A Term is an entry in the index of a database. It is the Sys of an entry in a listing.
 type Term struct {
-	Records int64 // how many have it; -1 if the server does not say
+	Records int64 // number of records with the term; -1 if it is unknown
 }
 
 // EntryFacts implements [driver.EntryRecord].
@@ -24,10 +24,10 @@ func (t Term) EntryFacts() driver.Facts {
 	}}
 }
 
-// scanned is how many terms are asked for at once.
+// scanned is the number of terms to request at once.
 const scanned = 100
 
-// openTerms lists the words of a database.
+// openTerms lists the indexed terms of a database.
 func (d *opener) openTerms(ctx context.Context, t *target) (*driver.Response, error) {
 	s := &terms{t: t}
 	l, err := d.with(ctx, t, func(l *lease) error {
@@ -46,17 +46,17 @@ func (d *opener) openTerms(ctx context.Context, t *target) (*driver.Response, er
 	return resp, nil
 }
 
-// terms are the words of an index, on their way.
+// terms reads the terms of an index.
 type terms struct {
 	t          *target
 	l          *lease
 	attributes []codec.Attribute
-	terms      []codec.Term // that came last
-	last       string       // the last one of those before
-	end        bool         // there are no more
+	terms      []codec.Term // the last response
+	last       string       // the last term of the previous response
+	end        bool         // there are no more terms
 }
 
-// begin asks for the first terms, of the first index that the server has.
+// begin requests the first terms of the first index that the server supports.
 func (s *terms) begin(l *lease) error {
 	var first error
 	for _, use := range []int64{codec.UseAny, codec.UseTitle, 0} {
@@ -75,7 +75,7 @@ func (s *terms) begin(l *lease) error {
 	return first
 }
 
-// ask asks for the terms from s.last on.
+// ask requests terms, starting at s.last.
 func (s *terms) ask(l *lease) error {
 	m := codec.Scan{Databases: s.t.databases, Count: scanned, From: codec.Query{Term: s.last, Attributes: s.attributes}}
 	message, err := m.Encode()
@@ -134,7 +134,7 @@ func (s *terms) parts(yield func(driver.Part, error) bool) {
 	}
 }
 
-// part returns a term, whose URL searches for it.
+// part returns the entry for a term. Its URL is a search for the term.
 func (s *terms) part(term codec.Term) (driver.Part, error) {
 	text := wire.Text(term.Text)
 	if strings.ContainsAny(text, " \t\"@") {
@@ -147,7 +147,7 @@ func (s *terms) part(term codec.Term) (driver.Part, error) {
 	e := driver.Entry{Name: name, Kind: driver.EntryListing, Rel: "item", Size: -1, Sys: Term{Records: term.Count}}
 	u, err := s.t.sibling(s.t.path, uri.Escape(text), 0)
 	if err != nil || strings.ContainsAny(text, "\r\n\x00") || text == "" {
-		e.Kind = driver.EntryText // what cannot stand in a URL
+		e.Kind = driver.EntryText // the term cannot be part of a URL
 		return driver.URIListPart(name, e), nil
 	}
 	e.URL = u

@@ -19,16 +19,16 @@ const computer = "00366nam  22001698a 450000100130000000300040001300500170001700
 	"\x1e   11224466 \x1eDLC\x1e00000000000000.0\x1e910710c19910701nju           00010 eng  " +
 	"\x1e  \x1faDLC\x1fcDLC\x1e00\x1fa123-xyz\x1e10\x1faJack Collins\x1e10\x1faHow to program a computer\x1e1 \x1faPenguin\x1e  \x1fa8710\x1e  \x1fap. cm.\x1e  \x1fa   11224466 \x1e\x1d"
 
-// TestTranscripts plays conversations that were captured from Zebra, which is an index of records,
-// and from yaz-ztest, which finds as many records as the query says. It holds each request to its
-// bytes. With URLGET_WRITE=1 the conversations are captured anew, from the servers of the lab.
+// TestTranscripts replays sessions recorded from Zebra, a search engine, and from yaz-ztest, which
+// finds as many records as the query says. It compares the bytes of each request. With URLGET_WRITE=1
+// it records the sessions again, from the servers of the lab.
 func TestTranscripts(t *testing.T) {
 	library, err := os.ReadFile("../../integration/lab/config/library.mrc")
 	if err != nil {
 		t.Fatal(err)
 	}
 	plums := strings.SplitAfter(string(library), "\x1d")[1]
-	// As MARC, Zebra writes a record anew, with the lengths of the parts of the directory in its leader.
+	// For MARC, Zebra re-encodes a record and changes the entry map in its leader.
 	written := strings.Replace(plums, "4500", "4504", 1)
 	for name, tt := range map[string]struct {
 		server string
@@ -70,12 +70,12 @@ var messageNames = map[uint32]string{
 	codec.TagClose: "Close",
 }
 
-// script writes messages down, under their names. In each piece there is one.
+// script formats pieces, each of which holds one message, with the names of the messages.
 func script(pieces []transcript.Piece) string {
 	var b strings.Builder
 	for _, p := range pieces {
 		tag := uint32(p.Data[0] & 0x1f)
-		if tag == 0x1f { // it does not fit
+		if tag == 0x1f { // a multi-byte tag
 			tag = uint32(p.Data[1])
 		}
 		fmt.Fprintf(&b, "# %s\n%v", messageNames[tag], p)

@@ -11,30 +11,30 @@ import (
 	codec "github.com/urlget/urlget/internal/codec/z3950"
 )
 
-// A target is what a URL names.
+// A target is a parsed URL.
 type target struct {
 	url       uri.URI
 	retrieval bool // z39.50r
 	databases []string
-	query     string // decoded: a docid, or what a user searches for
-	words     string // the same, where "+" is a space
+	query     string // decoded: a docid or search terms
+	words     string // query with "+" decoded as a space
 	hasQuery  bool
 	elements  string   // the element set; "" for the client's choice
 	syntaxes  []string // object identifiers; empty for the client's choice
-	item      int64    // which record of the result, from 1; 0 for none
+	item      int64    // position of a record in the result, from 1; 0 for none
 
-	path, search string // the parts before parameters, as written
+	path, search string // the encoded parts before the parameters
 }
 
 const (
-	// maxURL bounds what of a URL becomes a part of a message, in bytes.
+	// maxURL limits the parts of a URL that are sent to the server, in bytes.
 	maxURL = 16 << 10
 	// maxItem is the largest position of a record.
 	maxItem = 1<<31 - 1
 )
 
-// parse decodes a URL (RFC 2056, section 5). The parameter item is our own: it follows the form that
-// section 5 leaves to extensions.
+// parse parses a URL (RFC 2056, section 5). The parameter item is an extension in the form that
+// section 5 reserves for extensions.
 //
 //	z39.50r://HOST[:PORT]/DATABASE[+DATABASE]?DOCID[;esn=ELEMENTSET][;rs=SYNTAX[+SYNTAX]]
 //	z39.50s://HOST[:PORT][/[DATABASE[+DATABASE][?QUERY]][;esn=...][;rs=...][;item=NUMBER]]
@@ -83,7 +83,7 @@ func parse(u uri.URI) (*target, error) {
 	return t, nil
 }
 
-// unescapeAll decodes parts that are divided by "+".
+// unescapeAll decodes parts that are separated by "+".
 func unescapeAll(s string) (parts []string, err error) {
 	for part := range strings.SplitSeq(s, "+") {
 		text, err := uri.Unescape(part)
@@ -98,7 +98,7 @@ func unescapeAll(s string) (parts []string, err error) {
 	return parts, nil
 }
 
-// params decodes what follows the first semicolon.
+// params parses the parameters, the text after the first semicolon.
 func (t *target) params(s string) error {
 	if s == "" {
 		return nil
@@ -136,15 +136,16 @@ func (t *target) params(s string) error {
 	return nil
 }
 
-// isRecord reports whether t names a record, and not what lists some.
+// isRecord reports whether t names a record rather than a listing.
 func (t *target) isRecord() bool { return t.retrieval || t.item != 0 }
 
-// recordURL returns the URL of a record of the result that t names.
+// recordURL returns the URL of a record in the result of t.
 func (t *target) recordURL(position int64) (uri.URI, error) {
 	return t.sibling(t.path, t.search, position)
 }
 
-// sibling returns the URL of something else on the same server, to be had in the same form.
+// sibling returns the URL of another resource on the same server, with the same element set and
+// syntaxes.
 func (t *target) sibling(path, search string, position int64) (uri.URI, error) {
 	p := uri.Parts{Scheme: "z39.50s", Login: t.url.Userinfo(), Host: t.url.Host(), Port: t.url.Port(port), Path: path}
 	params := ""
@@ -169,7 +170,7 @@ func (t *target) sibling(path, search string, position int64) (uri.URI, error) {
 	return p.URI()
 }
 
-// resultKey tells results on one server apart.
+// resultKey identifies a result on a server.
 func (t *target) resultKey() string {
 	key := strings.Join(t.databases, "\x00") + "\x00\x00" + t.search
 	if t.retrieval {
@@ -178,7 +179,8 @@ func (t *target) resultKey() string {
 	return "s" + key
 }
 
-// searches returns the queries to try, in turns, and what each is for.
+// searches returns the queries to try in order: for search terms and for a document identifier. One of
+// the lists may be empty.
 func (t *target) searches() (words, document []codec.Query, err error) {
 	document = []codec.Query{
 		{Term: t.query, Attributes: []codec.Attribute{{Type: codec.AttrUse, Value: codec.UseDocID}, {Type: codec.AttrStructure, Value: codec.StructureURx}}},

@@ -1,12 +1,12 @@
-// Package z3950 is the driver for z39.50r and z39.50s: records of databases, mostly of library
-// catalogues, by Z39.50 version 3 (RFC 2056; ISO 23950).
+// Package z3950 is the driver for z39.50r and z39.50s URLs (RFC 2056). It retrieves records from
+// databases, mostly library catalogues, over Z39.50 version 3 (ISO 23950).
 //
-//	z39.50r://host/database?docid         the document with an identifier
-//	z39.50s://host/                       the databases of a server, if it tells
-//	z39.50s://host/database               the words of a database, to list
-//	z39.50s://host/database?words         the records that have all the words
-//	z39.50s://host/database?@attr+1=4+x   those that a query in prefix notation finds
-//	z39.50s://host/database?words;item=3  the third of them
+//	z39.50r://host/database?docid         the document with the identifier docid
+//	z39.50s://host/                       a listing of the databases, if the server has Explain
+//	z39.50s://host/database               a listing of the indexed terms of a database
+//	z39.50s://host/database?words         a listing of the records with all words
+//	z39.50s://host/database?@attr+1=4+x   a listing of the results of a query in prefix notation
+//	z39.50s://host/database?words;item=3  the third record of a listing
 //
 // The parameters ";esn=" and ";rs=" choose the element set and the record syntax.
 package z3950
@@ -26,22 +26,23 @@ const (
 	port = 210
 	// defaultConns is the number of connections to one server.
 	defaultConns = 4
-	// idleTimeout is how long a session and its result set are kept.
+	// idleTimeout is the time after which an idle session is closed.
 	idleTimeout = 30 * time.Second
 )
 
 // Options configures the driver. The zero value is the default.
 type Options struct {
-	// AllowPlaintext lets passwords travel to servers that want a login: the protocol has no TLS.
+	// AllowPlaintext permits sending passwords to servers that require a login. The protocol does not
+	// use TLS.
 	AllowPlaintext bool
 	// MaxConns is the number of connections to one server; 0 means 4.
 	MaxConns int
 }
 
-// Load registers the driver with its defaults.
+// Load registers the driver with the default options.
 func Load(env driver.Env, reg *driver.Registry) { With(Options{})(env, reg) }
 
-// With is like Load, with options.
+// With returns a loader that registers the driver with opts.
 func With(opts Options) driver.Loader {
 	return func(env driver.Env, reg *driver.Registry) {
 		conns := cmp.Or(max(opts.MaxConns, 0), defaultConns)
@@ -88,7 +89,7 @@ func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Respons
 	return nil, needWords(t)
 }
 
-// needWords is the error for a database that is not searched.
+// needWords returns the error for a URL that names a database but no search.
 func needWords(t *target) error {
 	e := &driver.Error{Code: driver.ErrNeedSearch}
 	if u, err := t.sibling(t.path, "WORDS", 0); err == nil {

@@ -131,7 +131,7 @@ func TestASearchListsWhatMatches(t *testing.T) {
 					t.Errorf("%s: %q, %v", e.URL, text, err)
 				}
 			}
-			want := []string{ // in the form of the first, and in theirs if they have another
+			want := []string{ // requested in the syntax of the first record; others have no title
 				"object record 1 |  | fruit sutrs /fruit+tools?e;item=1",
 				"object A note on pears. |  | fruit sutrs /fruit+tools?e;item=2",
 				"object record 3 |  | fruit  /fruit+tools?e;item=3",
@@ -226,7 +226,8 @@ func TestWhatIsNotThere(t *testing.T) {
 	}
 }
 
-// A docid is sought as RFC 2056 says, and in another way only if the server has none of that.
+// The driver searches for a docid with the attributes of RFC 2056. It uses others only if the server
+// does not support those.
 func TestHowADocumentIsSought(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -253,7 +254,7 @@ func TestHowADocumentIsSought(t *testing.T) {
 	}
 }
 
-// A session URL finds words, and a document by its docid if no record has them.
+// A session URL searches for words. If no record matches, it searches for a document identifier.
 func TestASessionURLNamesWordsOrADocument(t *testing.T) {
 	t.Parallel()
 	s, host := start(t, z3950d.Options{Tree: fstest.MapFS{"db/a": {Data: []byte("words")}}, NoUse: codec.UseDocID})
@@ -321,7 +322,7 @@ func TestASessionIsUsedAgain(t *testing.T) {
 		t.Errorf("%d connections and %d searches", s.Accepted(), searches)
 	}
 	s.CloseClientConnections()
-	drive.MustGet(t, c, "z39.50s://"+host+"/fruit?e;item=1") // after the server has closed the session
+	drive.MustGet(t, c, "z39.50s://"+host+"/fruit?e;item=1") // reconnects
 }
 
 func TestManyAtOnce(t *testing.T) {
@@ -368,7 +369,7 @@ func TestLogins(t *testing.T) {
 	}
 }
 
-// serveOnce answers the messages of one connection with messages in turn.
+// serveOnce starts a server that sends one of the replies after each read from a connection.
 func serveOnce(t *testing.T, answers ...[]byte) string {
 	t.Helper()
 	return servers.Start(t, servers.Config{}, func(c *servers.Conn) {
@@ -449,7 +450,7 @@ func TestExplainTellsTheMessages(t *testing.T) {
 	}
 }
 
-// Both directions are recorded in lines that say what the messages mean.
+// The trace describes the messages of both directions.
 func TestTheConversationIsRecorded(t *testing.T) {
 	t.Parallel()
 	_, host := start(t, z3950d.Options{})
@@ -469,7 +470,7 @@ func TestTheConversationIsRecorded(t *testing.T) {
 	}
 }
 
-// sentOf returns all that was sent and said.
+// sentOf returns the trace lines and all bytes sent by the client.
 func sentOf(rec *fetchtest.Recording) string {
 	var b strings.Builder
 	for _, x := range rec.Exchanges() {
