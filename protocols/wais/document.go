@@ -13,22 +13,23 @@ import (
 )
 
 const (
-	// chunkSize is how many bytes to ask for at once, unless the server supports less: nearly all
-	// that freeWAIS puts into a record. With the 10,000 bytes of most clients, the server opens and
-	// seeks the file ten times as often.
+	// chunkSize is the number of bytes to request at once unless the server supports less. It is
+	// nearly the size of a freeWAIS record. The server opens the file for each request, ten times
+	// more often with the 10,000 bytes that most clients request.
 	chunkSize = maxRecord - overhead
-	// overhead is how much a response may contain besides the document.
+	// overhead limits the part of a response that is not document text, in bytes.
 	overhead = 2048
-	// minChunk is the smallest chunk to try if the server's responses do not fit.
+	// minChunk is the size at which fill stops reducing chunks that do not fit into a response, in
+	// bytes.
 	minChunk = 500
 )
 
-// A document identifies what to retrieve.
+// A document identifies the document to retrieve.
 type document struct {
 	database string
 	id       []byte
 	docType  string
-	size     int64 // in bytes, as given by the URL; -1 if it is not
+	size     int64 // the size in the URL, in bytes; -1 if it has none
 }
 
 func documentOf(w uri.WAIS, req *driver.Request) (document, error) {
@@ -41,8 +42,8 @@ func documentOf(w uri.WAIS, req *driver.Request) (document, error) {
 	return doc, err
 }
 
-// name returns a file name for the document: the last part of the name in the server's identifier,
-// which is "start end path" in freeWAIS.
+// name returns a file name for the document: the last word of the local ID, which is "START END PATH"
+// in freeWAIS.
 func (d document) name() string {
 	fields, _, ok := uri.WAIS{WPath: apdu.IDPath(d.id, -1)}.RawFields()
 	if !ok {
@@ -60,7 +61,7 @@ func (d document) name() string {
 	return ""
 }
 
-// chunk returns the search that retrieves n bytes from offset on.
+// chunk returns the search that retrieves n bytes, starting at offset.
 func (d document) chunk(offset, n int64) apdu.Search {
 	docType := d.docType
 	if docType == "" {
@@ -69,8 +70,7 @@ func (d document) chunk(offset, n int64) apdu.Search {
 	return apdu.Search{Database: d.database, Document: d.id, Type: docType, From: offset, To: offset + n}
 }
 
-// document opens a document. It fetches the first chunk, in order to find out whether the document
-// exists.
+// document opens a document. It retrieves the first chunk to check that the document exists.
 func (s *session) document(req *driver.Request, doc document) (*driver.Response, error) {
 	b := &documentBody{session: s, doc: doc, offset: req.Range.Offset, left: -1, chunk: chunkSize}
 	if s.size > overhead {
@@ -98,18 +98,18 @@ func (s *session) document(req *driver.Request, doc document) (*driver.Response,
 	return resp, nil
 }
 
-// A documentBody reads a document chunk by chunk. It ends with an empty chunk, or with the
-// diagnostic for a range beyond the end. A short chunk does not mean the end: a server may return
-// less than was asked for.
+// A documentBody reads a document chunk by chunk. It ends with an empty chunk or with the diagnostic
+// for a range beyond the end. A short chunk is not the end because servers may return less than
+// requested.
 type documentBody struct {
 	*session
 	doc          document
 	offset       int64 // of the next request
-	left         int64 // bytes still wanted; -1 for all
+	left         int64 // number of bytes left to request; -1 for all
 	chunk        int64
 	buf          []byte
 	started, end bool
-	short        error // why the end would be premature; nil if it would not
+	short        error // returned at the end if the document is too short
 	err          error
 }
 
@@ -128,8 +128,8 @@ func (b *documentBody) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// fill requests the next chunk. If the response does not fit into the server's buffer, which an
-// empty packet indicates, fill requests less.
+// fill requests the next chunk. An empty packet means that the response does not fit into the server's
+// buffer. In this case fill requests less.
 func (b *documentBody) fill() error {
 	if b.end || b.left == 0 {
 		return b.over()
@@ -165,8 +165,7 @@ func (b *documentBody) take(found apdu.Response, asked int64) error {
 	case !found.HasText && !beyond:
 		return missing(found)
 	case got == 0 && !b.started:
-		// At the beginning of the document, "out of range" means that it is empty or has been
-		// removed.
+		// "Out of range" at offset 0 means that the document is empty or has been removed.
 		if err := refusal(found); err != nil && (b.offset > 0 || !errors.Is(err, driver.ErrRange)) {
 			return err
 		}
@@ -199,8 +198,8 @@ func (b *documentBody) over() error {
 	return io.EOF
 }
 
-// missing returns the error for a document that the server cannot deliver. It reports a permanent
-// error if it does not know the identifier.
+// missing returns the error for a response without text. Servers report an unknown identifier as a
+// permanent error, which becomes ErrNotFound.
 func missing(found apdu.Response) error {
 	err := notFound(found, "the server has no such document")
 	var e *driver.Error
@@ -210,7 +209,7 @@ func missing(found apdu.Response) error {
 	return err
 }
 
-// cutOff turns the end of the connection within a document into an error.
+// cutOff converts the end of the connection within a document to ErrTruncated.
 func cutOff(err error) error {
 	if err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF) {
 		return &driver.Error{Code: driver.ErrTruncated, Retry: true, Err: fmt.Errorf("the connection ended within the document: %w", io.ErrUnexpectedEOF)}

@@ -11,14 +11,14 @@ import (
 	"github.com/urlget/urlget/internal/codec/apdu"
 )
 
-// A Hit is what a server says about a document that it found. It is the Sys of an entry. Unknown
+// A Hit describes a document in a search result. It is the Sys of an entry in a listing. Unknown
 // numbers are -1.
 type Hit struct {
 	Score    int64 // 0 to 1000
 	Lines    int64
 	Types    []string
 	Headline string
-	Date     string // yymmdd, as sent
+	Date     string // as sent by the server, usually yymmdd
 	Source   string
 	City     string
 	Database string
@@ -38,11 +38,11 @@ func (h Hit) EntryFacts() driver.Facts {
 	}}
 }
 
-// nothing is how the headline of the only hit begins if there are no results.
+// nothing is the beginning of the headline of the only hit if there are no results.
 const nothing = "Search produced no result"
 
-// directoryWords returns the words to search the directory of databases for. An empty query returns
-// the description of the directory itself, but every record in it begins with the word "source".
+// directoryWords returns the search terms for the directory of databases. The default is "source", the
+// first word of every record. An empty search would return the description of the directory itself.
 func directoryWords(w uri.WAIS) string {
 	if w.Search != "" {
 		return w.Search
@@ -66,7 +66,7 @@ func (s *session) index(w uri.WAIS, maxHits int) (*driver.Response, error) {
 		hits = nil
 	}
 	if err := refusal(found); err != nil && !hasScore(hits) {
-		// Hits that come with a syntax error are the server's catalogue rather than results.
+		// The hits in a response with a syntax error are the server's catalogue, not results.
 		return nil, err
 	}
 	if len(hits) >= maxHits && w.Database != "" {
@@ -88,8 +88,8 @@ func hasScore(hits []apdu.Hit) bool {
 	return slices.ContainsFunc(hits, func(h apdu.Hit) bool { return h.Score > 0 })
 }
 
-// entry returns the entry for a hit. Its URL names this server, regardless of the one in the
-// identifier, because it is this server that knows the document.
+// entry returns the entry for a hit. Its URL has the address of this server instead of the one in the
+// identifier, because only this server is known to have the document.
 func (s *session) entry(database string, h apdu.Hit) driver.Entry {
 	e := driver.Entry{
 		Name: strings.TrimSpace(wire.Text(h.Headline)), Kind: driver.EntryObject, Rel: "item",
@@ -118,7 +118,7 @@ func (s *session) entry(database string, h apdu.Hit) driver.Entry {
 // directory is the name of the database that lists the databases of a server.
 const directory = "INFO"
 
-// hitDate parses "yymmdd". Years below 70 belong to this century.
+// hitDate parses "yymmdd". Years below 69 are in the 21st century.
 func hitDate(s string) time.Time {
 	t, err := time.Parse("060102", s)
 	if err != nil {

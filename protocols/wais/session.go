@@ -14,15 +14,15 @@ import (
 	"github.com/urlget/urlget/internal/codec/apdu"
 )
 
-// maxRecord is the record size to propose: the maximum of freeWAIS.
+// maxRecord is the proposed record size, the maximum of freeWAIS, in bytes.
 const maxRecord = 100_000
 
 // A session is a connection to a server.
 type session struct {
 	conn  *driver.Conn
 	times driver.Timeouts
-	size  int64   // largest record that both sides support
-	base  uri.URI // scheme, host and port of the URLs of hits
+	size  int64   // the negotiated record size, in bytes
+	base  uri.URI // has the host and port of the URLs of hits
 	log   *slog.Logger
 }
 
@@ -46,12 +46,12 @@ func (d *opener) dial(ctx context.Context, w uri.WAIS) (*session, error) {
 	return s, nil
 }
 
-// wait sets how long the server may be silent.
+// wait sets the idle timeout of the connection.
 func (s *session) wait(d time.Duration) {
 	s.conn.SetIdle(d)
 }
 
-// init begins the session. Servers work without it, but it negotiates the record size.
+// init negotiates the record size. Servers do not require it.
 func (s *session) init(id string) error {
 	defer s.conn.ReplyTimeout(s.times.Reply)()
 	s.trace(true, "INIT search, at most %d bytes a record", maxRecord)
@@ -73,7 +73,7 @@ func (s *session) init(id string) error {
 	return nil
 }
 
-// search sends a search of either kind. Its answer comes as one packet, which may be large.
+// search sends a search and reads the response, which is a single packet and may be large.
 func (s *session) search(m apdu.Search) (apdu.Response, error) {
 	defer s.conn.Piece()()
 	s.trace(true, "%s", describeSearch(m))
@@ -115,8 +115,7 @@ func (s *session) Close() error { return s.conn.Close() }
 
 func violation(err error) error { return &driver.Error{Code: driver.ErrProtocol, Err: err} }
 
-// refusal returns the diagnostics of a response that has nothing else as an error, or nil if there
-// are none.
+// refusal returns an error for the first diagnostic of a response, or nil if there is none.
 func refusal(found apdu.Response) error {
 	if len(found.Diagnostics) == 0 {
 		return nil
@@ -135,7 +134,7 @@ func refusal(found apdu.Response) error {
 	return e
 }
 
-// notFound is like refusal, with a text of our own if the server sent none.
+// notFound is like refusal, but returns ErrNotFound with the given text if there is no diagnostic.
 func notFound(found apdu.Response, text string) error {
 	if err := refusal(found); err != nil {
 		return err

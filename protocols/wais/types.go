@@ -9,7 +9,7 @@ import (
 	"github.com/urlget/urlget/internal/codec/apdu"
 )
 
-// The document types that have a meaning to the driver.
+// Document types that the driver handles.
 const (
 	typeText   = "TEXT"
 	typeSource = "WSRC" // the description of a database
@@ -37,8 +37,8 @@ func mediaType(docType string) string {
 	return "application/octet-stream"
 }
 
-// chooseType chooses one of the types of a document, given as "TEXT,PS": the one that req demands
-// by name or media type, or else the one that it prefers, or else the first.
+// chooseType selects one of the types in a list such as "TEXT,PS". It returns req.View, the first
+// match of req.Accept, or the first type. Both fields hold WAIS types or media types.
 func chooseType(list string, req *driver.Request) (string, error) {
 	types := strings.Split(list, ",")
 	find := func(want string) int {
@@ -62,7 +62,7 @@ func chooseType(list string, req *driver.Request) (string, error) {
 	return types[0], nil
 }
 
-// views lists types with their media types, for people.
+// views formats types with their media types for a hint.
 func views(types []string) string {
 	var list []string
 	for _, t := range types {
@@ -73,7 +73,7 @@ func views(types []string) string {
 
 func hasType(h apdu.Hit, docType string) bool { return slices.Contains(h.Types, docType) }
 
-// first returns the first type, which is the one that the server prefers.
+// first returns the first type, which the server prefers.
 func first(types []string) string {
 	if len(types) == 0 {
 		return typeText

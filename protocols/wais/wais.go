@@ -1,9 +1,9 @@
-// Package wais is the driver for wais: searches in databases of WAIS servers, and the documents
-// that they find (RFC 1738, section 3.9; RFC 1625).
+// Package wais is the driver for wais URLs (RFC 1738, section 3.9). It searches databases and retrieves
+// documents over WAIS (RFC 1625).
 //
-//	wais://host/                  the databases of a server
-//	wais://host/database          what a database is: its WSRC record
-//	wais://host/database?words    the documents that match, best first
+//	wais://host/                  a listing of the databases of a server
+//	wais://host/database          the description of a database, its WSRC record
+//	wais://host/database?words    a listing of the matching documents, best first
 //	wais://host/database/TYPE/ID  a document
 package wais
 
@@ -24,13 +24,13 @@ const port = 210
 
 // Options configures the driver. The zero value is the default.
 type Options struct {
-	MaxHits int // maximum number of documents found; 0 means 100
+	MaxHits int // maximum number of results of a search; 0 means 100
 }
 
-// Load registers the driver with its defaults.
+// Load registers the driver with the default options.
 func Load(env driver.Env, reg *driver.Registry) { With(Options{})(env, reg) }
 
-// With is like Load, with options.
+// With returns a loader that registers the driver with opts.
 func With(opts Options) driver.Loader {
 	if opts.MaxHits <= 0 {
 		opts.MaxHits = 100
@@ -87,7 +87,7 @@ func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Respons
 	return resp, nil
 }
 
-// parse decodes a URL and checks it.
+// parse parses and validates a URL.
 func parse(u uri.URI) (uri.WAIS, error) {
 	w, err := uri.ParseWAIS(u)
 	switch {
@@ -103,7 +103,7 @@ func parse(u uri.URI) (uri.WAIS, error) {
 	return w, nil
 }
 
-// describe returns the WSRC record of a database, which is found by a search for no words.
+// describe retrieves the WSRC record of a database, which an empty search returns.
 func (s *session) describe(req *driver.Request, w uri.WAIS) (*driver.Response, error) {
 	found, err := s.search(apdu.Search{Database: w.Database, MaxHits: 10})
 	if err != nil {
@@ -163,7 +163,7 @@ func (d *opener) Explain(req *driver.Request) ([]string, error) {
 		"SEARCH type 1 for the WSRC document found"), nil
 }
 
-// describeSearch describes a search for people.
+// describeSearch describes a search for traces.
 func describeSearch(m apdu.Search) string {
 	database := "the directory of databases"
 	if m.Database != "" {
@@ -176,7 +176,7 @@ func describeSearch(m apdu.Search) string {
 		database, m.Document, strings.ToValidUTF8(m.Type, "?"), m.From, m.To)
 }
 
-// describeResponse describes the result of a search for people.
+// describeResponse describes a response for traces.
 func describeResponse(found apdu.Response) string {
 	var parts []string
 	if found.HasText {

@@ -28,7 +28,7 @@ func start(t testing.TB, tree fs.FS) *waisd.Server {
 	return waisd.Start(t, waisd.Options{Tree: tree})
 }
 
-// below puts a tree into a folder, as the server's databases are folders.
+// below mounts a tree in a directory, because the server's databases are directories.
 type below struct {
 	name string
 	tree fs.FS
@@ -53,12 +53,12 @@ func TestConformance(t *testing.T) {
 				Load: wais.Load,
 				URL: func(name string) string {
 					if info, err := fs.Stat(tree, name); err == nil && info.IsDir() {
-						return "" // a database is no directory
+						return "" // databases have no subdirectories
 					}
 					return s.Document("db", name)
 				},
 				Log: s.Log,
-				// Messages have no lines: identifiers and words are sent by length.
+				// Messages are not lines: identifiers and words have a length prefix.
 				Escaped: true,
 				Fault:   s.Fail,
 			}
@@ -179,7 +179,7 @@ func TestTheTypeIsChosenByPreference(t *testing.T) {
 	}
 }
 
-// serveOnce answers the messages of one connection with packets in turn.
+// serveOnce starts a server that sends one of the packets after each request on a connection.
 func serveOnce(t *testing.T, answers ...[]byte) (addr string) {
 	t.Helper()
 	return servers.Start(t, servers.Config{}, func(c *servers.Conn) {
@@ -231,8 +231,8 @@ func TestHowServersAreOdd(t *testing.T) {
 	}
 }
 
-// The length in a URL counts: a server that knows the document no more may say only that nothing is
-// in range.
+// The driver checks the length in the URL, because some servers report a removed document only as
+// "out of range".
 func TestTheSizeInTheURLIsHeld(t *testing.T) {
 	t.Parallel()
 	accepted := apdu.Init{Size: 100000, Accepted: true}.EncodeResponse()
@@ -312,7 +312,7 @@ func TestExplainTellsTheMessages(t *testing.T) {
 	}
 }
 
-// Both directions are recorded in lines that say what the messages mean.
+// The trace describes the messages of both directions.
 func TestTheConversationIsRecorded(t *testing.T) {
 	t.Parallel()
 	s := start(t, library)

@@ -104,7 +104,7 @@ func (c *session) handle(packet []byte) bool {
 	case m.Type == "":
 		return false // freeWAIS crashes here
 	case m.To-m.From > Buffer-overhead:
-		return c.send(nil) // it does not fit
+		return c.send(nil) // the response would not fit
 	}
 	return c.retrieve(m)
 }
