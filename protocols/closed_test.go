@@ -10,8 +10,8 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// TestReadAfterClose checks that a Read after Close is not a network failure, which another try
-// might solve.
+// TestReadAfterClose checks that a Read after Close does not return a network failure, which would be
+// retried.
 func TestReadAfterClose(t *testing.T) {
 	t.Parallel()
 	all, client := sites(t)

@@ -30,7 +30,7 @@ func TestEveryWaitEnds(t *testing.T) {
 	}
 }
 
-// TestEveryWaitEndsOverUDP has servers that send datagrams repeatedly.
+// TestEveryWaitEndsOverUDP checks servers that send datagrams repeatedly.
 func TestEveryWaitEndsOverUDP(t *testing.T) {
 	t.Parallel()
 	packet := func(cid uint16, seq int, text string) []byte {

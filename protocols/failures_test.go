@@ -11,8 +11,8 @@ import (
 	"github.com/urlget/urlget/fetchtest"
 )
 
-// TestRetrievalsOverAFailingNetwork disturbs each operation of retrievals for every scheme over
-// TCP. Some schemes have further tests of their own.
+// TestRetrievalsOverAFailingNetwork injects a failure into each network operation of retrievals, for
+// every scheme over TCP. Some schemes have further tests of their own.
 func TestRetrievalsOverAFailingNetwork(t *testing.T) {
 	t.Parallel()
 	all, client := sites(t)

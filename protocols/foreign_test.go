@@ -49,7 +49,7 @@ import (
 // own stands for the origin of the URL itself.
 const own = "own"
 
-// provenances are the ways in which a URL reaches a client.
+// provenances lists the ways in which a URL reaches a client.
 var provenances = []struct {
 	name      string
 	from      string // own for a page of the same origin
@@ -73,7 +73,7 @@ var provenances = []struct {
 	{name: "job of a crawl, redirect", redirect: true, untrusted: true, foreign: true},
 }
 
-// A loan is a secret or resource of the user that a driver may use.
+// A loan is a secret or resource of the user that a driver may use, such as a login or a key.
 type loan struct {
 	name    string
 	schemes []string
@@ -94,7 +94,7 @@ type lending struct {
 	hostless bool
 }
 
-// nothing explains why a driver uses nothing of the user.
+// nothing gives the reasons why drivers use no resources of the user, by scheme.
 var nothing = map[string]string{
 	"afs": "Local", "file": "Local", "mid": "Local",
 	"data":   "the content is the URL",
@@ -149,7 +149,7 @@ func TestForeignRequestsUseNothingOfTheUser(t *testing.T) {
 	}
 }
 
-// TestEveryDriverHasARowOfWhatItLends fails for a new driver without a row.
+// TestEveryDriverHasARowOfWhatItLends fails for a new driver without a row in the table.
 func TestEveryDriverHasARowOfWhatItLends(t *testing.T) {
 	t.Parallel()
 	c := fetch.New(nil, protocols.All)
@@ -163,7 +163,7 @@ func TestEveryDriverHasARowOfWhatItLends(t *testing.T) {
 	for _, s := range c.Schemes() {
 		_, without := nothing[s.Name]
 		switch {
-		case s.State() == driver.StateNamesOnly && !without && !known[s.Name]: // it does not even connect
+		case s.State() == driver.StateNamesOnly && !without && !known[s.Name]: // the driver never connects
 		case !known[s.Name] && !without:
 			t.Errorf("%s: say in loans what of the user's its driver may use, or in nothing why it has none", s.Name)
 		case known[s.Name] && without:
@@ -183,7 +183,7 @@ func TestEveryDriverHasARowOfWhatItLends(t *testing.T) {
 	}
 }
 
-// lure redirects to a URL.
+// lure returns a loader for a driver that redirects to a URL.
 func lure(to string) fetch.Loader {
 	return func(_ driver.Env, reg *driver.Registry) {
 		reg.Register(fetch.Scheme{Name: "lure", Ops: []fetch.Op{fetch.OpGet, fetch.OpStat, fetch.OpList, fetch.OpDial},

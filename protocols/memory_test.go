@@ -30,7 +30,7 @@ func TestEndlessAnswersTakeLittleMemory(t *testing.T) {
 	all, client := sites(t)
 	for name, tt := range all {
 		if tt.session {
-			continue // they are not stored
+			continue // sessions are not stored
 		}
 		u := uri.MustParse(tt.url)
 		try := func(n *floodingNetwork) {

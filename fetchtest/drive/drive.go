@@ -1,10 +1,10 @@
-// Package drive makes requests in the tests of drivers and judges how they end.
+// Package drive makes requests in tests of drivers and checks their results.
 //
 //	c := drive.Client(t, nil, finger.Load)
 //	drive.Gets(t, c, s.URL+"/joe", "Joe\r\n")
 //	drive.Fails(t, c, s.URL+"/nobody", fetch.ErrNotFound)
 //
-// Requests have the context of the test; Read takes those that have one of their own.
+// Requests use the context of the test. For a request with another context, use Read.
 package drive
 
 import (

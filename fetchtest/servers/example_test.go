@@ -58,7 +58,7 @@ func Example() {
 	// ["GET one" "QUIT" "GET two"]
 }
 
-// Only the response about one user never ends.
+// Only the response to one request never ends.
 func ExampleServer_Arm() {
 	s, err := queryd.New(queryd.Options{Scheme: "finger"})
 	if err != nil {

@@ -21,15 +21,15 @@ func TestConformance(t *testing.T) {
 			URL: func(name string) string {
 				content, err := fs.ReadFile(tree, name)
 				if err != nil {
-					return "" // what does not exist has no URL
+					return "" // a missing file has no URL
 				}
 				u := "data:application/octet-stream;base64," + base64.StdEncoding.EncodeToString(content)
-				if len(u) > 1<<20 { // longer ones only take time
+				if len(u) > 1<<20 { // longer URLs only take time
 					return ""
 				}
 				return u
 			},
-			Escaped: true, // what is encoded is data
+			Escaped: true, // the encoded text is data
 		}
 	}})
 }

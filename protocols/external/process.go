@@ -45,7 +45,7 @@ func (p *pipe) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// killDelay is how long to wait for output of the program's children after the program has exited.
+// killDelay limits the wait for output of the program's children after the program has exited.
 const killDelay = time.Second
 
 // start starts a program for req. It is killed, together with its children, when ctx is done or the

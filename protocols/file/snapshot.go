@@ -12,7 +12,7 @@ import (
 	"github.com/urlget/urlget/fetch/driver"
 )
 
-// copyChunk is how many bytes the kernel may move between two checks of the context.
+// copyChunk limits the number of bytes that the kernel moves between two checks of the context.
 const copyChunk = 16 << 20
 
 // A snapshot reads as many bytes as a file had when it was opened, even if more are appended.

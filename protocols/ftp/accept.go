@@ -11,7 +11,7 @@ import (
 )
 
 // lateWait limits the wait for a data connection after the final reply of its transfer. The server
-// connected before the reply, so only Accept is missing.
+// connected before the reply, so only Accept remains.
 const lateWait = time.Second
 
 // A pendingConn is a data connection that the server will open.

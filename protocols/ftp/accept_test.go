@@ -69,8 +69,8 @@ func active(conn net.Conn, do func(control net.Conn, data string)) {
 	}
 }
 
-// TestActiveServers has servers that report that they cannot connect; the client must not wait for
-// the timeout. Data may come before or after any reply.
+// TestActiveServers checks replies of servers that cannot connect: the client must not wait for the
+// timeout. It also sends the data before and after each reply.
 func TestActiveServers(t *testing.T) {
 	t.Parallel()
 	say := func(c net.Conn, lines ...string) {

@@ -11,7 +11,7 @@ import (
 	"github.com/urlget/urlget/internal/transcript"
 )
 
-// TestConversationsOverAFailingNetwork disturbs each transcript at each operation.
+// TestConversationsOverAFailingNetwork injects a failure into each network operation of each transcript.
 func TestConversationsOverAFailingNetwork(t *testing.T) {
 	t.Parallel()
 	for _, tt := range transcripts() {
@@ -40,8 +40,8 @@ func TestConversationsOverAFailingNetwork(t *testing.T) {
 	}
 }
 
-// TestRetrievalsOverAFailingNetwork disturbs each operation of retrievals from a server that
-// replies to anything.
+// TestRetrievalsOverAFailingNetwork injects a failure into each network operation of retrievals. The
+// server replies to every command.
 func TestRetrievalsOverAFailingNetwork(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -50,7 +50,7 @@ func TestRetrievalsOverAFailingNetwork(t *testing.T) {
 		part       fetch.Range
 		client     Options
 		server     ftpd.Options
-		again      bool // a second time, on the connection of the first
+		again      bool // repeat the retrieval on the same connection
 		unsized    bool // the size is unknown
 		ends       fetch.LineEnds
 	}{

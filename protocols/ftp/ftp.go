@@ -69,7 +69,7 @@ func With(opts Options) driver.Loader {
 	}
 }
 
-// idleTime is how long an idle connection is kept. Servers hang up after some minutes.
+// idleTime is the time after which an idle connection is closed. Servers close it after some minutes.
 const idleTime = time.Minute
 
 type opener struct {

@@ -16,14 +16,14 @@ import (
 // TestTheOtherKind requests directories as files, and files as directories.
 func TestTheOtherKind(t *testing.T) {
 	t.Parallel()
-	vague := map[string]string{"RETR": "550 Failed to open file.\r\n"} // as vsftpd has it
+	vague := map[string]string{"RETR": "550 Failed to open file.\r\n"} // the reply of vsftpd
 	for _, tt := range []struct {
 		name, path string
 		op         fetch.Op
 		server     ftpd.Options
 		code       fetch.Code
 		want       string // in the error, after "ftp://HOST"
-		not        bool   // the error must not have it
+		not        bool   // the error must not contain want
 	}{
 		{name: "get of a directory", path: "/pub/sub", code: fetch.ErrRefused, want: "it is a directory: ftp://$/pub/sub/"},
 		{name: "get of one, vaguely refused", path: "/pub", server: ftpd.Options{Replies: vague}, code: fetch.ErrRefused, want: "it is a directory: ftp://$/pub/"},
@@ -67,8 +67,7 @@ func TestTheOtherKind(t *testing.T) {
 	}
 }
 
-// TestTypeAfterAFailure has a TYPE whose reply was lost, because a command in the same batch
-// failed.
+// TestTypeAfterAFailure loses the reply to TYPE because another command in the same batch fails.
 func TestTypeAfterAFailure(t *testing.T) {
 	t.Parallel()
 	s := ftpd.Start(t, ftpd.Options{Tree: small})
@@ -82,7 +81,7 @@ func TestTypeAfterAFailure(t *testing.T) {
 	}
 }
 
-// TestAnnouncedSize has servers without SIZE that announce a size and send less.
+// TestAnnouncedSize uses servers without SIZE that send fewer bytes than they announce.
 func TestAnnouncedSize(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -135,7 +134,7 @@ func TestAnnouncedSize(t *testing.T) {
 	}
 }
 
-// TestSizesOfListings has a listing announced with the size of the directory.
+// TestSizesOfListings checks a server that announces a listing with the size of the directory.
 func TestSizesOfListings(t *testing.T) {
 	t.Parallel()
 	addr := transcript.Play(t, "-- control --\nS: 220 Ready\nC: USER anonymous\nS: 331 ?\nC: PASS urlget@\nS: 230 in\n"+

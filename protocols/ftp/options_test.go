@@ -57,7 +57,7 @@ func TestGuessDir(t *testing.T) {
 	if resp.Kind != fetch.KindListing || resp.URL.String() != "ftp://"+s.Addr+"/pub/sub/" {
 		t.Errorf("%v at %s", resp.Kind, resp.URL)
 	}
-	drive.Fails(t, c, "ftp://"+s.Addr+"/pub/none", fetch.ErrNotFound) // what is not there
+	drive.Fails(t, c, "ftp://"+s.Addr+"/pub/none", fetch.ErrNotFound) // a missing file
 }
 
 // TestPattern checks the matches of an asterisk, and that each of their URLs names one file.

@@ -24,7 +24,7 @@ func TestServersThatLoseCommands(t *testing.T) {
 		name, path string
 		op         fetch.Op
 		part       fetch.Range
-		want       string // "" for what has no content
+		want       string // "" if there is no content
 		server     ftpd.Options
 	}{
 		{name: "get", path: "/etc/motd", want: "Welcome to etc.\n"},
@@ -62,7 +62,7 @@ func TestServersThatLoseCommands(t *testing.T) {
 	}
 }
 
-// TestManyMeetAServerThatLosesCommands starts several requests at once, and each detects the loss.
+// TestManyMeetAServerThatLosesCommands starts several requests at once. Each one detects the loss.
 func TestManyMeetAServerThatLosesCommands(t *testing.T) {
 	t.Parallel()
 	s := ftpd.Start(t, ftpd.Options{Tree: small, OneByOne: true})
@@ -76,8 +76,8 @@ func TestManyMeetAServerThatLosesCommands(t *testing.T) {
 	wg.Wait()
 }
 
-// TestWhatTravelsTogether has servers that reply only after all commands of a batch have arrived.
-// Each line of the commands is one batch.
+// TestWhatTravelsTogether checks which commands are sent together. The servers reply only after all
+// commands of a batch have arrived. Each line of the commands is one batch.
 func TestWhatTravelsTogether(t *testing.T) {
 	t.Parallel()
 	replies := map[string]string{"PWD": `257 "/"`, "CWD": "250 ok", "TYPE": "200 ok", "SIZE": "213 9", "MDTM": "213 19991231235958"}
@@ -116,7 +116,7 @@ func TestWhatTravelsTogether(t *testing.T) {
 	}
 }
 
-// TestHangingUpOnCommands has a server that closes the connection after pipelined commands.
+// TestHangingUpOnCommands checks a server that closes the connection after pipelined commands.
 func TestHangingUpOnCommands(t *testing.T) {
 	t.Parallel()
 	const login = "S: 220 Ready\nC: USER anonymous\nS: 331 ?\nC: PASS urlget@\nS: 230 in\n"
@@ -179,8 +179,8 @@ func TestReaders(t *testing.T) {
 	}
 }
 
-// TestAStrayReply has servers that send extra replies at the end of a transfer. They must not be
-// taken for the reply to the next command.
+// TestAStrayReply checks servers that send extra replies at the end of a transfer. The client must not
+// use them as replies to the next command.
 func TestAStrayReply(t *testing.T) {
 	t.Parallel()
 	for _, stray := range []string{"226 Done, as I said.\r\n", "226-Done,\r\n226 as I said.\r\n", "220 Ready.\r\n", "\r\n", "2"} {
@@ -196,7 +196,7 @@ func TestAStrayReply(t *testing.T) {
 	}
 }
 
-// TestALateStrayReply has an extra reply after the next command was sent.
+// TestALateStrayReply sends an extra reply after the next command.
 func TestALateStrayReply(t *testing.T) {
 	t.Parallel()
 	const begin = "S: 220 Ready\nC: USER anonymous\nS: 331 ?\nC: PASS urlget@\nS: 230 in\nC: TYPE I\nS: 200 ok\n"

@@ -88,8 +88,8 @@ func flood(c *servers.Conn, text string) {
 	}
 }
 
-// TestEveryReplyIsBounded has servers whose replies drip or do not end, one reply at a time. Each
-// wait must end, after at most two tries and two connections.
+// TestEveryReplyIsBounded replaces one reply at a time by one that is very slow or does not end. Each
+// wait must end after at most two tries and two connections.
 func TestEveryReplyIsBounded(t *testing.T) {
 	t.Parallel()
 	const reply, most = 150 * time.Millisecond, 15 * time.Second // most allows for a busy machine

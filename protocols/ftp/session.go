@@ -187,7 +187,7 @@ func (s *session) protectData() error {
 		return nil
 	}
 	return s.say(
-		step{line: "PBSZ 0", then: func(wire.Reply) error { return nil }}, // the reply to PROT decides
+		step{line: "PBSZ 0", then: func(wire.Reply) error { return nil }}, // only the reply to PROT matters
 		step{line: "PROT P", then: func(r wire.Reply) error {
 			if r.Code/100 != 2 {
 				e := refusal("PROT P", r)

@@ -193,7 +193,7 @@ func TestSecondAttempt(t *testing.T) {
 	}
 }
 
-// TestAttemptsAreBounded has a server that accepts no login, and one whose nonce is always stale.
+// TestAttemptsAreBounded checks a server that accepts no login, and one whose nonce is always stale.
 func TestAttemptsAreBounded(t *testing.T) {
 	t.Parallel()
 	for name, challenge := range map[string]string{
@@ -362,7 +362,7 @@ func TestProxyAuthentication(t *testing.T) {
 	}
 }
 
-// TestProxyAndServerAsk has a proxy and a server that both request a login.
+// TestProxyAndServerAsk checks a proxy and a server that both request a login.
 func TestProxyAndServerAsk(t *testing.T) {
 	t.Parallel()
 	server, proxy := basicGuard(), digestGuard("MD5", md5.New, true)

@@ -16,7 +16,7 @@ import (
 	urlhttp "github.com/urlget/urlget/protocols/http"
 )
 
-// TestBrokenServers has responses that are malformed, truncated or endless.
+// TestBrokenServers checks responses that are malformed, truncated or endless.
 func TestBrokenServers(t *testing.T) {
 	t.Parallel()
 	const ok = "HTTP/1.1 200 OK\r\n"
@@ -63,7 +63,7 @@ func TestBrokenServers(t *testing.T) {
 	}
 }
 
-// TestOddServers has responses that break a rule without being ambiguous.
+// TestOddServers checks responses that violate a rule without being ambiguous.
 func TestOddServers(t *testing.T) {
 	t.Parallel()
 	const ok, chunked = "HTTP/1.1 200 OK\r\n", "Transfer-Encoding: chunked\r\n\r\n2\r\nab\r\n0\r\n"
@@ -104,7 +104,7 @@ func TestEndByClose(t *testing.T) {
 	}
 }
 
-// TestSilence has servers that become silent.
+// TestSilence checks servers that become silent.
 func TestSilence(t *testing.T) {
 	t.Parallel()
 	const short = 50 * time.Millisecond
@@ -150,8 +150,7 @@ func TestReplyLongerThanIdle(t *testing.T) {
 	drive.Gets(t, c, u, "late")
 }
 
-// TestSlowReader has a reader that pauses for longer than the idle timeout, which only applies to
-// the server.
+// TestSlowReader pauses reading for longer than the idle timeout, which only applies to the server.
 func TestSlowReader(t *testing.T) { // not parallel, because it measures time
 	const size = 8 << 20 // exceeds all buffers
 	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { w.Write(make([]byte, size)) })

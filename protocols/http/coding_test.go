@@ -119,8 +119,8 @@ func TestCodingNotAskedFor(t *testing.T) {
 	}
 }
 
-// TestMoreThanAnnounced has bodies that exceed Content-Length or the range. The surplus is not
-// returned.
+// TestMoreThanAnnounced checks bodies that exceed Content-Length or the range. The client must not
+// return the surplus.
 func TestMoreThanAnnounced(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 100_000)
@@ -162,7 +162,8 @@ func TestMoreThanAnnounced(t *testing.T) {
 	}
 }
 
-// TestCodingsWithoutContent has endless codings without content, which never reach the size limit.
+// TestCodingsWithoutContent checks endless encoded bodies without content, to which the size limit
+// does not apply.
 func TestCodingsWithoutContent(t *testing.T) {
 	t.Parallel()
 	empty := encode(t, "gzip", nil)

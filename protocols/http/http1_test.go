@@ -33,10 +33,10 @@ func TestConnectionsAreKept(t *testing.T) {
 		name         string
 		op           fetch.Op
 		method       string
-		answers      []string // on each connection; it is closed after the last, and for "" without an answer
+		answers      []string // responses on each connection, which is then closed; "" closes it without a response
 		early        bool     // the body of the first response is closed before its end
 		conns, asked int32
-		lost         fetch.Code // of the second request, "" if there is a response
+		lost         fetch.Code // error class of the second request, "" if there is a response
 	}{
 		{name: "a length", answers: []string{whole, whole, whole}, conns: 1, asked: 2},
 		{name: "chunks", answers: []string{ok + "Transfer-Encoding: chunked\r\n\r\n2\r\nab\r\n0\r\nX: y\r\n\r\n", whole, whole}, conns: 1, asked: 2},
@@ -99,8 +99,8 @@ func TestConnectionsAreKept(t *testing.T) {
 	}
 }
 
-// TestAnswersThatNobodyAskedFor has responses on an idle connection, which must not be taken for
-// that of the next request.
+// TestAnswersThatNobodyAskedFor sends responses on an idle connection. The client must not use them as
+// the response to the next request.
 func TestAnswersThatNobodyAskedFor(t *testing.T) {
 	t.Parallel()
 	for _, unasked := range []string{"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nxy", "HTTP/1.1 408 Request Timeout\r\n\r\n", "\r\n"} {
@@ -129,7 +129,7 @@ func TestAnswersThatNobodyAskedFor(t *testing.T) {
 	}
 }
 
-// A brittleConn fails all writes except the first. If halved is set, it writes half of that.
+// A brittleConn fails all writes except the first. If halved is set, the first one writes only half.
 type brittleConn struct {
 	net.Conn
 	halved bool
@@ -148,8 +148,8 @@ func (c *brittleConn) Write(p []byte) (int, error) {
 	return n, syscall.ECONNRESET
 }
 
-// TestRequestsThatWereNotSent checks that they are sent on another connection, because the server
-// has not received them.
+// TestRequestsThatWereNotSent checks that the client retries a request on another connection if it
+// could not be written.
 func TestRequestsThatWereNotSent(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -193,8 +193,8 @@ func TestRequestsThatWereNotSent(t *testing.T) {
 	}
 }
 
-// TestAnswersToHalfARequest has a server that refuses a long request before it has read it, and
-// closes the connection.
+// TestAnswersToHalfARequest checks a server that refuses a long request before it has read all of it,
+// and closes the connection.
 func TestAnswersToHalfARequest(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS != "linux" {
@@ -211,7 +211,7 @@ func TestAnswersToHalfARequest(t *testing.T) {
 	}
 }
 
-// TestConnectionsWithMoreAreClosed has data after a response. The connection must not be kept.
+// TestConnectionsWithMoreAreClosed sends data after a response. The client must close the connection.
 func TestConnectionsWithMoreAreClosed(t *testing.T) {
 	t.Parallel()
 	for _, answer := range []string{"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nabc", "HTTP/1.1 204 No Content\r\n\r\nabc"} {

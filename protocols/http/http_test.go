@@ -273,7 +273,8 @@ func TestUntrustedServer(t *testing.T) {
 	drive.Fails(t, newClient(t, nil, urlhttp.Options{}), strings.Replace(plain, "http", "https", 1), fetch.ErrTLS) // TLS to a server without
 }
 
-// TestClientCertificateWanted has a server that refuses after the handshake, in TLS 1.3.
+// TestClientCertificateWanted checks a server that requires a client certificate. In TLS 1.3 it
+// refuses the client after the handshake.
 func TestClientCertificateWanted(t *testing.T) {
 	t.Parallel()
 	srv := httptest.NewUnstartedServer(http.NotFoundHandler())
@@ -284,7 +285,7 @@ func TestClientCertificateWanted(t *testing.T) {
 	drive.Fails(t, newClient(t, &fetch.Options{TLS: trust(srv)}, urlhttp.Options{}), srv.URL, fetch.ErrTLS)
 }
 
-// TestStreamReset has an HTTP/2 server that resets a stream before the response.
+// TestStreamReset checks an HTTP/2 server that resets a stream before the response.
 func TestStreamReset(t *testing.T) {
 	t.Parallel()
 	srv := newServer(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }), "h2")

@@ -7,7 +7,7 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// TestLoginsAreBounded has a server that invents realms, which must not fill the cache.
+// TestLoginsAreBounded checks that a server with many realms cannot fill the cache.
 func TestLoginsAreBounded(t *testing.T) {
 	t.Parallel()
 	var s logins

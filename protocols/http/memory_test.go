@@ -43,8 +43,8 @@ func peak(f func()) uint64 {
 	}
 }
 
-// TestMemory has servers that send as much as they can where a client must buffer. It measures the
-// heap, including that of the servers, so it is not parallel.
+// TestMemory checks servers that send as much data as possible where a client must buffer. It measures
+// the heap, including that of the servers, so it is not parallel.
 func TestMemory(t *testing.T) {
 	const most = 64 << 20
 	field := "X-Y: " + strings.Repeat("y", 4000) + "\r\n"

@@ -16,7 +16,7 @@ import (
 	urlhttp "github.com/urlget/urlget/protocols/http"
 )
 
-// TestPartialContent has valid and invalid responses to a request for five bytes at offset 10.
+// TestPartialContent checks valid and invalid responses to a request for five bytes at offset 10.
 func TestPartialContent(t *testing.T) {
 	t.Parallel()
 	part := func(fields ...string) string {

@@ -25,9 +25,9 @@ type claimedConn struct {
 
 func (c claimedConn) RemoteAddr() net.Addr { return c.peer }
 
-// TestAPublicPageStaysPublic has a host with a public web server and, on another port, a private
-// one, as the operator of a name server can arrange. The user's own request to the private one does
-// not make it accessible from the public page, with new or reused connections.
+// TestAPublicPageStaysPublic uses a host with a public web server and, on another port, a private one,
+// as the operator of a name server can arrange. The user's own request to the private server does not
+// make it accessible from the public page, with new or reused connections.
 func TestAPublicPageStaysPublic(t *testing.T) {
 	t.Parallel()
 	for _, proto := range []string{"", "http/1.1", "h2"} {
@@ -87,8 +87,8 @@ func TestAPublicPageStaysPublic(t *testing.T) {
 	}
 }
 
-// TestLoginsAreForWhatTheUserNamed has a page of another origin that leads to a server with a
-// cached login. The login is used neither for it nor for its redirects within the server.
+// TestLoginsAreForWhatTheUserNamed follows a link from another origin to a server with a cached login.
+// The client must not use the login for the link or for redirects within the server.
 func TestLoginsAreForWhatTheUserNamed(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex

@@ -26,7 +26,7 @@ func of(text string) func() (io.ReadCloser, error) {
 	return func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(text)), nil }
 }
 
-// told responds with a description of the request.
+// told is a handler that responds with a description of the request.
 func told(w http.ResponseWriter, r *http.Request) {
 	content, err := io.ReadAll(r.Body)
 	fmt.Fprintf(w, "%s %s %d %v %q %v", r.Method, r.URL.Path, r.ContentLength, r.TransferEncoding, content, err)
@@ -70,7 +70,7 @@ func TestWhatIsSent(t *testing.T) {
 	}
 }
 
-// redirecting responds to /CODE with a redirect to /end, which describes the request.
+// redirecting is a handler that redirects /CODE to /end, where it describes the request.
 func redirecting(w http.ResponseWriter, r *http.Request) {
 	var status int
 	if _, err := fmt.Sscanf(r.URL.Path, "/%d", &status); err != nil {

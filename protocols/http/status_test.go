@@ -101,7 +101,7 @@ func TestRetryAfter(t *testing.T) {
 	}
 }
 
-// TestErrorsAreClean has control characters in displayed texts.
+// TestErrorsAreClean checks that displayed texts contain no control characters.
 func TestErrorsAreClean(t *testing.T) {
 	t.Parallel()
 	u := raw(t, "HTTP/1.1 404 Not \x1b[2J\x07Found\r\nContent-Length: 0\r\n\r\n", false)

@@ -13,7 +13,7 @@ import (
 	urlhttp "github.com/urlget/urlget/protocols/http"
 )
 
-// TestUploadsThatStandStillEnd has a server that responds to pings without opening the window, so
+// TestUploadsThatStandStillEnd checks a server that responds to pings without opening the window, so
 // that the connection is not idle. Slow progress and a slow source of the body are not errors.
 func TestUploadsThatStandStillEnd(t *testing.T) {
 	t.Parallel()

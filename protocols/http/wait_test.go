@@ -28,7 +28,7 @@ func drip(w io.Writer, every time.Duration, pieces ...string) {
 	}
 }
 
-// TestWaitsEnd has servers that are never silent and never finish. Each wait must end after a small
+// TestWaitsEnd checks servers that are never silent and never finish. Each wait must end after a small
 // multiple of the limit.
 func TestWaitsEnd(t *testing.T) {
 	t.Parallel()

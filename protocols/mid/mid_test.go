@@ -136,7 +136,7 @@ func TestOthersDoNotGetAtTheMail(t *testing.T) {
 	}
 }
 
-// TestUntrustedRequestsDoNotGetAtTheMail has requests of a queue, without From or with one that the
+// TestUntrustedRequestsDoNotGetAtTheMail makes requests of a queue, without From or with one that the
 // author chose.
 func TestUntrustedRequestsDoNotGetAtTheMail(t *testing.T) {
 	t.Parallel()

@@ -184,8 +184,8 @@ func TestHowASessionEnds(t *testing.T) {
 	}
 }
 
-// TestWhatCameIsKeptWhenNothingCanBeSent has a server that sends a message, closes the session and
-// disconnects.
+// TestWhatCameIsKeptWhenNothingCanBeSent checks that a received message can be read after a write has
+// failed. The server sends a message, closes the session and disconnects.
 func TestWhatCameIsKeptWhenNothingCanBeSent(t *testing.T) {
 	t.Parallel()
 	told := make(chan struct{})
@@ -257,7 +257,8 @@ func TestHandshakes(t *testing.T) {
 	}
 }
 
-// TestRefusalsThatDoNotEnd are reported after their heads, with the received part of their pages.
+// TestRefusalsThatDoNotEnd checks that a refusal with an endless body is reported with the part of the
+// body that was received.
 func TestRefusalsThatDoNotEnd(t *testing.T) {
 	t.Parallel()
 	u := start(t, func(w http.ResponseWriter, _ *http.Request) {
@@ -442,7 +443,8 @@ func TestContextEndsReads(t *testing.T) {
 	}
 }
 
-// TestKeepAlive checks that a silent server that responds to pings is kept, and another is not.
+// TestKeepAlive checks that a session lasts while a silent server responds to pings, and ends if it
+// does not.
 func TestKeepAlive(t *testing.T) {
 	t.Parallel()
 	const idle = 2 * time.Second

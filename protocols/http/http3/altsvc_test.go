@@ -118,7 +118,7 @@ func TestServices(t *testing.T) {
 	}
 }
 
-// TestServicesAreBounded limits the state that hostile servers can create.
+// TestServicesAreBounded checks the limits of the state that hostile servers can create.
 func TestServicesAreBounded(t *testing.T) {
 	t.Parallel()
 	s := newServices()

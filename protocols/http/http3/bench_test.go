@@ -12,8 +12,7 @@ import (
 	"github.com/urlget/urlget/protocols/http/http3"
 )
 
-// BenchmarkGiB retrieves 1 GiB over loopback by HTTP/3, and by HTTP/2 and HTTP/1.1 for comparison,
-// from servers in the same process.
+// BenchmarkGiB retrieves 1 GiB over HTTP/3, HTTP/2 and HTTP/1.1, from servers in the same process.
 func BenchmarkGiB(b *testing.B) {
 	const size = 1 << 30
 	chunk := make([]byte, 256<<10)

@@ -51,7 +51,7 @@ func TestConformance(t *testing.T) {
 	fetchtest.Run(t, h)
 }
 
-// TestBrokenServers has responses that are malformed, truncated or endless.
+// TestBrokenServers checks responses that are malformed, truncated or endless.
 func TestBrokenServers(t *testing.T) {
 	t.Parallel()
 	ok := head(":status", "200")
@@ -171,8 +171,8 @@ func TestLossInMidBody(t *testing.T) {
 	}
 }
 
-// TestCutOffWithoutALength has a stream that ends within a frame, which quic-go reports as
-// complete. The framing of the response is therefore unverifiable.
+// TestCutOffWithoutALength ends a stream within a frame, which quic-go reports as complete. The
+// framing of the response is therefore unverifiable.
 func TestCutOffWithoutALength(t *testing.T) {
 	t.Parallel()
 	for name, answer := range map[string][][]byte{
@@ -193,7 +193,7 @@ func TestCutOffWithoutALength(t *testing.T) {
 	}
 }
 
-// TestOddServers has responses that are unusual but valid.
+// TestOddServers checks responses that are unusual but valid.
 func TestOddServers(t *testing.T) {
 	t.Parallel()
 	ok := head(":status", "200")
@@ -231,7 +231,7 @@ func split(b []byte) (list [][]byte) {
 	return list
 }
 
-// TestBrokenConnections has servers that violate the rules of connections before a response.
+// TestBrokenConnections checks servers that violate the rules of connections before a response.
 func TestBrokenConnections(t *testing.T) {
 	t.Parallel()
 	open := func(text string, end bool) func(p *peer) {
@@ -264,11 +264,11 @@ func TestBrokenConnections(t *testing.T) {
 	}
 }
 
-// TestUnknownStreams checks that they are ignored.
+// TestUnknownStreams checks that streams of unknown types are ignored.
 func TestUnknownStreams(t *testing.T) {
 	t.Parallel()
 	rawURL := frames(t, func(p *peer) {
-		control(p, 0x4, "\x01\x40\x64\x21\x05") // QPACK_MAX_TABLE_CAPACITY, and one that nobody knows
+		control(p, 0x4, "\x01\x40\x64\x21\x05") // QPACK_MAX_TABLE_CAPACITY and a reserved setting
 		for _, kind := range []string{"\x02", "\x03", "\x21 grease"} {
 			if s, err := p.OpenUniStream(); err == nil {
 				s.Write([]byte(kind))
@@ -285,7 +285,7 @@ func TestUnknownStreams(t *testing.T) {
 	}
 }
 
-// TestSilence has a server that vanishes before or within the response.
+// TestSilence checks a server that becomes silent before or within the response.
 func TestSilence(t *testing.T) {
 	t.Parallel()
 	for name, answer := range map[string][]byte{
@@ -306,8 +306,8 @@ func TestSilence(t *testing.T) {
 	}
 }
 
-// TestRejectedRequests checks that they are sent on another connection, because the server did not
-// process them.
+// TestRejectedRequests checks that rejected requests are sent again on another connection, because the
+// server did not process them.
 func TestRejectedRequests(t *testing.T) {
 	t.Parallel()
 	rawURL := frames(t, nil, func(p *peer, s *quic.Stream) {
@@ -321,7 +321,7 @@ func TestRejectedRequests(t *testing.T) {
 	drive.Gets(t, newClient(t, nil), rawURL, "connection 2")
 }
 
-// TestServersThatLetGo has servers that reject every request. The number of tries is limited.
+// TestServersThatLetGo checks that the number of tries is limited if a server rejects every request.
 func TestServersThatLetGo(t *testing.T) {
 	t.Parallel()
 	var requests atomic.Int64
@@ -342,7 +342,7 @@ func TestVersionFallback(t *testing.T) {
 	drive.Gets(t, newClient(t, nil), rawURL, "HTTP/2.0")
 }
 
-// TestKeptConnectionsThatWereLost checks that they are replaced.
+// TestKeptConnectionsThatWereLost checks that idle connections that were lost are replaced.
 func TestKeptConnectionsThatWereLost(t *testing.T) {
 	t.Parallel()
 	asked := make(map[int]int)
@@ -397,13 +397,13 @@ func TestGoAway(t *testing.T) {
 	t.Error("all requests on a connection that was to end")
 }
 
-// TestGoAwayWithoutAnAnswer has a GOAWAY before the response. Requests that the server rejects are
-// sent on another connection; the others fail.
+// TestGoAwayWithoutAnAnswer sends GOAWAY before the response. Rejected requests are sent again on
+// another connection; the others fail.
 func TestGoAwayWithoutAnAnswer(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		ids  []string                      // stream ids in GOAWAY
-		end  func(p *peer, s *quic.Stream) // what it does then
+		end  func(p *peer, s *quic.Stream) // called after GOAWAY
 		want string
 	}{
 		"this was not seen":                  {ids: []string{"\x00"}, end: reject, want: "connection 2"},
@@ -543,7 +543,7 @@ func TestUploadsEndWithTheResponse(t *testing.T) {
 	}
 }
 
-// TestUploadsThatStandStillEnd has a server that does not open the window but is not silent.
+// TestUploadsThatStandStillEnd checks a server that does not open the window but is not silent.
 func TestUploadsThatStandStillEnd(t *testing.T) {
 	t.Parallel()
 	rawURL := frames(t, nil, func(*peer, *quic.Stream) {})
@@ -565,7 +565,7 @@ func (endless) Read(p []byte) (int, error) { return len(p), nil }
 // hello responds with the protocol of the request.
 var hello = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, r.Proto) })
 
-// TestFallsBackToTCP has servers that refuse or drop QUIC. Later requests use TCP at once.
+// TestFallsBackToTCP checks servers that refuse or drop QUIC. Later requests use TCP at once.
 func TestFallsBackToTCP(t *testing.T) {
 	t.Parallel()
 	for name, silent := range map[string]bool{"refused": false, "dropped": true} {
@@ -672,7 +672,7 @@ func TestPolicyHolds(t *testing.T) {
 	}
 }
 
-// TestProxies checks that they are not bypassed.
+// TestProxies checks that HTTP/3 does not bypass proxies.
 func TestProxies(t *testing.T) {
 	t.Parallel()
 	socket := udp(t)

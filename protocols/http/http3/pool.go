@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// idleTime is how long an idle connection is kept.
+// idleTime is the time after which an idle connection is closed.
 const idleTime = time.Minute
 
 // A connKey identifies the requests that may share a connection.

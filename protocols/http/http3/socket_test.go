@@ -13,7 +13,7 @@ import (
 	"github.com/quic-go/quic-go"
 )
 
-// TestZonesStayHere checks that zones are not sent: they are only valid on this machine.
+// TestZonesStayHere checks that zones of IPv6 addresses are not sent.
 func TestZonesStayHere(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ host, authority, want string }{
