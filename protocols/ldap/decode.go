@@ -64,8 +64,8 @@ func (d *decoder) next() element {
 	return e
 }
 
-// want reads an element with the given tag.
-func (d *decoder) want(tag byte) []byte {
+// expect reads an element with the given tag.
+func (d *decoder) expect(tag byte) []byte {
 	e := d.next()
 	if d.err == nil && e.tag != tag {
 		d.err = violation("an element is of kind %#x, not %#x", e.tag, tag)
@@ -79,7 +79,7 @@ func (d *decoder) want(tag byte) []byte {
 // integer reads a non-negative integer.
 func (d *decoder) integer(tag byte) int64 {
 	var n int64
-	content := d.want(tag)
+	content := d.expect(tag)
 	if d.err == nil && (len(content) == 0 || len(content) > 5 || content[0] >= 0x80) {
 		d.err = violation("a number is out of range")
 	}
@@ -197,15 +197,15 @@ type attribute struct {
 // parseEntry parses a SearchResultEntry (RFC 4511, section 4.5.2).
 func parseEntry(content []byte) (record, error) {
 	d := &decoder{rest: content}
-	rec := record{dn: string(d.want(tagBytes))}
-	list := &decoder{rest: d.want(tagSequence), err: d.err}
+	rec := record{dn: string(d.expect(tagBytes))}
+	list := &decoder{rest: d.expect(tagSequence), err: d.err}
 	elements := 0
 	for list.more() {
-		item := &decoder{rest: list.want(tagSequence), err: list.err}
-		a := attribute{name: string(item.want(tagBytes))}
-		set := &decoder{rest: item.want(tagSet), err: item.err}
+		item := &decoder{rest: list.expect(tagSequence), err: list.err}
+		a := attribute{name: string(item.expect(tagBytes))}
+		set := &decoder{rest: item.expect(tagSet), err: item.err}
 		for set.more() {
-			a.values = append(a.values, set.want(tagBytes))
+			a.values = append(a.values, set.expect(tagBytes))
 			if elements++; elements > maxElements {
 				return rec, errElements
 			}
@@ -243,7 +243,7 @@ func parseReferences(content []byte) ([]string, error) {
 	var urls []string
 	d := &decoder{rest: content}
 	for d.more() {
-		urls = append(urls, wire.Text(string(d.want(tagBytes))))
+		urls = append(urls, wire.Text(string(d.expect(tagBytes))))
 		if len(urls) > maxElements {
 			return nil, errElements
 		}

@@ -6,15 +6,15 @@ import "io"
 // more.
 type document struct {
 	*records
-	text text   // the current record
-	part []byte // the buffer of rest
-	rest []byte // generated LDIF that has not been read
-	err  error  // returned after rest; io.EOF at the end
+	writer recordWriter // the current record
+	buf    []byte       // the buffer of rest
+	rest   []byte       // generated LDIF that has not been read
+	err    error        // returned after rest; io.EOF at the end
 }
 
 // newDocument returns the document of a search for which begin has been called.
 func newDocument(b *records) *document {
-	return &document{records: b, text: text{begun: true}, rest: []byte(header)}
+	return &document{records: b, writer: recordWriter{started: true}, rest: []byte(header)}
 }
 
 // Read implements io.Reader.
@@ -53,19 +53,19 @@ func (d *document) fill() error {
 		return nil
 	}
 	all := false
-	for d.part = d.part[:0]; d.err == nil; {
-		if d.part, all = d.text.append(d.part); !all || len(d.part) > maxPart {
+	for d.buf = d.buf[:0]; d.err == nil; {
+		if d.buf, all = d.writer.append(d.buf); !all || len(d.buf) > maxPart {
 			break
 		}
-		if len(d.part) > 0 && d.ahead == nil && !isBuffered(d.r) {
+		if len(d.buf) > 0 && d.first == nil && !isBuffered(d.r) {
 			break
 		}
 		var rec record
 		if rec, d.err = d.next(); d.err == nil {
-			d.text = text{record: rec}
+			d.writer = recordWriter{record: rec}
 		}
 	}
-	if d.rest = d.part; len(d.rest) == 0 {
+	if d.rest = d.buf; len(d.rest) == 0 {
 		return d.err
 	}
 	return nil

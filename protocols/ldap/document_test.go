@@ -13,16 +13,16 @@ import (
 )
 
 // The server sends the second entry only after the client has read the first one.
-func TestEntriesAreReadAsTheyCome(t *testing.T) {
+func TestEntriesAreNotDelayed(t *testing.T) {
 	t.Parallel()
 	read := make(chan bool)
 	s := servers.Start(t, servers.Config{}, func(conn *servers.Conn) {
 		c := conn.NetConn()
 		c.Read(make([]byte, 1000))
-		next := envelope(1, found("cn=b"))
-		c.Write(append(envelope(1, found("cn=a")), next[:5]...)) // a partial entry does not delay the first one
+		next := envelope(1, searchEntry("cn=b"))
+		c.Write(append(envelope(1, searchEntry("cn=a")), next[:5]...)) // a partial entry does not delay the first one
 		<-read
-		c.Write(append(next[5:], envelope(1, done(0))...))
+		c.Write(append(next[5:], envelope(1, searchDone(0))...))
 	})
 	c := drive.Client(t, nil, Load)
 	resp, err := c.Get(t.Context(), "ldap://"+s.Addr+"/dc=x??sub")
@@ -42,13 +42,13 @@ func TestEntriesAreReadAsTheyCome(t *testing.T) {
 }
 
 // Read and WriteTo return the same LDIF, for entries of all sizes.
-func TestTheWayOfReadingDoesNotMatter(t *testing.T) {
+func TestReadAndWriteTo(t *testing.T) {
 	t.Parallel()
 	s := start(t, false, func(_ search, send func(op *ber.Packet)) {
 		for i := range 40 {
-			send(found("cn=x", "description", strings.Repeat("text ", 8*i), "jpegPhoto", strings.Repeat("\xff", 5000*i)))
+			send(searchEntry("cn=x", "description", strings.Repeat("text ", 8*i), "jpegPhoto", strings.Repeat("\xff", 5000*i)))
 		}
-		send(done(0))
+		send(searchDone(0))
 	})
 	c := drive.Client(t, nil, Load)
 	var results [2]bytes.Buffer

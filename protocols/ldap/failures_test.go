@@ -19,19 +19,19 @@ var conversations = []struct {
 	client Options
 	find   finder
 }{
-	{name: "anonymous", find: say(found("cn=x", "description", long), found("cn=y", "a", "b"), done(0))},
-	{name: "nothing", find: say(done(0))},
-	{name: "intermediate", find: say(found("cn=x", "a", "b"), reference("ldap://h.example/"), found("cn=y", "a", "b"), done(0))},
-	{name: "bind", login: true, client: Options{AllowPlaintext: true}, find: say(found("cn=x", "a", "b"), done(0))},
-	{name: "StartTLS", login: true, client: Options{StartTLS: true}, find: say(found("cn=x", "a", "b"), done(0))},
-	{name: "TLS", secure: true, login: true, find: say(found("cn=x", "description", long), done(0))},
+	{name: "anonymous", find: respond(searchEntry("cn=x", "description", longValue), searchEntry("cn=y", "a", "b"), searchDone(0))},
+	{name: "nothing", find: respond(searchDone(0))},
+	{name: "intermediate", find: respond(searchEntry("cn=x", "a", "b"), searchReference("ldap://h.example/"), searchEntry("cn=y", "a", "b"), searchDone(0))},
+	{name: "bind", login: true, client: Options{AllowPlaintext: true}, find: respond(searchEntry("cn=x", "a", "b"), searchDone(0))},
+	{name: "StartTLS", login: true, client: Options{StartTLS: true}, find: respond(searchEntry("cn=x", "a", "b"), searchDone(0))},
+	{name: "TLS", secure: true, login: true, find: respond(searchEntry("cn=x", "description", longValue), searchDone(0))},
 }
 
-// long is a value that takes long if it is sent byte by byte.
-var long = strings.Repeat("long ", 100)
+// longValue is a value that takes long if it is sent byte by byte.
+var longValue = strings.Repeat("long ", 100)
 
-// secret supplies the password of every user.
-var secret = fetch.CredentialsFunc(func(context.Context, fetch.Challenge) (fetch.Credential, error) {
+// credentials supplies the password of every user.
+var credentials = fetch.CredentialsFunc(func(context.Context, fetch.Challenge) (fetch.Credential, error) {
 	return fetch.Credential{Password: "secret"}, nil
 })
 
@@ -54,7 +54,7 @@ func TestRetrievalsOverAFailingNetwork(t *testing.T) {
 			t.Parallel()
 			s := start(t, tt.secure, tt.find)
 			fetchtest.RunFailures(t, fetchtest.Failures{Codes: []fetch.Code{fetch.ErrTLS}, Try: func(t testing.TB, o *fetch.Options) ([]byte, error) {
-				o.TLS, o.Credentials = clientTLS, secret
+				o.TLS, o.Credentials = clientTLS, credentials
 				c := fetch.New(o, With(tt.client))
 				defer c.Close()
 				body, err := drive.Read(c.Do(t.Context(), &fetch.Request{URL: target(s.Addr, tt.secure, tt.login)}))
@@ -73,7 +73,7 @@ func TestEveryWaitEnds(t *testing.T) {
 			t.Parallel()
 			s := start(t, tt.secure, tt.find)
 			fetchtest.RunDrips(t, fetchtest.Drips{Pieces: true, Says: []string{intermediate, strings.Replace(intermediate, "\x01\x79", "\x02\x79", 1)}, Open: func(t testing.TB, o *fetch.Options) (*fetch.Client, *fetch.Request) {
-				o.TLS, o.Credentials = clientTLS, secret
+				o.TLS, o.Credentials = clientTLS, credentials
 				return fetch.New(o, With(tt.client)), &fetch.Request{URL: target(s.Addr, tt.secure, tt.login)}
 			}})
 		})

@@ -45,9 +45,9 @@ func FuzzLDIF(f *testing.F) {
 
 // FuzzMessage checks that arbitrary messages are decoded or rejected.
 func FuzzMessage(f *testing.F) {
-	f.Add(envelope(1, found("dc=t", "o", "x")))
-	f.Add(envelope(1, reference("ldap://h/")))
-	f.Add(envelope(0, ending(24, 52, "dc=t", "bye", "ldap://h/")))
+	f.Add(envelope(1, searchEntry("dc=t", "o", "x")))
+	f.Add(envelope(1, searchReference("ldap://h/")))
+	f.Add(envelope(0, ldapResult(24, 52, "dc=t", "bye", "ldap://h/")))
 	f.Add([]byte{0x30, 0x84, 0xff, 0xff, 0xff, 0xff})
 	f.Fuzz(func(t *testing.T, data []byte) {
 		content, err := readMessage(bufio.NewReader(bytes.NewReader(data)), nil)

@@ -58,9 +58,9 @@ func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Respons
 	done := s.conn.ReplyTimeout(d.env.Timeouts().Reply)
 	if err := b.begin(); err != nil {
 		b.Close()
-		var away *referral
-		if errors.As(err, &away) {
-			return &driver.Response{Location: away.to, Meta: driver.Meta{Reply: away.reply}, Body: driver.NoBody}, nil
+		var ref *referral
+		if errors.As(err, &ref) {
+			return &driver.Response{Location: ref.urls, Meta: driver.Meta{Reply: ref.reply}, Body: driver.NoBody}, nil
 		}
 		return nil, err
 	}
@@ -157,7 +157,7 @@ func (d *opener) Explain(req *driver.Request) ([]string, error) {
 		steps = append(steps, "StartTLS")
 	}
 	if q.user != "" {
-		steps = append(steps, bindStep(q.user))
+		steps = append(steps, describeBind(q.user))
 	}
 	return append(steps, q.String()), nil
 }

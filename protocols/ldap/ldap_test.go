@@ -36,8 +36,8 @@ func list(t testing.TB, c *fetch.Client, url string) (lines []string, err error)
 	return lines, err
 }
 
-// say returns a finder that sends the same operations for every search.
-func say(ops ...*ber.Packet) func(search, func(*ber.Packet)) {
+// respond returns a finder that sends the same operations for every search.
+func respond(ops ...*ber.Packet) func(search, func(*ber.Packet)) {
 	return func(_ search, send func(*ber.Packet)) {
 		for _, op := range ops {
 			send(op)
@@ -45,13 +45,13 @@ func say(ops ...*ber.Packet) func(search, func(*ber.Packet)) {
 	}
 }
 
-func TestEntriesAreLDIF(t *testing.T) {
+func TestLDIF(t *testing.T) {
 	t.Parallel()
-	s := start(t, false, say(
-		found("cn=Jane Doe,dc=t", "cn", "Jane Doe", "description", "Grüße", "jpegPhoto", "\x00\x01", "mail", "", "sn;lang-de", strings.Repeat("x", 150)),
-		reference("ldap://other/dc=u\nmail: x"),
-		found("cn=<b>,dc=t", "o", " x", "o", ":x", "o", "x "),
-		done(0)))
+	s := start(t, false, respond(
+		searchEntry("cn=Jane Doe,dc=t", "cn", "Jane Doe", "description", "Grüße", "jpegPhoto", "\x00\x01", "mail", "", "sn;lang-de", strings.Repeat("x", 150)),
+		searchReference("ldap://other/dc=u\nmail: x"),
+		searchEntry("cn=<b>,dc=t", "o", " x", "o", ":x", "o", "x "),
+		searchDone(0)))
 	got, err := drive.Get(t, client(t, Options{}), "ldap://"+s.Addr+"/dc=t?cn,%6Dail?sub?(cn=*)")
 	want := "version: 1\n\ndn: cn=Jane Doe,dc=t\ncn: Jane Doe\ndescription:: R3LDvMOfZQ==\njpegPhoto:: AAE=\nmail:\n" +
 		"sn;lang-de: " + strings.Repeat("x", 64) + "\n " + strings.Repeat("x", 75) + "\n " + strings.Repeat("x", 11) + "\n\n" +
@@ -64,18 +64,18 @@ func TestEntriesAreLDIF(t *testing.T) {
 	}
 }
 
-func TestListingsAreTheLevelBelow(t *testing.T) {
+func TestListings(t *testing.T) {
 	t.Parallel()
 	s := start(t, false, func(q search, send func(*ber.Packet)) {
 		if q.dn == "" {
-			send(found("", "namingContexts", "dc=a", "namingContexts", "dc=b"))
+			send(searchEntry("", "namingContexts", "dc=a", "namingContexts", "dc=b"))
 		} else {
-			send(found("ou=x/y,DC=t", "hasSubordinates", "TRUE"))
-			send(found("cn=a\\, b,dc=t", "hasSubordinates", "FALSE"))
-			send(reference("ldap://other/dc=u"))
-			send(found("dc=elsewhere"))
+			send(searchEntry("ou=x/y,DC=t", "hasSubordinates", "TRUE"))
+			send(searchEntry("cn=a\\, b,dc=t", "hasSubordinates", "FALSE"))
+			send(searchReference("ldap://other/dc=u"))
+			send(searchEntry("dc=elsewhere"))
 		}
-		send(done(0))
+		send(searchDone(0))
 	})
 	c := client(t, Options{})
 	for path, want := range map[string]string{
@@ -90,7 +90,7 @@ func TestListingsAreTheLevelBelow(t *testing.T) {
 	}
 }
 
-func TestResultsAreErrors(t *testing.T) {
+func TestResultCodes(t *testing.T) {
 	t.Parallel()
 	for code, want := range map[int64]fetch.Code{
 		1: fetch.ErrServer, 2: fetch.ErrProtocol, 3: fetch.ErrTruncated, 4: fetch.ErrTruncated, 8: fetch.ErrAuth,
@@ -98,11 +98,11 @@ func TestResultsAreErrors(t *testing.T) {
 		49: fetch.ErrAuth, 50: fetch.ErrRefused, 51: fetch.ErrBusy, 52: fetch.ErrBusy, 80: fetch.ErrServer, 70000: fetch.ErrServer,
 	} {
 		for name, ops := range map[string][]*ber.Packet{
-			"at once":         {done(code)},
-			"after an entry":  {found("dc=t", "o", "x"), done(code)},
-			"with an address": {ending(ldap.ApplicationSearchResultDone, code, "dc=t", "why")},
+			"at once":         {searchDone(code)},
+			"after an entry":  {searchEntry("dc=t", "o", "x"), searchDone(code)},
+			"with an address": {ldapResult(ldap.ApplicationSearchResultDone, code, "dc=t", "why")},
 		} {
-			s := start(t, false, say(ops...))
+			s := start(t, false, respond(ops...))
 			_, err := drive.Get(t, client(t, Options{}), "ldap://"+s.Addr+"/dc=t")
 			var e *fetch.Error
 			if !errors.As(err, &e) || e.Code != want && code != 10 || e.Retry != (want == fetch.ErrBusy) || code != 10 && e.Reply.Code != int(code) {
@@ -112,23 +112,23 @@ func TestResultsAreErrors(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoAnswerIsAnError(t *testing.T) {
+func TestInvalidResponses(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		ops  []*ber.Packet
 		want fetch.Code
 	}{
-		"nothing":                {[]*ber.Packet{done(0)}, fetch.ErrNotFound},
-		"a lost connection":      {[]*ber.Packet{found("dc=t", "o", "x"), nil}, fetch.ErrTruncated},
-		"a result of a login":    {[]*ber.Packet{ending(ldap.ApplicationBindResponse, 0, "", "")}, fetch.ErrProtocol},
-		"an attribute of lines":  {[]*ber.Packet{found("dc=t", "o\nx", "x"), done(0)}, fetch.ErrProtocol},
+		"nothing":                {[]*ber.Packet{searchDone(0)}, fetch.ErrNotFound},
+		"a lost connection":      {[]*ber.Packet{searchEntry("dc=t", "o", "x"), nil}, fetch.ErrTruncated},
+		"a result of a login":    {[]*ber.Packet{ldapResult(ldap.ApplicationBindResponse, 0, "", "")}, fetch.ErrProtocol},
+		"an attribute of lines":  {[]*ber.Packet{searchEntry("dc=t", "o\nx", "x"), searchDone(0)}, fetch.ErrProtocol},
 		"an entry of no entry":   {[]*ber.Packet{ber.Encode(ber.ClassApplication, ber.TypeConstructed, 4, nil, "")}, fetch.ErrProtocol},
-		"a referral to nowhere":  {[]*ber.Packet{ending(ldap.ApplicationSearchResultDone, 10, "", "", "x")}, fetch.ErrRedirect},
-		"a referral after entry": {[]*ber.Packet{found("dc=t"), ending(ldap.ApplicationSearchResultDone, 10, "", "", "ldap://h/")}, fetch.ErrProtocol},
+		"a referral to nowhere":  {[]*ber.Packet{ldapResult(ldap.ApplicationSearchResultDone, 10, "", "", "x")}, fetch.ErrRedirect},
+		"a referral after entry": {[]*ber.Packet{searchEntry("dc=t"), ldapResult(ldap.ApplicationSearchResultDone, 10, "", "", "ldap://h/")}, fetch.ErrProtocol},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := start(t, false, say(tt.ops...))
+			s := start(t, false, respond(tt.ops...))
 			drive.Fails(t, client(t, Options{}), "ldap://"+s.Addr+"/dc=t", tt.want)
 		})
 	}
@@ -136,8 +136,8 @@ func TestWhatIsNoAnswerIsAnError(t *testing.T) {
 
 func TestReferralsAreFollowed(t *testing.T) {
 	t.Parallel()
-	last := start(t, false, say(found("dc=u", "o", "here"), done(0)))
-	s := start(t, false, say(ending(ldap.ApplicationSearchResultDone, 10, "", "", "ldap://"+last.Addr+"/dc=u")))
+	last := start(t, false, respond(searchEntry("dc=u", "o", "here"), searchDone(0)))
+	s := start(t, false, respond(ldapResult(ldap.ApplicationSearchResultDone, 10, "", "", "ldap://"+last.Addr+"/dc=u")))
 	if got, err := drive.Get(t, client(t, Options{}), "ldap://"+s.Addr+"/dc=t"); err != nil || !strings.Contains(got, "o: here") {
 		t.Errorf("%q, %v", got, err)
 	}
@@ -163,7 +163,7 @@ func TestLogins(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := start(t, tt.scheme == "ldaps", say(found("dc=t", "o", "x"), done(0)))
+			s := start(t, tt.scheme == "ldaps", respond(searchEntry("dc=t", "o", "x"), searchDone(0)))
 			if _, err := drive.Get(t, client(t, tt.opts), tt.scheme+"://"+tt.login+s.Addr+"/dc=t"+tt.query); tt.want == "" && err != nil || tt.want != "" && !errors.Is(err, tt.want) {
 				t.Errorf("%v, want %q", err, tt.want)
 			}
@@ -174,9 +174,9 @@ func TestLogins(t *testing.T) {
 	}
 }
 
-func TestAnotherPasswordIsTried(t *testing.T) {
+func TestSecondPassword(t *testing.T) {
 	t.Parallel()
-	s := start(t, true, say(found("dc=t", "o", "x"), done(0)))
+	s := start(t, true, respond(searchEntry("dc=t", "o", "x"), searchDone(0)))
 	var trace strings.Builder
 	var rec fetchtest.Recording
 	c := drive.Client(t, &fetch.Options{
@@ -196,9 +196,9 @@ func TestAnotherPasswordIsTried(t *testing.T) {
 }
 
 // The trace describes the messages of both directions.
-func TestTheConversationIsRecorded(t *testing.T) {
+func TestTrace(t *testing.T) {
 	t.Parallel()
-	s := start(t, false, say(found("dc=t", "o", "x", "cn", "y"), reference("ldap://h/dc=u"), done(0)))
+	s := start(t, false, respond(searchEntry("dc=t", "o", "x", "cn", "y"), searchReference("ldap://h/dc=u"), searchDone(0)))
 	var rec fetchtest.Recording
 	c := drive.Client(t, &fetch.Options{Recorder: &rec}, Load)
 	drive.MustGet(t, c, "ldap://"+s.Addr+"/dc=t")
@@ -220,7 +220,7 @@ func TestBadURLs(t *testing.T) {
 	}
 }
 
-func TestExplainSaysWhatIsAsked(t *testing.T) {
+func TestExplain(t *testing.T) {
 	t.Parallel()
 	x, err := client(t, Options{StartTLS: true}).Explain(&fetch.Request{URL: uri.MustParse("ldap://cn%3Djoe:secret@h/dc=t?cn?one?(sn=x)")})
 	want := "StartTLS\nbind \"cn=joe\" with a password\nsearch \"dc=t\" scope=one filter=(sn=x) attributes=cn"
@@ -243,16 +243,16 @@ func TestConformance(t *testing.T) {
 				s := start(t, scheme == "ldaps", func(q search, send func(*ber.Packet)) {
 					dn, err := ldap.ParseDN(q.dn)
 					if err != nil {
-						send(done(ldap.LDAPResultInvalidDNSyntax))
+						send(searchDone(ldap.LDAPResultInvalidDNSyntax))
 						return
 					}
 					content, err := fs.ReadFile(tree, dn.RDNs[0].Attributes[0].Value)
 					if err != nil {
-						send(done(ldap.LDAPResultNoSuchObject))
+						send(searchDone(ldap.LDAPResultNoSuchObject))
 						return
 					}
-					send(found(q.dn, "o", string(content)))
-					send(done(0))
+					send(searchEntry(q.dn, "o", string(content)))
+					send(searchDone(0))
 				})
 				dn := func(name string) string { return "cn=" + ldap.EscapeDN(name) }
 				return fetchtest.Site{

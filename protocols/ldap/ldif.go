@@ -17,19 +17,19 @@ const header = "version: 1\n"
 // maxPart is the approximate size of the LDIF to generate at once, in bytes.
 const maxPart = 64 << 10
 
-// A text is a record that is being written as LDIF.
-type text struct {
+// A recordWriter is a record that is being written as LDIF.
+type recordWriter struct {
 	record
-	begun            bool
+	started          bool
 	attribute, value int // indexes of the value to write next
 }
 
 // append appends an empty line and the record's LDIF to b. It stops when b exceeds maxPart and
 // reports whether the record is complete. References are written as comments because LDIF has no
 // syntax for them.
-func (t *text) append(b []byte) (_ []byte, all bool) {
-	if !t.begun {
-		t.begun = true
+func (t *recordWriter) append(b []byte) (_ []byte, all bool) {
+	if !t.started {
+		t.started = true
 		b = append(b, '\n')
 		for _, u := range t.references {
 			b = appendFolded(b, "# search reference", ": ", []byte(driver.Printable(u)))
@@ -55,7 +55,7 @@ func (t *text) append(b []byte) (_ []byte, all bool) {
 
 // ldif yields the LDIF of the record in parts.
 func (rec record) ldif(yield func([]byte) bool) {
-	t := text{record: rec}
+	t := recordWriter{record: rec}
 	var b []byte
 	for all := false; !all; {
 		if b, all = t.append(b[:0]); !yield(b) {
@@ -98,9 +98,9 @@ func isSafe(value []byte) bool {
 // isPrintable reports whether all bytes of b are between ' ' and '~'. It checks eight bytes at once:
 // subtracting ' ' or adding 1 sets the high bit of the others.
 func isPrintable(b []byte) bool {
-	const each = 0x0101010101010101
+	const ones = 0x0101010101010101
 	for ; len(b) >= 8; b = b[8:] {
-		if x := binary.LittleEndian.Uint64(b); (x|(x-each*' ')|(x+each))&(each<<7) != 0 {
+		if x := binary.LittleEndian.Uint64(b); (x|(x-ones*' ')|(x+ones))&(ones<<7) != 0 {
 			return false
 		}
 	}

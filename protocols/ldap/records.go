@@ -27,8 +27,8 @@ type records struct {
 	*session
 	query query
 
-	ahead *record // the first record, read by begin
-	end   error   // set at the end: io.EOF if the search succeeded
+	first  *record // the first record, read by begin
+	result error   // set at the end: io.EOF if the search succeeded
 }
 
 // begin sends the search request and reads the first record.
@@ -41,35 +41,35 @@ func (b *records) begin() error {
 	case err == io.EOF && !b.query.list:
 		return &driver.Error{Code: driver.ErrNotFound, Err: errors.New("no entry matches")}
 	case err == io.EOF:
-		b.end = err
+		b.result = err
 	case err != nil:
 		return err
 	default:
-		b.ahead = &rec
+		b.first = &rec
 	}
 	return nil
 }
 
 // next returns the next record, or io.EOF after the last one.
 func (b *records) next() (record, error) {
-	if rec := b.ahead; rec != nil {
-		b.ahead = nil
+	if rec := b.first; rec != nil {
+		b.first = nil
 		return *rec, nil
 	}
-	if b.end != nil {
-		return record{}, b.end
+	if b.result != nil {
+		return record{}, b.result
 	}
 	done := b.conn.Piece() // only records count as progress
 	rec, err := b.receiveRecord()
 	done()
-	var away *referral
+	var ref *referral
 	switch {
-	case errors.As(err, &away):
+	case errors.As(err, &ref):
 		err = violation("a referral came after entries")
 	case err == nil:
 		return rec, nil
 	}
-	b.end = err
+	b.result = err
 	return record{}, err
 }
 
@@ -172,9 +172,9 @@ func (r record) kind() driver.EntryKind {
 }
 
 // member returns the listing entry for dn. Its name omits the DN of the parent entry.
-func member(base uri.URI, dn, above string, kind driver.EntryKind) driver.Entry {
+func member(base uri.URI, dn, parent string, kind driver.EntryKind) driver.Entry {
 	e := driver.Entry{Name: dn, Kind: kind, Rel: "item", ContentType: "text/x-ldif", Size: -1, Sys: Entry{DN: dn}}
-	if n := len(dn) - len(above) - 1; above != "" && n > 0 && dn[n] == ',' && strings.EqualFold(dn[n+1:], above) {
+	if n := len(dn) - len(parent) - 1; parent != "" && n > 0 && dn[n] == ',' && strings.EqualFold(dn[n+1:], parent) {
 		e.Name = dn[:n]
 	}
 	if ref, err := uri.Parse("/" + uri.Escape(dn)); err == nil {

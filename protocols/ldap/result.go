@@ -23,7 +23,7 @@ type result struct {
 func parseResult(content []byte) (result, error) {
 	d := &decoder{rest: content}
 	r := result{code: d.integer(tagEnumerated)}
-	r.matchedDN, r.text = wire.Text(string(d.want(tagBytes))), wire.Text(string(d.want(tagBytes)))
+	r.matchedDN, r.text = wire.Text(string(d.expect(tagBytes))), wire.Text(string(d.expect(tagBytes)))
 	for d.more() {
 		if e := d.next(); d.err == nil && e.tag == tagReferral {
 			r.referrals, d.err = parseReferences(e.content)
@@ -75,7 +75,7 @@ func (r result) err() error {
 	case r.code == ldap.LDAPResultSuccess:
 		return nil
 	case r.code == ldap.LDAPResultReferral:
-		return r.refer()
+		return r.referralError()
 	case r.code == ldap.LDAPResultNoSuchObject && r.matchedDN != "":
 		e.Err = fmt.Errorf("there is %q, and nothing below it that fits", r.matchedDN)
 	}
@@ -90,21 +90,21 @@ func (r result) err() error {
 
 // A referral is an error with the URLs of servers that can perform the operation.
 type referral struct {
-	to    []uri.URI
+	urls  []uri.URI
 	reply driver.Reply
 }
 
 func (r *referral) Error() string { return "the server refers to another" }
 
-func (r result) refer() error {
-	away := &referral{reply: r.reply()}
+func (r result) referralError() error {
+	ref := &referral{reply: r.reply()}
 	for _, text := range r.referrals {
 		if u, err := uri.Parse(text); err == nil && u.Host() != "" {
-			away.to = append(away.to, u)
+			ref.urls = append(ref.urls, u)
 		}
 	}
-	if len(away.to) == 0 {
-		return &driver.Error{Code: driver.ErrRedirect, Reply: away.reply, Err: errors.New("the server refers to another, and does not say where")}
+	if len(ref.urls) == 0 {
+		return &driver.Error{Code: driver.ErrRedirect, Reply: ref.reply, Err: errors.New("the server refers to another, and does not say where")}
 	}
-	return away
+	return ref
 }

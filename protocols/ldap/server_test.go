@@ -34,15 +34,15 @@ func start(t testing.TB, secure bool, find finder) *servers.Server {
 		cfg.Scheme, cfg.TLS = "ldaps", serverTLS
 	}
 	return servers.Start(t, cfg, func(c *servers.Conn) {
-		for answer(c, find) == nil {
+		for handle(c, find) == nil {
 		}
 	})
 }
 
-var errLost = errors.New("the connection is lost")
+var errClosed = errors.New("the connection is lost")
 
-// answer handles one request.
-func answer(c *servers.Conn, find finder) error {
+// handle handles one request.
+func handle(c *servers.Conn, find finder) error {
 	content, err := readMessage(bufio.NewReaderSize(c, 16), nil) // the client does not pipeline requests
 	if err != nil {
 		return err
@@ -55,47 +55,47 @@ func answer(c *servers.Conn, find finder) error {
 	switch op.tag {
 	case 0x60:
 		d.integer(tagInteger)
-		line := fmt.Sprintf("bind %s %s", d.want(tagBytes), d.next().content)
+		line := fmt.Sprintf("bind %s %s", d.expect(tagBytes), d.next().content)
 		c.Note(line)
 		code := int64(ldap.LDAPResultInvalidCredentials)
 		if strings.HasSuffix(line, " secret") {
 			code = 0
 		}
-		_, err = c.Write(envelope(id, ending(ldap.ApplicationBindResponse, code, "", "")))
+		_, err = c.Write(envelope(id, ldapResult(ldap.ApplicationBindResponse, code, "", "")))
 	case 0x63:
-		q := search{dn: string(d.want(tagBytes)), scope: d.integer(tagEnumerated)}
+		q := search{dn: string(d.expect(tagBytes)), scope: d.integer(tagEnumerated)}
 		for range 5 { // derefAliases, sizeLimit, timeLimit, typesOnly, filter
 			d.next()
 		}
-		list := &decoder{rest: d.want(tagSequence)}
+		list := &decoder{rest: d.expect(tagSequence)}
 		for list.more() {
-			q.attributes = append(q.attributes, string(list.want(tagBytes)))
+			q.attributes = append(q.attributes, string(list.expect(tagBytes)))
 		}
 		c.Note(fmt.Sprintf("search %s %d %v", q.dn, q.scope, q.attributes))
-		err = sendFound(c, id, q, find)
+		err = sendResults(c, id, q, find)
 	case 0x77:
 		c.Note("extended " + string(d.next().content))
-		c.Write(envelope(id, ending(ldap.ApplicationExtendedResponse, 0, "", "")))
+		c.Write(envelope(id, ldapResult(ldap.ApplicationExtendedResponse, 0, "", "")))
 		err = c.StartTLS(serverTLS)
 	}
 	return err
 }
 
-// sendFound responds to a search. Faults apply to all operations except the last one.
-func sendFound(c *servers.Conn, id int64, q search, find finder) error {
+// sendResults responds to a search. Faults apply to all operations except the last one.
+func sendResults(c *servers.Conn, id int64, q search, find finder) error {
 	var content, last []byte
-	lost := false
+	closed := false
 	find(q, func(op *ber.Packet) {
 		if op == nil {
-			lost = true
+			closed = true
 		}
-		if !lost {
+		if !closed {
 			content, last = append(content, last...), envelope(id, op)
 		}
 	})
-	if lost {
+	if closed {
 		c.Write(append(content, last...))
-		return errLost
+		return errClosed
 	}
 	if fault, err := c.Send(content); err != nil || fault == servers.Noise {
 		return err
@@ -111,8 +111,8 @@ func envelope(id int64, op *ber.Packet) []byte {
 	return p.Bytes()
 }
 
-// ending returns an LDAPResult with the given tag.
-func ending(tag ber.Tag, code int64, matchedDN, text string, referrals ...string) *ber.Packet {
+// ldapResult returns an LDAPResult with the given tag.
+func ldapResult(tag ber.Tag, code int64, matchedDN, text string, referrals ...string) *ber.Packet {
 	p := ber.Encode(ber.ClassApplication, ber.TypeConstructed, tag, nil, "")
 	p.AppendChild(ber.NewInteger(ber.ClassUniversal, ber.TypePrimitive, ber.TagEnumerated, code, ""))
 	p.AppendChild(octetString(matchedDN))
@@ -127,10 +127,12 @@ func ending(tag ber.Tag, code int64, matchedDN, text string, referrals ...string
 	return p
 }
 
-func done(code int64) *ber.Packet { return ending(ldap.ApplicationSearchResultDone, code, "", "") }
+func searchDone(code int64) *ber.Packet {
+	return ldapResult(ldap.ApplicationSearchResultDone, code, "", "")
+}
 
-// found returns a SearchResultEntry with the given pairs of attributes and values.
-func found(dn string, pairs ...string) *ber.Packet {
+// searchEntry returns a SearchResultEntry with the given pairs of attributes and values.
+func searchEntry(dn string, pairs ...string) *ber.Packet {
 	p := ber.Encode(ber.ClassApplication, ber.TypeConstructed, ldap.ApplicationSearchResultEntry, nil, "")
 	p.AppendChild(octetString(dn))
 	list := ber.Encode(ber.ClassUniversal, ber.TypeConstructed, ber.TagSequence, nil, "")
@@ -146,7 +148,7 @@ func found(dn string, pairs ...string) *ber.Packet {
 	return p
 }
 
-func reference(u string) *ber.Packet {
+func searchReference(u string) *ber.Packet {
 	p := ber.Encode(ber.ClassApplication, ber.TypeConstructed, ldap.ApplicationSearchResultReference, nil, "")
 	p.AppendChild(octetString(u))
 	return p

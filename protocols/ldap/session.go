@@ -16,15 +16,15 @@ import (
 // A session is a connection with one outstanding request. It reads only on demand, so a slow consumer
 // slows down the server and the session does not buffer records.
 type session struct {
-	conn *driver.Conn
-	r    *bufio.Reader
-	last []byte        // the last received message
-	id   int64         // message ID of the last request
-	time time.Duration // timeout for a single-message response; 0 means none
+	conn     *driver.Conn
+	r        *bufio.Reader
+	received []byte        // the last received message
+	id       int64         // message ID of the last request
+	timeout  time.Duration // timeout for a single-message response; 0 means none
 }
 
 func newSession(conn *driver.Conn, limit time.Duration) *session {
-	return &session{conn: conn, r: bufio.NewReaderSize(conn, 64<<10), time: limit}
+	return &session{conn: conn, r: bufio.NewReaderSize(conn, 64<<10), timeout: limit}
 }
 
 func (s *session) trace(sent bool, format string, args ...any) {
@@ -52,10 +52,10 @@ func (s *session) message(op *ber.Packet) []byte {
 // receive returns the next response to the last request. It is valid until the next call.
 func (s *session) receive() (element, error) {
 	var err error
-	if s.last, err = readMessage(s.r, s.last); err != nil {
+	if s.received, err = readMessage(s.r, s.received); err != nil {
 		return element{}, err
 	}
-	id, op, err := parseMessage(s.last)
+	id, op, err := parseMessage(s.received)
 	switch {
 	case err != nil:
 		return op, err
@@ -75,9 +75,9 @@ func (s *session) receive() (element, error) {
 	return op, nil
 }
 
-// done reads a response that consists only of a result.
-func (s *session) done(tag byte) error {
-	defer s.conn.ReplyTimeout(s.time)()
+// readResult reads a response that consists only of a result.
+func (s *session) readResult(tag byte) error {
+	defer s.conn.ReplyTimeout(s.timeout)()
 	op, err := s.receive()
 	if err != nil {
 		return err
@@ -96,11 +96,11 @@ func (s *session) done(tag byte) error {
 // bind performs a simple bind (RFC 4511, section 4.2).
 func (s *session) bind(user, password string) error {
 	s.id++
-	s.trace(true, "%s", bindStep(user))
+	s.trace(true, "%s", describeBind(user))
 	if _, err := s.conn.WriteMasked(s.message(bindRequest(user, password)), s.message(bindRequest(user, "****"))); err != nil {
 		return err
 	}
-	return s.done(tagBindResponse)
+	return s.readResult(tagBindResponse)
 }
 
 func bindRequest(user, password string) *ber.Packet {
@@ -111,7 +111,7 @@ func bindRequest(user, password string) *ber.Packet {
 	return p
 }
 
-func bindStep(user string) string { return fmt.Sprintf("bind %q with a password", user) }
+func describeBind(user string) string { return fmt.Sprintf("bind %q with a password", user) }
 
 // startTLS requests StartTLS. The caller performs the handshake.
 func (s *session) startTLS() error {
@@ -120,7 +120,7 @@ func (s *session) startTLS() error {
 	if err := s.send(p, "StartTLS"); err != nil {
 		return err
 	}
-	if err := s.done(tagExtendedResponse); err != nil {
+	if err := s.readResult(tagExtendedResponse); err != nil {
 		var e *driver.Error
 		if errors.As(err, &e) && !e.Reply.IsZero() {
 			return &driver.Error{Code: driver.ErrTLS, Reply: e.Reply, Retry: e.Retry, Err: errors.New("the server refuses StartTLS")}

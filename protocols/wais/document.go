@@ -109,7 +109,7 @@ type documentBody struct {
 	chunk        int64
 	buf          []byte
 	started, end bool
-	short        error // returned at the end if the document is too short
+	endErr       error // returned at the end if the document is too short
 	err          error
 }
 
@@ -132,7 +132,7 @@ func (b *documentBody) Read(p []byte) (int, error) {
 // buffer. In this case fill requests less.
 func (b *documentBody) fill() error {
 	if b.end || b.left == 0 {
-		return b.over()
+		return b.finalError()
 	}
 	n := b.chunk
 	if b.left > 0 {
@@ -148,22 +148,22 @@ func (b *documentBody) fill() error {
 	case errors.Is(err, apdu.ErrEmpty):
 		return &driver.Error{Code: driver.ErrServer, Err: fmt.Errorf("byte %d of the document: %w", b.offset, err)}
 	case err != nil:
-		return cutOff(err)
+		return truncated(err)
 	}
-	return b.take(found, n)
+	return b.handleResponse(found, n)
 }
 
-func (b *documentBody) take(found apdu.Response, asked int64) error {
+func (b *documentBody) handleResponse(found apdu.Response, requested int64) error {
 	got := int64(len(found.Text))
-	beyond := false
+	pastEnd := false
 	for _, d := range found.Diagnostics {
-		beyond = beyond || d.Code == apdu.OutOfRange
+		pastEnd = pastEnd || d.Code == apdu.OutOfRange
 	}
 	switch {
-	case got > asked:
-		return violation(fmt.Errorf("received %d bytes, requested %d", got, asked))
-	case !found.HasText && !beyond:
-		return missing(found)
+	case got > requested:
+		return violation(fmt.Errorf("received %d bytes, requested %d", got, requested))
+	case !found.HasText && !pastEnd:
+		return missingDocument(found)
 	case got == 0 && !b.started:
 		// "Out of range" at offset 0 means that the document is empty or has been removed.
 		if err := refusal(found); err != nil && (b.offset > 0 || !errors.Is(err, driver.ErrRange)) {
@@ -179,28 +179,28 @@ func (b *documentBody) take(found apdu.Response, asked int64) error {
 	if b.left > 0 {
 		b.left -= got
 	}
-	b.end = beyond || got == 0
+	b.end = pastEnd || got == 0
 	if b.end && b.left != 0 && b.offset < b.doc.size {
-		b.short = &driver.Error{Code: driver.ErrTruncated, Retry: true,
+		b.endErr = &driver.Error{Code: driver.ErrTruncated, Retry: true,
 			Err: fmt.Errorf("the document ends after %d bytes, the URL says %d", b.offset, b.doc.size)}
 	}
 	if got == 0 {
-		return b.over()
+		return b.finalError()
 	}
 	return nil
 }
 
-// over returns the final error of the body.
-func (b *documentBody) over() error {
-	if b.short != nil {
-		return b.short
+// finalError returns the final error of the body.
+func (b *documentBody) finalError() error {
+	if b.endErr != nil {
+		return b.endErr
 	}
 	return io.EOF
 }
 
-// missing returns the error for a response without text. Servers report an unknown identifier as a
+// missingDocument returns the error for a response without text. Servers report an unknown identifier as a
 // permanent error, which becomes ErrNotFound.
-func missing(found apdu.Response) error {
+func missingDocument(found apdu.Response) error {
 	err := notFound(found, "the server has no such document")
 	var e *driver.Error
 	if errors.As(err, &e) && e.Code == driver.ErrServer {
@@ -209,8 +209,8 @@ func missing(found apdu.Response) error {
 	return err
 }
 
-// cutOff converts the end of the connection within a document to ErrTruncated.
-func cutOff(err error) error {
+// truncated converts the end of the connection within a document to ErrTruncated.
+func truncated(err error) error {
 	if err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF) {
 		return &driver.Error{Code: driver.ErrTruncated, Retry: true, Err: fmt.Errorf("the connection ended within the document: %w", io.ErrUnexpectedEOF)}
 	}

@@ -38,8 +38,8 @@ func (h Hit) EntryFacts() driver.Facts {
 	}}
 }
 
-// nothing is the beginning of the headline of the only hit if there are no results.
-const nothing = "Search produced no result"
+// noResults is the beginning of the headline of the only hit if there are no results.
+const noResults = "Search produced no result"
 
 // directoryWords returns the search terms for the directory of databases. The default is "source", the
 // first word of every record. An empty search would return the description of the directory itself.
@@ -62,7 +62,7 @@ func (s *session) index(w uri.WAIS, maxHits int) (*driver.Response, error) {
 	}
 	s.Close()
 	hits := found.Hits
-	if len(hits) == 1 && hits[0].Score <= 0 && strings.HasPrefix(hits[0].Headline, nothing) {
+	if len(hits) == 1 && hits[0].Score <= 0 && strings.HasPrefix(hits[0].Headline, noResults) {
 		hits = nil
 	}
 	if err := refusal(found); err != nil && !hasScore(hits) {
@@ -93,7 +93,7 @@ func hasScore(hits []apdu.Hit) bool {
 func (s *session) entry(database string, h apdu.Hit) driver.Entry {
 	e := driver.Entry{
 		Name: strings.TrimSpace(wire.Text(h.Headline)), Kind: driver.EntryObject, Rel: "item",
-		Size: h.Length, ModTime: hitDate(h.Date), ContentType: mediaType(first(h.Types)),
+		Size: h.Length, ModTime: hitDate(h.Date), ContentType: mediaType(firstType(h.Types)),
 		Sys: Hit{Score: h.Score, Lines: h.Lines, Types: h.Types, Headline: wire.Text(h.Headline),
 			Date: h.Date, Source: wire.Text(h.Source), City: wire.Text(h.City), Database: database},
 	}

@@ -50,7 +50,7 @@ func chooseType(list string, req *driver.Request) (string, error) {
 		i := find(req.View)
 		if i < 0 {
 			return "", &driver.Error{Code: driver.ErrNotFound, Err: fmt.Errorf("the document has no view %q", req.View),
-				Hint: "its views: " + views(types)}
+				Hint: "its views: " + formatTypes(types)}
 		}
 		return types[i], nil
 	}
@@ -62,8 +62,8 @@ func chooseType(list string, req *driver.Request) (string, error) {
 	return types[0], nil
 }
 
-// views formats types with their media types for a hint.
-func views(types []string) string {
+// formatTypes formats types with their media types for a hint.
+func formatTypes(types []string) string {
 	var list []string
 	for _, t := range types {
 		list = append(list, t+" ("+mediaType(t)+")")
@@ -73,8 +73,8 @@ func views(types []string) string {
 
 func hasType(h apdu.Hit, docType string) bool { return slices.Contains(h.Types, docType) }
 
-// first returns the first type, which the server prefers.
-func first(types []string) string {
+// firstType returns the first type, which the server prefers.
+func firstType(types []string) string {
 	if len(types) == 0 {
 		return typeText
 	}

@@ -28,13 +28,13 @@ func start(t testing.TB, tree fs.FS) *waisd.Server {
 	return waisd.Start(t, waisd.Options{Tree: tree})
 }
 
-// below mounts a tree in a directory, because the server's databases are directories.
-type below struct {
+// mounted mounts a tree in a directory, because the server's databases are directories.
+type mounted struct {
 	name string
 	tree fs.FS
 }
 
-func (b below) Open(name string) (fs.File, error) {
+func (b mounted) Open(name string) (fs.File, error) {
 	switch rest, ok := strings.CutPrefix(name, b.name+"/"); {
 	case ok:
 		return b.tree.Open(rest)
@@ -48,7 +48,7 @@ func TestConformance(t *testing.T) {
 	t.Parallel()
 	fetchtest.Run(t, fetchtest.Harness{
 		Start: func(t testing.TB, tree fs.FS) fetchtest.Site {
-			s := start(t, below{"db", tree})
+			s := start(t, mounted{"db", tree})
 			return fetchtest.Site{
 				Load: wais.Load,
 				URL: func(name string) string {
@@ -73,7 +73,7 @@ var library = fstest.MapFS{
 	"tools/saw.txt":   {Data: []byte(strings.Repeat("0123456789", 2500))},
 }
 
-func TestASearchListsWhatMatches(t *testing.T) {
+func TestSearch(t *testing.T) {
 	t.Parallel()
 	s := start(t, library)
 	c := drive.Client(t, nil, wais.Load)
@@ -89,7 +89,7 @@ func TestASearchListsWhatMatches(t *testing.T) {
 	}
 }
 
-func TestAnEmptySearchListsNothing(t *testing.T) {
+func TestSearchWithoutResults(t *testing.T) {
 	t.Parallel()
 	s := start(t, library)
 	c := drive.Client(t, nil, wais.Load)
@@ -98,7 +98,7 @@ func TestAnEmptySearchListsNothing(t *testing.T) {
 	}
 }
 
-func TestAServerListsItsDatabases(t *testing.T) {
+func TestListDatabases(t *testing.T) {
 	t.Parallel()
 	s := start(t, library)
 	c := drive.Client(t, nil, wais.Load)
@@ -112,7 +112,7 @@ func TestAServerListsItsDatabases(t *testing.T) {
 	}
 }
 
-func TestADatabaseDescribesItself(t *testing.T) {
+func TestDatabaseDescription(t *testing.T) {
 	t.Parallel()
 	s := start(t, library)
 	c := drive.Client(t, nil, wais.Load)
@@ -125,7 +125,7 @@ func TestADatabaseDescribesItself(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotThere(t *testing.T) {
+func TestMissing(t *testing.T) {
 	t.Parallel()
 	s := start(t, library)
 	c := drive.Client(t, nil, wais.Load)
@@ -145,7 +145,7 @@ func TestWhatIsNotThere(t *testing.T) {
 	}
 }
 
-func TestARangeBeyondTheEnd(t *testing.T) {
+func TestRangeBeyondTheEnd(t *testing.T) {
 	t.Parallel()
 	s := start(t, library)
 	c := drive.Client(t, nil, wais.Load)
@@ -161,7 +161,7 @@ func TestARangeBeyondTheEnd(t *testing.T) {
 	}
 }
 
-func TestTheTypeIsChosenByPreference(t *testing.T) {
+func TestAcceptSelectsTheType(t *testing.T) {
 	t.Parallel()
 	s := start(t, library)
 	c := drive.Client(t, nil, wais.Load)
@@ -180,10 +180,10 @@ func TestTheTypeIsChosenByPreference(t *testing.T) {
 }
 
 // serveOnce starts a server that sends one of the packets after each request on a connection.
-func serveOnce(t *testing.T, answers ...[]byte) (addr string) {
+func serveOnce(t *testing.T, packets ...[]byte) (addr string) {
 	t.Helper()
 	return servers.Start(t, servers.Config{}, func(c *servers.Conn) {
-		for _, a := range answers {
+		for _, a := range packets {
 			if _, err := apdu.ReadPacket(c); err != nil {
 				return
 			}
@@ -192,7 +192,7 @@ func serveOnce(t *testing.T, answers ...[]byte) (addr string) {
 	}).Addr
 }
 
-func TestHowServersAreOdd(t *testing.T) {
+func TestOddServers(t *testing.T) {
 	t.Parallel()
 	accepted := apdu.Init{Size: 100000, Accepted: true}.EncodeResponse()
 	text := func(s string) []byte { return apdu.Response{HasText: true, Text: []byte(s)}.Encode() }
@@ -202,7 +202,7 @@ func TestHowServersAreOdd(t *testing.T) {
 	full := strings.Repeat("x", 97952)
 	tests := []struct {
 		name    string
-		answers [][]byte
+		packets [][]byte
 		want    string
 		err     error
 	}{
@@ -223,7 +223,7 @@ func TestHowServersAreOdd(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			c := drive.Client(t, nil, wais.Load)
-			body, err := drive.Get(t, c, "wais://"+serveOnce(t, tt.answers...)+"/db/TEXT/id")
+			body, err := drive.Get(t, c, "wais://"+serveOnce(t, tt.packets...)+"/db/TEXT/id")
 			if body != tt.want || !errors.Is(err, tt.err) {
 				t.Errorf("%d bytes, %v; want %d, %v", len(body), err, len(tt.want), tt.err)
 			}
@@ -233,7 +233,7 @@ func TestHowServersAreOdd(t *testing.T) {
 
 // The driver checks the length in the URL, because some servers report a removed document only as
 // "out of range".
-func TestTheSizeInTheURLIsHeld(t *testing.T) {
+func TestSizeInURL(t *testing.T) {
 	t.Parallel()
 	accepted := apdu.Init{Size: 100000, Accepted: true}.EncodeResponse()
 	text := func(s string) []byte { return apdu.Response{HasText: true, Text: []byte(s)}.Encode() }
@@ -241,7 +241,7 @@ func TestTheSizeInTheURLIsHeld(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
 		size    string
-		answers [][]byte
+		packets [][]byte
 		want    string
 		err     error
 	}{
@@ -257,7 +257,7 @@ func TestTheSizeInTheURLIsHeld(t *testing.T) {
 			t.Parallel()
 			c := drive.Client(t, nil, wais.Load)
 			var body []byte
-			resp, err := c.Get(t.Context(), "wais://"+serveOnce(t, tt.answers...)+"/db/TEXT/"+tt.size+"1=h;2=db;3=0%200%20x/pear.txt;")
+			resp, err := c.Get(t.Context(), "wais://"+serveOnce(t, tt.packets...)+"/db/TEXT/"+tt.size+"1=h;2=db;3=0%200%20x/pear.txt;")
 			if err == nil {
 				body, err = io.ReadAll(resp.Body)
 				resp.Body.Close()
@@ -272,7 +272,7 @@ func TestTheSizeInTheURLIsHeld(t *testing.T) {
 	}
 }
 
-func TestAViewThatIsDemanded(t *testing.T) {
+func TestView(t *testing.T) {
 	t.Parallel()
 	s := start(t, library)
 	c := drive.Client(t, nil, wais.Load)
@@ -296,7 +296,7 @@ func TestAViewThatIsDemanded(t *testing.T) {
 	}
 }
 
-func TestExplainTellsTheMessages(t *testing.T) {
+func TestExplain(t *testing.T) {
 	t.Parallel()
 	c := drive.Client(t, nil, wais.Load)
 	for url, want := range map[string]string{
@@ -313,7 +313,7 @@ func TestExplainTellsTheMessages(t *testing.T) {
 }
 
 // The trace describes the messages of both directions.
-func TestTheConversationIsRecorded(t *testing.T) {
+func TestTrace(t *testing.T) {
 	t.Parallel()
 	s := start(t, library)
 	var rec fetchtest.Recording

@@ -12,22 +12,22 @@ import (
 	codec "github.com/urlget/urlget/internal/codec/z3950"
 )
 
-// about holds the description of a record in a listing.
-type about struct{ title, author string }
+// description holds the description of a record in a listing.
+type description struct{ title, author string }
 
 // maxTitle limits titles and author names, in bytes.
 const maxTitle = 500
 
-// aboutOf extracts the title and the author from the beginning of a record.
-func aboutOf(syntax string, b []byte) (a about) {
+// describeRecord extracts the title and the author from the beginning of a record.
+func describeRecord(syntax string, b []byte) (a description) {
 	media, _ := mediaType(syntax)
 	switch {
 	case media == "application/marc":
 		if rec, err := marc.Parse(b); err == nil {
-			a = about{rec.Title(), rec.Author()}
+			a = description{rec.Title(), rec.Author()}
 		}
 	case media == "application/xml":
-		a = aboutXML(b)
+		a = describeXML(b)
 	case syntax == codec.SyntaxSUTRS:
 		for line := range strings.Lines(string(b)) {
 			if a.title = strings.TrimSpace(line); a.title != "" {
@@ -35,7 +35,7 @@ func aboutOf(syntax string, b []byte) (a about) {
 			}
 		}
 	}
-	return about{shorten(a.title), shorten(a.author)}
+	return description{shorten(a.title), shorten(a.author)}
 }
 
 // shorten returns s as one line of at most about maxTitle bytes.
@@ -51,9 +51,9 @@ func shorten(s string) string {
 	return s
 }
 
-// aboutXML returns the first title and the first creator in a document. It supports MARCXML, Dublin
+// describeXML returns the first title and the first creator in a document. It supports MARCXML, Dublin
 // Core, MODS and other formats with the same element names.
-func aboutXML(b []byte) (a about) {
+func describeXML(b []byte) (a description) {
 	d := xml.NewDecoder(bytes.NewReader(b))
 	d.Strict = false
 	d.CharsetReader = func(_ string, r io.Reader) (io.Reader, error) { return r, nil }
@@ -63,7 +63,7 @@ func aboutXML(b []byte) (a about) {
 	for {
 		token, err := d.Token()
 		if err != nil { // b may be truncated
-			return about{strings.TrimRight(strings.TrimSpace(a.title), " /:;"), strings.TrimRight(strings.TrimSpace(a.author), " ,")}
+			return description{strings.TrimRight(strings.TrimSpace(a.title), " /:;"), strings.TrimRight(strings.TrimSpace(a.author), " ,")}
 		}
 		switch t := token.(type) {
 		case xml.StartElement:

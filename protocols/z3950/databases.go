@@ -33,15 +33,15 @@ var explainQuery = codec.Query{Set: codec.Exp1, Term: "DatabaseInfo", Attributes
 
 // openDatabases lists the databases of a server, if it has an Explain database.
 func (d *opener) openDatabases(ctx context.Context, req *driver.Request, t *target) (*driver.Response, error) {
-	h := &hits{t: t, next: 1, form: choices{syntaxes: []string{codec.SyntaxExplain, codec.SyntaxXML}, elements: []string{"B", ""}}}
+	h := &hits{t: t, next: 1, forms: formChoices{syntaxes: []string{codec.SyntaxExplain, codec.SyntaxXML}, elements: []string{"B", ""}}}
 	l, err := d.with(ctx, t, func(l *lease) (err error) {
 		if err := l.search(codec.Search{Databases: []string{explainDatabase}, Query: explainQuery}); err != nil || l.count == 0 {
 			return err
 		}
-		h.p, err = h.ask(l)
+		h.p, err = h.request(l)
 		return err
 	})
-	if e := saying(err, "the server does not tell which databases it has"); e != nil && e.Code != driver.ErrBusy {
+	if e := withExplanation(err, "the server does not tell which databases it has"); e != nil && e.Code != driver.ErrBusy {
 		e.Code = driver.ErrNotRetrievable
 		e.Hint = "name one, as in z39.50s://" + t.url.Host() + "/DATABASE?WORDS"
 		return nil, e

@@ -18,33 +18,33 @@ func violation(format string, args ...any) error {
 	return &driver.Error{Code: driver.ErrProtocol, Err: fmt.Errorf(format, args...)}
 }
 
-// A refused is the cause of the error for a diagnostic. The error's Reply has the diagnostic's text.
-type refused struct {
-	d    codec.Diagnostic
-	what string // an explanation in addition to the diagnostic, or ""
+// A diagnosticError is the cause of the error for a diagnostic. The error's Reply has the diagnostic's text.
+type diagnosticError struct {
+	d           codec.Diagnostic
+	explanation string // an explanation in addition to the diagnostic, or ""
 }
 
 // Error implements error.
-func (e refused) Error() string { return e.what }
+func (e diagnosticError) Error() string { return e.explanation }
 
-// saying returns a copy of err with an explanation, or nil if err is not for a diagnostic.
-func saying(err error, format string, args ...any) *driver.Error {
+// withExplanation returns a copy of err with an explanation, or nil if err is not for a diagnostic.
+func withExplanation(err error, format string, args ...any) *driver.Error {
 	var (
 		e *driver.Error
-		r refused
+		r diagnosticError
 	)
 	if !errors.As(err, &e) || !errors.As(err, &r) {
 		return nil
 	}
 	dup := *e
-	dup.Err = refused{r.d, fmt.Sprintf(format, args...)}
+	dup.Err = diagnosticError{r.d, fmt.Sprintf(format, args...)}
 	return &dup
 }
 
-// refusal returns the error for a list of diagnostics. The first one determines the code.
-func refusal(list []codec.Diagnostic) error {
+// diagnosticsError returns the error for a list of diagnostics. The first one determines the code.
+func diagnosticsError(list []codec.Diagnostic) error {
 	d := list[0]
-	e := &driver.Error{Code: driver.ErrServer, Reply: driver.Reply{Text: wire.Text(d.String())}, Err: refused{d: d}}
+	e := &driver.Error{Code: driver.ErrServer, Reply: driver.Reply{Text: wire.Text(d.String())}, Err: diagnosticError{d: d}}
 	if d.Set != codec.DiagBib1 && d.Set != "" {
 		return e
 	}
@@ -72,21 +72,21 @@ func refusal(list []codec.Diagnostic) error {
 
 // diagnosticOf returns the Bib-1 code of the diagnostic that caused err, or 0.
 func diagnosticOf(err error) int64 {
-	var r refused
+	var r diagnosticError
 	if errors.As(err, &r) && (r.d.Set == codec.DiagBib1 || r.d.Set == "") {
 		return r.d.Code
 	}
 	return 0
 }
 
-// aboutAttributes reports whether the server does not support an attribute of the query.
-func aboutAttributes(err error) bool {
+// isAttributeError reports whether the server does not support an attribute of the query.
+func isAttributeError(err error) bool {
 	code := diagnosticOf(err)
 	return code >= codec.BadAttributeType && code <= 127 || code == codec.BadAttribute
 }
 
-// aboutSyntax reports whether the record is not available in the requested syntax.
-func aboutSyntax(err error) bool {
+// isSyntaxError reports whether the record is not available in the requested syntax.
+func isSyntaxError(err error) bool {
 	switch diagnosticOf(err) {
 	case codec.NotInSyntax, codec.BadSyntax, codec.NoData, 106:
 		return true
@@ -94,14 +94,14 @@ func aboutSyntax(err error) bool {
 	return false
 }
 
-// aboutElements reports whether the requested element set is not available.
-func aboutElements(err error) bool {
+// isElementSetError reports whether the requested element set is not available.
+func isElementSetError(err error) bool {
 	code := diagnosticOf(err)
 	return code == codec.NoElementSets || code == codec.BadElementSet
 }
 
-// failed returns the error for a message that could not be read. io.EOF is unexpected here.
-func failed(err error) error {
+// readError returns the error for a message that could not be read. io.EOF is unexpected here.
+func readError(err error) error {
 	switch {
 	case err == io.EOF:
 		return io.ErrUnexpectedEOF
@@ -111,16 +111,16 @@ func failed(err error) error {
 	return err
 }
 
-// cutOff is like failed, for an error while the content of a record is read.
-func cutOff(err error) error {
+// contentError is like readError, for an error while the content of a record is read.
+func contentError(err error) error {
 	if err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF) {
 		return &driver.Error{Code: driver.ErrTruncated, Retry: true, Err: fmt.Errorf("the connection ended within the answer: %w", io.ErrUnexpectedEOF)}
 	}
-	return failed(err)
+	return readError(err)
 }
 
-// closed returns the error for a session that the server closed.
-func closed(m codec.Close) error {
+// closeError returns the error for a session that the server closed.
+func closeError(m codec.Close) error {
 	e := &driver.Error{Code: driver.ErrServer, Reply: driver.Reply{Text: wire.Text(m.String())}, Err: errors.New("the server has ended the session")}
 	switch m.Reason {
 	case codec.CloseFinished, codec.CloseShutdown, codec.CloseResources, codec.CloseLackActivity:

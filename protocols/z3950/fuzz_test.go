@@ -51,7 +51,7 @@ func FuzzAbout(f *testing.F) {
 	f.Add(codec.SyntaxUSMARC, pear)
 	f.Add(codec.SyntaxSUTRS, []byte("\n\n x\ty\n"))
 	f.Fuzz(func(t *testing.T, syntax string, b []byte) {
-		a := aboutOf(syntax, b)
+		a := describeRecord(syntax, b)
 		if len(a.title)+len(a.author) > 2*(maxTitle+3) || strings.ContainsAny(a.title+a.author, "\r\n\t") {
 			t.Errorf("%q", a)
 		}

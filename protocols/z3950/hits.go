@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// window is the number of records to request at once for a listing.
-	window = 50
+	// recordsPerRequest is the number of records to request at once for a listing.
+	recordsPerRequest = 50
 	// maxBrief limits the part of a record that is searched for its title, in bytes.
 	maxBrief = 64 << 10
 )
@@ -40,18 +40,18 @@ func (h Hit) EntryFacts() driver.Facts {
 
 // openHits lists the results of a search.
 func (d *opener) openHits(ctx context.Context, req *driver.Request, t *target) (*driver.Response, error) {
-	form, err := t.choose(req, "B", "F", "")
+	forms, err := t.choose(req, "B", "F", "")
 	if err != nil {
 		return nil, err
 	}
-	h := &hits{t: t, next: 1, form: form}
+	h := &hits{t: t, next: 1, forms: forms}
 	resp := listing(t)
 	l, err := d.with(ctx, t, func(l *lease) (err error) {
 		if err := l.find(t); err != nil || l.count == 0 || req.Op == driver.OpStat {
 			return err
 		}
 		// Request the first records before returning a response, so that a refusal is an error of Open.
-		h.p, err = h.ask(l)
+		h.p, err = h.request(l)
 		return err
 	})
 	if err != nil {
@@ -59,8 +59,8 @@ func (d *opener) openHits(ctx context.Context, req *driver.Request, t *target) (
 	}
 	h.l, h.count = l, l.count
 	resp.Header = textproto.MIMEHeader{"Hits": {strconv.FormatInt(l.count, 10)}}
-	if l.told != "" {
-		resp.Header.Set("Diagnostic", driver.Printable(l.told))
+	if l.diagnostic != "" {
+		resp.Header.Set("Diagnostic", driver.Printable(l.diagnostic))
 	}
 	if req.Op == driver.OpStat || l.count == 0 {
 		l.Put()
@@ -99,15 +99,15 @@ type hits struct {
 	next  int64          // the position of the next record
 	left  int64          // number of requested records that have not been read
 	p     *codec.Records // the message that is being read; nil if none
-	form  choices        // the requested forms of the records
+	forms formChoices    // the requested forms of the records
 }
 
-// ask requests the next records.
-func (h *hits) ask(l *lease) (*codec.Records, error) {
-	h.left = min(window, l.count-h.next+1)
-	p, m, err := l.any(h.next, h.left, h.form)
+// request requests the next records.
+func (h *hits) request(l *lease) (*codec.Records, error) {
+	h.left = min(recordsPerRequest, l.count-h.next+1)
+	p, m, err := l.presentAny(h.next, h.left, h.forms)
 	if err == nil { // request the remaining records in the same form
-		h.form = choices{syntaxes: []string{m.Syntax}, elements: []string{m.ElementSet}}
+		h.forms = formChoices{syntaxes: []string{m.Syntax}, elements: []string{m.ElementSet}}
 	}
 	return p, err
 }
@@ -117,7 +117,7 @@ func (h *hits) each(yield func(driver.Part, error) bool, part func() (p driver.P
 	for h.next <= h.count {
 		if h.p == nil {
 			var err error
-			if h.p, err = h.ask(h.l); err != nil {
+			if h.p, err = h.request(h.l); err != nil {
 				yield(driver.Part{}, err)
 				return
 			}
@@ -128,10 +128,10 @@ func (h *hits) each(yield func(driver.Part, error) bool, part func() (p driver.P
 				return
 			}
 			if err == nil {
-				more, err = h.following()
+				more, err = h.advance()
 			}
 			if err != nil {
-				yield(driver.Part{}, h.l.breaks(cutOff(err)))
+				yield(driver.Part{}, h.l.markBroken(contentError(err)))
 				return
 			}
 		}
@@ -147,8 +147,8 @@ func (h *hits) parts(yield func(driver.Part, error) bool) {
 	})
 }
 
-// following advances to the next record of the message.
-func (h *hits) following() (more bool, err error) {
+// advance advances to the next record of the message.
+func (h *hits) advance() (more bool, err error) {
 	defer h.l.conn.Piece()()
 	h.next++
 	h.left--
@@ -163,7 +163,7 @@ func (h *hits) following() (more bool, err error) {
 		return false, violation("more records came than were asked for")
 	}
 	if !more && len(h.p.Diagnostics) > 0 {
-		return false, refusal(h.p.Diagnostics)
+		return false, diagnosticsError(h.p.Diagnostics)
 	}
 	return more, nil
 }
@@ -173,8 +173,8 @@ func (h *hits) part() (driver.Part, error) {
 	defer h.l.conn.Piece()()
 	rec := &h.p.Record
 	if d := rec.Refusal; d != nil {
-		if err := refusal([]codec.Diagnostic{*d}); aboutSyntax(err) || aboutElements(err) {
-			return h.entry(about{}, "", Hit{Position: h.next, Database: wire.Text(rec.Database)}) // available in another form
+		if err := diagnosticsError([]codec.Diagnostic{*d}); isSyntaxError(err) || isElementSetError(err) {
+			return h.entry(description{}, "", Hit{Position: h.next, Database: wire.Text(rec.Database)}) // available in another form
 		}
 		text := wire.Text(d.String())
 		e := driver.Entry{Name: text, Kind: driver.EntryError, Size: -1, Sys: Hit{Position: h.next, Database: wire.Text(rec.Database)}}
@@ -188,13 +188,13 @@ func (h *hits) part() (driver.Part, error) {
 	if err != nil {
 		return driver.Part{}, err
 	}
-	a := aboutOf(rec.Syntax, brief)
+	a := describeRecord(rec.Syntax, brief)
 	media, _ := mediaType(rec.Syntax)
 	return h.entry(a, media, Hit{Position: h.next, Database: wire.Text(rec.Database), Syntax: syntaxName(rec.Syntax), Author: a.author})
 }
 
 // entry returns the entry for a record.
-func (h *hits) entry(a about, media string, hit Hit) (driver.Part, error) {
+func (h *hits) entry(a description, media string, hit Hit) (driver.Part, error) {
 	if a.title == "" {
 		a.title = fmt.Sprintf("record %d", hit.Position)
 	}

@@ -35,7 +35,7 @@ func TestListingMemory(t *testing.T) {
 			presents++
 		}
 	}
-	if n != count || presents < count/window || presents > count/window+4 {
+	if n != count || presents < count/recordsPerRequest || presents > count/recordsPerRequest+4 {
 		t.Errorf("%d records by %d requests", n, presents)
 	}
 }

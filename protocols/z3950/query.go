@@ -85,9 +85,9 @@ func parseWords(s string, attributes []codec.Attribute) (codec.Query, error) {
 	return q, nil
 }
 
-// isPrefix reports whether a query is in the prefix notation of YAZ (PQF), which starts with an
+// isPrefixQuery reports whether a query is in the prefix notation of YAZ (PQF), which starts with an
 // operator or an attribute.
-func isPrefix(s string) bool { return strings.HasPrefix(strings.TrimLeft(s, " "), "@") }
+func isPrefixQuery(s string) bool { return strings.HasPrefix(strings.TrimLeft(s, " "), "@") }
 
 // A prefixParser parses the prefix notation:
 //

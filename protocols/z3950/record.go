@@ -21,8 +21,8 @@ import (
 const (
 	// maxStructured limits records that are ASN.1 values, in bytes.
 	maxStructured = 1 << 20
-	// drained is the size of the largest record that is read and dropped to keep the session, in bytes.
-	drained = 64 << 10
+	// maxDrained is the size of the largest record that is read and dropped to keep the session, in bytes.
+	maxDrained = 64 << 10
 )
 
 // openRecord retrieves a record or, for OpStat, its metadata.
@@ -40,7 +40,7 @@ func (d *opener) openRecord(ctx context.Context, req *driver.Request, t *target)
 		if err != nil {
 			return err
 		}
-		p, _, err = l.any(position, 1, c)
+		p, _, err = l.presentAny(position, 1, c)
 		return err
 	})
 	if err != nil {
@@ -48,11 +48,11 @@ func (d *opener) openRecord(ctx context.Context, req *driver.Request, t *target)
 	}
 	rec := p.Record
 	media, suffix := mediaType(rec.Syntax)
-	text := c.fields && media == "application/marc"
+	text := c.marcAsText && media == "application/marc"
 	if text {
 		media, suffix = "text/plain", ".txt"
 	}
-	if c.only && !text && !bySyntax(rec.Syntax, req.View) {
+	if c.required && !text && !matchesSyntax(rec.Syntax, req.View) {
 		l.Discard()
 		return nil, &driver.Error{Code: driver.ErrNotFound, Err: fmt.Errorf("the record has no view %q", req.View),
 			Hint: "the server has it as " + syntaxName(rec.Syntax) + " (" + media + ")"}
@@ -70,10 +70,10 @@ func (d *opener) openRecord(ctx context.Context, req *driver.Request, t *target)
 			l.Discard()
 			return nil, err
 		}
-		b.r, b.shown = fields, true
+		b.r, b.buffered = fields, true
 	}
 	if req.Op == driver.OpStat {
-		if n := rec.Size(); n < 0 || n > drained {
+		if n := rec.Size(); n < 0 || n > maxDrained {
 			l.Discard()
 			return resp, nil
 		}
@@ -104,7 +104,7 @@ func (t *target) position(count int64) (int64, error) {
 
 // explainSyntax adds an explanation to err if the record is not available in the requested view.
 func explainSyntax(err error, req *driver.Request) error {
-	if e := saying(err, "the record has no view %q", req.View); e != nil && req.View != "" && aboutSyntax(err) {
+	if e := withExplanation(err, "the record has no view %q", req.View); e != nil && req.View != "" && isSyntaxError(err) {
 		return e
 	}
 	return err
@@ -124,13 +124,13 @@ func (t *target) fileName(suffix string) string {
 
 // A body is the content of a record.
 type body struct {
-	l     *lease
-	p     *codec.Records
-	r     io.Reader
-	shown bool // r is text made from a record that has been read completely
-	err   error
-	gone  atomic.Bool // Close has been called, possibly during a Read
-	once  sync.Once
+	l        *lease
+	p        *codec.Records
+	r        io.Reader
+	buffered bool // r is text made from a record that has been read completely
+	err      error
+	closed   atomic.Bool // Close has been called, possibly during a Read
+	once     sync.Once
 }
 
 // Read implements io.Reader. It returns io.EOF after the message that contains the record.
@@ -138,17 +138,17 @@ func (b *body) Read(p []byte) (int, error) {
 	switch {
 	case b.err != nil:
 		return 0, b.err
-	case b.gone.Load():
+	case b.closed.Load():
 		return 0, net.ErrClosed
 	}
 	n, err := b.r.Read(p)
 	if err != nil {
-		if err == io.EOF && !b.shown {
+		if err == io.EOF && !b.buffered {
 			err = b.finish()
 		}
 		b.err = err
 		if err != io.EOF {
-			b.err = b.l.breaks(cutOff(err))
+			b.err = b.l.markBroken(contentError(err))
 		}
 		b.once.Do(b.l.Put)
 	}
@@ -181,7 +181,7 @@ func (b *body) asText() (io.Reader, error) {
 		err = b.finish()
 	}
 	if err != io.EOF {
-		return nil, cutOff(err)
+		return nil, contentError(err)
 	}
 	rec, err := marc.Parse(raw)
 	if err != nil {
@@ -195,9 +195,9 @@ func readable(s string) string { return driver.Printable(wire.Text(s)) }
 
 // Close implements io.Closer.
 func (b *body) Close() error {
-	b.gone.Store(true)
+	b.closed.Store(true)
 	b.once.Do(func() {
-		if b.shown {
+		if b.buffered {
 			b.l.Put()
 		} else {
 			b.l.Discard()

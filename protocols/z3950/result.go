@@ -21,14 +21,14 @@ func (l *lease) find(t *target) error {
 	if err != nil {
 		return err
 	}
-	err = l.first(t.databases, words)
+	err = l.searchFirst(t.databases, words)
 	switch {
 	case words == nil:
-		err = l.first(t.databases, document)
+		err = l.searchFirst(t.databases, document)
 	case err == nil && l.count == 0 && document != nil:
 		// A session URL may name a document (RFC 2056, section 3). If the server does not support a
 		// search for one, the result is empty.
-		if err = l.first(t.databases, document); aboutAttributes(err) {
+		if err = l.searchFirst(t.databases, document); isAttributeError(err) {
 			err, l.count = nil, 0
 		}
 	}
@@ -38,12 +38,12 @@ func (l *lease) find(t *target) error {
 	return err
 }
 
-// first performs the first of the queries whose attributes the server supports.
-func (l *lease) first(databases []string, queries []codec.Query) error {
+// searchFirst performs the first of the queries whose attributes the server supports.
+func (l *lease) searchFirst(databases []string, queries []codec.Query) error {
 	var refusal error
 	for _, q := range queries {
 		err := l.search(codec.Search{Databases: databases, Query: q})
-		if !aboutAttributes(err) {
+		if !isAttributeError(err) {
 			return err
 		}
 		if refusal == nil {
@@ -59,7 +59,7 @@ func (l *lease) search(m codec.Search) error {
 	if err != nil {
 		return err
 	}
-	l.result, l.count, l.told = "", 0, ""
+	l.result, l.count, l.diagnostic = "", 0, ""
 	defer l.conn.ReplyTimeout(l.times.Reply)()
 	if err := l.send(message, describeSearch(m)); err != nil {
 		return err
@@ -68,16 +68,16 @@ func (l *lease) search(m codec.Search) error {
 		return err
 	}
 	found := codec.ReadFound(l.r)
-	if err := l.read(); err != nil {
+	if err := l.decodeError(); err != nil {
 		return err
 	}
 	l.trace(false, "FOUND %d records%s", found.Count, describeDiagnostics(found.Diagnostics))
 	switch {
 	case found.OK && len(found.Diagnostics) > 0:
-		l.told = wire.Text(found.Diagnostics[0].String())
+		l.diagnostic = wire.Text(found.Diagnostics[0].String())
 	case found.OK:
 	case len(found.Diagnostics) > 0:
-		return refusal(found.Diagnostics)
+		return diagnosticsError(found.Diagnostics)
 	default:
 		return &driver.Error{Code: driver.ErrServer, Err: errors.New("the search failed, and the server does not say why")}
 	}
@@ -104,42 +104,42 @@ func (l *lease) present(m codec.Present) (*codec.Records, error) {
 		return nil, err
 	}
 	p := codec.ReadRecords(l.r)
-	some := p.Next()
-	if err := l.read(); err != nil {
+	hasRecord := p.Next()
+	if err := l.decodeError(); err != nil {
 		return nil, err
 	}
 	l.trace(false, "RECORDS %d, status %d%s", p.Returned, p.Status, describeDiagnostics(p.Diagnostics))
 	switch {
-	case some && p.Record.Refusal != nil && m.Count == 1:
+	case hasRecord && p.Record.Refusal != nil && m.Count == 1:
 		d := *p.Record.Refusal
 		p.Next()
-		if err := l.read(); err != nil {
+		if err := l.decodeError(); err != nil {
 			return nil, err
 		}
-		return nil, refusal([]codec.Diagnostic{d})
-	case some:
+		return nil, diagnosticsError([]codec.Diagnostic{d})
+	case hasRecord:
 		return p, nil
 	case len(p.Diagnostics) == 0:
-		return nil, l.breaks(violation("neither records came nor a reason"))
+		return nil, l.markBroken(violation("neither records came nor a reason"))
 	}
-	err = refusal(p.Diagnostics)
+	err = diagnosticsError(p.Diagnostics)
 	if code := diagnosticOf(err); l.Reused && (code == 27 || code == 30) {
 		err = errStale
 	}
 	return nil, err
 }
 
-// rest skips the remaining records of a message.
-func (l *lease) rest(p *codec.Records) error {
+// skipRecords skips the remaining records of a message.
+func (l *lease) skipRecords(p *codec.Records) error {
 	defer l.conn.Piece()()
 	for p.Next() {
 	}
-	return l.read()
+	return l.decodeError()
 }
 
-// any requests count records, starting at start, in the first form of c that the server has. It
+// presentAny requests count records, starting at start, in the first form of c that the server has. It
 // returns the request that succeeded.
-func (l *lease) any(start, count int64, c choices) (*codec.Records, codec.Present, error) {
+func (l *lease) presentAny(start, count int64, c formChoices) (*codec.Records, codec.Present, error) {
 	var first error
 	for _, syntax := range c.syntaxes {
 		for _, elements := range c.elements {
@@ -147,11 +147,11 @@ func (l *lease) any(start, count int64, c choices) (*codec.Records, codec.Presen
 			p, err := l.present(m)
 			switch {
 			case err == nil && count > 1 && p.Record.Refusal != nil && len(c.syntaxes)+len(c.elements) > 2:
-				err = refusal([]codec.Diagnostic{*p.Record.Refusal})
-				if !aboutSyntax(err) && !aboutElements(err) {
+				err = diagnosticsError([]codec.Diagnostic{*p.Record.Refusal})
+				if !isSyntaxError(err) && !isElementSetError(err) {
 					return p, m, nil
 				}
-				if err := l.rest(p); err != nil { // the remaining records are refused, too
+				if err := l.skipRecords(p); err != nil { // the remaining records are refused, too
 					return nil, m, err
 				}
 			case err == nil:
@@ -160,10 +160,10 @@ func (l *lease) any(start, count int64, c choices) (*codec.Records, codec.Presen
 			if first == nil {
 				first = err
 			}
-			if aboutSyntax(err) {
+			if isSyntaxError(err) {
 				break
 			}
-			if !aboutElements(err) {
+			if !isElementSetError(err) {
 				return nil, m, err
 			}
 		}

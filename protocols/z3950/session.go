@@ -26,8 +26,8 @@ const (
 	// maxMessage limits a message with several records, in bytes. It is larger than messageSize
 	// because some servers ignore the preferred size.
 	maxMessage = 16 << 20
-	// farewell is the timeout for sending Close. The session does not wait for the response.
-	farewell = time.Second
+	// closeTimeout is the timeout for sending Close. The session does not wait for the response.
+	closeTimeout = time.Second
 )
 
 // A serverKey identifies interchangeable connections.
@@ -38,14 +38,14 @@ type serverKey struct {
 
 // A session is a connection to a server, after Init.
 type session struct {
-	conn   *driver.Conn
-	r      *ber.Reader
-	times  driver.Timeouts
-	can    uint64      // the server's options
-	broken atomic.Bool // the session is unusable; also set by Close, possibly during a Read
-	result string      // the target.resultKey of the result set; "" if there is none
-	count  int64       // number of records in the result set
-	told   string      // the diagnostic in a successful SearchResponse
+	conn       *driver.Conn
+	r          *ber.Reader
+	times      driver.Timeouts
+	options    uint64      // the server's options
+	broken     atomic.Bool // the session is unusable; also set by Close, possibly during a Read
+	result     string      // the target.resultKey of the result set; "" if there is none
+	count      int64       // number of records in the result set
+	diagnostic string      // the diagnostic in a successful SearchResponse
 }
 
 // dial connects and begins a session. It sends credentials only after the server has rejected a
@@ -120,19 +120,19 @@ func (s *session) init(agent string, login *codec.IDPass) error {
 	s.trace(true, "%s", describeInit(login != nil))
 	defer s.conn.ReplyTimeout(s.times.Reply)()
 	if _, err := s.conn.WriteMasked(m.Encode(false), m.Encode(true)); err != nil {
-		return s.breaks(err)
+		return s.markBroken(err)
 	}
 	if err := s.receive(codec.TagInitResponse, overhead); err != nil {
 		return err
 	}
 	m = codec.ReadInit(s.r)
 	if err := s.r.Err(); err != nil {
-		return s.breaks(failed(err))
+		return s.markBroken(readError(err))
 	}
-	s.can = m.Can
+	s.options = m.Can
 	s.trace(false, "INIT version %d, accepted=%t, %s", m.Version, m.Accepted, driver.Printable(wire.Text(m.Name)))
 	if !m.Accepted {
-		return s.breaks(&driver.Error{Code: driver.ErrAuth, Reply: driver.Reply{Text: wire.Text(strings.Join(m.Reason, "; "))}, Err: errRejected})
+		return s.markBroken(&driver.Error{Code: driver.ErrAuth, Reply: driver.Reply{Text: wire.Text(strings.Join(m.Reason, "; "))}, Err: errRejected})
 	}
 	return nil
 }
@@ -149,7 +149,7 @@ func describeInit(login bool) string {
 func (s *session) send(message []byte, shown string) error {
 	s.trace(true, "%s", shown)
 	if _, err := s.conn.Write(message); err != nil {
-		return s.breaks(err)
+		return s.markBroken(err)
 	}
 	wire.QuickAck(s.conn)
 	return nil
@@ -159,7 +159,7 @@ func (s *session) send(message []byte, shown string) error {
 // bytes.
 func (s *session) receive(tag uint32, most int64) error {
 	if !s.r.Message(most) {
-		return s.breaks(failed(s.r.Err()))
+		return s.markBroken(readError(s.r.Err()))
 	}
 	h := s.r.Header()
 	switch {
@@ -168,24 +168,24 @@ func (s *session) receive(tag uint32, most int64) error {
 	case h.Is(codec.TagClose) && h.Constructed:
 		m := codec.ReadClose(s.r)
 		if err := s.r.Err(); err != nil {
-			return s.breaks(failed(err))
+			return s.markBroken(readError(err))
 		}
 		s.trace(false, "CLOSE %s", driver.Printable(wire.Text(m.String())))
-		return s.breaks(closed(m))
+		return s.markBroken(closeError(m))
 	}
-	return s.breaks(violation("a message of kind %d came where one of kind %d was due", h.Tag, tag))
+	return s.markBroken(violation("a message of kind %d came where one of kind %d was due", h.Tag, tag))
 }
 
-// read returns the error that occurred while a message was decoded, if any.
-func (s *session) read() error {
+// decodeError returns the error that occurred while a message was decoded, if any.
+func (s *session) decodeError() error {
 	if err := s.r.Err(); err != nil {
-		return s.breaks(failed(err))
+		return s.markBroken(readError(err))
 	}
 	return nil
 }
 
-// breaks marks the session as unusable and returns err.
-func (s *session) breaks(err error) error {
+// markBroken marks the session as unusable and returns err.
+func (s *session) markBroken(err error) error {
 	s.broken.Store(true)
 	return err
 }
@@ -199,7 +199,7 @@ func (s *session) trace(sent bool, format string, args ...any) {
 // close closes the connection. It sends Close first if no message is being read.
 func (s *session) close() {
 	if !s.broken.Load() && s.r.Whole() {
-		s.conn.SetWriteDeadline(time.Now().Add(farewell))
+		s.conn.SetWriteDeadline(time.Now().Add(closeTimeout))
 		s.conn.Write(codec.Close{Reason: codec.CloseFinished}.Encode()) // best effort
 	}
 	s.conn.Abort()

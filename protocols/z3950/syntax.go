@@ -84,38 +84,38 @@ func mediaType(oid string) (media, suffix string) {
 	return "application/octet-stream", ""
 }
 
-// bySyntax reports whether the syntax oid has the media type or name want.
-func bySyntax(oid, want string) bool {
+// matchesSyntax reports whether the syntax oid has the media type or name want.
+func matchesSyntax(oid, want string) bool {
 	media, _ := mediaType(oid)
 	return strings.EqualFold(want, media) || syntaxOf(want) == oid
 }
 
-// choices lists forms of a record to request, in order of preference.
-type choices struct {
-	syntaxes []string // "" is the server's choice
-	elements []string // "" is the server's choice
-	fields   bool     // text is requested: format a MARC record as text
-	only     bool     // a record with another syntax is an error
+// formChoices lists forms of a record to request, in order of preference.
+type formChoices struct {
+	syntaxes   []string // "" is the server's choice
+	elements   []string // "" is the server's choice
+	marcAsText bool     // text is requested: format a MARC record as text
+	required   bool     // a record with another syntax is an error
 }
 
 // choose returns the forms to request. MARC is the default because catalogues store records as MARC
 // and derive less complete forms from it.
-func (t *target) choose(req *driver.Request, elements ...string) (choices, error) {
-	c := choices{syntaxes: t.syntaxes, elements: elements}
+func (t *target) choose(req *driver.Request, elements ...string) (formChoices, error) {
+	c := formChoices{syntaxes: t.syntaxes, elements: elements}
 	if t.elements != "" {
 		c.elements = []string{t.elements}
 	}
 	if req.View != "" {
-		c.syntaxes, c.only = nil, true
+		c.syntaxes, c.required = nil, true
 		for _, s := range syntaxes {
-			if bySyntax(s.oid, req.View) {
+			if matchesSyntax(s.oid, req.View) {
 				c.syntaxes = append(c.syntaxes, s.oid)
 			}
 		}
 		if c.syntaxes == nil && isOID(req.View) {
 			c.syntaxes = []string{req.View}
 		}
-		if c.fields = bySyntax(codec.SyntaxSUTRS, req.View); c.fields {
+		if c.marcAsText = matchesSyntax(codec.SyntaxSUTRS, req.View); c.marcAsText {
 			c.syntaxes = append(c.syntaxes, codec.SyntaxUSMARC, "")
 		}
 		if c.syntaxes == nil {
@@ -127,7 +127,7 @@ func (t *target) choose(req *driver.Request, elements ...string) (choices, error
 	if c.syntaxes == nil {
 		for _, want := range req.Accept {
 			for _, s := range syntaxes {
-				if bySyntax(s.oid, want) {
+				if matchesSyntax(s.oid, want) {
 					c.syntaxes = append(c.syntaxes, s.oid)
 				}
 			}

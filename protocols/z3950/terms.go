@@ -24,14 +24,14 @@ func (t Term) EntryFacts() driver.Facts {
 	}}
 }
 
-// scanned is the number of terms to request at once.
-const scanned = 100
+// termsPerRequest is the number of terms to request at once.
+const termsPerRequest = 100
 
 // openTerms lists the indexed terms of a database.
 func (d *opener) openTerms(ctx context.Context, t *target) (*driver.Response, error) {
 	s := &terms{t: t}
 	l, err := d.with(ctx, t, func(l *lease) error {
-		if l.can&(1<<codec.OptionScan) == 0 {
+		if l.options&(1<<codec.OptionScan) == 0 {
 			return &driver.Error{Code: driver.ErrNotRetrievable, Err: fmt.Errorf("the server does not list the words of its databases: %w", errors.ErrUnsupported),
 				Hint: "search for words that follow a question mark"}
 		}
@@ -64,8 +64,8 @@ func (s *terms) begin(l *lease) error {
 		if use != 0 {
 			s.attributes = []codec.Attribute{{Type: codec.AttrUse, Value: use}}
 		}
-		err := s.ask(l)
-		if !aboutAttributes(err) {
+		err := s.request(l)
+		if !isAttributeError(err) {
 			return err
 		}
 		if first == nil {
@@ -75,9 +75,9 @@ func (s *terms) begin(l *lease) error {
 	return first
 }
 
-// ask requests terms, starting at s.last.
-func (s *terms) ask(l *lease) error {
-	m := codec.Scan{Databases: s.t.databases, Count: scanned, From: codec.Query{Term: s.last, Attributes: s.attributes}}
+// request requests terms, starting at s.last.
+func (s *terms) request(l *lease) error {
+	m := codec.Scan{Databases: s.t.databases, Count: termsPerRequest, From: codec.Query{Term: s.last, Attributes: s.attributes}}
 	message, err := m.Encode()
 	if err != nil {
 		return err
@@ -89,17 +89,17 @@ func (s *terms) ask(l *lease) error {
 	if err := l.receive(codec.TagScanResponse, maxMessage); err != nil {
 		return err
 	}
-	got := codec.ReadTerms(l.r, scanned)
-	if err := l.read(); err != nil {
+	got := codec.ReadTerms(l.r, termsPerRequest)
+	if err := l.decodeError(); err != nil {
 		return err
 	}
 	l.trace(false, "TERMS %d, status %d%s", len(got.Terms), got.Status, describeDiagnostics(got.Diagnostics))
 	s.terms = got.Terms
-	s.end = got.Status == 5 || len(got.Terms) < scanned
+	s.end = got.Status == 5 || len(got.Terms) < termsPerRequest
 	if len(got.Terms) > 0 || len(got.Diagnostics) == 0 {
 		return nil
 	}
-	if err := refusal(got.Diagnostics); diagnosticOf(err) != codec.EndOfTerms {
+	if err := diagnosticsError(got.Diagnostics); diagnosticOf(err) != codec.EndOfTerms {
 		return err
 	}
 	return nil
@@ -113,7 +113,7 @@ func describeScan(m codec.Scan) string {
 func (s *terms) parts(yield func(driver.Part, error) bool) {
 	for begun := false; ; begun = true {
 		if begun {
-			if err := s.ask(s.l); err != nil {
+			if err := s.request(s.l); err != nil {
 				yield(driver.Part{}, err)
 				return
 			}

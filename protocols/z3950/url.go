@@ -190,7 +190,7 @@ func (t *target) searches() (words, document []codec.Query, err error) {
 	if t.retrieval {
 		return nil, document, nil
 	}
-	if isPrefix(t.words) {
+	if isPrefixQuery(t.words) {
 		q, err := parsePrefix(t.words)
 		return []codec.Query{q}, nil, err
 	}

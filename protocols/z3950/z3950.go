@@ -86,11 +86,11 @@ func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Respons
 	case req.Op == driver.OpList:
 		return d.openTerms(ctx, t)
 	}
-	return nil, needWords(t)
+	return nil, needSearchError(t)
 }
 
-// needWords returns the error for a URL that names a database but no search.
-func needWords(t *target) error {
+// needSearchError returns the error for a URL that names a database but no search.
+func needSearchError(t *target) error {
 	e := &driver.Error{Code: driver.ErrNeedSearch}
 	if u, err := t.sibling(t.path, "WORDS", 0); err == nil {
 		e.Hint = "ask as in " + u.Redacted()
@@ -119,13 +119,13 @@ func (d *opener) Explain(req *driver.Request) ([]string, error) {
 	steps := []string{"connect to " + t.url.HostPort(port), describeInit(false)}
 	switch {
 	case t.query == "" && t.databases != nil && req.Op == driver.OpList:
-		return append(steps, describeScan(codec.Scan{Databases: t.databases, Count: scanned,
+		return append(steps, describeScan(codec.Scan{Databases: t.databases, Count: termsPerRequest,
 			From: codec.Query{Attributes: []codec.Attribute{{Type: codec.AttrUse, Value: codec.UseAny}}}})), nil
 	case t.query == "" && t.databases != nil:
-		return nil, needWords(t)
+		return nil, needSearchError(t)
 	case t.databases == nil:
 		return append(steps, describeSearch(codec.Search{Databases: []string{explainDatabase}, Query: explainQuery}),
-			describePresent(codec.Present{Start: 1, Count: window, Syntax: codec.SyntaxExplain, ElementSet: "B"})), nil
+			describePresent(codec.Present{Start: 1, Count: recordsPerRequest, Syntax: codec.SyntaxExplain, ElementSet: "B"})), nil
 	}
 	words, document, err := t.searches()
 	if err != nil {
@@ -135,7 +135,7 @@ func (d *opener) Explain(req *driver.Request) ([]string, error) {
 	steps = append(steps, describeSearch(codec.Search{Databases: t.databases, Query: queries[0]}))
 	start, count, elements := max(t.item, 1), int64(1), "F"
 	if !t.isRecord() {
-		count, elements = window, "B"
+		count, elements = recordsPerRequest, "B"
 	}
 	c, err := t.choose(req, elements)
 	if err != nil {

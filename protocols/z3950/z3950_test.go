@@ -113,7 +113,7 @@ func TestQueries(t *testing.T) {
 	}
 }
 
-func TestASearchListsWhatMatches(t *testing.T) {
+func TestSearch(t *testing.T) {
 	t.Parallel()
 	for name, opts := range map[string]z3950d.Options{"plain": {}, "one by one": {Brief: 1}, "indefinite": {Indefinite: true}} {
 		t.Run(name, func(t *testing.T) {
@@ -145,7 +145,7 @@ func TestASearchListsWhatMatches(t *testing.T) {
 	}
 }
 
-func TestTitlesOfMARCAndXML(t *testing.T) {
+func TestTitles(t *testing.T) {
 	t.Parallel()
 	_, host := start(t, z3950d.Options{})
 	c := drive.Client(t, nil, Load)
@@ -165,7 +165,7 @@ func TestTitlesOfMARCAndXML(t *testing.T) {
 	}
 }
 
-func TestRecordsComeAsTheyAre(t *testing.T) {
+func TestRecords(t *testing.T) {
 	t.Parallel()
 	_, host := start(t, z3950d.Options{})
 	c := drive.Client(t, nil, Load)
@@ -194,10 +194,10 @@ func TestRecordsComeAsTheyAre(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotThere(t *testing.T) {
+func TestMissing(t *testing.T) {
 	t.Parallel()
 	_, host := start(t, z3950d.Options{})
-	_, few := start(t, z3950d.Options{NoUse: codec.UseTitle})
+	_, titleOnly := start(t, z3950d.Options{NoUse: codec.UseTitle})
 	c := drive.Client(t, nil, Load)
 	for _, tt := range []struct {
 		url  string
@@ -216,8 +216,8 @@ func TestWhatIsNotThere(t *testing.T) {
 		{"z39.50r://" + host + "/fruit?pear.mrc;rs=xml", fetch.OpGet, "", fetch.ErrNotFound},
 		{"z39.50r://" + host + "/fruit?pear.mrc", fetch.OpGet, "image/gif", fetch.ErrNotFound},
 		{"z39.50r://" + host + "/fruit?pear.mrc", fetch.OpGet, "rubbish", fetch.ErrNotFound},
-		{"z39.50r://" + few + "/fruit?pear.mrc", fetch.OpGet, "", fetch.ErrRefused},
-		{"z39.50s://" + few + "/fruit?@attr+1=12+x", fetch.OpList, "", fetch.ErrRefused},
+		{"z39.50r://" + titleOnly + "/fruit?pear.mrc", fetch.OpGet, "", fetch.ErrRefused},
+		{"z39.50s://" + titleOnly + "/fruit?@attr+1=12+x", fetch.OpList, "", fetch.ErrRefused},
 	} {
 		_, _, err := drive.Do(t, c, &fetch.Request{URL: uri.MustParse(tt.url), Op: tt.op, View: tt.view})
 		if !errors.Is(err, tt.code) {
@@ -228,7 +228,7 @@ func TestWhatIsNotThere(t *testing.T) {
 
 // The driver searches for a docid with the attributes of RFC 2056. It uses others only if the server
 // does not support those.
-func TestHowADocumentIsSought(t *testing.T) {
+func TestDocumentQueries(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		noUse int64
@@ -255,7 +255,7 @@ func TestHowADocumentIsSought(t *testing.T) {
 }
 
 // A session URL searches for words. If no record matches, it searches for a document identifier.
-func TestASessionURLNamesWordsOrADocument(t *testing.T) {
+func TestSessionURL(t *testing.T) {
 	t.Parallel()
 	s, host := start(t, z3950d.Options{Tree: fstest.MapFS{"db/a": {Data: []byte("words")}}, NoUse: codec.UseDocID})
 	n := 0
@@ -271,7 +271,7 @@ func TestASessionURLNamesWordsOrADocument(t *testing.T) {
 	}
 }
 
-func TestWordsAndDatabasesAreListed(t *testing.T) {
+func TestListTermsAndDatabases(t *testing.T) {
 	t.Parallel()
 	_, host := start(t, z3950d.Options{Explain: true, Synthetic: 350})
 	c := drive.Client(t, nil, Load)
@@ -296,7 +296,7 @@ func TestWordsAndDatabasesAreListed(t *testing.T) {
 	}
 }
 
-func TestASearchHasMetadata(t *testing.T) {
+func TestStatOfSearch(t *testing.T) {
 	t.Parallel()
 	_, host := start(t, z3950d.Options{})
 	meta, err := drive.Client(t, nil, Load).Stat(t.Context(), &fetch.Request{URL: uri.MustParse("z39.50s://" + host + "/fruit?pear")})
@@ -305,7 +305,7 @@ func TestASearchHasMetadata(t *testing.T) {
 	}
 }
 
-func TestASessionIsUsedAgain(t *testing.T) {
+func TestSessionReuse(t *testing.T) {
 	t.Parallel()
 	s, host := start(t, z3950d.Options{})
 	c := drive.Client(t, nil, Load)
@@ -325,7 +325,7 @@ func TestASessionIsUsedAgain(t *testing.T) {
 	drive.MustGet(t, c, "z39.50s://"+host+"/fruit?e;item=1") // reconnects
 }
 
-func TestManyAtOnce(t *testing.T) {
+func TestConcurrentRequests(t *testing.T) {
 	t.Parallel()
 	_, host := start(t, z3950d.Options{Synthetic: 100})
 	c := drive.Client(t, nil, Load)
@@ -370,10 +370,10 @@ func TestLogins(t *testing.T) {
 }
 
 // serveOnce starts a server that sends one of the replies after each read from a connection.
-func serveOnce(t *testing.T, answers ...[]byte) string {
+func serveOnce(t *testing.T, replies ...[]byte) string {
 	t.Helper()
 	return servers.Start(t, servers.Config{}, func(c *servers.Conn) {
-		for _, a := range answers {
+		for _, a := range replies {
 			if _, err := c.Read(make([]byte, 4096)); err != nil {
 				return
 			}
@@ -382,7 +382,7 @@ func serveOnce(t *testing.T, answers ...[]byte) string {
 	}).Addr
 }
 
-func TestHowServersAreOdd(t *testing.T) {
+func TestOddServers(t *testing.T) {
 	t.Parallel()
 	accepted := codec.Init{Version: 3, Options: []int{0, 1, 7}, Message: 1, Record: 1, Accepted: true}.EncodeResponse()
 	found := codec.Found{Count: 1, OK: true}.Encode()
@@ -393,7 +393,7 @@ func TestHowServersAreOdd(t *testing.T) {
 		return codec.EncodeRefusal(codec.Diagnostic{Set: codec.DiagBib1, Code: code})
 	}
 	for name, tt := range map[string]struct {
-		answers [][]byte
+		replies [][]byte
 		want    string
 		err     error
 	}{
@@ -426,7 +426,7 @@ func TestHowServersAreOdd(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got, resp, err := drive.Do(t, drive.Client(t, nil, Load), &fetch.Request{URL: uri.MustParse("z39.50r://" + serveOnce(t, tt.answers...) + "/db?id")})
+			got, resp, err := drive.Do(t, drive.Client(t, nil, Load), &fetch.Request{URL: uri.MustParse("z39.50r://" + serveOnce(t, tt.replies...) + "/db?id")})
 			if got != tt.want || !errors.Is(err, tt.err) {
 				t.Errorf("%q, %v, %+v; want %q, %v", got, err, resp, tt.want, tt.err)
 			}
@@ -434,7 +434,7 @@ func TestHowServersAreOdd(t *testing.T) {
 	}
 }
 
-func TestExplainTellsTheMessages(t *testing.T) {
+func TestExplain(t *testing.T) {
 	t.Parallel()
 	c := drive.Client(t, nil, Load)
 	for url, want := range map[string]string{
@@ -451,7 +451,7 @@ func TestExplainTellsTheMessages(t *testing.T) {
 }
 
 // The trace describes the messages of both directions.
-func TestTheConversationIsRecorded(t *testing.T) {
+func TestTrace(t *testing.T) {
 	t.Parallel()
 	_, host := start(t, z3950d.Options{})
 	var rec fetchtest.Recording

@@ -78,7 +78,7 @@ func TestBits(t *testing.T) {
 }
 
 // A constructed string is read as one string, also with nested segments and end-of-contents octets.
-func TestStringsInSegments(t *testing.T) {
+func TestConstructedStrings(t *testing.T) {
 	t.Parallel()
 	for name, b := range map[string]string{
 		"primitive":  "\x04\x06abcdef",
@@ -107,7 +107,7 @@ func TestStringsInSegments(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotReadIsSkipped(t *testing.T) {
+func TestUnreadValuesAreSkipped(t *testing.T) {
 	t.Parallel()
 	for _, b := range [][]byte{
 		Sequence(Int(1, 1), Field(2, Int(1, 9), Sequence(Int(1, 8))), Int(3, 7)),
@@ -131,7 +131,7 @@ func TestWhatIsNotReadIsSkipped(t *testing.T) {
 	}
 }
 
-func TestWhatIsRefused(t *testing.T) {
+func TestMalformed(t *testing.T) {
 	t.Parallel()
 	all := func(r *Reader) {
 		for r.Message(1 << 20) {
@@ -184,12 +184,12 @@ func FuzzReader(f *testing.F) {
 	f.Add([]byte("\x30\x80\x81\x01\x01\xa2\x80\x81\x01\x09\x00\x00\x24\x80\x04\x01a\x00\x00\x00\x00"), byte(0))
 	f.Add(Sequence(Int(1, -5), Bits(4, 0, 9), Bytes(Universal, TagOID, MustOID("1.2.840.10003.5.10"))), byte(3))
 	f.Add([]byte("\x24\x80\x24\x05\x04\x03abc\x00\x00"), byte(1))
-	f.Fuzz(func(t *testing.T, b []byte, how byte) {
+	f.Fuzz(func(t *testing.T, b []byte, mode byte) {
 		const most = 1 << 12
 		r := reader(b)
 		for r.Message(most) {
 			before := r.off
-			switch how % 8 {
+			switch mode % 8 {
 			case 0:
 				visit(r, 0)
 			case 1:

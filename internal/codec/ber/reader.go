@@ -88,18 +88,18 @@ type Reader struct {
 
 // A frame is a constructed value that has been entered.
 type frame struct {
-	limit int64 // the last possible offset of its end
-	open  bool  // the length is indefinite
-	ended bool  // the end-of-contents octets have been read
+	limit      int64 // the last possible offset of its end
+	indefinite bool  // the length is indefinite
+	atEnd      bool  // the end-of-contents octets have been read
 }
 
 // state is the reading position in the current value.
 type state uint8
 
 const (
-	none   state = iota // no current value
-	fresh               // the header has been read
-	partly              // the contents have been read in part
+	noValue    state = iota // no current value
+	atHeader                // the header has been read
+	inContents              // the contents have been read in part
 )
 
 // NewReader returns a Reader that reads from in.
@@ -113,7 +113,7 @@ func (r *Reader) Err() error { return r.err }
 func (r *Reader) Buffered() int { return r.in.Buffered() }
 
 // Whole reports whether the last message was read completely.
-func (r *Reader) Whole() bool { return r.err == nil && len(r.frames) == 0 && r.state == none }
+func (r *Reader) Whole() bool { return r.err == nil && len(r.frames) == 0 && r.state == noValue }
 
 // Fail sets the error of the Reader to err unless it already has one. It returns the Reader's error.
 func (r *Reader) Fail(err error) error {
@@ -156,15 +156,15 @@ func (r *Reader) Enter() {
 	switch {
 	case r.err != nil:
 		return
-	case r.state != fresh || !r.cur.Constructed:
+	case r.state != atHeader || !r.cur.Constructed:
 		r.Fail(malformed("a value of tag %d holds no values", r.cur.Tag))
 		return
 	case len(r.frames) == maxDepth:
 		r.Fail(malformed("values are nested deeper than %d", maxDepth))
 		return
 	}
-	r.frames = append(r.frames, frame{limit: r.end, open: r.cur.Length < 0})
-	r.state = none
+	r.frames = append(r.frames, frame{limit: r.end, indefinite: r.cur.Length < 0})
+	r.state = noValue
 }
 
 // Next reads the header of the next value in the value entered last. It reports whether there is one.
@@ -175,10 +175,10 @@ func (r *Reader) Next() bool {
 	}
 	f := &r.frames[len(r.frames)-1]
 	switch {
-	case f.ended, !f.open && r.off == f.limit:
+	case f.atEnd, !f.indefinite && r.off == f.limit:
 		return false
-	case f.open && r.endMark(f.limit):
-		f.ended = true
+	case f.indefinite && r.endMark(f.limit):
+		f.atEnd = true
 		return false
 	case r.err != nil:
 		return false
@@ -193,7 +193,7 @@ func (r *Reader) Leave() {
 		return
 	}
 	last := len(r.frames) - 1
-	if f := r.frames[last]; f.open {
+	if f := r.frames[last]; f.indefinite {
 		for r.Next() {
 		}
 	} else {
@@ -282,7 +282,7 @@ func (r *Reader) header(limit int64) {
 		r.err = malformed("a value of %d bytes stands where %d are left", h.Length, limit-r.off)
 		return
 	}
-	r.cur, r.state, r.end = h, fresh, limit
+	r.cur, r.state, r.end = h, atHeader, limit
 	if h.Length >= 0 {
 		r.end = r.off + h.Length
 	}
@@ -313,7 +313,7 @@ func (r *Reader) length(limit int64) int64 {
 
 // skip skips the rest of the current value.
 func (r *Reader) skip() {
-	if r.state == none || r.err != nil {
+	if r.state == noValue || r.err != nil {
 		return
 	}
 	if r.cur.Length < 0 { // constructed, so none of its contents have been read
@@ -326,7 +326,7 @@ func (r *Reader) skip() {
 
 // discard skips up to the offset end, the end of the current value or of its parent.
 func (r *Reader) discard(end int64) {
-	r.state = none
+	r.state = noValue
 	for n := end - r.off; n > 0; n = end - r.off {
 		m, err := r.in.Discard(int(min(n, 1<<20)))
 		r.off += int64(m)
@@ -343,10 +343,10 @@ func (r *Reader) read(p []byte) (int, error) {
 	if r.err != nil {
 		return 0, r.err
 	}
-	r.state = partly
+	r.state = inContents
 	left := r.end - r.off
 	if left == 0 {
-		r.state = none
+		r.state = noValue
 		return 0, nil
 	}
 	n, err := r.in.Read(p[:min(int64(len(p)), left)])
@@ -359,10 +359,10 @@ func (r *Reader) read(p []byte) (int, error) {
 
 // A content reads the contents of a primitive or constructed string.
 type content struct {
-	r     *Reader
-	depth int // number of frames that enclose the string
-	begun bool
-	done  bool
+	r       *Reader
+	depth   int // number of frames that enclose the string
+	started bool
+	done    bool
 }
 
 // Content returns a reader of the contents of the current value, a string. It must be read to EOF
@@ -378,14 +378,14 @@ func (c *content) Read(p []byte) (int, error) {
 		if c.r.err != nil {
 			return 0, c.r.err
 		}
-		if !c.begun {
-			c.begun = true
+		if !c.started {
+			c.started = true
 		} else if n, err := c.r.read(p); n > 0 || err != nil {
 			return n, err
 		} else if c.next(); c.done {
 			break
 		}
-		for c.r.err == nil && c.r.state == fresh && c.r.cur.Constructed {
+		for c.r.err == nil && c.r.state == atHeader && c.r.cur.Constructed {
 			c.r.Enter()
 			c.next()
 		}
@@ -420,7 +420,7 @@ func (r *Reader) Bytes(most int) []byte {
 	if r.Fail(err) != nil {
 		return nil
 	}
-	r.state = none
+	r.state = noValue
 	return b
 }
 

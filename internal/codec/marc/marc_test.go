@@ -8,17 +8,17 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-var tree = Record{Fields: []Field{
+var sample = Record{Fields: []Field{
 	{Tag: "001", Value: "x1"},
 	{Tag: "100", Indicators: "1 ", Subfields: []Subfield{{'a', "Gardener, Ann,"}, {'d', "1900-"}}},
 	{Tag: "245", Indicators: "14", Subfields: []Subfield{{'a', "The tree :"}, {'b', "a tale /"}, {'c', "by her."}}},
 }}
 
-func TestARecordIsReadAsItWasWritten(t *testing.T) {
+func TestRoundTrip(t *testing.T) {
 	t.Parallel()
-	b := tree.Encode()
+	b := sample.Encode()
 	got, err := Parse(b)
-	if d := cmp.Diff(tree.Fields, got.Fields); d != "" || err != nil {
+	if d := cmp.Diff(sample.Fields, got.Fields); d != "" || err != nil {
 		t.Error(d, err)
 	}
 	if got.Title() != "The tree : a tale" || got.Author() != "Gardener, Ann" {
@@ -34,9 +34,9 @@ func TestARecordIsReadAsItWasWritten(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoRecord(t *testing.T) {
+func TestMalformed(t *testing.T) {
 	t.Parallel()
-	good := string(tree.Encode())
+	good := string(sample.Encode())
 	for name, b := range map[string]string{
 		"nothing":                  "",
 		"a leader":                 good[:24],
@@ -56,7 +56,7 @@ func TestWhatIsNoRecord(t *testing.T) {
 }
 
 func FuzzParse(f *testing.F) {
-	f.Add(tree.Encode())
+	f.Add(sample.Encode())
 	f.Add([]byte("00025nam a2200025   4500\x1d"))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		r, err := Parse(b)

@@ -57,7 +57,7 @@ func (d Diagnostic) String() string {
 	text := "diagnostic"
 	if d.Set != "" && d.Set != DiagBib1 {
 		text += " of set " + d.Set
-	} else if meaning := meanings[d.Code]; meaning != "" {
+	} else if meaning := diagnosticTexts[d.Code]; meaning != "" {
 		text = meaning
 	}
 	if d.AddInfo != "" {

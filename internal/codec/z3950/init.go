@@ -27,8 +27,8 @@ type Init struct {
 // IDPass holds login credentials with a password.
 type IDPass struct{ Group, User, Password string }
 
-// protocol encodes the leading fields of both messages.
-func (m Init) protocol() []byte {
+// leadingFields encodes the leading fields of both messages.
+func (m Init) leadingFields() []byte {
 	versions := []int{0, 1}
 	if m.Version >= 3 {
 		versions = append(versions, 2)
@@ -36,8 +36,8 @@ func (m Init) protocol() []byte {
 	return append(append(append(ber.Bits(3, versions...), ber.Bits(4, m.Options...)...), ber.Int(5, m.Message)...), ber.Int(6, m.Record)...)
 }
 
-// about encodes the fields that describe the implementation.
-func (m Init) about() []byte {
+// implementation encodes the fields that describe the implementation.
+func (m Init) implementation() []byte {
 	return append(append(ber.String(110, m.ID), ber.String(111, m.Name)...), ber.String(112, m.Release)...)
 }
 
@@ -54,12 +54,12 @@ func (m Init) Encode(masked bool) []byte {
 			login = ber.Field(7, ber.Sequence(ber.String(1, m.Login.User), ber.String(2, password)))
 		}
 	}
-	return ber.Field(TagInit, m.protocol(), login, m.about())
+	return ber.Field(TagInit, m.leadingFields(), login, m.implementation())
 }
 
 // EncodeResponse returns m as an encoded response.
 func (m Init) EncodeResponse() []byte {
-	return ber.Field(TagInitResponse, m.protocol(), ber.Bool(12, m.Accepted), m.about())
+	return ber.Field(TagInitResponse, m.leadingFields(), ber.Bool(12, m.Accepted), m.implementation())
 }
 
 // ReadInit decodes the current message, a request or a response.

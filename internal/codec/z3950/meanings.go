@@ -32,8 +32,8 @@ const (
 	RecordDeleted     = 1028
 )
 
-// meanings describes the codes of diagnostic set Bib-1.
-var meanings = map[int64]string{
+// diagnosticTexts describes the codes of diagnostic set Bib-1.
+var diagnosticTexts = map[int64]string{
 	1: "permanent system error", 2: "temporary system error", 3: "unsupported search", 4: "only stop words",
 	5: "too many words", 6: "too many boolean operators", 7: "too many truncated words", 9: "truncated words too short",
 	11: "too many characters in the search", 12: "too many records", 13: "present request out of range",

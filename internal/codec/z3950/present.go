@@ -69,8 +69,8 @@ type Records struct {
 
 	Record Record // the current record
 
-	r  *ber.Reader
-	in bool // the list of records is entered
+	r         *ber.Reader
+	inRecords bool // the list of records is entered
 }
 
 // A Record is a record of a result set.
@@ -79,21 +79,21 @@ type Record struct {
 	Syntax   string      // its object identifier
 	Refusal  *Diagnostic // sent instead of the record
 
-	r     *ber.Reader
-	depth int // number of values entered to reach the content
-	plain bool
+	r             *ber.Reader
+	depth         int // number of values entered to reach the content
+	stringContent bool
 }
 
 // ReadRecords decodes the current message, a PresentResponse, up to its records.
 func ReadRecords(r *ber.Reader) *Records {
 	p := &Records{r: r}
 	r.Enter()
-	p.head()
+	p.readFields()
 	return p
 }
 
-// head decodes the fields up to the list of records, or to the end of the message.
-func (p *Records) head() {
+// readFields decodes the fields up to the list of records, or to the end of the message.
+func (p *Records) readFields() {
 	for p.r.Next() {
 		switch p.r.Header().Tag {
 		case 24:
@@ -104,7 +104,7 @@ func (p *Records) head() {
 			p.Status = p.r.Int()
 		case 28:
 			p.r.Enter()
-			p.in = true
+			p.inRecords = true
 			return
 		default:
 			p.Diagnostics = append(p.Diagnostics, readRefusal(p.r)...)
@@ -115,14 +115,14 @@ func (p *Records) head() {
 
 // Next advances to the next record. It reports false at the end of the message.
 func (p *Records) Next() bool {
-	if !p.in {
+	if !p.inRecords {
 		return false
 	}
 	p.Record.leave()
 	if !p.r.Next() {
-		p.in = false
+		p.inRecords = false
 		p.r.Leave()
-		p.head()
+		p.readFields()
 		return false
 	}
 	p.Record = readRecord(p.r)
@@ -177,10 +177,10 @@ func readRecord(r *ber.Reader) (rec Record) {
 			if !r.Next() {
 				r.Fail(ber.ErrMalformed)
 			}
-			rec.plain = isString(r.Header())
+			rec.stringContent = isString(r.Header())
 			return rec
 		case h.Is(1): // octet-aligned
-			rec.plain = true
+			rec.stringContent = true
 			return rec
 		}
 	}
@@ -202,19 +202,19 @@ func isString(h ber.Header) bool {
 
 // Size returns the size of the content in bytes, or -1 if it is unknown.
 func (rec *Record) Size() int64 {
-	if h := rec.r.Header(); rec.plain && !h.Constructed {
+	if h := rec.r.Header(); rec.stringContent && !h.Constructed {
 		return h.Length
 	}
 	return -1
 }
 
 // Structured reports whether the content is an ASN.1 value other than a string.
-func (rec *Record) Structured() bool { return !rec.plain }
+func (rec *Record) Structured() bool { return !rec.stringContent }
 
 // Content returns a reader of the content. It must be read to EOF before anything else is read. An
 // ASN.1 value larger than most bytes is an error; strings are not limited.
 func (rec *Record) Content(most int) io.Reader {
-	if rec.plain {
+	if rec.stringContent {
 		return rec.r.Content()
 	}
 	return &raw{r: rec.r, most: most}
@@ -222,16 +222,16 @@ func (rec *Record) Content(most int) io.Reader {
 
 // raw reads the encoding of an ASN.1 value.
 type raw struct {
-	r     *ber.Reader
-	most  int
-	begun bool
-	rest  []byte
+	r       *ber.Reader
+	most    int
+	started bool
+	rest    []byte
 }
 
 // Read implements io.Reader.
 func (x *raw) Read(p []byte) (int, error) {
-	if !x.begun {
-		x.begun = true
+	if !x.started {
+		x.started = true
 		x.rest = x.r.Raw(x.most)
 	}
 	if err := x.r.Err(); err != nil {

@@ -14,8 +14,8 @@ import (
 	"github.com/urlget/urlget/internal/codec/ber"
 )
 
-// at returns a Reader positioned at the first message of b.
-func at(t testing.TB, b []byte) *ber.Reader {
+// readerAt returns a Reader positioned at the first message of b.
+func readerAt(t testing.TB, b []byte) *ber.Reader {
 	t.Helper()
 	r := ber.NewReader(bufio.NewReader(bytes.NewReader(b)))
 	if !r.Message(1 << 20) {
@@ -24,10 +24,10 @@ func at(t testing.TB, b []byte) *ber.Reader {
 	return r
 }
 
-// same decodes a message and compares it with want.
-func same[T any](t *testing.T, encoded []byte, read func(*ber.Reader) T, want T) {
+// checkRoundTrip decodes a message and compares it with want.
+func checkRoundTrip[T any](t *testing.T, encoded []byte, read func(*ber.Reader) T, want T) {
 	t.Helper()
-	r := at(t, encoded)
+	r := readerAt(t, encoded)
 	got := read(r)
 	if d := cmp.Diff(want, got); d != "" || !r.Whole() {
 		t.Errorf("%s%v", d, r.Err())
@@ -44,37 +44,37 @@ func must(t *testing.T) func(b []byte, err error) []byte {
 	}
 }
 
-func TestMessagesAreReadAsTheyWereWritten(t *testing.T) {
+func TestRoundTrip(t *testing.T) {
 	t.Parallel()
 	bib := Diagnostic{Set: DiagBib1, Code: 109, AddInfo: "db"}
 	init := Init{Version: 3, Options: []int{0, 1, 7}, Message: 1 << 20, Record: 1 << 28, ID: "a", Name: "b", Release: "c", Login: &IDPass{"g", "u", "p"}}
 	read := init
 	read.Options, read.Can = nil, 1|2|1<<7
-	same(t, init.Encode(false), ReadInit, read)
+	checkRoundTrip(t, init.Encode(false), ReadInit, read)
 	read.Login = &IDPass{"g", "u", "****"}
-	same(t, init.Encode(true), ReadInit, read)
+	checkRoundTrip(t, init.Encode(true), ReadInit, read)
 	read.Login, read.Accepted, init.Accepted = nil, true, true
-	same(t, init.EncodeResponse(), ReadInit, read)
-	same(t, Init{Version: 2, Options: []int{0}}.EncodeResponse(), ReadInit, Init{Version: 2, Can: 1})
+	checkRoundTrip(t, init.EncodeResponse(), ReadInit, read)
+	checkRoundTrip(t, Init{Version: 2, Options: []int{0}}.EncodeResponse(), ReadInit, Init{Version: 2, Can: 1})
 
 	q := Query{Set: Bib1, Op: AndNot,
 		Left:  &Query{Term: "x y", Attributes: []Attribute{{Type: 1, Value: 4}, {Set: Exp1, Type: 2, Name: "title"}}},
 		Right: &Query{Op: Or, Left: &Query{Term: ""}, Right: &Query{Term: "\xff"}}}
 	search := Search{Databases: []string{"a", "b c"}, Query: q}
-	same(t, must(t)(search.Encode()), ReadSearch, search)
-	same(t, Found{Count: 1 << 40, OK: true}.Encode(), ReadFound, Found{Count: 1 << 40, OK: true})
-	same(t, Found{Diagnostics: []Diagnostic{bib}}.Encode(), ReadFound, Found{Diagnostics: []Diagnostic{bib}})
+	checkRoundTrip(t, must(t)(search.Encode()), ReadSearch, search)
+	checkRoundTrip(t, Found{Count: 1 << 40, OK: true}.Encode(), ReadFound, Found{Count: 1 << 40, OK: true})
+	checkRoundTrip(t, Found{Diagnostics: []Diagnostic{bib}}.Encode(), ReadFound, Found{Diagnostics: []Diagnostic{bib}})
 
 	present := Present{Start: 1000, Count: 50, ElementSet: "F", Syntax: SyntaxXML}
-	same(t, must(t)(present.Encode()), ReadPresent, present)
-	same(t, must(t)(Present{Start: 1, Count: 1}.Encode()), ReadPresent, Present{Start: 1, Count: 1})
+	checkRoundTrip(t, must(t)(present.Encode()), ReadPresent, present)
+	checkRoundTrip(t, must(t)(Present{Start: 1, Count: 1}.Encode()), ReadPresent, Present{Start: 1, Count: 1})
 
 	scan := Scan{Databases: []string{"a"}, From: Query{Term: "x", Attributes: []Attribute{{Type: 1, Value: 4}}}, Count: 100}
-	same(t, must(t)(scan.Encode()), ReadScan, scan)
+	checkRoundTrip(t, must(t)(scan.Encode()), ReadScan, scan)
 	terms := Terms{Status: 5, Terms: []Term{{Text: "x", Count: 3}, {Text: "y", Count: 0}}}
-	same(t, terms.Encode(), func(r *ber.Reader) Terms { return ReadTerms(r, 2) }, terms)
-	same(t, Terms{Status: 6, Diagnostics: []Diagnostic{bib}}.Encode(), func(r *ber.Reader) Terms { return ReadTerms(r, 2) }, Terms{Status: 6, Diagnostics: []Diagnostic{bib}})
-	same(t, Close{Reason: 5, Text: "x"}.Encode(), ReadClose, Close{Reason: 5, Text: "x"})
+	checkRoundTrip(t, terms.Encode(), func(r *ber.Reader) Terms { return ReadTerms(r, 2) }, terms)
+	checkRoundTrip(t, Terms{Status: 6, Diagnostics: []Diagnostic{bib}}.Encode(), func(r *ber.Reader) Terms { return ReadTerms(r, 2) }, Terms{Status: 6, Diagnostics: []Diagnostic{bib}})
+	checkRoundTrip(t, Close{Reason: 5, Text: "x"}.Encode(), ReadClose, Close{Reason: 5, Text: "x"})
 
 	for _, wrong := range []func() ([]byte, error){
 		func() ([]byte, error) { return Present{Syntax: "x"}.Encode() },
@@ -88,9 +88,9 @@ func TestMessagesAreReadAsTheyWereWritten(t *testing.T) {
 	}
 }
 
-func TestMoreTermsThanWanted(t *testing.T) {
+func TestTooManyTerms(t *testing.T) {
 	t.Parallel()
-	r := at(t, Terms{Terms: make([]Term, 3)}.Encode())
+	r := readerAt(t, Terms{Terms: make([]Term, 3)}.Encode())
 	if ReadTerms(r, 2); !errors.Is(r.Err(), ber.ErrMalformed) {
 		t.Error(r.Err())
 	}
@@ -105,7 +105,7 @@ func TestRecords(t *testing.T) {
 		Sent{Database: "c", Syntax: SyntaxSUTRS, Content: []byte("text")}.Encode(),
 		Sent{Database: "d", Syntax: SyntaxGRS1, Structured: true, Content: ber.Sequence(ber.Int(1, 2))}.Encode(),
 	})
-	r := at(t, b)
+	r := readerAt(t, b)
 	p := ReadRecords(r)
 	if p.Status != 2 || p.Following != 8 || p.Returned != 4 {
 		t.Errorf("%+v", p)
@@ -127,11 +127,11 @@ func TestRecords(t *testing.T) {
 	if d := cmp.Diff(want, got); d != "" || !r.Whole() {
 		t.Error(d, r.Err())
 	}
-	r = at(t, EncodeRefusal(bib))
+	r = readerAt(t, EncodeRefusal(bib))
 	if p := ReadRecords(r); p.Next() || len(p.Diagnostics) != 1 || p.Status != 5 || !r.Whole() {
 		t.Errorf("%+v, %v", p, r.Err())
 	}
-	r = at(t, b) // unread records are skipped
+	r = readerAt(t, b) // unread records are skipped
 	for p := ReadRecords(r); p.Next(); {
 	}
 	if !r.Whole() {
