@@ -73,7 +73,7 @@ func (h *hits) databaseName() (name string, err error) {
 	defer h.l.conn.Piece()()
 	rec := &h.p.Record
 	switch {
-	case rec.Refusal != nil:
+	case rec.Diagnostic != nil:
 	case rec.Structured() && rec.Syntax == codec.SyntaxExplain:
 		r := rec.Reader()
 		if !r.Header().Is(1) {

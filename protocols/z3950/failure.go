@@ -123,9 +123,9 @@ func contentError(err error) error {
 func closeError(m codec.Close) error {
 	e := &driver.Error{Code: driver.ErrServer, Reply: driver.Reply{Text: wire.Text(m.String())}, Err: errors.New("the server has ended the session")}
 	switch m.Reason {
-	case codec.CloseFinished, codec.CloseShutdown, codec.CloseResources, codec.CloseLackActivity:
+	case codec.CloseFinished, codec.CloseShutdown, codec.CloseResources, codec.CloseLackOfActivity:
 		e.Code, e.Retry = driver.ErrBusy, true
-	case codec.CloseSecurity:
+	case codec.CloseSecurityViolation:
 		e.Code = driver.ErrRefused
 	}
 	return e

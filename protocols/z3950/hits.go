@@ -96,14 +96,14 @@ type hits struct {
 	t     *target
 	l     *lease
 	count int64
-	next  int64          // the position of the next record
-	left  int64          // number of requested records that have not been read
-	p     *codec.Records // the message that is being read; nil if none
-	forms formChoices    // the requested forms of the records
+	next  int64                  // the position of the next record
+	left  int64                  // number of requested records that have not been read
+	p     *codec.PresentResponse // the message that is being read; nil if none
+	forms formChoices            // the requested forms of the records
 }
 
 // request requests the next records.
-func (h *hits) request(l *lease) (*codec.Records, error) {
+func (h *hits) request(l *lease) (*codec.PresentResponse, error) {
 	h.left = min(recordsPerRequest, l.count-h.next+1)
 	p, m, err := l.presentAny(h.next, h.left, h.forms)
 	if err == nil { // request the remaining records in the same form
@@ -172,7 +172,7 @@ func (h *hits) advance() (more bool, err error) {
 func (h *hits) part() (driver.Part, error) {
 	defer h.l.conn.Piece()()
 	rec := &h.p.Record
-	if d := rec.Refusal; d != nil {
+	if d := rec.Diagnostic; d != nil {
 		if err := diagnosticsError([]codec.Diagnostic{*d}); isSyntaxError(err) || isElementSetError(err) {
 			return h.entry(description{}, "", Hit{Position: h.next, Database: wire.Text(rec.Database)}) // available in another form
 		}

@@ -31,7 +31,7 @@ func (d *opener) openRecord(ctx context.Context, req *driver.Request, t *target)
 	if err != nil {
 		return nil, err
 	}
-	var p *codec.Records
+	var p *codec.PresentResponse
 	l, err := d.with(ctx, t, func(l *lease) error {
 		if err := l.find(t); err != nil {
 			return err
@@ -125,7 +125,7 @@ func (t *target) fileName(suffix string) string {
 // A body is the content of a record.
 type body struct {
 	l        *lease
-	p        *codec.Records
+	p        *codec.PresentResponse
 	r        io.Reader
 	buffered bool // r is text made from a record that has been read completely
 	err      error

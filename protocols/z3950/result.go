@@ -67,7 +67,7 @@ func (l *lease) search(m codec.Search) error {
 	if err := l.receive(codec.TagSearchResponse, maxMessage); err != nil {
 		return err
 	}
-	found := codec.ReadFound(l.r)
+	found := codec.ReadSearchResponse(l.r)
 	if err := l.decodeError(); err != nil {
 		return err
 	}
@@ -87,7 +87,7 @@ func (l *lease) search(m codec.Search) error {
 
 // present requests records and reads the response up to the first one. The caller must read all
 // records before sending another request. The error may be a diagnostic.
-func (l *lease) present(m codec.Present) (*codec.Records, error) {
+func (l *lease) present(m codec.Present) (*codec.PresentResponse, error) {
 	message, err := m.Encode()
 	if err != nil {
 		return nil, err
@@ -103,15 +103,15 @@ func (l *lease) present(m codec.Present) (*codec.Records, error) {
 	if err := l.receive(codec.TagPresentResponse, most); err != nil {
 		return nil, err
 	}
-	p := codec.ReadRecords(l.r)
+	p := codec.ReadPresentResponse(l.r)
 	hasRecord := p.Next()
 	if err := l.decodeError(); err != nil {
 		return nil, err
 	}
 	l.trace(false, "RECORDS %d, status %d%s", p.Returned, p.Status, describeDiagnostics(p.Diagnostics))
 	switch {
-	case hasRecord && p.Record.Refusal != nil && m.Count == 1:
-		d := *p.Record.Refusal
+	case hasRecord && p.Record.Diagnostic != nil && m.Count == 1:
+		d := *p.Record.Diagnostic
 		p.Next()
 		if err := l.decodeError(); err != nil {
 			return nil, err
@@ -130,7 +130,7 @@ func (l *lease) present(m codec.Present) (*codec.Records, error) {
 }
 
 // skipRecords skips the remaining records of a message.
-func (l *lease) skipRecords(p *codec.Records) error {
+func (l *lease) skipRecords(p *codec.PresentResponse) error {
 	defer l.conn.Piece()()
 	for p.Next() {
 	}
@@ -139,15 +139,15 @@ func (l *lease) skipRecords(p *codec.Records) error {
 
 // presentAny requests count records, starting at start, in the first form of c that the server has. It
 // returns the request that succeeded.
-func (l *lease) presentAny(start, count int64, c formChoices) (*codec.Records, codec.Present, error) {
+func (l *lease) presentAny(start, count int64, c formChoices) (*codec.PresentResponse, codec.Present, error) {
 	var first error
 	for _, syntax := range c.syntaxes {
 		for _, elements := range c.elements {
 			m := codec.Present{Start: start, Count: count, Syntax: syntax, ElementSet: elements}
 			p, err := l.present(m)
 			switch {
-			case err == nil && count > 1 && p.Record.Refusal != nil && len(c.syntaxes)+len(c.elements) > 2:
-				err = diagnosticsError([]codec.Diagnostic{*p.Record.Refusal})
+			case err == nil && count > 1 && p.Record.Diagnostic != nil && len(c.syntaxes)+len(c.elements) > 2:
+				err = diagnosticsError([]codec.Diagnostic{*p.Record.Diagnostic})
 				if !isSyntaxError(err) && !isElementSetError(err) {
 					return p, m, nil
 				}

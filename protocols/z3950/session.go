@@ -112,7 +112,7 @@ func (d *opener) login(ctx context.Context, t *target, attempt int, rejected err
 
 // init sends the InitializeRequest and reads the response.
 func (s *session) init(agent string, login *codec.IDPass) error {
-	m := codec.Init{Version: 3, Options: []int{codec.OptionSearch, codec.OptionPresent, codec.OptionScan}, Message: messageSize, Record: recordSize,
+	m := codec.Init{Version: 3, Options: []int{codec.OptionSearch, codec.OptionPresent, codec.OptionScan}, PreferredMessageSize: messageSize, ExceptionalRecordSize: recordSize,
 		ID: "urlget", Name: agent, Login: login}
 	if m.Name == "" {
 		m.Name = m.ID
@@ -129,7 +129,7 @@ func (s *session) init(agent string, login *codec.IDPass) error {
 	if err := s.r.Err(); err != nil {
 		return s.markBroken(readError(err))
 	}
-	s.options = m.Can
+	s.options = m.OptionBits
 	s.trace(false, "INIT version %d, accepted=%t, %s", m.Version, m.Accepted, driver.Printable(wire.Text(m.Name)))
 	if !m.Accepted {
 		return s.markBroken(&driver.Error{Code: driver.ErrAuth, Reply: driver.Reply{Text: wire.Text(strings.Join(m.Reason, "; "))}, Err: errRejected})
@@ -198,7 +198,7 @@ func (s *session) trace(sent bool, format string, args ...any) {
 
 // close closes the connection. It sends Close first if no message is being read.
 func (s *session) close() {
-	if !s.broken.Load() && s.r.Whole() {
+	if !s.broken.Load() && s.r.Complete() {
 		s.conn.SetWriteDeadline(time.Now().Add(closeTimeout))
 		s.conn.Write(codec.Close{Reason: codec.CloseFinished}.Encode()) // best effort
 	}

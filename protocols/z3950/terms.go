@@ -89,7 +89,7 @@ func (s *terms) request(l *lease) error {
 	if err := l.receive(codec.TagScanResponse, maxMessage); err != nil {
 		return err
 	}
-	got := codec.ReadTerms(l.r, termsPerRequest)
+	got := codec.ReadScanResponse(l.r, termsPerRequest)
 	if err := l.decodeError(); err != nil {
 		return err
 	}
@@ -140,7 +140,7 @@ func (s *terms) part(term codec.Term) (driver.Part, error) {
 	if strings.ContainsAny(text, " \t\"@") {
 		text = `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(text) + `"`
 	}
-	name := wire.Text(term.Shown)
+	name := wire.Text(term.DisplayTerm)
 	if name == "" {
 		name = wire.Text(term.Text)
 	}

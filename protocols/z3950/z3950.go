@@ -49,7 +49,7 @@ func With(opts Options) driver.Loader {
 		d := &opener{env: env, opts: opts, pool: driver.NewPool[serverKey](env, driver.PoolOptions[*session]{
 			MaxIdle: conns, MaxOpen: conns, IdleTimeout: idleTimeout,
 			Conn:  func(s *session) (*driver.Conn, int) { return s.conn, s.r.Buffered() },
-			Valid: func(s *session) bool { return !s.broken.Load() && s.r.Whole() },
+			Valid: func(s *session) bool { return !s.broken.Load() && s.r.Complete() },
 			Close: func(s *session) { s.close() },
 		})}
 		for _, s := range []driver.Scheme{

@@ -384,13 +384,13 @@ func serveOnce(t *testing.T, replies ...[]byte) string {
 
 func TestOddServers(t *testing.T) {
 	t.Parallel()
-	accepted := codec.Init{Version: 3, Options: []int{0, 1, 7}, Message: 1, Record: 1, Accepted: true}.EncodeResponse()
-	found := codec.Found{Count: 1, OK: true}.Encode()
-	sent := codec.Sent{Database: "db", Syntax: codec.SyntaxXML, Content: []byte("<x/>")}
-	record := codec.EncodeRecords(0, 2, [][]byte{sent.Encode()})
-	two := codec.EncodeRecords(0, 3, [][]byte{sent.Encode(), sent.Encode()})
+	accepted := codec.Init{Version: 3, Options: []int{0, 1, 7}, PreferredMessageSize: 1, ExceptionalRecordSize: 1, Accepted: true}.EncodeResponse()
+	found := codec.SearchResponse{Count: 1, OK: true}.Encode()
+	sent := codec.NamePlusRecord{Database: "db", Syntax: codec.SyntaxXML, Content: []byte("<x/>")}
+	record := codec.EncodePresentResponse(0, 2, [][]byte{sent.Encode()})
+	two := codec.EncodePresentResponse(0, 3, [][]byte{sent.Encode(), sent.Encode()})
 	diagnostic := func(code int64) []byte {
-		return codec.EncodeRefusal(codec.Diagnostic{Set: codec.DiagBib1, Code: code})
+		return codec.EncodePresentDiagnostic(codec.Diagnostic{Set: codec.DiagBib1, Code: code})
 	}
 	for name, tt := range map[string]struct {
 		replies [][]byte
@@ -400,14 +400,14 @@ func TestOddServers(t *testing.T) {
 		"as it should be":            {[][]byte{accepted, found, record}, "<x/>", nil},
 		"rejected":                   {[][]byte{codec.Init{Options: []int{0}}.EncodeResponse()}, "", fetch.ErrAuth},
 		"closes at once":             {nil, "", fetch.ErrNetwork},
-		"closes after Init":          {[][]byte{accepted, codec.Close{Reason: codec.CloseLackActivity}.Encode()}, "", fetch.ErrBusy},
-		"closes for security":        {[][]byte{accepted, codec.Close{Reason: codec.CloseSecurity, Text: "x"}.Encode()}, "", fetch.ErrRefused},
-		"closes for a mistake":       {[][]byte{accepted, codec.Close{Reason: codec.CloseProtocol}.Encode()}, "", fetch.ErrServer},
+		"closes after Init":          {[][]byte{accepted, codec.Close{Reason: codec.CloseLackOfActivity}.Encode()}, "", fetch.ErrBusy},
+		"closes for security":        {[][]byte{accepted, codec.Close{Reason: codec.CloseSecurityViolation, Text: "x"}.Encode()}, "", fetch.ErrRefused},
+		"closes for a mistake":       {[][]byte{accepted, codec.Close{Reason: codec.CloseProtocolError}.Encode()}, "", fetch.ErrServer},
 		"another message":            {[][]byte{accepted, record}, "", fetch.ErrProtocol},
 		"text":                       {[][]byte{[]byte("HTTP/1.1 400 Bad Request\r\n\r\n")}, "", fetch.ErrProtocol},
-		"nothing, and no reason":     {[][]byte{accepted, codec.Found{}.Encode()}, "", fetch.ErrServer},
-		"a negative count":           {[][]byte{accepted, codec.Found{Count: -1, OK: true}.Encode()}, "", fetch.ErrProtocol},
-		"no records, and no reason":  {[][]byte{accepted, found, codec.EncodeRecords(0, 1, nil)}, "", fetch.ErrProtocol},
+		"nothing, and no reason":     {[][]byte{accepted, codec.SearchResponse{}.Encode()}, "", fetch.ErrServer},
+		"a negative count":           {[][]byte{accepted, codec.SearchResponse{Count: -1, OK: true}.Encode()}, "", fetch.ErrProtocol},
+		"no records, and no reason":  {[][]byte{accepted, found, codec.EncodePresentResponse(0, 1, nil)}, "", fetch.ErrProtocol},
 		"more than was asked for":    {[][]byte{accepted, found, two}, "<x/>", fetch.ErrProtocol},
 		"cut off":                    {[][]byte{accepted, found, record[:len(record)-2]}, "<x", fetch.ErrTruncated},
 		"a temporary error":          {[][]byte{accepted, found, diagnostic(codec.TemporaryError)}, "", fetch.ErrBusy},

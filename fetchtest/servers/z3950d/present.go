@@ -25,7 +25,7 @@ func syntaxOf(rec record) string {
 // present sends records or a diagnostic, and reports whether to continue.
 func (c *session) present(m z3950.Present) bool {
 	if m.Start < 1 || m.Count < 0 || m.Start-1+m.Count > int64(len(c.result)) {
-		return c.send(z3950.EncodeRefusal(diagnostic(z3950.OutOfRange, "")))
+		return c.send(z3950.EncodePresentDiagnostic(diagnostic(z3950.OutOfRange, "")))
 	}
 	count := m.Count
 	status := int64(0)
@@ -36,7 +36,7 @@ func (c *session) present(m z3950.Present) bool {
 	content := false
 	for _, rec := range c.result[m.Start-1 : m.Start-1+count] {
 		s := c.sent(rec, m)
-		content = content || s.Refusal == nil
+		content = content || s.Diagnostic == nil
 		records = append(records, s.Encode())
 	}
 	head, list := c.message(status, m.Start+count, records)
@@ -62,8 +62,8 @@ func (c *session) present(m z3950.Present) bool {
 }
 
 // sent returns a record in the requested form.
-func (c *session) sent(rec record, m z3950.Present) z3950.Sent {
-	s := z3950.Sent{Database: rec.database, Syntax: syntaxOf(rec), Content: c.s.content(rec)}
+func (c *session) sent(rec record, m z3950.Present) z3950.NamePlusRecord {
+	s := z3950.NamePlusRecord{Database: rec.database, Syntax: syntaxOf(rec), Content: c.s.content(rec)}
 	switch {
 	case s.Syntax == z3950.SyntaxExplain:
 		s.Structured = true
@@ -71,7 +71,7 @@ func (c *session) sent(rec record, m z3950.Present) z3950.Sent {
 	case m.Syntax == s.Syntax, m.Syntax == "" && !c.s.opts.Syntax:
 	default:
 		d := diagnostic(z3950.NotInSyntax, s.Syntax)
-		s.Refusal = &d
+		s.Diagnostic = &d
 	}
 	return s
 }
@@ -84,7 +84,7 @@ func (c *session) message(status, following int64, records [][]byte) (head, list
 		head, _ := open(following-int64(len(records)), records)
 		return head, append(all, 0, 0, 0, 0)
 	}
-	whole := z3950.EncodeRecords(status, following, records)
+	whole := z3950.EncodePresentResponse(status, following, records)
 	return whole[:len(whole)-len(all)], all
 }
 

@@ -24,7 +24,7 @@ const manyDatabase = "many"
 const explainDatabase = "IR-Explain-1"
 
 // search creates a result set.
-func (c *session) search(m z3950.Search) z3950.Found {
+func (c *session) search(m z3950.Search) z3950.SearchResponse {
 	c.result = nil
 	for _, database := range m.Databases {
 		all, ok := c.s.records(database)
@@ -34,7 +34,7 @@ func (c *session) search(m z3950.Search) z3950.Found {
 		for _, rec := range all {
 			ok, d := c.s.matches(m.Query, rec)
 			if d != nil {
-				return z3950.Found{Diagnostics: []z3950.Diagnostic{*d}}
+				return z3950.SearchResponse{Diagnostics: []z3950.Diagnostic{*d}}
 			}
 			if ok {
 				c.result = append(c.result, rec)
@@ -42,15 +42,15 @@ func (c *session) search(m z3950.Search) z3950.Found {
 		}
 		if len(all) == 0 {
 			if _, d := c.s.matches(m.Query, record{}); d != nil {
-				return z3950.Found{Diagnostics: []z3950.Diagnostic{*d}}
+				return z3950.SearchResponse{Diagnostics: []z3950.Diagnostic{*d}}
 			}
 		}
 	}
-	return z3950.Found{Count: int64(len(c.result)), OK: true}
+	return z3950.SearchResponse{Count: int64(len(c.result)), OK: true}
 }
 
-func refusal(code int64, info string) z3950.Found {
-	return z3950.Found{Diagnostics: []z3950.Diagnostic{diagnostic(code, info)}}
+func refusal(code int64, info string) z3950.SearchResponse {
+	return z3950.SearchResponse{Diagnostics: []z3950.Diagnostic{diagnostic(code, info)}}
 }
 
 func diagnostic(code int64, info string) z3950.Diagnostic {
@@ -150,15 +150,15 @@ func (s *Server) matches(q z3950.Query, rec record) (bool, *z3950.Diagnostic) {
 }
 
 // scan returns identifiers of records as terms.
-func (c *session) scan(m z3950.Scan) z3950.Terms {
+func (c *session) scan(m z3950.Scan) z3950.ScanResponse {
 	var words []string
 	for _, database := range m.Databases {
 		all, ok := c.s.records(database)
 		if !ok {
-			return z3950.Terms{Status: 6, Diagnostics: []z3950.Diagnostic{diagnostic(z3950.NoDatabase, database)}}
+			return z3950.ScanResponse{Status: 6, Diagnostics: []z3950.Diagnostic{diagnostic(z3950.NoDatabase, database)}}
 		}
 		if _, d := c.s.matches(m.From, record{}); d != nil {
-			return z3950.Terms{Status: 6, Diagnostics: []z3950.Diagnostic{*d}}
+			return z3950.ScanResponse{Status: 6, Diagnostics: []z3950.Diagnostic{*d}}
 		}
 		for _, rec := range all {
 			words = append(words, rec.id)
@@ -167,7 +167,7 @@ func (c *session) scan(m z3950.Scan) z3950.Terms {
 	slices.Sort(words)
 	at, _ := slices.BinarySearch(words, m.From.Term)
 	words = words[at:]
-	answer := z3950.Terms{}
+	answer := z3950.ScanResponse{}
 	if int64(len(words)) < m.Count {
 		answer.Status = 5
 	} else {

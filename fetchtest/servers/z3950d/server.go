@@ -119,14 +119,14 @@ func (c *session) handle() bool {
 
 // refuse ends the session after a protocol error of the client.
 func (c *session) refuse() bool {
-	c.send(z3950.Close{Reason: z3950.CloseProtocol}.Encode())
+	c.send(z3950.Close{Reason: z3950.CloseProtocolError}.Encode())
 	return false
 }
 
 func (c *session) init(m z3950.Init) bool {
 	c.Note("INIT")
 	handle := z3950.Init{Version: m.Version, Options: []int{z3950.OptionSearch, z3950.OptionPresent, z3950.OptionScan},
-		Message: m.Message, Record: m.Record, ID: "urlget", Name: "z3950d", Accepted: true}
+		PreferredMessageSize: m.PreferredMessageSize, ExceptionalRecordSize: m.ExceptionalRecordSize, ID: "urlget", Name: "z3950d", Accepted: true}
 	if c.s.opts.User != "" && (m.Login == nil || m.Login.User != c.s.opts.User || m.Login.Password != c.s.opts.Password) {
 		handle.Accepted = false
 	}

@@ -25,7 +25,7 @@ func TestNumbers(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int64{0, 1, -1, 127, 128, -128, -129, 255, 256, 65535, 1 << 31, -1 << 31, 1<<63 - 1, -1 << 63} {
 		r := value(t, Int(3, n))
-		if got := r.Int(); got != n || r.Err() != nil || !r.Whole() {
+		if got := r.Int(); got != n || r.Err() != nil || !r.Complete() {
 			t.Errorf("%d became %d, %v", n, got, r.Err())
 		}
 	}
@@ -88,7 +88,7 @@ func TestConstructedStrings(t *testing.T) {
 		"empty ones": "\x24\x80\x24\x00\x24\x80\x00\x00\x04\x06abcdef\x00\x00",
 	} {
 		r := value(t, []byte(b+"\x02\x01\x05"))
-		if got := r.String(6); got != "abcdef" || !r.Whole() {
+		if got := r.String(6); got != "abcdef" || !r.Complete() {
 			t.Errorf("%s: %q, %v", name, got, r.Err())
 		}
 		if !r.Message(10) || r.Int() != 5 {
@@ -97,7 +97,7 @@ func TestConstructedStrings(t *testing.T) {
 		if r := value(t, []byte(b)); r.Bytes(5) != nil || !errors.Is(r.Err(), ErrMalformed) {
 			t.Errorf("%s: a string that is too long is taken: %v", name, r.Err())
 		}
-		if r := value(t, []byte(b)); string(r.Raw(100)) == "" || !r.Whole() {
+		if r := value(t, []byte(b)); string(r.Raw(100)) == "" || !r.Complete() {
 			t.Errorf("%s: raw: %v", name, r.Err())
 		}
 		r = value(t, []byte(b+"\x02\x01\x05"))
@@ -125,7 +125,7 @@ func TestUnreadValuesAreSkipped(t *testing.T) {
 			}
 		}
 		r.Leave()
-		if len(tags) != 3 || tags[2] != 3 || !r.Whole() {
+		if len(tags) != 3 || tags[2] != 3 || !r.Complete() {
 			t.Errorf("% x: %v, %v", b, tags, r.Err())
 		}
 	}
@@ -201,7 +201,7 @@ func FuzzReader(f *testing.F) {
 					t.Errorf("%d bytes", len(raw))
 				} else if r.Err() == nil {
 					again := reader(raw)
-					if !again.Message(most) || !bytes.Equal(again.Raw(300), raw) || !again.Whole() {
+					if !again.Message(most) || !bytes.Equal(again.Raw(300), raw) || !again.Complete() {
 						t.Errorf("% x is not what it was: %v", raw, again.Err())
 					}
 				}

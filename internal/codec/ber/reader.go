@@ -112,8 +112,8 @@ func (r *Reader) Err() error { return r.err }
 // Buffered returns the number of bytes that have been received but not decoded.
 func (r *Reader) Buffered() int { return r.in.Buffered() }
 
-// Whole reports whether the last message was read completely.
-func (r *Reader) Whole() bool { return r.err == nil && len(r.frames) == 0 && r.state == noValue }
+// Complete reports whether the last message was read completely.
+func (r *Reader) Complete() bool { return r.err == nil && len(r.frames) == 0 && r.state == noValue }
 
 // Fail sets the error of the Reader to err unless it already has one. It returns the Reader's error.
 func (r *Reader) Fail(err error) error {

@@ -14,12 +14,12 @@ var closeReasons = [...]string{"finished", "the server shuts down", "a problem o
 
 // Values of CloseReason.
 const (
-	CloseFinished     = 0
-	CloseShutdown     = 1
-	CloseResources    = 4
-	CloseSecurity     = 5
-	CloseProtocol     = 6
-	CloseLackActivity = 7
+	CloseFinished          = 0
+	CloseShutdown          = 1
+	CloseResources         = 4
+	CloseSecurityViolation = 5
+	CloseProtocolError     = 6
+	CloseLackOfActivity    = 7
 )
 
 // String returns the reason and the server's text.

@@ -11,17 +11,17 @@ const (
 
 // An Init is an InitializeRequest or InitializeResponse.
 type Init struct {
-	Version  int      // 2 or 3
-	Options  []int    // the requested or supported options, for encoding
-	Can      uint64   // the decoded options: bit n is option n
-	Message  int64    // preferredMessageSize in bytes, the limit for several records
-	Record   int64    // exceptionalRecordSize in bytes, the limit for a single record
-	ID       string   // of the implementation
-	Name     string   //
-	Release  string   //
-	Login    *IDPass  // request only; nil for none
-	Accepted bool     // response only
-	Reason   []string // response only: the server's reasons for a rejection
+	Version               int      // 2 or 3
+	Options               []int    // the requested or supported options, for encoding
+	OptionBits            uint64   // the decoded options: bit n is option n
+	PreferredMessageSize  int64    // preferredMessageSize in bytes, the limit for several records
+	ExceptionalRecordSize int64    // exceptionalRecordSize in bytes, the limit for a single record
+	ID                    string   // of the implementation
+	Name                  string   //
+	Release               string   //
+	Login                 *IDPass  // request only; nil for none
+	Accepted              bool     // response only
+	Reason                []string // response only: the server's reasons for a rejection
 }
 
 // IDPass holds login credentials with a password.
@@ -33,7 +33,7 @@ func (m Init) leadingFields() []byte {
 	if m.Version >= 3 {
 		versions = append(versions, 2)
 	}
-	return append(append(append(ber.Bits(3, versions...), ber.Bits(4, m.Options...)...), ber.Int(5, m.Message)...), ber.Int(6, m.Record)...)
+	return append(append(append(ber.Bits(3, versions...), ber.Bits(4, m.Options...)...), ber.Int(5, m.PreferredMessageSize)...), ber.Int(6, m.ExceptionalRecordSize)...)
 }
 
 // implementation encodes the fields that describe the implementation.
@@ -73,11 +73,11 @@ func ReadInit(r *ber.Reader) (m Init) {
 				m.Version = 3
 			}
 		case 4:
-			m.Can = r.Bits()
+			m.OptionBits = r.Bits()
 		case 5:
-			m.Message = r.Int()
+			m.PreferredMessageSize = r.Int()
 		case 6:
-			m.Record = r.Int()
+			m.ExceptionalRecordSize = r.Int()
 		case 7:
 			m.Login = readLogin(r)
 		case 11:

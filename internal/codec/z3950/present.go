@@ -52,7 +52,7 @@ func ReadPresent(r *ber.Reader) (m Present) {
 	return m
 }
 
-// Records is a PresentResponse that is decoded while it arrives:
+// A PresentResponse is a response to a Present. It is decoded while it arrives:
 //
 //	p := ReadRecords(r)
 //	for p.Next() {
@@ -61,11 +61,11 @@ func ReadPresent(r *ber.Reader) (m Present) {
 //
 // Status, Following and Returned are set from the beginning if the server sends the fields in the
 // standard's order. Otherwise they are set after the last record.
-type Records struct {
-	Status      int64 // presentStatus: 0 success, 1 to 4 partial, 5 failure
-	Following   int64 // the position after the last record
-	Returned    int64
-	Diagnostics []Diagnostic // sent instead of records
+type PresentResponse struct {
+	Status       int64 // presentStatus: 0 success, 1 to 4 partial, 5 failure
+	NextPosition int64 // the position after the last record
+	Returned     int64
+	Diagnostics  []Diagnostic // sent instead of records
 
 	Record Record // the current record
 
@@ -75,31 +75,31 @@ type Records struct {
 
 // A Record is a record of a result set.
 type Record struct {
-	Database string
-	Syntax   string      // its object identifier
-	Refusal  *Diagnostic // sent instead of the record
+	Database   string
+	Syntax     string      // its object identifier
+	Diagnostic *Diagnostic // sent instead of the record
 
 	r             *ber.Reader
 	depth         int // number of values entered to reach the content
 	stringContent bool
 }
 
-// ReadRecords decodes the current message, a PresentResponse, up to its records.
-func ReadRecords(r *ber.Reader) *Records {
-	p := &Records{r: r}
+// ReadPresentResponse decodes the current message, a PresentResponse, up to its records.
+func ReadPresentResponse(r *ber.Reader) *PresentResponse {
+	p := &PresentResponse{r: r}
 	r.Enter()
 	p.readFields()
 	return p
 }
 
 // readFields decodes the fields up to the list of records, or to the end of the message.
-func (p *Records) readFields() {
+func (p *PresentResponse) readFields() {
 	for p.r.Next() {
 		switch p.r.Header().Tag {
 		case 24:
 			p.Returned = p.r.Int()
 		case 25:
-			p.Following = p.r.Int()
+			p.NextPosition = p.r.Int()
 		case 27:
 			p.Status = p.r.Int()
 		case 28:
@@ -107,14 +107,14 @@ func (p *Records) readFields() {
 			p.inRecords = true
 			return
 		default:
-			p.Diagnostics = append(p.Diagnostics, readRefusal(p.r)...)
+			p.Diagnostics = append(p.Diagnostics, readDiagnostics(p.r)...)
 		}
 	}
 	p.r.Leave()
 }
 
 // Next advances to the next record. It reports false at the end of the message.
-func (p *Records) Next() bool {
+func (p *PresentResponse) Next() bool {
 	if !p.inRecords {
 		return false
 	}
@@ -156,7 +156,7 @@ func readRecord(r *ber.Reader) (rec Record) {
 		if r.Next() {
 			d = readDiagnostic(r)
 		}
-		rec.Refusal = &d
+		rec.Diagnostic = &d
 		return rec
 	case !h.Is(1):
 		r.Fail(ber.ErrMalformed)
@@ -255,20 +255,20 @@ func (rec *Record) leave() {
 	}
 }
 
-// A Sent is a record to be encoded in a PresentResponse.
-type Sent struct {
+// A NamePlusRecord is a record of a PresentResponse, for encoding.
+type NamePlusRecord struct {
 	Database, Syntax string
 	Content          []byte
 	Structured       bool // Content is an ASN.1 value
-	Refusal          *Diagnostic
+	Diagnostic       *Diagnostic
 }
 
 // Encode returns a NamePlusRecord in the form that YAZ sends: SUTRS as a GeneralString, other content
 // as octet-aligned.
-func (s Sent) Encode() []byte {
+func (s NamePlusRecord) Encode() []byte {
 	name := ber.String(0, s.Database)
-	if s.Refusal != nil {
-		return ber.Sequence(name, ber.Field(1, ber.Field(2, ber.Sequence(s.Refusal.fields()...))))
+	if s.Diagnostic != nil {
+		return ber.Sequence(name, ber.Field(1, ber.Field(2, ber.Sequence(s.Diagnostic.fields()...))))
 	}
 	content := ber.Bytes(ber.Context, 1, s.Content)
 	if s.Structured {
@@ -280,12 +280,12 @@ func (s Sent) Encode() []byte {
 	return ber.Sequence(name, ber.Field(1, ber.Field(1, ber.Group(ber.Universal, ber.TagExternal, oid, content))))
 }
 
-// EncodeRecords returns a PresentResponse with records that are already encoded.
-func EncodeRecords(status, following int64, records [][]byte) []byte {
+// EncodePresentResponse returns a PresentResponse with records that are already encoded.
+func EncodePresentResponse(status, following int64, records [][]byte) []byte {
 	return ber.Field(TagPresentResponse, ber.Int(24, int64(len(records))), ber.Int(25, following), ber.Int(27, status), ber.Field(28, records...))
 }
 
-// EncodeRefusal returns a PresentResponse with a diagnostic instead of records.
-func EncodeRefusal(d Diagnostic) []byte {
+// EncodePresentDiagnostic returns a PresentResponse with a diagnostic instead of records.
+func EncodePresentDiagnostic(d Diagnostic) []byte {
 	return ber.Field(TagPresentResponse, ber.Int(24, 0), ber.Int(25, 1), ber.Int(27, 5), ber.Field(130, d.fields()...))
 }

@@ -43,38 +43,38 @@ func ReadScan(r *ber.Reader) (m Scan) {
 
 // A Term is an entry of an index.
 type Term struct {
-	Text  string
-	Shown string // displayTerm, the text to show to users; or ""
-	Count int64  // number of records; -1 if it is unknown
+	Text        string
+	DisplayTerm string // displayTerm, the text to show to users; or ""
+	Count       int64  // number of records; -1 if it is unknown
 }
 
-// Terms is a ScanResponse.
-type Terms struct {
+// A ScanResponse is a response to a Scan.
+type ScanResponse struct {
 	Status      int64 // scanStatus: 0 success, 1 to 5 fewer terms (5: the index ends), 6 failure
 	Terms       []Term
 	Diagnostics []Diagnostic
 }
 
 // Encode returns the encoded response.
-func (m Terms) Encode() []byte {
-	var list, refusals [][]byte
+func (m ScanResponse) Encode() []byte {
+	var list, diagnostics [][]byte
 	for _, t := range m.Terms {
 		list = append(list, ber.Field(1, ber.String(45, t.Text), ber.Int(2, t.Count)))
 	}
 	entries := []byte(nil)
 	for _, d := range m.Diagnostics {
-		refusals = append(refusals, ber.Sequence(d.fields()...))
+		diagnostics = append(diagnostics, ber.Sequence(d.fields()...))
 	}
-	if refusals != nil {
-		entries = ber.Field(7, ber.Field(2, refusals...))
+	if diagnostics != nil {
+		entries = ber.Field(7, ber.Field(2, diagnostics...))
 	} else {
 		entries = ber.Field(7, ber.Field(1, list...))
 	}
 	return ber.Field(TagScanResponse, ber.Int(3, 0), ber.Int(4, m.Status), ber.Int(5, int64(len(m.Terms))), ber.Int(6, 1), entries)
 }
 
-// ReadTerms decodes the current message. A response with more than most terms is malformed.
-func ReadTerms(r *ber.Reader, most int) (m Terms) {
+// ReadScanResponse decodes the current message. A response with more than most terms is malformed.
+func ReadScanResponse(r *ber.Reader, most int) (m ScanResponse) {
 	r.Enter()
 	for r.Next() {
 		switch r.Header().Tag {
@@ -116,7 +116,7 @@ func readTerms(r *ber.Reader, most int) (terms []Term) {
 		for r.Next() {
 			switch r.Header().Tag {
 			case 0:
-				t.Shown = r.String(maxText)
+				t.DisplayTerm = r.String(maxText)
 			case 2:
 				t.Count = r.Int()
 			case 45, 216:

@@ -61,15 +61,15 @@ func ReadSearch(r *ber.Reader) (m Search) {
 	return m
 }
 
-// Found is a SearchResponse.
-type Found struct {
+// A SearchResponse is a response to a Search.
+type SearchResponse struct {
 	Count       int64
 	OK          bool // searchStatus: the search succeeded
 	Diagnostics []Diagnostic
 }
 
 // Encode returns the encoded response.
-func (m Found) Encode() []byte {
+func (m SearchResponse) Encode() []byte {
 	records := []byte(nil)
 	if len(m.Diagnostics) > 0 {
 		records = ber.Field(130, m.Diagnostics[0].fields()...)
@@ -77,8 +77,8 @@ func (m Found) Encode() []byte {
 	return ber.Field(TagSearchResponse, ber.Int(23, m.Count), ber.Int(24, 0), ber.Int(25, 1), ber.Bool(22, m.OK), records)
 }
 
-// ReadFound decodes the current message.
-func ReadFound(r *ber.Reader) (m Found) {
+// ReadSearchResponse decodes the current message.
+func ReadSearchResponse(r *ber.Reader) (m SearchResponse) {
 	r.Enter()
 	for r.Next() {
 		switch r.Header().Tag {
@@ -87,7 +87,7 @@ func ReadFound(r *ber.Reader) (m Found) {
 		case 23:
 			m.Count = r.Int()
 		default:
-			m.Diagnostics = append(m.Diagnostics, readRefusal(r)...)
+			m.Diagnostics = append(m.Diagnostics, readDiagnostics(r)...)
 		}
 	}
 	r.Leave()
@@ -97,8 +97,8 @@ func ReadFound(r *ber.Reader) (m Found) {
 	return m
 }
 
-// readRefusal decodes the current value if it holds diagnostics instead of records.
-func readRefusal(r *ber.Reader) (list []Diagnostic) {
+// readDiagnostics decodes the current value if it holds diagnostics instead of records.
+func readDiagnostics(r *ber.Reader) (list []Diagnostic) {
 	switch r.Header().Tag {
 	case 130:
 		var d Diagnostic

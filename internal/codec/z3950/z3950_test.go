@@ -29,7 +29,7 @@ func checkRoundTrip[T any](t *testing.T, encoded []byte, read func(*ber.Reader) 
 	t.Helper()
 	r := readerAt(t, encoded)
 	got := read(r)
-	if d := cmp.Diff(want, got); d != "" || !r.Whole() {
+	if d := cmp.Diff(want, got); d != "" || !r.Complete() {
 		t.Errorf("%s%v", d, r.Err())
 	}
 }
@@ -47,23 +47,23 @@ func must(t *testing.T) func(b []byte, err error) []byte {
 func TestRoundTrip(t *testing.T) {
 	t.Parallel()
 	bib := Diagnostic{Set: DiagBib1, Code: 109, AddInfo: "db"}
-	init := Init{Version: 3, Options: []int{0, 1, 7}, Message: 1 << 20, Record: 1 << 28, ID: "a", Name: "b", Release: "c", Login: &IDPass{"g", "u", "p"}}
+	init := Init{Version: 3, Options: []int{0, 1, 7}, PreferredMessageSize: 1 << 20, ExceptionalRecordSize: 1 << 28, ID: "a", Name: "b", Release: "c", Login: &IDPass{"g", "u", "p"}}
 	read := init
-	read.Options, read.Can = nil, 1|2|1<<7
+	read.Options, read.OptionBits = nil, 1|2|1<<7
 	checkRoundTrip(t, init.Encode(false), ReadInit, read)
 	read.Login = &IDPass{"g", "u", "****"}
 	checkRoundTrip(t, init.Encode(true), ReadInit, read)
 	read.Login, read.Accepted, init.Accepted = nil, true, true
 	checkRoundTrip(t, init.EncodeResponse(), ReadInit, read)
-	checkRoundTrip(t, Init{Version: 2, Options: []int{0}}.EncodeResponse(), ReadInit, Init{Version: 2, Can: 1})
+	checkRoundTrip(t, Init{Version: 2, Options: []int{0}}.EncodeResponse(), ReadInit, Init{Version: 2, OptionBits: 1})
 
 	q := Query{Set: Bib1, Op: AndNot,
 		Left:  &Query{Term: "x y", Attributes: []Attribute{{Type: 1, Value: 4}, {Set: Exp1, Type: 2, Name: "title"}}},
 		Right: &Query{Op: Or, Left: &Query{Term: ""}, Right: &Query{Term: "\xff"}}}
 	search := Search{Databases: []string{"a", "b c"}, Query: q}
 	checkRoundTrip(t, must(t)(search.Encode()), ReadSearch, search)
-	checkRoundTrip(t, Found{Count: 1 << 40, OK: true}.Encode(), ReadFound, Found{Count: 1 << 40, OK: true})
-	checkRoundTrip(t, Found{Diagnostics: []Diagnostic{bib}}.Encode(), ReadFound, Found{Diagnostics: []Diagnostic{bib}})
+	checkRoundTrip(t, SearchResponse{Count: 1 << 40, OK: true}.Encode(), ReadSearchResponse, SearchResponse{Count: 1 << 40, OK: true})
+	checkRoundTrip(t, SearchResponse{Diagnostics: []Diagnostic{bib}}.Encode(), ReadSearchResponse, SearchResponse{Diagnostics: []Diagnostic{bib}})
 
 	present := Present{Start: 1000, Count: 50, ElementSet: "F", Syntax: SyntaxXML}
 	checkRoundTrip(t, must(t)(present.Encode()), ReadPresent, present)
@@ -71,9 +71,9 @@ func TestRoundTrip(t *testing.T) {
 
 	scan := Scan{Databases: []string{"a"}, From: Query{Term: "x", Attributes: []Attribute{{Type: 1, Value: 4}}}, Count: 100}
 	checkRoundTrip(t, must(t)(scan.Encode()), ReadScan, scan)
-	terms := Terms{Status: 5, Terms: []Term{{Text: "x", Count: 3}, {Text: "y", Count: 0}}}
-	checkRoundTrip(t, terms.Encode(), func(r *ber.Reader) Terms { return ReadTerms(r, 2) }, terms)
-	checkRoundTrip(t, Terms{Status: 6, Diagnostics: []Diagnostic{bib}}.Encode(), func(r *ber.Reader) Terms { return ReadTerms(r, 2) }, Terms{Status: 6, Diagnostics: []Diagnostic{bib}})
+	terms := ScanResponse{Status: 5, Terms: []Term{{Text: "x", Count: 3}, {Text: "y", Count: 0}}}
+	checkRoundTrip(t, terms.Encode(), func(r *ber.Reader) ScanResponse { return ReadScanResponse(r, 2) }, terms)
+	checkRoundTrip(t, ScanResponse{Status: 6, Diagnostics: []Diagnostic{bib}}.Encode(), func(r *ber.Reader) ScanResponse { return ReadScanResponse(r, 2) }, ScanResponse{Status: 6, Diagnostics: []Diagnostic{bib}})
 	checkRoundTrip(t, Close{Reason: 5, Text: "x"}.Encode(), ReadClose, Close{Reason: 5, Text: "x"})
 
 	for _, wrong := range []func() ([]byte, error){
@@ -90,8 +90,8 @@ func TestRoundTrip(t *testing.T) {
 
 func TestTooManyTerms(t *testing.T) {
 	t.Parallel()
-	r := readerAt(t, Terms{Terms: make([]Term, 3)}.Encode())
-	if ReadTerms(r, 2); !errors.Is(r.Err(), ber.ErrMalformed) {
+	r := readerAt(t, ScanResponse{Terms: make([]Term, 3)}.Encode())
+	if ReadScanResponse(r, 2); !errors.Is(r.Err(), ber.ErrMalformed) {
 		t.Error(r.Err())
 	}
 }
@@ -99,21 +99,21 @@ func TestTooManyTerms(t *testing.T) {
 func TestRecords(t *testing.T) {
 	t.Parallel()
 	bib := Diagnostic{Set: DiagBib1, Code: 238}
-	b := EncodeRecords(2, 8, [][]byte{
-		Sent{Database: "a", Syntax: SyntaxXML, Content: []byte("<x/>")}.Encode(),
-		Sent{Database: "b", Refusal: &bib}.Encode(),
-		Sent{Database: "c", Syntax: SyntaxSUTRS, Content: []byte("text")}.Encode(),
-		Sent{Database: "d", Syntax: SyntaxGRS1, Structured: true, Content: ber.Sequence(ber.Int(1, 2))}.Encode(),
+	b := EncodePresentResponse(2, 8, [][]byte{
+		NamePlusRecord{Database: "a", Syntax: SyntaxXML, Content: []byte("<x/>")}.Encode(),
+		NamePlusRecord{Database: "b", Diagnostic: &bib}.Encode(),
+		NamePlusRecord{Database: "c", Syntax: SyntaxSUTRS, Content: []byte("text")}.Encode(),
+		NamePlusRecord{Database: "d", Syntax: SyntaxGRS1, Structured: true, Content: ber.Sequence(ber.Int(1, 2))}.Encode(),
 	})
 	r := readerAt(t, b)
-	p := ReadRecords(r)
-	if p.Status != 2 || p.Following != 8 || p.Returned != 4 {
+	p := ReadPresentResponse(r)
+	if p.Status != 2 || p.NextPosition != 8 || p.Returned != 4 {
 		t.Errorf("%+v", p)
 	}
 	var got []string
 	for p.Next() {
-		if p.Record.Refusal != nil {
-			got = append(got, p.Record.Database+p.Record.Refusal.String())
+		if p.Record.Diagnostic != nil {
+			got = append(got, p.Record.Database+p.Record.Diagnostic.String())
 			continue
 		}
 		size := p.Record.Size()
@@ -124,17 +124,17 @@ func TestRecords(t *testing.T) {
 		got = append(got, p.Record.Database+p.Record.Syntax[len(syntaxRoot):]+string(content))
 	}
 	want := []string{"a109.10<x/>", "brecord not available in the record syntax [238]", "c101text", "d105\x30\x03\x81\x01\x02"}
-	if d := cmp.Diff(want, got); d != "" || !r.Whole() {
+	if d := cmp.Diff(want, got); d != "" || !r.Complete() {
 		t.Error(d, r.Err())
 	}
-	r = readerAt(t, EncodeRefusal(bib))
-	if p := ReadRecords(r); p.Next() || len(p.Diagnostics) != 1 || p.Status != 5 || !r.Whole() {
+	r = readerAt(t, EncodePresentDiagnostic(bib))
+	if p := ReadPresentResponse(r); p.Next() || len(p.Diagnostics) != 1 || p.Status != 5 || !r.Complete() {
 		t.Errorf("%+v, %v", p, r.Err())
 	}
 	r = readerAt(t, b) // unread records are skipped
-	for p := ReadRecords(r); p.Next(); {
+	for p := ReadPresentResponse(r); p.Next(); {
 	}
-	if !r.Whole() {
+	if !r.Complete() {
 		t.Error(r.Err())
 	}
 }
@@ -149,12 +149,12 @@ func FuzzMessages(f *testing.F) {
 	}
 	f.Add(Init{Version: 3, Options: []int{0}, Login: &IDPass{"g", "u", "p"}}.Encode(false))
 	f.Add(encoded(Search{Databases: []string{"a"}, Query: Query{Left: &Query{Term: "x"}, Right: &Query{Term: "y"}}}.Encode()))
-	f.Add(Found{Diagnostics: []Diagnostic{{Set: DiagBib1, Code: 1}}}.Encode())
+	f.Add(SearchResponse{Diagnostics: []Diagnostic{{Set: DiagBib1, Code: 1}}}.Encode())
 	f.Add(encoded(Present{Start: 1, Count: 2, Syntax: SyntaxXML, ElementSet: "F"}.Encode()))
-	f.Add(EncodeRecords(0, 2, [][]byte{Sent{Syntax: SyntaxXML, Content: []byte("<x/>")}.Encode()}))
-	f.Add(EncodeRefusal(Diagnostic{Set: DiagBib1, Code: 13}))
+	f.Add(EncodePresentResponse(0, 2, [][]byte{NamePlusRecord{Syntax: SyntaxXML, Content: []byte("<x/>")}.Encode()}))
+	f.Add(EncodePresentDiagnostic(Diagnostic{Set: DiagBib1, Code: 13}))
 	f.Add(encoded(Scan{Databases: []string{"a"}, From: Query{Term: "x"}}.Encode()))
-	f.Add(Terms{Terms: []Term{{Text: "x"}}}.Encode())
+	f.Add(ScanResponse{Terms: []Term{{Text: "x"}}}.Encode())
 	f.Add(Close{Reason: 1, Text: "x"}.Encode())
 	f.Fuzz(func(t *testing.T, b []byte) {
 		r := ber.NewReader(bufio.NewReader(bytes.NewReader(b)))
@@ -165,21 +165,21 @@ func FuzzMessages(f *testing.F) {
 			case TagSearch:
 				ReadSearch(r)
 			case TagSearchResponse:
-				if m := ReadFound(r); r.Err() == nil && m.Count < 0 {
+				if m := ReadSearchResponse(r); r.Err() == nil && m.Count < 0 {
 					t.Error("a negative count")
 				}
 			case TagPresent:
 				ReadPresent(r)
 			case TagPresentResponse:
-				for p := ReadRecords(r); p.Next(); {
-					if p.Record.Refusal == nil {
+				for p := ReadPresentResponse(r); p.Next(); {
+					if p.Record.Diagnostic == nil {
 						io.Copy(io.Discard, p.Record.Content(100))
 					}
 				}
 			case TagScan:
 				ReadScan(r)
 			case TagScanResponse:
-				if m := ReadTerms(r, 10); len(m.Terms) > 10 {
+				if m := ReadScanResponse(r, 10); len(m.Terms) > 10 {
 					t.Error("more terms than wanted")
 				}
 			case TagClose:
