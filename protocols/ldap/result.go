@@ -77,7 +77,7 @@ func (r result) err() error {
 	case r.code == ldap.LDAPResultReferral:
 		return r.referralError()
 	case r.code == ldap.LDAPResultNoSuchObject && r.matchedDN != "":
-		e.Err = fmt.Errorf("there is %q, and nothing below it that fits", r.matchedDN)
+		e.Err = fmt.Errorf("%q exists, but nothing below it matches", r.matchedDN)
 	}
 	for class, codes := range classes {
 		if slices.Contains(codes, r.code) {

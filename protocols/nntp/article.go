@@ -58,7 +58,7 @@ func (d *opener) sendArticleCommand(ctx context.Context, t *target, verb string,
 		}
 		if reply, err = l.expect(code, "article "+t.description(), verb+" "+t.argument()); err == nil && !t.matchesReply(reply) {
 			err = l.Lines.Break(&driver.Error{Code: driver.ErrProtocol, Reply: driver.Reply{Code: reply.Code, Text: reply.Text()},
-				Err: fmt.Errorf("the server sent another article than %s", t.argument())})
+				Err: fmt.Errorf("the server sent a different article than %s", t.argument())})
 		}
 		return err
 	})

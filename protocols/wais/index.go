@@ -70,7 +70,7 @@ func (s *session) index(w uri.WAIS, maxHits int) (*driver.Response, error) {
 		return nil, err
 	}
 	if len(hits) >= maxHits && w.Database != "" {
-		s.log.Warn("the search found as many documents as were asked for, and there may be more")
+		s.log.Warn("the search found as many documents as were requested; there may be more")
 	}
 	resp := &driver.Response{Meta: driver.Meta{Kind: driver.KindListing, ContentType: "text/uri-list", Size: -1}}
 	resp.SetParts(func(yield func(driver.Part, error) bool) {
