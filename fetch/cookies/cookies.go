@@ -1,15 +1,13 @@
 // Package cookies implements an HTTP cookie jar (RFC 6265) that can be saved in the file format of
-// Netscape, curl and wget.
+// Netscape, curl and wget. Parse and Add read and write the header fields.
 package cookies
 
 import (
 	"cmp"
-	"errors"
 	"net/http"
 	"net/netip"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -29,8 +27,8 @@ const (
 	maxAge = 400 * 24 * time.Hour
 )
 
-// A Jar implements [http.CookieJar]. It rejects cookies for public suffixes, such as co.uk. It is
-// safe for concurrent use.
+// A Jar implements [http.CookieJar]. It rejects cookies for public suffixes, such as co.uk, and those
+// with a tab, which ends a field in a file. It is safe for concurrent use.
 type Jar struct {
 	mu           sync.Mutex
 	sites        map[string][]*cookie // by the domain below the public suffix; oldest first
@@ -42,7 +40,7 @@ type Jar struct {
 
 // A cookie is a cookie with its scope.
 type cookie struct {
-	name, value      string
+	name, value      string // as sent, with quotes
 	domain, path     string
 	hostOnly         bool // not for subdomains
 	secure, httpOnly bool
@@ -68,7 +66,7 @@ func (j *Jar) SetCookies(u *url.URL, cookies []*http.Cookie) {
 // on the name prefixes __Secure- and __Host-.
 func (j *Jar) accept(u *url.URL, c *http.Cookie) (*cookie, bool) {
 	host, protected := strings.ToLower(u.Hostname()), u.Scheme == "https"
-	result := &cookie{name: c.Name, value: c.Value, path: c.Path, secure: c.Secure, httpOnly: c.HttpOnly}
+	result := &cookie{name: c.Name, value: quotedValue(c), path: c.Path, secure: c.Secure, httpOnly: c.HttpOnly}
 	if result.path == "" || result.path[0] != '/' {
 		result.path = directory(u.Path)
 	}
@@ -85,11 +83,11 @@ func (j *Jar) accept(u *url.URL, c *http.Cookie) (*cookie, bool) {
 		return nil, false
 	}
 	now := j.now()
-	switch seconds := secondsOf(c); {
-	case seconds < 0:
+	switch {
+	case c.MaxAge < 0:
 		result.expires = time.Unix(1, 0)
-	case seconds > 0:
-		result.expires = now.Add(time.Duration(min(seconds, int64(maxAge/time.Second))) * time.Second)
+	case c.MaxAge > 0:
+		result.expires = now.Add(time.Duration(min(int64(c.MaxAge), int64(maxAge/time.Second))) * time.Second)
 	case !c.Expires.IsZero():
 		result.expires = c.Expires
 		if last := now.Add(maxAge); result.expires.After(last) {
@@ -99,33 +97,9 @@ func (j *Jar) accept(u *url.URL, c *http.Cookie) (*cookie, bool) {
 	return result, true
 }
 
-// secondsOf returns the Max-Age of a cookie. 0 means that it has none, a negative value that the
-// cookie is to be deleted. Package net/http does not parse values that overflow an int.
-func secondsOf(c *http.Cookie) int64 {
-	if c.MaxAge != 0 {
-		return int64(c.MaxAge)
-	}
-	var seconds int64
-	for _, attribute := range c.Unparsed { // the last one counts
-		name, value, _ := strings.Cut(attribute, "=")
-		if !strings.EqualFold(name, "Max-Age") {
-			continue
-		}
-		n, err := strconv.ParseInt(value, 10, 64)
-		switch {
-		case err != nil && !errors.Is(err, strconv.ErrRange): // out of range, n is the nearest
-		case n > 0:
-			seconds = n
-		default:
-			seconds = -1
-		}
-	}
-	return seconds
-}
-
-// fits reports whether c is within the bounds.
+// fits reports whether c is within the bounds and can be sent and saved.
 func (c *cookie) fits() bool {
-	return c.name != "" && len(c.name)+len(c.value) <= maxCookie && len(c.path) <= maxPath
+	return isSendable(c.name, c.value) && !strings.ContainsFunc(c.path, isControl) && len(c.name)+len(c.value) <= maxCookie && len(c.path) <= maxPath
 }
 
 // isCalled reports whether the name of c begins with prefix. It ignores case, because servers may do
@@ -259,7 +233,8 @@ func (j *Jar) Cookies(u *url.URL) []*http.Cookie {
 	})
 	list := make([]*http.Cookie, len(matching))
 	for i, c := range matching {
-		list[i] = &http.Cookie{Name: c.name, Value: c.value}
+		list[i] = &http.Cookie{Name: c.name}
+		setValue(list[i], c.value)
 	}
 	return list
 }

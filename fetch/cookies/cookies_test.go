@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -29,21 +30,15 @@ func at(t testing.TB, raw string) *url.URL {
 // set passes a Set-Cookie field to the jar.
 func set(t testing.TB, j http.CookieJar, raw, value string) {
 	t.Helper()
-	c, err := http.ParseSetCookie(value)
-	if err != nil {
-		t.Fatal(err)
-	}
-	j.SetCookies(at(t, raw), []*http.Cookie{c})
+	j.SetCookies(at(t, raw), Parse(http.Header{"Set-Cookie": {value}}))
 }
 
 // sent returns the Cookie field of a request for raw.
 func sent(t testing.TB, j http.CookieJar, raw string) string {
 	t.Helper()
-	var list []string
-	for _, c := range j.Cookies(at(t, raw)) {
-		list = append(list, c.Name+"="+c.Value)
-	}
-	return strings.Join(list, "; ")
+	header := make(http.Header)
+	Add(header, j.Cookies(at(t, raw)))
+	return header.Get("Cookie")
 }
 
 func TestCookies(t *testing.T) {
@@ -80,6 +75,15 @@ func TestCookies(t *testing.T) {
 		{"http://h.example/", "n=v; Max-Age=0", "http://h.example/", ""},
 		{"http://h.example/", "n=v; Max-Age=100", "http://h.example/", "n=v"},
 		{"http://h.example/", "n=v; Expires=Thu, 01 Jan 1970 00:00:00 GMT", "http://h.example/", ""},
+		{"http://h.example/", "n=v; Expires=Thu Jan  1 00:00:00 1970", "http://h.example/", ""},
+		{"https://h.example/", "n=v; Secure =1", "http://h.example/", ""},
+		{"http://h.example/", "n=v; Path =/book", "http://h.example/", ""},
+		{"http://h.example/", "n=v; Path=  /x", "http://h.example/", ""},
+		{"http://h.example/", "n=v; Path=  /x", "http://h.example/x", "n=v"},
+		{"http://h.example/", `n=v; Domain="h.example"`, "http://h.example/", ""},
+		{"http://h.example/", `n="a, b"`, "http://h.example/", `n="a, b"`},
+		{"http://h.example/", "n=a\tb", "http://h.example/", ""},
+		{"http://h.example/", "n=v; Path=/a\tb", "http://h.example/", ""},
 		{"http://h.example/", "n=" + strings.Repeat("v", maxCookie), "http://h.example/", ""},
 		{"http://h.example/", "n=v; Path=/" + strings.Repeat("p", maxPath), "http://h.example/" + strings.Repeat("p", maxPath), ""},
 	}
@@ -157,6 +161,120 @@ func TestJarIsBounded(t *testing.T) {
 	}
 }
 
+// The dates are from RFC 6265, section 5.1.1, and from what servers and scripts send.
+func TestExpires(t *testing.T) {
+	t.Parallel()
+	tests := []struct{ text, want string }{
+		{"Thu, 01 Jan 1970 00:00:00 GMT", "1970-01-01 00:00:00"},
+		{"Thu Jan  1 00:00:00 GMT 1970", "1970-01-01 00:00:00"},
+		{"Thu Jan  1 00:00:00 1970", "1970-01-01 00:00:00"},
+		{"Thu, 1-Jan-70 00:00:00 GMT", "1970-01-01 00:00:00"},
+		{"Thursday, 01-Jan-1970 00:00:00 GMT", "1970-01-01 00:00:00"},
+		{"1 Jan 1970 00:00:00", "1970-01-01 00:00:00"},
+		{"Thu Jan 01 1970 00:00:00 GMT+0000", "1970-01-01 00:00:00"},
+		{"Sun Feb  2 03:04:05 GMT 2020", "2020-02-02 03:04:05"},
+		{"Wed Dec 12 2007 08:44:07 GMT-0500 (EST)", "2007-12-12 08:44:07"},
+		{"Thu, 31 Dec 23:55:55 2037 GMT", "2037-12-31 23:55:55"},
+		{"Wednesday, 01-Jan-10 0:0:2 GMT", "2010-01-01 00:00:02"},
+		{"1 JANUARY 69 1:2:3pm", "2069-01-01 01:02:03"},
+		{"1999 31 dec 12:00:00", "1999-12-31 12:00:00"},
+		{"29 Feb 2024 00:00:00", "2024-02-29 00:00:00"},
+		{"29 Feb 2023 00:00:00", ""},
+		{"Mon, 01-Jan-2011 00: 00:00 GMT", ""},
+		{"1 Jan 2020 24:00:00", ""},
+		{"1 Jan 2020 23:60:00", ""},
+		{"1 Jan 2020 23:59:60", ""},
+		{"1 Jan 2020 100:00:00", ""},
+		{"32 Jan 2020 00:00:00", ""},
+		{"0 Jan 2020 00:00:00", ""},
+		{"1 Jan 1600 00:00:00", ""},
+		{"1 Jan 20200 00:00:00", ""},
+		{"1 Jan 2020", ""},
+		{"1 2020 00:00:00", ""},
+		{"Jan 2020 00:00:00", ""},
+		{"1 Jan 00:00:00", ""},
+		{"0", ""},
+		{"", ""},
+	}
+	for _, tt := range tests {
+		c := Parse(http.Header{"Set-Cookie": {"n=v; Expires=" + tt.text}})[0]
+		got := ""
+		if !c.Expires.IsZero() {
+			got = c.Expires.Format(time.DateTime)
+		}
+		if got != tt.want || (got != "") != (c.RawExpires != "") {
+			t.Errorf("%s: %q, raw %q, want %q", tt.text, got, c.RawExpires, tt.want)
+		}
+	}
+}
+
+func TestParse(t *testing.T) {
+	t.Parallel()
+	epoch := time.Unix(0, 0).UTC()
+	tests := []struct {
+		field string
+		want  *http.Cookie
+	}{
+		{"n=v", &http.Cookie{Name: "n", Value: "v"}},
+		{" \tn =\t v ;", &http.Cookie{Name: "n", Value: "v"}},
+		{"n==v=", &http.Cookie{Name: "n", Value: "=v="}},
+		{"n=", &http.Cookie{Name: "n"}},
+		{`n="a, b"`, &http.Cookie{Name: "n", Value: "a, b", Quoted: true}},
+		{`n="a;b"`, &http.Cookie{Name: "n", Value: `"a`, Unparsed: []string{`b"=`}}},
+		{`a b{}=☃`, &http.Cookie{Name: "a b{}", Value: "☃"}},
+		{"n=v; Secure =x; Path =/a ; Domain= .H ; HTTPONLY; Partitioned;; ; =x",
+			&http.Cookie{Name: "n", Value: "v", Secure: true, Path: "/a", Domain: ".H", HttpOnly: true, Partitioned: true}},
+		{`n=v; "Secure"; Domain="h"; Secure x`, &http.Cookie{Name: "n", Value: "v", Domain: `"h"`, Unparsed: []string{`"Secure"=`, "Secure x="}}},
+		{"n=v; Domain=a; Domain=b; Domain=; Path=/a; Path=", &http.Cookie{Name: "n", Value: "v", Domain: "b"}},
+		{"n=v; SameSite=LAX", &http.Cookie{Name: "n", Value: "v", SameSite: http.SameSiteLaxMode}},
+		{"n=v; SameSite=Strict", &http.Cookie{Name: "n", Value: "v", SameSite: http.SameSiteStrictMode}},
+		{"n=v; SameSite=None", &http.Cookie{Name: "n", Value: "v", SameSite: http.SameSiteNoneMode}},
+		{"n=v; SameSite", &http.Cookie{Name: "n", Value: "v", SameSite: http.SameSiteDefaultMode}},
+		{"n=v; Max-Age=5; Max-Age=+6; Max-Age=7s; Max-Age=-; Max-Age=", &http.Cookie{Name: "n", Value: "v", MaxAge: 5}},
+		{"n=v; Max-Age=5; Max-Age=0", &http.Cookie{Name: "n", Value: "v", MaxAge: -1}},
+		{"n=v; Max-Age=-99999999999999999999", &http.Cookie{Name: "n", Value: "v", MaxAge: -1}},
+		{"n=v; Max-Age=99999999999999999999", &http.Cookie{Name: "n", Value: "v", MaxAge: 1<<31 - 1}},
+		{"n=v; Expires=Thu, 01 Jan 1970 00:00:00 GMT; Expires=soon",
+			&http.Cookie{Name: "n", Value: "v", Expires: epoch, RawExpires: "Thu, 01 Jan 1970 00:00:00 GMT"}},
+		{"", nil},
+		{"n", nil},
+		{"n; a=b", nil},
+		{"=v", nil},
+		{" =v", nil},
+		{"n=\x01", nil},
+		{"n=v; Path=/\x7f", nil},
+	}
+	for _, tt := range tests {
+		var want []*http.Cookie
+		if tt.want != nil {
+			tt.want.Raw = tt.field
+			want = append(want, tt.want)
+		}
+		if got := Parse(http.Header{"Set-Cookie": {tt.field}}); !reflect.DeepEqual(got, want) {
+			t.Errorf("%q: %+v, want %+v", tt.field, got, want)
+		}
+	}
+	if got := Parse(http.Header{"Set-Cookie": {"a=1", "bad", "b=2"}}); len(got) != 2 || got[0].Name != "a" || got[1].Name != "b" {
+		t.Errorf("three fields: %v", got)
+	}
+}
+
+func TestAdd(t *testing.T) {
+	t.Parallel()
+	header := make(http.Header)
+	Add(header, nil)
+	Add(header, []*http.Cookie{{Name: "a\n"}})
+	if len(header) != 0 {
+		t.Errorf("without cookies: %v", header)
+	}
+	Add(header, []*http.Cookie{{Name: "a", Value: "é, \"x"}, {Name: "b", Value: "q", Quoted: true}, {Name: "c", Value: "x\r\ny"},
+		{Name: "d;e", Value: "v"}, {Name: "f", Value: "v;g=h"}, {Name: "i=j", Value: "v"}, {Value: "v"}})
+	Add(header, []*http.Cookie{{Name: "z"}})
+	if got, want := header.Get("Cookie"), `a=é, "x; b="q"; z=`; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
 // TestLikeTheStandardJar compares with net/http/cookiejar, which has the same rules except those on
 // protected cookies.
 func TestLikeTheStandardJar(t *testing.T) {
@@ -194,6 +312,10 @@ example.org	TRUE	/	FALSE	0	session	s
 .example.net	TRUE	/	FALSE	1	old	x
 .co.uk	TRUE	/	FALSE	0	suffix	x
 no.value.example	FALSE	/	FALSE	0	empty
+values.example	FALSE	/	FALSE	0	json	{"a":"é, b"}
+values.example	FALSE	/	FALSE	0	quoted	"q"
+values.example	FALSE	/	FALSE	0	a;b	x
+values.example	FALSE	/	FALSE	0	c	x;y
 `
 
 func TestFiles(t *testing.T) {
@@ -210,6 +332,7 @@ func TestFiles(t *testing.T) {
 	for raw, want := range map[string]string{
 		"https://www.example.com/a": "h=o=p q; n=v", "http://www.example.com/a": "n=v", "https://sub.www.example.com/a": "n=v",
 		"http://a.example.org/": "session=s", "http://example.net/": "", "http://x.co.uk/": "", "http://no.value.example/": "empty=",
+		"http://values.example/": `json={"a":"é, b"}; quoted="q"`,
 	} {
 		if got := sent(t, j, raw); got != want {
 			t.Errorf("%s gets %q, want %q", raw, got, want)
@@ -233,6 +356,9 @@ func TestFiles(t *testing.T) {
 		}
 		want := map[bool]string{true: "session=s"}[session]
 		if got := sent(t, again, "http://example.org/"); got != want {
+			t.Errorf("saved %q, want %q", got, want)
+		}
+		if got, want := sent(t, again, "http://values.example/"), sent(t, j, "http://values.example/"); session && got != want {
 			t.Errorf("saved %q, want %q", got, want)
 		}
 		if got := sent(t, again, "https://www.example.com/a"); got != "h=o=p q; n=v" {

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -41,7 +40,7 @@ func (j *Jar) Read(r io.Reader) error {
 			return &lineError{n, err}
 		}
 		c.httpOnly = isHTTPOnly
-		if c.fits() && (c.hostOnly || !isSuffix(c.domain)) && (&http.Cookie{Name: c.name, Value: c.value}).Valid() == nil {
+		if c.fits() && (c.hostOnly || !isSuffix(c.domain)) {
 			j.put(c)
 		}
 	}

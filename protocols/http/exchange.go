@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/urlget/urlget/fetch/cookies"
 	"github.com/urlget/urlget/fetch/driver"
 )
 
@@ -53,9 +54,11 @@ func (d *opener) send(ctx context.Context, req *driver.Request, t *target, auth 
 		return nil, err
 	}
 	rec.responded(ex.resp)
-	if cookies := ex.resp.Cookies(); t.cookies != nil && len(cookies) > 0 {
-		d.cookies.Store(true)
-		d.Jar.SetCookies(t.cookies, cookies)
+	if t.cookies != nil {
+		if list := cookies.Parse(ex.resp.Header); len(list) > 0 {
+			d.cookies.Store(true)
+			d.Jar.SetCookies(t.cookies, list)
+		}
 	}
 	return ex, nil
 }

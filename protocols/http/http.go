@@ -7,12 +7,10 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"net/http/cookiejar"
 	"sync"
 	"sync/atomic"
 
-	"golang.org/x/net/publicsuffix"
-
+	"github.com/urlget/urlget/fetch/cookies"
 	"github.com/urlget/urlget/fetch/driver"
 )
 
@@ -35,7 +33,7 @@ type Options struct {
 	Compressed bool
 	// MaxIdle is the number of idle connections kept per server. The minimum is 16.
 	MaxIdle int
-	// Jar stores cookies. Nil means an in-memory jar that belongs to the client.
+	// Jar stores cookies. Nil means a [cookies.Jar] that belongs to the client.
 	Jar http.CookieJar
 	// Transport serves requests instead of the network, for example from an archive. Nil means the
 	// network.
@@ -91,8 +89,7 @@ type opener struct {
 func newDriver(env driver.Env, opts Options) *opener {
 	d := &opener{Options: opts, env: env}
 	if d.cookies.Store(d.Jar != nil); d.Jar == nil {
-		// The error is always nil.
-		d.Jar, _ = cookiejar.New(&cookiejar.Options{PublicSuffixList: publicsuffix.List})
+		d.Jar = cookies.New()
 	}
 	d.http1 = newHTTP1(d)
 	if opts.QUIC != nil && (opts.Protocols == 0 || opts.Protocols&HTTP3 != 0) && opts.Transport == nil {

@@ -16,6 +16,7 @@ import (
 
 	"golang.org/x/net/http/httpguts"
 
+	"github.com/urlget/urlget/fetch/cookies"
 	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 )
@@ -290,9 +291,7 @@ func (d *opener) request(ctx context.Context, req *driver.Request, t *target, au
 		r.Body, r.GetBody, r.ContentLength = t.body, req.GetBody, req.ContentLength
 	}
 	if t.cookies != nil && d.cookies.Load() && (isSafe(t.method) || !d.env.Foreign(ctx)) {
-		for _, c := range d.Jar.Cookies(t.cookies) {
-			r.AddCookie(c)
-		}
+		cookies.Add(r.Header, d.Jar.Cookies(t.cookies))
 	}
 	for _, a := range auth {
 		if err := a.sign(r); err != nil {

@@ -18,6 +18,7 @@ import (
 	"github.com/coder/websocket"
 	"golang.org/x/net/http/httpguts"
 
+	"github.com/urlget/urlget/fetch/cookies"
 	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 )
@@ -117,10 +118,7 @@ func (d *opener) try(ctx context.Context, h *handshake) (*driver.Response, error
 	conn.Bind(ctx)
 	header := h.header.Clone()
 	if d.opts.Jar != nil && !d.env.Foreign(ctx) {
-		r := http.Request{Header: header}
-		for _, c := range d.opts.Jar.Cookies(h.url) {
-			r.AddCookie(c)
-		}
+		cookies.Add(header, d.opts.Jar.Cookies(h.url))
 	}
 	up := &upgrade{conn: conn, stream: &stream{conn: conn}}
 	done := conn.ReplyTimeout(d.env.Timeouts().Reply)
@@ -132,7 +130,7 @@ func (d *opener) try(ctx context.Context, h *handshake) (*driver.Response, error
 		resp = up.refusal
 	}
 	if resp != nil && d.opts.Jar != nil {
-		d.opts.Jar.SetCookies(h.url, resp.Cookies())
+		d.opts.Jar.SetCookies(h.url, cookies.Parse(resp.Header))
 	}
 	if err == nil {
 		up.opened = true
