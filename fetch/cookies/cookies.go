@@ -75,9 +75,7 @@ func (j *Jar) accept(u *url.URL, c *http.Cookie) (*cookie, bool) {
 		return nil, false
 	}
 	switch {
-	case result.isCalled("__Secure-") && !result.secure:
-		return nil, false
-	case result.isCalled("__Host-") && (!result.secure || c.Domain != "" || result.path != "/"):
+	case !result.keepsPrefix() || result.isCalled("__Host-") && (c.Domain != "" || c.Path != "/"):
 		return nil, false
 	case !protected && j.shadows(result):
 		return nil, false
@@ -106,6 +104,17 @@ func (c *cookie) fits() bool {
 // so.
 func (c *cookie) isCalled(prefix string) bool {
 	return len(c.name) >= len(prefix) && strings.EqualFold(c.name[:len(prefix)], prefix)
+}
+
+// keepsPrefix reports whether c is as the prefix of its name promises (RFC 6265bis, section 4.1.3).
+func (c *cookie) keepsPrefix() bool {
+	switch {
+	case c.isCalled("__Secure-"):
+		return c.secure
+	case c.isCalled("__Host-"):
+		return c.secure && c.hostOnly && c.path == "/"
+	}
+	return true
 }
 
 // shadows reports whether c, which was received without TLS, would replace a secure cookie.

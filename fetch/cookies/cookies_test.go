@@ -72,6 +72,7 @@ func TestCookies(t *testing.T) {
 		{"https://h.example/", "__Host-n=v; Secure; Path=/", "https://h.example/", "__Host-n=v"},
 		{"https://h.example/", "__Host-n=v; Secure; Path=/; Domain=h.example", "https://h.example/", ""},
 		{"https://h.example/x/", "__Host-n=v; Secure", "https://h.example/x/", ""},
+		{"https://h.example/", "__Host-n=v; Secure", "https://h.example/", ""},
 		{"http://h.example/", "n=v; Max-Age=0", "http://h.example/", ""},
 		{"http://h.example/", "n=v; Max-Age=100", "http://h.example/", "n=v"},
 		{"http://h.example/", "n=v; Expires=Thu, 01 Jan 1970 00:00:00 GMT", "http://h.example/", ""},
@@ -401,6 +402,30 @@ func TestInvalidFiles(t *testing.T) {
 	}
 	if err := New().Read(strings.NewReader(strings.Repeat("x", maxLine+1))); err == nil || !strings.Contains(err.Error(), "a line of more than") {
 		t.Errorf("a line without end: %v", err)
+	}
+}
+
+// Cookies that a server could not have set are not loaded from a file either.
+func TestPrefixesInFiles(t *testing.T) {
+	t.Parallel()
+	for line, want := range map[string]string{
+		"h.example\tFALSE\t/\tTRUE\t0\t__Secure-n\tv":   "__Secure-n=v",
+		".h.example\tTRUE\t/a\tTRUE\t0\t__Secure-n\tv":  "__Secure-n=v",
+		"h.example\tFALSE\t/\tFALSE\t0\t__Secure-n\tv":  "",
+		"h.example\tFALSE\t/\tFALSE\t0\t__sEcure-n\tv":  "",
+		"h.example\tFALSE\t/\tTRUE\t0\t__Host-n\tv":     "__Host-n=v",
+		"h.example\tFALSE\t/\tFALSE\t0\t__Host-n\tv":    "",
+		"h.example\tFALSE\t/a\tTRUE\t0\t__Host-n\tv":    "",
+		".h.example\tTRUE\t/\tTRUE\t0\t__HOST-n\tv":     "",
+		"h.example\tFALSE\t/\tFALSE\t0\t__Secured-n\tv": "__Secured-n=v",
+	} {
+		j := New()
+		if err := j.Read(strings.NewReader(line)); err != nil {
+			t.Errorf("%q: %v", line, err)
+		}
+		if got := sent(t, j, "https://h.example/a"); got != want {
+			t.Errorf("%q: %q, want %q", line, got, want)
+		}
 	}
 }
 

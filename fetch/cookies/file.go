@@ -40,7 +40,7 @@ func (j *Jar) Read(r io.Reader) error {
 			return &lineError{n, err}
 		}
 		c.httpOnly = isHTTPOnly
-		if c.fits() && (c.hostOnly || !isSuffix(c.domain)) {
+		if c.fits() && c.keepsPrefix() && (c.hostOnly || !isSuffix(c.domain)) {
 			j.put(c)
 		}
 	}
