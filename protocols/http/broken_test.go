@@ -63,6 +63,27 @@ func TestBrokenServers(t *testing.T) {
 	}
 }
 
+// TestControlCharactersInFields checks that the error names the field but not its value, which may be
+// a secret. Net/http rejects the response with and without TLS.
+func TestControlCharactersInFields(t *testing.T) {
+	t.Parallel()
+	for _, scheme := range []string{"http", "https"} {
+		srv := newServer(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			conn, _, err := w.(http.Hijacker).Hijack()
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer conn.Close()
+			io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nSet-Cookie: k=s3\x01cret\r\n\r\nab")
+		}), strings.TrimPrefix(scheme, "http"))
+		_, err := drive.Get(t, newClient(t, &fetch.Options{TLS: trust(srv)}, urlhttp.Options{}), srv.URL)
+		if e := asError(t, err); e.Code != fetch.ErrProtocol || !strings.HasSuffix(e.Error(), ": the header field Set-Cookie has a control character") {
+			t.Errorf("%s: %v", scheme, err)
+		}
+	}
+}
+
 // TestOddServers checks responses that violate a rule without being ambiguous.
 func TestOddServers(t *testing.T) {
 	t.Parallel()

@@ -8,8 +8,11 @@ import (
 	"net"
 	"net/http"
 	"net/textproto"
+	"strconv"
 	"strings"
 	"time"
+
+	"golang.org/x/net/http/httpguts"
 
 	"github.com/urlget/urlget/fetch/cookies"
 	"github.com/urlget/urlget/fetch/driver"
@@ -144,6 +147,12 @@ func notHTTP(err error) error {
 	for _, what := range []string{"malformed HTTP response ", "malformed HTTP status code ", "malformed HTTP version "} {
 		if _, said, ok := strings.Cut(err.Error(), what); ok {
 			return fmt.Errorf("the server does not speak HTTP: it sent %s", said)
+		}
+	}
+	if _, line, ok := strings.Cut(err.Error(), "malformed MIME header line: "); ok {
+		line, _ = strconv.Unquote(line)
+		if name, _, ok := strings.Cut(line, ":"); ok && httpguts.ValidHeaderFieldName(name) {
+			return fmt.Errorf("the header field %s has a control character", name) // the value may be a secret
 		}
 	}
 	if _, said, ok := strings.Cut(err.Error(), "bad Content-Length "); ok {
