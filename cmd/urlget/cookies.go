@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 
@@ -9,22 +10,27 @@ import (
 	"github.com/urlget/urlget/fetch/cookies"
 )
 
-// openCookies loads the cookie files and returns the jar, or nil if no file is named.
-func openCookies(o *flags.Options) (*cookies.Jar, error) {
+// openCookies loads the cookie files and returns the jar, or nil if no file is named. It passes a
+// warning about skipped lines to warn.
+func openCookies(o *flags.Options, warn func(string)) (*cookies.Jar, error) {
 	c := &o.Cookies
 	if c.Both == "" && c.Load == "" && c.Save == "" {
 		return nil, nil
 	}
 	jar := cookies.New()
-	if c.Load != "" {
-		return jar, failure.File(jar.Load(c.Load))
+	var err error
+	if file := cmp.Or(c.Load, c.Both); file != "" {
+		err = jar.Load(file)
 	}
-	if c.Both != "" {
-		if err := jar.Load(c.Both); !errors.Is(err, fs.ErrNotExist) {
-			return jar, failure.File(err)
-		}
+	var skipped *cookies.SkipError
+	switch {
+	case errors.As(err, &skipped):
+		warn(err.Error())
+		err = nil
+	case c.Load == "" && errors.Is(err, fs.ErrNotExist):
+		err = nil
 	}
-	return jar, nil
+	return jar, failure.File(err)
 }
 
 // saveCookies saves the jar to the file of --cookies or --save-cookies.

@@ -102,7 +102,7 @@ func (a *app) connect(act *action, args int) (err error) {
 	mail, tree := &a.opts.Mail, a.opts.Tree.On()
 	a.sequential = act.op != fetch.OpGet || act.offline || a.opts.Many.Jobs == 1 || mail.Compose || mail.Parts || tree
 	a.opts.Driver.Web.Single = args == 1 && a.opts.List.File == "" && !tree
-	if a.jar, err = openCookies(a.opts); err == nil {
+	if a.jar, err = openCookies(a.opts, a.con.Warn); err == nil {
 		a.client, err = a.newClient()
 	}
 	return err

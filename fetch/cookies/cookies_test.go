@@ -386,17 +386,50 @@ func TestFiles(t *testing.T) {
 	}
 }
 
+// badLines are not cookies. Their texts must not be part of errors.
+var badLines = []string{
+	"<html>", "example.com TRUE / FALSE 0 n hunter2", ".example.com\tTRUE\t/\tFALSE\tsoon\tn\thunter2",
+	".example.com\tTRUE\t/\tFALSE\tNaN\tn\thunter2", "\tTRUE\t/\tFALSE\t0\tn\thunter2", ".example.com\tTRUE\tx\tFALSE\t0\tn\thunter2",
+	".example.com\tTRUE\t/\tFALSE\t0\t\thunter2", ".example.com\t\tTRUE\t/\tFALSE\t0\tn\thunter2",
+}
+
+func TestBadLinesAreSkipped(t *testing.T) {
+	t.Parallel()
+	for _, bad := range badLines {
+		j := New()
+		err := j.Read(strings.NewReader("a.example\tFALSE\t/\tFALSE\t0\ta\t1\n" + bad + "\nb.example\tFALSE\t/\tFALSE\t0\tb\t2\n"))
+		var skipped *SkipError
+		if !errors.As(err, &skipped) || skipped.Lines != 1 || !strings.HasPrefix(err.Error(), "line 2: ") || !strings.HasSuffix(err.Error(), "; 1 line was skipped") ||
+			strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("%q: %v", bad, err)
+		}
+		if got := sent(t, j, "http://a.example/") + " " + sent(t, j, "http://b.example/"); got != "a=1 b=2" {
+			t.Errorf("%q: read %q", bad, got)
+		}
+	}
+	path := filepath.Join(t.TempDir(), "cookies.txt")
+	lines := "# a comment\n" + strings.Join(badLines, "\n") + "\na.example\tFALSE\t/\tFALSE\t0\ta\t1\n"
+	if err := os.WriteFile(path, []byte(lines), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	j := New()
+	err := j.Load(path)
+	if want := path + ": line 2: must have seven fields separated by tabs; 8 lines were skipped"; err == nil || err.Error() != want || j.Changed() {
+		t.Errorf("%v, changed %v, want %s", err, j.Changed(), want)
+	}
+	if got := sent(t, j, "http://a.example/"); got != "a=1" {
+		t.Errorf("loaded %q", got)
+	}
+}
+
+// A file without a cookie is an error, so that a file of another kind is not replaced at the end.
 func TestInvalidFiles(t *testing.T) {
 	t.Parallel()
-	good := ".example.com\tTRUE\t/\tFALSE\t0\tn\tv\n"
-	for _, bad := range []string{
-		"<html>", "example.com TRUE / FALSE 0 n hunter2", ".example.com\tTRUE\t/\tFALSE\tsoon\tn\thunter2",
-		".example.com\tTRUE\t/\tFALSE\tNaN\tn\thunter2", "\tTRUE\t/\tFALSE\t0\tn\thunter2", ".example.com\tTRUE\tx\tFALSE\t0\tn\thunter2",
-		".example.com\tTRUE\t/\tFALSE\t0\t\thunter2",
-	} {
-		err := New().Read(strings.NewReader(good + bad + "\n"))
+	for _, bad := range badLines {
+		err := New().Read(strings.NewReader("# a comment\n" + bad + "\n" + bad))
 		var wrong *lineError
-		if !errors.As(err, &wrong) || wrong.line != 2 || strings.Contains(err.Error(), "hunter2") {
+		var skipped *SkipError
+		if !errors.As(err, &wrong) || wrong.line != 2 || errors.As(err, &skipped) || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%q: %v", bad, err)
 		}
 	}

@@ -24,10 +24,15 @@ const httpOnly = "#HttpOnly_"
 // Read adds the cookies of a file in Netscape format. Each line has seven fields separated by tabs:
 // domain, whether subdomains get the cookie, path, whether it requires TLS, expiry, name and value.
 // Expiry is in seconds since 1970; 0 means the end of the session. Cookies that have expired, or
-// that a server could not have set, are skipped. Errors contain the line number.
+// that a server could not have set, are skipped.
+//
+// Read also skips lines that are not cookies, and returns a [*SkipError]. If there are only such
+// lines, the error is another one, because the file probably has another format.
 func (j *Jar) Read(r io.Reader) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	var wrong *lineError // the first one
+	read, skipped := 0, 0
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, maxLine)
 	for n := 1; lines.Scan(); n++ {
@@ -37,8 +42,13 @@ func (j *Jar) Read(r io.Reader) error {
 		}
 		c, err := parse(line)
 		if err != nil {
-			return &lineError{n, err}
+			skipped++
+			if wrong == nil {
+				wrong = &lineError{n, err}
+			}
+			continue
 		}
+		read++
 		c.httpOnly = isHTTPOnly
 		if c.fits() && c.keepsPrefix() && (c.hostOnly || !isSuffix(c.domain)) {
 			j.put(c)
@@ -49,8 +59,29 @@ func (j *Jar) Read(r io.Reader) error {
 	} else if err != nil {
 		return err
 	}
-	return nil
+	switch {
+	case skipped == 0:
+		return nil
+	case read == 0:
+		return wrong
+	}
+	return &SkipError{Lines: skipped, Err: wrong}
 }
+
+// A SkipError reports that lines of a file were skipped and that the others were read.
+type SkipError struct {
+	Lines int   // number of skipped lines
+	Err   error // describes the first one. It omits the text, which may be a secret.
+}
+
+func (e *SkipError) Error() string {
+	if e.Lines == 1 {
+		return fmt.Sprintf("%v; 1 line was skipped", e.Err)
+	}
+	return fmt.Sprintf("%v; %d lines were skipped", e.Err, e.Lines)
+}
+
+func (e *SkipError) Unwrap() error { return e.Err }
 
 // A lineError describes an invalid line. It omits the text, which may be a secret.
 type lineError struct {
@@ -123,24 +154,24 @@ func (c *cookie) line() string {
 
 func truth(b bool) string { return strings.ToUpper(strconv.FormatBool(b)) }
 
-// Load is Read for the file at path. Errors contain the path and the line number.
+// Load is Read for the file at path. Errors contain the path and the line number. Save does not write
+// skipped lines.
 func (j *Jar) Load(path string) error {
 	f, err := os.Open(path)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	var wrong *lineError
-	switch err := j.Read(f); {
-	case errors.As(err, &wrong):
-		return fmt.Errorf("%s:%d: %w", path, wrong.line, wrong.err)
-	case err != nil:
-		return fmt.Errorf("%s: %w", path, err)
+	if err = j.Read(f); err != nil {
+		err = fmt.Errorf("%s: %w", path, err)
+		if skipped := (*SkipError)(nil); !errors.As(err, &skipped) {
+			return err
+		}
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.changed = false
-	return nil
+	return err
 }
 
 // Changed reports whether cookies were added or removed since the last Load or Save.
