@@ -31,15 +31,18 @@ type rule struct {
 	allow   bool
 }
 
-// Read reads the rules for the crawler named agent, a product token such as "urlget". If no group
-// names the agent, those for "*" apply. Several groups for one crawler are combined. Lines end with
-// CR, LF or both; invalid lines are ignored. Read returns only errors of r.
+// Read reads the rules for the crawler named agent, such as "urlget", "MJ12bot" or "urlget/1.0". The
+// name ends before the first character that is not a letter, a digit, "_", "-" or "."; case does not
+// matter. RFC 9309 has no digits and dots in names. A crawler without them is also named by groups
+// that add a version without a slash, such as "urlget2". If no group names the agent, those for "*"
+// apply. Several groups for one crawler are combined. Lines end with CR, LF or both; invalid lines
+// are ignored. Read returns only errors of r.
 func Read(r io.Reader, agent string) (*Rules, error) {
 	text, err := io.ReadAll(io.LimitReader(r, MaxSize))
 	if err != nil {
 		return nil, err
 	}
-	p := parser{agent: strings.ToLower(agent), own: &Rules{}, others: &Rules{}}
+	p := parser{agent: product(agent, true), own: &Rules{}, others: &Rules{}}
 	text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
 	for len(text) > 0 {
 		line := text
@@ -100,13 +103,13 @@ func (p *parser) line(line string) {
 			p.inRules, p.forAgent, p.all = false, false, false
 		}
 		p.all = p.all || value == "*"
-		if product(value) == p.agent {
+		if p.agent != "" && (product(value, false) == p.agent || product(value, true) == p.agent) {
 			p.forAgent, p.named = true, true
 		}
 	case "allow", "disallow":
 		p.inRules = true
 		if value != "" {
-			p.each(func(r *Rules) { r.rules = append(r.rules, rule{normalize(value), key == "allow"}) })
+			p.each(func(r *Rules) { r.rules = append(r.rules, rule{normalizePattern(value), key == "allow"}) })
 		}
 	case "crawl-delay":
 		p.inRules = true
@@ -132,9 +135,10 @@ func (p *parser) each(f func(*Rules)) {
 }
 
 // product returns the product token at the start of value, in lower case (RFC 9309, section 2.2.1).
-func product(value string) string {
+// If versions is set, digits and dots belong to it.
+func product(value string, versions bool) string {
 	end := 0
-	for end < len(value) && (value[end]|0x20 >= 'a' && value[end]|0x20 <= 'z' || value[end] == '_' || value[end] == '-') {
+	for end < len(value) && (isUnreserved(value[end]) && value[end] != '~') && (versions || value[end] != '.' && (value[end] < '0' || value[end] > '9')) {
 		end++
 	}
 	return strings.ToLower(value[:end])
@@ -191,8 +195,24 @@ func matches(pattern, path string) bool {
 	return !anchored || path == ""
 }
 
-// normalize brings a path or pattern into its normal form (section 2.2.2): unreserved characters
-// are decoded, and all other percent encodings are in upper case.
+// normalizePattern brings a pattern into the form of normalize, except for the characters with a
+// meaning: "*", and "$" at the end. Encoded, they have none (section 2.2.3).
+func normalizePattern(s string) string {
+	s, anchored := strings.CutSuffix(s, "$")
+	pieces := strings.Split(s, "*")
+	for i := range pieces {
+		pieces[i] = normalize(pieces[i])
+	}
+	s = strings.Join(pieces, "*")
+	if anchored {
+		s += "$"
+	}
+	return s
+}
+
+// normalize brings a path into its normal form (section 2.2.2): unreserved characters are decoded,
+// and all others that are percent-encoded, or have no place or a special meaning, are encoded in
+// upper case.
 func normalize(s string) string {
 	var b strings.Builder
 	for i := 0; i < len(s); i++ {
@@ -206,10 +226,10 @@ func normalize(s string) string {
 			} else {
 				escape(&b, c)
 			}
-		case c <= ' ' || c >= 0x7f:
-			escape(&b, c)
-		default:
+		case isUnreserved(c) || strings.IndexByte("/?:@!&'()+,;=%", c) >= 0:
 			b.WriteByte(c)
+		default:
+			escape(&b, c)
 		}
 	}
 	return b.String()

@@ -39,12 +39,23 @@ func TestAllowed(t *testing.T) {
 		{"a wildcard and an end anchor", "User-agent: *\nDisallow: /*.gif$", "/a/b.gif?x", true},
 		{"the end anchor matches the last occurrence", "User-agent: *\nDisallow: /*a$", "/aba", false},
 		{"two wildcards", "User-agent: *\nDisallow: /*/b/*/d", "/a/b/c/d", false},
-		{"pieces must not overlap", "User-agent: *\nDisallow: /ab*ba$", "/aba", true},
-		{"only an end anchor", "User-agent: *\nDisallow: /$", "/", false},
-		{"only an end anchor, another path", "User-agent: *\nDisallow: /$", "/x", true},
-		{"encoded in the rule", "User-agent: *\nDisallow: /%7Ejoe/%c3%a9", "/~joe/%C3%A9", false},
-		{"not encoded in the rule", "User-agent: *\nDisallow: /é", "/%C3%A9", false},
-		{"an encoded slash is not a slash", "User-agent: *\nDisallow: /a%2fb", "/a/b", true},
+		{"a piece that overlaps", "User-agent: *\nDisallow: /ab*ba$", "/aba", true},
+		{"an end alone", "User-agent: *\nDisallow: /$", "/", false},
+		{"an end alone for others", "User-agent: *\nDisallow: /$", "/x", true},
+		{"encoded and bare", "User-agent: *\nDisallow: /%7Ejoe/%c3%a9", "/~joe/%C3%A9", false},
+		{"bare in the file", "User-agent: *\nDisallow: /é", "/%C3%A9", false},
+		{"an encoded slash is none", "User-agent: *\nDisallow: /a%2fb", "/a/b", true},
+		{"an encoded asterisk in the file", "User-agent: *\nDisallow: /path/file-with-a-%2A.html", "/path/file-with-a-*.html", false}, // RFC 9309, section 2.2.3
+		{"an encoded asterisk in both", "User-agent: *\nDisallow: /path/file-with-a-%2A.html", "/path/file-with-a-%2a.html", false},
+		{"an encoded asterisk is not a wildcard", "User-agent: *\nDisallow: /a%2Ab", "/axb", true},
+		{"an asterisk of the path is not a wildcard", "User-agent: *\nDisallow: /axb", "/a*b", true},
+		{"a wildcard matches an asterisk", "User-agent: *\nDisallow: /a*b", "/a*b", false},
+		{"an encoded dollar sign in the file", "User-agent: *\nDisallow: /path/foo-%24", "/path/foo-$", false},
+		{"an encoded dollar sign is not an end", "User-agent: *\nDisallow: /a%24", "/a", true},
+		{"a dollar sign in the middle", "User-agent: *\nDisallow: /a$b", "/a%24b", false},
+		{"a character that URLs encode, in the file", "User-agent: *\nDisallow: /a<d", "/a%3Cd", false},
+		{"a character that URLs encode, in the path", "User-agent: *\nDisallow: /a%7Bd%5B", "/a{d[", false},
+		{"an encoded question mark is none", "User-agent: *\nDisallow: /a%3Fb", "/a?b", true},
 		{"a query", "User-agent: *\nDisallow: /*?s=", "/find?s=x", false},
 		{"CR alone", "User-agent: *\rDisallow: /x\r", "/x", false},
 		{"CR LF", "User-agent: *\r\nDisallow: /x\r\n", "/x", false},
@@ -60,6 +71,38 @@ func TestAllowed(t *testing.T) {
 		}
 		if got, why := rules.Allowed(tt.path); got != tt.want {
 			t.Errorf("%s: %v (%s), want %v", tt.name, got, why, tt.want)
+		}
+	}
+}
+
+func TestAgents(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		group, agent string
+		want         bool // the group is for the agent
+	}{
+		{"urlget", "urlget", true},
+		{"URLget/1.0 (robot)", "urlget", true},
+		{"urlget2", "urlget", true}, // RFC 9309 ends the name before the digit
+		{"urlget-images", "urlget", false},
+		{"MJ12bot", "MJ12bot", true},
+		{"mj12bot/v1.4.8", "MJ12bot", true},
+		{"MJ13bot", "MJ12bot", false},
+		{"MJ", "MJ12bot", false},
+		{"urlget", "urlget/1.0", true},
+		{"urlget", "urlget 1.0", true},
+		{"008", "008/0.85", true},
+		{"archive.org_bot", "archive.org_bot", true},
+		{"archive", "archive.org_bot", false},
+		{"x", "", false},
+		{"!", "/1", false},
+	} {
+		rules, err := robots.Read(strings.NewReader("User-agent: "+tt.group+"\nDisallow: /"), tt.agent)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ok, _ := rules.Allowed("/x"); ok == tt.want {
+			t.Errorf("the group %q is for %q: %v, want %v", tt.group, tt.agent, !ok, tt.want)
 		}
 	}
 }
