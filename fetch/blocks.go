@@ -87,6 +87,9 @@ func (r *Resource) readBlock(p []byte, offset int64) (int, error) {
 	if n := copy(p, r.headFrom(offset)); n > 0 {
 		return n, nil
 	}
+	if size := r.Size(); size >= 0 && offset >= size {
+		return 0, io.EOF
+	}
 	b, err := r.block(offset, offset+int64(len(p)))
 	if err != nil {
 		return 0, err

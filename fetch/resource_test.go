@@ -428,6 +428,45 @@ func TestResourceWithoutValidator(t *testing.T) {
 	}
 }
 
+// Reads at the end return io.EOF, every time, even if the content cannot be requested again.
+func TestResourceEndsWithEOF(t *testing.T) {
+	t.Parallel()
+	const block = 64 << 10
+	for _, size := range []int{0, 1, 1000, block - 1, block, block + 1, 3*block + 7} {
+		for _, sizes := range []bool{true, false} {
+			for _, silent := range []bool{true, false} {
+				s := newShelf(size)
+				s.sizes, s.silent = sizes, silent
+				r, err := s.client().Open(t.Context(), &fetch.Request{URL: uri.MustParse("x-shelf://h/")})
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer r.Close()
+				if got, err := io.ReadAll(r); err != nil || !bytes.Equal(got, s.data) {
+					t.Errorf("%d bytes, size sent %v, no validator %v: read %d, %v", size, sizes, silent, len(got), err)
+				}
+				asked := len(s.requestedRanges)
+				for range 3 {
+					if n, err := r.Read(make([]byte, 10)); n != 0 || err != io.EOF {
+						t.Errorf("%d bytes, size sent %v, no validator %v: at the end Read returns %d, %v", size, sizes, silent, n, err)
+					}
+				}
+				for _, at := range []int{0, 1, block, 100 * block} {
+					if n, err := r.ReadAt(make([]byte, 10), int64(size+at)); n != 0 || err != io.EOF {
+						t.Errorf("%d bytes, size sent %v, no validator %v: ReadAt %d after the end returns %d, %v", size, sizes, silent, at, n, err)
+					}
+				}
+				if len(s.requestedRanges) != asked {
+					t.Errorf("%d bytes, size sent %v, no validator %v: requests after the end: %v", size, sizes, silent, s.requestedRanges[asked:])
+				}
+				if err := iotest.TestReader(r, nil); size == 0 && err != nil {
+					t.Errorf("an empty resource: %v", err)
+				}
+			}
+		}
+	}
+}
+
 func TestResourceDetectsChange(t *testing.T) {
 	t.Parallel()
 	for _, ranges := range []bool{true, false} {
