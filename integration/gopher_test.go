@@ -50,9 +50,13 @@ func gopherHarness(port, scheme, plus string) func(server string) fetchtest.Harn
 		if server == "gophernicus" {
 			opts.Middleware = []driver.Middleware{bareTitles}
 		}
+		skip := map[string]string{"Noise": "any bytes are a document"}
+		if plus != "" {
+			skip["FileSystem"] = "only Stat returns the modification time"
+		}
 		return fetchtest.Harness{
 			Options: opts,
-			Skip:    map[string]string{"Noise": "any bytes are a document"},
+			Skip:    skip,
 			Start: func(t testing.TB, tree fs.FS) fetchtest.Site {
 				s := lab.StartRoot(t, server, gopherRoot(t, tree, refusedNames[server]))
 				site := fetchtest.Site{Load: gopher.Load, URL: func(name string) string {

@@ -33,7 +33,8 @@ type FS struct {
 	root   uri.URI
 	err    error
 
-	// listed is true if the URLs of names are found in listings.
+	// listed is true if the URLs of names are found in listings. Otherwise listings show which names
+	// are directories.
 	listed bool
 	mu     sync.Mutex
 	dirs   map[string]map[string]fetch.Entry // members of directories, by directory and name
@@ -121,20 +122,26 @@ func (f *FS) ReadFile(name string) ([]byte, error) {
 	return data, nil
 }
 
-// Stat implements fs.StatFS. If the server does not report the size, it is -1. Stat of an open file
-// determines it.
+// Stat implements fs.StatFS. If the server does not report the size, Stat reads the file to determine
+// it. The size is -1 if that takes more than 32 MiB.
 func (f *FS) Stat(name string) (fs.FileInfo, error) {
 	p, err := f.locate("stat", name)
 	if err != nil {
 		return nil, err
 	}
-	if p.isDir {
+	if p.isDir && (f.listed || name == ".") {
 		return dirInfo(name, time.Time{}), nil
 	}
 	resp, err := f.client.Stat(f.ctx, p.request())
 	switch {
-	case err == nil && resp.Kind != fetch.KindListing:
-		return metaInfo(name, &resp.Meta, resp.Size), nil
+	case err == nil && resp.Kind != fetch.KindListing && !p.isDir:
+		size := resp.Size
+		if size < 0 {
+			if size, err = f.measure(name); err != nil {
+				return nil, err
+			}
+		}
+		return metaInfo(name, &resp.Meta, size), nil
 	case err == nil:
 		return dirInfo(name, resp.ModTime), nil
 	}
@@ -145,6 +152,20 @@ func (f *FS) Stat(name string) (fs.FileInfo, error) {
 		}
 	}
 	return nil, err
+}
+
+// measure reads a file to determine its size. The size is -1 if the file is too large for that.
+func (f *FS) measure(name string) (int64, error) {
+	r, err := f.open("stat", name)
+	if err != nil {
+		return -1, err
+	}
+	defer r.Close()
+	size, err := r.Measure(maxMeasured)
+	if err != nil && fetch.CodeOf(err) != fetch.ErrTooLarge {
+		return -1, &fs.PathError{Op: "stat", Path: name, Err: err}
+	}
+	return size, nil
 }
 
 // ReadDir implements fs.ReadDirFS. It omits members that cannot be opened by name: those whose names

@@ -36,15 +36,16 @@ func (f *FS) locate(op, name string) (place, error) {
 		return fail(f.err)
 	case name == ".":
 		return place{url: f.root, isDir: true}, nil
-	case !f.listed:
+	}
+	dir, base := path.Split(name)
+	dir = path.Clean(dir)
+	if !f.listed {
 		u, err := f.root.JoinPath(name)
 		if err != nil {
 			return fail(err)
 		}
-		return place{url: u}, nil
+		return place{url: u, isDir: f.cachedListing(dir)[base].Kind == fetch.EntryListing}, nil
 	}
-	dir, base := path.Split(name)
-	dir = path.Clean(dir)
 	e, known := f.cachedListing(dir)[base]
 	if !known {
 		members, _, err := f.members(op, dir)
@@ -115,9 +116,7 @@ func (f *FS) members(op, name string) (map[string]fetch.Entry, time.Time, error)
 			members[base] = e
 		}
 	}
-	if f.listed {
-		f.cacheListing(name, members)
-	}
+	f.cacheListing(name, members)
 	return members, resp.ModTime, nil
 }
 

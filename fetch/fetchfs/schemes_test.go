@@ -289,6 +289,10 @@ func TestGopherTree(t *testing.T) {
 	if _, err := fsys.ReadFile("fruit"); !strings.HasSuffix(fmt.Sprint(err), "is a directory") {
 		t.Errorf("a menu reads as a file: %v", err)
 	}
+	// The listing has no size, and the server sends none.
+	if info, err := fsys.Stat("readme.txt"); err != nil || info.Size() != 7 {
+		t.Errorf("readme.txt: %v, %v", info, err)
+	}
 	// A menu can be opened as a directory.
 	f, err := fsys.Open("fruit")
 	if err != nil {

@@ -143,7 +143,7 @@ var layers = []layer{
 
 	// Packages that only tests import, and packages that import those, such as the tour.
 	{"tests", []row{
-		{packages: "fetchtest", imports: append(core[:len(core):len(core)], "fetchtest/servers")},
+		{packages: "fetchtest", imports: append(core[:len(core):len(core)], "fetch/fetchfs", "fetchtest/servers")},
 		{packages: "fetchtest/drive", imports: []string{"fetch"}},
 		{packages: "fetchtest/servers/sftpd", imports: []string{"fetchtest/servers", "internal/codec/filexfer"},
 			modules: []string{"golang.org/x/crypto"}},

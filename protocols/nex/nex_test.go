@@ -47,6 +47,7 @@ func TestConformance(t *testing.T) {
 			"Noise":        "any bytes are a document",
 			"NotFound":     "that there is no such document is a text like others",
 			"ListNotFound": "that there is no such directory is a text like others",
+			"FileSystem":   "missing files have a text",
 		},
 	})
 }
