@@ -113,19 +113,18 @@ func (w *walker) step() bool {
 	if w.err != nil || w.hit {
 		return false
 	}
-	if w.again {
-		w.again = false
-		return true
+	if !w.again {
+		w.bol = len(w.line) == 0 || w.line[len(w.line)-1] == '\n'
+		line, err := w.br.ReadSlice('\n')
+		if err != nil && err != bufio.ErrBufferFull && len(line) == 0 {
+			w.err = err
+			return false
+		}
+		w.line = line
 	}
-	w.bol = len(w.line) == 0 || w.line[len(w.line)-1] == '\n'
-	line, err := w.br.ReadSlice('\n')
-	if err != nil && err != bufio.ErrBufferFull && len(line) == 0 {
-		w.err = err
-		return false
-	}
-	w.line = line
-	if w.bol && bytes.HasPrefix(line, []byte("--")) {
-		w.hit = w.match(bytes.TrimRight(line, " \t\r\n"))
+	w.again = false
+	if w.bol && bytes.HasPrefix(w.line, []byte("--")) {
+		w.hit = w.match(bytes.TrimRight(w.line, " \t\r\n"))
 	}
 	return !w.hit
 }
@@ -173,7 +172,8 @@ func (w *walker) next() (*Part, error) {
 	}
 }
 
-// head reads a header. It is empty if the first line is not a field.
+// head reads a header. It is empty if the first line is not a field. In a part, a later line that is
+// not a field begins the body, as in Python's email package: the blank line is missing.
 func (w *walker) head(top bool) []byte {
 	var head []byte
 	for w.step() {
@@ -183,7 +183,7 @@ func (w *walker) head(top bool) []byte {
 			continue // skip empty lines before a message, but not before a part
 		case blank:
 			return head
-		case len(head) == 0 && !w.beginsHeader(top), len(head)+len(w.line) > MaxHeader:
+		case (len(head) == 0 || !top && w.bol && !isFolded(w.line)) && !w.beginsHeader(top), len(head)+len(w.line) > MaxHeader:
 			w.again = true
 			return head
 		}
@@ -192,7 +192,10 @@ func (w *walker) head(top bool) []byte {
 	return head
 }
 
-// beginsHeader reports whether the current line can be the first of a header.
+// isFolded reports whether a line continues a field (RFC 5322, section 2.2.3).
+func isFolded(line []byte) bool { return line[0] == ' ' || line[0] == '\t' }
+
+// beginsHeader reports whether the current line can begin a field.
 func (w *walker) beginsHeader(top bool) bool {
 	name, _, ok := bytes.Cut(w.line, []byte(":"))
 	return ok && isFieldName(bytes.TrimRight(name, " \t")) ||

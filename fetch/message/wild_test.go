@@ -43,6 +43,11 @@ func yEncoded(s string) string {
 }
 
 var wildMessages = []wild{
+	{"part without a blank line", mixedHead + "--XX\nContent-Type: image/png\nContent-Transfer-Encoding: base64\naGVs\nbG8=\n--XX--\n", []string{"hello"}, ""},
+	{"part without a blank line after a folded field", mixedHead + "--XX\nContent-Type: text/plain;\n charset=utf-8\nhello\nx: y\n--XX--\n",
+		[]string{"hello\nx: y"}, "hello\nx: y"},
+	{"inner multipart without a blank line", mixedHead + "--XX\nContent-Type: multipart/mixed; boundary=YY\n--YY\n\nhello\n--YY--\n--XX--\n",
+		[]string{"hello"}, "hello"},
 	{"empty", "", []string{""}, ""},
 	{"no header", "\nhello\n", nil, "hello\n"},
 	{"no body", "Subject: x\n", []string{""}, ""},
