@@ -93,8 +93,8 @@ func (c *control) say(steps ...step) error {
 	for len(steps) > 0 {
 		most, trial := c.pipelining.depth(c.addr, c.canPipeline)
 		n := min(len(steps), most)
-		if steps[0].shown != "" {
-			n = 1
+		if steps[0].shown != "" || trial && steps[0].line == "FEAT" {
+			n = 1 // servers without FEAT are common, and its refusal would end the trial
 		}
 		if err := c.together(steps[:n], trial && n > 1); err != nil {
 			return err
@@ -105,7 +105,8 @@ func (c *control) say(steps ...step) error {
 }
 
 // together sends the commands in one write and reads all replies, so that the connection stays
-// usable after a refusal. In a trial, the server may have lost commands.
+// usable after a refusal. In a trial, the server may lose commands or take them for one. The replies
+// of servers that execute commands in parallel may be out of order at any time.
 func (c *control) together(steps []step, trial bool) error {
 	begun := time.Now()
 	if err := c.send(steps); err != nil {
@@ -121,8 +122,8 @@ func (c *control) together(steps []step, trial bool) error {
 		if err != nil {
 			silent := errors.As(err, new(*wire.TimeoutError))
 			err = noReply(s.String(), err)
-			if trial && failed == nil && (i > 0 || !silent) {
-				err = fmt.Errorf("%w: %w", errLostCommands, err)
+			if trial && (i > 0 || !silent) {
+				err = fmt.Errorf("%w: %w", errCannotPipeline, err)
 			}
 			return err
 		}
@@ -132,6 +133,9 @@ func (c *control) together(steps []step, trial bool) error {
 		}
 		if err := c.inStep(s, r); err != nil {
 			return err
+		}
+		if c.pipelining.mode == PipeliningAuto && len(steps) > 1 && (trial && i == 0 && tookForOne(r) || outOfOrder(steps, i, r)) {
+			return c.lines.Break(fmt.Errorf("%w: %w", errCannotPipeline, refusal(s.String(), r)))
 		}
 		if failed == nil {
 			failed = s.judge(r)

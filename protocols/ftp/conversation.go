@@ -52,6 +52,12 @@ func (s step) String() string {
 	return s.line
 }
 
+// verb returns the command without its argument.
+func (s step) verb() string {
+	verb, _, _ := strings.Cut(s.line, " ")
+	return verb
+}
+
 // judge returns the error that a reply means, or nil.
 func (s step) judge(r wire.Reply) error {
 	switch {
@@ -97,8 +103,7 @@ var dryReplies = map[string]wire.Reply{
 func (r *dryRun) say(steps ...step) error {
 	for _, s := range steps {
 		r.lines = append(r.lines, s.String())
-		verb, _, _ := strings.Cut(s.line, " ")
-		reply, ok := dryReplies[verb]
+		reply, ok := dryReplies[s.verb()]
 		if !ok {
 			reply = wire.Reply{Code: 200, Lines: []string{""}}
 		}

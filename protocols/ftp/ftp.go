@@ -149,8 +149,7 @@ func (d *opener) otherKind(ctx context.Context, t *task, err error) error {
 }
 
 // run performs t on a pooled connection. It takes another connection if the server has closed this
-// one, has no way back from another directory, or lost pipelined commands. The task has had no
-// effect then.
+// one, has no way back from another directory, or cannot pipeline. The task has had no effect then.
 func (d *opener) run(ctx context.Context, t *task) (*driver.Response, error) {
 	k := t.key()
 	for {
@@ -165,10 +164,10 @@ func (d *opener) run(ctx context.Context, t *task) (*driver.Response, error) {
 			return resp, nil
 		case lease.Reused && isStale(err) && ctx.Err() == nil:
 			continue
-		case errors.Is(err, errLostCommands) && ctx.Err() == nil:
+		case errors.Is(err, errCannotPipeline) && ctx.Err() == nil:
 			if d.pipelining.unable.Add(k.addr) {
-				d.env.Logger().Info("the server loses pipelined commands; commands are now sent one at a time",
-					"server", k.addr)
+				d.env.Logger().Info("the server cannot pipeline; commands are now sent one at a time",
+					"server", k.addr, "error", err)
 			}
 			continue
 		}

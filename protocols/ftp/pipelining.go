@@ -2,9 +2,12 @@ package ftp
 
 import (
 	"errors"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/urlget/urlget/fetch/driver/wire"
 	"github.com/urlget/urlget/internal/bounded"
 )
 
@@ -15,8 +18,9 @@ type Pipelining uint8
 // The modes of pipelining.
 const (
 	// PipeliningAuto pipelines with servers that are known to support it, and with others after a
-	// reply to each of two commands sent together. If a server loses commands, the driver
-	// reconnects and sends that server one command at a time as long as the client lives.
+	// reply to each of two commands sent together. If a server loses commands, takes several for
+	// one, or replies out of order, the driver reconnects and sends that server one command at a
+	// time as long as the client lives.
 	PipeliningAuto Pipelining = iota
 	// PipeliningOn pipelines with every server.
 	PipeliningOn
@@ -29,13 +33,13 @@ const (
 	maxPipelined = 16
 	// trialWait and trialTrips limit the wait for the reply to a pipelined command, in time and in
 	// round trips, whichever is longer. They apply until a server has replied to such commands.
-	trialWait, trialTrips = 2 * time.Second, 5
+	trialWait, trialTrips = time.Second, 5
 	// maxServers limits the remembered servers that can or cannot pipeline.
 	maxServers = 1024
 )
 
-// errLostCommands marks the failure of pipelined commands.
-var errLostCommands = errors.New("the server did not reply to pipelined commands")
+// errCannotPipeline marks the failure of pipelined commands.
+var errCannotPipeline = errors.New("the server did not reply to pipelined commands one by one")
 
 // pipelining records which servers can pipeline, by address.
 type pipelining struct {
@@ -65,3 +69,33 @@ var pipeliningServers = []string{"vsftpd", "proftpd", "pure-ftpd", "pyftpdlib", 
 
 // canPipeline reports whether a greeting or a list of features names one of the pipeliningServers.
 func canPipeline(text string) bool { return contains(strings.ToLower(text), pipeliningServers) }
+
+// tookForOne reports whether r may be the only reply to several commands, taken for one that is
+// unknown or has a wrong argument.
+func tookForOne(r wire.Reply) bool { return r.Code >= 500 && r.Code <= 502 }
+
+// replyCodes are the only positive replies to some commands (RFC 959, section 5.4; RFC 2389; RFC
+// 2428; RFC 3659).
+var replyCodes = map[string]int{"FEAT": 211, "SIZE": 213, "MDTM": 213, "PASV": 227, "EPSV": 229, "PWD": 257}
+
+// outOfOrder reports whether r cannot be the reply to steps[i] and is that to another step: its code
+// belongs to another command, it refuses a TYPE that every server has (RFC 1123, section 4.1.2.1),
+// or its text names another command.
+func outOfOrder(steps []step, i int, r wire.Reply) bool {
+	own := steps[i].verb()
+	switch {
+	case r.Code/100 == 2:
+		if code := replyCodes[own]; code != 0 {
+			return r.Code != code
+		}
+		return slices.Contains(slices.Collect(maps.Values(replyCodes)), r.Code)
+	case r.Code/100 == 5 && (steps[i].line == "TYPE I" || steps[i].line == "TYPE A"):
+		return true
+	case !isUnknown(r):
+		return false
+	}
+	named := func(verb string) bool {
+		return slices.Contains(strings.FieldsFunc(strings.ToUpper(r.Text()), func(c rune) bool { return c < 'A' || c > 'Z' }), verb)
+	}
+	return !named(own) && slices.ContainsFunc(steps, func(s step) bool { return named(s.verb()) })
+}

@@ -137,6 +137,64 @@ func TestHangingUpOnCommands(t *testing.T) {
 	}
 }
 
+// TestServersThatCannotPipeline has servers that take a segment for one command, lose replies, or
+// reply in another order. The file arrives over a second connection without pipelining, without a
+// wait for lost replies, and later connections do not pipeline either.
+func TestServersThatCannotPipeline(t *testing.T) {
+	t.Parallel()
+	const (
+		login = "S: 220 Ready\nC: USER anonymous\nS: 331 ?\nC: PASS urlget@\nS: 230 in\n"
+		cwd   = "C: PWD\nS: 257 \"/\"\nC: CWD pub\nS: 250 ok\n"
+		facts = "C: TYPE I\nS: 200 ok\nC: SIZE a\nS: 213 9\nC: MDTM a\nS: 213 19991231235958\n"
+	)
+	able := "C: PWD\nC: CWD pub\nS: 257 \"/\"\nS: 250 ok\nC: TYPE I\nC: SIZE a\nC: MDTM a\n"
+	for name, tt := range map[string]struct {
+		path, first string
+		dir         string
+	}{
+		"500 to the first command":               {"/a", "C: TYPE I\nC: SIZE a\nS: 500 ?\n", ""},
+		"501 to the first command":               {"/pub/a", "C: PWD\nC: CWD pub\nS: 501 PWD takes no argument\n", cwd},
+		"502 to the first command":               {"/pub/a", "C: PWD\nC: CWD pub\nS: 502 ?\n", cwd},
+		"550 to the first command, then silence": {"/pub/a", "C: PWD\nC: CWD pub\nS: 550 ?\n", cwd},
+		"a refusal of SIZE before that of TYPE":  {"/a", "C: TYPE I\nC: SIZE a\nS: 502 'size' not implemented\nS: 200 ok\n", ""},
+		"after a batch that was in order":        {"/pub/a", able + "S: 502 'size' not implemented\nS: 200 ok\nS: 502 'mdtm' not implemented\n", cwd},
+		"the refusal of another command":         {"/pub/a", able + "S: 200 ok\nS: 502 'mdtm' not implemented\nS: 213 9\n", cwd},
+		"the reply to SIZE before that to TYPE":  {"/pub/a", able + "S: 213 9\nS: 200 ok\nS: 213 19991231235958\n", cwd},
+		"the reply to TYPE after that to SIZE":   {"/pub/a", able + "S: 200 ok\nS: 200 ok\nS: 213 19991231235958\n", cwd},
+		"the working directory as reply to CWD":  {"/pub/a", "C: PWD\nC: CWD pub\nS: 250 ok\nS: 257 \"/\"\n", cwd},
+		"the working directory as reply to TYPE": {"/pub/a", able + "S: 257 \"/\"\nS: 213 9\nS: 213 19991231235958\n", cwd},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			rest := login + tt.dir + facts + "C? QUIT\n"
+			addr := transcript.Play(t, "-- first --\n"+login+tt.first+"C? QUIT\n-- second --\n"+rest+"-- third --\n"+rest)
+			c := drive.Client(t, nil, Load)
+			for range 2 {
+				if m, err := c.Stat(t.Context(), request(fetch.OpStat, "ftp://"+addr+tt.path)); err != nil || m.Size != 9 {
+					t.Errorf("%+v, %v", m, err)
+				}
+				c.Close() // the next request takes a new connection
+			}
+		})
+	}
+}
+
+// TestOldServersMayPipeline checks that a server without FEAT is not taken for one that cannot
+// pipeline.
+func TestOldServersMayPipeline(t *testing.T) {
+	t.Parallel()
+	s := ftpd.Start(t, ftpd.Options{Tree: small, Unknown: []string{"FEAT", "MLSD", "SIZE", "MDTM", "EPSV"}})
+	c := drive.Client(t, nil, Load)
+	for _, path := range []string{"/pub/", "/pub/b.txt"} {
+		if _, err := drive.Get(t, c, "ftp://"+s.Addr+path); err != nil {
+			t.Error(err)
+		}
+	}
+	if n := s.Logins(); n != 1 {
+		t.Errorf("%d logins, want 1", n)
+	}
+}
+
 func TestAhead(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

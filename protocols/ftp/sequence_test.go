@@ -189,7 +189,7 @@ func TestReuse(t *testing.T) {
 			"PWD, CWD pub, TYPE I, SIZE a.txt, MDTM a.txt, EPSV, RETR a.txt, CWD sub, SIZE d.txt, MDTM d.txt, EPSV, RETR d.txt", 1},
 		{"another, by way of the login's", nil, []string{"/pub/a.txt", "/etc/motd"},
 			"PWD, CWD pub, TYPE I, SIZE a.txt, MDTM a.txt, EPSV, RETR a.txt, CWD /, CWD etc, SIZE motd, MDTM motd, EPSV, RETR motd", 1},
-		{"no way back", map[string]string{"PWD": "502 Where?\r\n"}, []string{"/pub/a.txt", "/etc/motd"},
+		{"no way back", map[string]string{"PWD": "550 Where?\r\n"}, []string{"/pub/a.txt", "/etc/motd"},
 			"PWD, CWD pub, TYPE I, SIZE a.txt, MDTM a.txt, EPSV, RETR a.txt, QUIT, " +
 				"USER anonymous, PASS ****, PWD, CWD etc, TYPE I, SIZE motd, MDTM motd, EPSV, RETR motd", 2},
 		{"after a listing", nil, []string{"/pub/a.txt", "/pub/"},
