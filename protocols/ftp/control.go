@@ -17,6 +17,8 @@ const (
 	quitWait = time.Second
 	// maxPreliminary limits consecutive preliminary replies.
 	maxPreliminary = 8
+	// maxEmptyLines limits the empty lines before a reply, which some servers send.
+	maxEmptyLines = 16
 )
 
 // A control is the control connection to a server (RFC 959, section 2.3).
@@ -58,7 +60,7 @@ func (c *control) begin(ctx context.Context) error {
 func (c *control) greeting() error {
 	defer c.conn.ReplyTimeout(c.env.Timeouts().Reply)()
 	for range maxPreliminary {
-		r, err := c.lines.Reply()
+		r, err := c.nextReply()
 		switch {
 		case err != nil:
 			return noReply(greeting, err)
@@ -162,6 +164,22 @@ func (c *control) inStep(s step, r wire.Reply) error {
 // await reads one reply, which must be complete within limit.
 func (c *control) await(limit time.Duration) (wire.Reply, error) {
 	defer c.conn.ReplyTimeout(limit)()
+	return c.nextReply()
+}
+
+// nextReply reads one reply and skips empty lines before it.
+func (c *control) nextReply() (wire.Reply, error) {
+	r := c.lines.Reader()
+	for range maxEmptyLines {
+		b, _ := r.Peek(1) // an error is that of Reply, too
+		if string(b) == "\r" {
+			b, _ = r.Peek(2)
+		}
+		if end := string(b); end != "\n" && end != "\r\n" {
+			break
+		}
+		r.Line()
+	}
 	return c.lines.Reply()
 }
 

@@ -1,6 +1,7 @@
 package ftp
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -48,7 +49,7 @@ func (s *session) offer(ctx context.Context, dc *dataConn) (step, error) {
 }
 
 // establish opens the data connection after the reply to the offer. If the server refused the
-// command, it sends PASV or PORT.
+// command, or its port refuses connections or is reserved, it sends PASV or PORT.
 func (s *session) establish(ctx context.Context, dc *dataConn) error {
 	if dc.listener != nil {
 		if dc.refused != nil {
@@ -60,11 +61,11 @@ func (s *session) establish(ctx context.Context, dc *dataConn) error {
 		}
 		return nil
 	}
+	var failed error // of EPSV
 	if !s.noEPSV {
 		if dc.refused == nil {
-			var err error
-			if dc.conn, err = s.dial(ctx, dc.port); err == nil || ctx.Err() != nil || errors.Is(err, driver.ErrPolicy) {
-				return err
+			if dc.conn, failed = s.dial(ctx, dc.port); failed == nil || ctx.Err() != nil || errors.Is(failed, driver.ErrPolicy) && !isReserved(failed) {
+				return failed
 			}
 		}
 		s.noEPSV = true
@@ -73,11 +74,17 @@ func (s *session) establish(ctx context.Context, dc *dataConn) error {
 		}
 	}
 	if dc.refused != nil {
-		return dc.refused
+		return cmp.Or(failed, dc.refused)
 	}
 	var err error
 	dc.conn, err = s.dial(ctx, dc.port)
 	return err
+}
+
+// isReserved reports whether err refuses a port that belongs to another service.
+func isReserved(err error) bool {
+	var e *driver.Error
+	return errors.As(err, &e) && e.Reason.Kind == driver.ReasonPort
 }
 
 // complete waits for the server to connect, in active mode, and starts TLS. It is called after the

@@ -58,13 +58,17 @@ func transcripts() []transcriptTest {
 	}
 	return []transcriptTest{
 		{file: "greeting-120", body: welcome},
+		{file: "blank-lines", body: welcome},
+		{file: "blank-lines-endless", err: fetch.ErrProtocol},
 		{file: "cwd-200", path: "/pub/motd", body: welcome},
 		{file: "pwd-garbled", path: "/pub/motd", body: welcome},
 		{file: "pasv-bare", body: welcome},
 		{file: "pasv-garbled", err: fetch.ErrProtocol},
 		{file: "epsv-garbled", body: welcome},
 		{file: "epsv-other-delimiter", body: welcome},
-		{file: "epsv-reserved", err: fetch.ErrPolicy},
+		{file: "epsv-reserved", body: welcome},
+		{file: "epsv-reserved-only", err: fetch.ErrPolicy},
+		{file: "pasv-reserved", err: fetch.ErrPolicy},
 		{file: "epsv-closed", body: welcome},
 		{file: "226-first", body: welcome},
 		{file: "226-only", body: welcome},
