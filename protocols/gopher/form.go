@@ -126,15 +126,16 @@ func formError(form driver.Form, why error) error {
 }
 
 // fill returns the data block for a form with its answers. It has the format of a reply: a header,
-// then one answer per line in the order of the questions. A file must be last, and is sent unchanged.
-// The block then has a size and no final dot.
+// then one answer per line in the order of the questions. A file takes the rest of the block. The
+// block then has a size and no final dot. Other blocks end at a line with only a dot. Servers do
+// not unescape lines that begin with a dot, so these are sent unchanged.
 func fill(form driver.Form, answers map[string][]string) (block, error) {
 	answers, err := matchAnswers(form, answers)
 	if err != nil {
 		return block{}, err
 	}
 	var text, shown strings.Builder
-	file, hasFile := "", false
+	file, hasFile, dot := "", false, false
 	for _, f := range form.Fields {
 		if f.Kind == driver.FieldNote {
 			continue // its text may equal the name of a question
@@ -162,6 +163,7 @@ func fill(form driver.Form, answers map[string][]string) (block, error) {
 			return block{}, fmt.Errorf("'%s' %w", f.Name, err)
 		}
 		for _, line := range lines {
+			dot = dot || line == "."
 			text.WriteString(line + "\r\n")
 			if f.Kind == driver.FieldSecret {
 				line = "***"
@@ -173,16 +175,10 @@ func fill(form driver.Form, answers map[string][]string) (block, error) {
 		head := "+" + strconv.Itoa(text.Len()+len(file)) + "\r\n"
 		return block{head + text.String() + file, head + shown.String() + "(a file)\r\n"}, nil
 	}
-	return block{"+-1\r\n" + stuffDots(text.String()) + ".\r\n", "+-1\r\n" + stuffDots(shown.String()) + ".\r\n"}, nil
-}
-
-// stuffDots doubles the dots at the beginning of lines, because a line with only a dot ends a block
-// without a size. Servers undo it.
-func stuffDots(lines string) string {
-	if strings.HasPrefix(lines, ".") {
-		lines = "." + lines
+	if dot {
+		return block{}, errors.New("an answer has a line with only a dot, which would end the form")
 	}
-	return strings.ReplaceAll(lines, "\n.", "\n..")
+	return block{"+-1\r\n" + text.String() + ".\r\n", "+-1\r\n" + shown.String() + ".\r\n"}, nil
 }
 
 // matchAnswers returns the answers keyed by the exact names of the questions. Users may omit the final

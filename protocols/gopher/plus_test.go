@@ -296,6 +296,7 @@ func TestWrongAnswersAreNotSent(t *testing.T) {
 		"missing":     func(m map[string][]string) { delete(m, "Name") },
 		"two":         func(m map[string][]string) { m["Name"] = []string{"a", "b"} },
 		"line end":    func(m map[string][]string) { m["Name"] = []string{"a\r\nb"} },
+		"only a dot":  func(m map[string][]string) { m["Text"] = []string{"a\n.\nb"} },
 		"NUL":         func(m map[string][]string) { m["Text"] = []string{"a\x00b"} },
 		"twice":       func(m map[string][]string) { m["name:"] = []string{"Jim"} },
 		"no choice":   func(m map[string][]string) { m["Color"] = []string{"green"} },
@@ -316,13 +317,13 @@ func TestWrongAnswersAreNotSent(t *testing.T) {
 	}
 }
 
-// TestLooseAnswers uses question names without the colon or in a different case, text of
-// several lines, and lines of dots.
+// TestLooseAnswers uses question names without the colon and in lower case, texts of
+// several lines and lines that begin with a dot.
 func TestLooseAnswers(t *testing.T) {
 	t.Parallel()
 	const play2 = "-- attributes --\nC\"/f\\t!\\r\\n\"\nS: +-1\nS: +ASK:\nS:  Ask: Your Name:\nS:  AskL: Text\nS:  AskP: Word\nS: .\nS!close\n" +
-		"-- form --\nC\"/f\\t+\\t1\\r\\n\"\nC: +-1\nC: Joe\nC: 3\nC: one\nC: ..\nC: three\nC: ...\nC: .\nS: +-1\nS: thanks\nS: .\nS!close\n"
-	answers := map[string][]string{"your name": {"Joe"}, "TEXT:": {"one\r\n.\nthree\n"}, "Word": {".."}}
+		"-- form --\nC\"/f\\t+\\t1\\r\\n\"\nC: +-1\nC: Joe\nC: 3\nC: one\nC: ..\nC: three\nC: .bashrc\nC: .\nS: +-1\nS: thanks\nS: .\nS!close\n"
+	answers := map[string][]string{"your name": {"Joe"}, "TEXT:": {"one\r\n..\nthree\n"}, "Word": {".bashrc"}}
 	body, _, err := do(t, drive.Client(t, nil, gopher.Load), play(t, play2)+"0/f%09%09%3F", fetch.Request{Form: answers})
 	if err != nil || !strings.Contains(body, "thanks") {
 		t.Errorf("%q, %v", body, err)

@@ -50,7 +50,7 @@ func ask(t *testing.T, s *gopherd.Server, request string) string {
 }
 
 // form is a client's form data with doubled dots.
-const form = "/form\t+\t1\r\n+-1\r\nJoe\r\n...\r\n2\r\nline one\r\n..two\r\ngreen\r\n1\r\n.\r\n"
+const form = "/form\t+\t1\r\n+-1\r\nJoe\r\n..\r\n2\r\nline one\r\n.two\r\ngreen\r\n1\r\n.\r\n"
 
 const answered = "Your name: \"Joe\"\nPassword: \"..\"\nYour story: [\"line one\" \".two\"]\nColour: \"green\"\nSure?:1 \"1\"\n"
 

@@ -91,7 +91,7 @@ func (s *Server) describeAll(dir string) string {
 }
 
 // form reads the data of a form, up to a final dot or the announced length, and returns them. The
-// original servers remove doubled dots and return one line for each field; they do not parse data
+// original servers return one line for each field. They neither remove doubled dots nor parse data
 // with a length.
 func (s *Server) form(name string, c *servers.Conn) []byte {
 	var got []string
@@ -114,11 +114,6 @@ func (s *Server) form(name string, c *servers.Conn) []byte {
 			text += line + "\r\n"
 		}
 		return s.counted([]byte(text))
-	}
-	for i, line := range got {
-		if strings.HasPrefix(line, "..") {
-			got[i] = line[1:]
-		}
 	}
 	text := fieldValues(s.opts.Attributes[name], got[min(1, len(got)):])
 	if s.opts.Manner == UMN2 {
