@@ -3,6 +3,7 @@
 package ldap
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -79,8 +80,7 @@ func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Respons
 func (d *opener) connect(ctx context.Context, req *driver.Request, q query) (*session, error) {
 	secure := req.URL.Scheme() == "ldaps"
 	if q.user != "" && !secure && !d.opts.StartTLS && !d.opts.AllowPlaintext {
-		return nil, &driver.Error{Code: driver.ErrAuth, Err: errors.New("the password would travel in plaintext"),
-			Reason: driver.Reason{Kind: driver.ReasonPlaintext}, Hint: "use ldaps or StartTLS"}
+		return nil, errPlaintext()
 	}
 	conn, err := d.env.Dial(ctx, "tcp", req.URL.HostPort(defaultPort(req.URL)))
 	if err != nil {
@@ -95,49 +95,60 @@ func (d *opener) connect(ctx context.Context, req *driver.Request, q query) (*se
 	return s, nil
 }
 
+func errPlaintext() error {
+	return &driver.Error{Code: driver.ErrAuth, Err: errors.New("the password would travel in plaintext"),
+		Reason: driver.Reason{Kind: driver.ReasonPlaintext}, Hint: "use ldaps or StartTLS"}
+}
+
 func (d *opener) prepare(ctx context.Context, req *driver.Request, q query, s *session, secure bool) error {
 	if !secure && d.opts.StartTLS {
 		if err := s.startTLS(); err != nil {
 			return err
 		}
 		secure = true
-	} else if !secure {
-		return d.bind(ctx, req, q, s)
 	}
-	if err := s.conn.Handshake(ctx, d.env.TLSConfig(ctx, req.URL.Host())); err != nil {
-		return err
+	if secure {
+		if err := s.conn.Handshake(ctx, d.env.TLSConfig(ctx, req.URL.Host())); err != nil {
+			return err
+		}
 	}
-	return d.bind(ctx, req, q, s)
+	return d.bind(ctx, req, q, s, secure)
 }
 
 // maxBinds limits the number of passwords to try.
 const maxBinds = 3
 
-// bind authenticates as the user in the URL. Without one, the session stays anonymous.
-func (d *opener) bind(ctx context.Context, req *driver.Request, q query, s *session) error {
-	if q.user == "" {
-		return nil
-	}
+// bind authenticates as the user in the URL or of the client's credentials. Without one, the session
+// stays anonymous.
+func (d *opener) bind(ctx context.Context, req *driver.Request, q query, s *session, secure bool) error {
 	var refused error
 	for attempt := 1; attempt <= maxBinds; attempt++ {
 		cred, err := d.env.Credential(ctx, driver.Challenge{URL: req.URL, Mechanism: "ldap", User: q.user, Attempt: attempt})
+		user := cmp.Or(q.user, cred.User)
 		switch {
-		case refused != nil && errors.Is(err, driver.ErrAuth):
+		case refused != nil && (errors.Is(err, driver.ErrAuth) || err == nil && cred.Password == ""):
 			return refused
+		case q.user == "" && (errors.Is(err, driver.ErrAuth) || err == nil && isAnonymous(user)):
+			return nil
 		case err != nil:
 			return err
+		case !secure && !d.opts.AllowPlaintext:
+			return errPlaintext()
 		case cred.Password == "":
 			// A server would treat this as unauthenticated access and report success (RFC 4513,
 			// section 5.1.2).
 			return &driver.Error{Code: driver.ErrAuth, Err: errors.New("the password is empty")}
 		}
-		refused = s.bind(q.user, cred.Password)
+		refused = s.bind(user, cred.Password)
 		if !errors.Is(refused, driver.ErrAuth) {
 			return refused
 		}
 	}
 	return refused
 }
+
+// isAnonymous reports whether user is none, or the one that a netrc file names for anonymous FTP.
+func isAnonymous(user string) bool { return user == "" || user == "anonymous" }
 
 func defaultPort(u uri.URI) uint16 {
 	if u.Scheme() == "ldaps" {

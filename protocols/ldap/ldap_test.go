@@ -174,6 +174,45 @@ func TestLogins(t *testing.T) {
 	}
 }
 
+// Logins from other sources than the URL are used in the same way.
+func TestLoginsOfTheClient(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		scheme string
+		opts   Options
+		login  fetch.Credential
+		want   string // in the error
+		log    string
+	}{
+		"over TLS":              {"ldaps", Options{}, fetch.Credential{User: "cn=joe", Password: "secret"}, "", "bind cn=joe secret\nsearch dc=t 0 []"},
+		"after StartTLS":        {"ldap", Options{StartTLS: true}, fetch.Credential{User: "cn=joe", Password: "secret"}, "", "extended 1.3.6.1.4.1.1466.20037\nbind cn=joe secret\nsearch dc=t 0 []"},
+		"plaintext":             {"ldap", Options{}, fetch.Credential{User: "cn=joe", Password: "secret"}, "plaintext", ""},
+		"plaintext, if allowed": {"ldap", Options{AllowPlaintext: true}, fetch.Credential{User: "cn=joe", Password: "secret"}, "", "bind cn=joe secret\nsearch dc=t 0 []"},
+		"refused":               {"ldaps", Options{}, fetch.Credential{User: "cn=joe", Password: "wrong"}, "the server refused the user name or password (49 Invalid Credentials)", "bind cn=joe wrong"},
+		"without a password":    {"ldaps", Options{}, fetch.Credential{User: "cn=joe"}, "the password is empty", ""},
+		"anonymous":             {"ldap", Options{}, fetch.Credential{User: "anonymous", Password: "joe@example.org"}, "", "search dc=t 0 []"},
+		"without a user":        {"ldap", Options{}, fetch.Credential{Password: "secret"}, "", "search dc=t 0 []"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := start(t, tt.scheme == "ldaps", respond(searchEntry("dc=t", "o", "x"), searchDone(0)))
+			c := drive.Client(t, &fetch.Options{TLS: clientTLS, Credentials: fetch.CredentialsFunc(func(_ context.Context, ch fetch.Challenge) (fetch.Credential, error) {
+				if ch.Attempt > 1 { // no terminal to ask for another password
+					return fetch.Credential{User: tt.login.User}, nil
+				}
+				return tt.login, nil
+			})}, With(tt.opts))
+			_, err := drive.Get(t, c, tt.scheme+"://"+s.Addr+"/dc=t")
+			if tt.want == "" && err != nil || tt.want != "" && (!errors.Is(err, fetch.ErrAuth) || !strings.Contains(err.Error(), tt.want)) {
+				t.Errorf("%v, want %q", err, tt.want)
+			}
+			if log := strings.Join(s.Log(), "\n"); log != tt.log {
+				t.Errorf("log:\n%s\nwant:\n%s", log, tt.log)
+			}
+		})
+	}
+}
+
 func TestSecondPassword(t *testing.T) {
 	t.Parallel()
 	s := start(t, true, respond(searchEntry("dc=t", "o", "x"), searchDone(0)))

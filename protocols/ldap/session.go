@@ -100,7 +100,12 @@ func (s *session) bind(user, password string) error {
 	if _, err := s.conn.WriteMasked(s.message(bindRequest(user, password)), s.message(bindRequest(user, "****"))); err != nil {
 		return err
 	}
-	return s.readResult(tagBindResponse)
+	err := s.readResult(tagBindResponse)
+	var e *driver.Error
+	if errors.As(err, &e) && e.Reply.Code == ldap.LDAPResultInvalidCredentials {
+		e.Err = errors.New("the server refused the user name or password")
+	}
+	return err
 }
 
 func bindRequest(user, password string) *ber.Packet {
