@@ -1,10 +1,12 @@
 package imap
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -166,6 +168,10 @@ func (s *session) requestContent(t *target, part driver.Range, b *content) error
 			return err
 		}
 		if r.literalSize >= 0 {
+			b.uid, b.head = t.uid, bytes.TrimRight(r.data, "{}0123456789")
+			if err := b.checkResponse(")"); err != nil {
+				return s.Lines.Break(err)
+			}
 			b.r, b.remaining, b.origin = io.LimitReader(s.Lines.Reader(), r.literalSize), r.literalSize, parseOrigin(string(r.data))
 			return nil
 		}
@@ -182,6 +188,9 @@ func (s *session) requestContent(t *target, part driver.Range, b *content) error
 		if v, found := items["BODY"]; ok && found {
 			if v.null {
 				continue // the part does not exist, but the status will be OK
+			}
+			if err := checkUID(items, t.uid); err != nil {
+				return s.Lines.Break(err)
 			}
 			b.r, b.remaining, b.origin, b.quoted = strings.NewReader(v.text), int64(len(v.text)), parseOrigin(v.name), true
 			return nil
@@ -229,6 +238,29 @@ type content struct {
 	// octet.
 	origin int64
 	quoted bool // the content was a quoted string, and its line has been read
+	uid    uint32
+	head   []byte // the response before the content
+}
+
+// checkResponse returns an error if the response with the content, followed by tail, is not a
+// well-formed FETCH response for the message. The size of the literal is not compared with
+// RFC822.SIZE: RFC 9051, section 2.3.4, does not require it to match, and it is an estimate on
+// Exchange.
+func (b *content) checkResponse(tail string) error {
+	items, ok, err := parseFetch(append(append(slices.Clip(b.head), `""`...), tail...))
+	if err != nil || !ok || !strings.HasPrefix(tail, " ") && !strings.HasPrefix(tail, ")") {
+		return fmt.Errorf("%w: %.80q before and %.80q after the content of a message", wire.ErrMalformed, b.head, tail)
+	}
+	return checkUID(items, b.uid)
+}
+
+// checkUID returns an error if the items are those of another message. The UID is required (RFC
+// 3501, section 6.4.8), but some servers omit it.
+func checkUID(items map[string]value, uid uint32) error {
+	if v, ok := items["UID"]; ok && v.number() != int64(uid) {
+		return fmt.Errorf("%w: the server sent message %.20s, %d was requested", wire.ErrMalformed, v.text, uid)
+	}
+	return nil
 }
 
 // check returns an error if the content is not the requested part. The caller may append the content
@@ -263,7 +295,7 @@ func (b *content) Read(p []byte) (int, error) {
 // end reads the rest of the content's line and the status of the command.
 func (b *content) end() error {
 	if !b.quoted {
-		if err := b.session.readTail(); err != nil {
+		if err := b.session.readTail(b.checkResponse); err != nil {
 			return err
 		}
 	}

@@ -118,14 +118,14 @@ func (s *session) readData(r *response, line string, stream bool) error {
 	}
 }
 
-// readTail reads the rest of a response after a message's content.
-func (s *session) readTail() error {
+// readTail reads the rest of a response after a message's content, and calls check with it.
+func (s *session) readTail(check func(tail string) error) error {
 	defer s.ReplyTimeout()()
 	line, err := s.Lines.Line()
 	if err == nil {
 		r := response{literalSize: -1}
-		if err = s.readData(&r, line, false); err == nil && !bytes.HasSuffix(r.data, []byte(")")) {
-			err = fmt.Errorf("%w: %.80q after the content of a message", wire.ErrMalformed, r.data)
+		if err = s.readData(&r, line, false); err == nil {
+			err = check(string(r.data))
 		}
 	}
 	return s.readError(err)
