@@ -203,6 +203,8 @@ func TestLogin(t *testing.T) {
 		"no credentials":                {client: plain, password: "-", log: "CAPABILITY", code: fetch.ErrAuth},
 		"temporarily unavailable":       {server: imapd.Options{Replies: map[string]string{"LOGIN": "$ NO [UNAVAILABLE] later\r\n"}}, client: plain, log: "CAPABILITY LOGIN", code: fetch.ErrBusy},
 		"LOGIN disabled":                {server: imapd.Options{Replies: map[string]string{"CAPABILITY": "* CAPABILITY IMAP4rev1 LOGINDISABLED\r\n$ OK\r\n"}}, client: plain, log: "CAPABILITY", code: fetch.ErrAuth},
+		"CAPABILITY refused":            {server: imapd.Options{Replies: map[string]string{"CAPABILITY": "$ BAD what\r\n"}}, client: plain, log: "CAPABILITY LOGIN CAPABILITY"},
+		"CAPABILITY refused by BYE":     {server: imapd.Options{Replies: map[string]string{"CAPABILITY": "* BYE down\r\n"}}, client: plain, log: "CAPABILITY", code: fetch.ErrBusy},
 		"closed":                        {server: imapd.Options{Replies: map[string]string{"": "* BYE not now\r\n"}}, client: plain, code: fetch.ErrBusy},
 		"line end in the user name":     {client: plain, password: "evil", log: "CAPABILITY", code: fetch.ErrURL},
 		"other protocol":                {server: imapd.Options{Replies: map[string]string{"": "+OK pop\r\n"}}, client: plain, code: fetch.ErrProtocol},

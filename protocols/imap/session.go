@@ -66,10 +66,11 @@ func (d *opener) handshake(ctx context.Context, srv *mailsession.Server, s *sess
 	return d.logIn(ctx, srv, s)
 }
 
-// capabilities requests the server's capabilities and sets s.caps.
+// capabilities requests the server's capabilities and sets s.caps. A server that refuses the command
+// has none (IMAP2, RFC 1176).
 func (s *session) capabilities() error {
 	s.caps = make(map[string]bool)
-	return s.cmd("CAPABILITY", "CAPABILITY", func(r response) error {
+	err := s.cmd("CAPABILITY", "CAPABILITY", func(r response) error {
 		name, list, _ := strings.Cut(string(r.data), " ")
 		if strings.EqualFold(name, "CAPABILITY") {
 			for _, c := range strings.Fields(list) {
@@ -78,6 +79,10 @@ func (s *session) capabilities() error {
 		}
 		return nil
 	})
+	if mailsession.Refusal(err) != nil && s.Lines.Err() == nil {
+		return nil
+	}
+	return err
 }
 
 // cmd sends a command and reads the responses. It calls handle, which may be nil, for each untagged

@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"regexp"
 	"strings"
 	"sync"
@@ -78,29 +77,32 @@ func (s *session) expectSecret(line, redacted string) (string, error) {
 }
 
 // authenticatePlain authenticates with SASL PLAIN (RFC 4616). It sends the initial response in the
-// command, or separately if the command would be too long (RFC 5034, section 4).
+// command, or separately if the command would be too long (RFC 5034, section 4) or the server does
+// not take it from the command (RFC 1734).
 func (s *session) authenticatePlain(cred driver.Credential) error {
 	const command, maxCommand = "AUTH PLAIN", 253
 	initial, err := mailsession.Plain(cred)
 	if err != nil {
 		return err
 	}
-	if len(command)+1+len(initial) <= maxCommand {
-		_, err := s.expectSecret(command+" "+initial, command+" ********")
+	complete := len(command)+1+len(initial) <= maxCommand
+	if complete {
+		err = s.Lines.SendSecret(command+" "+initial, command+" ********")
+	} else {
+		err = s.Lines.Send(command)
+	}
+	if err != nil {
 		return err
 	}
-	if err := s.Lines.Send(command); err != nil {
-		return err
-	}
-	done := s.ReplyTimeout()
-	line, err := s.Lines.Line()
-	done()
+	line, err := s.reply()
 	switch {
-	case err == io.EOF:
-		return io.ErrUnexpectedEOF
 	case err != nil:
 		return err
-	case !strings.HasPrefix(line, "+") || strings.HasPrefix(line, "+OK"):
+	case strings.HasPrefix(line, "+") && !strings.HasPrefix(line, "+OK"): // the server requests the response
+	case complete:
+		_, err := s.parseStatus("login", line)
+		return err
+	default:
 		return failure("login", strings.TrimPrefix(line, "-ERR "))
 	}
 	_, err = s.expectSecret(initial, "********")

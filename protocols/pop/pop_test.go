@@ -233,6 +233,8 @@ func TestTranscripts(t *testing.T) {
 		want   string
 		code   fetch.Code
 	}{
+		"AUTH with a continuation":   {"S: +OK hi\nC: CAPA\nS: +OK\nS: SASL PLAIN\nS: .\nC: AUTH PLAIN AGpvZQBzZWNyZXQ=\nS: +\nC: AGpvZQBzZWNyZXQ=\nS: +OK\nC: UIDL 1\nS: -ERR what\nC: RETR 1\nS: +OK\nS:\nS: .\n", "/1", fetch.OpGet, "\r\n", ""},
+		"AUTH refused":               {"S: +OK hi\nC: CAPA\nS: +OK\nS: SASL PLAIN\nS: .\nC: AUTH PLAIN AGpvZQBzZWNyZXQ=\nS: -ERR [AUTH] no\nS!close\n", "/1", fetch.OpGet, "", fetch.ErrAuth},
 		"message":                    {begin + "C: UIDL 1\nS: +OK 1 a\nC: RETR 1\nS: +OK\nS: A: b\nS:\nS: ..x\nS: .\n", "/1", fetch.OpGet, "A: b\r\n\r\n.x\r\n", ""},
 		"no unique-ids":              {begin + "C: UIDL 1\nS: -ERR what\nC: RETR 1\nS: +OK\nS:\nS: .\n", "/1", fetch.OpGet, "\r\n", ""},
 		"closed in the message":      {begin + "C: UIDL 1\nS: +OK 1 a\nC: RETR 1\nS: +OK\nS: A: b\nS:\nS: x\nS!close\n", "/1", fetch.OpGet, "A: b\r\n\r\nx\r\n", fetch.ErrTruncated},

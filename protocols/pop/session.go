@@ -88,14 +88,25 @@ func (s *session) expect(desc, line string) (string, error) {
 
 // status reads one status reply (RFC 1939, section 3) within the reply timeout.
 func (s *session) status(desc string) (string, error) {
-	defer s.ReplyTimeout()()
-	line, err := s.Lines.Line()
-	switch {
-	case err == io.EOF:
-		return "", io.ErrUnexpectedEOF
-	case err != nil:
+	line, err := s.reply()
+	if err != nil {
 		return "", err
 	}
+	return s.parseStatus(desc, line)
+}
+
+// reply reads the first line of a reply.
+func (s *session) reply() (string, error) {
+	defer s.ReplyTimeout()()
+	line, err := s.Lines.Line()
+	if err == io.EOF {
+		err = io.ErrUnexpectedEOF
+	}
+	return line, err
+}
+
+// parseStatus parses the first line of a reply as status does.
+func (s *session) parseStatus(desc, line string) (string, error) {
 	indicator, text, _ := strings.Cut(line, " ")
 	switch {
 	case indicator == "+OK":
