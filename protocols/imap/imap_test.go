@@ -69,6 +69,25 @@ func TestParseURL(t *testing.T) {
 	}
 }
 
+func TestAMailboxThatNamesAMessageHasAHint(t *testing.T) {
+	t.Parallel()
+	s := imapd.Start(t, imapd.Options{Mailboxes: boxes})
+	c := drive.Client(t, nil, With(Options{AllowPlaintext: true}))
+	base := "imap://" + s.Addr
+	for path, want := range map[string]string{
+		"/INBOX;UID=1":     "to retrieve a message, use " + base + "/INBOX/;UID=1",
+		"/a%20b%2Fc;uid=1": "to retrieve a message, use " + base + "/a%20b/c/;UID=1",
+		"/none":            "",
+		"/INBOX;UID=all":   "",
+	} {
+		_, err := drive.Get(t, c, strings.Replace(base, "//", "//joe:secret@", 1)+path)
+		var e *fetch.Error
+		if !errors.As(err, &e) || e.Code != fetch.ErrNotFound || e.Hint != want {
+			t.Errorf("%s: %v, hint %q; want %q", path, err, e.Hint, want)
+		}
+	}
+}
+
 func TestMailboxNames(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{

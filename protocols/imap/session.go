@@ -174,6 +174,9 @@ func (s *session) examine(t *target, force bool) error {
 		if errors.As(err, &e) && strings.HasPrefix(e.Reply.Text, "NO") && e.Code == driver.ErrRefused {
 			e.Code = driver.ErrNotFound // older servers send NO without a response code
 		}
+		if e != nil && e.Code == driver.ErrNotFound {
+			e.Hint = t.messageHint()
+		}
 		if err != nil {
 			return err
 		}

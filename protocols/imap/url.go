@@ -120,6 +120,26 @@ func (t *target) parsePath(path string) error {
 	return nil
 }
 
+// messageHint returns a hint if the name of the mailbox ends in ";UID=N", which curl takes for a
+// message.
+func (t *target) messageHint() string {
+	i := strings.LastIndex(strings.ToUpper(t.mailbox), ";UID=")
+	if i < 0 {
+		return ""
+	}
+	uid, err := strconv.ParseUint(t.mailbox[i+len(";UID="):], 10, 32)
+	if err != nil {
+		return ""
+	}
+	message := *t
+	message.mailbox = t.mailbox[:i]
+	u, err := message.messageURL(t.validity, uint32(uid))
+	if err != nil {
+		return ""
+	}
+	return "to retrieve a message, use " + u.WithoutUserinfo().String()
+}
+
 // cutParam cuts a parameter, such as "/;UID=", from the end of a path.
 func cutParam(path, name string) (before, value string, err error) {
 	i := strings.LastIndex(strings.ToUpper(path), name)
