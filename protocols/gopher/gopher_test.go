@@ -160,7 +160,7 @@ func TestHeaders(t *testing.T) {
 		{"+3\r\nabcdef", "abc"},
 		{"+0\r\n.\r\n", ""},
 		{"+-1\r\nabc\r\n.\r\nmore", "abc\r\n"},
-		{"+-1\r\nabc", "abc"},
+		{"+-1\r\nabc\n.", "abc\n"},
 		{"+-2\r\nabc\r\n.\r\n", "abc\r\n"},
 		{"+-3\r\nabc", "+-3\r\nabc"},
 		{"+3 \r\nabc", "+3 \r\nabc"},
@@ -173,6 +173,15 @@ func TestHeaders(t *testing.T) {
 		if err != nil || body != tt.body {
 			t.Errorf("%q came as %q, %v, want %q", tt.sent, body, err, tt.body)
 		}
+	}
+	// The final dot confirms a text, except for a view.
+	for path, request := range map[string]string{"0/x%09%09+": "/x\t+", "1/x%09%09+": "/x\t+", "1/x%09%09$": "/x\t$", "0/x%09%09!": "/x\t!"} {
+		if body, _, err := get(t, reply(t, request, "+-1\r\n+INFO: 0x\t/x\th\t70\r\n")+path); !errors.Is(err, fetch.ErrTruncated) {
+			t.Errorf("%s without the final dot came as %q, %v", path, body, err)
+		}
+	}
+	if body, _, err := get(t, reply(t, "/x\t+text/plain", "+-1\r\nabc\r\n")+"0/x%09%09+text%2Fplain"); err != nil || body != "abc\r\n" {
+		t.Errorf("a view without the final dot came as %q, %v", body, err)
 	}
 	// A truncated header is not a document.
 	for _, sent := range []string{"+", "-", "+-", "+-1", "+3", "+3\r", "-12"} {

@@ -106,28 +106,38 @@ func parseHeader(line string) (header, bool, error) {
 	return h, true, nil
 }
 
-// content returns a reader of the content after the header.
-func (c *conn) content(h header) io.Reader {
+// content returns a reader of the content after the header. A view may end without a final dot.
+func (c *conn) content(h header, view bool) io.Reader {
 	switch h.size {
 	case untilDot:
-		return dotReader{c.Dot(wire.DotOptions{Unstuff: wire.UnstuffLone, LenientEnd: true})}
+		return dotReader{c.Dot(wire.DotOptions{Unstuff: wire.UnstuffLone, LenientEnd: true}), view}
 	case untilClose:
 		return c.Reader
 	}
 	return &sizedReader{c: c, size: h.size, left: h.size}
 }
 
-// A dotReader reads up to a line with only a dot, or to EOF, because servers omit the dot for some
-// views.
-type dotReader struct{ r *wire.DotReader }
+// A dotReader reads up to a line with only a dot. A lenient one also reads to EOF, because the
+// servers of the University of Minnesota omit the dot for views.
+type dotReader struct {
+	r       *wire.DotReader
+	lenient bool
+}
 
 func (r dotReader) Read(p []byte) (int, error) {
 	n, err := r.r.Read(p)
-	if err == io.ErrUnexpectedEOF {
+	switch {
+	case err != io.ErrUnexpectedEOF:
+	case r.lenient:
 		err = io.EOF
+	default:
+		err = &driver.Error{Code: driver.ErrTruncated, Retry: true, Err: errors.New("the reply ends without the final dot")}
 	}
 	return n, err
 }
+
+// isView reports whether g names a view of an item.
+func isView(g uri.Gopher) bool { return len(g.Plus) > 1 && g.Plus[0] == '+' }
 
 // A sizedReader reads the announced number of bytes and ignores the rest. Servers announce the size
 // of a file and may append a line with a dot.
@@ -161,7 +171,7 @@ func (e *movedError) Error() string { return "moved to " + e.to.Redacted() }
 // text.
 func (d *opener) plusFailure(c *conn, h header, g uri.Gopher) error {
 	c.traceLine(h.String())
-	data, err := io.ReadAll(io.LimitReader(c.content(h), maxMessage))
+	data, err := io.ReadAll(io.LimitReader(c.content(h, true), maxMessage))
 	if len(data) == 0 && err != nil {
 		return err
 	}
@@ -214,7 +224,7 @@ func (d *opener) attributes(ctx context.Context, g uri.Gopher) ([]Attribute, err
 	}
 	c.traceLine(h.String())
 	var text strings.Builder // for the recorder
-	list, err := parseAttributes(io.TeeReader(c.content(h), &text))
+	list, err := parseAttributes(io.TeeReader(c.content(h, false), &text))
 	for line := range strings.Lines(text.String()) {
 		c.traceLine(strings.TrimRight(line, "\r\n"))
 	}

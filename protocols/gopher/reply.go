@@ -35,7 +35,7 @@ func (d *opener) reply(c *conn, req *driver.Request, g uri.Gopher) (*driver.Resp
 	if typ.text || h.size == untilDot {
 		c.net.PieceLines()
 	}
-	content := c.content(h)
+	content := c.content(h, isView(g))
 	if typ.text && h.size == untilClose {
 		content = &textReader{r: c.Reader}
 	}
