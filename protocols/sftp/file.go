@@ -99,6 +99,9 @@ func (f *flight) newBody(handle string, req *driver.Request, meta *driver.Meta) 
 		meta.Size = -1
 	}
 	r := &reads{flight: f, handle: handle}
+	if end := meta.Range.Offset + meta.Size; meta.Size > 0 && end == max(meta.Total, meta.Size) {
+		r.end = end
+	}
 	b := remotefile.NewBody(remotefile.Reads[*request]{MinWindow: minWindow, MaxWindow: maxWindow, Size: filexfer.MaxData,
 		Send: r.send, Receive: r.receive, Release: r.release, Arrived: r.arrived, Complete: r.complete,
 		Lost: func(err error) bool { return errors.Is(err, errLost) }}, meta)
@@ -109,12 +112,18 @@ func (f *flight) newBody(handle string, req *driver.Request, meta *driver.Meta) 
 type reads struct {
 	flight    *flight
 	handle    string
+	end       int64           // of the file; 0 if it is unknown or not reached
+	beyond    *request        // a READ at end, sent with the last of the content; nil before that
 	response  response        // holds the data returned last
 	closeSent <-chan struct{} // closed after CLOSE is written; nil before arrived
 }
 
 func (r *reads) send(offset int64, size int, _ bool) (*request, int, error) {
-	return r.flight.send(filexfer.TypeRead, r.handle, uint64(offset), uint32(size)), size, nil
+	req := r.flight.send(filexfer.TypeRead, r.handle, uint64(offset), uint32(size))
+	if r.beyond == nil && offset+int64(size) == r.end {
+		r.beyond = r.flight.send(filexfer.TypeRead, r.handle, uint64(r.end), uint32(1))
+	}
+	return req, size, nil
 }
 
 func (r *reads) receive(req *request, _ int) ([]byte, error) {
@@ -146,7 +155,18 @@ func (r *reads) release() {
 // arrived sends CLOSE. After it is written, the connection can serve other requests.
 func (r *reads) arrived() { r.closeSent = r.flight.closeHandle() }
 
+// complete waits until CLOSE is written. It returns an error if the file has data beyond its size.
+// Servers differ in how they refuse to read there.
 func (r *reads) complete() error {
+	if r.beyond != nil {
+		data, err := r.receive(r.beyond, 1)
+		more := err == nil && len(data) > 0
+		r.release()
+		if more {
+			return &driver.Error{Code: driver.ErrChanged, Retry: true,
+				Err: fmt.Errorf("the file is longer than its size of %d bytes: it grew while it was read", r.end)}
+		}
+	}
 	if r.closeSent != nil {
 		select {
 		case <-r.closeSent:

@@ -200,6 +200,55 @@ func TestResumeRequiresSameFile(t *testing.T) {
 	}
 }
 
+// grownFS reports a size for the file "grown" that is smaller than its content.
+type grownFS struct {
+	fstest.MapFS
+	size int64
+}
+
+func (g grownFS) Stat(name string) (fs.FileInfo, error) {
+	if name == "grown" {
+		return rawEntry{name, g.size}, nil
+	}
+	return g.MapFS.Stat(name)
+}
+
+func TestAFileThatIsLongerThanItsSizeHasChanged(t *testing.T) {
+	t.Parallel()
+	content := strings.Repeat("0123456789", 30_000)
+	for _, size := range []int64{1, 1000, 100_000, int64(len(content)) - 1, int64(len(content))} {
+		s := sftpd.Start(t, sftpd.Options{Tree: grownFS{fstest.MapFS{"grown": {Data: []byte(content), Mode: 0o644}}, size}, MaxRead: 30_000})
+		c := client(t, options(t, s), nil)
+		var want fetch.Code
+		if size < int64(len(content)) {
+			want = fetch.ErrChanged
+		}
+		for _, from := range []int64{0, size / 2} {
+			resp, err := c.Do(t.Context(), &fetch.Request{URL: uri.MustParse(s.URL + "/grown"), Range: fetch.Range{Offset: from}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := io.ReadAll(resp.Body)
+			resp.Body.Close()
+			if fetch.CodeOf(err) != want || string(got) != content[from:size] {
+				t.Errorf("%d bytes of %d from %d: %v, want class %q", len(got), size, from, err, want)
+			}
+		}
+		if size == 1 {
+			continue
+		}
+		// A part that ends earlier does not show it.
+		resp, err := c.Do(t.Context(), &fetch.Request{URL: uri.MustParse(s.URL + "/grown"), Range: fetch.Range{Length: size / 2}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := io.ReadAll(resp.Body); err != nil || int64(len(got)) != size/2 {
+			t.Errorf("a part: %d bytes, %v", len(got), err)
+		}
+		resp.Body.Close()
+	}
+}
+
 func TestTruncatedTransfersFail(t *testing.T) {
 	t.Parallel()
 	s := sftpd.Start(t, sftpd.Options{Tree: tree()})
@@ -220,9 +269,9 @@ func TestTruncatedTransfersFail(t *testing.T) {
 			t.Errorf("%v: %d bytes, error %v, want one of class %q", tt.fault, len(got), err, tt.want)
 		}
 	}
-	for _, fault := range []servers.Fault{servers.Split, servers.Endless} {
+	for fault, want := range map[servers.Fault]fetch.Code{servers.Split: "", servers.Endless: fetch.ErrChanged} {
 		s.Fail(fault)
-		if got, err := drive.Get(t, c, s.URL+"/dir/a.txt"); got != "content of a" || err != nil {
+		if got, err := drive.Get(t, c, s.URL+"/dir/a.txt"); got != "content of a" || fetch.CodeOf(err) != want {
 			t.Errorf("%v: %q, %v", fault, got, err)
 		}
 	}
