@@ -49,19 +49,21 @@ func diagnosticsError(list []codec.Diagnostic) error {
 		return e
 	}
 	switch d.Code {
-	case codec.TemporaryError, codec.NoResources, 32, 33, 28, 29, codec.NoSession, 1018, 1019, codec.LoginOutOfService, 1026:
+	case codec.TemporaryError, codec.ResultSetInUse, codec.DatabaseLocked, codec.NoResources, codec.PartialResources,
+		codec.SubsetResources, codec.NoSession, codec.OutOfResources, codec.InMaintenance, codec.LoginOutOfService, codec.RecordLocked:
 		e.Code, e.Retry = driver.ErrBusy, true
 	case codec.NoDatabase, codec.UnknownDatabase, codec.OutOfRange, codec.RecordDeleted:
 		e.Code = driver.ErrNotFound
 	case codec.NotInSyntax, codec.BadSyntax, codec.NoData, codec.BadElementSet, codec.NoElementSets:
 		e.Code = driver.ErrNotFound
-	case codec.BadUser, codec.BadPassword, 1013, 1017, 1021, 1022, 1023:
+	case codec.BadUser, codec.BadPassword, codec.WrongInterface, codec.NoUserDatabases, codec.AccountExpired,
+		codec.PasswordExpired, codec.PasswordChanged:
 		e.Code = driver.ErrAuth
-	case 15, codec.DatabaseDenied, codec.AccessFailure, 1012, 1016:
+	case codec.RecordNotAuthorized, codec.DatabaseDenied, codec.AccessFailure, codec.NoSearchesLeft, codec.BlockedAddress:
 		e.Code = driver.ErrRefused
 	case codec.RecordTooLarge:
 		e.Code = driver.ErrTooLarge
-	case codec.PermanentError, 14, codec.UnspecifiedError, 1014:
+	case codec.PermanentError, codec.PresentSystemError, codec.UnspecifiedError, codec.AuthSystemError:
 	default:
 		if d.Code >= 3 && d.Code < 300 || d.Code == codec.BadAttribute || d.Code == codec.NoService {
 			e.Code = driver.ErrRefused // the server does not support the search
@@ -88,7 +90,7 @@ func isAttributeError(err error) bool {
 // isSyntaxError reports whether the record is not available in the requested syntax.
 func isSyntaxError(err error) bool {
 	switch diagnosticOf(err) {
-	case codec.NotInSyntax, codec.BadSyntax, codec.NoData, 106:
+	case codec.NotInSyntax, codec.BadSyntax, codec.NoData, codec.NoAbstractSyntax:
 		return true
 	}
 	return false

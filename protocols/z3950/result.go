@@ -123,7 +123,7 @@ func (l *lease) present(m codec.Present) (*codec.PresentResponse, error) {
 		return nil, l.markBroken(violation("neither records came nor a reason"))
 	}
 	err = diagnosticsError(p.Diagnostics)
-	if code := diagnosticOf(err); l.Reused && (code == 27 || code == 30) {
+	if code := diagnosticOf(err); l.Reused && (code == codec.ResultSetDeleted || code == codec.NoResultSet) {
 		err = errStale
 	}
 	return nil, err

@@ -95,7 +95,7 @@ func (s *terms) request(l *lease) error {
 	}
 	l.trace(false, "TERMS %d, status %d%s", len(got.Terms), got.Status, describeDiagnostics(got.Diagnostics))
 	s.terms = got.Terms
-	s.end = got.Status == 5 || len(got.Terms) < termsPerRequest
+	s.end = got.Status == codec.ScanPartial5 || len(got.Terms) < termsPerRequest
 	if len(got.Terms) > 0 || len(got.Diagnostics) == 0 {
 		return nil
 	}

@@ -28,9 +28,9 @@ func (c *session) present(m z3950.Present) bool {
 		return c.send(z3950.EncodePresentDiagnostic(diagnostic(z3950.OutOfRange, "")))
 	}
 	count := m.Count
-	status := int64(0)
+	status := int64(z3950.PresentSuccess)
 	if n := int64(c.s.opts.Brief); n > 0 && n < count {
-		count, status = n, 2
+		count, status = n, z3950.PresentPartial2
 	}
 	var records [][]byte
 	content := false
@@ -91,6 +91,8 @@ func (c *session) message(status, following int64, records [][]byte) (head, list
 // open returns a response without its end mark.
 func open(start int64, records [][]byte) (head, list []byte) {
 	head = slices.Concat([]byte{0xa0 | z3950.TagPresentResponse, 0x80},
-		ber.Int(24, int64(len(records))), ber.Int(25, start+int64(len(records))), ber.Int(27, 0), []byte{0xa0 | 28, 0x80})
+		ber.Int(z3950.TagNumberOfRecordsReturned, int64(len(records))),
+		ber.Int(z3950.TagNextResultSetPosition, start+int64(len(records))), ber.Int(z3950.TagPresentStatus, z3950.PresentSuccess),
+		[]byte{0xa0 | z3950.TagResponseRecords, 0x80})
 	return head, slices.Concat(records...)
 }

@@ -155,10 +155,10 @@ func (c *session) scan(m z3950.Scan) z3950.ScanResponse {
 	for _, database := range m.Databases {
 		all, ok := c.s.records(database)
 		if !ok {
-			return z3950.ScanResponse{Status: 6, Diagnostics: []z3950.Diagnostic{diagnostic(z3950.NoDatabase, database)}}
+			return z3950.ScanResponse{Status: z3950.ScanFailure, Diagnostics: []z3950.Diagnostic{diagnostic(z3950.NoDatabase, database)}}
 		}
 		if _, d := c.s.matches(m.From, record{}); d != nil {
-			return z3950.ScanResponse{Status: 6, Diagnostics: []z3950.Diagnostic{*d}}
+			return z3950.ScanResponse{Status: z3950.ScanFailure, Diagnostics: []z3950.Diagnostic{*d}}
 		}
 		for _, rec := range all {
 			words = append(words, rec.id)
@@ -167,16 +167,16 @@ func (c *session) scan(m z3950.Scan) z3950.ScanResponse {
 	slices.Sort(words)
 	at, _ := slices.BinarySearch(words, m.From.Term)
 	words = words[at:]
-	answer := z3950.ScanResponse{}
+	response := z3950.ScanResponse{}
 	if int64(len(words)) < m.Count {
-		answer.Status = 5
+		response.Status = z3950.ScanPartial5
 	} else {
 		words = words[:max(m.Count, 0)]
 	}
 	for _, w := range words {
-		answer.Terms = append(answer.Terms, z3950.Term{Text: w, Count: 1})
+		response.Terms = append(response.Terms, z3950.Term{Text: w, Count: 1})
 	}
-	return answer
+	return response
 }
 
 // show formats a query for the log.

@@ -38,9 +38,9 @@ func (m Close) String() string {
 func (m Close) Encode() []byte {
 	text := []byte(nil)
 	if m.Text != "" {
-		text = ber.String(3, m.Text)
+		text = ber.String(TagDiagnosticInformation, m.Text)
 	}
-	return ber.Field(TagClose, ber.Int(211, m.Reason), text)
+	return ber.Field(TagClose, ber.Int(TagCloseReason, m.Reason), text)
 }
 
 // ReadClose decodes the current message.
@@ -48,9 +48,9 @@ func ReadClose(r *ber.Reader) (m Close) {
 	r.Enter()
 	for r.Next() {
 		switch r.Header().Tag {
-		case 3:
+		case TagDiagnosticInformation:
 			m.Text = r.String(maxText)
-		case 211:
+		case TagCloseReason:
 			m.Reason = r.Int()
 		}
 	}

@@ -33,12 +33,12 @@ func (m Init) leadingFields() []byte {
 	if m.Version >= 3 {
 		versions = append(versions, 2)
 	}
-	return append(append(append(ber.Bits(3, versions...), ber.Bits(4, m.Options...)...), ber.Int(5, m.PreferredMessageSize)...), ber.Int(6, m.ExceptionalRecordSize)...)
+	return append(append(append(ber.Bits(TagProtocolVersion, versions...), ber.Bits(TagOptions, m.Options...)...), ber.Int(TagPreferredMessageSize, m.PreferredMessageSize)...), ber.Int(TagExceptionalRecordSize, m.ExceptionalRecordSize)...)
 }
 
 // implementation encodes the fields that describe the implementation.
 func (m Init) implementation() []byte {
-	return append(append(ber.String(110, m.ID), ber.String(111, m.Name)...), ber.String(112, m.Release)...)
+	return append(append(ber.String(TagImplementationID, m.ID), ber.String(TagImplementationName, m.Name)...), ber.String(TagImplementationVersion, m.Release)...)
 }
 
 // Encode returns m as an encoded request. If masked is set, the password is replaced by asterisks.
@@ -49,9 +49,9 @@ func (m Init) Encode(masked bool) []byte {
 		if masked {
 			password = "****"
 		}
-		login = ber.Field(7, ber.Sequence(ber.String(0, m.Login.Group), ber.String(1, m.Login.User), ber.String(2, password)))
+		login = ber.Field(TagIDAuthentication, ber.Sequence(ber.String(TagGroupID, m.Login.Group), ber.String(TagUserID, m.Login.User), ber.String(TagPassword, password)))
 		if m.Login.Group == "" {
-			login = ber.Field(7, ber.Sequence(ber.String(1, m.Login.User), ber.String(2, password)))
+			login = ber.Field(TagIDAuthentication, ber.Sequence(ber.String(TagUserID, m.Login.User), ber.String(TagPassword, password)))
 		}
 	}
 	return ber.Field(TagInit, m.leadingFields(), login, m.implementation())
@@ -59,7 +59,7 @@ func (m Init) Encode(masked bool) []byte {
 
 // EncodeResponse returns m as an encoded response.
 func (m Init) EncodeResponse() []byte {
-	return ber.Field(TagInitResponse, m.leadingFields(), ber.Bool(12, m.Accepted), m.implementation())
+	return ber.Field(TagInitResponse, m.leadingFields(), ber.Bool(TagResult, m.Accepted), m.implementation())
 }
 
 // ReadInit decodes the current message, a request or a response.
@@ -68,27 +68,27 @@ func ReadInit(r *ber.Reader) (m Init) {
 	r.Enter()
 	for r.Next() {
 		switch r.Header().Tag {
-		case 3:
+		case TagProtocolVersion:
 			if r.Bits()&(1<<2) != 0 {
 				m.Version = 3
 			}
-		case 4:
+		case TagOptions:
 			m.OptionBits = r.Bits()
-		case 5:
+		case TagPreferredMessageSize:
 			m.PreferredMessageSize = r.Int()
-		case 6:
+		case TagExceptionalRecordSize:
 			m.ExceptionalRecordSize = r.Int()
-		case 7:
+		case TagIDAuthentication:
 			m.Login = readLogin(r)
-		case 11:
+		case TagUserInformationField:
 			m.Reason = append(m.Reason, readReason(r)...)
-		case 12:
+		case TagResult:
 			m.Accepted = r.Bool()
-		case 110:
+		case TagImplementationID:
 			m.ID = r.String(maxText)
-		case 111:
+		case TagImplementationName:
 			m.Name = r.String(maxText)
-		case 112:
+		case TagImplementationVersion:
 			m.Release = r.String(maxText)
 		}
 	}
@@ -106,11 +106,11 @@ func readLogin(r *ber.Reader) *IDPass {
 		r.Enter()
 		for r.Next() {
 			switch r.Header().Tag {
-			case 0:
+			case TagGroupID:
 				p.Group = r.String(maxText)
-			case 1:
+			case TagUserID:
 				p.User = r.String(maxText)
-			case 2:
+			case TagPassword:
 				p.Password = r.String(maxText)
 			}
 		}

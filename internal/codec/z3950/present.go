@@ -6,6 +6,13 @@ import (
 	"github.com/urlget/urlget/internal/codec/ber"
 )
 
+// Values of presentStatus. The values between them mean that only a part of the records follows.
+const (
+	PresentSuccess  = 0
+	PresentPartial2 = 2 // the records do not fit into the message
+	PresentFailure  = 5
+)
+
 // A Present is a PresentRequest: it requests records of the result set.
 type Present struct {
 	Start, Count int64  // Start counts from 1
@@ -17,16 +24,17 @@ type Present struct {
 func (m Present) Encode() ([]byte, error) {
 	var elements, syntax []byte
 	if m.ElementSet != "" {
-		elements = ber.Field(19, ber.String(0, m.ElementSet))
+		elements = ber.Field(TagSimpleComposition, ber.String(TagGenericElementSetName, m.ElementSet))
 	}
 	if m.Syntax != "" {
 		oid, err := ber.OIDContent(m.Syntax)
 		if err != nil {
 			return nil, err
 		}
-		syntax = ber.Bytes(ber.Context, 104, oid)
+		syntax = ber.Bytes(ber.Context, TagPreferredRecordSyntax, oid)
 	}
-	return ber.Field(TagPresent, ber.String(31, resultSet), ber.Int(30, m.Start), ber.Int(29, m.Count), elements, syntax), nil
+	return ber.Field(TagPresent, ber.String(TagResultSetID, resultSet), ber.Int(TagResultSetStartPoint, m.Start),
+		ber.Int(TagNumberOfRecordsRequested, m.Count), elements, syntax), nil
 }
 
 // ReadPresent decodes the current message, a PresentRequest.
@@ -34,17 +42,17 @@ func ReadPresent(r *ber.Reader) (m Present) {
 	r.Enter()
 	for r.Next() {
 		switch r.Header().Tag {
-		case 19:
+		case TagSimpleComposition:
 			r.Enter()
-			if r.Next() && r.Header().Is(0) {
+			if r.Next() && r.Header().Is(TagGenericElementSetName) {
 				m.ElementSet = r.String(maxText)
 			}
 			r.Leave()
-		case 29:
+		case TagNumberOfRecordsRequested:
 			m.Count = r.Int()
-		case 30:
+		case TagResultSetStartPoint:
 			m.Start = r.Int()
-		case 104:
+		case TagPreferredRecordSyntax:
 			m.Syntax = r.OID()
 		}
 	}
@@ -62,7 +70,7 @@ func ReadPresent(r *ber.Reader) (m Present) {
 // Status, Following and Returned are set from the beginning if the server sends the fields in the
 // standard's order. Otherwise they are set after the last record.
 type PresentResponse struct {
-	Status       int64 // presentStatus: 0 success, 1 to 4 partial, 5 failure
+	Status       int64 // presentStatus
 	NextPosition int64 // the position after the last record
 	Returned     int64
 	Diagnostics  []Diagnostic // sent instead of records
@@ -96,13 +104,13 @@ func ReadPresentResponse(r *ber.Reader) *PresentResponse {
 func (p *PresentResponse) readFields() {
 	for p.r.Next() {
 		switch p.r.Header().Tag {
-		case 24:
+		case TagNumberOfRecordsReturned:
 			p.Returned = p.r.Int()
-		case 25:
+		case TagNextResultSetPosition:
 			p.NextPosition = p.r.Int()
-		case 27:
+		case TagPresentStatus:
 			p.Status = p.r.Int()
-		case 28:
+		case TagResponseRecords:
 			p.r.Enter()
 			p.inRecords = true
 			return
@@ -137,10 +145,10 @@ func readRecord(r *ber.Reader) (rec Record) {
 		rec.depth++
 	}
 	enter()
-	for r.Next() && r.Header().Is(0) {
+	for r.Next() && r.Header().Is(TagName) {
 		rec.Database = r.String(maxText)
 	}
-	if r.Err() != nil || !r.Header().Is(1) {
+	if r.Err() != nil || !r.Header().Is(TagRecord) {
 		r.Fail(ber.ErrMalformed)
 		return rec
 	}
@@ -150,7 +158,7 @@ func readRecord(r *ber.Reader) (rec Record) {
 		return rec
 	}
 	switch h := r.Header(); {
-	case h.Is(2):
+	case h.Is(TagSurrogateDiagnostic):
 		enter()
 		d := Diagnostic{}
 		if r.Next() {
@@ -158,7 +166,7 @@ func readRecord(r *ber.Reader) (rec Record) {
 		}
 		rec.Diagnostic = &d
 		return rec
-	case !h.Is(1):
+	case !h.Is(TagRetrievalRecord):
 		r.Fail(ber.ErrMalformed)
 		return rec
 	}
@@ -172,14 +180,14 @@ func readRecord(r *ber.Reader) (rec Record) {
 		switch h := r.Header(); {
 		case h.IsUniversal(ber.TagOID):
 			rec.Syntax = r.OID()
-		case h.Is(0): // single-ASN1-type
+		case h.Is(TagSingleASN1Type):
 			enter()
 			if !r.Next() {
 				r.Fail(ber.ErrMalformed)
 			}
 			rec.stringContent = isString(r.Header())
 			return rec
-		case h.Is(1): // octet-aligned
+		case h.Is(TagOctetAligned):
 			rec.stringContent = true
 			return rec
 		}
@@ -266,26 +274,28 @@ type NamePlusRecord struct {
 // Encode returns a NamePlusRecord in the form that YAZ sends: SUTRS as a GeneralString, other content
 // as octet-aligned.
 func (s NamePlusRecord) Encode() []byte {
-	name := ber.String(0, s.Database)
+	name := ber.String(TagName, s.Database)
 	if s.Diagnostic != nil {
-		return ber.Sequence(name, ber.Field(1, ber.Field(2, ber.Sequence(s.Diagnostic.fields()...))))
+		return ber.Sequence(name, ber.Field(TagRecord, ber.Field(TagSurrogateDiagnostic, ber.Sequence(s.Diagnostic.fields()...))))
 	}
-	content := ber.Bytes(ber.Context, 1, s.Content)
+	content := ber.Bytes(ber.Context, TagOctetAligned, s.Content)
 	if s.Structured {
-		content = ber.Field(0, s.Content)
+		content = ber.Field(TagSingleASN1Type, s.Content)
 	} else if s.Syntax == SyntaxSUTRS {
-		content = ber.Field(0, ber.Bytes(ber.Universal, ber.TagGeneralString, s.Content))
+		content = ber.Field(TagSingleASN1Type, ber.Bytes(ber.Universal, ber.TagGeneralString, s.Content))
 	}
 	oid := ber.Bytes(ber.Universal, ber.TagOID, ber.MustOID(s.Syntax))
-	return ber.Sequence(name, ber.Field(1, ber.Field(1, ber.Group(ber.Universal, ber.TagExternal, oid, content))))
+	return ber.Sequence(name, ber.Field(TagRecord, ber.Field(TagRetrievalRecord, ber.Group(ber.Universal, ber.TagExternal, oid, content))))
 }
 
 // EncodePresentResponse returns a PresentResponse with records that are already encoded.
 func EncodePresentResponse(status, following int64, records [][]byte) []byte {
-	return ber.Field(TagPresentResponse, ber.Int(24, int64(len(records))), ber.Int(25, following), ber.Int(27, status), ber.Field(28, records...))
+	return ber.Field(TagPresentResponse, ber.Int(TagNumberOfRecordsReturned, int64(len(records))),
+		ber.Int(TagNextResultSetPosition, following), ber.Int(TagPresentStatus, status), ber.Field(TagResponseRecords, records...))
 }
 
 // EncodePresentDiagnostic returns a PresentResponse with a diagnostic instead of records.
 func EncodePresentDiagnostic(d Diagnostic) []byte {
-	return ber.Field(TagPresentResponse, ber.Int(24, 0), ber.Int(25, 1), ber.Int(27, 5), ber.Field(130, d.fields()...))
+	return ber.Field(TagPresentResponse, ber.Int(TagNumberOfRecordsReturned, 0), ber.Int(TagNextResultSetPosition, 1),
+		ber.Int(TagPresentStatus, PresentFailure), ber.Field(TagNonSurrogateDiagnostic, d.fields()...))
 }

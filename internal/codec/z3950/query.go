@@ -65,14 +65,14 @@ func (q Query) encode() ([][]byte, error) {
 func (q Query) structure() ([]byte, error) {
 	if q.Left == nil {
 		term, err := q.term()
-		return ber.Field(0, term), err
+		return ber.Field(TagOp, term), err
 	}
 	left, err := q.Left.structure()
 	if err != nil {
 		return nil, err
 	}
 	right, err := q.Right.structure()
-	return ber.Field(1, left, right, ber.Field(46, ber.String(uint32(q.Op), ""))), err
+	return ber.Field(TagRPNRPNOp, left, right, ber.Field(TagOperator, ber.String(uint32(q.Op), ""))), err
 }
 
 // term encodes q as an AttributesPlusTerm.
@@ -85,15 +85,15 @@ func (q Query) term() ([]byte, error) {
 			if err != nil {
 				return nil, err
 			}
-			fields = append(fields, ber.Bytes(ber.Context, 1, oid))
+			fields = append(fields, ber.Bytes(ber.Context, TagAttributeSet, oid))
 		}
-		value := ber.Int(121, a.Value)
+		value := ber.Int(TagNumericAttribute, a.Value)
 		if a.Name != "" {
-			value = ber.Field(224, ber.Field(1, ber.String(1, a.Name)))
+			value = ber.Field(TagComplexAttribute, ber.Field(TagComplexList, ber.String(TagStringAttribute, a.Name)))
 		}
-		list = append(list, ber.Sequence(append(fields, ber.Int(120, a.Type), value)...))
+		list = append(list, ber.Sequence(append(fields, ber.Int(TagAttributeType, a.Type), value)...))
 	}
-	return ber.Field(102, ber.Field(44, list...), ber.String(45, q.Term)), nil
+	return ber.Field(TagAttributesPlusTerm, ber.Field(TagAttributeList, list...), ber.String(TagGeneralTerm, q.Term)), nil
 }
 
 // readQuery decodes the current value, an RPNQuery.
@@ -114,19 +114,19 @@ func readQuery(r *ber.Reader) (q Query) {
 }
 
 func readStructure(r *ber.Reader, depth int) (q Query) {
-	if depth > MaxQuery || !r.Header().Is(0) && !r.Header().Is(1) {
+	if depth > MaxQuery || !r.Header().Is(TagOp) && !r.Header().Is(TagRPNRPNOp) {
 		r.Fail(ber.ErrMalformed)
 		return q
 	}
-	leaf := r.Header().Is(0)
+	leaf := r.Header().Is(TagOp)
 	r.Enter()
 	for r.Next() {
 		switch h := r.Header(); {
-		case leaf && h.Is(102):
+		case leaf && h.Is(TagAttributesPlusTerm):
 			q = readTerm(r)
 		case leaf:
 			r.Fail(ber.ErrMalformed) // a result set
-		case h.Is(46):
+		case h.Is(TagOperator):
 			r.Enter()
 			if r.Next() {
 				q.Op = Operator(r.Header().Tag)
@@ -152,13 +152,13 @@ func readTerm(r *ber.Reader) (q Query) {
 	r.Enter()
 	for r.Next() {
 		switch r.Header().Tag {
-		case 44:
+		case TagAttributeList:
 			r.Enter()
 			for len(q.Attributes) < maxList && r.Next() {
 				q.Attributes = append(q.Attributes, readAttribute(r))
 			}
 			r.Leave()
-		case 45, 216:
+		case TagGeneralTerm, TagCharacterStringTerm:
 			q.Term = r.String(maxText)
 		}
 	}
@@ -170,13 +170,13 @@ func readAttribute(r *ber.Reader) (a Attribute) {
 	r.Enter()
 	for r.Next() {
 		switch r.Header().Tag {
-		case 1:
+		case TagAttributeSet:
 			a.Set = r.OID()
-		case 120:
+		case TagAttributeType:
 			a.Type = r.Int()
-		case 121:
+		case TagNumericAttribute:
 			a.Value = r.Int()
-		case 224:
+		case TagComplexAttribute:
 			r.Enter()
 			if r.Next() {
 				r.Enter()

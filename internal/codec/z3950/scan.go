@@ -2,6 +2,13 @@ package z3950
 
 import "github.com/urlget/urlget/internal/codec/ber"
 
+// Values of scanStatus. The other values between them mean that fewer terms follow than requested.
+const (
+	ScanSuccess  = 0
+	ScanPartial5 = 5 // the index has no more terms
+	ScanFailure  = 6
+)
+
 // A Scan is a ScanRequest: it requests terms of an index, starting at From.
 type Scan struct {
 	Databases []string
@@ -20,8 +27,8 @@ func (m Scan) Encode() ([]byte, error) {
 	if err == nil {
 		err = oidErr
 	}
-	return ber.Field(TagScan, databases(3, m.Databases), ber.Bytes(ber.Universal, ber.TagOID, oid), term,
-		ber.Int(5, 0), ber.Int(6, m.Count), ber.Int(7, 1)), err
+	return ber.Field(TagScan, databases(TagScanDatabaseNames, m.Databases), ber.Bytes(ber.Universal, ber.TagOID, oid), term,
+		ber.Int(TagScanStepSize, 0), ber.Int(TagNumberOfTermsRequested, m.Count), ber.Int(TagPreferredPositionInResponse, 1)), err
 }
 
 // ReadScan decodes the current message.
@@ -29,11 +36,11 @@ func ReadScan(r *ber.Reader) (m Scan) {
 	r.Enter()
 	for r.Next() {
 		switch r.Header().Tag {
-		case 3:
+		case TagScanDatabaseNames:
 			m.Databases = readDatabases(r)
-		case 6:
+		case TagNumberOfTermsRequested:
 			m.Count = r.Int()
-		case 102:
+		case TagAttributesPlusTerm:
 			m.From = readTerm(r)
 		}
 	}
@@ -50,7 +57,7 @@ type Term struct {
 
 // A ScanResponse is a response to a Scan.
 type ScanResponse struct {
-	Status      int64 // scanStatus: 0 success, 1 to 5 fewer terms (5: the index ends), 6 failure
+	Status      int64 // scanStatus
 	Terms       []Term
 	Diagnostics []Diagnostic
 }
@@ -59,18 +66,19 @@ type ScanResponse struct {
 func (m ScanResponse) Encode() []byte {
 	var list, diagnostics [][]byte
 	for _, t := range m.Terms {
-		list = append(list, ber.Field(1, ber.String(45, t.Text), ber.Int(2, t.Count)))
+		list = append(list, ber.Field(TagTermInfo, ber.String(TagGeneralTerm, t.Text), ber.Int(TagGlobalOccurrences, t.Count)))
 	}
 	entries := []byte(nil)
 	for _, d := range m.Diagnostics {
 		diagnostics = append(diagnostics, ber.Sequence(d.fields()...))
 	}
 	if diagnostics != nil {
-		entries = ber.Field(7, ber.Field(2, diagnostics...))
+		entries = ber.Field(TagEntries, ber.Field(TagNonsurrogateDiagnostics, diagnostics...))
 	} else {
-		entries = ber.Field(7, ber.Field(1, list...))
+		entries = ber.Field(TagEntries, ber.Field(TagListEntries, list...))
 	}
-	return ber.Field(TagScanResponse, ber.Int(3, 0), ber.Int(4, m.Status), ber.Int(5, int64(len(m.Terms))), ber.Int(6, 1), entries)
+	return ber.Field(TagScanResponse, ber.Int(TagStepSizeUsed, 0), ber.Int(TagScanStatus, m.Status),
+		ber.Int(TagNumberOfEntriesReturned, int64(len(m.Terms))), ber.Int(TagPositionOfTerm, 1), entries)
 }
 
 // ReadScanResponse decodes the current message. A response with more than most terms is malformed.
@@ -78,15 +86,15 @@ func ReadScanResponse(r *ber.Reader, most int) (m ScanResponse) {
 	r.Enter()
 	for r.Next() {
 		switch r.Header().Tag {
-		case 4:
+		case TagScanStatus:
 			m.Status = r.Int()
-		case 7:
+		case TagEntries:
 			r.Enter()
 			for r.Next() {
 				switch r.Header().Tag {
-				case 1:
+				case TagListEntries:
 					m.Terms = readTerms(r, most)
-				case 2:
+				case TagNonsurrogateDiagnostics:
 					r.Enter()
 					for len(m.Diagnostics) < maxList && r.Next() {
 						m.Diagnostics = append(m.Diagnostics, readDiagnostic(r))
@@ -108,18 +116,18 @@ func readTerms(r *ber.Reader, most int) (terms []Term) {
 			r.Fail(ber.ErrMalformed)
 			break
 		}
-		if !r.Header().Is(1) {
+		if !r.Header().Is(TagTermInfo) {
 			continue // a diagnostic instead of a term
 		}
 		t := Term{Count: -1}
 		r.Enter()
 		for r.Next() {
 			switch r.Header().Tag {
-			case 0:
+			case TagDisplayTerm:
 				t.DisplayTerm = r.String(maxText)
-			case 2:
+			case TagGlobalOccurrences:
 				t.Count = r.Int()
-			case 45, 216:
+			case TagGeneralTerm, TagCharacterStringTerm:
 				t.Text = r.String(maxText)
 			}
 		}

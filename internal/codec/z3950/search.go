@@ -16,7 +16,7 @@ const resultSet = "default"
 func databases(tag uint32, names []string) []byte {
 	var list [][]byte
 	for _, name := range names {
-		list = append(list, ber.String(105, name))
+		list = append(list, ber.String(TagDatabaseName, name))
 	}
 	return ber.Field(tag, list...)
 }
@@ -36,8 +36,9 @@ func (m Search) Encode() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return ber.Field(TagSearch, ber.Int(13, 0), ber.Int(14, 1), ber.Int(15, 0), ber.Bool(16, true),
-		ber.String(17, resultSet), databases(18, m.Databases), ber.Field(21, ber.Field(1, q...))), nil
+	return ber.Field(TagSearch, ber.Int(TagSmallSetUpperBound, 0), ber.Int(TagLargeSetLowerBound, 1),
+		ber.Int(TagMediumSetPresentNumber, 0), ber.Bool(TagReplaceIndicator, true), ber.String(TagResultSetName, resultSet),
+		databases(TagDatabaseNames, m.Databases), ber.Field(TagQuery, ber.Field(TagType1Query, q...))), nil
 }
 
 // ReadSearch decodes the current message.
@@ -45,11 +46,11 @@ func ReadSearch(r *ber.Reader) (m Search) {
 	r.Enter()
 	for r.Next() {
 		switch r.Header().Tag {
-		case 18:
+		case TagDatabaseNames:
 			m.Databases = readDatabases(r)
-		case 21:
+		case TagQuery:
 			r.Enter()
-			if r.Next() && r.Header().Is(1) {
+			if r.Next() && r.Header().Is(TagType1Query) {
 				m.Query = readQuery(r)
 			} else {
 				r.Fail(ber.ErrMalformed)
@@ -72,9 +73,10 @@ type SearchResponse struct {
 func (m SearchResponse) Encode() []byte {
 	records := []byte(nil)
 	if len(m.Diagnostics) > 0 {
-		records = ber.Field(130, m.Diagnostics[0].fields()...)
+		records = ber.Field(TagNonSurrogateDiagnostic, m.Diagnostics[0].fields()...)
 	}
-	return ber.Field(TagSearchResponse, ber.Int(23, m.Count), ber.Int(24, 0), ber.Int(25, 1), ber.Bool(22, m.OK), records)
+	return ber.Field(TagSearchResponse, ber.Int(TagResultCount, m.Count), ber.Int(TagNumberOfRecordsReturned, 0),
+		ber.Int(TagNextResultSetPosition, 1), ber.Bool(TagSearchStatus, m.OK), records)
 }
 
 // ReadSearchResponse decodes the current message.
@@ -82,9 +84,9 @@ func ReadSearchResponse(r *ber.Reader) (m SearchResponse) {
 	r.Enter()
 	for r.Next() {
 		switch r.Header().Tag {
-		case 22:
+		case TagSearchStatus:
 			m.OK = r.Bool()
-		case 23:
+		case TagResultCount:
 			m.Count = r.Int()
 		default:
 			m.Diagnostics = append(m.Diagnostics, readDiagnostics(r)...)
@@ -100,13 +102,13 @@ func ReadSearchResponse(r *ber.Reader) (m SearchResponse) {
 // readDiagnostics decodes the current value if it holds diagnostics instead of records.
 func readDiagnostics(r *ber.Reader) (list []Diagnostic) {
 	switch r.Header().Tag {
-	case 130:
+	case TagNonSurrogateDiagnostic:
 		var d Diagnostic
 		r.Enter()
 		readDiagnosticFields(r, &d)
 		r.Leave()
 		return []Diagnostic{d}
-	case 205:
+	case TagMultipleNonSurDiagnostics:
 		r.Enter()
 		for len(list) < maxList && r.Next() {
 			list = append(list, readDiagnostic(r))

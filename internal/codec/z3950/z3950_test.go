@@ -71,9 +71,9 @@ func TestRoundTrip(t *testing.T) {
 
 	scan := Scan{Databases: []string{"a"}, From: Query{Term: "x", Attributes: []Attribute{{Type: 1, Value: 4}}}, Count: 100}
 	checkRoundTrip(t, must(t)(scan.Encode()), ReadScan, scan)
-	terms := ScanResponse{Status: 5, Terms: []Term{{Text: "x", Count: 3}, {Text: "y", Count: 0}}}
+	terms := ScanResponse{Status: ScanPartial5, Terms: []Term{{Text: "x", Count: 3}, {Text: "y", Count: 0}}}
 	checkRoundTrip(t, terms.Encode(), func(r *ber.Reader) ScanResponse { return ReadScanResponse(r, 2) }, terms)
-	checkRoundTrip(t, ScanResponse{Status: 6, Diagnostics: []Diagnostic{bib}}.Encode(), func(r *ber.Reader) ScanResponse { return ReadScanResponse(r, 2) }, ScanResponse{Status: 6, Diagnostics: []Diagnostic{bib}})
+	checkRoundTrip(t, ScanResponse{Status: ScanFailure, Diagnostics: []Diagnostic{bib}}.Encode(), func(r *ber.Reader) ScanResponse { return ReadScanResponse(r, 2) }, ScanResponse{Status: ScanFailure, Diagnostics: []Diagnostic{bib}})
 	checkRoundTrip(t, Close{Reason: 5, Text: "x"}.Encode(), ReadClose, Close{Reason: 5, Text: "x"})
 
 	for _, wrong := range []func() ([]byte, error){
