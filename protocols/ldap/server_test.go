@@ -39,6 +39,13 @@ func start(t testing.TB, secure bool, find finder) *servers.Server {
 	})
 }
 
+// Tags of requests (RFC 4511, section 4).
+const (
+	tagBindRequest     = 0x60
+	tagSearchRequest   = 0x63
+	tagExtendedRequest = 0x77
+)
+
 var errClosed = errors.New("the connection is lost")
 
 // handle handles one request.
@@ -53,7 +60,7 @@ func handle(c *servers.Conn, find finder) error {
 	}
 	d := &decoder{rest: op.content}
 	switch op.tag {
-	case 0x60:
+	case tagBindRequest:
 		d.integer(tagInteger)
 		line := fmt.Sprintf("bind %s %s", d.expect(tagBytes), d.next().content)
 		c.Note(line)
@@ -62,7 +69,7 @@ func handle(c *servers.Conn, find finder) error {
 			code = 0
 		}
 		_, err = c.Write(envelope(id, ldapResult(ldap.ApplicationBindResponse, code, "", "")))
-	case 0x63:
+	case tagSearchRequest:
 		q := search{dn: string(d.expect(tagBytes)), scope: d.integer(tagEnumerated)}
 		for range 5 { // derefAliases, sizeLimit, timeLimit, typesOnly, filter
 			d.next()
@@ -73,7 +80,7 @@ func handle(c *servers.Conn, find finder) error {
 		}
 		c.Note(fmt.Sprintf("search %s %d %v", q.dn, q.scope, q.attributes))
 		err = sendResults(c, id, q, find)
-	case 0x77:
+	case tagExtendedRequest:
 		c.Note("extended " + string(d.next().content))
 		c.Write(envelope(id, ldapResult(ldap.ApplicationExtendedResponse, 0, "", "")))
 		err = c.StartTLS(serverTLS)

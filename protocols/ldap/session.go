@@ -118,10 +118,13 @@ func bindRequest(user, password string) *ber.Packet {
 
 func describeBind(user string) string { return fmt.Sprintf("bind %q with a password", user) }
 
+// startTLSOID is the requestName of StartTLS (RFC 4511, section 4.14.1).
+const startTLSOID = "1.3.6.1.4.1.1466.20037"
+
 // startTLS requests StartTLS. The caller performs the handshake.
 func (s *session) startTLS() error {
 	p := ber.Encode(ber.ClassApplication, ber.TypeConstructed, ldap.ApplicationExtendedRequest, nil, "")
-	p.AppendChild(ber.NewString(ber.ClassContext, ber.TypePrimitive, 0, "1.3.6.1.4.1.1466.20037", ""))
+	p.AppendChild(ber.NewString(ber.ClassContext, ber.TypePrimitive, 0, startTLSOID, ""))
 	if err := s.send(p, "StartTLS"); err != nil {
 		return err
 	}
