@@ -54,7 +54,7 @@ func (d *decoder) more() bool { return d.err == nil && len(d.rest) > 0 }
 func (d *decoder) next() element {
 	tag, start, n, err := parseHeader(d.rest)
 	if d.err == nil && (err != nil || n > len(d.rest)-start) {
-		d.err = violation("an element has no end")
+		d.err = violation("malformed message: truncated element")
 	}
 	if d.err != nil {
 		return element{}
@@ -68,7 +68,7 @@ func (d *decoder) next() element {
 func (d *decoder) expect(tag byte) []byte {
 	e := d.next()
 	if d.err == nil && e.tag != tag {
-		d.err = violation("an element is of kind %#x, not %#x", e.tag, tag)
+		d.err = violation("malformed message: element has tag %#x, want %#x", e.tag, tag)
 	}
 	if d.err != nil {
 		return nil
@@ -81,7 +81,7 @@ func (d *decoder) integer(tag byte) int64 {
 	var n int64
 	content := d.expect(tag)
 	if d.err == nil && (len(content) == 0 || len(content) > 5 || content[0] >= 0x80) {
-		d.err = violation("a number is out of range")
+		d.err = violation("malformed message: integer out of range")
 	}
 	if d.err != nil {
 		return 0
@@ -104,7 +104,7 @@ func parseHeader(b []byte) (tag byte, start, n int, err error) {
 	}
 	length &= 0x7f
 	if tag&0x1f == 0x1f || length == 0 || length > 4 {
-		return 0, 0, 0, violation("what the server sent is not LDAP")
+		return 0, 0, 0, violation("the server's response is not LDAP")
 	}
 	start = 2 + length
 	if len(b) < start {
@@ -115,7 +115,7 @@ func parseHeader(b []byte) (tag byte, start, n int, err error) {
 		size = size<<8 | uint32(c)
 	}
 	if size > maxMessage {
-		return 0, 0, 0, violation("a message of %d bytes is announced, the limit is %d", size, maxMessage)
+		return 0, 0, 0, violation("message of %d bytes exceeds the limit of %d bytes", size, maxMessage)
 	}
 	return tag, start, int(size), nil
 }
@@ -152,7 +152,7 @@ func readMessage(r *bufio.Reader, b []byte) ([]byte, error) {
 		return nil, err
 	}
 	if tag != tagSequence {
-		return nil, violation("what the server sent is not LDAP")
+		return nil, violation("the server's response is not LDAP")
 	}
 	for b = b[:0]; len(b) < n; { // memory grows with the received data, not with the announced length
 		if len(b) == cap(b) {
@@ -211,7 +211,7 @@ func parseEntry(content []byte) (record, error) {
 			}
 		}
 		if list.err = set.err; list.err == nil && !isDescription(a.name) {
-			list.err = violation("%q cannot be the name of an attribute", a.name)
+			list.err = violation("invalid attribute name %q", a.name)
 		}
 		rec.attributes = append(rec.attributes, a)
 		if elements++; elements > maxElements {
@@ -221,7 +221,7 @@ func parseEntry(content []byte) (record, error) {
 	return rec, list.err
 }
 
-var errElements = violation("a message of more than %d elements", maxElements)
+var errElements = violation("message exceeds %d elements", maxElements)
 
 // isDescription reports whether s has the characters of an attribute description: a name or an OID
 // with options (RFC 4512, section 2.5). Underscores are accepted because some servers use them.

@@ -37,7 +37,7 @@ func TestEntriesAreNotDelayed(t *testing.T) {
 	}
 	close(read)
 	if rest, err := io.ReadAll(resp.Body); err != nil || string(rest) != "\ndn: cn=b\n" {
-		t.Errorf("then %q, %v", rest, err)
+		t.Errorf("second entry: %q, %v", rest, err)
 	}
 }
 

@@ -15,5 +15,5 @@ func ExampleWith() {
 	_, err := c.Get(context.Background(), "ldap://directory.example/dc=example?cn?sub?(cn=joe)?!bindname=cn=me")
 	fmt.Println(err)
 	// Output:
-	// get ldap://directory.example/dc=example?cn?sub?(cn=joe)?!bindname=cn=me: authentication failed: the password would travel in plaintext
+	// get ldap://directory.example/dc=example?cn?sub?(cn=joe)?!bindname=cn=me: authentication failed: the password would be sent in plaintext
 }

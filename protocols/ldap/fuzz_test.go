@@ -82,7 +82,7 @@ func FuzzURL(f *testing.F) {
 			return
 		}
 		if q, err := parseURL(u, list); err == nil && len(q.packet().Bytes()) == 0 {
-			t.Errorf("%q is no search", path)
+			t.Errorf("%q: empty search request", path)
 		}
 	})
 }

@@ -96,7 +96,7 @@ func (d *opener) connect(ctx context.Context, req *driver.Request, q query) (*se
 }
 
 func errPlaintext() error {
-	return &driver.Error{Code: driver.ErrAuth, Err: errors.New("the password would travel in plaintext"),
+	return &driver.Error{Code: driver.ErrAuth, Err: errors.New("the password would be sent in plaintext"),
 		Reason: driver.Reason{Kind: driver.ReasonPlaintext}, Hint: "use ldaps or StartTLS"}
 }
 

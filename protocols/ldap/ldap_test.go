@@ -60,7 +60,7 @@ func TestLDIF(t *testing.T) {
 		t.Errorf("got %v\n%s\nwant\n%s", err, got, want)
 	}
 	if log := strings.Join(s.Log(), "\n"); log != "search dc=t 2 [cn mail]" {
-		t.Errorf("asked %q", log)
+		t.Errorf("log %q", log)
 	}
 }
 
@@ -98,9 +98,9 @@ func TestResultCodes(t *testing.T) {
 		49: fetch.ErrAuth, 50: fetch.ErrRefused, 51: fetch.ErrBusy, 52: fetch.ErrBusy, 80: fetch.ErrServer, 70000: fetch.ErrServer,
 	} {
 		for name, ops := range map[string][]*ber.Packet{
-			"at once":         {searchDone(code)},
-			"after an entry":  {searchEntry("dc=t", "o", "x"), searchDone(code)},
-			"with an address": {ldapResult(ldap.ApplicationSearchResultDone, code, "dc=t", "why")},
+			"at once":        {searchDone(code)},
+			"after an entry": {searchEntry("dc=t", "o", "x"), searchDone(code)},
+			"with a DN":      {ldapResult(ldap.ApplicationSearchResultDone, code, "dc=t", "why")},
 		} {
 			s := start(t, false, respond(ops...))
 			_, err := drive.Get(t, client(t, Options{}), "ldap://"+s.Addr+"/dc=t")
@@ -119,11 +119,11 @@ func TestInvalidResponses(t *testing.T) {
 		want fetch.Code
 	}{
 		"nothing":                {[]*ber.Packet{searchDone(0)}, fetch.ErrNotFound},
-		"a lost connection":      {[]*ber.Packet{searchEntry("dc=t", "o", "x"), nil}, fetch.ErrTruncated},
-		"a result of a login":    {[]*ber.Packet{ldapResult(ldap.ApplicationBindResponse, 0, "", "")}, fetch.ErrProtocol},
-		"an attribute of lines":  {[]*ber.Packet{searchEntry("dc=t", "o\nx", "x"), searchDone(0)}, fetch.ErrProtocol},
-		"an entry of no entry":   {[]*ber.Packet{ber.Encode(ber.ClassApplication, ber.TypeConstructed, 4, nil, "")}, fetch.ErrProtocol},
-		"a referral to nowhere":  {[]*ber.Packet{ldapResult(ldap.ApplicationSearchResultDone, 10, "", "", "x")}, fetch.ErrRedirect},
+		"lost connection":        {[]*ber.Packet{searchEntry("dc=t", "o", "x"), nil}, fetch.ErrTruncated},
+		"BindResponse":           {[]*ber.Packet{ldapResult(ldap.ApplicationBindResponse, 0, "", "")}, fetch.ErrProtocol},
+		"line feed in a name":    {[]*ber.Packet{searchEntry("dc=t", "o\nx", "x"), searchDone(0)}, fetch.ErrProtocol},
+		"empty entry":            {[]*ber.Packet{ber.Encode(ber.ClassApplication, ber.TypeConstructed, 4, nil, "")}, fetch.ErrProtocol},
+		"referral without a URL": {[]*ber.Packet{ldapResult(ldap.ApplicationSearchResultDone, 10, "", "", "x")}, fetch.ErrRedirect},
 		"a referral after entry": {[]*ber.Packet{searchEntry("dc=t"), ldapResult(ldap.ApplicationSearchResultDone, 10, "", "", "ldap://h/")}, fetch.ErrProtocol},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -158,7 +158,7 @@ func TestLogins(t *testing.T) {
 		"plaintext, if allowed": {"ldap", user + ":secret@", "", Options{AllowPlaintext: true}, "", "bind cn=joe,dc=t secret\nsearch dc=t 0 []"},
 		"refused":               {"ldaps", user + ":wrong@", "", Options{}, fetch.ErrAuth, "bind cn=joe,dc=t wrong"},
 		"without a password":    {"ldaps", user + ":@", "", Options{}, fetch.ErrAuth, ""},
-		"with nobody to ask":    {"ldaps", "", "????!bindname=" + user, Options{}, fetch.ErrAuth, ""},
+		"without credentials":   {"ldaps", "", "????!bindname=" + user, Options{}, fetch.ErrAuth, ""},
 		"anonymous":             {"ldaps", "", "", Options{}, "", "search dc=t 0 []"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -271,9 +271,9 @@ func TestExplain(t *testing.T) {
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	for _, scheme := range []string{"ldap", "ldaps"} {
-		skip := map[string]string{"Dialer": "LDIF in base64 is longer than what the connection carries"}
+		skip := map[string]string{"Dialer": "LDIF in base64 is longer than the data on the connection"}
 		if scheme == "ldaps" {
-			skip["Recorded"] = "the server's log describes messages, which cannot be found in bytes"
+			skip["Recorded"] = "the server's log has descriptions of messages instead of bytes"
 		}
 		fetchtest.Run(t, fetchtest.Harness{
 			Options: &fetch.Options{TLS: clientTLS},

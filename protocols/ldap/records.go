@@ -39,7 +39,7 @@ func (b *records) begin() error {
 	rec, err := b.receiveRecord()
 	switch {
 	case err == io.EOF && !b.query.list:
-		return &driver.Error{Code: driver.ErrNotFound, Err: errors.New("no entry matches")}
+		return &driver.Error{Code: driver.ErrNotFound, Err: errors.New("no matching entry")}
 	case err == io.EOF:
 		b.result = err
 	case err != nil:
@@ -65,7 +65,7 @@ func (b *records) next() (record, error) {
 	var ref *referral
 	switch {
 	case errors.As(err, &ref):
-		err = violation("a referral came after entries")
+		err = violation("received a referral after entries")
 	case err == nil:
 		return rec, nil
 	}
@@ -105,9 +105,9 @@ func (b *records) receiveRecord() (record, error) {
 			}
 			return record{}, io.EOF
 		}
-		return record{}, violation("an answer of kind %#x does not belong to a search", op.tag)
+		return record{}, violation("unexpected response with tag %#x to a search", op.tag)
 	}
-	return record{}, violation("%d messages in a row say nothing", maxIntermediate)
+	return record{}, violation("received %d messages without a record", maxIntermediate)
 }
 
 // parts yields the LDIF and the entries of each record.

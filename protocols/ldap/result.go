@@ -60,12 +60,12 @@ var classes = map[driver.Code][]int64{
 
 // hints maps result codes to hints for the user.
 var hints = map[int64]string{
-	ldap.LDAPResultConfidentialityRequired:     "use ldaps: or --starttls",
-	ldap.LDAPResultInsufficientAccessRights:    "log in, as in ldaps://DN@HOST/",
-	ldap.LDAPResultInappropriateAuthentication: "log in, as in ldaps://DN@HOST/",
-	ldap.LDAPResultSizeLimitExceeded:           "ask for less, by a filter",
-	ldap.LDAPResultTimeLimitExceeded:           "ask for less, by a filter",
-	ldap.LDAPResultAdminLimitExceeded:          "ask for less, by a filter",
+	ldap.LDAPResultConfidentialityRequired:     "use ldaps or StartTLS",
+	ldap.LDAPResultInsufficientAccessRights:    "log in with ldaps://DN@HOST/",
+	ldap.LDAPResultInappropriateAuthentication: "log in with ldaps://DN@HOST/",
+	ldap.LDAPResultSizeLimitExceeded:           "narrow the search with a filter",
+	ldap.LDAPResultTimeLimitExceeded:           "narrow the search with a filter",
+	ldap.LDAPResultAdminLimitExceeded:          "narrow the search with a filter",
 }
 
 // err returns the error for r, or nil if the operation succeeded.
@@ -77,7 +77,7 @@ func (r result) err() error {
 	case r.code == ldap.LDAPResultReferral:
 		return r.referralError()
 	case r.code == ldap.LDAPResultNoSuchObject && r.matchedDN != "":
-		e.Err = fmt.Errorf("%q exists, but nothing below it matches", r.matchedDN)
+		e.Err = fmt.Errorf("no such entry below %q", r.matchedDN)
 	}
 	for class, codes := range classes {
 		if slices.Contains(codes, r.code) {
@@ -94,7 +94,7 @@ type referral struct {
 	reply driver.Reply
 }
 
-func (r *referral) Error() string { return "the server refers to another" }
+func (r *referral) Error() string { return "the server returned a referral" }
 
 func (r result) referralError() error {
 	ref := &referral{reply: r.reply()}
@@ -104,7 +104,7 @@ func (r result) referralError() error {
 		}
 	}
 	if len(ref.urls) == 0 {
-		return &driver.Error{Code: driver.ErrRedirect, Reply: ref.reply, Err: errors.New("the server refers to another, and does not say where")}
+		return &driver.Error{Code: driver.ErrRedirect, Reply: ref.reply, Err: errors.New("the server returned a referral without a usable URL")}
 	}
 	return ref
 }

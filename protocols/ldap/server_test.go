@@ -46,7 +46,7 @@ const (
 	tagExtendedRequest = 0x77
 )
 
-var errClosed = errors.New("the connection is lost")
+var errClosed = errors.New("connection closed")
 
 // handle handles one request.
 func handle(c *servers.Conn, find finder) error {

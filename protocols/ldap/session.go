@@ -70,7 +70,7 @@ func (s *session) receive() (element, error) {
 		}
 		return op, io.ErrUnexpectedEOF
 	case id != s.id:
-		return op, violation("an answer to request %d came, where the last was %d", id, s.id)
+		return op, violation("received a response to request %d, the last one was %d", id, s.id)
 	}
 	return op, nil
 }
@@ -83,7 +83,7 @@ func (s *session) readResult(tag byte) error {
 		return err
 	}
 	if op.tag != tag {
-		return violation("the answer is of kind %#x, not %#x", op.tag, tag)
+		return violation("received a response with tag %#x, want %#x", op.tag, tag)
 	}
 	r, err := parseResult(op.content)
 	if err != nil {
@@ -131,12 +131,12 @@ func (s *session) startTLS() error {
 	if err := s.readResult(tagExtendedResponse); err != nil {
 		var e *driver.Error
 		if errors.As(err, &e) && !e.Reply.IsZero() {
-			return &driver.Error{Code: driver.ErrTLS, Reply: e.Reply, Retry: e.Retry, Err: errors.New("the server refuses StartTLS")}
+			return &driver.Error{Code: driver.ErrTLS, Reply: e.Reply, Retry: e.Retry, Err: errors.New("the server refused StartTLS")}
 		}
 		return err
 	}
 	if s.r.Buffered() > 0 { // an attacker could inject a response before TLS
-		return violation("data came before TLS")
+		return violation("received data before the TLS handshake")
 	}
 	return nil
 }

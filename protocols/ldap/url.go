@@ -30,7 +30,7 @@ var scopes = []string{ldap.ScopeBaseObject: "base", ldap.ScopeSingleLevel: "one"
 func parseURL(u uri.URI, list bool) (query, error) {
 	q := query{filter: "(objectClass=*)", list: list}
 	if u.Host() == "" {
-		return q, &driver.Error{Code: driver.ErrURL, Err: fmt.Errorf("the URL names no server"), Hint: "write it as ldap://HOST/DN"}
+		return q, &driver.Error{Code: driver.ErrURL, Err: fmt.Errorf("the URL has no host"), Hint: "use ldap://HOST/DN"}
 	}
 	q.user, _ = u.User()
 	text, _ := u.Query()
@@ -62,7 +62,7 @@ func parseURL(u uri.URI, list bool) (query, error) {
 		q.filter = filter
 	}
 	if q.compiled, err = ldap.CompileFilter(q.filter); err != nil {
-		return q, malformed("the filter: %w", err)
+		return q, malformed("invalid filter: %w", err)
 	}
 	return q, q.parseExtensions(parts[3])
 }
@@ -85,7 +85,7 @@ func (q *query) parseScope(text string) error {
 			q.scope = ldap.ScopeSingleLevel
 		}
 	default:
-		return malformed("the scope %q is none of base, one and sub", text)
+		return malformed("invalid scope %q: must be base, one or sub", text)
 	}
 	return nil
 }
@@ -104,7 +104,7 @@ func (q *query) parseExtensions(text string) error {
 			}
 			q.user = dn
 		case critical:
-			return malformed("the extension %q, which the URL insists on, is not known", name)
+			return malformed("unsupported critical extension %q", name)
 		}
 	}
 	return nil

@@ -170,7 +170,7 @@ func (b *documentBody) handleResponse(found apdu.Response, requested int64) erro
 			return err
 		}
 		if b.offset == 0 && b.doc.size > 0 {
-			return notFound(apdu.Response{}, "the server has nothing of a document that had "+strconv.FormatInt(b.doc.size, 10)+" bytes")
+			return notFound(apdu.Response{}, "the document is empty or was removed; its size in the URL is "+strconv.FormatInt(b.doc.size, 10)+" bytes")
 		}
 	}
 	b.started = true
@@ -182,7 +182,7 @@ func (b *documentBody) handleResponse(found apdu.Response, requested int64) erro
 	b.end = pastEnd || got == 0
 	if b.end && b.left != 0 && b.offset < b.doc.size {
 		b.endErr = &driver.Error{Code: driver.ErrTruncated, Retry: true,
-			Err: fmt.Errorf("the document ends after %d bytes, the URL says %d", b.offset, b.doc.size)}
+			Err: fmt.Errorf("received %d of %d bytes", b.offset, b.doc.size)}
 	}
 	if got == 0 {
 		return b.finalError()
@@ -201,7 +201,7 @@ func (b *documentBody) finalError() error {
 // missingDocument returns the error for a response without text. Servers report an unknown identifier as a
 // permanent error, which becomes ErrNotFound.
 func missingDocument(found apdu.Response) error {
-	err := notFound(found, "the server has no such document")
+	err := notFound(found, "no such document")
 	var e *driver.Error
 	if errors.As(err, &e) && e.Code == driver.ErrServer {
 		e.Code = driver.ErrNotFound
@@ -212,7 +212,7 @@ func missingDocument(found apdu.Response) error {
 // truncated converts the end of the connection within a document to ErrTruncated.
 func truncated(err error) error {
 	if err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF) {
-		return &driver.Error{Code: driver.ErrTruncated, Retry: true, Err: fmt.Errorf("the connection ended within the document: %w", io.ErrUnexpectedEOF)}
+		return &driver.Error{Code: driver.ErrTruncated, Retry: true, Err: fmt.Errorf("connection closed within the document: %w", io.ErrUnexpectedEOF)}
 	}
 	return err
 }

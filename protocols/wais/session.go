@@ -54,7 +54,7 @@ func (s *session) wait(d time.Duration) {
 // init negotiates the record size. Servers do not require it.
 func (s *session) init(id string) error {
 	defer s.conn.ReplyTimeout(s.times.Reply)()
-	s.trace(true, "INIT search, at most %d bytes a record", maxRecord)
+	s.trace(true, "INIT search, record size %d bytes", maxRecord)
 	reply, err := s.exchange(apdu.Init{Size: maxRecord, ID: id}.Encode())
 	if err != nil {
 		return err
@@ -63,7 +63,7 @@ func (s *session) init(id string) error {
 	if err != nil {
 		return violation(err)
 	}
-	s.trace(false, "INIT accepted=%t, at most %d bytes a record, %s", m.Accepted, m.Size, m.ID)
+	s.trace(false, "INIT accepted=%t, record size %d bytes, %s", m.Accepted, m.Size, m.ID)
 	if !m.Accepted {
 		return &driver.Error{Code: driver.ErrRefused, Err: errors.New("the server rejected the session")}
 	}
@@ -96,7 +96,7 @@ func (s *session) exchange(packet []byte) ([]byte, error) {
 	wire.QuickAck(s.conn)
 	reply, err := apdu.ReadPacket(s.conn)
 	if errors.Is(err, apdu.ErrEmpty) {
-		s.trace(false, "a packet without content")
+		s.trace(false, "empty packet")
 	}
 	if errors.Is(err, apdu.ErrMalformed) {
 		return nil, violation(err)

@@ -50,7 +50,7 @@ func chooseType(list string, req *driver.Request) (string, error) {
 		i := find(req.View)
 		if i < 0 {
 			return "", &driver.Error{Code: driver.ErrNotFound, Err: fmt.Errorf("the document has no view %q", req.View),
-				Hint: "its views: " + formatTypes(types)}
+				Hint: "available views: " + formatTypes(types)}
 		}
 		return types[i], nil
 	}

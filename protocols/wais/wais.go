@@ -59,7 +59,7 @@ func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Respons
 	isIndex := w.HasSearch || w.Database == ""
 	switch {
 	case req.Op == driver.OpList && !isIndex:
-		return nil, fmt.Errorf("a WAIS database lists only what a search finds: %w", errors.ErrUnsupported)
+		return nil, fmt.Errorf("a WAIS database can only be listed by a search: %w", errors.ErrUnsupported)
 	case req.Op == driver.OpStat && isIndex:
 		return nil, fmt.Errorf("a WAIS search has no metadata: %w", errors.ErrUnsupported)
 	}
@@ -94,9 +94,9 @@ func parse(u uri.URI) (uri.WAIS, error) {
 	case err != nil:
 		return w, err
 	case w.Host == "":
-		return w, &driver.Error{Code: driver.ErrURL, Err: errors.New("the URL names no host")}
+		return w, &driver.Error{Code: driver.ErrURL, Err: errors.New("the URL has no host")}
 	case w.IsDocument() && w.Database == "":
-		return w, &driver.Error{Code: driver.ErrURL, Err: errors.New("the URL names a document but no database")}
+		return w, &driver.Error{Code: driver.ErrURL, Err: errors.New("the URL has a document but no database")}
 	case w.IsDocument() && len(apdu.IDFromURL(w)) == 0:
 		return w, &driver.Error{Code: driver.ErrURL, Err: errors.New("the document identifier is empty")}
 	}
@@ -118,7 +118,7 @@ func (s *session) describe(req *driver.Request, w uri.WAIS) (*driver.Response, e
 			return resp, err
 		}
 	}
-	return nil, notFound(found, "the server has no description of database "+strconv.Quote(w.Database))
+	return nil, notFound(found, "no description of database "+strconv.Quote(w.Database))
 }
 
 // Expect implements driver.Expecter.
@@ -146,14 +146,14 @@ func (d *opener) Explain(req *driver.Request) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	steps := []string{"INIT search, at most " + strconv.Itoa(maxRecord) + " bytes a record"}
+	steps := []string{"INIT search, record size " + strconv.Itoa(maxRecord) + " bytes"}
 	switch {
 	case w.IsDocument():
 		doc, err := documentOf(w, req)
 		if err != nil {
 			return nil, err
 		}
-		return append(steps, describeSearch(doc.chunk(req.Range.Offset, chunkSize)), "and so on until the end"), nil
+		return append(steps, describeSearch(doc.chunk(req.Range.Offset, chunkSize)), "repeat with the next bytes until the end"), nil
 	case w.Database == "":
 		return append(steps, describeSearch(apdu.Search{Words: directoryWords(w)})), nil
 	case w.HasSearch:

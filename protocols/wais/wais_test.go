@@ -133,11 +133,11 @@ func TestMissing(t *testing.T) {
 		url  string
 		code fetch.Code
 	}{
-		"a database":        {"wais://" + s.Addr + "/none", fetch.ErrNotFound},
-		"a database to ask": {"wais://" + s.Addr + "/none?x", fetch.ErrNotFound},
-		"a document":        {s.Document("fruit", "plum.txt"), fetch.ErrNotFound},
-		"an identifier":     {"wais://" + s.Addr + "/fruit/TEXT/rubbish", fetch.ErrNotFound},
-		"no identifier":     {"wais://" + s.Addr + "/fruit/TEXT/", fetch.ErrURL},
+		"a database":           {"wais://" + s.Addr + "/none", fetch.ErrNotFound},
+		"a database to search": {"wais://" + s.Addr + "/none?x", fetch.ErrNotFound},
+		"a document":           {s.Document("fruit", "plum.txt"), fetch.ErrNotFound},
+		"an identifier":        {"wais://" + s.Addr + "/fruit/TEXT/rubbish", fetch.ErrNotFound},
+		"no identifier":        {"wais://" + s.Addr + "/fruit/TEXT/", fetch.ErrURL},
 	} {
 		if resp, err := c.Get(t.Context(), tt.url); !errors.Is(err, tt.code) {
 			t.Errorf("%s: %v, %v; want %v", name, resp, err, tt.code)
@@ -206,18 +206,18 @@ func TestOddServers(t *testing.T) {
 		want    string
 		err     error
 	}{
-		{"a status byte that means nothing", [][]byte{accepted, failedStatus, outOfRange}, "ok", nil},
-		{"a session rejected", [][]byte{apdu.Init{}.EncodeResponse()}, "", fetch.ErrRefused},
-		{"a document as long as its chunk", [][]byte{accepted, text(full), outOfRange}, full, nil},
-		{"a server that gives less than it was asked for", [][]byte{accepted, text("ab"), text("cd"), outOfRange}, "abcd", nil},
-		{"an end by an empty text", [][]byte{accepted, text("ab"), text("")}, "ab", nil},
-		{"an empty document", [][]byte{accepted, outOfRange}, "", nil},
-		{"an answer that does not fit, then one that does", [][]byte{accepted, nil, text("ok"), outOfRange}, "ok", nil},
-		{"answers that never fit", [][]byte{accepted, nil, nil, nil, nil, nil, nil}, "", fetch.ErrServer},
-		{"more bytes than asked for", [][]byte{accepted, text(full + "x")}, "", fetch.ErrProtocol},
-		{"an end between chunks", [][]byte{accepted, text(full)}, full, fetch.ErrTruncated},
-		{"neither text nor reason", [][]byte{accepted, apdu.Response{}.Encode()}, "", fetch.ErrNotFound},
-		{"no end of a message", [][]byte{accepted, []byte("\x00\x0e\x17")}, "", fetch.ErrProtocol},
+		{"ignored status byte", [][]byte{accepted, failedStatus, outOfRange}, "ok", nil},
+		{"rejected session", [][]byte{apdu.Init{}.EncodeResponse()}, "", fetch.ErrRefused},
+		{"document of one chunk", [][]byte{accepted, text(full), outOfRange}, full, nil},
+		{"short chunks", [][]byte{accepted, text("ab"), text("cd"), outOfRange}, "abcd", nil},
+		{"empty chunk at the end", [][]byte{accepted, text("ab"), text("")}, "ab", nil},
+		{"empty document", [][]byte{accepted, outOfRange}, "", nil},
+		{"one response that does not fit", [][]byte{accepted, nil, text("ok"), outOfRange}, "ok", nil},
+		{"responses that never fit", [][]byte{accepted, nil, nil, nil, nil, nil, nil}, "", fetch.ErrServer},
+		{"more bytes than requested", [][]byte{accepted, text(full + "x")}, "", fetch.ErrProtocol},
+		{"connection closed between chunks", [][]byte{accepted, text(full)}, full, fetch.ErrTruncated},
+		{"neither text nor diagnostic", [][]byte{accepted, apdu.Response{}.Encode()}, "", fetch.ErrNotFound},
+		{"truncated message", [][]byte{accepted, []byte("\x00\x0e\x17")}, "", fetch.ErrProtocol},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -245,13 +245,13 @@ func TestSizeInURL(t *testing.T) {
 		want    string
 		err     error
 	}{
-		{"gone", "25/", [][]byte{accepted, outOfRange}, "", fetch.ErrNotFound},
-		{"gone, with an empty text", "25/", [][]byte{accepted, text("")}, "", fetch.ErrNotFound},
+		{"removed", "25/", [][]byte{accepted, outOfRange}, "", fetch.ErrNotFound},
+		{"removed, empty text", "25/", [][]byte{accepted, text("")}, "", fetch.ErrNotFound},
 		{"short", "25/", [][]byte{accepted, text("ab"), outOfRange}, "ab", fetch.ErrTruncated},
-		{"as long as said", "2/", [][]byte{accepted, text("ab"), outOfRange}, "ab", nil},
+		{"same size", "2/", [][]byte{accepted, text("ab"), outOfRange}, "ab", nil},
 		{"grown", "1/", [][]byte{accepted, text("ab"), outOfRange}, "ab", nil},
-		{"empty, as said", "0/", [][]byte{accepted, outOfRange}, "", nil},
-		{"empty, and nothing said", "", [][]byte{accepted, outOfRange}, "", nil},
+		{"empty, size 0", "0/", [][]byte{accepted, outOfRange}, "", nil},
+		{"empty, no size", "", [][]byte{accepted, outOfRange}, "", nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -326,7 +326,7 @@ func TestTrace(t *testing.T) {
 		lines = append(lines, x.Lines...)
 	}
 	all := strings.Join(lines, "\n")
-	for _, want := range []string{"> INIT search, at most 100000 bytes a record\n< INIT accepted=true",
+	for _, want := range []string{"> INIT search, record size 100000 bytes\n< INIT accepted=true",
 		"> SEARCH type 3 in database \"fruit\" for \"pear\"\n< 2 documents", "\n< 25000 bytes of a document", "diagnostic "} {
 		if !strings.Contains(all, want) {
 			t.Errorf("%s\nwithout\n%s", all, want)

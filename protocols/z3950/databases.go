@@ -41,9 +41,9 @@ func (d *opener) openDatabases(ctx context.Context, req *driver.Request, t *targ
 		h.p, err = h.request(l)
 		return err
 	})
-	if e := withExplanation(err, "the server does not tell which databases it has"); e != nil && e.Code != driver.ErrBusy {
+	if e := withExplanation(err, "the server does not list its databases"); e != nil && e.Code != driver.ErrBusy {
 		e.Code = driver.ErrNotRetrievable
-		e.Hint = "name one, as in z39.50s://" + t.url.Host() + "/DATABASE?WORDS"
+		e.Hint = "use z39.50s://" + t.url.Host() + "/DATABASE?WORDS"
 		return nil, e
 	}
 	if err != nil {

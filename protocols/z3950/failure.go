@@ -116,14 +116,14 @@ func readError(err error) error {
 // contentError is like readError, for an error while the content of a record is read.
 func contentError(err error) error {
 	if err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF) {
-		return &driver.Error{Code: driver.ErrTruncated, Retry: true, Err: fmt.Errorf("the connection ended within the answer: %w", io.ErrUnexpectedEOF)}
+		return &driver.Error{Code: driver.ErrTruncated, Retry: true, Err: fmt.Errorf("connection closed within the response: %w", io.ErrUnexpectedEOF)}
 	}
 	return readError(err)
 }
 
 // closeError returns the error for a session that the server closed.
 func closeError(m codec.Close) error {
-	e := &driver.Error{Code: driver.ErrServer, Reply: driver.Reply{Text: wire.Text(m.String())}, Err: errors.New("the server has ended the session")}
+	e := &driver.Error{Code: driver.ErrServer, Reply: driver.Reply{Text: wire.Text(m.String())}, Err: errors.New("the server closed the session")}
 	switch m.Reason {
 	case codec.CloseFinished, codec.CloseShutdown, codec.CloseResources, codec.CloseLackOfActivity:
 		e.Code, e.Retry = driver.ErrBusy, true

@@ -18,15 +18,15 @@ var conversations = map[string]struct {
 	view   string
 	pieces bool
 }{
-	"record":       {path: "s://$/fruit?pear.mrc;item=1"},
-	"fields":       {path: "s://$/fruit?pear.mrc;item=1", view: "text", pieces: true},
-	"document":     {path: "r://$/fruit?plum.xml", server: z3950d.Options{NoUse: 12}},
-	"metadata":     {path: "r://$/fruit?plum.xml", op: fetch.OpStat},
-	"hits":         {path: "s://$/fruit?e", op: fetch.OpList, pieces: true},
-	"hits by ones": {path: "s://$/fruit?e", op: fetch.OpList, server: z3950d.Options{Brief: 1, Indefinite: true}, pieces: true},
-	"terms":        {path: "s://$/many", op: fetch.OpList, server: z3950d.Options{Synthetic: 250}},
-	"databases":    {path: "s://$/", op: fetch.OpList, server: z3950d.Options{Explain: true}},
-	"login":        {path: "r://joe:x@$/fruit?note.txt", server: z3950d.Options{User: "joe", Password: "x"}},
+	"record":      {path: "s://$/fruit?pear.mrc;item=1"},
+	"fields":      {path: "s://$/fruit?pear.mrc;item=1", view: "text", pieces: true},
+	"document":    {path: "r://$/fruit?plum.xml", server: z3950d.Options{NoUse: 12}},
+	"metadata":    {path: "r://$/fruit?plum.xml", op: fetch.OpStat},
+	"hits":        {path: "s://$/fruit?e", op: fetch.OpList, pieces: true},
+	"single hits": {path: "s://$/fruit?e", op: fetch.OpList, server: z3950d.Options{Brief: 1, Indefinite: true}, pieces: true},
+	"terms":       {path: "s://$/many", op: fetch.OpList, server: z3950d.Options{Synthetic: 250}},
+	"databases":   {path: "s://$/", op: fetch.OpList, server: z3950d.Options{Explain: true}},
+	"login":       {path: "r://joe:x@$/fruit?note.txt", server: z3950d.Options{User: "joe", Password: "x"}},
 }
 
 // TestRetrievalsOverAFailingNetwork injects a failure into each network operation of the conversations.

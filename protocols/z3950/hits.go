@@ -160,7 +160,7 @@ func (h *hits) advance() (more bool, err error) {
 		return false, err
 	}
 	if more && h.left == 0 {
-		return false, violation("more records came than were asked for")
+		return false, violation("received more records than requested")
 	}
 	if !more && len(h.p.Diagnostics) > 0 {
 		return false, diagnosticsError(h.p.Diagnostics)

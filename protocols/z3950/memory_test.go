@@ -36,7 +36,7 @@ func TestListingMemory(t *testing.T) {
 		}
 	}
 	if n != count || presents < count/recordsPerRequest || presents > count/recordsPerRequest+4 {
-		t.Errorf("%d records by %d requests", n, presents)
+		t.Errorf("%d records in %d requests", n, presents)
 	}
 }
 
@@ -52,7 +52,7 @@ func TestRecordMemory(t *testing.T) {
 	defer resp.Body.Close()
 	fetchtest.LiveHeap(t, 8<<20, func() {
 		if n, err := io.Copy(io.Discard, resp.Body); n != size || err != nil || resp.Size != size {
-			t.Errorf("%d bytes, %v; the size is said to be %d", n, err, resp.Size)
+			t.Errorf("%d bytes, %v; announced size %d", n, err, resp.Size)
 		}
 	})
 }

@@ -26,7 +26,7 @@ type token struct {
 }
 
 func badQuery(format string, args ...any) error {
-	return &driver.Error{Code: driver.ErrURL, Err: fmt.Errorf("in the query: "+format, args...)}
+	return &driver.Error{Code: driver.ErrURL, Err: fmt.Errorf("invalid query: "+format, args...)}
 }
 
 // tokens splits a query at blanks outside of quotation marks.
@@ -53,7 +53,7 @@ func tokens(s string) (list []token, err error) {
 			b.WriteByte(s[i])
 		}
 		if i >= len(s) {
-			return nil, badQuery("a quotation mark has no counterpart")
+			return nil, badQuery("unclosed quotation mark")
 		}
 		list = append(list, token{b.String(), true})
 		s = s[i+1:]
@@ -112,7 +112,7 @@ func parsePrefix(s string) (q codec.Query, err error) {
 		return q, err
 	}
 	if len(p.rest) > 0 {
-		return q, badQuery("%q stands where the query has ended", p.rest[0].text)
+		return q, badQuery("unexpected %q at the end", p.rest[0].text)
 	}
 	q.Set = set
 	return q, nil
@@ -125,7 +125,7 @@ func (p *prefixParser) at(word string) bool {
 // set parses the name of an attribute set.
 func (p *prefixParser) set() (string, error) {
 	if len(p.rest) == 0 {
-		return "", badQuery("it ends where an attribute set should be")
+		return "", badQuery("missing attribute set")
 	}
 	name := p.rest[0].text
 	p.rest = p.rest[1:]
@@ -133,17 +133,17 @@ func (p *prefixParser) set() (string, error) {
 		return oid, nil
 	}
 	if !isOID(name) {
-		return "", badQuery("no attribute set %q is known", name)
+		return "", badQuery("unknown attribute set %q", name)
 	}
 	return name, nil
 }
 
 func (p *prefixParser) expr(attributes []codec.Attribute, depth int) (q codec.Query, err error) {
 	if depth > codec.MaxQuery {
-		return q, badQuery("it is nested deeper than %d", codec.MaxQuery)
+		return q, badQuery("nesting exceeds %d levels", codec.MaxQuery)
 	}
 	if len(p.rest) == 0 {
-		return q, badQuery("it ends where a term should be")
+		return q, badQuery("missing term")
 	}
 	t := p.rest[0]
 	p.rest = p.rest[1:]
@@ -166,7 +166,7 @@ func (p *prefixParser) expr(attributes []codec.Attribute, depth int) (q codec.Qu
 		}
 		return p.expr(append(slices.Clip(attributes), a), depth+1)
 	}
-	return q, badQuery("there is no %s; operators are @and, @or, @not, @attr and @attrset", driver.Printable(t.text))
+	return q, badQuery("unknown operator %s: must be @and, @or, @not, @attr or @attrset", driver.Printable(t.text))
 }
 
 func (p *prefixParser) attribute() (a codec.Attribute, err error) {
@@ -176,12 +176,12 @@ func (p *prefixParser) attribute() (a codec.Attribute, err error) {
 		}
 	}
 	if len(p.rest) == 0 {
-		return a, badQuery("it ends where an attribute should be")
+		return a, badQuery("missing attribute")
 	}
 	name, value, _ := strings.Cut(p.rest[0].text, "=")
 	p.rest = p.rest[1:]
 	if a.Type, err = strconv.ParseInt(name, 10, 32); err != nil || a.Type < 1 || value == "" {
-		return a, badQuery("an attribute is written as TYPE=VALUE, as in 1=4")
+		return a, badQuery("an attribute must have the form TYPE=VALUE, such as 1=4")
 	}
 	if a.Value, err = strconv.ParseInt(value, 10, 32); err != nil {
 		a.Value, a.Name = 0, value

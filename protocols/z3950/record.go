@@ -55,7 +55,7 @@ func (d *opener) openRecord(ctx context.Context, req *driver.Request, t *target)
 	if c.required && !text && !matchesSyntax(rec.Syntax, req.View) {
 		l.Discard()
 		return nil, &driver.Error{Code: driver.ErrNotFound, Err: fmt.Errorf("the record has no view %q", req.View),
-			Hint: "the server has it as " + syntaxName(rec.Syntax) + " (" + media + ")"}
+			Hint: "the server has the view " + syntaxName(rec.Syntax) + " (" + media + ")"}
 	}
 	resp := &driver.Response{URL: t.url, Body: driver.NoBody, Meta: driver.Meta{ContentType: media, Size: rec.Size(), Name: t.fileName(suffix),
 		Header: textproto.MIMEHeader{"Record-Syntax": {driver.Printable(syntaxName(rec.Syntax))}}}}
@@ -90,14 +90,14 @@ func (d *opener) openRecord(ctx context.Context, req *driver.Request, t *target)
 func (t *target) position(count int64) (int64, error) {
 	switch {
 	case count == 0:
-		return 0, &driver.Error{Code: driver.ErrNotFound, Err: errors.New("no record matches")}
+		return 0, &driver.Error{Code: driver.ErrNotFound, Err: errors.New("no matching record")}
 	case t.retrieval && count > 1: // RFC 2056, section 4
-		return 0, &driver.Error{Code: driver.ErrNotFound, Err: fmt.Errorf("%d records match, and a document is a single one", count),
-			Hint: "z39.50s lists those that match"}
+		return 0, &driver.Error{Code: driver.ErrNotFound, Err: fmt.Errorf("%d records match, not one", count),
+			Hint: "use z39.50s to list the matching records"}
 	case t.retrieval:
 		return 1, nil
 	case t.item > count:
-		return 0, &driver.Error{Code: driver.ErrNotFound, Err: fmt.Errorf("%d records match, and this would be number %d", count, t.item)}
+		return 0, &driver.Error{Code: driver.ErrNotFound, Err: fmt.Errorf("no record %d: %d records match", t.item, count)}
 	}
 	return t.item, nil
 }
@@ -159,7 +159,7 @@ func (b *body) Read(p []byte) (int, error) {
 func (b *body) finish() error {
 	defer b.l.conn.Piece()()
 	if b.p.Next() {
-		return violation("more records came than were asked for")
+		return violation("received more records than requested")
 	}
 	if err := b.l.r.Err(); err != nil {
 		if err == io.EOF {
@@ -175,7 +175,7 @@ func (b *body) asText() (io.Reader, error) {
 	defer b.l.conn.Piece()()
 	raw, err := io.ReadAll(io.LimitReader(b.r, marc.MaxRecord+1))
 	if err == nil && len(raw) > marc.MaxRecord {
-		return nil, violation("a record of MARC has more than %d bytes", marc.MaxRecord)
+		return nil, violation("MARC record exceeds %d bytes", marc.MaxRecord)
 	}
 	if err == nil {
 		err = b.finish()

@@ -79,7 +79,7 @@ func (l *lease) search(m codec.Search) error {
 	case len(found.Diagnostics) > 0:
 		return diagnosticsError(found.Diagnostics)
 	default:
-		return &driver.Error{Code: driver.ErrServer, Err: errors.New("the search failed, and the server does not say why")}
+		return &driver.Error{Code: driver.ErrServer, Err: errors.New("the search failed without a diagnostic")}
 	}
 	l.count = found.Count
 	return nil
@@ -120,7 +120,7 @@ func (l *lease) present(m codec.Present) (*codec.PresentResponse, error) {
 	case hasRecord:
 		return p, nil
 	case len(p.Diagnostics) == 0:
-		return nil, l.markBroken(violation("neither records came nor a reason"))
+		return nil, l.markBroken(violation("received neither records nor a diagnostic"))
 	}
 	err = diagnosticsError(p.Diagnostics)
 	if code := diagnosticOf(err); l.Reused && (code == codec.ResultSetDeleted || code == codec.NoResultSet) {

@@ -93,7 +93,7 @@ func (d *opener) login(ctx context.Context, t *target, attempt int, rejected err
 	}
 	dup := *e
 	if !d.opts.AllowPlaintext {
-		dup.Err = fmt.Errorf("%w without a login, and a password would travel in plaintext", errRejected)
+		dup.Err = fmt.Errorf("%w without a login, and the password would be sent in plaintext", errRejected)
 		dup.Reason = driver.Reason{Kind: driver.ReasonPlaintext}
 		return nil, &dup
 	}
@@ -173,7 +173,7 @@ func (s *session) receive(tag uint32, most int64) error {
 		s.trace(false, "CLOSE %s", driver.Printable(wire.Text(m.String())))
 		return s.markBroken(closeError(m))
 	}
-	return s.markBroken(violation("a message of kind %d came where one of kind %d was due", h.Tag, tag))
+	return s.markBroken(violation("received a message with tag %d, want %d", h.Tag, tag))
 }
 
 // decodeError returns the error that occurred while a message was decoded, if any.

@@ -119,8 +119,8 @@ func (t *target) choose(req *driver.Request, elements ...string) (formChoices, e
 			c.syntaxes = append(c.syntaxes, codec.SyntaxUSMARC, "")
 		}
 		if c.syntaxes == nil {
-			return c, &driver.Error{Code: driver.ErrNotFound, Err: fmt.Errorf("no record has a view %q", req.View),
-				Hint: "views are " + syntaxNames() + ", and object identifiers"}
+			return c, &driver.Error{Code: driver.ErrNotFound, Err: fmt.Errorf("unknown view %q", req.View),
+				Hint: "use one of the views " + syntaxNames() + ", or an object identifier"}
 		}
 		return c, nil
 	}

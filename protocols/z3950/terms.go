@@ -32,8 +32,8 @@ func (d *opener) openTerms(ctx context.Context, t *target) (*driver.Response, er
 	s := &terms{t: t}
 	l, err := d.with(ctx, t, func(l *lease) error {
 		if l.options&(1<<codec.OptionScan) == 0 {
-			return &driver.Error{Code: driver.ErrNotRetrievable, Err: fmt.Errorf("the server does not list the words of its databases: %w", errors.ErrUnsupported),
-				Hint: "search for words that follow a question mark"}
+			return &driver.Error{Code: driver.ErrNotRetrievable, Err: fmt.Errorf("the server does not list the terms of its databases: %w", errors.ErrUnsupported),
+				Hint: "add a question mark and words to search for"}
 		}
 		return s.begin(l)
 	})

@@ -44,7 +44,7 @@ func parse(u uri.URI) (*target, error) {
 	}
 	t := &target{url: u, retrieval: u.Scheme() == "z39.50r"}
 	if u.Host() == "" {
-		return bad("the URL names no host")
+		return bad("the URL has no host")
 	}
 	var params string
 	query, hasQuery := u.Query()
@@ -52,7 +52,7 @@ func parse(u uri.URI) (*target, error) {
 	t.hasQuery = hasQuery
 	if hasQuery {
 		if params != "" {
-			return bad("parameters stand at the end of the URL")
+			return bad("parameters must be at the end of the URL")
 		}
 		t.search, params, _ = strings.Cut(query, ";")
 	}
@@ -74,11 +74,11 @@ func parse(u uri.URI) (*target, error) {
 	}
 	switch {
 	case t.hasQuery && t.databases == nil:
-		return bad("the URL names no database")
+		return bad("the URL has no database")
 	case t.retrieval && t.query == "":
-		return bad("the URL names no document: a question mark and its docid follow the database")
+		return bad("the URL has no document: add a question mark and a docid")
 	case t.retrieval && t.item != 0, t.item != 0 && t.query == "":
-		return bad("the parameter item belongs to a search by z39.50s")
+		return bad("the parameter item requires a z39.50s search")
 	}
 	return t, nil
 }
@@ -88,7 +88,7 @@ func unescapeAll(s string) (parts []string, err error) {
 	for part := range strings.SplitSeq(s, "+") {
 		text, err := uri.Unescape(part)
 		if err == nil && text == "" {
-			err = &driver.Error{Code: driver.ErrURL, Err: errors.New("there is nothing beside a plus sign")}
+			err = &driver.Error{Code: driver.ErrURL, Err: errors.New("empty text next to a plus sign")}
 		}
 		if err != nil {
 			return nil, err
@@ -121,16 +121,16 @@ func (t *target) params(s string) error {
 				}
 			}
 			if t.syntaxes == nil {
-				return &driver.Error{Code: driver.ErrURL, Err: fmt.Errorf("%q is no record syntax that is known", raw),
-					Hint: "those known are " + syntaxNames() + ", and object identifiers"}
+				return &driver.Error{Code: driver.ErrURL, Err: fmt.Errorf("unknown record syntax %q", raw),
+					Hint: "use " + syntaxNames() + ", or an object identifier"}
 			}
 		case "item":
 			t.item, err = strconv.ParseInt(raw, 10, 64)
 			if err != nil || t.item < 1 || t.item > maxItem {
-				return &driver.Error{Code: driver.ErrURL, Err: fmt.Errorf("%q is no position of a record", raw)}
+				return &driver.Error{Code: driver.ErrURL, Err: fmt.Errorf("invalid record position %q", raw)}
 			}
 		default:
-			return &driver.Error{Code: driver.ErrURL, Err: fmt.Errorf("there is no parameter %q; a semicolon of a query is written %%3B", name)}
+			return &driver.Error{Code: driver.ErrURL, Err: fmt.Errorf("unknown parameter %q: write a semicolon in a query as %%3B", name)}
 		}
 	}
 	return nil

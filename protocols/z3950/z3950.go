@@ -93,7 +93,7 @@ func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Respons
 func needSearchError(t *target) error {
 	e := &driver.Error{Code: driver.ErrNeedSearch}
 	if u, err := t.sibling(t.path, "WORDS", 0); err == nil {
-		e.Hint = "ask as in " + u.Redacted()
+		e.Hint = "use " + u.Redacted()
 	}
 	return e
 }

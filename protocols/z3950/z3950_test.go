@@ -189,7 +189,7 @@ func TestRecords(t *testing.T) {
 		}
 		meta, err := c.Do(t.Context(), &fetch.Request{URL: u, View: tt.view, Op: fetch.OpStat})
 		if err != nil || meta.ContentType != tt.media || meta.Name != tt.name || meta.Size >= 0 && meta.Size != int64(len(tt.want)) {
-			t.Errorf("Stat %s as %q: %+v, %v", tt.path, tt.view, meta, err)
+			t.Errorf("Stat %s with view %q: %+v, %v", tt.path, tt.view, meta, err)
 		}
 	}
 }
@@ -350,10 +350,10 @@ func TestLogins(t *testing.T) {
 		code  fetch.Code
 		kind  driver.ReasonKind
 	}{
-		"right":      {"joe:secret@", Options{AllowPlaintext: true}, "", ""},
-		"wrong":      {"joe:wrong@", Options{AllowPlaintext: true}, fetch.ErrAuth, ""},
-		"none":       {"", Options{AllowPlaintext: true}, fetch.ErrAuth, driver.ReasonNoLogin},
-		"not to see": {"joe:secret@", Options{}, fetch.ErrAuth, driver.ReasonPlaintext},
+		"right":     {"joe:secret@", Options{AllowPlaintext: true}, "", ""},
+		"wrong":     {"joe:wrong@", Options{AllowPlaintext: true}, fetch.ErrAuth, ""},
+		"none":      {"", Options{AllowPlaintext: true}, fetch.ErrAuth, driver.ReasonNoLogin},
+		"plaintext": {"joe:secret@", Options{}, fetch.ErrAuth, driver.ReasonPlaintext},
 	} {
 		var rec fetchtest.Recording
 		c := fetch.New(&fetch.Options{Recorder: &rec}, With(tt.opts))
@@ -397,32 +397,32 @@ func TestOddServers(t *testing.T) {
 		want    string
 		err     error
 	}{
-		"as it should be":            {[][]byte{accepted, found, record}, "<x/>", nil},
-		"rejected":                   {[][]byte{codec.Init{Options: []int{0}}.EncodeResponse()}, "", fetch.ErrAuth},
-		"closes at once":             {nil, "", fetch.ErrNetwork},
-		"closes after Init":          {[][]byte{accepted, codec.Close{Reason: codec.CloseLackOfActivity}.Encode()}, "", fetch.ErrBusy},
-		"closes for security":        {[][]byte{accepted, codec.Close{Reason: codec.CloseSecurityViolation, Text: "x"}.Encode()}, "", fetch.ErrRefused},
-		"closes for a mistake":       {[][]byte{accepted, codec.Close{Reason: codec.CloseProtocolError}.Encode()}, "", fetch.ErrServer},
-		"another message":            {[][]byte{accepted, record}, "", fetch.ErrProtocol},
-		"text":                       {[][]byte{[]byte("HTTP/1.1 400 Bad Request\r\n\r\n")}, "", fetch.ErrProtocol},
-		"nothing, and no reason":     {[][]byte{accepted, codec.SearchResponse{}.Encode()}, "", fetch.ErrServer},
-		"a negative count":           {[][]byte{accepted, codec.SearchResponse{Count: -1, OK: true}.Encode()}, "", fetch.ErrProtocol},
-		"no records, and no reason":  {[][]byte{accepted, found, codec.EncodePresentResponse(0, 1, nil)}, "", fetch.ErrProtocol},
-		"more than was asked for":    {[][]byte{accepted, found, two}, "<x/>", fetch.ErrProtocol},
-		"cut off":                    {[][]byte{accepted, found, record[:len(record)-2]}, "<x", fetch.ErrTruncated},
-		"a temporary error":          {[][]byte{accepted, found, diagnostic(codec.TemporaryError)}, "", fetch.ErrBusy},
-		"a permanent error":          {[][]byte{accepted, found, diagnostic(codec.PermanentError)}, "", fetch.ErrServer},
-		"no element sets":            {[][]byte{accepted, found, diagnostic(codec.NoElementSets), record}, "<x/>", nil},
-		"syntaxes in turn":           {[][]byte{accepted, found, diagnostic(codec.BadSyntax), diagnostic(codec.NotInSyntax), record}, "<x/>", nil},
-		"none of the syntaxes":       {[][]byte{accepted, found, diagnostic(239), diagnostic(239), diagnostic(239), diagnostic(239)}, "", fetch.ErrNotFound},
-		"too large a record":         {[][]byte{accepted, found, diagnostic(codec.RecordTooLarge)}, "", fetch.ErrTooLarge},
-		"a login that is wrong":      {[][]byte{accepted, found, diagnostic(codec.BadPassword)}, "", fetch.ErrAuth},
-		"a message without an end":   {[][]byte{accepted, found, {0xb9, 0x84, 0x7f, 0xff, 0xff, 0xff}}, "", fetch.ErrProtocol},
-		"values in values for ever":  {[][]byte{accepted, found, []byte(strings.Repeat("\xb9\x80", 100))}, "", fetch.ErrProtocol},
-		"a length of eighty bits":    {[][]byte{accepted, {0xb7, 0x8a, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}}, "", fetch.ErrProtocol},
-		"a length of sixty-four":     {[][]byte{accepted, {0xb7, 0x88, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}}, "", fetch.ErrProtocol},
-		"a list of refusals":         {[][]byte{accepted, {0xb7, 0x16, 0x97, 1, 0, 0x98, 1, 0, 0x96, 1, 0, 0xbf, 0x81, 0x4d, 8, 0x30, 6, 6, 1, 0x2a, 2, 1, 0x6d, 0x30}}, "", fetch.ErrProtocol},
-		"a record without a content": {[][]byte{accepted, found, {0xb9, 4, 0xbc, 2, 0x30, 0}}, "", fetch.ErrProtocol},
+		"valid":                          {[][]byte{accepted, found, record}, "<x/>", nil},
+		"rejected":                       {[][]byte{codec.Init{Options: []int{0}}.EncodeResponse()}, "", fetch.ErrAuth},
+		"closes immediately":             {nil, "", fetch.ErrNetwork},
+		"closes after Init":              {[][]byte{accepted, codec.Close{Reason: codec.CloseLackOfActivity}.Encode()}, "", fetch.ErrBusy},
+		"closes for security":            {[][]byte{accepted, codec.Close{Reason: codec.CloseSecurityViolation, Text: "x"}.Encode()}, "", fetch.ErrRefused},
+		"closes after protocol error":    {[][]byte{accepted, codec.Close{Reason: codec.CloseProtocolError}.Encode()}, "", fetch.ErrServer},
+		"another message":                {[][]byte{accepted, record}, "", fetch.ErrProtocol},
+		"text":                           {[][]byte{[]byte("HTTP/1.1 400 Bad Request\r\n\r\n")}, "", fetch.ErrProtocol},
+		"failure without diagnostic":     {[][]byte{accepted, codec.SearchResponse{}.Encode()}, "", fetch.ErrServer},
+		"a negative count":               {[][]byte{accepted, codec.SearchResponse{Count: -1, OK: true}.Encode()}, "", fetch.ErrProtocol},
+		"neither records nor diagnostic": {[][]byte{accepted, found, codec.EncodePresentResponse(0, 1, nil)}, "", fetch.ErrProtocol},
+		"more records than requested":    {[][]byte{accepted, found, two}, "<x/>", fetch.ErrProtocol},
+		"truncated record":               {[][]byte{accepted, found, record[:len(record)-2]}, "<x", fetch.ErrTruncated},
+		"a temporary error":              {[][]byte{accepted, found, diagnostic(codec.TemporaryError)}, "", fetch.ErrBusy},
+		"a permanent error":              {[][]byte{accepted, found, diagnostic(codec.PermanentError)}, "", fetch.ErrServer},
+		"no element sets":                {[][]byte{accepted, found, diagnostic(codec.NoElementSets), record}, "<x/>", nil},
+		"several syntaxes":               {[][]byte{accepted, found, diagnostic(codec.BadSyntax), diagnostic(codec.NotInSyntax), record}, "<x/>", nil},
+		"no supported syntax":            {[][]byte{accepted, found, diagnostic(239), diagnostic(239), diagnostic(239), diagnostic(239)}, "", fetch.ErrNotFound},
+		"too large a record":             {[][]byte{accepted, found, diagnostic(codec.RecordTooLarge)}, "", fetch.ErrTooLarge},
+		"wrong password":                 {[][]byte{accepted, found, diagnostic(codec.BadPassword)}, "", fetch.ErrAuth},
+		"too large a message":            {[][]byte{accepted, found, {0xb9, 0x84, 0x7f, 0xff, 0xff, 0xff}}, "", fetch.ErrProtocol},
+		"endless nesting":                {[][]byte{accepted, found, []byte(strings.Repeat("\xb9\x80", 100))}, "", fetch.ErrProtocol},
+		"80-bit length":                  {[][]byte{accepted, {0xb7, 0x8a, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}}, "", fetch.ErrProtocol},
+		"64-bit length":                  {[][]byte{accepted, {0xb7, 0x88, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}}, "", fetch.ErrProtocol},
+		"list of diagnostics":            {[][]byte{accepted, {0xb7, 0x16, 0x97, 1, 0, 0x98, 1, 0, 0x96, 1, 0, 0xbf, 0x81, 0x4d, 8, 0x30, 6, 6, 1, 0x2a, 2, 1, 0x6d, 0x30}}, "", fetch.ErrProtocol},
+		"record without content":         {[][]byte{accepted, found, {0xb9, 4, 0xbc, 2, 0x30, 0}}, "", fetch.ErrProtocol},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

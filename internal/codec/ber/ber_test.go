@@ -81,28 +81,28 @@ func TestBits(t *testing.T) {
 func TestConstructedStrings(t *testing.T) {
 	t.Parallel()
 	for name, b := range map[string]string{
-		"primitive":  "\x04\x06abcdef",
-		"segments":   "\x24\x0a\x04\x03abc\x04\x03def",
-		"end mark":   "\x24\x80\x04\x03abc\x04\x00\x04\x03def\x00\x00",
-		"nested":     "\x24\x80\x24\x80\x04\x01a\x04\x02bc\x00\x00\x24\x05\x04\x03def\x00\x00",
-		"empty ones": "\x24\x80\x24\x00\x24\x80\x00\x00\x04\x06abcdef\x00\x00",
+		"primitive":         "\x04\x06abcdef",
+		"segments":          "\x24\x0a\x04\x03abc\x04\x03def",
+		"indefinite length": "\x24\x80\x04\x03abc\x04\x00\x04\x03def\x00\x00",
+		"nested":            "\x24\x80\x24\x80\x04\x01a\x04\x02bc\x00\x00\x24\x05\x04\x03def\x00\x00",
+		"empty segments":    "\x24\x80\x24\x00\x24\x80\x00\x00\x04\x06abcdef\x00\x00",
 	} {
 		r := value(t, []byte(b+"\x02\x01\x05"))
 		if got := r.String(6); got != "abcdef" || !r.Complete() {
 			t.Errorf("%s: %q, %v", name, got, r.Err())
 		}
 		if !r.Message(10) || r.Int() != 5 {
-			t.Errorf("%s: what follows is lost: %v", name, r.Err())
+			t.Errorf("%s: next value: %v", name, r.Err())
 		}
 		if r := value(t, []byte(b)); r.Bytes(5) != nil || !errors.Is(r.Err(), ErrMalformed) {
-			t.Errorf("%s: a string that is too long is taken: %v", name, r.Err())
+			t.Errorf("%s: string above the limit: %v", name, r.Err())
 		}
 		if r := value(t, []byte(b)); string(r.Raw(100)) == "" || !r.Complete() {
 			t.Errorf("%s: raw: %v", name, r.Err())
 		}
 		r = value(t, []byte(b+"\x02\x01\x05"))
 		if !r.Message(10) || r.Int() != 5 {
-			t.Errorf("%s: skipping it: %v", name, r.Err())
+			t.Errorf("%s: skipped: %v", name, r.Err())
 		}
 	}
 }
@@ -144,22 +144,22 @@ func TestMalformed(t *testing.T) {
 		b   string
 		err error
 	}{
-		"larger than the message":         {"\x30\x84\x00\x20\x00\x00", ErrMalformed},
-		"larger than what it is in":       {"\x30\x03\x04\x02a", ErrMalformed},
-		"a header that is cut off":        {"\x30\x01\x04", ErrMalformed},
-		"a value without an end":          {"\x30\x03\x30\x80\x00", ErrMalformed},
-		"a primitive without a length":    {"\x04\x80", ErrMalformed},
-		"a tag that is too large":         {"\x9f\xff\xff\xff\xff\x7f\x00", ErrMalformed},
-		"a length that is too long":       {"\x30\x89\x01", ErrMalformed},
-		"a length that is too large":      {"\x30\x88\xff\xff\xff\xff\xff\xff\xff\xff", ErrMalformed},
-		"nesting without end":             {strings.Repeat("\x30\x80", 1000), ErrMalformed},
-		"nesting within lengths":          {strings.Repeat("\x30\x84\x00\x00\x20\x00", 1000), ErrMalformed},
-		"an end within a message":         {"\x30\x05\x04", io.ErrUnexpectedEOF},
-		"an end before an end mark":       {"\x30\x80", io.ErrUnexpectedEOF},
-		"an end within a tag":             {"\x9f\x81", io.ErrUnexpectedEOF},
-		"an end between messages":         {"\x30\x00", io.EOF},
-		"more values than may be":         {"\x30\x80" + strings.Repeat("\x05\x00", 1<<19), ErrMalformed},
-		"an end mark too late for a size": {"\x30\x80" + strings.Repeat("\x04\x7f"+strings.Repeat("x", 127), 9000), ErrMalformed},
+		"larger than the message":           {"\x30\x84\x00\x20\x00\x00", ErrMalformed},
+		"larger than its parent":            {"\x30\x03\x04\x02a", ErrMalformed},
+		"truncated header":                  {"\x30\x01\x04", ErrMalformed},
+		"no end-of-contents octets":         {"\x30\x03\x30\x80\x00", ErrMalformed},
+		"primitive, indefinite length":      {"\x04\x80", ErrMalformed},
+		"tag too large":                     {"\x9f\xff\xff\xff\xff\x7f\x00", ErrMalformed},
+		"length with too many octets":       {"\x30\x89\x01", ErrMalformed},
+		"length too large":                  {"\x30\x88\xff\xff\xff\xff\xff\xff\xff\xff", ErrMalformed},
+		"endless nesting":                   {strings.Repeat("\x30\x80", 1000), ErrMalformed},
+		"endless nesting, definite lengths": {strings.Repeat("\x30\x84\x00\x00\x20\x00", 1000), ErrMalformed},
+		"EOF within a message":              {"\x30\x05\x04", io.ErrUnexpectedEOF},
+		"EOF before end-of-contents octets": {"\x30\x80", io.ErrUnexpectedEOF},
+		"EOF within a tag":                  {"\x9f\x81", io.ErrUnexpectedEOF},
+		"EOF between messages":              {"\x30\x00", io.EOF},
+		"too many values":                   {"\x30\x80" + strings.Repeat("\x05\x00", 1<<19), ErrMalformed},
+		"indefinite length above the limit": {"\x30\x80" + strings.Repeat("\x04\x7f"+strings.Repeat("x", 127), 9000), ErrMalformed},
 	} {
 		r := reader([]byte(tt.b))
 		all(r)
@@ -202,7 +202,7 @@ func FuzzReader(f *testing.F) {
 				} else if r.Err() == nil {
 					again := reader(raw)
 					if !again.Message(most) || !bytes.Equal(again.Raw(300), raw) || !again.Complete() {
-						t.Errorf("% x is not what it was: %v", raw, again.Err())
+						t.Errorf("% x: second encoding differs: %v", raw, again.Err())
 					}
 				}
 			case 3:
@@ -217,11 +217,11 @@ func FuzzReader(f *testing.F) {
 				}
 			}
 			if n := r.off - before; n > most+headerSize {
-				t.Fatalf("a message of %d bytes is read", n)
+				t.Fatalf("read a message of %d bytes", n)
 			}
 		}
 		if r.Err() == nil {
-			t.Error("no more messages, and no error")
+			t.Error("no error after the last message")
 		}
 	})
 }

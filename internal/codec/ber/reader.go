@@ -157,10 +157,10 @@ func (r *Reader) Enter() {
 	case r.err != nil:
 		return
 	case r.state != atHeader || !r.cur.Constructed:
-		r.Fail(malformed("a value of tag %d holds no values", r.cur.Tag))
+		r.Fail(malformed("value with tag %d is not constructed", r.cur.Tag))
 		return
 	case len(r.frames) == maxDepth:
-		r.Fail(malformed("values are nested deeper than %d", maxDepth))
+		r.Fail(malformed("nesting exceeds %d levels", maxDepth))
 		return
 	}
 	r.frames = append(r.frames, frame{limit: r.end, indefinite: r.cur.Length < 0})
@@ -207,7 +207,7 @@ func (r *Reader) Leave() {
 // endMark reads end-of-contents octets (X.690, section 8.1.5). It reports whether they came next.
 func (r *Reader) endMark(limit int64) bool {
 	if limit-r.off < 2 {
-		r.Fail(malformed("a value has no end"))
+		r.Fail(malformed("end-of-contents octets missing"))
 		return false
 	}
 	mark, err := r.in.Peek(2)
@@ -233,7 +233,7 @@ func unexpected(err error) error {
 // octet reads a byte of a header.
 func (r *Reader) octet(limit int64) byte {
 	if r.err == nil && r.off >= limit {
-		r.err = malformed("a header is cut off")
+		r.err = malformed("truncated header")
 	}
 	if r.err != nil {
 		return 0
@@ -260,7 +260,7 @@ func (r *Reader) header(limit int64) {
 		for n := 0; ; n++ {
 			c := r.octet(limit)
 			if n == 4 && r.err == nil {
-				r.err = malformed("a tag is too large")
+				r.err = malformed("tag too large")
 			}
 			if r.err != nil {
 				return
@@ -276,10 +276,10 @@ func (r *Reader) header(limit int64) {
 	case r.err != nil:
 		return
 	case h.Length < 0 && !h.Constructed:
-		r.err = malformed("a value without values has no length")
+		r.err = malformed("primitive value with indefinite length")
 		return
 	case h.Length > limit-r.off:
-		r.err = malformed("a value of %d bytes stands where %d are left", h.Length, limit-r.off)
+		r.err = malformed("value of %d bytes exceeds the remaining %d bytes", h.Length, limit-r.off)
 		return
 	}
 	r.cur, r.state, r.end = h, atHeader, limit
@@ -297,7 +297,7 @@ func (r *Reader) length(limit int64) int64 {
 	case first == 0x80:
 		return -1
 	case first > 0x88:
-		r.Fail(malformed("a length is too long"))
+		r.Fail(malformed("length has too many octets"))
 		return 0
 	}
 	var n uint64
@@ -305,7 +305,7 @@ func (r *Reader) length(limit int64) int64 {
 		n = n<<8 | uint64(r.octet(limit))
 	}
 	if n > 1<<62 {
-		r.Fail(malformed("a length is too large"))
+		r.Fail(malformed("length too large"))
 		return 0
 	}
 	return int64(n)
@@ -411,11 +411,11 @@ func (c *content) next() {
 // malformed.
 func (r *Reader) Bytes(most int) []byte {
 	if h := r.cur; r.err == nil && h.Length > int64(most) && !h.Constructed {
-		r.Fail(malformed("a string of %d bytes, where %d are the most", h.Length, most))
+		r.Fail(malformed("string of %d bytes exceeds the limit of %d bytes", h.Length, most))
 	}
 	b, err := io.ReadAll(io.LimitReader(r.Content(), int64(most)+1))
 	if err == nil && len(b) > most {
-		err = malformed("a string of more than %d bytes", most)
+		err = malformed("string exceeds %d bytes", most)
 	}
 	if r.Fail(err) != nil {
 		return nil
@@ -446,7 +446,7 @@ type limited struct {
 
 func (r *Reader) add(b *limited, p []byte) {
 	if len(b.bytes)+len(p) > b.most {
-		r.Fail(malformed("a value of more than %d bytes", b.most))
+		r.Fail(malformed("value exceeds %d bytes", b.most))
 		return
 	}
 	b.bytes = append(b.bytes, p...)
@@ -475,7 +475,7 @@ func (r *Reader) raw(b *limited) {
 func (r *Reader) Int() int64 {
 	b := r.Bytes(8)
 	if r.err == nil && len(b) == 0 {
-		r.err = malformed("a number without digits")
+		r.err = malformed("empty integer")
 	}
 	if r.err != nil {
 		return 0
@@ -491,7 +491,7 @@ func (r *Reader) Int() int64 {
 func (r *Reader) Bool() bool {
 	b := r.Bytes(1)
 	if r.err == nil && len(b) == 0 {
-		r.err = malformed("a boolean without a value")
+		r.err = malformed("empty boolean")
 	}
 	return r.err == nil && b[0] != 0
 }
@@ -519,7 +519,7 @@ func (r *Reader) OID() string {
 	)
 	for i, c := range b {
 		if n > 1<<56 || i == len(b)-1 && c >= 0x80 {
-			r.Fail(malformed("an object identifier without an end"))
+			r.Fail(malformed("truncated or oversized object identifier"))
 			return ""
 		}
 		n = n<<7 | uint64(c&0x7f)

@@ -100,7 +100,7 @@ func OIDContent(oid string) ([]byte, error) {
 func MustOID(oid string) []byte {
 	b, err := OIDContent(oid)
 	if err != nil {
-		panic("ber: " + oid + " is no object identifier")
+		panic("ber: " + oid + " is not an object identifier")
 	}
 	return b
 }

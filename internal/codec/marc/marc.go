@@ -14,7 +14,7 @@ import (
 const MaxRecord = 99_999
 
 // ErrMalformed is returned for malformed records.
-var ErrMalformed = errors.New("not a record of ISO 2709")
+var ErrMalformed = errors.New("malformed ISO 2709 record")
 
 const (
 	endOfRecord   = 0x1d

@@ -39,15 +39,15 @@ func TestMalformed(t *testing.T) {
 	good := string(sample.Encode())
 	for name, b := range map[string]string{
 		"nothing":                  "",
-		"a leader":                 good[:24],
-		"less than it says":        good[:len(good)-1],
-		"a size that is none":      "0x" + good[2:],
-		"a directory beyond":       good[:12] + "99999" + good[17:],
-		"a directory of no size":   good[:12] + "00010" + good[17:],
-		"a field beyond":           good[:24] + "001999900000" + good[36:],
-		"fields that overlap":      good[:24] + good[36:48] + good[36:],
-		"a field that is no field": good[:24] + "001abcd00000" + good[36:],
-		"more than the format has": strings.Repeat("9", MaxRecord+1),
+		"only a leader":            good[:24],
+		"truncated record":         good[:len(good)-1],
+		"size is not a number":     "0x" + good[2:],
+		"directory beyond the end": good[:12] + "99999" + good[17:],
+		"no directory":             good[:12] + "00010" + good[17:],
+		"field beyond the end":     good[:24] + "001999900000" + good[36:],
+		"overlapping fields":       good[:24] + good[36:48] + good[36:],
+		"length is not a number":   good[:24] + "001abcd00000" + good[36:],
+		"too large":                strings.Repeat("9", MaxRecord+1),
 	} {
 		if r, err := Parse([]byte(b)); !errors.Is(err, ErrMalformed) {
 			t.Errorf("%s: %+v, error %v", name, r, err)
@@ -66,7 +66,7 @@ func FuzzParse(f *testing.F) {
 		r.Title()
 		r.Author()
 		if text := r.Text(func(s string) string { return s }); len(text) > 20*len(b) {
-			t.Errorf("%d bytes of text of %d", len(text), len(b))
+			t.Errorf("%d bytes of text for %d bytes", len(text), len(b))
 		}
 	})
 }

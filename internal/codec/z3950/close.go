@@ -9,8 +9,8 @@ type Close struct {
 }
 
 // closeReasons describes the values of CloseReason.
-var closeReasons = [...]string{"finished", "the server shuts down", "a problem of the system", "the limit of cost", "a lack of resources",
-	"a violation of security", "an error in the protocol", "a lack of activity", "the peer has ended the session", "no reason given"}
+var closeReasons = [...]string{"finished", "shutdown", "system problem", "cost limit reached", "out of resources",
+	"security violation", "protocol error", "lack of activity", "aborted by the peer", "unspecified reason"}
 
 // Values of CloseReason.
 const (
@@ -24,7 +24,7 @@ const (
 
 // String returns the reason and the server's text.
 func (m Close) String() string {
-	text := "no known reason"
+	text := "unknown reason"
 	if m.Reason >= 0 && m.Reason < int64(len(closeReasons)) {
 		text = closeReasons[m.Reason]
 	}

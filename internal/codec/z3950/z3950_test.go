@@ -166,7 +166,7 @@ func FuzzMessages(f *testing.F) {
 				ReadSearch(r)
 			case TagSearchResponse:
 				if m := ReadSearchResponse(r); r.Err() == nil && m.Count < 0 {
-					t.Error("a negative count")
+					t.Error("negative count")
 				}
 			case TagPresent:
 				ReadPresent(r)
@@ -180,7 +180,7 @@ func FuzzMessages(f *testing.F) {
 				ReadScan(r)
 			case TagScanResponse:
 				if m := ReadScanResponse(r, 10); len(m.Terms) > 10 {
-					t.Error("more terms than wanted")
+					t.Error("too many terms")
 				}
 			case TagClose:
 				_ = ReadClose(r).String()
