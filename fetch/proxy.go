@@ -300,7 +300,7 @@ func (e *env) connect(ctx context.Context, c net.Conn, p uri.URI, addr string) e
 	return refused
 }
 
-const proxyLoginHint = "put user and password into the proxy's URL"
+const proxyLoginHint = "add the user name and password to the proxy URL"
 
 // A headerReader reads up to the blank line that ends a header, and no further.
 type headerReader struct {

@@ -115,7 +115,7 @@ func parseType(s string) (string, error) {
 	}
 	name, params, err := mime.ParseMediaType(s)
 	if err != nil || !strings.Contains(name, "/") {
-		return "", fmt.Errorf("%q is not a media type", s)
+		return "", fmt.Errorf("invalid media type %q", s)
 	}
 	return mime.FormatMediaType(name, params), nil
 }
@@ -130,7 +130,7 @@ func decodeBase64(text []byte) ([]byte, error) {
 	out := make([]byte, base64.RawStdEncoding.DecodedLen(len(text)))
 	n, err := base64.RawStdEncoding.Decode(out, text)
 	if err != nil {
-		return nil, fmt.Errorf("base64: %w", err)
+		return nil, fmt.Errorf("invalid base64: %w", err)
 	}
 	return out[:n], nil
 }

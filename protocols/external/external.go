@@ -116,7 +116,7 @@ func (p *process) response(req *driver.Request, trace func(sent bool, line strin
 			if err := p.wait(); err != nil {
 				return nil, err
 			}
-			return nil, violation("it ended before the blank line after its header")
+			return nil, violation("the output ended within the header")
 		case err != nil:
 			return nil, err
 		case len(line) == 0:
@@ -133,7 +133,7 @@ func (p *process) response(req *driver.Request, trace func(sent bool, line strin
 			return nil, err
 		}
 	}
-	return nil, violation(fmt.Sprintf("its header has more than %d lines", maxHeaderLines))
+	return nil, violation(fmt.Sprintf("the header exceeds %d lines", maxHeaderLines))
 }
 
 func violation(text string) error {
@@ -145,7 +145,7 @@ func header(resp *driver.Response, line string) error {
 	name, value, ok := strings.Cut(line, ":")
 	value = strings.TrimSpace(value)
 	if !ok {
-		return violation(fmt.Sprintf("%q is not a header line", line))
+		return violation(fmt.Sprintf("malformed header line %q", line))
 	}
 	switch strings.ToLower(name) {
 	case "content-type":
@@ -153,13 +153,13 @@ func header(resp *driver.Response, line string) error {
 	case "size", "content-length":
 		n, err := strconv.ParseInt(value, 10, 64)
 		if err != nil || n < 0 {
-			return violation(fmt.Sprintf("%q is not a size", value))
+			return violation(fmt.Sprintf("invalid size %q", value))
 		}
 		resp.Size = n
 	case "last-modified":
 		t, err := time.Parse(time.RFC3339, value)
 		if err != nil {
-			return violation(fmt.Sprintf("%q is not an RFC 3339 time", value))
+			return violation(fmt.Sprintf("invalid RFC 3339 time %q", value))
 		}
 		resp.ModTime = t
 	case "etag":
@@ -173,7 +173,7 @@ func header(resp *driver.Response, line string) error {
 	case "location":
 		u, err := uri.Parse(value)
 		if err != nil {
-			return violation(fmt.Sprintf("%q is not a URL", value))
+			return violation(fmt.Sprintf("invalid URL %q", value))
 		}
 		resp.Location = append(resp.Location, u)
 	default:

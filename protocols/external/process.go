@@ -75,7 +75,7 @@ func start(ctx context.Context, program string, req *driver.Request, idle time.D
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		return nil, &driver.Error{Code: driver.ErrFile, Err: fmt.Errorf("starting the external driver: %w", err)}
+		return nil, &driver.Error{Code: driver.ErrFile, Err: fmt.Errorf("start the external driver: %w", err)}
 	}
 	p.wait = sync.OnceValue(p.outcome)
 	return p, nil
@@ -103,7 +103,7 @@ func (p *process) outcome() error {
 		return context.Cause(p.ctx)
 	case errors.As(err, &exit):
 		return &driver.Error{Code: codeOf(exit.ExitCode()), Retry: exit.ExitCode() == 4,
-			Err: fmt.Errorf("the external driver ended with %v", exit), Reply: driver.Reply{Text: p.stderr.lastLine()}}
+			Err: fmt.Errorf("the external driver failed: %v", exit), Reply: driver.Reply{Text: p.stderr.lastLine()}}
 	}
 	return &driver.Error{Code: driver.ErrServer, Err: fmt.Errorf("the external driver: %w", err)}
 }

@@ -87,7 +87,7 @@ func (d *opener) locate(u uri.URI) (uri.File, string, error) {
 	}
 	if !f.IsLocal() && !isThisHost(f.Host) {
 		return f, "", &driver.Error{Code: driver.ErrNotRetrievable,
-			Err:  fmt.Errorf("file URLs are local, and %s is another host", f.Host),
+			Err:  fmt.Errorf("file URLs are local, but %s is another host", f.Host),
 			Hint: fmt.Sprintf("if %s has an FTP server, use ftp://%s%s", f.Host, f.Host, u.Path())}
 	}
 	name, err := systemPath(f.Path, d.Root != nil)

@@ -16,7 +16,7 @@ func systemPath(p string, confined bool) (string, error) {
 	drive := ""
 	if !confined {
 		if len(rest) < 2 || rest[1] != ':' && rest[1] != '|' || !isLetter(rest[0]) {
-			return "", errors.New("the path names no drive, as in file:///C:/")
+			return "", errors.New("the path has no drive, such as in file:///C:/")
 		}
 		drive, rest = rest[:1]+`:\`, strings.TrimPrefix(rest[2:], "/")
 	}

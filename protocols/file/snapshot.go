@@ -83,7 +83,7 @@ func (b *snapshot) judge(n int64, err error) error {
 	switch {
 	case err == io.EOF && known && b.left > 0:
 		return &driver.Error{Code: driver.ErrTruncated, Retry: true,
-			Err: fmt.Errorf("the file shrank while it was read: %d bytes are missing", b.left)}
+			Err: fmt.Errorf("the file shrank while it was read: %d bytes missing", b.left)}
 	case errors.Is(err, os.ErrClosed) && b.ctx.Err() != nil:
 		return context.Cause(b.ctx)
 	}

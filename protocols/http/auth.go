@@ -141,9 +141,9 @@ func (a *authenticator) missing(ex *exchange, err error) error {
 	case a.login != nil:
 		e.Err = errors.New("the user name or password was not accepted")
 	case a.mechanism != "":
-		e.Hint = "put user and password into the proxy's URL"
+		e.Hint = "add the user name and password to the proxy URL"
 	default:
-		e.Hint = "give a user name and password"
+		e.Hint = "supply a user name and password"
 	}
 	return e
 }

@@ -23,9 +23,9 @@ func methodOf(req *driver.Request) (string, error) {
 	switch {
 	// The rule is that of tokens too.
 	case !httpguts.ValidHeaderFieldName(method):
-		return "", &driver.Error{Code: driver.ErrRequest, Err: errors.New("the method is not a valid HTTP token")}
+		return "", &driver.Error{Code: driver.ErrRequest, Err: errors.New("the method is not a valid token")}
 	case method == http.MethodHead, method == http.MethodConnect, method == http.MethodTrace:
-		return "", &driver.Error{Code: driver.ErrRequest, Err: fmt.Errorf("the method %s returns no content", method)}
+		return "", &driver.Error{Code: driver.ErrRequest, Err: fmt.Errorf("the method %s is not supported", method)}
 	}
 	return method, nil
 }

@@ -102,9 +102,9 @@ func (d *opener) fromNews(ctx context.Context, op driver.Op, id uri.MID, missing
 	case err == nil:
 		return resp, nil
 	case code == driver.ErrURL || code == driver.ErrScheme:
-		missing.Err = fmt.Errorf("%w; no news server is configured", missing.Err)
+		missing.Err = fmt.Errorf("%w, and no news server is configured", missing.Err)
 	case code == driver.ErrNotFound:
-		missing.Err = fmt.Errorf("%w; the news server does not have it either", missing.Err)
+		missing.Err = fmt.Errorf("%w, and not on the news server", missing.Err)
 	default:
 		return nil, err
 	}
@@ -242,7 +242,7 @@ func finish(req *driver.Request, resp *driver.Response) (*driver.Response, error
 func notFound(what string, boxes *mailbox.Boxes, cause error) *driver.Error {
 	e := &driver.Error{Code: driver.ErrNotFound}
 	if len(boxes.Paths) == 0 {
-		e.Err = fmt.Errorf("%s: there is no mailbox to search", what)
+		e.Err = fmt.Errorf("%s: no mailbox to search", what)
 		e.Reason = driver.Reason{Kind: driver.ReasonMailbox}
 		return e
 	}

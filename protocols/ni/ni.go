@@ -51,13 +51,13 @@ func parse(u uri.URI) (*name, error) {
 	digest, err := base64.RawURLEncoding.Strict().DecodeString(text)
 	switch {
 	case !ok:
-		return nil, malformed("%q is not an algorithm, a semicolon and a digest", path)
+		return nil, malformed("%q does not have the form ALGORITHM;DIGEST", path)
 	case !known:
 		return nil, malformed("digest algorithm %q is not supported, only sha-256", algorithm)
 	case err != nil || len(digest) != length:
-		return nil, malformed("%q is not a digest by %s", text, algorithm)
+		return nil, malformed("%q is not a %s digest", text, algorithm)
 	case u.Host() == "":
-		return nil, &driver.Error{Code: driver.ErrNotRetrievable, Err: errors.New("the name has no authority to retrieve it from"),
+		return nil, &driver.Error{Code: driver.ErrNotRetrievable, Err: errors.New("the URL has no authority to retrieve the content from"),
 			Reason: driver.Reason{Kind: driver.ReasonNoDriver, Scheme: "ni"}, Hint: "a gateway could serve it"}
 	}
 	n := &name{digest: digest}

@@ -4,10 +4,10 @@ package unsupported
 // schemes of IANA's registry that users encounter. Each sentence completes "NAME is …".
 var names = []name{
 	// RFC 1738, section 4, and RFC 1630.
-	{"mailserver", "data that a mail server sends on request", "write to the address in the URL: urlget sends no mail"},
-	{"z39.50", "the older name for searches by Z39.50", "see z39.50s"},
+	{"mailserver", "data that a mail server sends on request", "write to the address in the URL: urlget does not send mail"},
+	{"z39.50", "the older scheme for Z39.50 searches", "use z39.50s"},
 	{"x500", "an entry in an X.500 directory; RFC 1630 does not define its form", "use ldap"},
-	{"whois++", "a query of a WHOIS++ directory; RFC 1630 does not define its form", "ask a whois server: whois://HOST/QUERY"},
+	{"whois++", "a query of a WHOIS++ directory; RFC 1630 does not define its form", "query a whois server: whois://HOST/QUERY"},
 	{"urn", "a name without a location", "map its namespace to a resolver: --gateway urn:NID=URL"},
 
 	// Names without a location.

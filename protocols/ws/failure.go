@@ -99,7 +99,7 @@ func (s *stream) explain(err error) error {
 	case errors.Is(err, websocket.ErrMessageTooBig):
 		return &driver.Error{Code: driver.ErrTooLarge, Err: errors.New("the message is too long")}
 	case errors.Is(cause, io.EOF), errors.Is(cause, io.ErrUnexpectedEOF):
-		return &driver.Error{Code: driver.ErrTruncated, Retry: true, Err: errors.New("the connection ended without a close frame")}
+		return &driver.Error{Code: driver.ErrTruncated, Retry: true, Err: errors.New("the connection was closed without a close frame")}
 	case errors.Is(cause, context.Canceled):
 		return &driver.Error{Code: driver.ErrInterrupted, Err: cause}
 	case cause != nil && driver.CodeOf(cause) == "":

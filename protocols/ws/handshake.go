@@ -75,10 +75,10 @@ func (h *handshake) fields(header textproto.MIMEHeader) error {
 	for name, values := range header {
 		name = textproto.CanonicalMIMEHeaderKey(name)
 		if slices.Contains(reservedFields, name) {
-			return fmt.Errorf("the field %s is the client's own to set", name)
+			return fmt.Errorf("the header field %s cannot be set", name)
 		}
 		if !httpguts.ValidHeaderFieldName(name) || len(values) == 0 {
-			return fmt.Errorf("%q is no header field", name)
+			return fmt.Errorf("%q is not a header field", name)
 		}
 		for _, v := range values {
 			if !httpguts.ValidHeaderFieldValue(v) || name == "Host" && !httpguts.ValidHostHeader(v) {
@@ -165,7 +165,7 @@ type upgrade struct {
 }
 
 // errRefused is returned if the server refuses the upgrade.
-var errRefused = errors.New("the server did not open a WebSocket")
+var errRefused = errors.New("the server rejected the WebSocket handshake")
 
 // Read reads the data after the head.
 func (u *upgrade) Read(p []byte) (int, error) {

@@ -82,7 +82,7 @@ func (d *opener) login(ctx context.Context, h *handshake, resp *http.Response, r
 	case h.logins > 1:
 		refusal.Err = errors.New("the user name or password was not accepted")
 	default:
-		refusal.Hint = "give a user name and password"
+		refusal.Hint = "supply a user name and password"
 	}
 	return refusal
 }

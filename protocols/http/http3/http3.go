@@ -137,7 +137,7 @@ func (t *transport) connect(ctx context.Context, o origin) (c *conn, reused bool
 	case !refused:
 		t.services.fail(o, addr)
 	}
-	t.env.Logger().Debug("no HTTP/3", "server", addr, "error", err)
+	t.env.Logger().Debug("HTTP/3 failed", "server", addr, "error", err)
 	return nil, false, errNoHTTP3
 }
 

@@ -44,7 +44,7 @@ func (t *transport) ask(c *conn, req *http.Request) (*http.Response, error) {
 	resp, err := c.client.RoundTrip(sent)
 	if err == nil && !hasStatus(resp) {
 		resp.Body.Close()
-		err = fmt.Errorf("%q is not a status", resp.Status)
+		err = fmt.Errorf("invalid status %q", resp.Status)
 	}
 	if err != nil {
 		err = x.explain(err)
@@ -179,7 +179,7 @@ func describe(err error) error {
 	case errors.As(err, &h3):
 		return fmt.Errorf("the server reset the stream: %w", h3)
 	case errors.Is(err, io.EOF):
-		return errors.New("the server ended the stream")
+		return errors.New("the server closed the stream")
 	}
 	return err
 }
