@@ -34,8 +34,9 @@ type Options struct {
 	Schedule schedule.Options
 	// Agent is the name by which robots.txt files address the crawler. The default is DefaultAgent.
 	Agent string
-	// NoRobots ignores robots.txt files. Otherwise a link over http, gemini or gopher is visited
-	// only if the server's robots.txt allows it. Seeds are always visited.
+	// NoRobots ignores robots.txt files and meta elements robots. Otherwise a link over http, gemini
+	// or gopher is visited only if the server's robots.txt allows it, and links of a page with
+	// <meta name="robots" content="nofollow"> are not followed. Seeds are always visited.
 	NoRobots bool
 	// Sitemaps adds the sitemaps of the seeds' servers to the crawl.
 	Sitemaps bool

@@ -104,6 +104,29 @@ func TestRobots(t *testing.T) {
 	}
 }
 
+// Links of a page with the meta element robots are not followed if its content is "nofollow". Images
+// and the like are part of the page.
+func TestMetaRobots(t *testing.T) {
+	t.Parallel()
+	pages := map[string]string{"/": `<a href=/quiet></a><a href=/b></a>`, "/b": "b", "/c": "c", "/i.png": "i",
+		"/quiet": `<meta name="robots" content="nofollow"><a href=/c></a><a href=/b></a><img src=i.png>`}
+	for _, tt := range []struct {
+		seed     string
+		noRobots bool
+		want     []string
+		left     crawl.Reason // the reason for /c
+	}{
+		{"/", false, []string{"/", "/b", "/i.png", "/quiet"}, "nofollow"},
+		{"/quiet", false, []string{"/i.png", "/quiet"}, "nofollow"},
+		{"/", true, []string{"/", "/b", "/c", "/i.png", "/quiet"}, ""},
+	} {
+		done, left := visits(t, newSite(t, pages), tt.seed, crawl.Options{NoRobots: tt.noRobots})
+		if !slices.Equal(done, tt.want) || left["/c"] != tt.left {
+			t.Errorf("from %s, NoRobots %v: %q, want %q; left %v", tt.seed, tt.noRobots, done, tt.want, left)
+		}
+	}
+}
+
 func TestSitemaps(t *testing.T) {
 	t.Parallel()
 	pages := map[string]string{"/": "x", "/a": "a", "/b": "b",

@@ -82,6 +82,13 @@ func (p *Page) AddLink(e fetch.Entry) error {
 	c := p.crawl
 	l := Link{URL: c.withoutDefaultPort(e.URL).WithoutUserinfo().WithoutFragment(), From: p.URL, Seed: p.seedURL(), Depth: p.Depth + 1,
 		Rel: e.Rel, Kind: e.Kind, Listed: p.Kind == fetch.EntryListing && p.Rel != "sitemap", Traits: c.client.Traits(e.URL)}
+	if e.Rel == "nofollow" {
+		if !c.NoRobots {
+			c.reportUnfollowed(l, NoFollow)
+			return nil
+		}
+		e.Rel, l.Rel = "a", "a"
+	}
 	if c.Scope.Requisites && links.Requisite(e.Rel) {
 		l.Depth = p.Depth
 	}

@@ -58,7 +58,7 @@ type Link struct {
 }
 
 // A Reason is a token that explains why a link is not followed: no_target, scheme, host, domain,
-// depth, parent, pattern, regex, length, repetition, alike, robots, not_requisite or
+// depth, parent, pattern, regex, length, repetition, alike, robots, nofollow, not_requisite or
 // parent_listing.
 type Reason string
 
@@ -68,6 +68,7 @@ const (
 	NoTarget      Reason = "no_target"      // text, a form, a session, or an invalid reference
 	OtherScheme   Reason = "scheme"         // a scheme different from the seed's, or one without data
 	TooManyAlike  Reason = "alike"          // the limit for its form is reached (see Options.MaxAlike)
+	NoFollow      Reason = "nofollow"       // the page asks robots not to follow its links
 	ParentListing Reason = "parent_listing" // the link to the parent directory in a listing
 )
 
@@ -98,6 +99,7 @@ var reasonTexts = map[Reason]string{
 	repeats:       "repeating path",
 	TooManyAlike:  "too many similar URLs",
 	robotsForbid:  "disallowed by robots.txt",
+	NoFollow:      "the page asks robots not to follow its links",
 	notRequisite:  "not a page requisite",
 	ParentListing: "parent directory",
 }

@@ -26,8 +26,9 @@ import (
 
 // TestCrawlSimulation crawls simulated sites, each generated from a seed, with the faults of
 // TestSimulation. Every page within the depth limit has one result, and no other page has one. A
-// page that redirects counts as moved. A URL that robots.txt disallows is not requested. Without
-// faults, the robots.txt of each server is requested once.
+// page that redirects counts as moved. A URL that robots.txt disallows is not requested, and links of
+// pages with nofollow are not followed. Without faults, the robots.txt of each server is requested
+// once.
 func TestCrawlSimulation(t *testing.T) {
 	simulate(t, func(t *testing.T, seed uint64) { newSite(seed).run(t) })
 }
@@ -52,8 +53,11 @@ func newSite(seed uint64) *site {
 	var all []string
 	for i := range 1 + r.IntN(40) {
 		name := fmt.Sprint("p", i)
-		if r.IntN(8) == 0 {
+		switch r.IntN(8) {
+		case 0:
 			name = "secret/" + name
+		case 1:
+			name = "nofollow/" + name
 		}
 		all = append(all, fmt.Sprintf("http://h%d/%s", r.IntN(hosts), name))
 	}
@@ -95,6 +99,9 @@ func newSite(seed uint64) *site {
 func (s *site) page(url string) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "<title>%s</title>\n", url)
+	if strings.Contains(url, "/nofollow/") {
+		fmt.Fprintln(&b, "<meta name=robots content=nofollow>")
+	}
 	for _, to := range s.links[url] {
 		fmt.Fprintf(&b, "<a href=%q>there</a>\n", to)
 	}
@@ -131,6 +138,9 @@ func (s *site) wantedOutcomes() map[string]string {
 			visit(to, depth)
 		default:
 			ends[url] = "saved"
+			if !s.def.NoRobots && strings.Contains(url, "/nofollow/") {
+				continue
+			}
 			for _, to := range s.links[url] {
 				visit(to, depth+1)
 			}

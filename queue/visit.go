@@ -264,6 +264,13 @@ func (v *visit) addLink(ctx context.Context, e fetch.Entry) error {
 	l := crawl.Link{URL: v.plain(e.URL).WithoutUserinfo().WithoutFragment(), From: v.sub.Job.URL, Seed: v.sub.Page.Seed, Depth: v.depth + 1,
 		Rel: e.Rel, Kind: e.Kind, Listed: v.sub.Page.Kind == fetch.EntryListing && v.sub.Page.Rel != "sitemap",
 		Traits: v.crawlState.client.Traits(e.URL)}
+	if e.Rel == "nofollow" {
+		if !v.crawl.NoRobots {
+			v.Metrics.countUnfollowed(string(crawl.NoFollow))
+			return nil
+		}
+		e.Rel, l.Rel = "a", "a"
+	}
 	if v.crawl.Scope.Requisites && links.Requisite(e.Rel) {
 		l.Depth = v.depth
 	}

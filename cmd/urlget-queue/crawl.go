@@ -40,7 +40,7 @@ func (f *crawlFlags) define(flags *pflag.FlagSet) {
 	f.flags.StringSliceVarP(&f.scope.Domains, "domains", "D", nil, "with --span-hosts, follow links only to the domains in `LIST`")
 	f.flags.StringSliceVar(&f.scope.ExcludeDomains, "exclude-domains", nil, "do not follow links to the domains in `LIST`")
 	f.flags.BoolVar(&f.sitemaps, "sitemaps", false, "also start from the sitemaps of the servers")
-	f.flags.BoolVar(&f.noRobots, "no-robots", false, "ignore robots.txt")
+	f.flags.BoolVar(&f.noRobots, "no-robots", false, "ignore robots.txt and nofollow")
 	f.flags.StringVar(&f.agent, "robots-agent", "", "apply the robots.txt rules for `NAME` instead of urlget")
 	f.flags.IntVar(&f.maxPages, "max-pages", 0, "follow at most `N` links in total (default 1,000,000)")
 	flags.AddFlagSet(f.flags)

@@ -24,7 +24,8 @@ const (
 // Rel is "a" for anchors and areas, "refresh" for a meta element, and "css" for references in
 // styles. It is "cite" for sources of quotations and "longdesc" for descriptions. For link elements
 // it is the first word of rel, such as "stylesheet" or "icon". Otherwise it is the name of the
-// element, such as "img", "script" or "iframe". Name is the text of an anchor or the alt text of an
+// element, such as "img", "script" or "iframe". If a meta element robots asks robots not to follow
+// links, Rel is "nofollow" for the anchors and areas after it. Name is the text of an anchor or the alt text of an
 // image. A reference that is not a valid URL becomes an entry of kind fetch.EntryError.
 //
 // Servers generate index pages for directories, titled "Index of". For the files in them, ModTime
@@ -57,16 +58,17 @@ func HTML(r io.Reader, base uri.URI) iter.Seq2[fetch.Entry, error] {
 
 // A page is an HTML page being read.
 type page struct {
-	tokens  *html.Tokenizer
-	base    uri.URI
-	hasBase bool // only the first base element counts
-	styles  bool // the next text is a style sheet
-	titles  bool // the next text is the title
-	index   bool // the page is the index of a directory
-	anchor  *fetch.Entry
-	row     *row // the last link of an index
-	yield   func(fetch.Entry, error) bool
-	stopped bool // yield returned false
+	tokens   *html.Tokenizer
+	base     uri.URI
+	hasBase  bool // only the first base element counts
+	nofollow bool // a meta element asks robots not to follow links
+	styles   bool // the next text is a style sheet
+	titles   bool // the next text is the title
+	index    bool // the page is the index of a directory
+	anchor   *fetch.Entry
+	row      *row // the last link of an index
+	yield    func(fetch.Entry, error) bool
+	stopped  bool // yield returned false
 }
 
 func (p *page) emit(e fetch.Entry) {
@@ -130,6 +132,7 @@ func (p *page) tag() {
 		p.base, p.hasBase = baseOf(p.base, p.hasBase, attrs)
 		return
 	}
+	p.nofollow = p.nofollow || name == "meta" && forbidsLinks(attrs)
 	if readByUs[name] {
 		p.tokens.NextIsNotRawText()
 	}
@@ -151,12 +154,32 @@ func (p *page) tag() {
 			e.Name = alt
 		case name == "a" && s.rel == "a" && p.index && sorts(s.ref):
 			continue
-		case name == "a" && s.rel == "a":
+		}
+		if p.nofollow && s.rel == "a" {
+			e.Rel = "nofollow"
+		}
+		if name == "a" && s.rel == "a" && e.Kind != fetch.EntryError {
 			p.anchor = &e
 			continue
 		}
 		p.emit(e)
 	}
+}
+
+// forbidsLinks reports whether the attributes are those of a meta element that asks robots not to
+// follow the links of the page, such as <meta name="robots" content="noindex, nofollow">.
+func forbidsLinks(attrs []html.Attribute) bool {
+	name, _ := value(attrs, "name")
+	if !strings.EqualFold(strings.TrimSpace(name), "robots") {
+		return false
+	}
+	content, _ := value(attrs, "content")
+	for word := range strings.SplitSeq(strings.ToLower(content), ",") {
+		if word = strings.TrimSpace(word); word == "nofollow" || word == "none" {
+			return true
+		}
+	}
+	return false
 }
 
 // readByUs lists the elements whose content is text for browsers with scripts or frames, and markup

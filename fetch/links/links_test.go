@@ -76,6 +76,10 @@ func TestHTML(t *testing.T) {
 			[]string{"script http://h.example/dir/a.js", "iframe http://h.example/dir/b", "frame http://h.example/dir/c", "object http://h.example/dir/d",
 				"video http://h.example/dir/e", "img http://h.example/dir/f", "body http://h.example/dir/g", "input http://h.example/dir/h"}},
 		{"scripts and comments hold no links", `<script>"<a href=x>"</script><!-- <a href=y> --><style><a href=z></style><textarea><a href=w></textarea>`, nil},
+		{"no links for robots", `<link rel=next href=n><a href=w></a><META Name=Robots Content="noindex, NOFOLLOW"><a href=x>X</a><area href=y><img src=z>`,
+			[]string{"next http://h.example/dir/n", "a http://h.example/dir/w", "nofollow http://h.example/dir/x X", "nofollow http://h.example/dir/y", "img http://h.example/dir/z"}},
+		{"nothing for robots", `<meta name=" robots " content=none><a href=x></a>`, []string{"nofollow http://h.example/dir/x"}},
+		{"links for robots", `<meta name=robots content="noindex,follow,nofollowing"><meta name=x content=nofollow><meta content=nofollow><a href=x></a>`, []string{"a http://h.example/dir/x"}},
 		{"an area", `<area href=x alt="the area">`, []string{"a http://h.example/dir/x the area"}},
 		{"bytes that are no UTF-8", "<a href=\"caf\xe9\">caf\xe9</a>", []string{"a http://h.example/dir/caf%E9 caf\uFFFD"}},
 	}

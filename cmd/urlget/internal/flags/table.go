@@ -205,7 +205,7 @@ func (o *Options) treeFlags() []Flag {
 		{Name: "execute", Short: "e", In: trees, Value: funcValue((*Execute)(&o.Tree.NoRobots).Set),
 			Help: "run `COMMAND`; only robots=off is supported",
 			Tree: Only, TreeHint: "curl's -e is --referer URL", Words: []string{"robots=off"}, OtherValue: "curl's -e is --referer URL"},
-		{Name: "no-robots", In: trees, Value: &o.Tree.NoRobots, Help: "ignore robots.txt (also -e robots=off)", Tree: Only},
+		{Name: "no-robots", In: trees, Value: &o.Tree.NoRobots, Help: "ignore robots.txt and nofollow (also -e robots=off)", Tree: Only},
 		{Name: "sitemaps", In: trees, Value: &o.Tree.Sitemaps, Help: "also start from the sitemaps of servers", Tree: Only},
 		{Name: "spider", In: trees, Value: &o.Tree.Spider,
 			Help: "check links without saving files", Tree: Makes, Content: true,
