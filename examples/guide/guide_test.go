@@ -228,6 +228,24 @@ func Example_careful() {
 	// get http://h:25/: refused by policy: port 25 belongs to another service
 }
 
+func Example_untrusting() {
+	c := untrusting()
+	defer c.Close()
+	for _, rawURL := range []string{"http://127.0.0.1/", "http://[::1]/", "http://[::ffff:10.0.0.1]/", "http://169.254.169.254/latest/meta-data/",
+		"https://h.example:6379/", "file:///etc/passwd", "ftp://h.example/"} {
+		_, err := c.Get(context.Background(), rawURL)
+		fmt.Println(err)
+	}
+	// Output:
+	// get http://127.0.0.1/: refused by policy: an untrusted request may not name the private address 127.0.0.1
+	// get http://[::1]/: refused by policy: an untrusted request may not name the private address ::1
+	// get http://[::ffff:10.0.0.1]/: refused by policy: an untrusted request may not name the private address ::ffff:10.0.0.1
+	// get http://169.254.169.254/latest/meta-data/: refused by policy: an untrusted request may not name the private address 169.254.169.254
+	// get https://h.example:6379/: refused by policy: only the ports 80 and 443
+	// get file:///etc/passwd: no driver for scheme: "file" is not registered
+	// get ftp://h.example/: no driver for scheme: "ftp" is not registered
+}
+
 func Example_small() {
 	c := small(loadEcho)
 	defer c.Close()
