@@ -127,6 +127,30 @@ func TestMetaRobots(t *testing.T) {
 	}
 }
 
+// Options.Left says which reference of which page is not a URL.
+func TestMalformedReferences(t *testing.T) {
+	t.Parallel()
+	site := newSite(t, map[string]string{"/": `<a href=/b>b</a><a href="http://h:port/x">the link</a>`, "/b": `<img src="http://["><a href="mailto:a@b">mail me</a>`})
+	c := fetch.New(nil, httpdriver.Load)
+	defer c.Close()
+	var got []string
+	opts := crawl.Options{Left: func(l crawl.Link, why crawl.Reason) {
+		got = append(got, fmt.Sprintf("%s %s %s %s: %s", strings.TrimPrefix(l.From.String(), site.URL), l.Kind, l.Rel, why, l.Text))
+	}}
+	if _, err := crawl.Run(t.Context(), c, []uri.URI{uri.MustParse(site.URL + "/")}, &opts); err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(got)
+	want := []string{
+		`/ error a no_target: http://h:port/x: malformed URL "http://h:port/x": port is not a number`,
+		`/b error img no_target: http://[: malformed URL`,
+		`/b object a scheme: mail me`,
+	}
+	if !slices.EqualFunc(got, want, strings.HasPrefix) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
 func TestSitemaps(t *testing.T) {
 	t.Parallel()
 	pages := map[string]string{"/": "x", "/a": "a", "/b": "b",

@@ -81,7 +81,7 @@ func (p *Page) SetKind(kind fetch.Kind) {
 func (p *Page) AddLink(e fetch.Entry) error {
 	c := p.crawl
 	l := Link{URL: c.withoutDefaultPort(e.URL).WithoutUserinfo().WithoutFragment(), From: p.URL, Seed: p.seedURL(), Depth: p.Depth + 1,
-		Rel: e.Rel, Kind: e.Kind, Listed: p.Kind == fetch.EntryListing && p.Rel != "sitemap", Traits: c.client.Traits(e.URL)}
+		Rel: e.Rel, Kind: e.Kind, Text: e.Name, Listed: p.Kind == fetch.EntryListing && p.Rel != "sitemap", Traits: c.client.Traits(e.URL)}
 	if e.Rel == "nofollow" {
 		if !c.NoRobots {
 			c.reportUnfollowed(l, NoFollow)

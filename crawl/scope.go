@@ -53,8 +53,12 @@ type Link struct {
 	Depth           int // number of links from the seed to URL
 	Rel             string
 	Kind            fetch.EntryKind
-	Listed          bool         // found in a listing, not on a page
-	Traits          fetch.Traits // of the scheme of URL
+	// Text is the text of an anchor or the name in a listing. If Kind is fetch.EntryError, URL is
+	// zero, and Text is an invalid reference and the reason, or an error in a menu. It is empty for
+	// links that were queued before.
+	Text   string
+	Listed bool         // found in a listing, not on a page
+	Traits fetch.Traits // of the scheme of URL
 }
 
 // A Reason is a token that explains why a link is not followed: no_target, scheme, host, domain,

@@ -63,7 +63,7 @@ func pages() http.Handler {
 	file("/broken/{$}", "text/html", `<a href="/nowhere">n</a> <a href="/hello.txt">h</a>`)
 	file("/stalling/{$}", "text/html", `<a href="/hello.txt">h</a> <a href="/nowhere">n</a> <a href="/stall">s</a> <a href="/binary">b</a>`)
 	file("/tree/secret.html", "text/html", "secret")
-	file("/quiet/{$}", "text/html", `<meta name="robots" content="noindex, nofollow"><a href="/tree/a.html">a</a> <img src="/tree/i.png">`)
+	file("/quiet/{$}", "text/html", `<meta name="robots" content="noindex, nofollow"><a href="/tree/a.html">a</a> <a href="http://h:port/">p</a> <img src="/tree/i.png">`)
 	file("/tree/i.png", "image/png", "\x89PNG")
 	file("/robots.txt", "text/plain", "User-agent: *\nDisallow: /tree/secret\nSitemap: /sitemap.xml\n")
 	file("/sitemap.xml", "application/xml", "<urlset><url><loc>/tree/deep.html</loc></url></urlset>")

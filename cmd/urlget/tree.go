@@ -91,7 +91,10 @@ func (a *app) mirrorOptions(seeds []seed) (*mirror.Options, error) {
 	}
 	if a.opts.Report.Verbose {
 		opts.Crawl.Left = func(l crawl.Link, why crawl.Reason) {
-			if why != crawl.NoTarget && why != crawl.ParentListing {
+			switch {
+			case l.Kind == fetch.EntryError:
+				a.say("not followed: a link of %s: %s", l.From.Redacted(), fetch.Printable(l.Text))
+			case why != crawl.NoTarget && why != crawl.ParentListing:
 				a.say("not followed: %s: %s", l.URL.Redacted(), why.Text())
 			}
 		}
