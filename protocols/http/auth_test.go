@@ -109,8 +109,8 @@ func digestGuard(algorithm string, newHash func() hash.Hash, qop bool) *guard {
 	return g
 }
 
-// provide responds to each challenge with the next password, and records the challenges.
-func provide(got *[]fetch.Challenge, passwords ...string) fetch.Credentials {
+// credentials responds to each challenge with the next password, and records the challenges.
+func credentials(got *[]fetch.Challenge, passwords ...string) fetch.Credentials {
 	return fetch.CredentialsFunc(func(_ context.Context, ch fetch.Challenge) (fetch.Credential, error) {
 		*got = append(*got, ch)
 		if ch.Attempt > len(passwords) {
@@ -134,7 +134,7 @@ func TestAuthentication(t *testing.T) {
 			g := newGuard()
 			u := serve(t, g.ServeHTTP)
 			var asked []fetch.Challenge
-			c := newClient(t, &fetch.Options{Credentials: provide(&asked, "pa:ss")}, urlhttp.Options{})
+			c := newClient(t, &fetch.Options{Credentials: credentials(&asked, "pa:ss")}, urlhttp.Options{})
 			for i, path := range []string{"/d/a?b=c|d", "/d/b", "/d/e/f"} {
 				drive.Gets(t, c, u+path, "welcome")
 				if n := g.asked(); n != i+2 {
@@ -178,23 +178,23 @@ func TestSecondAttempt(t *testing.T) {
 	t.Parallel()
 	var asked []fetch.Challenge
 	g := basicGuard()
-	c := newClient(t, &fetch.Options{Credentials: provide(&asked, "no", "pa:ss")}, urlhttp.Options{})
+	c := newClient(t, &fetch.Options{Credentials: credentials(&asked, "no", "pa:ss")}, urlhttp.Options{})
 	if body, err := drive.Get(t, c, serve(t, g.ServeHTTP)); err != nil || body != "welcome" || len(asked) != 2 || g.asked() != 3 {
 		t.Errorf("%q, %v after %+v", body, err, asked)
 	}
 	asked = nil
 	g = basicGuard()
-	stubborn := fetch.CredentialsFunc(func(context.Context, fetch.Challenge) (fetch.Credential, error) {
+	samePassword := fetch.CredentialsFunc(func(context.Context, fetch.Challenge) (fetch.Credential, error) {
 		return fetch.Credential{User: "me", Password: "no"}, nil
 	})
-	c = newClient(t, &fetch.Options{Credentials: stubborn}, urlhttp.Options{})
+	c = newClient(t, &fetch.Options{Credentials: samePassword}, urlhttp.Options{})
 	if _, err := drive.Get(t, c, serve(t, g.ServeHTTP)); !errors.Is(err, fetch.ErrAuth) || g.asked() != 2 {
 		t.Errorf("%v after %d requests; want a refused password to be sent once", err, g.asked())
 	}
 }
 
-// TestAttemptsAreBounded checks a server that accepts no login, and one whose nonce is always stale.
-func TestAttemptsAreBounded(t *testing.T) {
+// TestMaxAttempts checks a server that accepts no login, and one whose nonce is always stale.
+func TestMaxAttempts(t *testing.T) {
 	t.Parallel()
 	for name, challenge := range map[string]string{
 		"never satisfied": `Basic realm="the realm"`,
@@ -212,13 +212,13 @@ func TestAttemptsAreBounded(t *testing.T) {
 	}
 }
 
-// TestLoginThatWasRevoked checks that credentials are requested again when a cached login is
+// TestRevokedLogin checks that credentials are requested again when a cached login is
 // refused.
-func TestLoginThatWasRevoked(t *testing.T) {
+func TestRevokedLogin(t *testing.T) {
 	t.Parallel()
 	var asked []fetch.Challenge
 	g := basicGuard()
-	c := newClient(t, &fetch.Options{Credentials: provide(&asked, "pa:ss", "new")}, urlhttp.Options{})
+	c := newClient(t, &fetch.Options{Credentials: credentials(&asked, "pa:ss", "new")}, urlhttp.Options{})
 	u := serve(t, g.ServeHTTP)
 	drive.MustGet(t, c, u)
 	g.check = func(_ *http.Request, answer string) bool { return answer == "Basic bWU6bmV3" }
@@ -253,7 +253,7 @@ func testNonceExpires(t *testing.T, stale string, want int) {
 	}
 	next()
 	var asked []fetch.Challenge
-	c := newClient(t, &fetch.Options{Credentials: provide(&asked, "pa:ss")}, urlhttp.Options{})
+	c := newClient(t, &fetch.Options{Credentials: credentials(&asked, "pa:ss")}, urlhttp.Options{})
 	u := serve(t, g.ServeHTTP)
 	for range 2 {
 		drive.Gets(t, c, u, "welcome")
@@ -286,8 +286,8 @@ func TestOwnAuthorization(t *testing.T) {
 	}
 }
 
-// through returns a client that uses a proxy.
-func through(t testing.TB, proxy string, o *fetch.Options, more ...fetch.Loader) *fetch.Client {
+// proxyClient returns a client that uses a proxy.
+func proxyClient(t testing.TB, proxy string, o *fetch.Options, more ...fetch.Loader) *fetch.Client {
 	t.Helper()
 	p := uri.MustParse(proxy)
 	o.Proxy = func(uri.URI) (uri.URI, error) { return p, nil }
@@ -311,7 +311,7 @@ func TestRelay(t *testing.T) {
 	}
 	for _, proto := range []string{"", "http/1.1", "h2"} {
 		srv := newServer(t, h, proto)
-		c := through(t, strings.Replace(srv.URL, "//", "//pu:ppw@", 1), &fetch.Options{TLS: trust(srv)}, ftp)
+		c := proxyClient(t, strings.Replace(srv.URL, "//", "//pu:ppw@", 1), &fetch.Options{TLS: trust(srv)}, ftp)
 		tests := []struct{ url, target, host string }{
 			{"http://h.example/a?b#c", "http://h.example/a?b", "h.example"},
 			{"http://u:pw@h.example:8080/a", "http://h.example:8080/a", "h.example:8080"},
@@ -342,7 +342,7 @@ func TestProxyAuthentication(t *testing.T) {
 	basic.status = http.StatusProxyAuthRequired
 	for name, g := range map[string]*guard{"digest": digest, "basic": basic} {
 		proxy := serve(t, g.ServeHTTP)
-		c := through(t, strings.Replace(proxy, "//", "//me:pa%3Ass@", 1), &fetch.Options{})
+		c := proxyClient(t, strings.Replace(proxy, "//", "//me:pa%3Ass@", 1), &fetch.Options{})
 		for range 2 {
 			if body, err := drive.Get(t, c, "http://h.example/x"); err != nil || body != "welcome" {
 				t.Errorf("%s: %q, %v", name, body, err)
@@ -351,23 +351,23 @@ func TestProxyAuthentication(t *testing.T) {
 		if want := map[string]int{"digest": 3, "basic": 2}[name]; g.asked() != want {
 			t.Errorf("%s: %d requests, want %d", name, g.asked(), want)
 		}
-		_, err := drive.Get(t, through(t, strings.Replace(proxy, "//", "//me:secret@", 1), &fetch.Options{}), "http://h.example/x")
+		_, err := drive.Get(t, proxyClient(t, strings.Replace(proxy, "//", "//me:secret@", 1), &fetch.Options{}), "http://h.example/x")
 		if e := asError(t, err); e.Code != fetch.ErrAuth || e.Reply.Code != 407 || strings.Contains(e.Error(), "secret") {
 			t.Errorf("%s, wrong password: %v", name, err)
 		}
-		_, err = drive.Get(t, through(t, proxy, &fetch.Options{}), "http://h.example/x")
+		_, err = drive.Get(t, proxyClient(t, proxy, &fetch.Options{}), "http://h.example/x")
 		if e := asError(t, err); e.Code != fetch.ErrAuth || !strings.Contains(e.Hint, "proxy") {
 			t.Errorf("%s, no password: %v (hint %q)", name, err, e.Hint)
 		}
 	}
 }
 
-// TestProxyAndServerAsk checks a proxy and a server that both request a login.
-func TestProxyAndServerAsk(t *testing.T) {
+// TestProxyAndServerLogin checks a proxy and a server that both request a login.
+func TestProxyAndServerLogin(t *testing.T) {
 	t.Parallel()
 	server, proxy := basicGuard(), digestGuard("MD5", md5.New, true)
 	proxy.status = http.StatusProxyAuthRequired
-	c := through(t, strings.Replace(serve(t, func(w http.ResponseWriter, r *http.Request) {
+	c := proxyClient(t, strings.Replace(serve(t, func(w http.ResponseWriter, r *http.Request) {
 		if proxy.check(r, r.Header.Get("Proxy-Authorization")) {
 			server.ServeHTTP(w, r)
 			return

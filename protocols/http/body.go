@@ -25,37 +25,37 @@ const smallBuffer = 16 << 10
 // A responseBody is a body as transferred, before decoding. Reads fail when the context of the
 // exchange is done, or if nothing is received for the idle timeout.
 type responseBody struct {
-	driver   *opener
-	closings int64 // value of opener.closings when the body began
-	ctx      context.Context
-	cancel   context.CancelCauseFunc
-	src      io.ReadCloser
-	plain    *plainConn // the connection below src, if reads can be diverted; else nil
-	http2    bool
-	small    bool // it fits into smallBuffer
-	idle     time.Duration
-	timer    *time.Timer
-	once     func(error) error // see target.once
-	failed   bool
-	closed   atomic.Bool
+	driver     *opener
+	closings   int64 // value of opener.closings when the body began
+	ctx        context.Context
+	cancel     context.CancelCauseFunc
+	src        io.ReadCloser
+	plain      *plainConn // the connection below src, if reads can be diverted; else nil
+	http2      bool
+	small      bool // it fits into smallBuffer
+	idle       time.Duration
+	timer      *time.Timer
+	clearRetry func(error) error // see target.once
+	failed     bool
+	closed     atomic.Bool
 }
 
 func newBody(ex *exchange) *responseBody {
 	b := &responseBody{driver: ex.driver, closings: ex.driver.closings.Load(), ctx: ex.ctx, cancel: ex.cancel,
-		src: ex.resp.Body, http2: ex.resp.ProtoMajor == 2, idle: ex.driver.env.Timeouts().Idle, once: ex.target.once}
+		src: ex.resp.Body, http2: ex.resp.ProtoMajor == 2, idle: ex.driver.env.Timeouts().Idle, clearRetry: ex.target.clearRetry}
 	b.small = ex.resp.ContentLength >= 0 && ex.resp.ContentLength < smallBuffer
 	if ex.resp.ContentLength >= spliceLeast {
 		b.plain = ex.plain
 	}
 	if b.idle > 0 {
-		b.timer = time.AfterFunc(b.idle, b.starve)
+		b.timer = time.AfterFunc(b.idle, b.expire)
 		b.timer.Stop()
 	}
 	return b
 }
 
-// starve cancels a body that has received nothing for the idle timeout.
-func (b *responseBody) starve() {
+// expire cancels a body that has received nothing for the idle timeout.
+func (b *responseBody) expire() {
 	b.cancel(&driver.Error{Code: driver.ErrNetwork, Retry: true, Err: fmt.Errorf("nothing received for %v", b.idle)})
 }
 
@@ -76,7 +76,7 @@ func (b *responseBody) Read(p []byte) (int, error) {
 // ended translates an error of net/http and notes a failure.
 func (b *responseBody) ended(err error) error {
 	if err = b.explain(err); err != io.EOF {
-		err = b.once(err)
+		err = b.clearRetry(err)
 	}
 	b.failed = err != io.EOF
 	return err

@@ -214,7 +214,7 @@ func TestCanceled(t *testing.T) {
 	}
 }
 
-func TestNobodyListens(t *testing.T) {
+func TestConnectionRefused(t *testing.T) {
 	t.Parallel()
 	drive.Fails(t, newClient(t, &fetch.Options{Policy: &fetch.Policy{AllowPorts: []uint16{1}}}, urlhttp.Options{}), "http://127.0.0.1:1/", fetch.ErrNetwork)
 }

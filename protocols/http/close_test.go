@@ -15,9 +15,9 @@ import (
 	urlhttp "github.com/urlget/urlget/protocols/http"
 )
 
-// TestBodyOutlivesClient reads a body after the client is closed. The connection ends with the
+// TestBodyAfterClientClose reads a body after the client is closed. The connection ends with the
 // body.
-func TestBodyOutlivesClient(t *testing.T) {
+func TestBodyAfterClientClose(t *testing.T) {
 	t.Parallel()
 	for _, http2 := range []bool{false, true} {
 		closed := make(chan struct{}, 1)
@@ -105,9 +105,9 @@ func (c *readConn) Read(p []byte) (int, error) {
 	return c.Conn.Read(p)
 }
 
-// TestClosedBodiesAreInterrupted closes bodies while another goroutine reads them. That is not a
+// TestCloseInterruptsRead closes bodies while another goroutine reads them. That is not a
 // network failure, for which another try would help.
-func TestClosedBodiesAreInterrupted(t *testing.T) {
+func TestCloseInterruptsRead(t *testing.T) {
 	t.Parallel()
 	const ok = "HTTP/1.1 200 OK\r\n"
 	for name, answer := range map[string]string{

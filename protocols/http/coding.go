@@ -98,12 +98,12 @@ func (d *decoder) Close() error {
 
 // A layer removes one coding. It is set up by the first Read, because an empty body has no coding.
 type layer struct {
-	src    *bufio.Reader
-	coding string
-	owner  *decoder
-	r      io.Reader
-	taken  int   // bytes read since the last decoded byte
-	err    error // from the source; decoders may hide it
+	src     *bufio.Reader
+	coding  string
+	owner   *decoder
+	r       io.Reader
+	pending int   // bytes read since the last decoded byte
+	err     error // from the source; decoders may hide it
 }
 
 // maxEmptyCoding limits the encoded bytes that produce no content, in bytes: empty blocks, members
@@ -118,13 +118,13 @@ type countingReader struct {
 
 func (b *countingReader) Read(p []byte) (int, error) {
 	l := b.layer
-	if l.taken > maxEmptyCoding {
+	if l.pending > maxEmptyCoding {
 		l.err = &driver.Error{Code: driver.ErrProtocol,
 			Err: fmt.Errorf("more than %d bytes of the %s coding without content", maxEmptyCoding, l.coding)}
 		return 0, l.err
 	}
 	n, err := b.r.Read(p)
-	l.taken += n
+	l.pending += n
 	if err != io.EOF {
 		l.err = err
 	}
@@ -142,7 +142,7 @@ func (l *layer) Read(p []byte) (int, error) {
 	}
 	n, err := l.r.Read(p)
 	if n > 0 {
-		l.taken = 0
+		l.pending = 0
 	}
 	switch {
 	case err == io.EOF:

@@ -101,8 +101,8 @@ func TestStackedCodings(t *testing.T) {
 	}
 }
 
-// TestCodingNotAskedFor checks that an unrequested coding is not removed.
-func TestCodingNotAskedFor(t *testing.T) {
+// TestUnrequestedCoding checks that an unrequested coding is not removed.
+func TestUnrequestedCoding(t *testing.T) {
 	t.Parallel()
 	coded := encode(t, "gzip", []byte("content"))
 	u := serveCoded(t, "gzip", coded)
@@ -119,9 +119,9 @@ func TestCodingNotAskedFor(t *testing.T) {
 	}
 }
 
-// TestMoreThanAnnounced checks bodies that exceed Content-Length or the range. The client must not
+// TestSurplusBytes checks bodies that exceed Content-Length or the range. The client must not
 // return the surplus.
-func TestMoreThanAnnounced(t *testing.T) {
+func TestSurplusBytes(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 100_000)
 	o := &fetch.Options{Policy: &fetch.Policy{MaxSize: 50_000}}
@@ -198,8 +198,8 @@ func TestCodingsWithoutContent(t *testing.T) {
 	}
 }
 
-// TestBombs limits decoded content, for Read and WriteTo.
-func TestBombs(t *testing.T) {
+// TestDecompressionBombs limits decoded content, for Read and WriteTo.
+func TestDecompressionBombs(t *testing.T) {
 	t.Parallel()
 	bomb := make([]byte, 8<<20)
 	c := newClient(t, &fetch.Options{Policy: &fetch.Policy{MaxSize: 1 << 20}}, urlhttp.Options{Compressed: true})

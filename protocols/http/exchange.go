@@ -145,8 +145,8 @@ func failure(ctx context.Context, err error) error {
 // where net/http detected it. These errors have no types.
 func notHTTP(err error) error {
 	for _, what := range []string{"malformed HTTP response ", "malformed HTTP status code ", "malformed HTTP version "} {
-		if _, said, ok := strings.Cut(err.Error(), what); ok {
-			return fmt.Errorf("the server does not speak HTTP: it sent %s", said)
+		if _, rest, ok := strings.Cut(err.Error(), what); ok {
+			return fmt.Errorf("the server does not speak HTTP: it sent %s", rest)
 		}
 	}
 	if _, line, ok := strings.Cut(err.Error(), "malformed MIME header line: "); ok {
@@ -155,8 +155,8 @@ func notHTTP(err error) error {
 			return fmt.Errorf("the header field %s has a control character", name) // the value may be a secret
 		}
 	}
-	if _, said, ok := strings.Cut(err.Error(), "bad Content-Length "); ok {
-		return fmt.Errorf("invalid Content-Length: %s", said)
+	if _, rest, ok := strings.Cut(err.Error(), "bad Content-Length "); ok {
+		return fmt.Errorf("invalid Content-Length: %s", rest)
 	}
 	if strings.Contains(err.Error(), "readLoopPeekFailLocked") { // data arrived before a request
 		return errors.New("the server does not speak HTTP: it sent data before the request")

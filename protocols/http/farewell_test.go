@@ -14,24 +14,24 @@ import (
 	urlhttp "github.com/urlget/urlget/protocols/http"
 )
 
-// TestTLSClosedWithoutFarewell ends TLS connections at the end of a body. Only a self-delimited
+// TestTLSWithoutCloseNotify ends TLS connections at the end of a body. Only a self-delimited
 // body is then complete (RFC 9112, section 9.8).
-func TestTLSClosedWithoutFarewell(t *testing.T) {
+func TestTLSWithoutCloseNotify(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name, answer string
-		farewell     bool
+		closeNotify  bool
 		coded        bool
 		code         fetch.Code
 	}{
-		{name: "no length, close_notify", answer: "HTTP/1.1 200 OK\r\n\r\nabc", farewell: true},
+		{name: "no length, close_notify", answer: "HTTP/1.1 200 OK\r\n\r\nabc", closeNotify: true},
 		{name: "no length, cut", answer: "HTTP/1.1 200 OK\r\n\r\nabc", code: fetch.ErrTruncated},
 		{name: "HTTP/1.0, cut", answer: "HTTP/1.0 200 OK\r\n\r\nabc", code: fetch.ErrTruncated},
 		{name: "nothing but a head, cut", answer: "HTTP/1.0 200 OK\r\n\r\n", code: fetch.ErrTruncated},
 		{name: "coded, cut", answer: "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n" + string(encode(t, "gzip", []byte("abc"))),
 			coded: true, code: fetch.ErrTruncated},
 		{name: "coded, close_notify", answer: "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n" + string(encode(t, "gzip", []byte("abc"))),
-			coded: true, farewell: true},
+			coded: true, closeNotify: true},
 		{name: "a length, cut", answer: "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc"},
 		{name: "chunks, cut", answer: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n"},
 		{name: "chunks without the last, cut", answer: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n",
@@ -41,13 +41,13 @@ func TestTLSClosedWithoutFarewell(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			u := accepting(t, func(raw net.Conn) {
+			u := serveConns(t, func(raw net.Conn) {
 				conn := tls.Server(raw, serverTLS)
 				if !readRequest(conn) {
 					return
 				}
 				io.WriteString(conn, tt.answer)
-				if tt.farewell {
+				if tt.closeNotify {
 					conn.Close()
 				}
 			})

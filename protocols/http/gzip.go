@@ -14,11 +14,11 @@ import (
 // A gzipReader decodes gzip (RFC 1952): all members up to the end of its source. It accepts header
 // fields of any length, while compress/gzip refuses those above 512 bytes.
 type gzipReader struct {
-	src    *bufio.Reader
-	flate  io.Reader // nil before the first member
-	within bool      // a member
-	sum    hash.Hash32
-	size   uint32 // of the decoded member, modulo 2^32
+	src      *bufio.Reader
+	flate    io.Reader // nil before the first member
+	inMember bool      // a member
+	sum      hash.Hash32
+	size     uint32 // of the decoded member, modulo 2^32
 }
 
 var (
@@ -42,7 +42,7 @@ func newGzipReader(src *bufio.Reader) *gzipReader {
 // Read implements io.Reader. It returns io.EOF only after a complete member.
 func (z *gzipReader) Read(p []byte) (int, error) {
 	for {
-		if !z.within {
+		if !z.inMember {
 			if err := z.begin(); err != nil {
 				return 0, err
 			}
@@ -66,7 +66,7 @@ func (z *gzipReader) begin() error {
 		return noEOF(err)
 	}
 	z.sum.Reset()
-	z.size, z.within = 0, true
+	z.size, z.inMember = 0, true
 	if z.flate == nil {
 		z.flate = flate.NewReader(z.src)
 		return nil
@@ -76,7 +76,7 @@ func (z *gzipReader) begin() error {
 
 // end checks the trailer of a member. It returns io.EOF after the last member.
 func (z *gzipReader) end() error {
-	z.within = false
+	z.inMember = false
 	var tail [8]byte
 	if _, err := io.ReadFull(z.src, tail[:]); err != nil {
 		return noEOF(err)

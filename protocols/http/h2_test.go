@@ -44,7 +44,7 @@ func frames(t testing.TB, serve func(p *peer, stream uint32) bool) (rawURL strin
 	serverTLS, clientTLS := servers.Certificate()
 	serverTLS.NextProtos = []string{"h2"}
 	conns = new(atomic.Int64)
-	u := accepting(t, func(raw net.Conn) {
+	u := serveConns(t, func(raw net.Conn) {
 		conn := tls.Server(raw, serverTLS)
 		if _, err := io.ReadFull(conn, make([]byte, len(http2.ClientPreface))); err != nil {
 			return

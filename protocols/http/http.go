@@ -53,8 +53,8 @@ const (
 
 // overTCP reports whether HTTP/1.1 and HTTP/2 are offered for https.
 func (p Protocols) overTCP() (http1, http2 bool) {
-	either := p&(HTTP1|HTTP2) == 0
-	return either || p&HTTP1 != 0, either || p&HTTP2 != 0
+	unset := p&(HTTP1|HTTP2) == 0
+	return unset || p&HTTP1 != 0, unset || p&HTTP2 != 0
 }
 
 // Load registers the driver with its defaults.
@@ -138,7 +138,7 @@ func (d *opener) exchange(ctx context.Context, req *driver.Request, method strin
 	for {
 		ex, err := d.send(ctx, req, t, auth, rec)
 		if err != nil {
-			return nil, t.once(err)
+			return nil, t.clearRetry(err)
 		}
 		again, err := ex.challenged(ctx, auth)
 		if err != nil {

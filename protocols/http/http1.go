@@ -33,8 +33,8 @@ func newHTTP1(d *opener) *http1 {
 	})}
 }
 
-// takes reports whether h can send req.
-func (h *http1) takes(req *http.Request) bool {
+// canSend reports whether h can send req.
+func (h *http1) canSend(req *http.Request) bool {
 	return req.URL.Scheme == "http" && (req.Body == nil || req.Body == http.NoBody)
 }
 
@@ -150,7 +150,7 @@ func (x *http1Exchange) do(req *http.Request) (*http.Response, error) {
 	}
 	c.left, c.sent = maxHeader, false
 	failed := c.write(req)
-	if failed != nil && (x.lost || !isCut(failed)) {
+	if failed != nil && (x.lost || !isClosedByPeer(failed)) {
 		return nil, failed
 	}
 	// A server that has not read the complete request may send the reason.
@@ -171,7 +171,7 @@ func (x *http1Exchange) do(req *http.Request) (*http.Response, error) {
 	if x.lease.Reused && resp.StatusCode == http.StatusRequestTimeout && resp.Close && isRepeatable(req) {
 		// The server closed the idle connection when this request arrived.
 		x.lost = true
-		return nil, errNoLongerWaited
+		return nil, errIdleClosed
 	}
 	c.left = math.MaxInt64
 	x.keep = failed == nil && !resp.Close && !req.Close && resp.StatusCode >= 200
@@ -183,10 +183,10 @@ func (x *http1Exchange) do(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-var errNoLongerWaited = errors.New("the server closed the idle connection")
+var errIdleClosed = errors.New("the server closed the idle connection")
 
-// isCut reports whether a write failed because the peer closed the connection.
-func isCut(err error) bool {
+// isClosedByPeer reports whether a write failed because the peer closed the connection.
+func isClosedByPeer(err error) bool {
 	return errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET)
 }
 

@@ -19,22 +19,22 @@ import (
 	urlhttp "github.com/urlget/urlget/protocols/http"
 )
 
-// TestConnectionsAreKept sends two requests and counts connections and requests.
-func TestConnectionsAreKept(t *testing.T) {
+// TestConnectionReuse sends two requests and counts connections and requests.
+func TestConnectionReuse(t *testing.T) {
 	t.Parallel()
 	const (
 		ok    = "HTTP/1.1 200 OK\r\n"
 		whole = ok + "Content-Length: 2\r\n\r\nab"
 
-		gaveUp = "HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
-		stays  = "HTTP/1.0 200 OK\r\nConnection: Keep-Alive\r\nContent-Length: 2\r\n\r\nab"
+		timeoutResponse = "HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
+		keepAlive       = "HTTP/1.0 200 OK\r\nConnection: Keep-Alive\r\nContent-Length: 2\r\n\r\nab"
 	)
 	tests := []struct {
 		name         string
 		op           fetch.Op
 		method       string
 		answers      []string // responses on each connection, which is then closed; "" closes it without a response
-		early        bool     // the body of the first response is closed before its end
+		closeEarly   bool     // the body of the first response is closed before its end
 		conns, asked int32
 		lost         fetch.Code // error class of the second request, "" if there is a response
 	}{
@@ -45,7 +45,7 @@ func TestConnectionsAreKept(t *testing.T) {
 		{name: "content of no bytes", answers: []string{ok + "Content-Length: 0\r\n\r\n", whole, whole}, conns: 1, asked: 2},
 		{name: "no content for HEAD", op: fetch.OpStat, answers: []string{ok + "Content-Length: 2\r\n\r\n", ok + "Content-Length: 2\r\n\r\n", whole}, conns: 1, asked: 2},
 		{name: "an error page", answers: []string{"HTTP/1.1 404 No\r\nContent-Length: 2\r\n\r\nab", whole, whole}, conns: 1, asked: 2},
-		{name: "a body that is left", answers: []string{whole, whole, whole}, early: true, conns: 2, asked: 2},
+		{name: "a body that is left", answers: []string{whole, whole, whole}, closeEarly: true, conns: 2, asked: 2},
 		{name: "a server that says that it will close", answers: []string{ok + "Connection: close\r\nContent-Length: 2\r\n\r\nab", whole, whole}, conns: 2, asked: 2},
 		{name: "HTTP/1.0", answers: []string{"HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nab", whole, whole}, conns: 2, asked: 2},
 		{name: "more than was announced", answers: []string{whole + "c", whole, whole}, conns: 2, asked: 2},
@@ -53,19 +53,19 @@ func TestConnectionsAreKept(t *testing.T) {
 		{name: "a server that closes without a word", answers: []string{whole}, conns: 2, asked: 2},
 		{name: "a server that closes when it is asked", answers: []string{whole, ""}, conns: 2, asked: 3},
 		{name: "a server that closes within its answer", answers: []string{whole, "HTTP/1.1 2"}, conns: 1, asked: 2, lost: fetch.ErrProtocol},
-		{name: "a server that gives up waiting when it is asked", answers: []string{whole, gaveUp}, conns: 2, asked: 3},
-		{name: "HTTP/1.0 that stays", answers: []string{stays, stays, stays}, conns: 1, asked: 2},
+		{name: "a server that gives up waiting when it is asked", answers: []string{whole, timeoutResponse}, conns: 2, asked: 3},
+		{name: "HTTP/1.0 that stays", answers: []string{keepAlive, keepAlive, keepAlive}, conns: 1, asked: 2},
 		{name: "a length twice", answers: []string{ok + "Content-Length: 2\r\nContent-Length: 2\r\n\r\nab", whole, whole}, conns: 1, asked: 2},
 		{name: "a length besides chunks", answers: []string{ok + "Content-Length: 9\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n0\r\n\r\n", whole, whole}, conns: 1, asked: 2},
 		{name: "a server that will close, among others", answers: []string{ok + "Connection: x, Close\r\nConnection: keep-alive\r\nContent-Length: 2\r\n\r\nab", whole, whole}, conns: 2, asked: 2},
-		{name: "what cannot be asked twice is refused", method: "PATCH", answers: []string{whole, gaveUp}, conns: 1, asked: 2, lost: fetch.ErrBusy},
+		{name: "what cannot be asked twice is refused", method: "PATCH", answers: []string{whole, timeoutResponse}, conns: 1, asked: 2, lost: fetch.ErrBusy},
 		{name: "what cannot be asked twice", method: "PATCH", answers: []string{whole, ""}, conns: 1, asked: 2, lost: fetch.ErrNetwork},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			var conns, asked atomic.Int32
-			u := accepting(t, func(conn net.Conn) {
+			u := serveConns(t, func(conn net.Conn) {
 				conns.Add(1)
 				r := bufio.NewReader(conn)
 				for _, answer := range tt.answers {
@@ -80,7 +80,7 @@ func TestConnectionsAreKept(t *testing.T) {
 			req := &fetch.Request{URL: uri.MustParse(u + "/"), Op: tt.op, Method: tt.method}
 			resp, err := c.Do(t.Context(), req)
 			if err == nil {
-				if !tt.early {
+				if !tt.closeEarly {
 					_, err = io.Copy(io.Discard, resp.Body)
 				}
 				resp.Body.Close()
@@ -99,14 +99,14 @@ func TestConnectionsAreKept(t *testing.T) {
 	}
 }
 
-// TestAnswersThatNobodyAskedFor sends responses on an idle connection. The client must not use them as
+// TestUnsolicitedResponses sends responses on an idle connection. The client must not use them as
 // the response to the next request.
-func TestAnswersThatNobodyAskedFor(t *testing.T) {
+func TestUnsolicitedResponses(t *testing.T) {
 	t.Parallel()
 	for _, unasked := range []string{"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nxy", "HTTP/1.1 408 Request Timeout\r\n\r\n", "\r\n"} {
 		idle, sent := make(chan struct{}), make(chan struct{})
 		var conns atomic.Int32
-		u := accepting(t, func(conn net.Conn) {
+		u := serveConns(t, func(conn net.Conn) {
 			first := conns.Add(1) == 1
 			if _, err := http.ReadRequest(bufio.NewReader(conn)); err != nil {
 				return
@@ -148,9 +148,9 @@ func (c *brittleConn) Write(p []byte) (int, error) {
 	return n, syscall.ECONNRESET
 }
 
-// TestRequestsThatWereNotSent checks that the client retries a request on another connection if it
+// TestUnsentRequests checks that the client retries a request on another connection if it
 // could not be written.
-func TestRequestsThatWereNotSent(t *testing.T) {
+func TestUnsentRequests(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name, method string
@@ -193,14 +193,14 @@ func TestRequestsThatWereNotSent(t *testing.T) {
 	}
 }
 
-// TestAnswersToHalfARequest checks a server that refuses a long request before it has read all of it,
+// TestEarlyRefusals checks a server that refuses a long request before it has read all of it,
 // and closes the connection.
-func TestAnswersToHalfARequest(t *testing.T) {
+func TestEarlyRefusals(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS != "linux" {
 		t.Skip("what came before a reset may be lost")
 	}
-	u := accepting(t, func(conn net.Conn) {
+	u := serveConns(t, func(conn net.Conn) {
 		io.ReadFull(conn, make([]byte, 1<<10))
 		io.WriteString(conn, "HTTP/1.1 431 Too Large\r\nContent-Length: 0\r\n\r\n")
 	})
@@ -211,12 +211,12 @@ func TestAnswersToHalfARequest(t *testing.T) {
 	}
 }
 
-// TestConnectionsWithMoreAreClosed sends data after a response. The client must close the connection.
-func TestConnectionsWithMoreAreClosed(t *testing.T) {
+// TestDataAfterResponse sends data after a response. The client must close the connection.
+func TestDataAfterResponse(t *testing.T) {
 	t.Parallel()
 	for _, answer := range []string{"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nabc", "HTTP/1.1 204 No Content\r\n\r\nabc"} {
 		closed := make(chan struct{})
-		u := answering(t, func(conn net.Conn) {
+		u := respondWith(t, func(conn net.Conn) {
 			io.WriteString(conn, answer)
 			io.Copy(io.Discard, conn)
 			close(closed)

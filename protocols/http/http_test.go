@@ -109,7 +109,7 @@ func serve(t testing.TB, h http.HandlerFunc) string {
 // connection unless hold is set.
 func raw(t testing.TB, answer string, hold bool) string {
 	t.Helper()
-	return answering(t, func(conn net.Conn) {
+	return respondWith(t, func(conn net.Conn) {
 		io.WriteString(conn, answer)
 		if hold {
 			io.Copy(io.Discard, conn)
@@ -117,11 +117,11 @@ func raw(t testing.TB, answer string, hold bool) string {
 	})
 }
 
-// answering starts a server that calls answer for each connection after the blank line of a
+// respondWith starts a server that calls answer for each connection after the blank line of a
 // request. The connection is closed afterwards.
-func answering(t testing.TB, answer func(net.Conn)) string {
+func respondWith(t testing.TB, answer func(net.Conn)) string {
 	t.Helper()
-	return accepting(t, func(conn net.Conn) {
+	return serveConns(t, func(conn net.Conn) {
 		if readRequest(conn) {
 			answer(conn)
 		}
@@ -133,8 +133,8 @@ func readRequest(conn net.Conn) bool {
 	return err == nil
 }
 
-// accepting starts a server that calls serve for each connection and closes it afterwards.
-func accepting(t testing.TB, serve func(net.Conn)) string {
+// serveConns starts a server that calls serve for each connection and closes it afterwards.
+func serveConns(t testing.TB, serve func(net.Conn)) string {
 	t.Helper()
 	return servers.Start(t, servers.Config{Scheme: "http"}, func(c *servers.Conn) { serve(c.NetConn()) }).URL
 }
@@ -194,7 +194,7 @@ func TestRequestFields(t *testing.T) {
 	}
 }
 
-func TestFieldsThatCannotBeSent(t *testing.T) {
+func TestInvalidFields(t *testing.T) {
 	t.Parallel()
 	u := serve(t, func(w http.ResponseWriter, r *http.Request) { t.Error("something was sent") })
 	for _, h := range []map[string][]string{

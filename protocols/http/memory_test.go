@@ -50,7 +50,7 @@ func TestMemory(t *testing.T) {
 	field := "X-Y: " + strings.Repeat("y", 4000) + "\r\n"
 	flood := func(begin, piece string) func(testing.TB) (string, *fetch.Options) {
 		return func(t testing.TB) (string, *fetch.Options) {
-			return answering(t, func(conn net.Conn) {
+			return respondWith(t, func(conn net.Conn) {
 				if _, err := io.WriteString(conn, begin); err != nil {
 					return
 				}

@@ -29,7 +29,7 @@ func (ex *exchange) partial() (*driver.Response, error) {
 	}
 	length := part.last - part.first + 1
 	switch sent := ex.target.header.Get("If-Range"); {
-	case len(ex.req.Ranges) == 0 && !part.serves(want), len(ex.req.Ranges) > 0 && !slices.ContainsFunc(ex.req.Ranges, part.begins):
+	case len(ex.req.Ranges) == 0 && !part.serves(want), len(ex.req.Ranges) > 0 && !slices.ContainsFunc(ex.req.Ranges, part.mayBegin):
 		return nil, ex.fail(driver.ErrProtocol, "the server sent bytes %d to %d, not the requested range", part.first, part.last)
 	case ex.resp.ContentLength >= 0 && ex.resp.ContentLength != length:
 		return nil, ex.fail(driver.ErrProtocol, "Content-Length is %d, but the range has %d bytes", ex.resp.ContentLength, length)
@@ -52,9 +52,9 @@ func (r contentRange) serves(want driver.Range) bool {
 	return r.first == want.Offset && (want.Length == 0 || length <= want.Length)
 }
 
-// begins reports whether r may be one of several requested ranges. It may cover more than one,
+// mayBegin reports whether r may be one of several requested ranges. It may cover more than one,
 // because servers merge ranges.
-func (r contentRange) begins(one driver.Range) bool { return one.Offset < 0 || r.first == one.Offset }
+func (r contentRange) mayBegin(one driver.Range) bool { return one.Offset < 0 || r.first == one.Offset }
 
 var errContentRange = errors.New("malformed Content-Range")
 

@@ -73,8 +73,8 @@ func TestPartialContent(t *testing.T) {
 	}
 }
 
-// TestTheLastBytes requests the end of a resource from valid and invalid servers.
-func TestTheLastBytes(t *testing.T) {
+// TestLastBytes requests the end of a resource from valid and invalid servers.
+func TestLastBytes(t *testing.T) {
 	t.Parallel()
 	const part = "HTTP/1.1 206 Partial Content\r\n"
 	tests := []struct {
@@ -115,7 +115,7 @@ func TestSeveralRanges(t *testing.T) {
 	}
 	for _, tt := range tests {
 		var sent string
-		u := accepting(t, func(conn net.Conn) {
+		u := serveConns(t, func(conn net.Conn) {
 			if r, err := http.ReadRequest(bufio.NewReader(conn)); err == nil {
 				sent = r.Header.Get("Range")
 				io.WriteString(conn, tt.answer)

@@ -25,10 +25,10 @@ type claimedConn struct {
 
 func (c claimedConn) RemoteAddr() net.Addr { return c.peer }
 
-// TestAPublicPageStaysPublic uses a host with a public web server and, on another port, a private one,
+// TestPrivateServerOnPublicHost uses a host with a public web server and, on another port, a private one,
 // as the operator of a name server can arrange. The user's own request to the private server does not
 // make it accessible from the public page, with new or reused connections.
-func TestAPublicPageStaysPublic(t *testing.T) {
+func TestPrivateServerOnPublicHost(t *testing.T) {
 	t.Parallel()
 	for _, proto := range []string{"", "http/1.1", "h2"} {
 		t.Run("over "+proto, func(t *testing.T) {
@@ -87,13 +87,13 @@ func TestAPublicPageStaysPublic(t *testing.T) {
 	}
 }
 
-// TestLoginsAreForWhatTheUserNamed follows a link from another origin to a server with a cached login.
+// TestLoginsAreNotUsedForForeignLinks follows a link from another origin to a server with a cached login.
 // The client must not use the login for the link or for redirects within the server.
-func TestLoginsAreForWhatTheUserNamed(t *testing.T) {
+func TestLoginsAreNotUsedForForeignLinks(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
 	var seen []string
-	vault := serve(t, func(w http.ResponseWriter, r *http.Request) {
+	protected := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		mu.Lock()
 		seen = append(seen, r.URL.Path+" "+r.Header.Get("Authorization"))
 		mu.Unlock()
@@ -105,8 +105,8 @@ func TestLoginsAreForWhatTheUserNamed(t *testing.T) {
 			w.WriteHeader(http.StatusUnauthorized)
 		}
 	})
-	evil := serve(t, func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Location", vault+r.URL.Path)
+	attacker := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Location", protected+r.URL.Path)
 		w.WriteHeader(http.StatusFound)
 	})
 	// Credentials as netrc provides them.
@@ -117,7 +117,7 @@ func TestLoginsAreForWhatTheUserNamed(t *testing.T) {
 		return fetch.Credential{User: "me", Password: "pa:ss"}, nil
 	})
 	c := newClient(t, &fetch.Options{Credentials: own}, urlhttp.Options{})
-	for _, u := range []string{vault + "/vault", vault + "/hop", vault + "/vault"} {
+	for _, u := range []string{protected + "/vault", protected + "/hop", protected + "/vault"} {
 		drive.MustGet(t, c, u)
 	}
 	mu.Lock()
@@ -127,7 +127,7 @@ func TestLoginsAreForWhatTheUserNamed(t *testing.T) {
 	seen = nil
 	mu.Unlock()
 	for _, path := range []string{"/vault", "/hop"} {
-		drive.Fails(t, c, evil+path, fetch.ErrAuth)
+		drive.Fails(t, c, attacker+path, fetch.ErrAuth)
 	}
 	mu.Lock()
 	defer mu.Unlock()
@@ -138,9 +138,9 @@ func TestLoginsAreForWhatTheUserNamed(t *testing.T) {
 	}
 }
 
-// TestTheHostFieldStaysWithItsOrigin sends a Host field with an inner host and is redirected to
+// TestHostFieldAfterRedirect sends a Host field with an inner host and is redirected to
 // another origin.
-func TestTheHostFieldStaysWithItsOrigin(t *testing.T) {
+func TestHostFieldAfterRedirect(t *testing.T) {
 	t.Parallel()
 	var got []string
 	second := serve(t, func(_ http.ResponseWriter, r *http.Request) { got = append(got, r.Host) })

@@ -114,7 +114,7 @@ func TestRecordedLogin(t *testing.T) {
 			g.ServeHTTP(w, r)
 		}), proto)
 		for _, pad := range []int{0, 16000, 16220, 16240, 16250, 16260, 16270, 16280, 16290, 16384, 40000} {
-			c, rec := recording(t, fetch.Options{TLS: trust(s), Credentials: provide(new([]fetch.Challenge), password)}, urlhttp.Options{})
+			c, rec := recording(t, fetch.Options{TLS: trust(s), Credentials: credentials(new([]fetch.Challenge), password)}, urlhttp.Options{})
 			u := uri.MustParse(s.URL + "/x")
 			// The fields are sent in alphabetical order.
 			h := textproto.MIMEHeader{"A-Long-Field": {strings.Repeat("a", pad)}, "X-Api-Key": {"s3cr3t-Key"}}
@@ -152,7 +152,7 @@ func TestRecordedURLForAProxy(t *testing.T) {
 	asked := make(chan string, 1)
 	proxy := serve(t, func(w http.ResponseWriter, r *http.Request) { asked <- r.RequestURI })
 	rec := &fetchtest.Recording{}
-	c := through(t, proxy, &fetch.Options{Recorder: rec}, func(_ driver.Env, reg *driver.Registry) {
+	c := proxyClient(t, proxy, &fetch.Options{Recorder: rec}, func(_ driver.Env, reg *driver.Registry) {
 		reg.Register(fetch.Scheme{Name: "ftp", Port: 21, Ops: []fetch.Op{fetch.OpGet}, ForwardProxy: true, Driver: driver.DriverFunc(nil)})
 	})
 	drive.MustGet(t, c, "ftp://joe:s3cr3t@h.example/x")
@@ -170,7 +170,7 @@ func TestInternationalHostForAProxy(t *testing.T) {
 	t.Parallel()
 	asked := make(chan string, 1)
 	proxy := serve(t, func(w http.ResponseWriter, r *http.Request) { asked <- r.RequestURI })
-	c := through(t, proxy, &fetch.Options{}, func(_ driver.Env, reg *driver.Registry) {
+	c := proxyClient(t, proxy, &fetch.Options{}, func(_ driver.Env, reg *driver.Registry) {
 		reg.Register(fetch.Scheme{Name: "ftp", Port: 21, Ops: []fetch.Op{fetch.OpGet}, ForwardProxy: true, Driver: driver.DriverFunc(nil)})
 	})
 	for url, want := range map[string]string{
@@ -186,7 +186,7 @@ func TestInternationalHostForAProxy(t *testing.T) {
 	}
 }
 
-func TestRecordedStatThatTakesTwoRequests(t *testing.T) {
+func TestRecordedStatWithTwoRequests(t *testing.T) {
 	t.Parallel()
 	url := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodHead {

@@ -98,8 +98,8 @@ func TestRedirectLoop(t *testing.T) {
 	}
 }
 
-// TestRedirectKeepsSecretsHome checks the fields that another origin receives.
-func TestRedirectKeepsSecretsHome(t *testing.T) {
+// TestRedirectSecrets checks the fields that another origin receives.
+func TestRedirectSecrets(t *testing.T) {
 	t.Parallel()
 	var got http.Header
 	other := serve(t, func(w http.ResponseWriter, r *http.Request) { got = r.Header })

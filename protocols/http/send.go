@@ -41,9 +41,9 @@ func isIdempotent(method string) bool {
 	return isSafe(method) || method == http.MethodPut || method == http.MethodDelete
 }
 
-// once clears Retry in an error about the connection, if the server may have performed a request
+// clearRetry clears Retry in an error about the connection, if the server may have performed a request
 // that is not idempotent. Errors with a status are not changed: the server knows what it did.
-func (t *target) once(err error) error {
+func (t *target) clearRetry(err error) error {
 	if isIdempotent(t.method) || t.unsent || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}

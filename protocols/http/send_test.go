@@ -26,15 +26,15 @@ func of(text string) func() (io.ReadCloser, error) {
 	return func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(text)), nil }
 }
 
-// told is a handler that responds with a description of the request.
-func told(w http.ResponseWriter, r *http.Request) {
+// describeRequest is a handler that responds with a description of the request.
+func describeRequest(w http.ResponseWriter, r *http.Request) {
 	content, err := io.ReadAll(r.Body)
 	fmt.Fprintf(w, "%s %s %d %v %q %v", r.Method, r.URL.Path, r.ContentLength, r.TransferEncoding, content, err)
 }
 
-func TestWhatIsSent(t *testing.T) {
+func TestRequests(t *testing.T) {
 	t.Parallel()
-	plain := serve(t, told)
+	plain := serve(t, describeRequest)
 	tests := []struct {
 		name string
 		req  fetch.Request
@@ -74,7 +74,7 @@ func TestWhatIsSent(t *testing.T) {
 func redirecting(w http.ResponseWriter, r *http.Request) {
 	var status int
 	if _, err := fmt.Sscanf(r.URL.Path, "/%d", &status); err != nil {
-		told(w, r)
+		describeRequest(w, r)
 		return
 	}
 	io.Copy(io.Discard, r.Body)
@@ -82,7 +82,7 @@ func redirecting(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(status)
 }
 
-func TestRedirectsOfWhatWasSent(t *testing.T) {
+func TestRedirectedUploads(t *testing.T) {
 	t.Parallel()
 	u := serve(t, redirecting)
 	c := newClient(t, nil, urlhttp.Options{})
@@ -121,7 +121,7 @@ func TestLoginsAndBodies(t *testing.T) {
 				w.WriteHeader(http.StatusUnauthorized)
 				return
 			}
-			told(w, r)
+			describeRequest(w, r)
 		})
 		u = strings.Replace(u, "//", "//joe:secret@", 1)
 		c := newClient(t, nil, urlhttp.Options{})
@@ -137,11 +137,11 @@ func TestLoginsAndBodies(t *testing.T) {
 	}
 }
 
-// TestDoneTwiceIsNotDone checks that a request with unknown outcome is not repeated unless it is
-// idempotent.
-func TestDoneTwiceIsNotDone(t *testing.T) {
+// TestNonIdempotentRequestsAreNotRetried checks that a request with unknown outcome is not repeated
+// unless it is idempotent.
+func TestNonIdempotentRequestsAreNotRetried(t *testing.T) {
 	t.Parallel()
-	breaks := answering(t, func(net.Conn) {})
+	breaks := respondWith(t, func(net.Conn) {})
 	cut := raw(t, "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nabc", false)
 	busy := raw(t, "HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n", false)
 	tests := []struct {
@@ -193,13 +193,13 @@ func (b *slowBody) Close() error {
 func TestSlowUploads(t *testing.T) {
 	t.Parallel()
 	const limit = 2 * time.Second
-	u := serve(t, told)
+	u := serve(t, describeRequest)
 	c := newClient(t, &fetch.Options{Timeouts: fetch.Timeouts{Reply: limit, Idle: limit}}, urlhttp.Options{})
 	body := &slowBody{time.NewTicker(limit / 20), 25}
 	if got, _, err := drive.Do(t, c, &fetch.Request{URL: uri.MustParse(u + "/"), Body: body}); !strings.Contains(got, strings.Repeat("x", 25)) {
 		t.Errorf("%s, %v", got, err)
 	}
-	silent := accepting(t, func(conn net.Conn) { io.Copy(io.Discard, conn) })
+	silent := serveConns(t, func(conn net.Conn) { io.Copy(io.Discard, conn) })
 	c = newClient(t, &fetch.Options{Timeouts: fetch.Timeouts{Reply: limit / 10, Idle: limit}}, urlhttp.Options{})
 	_, _, err := drive.Do(t, c, &fetch.Request{URL: uri.MustParse(silent + "/"), GetBody: of("x"), ContentLength: 1})
 	if fetch.CodeOf(err) != fetch.ErrNetwork || !strings.Contains(err.Error(), "no complete response") {
@@ -207,29 +207,29 @@ func TestSlowUploads(t *testing.T) {
 	}
 }
 
-// TestCookiesOfOthers checks that unsafe requests by other origins have no cookies.
-func TestCookiesOfOthers(t *testing.T) {
+// TestCrossSiteCookies checks that unsafe requests by other origins have no cookies.
+func TestCrossSiteCookies(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
 	var got []string
-	bank := serve(t, func(w http.ResponseWriter, r *http.Request) {
+	victim := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		mu.Lock()
 		defer mu.Unlock()
 		got = append(got, r.Method+" "+r.Header.Get("Cookie"))
 		http.SetCookie(w, &http.Cookie{Name: "id", Value: "1"})
 	})
-	thief := serve(t, func(w http.ResponseWriter, r *http.Request) {
+	attacker := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		io.Copy(io.Discard, r.Body)
-		w.Header().Set("Location", strings.Replace(bank, "127.0.0.1", "localhost", 1)+"/")
+		w.Header().Set("Location", strings.Replace(victim, "127.0.0.1", "localhost", 1)+"/")
 		w.WriteHeader(http.StatusTemporaryRedirect)
 	})
-	bank = strings.Replace(bank, "127.0.0.1", "localhost", 1)
+	victim = strings.Replace(victim, "127.0.0.1", "localhost", 1)
 	c := newClient(t, nil, urlhttp.Options{})
 	for _, req := range []*fetch.Request{
-		{URL: uri.MustParse(bank + "/")},
-		{URL: uri.MustParse(bank + "/"), GetBody: of("x")},
-		{URL: uri.MustParse(thief + "/")},
-		{URL: uri.MustParse(thief + "/"), GetBody: of("x"), Header: textproto.MIMEHeader{"Cookie": {"own=1"}}},
+		{URL: uri.MustParse(victim + "/")},
+		{URL: uri.MustParse(victim + "/"), GetBody: of("x")},
+		{URL: uri.MustParse(attacker + "/")},
+		{URL: uri.MustParse(attacker + "/"), GetBody: of("x"), Header: textproto.MIMEHeader{"Cookie": {"own=1"}}},
 	} {
 		if _, _, err := drive.Do(t, c, req); err != nil {
 			t.Fatal(err)
@@ -240,12 +240,12 @@ func TestCookiesOfOthers(t *testing.T) {
 	}
 }
 
-// TestUploadsThatFail checks that an error of the body is reported and that the upload looks
+// TestFailingUploads checks that an error of the body is reported and that the upload looks
 // incomplete.
-func TestUploadsThatFail(t *testing.T) {
+func TestFailingUploads(t *testing.T) {
 	t.Parallel()
 	for _, proto := range []string{"", "h2"} {
-		srv := newServer(t, http.HandlerFunc(told), proto)
+		srv := newServer(t, http.HandlerFunc(describeRequest), proto)
 		c := newClient(t, &fetch.Options{TLS: trust(srv)}, urlhttp.Options{})
 		u := uri.MustParse(srv.URL + "/")
 		broken := io.NopCloser(io.MultiReader(strings.NewReader("abc"), errReader{}))

@@ -31,7 +31,7 @@ var standIns = sync.Pool{New: func() any { return new([spliceMost]byte) }}
 type diversion struct {
 	standIn *[spliceMost]byte
 	w       io.Writer
-	moved   int64
+	spliced int64
 }
 
 // A plainConn is a connection without TLS whose reads can be diverted.
@@ -48,7 +48,7 @@ func (c *plainConn) Read(p []byte) (int, error) {
 		return c.Conn.Read(p)
 	}
 	n, err := c.Conn.WriteAvailable(d.w, int64(len(p)))
-	d.moved += n
+	d.spliced += n
 	return int(n), err
 }
 
@@ -70,9 +70,9 @@ func (b *responseBody) splice(w io.Writer) (int64, error) {
 	defer c.to.CompareAndSwap(d, nil) // the connection may serve another body already
 	var written int64
 	for {
-		before := d.moved
+		before := d.spliced
 		n, err := b.src.Read(d.standIn[:])
-		if d.moved > before {
+		if d.spliced > before {
 			written += int64(n)
 		} else if n > 0 { // buffered by net/http
 			m, werr := w.Write(d.standIn[:n])

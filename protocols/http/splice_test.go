@@ -49,7 +49,7 @@ var large = func() []byte {
 	return b.Bytes()
 }()
 
-func TestKernelMovesContentToFiles(t *testing.T) {
+func TestSplice(t *testing.T) {
 	t.Parallel()
 	root := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
@@ -64,10 +64,10 @@ func TestKernelMovesContentToFiles(t *testing.T) {
 	})
 	c := drive.Client(t, &fetch.Options{}, urlhttp.Load)
 	for _, tt := range []struct {
-		path  string
-		from  int64
-		want  []byte
-		moved bool
+		path    string
+		from    int64
+		want    []byte
+		spliced bool
 	}{
 		{"/whole", 0, large, true},
 		{"/small", 0, []byte("small"), false},
@@ -88,16 +88,16 @@ func TestKernelMovesContentToFiles(t *testing.T) {
 		if err != nil || n != int64(len(tt.want)) || !bytes.Equal(got, tt.want) {
 			t.Errorf("%s: %d bytes copied, %d in the file, %v; want %d", tt.path, n, len(got), err, len(tt.want))
 		}
-		if (f.asked > 0) != tt.moved {
+		if (f.asked > 0) != tt.spliced {
 			t.Errorf("%s: the kernel was asked %d times", tt.path, f.asked)
 		}
 	}
 }
 
-func TestWhatTheKernelMovesMayFail(t *testing.T) {
+func TestSpliceFailures(t *testing.T) {
 	t.Parallel()
 	head := fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n", len(large))
-	patience := &fetch.Options{Timeouts: fetch.Timeouts{Idle: 200 * time.Millisecond, Reply: 10 * time.Second}}
+	timeouts := &fetch.Options{Timeouts: fetch.Timeouts{Idle: 200 * time.Millisecond, Reply: 10 * time.Second}}
 	for _, tt := range []struct {
 		name   string
 		answer func(net.Conn)
@@ -114,12 +114,12 @@ func TestWhatTheKernelMovesMayFail(t *testing.T) {
 		{"nothing more comes", func(c net.Conn) {
 			io.WriteString(c, head+string(large[:2_000_000]))
 			io.Copy(io.Discard, c)
-		}, patience, fetch.ErrNetwork, ""},
+		}, timeouts, fetch.ErrNetwork, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			c := drive.Client(t, tt.opts, urlhttp.Load)
-			resp, err := c.Get(t.Context(), answering(t, tt.answer)+"/")
+			resp, err := c.Get(t.Context(), respondWith(t, tt.answer)+"/")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -137,8 +137,8 @@ func TestWhatTheKernelMovesMayFail(t *testing.T) {
 	}
 }
 
-// TestKernelCannotMoveToAFullDevice expects the error of the file, not of the network.
-func TestKernelCannotMoveToAFullDevice(t *testing.T) {
+// TestSpliceToFullDevice expects the error of the file, not of the network.
+func TestSpliceToFullDevice(t *testing.T) {
 	t.Parallel()
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
 	if err != nil {

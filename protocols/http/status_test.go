@@ -74,14 +74,14 @@ func TestStatus(t *testing.T) {
 
 func TestRetryAfter(t *testing.T) {
 	t.Parallel()
-	soon := time.Now().Add(90 * time.Second).UTC().Format(http.TimeFormat)
+	retryDate := time.Now().Add(90 * time.Second).UTC().Format(http.TimeFormat)
 	tests := []struct {
 		value    string
 		min, max time.Duration
 	}{
 		{"120", 120 * time.Second, 120 * time.Second},
 		{" 0 ", 0, 0},
-		{soon, 60 * time.Second, 90 * time.Second},
+		{retryDate, 60 * time.Second, 90 * time.Second},
 		{"Tue, 15 Nov 1994 12:45:26 GMT", 0, 0},
 		{"18446744073709551615", 24 * time.Hour, 366 * 24 * time.Hour},
 		{"99999999999999999999999999", 0, 0},

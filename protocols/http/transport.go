@@ -43,7 +43,7 @@ func (d *opener) roundTripper() http.RoundTripper {
 type overTCP struct{ d *opener }
 
 func (t overTCP) RoundTrip(req *http.Request) (*http.Response, error) {
-	if t.d.http1.takes(req) {
+	if t.d.http1.canSend(req) {
 		return t.d.http1.RoundTrip(req)
 	}
 	return t.d.transport(req.Context()).RoundTrip(req)

@@ -13,9 +13,9 @@ import (
 	urlhttp "github.com/urlget/urlget/protocols/http"
 )
 
-// TestUploadsThatStandStillEnd checks a server that responds to pings without opening the window, so
+// TestStalledUploads checks a server that responds to pings without opening the window, so
 // that the connection is not idle. Slow progress and a slow source of the body are not errors.
-func TestUploadsThatStandStillEnd(t *testing.T) {
+func TestStalledUploads(t *testing.T) {
 	t.Parallel()
 	const (
 		idle  = 2 * time.Second

@@ -145,7 +145,7 @@ func TestWaitsEnd(t *testing.T) {
 	for name, tt := range plain {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			check(t, answering(t, func(conn net.Conn) {
+			check(t, respondWith(t, func(conn net.Conn) {
 				io.WriteString(conn, tt.begin)
 				drip(conn, step, tt.pieces...)
 			}), &fetch.Options{})
@@ -160,10 +160,10 @@ func TestWaitsEnd(t *testing.T) {
 	}
 }
 
-// TestProgressIsNoSilence reads a body that arrives slowly but steadily.
-func TestProgressIsNoSilence(t *testing.T) {
+// TestSlowProgress reads a body that arrives slowly but steadily.
+func TestSlowProgress(t *testing.T) {
 	t.Parallel()
-	u := answering(t, func(conn net.Conn) {
+	u := respondWith(t, func(conn net.Conn) {
 		io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 25\r\n\r\n")
 		tick := time.NewTicker(100 * time.Millisecond)
 		defer tick.Stop()
@@ -176,8 +176,8 @@ func TestProgressIsNoSilence(t *testing.T) {
 	drive.Gets(t, c, u, strings.Repeat("x", 25))
 }
 
-// TestServersThatLetGo counts the connections that a client opens to a server that closes each.
-func TestServersThatLetGo(t *testing.T) {
+// TestClosingServers counts the connections that a client opens to a server that closes each.
+func TestClosingServers(t *testing.T) {
 	t.Parallel()
 	rawURL, o, conns := frames(t, func(p *peer, _ uint32) bool {
 		p.WriteGoAway(0, http2.ErrCodeNo, nil)

@@ -146,7 +146,7 @@ func TestBytes(t *testing.T) {
 	}
 }
 
-func TestHowASessionEnds(t *testing.T) {
+func TestCloseStatuses(t *testing.T) {
 	t.Parallel()
 	for code, want := range map[websocket.StatusCode]fetch.Code{
 		1000: "", 1001: fetch.ErrServer, 1002: fetch.ErrProtocol, 1003: fetch.ErrRefused, 1005: "", 1007: fetch.ErrProtocol,
@@ -184,13 +184,13 @@ func TestHowASessionEnds(t *testing.T) {
 	}
 }
 
-// TestWhatCameIsKeptWhenNothingCanBeSent checks that a received message can be read after a write has
+// TestReceivedMessagesSurviveWriteErrors checks that a received message can be read after a write has
 // failed. The server sends a message, closes the session and disconnects.
-func TestWhatCameIsKeptWhenNothingCanBeSent(t *testing.T) {
+func TestReceivedMessagesSurviveWriteErrors(t *testing.T) {
 	t.Parallel()
-	told := make(chan struct{})
+	reset := make(chan struct{})
 	u := start(t, func(w http.ResponseWriter, r *http.Request) {
-		c, err := websocket.Accept(&hijacker{ResponseWriter: w, after: "\x81\x05first\x81\x04last\x88\x02\x03\xe8", gone: told}, r, nil)
+		c, err := websocket.Accept(&hijacker{ResponseWriter: w, after: "\x81\x05first\x81\x04last\x88\x02\x03\xe8", gone: reset}, r, nil)
 		if err == nil {
 			c.CloseNow()
 		}
@@ -199,7 +199,7 @@ func TestWhatCameIsKeptWhenNothingCanBeSent(t *testing.T) {
 	if m, err := s.Receive(); string(m.Data) != "first" || err != nil {
 		t.Fatalf("%q, %v", m.Data, err)
 	}
-	close(told)
+	close(reset)
 	for s.Send(fetch.Message{Text: true, Data: []byte("x")}) == nil {
 	}
 	if m, err := s.Receive(); string(m.Data) != "last" || err != nil {
@@ -257,9 +257,9 @@ func TestHandshakes(t *testing.T) {
 	}
 }
 
-// TestRefusalsThatDoNotEnd checks that a refusal with an endless body is reported with the part of the
+// TestEndlessRefusals checks that a refusal with an endless body is reported with the part of the
 // body that was received.
-func TestRefusalsThatDoNotEnd(t *testing.T) {
+func TestEndlessRefusals(t *testing.T) {
 	t.Parallel()
 	u := start(t, func(w http.ResponseWriter, _ *http.Request) {
 		c, _, err := w.(http.Hijacker).Hijack()
@@ -280,10 +280,10 @@ func TestRefusalsThatDoNotEnd(t *testing.T) {
 	}
 }
 
-func TestWhatIsAsked(t *testing.T) {
+func TestHandshakeRequest(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
-	var asked http.Header
+	var received http.Header
 	var target string
 	u := start(t, func(w http.ResponseWriter, r *http.Request) {
 		if user, password, _ := r.BasicAuth(); user != "joe" || password != "secret" {
@@ -293,7 +293,7 @@ func TestWhatIsAsked(t *testing.T) {
 			return
 		}
 		mu.Lock()
-		asked, target = r.Header.Clone(), r.RequestURI
+		received, target = r.Header.Clone(), r.RequestURI
 		mu.Unlock()
 		c, err := websocket.Accept(w, r, &websocket.AcceptOptions{Subprotocols: []string{"chat.v2"}})
 		if err == nil {
@@ -310,9 +310,9 @@ func TestWhatIsAsked(t *testing.T) {
 	defer resp.Body.Close()
 	mu.Lock()
 	defer mu.Unlock()
-	if target != "/a%20b?q=%2F" || asked.Get("X-Mine") != "yes" || asked.Get("Cookie") != "a=b" || asked.Get("Origin") != "" ||
+	if target != "/a%20b?q=%2F" || received.Get("X-Mine") != "yes" || received.Get("Cookie") != "a=b" || received.Get("Origin") != "" ||
 		resp.Header.Get("Sec-WebSocket-Protocol") != "chat.v2" || resp.Kind != fetch.KindSession || resp.Framing != driver.FramedByProtocol {
-		t.Errorf("%s %v: %+v", target, asked, resp.Meta)
+		t.Errorf("%s %v: %+v", target, received, resp.Meta)
 	}
 }
 
@@ -320,9 +320,9 @@ func TestWhatIsAsked(t *testing.T) {
 func TestSecretsAreNotRecorded(t *testing.T) {
 	t.Parallel()
 	names := []string{"Authorization", "Proxy-Authorization", "Cookie", "X-Api-Key", "Private-Token"}
-	asked := make(chan http.Header, 1)
+	received := make(chan http.Header, 1)
 	u := start(t, func(w http.ResponseWriter, r *http.Request) {
-		asked <- r.Header.Clone()
+		received <- r.Header.Clone()
 		w.WriteHeader(http.StatusNotFound)
 	})
 	var mu sync.Mutex
@@ -342,7 +342,7 @@ func TestSecretsAreNotRecorded(t *testing.T) {
 	if !errors.Is(err, fetch.ErrNotFound) {
 		t.Fatal(err)
 	}
-	got := <-asked
+	got := <-received
 	for _, name := range names {
 		if got.Get(name) != "secret of "+name || strings.Contains(sent.String(), "secret of "+name) {
 			t.Errorf("%s: the server got %q, and recorded was\n%s", name, got.Get(name), sent.String())
@@ -350,7 +350,7 @@ func TestSecretsAreNotRecorded(t *testing.T) {
 	}
 }
 
-func TestPasswordsAreTriedThreeTimes(t *testing.T) {
+func TestThreeLogins(t *testing.T) {
 	t.Parallel()
 	var tried atomic.Int32
 	u := start(t, func(w http.ResponseWriter, r *http.Request) {
@@ -368,7 +368,7 @@ func TestPasswordsAreTriedThreeTimes(t *testing.T) {
 	}
 }
 
-func TestRefusesBeforeAsking(t *testing.T) {
+func TestInvalidRequests(t *testing.T) {
 	t.Parallel()
 	c := drive.Client(t, &fetch.Options{Policy: &fetch.Policy{AllowPorts: []uint16{1}}}, ws.Load)
 	for _, tt := range []struct {
@@ -394,10 +394,10 @@ func TestRefusesBeforeAsking(t *testing.T) {
 // TestClose checks that Close does not wait and that the server receives a close frame.
 func TestClose(t *testing.T) {
 	t.Parallel()
-	told := make(chan error, 1)
+	result := make(chan error, 1)
 	u := serve(t, func(ctx context.Context, c *websocket.Conn) {
 		_, _, err := c.Read(ctx)
-		told <- err
+		result <- err
 	})
 	s := dial(t, drive.Client(t, nil, ws.Load), u)
 	read := make(chan error, 1)
@@ -406,7 +406,7 @@ func TestClose(t *testing.T) {
 		read <- err
 	}()
 	s.Close()
-	if err := <-told; websocket.CloseStatus(err) != websocket.StatusNormalClosure {
+	if err := <-result; websocket.CloseStatus(err) != websocket.StatusNormalClosure {
 		t.Errorf("the server was told %v", err)
 	}
 	if err := <-read; !errors.Is(err, net.ErrClosed) && !errors.Is(err, os.ErrDeadlineExceeded) {

@@ -79,12 +79,12 @@ func (t *transport) roundTrip(req *http.Request, o origin) (*http.Response, erro
 		if trace := httptrace.ContextClientTrace(req.Context()); trace != nil && trace.GotConn != nil {
 			trace.GotConn(httptrace.GotConnInfo{Conn: c.socket, Reused: reused})
 		}
-		resp, err := t.ask(c, req)
+		resp, err := t.roundTripOn(c, req)
 		if err == nil || req.Context().Err() != nil {
 			return resp, err
 		}
 		lost := (*lostError)(nil)
-		if !errors.As(err, &lost) || try == maxTries || !(lost.unseen || reused && isSafe(req.Method)) || !rewind(req) {
+		if !errors.As(err, &lost) || try == maxTries || !(lost.unprocessed || reused && isSafe(req.Method)) || !rewind(req) {
 			return nil, err
 		}
 		t.pool.retire(c)

@@ -171,9 +171,9 @@ func TestLossInMidBody(t *testing.T) {
 	}
 }
 
-// TestCutOffWithoutALength ends a stream within a frame, which quic-go reports as complete. The
+// TestTruncatedWithoutLength ends a stream within a frame, which quic-go reports as complete. The
 // framing of the response is therefore unverifiable.
-func TestCutOffWithoutALength(t *testing.T) {
+func TestTruncatedWithoutLength(t *testing.T) {
 	t.Parallel()
 	for name, answer := range map[string][][]byte{
 		"frame":             {head(":status", "200"), data("abcdef")[:4]},
@@ -321,8 +321,8 @@ func TestRejectedRequests(t *testing.T) {
 	drive.Gets(t, newClient(t, nil), rawURL, "connection 2")
 }
 
-// TestServersThatLetGo checks that the number of tries is limited if a server rejects every request.
-func TestServersThatLetGo(t *testing.T) {
+// TestRejectingServers checks that the number of tries is limited if a server rejects every request.
+func TestRejectingServers(t *testing.T) {
 	t.Parallel()
 	var requests atomic.Int64
 	rawURL := frames(t, nil, func(p *peer, s *quic.Stream) {
@@ -342,8 +342,8 @@ func TestVersionFallback(t *testing.T) {
 	drive.Gets(t, newClient(t, nil), rawURL, "HTTP/2.0")
 }
 
-// TestKeptConnectionsThatWereLost checks that idle connections that were lost are replaced.
-func TestKeptConnectionsThatWereLost(t *testing.T) {
+// TestLostIdleConnections checks that idle connections that were lost are replaced.
+func TestLostIdleConnections(t *testing.T) {
 	t.Parallel()
 	asked := make(map[int]int)
 	var mu sync.Mutex
@@ -397,9 +397,9 @@ func TestGoAway(t *testing.T) {
 	t.Error("all requests on a connection that was to end")
 }
 
-// TestGoAwayWithoutAnAnswer sends GOAWAY before the response. Rejected requests are sent again on
+// TestGoAwayBeforeResponse sends GOAWAY before the response. Rejected requests are sent again on
 // another connection; the others fail.
-func TestGoAwayWithoutAnAnswer(t *testing.T) {
+func TestGoAwayBeforeResponse(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		ids  []string                      // stream ids in GOAWAY
@@ -543,8 +543,8 @@ func TestUploadsEndWithTheResponse(t *testing.T) {
 	}
 }
 
-// TestUploadsThatStandStillEnd checks a server that does not open the window but is not silent.
-func TestUploadsThatStandStillEnd(t *testing.T) {
+// TestStalledUploads checks a server that does not open the window but is not silent.
+func TestStalledUploads(t *testing.T) {
 	t.Parallel()
 	rawURL := frames(t, nil, func(*peer, *quic.Stream) {})
 	o := options()
@@ -626,8 +626,8 @@ func TestAltSvc(t *testing.T) {
 	}
 }
 
-// TestTLSHolds checks that servers without a valid certificate are refused as over TCP.
-func TestTLSHolds(t *testing.T) {
+// TestTLSVerification checks that servers without a valid certificate are refused as over TCP.
+func TestTLSVerification(t *testing.T) {
 	t.Parallel()
 	rawURL := serve(t, udp(t), hello)
 	_, trusting := servers.Certificate()
@@ -649,8 +649,8 @@ func TestTLSHolds(t *testing.T) {
 	}
 }
 
-// TestPolicyHolds checks that no QUIC packet is sent to a forbidden address.
-func TestPolicyHolds(t *testing.T) {
+// TestPolicy checks that no QUIC packet is sent to a forbidden address.
+func TestPolicy(t *testing.T) {
 	t.Parallel()
 	socket := udp(t)
 	var mu sync.Mutex
@@ -687,14 +687,14 @@ func TestProxies(t *testing.T) {
 	}
 }
 
-// TestIsToldAndRecorded checks the protocol in responses and records.
-func TestIsToldAndRecorded(t *testing.T) {
+// TestProtocolIsRecorded checks the protocol in responses and records.
+func TestProtocolIsRecorded(t *testing.T) {
 	t.Parallel()
 	rawURL := serve(t, udp(t), hello)
 	var mu sync.Mutex
 	var sent, received, lines strings.Builder
 	o := options()
-	told := protocols(o)
+	protocolsSeen := protocols(o)
 	o.Recorder = fetch.JoinRecorders(o.Recorder, fetch.RecorderFunc(func(context.Context, *fetch.Request) *fetch.Recording {
 		return &fetch.Recording{
 			Sent:     func(_ int, p []byte) { mu.Lock(); defer mu.Unlock(); sent.Write(p) },
@@ -705,8 +705,8 @@ func TestIsToldAndRecorded(t *testing.T) {
 	drive.Gets(t, newClient(t, o), rawURL+"/x", "HTTP/3.0")
 	mu.Lock()
 	defer mu.Unlock()
-	if !slices.Equal(*told, []string{"h3"}) {
-		t.Error(*told)
+	if !slices.Equal(*protocolsSeen, []string{"h3"}) {
+		t.Error(*protocolsSeen)
 	}
 	if s := sent.String(); !strings.HasPrefix(s, "GET /x HTTP/1.1\r\nHost: 127.0.0.1:") {
 		t.Errorf("sent %q", s)

@@ -29,9 +29,9 @@ type exchange struct {
 	end    func()
 }
 
-// ask sends a request over a connection and returns the response when its head is received. The
+// roundTripOn sends a request over a connection and returns the response when its head is received. The
 // connection is released when the response ends.
-func (t *transport) ask(c *conn, req *http.Request) (*http.Response, error) {
+func (t *transport) roundTripOn(c *conn, req *http.Request) (*http.Response, error) {
 	x := new(exchange)
 	x.ctx, x.cancel = context.WithCancelCause(req.Context())
 	x.end = func() { t.ended(c, x) }
@@ -123,9 +123,9 @@ func (u *upload) Close() (err error) {
 
 // A lostError is returned if the connection or the stream ended before a response.
 type lostError struct {
-	unseen   bool // the server did not process the request
-	fallBack bool // the server requires TCP
-	err      *driver.Error
+	unprocessed bool // the server did not process the request
+	fallBack    bool // the server requires TCP
+	err         *driver.Error
 }
 
 func (e *lostError) Error() string { return e.err.Error() }
@@ -141,9 +141,9 @@ func (x *exchange) explain(err error) error {
 	case errors.Is(err, io.EOF), lost(err), !x.wrote.Load():
 		code := remoteCode(err)
 		return &lostError{
-			unseen:   !x.wrote.Load() || code == http3.ErrCodeRequestRejected || code == http3.ErrCodeVersionFallback,
-			fallBack: code == http3.ErrCodeVersionFallback,
-			err:      &driver.Error{Code: driver.ErrNetwork, Retry: true, Err: fmt.Errorf("no response: %w", describe(err))},
+			unprocessed: !x.wrote.Load() || code == http3.ErrCodeRequestRejected || code == http3.ErrCodeVersionFallback,
+			fallBack:    code == http3.ErrCodeVersionFallback,
+			err:         &driver.Error{Code: driver.ErrNetwork, Retry: true, Err: fmt.Errorf("no response: %w", describe(err))},
 		}
 	}
 	return &driver.Error{Code: driver.ErrProtocol, Err: err}
@@ -152,11 +152,11 @@ func (x *exchange) explain(err error) error {
 // lost reports whether the network or a peer ended the stream or the connection.
 func lost(err error) bool {
 	var (
-		h3     *http3.Error
-		quicly *quic.TransportError
-		netErr net.Error // a timeout, or a stateless reset
+		h3           *http3.Error
+		transportErr *quic.TransportError
+		netErr       net.Error // a timeout, or a stateless reset
 	)
-	return errors.As(err, &h3) || errors.As(err, &quicly) || errors.As(err, &netErr) || errors.Is(err, net.ErrClosed)
+	return errors.As(err, &h3) || errors.As(err, &transportErr) || errors.As(err, &netErr) || errors.Is(err, net.ErrClosed)
 }
 
 // remoteCode returns the code with which the server reset a stream or closed the connection, or 0.

@@ -13,8 +13,8 @@ import (
 	"github.com/quic-go/quic-go"
 )
 
-// TestZonesStayHere checks that zones of IPv6 addresses are not sent.
-func TestZonesStayHere(t *testing.T) {
+// TestZonesAreNotSent checks that zones of IPv6 addresses are not sent.
+func TestZonesAreNotSent(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ host, authority, want string }{
 		{"", "[fe80::1%lo]:8443", "[fe80::1]:8443"},
@@ -28,9 +28,9 @@ func TestZonesStayHere(t *testing.T) {
 	}
 }
 
-// TestQuicGoKeepsQuiet checks that quic-go does not log the buffer sizes. It logs once per process,
+// TestQuicGoDoesNotLog checks that quic-go does not log the buffer sizes. It logs once per process,
 // and only without the privilege to force the size, so a child process connects.
-func TestQuicGoKeepsQuiet(t *testing.T) {
+func TestQuicGoDoesNotLog(t *testing.T) {
 	t.Parallel()
 	const child = "URLGET_TEST_CONNECTS"
 	if os.Getenv(child) == "" {
@@ -38,7 +38,7 @@ func TestQuicGoKeepsQuiet(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		cmd := exec.Command(exe, "-test.run=^TestQuicGoKeepsQuiet$")
+		cmd := exec.Command(exe, "-test.run=^TestQuicGoDoesNotLog$")
 		cmd.Env = append(os.Environ(), child+"=1")
 		var written strings.Builder
 		cmd.Stderr = &written
