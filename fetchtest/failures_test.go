@@ -103,7 +103,7 @@ func TestRunFailuresFindsBugs(t *testing.T) {
 	}
 }
 
-func TestRunFailuresAllowsWhatItIsTold(t *testing.T) {
+func TestRunFailuresOptions(t *testing.T) {
 	t.Parallel()
 	s, err := servers.New(servers.Config{Scheme: "x"}, func(c *servers.Conn) {
 		c.ReadLine()

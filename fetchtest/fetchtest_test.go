@@ -16,12 +16,12 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func TestRunPassesARightDriver(t *testing.T) {
+func TestRunPassesACorrectDriver(t *testing.T) {
 	t.Parallel()
 	Run(t, Harness{Start: func(t testing.TB, tree fs.FS) Site { return treeSite(t, tree, "") }})
 }
 
-func TestRunPassesADriverThatSaysWhatItCannot(t *testing.T) {
+func TestRunSkipsUnsupportedCases(t *testing.T) {
 	t.Parallel()
 	for _, bug := range []string{"has no ranges"} {
 		Run(t, Harness{
@@ -32,7 +32,7 @@ func TestRunPassesADriverThatSaysWhatItCannot(t *testing.T) {
 }
 
 // Each broken driver fails only the cases for its bug.
-func TestRunFailsBrokenDrivers(t *testing.T) {
+func TestRunFindsBugs(t *testing.T) {
 	t.Parallel()
 	bodies := []string{"Empty", "OneByte", "Size64K1", "AllBytes"}
 	tests := map[string][]string{
@@ -113,7 +113,7 @@ func runBroken(t *testing.T, bug string, expected []string) (failed []string, te
 	return failed, text
 }
 
-func TestUnknownSkipsAreFound(t *testing.T) {
+func TestUnknownSkips(t *testing.T) {
 	t.Parallel()
 	h := Harness{Skip: map[string]string{"Names": "known", "Nonsense": "unknown"}}
 	if got := h.unknownSkips(); !slices.Equal(got, []string{"Nonsense"}) {
@@ -121,7 +121,7 @@ func TestUnknownSkipsAreFound(t *testing.T) {
 	}
 }
 
-func TestSkippedCasesGiveTheReason(t *testing.T) {
+func TestSkipReasons(t *testing.T) {
 	t.Parallel()
 	for name, ct := range map[string]*caseTest{
 		"declared in Skip":     {h: Harness{Skip: map[string]string{"Cut": "declared in Skip"}}},

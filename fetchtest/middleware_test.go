@@ -113,7 +113,7 @@ func oneAtATime(failures bool) driver.Middleware {
 	}
 }
 
-func TestRunMiddlewareFailsBrokenMiddleware(t *testing.T) {
+func TestRunMiddlewareFindsBugs(t *testing.T) {
 	t.Parallel()
 	var all sync.WaitGroup
 	for bug, tt := range brokenMiddleware {

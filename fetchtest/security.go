@@ -252,12 +252,12 @@ func (c *counter) forget() []*countingConn {
 type countingSocket struct {
 	net.PacketConn
 	countingConn
-	had sync.Map // digests of the datagrams received
+	received sync.Map // digests of the datagrams received
 }
 
 func (c *countingSocket) ReadFrom(p []byte) (int, net.Addr, error) {
 	n, from, err := c.PacketConn.ReadFrom(p)
-	if _, again := c.had.LoadOrStore(sha256.Sum256(p[:n]), true); !again {
+	if _, again := c.received.LoadOrStore(sha256.Sum256(p[:n]), true); !again {
 		c.read.Add(int64(n))
 	}
 	return n, from, err

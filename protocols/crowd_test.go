@@ -11,8 +11,8 @@ import (
 	"github.com/urlget/urlget/fetchtest/servers/tftpd"
 )
 
-// TestManyAtOnce requests the same resource from every server 64 times at once, with one client.
-func TestManyAtOnce(t *testing.T) {
+// TestConcurrentRequests requests the same resource from every server 64 times at once, with one client.
+func TestConcurrentRequests(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("makes thousands of connections")

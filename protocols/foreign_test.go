@@ -73,15 +73,15 @@ var provenances = []struct {
 	{name: "job of a crawl, redirect", redirect: true, untrusted: true, foreign: true},
 }
 
-// A loan is a secret or resource of the user that a driver may use, such as a login or a key.
-type loan struct {
+// A userResource is a secret or resource of the user that a driver may use, such as a login or a key.
+type userResource struct {
 	name    string
 	schemes []string
 	// start returns how to request a URL that needs it.
-	start func(t *testing.T, scheme string) lending
+	start func(t *testing.T, scheme string) userRequest
 }
 
-type lending struct {
+type userRequest struct {
 	url    string
 	op     fetch.Op
 	method string
@@ -94,8 +94,8 @@ type lending struct {
 	hostless bool
 }
 
-// nothing gives the reasons why drivers use no resources of the user, by scheme.
-var nothing = map[string]string{
+// noLoans gives the reasons why drivers use no resources of the user, by scheme.
+var noLoans = map[string]string{
 	"afs": "Local", "file": "Local", "mid": "Local",
 	"data":   "the content is the URL",
 	"mailto": "names only, or Local with mailboxes",
@@ -108,11 +108,11 @@ var nothing = map[string]string{
 	"tn3270": "the session belongs to the terminal",
 }
 
-// TestForeignRequestsUseNothingOfTheUser runs every driver with every provenance: a loan is used if
+// TestForeignRequestsUseNoUserResources runs every driver with every provenance: a loan is used if
 // and only if the request is not foreign.
-func TestForeignRequestsUseNothingOfTheUser(t *testing.T) {
+func TestForeignRequestsUseNoUserResources(t *testing.T) {
 	t.Parallel()
-	for _, l := range loans {
+	for _, l := range userResources {
 		for _, scheme := range l.schemes {
 			t.Run(l.name+"/"+scheme, func(t *testing.T) {
 				t.Parallel()
@@ -133,7 +133,7 @@ func TestForeignRequestsUseNothingOfTheUser(t *testing.T) {
 					} else if p.from != "" {
 						req.From = uri.MustParse(p.from)
 					}
-					c := fetch.New(&o, protocols.With(b.config), lure(b.url))
+					c := fetch.New(&o, protocols.With(b.config), redirector(b.url))
 					content, err := contentOf(t, c, req)
 					c.Close()
 					used := err == nil
@@ -149,31 +149,31 @@ func TestForeignRequestsUseNothingOfTheUser(t *testing.T) {
 	}
 }
 
-// TestEveryDriverHasARowOfWhatItLends fails for a new driver without a row in the table.
-func TestEveryDriverHasARowOfWhatItLends(t *testing.T) {
+// TestEveryDriverHasALoanTest fails for a new driver without a row in the table.
+func TestEveryDriverHasALoanTest(t *testing.T) {
 	t.Parallel()
 	c := fetch.New(nil, protocols.All)
 	defer c.Close()
 	known := make(map[string]bool)
-	for _, l := range loans {
+	for _, l := range userResources {
 		for _, scheme := range l.schemes {
 			known[scheme] = true
 		}
 	}
 	for _, s := range c.Schemes() {
-		_, without := nothing[s.Name]
+		_, without := noLoans[s.Name]
 		switch {
 		case s.State() == driver.StateNamesOnly && !without && !known[s.Name]: // the driver never connects
 		case !known[s.Name] && !without:
 			t.Errorf("%s: say in loans what of the user's its driver may use, or in nothing why it has none", s.Name)
 		case known[s.Name] && without:
 			t.Errorf("%s has a row in loans, and one in nothing", s.Name)
-		case nothing[s.Name] == "Local" && !s.Local:
+		case noLoans[s.Name] == "Local" && !s.Local:
 			t.Errorf("%s is not Local", s.Name)
 		}
 		delete(known, s.Name)
 	}
-	for name := range nothing {
+	for name := range noLoans {
 		if _, ok := c.Scheme(name); !ok {
 			t.Errorf("there is no scheme %s", name)
 		}
@@ -183,8 +183,8 @@ func TestEveryDriverHasARowOfWhatItLends(t *testing.T) {
 	}
 }
 
-// lure returns a loader for a driver that redirects to a URL.
-func lure(to string) fetch.Loader {
+// redirector returns a loader for a driver that redirects to a URL.
+func redirector(to string) fetch.Loader {
 	return func(_ driver.Env, reg *driver.Registry) {
 		reg.Register(fetch.Scheme{Name: "lure", Ops: []fetch.Op{fetch.OpGet, fetch.OpStat, fetch.OpList, fetch.OpDial},
 			Driver: driver.DriverFunc(func(context.Context, *fetch.Request) (*driver.Response, error) {
@@ -237,9 +237,9 @@ func web(t *testing.T) (addr string) {
 	return strings.TrimPrefix(s.URL, "http://")
 }
 
-// letIn reports whether a WebSocket failed for another reason than a login. The server accepts the
+// isLoggedIn reports whether a WebSocket failed for another reason than a login. The server accepts the
 // login but does not implement WebSocket.
-func letIn(_ string, err error) bool { return fetch.CodeOf(err) != fetch.ErrAuth }
+func isLoggedIn(_ string, err error) bool { return fetch.CodeOf(err) != fetch.ErrAuth }
 
 func jar(t *testing.T, addr string) *cookiejar.Jar {
 	j, err := cookiejar.New(nil)
@@ -250,46 +250,46 @@ func jar(t *testing.T, addr string) *cookiejar.Jar {
 	return j
 }
 
-var loans = []loan{
-	{"netrc", []string{"http"}, func(t *testing.T, scheme string) lending {
-		return lending{url: scheme + "://" + web(t) + "/", opts: logins(t)}
+var userResources = []userResource{
+	{"netrc", []string{"http"}, func(t *testing.T, scheme string) userRequest {
+		return userRequest{url: scheme + "://" + web(t) + "/", opts: logins(t)}
 	}},
-	{"netrc", []string{"ws"}, func(t *testing.T, scheme string) lending {
-		return lending{url: scheme + "://" + web(t) + "/", op: fetch.OpDial, opts: logins(t), used: letIn}
+	{"netrc", []string{"ws"}, func(t *testing.T, scheme string) userRequest {
+		return userRequest{url: scheme + "://" + web(t) + "/", op: fetch.OpDial, opts: logins(t), used: isLoggedIn}
 	}},
-	{"cookies that change something", []string{"http"}, func(t *testing.T, scheme string) lending {
+	{"cookies that change something", []string{"http"}, func(t *testing.T, scheme string) userRequest {
 		addr := web(t)
-		return lending{url: scheme + "://" + addr + "/", method: "DELETE", config: protocols.Config{HTTP: &webdriver.Options{Jar: jar(t, addr)}}}
+		return userRequest{url: scheme + "://" + addr + "/", method: "DELETE", config: protocols.Config{HTTP: &webdriver.Options{Jar: jar(t, addr)}}}
 	}},
-	{"cookies", []string{"ws"}, func(t *testing.T, scheme string) lending {
+	{"cookies", []string{"ws"}, func(t *testing.T, scheme string) userRequest {
 		addr := web(t)
-		return lending{url: scheme + "://" + addr + "/", op: fetch.OpDial, config: protocols.Config{WS: &ws.Options{Jar: jar(t, addr)}}, used: letIn}
+		return userRequest{url: scheme + "://" + addr + "/", op: fetch.OpDial, config: protocols.Config{WS: &ws.Options{Jar: jar(t, addr)}}, used: isLoggedIn}
 	}},
-	{"netrc", []string{"ftp"}, func(t *testing.T, scheme string) lending {
+	{"netrc", []string{"ftp"}, func(t *testing.T, scheme string) userRequest {
 		s := ftpd.Start(t, ftpd.Options{Tree: files, Users: map[string]string{"u": "p"}})
-		return lending{url: scheme + "://" + s.Addr + "/pub/a.txt", opts: logins(t)}
+		return userRequest{url: scheme + "://" + s.Addr + "/pub/a.txt", opts: logins(t)}
 	}},
-	{"netrc", []string{"imap"}, func(t *testing.T, scheme string) lending {
+	{"netrc", []string{"imap"}, func(t *testing.T, scheme string) userRequest {
 		s := imapd.Start(t, imapd.Options{User: "u", Password: "p"})
-		return lending{url: scheme + "://" + s.Addr + "/", op: fetch.OpList, opts: logins(t), config: protocols.Config{IMAP: &imap.Options{AllowPlaintext: true}}}
+		return userRequest{url: scheme + "://" + s.Addr + "/", op: fetch.OpList, opts: logins(t), config: protocols.Config{IMAP: &imap.Options{AllowPlaintext: true}}}
 	}},
-	{"netrc", []string{"pop", "pop3"}, func(t *testing.T, scheme string) lending {
+	{"netrc", []string{"pop", "pop3"}, func(t *testing.T, scheme string) userRequest {
 		s := popd.Start(t, popd.Options{User: "u", Password: "p"})
-		return lending{url: scheme + "://" + s.Addr + "/", op: fetch.OpList, opts: logins(t), config: protocols.Config{POP: &pop.Options{AllowPlaintext: true}}}
+		return userRequest{url: scheme + "://" + s.Addr + "/", op: fetch.OpList, opts: logins(t), config: protocols.Config{POP: &pop.Options{AllowPlaintext: true}}}
 	}},
-	{"netrc", []string{"nntp", "news"}, func(t *testing.T, scheme string) lending {
+	{"netrc", []string{"nntp", "news"}, func(t *testing.T, scheme string) userRequest {
 		s := nntpd.Start(t, nntpd.Options{User: "u", Password: "p", Groups: []nntpd.Group{{Name: "g"}}})
-		return lending{url: scheme + "://" + s.Addr + "/g", op: fetch.OpList, opts: logins(t), config: protocols.Config{NNTP: &nntp.Options{AllowPlaintext: true}}}
+		return userRequest{url: scheme + "://" + s.Addr + "/g", op: fetch.OpList, opts: logins(t), config: protocols.Config{NNTP: &nntp.Options{AllowPlaintext: true}}}
 	}},
-	{"netrc", []string{"smb"}, func(t *testing.T, scheme string) lending {
+	{"netrc", []string{"smb"}, func(t *testing.T, scheme string) userRequest {
 		s := smbd.Start(t, smbd.Options{Tree: files, Users: map[string]string{"u": "p"}})
-		return lending{url: scheme + "://" + s.Addr + "/share/pub/a.txt", opts: logins(t)}
+		return userRequest{url: scheme + "://" + s.Addr + "/share/pub/a.txt", opts: logins(t)}
 	}},
-	{"netrc", []string{"sftp", "scp"}, func(t *testing.T, scheme string) lending {
+	{"netrc", []string{"sftp", "scp"}, func(t *testing.T, scheme string) userRequest {
 		s := sftpd.Start(t, sftpd.Options{Tree: files, Users: map[string]string{"u": "p"}})
-		return lending{url: scheme + "://u@" + s.Addr + "/pub/a.txt", opts: logins(t), config: ssHome(t, s, "")}
+		return userRequest{url: scheme + "://u@" + s.Addr + "/pub/a.txt", opts: logins(t), config: ssHome(t, s, "")}
 	}},
-	{"key", []string{"sftp", "scp"}, func(t *testing.T, scheme string) lending {
+	{"key", []string{"sftp", "scp"}, func(t *testing.T, scheme string) userRequest {
 		public, private, _ := ed25519.GenerateKey(rand.Reader)
 		key, err := ssh.NewPublicKey(public)
 		if err != nil {
@@ -300,21 +300,21 @@ var loans = []loan{
 			t.Fatal(err)
 		}
 		s := sftpd.Start(t, sftpd.Options{Tree: files, Keys: []ssh.PublicKey{key}})
-		return lending{url: scheme + "://u@" + s.Addr + "/pub/a.txt", config: ssHome(t, s, string(pem.EncodeToMemory(block)))}
+		return userRequest{url: scheme + "://u@" + s.Addr + "/pub/a.txt", config: ssHome(t, s, string(pem.EncodeToMemory(block)))}
 	}},
-	{"ssh_config", []string{"sftp", "scp"}, func(t *testing.T, scheme string) lending {
+	{"ssh_config", []string{"sftp", "scp"}, func(t *testing.T, scheme string) userRequest {
 		s := sftpd.Start(t, sftpd.Options{Tree: files})
 		_, port, _ := net.SplitHostPort(s.Addr)
 		config := ssHome(t, s, "")
 		config.SFTP.NoConfig, config.SFTP.Config = false, writeFile(t, "config", "Host 127.0.0.2\n\tHostName 127.0.0.1\n\tPort "+port+"\n")
-		return lending{url: scheme + "://u@127.0.0.2/pub/a.txt", config: config}
+		return userRequest{url: scheme + "://u@127.0.0.2/pub/a.txt", config: config}
 	}},
-	{"user", []string{"nfs"}, func(t *testing.T, scheme string) lending {
+	{"user", []string{"nfs"}, func(t *testing.T, scheme string) userRequest {
 		s := nfsd.Start(t, nfsd.Options{Tree: files, Public: ".", Users: []uint32{1234}})
-		return lending{url: scheme + "://" + s.Addr + "/pub/a.txt",
+		return userRequest{url: scheme + "://" + s.Addr + "/pub/a.txt",
 			config: protocols.Config{NFS: &nfs.Options{User: &nfs.User{UID: 1234, GID: 1234}, AnyPort: true}}}
 	}},
-	{"reserved port", []string{"nfs"}, func(t *testing.T, scheme string) lending {
+	{"reserved port", []string{"nfs"}, func(t *testing.T, scheme string) userRequest {
 		var reserved atomic.Bool
 		addr := servers.Start(t, servers.Config{}, func(c *servers.Conn) { reserved.Store(c.NetConn().RemoteAddr().(*net.TCPAddr).Port < 1024) }).Addr
 		l, err := net.ListenTCP("tcp", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1021})
@@ -322,29 +322,29 @@ var loans = []loan{
 			t.Skipf("no reserved ports here: %v", err)
 		}
 		l.Close()
-		return lending{url: scheme + "://" + addr + "/pub/a.txt", used: func(string, error) bool { return reserved.Swap(false) }}
+		return userRequest{url: scheme + "://" + addr + "/pub/a.txt", used: func(string, error) bool { return reserved.Swap(false) }}
 	}},
-	{"mounted files", []string{"nfs"}, func(t *testing.T, scheme string) lending {
+	{"mounted files", []string{"nfs"}, func(t *testing.T, scheme string) userRequest {
 		addr := servers.Start(t, servers.Config{}, func(*servers.Conn) {}).Addr
 		_, port, _ := net.SplitHostPort(addr)
 		file := writeFile(t, "a.txt", "content")
 		mounts := writeFile(t, "mounts", "127.0.0.1:/export "+filepath.Dir(file)+" nfs rw,port="+port+" 0 0\n")
-		return lending{url: scheme + "://" + addr + "/export/a.txt",
+		return userRequest{url: scheme + "://" + addr + "/export/a.txt",
 			config: protocols.Config{Mounted: &mounted.Options{Mounts: mounts}, NFS: &nfs.Options{AnyPort: true}}}
 	}},
-	{"mailboxes", []string{"cid"}, func(t *testing.T, scheme string) lending {
+	{"mailboxes", []string{"cid"}, func(t *testing.T, scheme string) userRequest {
 		mbox := writeFile(t, "mbox", "From a@x Sat Jan  1 00:00:00 2000\nFrom: a@x\nMessage-ID: <m@x>\n"+
 			"Content-Type: multipart/related; boundary=b\n\n--b\nContent-Type: image/png\nContent-ID: <pic@x>\n\ncontent\n--b--\n")
-		return lending{url: "cid:pic@x", hostless: true, config: protocols.Config{Mid: &mid.Options{Mailboxes: []string{mbox}, CacheDir: t.TempDir()}}}
+		return userRequest{url: "cid:pic@x", hostless: true, config: protocols.Config{Mid: &mid.Options{Mailboxes: []string{mbox}, CacheDir: t.TempDir()}}}
 	}},
-	{"client certificate", []string{"https", "wss", "ftps", "gophers", "gemini", "imaps", "pops", "pop3s", "snews", "nntps", "ldaps"}, func(t *testing.T, scheme string) lending {
+	{"client certificate", []string{"https", "wss", "ftps", "gophers", "gemini", "imaps", "pops", "pop3s", "snews", "nntps", "ldaps"}, func(t *testing.T, scheme string) userRequest {
 		server, client := servers.Certificate()
 		server, client = server.Clone(), client.Clone()
 		client.Certificates, server.ClientAuth = server.Certificates, tls.RequestClientCert
-		var presented atomic.Bool
+		var sentCredentials atomic.Bool
 		addr := servers.Start(t, servers.Config{}, func(c *servers.Conn) {
 			if c.StartTLS(server) == nil && len(c.ConnectionState().PeerCertificates) > 0 {
-				presented.Store(true)
+				sentCredentials.Store(true)
 			}
 		}).Addr
 		op, path := fetch.OpGet, "/"
@@ -356,8 +356,8 @@ var loans = []loan{
 		case "snews", "nntps":
 			op, path = fetch.OpList, "/g"
 		}
-		return lending{url: scheme + "://" + addr + path, op: op, opts: fetch.Options{TLS: client},
-			used: func(string, error) bool { return presented.Swap(false) }}
+		return userRequest{url: scheme + "://" + addr + path, op: op, opts: fetch.Options{TLS: client},
+			used: func(string, error) bool { return sentCredentials.Swap(false) }}
 	}},
 }
 

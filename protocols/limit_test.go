@@ -17,8 +17,8 @@ import (
 	"github.com/urlget/urlget/protocols"
 )
 
-// TestListingsHonourTheLimit lists endless directories, menus and newsgroups. MaxSize ends them.
-func TestListingsHonourTheLimit(t *testing.T) {
+// TestListingsObeyMaxSize lists endless directories, menus and newsgroups. MaxSize ends them.
+func TestListingsObeyMaxSize(t *testing.T) {
 	t.Parallel()
 	const limit = 1 << 20
 	tree := fstest.MapFS{}

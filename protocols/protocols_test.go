@@ -22,9 +22,9 @@ const (
 	sectionEnds   = "<!-- end of schemes -->\n"
 )
 
-// TestTheREADMENamesEveryScheme compares the README with the registered schemes, and rewrites its
+// TestREADME compares the README with the registered schemes, and rewrites its
 // section on request.
-func TestTheREADMENamesEveryScheme(t *testing.T) {
+func TestREADME(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile(readme)
 	if err != nil {
@@ -81,8 +81,8 @@ func describe(schemes []fetch.Scheme) string {
 	return b.String()
 }
 
-// TestDefaultPortsAreTheSameInPackageURI checks the ports that package uri knows without a client.
-func TestDefaultPortsAreTheSameInPackageURI(t *testing.T) {
+// TestDefaultPortsMatchPackageURI checks the ports that package uri knows without a client.
+func TestDefaultPortsMatchPackageURI(t *testing.T) {
 	t.Parallel()
 	c := fetch.New(nil, protocols.All)
 	defer c.Close()
@@ -102,7 +102,7 @@ func TestDefaultPortsAreTheSameInPackageURI(t *testing.T) {
 	}
 }
 
-func TestDriversOfTwoClientsAreNotShared(t *testing.T) {
+func TestClientsDoNotShareDrivers(t *testing.T) {
 	t.Parallel()
 	load := protocols.With(protocols.Config{})
 	a, b := fetch.New(nil, load), fetch.New(nil, load)

@@ -381,7 +381,7 @@ func TestFailuresOfOneCommand(t *testing.T) {
 	}
 }
 
-func TestALineWithoutEnd(t *testing.T) {
+func TestEndlessLine(t *testing.T) {
 	t.Parallel()
 	s := ftpd.Start(t, ftpd.Options{})
 	s.Arm(servers.Failure{Fault: servers.Endless, On: servers.Greeting})
@@ -399,7 +399,7 @@ func TestLinesWithoutEnd(t *testing.T) {
 	}
 }
 
-func TestHowOftenRepliesFail(t *testing.T) {
+func TestFailureTimes(t *testing.T) {
 	t.Parallel()
 	for times, want := range map[int]int{0: 1, 1: 1, 2: 2, -1: 3} {
 		s := queryd.Start(t, queryd.Options{Scheme: "whois", Replies: map[string]string{"x": lines}})
@@ -413,7 +413,7 @@ func TestHowOftenRepliesFail(t *testing.T) {
 	}
 }
 
-func TestArmedFailuresCanBeTakenBack(t *testing.T) {
+func TestDisarm(t *testing.T) {
 	t.Parallel()
 	s := queryd.Start(t, queryd.Options{Scheme: "whois", Replies: map[string]string{"x": lines}})
 	s.Fail(servers.Cut)
@@ -423,7 +423,7 @@ func TestArmedFailuresCanBeTakenBack(t *testing.T) {
 	}
 }
 
-func TestFaultsThatAProtocolCannotHave(t *testing.T) {
+func TestUnsupportedFaults(t *testing.T) {
 	t.Parallel()
 	defer func() {
 		if r := fmt.Sprint(recover()); r != "servers: no abort in whois" {
@@ -500,7 +500,7 @@ func TestCloseClientConnections(t *testing.T) {
 	}
 }
 
-func TestAddresses(t *testing.T) {
+func TestListenAddresses(t *testing.T) {
 	t.Parallel()
 	if _, err := queryd.New(queryd.Options{Scheme: "finger", Listen: "127.0.0.1:none"}); !strings.Contains(fmt.Sprint(err), "unknown port") {
 		t.Errorf("a port that is none: %v", err)
@@ -514,7 +514,7 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-func TestLinesOfClientsAreBounded(t *testing.T) {
+func TestMaxClientLine(t *testing.T) {
 	t.Parallel()
 	s := queryd.Start(t, queryd.Options{Scheme: "finger"})
 	conn, err := net.Dial("tcp", s.Addr)

@@ -124,7 +124,7 @@ func script(t *testing.T, commands string) (load fetch.Loader) {
 	return external.With(external.Options{Programs: map[string]string{"x-foo": file, "foo": file}})
 }
 
-func TestWhatAProgramMaySay(t *testing.T) {
+func TestHeaders(t *testing.T) {
 	tests := []struct {
 		name, commands string
 		want           string
@@ -155,7 +155,7 @@ func TestWhatAProgramMaySay(t *testing.T) {
 	}
 }
 
-func TestAProgramSaysWhatWentWrong(t *testing.T) {
+func TestErrors(t *testing.T) {
 	c := drive.Client(t, nil, script(t, `printf 'first\nlast\033[2J\n' >&2; exit 8`))
 	_, err := c.Get(t.Context(), "x-foo:a")
 	if !strings.Contains(fmt.Sprint(err), `(last\x1b[2J)`) {
@@ -163,7 +163,7 @@ func TestAProgramSaysWhatWentWrong(t *testing.T) {
 	}
 }
 
-func TestASilentProgramIsKilledWithItsChildren(t *testing.T) {
+func TestSilentProgramIsKilled(t *testing.T) {
 	children := filepath.Join(t.TempDir(), "pid")
 	load := script(t, "sleep 1000 & echo $! >"+children+"; printf '\\nhello'; wait")
 	c := drive.Client(t, &fetch.Options{Timeouts: fetch.Timeouts{Idle: 3 * time.Second}}, load)
@@ -186,7 +186,7 @@ func TestASilentProgramIsKilledWithItsChildren(t *testing.T) {
 	}
 }
 
-func TestOnlyExperimentalSchemesAreServed(t *testing.T) {
+func TestSchemes(t *testing.T) {
 	c := drive.Client(t, nil, script(t, `printf '\nhello'`))
 	for _, url := range []string{"foo:a", "x-unknown:a"} {
 		if _, err := c.Get(t.Context(), url); !errors.Is(err, fetch.ErrScheme) {
@@ -195,7 +195,7 @@ func TestOnlyExperimentalSchemesAreServed(t *testing.T) {
 	}
 }
 
-func TestARemotePartyCannotStartAProgram(t *testing.T) {
+func TestUntrustedRequests(t *testing.T) {
 	remote := driver.Use("remote", driver.DriverFunc(func(_ context.Context, req *fetch.Request) (*driver.Response, error) {
 		return &driver.Response{Location: []uri.URI{uri.MustParse("x-foo:a")}, Body: driver.NoBody}, nil
 	}))
@@ -205,7 +205,7 @@ func TestARemotePartyCannotStartAProgram(t *testing.T) {
 	}
 }
 
-func TestThePasswordIsNoArgument(t *testing.T) {
+func TestPasswordIsNotAnArgument(t *testing.T) {
 	var rec fetchtest.Recording
 	c := drive.Client(t, &fetch.Options{Recorder: &rec}, script(t, `printf 'X-A: 1\n\n%s %s' "$2" "$URLGET_PASSWORD"`))
 	resp, err := c.Get(t.Context(), "x-foo://u:s3cret@h/a")

@@ -43,7 +43,7 @@ func TestStatuses(t *testing.T) {
 	}
 }
 
-func TestTailKeepsTheEnd(t *testing.T) {
+func TestTail(t *testing.T) {
 	t.Parallel()
 	var kept tail
 	for range 3 {

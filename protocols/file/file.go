@@ -109,7 +109,7 @@ func (d *opener) open(ctx context.Context, name string) (*os.File, fs.FileInfo, 
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := d.permit(info); err != nil {
+	if err := d.checkType(info); err != nil {
 		return nil, nil, err
 	}
 	f, err := d.openFile(ctx, name, info)
@@ -118,7 +118,7 @@ func (d *opener) open(ctx context.Context, name string) (*os.File, fs.FileInfo, 
 	}
 	info, err = f.Stat() // the file may have been replaced
 	if err == nil {
-		err = d.permit(info)
+		err = d.checkType(info)
 	}
 	if err != nil {
 		f.Close()
@@ -147,8 +147,8 @@ func (d *opener) readlink(name string) string {
 	return target
 }
 
-// permit refuses files that may block when read, or that have side effects when read.
-func (d *opener) permit(info fs.FileInfo) error {
+// checkType refuses files that may block when read, or that have side effects when read.
+func (d *opener) checkType(info fs.FileInfo) error {
 	mode := info.Mode()
 	if mode.IsRegular() || mode.IsDir() || d.Devices && mode.Type()&fs.ModeSocket == 0 {
 		return nil

@@ -158,8 +158,8 @@ func TestMeta(t *testing.T) {
 	}
 }
 
-// TestMadeUpFiles reads files that report size 0 but are not empty.
-func TestMadeUpFiles(t *testing.T) {
+// TestGeneratedFiles reads files that report size 0 but are not empty.
+func TestGeneratedFiles(t *testing.T) {
 	t.Parallel()
 	const name = "/proc/self/status"
 	if _, err := os.Stat(name); err != nil {

@@ -43,7 +43,7 @@ func (b *snapshot) Read(p []byte) (int, error) {
 		return 0, io.EOF
 	}
 	n, err := b.file.Read(p[:min(int64(len(p)), b.left)])
-	return n, b.judge(int64(n), err)
+	return n, b.count(int64(n), err)
 }
 
 // WriteTo implements io.WriterTo. The kernel moves the bytes if w supports it (copy_file_range,
@@ -64,7 +64,7 @@ func (b *snapshot) WriteTo(w io.Writer) (int64, error) {
 		if err == nil && chunk.N > 0 {
 			err = io.EOF
 		}
-		if err = b.judge(n, err); err == io.EOF {
+		if err = b.count(n, err); err == io.EOF {
 			break
 		}
 		if err != nil {
@@ -74,8 +74,8 @@ func (b *snapshot) WriteTo(w io.Writer) (int64, error) {
 	return written, nil
 }
 
-// judge counts n bytes and interprets the error after them.
-func (b *snapshot) judge(n int64, err error) error {
+// count counts n bytes and interprets the error after them.
+func (b *snapshot) count(n int64, err error) error {
 	known := b.stop == nil
 	if known {
 		b.left -= n

@@ -203,7 +203,7 @@ func TestDanglingLinkIsListed(t *testing.T) {
 	}
 }
 
-func TestEntriesHaveTheModesAndTargetsThatLsShows(t *testing.T) {
+func TestModesAndTargets(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	want := map[string]file.Member{}

@@ -100,7 +100,7 @@ func TestMessagesAndParts(t *testing.T) {
 	}
 }
 
-func TestMissingMessagesSayWhereWasLooked(t *testing.T) {
+func TestNotFoundNamesMailboxes(t *testing.T) {
 	t.Setenv("NNTPSERVER", "")
 	s := newsServer(t)
 	with, mbox := setUp(t, s.Addr)
@@ -119,7 +119,7 @@ func TestMissingMessagesSayWhereWasLooked(t *testing.T) {
 	}
 }
 
-func TestOthersDoNotGetAtTheMail(t *testing.T) {
+func TestForeignRequestsCannotReadMail(t *testing.T) {
 	t.Parallel()
 	s := newsServer(t)
 	c, _ := setUp(t, s.Addr)
@@ -136,9 +136,9 @@ func TestOthersDoNotGetAtTheMail(t *testing.T) {
 	}
 }
 
-// TestUntrustedRequestsDoNotGetAtTheMail makes requests of a queue, without From or with one that the
+// TestUntrustedRequestsCannotReadMail makes requests of a queue, without From or with one that the
 // author chose.
-func TestUntrustedRequestsDoNotGetAtTheMail(t *testing.T) {
+func TestUntrustedRequestsCannotReadMail(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	mbox := filepath.Join(dir, "mbox")

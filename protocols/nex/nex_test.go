@@ -73,7 +73,7 @@ func TestRequests(t *testing.T) {
 	})
 }
 
-func TestTheNameTellsTheType(t *testing.T) {
+func TestContentTypes(t *testing.T) {
 	t.Parallel()
 	s := nexd.Start(t, nexd.Options{Tree: fstest.MapFS{"a.html": {}, "a.png": {Data: []byte("\x89PNG")}, "README": {Data: []byte("x\r\ny\n")}, "d/x": {}}})
 	c := drive.Client(t, nil, Load)
@@ -116,7 +116,7 @@ func TestDirectories(t *testing.T) {
 	}
 }
 
-func TestADocumentOfNothing(t *testing.T) {
+func TestEmptyDocument(t *testing.T) {
 	t.Parallel()
 	conv, err := transcript.Load("testdata/empty.txtar")
 	if err != nil {

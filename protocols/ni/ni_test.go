@@ -34,7 +34,7 @@ func web(pages map[string]string) fetch.Loader {
 	}
 }
 
-func TestContentIsCheckedAgainstTheDigest(t *testing.T) {
+func TestDigestMismatch(t *testing.T) {
 	t.Parallel()
 	const place = "https://example.com/.well-known/ni/"
 	for name, tt := range map[string]struct {

@@ -12,7 +12,7 @@ import (
 	"github.com/urlget/urlget/protocols/unsupported"
 )
 
-func TestEveryNameAnswersInOneLineWithAHint(t *testing.T) {
+func TestErrorsHaveHints(t *testing.T) {
 	t.Parallel()
 	c := drive.Client(t, nil, unsupported.Load)
 	for _, s := range c.Schemes() {
@@ -28,7 +28,7 @@ func TestEveryNameAnswersInOneLineWithAHint(t *testing.T) {
 	}
 }
 
-func TestTheReservedNamesOfTheRFCsAreThere(t *testing.T) {
+func TestReservedNames(t *testing.T) {
 	t.Parallel()
 	var reg driver.Registry
 	unsupported.Load(nil, &reg)
@@ -39,7 +39,7 @@ func TestTheReservedNamesOfTheRFCsAreThere(t *testing.T) {
 	}
 }
 
-func TestAGatewayStandsForAName(t *testing.T) {
+func TestGateway(t *testing.T) {
 	t.Parallel()
 	echo := driver.Use("echo", driver.DriverFunc(func(_ context.Context, req *fetch.Request) (*driver.Response, error) {
 		return &driver.Response{Body: driver.NoBody}, nil

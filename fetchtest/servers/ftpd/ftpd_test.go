@@ -80,7 +80,7 @@ func (p *peer) transfer(command, begin string, limit int64) string {
 	return string(got)
 }
 
-func TestASizeThatIsNotRight(t *testing.T) {
+func TestFalseSize(t *testing.T) {
 	t.Parallel()
 	s := ftpd.Start(t, ftpd.Options{Tree: tree, Sizes: map[string]int64{"file": 3}})
 	p := dial(t, s)
@@ -112,7 +112,7 @@ func TestAnnouncedSizes(t *testing.T) {
 	}
 }
 
-func TestAStrayReply(t *testing.T) {
+func TestStrayReply(t *testing.T) {
 	t.Parallel()
 	p := dial(t, ftpd.Start(t, ftpd.Options{Tree: tree, Stray: "226 Done, as I said.\r\n"}))
 	p.transfer("RETR file", "150 Here it comes.", 100)
@@ -121,7 +121,7 @@ func TestAStrayReply(t *testing.T) {
 	p.expect("", `257 "/" is where you are.`)
 }
 
-func TestAListingWithoutEnd(t *testing.T) {
+func TestEndlessListing(t *testing.T) {
 	t.Parallel()
 	s := ftpd.Start(t, ftpd.Options{Tree: tree})
 	s.Arm(servers.Failure{Fault: servers.Endless, On: "LIST"})
@@ -135,7 +135,7 @@ func TestAListingWithoutEnd(t *testing.T) {
 	}
 }
 
-func TestAGreetingThatDrips(t *testing.T) {
+func TestDrippingGreeting(t *testing.T) {
 	t.Parallel()
 	s := ftpd.Start(t, ftpd.Options{})
 	s.Arm(servers.Failure{Fault: servers.Drip, On: servers.Greeting, After: -1, Every: time.Millisecond})
@@ -146,7 +146,7 @@ func TestAGreetingThatDrips(t *testing.T) {
 	}
 }
 
-func TestOneCommandAtATime(t *testing.T) {
+func TestOneByOne(t *testing.T) {
 	t.Parallel()
 	s := ftpd.Start(t, ftpd.Options{Tree: tree, OneByOne: true})
 	p := dial(t, s)

@@ -65,8 +65,8 @@ func (s *Server) length(database, name string) int64 {
 	return size
 }
 
-// place returns the database and name in an identifier.
-func (s *Server) place(id []byte) (database, name string, ok bool) {
+// locate returns the database and name in an identifier.
+func (s *Server) locate(id []byte) (database, name string, ok bool) {
 	fields, _, ok := uri.WAIS{WPath: apdu.IDPath(id, -1)}.RawFields()
 	if !ok || len(fields) < 3 {
 		return "", "", false

@@ -14,7 +14,7 @@ import (
 
 // retrieve sends a part of a document or a diagnostic, and reports whether to continue.
 func (c *session) retrieve(m apdu.Search) bool {
-	database, name, ok := c.s.place(m.Document)
+	database, name, ok := c.s.locate(m.Document)
 	if !ok {
 		return c.send(refuse(apdu.OutOfRange, "Missing DocID in request").Encode())
 	}
@@ -23,7 +23,7 @@ func (c *session) retrieve(m apdu.Search) bool {
 		return c.send(refuse("S1", "Document not found").Encode())
 	}
 	defer file.Close()
-	f := c.due(m, size)
+	f := c.failureFor(m, size)
 	packet := part(f.Fault, file, size, m).Encode()
 	switch {
 	case slices.Contains(c.s.opts.Gone, database+"/"+name):
@@ -44,9 +44,9 @@ func (c *session) retrieve(m apdu.Search) bool {
 	return err == nil
 }
 
-// due returns the failure for a part of a document. It is the failure armed when the retrieval of
+// failureFor returns the failure for a part of a document. It is the failure armed when the retrieval of
 // the document began, unless its offset is after this part.
-func (c *session) due(m apdu.Search, size int64) servers.Failure {
+func (c *session) failureFor(m apdu.Search, size int64) servers.Failure {
 	if m.From == 0 || !bytes.Equal(m.Document, c.document) {
 		c.document, c.failure = m.Document, c.Take()
 	}

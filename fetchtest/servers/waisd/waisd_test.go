@@ -88,7 +88,7 @@ func TestFreeWAISIdentifiers(t *testing.T) {
 	}
 }
 
-func TestADocumentThatIsGone(t *testing.T) {
+func TestRemovedDocument(t *testing.T) {
 	t.Parallel()
 	s := waisd.Start(t, waisd.Options{Tree: library, FreeWAIS: true, Gone: []string{"fruit/pear.txt"}})
 	found := ask(t, s, apdu.Search{Database: "fruit", Words: "pear", MaxHits: 10})

@@ -179,10 +179,10 @@ func (c *session) scan(m z3950.Scan) z3950.ScanResponse {
 	return response
 }
 
-// show formats a query for the log.
-func show(q z3950.Query) string {
+// formatQuery formats a query for the log.
+func formatQuery(q z3950.Query) string {
 	if q.Left != nil {
-		return fmt.Sprintf("(%s %d %s)", show(*q.Left), q.Op, show(*q.Right))
+		return fmt.Sprintf("(%s %d %s)", formatQuery(*q.Left), q.Op, formatQuery(*q.Right))
 	}
 	text := ""
 	for _, a := range q.Attributes {

@@ -96,7 +96,7 @@ func (c *session) handle() bool {
 		if c.r.Err() != nil {
 			return c.refuse()
 		}
-		c.Note(fmt.Sprintf("SEARCH %q %s", m.Databases, show(m.Query)))
+		c.Note(fmt.Sprintf("SEARCH %q %s", m.Databases, formatQuery(m.Query)))
 		return c.send(c.search(m).Encode())
 	case z3950.TagPresent:
 		m := z3950.ReadPresent(c.r)
