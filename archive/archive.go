@@ -285,7 +285,7 @@ func (m *Importer) payload(rec *warc.Record, block *warc.Spool, sum io.Writer) (
 	if _, err := io.Copy(block, rec.Block); err != nil {
 		return -1, err
 	}
-	resp, err := httprecord.Read(block.Reader(0), maxHead)
+	resp, err := httprecord.Read(block.Reader(0), block.Len(), maxHead)
 	if err != nil || resp.StatusCode != http.StatusOK {
 		return -1, nil
 	}

@@ -256,9 +256,7 @@ func (s *scanner) record(rec *warc.Record) {
 		s.request(rec)
 		return
 	case c.kind == warc.Response && web && (http || rec.ContentType() == ""), c.kind == warc.Revisit && web:
-		if !c.readHead(rec) {
-			return
-		}
+		c.readHead(rec)
 		if q, ok := s.requests[c.id]; ok && c.id != "" {
 			delete(s.requests, c.id)
 			c.setRequest(q)

@@ -3,6 +3,8 @@ package replay_test
 import (
 	"bytes"
 	"compress/gzip"
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/urlget/urlget/archive/replay"
@@ -36,5 +38,88 @@ func TestContentWithoutCoding(t *testing.T) {
 				t.Errorf("%s: %s: got %q, want %q", tt.name, target, got, tt.want)
 			}
 		}
+	}
+}
+
+// A body ends where its record ends, even if Content-Length is smaller or invalid.
+func TestBodyEndsWithRecord(t *testing.T) {
+	t.Parallel()
+	const u, again = "http://h.example/", "http://h.example/again"
+	for _, tt := range []struct {
+		name, head, content, want string
+		size                      int64
+	}{
+		{"smaller", "Content-Length: 2\r\n", "a pear", "a pear", 6},
+		{"zero", "Content-Length: 0\r\n", "a pear", "a pear", 6},
+		{"larger", "Content-Length: 9\r\n", "a pear", "a pear! truncated", 9},
+		{"negative", "Content-Length: -1\r\n", "a pear", "a pear", 6},
+		{"empty", "Content-Length: \r\n", "a pear", "a pear", 6},
+		{"not a number", "Content-Length: pear\r\n", "a pear", "a pear", 6},
+		{"two different", "Content-Length: 4\r\nContent-Length: 5\r\n", "a pear", "a pear", 6},
+		{"two equal", "Content-Length: 6\r\nContent-Length: 6\r\n", "a pear", "a pear", 6},
+		{"absent", "", "a pear", "a pear", -1},
+		{"with chunks", "Transfer-Encoding: chunked\r\nContent-Length: 2\r\n", "6\r\na pear\r\n0\r\n\r\n", "a pear", -1},
+		{"without a body", "Content-Length: -1\r\n", "", "", 0},
+	} {
+		c := client(t, replay.Options{}, response(u, "HTTP/1.1 200 OK\r\n"+tt.head+"\r\n"+tt.content, id("1")),
+			record("revisit", again, "application/http; msgtype=response", "HTTP/1.1 200 OK\r\n"+tt.head+"\r\n", "WARC-Refers-To: <urn:1>\r\n"))
+		for _, target := range []string{u, again} {
+			if got := get(c, getRequest(target)); got != tt.want {
+				t.Errorf("%s: %s: got %q, want %q", tt.name, target, got, tt.want)
+			}
+			m, err := c.Stat(t.Context(), getRequest(target))
+			if err != nil {
+				t.Errorf("%s: %s: %v", tt.name, target, err)
+				continue
+			}
+			if m.Size != tt.size {
+				t.Errorf("%s: %s: size %d, want %d", tt.name, target, m.Size, tt.size)
+			}
+			if length := m.Header.Get("Content-Length"); length != "" && length != fmt.Sprint(tt.size) {
+				t.Errorf("%s: %s: Content-Length is %q", tt.name, target, length)
+			}
+		}
+	}
+}
+
+// Heads that browsers accept are replayed. A record without a head fails with the reason.
+func TestOddHeads(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ name, block, want string }{
+		{"identity", "HTTP/1.1 200 OK\r\nTransfer-Encoding: identity\r\n\r\npear", "pear"},
+		{"two codings", "HTTP/1.1 200 OK\r\nTransfer-Encoding: x-pear, chunked\r\n\r\n4\r\npear\r\n0\r\n\r\n", "pear"},
+		{"chunked twice", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n4\r\npear\r\n0\r\n\r\n", "pear"},
+		{"a line without a colon", "HTTP/1.1 200 OK\r\nrubbish\r\nETag: \"1\"\r\n\r\npear", "pear"},
+		{"a continuation line", "HTTP/1.1 200 OK\r\nX-A: 1\r\n 2\r\n\r\npear", "pear"},
+		{"Latin-1 in a name", "HTTP/1.1 200 OK\r\nX-\xe9: 1\r\n\r\npear", "pear"},
+		{"a blank in a name", "HTTP/1.1 200 OK\r\nX A: 1\r\n\r\npear", "pear"},
+		{"a blank after a name", "HTTP/1.1 200 OK\r\nContent-Length : 4\r\n\r\npear", "pear"},
+		{"NUL in a value", "HTTP/1.1 200 OK\r\nX-A: 1\x002\r\n\r\npear", "pear"},
+		{"ICY", "ICY 200 OK\r\nicy-name: pear\r\n\r\npear", "pear"},
+		{"lower case", "http/1.1 200 OK\r\n\r\npear", "pear"},
+		{"no version", "HTTP 200 OK\r\n\r\npear", "pear"},
+		{"no status", "HTTP/1.1\r\n\r\npear", "pear"},
+		{"no reason", "HTTP/1.1 200\r\n\r\npear", "pear"},
+		{"only line feeds", "HTTP/1.1 200 OK\nX-A: 1\n\npear", "pear"},
+		{"the head ends with the record", "HTTP/1.1 200 OK\r\nX-A: 1", ""},
+		{"status 999", "HTTP/1.1 999 Request denied\r\n\r\npear", "! protocol"},
+		{"status 1000", "HTTP/1.1 1000 OK\r\n\r\npear", "! protocol"},
+		{"no head", "<p>pear", "! protocol"},
+		{"nothing", "", "! protocol"},
+	} {
+		c := client(t, replay.Options{}, response("http://h.example/", tt.block))
+		if got := get(c, getRequest("http://h.example/")); got != tt.want {
+			t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)
+		}
+	}
+	c := client(t, replay.Options{}, response("http://h.example/", "<p>pear"))
+	_, err := c.Get(t.Context(), "http://h.example/")
+	if err == nil || !strings.Contains(err.Error(), `damaged archive: damaged at byte 0: expected an HTTP response, found "<p>pear"`) {
+		t.Errorf("record without a head: %v", err)
+	}
+	c = client(t, replay.Options{}, response("http://h.example/", ok("pear"), date("2026-01-01T00:00:00Z")),
+		response("http://h.example/", "<p>plum", date("2026-01-02T00:00:00Z")))
+	if got := get(c, getRequest("http://h.example/")); got != "pear" {
+		t.Errorf("a later record without a head hides the capture: %q", got)
 	}
 }

@@ -83,7 +83,7 @@ func TestDecompressionBombs(t *testing.T) { // not parallel: it measures allocat
 		t.Errorf("%d bytes, %v", n, err)
 	}
 	resp.Body.Close()
-	for rawURL, want := range map[string]string{"http://h.example/head": "! not_found", "ftp://h.example/exchange": "! not_found", "ftp://h.example/last": ""} {
+	for rawURL, want := range map[string]string{"http://h.example/head": "! protocol", "ftp://h.example/exchange": "! not_found", "ftp://h.example/last": ""} {
 		if got := get(c, getRequest(rawURL)); got != want {
 			t.Errorf("%s: %q", rawURL, got)
 		}

@@ -120,6 +120,30 @@ func TestRevisitsOfRevisits(t *testing.T) {
 	}
 }
 
+// A revisit is a complete capture: WARC-Truncated tells only that it omits the payload.
+func TestRevisitsAreComplete(t *testing.T) {
+	t.Parallel()
+	const web, length = "application/http; msgtype=response", "WARC-Truncated: length\r\n"
+	head := ok("pear")[:len(ok("pear"))-4]
+	c := client(t, replay.Options{},
+		response("http://h.example/a", ok("pear"), id("1"), date(earlier)),
+		record("revisit", "http://h.example/b", web, head, id("2"), date(later), length, "WARC-Refers-To: <urn:1>\r\n"),
+		response("http://h.example/c", ok("plum"), id("3"), date(earlier)),
+		record("revisit", "http://h.example/c", web, head, id("4"), date(later), length, "WARC-Refers-To: <urn:1>\r\n"),
+		record("revisit", "http://h.example/empty", web, "", id("5"), date(later), length, "WARC-Refers-To: <urn:1>\r\n"),
+		record("revisit", "http://h.example/loop", web, "", id("6"), date(later), "WARC-Refers-To: <urn:6>\r\n"),
+		record("resource", "ftp://h.example/a", "text/plain", "pear", id("7"), date(earlier)),
+		record("revisit", "gopher://h.example/0/b", "text/plain", "", id("8"), date(later), length, "WARC-Refers-To: <urn:7>\r\n"),
+		record("metadata", "gopher://h.example/0/b", "application/x-urlget-exchange+json", `{"op":"get","content":"urn:8","answer":{"kind":"object","size":4}}`, id("9"), date(later)),
+	)
+	for u, want := range map[string]string{"http://h.example/b": "pear", "http://h.example/c": "pear", "http://h.example/empty": "pear",
+		"http://h.example/loop": "! protocol", "gopher://h.example/0/b": "pear"} {
+		if got := get(c, getRequest(u)); got != want {
+			t.Errorf("%s: %q, want %q", u, got, want)
+		}
+	}
+}
+
 // A revisit without its original does not hide an older capture that has the content.
 func TestRevisitsOfMissingRecords(t *testing.T) {
 	t.Parallel()

@@ -286,8 +286,12 @@ func (a *Archive) openResource(ctx context.Context, req *fetch.Request, c *snaps
 }
 
 // incompleteReason returns the reason why a record is incomplete, or "" if it is complete.
-// Segmented records (WARC/1.1, section 7) are not joined.
+// Segmented records (WARC/1.1, section 7) are not joined. A revisit is complete: the standard marks
+// the content that it omits by "WARC-Truncated: length" (section 6.7.2).
 func incompleteReason(rec *warc.Record) string {
+	if rec.Type() == warc.Revisit {
+		return ""
+	}
 	if number := rec.Get("WARC-Segment-Number"); number != "" {
 		return "segmented record"
 	}

@@ -143,7 +143,7 @@ func TestArchivesOfOtherPrograms(t *testing.T) {
 		{"http://h.example/lost", "! protocol"},
 		{"http://h.example/form", "! not_found"},
 		{"ftp://h.example/file", "pear"},
-		{"http://h.example/rubbish", "! not_found"},
+		{"http://h.example/rubbish", "! protocol"},
 		{"http://h.example/never", "! not_found"},
 		{"file:///etc/passwd", "! not_found"},
 		{"http://h.example/h2", "pear"},
@@ -241,7 +241,7 @@ func TestUntrustedArchives(t *testing.T) {
 		{"ftp://h.example/rubbish", "! not_found"},
 		{"ftp://h.example/long", "! not_found"},
 		{"ftp://h.example/loop", "! protocol"},
-		{"http://h.example/head", "! not_found"},
+		{"http://h.example/head", "! protocol"},
 	} {
 		if got := get(c, getRequest(tt.url)); got != tt.want {
 			t.Errorf("%s: %q, want %q", tt.url, got, tt.want)

@@ -85,16 +85,20 @@ func (c *snapshot) setRequest(q requestInfo) {
 	}
 }
 
-// readHead reads the head of a response record and reports whether it is valid.
-func (c *snapshot) readHead(rec *warc.Record) bool {
-	resp, err := rec.HTTPResponse(maxHead)
-	if err != nil {
-		return false
-	}
-	c.status = resp.StatusCode
+// readHead reads the head of a response record. A capture whose head is invalid counts as failed.
+func (c *snapshot) readHead(rec *warc.Record) {
 	// Without a request record, assume that the client accepted content codings, as most do.
 	c.coded = true
 	c.failed = incompleteReason(rec) != ""
+	if rec.Type() == warc.Revisit && rec.Length == 0 { // the head is that of the origin
+		return
+	}
+	resp, err := rec.HTTPResponse(maxHead)
+	if err != nil {
+		c.failed = true
+		return
+	}
+	c.status = resp.StatusCode
 	switch c.status {
 	case http.StatusPartialContent:
 		c.rng, c.total = contentRange(resp.Header.Get("Content-Range"))
@@ -103,7 +107,6 @@ func (c *snapshot) readHead(rec *warc.Record) bool {
 		http.StatusRequestedRangeNotSatisfiable, http.StatusPreconditionFailed: // these depend on the request
 		c.failed = true
 	}
-	return true
 }
 
 // contentRange parses Content-Range into the range and the complete size, which is 0 if unknown.
@@ -198,6 +201,16 @@ func (a *Archive) httpResponse(c *snapshot, req *http.Request) (*http.Response, 
 	if err != nil {
 		return nil, err
 	}
+	for hops := 0; rec.Type() == warc.Revisit && rec.Length == 0; hops++ { // without a head of its own
+		p := a.origin(rec)
+		done()
+		if p.file == nil || hops > maxHops {
+			return nil, errMissingContent
+		}
+		if rec, done, err = a.read(p); err != nil {
+			return nil, err
+		}
+	}
 	resp, err := message(rec, req)
 	if err != nil {
 		done()
@@ -221,7 +234,11 @@ func (a *Archive) httpResponse(c *snapshot, req *http.Request) (*http.Response, 
 		}
 		content := bufio.NewReader(payload)
 		resp.Body = io.NopCloser(content)
-		withoutCoding(resp, content)
+		httprecord.WithoutCoding(resp, content)
+		resp.Header.Del("Content-Length") // of the origin's coded or framed body
+		if resp.ContentLength >= 0 {
+			resp.Header.Set("Content-Length", strconv.FormatInt(resp.ContentLength, 10))
+		}
 	}
 	if req.Method == http.MethodHead {
 		resp.Body.Close()
@@ -241,43 +258,21 @@ func message(rec *warc.Record, req *http.Request) (*http.Response, error) {
 	if rec.Type() != warc.Response && rec.Type() != warc.Revisit {
 		return nil, fmt.Errorf("a %s record is not an HTTP response", rec.Type())
 	}
-	head := &io.LimitedReader{R: rec.Block, N: maxHead}
-	in := bufio.NewReaderSize(httprecord.Final(head), 32<<10)
-	resp, err := http.ReadResponse(in, req)
-	head.N = math.MaxInt64
-	if err == nil {
-		for _, name := range rec.Values("WARC-Protocol") {
-			if name == "h2" || name == "h3" { // recorded with the version HTTP/1.1
-				resp.ProtoMajor, resp.ProtoMinor = int(name[1]-'0'), 0
-				resp.Proto = "HTTP/" + name[1:] + ".0"
-			}
-		}
-		withoutChunks(resp, in)
-		if resp.TransferEncoding == nil {
-			withoutCoding(resp, in)
-		}
-		resp.Body = &verifiedBody{ReadCloser: resp.Body, record: in}
+	resp, err := rec.HTTPResponse(maxHead)
+	if damage := (*warc.DamageError)(nil); err != nil && !errors.As(err, &damage) {
+		err = &warc.DamageError{Offset: rec.Offset, Err: err}
 	}
-	return resp, err
-}
-
-// maxTrailer limits the bytes read after the body to verify the record.
-const maxTrailer = 1 << 20
-
-// A verifiedBody body returns the record's verification error at its end.
-type verifiedBody struct {
-	io.ReadCloser
-	record io.Reader
-}
-
-func (s *verifiedBody) Read(p []byte) (int, error) {
-	n, err := s.ReadCloser.Read(p)
-	if err == io.EOF {
-		if _, end := io.CopyN(io.Discard, s.record, maxTrailer); end != nil {
-			err = end
+	if err != nil {
+		return nil, err
+	}
+	resp.Request = req
+	for _, name := range rec.Values("WARC-Protocol") {
+		if name == "h2" || name == "h3" { // recorded with the version HTTP/1.1
+			resp.ProtoMajor, resp.ProtoMinor = int(name[1]-'0'), 0
+			resp.Proto = "HTTP/" + name[1:] + ".0"
 		}
 	}
-	return n, err
+	return resp, nil
 }
 
 // A webBody is the body of a replayed response.

@@ -109,7 +109,7 @@ func (x *indexer) addRecord(rec *Record) {
 	x.count++
 	e := pendingEntry{id: rec.ID(), number: x.count, IndexEntry: IndexEntry{URL: rec.TargetURI(), Date: rec.Date(), Offset: rec.Offset,
 		File: x.name, Digest: rec.Get("WARC-Payload-Digest")}}
-	isHTTP := strings.HasPrefix(strings.ToLower(rec.ContentType()), "application/http")
+	isHTTP := rec.isHTTP()
 	switch rec.Type() {
 	case Request:
 		if isHTTP {

@@ -47,9 +47,12 @@ type Record struct {
 }
 
 // HTTPResponse reads the response in the block of an HTTP response or revisit record. Interim
-// responses are skipped; together with the head they are limited to maxHead bytes.
+// responses are skipped; together with the head they are limited to maxHead bytes. A malformed head
+// is read as browsers read it. The body, without chunked framing, ends where the block ends, and a
+// smaller or invalid Content-Length is corrected. A body shorter than Content-Length ends with
+// io.ErrUnexpectedEOF.
 func (rec *Record) HTTPResponse(maxHead int64) (*http.Response, error) {
-	return httprecord.Read(rec.Block, maxHead)
+	return httprecord.Read(rec.Block, rec.Length, maxHead)
 }
 
 // A Reader reads the records of a file in order.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash"
 	"io"
+	"net/http"
 	"strings"
 
 	"github.com/urlget/urlget/archive/internal/digest"
@@ -26,6 +27,9 @@ type Summary struct {
 	Content int64          // total length of all blocks in bytes
 	// External is the number of revisits that refer to records in other files.
 	External int
+	// Longer is the number of HTTP responses whose body is longer than their Content-Length. Such
+	// bodies are read to the end of the record.
+	Longer int
 }
 
 // Verify reads a file to its end and calls report for each problem: damage, missing mandatory
@@ -72,15 +76,20 @@ func Verify(file io.ReaderAt, report func(Problem)) (Summary, error) {
 		if rec.Type() == Revisit {
 			refers[rec.Refers("WARC-Refers-To")]++
 		}
-		if text := rec.checkDigests(); text != "" {
+		text, longer := rec.checkBlock()
+		if text != "" {
 			report(Problem{rec.Offset, rec.ID(), text})
+		}
+		if longer {
+			s.Longer++
 		}
 	}
 }
 
-// checkDigests reads the block and describes the first wrong digest, or returns "". A read error is
-// not reported, because Next returns it.
-func (rec *Record) checkDigests() string {
+// checkBlock reads the block. It describes an unreadable HTTP response or the first wrong digest, or
+// returns "". Longer reports a body longer than its Content-Length. A read error is not reported,
+// because Next returns it.
+func (rec *Record) checkBlock() (problem string, longer bool) {
 	block, hasBlock := digest.Parse(rec.Get("WARC-Block-Digest"))
 	payload, hasPayload := digest.Parse(rec.Get("WARC-Payload-Digest"))
 	var sinks []io.Writer
@@ -89,32 +98,46 @@ func (rec *Record) checkDigests() string {
 		blockSum = block.Hash()
 		sinks = append(sinks, blockSum)
 	}
-	isHTTP := strings.HasPrefix(rec.ContentType(), "application/http")
+	isHTTP := rec.isHTTP()
 	whole := rec.Get("WARC-Truncated") == "" && rec.Get("WARC-Segment-Number") == ""
-	hasPayload = hasPayload && whole && (rec.Type() == Response && isHTTP || rec.Type() == Resource)
+	isResponse := rec.Type() == Response && isHTTP
+	hasPayload = hasPayload && whole && (isResponse || rec.Type() == Resource)
 	if hasPayload {
 		raw = payload.Hash()
 		sinks = append(sinks, &bodyHasher{sum: raw, inBody: !isHTTP})
 	}
 	src := io.TeeReader(rec.Block, io.MultiWriter(sinks...))
 	var decoded hash.Hash
-	if hasPayload && isHTTP {
-		if resp, err := httprecord.Read(src, maxIndexedHead); err == nil {
-			decoded = payload.Hash()
-			io.Copy(decoded, resp.Body)
-			resp.Body.Close()
+	var headErr error
+	if isResponse {
+		var resp *http.Response
+		if resp, headErr = httprecord.Read(src, -1, maxIndexedHead); headErr == nil {
+			body := io.Discard
+			if hasPayload {
+				decoded = payload.Hash()
+				body = decoded
+			}
+			n, _ := io.Copy(body, resp.Body)
+			longer = resp.ContentLength >= 0 && n > resp.ContentLength
 		}
 	}
 	if _, err := io.Copy(io.Discard, src); err != nil {
-		return ""
+		return "", false
 	}
 	switch {
 	case hasBlock && !bytes.Equal(blockSum.Sum(nil), block.Sum):
-		return fmt.Sprintf("block does not match digest %s", rec.Get("WARC-Block-Digest"))
+		return fmt.Sprintf("block does not match digest %s", rec.Get("WARC-Block-Digest")), longer
 	case hasPayload && !bytes.Equal(raw.Sum(nil), payload.Sum) && (decoded == nil || !bytes.Equal(decoded.Sum(nil), payload.Sum)):
-		return fmt.Sprintf("payload does not match digest %s", rec.Get("WARC-Payload-Digest"))
+		return fmt.Sprintf("payload does not match digest %s", rec.Get("WARC-Payload-Digest")), longer
+	case headErr != nil && whole:
+		return headErr.Error(), false
 	}
-	return ""
+	return "", longer
+}
+
+// isHTTP reports whether the block is an HTTP message.
+func (rec *Record) isHTTP() bool {
+	return strings.HasPrefix(strings.ToLower(strings.ReplaceAll(rec.ContentType(), " ", "")), "application/http")
 }
 
 // bodyHasher hashes the bytes that follow the head of a message.

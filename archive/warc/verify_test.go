@@ -37,6 +37,8 @@ func TestVerify(t *testing.T) {
 		{"a payload", valid + rec("response", chunked, web, "WARC-Payload-Digest: "+sha1Of("apple")+"\r\n"), "payload does not match digest"},
 		{"duplicate ID", valid + strings.Replace(rec("resource", "a"), fmt.Sprint("urn:", n), "urn:1", 1), "duplicate WARC-Record-ID"},
 		{"no date", valid + strings.Replace(rec("resource", "a"), "WARC-Date", "X-Date", 1), "missing WARC-Date"},
+		{"no HTTP response", valid + rec("response", "<p>pear", web), `expected an HTTP response, found "<p>pear"`},
+		{"a part of an HTTP response", valid + rec("response", "HT", web, "WARC-Truncated: disconnect\r\n"), ""},
 		{"truncated", valid + rec("resource", "a")[:50], "truncated record"},
 	}
 	for _, tt := range tests {
@@ -53,6 +55,18 @@ func TestVerify(t *testing.T) {
 		if all := strings.Join(got, "; "); !strings.Contains(all, tt.want) || tt.want == "" && all != "" {
 			t.Errorf("%s: %q, want %q", tt.name, all, tt.want)
 		}
+	}
+}
+
+// Bodies longer than their Content-Length are counted, and are no problem.
+func TestVerifyLongerBodies(t *testing.T) {
+	t.Parallel()
+	const web = "Content-Type: application/http;msgtype=response\r\n"
+	file := text("1.1", "response", "http://h/", "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\npear", web, "WARC-Payload-Digest: "+sha1Of("pear")+"\r\n") +
+		strings.Replace(text("1.1", "response", "http://h/", "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\npear", web), "urn:x", "urn:y", 1)
+	s, err := Verify(strings.NewReader(file), func(p Problem) { t.Errorf("problem: %s", p.Text) })
+	if err != nil || s.Longer != 1 {
+		t.Errorf("%+v, %v", s, err)
 	}
 }
 

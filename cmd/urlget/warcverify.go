@@ -60,6 +60,9 @@ func verifyWARC(out *errWriter, name string, file io.ReaderAt) error {
 	if s.External > 0 {
 		fmt.Fprintf(out, "%s: %s of records in other archives\n", shown, quantity(s.External, "revisit"))
 	}
+	if s.Longer > 0 {
+		fmt.Fprintf(out, "%s: %s with a body longer than Content-Length, read to the end of the record\n", shown, quantity(s.Longer, "response"))
+	}
 	switch {
 	case out.err != nil:
 		return failure.File(out.err)

@@ -6,8 +6,6 @@ import (
 	"bufio"
 	"bytes"
 	"io"
-	"math"
-	"net/http"
 	"strings"
 )
 
@@ -47,15 +45,6 @@ func Final(block io.Reader) io.Reader {
 		}
 	}
 	return io.MultiReader(&before, in) // there is no final response
-}
-
-// Read reads the response in a block. Its head, with any interim responses before it, is limited to
-// most bytes.
-func Read(block io.Reader, most int64) (*http.Response, error) {
-	head := &io.LimitedReader{R: block, N: most}
-	resp, err := http.ReadResponse(bufio.NewReader(Final(head)), nil)
-	head.N = math.MaxInt64
-	return resp, err
 }
 
 // IsInterim reports whether a response is an interim one. Begin must have its first 12 bytes.
