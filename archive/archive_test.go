@@ -94,7 +94,7 @@ func TestMergeArchives(t *testing.T) {
 	}
 	revisit := list[2]
 	if string(revisit.Block) != "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" || revisit.Field("WARC-Refers-To-Target-URI") != "http://h/1" ||
-		revisit.Field("WARC-Refers-To") != "<urn:uuid:00000000-0000-4000-8000-000000000001>" || revisit.Field("WARC-Refers-To-Date") != "2020-01-01T00:00:00.000000Z" || revisit.Field("WARC-Date") != "2021-01-01T00:00:00.000000Z" {
+		revisit.Field("WARC-Refers-To") != "<urn:uuid:00000000-0000-4000-8000-000000000001>" || revisit.Field("WARC-Refers-To-Date") != "2020-01-01T00:00:00.000000Z" || revisit.Field("WARC-Date") != "2021-01-01T00:00:00.000000Z" || revisit.Field("WARC-Truncated") != "length" {
 		t.Errorf("%v: %q", revisit.Fields, revisit.Block)
 	}
 	if len(list[3].Block) != 0 {

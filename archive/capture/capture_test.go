@@ -160,6 +160,22 @@ func TestHTTP(t *testing.T) {
 	}
 }
 
+// Bytes that a server sends after a response are not part of its record.
+func TestBytesAfterResponse(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ request, response, payload string }{
+		{get, "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\npear", "pear"},
+		{get, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", ""},
+		{get, "HTTP/1.1 204 No Content\r\n\r\n", ""},
+		{strings.Replace(get, "GET", "HEAD", 1), "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n", ""},
+	} {
+		list := recordOf(t, nil, exchange("http://h.example/a", sent(tt.request), received(tt.response+"\r\nplum"), ended(nil)))
+		if got := string(list[0].Block); got != tt.response || list[0].Field("WARC-Payload-Digest") != sum(tt.payload) {
+			t.Errorf("got %q %v, want %q", got, list[0].Fields, tt.response)
+		}
+	}
+}
+
 func TestKnownPayloadsBecomeRevisits(t *testing.T) {
 	t.Parallel()
 	response := received("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\npear")
@@ -171,7 +187,8 @@ func TestKnownPayloadsBecomeRevisits(t *testing.T) {
 		t.Fatalf("%s, want %s", got, want)
 	}
 	revisit := list[2]
-	if string(revisit.Block) != "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n" || revisit.Field("WARC-Refers-To-Target-URI") != "http://h.example/a" {
+	if string(revisit.Block) != "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n" || revisit.Field("WARC-Refers-To-Target-URI") != "http://h.example/a" ||
+		revisit.Field("WARC-Truncated") != "length" {
 		t.Errorf("%v: %q", revisit.Fields, revisit.Block)
 	}
 

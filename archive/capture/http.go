@@ -191,6 +191,14 @@ func (r *recording) responseRecord(m *message, err error) (d *warc.Draft, protoc
 	case !toEnd && size < resp.ContentLength:
 		bodyErr = io.ErrUnexpectedEOF
 	}
+	if excess := m.size - size; m.payload != nil && excess > 0 { // not part of the response
+		whole := d.Block
+		d.Block = r.w.NewSpool()
+		io.CopyN(d.Block, whole.Reader(0), whole.Len()-excess)
+		if whole != m.response {
+			whole.Close()
+		}
+	}
 	digest := "sha256:" + hex.EncodeToString(sum.Sum(nil))
 	d.Header.Add("WARC-Payload-Digest", digest)
 	whole := bodyErr == nil && !(toEnd && err != nil)

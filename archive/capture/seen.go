@@ -163,6 +163,7 @@ func (e archivedRecord) makeRevisit(h *warc.Header) {
 		}
 	}
 	h.Add("WARC-Profile", "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest")
+	h.Add("WARC-Truncated", "length") // the payload is omitted (WARC/1.1, section 6.7.2)
 	if e.id != "" {
 		h.Add("WARC-Refers-To", "<"+e.id+">")
 	}
