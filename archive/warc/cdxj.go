@@ -7,13 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
-	"net/url"
-	"slices"
-	"strings"
 	"time"
-
-	"github.com/urlget/urlget/archive/internal/httprecord"
 )
 
 // maxLine limits the length of an index line.
@@ -53,17 +47,13 @@ func (e IndexEntry) AppendTo(b []byte) []byte {
 	return fmt.Appendf(b, "%s %s %s\n", e.key(), e.Date.UTC().Format("20060102150405"), text)
 }
 
-// key returns the sort key of the line. A request method is appended as other programs do it.
+// key returns the sort key of the line. A request method is added to the query as other programs do
+// it.
 func (e *IndexEntry) key() string {
-	key := surt(e.URL)
 	if e.Method == "" || e.Method == "GET" || e.Method == "HEAD" {
-		return key
+		return surt(e.URL, "")
 	}
-	mark := "?"
-	if strings.Contains(key, "?") {
-		mark = "&"
-	}
-	return key + mark + "__wb_method=" + strings.ToLower(e.Method)
+	return surt(e.URL, "__wb_method="+e.Method)
 }
 
 // coverage is an index line that states how much of a file is indexed. It sorts before all other
@@ -102,37 +92,6 @@ func coverageOf(line []byte, name string) (int64, bool) {
 	}
 	var c coverage
 	return c.Size, json.Unmarshal(text, &c) == nil && c.File == name
-}
-
-// surt returns the index key of a URL (Sort-friendly URI Reordering Transform). The host's labels
-// are reversed. The scheme is omitted for http and https. The path is in lower case only for these
-// two. Other texts, such as a URL without a host, are returned with blanks encoded.
-func surt(rawURL string) string {
-	u, err := url.Parse(rawURL)
-	if err != nil || u.Host == "" {
-		return strings.ReplaceAll(rawURL, " ", "%20")
-	}
-	host := strings.ToLower(u.Hostname())
-	labels := strings.Split(host, ".")
-	if net.ParseIP(host) == nil {
-		slices.Reverse(labels)
-		host = strings.Join(labels, ",")
-	}
-	web := httprecord.InScheme(u.Scheme)
-	if p := u.Port(); p != "" && !(u.Scheme == "http" && p == "80" || u.Scheme == "https" && p == "443") {
-		host += ":" + p
-	}
-	path := u.EscapedPath()
-	if u.RawQuery != "" || u.ForceQuery {
-		path += "?" + u.RawQuery
-	}
-	if web {
-		if path == "" || path[0] != '/' {
-			path = "/" + path
-		}
-		return strings.ReplaceAll(host+")"+strings.ToLower(path), " ", "%20")
-	}
-	return strings.ReplaceAll(u.Scheme+":"+host+")"+path, " ", "%20")
 }
 
 // ErrNoIndex is returned by ReadIndex if there is no valid line.
