@@ -43,7 +43,7 @@ const (
 )
 
 // errKind is returned for a source of unknown kind.
-var errKind = errors.New("archive: not a WARC or WACZ file, a mailbox (mbox, Maildir) or a mirror with a state file (-m or -N)")
+var errKind = errors.New("archive: not a WARC, ARC or WACZ file, a mailbox (mbox, Maildir) or a mirror with a state file (-m or -N)")
 
 // KindOf returns the kind of a file or directory.
 func KindOf(path string) (Kind, error) {
@@ -69,7 +69,7 @@ func KindOf(path string) (Kind, error) {
 	switch text := string(begin[:n]); {
 	case text == "From ":
 		return Mailbox, nil
-	case text == "WARC/", strings.HasPrefix(text, "PK\x03\x04"), strings.HasPrefix(text, "\x1f\x8b"), strings.HasPrefix(text, "\x28\xb5\x2f\xfd"), strings.HasPrefix(text, "\x5d\x2a\x4d\x18"):
+	case text == "WARC/", text == "filed", strings.HasPrefix(text, "PK\x03\x04"), strings.HasPrefix(text, "\x1f\x8b"), strings.HasPrefix(text, "\x28\xb5\x2f\xfd"), strings.HasPrefix(text, "\x5d\x2a\x4d\x18"):
 		return WARC, nil
 	}
 	return "", errKind

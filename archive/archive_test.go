@@ -233,7 +233,7 @@ func TestImportMirror(t *testing.T) {
 
 func checkUnknownKind(t *testing.T, err error) {
 	t.Helper()
-	if err == nil || !strings.Contains(err.Error(), "not a WARC or WACZ file, a mailbox (mbox, Maildir) or a mirror") {
+	if err == nil || !strings.Contains(err.Error(), "not a WARC, ARC or WACZ file, a mailbox (mbox, Maildir) or a mirror") {
 		t.Errorf("error %v, want that the kind is unknown", err)
 	}
 }
@@ -246,7 +246,7 @@ func TestKindOf(t *testing.T) {
 		want    archive.Kind
 	}{
 		"a": {"WARC/1.0\r\n", archive.WARC}, "b": {"\x1f\x8b\x08\x00\x00", archive.WARC}, "c": {"From a b", archive.Mailbox},
-		"d": {"Dear diary", ""}, "e": {"", ""}, "f": {"WAR", ""},
+		"d": {"Dear diary", ""}, "g": {"filedesc://a.arc 0.0.0.0 ", archive.WARC}, "e": {"", ""}, "f": {"WAR", ""},
 	} {
 		path := filepath.Join(dir, name)
 		if err := os.WriteFile(path, []byte(tt.content), 0o600); err != nil {

@@ -38,6 +38,7 @@ type input struct {
 	file io.ReaderAt
 	at   int64 // position in file of the next read into buf
 	buf  *bufio.Reader
+	arc  bool // the file has ARC records
 }
 
 func newInput(file io.ReaderAt) *input {
@@ -93,8 +94,11 @@ func (p plain) next() (member, error) {
 func (p plain) spans() bool { return false }
 
 func (p plain) seek(offset int64) error {
-	return p.find(offset, 6, func(b []byte) bool {
-		return len(b) == 6 && string(b[:5]) == "WARC/" && '0' <= b[5] && b[5] <= '9'
+	lineStart := false
+	return p.find(offset, p.searchSize(), func(b []byte) bool {
+		found := (b[0] == 'W' || lineStart) && p.begins(b)
+		lineStart = b[0] == '\n'
+		return found
 	})
 }
 
@@ -138,8 +142,9 @@ func (g *gzipped) seek(offset int64) error {
 		offset = g.pos()
 		// Compressed data may look like the start of a member.
 		if z, err := gzip.NewReader(io.NewSectionReader(g.file, offset, 64<<10)); err == nil {
-			var begin [5]byte
-			if _, err := io.ReadFull(z, begin[:]); err == nil && string(begin[:]) == "WARC/" {
+			begin := make([]byte, g.searchSize())
+			n, _ := io.ReadFull(z, begin)
+			if g.begins(begin[:n]) {
 				g.seekTo(offset)
 				return nil
 			}

@@ -35,7 +35,7 @@ func (e *DamageError) Unwrap() error { return e.Err }
 
 // A Record is one record of a file.
 type Record struct {
-	Version string // such as "WARC/1.1"
+	Version string // such as "WARC/1.1" or "ARC/1"
 	Header
 	Length int64 // of the block, in bytes
 	// Offset is the position of the record in the file, or of its compressed member. Within is its
@@ -68,17 +68,20 @@ type Reader struct {
 	open        bool  // the last record is not finished
 	validSize   int64 // end of the last complete record
 	blockErr    error // read error of the block
+	arc         bool  // the last record is in ARC format
+	input       *input
 }
 
-// NewReader returns a Reader of a file that is plain or compressed with gzip or zstd. The file name
-// does not matter.
+// NewReader returns a Reader of a WARC or ARC file that is plain or compressed with gzip or zstd. The
+// file name does not matter. Records of ARC files get the header that they would have in a WARC file,
+// without a record ID.
 func NewReader(file io.ReaderAt) (*Reader, error) {
 	in := newInput(file)
 	head, err := in.buf.Peek(4)
 	if len(head) == 0 && err != io.EOF {
 		return nil, err
 	}
-	r := &Reader{ended: true}
+	r := &Reader{ended: true, input: in}
 	r.raw = bufio.NewReaderSize((*content)(r), 32<<10)
 	switch {
 	case len(head) == 4 && head[0] == 0x1f && head[1] == 0x8b:
@@ -235,6 +238,12 @@ func (r *Reader) header() (*Record, error) {
 	if err != nil {
 		return nil, err
 	}
+	arc := parseARC(line)
+	if r.arc = arc != nil; r.arc {
+		arc.Offset, arc.Within = rec.Offset, rec.Within
+		r.input.arc = true
+		return arc, nil
+	}
 	if rec.Version = line; !strings.HasPrefix(line, "WARC/") || len(line) > 16 {
 		return nil, fmt.Errorf("expected a record, found %q", shorten(line))
 	}
@@ -299,8 +308,15 @@ func (r *Reader) finish() error {
 	if r.blockErr != nil {
 		return r.blockErr
 	}
-	for lineEnds := 0; lineEnds < 2; {
+	lineEnds := 0
+	if r.arc {
+		lineEnds = 1 // ARC has only one, and the last record may have none
+	}
+	for lineEnds < 2 {
 		c, err := r.raw.ReadByte()
+		if r.arc && (err == errMemberEnd || err == io.EOF) {
+			break
+		}
 		if err == errMemberEnd && r.pack.spans() {
 			if err = r.advance(); err == nil {
 				continue

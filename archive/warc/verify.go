@@ -65,7 +65,7 @@ func Verify(file io.ReaderAt, report func(Problem)) (Summary, error) {
 		s.Types[rec.Type()]++
 		s.Content += rec.Length
 		for _, name := range []string{"WARC-Type", "WARC-Record-ID", "WARC-Date"} {
-			if rec.Get(name) == "" {
+			if rec.Get(name) == "" && !rec.isARC() {
 				report(Problem{rec.Offset, rec.ID(), "missing " + name})
 			}
 		}

@@ -1,8 +1,8 @@
 // Package warc reads and writes WARC files (ISO 28500), which contain records of retrieved
 // resources and of the requests and responses.
 //
-// The reader accepts versions 0.18 to 1.1, plain or compressed with gzip or zstd, and skips damaged
-// parts. The writer writes version 1.1. The package has no knowledge of protocols except HTTP;
+// The reader accepts versions 0.18 to 1.1 and ARC files, plain or compressed with gzip or zstd, and
+// skips damaged parts. The writer writes version 1.1. The package has no knowledge of protocols except HTTP;
 // package capture creates the records of a client's exchanges.
 package warc
 

@@ -59,7 +59,7 @@ func isArchive(name string) bool {
 	}
 	base := strings.TrimSuffix(strings.TrimSuffix(name, ".gz"), ".zst")
 	info, err := os.Stat(name)
-	return (strings.HasSuffix(base, ".warc") || isPacked(name)) && err == nil && info.Mode().IsRegular()
+	return (strings.HasSuffix(base, ".warc") || strings.HasSuffix(base, ".arc") || isPacked(name)) && err == nil && info.Mode().IsRegular()
 }
 
 // isPacked reports whether a file name has the suffix of a WACZ file, which contains archives.
