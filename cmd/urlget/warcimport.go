@@ -60,7 +60,7 @@ func (n *network) importInto(cmd *cobra.Command, args []string, kinds ...archive
 	}
 	v := &n.archives
 	m := archive.New(v.writer, v.seen, func(err error) { n.say("%s", fetch.Printable(err.Error())) })
-	if n.opts.Output.Continue {
+	if n.opts.AppendsArchive() {
 		for _, name := range v.writer.Files() {
 			if err := eachWARC(name, func(_ string, file io.ReaderAt) error { return m.AddKnown(ctx, file) }); err != nil {
 				return failure.File(err)

@@ -66,6 +66,9 @@ func (o *Options) continuesArchive(tree bool, has func(name string) bool) bool {
 	return !saves && (has("warc") || has("warc-file"))
 }
 
+// AppendsArchive reports whether records are appended to an existing archive.
+func (o *Options) AppendsArchive() bool { return o.Archive.Append || o.Output.Continue }
+
 // dashed returns the shortest form of the flag.
 func (f *Flag) dashed() string {
 	switch {

@@ -138,6 +138,7 @@ func (t *Tree) On() bool { return t.Recursive || t.Mirror || t.Requisites || t.S
 // Archive holds the options for recorded and replayed archives.
 type Archive struct {
 	WARC       string
+	Append     bool
 	MaxSize    Size
 	Index      bool
 	Dedup      string

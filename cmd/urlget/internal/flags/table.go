@@ -221,8 +221,9 @@ func (o *Options) treeFlags() []Flag {
 // archiveFlags returns the flags for archives.
 func (o *Options) archiveFlags() []Flag {
 	return []Flag{
-		{Name: "warc", In: archives, Value: &o.Archive.WARC, Help: "record all traffic in `FILE` (.warc.gz); -c appends"},
+		{Name: "warc", In: archives, Value: &o.Archive.WARC, Help: "record all traffic in `FILE` (.warc.gz)"},
 		{Name: "warc-file", In: archives, Value: &o.Archive.WARC, Help: "the same as --warc", Hidden: true},
+		{Name: "warc-append", In: archives, Value: &o.Archive.Append, Help: "append to an existing archive (-c does too)", Needs: "warc warc-file"},
 		{Name: "warc-max-size", In: archives, Value: &o.Archive.MaxSize, Help: "start a new archive when `SIZE` is reached", Needs: "warc warc-file"},
 		{Name: "warc-cdx", In: archives, Value: &o.Archive.Index, Help: "write an index (CDXJ) next to the archive", Needs: "warc warc-file"},
 		{Name: "warc-dedup", In: archives, Value: &o.Archive.Dedup, Help: "skip records that are in the index `FILE` (CDXJ)", Needs: "warc warc-file"},
