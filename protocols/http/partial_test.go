@@ -50,6 +50,10 @@ func TestPartialContent(t *testing.T) {
 		{"shorter than announced", strings.TrimSuffix(part("Content-Range: bytes 10-14/100", "Content-Length: 5"), "de"), fetch.ErrTruncated, "", fetch.Range{}, 0},
 		{"shorter, without length", strings.TrimSuffix(part("Content-Range: bytes 10-14/100"), "de"), fetch.ErrTruncated, "", fetch.Range{}, 0},
 		{"longer, without length", part("Content-Range: bytes 10-14/100") + "f", fetch.ErrProtocol, "", fetch.Range{}, 0},
+		{"all of it, transformed", "HTTP/1.1 203 Non-Authoritative Information\r\nContent-Length: 5\r\n\r\nabcde", "", "abcde", fetch.Range{}, 0},
+		{"no content", "HTTP/1.1 204 No Content\r\n\r\n", fetch.ErrChanged, "", fetch.Range{}, 0},
+		{"reset", "HTTP/1.1 205 Reset Content\r\nContent-Length: 0\r\n\r\n", fetch.ErrChanged, "", fetch.Range{}, 0},
+		{"accepted", "HTTP/1.1 202 Accepted\r\nContent-Length: 5\r\n\r\nlater", fetch.ErrChanged, "", fetch.Range{}, 0},
 		{"not satisfiable", "HTTP/1.1 416 No\r\nContent-Range: bytes */7\r\nContent-Length: 0\r\n\r\n", fetch.ErrRange, "", fetch.Range{}, 0},
 	}
 	for _, tt := range tests {
