@@ -175,11 +175,26 @@ func TestCloseStatuses(t *testing.T) {
 		"\x09\x00":                     fetch.ErrProtocol,
 		"\x82\x7f\x00\x00\x00\x00\x7f": fetch.ErrTruncated,
 		"\x82\x7e\x00\x21" + strings.Repeat("x", 33): fetch.ErrTooLarge,
+		"\x81\x81\x01\x02\x03\x04`":                  fetch.ErrProtocol, // masked
+		"\x89\x80\x01\x02\x03\x04":                   fetch.ErrProtocol,
+		"\x01\x01a\x80\x81\x01\x02\x03\x04`":         fetch.ErrProtocol,
 		"\x82\x7f\xff\xff\xff\xff\xff\xff\xff\xff":   fetch.ErrProtocol,
 	} {
 		s := dial(t, drive.Client(t, nil, ws.With(ws.Options{MaxMessage: 32})), raw(t, after))
 		if got, err := io.ReadAll(s); len(got) > 0 || fetch.CodeOf(err) != want {
 			t.Errorf("%.20q: %q, %v, want %q", after, got, err, want)
+		}
+	}
+}
+
+// TestMaskedFrames sends a masked frame, alone and after others.
+func TestMaskedFrames(t *testing.T) {
+	t.Parallel()
+	for _, before := range []string{"", "\x81\x01a", "\x82\x7e\x00\x80" + strings.Repeat("\x80\xff", 64), "\x82\x7f\x00\x00\x00\x00\x00\x00\x00\x01a", "\x89\x00\x81\x00"} {
+		s := dial(t, drive.Client(t, nil, ws.Load), raw(t, before+"\x81\x81\x01\x02\x03\x04`"))
+		got, err := io.ReadAll(s)
+		if fetch.CodeOf(err) != fetch.ErrProtocol || !strings.Contains(err.Error(), "the server sent a masked frame") || (len(got) > 0) != (before != "") {
+			t.Errorf("%.20q: %q, %v", before, got, err)
 		}
 	}
 }
