@@ -98,7 +98,7 @@ func (s *session) exchange(packet []byte) ([]byte, error) {
 	if errors.Is(err, apdu.ErrEmpty) {
 		s.trace(false, "empty packet")
 	}
-	if errors.Is(err, apdu.ErrMalformed) {
+	if errors.Is(err, apdu.ErrMalformed) || errors.Is(err, apdu.ErrEmpty) {
 		return nil, violation(err)
 	}
 	return reply, err

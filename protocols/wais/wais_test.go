@@ -192,6 +192,18 @@ func serveOnce(t *testing.T, packets ...[]byte) (addr string) {
 	}).Addr
 }
 
+func TestEmptyPackets(t *testing.T) {
+	t.Parallel()
+	accepted := apdu.Init{Size: 100000, Accepted: true}.EncodeResponse()
+	for name, answers := range map[string][][]byte{"as the response to a search": {accepted, nil}, "as the first response": {nil}} {
+		c := drive.Client(t, nil, wais.Load)
+		_, err := drive.List(t, c, "wais://"+serveOnce(t, answers...)+"/db?words")
+		if !errors.Is(err, fetch.ErrProtocol) || !strings.Contains(err.Error(), "empty WAIS packet") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 func TestOddServers(t *testing.T) {
 	t.Parallel()
 	accepted := apdu.Init{Size: 100000, Accepted: true}.EncodeResponse()
