@@ -31,8 +31,12 @@ const (
 	ttypeSend = 1
 )
 
-// maxSubneg limits the stored part of a subnegotiation, in bytes.
-const maxSubneg = 4 << 10
+// Limits for a subnegotiation, in bytes: a longer one than maxSubneg is ignored, and one that has
+// maxSkipped more bytes is a protocol violation.
+const (
+	maxSubneg  = 4 << 10
+	maxSkipped = 1 << 20
+)
 
 var commandNames = map[byte]string{
 	236: "EOF", 237: "SUSP", 238: "ABORT", cmdEOR: "EOR", cmdSE: "SE", 241: "NOP", 242: "DM", cmdBRK: "BRK",
@@ -89,7 +93,7 @@ type decoder struct {
 	command byte
 	option  byte
 	payload []byte // of a subnegotiation
-	skipped bool   // the subnegotiation exceeds maxSubneg
+	skipped int    // bytes of the subnegotiation beyond maxSubneg
 }
 
 // next decodes from src to dst up to the next signal, or until src or dst is exhausted. It returns
@@ -149,7 +153,7 @@ func (d *decoder) startCommand(c byte) bool {
 		d.state = inNegotiation
 		return false
 	case cmdSB:
-		d.state, d.payload, d.skipped = inSubnegOption, d.payload[:0], false
+		d.state, d.payload, d.skipped = inSubnegOption, d.payload[:0], 0
 		return false
 	}
 	d.state = inData
@@ -172,11 +176,11 @@ func (d *decoder) subneg(c byte) signal {
 		if len(d.payload) < maxSubneg {
 			d.payload = append(d.payload, c)
 		} else {
-			d.skipped = true
+			d.skipped++
 		}
 	case c == cmdSE:
 		d.state = inData
-		if !d.skipped {
+		if d.skipped == 0 {
 			return sigSubneg
 		}
 	case d.startCommand(c):

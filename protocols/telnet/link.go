@@ -75,6 +75,9 @@ func (l *link) read(p []byte) (n int, eor bool, err error) {
 		written, read, sig := l.in.next(p, l.pending)
 		l.record.data(false, p[:written])
 		l.pending = l.pending[read:]
+		if l.in.skipped > maxSkipped {
+			return written, false, &driver.Error{Code: driver.ErrProtocol, Err: fmt.Errorf("a subnegotiation of more than %d bytes", maxSubneg+maxSkipped)}
+		}
 		if sig != noSignal {
 			if eor, err = l.handle(sig); err != nil {
 				return written, false, err

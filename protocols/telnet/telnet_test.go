@@ -301,12 +301,26 @@ func TestOptionFloodAnswered(t *testing.T) {
 	expect(t, s, "done")
 }
 
-// TestEndlessSubnegotiation checks that an endless subnegotiation is not stored.
+// TestEndlessSubnegotiation checks that it ends the session.
 func TestEndlessSubnegotiation(t *testing.T) {
-	const size = 32 << 20
+	t.Parallel()
+	for _, scheme := range []string{"telnet", "tn3270"} {
+		s := dial(t, t.Context(), scheme, Options{}, func(c *telnetd.Conn) {
+			c.Send("\xff\xfa\x18")
+			c.Flood(strings.Repeat("A", 1<<16))
+		})
+		if n, err := io.Copy(io.Discard, s); n != 0 || fetch.CodeOf(err) != fetch.ErrProtocol {
+			t.Errorf("%s: %d bytes, %v", scheme, n, err)
+		}
+	}
+}
+
+// TestLongSubnegotiation checks that it is not stored.
+func TestLongSubnegotiation(t *testing.T) {
+	const size = maxSubneg + maxSkipped
 	s := dial(t, t.Context(), "telnet", Options{}, func(c *telnetd.Conn) {
 		c.Send("\xff\xfa\x18")
-		block := make([]byte, 1<<16)
+		block := make([]byte, maxSubneg)
 		for range size / len(block) {
 			c.Write(block)
 		}
@@ -316,7 +330,7 @@ func TestEndlessSubnegotiation(t *testing.T) {
 	runtime.ReadMemStats(&before)
 	expect(t, s, "done")
 	runtime.ReadMemStats(&after)
-	if grown := after.TotalAlloc - before.TotalAlloc; grown > 2<<20 {
+	if grown := after.TotalAlloc - before.TotalAlloc; grown > maxSkipped {
 		t.Errorf("%d bytes allocated", grown)
 	}
 }
