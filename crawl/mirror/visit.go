@@ -212,7 +212,7 @@ func (r *retrieval) info() pageInfo {
 // an earlier run.
 func (r *retrieval) act(ctx context.Context, a action, same bool) error {
 	req := &fetch.Request{URL: r.p.URL, From: r.p.From, IfChanged: a.ifChanged}
-	opts := &download.Options{Exists: a.exists, Known: a.known, Retry: r.Retry, Response: r.response}
+	opts := &download.Options{Exists: a.exists, ResumePart: true, Known: a.known, Retry: r.Retry, Response: r.response}
 	if a.compare {
 		opts.Same = path.Base(r.unconverted)
 	}

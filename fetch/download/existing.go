@@ -27,21 +27,44 @@ type existingFiles struct {
 // prepare examines the existing file and returns errNotNeeded if no request is needed.
 func (f *toFile) prepare(ctx context.Context) error {
 	switch f.opts.Exists {
-	case NewName, Overwrite:
+	case NewName:
 		return nil
+	case Overwrite:
+		return f.searchOwnPart(ctx)
 	case Resume:
 		return f.search(ctx)
 	}
-	if err := f.lookUp(); err != nil || f.old == nil {
+	if err := f.lookUp(); err != nil {
 		return err
 	}
-	switch {
-	case f.opts.Exists == Skip, f.knownToSuffice():
+	if f.old != nil && (f.opts.Exists == Skip || f.knownToSuffice()) {
 		return f.keepExisting()
-	case !f.opts.Known.usable():
+	}
+	if err := f.searchOwnPart(ctx); err != nil || f.part != nil {
+		return err
+	}
+	if f.old != nil && !f.opts.Known.usable() {
 		f.req.IfChanged = fetch.Validator{ModTime: f.old.ModTime()}
 	}
 	return nil
+}
+
+// searchOwnPart looks for the part of Options.ResumePart.
+func (f *toFile) searchOwnPart(ctx context.Context) error {
+	if !f.opts.ResumePart || f.requested == "" || f.req.Sends() || !f.req.Range.IsZero() || len(f.req.Ranges) > 0 {
+		return nil
+	}
+	if err := f.openDir(false); err != nil {
+		return ignoreMissing(err)
+	}
+	err := f.searchPart(ctx)
+	if errors.Is(err, errLocked) || errors.Is(err, errRaced) {
+		return nil // createPart chooses another name
+	}
+	if f.part != nil {
+		f.req.IfChanged = fetch.Validator{} // that of NAME, which the part replaces
+	}
+	return err
 }
 
 func (k *Known) usable() bool { return k != nil && k.Size >= 0 && !k.ModTime.IsZero() }
@@ -201,6 +224,15 @@ func (f *toFile) searchPart(ctx context.Context) error {
 		reason = "its record has no validator"
 	case !rec.fits(size):
 		reason = "its size does not match its record"
+	case f.opts.Exists != Resume && rec.Missing != nil:
+		reason = "it is in segments"
+	case f.opts.Exists != Resume && size == rec.Size:
+		// Request the last byte again, because the caller needs a response.
+		if err := p.file.Truncate(size - 1); err != nil {
+			p.file.Close()
+			return err
+		}
+		return f.resume(ctx, p, rec, size-1)
 	default:
 		return f.resume(ctx, p, rec, size)
 	}
@@ -276,7 +308,7 @@ func (f *toFile) resume(ctx context.Context, p *part, rec *record, size int64) e
 // checkExisting returns an error if a file has the name of the part's file and the part does not
 // extend it.
 func (f *toFile) checkExisting(rec *record, size int64) error {
-	if err := f.lookUp(); err != nil || f.old == nil || f.replace || rec.Missing != nil {
+	if err := f.lookUp(); err != nil || f.old == nil || f.replace || rec.Missing != nil || f.opts.Exists != Resume {
 		return err
 	}
 	if !f.old.Mode().IsRegular() {

@@ -38,6 +38,9 @@ type Options struct {
 	// slashes; "" means Root itself.
 	Dir    string
 	Exists Exists
+	// ResumePart resumes NAME.part with Overwrite, Skip and Newer too, if an earlier run left it for
+	// the same URL. It never appends to NAME itself. Several ranges and segments are not resumed.
+	ResumePart bool
 	// Known is what the caller knows about the resource, for example from a listing, or nil.
 	Known *Known
 	// Same is the name of a file in the same directory. If the server does not report a modification
