@@ -45,7 +45,12 @@ type Options struct {
 	// DefaultAlike; if MaxAlike is negative, there is no limit.
 	MaxAlike int
 
-	// Visit visits a page. Nil means Page.Read. An error concerns only that page and does not stop
+	// MaxRedirects limits the redirects from a linked URL, as in fetch.Options. 0 means
+	// DefaultRedirects; if MaxRedirects is negative, there is no limit.
+	MaxRedirects int
+
+	// Visit visits a page. Nil means Page.Read. It passes the page's redirects to Page.Redirect, as
+	// Page.Request does. An error concerns only that page and does not stop
 	// the crawl, except one caused by a full or read-only disk.
 	Visit func(ctx context.Context, p *Page) error
 	// Skip, if not nil, reports whether a listed page needs no visit because the listing shows
@@ -56,7 +61,8 @@ type Options struct {
 	// Sync makes the effects of past visits durable. It is called before the state file records
 	// these visits as complete. An error ends the crawl.
 	Sync func() error
-	// Ended is called after each visit. The error is nil if the visit succeeded.
+	// Ended is called after each visit. The error is nil if the visit succeeded or if the page
+	// redirects (see Page.Target).
 	Ended func(p *Page, err error)
 	// Enough, if not nil, is called before each visit. Once it returns true, no new visit begins.
 	// Run returns ErrEnough when the active visits have ended.
@@ -70,9 +76,11 @@ type Options struct {
 }
 
 const (
-	// DefaultAgent and DefaultAlike are the defaults of Options.Agent and Options.MaxAlike.
-	DefaultAgent = "urlget"
-	DefaultAlike = 20_000
+	// DefaultAgent, DefaultAlike and DefaultRedirects are the defaults of Options.Agent,
+	// Options.MaxAlike and Options.MaxRedirects.
+	DefaultAgent     = "urlget"
+	DefaultAlike     = 20_000
+	DefaultRedirects = 10
 )
 
 // ErrEnough is returned by Run if Options.Enough stopped the crawl. The crawl can be resumed.
@@ -80,7 +88,7 @@ var ErrEnough = errors.New("crawl: stopped by Options.Enough")
 
 // A Report counts the results of a crawl in this process.
 type Report struct {
-	Visited int64 // successful visits
+	Visited int64 // successful visits of pages that do not redirect
 	Failed  int64
 	Left    int64 // links that were not followed
 }
@@ -101,6 +109,9 @@ func Run(ctx context.Context, client *fetch.Client, seeds []uri.URI, opts *Optio
 	}
 	if c.MaxAlike == 0 {
 		c.MaxAlike = DefaultAlike
+	}
+	if c.MaxRedirects == 0 {
+		c.MaxRedirects = DefaultRedirects
 	}
 	if c.Visit == nil {
 		c.Visit = func(ctx context.Context, p *Page) error { return p.Read(ctx) }
@@ -231,8 +242,7 @@ func (c *crawl) next(_ context.Context, room func(string) bool) (schedule.Task, 
 	}
 	var first *fetch.Request
 	if s, _ := c.client.Scheme(it.url.Scheme()); s.Pipelined {
-		p := &Page{pageState: pageState{crawl: c, item: it}}
-		first = &fetch.Request{URL: p.withLogin(it.url), From: it.from}
+		first = c.page(it, nil).Request()
 	}
 	return schedule.Task{Host: it.url.Host(), Request: first, Do: func(ctx context.Context) error {
 		if c.enough() {
@@ -255,6 +265,9 @@ func (c *crawl) do(ctx context.Context, it *item) error {
 	memo, _ := c.State.memo(it.id())
 	p := c.page(it, memo)
 	err := c.visit(ctx, p)
+	if errors.Is(err, ErrElsewhere) {
+		err = nil
+	}
 	switch {
 	case ctx.Err() != nil && err != nil:
 		return schedule.ErrNoVerdict // it stays in the queue
@@ -289,12 +302,6 @@ func (c *crawl) recordOutcome(p *Page, err error) error {
 	if err != nil {
 		state = failed
 	}
-	if p.moved != nil {
-		if err := c.State.finishVisit(p.moved, state, p.Memo, c.Scope.Limit()); err != nil {
-			return err
-		}
-		return c.State.finishVisit(p.item, done, p.Trail, -1)
-	}
 	return c.State.finishVisit(p.item, state, p.Memo, c.Scope.Limit())
 }
 
@@ -315,10 +322,11 @@ func (c *crawl) fail(err error) {
 func (c *crawl) reportVisit(p *Page, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if err == nil {
-		c.report.Visited++
-	} else {
+	switch {
+	case err != nil:
 		c.report.Failed++
+	case p.Target.IsZero():
+		c.report.Visited++
 	}
 	if c.Ended != nil {
 		c.Ended(p, err)
@@ -343,7 +351,7 @@ func (c *crawl) seed(n int) uri.URI {
 // visit checks the server's robots.txt and then calls Visit.
 func (c *crawl) visit(ctx context.Context, p *Page) error {
 	if !c.NoRobots || c.Sitemaps && p.Depth == 0 {
-		rules, err := c.robots.Rules(ctx, p.URL, p.From)
+		rules, err := c.robots.Rules(ctx, p.URL, p.item.source())
 		if err == nil && rules.Delay > 0 && !c.NoRobots {
 			limits := c.Schedule.Host
 			limits.Delay = max(limits.Delay, rules.Delay)

@@ -20,6 +20,8 @@ type item struct {
 	modTime   time.Time
 	save      bool
 	unlinked  bool // not linked: a default location, such as /sitemap.xml
+	// via are the URLs that redirected to url, oldest first. from links to the first of them.
+	via []uri.URI
 
 	queueKey []byte // its key in the queue bucket
 	key      string // see id
@@ -54,7 +56,20 @@ func (it *item) marshal() []byte {
 		b = binary.AppendUvarint(b, uint64(len(s)))
 		b = append(b, s...)
 	}
+	for _, u := range it.via {
+		s := u.String()
+		b = binary.AppendUvarint(b, uint64(len(s)))
+		b = append(b, s...)
+	}
 	return b
+}
+
+// source returns the URL that a request for the item comes from, or zero for a seed.
+func (it *item) source() uri.URI {
+	if n := len(it.via); n > 0 {
+		return it.via[n-1]
+	}
+	return it.from
 }
 
 var errDamaged = errors.New("damaged state file")
@@ -75,6 +90,11 @@ func unmarshalItem(b []byte) (*item, error) {
 	var err1, err2 error
 	it.url, err1 = uri.Parse(d.text())
 	it.from, err2 = uri.Parse(d.text())
+	for len(d.b) > 0 && err2 == nil {
+		var u uri.URI
+		u, err2 = uri.Parse(d.text())
+		it.via = append(it.via, u)
+	}
 	if d.failed || err1 != nil || err2 != nil {
 		return nil, errDamaged
 	}

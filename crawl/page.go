@@ -3,6 +3,8 @@ package crawl
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"time"
 
 	"github.com/urlget/urlget/fetch"
@@ -26,8 +28,8 @@ type Page struct {
 	// Memo is the data that the last visit stored, in this crawl or an earlier one. Visit may
 	// replace it.
 	Memo []byte
-	// Trail is stored as the Memo of the original URL if the page was redirected (see Move).
-	Trail []byte
+	// Target is the URL that the page redirects to, after Redirect has returned ErrElsewhere.
+	Target uri.URI
 	// Reply is the server's reply to Read.
 	Reply fetch.Reply
 	// Result carries a value from Visit to Options.Ended.
@@ -40,7 +42,6 @@ type Page struct {
 type pageState struct {
 	crawl *crawl
 	item  *item
-	moved *item // the redirect target that is visited instead
 }
 
 func (c *crawl) page(it *item, memo []byte) *Page {
@@ -51,11 +52,11 @@ func (c *crawl) page(it *item, memo []byte) *Page {
 }
 
 // Key returns the uri.URI.Key of the page's URL.
-func (p *Page) Key() string {
-	if p.moved != nil {
-		return p.moved.id()
-	}
-	return p.item.id()
+func (p *Page) Key() string { return p.item.id() }
+
+// Request returns a request for the page that reports redirects to Redirect.
+func (p *Page) Request() *fetch.Request {
+	return &fetch.Request{URL: p.URL, From: p.item.source(), Redirect: p.Redirect}
 }
 
 func (p *Page) seedURL() uri.URI { return p.crawl.seed(p.item.seed) }
@@ -126,19 +127,26 @@ func (c *crawl) retrieves(u uri.URI) bool {
 	return s.State() == driver.StateRetrieves && !s.Local || s.Local && s.Can(fetch.OpGet)
 }
 
-// ErrElsewhere is returned by Page.Move if the redirect target must not be visited: it is already
-// known or out of scope. Visit should then return nil.
-var ErrElsewhere = errors.New("crawl: redirect target already seen or out of scope")
+// ErrElsewhere is returned by Page.Redirect if the page redirects to another URL. The visit must
+// then end, and Visit may return the error.
+var ErrElsewhere = errors.New("crawl: the page redirects to another URL")
 
-// Move reports that the page redirects to another URL. If it returns nil, the page becomes that
-// URL. If the page is a seed, depth and scope are relative to the new URL from then on.
-func (p *Page) Move(to uri.URI) error {
+// Redirect reports that the page redirects to another URL. Unless that is the same page over TLS,
+// it returns ErrElsewhere, and the target becomes a page of the crawl if it is in scope. A page
+// that was redirected to this one is visited again, because servers redirect that way to set a
+// cookie. If the page is a seed, depth and scope are relative to the target from then on.
+func (p *Page) Redirect(to uri.URI) error {
 	c := p.crawl
 	to = c.withoutDefaultPort(to).WithoutFragment()
 	if to.Key() == p.Key() {
 		return nil
 	}
-	if p.Depth == 0 && p.Rel == "" {
+	if n := c.MaxRedirects; n >= 0 && len(p.item.via) >= n {
+		return &fetch.Error{Code: fetch.ErrRedirect, Err: fmt.Errorf("more than %d redirects", n)}
+	}
+	p.Target = to.WithoutUserinfo()
+	isSeed := p.Depth == 0 && p.Rel == ""
+	if isSeed {
 		c.mu.Lock()
 		c.seeds[p.item.seed] = to
 		c.mu.Unlock()
@@ -146,22 +154,24 @@ func (p *Page) Move(to uri.URI) error {
 	}
 	l := Link{URL: to.WithoutUserinfo(), From: p.URL, Seed: p.seedURL(), Depth: p.Depth, Rel: p.Rel, Kind: p.Kind, Traits: c.client.Traits(to)}
 	keep, why := c.Scope.Follow(l)
+	if why == Followed && !c.retrieves(l.URL) {
+		why = OtherScheme
+	}
 	if why != Followed {
 		c.reportUnfollowed(l, why)
 		return ErrElsewhere
 	}
 	it := *p.item
-	it.url, it.key, it.save = l.URL, "", keep && (p.Save || p.Depth == 0 && p.Rel == "")
-	claimed, err := c.State.claim(&it)
+	it.url, it.key, it.queueKey, it.save = l.URL, "", nil, keep && (p.Save || isSeed)
+	it.via = append(slices.Clone(p.item.via), p.URL.WithoutUserinfo())
+	added, err := c.State.addRedirect(&it, c.Scope.Limit())
 	if err != nil {
 		return err
 	}
-	if !claimed {
-		return ErrElsewhere
+	if added == newlyQueued {
+		c.reportWaiting()
 	}
-	p.moved, p.URL, p.Save = &it, to, it.save
-	p.Memo, _ = c.State.Memo(to)
-	return nil
+	return ErrElsewhere
 }
 
 // AttemptFailed reports a failed attempt that will be retried. If the server is busy, the scheduler
@@ -170,7 +180,7 @@ func (p *Page) AttemptFailed(err error) { p.crawl.scheduler.Failed(p.URL.Host(),
 
 // Read reads the links of the page without saving it. It is the default of Options.Visit.
 func (p *Page) Read(ctx context.Context) error {
-	req := &fetch.Request{URL: p.URL, From: p.From}
+	req := p.Request()
 	if s, _ := p.crawl.client.Scheme(p.URL.Scheme()); p.Kind == fetch.EntryListing && s.Can(fetch.OpList) && p.Rel != "sitemap" {
 		req.Op = fetch.OpList
 	}
@@ -180,10 +190,7 @@ func (p *Page) Read(ctx context.Context) error {
 	}
 	defer resp.Body.Close()
 	p.Reply = resp.Reply
-	if err := p.Move(resp.URL); err != nil {
-		if err == ErrElsewhere {
-			return nil
-		}
+	if err := p.Redirect(resp.URL); err != nil {
 		return err
 	}
 	p.SetKind(resp.Kind)

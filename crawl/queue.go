@@ -145,9 +145,7 @@ func (s *State) load(h *hostQueue) error {
 			k, v = c.Next()
 		}
 		for ; bytes.HasPrefix(k, prefix) && !s.queue.full(h); k, v = c.Next() {
-			if h.lastKey = bytes.Clone(k); s.claimed[string(k)] {
-				continue
-			}
+			h.lastKey = bytes.Clone(k)
 			it, err := unmarshalItem(v)
 			if err != nil {
 				return err

@@ -16,6 +16,7 @@ import (
 	bolterrors "go.etcd.io/bbolt/errors"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/uri"
 )
 
 // A State is the stored progress of a crawl: the known URLs and the queue. With it an interrupted
@@ -38,9 +39,8 @@ type State struct {
 	seeds    []string
 	moved    map[int]string // redirect targets of seeds, by index
 	queue    queue
-	claimed  map[string]bool // queue keys of items that are visited without having been taken
-	accesses int             // accesses to the file since its pages were released
-	waiting  int64           // queued and active items
+	accesses int   // accesses to the file since its pages were released
+	waiting  int64 // queued and active items
 }
 
 // The buckets: URLs by key, the queue by host and number, failures of this crawl, the number of
@@ -116,7 +116,7 @@ func open(name string, noSync bool) (s *State, err error) {
 	case err != nil:
 		return nil, fileError(fmt.Errorf("%s: %w", name, err))
 	}
-	s = &State{db: db, changes: changes{}, written: time.Now(), claimed: map[string]bool{}, moved: map[int]string{}}
+	s = &State{db: db, changes: changes{}, written: time.Now(), moved: map[int]string{}}
 	err = db.Update(func(tx *bolt.Tx) error {
 		for _, b := range buckets {
 			if _, err := tx.CreateBucketIfNotExists(b); err != nil {
@@ -446,18 +446,23 @@ func (s *State) enqueue(it *item) {
 	s.waiting++
 }
 
-// claim marks a redirect target as queued and taken, to be visited in place of the redirecting
-// page. It returns false if the URL is already known in this crawl.
-func (s *State) claim(to *item) (bool, error) {
+// maxRevisits is the number of redirects after which none leads to a URL of its chain again.
+const maxRevisits = 50
+
+// addRedirect is add for the target of a redirect. A URL that is in it.via is queued again.
+func (s *State) addRedirect(it *item, limit int) (int, error) {
+	if len(it.via) > maxRevisits || !slices.ContainsFunc(it.via, func(u uri.URI) bool { return u.Key() == it.id() }) {
+		return s.add(it, limit, "", 0)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	r, err := s.record(to.id())
-	if err != nil || r != nil && r.run == s.run {
-		return false, err
+	r, err := s.record(it.id())
+	if err != nil {
+		return alreadyKnown, err
 	}
-	s.enqueueNew(to, r)
-	s.claimed[string(to.queueKey)] = true
-	return true, nil
+	s.enqueueNew(it, r)
+	s.queue.push(it)
+	return newlyQueued, s.writeIfDue()
 }
 
 // finishVisit records the outcome of a visit. If a shorter path to the URL was found during the
@@ -473,7 +478,6 @@ func (s *State) finishVisit(it *item, state byte, memo []byte, limit int) error 
 	if r == nil {
 		r = &record{run: s.run, depth: it.depth}
 	}
-	delete(s.claimed, string(it.queueKey))
 	r.state, r.memo = state, memo
 	s.changes.put(urlsBucket, key, r.marshal())
 	s.changes.take(queueBucket, string(it.queueKey))

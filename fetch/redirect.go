@@ -87,6 +87,13 @@ func (c *Client) follow(ctx context.Context, req *Request, hops *hopCount, befor
 		if p, err = c.choose(resp, p, hops); err != nil {
 			return o, err
 		}
+		if accept := p.req.Redirect; accept != nil {
+			if err := accept(p.original); err != nil {
+				e := asError(op, resp.URL, err)
+				e.Reply = resp.Reply
+				return o, e
+			}
+		}
 		c.logger.Debug("redirect", "from", resp.URL.Redacted(), "to", p.original.Redacted())
 	}
 }

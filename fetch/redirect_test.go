@@ -278,3 +278,24 @@ func TestEnvOpenOutsideARequestFails(t *testing.T) {
 		t.Errorf("Env.Open without a request that it belongs to: %v", err)
 	}
 }
+
+func TestRequestRedirect(t *testing.T) {
+	t.Parallel()
+	stop := errors.New("stop here")
+	web := &fakeWeb{pages: map[string]string{"http://a/": "-> http://b/x", "http://b/x": "-> y", "http://b/y": "end"}}
+	c := fetch.New(&fetch.Options{Proxy: noProxy}, web.load)
+	var targets []string
+	_, err := c.Do(t.Context(), &fetch.Request{URL: uri.MustParse("http://a/"), Redirect: func(to uri.URI) error {
+		if targets = append(targets, to.String()); len(targets) == 2 {
+			return stop
+		}
+		return nil
+	}})
+	var e *fetch.Error
+	if !errors.Is(err, stop) || !errors.As(err, &e) || e.Retry || e.URL != "http://b/x" {
+		t.Errorf("%#v", err)
+	}
+	if got := fmt.Sprint(targets, web.urls()); got != "[http://b/x http://b/y] [http://a/ http://b/x]" {
+		t.Errorf("targets and requests: %s", got)
+	}
+}

@@ -74,7 +74,7 @@ func (a *app) mirrorOptions(seeds []seed) (*mirror.Options, error) {
 		return nil, err
 	}
 	opts := &mirror.Options{
-		Crawl:     crawl.Options{Scope: *scope, Schedule: a.treeSchedule(seeds), NoRobots: t.NoRobots, Sitemaps: t.Sitemaps},
+		Crawl:     crawl.Options{Scope: *scope, Schedule: a.treeSchedule(seeds), NoRobots: t.NoRobots, Sitemaps: t.Sitemaps, MaxRedirects: a.opts.Network.MaxRedirect},
 		Layout:    *t.Layout(),
 		State:     t.State,
 		Newer:     t.Mirror || a.opts.Output.Newer,
@@ -183,6 +183,14 @@ func (a *app) reportVisit(e mirror.Event, pos string, number int) {
 	ev := res.Event(path)
 	if res.Outcome == job.Skipped && path == "" {
 		ev.Reason = "not_wanted"
+	}
+	if !e.Target.IsZero() {
+		ev.Reason, ev.FinalURL = "moved", e.Target.String()
+		a.emit(render.End(ev))
+		if a.opts.Report.Verbose {
+			a.say("%s redirects to %s", url, e.Target)
+		}
+		return
 	}
 	a.emit(render.End(ev))
 	if a.opts.Report.Verbose && e.Outcome != job.Saved && e.Outcome != job.Listed {

@@ -76,7 +76,8 @@ const Deleted download.Outcome = "deleted"
 // An Event reports the outcome of one URL.
 type Event struct {
 	URL, From uri.URI
-	// Outcome is Saved, Unchanged, Skipped (a file existed or nothing had to be saved), Listed (the
+	Target    uri.URI // where URL redirects to, with the outcome Skipped; or zero
+	// Outcome is Saved, Unchanged, Skipped (a file existed, nothing had to be saved or it redirects), Listed (the
 	// page was only read or checked), NoContent, Failed or Deleted.
 	Outcome  download.Outcome
 	Path     string // of the file, relative to the root; or ""
@@ -215,7 +216,7 @@ func (m *mirror) ended(p *crawl.Page, err error) {
 		v = &visitResult{Event: Event{Size: -1}, begin: time.Now()}
 	}
 	e := v.Event
-	e.URL, e.From, e.Elapsed = p.URL, p.From, time.Since(v.begin)
+	e.URL, e.From, e.Target, e.Elapsed = p.URL, p.From, p.Target, time.Since(v.begin)
 	if err != nil {
 		e.Outcome, e.Err = job.Failed, err
 		if p.Kind == fetch.EntryListing || fetch.CodeOf(err) != fetch.ErrNotFound {

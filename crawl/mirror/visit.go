@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"io/fs"
 	"iter"
 	"mime"
 	"path"
@@ -24,6 +25,19 @@ import (
 func (m *mirror) visit(ctx context.Context, p *crawl.Page) error {
 	v := &visitResult{Event: Event{Size: -1, Outcome: job.Skipped}, begin: time.Now()}
 	p.Result = v
+	err := m.process(ctx, p, v)
+	if errors.Is(err, crawl.ErrElsewhere) {
+		v.Outcome, v.Path = job.Skipped, ""
+		p.Memo = memo{To: p.Target.Key()}.bytes()
+		var e *fetch.Error
+		if errors.As(err, &e) {
+			v.Status = e.Reply.Code
+		}
+	}
+	return err
+}
+
+func (m *mirror) process(ctx context.Context, p *crawl.Page, v *visitResult) error {
 	if m.Begin != nil {
 		var end func()
 		ctx, end = m.Begin(ctx, p.URL)
@@ -54,7 +68,7 @@ func read(ctx context.Context, p *crawl.Page, v *visitResult) error {
 func (m *mirror) check(ctx context.Context, p *crawl.Page, v *visitResult) error {
 	v.Outcome = job.Listed
 	if s, _ := m.d.Client.Scheme(p.URL.Scheme()); !p.From.IsZero() && p.Kind == fetch.EntryObject && s.Can(fetch.OpStat) && !s.Pages {
-		resp, err := m.d.Client.Stat(ctx, &fetch.Request{URL: p.URL, From: p.From})
+		resp, err := m.d.Client.Stat(ctx, p.Request())
 		if err == nil {
 			v.Size, v.Status = resp.Size, resp.Reply.Code
 		}
@@ -66,7 +80,9 @@ func (m *mirror) check(ctx context.Context, p *crawl.Page, v *visitResult) error
 // list reads a listing. Its members become pages of the crawl.
 func (m *mirror) list(ctx context.Context, p *crawl.Page, v *visitResult) error {
 	v.Outcome = job.Listed
-	resp, err := m.d.Client.Do(ctx, &fetch.Request{URL: p.URL, From: p.From, Op: fetch.OpList})
+	req := p.Request()
+	req.Op = fetch.OpList
+	resp, err := m.d.Client.Do(ctx, req)
 	if err != nil {
 		return err
 	}
@@ -122,12 +138,12 @@ func (m *mirror) claimListed(u uri.URI) error {
 	return err
 }
 
-// maxRestarts limits how often a page is started again, at another URL or under another name.
+// maxRestarts limits how often a page is started again under another name.
 const maxRestarts = 5
 
 var (
 	errListed       = errors.New("response is a listing")
-	errMoved        = errors.New("page moved")
+	errPathBlocked  = errors.New("path blocked")
 	errUnwantedType = errors.New("media type not accepted")
 )
 
@@ -137,20 +153,16 @@ func (m *mirror) get(ctx context.Context, p *crawl.Page, v *visitResult) error {
 	if p.From.IsZero() && strings.HasSuffix(p.URL.URLPath(), "/") && s.Can(fetch.OpList) && !s.HasLinks() {
 		return m.list(ctx, p, v)
 	}
-	for range maxRestarts { // once for each redirect to another page
-		err := m.getOnce(ctx, p, v)
-		if err != errMoved {
+	var err error
+	for range maxRestarts {
+		if err = m.getOnce(ctx, p, v); !errors.Is(err, errPathBlocked) {
 			return err
 		}
-		if !p.Save { // the target is only read
-			v.Outcome, v.Path = job.Listed, ""
-			return read(ctx, p, v)
-		}
 	}
-	return &fetch.Error{Op: "get", URL: p.URL.Redacted(), Code: fetch.ErrRedirect, Err: errors.New("too many redirects")}
+	return fileError(&fs.PathError{Op: "save", Path: v.Path, Err: err})
 }
 
-// getOnce saves a page or finds it unchanged. It returns errMoved if the page must be started
+// getOnce saves a page or finds it unchanged. It returns errPathBlocked if the page must be started
 // again.
 func (m *mirror) getOnce(ctx context.Context, p *crawl.Page, v *visitResult) error {
 	r := &retrieval{mirror: m, p: p, v: v, old: readMemo(p.Memo), final: p.URL, before: m.movedCount()}
@@ -211,7 +223,8 @@ func (r *retrieval) info() pageInfo {
 // act requests and saves the page according to a. Same reports whether the file is unchanged since
 // an earlier run.
 func (r *retrieval) act(ctx context.Context, a action, same bool) error {
-	req := &fetch.Request{URL: r.p.URL, From: r.p.From, IfChanged: a.ifChanged}
+	req := r.p.Request()
+	req.IfChanged = a.ifChanged
 	opts := &download.Options{Exists: a.exists, ResumePart: true, Known: a.known, Retry: r.Retry, Response: r.response}
 	if a.compare {
 		opts.Same = path.Base(r.unconverted)
@@ -264,13 +277,8 @@ func (r *retrieval) response(resp *fetch.Response) error {
 		}
 		return errListed
 	}
-	if resp.URL.Key() != p.Key() {
-		to := resp.URL
-		p.Trail = memo{To: to.Key()}.bytes()
-		if err := p.Move(to); err != nil {
-			return err
-		}
-		return errMoved
+	if err := p.Redirect(resp.URL); err != nil {
+		return err
 	}
 	if !r.Crawl.Scope.KeepsType(resp.ContentType) {
 		if entries, ok := links.Entries(resp); ok {
@@ -299,18 +307,15 @@ func (r *retrieval) failed(err error) error {
 	case errors.Is(err, errListed):
 		r.state.Disclaim(filePrefix + r.now.Path)
 		return nil
-	case errors.Is(err, errMoved):
+	case errors.Is(err, crawl.ErrElsewhere):
 		r.releasePath()
-		return errMoved
-	case errors.Is(err, crawl.ErrElsewhere), errors.Is(err, errUnwantedType):
+		return err
+	case errors.Is(err, errUnwantedType):
 		r.releasePath()
 		r.v.Outcome, r.v.Path = job.Skipped, ""
-		if !errors.Is(err, errUnwantedType) {
-			r.p.Memo = r.p.Trail
-		}
 		return nil
 	case fetch.CodeOf(err) == fetch.ErrFile && r.isPathBlocked(r.now.Path, r.before):
-		return errMoved
+		return errPathBlocked
 	case fetch.CodeOf(err) == fetch.ErrNotFound && r.Delete && r.old.Path != "" && r.v.Replaced:
 		return errors.Join(err, r.remove(r.old.Path, r.p.URL))
 	}

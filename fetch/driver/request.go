@@ -90,6 +90,10 @@ type Request struct {
 	// Form holds the answers to a form that the URL names, by field name (see FormError). Nil means
 	// that the form has not been filled in. After a redirect to another origin, Form is not sent.
 	Form map[string][]string
+	// Redirect, if not nil, is called with the target of each redirect that the policy accepts,
+	// before the redirect is followed. An error ends the request, whose error wraps it. Drivers do
+	// not use it.
+	Redirect func(to uri.URI) error
 
 	// Method is the method, for protocols that have methods, such as "PUT". "" means "GET" or, if
 	// there is a body, "POST". Only OpGet may have a method or a body, and only for schemes with

@@ -23,7 +23,7 @@ type Event struct {
 	Entries  int64   `json:"entries,omitempty"` // listed
 	Seconds  float64 `json:"seconds,omitempty"`
 	Rate     float64 `json:"rate,omitempty"`   // saved: received bytes per second
-	Reason   string  `json:"reason,omitempty"` // skipped: "exists", "no_content" or, in trees, "not_wanted"
+	Reason   string  `json:"reason,omitempty"` // skipped: "exists", "no_content" or, in trees, "not_wanted" or "moved"
 
 	// These are set if Name is "failed".
 	Class   string      `json:"class,omitempty"` // a fetch.Code
