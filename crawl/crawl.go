@@ -275,7 +275,10 @@ func (c *crawl) do(ctx context.Context, it *item) error {
 		c.fail(err)
 		return schedule.ErrNoVerdict
 	case errors.Is(err, errForbidden):
-		c.reportUnfollowed(Link{URL: it.url, From: it.from, Seed: p.seedURL(), Depth: it.depth, Rel: it.rel, Kind: it.kind}, robotsForbid)
+		c.reportUnfollowed(p.link(), robotsForbid)
+		err = nil
+	case !it.from.IsZero() && (errors.Is(err, fetch.ErrNeedForm) || errors.Is(err, fetch.ErrNeedSearch)):
+		c.reportUnfollowed(p.link(), NeedsForm)
 		err = nil
 	case it.unlinked && errors.Is(err, fetch.ErrNotFound):
 		err = nil

@@ -59,6 +59,12 @@ func (p *Page) Request() *fetch.Request {
 	return &fetch.Request{URL: p.URL, From: p.item.source(), Redirect: p.Redirect}
 }
 
+// link returns the link that led to the page.
+func (p *Page) link() Link {
+	it := p.item
+	return Link{URL: it.url, From: it.from, Seed: p.seedURL(), Depth: it.depth, Rel: it.rel, Kind: it.kind}
+}
+
 func (p *Page) seedURL() uri.URI { return p.crawl.seed(p.item.seed) }
 
 // withLogin returns u with the login of the seed if both are on the same server.

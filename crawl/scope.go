@@ -62,8 +62,8 @@ type Link struct {
 }
 
 // A Reason is a token that explains why a link is not followed: no_target, scheme, host, domain,
-// depth, parent, pattern, regex, length, repetition, alike, robots, nofollow, not_requisite or
-// parent_listing.
+// depth, parent, pattern, regex, length, repetition, alike, robots, nofollow, not_requisite,
+// parent_listing or form.
 type Reason string
 
 // Reasons that programs may handle.
@@ -74,6 +74,7 @@ const (
 	TooManyAlike  Reason = "alike"          // the limit for its form is reached (see Options.MaxAlike)
 	NoFollow      Reason = "nofollow"       // the page asks robots not to follow its links
 	ParentListing Reason = "parent_listing" // the link to the parent directory in a listing
+	NeedsForm     Reason = "form"           // the server requires a form or search words
 )
 
 // The other reasons.
@@ -106,6 +107,7 @@ var reasonTexts = map[Reason]string{
 	NoFollow:      "the page asks robots not to follow its links",
 	notRequisite:  "not a page requisite",
 	ParentListing: "parent directory",
+	NeedsForm:     "requires a form or search words",
 }
 
 // Text returns a description of the reason.

@@ -89,14 +89,15 @@ func (a *app) mirrorOptions(seeds []seed) (*mirror.Options, error) {
 			a.reportRetry(treeVisitOf(ctx).Transfer, u, failed, wait, err)
 		},
 	}
-	if a.opts.Report.Verbose {
-		opts.Crawl.Left = func(l crawl.Link, why crawl.Reason) {
-			switch {
-			case l.Kind == fetch.EntryError:
-				a.say("not followed: a link of %s: %s", l.From.Redacted(), fetch.Printable(l.Text))
-			case why != crawl.NoTarget && why != crawl.ParentListing:
-				a.say("not followed: %s: %s", l.URL.Redacted(), why.Text())
-			}
+	opts.Crawl.Left = func(l crawl.Link, why crawl.Reason) {
+		switch {
+		case why == crawl.NeedsForm:
+			a.say("not followed: %s: %s", l.URL.Redacted(), why.Text())
+		case !a.opts.Report.Verbose:
+		case l.Kind == fetch.EntryError:
+			a.say("not followed: a link of %s: %s", l.From.Redacted(), fetch.Printable(l.Text))
+		case why != crawl.NoTarget && why != crawl.ParentListing:
+			a.say("not followed: %s: %s", l.URL.Redacted(), why.Text())
 		}
 	}
 	return opts, nil
