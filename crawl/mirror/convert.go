@@ -129,7 +129,7 @@ func (m *mirror) rewrite(w io.Writer, r io.Reader, base uri.URI, v memo) error {
 	case mediaType == "text/css":
 		return links.RewriteCSS(w, r, base, convert)
 	case mediaType == "text/html", mediaType == "application/xhtml+xml":
-		return links.RewriteHTML(w, r, base, convert)
+		return links.RewriteHTML(w, r, v.Type, base, convert)
 	}
 	_, err := io.Copy(w, r)
 	return err

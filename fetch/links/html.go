@@ -18,8 +18,9 @@ const (
 )
 
 // HTML reads an HTML page as a stream and yields its links, in the order in which they end. Base is
-// the URL of the page; a base element changes it for the following links. A page in UTF-16 is
-// recognized by its byte order mark.
+// the URL of the page; a base element changes it for the following links. The encoding of the page
+// is that of its byte order mark or of a meta element, otherwise UTF-8 or windows-1252. As in
+// browsers, paths are converted to UTF-8, and queries keep the encoding of the page.
 //
 // Rel is "a" for anchors and areas, "refresh" for a meta element, and "css" for references in
 // styles. It is "cite" for sources of quotations and "longdesc" for descriptions. For link elements
@@ -32,9 +33,17 @@ const (
 // is the time on the page, read as UTC. Size is the size on the page, or -1 if it is rounded. Links
 // to the same directory in another order are omitted.
 func HTML(r io.Reader, base uri.URI) iter.Seq2[fetch.Entry, error] {
+	return readHTML(r, "", base)
+}
+
+// readHTML is HTML for a page with a content type, which may name the encoding.
+func readHTML(r io.Reader, contentType string, base uri.URI) iter.Seq2[fetch.Entry, error] {
 	return func(yield func(fetch.Entry, error) bool) {
-		r, _ := fromUTF16(r)
-		p := &page{tokens: html.NewTokenizer(r), base: base, yield: yield}
+		in, utf16 := fromUTF16(r)
+		p := &page{tokens: html.NewTokenizer(in), base: base, yield: yield}
+		if utf16 == nil {
+			p.encoding = encodingOf(in, contentType)
+		}
 		p.tokens.SetMaxBuf(maxToken)
 		for !p.stopped {
 			switch p.tokens.Next() {
@@ -59,6 +68,7 @@ func HTML(r io.Reader, base uri.URI) iter.Seq2[fetch.Entry, error] {
 // A page is an HTML page being read.
 type page struct {
 	tokens   *html.Tokenizer
+	encoding pageEncoding
 	base     uri.URI
 	hasBase  bool // only the first base element counts
 	nofollow bool // a meta element asks robots not to follow links
@@ -90,6 +100,7 @@ func (p *page) end() {
 
 // text adds text to the open anchor or row, or reads it as a style sheet or title.
 func (p *page) text(text []byte) {
+	text, _ = p.encoding.decode(text)
 	if p.styles {
 		for _, s := range cssSpans(text) {
 			p.emit(entry(p.base, s.ref, "css"))
@@ -126,7 +137,7 @@ func (p *page) closeAnchor() {
 
 // tag handles a start tag.
 func (p *page) tag() {
-	name, attrs := readTag(p.tokens)
+	name, attrs, query := p.encoding.readTag(p.tokens, p.tokens.Raw())
 	p.styles, p.titles = name == "style", name == "title"
 	if name == "base" {
 		p.base, p.hasBase = baseOf(p.base, p.hasBase, attrs)
@@ -144,7 +155,7 @@ func (p *page) tag() {
 	}
 	alt, _ := value(attrs, "alt")
 	for _, s := range spansOf(name, attrs) {
-		e := entry(p.base, s.ref, s.rel)
+		e := query.entry(p.base, s.ref, s.rel)
 		if s.typed {
 			e.ContentType, _ = value(attrs, "type")
 		}

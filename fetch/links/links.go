@@ -36,7 +36,7 @@ func Read(r io.Reader, contentType string, base uri.URI) (iter.Seq2[fetch.Entry,
 	}
 	switch mediaType {
 	case "text/html", "application/xhtml+xml":
-		return HTML(r, base), true
+		return readHTML(r, contentType, base), true
 	case "text/css":
 		return styleSheet(r, base), true
 	case "text/uri-list":

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"golang.org/x/net/html"
+	"golang.org/x/text/encoding"
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
@@ -15,9 +16,15 @@ import (
 // RewriteHTML copies an HTML page from r to w and replaces each reference for which convert returns
 // true. The entries are those of [HTML], without names. Tags without such references are copied
 // unchanged. The href of a base element is removed, because convert chooses the base of the new
-// references. The actions of forms become absolute URLs.
-func RewriteHTML(w io.Writer, r io.Reader, base uri.URI, convert func(fetch.Entry) (string, bool)) error {
-	return rewriteHTML(w, r, base, nil, convert)
+// references. The actions of forms become absolute URLs. The encoding of the page is that of
+// contentType, if it names one, otherwise as for [HTML].
+func RewriteHTML(w io.Writer, r io.Reader, contentType string, base uri.URI, convert func(fetch.Entry) (string, bool)) error {
+	in, utf16 := fromUTF16(r)
+	var enc pageEncoding
+	if utf16 == nil {
+		enc = encodingOf(in, contentType)
+	}
+	return rewriteHTML(w, in, utf16, enc, base, nil, convert)
 }
 
 // RewriteFramed is RewriteHTML for an untrusted page that is shown in a frame without scripts. Links
@@ -30,15 +37,16 @@ func RewriteHTML(w io.Writer, r io.Reader, base uri.URI, convert func(fetch.Entr
 // form cannot be submitted.
 func RewriteFramed(w io.Writer, r io.Reader, base uri.URI, target string, convert func(fetch.Entry) (string, bool),
 	submit func(action fetch.Entry, method string) (string, bool)) error {
-	return rewriteHTML(w, r, base, &framer{page: base, target: target, convert: convert, submit: submit}, convert)
+	in, utf16 := fromUTF16(r)
+	return rewriteHTML(w, in, utf16, pageEncoding{}, base, &framer{page: base, target: target, convert: convert, submit: submit}, convert)
 }
 
-func rewriteHTML(w io.Writer, r io.Reader, base uri.URI, frame *framer, convert func(fetch.Entry) (string, bool)) error {
-	r, enc := fromUTF16(r)
+// rewriteHTML writes the page in UTF-16 if utf16 is not nil. Tags are in the encoding enc.
+func rewriteHTML(w io.Writer, r io.Reader, utf16 encoding.Encoding, enc pageEncoding, base uri.URI, frame *framer, convert func(fetch.Entry) (string, bool)) error {
 	buffered := bufio.NewWriter(w)
 	out := io.Writer(buffered)
-	if enc != nil {
-		encoded := enc.NewEncoder().Writer(buffered)
+	if utf16 != nil {
+		encoded := utf16.NewEncoder().Writer(buffered)
 		out = encoded
 	}
 	t := html.NewTokenizer(r)
@@ -60,7 +68,9 @@ func rewriteHTML(w io.Writer, r io.Reader, base uri.URI, frame *framer, convert 
 			}
 			return buffered.Flush()
 		case html.TextToken:
-			if styles {
+			if text, converted := enc.decode(raw); styles && converted {
+				raw = enc.encode(rewriteCSS(text, base, "css", convert))
+			} else if styles {
 				raw = rewriteCSS(raw, base, "css", convert)
 			}
 		case html.EndTagToken:
@@ -71,7 +81,8 @@ func rewriteHTML(w io.Writer, r io.Reader, base uri.URI, frame *framer, convert 
 				frame.form = nil
 			}
 		case html.StartTagToken, html.SelfClosingTagToken:
-			name, attrs := readTag(t)
+			name, attrs, query := enc.readTag(t, raw)
+			changed := false
 			styles = name == "style"
 			if frame != nil {
 				if name == "noscript" {
@@ -85,11 +96,16 @@ func rewriteHTML(w io.Writer, r io.Reader, base uri.URI, frame *framer, convert 
 			}
 			if name == "base" {
 				base, hasBase = baseOf(base, hasBase, attrs)
-				if withoutHref(&attrs) {
-					raw = writeTag(name, attrs, kind == html.SelfClosingTagToken)
-				}
-			} else if whole := wholeActions(name, attrs, base); rewriteTag(name, attrs, base, convert) || whole {
+				changed = withoutHref(&attrs)
+			} else {
+				whole := wholeActions(name, attrs, base, query)
+				changed = rewriteTag(name, attrs, base, query, convert) || whole
+			}
+			if changed {
 				raw = writeTag(name, attrs, kind == html.SelfClosingTagToken)
+				if query.Encoding != nil {
+					raw = query.encode(raw)
+				}
 			}
 		}
 		if _, err := out.Write(raw); err != nil {
@@ -127,7 +143,7 @@ func (f *framer) tag(name string, attrs []html.Attribute, closed bool, base uri.
 	for _, s := range spansOf(name, attrs) {
 		known[s.attr] = true
 	}
-	rewriteTag(name, attrs, base, f.convert)
+	rewriteTag(name, attrs, base, pageEncoding{}, f.convert)
 	kept, local := attrs[:0:0], false
 	for i, a := range attrs {
 		leads := a.Key == "href" || a.Key == "xlink:href"
@@ -192,7 +208,7 @@ func (f *framer) sends(attrs []html.Attribute, prefix string, to form) []html.At
 
 // wholeActions makes the action of a form or a button absolute, because a saved page has no server
 // of its own. It reports whether it changed an attribute.
-func wholeActions(name string, attrs []html.Attribute, base uri.URI) (changed bool) {
+func wholeActions(name string, attrs []html.Attribute, base uri.URI, query pageEncoding) (changed bool) {
 	for i, a := range attrs {
 		sends := name == "form" && a.Key == "action" || (name == "button" || name == "input") && a.Key == "formaction"
 		if !sends || strings.TrimSpace(a.Val) == "" {
@@ -201,7 +217,7 @@ func wholeActions(name string, attrs []html.Attribute, base uri.URI) (changed bo
 		if ref, err := uri.ParseRef(a.Val); err != nil || ref.IsAbs() {
 			continue
 		}
-		if e := entry(base, a.Val, "form"); e.Kind != fetch.EntryError && e.URL.IsAbs() {
+		if e := query.entry(base, a.Val, "form"); e.Kind != fetch.EntryError && e.URL.IsAbs() {
 			attrs[i].Val, changed = e.URL.String(), true
 		}
 	}
@@ -219,12 +235,12 @@ func withoutHref(attrs *[]html.Attribute) bool {
 }
 
 // rewriteTag converts the references in attrs and reports whether it changed any.
-func rewriteTag(name string, attrs []html.Attribute, base uri.URI, convert func(fetch.Entry) (string, bool)) bool {
+func rewriteTag(name string, attrs []html.Attribute, base uri.URI, query pageEncoding, convert func(fetch.Entry) (string, bool)) bool {
 	spans := spansOf(name, attrs)
 	changed := false
 	for i := len(spans) - 1; i >= 0; i-- { // from the end, so that offsets stay valid
 		s := spans[i]
-		text, ok := convert(entry(base, s.ref, s.rel))
+		text, ok := convert(query.entry(base, s.ref, s.rel))
 		if !ok {
 			continue
 		}
