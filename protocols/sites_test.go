@@ -99,7 +99,7 @@ func sites(t *testing.T) (all map[string]site, client func(scheme string, o *fet
 	cso := csod.Start(t, csod.Options{People: []csod.Person{{{Name: "name", Value: "x"}, {Name: "note", Value: long}}}})
 	gemini := geminid.Start(t, geminid.Options{Tree: tree, Types: map[string]string{".gmi": "text/gemini"}})
 	spartan := spartand.Start(t, spartand.Options{Tree: tree, Types: map[string]string{".gmi": "text/gemini"}})
-	nex := nexd.Start(t, nexd.Options{Tree: tree, Answers: map[string]string{"long/": "=> short.txt " + long + "\r\n"}})
+	nex := nexd.Start(t, nexd.Options{Tree: tree, Replies: map[string]string{"long/": "=> short.txt " + long + "\r\n"}})
 	directory := canned(t, ldapEntry(1, "cn=x", "description", long), ldapDone(1))
 	rlogin := canned(t, "\x00"+long)
 	refusing := canned(t, "no "+long)

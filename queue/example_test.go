@@ -21,7 +21,7 @@ import (
 // Submit a job, run a worker, and read the content from the store. Programs use an engine such as
 // that of queue/jetstream; this example uses an in-memory model.
 func ExampleWorker() {
-	s, err := nexd.New(nexd.Options{Answers: map[string]string{"rain.txt": "a poem about rain\n"}})
+	s, err := nexd.New(nexd.Options{Replies: map[string]string{"rain.txt": "a poem about rain\n"}})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -17,7 +17,7 @@ import (
 
 // Record everything that a client retrieves in an archive with an index.
 func Example() {
-	s, err := nexd.New(nexd.Options{Answers: map[string]string{"rain.txt": "a poem about rain\n"}})
+	s, err := nexd.New(nexd.Options{Replies: map[string]string{"rain.txt": "a poem about rain\n"}})
 	if err != nil {
 		log.Fatal(err)
 	}

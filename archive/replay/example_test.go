@@ -45,7 +45,7 @@ func Example() {
 
 // captureTo retrieves a URL into a WARC file and returns the URL.
 func captureTo(ctx context.Context, name string) string {
-	s, err := nexd.New(nexd.Options{Answers: map[string]string{"rain.txt": "a poem about rain\n"}})
+	s, err := nexd.New(nexd.Options{Replies: map[string]string{"rain.txt": "a poem about rain\n"}})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 func Example() {
-	s, err := nexd.New(nexd.Options{Answers: map[string]string{"": "Hello.\n=> notes/ My notes\n"}})
+	s, err := nexd.New(nexd.Options{Replies: map[string]string{"": "Hello.\n=> notes/ My notes\n"}})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -16,9 +16,9 @@ type Options struct {
 	// Tree holds the files. A path that is empty or ends with a slash returns links to the members
 	// of a directory. Nil means no files.
 	Tree fs.FS
-	// Answers maps paths, as sent by the client, to complete responses. They take precedence over
+	// Replies maps paths, as sent by the client, to complete responses. They take precedence over
 	// Tree.
-	Answers map[string]string
+	Replies map[string]string
 	// Listen is the address to listen on, as host:port. "" means a free port on 127.0.0.1.
 	Listen string
 }
@@ -43,7 +43,7 @@ func New(opts Options) (*servers.Server, error) {
 const missing = "There is no such document.\n"
 
 func (o *Options) respond(path string) []byte {
-	if text, ok := o.Answers[path]; ok {
+	if text, ok := o.Replies[path]; ok {
 		return []byte(text)
 	}
 	name := cmp.Or(strings.Trim(path, "/"), ".")
