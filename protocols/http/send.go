@@ -42,7 +42,7 @@ func isIdempotent(method string) bool {
 }
 
 // clearRetry clears Retry in an error about the connection, if the server may have performed a request
-// that is not idempotent. Errors with a status are not changed: the server knows what it did.
+// that is not idempotent. Errors with a status are not changed: the server has reported the outcome.
 func (t *target) clearRetry(err error) error {
 	if isIdempotent(t.method) || t.unsent || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
