@@ -145,7 +145,7 @@ var layers = []layer{
 	{"tests", []row{
 		{packages: "fetchtest", imports: append(core[:len(core):len(core)], "fetch/fetchfs", "fetchtest/servers")},
 		{packages: "fetchtest/drive", imports: []string{"fetch"}},
-		{packages: "fetchtest/servers/sftpd", imports: []string{"fetchtest/servers", "internal/codec/filexfer"},
+		{packages: "fetchtest/servers/sftpd", imports: []string{"fetchtest/servers", "fetchtest/servers/internal/treefile", "internal/codec/filexfer"},
 			modules: []string{"golang.org/x/crypto"}},
 		{packages: "fetchtest/servers/...", imports: []string{"fetchtest/servers/...", "fetch/uri", "internal/codec/..."},
 			purpose: "test servers, one per protocol, that fail on request"},

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/urlget/urlget/fetchtest/servers"
+	"github.com/urlget/urlget/fetchtest/servers/internal/treefile"
 )
 
 // A listener waits for a data connection.
@@ -97,18 +98,21 @@ func (c *session) data(announcement string) *servers.Conn {
 	return data
 }
 
-// send sends content over a data connection, sends the reply, and reports whether the session is
-// over.
-func (c *session) send(content []byte, announcement string) (over bool) {
+// buffer is the maximum size of the pieces in which content is sent.
+const buffer = 256 << 10
+
+// send sends content of size bytes over a data connection, sends the reply, and reports whether the
+// session is over.
+func (c *session) send(content io.Reader, size int64, announcement string) (over bool) {
 	var data *servers.Conn
-	b, ok := c.ContentOn(int64(len(content)), func() *servers.Conn {
+	b, ok := c.ContentOn(size, func() *servers.Conn {
 		data = c.data(announcement)
 		return data
 	})
 	if !ok {
 		return false
 	}
-	_, writeErr := b.Write(content)
+	_, writeErr := io.CopyBuffer(b, struct{ io.Reader }{content}, make([]byte, min(max(size, 1), buffer)))
 	fault, err := b.End()
 	data.Close()
 	switch {
@@ -133,17 +137,19 @@ func (c *session) retrieve(arg string) (over bool) {
 	if c.file(arg) == nil {
 		return false
 	}
-	content, err := fs.ReadFile(c.s.opts.Tree, c.name(arg))
+	f, err := treefile.Open(c.s.opts.Tree, c.name(arg))
 	if err != nil {
 		c.Reply("451 %v", err)
 		return false
 	}
-	content = content[min(c.rest, int64(len(content))):]
+	defer f.Close()
+	start := min(c.rest, f.Size)
 	c.rest = 0
+	announcement := begin
 	if c.s.opts.Announce {
-		return c.send(content, fmt.Sprintf("150 Opening BINARY mode data connection for %s (%d bytes).", arg, len(content)))
+		announcement = fmt.Sprintf("150 Opening BINARY mode data connection for %s (%d bytes).", arg, f.Size-start)
 	}
-	return c.send(content, begin)
+	return c.send(io.NewSectionReader(f, start, f.Size-start), f.Size-start, announcement)
 }
 
 // list sends a listing.
@@ -176,5 +182,5 @@ func (c *session) list(verb, arg string) (over bool) {
 		}
 		b.WriteString(m.Name() + "\r\n")
 	}
-	return c.send(b.Bytes(), begin)
+	return c.send(&b, int64(b.Len()), begin)
 }

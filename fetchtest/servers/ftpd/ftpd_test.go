@@ -2,10 +2,13 @@ package ftpd_test
 
 import (
 	"bufio"
+	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/fstest"
 	"time"
@@ -78,6 +81,60 @@ func (p *peer) transfer(command, begin string, limit int64) string {
 		p.t.Fatal(err)
 	}
 	return string(got)
+}
+
+// A countingFS counts the bytes that are read from its files.
+type countingFS struct {
+	fs.FS
+	read atomic.Int64
+}
+
+func (c *countingFS) Open(name string) (fs.File, error) {
+	f, err := c.FS.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	return &countedFile{f, c}, nil
+}
+
+type countedFile struct {
+	fs.File
+	fs *countingFS
+}
+
+func (f *countedFile) Read(p []byte) (int, error) {
+	n, err := f.File.Read(p)
+	f.fs.read.Add(int64(n))
+	return n, err
+}
+
+func (f *countedFile) ReadAt(p []byte, offset int64) (int, error) {
+	n, err := f.File.(io.ReaderAt).ReadAt(p, offset)
+	f.fs.read.Add(int64(n))
+	return n, err
+}
+
+// After REST, only the rest of a file is read from the tree.
+func TestReadsOnlyTheRest(t *testing.T) {
+	t.Parallel()
+	const size = 8 << 20
+	data := make([]byte, size)
+	copy(data[size-10:], "0123456789")
+	counting := &countingFS{FS: fstest.MapFS{"large": {Data: data}}}
+	p := dial(t, ftpd.Start(t, ftpd.Options{Tree: counting}))
+	p.expect(fmt.Sprint("REST ", size-10), fmt.Sprintf("350 Restarting at %d.", size-10))
+	if got := p.transfer("RETR large", "150 Here it comes.", 100); got != "0123456789" {
+		t.Errorf("content %q", got)
+	}
+	p.expect("", "226 Done.")
+	p.expect(fmt.Sprint("REST ", size+1), fmt.Sprintf("350 Restarting at %d.", size+1))
+	if got := p.transfer("RETR large", "150 Here it comes.", 100); got != "" {
+		t.Errorf("content after the end: %q", got)
+	}
+	p.expect("", "226 Done.")
+	if n := counting.read.Load(); n != 10 {
+		t.Errorf("%d bytes of the file were read, want 10", n)
+	}
 }
 
 func TestFalseSize(t *testing.T) {

@@ -18,7 +18,8 @@ import (
 
 // Options configure a server. The zero value has no files, no TLS and accepts every login.
 type Options struct {
-	// Tree holds the files. Nil means no files.
+	// Tree holds the files. Nil means no files. Files that do not implement io.ReaderAt are read
+	// into memory for each transfer.
 	Tree fs.FS
 	// Listen is the address to listen on, as host:port. "" means a free port on 127.0.0.1. Data
 	// connections use the same host.

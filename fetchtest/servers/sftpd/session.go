@@ -13,6 +13,7 @@ import (
 	"golang.org/x/crypto/ssh"
 
 	"github.com/urlget/urlget/fetchtest/servers"
+	"github.com/urlget/urlget/fetchtest/servers/internal/treefile"
 	"github.com/urlget/urlget/internal/codec/filexfer"
 )
 
@@ -29,11 +30,18 @@ type session struct {
 
 // A handle is an open file or directory.
 type handle struct {
-	content []byte
+	file    *treefile.File // nil for a directory
 	names   []fs.DirEntry
 	dir     string
 	index   int // index in names
 	failure servers.Failure
+}
+
+// close closes the file, if h is not nil.
+func (h *handle) close() {
+	if h != nil && h.file != nil {
+		h.file.Close()
+	}
 }
 
 // errEnd ends a session.
@@ -41,6 +49,11 @@ var errEnd = errors.New("sftpd: end")
 
 // serve handles requests until the client closes the connection or a fault ends it.
 func (x *session) serve() {
+	defer func() {
+		for _, h := range x.handles {
+			h.close()
+		}
+	}()
 	alloc := func(n int) []byte { return make([]byte, n) }
 	if m, err := filexfer.Read(x.channel, alloc); err != nil || m.Type != filexfer.TypeInit {
 		return
@@ -106,6 +119,7 @@ func (x *session) handle(m filexfer.Message) error {
 	case filexfer.TypeReaddir:
 		return x.readdir(m.ID, x.handles[arg])
 	case filexfer.TypeClose:
+		x.handles[arg].close()
 		delete(x.handles, arg)
 		return x.status(m.ID, filexfer.CodeOK, "")
 	case filexfer.TypeFstat:
@@ -146,11 +160,11 @@ func (x *session) handle(m filexfer.Message) error {
 	case filexfer.TypeRealpath:
 		return x.reply(filexfer.TypeName, m.ID, uint32(1), "/"+strings.TrimPrefix(name, "."), "", filexfer.Attrs{})
 	case filexfer.TypeOpen:
-		content, err := fs.ReadFile(tree, name)
+		file, err := treefile.Open(tree, name)
 		if err != nil {
 			return x.replyError(m.ID, err)
 		}
-		return x.open(m.ID, &handle{content: content, dir: name, failure: x.conn.Take()})
+		return x.open(m.ID, &handle{file: file, dir: name, failure: x.conn.Take()})
 	case filexfer.TypeOpendir:
 		names, err := fs.ReadDir(tree, name)
 		if err != nil {
@@ -178,22 +192,22 @@ func (x *session) open(id uint32, h *handle) error {
 }
 
 func (x *session) read(id uint32, h *handle, offset uint64, size uint32) error {
-	if h == nil || h.names != nil {
+	if h == nil || h.file == nil {
 		return x.status(id, filexfer.CodeFailure, "no such handle")
 	}
 	size = min(size, filexfer.MaxData)
 	if most := x.server.opts.MaxRead; most > 0 {
 		size = min(size, uint32(most))
 	}
-	length := uint64(len(h.content))
-	data := h.content[min(offset, length):min(offset+uint64(size), length)]
+	start := int64(min(offset, uint64(h.file.Size)))
+	data, err := h.file.Section(start, start+int64(size))
+	if err != nil {
+		return x.replyError(id, err)
+	}
 	if f := h.failure; f.Fault != servers.None {
-		faultOffset := uint64(f.Place(int64(length)))
-		if offset+uint64(len(data)) >= faultOffset || len(data) == 0 {
-			before := h.content[min(offset, faultOffset):faultOffset]
-			if uint64(len(before)) > uint64(size) {
-				before = before[:size]
-			}
+		place := f.Place(h.file.Size)
+		if start+int64(len(data)) >= place || len(data) == 0 {
+			before := data[:min(max(place-start, 0), int64(len(data)))]
 			return x.applyContentFault(f, h, id, before, data)
 		}
 	}
@@ -240,7 +254,12 @@ func (x *session) applyContentFault(f servers.Failure, h *handle, id uint32, bef
 		return x.reply(filexfer.TypeData, id, data)
 	case servers.Endless:
 		h.failure = servers.Failure{}
-		h.content = append(h.content[:len(h.content):len(h.content)], h.content...)
+		all, err := h.file.Section(0, h.file.Size)
+		if err != nil {
+			return x.replyError(id, err)
+		}
+		h.file.Close()
+		h.file = treefile.New(append(all, all...))
 		return x.reply(filexfer.TypeData, id, data)
 	case servers.Noise:
 	default:
@@ -286,7 +305,7 @@ func (x *session) applyFault(f servers.Failure, id uint32) (err error, handled b
 }
 
 func (x *session) readdir(id uint32, h *handle) error {
-	if h == nil || h.content != nil {
+	if h == nil || h.file != nil {
 		return x.status(id, filexfer.CodeFailure, "no such handle")
 	}
 	batch := x.server.opts.Batch

@@ -21,7 +21,8 @@ import (
 
 // Options configure a server.
 type Options struct {
-	// Tree holds the files. Its root is the login directory.
+	// Tree holds the files. Its root is the login directory. Files that do not implement
+	// io.ReaderAt are read into memory when they are opened.
 	Tree fs.FS
 	// Users maps users to passwords. Without Users and Keys, every login succeeds.
 	Users map[string]string
