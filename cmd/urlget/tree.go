@@ -182,6 +182,9 @@ func (a *app) reportVisit(e mirror.Event, pos string, number int) {
 		res.Outcome = job.Skipped
 	}
 	ev := res.Event(path)
+	if e.Err != nil {
+		a.say("%s is a directory: skipped", url)
+	}
 	if res.Outcome == job.Skipped && path == "" {
 		ev.Reason = "not_wanted"
 	}
@@ -194,7 +197,7 @@ func (a *app) reportVisit(e mirror.Event, pos string, number int) {
 		return
 	}
 	a.emit(render.End(ev))
-	if a.opts.Report.Verbose && e.Outcome != job.Saved && e.Outcome != job.Listed {
+	if a.opts.Report.Verbose && e.Err == nil && e.Outcome != job.Saved && e.Outcome != job.Listed {
 		a.say("%s: %s", url, strings.ReplaceAll(string(e.Outcome), "_", " "))
 	}
 	a.tally.add(&job.Result{Outcome: e.Outcome})

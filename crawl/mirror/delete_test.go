@@ -1,6 +1,7 @@
 package mirror_test
 
 import (
+	"io/fs"
 	"maps"
 	"regexp"
 	"testing"
@@ -51,5 +52,51 @@ func TestDeleteInEveryLayout(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestLinksToDirectoriesAreSkipped mirrors a tree whose listing shows symbolic links. Links to files
+// are saved as files. Links to directories are reported and do not prevent the removal of files.
+func TestLinksToDirectoriesAreSkipped(t *testing.T) {
+	t.Parallel()
+	link := func(target string) *fstest.MapFile {
+		return &fstest.MapFile{Data: []byte(target), Mode: fs.ModeSymlink | 0o777, ModTime: day}
+	}
+	file := func(text string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(text), ModTime: day} }
+	for name, unknown := range map[string][]string{"MLSD": nil, "LIST": {"MLSD"}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tree := fstest.MapFS{"pub/sub/d.txt": file("dee"), "pub/a.txt": file("one"), "pub/b.txt": file("two"),
+				"pub/link.txt": link("a.txt"), "pub/stable": link("sub"), "pub/loop": link("..")}
+			s := ftpd.Start(t, ftpd.Options{Tree: tree, Unknown: unknown})
+			dir, opts := t.TempDir(), noHost()
+			want := map[string]string{"pub/sub/d.txt": "dee", "pub/a.txt": "one", "pub/b.txt": "two", "pub/link.txt": "one"}
+			for range 2 {
+				events, r := run(t, dir, s.URL+"/", opts)
+				compare(t, "links", files(t, dir), want)
+				skipped := 0
+				for _, e := range events {
+					if e == "skipped " {
+						skipped++
+					}
+				}
+				if skipped != 2 || r.Failed != 0 || r.Kept != "" {
+					t.Errorf("%q, %+v; want two skipped links", events, r)
+				}
+				delete(tree, "pub/b.txt")
+				delete(want, "pub/b.txt")
+				opts.Delete = true
+			}
+		})
+	}
+}
+
+// TestDirectoryNamedAsFileFails has the URL of a directory without its slash as the argument.
+func TestDirectoryNamedAsFileFails(t *testing.T) {
+	t.Parallel()
+	s := ftpd.Start(t, ftpd.Options{Tree: fstest.MapFS{"pub/a.txt": {Data: []byte("one")}}})
+	events, r := run(t, t.TempDir(), s.URL+"/pub", noHost())
+	if r.Failed != 1 {
+		t.Errorf("%q, %+v; want a failure", events, r)
 	}
 }

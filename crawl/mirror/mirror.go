@@ -86,7 +86,7 @@ type Event struct {
 	Status   int    // code of the last reply; 0 if there was no request or no code
 	Replaced bool   // an existing file was replaced
 	Elapsed  time.Duration
-	Err      error // the reason of a failure
+	Err      error // the reason of a failure, or of Skipped for a link to a directory
 }
 
 // A Report counts the results of a mirror in this process.

@@ -580,3 +580,32 @@ func FuzzPath(f *testing.F) {
 		}
 	})
 }
+
+// TestEmptyDirectoriesAreCreated mirrors an empty directory, which Delete removes when the server
+// has removed it. A filter for files leaves it out.
+func TestEmptyDirectoriesAreCreated(t *testing.T) {
+	t.Parallel()
+	tree := fstest.MapFS{"a.txt": {Data: []byte("one"), ModTime: day}, "pub/empty": {Mode: fs.ModeDir | 0o755, ModTime: day}}
+	s := ftpd.Start(t, ftpd.Options{Tree: tree})
+	isDir := func(dir string) bool {
+		info, err := os.Stat(filepath.Join(dir, "pub", "empty"))
+		return err == nil && info.IsDir()
+	}
+	dir, opts := t.TempDir(), noHost()
+	opts.Delete = true
+	for range 2 {
+		if events, _ := run(t, dir, s.URL+"/", opts); !isDir(dir) {
+			t.Errorf("no directory: %q", events)
+		}
+	}
+	delete(tree, "pub/empty")
+	tree["pub/b.txt"] = &fstest.MapFile{Data: []byte("two"), ModTime: day}
+	if events, _ := run(t, dir, s.URL+"/", opts); isDir(dir) {
+		t.Errorf("the directory remains: %q", events)
+	}
+	tree["pub/empty"] = &fstest.MapFile{Mode: fs.ModeDir | 0o755, ModTime: day}
+	opts.Crawl.Scope.Accept = []string{".txt"}
+	if events, _ := run(t, dir, s.URL+"/", opts); isDir(dir) {
+		t.Errorf("the directory was created in spite of the filter: %q", events)
+	}
+}

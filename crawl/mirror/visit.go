@@ -97,10 +97,12 @@ func (m *mirror) list(ctx context.Context, p *crawl.Page, v *visitResult) error 
 // members reports the members of a listing to the crawl and, for Options.Delete, records that they
 // exist.
 func (m *mirror) members(p *crawl.Page, resp *fetch.Response) error {
+	empty := true
 	for e, err := range resp.Entries {
 		if err != nil {
 			return err
 		}
+		empty = empty && e.Rel == "parent"
 		if !e.URL.IsZero() && e.Rel != "parent" && m.Delete {
 			var err error
 			switch e.Kind {
@@ -117,9 +119,25 @@ func (m *mirror) members(p *crawl.Page, resp *fetch.Response) error {
 			return err
 		}
 	}
+	if sc := m.Crawl.Scope; empty && len(sc.Accept) == 0 && len(sc.AcceptTypes) == 0 {
+		if err := m.makeDir(m.Layout.Dir(resp.URL, m.d.Client.Traits(resp.URL))); err != nil {
+			return err
+		}
+	}
 	if m.Delete {
 		_, err := m.state.Claim(listedDirPrefix+serverPaths.Dir(resp.URL, m.d.Client.Traits(resp.URL)), "")
 		return err
+	}
+	return nil
+}
+
+// makeDir creates the directory of an empty listing.
+func (m *mirror) makeDir(name string) error {
+	if _, err := m.prepareParents(name + "/"); err != nil {
+		return err
+	}
+	if err := m.d.Root.MkdirAll(name, 0o777); err != nil {
+		return fileError(err)
 	}
 	return nil
 }
@@ -314,12 +332,24 @@ func (r *retrieval) failed(err error) error {
 		r.releasePath()
 		r.v.Outcome, r.v.Path = job.Skipped, ""
 		return nil
+	case r.p.Depth > 0 && r.p.Rel == "item" && isDirectory(err):
+		// A symbolic link in a listing does not show what it leads to. A directory in the tree is
+		// mirrored under its own name, and one above it would be mirrored without end.
+		r.releasePath()
+		r.v.Outcome, r.v.Path, r.v.Err = job.Skipped, "", err
+		return nil
 	case fetch.CodeOf(err) == fetch.ErrFile && r.isPathBlocked(r.now.Path, r.before):
 		return errPathBlocked
 	case fetch.CodeOf(err) == fetch.ErrNotFound && r.Delete && r.old.Path != "" && r.v.Replaced:
 		return errors.Join(err, r.remove(r.old.Path, r.p.URL))
 	}
 	return err
+}
+
+// isDirectory reports whether a URL names a directory as a file.
+func isDirectory(err error) bool {
+	var e *fetch.Error
+	return errors.As(err, &e) && e.Reason.Kind == driver.ReasonDirectory
 }
 
 // unchangedInListing reports whether a listing proves that a file is unchanged. It does not apply

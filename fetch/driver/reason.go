@@ -37,6 +37,7 @@ const (
 	ReasonNameServer ReasonKind = "no_name_server"  // no name server has resolved Host
 	ReasonProxy      ReasonKind = "proxy"           // the proxy cannot reach the host
 	ReasonHostKey    ReasonKind = "host_key"        // no key of the SSH server Host is known
+	ReasonDirectory  ReasonKind = "directory"       // the URL names a directory as a file
 	ReasonSSHLogin   ReasonKind = "ssh_login"       // the SSH server Host accepted no key and no password
 	// ReasonHostKeyChanged means that the SSH server Host has a key other than the known one, or a
 	// revoked key.

@@ -145,7 +145,11 @@ func (d *opener) otherKind(ctx context.Context, t *task, err error) error {
 	if (resp.Kind == driver.KindListing) != (t.kind == retrieve) {
 		return err
 	}
-	return &driver.Error{Code: driver.ErrRefused, Reply: refused.Reply, Err: fmt.Errorf("%s: %s", what, other.base.Redacted())}
+	e := &driver.Error{Code: driver.ErrRefused, Reply: refused.Reply, Err: fmt.Errorf("%s: %s", what, other.base.Redacted())}
+	if t.kind == retrieve {
+		e.Reason.Kind = driver.ReasonDirectory
+	}
+	return e
 }
 
 // run performs t on a pooled connection. It takes another connection if the server has closed this

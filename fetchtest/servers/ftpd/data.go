@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"net"
 	"net/netip"
+	"path"
 	"strings"
 
 	"github.com/urlget/urlget/fetchtest/servers"
@@ -168,19 +169,29 @@ func (c *session) list(verb, arg string) (over bool) {
 		if err != nil {
 			continue
 		}
+		target := ""
+		if info.Mode()&fs.ModeSymlink != 0 {
+			target, _ = fs.ReadLink(c.s.opts.Tree, path.Join(c.name(arg), m.Name()))
+		}
 		switch {
 		case verb == "NLST":
 			if arg != "" {
 				b.WriteString(arg + "/")
 			}
 		case verb == "LIST":
-			fmt.Fprintf(&b, "%s 1 owner group %12d %s ", info.Mode(), info.Size(), info.ModTime().UTC().Format("Jan _2  2006"))
+			fmt.Fprintf(&b, "%s 1 owner group %12d %s ", strings.Replace(info.Mode().String(), "L", "l", 1), info.Size(), info.ModTime().UTC().Format("Jan _2  2006"))
+		case target != "":
+			fmt.Fprintf(&b, "type=OS.unix=slink:%s;modify=%s; ", target, info.ModTime().UTC().Format("20060102150405"))
 		case m.IsDir():
 			fmt.Fprintf(&b, "type=dir;modify=%s; ", info.ModTime().UTC().Format("20060102150405"))
 		default:
 			fmt.Fprintf(&b, "type=file;size=%d;modify=%s; ", info.Size(), info.ModTime().UTC().Format("20060102150405"))
 		}
-		b.WriteString(m.Name() + "\r\n")
+		b.WriteString(m.Name())
+		if verb == "LIST" && target != "" {
+			b.WriteString(" -> " + target)
+		}
+		b.WriteString("\r\n")
 	}
 	return c.send(&b, int64(b.Len()), begin)
 }

@@ -19,7 +19,7 @@ import (
 // Options configure a server. The zero value has no files, no TLS and accepts every login.
 type Options struct {
 	// Tree holds the files. Nil means no files. Files that do not implement io.ReaderAt are read
-	// into memory for each transfer.
+	// into memory for each transfer. Listings show the symbolic links of a [fs.ReadLinkFS] as such.
 	Tree fs.FS
 	// Listen is the address to listen on, as host:port. "" means a free port on 127.0.0.1. Data
 	// connections use the same host.
