@@ -5,6 +5,8 @@ var dialects = []func(p *Parser, line string) (Entry, bool){
 	(*Parser).eplf,
 	(*Parser).unix,
 	(*Parser).dos,
+	(*Parser).os2,
+	(*Parser).vshell,
 	(*Parser).netware,
 	(*Parser).os400,
 	(*Parser).vms,

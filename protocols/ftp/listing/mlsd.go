@@ -6,14 +6,20 @@ import (
 	"time"
 )
 
-// MLSD reads a line of MLSD: facts, a space, and a name (RFC 3659, section 7.2). It returns false
-// for a blank line, the directory itself and its parent.
+// MLSD reads a line of MLSD: facts, a space, and a name (RFC 3659, section 7.2). The last semicolon
+// may be missing, and the space may be a tab. It returns false for a blank line, the directory itself
+// and its parent.
 func (p *Parser) MLSD(line string) (Entry, bool) {
 	if line == "" {
 		return Entry{}, false
 	}
-	list, name, ok := strings.Cut(line, " ")
-	if !ok || name == "" || list != "" && !strings.HasSuffix(list, ";") {
+	blank := strings.IndexAny(line, " \t")
+	if blank < 0 || blank == len(line)-1 {
+		return unparsed(line), true
+	}
+	list, name := line[:blank], line[blank+1:]
+	last := list[strings.LastIndexByte(list, ';')+1:]
+	if last != "" && !strings.Contains(last, "=") {
 		return unparsed(line), true
 	}
 	e := Entry{Name: name, Size: -1, Raw: line, Facts: make(map[string]string)}

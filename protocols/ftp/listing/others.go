@@ -82,6 +82,62 @@ func dosEntry(line string, w []word, at time.Time) (Entry, bool) {
 	return e, e.Name != ""
 }
 
+// os2 reads "36611  A  04-23-103  10:57  name": the year counts from 1900, and directories have the
+// attribute DIR.
+func (p *Parser) os2(line string) (Entry, bool) {
+	w := split(line)
+	if len(w) < 4 || !isNumber(w[0].text) {
+		return Entry{}, false
+	}
+	e := Entry{Kind: File, Size: -1}
+	i := 1
+	for ; i < len(w)-1 && (w[i].text == "DIR" || strings.Trim(w[i].text, "ARHS") == ""); i++ {
+		if w[i].text == "DIR" {
+			e.Kind = Directory
+		}
+	}
+	day, ok := os2Day(w[i].text)
+	if !ok || i+2 >= len(w) {
+		return Entry{}, false
+	}
+	clock, ok := parseAny(w[i+1].text, "15:04", "15:04:05")
+	if size, err := strconv.ParseInt(w[0].text, 10, 64); err == nil && e.Kind == File {
+		e.Size = size
+	}
+	e.ModTime, e.Name = day.Add(sinceMidnight(clock)), strings.TrimLeft(line[w[i+1].end:], " ")
+	return e, ok
+}
+
+// os2Day reads "04-23-103", which is in 2003, "04-23-97" or "04-23-2003".
+func os2Day(s string) (time.Time, bool) {
+	if day, ok := parseAny(s, "01-02-06", "01-02-2006"); ok {
+		return day, true
+	}
+	if at := strings.LastIndexByte(s, '-'); at == len(s)-4 && at > 0 {
+		if n, err := strconv.Atoi(s[at+1:]); err == nil {
+			return parseAny(s[:at+1]+strconv.Itoa(1900+n), "01-02-2006")
+		}
+	}
+	return time.Time{}, false
+}
+
+// vshell reads "206876  Apr 04, 2000 21:06 name".
+func (p *Parser) vshell(line string) (Entry, bool) {
+	w := split(line)
+	if len(w) < 6 || !isNumber(w[0].text) || !strings.HasSuffix(w[2].text, ",") {
+		return Entry{}, false
+	}
+	e, ok := p.dated(line, w)
+	if !ok {
+		return Entry{}, false
+	}
+	e.Kind = File
+	if dir, ok := strings.CutSuffix(e.Name, "/"); ok {
+		e.Name, e.Kind, e.Size = dir, Directory, -1
+	}
+	return e, e.Name != ""
+}
+
 func parseAny(s string, layouts ...string) (time.Time, bool) {
 	for _, layout := range layouts {
 		if t, err := time.Parse(layout, s); err == nil {

@@ -3,7 +3,6 @@ package listing
 import (
 	"strconv"
 	"strings"
-	"time"
 )
 
 // unix reads the output of "ls -l" in its many forms: with or without group, link count and owner,
@@ -56,11 +55,11 @@ func (p *Parser) netware(line string) (Entry, bool) {
 	return e, e.Name != ""
 }
 
-// dated finds a number followed by a date, which are the size and the time. The name begins one
-// space after them and may itself begin with spaces.
+// dated finds a size followed by a date. The name begins one space after them and may itself begin
+// with spaces, except after a numeric date without a time, which servers pad.
 func (p *Parser) dated(line string, words []word) (Entry, bool) {
 	for i := 1; i < len(words); i++ {
-		if !isNumber(words[i-1].text) {
+		if !isSize(words[i-1].text) {
 			continue
 		}
 		at, n := p.date(words[i:])
@@ -71,11 +70,15 @@ func (p *Parser) dated(line string, words []word) (Entry, bool) {
 		if start >= len(line) {
 			return Entry{}, false
 		}
+		name := line[start:]
+		if n == 1 {
+			name = strings.TrimLeft(name, " ")
+		}
 		size, err := strconv.ParseInt(words[i-1].text, 10, 64)
 		if err != nil {
 			size = -1
 		}
-		return Entry{Name: line[start:], Size: size, ModTime: at}, true
+		return Entry{Name: name, Size: size, ModTime: at}, name != ""
 	}
 	return Entry{}, false
 }
@@ -114,114 +117,16 @@ func isNumber(s string) bool {
 	return s != ""
 }
 
+// isSize reports whether s is a number of bytes, or a rounded size such as "33.5k".
+func isSize(s string) bool {
+	whole, tenths, _ := strings.Cut(strings.TrimRight(s, "kKMGT"), ".")
+	return isNumber(whole) && (tenths == "" || isNumber(tenths))
+}
+
 // isMode reports whether s is a mode such as "-rw-r--r--", "drwxr-xr-x+" or "-rw-r--r--@".
 func isMode(s string) bool {
 	if len(s) != 10 && !(len(s) == 11 && strings.IndexByte("+.@*", s[10]) >= 0) {
 		return false
 	}
 	return strings.IndexByte("-dlbcpsDCMPn?", s[0]) >= 0 && strings.Trim(s[1:10], "-rwxsStTlLH") == ""
-}
-
-// date reads a date at the beginning of the words. It returns the number of words used, 0 if there
-// is no date. The zone is unknown and taken to be UTC.
-func (p *Parser) date(w []word) (at time.Time, n int) {
-	text := func(i int) string {
-		if i < len(w) {
-			return w[i].text
-		}
-		return ""
-	}
-	if day, err := time.Parse(time.DateOnly, text(0)); err == nil {
-		return isoTime(day, text(1), text(2))
-	}
-	month, day := monthOf(text(0)), dayOf(text(1))
-	if month == 0 {
-		month, day = monthOf(text(1)), dayOf(text(0))
-	}
-	if month == 0 || day == 0 {
-		return time.Time{}, 0
-	}
-	last := text(2)
-	if year, err := strconv.Atoi(last); err == nil && len(last) == 4 {
-		at, ok := exact(year, month, day)
-		return at, count(ok, 3)
-	}
-	clock, err := time.Parse("15:04:05", last)
-	if year, yerr := strconv.Atoi(text(3)); err == nil && yerr == nil && len(text(3)) == 4 {
-		at, ok := exact(year, month, day)
-		return at.Add(sinceMidnight(clock)), count(ok, 4)
-	}
-	if err != nil {
-		if clock, err = time.Parse("15:04", last); err != nil {
-			return time.Time{}, 0
-		}
-	}
-	at, ok := p.recent(month, day, sinceMidnight(clock))
-	return at, count(ok, 3)
-}
-
-func count(ok bool, n int) int {
-	if ok {
-		return n
-	}
-	return 0
-}
-
-// isoTime adds to a day the time that follows it and the zone, if present.
-func isoTime(day time.Time, clock, zone string) (at time.Time, n int) {
-	for _, layout := range []string{"15:04", "15:04:05"} {
-		c, err := time.Parse(layout, clock)
-		if err != nil {
-			continue
-		}
-		at = day.Add(sinceMidnight(c))
-		if z, err := time.Parse("-0700", zone); err == nil {
-			_, offset := z.Zone()
-			return at.Add(-time.Duration(offset) * time.Second), 3
-		}
-		return at, 2
-	}
-	return day, 1
-}
-
-func sinceMidnight(t time.Time) time.Duration { return t.Sub(t.Truncate(24 * time.Hour)) }
-
-// exact returns midnight of a day, and whether the day exists.
-func exact(year int, month time.Month, day int) (time.Time, bool) {
-	at := time.Date(year, month, day, 0, 0, 0, 0, time.UTC)
-	return at, at.Day() == day && at.Month() == month
-}
-
-// recent returns the last existing such day before now; a leap day may be years ago. Servers in an
-// eastern time zone may be a day ahead.
-func (p *Parser) recent(month time.Month, day int, clock time.Duration) (time.Time, bool) {
-	for year := p.now.Year() + 1; year > p.now.Year()-9; year-- {
-		at, ok := exact(year, month, day)
-		if at = at.Add(clock); ok && !at.After(p.now.Add(24*time.Hour)) {
-			return at, true
-		}
-	}
-	return time.Time{}, false
-}
-
-// dayOf returns the day of the month in s, or 0. In some languages a mark follows it.
-func dayOf(s string) int {
-	day, err := strconv.Atoi(strings.TrimRight(s, ".,"))
-	if err != nil || day < 1 || day > 31 {
-		return 0
-	}
-	return day
-}
-
-// monthOf returns the month with the English abbreviation s, or 0.
-func monthOf(s string) time.Month {
-	if len(s) != 3 {
-		return 0
-	}
-	for m := time.January; m <= time.December; m++ {
-		if strings.EqualFold(m.String()[:3], s) {
-			return m
-		}
-	}
-	return 0
 }
