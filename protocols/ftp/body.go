@@ -8,6 +8,7 @@ import (
 	"net"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/driver/wire"
@@ -92,9 +93,23 @@ func (b *transferBody) count(n int64) {
 	b.left -= n
 }
 
-// enough ends a body after the requested range. The server would continue to send, so the
-// connection cannot be reused.
-func (b *transferBody) enough() { b.finish(io.EOF, errAborted) }
+// abortWait and abortTrips limit the wait for the reply to a closed data connection, in time and in
+// round trips, whichever is longer. It costs less than a new login.
+const abortWait, abortTrips = 500 * time.Millisecond, 2
+
+// enough ends a body after the requested range. The server notices that the data connection is
+// closed and sends the final reply. If that does not arrive in time, the session cannot be reused.
+func (b *transferBody) enough() {
+	outcome := errAborted
+	if b.data != nil && b.final == nil && b.ctx.Err() == nil {
+		b.data.Close()
+		c := b.session.control
+		if r, err := c.replyWithin(max(abortWait, abortTrips*c.roundTrip)); err == nil && (r.Code == 226 || r.Code == 250 || r.Code/100 == 4) {
+			outcome = nil
+		}
+	}
+	b.finish(io.EOF, outcome)
+}
 
 // errAborted ends the use of a session during a transfer.
 var errAborted = errors.New("transfer aborted")

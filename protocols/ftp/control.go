@@ -202,8 +202,11 @@ func (c *control) send(steps []step) error {
 }
 
 // reply reads another reply, such as the final one of a transfer.
-func (c *control) reply() (wire.Reply, error) {
-	r, err := c.await(c.env.Timeouts().Reply)
+func (c *control) reply() (wire.Reply, error) { return c.replyWithin(c.env.Timeouts().Reply) }
+
+// replyWithin is reply with a time limit.
+func (c *control) replyWithin(limit time.Duration) (wire.Reply, error) {
+	r, err := c.await(limit)
 	if err == nil && hangsUp(r.Code, r.Text()) {
 		c.lines.Break(net.ErrClosed)
 	}

@@ -1,16 +1,19 @@
 package ftp
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"slices"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/fetchtest/drive"
 	"github.com/urlget/urlget/fetchtest/servers/ftpd"
+	"github.com/urlget/urlget/internal/transcript"
 )
 
 // asks returns credentials that always return cred.
@@ -195,5 +198,65 @@ func TestMediaType(t *testing.T) {
 		if err != nil || e.ContentType != want {
 			t.Errorf("%+v, %v", e, err)
 		}
+	}
+}
+
+// TestRangesShareAConnection retrieves the beginning and the middle of a large file. The server
+// reports the closed data connection, and its reply makes the control connection usable again.
+func TestRangesShareAConnection(t *testing.T) {
+	t.Parallel()
+	large := bytes.Repeat([]byte("0123456789"), 2<<20)
+	for name, opts := range map[string]struct {
+		client Options
+		server ftpd.Options
+	}{
+		"passive":                {},
+		"active":                 {client: Options{Active: true}},
+		"one command at a time":  {client: Options{Pipelining: PipeliningOff}},
+		"TLS":                    {client: Options{TLS: TLSRequire}, server: ftpd.Options{TLS: serverTLS(0)}},
+		"nothing left to report": {server: ftpd.Options{Tree: fstest.MapFS{"large": {Data: large[:200], ModTime: modTime}}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if opts.server.Tree == nil {
+				opts.server.Tree = fstest.MapFS{"large": {Data: large, ModTime: modTime}}
+			}
+			s := ftpd.Start(t, opts.server)
+			c := drive.Client(t, trusting(), With(opts.client))
+			for offset := range int64(5) {
+				req := request(fetch.OpGet, "ftp://"+s.Addr+"/large")
+				req.Range = fetch.Range{Offset: 10 * offset, Length: 10}
+				if body, _, err := drive.Do(t, c, req); err != nil || body != "0123456789" {
+					t.Errorf("%d: %q, %v", offset, body, err)
+				}
+			}
+			if n := s.Logins(); n != 1 {
+				t.Errorf("%d logins, want 1", n)
+			}
+		})
+	}
+}
+
+// TestSilenceAfterARange has a server that does not report the closed data connection. The range is
+// complete, and the next request takes a new connection.
+func TestSilenceAfterARange(t *testing.T) {
+	t.Parallel()
+	const begin = "S: 220 Ready\nC: USER anonymous\nS: 331 ?\nC: PASS urlget@\nS: 230 in\nC: TYPE I\nS: 200 ok\nC: SIZE a\nS: 213 9\nC: MDTM a\nS: 500 ?\n"
+	for name, end := range map[string]string{"silent": "S!stall\n", "closed": "S!close\n", "421": "S: 421 bye\n", "a stray reply": "S: 200 ok\nS!stall\n"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			addr := transcript.Play(t, "-- first --\n"+begin+"C: EPSV\nS: 229 ok ($EPSV{data})\nC: RETR a\nS: 150 here\nS!wait data\n"+end+
+				"-- data --\nS\"Welcome.\\n\"\nC!close\n-- second --\n"+begin+"C? QUIT\n")
+			c := drive.Client(t, nil, With(Options{Pipelining: PipeliningOff}))
+			req := request(fetch.OpGet, "ftp://"+addr+"/a")
+			req.Range.Length = 3
+			if body, _, err := drive.Do(t, c, req); err != nil || body != "Wel" {
+				t.Errorf("%q, %v", body, err)
+			}
+			if m, err := c.Stat(t.Context(), request(fetch.OpStat, "ftp://"+addr+"/a")); err != nil || m.Size != 9 {
+				t.Errorf("%+v, %v", m, err)
+			}
+			c.Close()
+		})
 	}
 }
