@@ -99,7 +99,7 @@ func Archived(a *replay.Archive, only bool) driver.Middleware {
 					t.mu.Unlock()
 				}
 			}
-			return a.Middleware(replay.Options{Only: only, At: at})(next).Open(ctx, req)
+			return a.Middleware(replay.Options{Only: only, At: at, Compressed: true})(next).Open(ctx, req)
 		})
 	}
 }

@@ -41,6 +41,22 @@ func TestContentWithoutCoding(t *testing.T) {
 	}
 }
 
+// A capture that was requested without a content coding is decoded only on request.
+func TestUnrequestedCoding(t *testing.T) {
+	t.Parallel()
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	z.Write([]byte("a pear"))
+	z.Close()
+	records := []string{response("http://h.example/", "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n"+packed.String(), id("1")),
+		record("request", "http://h.example/", "application/http; msgtype=request", "GET / HTTP/1.1\r\nAccept-Encoding: identity\r\n\r\n", "WARC-Concurrent-To: <urn:1>\r\n")}
+	for compressed, want := range map[bool]string{false: packed.String(), true: "a pear"} {
+		if got := get(client(t, replay.Options{Compressed: compressed}, records...), getRequest("http://h.example/")); got != want {
+			t.Errorf("Compressed %v: got %q, want %q", compressed, got, want)
+		}
+	}
+}
+
 // A body ends where its record ends, even if Content-Length is smaller or invalid.
 func TestBodyEndsWithRecord(t *testing.T) {
 	t.Parallel()

@@ -27,6 +27,9 @@ type Options struct {
 	Only bool
 	// At selects the capture nearest to a time; zero means the last one.
 	At time.Time
+	// Compressed decodes a content coding even if the capture was requested without one, as a client
+	// that accepts codings does. Without it, only captures of such clients are decoded.
+	Compressed bool
 }
 
 // Middleware returns a middleware that serves requests from the archive. It must be the innermost
@@ -41,7 +44,7 @@ func (a *Archive) Middleware(opts Options) driver.Middleware {
 			if c == nil {
 				return next.Open(ctx, req)
 			}
-			resp, err := a.open(ctx, req, c)
+			resp, err := a.open(ctx, req, c, opts.Compressed)
 			if !errors.Is(err, errMissingContent) || req.Body != nil {
 				return resp, err
 			}
@@ -49,7 +52,7 @@ func (a *Archive) Middleware(opts Options) driver.Middleware {
 				if err := fetch.ContextError(ctx); err != nil {
 					return nil, err
 				}
-				if resp, err := a.open(ctx, req, c); !errors.Is(err, errMissingContent) {
+				if resp, err := a.open(ctx, req, c, opts.Compressed); !errors.Is(err, errMissingContent) {
 					return resp, err
 				}
 			}
@@ -61,15 +64,15 @@ func (a *Archive) Middleware(opts Options) driver.Middleware {
 	}
 }
 
-// open returns the response of a capture.
-func (a *Archive) open(ctx context.Context, req *fetch.Request, c *snapshot) (*driver.Response, error) {
+// open returns the response of a capture. If decode is set, a content coding is always decoded.
+func (a *Archive) open(ctx context.Context, req *fetch.Request, c *snapshot, decode bool) (*driver.Response, error) {
 	switch c.kind {
 	case exchangeRecord:
 		return a.openExchange(ctx, req, c)
 	case warc.Resource:
 		return a.openResource(ctx, req, c)
 	}
-	return a.openWeb(ctx, req, c)
+	return a.openWeb(ctx, req, c, decode || c.coded)
 }
 
 // damagedError returns the error for a damaged or incomplete archive.

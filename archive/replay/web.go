@@ -125,8 +125,9 @@ func contentRange(value string) (r fetch.Range, total int64) {
 	return fetch.Range{Offset: from, Length: to - from + 1}, total
 }
 
-// openWeb creates the response with the HTTP driver, so that it is interpreted like a live one.
-func (a *Archive) openWeb(ctx context.Context, req *fetch.Request, c *snapshot) (*driver.Response, error) {
+// openWeb creates the response with the HTTP driver, so that it is interpreted like a live one. If
+// decode is set, content codings are decoded.
+func (a *Archive) openWeb(ctx context.Context, req *fetch.Request, c *snapshot, decode bool) (*driver.Response, error) {
 	if req.Op == fetch.OpList {
 		return nil, &fetch.Error{Code: fetch.ErrNotRetrievable, Err: fmt.Errorf("%s has no listings: %w", req.URL.Scheme(), errors.ErrUnsupported)}
 	}
@@ -144,7 +145,7 @@ func (a *Archive) openWeb(ctx context.Context, req *fetch.Request, c *snapshot) 
 		}
 	})
 	i := 0
-	if c.coded {
+	if decode {
 		i = 1
 	}
 	resp, err := a.drivers[i].Open(context.WithValue(ctx, captureKey{}, c), req)
