@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/urlget/urlget/archive/replay"
@@ -22,6 +23,7 @@ func TestChangedContent(t *testing.T) {
 	t.Parallel()
 	const chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\npear\r\n0\r\n\r\n"
 	const byClose = "HTTP/1.0 200 OK\r\n\r\npear"
+	payload := func(s string) string { return strings.Replace(blockDigest(s), "Block", "Payload", 1) }
 	const web, ftp = "http://h.example/a", "ftp://h.example/a"
 	const revisit = "WARC-Refers-To: <urn:1>\r\n"
 	tests := []struct {
@@ -31,6 +33,10 @@ func TestChangedContent(t *testing.T) {
 		want      string
 	}{
 		{"Content-Length", web, fetch.Range{}, response(web, ok("pear"), blockDigest(ok("pear"))), "peat! protocol"},
+		{"payload", web, fetch.Range{}, response(web, ok("pear"), payload("pear")), "peat! protocol"},
+		{"payload of chunks", web, fetch.Range{}, response(web, chunked, payload("pear")), "peat! protocol"},
+		{"payload with its chunks", web, fetch.Range{}, response(web, chunked, payload("4\r\npear\r\n0\r\n\r\n")), "peat! protocol"},
+		{"payload of a resource", ftp, fetch.Range{}, record("resource", ftp, "text/plain", "pear", payload("pear")), "peat! protocol"},
 		{"chunks", web, fetch.Range{}, response(web, chunked, blockDigest(chunked)), "peat! protocol"},
 		{"body to the end of the record", web, fetch.Range{}, response(web, byClose, blockDigest(byClose)), "peat! protocol"},
 		{"suffix of a body", web, fetch.Range{Offset: 2}, response(web, ok("pear"), blockDigest(ok("pear"))), "at! protocol"},

@@ -13,11 +13,14 @@ import (
 // Checked returns a reader of the block that verifies it. No bytes of the block may have been read
 // before. At the end the reader returns a *DamageError instead of io.EOF if the block does not
 // match its digest. If the header has no usable digest, the checksum of the compressed member is
-// checked instead.
+// checked instead. The payload of a resource is its block. For the payload of an HTTP response, see
+// HTTPResponse.
 func (rec *Record) Checked() io.Reader {
-	c := &checked{rec: rec, block: rec.Block}
+	c := &checked{rec: rec, block: rec.Block, name: "block"}
 	if want, ok := digest.Parse(rec.Get("WARC-Block-Digest")); ok {
 		c.want, c.sum = want.Sum, want.Hash()
+	} else if want, ok := rec.payloadDigest(); ok && rec.Type() == Resource {
+		c.want, c.sum, c.name = want.Sum, want.Hash(), "payload"
 	}
 	return c
 }
@@ -27,6 +30,13 @@ type checked struct {
 	block io.Reader
 	want  []byte
 	sum   hash.Hash // nil if there is no digest
+	name  string    // of the part with the digest
+}
+
+// payloadDigest returns the digest of a payload that is complete in the record.
+func (rec *Record) payloadDigest() (digest.Digest, bool) {
+	want, ok := digest.Parse(rec.Get("WARC-Payload-Digest"))
+	return want, ok && rec.Get("WARC-Truncated") == "" && rec.Get("WARC-Segment-Number") == ""
 }
 
 func (c *checked) Read(p []byte) (int, error) {
@@ -39,7 +49,7 @@ func (c *checked) Read(p []byte) (int, error) {
 	}
 	switch b, ok := c.block.(*block); {
 	case c.sum != nil && !bytes.Equal(c.sum.Sum(nil), c.want):
-		err = fmt.Errorf("block does not match digest %s", c.rec.Get("WARC-Block-Digest"))
+		err = mismatch(c.name, c.rec.Get("WARC-"+c.name+"-Digest"))
 	case c.sum == nil && ok:
 		err = b.r.checksum()
 	}
@@ -47,6 +57,42 @@ func (c *checked) Read(p []byte) (int, error) {
 		err = &DamageError{Offset: c.rec.Offset, Err: err}
 	}
 	return n, err
+}
+
+func mismatch(part, digest string) error {
+	return fmt.Errorf("%s does not match digest %s", part, digest)
+}
+
+// A payload is the payload of an HTTP response. At its end it is compared with its digest.
+type payload struct {
+	io.ReadCloser
+	rec *Record
+	payloadHash
+}
+
+func (p *payload) Read(b []byte) (int, error) {
+	n, err := p.ReadCloser.Read(b)
+	p.body.Write(b[:n])
+	if err == io.EOF && !p.matches() {
+		err = &DamageError{Offset: p.rec.Offset, Err: mismatch("payload", p.rec.Get("WARC-Payload-Digest"))}
+	}
+	return n, err
+}
+
+// A payloadHash computes the digest of a payload with and without chunked framing, because some
+// writers include it.
+type payloadHash struct {
+	want   []byte
+	framed *bodyHasher // gets the block
+	body   hash.Hash   // gets the body without framing
+}
+
+func newPayloadHash(want digest.Digest) payloadHash {
+	return payloadHash{want.Sum, &bodyHasher{sum: want.Hash()}, want.Hash()}
+}
+
+func (p *payloadHash) matches() bool {
+	return bytes.Equal(p.body.Sum(nil), p.want) || bytes.Equal(p.framed.sum.Sum(nil), p.want)
 }
 
 // checksum verifies the member after its last block was read. It returns io.EOF if no error is

@@ -50,9 +50,20 @@ type Record struct {
 // responses are skipped; together with the head they are limited to maxHead bytes. A malformed head
 // is read as browsers read it. The body, without chunked framing, ends where the block ends, and a
 // smaller or invalid Content-Length is corrected. A body shorter than Content-Length ends with
-// io.ErrUnexpectedEOF.
+// io.ErrUnexpectedEOF. If Block is that of Checked and the header has only the digest of the payload,
+// the body ends with a *DamageError if it does not match.
 func (rec *Record) HTTPResponse(maxHead int64) (*http.Response, error) {
-	return httprecord.Read(rec.Block, rec.Length, maxHead)
+	want, ok := rec.payloadDigest()
+	if c, isChecked := rec.Block.(*checked); !isChecked || !ok || c.sum != nil || rec.Type() != Response {
+		return httprecord.Read(rec.Block, rec.Length, maxHead)
+	}
+	p := &payload{rec: rec, payloadHash: newPayloadHash(want)}
+	resp, err := httprecord.Read(io.TeeReader(rec.Block, p.framed), rec.Length, maxHead)
+	if err == nil {
+		p.ReadCloser = resp.Body
+		resp.Body = p
+	}
+	return resp, err
 }
 
 // A Reader reads the records of a file in order.

@@ -3,7 +3,6 @@ package warc
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"hash"
 	"io"
 	"net/http"
@@ -91,9 +90,10 @@ func Verify(file io.ReaderAt, report func(Problem)) (Summary, error) {
 // because Next returns it.
 func (rec *Record) checkBlock() (problem string, longer bool) {
 	block, hasBlock := digest.Parse(rec.Get("WARC-Block-Digest"))
-	payload, hasPayload := digest.Parse(rec.Get("WARC-Payload-Digest"))
+	want, hasPayload := rec.payloadDigest()
 	var sinks []io.Writer
-	var blockSum, raw hash.Hash
+	var blockSum hash.Hash
+	var payload payloadHash
 	if hasBlock {
 		blockSum = block.Hash()
 		sinks = append(sinks, blockSum)
@@ -101,21 +101,20 @@ func (rec *Record) checkBlock() (problem string, longer bool) {
 	isHTTP := rec.isHTTP()
 	whole := rec.Get("WARC-Truncated") == "" && rec.Get("WARC-Segment-Number") == ""
 	isResponse := rec.Type() == Response && isHTTP
-	hasPayload = hasPayload && whole && (isResponse || rec.Type() == Resource)
+	hasPayload = hasPayload && (isResponse || rec.Type() == Resource)
 	if hasPayload {
-		raw = payload.Hash()
-		sinks = append(sinks, &bodyHasher{sum: raw, inBody: !isHTTP})
+		payload = newPayloadHash(want)
+		payload.framed.inBody = !isHTTP
+		sinks = append(sinks, payload.framed)
 	}
 	src := io.TeeReader(rec.Block, io.MultiWriter(sinks...))
-	var decoded hash.Hash
 	var headErr error
 	if isResponse {
 		var resp *http.Response
 		if resp, headErr = httprecord.Read(src, -1, maxIndexedHead); headErr == nil {
 			body := io.Discard
 			if hasPayload {
-				decoded = payload.Hash()
-				body = decoded
+				body = payload.body
 			}
 			n, _ := io.Copy(body, resp.Body)
 			longer = resp.ContentLength >= 0 && n > resp.ContentLength
@@ -126,9 +125,9 @@ func (rec *Record) checkBlock() (problem string, longer bool) {
 	}
 	switch {
 	case hasBlock && !bytes.Equal(blockSum.Sum(nil), block.Sum):
-		return fmt.Sprintf("block does not match digest %s", rec.Get("WARC-Block-Digest")), longer
-	case hasPayload && !bytes.Equal(raw.Sum(nil), payload.Sum) && (decoded == nil || !bytes.Equal(decoded.Sum(nil), payload.Sum)):
-		return fmt.Sprintf("payload does not match digest %s", rec.Get("WARC-Payload-Digest")), longer
+		return mismatch("block", rec.Get("WARC-Block-Digest")).Error(), longer
+	case hasPayload && !payload.matches():
+		return mismatch("payload", rec.Get("WARC-Payload-Digest")).Error(), longer
 	case headErr != nil && whole:
 		return headErr.Error(), false
 	}
