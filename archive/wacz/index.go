@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"compress/gzip"
 	"crypto/sha256"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -33,8 +32,7 @@ const (
 func (r *Reader) ReadIndex(f func(warc.IndexEntry) error) error {
 	digests := make(map[string]string)
 	if text, err := r.read(packageFile); err == nil {
-		var about description
-		if json.Unmarshal(text, &about) == nil {
+		if about, err := parseDescription(text); err == nil {
 			for _, s := range about.Resources {
 				digests[s.Path] = s.Hash
 			}

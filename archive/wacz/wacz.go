@@ -55,6 +55,30 @@ type resource struct {
 	Path  string `json:"path"`
 	Hash  string `json:"hash"`
 	Bytes int64  `json:"bytes"`
+
+	// Version 1.0.0 has the hash, without its algorithm, and the size in Stats.
+	Stats   *stats `json:"stats,omitempty"`
+	Hashing string `json:"hashing,omitempty"`
+}
+
+type stats struct {
+	Hash  string `json:"hash"`
+	Bytes int64  `json:"bytes"`
+}
+
+// parseDescription parses datapackage.json.
+func parseDescription(text []byte) (about description, err error) {
+	err = json.Unmarshal(text, &about)
+	for i := range about.Resources {
+		s := &about.Resources[i]
+		if s.Stats != nil && s.Hash == "" {
+			s.Hash, s.Bytes = s.Stats.Hash, s.Stats.Bytes
+		}
+		if s.Hash != "" && !strings.Contains(s.Hash, ":") {
+			s.Hash = cmp.Or(s.Hashing, "sha256") + ":" + s.Hash
+		}
+	}
+	return about, err
 }
 
 // A pageList is the first line of pages.jsonl. Each other line is a page.
@@ -156,7 +180,7 @@ func (p *packer) add(name string, content io.Reader, method uint16) error {
 	}
 	sum := sha256.New()
 	n, err := io.Copy(io.MultiWriter(w, sum), content)
-	p.about.Resources = append(p.about.Resources, resource{path.Base(name), name, digest(sum), n})
+	p.about.Resources = append(p.about.Resources, resource{Name: path.Base(name), Path: name, Hash: digest(sum), Bytes: n})
 	return err
 }
 
@@ -232,7 +256,7 @@ func (r *Reader) Verify(report func(text string)) {
 	var about description
 	text, err := r.read(packageFile)
 	if err == nil {
-		err = json.Unmarshal(text, &about)
+		about, err = parseDescription(text)
 	}
 	if err != nil {
 		report(packageFile + ": " + err.Error())

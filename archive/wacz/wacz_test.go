@@ -4,6 +4,7 @@ import (
 	"archive/zip"
 	"bytes"
 	"compress/gzip"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -115,6 +116,40 @@ func TestWriteAndRead(t *testing.T) {
 	if err := json.Unmarshal(member("datapackage.json"), &pkg); err != nil || pkg.Profile != "data-package" || pkg.Version != "1.1.1" ||
 		pkg.Created != "2026-01-02T03:04:05Z" || len(pkg.Resources) != 4 || !strings.HasPrefix(pkg.Resources[0].Hash, "sha256:") {
 		t.Errorf("%+v, %v", pkg, err)
+	}
+}
+
+// Version 1.0.0 nests the hash and the size of a member.
+func TestVerifyVersion100(t *testing.T) {
+	t.Parallel()
+	const text = "WARC/1.0\r\n"
+	sum := fmt.Sprintf("%x", sha256.Sum256([]byte(text)))
+	for _, tt := range []struct{ resource, want string }{
+		{`"stats":{"hash":"` + sum + `","bytes":10},"hashing":"sha256"`, ""},
+		{`"stats":{"hash":"sha256:` + sum + `","bytes":10}`, ""},
+		{`"stats":{"hash":"` + sum + `","bytes":9}`, `"archive/a.warc": size is not 9 bytes`},
+		{`"stats":{"hash":"` + strings.Repeat("0", 64) + `","bytes":10}`, `"archive/a.warc": digest mismatch`},
+	} {
+		var file bytes.Buffer
+		z := zip.NewWriter(&file)
+		for name, content := range map[string]string{"archive/a.warc": text,
+			"datapackage.json": `{"wacz_version":"1.0.0","resources":[{"path":"archive/a.warc",` + tt.resource + `}]}`} {
+			w, err := z.CreateHeader(&zip.FileHeader{Name: name, Method: zip.Store})
+			if err != nil {
+				t.Fatal(err)
+			}
+			io.WriteString(w, content)
+		}
+		z.Close()
+		r, err := wacz.NewReader(bytes.NewReader(file.Bytes()), int64(file.Len()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		r.Verify(func(text string) { got = append(got, text) })
+		if all := strings.Join(got, "; "); all != tt.want {
+			t.Errorf("%s: %q, want %q", tt.resource, all, tt.want)
+		}
 	}
 }
 
