@@ -225,7 +225,7 @@ func (e *Entry) Entry() (fetch.Entry, error) {
 		out.Kind = entryKinds[i]
 	}
 	if e.Driver != "" {
-		own := archivedFacts{Driver: e.Driver, List: factsOf(e.Sys), JSON: e.Sys}
+		own := archivedFacts{Driver: e.Driver, List: factsOf(e.Sys), JSON: unescapeHTML(e.Sys)}
 		if isWord(e.Word) {
 			own.Word = e.Word
 		}
@@ -244,6 +244,29 @@ type archivedFacts driver.Facts
 
 // EntryFacts implements [driver.EntryRecord].
 func (f archivedFacts) EntryFacts() driver.Facts { return driver.Facts(f) }
+
+// unescapeHTML returns JSON text with "<", ">" and "&" in place of their escapes, which encoding/json
+// writes by default. Otherwise replayed facts would differ from those of the server.
+func unescapeHTML(text json.RawMessage) json.RawMessage {
+	if !bytes.Contains(text, []byte(`\u00`)) {
+		return text
+	}
+	escapes := map[string]byte{`\u003c`: '<', `\u003e`: '>', `\u0026`: '&'}
+	var out []byte
+	for i := 0; i < len(text); i++ {
+		switch c, ok := escapes[string(text[i:min(i+6, len(text))])]; {
+		case ok:
+			out = append(out, c)
+			i += 5
+		case text[i] == '\\' && i+1 < len(text): // also an escaped backslash
+			out = append(out, text[i], text[i+1])
+			i++
+		default:
+			out = append(out, text[i])
+		}
+	}
+	return out
+}
 
 // factsOf returns the facts in a JSON object, or none if text is not an object.
 func factsOf(text json.RawMessage) []driver.Fact {

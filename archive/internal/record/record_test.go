@@ -42,6 +42,23 @@ func TestEntryWords(t *testing.T) {
 }
 
 // Facts read from an archive have the types that drivers use.
+// Facts are replayed as live ones are written, also from archives that escape "<", ">" and "&".
+func TestFactsWithoutHTMLEscapes(t *testing.T) {
+	t.Parallel()
+	for stored, want := range map[string]string{
+		`{"a":"\u003cb\u003e \u0026 c"}`: `{"a":"<b> & c"}`,
+		`{"a":"\\u003c"}`:                `{"a":"\\u003c"}`,
+		`{"a":"\\\u003c"}`:               `{"a":"\\<"}`,
+		`{"a":"\u0000\u2028\n"}`:         `{"a":"\u0000\u2028\n"}`,
+		`{"a":"<"}`:                      `{"a":"<"}`,
+	} {
+		e, err := (&Entry{Driver: "x", Sys: json.RawMessage(stored)}).Entry()
+		if got := string(e.Facts().JSON); got != want || err != nil {
+			t.Errorf("%s: %s, %v; want %s", stored, got, err, want)
+		}
+	}
+}
+
 func TestFactsKeepTheirTypes(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string][]driver.Fact{
