@@ -404,12 +404,16 @@ func (c *snapshot) coversRange(want fetch.Range) bool {
 
 // hasMethod reports whether c was requested with the method of req.
 func (c *snapshot) hasMethod(req *fetch.Request) bool {
-	have, want := cmp.Or(c.method, "GET"), "GET"
-	if req.Body != nil || req.GetBody != nil {
-		want = "POST"
-	}
-	want = cmp.Or(req.Method, want)
+	have, want := cmp.Or(c.method, "GET"), methodOf(req)
 	return have == want || have == "HEAD" && want == "GET" && req.Op == fetch.OpStat
+}
+
+// methodOf returns the HTTP method of a request.
+func methodOf(req *fetch.Request) string {
+	if req.Body != nil || req.GetBody != nil {
+		return cmp.Or(req.Method, "POST")
+	}
+	return cmp.Or(req.Method, "GET")
 }
 
 // A preference ranks the captures that match a request.

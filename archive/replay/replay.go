@@ -2,12 +2,15 @@ package replay
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"iter"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/urlget/urlget/archive/internal/record"
@@ -39,7 +42,7 @@ func (a *Archive) Middleware(opts Options) driver.Middleware {
 		return driver.DriverFunc(func(ctx context.Context, req *fetch.Request) (*driver.Response, error) {
 			c := a.find(req, opts.At)
 			if c == nil && opts.Only {
-				return nil, &fetch.Error{Code: fetch.ErrNotFound, Err: errors.New("not in the archive")}
+				return nil, &fetch.Error{Code: fetch.ErrNotFound, Err: a.noCaptureError(req)}
 			}
 			if c == nil {
 				return next.Open(ctx, req)
@@ -62,6 +65,21 @@ func (a *Archive) Middleware(opts Options) driver.Middleware {
 			return next.Open(ctx, req)
 		})
 	}
+}
+
+// noCaptureError returns the error for a request without a capture. It names the methods of the other
+// captures of the URL.
+func (a *Archive) noCaptureError(req *fetch.Request) error {
+	var methods []string
+	for _, c := range a.capturesOf(record.Key(req.URL)) {
+		if c.kind != exchangeRecord && !c.hasMethod(req) && !slices.Contains(methods, cmp.Or(c.method, "GET")) {
+			methods = append(methods, cmp.Or(c.method, "GET"))
+		}
+	}
+	if methods == nil {
+		return errors.New("not in the archive")
+	}
+	return fmt.Errorf("not in the archive with %s, only with %s", methodOf(req), strings.Join(methods, ", "))
 }
 
 // open returns the response of a capture. If decode is set, a content coding is always decoded.

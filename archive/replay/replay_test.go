@@ -182,6 +182,11 @@ func TestArchivesOfOtherPrograms(t *testing.T) {
 	if got := get(c, post); got != "posted" {
 		t.Errorf("POST: %q", got)
 	}
+	for rawURL, want := range map[string]string{"http://h.example/form": "not in the archive with GET, only with POST", "http://h.example/never": "not in the archive"} {
+		if _, err := c.Get(t.Context(), rawURL); err == nil || !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", rawURL, err, want)
+		}
+	}
 	for rawURL, size := range map[string]int64{"http://h.example/a": 4, "ftp://h.example/file": 4, "http://h.example/close": -1} {
 		if m, err := c.Stat(context.Background(), &fetch.Request{URL: uri.MustParse(rawURL)}); err != nil || m.Size != size {
 			t.Errorf("%s: %+v, %v", rawURL, m, err)
