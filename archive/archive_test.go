@@ -313,6 +313,31 @@ func TestExtractStaysInside(t *testing.T) {
 	}
 }
 
+// Deep URLs are saved in the directory of the server, because nested directories take too long.
+func TestExtractDeepURLs(t *testing.T) {
+	t.Parallel()
+	const web = "application/http;msgtype=response"
+	const pear = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\npear"
+	var records []string
+	for i, target := range []string{strings.Repeat("a/", 99) + "f", strings.Repeat("a/", 100) + "f", strings.Repeat("b/", 2000) + "f", strings.Repeat("c/", 2000) + "f"} {
+		records = append(records, record(fmt.Sprint(i), "response", "2020-01-01T00:00:00Z", "http://h.example/"+target, web, pear))
+	}
+	file := filepath.Join(t.TempDir(), "x.warc")
+	if err := os.WriteFile(file, []byte(strings.Join(records, "")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if saved := extractAll(t, file, dir); saved != 4 {
+		t.Errorf("%d files saved, want 4", saved)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "h.example", strings.Repeat("a/", 99), "f")); err != nil {
+		t.Error(err)
+	}
+	if flat, _ := filepath.Glob(filepath.Join(dir, "h.example", "*-f")); len(flat) != 3 {
+		t.Errorf("%q", flat)
+	}
+}
+
 func extractAll(t *testing.T, path, dir string) (saved int) {
 	t.Helper()
 	a, err := replay.Open(path)

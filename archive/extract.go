@@ -2,7 +2,11 @@ package archive
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
+	"fmt"
+	"path"
+	"strings"
 
 	"github.com/urlget/urlget/crawl/mirror"
 	"github.com/urlget/urlget/fetch"
@@ -14,13 +18,30 @@ import (
 // errNoFile is returned for a response that a mirror would not save.
 var errNoFile = errors.New("not a file")
 
-// Extract saves u below the root of d, at the path that a mirror would use. The client of d must
-// replay an archive (see package replay). Extract returns false for a response that a mirror would
+// maxDirs limits the directories of an extracted file, as crawls limit listings. The time to create
+// them grows with the square of their number.
+const maxDirs = 100
+
+// extractPath returns the path that a mirror would use. If that has too many directories, the file
+// is in the directory of the server, with a digest of the path before its name.
+func extractPath(u uri.URI, t fetch.Traits) string {
+	var layout mirror.Layout
+	whole := layout.Path(u, t)
+	if strings.Count(whole, "/") <= maxDirs {
+		return whole
+	}
+	host, _, _ := strings.Cut(whole, "/")
+	sum := sha256.Sum256([]byte(whole))
+	return fmt.Sprintf("%s/%x-%s", host, sum[:16], path.Base(whole))
+}
+
+// Extract saves u below the root of d, at the path that a mirror would use, or directly in the
+// directory of the server if that path has more than 100 directories. The client of d must replay an
+// archive (see package replay). Extract returns false for a response that a mirror would
 // not save: a redirect, or a listing without a document.
 func Extract(ctx context.Context, d *download.Downloader, u uri.URI) (saved bool, err error) {
-	var layout mirror.Layout
 	traits := d.Client.Traits(u)
-	_, err = d.Do(ctx, &fetch.Request{URL: u}, layout.Path(u, traits), &download.Options{Exists: download.Overwrite, Retry: retry.Policy{Tries: 1},
+	_, err = d.Do(ctx, &fetch.Request{URL: u}, extractPath(u, traits), &download.Options{Exists: download.Overwrite, Retry: retry.Policy{Tries: 1},
 		Response: func(resp *fetch.Response) error {
 			if resp.Kind == fetch.KindListing && !traits.HasLinks() || resp.URL.Key() != u.Key() {
 				return errNoFile
