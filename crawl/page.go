@@ -83,12 +83,16 @@ func (p *Page) SetKind(kind fetch.Kind) {
 	}
 }
 
-// AddLink reports a link of the page. If it returns an error, the state failed and the visit must
+// AddLink reports a link of the page. The root menu of a server with menus is one page, whether its
+// selector is empty or a slash. If AddLink returns an error, the state failed and the visit must
 // end.
 func (p *Page) AddLink(e fetch.Entry) error {
 	c := p.crawl
 	l := Link{URL: c.withoutDefaultPort(e.URL).WithoutUserinfo().WithoutFragment(), From: p.URL, Seed: p.seedURL(), Depth: p.Depth + 1,
 		Rel: e.Rel, Kind: e.Kind, Text: e.Name, Listed: p.Kind == fetch.EntryListing && p.Rel != "sitemap", Traits: c.client.Traits(e.URL)}
+	if l.Traits.Menus {
+		l.URL = c.withoutDefaultPort(rootMenu(l.URL, l.Seed))
+	}
 	if e.Rel == "nofollow" {
 		if !c.NoRobots {
 			c.reportUnfollowed(l, NoFollow)
@@ -126,6 +130,28 @@ func (p *Page) AddLink(e fetch.Entry) error {
 		c.reportWaiting()
 	}
 	return err
+}
+
+// rootMenu returns seed if both URLs are the root menu of a server, otherwise u. A root menu that is
+// not the seed gets an empty selector.
+func rootMenu(u, seed uri.URI) uri.URI {
+	g, err := uri.ParseGopher(u)
+	if err != nil || !isRootMenu(g) {
+		return u
+	}
+	if s, err := uri.ParseGopher(seed); err == nil && isRootMenu(s) && u.SameSite(seed) && s.Plus == g.Plus {
+		return seed.WithoutUserinfo()
+	}
+	g.Selector = ""
+	root, err := g.URI()
+	if err != nil {
+		return u
+	}
+	return root
+}
+
+func isRootMenu(g uri.Gopher) bool {
+	return g.Type == '1' && (g.Selector == "" || g.Selector == "/") && g.Search == "" && g.Form == nil
 }
 
 func (c *crawl) retrieves(u uri.URI) bool {

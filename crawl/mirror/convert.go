@@ -224,6 +224,15 @@ func (m *mirror) rewriteMenu(w io.Writer, r io.Reader, base uri.URI, name string
 	return nil
 }
 
+// itemTarget is target for a menu item.
+func (m *mirror) itemTarget(item uri.Gopher) string {
+	u, err := item.URI()
+	if err != nil {
+		return ""
+	}
+	return m.target(u.WithoutPort(70))
+}
+
 func (m *mirror) menuLine(line string, base uri.URI, name string) string {
 	fields := strings.Split(line, "\t")
 	if len(fields) < 4 || fields[0] == "" || fields[0][0] == 'i' {
@@ -233,11 +242,15 @@ func (m *mirror) menuLine(line string, base uri.URI, name string) string {
 	if err != nil {
 		return line
 	}
-	u, err := uri.Gopher{Host: fields[2], Port: uint16(port), Type: fields[0][0], Selector: fields[1]}.URI()
-	if err != nil {
-		return line
+	item := uri.Gopher{Host: fields[2], Port: uint16(port), Type: fields[0][0], Selector: fields[1]}
+	if len(fields) > 4 && (fields[4] == "+" || fields[4] == "?") {
+		item.Plus = fields[4]
 	}
-	to := m.target(u.WithoutPort(70))
+	to := m.itemTarget(item)
+	if other, isRoot := map[string]string{"": "/", "/": ""}[item.Selector]; to == "" && isRoot { // see crawl.Page.AddLink
+		item.Selector = other
+		to = m.itemTarget(item)
+	}
 	if to == "" {
 		return line
 	}

@@ -29,13 +29,14 @@ const (
 )
 
 // Path returns the slash-separated path for u, whose scheme has the traits t. Two URLs share a path
-// only if they have the same key (see uri.URI.Key) or are Gopher URLs that differ only in the item
-// type.
+// only if they have the same key (see uri.URI.Key), or are Gopher URLs that differ only in the item
+// type or in the "+" of Gopher+.
 //
 // The directory of the server is its host name, followed by "+port" if the port is not the default.
-// Each path segment becomes a file name. Characters that a file name must not contain or start with
-// are written as "%" and two hexadecimal digits, and so is a "%" that would look like such an
-// escape. The file name of a web page whose URL ends in a slash is index.html (Traits.IndexName),
+// Each path segment becomes a file name. Characters that a file name must not contain are written
+// as "%" and two hexadecimal digits, and so is a "%" that would look like such an escape. The same
+// applies to a space at the beginning and, without the directory of the server, to a dot or a dash
+// at the beginning of the path. The file name of a web page whose URL ends in a slash is index.html (Traits.IndexName),
 // and no other web page gets that name. A query is kept after its "?". A Gopher menu is saved as
 // gophermap in a directory named after its selector.
 func (l *Layout) Path(u uri.URI, t fetch.Traits) string {
@@ -58,7 +59,16 @@ func (l *Layout) Path(u uri.URI, t fetch.Traits) string {
 	if host := hostName(u); !l.NoHost && !l.Flat && host != "" {
 		dirs = append([]string{host}, dirs...)
 	}
-	return path.Join(append(append([]string(nil), dirs...), name)...)
+	return joinNames(append(append([]string(nil), dirs...), name))
+}
+
+// joinNames returns the path with the given elements. The first one is not hidden and does not look
+// like an option.
+func joinNames(names []string) string {
+	if first := names[0]; first[0] == '.' || first[0] == '-' {
+		names[0] = shorten(fmt.Sprintf("%%%02X", first[0]) + first[1:])
+	}
+	return path.Join(names...)
 }
 
 // Dir returns the path of the directory for the members of a listing, or "." for the root.
@@ -77,7 +87,10 @@ func (l *Layout) below(dir string) string {
 	if !l.NoHost && !l.Flat {
 		dirs = append([]string{host}, dirs...)
 	}
-	return path.Join(".", path.Join(dirs...))
+	if len(dirs) == 0 {
+		return "."
+	}
+	return joinNames(dirs)
 }
 
 // member returns the URL of a hypothetical file in the directory u.
@@ -135,7 +148,7 @@ func decodeWeb(name string) string {
 	for i := 0; i < len(name); i++ {
 		if name[i] == '%' && i+2 < len(name) {
 			c := uri.UnescapeRaw(name[i : i+3])
-			if len(c) == 1 && !strings.Contains(":/?#[]@!$&'()*+,;=", c) {
+			if len(c) == 1 && !strings.Contains(":/?@!$&'()*+,;=", c) {
 				b.WriteString(c)
 				i += 2
 				continue
@@ -176,12 +189,16 @@ func treeNames(u uri.URI) []string {
 }
 
 // gopherNames returns the names for a Gopher selector. The item type, which is not part of the
-// selector, distinguishes menus from documents. Search words become part of the name. The paths of
-// mirrors are a contract, so they do not depend on traits of the driver.
+// selector, distinguishes menus from documents. It is omitted where the selector repeats it instead
+// of a slash. Search words and views become part of the name. The paths of mirrors are a contract,
+// so they do not depend on traits of the driver.
 func gopherNames(u uri.URI) []string {
 	g, err := uri.ParseGopher(u)
 	if err != nil {
 		return treeNames(u)
+	}
+	if repeated, ok := strings.CutPrefix(g.Selector, string([]byte{g.Type})); ok && strings.HasPrefix(repeated, "/") {
+		g.Selector = repeated
 	}
 	var names []string
 	for name := range strings.SplitSeq(g.Selector, "/") {
@@ -197,8 +214,12 @@ func gopherNames(u uri.URI) []string {
 	} else if last := &names[len(names)-1]; *last == menu {
 		*last = "gopherma%70"
 	}
-	if g.HasSearch {
-		names[len(names)-1] = shorten(names[len(names)-1] + "%09" + escapeName(g.Search, ""))
+	detail := escapeName(g.Search, "")
+	if g.Plus != "" && g.Plus != "+" {
+		detail += "%09" + escapeName(g.Plus, "")
+	}
+	if detail != "" {
+		names[len(names)-1] = shorten(names[len(names)-1] + "%09" + detail)
 	}
 	return names
 }
@@ -216,7 +237,7 @@ func escapeName(name, more string) string {
 			b.WriteByte('%')
 		case r == utf8.RuneError && n == 1, unicode.IsControl(r), unicode.Is(unicode.Cf, r), r == '\u2028', r == '\u2029',
 			r == '/', r == '\\', strings.ContainsRune(more, r),
-			b.Len() == 0 && (r == '.' || r == '-' || r == ' '),
+			b.Len() == 0 && r == ' ',
 			c == "%" && isEscape(name[i-1:]),
 			runtime.GOOS == "windows" && strings.ContainsRune(`<>:"|?*`, r),
 			i == len(name) && (r == '.' || r == ' ') && runtime.GOOS == "windows":
@@ -229,12 +250,14 @@ func escapeName(name, more string) string {
 	switch lower := strings.ToLower(s); {
 	case s == "":
 		return s
+	case s == ".", s == "..", strings.HasPrefix(lower, stateDir):
+		s = "%2E" + s[1:] // the names of state files are reserved
 	case strings.HasSuffix(lower, ".part"), strings.HasSuffix(lower, ".part.json"), strings.HasSuffix(lower, ".part.new"),
 		strings.HasSuffix(lower, backup):
 		i := strings.LastIndexByte(s, '.') // suffixes of partial files and of originals are reserved
 		s = s[:i] + "%2E" + s[i+1:]
-	case driver.SafeName(s) != s && strings.HasPrefix(driver.SafeName(s), "_"):
-		s = fmt.Sprintf("%%%02X", s[0]) + s[1:] // a device name on Windows
+	case runtime.GOOS == "windows" && s[0] != '.' && s[0] != '-' && s[0] != '_' && strings.HasPrefix(driver.SafeName(s), "_"):
+		s = fmt.Sprintf("%%%02X", s[0]) + s[1:] // the name of a device
 	}
 	return shorten(s)
 }

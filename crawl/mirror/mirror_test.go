@@ -547,10 +547,20 @@ func TestPathIsInjective(t *testing.T) {
 	for text, want := range map[string]string{
 		"http://h/": "h/index.html", "http://h/d/x%20y.html": "h/d/x y.html", "ftp://h:2121/pub/x;type=a": "h+2121/pub/x",
 		"gopher://h/1/docs": "h/docs/gophermap", "gopher://h/0/docs/a.txt": "h/docs/a.txt", "gemini://h/a/": "h/a/index.html", "spartan://h/a/": "h/a/index.html", "nex://h/a/": "h/a/index.html",
-		"http://h/%2e%2e%2fx": "h/..%2Fx",
+		"http://h/%2e%2e%2fx":    "h/..%2Fx",
+		"http://h/.well-known/x": "h/.well-known/x", "ftp://h/.message": "h/.message", "ftp://h/-dash/con.txt": "h/-dash/con.txt",
+		"http://h/x%23y": "h/x#y", "ftp://h/x%23y": "h/x#y", "ftp://h/.urlget/x": "h/%2Eurlget/x", "ftp://h/d/.": "h/d/%2E",
+		"gopher://h/0/x.txt%09%09+": "h/x.txt", "gopher://h/0/x.txt%09%09+text/plain": "h/x.txt%09%09+text%2Fplain",
+		"gopher://h/7/find%09two%20words": "h/find%09two words", "gopher://h/00/dir/a": "h/dir/a", "gopher://h/11/dir": "h/dir/gophermap",
+		"gopher://h/11/dir%09%09+": "h/dir/gophermap", "gopher://h/1": "h/gophermap", "gopher://h/1/": "h/gophermap",
 	} {
 		if got := path(&l, text); got != want && text != "http://h/%2e%2e%2fx" {
 			t.Errorf("%s: %s, want %s", text, got, want)
+		}
+	}
+	for layout, want := range map[mirror.Layout]string{{NoHost: true}: "%2Eprofile/-x", {Flat: true}: "%2Dx", {NoHost: true, CutDirs: 1}: "%2Dx"} {
+		if got := path(&layout, "ftp://h/.profile/-x"); got != want {
+			t.Errorf("%+v: %s, want %s", layout, got, want)
 		}
 	}
 	if got := path(&mirror.Layout{NoHost: true, CutDirs: 1}, "ftp://h/pub/d/x"); got != "d/x" {
