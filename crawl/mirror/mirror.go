@@ -40,7 +40,8 @@ type Options struct {
 	// Keep does not overwrite existing files.
 	Keep bool
 	// Delete removes files of earlier runs that no longer exist on the server: those missing from a
-	// listing, if all listings could be read, and those that the server reports as not found.
+	// listing, if all listings could be read, and those that the server reports as not found. At
+	// the end of a complete run, it asks the server for files that pages no longer link to.
 	Delete bool
 	// Spider checks links and saves nothing. It uses a separate state file, which is removed at the
 	// end.
@@ -133,6 +134,9 @@ func Run(ctx context.Context, d *download.Downloader, seeds []uri.URI, opts *Opt
 	}
 	if m.Delete && !m.Spider {
 		if err := m.removeGone(); err != nil {
+			return &m.report, err
+		}
+		if err := m.removeUnlinked(ctx, seeds); err != nil {
 			return &m.report, err
 		}
 	}

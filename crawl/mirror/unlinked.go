@@ -1,0 +1,106 @@
+package mirror
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/urlget/urlget/crawl"
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/retry"
+	"github.com/urlget/urlget/fetch/uri"
+)
+
+// removeUnlinked removes files of earlier mirrors that no page links to and that the server reports
+// as not found. Other files stay, because a link may be out of scope or come back. It sends one
+// request at a time, and none to a host after a temporary failure.
+func (m *mirror) removeUnlinked(ctx context.Context, seeds []uri.URI) error {
+	if m.unreadListing != "" {
+		return nil // the page that failed may link to them
+	}
+	robots := crawl.NewRobots(m.d.Client, cmp.Or(m.Crawl.Agent, crawl.DefaultAgent))
+	busy := map[string]bool{}
+	for _, name := range m.earlierNames(filePrefix) {
+		owner, _, err := m.state.Owner(filePrefix + name)
+		if err != nil {
+			return err
+		}
+		u, err := uri.Parse(owner)
+		if err != nil || !m.d.Client.Traits(u).Pages || busy[u.Host()] {
+			continue
+		}
+		req := m.unlinkedRequest(u, seeds)
+		pause, ok := m.mayRequest(ctx, robots, req)
+		if !ok {
+			continue
+		}
+		err = m.probe(ctx, req)
+		if ctx.Err() != nil {
+			return fetch.ContextError(ctx)
+		}
+		if _, again := fetch.Transient(err); again {
+			busy[u.Host()] = true
+		}
+		if errors.Is(err, fetch.ErrNotFound) {
+			if err := m.remove(name, u); err != nil {
+				return err
+			}
+		}
+		if retry.Sleep(ctx, pause) != nil {
+			return fetch.ContextError(ctx)
+		}
+	}
+	return nil
+}
+
+// unlinkedRequest returns a request for a URL of an earlier mirror, by its key. Its redirects are
+// not followed.
+func (m *mirror) unlinkedRequest(u uri.URI, seeds []uri.URI) *fetch.Request {
+	b, _ := m.state.Memo(u)
+	if v := readMemo(b); v.Scheme != "" {
+		if secure, err := uri.Parse(v.Scheme + strings.TrimPrefix(u.String(), u.Scheme())); err == nil {
+			u = secure
+		}
+	}
+	for _, seed := range seeds {
+		if seed.SameSite(u) {
+			u = u.WithUserinfoOf(seed)
+			break
+		}
+	}
+	return &fetch.Request{URL: u, From: seeds[0].WithoutUserinfo(), Redirect: func(uri.URI) error { return crawl.ErrElsewhere }}
+}
+
+// mayRequest reports whether robots.txt allows the request, and returns the pause after it.
+func (m *mirror) mayRequest(ctx context.Context, robots *crawl.Robots, req *fetch.Request) (pause time.Duration, ok bool) {
+	pause = max(m.Crawl.Schedule.Host.Delay, 0)
+	if m.Crawl.NoRobots {
+		return pause, true
+	}
+	rules, err := robots.Rules(ctx, req.URL, req.From)
+	if err != nil {
+		return 0, false
+	}
+	return max(pause, rules.Delay), robots.Allowed(rules, req.URL)
+}
+
+// probe requests the metadata of a resource or, if the server does not support that, the resource
+// if it has changed. The error is of class ErrNotFound only if it does not exist.
+func (m *mirror) probe(ctx context.Context, req *fetch.Request) error {
+	_, err := m.d.Client.Stat(ctx, req)
+	if err == nil || errors.Is(err, fetch.ErrNotFound) || errors.Is(err, crawl.ErrElsewhere) {
+		return err
+	}
+	if _, again := fetch.Transient(err); again {
+		return err
+	}
+	b, _ := m.state.Memo(req.URL)
+	req.IfChanged = readMemo(b).Validator
+	resp, err := m.d.Client.Do(ctx, req)
+	if err == nil {
+		resp.Body.Close()
+	}
+	return err
+}
