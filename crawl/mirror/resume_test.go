@@ -11,12 +11,14 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/fstest"
 	"time"
 
 	"github.com/urlget/urlget/crawl/mirror"
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/download"
 	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/fetchtest/servers/ftpd"
 	"github.com/urlget/urlget/protocols"
 )
 
@@ -107,4 +109,22 @@ func interruptTransfer(t *testing.T, dir, seed string, opts mirror.Options, n in
 	if fetch.CodeOf(err) != fetch.ErrInterrupted {
 		t.Fatal(err)
 	}
+}
+
+// TestInterruptedFileResumesOverFTP is TestInterruptedFileResumes for a listing.
+func TestInterruptedFileResumesOverFTP(t *testing.T) {
+	t.Parallel()
+	content := strings.Repeat("0123456789abcdef", 1<<19)
+	s := ftpd.Start(t, ftpd.Options{Tree: fstest.MapFS{"big.bin": {Data: []byte(content), ModTime: day}}})
+	dir := t.TempDir()
+	interruptTransfer(t, dir, s.URL+"/", noHost(), 1<<20)
+	before := len(s.Log())
+	events, r := run(t, dir, s.URL+"/", noHost())
+	if !r.Continued || r.Saved != 1 || r.Received > int64(len(content))*15/16 {
+		t.Errorf("%+v, %q", r, events)
+	}
+	if !slices.ContainsFunc(s.Log()[before:], func(command string) bool { return strings.HasPrefix(command, "REST ") }) {
+		t.Errorf("commands %q", s.Log()[before:])
+	}
+	compare(t, "after the second run", files(t, dir), map[string]string{"big.bin": content})
 }
