@@ -27,6 +27,7 @@ var day = time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
 type shelf struct {
 	mu        sync.Mutex
 	resources map[string]resource
+	slash     string   // a directory that may be named without its trailing slash
 	log       []string // operations and paths of all requests
 	header    textproto.MIMEHeader
 }
@@ -63,7 +64,10 @@ func shelfURL(path string) uri.URI { return uri.MustParse("x-shelf://host" + pat
 func (s *shelf) Open(_ context.Context, req *fetch.Request) (*driver.Response, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	path := req.URL.Path()
+	path, u := req.URL.Path(), req.URL
+	if path == s.slash && s.slash != "" {
+		path, u = path+"/", uri.MustParse(u.String()+"/")
+	}
 	s.log = append(s.log, req.Op.String()+" "+path)
 	s.header = req.Header
 	r, ok := s.resources[path]
@@ -97,7 +101,7 @@ func (s *shelf) Open(_ context.Context, req *fetch.Request) (*driver.Response, e
 	case !req.IfChanged.ModTime.IsZero() && !r.modTime.After(req.IfChanged.ModTime):
 		return nil, &fetch.Error{Code: fetch.ErrNotModified, Reply: fetch.Reply{Code: 304, Text: "the same"}}
 	}
-	resp := &driver.Response{Meta: fetch.Meta{ContentType: r.contentType, Size: int64(len(r.text)), Reply: fetch.Reply{Code: 200, Text: "here"}}}
+	resp := &driver.Response{URL: u, Meta: fetch.Meta{ContentType: r.contentType, Size: int64(len(r.text)), Reply: fetch.Reply{Code: 200, Text: "here"}}}
 	resp.ModTime = r.modTime
 	if r.none {
 		resp.Kind, resp.Body = fetch.KindNone, driver.NoBody

@@ -172,7 +172,7 @@ func (u *run) list(ctx context.Context, req *fetch.Request) error {
 		if noListing != nil {
 			var ok bool
 			if resp.Entries, ok = links.Entries(resp); !ok {
-				return noListing
+				return isFile(noListing, resp)
 			}
 		}
 		stop, err := begin(resp)
@@ -186,8 +186,8 @@ func (u *run) list(ctx context.Context, req *fetch.Request) error {
 	return cmp.Or(err, hookErr)
 }
 
-// members requests a listing. For schemes without listings, the response is a document, and
-// noListing is the error to return if documents of its type have no links.
+// members requests a listing. If there is none, the response is a document, and noListing is the
+// error for it. Documents of some types have links.
 func (u *run) members(ctx context.Context, req fetch.Request) (resp *fetch.Response, noListing, err error) {
 	resp, err = u.client.Do(ctx, &req)
 	if errors.Is(err, errors.ErrUnsupported) {
@@ -202,6 +202,18 @@ func (u *run) members(ctx context.Context, req fetch.Request) (resp *fetch.Respo
 		err = u.fail("list", fetch.ErrNotRetrievable, fmt.Errorf("%s, not a listing", resp.Kind))
 	}
 	return resp, noListing, err
+}
+
+// isFile returns the error for a listing of a document without links. It keeps the class and the
+// hint of noListing.
+func isFile(noListing error, resp *fetch.Response) error {
+	var e *fetch.Error
+	if !errors.As(noListing, &e) {
+		return noListing
+	}
+	dup := *e
+	dup.Err = fmt.Errorf("it is a file: %s", resp.URL.Redacted())
+	return &dup
 }
 
 // begin reads the first entry of a listing, so that a failure before it can be retried. The caller
@@ -303,11 +315,22 @@ func (u *run) get(ctx context.Context, req *fetch.Request) error {
 	return err
 }
 
+// checkSlash returns an error for a directory whose URL has no trailing slash, as if it were a file.
+func (u *run) checkSlash(resp *fetch.Response) error {
+	if len(resp.Via) > 0 || resp.URL.Path() != u.job.URL.Path()+"/" {
+		return nil
+	}
+	return u.fail("get", fetch.ErrRefused, fmt.Errorf("it is a directory: %s", resp.URL.Redacted()))
+}
+
 // follow processes a listing that is not saved, and then returns errFollowed. For any other response
 // it returns nil.
 func (u *run) follow(ctx context.Context, resp *fetch.Response) error {
-	if resp.Kind != fetch.KindListing || u.job.namesFile() {
+	if resp.Kind != fetch.KindListing {
 		return nil
+	}
+	if u.job.namesFile() {
+		return u.checkSlash(resp)
 	}
 	pattern := resp.Pattern && resp.Entries != nil
 	if !pattern && u.Listing == nil {

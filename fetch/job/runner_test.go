@@ -234,8 +234,32 @@ func TestListsLinks(t *testing.T) {
 	}
 	for path, want := range map[string]fetch.Code{"/a.txt": fetch.ErrNotRetrievable, "/gone": fetch.ErrNotFound, "/session": fetch.ErrNotRetrievable} {
 		got := r.Run(t.Context(), &job.Job{URL: uri.MustParse("x-plain://host" + path), Op: fetch.OpList}, hooks)
-		if got.Outcome != job.Failed || got.Class != want {
+		if got.Outcome != job.Failed || got.Class != want || path == "/a.txt" && !strings.Contains(got.Message, "it is a file: x-plain://host/a.txt") {
 			t.Errorf("%s: %+v", path, *got)
+		}
+	}
+}
+
+// TestDirectoryAsFile checks that a directory is saved under the name of a file only if the URL ends
+// with a slash.
+func TestDirectoryAsFile(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		path, output string
+		code         fetch.Code
+	}{
+		{"/sub", "file", fetch.ErrRefused},
+		{"/sub/", "file", ""},
+		{"/sub", "", ""},
+		{"/sub", "dir/", ""},
+		{"/a.txt", "file", ""},
+	} {
+		lib := library()
+		lib.resources["/sub/"] = lib.resources["/dir/"]
+		lib.slash = "/sub"
+		got := lib.runner(t, t.TempDir(), nil).Run(t.Context(), &job.Job{URL: shelfURL(tt.path), Output: tt.output}, nil)
+		if got.Class != tt.code || tt.code != "" && !strings.Contains(got.Message, "it is a directory: x-shelf://host/sub/") {
+			t.Errorf("%s to %q: %+v", tt.path, tt.output, *got)
 		}
 	}
 }
