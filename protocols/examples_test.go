@@ -97,7 +97,8 @@ var families = []struct {
 			"urlget does not change it, except that `--view text` prints the MARC fields if the server has no text. " +
 			"urlget searches a docid by the attributes of RFC 2056, and as a local number if the server does not know them. If several records match, it retrieves none. " +
 			"The parameter `item` is specific to urlget: a position in the current result."},
-	{schemes: "prospero", rfcs: "RFC 1738, section 3.11", examples: []example{{"prospero://host.example//pub/file", "a file"}}},
+	{schemes: "prospero", rfcs: "RFC 1738, section 3.11", examples: []example{{"prospero://host.example//pub/file", "a file"}},
+		note: "`urlget ls` shows the members of a union link instead of the link. A directory that is saved with `-O FILE` has the links as the server sent them. A member whose name has a line break is listed, but has no URL."},
 	{schemes: "ni", rfcs: "RFC 6920", examples: []example{
 		{"ni://example.com/sha-256;f4OxZX_x_FO5LcGBSKHWXfwtSx-j1ncoSt3SABJtkGk", "a body by its digest"}},
 		note: "urlget retrieves the body over https from `/.well-known/ni/` of the authority. The body ends with an error if its digest is wrong. A name without an authority is not retrievable."},

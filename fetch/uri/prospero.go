@@ -50,11 +50,11 @@ func ParseProspero(u URI) (Prospero, error) {
 	return finish(d, p)
 }
 
-// URI returns p as a URL. It fails if Host is not a host or HSOName contains a NUL, which would
-// start a version.
+// URI returns p as a URL. It fails if Host is not a host or HSOName contains CR, LF or NUL, which
+// ParseProspero refuses.
 func (p Prospero) URI() (URI, error) {
 	var wrong error
-	if strings.Contains(p.HSOName, "\x00") {
+	if hasControl(p.HSOName) {
 		wrong = ErrControl
 	}
 	var path strings.Builder

@@ -120,6 +120,8 @@ func TestEncodersRefuse(t *testing.T) {
 		{WAIS{Host: "h", Database: "d", WPath: "a#b"}, "not encoded"},
 		{WAIS{Host: "h", Database: "d", WPath: "a", HasSearch: true}, "search in a WAIS document"},
 		{File{Path: "a"}, "leading slash"},
+		{Prospero{Host: "h", HSOName: "/a\nb"}, "CR, LF or NUL"},
+		{Prospero{Host: "h", HSOName: "/a\x00b"}, "CR, LF or NUL"},
 		{News{Group: "a@b"}, "not a newsgroup"},
 		{News{Group: "a/b"}, "not a newsgroup"},
 		{News{MessageID: "a"}, "without @"},

@@ -131,6 +131,8 @@ func (l *Link) entry() driver.Entry {
 	e := driver.Entry{Name: wire.Text(l.Name), Kind: driver.EntryObject, Rel: "item",
 		Size: l.size(), ModTime: l.modTime(), URL: l.url(), Sys: *l}
 	switch {
+	case e.URL.IsZero() && strings.ContainsAny(l.HSOName, "\r\n\x00"): // which URLs do not encode
+		e.Kind = driver.EntryError
 	case e.URL.IsZero():
 		e.Kind = driver.EntryText
 	case strings.HasPrefix(l.Target, "DIRECTORY"):

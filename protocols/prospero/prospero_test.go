@@ -93,6 +93,7 @@ func TestEntryURLs(t *testing.T) {
 		"LINK L FILE plain INTERNET-D PFS.EXAMPLE ASCII /srv/plain 0",
 		"ATTRIBUTE OBJECT INTRINSIC SIZE SEQUENCE 116' bytes'",
 		"ATTRIBUTE OBJECT INTRINSIC LAST-MODIFIED SEQUENCE 19940102030405Z",
+		"LINK L FILE 'line\nfeed' INTERNET-D PFS.EXAMPLE ASCII '/srv/line\nfeed' 0",
 		"LINK L EXTERNAL(AFTP,BINARY) old INTERNET-D ftp.example ASCII /pub/old 0",
 	}}})
 	got := map[string]string{}
@@ -103,16 +104,17 @@ func TestEntryURLs(t *testing.T) {
 		}
 	}
 	want := map[string]string{
-		"ftpfile": "object ftp://ftp.example/pub/x%20y.txt;type=i",
-		"full":    "object ftp://ftp.example/%2Fetc/motd;type=a",
-		"menu":    "object gopher://gopher.example:7070/1/docs",
-		"search":  "object gopher://g.example/7/find",
-		"db":      "object wais://wais.example/fruit",
-		"session": "session telnet://host.example:2323/",
-		"nothing": "text ",
-		"sub":     "listing prospero://pfs.example:11526//srv/it's;OBJECT-VERSION=3",
-		"plain":   "object prospero://pfs.example//srv/plain",
-		"old":     "object ftp://ftp.example/pub/old;type=i",
+		"ftpfile":    "object ftp://ftp.example/pub/x%20y.txt;type=i",
+		"full":       "object ftp://ftp.example/%2Fetc/motd;type=a",
+		"menu":       "object gopher://gopher.example:7070/1/docs",
+		"search":     "object gopher://g.example/7/find",
+		"db":         "object wais://wais.example/fruit",
+		"session":    "session telnet://host.example:2323/",
+		"nothing":    "text ",
+		"sub":        "listing prospero://pfs.example:11526//srv/it's;OBJECT-VERSION=3",
+		"plain":      "object prospero://pfs.example//srv/plain",
+		"line\nfeed": "error ",
+		"old":        "object ftp://ftp.example/pub/old;type=i",
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("-want +got\n%s", d)

@@ -26,7 +26,9 @@ func detailsOf(e fetch.Entry) details {
 		case "mode":
 			d.Mode, _ = fact.Value.(string)
 		case "target":
-			d.Target, _ = fact.Value.(string)
+			if fact.Optional { // every Prospero link has a target, which is its kind
+				d.Target, _ = fact.Value.(string)
+			}
 		case "number":
 			d.Number = unsigned(fact.Value)
 		case "from":

@@ -315,7 +315,14 @@ type lsRecord struct {
 }
 
 func (r lsRecord) EntryFacts() driver.Facts {
-	return driver.Facts{Driver: "ftp", List: []driver.Fact{{Name: "mode", Value: r.Mode}, {Name: "target", Value: r.Target}}}
+	return driver.Facts{Driver: "ftp", List: []driver.Fact{{Name: "mode", Value: r.Mode}, {Name: "target", Value: r.Target, Optional: true}}}
+}
+
+// A linkRecord has the kind of its object as the target.
+type linkRecord struct{ Target string }
+
+func (r linkRecord) EntryFacts() driver.Facts {
+	return driver.Facts{Driver: "prospero", List: []driver.Fact{{Name: "target", Value: r.Target}}}
 }
 
 type articleRecord struct {
@@ -364,6 +371,9 @@ file  lrwxrwxrwx   50M  2026-03-04 05:06  c d -> b\x1b
 		}, `article   9  Joe Doe  -  2026-03-04 05:06  z
 article  10  x        -  2026-03-04 05:06  a
 `},
+		{"targets that are kinds", []fetch.Entry{
+			{URL: at("prospero://h//a"), Name: "a", Rel: "item", Size: -1, Sys: linkRecord{"FILE"}},
+		}, " 1  file  a\n"},
 		{"menus too", []fetch.Entry{
 			{URL: at("gopher://h/0/x"), Name: "Zebras", Rel: "item", Size: -1},
 			{URL: at("gopher://h/0/a"), Name: "Apes", Rel: "item", Size: -1},
