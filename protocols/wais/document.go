@@ -4,10 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch/driver/wire"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/internal/codec/apdu"
 )
@@ -29,11 +31,12 @@ type document struct {
 	database string
 	id       []byte
 	docType  string
-	size     int64 // the size in the URL, in bytes; -1 if it has none
+	types    []string // to choose from
+	size     int64    // the size in the URL, in bytes; -1 if it has none
 }
 
 func documentOf(w uri.WAIS, req *driver.Request) (document, error) {
-	doc := document{database: w.Database, id: apdu.IDFromURL(w), size: -1}
+	doc := document{database: w.Database, id: apdu.IDFromURL(w), types: strings.Split(w.DocType, ","), size: -1}
 	if _, size, ok := w.RawFields(); ok {
 		doc.size = size
 	}
@@ -42,8 +45,9 @@ func documentOf(w uri.WAIS, req *driver.Request) (document, error) {
 	return doc, err
 }
 
-// name returns a file name for the document: the last word of the local ID, which is "START END PATH"
-// in freeWAIS.
+// name returns a file name for the document: the last part of the path in the server's identifier,
+// which is "start end path" in freeWAIS. The file of one type stands for those of the others, which
+// have their types as suffixes.
 func (d document) name() string {
 	fields, _, ok := uri.WAIS{WPath: apdu.IDPath(d.id, -1)}.RawFields()
 	if !ok {
@@ -51,14 +55,34 @@ func (d document) name() string {
 	}
 	for _, f := range fields {
 		if f.Tag == apdu.LocalID {
-			words := strings.Fields(f.Value)
-			if len(words) == 0 {
-				return ""
+			name := driver.SafeName(wire.Text(localPath(f.Value)))
+			if base, suffix, ok := cutSuffix(name); ok && suffix != d.docType && slices.Contains(d.types, suffix) {
+				name = base + "." + d.docType
 			}
-			return driver.SafeName(words[len(words)-1])
+			return name
 		}
 	}
 	return ""
+}
+
+// localPath returns the path in an identifier of freeWAIS, or the last word of any other.
+func localPath(id string) string {
+	start, rest, _ := strings.Cut(id, " ")
+	end, path, ok := strings.Cut(rest, " ")
+	if ok && isNumber(start) && isNumber(end) {
+		return path
+	}
+	return id[strings.LastIndexByte(id, ' ')+1:]
+}
+
+func isNumber(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
+
+func cutSuffix(name string) (base, suffix string, ok bool) {
+	i := strings.LastIndexByte(name, '.')
+	if i <= 0 {
+		return name, "", false
+	}
+	return name[:i], name[i+1:], true
 }
 
 // chunk returns the search that retrieves n bytes, starting at offset.
