@@ -17,9 +17,9 @@ const maxName = 240
 // spaces at both ends and dots at the end. The result is valid UTF-8 of at most 240 bytes, with the
 // extension kept.
 //
-// A name of a Windows device, or one that begins with a dot or a dash, gets the prefix "_", because
-// programs read some hidden files by themselves and take a dash for an option. SafeName is
-// idempotent.
+// The name "~", that of a Windows device, or one that begins with a dot or a dash, gets the prefix
+// "_": shells replace "~" by the home directory, and programs read some hidden files by themselves
+// and take a dash for an option. SafeName is idempotent.
 func SafeName(s string) string {
 	s = s[strings.LastIndexAny(s, `/\`)+1:]
 	s = strings.Map(func(r rune) rune {
@@ -35,7 +35,7 @@ func SafeName(s string) string {
 	if len(s) > maxName {
 		s = shorten(s)
 	}
-	if s != "" && (s[0] == '.' || s[0] == '-' || isDevice(s)) {
+	if s != "" && (s[0] == '.' || s[0] == '-' || s == "~" || isDevice(s)) {
 		s = "_" + s
 	}
 	if len(s) > maxName {
