@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -23,6 +24,7 @@ import (
 // archives are the archives that are open during a run.
 type archives struct {
 	writer  *warc.Writer
+	name    string // of the archive of writer
 	seen    *capture.Seen
 	capture *capture.Capture
 	replay  *replay.Archive
@@ -94,9 +96,9 @@ func (n *network) openArchives(ctx context.Context, args []string, offline bool)
 		w.Restrict()
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
-	n.archives.writer, n.archives.seen = w, seen
+	n.archives.writer, n.archives.seen, n.archives.name = w, seen, r.WARC
 	n.archives.capture = capture.New(w, seen, func(err error) {
-		cancel(&fetch.Error{Code: fetch.ErrFile, Err: errors.New("cannot write the archive: " + err.Error())})
+		cancel(archiveFailure(r.WARC, err))
 	})
 	return ctx, nil
 }
@@ -152,11 +154,23 @@ func (l restrictingLogins) Source(ch fetch.Challenge) string {
 	return ""
 }
 
+// archiveFailure returns the error for the archive of --warc. It names the archive instead of the
+// file that was written, which may be temporary.
+func archiveFailure(name string, err error) error {
+	var file *fs.PathError
+	if errors.As(err, &file) {
+		err = file.Err
+	}
+	return &fetch.Error{Code: fetch.ErrFile, Err: fmt.Errorf("cannot write the archive %s: %w", name, err), Hint: "use --warc FILE to write it elsewhere"}
+}
+
 // close closes the archives. Errors of recording have been reported before.
 func (v *archives) close() error {
 	var err error
 	if v.writer != nil {
-		err = failure.File(v.writer.Close())
+		if werr := v.writer.Close(); werr != nil {
+			err = archiveFailure(v.name, werr)
+		}
 	}
 	if v.replay != nil {
 		err = errors.Join(err, failure.File(v.replay.Close()))

@@ -213,6 +213,9 @@ func plainError(err error) error {
 		if words == "" {
 			continue
 		}
+		if isStdout(err) {
+			c.hint = ""
+		}
 		var e *fetch.Error
 		if !errors.As(err, &e) {
 			return failure.Hinted(strings.Replace(err.Error(), text, words, 1), c.hint)
@@ -236,6 +239,12 @@ func plainError(err error) error {
 		return &dup
 	}
 	return err
+}
+
+// isStdout reports whether err is an error of standard output, which -P does not change.
+func isStdout(err error) bool {
+	var file *fs.PathError
+	return errors.As(err, &file) && file.Path == os.Stdout.Name()
 }
 
 // messageOf returns the text of err without the operation and the URL of an *fetch.Error.

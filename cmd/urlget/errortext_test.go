@@ -91,6 +91,23 @@ func TestErrorTexts(t *testing.T) {
 	}
 }
 
+func TestFullDevice(t *testing.T) {
+	t.Parallel()
+	full := func(path string) error { return &fs.PathError{Op: "write", Path: path, Err: syscall.ENOSPC} }
+	for _, tt := range []struct {
+		err        error
+		text, hint string
+	}{
+		{&fetch.Error{Code: fetch.ErrFile, Err: full(os.Stdout.Name())}, "local file failure: " + os.Stdout.Name() + ": no space left on device", ""},
+		{archiveFailure("a/b.warc.gz", full("a")), "local file failure: cannot write the archive a/b.warc.gz: no space left on device", "use --warc FILE to write it elsewhere"},
+	} {
+		var e *fetch.Error
+		if !errors.As(plainError(tt.err), &e) || e.Message() != tt.text || hint(e) != tt.hint {
+			t.Errorf("%v: got %v, want %q and %q", tt.err, plainError(tt.err), tt.text, tt.hint)
+		}
+	}
+}
+
 func TestUnknownCommands(t *testing.T) {
 	t.Parallel()
 	a := newApp(nil, stdio{}, nil)
