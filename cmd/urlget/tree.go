@@ -112,6 +112,9 @@ func (a *app) summarize(report *mirror.Report, err error, took time.Duration) {
 	if a.opts.Report.Quiet || a.opts.Report.JSON {
 		return
 	}
+	if report.Listed > 0 && report.Saved+report.Unchanged+report.Failed == 0 && err == nil && !a.opts.Tree.Spider {
+		a.say("no files were saved: the listings lead to none")
+	}
 	least := 2
 	if report.Saved+report.Failed == 0 && err == nil {
 		least = 1 // nothing else was printed
