@@ -34,6 +34,8 @@ type reporter struct {
 	exit   exit
 	tally  tally
 	stdout sync.Mutex // held while a listing is printed
+
+	terminalErr *os.File // standard error, if a log replaces it
 }
 
 // openEvents prepares writing events if they are enabled.

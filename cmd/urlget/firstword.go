@@ -15,10 +15,11 @@ import (
 var foreignCommands = map[string]string{
 	"head": "urlget stat", "info": "urlget stat", "show": "urlget cat", "type": "urlget cat", "print": "urlget cat",
 	"list": "urlget ls", "dir": "urlget ls", "lsd": "urlget ls", "lsl": "urlget ls -l", "nlist": "urlget ls",
-	"fetch": "urlget", "download": "urlget", "copy": "urlget", "cp": "urlget", "pget": "urlget", "mget": "urlget",
+	"fetch": "urlget", "download": "urlget", "copy": "urlget", "cp": "urlget", "pget": "urlget -s 4", "mget": "urlget",
 	"wget": "urlget", "curl": "urlget", "aria": "urlget", "open": "urlget",
 	"mirror": "urlget -m", "sync": "urlget -m", "crawl": "urlget -r", "recursive": "urlget -r",
 	"why": "urlget explain", "plan": "urlget explain", "man": "man urlget", "usage": "urlget help",
+	"copyurl": "urlget -O FILE", "copyid": "urlget", "lcat": "urlget cat", "get1": "urlget", "cls": "urlget ls",
 	"protocols": "urlget schemes", "post": "urlget -d DATA", "form": "urlget --form 'Name=value'",
 }
 
@@ -36,8 +37,10 @@ func (a *app) checkFirstWord(root *cobra.Command, args []string) error {
 	names := commandNames(root)
 	near := uri.NearestScheme(word, names)
 	switch {
+	case word == "put" || word == "mput" || word == "upload":
+		wrong.Hint = "urlget does not upload; to an HTTP server: urlget -X PUT --post-file FILE URL"
 	case foreignCommands[word] != "":
-		wrong.Hint = "use " + foreignCommands[word]
+		wrong.Hint = "use " + foreignCommands[word] + operands(args[1:])
 	case a.opts.Misread(word) != "":
 		wrong.Hint = a.opts.Misread(word)
 	case near != "":
@@ -46,6 +49,30 @@ func (a *app) checkFirstWord(root *cobra.Command, args []string) error {
 		wrong.Hint = "for a host, use " + flags.Guessed + "://" + word + "/ ; the commands are: " + strings.Join(names, ", ")
 	}
 	return wrong
+}
+
+// operands returns the arguments of a command of another tool as they follow the equivalent. After the
+// URLs, other tools name the directory.
+func operands(args []string) string {
+	text, urls := "", 0
+	for _, arg := range args {
+		if isAbs(arg) {
+			u, _ := uri.ParseLoose(arg)
+			text, urls = text+" "+flags.Quote(u.Redacted()), urls+1
+		} else if urls > 0 && len(args) == urls+1 {
+			text = " -P " + flags.Quote(arg) + text
+		}
+	}
+	if urls == 0 {
+		return ""
+	}
+	return text
+}
+
+// isAbs reports whether an argument is an absolute URL.
+func isAbs(arg string) bool {
+	u, err := uri.ParseLoose(arg)
+	return err == nil && u.IsAbs()
 }
 
 // isWord reports whether s could be the name of a command.

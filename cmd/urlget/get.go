@@ -50,6 +50,7 @@ func (a *app) catCommand() *cobra.Command {
 }
 
 func (a *app) runGet(cmd *cobra.Command, args []string) error {
+	a.saves = cmd.Name() != "cat"
 	return a.runURLs(cmd, args, action{op: fetch.OpGet, prepare: a.prepareGet, do: a.get})
 }
 

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -14,7 +13,6 @@ import (
 	"github.com/urlget/urlget/cmd/urlget/internal/failure"
 	"github.com/urlget/urlget/cmd/urlget/internal/flags"
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/uri"
 )
 
 // backgroundLog is the default log file of --background.
@@ -31,11 +29,8 @@ func (r *reporter) openLog(args []string) (detached bool, err error) {
 	if l.Append != "" {
 		name, mode = l.Append, os.O_WRONLY|os.O_CREATE|os.O_APPEND
 	}
-	if err := checkLogName(l.File, args); err != nil {
-		return false, err
-	}
 	for _, arg := range args {
-		if u, err := uri.ParseLoose(arg); l.Background && (err != nil || !u.IsAbs()) {
+		if l.Background && !isAbs(arg) {
 			return false, failure.Hinted(fetch.Printable(arg)+": the URL has no scheme",
 				cmp.Or(r.opts.Misread(arg), "did you mean "+flags.Guessed+"://"+fetch.Printable(strings.TrimLeft(arg, "/"))+" ?"))
 		}
@@ -57,23 +52,40 @@ func (r *reporter) openLog(args []string) (detached bool, err error) {
 	if err != nil {
 		return false, failure.File(err)
 	}
-	r.std.err = file
+	r.terminalErr, r.std.err = r.std.err, file
 	r.con.Redirect(file)
 	return false, nil
 }
 
-// checkLogName rejects a log that is named like the content: -o is the output file in other tools.
-func checkLogName(log string, urls []string) error {
-	for _, url := range urls {
-		name := path.Base(url)
-		if log == "" || strings.HasSuffix(log, ".log") || !strings.Contains(strings.TrimSuffix(url, name), "/") {
-			continue
-		}
-		if filepath.Base(log) == name || path.Ext(name) != "" && filepath.Ext(log) == path.Ext(name) {
-			return failure.Hinted("-o is the log file, but "+fetch.Printable(log)+" looks like content", "use -O "+log+" to save the content there")
+// checkLog rejects the log of -o if its name does not look like one: -o is the output file in other
+// tools.
+func (a *app) checkLog(args []string) error {
+	o := a.opts
+	log := o.Log.File
+	if log == "" || !a.typedFlag("output-file") || o.Output.Document != "" || o.Given("append-output") || o.Log.Background || strings.Contains(strings.ToLower(filepath.Base(log)), "log") {
+		return nil
+	}
+	for _, arg := range args {
+		if use := o.Misread(arg); use != "" && !isAbs(arg) {
+			return failure.Hinted(fetch.Printable(arg)+": the URL has no scheme", use)
 		}
 	}
-	return nil
+	single := len(args) == 1 && o.List.File == "" && !o.Tree.Recursive && !o.Tree.Mirror
+	if !single && !a.typedAsCurl() {
+		a.say("messages are written to %s; content is saved with -O FILE or -P DIR", fetch.Printable(log))
+		return nil
+	}
+	shown := fetch.Printable(log)
+	use := "use -O " + shown + " to save the content there"
+	switch {
+	case !o.Defined("output-document"):
+		use = "use > " + shown + " to save the output there"
+	case log == os.DevNull:
+		use = "use -O " + shown + " to discard the content, or -q to print no messages"
+	case log == "-":
+		use = "use -O - to print the content"
+	}
+	return failure.Hinted("-o is the log file, but "+shown+" is not named like a log", use)
 }
 
 // detach starts the command as a background process that writes messages to a log.

@@ -149,7 +149,7 @@ func TestRefusedFlags(t *testing.T) {
 		{"ls -d x --post-file f URL", "--post-file and -d cannot be combined"},
 		{"-X a/b URL", "--method: must be one word"},
 		{"-X a,b URL", "--method: must be one word"},
-		{"-o a -a b URL", "-a and -o cannot be combined"},
+		{"-o a.log -a b URL", "-a and -o cannot be combined"},
 		{"-4 -6 URL", "-6 and -4 cannot be combined"},
 		{"serve -4 -6", "-6 and -4 cannot be combined"},
 		{"--private-key f URL", "--private-key requires --certificate"},

@@ -41,6 +41,7 @@ type app struct {
 	out      destination     // of the content
 	writer   io.Writer       // of the content; nil for files
 	device   *os.File        // the writer, if it must be closed
+	saves    bool            // the command saves files
 
 	processors processorLimit
 	terminal   sync.Mutex // held while prompting or while a session is attached
@@ -142,6 +143,9 @@ func (r *reporter) failed(number int, pos, subject string, err error) {
 		r.tally.fail(name)
 	}
 	printError(r.con.Prose(), r.con.Paint, pos, subject, err)
+	if r.terminalErr != nil && status == exitUsage && pos == "" {
+		printError(r.terminalErr, false, pos, subject, err)
+	}
 	if wanted := (*fetch.FormError)(nil); errors.As(err, &wanted) {
 		render.Form(r.con, &wanted.Form)
 	}

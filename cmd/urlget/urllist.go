@@ -42,12 +42,13 @@ type list struct {
 	line uri.URI // base of relative lines; zero if they are not allowed
 	from uri.URI // URL of a retrieved list; zero if it is local
 	page bool
+	html bool // --force-html
 }
 
 // openList opens the list of -i, or returns nil if there is none.
 func (a *app) openList(ctx context.Context, offline bool) (*list, error) {
 	s := &a.opts.List
-	l := &list{name: s.File, base: s.BaseURL, line: s.BaseURL, page: s.HTML}
+	l := &list{name: s.File, base: s.BaseURL, line: s.BaseURL, page: s.HTML, html: s.HTML}
 	u, err := uri.ParseLoose(s.File)
 	switch {
 	case s.File == "":
@@ -102,7 +103,10 @@ func (l *list) retrieve(ctx context.Context, c *fetch.Client, u uri.URI) error {
 // each calls pass for each URL of the list until pass returns false.
 func (l *list) each(retrievable func(string) bool, pass func(argument) bool) error {
 	in := bufio.NewReader(&toEnd{r: l.body})
-	if l.page || startsPage(in) {
+	if page := l.page || startsPage(in); page && !l.html && !l.from.IsZero() {
+		return failure.Hinted(l.name+" is a page, not a list of URLs",
+			"curl's -i is -S; to retrieve the links of the page, use --force-html -i "+fetch.Printable(l.name))
+	} else if page {
 		return l.links(in, retrievable, pass)
 	}
 	for line, err := range job.Lines(in) {

@@ -94,6 +94,15 @@ func (a *app) checkFlags(cmd *cobra.Command, args []string) error {
 	if d := a.opts.Output.Document; d != "" && d != "-" && len(args) > 1 {
 		return failure.Hinted("-O names one file, but there are several URLs", "use -P DIR to save them in a directory")
 	}
+	if err := a.checkItems(args); err != nil {
+		return err
+	}
+	if err := a.checkPipe(); err != nil {
+		return err
+	}
+	if err := a.checkLog(args); err != nil {
+		return err
+	}
 	return a.opts.Check()
 }
 

@@ -1,17 +1,21 @@
 package flags
 
 import (
+	"slices"
 	"strings"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/urlget/urlget/cmd/urlget/internal/failure"
 )
 
 // Split rewrites wget's two-letter flags, such as -nc, for pflag, which supports only single
-// letters: "-qnc" becomes "-q --no-clobber". Values of flags are not changed.
+// letters: "-qnc" becomes "-q --no-clobber". Values of flags are not changed. It rejects short flags
+// that were intended for another tool.
 func (t Table) Split(args []string, set *pflag.FlagSet) ([]string, error) {
 	out := make([]string, 0, len(args)+1)
+	completing := strings.HasPrefix(first(args), cobra.ShellCompRequestCmd)
 	for i := 0; i < len(args); i++ {
 		arg := args[i]
 		if arg == "--" {
@@ -24,17 +28,27 @@ func (t Table) Split(args []string, set *pflag.FlagSet) ([]string, error) {
 		if name, ok := strings.CutPrefix(arg, "--"); ok {
 			f := set.Lookup(name) // nil for --name=value
 			takesNext = f != nil && f.NoOptDefVal == ""
+			out = append(out, arg)
 		} else if len(arg) > 1 && arg[0] == '-' {
-			var extra string
-			var err error
-			if arg, extra, takesNext, err = t.splitCluster(arg, set); err != nil {
+			c, err := t.splitCluster(arg, set)
+			if !completing && silent(arg, first(args[i+1:])) {
+				c, err = cluster{args: []string{"-q", "--show-error"}}, nil
+				if len(arg) == 2 || strings.Trim(arg, "-fsSLJ") != "" || slices.ContainsFunc(args, onlyCurl) {
+					err = failure.Hinted("curl's "+arg+" has another meaning here", "use "+CurlLine(args))
+				}
+			}
+			if err != nil {
 				return nil, err
 			}
-			if extra != "" {
-				out = append(out, extra)
+			takesNext = c.last != nil && c.last.NoOptDefVal == "" && c.value == ""
+			if c.value == "" {
+				c.value = first(args[i+1:])
 			}
-		}
-		if arg != "-" || args[i] == "-" {
+			if err := checkShort(&c, slices.Concat(args[:i], args[min(i+2, len(args)):])); err != nil && !completing {
+				return nil, err
+			}
+			out = append(out, c.args...)
+		} else {
 			out = append(out, arg)
 		}
 		if takesNext && i+1 < len(args) {
@@ -45,39 +59,59 @@ func (t Table) Split(args []string, set *pflag.FlagSet) ([]string, error) {
 	return out, nil
 }
 
-// splitCluster examines the letters of one argument. It returns the argument without a two-letter
-// flag, the long form of that flag, and whether the next argument is a value.
-func (t Table) splitCluster(arg string, set *pflag.FlagSet) (rest, long string, takesNext bool, err error) {
-	if letters := arg[1:]; len(letters) > 1 && strings.Contains(letters, "s") && strings.Trim(letters, "fsSLJO") == "" {
-		if strings.Contains(letters, "O") {
-			return "-qO", "", true, nil // -O requires a name here
+// first returns the first argument, or "".
+func first(args []string) string {
+	if len(args) == 0 {
+		return ""
+	}
+	return args[0]
+}
+
+// A cluster is an argument with one or several short flags.
+type cluster struct {
+	args  []string    // without two-letter flags, and these in their long form
+	last  *pflag.Flag // the last flag; nil if it has two letters
+	value string      // its value, or the argument after the cluster
+}
+
+// splitCluster examines the letters of one argument.
+func (t Table) splitCluster(arg string, set *pflag.FlagSet) (cluster, error) {
+	c := cluster{args: []string{arg}}
+	replace := func(j int, long string) cluster {
+		if j == 1 {
+			return cluster{args: []string{long}}
 		}
-		return "-q", "", false, nil // curl -fsSL: the rest is the default here
+		return cluster{args: []string{long, arg[:j]}}
 	}
 	for j := 1; j < len(arg); j++ {
 		if arg[j] == 'n' {
 			long := t.pair(arg[j:])
 			if long == "" {
 				if err := t.Unknown("-"+arg[j:], set); err != nil {
-					return "", "", false, err
+					return c, err
 				}
-				return "", "", false, failure.Usagef("unknown flag -%s", arg[j:])
+				return c, failure.Usagef("unknown flag -%s", arg[j:])
 			}
-			return arg[:j], long, false, nil
+			return replace(j, long), nil
 		}
-		f := set.ShorthandLookup(arg[j : j+1])
-		if digits := arg[j+1:]; f != nil && f.Name == "force-directories" && digits != "" && strings.Trim(digits, "0123456789") == "" {
-			return arg[:j], "--segments=" + digits, false, nil // as in aria2
-		}
-		if f != nil && f.NoOptDefVal == "" {
-			if value := arg[j+1:]; f.Name == "output-document" && value != "" && strings.Trim(value, "JLRSfs") == "" {
-				return "", "", false, failure.Hinted("-O"+value+" looks like curl flags",
-					"curl's -O is the default here; use -O ./"+value+" to save as "+value)
+		c.last = set.ShorthandLookup(arg[j : j+1])
+		rest := arg[j+1:]
+		switch {
+		case c.last == nil || rest == "":
+		case c.last.Name == "force-directories" && strings.Trim(rest, "0123456789") == "":
+			return replace(j, "--segments="+rest), nil // as in aria2
+		case c.last.Name == "force-directories" && strings.Contains(rest, ":"):
+			return c, failure.Hinted("-x takes no value: it is wget's --force-directories", "curl's -x is --proxy "+redacted(rest))
+		case c.last.NoOptDefVal == "":
+			if c.last.Name == "output-document" && strings.Trim(rest, "JLRSfs") == "" {
+				return c, failure.Hinted("-O"+rest+" looks like curl flags",
+					"curl's -O is the default here; use -O ./"+rest+" to save as "+rest)
 			}
-			return arg, "", j == len(arg)-1, nil
+			c.value = rest
+			return c, nil
 		}
 	}
-	return arg, "", false, nil
+	return c, nil
 }
 
 // dashes are the characters that word processors and web pages substitute for hyphens.

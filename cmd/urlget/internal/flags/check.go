@@ -26,6 +26,8 @@ func (o *Options) checkRow(table Table, f *Flag) error {
 		return nil
 	}
 	switch {
+	case f.Content && o.Head && f.Tree == Makes:
+		return failure.Hinted("--"+f.Name+" requires content, but --head retrieves none", "wget's -I LIST is --accept-regex")
 	case f.Content && o.Head:
 		return failure.Usagef("--%s requires content, but --head retrieves none", f.Name)
 	case f.Tree == Only && !o.Tree.On() && !o.Head:

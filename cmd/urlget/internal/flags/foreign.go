@@ -126,6 +126,9 @@ const notNeededK = "aria2's -k is not needed: --segments sets how files are spli
 // Misread returns a hint for an argument that is not a URL but may be the value of a flag that takes
 // a value only in another tool. It returns "" if no such flag is set.
 func (o *Options) Misread(text string) string {
+	if verb, rest, _ := strings.Cut(strings.TrimSpace(text), " "); slices.Contains([]string{"get", "mget", "pget", "mirror", "open", "cd", "ls", "cls"}, verb) && rest != "" {
+		return "for lftp's -c and -e, use urlget URL, urlget ls URL, or urlget -m URL"
+	}
 	if o.set != nil && o.set.NArg() < 2 {
 		return "" // the only argument is the URL itself
 	}
@@ -139,6 +142,8 @@ func (o *Options) Misread(text string) string {
 		{o.Tree.Mirror && digits, "curl's -m is --max-time " + text},
 		{o.Tree.Force && digits, "aria2's -x is --segments " + text},
 		{o.Tree.Force, "curl's -x is --proxy " + text},
+		{o.Tree.Requisites && digits, "lftp's -p is part of the URL: the port follows the host, as in ftp://HOST:" + text + "/"},
+		{o.Tree.AdjustExtension, "curl's -E is --certificate " + text},
 		{o.Tree.Convert, notNeededK},
 		{o.Report.JSON && strings.HasPrefix(text, "{"), "curl's --json is -d TEXT -H 'Content-Type: application/json'"},
 		{o.Output.Continue && text != "-", "curl's -c is --cookies " + text},

@@ -3,6 +3,22 @@ package flags
 // foreignFlags lists the flags of wget 1.21, curl 7.88 and aria2 1.36 that no single flag replaces.
 // Replaced flags are in the row of their replacement in the table.
 var foreignFlags = []Foreign{
+	{Of: "HTTPie", Names: "--download --follow --check-status --ignore-stdin --meta", Note: "that is the default here"},
+	{Of: "HTTPie", Names: "--auth", Here: "-u USER:PASSWORD"},
+	{Of: "HTTPie", Names: "--auth-type", Note: "the server chooses the login method"},
+	{Of: "HTTPie", Names: "--body", Here: "urlget cat URL"},
+	{Of: "HTTPie", Names: "--headers", Here: "urlget -I URL"},
+	{Of: "HTTPie", Names: "--print", Here: "-S for the reply, --trace for the request"},
+	{Of: "HTTPie", Names: "--verify", Here: "--insecure or --ca-certificate FILE"},
+	{Of: "HTTPie", Names: "--session --session-read-only", Here: "--cookies FILE"},
+	{Of: "HTTPie", Names: "--multipart", Here: "-F NAME=VALUE"},
+	{Of: "HTTPie", Names: "--pretty --style --unsorted --sorted --format-options --response-charset --response-mime --stream --offline --all --history-print"},
+	{Of: "wget2", Names: "--max-threads", Here: "-j N"},
+	{Of: "wget2", Names: "--chunk-size", Here: "-s N", Note: "a number of ranges instead of their size"},
+	{Of: "wget2", Names: "--stats-all --stats-server --stats-site --stats-dns --stats-tls --stats-ocsp", Here: "--json"},
+	{Of: "wget2", Names: "--check-hostname --ocsp --ocsp-stapling --tls-resume --tls-false-start --http2-only --dane --hpkp --fsync-policy --verify-save-failed --signature-extensions", Note: "urlget has no such setting"},
+	{Of: "rclone", Names: "--auto-filename", Note: "files are named after their URLs by default"},
+	{Of: "rclone", Names: "--print-filename --stdout", Note: "see --json and urlget cat"},
 	{Of: "curl", Names: "--remote-name --remote-name-all", Note: "files are named after their URLs by default"},
 	{Of: "wget", Names: "--restrict-file-names --local-encoding --remote-encoding --no-iri", Note: "file names are always made portable"},
 	{Of: "wget", Names: "--no-cache --no-glob", Note: "there is no cache, and %2A is not a wildcard"},

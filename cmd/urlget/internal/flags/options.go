@@ -318,6 +318,9 @@ func (o *Options) Set() *pflag.FlagSet { return o.set }
 // Given reports whether the command line or the configuration file sets a flag.
 func (o *Options) Given(name string) bool { return o.set != nil && o.set.Changed(name) }
 
+// Defined reports whether the running command has a flag.
+func (o *Options) Defined(name string) bool { return o.set != nil && o.set.Lookup(name) != nil }
+
 // knownCertificates returns the file for certificates trusted on first use, or "" without a home
 // directory.
 func knownCertificates() string {

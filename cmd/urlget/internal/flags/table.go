@@ -28,6 +28,7 @@ const (
 	onlyGet = "a recursive retrieval only sends GET requests"
 	wgetF   = "wget's -F is --force-html here; -F NAME=VALUE sends a form"
 	wgetX   = "wget's -X is --exclude-directories"
+	otherE  = "curl's -e is --referer URL; wget's -e http_proxy=URL is --proxy URL; for lftp's -e 'mirror DIR', use urlget -m URL"
 )
 
 // generalGroup is the title of the group for the program itself.
@@ -118,7 +119,8 @@ func (o *Options) outputFlags() []Flag {
 			Help: "save the body of an error response; the exit status is unchanged", Tree: Never, Content: true,
 			Foreign: []Foreign{{Of: "curl", Names: "--fail-with-body"}}},
 		{Name: "progress", In: urls, Value: &Choice[ProgressMode]{&o.Report.Progress, []string{"bar", "plain", "json", "none"}},
-			Help: "show progress as `MODE`: bar, plain, json or none",
+			Help:       "show progress as `MODE`: bar, plain, json or none",
+			OtherValue: "wget's dot is --progress plain",
 			Foreign: []Foreign{
 				{Of: "curl", Names: "--no-progress-meter", Here: "--progress none"},
 				{Of: "aria2", Names: "--summary-interval", Here: "--progress plain"},
@@ -142,12 +144,12 @@ func (o *Options) manyFlags() []Flag {
 		{Name: "jobs", Short: "j", In: trees, Value: &o.Many.Jobs,
 			Help:    "run `N` transfers in parallel",
 			Foreign: []Foreign{{Of: "curl", Names: "--parallel-max"}, {Of: "aria2", Names: "--max-concurrent-downloads"}}},
-		{Name: "parallel", Short: "Z", In: trees, Value: &o.Many.Parallel, Help: "the same as -j 8", Excludes: "jobs", Why: "-Z means -j 8"},
+		{Name: "parallel", Short: "Z", In: trees, Value: &o.Many.Parallel, Help: "the same as -j 8", Excludes: "jobs", Why: "-Z means -j 8", OtherValue: "lftp's --parallel is -j N"},
 		{Name: "per-host", In: trees, Value: &o.Many.PerHost, Help: "run at most `N` transfers in parallel per host"},
 		{Name: "segments", Short: "s", In: trees, Value: &o.Many.Segments,
 			Help:  "split large files into `N` ranges retrieved in parallel, or \"auto\"",
 			Words: []string{"auto"}, OtherValue: "curl's -s is -q",
-			Foreign: []Foreign{{Of: "aria2", Names: "--max-connection-per-server", Note: "or --per-host N for several files"}}},
+			Foreign: []Foreign{{Of: "lftp's pget", Names: "-n"}, {Of: "aria2", Names: "--max-connection-per-server", Note: "or --per-host N for several files"}}},
 		{Name: "split", In: trees, Value: &o.Many.Segments, Help: "the same as --segments", Hidden: true},
 		{Name: "metalink", In: trees, Value: &o.Many.Metalink,
 			Help: "retrieve the files described by Metalink documents, and use mirrors announced by servers", Tree: Never, Excludes: "range method", Why: "it is for whole files", Content: true,
@@ -156,7 +158,8 @@ func (o *Options) manyFlags() []Flag {
 			Help: "wait `SECONDS` between requests to one host", OtherValue: "curl's -w is --json, which reports the status and more",
 			Foreign: []Foreign{{Of: "curl", Names: "--rate"}}},
 		{Name: "random-wait", In: trees, Value: &o.Many.RandomWait, Help: "vary --wait by a factor from 0.5 to 1.5", Needs: "wait"},
-		{Name: "quota", Short: "Q", In: trees, Value: &o.Many.Quota, Help: "start no more transfers after `SIZE` has been received"},
+		{Name: "quota", Short: "Q", In: trees, Value: &o.Many.Quota, Help: "start no more transfers after `SIZE` has been received",
+			OtherValue: "curl's -Q sends FTP commands, which urlget does not"},
 		{Name: "limit-rate", In: all, Value: &o.Network.Rate,
 			Help:    "limit the total rate to `SIZE` per second",
 			Foreign: []Foreign{{Of: "aria2", Names: "--max-download-limit --max-overall-download-limit"}}},
@@ -175,7 +178,7 @@ func (o *Options) treeFlags() []Flag {
 		{Name: "recursive", Short: "r", In: trees, Value: &o.Tree.Recursive, Help: "follow links and directories, and save a tree of files", Tree: Makes, Content: true},
 		{Name: "level", Short: "l", In: trees, Value: &Count{&o.Tree.Level, 0, 0},
 			Help: "set the maximum depth to `N`; inf or 0 is unlimited",
-			Tree: Only, Words: []string{unlimited}, OtherValue: "curl's -l is urlget ls"},
+			Tree: Only, Words: []string{unlimited}, OtherValue: "curl's -l is urlget ls; aria2's -l is -o LOG"},
 		{Name: "no-parent", Pair: "np", In: trees, Value: &o.Tree.NoParent, Help: "do not ascend to the parent directory (also -np)", Tree: Only},
 		{Name: "mirror", Short: "m", In: trees, Value: &o.Tree.Mirror, Help: "mirror: -r -N -l inf, and keep a state file", Tree: Makes, Content: true},
 		{Name: "delete", In: trees, Value: &o.Tree.Delete, Help: "delete local files that are gone from the server", Tree: Only, Needs: "mirror timestamping", Why: "without them there is no record of earlier files"},
@@ -200,11 +203,11 @@ func (o *Options) treeFlags() []Flag {
 		{Name: "convert-links", Short: "k", In: trees, Value: &o.Tree.Convert,
 			Help: "convert links in pages and menus to local files",
 			Tree: Only, TreeHint: "curl's -k is --insecure; aria2's -k is --segments"},
-		{Name: "backup-converted", Short: "K", In: trees, Value: &o.Tree.Originals, Help: "keep the original of a converted page as NAME.orig", Tree: Only, Needs: "convert-links"},
-		{Name: "adjust-extension", Short: "E", In: trees, Value: &o.Tree.AdjustExtension, Help: "add the extension .html to pages", Tree: Only},
+		{Name: "backup-converted", Short: "K", In: trees, Value: &o.Tree.Originals, Help: "keep the original of a converted page as NAME.orig", Tree: Only, TreeHint: "curl's -K reads flags from a file; here, that is the configuration file", Needs: "convert-links"},
+		{Name: "adjust-extension", Short: "E", In: trees, Value: &o.Tree.AdjustExtension, Help: "add the extension .html to pages", Tree: Only, TreeHint: "curl's -E is --certificate FILE"},
 		{Name: "execute", Short: "e", In: trees, Value: funcValue((*Execute)(&o.Tree.NoRobots).Set),
 			Help: "run `COMMAND`; only robots=off is supported",
-			Tree: Only, TreeHint: "curl's -e is --referer URL", Words: []string{"robots=off"}, OtherValue: "curl's -e is --referer URL"},
+			Tree: Only, TreeHint: otherE, Words: []string{"robots=off"}, OtherValue: otherE},
 		{Name: "no-robots", In: trees, Value: &o.Tree.NoRobots, Help: "ignore robots.txt and nofollow (also -e robots=off)", Tree: Only},
 		{Name: "sitemaps", In: trees, Value: &o.Tree.Sitemaps, Help: "also start from the sitemaps of servers", Tree: Only},
 		{Name: "spider", In: trees, Value: &o.Tree.Spider,
@@ -241,7 +244,7 @@ func (o *Options) requestFlags() []Flag {
 		{Name: "user-agent", Short: "U", In: all, Value: &o.Request.Agent, Help: "identify as `AGENT`", PerURL: true},
 		{Name: "referer", In: urls, Value: &o.Request.Referer, Help: "send `URL` as the referring page", PerURL: true},
 		{Name: "data", Short: "d", In: urls, Value: &o.Send.Data,
-			Help: "send `TEXT` with POST; @FILE reads a file and drops line breaks", Tree: Never, TreeHint: onlyGet, TookURL: "wget's -d is --trace",
+			Help: "send `TEXT` with POST; @FILE reads a file and drops line breaks", Tree: Never, TreeHint: onlyGet, TookURL: "wget's -d is --trace; HTTPie's -d is the default here",
 			Foreign: []Foreign{{Of: "curl", Names: "--data-ascii --data-raw", Note: "@FILE reads a file"}, {Of: "wget", Names: "--body-data"}}},
 		{Name: "post-data", In: urls, Value: &o.Send.Data, Help: "the same as --data `TEXT`", Tree: Never, TreeHint: onlyGet},
 		{Name: "post-file", In: urls, Value: &o.Send.PostFile,
@@ -403,7 +406,8 @@ func (o *Options) loginFlags() []Flag {
 		{Name: "netrc-file", In: all, Value: &o.Login.NetrcFile,
 			Help:    "read logins from the netrc file `FILE`",
 			Foreign: []Foreign{{Of: "aria2", Names: "--netrc-path"}}},
-		{Name: "no-netrc", In: all, Value: &o.Login.NoNetrc, Help: "do not read the netrc file", Excludes: "netrc netrc-file"},
+		{Name: "no-netrc", In: all, Value: &o.Login.NoNetrc, Help: "do not read the netrc file", Excludes: "netrc netrc-file",
+			Foreign: []Foreign{{Of: "aria2", Names: "-n"}}},
 		{Name: "identity", In: all, Value: (*Several)(&o.Driver.SSH.Identities),
 			Help:    "log in to SSH servers with the private key in `FILE`",
 			Foreign: []Foreign{{Of: "curl", Names: "--pubkey", Note: "the public key is derived from the private key"}}},
@@ -448,7 +452,8 @@ func (o *Options) programFlags() []Flag {
 // protocolFlags returns the flags for single protocols.
 func (o *Options) protocolFlags() []Flag {
 	return []Flag{
-		{Name: "location", Short: "L", In: contents, Value: new(bool), Hidden: true}, // always the behavior here
+		{Name: "location", Short: "L", In: contents, Value: new(bool), Hidden: true, // always the behavior here
+			Tree: Never, TreeHint: "wget's -L follows only relative links and has no equivalent here; curl's -L is the default"},
 		{Name: "fail", Short: "f", In: contents, Value: new(bool), Hidden: true},
 		{Name: "remote-header-name", Short: "J", In: contents, Value: new(bool), Hidden: true},
 		{Name: "content-disposition", In: contents, Value: new(bool), Hidden: true},

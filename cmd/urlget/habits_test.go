@@ -1,0 +1,118 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+)
+
+// habitFiles are the files in the directory of each command line of testdata/habits.
+var habitFiles = map[string]string{
+	"curlrc": "# a comment\nheader = \"A: b\"\nurl = URL\n-s\n",
+	"list":   "URL\n", "file.txt": "x", "page.html": "<a href=hello.txt>x</a>",
+	"cookies": "# Netscape HTTP Cookie File\n127.0.0.1\tFALSE\t/\tFALSE\t0\ta\tb\n",
+}
+
+// TestHabits runs the command lines of testdata/habits. A line that is refused sends nothing and
+// creates no file; if its hint is a complete line, that works.
+func TestHabits(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("testdata/habits")
+	if err != nil {
+		t.Fatal(err)
+	}
+	columns := regexp.MustCompile(`(?m)^(same|taught|refused) +(\S+) (.*?)  (.*)$`)
+	rows := columns.FindAllStringSubmatch(string(text), -1)
+	if len(rows) < 200 {
+		t.Errorf("%d command lines, want 200", len(rows))
+	}
+	tools := []string{"wget", "curl", "aria2c", "lftp", "http"}
+	for _, row := range rows {
+		class, tool, args, want := row[1], row[2], row[3], row[4]
+		if !slices.Contains(tools, tool) {
+			args = tool + " " + args // a command within lftp
+		}
+		t.Run(tool+" "+args, func(t *testing.T) {
+			t.Parallel()
+			var requests atomic.Int32
+			handler := pages()
+			site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.URL.Path != "/page/" { // the list that turns out to be a page
+					requests.Add(1)
+				}
+				handler.ServeHTTP(w, r)
+			}))
+			defer site.Close()
+			status, errs, files := runHabit(t, "urlget "+args, site.URL)
+			if class == "same" {
+				if want = strings.TrimPrefix(want, "-"); status != exitOK || strings.Join(files, " ") != want {
+					t.Errorf("status %d, files %q, want %q: %s", status, files, want, errs)
+				}
+				return
+			}
+			if status != exitUsage || !strings.Contains(errs, want) || len(files) > 0 || requests.Load() > 0 {
+				t.Errorf("status %d, files %q, %d requests, want %q in: %s", status, files, requests.Load(), want, errs)
+			}
+			if _, use, ok := strings.Cut(errs, "\nhint: use urlget "); class == "taught" && ok {
+				if status, errs, _ := runHabit(t, "urlget "+strings.ReplaceAll(use, "PASSWORD", "secret"), site.URL); status != exitOK {
+					t.Errorf("urlget %s: status %d: %s", use, status, errs)
+				}
+			}
+		})
+	}
+}
+
+// runHabit runs a command line in a directory with habitFiles, and returns the new files. A file with
+// another content than that of URL is marked with an asterisk.
+func runHabit(t *testing.T, line, site string) (status int, stderr string, files []string) {
+	t.Helper()
+	dir := t.TempDir()
+	replace := strings.NewReplacer("URL", site+"/hello.txt", "SITE", site).Replace
+	for name, content := range habitFiles {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(replace(content)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	line, piped := strings.CutSuffix(line, " | cat")
+	cmd := exec.Command("sh", "-c", replace(line))
+	if piped {
+		cmd.Stdout = new(bytes.Buffer) // not a file, so it gets a pipe
+	}
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "HOME="+dir, "XDG_CONFIG_HOME=", "no_proxy=")
+	var errs bytes.Buffer
+	cmd.Stderr = &errs
+	var exit *exec.ExitError
+	if err := cmd.Run(); err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		name, _ := filepath.Rel(dir, path)
+		if habitFiles[name] != "" {
+			return nil
+		}
+		content, err := os.ReadFile(path)
+		if string(content) != "0123456789" {
+			name += "*"
+		}
+		files = append(files, name)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cmd.ProcessState.ExitCode(), errs.String(), files
+}
