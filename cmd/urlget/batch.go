@@ -130,8 +130,12 @@ func (b *batch) read(ctx context.Context, args []string, l *list) {
 			return false
 		}
 	}
-	for _, arg := range args {
-		if !pass(argument{text: arg}) {
+	for i, arg := range args {
+		g := argument{text: arg}
+		if b.app.outputs != nil {
+			g.output = b.app.outputs[i]
+		}
+		if !pass(g) {
 			return
 		}
 	}
@@ -246,7 +250,7 @@ func (b *batch) parseArgument(g argument) (subject string, j *job.Job, err error
 		u = withoutReplacedLogin(b.app.opts, u)
 	}
 	j.URL, j.From = u, g.from
-	return subject, j, nil
+	return subject, j, nameGlobbed(j, g.output)
 }
 
 // lineHint returns the hint for a list line without a scheme. If the line looks like a host or file,

@@ -11,7 +11,7 @@ import (
 )
 
 // comparison is a row of docs/coming-from.md.
-var comparison = regexp.MustCompile("(?m)^\\| `(wget|curl|aria2c) (.*?)` \\| (.*) \\|$")
+var comparison = regexp.MustCompile("(?m)^\\| `(wget2?|curl|aria2c|lftp|http|rclone|yt-dlp) (.*?)` \\| (.*) \\|$")
 
 // TestComingFrom runs the command lines of docs/coming-from.md. The arguments of another tool work
 // or fail with a hint at the replacement. The replacement works.
@@ -22,8 +22,8 @@ func TestComingFrom(t *testing.T) {
 		t.Fatal(err)
 	}
 	rows := comparison.FindAllStringSubmatch(string(text), -1)
-	if len(rows) < 60 {
-		t.Errorf("%d command lines, want 60", len(rows))
+	if len(rows) < 100 {
+		t.Errorf("%d command lines, want 100", len(rows))
 	}
 	site := newSite()
 	t.Cleanup(site.Close)
@@ -31,14 +31,15 @@ func TestComingFrom(t *testing.T) {
 	t.Cleanup(tls.Close)
 	run := func(t *testing.T, line string) (status int, stderr string) {
 		dir := t.TempDir()
-		for name, content := range map[string][]byte{"list": []byte(site.URL + "/hello.txt\n"), "ca.pem": certificates(tls)["ca.pem"], "file.txt": []byte("x"), "page.html": []byte("<a href=hello.txt>x</a>"),
-			"cookies": []byte("# Netscape HTTP Cookie File\n127.0.0.1\tFALSE\t/\tFALSE\t0\ta\tb\n")} {
+		for name, content := range map[string][]byte{"list": []byte(site.URL + "/hello.txt\n"), "ca.pem": certificates(tls)["ca.pem"], "file.txt": []byte("x"), "curlrc": []byte("header = \"X-A: 1\"\nurl = " + site.URL + "/hello.txt\n"), "options": []byte(site.URL + "/hello.txt\n out=x\n dir=sub\n"),
+			"page.html": []byte("<a href=hello.txt>x</a>"),
+			"cookies":   []byte("# Netscape HTTP Cookie File\n127.0.0.1\tFALSE\t/\tFALSE\t0\ta\tb\n")} {
 			if err := os.WriteFile(dir+"/"+name, content, 0o600); err != nil {
 				t.Fatal(err)
 			}
 		}
 		for name, value := range map[string]string{"URL": site.URL + "/hello.txt", "FILE": "file.txt", "DIR": "dir", "LIST": "list",
-			"CA": "ca.pem", "PAGE": "page.html", "JAR": "jar", "LOG": "log", "COOKIES": "cookies"} {
+			"CA": "ca.pem", "PAGE": "page.html", "JAR": "jar", "LOG": "log", "CURLRC": "curlrc", "OPTIONS": "options", "PROXY": "127.0.0.1:1", "SITE": site.URL + "/tree/", "COOKIES": "cookies"} {
 			line = regexp.MustCompile(`\b`+name+`\b`).ReplaceAllLiteralString(line, value)
 		}
 		cmd := exec.Command("sh", "-c", line)
@@ -54,7 +55,7 @@ func TestComingFrom(t *testing.T) {
 		return cmd.ProcessState.ExitCode(), errs.String()
 	}
 	for _, row := range rows {
-		tool, args, here := row[1], row[2], row[3]
+		tool, args, here := row[1], row[2], strings.ReplaceAll(row[3], `\|`, "|")
 		t.Run(tool+" "+args, func(t *testing.T) {
 			t.Parallel()
 			if strings.HasPrefix(here, "the same") {

@@ -19,7 +19,7 @@ var foreignCommands = map[string]string{
 	"wget": "urlget", "curl": "urlget", "aria": "urlget", "open": "urlget",
 	"mirror": "urlget -m", "sync": "urlget -m", "crawl": "urlget -r", "recursive": "urlget -r",
 	"why": "urlget explain", "plan": "urlget explain", "man": "man urlget", "usage": "urlget help",
-	"copyurl": "urlget -O FILE", "copyid": "urlget", "lcat": "urlget cat", "get1": "urlget", "cls": "urlget ls",
+	"copyurl": "urlget", "copyid": "urlget", "lcat": "urlget cat", "get1": "urlget", "cls": "urlget ls",
 	"protocols": "urlget schemes", "post": "urlget -d DATA", "form": "urlget --form 'Name=value'",
 }
 
@@ -40,7 +40,7 @@ func (a *app) checkFirstWord(root *cobra.Command, args []string) error {
 	case word == "put" || word == "mput" || word == "upload":
 		wrong.Hint = "urlget does not upload; to an HTTP server: urlget -X PUT --post-file FILE URL"
 	case foreignCommands[word] != "":
-		wrong.Hint = "use " + foreignCommands[word] + operands(args[1:])
+		wrong.Hint = "use " + foreignCommands[word] + operands(word, args[1:])
 	case a.opts.Misread(word) != "":
 		wrong.Hint = a.opts.Misread(word)
 	case near != "":
@@ -52,15 +52,18 @@ func (a *app) checkFirstWord(root *cobra.Command, args []string) error {
 }
 
 // operands returns the arguments of a command of another tool as they follow the equivalent. After the
-// URLs, other tools name the directory.
-func operands(args []string) string {
-	text, urls := "", 0
+// URLs, other tools name the directory, or rclone's copyurl a file.
+func operands(word string, args []string) string {
+	text, urls, into := "", 0, "-P"
+	if word == "copyurl" {
+		into = "-O"
+	}
 	for _, arg := range args {
 		if isAbs(arg) {
 			u, _ := uri.ParseLoose(arg)
 			text, urls = text+" "+flags.Quote(u.Redacted()), urls+1
 		} else if urls > 0 && len(args) == urls+1 {
-			text = " -P " + flags.Quote(arg) + text
+			text = " " + into + " " + flags.Quote(arg) + text
 		}
 	}
 	if urls == 0 {

@@ -18,7 +18,7 @@ func (a *app) typedAsCurl() bool {
 // this command saves it. On a terminal, a message names the saved file.
 func (a *app) checkPipe() error {
 	o := a.opts
-	if !a.saves || !a.typedAsCurl() || o.Output.Document != "" || o.Output.Dir != "" || o.Report.JSON || o.Mail.Parts || o.Mail.Compose {
+	if !a.saves || !a.typedAsCurl() || o.Output.Document != "" || a.outputs != nil || o.Output.Dir != "" || o.Report.JSON || o.Mail.Parts || o.Mail.Compose {
 		return nil
 	}
 	if info, err := a.std.out.Stat(); err == nil && (info.Mode().IsRegular() || info.Mode()&os.ModeNamedPipe != 0) {

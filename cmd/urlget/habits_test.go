@@ -18,8 +18,9 @@ import (
 
 // habitFiles are the files in the directory of each command line of testdata/habits.
 var habitFiles = map[string]string{
-	"curlrc": "# a comment\nheader = \"A: b\"\nurl = URL\n-s\n",
-	"list":   "URL\n", "file.txt": "x", "page.html": "<a href=hello.txt>x</a>",
+	"curlrc":     "# a comment\nheader = \"A: b\"\nurl = URL\n-s\n",
+	"aria2.list": "URL\n  out=other\n  dir=sub\n  header=A: b\n  checksum=sha-256=84d89877f0d4041efb6bf91a16f0248f2fd573e6af05c19f96bedb9f882f7882\n",
+	"list":       "URL\n", "file.txt": "x", "page.html": "<a href=hello.txt>x</a>",
 	"cookies": "# Netscape HTTP Cookie File\n127.0.0.1\tFALSE\t/\tFALSE\t0\ta\tb\n",
 }
 

@@ -62,7 +62,7 @@ func (r *reporter) openLog(args []string) (detached bool, err error) {
 func (a *app) checkLog(args []string) error {
 	o := a.opts
 	log := o.Log.File
-	if log == "" || !a.typedFlag("output-file") || o.Output.Document != "" || o.Given("append-output") || o.Log.Background || strings.Contains(strings.ToLower(filepath.Base(log)), "log") {
+	if log == "" || !a.typedFlag("output-file") || o.Output.Document != "" || a.outputs != nil || o.Given("append-output") || o.Log.Background || strings.Contains(strings.ToLower(filepath.Base(log)), "log") {
 		return nil
 	}
 	for _, arg := range args {

@@ -42,6 +42,7 @@ type app struct {
 	writer   io.Writer       // of the content; nil for files
 	device   *os.File        // the writer, if it must be closed
 	saves    bool            // the command saves files
+	outputs  []string        // names of files for the arguments, from --glob-ranges; may be nil
 
 	processors processorLimit
 	terminal   sync.Mutex // held while prompting or while a session is attached

@@ -27,18 +27,23 @@ type sumFile struct {
 
 // checksums parses --checksum: ALGO:HEX, ALGO=HEX, or a file or URL with checksums.
 func (a *app) checksums(j *job.Job) {
-	text := a.opts.Output.Checksum
+	text := checksumText(a.opts.Output.Checksum)
+	_, err := os.Stat(a.opts.Output.Checksum)
+	if download.CheckChecksum(text) != nil && (err == nil || strings.Contains(text, "://")) {
+		a.sums, text = &sumFile{name: a.opts.Output.Checksum}, ""
+	}
+	j.Checksum = text
+}
+
+// checksumText returns a checksum such as sha-256=HEX as ALGO:HEX.
+func checksumText(text string) string {
 	if algo, digits, ok := strings.Cut(text, "="); ok && !strings.ContainsAny(algo, ":/") {
 		text = algo + ":" + digits
 	}
 	if algo, digits, ok := strings.Cut(text, ":"); ok {
 		text = strings.ReplaceAll(strings.ToLower(algo), "-", "") + ":" + digits
 	}
-	_, err := os.Stat(a.opts.Output.Checksum)
-	if download.CheckChecksum(text) != nil && (err == nil || strings.Contains(text, "://")) {
-		a.sums, text = &sumFile{name: a.opts.Output.Checksum}, ""
-	}
-	j.Checksum = text
+	return text
 }
 
 // checksum finds the checksum of j in the checksum file.

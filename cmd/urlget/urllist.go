@@ -29,6 +29,8 @@ type argument struct {
 	url  uri.URI // a link, in place of text
 	from uri.URI // the list, if a server sent it
 	pos  string  // FILE:LINE; "" for arguments
+
+	output string // name of the file; "" if it is not known yet
 }
 
 // maxLinks limits the number of remembered links of a page, which prevent duplicate retrievals.
@@ -43,6 +45,7 @@ type list struct {
 	from uri.URI // URL of a retrieved list; zero if it is local
 	page bool
 	html bool // --force-html
+	file bool // a regular file, which has no lines to wait for
 }
 
 // openList opens the list of -i, or returns nil if there is none.
@@ -54,7 +57,7 @@ func (a *app) openList(ctx context.Context, offline bool) (*list, error) {
 	case s.File == "":
 		return nil, nil
 	case s.File == "-":
-		l.name, l.body = "standard input", io.NopCloser(a.std.in)
+		l.name, l.body, l.file = "standard input", io.NopCloser(a.std.in), isRegular(a.std.in)
 		return l, nil
 	case strings.Contains(s.File, ":/") && err == nil && u.IsAbs() && !exists(s.File):
 		if offline {
@@ -67,7 +70,7 @@ func (a *app) openList(ctx context.Context, offline bool) (*list, error) {
 	if err != nil {
 		return nil, failure.File(err)
 	}
-	l.body = f
+	l.body, l.file = f, isRegular(f)
 	switch strings.ToLower(path.Ext(s.File)) {
 	case ".html", ".htm", ".xhtml":
 		l.page = true
@@ -76,6 +79,11 @@ func (a *app) openList(ctx context.Context, offline bool) (*list, error) {
 		l.base, _ = fileURL(s.File)
 	}
 	return l, nil
+}
+
+func isRegular(f *os.File) bool {
+	info, err := f.Stat()
+	return err == nil && info.Mode().IsRegular()
 }
 
 func exists(path string) bool {
@@ -109,6 +117,20 @@ func (l *list) each(retrievable func(string) bool, pass func(argument) bool) err
 	} else if page {
 		return l.links(in, retrievable, pass)
 	}
+	var held *argument // waits for the options below it
+	options := make(map[string][]string)
+	release := func() bool {
+		if held == nil {
+			return true
+		}
+		g := *held
+		held = nil
+		if len(options) > 0 {
+			g.text, g.url = optionJob(&g, options), uri.URI{}
+			clear(options)
+		}
+		return pass(g)
+	}
 	for line, err := range job.Lines(in) {
 		pos := fmt.Sprintf("%s:%d", l.name, line.Number)
 		if errors.Is(err, job.ErrLongLine) {
@@ -117,15 +139,70 @@ func (l *list) each(retrievable func(string) bool, pass func(argument) bool) err
 		if err != nil {
 			return failure.File(err)
 		}
+		if name, value, ok := strings.Cut(line.Text, "="); ok && line.Indented && strings.Trim(name, "abcdefghijklmnopqrstuvwxyz-") == "" {
+			if err := l.checkOption(held, name); err != nil {
+				return failure.Hinted(pos+": "+err.Error(), "of aria2's options in a list, urlget reads out, dir, header and checksum")
+			}
+			options[name] = append(options[name], value)
+			continue
+		}
+		if !release() {
+			return nil
+		}
 		g := argument{text: line.Text, from: l.from, pos: pos}
 		if ref, err := uri.ParseRef(g.text); err == nil && !ref.IsAbs() && !l.line.IsZero() && g.text[0] != '{' {
 			g.url = l.line.Resolve(ref)
 		}
-		if !pass(g) {
+		if l.file {
+			held = &g
+		} else if !pass(g) {
 			return nil
 		}
 	}
+	release()
 	return nil
+}
+
+// checkOption rejects an option of aria2 below the URL of held.
+func (l *list) checkOption(held *argument, name string) error {
+	switch {
+	case !l.file:
+		return errors.New("options below a URL are read only from files")
+	case held == nil || strings.HasPrefix(held.text, "{"):
+		return errors.New("the option does not follow a URL")
+	case !slices.Contains([]string{"out", "dir", "header", "checksum"}, name):
+		return fmt.Errorf("the option %s is not supported", name)
+	}
+	return nil
+}
+
+// optionJob returns the job for a line with options of aria2.
+func optionJob(g *argument, options map[string][]string) string {
+	last := func(name string) string {
+		if all := options[name]; all != nil {
+			return all[len(all)-1]
+		}
+		return ""
+	}
+	line := map[string]any{"url": g.text}
+	if !g.url.IsZero() {
+		line["url"] = g.url.String()
+	}
+	dir, out := strings.TrimSuffix(last("dir"), "/"), last("out")
+	if dir != "" {
+		dir += "/"
+	}
+	if dir+out != "" {
+		line["output"] = dir + out
+	}
+	if header := options["header"]; header != nil {
+		line["header"] = header
+	}
+	if sum := last("checksum"); sum != "" {
+		line["checksum"] = checksumText(sum)
+	}
+	text, _ := json.Marshal(line) // texts cannot fail
+	return string(text)
 }
 
 // A toEnd is a reader that is not read again after EOF, because a terminal would wait for more input.

@@ -37,8 +37,15 @@ func (a *app) runURLs(cmd *cobra.Command, args []string, act action) error {
 	if err := a.configure(cmd); err != nil {
 		return err
 	}
+	args, err := a.glob(args)
+	if err != nil {
+		return err
+	}
 	if err := a.checkFlags(cmd, args); err != nil {
 		return err
+	}
+	if a.outputs != nil {
+		a.opts.Output.Document = "" // each URL has its own
 	}
 	if detached, err := a.openLog(args); err != nil || detached {
 		return err
@@ -91,7 +98,7 @@ func (a *app) checkFlags(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 && a.opts.List.File == "" {
 		return a.table.NoURL(cmd)
 	}
-	if d := a.opts.Output.Document; d != "" && d != "-" && len(args) > 1 {
+	if d := a.opts.Output.Document; a.outputs == nil && d != "" && d != "-" && len(args) > 1 {
 		return failure.Hinted("-O names one file, but there are several URLs", "use -P DIR to save them in a directory")
 	}
 	if err := a.checkItems(args); err != nil {

@@ -12,8 +12,9 @@ import (
 
 // A Line is a line of a list: a URL, or a job as JSON.
 type Line struct {
-	Number int // from 1
-	Text   string
+	Number   int // from 1
+	Text     string
+	Indented bool // the line begins with white space
 }
 
 // ErrLongLine is returned by Lines for a line that is too long for a URL.
@@ -32,7 +33,8 @@ func Lines(r io.Reader) iter.Seq2[Line, error] {
 		n := 1
 		for ; lines.Scan(); n++ {
 			text := withoutComment(strings.TrimPrefix(lines.Text(), "\ufeff"))
-			if text != "" && !yield(Line{n, text}, nil) {
+			indented := strings.HasPrefix(lines.Text(), " ") || strings.HasPrefix(lines.Text(), "\t")
+			if text != "" && !yield(Line{n, text, indented}, nil) {
 				return
 			}
 		}

@@ -116,6 +116,7 @@ type Many struct {
 	KeepGoing, FailFast bool
 	Segments            Segments
 	Metalink            bool
+	GlobRanges          bool
 }
 
 // Tree holds the options for recursive retrieval.

@@ -53,6 +53,10 @@ func PerHost(scheme string) int {
 	return 2
 }
 
+// HasBracketPatterns reports whether brackets in the path of a URL are part of a pattern for names on
+// the server.
+func HasBracketPatterns(scheme string) bool { return scheme != "http" && scheme != "https" }
+
 // IsQuery reports whether responses of a scheme are printed by default because they are results of a
 // query.
 func IsQuery(scheme string) bool {

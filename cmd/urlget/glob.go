@@ -1,0 +1,167 @@
+package main
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/urlget/urlget/cmd/urlget/internal/failure"
+	"github.com/urlget/urlget/cmd/urlget/internal/flags"
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/download"
+	"github.com/urlget/urlget/fetch/job"
+	"github.com/urlget/urlget/fetch/uri"
+)
+
+// maxGlob limits the number of URLs that --glob-ranges makes.
+const maxGlob = 100_000
+
+var (
+	globRange  = regexp.MustCompile(`\[(?:(\d+)-(\d+)|([a-zA-Z])-([a-zA-Z]))(?::(\d+))?\]`)
+	globWords  = regexp.MustCompile(`\{([^{}\s]*,[^{}\s]*)\}`)
+	globEither = regexp.MustCompile(globRange.String() + "|" + globWords.String())
+	globName   = regexp.MustCompile(`#[1-9]`)
+)
+
+// A globbed is a URL that --glob-ranges made, with the text for each range in it.
+type globbed struct {
+	url   string
+	texts []string
+}
+
+// glob expands the ranges and alternatives in the arguments if that is enabled, and rejects them in
+// paths otherwise. If -O has a reference such as #1, the files of the batch are named after it.
+func (a *app) glob(args []string) ([]string, error) {
+	document := a.opts.Output.Document
+	named := globName.MatchString(document)
+	if !a.opts.Many.GlobRanges {
+		for _, arg := range args {
+			if found := unglobbed(arg); found != "" {
+				use := "--glob-ranges"
+				if log := a.opts.Log.File; globName.MatchString(log) {
+					use += " -O " + flags.Quote(log)
+				}
+				return nil, failure.Hinted(fetch.Printable(found)+" in a URL is not expanded", "use "+use+" to expand it as curl does, or %5B, %5D, %7B and %7D for the characters themselves")
+			}
+		}
+		return args, nil
+	}
+	var expanded []string
+	a.outputs = nil
+	for _, arg := range args {
+		urls, err := expand(arg)
+		if err != nil {
+			return nil, err
+		}
+		if len(expanded)+len(urls) > maxGlob {
+			return nil, failure.Usagef("--glob-ranges: more than %d URLs", maxGlob)
+		}
+		for _, u := range urls {
+			expanded = append(expanded, u.url)
+			if named {
+				a.outputs = append(a.outputs, globName.ReplaceAllStringFunc(document, func(ref string) string {
+					if i := int(ref[1] - '1'); i < len(u.texts) {
+						return u.texts[i]
+					}
+					return ref
+				}))
+			}
+		}
+	}
+	return expanded, nil
+}
+
+// nameGlobbed sets the output of the job for an argument that glob named. It replaces an existing
+// file, as -O does.
+func nameGlobbed(j *job.Job, output string) error {
+	if output == "" {
+		return nil
+	}
+	j.Output = "./" + output
+	if j.Exists == download.NewName {
+		j.Exists = download.Overwrite
+	}
+	if err := j.Validate(); err != nil {
+		return failure.Usagef("-O: %v", err)
+	}
+	return nil
+}
+
+// unglobbed returns the first range or list of alternatives in the path of a URL, or "".
+func unglobbed(arg string) string {
+	path, _, _ := strings.Cut(arg, "?")
+	if found := globWords.FindString(path); found != "" {
+		return found
+	}
+	u, err := uri.ParseLoose(path)
+	if err == nil && flags.HasBracketPatterns(u.Scheme()) {
+		return ""
+	}
+	return globRange.FindString(path)
+}
+
+// expand returns the URLs for an argument with ranges and alternatives.
+func expand(arg string) ([]globbed, error) {
+	all := []globbed{{}}
+	for {
+		at := globEither.FindStringIndex(arg)
+		if at == nil {
+			break
+		}
+		words, err := alternatives(arg[at[0]:at[1]])
+		if err != nil {
+			return nil, err
+		}
+		if len(all)*len(words) > maxGlob {
+			return nil, failure.Usagef("--glob-ranges: more than %d URLs", maxGlob)
+		}
+		next := make([]globbed, 0, len(all)*len(words))
+		for _, g := range all {
+			for _, word := range words {
+				next = append(next, globbed{g.url + arg[:at[0]] + word, append(g.texts[:len(g.texts):len(g.texts)], word)})
+			}
+		}
+		all, arg = next, arg[at[1]:]
+	}
+	for i := range all {
+		all[i].url += arg
+	}
+	return all, nil
+}
+
+// alternatives returns the texts for a range or a list of alternatives.
+func alternatives(text string) ([]string, error) {
+	if m := globWords.FindStringSubmatch(text); m != nil {
+		return strings.Split(m[1], ","), nil
+	}
+	m := globRange.FindStringSubmatch(text)
+	step := 1
+	var err error
+	if m[5] != "" {
+		if step, err = strconv.Atoi(m[5]); err != nil || step == 0 {
+			return nil, failure.Usagef("--glob-ranges: %s: the step must be 1 or more", text)
+		}
+	}
+	first, last, format := 0, 0, "%c"
+	if m[1] == "" {
+		first, last = int(m[3][0]), int(m[4][0])
+	} else {
+		format = "%d"
+		if len(m[1]) > 1 && m[1][0] == '0' {
+			format = "%0" + strconv.Itoa(len(m[1])) + "d"
+		}
+		first, err = strconv.Atoi(m[1])
+		if err == nil {
+			last, err = strconv.Atoi(m[2])
+		}
+	}
+	if err != nil || last < first || (last-first)/step >= maxGlob {
+		return nil, failure.Usagef("--glob-ranges: %s is not a range of at most %d", text, maxGlob)
+	}
+	var words []string
+	for n := first; n <= last; n += step {
+		words = append(words, fmt.Sprintf(format, n))
+	}
+	return words, nil
+}
