@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
@@ -77,7 +78,7 @@ func (n *network) options() (*fetch.Options, error) {
 		opts.MaxErrorBody = maxErrorPage
 	}
 	opts.NoRedirects = s.Network.MaxRedirect == 0
-	opts.ProxyTunnel, opts.NoProxy = s.Proxy.Tunnel, s.Proxy.None
+	opts.ProxyTunnel, opts.NoProxy = s.Proxy.Tunnel, directHosts(s)
 	n.con.Silent = s.Report.Quiet
 	opts.Logger = n.con.Logger(s.Report.Verbose)
 	var err error
@@ -231,6 +232,18 @@ func tlsConfig(o *flags.Options) (*tls.Config, error) {
 	return cfg, nil
 }
 
+// directHosts returns the hosts that are reached without a proxy: those of --no-proxy, or else those of
+// the environment. The client itself uses the environment only for the proxies there.
+func directHosts(o *flags.Options) string {
+	switch {
+	case o.Given("no-proxy"):
+		return cmp.Or(o.Proxy.None, ",") // an empty list replaces that of the environment
+	case o.Proxy.URL != "" || o.Proxy.SOCKS5 != "":
+		return cmp.Or(os.Getenv("no_proxy"), os.Getenv("NO_PROXY"))
+	}
+	return ""
+}
+
 // proxyFunc returns the function that chooses proxies, or nil for the environment variables.
 func proxyFunc(o *flags.Options) (func(uri.URI) (uri.URI, error), error) {
 	switch {
@@ -243,7 +256,7 @@ func proxyFunc(o *flags.Options) (func(uri.URI) (uri.URI, error), error) {
 	case o.Proxy.None == "*":
 		return func(uri.URI) (uri.URI, error) { return uri.URI{}, nil }, nil
 	case o.Proxy.URL != "":
-		p, err := flags.ProxyURL(o.Proxy.URL, o.Proxy.Tunnel)
+		p, err := flags.ProxyURL(o.Proxy.URL)
 		if err != nil {
 			return nil, err
 		}

@@ -15,16 +15,16 @@ import (
 )
 
 // withoutReplacedLogin returns u without the credentials that flags replace, as in curl. --user
-// replaces the user and password, a password flag replaces the password, and a required netrc file
-// replaces a login with a password.
+// replaces the user and password, a password flag replaces the password, and so does the entry
+// for that user in a required netrc file.
 func withoutReplacedLogin(o *flags.Options, u uri.URI) uri.URI {
 	user, has := u.User()
 	_, hasPassword := u.Password()
 	switch {
 	case !has || strings.Contains(user, ";"): // ;AUTH= (mail) is more than a user name
-	case o.Login.User != "", hasPassword && (o.Login.Netrc || o.Login.NetrcFile != "") && !o.Login.HasPassword && !o.Login.Ask:
+	case o.Login.User != "":
 		return u.WithoutUserinfo()
-	case hasPassword && (o.Login.HasPassword || o.Login.Ask):
+	case hasPassword && (o.Login.HasPassword || o.Login.Ask || o.Login.Netrc || o.Login.NetrcFile != ""):
 		if v, err := u.WithUser(user); err == nil {
 			return v
 		}

@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/urlget/urlget/cmd/urlget/internal/failure"
 	"github.com/urlget/urlget/cmd/urlget/internal/flags"
@@ -44,4 +45,29 @@ func (a *app) checkItems(args []string) error {
 		return nil
 	}
 	return failure.Hinted(fetch.Printable(found)+" is not a URL, but HTTPie's request syntax", "use "+flags.HTTPieLine(a.words))
+}
+
+// dropHopByHop removes header fields that belong to the connection. They are common in command lines
+// copied from browsers, and the client sets its own. Fields that would change what is retrieved are
+// left to the drivers, which refuse them.
+func (a *app) dropHopByHop() {
+	a.opts.Request.Header = slices.DeleteFunc(a.opts.Request.Header, func(field string) bool {
+		name, value, _ := strings.Cut(field, ":")
+		name, value = strings.ToLower(strings.TrimSpace(name)), strings.ToLower(value)
+		switch name {
+		case "keep-alive", "proxy-connection", "te":
+		case "connection":
+			if strings.Contains(value, "upgrade") {
+				return false
+			}
+		case "accept-encoding":
+			if !a.opts.Driver.Web.Compressed {
+				return false
+			}
+		default:
+			return false
+		}
+		a.say("the header field %s is not sent: the client sets it", fetch.Printable(name))
+		return true
+	})
 }

@@ -43,8 +43,6 @@ func TestRefusedFlags(t *testing.T) {
 		{"-p -O f URL", "-O is not allowed with -r, -m or -p"},
 		{"--spider -O f URL", "-O is not allowed with -r, -m or -p"},
 		{"-r -O - URL", "-O is not allowed with -r, -m or -p"},
-		{"-r -c URL", "-c is not allowed with -r, -m or -p"},
-		{"-r -c -N URL", "-c is not allowed with -r, -m or -p"},
 		{"-r --range 0-1 URL", "--range is not allowed with -r, -m or -p"},
 		{"-r --checksum sha256:00 URL", "--checksum is not allowed with -r, -m or -p"},
 		{"-r --sha256 URL", "--sha256 is not allowed with -r, -m or -p"},
@@ -58,7 +56,6 @@ func TestRefusedFlags(t *testing.T) {
 		{"-r --post-file f URL", "--post-file is not allowed with -r, -m or -p"},
 		{"-r -F a=b URL", "-F is not allowed with -r, -m or -p"},
 		{"-r --form-file a=f URL", "--form-file is not allowed with -r, -m or -p"},
-		{"-r --content-on-error URL", "--content-on-error is not allowed with -r, -m or -p"},
 		{"-r --delete URL", "--delete requires -m or -N"},
 		{"-r -D h URL", "-D requires --span-hosts"},
 		{"-r -K URL", "-K requires -k"},
@@ -169,7 +166,6 @@ func TestRefusedFlags(t *testing.T) {
 		{"--resolve x URL", `--resolve: "x" is not HOST:PORT:ADDR`},
 		{"--gateway x URL", "--gateway: must be SCHEME=URL"},
 		{"--range x URL", `--range: "x" is not A-B, A-, A, -N or a comma-separated list of them, counted from 0`},
-		{"--proxy-tunnel --proxy https://h URL", "--proxy-tunnel requires an http proxy"},
 	} {
 		t.Run(tt.line, func(t *testing.T) {
 			t.Parallel()

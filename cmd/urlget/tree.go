@@ -16,6 +16,7 @@ import (
 	"github.com/urlget/urlget/crawl"
 	"github.com/urlget/urlget/crawl/mirror"
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/download"
 	"github.com/urlget/urlget/fetch/job"
 	"github.com/urlget/urlget/fetch/uri"
 )
@@ -30,6 +31,9 @@ func (a *app) mirror(ctx context.Context, seeds []seed) error {
 	if err != nil {
 		return err
 	}
+	if a.typedFlag("continue") && a.opts.Archive.WARC == "" {
+		a.say("-c is not needed: an interrupted tree resumes automatically")
+	}
 	a.showTree(opts)
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -41,6 +45,7 @@ func (a *app) mirror(ctx context.Context, seeds []seed) error {
 		}
 		pos, number := args(e)
 		a.reportVisit(e, pos, number)
+		a.saveErrorPage(ctx, e)
 		switch e.Outcome {
 		case job.Saved:
 			received.Add(e.Size)
@@ -116,7 +121,7 @@ func (a *app) summarize(report *mirror.Report, err error, took time.Duration) {
 		a.say("no files were saved: the listings lead to none")
 	}
 	least := 2
-	if report.Saved+report.Failed == 0 && err == nil {
+	if report.Saved+report.Failed == 0 && err == nil && !a.opts.Tree.Spider {
 		least = 1 // nothing else was printed
 	}
 	io.WriteString(a.con.Prose(), a.tally.summary(took, a.con.Paint, least))
@@ -200,8 +205,21 @@ func (a *app) reportVisit(e mirror.Event, pos string, number int) {
 		return
 	}
 	a.emit(render.End(ev))
-	if a.opts.Report.Verbose && e.Err == nil && e.Outcome != job.Saved && e.Outcome != job.Listed {
+	if a.opts.Tree.Spider && e.From.IsZero() {
+		a.say("%s exists", url)
+	} else if a.opts.Report.Verbose && e.Err == nil && e.Outcome != job.Saved && e.Outcome != job.Listed {
 		a.say("%s: %s", url, strings.ReplaceAll(string(e.Outcome), "_", " "))
 	}
 	a.tally.add(&job.Result{Outcome: e.Outcome})
+}
+
+// saveErrorPage saves the body of an error response at the place of the content, with
+// --content-on-error.
+func (a *app) saveErrorPage(ctx context.Context, e mirror.Event) {
+	failure := (*fetch.Error)(nil)
+	if !a.opts.Output.ErrorContent || a.opts.Tree.Spider || e.Outcome != job.Failed || !errors.As(e.Err, &failure) || len(failure.Body) == 0 {
+		return
+	}
+	j := &job.Job{URL: e.URL, Output: a.opts.Tree.Layout().Path(e.URL, a.client.Traits(e.URL)), Exists: download.Overwrite}
+	a.errorContent(ctx, j, failure)()
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"crypto/tls"
 	"errors"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -189,6 +190,10 @@ func serve(t *testing.T, ts *testscript.TestScript, neg bool, args []string) {
 			s := newProxy()
 			ts.Defer(s.Close)
 			ts.Setenv("PROXY", strings.TrimPrefix(s.URL, "http://"))
+		case "tlsproxy":
+			s := httptest.NewTLSServer(newProxy().Config.Handler)
+			ts.Defer(s.Close)
+			ts.Setenv("TLSPROXY", s.URL)
 		case "ftpsite":
 			s, err := ftpd.New(ftpd.Options{Users: map[string]string{"anonymous": "urlget@", "me": "secret"}, Tree: fstest.MapFS{
 				"pub/hello.txt": {Data: []byte("one\r\ntwo\r\n"), ModTime: modified},

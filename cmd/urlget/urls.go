@@ -53,6 +53,7 @@ func (a *app) runURLs(cmd *cobra.Command, args []string, act action) error {
 	if a.opts.Trust.Insecure && !act.offline && !a.opts.Report.Quiet {
 		a.con.Warn("certificates are not verified (--insecure)")
 	}
+	a.dropHopByHop()
 	if err := a.opts.Complete(); err != nil {
 		return err
 	}

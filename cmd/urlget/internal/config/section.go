@@ -35,7 +35,7 @@ func (c *File) checkSections() error {
 					return c.lineError(l.number, "%v", err)
 				}
 			case l.name == "proxy":
-				if _, err := flags.ProxyURL(l.value, false); err != nil {
+				if _, err := flags.ProxyURL(l.value); err != nil {
 					return c.lineError(l.number, "%v", err)
 				}
 			case l.name == "password-file":
@@ -145,7 +145,7 @@ func (c *File) Proxy(others func(uri.URI) (uri.URI, error)) func(uri.URI) (uri.U
 			return uri.URI{}, nil
 		}
 		if text, ok := c.find(u, "proxy"); ok {
-			return flags.ProxyURL(text, false)
+			return flags.ProxyURL(text)
 		}
 		return others(u)
 	}

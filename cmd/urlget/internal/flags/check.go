@@ -22,7 +22,7 @@ func (o *Options) Check() error {
 
 // checkRow checks the row of a flag that is set.
 func (o *Options) checkRow(table Table, f *Flag) error {
-	if !o.on(f.Name) || f.Name == "continue" && o.continuesArchive(o.Tree.On(), o.on) {
+	if !o.on(f.Name) || f.Name == "continue" && (o.Tree.On() && !o.Head || o.continuesArchive(o.Tree.On(), o.on)) {
 		return nil
 	}
 	switch {

@@ -68,10 +68,10 @@ func IsQuery(scheme string) bool {
 }
 
 // SOCKSURL parses the value of --socks5.
-func SOCKSURL(hostport string) (uri.URI, error) { return ProxyURL("socks5://"+hostport, false) }
+func SOCKSURL(hostport string) (uri.URI, error) { return ProxyURL("socks5://" + hostport) }
 
 // ProxyURL parses the value of --proxy.
-func ProxyURL(text string, tunnel bool) (uri.URI, error) {
+func ProxyURL(text string) (uri.URI, error) {
 	if text == "on" || text == "off" {
 		return uri.URI{}, failure.Hinted("--proxy: "+text+" is not a URL", "proxies of the environment are used by default; --no-proxy disables them")
 	}
@@ -84,8 +84,6 @@ func ProxyURL(text string, tunnel bool) (uri.URI, error) {
 		return uri.URI{}, failure.Usagef("--proxy: %v", err)
 	case p.Host() == "":
 		return uri.URI{}, failure.Usagef("--proxy: %s has no host", p.Redacted())
-	case tunnel && p.Scheme() == "https":
-		return uri.URI{}, failure.Usagef("--proxy-tunnel requires an http proxy")
 	}
 	return p, nil
 }

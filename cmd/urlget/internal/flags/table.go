@@ -67,7 +67,7 @@ func (o *Options) outputFlags() []Flag {
 			Foreign: []Foreign{{Of: "aria2", Names: "--dir"}, {Of: "curl", Names: "--output-dir"}}},
 		{Name: "continue", Short: "c", In: files, Value: &o.Output.Continue,
 			Help:   "resume a partial download",
-			AlsoIn: List | Stat | Merge, AlsoHelp: "append to an existing archive", Tree: Never, TreeHint: "an interrupted tree resumes automatically; use -N to skip unchanged files",
+			AlsoIn: List | Stat | Merge, AlsoHelp: "append to an existing archive",
 			Excludes: "timestamping no-clobber", Yields: upload, File: true, Content: true,
 			Foreign: []Foreign{
 				{Of: "curl", Names: "-C --continue-at"},
@@ -116,7 +116,7 @@ func (o *Options) outputFlags() []Flag {
 			Foreign: []Foreign{{Of: "aria2", Names: "--check-integrity"}, {Of: "aria2", Names: "--hash-check-only --realtime-chunk-checksum"}}},
 		{Name: "sha256", In: contents, Value: &o.Output.SHA256, Help: "print the SHA-256 of saved files, also with --json", Tree: Never, Content: true},
 		{Name: "content-on-error", In: contents, Value: &o.Output.ErrorContent,
-			Help: "save the body of an error response; the exit status is unchanged", Tree: Never, Content: true,
+			Help: "save the body of an error response; the exit status is unchanged", Content: true,
 			Foreign: []Foreign{{Of: "curl", Names: "--fail-with-body"}}},
 		{Name: "progress", In: urls, Value: &Choice[ProgressMode]{&o.Report.Progress, []string{"bar", "plain", "json", "none"}},
 			Help:       "show progress as `MODE`: bar, plain, json or none",
