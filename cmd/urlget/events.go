@@ -36,6 +36,7 @@ type reporter struct {
 	stdout sync.Mutex // held while a listing is printed
 
 	terminalErr *os.File // standard error, if a log replaces it
+	logged      bool     // messages are written to a log
 }
 
 // openEvents prepares writing events if they are enabled.

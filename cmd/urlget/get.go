@@ -277,17 +277,20 @@ func (a *app) report(j *job.Job, res *job.Result) {
 	if !a.showsMessages() {
 		return
 	}
-	name := fetch.Printable(path)
+	name, from := fetch.Printable(path), ""
+	if a.logged {
+		from = " from " + res.URL
+	}
 	switch {
 	case res.Outcome == job.Saved:
-		a.say("%s %s (%s in %.2f s%s)%s", a.con.Paint.Good("saved"), name, sizeText(res.Size), res.Elapsed.Seconds(), rateText(res), a.digestText(res))
+		a.say("%s %s (%s in %.2f s%s)%s%s", a.con.Paint.Good("saved"), name, sizeText(res.Size), res.Elapsed.Seconds(), rateText(res), a.digestText(res), from)
 	case res.Outcome == job.NoContent:
 		a.say("%s has no content; no file is saved", res.URL)
 	case res.Outcome == job.Skipped || res.Outcome == job.Unchanged:
 		if j.Exists == download.Newer {
 			a.say("%s is up to date with %s", name, res.URL)
 		} else {
-			a.say("%s already exists", name)
+			a.say("%s already exists%s", name, from)
 		}
 	}
 }
@@ -380,7 +383,11 @@ func (a *app) prepareGet(j *job.Job) error {
 		if a.out.name != "" {
 			j.Output = "./" + a.out.name
 		}
-		a.files.Root, err = openRoot(a.out.dir)
+		if a.out.name != "" && a.opts.Output.Dir == "" {
+			a.files.Root, err = os.OpenRoot(a.out.dir) // only -P creates a directory
+		} else {
+			a.files.Root, err = openRoot(a.out.dir)
+		}
 	}
 	return failure.File(err)
 }

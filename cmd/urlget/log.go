@@ -45,7 +45,12 @@ func (r *reporter) openLog(args []string) (detached bool, err error) {
 		return true, r.detach(name)
 	}
 	os.Unsetenv(inBackground)
-	if name == "" || name == "-" || l.Background {
+	if l.Background { // standard error is the log
+		r.con.Redirect(r.std.err)
+		r.logged = true
+		return false, nil
+	}
+	if name == "" || name == "-" {
 		return false, nil
 	}
 	file, err := os.OpenFile(name, mode, 0o666)
@@ -54,6 +59,7 @@ func (r *reporter) openLog(args []string) (detached bool, err error) {
 	}
 	r.terminalErr, r.std.err = r.std.err, file
 	r.con.Redirect(file)
+	r.logged = true
 	return false, nil
 }
 

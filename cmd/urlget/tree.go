@@ -184,7 +184,11 @@ func (a *app) reportVisit(e mirror.Event, pos string, number int) {
 		a.say("deleted %s, which is gone from the server", fetch.Printable(path))
 		return
 	case job.Saved:
-		a.say("saved %s (%s)", fetch.Printable(path), sizeText(e.Size))
+		from := ""
+		if a.logged {
+			from = " from " + url
+		}
+		a.say("saved %s (%s)%s", fetch.Printable(path), sizeText(e.Size), from)
 	case job.Listed, job.Unchanged, job.NoContent:
 	default:
 		res.Outcome = job.Skipped

@@ -67,7 +67,7 @@ func (o *Options) outputFlags() []Flag {
 			Foreign: []Foreign{{Of: "aria2", Names: "--dir"}, {Of: "curl", Names: "--output-dir"}}},
 		{Name: "continue", Short: "c", In: files, Value: &o.Output.Continue,
 			Help:   "resume a partial download",
-			AlsoIn: List | Stat | Merge, AlsoHelp: "append to an existing archive",
+			AlsoIn: List | Stat | Merge, AlsoHelp: "append to an existing archive", Tree: Never, // of no effect there, see checkRow
 			Excludes: "timestamping no-clobber", Yields: upload, File: true, Content: true,
 			Foreign: []Foreign{
 				{Of: "curl", Names: "-C --continue-at"},
@@ -442,7 +442,7 @@ func (o *Options) programFlags() []Flag {
 		{Name: "config", In: all, Value: &o.Config.File,
 			Help: "read settings from `FILE` instead of ~/.config/urlget/config", CommandLine: true,
 			Foreign: []Foreign{{Of: "aria2", Names: "--conf-path"}}},
-		{Name: "no-config", In: all, Value: &o.Config.None,
+		{Name: "no-config", In: all | Schemes, Value: &o.Config.None,
 			Help: "do not read a configuration file", CommandLine: true,
 			Foreign: []Foreign{{Of: "curl", Names: "--disable"}, {Of: "aria2", Names: "--no-conf"}}},
 		{Name: "help", In: List, Value: new(bool), Help: "print the help", CommandLine: true},

@@ -2,6 +2,7 @@
 package tty
 
 import (
+	"bytes"
 	"context"
 	"io"
 	"log/slog"
@@ -35,8 +36,30 @@ func NewConsole(stderr *os.File) *Console {
 	return c
 }
 
-// Redirect sends messages to a file instead of standard error.
-func (c *Console) Redirect(file *os.File) { c.w, c.screen = file, nil }
+// Redirect sends messages to a log instead of standard error. Each line begins with the time.
+func (c *Console) Redirect(file *os.File) { c.w, c.screen = &timedLines{w: file}, nil }
+
+// timedLines writes lines that begin with the local time.
+type timedLines struct {
+	w      io.Writer
+	inLine bool
+}
+
+func (t *timedLines) Write(p []byte) (int, error) {
+	now := time.Now().Format(time.DateTime) + " "
+	var text []byte
+	for line := range bytes.Lines(p) {
+		if !t.inLine {
+			text = append(text, now...)
+		}
+		text = append(text, line...)
+		t.inLine = line[len(line)-1] != '\n'
+	}
+	if _, err := t.w.Write(text); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
 
 // Show prepares the display on a terminal or as plain lines; nil and false disable it. ending is
 // closed after a signal to end the command.
