@@ -30,7 +30,7 @@ func (a *app) schedule() *schedule.Scheduler {
 		Pipeline:    a.client.Pipeline,
 		Limits: func(host string) schedule.Limits {
 			scheme, _, _ := strings.Cut(host, ":")
-			return schedule.Limits{Parallel: hostLimit(m, scheme)}
+			return schedule.Limits{Parallel: listLimit(a.opts, scheme)}
 		},
 	})
 }
@@ -56,6 +56,16 @@ func hostLimit(m *flags.Many, scheme string) int {
 		return int(m.PerHost)
 	}
 	return flags.PerHost(scheme)
+}
+
+// listLimit returns the maximum number of parallel transfers per host for the URLs of a list: if the
+// user sets --jobs or --parallel but not --per-host, only the limit for all hosts applies. Trees use
+// hostLimit.
+func listLimit(o *flags.Options, scheme string) int {
+	if o.Many.PerHost == 0 && (o.Many.Parallel || o.Given("jobs")) {
+		return -1
+	}
+	return hostLimit(&o.Many, scheme)
 }
 
 // hostOf returns the host of u for the scheduler, or "".

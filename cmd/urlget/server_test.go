@@ -37,6 +37,25 @@ var modified = time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
 // newSite starts an HTTP server with a page for each behaviour under test.
 func newSite() *httptest.Server { return httptest.NewServer(pages()) }
 
+// together returns a handler that responds to n requests at once, when all n have arrived.
+func together(n int) http.HandlerFunc {
+	var mu sync.Mutex
+	arrived, all := 0, make(chan struct{})
+	return func(_ http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		wait := all
+		if arrived++; arrived == n {
+			close(all)
+			arrived, all = 0, make(chan struct{})
+		}
+		mu.Unlock()
+		select {
+		case <-wait:
+		case <-r.Context().Done():
+		}
+	}
+}
+
 func newTLSSite(http2 bool) *httptest.Server {
 	s := httptest.NewUnstartedServer(pages())
 	s.EnableHTTP2 = http2
@@ -67,6 +86,7 @@ func pages() http.Handler {
 	file("/tree/i.png", "image/png", "\x89PNG")
 	file("/robots.txt", "text/plain", "User-agent: *\nDisallow: /tree/secret\nSitemap: /sitemap.xml\n")
 	file("/sitemap.xml", "application/xml", "<urlset><url><loc>/tree/deep.html</loc></url></urlset>")
+	mux.HandleFunc("/together/", together(8))
 	file("/hello.liar", "text/plain", "012345678X")
 	mux.HandleFunc("/hello.meta4", func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/metalink4+xml")

@@ -142,7 +142,7 @@ func (o *Options) manyFlags() []Flag {
 			Needs: "input-file", Why: wgetF},
 		{Name: "base", Short: "B", In: urls, Value: &o.List.Base, Help: "resolve relative links in the input file against `URL`", Needs: "input-file", Why: wgetF, TookURL: "for curl's -B, end the URL in ;type=a"},
 		{Name: "jobs", Short: "j", In: trees, Value: &o.Many.Jobs,
-			Help:    "run `N` transfers in parallel",
+			Help:    "run `N` transfers in parallel, also for one host except in trees",
 			Foreign: []Foreign{{Of: "curl", Names: "--parallel-max"}, {Of: "aria2", Names: "--max-concurrent-downloads"}}},
 		{Name: "parallel", Short: "Z", In: trees, Value: &o.Many.Parallel, Help: "the same as -j 8", Excludes: "jobs", Why: "-Z means -j 8", OtherValue: "lftp's --parallel is -j N"},
 		{Name: "per-host", In: trees, Value: &o.Many.PerHost, Help: "run at most `N` transfers in parallel per host"},
