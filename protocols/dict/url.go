@@ -61,7 +61,7 @@ func parseURL(u uri.URI) (query, error) {
 		q.verb = match
 		fields = append(fields, &q.strategy)
 	default:
-		return q, &driver.Error{Code: driver.ErrURL, Err: fmt.Errorf("%q does not start with d: or m:", path),
+		return q, &driver.Error{Code: driver.ErrURL, Err: fmt.Errorf("%q must start with d: or m: and a word", path),
 			Hint: "use dict://" + q.host + "/d:WORD for definitions or /m:WORD for matching words"}
 	}
 	if err := q.fill(parts[1:], fields); err != nil {
