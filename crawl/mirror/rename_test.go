@@ -21,7 +21,7 @@ func TestFileRenamedDuringItsVisit(t *testing.T) {
 	receive := func(c chan bool) {
 		select {
 		case <-c:
-		case <-time.After(10 * time.Second):
+		case <-time.After(time.Minute):
 			t.Error("timeout")
 		}
 	}

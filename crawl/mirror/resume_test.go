@@ -18,6 +18,7 @@ import (
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/download"
 	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/fetchtest/servers"
 	"github.com/urlget/urlget/fetchtest/servers/ftpd"
 	"github.com/urlget/urlget/protocols"
 )
@@ -117,7 +118,9 @@ func TestInterruptedFileResumesOverFTP(t *testing.T) {
 	content := strings.Repeat("0123456789abcdef", 1<<19)
 	s := ftpd.Start(t, ftpd.Options{Tree: fstest.MapFS{"big.bin": {Data: []byte(content), ModTime: day}}})
 	dir := t.TempDir()
+	s.Arm(servers.Failure{Fault: servers.Stall, On: "RETR"}) // the transfer must not end first
 	interruptTransfer(t, dir, s.URL+"/", noHost(), 1<<20)
+	s.Fail(servers.None)
 	before := len(s.Log())
 	events, r := run(t, dir, s.URL+"/", noHost())
 	if !r.Continued || r.Saved != 1 || r.Received > int64(len(content))*15/16 {
