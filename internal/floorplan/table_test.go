@@ -98,7 +98,7 @@ var layers = []layer{
 		{packages: "fetch/fetchfs", imports: core},
 		{packages: "fetch/fetchhttp", imports: append(core[:len(core):len(core)], "internal/template")},
 		{packages: "archive/internal/digest"},
-		{packages: "archive/internal/httprecord"},
+		{packages: "archive/internal/httprecord", modules: []string{"golang.org/x/net/http/httpguts"}},
 		{packages: "archive/internal/record", imports: core},
 		{packages: "archive/warc", imports: []string{"archive/internal/*", "fetch/uri", "internal/unnamed"}, modules: []string{"github.com/klauspost/compress"}},
 		{packages: "archive/wacz", imports: []string{"archive/warc", "archive/internal/*"}},

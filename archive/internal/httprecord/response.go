@@ -10,6 +10,8 @@ import (
 	"net/http/httputil"
 	"strconv"
 	"strings"
+
+	"golang.org/x/net/http/httpguts"
 )
 
 // Read reads the final response in a block. It skips interim responses (1xx); together with the
@@ -92,28 +94,11 @@ func (h *headReader) read() (*http.Response, error) {
 		}
 		name, value, ok := strings.Cut(line, ":")
 		name = strings.TrimRight(name, " \t")
-		if last = ""; ok && isToken(name) {
+		if last = ""; ok && httpguts.ValidHeaderFieldName(name) {
 			last = http.CanonicalHeaderKey(name)
 			resp.Header[last] = append(resp.Header[last], cleanValue(value))
 		}
 	}
-}
-
-// isToken reports whether s is a token (RFC 9110, section 5.6.2).
-func isToken(s string) bool {
-	return s != "" && !strings.ContainsFunc(s, func(c rune) bool {
-		return c <= ' ' || c >= 0x7f || strings.ContainsRune(`"(),/:;<=>?@[\]{}`, c)
-	})
-}
-
-// hasToken reports whether a list in field values has a token.
-func hasToken(values []string, token string) bool {
-	for value := range strings.SplitSeq(strings.Join(values, ","), ",") {
-		if strings.EqualFold(strings.TrimSpace(value), token) {
-			return true
-		}
-	}
-	return false
 }
 
 // cleanValue replaces control characters by spaces and trims the value.
@@ -160,7 +145,7 @@ func setBody(resp *http.Response, in *bufio.Reader, size int64) {
 	resp.Body = b
 	_, hasLength := resp.Header["Content-Length"]
 	resp.ContentLength = declaredLength(resp.Header)
-	claimsChunks := resp.ProtoAtLeast(1, 1) && hasToken(resp.Header["Transfer-Encoding"], "chunked")
+	claimsChunks := resp.ProtoAtLeast(1, 1) && httpguts.HeaderValuesContainsToken(resp.Header["Transfer-Encoding"], "chunked")
 	resp.Header.Del("Transfer-Encoding")
 	switch {
 	case resp.StatusCode/100 == 1, resp.StatusCode == http.StatusNoContent, resp.StatusCode == http.StatusNotModified:
