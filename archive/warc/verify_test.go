@@ -58,7 +58,8 @@ func TestVerify(t *testing.T) {
 	}
 }
 
-// Bodies longer than their Content-Length are counted, and are no problem.
+// TestVerifyLongerBodies checks that bodies longer than their Content-Length are counted and are not
+// problems.
 func TestVerifyLongerBodies(t *testing.T) {
 	t.Parallel()
 	const web = "Content-Type: application/http;msgtype=response\r\n"

@@ -44,7 +44,7 @@ func Final(block io.Reader) io.Reader {
 			return io.MultiReader(strings.NewReader(version), in)
 		}
 	}
-	return io.MultiReader(&before, in) // there is no final response
+	return io.MultiReader(&before, in) // all responses are interim
 }
 
 // IsInterim reports whether a response is an interim one. Begin must have its first 12 bytes.

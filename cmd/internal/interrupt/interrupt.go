@@ -16,7 +16,7 @@ import (
 const oneTouch = 300 * time.Millisecond
 
 // Run calls f and returns its exit status. A signal cancels the context of f, which then has the time
-// grace to return; 0 is no limit. After that, or after a second signal, Run returns the status of
+// grace to return; 0 means no limit. After that, or after a second signal, Run returns the status of
 // fetch.ErrInterrupted without waiting for f: contexts cannot interrupt a write to a pipe that nobody
 // reads, or the opening of a named pipe without a reader.
 func Run(grace time.Duration, signals []os.Signal, f func(context.Context) int) int {
