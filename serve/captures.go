@@ -73,6 +73,38 @@ func (s *Server) captures(w http.ResponseWriter, r *http.Request) {
 	p.end(nil)
 }
 
+// A band tells that a page is a capture. The links are "" if they lead nowhere.
+type band struct{ Time, Live, Earlier, Later, All string }
+
+// putBand writes the band of a page that was replayed from the archive.
+func (p *page) putBand() {
+	p.conversation.mu.Lock()
+	captured := p.conversation.captured
+	p.conversation.mu.Unlock()
+	if captured.IsZero() || p.s.Archive == nil {
+		return
+	}
+	a := p.address
+	b := band{Time: captured.UTC().Format(timeForm)}
+	if !p.s.ArchiveOnly {
+		a.live, a.at = true, time.Time{}
+		b.Live = p.s.link("/view", a)
+		a.live = false
+	}
+	for _, c := range p.s.Archive.Captures(a.url, maxListed) { // sorted by time
+		a.at = c.Time
+		switch {
+		case c.Time.Before(captured):
+			b.Earlier = p.s.link("/view", a)
+		case c.Time.After(captured) && b.Later == "":
+			b.Later = p.s.link("/view", a)
+		}
+	}
+	a.at = captured
+	b.All = p.s.link("/captures", a)
+	p.put("band", b)
+}
+
 // calendar returns the months that have captures. The times must be sorted.
 func (s *Server) calendar(a address, times []time.Time) []month {
 	var list []month
@@ -104,7 +136,49 @@ func (s *Server) calendar(a address, times []time.Time) []month {
 	return list
 }
 
-// archive serves the list of URLs in the archive.
+// An archivedHost is a server in the archive with its URLs.
+type archivedHost struct {
+	Name string
+	URLs []archivedURL
+}
+
+// An archivedURL is a URL in the archive. Time and What are those of its latest capture.
+type archivedURL struct {
+	Path, Link, Captures, Time, What string
+	Count                            int
+}
+
+// maxCounted limits the captures of a URL that the list of the archive counts.
+const maxCounted = 100
+
+// archivedHosts groups sorted URLs by server.
+func (s *Server) archivedHosts(urls []string) []archivedHost {
+	var hosts []archivedHost
+	for _, text := range urls {
+		u, err := uri.Parse(text)
+		if err != nil {
+			continue
+		}
+		name, path := u.Scheme(), fetch.Printable(text)
+		if server, rest, ok := strings.Cut(strings.TrimPrefix(text, name+"://"), "/"); ok && u.Host() != "" {
+			name, path = fetch.Printable(name+"://"+server), "/"+fetch.Printable(rest)
+		}
+		if len(hosts) == 0 || hosts[len(hosts)-1].Name != name {
+			hosts = append(hosts, archivedHost{Name: name})
+		}
+		a := address{url: u}
+		one := archivedURL{Path: path, Link: s.link("/view", a), Captures: s.link("/captures", a)}
+		if list := s.Archive.Captures(u, maxCounted); len(list) > 0 {
+			last := list[len(list)-1]
+			one.Count, one.Time, one.What = len(list), last.Time.UTC().Format("2006-01-02 15:04"), fetch.Printable(last.Text())
+		}
+		h := &hosts[len(hosts)-1]
+		h.URLs = append(h.URLs, one)
+	}
+	return hosts
+}
+
+// archive serves the list of URLs in the archive, by server.
 func (s *Server) archive(w http.ResponseWriter, r *http.Request) {
 	if s.Archive == nil {
 		http.NotFound(w, r)
@@ -112,15 +186,7 @@ func (s *Server) archive(w http.ResponseWriter, r *http.Request) {
 	}
 	p := s.newPage(w, r, address{})
 	filter := strings.ToLower(r.URL.Query().Get("q"))
-	type place struct{ URL, Link, Captures string }
-	var list []place
 	found, more, err := s.Archive.URLs(func(u string) bool { return strings.Contains(strings.ToLower(u), filter) }, maxListed)
-	for _, text := range found {
-		if u, err := uri.Parse(text); err == nil {
-			a := address{url: u}
-			list = append(list, place{fetch.Printable(text), s.link("/view", a), s.link("/captures", a)})
-		}
-	}
 	p.begin(http.StatusOK, "Archive")
 	if err != nil {
 		p.put("broken", fetch.Printable(err.Error()))
@@ -131,9 +197,9 @@ func (s *Server) archive(w http.ResponseWriter, r *http.Request) {
 	}
 	p.put("archive", struct {
 		Filter string
-		List   []place
+		Hosts  []archivedHost
 		More   bool
 		Damage []string
-	}{r.URL.Query().Get("q"), list, more, damage})
+	}{r.URL.Query().Get("q"), s.archivedHosts(found), more, damage})
 	p.end(nil)
 }

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"bufio"
 	"bytes"
 	"compress/gzip"
 	"fmt"
@@ -115,16 +116,16 @@ func (s *Server) write(w http.ResponseWriter, r *http.Request, a address, resp *
 }
 
 // document returns the media type of a response and its body without content coding.
-func document(resp *fetch.Response) (kind string, body io.Reader, err error) {
+func document(resp *fetch.Response) (kind string, body *bufio.Reader, err error) {
 	if err := decode(resp); err != nil {
 		return "", nil, err
 	}
-	first := make([]byte, sniffSize)
-	n, err := io.ReadFull(resp.Body, first)
-	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
+	body = bufio.NewReaderSize(resp.Body, maxHead)
+	first, err := body.Peek(sniffSize)
+	if err != nil && err != io.EOF {
 		return "", nil, err
 	}
-	return mediaType(resp.ContentType, first[:n]), io.MultiReader(bytes.NewReader(first[:n]), resp.Body), nil
+	return mediaType(resp.ContentType, first), body, nil
 }
 
 // decode removes a content coding that was not requested, as found in archives. Responses to range

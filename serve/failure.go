@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"net/http"
+	"strings"
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/fetchhttp"
@@ -18,8 +19,8 @@ type failure struct {
 	Form                        fetch.Form
 	Fields                      []field // the signed address, for forms
 	Login                       string  // host that requires a login; "" if a login does not help
-	Retry                       string
-	Own                         bool // on a page of the server itself
+	Retry, Up                   string  // links
+	Own                         bool    // on a page of the server itself
 }
 
 // maxErrorText limits how much of a server's error page is shown, in bytes.
@@ -32,10 +33,7 @@ func (p *page) fail(err error) {
 	var e *fetch.Error
 	if errors.As(err, &e) {
 		f.Message, f.Hint = e.Message(), fetch.Printable(e.Hint)
-		f.Title = e.Code.Error()
-		if e.Retry {
-			f.Retry = p.s.link("/view", p.address)
-		}
+		f.Title = capitalized(e.Code.Error())
 		f.Body = readable(e.Body[:min(len(e.Body), maxErrorText)])
 	}
 	form, isForm := requiredForm(err)
@@ -55,7 +53,14 @@ func (p *page) fail(err error) {
 		f.Hint = ""
 	case code == fetch.ErrAuth && !p.address.foreign && p.address.url.Host() != "":
 		f.Login, f.Fields = p.address.url.Host(), p.s.box(p.address, "", "").Fields
+		if !p.s.logins.has(p.address.url) {
+			f.Title = fetch.Printable(f.Login) + " requires a login"
+		}
 	}
+	if !f.Own && f.Login == "" && !p.posted {
+		f.Retry, f.Up = p.s.link("/view", p.address), p.s.up(p.here)
+	}
+	p.class = f.Class
 	status := fetchhttp.Status(err)
 	if f.Search != nil || f.Form.Fields != nil || status == http.StatusNotModified {
 		status = http.StatusOK
@@ -63,6 +68,9 @@ func (p *page) fail(err error) {
 	p.begin(status, f.Title)
 	p.put("failure", f)
 }
+
+// capitalized returns a text in ASCII with a capital first letter.
+func capitalized(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
 
 // writeTrouble writes the error that truncated the page.
 func (p *page) writeTrouble(err error) {

@@ -21,6 +21,7 @@ type address struct {
 	foreign    bool
 	view       string    // one of several representations
 	at         time.Time // capture time; zero for the latest
+	live       bool      // retrieved from the network although the archive has it
 	cacheID    string    // ID of the cached body or form submission
 	cachedOnly bool      // the cached body cannot be retrieved again
 }
@@ -30,7 +31,7 @@ const maxURL = 128 << 10
 
 // to returns the address of a link to u on the page a.
 func (a address) to(u uri.URI) address {
-	return address{url: u.WithoutPassword(), from: a.url.WithoutPassword(), at: a.at,
+	return address{url: u.WithoutPassword(), from: a.url.WithoutPassword(), at: a.at, live: a.live,
 		foreign: a.foreign || u.Origin() != a.url.Origin()}
 }
 
@@ -54,7 +55,10 @@ func (s *Server) query(a address) url.Values {
 		q.Set("v", a.view)
 	}
 	if !a.at.IsZero() {
-		q.Set("t", a.at.UTC().Format(time.RFC3339))
+		q.Set("t", a.at.UTC().Format(time.RFC3339Nano))
+	}
+	if a.live {
+		q.Set("l", "1")
 	}
 	if a.cacheID != "" {
 		q.Set("k", a.cacheID)
@@ -80,7 +84,7 @@ var errSignature = errors.New("the link is not signed")
 
 // parse parses an address from a query. It does not check the signature.
 func parse(q url.Values) (address, error) {
-	a := address{foreign: q.Get("x") != "", view: q.Get("v"), cacheID: q.Get("k"), cachedOnly: q.Get("o") != ""}
+	a := address{foreign: q.Get("x") != "", view: q.Get("v"), cacheID: q.Get("k"), cachedOnly: q.Get("o") != "", live: q.Get("l") != ""}
 	var err error
 	if a.url, err = uri.Parse(q.Get("u")); err != nil {
 		return a, &fetch.Error{Code: fetch.ErrURL, Err: err}

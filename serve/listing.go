@@ -12,11 +12,16 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch/uri"
 )
 
 const (
 	// maxPeek is the number of entries read before the layout is chosen, and the number sent first.
 	maxPeek = 64
+	// maxDefaultSorted is the number of entries up to which directories are sorted by default.
+	maxDefaultSorted = 1000
+	// maxDownloads limits the rows with a download link, so that long listings stay fast.
+	maxDownloads = 1000
 	// maxHeld limits how many entries are held in memory for sorting and threads.
 	maxHeld = 50_000
 )
@@ -67,8 +72,10 @@ type row struct {
 	Link       string // "" if there is none
 	Download   string
 	More       string // link to the Gopher+ attributes
+	Sizes      bool   // the table has sizes
 	Size       string
 	Exact      string
+	Dates      bool // the table has dates
 	Date       string
 	Stamp      string
 	Cells      []cell
@@ -104,6 +111,8 @@ const (
 type listing struct {
 	p       *page
 	columns []column
+	sizes   bool // entries have sizes
+	dates   bool // entries have times
 	layout  string
 	choices []string // applicable layouts
 	sort    string
@@ -112,31 +121,44 @@ type listing struct {
 	shown   int
 	total   int
 	boxes   int
+	reading *reading
 }
 
 // listing writes a directory, menu, newsgroup or search result.
-func (p *page) listing(resp *fetch.Response, title string) {
+func (p *page) listing(resp *fetch.Response) {
 	q := p.r.URL.Query()
 	l := &listing{p: p, sort: q.Get("sort"), down: q.Get("order") == "desc", filter: strings.ToLower(q.Get("q"))}
 	next, stop := iter.Pull2(resp.Entries)
 	defer stop()
 	var first []fetch.Entry
-	for len(first) < maxPeek {
-		e, err, ok := next()
-		if err != nil {
-			if len(first) == 0 {
-				p.fail(err)
+	complete := false // first has all entries
+	read := func(n int) {
+		for len(first) < n && !complete {
+			e, err, ok := next()
+			if err != nil {
+				p.failed = err
+			}
+			if !ok || err != nil {
+				complete = true
 				return
 			}
-			p.failed = err
+			first = append(first, e)
 		}
-		if !ok || err != nil {
-			break
-		}
-		first = append(first, e)
 	}
+	read(maxPeek)
+	if len(first) == 0 && p.failed != nil {
+		p.fail(p.failed)
+		p.failed = nil
+		return
+	}
+	l.reading = &reading{listing: p.here, index: map[uri.URI]int{}}
 	l.choose(first, q.Get("layout"))
-	p.begin(http.StatusOK, title)
+	if l.layout == asTable && l.sort == "" && p.s.Client.Traits(p.here.url).Tree {
+		if read(maxDefaultSorted); complete {
+			slices.SortStableFunc(first, compareNames)
+		}
+	}
+	p.begin(http.StatusOK, p.title)
 	p.views(resp)
 	p.put("tools", l.tools())
 	rest := func(yield func(fetch.Entry) bool) {
@@ -163,6 +185,7 @@ func (p *page) listing(resp *fetch.Response, title string) {
 	default:
 		l.table(rest)
 	}
+	p.s.readings.add(l.reading)
 	p.put("count", struct {
 		Shown, Total int
 		Filter       bool
@@ -172,9 +195,10 @@ func (p *page) listing(resp *fetch.Response, title string) {
 // choose selects the layout and the columns by the facts of the first entries.
 func (l *listing) choose(first []fetch.Entry, wanted string) {
 	has := make(map[string]bool)
-	table, articles := false, false
+	articles := false
 	for _, e := range first {
-		table = table || e.Size >= 0 && e.Kind != fetch.EntryText || !e.ModTime.IsZero()
+		l.sizes = l.sizes || e.Size >= 0 && e.Kind != fetch.EntryText
+		l.dates = l.dates || !e.ModTime.IsZero()
 		facts := e.Facts()
 		for _, c := range columns {
 			if textOf(facts, c.Key) != "" {
@@ -192,7 +216,7 @@ func (l *listing) choose(first []fetch.Entry, wanted string) {
 	switch {
 	case articles:
 		l.choices = []string{asThreads, asTable}
-	case table || len(l.columns) > 0:
+	case l.sizes || l.dates || len(l.columns) > 0:
 	default:
 		l.choices = []string{asMenu, asTable}
 	}
@@ -237,7 +261,7 @@ type tools struct {
 
 func (l *listing) tools() tools {
 	t := tools{Filter: l.p.r.URL.Query().Get("q")}
-	for _, name := range []string{"u", "f", "x", "v", "t", "s", "sort", "order", "layout"} {
+	for _, name := range []string{"u", "f", "x", "v", "t", "l", "s", "sort", "order", "layout"} {
 		if v := l.p.r.URL.Query().Get(name); v != "" {
 			t.Fields = append(t.Fields, field{name, v})
 		}
@@ -284,8 +308,14 @@ type heading struct {
 }
 
 func (l *listing) headings() []heading {
-	all := []heading{{Title: "Kind"}, {Title: "Name"}, {Title: "Size", Number: true}, {Title: "Date"}}
-	keys := []string{"kind", "name", "size", "date"}
+	all := []heading{{Title: "Kind"}, {Title: "Name"}}
+	keys := []string{"kind", "name"}
+	if l.sizes {
+		all, keys = append(all, heading{Title: "Size", Number: true}), append(keys, "size")
+	}
+	if l.dates {
+		all, keys = append(all, heading{Title: "Date"}), append(keys, "date")
+	}
 	for _, c := range l.columns {
 		all = append(all, heading{Title: c.Title, Number: c.Number})
 		keys = append(keys, c.Key)
@@ -351,10 +381,13 @@ var kinds = map[fetch.EntryKind][2]string{
 	fetch.EntryText: {"", ""}, fetch.EntryError: {"error", "error"}, fetch.EntryObject: {"file", "file"},
 }
 
+// wordIcons has the icons for words of protocols that tell more than the kind of the entry.
+var wordIcons = map[string]string{"image": "image", "sound": "audio", "movie": "video", "article": "message", "group": "folder"}
+
 // row returns the row of an entry.
 func (l *listing) row(e fetch.Entry) row {
 	facts := e.Facts()
-	out := row{Icon: kinds[e.Kind][0], Kind: kinds[e.Kind][1], Name: fetch.Printable(strings.ReplaceAll(e.Name, "\t", "        ")),
+	out := row{Sizes: l.sizes, Dates: l.dates, Icon: kinds[e.Kind][0], Kind: kinds[e.Kind][1], Name: fetch.Printable(strings.ReplaceAll(e.Name, "\t", "        ")),
 		Text: e.Kind == fetch.EntryText, Wrong: e.Kind == fetch.EntryError}
 	if out.Name == "" && !out.Text {
 		out.Name = "(no name)"
@@ -370,6 +403,7 @@ func (l *listing) row(e fetch.Entry) row {
 	}
 	if facts.Word != "" {
 		out.Kind = facts.Word
+		out.Icon = cmp.Or(wordIcons[facts.Word], out.Icon)
 	}
 	if typ := textOf(facts, "type"); len(typ) == 1 && !out.Text && l.layout == asMenu {
 		out.Kind = typ + " " + out.Kind // the item type of the protocol
@@ -393,13 +427,26 @@ func (l *listing) row(e fetch.Entry) row {
 		return out
 	}
 	out.Link = l.p.s.link("/view", a)
-	if e.Kind == fetch.EntryObject && l.layout == asTable {
+	l.reading.add(a.url)
+	if e.Kind == fetch.EntryObject && l.layout == asTable && l.shown < maxDownloads {
 		out.Download = l.p.s.link("/download", a)
 	}
 	if extras, _ := facts.Value("extras").([]string); len(extras) > 0 && (extras[0] == "+" || extras[0] == "?") {
 		out.More = l.p.s.attributes(a)
 	}
 	return out
+}
+
+// compareNames orders the entries of a directory: directories first, then by name without regard to
+// case.
+func compareNames(a, b fetch.Entry) int {
+	if x, y := a.Kind == fetch.EntryListing, b.Kind == fetch.EntryListing; x != y {
+		if x {
+			return -1
+		}
+		return 1
+	}
+	return cmp.Or(strings.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name)), strings.Compare(a.Name, b.Name))
 }
 
 // sorted yields entries in the requested order, with text and errors last. Entries beyond maxHeld

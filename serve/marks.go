@@ -3,6 +3,7 @@ package serve
 import (
 	"bufio"
 	"bytes"
+	_ "embed" // for places
 	"errors"
 	"fmt"
 	"io"
@@ -35,14 +36,19 @@ type mark struct {
 	title string
 }
 
-// read returns the contents of the file.
+// places has the bookmarks of a user without a file: public servers to try, one for each kind.
+//
+//go:embed places.txt
+var places []byte
+
+// read returns the contents of the file, or places if there is none.
 func (b *bookmarks) read() ([]byte, error) {
 	if b.file == "" {
-		return nil, nil
+		return places, nil
 	}
 	f, err := os.Open(b.file)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+		return places, nil
 	}
 	if err != nil {
 		return nil, err
@@ -53,6 +59,12 @@ func (b *bookmarks) read() ([]byte, error) {
 		err = fmt.Errorf("%s has more than %d bytes", b.file, maxBookmarksFile)
 	}
 	return text, err
+}
+
+// isNew reports whether there is no file yet.
+func (b *bookmarks) isNew() bool {
+	_, err := os.Stat(b.file)
+	return b.file == "" || errors.Is(err, fs.ErrNotExist)
 }
 
 func parseMark(line string) (mark, bool) {
@@ -182,7 +194,7 @@ func (s *Server) changeMarks(w http.ResponseWriter, r *http.Request, f func(addr
 		p.end(nil)
 		return
 	}
-	http.Redirect(w, r, "/", http.StatusSeeOther)
+	http.Redirect(w, r, s.link("/view", a), http.StatusSeeOther)
 }
 
 // A visit is a page in the history.

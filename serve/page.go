@@ -22,10 +22,15 @@ type page struct {
 	conversation *conversation
 
 	address address // the requested URL; zero for the server's own pages
+	title   string  // of the resource
 	here    address // the URL after redirects, the base of links
-	posted  bool    // the content is the response to a form and cannot be retrieved again
-	begun   bool
-	failed  error // error after the page was begun
+	typed   string  // text in the address bar that is not a URL
+
+	sections []section // table of contents
+	posted   bool      // the content is the response to a form and cannot be retrieved again
+	begun    bool
+	failed   error  // error after the page was begun
+	class    string // class of the error that the page shows
 }
 
 func (s *Server) newPage(w http.ResponseWriter, r *http.Request, a address) *page {
@@ -46,6 +51,10 @@ type head struct {
 	Only       bool
 	Own        bool    // a page of the server itself
 	Fields     []field // the signed address, for forms
+	Crumbs     []fact  // directories above
+	Listing    string  // link to the listing that led to the page
+	Previous   string  // link to the entry before it
+	Next       string  // link to the entry after it
 }
 
 // begin writes the response header and the page header. Later calls do nothing.
@@ -54,20 +63,30 @@ func (p *page) begin(status int, title string) {
 		return
 	}
 	p.begun = true
-	h := head{Title: fetch.Printable(title), Own: p.address.url.IsZero(), Archive: p.s.Archive != nil, Only: p.s.ArchiveOnly}
+	h := head{Title: fetch.Printable(title), URL: fetch.Printable(p.typed), Own: p.address.url.IsZero(), Archive: p.s.Archive != nil, Only: p.s.ArchiveOnly}
 	if !h.Own {
 		a := p.address
 		h.URL = fetch.Printable(a.url.Redacted())
-		h.Up = p.s.up(p.here)
+		h.Up, h.Crumbs = p.s.up(p.here), p.s.crumbs(p.here)
 		h.Reload = p.s.link("/view", a)
 		h.Fields = p.s.box(a, "", "").Fields
-		h.CanMark, h.Marked = p.s.Bookmarks != "", p.s.marks.has(a.url)
+		h.Marked = p.s.marks.has(a.url)
+		h.CanMark = p.s.Bookmarks != "" && (h.Marked || status < http.StatusBadRequest)
 		session := p.s.isSession(a.url.Scheme())
-		if !session {
+		if !session && status < http.StatusBadRequest {
 			h.Download = p.s.link("/download", a)
 		}
 		if p.s.Archive != nil && !session {
 			h.Captures = p.s.link("/captures", a)
+		}
+		if listing, previous, next, ok := p.s.readings.around(a); ok {
+			h.Listing = p.s.link("/view", listing)
+			if !previous.url.IsZero() {
+				h.Previous = p.s.link("/view", previous)
+			}
+			if !next.url.IsZero() {
+				h.Next = p.s.link("/view", next)
+			}
 		}
 		if !a.at.IsZero() {
 			h.At = a.at.UTC().Format("2006-01-02 15:04:05")
@@ -76,6 +95,7 @@ func (p *page) begin(status int, title string) {
 	p.w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	p.w.WriteHeader(status)
 	p.put("head", h)
+	p.putBand()
 }
 
 // put executes a template.
@@ -100,19 +120,23 @@ type fact struct {
 
 // A foot is the data of the page footer.
 type foot struct {
-	About  []fact
-	Fields []fact
-	Talk   []conversationLine
-	More   int
+	Sections []section
+	About    []fact
+	Fields   []fact
+	Talk     []conversationLine
+	More     int
 }
 
 // end writes the page footer: the metadata and the conversation.
 func (p *page) end(resp *fetch.Response) {
-	f := foot{}
+	f := foot{Sections: p.sections}
 	if resp != nil {
 		f.About, f.Fields = p.facts(resp), fields(resp.Header)
 	}
 	p.conversation.mu.Lock()
+	if p.class != "" {
+		f.About = append(f.About, fact{Name: "error class", Value: p.class})
+	}
 	f.Talk, f.More = slices.Clone(p.conversation.lines), p.conversation.more
 	captured := p.conversation.captured
 	p.conversation.mu.Unlock()
@@ -183,12 +207,49 @@ func (s *Server) up(a address) string {
 	if at < 0 {
 		return ""
 	}
-	parts := uri.Parts{Scheme: u.Scheme(), Login: u.Userinfo(), Host: u.Host(), Port: u.Port(0), Path: path[:at+1]}
-	above, err := parts.URI()
+	return s.directory(a, path[:at+1])
+}
+
+// directory returns the link to the directory with a path on the server of a, or "".
+func (s *Server) directory(a address, path string) string {
+	u := a.url
+	parts := uri.Parts{Scheme: u.Scheme(), Login: u.Userinfo(), Host: u.Host(), Port: u.Port(0), Path: path}
+	dir, err := parts.URI()
 	if err != nil {
 		return ""
 	}
-	return s.link("/view", a.to(above))
+	return s.link("/view", a.to(dir))
+}
+
+// maxCrumbs limits the directories above a page that it links to.
+const maxCrumbs = 20
+
+// crumbs returns the directories above a, by the URL path. There are none for a scheme without
+// directories, and above the root.
+func (s *Server) crumbs(a address) []fact {
+	if !s.Client.Traits(a.url).Tree {
+		return nil
+	}
+	var list []fact
+	path := strings.TrimRight(a.url.Path(), "/")
+	for i := range path {
+		if path[i] != '/' {
+			continue
+		}
+		name := a.url.Host()
+		if i > 0 {
+			name = uri.UnescapeRaw(path[strings.LastIndexByte(path[:i], '/')+1 : i])
+		}
+		link := s.directory(a, path[:i+1])
+		if link == "" || len(list) == maxCrumbs {
+			return list
+		}
+		if name == "" {
+			name = "/"
+		}
+		list = append(list, fact{Name: fetch.Printable(name), Link: link})
+	}
+	return list
 }
 
 const (

@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"context"
 	"fmt"
+	"html"
 	"io"
 	"iter"
 	"mime/multipart"
@@ -12,6 +13,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"os"
+	"path/filepath"
 	"regexp"
 	"runtime"
 	"strings"
@@ -145,7 +147,7 @@ func TestFormsOfGopherPlus(t *testing.T) {
 func TestNewsAreThreads(t *testing.T) {
 	t.Parallel()
 	article := func(id, subject, references, body string) nntpd.Article {
-		return nntpd.Article{ID: id, Text: "From: Alice <alice@example.org>\nNewsgroups: x.y\nSubject: " + subject +
+		return nntpd.Article{ID: id, Text: "From: =?utf-8?q?=C3=85lice?= <alice@example.org>\nNewsgroups: x.y\nSubject: " + subject +
 			"\nDate: Tue, 20 Dec 1994 12:00:00 +0000\nMessage-ID: " + id + "\n" + references + "\n" + body + "\n"}
 	}
 	n := nntpd.Start(t, nntpd.Options{Groups: []nntpd.Group{{Name: "x.y", Articles: []nntpd.Article{
@@ -156,12 +158,59 @@ func TestNewsAreThreads(t *testing.T) {
 	}}}})
 	u := start(t)
 	p := u.open("news://" + n.Addr + "/x.y")
-	p.want(t, http.StatusOK, `<li class="entry d0"><span class="hidden">Level 1: </span>`, `<li class="entry d1">`, "1 reply<", "Pärs")
+	p.want(t, http.StatusOK, `<li class="entry d0"><span class="hidden">Level 1: </span>`, `<li class="entry d1">`, "1 reply<", "Pärs", `<span class="author">Ålice</span>`)
 	u.get(p.url+"&layout=table").want(t, http.StatusOK, ">Author</a>", ">No.</a>")
 	m := u.get(p.find(t, "/view?", "2@x"))
-	m.want(t, http.StatusOK, "<dt>From</dt><dd>Alice", "&lt;b&gt;", "&gt; quoted")
+	m.want(t, http.StatusOK, "<h1>Re: one</h1>", "<dt>From</dt><dd>Ålice", "&lt;b&gt;", `<span class="quoted">&gt; quoted`)
+	u.get(m.find(t, "/view?", "u=news://"+n.Addr+"/x.y", "f=")).want(t, http.StatusOK, "1 reply<")
 	m.find(t, "/view?", "u=http://www.example/")
 	u.get(m.find(t, "/view?", "1@x")).want(t, http.StatusOK, "first")
+}
+
+func TestEntriesAreReadInOrder(t *testing.T) {
+	t.Parallel()
+	f := ftpd.Start(t, ftpd.Options{Tree: fstest.MapFS{"B.txt": {Data: []byte("second")}, "a.txt": {Data: []byte("first")}, "c.txt": {Data: []byte("third")}}})
+	u := start(t)
+	list := u.open("ftp://" + f.Addr + "/")
+	p := u.get(list.find(t, "/view?", "/a.txt"))
+	p.without(t, ">Previous</a>")
+	for _, want := range []string{"second", "third"} {
+		next := regexp.MustCompile(`<a href="([^"]*)" data-key="n">`).FindStringSubmatch(p.text)
+		if next == nil {
+			t.Fatalf("no next page in %s", p.text)
+		}
+		p = u.get(html.UnescapeString(next[1]))
+		p.want(t, http.StatusOK, want, ">Previous</a>", ">Listing</a>")
+	}
+	p.without(t, ">Next</a>")
+	u.open("ftp://"+f.Addr+"/a.txt").without(t, ">Next</a>", ">Listing</a>") // typed
+}
+
+func TestDirectoriesAreSorted(t *testing.T) {
+	t.Parallel()
+	tree := t.TempDir()
+	for _, name := range []string{"b.txt", "A.txt", "z/x", ".dot"} {
+		os.MkdirAll(filepath.Dir(filepath.Join(tree, name)), 0o700)
+		if err := os.WriteFile(filepath.Join(tree, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	u := start(t)
+	p := u.open("file://" + tree + "/")
+	if got := p.names(); got != "z .dot A.txt b.txt" {
+		t.Errorf("the directory is %q", got)
+	}
+	p.want(t, http.StatusOK, `<nav class="crumbs" aria-label="Path"><a href="/view?`, `title="directory"`)
+	p.find(t, "/view?", "u=file://"+filepath.Dir(tree)+"/")
+	u.replace(drivers(t))
+	u.open("x-many:3").without(t, ">Date</a>")
+}
+
+func TestNewUsersHavePlaces(t *testing.T) {
+	t.Parallel()
+	u := start(t)
+	u.get("/").want(t, http.StatusOK, ">Gopher: Floodgap Systems</a>", "<summary>All schemes</summary>")
+	u.get("/keys").want(t, http.StatusOK, "<kbd>?</kbd>", "show this page")
 }
 
 func TestLoginsOfURLsAreKeptOutOfPages(t *testing.T) {
@@ -188,7 +237,8 @@ func TestLoginForm(t *testing.T) {
 	t.Cleanup(s.Close)
 	u := start(t)
 	p := u.open(s.URL + "/a")
-	p.want(t, http.StatusForbidden, "Error class: <code>auth</code>", `action="/login"`)
+	p.want(t, http.StatusForbidden, "<title>127.0.0.1 requires a login</title>", "<dt>error class</dt><dd>auth</dd>", `action="/login"`)
+	p.without(t, "Try again", ">Download</a>", "Add bookmark")
 	form := url.Values{"user": {"alice"}, "password": {"hunter2"}}
 	here, _ := url.Parse(p.url)
 	for name, values := range here.Query() {
@@ -246,7 +296,8 @@ func TestDocumentsByTheirTypes(t *testing.T) {
 	}
 	u.get(u.open(s.URL+"/coded").find(t, "/content?")).want(t, http.StatusOK, "<p>coded ", "/view?")
 	p := u.open(s.URL + "/absent")
-	p.want(t, http.StatusNotFound, "Error class: <code>not_found</code>", "Server response", "404 page not found")
+	p.want(t, http.StatusNotFound, "<dt>error class</dt><dd>not_found</dd>", "Server response", "404 page not found", ">Try again</a>", ">Go up</a>", ">Edit the address</a>")
+	p.without(t, ">Download</a>", "Add bookmark")
 }
 
 func TestLinksStayInside(t *testing.T) {
@@ -297,8 +348,9 @@ func TestBookmarksAndHistory(t *testing.T) {
 		form[name] = values
 	}
 	for range 2 {
-		u.post("/bookmark", form).want(t, http.StatusOK, "Hello\\n&lt;b&gt;")
+		u.post("/bookmark", form).want(t, http.StatusOK, "Remove bookmark") // stays on the page
 	}
+	u.get("/").want(t, http.StatusOK, "Hello\\n&lt;b&gt;")
 	const with = "# mine\n\ngopher://gopher.example/1/ A hole\nnonsense here\ndata:,hello Hello\\n<b>\n"
 	if text, _ := os.ReadFile(file); string(text) != with {
 		t.Errorf("the file is %q", text)
@@ -324,7 +376,7 @@ func TestTypedURLs(t *testing.T) {
 		u.open(typed).want(t, http.StatusOK, want)
 	}
 	u.open("").want(t, http.StatusBadRequest, "the URL is empty")
-	u.open("http://[").want(t, http.StatusBadRequest, "malformed")
+	u.open("http://[").want(t, http.StatusBadRequest, "malformed", `name="url" value="http://["`)
 	u.open("nothing:x").want(t, http.StatusBadGateway, "no driver")
 }
 
@@ -357,7 +409,7 @@ func TestSlowServersAreWaitedFor(t *testing.T) {
 	}
 	close(release)
 	rest, err := io.ReadAll(resp.Body)
-	if err != nil || !strings.Contains(string(rest), "Error class: <code>not_found</code>") {
+	if err != nil || !strings.Contains(string(rest), "<dd>not_found</dd>") {
 		t.Errorf("then comes %s, %v", rest, err)
 	}
 }

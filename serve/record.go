@@ -15,8 +15,14 @@ import (
 
 type (
 	conversationKey struct{}
-	captureTimeKey  struct{}
+	captureKey      struct{}
 )
+
+// A capture is what a page wants of the archive: the capture nearest to a time, or none.
+type capture struct {
+	at   time.Time // zero for the latest
+	live bool
+}
 
 const (
 	maxLines = 200 // of a conversation on a page
@@ -91,7 +97,11 @@ func record(ctx context.Context, _ *fetch.Request) *fetch.Recording {
 func Archived(a *replay.Archive, only bool) driver.Middleware {
 	return func(next driver.Driver) driver.Driver {
 		return driver.DriverFunc(func(ctx context.Context, req *fetch.Request) (*driver.Response, error) {
-			at, _ := ctx.Value(captureTimeKey{}).(time.Time)
+			want, _ := ctx.Value(captureKey{}).(capture)
+			if want.live && !only {
+				return next.Open(ctx, req)
+			}
+			at := want.at
 			if when, ok := a.Find(req, at); ok {
 				if t, ok := ctx.Value(conversationKey{}).(*conversation); ok {
 					t.mu.Lock()

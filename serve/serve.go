@@ -54,22 +54,23 @@ type Options struct {
 	Archive *replay.Archive
 	// ArchiveOnly reports that the clients replay the archive and send no requests.
 	ArchiveOnly bool
-	// Bookmarks is the name of the bookmarks file, which need not exist. If it is empty, bookmarks
-	// are disabled.
+	// Bookmarks is the name of the bookmarks file. A missing file stands for one with some public
+	// servers to try. If the name is empty, these bookmarks cannot be changed.
 	Bookmarks string
 }
 
 // A Server is an http.Handler that shows URLs.
 type Server struct {
 	Options
-	key     []byte // signs links
-	active  chan struct{}
-	rate    *rate.Limiter
-	bodies  bodyCache
-	history history
-	marks   bookmarks
-	logins  logins
-	mux     *http.ServeMux
+	key      []byte // signs links
+	active   chan struct{}
+	rate     *rate.Limiter
+	bodies   bodyCache
+	history  history
+	marks    bookmarks
+	logins   logins
+	readings readings
+	mux      *http.ServeMux
 
 	oneTimeTokens tickets[struct{}]  // one-time tokens of AddressOnce
 	tickets       tickets[address]   // sessions about to start
@@ -103,6 +104,7 @@ func New(opts Options) *Server {
 		"GET /captures":    s.captures,
 		"GET /archive":     s.archive,
 		"GET /history":     s.showHistory,
+		"GET /keys":        s.showKeys,
 		"POST /go":         s.open,
 		"POST /form":       s.submitForm,
 		"GET /sent":        s.send,
@@ -201,7 +203,7 @@ func (s *Server) do(ctx context.Context, a address, req *fetch.Request) (*fetch.
 	if !a.foreign {
 		req.URL = s.logins.with(a.url)
 	}
-	return c.Do(context.WithValue(ctx, captureTimeKey{}, a.at), req)
+	return c.Do(context.WithValue(ctx, captureKey{}, capture{a.at, a.live}), req)
 }
 
 // logins holds the credentials that the user entered, until the program ends.
@@ -224,6 +226,14 @@ func (l *logins) take(u uri.URI) uri.URI {
 	}
 	l.all[u.Origin()] = u
 	return u.WithoutPassword()
+}
+
+// has reports whether a login was entered for the origin of u.
+func (l *logins) has(u uri.URI) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	_, ok := l.all[u.Origin()]
+	return ok
 }
 
 // with returns u with the stored login for its origin. A login of another user than that of u is

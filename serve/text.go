@@ -14,6 +14,7 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/message"
+	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/fetch/uri/find"
 )
 
@@ -25,15 +26,20 @@ const (
 // A piece is a part of a line, with an optional link.
 type piece struct{ Text, Link string }
 
-// text writes a text. URLs become links.
-func (p *page) text(r io.Reader, contentType string) error {
+// decodeText returns a text in UTF-8, if its Content-Type has a known charset.
+func decodeText(r io.Reader, contentType string) io.Reader {
 	if _, params, err := mime.ParseMediaType(contentType); err == nil && params["charset"] != "" {
 		if decoded, err := charset.NewReaderLabel(params["charset"], r); err == nil {
-			r = decoded
+			return decoded
 		}
 	}
+	return r
+}
+
+// text writes a text. URLs become links. If quotes is set, lines that begin with ">" are set off.
+func (p *page) text(r io.Reader, contentType string, quotes bool) error {
 	p.put("texthead", nil)
-	limited := &io.LimitedReader{R: r, N: maxText}
+	limited := &io.LimitedReader{R: decodeText(r, contentType), N: maxText}
 	in := bufio.NewReaderSize(limited, maxTextLine)
 	lines := 0
 	var err error
@@ -44,7 +50,12 @@ func (p *page) text(r io.Reader, contentType string) error {
 			err = nil
 		}
 		if len(line) > 0 {
-			p.put("line", p.pieces(readable(line)))
+			text := readable(line)
+			name := "line"
+			if quotes && strings.HasPrefix(text, ">") {
+				name = "quotedline"
+			}
+			p.put(name, p.pieces(text))
 		}
 		if lines++; lines == maxPeek {
 			p.flush()
@@ -52,12 +63,17 @@ func (p *page) text(r io.Reader, contentType string) error {
 	}
 	p.put("textend", nil)
 	if limited.N <= 0 {
-		p.put("cut", struct{ Size, Link string }{sizeText(maxText), p.s.link("/download", p.address)})
+		p.putCut()
 	}
 	if err == io.EOF {
 		return nil
 	}
 	return err
+}
+
+// putCut writes that the text has more than maxText bytes.
+func (p *page) putCut() {
+	p.put("cut", struct{ Size, Link string }{sizeText(maxText), p.s.link("/download", p.address)})
 }
 
 // readable returns a printable line. A line that is not valid UTF-8 is decoded as Windows-1252.
@@ -115,6 +131,10 @@ func (p *page) message(r io.Reader) error {
 	var list []fact
 	for _, name := range shownHeader {
 		for _, v := range header.Values(name) {
+			if name == "Newsgroups" {
+				list = append(list, p.groups(v)...)
+				continue
+			}
 			list = append(list, fact{Name: name, Value: fetch.Printable(message.Decode(v))})
 		}
 	}
@@ -124,7 +144,31 @@ func (p *page) message(r io.Reader) error {
 		}
 	}
 	p.put("message", list)
-	return p.text(message.Text(io.MultiReader(bytes.NewReader(head), r)), "")
+	return p.text(message.Text(io.MultiReader(bytes.NewReader(head), r)), "", true)
+}
+
+// maxGroups limits the newsgroups of an article that are shown.
+const maxGroups = 50
+
+// groups returns the newsgroups of an article, with links if the page is from a news server.
+func (p *page) groups(list string) []fact {
+	var facts []fact
+	for name := range strings.SplitSeq(list, ",") {
+		name = strings.TrimSpace(name)
+		if name == "" || len(facts) == maxGroups {
+			continue
+		}
+		f := fact{Name: "Newsgroup", Value: fetch.Printable(name)}
+		u, err := p.here.url.Article("a@b") // a news URL of the same server
+		if n, bad := uri.ParseNews(u); err == nil && bad == nil {
+			n.MessageID, n.Group = "", name
+			if group, err := n.URI(); err == nil {
+				f.Link = p.s.link("/view", p.here.to(group))
+			}
+		}
+		facts = append(facts, f)
+	}
+	return facts
 }
 
 // maxReferences limits the references of an article that are shown.

@@ -2,6 +2,7 @@ package serve
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -34,6 +35,9 @@ func (s *Server) home(w http.ResponseWriter, r *http.Request) {
 		data.Start = []place{{s.Start.Redacted(), s.Start.Redacted(), s.link("/view", address{url: s.Start})}}
 	}
 	marks, err := s.marks.all()
+	if s.ArchiveOnly && s.marks.isNew() {
+		marks = nil // the archive does not have them
+	}
 	for _, m := range marks {
 		data.Marks = append(data.Marks, place{fetch.Printable(m.title), fetch.Printable(m.url.Redacted()), s.link("/view", address{url: m.url})})
 	}
@@ -59,6 +63,7 @@ func (s *Server) open(w http.ResponseWriter, r *http.Request) {
 	u, err := parseTyped(r.PostFormValue("url"))
 	if err != nil {
 		p := s.newPage(w, r, address{})
+		p.typed = r.PostFormValue("url")
 		p.fail(&fetch.Error{Code: fetch.ErrURL, Err: err})
 		p.end(nil)
 		return
@@ -125,49 +130,31 @@ func (p *page) refuseUnsigned(a address, err error) {
 
 // show writes the page for a response, or for an error.
 func (p *page) show(resp *fetch.Response, err error) {
+	if p.begun {
+		p.putBand()
+	}
 	if err != nil {
 		p.fail(err)
 		p.end(nil)
 		return
 	}
 	defer resp.Body.Close()
-	title := titleOf(resp.URL, p.s.Client.Traits(resp.URL))
-	p.s.history.add(visit{Title: fetch.Printable(title), URL: fetch.Printable(p.address.url.WithoutPassword().Redacted()),
-		Link: p.s.link("/view", p.address)})
+	p.title = titleOf(resp.URL, p.s.Client.Traits(resp.URL))
 	switch {
 	case resp.Kind == fetch.KindListing && resp.Entries != nil:
-		p.listing(resp, title)
+		p.listing(resp)
 	case resp.Kind == fetch.KindNone:
-		p.begin(http.StatusOK, title)
+		p.begin(http.StatusOK, p.title)
 		p.put("nothing", nil)
 	default:
-		p.object(resp, title)
+		p.object(resp)
 	}
+	p.s.history.add(visit{Title: fetch.Printable(p.title), URL: fetch.Printable(p.address.url.WithoutPassword().Redacted()),
+		Link: p.s.link("/view", p.address)})
 	if p.failed != nil {
 		p.writeTrouble(p.failed)
 	}
 	p.end(resp)
-}
-
-// titleOf derives a page title from a URL whose scheme has these traits.
-func titleOf(u uri.URI, t fetch.Traits) string {
-	name := u.LastSegment()
-	if dir := strings.TrimRight(u.Path(), "/"); name == "" && dir != "" {
-		if name = dir[strings.LastIndexByte(dir, '/')+1:]; uri.UnescapeRaw(name) != "" {
-			name = uri.UnescapeRaw(name)
-		}
-	}
-	if t.Menus { // the last segment of the URL may be an item type
-		name = strings.TrimRight(u.TreePath(), "/")
-		name = name[strings.LastIndexByte(name, '/')+1:]
-	}
-	switch {
-	case name != "" && u.Host() != "":
-		return name + " – " + u.Host()
-	case u.Host() != "":
-		return u.Host()
-	}
-	return u.Redacted()
 }
 
 // mediaType returns the media type of a body. It sniffs the first bytes if the Content-Type is
@@ -194,31 +181,34 @@ var textTypes = map[string]bool{"application/json": true, "application/xml": tru
 	"application/x-sh": true, "application/javascript": true, "application/x-ldif": true, "application/sql": true}
 
 // object writes the page of a document.
-func (p *page) object(resp *fetch.Response, title string) {
+func (p *page) object(resp *fetch.Response) {
 	kind, body, err := document(resp)
 	if err != nil {
 		p.fail(err)
 		return
 	}
 	family, _, _ := strings.Cut(kind, "/")
-	p.begin(http.StatusOK, title)
+	p.title = cmp.Or(documentTitle(kind, resp.ContentType, body), p.title)
+	p.begin(http.StatusOK, p.title)
 	p.views(resp)
 	switch {
 	case kind == "message/rfc822" || kind == "message/news":
 		p.failed = p.message(body)
+	case kind == gemtextType:
+		p.failed = p.gemtext(body, resp.ContentType)
 	case kind == "text/html" || kind == "application/xhtml+xml":
 		p.put("frame", p.frameLink(resp, body))
 	case family == "image":
-		p.put("image", struct{ Link, Name string }{p.frameLink(resp, body), fetch.Printable(title)})
+		p.put("image", struct{ Link, Name string }{p.frameLink(resp, body), fetch.Printable(p.title)})
 	case family == "audio", family == "video":
 		resp.Body.Close() // the player sends its own range requests
 		p.put(family, p.s.link("/content", p.address))
 	case kind == "application/marc":
-		p.failed = p.marc(body, title, resp.Size)
+		p.failed = p.marc(body, p.title, resp.Size)
 	case family == "text", family == "message", textTypes[kind], strings.HasSuffix(kind, "+json"), strings.HasSuffix(kind, "+xml"):
-		p.failed = p.text(body, resp.ContentType)
+		p.failed = p.text(body, resp.ContentType, false)
 	default:
-		p.put("file", struct{ Name, Type, Size, Link string }{fetch.Printable(title), fetch.Printable(kind), sizeText(resp.Size),
+		p.put("file", struct{ Name, Type, Size, Link string }{fetch.Printable(p.title), fetch.Printable(kind), sizeText(resp.Size),
 			p.s.link("/download", p.address)})
 	}
 }

@@ -33,8 +33,8 @@ var requisites = map[string]bool{
 // styles, scripts, frames and sounds.
 func Requisite(rel string) bool { return requisites[rel] || sources[rel] != "" }
 
-// spansOf returns the references in the attributes of a tag.
-func spansOf(name string, attrs []html.Attribute) (list []span) {
+// spansOf appends the references in the attributes of a tag to list.
+func spansOf(list []span, name string, attrs []html.Attribute) []span {
 	for i, a := range attrs {
 		whole := span{attr: i, end: len(a.Val), ref: a.Val}
 		switch a.Key {

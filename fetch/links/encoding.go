@@ -82,11 +82,11 @@ func isASCII(text []byte) bool {
 }
 
 // readTag is readTag for the current tag of t, whose text is raw. It converts the attributes to
-// UTF-8, and returns the encoding that applies to the tag.
-func (p pageEncoding) readTag(t *html.Tokenizer, raw []byte) (name string, attrs []html.Attribute, own pageEncoding) {
+// UTF-8, appends them to buf, and returns the encoding that applies to the tag.
+func (p pageEncoding) readTag(t *html.Tokenizer, raw []byte, buf []html.Attribute) (name string, attrs []html.Attribute, own pageEncoding) {
 	text, converted := p.decode(raw)
 	if !converted {
-		name, attrs = readTag(t)
+		name, attrs = readTag(t, buf)
 		if !p.declared {
 			p = pageEncoding{}
 		}
@@ -94,7 +94,7 @@ func (p pageEncoding) readTag(t *html.Tokenizer, raw []byte) (name string, attrs
 	}
 	t = html.NewTokenizer(bytes.NewReader(text))
 	t.Next()
-	name, attrs = readTag(t)
+	name, attrs = readTag(t, buf)
 	return name, attrs, p
 }
 

@@ -1,12 +1,15 @@
 package links
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"iter"
 	"strings"
+	"unicode"
 
 	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
@@ -51,13 +54,17 @@ func readHTML(r io.Reader, contentType string, base uri.URI) iter.Seq2[fetch.Ent
 				p.end()
 				return
 			case html.TextToken:
-				p.text(p.tokens.Text())
+				if p.readsText() {
+					p.text(p.tokens.Text())
+				}
 			case html.StartTagToken, html.SelfClosingTagToken:
-				p.tag()
+				if raw := p.tokens.Raw(); !p.skip(raw) {
+					p.tag(raw)
+				}
 			case html.EndTagToken:
 				p.styles = false
 				p.titles = false
-				if name, _ := p.tokens.TagName(); string(name) == "a" {
+				if isAnchorEnd(p.tokens.Raw()) {
 					p.closeAnchor()
 				}
 			}
@@ -70,13 +77,16 @@ type page struct {
 	tokens   *html.Tokenizer
 	encoding pageEncoding
 	base     uri.URI
-	hasBase  bool // only the first base element counts
-	nofollow bool // a meta element asks robots not to follow links
-	styles   bool // the next text is a style sheet
-	titles   bool // the next text is the title
-	index    bool // the page is the index of a directory
-	anchor   *fetch.Entry
-	row      *row // the last link of an index
+	hasBase  bool             // only the first base element counts
+	nofollow bool             // a meta element asks robots not to follow links
+	styles   bool             // the next text is a style sheet
+	titles   bool             // the next text is the title
+	index    bool             // the page is the index of a directory
+	attrs    []html.Attribute // of the current tag; its memory is used again
+	spans    []span           // of the current tag; its memory is used again
+	open     bool             // an anchor is open
+	anchor   fetch.Entry      // the open anchor
+	row      *row             // the last link of an index
 	yield    func(fetch.Entry, error) bool
 	stopped  bool // yield returned false
 }
@@ -98,6 +108,9 @@ func (p *page) end() {
 	p.yield(fetch.Entry{}, err)
 }
 
+// readsText reports whether text calls for it.
+func (p *page) readsText() bool { return p.styles || p.titles || p.row != nil || p.open }
+
 // text adds text to the open anchor or row, or reads it as a style sheet or title.
 func (p *page) text(text []byte) {
 	text, _ = p.encoding.decode(text)
@@ -110,34 +123,59 @@ func (p *page) text(text []byte) {
 	if p.titles && strings.HasPrefix(strings.TrimSpace(string(text)), indexTitle) {
 		p.index = true
 	}
-	if p.row != nil && p.anchor == nil && len(p.row.text) < maxRow {
+	if p.row != nil && !p.open && len(p.row.text) < maxRow {
 		p.row.text += " " + string(text[:min(len(text), maxRow)])
 	}
-	if p.anchor == nil || len(p.anchor.Name) >= maxName {
+	if !p.open || len(p.anchor.Name) >= maxName {
 		return
 	}
-	words := strings.Join(strings.Fields(string(text)), " ")
+	words := string(bytes.TrimSpace(text))
+	if strings.Contains(words, "  ") || strings.ContainsFunc(words, isOtherSpace) {
+		words = strings.Join(strings.Fields(words), " ")
+	}
 	if words != "" && p.anchor.Name != "" {
 		words = " " + words
 	}
 	p.anchor.Name += words[:min(len(words), maxName)]
 }
 
+func isOtherSpace(r rune) bool { return r != ' ' && unicode.IsSpace(r) }
+
 func (p *page) closeAnchor() {
-	if p.anchor != nil {
+	if p.open {
 		p.anchor.Name = strings.ToValidUTF8(p.anchor.Name, "\uFFFD")
 		if p.index {
-			p.row = &row{entry: *p.anchor}
+			p.row = &row{entry: p.anchor}
 		} else {
-			p.emit(*p.anchor)
+			p.emit(p.anchor)
 		}
-		p.anchor = nil
+		p.open, p.anchor = false, fetch.Entry{}
 	}
 }
 
+// plainTags are frequent elements that have neither links nor an effect on the rest of the page
+// without attributes.
+var plainTags = map[string]bool{"li": true, "p": true, "ul": true, "ol": true, "div": true, "span": true, "td": true, "th": true, "tr": true,
+	"br": true, "b": true, "i": true, "em": true, "strong": true, "code": true, "pre": true, "h1": true, "h2": true, "h3": true, "dt": true, "dd": true}
+
+// skip reports whether a start tag needs no parsing. It handles such a tag.
+func (p *page) skip(raw []byte) bool {
+	if len(raw) < 3 || p.row != nil || !plainTags[string(raw[1:len(raw)-1])] {
+		return false
+	}
+	p.styles, p.titles = false, false
+	return true
+}
+
+// isAnchorEnd reports whether an end tag is that of an anchor.
+func isAnchorEnd(raw []byte) bool {
+	return len(raw) > 3 && raw[2]|0x20 == 'a' && strings.IndexByte(" \t\r\n\f/>", raw[3]) >= 0
+}
+
 // tag handles a start tag.
-func (p *page) tag() {
-	name, attrs, query := p.encoding.readTag(p.tokens, p.tokens.Raw())
+func (p *page) tag(raw []byte) {
+	name, attrs, query := p.encoding.readTag(p.tokens, raw, p.attrs[:0])
+	p.attrs = attrs
 	p.styles, p.titles = name == "style", name == "title"
 	if name == "base" {
 		p.base, p.hasBase = baseOf(p.base, p.hasBase, attrs)
@@ -154,7 +192,8 @@ func (p *page) tag() {
 		p.flush()
 	}
 	alt, _ := value(attrs, "alt")
-	for _, s := range spansOf(name, attrs) {
+	p.spans = spansOf(p.spans[:0], name, attrs)
+	for _, s := range p.spans {
 		e := query.entry(p.base, s.ref, s.rel)
 		if s.typed {
 			e.ContentType, _ = value(attrs, "type")
@@ -170,7 +209,7 @@ func (p *page) tag() {
 			e.Rel = "nofollow"
 		}
 		if name == "a" && s.rel == "a" && e.Kind != fetch.EntryError {
-			p.anchor = &e
+			p.open, p.anchor = true, e
 			continue
 		}
 		p.emit(e)
@@ -197,19 +236,36 @@ func forbidsLinks(attrs []html.Attribute) bool {
 // for others.
 var readByUs = map[string]bool{"noscript": true, "noframes": true, "noembed": true}
 
-// readTag returns the name and the attributes of the current tag of t. If an attribute is repeated,
-// the first one counts.
-func readTag(t *html.Tokenizer) (name string, attrs []html.Attribute) {
+// fewAttributes is the number of attributes up to which a search takes less time than a map.
+const fewAttributes = 16
+
+// readTag returns the name and the attributes of the current tag of t. It appends the attributes to
+// buf. If an attribute is repeated, the first one counts.
+func readTag(t *html.Tokenizer, buf []html.Attribute) (name string, attrs []html.Attribute) {
 	tagName, more := t.TagName()
-	name = string(tagName)
-	seen := map[string]bool{}
+	name, attrs = atom.String(tagName), buf
+	var seen map[string]bool
 	for more {
 		var k, v []byte
 		k, v, more = t.TagAttr()
-		if key := string(k); !seen[key] {
+		key := atom.String(k)
+		if len(attrs) < fewAttributes {
+			if _, repeated := value(attrs, key); repeated {
+				continue
+			}
+		} else {
+			if seen == nil {
+				seen = map[string]bool{}
+				for _, a := range attrs {
+					seen[a.Key] = true
+				}
+			}
+			if seen[key] {
+				continue
+			}
 			seen[key] = true
-			attrs = append(attrs, html.Attribute{Key: key, Val: string(v)})
 		}
+		attrs = append(attrs, html.Attribute{Key: key, Val: string(v)})
 	}
 	return name, attrs
 }
@@ -226,7 +282,7 @@ func value(attrs []html.Attribute, key string) (string, bool) {
 // baseOf returns the base URL after a base element, and whether the page has a valid one.
 func baseOf(base uri.URI, has bool, attrs []html.Attribute) (uri.URI, bool) {
 	href, _ := value(attrs, "href")
-	if u, err := uri.ParseRef(href); err == nil && !has && strings.TrimSpace(href) != "" {
+	if u, err := parseRef(href); err == nil && !has && strings.TrimSpace(href) != "" {
 		return base.Resolve(u), true
 	}
 	return base, has

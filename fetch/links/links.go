@@ -80,7 +80,7 @@ func uriList(r io.Reader, base uri.URI) iter.Seq2[fetch.Entry, error] {
 
 // entry returns the entry for a reference in a document.
 func entry(base uri.URI, ref, rel string) fetch.Entry {
-	u, err := uri.ParseRef(ref)
+	u, err := parseRef(ref)
 	if err == nil {
 		if target := base.Resolve(u); target.IsAbs() {
 			return fetch.Entry{URL: target, Rel: rel, Size: -1}
@@ -88,6 +88,32 @@ func entry(base uri.URI, ref, rel string) fetch.Entry {
 		err = errors.New("relative, and the document has no URL")
 	}
 	return fetch.Entry{Name: fmt.Sprintf("%.200s: %v", ref, err), Kind: fetch.EntryError, Rel: rel, Size: -1}
+}
+
+// parseRef parses a reference as browsers do: a colon after a character that no scheme has is part of a
+// relative path, as in "site;sub:page.html" (URL Standard, section 4.4, "scheme state").
+func parseRef(ref string) (uri.URI, error) {
+	u, err := uri.ParseRef(ref)
+	if err == nil {
+		return u, nil
+	}
+	ref = strings.TrimSpace(ref)
+	i := strings.IndexAny(ref, ":/?#")
+	if i <= 0 || ref[i] != ':' || isScheme(ref[:i]) {
+		return u, err
+	}
+	return uri.ParseRef("./" + ref)
+}
+
+// isScheme reports whether s has the form of a scheme (RFC 3986, section 3.1).
+func isScheme(s string) bool {
+	for i, c := range []byte(s) {
+		letter := 'a' <= c|0x20 && c|0x20 <= 'z'
+		if !letter && (i == 0 || c != '+' && c != '-' && c != '.' && (c < '0' || c > '9')) {
+			return false
+		}
+	}
+	return s != ""
 }
 
 func tooLong(format string, limit int, base uri.URI) error {

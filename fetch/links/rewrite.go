@@ -81,7 +81,7 @@ func rewriteHTML(w io.Writer, r io.Reader, utf16 encoding.Encoding, enc pageEnco
 				frame.form = nil
 			}
 		case html.StartTagToken, html.SelfClosingTagToken:
-			name, attrs, query := enc.readTag(t, raw)
+			name, attrs, query := enc.readTag(t, raw, nil)
 			changed := false
 			styles = name == "style"
 			if frame != nil {
@@ -140,7 +140,7 @@ func (f *framer) tag(name string, attrs []html.Attribute, closed bool, base uri.
 		return base, hasBase, nil
 	}
 	known := make(map[int]bool)
-	for _, s := range spansOf(name, attrs) {
+	for _, s := range spansOf(nil, name, attrs) {
 		known[s.attr] = true
 	}
 	rewriteTag(name, attrs, base, pageEncoding{}, f.convert)
@@ -214,7 +214,7 @@ func wholeActions(name string, attrs []html.Attribute, base uri.URI, query pageE
 		if !sends || strings.TrimSpace(a.Val) == "" {
 			continue
 		}
-		if ref, err := uri.ParseRef(a.Val); err != nil || ref.IsAbs() {
+		if ref, err := parseRef(a.Val); err != nil || ref.IsAbs() {
 			continue
 		}
 		if e := query.entry(base, a.Val, "form"); e.Kind != fetch.EntryError && e.URL.IsAbs() {
@@ -236,7 +236,7 @@ func withoutHref(attrs *[]html.Attribute) bool {
 
 // rewriteTag converts the references in attrs and reports whether it changed any.
 func rewriteTag(name string, attrs []html.Attribute, base uri.URI, query pageEncoding, convert func(fetch.Entry) (string, bool)) bool {
-	spans := spansOf(name, attrs)
+	spans := spansOf(nil, name, attrs)
 	changed := false
 	for i := len(spans) - 1; i >= 0; i-- { // from the end, so that offsets stay valid
 		s := spans[i]

@@ -214,3 +214,14 @@ func TestWAISFields(t *testing.T) {
 		t.Errorf("raw document identifier %q", got)
 	}
 }
+
+func TestWAISLocalPath(t *testing.T) {
+	for wpath, want := range map[string]string{
+		"14/1=vm%3A27210;3=0%2014%20%2Ftmp%2Fm007.txt;7=%00;": "/tmp/m007.txt", "3=0%2014%20crlf%20pear.txt;": "crlf pear.txt",
+		"3=doc%20x%20y;": "y", "3=a;3=b;": "a", "3=;": "", "3=0%209%20;": "", "1=a;": "", "%01%02": "", "": "",
+	} {
+		if got := (WAIS{WPath: wpath}).LocalPath(); got != want {
+			t.Errorf("%s: %q, want %q", wpath, got, want)
+		}
+	}
+}

@@ -84,6 +84,26 @@ func (w WAIS) RawFields() (fields []WAISField, size int64, ok bool) {
 	return fields, size, len(fields) > 0
 }
 
+// LocalPath returns the path of a document on its server, as raw data. It is the field 3 of the
+// identifier, without the offsets of freeWAIS ("START END PATH"). Of another form of that field it
+// is the last word. It is "" if RawFields does not decode WPath or finds no such field.
+func (w WAIS) LocalPath() string {
+	const localID = 3
+	fields, _, _ := w.RawFields()
+	for _, f := range fields {
+		if f.Tag != localID {
+			continue
+		}
+		start, rest, _ := strings.Cut(f.Value, " ")
+		end, path, ok := strings.Cut(rest, " ")
+		if ok && isDigits(start) && isDigits(end) {
+			return path
+		}
+		return f.Value[strings.LastIndexByte(f.Value, ' ')+1:]
+	}
+	return ""
+}
+
 func isDigits(s string) bool {
 	return s != "" && strings.Trim(s, "0123456789") == ""
 }

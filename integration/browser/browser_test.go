@@ -32,6 +32,7 @@ import (
 	"github.com/urlget/urlget/archive/warc"
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetchtest/servers"
 	"github.com/urlget/urlget/fetchtest/servers/csod"
 	"github.com/urlget/urlget/fetchtest/servers/dictd"
 	"github.com/urlget/urlget/fetchtest/servers/ftpd"
@@ -311,7 +312,7 @@ func TestEveryScheme(t *testing.T) {
 		{"wais://" + wais.Addr + "/fruit?pear", "pear.txt"},
 		{"prospero://" + prosperod.Start(t, prosperod.Options{Tree: tree}).Addr + "//fruit", "apple.txt"},
 		{"telnet://127.0.0.1/", "urlget serve --terminal"},
-		{"mailto:alice@example.org", "Error class:"},
+		{"mailto:alice@example.org", "Edit the address"},
 	} {
 		b.open(stop.url)
 		b.shows(stop.want)
@@ -329,6 +330,30 @@ func TestMenus(t *testing.T) {
 	b.shows("Lemons are sour.")
 	b.run(chromedp.Evaluate[chromedp.Void](`history.back()`))
 	b.until(`document.querySelector("main")?.innerText.includes("sour.txt")`)
+}
+
+func TestCapsule(t *testing.T) {
+	tree := fstest.MapFS{"index.gmi": {Data: []byte("# The fruit capsule\n\nNotes on fruit, one page for each kind. " + strings.Repeat("Pears are eaten in autumn. ", 12) +
+		"\n\n=> pears.gmi 2026-10-03 Pears in autumn\n=> apples.gmi 2026-09-12 Apples\n=> gemini://other.example/ A friend\n=> pear.svg A drawing\n\n## Kinds\n\n* Apples\n* Pears\n* Lemons\n\n" +
+		"> A pear is ripe for ten minutes.\n\n### A drawing in text\n\n```a pear\n   (\n  ( )\n (   )\n```\n")},
+		"pears.gmi": {Data: []byte("# Pears in autumn\n=> . Back\n")},
+		"pear.svg":  {Data: []byte(`<svg xmlns="http://www.w3.org/2000/svg" width="40" height="40"><circle cx="20" cy="20" r="18" fill="green"/></svg>`)}}
+	_, trusted := servers.Certificate()
+	s := geminid.Start(t, geminid.Options{Tree: tree, Types: map[string]string{".gmi": "text/gemini", ".svg": "image/svg+xml"}})
+	b := newTab(t, func(_ *serve.Options, o *fetch.Options) { o.TLS = trusted })
+	b.open("gemini://" + s.Addr + "/index.gmi")
+	b.shows("The fruit capsule", "2026-10-03")
+	if got := eval[string](b, `document.querySelector(".contents").innerText`); got != "Kinds\nA drawing in text" {
+		t.Errorf("the contents are %q", got)
+	}
+	b.keep("capsule.png")
+	if n := eval[int](b, `document.querySelector(".prose img").naturalWidth`); n != 0 {
+		t.Error("the image was loaded before a request")
+	}
+	b.run(click(`.prose summary`))
+	b.until(`document.querySelector(".prose img").naturalWidth > 0`)
+	b.follow("Pears in autumn")
+	b.follow("Back")
 }
 
 func TestSearch(t *testing.T) {
@@ -442,6 +467,21 @@ func TestReplay(t *testing.T) {
 	})
 	b.open(web.URL + "/")
 	b.inFrame("The second version")
+	b.shows("Captured on")
+	b.loaded(click(`//a[.="Earlier"]`))
+	b.inFrame("The first version")
+	b.loaded(click(`//a[.="Later"]`))
+	b.inFrame("The second version")
+	if n := eval[int](b, `[...document.querySelectorAll(".band a")].filter(a => a.textContent == "Live page").length`); n != 0 {
+		t.Error("an archive alone has a live page")
+	}
+	b.loaded(click(`//a[.="Archive"]`))
+	if got := eval[string](b, `[...document.querySelectorAll("h2, .host .name")].map(e => e.innerText).join(" ")`); !strings.HasSuffix(got, web.URL+" / /gone") {
+		t.Errorf("the archive has %q", got)
+	}
+	b.run(chromedp.SendKeys("#filter", "gone"))
+	b.until(`[...document.querySelectorAll(".entry")].filter(e => e.offsetParent).length === 1`)
+	b.open(web.URL + "/")
 	b.loaded(click(`//a[.="Captures"]`))
 	if n := eval[int](b, `document.querySelectorAll(".captures li").length`); n != 2 {
 		t.Errorf("%d captures", n)
@@ -589,6 +629,19 @@ func TestKeyboard(t *testing.T) {
 	b.blur()
 	b.loaded(chromedp.KeyEvent("u"))
 	b.shows("software")
+	b.follow("fruit")
+	b.follow("apple.txt")
+	b.blur()
+	b.loaded(chromedp.KeyEvent("n"))
+	b.shows("A pear is a fruit")
+	b.loaded(chromedp.KeyEvent("p"))
+	b.shows("keeps the doctor away")
+	press("#") // then the number of a link, here of the directory above
+	press("1")
+	b.loaded(chromedp.KeyEvent(kb.Enter))
+	b.shows("software")
+	b.loaded(chromedp.KeyEvent("?"))
+	b.shows("number the links")
 }
 
 // TestPhone uses a window of 360 pixels.

@@ -32,9 +32,13 @@ type Item struct {
 	Attributes []Attribute
 }
 
+// typeWords has the words for item types whose kind or media type does not tell what they are.
+var typeWords = map[string]string{"I": "image", ":": "image", "s": "sound", "<": "sound", ";": "movie", "d": "document", "P": "document",
+	"h": "page", "4": "binhex", "5": "archive", "6": "uuencode", "9": "binary"}
+
 // EntryFacts implements [driver.EntryRecord].
 func (i Item) EntryFacts() driver.Facts {
-	return driver.Facts{Driver: "gopher", List: []driver.Fact{
+	return driver.Facts{Driver: "gopher", Word: typeWords[i.Type], List: []driver.Fact{
 		{Name: "type", Value: i.Type},
 		{Name: "selector", Value: i.Selector},
 		{Name: "host", Value: i.Host},

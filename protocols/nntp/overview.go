@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch/message"
 )
 
 // An Overview is the overview record of an article (RFC 3977, section 8.3). It is the Sys of the
@@ -25,12 +26,12 @@ type Overview struct {
 	Xref       string
 }
 
-// EntryFacts implements [driver.EntryRecord].
+// EntryFacts implements [driver.EntryRecord]. The subject and the author are decoded (RFC 2047).
 func (o Overview) EntryFacts() driver.Facts {
 	return driver.Facts{Driver: "nntp", Word: "article", List: []driver.Fact{
 		{Name: "number", Value: o.Number},
-		{Name: "subject", Value: o.Subject},
-		{Name: "from", Value: o.From},
+		{Name: "subject", Value: message.Decode(o.Subject)},
+		{Name: "from", Value: message.Decode(o.From)},
 		{Name: "date", Value: o.Date},
 		{Name: "message_id", Value: o.MessageID},
 		{Name: "references", Value: o.References, Optional: true},

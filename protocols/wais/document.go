@@ -49,33 +49,12 @@ func documentOf(w uri.WAIS, req *driver.Request) (document, error) {
 // which is "start end path" in freeWAIS. The file of one type stands for those of the others, which
 // have their types as suffixes.
 func (d document) name() string {
-	fields, _, ok := uri.WAIS{WPath: apdu.IDPath(d.id, -1)}.RawFields()
-	if !ok {
-		return ""
+	name := driver.SafeName(wire.Text(uri.WAIS{WPath: apdu.IDPath(d.id, -1)}.LocalPath()))
+	if base, suffix, ok := cutSuffix(name); ok && suffix != d.docType && slices.Contains(d.types, suffix) {
+		name = base + "." + d.docType
 	}
-	for _, f := range fields {
-		if f.Tag == apdu.LocalID {
-			name := driver.SafeName(wire.Text(localPath(f.Value)))
-			if base, suffix, ok := cutSuffix(name); ok && suffix != d.docType && slices.Contains(d.types, suffix) {
-				name = base + "." + d.docType
-			}
-			return name
-		}
-	}
-	return ""
+	return name
 }
-
-// localPath returns the path in an identifier of freeWAIS, or the last word of any other.
-func localPath(id string) string {
-	start, rest, _ := strings.Cut(id, " ")
-	end, path, ok := strings.Cut(rest, " ")
-	if ok && isNumber(start) && isNumber(end) {
-		return path
-	}
-	return id[strings.LastIndexByte(id, ' ')+1:]
-}
-
-func isNumber(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
 
 func cutSuffix(name string) (base, suffix string, ok bool) {
 	i := strings.LastIndexByte(name, '.')

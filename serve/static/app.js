@@ -3,32 +3,67 @@
 
 const entries = () => [...document.querySelectorAll(".entry")];
 
-// The filter hides entries that do not match as the user types.
+// The filter hides entries that do not match, shortly after the user stops typing.
 const filter = document.getElementById("filter");
 if (filter) {
-  filter.addEventListener("input", () => {
+  let timer = 0;
+  const apply = () => {
     const words = filter.value.toLowerCase();
     for (const e of entries()) {
       const name = e.querySelector(".name") || e;
       e.classList.toggle("off", !name.textContent.toLowerCase().includes(words));
     }
+  };
+  filter.addEventListener("input", () => {
+    clearTimeout(timer);
+    timer = setTimeout(apply, entries().length > 1000 ? 150 : 0);
   });
 }
 
-// j and k move through the links, u goes up one level, / focuses the address bar.
+const focusAddress = () => { const url = document.getElementById("url"); url.focus(); url.select(); };
+
+// The button of an error page selects the address.
+const edit = document.querySelector("[data-edit]");
+if (edit) edit.addEventListener("click", (event) => { event.preventDefault(); focusAddress(); });
+
+// The keys on all pages. The page /keys lists them.
+const follow = (name) => { const link = document.querySelector(`[data-key="${name}"]`); if (link) link.click(); };
+let number = ""; // digits typed after "#"
+
+const links = () => [...document.querySelectorAll("main a[href]")].filter((a) => a.offsetParent);
+const step = (by) => {
+  const all = links();
+  const next = all[Math.min(Math.max(all.indexOf(document.activeElement) + by, 0), all.length - 1)];
+  if (next) next.focus();
+};
+
+// Numbers are shown on the links until a number and Enter, or another key, is pressed.
+const showNumbers = (show) => {
+  document.body.classList.toggle("numbers", show);
+  number = "";
+  links().forEach((a, i) => { if (show) a.dataset.number = i + 1; else delete a.dataset.number; });
+};
+
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.altKey || event.metaKey || event.target.closest("input, textarea, select")) return;
-  const links = () => [...document.querySelectorAll("main a[href]")].filter((a) => a.offsetParent);
-  const step = (by) => {
-    const all = links();
-    const next = all[Math.min(Math.max(all.indexOf(document.activeElement) + by, 0), all.length - 1)];
-    if (next) next.focus();
-  };
+  if (document.body.classList.contains("numbers")) {
+    if (/^[0-9]$/.test(event.key)) { number += event.key; event.preventDefault(); return; }
+    const chosen = document.querySelector(`[data-number="${number}"]`);
+    showNumbers(false);
+    if (event.key === "Enter" && chosen) { event.preventDefault(); chosen.click(); return; }
+    if (event.key === "Escape" || event.key === "#") { event.preventDefault(); return; }
+  }
   switch (event.key) {
+    case "?": location.href = "/keys"; break;
+    case "/": case "g": focusAddress(); break;
+    case "f": if (filter) filter.focus(); break;
     case "j": step(1); break;
     case "k": step(-1); break;
-    case "u": { const up = document.querySelector('[data-key="u"]'); if (up) up.click(); break; }
-    case "/": { const url = document.getElementById("url"); url.focus(); url.select(); break; }
+    case "l": if (document.activeElement.matches("main a[href]")) document.activeElement.click(); break;
+    case "h": history.back(); break;
+    case "#": showNumbers(true); break;
+    case "=": { const about = document.querySelector("aside details"); if (about) about.open = !about.open; break; }
+    case "d": case "m": case "n": case "p": case "r": case "u": follow(event.key); break;
     default: return;
   }
   event.preventDefault();

@@ -24,16 +24,21 @@ const (
 	Prompt        // "=:", the same for a URL that takes input (Spartan)
 	Fence         // "```": begins or ends preformatted text
 	Verbatim      // preformatted text
+	Heading       // "#", "##" or "###" and a title
+	Item          // "* " and an item of a list
+	Quote         // ">" and quoted text
 )
 
 // A Line is a line of a page.
 type Line struct {
 	Kind Kind
-	// Text is the line without its line ending, for a link without the leading mark and surrounding
-	// blanks. It is valid until the next line is read. If Cut is set, the line was too long and Text
-	// is its beginning.
+	// Text is the line without its line ending. Links, fences, headings, items and quotes have no
+	// leading mark and no surrounding blanks. It is valid until the next line is read. If Cut is
+	// set, the line was too long and Text is its beginning.
 	Text []byte
 	Cut  bool
+	// Level is the level of a heading, from 1 to 3.
+	Level int
 	// Target and Name are the parts of a link that is not cut. The target may be empty or invalid.
 	Target, Name string
 }
@@ -53,13 +58,24 @@ func Lines(r io.Reader, plain bool) iter.Seq2[Line, error] {
 			switch {
 			case !plain && bytes.HasPrefix(text, []byte("```")):
 				verbatim = !verbatim
-				line.Kind = Fence
+				line.mark(Fence, 3)
 			case verbatim:
 				line.Kind = Verbatim
 			case bytes.HasPrefix(text, []byte("=>")):
 				line.link(Link)
 			case bytes.HasPrefix(text, []byte("=:")):
 				line.link(Prompt)
+			case plain:
+			case bytes.HasPrefix(text, []byte("#")):
+				line.Level = 1
+				for line.Level < 3 && line.Level < len(text) && text[line.Level] == '#' {
+					line.Level++
+				}
+				line.mark(Heading, line.Level)
+			case bytes.HasPrefix(text, []byte("* ")):
+				line.mark(Item, 1)
+			case bytes.HasPrefix(text, []byte(">")):
+				line.mark(Quote, 1)
 			}
 			if !yield(line, nil) {
 				return
@@ -68,9 +84,12 @@ func Lines(r io.Reader, plain bool) iter.Seq2[Line, error] {
 	}
 }
 
+// mark sets the kind of a line and removes its leading mark of n bytes.
+func (l *Line) mark(kind Kind, n int) { l.Kind, l.Text = kind, bytes.Trim(l.Text[n:], " \t") }
+
 // link splits a link line into its target and name.
 func (l *Line) link(kind Kind) {
-	l.Kind, l.Text = kind, bytes.Trim(l.Text[2:], " \t")
+	l.mark(kind, 2)
 	if l.Cut {
 		return
 	}

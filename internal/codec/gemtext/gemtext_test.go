@@ -8,11 +8,10 @@ import (
 
 func TestLines(t *testing.T) {
 	t.Parallel()
-	const page = "# Title\r\n=> a.gmi\tA  page \n=>/b\n=>\n=:/post Write\n```x\n=> no\n```\n =>text\n=> last"
+	const page = "# Title\r\n####Deep\n* item\n*text\n>  quoted\n=> a.gmi\tA  page \n=>/b\n=>\n=:/post Write\n```x\n=> no\n```\n =>text\n=> last"
 	for plain, want := range map[bool]string{
-		false: `0 "# Title"  |1 "a.gmi\tA  page" a.gmi A  page|1 "/b" /b |1 ""  |2 "/post Write" /post Write|3 "` + "```x" +
-			`"  |4 "=> no"  |3 "` + "```" + `"  |0 " =>text"  |1 "last" last `,
-		true: `0 "# Title"  |1 "a.gmi\tA  page" a.gmi A  page|1 "/b" /b |1 ""  |2 "/post Write" /post Write|0 "` + "```x" +
+		false: `5.1 "Title"  |5.3 "#Deep"  |6 "item"  |0 "*text"  |7 "quoted"  |1 "a.gmi\tA  page" a.gmi A  page|1 "/b" /b |1 ""  |2 "/post Write" /post Write|3 "x"  |4 "=> no"  |3 ""  |0 " =>text"  |1 "last" last `,
+		true: `0 "# Title"  |0 "####Deep"  |0 "* item"  |0 "*text"  |0 ">  quoted"  |1 "a.gmi\tA  page" a.gmi A  page|1 "/b" /b |1 ""  |2 "/post Write" /post Write|0 "` + "```x" +
 			`"  |1 "no" no |0 "` + "```" + `"  |0 " =>text"  |1 "last" last `,
 	} {
 		var got []string
@@ -20,7 +19,11 @@ func TestLines(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got = append(got, fmt.Sprintf("%d %q %s %s", line.Kind, line.Text, line.Target, line.Name))
+			kind := fmt.Sprint(line.Kind)
+			if line.Level > 0 {
+				kind += fmt.Sprintf(".%d", line.Level)
+			}
+			got = append(got, fmt.Sprintf("%s %q %s %s", kind, line.Text, line.Target, line.Name))
 		}
 		if text := strings.Join(got, "|"); text != want {
 			t.Errorf("plain %v: got\n%s\nwant\n%s", plain, text, want)

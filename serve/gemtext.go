@@ -1,0 +1,176 @@
+package serve
+
+import (
+	"cmp"
+	"io"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/internal/codec/gemtext"
+)
+
+// gemtextType is the media type of gemtext, the hypertext of Gemini and Spartan.
+const gemtextType = "text/gemini"
+
+// maxSections limits the table of contents of a document.
+const maxSections = 200
+
+// A section is a heading in the table of contents. Level is that of the HTML heading.
+type section struct {
+	Level    int
+	Name, ID string
+}
+
+// A gemtextLink is a link line in the form that the template shows.
+type gemtextLink struct {
+	Name, Link  string
+	Target      string // shown beside a name
+	Date, Stamp string // of a link whose name begins with a date, as in a gemsub feed
+	Image       string // link to the image that the browser loads on request
+	Box         *searchBox
+	Wrong       bool
+}
+
+// A gemtextPage is a gemtext document that is being written.
+type gemtextPage struct {
+	*page
+	open  string // name of the open block: "list", "quote", "verbatim" or ""
+	boxes int
+	// started reports that something has been written.
+	started bool
+}
+
+// gemtext writes a gemtext document: headings, links, lists, quotes and preformatted text.
+func (p *page) gemtext(r io.Reader, contentType string) error {
+	limited := &io.LimitedReader{R: decodeText(r, contentType), N: maxText}
+	g := &gemtextPage{page: p}
+	p.put("gemtext", nil)
+	lines := 0
+	for line, err := range gemtext.Lines(limited, false) {
+		if err != nil {
+			g.close()
+			return err
+		}
+		g.line(line)
+		g.started = g.started || len(line.Text) > 0
+		if lines++; lines == maxPeek {
+			p.flush()
+		}
+	}
+	g.close()
+	if limited.N <= 0 {
+		p.putCut()
+	}
+	return nil
+}
+
+// close ends the document.
+func (g *gemtextPage) close() {
+	g.block("")
+	g.put("gemtextend", nil)
+}
+
+// blocks has the kinds of lines that form a block with the lines of the same kind before and after.
+var blocks = map[gemtext.Kind]string{gemtext.Item: "list", gemtext.Quote: "quote", gemtext.Verbatim: "verbatim"}
+
+// block closes the open block and opens another one, unless it is open. An empty name opens none.
+func (g *gemtextPage) block(name string) {
+	if name == g.open {
+		return
+	}
+	if g.open != "" {
+		g.put(g.open+"end", nil)
+	}
+	if g.open = name; name != "" {
+		g.put(name, "")
+	}
+}
+
+func (g *gemtextPage) line(line gemtext.Line) {
+	text := readable(line.Text)
+	if line.Cut {
+		text += " …"
+	}
+	if line.Kind == gemtext.Fence { // the text after the opening mark describes what follows
+		closes := g.open == "verbatim"
+		g.block("")
+		if !closes {
+			g.open = "verbatim"
+			g.put("verbatim", text)
+		}
+		return
+	}
+	g.block(blocks[line.Kind])
+	switch line.Kind {
+	case gemtext.Verbatim:
+		g.put("verbatimline", text)
+	case gemtext.Heading:
+		if !g.started && text != "" && text == fetch.Printable(g.title) {
+			break // the page has this heading
+		}
+		h := section{Level: line.Level + 1, Name: text, ID: "section" + strconv.Itoa(len(g.sections)+1)}
+		g.put("heading", h)
+		if len(g.sections) < maxSections && text != "" {
+			g.sections = append(g.sections, h)
+		}
+	case gemtext.Item:
+		g.put("listitem", text)
+	case gemtext.Quote:
+		g.put("quoteline", text)
+	case gemtext.Link, gemtext.Prompt:
+		if text != "" {
+			g.put("link", g.link(line))
+		}
+	default:
+		if text != "" {
+			g.put("paragraph", g.pieces(text))
+		}
+	}
+}
+
+// imageTypes are the extensions of images that browsers show.
+var imageTypes = []string{".png", ".jpg", ".jpeg", ".gif", ".webp", ".avif", ".svg"}
+
+// link returns the link of a link line. A link that cannot be parsed is shown as text.
+func (g *gemtextPage) link(line gemtext.Line) gemtextLink {
+	name := readable([]byte(line.Name))
+	out := gemtextLink{Name: cmp.Or(name, readable([]byte(line.Target)))}
+	ref, err := uri.ParseRef(line.Target)
+	u := g.here.url.Resolve(ref)
+	if line.Cut || err != nil || !u.IsAbs() {
+		return gemtextLink{Name: readable(line.Text), Wrong: true}
+	}
+	a := g.here.to(u)
+	if line.Kind == gemtext.Prompt {
+		g.boxes++
+		out.Box = g.s.box(a, out.Name, "prompt"+strconv.Itoa(g.boxes))
+		return out
+	}
+	out.Link = g.s.link("/view", a)
+	if u.Origin() != g.here.url.Origin() {
+		out.Target = fetch.Printable(cmp.Or(u.Host(), u.Scheme()))
+	}
+	if day, err := time.Parse(time.DateOnly, out.Name[:min(len(out.Name), len(time.DateOnly))]); err == nil {
+		out.Date, out.Stamp = day.Format(time.DateOnly), day.Format(time.DateOnly)
+		out.Name = cmp.Or(strings.TrimLeft(out.Name[len(time.DateOnly):], " -–—:"), out.Date)
+	}
+	if slices.Contains(imageTypes, strings.ToLower(path.Ext(u.Path()))) {
+		out.Image = g.s.link("/content", a)
+	}
+	return out
+}
+
+// gemtextTitle returns the first heading at the beginning of a document, or "".
+func gemtextTitle(first []byte) string {
+	for line := range strings.Lines(string(first)) {
+		if title, ok := strings.CutPrefix(line, "#"); ok && strings.HasSuffix(line, "\n") {
+			return strings.TrimSpace(strings.TrimLeft(title, "#"))
+		}
+	}
+	return ""
+}
