@@ -36,6 +36,9 @@ func (c *Client) guard(ctx context.Context, resp *driver.Response, p *preparedRe
 	b.max = b.declared
 	b.restrict(c.policy.MaxSize)
 	resp.Body = b
+	if p.req.Op != OpStat {
+		b.expect(resp)
+	}
 	if resp.Parse != nil {
 		var slow *pace.Pace
 		if resp.Kind == KindListing && !p.scheme.Local {
@@ -63,6 +66,7 @@ type guardedBody struct {
 	conn     exchange.Conn // TLS connection whose end is the end of the body; usually nil
 	tee      io.Writer     // receives a copy of the bytes read; usually nil
 	content  func([]byte)
+	digests  *driver.DigestVerifier // of the body; usually nil
 	rec      *recording
 	listing  bool // the caller ranges over entries instead of reading
 	// pace limits the wait for entries. Bytes that do not complete an entry do not count.
@@ -92,6 +96,34 @@ func (b *guardedBody) restrict(limit int64) {
 	}
 }
 
+// expect prepares to verify the digests that cover the body.
+func (b *guardedBody) expect(resp *driver.Response) {
+	if len(resp.Digests) == 0 {
+		return
+	}
+	if err := driver.ContradictingDigests(resp.Digests); err != nil {
+		b.fail(b.finish(err))
+		return
+	}
+	covers := []driver.Coverage{driver.CoversBody}
+	if resp.Range.IsZero() {
+		covers = append(covers, driver.CoversResource)
+	}
+	b.digests = driver.VerifyDigests(driver.DigestsOf(resp.Digests, covers...))
+}
+
+// verify digests p, the next bytes. At the end of the body, which is io.EOF or the declared size, it
+// compares the digests and returns an error if they differ.
+func (b *guardedBody) verify(p []byte, err error) error {
+	b.digests.Write(p)
+	if err == io.EOF && (b.declared < 0 || b.got == b.declared) || err == nil && b.got == b.declared {
+		wrong := b.digests.Verify()
+		b.digests = nil
+		return wrong
+	}
+	return nil
+}
+
 func (b *guardedBody) Read(p []byte) (int, error) {
 	if b.err != nil {
 		return 0, b.err
@@ -114,10 +146,19 @@ func (b *guardedBody) Read(p []byte) (int, error) {
 		n -= int(b.got - b.max)
 		err = b.tooMuch()
 	}
+	withheld := false // the last bytes of a wrong body, in case the caller does not read to io.EOF
+	if b.digests != nil {
+		if wrong := b.verify(p[:n], err); wrong != nil {
+			withheld, err = true, wrong
+		}
+	}
 	if n > 0 {
 		b.rec.count(int64(n))
 		if b.content != nil {
 			b.content(p[:n])
+		}
+		if withheld {
+			n = 0
 		}
 		if b.tee != nil {
 			if _, werr := b.tee.Write(p[:n]); werr != nil {
@@ -161,7 +202,7 @@ func (b *guardedBody) WriteTo(w io.Writer) (int64, error) {
 		return 0, b.err
 	}
 	inner, ok := b.inner.(io.WriterTo)
-	if !ok || b.tee != nil || b.content != nil {
+	if !ok || b.tee != nil || b.content != nil || b.digests != nil {
 		return io.CopyBuffer(struct{ io.Writer }{w}, struct{ io.Reader }{b}, make([]byte, 128<<10))
 	}
 	sink := &sink{w: w, body: b, start: b.got}

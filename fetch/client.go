@@ -166,7 +166,7 @@ func parse(op Op, rawURL string) (uri.URI, error) {
 func (c *Client) Do(ctx context.Context, req *Request) (*Response, error) {
 	o, err := c.follow(ctx, req, &hopCount{max: c.maxHops()}, nil)
 	if err != nil {
-		return nil, err
+		return c.fallback(ctx, req, err)
 	}
 	return o.response(), nil
 }

@@ -129,10 +129,16 @@ func (r *Resource) request(offset, length int64) (*cursor, error) {
 // newCursor returns a cursor for the response to a request for a range. It fails if the response has
 // a different version or range.
 func (r *Resource) newCursor(resp *Response, requested Range) (*cursor, error) {
+	if !r.version.Same(&resp.Meta) {
+		return nil, &Error{Code: ErrChanged, Err: errors.New("the server sent a different version")}
+	}
+	return r.cursorAt(resp, requested)
+}
+
+// cursorAt is newCursor for a response of the same version.
+func (r *Resource) cursorAt(resp *Response, requested Range) (*cursor, error) {
 	got := resp.Range
 	switch {
-	case !r.version.Same(&resp.Meta):
-		return nil, &Error{Code: ErrChanged, Err: errors.New("the server sent a different version")}
 	case got.IsZero():
 		r.noRanges = r.noRanges || !requested.IsZero()
 		return &cursor{body: resp.Body, end: -1}, nil

@@ -63,7 +63,9 @@ type Options struct {
 	// NoRedirects makes a redirect, or a URL opened by a driver, an error.
 	NoRedirects bool
 	Middleware  []driver.Middleware // outermost first
-	Logger      *slog.Logger        // if nil, log records are discarded
+	// Fallback, if not nil, may serve requests that fail (see package member).
+	Fallback Fallback
+	Logger   *slog.Logger // if nil, log records are discarded
 	// Recorder observes every exchange. A nil Recorder costs nothing. [RecordLines] records only
 	// the lines of conversations; [JoinRecorders] combines recorders.
 	Recorder Recorder

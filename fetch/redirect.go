@@ -52,6 +52,7 @@ func (c *Client) follow(ctx context.Context, req *Request, hops *hopCount, befor
 		return o, asError(op, req.URL, err)
 	}
 	var via []uri.URI
+	var linked []Digest // stated by redirects for the resource at the end
 	for {
 		resp, rec, err := c.attempt(ctx, op, p)
 		if err != nil {
@@ -66,6 +67,9 @@ func (c *Client) follow(ctx context.Context, req *Request, hops *hopCount, befor
 		rec.response(resp)
 		if len(resp.Location) == 0 {
 			resp.Via = append(via, resp.Via...)
+			if !resp.Decoded {
+				resp.Digests = append(resp.Digests, linked...)
+			}
 			if err := c.opts.TextLineEnds.check(resp); err != nil {
 				resp.Body.Close()
 				e := asError(op, resp.URL, err)
@@ -76,6 +80,7 @@ func (c *Client) follow(ctx context.Context, req *Request, hops *hopCount, befor
 			c.opts.TextLineEnds.apply(resp)
 			return o, nil
 		}
+		linked = append(linked, resp.Digests...)
 		resp.Body.Close()
 		rec.end(nil)
 		if err := hops.add(); err != nil {

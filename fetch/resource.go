@@ -67,9 +67,10 @@ const (
 	longRun = 2 * blockSize
 )
 
-// Open opens the resource at req.URL for random access. It ignores Op, Range, Ranges and IfChanged
-// of req. A method other than GET and a body are errors. The context governs all reads until Close.
-// If err is nil, the caller must close the Resource.
+// Open opens the resource at req.URL for random access. It ignores Op, Ranges and IfChanged of req.
+// A Range from offset 0 limits the first response, for callers that will not read everything; other
+// ranges are ignored. A method other than GET and a body are errors. The context governs all reads
+// until Close. If err is nil, the caller must close the Resource.
 func (c *Client) Open(ctx context.Context, req *Request) (*Resource, error) {
 	if req.Sends() {
 		closeBody(req)
@@ -79,21 +80,43 @@ func (c *Client) Open(ctx context.Context, req *Request) (*Resource, error) {
 	r := &Resource{client: c, req: *req}
 	r.req.Op, r.req.Range, r.req.Ranges, r.req.IfChanged = OpGet, Range{}, nil, Validator{}
 	r.ctx, r.cancel = context.WithCancelCause(ctx)
-	resp, err := c.Do(r.ctx, &r.req)
+	first := r.req
+	if req.Range.Offset == 0 {
+		first.Range = req.Range
+	}
+	resp, err := c.Do(r.ctx, &first)
+	if !first.Range.IsZero() && CodeOf(err) == ErrRange { // empty resources have no ranges
+		first.Range = Range{}
+		resp, err = c.Do(r.ctx, &first)
+	}
 	if err != nil {
 		r.cancel(nil)
 		return nil, err
 	}
-	r.first, r.version, r.size = resp, VersionOf(&resp.Meta), resp.Size
+	r.first, r.version = resp, VersionOf(&resp.Meta)
+	r.size = r.version.Size
 	if b, ok := resp.Body.(*guardedBody); ok && b.err != nil && b.err != io.EOF { // larger than the policy allows
 		r.Close()
 		resp.Body.Close()
 		return nil, b.err
 	}
-	r.idle = &cursor{body: resp.Body, end: -1}
+	if r.idle, err = r.cursorAt(resp, first.Range); err != nil {
+		r.Close()
+		resp.Body.Close()
+		return nil, asError("read", resp.URL, err)
+	}
+	resp.Size, resp.Range, resp.Total = r.size, Range{}, 0
 	scheme, _ := c.registry.Lookup(resp.URL.Scheme())
-	r.noRanges = !scheme.Ranges || r.version.Guard().IsZero()
+	r.noRanges = r.noRanges || !scheme.Ranges || r.version.Guard().IsZero()
 	return r, nil
+}
+
+// Ranges reports whether parts of the content can be requested, as far as is known. It is known
+// after the first request for a range.
+func (r *Resource) Ranges() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return !r.noRanges
 }
 
 // URL returns the URL of the content, after redirects.
@@ -142,12 +165,12 @@ func (r *Resource) Measure(limit int64) (int64, error) {
 
 // Close ends all reads. It does not wait for them or for the server.
 func (r *Resource) Close() error {
-	r.cancel(fs.ErrClosed)
 	r.mu.Lock()
-	defer r.mu.Unlock()
 	r.closed = true
-	r.closeIdle()
+	r.closeIdle() // before the context ends, so that a driver can keep the connection
 	r.blocks, r.head = nil, nil
+	r.mu.Unlock()
+	r.cancel(fs.ErrClosed)
 	return nil
 }
 

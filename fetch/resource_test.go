@@ -74,7 +74,7 @@ func (s *shelf) Open(ctx context.Context, req *fetch.Request) (*driver.Response,
 	}
 	data := s.data
 	size := int64(len(data))
-	if r := req.Range; !r.IsZero() && s.ranges && req.IfChanged.ETag == resp.ETag {
+	if r := req.Range; !r.IsZero() && s.ranges && (req.IfChanged.IsZero() || req.IfChanged.ETag == resp.ETag) {
 		if r.Offset >= size {
 			return nil, fetch.ErrRange
 		}
@@ -186,6 +186,45 @@ func TestResourceReadsInOneExchange(t *testing.T) {
 	}
 	if n := s.requests(); n != 1 {
 		t.Errorf("%d requests", n)
+	}
+}
+
+// A Range from the beginning limits the first response. All else works as without it.
+func TestResourceBeginsWithRange(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name         string
+		size         int
+		ranges, want bool
+	}{
+		{name: "ranges", size: 1 << 20, ranges: true, want: true},
+		{name: "shorter", size: 100, ranges: true, want: true},
+		{name: "empty", size: 0, ranges: true, want: true},
+		{name: "no ranges", size: 1 << 20},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			s := newShelf(tt.size)
+			s.ranges = tt.ranges
+			r, err := s.client().Open(t.Context(), &fetch.Request{URL: uri.MustParse("x-shelf://h/doc"), Range: fetch.Range{Length: 64 << 10}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer r.Close()
+			if r.Size() != int64(tt.size) || r.Meta().Size != int64(tt.size) || !r.Meta().Range.IsZero() || r.Ranges() != tt.want {
+				t.Errorf("size %d, %+v, ranges %v", r.Size(), r.Meta(), r.Ranges())
+			}
+			if got := s.requestedRanges[0]; got != (fetch.Range{Length: 64 << 10}) {
+				t.Errorf("requested %v first", got)
+			}
+			if got, err := io.ReadAll(r); err != nil || !bytes.Equal(got, s.data) {
+				t.Errorf("%d bytes, %v", len(got), err)
+			}
+			p := make([]byte, 100)
+			if n, err := r.ReadAt(p[:min(100, tt.size)], 0); err != nil || !bytes.Equal(p[:n], s.data[:n]) {
+				t.Errorf("%d bytes, %v", n, err)
+			}
+		})
 	}
 }
 

@@ -74,6 +74,24 @@ func (r *Response) Tee(w io.Writer) {
 	r.Body = teeBody{io.TeeReader(r.Body, w), r.Body}
 }
 
+// TakeDigests returns the stated digests of the whole resource. The caller must verify them, and Body
+// no longer does. It returns nil if Body was replaced. It must be called before the first read.
+func (r *Response) TakeDigests() []Digest {
+	b, ok := r.Body.(*guardedBody)
+	switch {
+	case !r.Range.IsZero():
+		return driver.DigestsOf(r.Digests, driver.CoversResource)
+	case !ok || len(r.Digests) == 0:
+		return nil
+	}
+	b.digests = nil
+	whole := driver.DigestsOf(r.Digests, driver.CoversResource, driver.CoversBody)
+	for i := range whole {
+		whole[i].Covers = driver.CoversResource
+	}
+	return whole
+}
+
 type teeBody struct {
 	io.Reader
 	io.Closer

@@ -14,6 +14,8 @@ type (
 	Validator = driver.Validator
 	// Meta describes a resource.
 	Meta = driver.Meta
+	// A Digest is a digest that a peer stated.
+	Digest = driver.Digest
 	// A Reply is a server's status, such as "226 Transfer complete" or "200 OK".
 	Reply = driver.Reply
 	// A Kind is the kind of a Response: data, a listing, a session.

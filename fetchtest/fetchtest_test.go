@@ -53,7 +53,7 @@ func TestRunFindsBugs(t *testing.T) {
 		"calls everything a server failure": {"NotFound", "ListNotFound"},
 		"ignores the context":               {"Canceled", "Stall", "RecordedEnds"},
 		"takes the close for the end":       {"Cut"},
-		"drains in Close":                   {"EarlyClose", "CloseStalled", "RecordedEnds"},
+		"drains in Close":                   {"EarlyClose", "CloseStalled", "RecordedEnds", "FileSystem"},
 		"takes noise for content":           {"Noise"},
 		"sends CR LF":                       {"Injection"},
 		"tells secrets":                     {"Secrets"},

@@ -39,12 +39,23 @@ func (f *toFile) unproven() io.ReaderAt {
 	return nil
 }
 
+// distrust makes unproven return the part.
+func (f *toFile) distrust() bool {
+	if f.part == nil || f.adopted > 0 {
+		return false
+	}
+	f.overlaps = true
+	return true
+}
+
+func (f *toFile) doubtful() bool { return f.part != nil && f.overlaps && f.adopted == 0 }
+
 // prove records that the existing bytes belong to the resource.
 func (f *toFile) prove(ctx context.Context) error {
 	switch {
-	case f.part != nil && !f.object.Guard().IsZero():
+	case f.part != nil && !f.object.Validator.IsZero():
 		return f.part.save(f.record()) // with the validator
-	case f.existing == nil || f.sums == nil:
+	case f.existing == nil || !f.sums.active():
 		return nil // or digested already
 	}
 	_, err := io.Copy(f.sums, &contextReader{ctx, io.NewSectionReader(f.existing, 0, f.done)})

@@ -1,79 +1,80 @@
 package download
 
 import (
-	"bytes"
-	"crypto/md5"
-	"crypto/sha1"
-	"crypto/sha256"
-	"crypto/sha512"
 	"encoding/hex"
 	"fmt"
-	"hash"
-	"io"
+	"slices"
 	"strings"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 )
 
 // CheckChecksum returns an error if s is not valid as Options.Checksum.
 func CheckChecksum(s string) error {
-	_, _, err := parseChecksum(s)
+	_, err := parseChecksum(s)
 	return err
 }
 
-var algorithms = map[string]func() hash.Hash{
-	"sha256": sha256.New, "sha512": sha512.New, "sha384": sha512.New384, "sha224": sha256.New224, "sha1": sha1.New, "md5": md5.New,
-}
+// byChecksum is the Digest.By of Options.Checksum.
+const byChecksum = "checksum"
 
-func parseChecksum(s string) (hash.Hash, []byte, error) {
+var algorithms = []string{"sha256", "sha512", "sha384", "sha224", "sha1", "md5"}
+
+func parseChecksum(s string) (fetch.Digest, error) {
 	prefix, digits, ok := strings.Cut(s, ":")
 	if !ok {
-		return nil, nil, fmt.Errorf("checksum %q is not of the form ALGORITHM:HEX", s)
+		return fetch.Digest{}, fmt.Errorf("checksum %q is not of the form ALGORITHM:HEX", s)
 	}
 	name := strings.ToLower(prefix)
-	algorithm := algorithms[name]
-	if algorithm == nil {
-		return nil, nil, fmt.Errorf("checksum algorithm %q is not one of sha256, sha512, sha384, sha224, sha1, md5", prefix)
+	if !slices.Contains(algorithms, name) {
+		return fetch.Digest{}, fmt.Errorf("checksum algorithm %q is not one of %s", prefix, strings.Join(algorithms, ", "))
 	}
-	h := algorithm()
-	want, err := hex.DecodeString(digits)
-	if err != nil || len(want) != h.Size() {
-		return nil, nil, fmt.Errorf("a %s checksum has %d hexadecimal digits", name, 2*h.Size())
+	d := fetch.Digest{Algorithm: driver.CanonicalAlgorithm(name)}
+	size := driver.NewHash(d.Algorithm).Size()
+	var err error
+	if d.Sum, err = hex.DecodeString(digits); err != nil || len(d.Sum) != size {
+		return fetch.Digest{}, fmt.Errorf("a %s checksum has %d hexadecimal digits", name, 2*size)
 	}
-	return h, want, nil
+	return d, nil
 }
 
-// sums computes digests of the content. A nil *sums computes none.
+// sums computes digests of the content.
 type sums struct {
-	digester digester // writes to all hashes
-	check    hash.Hash
-	want     []byte    // expected value of check
-	sha256   hash.Hash // may be check
+	digester digester // writes to all
+	all      *driver.DigestVerifier
+	required fetch.Digest // by Options.Checksum; zero if there is none
+	sha256   bool         // of Options.SHA256
 }
 
-// newSums returns nil if opts does not request a digest.
+// newSums returns the sums that opts requests.
 func newSums(opts *Options) (*sums, error) {
-	s := &sums{}
-	var all []io.Writer
+	s := &sums{sha256: opts.SHA256}
 	if opts.Checksum != "" {
 		var err error
-		if s.check, s.want, err = parseChecksum(opts.Checksum); err != nil {
+		if s.required, err = parseChecksum(opts.Checksum); err != nil {
 			return nil, err
 		}
-		all = append(all, s.check)
 	}
-	switch algorithm, _, _ := strings.Cut(opts.Checksum, ":"); {
-	case strings.EqualFold(algorithm, "sha256"):
-		s.sha256 = s.check
-	case opts.SHA256:
-		s.sha256 = sha256.New()
-		all = append(all, s.sha256)
-	}
-	if all == nil {
-		return nil, nil
-	}
-	s.digester.w = io.MultiWriter(all...)
+	s.reset()
 	return s, nil
+}
+
+// active reports whether any digest is computed.
+func (s *sums) active() bool { return s.all.Computes() }
+
+// expect adds digests to verify. Nothing may have been written since reset or rewind.
+func (s *sums) expect(stated []fetch.Digest) {
+	for _, d := range stated {
+		if !s.all.Verifies(d) {
+			s.all.Add(d)
+		}
+	}
+}
+
+// expects reports whether all of the digests are verified.
+func (s *sums) expects(stated []fetch.Digest) bool {
+	return !slices.ContainsFunc(stated, func(d fetch.Digest) bool { return !s.all.Verifies(d) })
 }
 
 // Write digests p after all queued buffers.
@@ -107,42 +108,50 @@ func (s *sums) enqueueCopy(data []byte) {
 }
 
 // wait waits until all queued buffers are digested.
-func (s *sums) wait() {
-	if s != nil {
-		s.digester.wait()
-	}
-}
+func (s *sums) wait() { s.digester.wait() }
 
+// reset forgets what was written, and what was stated about it.
 func (s *sums) reset() {
-	if s == nil {
-		return
-	}
 	s.wait()
-	if s.check != nil {
-		s.check.Reset()
+	s.all = &driver.DigestVerifier{}
+	if s.required.Algorithm != "" {
+		s.all.Add(s.required)
 	}
-	if s.sha256 != nil {
-		s.sha256.Reset()
+	if s.sha256 {
+		s.all.Compute("sha-256")
 	}
+	s.digester.w = s.all
 }
 
-// verify returns an error if the checksum is not the expected one.
+// rewind forgets what was written.
+func (s *sums) rewind() {
+	s.wait()
+	s.all.Reset()
+}
+
+// verify returns an error if a digest is not the expected one.
 func (s *sums) verify() error {
-	if s == nil || s.check == nil {
+	s.wait()
+	return s.all.Verify()
+}
+
+// proof returns the strongest verified digest, or nil. That of Options.Checksum comes first.
+func (s *sums) proof() *fetch.Digest {
+	d := s.required
+	if d.By = byChecksum; d.Algorithm == "" {
+		d = s.all.Strongest()
+	}
+	if d.Algorithm == "" {
 		return nil
 	}
-	s.wait()
-	if got := s.check.Sum(nil); !bytes.Equal(got, s.want) {
-		return &fetch.Error{Code: fetch.ErrChecksum, Err: fmt.Errorf("got %x, not %x", got, s.want)}
-	}
-	return nil
+	return &d
 }
 
 // hex256 returns the SHA-256 in hexadecimal, or "" if it was not requested.
 func (s *sums) hex256() string {
-	if s == nil || s.sha256 == nil {
+	if !s.sha256 && s.required.Algorithm != "sha-256" {
 		return ""
 	}
 	s.wait()
-	return hex.EncodeToString(s.sha256.Sum(nil))
+	return hex.EncodeToString(s.all.Sum("sha-256"))
 }

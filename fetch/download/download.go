@@ -8,14 +8,16 @@
 // interrupted.
 //
 // A partial file is resumed if the response proves, by the recorded validator, that the resource
-// has not changed. Otherwise the transfer starts over. A time together with a size counts as a
-// validator, so a change that alters neither, such as one within the same second, goes unnoticed.
+// has not changed. A time together with a size counts as a validator, so a change that alters neither,
+// such as one within the same second, goes unnoticed. If only the validator differs, or is weak, the
+// first and the last 64 KiB of the bytes may prove it instead (see docs/reliability.md). Otherwise the
+// transfer starts over.
 //
-// [Resume] also resumes a file NAME without a record. Then the response must begin up to 64 KiB
-// before the end of the file, and that overlap must be identical. If it is not, or if the file is
-// longer than the resource, the file is not changed. The error is then of class ErrChanged with
-// ReasonNotBeginning. An overlap proves nothing about the bytes before it; a checksum does, because
-// it always covers the whole file.
+// [Resume] also resumes a file NAME without a record. Then up to 64 KiB at its beginning and at its end
+// are requested again and must be identical. If they are not, or if the file is longer than the
+// resource, the file is not changed. The error is then of class ErrChanged with ReasonNotBeginning. An
+// overlap proves nothing about the bytes between; a checksum or a digest that the server states does,
+// because it always covers the whole file.
 //
 // Files are written through an [os.Root], so neither a name nor a symbolic link can lead outside of
 // the directory.
@@ -64,7 +66,8 @@ func (d *Downloader) Get(ctx context.Context, rawURL, name string, opts *Options
 //
 // Errors are of type *fetch.Error. Those of the local file system are of class ErrFile and are
 // never retried. After an error, the partial file is kept if a later run can resume it. The Result
-// then holds only the number of bytes transferred (Written), and is nil if that is 0.
+// then holds only the number of bytes transferred (Written) and the name that the complete file would
+// have had (see Downloader.Partial). It is nil if no bytes were transferred.
 func (d *Downloader) Do(ctx context.Context, req *fetch.Request, name string, opts *Options) (*Result, error) {
 	if opts == nil {
 		opts = &Options{}
@@ -105,7 +108,7 @@ func (d *Downloader) Do(ctx context.Context, req *fetch.Request, name string, op
 	}
 	if err != nil {
 		if r = nil; t.received > 0 {
-			r = &Result{Size: -1, Written: t.received}
+			r = &Result{Name: f.completePath(), Size: -1, Written: t.received}
 		}
 		return r, t.finish(err)
 	}

@@ -31,6 +31,8 @@ func (t *transfer) open(ctx context.Context) (*fetch.Response, error) {
 	case t.openEnded && code == fetch.ErrRange: // IfChanged held, so the content is complete
 		t.want = t.done
 		return nil, nil
+	case t.done > 0 && code == fetch.ErrChanged && !t.byOverlap && !t.forwardOnly && t.distrust():
+		return nil, errAgain // the server sent a range of another version
 	case t.done > 0 && code == fetch.ErrRange && !t.byOverlap:
 		return nil, t.startOver("the server rejected the range", errAgain)
 	default:
@@ -50,6 +52,7 @@ func (t *transfer) open(ctx context.Context) (*fetch.Response, error) {
 // nextRequest returns the next request.
 func (t *transfer) nextRequest() (*fetch.Request, error) {
 	req := *t.req
+	req.WantDigest = t.wantsDigest()
 	switch {
 	case t.done == 0:
 		return &req, nil
@@ -62,6 +65,9 @@ func (t *transfer) nextRequest() (*fetch.Request, error) {
 		if err := t.startOver("several ranges cannot be resumed", nil); err != nil {
 			return nil, err
 		}
+		return &req, nil
+	case t.needsBeginning():
+		req.Range, req.IfChanged = fetch.Range{Length: t.beginningLength()}, fetch.Validator{}
 		return &req, nil
 	case t.byOverlap:
 		return t.askOverlap(), nil
@@ -80,9 +86,9 @@ func (t *transfer) nextRequest() (*fetch.Request, error) {
 		return nil, &fetch.Error{Code: fetch.ErrTruncated,
 			Err: fmt.Errorf("after %d bytes; cannot resume because the server sent no validator", t.done)}
 	}
-	if t.unproven() != nil {
+	if t.unproven() != nil || (t.object.ETag != "" || len(t.stated) > 0) && t.distrust() {
 		t.byOverlap = true
-		return t.askOverlap(), nil
+		return t.nextRequest()
 	}
 	req.IfChanged = fetch.Validator{}
 	return &req, nil
@@ -94,12 +100,17 @@ func (t *transfer) accept(ctx context.Context, resp *fetch.Response) error {
 	if resp.Kind == fetch.KindNone && t.opts.Checksum != "" {
 		return &fetch.Error{Code: fetch.ErrChecksum, Err: errors.New("the server reported that there is no content")}
 	}
+	if t.done == 0 {
+		t.stated = nil
+	}
 	pos := t.req.Range.Offset + t.done
 	whole := resp.Range.IsZero()
 	same := t.object.Same(&resp.Meta)
 	switch {
 	case t.done == 0:
 		return t.fill(ctx, resp)
+	case t.needsBeginning():
+		return t.acceptBeginning(ctx, resp)
 	case t.byOverlap:
 		return t.acceptOverlap(ctx, resp)
 	case t.complete() && whole && same:
@@ -108,13 +119,19 @@ func (t *transfer) accept(ctx context.Context, resp *fetch.Response) error {
 	case !whole && same && resp.Range.Offset == pos:
 		t.reuse("the validator matches")
 		t.out.skip, t.out.left = 0, -1
-		return nil
+		return t.addDigests(resp)
 	case !whole:
 		return t.startOver("the response is not a range of the same version", errAgain)
 	case same && t.forwardOnly:
 		// Skip the bytes that have been written already.
 		t.out.skip, t.out.left = pos, t.missingBytes()
 		return nil
+	}
+	if !same && t.plausible(t.object, resp) && t.distrust() {
+		if t.overlapFrom() == 0 {
+			return t.acceptOverlap(ctx, resp)
+		}
+		return errAgain
 	}
 	reason := "the resource has changed"
 	switch {
@@ -179,7 +196,14 @@ func (t *transfer) fill(ctx context.Context, resp *fetch.Response) error {
 		}
 		t.out.skip, t.out.left = requested.Offset, t.missingBytes()
 	}
-	return t.dest.begin(ctx, resp)
+	if err := t.addDigests(resp); err != nil {
+		return err
+	}
+	if err := t.dest.begin(ctx, resp); err != nil {
+		return err
+	}
+	t.sums.expect(t.stated)
+	return nil
 }
 
 // locate converts the request's range, which counts from the end, to one from the beginning, using

@@ -155,7 +155,7 @@ func (f *toFile) keepExisting() error {
 
 // describe completes r if the transfer ended with errNotNeeded.
 func (f *toFile) describe(r *Result) error {
-	r.Outcome, r.Size, r.SHA256 = f.outcome, -1, ""
+	r.Outcome, r.Size, r.SHA256, r.Proof = f.outcome, -1, "", nil
 	if f.outcome == Listed || f.outcome == NoContent {
 		return nil
 	}
@@ -274,7 +274,7 @@ func (f *toFile) resume(ctx context.Context, p *part, rec *record, size int64) e
 	if err := f.checkExisting(rec, size); err != nil {
 		return err
 	}
-	f.object, f.want, f.done = rec.object(), rec.Size, size
+	f.object, f.stated, f.want, f.done = rec.object(), rec.Digests, rec.Size, size
 	missing := rec.Missing
 	if missing == nil && f.opts.Segments > 1 && rec.Size > size {
 		if spans := (span{size, rec.Size}).split(f.opts.Segments); len(spans) > 1 {
@@ -292,11 +292,15 @@ func (f *toFile) resume(ctx context.Context, p *part, rec *record, size int64) e
 	// A time and a size are weak proof: a change within a second may keep both.
 	f.resumed, f.overlaps = true, f.object.Guard().ETag == ""
 	f.byOverlap = f.overlaps
+	if f.object.Guard().IsZero() && f.object.ETag != "" {
+		f.before = f.object
+	}
 	if missing != nil {
 		f.overlaps, f.byOverlap = false, false
 		return nil
 	}
-	if f.sums != nil {
+	f.sums.expect(f.stated)
+	if f.sums.active() {
 		if _, err := io.Copy(f.sums, &contextReader{ctx, f.part.file}); err != nil {
 			return err
 		}

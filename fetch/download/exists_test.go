@@ -73,7 +73,7 @@ func TestExists(t *testing.T) {
 			script: []reply{{cut: 100}, {err: stop}, {cut: 200}, {err: stop}},
 			want:   files{"file.bin": content}, requests: []string{"all", "100+0 if", "100+0 if", "300+0 if", "300+0 if"}},
 		{name: "resume what has changed", exists: []download.Exists{download.Resume, download.Resume}, script: []reply{{cut: 100}, {err: stop}, {edit: change}},
-			want: files{"file.bin": changed}, requests: []string{"all", "100+0 if", "100+0 if"}},
+			want: files{"file.bin": changed}, requests: []string{"all", "100+0 if", "100+0 if", "all"}},
 		{name: "resume under the suggested name", exists: []download.Exists{download.Resume, download.Resume},
 			script: []reply{{cut: 100, suggest: "x.bin"}, {err: stop}, {suggest: "x.bin"}, {suggest: "x.bin"}},
 			want:   files{"x.bin": content}, requests: []string{"all", "100+0 if", "all", "100+0 if"}},

@@ -29,6 +29,7 @@ type reply struct {
 	edit    func(l *liar) // called before the request is processed
 	suggest string        // name in the response
 	none    bool          // the response has no content
+	silent  bool          // state no digests
 }
 
 // A liar is a driver for one resource. It follows its script, and then responds correctly.
@@ -37,6 +38,7 @@ type liar struct {
 	content  []byte
 	valid    fetch.Validator
 	script   []reply
+	stated   []fetch.Digest // in each response
 	received []fetch.Request
 }
 
@@ -71,6 +73,9 @@ func (l *liar) Open(ctx context.Context, req *fetch.Request) (*driver.Response, 
 	resp := &driver.Response{Meta: fetch.Meta{Name: r.suggest}}
 	body, size := l.content, int64(len(l.content))
 	resp.Size, resp.Validator = size, l.valid
+	if !r.silent {
+		resp.Digests = l.stated
+	}
 	if r.bare {
 		resp.Validator = fetch.Validator{}
 	}

@@ -82,6 +82,8 @@ type Options struct {
 	// Restart is called when existing bytes cannot be resumed and the transfer starts over. Calls do
 	// not overlap.
 	Restart func(reason string)
+
+	owner string // URL for the record of a part; "" means that of the request
 }
 
 // Known is what the caller knows about a resource before any request. Its size and time are trusted
@@ -99,11 +101,17 @@ type Known struct {
 // A Result describes a successful download.
 type Result struct {
 	Outcome Outcome
-	// Name is the path of the file below Root, with slashes; "" if there is none.
+	// Name is the path of the file below Root, with slashes; "" if there is none. After an error it
+	// is the path that the complete file would have had.
 	Name string
 	// Size is the size of the content, and Written the number of bytes transferred in this run.
 	Size, Written int64
 	SHA256        string // in hexadecimal, if requested, or if Options.Checksum is a SHA-256
+	// Proof is a digest that the content was verified with: that of Options.Checksum, the strongest
+	// one that a server stated, or that of a Metalink document. Its By is "checksum", the name of a
+	// header field or command, or "metalink". If it covers the content before a content coding was
+	// removed, ", encoded" follows. It is nil if there was none.
+	Proof *fetch.Digest
 	// URL is the URL of the content, after redirects, and Meta is that of the last response. Both
 	// are zero if no request was sent.
 	URL  uri.URI

@@ -6,19 +6,30 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 )
 
 // overlapSize is the number of bytes at the end of a file that are transferred again and must be
 // identical, unless a validator proves that they belong to the resource.
 const overlapSize = 64 << 10
 
+// beginningSize is the number of bytes at the beginning of a file that are compared, if nothing else is
+// known about the bytes before the overlap.
+const beginningSize = 64 << 10
+
 // An overlapping destination may contain bytes of unknown origin.
 type overlapping interface {
 	destination
 	// unproven returns those bytes if an overlap may prove their origin, otherwise nil.
 	unproven() io.ReaderAt
+	// distrust makes unproven return the transferred bytes, if it can.
+	distrust() bool
+	// doubtful reports whether a wrong digest may be due to bytes that only an overlap proved, and that
+	// may be discarded.
+	doubtful() bool
 	// prove is called when the overlap is identical.
 	prove(ctx context.Context) error
 	// disprove is called when the overlap differs. If it returns nil, the bytes may be discarded.
@@ -44,6 +55,7 @@ func (t *transfer) overlapFrom() int64 {
 // askOverlap returns the request for the overlap and everything after it.
 func (t *transfer) askOverlap() *fetch.Request {
 	req := *t.req
+	req.WantDigest = t.wantsDigest()
 	req.Range, req.IfChanged = fetch.Range{Offset: t.overlapFrom()}, fetch.Validator{}
 	if guard := t.object.Guard(); !guard.IsZero() && !req.Range.IsZero() {
 		req.IfChanged = guard
@@ -66,11 +78,15 @@ func (t *transfer) acceptOverlap(ctx context.Context, resp *fetch.Response) erro
 		t.noRanges = true
 		return errAgain
 	}
-	if !t.object.Guard().IsZero() && !t.object.Same(&resp.Meta) {
+	now := fetch.VersionOf(&resp.Meta)
+	if !t.object.Guard().IsZero() && !t.object.Same(&resp.Meta) || t.before.Size > 0 && !t.plausible(t.before, resp) {
 		return t.startOver("the resource has changed", errAgain)
 	}
-	t.object = fetch.VersionOf(&resp.Meta)
+	t.object = now
 	t.want = t.object.Size
+	if err := t.addDigests(resp); err != nil {
+		return err
+	}
 	if err := t.dest.begin(ctx, resp); err != nil {
 		return err
 	}
@@ -78,7 +94,10 @@ func (t *transfer) acceptOverlap(ctx context.Context, resp *fetch.Response) erro
 		return t.differs()
 	}
 	proof := "all bytes match"
-	if from > 0 {
+	switch {
+	case from > 0 && t.sameBeginning:
+		proof = fmt.Sprintf("the first %d and the last %d bytes match", t.beginningLength(), t.done-from)
+	case from > 0:
 		proof = fmt.Sprintf("the last %d bytes match", t.done-from)
 	}
 	if t.want == t.done {
@@ -89,12 +108,89 @@ func (t *transfer) acceptOverlap(ctx context.Context, resp *fetch.Response) erro
 		existing: io.NewSectionReader(t.unproven(), from, t.done-from),
 		left:     t.done - from,
 		same: func() error {
-			t.byOverlap = false
+			t.byOverlap, t.before = false, fetch.Version{}
 			t.reuse(proof)
 			return t.dest.(overlapping).prove(ctx)
 		},
 	}
 	return nil
+}
+
+// needsBeginning reports whether the beginning of the resource must be compared before the overlap. A
+// validator or a required checksum makes that unnecessary.
+func (t *transfer) needsBeginning() bool {
+	scheme, _ := t.client.Scheme(t.req.URL.Scheme())
+	return t.byOverlap && !t.sameBeginning && t.opts.Checksum == "" && scheme.Ranges && t.object.Guard().IsZero() && t.overlapFrom() > 0
+}
+
+func (t *transfer) beginningLength() int64 { return min(beginningSize, t.done-overlapSize) }
+
+// acceptBeginning compares resp with the beginning of the existing bytes. If they are the same, it
+// returns errAgain to request the overlap.
+func (t *transfer) acceptBeginning(ctx context.Context, resp *fetch.Response) error {
+	if resp.Range.Offset != 0 || resp.Range.Length != t.beginningLength() {
+		t.noRanges = true
+		if resp.Range.IsZero() {
+			return t.acceptOverlap(ctx, resp)
+		}
+		return errAgain
+	}
+	if t.before.Size > 0 && !t.plausible(t.before, resp) {
+		return t.startOver("the resource has changed", errAgain)
+	}
+	existing := make([]byte, resp.Range.Length)
+	if _, err := t.unproven().ReadAt(existing, 0); err != nil {
+		return err
+	}
+	received, err := io.ReadAll(resp.Body)
+	t.received += int64(len(received))
+	switch {
+	case !bytes.HasPrefix(existing, received):
+		if err := t.dest.begin(ctx, resp); err != nil {
+			return err // the server suggests another name
+		}
+		return t.differs()
+	case err != nil:
+		return err
+	case len(received) < len(existing):
+		return &fetch.Error{Code: fetch.ErrTruncated, Retry: true, Err: fmt.Errorf("received %d of %d bytes", len(received), len(existing))}
+	}
+	t.sameBeginning = true
+	return errAgain
+}
+
+// plausible reports whether resp may have the same content as version old although its validator
+// differs, as on servers of a CDN that disagree about entity tags. The size must be equal,
+// and either the time or the weak entity tag; or a digest will show it.
+func (t *transfer) plausible(old fetch.Version, resp *fetch.Response) bool {
+	now := fetch.VersionOf(&resp.Meta)
+	if old.Size <= 0 || now.Size != old.Size {
+		return false
+	}
+	stated := driver.DigestsOf(resp.Digests, driver.CoversResource)
+	switch {
+	case driver.ContradictingDigests(append(stated, t.stated...)) != nil:
+		return false
+	case len(stated)+len(t.stated) > 0:
+		return true
+	case !now.ModTime.IsZero() && !old.ModTime.IsZero():
+		return now.ModTime.Equal(old.ModTime)
+	}
+	return isWeak(now.ETag) && now.ETag == old.ETag
+}
+
+// isWeak reports whether an entity tag is weak (RFC 9110, section 8.8.1).
+func isWeak(tag string) bool { return strings.HasPrefix(tag, "W/") }
+
+// distrust makes an overlap prove the bytes transferred so far. Their validator no longer does.
+func (t *transfer) distrust() bool {
+	dest, ok := t.dest.(overlapping)
+	if !ok || t.missing != nil || !dest.distrust() {
+		return false
+	}
+	t.before, t.object = t.object, fetch.Version{}
+	t.byOverlap = true
+	return true
 }
 
 // differs ends a transfer whose overlap differs, or starts it over.

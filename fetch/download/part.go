@@ -43,6 +43,15 @@ func namesFor(name string) partNames {
 	return partNames{name + partSuffix, name + recordSuffix, name + tempSuffix}
 }
 
+// completePath returns the path that the complete file would have. It differs from that of f.name if
+// another transfer writes a part of that name.
+func (f *toFile) completePath() string {
+	if f.part == nil {
+		return f.path(f.name)
+	}
+	return f.path(strings.TrimSuffix(f.part.names.part, partSuffix))
+}
+
 var (
 	// errLocked is returned for a part that another transfer is writing.
 	errLocked = errors.New("another transfer is writing it")

@@ -5,14 +5,20 @@ import "github.com/urlget/urlget/fetch"
 // A progress records how much of the resource has been transferred.
 type progress struct {
 	object   fetch.Version
-	done     int64 // bytes at the destination
-	want     int64 // expected number of bytes; -1 if unknown
-	furthest int64 // the largest value of done so far
-	received int64 // bytes received in this run
-	resumed  bool  // an earlier run transferred bytes, and their reuse has not been reported yet
+	stated   []fetch.Digest // of the whole resource
+	done     int64          // bytes at the destination
+	want     int64          // expected number of bytes; -1 if unknown
+	furthest int64          // the largest value of done so far
+	received int64          // bytes received in this run
+	resumed  bool           // an earlier run transferred bytes, and their reuse has not been reported yet
 	// byOverlap is true while only an overlap with the response can prove that the existing bytes
 	// belong to the resource.
 	byOverlap bool
+	// before is the version of bytes whose validator does not prove that they belong to the resource;
+	// zero if it does, or if nothing is known.
+	before fetch.Version
+	// sameBeginning is true once the beginning of the resource equals that of the existing bytes.
+	sameBeginning bool
 	// missing lists the missing ranges of a transfer in segments, in order. Nil means a single
 	// stream. The start of a span moves as its bytes arrive; some spans may be empty.
 	missing []*span
@@ -26,7 +32,8 @@ func (p *progress) add(n int64) {
 
 // reset records that nothing has been transferred.
 func (p *progress) reset() {
-	p.object, p.done, p.want, p.byOverlap, p.missing = fetch.Version{}, 0, -1, false, nil
+	p.before, p.sameBeginning = fetch.Version{}, false
+	p.object, p.stated, p.done, p.want, p.byOverlap, p.missing = fetch.Version{}, nil, 0, -1, false, nil
 }
 
 // complete reports whether all bytes have been transferred. It is false for an empty resource.

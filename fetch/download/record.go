@@ -21,6 +21,8 @@ type record struct {
 	ETag    string    `json:"etag,omitempty"`
 	ModTime time.Time `json:"mtime,omitzero"`
 	Size    int64     `json:"size"` // -1 if unknown
+	// Digests are those that the server stated for the whole resource.
+	Digests []fetch.Digest `json:"digests,omitempty"`
 	// Replace is true if the part may replace an existing file.
 	Replace bool `json:"replace,omitempty"`
 	// Missing lists the missing ranges of a part written in segments. If it is empty, the part is

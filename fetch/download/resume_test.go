@@ -29,6 +29,7 @@ func TestOverlap(t *testing.T) {
 	sum := fmt.Sprintf("sha256:%x", sha256.Sum256(content))
 	type files = map[string]string
 	record := func(s string) string { return `{"version":1,"url":"` + liarURL + `","size":300000` + s + `}` }
+	const beginning = "0+65536"
 	from := func(n int) string { return fmt.Sprintf("%d+0", n-overlap) }
 	tests := []struct {
 		name     string
@@ -52,15 +53,22 @@ func TestOverlap(t *testing.T) {
 			proofs: []string{"the last 65536 bytes match"}},
 		{name: "complete, ranges ignored", there: content, script: []reply{{noRange: true}}, outcome: download.Unchanged, requests: []string{from(300_000)},
 			proofs: []string{"the size and all bytes match"}},
-		{name: "something else", there: other[:200_000], want: files{"file.bin": string(other[:200_000])}, err: fetch.ErrChanged, requests: []string{from(200_000)}},
-		{name: "something else, ranges ignored", there: other[:200_000], script: []reply{{noRange: true}}, want: files{"file.bin": string(other[:200_000])},
+		{name: "something else", there: other[:200_000], want: files{"file.bin": string(other[:200_000])}, err: fetch.ErrChanged, requests: []string{beginning}},
+		{name: "another beginning", there: damaged, want: files{"file.bin": string(damaged)}, err: fetch.ErrChanged, requests: []string{beginning}},
+		{name: "another end", there: append(slices.Clone(content[:100_000]), other[:100_000]...), want: files{"file.bin": string(content[:100_000]) + string(other[:100_000])},
 			err: fetch.ErrChanged, requests: []string{from(200_000)}},
+		{name: "cut in the beginning", there: content[:200_000], script: []reply{{cut: 10}}, requests: []string{beginning, beginning, from(200_000)},
+			proofs: []string{"the first 65536 and the last 65536 bytes match"}},
+		{name: "something else, ranges ignored", there: other[:200_000], script: []reply{{noRange: true}}, want: files{"file.bin": string(other[:200_000])},
+			err: fetch.ErrChanged, requests: []string{beginning}},
 		{name: "a bit longer", there: append(slices.Clone(content), 'x'), want: files{"file.bin": string(content) + "x"}, err: fetch.ErrChanged,
 			requests: []string{from(300_001)}},
 		{name: "a bit longer, size unknown", there: append(slices.Clone(content), 'x'), script: []reply{{unsized: true}}, want: files{"file.bin": string(content) + "x"},
 			err: fetch.ErrChanged, requests: []string{from(300_001)}},
 		{name: "much longer", there: append(slices.Clone(content), other...), want: files{"file.bin": string(content) + string(other)}, err: fetch.ErrChanged,
 			requests: []string{from(600_000), "all"}},
+		{name: "all ranges ignored", there: content[:200_000], script: []reply{{noRange: true}}, requests: []string{beginning},
+			proofs: []string{"all bytes match"}},
 		{name: "ranges ignored", there: content[:200_000], script: []reply{{noRange: true}}, requests: []string{from(200_000)},
 			proofs: []string{"all bytes match"}},
 		{name: "wrong offset", there: content[:200_000], script: []reply{{shift: 1}}, requests: []string{from(200_000), "all"},
@@ -83,11 +91,11 @@ func TestOverlap(t *testing.T) {
 		{name: "continued later", there: content[:200_000], script: []reply{{cut: overlap + 10}, {err: stop}}, runs: 2,
 			requests: []string{from(200_000), "200010+0 if", "200010+0 if"}, proofs: []string{"the last 65536 bytes match", "the validator matches"}},
 		{name: "continued later, no validator", there: content[:200_000], script: []reply{{cut: overlap + 10, bare: true}, {err: stop}}, runs: 2,
-			requests: []string{from(200_000), from(200_010), from(200_010)},
-			proofs:   []string{"the last 65536 bytes match", "the last 65536 bytes match"}},
+			requests: []string{from(200_000), from(200_010), beginning, from(200_010)},
+			proofs:   []string{"the last 65536 bytes match", "the first 65536 and the last 65536 bytes match"}},
 		{name: "continued later, no validator, changed", there: content[:200_000],
 			script: []reply{{cut: overlap + 10, bare: true}, {err: stop}, {edit: changed}}, runs: 2, want: files{"file.bin": string(other)},
-			requests: []string{from(200_000), from(200_010), from(200_010), "all"}, proofs: []string{"the last 65536 bytes match"}},
+			requests: []string{from(200_000), from(200_010), beginning, "all"}, proofs: []string{"the last 65536 bytes match"}},
 
 		{name: "checksum", there: content[:200_000], checksum: sum, requests: []string{from(200_000)}, proofs: []string{"the last 65536 bytes match"}},
 		{name: "checksum of a complete file", there: content, checksum: sum, outcome: download.Unchanged, requests: []string{from(300_000)},
@@ -140,6 +148,15 @@ func TestOverlap(t *testing.T) {
 			}
 			synctest.Test(t, func(t *testing.T) {
 				l := newLiar(content, tt.script...)
+				if len(tt.there) > overlap && tt.checksum == "" && len(tt.requests) > 0 && tt.requests[0] != beginning {
+					// The beginning is compared first, with success.
+					l.script = append([]reply{{}}, l.script...)
+					tt.requests = append([]string{beginning}, tt.requests...)
+					tt.proofs = slices.Clone(tt.proofs)
+					if len(tt.proofs) > 0 && tt.files["x.bin"] == "" {
+						tt.proofs[0] = strings.Replace(tt.proofs[0], "the last 65536", "the first 65536 and the last 65536", 1)
+					}
+				}
 				d := l.downloader(t, dir)
 				var proofs []string
 				opts := &download.Options{Exists: download.Resume, Checksum: tt.checksum, Reuse: func(s string) { proofs = append(proofs, s) }}

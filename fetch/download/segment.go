@@ -21,8 +21,6 @@ type divisible interface {
 	divide() error
 	// writeAt returns a writer for the bytes from offset on.
 	writeAt(offset int64) (io.WriteCloser, error)
-	// digest feeds all of the content to the sums.
-	digest(ctx context.Context) error
 }
 
 // errUnproven ends a transfer in segments if a response does not prove that it is a range of the
@@ -70,9 +68,7 @@ func (t *transfer) retrieveSegments(ctx context.Context, first *fetch.Response, 
 		t.oneStream = true
 		return t.startOver("the server does not send ranges of the same version", errAgain)
 	}
-	if err == nil && t.sums != nil {
-		err = dest.digest(ctx) // the bytes did not arrive in order
-	}
+	t.undigested = true // the bytes did not arrive in order
 	if err != nil {
 		return &lastError{err}
 	}
@@ -263,7 +259,7 @@ func (s *scheduler) request(ctx context.Context, piece *span) (*fetch.Response, 
 	req := *t.req
 	rest := s.rest(piece)
 	req.Range = fetch.Range{Offset: rest[0], Length: rest.length()}
-	req.IfChanged = t.object.Guard()
+	req.IfChanged, req.WantDigest = t.object.Guard(), false
 	resp, err := t.client.Do(ctx, &req)
 	if fetch.CodeOf(err) == fetch.ErrRange {
 		return nil, errUnproven
@@ -276,6 +272,11 @@ func (s *scheduler) request(ctx context.Context, piece *span) (*fetch.Response, 
 	s.mu.Unlock()
 	if err == nil && (resp.Range.IsZero() || resp.Range.Offset != rest[0] || !t.object.Same(&resp.Meta)) {
 		err = errUnproven
+	}
+	if err == nil {
+		s.mu.Lock()
+		err = t.addDigests(resp)
+		s.mu.Unlock()
 	}
 	if err != nil {
 		resp.Body.Close()

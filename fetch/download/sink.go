@@ -46,7 +46,7 @@ var buffers = sync.Pool{New: func() any { return new([bufferSize]byte) }}
 // Write implements [io.Writer] for sources with a WriteTo method.
 func (s *sink) Write(p []byte) (int, error) {
 	n, written := s.write(p)
-	if len(written) > 0 && s.sums != nil {
+	if len(written) > 0 && s.digests() {
 		s.sums.enqueueCopy(written)
 	}
 	return n, s.err
@@ -117,7 +117,7 @@ func (s *sink) ReadFrom(r io.Reader) (int64, error) {
 	movable := false
 	switch limited.R.(type) {
 	case *net.TCPConn, *net.UnixConn, *os.File:
-		movable = s.sums == nil
+		movable = !s.digests()
 	}
 	var total int64
 	var buf *[bufferSize]byte
@@ -136,7 +136,7 @@ func (s *sink) ReadFrom(r io.Reader) (int64, error) {
 		if n > 0 {
 			taken, written := s.write(buf[:n])
 			total += int64(taken)
-			if len(written) > 0 && s.sums != nil {
+			if len(written) > 0 && s.digests() {
 				buf = s.sums.enqueue(buf, written)
 			}
 			if s.err != nil {
@@ -151,6 +151,9 @@ func (s *sink) ReadFrom(r io.Reader) (int64, error) {
 		}
 	}
 }
+
+// digests reports whether the bytes are digested.
+func (s *sink) digests() bool { return s.sums != nil && s.sums.active() }
 
 // file returns the file that the next bytes go to, or nil if they must go through Write.
 func (s *sink) file() *os.File {

@@ -55,13 +55,13 @@ var errOtherContent = errors.New("the source sent different content")
 //
 // Otherwise the sources are tried one by one for the whole file, until one sends the right size and
 // checksum. If all fail, the error is that of the last.
-func (d *Downloader) DoSources(ctx context.Context, file *metalink.File, name string, opts *Sources) (*Result, error) {
+func (d *Downloader) DoSources(ctx context.Context, file *metalink.File, name string, opts *Sources) (res *Result, err error) {
 	if opts == nil {
 		opts = &Sources{}
 	}
 	o := *opts
 	o.Checksum = cmp.Or(o.Checksum, file.Checksum)
-	name = cmp.Or(name, safePath(file.Name))
+	name = cmp.Or(name, SafePath(file.Name))
 	var sources []uri.URI
 	for _, s := range file.Sources {
 		if slices.ContainsFunc(d.Client.Schemes(), func(have fetch.Scheme) bool { return have.Name == s.URL.Scheme() && have.Can(fetch.OpGet) }) {
@@ -71,8 +71,19 @@ func (d *Downloader) DoSources(ctx context.Context, file *metalink.File, name st
 	if len(sources) == 0 {
 		return nil, &fetch.Error{Op: "get", Code: fetch.ErrNotRetrievable, Err: fmt.Errorf("%s: none of its %d sources has a supported scheme", name, len(file.Sources))}
 	}
+	if opts.Checksum == "" && file.Checksum != "" {
+		defer func() {
+			if res != nil && res.Proof != nil && res.Proof.By == byChecksum {
+				res.Proof.By = "metalink"
+			}
+		}()
+	}
 	if file.Pieces == nil || file.Pieces.Length > maxPiece && file.Size > maxPiece || name == "" || file.Size == 0 {
-		return d.trySources(ctx, file, sources, name, &o)
+		requests := make([]*fetch.Request, len(sources))
+		for i, u := range sources {
+			requests[i] = &fetch.Request{URL: u, From: o.From, WantDigest: o.Checksum == ""}
+		}
+		return d.trySources(ctx, file.Size, requests, name, &o)
 	}
 	first := &fetch.Request{URL: sources[0]}
 	if !o.From.IsZero() {
@@ -86,15 +97,16 @@ func (d *Downloader) DoSources(ctx context.Context, file *metalink.File, name st
 		return nil, asError(err, first)
 	}
 	p := &pieceTransfer{d: d, file: file, opts: &o, sums: sums, sources: sources, done: make([]bool, len(file.Pieces.Sums))}
-	res, err := p.run(ctx, name)
+	res, err = p.run(ctx, name)
 	if err != nil {
 		return nil, (&transfer{req: first}).finish(err)
 	}
 	return res, nil
 }
 
-// safePath makes each element of name safe, as [Name] does.
-func safePath(name string) string {
+// SafePath makes each element of a path with slashes safe, as [Name] does. DoSources uses it for names
+// from Metalink documents.
+func SafePath(name string) string {
 	if name == "" {
 		return ""
 	}
@@ -105,21 +117,22 @@ func safePath(name string) string {
 	return strings.Join(elements, "/")
 }
 
-// trySources requests the whole file from one source after the other.
-func (d *Downloader) trySources(ctx context.Context, file *metalink.File, sources []uri.URI, name string, opts *Sources) (*Result, error) {
+// trySources sends one request after the other, until one returns the whole file. Size is -1 if
+// unknown. If all fail, the error is that of the last.
+func (d *Downloader) trySources(ctx context.Context, size int64, requests []*fetch.Request, name string, opts *Sources) (*Result, error) {
 	o := opts.Options
 	o.Response = func(resp *fetch.Response) error {
-		if resp.Range.IsZero() && resp.Size >= 0 && file.Size >= 0 && resp.Size != file.Size {
-			return &fetch.Error{Op: "get", URL: resp.URL.Redacted(), Code: fetch.ErrChecksum, Err: fmt.Errorf("the resource has %d bytes, expected %d", resp.Size, file.Size)}
+		if resp.Range.IsZero() && resp.Size >= 0 && size >= 0 && resp.Size != size {
+			return &fetch.Error{Op: "get", URL: resp.URL.Redacted(), Code: fetch.ErrChecksum, Err: fmt.Errorf("the resource has %d bytes, expected %d", resp.Size, size)}
 		}
 		if opts.Response != nil {
 			return opts.Response(resp)
 		}
 		return nil
 	}
-	for i, u := range sources {
-		res, err := d.Do(ctx, &fetch.Request{URL: u, From: opts.From}, name, &o)
-		if err == nil || ctx.Err() != nil || i == len(sources)-1 {
+	for i, req := range requests {
+		res, err := d.Do(ctx, req, name, &o)
+		if err == nil || ctx.Err() != nil || i == len(requests)-1 {
 			return res, err
 		}
 		switch fetch.CodeOf(err) {
@@ -127,7 +140,7 @@ func (d *Downloader) trySources(ctx context.Context, file *metalink.File, source
 			return nil, err
 		}
 		if opts.Dropped != nil {
-			opts.Dropped(u, err)
+			opts.Dropped(req.URL, err)
 		}
 	}
 	panic("unreachable")
@@ -183,8 +196,8 @@ func (p *pieceTransfer) run(ctx context.Context, name string) (*Result, error) {
 	}
 	defer p.part.file.Close()
 	err := p.retrieve(ctx)
-	if err == nil && p.sums != nil {
-		p.sums.reset()
+	if err == nil && p.sums.active() {
+		p.sums.rewind()
 		_, err = io.Copy(p.sums, &contextReader{ctx, io.NewSectionReader(p.part.file, 0, p.file.Size)})
 		if err == nil {
 			if err = p.sums.verify(); err != nil {
@@ -203,7 +216,7 @@ func (p *pieceTransfer) run(ctx context.Context, name string) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	result.Name, result.Written, result.SHA256 = to.path(final), p.written, p.sums.hex256()
+	result.Name, result.Written, result.SHA256, result.Proof = to.path(final), p.written, p.sums.hex256(), p.sums.proof()
 	if p.resp != nil {
 		result.URL, result.Meta = p.resp.URL, p.resp.Meta
 		result.Meta.Size, result.Meta.Range = p.file.Size, fetch.Range{}
@@ -427,6 +440,7 @@ func (p *pieceTransfer) exchange(ctx context.Context, u uri.URI, first, last int
 	if err := p.recordResponse(resp); err != nil {
 		return 0, err
 	}
+	resp.TakeDigests() // the hashes of the pieces show which ones are wrong
 	if err := p.seek(resp, u, want[0]); err != nil {
 		return 0, err
 	}

@@ -1,6 +1,8 @@
 package download
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"io"
 	"io/fs"
@@ -221,16 +223,18 @@ func (f *toFile) beginWriting() {
 
 // continuable reports whether a later run could resume the part.
 func (f *toFile) continuable() bool {
-	return !f.req.Sends() && f.req.Range.IsZero() && len(f.req.Ranges) == 0 && (!f.object.Guard().IsZero() || f.overlaps)
+	return !f.req.Sends() && f.req.Range.IsZero() && len(f.req.Ranges) == 0 && (!f.object.Validator.IsZero() || f.overlaps || len(f.stated) > 0)
 }
 
 func (f *toFile) record() *record {
 	return &record{Version: recordVersion, Tool: f.d.Tool, URL: f.url(), ETag: f.object.ETag, ModTime: f.object.ModTime,
-		Size: f.object.Size, Replace: f.replace || f.opts.Exists == Overwrite || f.opts.Exists == Newer, Missing: f.unfinished()}
+		Size: f.object.Size, Digests: f.stated, Replace: f.replace || f.opts.Exists == Overwrite || f.opts.Exists == Newer, Missing: f.unfinished()}
 }
 
 // url returns the URL for a record, without credentials.
-func (f *toFile) url() string { return f.req.URL.WithoutUserinfo().String() }
+func (f *toFile) url() string {
+	return cmp.Or(f.opts.owner, f.req.URL.WithoutUserinfo().String())
+}
 
 // divide replaces a record that would treat the gaps between segments as content.
 func (f *toFile) divide() error {
@@ -243,8 +247,17 @@ func (f *toFile) divide() error {
 func (f *toFile) writeAt(offset int64) (io.WriteCloser, error) { return f.part.writeAt(offset) }
 
 func (f *toFile) digest(ctx context.Context) error {
-	f.sums.reset()
-	_, err := io.Copy(f.sums, &contextReader{ctx, io.NewSectionReader(f.part.file, 0, f.want)})
+	f.sums.rewind()
+	var content io.ReaderAt
+	switch {
+	case f.part != nil:
+		content = f.part.file
+	case f.existing != nil:
+		content = f.existing
+	default:
+		content = bytes.NewReader(f.memory[:f.size])
+	}
+	_, err := io.Copy(f.sums, &contextReader{ctx, io.NewSectionReader(content, 0, f.done)})
 	return err
 }
 

@@ -49,6 +49,8 @@ type transfer struct {
 	forwardOnly bool         // the destination cannot rewind
 	oneStream   bool         // the server does not serve segments
 	noRanges    bool         // the server does not serve the overlap as a range
+	undigested  bool         // the sums lack some bytes
+	exchanges   int          // copied responses
 	openEnded   bool         // a complete range was received, and more may follow
 }
 
@@ -69,16 +71,19 @@ func (t *transfer) count(n int64) error {
 
 // run retrieves the content and commits it. It returns errNotNeeded if the destination does not need it.
 func (t *transfer) run(ctx context.Context) error {
-	err := t.retrieve(ctx)
+	err := t.retrieveVerified(ctx)
+	if t.doubtful(err) {
+		t.byOverlap = true // which proved too little
+		if err = t.startOver("the digest differs", nil); err == nil {
+			err = t.retrieveVerified(ctx)
+		}
+	}
 	if err == errNotNeeded {
 		return err
 	}
 	if err != nil {
-		t.dest.abandon(fetch.CodeOf(err) != fetch.ErrProtocol)
-		return err
-	}
-	if err := t.sums.verify(); err != nil {
-		t.dest.abandon(false)
+		code := fetch.CodeOf(err)
+		t.dest.abandon(code != fetch.ErrProtocol && code != fetch.ErrChecksum)
 		return err
 	}
 	err = t.dest.commit()
@@ -86,6 +91,13 @@ func (t *transfer) run(ctx context.Context) error {
 		t.dest.abandon(true)
 	}
 	return err
+}
+
+func (t *transfer) retrieveVerified(ctx context.Context) error {
+	if err := t.retrieve(ctx); err != nil {
+		return err
+	}
+	return t.verify(ctx)
 }
 
 // retrieve performs exchanges until the content is complete.
@@ -157,6 +169,7 @@ type hookError struct{ error }
 
 // copy copies the content of resp to the destination.
 func (t *transfer) copy(resp *fetch.Response) error {
+	t.exchanges++
 	t.out.err = nil
 	if t.want >= 0 && t.out.left < 0 {
 		t.out.left = t.want - t.done + 1 // one more, to detect excess
@@ -214,7 +227,7 @@ func (t *transfer) finish(err error) error {
 
 // result describes a successful transfer.
 func (t *transfer) result() *Result {
-	r := &Result{Outcome: Saved, Size: t.done, Written: t.received, SHA256: t.sums.hex256()}
+	r := &Result{Outcome: Saved, Size: t.done, Written: t.received, SHA256: t.sums.hex256(), Proof: t.proof()}
 	if t.last != nil {
 		r.URL, r.Meta = t.last.URL, t.last.Meta
 	}

@@ -32,7 +32,8 @@ type PoolOptions[C any] struct {
 	// of input that the driver has buffered. An idle connection with unsolicited input is closed
 	// and not reused, because the input would be mistaken for the reply to the next request. A
 	// connection that the peer has closed is not reused either. See [Conn.Unread]. The pool checks
-	// idle connections a few times before they expire.
+	// idle connections a few times before they expire. Conn may return nil for an idle connection that
+	// expects input; the driver must then read it after Get.
 	Conn func(C) (conn *Conn, buffered int)
 	// Valid, if not nil, reports whether a connection can be reused. Get calls it before it leases
 	// an idle connection, and Put before it keeps one, without locks.
@@ -121,7 +122,7 @@ func NewPool[K comparable, C any](env Env, opts PoolOptions[C]) *Pool[K, C] {
 // valid reports whether an idle connection can still be used.
 func (o *PoolOptions[C]) valid(c C) bool {
 	if o.Conn != nil {
-		if conn, buffered := o.Conn(c); buffered > 0 || conn.Unread() {
+		if conn, buffered := o.Conn(c); conn != nil && (buffered > 0 || conn.Unread()) {
 			return false
 		}
 	}
@@ -136,7 +137,7 @@ func (o *PoolOptions[C]) closedByPeer() func(any) bool {
 	}
 	return func(c any) bool {
 		conn, _ := o.Conn(c.(C))
-		return conn.waits()
+		return conn != nil && conn.waits()
 	}
 }
 

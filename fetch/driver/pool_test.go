@@ -58,6 +58,47 @@ func TestPutKeepsValidConnections(t *testing.T) {
 	}
 }
 
+// A connection that expects input is reused although it has some.
+func TestPoolKeepsConnectionsThatExpectInput(t *testing.T) {
+	t.Parallel()
+	for _, expects := range []bool{false, true} {
+		client, server := servers.Pair(t)
+		p := NewPool[string](noScope{}, PoolOptions[*pooledConn]{MaxIdle: 1, MaxOpen: 1,
+			Conn: func(k *pooledConn) (*Conn, int) {
+				if expects {
+					return nil, 0
+				}
+				return k.conn, 0
+			},
+			Close: func(k *pooledConn) { k.conn.Close() }})
+		dial := func(context.Context) (*pooledConn, error) { return &pooledConn{conn: newConn(client, 0)}, nil }
+		first, err := p.Get(t.Context(), "", nil, dial)
+		if err != nil {
+			t.Fatal(err)
+		}
+		first.Put()
+		server.Write([]byte("226\r\n"))
+		if gone := p.opts.closedByPeer(); expects && gone(first.Conn) {
+			t.Error("taken for closed")
+		}
+		if !expects {
+			for !first.Conn.conn.waits() {
+				if t.Context().Err() != nil {
+					t.Fatal("no input")
+				}
+			}
+		}
+		second, err := p.Get(t.Context(), "", nil, dial)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if second.Reused != expects {
+			t.Errorf("reused %t, want %t", second.Reused, expects)
+		}
+		second.Discard()
+	}
+}
+
 // A pool detects without waiting that the peer has closed an idle connection.
 func TestPoolDetectsClosedPeer(t *testing.T) {
 	t.Parallel()

@@ -75,6 +75,10 @@ type Request struct {
 	// resource is unchanged. With a Range, it guards a resumed transfer: if the resource no longer
 	// matches the validator, the response has all of it, and Meta.Range is zero.
 	IfChanged Validator
+	// WantDigest asks the server for a digest of the whole resource (see Meta.Digests), even if that
+	// takes another command or makes the server read the whole file. A server that cannot comply
+	// changes nothing.
+	WantDigest bool
 	// Accept lists the preferred media types, best first. It may be empty.
 	Accept []string
 	// View selects a representation of the resource, for protocols that offer several. It is a

@@ -55,6 +55,10 @@ type Meta struct {
 	// Decoded is set if the content was sent in a content coding that Body removes. Header
 	// describes the content as sent.
 	Decoded bool
+	// Digests are those that the peer stated. The client verifies them while Body is read: a body that
+	// differs ends with an error of class ErrChecksum instead of io.EOF and, if Size is known, lacks
+	// its last bytes. The client cannot verify a digest of the whole resource if Body is a range.
+	Digests []Digest
 	Reply   Reply                // the server's status
 	Header  textproto.MIMEHeader // header fields of the protocol
 	// Form is the form that must be filled in to get the content, for OpStat; nil if there is none.

@@ -14,16 +14,17 @@ type Event struct {
 	URL  string `json:"url"`   // as the user entered it, without a password
 	Time string `json:"time"`  // RFC 3339; set by the writer of the event
 
-	FinalURL string  `json:"final_url,omitempty"` // after redirects
-	Status   int     `json:"status,omitempty"`
-	Bytes    *int64  `json:"bytes,omitempty"` // saved: size of the file
-	Reply    string  `json:"reply,omitempty"` // failed
-	Path     string  `json:"path,omitempty"`  // saved, unchanged, skipped
-	SHA256   string  `json:"sha256,omitempty"`
-	Entries  int64   `json:"entries,omitempty"` // listed
-	Seconds  float64 `json:"seconds,omitempty"`
-	Rate     float64 `json:"rate,omitempty"`   // saved: received bytes per second
-	Reason   string  `json:"reason,omitempty"` // skipped: "exists", "no_content" or, in trees, "not_wanted" or "moved"
+	FinalURL string        `json:"final_url,omitempty"` // after redirects
+	Status   int           `json:"status,omitempty"`
+	Bytes    *int64        `json:"bytes,omitempty"` // saved: size of the file
+	Reply    string        `json:"reply,omitempty"` // failed
+	Path     string        `json:"path,omitempty"`  // saved, unchanged, skipped
+	SHA256   string        `json:"sha256,omitempty"`
+	Entries  int64         `json:"entries,omitempty"` // listed
+	Seconds  float64       `json:"seconds,omitempty"`
+	Rate     float64       `json:"rate,omitempty"`   // saved: received bytes per second
+	Proof    *fetch.Digest `json:"proof,omitempty"`  // saved: the digest that the content was verified with
+	Reason   string        `json:"reason,omitempty"` // skipped: "exists", "no_content" or, in trees, "not_wanted" or "moved"
 
 	// These are set if Name is "failed".
 	Class   string      `json:"class,omitempty"` // a fetch.Code
@@ -42,6 +43,7 @@ func (r *Result) Event(path string) Event {
 		if size := r.Size; size >= 0 {
 			ev.Bytes = &size
 		}
+		ev.Proof = r.Proof
 		if ev.SHA256 = r.SHA256; r.Elapsed > 0 {
 			ev.Rate = math.Round(float64(r.Received) / r.Elapsed.Seconds())
 		}

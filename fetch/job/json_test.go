@@ -50,6 +50,7 @@ var records = map[string]any{
 		Outcome: job.Saved, Started: day, Elapsed: 1500 * time.Millisecond,
 		FinalURL: "https://host.example/b", Kind: "object", ContentType: "text/plain", ETag: `"e"`, ModTime: day, Status: 200, Reply: "200 OK",
 		Path: "dir/name", Size: 5, Received: 4, SHA256: "00",
+		Proof: &fetch.Digest{Algorithm: "crc32", Sum: []byte{0, 1, 2, 255}, By: "x-amz-checksum-crc32"},
 	},
 	"result_empty.json":  &job.Result{URL: "data:,", Outcome: job.Saved, Path: "index"},
 	"result_listed.json": &job.Result{URL: "ftp://host.example/", Op: fetch.OpList, Outcome: job.Listed, Kind: "listing", Size: -1, Entries: 3},

@@ -51,11 +51,15 @@ type Result struct {
 
 	// Path is the path of the file relative to the root, with slashes; "" if there is none.
 	Path string `json:"path,omitempty"`
+	// Unfinished is the path that the complete file of a failed job would have had; "" if unknown.
+	Unfinished string `json:"-"`
 	// Size is the size of the content in bytes, or -1 if unknown. In JSON it is named bytes.
 	// Received is the number of bytes received in this run.
 	Size     int64  `json:"-"`
 	Received int64  `json:"received,omitempty"`
 	SHA256   string `json:"sha256,omitempty"` // of the content, in hexadecimal; see Runner.SHA256
+	// Proof is the digest that the content was verified with (see download.Result), or nil.
+	Proof *fetch.Digest `json:"proof,omitempty"`
 	// Entries is the number of entries of a listing that were processed.
 	Entries int64 `json:"entries,omitempty"`
 
@@ -138,7 +142,7 @@ func (r *Result) setFinal(redacted string) {
 
 // recordDownload records the result of a successful download.
 func (r *Result) recordDownload(d *download.Result) {
-	r.Outcome, r.Path, r.Size, r.Received, r.SHA256 = d.Outcome, d.Name, d.Size, d.Written, d.SHA256
+	r.Outcome, r.Path, r.Size, r.Received, r.SHA256, r.Proof = d.Outcome, d.Name, d.Size, d.Written, d.SHA256, d.Proof
 	switch d.Outcome {
 	case NoContent:
 		r.Size = 0

@@ -310,7 +310,7 @@ func (u *run) get(ctx context.Context, req *fetch.Request) error {
 	case err == nil:
 		u.result.recordDownload(res)
 	case res != nil:
-		u.result.Received = res.Written
+		u.result.Received, u.result.Unfinished = res.Written, res.Name
 	}
 	return err
 }

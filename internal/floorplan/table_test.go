@@ -74,7 +74,7 @@ var layers = []layer{
 		{packages: "protocols/internal/*", imports: kits, purpose: "code shared by drivers of the same kind"},
 		{packages: "protocols/http/http3", imports: []string{"fetch/driver", "internal/quoted"}, modules: []string{"github.com/quic-go/quic-go", "golang.org/x/net"}},
 		{packages: "protocols/http/...", imports: append(kit[:len(kit):len(kit)], "fetch/cookies"), modules: []string{"golang.org/x/net",
-			"github.com/icholy/digest", "github.com/andybalholm/brotli", "github.com/klauspost/compress"}},
+			"github.com/icholy/digest", "github.com/dunglas/httpsfv", "github.com/andybalholm/brotli", "github.com/klauspost/compress"}},
 		{packages: "protocols/ldap/...", imports: kit, modules: []string{"github.com/go-ldap/ldap",
 			"github.com/go-asn1-ber/asn1-ber"}},
 		{packages: "protocols/sftp/...", imports: kit, purpose: "is the driver for sftp and scp URLs",
@@ -96,6 +96,7 @@ var layers = []layer{
 		{packages: "fetch/middleware", imports: append(core[:len(core):len(core)], "fetch/retry"), modules: []string{"golang.org/x/time"}},
 		{packages: "fetch/middleware/otel", imports: core, modules: []string{"go.opentelemetry.io/otel"}},
 		{packages: "fetch/fetchfs", imports: core},
+		{packages: "fetch/member", imports: core, modules: []string{"github.com/klauspost/compress"}},
 		{packages: "fetch/fetchhttp", imports: append(core[:len(core):len(core)], "internal/template")},
 		{packages: "archive/internal/digest"},
 		{packages: "archive/internal/httprecord", modules: []string{"golang.org/x/net/http/httpguts"}},
@@ -124,7 +125,7 @@ var layers = []layer{
 			"fetch/download", "fetch/retry", "crawl", "crawl/mirror", "internal/mailbox")},
 		{packages: "archive/replay", imports: append(core[:len(core):len(core)], "archive/warc", "archive/wacz", "archive/internal/*", "protocols/http")},
 		{packages: "serve", imports: append(core[:len(core):len(core)], "fetch/uri/find", "fetch/links", "fetch/message",
-			"fetch/fetchhttp", "archive/replay", "internal/template", "internal/codec/marc"), modules: []string{"github.com/coder/websocket", "golang.org/x/net/html", "golang.org/x/text", "golang.org/x/time"}},
+			"fetch/fetchhttp", "archive/replay", "internal/template", "internal/codec/gemtext", "internal/codec/marc"), modules: []string{"github.com/coder/websocket", "golang.org/x/net/html", "golang.org/x/text", "golang.org/x/time"}},
 	}},
 
 	{"programs", []row{

@@ -8,7 +8,6 @@ import (
 	"net"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/driver/wire"
@@ -32,8 +31,9 @@ type transferBody struct {
 	sizes []int64
 	done  func(error) error // releases the session
 
-	mu  sync.Mutex
-	err error // sticky; io.EOF after the end
+	mu      sync.Mutex
+	err     error // sticky; io.EOF after the end
+	claimed bool  // see claim
 }
 
 func (b *transferBody) Read(p []byte) (int, error) {
@@ -93,22 +93,39 @@ func (b *transferBody) count(n int64) {
 	b.left -= n
 }
 
-// abortWait and abortTrips limit the wait for the reply to a closed data connection, in time and in
-// round trips, whichever is longer. It costs less than a new login.
-const abortWait, abortTrips = 500 * time.Millisecond, 2
+// enough ends a body after the requested range.
+func (b *transferBody) enough() { b.finish(io.EOF, b.abort()) }
 
-// enough ends a body after the requested range. The server notices that the data connection is
-// closed and sends the final reply. If that does not arrive in time, the session cannot be reused.
-func (b *transferBody) enough() {
-	outcome := errAborted
-	if b.data != nil && b.final == nil && b.ctx.Err() == nil {
-		b.data.Close()
-		c := b.session.control
-		if r, err := c.replyWithin(max(abortWait, abortTrips*c.roundTrip)); err == nil && (r.Code == 226 || r.Code == 250 || r.Code/100 == 4) {
-			outcome = nil
-		}
+// abort closes the data connection of a transfer that is not complete and sends ABOR. It does not
+// wait for the replies: session.settle reads them before the next use of the session. It returns
+// errAborted if the session cannot be used again.
+func (b *transferBody) abort() error {
+	if b.ctx.Err() != nil || !b.claim() {
+		return errAborted
 	}
-	b.finish(io.EOF, outcome)
+	if b.data != nil {
+		b.data.Close()
+	}
+	if b.final != nil { // the server has no more to say
+		return nil
+	}
+	if !b.session.control.sendAbort() {
+		return errAborted
+	}
+	b.session.unsettled.Store(true)
+	return nil
+}
+
+// claim reports whether the caller may use the control connection to end the transfer. Only the first
+// one may, because Close may be called while another goroutine reads.
+func (b *transferBody) claim() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.err != nil || b.claimed {
+		return false
+	}
+	b.claimed = true
+	return true
 }
 
 // errAborted ends the use of a session during a transfer.
@@ -143,6 +160,9 @@ func (b *transferBody) end(err error) {
 // conclude reads the final reply of the transfer. It returns io.EOF if the reply confirms the
 // transfer.
 func (b *transferBody) conclude() error {
+	if !b.claim() {
+		return net.ErrClosed
+	}
 	if b.data != nil {
 		b.data.Close()
 	}
@@ -205,8 +225,8 @@ func (b *transferBody) finish(err, outcome error) {
 	b.done(outcome)
 }
 
-// Close aborts the transfer by closing both connections. It does not wait for a reply.
+// Close aborts the transfer. It does not wait for a reply.
 func (b *transferBody) Close() error {
-	b.finish(net.ErrClosed, errAborted)
+	b.finish(net.ErrClosed, b.abort())
 	return nil
 }

@@ -225,6 +225,13 @@ func (c *control) listen(ctx context.Context) (listener, error) {
 	return l, nil
 }
 
+// sendAbort sends ABOR, and reports whether the connection is still usable.
+func (c *control) sendAbort() bool {
+	c.conn.SetWriteDeadline(time.Now().Add(quitWait))
+	defer c.conn.SetWriteDeadline(time.Time{})
+	return c.lines.Send("ABOR") == nil
+}
+
 // abort closes the connection without QUIT.
 func (c *control) abort() {
 	if c.conn != nil {

@@ -93,7 +93,7 @@ func newDriver(env driver.Env, opts Options) *opener {
 	}
 	return &opener{env: env, opts: opts, pipelining: newPipelining(opts.Pipelining), pool: driver.NewPool[key](env, driver.PoolOptions[*session]{
 		MaxIdle: opts.MaxConns, MaxOpen: opts.MaxConns, IdleTimeout: idleTime,
-		Conn:  func(s *session) (*driver.Conn, int) { return s.control.conn, s.control.lines.Reader().Buffered() },
+		Conn:  (*session).idleConn,
 		Close: func(s *session) { s.close() },
 	})}
 }
@@ -155,10 +155,8 @@ func (d *opener) otherKind(ctx context.Context, t *task, err error) error {
 // run performs t on a pooled connection. It takes another connection if the server has closed this
 // one, has no way back from another directory, or cannot pipeline. The task has had no effect then.
 func (d *opener) run(ctx context.Context, t *task) (*driver.Response, error) {
-	k := t.key()
 	for {
-		lease, err := d.pool.Get(ctx, k, func(s *session) bool { return s.isAt(t.cwd) },
-			func(ctx context.Context) (*session, error) { return d.dial(ctx, t) })
+		lease, err := d.lease(ctx, t)
 		if err != nil {
 			return nil, err
 		}
@@ -169,9 +167,9 @@ func (d *opener) run(ctx context.Context, t *task) (*driver.Response, error) {
 		case lease.Reused && isStale(err) && ctx.Err() == nil:
 			continue
 		case errors.Is(err, errCannotPipeline) && ctx.Err() == nil:
-			if d.pipelining.unable.Add(k.addr) {
+			if d.pipelining.unable.Add(t.addr()) {
 				d.env.Logger().Info("the server cannot pipeline; commands are now sent one at a time",
-					"server", k.addr, "error", err)
+					"server", t.addr(), "error", err)
 			}
 			continue
 		}

@@ -112,7 +112,7 @@ func TestAnnouncedSize(t *testing.T) {
 			}
 			addr := transcript.Play(t, "-- control --\nS: 220 Ready\nC: USER anonymous\nS: 331 ?\nC: PASS urlget@\nS: 230 in\nC: TYPE I\nS: 200 ok\n"+
 				"C: SIZE motd\nS: 500 ?\nC: MDTM motd\nS: 500 ?\nC: EPSV\nS: 229 ok ($EPSV{data})\n"+rest+
-				"C: RETR motd\nS: "+tt.begin+"\nS!wait data\nS: 226 Done\nC? QUIT\n-- data --\nS"+strconv.Quote(tt.content)+"\nS!close\n")
+				"C: RETR motd\nS: "+tt.begin+"\nS!wait data\nS: 226 Done\nC? ABOR\nC? QUIT\n-- data --\nS"+strconv.Quote(tt.content)+"\nS!close\n")
 			c := drive.Client(t, nil, With(Options{Pipelining: PipeliningOff}))
 			req := request(fetch.OpGet, "ftp://"+addr+"/motd")
 			req.Range.Offset = tt.offset

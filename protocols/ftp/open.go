@@ -118,6 +118,9 @@ func (s *session) transfer(ctx context.Context, t *task) (_ *transfer, err error
 		if err := s.choosePart(t, f, x); err != nil {
 			return nil, err
 		}
+		if x.meta.Digests, err = s.digest(t, f.size); err != nil {
+			return nil, err
+		}
 	}
 	if dc.port == 0 && dc.listener == nil && dc.refused == nil {
 		cmd, err := s.offer(ctx, dc)
@@ -155,7 +158,7 @@ func (s *session) prepare(ctx context.Context, t *task, dc *dataConn) (*facts, e
 	if t.kind == retrieve || t.kind == inspect {
 		steps = append(steps, f.steps(t)...)
 	}
-	if t.kind != inspect && t.req.IfChanged.IsZero() {
+	if t.kind != inspect && t.req.IfChanged.IsZero() && !t.req.WantDigest {
 		cmd, err := s.offer(ctx, dc)
 		if err != nil {
 			return nil, err

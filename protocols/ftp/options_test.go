@@ -242,10 +242,11 @@ func TestRangesShareAConnection(t *testing.T) {
 func TestSilenceAfterARange(t *testing.T) {
 	t.Parallel()
 	const begin = "S: 220 Ready\nC: USER anonymous\nS: 331 ?\nC: PASS urlget@\nS: 230 in\nC: TYPE I\nS: 200 ok\nC: SIZE a\nS: 213 9\nC: MDTM a\nS: 500 ?\n"
-	for name, end := range map[string]string{"silent": "S!stall\n", "closed": "S!close\n", "421": "S: 421 bye\n", "a stray reply": "S: 200 ok\nS!stall\n"} {
+	for name, end := range map[string]string{"silent": "S!stall\n", "closed": "S!close\n", "421": "S: 421 bye\n",
+		"a stray reply": "S: 200 ok\nC: PWD\nS!stall\n", "replies without end": "S: 426 a\nC: PWD\nS: 226 b\nS: 226 c\nS: 226 d\nS: 226 e\nS!stall\n"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			addr := transcript.Play(t, "-- first --\n"+begin+"C: EPSV\nS: 229 ok ($EPSV{data})\nC: RETR a\nS: 150 here\nS!wait data\n"+end+
+			addr := transcript.Play(t, "-- first --\n"+begin+"C: EPSV\nS: 229 ok ($EPSV{data})\nC: RETR a\nS: 150 here\nS!wait data\nC: ABOR\n"+end+
 				"-- data --\nS\"Welcome.\\n\"\nC!close\n-- second --\n"+begin+"C? QUIT\n")
 			c := drive.Client(t, nil, With(Options{Pipelining: PipeliningOff}))
 			req := request(fetch.OpGet, "ftp://"+addr+"/a")

@@ -194,6 +194,9 @@ func TestReuse(t *testing.T) {
 				"USER anonymous, PASS ****, PWD, CWD etc, TYPE I, SIZE motd, MDTM motd, EPSV, RETR motd", 2},
 		{"after a listing", nil, []string{"/pub/a.txt", "/pub/"},
 			"PWD, CWD pub, TYPE I, SIZE a.txt, MDTM a.txt, EPSV, RETR a.txt, FEAT, TYPE A, EPSV, MLSD", 1},
+		{"after a missing directory", nil, []string{"/pub/a.txt", "/none/sub/a.txt", "/pub/b.txt"},
+			"PWD, CWD pub, TYPE I, SIZE a.txt, MDTM a.txt, EPSV, RETR a.txt, CWD /, CWD none, CWD sub, SIZE a.txt, MDTM a.txt, EPSV, " +
+				"CWD /, CWD pub, TYPE I, SIZE b.txt, MDTM b.txt, EPSV, RETR b.txt", 1},
 		{"after a refusal", nil, []string{"/pub/none", "/pub/a.txt"},
 			"PWD, CWD pub, TYPE I, SIZE none, MDTM none, EPSV, RETR none, SIZE a.txt, MDTM a.txt, EPSV, RETR a.txt", 1},
 	} {

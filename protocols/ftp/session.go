@@ -21,6 +21,7 @@ type session struct {
 	private  bool            // data connections use TLS
 	typ      string          // current TYPE; "" is the default, ASCII Non-print; or unknownType
 	features map[string]bool // in the reply to FEAT, in upper case; nil before
+	hashes   string          // the hash functions of HASH in that reply
 	noEPSV   bool            // the server or a middlebox does not accept EPSV
 
 	// home is the login directory, if PWD was sent. cwd are the arguments of CWD since then.
@@ -28,7 +29,8 @@ type session struct {
 	cwd  []string
 	lost bool // the current directory is unknown
 
-	broken atomic.Bool // the connection is closed without QUIT
+	broken    atomic.Bool // the connection is closed without QUIT
+	unsettled atomic.Bool // the replies to ABOR have not been read; see settle
 }
 
 // isAt reports whether dirs is the current directory.
@@ -208,8 +210,11 @@ func (s *session) feat() step {
 				s.control.canPipeline = true
 			}
 			for _, line := range r.Lines {
-				name, _, _ := strings.Cut(strings.TrimSpace(line), " ")
-				s.features[strings.ToUpper(name)] = true
+				name, facts, _ := strings.Cut(strings.TrimSpace(line), " ")
+				name = strings.ToUpper(name)
+				if s.features[name] = true; name == "HASH" {
+					s.hashes = facts
+				}
 			}
 		}
 		return nil
@@ -246,8 +251,9 @@ func (s *session) walk(dirs []string) ([]step, error) {
 		cmd := step{line: "CWD " + dir}
 		cmd.then = func(r wire.Reply) error {
 			if r.Code/100 != 2 {
-				// The server may have executed later commands.
-				s.lost = s.lost || i < len(rest)-1
+				if i < len(rest)-1 { // the server may have executed later commands
+					s.cwd, s.lost = elsewhere, s.lost || s.home == ""
+				}
 				return refusal(cmd.line, r)
 			}
 			s.cwd = append(slices.Clip(s.cwd), dir)
@@ -257,6 +263,9 @@ func (s *session) walk(dirs []string) ([]step, error) {
 	}
 	return steps, nil
 }
+
+// elsewhere is an unknown directory: no name in a URL contains NUL. The way out is the login directory.
+var elsewhere = []string{"\x00"}
 
 // cutPrefix returns list without the leading prefix, and whether it begins with it.
 func cutPrefix(list, prefix []string) ([]string, bool) {

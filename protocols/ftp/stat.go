@@ -24,7 +24,8 @@ func (s *session) inspect(ctx context.Context, t *task) (*driver.Meta, error) {
 		if t.isImage() {
 			meta.Size = f.size
 		}
-		return meta, nil
+		meta.Digests, err = s.digest(t, f.size)
+		return meta, err
 	case f.refused == 0 && f.unknown > 0:
 		return nil, fmt.Errorf("the server supports neither SIZE nor MDTM: %w", errors.ErrUnsupported)
 	}

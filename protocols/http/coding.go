@@ -53,9 +53,13 @@ type decoder struct {
 	err    error
 }
 
-func newDecoder(src *responseBody, codings []string) *decoder {
+// newDecoder returns a decoder of src. It verifies the digests of the encoded content, which may be nil.
+func newDecoder(src *responseBody, codings []string, digests *driver.DigestVerifier) *decoder {
 	d := &decoder{src: src}
 	r := io.Reader(src)
+	if digests != nil {
+		r = &verifiedReader{src, digests}
+	}
 	for i := len(codings) - 1; i >= 0; i-- {
 		l := &layer{coding: codings[i], owner: d}
 		l.src = bufio.NewReaderSize(&countingReader{r: r, layer: l}, readBuffer)

@@ -101,6 +101,10 @@ func TestMemory(t *testing.T) {
 		}
 		return b.Bytes()
 	}
+	// overrun is closed when the client has ended the connection. The client must not read before,
+	// because each read increases the window.
+	overrun := make(chan struct{})
+	waits := map[string]<-chan struct{}{"more than the window": overrun}
 	tests := map[string]struct {
 		start func(testing.TB) (string, *fetch.Options)
 		code  fetch.Code
@@ -146,6 +150,7 @@ func TestMemory(t *testing.T) {
 			p.header(stream, false, ":status", "200")
 			for p.WriteData(stream, false, zeros[:16<<10]) == nil {
 			}
+			close(overrun)
 		}), fetch.ErrTruncated},
 		"gzip, 96 MiB":              {coded("gzip", encode(t, "gzip", make([]byte, 96<<20))), ""},
 		"brotli, 96 MiB":            {coded("br", bomb(96, brotliBomb)), ""},
@@ -162,6 +167,9 @@ func TestMemory(t *testing.T) {
 			grown := peak(func() {
 				var resp *fetch.Response
 				if resp, err = c.Get(t.Context(), u); err == nil {
+					if wait := waits[name]; wait != nil {
+						<-wait
+					}
 					_, err = io.Copy(io.Discard, resp.Body)
 					resp.Body.Close()
 				}

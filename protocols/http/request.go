@@ -141,6 +141,9 @@ func password(text string) (from, to int) {
 var reservedFields = []string{"Range", "If-Range", "If-None-Match", "If-Modified-Since", "If-Match", "If-Unmodified-Since",
 	"Content-Length", "Transfer-Encoding", "Te", "Trailer", "Connection", "Keep-Alive", "Proxy-Connection", "Upgrade", "Expect"}
 
+// wantDigest asks for one of the strong digests (RFC 9530, section 4).
+const wantDigest = "sha-256=10, sha-512=5"
+
 // fields sets the header fields. The caller's replace our own.
 func (t *target) fields(d *opener, req *driver.Request) error {
 	h := http.Header{"User-Agent": {d.env.Identity().UserAgent}, "Accept": {accept(req.Accept)}}
@@ -154,6 +157,9 @@ func (t *target) fields(d *opener, req *driver.Request) error {
 		h.Set("Accept-Encoding", acceptCodings)
 	} else {
 		h.Set("Accept-Encoding", "identity")
+	}
+	if req.WantDigest {
+		h.Set("Want-Repr-Digest", wantDigest)
 	}
 	for name, values := range req.Header {
 		name = textproto.CanonicalMIMEHeaderKey(name)

@@ -97,7 +97,9 @@ func (ex *exchange) redirect() (*driver.Response, error) {
 	if err != nil {
 		return nil, ex.fail(driver.ErrRedirect, "%w", err)
 	}
-	return &driver.Response{Meta: ex.meta(), Location: []uri.URI{loc}, Body: driver.NoBody, Resend: ex.resend()}, nil
+	m := ex.meta()
+	m.Digests = ex.linkedDigests()
+	return &driver.Response{Meta: m, Location: []uri.URI{loc}, Body: driver.NoBody, Resend: ex.resend()}, nil
 }
 
 // resend reports whether the redirected request keeps its method and body. Only POST becomes GET by
@@ -143,12 +145,15 @@ func (ex *exchange) content(r driver.Range, total int64) (*driver.Response, erro
 		m.Framing = driver.FramedByClose
 	}
 	b := newBody(ex)
+	codings := knownCodings(ex.resp.Header)
+	decoded := ex.target.coded && len(codings) > 0
+	m.Digests = ex.digests(ex.resp.StatusCode == http.StatusPartialContent, decoded)
 	out := &driver.Response{Meta: m, Body: b}
-	if codings := knownCodings(ex.resp.Header); ex.target.coded && len(codings) > 0 {
+	if decoded {
 		out.Size = -1
 		out.ETag = weak(m.ETag) // it identifies the encoded bytes
 		out.Decoded = true
-		out.Body = newDecoder(b, codings)
+		out.Body = newDecoder(b, codings, driver.VerifyDigests(m.Digests))
 	}
 	return out, nil
 }

@@ -34,7 +34,9 @@ type login struct {
 	passwords     []string // the passwords so far, one per attempt
 	lockedFile    string   // an encrypted key file whose passphrase was not supplied
 	hostKeyErr    error    // the error if the host key was rejected
-	fatalErr      error    // the local error that ends the login, regardless of the server
+	// knownHostsOf has the names of known_hosts files by those of copies.
+	knownHostsOf map[string]string
+	fatalErr     error // the local error that ends the login, regardless of the server
 }
 
 // traceLine adds a line to the trace.

@@ -46,6 +46,11 @@ func (d *opener) file(f *flight, t *target, info filexfer.Attrs) (*driver.Respon
 	if err != nil {
 		return nil, err
 	}
+	if t.req.WantDigest {
+		if fileMeta.Digests, err = f.digest(handle); err != nil {
+			return nil, err
+		}
+	}
 	// Send the first reads without waiting for FSTAT, which shows whether the file was replaced.
 	fstat := f.send(filexfer.TypeFstat, handle)
 	meta := fileMeta
@@ -57,6 +62,7 @@ func (d *opener) file(f *flight, t *target, info filexfer.Attrs) (*driver.Respon
 		if now := describeFile(t, now); now.Size != fileMeta.Size || now.Validator != fileMeta.Validator {
 			b.Drop(f.session.abandon)
 			meta = now
+			meta.Digests = fileMeta.Digests // of the open file
 			if b, err = f.newBody(handle, t.req, &meta); err != nil {
 				return nil, err
 			}
@@ -68,7 +74,7 @@ func (d *opener) file(f *flight, t *target, info filexfer.Attrs) (*driver.Respon
 		// The file is empty, or the system generates its content on reading.
 		switch err := b.First(); err {
 		case nil:
-			meta.Validator = driver.Validator{}
+			meta.Validator, meta.Digests = driver.Validator{}, nil
 		case io.EOF:
 			meta.Size = 0
 		default:

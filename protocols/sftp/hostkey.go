@@ -1,6 +1,7 @@
 package sftp
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -50,10 +51,11 @@ func (l *login) hostKeys() (ssh.HostKeyCallback, []string, error) {
 			files = append(files, name)
 		}
 	}
-	db, err := knownhosts.NewDB(files...)
+	db, original, err := l.readKnownHosts(files)
 	if err != nil {
 		return nil, nil, settingsError("%w", err)
 	}
+	l.knownHostsOf = original
 	algorithms := db.HostKeyAlgorithms(l.hop.addr())
 	for _, name := range ssh.SupportedAlgorithms().HostKeys {
 		// A certificate is useful only if its authority is known.
@@ -115,7 +117,7 @@ func (l *login) location(key xknownhosts.KnownKey) string {
 	if l.foreign {
 		return ""
 	}
-	return fmt.Sprintf(" (%s:%d)", key.Filename, key.Line)
+	return fmt.Sprintf(" (%s:%d)", cmp.Or(l.knownHostsOf[key.Filename], key.Filename), key.Line)
 }
 
 // addKnownHost adds a host key to the first known_hosts file.

@@ -63,6 +63,9 @@ func TestHostKeys(t *testing.T) {
 	}{
 		{"known", plain, hostLine(name(plain), key.PublicKey()), ""},
 		{"known among others", plain, "# comment\n\n" + hostLine("elsewhere", other.PublicKey()) + hostLine(name(plain), key.PublicKey()), ""},
+		{"after broken lines", plain, "x\n127.0.0.1\n" + name(plain) + " ssh-ed25519 AAAA\n" + hostLine(name(plain), key.PublicKey()), ""},
+		{"changed after a broken line", plain, "x\n" + hostLine(name(plain), other.PublicKey()), mismatch},
+		{"only a broken line", plain, "x", unknown},
 		{"hashed", plain, hostLine(knownhosts.HashHostname(name(plain)), key.PublicKey()), ""},
 		{"pattern", plain, hostLine("127.0.0.*", key.PublicKey()), ""},
 		{"one of two", plain, hostLine(name(plain), other.PublicKey()) + hostLine(name(plain), key.PublicKey()), ""},

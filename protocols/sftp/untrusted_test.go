@@ -145,7 +145,7 @@ func TestUntrustedErrorsHideLocalPaths(t *testing.T) {
 	s := sftpd.Start(t, sftpd.Options{Tree: tree()})
 	dir := t.TempDir()
 	changed := hostLine("["+"127.0.0.1]:"+s.Addr[strings.LastIndexByte(s.Addr, ':')+1:], hostKey(t).PublicKey())
-	for name, text := range map[string]string{"changed": changed, "revoked": "@revoked * " + string(ssh.MarshalAuthorizedKey(s.HostKey)), "broken": "x"} {
+	for name, text := range map[string]string{"changed": changed, "revoked": "@revoked * " + string(ssh.MarshalAuthorizedKey(s.HostKey)), "broken": "x\n" + changed} {
 		opts := options(t)
 		opts.KnownHosts = []string{filepath.Join(dir, name)}
 		if err := os.WriteFile(opts.KnownHosts[0], []byte(text), 0o600); err != nil {

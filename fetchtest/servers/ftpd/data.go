@@ -119,6 +119,9 @@ func (c *session) send(content io.Reader, size int64, announcement string) (over
 	switch {
 	case err != nil && b.Fault() != servers.None:
 		return true
+	case writeErr != nil && c.s.opts.Deaf:
+		io.Copy(io.Discard, c)
+		return true
 	case writeErr != nil:
 		c.Printf("426 The data connection is lost.")
 	case fault == servers.Abort:

@@ -48,6 +48,9 @@ type Options struct {
 	Announce bool
 	// Stray is sent after the reply that ends a transfer. It includes its line end.
 	Stray string
+	// Deaf makes the server neither read nor write after it has lost a data connection, until the
+	// client closes the control connection.
+	Deaf bool
 	// Reuse refuses data connections that do not resume the TLS session of the control connection.
 	Reuse bool
 }

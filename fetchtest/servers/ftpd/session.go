@@ -152,6 +152,8 @@ func (c *session) serve(verb, arg string) (over bool) {
 		c.listen(verb)
 	case "EPRT", "PORT":
 		c.port(verb, arg)
+	case "ABOR": // no transfer is in progress: it has ended or has lost its data connection
+		c.Reply("226 Aborted.")
 	case "RETR":
 		return c.retrieve(arg)
 	case "LIST", "NLST", "MLSD":

@@ -1,6 +1,7 @@
 package sftpd
 
 import (
+	"encoding/binary"
 	"errors"
 	"io"
 	"io/fs"
@@ -122,6 +123,8 @@ func (x *session) handle(m filexfer.Message) error {
 		x.handles[arg].close()
 		delete(x.handles, arg)
 		return x.status(m.ID, filexfer.CodeOK, "")
+	case filexfer.TypeExtended:
+		return x.checkFile(m.ID, arg, x.handles[f.Text()])
 	case filexfer.TypeFstat:
 		h := x.handles[arg]
 		if h == nil {
@@ -189,6 +192,30 @@ func (x *session) open(id uint32, h *handle) error {
 	name := strconv.Itoa(x.lastHandle)
 	x.handles[name] = h
 	return x.reply(filexfer.TypeHandle, id, name)
+}
+
+// checkFile replies to the extension check-file, in the form of the draft or of Paramiko.
+func (x *session) checkFile(id uint32, extension string, h *handle) error {
+	x.conn.Note("EXTENDED " + printable.Replace(extension))
+	if h == nil || h.file == nil || x.server.opts.CheckFile == nil {
+		return x.status(id, filexfer.CodeOpUnsupported, "Operation unsupported")
+	}
+	content, err := h.file.Section(0, h.file.Size)
+	if err != nil {
+		return x.replyError(id, err)
+	}
+	algorithm, sum := x.server.opts.CheckFile(extension, content)
+	if algorithm == "" {
+		return x.status(id, filexfer.CodeOpUnsupported, "Operation unsupported")
+	}
+	var fields []any
+	if extension == "check-file" {
+		fields = append(fields, extension)
+	}
+	reply := filexfer.Append(nil, filexfer.TypeExtendedReply, id, append(fields, algorithm)...)
+	reply = append(reply, sum...) // without a length
+	binary.BigEndian.PutUint32(reply, uint32(len(reply)-4))
+	return x.write(reply)
 }
 
 func (x *session) read(id uint32, h *handle, offset uint64, size uint32) error {

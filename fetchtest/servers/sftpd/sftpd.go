@@ -42,6 +42,9 @@ type Options struct {
 	Forward func(addr string) bool
 	// NoSFTP refuses the sftp subsystem.
 	NoSFTP bool
+	// CheckFile computes the digest for the extension check-file. It is called with the name of the
+	// extension and the content of the file. If it is nil or returns "", the server refuses.
+	CheckFile func(extension string, content []byte) (algorithm string, sum []byte)
 	// Listen is the address to listen on, as host:port. "" means a free port on 127.0.0.1.
 	Listen string
 }

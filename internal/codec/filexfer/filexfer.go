@@ -44,6 +44,9 @@ const (
 	TypeData     Type = 103 // SSH_FXP_DATA
 	TypeName     Type = 104 // SSH_FXP_NAME
 	TypeAttrs    Type = 105 // SSH_FXP_ATTRS
+
+	TypeExtended      Type = 200 // SSH_FXP_EXTENDED
+	TypeExtendedReply Type = 201 // SSH_FXP_EXTENDED_REPLY
 )
 
 var typeNames = map[Type]string{
@@ -51,6 +54,7 @@ var typeNames = map[Type]string{
 	TypeLstat: "LSTAT", TypeFstat: "FSTAT", TypeOpendir: "OPENDIR", TypeReaddir: "READDIR",
 	TypeRealpath: "REALPATH", TypeStat: "STAT", TypeReadlink: "READLINK", TypeStatus: "STATUS",
 	TypeHandle: "HANDLE", TypeData: "DATA", TypeName: "NAME", TypeAttrs: "ATTRS",
+	TypeExtended: "EXTENDED", TypeExtendedReply: "EXTENDED_REPLY",
 }
 
 // String returns the name of the type in the draft, without the prefix SSH_FXP_.
@@ -197,6 +201,9 @@ func (f *Fields) Bytes() []byte { return f.next(uint64(f.Uint32())) }
 
 // Text reads a string and returns a copy.
 func (f *Fields) Text() string { return string(f.Bytes()) }
+
+// Rest reads all remaining bytes. The result aliases the message.
+func (f *Fields) Rest() []byte { return f.next(uint64(len(f.rest))) }
 
 // The flags of Attrs (section 5).
 const (

@@ -1,0 +1,301 @@
+package download_test
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/download"
+	"github.com/urlget/urlget/fetch/uri"
+)
+
+const emptySum = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+
+// lockOf returns the line for content at the hosts of a mirrors driver.
+func lockOf(content []byte, hosts ...string) *download.Lock {
+	l := &download.Lock{Name: "d/file", Size: int64(len(content)), SHA256: fmt.Sprintf("%x", sha256.Sum256(content))}
+	for i, h := range hosts {
+		u := uri.MustParse("x-mirror://" + h + "/file")
+		if i == 0 {
+			l.URL = u
+		} else {
+			l.Mirrors = append(l.Mirrors, u)
+		}
+	}
+	return l
+}
+
+// The format is a contract: files of today must be readable later.
+func TestLockFile(t *testing.T) {
+	t.Parallel()
+	l := &download.Lock{URL: uri.MustParse("http://user:secret@h.example/a?b=c&d#part"), Name: "a", SHA256: emptySum, ContentType: "text/plain; x=<c>",
+		Validator: fetch.Validator{ETag: `"1"`, ModTime: morning}, Time: morning.Add(time.Nanosecond),
+		Mirrors: []uri.URI{uri.MustParse("ftp://u:secret@m.example/a")}}
+	const want = `# urlget lock 1
+{"url":"http://user@h.example/a?b=c&d","name":"a","size":0,"sha256":"` + emptySum + `","content_type":"text/plain; x=<c>","etag":"\"1\"","mtime":"1994-12-01T08:00:00Z","mirrors":["ftp://u@m.example/a"],"time":"1994-12-01T08:00:00Z"}
+{"url":"http://h.example/","name":"a.1","size":0,"sha256":"` + emptySum + `"}
+{"url":"http://h.example/","name":"d/a","size":0,"sha256":"` + emptySum + `"}
+{"url":"http://h.example/","name":"a.2","size":0,"sha256":"` + emptySum + `"}
+`
+	var out strings.Builder
+	w := &download.LockWriter{W: &out}
+	for _, l := range []*download.Lock{nil, l, {Name: "a"}, {Name: "d/a"}, {Name: "a"}} {
+		if l != nil && l.SHA256 == "" {
+			l.URL, l.SHA256 = uri.MustParse("http://h.example/"), emptySum
+		}
+		if err := w.Write(l); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if out.String() != want {
+		t.Errorf("got  %s\nwant %s", out.String(), want)
+	}
+	var lines []int
+	for got, err := range download.ReadLocks(strings.NewReader(strings.Replace(want, "\n{", "\n\n # comment\n{", 1))) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if lines = append(lines, got.Line); len(lines) > 1 {
+			continue
+		}
+		wanted := *l
+		wanted.URL, wanted.Mirrors = uri.MustParse("http://user@h.example/a?b=c&d"), []uri.URI{uri.MustParse("ftp://u@m.example/a")}
+		wanted.Time, wanted.Line = morning, 4
+		if !reflect.DeepEqual(*got, wanted) {
+			t.Errorf("got %+v, want %+v", *got, wanted)
+		}
+	}
+	if fmt.Sprint(lines) != "[4 5 6 7]" {
+		t.Errorf("lines %v", lines)
+	}
+}
+
+func TestReadLocksRefuses(t *testing.T) {
+	t.Parallel()
+	const header = "# urlget lock 1\n"
+	line := func(changes ...string) string {
+		text := `{"url":"http://h.example/","name":"a","size":0,"sha256":"` + emptySum + `","etag":"e","mirrors":["ftp://m.example/"]}` + "\n"
+		return strings.NewReplacer(changes...).Replace(text)
+	}
+	for name, tt := range map[string]struct{ text, err string }{
+		"nothing":               {"", "not a lock file"},
+		"a list of URLs":        {"http://h.example/\n", "not a lock file"},
+		"no header":             {line(), "not a lock file"},
+		"a later version":       {"# urlget lock 2\n", `version "2"`},
+		"a later version below": {header + "# urlget lock 10\n", `version "10"`},
+		"no JSON":               {header + "http://h.example/\n", "not a line of a lock file"},
+		"no URL":                {header + line(`"url"`, `"uri"`), "url is missing"},
+		"a relative URL":        {header + line("http:", ""), "no scheme"},
+		"no name":               {header + line(`"name"`, `"n"`), "name is missing"},
+		"a name that climbs":    {header + line(`"a"`, `"../a"`), "does not name a file below"},
+		"an absolute name":      {header + line(`"a"`, `"/a"`), "does not name a file below"},
+		"a directory":           {header + line(`"a"`, `"a/"`), "not a path of names"},
+		"no size":               {header + line(`"size"`, `"bytes"`), "size is missing"},
+		"a size below 0":        {header + line(`:0,`, `:-1,`), "negative"},
+		"no digest":             {header + line(`"sha256"`, `"sha1"`), "not a SHA-256"},
+		"a short digest":        {header + line("b855", ""), "not a SHA-256"},
+		"no hexadecimal":        {header + line("b855", "b85x"), "not a SHA-256"},
+		"a password":            {header + line("//h", "//u:p@h"), "password"},
+		"a mirror's password":   {header + line("//m", "//u:p@m"), "password"},
+		"a relative mirror":     {header + line("ftp:", ""), "no scheme"},
+		"a header in the tag":   {header + line(`"e"`, `"e\r\nX: y"`), "control characters"},
+		"two equal names":       {header + line() + line("h.", "i."), "line 2 has the name \"a\" too"},
+		"many mirrors":          {header + line(`"ftp://m.example/"`, strings.Repeat(`"ftp://m.example/",`, download.MaxMirrors)+`"ftp://m.example/"`), "more than 64 mirrors"},
+		"a long line":           {header + line(`"e"`, `"`+strings.Repeat("e", 64<<10)+`"`), "more than 65536 bytes"},
+	} {
+		last := error(nil)
+		for l, err := range download.ReadLocks(strings.NewReader(tt.text)) {
+			if last = err; err != nil && l.Line != strings.Count(strings.TrimSuffix(tt.text, "\n"), "\n")+1 {
+				t.Errorf("%s: line %d", name, l.Line)
+			}
+		}
+		if last == nil || !strings.Contains(last.Error(), tt.err) {
+			t.Errorf("%s: error %v, want %s", name, last, tt.err)
+		}
+	}
+}
+
+// TestDoLocked retrieves a line from a URL and mirrors that lie, are gone, or are cut off.
+func TestDoLocked(t *testing.T) {
+	t.Parallel()
+	content := pattern(300_000, 3)
+	other := pattern(300_000, 4)
+	tests := []struct {
+		name    string
+		hosts   []string
+		there   []byte // the file before; nil if there is none
+		exists  download.Exists
+		segment int
+		outcome download.Outcome
+		err     fetch.Code
+		asked   []string // hosts
+	}{
+		{name: "the URL", hosts: []string{"good", "good-2"}, asked: []string{"good"}},
+		{name: "the URL lies", hosts: []string{"liar", "good"}, asked: []string{"liar", "good"}},
+		{name: "the URL is gone", hosts: []string{"gone", "short", "good"}, asked: []string{"gone", "short", "good"}},
+		{name: "the URL ends early", hosts: []string{"cut", "good"}, asked: []string{"cut", "good"}},
+		{name: "all lie", hosts: []string{"liar", "short"}, err: fetch.ErrChecksum, asked: []string{"liar", "short"}},
+		{name: "one lies, and the last is gone", hosts: []string{"liar", "gone"}, err: fetch.ErrChecksum, asked: []string{"liar", "gone"}},
+		{name: "all are gone", hosts: []string{"gone", "gone-2"}, err: fetch.ErrNotFound, asked: []string{"gone", "gone-2"}},
+		{name: "the file is there", hosts: []string{"good"}, there: content, outcome: download.Unchanged},
+		{name: "the file is there, skip", hosts: []string{"good"}, there: content, exists: download.Skip, outcome: download.Unchanged},
+		{name: "another file of that size", hosts: []string{"good"}, there: other, asked: []string{"good"}},
+		{name: "another file, resume", hosts: []string{"good"}, there: content[:1000], exists: download.Resume, asked: []string{"good"}},
+		{name: "another file, newer", hosts: []string{"good"}, there: other, exists: download.Newer, asked: []string{"good"}},
+		{name: "another file, skip", hosts: []string{"good"}, there: other, exists: download.Skip, err: fetch.ErrChecksum},
+		{name: "another file, and all lie", hosts: []string{"liar"}, there: other, err: fetch.ErrChecksum, asked: []string{"liar"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			file := filepath.Join(dir, "d", "file")
+			if tt.there != nil {
+				if err := os.Mkdir(filepath.Join(dir, "d"), 0o700); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.WriteFile(file, tt.there, 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			m := &mirrors{content: content, exchanges: map[string]int{}, running: map[string]int{}}
+			opts := &download.Sources{}
+			opts.Retry.Tries, opts.Exists, opts.Checksum = 1, tt.exists, "md5:00"
+			res, err := m.downloader(t, dir).DoLocked(t.Context(), lockOf(content, tt.hosts...), opts)
+			if fetch.CodeOf(err) != tt.err || len(m.exchanges) != len(tt.asked) {
+				t.Errorf("%v, want %q; asked %v, want %q", err, tt.err, m.exchanges, tt.asked)
+			}
+			got, _ := os.ReadFile(file)
+			if tt.err != "" {
+				if !bytes.Equal(got, tt.there) {
+					t.Errorf("there are %d bytes", len(got))
+				}
+				return
+			}
+			outcome := download.Saved
+			if tt.outcome != "" {
+				outcome = tt.outcome
+			}
+			if !bytes.Equal(got, content) || res.Outcome != outcome || res.Name != "d/file" || res.Size != int64(len(content)) || res.Proof == nil || res.Proof.By != "checksum" {
+				t.Errorf("%d bytes, %+v", len(got), res)
+			}
+			if left, _ := filepath.Glob(filepath.Join(dir, "d", "*.part*")); left != nil {
+				t.Errorf("left: %q", left)
+			}
+		})
+	}
+}
+
+// Mirrors are URLs from a server: one on the local machine is not asked on behalf of another host.
+func TestLockedMirrorsAreUntrusted(t *testing.T) {
+	t.Parallel()
+	content := []byte("secret")
+	dir := t.TempDir()
+	l := newLiar(content)
+	d := l.downloader(t, dir)
+	lock := lockOf(content, "gone")
+	lock.URL, lock.Mirrors = uri.MustParse("x-unknown://h/"), []uri.URI{uri.MustParse(liarURL)}
+	if _, err := d.DoLocked(t.Context(), lock, nil); err != nil {
+		t.Fatal(err)
+	}
+	if from := l.received[0].From; from != lock.URL {
+		t.Errorf("from %v", from)
+	}
+}
+
+// The bytes of a broken transfer are resumed by the next run.
+func TestLockedResumes(t *testing.T) {
+	t.Parallel()
+	content := pattern(4<<20, 3)
+	for _, segments := range []int{0, 4} {
+		dir := t.TempDir()
+		stop := &fetch.Error{Code: fetch.ErrServer}
+		l := newLiar(content, reply{cut: 2 << 20}, reply{err: stop}, reply{err: stop}, reply{err: stop}, reply{err: stop})
+		lock := lockOf(content, "x")
+		lock.URL, lock.Name = uri.MustParse(liarURL), "file.bin"
+		opts := &download.Sources{}
+		opts.Segments, opts.Retry.Tries = segments, 1
+		if _, err := l.downloader(t, dir).DoLocked(t.Context(), lock, opts); err == nil {
+			t.Fatal("the first run succeeded")
+		}
+		l.script = nil
+		res, err := l.downloader(t, dir).DoLocked(t.Context(), lock, opts)
+		if err != nil || res.Written > 3<<20 {
+			t.Errorf("%d segments: %+v, %v", segments, res, err)
+		}
+		if have := contents(t, dir); len(have) != 1 || have["file.bin"] != string(content) {
+			t.Errorf("%d segments: files %q", segments, names(have))
+		}
+	}
+}
+
+// A partial file of another version, whose validator the server still states, is not the last word.
+func TestLockedReplacesWrongParts(t *testing.T) {
+	t.Parallel()
+	before, content := pattern(4<<20, 3), pattern(4<<20, 4)
+	dir := t.TempDir()
+	l := newLiar(before, reply{cut: 2 << 20}, reply{err: &fetch.Error{Code: fetch.ErrServer}})
+	lock := lockOf(before, "x")
+	lock.URL, lock.Name = uri.MustParse(liarURL), "file.bin"
+	opts := &download.Sources{}
+	opts.Retry.Tries = 1
+	if _, err := l.downloader(t, dir).DoLocked(t.Context(), lock, opts); err == nil {
+		t.Fatal("the first run succeeded")
+	}
+	l.script, l.content = nil, content
+	if _, err := l.downloader(t, dir).DoLocked(t.Context(), lock, opts); fetch.CodeOf(err) != fetch.ErrChecksum {
+		t.Errorf("other content: %v", err)
+	}
+	l.script, l.content = []reply{{cut: 2 << 20}, {err: &fetch.Error{Code: fetch.ErrServer}}}, before
+	if _, err := l.downloader(t, dir).DoLocked(t.Context(), lock, opts); err == nil {
+		t.Fatal("the third run succeeded")
+	}
+	l.script, l.content = nil, content
+	lock.SHA256 = lockOf(content, "x").SHA256
+	res, err := l.downloader(t, dir).DoLocked(t.Context(), lock, opts)
+	if have := contents(t, dir); err != nil || len(have) != 1 || have["file.bin"] != string(content) {
+		t.Errorf("%+v, %v, files %q", res, err, names(have))
+	}
+}
+
+func FuzzReadLocks(f *testing.F) {
+	f.Add("# urlget lock 1\n" + `{"url":"http://user@h.example/a?b=c&d","name":"a","size":0,"sha256":"` + emptySum + `","content_type":"text/plain; x=<c>","etag":"\"1\"","mtime":"1994-12-01T08:00:00Z","mirrors":["ftp://u@m.example/a"],"time":"1994-12-01T08:00:00Z"}` + "\n#\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		var first strings.Builder
+		w := &download.LockWriter{W: &first}
+		failed := w.Write(nil)
+		for l, err := range download.ReadLocks(strings.NewReader(text)) {
+			if err != nil {
+				break
+			}
+			if _, secret := l.URL.Password(); secret || len(l.Mirrors) > download.MaxMirrors || l.Size < 0 || download.CheckName(l.Name) != nil {
+				t.Fatalf("%+v", l)
+			}
+			if failed = w.Write(l); failed != nil {
+				return // the line is longer than it was
+			}
+		}
+		// The lines that are written can be read and are written again.
+		var second strings.Builder
+		w = &download.LockWriter{W: &second}
+		w.Write(nil)
+		for l, err := range download.ReadLocks(strings.NewReader(first.String())) {
+			if err != nil {
+				t.Fatalf("%v in %s", err, first.String())
+			}
+			if err := w.Write(l); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if first.String() != second.String() {
+			t.Errorf("%s\n%s", first.String(), second.String())
+		}
+	})
+}

@@ -1,0 +1,44 @@
+package member
+
+import (
+	"strings"
+	"time"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch/uri"
+)
+
+// isSafe reports whether name stays below the directory to which it is relative, and has no control
+// character that a protocol or a file system could misread. Backslashes and drive letters count, as
+// on Windows.
+func isSafe(name string) bool {
+	if name == "" || strings.ContainsAny(name, "\r\n\x00") || len(name) > 1 && name[1] == ':' {
+		return false
+	}
+	for s := range strings.SplitSeq(strings.TrimSuffix(strings.ReplaceAll(name, `\`, "/"), "/"), "/") {
+		if s == "" || s == "." || s == ".." {
+			return false
+		}
+	}
+	return true
+}
+
+// entry returns the entry of a member, or an EntryError if its name is unsafe.
+func entry(archive uri.URI, name string, size int64, modTime time.Time) fetch.Entry {
+	if !isSafe(name) {
+		return fetch.Entry{Name: "unsafe name of a member: " + name, Kind: fetch.EntryError, Size: -1}
+	}
+	if !driver.PlausibleTime(modTime) {
+		modTime = time.Time{}
+	}
+	return fetch.Entry{URL: join(archive, name), Name: name, Rel: "item", ContentType: driver.TypeByName(name), Size: size, ModTime: modTime}
+}
+
+// part returns the part of a listing for an entry.
+func part(e fetch.Entry) driver.Part {
+	if e.Kind == fetch.EntryError {
+		return driver.URIListPart(e.Name, e)
+	}
+	return driver.URIListPart("", e)
+}
