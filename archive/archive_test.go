@@ -338,6 +338,31 @@ func TestExtractDeepURLs(t *testing.T) {
 	}
 }
 
+// TestExtractKeepsURLsApart extracts URLs that a mirror would number, twice. Each has a file of its own.
+func TestExtractKeepsURLsApart(t *testing.T) {
+	t.Parallel()
+	want := map[string]string{"a.txt": "gopher://h.example/0/a.txt", "%00a.txt": "gopher://h.example/0a.txt",
+		"db/TEXT/9/3=0 9 %2Fx.txt;": "wais://h.example/db/TEXT/9/3=0%209%20%2Fx.txt;", "db/TEXT/9/3=9 18 %2Fx.txt;": "wais://h.example/db/TEXT/9/3=9%2018%20%2Fx.txt;"}
+	var records []string
+	for _, target := range want {
+		records = append(records, record(fmt.Sprintf("%x", len(records)), "resource", "2020-01-01T00:00:00Z", target, "text/plain", target))
+	}
+	path, dir := filepath.Join(t.TempDir(), "x.warc"), t.TempDir()
+	if err := os.WriteFile(path, []byte(strings.Join(records, "")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if saved := extractAll(t, path, dir); saved != len(want) {
+			t.Errorf("%d files, want %d", saved, len(want))
+		}
+		for name, text := range want {
+			if b, err := os.ReadFile(filepath.Join(dir, "h.example", filepath.FromSlash(name))); string(b) != text {
+				t.Errorf("%s: %q, %v", name, b, err)
+			}
+		}
+	}
+}
+
 func extractAll(t *testing.T, path, dir string) (saved int) {
 	t.Helper()
 	a, err := replay.Open(path)

@@ -22,10 +22,11 @@ var errNoFile = errors.New("not a file")
 // them grows with the square of their number.
 const maxDirs = 100
 
-// extractPath returns the path that a mirror would use. If that has too many directories, the file
+// extractPath returns the path that a mirror would use, with what distinguishes URLs that the mirror
+// would number: the paths must not depend on the other files. If that has too many directories, the file
 // is in the directory of the server, with a digest of the path before its name.
 func extractPath(u uri.URI, t fetch.Traits) string {
-	var layout mirror.Layout
+	layout := mirror.Layout{Distinct: true}
 	whole := layout.Path(u, t)
 	if strings.Count(whole, "/") <= maxDirs {
 		return whole

@@ -7,6 +7,7 @@ package replay
 
 import (
 	"cmp"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -45,10 +46,13 @@ type Archive struct {
 	mu          sync.Mutex // protects the fields below
 	damage      []error
 	scanned     *table
-	recordsLeft int       // records that may still be added to scanned
-	cached      [2]*table // results of index lookups: recent ones, and older ones
-	maxCached   int       // maximum number of URLs in each of them
-	lines       int       // maximum number of index lines of a WACZ file
+	recordsLeft int                          // records that may still be added to scanned
+	cached      [2]*table                    // results of index lookups: recent ones, and older ones
+	maxCached   int                          // maximum number of URLs in each of them
+	lines       int                          // maximum number of index lines of a WACZ file
+	bySum       map[[sha256.Size]byte]string // URLs by the SHA-256 of their content; nil until needed
+
+	scannedFiles []scannedFile
 
 	web     sync.Once
 	drivers [2]driver.Driver // for HTTP: without and with decoding of content codings
@@ -192,6 +196,7 @@ func (a *Archive) scan(f io.ReaderAt, name string, from int64) error {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 	}
+	a.scannedFiles = append(a.scannedFiles, scannedFile{f, from})
 	s := newScanner(a, a.scanned, f)
 	n, before := 0, len(a.damage)
 	for {

@@ -33,6 +33,10 @@ type Options struct {
 	// Compressed decodes a content coding even if the capture was requested without one, as a client
 	// that accepts codings does. Without it, only captures of such clients are decoded.
 	Compressed bool
+	// SHA256, if not "", selects content instead of a time: the response is a capture whose content
+	// has that SHA-256, in hexadecimal. Captures of the URL come first, then those of any URL whose
+	// record states the digest.
+	SHA256 string
 }
 
 // Middleware returns a middleware that serves requests from the archive. It must be the innermost
@@ -40,6 +44,9 @@ type Options struct {
 func (a *Archive) Middleware(opts Options) driver.Middleware {
 	return func(next driver.Driver) driver.Driver {
 		return driver.DriverFunc(func(ctx context.Context, req *fetch.Request) (*driver.Response, error) {
+			if opts.SHA256 != "" {
+				return a.openDigest(ctx, req, opts, next)
+			}
 			c := a.find(req, opts.At)
 			if c == nil && opts.Only {
 				return nil, &fetch.Error{Code: fetch.ErrNotFound, Err: a.noCaptureError(req)}

@@ -2,6 +2,7 @@ package warc
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"io"
 
@@ -105,10 +106,32 @@ func (p plain) seek(offset int64) error {
 // gzipped is a file of gzip members (RFC 1952), usually one per record.
 type gzipped struct {
 	*input
-	z *gzip.Reader
+	z     *gzip.Reader
+	from  int64      // position after the last jump
+	ahead *readahead // nil until enough members have been read in order
 }
 
 func (g *gzipped) next() (member, error) {
+	offset := g.pos()
+	if g.ahead == nil && offset-g.from >= sequentialBytes {
+		g.ahead = newReadahead(g.input, offset)
+	}
+	if m, ok := g.ahead.take(offset); ok {
+		g.input.seekTo(m.end)
+		return member{offset, bytes.NewReader(m.data)}, nil
+	}
+	return g.inflate()
+}
+
+// seekTo moves to offset and stops reading ahead.
+func (g *gzipped) seekTo(offset int64) {
+	g.ahead.close()
+	g.ahead, g.from = nil, offset
+	g.input.seekTo(offset)
+}
+
+// inflate opens the member at the position.
+func (g *gzipped) inflate() (member, error) {
 	if _, err := g.buf.Peek(1); err != nil {
 		return member{}, err
 	}
@@ -131,21 +154,43 @@ func (g *gzipped) next() (member, error) {
 
 func (g *gzipped) spans() bool { return false }
 
+// gzipMagic begins a member with the only compression method there is (RFC 1952, section 2.3.1).
+var gzipMagic = []byte{0x1f, 0x8b, 8}
+
+// findMagic moves to the next gzipMagic at or after offset, or to the end of the file.
+func (g *gzipped) findMagic(offset int64) error {
+	g.input.seekTo(offset)
+	for {
+		if _, err := g.buf.Peek(len(gzipMagic) + 1); err != nil { // no member begins in the rest
+			g.buf.Discard(g.buf.Buffered())
+			return err
+		}
+		p, _ := g.buf.Peek(g.buf.Buffered())
+		i := bytes.Index(p, gzipMagic)
+		if i >= 0 {
+			g.buf.Discard(i)
+			return nil
+		}
+		g.buf.Discard(len(p) - len(gzipMagic) + 1)
+	}
+}
+
 func (g *gzipped) seek(offset int64) error {
 	for {
-		err := g.find(offset, 4, func(b []byte) bool {
-			return len(b) == 4 && b[0] == 0x1f && b[1] == 0x8b && b[2] == 8 && b[3]&0xe0 == 0
-		})
-		if err != nil {
+		if err := g.findMagic(offset); err != nil {
 			return err
 		}
 		offset = g.pos()
+		if head, _ := g.buf.Peek(len(gzipMagic) + 1); len(head) > len(gzipMagic) && head[len(gzipMagic)]&0xe0 != 0 { // reserved flags
+			offset++
+			continue
+		}
 		// Compressed data may look like the start of a member.
 		if z, err := gzip.NewReader(io.NewSectionReader(g.file, offset, 64<<10)); err == nil {
 			begin := make([]byte, g.searchSize())
 			n, _ := io.ReadFull(z, begin)
 			if g.begins(begin[:n]) {
-				g.seekTo(offset)
+				g.input.seekTo(offset)
 				return nil
 			}
 		}

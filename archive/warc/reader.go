@@ -125,8 +125,12 @@ func (r *Reader) SeekRecord(offset, within int64) error {
 
 // Close releases resources of the reader. It does not close the file.
 func (r *Reader) Close() error {
-	if s, ok := r.pack.(*zstandard); ok {
-		s.z.Close()
+	switch p := r.pack.(type) {
+	case *zstandard:
+		p.z.Close()
+	case *gzipped:
+		p.ahead.close()
+		p.ahead = nil
 	}
 	return nil
 }
