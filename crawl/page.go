@@ -87,9 +87,13 @@ func (p *Page) SetKind(kind fetch.Kind) {
 // selector is empty or a slash. If AddLink returns an error, the state failed and the visit must
 // end.
 func (p *Page) AddLink(e fetch.Entry) error {
-	c := p.crawl
-	l := Link{URL: c.withoutDefaultPort(e.URL).WithoutUserinfo().WithoutFragment(), From: p.URL, Seed: p.seedURL(), Depth: p.Depth + 1,
-		Rel: e.Rel, Kind: e.Kind, Text: e.Name, Listed: p.Kind == fetch.EntryListing && p.Rel != "sitemap", Traits: c.client.Traits(e.URL)}
+	c, seed, listed := p.crawl, p.seedURL(), p.Kind == fetch.EntryListing && p.Rel != "sitemap"
+	id := p.linkID(e, seed)
+	if !listed && c.State.seenLink(id) {
+		return nil
+	}
+	l := Link{URL: c.withoutDefaultPort(e.URL).WithoutUserinfo().WithoutFragment(), From: p.URL, Seed: seed, Depth: p.Depth + 1,
+		Rel: e.Rel, Kind: e.Kind, Text: e.Name, Listed: listed, Traits: c.client.Traits(e.URL)}
 	if l.Traits.Menus {
 		l.URL = c.withoutDefaultPort(rootMenu(l.URL, l.Seed))
 	}
@@ -122,7 +126,13 @@ func (p *Page) AddLink(e fetch.Entry) error {
 	if !l.Listed && c.MaxAlike >= 0 {
 		form = Form(it.url)
 	}
-	added, err := c.State.add(it, c.Scope.Limit(), form, c.MaxAlike)
+	var added int
+	var err error
+	if listed {
+		added, err = c.State.add(it, c.Scope.Limit(), form, c.MaxAlike)
+	} else {
+		added, err = c.State.addLink(it, id, c.Scope.Limit(), form, c.MaxAlike)
+	}
 	switch added {
 	case tooManyAlike:
 		c.reportUnfollowed(l, TooManyAlike)

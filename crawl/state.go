@@ -39,6 +39,7 @@ type State struct {
 	seeds    []string
 	moved    map[int]string // redirect targets of seeds, by index
 	queue    queue
+	seen     seenLinks
 	accesses int   // accesses to the file since its pages were released
 	waiting  int64 // queued and active items
 }
@@ -287,6 +288,7 @@ func (s *State) Seeds() []string {
 func (s *State) begin(keys []string) (numbers []int, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.seen.clear() // the scope may be another
 	over, err := s.get(metaBucket, "over")
 	if err != nil {
 		return nil, err
@@ -399,6 +401,11 @@ const (
 func (s *State) add(it *item, limit int, form string, maxAlike int) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	return s.addLocked(it, limit, form, maxAlike)
+}
+
+// addLocked is add for a caller that holds the lock.
+func (s *State) addLocked(it *item, limit int, form string, maxAlike int) (int, error) {
 	key := it.id()
 	r, err := s.record(key)
 	if err != nil {
@@ -460,6 +467,7 @@ func (s *State) addRedirect(it *item, limit int) (int, error) {
 	if err != nil {
 		return alreadyKnown, err
 	}
+	s.seen.clear() // the depth of the URL may grow
 	s.enqueueNew(it, r)
 	s.queue.push(it)
 	return newlyQueued, s.writeIfDue()

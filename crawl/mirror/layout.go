@@ -15,12 +15,15 @@ import (
 )
 
 // A Layout maps URLs to file paths: a directory for the server, and in it the path of the URL. See
-// Path for the rules. With Flat or CutDirs two URLs can get the same path; the mirror then adds a
-// number.
+// Path for the rules. Two URLs can get the same path, unless Distinct is set without Flat and
+// CutDirs; the mirror then adds a number to one of them.
 type Layout struct {
 	NoHost  bool // omit the directory of the server
 	CutDirs int  // number of leading directories to omit
 	Flat    bool // omit all directories
+	// Distinct keeps what distinguishes Gopher, WAIS and Prospero URLs and no name shows. It is for
+	// trees without a state, which cannot number their files.
+	Distinct bool
 }
 
 const (
@@ -30,7 +33,9 @@ const (
 
 // Path returns the slash-separated path for u, whose scheme has the traits t. Two URLs share a path
 // only if they have the same key (see uri.URI.Key), or are Gopher URLs that differ only in the item
-// type or in the "+" of Gopher+.
+// type or in the "+" of Gopher+. Without Distinct, these share a path too: Gopher URLs that differ
+// in the slash that begins the selector, Prospero URLs that differ in their fields, and WAIS
+// documents with the same database, types and file name.
 //
 // The directory of the server is its host name, followed by "+port" if the port is not the default.
 // Each path segment becomes a file name. Characters that a file name must not contain are written
@@ -38,16 +43,17 @@ const (
 // applies to a space at the beginning and, without the directory of the server, to a dot or a dash
 // at the beginning of the path. The file name of a web page whose URL ends in a slash is index.html (Traits.IndexName),
 // and no other web page gets that name. A query is kept after its "?". A Gopher menu is saved as
-// gophermap in a directory named after its selector.
+// gophermap in a directory named after its selector. A WAIS document has the file name of its path
+// on the server, in the directory of its database and types.
 func (l *Layout) Path(u uri.URI, t fetch.Traits) string {
 	var names []string
 	switch {
 	case t.Pages:
 		names = webNames(u, t.IndexName())
 	case t.Menus:
-		names = gopherNames(u)
+		names = gopherNames(u, l.Distinct)
 	default:
-		names = treeNames(u)
+		names = treeNames(u, l.Distinct)
 	}
 	dirs, name := names[:len(names)-1], names[len(names)-1]
 	switch {
@@ -167,14 +173,25 @@ const escaped = 0xff
 
 // treeNames returns the names for a URL whose path consists of names only. The type code of FTP is
 // omitted because it selects a transfer mode, not a file. The paths of mirrors are a contract, so
-// they do not depend on traits of the driver.
-func treeNames(u uri.URI) []string {
-	raw := strings.Split(u.URLPath(), "/")
+// they do not depend on traits of the driver. If distinct is false, a WAIS document and a Prospero
+// object have the names that their servers know, without the rest of the identifier.
+func treeNames(u uri.URI, distinct bool) []string {
+	p := u.URLPath()
+	if _, err := uri.ParseProspero(u); err == nil && !distinct {
+		p, _, _ = strings.Cut(p, ";")
+		p, _, _ = strings.Cut(p, "%00")
+	}
+	raw := strings.Split(p, "/")
 	for i, name := range raw {
 		raw[i] = uri.UnescapeRaw(name)
 	}
 	if f, err := uri.ParseFTP(u); err == nil {
 		raw = append(f.CWD, f.Name)
+	}
+	if w, err := uri.ParseWAIS(u); err == nil && !distinct {
+		if local := w.LocalPath(); local != "" && !strings.HasSuffix(local, "/") {
+			raw = []string{w.Database, w.DocType, path.Base(local)}
+		}
 	}
 	var names []string
 	for _, name := range raw {
@@ -191,11 +208,12 @@ func treeNames(u uri.URI) []string {
 // gopherNames returns the names for a Gopher selector. The item type, which is not part of the
 // selector, distinguishes menus from documents. It is omitted where the selector repeats it instead
 // of a slash. Search words and views become part of the name. The paths of mirrors are a contract,
-// so they do not depend on traits of the driver.
-func gopherNames(u uri.URI) []string {
+// so they do not depend on traits of the driver. If distinct is set, the names show whether a slash
+// begins the selector.
+func gopherNames(u uri.URI, distinct bool) []string {
 	g, err := uri.ParseGopher(u)
 	if err != nil {
-		return treeNames(u)
+		return treeNames(u, distinct)
 	}
 	if repeated, ok := strings.CutPrefix(g.Selector, string([]byte{g.Type})); ok && strings.HasPrefix(repeated, "/") {
 		g.Selector = repeated
@@ -206,8 +224,8 @@ func gopherNames(u uri.URI) []string {
 			names = append(names, escapeName(name, ""))
 		}
 	}
-	if g.Selector != "" && g.Selector[0] != '/' {
-		names[0] = shorten("%00" + names[0]) // differs from the selector with a slash
+	if distinct && g.Selector != "" && g.Selector[0] != '/' {
+		names[0] = shorten("%00" + names[0])
 	}
 	if g.Type == '1' || g.Type == 0 || len(names) == 0 {
 		names = append(names, menu)

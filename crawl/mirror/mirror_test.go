@@ -523,7 +523,7 @@ func TestPathIsInjective(t *testing.T) {
 	c := fetch.New(nil, protocols.All)
 	t.Cleanup(func() { c.Close() })
 	path := func(l *mirror.Layout, text string) string { u := uri.MustParse(text); return l.Path(u, c.Traits(u)) }
-	var l mirror.Layout
+	l := mirror.Layout{Distinct: true}
 	urls := []string{
 		"http://h/", "http://h/index.html", "http://h/a", "http://h/a/", "http://h/a/index.html", "http://h/a//b", "http://h/a/b", "http://h/a%2Fb",
 		"http://h/a%252Fb", "http://h/a?b", "http://h/a%3Fb", "http://h/a?b/c", "http://h/a?b%2Fc", "http://h/a?b%252Fc", "http://h/a?b%26c", "http://h/a?b&c", "http://h/a?",
@@ -531,6 +531,7 @@ func TestPathIsInjective(t *testing.T) {
 		"http://h/.a", "http://h/%252Ea", "http://h/x.part", "http://h/x%252Epart", "http://h:8080/", "http://h2b8080/", "http://h/con", "http://h/%25636fn",
 		"http://h/" + strings.Repeat("a", 300), "http://h/" + strings.Repeat("a", 301), "http://h/%C3%A9", "http://h/e%CC%81",
 		"gopher://g/", "gopher://g/1/a", "gopher://g/0/b", "gopher://g/0b", "gopher://g/1/b", "gopher://g/0/gophermap",
+		"wais://h/db/TEXT/9/3=0%209%20%2Fa%2Fx.txt;", "wais://h/db/TEXT/9/3=9%2018%20%2Fa%2Fx.txt;", "prospero://p//a;n=1", "prospero://p//a",
 		"ftp://f/a;b", "ftp://f/a%3Fb", "ftp://f/a", "ftp://f/x/a",
 	}
 	seen := map[string]string{}
@@ -552,9 +553,14 @@ func TestPathIsInjective(t *testing.T) {
 		"http://h/x%23y": "h/x#y", "ftp://h/x%23y": "h/x#y", "ftp://h/.urlget/x": "h/%2Eurlget/x", "ftp://h/d/.": "h/d/%2E",
 		"gopher://h/0/x.txt%09%09+": "h/x.txt", "gopher://h/0/x.txt%09%09+text/plain": "h/x.txt%09%09+text%2Fplain",
 		"gopher://h/7/find%09two%20words": "h/find%09two words", "gopher://h/00/dir/a": "h/dir/a", "gopher://h/11/dir": "h/dir/gophermap",
+		"gopher://h/0a.txt": "h/a.txt", "gopher://h/1dir": "h/dir/gophermap", "gopher://h/1dir/sub": "h/dir/sub/gophermap",
+		"wais://h:8000/db/TEXT/14/1=vm%3A27210;2=%2Ftmp;3=0%2014%20%2Ftmp%2Fa%20b%2Fm007.txt;7=%00;": "h+8000/db/TEXT/m007.txt",
+		"wais://h/db/TEXT/3=0%2014%20crlf%20pear.txt;":                                               "h/db/TEXT/crlf pear.txt", "wais://h/db/TEXT/3=x%20%2E%2E;": "h/db/TEXT/%2E.",
+		"wais://h/db/TEXT/14/3=0%2014%20%2Fa%2F;": "h/db/TEXT/14/3=0 14 %2Fa%2F;", "wais://h/db/TEXT/%01%02": "h/db/TEXT/%01%02",
+		"prospero://h//pub/x.txt;OBJECT-VERSION=3": "h/pub/x.txt", "prospero://h//pub/x.txt%003": "h/pub/x.txt", "prospero://h//": "h/index",
 		"gopher://h/11/dir%09%09+": "h/dir/gophermap", "gopher://h/1": "h/gophermap", "gopher://h/1/": "h/gophermap",
 	} {
-		if got := path(&l, text); got != want && text != "http://h/%2e%2e%2fx" {
+		if got := path(&mirror.Layout{}, text); got != want && text != "http://h/%2e%2e%2fx" {
 			t.Errorf("%s: %s, want %s", text, got, want)
 		}
 	}
@@ -583,7 +589,7 @@ func FuzzPath(f *testing.F) {
 		if err != nil || !u.IsAbs() {
 			return
 		}
-		for _, l := range []mirror.Layout{{}, {NoHost: true}, {CutDirs: 2}, {Flat: true}} {
+		for _, l := range []mirror.Layout{{}, {NoHost: true}, {CutDirs: 2}, {Flat: true}, {Distinct: true}} {
 			if p := l.Path(u, c.Traits(u)); p == "" || download.CheckName(p) != nil || strings.Contains(p, "\x00") || bytes.ContainsAny([]byte(p), "\r\n\x1b") {
 				t.Errorf("%q: %q: %v", text, p, download.CheckName(p))
 			}

@@ -1,11 +1,15 @@
 package mirror_test
 
 import (
+	"maps"
+	"slices"
 	"testing"
 	"testing/fstest"
 
 	"github.com/urlget/urlget/crawl/mirror"
 	"github.com/urlget/urlget/fetchtest/servers/ftpd"
+	"github.com/urlget/urlget/fetchtest/servers/gopherd"
+	"github.com/urlget/urlget/fetchtest/servers/waisd"
 )
 
 // TestNamesAreKept mirrors a tree again when the rules for names have changed. Its files keep their
@@ -28,5 +32,37 @@ func TestNamesAreKept(t *testing.T) {
 			t.Errorf("%+v, %q", r, events)
 		}
 		compare(t, seed, files(t, dir), want)
+	}
+}
+
+// TestNamesOfDocuments mirrors WAIS and Gopher documents. Their files have the names that a single
+// retrieval gives them, two of one name stay apart, and a second run retrieves none. The files of a
+// tree from before these names keep theirs.
+func TestNamesOfDocuments(t *testing.T) {
+	t.Parallel()
+	wais := waisd.Start(t, waisd.Options{FreeWAIS: true, Tree: fstest.MapFS{
+		"db/a/x.txt": {Data: []byte("word one\n"), ModTime: day}, "db/b/x.txt": {Data: []byte("word two\n"), ModTime: day}}})
+	gopher := gopherd.Start(t, gopherd.Options{Tree: fstest.MapFS{"b.txt": {Data: []byte("b"), ModTime: day}, "d/a.txt": {Data: []byte("a"), ModTime: day}},
+		Items: map[string][]string{"/": {"9b\tb.txt\t$HOST\t$PORT"}, "/d": {"9a\td/a.txt\t$HOST\t$PORT"}}})
+	for seed, want := range map[string]map[bool][]string{
+		wais.URL + "/db?word": {false: {"db/TEXT/x%001.txt", "db/TEXT/x.txt"}},
+		gopher.URL + "/": {false: {"b%001.txt", "b.txt", "d/a%001.txt", "d/a.txt", "d/gophermap", "gophermap"},
+			true: {"%00b.txt", "%00d/a.txt", "b.txt", "d/a.txt", "d/gophermap", "gophermap"}},
+	} {
+		for _, before := range []bool{false, true} {
+			dir, opts := t.TempDir(), noHost()
+			opts.Delete, opts.Layout.Distinct = true, before
+			events, r := run(t, dir, seed, opts)
+			first := files(t, dir)
+			if paths := slices.Sorted(maps.Keys(first)); want[before] != nil && !slices.Equal(paths, want[before]) || r.Failed > 0 {
+				t.Errorf("%s: files %q, want %q: %q", seed, paths, want[before], events)
+			}
+			opts.Layout.Distinct = false
+			events, r = run(t, dir, seed, opts)
+			if r.Saved > 0 || r.Deleted > 0 || r.Failed > 0 {
+				t.Errorf("%s, again: %+v, %q", seed, r, events)
+			}
+			compare(t, seed, files(t, dir), first)
+		}
 	}
 }

@@ -451,7 +451,7 @@ func (r *retrieval) saved(res *download.Result) error {
 		v.Outcome, v.Path = job.NoContent, ""
 		return nil
 	case download.Saved:
-		v.Outcome = job.Saved
+		v.Outcome, v.Proof = job.Saved, res.Proof
 		if err := r.setMetadata(); err != nil {
 			return err
 		}

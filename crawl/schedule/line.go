@@ -68,8 +68,8 @@ func (s *Scheduler) fillLine(l *line, now time.Time) {
 		return
 	}
 	share := len(h.queue)
-	if most := h.name.limits.Parallel; most > 1 {
-		share /= min(most, s.opts.Parallel)
+	if most := h.name.limits.Grow; most > 1 {
+		share /= min(most, s.opts.Grow)
 	}
 	n := 0
 	for n < min(share, maxLine-len(l.upcomingTasks)) && h.queue[n].Request != nil {
@@ -101,7 +101,7 @@ func (s *state) nextInLine(l *line, now time.Time) *running {
 		return nil
 	}
 	at, free := l.of.nextStart()
-	if s.running >= s.opts.Parallel || !free || at.After(now) || now.Before(s.next) || s.otherHostReady(l.of, now) {
+	if s.running >= s.parallel || !free || at.After(now) || now.Before(s.next) || s.otherHostReady(l.of, now) {
 		s.returnTasks(l)
 		return nil
 	}

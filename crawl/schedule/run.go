@@ -94,7 +94,7 @@ func (s *Scheduler) work(ctx context.Context, t *running) {
 			}
 		}
 		// Wake the loop if more tasks may start or the source may be read.
-		if t == nil || s.running < s.opts.Parallel || s.sourceEmpty || s.waiting <= s.opts.Waiting/2 {
+		if t == nil || s.running < s.parallel || s.sourceEmpty || s.waiting <= s.opts.Waiting/2 {
 			s.wakeLoop()
 		}
 		s.mu.Unlock()

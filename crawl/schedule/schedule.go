@@ -7,6 +7,9 @@
 // Consecutive pauses grow, and the host then gets fewer concurrent tasks until it has recovered. Of
 // all hosts that are ready, the one that has waited longest is next.
 //
+// Where growth is allowed, the scheduler starts with few tasks at once and adds more while a host
+// keeps up.
+//
 // The scheduler knows only hosts and errors. Connections, sessions and streams are left to the
 // drivers.
 package schedule
@@ -41,7 +44,11 @@ var ErrNoVerdict = errors.New("schedule: no verdict")
 
 // Limits are the limits of one host. Zero fields mean the defaults of Options.
 type Limits struct {
-	Parallel int // tasks at once; if negative, only Options.Parallel applies
+	Parallel int // tasks at once; if negative, only Options.Parallel and Options.Grow apply
+	// Grow, if it is larger than Parallel, is the number to which the tasks at once grow while the
+	// host keeps up: each success adds some. A busy host, a refused or lost connection and slower
+	// responses end the growth.
+	Grow int
 	// Delay is the minimum time between the start or end of a task and the start of the next one.
 	// If it is negative, there is no delay.
 	Delay time.Duration
@@ -50,6 +57,9 @@ type Limits struct {
 // Options configure a Scheduler. A nil *Options means the defaults.
 type Options struct {
 	Parallel int // tasks at once; 0 means 4
+	// Grow, if it is larger than Parallel, is the number to which the tasks at once grow with each
+	// success.
+	Grow int
 	// Host has the default limits of a host. Its zero fields mean 2 tasks at once and no delay.
 	Host Limits
 	// Limits, if not nil, returns the limits of a host. It is called for the first task of the host
@@ -95,6 +105,7 @@ func New(opts *Options) *Scheduler {
 	}
 	o := &s.opts
 	o.Parallel = positive(o.Parallel, defaultParallel)
+	o.Grow = max(o.Grow, o.Parallel)
 	o.MaxPause = positive(o.MaxPause, defaultMaxPause)
 	o.Waiting = positive(o.Waiting, defaultWaiting)
 	o.Host = o.Host.or(Limits{Parallel: defaultPerHost})
@@ -117,6 +128,9 @@ func (l Limits) or(other Limits) Limits {
 	if l.Delay == 0 {
 		l.Delay = other.Delay
 	}
+	if l.Grow == 0 {
+		l.Grow = other.Grow
+	}
 	return l
 }
 
@@ -126,7 +140,7 @@ func (s *Scheduler) SetLimits(host string, l Limits) {
 	defer s.mu.Unlock()
 	h := s.host(host)
 	limits, most := h.name.limits, h.name.slots
-	h.name.setLimits(l.or(s.opts.Host), s.opts.Parallel)
+	h.name.setLimits(l.or(s.opts.Host), s.opts.Grow)
 	s.raiseLimit(h)
 	if h.name.limits != limits || h.name.slots != most { // otherwise the loop need not wake up
 		s.wakeLoop()

@@ -16,6 +16,7 @@ type state struct {
 	addresses   map[string]*address
 	ring        list.List // of *host with queued tasks; the host that started a task last is at the back
 	waiting     int       // queued tasks
+	parallel    int       // tasks at once; grows to opts.Grow
 	running     int       // tasks that are not released
 	active      int       // tasks that have started and not ended
 	next        time.Time // the earliest start of the next task of any host
@@ -44,7 +45,7 @@ type address struct {
 const maxIdle = 10_000
 
 func (s *state) init(opts *Options) {
-	s.opts = opts
+	s.opts, s.parallel = opts, opts.Parallel
 	s.hosts, s.addresses = make(map[string]*host), make(map[string]*address)
 	s.wake = make(chan struct{}, 1)
 	s.random = rand.N[time.Duration]
@@ -72,7 +73,7 @@ func (s *state) host(name string) *host {
 	case s.opts.Limits != nil:
 		l = s.opts.Limits(name).or(l)
 	}
-	h.name.setLimits(l, s.opts.Parallel)
+	h.name.setLimits(l, s.opts.Grow)
 	s.hosts[name] = h
 	return h
 }
@@ -119,7 +120,7 @@ func (s *state) setAddress(name, where string) bool {
 	if a == nil {
 		s.forgetAddresses()
 		a = &address{}
-		a.setLimits(h.name.limits, s.opts.Parallel)
+		a.setLimits(h.name.limits, s.opts.Grow)
 		s.addresses[where] = a
 	}
 	h.address = a
@@ -134,8 +135,12 @@ func (s *state) setAddress(name, where string) bool {
 
 // raiseLimit raises the limit of the address of h to that of h.
 func (s *state) raiseLimit(h *host) {
-	if l := h.name.limits; h.address != nil && l.Parallel > h.address.limits.Parallel {
-		h.address.setLimits(Limits{l.Parallel, h.address.limits.Delay}, s.opts.Parallel)
+	if h.address == nil {
+		return
+	}
+	l, of := h.name.limits, h.address.limits
+	if l.Parallel > of.Parallel || l.Grow > of.Grow {
+		h.address.setLimits(Limits{max(l.Parallel, of.Parallel), max(l.Grow, of.Grow), of.Delay}, s.opts.Grow)
 	}
 }
 
@@ -164,6 +169,10 @@ func (s *state) failed(name string, err error) {
 		now := time.Now()
 		for _, g := range s.host(name).gates() {
 			g.pause(now, requested, s.opts.MaxPause, s.random)
+		}
+	} else if isOverload(err) && name != "" {
+		for _, g := range s.host(name).gates() {
+			g.shrink(time.Now())
 		}
 	}
 }
@@ -195,7 +204,7 @@ func (s *Scheduler) PausedUntil(host string) time.Time {
 func (s *state) maxQueued(h *host, now time.Time) int {
 	most := max(2, s.opts.Waiting/10)
 	if at, free := h.nextStart(); !free && !h.pipelined || at.After(now) {
-		most = min(most, max(2, h.name.limits.Parallel))
+		most = min(most, max(2, h.name.limits.Grow))
 	}
 	return max(1, min(most, s.opts.Waiting/3))
 }
@@ -223,7 +232,7 @@ func (s *state) drop() {
 // take starts the next task that is due. If there is none, it returns nil and the time when one
 // will be due. The time is zero if another event must occur first.
 func (s *state) take(now time.Time) (t *running, nextDue time.Time) {
-	if s.running >= s.opts.Parallel {
+	if s.running >= s.parallel {
 		return nil, time.Time{}
 	}
 	if now.Before(s.next) && s.waiting > 0 {
@@ -279,7 +288,7 @@ func (s *state) removeFromRing(h *host) {
 
 // markRunning counts a task as running.
 func (s *state) markRunning(h *host, task Task, now time.Time) *running {
-	t := &running{Task: task, state: s, of: h}
+	t := &running{Task: task, state: s, of: h, started: now}
 	s.waiting--
 	s.running++
 	s.active++
@@ -307,6 +316,7 @@ type running struct {
 	of       *host
 	line     *line // nil if there is none
 	released bool
+	started  time.Time
 }
 
 // release frees the slot of the task.
@@ -338,9 +348,11 @@ func (r *running) end(err error) {
 	if err != nil {
 		s.failed(r.Host, err)
 	} else {
+		now := time.Now()
 		for _, g := range r.of.gates() {
-			g.succeeded(time.Now())
+			g.succeeded(now, now.Sub(r.started))
 		}
+		s.parallel = min(s.parallel+growth, s.opts.Grow)
 	}
 	r.freeSlot()
 	s.active--
