@@ -82,7 +82,7 @@ func TestJobKey(t *testing.T) {
 	t.Parallel()
 	key := func(j job.Job, url string) string {
 		j.URL = uri.MustParse(url)
-		return jobKey(&j)
+		return Key(&j)
 	}
 	same := key(job.Job{}, "http://h/x")
 	for _, k := range []string{key(job.Job{}, "HTTP://H:80/x"), key(job.Job{}, "http://h/%78#part")} {
@@ -122,7 +122,7 @@ func FuzzDecode(f *testing.F) {
 		if err != nil {
 			t.Fatalf("%s became %s: %v", data, reencoded, err)
 		}
-		if reencodedAgain, err := redecoded.encode(maxSubmission); err != nil || !bytes.Equal(reencoded, reencodedAgain) || jobKey(s.Job) != jobKey(redecoded.Job) {
+		if reencodedAgain, err := redecoded.encode(maxSubmission); err != nil || !bytes.Equal(reencoded, reencodedAgain) || Key(s.Job) != Key(redecoded.Job) {
 			t.Fatalf("%s became %s and %s, %v", data, reencoded, reencodedAgain, err)
 		}
 	})

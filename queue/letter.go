@@ -17,12 +17,13 @@ import (
 type Event struct {
 	job.Event
 	ID       string `json:"id"`                 // of the submission
+	Key      string `json:"key,omitempty"`      // of the job, see [Key]
 	Worker   string `json:"worker,omitempty"`   // the worker that ended the job
 	Failures int    `json:"failures,omitempty"` // number of failed attempts
 }
 
 func newEvent(t *task, res *job.Result, path string) *Event {
-	ev := &Event{Event: res.Event(path), ID: t.sub.ID, Worker: t.Name}
+	ev := &Event{Event: res.Event(path), ID: t.sub.ID, Key: Key(t.sub.Job), Worker: t.Name}
 	ev.Time = time.Now().UTC().Format(time.RFC3339Nano)
 	if t.visit != nil && res.Outcome == job.Skipped {
 		ev.Reason = t.visit.skipped

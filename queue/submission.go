@@ -132,10 +132,10 @@ func check(j *job.Job, page bool) error {
 	return nil
 }
 
-// jobKey returns the key that detects duplicate jobs. It is a digest of the normalised URL, the
+// Key returns the key that detects duplicate jobs. It is a digest of the normalised URL, the
 // operation and all other fields that affect the response. Unlike [uri.URI.Key], it includes
-// the login and the scheme.
-func jobKey(j *job.Job) string {
+// the login and the scheme. The key has 40 hexadecimal digits. Results contain it.
+func Key(j *job.Job) string {
 	same := *j
 	same.URL = uri.URI{}
 	rest, err := json.Marshal(same)
@@ -160,7 +160,7 @@ func Submit(ctx context.Context, e Engine, p Priority, j *job.Job) (id string, d
 	if err != nil {
 		return "", false, err
 	}
-	key := jobKey(j)
+	key := Key(j)
 	err = submitWithRetry(ctx, func(ctx context.Context, try int) error {
 		duplicate, err = e.Submit(ctx, p, key, data)
 		duplicate = duplicate && try == 0 // a duplicate after a lost response is the first try itself

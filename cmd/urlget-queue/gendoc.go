@@ -26,7 +26,14 @@ func main() {
 	for _, cmd := range (&app{}).command().Commands() {
 		err := manpages.Write(os.Args[1], cmd, manpages.Options{
 			Version: version,
-			Groups:  func(cmd *cobra.Command) []manpages.Group { return []manpages.Group{{Flags: cmd.Flags()}} },
+			Groups: func(cmd *cobra.Command) []manpages.Group {
+				var groups []manpages.Group
+				titles, sets := groupFlags(cmd)
+				for i, set := range sets {
+					groups = append(groups, manpages.Group{Title: titles[i], Flags: set})
+				}
+				return groups
+			},
 			Sections: func(cmd *cobra.Command) string {
 				environment := ""
 				if cmd.Name() == "work" {

@@ -9,6 +9,7 @@
 //	urlget queue results [-f]      print the results of jobs, as JSON Lines
 //	urlget queue dead              print the dead letters: jobs that failed for good
 //	urlget queue retry [ID...]     submit dead letters again
+//	urlget queue audit             compare a receipt of submit with the results
 //	urlget queue purge KIND        delete jobs, results, dead letters or a crawl
 //	urlget queue crawls            print the names of the crawls
 //	urlget queue stop              stop a crawl: workers start no more of its pages

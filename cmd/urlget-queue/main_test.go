@@ -18,6 +18,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/spf13/cobra"
 
 	"github.com/urlget/urlget/queue/jetstream"
 	"github.com/urlget/urlget/queue/jetstream/embedded"
@@ -136,5 +137,31 @@ func until(ts *testscript.TestScript, neg bool, args []string) {
 func term(ts *testscript.TestScript, _ bool, _ []string) {
 	for _, cmd := range ts.BackgroundCmds() {
 		ts.Check(cmd.Process.Signal(syscall.SIGTERM))
+	}
+}
+
+// TestHelpFitsTheTerminal checks the layout of the help of all commands.
+func TestHelpFitsTheTerminal(t *testing.T) {
+	t.Parallel()
+	var check func(cmd *cobra.Command)
+	check = func(cmd *cobra.Command) {
+		var out strings.Builder
+		cmd.SetOut(&out)
+		cmd.InitDefaultHelpFlag()
+		printHelp(cmd, nil)
+		for line := range strings.Lines(out.String()) {
+			if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > helpWidth {
+				t.Errorf("%s: a line has %d columns: %s", cmd.CommandPath(), n, line)
+			}
+		}
+		if text := out.String(); !strings.Contains(text, "\nUsage:\n  urlget") || !strings.Contains(text, "\nGeneral:\n  -h, --help") {
+			t.Errorf("%s: the help is %s", cmd.CommandPath(), text)
+		}
+		for _, sub := range cmd.Commands() {
+			check(sub)
+		}
+	}
+	for _, cmd := range (&app{}).command().Commands() {
+		check(cmd)
 	}
 }

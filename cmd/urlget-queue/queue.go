@@ -19,23 +19,15 @@ func (a *app) queueCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "queue",
 		Short: "Inspect and manage a queue",
-		Long: `Inspect and manage a queue or, with --crawl NAME, the queue of a crawl.
-
-  urlget queue status            print the number of jobs, or the state of a crawl
-  urlget queue results [-f]      print the results of jobs, as JSON Lines
-  urlget queue dead              print the dead letters: jobs that failed for good
-  urlget queue retry [ID...]     submit dead letters again
-  urlget queue purge KIND        delete jobs, results, dead letters or a crawl
-  urlget queue crawls            print the names of the crawls
-  urlget queue stop              stop a crawl: workers start no more of its pages
-  urlget queue resume            resume a stopped crawl
-  urlget queue index DIR         write one index of the archives of all workers
-  urlget queue content SHA256    print the stored content with a digest`,
+		Long:  "Inspect and manage a queue or, with --crawl NAME, the queue of a crawl.",
+		Example: `  urlget queue status --nats nats://queue.example
+  urlget queue results -f --embedded ~/queue
+  urlget queue retry`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usage("queue: unknown command %q; use status, results, dead, retry, purge, crawls, stop, resume, index or content", args[0])
+				return usage("queue: unknown command %q; use status, results, audit, dead, retry, purge, crawls, stop, resume, index or content", args[0])
 			}
-			return usage("queue requires a command: status, results, dead, retry, purge, crawls, stop, resume, index or content")
+			return usage("queue requires a command: status, results, audit, dead, retry, purge, crawls, stop, resume, index or content")
 		},
 	}
 	var asJSON, follow bool
@@ -53,6 +45,7 @@ func (a *app) queueCommand() *cobra.Command {
 		func(ctx context.Context, e *jetstream.Engine, _ []string) error { return a.dead(ctx, e, asJSON) })
 	dead.Flags().BoolVar(&asJSON, "json", false, "print JSON Lines")
 	cmd.AddCommand(status, results, dead, a.purgeCommand(), a.contentCommand(),
+		a.auditCommand(),
 		a.engineCommand("retry [ID...]", "Submit dead letters again, all or those with these IDs", cobra.ArbitraryArgs, a.retry),
 		a.engineCommand("crawls", "Print the names of the crawls", noArguments, a.crawls),
 		a.engineCommand("stop --crawl NAME", "Stop a crawl: workers start no more of its pages", a.requireCrawl,

@@ -82,6 +82,7 @@ func (a *app) command() *cobra.Command {
 		}
 		return usage("%v; use %s --help to list the flags", err, cmd.CommandPath())
 	})
+	root.SetHelpFunc(printHelp)
 	root.AddCommand(a.submitCommand(), a.workCommand(), a.queueCommand())
 	return root
 }

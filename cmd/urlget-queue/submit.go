@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/urlget/urlget/cmd/internal/render"
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/job"
 	"github.com/urlget/urlget/fetch/uri"
@@ -21,6 +22,7 @@ import (
 type submitFlags struct {
 	list     string
 	priority string
+	receipt  string
 	quiet    bool
 	follow   crawlFlags
 }
@@ -30,6 +32,9 @@ func (a *app) submitCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "submit [flags] URL...",
 		Short: "Add URLs to a queue for workers to retrieve",
+		Example: `  urlget submit -i urls.txt --nats nats://queue.example
+  urlget submit --embedded ~/queue ftp://ftp.example/pub/a.zip
+  urlget submit --crawl site --level inf https://www.example/`,
 		Long: `Add URLs to a queue for workers to retrieve. A URL that was submitted within the
 last hour is not added again.
 
@@ -43,6 +48,7 @@ links are those of "urlget -r".`,
 	a.queueFlags.define(f)
 	f.StringVarP(&s.list, "input-file", "i", "", "also submit the URLs in `FILE`, or in standard input if it is -: one per line, or jobs as JSON")
 	f.StringVar(&s.priority, "priority", string(queue.Normal), "set the priority to `WORD`: high, normal or low")
+	f.StringVar(&s.receipt, "receipt", "", "append the list line, key and ID of each job to `FILE`, for \"queue audit\"")
 	words := []string{string(queue.High), string(queue.Normal), string(queue.Low)}
 	cmd.RegisterFlagCompletionFunc("priority", cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
 	s.follow.define(f)
@@ -61,6 +67,9 @@ func (a *app) submit(ctx context.Context, s *submitFlags, args []string) error {
 	}
 	if given := s.follow.firstSet(); a.queueFlags.crawl == "" && given != "" {
 		return usage("--%s requires --crawl NAME", given)
+	}
+	if s.receipt != "" && a.queueFlags.crawl != "" {
+		return usage("--receipt does not apply to --crawl")
 	}
 	list, err := a.openList(s.list)
 	if err != nil {
@@ -81,6 +90,14 @@ func (a *app) submit(ctx context.Context, s *submitFlags, args []string) error {
 		sub.client = fetch.New(nil, protocols.All)
 		defer sub.client.Close()
 	}
+	if s.receipt != "" {
+		f, err := os.OpenFile(s.receipt, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+		if err != nil {
+			return fileError(err)
+		}
+		defer f.Close()
+		sub.receipt = f
+	}
 	for _, text := range args {
 		if err := sub.take(ctx, "", text); err != nil {
 			return err
@@ -92,6 +109,11 @@ func (a *app) submit(ctx context.Context, s *submitFlags, args []string) error {
 		}
 		if err := sub.take(ctx, fmt.Sprintf("%s:%d", s.list, line.Number), line.Text); err != nil {
 			return err
+		}
+	}
+	if sub.receipt != nil {
+		if err := sub.receipt.Sync(); err != nil {
+			return fileError(err)
 		}
 	}
 	if !s.quiet {
@@ -121,6 +143,7 @@ type submitter struct {
 	priority                       queue.Priority
 	crawl                          *queue.Crawl  // nil without --crawl
 	client                         *fetch.Client // has the schemes of a crawl
+	receipt                        *os.File      // nil without --receipt
 	submitted, duplicates, refused int
 	status                         int // exit status of the first refused URL
 }
@@ -128,7 +151,7 @@ type submitter struct {
 // take submits a URL or job of the user. It prints errors of the URL or job. It returns errors of
 // the queue, after which submitting is pointless.
 func (s *submitter) take(ctx context.Context, place, text string) error {
-	duplicate, err := s.submit(ctx, text, place != "")
+	duplicate, err := s.submit(ctx, place, text)
 	switch class := fetch.CodeOf(err); {
 	case err == nil && duplicate:
 		s.duplicates++
@@ -151,16 +174,23 @@ func (s *submitter) take(ctx context.Context, place, text string) error {
 }
 
 // submit submits a URL or job, and reports whether it is a duplicate.
-func (s *submitter) submit(ctx context.Context, text string, line bool) (duplicate bool, err error) {
+func (s *submitter) submit(ctx context.Context, place, text string) (duplicate bool, err error) {
 	if s.crawl != nil {
 		return s.seed(ctx, text)
 	}
-	j, err := parseJob(text, line)
+	j, err := parseJob(text, place != "")
 	if err != nil {
 		return false, err
 	}
-	_, duplicate, err = queue.Submit(ctx, s.engine, s.priority, j)
-	return duplicate, err
+	id, duplicate, err := queue.Submit(ctx, s.engine, s.priority, j)
+	if err != nil || s.receipt == nil {
+		return duplicate, err
+	}
+	r := receipt{Line: place, URL: j.URL.Redacted(), Key: queue.Key(j), ID: id}
+	if duplicate {
+		r.ID = "" // the earlier submission has another ID
+	}
+	return duplicate, fileError(render.WriteJSON(s.receipt, r))
 }
 
 // parseJob returns the job of a URL or, in a list, of a JSON line.

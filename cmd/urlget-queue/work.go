@@ -43,10 +43,13 @@ func (a *app) workCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "work [flags]",
 		Short: "Retrieve the URLs of a queue until a signal",
+		Example: `  urlget work --nats nats://queue.example --artefacts s3://bucket/site
+  urlget work --embedded ~/queue --until-empty -j 16`,
 		Long: `Retrieve the URLs of a queue. Workers store contents by digest: in files below
---artefacts, in a bucket or in an object store. "urlget queue results" prints the
-results. After SIGTERM or SIGINT, current transfers may take up to --grace to
-finish. A second signal ends the program at once. No job is lost in either case.`,
+--artefacts, in a bucket or in an object store. "urlget queue results" prints
+the results. After SIGTERM or SIGINT, current transfers may take up to --grace
+to finish. A second signal ends the program at once. No job is lost in either
+case.`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.work(cmd.Context(), l) },
 	}

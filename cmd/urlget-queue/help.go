@@ -1,0 +1,83 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// helpWidth is the maximum width of the help in columns.
+const helpWidth = 80
+
+// A flagGroup is a group of flags in the help, with the same title as in the help of urlget.
+type flagGroup struct {
+	title string
+	flags []string
+}
+
+// flagGroups lists the flags by group. The last group has all others.
+var flagGroups = []flagGroup{
+	{"Output", []string{"quiet", "json", "log-json", "follow", "after", "listen"}},
+	{"Queue", []string{"nats", "embedded", "name", "crawl", "creds", "nkey", "replicas", "max-jobs", "ack-wait"}},
+	{"Many", []string{"input-file", "receipt", "priority", "jobs", "per-host", "wait", "tries", "until-empty", "grace"}},
+	{"Recursive", []string{"accept", "accept-regex", "accept-type", "domains", "exclude-domains", "level", "max-pages", "no-parent",
+		"no-robots", "page-requisites", "reject", "reject-regex", "robots-agent", "sitemaps", "span-hosts"}},
+	{"Archive", []string{"artefacts", "s3-endpoint", "s3-region", "s3-credentials", "warc"}},
+	{"Trust", []string{"ca-certificate", "certificate", "private-key"}},
+	{"Limits", []string{"allow-private", "allow-port", "max-size"}},
+	{"General", nil},
+}
+
+// groupFlags returns the title and the flags of each group that cmd has.
+func groupFlags(cmd *cobra.Command) (titles []string, sets []*pflag.FlagSet) {
+	last := len(flagGroups) - 1
+	all := make([]*pflag.FlagSet, len(flagGroups))
+	for i := range all {
+		all[i] = pflag.NewFlagSet("", pflag.ContinueOnError)
+		all[i].SortFlags = false
+	}
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		i := slices.IndexFunc(flagGroups, func(g flagGroup) bool { return slices.Contains(g.flags, f.Name) })
+		if i < 0 {
+			i = last
+		}
+		all[i].AddFlag(f)
+	})
+	for i, set := range all {
+		if set.HasAvailableFlags() {
+			titles, sets = append(titles, flagGroups[i].title), append(sets, set)
+		}
+	}
+	return titles, sets
+}
+
+// printHelp prints the help of cmd in the layout of urlget.
+func printHelp(cmd *cobra.Command, _ []string) {
+	var b strings.Builder
+	text := cmd.Long
+	if text == "" {
+		text = cmd.Short + "."
+	}
+	fmt.Fprintf(&b, "%s\n\nUsage:\n  %s\n", text, cmd.UseLine())
+	if cmd.Example != "" {
+		fmt.Fprintf(&b, "\nExamples:\n%s\n", cmd.Example)
+	}
+	if cmd.HasAvailableSubCommands() {
+		b.WriteString("\nCommands:\n")
+		for _, sub := range cmd.Commands() {
+			fmt.Fprintf(&b, "  %-11s %s\n", sub.Name(), sub.Short)
+		}
+	}
+	if f := cmd.Flags().Lookup("help"); f != nil {
+		f.Usage = "print this help"
+	}
+	titles, sets := groupFlags(cmd)
+	for i, set := range sets {
+		fmt.Fprintf(&b, "\n%s:\n%s", titles[i], set.FlagUsagesWrapped(helpWidth))
+	}
+	io.WriteString(cmd.OutOrStdout(), b.String())
+}
