@@ -1,6 +1,7 @@
 package main
 
 import (
+	_ "embed"
 	"fmt"
 	"runtime/debug"
 	"strings"
@@ -11,6 +12,16 @@ import (
 	"github.com/urlget/urlget/cmd/urlget/internal/failure"
 	"github.com/urlget/urlget/cmd/urlget/internal/flags"
 )
+
+// release is the version of this source, which a build without the repository prints.
+//
+//go:embed VERSION
+var release string
+
+// licenses has the licences of all modules in the program. "go run ./internal/release -licenses" writes it.
+//
+//go:embed licenses.txt
+var licenses string
 
 // The linker sets these for a release: go build -ldflags "-X main.version=v1.2.0". In other builds
 // they are empty, and the build information of the go command is printed.
@@ -27,7 +38,8 @@ func (a *app) versionCommand() *cobra.Command {
 		Short: "Print the version",
 		Long: `Print the version and, on the second line, the commit it was built from, if
 known. With -v, also print the versions of Go and of all modules, and the
-settings of the configuration file.`,
+settings of the configuration file. With --licenses, print the licences of the
+modules instead.`,
 		Args:              noArguments,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE:              func(*cobra.Command, []string) error { return a.printVersion() },
@@ -37,6 +49,10 @@ settings of the configuration file.`,
 }
 
 func (n *network) printVersion() error {
+	if n.opts.Report.Licenses {
+		_, err := n.std.out.WriteString(licenses)
+		return failure.File(err)
+	}
 	text := describeBuild(buildInfo(), n.opts.Report.Verbose)
 	if n.opts.Report.Verbose {
 		file, err := config.Read(&n.opts.Config, n.table)
@@ -68,7 +84,7 @@ func versionOf(info *debug.BuildInfo) string {
 	case info.Main.Version != "" && info.Main.Version != "(devel)":
 		return info.Main.Version
 	}
-	return "unreleased"
+	return strings.TrimSpace(release)
 }
 
 // describeBuild describes the build. The first line is always the name and version, for scripts.

@@ -34,8 +34,8 @@ func TestDescribeBuild(t *testing.T) {
 		{"checkout, verbose", checkout, true, first + "go1.99 plan9/mips\n" +
 			"example.org/a v1.0.0\nexample.org/b v2.0.0 => example.org/c v3.0.0\n"},
 		{"installed by version", &debug.BuildInfo{Main: debug.Module{Version: "v1.2.0"}}, false, "urlget v1.2.0\n"},
-		{"nothing known", &debug.BuildInfo{}, true, "urlget unreleased\n"},
-		{"built by hand", &debug.BuildInfo{Main: debug.Module{Version: "(devel)"}}, false, "urlget unreleased\n"},
+		{"nothing known", &debug.BuildInfo{}, true, "urlget v0.1.0\n"},
+		{"built by hand", &debug.BuildInfo{Main: debug.Module{Version: "(devel)"}}, false, "urlget v0.1.0\n"},
 	}
 	for _, tt := range tests {
 		if got := describeBuild(tt.info, tt.verbose); got != tt.want {

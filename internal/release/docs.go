@@ -7,6 +7,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"strings"
 )
 
 // A file is a file of an archive or package.
@@ -20,6 +21,7 @@ type file struct {
 type docs struct {
 	texts, pages, packed []file // packed holds the compressed man pages for Debian
 	completions          map[string]string
+	desktop              string // a desktop entry
 }
 
 // shells maps shells to the completion files of the program in Debian.
@@ -32,9 +34,10 @@ var shells = map[string]string{
 // makeDocs creates the man pages and completions in the folder work.
 func makeDocs(ctx context.Context, src source, work string) (docs, error) {
 	d := docs{completions: make(map[string]string)}
-	for _, name := range []string{"LICENSE", "README.md", "CHANGELOG.md"} {
-		d.texts = append(d.texts, file{name, filepath.Join(src.root, name), 0o644})
+	for _, name := range []string{"LICENSE", "README.md", "CHANGELOG.md", licensesFile} {
+		d.texts = append(d.texts, file{path.Base(name), filepath.Join(src.root, name), 0o644})
 	}
+	d.desktop = filepath.Join(src.root, "packaging/urlget.desktop")
 
 	man := filepath.Join(work, "man")
 	if err := os.Mkdir(man, 0o777); err != nil {
@@ -107,12 +110,17 @@ func (d docs) archiveFiles(p platform) []file {
 	return files
 }
 
-// installed returns the other files of a package, by installation path.
-func (d docs) installed() []file {
+// installed returns the other files of a package, by installation path. Debian has its own directory
+// for completions of packages.
+func (d docs) installed(format string) []file {
 	files := append([]file(nil), d.packed...)
 	for shell, where := range shells {
+		if format != "deb" {
+			where = strings.Replace(where, "/vendor-completions/", "/site-functions/", 1)
+		}
 		files = append(files, file{where, d.completions[shell], 0o644})
 	}
+	files = append(files, file{"usr/share/applications/urlget.desktop", d.desktop, 0o644})
 	for _, t := range d.texts {
 		name := t.name
 		if name == "LICENSE" {

@@ -1,7 +1,10 @@
-// Release builds a release: an archive for each system and architecture, Debian packages and
-// checksums.
+// Release builds a release: an archive for each system and architecture, packages for Debian, Fedora
+// and Alpine, lists of the modules in each program (CycloneDX) and checksums.
 //
 //	go run ./internal/release [-o DIR] [-version V] [-for PLATFORMS]
+//	go run ./internal/release -licenses
+//
+// With -licenses it writes the licences of all modules to cmd/urlget/licenses.txt and builds nothing.
 //
 // Builds are reproducible: the same commit and Go version give the same bytes, because the times in
 // archives and packages are those of the commit. Release requires only git and the go command.
@@ -28,6 +31,7 @@ func main() {
 	dir := flag.String("o", "dist", "write to `DIR`, which must be empty or missing")
 	version := flag.String("version", "", "release as `V`, such as v1.2.0; else what git describes")
 	names := flag.String("for", "", "build for these `PLATFORMS` only, such as linux-amd64,darwin-arm64")
+	onlyLicenses := flag.Bool("licenses", false, "write "+licensesFile+" and build nothing")
 	flag.Parse()
 	if flag.NArg() > 0 {
 		flag.Usage()
@@ -39,7 +43,12 @@ func main() {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := release(ctx, *dir, *version, platforms); err != nil {
+	if *onlyLicenses {
+		err = writeLicenses(ctx, ".")
+	} else {
+		err = release(ctx, *dir, *version, platforms)
+	}
+	if err != nil {
 		log.Fatal(err)
 	}
 }
@@ -72,29 +81,44 @@ func release(ctx context.Context, dir, version string, platforms []platform) err
 		return err
 	}
 	for _, p := range platforms {
-		files, installed := docs.archiveFiles(p), docs.installed()
-		for _, program := range programs {
-			built := filepath.Join(work, p.String(), p.file(program))
-			if err := build(ctx, src, p, program, built); err != nil {
-				return err
-			}
-			files = append(files, file{name: p.file(program), path: built, mode: 0o755})
-			installed = append(installed, file{name: "usr/bin/" + program, path: built, mode: 0o755})
-		}
-		if err := writeArchive(filepath.Join(dir, p.archive(src.version)), src, p, files); err != nil {
+		if err := releaseFor(ctx, src, p, docs, work, dir); err != nil {
 			return err
 		}
-		log.Print(p.archive(src.version))
-		if !p.debian {
-			continue
-		}
-		name, err := writePackage(ctx, src, p, installed, work, dir)
-		if err != nil {
-			return err
-		}
-		log.Print(name)
 	}
 	return writeSums(dir)
+}
+
+// releaseFor builds the files for a platform into dir.
+func releaseFor(ctx context.Context, src source, p platform, docs docs, work, dir string) error {
+	files, built := docs.archiveFiles(p), []file(nil)
+	for _, program := range programs {
+		f := file{name: p.file(program), path: filepath.Join(work, p.String(), p.file(program)), mode: 0o755}
+		if err := build(ctx, src, p, program, f.path); err != nil {
+			return err
+		}
+		if err := writeModules(ctx, src, p, program, f.path, dir); err != nil {
+			return err
+		}
+		files = append(files, f)
+		built = append(built, file{name: "usr/bin/" + program, path: f.path, mode: f.mode})
+	}
+	if err := writeArchive(filepath.Join(dir, p.archive(src.version)), src, p, files); err != nil {
+		return err
+	}
+	log.Print(p.archive(src.version))
+	for _, format := range p.packages {
+		if err := writePackage(ctx, src, p, format, append(docs.installed(format), built...), work, dir); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeModules lists the modules in a program, in the format of CycloneDX.
+func writeModules(ctx context.Context, src source, p platform, program, built, dir string) error {
+	name := program + strings.TrimPrefix(p.folder(src.version), "urlget") + ".cdx.json"
+	return golang(ctx, src, nil, "tool", "-modfile=tools.mod", "cyclonedx-gomod", "bin", "-json", "-noserial", "-notimestamp", "-std",
+		"-version", src.version, "-output", filepath.Join(dir, name), built)
 }
 
 // makeEmpty creates dir or checks that it is empty.

@@ -10,16 +10,19 @@ import (
 // A platform is a target system and architecture.
 type platform struct {
 	os, arch string
-	debian   bool // build a Debian package
+	packages []string // formats, by their names in nfpm
 }
 
+// formats lists the formats of packages for Linux: Debian, Fedora and Alpine, and systems like them.
+var formats = []string{"deb", "rpm", "apk"}
+
 var platforms = []platform{
-	{"linux", "amd64", true},
-	{"linux", "arm64", true},
-	{"darwin", "amd64", false},
-	{"darwin", "arm64", false},
-	{"windows", "amd64", false},
-	{"freebsd", "amd64", false},
+	{"linux", "amd64", formats},
+	{"linux", "arm64", formats},
+	{"darwin", "amd64", nil},
+	{"darwin", "arm64", nil},
+	{"windows", "amd64", nil},
+	{"freebsd", "amd64", nil},
 }
 
 func (p platform) String() string { return p.os + "-" + p.arch }

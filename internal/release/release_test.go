@@ -10,8 +10,10 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -78,17 +80,6 @@ func TestNames(t *testing.T) {
 			t.Errorf("%s, want %s", got, want)
 		}
 	}
-	for version, want := range map[string]string{
-		"v1.2.0":                     "urlget_1.2.0_arm64.deb",
-		"v1.2.0-rc.1":                "urlget_1.2.0~rc.1_arm64.deb",
-		"v1.2.0+dirty":               "urlget_1.2.0+dirty_arm64.deb",
-		"v1.2.0+with-hyphen":         "urlget_1.2.0+with-hyphen_arm64.deb",
-		"v0.0.0-2026-0123456789ab+d": "urlget_0.0.0~2026-0123456789ab+d_arm64.deb",
-	} {
-		if got := packageName(version, "arm64"); got != want {
-			t.Errorf("%s: %s, want %s", version, got, want)
-		}
-	}
 }
 
 func TestLinkerFlags(t *testing.T) {
@@ -114,7 +105,7 @@ func TestArchives(t *testing.T) {
 	files := []file{{"urlget", program, 0o755}, {"man/urlget.1", text, 0o644}}
 	reversed := []file{files[1], files[0]}
 
-	for _, p := range []platform{{"linux", "amd64", true}, {"windows", "amd64", false}} {
+	for _, p := range []platform{{"linux", "amd64", formats}, {"windows", "amd64", nil}} {
 		var archives [2][]byte
 		for i, files := range [][]file{files, reversed} {
 			name := filepath.Join(dir, p.archive("v1.2.0"))
@@ -197,6 +188,7 @@ func TestPackagedDocs(t *testing.T) {
 		pages:       []file{{"man/urlget.1", "/build/urlget.1", 0o644}},
 		packed:      []file{{"usr/share/man/man1/urlget.1.gz", "/build/urlget.1.gz", 0o644}},
 		completions: map[string]string{"bash": "/build/b", "zsh": "/build/z", "fish": "/build/f"},
+		desktop:     "/src/urlget.desktop",
 	}
 	unix := map[string]string{"LICENSE": "/src/LICENSE", "README.md": "/src/README.md", "man/urlget.1": "/build/urlget.1",
 		"completions/bash/urlget": "/build/b", "completions/zsh/_urlget": "/build/z", "completions/fish/urlget.fish": "/build/f"}
@@ -208,7 +200,11 @@ func TestPackagedDocs(t *testing.T) {
 		"usr/share/fish/vendor_completions.d/urlget.fish": "/build/f",
 		"usr/share/doc/urlget/copyright":                  "/src/LICENSE",
 		"usr/share/doc/urlget/README.md":                  "/src/README.md",
+		"usr/share/applications/urlget.desktop":           "/src/urlget.desktop",
 	}
+	fedora := maps.Clone(debian)
+	delete(fedora, "usr/share/zsh/vendor-completions/_urlget")
+	fedora["usr/share/zsh/site-functions/_urlget"] = "/build/z"
 	for _, tt := range []struct {
 		name  string
 		files []file
@@ -216,7 +212,8 @@ func TestPackagedDocs(t *testing.T) {
 	}{
 		{"unix", d.archiveFiles(platform{os: "freebsd"}), unix},
 		{"windows", d.archiveFiles(platform{os: "windows"}), windows},
-		{"debian", d.installed(), debian},
+		{"debian", d.installed("deb"), debian},
+		{"fedora", d.installed("rpm"), fedora},
 	} {
 		got := make(map[string]string)
 		for _, f := range tt.files {
@@ -284,5 +281,34 @@ func TestChoosePlatforms(t *testing.T) {
 		if some, err := choose(wrong); !strings.Contains(fmt.Sprint(err), "there is no platform") {
 			t.Errorf("%q chooses %v, %v", wrong, some, err)
 		}
+	}
+}
+
+// TestLicensesOfAllModules checks that the file of licences has all modules that the programs contain.
+func TestLicensesOfAllModules(t *testing.T) {
+	t.Parallel()
+	root := filepath.Join("..", "..")
+	dirs, err := linkedModules(t.Context(), root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(root, licensesFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	listed := make(map[string]bool)
+	for line := range strings.Lines(string(text)) {
+		if module, ok := strings.CutPrefix(strings.TrimSpace(line), "== "); ok {
+			listed[module] = true
+		}
+	}
+	for module := range dirs {
+		if !listed[module] {
+			t.Errorf("%s has no licence of %s: run go run ./internal/release -licenses", licensesFile, module)
+		}
+		delete(listed, module)
+	}
+	if len(listed) > 0 {
+		t.Errorf("%s has modules that no program contains: %v", licensesFile, slices.Sorted(maps.Keys(listed)))
 	}
 }

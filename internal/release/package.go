@@ -3,7 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"fmt"
+	"log"
 	"os"
 	"path/filepath"
 	"slices"
@@ -69,30 +69,16 @@ func describePackage(src source, p platform, files []file) packageConfig {
 	return c
 }
 
-// packageName returns the file name of a package. A "-" would start a Debian revision.
-func packageName(version, arch string) string {
-	number := strings.TrimPrefix(version, "v")
-	if i := strings.IndexAny(number, "-+"); i >= 0 && number[i] == '-' {
-		number = number[:i] + "~" + number[i+1:]
-	}
-	return "urlget_" + number + "_" + arch + ".deb"
-}
-
-// writePackage writes a Debian package into dir, and returns its name.
-func writePackage(ctx context.Context, src source, p platform, files []file, work, dir string) (string, error) {
+// writePackage writes a package of that format into dir. Its name is the usual one for the format.
+func writePackage(ctx context.Context, src source, p platform, format string, files []file, work, dir string) error {
 	text, err := json.MarshalIndent(describePackage(src, p, files), "", "\t")
 	if err != nil {
-		return "", err
+		return err
 	}
-	config := filepath.Join(work, p.String()+".yaml")
+	config := filepath.Join(work, p.String()+"."+format+".yaml")
 	if err := os.WriteFile(config, text, 0o666); err != nil {
-		return "", err
+		return err
 	}
-	name := packageName(src.version, p.arch)
-	err = golang(ctx, src, nil, "tool", "-modfile=tools.mod", "nfpm", "package",
-		"--config", config, "--packager", "deb", "--target", filepath.Join(dir, name))
-	if err != nil {
-		return "", fmt.Errorf("%s: %w", name, err)
-	}
-	return name, nil
+	log.Printf("package for %s (%s)", p, format)
+	return golang(ctx, src, nil, "tool", "-modfile=tools.mod", "nfpm", "package", "--config", config, "--packager", format, "--target", dir)
 }
