@@ -25,6 +25,7 @@
 //   - [github.com/urlget/urlget/fetch/netrc] finds logins in .netrc files.
 //   - [github.com/urlget/urlget/fetch/links] finds the links of a page.
 //   - [github.com/urlget/urlget/fetch/message] reads mail and news.
+//   - [github.com/urlget/urlget/fetch/member] lists remote archives and retrieves their members.
 //   - [github.com/urlget/urlget/fetch/fetchfs] presents a tree of URLs as an fs.FS.
 //   - [github.com/urlget/urlget/fetch/fetchhttp] adds the schemes to an http.Client, and is a gateway.
 //

@@ -390,6 +390,51 @@ A server must not extend a timeout by sending a byte now and then.
 ` + "`" + `TestEveryWaitEnds` + "`" + ` in ` + "`" + `protocols` + "`" + ` checks every driver with ` + "`" + `fetchtest.RunDrips` + "`" + `. It makes
 conversations drip from ten positions, byte by byte or with the same line again and again.
 
+## Digests
+
+If the server states a digest of the content, urlget verifies it while the bytes arrive. A
+difference is a checksum mismatch (exit status 18) and leaves no file. In the library, ` + "`" + `Body` + "`" + `
+then returns that error instead of ` + "`" + `io.EOF` + "`" + `. If the size is known, it withholds the last bytes.
+
+| source | covers |
+|---|---|
+| ` + "`" + `Repr-Digest` + "`" + ` (RFC 9530), ` + "`" + `Digest` + "`" + ` (RFC 3230) | the whole resource, in its content coding |
+| ` + "`" + `Content-Digest` + "`" + ` (RFC 9530) | the body of the response, also of a range |
+| ` + "`" + `Content-MD5` + "`" + ` | the whole body; ignored for ranges, where servers differ |
+| ` + "`" + `x-goog-hash` + "`" + ` | the stored object; ignored if it is stored in another content coding |
+| ` + "`" + `x-amz-checksum-*` + "`" + ` | the object; ignored for ranges and for checksums of parts (` + "`" + `-N` + "`" + `) |
+| ` + "`" + `Docker-Content-Digest` + "`" + ` | the manifest or blob |
+| ` + "`" + `X-Linked-Etag` + "`" + ` with 64 hexadecimal digits | the file, also in the redirect to it |
+| FTP: ` + "`" + `HASH` + "`" + `, ` + "`" + `XSHA256` + "`" + `, ` + "`" + `XSHA512` + "`" + `, ` + "`" + `XSHA1` + "`" + `, ` + "`" + `XMD5` + "`" + `, if FEAT lists it | the file |
+| SFTP: ` + "`" + `check-file` + "`" + ` | the file |
+| Metalink (` + "`" + `--metalink` + "`" + `) | the file and its pieces |
+
+- The algorithms are SHA-2, SHA-1, MD5, CRC-64/NVME, CRC-32C and CRC-32. A checksum detects
+  accidents; only SHA-2 detects an attack, and only if the server that states it is trusted.
+- After a resume or with segments, urlget reads the whole file again, if it must, before the
+  file gets its name.
+- A digest that urlget cannot parse, or whose algorithm is unknown, is ignored; ` + "`" + `-v` + "`" + ` prints a line.
+  Two different digests with the same algorithm are a checksum mismatch.
+- ` + "`" + `-v` + "`" + ` and ` + "`" + `--json` + "`" + ` (` + "`" + `proof` + "`" + `) name the digest that proved the file.
+- urlget asks for a digest (` + "`" + `Want-Repr-Digest` + "`" + `, the commands of FTP and SFTP) only to prove that
+  bytes of several responses belong together: when it resumes a file of an earlier run, with
+  ` + "`" + `-s N` + "`" + `, and with several mirrors. The server may have to read the whole file first. If
+  the request fails, the next try does not ask. A program asks with ` + "`" + `Request.WantDigest` + "`" + `.
+
+## Resume
+
+| known about the partial file | urlget resumes if |
+|---|---|
+| a strong validator | it still holds |
+| a time and the size | they still hold, and the last 64 KiB are equal |
+| a weak entity tag, or a digest | the size, and the first and the last 64 KiB are equal |
+| another validator than the server's | the size is equal, the time is equal or a digest is stated, and the first and the last 64 KiB are equal |
+| nothing: a file of another program (` + "`" + `-c` + "`" + `) | the first and the last 64 KiB are equal; with ` + "`" + `--checksum` + "`" + `, the last |
+
+Otherwise the transfer begins anew; a file of another program stays as it is (exit status 18).
+Servers of a CDN often disagree about entity tags. If a digest shows at the end that the
+bytes did not belong together, the transfer begins anew once.
+
 ## Soak
 
     go test -v -tags integration -timeout 0 ./integration/soak -soak 8h

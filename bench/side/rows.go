@@ -103,6 +103,10 @@ func (p programs) distantRows(s *site) []row {
 	return []row{
 		{work: "HTTP, 200 files of 4 KiB, 50 ms away", needs: web, dir: p.memory, files: few, ours: p.ours("-j", "50", "--per-host", "50", "-i", s.httpList.urls),
 			peers: []peer{s.parallel(1, "50", s.httpList)}},
+		{work: "HTTP, 200 files of 4 KiB, 50 ms away, no flags", needs: web, dir: p.memory, files: few, ours: p.ours("-i", s.httpList.urls),
+			peers: []peer{s.parallel(1.2, "50", s.httpList)}},
+		{work: "FTP, 200 files of 4 KiB, 50 ms away, no flags", needs: files, dir: p.memory, files: few, ours: p.ours("-i", s.ftpList.urls),
+			peers: []peer{s.parallel(0.5, "8", s.ftpList)}},
 		{work: "FTP, 200 files of 4 KiB, 50 ms away", needs: files, dir: p.memory, files: few, ours: p.ours("-j", "16", "--per-host", "16", "-i", s.ftpList.urls),
 			peers: []peer{s.parallel(0.35, "8", s.ftpList)}},
 	}

@@ -40,12 +40,29 @@ func (v *archives) Record(ctx context.Context, req *fetch.Request) *fetch.Record
 }
 
 // replayMiddleware returns a middleware that replays responses from the archives once they are open.
-func (v *archives) replayMiddleware(o replay.Options) driver.Middleware {
+// With --locked it does so only for requests that withArchives marks.
+func (n *network) replayMiddleware(o replay.Options) driver.Middleware {
 	return func(next driver.Driver) driver.Driver {
 		return driver.DriverFunc(func(ctx context.Context, req *fetch.Request) (*driver.Response, error) {
-			return v.replay.Middleware(o)(next).Open(ctx, req)
+			o := o
+			if n.opts.Lock.File != "" {
+				sum, ok := ctx.Value(archivesKey{}).(string)
+				if !ok {
+					return next.Open(ctx, req)
+				}
+				o.Only, o.SHA256 = true, sum
+			}
+			return n.archives.replay.Middleware(o)(next).Open(ctx, req)
 		})
 	}
+}
+
+type archivesKey struct{}
+
+// withArchives returns a context whose requests are served from the archives, by the SHA-256 of the
+// content.
+func withArchives(ctx context.Context, sum string) context.Context {
+	return context.WithValue(ctx, archivesKey{}, sum)
 }
 
 // openArchives opens the archives named by flags. The returned context is canceled when recording

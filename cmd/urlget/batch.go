@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 	"sync/atomic"
@@ -10,6 +11,7 @@ import (
 	"github.com/urlget/urlget/cmd/urlget/internal/failure"
 	"github.com/urlget/urlget/crawl/schedule"
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/download"
 	"github.com/urlget/urlget/fetch/job"
 	"github.com/urlget/urlget/fetch/uri"
 )
@@ -39,14 +41,16 @@ type batch struct {
 // A task is the processing of one URL: an argument, a line of the list, or a match of a pattern.
 type task struct {
 	*job.Job
-	number  int    // position in the run
-	pos     string // FILE:LINE of the list, or ""
-	pattern bool   // the URL turned out to be a pattern
+	number  int            // position in the run
+	pos     string         // FILE:LINE of the list, or ""
+	lock    *download.Lock // the line of the lock file, or nil
+	pattern bool           // the URL turned out to be a pattern
 }
 
 // An outcome is the result of a task.
 type outcome struct {
 	res    *job.Result // nil if no job ran
+	kept   string      // says what an interrupted transfer keeps for another run; "" if nothing
 	err    error
 	report func() // prints everything except err; may be nil
 }
@@ -67,7 +71,7 @@ func (b *batch) run(ctx context.Context, args []string, l *list) error {
 	defer b.cancel(nil)
 	a.batch = b
 	b.arguments, b.matches, b.expanded = make(chan argument), make(chan *job.Job), make(chan struct{}, 1)
-	b.output.ordered = a.opts.Report.Quiet || a.opts.Report.JSON
+	b.output.ordered = a.opts.Report.Quiet || a.opts.Report.JSON || a.locking
 	a.con.Expect(len(args))
 	go b.read(ctx, args, l)
 	err := a.hosts.Run(ctx, b.nextTask)
@@ -139,6 +143,17 @@ func (b *batch) read(ctx context.Context, args []string, l *list) {
 			return
 		}
 	}
+	if locks := b.app.locks; locks != nil {
+		b.app.con.Expect(len(locks.locks))
+		if len(locks.locks) == 0 {
+			b.app.say("no URLs in %s", fetch.Printable(locks.name))
+		}
+		for _, l := range locks.locks {
+			if !pass(argument{lock: l, pos: fmt.Sprintf("%s:%d", locks.name, l.Line)}) {
+				return
+			}
+		}
+	}
 	if l == nil {
 		return
 	}
@@ -174,7 +189,7 @@ func (b *batch) nextTask(ctx context.Context, _ func(string) bool) (schedule.Tas
 		}
 		select {
 		case j := <-b.matches:
-			return b.task(j, ""), nil
+			return b.task(j, "", nil), nil
 		case <-b.expanded:
 		case g, ok := <-more:
 			if ok {
@@ -218,7 +233,7 @@ func (b *batch) argumentTask(ctx context.Context, g argument) schedule.Task {
 			return schedule.ErrNoVerdict
 		}}
 	}
-	return b.task(j, g.pos)
+	return b.task(j, g.pos, g.lock)
 }
 
 // parseArgument parses an argument and returns its job and its name in messages.
@@ -232,6 +247,9 @@ func (b *batch) parseArgument(g argument) (subject string, j *job.Job, err error
 	default:
 		dup := *b.template
 		j = &dup
+	}
+	if g.lock != nil {
+		g.url = g.lock.URL
 	}
 	u := g.url
 	if u.IsZero() {
@@ -273,8 +291,9 @@ func (b *batch) next() int {
 	return b.number - 1
 }
 
-// task returns the task that runs j, whose position in a list is pos.
-func (b *batch) task(j *job.Job, pos string) schedule.Task {
+// task returns the task that runs j, whose position in a list is pos. Lock is the line of a lock file, or
+// nil.
+func (b *batch) task(j *job.Job, pos string, lock *download.Lock) schedule.Task {
 	number := b.next()
 	host := hostOf(j.URL)
 	if b.app.serial() {
@@ -284,7 +303,7 @@ func (b *batch) task(j *job.Job, pos string) schedule.Task {
 	if s, _ := b.app.client.Scheme(j.URL.Scheme()); s.Pipelined && j.Op == fetch.OpGet {
 		ahead = &fetch.Request{URL: j.URL, From: j.From}
 	}
-	t := &task{Job: j, number: number, pos: pos}
+	t := &task{Job: j, number: number, pos: pos, lock: lock}
 	return schedule.Task{Host: host, Request: ahead, Do: func(ctx context.Context) error {
 		if b.overQuota() {
 			b.end(number, "", "", outcome{})
@@ -319,6 +338,10 @@ func (b *batch) end(number int, pos, subject string, e outcome) {
 		}
 		if e.err == nil || b.stopped.Load() && fetch.CodeOf(e.err) == fetch.ErrInterrupted {
 			return // canceled because another task failed
+		}
+		if e.res != nil && fetch.CodeOf(e.err) == fetch.ErrInterrupted {
+			b.app.interrupted(number, pos, subject, e)
+			return
 		}
 		b.app.failed(number, pos, subject, e.err)
 	})

@@ -73,6 +73,7 @@ func (n *network) options() (*fetch.Options, error) {
 		MaxRedirects: s.Network.MaxRedirect,
 		TextLineEnds: s.Request.LineEnds,
 		Middleware:   n.middleware(),
+		Fallback:     fallback(s),
 	}
 	if s.Output.ErrorContent {
 		opts.MaxErrorBody = maxErrorPage

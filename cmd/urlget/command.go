@@ -18,11 +18,7 @@ func (a *app) command() *cobra.Command {
 		Long: `urlget retrieves URLs of any scheme: http, ftp, sftp, gopher, news and more.
 Files are saved in the current directory, listings are printed, and sessions
 are attached to the terminal. Run "urlget schemes" for the list of schemes.`,
-		Example: `  urlget gopher://gopher.example/1/
-  urlget -O - 'ftp://ftp.example/pub/README;type=a'
-  urlget ls -v gopher://gopher.example/
-  urlget -c https://www.example/large.iso
-  urlget explain ftp://ftp.example/%2Fetc/motd`,
+		Example:           rootExamples,
 		Args:              cobra.ArbitraryArgs,
 		SilenceErrors:     true,
 		SilenceUsage:      true,
@@ -51,10 +47,30 @@ are attached to the terminal. Run "urlget schemes" for the list of schemes.`,
 	root.SetHelpFunc(func(cmd *cobra.Command, args []string) { a.help(cmd, args) })
 	root.SetHelpCommand(a.helpCommand(root))
 	root.AddCommand(a.getCommand(), a.catCommand(), a.listCommand(), a.statCommand(), a.explainCommand())
-	root.AddCommand(a.schemesCommand(), a.serveCommand(), a.versionCommand(), a.warcCommand())
+	root.AddCommand(a.lockCommand(), a.schemesCommand(), a.serveCommand(), a.versionCommand(), a.warcCommand())
 	root.AddCommand(queueCommands()...)
 	return root
 }
+
+// rootExamples are the examples in the man page. A test runs each of them on a local server, as if it
+// were www.example.
+const rootExamples = `  urlget https://www.example/large.iso                 # save a file
+  urlget -c https://www.example/large.iso              # resume it
+  urlget -s auto https://www.example/large.iso         # in parallel ranges
+  urlget -O - https://www.example/list.txt             # print the content
+  urlget cat https://www.example/list.txt | sort       # the same, in a pipe
+  urlget -P downloads -i urls.txt -j 8                 # a list, 8 at once
+  urlget --glob-ranges 'https://www.example/[1-3].txt' # a range of URLs
+  urlget ls -l https://www.example/files/              # list a directory
+  urlget stat https://www.example/large.iso            # metadata
+  urlget explain https://www.example/large.iso         # the plan; sends nothing
+  urlget -m -np https://www.example/files/             # mirror a tree
+  urlget -r -l 2 -A .txt https://www.example/files/    # only some files
+  urlget -p -k https://www.example/page.html           # a page to read offline
+  urlget --warc site -r https://www.example/files/     # record an archive
+  urlget --replay site.warc.gz -O - https://www.example/files/a.txt
+  urlget -d name=value -O - https://www.example/form   # send a form
+  urlget --json https://www.example/list.txt           # events for programs`
 
 // withFlags adds flags and URL completion to cmd.
 func (a *app) withFlags(set flags.Commands, cmd *cobra.Command) *cobra.Command {
@@ -81,6 +97,9 @@ func (a *app) define(cmd *cobra.Command, command flags.Commands) {
 	for name, words := range a.table.Completions() {
 		offer(name, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
 	}
+	for _, name := range a.table.Dirs() {
+		offer(name, cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs))
+	}
 	offer("allow-redirect", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return a.schemeNames(), cobra.ShellCompDirectiveNoFileComp
 	})
@@ -99,5 +118,9 @@ func (n *network) completeURL(_ *cobra.Command, _ []string, begun string) ([]str
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveError
 	}
-	return schemeCompletions(client.Schemes(), begun), cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
+	schemes := schemeCompletions(client.Schemes(), begun)
+	if len(schemes) == 0 { // it may be a command, which a blank follows
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return schemes, cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
 }

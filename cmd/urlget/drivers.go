@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 
+	"github.com/urlget/urlget/cmd/urlget/internal/flags"
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/protocols"
@@ -32,6 +33,9 @@ func (n *network) driverConfig() protocols.Config {
 	piped := !n.input.Terminal() // piped text; sessions end lines with CR LF
 	web := &d.Web
 	web.MaxIdle = d.Conns
+	if n.opts.Grows() {
+		web.MaxIdle = max(d.Conns, flags.MaxGrow)
+	}
 	switch {
 	case d.HTTP1:
 		web.Protocols = http.HTTP1
@@ -56,6 +60,9 @@ func (n *network) driverConfig() protocols.Config {
 	}
 	if d.Conns > minConns {
 		d.FTP.MaxConns, d.News.MaxConns = d.Conns, d.Conns
+	}
+	if n.opts.Grows() {
+		d.FTP.MaxConns = max(d.Conns, flags.MaxLogins)
 	}
 	return protocols.Config{
 		External: &external.Options{Programs: d.Programs},

@@ -125,7 +125,7 @@ func (n *network) middleware() []driver.Middleware {
 		list = append(list, middleware.RateLimitPerHost(int64(n.opts.Many.HostRate)))
 	}
 	if n.opts.Archive.Replay != nil {
-		list = append(list, n.archives.replayMiddleware(replay.Options{Only: n.opts.Archive.ReplayOnly, At: n.opts.Archive.ReplayAt, Compressed: n.opts.Driver.Web.Compressed}))
+		list = append(list, n.replayMiddleware(replay.Options{Only: n.opts.Archive.ReplayOnly, At: n.opts.Archive.ReplayAt, Compressed: n.opts.Driver.Web.Compressed}))
 	}
 	return list
 }

@@ -43,6 +43,7 @@ type explanation struct {
 	request
 	Policy   string   `json:"policy"`
 	Insecure bool     `json:"insecure,omitempty"` // certificates are not verified
+	Member   string   `json:"member,omitempty"`   // of an archive
 	Output   string   `json:"output,omitempty"`
 	Existing string   `json:"existing,omitempty"` // handling of an existing file
 	Steps    []string `json:"steps,omitempty"`
@@ -139,6 +140,9 @@ func (a *app) describe(x *fetch.Explanation, req *fetch.Request) explanation {
 	if x.Scheme.Driver != nil {
 		e.Operation = req.Op.String()
 		if req.Op == fetch.OpGet && (x.Scheme.State() != driver.StateNamesOnly || !x.Gateway.IsZero()) {
+			if !a.opts.Tree.On() {
+				e.Member = explainMember(u)
+			}
 			var file bool
 			if e.Output, file = a.outputName(x); file && !a.opts.Tree.On() {
 				e.Existing = a.existingFileAction(e.Output)
@@ -202,6 +206,7 @@ func (e *explanation) text(w io.Writer) error {
 		{Name: "address", Value: e.Address},
 		{Name: "credentials", Value: e.Credentials},
 		{Name: "policy", Value: e.Policy},
+		{Name: "member", Value: e.Member},
 		{Name: "output", Value: e.Output},
 		{Name: "existing", Value: e.Existing},
 	}

@@ -51,6 +51,11 @@ func (a *app) catCommand() *cobra.Command {
 
 func (a *app) runGet(cmd *cobra.Command, args []string) error {
 	a.saves = cmd.Name() != "cat"
+	if a.opts.Lock.File != "" {
+		if err := a.openLocked(args); err != nil {
+			return err
+		}
+	}
 	return a.runURLs(cmd, args, action{op: fetch.OpGet, prepare: a.prepareGet, do: a.get})
 }
 
@@ -65,6 +70,9 @@ func (a *app) get(ctx context.Context, t *task) outcome {
 	}
 	if a.events != nil {
 		a.emit(render.Start{URL: j.URL.Redacted()})
+	}
+	if t.lock != nil {
+		return a.getLocked(ctx, t)
 	}
 	if a.opts.Many.Metalink {
 		if e, ok := a.metalink(ctx, t); ok {
@@ -95,7 +103,7 @@ func (a *app) get(ctx context.Context, t *task) outcome {
 	case e.Hint == "":
 		e.Hint = cmp.Or(a.resumeHint(j, res), a.removedDirHint(e))
 	}
-	return outcome{res: res, err: res.Err}
+	return outcome{res: res, err: res.Err, kept: a.kept(j, res)}
 }
 
 // printsContent reports whether the response to j is printed: for query protocols such as whois,
@@ -136,26 +144,48 @@ func (a *app) errorContent(ctx context.Context, j *job.Job, e *fetch.Error) func
 
 // resumeHint returns the hint on resuming a failed transfer, or "" if there is no partial file.
 func (a *app) resumeHint(j *job.Job, res *job.Result) string {
-	if j.Output == "-" || a.files.Root == nil { // no file
-		return ""
-	}
-	path := filepath.FromSlash(j.Output)
+	path := a.unfinished(j, res)
 	if path == "" {
-		path = download.Name(j.URL, &fetch.Meta{ContentType: res.ContentType})
+		return ""
 	}
 	name := filepath.Join(a.out.dir, path+".part")
 	if info, err := os.Lstat(name); err == nil && info.Mode()&fs.ModeSymlink != 0 && res.Class == fetch.ErrFile {
 		return name + " is a symbolic link and is not followed; remove it and try again"
 	}
+	kept := a.kept(j, res)
+	switch {
+	case kept == "":
+		return ""
+	case a.opts.Output.Continue:
+		return kept + "; use the same command to resume"
+	}
+	return kept + "; use -c to resume"
+}
+
+// kept says how much of a failed transfer a partial file keeps, or returns "" if there is none.
+func (a *app) kept(j *job.Job, res *job.Result) string {
+	path := a.unfinished(j, res)
+	if path == "" {
+		return ""
+	}
 	bytes, written := a.files.Partial(filepath.ToSlash(path))
 	if bytes == 0 || written.Before(res.Started.Truncate(time.Second)) {
 		return ""
 	}
-	again := "-c"
-	if a.opts.Output.Continue {
-		again = "the same command"
+	return fmt.Sprintf("%s are kept in %s", tty.SizeWord(float64(bytes)), filepath.Join(a.out.dir, path+".part"))
+}
+
+// unfinished returns the path of the file that a failed transfer would have written, or "" if it does
+// not write one.
+func (a *app) unfinished(j *job.Job, res *job.Result) string {
+	if j.Output == "-" || a.files.Root == nil {
+		return ""
 	}
-	return fmt.Sprintf("%s are kept in %s; use %s to resume", tty.SizeWord(float64(bytes)), name, again)
+	path := cmp.Or(res.Unfinished, j.Output)
+	if path == "" {
+		path = download.Name(j.URL, &fetch.Meta{ContentType: res.ContentType})
+	}
+	return filepath.FromSlash(path)
 }
 
 // removedDirHint returns the hint that the output directory was removed, or "" if it exists.
@@ -284,6 +314,9 @@ func (a *app) report(j *job.Job, res *job.Result) {
 	switch {
 	case res.Outcome == job.Saved:
 		a.say("%s %s (%s in %.2f s%s)%s%s", a.con.Paint.Good("saved"), name, sizeText(res.Size), res.Elapsed.Seconds(), rateText(res), a.digestText(res), from)
+		if a.opts.Report.Verbose {
+			a.say("%s: %s", name, proofText(res.Proof))
+		}
 	case res.Outcome == job.NoContent:
 		a.say("%s has no content; no file is saved", res.URL)
 	case res.Outcome == job.Skipped || res.Outcome == job.Unchanged:
@@ -293,6 +326,14 @@ func (a *app) report(j *job.Job, res *job.Result) {
 			a.say("%s already exists%s", name, from)
 		}
 	}
+}
+
+// proofText says which digest the content of a saved file was verified with.
+func proofText(proof *fetch.Digest) string {
+	if proof == nil {
+		return "not verified: no digest is known"
+	}
+	return fmt.Sprintf("verified: %s (%s)", proof, proof.By)
 }
 
 // rateText returns the transfer rate, or "" if too little was received.

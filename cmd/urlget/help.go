@@ -20,7 +20,7 @@ const shortHelp = `urlget retrieves URLs of any scheme.
 
   urlget URL...            save a file, print a listing, or open a session
   urlget cat URL...        print the content
-  urlget ls [-lhR] URL     list a directory, menu, newsgroup, index or page
+  urlget ls [-lhR] URL     list a directory, menu, newsgroup, page or archive
   urlget stat URL...       print metadata without the content
   urlget explain URL...    show the plan without sending anything
   urlget -r|-m|-p URL...   retrieve a tree, a mirror, or a page with its images

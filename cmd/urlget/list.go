@@ -27,7 +27,7 @@ import (
 func (a *app) listCommand() *cobra.Command {
 	return a.withFlags(flags.List, &cobra.Command{
 		Use:   "ls [flags] URL...",
-		Short: "List a directory, menu, newsgroup, index or page",
+		Short: "List a directory, menu, newsgroup, page or archive",
 		RunE: a.orArchives(a.listArchive, func(cmd *cobra.Command, args []string) error {
 			return a.runURLs(cmd, args, action{op: fetch.OpList, do: a.list})
 		}),

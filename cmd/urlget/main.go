@@ -5,7 +5,7 @@
 //	urlget [flags] URL...          retrieve URLs
 //	urlget get [flags] URL...      the same
 //	urlget cat [flags] URL...      print only the content
-//	urlget ls [flags] URL...       list a directory, menu, newsgroup, index or page
+//	urlget ls [flags] URL...       list a directory, menu, newsgroup, page or archive
 //	urlget stat [flags] URL...     print metadata without the content
 //	urlget explain [flags] URL...  show the plan without sending anything
 //	urlget serve [DIR|FILE...]     browse URLs in a web browser

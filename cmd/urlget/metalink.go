@@ -116,15 +116,23 @@ func (a *app) described(ctx context.Context, req *fetch.Request) (files []metali
 
 // fromSources saves one file from its sources.
 func (a *app) fromSources(ctx context.Context, t *task, file *metalink.File, from uri.URI) *job.Result {
+	return a.saveSources(ctx, t, file.Name, func(ctx context.Context, name string, opts *download.Sources) (*download.Result, error) {
+		opts.From = from
+		return a.files.DoSources(ctx, file, name, opts)
+	})
+}
+
+// saveSources saves a file that has several sources by do. Its own name is used if the job has none.
+func (a *app) saveSources(ctx context.Context, t *task, own string, do func(context.Context, string, *download.Sources) (*download.Result, error)) *job.Result {
 	j, named := t.Job, *t.Job
-	named.Output = cmp.Or(j.Output, file.Name)
+	named.Output = cmp.Or(j.Output, own)
 	shown := a.con.Begin(path.Base(named.Output))
 	defer shown.End()
 	ctx = tty.Following(ctx, shown)
 	hooks := a.hooks(ctx, &task{Job: &named, number: t.number, pos: t.pos}, shown)
 	url := j.URL.Redacted()
 	res := &job.Result{URL: url, Op: j.Op, Started: time.Now(), Size: -1}
-	opts := &download.Sources{From: from, Dropped: func(u uri.URI, err error) {
+	opts := &download.Sources{Dropped: func(u uri.URI, err error) {
 		a.say("%s: %s; the source is not used again", u.Redacted(), render.ErrorText(plainError(err)))
 	}}
 	r := a.runner()
@@ -135,13 +143,19 @@ func (a *app) fromSources(ctx context.Context, t *task, file *metalink.File, fro
 	if dir, ok := strings.CutSuffix(name, "/"); ok {
 		opts.Dir, name = dir, ""
 	}
-	got, err := a.files.DoSources(ctx, file, name, opts)
+	got, err := do(ctx, name, opts)
 	res.Elapsed = time.Since(res.Started)
+	if got != nil {
+		res.Received = got.Written
+	}
 	if err != nil {
 		res.Outcome, res.Err, res.Class = job.Failed, err, fetch.CodeOf(err)
+		if got != nil {
+			res.Unfinished = got.Name
+		}
 		return res
 	}
-	res.Path, res.Size, res.Received, res.SHA256 = got.Name, got.Size, got.Written, got.SHA256
+	res.Path, res.Size, res.SHA256, res.Proof = got.Name, got.Size, got.SHA256, got.Proof
 	if final := got.URL.Redacted(); final != url {
 		res.FinalURL = final
 	}

@@ -58,7 +58,7 @@ func TestMatchesAreRetrievedAsTheyCome(t *testing.T) {
 			}
 			told := 0
 			for lines.Scan() {
-				if strings.HasSuffix(lines.Text(), ": interrupted") {
+				if strings.HasPrefix(lines.Text(), "interrupted ") {
 					told++
 				}
 			}

@@ -8,8 +8,10 @@ import (
 	"io/fs"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -36,13 +38,16 @@ type app struct {
 	files    *download.Downloader
 	batch    *batch
 	sums     *sumFile        // of --checksum; nil if it names none
+	locks    *lockFile       // the lock file to retrieve, check or update; nil if there is none
 	form     []formdata.Part // the fields of --form
 	formBody *formdata.Body  // form encoded as a request body
 	out      destination     // of the content
 	writer   io.Writer       // of the content; nil for files
 	device   *os.File        // the writer, if it must be closed
 	saves    bool            // the command saves files
+	locking  bool            // the command writes, checks or updates a lock file
 	outputs  []string        // names of files for the arguments, from --glob-ranges; may be nil
+	keeps    atomic.Bool     // an interrupted transfer can be resumed
 
 	processors processorLimit
 	terminal   sync.Mutex // held while prompting or while a session is attached
@@ -124,9 +129,41 @@ func (r *reporter) fail(subject string, err error) { r.failed(-1, "", subject, e
 // failed is fail for the task with that number. The failed task with the lowest number determines the
 // exit status. pos is the position in a list, or "".
 func (r *reporter) failed(number int, pos, subject string, err error) {
+	if err = r.record(number, pos, subject, err); err == nil {
+		return
+	}
+	printError(r.con.Prose(), r.con.Paint, pos, subject, err)
+	if r.terminalErr != nil && exitStatus(err) == exitUsage && pos == "" {
+		printError(r.terminalErr, false, pos, subject, err)
+	}
+	if wanted := (*fetch.FormError)(nil); errors.As(err, &wanted) {
+		render.Form(r.con, &wanted.Form)
+	}
+}
+
+// interrupted reports a transfer that the user interrupted, by the name of its file. A hint for all of
+// them follows at the end of the run.
+func (a *app) interrupted(number int, pos, subject string, e outcome) {
+	if a.record(number, pos, subject, e.err) == nil {
+		return
+	}
+	name := subject
+	if e.res.Unfinished != "" {
+		name = filepath.Join(a.out.dir, filepath.FromSlash(e.res.Unfinished))
+	}
+	if e.kept != "" {
+		a.keeps.Store(true)
+		name += ": " + e.kept
+	}
+	io.WriteString(a.con.Prose(), "interrupted "+fetch.Printable(name)+"\n")
+}
+
+// record records an error for the exit status, the events and the summary. It returns the error to
+// print, or nil if there is none.
+func (r *reporter) record(number int, pos, subject string, err error) error {
 	status := exitStatus(err)
 	if status == exitOK {
-		return
+		return nil
 	}
 	err = plainError(err)
 	r.exit.failed(number, status)
@@ -143,11 +180,5 @@ func (r *reporter) failed(number int, pos, subject string, err error) {
 	default:
 		r.tally.fail(name)
 	}
-	printError(r.con.Prose(), r.con.Paint, pos, subject, err)
-	if r.terminalErr != nil && status == exitUsage && pos == "" {
-		printError(r.terminalErr, false, pos, subject, err)
-	}
-	if wanted := (*fetch.FormError)(nil); errors.As(err, &wanted) {
-		render.Form(r.con, &wanted.Form)
-	}
+	return err
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"crypto/tls"
+	"fmt"
 	"net"
 	"net/netip"
 	"strings"
@@ -18,21 +19,53 @@ import (
 // schedule returns the scheduler options.
 func (a *app) schedule() *schedule.Scheduler {
 	m := &a.opts.Many
-	parallel := int(m.Jobs)
+	parallel, grow := int(m.Jobs), flags.MaxGrow
 	if a.serial() {
 		parallel = 1
 	}
+	if a.serial() || !a.opts.Grows() {
+		grow = 0
+	}
+	if most := maxTransfers(maxFiles(), int(m.Segments)); most > 0 && max(parallel, grow) > most {
+		if parallel > most {
+			a.con.Warn(fmt.Sprintf("%d transfers at once instead of %d, because the system allows %d open files; use ulimit -n to change that", most, parallel, maxFiles()))
+		}
+		parallel, grow = min(parallel, most), min(grow, most)
+	}
 	return schedule.New(&schedule.Options{
 		Parallel:    parallel,
+		Grow:        grow,
 		Host:        schedule.Limits{Delay: time.Duration(m.Wait)},
 		RandomDelay: m.RandomWait,
 		MaxPause:    time.Duration(a.opts.Network.RetryWait),
 		Pipeline:    a.client.Pipeline,
 		Limits: func(host string) schedule.Limits {
 			scheme, _, _ := strings.Cut(host, ":")
-			return schedule.Limits{Parallel: listLimit(a.opts, scheme)}
+			limits := schedule.Limits{Parallel: listLimit(a.opts, scheme)}
+			if grow > 0 {
+				limits.Grow = flags.HostGrow(scheme)
+			}
+			return limits
 		},
 	})
+}
+
+const (
+	// ownFiles is the number of files that the process needs apart from transfers: standard streams,
+	// name lookups, logs, archives.
+	ownFiles = 20
+	// transferFiles is the number of files of a transfer: a connection, the partial file, its record,
+	// its directory and a pipe. Each segment beyond the first one has a connection and a pipe.
+	transferFiles, segmentFiles = 6, 3
+)
+
+// maxTransfers returns how many transfers can run at once with this many open files, or 0 if the
+// number of files is unknown.
+func maxTransfers(files, segments int) int {
+	if files <= 0 {
+		return 0
+	}
+	return max(1, (files-ownFiles)/(transferFiles+max(segments-1, 0)*segmentFiles))
 }
 
 // treeSchedule returns the scheduler options of a tree.
@@ -42,8 +75,12 @@ func (a *app) treeSchedule(seeds []seed) schedule.Options {
 	for _, s := range seeds {
 		most = max(most, hostLimit(m, s.url.Scheme()))
 	}
+	parallel := int(m.Jobs)
+	if files := maxTransfers(maxFiles(), int(m.Segments)); files > 0 {
+		parallel = min(parallel, files)
+	}
 	return schedule.Options{
-		Parallel:    int(m.Jobs),
+		Parallel:    parallel,
 		Host:        schedule.Limits{Parallel: most, Delay: time.Duration(m.Wait)},
 		RandomDelay: m.RandomWait,
 		MaxPause:    time.Duration(a.opts.Network.RetryWait),

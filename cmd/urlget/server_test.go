@@ -74,6 +74,7 @@ func pages() http.Handler {
 		})
 	}
 	file("/hello.txt", "text/plain", "0123456789")
+	archivesOf(file, mux)
 	file("/binary", "application/octet-stream", "\x00\x01\x02")
 	file("/page/{$}", "text/html", `<p>page <a href="/hello.txt">the file</a></p>`)
 	file("/tree/{$}", "text/html", `<a href="/tree/a.html">a</a> <img src="i.png"> <a href="../hello.txt">h</a> <a href="http://other.invalid/">o</a> <a href="secret.html">s</a>`)
@@ -102,6 +103,18 @@ func pages() http.Handler {
 		w.Header().Add("Link", "</hello.txt>; rel=duplicate; pri=2")
 		io.WriteString(w, "wrong here")
 	})
+	file("/proven/{$}", "text/html", `<a href="/stated">s</a> <a href="/misstated">m</a>`)
+	for path, digest := range map[string]string{
+		"/stated":    "sha-256=:hNiYd/DUBB77a/kaFvAkjy/Vc+avBcGflr7bn4gveII=:",
+		"/misstated": "sha-256=:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=:",
+		"/unstated":  "sha-1024=:AAAA:, sha-256=:AAAA:",
+	} {
+		mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Repr-Digest", digest)
+			w.Header().Set("ETag", `"10"`)
+			http.ServeContent(w, r, "", modified, strings.NewReader("0123456789"))
+		})
+	}
 	described := func(path, link string) {
 		mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Digest", helloDigest)

@@ -50,6 +50,9 @@ func (t *tally) fail(subject string) {
 // interrupted is the outcome of a transfer that the user interrupted. It is not a failure.
 const interrupted job.Outcome = "interrupted"
 
+// locked is the outcome of a URL whose line in a lock file is written.
+const locked job.Outcome = "locked"
+
 // interrupt counts a transfer that the user interrupted.
 func (t *tally) interrupt() {
 	t.mu.Lock()
@@ -71,7 +74,7 @@ func (t *tally) summary(took time.Duration, paint tty.Painter, least int) string
 	defer t.mu.Unlock()
 	var words []string
 	sum := 0
-	for _, o := range []job.Outcome{job.Saved, job.Unchanged, job.Skipped, job.Listed, job.NoContent, job.Failed, interrupted} {
+	for _, o := range []job.Outcome{job.Saved, locked, job.Unchanged, job.Skipped, job.Listed, job.NoContent, job.Failed, interrupted} {
 		n := t.outcomes[o]
 		if n == 0 {
 			continue

@@ -276,8 +276,8 @@ func TestInterruptKeepsThePartialFile(t *testing.T) {
 	s.expect("97.7 of 976.6 KiB")
 	s.enter("\x03")
 	s.expect("\r\x1b[K") // erases the ^C that the terminal echoed
-	s.expect("interrupted")
-	s.expect("hint: 97.7 KiB are kept in stall.part; use -c to resume")
+	s.expect("interrupted stall: 97.7 KiB are kept in stall.part\r\n")
+	s.expect("run the same command with -c to resume")
 	s.exit(130)
 	if info, err := os.Stat(s.cmd.Dir + "/stall.part"); err != nil || info.Size() != 100_000 {
 		t.Errorf("%v, %v", info, err)
@@ -327,7 +327,7 @@ func TestPasswordPrompt(t *testing.T) {
 	s.enter("joe\n")
 	s.expect("Password for joe at 127.0.0.1: ")
 	s.enter("\x03")
-	s.expect("\r\nurlget: ")
+	s.expect("\r\ninterrupted ")
 	s.exit(130)
 
 	s = start(t, urlget("-qO-", "--ask-password", "--user", "joe", site.URL+"/private"))
@@ -352,7 +352,7 @@ func TestInterruptedListHasAResumeHint(t *testing.T) {
 	s := start(t, urlget("-j", "1", site.URL+"/stall", site.URL+"/nowhere"))
 	s.expect("97.7 of 976.6 KiB")
 	s.enter("\x03")
-	s.expect("97.7 KiB are kept in stall.part; use -c to resume")
+	s.expect("interrupted stall: 97.7 KiB are kept in stall.part\r\n")
 	s.expect("run the same command with -c to resume")
 	s.exit(130)
 
@@ -368,6 +368,23 @@ func TestInterruptedListHasAResumeHint(t *testing.T) {
 		}
 	})
 	s.exit(8)
+}
+
+func TestInterruptedFilesAreNamed(t *testing.T) {
+	t.Parallel()
+	site := newSite()
+	t.Cleanup(site.CloseClientConnections)
+	s := start(t, urlget("-j", "2", site.URL+"/stall", site.URL+"/stall?2"))
+	s.expect("0 of 2 · 0.2 of 1.9 MiB")
+	s.enter("\x03")
+	s.expectAll("run the same command with -c to resume", func(text string) {
+		for _, want := range []string{"interrupted stall: 97.7 KiB are kept in stall.part", "interrupted stall.1: 97.7 KiB are kept in stall.1.part"} {
+			if strings.Count(text, want) != 1 {
+				t.Errorf("%q: no line %q", text, want)
+			}
+		}
+	})
+	s.exit(130)
 }
 
 func TestInterruptedTreeHasAResumeHint(t *testing.T) {

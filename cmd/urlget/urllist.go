@@ -18,6 +18,7 @@ import (
 
 	"github.com/urlget/urlget/cmd/urlget/internal/failure"
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/download"
 	"github.com/urlget/urlget/fetch/job"
 	"github.com/urlget/urlget/fetch/links"
 	"github.com/urlget/urlget/fetch/uri"
@@ -25,10 +26,11 @@ import (
 
 // An argument is a URL or job as written on the command line or in a list.
 type argument struct {
-	text string  // a URL as it was written, or a job as JSON
-	url  uri.URI // a link, in place of text
-	from uri.URI // the list, if a server sent it
-	pos  string  // FILE:LINE; "" for arguments
+	text string         // a URL as it was written, or a job as JSON
+	url  uri.URI        // a link, in place of text
+	from uri.URI        // the list, if a server sent it
+	pos  string         // FILE:LINE; "" for arguments
+	lock *download.Lock // a line of a lock file, in place of text
 
 	output string // name of the file; "" if it is not known yet
 }
@@ -345,6 +347,8 @@ func (a *app) lineJob(template *job.Job, g argument) (*job.Job, error) {
 			return nil, failure.Usagef("%q is not allowed in a list retrieved from a server", key)
 		case slices.Contains([]string{"op", "from", "depth", "attempt"}, key):
 			return nil, failure.Usagef("%q is not allowed in a list", key)
+		case a.locking && !slices.Contains([]string{"url", "output", "checksum"}, key):
+			return nil, failure.Usagef("%q cannot be recorded in a lock file", key)
 		case a.opts.Tree.On() && key != "url":
 			return nil, failure.Usagef("%q is for single files: recursive retrievals use only the URL", key)
 		}

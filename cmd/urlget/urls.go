@@ -96,7 +96,7 @@ func (a *app) checkFlags(cmd *cobra.Command, args []string) error {
 	if err := a.opts.CheckMisplaced(); err != nil {
 		return err
 	}
-	if len(args) == 0 && a.opts.List.File == "" {
+	if len(args) == 0 && a.opts.List.File == "" && a.locks == nil {
 		return a.table.NoURL(cmd)
 	}
 	if d := a.opts.Output.Document; a.outputs == nil && d != "" && d != "-" && len(args) > 1 {
@@ -179,7 +179,7 @@ func (a *app) work(ctx context.Context, args []string, act *action, template *jo
 	err = b.run(ctx, args, list)
 	if report := &a.opts.Report; act.op == fetch.OpGet && a.opts.Output.Document != "-" && !report.Quiet && !report.JSON && !act.offline {
 		io.WriteString(a.con.Prose(), a.tally.summary(time.Since(begun), a.con.Paint, 2))
-		if ctx.Err() != nil && (list != nil || len(args) > 1) {
+		if ctx.Err() != nil && (list != nil || len(args) > 1 || a.keeps.Load()) {
 			a.say("%s", a.resumeAllHint())
 		}
 	}
@@ -188,7 +188,7 @@ func (a *app) work(ctx context.Context, args []string, act *action, template *jo
 
 // resumeAllHint returns the hint on resuming several URLs after an interruption.
 func (a *app) resumeAllHint() string {
-	if a.opts.Output.Continue || a.opts.Output.Newer || a.opts.Output.NoClobber {
+	if a.opts.Output.Continue || a.opts.Output.Newer || a.opts.Output.NoClobber || a.opts.Lock.File != "" {
 		return "run the same command again to resume"
 	}
 	return "run the same command with -c to resume"

@@ -28,6 +28,7 @@ const (
 	Extract
 	Schemes
 	Version
+	Lock
 )
 
 // A TreeUse describes how a flag relates to recursive retrieval.
@@ -178,6 +179,17 @@ func (t Table) Groups(set *pflag.FlagSet) []GroupSet {
 		}
 	})
 	return slices.DeleteFunc(groups, func(g GroupSet) bool { return !g.Flags.HasAvailableFlags() })
+}
+
+// Dirs returns the flags whose value is a directory.
+func (t Table) Dirs() []string {
+	var names []string
+	for f := range t.All() {
+		if strings.Contains(f.Help, "`DIR`") {
+			names = append(names, f.Name)
+		}
+	}
+	return names
 }
 
 // Completions returns the values for shell completion, by flag.

@@ -28,6 +28,7 @@ type Options struct {
 	Log     Log
 	Report  Report
 	Listing Listing
+	Lock    LockFile
 	List    URLList
 	Many    Many
 	Tree    Tree
@@ -91,12 +92,19 @@ type Report struct {
 	JSON           bool
 	Replies, Trace bool
 	Fields         bool // header fields, with --head
+	Licenses       bool // of the modules, with the command version
 	Color          ColorMode
 	Progress       ProgressMode
 }
 
 // Listing holds the options for printed listings.
 type Listing struct{ Human, Long, Recursive bool }
+
+// LockFile holds the options for lock files.
+type LockFile struct {
+	File          string // of --locked
+	Check, Update bool   // the file to lock is itself a lock file
+}
 
 // URLList holds the options for the list of URLs.
 type URLList struct {
@@ -315,6 +323,13 @@ func (o *Options) Use(set *pflag.FlagSet) { o.set = set }
 
 // Set returns the flag set of the running command, or nil.
 func (o *Options) Set() *pflag.FlagSet { return o.set }
+
+// Grows reports whether the number of parallel transfers of a list grows while the servers keep up. The
+// user's numbers and delays are not exceeded, and links of pages stay polite.
+func (o *Options) Grows() bool {
+	m := &o.Many
+	return !o.Given("jobs") && !m.Parallel && m.PerHost == 0 && m.Wait == 0 && !o.List.HTML && !o.Tree.On()
+}
 
 // Given reports whether the command line or the configuration file sets a flag.
 func (o *Options) Given(name string) bool { return o.set != nil && o.set.Changed(name) }

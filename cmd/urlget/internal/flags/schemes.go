@@ -53,6 +53,24 @@ func PerHost(scheme string) int {
 	return 2
 }
 
+// MaxGrow is the number of parallel transfers of a list to which urlget grows by default, while the
+// servers keep up.
+const MaxGrow = 50
+
+// MaxLogins is the part of MaxGrow for a host where each connection logs in.
+const MaxLogins = 40
+
+// HostGrow returns the part of MaxGrow for one host; 0 means that the number for a host does not grow.
+func HostGrow(scheme string) int {
+	switch scheme {
+	case "http", "https":
+		return MaxGrow
+	case "ftp", "ftps", "ftpes":
+		return MaxLogins
+	}
+	return 0
+}
+
 // HasBracketPatterns reports whether brackets in the path of a URL are part of a pattern for names on
 // the server.
 func HasBracketPatterns(scheme string) bool { return scheme != "http" && scheme != "https" }

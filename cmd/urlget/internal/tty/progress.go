@@ -22,7 +22,8 @@ const (
 	frameTime  = 200 * time.Millisecond // between frames
 	maxRows    = 10                     // transfers shown at once
 	rateMemory = 3 * time.Second        // over which rates are smoothed
-	plainTime  = 5 * time.Second        // between reports in plain lines
+	plainDelay = time.Second            // before the first report in plain lines
+	plainTime  = 5 * time.Second        // between further reports in plain lines
 )
 
 // A display is the lines at the bottom of a terminal that show the progress of a run's transfers.
@@ -218,10 +219,11 @@ func (c *Console) tick() {
 
 // report returns plain lines if they are due.
 func (c *Console) report(now time.Time) string {
+	due := c.reported.Add(plainTime)
 	if c.reported.IsZero() {
-		c.reported = c.began
+		due = c.began.Add(plainDelay)
 	}
-	if now.Sub(c.reported) < plainTime {
+	if now.Before(due) {
 		return ""
 	}
 	c.reported = now
@@ -282,7 +284,7 @@ func (c *Console) lines(now time.Time, width, rows int) []string {
 	}
 	var lines []string
 	for _, t := range shown {
-		lines = append(lines, t.line(now, width, names, c.Paint))
+		lines = append(lines, t.line(now, width, names, c.Paint, !c.plain))
 	}
 	switch {
 	case c.tree != nil:
@@ -337,8 +339,8 @@ func (m *meter) update(n int64, now time.Time) {
 }
 
 // line returns the line of a transfer, at most width columns wide, with the given number of columns
-// for its name.
-func (t *Transfer) line(now time.Time, width, names int, paint Painter) string {
+// for its name, and with or without a bar.
+func (t *Transfer) line(now time.Time, width, names int, paint Painter, bar bool) string {
 	names = min(names, max(8, width/3))
 	name := cut(t.name, names)
 	name += strings.Repeat(" ", names-columns(name)+1)
@@ -354,6 +356,9 @@ func (t *Transfer) line(now time.Time, width, names int, paint Painter) string {
 		size := SizeWord(float64(t.done))
 		elapsed := now.Sub(t.began)
 		tail := fit(width-columns(name), size+"  "+rate+"  "+shortTime(elapsed), size+"  "+rate, size)
+		if !bar {
+			return name + tail
+		}
 		return name + movingBlock(elapsed, width-columns(name)-columns(tail)-1) + " " + tail
 	}
 	share := min(float64(t.done)/float64(t.total), 1)
@@ -365,5 +370,8 @@ func (t *Transfer) line(now time.Time, width, names int, paint Painter) string {
 	}
 	tail := fit(width-columns(name),
 		percent+"  "+size+"  "+rate+"  "+left, percent+"  "+rate+"  "+left, percent+"  "+rate, percent)
+	if !bar {
+		return name + tail
+	}
 	return name + filledBar(share, width-columns(name)-columns(tail)-1, paint) + " " + tail
 }

@@ -1,8 +1,10 @@
 package tty
 
 import (
+	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -29,7 +31,7 @@ func TestProgressLines(t *testing.T) {
 		{Transfer{name: "x", retryAt: now.Add(3 * time.Second), retryReason: "connection lost"}, 79, "x retrying in 3 s (connection lost)"},
 	}
 	for _, tt := range tests {
-		got := tt.of.line(now, tt.width, columns(tt.of.name), false)
+		got := tt.of.line(now, tt.width, columns(tt.of.name), false, true)
 		if columns(got) > tt.width {
 			t.Errorf("%d columns in %d: %q", columns(got), tt.width, got)
 		}
@@ -48,7 +50,7 @@ func TestProgressLinesFit(t *testing.T) {
 			for _, total := range []int64{-1, 0, 5 << 30} {
 				for width := 10; width < 250; width++ {
 					tr := Transfer{name: name, began: now.Add(-time.Hour), done: done, total: total, rate: meter{perSecond: 1e6}}
-					line := tr.line(now, width, columns(name), true)
+					line := tr.line(now, width, columns(name), true, true)
 					if columns(line) > width && width >= 20 {
 						t.Fatalf("%d columns in %d: %q", columns(line), width, line)
 					}
@@ -132,4 +134,31 @@ func TestDisplayOfSeveral(t *testing.T) {
 	for _, tr := range all {
 		tr.End()
 	}
+}
+
+func TestPlainLines(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var out strings.Builder
+		c := &Console{w: &out, display: display{plain: true}}
+		known, unknown := c.Begin("a.bin"), c.Begin("b")
+		unknown.Update(0, -1)
+		known.Update(0, 20*1024)
+		time.Sleep(550 * time.Millisecond) // not at the time of a frame
+		for i := range 12 {                // seconds
+			known.Update(int64(i+1)*1024, 20*1024)
+			time.Sleep(time.Second)
+		}
+		known.End()
+		unknown.End()
+		got := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
+		want := []string{
+			"a.bin   5%  1.0 of 20 KiB  4.4 KiB/s  4 s left", "b     0 B  0 B/s  1 s", "0 of 2 · 1.0 KiB · 4.4 KiB/s", // after a second
+			"a.bin  30%  6.0 of 20 KiB  1.6 KiB/s  9 s left", "b     0 B  0 B/s  6 s", "0 of 2 · 6.0 KiB · 1.6 KiB/s",
+			"a.bin  55%  11.0 of 20 KiB  1.1 KiB/s  8 s left", "b     0 B  0 B/s  11 s", "0 of 2 · 11.0 KiB · 1.1 KiB/s",
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("the lines are\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+		}
+	})
 }

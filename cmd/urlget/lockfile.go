@@ -1,0 +1,138 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/urlget/urlget/cmd/urlget/internal/failure"
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/download"
+)
+
+// maxLockFile limits the size of a lock file, in bytes.
+const maxLockFile = 64 << 20
+
+// A lockFile is a lock file that is retrieved, checked or updated.
+type lockFile struct {
+	name    string
+	content []byte
+	locks   []*download.Lock
+	changed map[int][]byte // lines of --update, by number
+}
+
+// readLocks reads a lock file. An invalid line is an error before anything is sent.
+func (a *app) readLocks(name string) (*lockFile, error) {
+	in := a.std.in
+	if name == "-" && a.opts.Lock.Update {
+		return nil, failure.Usagef("--update cannot rewrite standard input")
+	}
+	if name != "-" {
+		file, err := os.Open(name)
+		if err != nil {
+			return nil, failure.File(err)
+		}
+		defer file.Close()
+		in = file
+	}
+	content, err := io.ReadAll(io.LimitReader(in, maxLockFile+1))
+	if err != nil {
+		return nil, failure.File(err)
+	}
+	if len(content) > maxLockFile {
+		return nil, &fetch.Error{Code: fetch.ErrTooLarge, Err: fmt.Errorf("%s has more than %d bytes", name, maxLockFile)}
+	}
+	f := &lockFile{name: name, content: content, changed: make(map[int][]byte)}
+	for l, err := range download.ReadLocks(bytes.NewReader(content)) {
+		if err != nil {
+			if form := (*json.UnmarshalTypeError)(nil); errors.As(err, &form) || errors.As(err, new(*json.SyntaxError)) {
+				err = errors.New("not a line of a lock file: " + jsonMistake(err))
+			}
+			return nil, failure.Usagef("%s:%d: %v", name, l.Line, err)
+		}
+		f.locks = append(f.locks, l)
+	}
+	return f, nil
+}
+
+// replace replaces a line if the new one differs in more than the time. It returns the part that
+// changed, or "".
+func (f *lockFile) replace(old, new *download.Lock) (changed string, err error) {
+	text, err := new.MarshalText()
+	if err != nil {
+		return "", err
+	}
+	dup := *new
+	dup.Time = old.Time
+	same, err := dup.MarshalText()
+	if err != nil {
+		return "", err
+	}
+	before, err := old.MarshalText()
+	switch {
+	case err != nil:
+		return "", err
+	case bytes.Equal(before, same):
+		return "", nil
+	case old.SHA256 != new.SHA256 || old.Size != new.Size:
+		changed = "content"
+	case old.ETag != new.ETag || !old.ModTime.Equal(new.ModTime):
+		changed = "validator"
+	case old.ContentType != new.ContentType:
+		changed = "content type"
+	default:
+		changed = "list of mirrors"
+	}
+	f.changed[old.Line] = text
+	return changed, nil
+}
+
+// rewrite replaces the file by one with the changed lines. All other lines stay as they are.
+func (f *lockFile) rewrite() error {
+	if len(f.changed) == 0 {
+		return nil
+	}
+	name, err := filepath.EvalSymlinks(f.name)
+	if err != nil {
+		return failure.File(err)
+	}
+	now, err := os.ReadFile(name)
+	if err != nil {
+		return failure.File(err)
+	}
+	if !bytes.Equal(now, f.content) {
+		return failure.File(fmt.Errorf("%s was changed by another program; it is not updated", f.name))
+	}
+	var out bytes.Buffer
+	n := 0
+	for line := range bytes.Lines(f.content) {
+		if n++; f.changed[n] != nil {
+			line = append(f.changed[n], '\n')
+		}
+		out.Write(line)
+	}
+	return failure.File(replaceFile(name, out.Bytes()))
+}
+
+// replaceFile atomically replaces a file, and keeps its mode.
+func replaceFile(name string, content []byte) error {
+	info, err := os.Stat(name)
+	if err != nil {
+		return err
+	}
+	tmp, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(tmp.Name()) // of no effect after the rename
+	_, err = tmp.Write(content)
+	err = errors.Join(err, tmp.Chmod(info.Mode().Perm()), tmp.Sync(), tmp.Close())
+	if err == nil {
+		err = os.Rename(tmp.Name(), name)
+	}
+	return err
+}
