@@ -305,7 +305,7 @@ func (b *batch) task(j *job.Job, pos string, lock *download.Lock) schedule.Task 
 	}
 	t := &task{Job: j, number: number, pos: pos, lock: lock}
 	return schedule.Task{Host: host, Request: ahead, Do: func(ctx context.Context) error {
-		if b.overQuota() {
+		if b.overQuota() || ctx.Err() != nil { // not begun
 			b.end(number, "", "", outcome{})
 			return schedule.ErrNoVerdict
 		}
@@ -331,22 +331,25 @@ func (b *batch) task(j *job.Job, pos string, lock *download.Lock) schedule.Task 
 // end reports the outcome of a task when the output order allows it.
 func (b *batch) end(number int, pos, subject string, e outcome) {
 	stop := e.err != nil && b.app.opts.Many.FailFast
-	b.output.add(number, func() {
-		b.app.countFailed(e)
-		if e.report != nil {
-			e.report()
-		}
-		if e.err == nil || b.stopped.Load() && fetch.CodeOf(e.err) == fetch.ErrInterrupted {
-			return // canceled because another task failed
-		}
-		if e.res != nil && fetch.CodeOf(e.err) == fetch.ErrInterrupted {
-			b.app.interrupted(number, pos, subject, e)
-			return
-		}
-		b.app.failed(number, pos, subject, e.err)
-	})
+	b.output.add(number, func() { b.report(number, pos, subject, e) })
 	if stop && !b.stopped.Swap(true) {
 		b.cancel(errFailFast)
+	}
+}
+
+// report reports an outcome. An interruption because another task failed is not reported.
+func (b *batch) report(number int, pos, subject string, e outcome) {
+	b.app.countFailed(e)
+	if e.report != nil {
+		e.report()
+	}
+	interrupted := fetch.CodeOf(e.err) == fetch.ErrInterrupted
+	switch {
+	case e.err == nil || interrupted && b.stopped.Load():
+	case e.res != nil && interrupted:
+		b.app.interrupted(number, pos, subject, e)
+	default:
+		b.app.failed(number, pos, subject, e.err)
 	}
 }
 
@@ -365,13 +368,7 @@ func (b *batch) match(ctx context.Context, t *task, j *job.Job) error {
 		if e.res != nil {
 			b.received.Add(e.res.Received)
 		}
-		b.app.countFailed(e)
-		if e.report != nil {
-			e.report()
-		}
-		if e.err != nil {
-			b.app.fail(j.URL.Redacted(), e.err)
-		}
+		b.report(-1, "", j.URL.Redacted(), e)
 		if e.err != nil && ctx.Err() != nil {
 			return errReported
 		}
