@@ -72,6 +72,13 @@ func (s *State) Names(prefix string) iter.Seq2[string, bool] {
 	}
 }
 
+// Number returns the number of the current crawl, or of the last one. It is 0 before the first.
+func (s *State) Number() uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.run
+}
+
 // Memo returns the data stored by the last visit of a URL (see Page.Memo), and whether a visit
 // succeeded in this crawl.
 func (s *State) Memo(u uri.URI) (memo []byte, now bool) { return s.memo(u.Key()) }

@@ -46,7 +46,7 @@ func (m *mirror) markForConversion(v *memo, isPage bool) {
 func (m *mirror) convert(ctx context.Context) error {
 	for key, b := range m.state.Visited() {
 		v := readMemo(b)
-		if !v.Page || v.Path == "" {
+		if !v.Page || v.Path == "" || v.Shared != "" {
 			continue
 		}
 		if err := fetch.ContextError(ctx); err != nil {

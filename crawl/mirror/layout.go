@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path"
 	"runtime"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -21,8 +22,8 @@ type Layout struct {
 	NoHost  bool // omit the directory of the server
 	CutDirs int  // number of leading directories to omit
 	Flat    bool // omit all directories
-	// Distinct keeps what distinguishes Gopher, WAIS and Prospero URLs and no name shows. It is for
-	// trees without a state, which cannot number their files.
+	// Distinct keeps what distinguishes URLs and no name shows. It is for trees without a state,
+	// which cannot number their files.
 	Distinct bool
 }
 
@@ -33,23 +34,23 @@ const (
 
 // Path returns the slash-separated path for u, whose scheme has the traits t. Two URLs share a path
 // only if they have the same key (see uri.URI.Key), or are Gopher URLs that differ only in the item
-// type or in the "+" of Gopher+. Without Distinct, these share a path too: Gopher URLs that differ
-// in the slash that begins the selector, Prospero URLs that differ in their fields, and WAIS
-// documents with the same database, types and file name.
+// type or in the "+" of Gopher+. Without Distinct, these share a path too: a directory and its
+// index.html on the web, Gopher URLs that differ in the slash that begins the selector, Prospero
+// URLs that differ in their fields, and WAIS documents with the same database, types and file name.
 //
 // The directory of the server is its host name, followed by "+port" if the port is not the default.
 // Each path segment becomes a file name. Characters that a file name must not contain are written
 // as "%" and two hexadecimal digits, and so is a "%" that would look like such an escape. The same
 // applies to a space at the beginning and, without the directory of the server, to a dot or a dash
-// at the beginning of the path. The file name of a web page whose URL ends in a slash is index.html (Traits.IndexName),
-// and no other web page gets that name. A query is kept after its "?". A Gopher menu is saved as
+// at the beginning of the path. The file name of a web page whose URL ends in a slash is
+// index.html (Traits.IndexName). A query is kept after its "?". A Gopher menu is saved as
 // gophermap in a directory named after its selector. A WAIS document has the file name of its path
 // on the server, in the directory of its database and types.
 func (l *Layout) Path(u uri.URI, t fetch.Traits) string {
 	var names []string
 	switch {
 	case t.Pages:
-		names = webNames(u, t.IndexName())
+		names = webNames(u, t.IndexName(), l.Distinct)
 	case t.Menus:
 		names = gopherNames(u, l.Distinct)
 	default:
@@ -75,6 +76,26 @@ func joinNames(names []string) string {
 		names[0] = shorten(fmt.Sprintf("%%%02X", first[0]) + first[1:])
 	}
 	return path.Join(names...)
+}
+
+// alternative returns the nth alternative to a path, with the same extension.
+func alternative(name string, n int) string {
+	dir, base := path.Split(name)
+	ext := path.Ext(base)
+	if ext == base {
+		ext = "" // a dot file
+	}
+	return fmt.Sprintf("%s%s.%d%s", dir, strings.TrimSuffix(base, ext), n, ext)
+}
+
+// provisional returns the nth alternative to a path during a run. It is the path itself if n is 0. No
+// URL and no server has another one.
+func provisional(name string, n int) string {
+	if n == 0 {
+		return name
+	}
+	ext := path.Ext(name)
+	return strings.TrimSuffix(name, ext) + "%00" + strconv.Itoa(n) + ext
 }
 
 // Dir returns the path of the directory for the members of a listing, or "." for the root.
@@ -121,8 +142,9 @@ func hostName(u uri.URI) string {
 }
 
 // webNames returns the names for a URL of the generic syntax, where an encoded delimiter differs
-// from a literal one. Index is the file name of directory pages.
-func webNames(u uri.URI, index string) []string {
+// from a literal one. Index is the file name of directory pages. If distinct is set, no other page
+// has it.
+func webNames(u uri.URI, index string, distinct bool) []string {
 	u = u.Normalize()
 	var names []string
 	for name := range strings.SplitSeq(strings.TrimPrefix(u.Path(), "/"), "/") {
@@ -134,10 +156,10 @@ func webNames(u uri.URI, index string) []string {
 			names[i] = "%2F" // an empty segment
 		}
 	}
-	switch *last {
-	case "":
+	switch {
+	case *last == "":
 		*last = index
-	case index:
+	case *last == index && distinct:
 		*last = strings.Replace(index, ".", "%2E", 1)
 	}
 	if query, ok := u.Query(); ok {

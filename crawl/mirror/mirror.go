@@ -118,6 +118,11 @@ func Run(ctx context.Context, d *download.Downloader, seeds []uri.URI, opts *Opt
 	}
 	defer m.state.Close()
 	m.report.Continued = m.state.Continues()
+	if !m.Spider {
+		if err := m.prepareNames(); err != nil {
+			return &m.report, err
+		}
+	}
 	c := m.Crawl
 	c.State, c.Visit, c.Sync = m.state, m.visit, d.Flush
 	c.Ended = m.ended
@@ -128,6 +133,11 @@ func Run(ctx context.Context, d *download.Downloader, seeds []uri.URI, opts *Opt
 	m.report.Left, m.report.Failed = r.Left, r.Failed
 	if err = errors.Join(err, m.updateRenamedMemos()); err != nil {
 		return &m.report, errors.Join(err, d.Flush())
+	}
+	if !m.Spider && !m.state.Continues() {
+		if err := m.settle(); err != nil {
+			return &m.report, err
+		}
 	}
 	if m.Convert && !m.Spider {
 		if err := m.convert(ctx); err != nil {
@@ -186,6 +196,9 @@ type memo struct {
 	Page      bool       `json:"page,omitempty"`  // it may be converted
 	To        string     `json:"to,omitempty"`    // the key of a redirect's target
 	Final     string     `json:"final,omitempty"` // the base URL of links
+	Run       uint64     `json:"run,omitempty"`   // crawl.State.Number of the run that chose Path
+	// Shared is the key of the URL whose file this URL shares, because the content is the same.
+	Shared string `json:"shared,omitempty"`
 	// Scheme is the scheme of the URL if it is not that of the key (see uri.URI.Key).
 	Scheme string `json:"scheme,omitempty"`
 }
@@ -254,14 +267,14 @@ func (m *mirror) emit(e Event) {
 }
 
 // claim returns the path for u, whose key is key. It is the path of the layout, unless another URL
-// owns that or a directory or file is in the way, as with "/a" and "/a/b". In that case a number is
-// added, which no URL can produce.
+// owns that or a directory or file is in the way, as with "/a" and "/a/b". In that case it is a
+// provisional one until the end of the run, see settle.
 func (m *mirror) claim(u uri.URI, key string) (string, error) {
 	want := m.Layout.Path(u, m.d.Client.Traits(u))
 	for n := range 10_000 {
-		name := want
-		if n > 0 {
-			name = alternative(want, n)
+		name := provisional(want, n)
+		if n > 0 && !m.owns(name, key) {
+			m.removeUnowned(name)
 		}
 		owner, err := m.state.Claim(filePrefix+name, key)
 		if err != nil {
@@ -274,10 +287,14 @@ func (m *mirror) claim(u uri.URI, key string) (string, error) {
 		if err != nil {
 			return "", err
 		}
+		if free && n > 0 {
+			_, err = m.state.Claim(provisionalPrefix+key, want)
+		}
 		if free {
-			return name, nil
+			return name, err
 		}
 		m.state.Disclaim(filePrefix + name)
+		m.removePart(name)
 	}
 	return "", fileError(&fs.PathError{Op: "name", Path: want, Err: fs.ErrExist})
 }
@@ -363,6 +380,7 @@ func (m *mirror) updateRenamedMemos() error {
 		if err != nil {
 			return err
 		}
+		m.state.Disclaim(movePrefix + key)
 	}
 	return nil
 }
@@ -395,7 +413,7 @@ func (m *mirror) renameBlockingFile(name string) error {
 		return err
 	}
 	for n := 1; ; n++ {
-		free := alternative(name, n)
+		free := provisional(name, n)
 		holder, err := m.state.Claim(filePrefix+free, owner)
 		if err != nil {
 			return err
@@ -406,18 +424,35 @@ func (m *mirror) renameBlockingFile(name string) error {
 		if err := m.d.Flush(); err != nil { // a pending rename must not lose its file
 			return err
 		}
-		m.state.Disclaim(filePrefix + name)
+		if _, err := m.state.Claim(provisionalPrefix+owner, name); err != nil {
+			return err
+		}
+		if _, err := m.state.Claim(movePrefix+owner, move{owner, name, free, ""}.String()); err != nil {
+			return err
+		}
+		if _, err := m.recordedMoves(); err != nil { // for its write: a crash must not lose the file
+			return err
+		}
 		if err := m.d.Root.Rename(name, free); err != nil {
 			return fileError(err)
 		}
+		if err := m.d.Root.Rename(name+backup, free+backup); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fileError(err)
+		}
+		m.state.Disclaim(filePrefix + name)
 		m.moved++
-		return m.state.UpdateMemo(u, func(b []byte, over bool) []byte {
-			if !over {
-				m.renames[owner] = rename{name, free}
-			}
+		visited := false
+		err = m.state.UpdateMemo(u, func(b []byte, over bool) []byte {
+			visited = over
 			v := readMemo(b)
 			v.Path = free
 			return v.bytes()
 		})
+		if visited {
+			m.state.Disclaim(movePrefix + owner)
+		} else { // until updateRenamedMemos
+			m.renames[owner] = rename{name, free}
+		}
+		return err
 	}
 }

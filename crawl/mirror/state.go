@@ -215,24 +215,18 @@ func (m *mirror) statesIn(dir string, u uri.URI) ([]string, error) {
 	return names, nil
 }
 
-// alternative returns the nth alternative to a file name. No URL and no server has such a name.
-func alternative(first string, n int) string {
-	ext := path.Ext(first)
-	return strings.TrimSuffix(first, ext) + "%00" + strconv.Itoa(n) + ext
-}
-
 // isAlternative reports whether name is an alternative to first.
 func isAlternative(name, first string) bool {
 	ext := path.Ext(first)
 	rest, ok := strings.CutPrefix(strings.TrimSuffix(name, ext), strings.TrimSuffix(first, ext)+"%00")
 	n, err := strconv.Atoi(rest)
-	return ok && err == nil && name == alternative(first, n)
+	return ok && err == nil && name == provisional(first, n)
 }
 
 // newStateName returns the name of a state file that does not exist.
 func (m *mirror) newStateName(names []string) string {
 	for n := 1; ; n++ {
-		name := filepath.Join(filepath.Dir(names[0]), alternative(filepath.Base(names[0]), n))
+		name := filepath.Join(filepath.Dir(names[0]), provisional(filepath.Base(names[0]), n))
 		if !slices.Contains(names, name) {
 			return name
 		}

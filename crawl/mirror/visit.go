@@ -190,7 +190,7 @@ func (m *mirror) getOnce(ctx context.Context, p *crawl.Page, v *visitResult) err
 	known := r.info()
 	a := plan(&m.Options, r.old, r.now, known)
 	if a.unchanged {
-		return r.unchanged(r.old.Path)
+		return r.unchanged(r.now.Path)
 	}
 	return r.act(ctx, a, known.same)
 }
@@ -210,11 +210,16 @@ type retrieval struct {
 	parse func(io.Reader) iter.Seq2[fetch.Entry, error]
 }
 
-// name claims the path for the page. It keeps the previous path if the page still owns it.
+// name claims the path for the page. It keeps the previous path if the page still owns it. A page
+// that shared the file of another one gets a path of its own, in case one of them changes.
 func (r *retrieval) name() (err error) {
-	r.now.Path = r.old.Path
-	if r.now.Path == "" || !r.owns(r.now.Path, r.p.Key()) {
+	r.now.Path, r.now.Run = r.old.Path, r.old.Run
+	if r.now.Path == "" || r.old.Shared != "" || !r.owns(r.now.Path, r.p.Key()) {
 		r.now.Path, err = r.claim(r.p.URL, r.p.Key())
+		r.now.Run = r.state.Number()
+		if err == nil && r.old.Shared != "" {
+			r.linkShared()
+		}
 	} else {
 		err = r.keepPath(r.now.Path, r.p.Key())
 	}
@@ -222,6 +227,25 @@ func (r *retrieval) name() (err error) {
 		r.v.Path = r.now.Path
 	}
 	return err
+}
+
+// linkShared links the shared file of an earlier run to the path of the page, as if it had been saved
+// there. If that fails, the page is retrieved as a new one.
+func (r *retrieval) linkShared() {
+	v := r.old
+	r.old = memo{}
+	original := r.originalOf(v)
+	if v.Page && original == "" || r.d.Flush() != nil || r.d.Root.Link(cmp.Or(original, v.Path), r.now.Path) != nil {
+		return
+	}
+	info, err := r.d.Lstat(r.now.Path)
+	if err != nil || original == "" && !v.describes(info) {
+		r.d.Root.Remove(r.now.Path)
+		return
+	}
+	r.old = v
+	r.old.Path, r.old.Shared, r.old.Page = r.now.Path, "", false
+	r.old.Size, r.old.Saved = info.Size(), info.ModTime()
 }
 
 // info collects the facts about the page that need no request.
@@ -313,6 +337,7 @@ func (r *retrieval) response(resp *fetch.Response) error {
 
 // unchanged keeps the memo of the page and reads its links from the file name.
 func (r *retrieval) unchanged(name string) error {
+	r.old.Path, r.old.Run = r.now.Path, r.now.Run
 	r.v.Outcome, r.v.Size = job.Unchanged, r.old.Size
 	r.markForConversion(&r.old, false)
 	r.p.Memo = r.old.bytes()
@@ -392,9 +417,7 @@ func listedMeta(p *crawl.Page) *download.Known {
 // moved is m.moved at the start of the attempt: another visit may have renamed that file since.
 func (m *mirror) isPathBlocked(name string, moved int) bool {
 	if info, err := m.d.Root.Lstat(name); err == nil && info.IsDir() {
-		for _, left := range []string{".part", ".part.json"} {
-			m.d.Root.Remove(name + left)
-		}
+		m.removePart(name)
 		m.state.Disclaim(filePrefix + name)
 		return true
 	}
@@ -420,6 +443,8 @@ func (m *mirror) movedCount() int {
 func (r *retrieval) releasePath() {
 	if r.old.Path != r.now.Path {
 		r.state.Disclaim(filePrefix + r.now.Path)
+		r.state.Disclaim(provisionalPrefix + r.p.Key())
+		r.removeUnowned(r.now.Path)
 	}
 }
 
@@ -513,22 +538,23 @@ func (m *mirror) extend(u uri.URI, now *memo) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	now.Path = m.current(u.Key(), now.Path)
-	mediaType, _, _ := mime.ParseMediaType(now.Type)
-	ext := map[string]string{"text/html": ".html", "application/xhtml+xml": ".xhtml", "text/css": ".css"}[mediaType]
-	if current := strings.ToLower(path.Ext(now.Path)); ext == "" || current == ext || current == ".htm" {
+	ext := extension(now.Type, now.Path)
+	if ext == "" {
 		return nil
 	}
 	for n := range 1000 {
-		name := now.Path + ext
-		if n > 0 {
-			name = now.Path + "%00" + strings.Repeat("0", n-1) + ext
-		}
+		name := provisional(now.Path+ext, n)
 		owner, err := m.state.Claim(filePrefix+name, u.Key())
 		if err != nil {
 			return err
 		}
 		if owner != u.Key() {
 			continue
+		}
+		if n > 0 {
+			if _, err := m.state.Claim(provisionalPrefix+u.Key(), now.Path); err != nil {
+				return err
+			}
 		}
 		if err := m.d.Root.Rename(now.Path, name); err != nil {
 			return fileError(err)
@@ -538,6 +564,16 @@ func (m *mirror) extend(u uri.URI, now *memo) error {
 		break
 	}
 	return nil
+}
+
+// extension returns the extension for a media type, or "" if the name needs none.
+func extension(contentType, name string) string {
+	mediaType, _, _ := mime.ParseMediaType(contentType)
+	ext := map[string]string{"text/html": ".html", "application/xhtml+xml": ".xhtml", "text/css": ".css"}[mediaType]
+	if current := strings.ToLower(path.Ext(name)); current == ext || current == ".htm" {
+		return ""
+	}
+	return ext
 }
 
 // hasLinks reports whether documents of a media type may have links.

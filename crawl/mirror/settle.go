@@ -1,0 +1,573 @@
+package mirror
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"mime"
+	"os"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/urlget/urlget/fetch/uri"
+)
+
+// During a run, the first URL that prefers a path gets it, and a later one gets a provisional path. At
+// the end of the run, settle decides about these paths, so that the result does not depend on the
+// order of the responses. A path that was settled in an earlier run does not change.
+
+// Prefixes of names in the state for settle.
+const (
+	// A provisionalPrefix and the key of a URL with a provisional path have the path of the layout as
+	// owner.
+	provisionalPrefix = "a:"
+	// A preferredPrefix, a preferred path, a NUL and a key have no owner. They replace the former when
+	// the preferred path is certain.
+	preferredPrefix = "p:"
+	// A movePrefix and a key have the fields of a move as owner.
+	movePrefix = "m:"
+	// asideKey has an owner if all files to be moved have temporary names.
+	asideKey = "n:"
+	// layoutKey has the version of the layout as owner.
+	layoutKey = "l:"
+)
+
+// layoutVersion is the version of the rules for names. States of version 1 do not record it.
+const layoutVersion = "2"
+
+// prepareNames completes the interrupted work of settle on the state. It renames files with names
+// of an older layout.
+func (m *mirror) prepareNames() error {
+	if err := m.move(); err != nil {
+		return err
+	}
+	version, _, err := m.state.Owner(layoutKey)
+	if err != nil {
+		return err
+	}
+	if version == "" && len(m.state.Seeds()) > 0 {
+		if err := m.findOldNames(); err != nil {
+			return err
+		}
+	}
+	if !m.state.Continues() {
+		if err := m.settle(); err != nil {
+			return err
+		}
+	}
+	_, err = m.state.Claim(layoutKey, layoutVersion)
+	return err
+}
+
+// provisionalName matches provisional names, which are the final ones of layout 1.
+var provisionalName = regexp.MustCompile(`%00\d*(\.[^.]*)?$`)
+
+// findOldNames records the files that have another name in this layout, in the same directory.
+func (m *mirror) findOldNames() error {
+	var names []string
+	for name := range m.state.Names(filePrefix) {
+		if base := path.Base(name); strings.Contains(base, "%2E") || provisionalName.MatchString(base) {
+			names = append(names, strings.TrimPrefix(name, filePrefix))
+		}
+	}
+	for _, name := range names {
+		owner, _, err := m.state.Owner(filePrefix + name)
+		if err != nil {
+			return err
+		}
+		u, err := uri.Parse(owner)
+		if err != nil {
+			continue
+		}
+		t := m.d.Client.Traits(u)
+		want := path.Base(m.Layout.Path(u, t))
+		base := path.Base(name)
+		switch {
+		case t.Pages && strings.HasPrefix(base, strings.Replace(t.IndexName(), ".", "%2E", 1)):
+			base = want
+		default:
+			base = provisionalName.ReplaceAllString(base, "$1")
+		}
+		if !strings.HasPrefix(base, want) {
+			continue
+		}
+		if _, err := m.state.Claim(provisionalPrefix+owner, path.Join(path.Dir(name), base)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// settle gives the URLs that prefer the same path their final paths. The path goes to the URL that
+// has it from an earlier run, otherwise to the first in the order of contender.compare. The others
+// get alternatives, or share an index page of the same content.
+func (m *mirror) settle() error {
+	if err := m.completePreferences(); err != nil {
+		return err
+	}
+	for {
+		entries := m.preferences(maxSettled)
+		if len(entries) == 0 {
+			return nil
+		}
+		if err := m.d.Flush(); err != nil {
+			return err
+		}
+		s := settlement{mirror: m, taken: map[string]bool{}}
+		for len(entries) > 0 {
+			want := entries[0].path
+			n := 0
+			for n < len(entries) && entries[n].path == want {
+				n++
+			}
+			if err := s.group(want, entries[:n]); err != nil {
+				return err
+			}
+			entries = entries[n:]
+		}
+		for _, v := range s.moves {
+			if _, err := m.state.Claim(movePrefix+v.key, v.String()); err != nil {
+				return err
+			}
+		}
+		for _, e := range s.done {
+			m.state.Disclaim(e.name())
+		}
+		if err := m.move(); err != nil {
+			return err
+		}
+	}
+}
+
+// maxSettled limits the number of URLs that are settled together.
+const maxSettled = 100_000
+
+// A preference is the preferred path of a URL that has another one.
+type preference struct{ path, key string }
+
+func (p preference) name() string { return preferredPrefix + p.path + "\x00" + p.key }
+
+// completePreferences turns provisional paths into preferences. Only now it is certain which files have
+// an added extension, and which paths are directories.
+func (m *mirror) completePreferences() error {
+	for {
+		var names []string
+		for name := range m.state.Names(provisionalPrefix) {
+			if names = append(names, name); len(names) == maxSettled {
+				break
+			}
+		}
+		if len(names) == 0 {
+			return nil
+		}
+		for _, name := range names {
+			want, _, err := m.state.Owner(name)
+			if err != nil {
+				return err
+			}
+			key := strings.TrimPrefix(name, provisionalPrefix)
+			if u, err := uri.Parse(key); err == nil {
+				b, _ := m.state.Memo(u)
+				p := preference{m.preferred(u, readMemo(b), want), key}
+				if _, err := m.state.Claim(p.name(), ""); err != nil {
+					return err
+				}
+			}
+			m.state.Disclaim(name)
+		}
+	}
+}
+
+// preferences returns the first preferences by path: all of one path, and more until there are most.
+func (m *mirror) preferences(most int) (list []preference) {
+	for name := range m.state.Names(preferredPrefix) {
+		name, key, _ := strings.Cut(strings.TrimPrefix(name, preferredPrefix), "\x00")
+		if n := len(list); n >= most && list[n-1].path != name {
+			break
+		}
+		list = append(list, preference{name, key})
+	}
+	return list
+}
+
+// preferred returns the preferred path of a saved URL. Want is the one of the layout.
+func (m *mirror) preferred(u uri.URI, v memo, want string) string {
+	if ext := extension(v.Type, want); m.Extend && ext != "" {
+		return want + ext
+	}
+	t := m.d.Client.Traits(u)
+	if info, err := m.d.Root.Lstat(want); err == nil && info.IsDir() && t.Pages && isPage(v.Type) {
+		return path.Join(want, t.IndexName())
+	}
+	return want
+}
+
+// isPage reports whether a resource of the media type is a page that a directory may have.
+func isPage(contentType string) bool {
+	mediaType, _, _ := mime.ParseMediaType(contentType)
+	return mediaType == "text/html" || mediaType == "application/xhtml+xml" || mediaType == "text/gemini"
+}
+
+// A settlement collects decisions about paths.
+type settlement struct {
+	*mirror
+	moves []move
+	done  []preference
+	taken map[string]bool // paths assigned by the decisions
+}
+
+// A contender is a URL that prefers the path of a group and has a file.
+type contender struct {
+	key  string
+	u    uri.URI
+	memo memo
+	rank int // 0 for the URL of a directory, 1 if the layout gives it the path, otherwise 2
+}
+
+func (c contender) compare(d contender) int {
+	return cmp.Or(cmp.Compare(c.rank, d.rank), strings.Compare(c.key, d.key))
+}
+
+// contender returns the contender with a key. It returns false if that has no file of its own.
+func (s *settlement) contender(key, want string) (c contender, ok bool) {
+	u, err := uri.Parse(key)
+	if err != nil {
+		return c, false
+	}
+	b, _ := s.state.Memo(u)
+	c = contender{key: key, u: u, memo: readMemo(b)}
+	if c.memo.Path == "" || c.memo.Shared != "" || !s.owns(c.memo.Path, key) || !s.isFile(c.memo.Path) {
+		return c, false
+	}
+	switch {
+	case s.Layout.Path(u, s.d.Client.Traits(u)) != want:
+		c.rank = 2
+	case !strings.HasSuffix(u.URLPath(), "/"):
+		c.rank = 1
+	}
+	return c, true
+}
+
+func (m *mirror) isFile(name string) bool {
+	info, err := m.d.Lstat(name)
+	return err == nil && info.Mode().IsRegular()
+}
+
+// group decides about one path.
+func (s *settlement) group(want string, entries []preference) error {
+	s.done = append(s.done, entries...)
+	s.removeOrphans(want, entries)
+	var list []contender
+	for _, e := range entries {
+		if c, ok := s.contender(e.key, want); ok {
+			list = append(list, c)
+		}
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	free, holder, err := s.holder(want)
+	if err != nil {
+		return err
+	}
+	if holder != nil && free && !slices.ContainsFunc(list, func(c contender) bool { return c.key == holder.key }) {
+		list = append(list, *holder)
+	}
+	slices.SortFunc(list, contender.compare)
+	first := holder
+	if free {
+		first, list = &list[0], list[1:]
+		s.assign(*first, want)
+	}
+	n := 0
+	for _, c := range list {
+		if first != nil && s.mayShare(c.u, want) {
+			equal, err := s.equal(first.memo, c.memo)
+			if err != nil {
+				return err
+			}
+			if equal {
+				s.moves = append(s.moves, move{key: c.key, from: c.memo.Path, to: want, shared: first.key})
+				continue
+			}
+		}
+		for {
+			n++
+			name := alternative(want, n)
+			ok, err := s.available(name)
+			if err != nil {
+				return err
+			}
+			if ok {
+				s.assign(c, name)
+				break
+			}
+		}
+	}
+	return nil
+}
+
+// removeOrphans removes the files with provisional paths that no URL has, because a crash came before
+// the state was written.
+func (s *settlement) removeOrphans(want string, entries []preference) {
+	checked := map[string]bool{}
+	for i := range len(entries) + 1 {
+		name := want
+		if i > 0 {
+			u, err := uri.Parse(entries[i-1].key)
+			if err != nil {
+				continue
+			}
+			name = s.Layout.Path(u, s.d.Client.Traits(u))
+		}
+		if checked[name] {
+			continue
+		}
+		checked[name] = true
+		for n, last := 1, len(entries)+10; n < last; n++ {
+			s.removeUnowned(provisional(name, n))
+		}
+	}
+}
+
+// removeUnowned removes what was saved under a provisional path, if no URL has it.
+func (m *mirror) removeUnowned(name string) {
+	owner, _, err := m.state.Owner(filePrefix + name)
+	if err == nil && owner == "" && provisionalName.MatchString(path.Base(name)) {
+		m.d.Root.Remove(name)
+		m.removePart(name)
+	}
+}
+
+// removePart removes the partial file that an interrupted run left under another path for its URL.
+func (m *mirror) removePart(name string) {
+	for _, suffix := range []string{".part", ".part.json", ".part.new"} {
+		m.d.Root.Remove(name + suffix)
+	}
+}
+
+// assign gives a path to a contender.
+func (s *settlement) assign(c contender, name string) {
+	s.taken[name] = true
+	if name != c.memo.Path {
+		s.moves = append(s.moves, move{key: c.key, from: c.memo.Path, to: name})
+	}
+}
+
+// holder returns the URL whose file has a path, or nil if the path has no file of the mirror. Free
+// is true if the path can go to another URL.
+func (s *settlement) holder(name string) (free bool, _ *contender, _ error) {
+	info, err := s.d.Lstat(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return true, nil, nil // its visit may have failed
+	}
+	owner, _, err2 := s.state.Owner(filePrefix + name)
+	if err2 != nil {
+		return false, nil, err2
+	}
+	if err != nil || !info.Mode().IsRegular() || owner == "" {
+		return false, nil, nil
+	}
+	c, ok := s.contender(owner, name)
+	if !ok || c.memo.Path != name {
+		return false, nil, nil
+	}
+	if c.memo.Run != s.state.Number() {
+		return false, &c, nil
+	}
+	return true, &c, nil
+}
+
+// available reports whether a path can be an alternative path: no other URL prefers it or keeps it.
+func (s *settlement) available(name string) (bool, error) {
+	owner, _, err := s.state.Owner(filePrefix + name)
+	if err != nil || owner != "" || s.taken[name] {
+		return false, err
+	}
+	if _, err := s.d.Lstat(name); !errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	for range s.state.Names(preferredPrefix + name + "\x00") {
+		return false, nil
+	}
+	return true, nil
+}
+
+// mayShare reports whether a URL may share the file of the path with another URL: a page of a
+// directory has two URLs on most servers.
+func (m *mirror) mayShare(u uri.URI, name string) bool {
+	t := m.d.Client.Traits(u)
+	return t.Pages && path.Base(name) == t.IndexName()
+}
+
+// equal reports whether two saved responses have the same content.
+func (m *mirror) equal(a, b memo) (bool, error) {
+	var files [2]io.ReadCloser
+	var infos [2]fs.FileInfo
+	for i, v := range []memo{a, b} {
+		f, err := m.d.Root.Open(cmp.Or(m.originalOf(v), v.Path))
+		if err != nil {
+			return false, fileError(err)
+		}
+		defer f.Close()
+		info, err := f.Stat()
+		if err != nil {
+			return false, fileError(err)
+		}
+		files[i], infos[i] = f, info
+	}
+	if infos[0].Size() != infos[1].Size() || os.SameFile(infos[0], infos[1]) {
+		return infos[0].Size() == infos[1].Size(), nil
+	}
+	x, y := make([]byte, 32<<10), make([]byte, 32<<10)
+	for {
+		n, err := io.ReadFull(files[0], x)
+		k, err2 := io.ReadFull(files[1], y)
+		if string(x[:n]) != string(y[:k]) {
+			return false, nil
+		}
+		if err != nil || err2 != nil {
+			end := func(err error) bool { return err == io.EOF || err == io.ErrUnexpectedEOF }
+			if end(err) && end(err2) {
+				return true, nil
+			}
+			return false, fileError(errors.Join(err, err2))
+		}
+	}
+}
+
+// A move renames the file of a URL. If shared is a key, the file is removed instead, because that
+// of the other URL is the same.
+type move struct{ key, from, to, shared string }
+
+func (v move) String() string { return v.from + "\x00" + v.to + "\x00" + v.shared }
+
+// recordedMoves returns the recorded moves. It writes pending changes of the state.
+func (m *mirror) recordedMoves() (list []move, err error) {
+	var keys []string
+	for name := range m.state.Names(movePrefix) {
+		keys = append(keys, strings.TrimPrefix(name, movePrefix))
+	}
+	for _, key := range keys {
+		text, _, err := m.state.Owner(movePrefix + key)
+		if err != nil {
+			return nil, err
+		}
+		if f := strings.Split(text, "\x00"); len(f) == 3 {
+			list = append(list, move{key, f[0], f[1], f[2]})
+		}
+	}
+	return list, nil
+}
+
+// move carries out the recorded moves. After a crash it goes on where it was interrupted: first all
+// files get temporary names, because a new path may be the old one of another file.
+func (m *mirror) move() error {
+	moves, err := m.recordedMoves()
+	if len(moves) == 0 || err != nil {
+		return err
+	}
+	aside, _, err := m.state.Owner(asideKey)
+	if err != nil {
+		return err
+	}
+	if aside == "" {
+		for _, v := range moves {
+			if err := m.setAside(v); err != nil {
+				return err
+			}
+		}
+		if _, err := m.state.Claim(asideKey, layoutVersion); err != nil {
+			return err
+		}
+		if _, err := m.recordedMoves(); err != nil { // for its write
+			return err
+		}
+	}
+	for _, v := range moves {
+		if err := m.place(v); err != nil {
+			return err
+		}
+		m.state.Disclaim(movePrefix + v.key)
+	}
+	m.state.Disclaim(asideKey)
+	return nil
+}
+
+// temporary returns the name of the file during the move.
+func (v move) temporary() string {
+	sum := sha256.Sum256([]byte(v.key))
+	return path.Join(path.Dir(v.from), fmt.Sprintf("%s-%x.new", stateDir, sum[:8]))
+}
+
+// setAside gives a file and its unconverted original temporary names, or removes them.
+func (m *mirror) setAside(v move) error {
+	if m.owns(v.from, v.key) {
+		m.state.Disclaim(filePrefix + v.from)
+	}
+	if !m.isFile(v.from) {
+		return nil
+	}
+	for _, suffix := range []string{"", backup} {
+		var err error
+		if v.shared != "" {
+			err = m.d.Root.Remove(v.from + suffix)
+		} else {
+			err = m.d.Root.Rename(v.from+suffix, v.temporary()+suffix)
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fileError(err)
+		}
+	}
+	return nil
+}
+
+// place gives a file its new path and records it.
+func (m *mirror) place(v move) error {
+	u, err := uri.Parse(v.key)
+	if err != nil {
+		return nil
+	}
+	if v.shared != "" {
+		return m.share(u, v)
+	}
+	for _, suffix := range []string{"", backup} {
+		err := m.d.Root.Rename(v.temporary()+suffix, v.to+suffix)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fileError(err)
+		}
+	}
+	m.state.Disclaim(filePrefix + v.to) // of a URL without a file
+	if _, err := m.state.Claim(filePrefix+v.to, v.key); err != nil {
+		return err
+	}
+	return m.state.UpdateMemo(u, func(b []byte, _ bool) []byte {
+		memo := readMemo(b)
+		memo.Path = v.to
+		return memo.bytes()
+	})
+}
+
+// share records that a URL shares the file of another URL.
+func (m *mirror) share(u uri.URI, v move) error {
+	other, err := uri.Parse(v.shared)
+	if err != nil {
+		return nil
+	}
+	if _, err := m.state.Claim(filePrefix+v.to, v.shared); err != nil {
+		return err
+	}
+	b, _ := m.state.Memo(other)
+	first := readMemo(b)
+	return m.state.UpdateMemo(u, func(b []byte, _ bool) []byte {
+		memo := readMemo(b)
+		memo.Path, memo.Shared = v.to, v.shared
+		memo.Size, memo.Saved, memo.Page = first.Size, first.Saved, first.Page
+		return memo.bytes()
+	})
+}
