@@ -3,7 +3,7 @@
 
 const entries = () => [...document.querySelectorAll(".entry")];
 
-// The filter hides entries that do not match, shortly after the user stops typing.
+// The filter hides entries that do not match: in long listings shortly after the user stops typing.
 const filter = document.getElementById("filter");
 if (filter) {
   let timer = 0;
@@ -16,7 +16,7 @@ if (filter) {
   };
   filter.addEventListener("input", () => {
     clearTimeout(timer);
-    timer = setTimeout(apply, entries().length > 1000 ? 150 : 0);
+    if (entries().length > 1000) timer = setTimeout(apply, 150); else apply();
   });
 }
 
