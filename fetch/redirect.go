@@ -95,7 +95,7 @@ func (c *Client) follow(ctx context.Context, req *Request, hops *hopCount, befor
 		if accept := p.req.Redirect; accept != nil {
 			if err := accept(p.original); err != nil {
 				e := asError(op, resp.URL, err)
-				e.Reply = resp.Reply
+				e.Reply, e.Header = resp.Reply, resp.Header
 				return o, e
 			}
 		}

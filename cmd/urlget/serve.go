@@ -21,6 +21,7 @@ import (
 	"github.com/urlget/urlget/cmd/urlget/internal/flags"
 	"github.com/urlget/urlget/cmd/urlget/internal/tty"
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/fetchhttp"
 	"github.com/urlget/urlget/fetch/uri"
 	browse "github.com/urlget/urlget/serve"
 )
@@ -34,11 +35,15 @@ func (a *app) serveCommand() *cobra.Command {
 search results, messages, pages and files, from the network or from WARC files.
 The command prints the address to open. The address contains a secret token
 that grants access. The server listens on the loopback interface only; stop it
-with Ctrl-C.`,
+with Ctrl-C.
+
+With --as-proxy, the server is a proxy instead: other programs retrieve URLs of
+any scheme through it, and --warc records them.`,
 		Example: `  urlget serve
   urlget serve --open gopher://gopher.example/
   urlget serve ~/mirror
-  urlget serve --replay-only site.warc.gz`,
+  urlget serve --replay-only site.warc.gz
+  urlget serve --as-proxy --listen 127.0.0.1:8080 --warc visited`,
 		Args: cobra.ArbitraryArgs,
 		RunE: a.serve,
 	}
@@ -64,7 +69,7 @@ func (a *app) serve(cmd *cobra.Command, args []string) error {
 		switch {
 		case isArchive(arg):
 			a.opts.Archive.Replay = append(a.opts.Archive.Replay, arg)
-		case !opts.Start.IsZero():
+		case !opts.Start.IsZero() || a.opts.Serve.Proxy:
 			return failure.Usagef("unexpected argument %q", arg)
 		default:
 			if opts.Start, err = startURL(arg); err != nil {
@@ -79,11 +84,14 @@ func (a *app) serve(cmd *cobra.Command, args []string) error {
 		a.con.Warn("certificates are not verified (--insecure)")
 	}
 	a.sequential, a.prompt = true, tty.Prompt{} // the user is at the browser, not at the terminal
-	a.opts.Driver.Web.Compressed = true         // pages are rewritten, so they must be decoded
 	ctx, err := a.openArchives(cmd.Context(), args, false)
 	if err != nil {
 		return err
 	}
+	if a.opts.Serve.Proxy {
+		return a.serveProxy(ctx, addr)
+	}
+	a.opts.Driver.Web.Compressed = true // pages are rewritten, so they must be decoded
 	opts.Archive, opts.ArchiveOnly = a.archives.replay, a.opts.Archive.ReplayOnly
 	clients, err := a.serveClients(a.opts.Serve.Terminal)
 	if err != nil {
@@ -118,15 +126,7 @@ func (n *network) serveClients(terminal bool) (c serveClients, err error) {
 	if r := n.archives.replay; r != nil { // replaces the middleware for a single date
 		opts.Middleware = append(opts.Middleware[:len(opts.Middleware)-1:len(opts.Middleware)-1], browse.Archived(r, n.opts.Archive.ReplayOnly))
 	}
-	foreign := *opts
-	foreign.Credentials = nil
-	if opts.TLS != nil {
-		foreign.TLS = opts.TLS.Clone()
-		foreign.TLS.Certificates = nil
-	}
-	if n.config.Sectioned() { // the user's header fields run second
-		foreign.Middleware = slices.Delete(slices.Clone(opts.Middleware), 1, 2)
-	}
+	foreign := n.withoutSecrets(opts)
 	opts.Credentials = ownLogins{opts.Credentials}
 	c.own = n.clientWith(opts)
 	foreign.Places = c.own // pages on a private host may link to private hosts
@@ -139,6 +139,50 @@ func (n *network) serveClients(terminal bool) (c serveClients, err error) {
 		c.sessions = n.clientWith(&sessions)
 	}
 	return c, nil
+}
+
+// withoutSecrets returns a copy of opts without logins, client certificates and the header fields of the
+// configuration file.
+func (n *network) withoutSecrets(opts *fetch.Options) fetch.Options {
+	foreign := *opts
+	foreign.Credentials = nil
+	if opts.TLS != nil {
+		foreign.TLS = opts.TLS.Clone()
+		foreign.TLS.Certificates = nil
+	}
+	if n.config.Sectioned() { // the user's header fields run second
+		foreign.Middleware = slices.Delete(slices.Clone(opts.Middleware), 1, 2)
+	}
+	return foreign
+}
+
+// serveProxy is a proxy at a loopback address until ctx ends.
+func (n *network) serveProxy(ctx context.Context, addr string) error {
+	opts, err := n.options()
+	if err != nil {
+		return err
+	}
+	opts.MaxErrorBody = maxErrorPage
+	own := n.withoutSecrets(opts)
+	p := &fetchhttp.Proxy{Client: n.clientWith(&own)}
+	defer p.Client.Close()
+	if !n.opts.Archive.ReplayOnly {
+		tunnels, policy := own, *own.Policy
+		policy.AllowSessions, policy.AllowPorts = true, append(slices.Clone(policy.AllowPorts), 80)
+		tunnels.Policy, tunnels.Timeouts.Idle = &policy, -1
+		tunnels.Recorder, tunnels.Middleware = nil, nil // the content is encrypted
+		p.Tunnels = fetch.New(&tunnels, fetchhttp.LoadTunnel)
+		defer p.Tunnels.Close()
+	}
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", addr)
+	if err != nil {
+		return failure.File(err)
+	}
+	if _, err := fmt.Fprintln(n.std.out, p.Address(l.Addr().String())); err != nil {
+		l.Close()
+		return failure.File(err)
+	}
+	return failure.File(p.Serve(ctx, l))
 }
 
 func joinRecorders(first, second fetch.Recorder) fetch.Recorder {

@@ -79,7 +79,7 @@ func menu(base uri.URI) iter.Seq2[fetch.Entry, error] {
 		_ = yield(fetch.Entry{Name: "<b>one", URL: base.Resolve(uri.MustParse("one%22?a&b"))}, nil) &&
 			yield(fetch.Entry{Name: "a session", URL: uri.MustParse("telnet://h/")}, nil) &&
 			yield(fetch.Entry{Name: "script", URL: uri.MustParse("javascript:alert(1)")}, nil) &&
-			yield(fetch.Entry{Name: "words", Kind: fetch.EntryText}, nil)
+			yield(fetch.Entry{Name: "w\u00f6rds\xff", Kind: fetch.EntryText}, nil)
 	}
 }
 
@@ -246,7 +246,7 @@ func TestGatewayListings(t *testing.T) {
 		`<a href="/x-thing/h/menu/one%22?a&amp;b">&lt;b&gt;one</a>`,
 		"<li>a session (telnet://h/)",
 		"<li>script (javascript:alert(1))",
-		"<li>words\n",
+		"<li>w&#246;rds&#65533;\n",
 		"</ul>",
 	} {
 		if !strings.Contains(page, want) {

@@ -3,15 +3,15 @@ package fetchhttp
 import (
 	"errors"
 	"fmt"
+	"html"
 	"io"
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
+	"unicode/utf8"
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
-	"github.com/urlget/urlget/internal/template"
 )
 
 // NewGateway returns a Handler that retrieves URLs with c on behalf of HTTP clients (RFC 1738,
@@ -29,6 +29,9 @@ func NewGateway(c *fetch.Client, schemes ...string) http.Handler {
 type gateway struct {
 	client  *fetch.Client
 	schemes []string
+	// own is the host and port of a proxy's gateway. Links of the same scheme are then absolute,
+	// because the client of a proxy knows the scheme.
+	own string
 }
 
 // ServeHTTP implements http.Handler.
@@ -137,15 +140,36 @@ func (g *gateway) path(u uri.URI) string {
 	return "/" + u.Scheme() + "/" + rest
 }
 
-var (
-	pageHead = lazyTemplate("<!DOCTYPE html>\n<meta charset=utf-8>\n<title>{{.}}</title>\n<ul>\n")
-	pageLine = lazyTemplate("<li>{{if .Path}}<a href=\"{{.Path}}\">{{.Name}}</a>{{else}}{{.Name}}{{if .URL}} ({{.URL}}){{end}}{{end}}\n")
-)
-
-// lazyTemplate returns a template that is parsed at its first use, because not every program uses it.
-func lazyTemplate(text string) func() *template.Set {
-	return sync.OnceValue(func() *template.Set { return template.Must(template.Parse(text)) })
+// link returns the reference to u on a page at base, or "" if there is none.
+func (g *gateway) link(u, base uri.URI, absolute bool) string {
+	path := g.path(u)
+	switch {
+	case !absolute || path == "":
+		return path
+	case u.Scheme() == base.Scheme() || isHTTP(u.Scheme()):
+		return u.WithoutUserinfo().String()
+	}
+	return "http://" + g.own + path
 }
+
+// markup returns text as HTML in ASCII, which old browsers read whatever charset they expect.
+func markup(text string) string {
+	text = html.EscapeString(strings.ToValidUTF8(text, "\uFFFD"))
+	if !strings.ContainsFunc(text, isNotASCII) {
+		return text
+	}
+	var b strings.Builder
+	for _, r := range text {
+		if isNotASCII(r) {
+			fmt.Fprintf(&b, "&#%d;", r)
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+func isNotASCII(r rune) bool { return r >= utf8.RuneSelf }
 
 // listing writes entries as they arrive.
 func (g *gateway) listing(w http.ResponseWriter, r *http.Request, resp *fetch.Response) {
@@ -153,15 +177,21 @@ func (g *gateway) listing(w http.ResponseWriter, r *http.Request, resp *fetch.Re
 	if r.Method == http.MethodHead {
 		return
 	}
-	if pageHead().Execute(w, "", resp.URL.Redacted()) != nil {
+	absolute := g.own != "" && r.URL.Scheme != "" && r.URL.Host != g.own
+	if _, err := fmt.Fprintf(w, "<!DOCTYPE html>\n<title>%s</title>\n<ul>\n", markup(resp.URL.Redacted())); err != nil {
 		return // the client has disconnected
 	}
 	for e, err := range resp.Entries {
 		if err != nil {
 			panic(http.ErrAbortHandler)
 		}
-		line := struct{ Path, Name, URL string }{g.path(e.URL), strings.ToValidUTF8(e.Name, "\uFFFD"), e.URL.Redacted()}
-		if pageLine().Execute(w, "", line) != nil {
+		line := markup(e.Name)
+		if ref := g.link(e.URL, resp.URL, absolute); ref != "" {
+			line = `<a href="` + markup(ref) + `">` + line + "</a>"
+		} else if !e.URL.IsZero() {
+			line += " (" + markup(e.URL.Redacted()) + ")"
+		}
+		if _, err := io.WriteString(w, "<li>"+line+"\n"); err != nil {
 			return
 		}
 	}

@@ -1,5 +1,5 @@
 // Package fetchhttp makes every scheme available over HTTP: to Go programs as an http.RoundTripper,
-// and to other programs through a gateway.
+// and to other programs through a gateway or a proxy.
 package fetchhttp
 
 import (

@@ -262,6 +262,7 @@ type Driver struct {
 type Pages struct {
 	Listen, Bookmarks string
 	Open, Terminal    bool
+	Proxy             bool // be a proxy instead
 }
 
 // Config holds the options for the configuration file.

@@ -441,6 +441,8 @@ func (o *Options) pagesFlags() []Flag {
 		{Name: "listen", In: Serve, Value: &o.Serve.Listen, Help: "listen on the local `ADDRESS`; port 0 picks a free port"},
 		{Name: "open", In: Serve, Value: &o.Serve.Open, Help: "open the page in the default browser"},
 		{Name: "bookmarks", In: Serve, Value: &o.Serve.Bookmarks, Help: "keep bookmarks in `FILE` instead of ~/.config/urlget/bookmarks"},
+		{Name: "as-proxy", In: Serve, Value: &o.Serve.Proxy, Help: "be an HTTP and SOCKS5 proxy for URLs of any scheme, without pages",
+			Excludes: "open bookmarks terminal", Why: "a proxy has no pages"},
 	}
 }
 

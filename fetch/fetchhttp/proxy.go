@@ -1,0 +1,284 @@
+package fetchhttp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch/uri"
+)
+
+// A Proxy is an HTTP proxy (RFC 9110, section 3.7) for URLs of any scheme. It accepts requests with
+// an absolute URL, such as "GET gopher://host/1/menu HTTP/1.0", and CONNECT requests; Serve also
+// accepts SOCKS5. Requests for its own address are those of a gateway (see [NewGateway]).
+//
+// Requests are untrusted, as those of a gateway. Requests for http and https are forwarded with
+// their method, fields and body. Redirects, refusals and error pages are the responses of the
+// server, whose pages are as long as MaxErrorBody of the client's options allows. Resources of other
+// schemes are retrieved with GET and HEAD. Listings become HTML pages without styles, in ASCII.
+type Proxy struct {
+	// Client retrieves resources. It should have neither credentials nor cookies.
+	Client *fetch.Client
+	// Tunnels opens the connections of CONNECT and SOCKS5. It should have the scheme of LoadTunnel,
+	// Policy.AllowSessions and no idle timeout. If Tunnels is nil, such requests are refused.
+	Tunnels *fetch.Client
+}
+
+// tunnelScheme is the scheme of connections that transfer bytes unchanged.
+const tunnelScheme = "x-tunnel"
+
+// LoadTunnel registers the scheme of [Proxy.Tunnels]: connections to a host and port, by default 443.
+func LoadTunnel(env driver.Env, reg *driver.Registry) {
+	reg.Register(fetch.Scheme{Name: tunnelScheme, Port: 443, Ops: []fetch.Op{fetch.OpDial}, Summary: "a connection",
+		Driver: driver.DriverFunc(func(ctx context.Context, req *fetch.Request) (*driver.Response, error) {
+			conn, err := env.Dial(ctx, "tcp", net.JoinHostPort(req.URL.Host(), strconv.Itoa(int(req.URL.Port(443)))))
+			if err != nil {
+				return nil, err
+			}
+			return &driver.Response{Meta: fetch.Meta{Kind: fetch.KindSession, Size: -1}, Body: conn}, nil
+		})})
+}
+
+// via is the value of the field Via in forwarded messages (RFC 9110, section 7.6.3).
+const via = "1.1 urlget"
+
+// ServeHTTP implements http.Handler.
+func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	g := &gateway{client: p.Client, schemes: p.schemes(), own: ownAddress(r)}
+	switch {
+	case r.Method == http.MethodConnect:
+		p.connect(w, r)
+	case r.URL.Scheme == "" && r.Host != "" && r.Host != g.own && !isLocalhost(r.Host, g.own):
+		http.Error(w, "unknown host name", http.StatusMisdirectedRequest) // DNS rebinding
+	case r.URL.Scheme == "" || r.URL.Scheme == "http" && r.URL.Host == g.own:
+		g.ServeHTTP(w, r)
+	default:
+		p.forward(w, r, g)
+	}
+}
+
+// Address returns the URL of a proxy that listens on host, a host and port.
+func (p *Proxy) Address(host string) string { return "http://" + host + "/" }
+
+// ownAddress returns the address at which the client has reached the server.
+func ownAddress(r *http.Request) string {
+	if a, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr); ok {
+		return a.String()
+	}
+	return ""
+}
+
+// isLocalhost reports whether host is localhost with the port of own.
+func isLocalhost(host, own string) bool {
+	port, ok := strings.CutPrefix(host, "localhost:")
+	return ok && strings.HasSuffix(own, ":"+port)
+}
+
+// schemes returns the schemes that the gateway may serve.
+func (p *Proxy) schemes() (names []string) {
+	for _, s := range p.Client.Schemes() {
+		if s.State() == driver.StateRetrieves && !s.Local {
+			names = append(names, s.Name)
+		}
+	}
+	return names
+}
+
+// errRedirected ends a request that the server redirects.
+var errRedirected = errors.New("redirected")
+
+// forward answers a request for an absolute URL.
+func (p *Proxy) forward(w http.ResponseWriter, r *http.Request, g *gateway) {
+	u, err := uri.Parse(r.RequestURI)
+	if err == nil && !u.IsAbs() {
+		err = errors.New("the URL is not absolute")
+	}
+	if err != nil {
+		http.Error(w, fetch.Printable(err.Error()), http.StatusBadRequest)
+		return
+	}
+	req := &fetch.Request{URL: u, From: unknownOrigin}
+	Ask(req, r.Header)
+	plain := !isHTTP(u.Scheme())
+	switch {
+	case !plain:
+		req.Accept = nil // the field is forwarded as it is
+		req.Header = forwardedFields(r.Header)
+		req.Header.Del("Proxy-Authorization")
+		req.Header.Add("Via", via)
+		if r.Method != http.MethodGet && r.Method != http.MethodHead {
+			req.Method = r.Method
+		}
+		if r.ContentLength != 0 {
+			req.Body, req.ContentLength = r.Body, r.ContentLength
+		}
+	case r.Method != http.MethodGet && r.Method != http.MethodHead:
+		w.Header().Set("Allow", "GET, HEAD")
+		http.Error(w, "only GET and HEAD for "+u.Scheme(), http.StatusMethodNotAllowed)
+		return
+	}
+	var target uri.URI
+	if !plain {
+		req.Redirect = func(to uri.URI) error {
+			target = to
+			return errRedirected
+		}
+	}
+	resp, err := retrieve(r.Context(), p.Client, r.Method, req)
+	if err != nil {
+		p.refuse(w, r, err, target)
+		return
+	}
+	defer resp.Body.Close()
+	switch {
+	case !plain:
+		maps.Copy(w.Header(), allFields(resp))
+		w.Header().Add("Via", via)
+		w.WriteHeader(resp.Reply.Code)
+	case resp.Kind == fetch.KindListing && resp.Entries != nil:
+		g.listing(w, r, resp)
+		return
+	default:
+		w.WriteHeader(Describe(w.Header(), resp))
+	}
+	if r.Method != http.MethodHead {
+		if resp.Size >= 1<<20 {
+			send(w, resp.Body)
+		} else {
+			send(flushing{w, http.NewResponseController(w)}, resp.Body)
+		}
+	}
+}
+
+// A flushing writer sends what it has after each write, so that a slow transfer is visible.
+type flushing struct {
+	io.Writer
+	c *http.ResponseController
+}
+
+func (f flushing) Write(p []byte) (int, error) {
+	n, err := f.Writer.Write(p)
+	if err == nil && len(p) < 32<<10 {
+		err = f.c.Flush()
+	}
+	return n, err
+}
+
+// refuse answers a request that failed with err, or was redirected to target.
+func (p *Proxy) refuse(w http.ResponseWriter, r *http.Request, err error, target uri.URI) {
+	var e *fetch.Error
+	a := refusal(err)
+	switch {
+	case errors.Is(err, errRedirected) && errors.As(err, &e):
+		a = httpRefusal(&fetch.Error{Header: e.Header, Reply: e.Reply}, e.Reply.Code)
+		a.header.Del("Content-Length") // the content of a redirect is not kept
+		a.header.Set("Location", target.String())
+		a.body = http.NoBody
+	case a == nil:
+		http.Error(w, fetch.Printable(err.Error()), Status(err))
+		return
+	}
+	maps.Copy(w.Header(), a.header)
+	w.Header().Add("Via", via)
+	w.WriteHeader(a.status)
+	if r.Method != http.MethodHead && a.status != http.StatusNotModified {
+		send(w, a.body)
+	}
+}
+
+// connect answers a CONNECT request.
+func (p *Proxy) connect(w http.ResponseWriter, r *http.Request) {
+	far, err := p.dial(r.Context(), r.Host)
+	if err != nil {
+		http.Error(w, fetch.Printable(err.Error()), Status(err))
+		return
+	}
+	near, rw, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		far.Close()
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	if _, err = io.WriteString(near, "HTTP/1.1 200 Connection established\r\n\r\n"); err != nil {
+		near.Close()
+		far.Close()
+		return
+	}
+	near.SetDeadline(time.Time{})
+	join(r.Context(), readWriter{rw, near}, far)
+}
+
+// A readWriter is a connection whose first bytes have been buffered.
+type readWriter struct {
+	io.Reader
+	net.Conn
+}
+
+func (c readWriter) Read(p []byte) (int, error) { return c.Reader.Read(p) }
+
+// ReadFrom lets the kernel move the bytes, where it can.
+func (c readWriter) ReadFrom(r io.Reader) (int64, error) { return io.Copy(c.Conn, r) }
+
+// dial connects to a host and port that an untrusted client has named.
+func (p *Proxy) dial(ctx context.Context, hostPort string) (io.ReadWriteCloser, error) {
+	if p.Tunnels == nil {
+		return nil, &fetch.Error{Op: "connect", URL: hostPort, Code: fetch.ErrPolicy, Err: errors.New("there are no tunnels")}
+	}
+	host, port, err := net.SplitHostPort(hostPort)
+	if err == nil && (host == "" || strings.ContainsAny(host, "/?#@")) {
+		err = errors.New("no host name")
+	}
+	if err != nil {
+		return nil, &fetch.Error{Op: "connect", URL: fetch.Printable(hostPort), Code: fetch.ErrURL, Err: err}
+	}
+	u, err := uri.Parse(tunnelScheme + "://" + net.JoinHostPort(host, port))
+	if err != nil {
+		return nil, err
+	}
+	resp, err := p.Tunnels.Do(ctx, &fetch.Request{URL: u, Op: fetch.OpDial, From: unknownOrigin, Anonymous: true})
+	if err != nil {
+		return nil, err
+	}
+	rw, ok := resp.Body.(io.ReadWriteCloser)
+	if !ok {
+		resp.Body.Close()
+		return nil, fmt.Errorf("fetchhttp: %s is not a connection", tunnelScheme)
+	}
+	return rw, nil
+}
+
+// join copies in both directions until both are at their end, or one fails, or ctx ends.
+func join(ctx context.Context, near, far io.ReadWriteCloser) {
+	closeBoth := func() {
+		near.Close()
+		far.Close()
+	}
+	defer closeBoth()
+	defer context.AfterFunc(ctx, closeBoth)()
+	ended := make(chan error, 2)
+	transfer := func(to io.Writer, from io.Reader) {
+		_, err := io.Copy(to, from)
+		if half, ok := to.(interface{ CloseWrite() error }); err == nil && ok {
+			err = half.CloseWrite()
+		} else if err == nil {
+			err = io.EOF // the other side can't be told
+		}
+		if err != nil {
+			closeBoth()
+		}
+		ended <- err
+	}
+	go transfer(far, near)
+	go transfer(near, far)
+	<-ended
+	<-ended
+}

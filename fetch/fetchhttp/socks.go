@@ -1,0 +1,242 @@
+package fetchhttp
+
+import (
+	"bufio"
+	"context"
+	"encoding/binary"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/urlget/urlget/fetch"
+)
+
+// helloTimeout limits the time until a client has said what it wants.
+const helloTimeout = 10 * time.Second
+
+// maxConnections limits the connections of clients.
+const maxConnections = 512
+
+// Serve serves HTTP and SOCKS5 clients on l until ctx ends. It closes l.
+func (p *Proxy) Serve(ctx context.Context, l net.Listener) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	web := &sniffer{Listener: l, accepted: make(chan net.Conn), slots: make(chan struct{}, maxConnections), ctx: ctx}
+	server := &http.Server{Handler: p, ReadHeaderTimeout: helloTimeout, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 1 << 20,
+		BaseContext: func(net.Listener) context.Context { return ctx }}
+	context.AfterFunc(ctx, func() {
+		server.Close()
+		l.Close()
+	})
+	web.running.Go(func() { web.run(p) })
+	err := server.Serve(web)
+	cancel()
+	web.running.Wait()
+	if errors.Is(err, http.ErrServerClosed) || ctx.Err() != nil && errors.Is(err, net.ErrClosed) {
+		return nil
+	}
+	return err
+}
+
+// A sniffer is a listener that accepts the connections of HTTP clients, and serves those of SOCKS5
+// clients itself.
+type sniffer struct {
+	net.Listener
+	accepted chan net.Conn
+	slots    chan struct{}
+	running  sync.WaitGroup
+	ctx      context.Context
+	err      error // of Listener; it is set when accepted is closed
+}
+
+// Accept implements net.Listener.
+func (s *sniffer) Accept() (net.Conn, error) {
+	c, ok := <-s.accepted
+	if !ok {
+		return nil, s.err
+	}
+	return c, nil
+}
+
+// run accepts connections until the listener fails.
+func (s *sniffer) run(p *Proxy) {
+	var sniffing sync.WaitGroup
+	for {
+		select {
+		case s.slots <- struct{}{}:
+		case <-s.ctx.Done():
+		}
+		c, err := s.Listener.Accept()
+		if err != nil {
+			s.err = err
+			sniffing.Wait()
+			close(s.accepted)
+			return
+		}
+		c = &slotConn{Conn: c, free: sync.OnceFunc(func() { <-s.slots })}
+		sniffing.Go(func() { s.sniff(p, c) })
+	}
+}
+
+// A slotConn frees its slot when it is closed.
+type slotConn struct {
+	net.Conn
+	free func()
+}
+
+func (c *slotConn) Close() error {
+	c.free()
+	return c.Conn.Close()
+}
+
+// ReadFrom is that of the connection, which may let the kernel move the bytes.
+func (c *slotConn) ReadFrom(r io.Reader) (int64, error) { return io.Copy(c.Conn, r) }
+
+// CloseWrite ends the output of the connection.
+func (c *slotConn) CloseWrite() error {
+	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+		return half.CloseWrite()
+	}
+	return errors.ErrUnsupported
+}
+
+// sniff reads the first byte of a connection, which tells the protocol.
+func (s *sniffer) sniff(p *Proxy, c net.Conn) {
+	stop := context.AfterFunc(s.ctx, func() { c.Close() })
+	c.SetReadDeadline(time.Now().Add(helloTimeout))
+	r := bufio.NewReader(c)
+	first, err := r.Peek(1)
+	if err != nil {
+		stop()
+		c.Close()
+		return
+	}
+	near := readWriter{r, c}
+	if first[0] == socksVersion {
+		s.running.Go(func() {
+			defer stop()
+			defer c.Close()
+			p.socks(s.ctx, near)
+		})
+		return
+	}
+	stop()
+	c.SetReadDeadline(time.Time{})
+	select {
+	case s.accepted <- near:
+	case <-s.ctx.Done():
+		c.Close()
+	}
+}
+
+// Values of SOCKS5 (RFC 1928).
+const (
+	socksVersion = 5
+	socksNoAuth  = 0
+	socksNone    = 0xff // no acceptable method
+	socksConnect = 1
+	socksIPv4    = 1
+	socksName    = 3
+	socksIPv6    = 4
+)
+
+// Replies of SOCKS5 (RFC 1928, section 6).
+const (
+	socksSucceeded      = 0
+	socksFailure        = 1
+	socksNotAllowed     = 2
+	socksUnreachable    = 4
+	socksBadCommand     = 7
+	socksBadAddressType = 8
+)
+
+// socks serves a SOCKS5 client, which may only connect.
+func (p *Proxy) socks(ctx context.Context, c readWriter) {
+	c.SetDeadline(time.Now().Add(helloTimeout))
+	target, status, err := socksRequest(c)
+	if err != nil {
+		return
+	}
+	reply := func(status byte) error {
+		_, err := c.Conn.Write([]byte{socksVersion, status, 0, socksIPv4, 0, 0, 0, 0, 0, 0})
+		return err
+	}
+	if status != socksSucceeded {
+		reply(status)
+		return
+	}
+	c.SetDeadline(time.Time{})
+	far, err := p.dial(ctx, target)
+	if err != nil {
+		status := byte(socksFailure)
+		switch fetch.CodeOf(err) {
+		case fetch.ErrPolicy:
+			status = socksNotAllowed
+		case fetch.ErrNetwork:
+			status = socksUnreachable
+		}
+		reply(status)
+		return
+	}
+	if reply(socksSucceeded) != nil {
+		far.Close()
+		return
+	}
+	join(ctx, c, far)
+}
+
+// socksRequest reads the greeting and the request of a client. It returns the host and port to
+// connect to, or the reply if there is none.
+func socksRequest(c io.ReadWriter) (target string, status byte, err error) {
+	var b [256]byte
+	read := func(n int) []byte {
+		if err == nil {
+			_, err = io.ReadFull(c, b[:n])
+		}
+		return b[:n]
+	}
+	methods := int(read(2)[1])
+	offered := false
+	for _, m := range read(methods) {
+		offered = offered || m == socksNoAuth
+	}
+	if err != nil {
+		return "", 0, err
+	}
+	if !offered {
+		c.Write([]byte{socksVersion, socksNone})
+		return "", 0, errors.New("fetchhttp: the SOCKS client wants to log in")
+	}
+	if _, err := c.Write([]byte{socksVersion, socksNoAuth}); err != nil {
+		return "", 0, err
+	}
+	head := read(4)
+	version, command, kind := head[0], head[1], head[3]
+	var host string
+	switch {
+	case err != nil:
+		return "", 0, err
+	case version != socksVersion:
+		return "", 0, errors.New("fetchhttp: not SOCKS 5")
+	case kind == socksName:
+		host = string(read(int(read(1)[0])))
+	case kind == socksIPv4:
+		a, _ := netip.AddrFromSlice(read(4))
+		host = a.String()
+	case kind == socksIPv6:
+		a, _ := netip.AddrFromSlice(read(16))
+		host = a.String()
+	default:
+		return "", socksBadAddressType, nil
+	}
+	port := binary.BigEndian.Uint16(read(2))
+	if command != socksConnect {
+		return "", socksBadCommand, err
+	}
+	return net.JoinHostPort(host, strconv.Itoa(int(port))), socksSucceeded, err
+}
