@@ -21,7 +21,6 @@ import (
 	"github.com/urlget/urlget/cmd/urlget/internal/flags"
 	"github.com/urlget/urlget/cmd/urlget/internal/tty"
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/fetchhttp"
 	"github.com/urlget/urlget/fetch/uri"
 	browse "github.com/urlget/urlget/serve"
 )
@@ -37,12 +36,14 @@ The command prints the address to open. The address contains a secret token
 that grants access. The server listens on the loopback interface only; stop it
 with Ctrl-C.
 
-With --as-proxy, the server is a proxy instead: other programs retrieve URLs of
-any scheme through it, and --warc records them.`,
+With --webdav, the server exports the tree of a URL or directory instead, so that
+a file manager can mount it. With --as-proxy, the server is a proxy instead:
+other programs retrieve URLs of any scheme through it, and --warc records them.`,
 		Example: `  urlget serve
   urlget serve --open gopher://gopher.example/
   urlget serve ~/mirror
   urlget serve --replay-only site.warc.gz
+  urlget serve --webdav ftp://ftp.example/pub/
   urlget serve --as-proxy --listen 127.0.0.1:8080 --warc visited`,
 		Args: cobra.ArbitraryArgs,
 		RunE: a.serve,
@@ -90,6 +91,9 @@ func (a *app) serve(cmd *cobra.Command, args []string) error {
 	}
 	if a.opts.Serve.Proxy {
 		return a.serveProxy(ctx, addr)
+	}
+	if a.opts.Serve.WebDAV {
+		return a.serveWebDAV(ctx, addr, opts.Start)
 	}
 	a.opts.Driver.Web.Compressed = true // pages are rewritten, so they must be decoded
 	opts.Archive, opts.ArchiveOnly = a.archives.replay, a.opts.Archive.ReplayOnly
@@ -154,35 +158,6 @@ func (n *network) withoutSecrets(opts *fetch.Options) fetch.Options {
 		foreign.Middleware = slices.Delete(slices.Clone(opts.Middleware), 1, 2)
 	}
 	return foreign
-}
-
-// serveProxy is a proxy at a loopback address until ctx ends.
-func (n *network) serveProxy(ctx context.Context, addr string) error {
-	opts, err := n.options()
-	if err != nil {
-		return err
-	}
-	opts.MaxErrorBody = maxErrorPage
-	own := n.withoutSecrets(opts)
-	p := &fetchhttp.Proxy{Client: n.clientWith(&own)}
-	defer p.Client.Close()
-	if !n.opts.Archive.ReplayOnly {
-		tunnels, policy := own, *own.Policy
-		policy.AllowSessions, policy.AllowPorts = true, append(slices.Clone(policy.AllowPorts), 80)
-		tunnels.Policy, tunnels.Timeouts.Idle = &policy, -1
-		tunnels.Recorder, tunnels.Middleware = nil, nil // the content is encrypted
-		p.Tunnels = fetch.New(&tunnels, fetchhttp.LoadTunnel)
-		defer p.Tunnels.Close()
-	}
-	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", addr)
-	if err != nil {
-		return failure.File(err)
-	}
-	if _, err := fmt.Fprintln(n.std.out, p.Address(l.Addr().String())); err != nil {
-		l.Close()
-		return failure.File(err)
-	}
-	return failure.File(p.Serve(ctx, l))
 }
 
 func joinRecorders(first, second fetch.Recorder) fetch.Recorder {

@@ -25,6 +25,8 @@ import (
 // listing, if that has the origin of the root. The FS reads and caches the listings on the way to
 // it. If a server does not provide listings, as in HTTP, files can be opened but directories cannot.
 //
+// The members of directories have a method Entry() fetch.Entry, which needs no request.
+//
 // Files are based on [fetch.Resource]: they implement io.Seeker, io.ReaderAt and io.WriterTo, so that
 // http.FileServerFS serves ranges of them and archive/zip can read them.
 type FS struct {

@@ -46,6 +46,9 @@ func (d *dirEntry) IsDir() bool                { return d.entry.Kind == fetch.En
 func (d *dirEntry) String() string             { return fs.FormatDirEntry(d) }
 func (d *dirEntry) Info() (fs.FileInfo, error) { return d.fsys.Stat(d.path) }
 
+// Entry returns the entry of the listing, whose size and time may be missing or rounded.
+func (d *dirEntry) Entry() fetch.Entry { return d.entry }
+
 func (d *dirEntry) Type() fs.FileMode {
 	if d.IsDir() {
 		return fs.ModeDir

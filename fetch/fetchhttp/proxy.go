@@ -66,8 +66,8 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// Address returns the URL of a proxy that listens on host, a host and port.
-func (p *Proxy) Address(host string) string { return "http://" + host + "/" }
+// Address returns the URL of a server that listens on host, a host and port.
+func Address(host string) string { return "http://" + host + "/" }
 
 // ownAddress returns the address at which the client has reached the server.
 func ownAddress(r *http.Request) string {

@@ -43,7 +43,7 @@ func TestProxyClients(t *testing.T) {
 		t.Fatal(err)
 	}
 	go p.Serve(t.Context(), l)
-	address := p.Address(l.Addr().String())
+	address := fetchhttp.Address(l.Addr().String())
 
 	python := "import urllib.request,sys; print(urllib.request.urlopen(sys.argv[1]).read())"
 	chrome := []string{"--headless", "--no-sandbox", "--user-data-dir=" + filepath.Join(t.TempDir(), "profile"), "--proxy-bypass-list=<-loopback>",

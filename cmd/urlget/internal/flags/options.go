@@ -263,6 +263,7 @@ type Pages struct {
 	Listen, Bookmarks string
 	Open, Terminal    bool
 	Proxy             bool // be a proxy instead
+	WebDAV            bool // serve a tree over WebDAV instead
 }
 
 // Config holds the options for the configuration file.

@@ -443,6 +443,8 @@ func (o *Options) pagesFlags() []Flag {
 		{Name: "bookmarks", In: Serve, Value: &o.Serve.Bookmarks, Help: "keep bookmarks in `FILE` instead of ~/.config/urlget/bookmarks"},
 		{Name: "as-proxy", In: Serve, Value: &o.Serve.Proxy, Help: "be an HTTP and SOCKS5 proxy for URLs of any scheme, without pages",
 			Excludes: "open bookmarks terminal", Why: "a proxy has no pages"},
+		{Name: "webdav", In: Serve, Value: &o.Serve.WebDAV, Help: "serve the tree of a URL or directory over WebDAV, for reading, without pages",
+			Excludes: "open bookmarks terminal as-proxy", Why: "a tree has no pages and is no proxy"},
 	}
 }
 

@@ -1,0 +1,107 @@
+package main
+
+import (
+	"archive/zip"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/urlget/urlget/cmd/urlget/internal/failure"
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/fetchfs"
+	"github.com/urlget/urlget/fetch/fetchhttp"
+	"github.com/urlget/urlget/fetch/uri"
+)
+
+// serveProxy is a proxy at a loopback address until ctx ends.
+func (n *network) serveProxy(ctx context.Context, addr string) error {
+	opts, err := n.options()
+	if err != nil {
+		return err
+	}
+	opts.MaxErrorBody = maxErrorPage
+	own := n.withoutSecrets(opts)
+	p := &fetchhttp.Proxy{Client: n.clientWith(&own)}
+	defer p.Client.Close()
+	if !n.opts.Archive.ReplayOnly {
+		tunnels, policy := own, *own.Policy
+		policy.AllowSessions, policy.AllowPorts = true, append(slices.Clone(policy.AllowPorts), 80)
+		tunnels.Policy, tunnels.Timeouts.Idle = &policy, -1
+		tunnels.Recorder, tunnels.Middleware = nil, nil // the content is encrypted
+		p.Tunnels = fetch.New(&tunnels, fetchhttp.LoadTunnel)
+		defer p.Tunnels.Close()
+	}
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", addr)
+	if err != nil {
+		return failure.File(err)
+	}
+	if _, err := fmt.Fprintln(n.std.out, fetchhttp.Address(l.Addr().String())); err != nil {
+		l.Close()
+		return failure.File(err)
+	}
+	return failure.File(p.Serve(ctx, l))
+}
+
+// serveWebDAV exports a tree at a loopback address until ctx ends. Its path is secret, so that other
+// users of the machine and web pages cannot read it.
+func (n *network) serveWebDAV(ctx context.Context, addr string, root uri.URI) error {
+	if root.IsZero() {
+		return failure.Usagef("--webdav requires a URL or a directory")
+	}
+	opts, err := n.options()
+	if err != nil {
+		return err
+	}
+	client := n.clientWith(opts)
+	defer client.Close()
+	fsys, closeTree, err := openTree(ctx, client, root)
+	if err != nil {
+		return err
+	}
+	defer closeTree()
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", addr)
+	if err != nil {
+		return failure.File(err)
+	}
+	prefix := "/" + rand.Text()
+	server := &http.Server{Handler: fetchhttp.NewWebDAV(fsys, prefix), ReadHeaderTimeout: 10 * time.Second,
+		ReadTimeout: time.Minute, IdleTimeout: 2 * time.Minute, BaseContext: func(net.Listener) context.Context { return ctx }}
+	defer context.AfterFunc(ctx, func() { server.Close() })()
+	if _, err := fmt.Fprintln(n.std.out, fetchhttp.Address(l.Addr().String()+prefix)); err != nil {
+		l.Close()
+		return failure.File(err)
+	}
+	if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+		return failure.File(err)
+	}
+	return nil
+}
+
+// openTree returns the tree of a URL: that in a zip file, or the one that listings show.
+func openTree(ctx context.Context, c *fetch.Client, root uri.URI) (fs.FS, func() error, error) {
+	if !strings.HasSuffix(strings.ToLower(root.LastSegment()), ".zip") {
+		f := fetchfs.New(ctx, c, root.String())
+		var failed *fetch.Error
+		if _, err := f.ReadDir("."); errors.As(err, &failed) {
+			return nil, nil, failed
+		}
+		return f, func() error { return nil }, nil
+	}
+	r, err := c.Open(ctx, &fetch.Request{URL: root})
+	if err != nil {
+		return nil, nil, err
+	}
+	z, err := zip.NewReader(r, r.Size())
+	if err != nil {
+		r.Close()
+		return nil, nil, &fetch.Error{Op: "open", URL: root.Redacted(), Code: fetch.ErrProtocol, Err: err}
+	}
+	return z, r.Close, nil
+}
