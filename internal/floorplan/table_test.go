@@ -97,7 +97,7 @@ var layers = []layer{
 		{packages: "fetch/middleware/otel", imports: core, modules: []string{"go.opentelemetry.io/otel"}},
 		{packages: "fetch/fetchfs", imports: core},
 		{packages: "fetch/member", imports: core, modules: []string{"github.com/klauspost/compress"}},
-		{packages: "fetch/fetchhttp", imports: append(core[:len(core):len(core)], "internal/template")},
+		{packages: "fetch/fetchhttp", imports: core, modules: []string{"golang.org/x/net/webdav"}},
 		{packages: "archive/internal/digest"},
 		{packages: "archive/internal/httprecord", modules: []string{"golang.org/x/net/http/httpguts"}},
 		{packages: "archive/internal/record", imports: core},
