@@ -82,6 +82,15 @@ func (s Stored) Letter() (*Letter, error) {
 	return l, nil
 }
 
+// Job decodes the job in the message. The ID is that of the submission.
+func (s Stored) Job() (id string, j *job.Job, err error) {
+	sub, err := decode(s.Data)
+	if err != nil {
+		return "", nil, err
+	}
+	return sub.ID, sub.Job, nil
+}
+
 // Retry submits the job of a dead letter again, even if it is a duplicate of an earlier submission.
 func (l *Letter) Retry(ctx context.Context, e Engine) error {
 	old, err := decode(l.Job)

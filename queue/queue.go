@@ -116,7 +116,7 @@ type Values interface {
 	Delete(ctx context.Context, key string, revision uint64) error
 }
 
-// A Stored message is a result or a dead letter.
+// A Stored message is a job, a result or a dead letter.
 type Stored struct {
 	Sequence uint64 // strictly increasing
 	ID       string // of the submission
@@ -131,6 +131,8 @@ type Admin interface {
 	// Results waits for further results until ctx ends, which is not an error.
 	Results(ctx context.Context, after uint64, follow bool) iter.Seq2[Stored, error]
 	Dead(ctx context.Context, after uint64) iter.Seq2[Stored, error]
+	// Jobs yields the unfinished jobs of a priority in order. Their ID is not set, see Stored.Job.
+	Jobs(ctx context.Context, p Priority) iter.Seq2[Stored, error]
 	// DropDead removes a dead letter.
 	DropDead(ctx context.Context, sequence uint64) error
 	// PurgeJobs, PurgeResults and PurgeDead remove all jobs, results or dead letters. They return

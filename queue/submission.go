@@ -172,6 +172,21 @@ func Submit(ctx context.Context, e Engine, p Priority, j *job.Job) (id string, d
 	return s.ID, duplicate, nil
 }
 
+// SubmitAgain is Submit for a job that was submitted before and lost. The engine adds it even if it
+// remembers the earlier submission.
+func SubmitAgain(ctx context.Context, e Engine, p Priority, j *job.Job) (id string, err error) {
+	s := newSubmission(j)
+	data, err := s.encode(longest(e))
+	if err != nil {
+		return "", err
+	}
+	err = submitWithRetry(ctx, func(ctx context.Context, _ int) error {
+		_, err := e.Submit(ctx, p, "again-"+s.ID, data)
+		return err
+	})
+	return s.ID, err
+}
+
 // submitWithRetry calls submit, and retries while the engine is unreachable.
 func submitWithRetry(ctx context.Context, submit func(ctx context.Context, try int) error) error {
 	begun := time.Now()

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/urlget/urlget/cmd/internal/render"
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/job"
 	"github.com/urlget/urlget/queue"
 	"github.com/urlget/urlget/queue/jetstream"
@@ -22,83 +23,250 @@ type receipt struct {
 	ID   string `json:"id,omitempty"`   // of the submission; "" for a duplicate
 }
 
+// auditFlags holds the flags of queue audit.
+type auditFlags struct {
+	receipt, list string
+	resubmit      bool
+	priority      string
+	contents      storeFlags
+}
+
 func (a *app) auditCommand() *cobra.Command {
-	var file string
-	cmd := a.engineCommand("audit --receipt FILE", "Print the jobs in a receipt of submit that have no result", noArguments,
-		func(ctx context.Context, e *jetstream.Engine, _ []string) error {
-			if file == "" {
-				return usage("audit requires --receipt FILE: the file that submit --receipt wrote")
-			}
-			return a.audit(ctx, e, file)
-		})
-	cmd.Flags().StringVar(&file, "receipt", "", "compare the results with the receipts in `FILE`")
+	o := &auditFlags{}
+	cmd := a.engineCommand("audit", "Print the submitted jobs that the queue has lost", noArguments,
+		func(ctx context.Context, e *jetstream.Engine, _ []string) error { return a.audit(ctx, e, o) })
+	cmd.Use = "audit [flags]"
+	cmd.Example = `  urlget queue audit -i urls.txt --nats nats://queue.example
+  urlget queue audit --receipt FILE --resubmit`
+	cmd.Long = `Compare what was submitted with the jobs and results of the queue, and print the
+jobs that have neither: they are lost. The exit status is 1 if there are any.
+With --artefacts, also print the jobs whose content is not in the store.`
+	f := cmd.Flags()
+	f.StringVar(&o.receipt, "receipt", "", "compare with the receipts in `FILE`, which submit --receipt wrote")
+	f.StringVarP(&o.list, "input-file", "i", "", "compare with the URLs in `FILE`, which submit -i has read")
+	f.BoolVar(&o.resubmit, "resubmit", false, "submit the lost jobs again, and nothing else")
+	f.StringVar(&o.priority, "priority", string(queue.Normal), "resubmit with the priority `WORD`: high, normal or low")
+	o.contents.define(f)
+	o.contents.location, f.Lookup("artefacts").DefValue = "", ""
+	f.Lookup("artefacts").Usage = "also check the contents in `DIR`, in s3://BUCKET/PREFIX, or in the object store of NATS (nats:)"
 	return cmd
 }
 
-// audit prints the receipts of jobs without a result, once for each key. A job has a result if one
-// of its submissions in the file has one. If all of them are duplicates, any result of its key
-// counts.
-func (a *app) audit(ctx context.Context, e *jetstream.Engine, file string) error {
-	receipts, err := a.readReceipts(file)
+// An audited job is one that the user has submitted.
+type audited struct {
+	receipt
+	Lost string `json:"lost"` // what the queue has lost: "job" or "content"
+	job  *job.Job
+}
+
+// audit compares what was submitted with the queue. A job is finished if one of its submissions in
+// the file has a result. If all of them are duplicates, or if there are no receipts, any result of
+// its key counts.
+func (a *app) audit(ctx context.Context, e *jetstream.Engine, o *auditFlags) error {
+	jobs, err := a.auditedJobs(o)
 	if err != nil {
 		return err
 	}
-	s, err := e.Status(ctx) // before the results: a job that ends in between has a result
+	queued, err := queuedJobs(ctx, e) // before the results: a job that ends in between has a result
 	if err != nil {
 		return err
 	}
-	ids, keys := map[string]bool{}, map[string]bool{}
-	for r, err := range e.Results(ctx, 0, false) {
-		if err != nil {
+	finished, err := finishedJobs(ctx, e)
+	if err != nil {
+		return err
+	}
+	var store queue.Store
+	if o.contents.location != "" {
+		var done func()
+		if store, done, err = o.contents.openExisting(ctx, e); err != nil {
 			return err
 		}
-		var ev queue.Event
-		if json.Unmarshal(r.Data, &ev) == nil {
-			ids[r.ID], keys[ev.Key] = true, true
-		}
+		defer done()
 	}
-	submitted, done := map[string]bool{}, map[string]bool{}
-	for _, r := range receipts {
-		submitted[r.Key] = submitted[r.Key] || r.ID != ""
-		done[r.Key] = done[r.Key] || ids[r.ID]
-	}
-	jobs, missing := len(done), 0
-	for _, r := range receipts {
-		if done[r.Key] || !submitted[r.Key] && keys[r.Key] {
+	unfinished, lost := 0, 0
+	for _, j := range jobs.list {
+		ids := jobs.ids[j.Key]
+		sum, ok := finished.find(j.Key, ids)
+		switch {
+		case ok && (store == nil || sum == "" || hasContent(ctx, store, sum)):
 			continue
+		case ok:
+			j.Lost = "content"
+		case queued.has(j.Key, ids):
+			unfinished++
+			continue
+		default:
+			j.Lost = "job"
 		}
-		done[r.Key] = true // print it once
-		missing++
-		if err := render.WriteJSON(a.out, r); err != nil {
+		lost++
+		if o.resubmit {
+			if err := j.resubmit(ctx, e, o); err != nil {
+				return err
+			}
+		}
+		if err := render.WriteJSON(a.out, j); err != nil {
 			return fileError(err)
 		}
 	}
-	fmt.Fprintf(a.err, "%d jobs, %d without a result; the queue reports %d unfinished jobs\n", jobs, missing, s.Depth())
-	if missing > 0 {
+	fmt.Fprintf(a.err, "%d jobs: %d finished, %d unfinished, %d lost", len(jobs.list), len(jobs.list)-unfinished-lost, unfinished, lost)
+	switch {
+	case lost > 0 && o.resubmit:
+		fmt.Fprintln(a.err, " and submitted again")
+		return nil
+	case lost > 0:
+		fmt.Fprintln(a.err)
 		return &printedError{1}
+	}
+	fmt.Fprintln(a.err)
+	return nil
+}
+
+// resubmit submits a job again, and adds its receipt to the others.
+func (j *audited) resubmit(ctx context.Context, e queue.Engine, o *auditFlags) (err error) {
+	if j.ID, err = queue.SubmitAgain(ctx, e, queue.Priority(o.priority), j.job); err != nil || o.receipt == "" {
+		return err
+	}
+	f, err := openReceipts(o.receipt)
+	if err == nil {
+		err = errors.Join(render.WriteJSON(f, j.receipt), f.Sync(), f.Close())
+	}
+	return fileError(err)
+}
+
+// submittedJobs has each key once, with the IDs of its submissions as far as they are known.
+type submittedJobs struct {
+	list []audited
+	ids  map[string][]string
+}
+
+// auditedJobs reads the receipts and the list.
+func (a *app) auditedJobs(o *auditFlags) (*submittedJobs, error) {
+	switch queue.Priority(o.priority) {
+	case queue.High, queue.Normal, queue.Low:
+	default:
+		return nil, usage("--priority must be high, normal or low, not %q", o.priority)
+	}
+	if o.receipt == "" && o.list == "" {
+		return nil, usage("audit requires --receipt FILE or -i FILE: what was submitted")
+	}
+	jobs := &submittedJobs{ids: map[string][]string{}}
+	add := func(r receipt, j *job.Job) {
+		if _, known := jobs.ids[r.Key]; !known {
+			jobs.list = append(jobs.list, audited{receipt: r, job: j})
+			jobs.ids[r.Key] = nil
+		}
+		if r.ID != "" {
+			jobs.ids[r.Key] = append(jobs.ids[r.Key], r.ID)
+		}
+	}
+	if o.list != "" { // it has whole jobs
+		err := a.eachLine(o.list, func(text string, line int) error {
+			j, err := parseJob(text, true)
+			if err != nil { // submit has refused it
+				fmt.Fprintf(a.err, "urlget: %s:%d: %s\n", o.list, line, fetch.Printable(err.Error()))
+				return nil
+			}
+			add(receipt{Line: fmt.Sprintf("%s:%d", o.list, line), URL: j.URL.Redacted(), Key: queue.Key(j)}, j)
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	if o.receipt == "" {
+		return jobs, nil
+	}
+	return jobs, a.eachLine(o.receipt, func(text string, _ int) error {
+		var r receipt
+		if err := json.Unmarshal([]byte(text), &r); err != nil {
+			return err
+		}
+		if r.Key == "" {
+			return errors.New("the receipt has no key")
+		}
+		j, err := parseJob(r.URL, false)
+		if _, listed := jobs.ids[r.Key]; !listed && o.resubmit && (err != nil || queue.Key(j) != r.Key) {
+			return errors.New("the job is more than its URL: to submit it again, add -i with the list that has it")
+		}
+		add(r, j)
+		return nil
+	})
+}
+
+// eachLine calls f with the lines of a file that are not empty.
+func (a *app) eachLine(name string, f func(text string, line int) error) error {
+	r, err := a.openList(name)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	for line, err := range job.Lines(r) {
+		if err == nil {
+			err = f(line.Text, line.Number)
+		}
+		if err != nil {
+			return fileError(fmt.Errorf("%s:%d: %w", name, line.Number, err))
+		}
 	}
 	return nil
 }
 
-func (a *app) readReceipts(name string) ([]receipt, error) {
-	f, err := a.openList(name)
-	if err != nil {
-		return nil, err
+// A jobSet has jobs by the ID of a submission and by key, with the digests of their contents.
+type jobSet struct{ ids, keys map[string]string }
+
+func (s jobSet) has(key string, ids []string) bool {
+	_, ok := s.find(key, ids)
+	return ok
+}
+
+// find returns the digest of the content of a job.
+func (s jobSet) find(key string, ids []string) (sum string, ok bool) {
+	for _, id := range ids {
+		if sum, ok = s.ids[id]; ok {
+			return sum, true
+		}
 	}
-	defer f.Close()
-	var all []receipt
-	for line, err := range job.Lines(f) {
-		var r receipt
-		if err == nil {
-			err = json.Unmarshal([]byte(line.Text), &r)
+	if len(ids) == 0 {
+		sum, ok = s.keys[key]
+	}
+	return sum, ok
+}
+
+func queuedJobs(ctx context.Context, e queue.Admin) (jobSet, error) {
+	s := jobSet{map[string]string{}, map[string]string{}}
+	for _, p := range queue.Priorities {
+		for m, err := range e.Jobs(ctx, p) {
+			if err != nil {
+				return s, err
+			}
+			if id, j, err := m.Job(); err == nil { // others become dead letters
+				s.ids[id], s.keys[queue.Key(j)] = "", ""
+			}
 		}
-		if err == nil && r.Key == "" {
-			err = errors.New("the receipt has no key")
-		}
+	}
+	return s, nil
+}
+
+func finishedJobs(ctx context.Context, e queue.Admin) (jobSet, error) {
+	s := jobSet{map[string]string{}, map[string]string{}}
+	for r, err := range e.Results(ctx, 0, false) {
 		if err != nil {
-			return nil, fileError(fmt.Errorf("%s:%d: %w", name, line.Number, err))
+			return s, err
 		}
-		all = append(all, r)
+		var ev queue.Event
+		if json.Unmarshal(r.Data, &ev) == nil {
+			s.ids[r.ID], s.keys[ev.Key] = ev.SHA256, ev.SHA256
+		}
 	}
-	return all, nil
+	return s, nil
+}
+
+// hasContent reports whether a store has a content.
+func hasContent(ctx context.Context, s queue.Store, sum string) bool {
+	r, err := s.Get(ctx, sum)
+	if err != nil {
+		return false
+	}
+	r.Close()
+	return true
 }

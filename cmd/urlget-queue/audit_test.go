@@ -15,8 +15,9 @@ import (
 	"github.com/urlget/urlget/queue/jetstream/embedded"
 )
 
-// TestAuditNamesExactlyTheJobsWithoutResult submits 3,000 jobs, of which 100 never get a result.
-func TestAuditNamesExactlyTheJobsWithoutResult(t *testing.T) {
+// TestAuditNamesExactlyTheLostJobs submits 3,000 jobs, of which the queue loses 100. One resubmission
+// adds these and no other.
+func TestAuditNamesExactlyTheLostJobs(t *testing.T) {
 	t.Parallel()
 	server, err := embedded.Start(t.TempDir(), true)
 	if err != nil {
@@ -40,9 +41,12 @@ func TestAuditNamesExactlyTheJobsWithoutResult(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	receipts, err := (&app{}).readReceipts(name)
-	if err != nil || len(receipts) != 3000 {
-		t.Fatalf("%d receipts, %v", len(receipts), err)
+	submitted, err := (&app{}).auditedJobs(&auditFlags{receipt: name, priority: "normal"})
+	if err != nil || len(submitted.list) != 3000 {
+		t.Fatalf("%v, %v", submitted, err)
+	}
+	if _, err := e.PurgeJobs(t.Context()); err != nil {
+		t.Fatal(err)
 	}
 	finish := func(r receipt) {
 		if err := e.PutResult(t.Context(), r.ID, []byte(`{"key":"`+r.Key+`"}`)); err != nil {
@@ -50,17 +54,17 @@ func TestAuditNamesExactlyTheJobsWithoutResult(t *testing.T) {
 		}
 	}
 	var want []string
-	for i, r := range receipts {
+	for i, r := range submitted.list {
 		if i%30 == 7 {
 			want = append(want, r.ID)
 			continue
 		}
-		finish(r)
+		finish(r.receipt)
 	}
 	var out, log strings.Builder
 	a := &app{out: &out, err: &log}
 	var printed *printedError
-	if err := a.audit(t.Context(), e, name); !errors.As(err, &printed) {
+	if err := a.audit(t.Context(), e, &auditFlags{receipt: name, priority: "normal"}); !errors.As(err, &printed) {
 		t.Errorf("error %v, want an exit status", err)
 	}
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
@@ -71,5 +75,28 @@ func TestAuditNamesExactlyTheJobsWithoutResult(t *testing.T) {
 		if !strings.Contains(lines[i], id) {
 			t.Errorf("line %q, want ID %s", lines[i], id)
 		}
+	}
+	if err := a.audit(t.Context(), e, &auditFlags{receipt: name, priority: "normal", resubmit: true}); err != nil {
+		t.Fatal(err)
+	}
+	status, err := e.Status(t.Context())
+	if err != nil || status.Depth() != 100 {
+		t.Fatalf("%+v, %v", status, err)
+	}
+	for m, err := range e.Jobs(t.Context(), queue.Normal) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		id, j, err := m.Job()
+		if err != nil {
+			t.Fatal(err)
+		}
+		finish(receipt{ID: id, Key: queue.Key(j)})
+	}
+	if err := a.audit(t.Context(), e, &auditFlags{receipt: name, priority: "normal"}); err != nil {
+		t.Errorf("%v: %s", err, log.String())
+	}
+	if !strings.HasSuffix(log.String(), "3000 jobs: 3000 finished, 0 unfinished, 0 lost\n") {
+		t.Errorf("%s", log.String())
 	}
 }

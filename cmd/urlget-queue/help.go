@@ -23,7 +23,7 @@ type flagGroup struct {
 var flagGroups = []flagGroup{
 	{"Output", []string{"quiet", "json", "log-json", "follow", "after", "listen"}},
 	{"Queue", []string{"nats", "embedded", "name", "crawl", "creds", "nkey", "replicas", "max-jobs", "ack-wait"}},
-	{"Many", []string{"input-file", "receipt", "priority", "jobs", "per-host", "wait", "tries", "until-empty", "grace"}},
+	{"Many", []string{"resubmit", "input-file", "receipt", "priority", "jobs", "per-host", "wait", "tries", "until-empty", "grace"}},
 	{"Recursive", []string{"accept", "accept-regex", "accept-type", "domains", "exclude-domains", "level", "max-pages", "no-parent",
 		"no-robots", "page-requisites", "reject", "reject-regex", "robots-agent", "sitemaps", "span-hosts"}},
 	{"Archive", []string{"artefacts", "s3-endpoint", "s3-region", "s3-credentials", "warc"}},

@@ -50,6 +50,16 @@ func (k *storeFlags) open(ctx context.Context, e *jetstream.Engine) (_ queue.Sto
 	return s, func() { s.Close() }, err
 }
 
+// openExisting is open for a directory that must exist.
+func (k *storeFlags) openExisting(ctx context.Context, e *jetstream.Engine) (_ queue.Store, done func(), err error) {
+	if !strings.Contains(k.location, ":") {
+		if _, err := os.Stat(k.location); err != nil {
+			return nil, nil, fileError(err) // open would create it
+		}
+	}
+	return k.open(ctx, e)
+}
+
 // inQueue reports whether the store is the object store of the queue.
 func (k *storeFlags) inQueue() bool { return k.location == "nats:" }
 
@@ -68,12 +78,8 @@ func (a *app) contentCommand() *cobra.Command {
 				}
 				defer done()
 				e = queued
-			} else if !strings.Contains(k.location, ":") {
-				if _, err := os.Stat(k.location); err != nil {
-					return fileError(err) // OpenDir would create it
-				}
 			}
-			s, done, err := k.open(cmd.Context(), e)
+			s, done, err := k.openExisting(cmd.Context(), e)
 			if err != nil {
 				return err
 			}

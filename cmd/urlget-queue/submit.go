@@ -91,7 +91,7 @@ func (a *app) submit(ctx context.Context, s *submitFlags, args []string) error {
 		defer sub.client.Close()
 	}
 	if s.receipt != "" {
-		f, err := os.OpenFile(s.receipt, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+		f, err := openReceipts(s.receipt)
 		if err != nil {
 			return fileError(err)
 		}
@@ -123,6 +123,11 @@ func (a *app) submit(ctx context.Context, s *submitFlags, args []string) error {
 		return &printedError{sub.status}
 	}
 	return nil
+}
+
+// openReceipts opens a file to append receipts.
+func openReceipts(name string) (*os.File, error) {
+	return os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 }
 
 func (a *app) openList(name string) (io.ReadCloser, error) {

@@ -74,6 +74,33 @@ func (e *Engine) Dead(ctx context.Context, after uint64) iter.Seq2[queue.Stored,
 	return e.list(ctx, e.dead, after, false)
 }
 
+// Jobs implements queue.Admin. The stream of jobs has no place for another consumer, so each job is
+// read on its own.
+func (e *Engine) Jobs(ctx context.Context, p queue.Priority) iter.Seq2[queue.Stored, error] {
+	return func(yield func(queue.Stored, error) bool) {
+		s, err := e.js.Stream(ctx, e.consumers[p].CachedInfo().Stream)
+		if err != nil {
+			yield(queue.Stored{}, explain(&e.opts, err))
+			return
+		}
+		subject := e.crawlSubject("jobs", string(p))
+		for seq := s.CachedInfo().State.FirstSeq; ; seq++ {
+			msg, err := s.GetMsg(ctx, seq, js.WithGetMsgSubject(subject))
+			if errors.Is(err, js.ErrMsgNotFound) {
+				return
+			}
+			if err != nil {
+				yield(queue.Stored{}, explain(&e.opts, err))
+				return
+			}
+			seq = msg.Sequence
+			if !yield(queue.Stored{Sequence: seq, Data: msg.Data}, nil) {
+				return
+			}
+		}
+	}
+}
+
 func (e *Engine) list(ctx context.Context, s js.Stream, after uint64, follow bool) iter.Seq2[queue.Stored, error] {
 	return func(yield func(queue.Stored, error) bool) {
 		err := each(ctx, s, after, follow, func(m queue.Stored) bool { return yield(m, nil) })

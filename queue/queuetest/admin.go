@@ -40,6 +40,20 @@ func (c *Conn) Dead(ctx context.Context, after uint64) iter.Seq2[queue.Stored, e
 	return c.list(ctx, &c.model.dead, after, false)
 }
 
+// Jobs implements queue.Admin.
+func (c *Conn) Jobs(_ context.Context, p queue.Priority) iter.Seq2[queue.Stored, error] {
+	c.model.mu.Lock()
+	list := slices.Clone(c.model.jobs[p])
+	c.model.mu.Unlock()
+	return func(yield func(queue.Stored, error) bool) {
+		for _, m := range list {
+			if !yield(queue.Stored{Sequence: m.seq, Data: m.data}, nil) {
+				return
+			}
+		}
+	}
+}
+
 func (c *Conn) list(ctx context.Context, l *log, after uint64, follow bool) iter.Seq2[queue.Stored, error] {
 	return func(yield func(queue.Stored, error) bool) {
 		for {

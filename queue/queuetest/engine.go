@@ -21,6 +21,7 @@ func Run(t *testing.T, open func(t *testing.T) (connect func() queue.Admin)) {
 		"Priorities":      priorities,
 		"Results":         results,
 		"FollowResults":   followResults,
+		"UnfinishedJobs":  unfinishedJobs,
 		"DeadLetters":     deadLetters,
 		"RemovedMessages": removedMessages,
 		"ValueRevisions":  valueRevisions,
@@ -184,6 +185,25 @@ func results(t *testing.T, connect func() queue.Admin) {
 	}
 	for range a.Results(t.Context(), last, false) {
 		t.Error("results after the last one")
+	}
+}
+
+func unfinishedJobs(t *testing.T, connect func() queue.Admin) {
+	a, b := connect(), connect()
+	for i := range 3 {
+		submit(t, a, queue.Normal, fmt.Sprint("key", i), fmt.Sprint("job", i))
+	}
+	check(t, next(t, b, "job0").Ack(t.Context()))
+	next(t, b, "job1") // taken, and unfinished
+	var got []string
+	for _, p := range queue.Priorities {
+		for m, err := range b.Jobs(t.Context(), p) {
+			check(t, err)
+			got = append(got, string(m.Data))
+		}
+	}
+	if fmt.Sprint(got) != "[job1 job2]" {
+		t.Errorf("unfinished jobs: %q", got)
 	}
 }
 
