@@ -54,7 +54,7 @@ func TestScriptInNamesIsEscaped(t *testing.T) {
 	t.Parallel()
 	f := ftpd.Start(t, ftpd.Options{Tree: fstest.MapFS{handler: {Data: []byte("x")}, "it's <b>.txt": {Data: []byte("x")}}})
 	u := start(t)
-	for _, layout := range []string{"", "&layout=menu", "&sort=name", "&q=alert"} {
+	for _, layout := range []string{"", "&layout=menu", "&layout=list", "&sort=name", "&q=alert"} {
 		p := u.open("ftp://" + f.Addr + "/")
 		p = u.get(p.url + layout)
 		p.want(t, http.StatusOK, "alert(1)")

@@ -79,6 +79,7 @@ type row struct {
 	Date       string
 	Stamp      string
 	Cells      []cell
+	Line       string // size, date and cells in a list
 	Search     *searchBox
 	Text       bool // informational text
 	Wrong      bool
@@ -100,9 +101,11 @@ type searchBox struct {
 // A field is a hidden form field.
 type field struct{ Name, Value string }
 
-// The layouts of listings.
+// The layouts of listings. A list has the entries of a long directory in few elements, which
+// browsers show much faster than a table.
 const (
 	asTable   = "table"
+	asList    = "list"
 	asMenu    = "menu"
 	asThreads = "threads"
 )
@@ -154,8 +157,10 @@ func (p *page) listing(resp *fetch.Response) {
 	l.reading = &reading{listing: p.here, index: map[uri.URI]int{}}
 	l.choose(first, q.Get("layout"))
 	if l.layout == asTable && l.sort == "" && p.s.Client.Traits(p.here.url).Tree {
-		if read(maxDefaultSorted); complete {
+		if read(maxDefaultSorted + 1); complete {
 			slices.SortStableFunc(first, compareNames)
+		} else if !slices.Contains(l.choices, q.Get("layout")) {
+			l.layout = asList
 		}
 	}
 	p.begin(http.StatusOK, p.title)
@@ -182,6 +187,8 @@ func (p *page) listing(resp *fetch.Response) {
 		l.threads(rest)
 	case l.layout == asMenu:
 		l.menu(rest)
+	case l.layout == asList:
+		l.list(rest)
 	default:
 		l.table(rest)
 	}
@@ -212,7 +219,7 @@ func (l *listing) choose(first []fetch.Entry, wanted string) {
 			l.columns = append(l.columns, c)
 		}
 	}
-	l.choices = []string{asTable, asMenu}
+	l.choices = []string{asTable, asList, asMenu}
 	switch {
 	case articles:
 		l.choices = []string{asThreads, asTable}
@@ -224,7 +231,7 @@ func (l *listing) choose(first []fetch.Entry, wanted string) {
 	if slices.Contains(l.choices, wanted) {
 		l.layout = wanted
 	}
-	if l.sort != "" {
+	if l.sort != "" && wanted != asList {
 		l.layout = asTable
 	}
 }
@@ -330,7 +337,11 @@ func (l *listing) headings() []heading {
 				order = "desc"
 			}
 		}
-		all[i].Link = l.query("sort", key, "order", order, "layout", "")
+		layout := ""
+		if l.layout == asList {
+			layout = asList
+		}
+		all[i].Link = l.query("sort", key, "order", order, "layout", layout)
 	}
 	return all
 }
@@ -346,6 +357,19 @@ func (l *listing) table(entries iter.Seq[fetch.Entry]) {
 	}
 	l.rows("row", entries)
 	l.p.put("tableend", nil)
+}
+
+// list writes entries as lines of a list.
+func (l *listing) list(entries iter.Seq[fetch.Entry]) {
+	l.p.put("listhead", struct {
+		Headings []heading
+		Caption  string
+	}{l.headings(), fetch.Printable(l.p.here.url.Redacted())})
+	if l.sort != "" {
+		entries = l.sorted(entries)
+	}
+	l.rows("listrow", entries)
+	l.p.put("listend", nil)
 }
 
 // menu writes entries as a menu: links with their types, and text.
@@ -392,7 +416,7 @@ func (l *listing) row(e fetch.Entry) row {
 	if out.Name == "" && !out.Text {
 		out.Name = "(no name)"
 	}
-	if e.Kind == fetch.EntryListing && l.layout == asTable {
+	if e.Kind == fetch.EntryListing && (l.layout == asTable || l.layout == asList) {
 		out.Kind = "directory"
 	}
 	if family, _, _ := strings.Cut(e.ContentType, "/"); e.Kind == fetch.EntryObject {
@@ -414,8 +438,15 @@ func (l *listing) row(e fetch.Entry) row {
 	if !e.ModTime.IsZero() {
 		out.Date, out.Stamp = e.ModTime.UTC().Format("2006-01-02 15:04"), e.ModTime.UTC().Format("2006-01-02T15:04:05Z")
 	}
-	for _, c := range l.columns {
-		out.Cells = append(out.Cells, cell{textOf(facts, c.Key), c.Number})
+	if l.layout == asList {
+		out.Line = l.line(out, facts)
+		if e.Kind == fetch.EntryListing {
+			out.Name += "/"
+		}
+	} else {
+		for _, c := range l.columns {
+			out.Cells = append(out.Cells, cell{textOf(facts, c.Key), c.Number})
+		}
 	}
 	if e.URL.IsZero() {
 		return out
@@ -435,6 +466,21 @@ func (l *listing) row(e fetch.Entry) row {
 		out.More = l.p.s.attributes(a)
 	}
 	return out
+}
+
+// line returns the columns of a row in a list, padded to a common width.
+func (l *listing) line(r row, facts driver.Facts) string {
+	var b strings.Builder
+	if l.sizes {
+		fmt.Fprintf(&b, "  %8s", r.Size)
+	}
+	if l.dates {
+		fmt.Fprintf(&b, "  %16s", r.Date)
+	}
+	for _, c := range l.columns {
+		fmt.Fprintf(&b, "  %s", textOf(facts, c.Key))
+	}
+	return b.String()
 }
 
 // compareNames orders the entries of a directory: directories first, then by name without regard to

@@ -475,6 +475,10 @@ func TestLongListings(t *testing.T) {
 	u.replace(drivers(t))
 	p := u.open("x-many:60000")
 	p.want(t, http.StatusOK, "60000 entries")
+	if list := u.get(p.url + "&layout=list&sort=name"); !strings.Contains(list.text, `<li class="entry`) || strings.Contains(list.text, "<table") ||
+		!strings.Contains(list.text, "layout=list&amp;order=desc") {
+		t.Errorf("the list is not sorted as a list: %.2000s", list.text)
+	}
 	// The first maxHeld entries are sorted; the others follow unsorted.
 	names := u.get(p.url + "&sort=name").names()
 	if !strings.HasPrefix(names, "entry 010001 entry 010002") || !strings.HasSuffix(names, "entry 000001") {

@@ -589,6 +589,42 @@ func TestFirstPaint(t *testing.T) {
 	}
 }
 
+// TestLongDirectory opens a directory of 10,000 files. In October 2026 its page had 122,211 nodes.
+func TestLongDirectory(t *testing.T) {
+	const entries, nodes = 10_000, 122_211 / 3
+	many := fstest.MapFS{}
+	for i := range entries {
+		many[fmt.Sprintf("doc/document-%05d.txt", i)] = &fstest.MapFile{Data: make([]byte, i), ModTime: day}
+	}
+	f := ftpd.Start(t, ftpd.Options{Tree: many})
+	b := newTab(t)
+	b.open("ftp://" + f.Addr + "/") // the first page loads styles and scripts
+	b.open("ftp://" + f.Addr + "/doc/")
+	if n := eval[int](b, `document.querySelectorAll(".entry").length`); n != entries {
+		t.Fatalf("%d entries", n)
+	}
+	if n := eval[int](b, `(() => { let n = 0; const all = document.createTreeWalker(document, NodeFilter.SHOW_ALL); while (all.nextNode()) n++; return n })()`); n > nodes {
+		t.Errorf("%d nodes, want at most %d", n, nodes)
+	}
+	paint := eval[float64](b, `performance.getEntriesByName("first-contentful-paint")[0].startTime`)
+	load := eval[float64](b, `performance.getEntriesByType("navigation")[0].loadEventEnd`)
+	t.Logf("first paint after %.0f ms, all %d entries after %.0f ms", paint, entries, load)
+	if (paint >= 300 || load >= 2000) && os.Getenv("URLGET_MEASURE") != "" {
+		t.Errorf("first paint after %.0f ms, complete after %.0f ms, want less than 300 and 2000", paint, load)
+	}
+	b.run(chromedp.SendKeys("#filter", "09999"))
+	b.until(`document.querySelectorAll(".entry:not(.off)").length === 1`)
+	b.loaded(click(`//nav[@class="order"]/a[.="Size"]`))
+	b.loaded(click(`//nav[@class="order"]/a[.="Size"]`))
+	if got := eval[string](b, `document.querySelector(".list li").innerText`); !strings.HasPrefix(got, "document-09999.txt") {
+		t.Errorf("the largest file is %q", got)
+	}
+	b.loaded(click(`//nav[@aria-label="Layout"]/a[.="table"]`))
+	if n := eval[int](b, `document.querySelectorAll("tr.entry").length`); n != entries {
+		t.Errorf("%d rows in the table", n)
+	}
+}
+
 // TestKeyboard uses a page without a mouse.
 func TestKeyboard(t *testing.T) {
 	b := newTab(t)
