@@ -43,12 +43,14 @@ type gemtextPage struct {
 	boxes int
 	// started reports that something has been written.
 	started bool
+	// dated has the links of a feed of gemtext: those whose names begin with a date.
+	dated *reading
 }
 
 // gemtext writes a gemtext document: headings, links, lists, quotes and preformatted text.
 func (p *page) gemtext(r io.Reader, contentType string) error {
 	limited := &io.LimitedReader{R: decodeText(r, contentType), N: maxText}
-	g := &gemtextPage{page: p}
+	g := &gemtextPage{page: p, dated: &reading{listing: p.here, index: map[uri.URI]int{}}}
 	p.put("gemtext", nil)
 	lines := 0
 	for line, err := range gemtext.Lines(limited, false) {
@@ -73,6 +75,9 @@ func (p *page) gemtext(r io.Reader, contentType string) error {
 func (g *gemtextPage) close() {
 	g.block("")
 	g.put("gemtextend", nil)
+	if len(g.dated.entries) > 1 {
+		g.s.readings.add(g.dated)
+	}
 }
 
 // blocks has the kinds of lines that form a block with the lines of the same kind before and after.
@@ -156,6 +161,7 @@ func (g *gemtextPage) link(line gemtext.Line) gemtextLink {
 		out.Target = fetch.Printable(cmp.Or(u.Host(), u.Scheme()))
 	}
 	if day, err := time.Parse(time.DateOnly, out.Name[:min(len(out.Name), len(time.DateOnly))]); err == nil {
+		g.dated.add(a.url)
 		out.Date, out.Stamp = day.Format(time.DateOnly), day.Format(time.DateOnly)
 		out.Name = cmp.Or(strings.TrimLeft(out.Name[len(time.DateOnly):], " -–—:"), out.Date)
 	}

@@ -14,12 +14,12 @@ import (
 )
 
 const capsule = "# A <capsule>\r\n\r\nA paragraph, see http://www.example/.\n## Links\n=> sub/page.gmi A page\n=> /pic.PNG A picture\n=> ../up\n" +
-	"=> gemini://other.example/ Elsewhere\n=> http://[bad Broken\n=> entry.gmi 2024-05-06 - An entry\n* one\n* two\n*three\n> first\n> second\n" +
+	"=> gemini://other.example/ Elsewhere\n=> http://[bad Broken\n=> entry.gmi 2024-05-06 - An entry\n=> old.gmi 2024-05-05 Older\n* one\n* two\n*three\n> first\n> second\n" +
 	"```a drawing\n# no title\n=> no link\n<pre>\n```\n###Third\n"
 
 func TestGemtextIsRendered(t *testing.T) {
 	t.Parallel()
-	g := geminid.Start(t, geminid.Options{Tree: fstest.MapFS{"d/a.gmi": {Data: []byte(capsule)}}, Types: map[string]string{".gmi": "text/gemini; charset=utf-8"}})
+	g := geminid.Start(t, geminid.Options{Tree: fstest.MapFS{"d/a.gmi": {Data: []byte(capsule)}, "d/entry.gmi": {Data: []byte("An entry\n")}}, Types: map[string]string{".gmi": "text/gemini; charset=utf-8"}})
 	_, trusted := servers.Certificate()
 	u := start(t, func(_ *serve.Options, o *fetch.Options) { o.TLS = trusted })
 	p := u.open(g.URL + "/d/a.gmi")
@@ -34,7 +34,8 @@ func TestGemtextIsRendered(t *testing.T) {
 	if got := p.find(t, "/content?", "/pic.PNG"); !strings.Contains(p.text, "<details><summary>Show the image</summary>") {
 		t.Errorf("the image %s is not loaded on request", got)
 	}
-	u.get("/").want(t, http.StatusOK, ">A &lt;capsule&gt;</a>") // the history has the title
+	u.get(p.find(t, "/view?", "/d/entry.gmi")).want(t, http.StatusOK, ">Next</a>", ">Listing</a>") // of the dated links
+	u.get("/").want(t, http.StatusOK, ">A &lt;capsule&gt;</a>")                                    // the history has the title
 }
 
 func TestPromptsOfSpartanAreBoxes(t *testing.T) {

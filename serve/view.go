@@ -189,6 +189,17 @@ func (p *page) object(resp *fetch.Response) {
 	}
 	family, _, _ := strings.Cut(kind, "/")
 	p.title = cmp.Or(documentTitle(kind, resp.ContentType, body), p.title)
+	if isFeed(kind, body) {
+		f, err := parseFeed(body)
+		if len(f.items) > 0 || err == nil {
+			p.title = cmp.Or(strings.Join(strings.Fields(f.title), " "), p.title)
+			p.begin(http.StatusOK, p.title)
+			p.failed = p.feed(f, err)
+			return
+		}
+		p.fail(err)
+		return
+	}
 	p.begin(http.StatusOK, p.title)
 	p.views(resp)
 	switch {
