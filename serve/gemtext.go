@@ -41,6 +41,8 @@ type gemtextPage struct {
 	*page
 	open  string // name of the open block: "list", "quote", "verbatim" or ""
 	boxes int
+	// titled reports that the first heading is the title of the page.
+	titled bool
 	// started reports that something has been written.
 	started bool
 	// dated has the links of a feed of gemtext: those whose names begin with a date.
@@ -116,9 +118,14 @@ func (g *gemtextPage) line(line gemtext.Line) {
 		g.put("verbatimline", text)
 	case gemtext.Heading:
 		if !g.started && text != "" && text == fetch.Printable(g.title) {
-			break // the page has this heading
+			g.titled = true // the page has this heading
+			break
 		}
-		h := section{Level: line.Level + 1, Name: text, ID: "section" + strconv.Itoa(len(g.sections)+1)}
+		level := line.Level + 1
+		if g.titled { // no level is left out
+			level = max(2, line.Level)
+		}
+		h := section{Level: level, Name: text, ID: "section" + strconv.Itoa(len(g.sections)+1)}
 		g.put("heading", h)
 		if len(g.sections) < maxSections && text != "" {
 			g.sections = append(g.sections, h)
