@@ -21,7 +21,6 @@ import (
 const (
 	maxBookmarks     = 10_000
 	maxBookmarksFile = 4 << 20 // bytes
-	maxHistory       = 200     // pages in the history
 )
 
 // bookmarks manages the bookmarks file. A line has a URL, a space and a title. Empty lines and
@@ -144,19 +143,24 @@ func (b *bookmarks) change(f func([]byte) []byte) error {
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(filepath.Dir(b.file), 0o777); err != nil {
+	return replaceFile(b.file, f(text))
+}
+
+// replaceFile replaces a file that only the user may read, atomically.
+func replaceFile(name string, text []byte) error {
+	if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
 		return err
 	}
-	tmp, err := os.CreateTemp(filepath.Dir(b.file), ".bookmarks-*")
+	tmp, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+"-*")
 	if err != nil {
 		return err
 	}
-	_, err = tmp.Write(f(text))
+	_, err = tmp.Write(text)
 	if err == nil {
 		err = tmp.Sync()
 	}
 	if err = errors.Join(err, tmp.Close()); err == nil {
-		err = os.Rename(tmp.Name(), b.file)
+		err = os.Rename(tmp.Name(), name)
 	}
 	if err != nil {
 		os.Remove(tmp.Name())
@@ -195,51 +199,4 @@ func (s *Server) changeMarks(w http.ResponseWriter, r *http.Request, f func(addr
 		return
 	}
 	http.Redirect(w, r, s.link("/view", a), http.StatusSeeOther)
-}
-
-// A visit is a page in the history.
-type visit struct{ Title, URL, Link string }
-
-// history holds the visited pages until the program ends.
-type history struct {
-	mu   sync.Mutex
-	list []visit // oldest first
-}
-
-func (h *history) add(v visit) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if n := len(h.list); n > 0 && h.list[n-1].URL == v.URL {
-		h.list = h.list[:n-1]
-	}
-	h.list = append(h.list, v)
-	if len(h.list) > maxHistory {
-		h.list = h.list[1:]
-	}
-}
-
-// all returns at most n visits, most recent first.
-func (h *history) all(n int) []visit {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	var list []visit
-	for i := len(h.list) - 1; i >= 0 && len(list) < n; i-- {
-		list = append(list, h.list[i])
-	}
-	return list
-}
-
-func (s *Server) showHistory(w http.ResponseWriter, r *http.Request) {
-	p := s.newPage(w, r, address{})
-	p.begin(http.StatusOK, "History")
-	p.put("history", s.history.all(maxHistory))
-	p.end(nil)
-}
-
-// forget clears the history.
-func (s *Server) forget(w http.ResponseWriter, r *http.Request) {
-	s.history.mu.Lock()
-	s.history.list = nil
-	s.history.mu.Unlock()
-	http.Redirect(w, r, "/", http.StatusSeeOther)
 }

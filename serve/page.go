@@ -49,12 +49,13 @@ type head struct {
 	At         string
 	Archive    bool
 	Only       bool
-	Own        bool    // a page of the server itself
-	Fields     []field // the signed address, for forms
-	Crumbs     []fact  // directories above
-	Listing    string  // link to the listing that led to the page
-	Previous   string  // link to the entry before it
-	Next       string  // link to the entry after it
+	Own        bool       // a page of the server itself
+	Fields     []field    // the signed address, for forms
+	Crumbs     []fact     // directories above
+	Listing    string     // link to the listing that led to the page
+	Previous   string     // link to the entry before it
+	Next       string     // link to the entry after it
+	Past       []visitRow // suggestions of the address bar
 }
 
 // begin writes the response header and the page header. Later calls do nothing.
@@ -63,7 +64,8 @@ func (p *page) begin(status int, title string) {
 		return
 	}
 	p.begun = true
-	h := head{Title: fetch.Printable(title), URL: fetch.Printable(p.typed), Own: p.address.url.IsZero(), Archive: p.s.Archive != nil, Only: p.s.ArchiveOnly}
+	h := head{Title: fetch.Printable(title), URL: fetch.Printable(p.typed), Own: p.address.url.IsZero(), Archive: p.s.Archive != nil, Only: p.s.ArchiveOnly,
+		Past: p.s.completions()}
 	if !h.Own {
 		a := p.address
 		h.URL = fetch.Printable(a.url.Redacted())

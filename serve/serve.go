@@ -57,6 +57,9 @@ type Options struct {
 	// Bookmarks is the name of the bookmarks file. A missing file stands for one with some public
 	// servers to try. If the name is empty, these bookmarks cannot be changed.
 	Bookmarks string
+	// History is the name of a file that keeps the history. It lists the URLs that the user visited,
+	// so that only the user may read it. If the name is empty, the history is in memory only.
+	History string
 }
 
 // A Server is an http.Handler that shows URLs.
@@ -94,7 +97,7 @@ func New(opts Options) *Server {
 	if s.Token == "" {
 		s.Token = newID()
 	}
-	s.marks.file = opts.Bookmarks
+	s.marks.file, s.history.file = opts.Bookmarks, opts.History
 	s.mux = http.NewServeMux()
 	for pattern, f := range map[string]http.HandlerFunc{
 		"GET /{$}":         s.home,

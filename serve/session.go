@@ -53,8 +53,8 @@ func hostPort(u uri.URI) string {
 // offer writes the page that asks whether to open a session. Nothing is sent to the host.
 func (p *page) offer() {
 	title := titleOf(p.address.url, p.s.Client.Traits(p.address.url))
-	p.s.history.add(visit{Title: fetch.Printable(title), URL: fetch.Printable(p.address.url.Redacted()), Link: p.s.link("/view", p.address)})
 	p.begin(http.StatusOK, title)
+	p.putVisit(title)
 	p.put("offer", p.dialog())
 	p.end(nil)
 }

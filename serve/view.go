@@ -24,7 +24,7 @@ func (s *Server) home(w http.ResponseWriter, r *http.Request) {
 	data := struct {
 		Start     []place
 		Marks     []place
-		Past      []visit
+		Past      []visitRow
 		Schemes   []fetch.Scheme
 		Archive   bool
 		Only      bool
@@ -41,7 +41,8 @@ func (s *Server) home(w http.ResponseWriter, r *http.Request) {
 	for _, m := range marks {
 		data.Marks = append(data.Marks, place{fetch.Printable(m.title), fetch.Printable(m.url.Redacted()), s.link("/view", address{url: m.url})})
 	}
-	data.Past = s.history.all(10)
+	past, wrong := s.visits(10)
+	data.Past, err = past, errors.Join(err, wrong)
 	if s.Archive != nil {
 		data.Captures = s.Archive.Len()
 	}
@@ -149,8 +150,7 @@ func (p *page) show(resp *fetch.Response, err error) {
 	default:
 		p.object(resp)
 	}
-	p.s.history.add(visit{Title: fetch.Printable(p.title), URL: fetch.Printable(p.address.url.WithoutPassword().Redacted()),
-		Link: p.s.link("/view", p.address)})
+	p.putVisit(p.title)
 	if p.failed != nil {
 		p.writeTrouble(p.failed)
 	}

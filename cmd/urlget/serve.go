@@ -62,7 +62,7 @@ func (a *app) serve(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	opts := browse.Options{Bookmarks: a.opts.Serve.Bookmarks}
+	opts := browse.Options{Bookmarks: a.opts.Serve.Bookmarks, History: a.opts.Serve.History}
 	if opts.Bookmarks == "" {
 		opts.Bookmarks = flags.ConfigFile("bookmarks")
 	}

@@ -260,10 +260,10 @@ type Driver struct {
 
 // Pages holds the options of serve.
 type Pages struct {
-	Listen, Bookmarks string
-	Open, Terminal    bool
-	Proxy             bool // be a proxy instead
-	WebDAV            bool // serve a tree over WebDAV instead
+	Listen, Bookmarks, History string
+	Open, Terminal             bool
+	Proxy                      bool // be a proxy instead
+	WebDAV                     bool // serve a tree over WebDAV instead
 }
 
 // Config holds the options for the configuration file.

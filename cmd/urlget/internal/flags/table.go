@@ -441,10 +441,11 @@ func (o *Options) pagesFlags() []Flag {
 		{Name: "listen", In: Serve, Value: &o.Serve.Listen, Help: "listen on the local `ADDRESS`; port 0 picks a free port"},
 		{Name: "open", In: Serve, Value: &o.Serve.Open, Help: "open the page in the default browser"},
 		{Name: "bookmarks", In: Serve, Value: &o.Serve.Bookmarks, Help: "keep bookmarks in `FILE` instead of ~/.config/urlget/bookmarks"},
+		{Name: "history", In: Serve, Value: &o.Serve.History, Help: "keep the history of visited pages in `FILE`"},
 		{Name: "as-proxy", In: Serve, Value: &o.Serve.Proxy, Help: "be an HTTP and SOCKS5 proxy for URLs of any scheme, without pages",
-			Excludes: "open bookmarks terminal", Why: "a proxy has no pages"},
+			Excludes: "open bookmarks history terminal", Why: "a proxy has no pages"},
 		{Name: "webdav", In: Serve, Value: &o.Serve.WebDAV, Help: "serve the tree of a URL or directory over WebDAV, for reading, without pages",
-			Excludes: "open bookmarks terminal as-proxy", Why: "a tree has no pages and is no proxy"},
+			Excludes: "open bookmarks history terminal as-proxy", Why: "a tree has no pages and is no proxy"},
 	}
 }
 

@@ -1,0 +1,237 @@
+package serve
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/uri"
+)
+
+const (
+	maxHistory      = 1000      // pages in the history
+	maxHistoryFile  = 16 << 20  // bytes of the file that are read
+	maxVisit        = 256 << 10 // bytes of a line
+	maxCompletions  = 50        // URLs that the address bar suggests
+	historyFileMode = 0o600
+)
+
+// A visit is a page in the history. The address is kept with the page that led to it, because the
+// user did not enter all URLs that the history has.
+type visit struct {
+	title   string
+	address address
+	time    time.Time
+}
+
+// A visitLine is a line of the history file.
+type visitLine struct {
+	Time    time.Time `json:"time"`
+	URL     string    `json:"url"`
+	From    string    `json:"from,omitempty"`
+	Foreign bool      `json:"foreign,omitempty"`
+	Title   string    `json:"title"`
+}
+
+// history holds the visited pages: in memory until the program ends, or also in a file.
+type history struct {
+	mu     sync.Mutex
+	file   string
+	loaded bool
+	list   []visit // oldest first
+}
+
+// load reads the file once. Lines that cannot be parsed are ignored. If the file has many lines, it
+// is replaced by one with the latest.
+func (h *history) load() error {
+	if h.loaded || h.file == "" {
+		return nil
+	}
+	h.loaded = true
+	f, err := os.Open(h.file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err == nil && info.Size() > maxHistoryFile {
+		f.Seek(-maxHistoryFile, io.SeekEnd)
+	}
+	lines := 0
+	in := bufio.NewScanner(f)
+	in.Buffer(nil, maxVisit)
+	for in.Scan() {
+		var line visitLine
+		if lines++; json.Unmarshal(in.Bytes(), &line) != nil {
+			continue
+		}
+		u, err := uri.Parse(line.URL)
+		from, bad := uri.Parse(line.From)
+		if err == nil && bad == nil && u.IsAbs() {
+			h.push(visit{line.Title, address{url: u.WithoutPassword(), from: from, foreign: line.Foreign}, line.Time})
+		}
+	}
+	if in.Err() != nil || lines > 2*maxHistory {
+		return errors.Join(in.Err(), h.save())
+	}
+	return nil
+}
+
+// push appends a visit to the list. A page that is shown again is not listed twice.
+func (h *history) push(v visit) {
+	if n := len(h.list); n > 0 && h.list[n-1].address.url == v.address.url {
+		h.list = h.list[:n-1]
+	}
+	h.list = append(h.list, v)
+	if len(h.list) > maxHistory {
+		h.list = h.list[1:]
+	}
+}
+
+// add adds a visit, also to the file.
+func (h *history) add(v visit) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	err := h.load()
+	again := len(h.list) > 0 && h.list[len(h.list)-1].address.url == v.address.url
+	h.push(v)
+	if h.file == "" || again || err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(h.file), 0o777); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(h.file, os.O_WRONLY|os.O_APPEND|os.O_CREATE, historyFileMode)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(v.line())
+	return errors.Join(err, f.Chmod(historyFileMode), f.Close())
+}
+
+// line returns a visit as a line of the file.
+func (v visit) line() []byte {
+	text, err := json.Marshal(visitLine{v.time.UTC(), v.address.url.String(), v.address.from.String(), v.address.foreign, v.title})
+	if err != nil {
+		panic(err) // all fields are text
+	}
+	return append(text, '\n')
+}
+
+// save replaces the file.
+func (h *history) save() error {
+	var text []byte
+	for _, v := range h.list {
+		text = append(text, v.line()...)
+	}
+	return replaceFile(h.file, text)
+}
+
+// all returns at most n visits, most recent first.
+func (h *history) all(n int) ([]visit, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	err := h.load()
+	var list []visit
+	for i := len(h.list) - 1; i >= 0 && len(list) < n; i-- {
+		list = append(list, h.list[i])
+	}
+	return list, err
+}
+
+// clear removes all visits and the file.
+func (h *history) clear() error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.list, h.loaded = nil, true
+	if h.file == "" {
+		return nil
+	}
+	if err := os.Remove(h.file); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// A visitRow is a visit in the form that templates show.
+type visitRow struct{ Title, URL, Link string }
+
+// putVisit adds the page to the history, and writes an error of its file.
+func (p *page) putVisit(title string) {
+	a := p.address
+	a.url, a.cacheID = a.url.WithoutPassword(), ""
+	if err := p.s.history.add(visit{title, a, time.Now()}); err != nil {
+		p.put("broken", fetch.Printable("history: "+err.Error()))
+	}
+}
+
+// visits returns at most n visits, most recent first.
+func (s *Server) visits(n int) ([]visitRow, error) {
+	list, err := s.history.all(n)
+	var rows []visitRow
+	for _, v := range list {
+		rows = append(rows, visitRow{fetch.Printable(v.title), fetch.Printable(v.address.url.Redacted()), s.link("/view", v.address)})
+	}
+	return rows, err
+}
+
+// completions returns the URLs that the address bar suggests: bookmarks, and the latest visits to
+// each page.
+func (s *Server) completions() []visitRow {
+	seen := make(map[string]bool)
+	var rows []visitRow
+	add := func(title string, u uri.URI) {
+		text := u.Redacted()
+		if len(rows) < maxCompletions && len(text) <= maxShownURL && !seen[text] && fetch.Printable(text) == text {
+			seen[text] = true
+			rows = append(rows, visitRow{Title: fetch.Printable(title), URL: text})
+		}
+	}
+	list, _ := s.history.all(maxHistory)
+	for _, v := range list {
+		add(v.title, v.address.url)
+	}
+	marks, _ := s.marks.all()
+	for _, m := range marks {
+		add(m.title, m.url)
+	}
+	return rows
+}
+
+// maxShownURL limits a suggested URL, in bytes.
+const maxShownURL = 500
+
+func (s *Server) showHistory(w http.ResponseWriter, r *http.Request) {
+	p := s.newPage(w, r, address{})
+	p.begin(http.StatusOK, "History")
+	rows, err := s.visits(maxHistory)
+	p.put("history", struct {
+		File string
+		Rows []visitRow
+	}{fetch.Printable(s.History), rows})
+	if err != nil {
+		p.put("broken", fetch.Printable(err.Error()))
+	}
+	p.end(nil)
+}
+
+// forget clears the history.
+func (s *Server) forget(w http.ResponseWriter, r *http.Request) {
+	if err := s.history.clear(); err != nil {
+		p := s.newPage(w, r, address{})
+		p.fail(&fetch.Error{Code: fetch.ErrFile, Err: err})
+		p.end(nil)
+		return
+	}
+	http.Redirect(w, r, "/", http.StatusSeeOther)
+}
