@@ -18,7 +18,7 @@ func (p *page) marc(r io.Reader, name string, size int64) error {
 	text, rest := marcText(content[:min(len(content), maxText)])
 	p.put("file", struct{ Name, Type, Size, Link string }{fetch.Printable(name), "application/marc", sizeText(size), p.s.link("/download", p.address)})
 	if text != "" {
-		if err := p.text(strings.NewReader(text), "", false); err != nil {
+		if err := p.text(strings.NewReader(text), "", fixedWidth); err != nil {
 			return err
 		}
 	}

@@ -486,6 +486,28 @@ func TestLongListings(t *testing.T) {
 	}
 }
 
+func TestProseIsSetInAColumn(t *testing.T) {
+	t.Parallel()
+	u := start(t)
+	sentence := "A pear is a fruit that is eaten in autumn, when it is ripe. "
+	for text, want := range map[string]bool{
+		strings.Repeat(sentence, 8):                           true,
+		strings.Repeat(sentence+"\r\n", 8):                    true,
+		"Über: " + strings.Repeat("Die Birne ist süß.\n", 20): true,
+		sentence: false, // too short to tell
+		strings.Repeat("name      size   date of the file\n", 20):           false,
+		strings.Repeat("a\tb c d e f\n", 20):                                false,
+		strings.Repeat("  if (pear) { eat(pear); } else { wait(); }\n", 20): false,
+		strings.Repeat("+-----+ a box of words |_____|\n", 20):              false,
+	} {
+		p := u.open("data:text/plain;charset=utf-8," + url.PathEscape(text))
+		if got := strings.Contains(p.text, `<pre class="document reading"`); got != want {
+			t.Errorf("%.40q is prose: %v", text, got)
+		}
+	}
+	u.open("data:application/json,"+url.PathEscape(strings.Repeat(sentence, 8))).without(t, "document reading")
+}
+
 func TestTextsAreBounded(t *testing.T) {
 	t.Parallel()
 	u := start(t)

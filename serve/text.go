@@ -7,6 +7,7 @@ import (
 	"io"
 	"mime"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"golang.org/x/net/html/charset"
@@ -36,9 +37,26 @@ func decodeText(r io.Reader, contentType string) io.Reader {
 	return r
 }
 
-// text writes a text. URLs become links. If quotes is set, lines that begin with ">" are set off.
-func (p *page) text(r io.Reader, contentType string, quotes bool) error {
-	p.put("texthead", nil)
+// A textStyle is how a text is shown.
+type textStyle int
+
+const (
+	fixedWidth textStyle = iota
+	quoted               // lines that begin with ">" are set off
+	prose                // in a column, in the font of the page
+)
+
+// styleOf returns the style of a document, by its beginning.
+func styleOf(kind string, body *bufio.Reader) textStyle {
+	if first, _ := body.Peek(body.Buffered()); kind == "text/plain" && isProse(first) {
+		return prose
+	}
+	return fixedWidth
+}
+
+// text writes a text. URLs become links.
+func (p *page) text(r io.Reader, contentType string, style textStyle) error {
+	p.put("texthead", struct{ Prose bool }{style == prose})
 	limited := &io.LimitedReader{R: decodeText(r, contentType), N: maxText}
 	in := bufio.NewReaderSize(limited, maxTextLine)
 	lines := 0
@@ -52,7 +70,7 @@ func (p *page) text(r io.Reader, contentType string, quotes bool) error {
 		if len(line) > 0 {
 			text := readable(line)
 			name := "line"
-			if quotes && strings.HasPrefix(text, ">") {
+			if style == quoted && strings.HasPrefix(text, ">") {
 				name = "quotedline"
 			}
 			p.put(name, p.pieces(text))
@@ -69,6 +87,28 @@ func (p *page) text(r io.Reader, contentType string, quotes bool) error {
 		return nil
 	}
 	return err
+}
+
+// isProse reports whether a text is prose: lines of words, without columns, drawings
+// and code. In doubt it is not, because columns require a font with a fixed width.
+func isProse(text []byte) bool {
+	words, symbols, letters := 0, 0, 0
+	for line := range bytes.Lines(text) {
+		line = bytes.TrimRight(line, " \r\n")
+		if bytes.Contains(bytes.TrimLeft(line, " "), []byte("   ")) || bytes.IndexByte(line, '\t') >= 0 || bytes.HasPrefix(line, []byte("        ")) {
+			return false
+		}
+		words += len(bytes.Fields(line))
+	}
+	for _, r := range string(text) {
+		switch {
+		case unicode.IsLetter(r):
+			letters++
+		case strings.ContainsRune("{}[]<>=|\\/_*#~^+$@&;%", r), unicode.Is(unicode.So, r), r == 0x1b:
+			symbols++
+		}
+	}
+	return words >= 40 && symbols*30 < letters && letters*3 > len(text)
 }
 
 // putCut writes that the text has more than maxText bytes.
@@ -144,7 +184,7 @@ func (p *page) message(r io.Reader) error {
 		}
 	}
 	p.put("message", list)
-	return p.text(message.Text(io.MultiReader(bytes.NewReader(head), r)), "", true)
+	return p.text(message.Text(io.MultiReader(bytes.NewReader(head), r)), "", quoted)
 }
 
 // maxGroups limits the newsgroups of an article that are shown.

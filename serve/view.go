@@ -217,7 +217,7 @@ func (p *page) object(resp *fetch.Response) {
 	case kind == "application/marc":
 		p.failed = p.marc(body, p.title, resp.Size)
 	case family == "text", family == "message", textTypes[kind], strings.HasSuffix(kind, "+json"), strings.HasSuffix(kind, "+xml"):
-		p.failed = p.text(body, resp.ContentType, false)
+		p.failed = p.text(body, resp.ContentType, styleOf(kind, body))
 	default:
 		p.put("file", struct{ Name, Type, Size, Link string }{fetch.Printable(p.title), fetch.Printable(kind), sizeText(resp.Size),
 			p.s.link("/download", p.address)})
