@@ -79,6 +79,8 @@ type tab struct {
 	t      *testing.T
 	ctx    context.Context
 	server *httptest.Server
+	// address is the URL with the token that the user opens.
+	address string
 }
 
 // newTab starts a server and opens its page.
@@ -111,8 +113,8 @@ func newTab(t *testing.T, change ...func(*serve.Options, *fetch.Options)) *tab {
 		opts.Client.Close()
 		opts.Foreign.Close()
 	})
-	b := &tab{t, ctx, server}
-	b.run(chromedp.Navigate(s.Address(opts.Hosts[0])), chromedp.WaitVisible("#url"))
+	b := &tab{t, ctx, server, s.Address(opts.Hosts[0])}
+	b.run(chromedp.Navigate(b.address), chromedp.WaitVisible("#url"))
 	return b
 }
 

@@ -1,0 +1,257 @@
+//go:build integration
+
+package browser
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/cookiejar"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
+	"github.com/urlget/urlget/archive/capture"
+	"github.com/urlget/urlget/archive/replay"
+	"github.com/urlget/urlget/archive/warc"
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetchtest/servers"
+	"github.com/urlget/urlget/fetchtest/servers/ftpd"
+	"github.com/urlget/urlget/fetchtest/servers/geminid"
+	"github.com/urlget/urlget/fetchtest/servers/nntpd"
+	"github.com/urlget/urlget/protocols"
+	"github.com/urlget/urlget/serve"
+)
+
+// archived starts a site and returns it with an archive of two versions of its pages. The live
+// version is the third.
+func archived(t *testing.T) (site *httptest.Server, archive *replay.Archive) {
+	version := "first"
+	site = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		fmt.Fprintf(w, "<h1>The %s version of %s</h1>", version, r.URL.Path)
+	}))
+	t.Cleanup(site.Close)
+	path := filepath.Join(t.TempDir(), "site.warc.gz")
+	w, err := warc.Create(path, warc.WriterOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := fetch.New(&fetch.Options{Recorder: capture.New(w, nil, func(err error) { t.Error(err) })}, protocols.All)
+	for _, step := range []struct{ version, path string }{{"first", "/"}, {"first", "/orchard/pears"}, {"second", "/"}} {
+		if version != step.version {
+			version = step.version
+			time.Sleep(1100 * time.Millisecond) // archives have a resolution of seconds
+		}
+		c.ReadAll(t.Context(), site.URL+step.path, 1<<20)
+	}
+	c.Close()
+	version = "third"
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if archive, err = replay.Open(path); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { archive.Close() })
+	return site, archive
+}
+
+// withArchive returns the options of a page that replays an archive and uses the network.
+func withArchive(archive *replay.Archive) func(*serve.Options, *fetch.Options) {
+	return func(s *serve.Options, o *fetch.Options) {
+		s.Archive, o.Middleware = archive, []driver.Middleware{serve.Archived(archive, false)}
+	}
+}
+
+// tasks are the tasks for newcomers in docs/serve.md, with the steps that the page describes.
+var tasks = []struct {
+	name string
+	do   func(t *testing.T)
+}{
+	{"find an article and its replies", func(t *testing.T) {
+		news := nntpd.Start(t, nntpd.Options{Groups: []nntpd.Group{{Name: "example.fruit", Articles: []nntpd.Article{
+			article("<1@example.org>", "Alice <alice@example.org>", "Apples", "", "They are red.", 0),
+			article("<2@example.org>", "Bob <bob@example.org>", "Which pears keep?", "", "I have too many.", 1),
+			article("<3@example.org>", "Carol <carol@example.org>", "Re: Which pears keep?", "<2@example.org>", "Conference pears.", 2)}}}})
+		b := newTab(t)
+		b.open("news://" + news.Addr + "/example.fruit")
+		b.run(chromedp.SendKeys("#filter", "pears"))
+		b.until(`[...document.querySelectorAll(".entry")].filter(e => e.offsetParent).length === 2`)
+		b.follow("Which pears keep?")
+		b.shows("I have too many.")
+		b.loaded(click(`//a[.="Next"]`))
+		b.shows("Conference pears.", "Carol")
+	}},
+	{"read a capsule", func(t *testing.T) {
+		_, trusted := servers.Certificate()
+		g := geminid.Start(t, geminid.Options{Types: map[string]string{".gmi": "text/gemini"}, Tree: fstest.MapFS{
+			"index.gmi": {Data: []byte("# Fruit\n\n" + strings.Repeat("A paragraph.\n\n", 100) + "## Pears\n\nPears are ripe.\n")}}})
+		b := newTab(t, func(_ *serve.Options, o *fetch.Options) { o.TLS = trusted })
+		b.open("gemini://" + g.Addr + "/index.gmi")
+		b.run(click(`.contents a`))
+		b.until(`scrollY > 500 && document.querySelector("#section1").getBoundingClientRect().top < innerHeight`)
+	}},
+	{"read the news of a feed", func(t *testing.T) {
+		var feed *httptest.Server
+		feed = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path != "/feed" {
+				fmt.Fprintf(w, "The article %s", r.URL.Path)
+				return
+			}
+			w.Header().Set("Content-Type", "application/atom+xml")
+			io.WriteString(w, `<feed xmlns="http://www.w3.org/2005/Atom"><title>Fruit</title><entry><title>Apples</title><link href="/apples"/><updated>2026-09-01T00:00:00Z</updated></entry>`+
+				`<entry><title>Pears</title><link href="/pears"/><updated>2026-10-01T00:00:00Z</updated></entry></feed>`)
+		}))
+		t.Cleanup(feed.Close)
+		b := newTab(t)
+		b.open(feed.URL + "/feed")
+		b.follow("Pears")
+		b.shows("The article /pears")
+		b.loaded(click(`//a[.="Next"]`))
+		b.shows("The article /apples")
+	}},
+	{"compare two captures", func(t *testing.T) {
+		site, archive := archived(t)
+		b := newTab(t, withArchive(archive))
+		b.open(site.URL + "/")
+		b.inFrame("The second version")
+		b.loaded(click(`//a[.="Earlier"]`))
+		b.inFrame("The first version")
+		b.loaded(click(`//a[.="Captures"]`))
+		if n := eval[int](b, `document.querySelectorAll(".captures li").length`); n != 2 {
+			t.Errorf("%d captures", n)
+		}
+	}},
+	{"find a page in an archive", func(t *testing.T) {
+		_, archive := archived(t)
+		b := newTab(t, withArchive(archive))
+		b.loaded(click(`//a[.="Archive"]`))
+		b.run(chromedp.SendKeys("#filter", "pears"))
+		b.until(`[...document.querySelectorAll(".entry")].filter(e => e.offsetParent).length === 1`)
+		b.follow("/orchard/pears")
+		b.inFrame("version of /orchard/pears")
+	}},
+	{"see the current version of an archived page", func(t *testing.T) {
+		site, archive := archived(t)
+		b := newTab(t, withArchive(archive))
+		b.open(site.URL + "/")
+		b.loaded(click(`//a[.="Live page"]`))
+		b.inFrame("The third version")
+	}},
+	{"find the largest file of a directory", func(t *testing.T) {
+		b := newTab(t)
+		b.open("ftp://" + ftpd.Start(t, ftpd.Options{Tree: tree}).Addr + "/software/")
+		b.loaded(click(`//th/a[.="Size"]`))
+		b.loaded(click(`//th/a[.="Size"]`))
+		if got := eval[string](b, `document.querySelector("tr.entry .name").innerText`); got != "browser-1.0.tar.gz" {
+			t.Errorf("the largest file is %s", got)
+		}
+	}},
+	{"search an index (Gopher, WAIS, Dict)", func(t *testing.T) {
+		b := newTab(t)
+		b.open(startGopher(t).URL + "/1/")
+		b.loaded(chromedp.SendKeys("#search1", "pear"+kb.Enter))
+		b.shows("A pear, found")
+	}},
+	{"log in", func(t *testing.T) {
+		site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if user, password, _ := r.BasicAuth(); user != "alice" || password != "pears" {
+				w.Header().Set("WWW-Authenticate", `Basic realm="orchard"`)
+				w.WriteHeader(http.StatusUnauthorized)
+				return
+			}
+			io.WriteString(w, "Welcome to the orchard.")
+		}))
+		t.Cleanup(site.Close)
+		b := newTab(t)
+		b.open(site.URL + "/")
+		b.shows("requires a login")
+		b.run(chromedp.SendKeys("#user", "alice"))
+		b.loaded(chromedp.SendKeys("#password", "pears"+kb.Enter))
+		b.shows("Welcome to the orchard.")
+	}},
+	{"resume a download", func(t *testing.T) {
+		b := newTab(t)
+		b.open("ftp://" + ftpd.Start(t, ftpd.Options{Tree: tree}).Addr + "/large.bin")
+		link := eval[string](b, `document.querySelector('[data-key="d"]').href`)
+		jar, err := cookiejar.New(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		browser := &http.Client{Jar: jar} // like the list of downloads of a browser, which has no page
+		get := func(address, part string) (*http.Response, []byte) {
+			r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if part != "" {
+				r.Header.Set("Range", part)
+			}
+			resp, err := browser.Do(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer resp.Body.Close()
+			text, err := io.ReadAll(resp.Body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return resp, text
+		}
+		get(b.address, "")
+		resp, rest := get(link, "bytes=200000-")
+		if want := tree["large.bin"].Data[200000:]; resp.StatusCode != http.StatusPartialContent || !bytes.Equal(rest, want) {
+			t.Errorf("%s with %d bytes, want %d", resp.Status, len(rest), len(want))
+		}
+	}},
+	{"see what the server said", func(t *testing.T) {
+		b := newTab(t)
+		b.open("ftp://" + ftpd.Start(t, ftpd.Options{Tree: tree}).Addr + "/fruit/")
+		b.run(click(`//aside//summary[.="Conversation"]`))
+		if got := eval[string](b, `document.querySelector(".talk").innerText`); !strings.Contains(got, "220 ") {
+			t.Errorf("the conversation is %q", got)
+		}
+	}},
+	{"find a page that you visited", func(t *testing.T) {
+		b := newTab(t)
+		b.open(startGopher(t).URL + "/0/fruit/pear.txt")
+		b.loaded(click(`//nav/a[.="Home"]`))
+		if got := eval[string](b, `[...document.getElementById("url").list.options].map(o => o.value).join()`); !strings.Contains(got, "/0/fruit/pear.txt") {
+			t.Errorf("the address bar suggests %s", got)
+		}
+		b.loaded(click(`//nav/a[.="History"]`))
+		b.loaded(click(`.places a`))
+		b.shows("A pear is a fruit.")
+	}},
+}
+
+// TestTasks does the tasks of docs/serve.md, and requires that the table there has no others.
+func TestTasks(t *testing.T) {
+	text, err := os.ReadFile("../../docs/serve.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(text), "| task | on the page |\n|---|---|\n")
+	table, _, _ = strings.Cut(table, "\n\n")
+	var documented, tested []string
+	for line := range strings.Lines(table) {
+		documented = append(documented, strings.TrimSpace(strings.Split(line, "|")[1]))
+	}
+	for _, task := range tasks {
+		tested = append(tested, task.name)
+		t.Run(task.name, task.do)
+	}
+	if got, want := strings.Join(documented, "\n"), strings.Join(tested, "\n"); got != want {
+		t.Errorf("the tasks in docs/serve.md are\n%s\nwant\n%s", got, want)
+	}
+}
