@@ -3,13 +3,17 @@
 package browser
 
 import (
+	"context"
 	"crypto/tls"
 	"fmt"
 	"strings"
 	"testing"
 	"testing/fstest"
 
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetchtest/servers"
@@ -183,5 +187,53 @@ func TestZoom(t *testing.T) {
 				t.Errorf("%.100s, %d pixels:\n%s", rawURL, width, strings.Join(found[:min(len(found), 5)], "\n"))
 			}
 		}
+	}
+}
+
+// TestWithoutScripts uses pages with the keyboard only and without JavaScript.
+func TestWithoutScripts(t *testing.T) {
+	b := newTab(t)
+	b.run(func(ctx context.Context, t *chromedp.Target) (v chromedp.Void, err error) {
+		_, err = cdp.Call(ctx, t, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
+		return v, err
+	})
+	// tab presses Tab until the focused element has this text or name.
+	tab := func(want string) {
+		t.Helper()
+		for range 100 {
+			b.run(chromedp.KeyEvent(kb.Tab))
+			if eval[bool](b, fmt.Sprintf(`[document.activeElement.innerText, document.activeElement.id].includes(%q)`, want)) {
+				return
+			}
+		}
+		t.Fatalf("Tab does not lead to %q", want)
+	}
+	enter := func() { t.Helper(); b.loaded(chromedp.KeyEvent(kb.Enter)) }
+	b.open("ftp://" + ftpd.Start(t, ftpd.Options{Tree: tree}).Addr + "/software/")
+	if eval[bool](b, `window.step !== undefined`) {
+		t.Error("scripts run")
+	}
+	b.blur()
+	tab("Skip to content")
+	b.run(chromedp.KeyEvent(kb.Enter))
+	tab("filter")
+	b.run(chromedp.KeyEvent("README"))
+	enter()
+	b.shows("1 of 4 entries")
+	tab("README")
+	enter()
+	b.shows("Programs.")
+	b.open(startGopher(t).URL + "/1/")
+	tab("search1")
+	b.run(chromedp.KeyEvent("pear"))
+	enter()
+	b.shows("A pear, found")
+	tab("History")
+	enter()
+	b.shows("README")
+	tab("Clear history")
+	enter()
+	if strings.Contains(b.text(), "README") {
+		t.Error("the history was not cleared")
 	}
 }
