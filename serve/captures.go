@@ -197,9 +197,10 @@ func (s *Server) archive(w http.ResponseWriter, r *http.Request) {
 	}
 	p.put("archive", struct {
 		Filter string
+		Words  string // of the search in the text
 		Hosts  []archivedHost
 		More   bool
 		Damage []string
-	}{r.URL.Query().Get("q"), s.archivedHosts(found), more, damage})
+	}{r.URL.Query().Get("q"), "", s.archivedHosts(found), more, damage})
 	p.end(nil)
 }

@@ -105,6 +105,13 @@ func isSameOrigin(r *http.Request) bool {
 	return r.Header.Get("Origin") == origin(r) && (site == "" || site == "same-origin")
 }
 
+// isCrossSite reports whether a page of another site led to the request. Such a request shows a form,
+// but does not start the work.
+func isCrossSite(r *http.Request) bool {
+	site := r.Header.Get("Sec-Fetch-Site")
+	return site != "" && site != "same-origin" && site != "none"
+}
+
 // takeOneTimeToken reports whether text is a valid one-time token, and consumes it.
 func (s *Server) takeOneTimeToken(text string) bool {
 	_, ok := s.oneTimeTokens.take(text)

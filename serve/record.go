@@ -22,6 +22,7 @@ type (
 type capture struct {
 	at   time.Time // zero for the latest
 	live bool
+	only bool // never from the network
 }
 
 const (
@@ -109,7 +110,7 @@ func Archived(a *replay.Archive, only bool) driver.Middleware {
 					t.mu.Unlock()
 				}
 			}
-			return a.Middleware(replay.Options{Only: only, At: at, Compressed: true})(next).Open(ctx, req)
+			return a.Middleware(replay.Options{Only: only || want.only, At: at, Compressed: true})(next).Open(ctx, req)
 		})
 	}
 }

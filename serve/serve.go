@@ -75,6 +75,9 @@ type Server struct {
 	readings readings
 	mux      *http.ServeMux
 
+	indexing chan struct{} // holds an element while index is built or read
+	index    *textIndex    // of the archive; nil until the first search
+
 	oneTimeTokens tickets[struct{}]  // one-time tokens of AddressOnce
 	tickets       tickets[address]   // sessions about to start
 	sessions      chan struct{}      // one element for each open session
@@ -93,30 +96,31 @@ const (
 // New returns a Server with the given options.
 func New(opts Options) *Server {
 	s := &Server{Options: opts, key: random(32), active: make(chan struct{}, maxActive), rate: rate.NewLimiter(maxRate, maxBurst),
-		sessions: make(chan struct{}, maxSessions)}
+		sessions: make(chan struct{}, maxSessions), indexing: make(chan struct{}, 1)}
 	if s.Token == "" {
 		s.Token = newID()
 	}
 	s.marks.file, s.history.file = opts.Bookmarks, opts.History
 	s.mux = http.NewServeMux()
 	for pattern, f := range map[string]http.HandlerFunc{
-		"GET /{$}":         s.home,
-		"GET /view":        s.view,
-		"GET /search":      s.search,
-		"GET /download":    s.download,
-		"GET /captures":    s.captures,
-		"GET /archive":     s.archive,
-		"GET /history":     s.showHistory,
-		"GET /keys":        s.showKeys,
-		"POST /go":         s.open,
-		"POST /form":       s.submitForm,
-		"GET /sent":        s.send,
-		"POST /session":    s.session,
-		"GET /terminal":    s.terminal,
-		"POST /login":      s.login,
-		"POST /bookmark":   s.bookmark,
-		"POST /unbookmark": s.unbookmark,
-		"POST /forget":     s.forget,
+		"GET /{$}":          s.home,
+		"GET /view":         s.view,
+		"GET /search":       s.search,
+		"GET /download":     s.download,
+		"GET /captures":     s.captures,
+		"GET /archive":      s.archive,
+		"GET /archive/text": s.searchText,
+		"GET /history":      s.showHistory,
+		"GET /keys":         s.showKeys,
+		"POST /go":          s.open,
+		"POST /form":        s.submitForm,
+		"GET /sent":         s.send,
+		"POST /session":     s.session,
+		"GET /terminal":     s.terminal,
+		"POST /login":       s.login,
+		"POST /bookmark":    s.bookmark,
+		"POST /unbookmark":  s.unbookmark,
+		"POST /forget":      s.forget,
 	} {
 		s.mux.Handle(pattern, s.requireToken(f))
 	}
@@ -206,7 +210,7 @@ func (s *Server) do(ctx context.Context, a address, req *fetch.Request) (*fetch.
 	if !a.foreign {
 		req.URL = s.logins.with(a.url)
 	}
-	return c.Do(context.WithValue(ctx, captureKey{}, capture{a.at, a.live}), req)
+	return c.Do(context.WithValue(ctx, captureKey{}, capture{at: a.at, live: a.live}), req)
 }
 
 // logins holds the credentials that the user entered, until the program ends.

@@ -126,6 +126,15 @@ func (a *Archive) Close() error {
 	return err
 }
 
+// Files returns the names of the files, as given to Open.
+func (a *Archive) Files() []string {
+	var names []string
+	for _, f := range a.files {
+		names = append(names, f.Name())
+	}
+	return names
+}
+
 // Damage returns errors for damaged parts of the files, at most 100. They contain the file name and
 // the offset.
 func (a *Archive) Damage() []error {

@@ -141,6 +141,15 @@ var tasks = []struct {
 		b.follow("/orchard/pears")
 		b.inFrame("version of /orchard/pears")
 	}},
+	{"find words in an archive", func(t *testing.T) {
+		_, archive := archived(t)
+		b := newTab(t, withArchive(archive))
+		b.loaded(click(`//a[.="Archive"]`))
+		b.loaded(chromedp.SendKeys("#words", "orchard version"+kb.Enter))
+		b.shows("1 document has all words")
+		b.loaded(click(`.found a`))
+		b.inFrame("version of /orchard/pears")
+	}},
 	{"see the current version of an archived page", func(t *testing.T) {
 		site, archive := archived(t)
 		b := newTab(t, withArchive(archive))

@@ -1,0 +1,252 @@
+package serve
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"golang.org/x/net/html/charset"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/message"
+	"github.com/urlget/urlget/fetch/uri"
+)
+
+const (
+	maxFound    = 100 // documents that a search shows
+	maxExcerpts = 20  // documents with an excerpt
+	excerptSize = 200 // bytes
+)
+
+// indexFile returns the name of the index, which is next to the first file of the archive.
+func (s *Server) indexFile() string { return s.Archive.Files()[0] + ".words.gz" }
+
+// archiveFiles returns the identity of the archive.
+func (s *Server) archiveFiles() ([]indexedFile, error) {
+	var list []indexedFile
+	for _, name := range s.Archive.Files() {
+		info, err := os.Stat(name)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, indexedFile{info.Name(), info.Size(), info.ModTime()})
+	}
+	return list, nil
+}
+
+// texts returns the index of the archive. It is built once, and kept next to the archive if that
+// is possible. While it is built, progress is called about once a second.
+func (s *Server) texts(ctx context.Context, progress func(done, total int)) (*textIndex, error) {
+	select {
+	case s.indexing <- struct{}{}:
+		defer func() { <-s.indexing }()
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	if s.index != nil {
+		return s.index, nil
+	}
+	files, err := s.archiveFiles()
+	if err != nil {
+		return nil, err
+	}
+	if f, err := os.Open(s.indexFile()); err == nil {
+		s.index, err = readIndex(f, files)
+		f.Close()
+		if err == nil {
+			return s.index, nil
+		}
+	}
+	x, err := s.buildIndex(ctx, progress)
+	if err != nil {
+		return nil, err
+	}
+	x.files, s.index = files, x
+	var text bytes.Buffer
+	if x.write(&text) == nil {
+		replaceFile(s.indexFile(), text.Bytes()) // without the file, the next run builds it again
+	}
+	return x, nil
+}
+
+// buildIndex reads all documents of the archive. It sends no requests.
+func (s *Server) buildIndex(ctx context.Context, progress func(done, total int)) (*textIndex, error) {
+	urls, more, err := s.Archive.URLs(func(string) bool { return true }, maxIndexed)
+	if err != nil {
+		return nil, err
+	}
+	x := &textIndex{words: make(map[string][]uint32), partial: more}
+	last := time.Now()
+	for i, text := range urls {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		if time.Since(last) > time.Second {
+			progress(i, len(urls))
+			last = time.Now()
+		}
+		u, err := uri.Parse(text)
+		if err != nil {
+			continue
+		}
+		if title, text, ok := s.archivedText(ctx, u); ok {
+			x.add(indexedDoc{u.String(), title}, text)
+		}
+	}
+	return x, nil
+}
+
+// archivedText returns the title and the text of the latest capture of a document, from the archive
+// only. It returns false for other types than text, for redirects and for failed captures.
+func (s *Server) archivedText(ctx context.Context, u uri.URI) (title, text string, ok bool) {
+	resp, err := s.Client.Do(context.WithValue(ctx, captureKey{}, capture{only: true}), &fetch.Request{URL: u})
+	if err != nil {
+		return "", "", false
+	}
+	defer resp.Body.Close()
+	if len(resp.Via) > 0 {
+		return "", "", false
+	}
+	if resp.Kind == fetch.KindListing && resp.Entries != nil {
+		var b strings.Builder
+		for e, err := range resp.Entries {
+			if err != nil || b.Len() > maxIndexedText {
+				break
+			}
+			b.WriteString(e.Name + "\n")
+		}
+		return fetch.Printable(titleOf(u, s.Client.Traits(u))), b.String(), true
+	}
+	if resp.Kind != fetch.KindObject {
+		return "", "", false
+	}
+	kind, body, err := document(resp)
+	if err != nil {
+		return "", "", false
+	}
+	title = documentTitle(kind, resp.ContentType, body)
+	limited := io.LimitReader(body, maxIndexedText)
+	switch family, _, _ := strings.Cut(kind, "/"); {
+	case kind == "text/html" || kind == "application/xhtml+xml":
+		if decoded, err := charset.NewReader(limited, resp.ContentType); err == nil {
+			content, _ := io.ReadAll(decoded)
+			text = htmlText(readableLines(content))
+		}
+	case kind == "message/rfc822" || kind == "message/news":
+		content, _ := io.ReadAll(message.Text(limited))
+		text = readableLines(content)
+	case family == "text" && kind != "text/css" && kind != "text/javascript":
+		content, _ := io.ReadAll(decodeText(limited, resp.ContentType))
+		text = readableLines(content)
+	default:
+		return "", "", false
+	}
+	return title, text, true
+}
+
+// readableLines returns a text of several lines as readable does.
+func readableLines(content []byte) string {
+	var b strings.Builder
+	for line := range bytes.Lines(content) {
+		b.WriteString(readable(line))
+	}
+	return b.String()
+}
+
+// A foundRow is a document that a search found.
+type foundRow struct {
+	Title, URL, Link, Time string
+	Before, Match, After   string // of the excerpt
+}
+
+// searchText serves the search in the text of the archive.
+func (s *Server) searchText(w http.ResponseWriter, r *http.Request) {
+	if s.Archive == nil {
+		http.NotFound(w, r)
+		return
+	}
+	p := s.newPage(w, r, address{})
+	words := r.URL.Query().Get("words")
+	p.begin(http.StatusOK, "Search the archive")
+	p.put("textsearch", fetch.Printable(words))
+	defer p.end(nil)
+	if strings.TrimSpace(words) == "" || isCrossSite(r) {
+		return
+	}
+	x, err := s.texts(r.Context(), func(done, total int) {
+		p.put("latest", fmt.Sprintf("Reading the archive: %d of %d", done, total))
+		p.flush()
+	})
+	if err != nil {
+		p.writeTrouble(err)
+		return
+	}
+	docs := x.find(words)
+	var rows []foundRow
+	for i, doc := range docs[:min(len(docs), maxFound)] {
+		u, err := uri.Parse(doc.URL)
+		if err != nil {
+			continue
+		}
+		row := foundRow{Title: fetch.Printable(doc.Title), URL: fetch.Printable(u.Redacted()), Link: s.link("/view", address{url: u})}
+		if row.Title == "" {
+			row.Title = row.URL
+		}
+		if list := s.Archive.Captures(u, maxCounted); len(list) > 0 {
+			row.Time = list[len(list)-1].Time.UTC().Format("2006-01-02 15:04")
+		}
+		if i < maxExcerpts {
+			if _, text, ok := s.archivedText(r.Context(), u); ok {
+				row.Before, row.Match, row.After = excerpt(text, words)
+			}
+		}
+		rows = append(rows, row)
+	}
+	p.put("found", struct {
+		Words   string
+		Rows    []foundRow
+		Total   int
+		Shown   int
+		More    bool
+		Partial bool
+	}{fetch.Printable(words), rows, len(docs), len(rows), len(docs) > len(rows), x.partial})
+}
+
+// excerpt returns the text around the first word of the query that it has.
+func excerpt(text, query string) (before, match, after string) {
+	text = strings.Join(strings.Fields(text), " ")
+	lower := strings.ToLower(text)
+	if len(lower) != len(text) {
+		text = lower // the positions differ
+	}
+	at, length := -1, 0
+	splitWords(query, func(word string) {
+		if i := strings.Index(lower, word); at < 0 && i >= 0 {
+			at, length = i, len(word)
+		}
+	})
+	if at < 0 {
+		return "", "", ""
+	}
+	first, last := max(0, at-excerptSize/2), min(len(text), at+length+excerptSize/2)
+	for first > 0 && !utf8.RuneStart(text[first]) {
+		first--
+	}
+	for last < len(text) && !utf8.RuneStart(text[last]) {
+		last++
+	}
+	before, match, after = text[first:at], text[at:at+length], text[at+length:last]
+	if first > 0 {
+		before = "… " + before
+	}
+	if last < len(text) {
+		after += " …"
+	}
+	return fetch.Printable(before), fetch.Printable(match), fetch.Printable(after)
+}
