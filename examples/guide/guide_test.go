@@ -241,7 +241,7 @@ func Example_untrusting() {
 	// get http://[::1]/: refused by policy: an untrusted request may not name the private address ::1
 	// get http://[::ffff:10.0.0.1]/: refused by policy: an untrusted request may not name the private address ::ffff:10.0.0.1
 	// get http://169.254.169.254/latest/meta-data/: refused by policy: an untrusted request may not name the private address 169.254.169.254
-	// get https://h.example:6379/: refused by policy: only the ports 80 and 443
+	// get https://h.example:6379/: refused by policy: port 6379 is not the default of https
 	// get file:///etc/passwd: no driver for scheme: "file" is not registered
 	// get ftp://h.example/: no driver for scheme: "ftp" is not registered
 }

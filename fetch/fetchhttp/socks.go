@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/netip"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -235,8 +236,11 @@ func socksRequest(c io.ReadWriter) (target string, status byte, err error) {
 		return "", socksBadAddressType, nil
 	}
 	port := binary.BigEndian.Uint16(read(2))
-	if command != socksConnect {
+	switch {
+	case command != socksConnect:
 		return "", socksBadCommand, err
+	case host == "" || strings.ContainsAny(host, "[]"):
+		return "", socksFailure, err
 	}
 	return net.JoinHostPort(host, strconv.Itoa(int(port))), socksSucceeded, err
 }
