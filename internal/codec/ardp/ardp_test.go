@@ -282,7 +282,7 @@ func TestReplies(t *testing.T) {
 			return [][]byte{Header{CID: cid, Option: OptionRedirect}.Append(nil, 13, []byte{127, 0, 0, 1, 0, 9})}
 		}, "", ErrRefused},
 		{"packets of other exchanges", func(cid uint16) [][]byte {
-			return [][]byte{ReplyPackets(cid+1, []byte("evil"))[0], []byte("rubbish"), ReplyPackets(cid, []byte("ok"))[0]}
+			return [][]byte{ReplyPackets(cid^1, []byte("evil"))[0], []byte("rubbish"), ReplyPackets(cid, []byte("ok"))[0]}
 		}, "ok", nil},
 		{"an empty reply", func(cid uint16) [][]byte { return ReplyPackets(cid, nil) }, "", nil},
 		{"too much", func(cid uint16) [][]byte { return ReplyPackets(cid, make([]byte, 1000)) }, "", ErrTooLong},
