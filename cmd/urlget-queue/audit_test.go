@@ -100,3 +100,25 @@ func TestAuditNamesExactlyTheLostJobs(t *testing.T) {
 		t.Errorf("%s", log.String())
 	}
 }
+
+// TestSubmitWarnsOfOneServer submits to a queue of a server that is not embedded.
+func TestSubmitWarnsOfOneServer(t *testing.T) {
+	t.Parallel()
+	server, err := embedded.Start(t.TempDir(), true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close()
+	for _, quiet := range []bool{false, true} {
+		var log strings.Builder
+		a := &app{out: &log, err: &log, in: strings.NewReader("")}
+		cmd := a.submitCommand()
+		cmd.SetArgs([]string{"--nats", server.URL(), fmt.Sprint("--quiet=", quiet), fmt.Sprint("http://h.example/", quiet)})
+		if err := cmd.ExecuteContext(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Contains(log.String(), "warning: "+oneServer); got == quiet {
+			t.Errorf("quiet %v: %q", quiet, log.String())
+		}
+	}
+}

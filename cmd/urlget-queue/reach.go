@@ -74,6 +74,18 @@ func (r *queueFlags) open(ctx context.Context, logger *slog.Logger) (e *jetstrea
 	return e, func() { e.Close() }, nil
 }
 
+// oneServer is a warning about a queue that is kept on one server.
+const oneServer = "the queue is kept on one server, whose power failure can lose jobs: check with \"urlget queue audit\""
+
+// onOneServer reports whether a queue of other servers is kept on one of them.
+func (r *queueFlags) onOneServer(ctx context.Context, e *jetstream.Engine) bool {
+	if r.embedded != "" {
+		return false
+	}
+	s, err := e.Status(ctx)
+	return err == nil && s.Replicas <= 1
+}
+
 func (r *queueFlags) openEmbedded(ctx context.Context, opts jetstream.Options) (*jetstream.Engine, func(), error) {
 	if r.replicas != 1 || r.creds != "" || r.nkey != "" {
 		return nil, nil, usage("--embedded cannot be combined with --replicas, --creds and --nkey")

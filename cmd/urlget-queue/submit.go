@@ -118,6 +118,9 @@ func (a *app) submit(ctx context.Context, s *submitFlags, args []string) error {
 	}
 	if !s.quiet {
 		fmt.Fprintf(a.err, "%d submitted, %d duplicate, %d refused\n", sub.submitted, sub.duplicates, sub.refused)
+		if sub.submitted > 0 && a.queueFlags.onOneServer(ctx, e) {
+			fmt.Fprintln(a.err, "warning:", oneServer)
+		}
 	}
 	if sub.refused > 0 {
 		return &printedError{sub.status}

@@ -144,6 +144,9 @@ func (a *app) work(ctx context.Context, l *workFlags) error {
 		return err
 	}
 	defer done()
+	if a.queueFlags.onOneServer(ctx, e) {
+		logger.Warn(oneServer)
+	}
 	store, closeStore, err := l.artefacts.open(ctx, e)
 	if err != nil {
 		return err
