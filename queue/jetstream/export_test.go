@@ -22,6 +22,16 @@ func (e *Engine) Messages(ctx context.Context, stream string) int {
 // SetupWithin sets the time limit for creating the queue.
 func SetupWithin(o *Options, d time.Duration) { o.setup = d }
 
+// StallAfter sets the time after which waiting jobs count as stalled.
+func StallAfter(o *Options, d time.Duration) { o.fetchWait, o.stallAfter = d, d }
+
+// Pause makes the server deliver no jobs of normal priority until a time.
+func (e *Engine) Pause(ctx context.Context, until time.Time) error {
+	c := e.consumers["normal"].CachedInfo()
+	_, err := e.js.PauseConsumer(ctx, c.Stream, c.Name, until)
+	return err
+}
+
 // Forge puts an object of one chunk with any digest into the object store of the queue.
 func (e *Engine) Forge(ctx context.Context, name, text string, digest []byte) error {
 	bucket := e.opts.Name

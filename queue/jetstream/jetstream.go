@@ -69,6 +69,8 @@ type Options struct {
 
 	setup  time.Duration // limits the time to create the queue
 	denied func(error)   // called when the server denies an operation
+	// fetchWait and stallAfter replace the constants in tests.
+	fetchWait, stallAfter time.Duration
 }
 
 // minVersion is the oldest supported server version.
@@ -116,6 +118,7 @@ func Open(ctx context.Context, opts Options) (*Engine, error) {
 	opts.URL = cmp.Or(opts.URL, "nats://127.0.0.1:4222")
 	opts.Name = cmp.Or(opts.Name, "urlget")
 	opts.Replicas = cmp.Or(opts.Replicas, 1)
+	opts.fetchWait, opts.stallAfter = cmp.Or(opts.fetchWait, fetchWait), cmp.Or(opts.stallAfter, stallAfter)
 	opts.Window, opts.Keep = cmp.Or(opts.Window, time.Hour), cmp.Or(opts.Keep, 30*24*time.Hour)
 	opts.AckWait, opts.LeaseTTL = cmp.Or(opts.AckWait, time.Minute), cmp.Or(opts.LeaseTTL, 15*time.Second)
 	if opts.Logger == nil {
@@ -397,12 +400,12 @@ func (e *Engine) Crawls(ctx context.Context) ([]string, error) {
 	return names, nil
 }
 
-// Ready returns an error if the engine is not connected.
+// Ready returns an error if the engine is not connected, or if jobs wait and the server delivers none.
 func (e *Engine) Ready() error {
 	if !e.conn.IsConnected() {
 		return fmt.Errorf("no connection to NATS: %s", strings.ToLower(e.conn.Status().String()))
 	}
-	return nil
+	return e.stallError()
 }
 
 // Close returns prefetched jobs to the queue and closes the connection.

@@ -25,6 +25,7 @@ type puller struct {
 	cancelled  bool                    // the last waiting caller was cancelled
 	last       time.Time               // time when Next last returned a job
 	err        error                   // error of the last fetch
+	stalled    map[queue.Priority]int64
 	delivered  uint
 	closed     bool
 }
@@ -60,6 +61,7 @@ func (e *Engine) pull() {
 		return
 	}
 	p.prefetched, p.empty = map[queue.Priority][]prefetchedJob{}, map[queue.Priority]bool{}
+	p.stalled = map[queue.Priority]int64{}
 	p.changed, p.demand = make(chan struct{}), make(chan struct{})
 	for _, priority := range queue.Priorities {
 		p.tasks.Go(func() { e.pullFrom(priority) })
@@ -74,6 +76,7 @@ func (e *Engine) pullFrom(priority queue.Priority) {
 		p.markEmpty(priority)
 	}
 	failures := 0
+	var progress stall
 	for e.ctx.Err() == nil {
 		p.mu.Lock()
 		n, demand := prefetchSize-len(p.prefetched[priority]), p.demand
@@ -86,9 +89,15 @@ func (e *Engine) pullFrom(priority queue.Priority) {
 			}
 			continue
 		}
-		err := e.fetch(priority, n)
+		got, err := e.fetch(priority, n)
 		if e.ctx.Err() != nil {
 			return
+		}
+		if got > 0 {
+			progress = stall{}
+			e.setStalled(priority, 0)
+		} else if err == nil {
+			e.checkStall(priority, &progress)
 		}
 		p.mu.Lock()
 		p.err = err
@@ -113,18 +122,19 @@ func (e *Engine) pullFrom(priority queue.Priority) {
 	}
 }
 
-// fetch requests up to n jobs and adds them to the puller.
-func (e *Engine) fetch(priority queue.Priority, n int) error {
+// fetch requests up to n jobs, adds them to the puller and returns their number.
+func (e *Engine) fetch(priority queue.Priority, n int) (got int, _ error) {
 	p := &e.puller
-	ctx, cancel := context.WithTimeout(e.ctx, fetchWait)
+	ctx, cancel := context.WithTimeout(e.ctx, e.opts.fetchWait)
 	defer cancel()
 	timer := time.AfterFunc(emptyAfter, func() { p.markEmpty(priority) })
 	defer timer.Stop()
-	batch, err := e.consumers[priority].Fetch(n, js.FetchContext(ctx), js.FetchHeartbeat(4*time.Second))
+	batch, err := e.consumers[priority].Fetch(n, js.FetchContext(ctx), js.FetchHeartbeat(e.opts.fetchWait/5))
 	if err != nil {
-		return err
+		return 0, err
 	}
 	for msg := range batch.Messages() {
+		got++
 		timer.Reset(emptyAfter)
 		p.mu.Lock()
 		if p.cancelled { // requested before the cancellation
@@ -140,9 +150,9 @@ func (e *Engine) fetch(priority queue.Priority, n int) error {
 		p.mu.Unlock()
 	}
 	if err := batch.Error(); err != nil && !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled) {
-		return err
+		return got, err
 	}
-	return nil
+	return got, nil
 }
 
 // markEmpty records that a stream is probably empty.
