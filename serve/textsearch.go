@@ -196,7 +196,7 @@ func (s *Server) searchText(w http.ResponseWriter, r *http.Request) {
 		}
 		row := foundRow{Title: fetch.Printable(doc.Title), URL: fetch.Printable(u.Redacted()), Link: s.link("/view", address{url: u})}
 		if row.Title == "" {
-			row.Title = row.URL
+			row.Title, row.URL = row.URL, ""
 		}
 		if list := s.Archive.Captures(u, maxCounted); len(list) > 0 {
 			row.Time = list[len(list)-1].Time.UTC().Format("2006-01-02 15:04")
