@@ -6,15 +6,20 @@
 # If they are installed, the script does nothing.
 set -euo pipefail
 
-if command -v chromium lynx w3m curl python3 >/dev/null; then
-	echo "chromium, lynx, w3m, curl, python3: installed"
+programs=(chromium lynx w3m curl python3)
+missing=()
+for program in "${programs[@]}"; do
+	command -v "$program" >/dev/null || missing+=("$program")
+done
+if [ ${#missing[@]} = 0 ]; then
+	echo "${programs[*]}: installed"
 	exit 0
 fi
 if [ "$(id -u)" != 0 ]; then
-	echo "chromium.sh: not root; install by hand: chromium fonts-dejavu-core lynx w3m curl python3" >&2
+	echo "chromium.sh: not root; install by hand: ${missing[*]} fonts-dejavu-core" >&2
 	exit 1
 fi
 export DEBIAN_FRONTEND=noninteractive
 apt-get update -qq
-apt-get install -y -qq --no-install-recommends chromium fonts-dejavu-core lynx w3m curl python3 >/dev/null
-echo "chromium, lynx, w3m, curl, python3: installed now"
+apt-get install -y -qq --no-install-recommends "${missing[@]}" fonts-dejavu-core >/dev/null
+echo "${missing[*]}: installed now"
