@@ -28,10 +28,13 @@ func (n *network) serveProxy(ctx context.Context, addr string) error {
 	}
 	opts.MaxErrorBody = maxErrorPage
 	own := n.withoutSecrets(opts)
+	strict := *own.Policy
+	strict.Untrusted = true // any page in a browser can cause a request
+	own.Policy = &strict
 	p := &fetchhttp.Proxy{Client: n.clientWith(&own)}
 	defer p.Client.Close()
 	if !n.opts.Archive.ReplayOnly {
-		tunnels, policy := own, *own.Policy
+		tunnels, policy := own, strict
 		policy.AllowSessions, policy.AllowPorts = true, append(slices.Clone(policy.AllowPorts), 80)
 		tunnels.Policy, tunnels.Timeouts.Idle = &policy, -1
 		tunnels.Recorder, tunnels.Middleware = nil, nil // the content is encrypted
