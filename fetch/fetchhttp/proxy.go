@@ -1,6 +1,7 @@
 package fetchhttp
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -143,7 +144,7 @@ func (p *Proxy) forward(w http.ResponseWriter, r *http.Request, g *gateway) {
 	case !plain:
 		maps.Copy(w.Header(), allFields(resp))
 		w.Header().Add("Via", via)
-		w.WriteHeader(resp.Reply.Code)
+		w.WriteHeader(status(resp))
 	case resp.Kind == fetch.KindListing && resp.Entries != nil:
 		g.listing(w, r, resp)
 		return
@@ -179,7 +180,7 @@ func (p *Proxy) refuse(w http.ResponseWriter, r *http.Request, err error, target
 	a := refusal(err)
 	switch {
 	case errors.Is(err, errRedirected) && errors.As(err, &e):
-		a = httpRefusal(&fetch.Error{Header: e.Header, Reply: e.Reply}, e.Reply.Code)
+		a = httpRefusal(&fetch.Error{Header: e.Header, Reply: e.Reply}, cmp.Or(e.Reply.Code, http.StatusFound))
 		a.header.Del("Content-Length") // the content of a redirect is not kept
 		a.header.Set("Location", target.String())
 		a.body = http.NoBody
