@@ -94,7 +94,7 @@ func (d *osDir) lstat(name string) (fs.FileInfo, error) {
 	err = again(func() error {
 		return unix.Statx(int(d.handle.Fd()), name, unix.AT_SYMLINK_NOFOLLOW, unix.STATX_MTIME, &st)
 	})
-	if err != nil || st.Mtime.Sec == info.ModTime().Unix() {
+	if err != nil || st.Mtime.Sec == int64(int32(st.Mtime.Sec)) { // it may have changed since Lstat
 		return info, nil
 	}
 	return lateInfo{info, time.Unix(st.Mtime.Sec, int64(st.Mtime.Nsec))}, nil
