@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/internal/codec/weblink"
 )
 
 // FromHeader returns the file at base as described by the header fields of an HTTP response. Mirrors
@@ -22,7 +23,7 @@ func FromHeader(base uri.URI, header textproto.MIMEHeader) *File {
 		return nil
 	}
 	for _, line := range header.Values("Link") {
-		for target, params := range linkValues(line) {
+		for target, params := range weblink.All(line) {
 			ref, err := uri.ParseRef(target)
 			if err != nil {
 				continue
@@ -70,62 +71,4 @@ func digest(header textproto.MIMEHeader) string {
 		}
 	}
 	return found
-}
-
-// linkValues yields the targets and parameters of a Link field (RFC 8288, section 3). Parameter names
-// are in lower case. If a parameter is repeated, the first one counts.
-func linkValues(line string) func(yield func(string, map[string]string) bool) {
-	return func(yield func(string, map[string]string) bool) {
-		for {
-			_, rest, ok := strings.Cut(line, "<")
-			if !ok {
-				return
-			}
-			target, rest, ok := strings.Cut(rest, ">")
-			if !ok {
-				return
-			}
-			params := map[string]string{}
-			for rest = strings.TrimLeft(rest, " \t"); strings.HasPrefix(rest, ";"); rest = strings.TrimLeft(rest, " \t") {
-				rest = strings.TrimLeft(rest[1:], " \t")
-				end := strings.IndexAny(rest, "=;,")
-				if end < 0 {
-					end = len(rest)
-				}
-				name, value := strings.ToLower(strings.TrimSpace(rest[:end])), ""
-				if rest = rest[end:]; strings.HasPrefix(rest, "=") {
-					value, rest = linkValue(strings.TrimLeft(rest[1:], " \t"))
-				}
-				if _, ok := params[name]; !ok && name != "" {
-					params[name] = value
-				}
-			}
-			if !yield(target, params) {
-				return
-			}
-			line = rest
-		}
-	}
-}
-
-// linkValue returns the value of a parameter, a token or a quoted string, and the rest of s.
-func linkValue(s string) (value, rest string) {
-	if !strings.HasPrefix(s, `"`) {
-		end := strings.IndexAny(s, ";,")
-		if end < 0 {
-			end = len(s)
-		}
-		return strings.TrimSpace(s[:end]), s[end:]
-	}
-	var b strings.Builder
-	for i := 1; i < len(s); i++ {
-		switch {
-		case s[i] == '"':
-			return b.String(), s[i+1:]
-		case s[i] == '\\' && i+1 < len(s):
-			i++
-		}
-		b.WriteByte(s[i])
-	}
-	return b.String(), ""
 }
