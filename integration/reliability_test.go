@@ -23,8 +23,8 @@ import (
 	"github.com/urlget/urlget/fetch/download"
 	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/retry"
+	"github.com/urlget/urlget/fetchtest/faultproxy"
 	"github.com/urlget/urlget/fetchtest/servers/waisd"
-	"github.com/urlget/urlget/integration/faultproxy"
 	"github.com/urlget/urlget/integration/lab"
 	"github.com/urlget/urlget/protocols"
 	"github.com/urlget/urlget/protocols/gemini"
@@ -341,7 +341,8 @@ Outcomes:
 - *whole*: the file is complete and identical to the server's. A second try may have been
   needed; it resumes where the first stopped, if the protocol can.
 - *short, unverifiable*: the protocol marks the end of a document only by the end of the
-  connection, and so does the fault. The result reports it: Meta.Framing is FramedByClose.
+  connection, and so does the fault. The result reports it: Meta.Framing is FramedByClose, and
+  --json has framed_by_close.
 - *altered; with a checksum: checksum mismatch*: a protocol without protection cannot detect
   altered bytes. If the caller gives a checksum, the download fails and leaves no file.
 - All other outcomes are error classes. They leave no file under the final name. A connection

@@ -32,7 +32,7 @@ import (
 	"github.com/urlget/urlget/fetch/download"
 	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/retry"
-	"github.com/urlget/urlget/integration/faultproxy"
+	"github.com/urlget/urlget/fetchtest/faultproxy"
 	"github.com/urlget/urlget/integration/wan"
 )
 

@@ -28,15 +28,24 @@ func (p *Proxy) dialTCP(ctx context.Context, network, addr string) (net.Conn, er
 		server.Close()
 		return nil, err
 	}
-	l, err := p.link(inner, server)
-	if err != nil {
+	if err := p.relay(inner, server.(*net.TCPConn), nil); err != nil {
 		client.Close()
 		return nil, err
 	}
-	t := &stream{link: l, client: inner, server: server.(*net.TCPConn), quit: make(chan struct{})}
-	p.wg.Go(t.up)
-	p.wg.Go(t.down)
 	return client, nil
+}
+
+// relay starts to relay a connection. The function rewrite, if not nil, returns the data to relay
+// instead of the server's; it is called without data at the end.
+func (p *Proxy) relay(client, server *net.TCPConn, rewrite func([]byte) []byte) error {
+	l, err := p.link(client, server)
+	if err != nil {
+		return err
+	}
+	s := &stream{link: l, client: client, server: server, rewrite: rewrite, quit: make(chan struct{})}
+	p.wg.Go(s.up)
+	p.wg.Go(s.down)
+	return nil
 }
 
 // tcpPair returns the two ends of a connection over the loopback interface.
@@ -68,6 +77,7 @@ func tcpPair(ctx context.Context) (outer, inner *net.TCPConn, err error) {
 type stream struct {
 	*link
 	client, server *net.TCPConn
+	rewrite        func([]byte) []byte
 	quit           chan struct{} // closed when the client stops sending
 	halfClosed     bool          // HalfClose has occurred
 }
@@ -99,7 +109,11 @@ func (s *stream) down() {
 	buf := make([]byte, 32<<10)
 	for {
 		n, err := s.server.Read(buf)
-		if n > 0 && s.disturb(buf[:n]) != nil {
+		b := buf[:n]
+		if s.rewrite != nil {
+			b = s.rewrite(b)
+		}
+		if len(b) > 0 && s.disturb(b) != nil {
 			return
 		}
 		switch {

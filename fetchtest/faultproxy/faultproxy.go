@@ -8,7 +8,7 @@
 //	c := fetch.New(&fetch.Options{DialContext: p.DialContext}, protocols.All)
 //
 // Every connection of the client passes through the proxy, including later data connections such as
-// FTP's.
+// FTP's. Programs that cannot use another dialer connect to an address of Forward instead.
 package faultproxy
 
 import (
@@ -73,6 +73,7 @@ type Proxy struct {
 	mu      sync.Mutex
 	closed  bool
 	links   map[*link]bool
+	ports   map[net.Listener]bool
 	struck  int
 	longest int64
 }
@@ -119,6 +120,9 @@ func (p *Proxy) Close() error {
 	var all []*link
 	for l := range p.links {
 		all = append(all, l)
+	}
+	for port := range p.ports {
+		port.Close()
 	}
 	p.mu.Unlock()
 	for _, l := range all {
