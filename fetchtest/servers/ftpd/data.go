@@ -158,6 +158,11 @@ func (c *session) retrieve(arg string) (over bool) {
 
 // list sends a listing.
 func (c *session) list(verb, arg string) (over bool) {
+	if verb == "LIST" { // "LIST -a": servers take options of ls, and clients send them
+		for strings.HasPrefix(arg, "-") {
+			_, arg, _ = strings.Cut(arg, " ")
+		}
+	}
 	members, err := fs.ReadDir(c.s.opts.Tree, c.name(arg))
 	if err != nil {
 		c.Reply("550 %s: No such directory.", arg)

@@ -126,6 +126,8 @@ func (c *session) serve(verb, arg string) (over bool) {
 		c.Reply(`257 "%s" is where you are.`, strings.ReplaceAll(c.dir, `"`, `""`))
 	case "CWD":
 		c.cwd(arg)
+	case "SYST":
+		c.Reply("215 UNIX Type: L8")
 	case "TYPE":
 		c.Reply("200 Type set.")
 	case "SIZE":

@@ -24,6 +24,8 @@ type Options struct {
 	Text bool
 	// Listen is the address to listen on, as host:port. "" means a free port on 127.0.0.1.
 	Listen string
+	// Public is the address in menus, as host:port. "" means the address it listens on.
+	Public string
 	// Plus enables Gopher+.
 	Plus bool
 	// Manner selects an original server to imitate. These support Gopher+ and text files regardless
@@ -74,7 +76,7 @@ func Start(t servers.TB, opts Options) *Server {
 
 // New starts a server. The caller must call Close.
 func New(opts Options) (*Server, error) {
-	cfg := servers.Config{Scheme: "gopher", Listen: opts.Listen, TLS: opts.TLS, Cannot: []servers.Fault{servers.Abort}}
+	cfg := servers.Config{Scheme: "gopher", Listen: opts.Listen, Public: opts.Public, TLS: opts.TLS, Cannot: []servers.Fault{servers.Abort}}
 	if opts.TLS != nil {
 		cfg.Scheme = "gophers"
 	}
