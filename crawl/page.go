@@ -47,7 +47,7 @@ type pageState struct {
 func (c *crawl) page(it *item, memo []byte) *Page {
 	p := &Page{From: it.from, Rel: it.rel, Kind: it.kind, Size: it.size, ModTime: it.modTime, Depth: it.depth,
 		Save: it.save, Memo: memo, pageState: pageState{crawl: c, item: it}}
-	p.URL = p.withLogin(it.url)
+	p.URL = it.url.WithLoginOf(p.seedURL())
 	return p
 }
 
@@ -66,14 +66,6 @@ func (p *Page) link() Link {
 }
 
 func (p *Page) seedURL() uri.URI { return p.crawl.seed(p.item.seed) }
-
-// withLogin returns u with the login of the seed if both are on the same server.
-func (p *Page) withLogin(u uri.URI) uri.URI {
-	if seed := p.seedURL(); seed.SameSite(u) {
-		return u.WithUserinfoOf(seed)
-	}
-	return u
-}
 
 // SetKind sets Kind if the response is a listing. The kind of a seed is unknown until then. Links
 // in a listing are trusted to exist.

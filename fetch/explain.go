@@ -64,12 +64,21 @@ func (c *Client) Explain(req *Request) (*Explanation, error) {
 		if req.Range.Offset < 0 && !p.scheme.RangeSets {
 			req.Range = Range{} // it depends on the size
 		}
+		if _, ok := req.URL.User(); !ok && x.Credentials != "" && req.URL.HasAuthority() {
+			if u, err := req.URL.WithUser(unknownUser); err == nil {
+				req.URL = u
+			}
+		}
 		if x.Steps, err = d.Explain(&req); err != nil {
 			return x, asError(req.Op.String(), p.req.URL, err)
 		}
 	}
 	return x, nil
 }
+
+// unknownUser stands for the user name in the steps of an explanation. Only a request reads it from the
+// source of the credentials.
+const unknownUser = "<name>"
 
 func (c *Client) credentialSource(req *Request, foreign bool) string {
 	user, hasUser := req.URL.User()

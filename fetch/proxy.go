@@ -243,7 +243,7 @@ func (e *env) dialCONNECT(ctx context.Context, p uri.URI, addr string) (net.Conn
 	if p.Scheme() == "https" {
 		// The connection to the proxy is not part of the exchange.
 		conn := driver.NewConn(context.Background(), c, Timeouts{Connect: e.client.timeouts.Connect})
-		if err := conn.Handshake(ctx, e.tlsConfig(p.Host())); err != nil {
+		if err := conn.Handshake(withoutValues{ctx}, e.tlsConfig(p.Host())); err != nil {
 			stop()
 			return nil, err
 		}
@@ -259,6 +259,12 @@ func (e *env) dialCONNECT(ctx context.Context, p uri.URI, addr string) (net.Conn
 	}
 	return c, nil
 }
+
+// withoutValues is a context without the values of its parent, by which a function of the TLS
+// configuration could choose a client certificate that is meant for the server behind the proxy.
+type withoutValues struct{ context.Context }
+
+func (withoutValues) Value(any) any { return nil }
 
 // connect requests the tunnel on c. It sends the credentials of the proxy's URL with the first
 // request, as basic authentication, because most proxies close the connection after a 407 response.

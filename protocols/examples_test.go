@@ -124,7 +124,7 @@ func TestExamplesOfEveryScheme(t *testing.T) {
 	c := fetch.New(nil, protocols.With(protocols.Config{NNTP: &nntp.Options{Server: "news.example"}, SFTP: &sftp.Options{NoConfig: true}}))
 	defer c.Close()
 	var b strings.Builder
-	b.WriteString(schemesHead)
+	b.WriteString(schemesHead + describe(c.Schemes()) + schemesTail)
 	seen := make(map[string]bool)
 	for _, f := range families {
 		names := strings.Fields(f.schemes)
@@ -193,8 +193,8 @@ func abilities(s fetch.Scheme) string {
 const schemesHead = `# Schemes
 
 This page has examples of URLs for each retrievable scheme. A test runs ` + "`urlget explain`" + ` on
-each example. ` + "`urlget explain URL`" + ` shows the requests for a URL, ` + "`urlget schemes`" + ` lists all
-schemes, and [limits.md](limits.md) lists the limits of each protocol.
+each example. ` + "`urlget explain URL`" + ` shows the requests for a URL, and [limits.md](limits.md) lists
+the limits of each protocol.
 
     $ urlget explain ftp://user@ftp.example/%2Fetc/motd
     ftp://user@ftp.example/%2Fetc/motd
@@ -214,4 +214,12 @@ schemes, and [limits.md](limits.md) lists the limits of each protocol.
 
 urlget retrieves the names ` + "`doi:`, `hdl:` and `urn:ietf:rfc:`" + ` from their public resolvers.
 ` + "`--gateway`" + ` sets other resolvers, ` + "`--no-default-gateways`" + ` turns them off.
+
+## All schemes
+
+`
+
+const schemesTail = `
+` + "`urlget schemes`" + ` prints this table. ` + "`--gateway wais=http://gateway.example/wais/`" + `
+maps a scheme to a gateway.
 `

@@ -3,8 +3,6 @@ package protocols_test
 import (
 	"errors"
 	"fmt"
-	"os"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -15,48 +13,7 @@ import (
 	"github.com/urlget/urlget/protocols"
 )
 
-// The section of the README is between two lines.
-const (
-	readme        = "../README.md"
-	sectionBegins = "<!-- schemes -->\n"
-	sectionEnds   = "<!-- end of schemes -->\n"
-)
-
-// TestREADME compares the README with the registered schemes, and rewrites its
-// section on request.
-func TestREADME(t *testing.T) {
-	t.Parallel()
-	text, err := os.ReadFile(readme)
-	if err != nil {
-		t.Fatal(err)
-	}
-	before, rest, began := strings.Cut(string(text), sectionBegins)
-	section, after, ended := strings.Cut(rest, sectionEnds)
-	if !began || !ended {
-		t.Fatalf("README.md has no lines %q and %q", sectionBegins, sectionEnds)
-	}
-	c := fetch.New(nil, protocols.All)
-	defer c.Close()
-	want := describe(c.Schemes())
-	if section == want {
-		return
-	}
-	if os.Getenv("URLGET_WRITE") != "" {
-		if err := os.WriteFile(readme, []byte(before+sectionBegins+want+sectionEnds+after), 0o666); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	t.Error("README.md does not list the schemes as they are; this writes it: URLGET_WRITE=1 go test ./protocols")
-	listed := strings.Split(section, "\n")
-	for line := range strings.SplitSeq(want, "\n") {
-		if !slices.Contains(listed, line) {
-			t.Errorf("not in README.md: %s", line)
-		}
-	}
-}
-
-// describe returns the section of the README: a table of the retrievable schemes, and the names of
+// describe returns a table of the retrievable schemes, and the names of
 // the others.
 func describe(schemes []fetch.Scheme) string {
 	var b strings.Builder

@@ -66,7 +66,7 @@ func (m *mirror) unlinkedRequest(u uri.URI, seeds []uri.URI) *fetch.Request {
 	}
 	for _, seed := range seeds {
 		if seed.SameSite(u) {
-			u = u.WithUserinfoOf(seed)
+			u = u.WithLoginOf(seed)
 			break
 		}
 	}

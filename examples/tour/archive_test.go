@@ -114,7 +114,7 @@ func TestReplayOfTour(t *testing.T) {
 		}
 		requests = append(requests, req)
 	}
-	at := func(scheme, rest string) uri.URI { return uri.MustParse(scheme + "://" + v.addr[scheme] + rest) }
+	at := func(scheme, rest string) uri.URI { return uri.MustParse(scheme + "://" + v.Addr(scheme) + rest) }
 	for _, u := range v.visitURLs() {
 		if u.Scheme() == "telnet" {
 			continue
@@ -196,7 +196,7 @@ func TestReplayOfTour(t *testing.T) {
 }
 
 // replayed repeats all requests against an archive and compares the outcomes with the live ones.
-func replayed(t *testing.T, v *servers, file string, requests []*fetch.Request, live map[int]outcome, at func(scheme, rest string) uri.URI) {
+func replayed(t *testing.T, v *site, file string, requests []*fetch.Request, live map[int]outcome, at func(scheme, rest string) uri.URI) {
 	t.Helper()
 	a, err := replay.Open(file)
 	if err != nil {
@@ -216,7 +216,10 @@ func replayed(t *testing.T, v *servers, file string, requests []*fetch.Request, 
 		name := requests[i].Op.String() + " " + requests[i].URL.String()
 		if want.Class != "" {
 			failures[want.Class]++
+		} else if got.Meta.Capture == nil && got.Class == "" {
+			t.Errorf("%s: the replay does not name its capture", name)
 		}
+		got.Meta.Capture = nil // only replays have one
 		if diff := cmp.Diff(want, got, cmp.Transformer("time", func(t time.Time) string { return t.UTC().String() }),
 			cmp.Comparer(func(a, b fetch.Validator) bool { return a.ETag == b.ETag && a.ModTime.Equal(b.ModTime) }),
 			cmp.Exporter(func(reflect.Type) bool { return true })); diff != "" {
@@ -251,8 +254,8 @@ func refusedAddr(t *testing.T) string {
 }
 
 // clientWith returns a client with changed options.
-func (v *servers) clientWith(change func(*fetch.Options)) *fetch.Client {
-	o := &fetch.Options{TLS: &tls.Config{RootCAs: v.roots}}
+func (v *site) clientWith(change func(*fetch.Options)) *fetch.Client {
+	o := &fetch.Options{TLS: &tls.Config{RootCAs: v.Roots}}
 	change(o)
 	return fetch.New(o, v.drivers())
 }
@@ -273,7 +276,7 @@ func TestMirrorsOfArchive(t *testing.T) {
 	copies := make(map[string]string) // directories
 	for _, scheme := range schemes {
 		copies[scheme] = t.TempDir()
-		mirrorInto(t, live, copies[scheme], uri.MustParse(scheme+"://"+v.addr[scheme]+"/"), false)
+		mirrorInto(t, live, copies[scheme], uri.MustParse(scheme+"://"+v.Addr(scheme)+"/"), false)
 	}
 	live.Close()
 	s.tearDown()
@@ -290,7 +293,7 @@ func TestMirrorsOfArchive(t *testing.T) {
 	})
 	defer client.Close()
 	for _, scheme := range schemes {
-		seed := uri.MustParse(scheme + "://" + v.addr[scheme] + "/")
+		seed := uri.MustParse(scheme + "://" + v.Addr(scheme) + "/")
 		again := t.TempDir()
 		for _, newer := range []bool{false, true} { // the second run looks for changes
 			mirrorInto(t, client, again, seed, newer)

@@ -26,7 +26,7 @@ func main() {
 	serve := flag.Bool("serve", false, "keep the servers running on fixed ports")
 	port := flag.Int("port", firstPort, "first of the fixed ports")
 	flag.Parse()
-	if *port < 1 || *port+len(ports) > 0xffff {
+	if *port < 1 || *port+len(ports()) > 0xffff {
 		fmt.Fprintln(os.Stderr, "tour: no such port:", *port)
 		os.Exit(2)
 	}
@@ -43,18 +43,18 @@ func main() {
 
 // run runs the tour or, if port is not 0, keeps the servers running.
 func run(ctx context.Context, out io.Writer, port int) error {
+	if port != 0 {
+		return serve(ctx, out, port)
+	}
 	s := &stage{}
 	defer s.tearDown()
-	servers := s.start()
-	if port != 0 {
-		return servers.forwardPorts(ctx, out, port)
-	}
-	client := servers.client()
+	v := s.start()
+	client := v.client()
 	defer client.Close()
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "SCHEME\tURL\tKIND\tGOT\tTIME")
 	failed := 0
-	for _, u := range servers.visitURLs() {
+	for _, u := range v.visitURLs() {
 		begin := time.Now()
 		kind, got, err := visit(ctx, client, u)
 		if err != nil {
@@ -68,7 +68,7 @@ func run(ctx context.Context, out io.Writer, port int) error {
 	if failed > 0 {
 		return fmt.Errorf("%d URLs failed", failed)
 	}
-	return servers.trees(ctx, client, out)
+	return v.trees(ctx, client, out)
 }
 
 // visit opens u with an operation that its scheme supports, and describes the result.

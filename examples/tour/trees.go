@@ -18,10 +18,10 @@ import (
 )
 
 // trees mirrors the servers' tree with each scheme that has one and compares the copies with it.
-func (v *servers) trees(ctx context.Context, client *fetch.Client, out io.Writer) error {
+func (v *site) trees(ctx context.Context, client *fetch.Client, out io.Writer) error {
 	for _, seed := range []string{"http", "https", "ftp", "ftps", "gopher", "gophers", "gemini", "spartan", "nex", "prospero"} {
 		begin := time.Now()
-		n, err := v.copyTree(ctx, client, uri.MustParse(seed+"://"+v.addr[seed]+"/"))
+		n, err := v.copyTree(ctx, client, uri.MustParse(seed+"://"+v.Addr(seed)+"/"))
 		if err != nil {
 			return fmt.Errorf("mirror of %s: %w", seed, err)
 		}
@@ -32,7 +32,7 @@ func (v *servers) trees(ctx context.Context, client *fetch.Client, out io.Writer
 
 // copyTree mirrors seed into a new directory and returns the number of files of the tree that are
 // there.
-func (v *servers) copyTree(ctx context.Context, client *fetch.Client, seed uri.URI) (n int, err error) {
+func (v *site) copyTree(ctx context.Context, client *fetch.Client, seed uri.URI) (n int, err error) {
 	dir, err := os.MkdirTemp("", "urlget-tour-")
 	if err != nil {
 		return 0, err

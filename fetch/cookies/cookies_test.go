@@ -490,3 +490,22 @@ func FuzzRead(f *testing.F) {
 		}
 	})
 }
+
+func TestReplaceRemovesFormerCookies(t *testing.T) {
+	t.Parallel()
+	j := New()
+	set(t, j, "http://a.example/", "a=1")
+	if err := j.Replace(strings.NewReader("not a cookie\n")); err == nil || sent(t, j, "http://a.example/") != "a=1" {
+		t.Errorf("after an invalid file: error %v, cookies %q", err, sent(t, j, "http://a.example/"))
+	}
+	var skipped *SkipError
+	if err := j.Replace(strings.NewReader("b.example\tFALSE\t/\tFALSE\t0\tb\t2\nrest\n")); !errors.As(err, &skipped) {
+		t.Errorf("a file with an invalid line: %v", err)
+	}
+	if a, b := sent(t, j, "http://a.example/"), sent(t, j, "http://b.example/"); a != "" || b != "b=2" || j.count != 1 || !j.Changed() {
+		t.Errorf("cookies %q and %q, count %d", a, b, j.count)
+	}
+	if err := j.Replace(strings.NewReader("")); err != nil || sent(t, j, "http://b.example/") != "" {
+		t.Errorf("after an empty file: %v, cookies %q", err, sent(t, j, "http://b.example/"))
+	}
+}

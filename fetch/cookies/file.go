@@ -68,6 +68,21 @@ func (j *Jar) Read(r io.Reader) error {
 	return &SkipError{Lines: skipped, Err: wrong}
 }
 
+// Replace removes all cookies and adds those of a file, as Read does. Requests get either the former
+// cookies or the new ones. If the error is not a [*SkipError], the former cookies remain.
+func (j *Jar) Replace(r io.Reader) error {
+	added := New()
+	added.now = j.now
+	err := added.Read(r)
+	if skipped := (*SkipError)(nil); err != nil && !errors.As(err, &skipped) {
+		return err
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.sites, j.count, j.lastSequence, j.changed = added.sites, added.count, added.lastSequence, true
+	return err
+}
+
 // A SkipError reports that lines of a file were skipped and that the others were read.
 type SkipError struct {
 	Lines int   // number of skipped lines

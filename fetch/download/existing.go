@@ -144,11 +144,14 @@ func (f *toFile) suffices(size int64, modTime time.Time) bool {
 // keepExisting ends the transfer and keeps the existing file.
 func (f *toFile) keepExisting() error {
 	f.outcome = Unchanged
-	switch {
-	case f.opts.Exists == Skip:
+	switch f.opts.Exists {
+	case Skip:
 		f.outcome = Skipped
-	case f.opts.Exists == Resume && f.opts.Reuse != nil:
-		f.opts.Reuse("the size and the time match")
+	case Resume:
+		f.removeStrayRecord()
+		if f.opts.Reuse != nil {
+			f.opts.Reuse("the size and the time match")
+		}
 	}
 	return errNotNeeded
 }

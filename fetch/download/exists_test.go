@@ -81,6 +81,8 @@ func TestExists(t *testing.T) {
 			want: files{"file.bin": content}, requests: []string{"all", "100+0 if", "all"}},
 		{name: "nothing is kept without a validator", exists: []download.Exists{download.Resume}, script: []reply{{cut: 100, bare: true}, {err: stop}},
 			want: files{}, err: fetch.ErrServer, requests: []string{"all", "all"}},
+		{name: "resume what is complete, after a run that was killed", files: files{"file.bin": content, "file.bin.part.json": `{"version":1,"url":"` + liarURL + `","etag":"\"1\"","size":9000}`},
+			mtime: morning, exists: []download.Exists{download.Resume}, want: files{"file.bin": content}, outcome: download.Unchanged, requests: []string{"all"}},
 		{name: "part without record", files: files{"file.bin.part": old}, exists: []download.Exists{download.Resume},
 			want: files{"file.bin": content}, requests: []string{"all"}},
 		{name: "record that is no record", files: files{"file.bin.part": old, "file.bin.part.json": "{"}, exists: []download.Exists{download.Resume},

@@ -308,6 +308,7 @@ func (d *Downloader) findLocked(ctx context.Context, l *Lock, o *Sources) (*Resu
 	case err != nil:
 		return nil, err
 	case same:
+		at.removeStrayRecord()
 		sum, _ := hex.DecodeString(l.SHA256)
 		return &Result{Outcome: Unchanged, Name: at.path(at.name), Size: l.Size, SHA256: l.SHA256,
 			Proof: &fetch.Digest{Algorithm: "sha-256", Sum: sum, By: byChecksum}}, nil

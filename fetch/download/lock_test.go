@@ -161,8 +161,10 @@ func TestDoLocked(t *testing.T) {
 				if err := os.Mkdir(filepath.Join(dir, "d"), 0o700); err != nil {
 					t.Fatal(err)
 				}
-				if err := os.WriteFile(file, tt.there, 0o600); err != nil {
-					t.Fatal(err)
+				for name, text := range map[string][]byte{file: tt.there, file + ".part.json": []byte("{}")} { // left by a killed run
+					if err := os.WriteFile(name, text, 0o600); err != nil {
+						t.Fatal(err)
+					}
 				}
 			}
 			m := &mirrors{content: content, exchanges: map[string]int{}, running: map[string]int{}}

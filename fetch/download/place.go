@@ -50,6 +50,15 @@ func (p *place) inDir(do func(directory) error) error {
 	return do(p.dir)
 }
 
+// removeStrayRecord removes a record without a part. A run that was killed after it had renamed the part
+// leaves one.
+func (p *place) removeStrayRecord() {
+	names := namesFor(p.name)
+	if _, err := p.dir.lstat(names.part); errors.Is(err, fs.ErrNotExist) {
+		p.dir.remove(names.record) // it does no harm if that fails
+	}
+}
+
 // closeDir releases the directory.
 func (p *place) closeDir() {
 	if p.dir != nil {

@@ -108,6 +108,20 @@ func readRecord(dir directory, name string) (*record, error) {
 	return r, nil
 }
 
+// Discard removes the partial file of name, a path below Root, and its record, if there are any. No
+// transfer must be writing it. Errors are of class ErrFile.
+func (d *Downloader) Discard(name string) error {
+	dir, err := d.dirs.get(d.Root, path.Dir(name), false)
+	if err == nil {
+		defer d.dirs.put(dir)
+		err = (&part{dir: dir, names: namesFor(path.Base(name))}).remove()
+	}
+	if err = ignoreMissing(err); err != nil {
+		return &fetch.Error{Op: "save", Code: fetch.ErrFile, Err: err}
+	}
+	return nil
+}
+
 // writeRecord atomically replaces the record. Only the user may read it, because a URL may contain
 // secrets other than credentials.
 func writeRecord(dir directory, names partNames, r *record, sync bool) error {

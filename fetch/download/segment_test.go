@@ -181,6 +181,14 @@ func TestPartial(t *testing.T) {
 			t.Errorf("%s: %d bytes at %v, want %d", name, got, written, want)
 		}
 	}
+	for _, name := range []string{"holes", "./whole", "missing", "no/dir"} {
+		if err := d.Discard(name); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if names, err := filepath.Glob(filepath.Join(dir, "[hw]*")); err != nil || names != nil {
+		t.Errorf("after Discard there are %v, %v", names, err)
+	}
 }
 
 // A permanent failure of one segment ends the others, even if they are blocked.

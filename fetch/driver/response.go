@@ -61,6 +61,8 @@ type Meta struct {
 	Digests []Digest
 	Reply   Reply                // the server's status
 	Header  textproto.MIMEHeader // header fields of the protocol
+	// Capture is set if the content comes from an archive.
+	Capture *Capture
 	// Form is the form that must be filled in to get the content, for OpStat; nil if there is none.
 	Form *Form
 }

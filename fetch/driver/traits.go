@@ -29,6 +29,12 @@ type Traits struct {
 	// Logins is set if every request logs in, even if its URL has no password. Archives of such
 	// requests are readable only by their owner.
 	Logins bool
+	// FirstUse is set if the certificate of a server is stored at the first visit and compared at later
+	// ones, unless certificate authorities are configured.
+	FirstUse bool
+	// Identities is set if a server asks for a client certificate where it needs one, and no connection
+	// is used for two requests. Package serve lets the user choose the certificate for a server.
+	Identities bool
 }
 
 // HasLinks reports whether documents have links to follow: Pages or Menus.

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 )
 
 // An Event is the machine-readable outcome of a job (docs/json.md). Absent fields are unknown or do
@@ -14,17 +15,19 @@ type Event struct {
 	URL  string `json:"url"`   // as the user entered it, without a password
 	Time string `json:"time"`  // RFC 3339; set by the writer of the event
 
-	FinalURL string        `json:"final_url,omitempty"` // after redirects
-	Status   int           `json:"status,omitempty"`
-	Bytes    *int64        `json:"bytes,omitempty"` // saved: size of the file
-	Reply    string        `json:"reply,omitempty"` // failed
-	Path     string        `json:"path,omitempty"`  // saved, unchanged, skipped
-	SHA256   string        `json:"sha256,omitempty"`
-	Entries  int64         `json:"entries,omitempty"` // listed
-	Seconds  float64       `json:"seconds,omitempty"`
-	Rate     float64       `json:"rate,omitempty"`   // saved: received bytes per second
-	Proof    *fetch.Digest `json:"proof,omitempty"`  // saved: the digest that the content was verified with
-	Reason   string        `json:"reason,omitempty"` // skipped: "exists", "no_content" or, in trees, "not_wanted" or "moved"
+	FinalURL string          `json:"final_url,omitempty"` // after redirects
+	Status   int             `json:"status,omitempty"`
+	Bytes    *int64          `json:"bytes,omitempty"` // saved: size of the file
+	Reply    string          `json:"reply,omitempty"` // failed
+	Path     string          `json:"path,omitempty"`  // saved, unchanged, skipped
+	SHA256   string          `json:"sha256,omitempty"`
+	Entries  int64           `json:"entries,omitempty"` // listed
+	Seconds  float64         `json:"seconds,omitempty"`
+	Rate     float64         `json:"rate,omitempty"`            // saved: received bytes per second
+	Proof    *fetch.Digest   `json:"proof,omitempty"`           // saved: the digest that the content was verified with
+	Closed   bool            `json:"framed_by_close,omitempty"` // saved: see Result.FramedByClose
+	Capture  *driver.Capture `json:"capture,omitempty"`         // of the archive that the content comes from
+	Reason   string          `json:"reason,omitempty"`          // skipped: "exists", "no_content" or, in trees, "not_wanted" or "moved"
 
 	// These are set if Name is "failed".
 	Class   string      `json:"class,omitempty"` // a fetch.Code
@@ -37,13 +40,13 @@ type Event struct {
 // Event returns the event for r. Path is the file name to report. The outcomes Described and Taken
 // have no event; Name is then empty.
 func (r *Result) Event(path string) Event {
-	ev := Event{Name: string(r.Outcome), URL: r.URL, Path: path, Seconds: r.Elapsed.Seconds(), FinalURL: r.FinalURL, Status: r.Status}
+	ev := Event{Name: string(r.Outcome), URL: r.URL, Path: path, Seconds: r.Elapsed.Seconds(), FinalURL: r.FinalURL, Status: r.Status, Capture: r.Capture}
 	switch r.Outcome {
 	case Saved:
 		if size := r.Size; size >= 0 {
 			ev.Bytes = &size
 		}
-		ev.Proof = r.Proof
+		ev.Proof, ev.Closed = r.Proof, r.FramedByClose
 		if ev.SHA256 = r.SHA256; r.Elapsed > 0 {
 			ev.Rate = math.Round(float64(r.Received) / r.Elapsed.Seconds())
 		}

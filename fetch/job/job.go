@@ -135,22 +135,32 @@ func (j Job) MarshalJSON() ([]byte, error) {
 
 // eachText calls do for each text in j that is not a URL, until it returns an error.
 func (j *Job) eachText(do func(field, text string) error) error {
-	texts := map[string][]string{
-		"header": j.Header, "accept": j.Accept, "view": {j.View}, "if_changed": {j.IfChanged.ETag}, "output": {j.Output}, "checksum": {j.Checksum},
-		"method": {j.Method}, "data": {j.Data},
-	}
-	for name, values := range j.Form {
-		texts["form"] = append(append(texts["form"], name), values...)
-	}
-	if j.Known != nil {
-		texts["known"] = []string{j.Known.ETag}
-	}
-	for field, all := range texts {
-		for _, text := range all {
-			if err := do(field, text); err != nil {
+	for _, f := range []struct {
+		name  string
+		texts []string
+	}{{"header", j.Header}, {"accept", j.Accept}} {
+		for _, text := range f.texts {
+			if err := do(f.name, text); err != nil {
 				return err
 			}
 		}
+	}
+	for _, f := range []struct{ name, text string }{
+		{"view", j.View}, {"if_changed", j.IfChanged.ETag}, {"output", j.Output}, {"checksum", j.Checksum}, {"method", j.Method}, {"data", j.Data},
+	} {
+		if err := do(f.name, f.text); err != nil {
+			return err
+		}
+	}
+	for name, values := range j.Form {
+		for _, text := range append([]string{name}, values...) {
+			if err := do("form", text); err != nil {
+				return err
+			}
+		}
+	}
+	if j.Known != nil {
+		return do("known", j.Known.ETag)
 	}
 	return nil
 }

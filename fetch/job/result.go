@@ -7,6 +7,7 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/download"
+	"github.com/urlget/urlget/fetch/driver"
 )
 
 // An Outcome is the outcome of a job.
@@ -48,6 +49,8 @@ type Result struct {
 	ModTime     time.Time `json:"mtime,omitzero"`
 	Status      int       `json:"status,omitempty"` // 0 in protocols without status codes
 	Reply       string    `json:"reply,omitempty"`  // with its status code, on one line
+	// Capture is set if the content comes from an archive.
+	Capture *driver.Capture `json:"capture,omitempty"`
 
 	// Path is the path of the file relative to the root, with slashes; "" if there is none.
 	Path string `json:"path,omitempty"`
@@ -60,6 +63,9 @@ type Result struct {
 	SHA256   string `json:"sha256,omitempty"` // of the content, in hexadecimal; see Runner.SHA256
 	// Proof is the digest that the content was verified with (see download.Result), or nil.
 	Proof *fetch.Digest `json:"proof,omitempty"`
+	// FramedByClose is set if only the end of the connection marked the end of the saved content, and no
+	// digest verified it: a part of it would look the same.
+	FramedByClose bool `json:"framed_by_close,omitempty"`
 	// Entries is the number of entries of a listing that were processed.
 	Entries int64 `json:"entries,omitempty"`
 
@@ -123,6 +129,7 @@ func newResult(j *Job) *Result {
 // recordResponse records the metadata of a response.
 func (r *Result) recordResponse(resp *fetch.Response) {
 	r.Kind, r.ContentType, r.ETag, r.ModTime = resp.Kind.String(), resp.ContentType, resp.ETag, resp.ModTime
+	r.Capture = resp.Capture
 	r.setReply(resp.Reply)
 	r.setFinal(resp.URL.Redacted())
 }
@@ -143,6 +150,7 @@ func (r *Result) setFinal(redacted string) {
 // recordDownload records the result of a successful download.
 func (r *Result) recordDownload(d *download.Result) {
 	r.Outcome, r.Path, r.Size, r.Received, r.SHA256, r.Proof = d.Outcome, d.Name, d.Size, d.Written, d.SHA256, d.Proof
+	r.FramedByClose = d.Outcome == download.Saved && d.Proof == nil && d.Meta.Framing == driver.FramedByClose
 	switch d.Outcome {
 	case NoContent:
 		r.Size = 0

@@ -22,6 +22,15 @@ func (u URI) WithUserinfoOf(v URI) URI {
 	return c.uri()
 }
 
+// WithLoginOf returns u with the user name and password of v if both are on the same site and u does not
+// reveal them: a login for TLS is not for a plaintext URL.
+func (u URI) WithLoginOf(v URI) URI {
+	if v.IsSecure() && !u.IsSecure() || !v.SameSite(u) {
+		return u
+	}
+	return u.WithUserinfoOf(v)
+}
+
 // WithoutUserinfo returns u without user name and password.
 func (u URI) WithoutUserinfo() URI {
 	if u.at == 0 {

@@ -48,7 +48,7 @@ func With(opts Options) driver.Loader {
 			Name:    "gemini",
 			Port:    port,
 			Ops:     []driver.Op{driver.OpGet, driver.OpStat, driver.OpList},
-			Traits:  driver.Traits{Tree: true, Pages: true, Robots: "/robots.txt"},
+			Traits:  driver.Traits{Tree: true, Pages: true, Robots: "/robots.txt", FirstUse: true, Identities: true},
 			Summary: "pages and files over the Gemini protocol, with TLS",
 			Driver:  &opener{env: env, reg: reg, known: &known{file: opts.Certificates}},
 		})

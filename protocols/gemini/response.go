@@ -94,7 +94,7 @@ func (r *response) failure(req *driver.Request) error {
 			e.Code = driver.ErrRefused
 		}
 	case 6:
-		e.Code = driver.ErrAuth
+		e.Code, e.Reason = driver.ErrAuth, driver.Reason{Kind: driver.ReasonIdentity, Host: req.URL.Host()}
 		switch r.Status {
 		case certificateRequired:
 			e.Err, e.Hint = errors.New("the server requires a client certificate"), "use a client certificate that the server accepts"

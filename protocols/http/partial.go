@@ -28,6 +28,9 @@ func (ex *exchange) partial() (*driver.Response, error) {
 		return nil, ex.fail(driver.ErrProtocol, "%w", err)
 	}
 	length := part.last - part.first + 1
+	if len(ex.req.Ranges) == 0 && part.isWhole() && !part.serves(want) && ex.resp.ContentLength == length {
+		return ex.content(driver.Range{}, 0) // as if the server had ignored Range
+	}
 	switch sent := ex.target.header.Get("If-Range"); {
 	case len(ex.req.Ranges) == 0 && !part.serves(want), len(ex.req.Ranges) > 0 && !slices.ContainsFunc(ex.req.Ranges, part.mayBegin):
 		return nil, ex.fail(driver.ErrProtocol, "the server sent bytes %d to %d, not the requested range", part.first, part.last)
@@ -51,6 +54,9 @@ func (r contentRange) serves(want driver.Range) bool {
 	}
 	return r.first == want.Offset && (want.Length == 0 || length <= want.Length)
 }
+
+// isWhole reports whether r is all of the content.
+func (r contentRange) isWhole() bool { return r.first == 0 && r.last == r.total-1 }
 
 // mayBegin reports whether r may be one of several requested ranges. It may cover more than one,
 // because servers merge ranges.

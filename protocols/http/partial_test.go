@@ -90,6 +90,8 @@ func TestLastBytes(t *testing.T) {
 		{"total unknown", part + "Content-Range: bytes 95-99/*\r\nContent-Length: 5\r\n\r\nabcde", "", fetch.Range{Offset: 95, Length: 5}},
 		{"fewer there are not", part + "Content-Range: bytes 0-2/3\r\nContent-Length: 3\r\n\r\nabc", "", fetch.Range{Length: 3}},
 		{"all of it", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nabcde", "", fetch.Range{}},
+		{"all of it, as a range", part + "Content-Range: bytes 0-99/100\r\nContent-Length: 100\r\n\r\n" + strings.Repeat("x", 100), "", fetch.Range{}},
+		{"all of it, as a range of another length", part + "Content-Range: bytes 0-99/100\r\nContent-Length: 5\r\n\r\nabcde", fetch.ErrProtocol, fetch.Range{}},
 		{"more than asked", part + "Content-Range: bytes 94-99/100\r\nContent-Length: 6\r\n\r\nabcdef", fetch.ErrProtocol, fetch.Range{}},
 		{"not the end", part + "Content-Range: bytes 0-4/100\r\nContent-Length: 5\r\n\r\nabcde", fetch.ErrProtocol, fetch.Range{}},
 		{"none", "HTTP/1.1 416 No\r\nContent-Range: bytes */0\r\nContent-Length: 0\r\n\r\n", fetch.ErrRange, fetch.Range{}},
