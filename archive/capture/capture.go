@@ -53,6 +53,7 @@ type Capture struct {
 	w      *warc.Writer
 	seen   *Seen
 	failed func(error)
+	cache  bool // see ForCache
 	once   sync.Once
 	hosts  *hosts
 }
@@ -63,6 +64,11 @@ type Capture struct {
 func New(w *warc.Writer, seen *Seen, failed func(error)) *Capture {
 	return &Capture{w: w, seen: seen, failed: failed, hosts: newHosts()}
 }
+
+// ForCache omits what a cache does not store: responses of HTTP with the directive no-store (RFC 9111,
+// section 5.2.2.5), and what comes from an archive, which would seem to be received again. It must be
+// called before the first exchange.
+func (c *Capture) ForCache() { c.cache = true }
 
 // Record implements fetch.Recorder. If a request carries its own credentials, the Writer is
 // restricted. A program that gives credentials to the client in another way must call
@@ -80,6 +86,11 @@ func (c *Capture) Record(ctx context.Context, req *fetch.Request) *fetch.Recordi
 	if httprecord.InScheme(req.URL.Scheme()) {
 		r.http = &messages{conns: make(map[int][]*message)}
 		x.Sent, x.Received = r.sentHTTP, r.receivedHTTP
+		x.Response = func(resp *driver.Response) {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			r.from = resp.Capture
+		}
 		return x
 	}
 	r.conversation = &conversation{begin: now}
@@ -135,10 +146,11 @@ type recording struct {
 
 	mu      sync.Mutex // protects the fields below
 	peers   map[int]peer
-	addrs   []netip.Addr // addresses of the URL's host, if it was looked up
-	http    *messages    // nil for other schemes, which use transfer
-	revisit bool         // the content was already known
-	claimed []string     // digests of payloads claimed for this exchange until its records are written
+	addrs   []netip.Addr    // addresses of the URL's host, if it was looked up
+	http    *messages       // nil for other schemes, which use transfer
+	from    *driver.Capture // of the archive that the response comes from; nil if it comes from a server
+	revisit bool            // the content was already known
+	claimed []string        // digests of payloads claimed for this exchange until its records are written
 	transfer
 }
 
@@ -195,7 +207,10 @@ func (r *recording) addLine(sent bool, line string) {
 func (r *recording) response(resp *driver.Response) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.resp, r.stored, r.parse = resp, record.NewResponse(resp), resp.Parse
+	r.resp, r.stored, r.parse, r.from = resp, record.NewResponse(resp), resp.Parse, resp.Capture
+	if r.from != nil && !r.added {
+		r.begin = r.from.Time
+	}
 	if u := record.Target(resp.URL); !resp.URL.IsZero() && u != r.target {
 		r.stored.URL = u
 	}
@@ -237,10 +252,10 @@ func (r *recording) end(err error) {
 	if r.http != nil {
 		pairs := r.httpRecords(err)
 		drafts = append(drafts, pairs...)
-		if f := record.NewFailure(err); f != nil && len(pairs) == 0 {
+		if f := record.NewFailure(err); f != nil && len(pairs) == 0 && r.from == nil {
 			drafts = append(drafts, r.exchange(&record.Exchange{Failure: f}))
 		}
-	} else {
+	} else if !r.cache || r.from == nil {
 		drafts = append(drafts, r.records(err)...)
 	}
 	werr := r.w.Write(drafts...)

@@ -64,6 +64,16 @@ func (m *message) receive(w *warc.Writer, p []byte) {
 	}
 }
 
+// forbidsStore reports whether the final response has the directive no-store of Cache-Control.
+func (m *message) forbidsStore() bool {
+	resp, err := http.ReadResponse(bufio.NewReader(io.LimitReader(m.response.Reader(finalOffset(m.response)), maxHead)), nil)
+	if err != nil {
+		return false
+	}
+	resp.Body.Close()
+	return strings.Contains(strings.ToLower(strings.Join(resp.Header["Cache-Control"], ",")), "no-store")
+}
+
 // headEnd returns the length of the head at the start of b, including the empty line, or 0 if the
 // head is incomplete. The search starts at from. Lines may end without carriage returns.
 func headEnd(b []byte, from int) int {
@@ -125,10 +135,19 @@ func (r *recording) receivedHTTP(conn int, p []byte) {
 // response or revisit record.
 func (r *recording) httpRecords(err error) []*warc.Draft {
 	var list []*warc.Draft
+	now := r.begin
+	defer func() { r.begin = now }()
 	for _, conn := range slices.Sorted(maps.Keys(r.http.conns)) {
+		r.begin = now
+		if conn == 0 && r.from != nil { // without a connection, because it was replayed
+			if r.cache {
+				continue
+			}
+			r.begin = r.from.Time
+		}
 		for _, m := range r.http.conns[conn] {
-			if m.response == nil {
-				continue // the failure is recorded by end
+			if m.response == nil || r.cache && m.forbidsStore() {
+				continue // a failure is recorded by end
 			}
 			answer, protocol := r.responseRecord(m, err)
 			if s := r.peers[conn].state; s != nil && (s.NegotiatedProtocol == "h2" || s.NegotiatedProtocol == "h3") {

@@ -42,6 +42,7 @@ var ErrTooMany = fmt.Errorf("replay: more than %d records and no index", maxReco
 type Archive struct {
 	files   []*os.File
 	indexes []recordIndex
+	growing *growingIndex // one of indexes; nil without Follow
 
 	mu          sync.Mutex // protects the fields below
 	damage      []error
@@ -449,6 +450,17 @@ func newPreference(req *fetch.Request, at time.Time) *preference {
 // compare returns 1 if c is better than d, -1 if it is worse, and 0 if the later one in the archive
 // is preferred.
 func (p *preference) compare(c, d *snapshot) int {
+	if order := p.rank(c, d); order != 0 {
+		return order
+	}
+	if p.at.IsZero() {
+		return c.date.Compare(d.date)
+	}
+	return cmp.Compare(d.date.Sub(p.at).Abs(), c.date.Sub(p.at).Abs())
+}
+
+// rank is compare without regard to time.
+func (p *preference) rank(c, d *snapshot) int {
 	for _, prefer := range []func(*snapshot) bool{
 		func(c *snapshot) bool { return !c.failed && c.status != 304 },
 		func(c *snapshot) bool { return c.bodyDigest == p.bodyDigest },
@@ -463,10 +475,7 @@ func (p *preference) compare(c, d *snapshot) int {
 			return -1
 		}
 	}
-	if p.at.IsZero() {
-		return c.date.Compare(d.date)
-	}
-	return cmp.Compare(d.date.Sub(p.at).Abs(), c.date.Sub(p.at).Abs())
+	return 0
 }
 
 // Find returns the time of the capture that matches req and is nearest to at, or the last one if at
@@ -485,6 +494,25 @@ func (a *Archive) Find(req *fetch.Request, at time.Time) (time.Time, bool) {
 		}
 	}
 	return best.date, true
+}
+
+// Times returns the times of the captures that the archive may replay for a request, oldest first.
+// Failures that may have been temporary, and captures of a part, are only among them if there is
+// nothing better.
+func (a *Archive) Times(req *fetch.Request) []time.Time {
+	best := a.find(req, time.Time{})
+	if best == nil {
+		return nil
+	}
+	p := newPreference(req, time.Time{})
+	var list []time.Time
+	for _, c := range a.capturesOf(record.Key(req.URL)) {
+		if c.matches(req, p.form) && p.rank(c, best) == 0 {
+			list = append(list, c.date)
+		}
+	}
+	slices.SortFunc(list, time.Time.Compare)
+	return slices.CompactFunc(list, time.Time.Equal)
 }
 
 // lacksContent reports whether the content of a capture is missing from the open archives.

@@ -69,11 +69,8 @@ var numbered = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(
 // openIndex opens the index of a WARC file, if there is one, and returns the number of bytes it
 // covers.
 func (a *Archive) openIndex(f *os.File, size int64) (covered int64, err error) {
-	base := f.Name()
-	for _, suffix := range []string{".gz", ".zst", ".warc"} {
-		base = strings.TrimSuffix(base, suffix)
-	}
-	for _, name := range []string{base + ".cdxj", numbered().ReplaceAllString(base, "") + ".cdxj"} {
+	own := warc.IndexName(f.Name())
+	for _, name := range []string{own, numbered().ReplaceAllString(strings.TrimSuffix(own, ".cdxj"), "") + ".cdxj"} {
 		file, err := os.Open(name)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
@@ -175,6 +172,12 @@ func (a *Archive) capturesOf(key string) []*snapshot {
 
 // loadIndexed adds the records of a URL from the indexes to a.cached.
 func (a *Archive) loadIndexed(key string) {
+	if a.growing != nil {
+		a.growing.grow(func(key string) { // it is loaded again
+			delete(a.cached[0].keys, key)
+			delete(a.cached[0].captures, key)
+		})
+	}
 	if a.cached[0].keys[key] {
 		return
 	}

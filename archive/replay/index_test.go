@@ -209,3 +209,67 @@ func TestTooManyRecords(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// An archive that is followed has the records whose index lines are complete, in addition to those that
+// it had before.
+func TestFollowedArchives(t *testing.T) {
+	t.Parallel()
+	first := response("http://h.example/a", ok("pear"), date("2020-01-01T00:00:00Z"))
+	path := writeIndexed(t, unchanged, first)
+	a, err := replay.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	if err := a.Follow(path); err != nil {
+		t.Fatal(err)
+	}
+	count := func(path string) int { return len(a.Captures(uri.MustParse("http://h.example/"+path), 10)) }
+	write := func(name, text string) {
+		t.Helper()
+		f, err := os.OpenFile(name, os.O_WRONLY|os.O_APPEND, 0)
+		if err == nil {
+			_, err = f.WriteString(text)
+		}
+		if err != nil || f.Close() != nil {
+			t.Fatal(err)
+		}
+	}
+	if count("a") != 1 || count("b") != 0 {
+		t.Errorf("at first: %d and %d captures", count("a"), count("b"))
+	}
+	second := response("http://h.example/a", ok("plum"), date("2021-01-01T00:00:00Z")) + response("http://h.example/b", ok("apple"), date("2021-01-01T00:00:00Z"))
+	write(path, second)
+	var index bytes.Buffer
+	if err := warc.WriteIndex(&index, strings.NewReader(first+second), "a.warc"); err != nil {
+		t.Fatal(err)
+	}
+	known, err := os.ReadFile(strings.TrimSuffix(path, ".warc") + ".cdxj")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lines []string // those of the second part
+	for line := range strings.Lines(index.String()) {
+		if !strings.Contains(string(known), line) && strings.Contains(line, "20210101") {
+			lines = append(lines, line)
+		}
+	}
+	text := "rubbish\n" + strings.ReplaceAll(lines[0], "a.warc", "other.warc") + strings.Join(lines, "")
+	half := strings.LastIndex(text, lines[1]) + 20
+	write(strings.TrimSuffix(path, ".warc")+".cdxj", text[:half])
+	if count("a") != 2 || count("b") != 0 {
+		t.Errorf("with half of the last line: %d and %d captures", count("a"), count("b"))
+	}
+	write(strings.TrimSuffix(path, ".warc")+".cdxj", text[half:])
+	if count("a") != 2 || count("b") != 1 {
+		t.Errorf("at the end: %d and %d captures", count("a"), count("b"))
+	}
+	c := replayClient(a)
+	defer c.Close()
+	if got := get(c, getRequest("http://h.example/a")) + " " + get(c, getRequest("http://h.example/b")); got != "plum apple" {
+		t.Error(got)
+	}
+	if err := a.Follow(filepath.Join(t.TempDir(), "absent.warc")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("an absent file: %v", err)
+	}
+}

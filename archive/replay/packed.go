@@ -27,12 +27,21 @@ var errTooManyLines = errors.New("too many records in the index")
 // all WARC files are scanned instead.
 type waczIndex struct {
 	name    string
-	files   []wacz.File
+	files   []packedFile
 	scanned []bool // files that were scanned because the index does not describe them completely
 	reader  *wacz.Reader
 	lines   []waczLine // sorted by hash
 	extras  []rareFields
 }
+
+// A packedFile is a WARC file in a WACZ file.
+type packedFile struct {
+	*io.SectionReader
+	base string // name in the index
+	path string // name of the WACZ file and base
+}
+
+func (f packedFile) Name() string { return f.path }
 
 // A waczLine is the part of an index line that is kept in memory.
 type waczLine struct {
@@ -55,7 +64,10 @@ func (a *Archive) addWACZ(f *os.File, size int64) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", f.Name(), err)
 	}
-	p := &waczIndex{name: f.Name(), files: r.Files(), reader: r}
+	p := &waczIndex{name: f.Name(), reader: r}
+	for _, file := range r.Files() {
+		p.files = append(p.files, packedFile{file.SectionReader, file.Name, p.name + "/" + file.Name})
+	}
 	rest, err := p.load(a.lines)
 	switch {
 	case errors.Is(err, errTooManyLines):
@@ -69,7 +81,7 @@ func (a *Archive) addWACZ(f *os.File, size int64) error {
 		a.indexes = append(a.indexes, p)
 	}
 	for _, file := range rest {
-		if err := a.scan(file, p.name+"/"+file.Name, 0); err != nil {
+		if err := a.scan(file, file.path, 0); err != nil {
 			return err
 		}
 	}
@@ -79,10 +91,10 @@ func (a *Archive) addWACZ(f *os.File, size int64) error {
 // load reads the index, of at most most lines. It returns the files that must be scanned. These are
 // the files that the index does not mention, and those with records of other schemes than HTTP
 // whose index was made by another program.
-func (p *waczIndex) load(limit int) (rest []wacz.File, err error) {
+func (p *waczIndex) load(limit int) (rest []packedFile, err error) {
 	numbers := make(map[string]uint32)
 	for i, file := range p.files {
-		numbers[path.Base(file.Name)] = uint32(i)
+		numbers[path.Base(file.base)] = uint32(i)
 	}
 	named, partly := make([]bool, len(p.files)), make([]bool, len(p.files))
 	err = p.reader.ReadIndex(func(e warc.IndexEntry) error {
@@ -162,7 +174,7 @@ func (p *waczIndex) drop(a *Archive, key string) {
 		if p.scanned[i] {
 			continue
 		}
-		if err := a.scan(io.ReaderAt(file), p.name+"/"+file.Name, 0); err != nil {
+		if err := a.scan(file, file.path, 0); err != nil {
 			a.addDamage(err)
 		}
 	}

@@ -221,6 +221,25 @@ func TestPackedIndexMethods(t *testing.T) {
 	}
 }
 
+// A capture names the WACZ file and the WARC file in it, whether it was found by an index or not.
+func TestPackedCapturesNameTheirFile(t *testing.T) {
+	t.Parallel()
+	records := response("http://h.example/", ok("pear"))
+	for name, parts := range map[string][]part{"with an index": {{"indexes/index.cdx", []byte(strings.Join(cdxj(t, "b.warc", records), ""))}}, "without": nil} {
+		file := writePacked(t, append([]part{{"archive/b.warc", []byte(records)}}, parts...)...)
+		a, err := replay.Open(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer a.Close()
+		c := replayClient(a)
+		defer c.Close()
+		if m, err := c.Stat(t.Context(), getRequest("http://h.example/")); err != nil || m.Capture == nil || m.Capture.Source != file+"/b.warc" {
+			t.Errorf("%s: %+v, %v", name, m, err)
+		}
+	}
+}
+
 // replayClient returns a client that uses only the archive.
 func replayClient(a *replay.Archive) *fetch.Client {
 	return fetch.New(&fetch.Options{Middleware: []driver.Middleware{a.Middleware(replay.Options{Only: true})}}, protocols.All)

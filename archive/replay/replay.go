@@ -30,6 +30,9 @@ type Options struct {
 	Only bool
 	// At selects the capture nearest to a time; zero means the last one.
 	At time.Time
+	// Within limits the time between At and the capture. Captures beyond it are treated as missing. 0
+	// means no limit.
+	Within time.Duration
 	// Compressed decodes a content coding even if the capture was requested without one, as a client
 	// that accepts codings does. Without it, only captures of such clients are decoded.
 	Compressed bool
@@ -48,13 +51,16 @@ func (a *Archive) Middleware(opts Options) driver.Middleware {
 				return a.openDigest(ctx, req, opts, next)
 			}
 			c := a.find(req, opts.At)
+			if c != nil && opts.Within > 0 && !opts.At.IsZero() && c.date.Sub(opts.At).Abs() > opts.Within {
+				return beyond(ctx, req, c, opts, next)
+			}
 			if c == nil && opts.Only {
 				return nil, &fetch.Error{Code: fetch.ErrNotFound, Err: a.noCaptureError(req)}
 			}
 			if c == nil {
 				return next.Open(ctx, req)
 			}
-			resp, err := a.open(ctx, req, c, opts.Compressed)
+			resp, err := a.respond(ctx, req, c, opts)
 			if !errors.Is(err, errMissingContent) || req.Body != nil {
 				return resp, err
 			}
@@ -62,7 +68,7 @@ func (a *Archive) Middleware(opts Options) driver.Middleware {
 				if err := fetch.ContextError(ctx); err != nil {
 					return nil, err
 				}
-				if resp, err := a.open(ctx, req, c, opts.Compressed); !errors.Is(err, errMissingContent) {
+				if resp, err := a.respond(ctx, req, c, opts); !errors.Is(err, errMissingContent) {
 					return resp, err
 				}
 			}
@@ -72,6 +78,20 @@ func (a *Archive) Middleware(opts Options) driver.Middleware {
 			return next.Open(ctx, req)
 		})
 	}
+}
+
+// beyond returns the response for a request whose nearest capture is too far from its date. If there is
+// no other, the error names the capture.
+func beyond(ctx context.Context, req *fetch.Request, c *snapshot, opts Options, next driver.Driver) (*driver.Response, error) {
+	nearest := fmt.Errorf("the nearest capture is of %s", c.date.UTC().Format(time.RFC3339))
+	if !opts.Only {
+		resp, err := next.Open(ctx, req)
+		if fetch.CodeOf(err) != fetch.ErrNotFound {
+			return resp, err
+		}
+		nearest = fmt.Errorf("in the archive, %w; %w", nearest, err)
+	}
+	return nil, &fetch.Error{Code: fetch.ErrNotFound, Err: nearest}
 }
 
 // noCaptureError returns the error for a request without a capture. It names the methods of the other
@@ -87,6 +107,20 @@ func (a *Archive) noCaptureError(req *fetch.Request) error {
 		return errors.New("not in the archive")
 	}
 	return fmt.Errorf("not in the archive with %s, only with %s", methodOf(req), strings.Join(methods, ", "))
+}
+
+// respond returns the response of a capture, which names it.
+func (a *Archive) respond(ctx context.Context, req *fetch.Request, c *snapshot, opts Options) (*driver.Response, error) {
+	resp, err := a.open(ctx, req, c, opts.Compressed)
+	if err != nil {
+		return nil, err
+	}
+	source := ""
+	if f, ok := c.file.(interface{ Name() string }); ok {
+		source = f.Name()
+	}
+	resp.Capture = driver.NewCapture(c.date, source, opts.At)
+	return resp, nil
 }
 
 // open returns the response of a capture. If decode is set, a content coding is always decoded.

@@ -209,6 +209,57 @@ func TestCaptureNearestToTime(t *testing.T) {
 	}
 }
 
+// A capture that is too far from the date is not used, but named if nothing else has one.
+func TestCapturesBeyondTheLimit(t *testing.T) {
+	t.Parallel()
+	name := filepath.Join(t.TempDir(), "a.warc")
+	if err := os.WriteFile(name, []byte(response("http://h.example/", ok("old"), date("2020-06-01T00:00:00Z"))), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	a, err := replay.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { a.Close() })
+	for _, tt := range []struct {
+		name   string
+		within time.Duration
+		only   bool
+		next   error // nil if there is another capture
+		want   string
+	}{
+		{"near enough", 24 * time.Hour, false, nil, "old"},
+		{"too far, and the only source", time.Hour, true, nil, "not found: the nearest capture is of 2020-06-01T00:00:00Z"},
+		{"too far, and another has it", time.Hour, false, nil, "other"},
+		{"too far, and another has none", time.Hour, false, fetch.ErrNotFound.Wrap("", errors.New("none there")),
+			"not found: in the archive, the nearest capture is of 2020-06-01T00:00:00Z; not found: none there"},
+		{"too far, and another fails", time.Hour, false, fetch.ErrServer.Wrap("", errors.New("broken")), "server failure: broken"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			other := func(driver.Driver) driver.Driver {
+				return driver.DriverFunc(func(context.Context, *fetch.Request) (*driver.Response, error) {
+					return &driver.Response{Meta: fetch.Meta{Size: -1}, Body: io.NopCloser(strings.NewReader("other"))}, tt.next
+				})
+			}
+			opts := replay.Options{Only: tt.only, At: time.Date(2020, 6, 1, 12, 0, 0, 0, time.UTC), Within: tt.within}
+			c := fetch.New(&fetch.Options{Middleware: []driver.Middleware{a.Middleware(opts), other}}, protocols.All)
+			t.Cleanup(func() { c.Close() })
+			resp, err := c.Do(t.Context(), getRequest("http://h.example/"))
+			if err != nil {
+				if _, got, _ := strings.Cut(err.Error(), ".example/: "); got != tt.want {
+					t.Errorf("%v, want %s", err, tt.want)
+				}
+				return
+			}
+			defer resp.Body.Close()
+			if text, err := io.ReadAll(resp.Body); string(text) != tt.want || err != nil {
+				t.Errorf("got %s, %v, want %s", text, err, tt.want)
+			}
+		})
+	}
+}
+
 // Data from an untrusted archive is subject to the same rules as data from a server.
 func TestUntrustedArchives(t *testing.T) {
 	t.Parallel()

@@ -24,6 +24,14 @@ const (
 // positions an index cannot express.
 var errShared = errors.New("warc: records share a compressed member")
 
+// IndexName returns the path of the index next to a WARC file: /a/b.cdxj for /a/b.warc.gz.
+func IndexName(path string) string {
+	for _, suffix := range []string{".gz", ".zst", ".warc"} {
+		path = strings.TrimSuffix(path, suffix)
+	}
+	return path + ".cdxj"
+}
+
 // Index calls f with an entry for each response, revisit, resource, conversion and metadata record
 // of a file, in file order. Name is the file name in the entries. Index returns the number of bytes
 // covered, which is the size of the file unless its end is damaged. If records share a compressed

@@ -1,0 +1,110 @@
+// Package cache answers requests from what an archive has, while it is fresh, as a private cache of HTTP
+// does (RFC 9111).
+package cache
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/urlget/urlget/archive/replay"
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch/uri"
+)
+
+// Options configure a Middleware.
+type Options struct {
+	// Archive has the responses that were stored. The program records new ones with package capture
+	// and ForCache, in a file that Archive follows.
+	Archive *replay.Archive
+	// Offline answers all requests from the archive, whatever their age, and sends nothing.
+	Offline bool
+	// Missing, if not nil, is called with the URL of each request that the archive cannot answer with
+	// Offline.
+	Missing func(uri.URI)
+	// Now returns the time. Nil means time.Now.
+	Now func() time.Time
+}
+
+// Middleware returns a middleware that answers GET requests of HTTP from the archive while the response
+// there is fresh, or after the server has confirmed it. Other requests are sent to the server. It must
+// be the innermost one.
+func Middleware(opts Options) driver.Middleware {
+	if opts.Now == nil {
+		opts.Now = time.Now
+	}
+	return func(next driver.Driver) driver.Driver {
+		stored := opts.Archive.Middleware(replay.Options{Only: true})(next)
+		return driver.DriverFunc(func(ctx context.Context, req *fetch.Request) (*driver.Response, error) {
+			if opts.Offline {
+				resp, err := stored.Open(ctx, req)
+				if fetch.CodeOf(err) == fetch.ErrNotFound && opts.Missing != nil {
+					if _, known := opts.Archive.Find(req, time.Time{}); !known { // it was not found at the time otherwise
+						opts.Missing(req.URL)
+					}
+				}
+				return resp, err
+			}
+			if !cacheable(req) {
+				return next.Open(ctx, req)
+			}
+			return opts.open(ctx, req, stored, next)
+		})
+	}
+}
+
+// cacheable reports whether a request may be answered from a cache.
+func cacheable(req *fetch.Request) bool {
+	return (req.Op == fetch.OpGet || req.Op == fetch.OpList) && !req.Sends() && req.Form == nil && req.Range.IsZero() && req.Ranges == nil &&
+		req.IfChanged.IsZero() && !directives(req.Header["Cache-Control"]).has("no-store")
+}
+
+// open answers a request from the archive or the server.
+func (o *Options) open(ctx context.Context, req *fetch.Request, stored, next driver.Driver) (*driver.Response, error) {
+	resp, err := stored.Open(ctx, req)
+	if err != nil { // there is no usable capture
+		return next.Open(ctx, req)
+	}
+	r := response{status: resp.Reply.Code, header: resp.Header, received: resp.Capture.Time}
+	if !r.isHTTP() {
+		resp.Body.Close()
+		return next.Open(ctx, req)
+	}
+	r.validated = o.lastConfirmed(req.URL, r.received)
+	if r.fresh(o.Now()) && !asksServer(req) {
+		return resp, nil
+	}
+	resp.Body.Close()
+	if resp.Validator.IsZero() || len(resp.Location) > 0 {
+		return next.Open(ctx, req)
+	}
+	asked := *req
+	asked.IfChanged = resp.Validator
+	confirmed, err := next.Open(ctx, &asked)
+	if !errors.Is(err, fetch.ErrNotModified) {
+		return confirmed, err
+	}
+	return stored.Open(ctx, req)
+}
+
+// asksServer reports whether a request demands a response of the server or its confirmation.
+func asksServer(req *fetch.Request) bool {
+	d := directives(req.Header["Cache-Control"])
+	age, ok := d.seconds("max-age")
+	return d.has("no-cache") || ok && age == 0
+}
+
+// lastConfirmed returns the time of the latest response 304 for a URL after the response of a time, or
+// zero. Such a response makes the stored one fresh again (RFC 9111, section 4.3.4).
+func (o *Options) lastConfirmed(u uri.URI, received time.Time) (last time.Time) {
+	for _, c := range o.Archive.Captures(u, maxCaptures) {
+		if c.Status == 304 && c.Time.After(received) {
+			last = c.Time
+		}
+	}
+	return last
+}
+
+// maxCaptures limits the captures of a URL that are considered.
+const maxCaptures = 10_000

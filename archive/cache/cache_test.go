@@ -1,0 +1,254 @@
+package cache
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/textproto"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/urlget/urlget/archive/capture"
+	"github.com/urlget/urlget/archive/replay"
+	"github.com/urlget/urlget/archive/warc"
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch/uri"
+	httpdriver "github.com/urlget/urlget/protocols/http"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func TestFreshness(t *testing.T) {
+	t.Parallel()
+	received := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	at := func(d time.Duration) string { return received.Add(d).Format(http.TimeFormat) }
+	for _, tt := range []struct {
+		name   string
+		status int
+		fields string // NAME: VALUE lines
+		until  time.Duration
+	}{
+		{"nothing is stated", 200, "", 0},
+		{"max-age", 200, "Cache-Control: max-age=60", time.Minute},
+		{"max-age in quotes, among others", 200, `Cache-Control: public, Max-Age="60"`, time.Minute},
+		{"the first of two", 200, "Cache-Control: max-age=60, max-age=90", time.Minute},
+		{"max-age before Expires", 200, "Cache-Control: max-age=60\nExpires: " + at(time.Hour), time.Minute},
+		{"a shared cache's age is not ours", 200, "Cache-Control: s-maxage=60", 0},
+		{"not a number", 200, "Cache-Control: max-age=soon\nExpires: " + at(time.Hour), 0},
+		{"a huge number", 200, "Cache-Control: max-age=99999999999999", (1 << 31) * time.Second},
+		{"Expires", 200, "Expires: " + at(time.Hour), time.Hour},
+		{"Expires after Date", 200, "Date: " + at(-time.Hour) + "\nExpires: " + at(time.Hour), time.Hour},
+		{"Expires 0", 200, "Expires: 0", 0},
+		{"Age", 200, "Cache-Control: max-age=60\nAge: 20", 40 * time.Second},
+		{"an old Date", 200, "Cache-Control: max-age=60\nDate: " + at(-20*time.Second), 40 * time.Second},
+		{"no-cache", 200, "Cache-Control: max-age=60, no-cache", 0},
+		{"no-store", 200, "Cache-Control: max-age=60\nCache-Control: no-store", 0},
+		{"a tenth of the age", 200, "Last-Modified: " + at(-10*time.Hour), time.Hour},
+		{"at most a day", 200, "Last-Modified: " + at(-10000*time.Hour), 24 * time.Hour},
+		{"not of a temporary redirect", 302, "Last-Modified: " + at(-10*time.Hour), 0},
+		{"Vary", 200, "Cache-Control: max-age=60\nVary: Cookie", 0},
+		{"Vary by coding", 200, "Cache-Control: max-age=60\nVary: accept-encoding", time.Minute},
+	} {
+		h := textproto.MIMEHeader{}
+		for line := range strings.Lines(tt.fields) {
+			name, value, _ := strings.Cut(strings.TrimSpace(line), ": ")
+			h.Add(name, value)
+		}
+		r := response{status: tt.status, header: h, received: received}
+		if tt.until > 0 && !r.fresh(received.Add(tt.until-time.Second)) {
+			t.Errorf("%s: not fresh before %v", tt.name, tt.until)
+		}
+		if r.fresh(received.Add(tt.until)) {
+			t.Errorf("%s: fresh after %v", tt.name, tt.until)
+		}
+	}
+	confirmed := response{status: 200, header: textproto.MIMEHeader{"Cache-Control": {"max-age=60"}}, received: received, validated: received.Add(time.Hour)}
+	if !confirmed.fresh(received.Add(time.Hour+59*time.Second)) || confirmed.fresh(received.Add(time.Hour+time.Minute)) {
+		t.Error("a confirmation does not begin the lifetime again")
+	}
+}
+
+// A site is a server that counts requests.
+type site struct {
+	*httptest.Server
+	mu       sync.Mutex
+	requests []string // "PATH If-None-Match"
+	body     string
+}
+
+func newSite(t *testing.T) *site {
+	s := &site{body: "one"}
+	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.requests = append(s.requests, strings.TrimSpace(r.URL.Path+" "+r.Header.Get("If-None-Match")))
+		switch r.URL.Path {
+		case "/fresh":
+			w.Header().Set("Cache-Control", "max-age=600")
+		case "/tagged":
+			w.Header().Set("Etag", `"`+s.body+`"`)
+			if r.Header.Get("If-None-Match") == `"`+s.body+`"` {
+				w.WriteHeader(http.StatusNotModified)
+				return
+			}
+		case "/secret":
+			w.Header().Set("Cache-Control", "private, no-store")
+		case "/moved":
+			w.Header().Set("Cache-Control", "max-age=600")
+			http.Redirect(w, r, "/fresh", http.StatusMovedPermanently)
+			return
+		case "/early":
+			w.Header().Set("Link", "</x>; rel=preload")
+			w.WriteHeader(http.StatusEarlyHints)
+			w.Header().Set("Cache-Control", "no-store")
+		}
+		fmt.Fprint(w, s.body)
+	}))
+	t.Cleanup(s.Close)
+	return s
+}
+
+// A run is what one run of a program retrieves through a cache in a file.
+func run(t *testing.T, file string, opts Options, do func(get func(path string, fields ...string) (string, error))) {
+	t.Helper()
+	archive, err := replay.Open(existing(file)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer archive.Close()
+	w, err := warc.Create(file, warc.WriterOptions{Append: true, Index: true, Format: capture.Format})
+	if err == nil {
+		err = archive.Follow(file)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	recorder := capture.New(w, nil, func(err error) { t.Error(err) })
+	recorder.ForCache()
+	opts.Archive = archive
+	c := fetch.New(&fetch.Options{Recorder: recorder, Middleware: []driver.Middleware{Middleware(opts)}}, httpdriver.Load)
+	do(func(url string, fields ...string) (string, error) {
+		req := &fetch.Request{URL: uri.MustParse(url), Header: textproto.MIMEHeader{}}
+		for i := 0; i+1 < len(fields); i += 2 {
+			req.Header.Set(fields[i], fields[i+1])
+		}
+		resp, err := c.Do(t.Context(), req)
+		if err != nil {
+			return "", err
+		}
+		defer resp.Body.Close()
+		text, err := io.ReadAll(resp.Body)
+		return string(text), err
+	})
+	c.Close()
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func existing(file string) []string {
+	list, _ := filepath.Glob(file)
+	return list
+}
+
+func TestRunsShareACache(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	file := filepath.Join(t.TempDir(), "cache.warc.gz")
+	paths := []string{"/fresh", "/tagged", "/secret", "/moved", "/plain", "/early"}
+	want := func(get func(string, ...string) (string, error), bodies map[string]string) {
+		t.Helper()
+		for _, path := range paths {
+			if got, err := get(s.URL + path); got != bodies[path] || err != nil {
+				t.Errorf("%s: %q, %v, want %q", path, got, err, bodies[path])
+			}
+		}
+	}
+	all := func(body string) map[string]string {
+		m := map[string]string{}
+		for _, path := range paths {
+			m[path] = body
+		}
+		return m
+	}
+	run(t, file, Options{}, func(get func(string, ...string) (string, error)) { want(get, all("one")) })
+	s.requests = nil
+	run(t, file, Options{}, func(get func(string, ...string) (string, error)) { want(get, all("one")) })
+	if got := strings.Join(s.requests, ", "); got != `/tagged "one", /secret, /plain, /early` {
+		t.Errorf("the second run sent %s", got)
+	}
+
+	s.requests, s.body = nil, "two"
+	changed := all("two")
+	changed["/fresh"], changed["/moved"] = "one", "one"
+	run(t, file, Options{}, func(get func(string, ...string) (string, error)) {
+		want(get, changed)
+		if got, _ := get(s.URL+"/fresh", "Cache-Control", "no-cache"); got != "two" {
+			t.Errorf("with no-cache: %q", got)
+		}
+	})
+	later := func() time.Time { return time.Now().Add(time.Hour) }
+	s.body = "three"
+	run(t, file, Options{Now: later}, func(get func(string, ...string) (string, error)) { want(get, all("three")) })
+
+	s.requests = nil
+	var missing []string
+	run(t, file, Options{Offline: true, Missing: func(u uri.URI) { missing = append(missing, u.Path()) }}, func(get func(string, ...string) (string, error)) {
+		for path, want := range map[string]string{"/fresh": "three", "/tagged": "three", "/plain": "three"} {
+			if got, err := get(s.URL + path); got != want || err != nil {
+				t.Errorf("offline, %s: %q, %v", path, got, err)
+			}
+		}
+		for _, path := range []string{"/secret", "/early", "/new"} {
+			if got, err := get(s.URL + path); fetch.CodeOf(err) != fetch.ErrNotFound {
+				t.Errorf("offline, %s: %q, %v", path, got, err)
+			}
+		}
+	})
+	if len(s.requests) > 0 || strings.Join(missing, " ") != "/secret /early /new" {
+		t.Errorf("offline: requests %v, missing %v", s.requests, missing)
+	}
+}
+
+// A run reuses its own responses. Answers from the cache are not stored again, because they would
+// seem to be received again.
+func TestAnswersAreStoredOnce(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	file := filepath.Join(t.TempDir(), "cache.warc.gz")
+	for range 2 {
+		run(t, file, Options{}, func(get func(string, ...string) (string, error)) {
+			for range 3 {
+				for _, path := range []string{"/fresh", "/tagged", "/moved"} {
+					if got, err := get(s.URL + path); got != "one" || err != nil {
+						t.Errorf("%s: %q, %v", path, got, err)
+					}
+				}
+			}
+		})
+	}
+	if got := strings.Join(s.requests, ", "); got != "/fresh, /tagged, /moved"+strings.Repeat(`, /tagged "one"`, 5) {
+		t.Errorf("the requests were %s", got)
+	}
+	a, err := replay.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	for path, want := range map[string]string{"/fresh": "200", "/moved": "301", "/tagged": "200 304 304 304 304 304"} {
+		var list []string
+		for _, c := range a.Captures(uri.MustParse(s.URL+path), 100) {
+			list = append(list, fmt.Sprint(c.Status))
+		}
+		if got := strings.Join(list, " "); got != want {
+			t.Errorf("%s: stored %s, want %s", path, got, want)
+		}
+	}
+}

@@ -1,0 +1,90 @@
+// Package memento retrieves resources as they were at a date, from archives that support Memento (RFC
+// 7089).
+package memento
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
+)
+
+// Options configure a Middleware.
+type Options struct {
+	// Client sends requests to the TimeGates, without credentials. It must not have the middleware
+	// itself.
+	Client *fetch.Client
+	// TimeGates are the URLs of TimeGates (RFC 7089, section 4). The requested URL is inserted for
+	// "{}", or appended. They are asked in order until one has a capture.
+	TimeGates []string
+	// At returns the date that a request is for. If it is zero, the request is passed on.
+	At func(context.Context) time.Time
+	// Within limits the time between the date and that of the capture. 0 means no limit.
+	Within time.Duration
+}
+
+// Middleware returns a middleware that answers requests for a date with the nearest capture that a
+// TimeGate has, and never with the current version. It must be the innermost one. A captured error is
+// returned as an error, a captured redirect as a redirect, so that its target is retrieved as of the
+// date, too. Without a capture, the error is of class fetch.ErrNotFound. Responses have Meta.Capture.
+func Middleware(opts Options) driver.Middleware {
+	return func(next driver.Driver) driver.Driver {
+		return driver.DriverFunc(func(ctx context.Context, req *fetch.Request) (*driver.Response, error) {
+			at := opts.At(ctx)
+			if at.IsZero() {
+				return next.Open(ctx, req)
+			}
+			if req.Op == driver.OpDial || req.Form != nil || req.Sends() {
+				return nil, &fetch.Error{Code: fetch.ErrNotRetrievable, Err: errors.New("an archive only has the results of GET requests")}
+			}
+			return opts.ask(ctx, req, at)
+		})
+	}
+}
+
+// ask asks the TimeGates in turn. If all fail, the error is the first one other than ErrNotFound.
+func (o *Options) ask(ctx context.Context, req *fetch.Request, at time.Time) (*driver.Response, error) {
+	failure := error(&fetch.Error{Code: fetch.ErrNotFound, Err: fmt.Errorf("no capture of %s is known", at.UTC().Format(time.DateOnly))})
+	for _, gate := range o.TimeGates {
+		resp, err := o.askOne(ctx, req, gate, at)
+		var captured *capturedError
+		switch {
+		case err == nil:
+			return resp, nil
+		case ctx.Err() != nil, errors.As(err, &captured):
+			return nil, err
+		case fetch.CodeOf(failure) == fetch.ErrNotFound:
+			failure = err
+		}
+	}
+	return nil, failure
+}
+
+// A capturedError is a failure that an archive has captured.
+type capturedError struct {
+	capture *driver.Capture
+	cause   error // what the error response says
+}
+
+func (e *capturedError) Error() string {
+	text := "captured on " + e.capture.String()
+	if e.cause != nil {
+		text += ": " + e.cause.Error()
+	}
+	return text
+}
+
+func (e *capturedError) Unwrap() error { return e.cause }
+
+// askOne asks a TimeGate for the capture nearest to a date.
+func (o *Options) askOne(ctx context.Context, req *fetch.Request, gate string, at time.Time) (*driver.Response, error) {
+	u, err := gateURL(gate, req.URL)
+	if err != nil {
+		return nil, &fetch.Error{Code: fetch.ErrURL, Err: fmt.Errorf("the TimeGate %s: %w", gate, err)}
+	}
+	s := search{o: o, req: req, at: at, gate: u, url: u}
+	return s.run(ctx)
+}
