@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/urlget/urlget/fetch"
@@ -32,21 +33,45 @@ type Proxy struct {
 	// Tunnels opens the connections of CONNECT and SOCKS5. It should have the scheme of LoadTunnel,
 	// Policy.AllowSessions and no idle timeout. If Tunnels is nil, such requests are refused.
 	Tunnels *fetch.Client
+	// Login is the user and password that clients must have, or nil. Without it, a proxy must only be
+	// reachable by its user.
+	Login *fetch.Credential
+	// Authority, if not nil, makes the proxy read the TLS connections that clients open through it:
+	// it answers with certificates of the authority, which the clients must trust, and retrieves
+	// the resources as those of http.
+	Authority *Authority
+	// Downgrade serves resources of https to clients that ask for them with http, because they have no
+	// TLS that servers accept. Links to https become links to http.
+	Downgrade bool
+
+	secure  secureHosts
+	find    sync.Once
+	schemes []string // that the gateway may serve, after find
 }
 
-// tunnelScheme is the scheme of connections that transfer bytes unchanged.
-const tunnelScheme = "x-tunnel"
+const (
+	tunnelScheme    = "x-tunnel"     // connections that transfer bytes unchanged
+	tlsTunnelScheme = "x-tls-tunnel" // the same over TLS of the proxy
+)
 
-// LoadTunnel registers the scheme of [Proxy.Tunnels]: connections to a host and port, by default 443.
+// LoadTunnel registers the schemes of [Proxy.Tunnels]: connections to a host and port, by default 443,
+// without and with TLS.
 func LoadTunnel(env driver.Env, reg *driver.Registry) {
-	reg.Register(fetch.Scheme{Name: tunnelScheme, Port: 443, Ops: []fetch.Op{fetch.OpDial}, Summary: "a connection",
-		Driver: driver.DriverFunc(func(ctx context.Context, req *fetch.Request) (*driver.Response, error) {
-			conn, err := env.Dial(ctx, "tcp", net.JoinHostPort(req.URL.Host(), strconv.Itoa(int(req.URL.Port(443)))))
-			if err != nil {
-				return nil, err
-			}
-			return &driver.Response{Meta: fetch.Meta{Kind: fetch.KindSession, Size: -1}, Body: conn}, nil
-		})})
+	for _, name := range []string{tunnelScheme, tlsTunnelScheme} {
+		reg.Register(fetch.Scheme{Name: name, Port: 443, Ops: []fetch.Op{fetch.OpDial}, Summary: "a connection",
+			Driver: driver.DriverFunc(func(ctx context.Context, req *fetch.Request) (*driver.Response, error) {
+				conn, err := env.Dial(ctx, "tcp", net.JoinHostPort(req.URL.Host(), strconv.Itoa(int(req.URL.Port(443)))))
+				if err == nil && name == tlsTunnelScheme {
+					cfg := env.TLSConfig(ctx, req.URL.Host())
+					cfg.NextProtos = []string{"http/1.1"}
+					err = conn.Handshake(ctx, cfg)
+				}
+				if err != nil {
+					return nil, err
+				}
+				return &driver.Response{Meta: fetch.Meta{Kind: fetch.KindSession, Size: -1}, Body: conn}, nil
+			})})
+	}
 }
 
 // via is the value of the field Via in forwarded messages (RFC 9110, section 7.6.3).
@@ -54,16 +79,20 @@ const via = "1.1 urlget"
 
 // ServeHTTP implements http.Handler.
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	g := &gateway{client: p.Client, schemes: p.schemes(), own: ownAddress(r)}
+	g := p.gateway()
+	g.own = ownAddress(r)
+	if !p.authorize(w, r) {
+		return
+	}
 	switch {
 	case r.Method == http.MethodConnect:
 		p.connect(w, r)
-	case r.URL.Scheme == "" && r.Host != "" && r.Host != g.own && !isLocalhost(r.Host, g.own):
+	case r.URL.Scheme == "" && r.Host != "" && p.Login == nil && r.Host != g.own && !isLocalhost(r.Host, g.own):
 		http.Error(w, "unknown host name", http.StatusMisdirectedRequest) // DNS rebinding
 	case r.URL.Scheme == "" || r.URL.Scheme == "http" && r.URL.Host == g.own:
 		g.ServeHTTP(w, r)
 	default:
-		p.forward(w, r, g)
+		p.forward(w, r, g, r.RequestURI)
 	}
 }
 
@@ -84,9 +113,15 @@ func isLocalhost(host, own string) bool {
 	return ok && strings.HasSuffix(own, ":"+port)
 }
 
-// schemes returns the schemes that the gateway may serve.
-func (p *Proxy) schemes() (names []string) {
-	for _, s := range p.Client.Schemes() {
+// gateway returns the gateway for requests that are not those of a proxy.
+func (p *Proxy) gateway() *gateway {
+	p.find.Do(func() { p.schemes = retrievable(p.Client) })
+	return &gateway{client: p.Client, schemes: p.schemes}
+}
+
+// retrievable returns the schemes of remote resources that a client can retrieve.
+func retrievable(c *fetch.Client) (names []string) {
+	for _, s := range c.Schemes() {
 		if s.State() == driver.StateRetrieves && !s.Local {
 			names = append(names, s.Name)
 		}
@@ -98,14 +133,19 @@ func (p *Proxy) schemes() (names []string) {
 var errRedirected = errors.New("redirected")
 
 // forward answers a request for an absolute URL.
-func (p *Proxy) forward(w http.ResponseWriter, r *http.Request, g *gateway) {
-	u, err := uri.Parse(r.RequestURI)
+func (p *Proxy) forward(w http.ResponseWriter, r *http.Request, g *gateway, absolute string) {
+	u, err := uri.Parse(absolute)
 	if err == nil && !u.IsAbs() {
 		err = errors.New("the URL is not absolute")
 	}
 	if err != nil {
 		http.Error(w, fetch.Printable(err.Error()), http.StatusBadRequest)
 		return
+	}
+	downgrade := p.Downgrade && u.Scheme() == "http"
+	if downgrade {
+		u = p.upgraded(u)
+		r.Header.Del("Accept-Encoding") // links are replaced
 	}
 	req := &fetch.Request{URL: u, From: unknownOrigin}
 	Ask(req, r.Header)
@@ -136,13 +176,20 @@ func (p *Proxy) forward(w http.ResponseWriter, r *http.Request, g *gateway) {
 	}
 	resp, err := retrieve(r.Context(), p.Client, r.Method, req)
 	if err != nil {
-		p.refuse(w, r, err, target)
+		if downgrade && req.Body == nil && p.isUpgrade(u, target) {
+			p.forward(w, r, g, absolute) // is upgraded now
+			return
+		}
+		p.refuse(w, r, err, p.location(target, downgrade))
 		return
 	}
 	defer resp.Body.Close()
 	switch {
 	case !plain:
 		maps.Copy(w.Header(), allFields(resp))
+		if downgrade {
+			p.downgrade(w.Header(), resp)
+		}
 		w.Header().Add("Via", via)
 		w.WriteHeader(status(resp))
 	case resp.Kind == fetch.KindListing && resp.Entries != nil:
@@ -174,15 +221,15 @@ func (f flushing) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// refuse answers a request that failed with err, or was redirected to target.
-func (p *Proxy) refuse(w http.ResponseWriter, r *http.Request, err error, target uri.URI) {
+// refuse answers a request that failed with err, or was redirected to location.
+func (p *Proxy) refuse(w http.ResponseWriter, r *http.Request, err error, location string) {
 	var e *fetch.Error
 	a := refusal(err)
 	switch {
 	case errors.Is(err, errRedirected) && errors.As(err, &e):
 		a = httpRefusal(&fetch.Error{Header: e.Header, Reply: e.Reply}, cmp.Or(e.Reply.Code, http.StatusFound))
 		a.header.Del("Content-Length") // the content of a redirect is not kept
-		a.header.Set("Location", target.String())
+		a.header.Set("Location", location)
 		a.body = http.NoBody
 	case a == nil:
 		http.Error(w, fetch.Printable(err.Error()), Status(err))
@@ -198,24 +245,52 @@ func (p *Proxy) refuse(w http.ResponseWriter, r *http.Request, err error, target
 
 // connect answers a CONNECT request.
 func (p *Proxy) connect(w http.ResponseWriter, r *http.Request) {
-	far, err := p.dial(r.Context(), r.Host)
+	if p.Authority != nil {
+		if near := takeOver(w); near != nil {
+			defer near.Close()
+			p.read(r.Context(), near, r.Host)
+		}
+		return
+	}
+	far, err := p.dial(r.Context(), tunnelScheme, r.Host)
 	if err != nil {
 		http.Error(w, fetch.Printable(err.Error()), Status(err))
 		return
 	}
-	near, rw, err := http.NewResponseController(w).Hijack()
+	near := takeOver(w)
+	if near == nil {
+		far.Close()
+		return
+	}
+	join(r.Context(), near, far)
+}
+
+// takeOver tells the client that it has a connection, and returns its end, or nil if that fails.
+func takeOver(w http.ResponseWriter) net.Conn {
+	c, rw, err := http.NewResponseController(w).Hijack()
 	if err != nil {
-		far.Close()
 		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return nil
+	}
+	if _, err = io.WriteString(c, "HTTP/1.1 200 Connection established\r\n\r\n"); err != nil {
+		c.Close()
+		return nil
+	}
+	c.SetDeadline(time.Time{})
+	return readWriter{rw, c}
+}
+
+// read serves a client that has a connection to a host and port: it intercepts TLS, and passes on other
+// protocols.
+func (p *Proxy) read(ctx context.Context, c net.Conn, hostPort string) {
+	conn, isTLS := speaksTLS(c)
+	if isTLS {
+		p.intercept(ctx, conn, hostPort)
 		return
 	}
-	if _, err = io.WriteString(near, "HTTP/1.1 200 Connection established\r\n\r\n"); err != nil {
-		near.Close()
-		far.Close()
-		return
+	if far, err := p.dial(ctx, tunnelScheme, hostPort); err == nil {
+		join(ctx, conn, far)
 	}
-	near.SetDeadline(time.Time{})
-	join(r.Context(), readWriter{rw, near}, far)
 }
 
 // A readWriter is a connection whose first bytes have been buffered.
@@ -229,8 +304,8 @@ func (c readWriter) Read(p []byte) (int, error) { return c.Reader.Read(p) }
 // ReadFrom lets the kernel move the bytes, where it can.
 func (c readWriter) ReadFrom(r io.Reader) (int64, error) { return io.Copy(c.Conn, r) }
 
-// dial connects to a host and port that an untrusted client has named.
-func (p *Proxy) dial(ctx context.Context, hostPort string) (io.ReadWriteCloser, error) {
+// dial connects to a host and port that an untrusted client has named, with a scheme of LoadTunnel.
+func (p *Proxy) dial(ctx context.Context, scheme, hostPort string) (io.ReadWriteCloser, error) {
 	if p.Tunnels == nil {
 		return nil, &fetch.Error{Op: "connect", URL: hostPort, Code: fetch.ErrPolicy, Err: errors.New("there are no tunnels")}
 	}
@@ -241,7 +316,7 @@ func (p *Proxy) dial(ctx context.Context, hostPort string) (io.ReadWriteCloser, 
 	if err != nil {
 		return nil, &fetch.Error{Op: "connect", URL: fetch.Printable(hostPort), Code: fetch.ErrURL, Err: err}
 	}
-	u, err := uri.Parse(tunnelScheme + "://" + net.JoinHostPort(host, port))
+	u, err := uri.Parse(scheme + "://" + net.JoinHostPort(host, port))
 	if err != nil {
 		return nil, err
 	}
@@ -252,7 +327,7 @@ func (p *Proxy) dial(ctx context.Context, hostPort string) (io.ReadWriteCloser, 
 	rw, ok := resp.Body.(io.ReadWriteCloser)
 	if !ok {
 		resp.Body.Close()
-		return nil, fmt.Errorf("fetchhttp: %s is not a connection", tunnelScheme)
+		return nil, fmt.Errorf("fetchhttp: %s is not a connection", scheme)
 	}
 	return rw, nil
 }

@@ -23,14 +23,20 @@ import (
 
 // startProxy starts a proxy with the test's driver and http, and returns its address.
 func startProxy(t *testing.T, allowPrivate bool) string {
-	policy := &fetch.Policy{AllowPrivate: allowPrivate}
-	direct := fetch.Options{Policy: policy, NoProxy: "*", MaxErrorBody: 1 << 20}
-	tunnels := direct
-	tunnels.Policy = &fetch.Policy{AllowPrivate: allowPrivate, AllowSessions: true}
-	p := &fetchhttp.Proxy{
-		Client:  fetch.New(&direct, driver.Use("x-thing", driver.DriverFunc(things)), fetchweb.Load),
-		Tunnels: fetch.New(&tunnels, fetchhttp.LoadTunnel),
-	}
+	t.Helper()
+	return serveProxy(t, &fetchhttp.Proxy{}, &fetch.Options{Policy: &fetch.Policy{AllowPrivate: allowPrivate}, MaxErrorBody: 1 << 20})
+}
+
+// serveProxy serves a proxy whose client has these options, and returns its address.
+func serveProxy(t *testing.T, p *fetchhttp.Proxy, opts *fetch.Options) string {
+	t.Helper()
+	opts.NoProxy = "*"
+	tunnels := *opts
+	policy := *opts.Policy
+	policy.AllowSessions = true
+	tunnels.Policy = &policy
+	p.Client = fetch.New(opts, driver.Use("x-thing", driver.DriverFunc(things)), fetchweb.Load)
+	p.Tunnels = fetch.New(&tunnels, fetchhttp.LoadTunnel)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -2,6 +2,7 @@ package fetchhttp
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -28,8 +29,7 @@ func (p *Proxy) Serve(ctx context.Context, l net.Listener) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	web := &sniffer{Listener: l, accepted: make(chan net.Conn), slots: make(chan struct{}, maxConnections), ctx: ctx}
-	server := &http.Server{Handler: p, ReadHeaderTimeout: helloTimeout, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 1 << 20,
-		BaseContext: func(net.Listener) context.Context { return ctx }}
+	server := newServer(ctx, p)
 	context.AfterFunc(ctx, func() {
 		server.Close()
 		l.Close()
@@ -42,6 +42,12 @@ func (p *Proxy) Serve(ctx context.Context, l net.Listener) error {
 		return nil
 	}
 	return err
+}
+
+// newServer returns a server for the clients of a proxy, with the limits of all.
+func newServer(ctx context.Context, h http.Handler) *http.Server {
+	return &http.Server{Handler: h, ReadHeaderTimeout: helloTimeout, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 1 << 20,
+		BaseContext: func(net.Listener) context.Context { return ctx }}
 }
 
 // A sniffer is a listener that accepts the connections of HTTP clients, and serves those of SOCKS5
@@ -126,6 +132,15 @@ func (s *sniffer) sniff(p *Proxy, c net.Conn) {
 		})
 		return
 	}
+	if target, ok := simpleRequest(r); ok {
+		s.running.Go(func() {
+			defer stop()
+			defer c.Close()
+			c.SetReadDeadline(time.Time{})
+			p.serveSimple(s.ctx, near, target)
+		})
+		return
+	}
 	stop()
 	c.SetReadDeadline(time.Time{})
 	select {
@@ -159,7 +174,7 @@ const (
 // socks serves a SOCKS5 client, which may only connect.
 func (p *Proxy) socks(ctx context.Context, c readWriter) {
 	c.SetDeadline(time.Now().Add(helloTimeout))
-	target, status, err := socksRequest(c)
+	target, status, err := p.socksRequest(c)
 	if err != nil {
 		return
 	}
@@ -172,7 +187,13 @@ func (p *Proxy) socks(ctx context.Context, c readWriter) {
 		return
 	}
 	c.SetDeadline(time.Time{})
-	far, err := p.dial(ctx, target)
+	if p.Authority != nil {
+		if reply(socksSucceeded) == nil {
+			p.read(ctx, c, target)
+		}
+		return
+	}
+	far, err := p.dial(ctx, tunnelScheme, target)
 	if err != nil {
 		status := byte(socksFailure)
 		switch fetch.CodeOf(err) {
@@ -193,7 +214,7 @@ func (p *Proxy) socks(ctx context.Context, c readWriter) {
 
 // socksRequest reads the greeting and the request of a client. It returns the host and port to
 // connect to, or the reply if there is none.
-func socksRequest(c io.ReadWriter) (target string, status byte, err error) {
+func (p *Proxy) socksRequest(c io.ReadWriter) (target string, status byte, err error) {
 	var b [256]byte
 	read := func(n int) []byte {
 		if err == nil {
@@ -202,19 +223,25 @@ func socksRequest(c io.ReadWriter) (target string, status byte, err error) {
 		return b[:n]
 	}
 	methods := int(read(2)[1])
-	offered := false
-	for _, m := range read(methods) {
-		offered = offered || m == socksNoAuth
+	method := byte(socksNoAuth)
+	if p.Login != nil {
+		method = socksPassword
 	}
+	offered := bytes.IndexByte(read(methods), method) >= 0
 	if err != nil {
 		return "", 0, err
 	}
 	if !offered {
 		c.Write([]byte{socksVersion, socksNone})
-		return "", 0, errors.New("fetchhttp: the SOCKS client wants to log in")
+		return "", 0, errors.New("fetchhttp: the SOCKS client does not offer the login that is required")
 	}
-	if _, err := c.Write([]byte{socksVersion, socksNoAuth}); err != nil {
+	if _, err := c.Write([]byte{socksVersion, method}); err != nil {
 		return "", 0, err
+	}
+	if p.Login != nil {
+		if err := p.socksLogin(c); err != nil {
+			return "", 0, err
+		}
 	}
 	head := read(4)
 	version, command, kind := head[0], head[1], head[3]

@@ -16,7 +16,7 @@ func FuzzSOCKSRequest(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var sent bytes.Buffer
-		target, status, err := socksRequest(struct {
+		target, status, err := (&Proxy{}).socksRequest(struct {
 			io.Reader
 			io.Writer
 		}{bytes.NewReader(data), &sent})
