@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// TestMessagesOfFirstVersion decodes messages of version 6353048 and encodes them again.
+// TestMessagesOfFirstVersion decodes messages of version 6353048 and later ones, and encodes them
+// again.
 func TestMessagesOfFirstVersion(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("testdata/contracts.txt")
@@ -31,6 +32,8 @@ func TestMessagesOfFirstVersion(t *testing.T) {
 			}
 		case "crawl":
 			got = rewrite(t, message, new(Crawl))
+		case "secrets":
+			got = rewrite(t, message, new(secrets))
 		case "letter":
 			got = rewrite(t, message, new(Letter))
 		case "record":

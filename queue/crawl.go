@@ -33,8 +33,7 @@ type Crawl struct {
 	// state of each page.
 	MaxPages int `json:"max_pages,omitempty"`
 
-	// Stopped means that workers start no more visits.
-	Stopped bool `json:"stopped,omitempty"`
+	secrets *secrets // set by StartCrawl and loadWithSecrets
 }
 
 const (
@@ -65,7 +64,7 @@ func StartCrawl(ctx context.Context, e Engine, c *Crawl) (_ *Crawl, started bool
 	if _, err = e.Pages().Create(ctx, crawlKey, data); err != nil && !errors.Is(err, ErrExists) {
 		return nil, false, err
 	}
-	have, err := LoadCrawl(ctx, e)
+	have, err := loadWithSecrets(ctx, e)
 	if err != nil {
 		return nil, false, err
 	}
@@ -87,6 +86,18 @@ func LoadCrawl(ctx context.Context, e Engine) (*Crawl, error) {
 	return decodeCrawl(data)
 }
 
+// loadWithSecrets is LoadCrawl for workers and submitters.
+func loadWithSecrets(ctx context.Context, e Engine) (*Crawl, error) {
+	c, err := LoadCrawl(ctx, e)
+	if err == nil {
+		c.secrets, err = loadSecrets(ctx, e)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
 func decodeCrawl(data []byte) (*Crawl, error) {
 	c := &Crawl{}
 	if err := json.Unmarshal(data, c); err != nil || c.Token == "" {
@@ -95,37 +106,29 @@ func decodeCrawl(data []byte) (*Crawl, error) {
 	return c, nil
 }
 
-// SetStopped stops or resumes the crawl. Workers notice within seconds. Running visits finish.
-func (c *Crawl) SetStopped(ctx context.Context, e Engine, stopped bool) error {
-	return replace(ctx, e.Pages(), crawlKey, func(old []byte, there bool) ([]byte, error) {
-		now := &Crawl{}
-		if there {
-			var err error
-			if now, err = decodeCrawl(old); err != nil {
-				return nil, err
-			}
-		}
-		switch {
-		case now.Token != c.Token:
-			return nil, &fetch.Error{Code: fetch.ErrNotFound, Err: ErrNoCrawl}
-		case now.Stopped == stopped:
-			return nil, nil
-		}
-		now.Stopped = stopped
-		return json.Marshal(now)
-	})
-}
-
 // Submit adds a seed whose scheme has the traits t. Known is true if the crawl already has the
-// page. While the engine is unreachable, Submit retries for half a minute.
+// page. The login of the seed is stored once for the crawl and is not part of the job. It replaces
+// an earlier login for the seed's site, also if the page is known. While the engine is unreachable,
+// Submit retries for half a minute.
 func (c *Crawl) Submit(ctx context.Context, e Engine, p Priority, seed uri.URI, t fetch.Traits) (known bool, err error) {
 	if err := (&job.Job{URL: seed}).Validate(); err != nil {
 		return false, err
 	}
-	seed = seed.WithoutFragment()
+	login := seed.WithoutFragment()
+	seed = login.WithoutUserinfo()
 	page := &page{Seed: seed, Read: !c.Scope.KeepsSeed(seed, t)}
-	sub := c.submission(&job.Job{URL: seed.WithoutUserinfo()}, page)
-	err = submitWithRetry(ctx, func(ctx context.Context, try int) error {
+	if c.secrets != nil {
+		page.Secrets = c.secrets.revision
+	}
+	sub := c.submission(&job.Job{URL: seed}, page)
+	err = submitWithRetry(ctx, e, func(ctx context.Context, try int) error {
+		if login.Userinfo().HasName {
+			stored, err := changeSecrets(ctx, e, withLogin(login))
+			if err != nil {
+				return err
+			}
+			page.Secrets = stored.revision
+		}
 		fresh, err := newFrontier(e, p).add(ctx, c, sub, nil)
 		known = err == nil && !fresh && try == 0 // a known page after a lost response is the first try itself
 		return err
@@ -135,7 +138,8 @@ func (c *Crawl) Submit(ctx context.Context, e Engine, p Priority, seed uri.URI, 
 
 // A page holds the crawl fields of a job: how the page was found.
 type page struct {
-	Seed uri.URI `json:"seed"` // the seed, with its login
+	// Seed has a login only if a redirect to it has one, and in jobs of former versions.
+	Seed uri.URI `json:"seed"`
 	// Rel and Kind come from the link to the page.
 	Rel  string          `json:"rel,omitempty"`
 	Kind fetch.EntryKind `json:"kind,omitempty"`
@@ -144,6 +148,9 @@ type page struct {
 	Read    bool `json:"read,omitempty"`
 	Guessed bool `json:"guessed,omitempty"`
 	Moved   bool `json:"moved,omitempty"`
+	// Secrets is the revision of the secrets of the crawl when the page was queued. Workers with
+	// older secrets load them again before they visit the page.
+	Secrets uint64 `json:"secrets,omitempty"`
 }
 
 // pageID returns the ID of a page. It is the same for all links to the page.

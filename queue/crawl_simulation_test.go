@@ -271,19 +271,13 @@ func (s *site) start(t *testing.T, admin queue.Engine) {
 	}
 }
 
-// pause stops the crawl for four minutes and checks that no page is visited once all workers know
+// pause pauses the crawl for four minutes and checks that no page is visited once all workers know
 // that.
 func (s *site) pause(t *testing.T, admin queue.Admin) {
-	setStopped := func(stopped bool) {
-		retryCall(t, func() error {
-			c, err := queue.LoadCrawl(t.Context(), admin)
-			if err == nil {
-				err = c.SetStopped(t.Context(), admin, stopped)
-			}
-			return err
-		})
+	setState := func(to queue.State) {
+		retryCall(t, func() error { return admin.SetState(t.Context(), to) })
 	}
-	setStopped(true)
+	setState(queue.Paused)
 	time.Sleep(2 * time.Minute)
 	count := func() (n int) {
 		s.mu.Lock()
@@ -296,9 +290,9 @@ func (s *site) pause(t *testing.T, admin queue.Admin) {
 	before := count()
 	time.Sleep(2 * time.Minute)
 	if after := count(); after != before {
-		t.Errorf("%d requests while the crawl was stopped", after-before)
+		t.Errorf("%d requests while the crawl was paused", after-before)
 	}
-	setStopped(false)
+	setState(queue.Running)
 }
 
 func retryCall(t *testing.T, do func() error) {

@@ -1,11 +1,13 @@
 package queue
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"errors"
 	"io"
 	"io/fs"
+	"iter"
 	"os"
 	"path"
 	"path/filepath"
@@ -29,8 +31,16 @@ type Dir struct {
 	unnamedFiles bool
 
 	mu      sync.Mutex
-	subdirs map[string]*os.File // open directories by digest prefix
+	subdirs map[string]*subdir // open directories by digest prefix
 }
+
+// A subdir is an open directory of bodies.
+type subdir struct {
+	*os.Root
+	file *os.File // the same directory
+}
+
+func (s *subdir) Close() error { return errors.Join(s.file.Close(), s.Root.Close()) }
 
 // tmpDir is the directory of unfinished files.
 const tmpDir = "tmp"
@@ -46,7 +56,7 @@ func OpenDir(name string) (*Dir, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Dir{name: name, root: root, subdirs: map[string]*os.File{}}
+	d := &Dir{name: name, root: root, subdirs: map[string]*subdir{}}
 	d.unnamedFiles = d.canLinkUnnamed()
 	d.sweep()
 	return d, nil
@@ -81,27 +91,27 @@ func (d *Dir) canLinkUnnamed() bool {
 }
 
 // Begin implements Store.
-func (d *Dir) Begin() (Spool, error) {
+func (d *Dir) Begin() (Spool, error) { return &dirSpool{dir: d}, nil }
+
+// create creates an unfinished file. Its name is "" if it has none.
+func (d *Dir) create() (f *os.File, name string, err error) {
 	dir := filepath.Join(d.name, tmpDir)
 	if d.unnamedFiles {
-		f, err := unnamed.Create(dir)
-		if err != nil {
-			return nil, err
-		}
-		return &dirSpool{File: f, dir: d}, nil
+		f, err = unnamed.Create(dir)
+		return f, "", err
 	}
 	for {
 		f, err := os.CreateTemp(dir, "")
 		if err != nil {
-			return nil, err
+			return nil, "", err
 		}
-		s := &dirSpool{File: f, dir: d, temporary: path.Join(tmpDir, filepath.Base(f.Name()))}
+		name := path.Join(tmpDir, filepath.Base(f.Name()))
 		if filelock.Try(f) != nil {
-			return s, nil // other workers judge the file by its age
+			return f, name, nil // other workers judge the file by its age
 		}
 		current, err := os.Lstat(f.Name())
 		if opened, openedErr := f.Stat(); err == nil && openedErr == nil && os.SameFile(current, opened) {
-			return s, nil
+			return f, name, nil
 		}
 		f.Close() // another worker removed it before it was locked
 	}
@@ -142,11 +152,11 @@ func (d *Dir) sweepOne(name string) {
 }
 
 // subdir returns the directory for a digest and creates it if needed. The directory stays open.
-func (d *Dir) subdir(sum string) (*os.File, error) {
+func (d *Dir) subdir(sum string) (*subdir, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if subdir := d.subdirs[sum[:2]]; subdir != nil {
-		return subdir, nil
+	if s := d.subdirs[sum[:2]]; s != nil {
+		return s, nil
 	}
 	if d.subdirs == nil {
 		return nil, os.ErrClosed
@@ -163,11 +173,18 @@ func (d *Dir) subdir(sum string) (*os.File, error) {
 	if err := syncDir(above); err != nil {
 		return nil, err
 	}
-	subdir, err := d.root.Open(name)
-	if err == nil {
-		d.subdirs[sum[:2]] = subdir
+	root, err := d.root.OpenRoot(name)
+	if err != nil {
+		return nil, err
 	}
-	return subdir, err
+	f, err := root.Open(".")
+	if err != nil {
+		root.Close()
+		return nil, err
+	}
+	s := &subdir{root, f}
+	d.subdirs[sum[:2]] = s
+	return s, nil
 }
 
 // Get implements Store.
@@ -185,18 +202,57 @@ func (d *Dir) Get(_ context.Context, sum string) (io.ReadCloser, error) {
 	return artefact.Verify(f, sum), nil
 }
 
-// holds reports whether the store has a body of that size and digest. It reads the file completely,
-// because others may have replaced it.
-func (d *Dir) holds(sum string, size int64) (bool, error) {
-	name := artefact.Path(sum)
-	info, err := d.root.Lstat(name)
+// List implements Lister.
+func (d *Dir) List(ctx context.Context) iter.Seq2[Content, error] {
+	return func(yield func(Content, error) bool) {
+		err := fs.WalkDir(d.root.FS(), artefact.BodyDir, func(name string, e fs.DirEntry, err error) error {
+			if err == nil {
+				err = ctx.Err()
+			}
+			if err != nil {
+				return err
+			}
+			sum, ok := artefact.Sum(name)
+			if !ok || !e.Type().IsRegular() {
+				return nil
+			}
+			info, err := e.Info()
+			if errors.Is(err, fs.ErrNotExist) { // removed since
+				return nil
+			}
+			if err == nil && !yield(Content{sum, info.Size(), info.ModTime()}, nil) {
+				return fs.SkipAll
+			}
+			return err
+		})
+		if err != nil {
+			yield(Content{}, err)
+		}
+	}
+}
+
+// Remove implements Lister.
+func (d *Dir) Remove(_ context.Context, sum string) error {
+	if err := artefact.Check(sum); err != nil {
+		return err
+	}
+	if err := d.root.Remove(artefact.Path(sum)); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// holds reports whether the directory has a body of that size and digest. It reads the file
+// completely, because others may have replaced it.
+func (s *subdir) holds(sum string, size int64) (bool, error) {
+	info, err := s.Lstat(sum)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
 	if err != nil || !info.Mode().IsRegular() || info.Size() != size {
 		return false, err
 	}
-	f, err := d.root.Open(name)
+	f, err := s.Open(sum)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
 		return false, nil
 	}
@@ -210,17 +266,63 @@ func (d *Dir) holds(sum string, size int64) (bool, error) {
 	return artefact.Holds(artefact.Verify(f, sum))
 }
 
+// maxInMemory is the size in bytes up to which a spool has no file before Commit.
+const maxInMemory = 64 << 10
+
 type dirSpool struct {
-	*os.File
 	dir       *Dir
-	temporary string // name of the temporary file; "" if it has none
+	memory    []byte   // the data, if file is nil
+	file      *os.File // nil while the data is small
+	temporary string   // name of the file; "" if it has none
 	over      bool
+}
+
+// Write implements Spool.
+func (s *dirSpool) Write(p []byte) (int, error) {
+	if s.over {
+		return 0, fs.ErrClosed
+	}
+	if s.file == nil && len(s.memory)+len(p) <= maxInMemory {
+		s.memory = append(s.memory, p...)
+		return len(p), nil
+	}
+	if err := s.useFile(); err != nil {
+		return 0, err
+	}
+	return s.file.Write(p)
+}
+
+// useFile moves the data to a file.
+func (s *dirSpool) useFile() (err error) {
+	if s.file != nil {
+		return nil
+	}
+	if s.file, s.temporary, err = s.dir.create(); err == nil {
+		_, err = s.file.Write(s.memory)
+		s.memory = nil
+	}
+	return err
 }
 
 // Reader implements Spool.
 func (s *dirSpool) Reader() (io.Reader, error) {
-	_, err := s.Seek(0, io.SeekStart)
-	return struct{ io.Reader }{s.File}, err
+	if s.file == nil {
+		return bytes.NewReader(s.memory), nil
+	}
+	_, err := s.file.Seek(0, io.SeekStart)
+	return struct{ io.Reader }{s.file}, err
+}
+
+// size returns the size of the data.
+func (s *dirSpool) size() (int64, error) {
+	if s.file == nil {
+		return int64(len(s.memory)), nil
+	}
+	info, err := s.file.Stat()
+	if err != nil {
+		return 0, err
+	}
+	return info.Size(), nil
 }
 
 // Commit implements Spool. For durability, it syncs the data, then sets the name, then syncs the
@@ -230,33 +332,36 @@ func (s *dirSpool) Commit(ctx context.Context, sum string) (string, error) {
 	if err := artefact.Check(sum); err != nil {
 		return "", err
 	}
+	if s.over {
+		return "", fs.ErrClosed
+	}
 	if err := ctx.Err(); err != nil {
 		return "", err
 	}
-	name := artefact.Path(sum)
-	info, err := s.Stat()
+	size, err := s.size()
 	if err != nil {
 		return "", err
 	}
-	if held, err := s.dir.holds(sum, info.Size()); err != nil {
+	dir, err := s.dir.subdir(sum)
+	if err != nil {
+		return "", err
+	}
+	name := artefact.Path(sum)
+	if held, err := dir.holds(sum, size); err != nil {
 		return "", err
 	} else if held {
 		return name, nil
 	}
-	if err := s.Sync(); err != nil {
+	if err := s.useFile(); err != nil {
 		return "", err
 	}
-	if err := s.Chmod(0o644); err != nil {
-		return "", err
-	}
-	subdir, err := s.dir.subdir(sum)
-	if err != nil {
+	if err := errors.Join(s.file.Sync(), s.file.Chmod(0o644)); err != nil {
 		return "", err
 	}
 	if s.temporary == "" {
-		err = unnamed.LinkFile(s.File, subdir, sum)
+		err = unnamed.LinkFile(s.file, dir.file, sum)
 		if errors.Is(err, fs.ErrExist) { // another worker committed first, or the file is something else
-			if held, err := s.dir.holds(sum, info.Size()); held || err != nil {
+			if held, err := dir.holds(sum, size); held || err != nil {
 				return name, err
 			}
 			err = s.nameTemporary()
@@ -268,7 +373,7 @@ func (s *dirSpool) Commit(ctx context.Context, sum string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return name, syncDir(subdir)
+	return name, syncDir(dir.file)
 }
 
 // nameTemporary gives the file a temporary name, from which it can replace another file.
@@ -279,7 +384,7 @@ func (s *dirSpool) nameTemporary() error {
 	}
 	defer dir.Close()
 	name := rand.Text()
-	if err := unnamed.LinkFile(s.File, dir, name); err != nil {
+	if err := unnamed.LinkFile(s.file, dir, name); err != nil {
 		return err
 	}
 	s.temporary = path.Join(tmpDir, name)
@@ -300,7 +405,9 @@ func (s *dirSpool) Discard() {
 		return
 	}
 	s.over = true
-	s.Close()
+	if s.file != nil {
+		s.file.Close()
+	}
 	if s.temporary != "" {
 		s.dir.root.Remove(s.temporary) // fails after a rename; an abandoned file is harmless
 	}

@@ -1,10 +1,13 @@
 package queue_test
 
 import (
+	"crypto/sha256"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -50,33 +53,43 @@ func TestAbandonedFilesAreRemoved(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer next.Close()
-	files, err := next.List()
+	files, err := next.Files()
 	if want := []string{"tmp/locked", "tmp/new"}; err != nil || !slices.Equal(files, want) {
 		t.Errorf("files %q, want %q: %v", files, want, err)
 	}
 }
 
-// A store works without unnamed files, and a sweep keeps files that are being written.
+// A store works without unnamed files, and a sweep keeps files that are being written. Small bodies
+// have no file until they are complete.
 func TestDirWithNamedFiles(t *testing.T) {
 	t.Parallel()
-	d, err := queue.OpenDir(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer d.Close()
-	queue.WithNames(d)
-	s, err := d.Begin()
-	if err != nil {
-		t.Fatal(err)
-	}
-	io.WriteString(s, "text")
-	if files, _ := d.List(); len(files) != 1 {
-		t.Errorf("files during the write: %q", files)
-	}
-	sum := "982d9e3eb996f559e633f4d194def3761d909f5a3b647d1a851fead67c32c9d1"
-	where, err := s.Commit(t.Context(), sum)
-	if files, _ := d.List(); err != nil || len(files) != 1 || files[0] != where {
-		t.Errorf("files %q, want %q: %v", files, where, err)
+	for _, c := range []struct{ size, during int }{{4, 0}, {64 << 10, 0}, {64<<10 + 1, 1}} {
+		d, err := queue.OpenDir(t.TempDir())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer d.Close()
+		queue.WithNames(d)
+		s, err := d.Begin()
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := strings.Repeat("t", c.size)
+		io.WriteString(s, text[:c.size/2])
+		io.WriteString(s, text[c.size/2:])
+		if files, _ := d.Files(); len(files) != c.during {
+			t.Errorf("%d bytes: files during the write: %q", c.size, files)
+		}
+		sum := fmt.Sprintf("%x", sha256.Sum256([]byte(text)))
+		where, err := s.Commit(t.Context(), sum)
+		if files, _ := d.Files(); err != nil || len(files) != 1 || files[0] != where {
+			t.Errorf("%d bytes: files %q, want %q: %v", c.size, files, where, err)
+		}
+		if r, err := d.Get(t.Context(), sum); err != nil {
+			t.Error(err)
+		} else if got, err := io.ReadAll(r); err != nil || string(got) != text {
+			t.Errorf("%d bytes: read %d bytes: %v", c.size, len(got), err)
+		}
 	}
 }
 

@@ -10,8 +10,8 @@ import (
 // WithNames makes a store create only named files.
 func WithNames(d *Dir) { d.unnamedFiles = false }
 
-// List returns the paths of all files in the directory, in order.
-func (d *Dir) List() (paths []string, err error) {
+// Files returns the paths of all files in the directory, in order.
+func (d *Dir) Files() (paths []string, err error) {
 	err = fs.WalkDir(d.root.FS(), ".", func(name string, e fs.DirEntry, err error) error {
 		if err == nil && !e.IsDir() {
 			paths = append(paths, name)

@@ -12,9 +12,9 @@ import (
 	"time"
 )
 
-// A hosts value holds the host leases of a worker. Each host has perHost leases, and each allows
-// one transfer at a time. A worker keeps its leases while it has jobs for the host, but at most for
-// maxLeaseTime if other workers want them.
+// A hosts value holds the host leases of a worker. Each host has perHost leases, unless limits has
+// another number, and each allows one transfer at a time. A worker keeps its leases while it has
+// jobs for the host, but at most for maxLeaseTime if other workers want them.
 type hosts struct {
 	values     Values
 	holder     string // unique among workers
@@ -27,6 +27,7 @@ type hosts struct {
 	deletions  sync.WaitGroup // running deletions of leases
 
 	mu        sync.Mutex
+	limits    *HostLimits // may be nil
 	known     map[string]*hostLeases
 	uncertain map[string]bool // keys that this worker may have leased, because a response was lost
 }
@@ -37,12 +38,16 @@ type hostLeases struct {
 	requesting mutex // held while a lease is requested
 	leases     map[*hostLease]bool
 	users      int // callers that use or request a lease
+	// The limits of the host, guarded by hosts.mu. They may change.
+	perHost int
+	delay   time.Duration
 }
 
 // A hostLease is a lease for one transfer at a host.
 type hostLease struct {
 	host     *hostLeases
 	key      string
+	index    int // below perHost, unless that was lowered
 	revision uint64
 	acquired time.Time // time when the lease was acquired
 	usableAt time.Time // end of the pause after the last transfer
@@ -103,7 +108,7 @@ func (h *hosts) take(ctx context.Context, host string) (_ context.Context, relea
 			leaseCtx, release := h.startUse(ctx, p)
 			return leaseCtx, release, nil
 		}
-		if err == nil && time.Since(start) > maxLeaseWait+h.delay {
+		if err == nil && time.Since(start) > maxLeaseWait+h.maxDelay(hp) {
 			err = errNoLease
 		}
 		if err == nil && sleep(ctx, wait/2+rand.N(wait)) != nil {
@@ -134,7 +139,8 @@ func (h *hosts) reserve(ctx context.Context, host string) bool {
 	return true
 }
 
-// count returns how many leases for a host are usable now, and how many are in use.
+// count returns how many leases for a host are usable now, and how many are in use and will be
+// usable at once after that.
 func (h *hosts) count(host string) (free, used int) {
 	now := time.Now()
 	h.mu.Lock()
@@ -142,7 +148,7 @@ func (h *hosts) count(host string) (free, used int) {
 	if hp := h.known[host]; hp != nil {
 		for p := range hp.leases {
 			switch {
-			case p.used:
+			case p.used && hp.delay == 0 && !p.excess():
 				used++
 			case p.usable(now):
 				free++
@@ -154,7 +160,51 @@ func (h *hosts) count(host string) (free, used int) {
 
 // usable reports whether a lease can be used now. The caller holds h.mu.
 func (p *hostLease) usable(now time.Time) bool {
-	return !p.used && !p.lost && !now.Before(p.usableAt) && now.Sub(p.acquired) < maxLeaseTime
+	return !p.used && !p.lost && !p.excess() && !now.Before(p.usableAt) && now.Sub(p.acquired) < maxLeaseTime
+}
+
+// excess reports whether the limit of the host was lowered below the lease. The caller holds h.mu.
+func (p *hostLease) excess() bool { return p.index >= p.host.perHost }
+
+// setLimits changes the limits of hosts. Leases above a lower limit end with their transfer.
+func (h *hosts) setLimits(l *HostLimits) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.limits = l
+	for _, hp := range h.known {
+		h.limitHost(hp)
+	}
+}
+
+// limitHost sets the limits of a host. The caller holds h.mu.
+func (h *hosts) limitHost(hp *hostLeases) {
+	hp.perHost, hp.delay = h.perHost, h.delay
+	l := h.limits.of(hp.host)
+	if l.perHost > 0 {
+		hp.perHost = l.perHost
+	}
+	if l.delay >= 0 {
+		hp.delay = l.delay
+	}
+}
+
+// limit returns the number of leases of a host.
+func (h *hosts) limit(host string) int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if hp := h.known[host]; hp != nil {
+		return hp.perHost
+	}
+	hp := hostLeases{host: host}
+	h.limitHost(&hp)
+	return hp.perHost
+}
+
+// maxDelay returns how long a caller of take waits for a lease that pauses.
+func (h *hosts) maxDelay(hp *hostLeases) time.Duration {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return min(hp.delay, maxLeaseTime)
 }
 
 // addUser registers a user of a host.
@@ -164,6 +214,7 @@ func (h *hosts) addUser(host string) *hostLeases {
 	hp := h.known[host]
 	if hp == nil {
 		hp = &hostLeases{host: host, requesting: newMutex(), leases: map[*hostLease]bool{}}
+		h.limitHost(hp)
 		h.known[host] = hp
 	}
 	hp.users++
@@ -222,13 +273,15 @@ func (h *hosts) try(ctx context.Context, hp *hostLeases) (*hostLease, error) {
 	}
 	held := map[string]bool{}
 	h.mu.Lock()
+	perHost := hp.perHost
 	for p := range hp.leases {
 		held[p.key] = true
 	}
 	h.mu.Unlock()
-	first := rand.IntN(h.perHost)
-	for i := range h.perHost {
-		key := "host/" + hostKey(hp.host) + "/" + strconv.Itoa((first+i)%h.perHost)
+	first := rand.IntN(perHost)
+	for i := range perHost {
+		index := (first + i) % perHost
+		key := "host/" + hostKey(hp.host) + "/" + strconv.Itoa(index)
 		if held[key] {
 			continue
 		}
@@ -239,7 +292,7 @@ func (h *hosts) try(ctx context.Context, hp *hostLeases) (*hostLease, error) {
 		case err != nil:
 			return nil, err
 		}
-		p := &hostLease{host: hp, key: key, revision: revision, acquired: leased, used: true}
+		p := &hostLease{host: hp, key: key, index: index, revision: revision, acquired: leased, used: true}
 		h.mu.Lock()
 		p.expiry = time.AfterFunc(time.Until(h.safe(leased)), func() { h.markLost(p) })
 		hp.leases[p] = true
@@ -314,15 +367,16 @@ func (h *hosts) markLost(p *hostLease) {
 	}
 }
 
-// release ends the use of a lease. It releases the lease if this worker has had it for
-// maxLeaseTime, or otherwise the least recently used lease if there are too many.
+// release ends the use of a lease. It releases the lease if the limit was lowered below it or if
+// this worker has had it for maxLeaseTime, or otherwise the least recently used lease if there are
+// too many.
 func (h *hosts) release(p *hostLease, pause time.Duration) {
 	h.mu.Lock()
 	p.used, p.end = false, nil
 	p.lastUsed = time.Now()
-	p.usableAt = p.lastUsed.Add(max(h.delay, pause))
+	p.usableAt = p.lastUsed.Add(max(p.host.delay, pause))
 	pause = p.usableAt.Sub(p.lastUsed)
-	if p.lost || pause > 0 || p.lastUsed.Sub(p.acquired) < maxLeaseTime {
+	if !p.excess() && (p.lost || pause > 0 || p.lastUsed.Sub(p.acquired) < maxLeaseTime) {
 		p = h.surplus()
 	}
 	if p != nil {
@@ -379,7 +433,7 @@ func (h *hosts) renewAll(ctx context.Context) {
 	}
 }
 
-// deleteUnused deletes idle, old and lost leases.
+// deleteUnused deletes idle, old and lost leases, and those above a lowered limit.
 func (h *hosts) deleteUnused(ctx context.Context) {
 	var list []*hostLease
 	now := time.Now()
@@ -387,7 +441,8 @@ func (h *hosts) deleteUnused(ctx context.Context) {
 	for _, hp := range h.known {
 		for p := range hp.leases {
 			idle := !p.used && !now.Before(p.usableAt)
-			if idle && (p.lost && !p.deleting || !p.lost && (now.Sub(p.lastUsed) >= idleLeaseTime || now.Sub(p.acquired) >= maxLeaseTime)) {
+			above := !p.used && p.excess() && !p.deleting
+			if above || idle && (p.lost && !p.deleting || !p.lost && (now.Sub(p.lastUsed) >= idleLeaseTime || now.Sub(p.acquired) >= maxLeaseTime)) {
 				p.lost, p.deleting = true, true // prevents further use
 				list = append(list, p)
 			}

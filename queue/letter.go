@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -30,6 +31,10 @@ func newEvent(t *task, res *job.Result, path string) *Event {
 	}
 	if t.record != nil {
 		ev.Failures = t.record.Failures
+	}
+	var e *fetch.Error
+	if t.Hint != nil && res.Outcome == job.Failed && errors.As(res.Err, &e) {
+		ev.Hint = t.Hint(e)
 	}
 	return ev
 }
@@ -93,7 +98,14 @@ func (s Stored) Job() (id string, j *job.Job, err error) {
 
 // Retry submits the job of a dead letter again, even if it is a duplicate of an earlier submission.
 func (l *Letter) Retry(ctx context.Context, e Engine) error {
-	old, err := decode(l.Job)
+	data := []byte(l.Job)
+	if data == nil {
+		data = l.Raw // a worker of a former version may not have known a field
+	}
+	old, err := decode(data)
+	if err == nil {
+		err = checkAccepts(ctx, e)
+	}
 	if err != nil {
 		return err
 	}

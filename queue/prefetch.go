@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/urlget/urlget/crawl/schedule"
+	"github.com/urlget/urlget/fetch"
 )
 
 // A prefetch buffer holds jobs whose hosts have no free lease, while jobs of other hosts run.
@@ -25,11 +26,12 @@ type prefetch struct {
 	wait           time.Duration // delay after the next failure
 
 	fetching      bool
-	arrivals      chan arrival   // the job that the engine returned
-	wake          chan struct{}  // holds a value when another job may be able to start
-	leaseRequests int            // running lease requests; guarded by run.mu, as is unleased
-	unleased      map[string]int // jobs in the scheduler without a lease, by host
-	requests      sync.WaitGroup // goroutines with engine requests
+	cancelFetch   context.CancelFunc // ends the request for a job
+	arrivals      chan arrival       // the job that the engine returned
+	wake          chan struct{}      // holds a value when another job may be able to start
+	leaseRequests int                // running lease requests; guarded by run.mu, as is unleased
+	unleased      map[string]int     // jobs in the scheduler without a lease, by host
+	requests      sync.WaitGroup     // goroutines with engine requests
 }
 
 // A hostQueue holds the waiting jobs of one host.
@@ -125,7 +127,7 @@ func (r *run) addArrival(a arrival) (*task, error) {
 			a.returnJob(0)
 		}
 		return nil, nil
-	case errors.Is(a.err, ErrClosed):
+	case errors.Is(a.err, ErrClosed), fetch.CodeOf(a.err) == fetch.ErrRefused: // the worker may not take jobs
 		return nil, a.err
 	case a.err != nil:
 		r.Metrics.add(countEngineErrors, 1)
@@ -275,9 +277,12 @@ func (r *run) requestJob() time.Time {
 		r.returnBusy(l.remove(longest, len(l.queues[longest].tasks)-1))
 	}
 	l.fetching = true
+	ctx, cancel := context.WithCancel(r.soft)
+	l.cancelFetch = cancel
 	r.prefetch.requests.Go(func() {
+		defer cancel()
 		a := arrival{}
-		d, err := r.Engine.Next(r.soft)
+		d, err := r.Engine.Next(ctx)
 		if a.err = err; err == nil {
 			a.task = r.receive(d)
 		}
@@ -292,12 +297,15 @@ func (r *run) returnPrefetched() {
 	for len(l.queues) > 0 {
 		l.remove(0, 0).returnJob(0)
 	}
+	ctx, cancel := context.WithCancel(r.soft)
+	cancel() // makes the engine return its prefetched jobs
 	if l.fetching {
+		l.cancelFetch()
 		if a := <-l.arrivals; a.err == nil {
 			a.returnJob(0)
 		}
 		l.fetching = false
-	} else if d, err := r.Engine.Next(r.soft); err == nil { // makes the engine return its prefetched jobs
+	} else if d, err := r.Engine.Next(ctx); err == nil {
 		d.Return(0)
 	}
 }

@@ -41,6 +41,20 @@ const (
 // Priorities lists all priorities in descending order.
 var Priorities = []Priority{High, Normal, Low}
 
+// A State is the state of a queue.
+type State string
+
+// The states of a queue. The zero value is Running.
+const (
+	Running  State = ""
+	Paused   State = "paused"   // workers start no more jobs; running jobs finish
+	Draining State = "draining" // submissions are refused; workers finish the jobs that are there
+)
+
+// ErrDraining is returned by Submit, SubmitAgain, Crawl.Submit, Crawl.SetCookies and Letter.Retry if
+// the queue is Draining.
+var ErrDraining = errors.New("the queue is draining and refuses submissions")
+
 // Errors of engines.
 var (
 	ErrExists   = errors.New("queue: the key exists")
@@ -59,7 +73,7 @@ type Engine interface {
 	Submit(ctx context.Context, p Priority, key string, data []byte) (duplicate bool, err error)
 	// Next waits for a job. The job is redelivered if it is returned, or if it is neither
 	// acknowledged nor extended for Limits.AckWait. Cancelling ctx also makes the engine return
-	// jobs that it has prefetched.
+	// jobs that it has prefetched. An error of class fetch.ErrRefused ends the worker.
 	Next(ctx context.Context) (Delivery, error)
 
 	// PutResult adds the result of the submission with that ID, and PutDead a dead letter. They do
@@ -73,10 +87,22 @@ type Engine interface {
 	// that expire after days.
 	Leases() Values
 	Records() Values
+	// PutWorker stores the report of a worker. It expires Limits.LeaseTTL after the last write. Nil
+	// data removes it. The ID is unique and consists of letters and digits.
+	PutWorker(ctx context.Context, id string, data []byte) error
 	// Pages holds the persistent state of a crawl. It returns nil if the queue is not a crawl
 	// queue.
 	Pages() Values
+	// Secrets holds the logins and cookies of a crawl, for workers and submitters. It returns nil if the
+	// queue is not a crawl queue.
+	Secrets() Values
 
+	// State returns the state of the queue, at most about two seconds old. While the engine is
+	// unreachable, it may return an older one. It is called for each job.
+	State(ctx context.Context) (State, error)
+	// HostLimits returns the text of the limits of hosts that the queue holds, or nil. A crawl has
+	// those of its queue.
+	HostLimits(ctx context.Context) ([]byte, error)
 	Limits() Limits
 }
 
@@ -116,24 +142,36 @@ type Values interface {
 	Delete(ctx context.Context, key string, revision uint64) error
 }
 
-// A Stored message is a job, a result or a dead letter.
+// A Stored message is a job, a result, a dead letter or the report of a worker.
 type Stored struct {
 	Sequence uint64 // strictly increasing
-	ID       string // of the submission
+	ID       string // of the submission or the worker
 	Data     []byte
+	Taken    bool // reports whether a worker has taken the job; it may have returned it
 }
 
 // An Admin manages a queue. Engines implement it as well.
 type Admin interface {
 	Engine
 	Status(ctx context.Context) (*Status, error)
+	// SetState changes the state. Workers and submitters notice within seconds.
+	SetState(ctx context.Context, s State) error
+	// SetHostLimits replaces the limits of hosts, see HostLimits.String. Workers notice within
+	// seconds. Text that is empty removes them. Text that exceeds Limits.Message has an error of
+	// class fetch.ErrTooLarge.
+	SetHostLimits(ctx context.Context, text []byte) error
 	// Results and Dead yield messages in order, starting after that sequence number. With follow,
 	// Results waits for further results until ctx ends, which is not an error.
 	Results(ctx context.Context, after uint64, follow bool) iter.Seq2[Stored, error]
 	Dead(ctx context.Context, after uint64) iter.Seq2[Stored, error]
+	// Workers yields the reports of the workers of the queue or crawl that have not expired, at most
+	// MaxWorkers, in any order.
+	Workers(ctx context.Context) iter.Seq2[Stored, error]
 	// Jobs yields the unfinished jobs of a priority in order. Their ID is not set, see Stored.Job.
 	Jobs(ctx context.Context, p Priority) iter.Seq2[Stored, error]
-	// DropDead removes a dead letter.
+	// DropJob removes a job, and DropDead a dead letter. If there is none, the error is ErrNotFound.
+	// A removed job may be submitted again within the engine's window.
+	DropJob(ctx context.Context, p Priority, sequence uint64) error
 	DropDead(ctx context.Context, sequence uint64) error
 	// PurgeJobs, PurgeResults and PurgeDead remove all jobs, results or dead letters. They return
 	// the number removed.

@@ -37,8 +37,9 @@ var (
 
 // TestSimulation runs workers in simulated worlds, each generated from a seed. Requests and
 // responses are lost, jobs are delivered twice, connections are cut, and workers crash at any step
-// and are replaced. Each job has one result, and each body is stored. No host exceeds its limit or
-// gets requests during its pause. Only jobs that cannot succeed become dead letters.
+// and are replaced. Each job has one result, and each body is stored. No host exceeds its limit,
+// which the queue or the workers have, or gets requests during its pause. Only jobs that cannot
+// succeed become dead letters.
 func TestSimulation(t *testing.T) {
 	simulate(t, func(t *testing.T, seed uint64) { newSimulation(seed).run(t) })
 }
@@ -96,6 +97,8 @@ type simulation struct {
 	kinds     map[string]kind
 	maxDelay  int // maximum duration of a response, in milliseconds
 	crashes   int // crashes left, except those caused by killers
+	// watch, if not nil, returns the engine of a worker with a connection.
+	watch func(*queuetest.Conn) queue.Engine
 
 	mu         sync.Mutex // protects the fields below
 	attempts   map[string]int
@@ -334,7 +337,10 @@ func (s *simulation) work(ctx context.Context, name string, opts queue.Worker, s
 	w := &worker{simulation: s, name: name, conn: s.model.Connect(name), kill: cancel, crashed: make(chan struct{})}
 	client := fetch.New(nil, func(_ driver.Env, reg *driver.Registry) { reg.Register(scheme(w)) })
 	defer client.Close()
-	opts.Engine, opts.Runner, opts.Store = w.conn, &job.Runner{Downloader: &download.Downloader{Client: client}}, w
+	if opts.Engine = w.conn; s.watch != nil {
+		opts.Engine = s.watch(w.conn)
+	}
+	opts.Runner, opts.Store = &job.Runner{Downloader: &download.Downloader{Client: client}}, w
 	opts.Name, opts.Parallel, opts.PerHost, opts.Grace = name, 1+s.dice(6, name, "parallel"), s.perHost, -1
 	if err := opts.Run(ctx); err != nil {
 		s.mu.Lock()
@@ -351,6 +357,7 @@ func (s *simulation) work(ctx context.Context, name string, opts queue.Worker, s
 
 func (s *simulation) run(t *testing.T) {
 	admin := s.model.Connect("admin")
+	s.setLimits(t, admin)
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	var group sync.WaitGroup
@@ -365,6 +372,9 @@ func (s *simulation) run(t *testing.T) {
 		for range 1 + s.dice(2, url, "twice") {
 			s.submit(t, admin, url)
 		}
+	}
+	if s.dice(3, "pause") == 0 {
+		s.pause(t, admin)
 	}
 	poison := 0
 	if s.dice(4, "poison") == 0 {
@@ -384,6 +394,34 @@ func (s *simulation) run(t *testing.T) {
 	stop()
 	group.Wait()
 	s.check(t, admin, poison)
+}
+
+// limit returns the limit of a host. In half of the worlds, half of the hosts have one in the queue.
+func (s *simulation) limit(host string) int {
+	if s.dice(2, "limits") == 0 || s.dice(2, "limits", host) == 0 {
+		return s.perHost
+	}
+	return 1 + s.dice(5, "limit", host)
+}
+
+// setLimits sets the limits of hosts, before workers start.
+func (s *simulation) setLimits(t *testing.T, a queue.Admin) {
+	var b strings.Builder
+	for i := range 5 {
+		host := fmt.Sprint("h", i)
+		if n := s.limit(host); n != s.perHost {
+			fmt.Fprintln(&b, host, n, "-")
+		}
+	}
+	retryCall(t, func() error { return a.SetHostLimits(t.Context(), []byte(b.String())) })
+}
+
+// pause pauses the queue for a while.
+func (s *simulation) pause(t *testing.T, a queue.Admin) {
+	for _, state := range []queue.State{queue.Paused, queue.Running} {
+		time.Sleep(time.Duration(s.dice(100, "until", state)) * time.Second)
+		retryCall(t, func() error { return a.SetState(t.Context(), state) })
+	}
 }
 
 func (s *simulation) submit(t *testing.T, e queue.Engine, url string) {
@@ -472,8 +510,8 @@ func (s *simulation) check(t *testing.T, a queue.Admin, poison int) {
 		}
 	}
 	for host, n := range s.maxRunning {
-		if n > s.perHost {
-			t.Errorf("%s had %d concurrent transfers, limit %d", host, n, s.perHost)
+		if limit := s.limit(host); n > limit {
+			t.Errorf("%s had %d concurrent transfers, limit %d", host, n, limit)
 		}
 	}
 	for _, text := range s.failures {

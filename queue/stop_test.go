@@ -2,6 +2,7 @@ package queue_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"sync/atomic"
@@ -47,38 +48,116 @@ func withWorker(t *testing.T, e queue.Engine, d driver.Driver, w queue.Worker, d
 	}
 }
 
-// A page that the worker has taken but not started is not visited while the crawl is stopped. It is
-// visited when the crawl resumes.
-func TestStoppedCrawlStartsNoVisits(t *testing.T) {
+// Jobs that the worker has taken but not started are returned while the queue is paused, so that
+// another program can see and take them. They run when the queue resumes. The running job finishes.
+func TestPausedQueueStartsNoJobs(t *testing.T) {
+	t.Parallel()
+	const jobs = 5
+	traits := fetch.Traits{Pages: true, HTML: true}
+	for name, tt := range map[string]struct {
+		crawl  bool
+		submit func(ctx context.Context, e queue.Engine, u uri.URI) error
+	}{
+		"jobs": {false, func(ctx context.Context, e queue.Engine, u uri.URI) error {
+			_, _, err := queue.Submit(ctx, e, queue.Normal, &job.Job{URL: u})
+			return err
+		}},
+		"pages": {true, func(ctx context.Context, e queue.Engine, u uri.URI) error {
+			c, _, err := queue.StartCrawl(ctx, e, &queue.Crawl{NoRobots: true, Scope: crawl.Scope{MaxDepth: 1}})
+			if err == nil {
+				_, err = c.Submit(ctx, e, queue.Normal, u, traits)
+			}
+			return err
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				m, d := queuetest.NewModel(queuetest.Options{}), &slowDriver{}
+				e, other := m.Connect("a"), m.Connect("b")
+				submit := func(i int) {
+					if err := tt.submit(t.Context(), e, uri.MustParse(fmt.Sprintf("http://h/%d", i))); err != nil {
+						t.Fatal(err)
+					}
+				}
+				for i := range jobs - 1 {
+					submit(i)
+				}
+				withWorker(t, e, d, queue.Worker{Parallel: 1, Crawl: tt.crawl}, func(ctx context.Context) {
+					time.Sleep(time.Second)
+					if err := other.SetState(ctx, queue.Paused); err != nil {
+						t.Fatal(err)
+					}
+					time.Sleep(time.Minute)
+					submit(jobs - 1)
+					time.Sleep(5 * time.Minute)
+					if s, err := e.Status(ctx); err != nil || s.Results != 1 || d.requests.Load() != 1 {
+						t.Errorf("%d jobs started, status %+v, want only the job before SetState: %v", d.requests.Load(), s, err)
+					}
+					ctx, cancel := context.WithTimeout(ctx, time.Hour)
+					defer cancel()
+					var taken []queue.Delivery
+					for range jobs - 1 { // the paused worker holds none
+						one, err := other.Next(ctx)
+						if err != nil {
+							t.Fatal(err)
+						}
+						taken = append(taken, one)
+					}
+					for _, one := range taken {
+						one.Return(0)
+					}
+					if err := other.SetState(ctx, queue.Running); err != nil {
+						t.Fatal(err)
+					}
+					time.Sleep(5 * time.Minute)
+					if s, err := e.Status(ctx); err != nil || s.Results != jobs || s.Depth() != 0 {
+						t.Errorf("final status %+v, want %d results: %v", s, jobs, err)
+					}
+				})
+			})
+		})
+	}
+}
+
+// A draining queue refuses every kind of submission, and workers finish its jobs. The links of a
+// crawl are not submissions.
+func TestDrainingQueueRefusesSubmissions(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		m, d := queuetest.NewModel(queuetest.Options{}), &slowDriver{}
-		e := m.Connect("a")
-		c, _, err := queue.StartCrawl(t.Context(), e, &queue.Crawl{NoRobots: true, Scope: crawl.Scope{MaxDepth: 1}})
+		ctx, e := t.Context(), queuetest.NewModel(queuetest.Options{}).Connect("a")
+		one := &job.Job{URL: uri.MustParse("http://h/1")}
+		c, _, err := queue.StartCrawl(ctx, e, &queue.Crawl{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		const pages = 5
-		for i := range pages {
-			if _, err := c.Submit(t.Context(), e, queue.Normal, uri.MustParse(fmt.Sprintf("http://h/%d", i)), fetch.Traits{Pages: true, HTML: true}); err != nil {
-				t.Fatal(err)
+		if _, _, err := queue.Submit(ctx, e, queue.Normal, one); err != nil {
+			t.Fatal(err)
+		}
+		var letter []byte
+		for m := range e.Jobs(ctx, queue.Normal) {
+			letter = m.Data
+		}
+		if err := e.SetState(ctx, queue.Draining); err != nil {
+			t.Fatal(err)
+		}
+		for name, submit := range map[string]func() error{
+			"Submit": func() error {
+				_, _, err := queue.Submit(ctx, e, queue.Normal, &job.Job{URL: uri.MustParse("http://h/2")})
+				return err
+			},
+			"SubmitAgain":  func() error { _, err := queue.SubmitAgain(ctx, e, queue.Normal, one); return err },
+			"Letter.Retry": func() error { return (&queue.Letter{Priority: queue.Normal, Job: letter}).Retry(ctx, e) },
+			"Crawl.Submit": func() error { _, err := c.Submit(ctx, e, queue.Normal, one.URL, fetch.Traits{}); return err },
+		} {
+			if err := submit(); !errors.Is(err, queue.ErrDraining) || fetch.CodeOf(err) != fetch.ErrRefused {
+				t.Errorf("%s: %v, want ErrDraining", name, err)
 			}
 		}
-		withWorker(t, e, d, queue.Worker{Parallel: 1, Crawl: true}, func(ctx context.Context) {
-			time.Sleep(time.Second)
-			if err := c.SetStopped(ctx, e, true); err != nil {
-				t.Fatal(err)
-			}
-			time.Sleep(5 * time.Minute)
-			if n := d.requests.Load(); n != 1 {
-				t.Errorf("%d visits started, want only the one before SetStopped", n)
-			}
-			if err := c.SetStopped(ctx, e, false); err != nil {
-				t.Fatal(err)
-			}
-			time.Sleep(5 * time.Minute)
-			if s, err := e.Status(ctx); err != nil || s.Results != pages || s.Depth() != 0 {
-				t.Errorf("final status %+v, want %d results: %v", s, pages, err)
+		withWorker(t, e, &slowDriver{}, queue.Worker{}, func(ctx context.Context) {
+			time.Sleep(time.Minute)
+			if s, err := e.Status(ctx); err != nil || s.Results != 1 || s.Depth() != 0 {
+				t.Errorf("status %+v, want one result: %v", s, err)
 			}
 		})
 	})

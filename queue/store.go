@@ -3,6 +3,8 @@ package queue
 import (
 	"context"
 	"io"
+	"iter"
+	"time"
 )
 
 // A Store stores bodies by digest. It is safe for concurrent use.
@@ -27,4 +29,20 @@ type Spool interface {
 	Commit(ctx context.Context, sha256 string) (path string, err error)
 	// Discard drops the written data. After Commit it does nothing.
 	Discard()
+}
+
+// A Lister is a Store whose bodies can be listed and removed. The stores of this module are Listers.
+type Lister interface {
+	Store
+	// List yields the bodies in any order. It skips all else in the store.
+	List(ctx context.Context) iter.Seq2[Content, error]
+	// Remove removes the body with a digest. It does nothing if there is none.
+	Remove(ctx context.Context, sha256 string) error
+}
+
+// A Content describes a stored body.
+type Content struct {
+	SHA256 string
+	Size   int64     // in bytes
+	Time   time.Time // when it was stored, or last replaced
 }

@@ -161,7 +161,7 @@ func Submit(ctx context.Context, e Engine, p Priority, j *job.Job) (id string, d
 		return "", false, err
 	}
 	key := Key(j)
-	err = submitWithRetry(ctx, func(ctx context.Context, try int) error {
+	err = submitWithRetry(ctx, e, func(ctx context.Context, try int) error {
 		duplicate, err = e.Submit(ctx, p, key, data)
 		duplicate = duplicate && try == 0 // a duplicate after a lost response is the first try itself
 		return err
@@ -180,24 +180,37 @@ func SubmitAgain(ctx context.Context, e Engine, p Priority, j *job.Job) (id stri
 	if err != nil {
 		return "", err
 	}
-	err = submitWithRetry(ctx, func(ctx context.Context, _ int) error {
+	err = submitWithRetry(ctx, e, func(ctx context.Context, _ int) error {
 		_, err := e.Submit(ctx, p, "again-"+s.ID, data)
 		return err
 	})
 	return s.ID, err
 }
 
-// submitWithRetry calls submit, and retries while the engine is unreachable.
-func submitWithRetry(ctx context.Context, submit func(ctx context.Context, try int) error) error {
+// submitWithRetry calls submit unless the queue is draining, and retries while the engine is
+// unreachable.
+func submitWithRetry(ctx context.Context, e Engine, submit func(ctx context.Context, try int) error) error {
 	begun := time.Now()
 	for try, wait := 0, 100*time.Millisecond; ; try, wait = try+1, min(2*wait, 2*time.Second) {
 		short, cancel := context.WithTimeout(ctx, operationTimeout)
-		err := submit(short, try)
+		err := checkAccepts(short, e)
+		if err == nil {
+			err = submit(short, try)
+		}
 		cancel()
 		if err == nil || !isTransientEngineError(err) || time.Since(begun) > submitWithin || sleep(ctx, wait/2+rand.N(wait)) != nil {
 			return err
 		}
 	}
+}
+
+// checkAccepts returns an error if the queue refuses submissions.
+func checkAccepts(ctx context.Context, e Engine) error {
+	s, err := e.State(ctx)
+	if err == nil && s == Draining {
+		err = &fetch.Error{Code: fetch.ErrRefused, Err: ErrDraining}
+	}
+	return err
 }
 
 // isTransientEngineError reports whether an engine error is transient.

@@ -45,7 +45,7 @@ func TestDirStoresBodyOnce(t *testing.T) {
 	if _, err := s.Commit(t.Context(), "../../../x"); fetch.CodeOf(err) != fetch.ErrRequest {
 		t.Errorf("invalid digest: %v, want an error of class %s", err, fetch.ErrRequest)
 	}
-	files, err := dir.List()
+	files, err := dir.Files()
 	if err != nil || len(files) != 1 || files[0] != "sha256/9f/"+sum {
 		t.Errorf("files %v, %v", files, err)
 	}

@@ -98,7 +98,7 @@ func (t *task) do(ctx context.Context) *job.Result {
 		t.returnBusy(t)
 		return nil
 	}
-	if t.returnIfPaused(ctx) {
+	if t.returnIfQueuePaused(ctx) || t.returnIfPaused(ctx) { // paused while the job waited for the lease
 		releaseLease(0)
 		return nil
 	}
@@ -139,10 +139,7 @@ func (t *task) checkReady(ctx context.Context) bool {
 	case t.soft.Err() != nil:
 		t.returnJob(0)
 		return false
-	case (t.delivery.Again() || t.visit != nil) && !t.begin(ctx):
-		return false
-	case t.visit != nil && t.visit.crawl.Stopped: // stopped after the job was scheduled
-		t.postpone(ctx, crawlCacheTime)
+	case t.returnIfQueuePaused(ctx), (t.delivery.Again() || t.visit != nil) && !t.begin(ctx):
 		return false
 	}
 	return !t.returnIfPaused(ctx)
@@ -211,6 +208,16 @@ func (t *task) pauseAfter() time.Duration {
 		return 0
 	}
 	return t.visit.delay
+}
+
+// returnIfQueuePaused returns the job if the queue was paused after the job was scheduled, and
+// reports that.
+func (t *task) returnIfQueuePaused(ctx context.Context) bool {
+	if s, err := t.Engine.State(ctx); err != nil || s != Paused {
+		return false
+	}
+	t.postpone(ctx, stateInterval)
+	return true
 }
 
 // returnIfPaused returns the job to the queue if its host is paused, and reports that.
@@ -422,8 +429,25 @@ func (t *task) settle(ctx context.Context, res *job.Result, spool Spool, workerF
 	}
 	t.ack(ctx)
 	t.Metrics.ended(t.sub.Job.URL.Scheme(), res)
-	t.Logger.Info("ended", "id", t.sub.ID, "url", t.sub.Job.URL, "outcome", res.Outcome, "class", res.Class, "bytes", max(res.Size, 0), "seconds", res.Elapsed.Seconds())
+	t.logEnd(res)
 	return res, nil
+}
+
+// logEnd logs the result, with the message and the hint of a failure.
+func (t *task) logEnd(res *job.Result) {
+	attrs := []any{"id", t.sub.ID, "url", t.sub.Job.URL, "outcome", res.Outcome, "class", res.Class, "bytes", max(res.Size, 0), "seconds", res.Elapsed.Seconds()}
+	var e *fetch.Error
+	if res.Outcome == job.Failed && errors.As(res.Err, &e) {
+		hint := e.Hint
+		if t.Hint != nil {
+			hint = t.Hint(e)
+		}
+		attrs = append(attrs, "error", e.Message())
+		if hint != "" {
+			attrs = append(attrs, "hint", hint)
+		}
+	}
+	t.Logger.Info("ended", attrs...)
 }
 
 // retryOrBury returns the job for a retry, or buries it after Retry.Tries failures.

@@ -1,8 +1,10 @@
 package queue
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -16,8 +18,9 @@ import (
 
 // A crawlState is the state of a worker for the crawl of its queue.
 type crawlState struct {
-	engine Engine
-	client *fetch.Client
+	engine  Engine
+	client  *fetch.Client
+	cookies func(file []byte) error // Worker.Cookies
 
 	loading  mutex      // held while the crawl is loaded
 	mu       sync.Mutex // guards the fields below
@@ -32,16 +35,16 @@ const (
 	linksAtOnce    = 16              // concurrent engine requests for links
 )
 
-func newCrawlState(e Engine, client *fetch.Client) *crawlState {
-	return &crawlState{engine: e, client: client, loading: newMutex(), frontier: map[Priority]*frontier{}}
+func newCrawlState(w *Worker) *crawlState {
+	return &crawlState{engine: w.Engine, client: w.Runner.Downloader.Client, cookies: w.Cookies, loading: newMutex(), frontier: map[Priority]*frontier{}}
 }
 
-// load returns the crawl, at most crawlCacheTime old.
-func (c *crawlState) load(ctx context.Context) (*Crawl, error) {
+// load returns the crawl, at most crawlCacheTime old, with secrets of at least that revision.
+func (c *crawlState) load(ctx context.Context, secrets uint64) (*Crawl, error) {
 	fresh := func() *Crawl {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		if c.crawl != nil && time.Since(c.loaded) < crawlCacheTime {
+		if c.crawl != nil && c.crawl.secrets.revision >= secrets && time.Since(c.loaded) < crawlCacheTime {
 			return c.crawl
 		}
 		return nil
@@ -58,8 +61,11 @@ func (c *crawlState) load(ctx context.Context) (*Crawl, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, operationTimeout)
 	defer cancel()
-	now, err := LoadCrawl(ctx, c.engine)
+	now, err := loadWithSecrets(ctx, c.engine)
 	if err != nil {
+		return nil, err
+	}
+	if err := c.passCookies(now); err != nil {
 		return nil, err
 	}
 	c.mu.Lock()
@@ -72,6 +78,21 @@ func (c *crawlState) load(ctx context.Context) (*Crawl, error) {
 	}
 	c.crawl, c.loaded = now, time.Now()
 	return now, nil
+}
+
+// passCookies passes the cookies of the crawl to the client if they are new. The caller holds
+// loading.
+func (c *crawlState) passCookies(now *Crawl) error {
+	c.mu.Lock()
+	former := c.crawl
+	c.mu.Unlock()
+	if c.cookies == nil || former != nil && former.Token == now.Token && bytes.Equal(former.secrets.Cookies, now.secrets.Cookies) {
+		return nil
+	}
+	if err := c.cookies(now.secrets.Cookies); err != nil {
+		return fmt.Errorf("the cookies of the crawl: %w", err)
+	}
+	return nil
 }
 
 func (c *crawlState) rules() *crawl.Robots {
@@ -116,8 +137,14 @@ const (
 // prepare prepares the visit. It returns false if the page has been visited and has a result.
 func (v *visit) prepare(ctx context.Context) (bool, error) {
 	var err error
-	if v.crawl, err = v.crawlState.load(ctx); err != nil {
+	page := v.sub.Page
+	if v.crawl, err = v.crawlState.load(ctx, page.Secrets); err != nil {
 		return false, err
+	}
+	if page.Seed.Userinfo().HasName { // of a former version
+		if _, stored := v.crawl.secrets.Logins[page.Seed.Site()]; stored {
+			page.Seed = page.Seed.WithoutUserinfo() // jobs for the links do not need it
+		}
 	}
 	v.frontier, v.id = v.crawlState.frontierFor(v.delivery.Priority()), v.crawl.pageID(v.sub.Job.URL)
 	depth, followed, err := v.frontier.visit(ctx, v.sub, v.id)
@@ -170,12 +197,13 @@ func (v *visit) skip(why string) *job.Result {
 	return &job.Result{URL: v.sub.Job.URL.Redacted(), Outcome: job.Skipped, Started: time.Now(), Size: -1}
 }
 
-// login returns u with the login of the seed if both are on the same server.
+// login returns u with the login for the seed's site if u is on that site.
 func (v *visit) login(u uri.URI) uri.URI {
-	if seed := v.sub.Page.Seed; seed.Site() == u.Site() {
-		return u.WithUserinfoOf(seed)
+	seed := v.sub.Page.Seed // has a login in jobs of former versions
+	if stored, ok := v.crawl.secrets.Logins[seed.Site()]; ok {
+		seed = stored
 	}
-	return u
+	return u.WithLoginOf(seed)
 }
 
 // job returns the job that retrieves the page.
@@ -223,7 +251,7 @@ func (v *visit) move(ctx context.Context, to uri.URI) error {
 	page := *v.sub.Page
 	page.Moved = true
 	if v.depth == 0 && page.Rel == "" {
-		page.Seed = to.WithUserinfoOf(page.Seed)
+		page.Seed = to.WithoutUserinfo().WithUserinfoOf(page.Seed) // the client has added the login to the target
 		if to.Site() != v.sub.Page.Seed.Site() {
 			page.Seed = to
 		}
@@ -246,6 +274,7 @@ func (v *visit) plain(u uri.URI) uri.URI {
 
 // addPage adds a page to the frontier.
 func (v *visit) addPage(ctx context.Context, l crawl.Link, page *page) error {
+	page.Secrets = v.crawl.secrets.revision
 	sub := v.crawl.submission(&job.Job{URL: l.URL, From: l.From.WithoutUserinfo(), Depth: l.Depth}, page)
 	var why crawl.Reason
 	_, err := v.frontier.add(ctx, v.crawl, sub, v.frontier.payer(ctx, v.crawl, sub, l.Listed, &why))

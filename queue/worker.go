@@ -32,7 +32,7 @@ type Worker struct {
 	Parallel int // concurrent jobs; default 4
 	// PerHost limits concurrent transfers from a host for all workers together, and must be equal
 	// for all of them. Delay is the pause between two transfers with the same lease. The defaults
-	// are 2 and 0.
+	// are 2 and 0. HostLimits of the queue replace both.
 	PerHost int
 	Delay   time.Duration
 	// Retry.Tries is the number of transient failures after which a job becomes a dead letter;
@@ -51,6 +51,10 @@ type Worker struct {
 
 	// Crawl reports that the queue is a crawl queue.
 	Crawl bool
+	// Cookies, if not nil, is called with the cookies of the crawl before its first job and when they
+	// change. It must replace the cookies of the client by those in file, which is in Netscape format
+	// and may be empty. Calls are not concurrent. After an error, no jobs start until a call succeeds.
+	Cookies func(file []byte) error
 	// Sync, if not nil, is called before a result is published. It must make other output of the
 	// client durable, such as an archive.
 	Sync func() error
@@ -60,6 +64,10 @@ type Worker struct {
 	// result, and with the error if the result could not be stored or published. The result is nil
 	// if the engine failed first. Both functions may be called concurrently and must not block.
 	Trace func(ctx context.Context, a *Attempt) (_ context.Context, ended func(*job.Result, error))
+
+	// Hint, if not nil, returns the hint in the result of a failed job. By default it is that of the
+	// error.
+	Hint func(*fetch.Error) string
 
 	Metrics *Metrics     // may be nil
 	Logger  *slog.Logger // nil discards
@@ -105,6 +113,11 @@ type run struct {
 	mu         sync.Mutex     // guards the fields below
 	unfinished map[*task]bool // unfinished deliveries
 	deferred   map[string]deferrals
+
+	limitsKnown atomic.Bool // the limits of hosts were requested
+	limited     atomic.Bool // there were limits of hosts
+	waiting     atomic.Bool // no jobs may start, see waitUntilRunning
+	limitsText  []byte      // the last known limits of hosts; used by one goroutine at a time
 }
 
 // newRun returns a run with defaults filled in. It takes no more jobs after ctx ends.
@@ -131,7 +144,7 @@ func newRun(ctx context.Context, w *Worker) *run {
 	r.settling = make(chan struct{}, maxSettlingPerJob*r.Parallel)
 	r.pauses = newPauses(r.Engine.Records())
 	if r.Crawl {
-		r.crawlState = newCrawlState(r.Engine, r.Runner.Downloader.Client)
+		r.crawlState = newCrawlState(&r.Worker)
 	}
 	r.sched = schedule.New(&schedule.Options{Parallel: r.Parallel, Host: schedule.Limits{Parallel: r.PerHost}, Waiting: 2})
 	return r
@@ -157,6 +170,9 @@ func (w *Worker) Run(ctx context.Context) error {
 	renewCtx, stop := context.WithCancel(context.WithoutCancel(ctx))
 	helpers.Go(func() { r.renewDeliveries(renewCtx) })
 	helpers.Go(func() { r.renewLeases(renewCtx) })
+	helpers.Go(func() { r.followLimits(renewCtx) })
+	report := rand.Text()
+	helpers.Go(func() { r.report(renewCtx, report) })
 
 	err := r.sched.Run(hard, r.next)
 	close(done)
@@ -167,6 +183,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	closeCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), min(operationTimeout, r.hosts.ttl))
 	defer cancel()
 	r.hosts.close(closeCtx)
+	r.Engine.PutWorker(closeCtx, report, nil) // otherwise it expires
 	if ctx.Err() != nil {
 		return nil
 	}
@@ -243,23 +260,61 @@ func (r *run) renewLeases(ctx context.Context) {
 	}
 }
 
-// waitUntilRunning waits while the crawl is stopped or does not exist. It returns false if the
-// worker is stopping.
+// stateInterval is the interval between requests for the state of a paused queue.
+const stateInterval = 2 * time.Second
+
+// waitUntilRunning waits while the queue is paused, and while a crawl does not exist. Jobs that have
+// not started return to the queue. It returns false if the worker is stopping.
 func (r *run) waitUntilRunning() bool {
-	for r.crawlState != nil {
-		c, err := r.crawlState.load(r.soft)
-		if err == nil && !c.Stopped {
-			break
-		}
-		if err != nil && !errors.Is(err, ErrNoCrawl) && r.soft.Err() == nil {
+	for waiting := false; r.soft.Err() == nil; waiting = true {
+		obstacle, err := r.obstacle()
+		if err != nil && r.soft.Err() == nil {
 			r.Metrics.add(countEngineErrors, 1)
-			r.Logger.Warn("cannot read the state of the crawl", "error", err)
+			r.Logger.Warn("cannot read the state of the queue", "error", err)
 		}
-		if sleep(r.soft, crawlCacheTime) != nil {
-			return false
+		if obstacle == "" && err == nil {
+			if waiting {
+				r.Logger.Info("starting jobs again")
+				r.waiting.Store(false)
+			}
+			return r.soft.Err() == nil
+		}
+		r.waiting.Store(obstacle != "")
+		if !waiting {
+			if err == nil {
+				r.Logger.Info("waiting: " + obstacle)
+			}
+			r.returnWaiting()
+			r.returnPrefetched()
+		}
+		sleep(r.soft, stateInterval)
+	}
+	return false
+}
+
+// obstacle returns the reason why no jobs may start, or "".
+func (r *run) obstacle() (string, error) {
+	ctx, cancel := context.WithTimeout(r.soft, operationTimeout)
+	defer cancel()
+	s, err := r.Engine.State(ctx)
+	switch {
+	case err != nil:
+		return "", err
+	case s == Paused:
+		return "the queue is paused", nil
+	}
+	if !r.limitsKnown.Load() {
+		if err := r.loadLimits(ctx); err != nil {
+			return "", err
 		}
 	}
-	return r.soft.Err() == nil
+	if r.crawlState == nil {
+		return "", nil
+	}
+	if _, err = r.crawlState.load(ctx, 0); errors.Is(err, ErrNoCrawl) {
+		return "the crawl does not exist", nil
+	}
+	return "", err
 }
 
 // receive decodes a delivery and adds it to the unfinished deliveries.
@@ -283,6 +338,7 @@ func (r *run) receive(d Delivery) *task {
 }
 
 func (r *run) schedule(t *task) schedule.Task {
+	r.limitScheduled(t.host)
 	r.mu.Lock()
 	r.prefetch.unleased[t.host]++
 	t.unleased = true

@@ -44,6 +44,17 @@ func record(dir, queue string, failed func(error)) (*warc.Writer, fetch.Recorder
 	return w, c, nil
 }
 
+// restrictOnUse returns a function that passes cookies to replace. Before it passes any, it makes
+// the archive accessible only to its owner.
+func restrictOnUse(archive *warc.Writer, replace func([]byte) error) func([]byte) error {
+	return func(file []byte) error {
+		if len(file) > 0 {
+			archive.Restrict()
+		}
+		return replace(file)
+	}
+}
+
 // indexInto writes the index of an archive.
 func indexInto(w io.Writer, name string) error {
 	f, err := os.Open(name)

@@ -40,7 +40,10 @@ func (a *app) auditCommand() *cobra.Command {
   urlget queue audit --receipt FILE --resubmit`
 	cmd.Long = `Compare what was submitted with the jobs and results of the queue, and print the
 jobs that have neither: they are lost. The exit status is 1 if there are any.
-With --artefacts, also print the jobs whose content is not in the store.`
+With --receipt, also print the jobs that have more results than receipts. With
+--artefacts, also print the jobs whose content is not in the store. With
+--resubmit, the servers first make the replicas of the queue equal, because they
+may differ after all servers have failed.`
 	f := cmd.Flags()
 	f.StringVar(&o.receipt, "receipt", "", "compare with the receipts in `FILE`, which submit --receipt wrote")
 	f.StringVarP(&o.list, "input-file", "i", "", "compare with the URLs in `FILE`, which submit -i has read")
@@ -55,8 +58,9 @@ With --artefacts, also print the jobs whose content is not in the store.`
 // An audited job is one that the user has submitted.
 type audited struct {
 	receipt
-	Lost string `json:"lost"` // what the queue has lost: "job" or "content"
-	job  *job.Job
+	Lost    string `json:"lost,omitempty"`    // what the queue has lost: "job" or "content"
+	Results int    `json:"results,omitempty"` // number of results, if there are more than receipts
+	job     *job.Job
 }
 
 // audit compares what was submitted with the queue. A job is finished if one of its submissions in
@@ -67,39 +71,30 @@ func (a *app) audit(ctx context.Context, e *jetstream.Engine, o *auditFlags) err
 	if err != nil {
 		return err
 	}
-	queued, err := queuedJobs(ctx, e) // before the results: a job that ends in between has a result
-	if err != nil {
-		return err
-	}
-	finished, err := finishedJobs(ctx, e)
-	if err != nil {
-		return err
-	}
-	var store queue.Store
-	if o.contents.location != "" {
-		var done func()
-		if store, done, err = o.contents.openExisting(ctx, e); err != nil {
+	if o.resubmit {
+		if err := a.repair(ctx, e); err != nil {
 			return err
 		}
-		defer done()
 	}
-	unfinished, lost := 0, 0
+	c, done, err := compare(ctx, e, &o.contents)
+	if err != nil {
+		return err
+	}
+	defer done()
+	unfinished, lost, repeated := 0, 0, 0
 	for _, j := range jobs.list {
-		ids := jobs.ids[j.Key]
-		sum, ok := finished.find(j.Key, ids)
-		switch {
-		case ok && (store == nil || sum == "" || hasContent(ctx, store, sum)):
-			continue
-		case ok:
-			j.Lost = "content"
-		case queued.has(j.Key, ids):
+		if c.check(ctx, &j, jobs.ids[j.Key]) {
 			unfinished++
-			continue
-		default:
-			j.Lost = "job"
 		}
-		lost++
-		if o.resubmit {
+		switch {
+		case j.Lost != "":
+			lost++
+		case j.Results > 0:
+			repeated++
+		default:
+			continue
+		}
+		if j.Lost != "" && o.resubmit {
 			if err := j.resubmit(ctx, e, o); err != nil {
 				return err
 			}
@@ -109,6 +104,9 @@ func (a *app) audit(ctx context.Context, e *jetstream.Engine, o *auditFlags) err
 		}
 	}
 	fmt.Fprintf(a.err, "%d jobs: %d finished, %d unfinished, %d lost", len(jobs.list), len(jobs.list)-unfinished-lost, unfinished, lost)
+	if repeated > 0 {
+		fmt.Fprintf(a.err, ", %d with more results than receipts", repeated)
+	}
 	switch {
 	case lost > 0 && o.resubmit:
 		fmt.Fprintln(a.err, " and submitted again")
@@ -119,6 +117,73 @@ func (a *app) audit(ctx context.Context, e *jetstream.Engine, o *auditFlags) err
 	}
 	fmt.Fprintln(a.err)
 	return nil
+}
+
+// A comparison has what is known of the submitted jobs.
+type comparison struct {
+	queued, finished jobSet
+	store            queue.Store // nil if contents are not checked
+}
+
+// compare reads the jobs and results of a queue and, if it has a location, opens the store.
+func compare(ctx context.Context, e *jetstream.Engine, contents *storeFlags) (c *comparison, done func(), err error) {
+	c = &comparison{}
+	if c.queued, err = queuedJobs(ctx, e); err != nil { // before the results: a job that ends in between has a result
+		return nil, nil, err
+	}
+	if c.finished, err = finishedJobs(ctx, e); err != nil {
+		return nil, nil, err
+	}
+	if contents.location == "" {
+		return c, func() {}, nil
+	}
+	c.store, done, err = contents.openExisting(ctx, e)
+	return c, done, err
+}
+
+// check sets Lost or Results of a job if something is wrong with it, and reports whether it is
+// unfinished. The IDs are those of its receipts. Without them, the number of its submissions is not known.
+func (c *comparison) check(ctx context.Context, j *audited, ids []string) (unfinished bool) {
+	sum, ok := c.finished.find(j.Key, ids)
+	switch {
+	case ok && c.store != nil && sum != "" && !hasContent(ctx, c.store, sum):
+		j.Lost = "content"
+	case ok:
+		if n := c.finished.count[j.Key]; len(ids) > 0 && n > len(ids) {
+			j.Results = n
+		}
+	case c.queued.has(j.Key, ids):
+		return true
+	default:
+		j.Lost = "job"
+	}
+	return false
+}
+
+// repair makes the replicas of the queue equal, and submits the jobs again that the server would never
+// deliver. That needs the rights of an administrator; without them, the audit goes on.
+func (a *app) repair(ctx context.Context, e *jetstream.Engine) error {
+	status, err := e.Status(ctx)
+	if err == nil && status.Replicas > 1 {
+		fmt.Fprintln(a.err, "making the replicas of the queue equal")
+		err = e.Rebuild(ctx)
+	}
+	if fetch.CodeOf(err) == fetch.ErrRefused {
+		fmt.Fprintf(a.err, "urlget: the replicas of the queue may differ: %v\n", err)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	n, err := e.Restore(ctx)
+	if n > 0 {
+		fmt.Fprintf(a.err, "%d jobs that the server would never deliver were submitted again\n", n)
+	}
+	if fetch.CodeOf(err) == fetch.ErrRefused {
+		fmt.Fprintf(a.err, "urlget: jobs that the server would never deliver remain: %v\n", err)
+		return nil
+	}
+	return err
 }
 
 // resubmit submits a job again, and adds its receipt to the others.
@@ -212,7 +277,14 @@ func (a *app) eachLine(name string, f func(text string, line int) error) error {
 }
 
 // A jobSet has jobs by the ID of a submission and by key, with the digests of their contents.
-type jobSet struct{ ids, keys map[string]string }
+type jobSet struct {
+	ids, keys map[string]string
+	count     map[string]int // by key
+}
+
+func newJobSet() jobSet {
+	return jobSet{map[string]string{}, map[string]string{}, map[string]int{}}
+}
 
 func (s jobSet) has(key string, ids []string) bool {
 	_, ok := s.find(key, ids)
@@ -233,7 +305,7 @@ func (s jobSet) find(key string, ids []string) (sum string, ok bool) {
 }
 
 func queuedJobs(ctx context.Context, e queue.Admin) (jobSet, error) {
-	s := jobSet{map[string]string{}, map[string]string{}}
+	s := newJobSet()
 	for _, p := range queue.Priorities {
 		for m, err := range e.Jobs(ctx, p) {
 			if err != nil {
@@ -248,7 +320,7 @@ func queuedJobs(ctx context.Context, e queue.Admin) (jobSet, error) {
 }
 
 func finishedJobs(ctx context.Context, e queue.Admin) (jobSet, error) {
-	s := jobSet{map[string]string{}, map[string]string{}}
+	s := newJobSet()
 	for r, err := range e.Results(ctx, 0, false) {
 		if err != nil {
 			return s, err
@@ -256,6 +328,7 @@ func finishedJobs(ctx context.Context, e queue.Admin) (jobSet, error) {
 		var ev queue.Event
 		if json.Unmarshal(r.Data, &ev) == nil {
 			s.ids[r.ID], s.keys[ev.Key] = ev.SHA256, ev.SHA256
+			s.count[ev.Key]++
 		}
 	}
 	return s, nil

@@ -99,6 +99,17 @@ func TestAuditNamesExactlyTheLostJobs(t *testing.T) {
 	if !strings.HasSuffix(log.String(), "3000 jobs: 3000 finished, 0 unfinished, 0 lost\n") {
 		t.Errorf("%s", log.String())
 	}
+	out.Reset()
+	finish(receipt{ID: strings.Repeat("0", 32), Key: submitted.list[5].Key}) // which has a result
+	if err := a.audit(t.Context(), e, &auditFlags{receipt: name, priority: "normal"}); err != nil {
+		t.Error(err)
+	}
+	if line := out.String(); strings.Count(line, "\n") != 1 || !strings.Contains(line, submitted.list[5].ID) || !strings.Contains(line, `"results":2`) {
+		t.Errorf("a job with two results is printed as %q", line)
+	}
+	if !strings.HasSuffix(log.String(), "3000 jobs: 3000 finished, 0 unfinished, 0 lost, 1 with more results than receipts\n") {
+		t.Errorf("%s", log.String())
+	}
 }
 
 // TestSubmitWarnsOfOneServer submits to a queue of a server that is not embedded.

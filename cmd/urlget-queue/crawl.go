@@ -1,7 +1,9 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"regexp"
 	"strconv"
@@ -10,6 +12,7 @@ import (
 
 	"github.com/urlget/urlget/crawl"
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/cookies"
 	"github.com/urlget/urlget/queue"
 	"github.com/urlget/urlget/queue/jetstream"
 )
@@ -110,6 +113,39 @@ func (f *crawlFlags) start(ctx context.Context, name string, e queue.Engine) (*q
 	return c, nil
 }
 
+// maxCookieFile limits the cookies of a crawl in bytes. With logins and in base64, they must fit into
+// a message.
+const maxCookieFile = 700 << 10
+
+// readCookies returns the cookies of a file in Netscape format, without those that have expired. It
+// warns of skipped lines, and if no cookies are left. Without a name, it returns nil.
+func (a *app) readCookies(name string) ([]byte, error) {
+	if name == "" {
+		return nil, nil
+	}
+	jar := cookies.New()
+	err := jar.Load(name)
+	if skipped := (*cookies.SkipError)(nil); errors.As(err, &skipped) {
+		fmt.Fprintf(a.err, "urlget: %s\n", fetch.Printable(err.Error()))
+		err = nil
+	}
+	if err != nil {
+		return nil, fileError(err)
+	}
+	var b bytes.Buffer
+	if err := jar.Write(&b, true); err != nil {
+		return nil, err
+	}
+	if b.Len() > maxCookieFile { // before the crawl is started
+		return nil, fileError(fmt.Errorf("%s has %d bytes of cookies, and the limit is %d; keep only those for the hosts of the crawl", name, b.Len(), maxCookieFile))
+	}
+	if bytes.Count(b.Bytes(), []byte("\n")) == 1 { // only the first line, a comment
+		fmt.Fprintf(a.err, "warning: %s has no valid cookies, and the crawl will have none\n", fetch.Printable(name))
+		return nil, nil
+	}
+	return b.Bytes(), nil
+}
+
 // seed submits a seed of the crawl.
 func (s *submitter) seed(ctx context.Context, text string) (known bool, err error) {
 	u, err := parse(text)
@@ -117,34 +153,6 @@ func (s *submitter) seed(ctx context.Context, text string) (known bool, err erro
 		return false, err
 	}
 	return s.crawl.Submit(ctx, s.engine, s.priority, u, s.client.Traits(u))
-}
-
-// state returns the state of a crawl as a word.
-func state(c *queue.Crawl, s *queue.Status) string {
-	switch {
-	case s.Depth() == 0:
-		return "finished"
-	case c.Stopped:
-		return "stopped"
-	}
-	return "running"
-}
-
-// stop stops or resumes a crawl.
-func (a *app) stop(ctx context.Context, e *jetstream.Engine, stopped bool) error {
-	c, err := queue.LoadCrawl(ctx, e)
-	if err == nil {
-		err = c.SetStopped(ctx, e, stopped)
-	}
-	if err != nil {
-		return err
-	}
-	word := "resumed"
-	if stopped {
-		word = "stopped"
-	}
-	_, err = fmt.Fprintf(a.err, "%s: %s\n", a.queueFlags.crawl, word)
-	return err
 }
 
 // crawls prints the names of the crawls.

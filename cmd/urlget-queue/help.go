@@ -21,13 +21,16 @@ type flagGroup struct {
 
 // flagGroups lists the flags by group. The last group has all others.
 var flagGroups = []flagGroup{
-	{"Output", []string{"quiet", "json", "log-json", "follow", "after", "listen"}},
-	{"Queue", []string{"nats", "embedded", "name", "crawl", "creds", "nkey", "replicas", "max-jobs", "ack-wait"}},
+	{"Output", []string{"quiet", "json", "log-json", "by-host", "interval", "follow", "after", "url", "host", "class", "worker", "since", "listen"}},
+	{"Queue", []string{"nats", "embedded", "name", "crawl", "creds", "nkey", "nats-ca",
+		"nats-cert", "nats-key", "replicas", "max-jobs", "ack-wait"}},
 	{"Many", []string{"resubmit", "input-file", "receipt", "priority", "jobs", "per-host", "wait", "tries", "until-empty", "grace"}},
 	{"Recursive", []string{"accept", "accept-regex", "accept-type", "domains", "exclude-domains", "level", "max-pages", "no-parent",
 		"no-robots", "page-requisites", "reject", "reject-regex", "robots-agent", "sitemaps", "span-hosts"}},
-	{"Archive", []string{"artefacts", "s3-endpoint", "s3-region", "s3-credentials", "warc"}},
-	{"Trust", []string{"ca-certificate", "certificate", "private-key"}},
+	{"Archive", []string{"artefacts", "s3-endpoint", "s3-region", "s3-credentials", "warc", "unused", "delete", "older-than"}},
+	{"Request", []string{"header", "user-agent", "load-cookies"}},
+	{"Network", []string{"proxy", "no-proxy"}},
+	{"Trust", []string{"insecure", "no-check-certificate", "ca-certificate", "known-hosts", "tofu"}},
 	{"Limits", []string{"allow-private", "allow-port", "max-size"}},
 	{"General", nil},
 }

@@ -4,8 +4,10 @@ package main
 
 import (
 	"encoding/json"
+	"encoding/pem"
 	"fmt"
 	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -16,6 +18,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/spf13/cobra"
@@ -41,11 +44,18 @@ func TestScripts(t *testing.T) {
 			env.Setenv("no_proxy", "*")
 			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				switch {
+				case r.URL.IsAbs():
+					fmt.Fprintf(w, "the proxy got %s\n", r.URL)
+				case r.URL.Path == "/echo":
+					text := fmt.Sprintf("%s from %s\n", r.Header["X-Test"], r.UserAgent())
+					os.WriteFile(filepath.Join(env.WorkDir, "echo"), []byte(text), 0o666)
 				case r.URL.Path == "/robots.txt":
 					fmt.Fprint(w, "User-agent: *\nDisallow: /site/secret")
 				case r.URL.Path == "/otlp/v1/traces":
 					body, _ := io.ReadAll(r.Body)
 					os.WriteFile(filepath.Join(env.WorkDir, "spans"), body, 0o666)
+				case strings.HasPrefix(r.URL.Path, "/login/"), strings.HasPrefix(r.URL.Path, "/cookie/"):
+					serveLocked(w, r)
 				case r.URL.Path == "/site/moved":
 					http.Redirect(w, r, "/site/b", http.StatusFound)
 				case strings.HasPrefix(r.URL.Path, "/site/"):
@@ -59,10 +69,34 @@ func TestScripts(t *testing.T) {
 			}))
 			env.Defer(s.Close)
 			env.Setenv("HTTP", s.URL)
-			return nil
+			secure := httptest.NewUnstartedServer(s.Config.Handler)
+			secure.Config.ErrorLog = log.New(io.Discard, "", 0)
+			secure.StartTLS()
+			env.Defer(secure.Close)
+			env.Setenv("HTTPS", secure.URL)
+			ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: secure.Certificate().Raw})
+			return os.WriteFile(filepath.Join(env.WorkDir, "ca.pem"), ca, 0o666)
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"until": until, "term": term},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"until": until, "term": term, "nats": startNATS},
 	})
+}
+
+// serveLocked serves pages that need a login or a cookie, and link to others.
+func serveLocked(w http.ResponseWriter, r *http.Request) {
+	_, password, _ := r.BasicAuth()
+	c, err := r.Cookie("sid")
+	switch {
+	case strings.HasPrefix(r.URL.Path, "/login/") && password != "hunter2":
+		w.Header().Set("WWW-Authenticate", "Basic realm=x")
+		w.WriteHeader(http.StatusUnauthorized)
+	case strings.HasPrefix(r.URL.Path, "/cookie/") && (err != nil || c.Value != "0pensesame"):
+		w.WriteHeader(http.StatusForbidden)
+	case r.URL.Path == "/login/":
+		http.Redirect(w, r, "/login/home", http.StatusFound)
+	default:
+		w.Header().Set("Content-Type", "text/html")
+		fmt.Fprint(w, "<title>", r.URL.Path, "</title><a href=a></a><a href=b></a>")
+	}
 }
 
 // TestForgedTextDoesNotReachTheTerminal publishes results and dead letters that contain control
@@ -95,9 +129,9 @@ func TestForgedTextDoesNotReachTheTerminal(t *testing.T) {
 		}
 	}
 	for name, show := range map[string]func(*app) error{
-		"results": func(a *app) error { return a.results(t.Context(), e, 0, false) },
-		"dead":    func(a *app) error { return a.dead(t.Context(), e, false) },
-		"letters": func(a *app) error { return a.dead(t.Context(), e, true) },
+		"results": func(a *app) error { return a.results(t.Context(), e, 0, false, &selection{}) },
+		"dead":    func(a *app) error { return a.dead(t.Context(), e, false, &selection{}) },
+		"letters": func(a *app) error { return a.dead(t.Context(), e, true, &selection{}) },
 	} {
 		var b strings.Builder
 		if err := show(&app{out: &b}); err != nil {
@@ -131,6 +165,29 @@ func until(ts *testscript.TestScript, neg bool, args []string) {
 		<-tick.C
 	}
 	ts.Fatalf("%q did not come", args[0])
+}
+
+// startNATS starts a NATS server with the rights of the documentation. $NATS is its address.
+func startNATS(ts *testscript.TestScript, _ bool, _ []string) {
+	conf, err := os.ReadFile("../../queue/jetstream/testdata/rights.conf")
+	ts.Check(err)
+	name := ts.MkAbs("nats.conf")
+	conf = fmt.Appendf(conf, "listen: 127.0.0.1:-1\njetstream { store_dir: %q }\n", ts.MkAbs("nats"))
+	ts.Check(os.WriteFile(name, conf, 0o600))
+	opts, err := server.ProcessConfigFile(name)
+	ts.Check(err)
+	opts.NoSigs, opts.NoLog = true, true
+	s, err := server.NewServer(opts)
+	ts.Check(err)
+	s.Start()
+	ts.Defer(func() {
+		s.Shutdown()
+		s.WaitForShutdown()
+	})
+	if !s.ReadyForConnections(10 * time.Second) {
+		ts.Fatalf("the NATS server does not start")
+	}
+	ts.Setenv("NATS", s.Addr().String())
 }
 
 // term sends SIGTERM to background programs.

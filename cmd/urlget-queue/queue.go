@@ -25,9 +25,9 @@ func (a *app) queueCommand() *cobra.Command {
   urlget queue retry`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usage("queue: unknown command %q; use status, results, audit, dead, retry, purge, crawls, stop, resume, index or content", args[0])
+				return usage("queue: unknown command %q; use status, watch, workers, jobs, results, audit, dead, retry, cancel, pause, resume, drain, limits, purge, crawls, index or content", args[0])
 			}
-			return usage("queue requires a command: status, results, audit, dead, retry, purge, crawls, stop, resume, index or content")
+			return usage("queue requires a command: status, watch, workers, jobs, results, audit, dead, retry, cancel, pause, resume, drain, limits, purge, crawls, index or content")
 		},
 	}
 	var asJSON, follow bool
@@ -35,26 +35,32 @@ func (a *app) queueCommand() *cobra.Command {
 	status := a.engineCommand("status", "Print the number of jobs in the queue", noArguments,
 		func(ctx context.Context, e *jetstream.Engine, _ []string) error { return a.status(ctx, e, asJSON) })
 	status.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	var chosen, buried, again selection
 	results := a.engineCommand("results", "Print the results of jobs, as JSON Lines", noArguments,
 		func(ctx context.Context, e *jetstream.Engine, _ []string) error {
-			return a.results(ctx, e, after, follow)
+			return a.results(ctx, e, after, follow, &chosen)
 		})
+	chosen.define(results.Flags(), "url", "host", "class", "worker", "since")
 	results.Flags().BoolVarP(&follow, "follow", "f", false, "wait for further results")
 	results.Flags().Uint64Var(&after, "after", 0, "start after the result with the number `SEQUENCE`")
 	dead := a.engineCommand("dead", "Print the dead letters: jobs that failed for good", noArguments,
-		func(ctx context.Context, e *jetstream.Engine, _ []string) error { return a.dead(ctx, e, asJSON) })
+		func(ctx context.Context, e *jetstream.Engine, _ []string) error {
+			return a.dead(ctx, e, asJSON, &buried)
+		})
+	buried.define(dead.Flags(), "url", "host", "class", "since")
+	retry := a.engineCommand("retry [ID...]", "Submit dead letters again: all, or those that are chosen", cobra.ArbitraryArgs,
+		func(ctx context.Context, e *jetstream.Engine, ids []string) error {
+			return a.retry(ctx, e, ids, &again)
+		})
+	again.define(retry.Flags(), "url", "host", "class", "since")
 	dead.Flags().BoolVar(&asJSON, "json", false, "print JSON Lines")
 	cmd.AddCommand(status, results, dead, a.purgeCommand(), a.contentCommand(),
-		a.auditCommand(),
-		a.engineCommand("retry [ID...]", "Submit dead letters again, all or those with these IDs", cobra.ArbitraryArgs, a.retry),
+		a.auditCommand(), retry, a.jobsCommand(), a.cancelCommand(), a.watchCommand(), a.workersCommand(), a.limitsCommand(),
 		a.engineCommand("crawls", "Print the names of the crawls", noArguments, a.crawls),
-		a.engineCommand("stop --crawl NAME", "Stop a crawl: workers start no more of its pages", a.requireCrawl,
-			func(ctx context.Context, e *jetstream.Engine, _ []string) error { return a.stop(ctx, e, true) }),
-		a.engineCommand("resume --crawl NAME", "Resume a stopped crawl", a.requireCrawl,
-			func(ctx context.Context, e *jetstream.Engine, _ []string) error { return a.stop(ctx, e, false) }),
 		&cobra.Command{Use: "index DIR", Short: "Write one CDXJ index of the archives of all workers",
 			Args: oneArgument("index requires the directory of the archives"),
 			RunE: func(_ *cobra.Command, args []string) error { return a.index(args[0]) }})
+	cmd.AddCommand(a.stateCommands()...)
 	return cmd
 }
 
@@ -71,14 +77,6 @@ func (a *app) engineCommand(use, short string, args cobra.PositionalArgs, do fun
 	}}
 	a.queueFlags.define(cmd.Flags())
 	return cmd
-}
-
-// requireCrawl checks the arguments of a command that requires --crawl.
-func (a *app) requireCrawl(cmd *cobra.Command, args []string) error {
-	if a.queueFlags.crawl == "" {
-		return usage("%s requires --crawl NAME", cmd.Name())
-	}
-	return noArguments(cmd, args)
 }
 
 // purges has the function for each kind of message that can be deleted.
@@ -116,24 +114,31 @@ func (a *app) status(ctx context.Context, e *jetstream.Engine, asJSON bool) erro
 	if err != nil {
 		return err
 	}
-	word := ""
 	if a.queueFlags.crawl != "" {
-		c, err := queue.LoadCrawl(ctx, e)
-		if err != nil {
+		if _, err := queue.LoadCrawl(ctx, e); err != nil {
 			return err
 		}
-		word = state(c, s)
 	}
+	state, err := e.State(ctx)
+	if err != nil {
+		return err
+	}
+	word := stateWord(state, s.Depth(), a.queueFlags.crawl != "")
 	if asJSON {
 		return fileError(render.WriteJSON(a.out, struct {
 			Crawl string `json:"crawl,omitempty"`
-			State string `json:"state,omitempty"`
+			State string `json:"state"`
 			*queue.Status
 		}{a.queueFlags.crawl, word, s}))
 	}
 	var b bytes.Buffer
-	if word != "" {
+	switch {
+	case a.queueFlags.crawl != "":
 		fmt.Fprintf(&b, "%s: %s, %d pages visited, %d pages left\n", a.queueFlags.crawl, word, s.Results, s.Depth())
+	case word == "drained":
+		fmt.Fprintln(&b, "drained: submissions are refused, and no jobs are left")
+	case state != queue.Running:
+		fmt.Fprintln(&b, stateEffects[state])
 	}
 	fmt.Fprintf(&b, "%-8s %10s %10s\n", "priority", "waiting", "taken")
 	for _, p := range queue.Priorities {
@@ -149,7 +154,10 @@ func (a *app) status(ctx context.Context, e *jetstream.Engine, asJSON bool) erro
 }
 
 // results prints events. Each gets its sequence number, which --after accepts.
-func (a *app) results(ctx context.Context, e *jetstream.Engine, after uint64, follow bool) error {
+func (a *app) results(ctx context.Context, e *jetstream.Engine, after uint64, follow bool, chosen *selection) error {
+	if err := chosen.check(); err != nil {
+		return err
+	}
 	for r, err := range e.Results(ctx, after, follow) {
 		if err != nil {
 			return err
@@ -159,6 +167,15 @@ func (a *app) results(ctx context.Context, e *jetstream.Engine, after uint64, fo
 		if !ok || !json.Valid(all) {
 			continue // not written by a worker
 		}
+		if !chosen.isZero() {
+			var ev queue.Event
+			if json.Unmarshal(all, &ev) != nil {
+				continue
+			}
+			if at, _ := time.Parse(time.RFC3339, ev.Time); !chosen.has(ev.URL, ev.Class, ev.Worker, at) {
+				continue
+			}
+		}
 		if err := render.WriteJSON(a.out, json.RawMessage(all)); err != nil {
 			return fileError(err)
 		}
@@ -166,7 +183,10 @@ func (a *app) results(ctx context.Context, e *jetstream.Engine, after uint64, fo
 	return nil
 }
 
-func (a *app) dead(ctx context.Context, e *jetstream.Engine, asJSON bool) error {
+func (a *app) dead(ctx context.Context, e *jetstream.Engine, asJSON bool, chosen *selection) error {
+	if err := chosen.check(); err != nil {
+		return err
+	}
 	for d, err := range e.Dead(ctx, 0) {
 		if err != nil {
 			return err
@@ -174,6 +194,9 @@ func (a *app) dead(ctx context.Context, e *jetstream.Engine, asJSON bool) error 
 		l, err := d.Letter()
 		if err != nil {
 			l = &queue.Letter{Error: err.Error()}
+		}
+		if !chosen.has(l.URL, l.Class, "", l.Time) {
+			continue
 		}
 		if asJSON {
 			l.Job, l.Raw = nil, nil // they may contain secrets
@@ -195,7 +218,13 @@ func (a *app) dead(ctx context.Context, e *jetstream.Engine, asJSON bool) error 
 	return nil
 }
 
-func (a *app) retry(ctx context.Context, e *jetstream.Engine, ids []string) error {
+func (a *app) retry(ctx context.Context, e *jetstream.Engine, ids []string, chosen *selection) error {
+	if err := chosen.check(); err != nil {
+		return err
+	}
+	if len(ids) > 0 && !chosen.isZero() {
+		return usage("retry takes IDs or flags that choose, not both")
+	}
 	wanted := map[string]bool{}
 	for _, id := range ids {
 		wanted[id] = true
@@ -210,6 +239,9 @@ func (a *app) retry(ctx context.Context, e *jetstream.Engine, ids []string) erro
 		}
 		delete(wanted, d.ID)
 		l, err := d.Letter()
+		if err == nil && !chosen.has(l.URL, l.Class, "", l.Time) || err != nil && !chosen.isZero() {
+			continue
+		}
 		if err == nil {
 			err = l.Retry(ctx, e)
 		}

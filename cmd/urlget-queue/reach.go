@@ -4,9 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
-	"fmt"
 	"log/slog"
 	"os"
 	"time"
@@ -39,9 +37,9 @@ func (r *queueFlags) define(f *pflag.FlagSet) {
 	f.StringVar(&r.crawl, "crawl", "", "use the queue of the crawl `NAME`")
 	f.StringVar(&r.creds, "creds", "", "log in with the credentials in `FILE`")
 	f.StringVar(&r.nkey, "nkey", "", "log in with the key whose seed is in `FILE`")
-	f.StringVar(&r.ca, "ca-certificate", "", "trust the CA certificates in `FILE` (PEM)")
-	f.StringVar(&r.cert, "certificate", "", "send the client certificate in `FILE` (PEM)")
-	f.StringVar(&r.key, "private-key", "", "use the private key in `FILE` (PEM) for --certificate")
+	f.StringVar(&r.ca, "nats-ca", "", "trust only NATS servers of the certificate authorities in `FILE` (PEM)")
+	f.StringVar(&r.cert, "nats-cert", "", "present the client certificate in `FILE` (PEM) to NATS")
+	f.StringVar(&r.key, "nats-key", "", "read the private key for --nats-cert from `FILE` (PEM)")
 	f.IntVar(&r.replicas, "replicas", 1, "when creating the queue: keep it on `N` servers")
 	f.Int64Var(&r.maxJobs, "max-jobs", 0, "when creating the queue: limit it to `N` jobs of each priority (0 for no limit)")
 	f.DurationVar(&r.ackWait, "ack-wait", time.Minute, "when creating the queue: redeliver jobs of a worker that does not report for `TIME`")
@@ -95,12 +93,18 @@ func (r *queueFlags) openEmbedded(ctx context.Context, opts jetstream.Options) (
 		return nil, nil, err
 	}
 	opts.URL = url
-	stop := func() {}
+	var stop func()
 	if s != nil {
 		opts.InProcess = s
 		stop = func() { s.Close() }
+	} else {
+		stop = r.takeOver(ctx, url)
 	}
-	e, err := jetstream.Open(ctx, opts)
+	open := jetstream.Open
+	if s == nil {
+		open = openShared
+	}
+	e, err := open(ctx, opts)
 	if err != nil {
 		stop()
 		return nil, nil, err
@@ -109,6 +113,48 @@ func (r *queueFlags) openEmbedded(ctx context.Context, opts jetstream.Options) (
 		e.Close()
 		stop()
 	}, nil
+}
+
+const (
+	// sharedTimeout limits an attempt to use the server of another process, and sharedPatience all attempts.
+	// sharedPause is the pause between two of them.
+	sharedTimeout  = 5 * time.Second
+	sharedPatience = 30 * time.Second
+	sharedPause    = 200 * time.Millisecond
+)
+
+// openShared opens a queue on the server of another process. That may end at any time; another server
+// with the same URL follows.
+func openShared(ctx context.Context, opts jetstream.Options) (*jetstream.Engine, error) {
+	for begun := time.Now(); ; {
+		short, cancel := context.WithTimeout(ctx, sharedTimeout)
+		e, err := jetstream.Open(short, opts)
+		cancel()
+		ended := fetch.CodeOf(err) == fetch.ErrNetwork || errors.Is(err, jetstream.ErrNoLeader)
+		if err == nil || !ended || ctx.Err() != nil || !opts.Wait && time.Since(begun) > sharedPatience {
+			return e, err
+		}
+		select {
+		case <-time.After(sharedPause):
+		case <-ctx.Done():
+		}
+	}
+}
+
+// takeOver starts the server of the queue when the process that runs it ends. The function stop ends that.
+func (r *queueFlags) takeOver(ctx context.Context, url string) (stop func()) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	server := make(chan *embedded.Server, 1)
+	go func() {
+		s, _ := embedded.TakeOver(ctx, r.embedded, url, r.longRunning) // without one, the queue is unreachable
+		server <- s
+	}()
+	return func() {
+		cancel()
+		if s := <-server; s != nil {
+			s.Close()
+		}
+	}
 }
 
 // shortLivedWait is how long a worker waits for the server of a short-lived process, such as
@@ -147,17 +193,13 @@ func (r *queueFlags) tls() (*tls.Config, error) {
 	}
 	cfg := &tls.Config{MinVersion: tls.VersionTLS12}
 	if r.ca != "" {
-		pem, err := os.ReadFile(r.ca)
-		if err != nil {
-			return nil, fileError(err)
-		}
-		cfg.RootCAs = x509.NewCertPool()
-		if !cfg.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, fileError(fmt.Errorf("%s does not contain a certificate in PEM format", r.ca))
+		var err error
+		if cfg.RootCAs, err = authorities(r.ca); err != nil {
+			return nil, err
 		}
 	}
 	if (r.cert == "") != (r.key == "") {
-		return nil, usage("--certificate and --private-key require each other")
+		return nil, usage("--nats-cert and --nats-key require each other")
 	}
 	if r.cert != "" {
 		pair, err := tls.LoadX509KeyPair(r.cert, r.key)

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -64,14 +65,33 @@ func (k *storeFlags) openExisting(ctx context.Context, e *jetstream.Engine) (_ q
 func (k *storeFlags) inQueue() bool { return k.location == "nats:" }
 
 func (a *app) contentCommand() *cobra.Command {
-	k := &storeFlags{}
+	k, u := &storeFlags{}, &unusedFlags{}
 	cmd := &cobra.Command{
 		Use:   "content SHA256",
-		Short: "Print the stored content with a digest",
-		Args:  oneArgument("content requires a digest"),
+		Short: "Print a stored content, or list unused ones",
+		Long: `Print the stored content with a digest.
+
+With --unused, list the stored contents that no result of the queue and its
+crawls names: those of lost workers, and those whose results have expired or
+were purged. The store must not be shared with queues of other names.`,
+		Example: `  urlget queue content "$SHA256" --artefacts s3://bucket/site
+  urlget queue content --unused`,
+		Args: func(_ *cobra.Command, args []string) error {
+			switch {
+			case u.list && len(args) > 0:
+				return usage("content takes a digest or --unused, not both")
+			case u.remove && !u.list:
+				return usage("--delete requires --unused")
+			case u.older < 0:
+				return usage("--older-than must be 0 or more")
+			case !u.list && len(args) != 1:
+				return usage("content requires a digest")
+			}
+			return nil
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var e *jetstream.Engine
-			if k.inQueue() {
+			if k.inQueue() || u.list {
 				queued, done, err := a.queueFlags.open(cmd.Context(), nil)
 				if err != nil {
 					return err
@@ -84,11 +104,17 @@ func (a *app) contentCommand() *cobra.Command {
 				return err
 			}
 			defer done()
+			if u.list {
+				return a.unused(cmd.Context(), e, s, u)
+			}
 			return a.content(cmd.Context(), s, args[0])
 		},
 	}
 	a.queueFlags.define(cmd.Flags())
 	k.define(cmd.Flags())
+	cmd.Flags().BoolVar(&u.list, "unused", false, "list the contents that no result names")
+	cmd.Flags().BoolVar(&u.remove, "delete", false, "with --unused, also delete them; no job may be running")
+	cmd.Flags().DurationVar(&u.older, "older-than", time.Hour, "with --unused, skip contents that were stored within `TIME`")
 	return cmd
 }
 

@@ -23,6 +23,7 @@ type submitFlags struct {
 	list     string
 	priority string
 	receipt  string
+	cookies  string
 	quiet    bool
 	follow   crawlFlags
 }
@@ -40,7 +41,8 @@ last hour is not added again.
 
 With --crawl NAME, the URLs are seeds of a new or existing crawl. Workers with
 --crawl NAME follow their links and visit each page once. The flags that select
-links are those of "urlget -r".`,
+links are those of "urlget -r". The logins of the seeds and the cookies of
+--load-cookies are stored once for the crawl, and not in its jobs.`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error { return a.submit(cmd.Context(), s, args) },
 	}
@@ -52,12 +54,14 @@ links are those of "urlget -r".`,
 	words := []string{string(queue.High), string(queue.Normal), string(queue.Low)}
 	cmd.RegisterFlagCompletionFunc("priority", cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
 	s.follow.define(f)
+	f.StringVar(&s.cookies, "load-cookies", "", "with --crawl, send the cookies in `FILE` (cookies.txt) to their hosts; replaces those of an earlier submit")
 	f.BoolVarP(&s.quiet, "quiet", "q", false, "print only errors")
 	return cmd
 }
 
-func (a *app) submit(ctx context.Context, s *submitFlags, args []string) error {
-	if s.list == "" && len(args) == 0 {
+// check checks the flags. Given are the URLs on the command line.
+func (s *submitFlags) check(crawl string, given []string) error {
+	if s.list == "" && len(given) == 0 {
 		return usage("submit requires a URL")
 	}
 	switch queue.Priority(s.priority) {
@@ -65,17 +69,31 @@ func (a *app) submit(ctx context.Context, s *submitFlags, args []string) error {
 	default:
 		return usage("--priority must be high, normal or low, not %q", s.priority)
 	}
-	if given := s.follow.firstSet(); a.queueFlags.crawl == "" && given != "" {
-		return usage("--%s requires --crawl NAME", given)
+	if set := s.follow.firstSet(); crawl == "" && set != "" {
+		return usage("--%s requires --crawl NAME", set)
 	}
-	if s.receipt != "" && a.queueFlags.crawl != "" {
+	if s.cookies != "" && crawl == "" {
+		return usage("--load-cookies requires --crawl NAME")
+	}
+	if s.receipt != "" && crawl != "" {
 		return usage("--receipt does not apply to --crawl")
+	}
+	return nil
+}
+
+func (a *app) submit(ctx context.Context, s *submitFlags, args []string) error {
+	if err := s.check(a.queueFlags.crawl, args); err != nil {
+		return err
 	}
 	list, err := a.openList(s.list)
 	if err != nil {
 		return err
 	}
 	defer list.Close()
+	jar, err := a.readCookies(s.cookies)
+	if err != nil {
+		return err
+	}
 	e, done, err := a.queueFlags.open(ctx, nil)
 	if err != nil {
 		return err
@@ -86,6 +104,11 @@ func (a *app) submit(ctx context.Context, s *submitFlags, args []string) error {
 	if a.queueFlags.crawl != "" {
 		if sub.crawl, err = s.follow.start(ctx, a.queueFlags.crawl, e); err != nil {
 			return err
+		}
+		if s.cookies != "" {
+			if err := sub.crawl.SetCookies(ctx, e, jar); err != nil {
+				return err
+			}
 		}
 		sub.client = fetch.New(nil, protocols.All)
 		defer sub.client.Close()
@@ -98,18 +121,8 @@ func (a *app) submit(ctx context.Context, s *submitFlags, args []string) error {
 		defer f.Close()
 		sub.receipt = f
 	}
-	for _, text := range args {
-		if err := sub.take(ctx, "", text); err != nil {
-			return err
-		}
-	}
-	for line, err := range job.Lines(list) {
-		if err != nil {
-			return fileError(fmt.Errorf("%s: %w", s.list, err))
-		}
-		if err := sub.take(ctx, fmt.Sprintf("%s:%d", s.list, line.Number), line.Text); err != nil {
-			return err
-		}
+	if err := sub.takeAll(ctx, args, s.list, list); err != nil {
+		return err
 	}
 	if sub.receipt != nil {
 		if err := sub.receipt.Sync(); err != nil {
@@ -156,6 +169,24 @@ type submitter struct {
 	status                         int // exit status of the first refused URL
 }
 
+// takeAll submits the URLs of the command line and the lines of a list.
+func (s *submitter) takeAll(ctx context.Context, args []string, name string, list io.Reader) error {
+	for _, text := range args {
+		if err := s.take(ctx, "", text); err != nil {
+			return err
+		}
+	}
+	for line, err := range job.Lines(list) {
+		if err != nil {
+			return fileError(fmt.Errorf("%s: %w", name, err))
+		}
+		if err := s.take(ctx, fmt.Sprintf("%s:%d", name, line.Number), line.Text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // take submits a URL or job of the user. It prints errors of the URL or job. It returns errors of
 // the queue, after which submitting is pointless.
 func (s *submitter) take(ctx context.Context, place, text string) error {
@@ -168,7 +199,13 @@ func (s *submitter) take(ctx context.Context, place, text string) error {
 		s.submitted++
 		return nil
 	case class != fetch.ErrRequest && class != fetch.ErrURL && class != fetch.ErrTooLarge:
-		return fmt.Errorf("after %d URLs: %w", s.submitted+s.duplicates, err)
+		if n := s.submitted + s.duplicates; n > 0 {
+			fmt.Fprintf(s.err, "urlget: stopped after %d URLs\n", n)
+		}
+		if errors.Is(err, queue.ErrDraining) {
+			err = &fetch.Error{Code: class, Err: fmt.Errorf("%w; use \"urlget queue resume\" to accept them", queue.ErrDraining)}
+		}
+		return err
 	}
 	if s.refused == 0 {
 		s.status = job.ExitStatus(fetch.CodeOf(err))

@@ -1,10 +1,12 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -14,10 +16,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/cookies"
 	"github.com/urlget/urlget/fetch/download"
 	"github.com/urlget/urlget/fetch/job"
 	"github.com/urlget/urlget/fetch/retry"
 	"github.com/urlget/urlget/protocols"
+	"github.com/urlget/urlget/protocols/gemini"
+	web "github.com/urlget/urlget/protocols/http"
 	"github.com/urlget/urlget/protocols/mid"
 	"github.com/urlget/urlget/protocols/sftp"
 	"github.com/urlget/urlget/queue"
@@ -36,6 +41,7 @@ type workFlags struct {
 	ports                []uint
 	maxSize              int64
 	json                 bool
+	network              networkFlags
 }
 
 func (a *app) workCommand() *cobra.Command {
@@ -67,6 +73,7 @@ case.`,
 	f.Int64Var(&l.maxSize, "max-size", 0, "refuse bodies of more than `N` bytes")
 	f.DurationVar(&l.grace, "grace", 30*time.Second, "after a signal, wait up to `TIME` for current transfers")
 	f.StringVar(&l.listen, "listen", "", "serve /metrics, /healthz and /readyz at the loopback `ADDRESS`")
+	l.network.define(f)
 	f.BoolVar(&l.json, "log-json", false, "write the log as JSON Lines")
 	return cmd
 }
@@ -97,18 +104,30 @@ func (l *workFlags) check() error {
 	return nil
 }
 
-// untrustedConfig prevents drivers from using files and agents of the user who runs the worker. The
-// policy forbids them too.
-var untrustedConfig = protocols.Config{
-	SFTP: &sftp.Options{NoConfig: true, NoAgent: true, NoIdentities: true},
-	Mid:  &mid.Options{Mailboxes: []string{}},
+// untrustedConfig returns a configuration with which drivers do not use the files and agents of the user
+// who runs the worker. The policy forbids them too. HTTP requests send the cookies in jar.
+func untrustedConfig(n *networkFlags, jar *cookies.Jar) protocols.Config {
+	return protocols.Config{
+		HTTP:   &web.Options{Jar: jar},
+		SFTP:   &sftp.Options{NoConfig: true, NoAgent: true, NoIdentities: true, KnownHosts: n.knownHosts},
+		Gemini: &gemini.Options{Certificates: n.tofu},
+		Mid:    &mid.Options{Mailboxes: []string{}},
+	}
+}
+
+// logger returns the logger of the worker, which writes to w.
+func (l *workFlags) logger(w io.Writer) *slog.Logger {
+	if l.json {
+		return slog.New(slog.NewJSONHandler(w, nil))
+	}
+	return slog.New(slog.NewTextHandler(w, nil))
 }
 
 // worker returns the worker that the flags describe, without engine, store, archive and client.
 func (l *workFlags) worker(logger *slog.Logger) *queue.Worker {
 	name, _ := os.Hostname()
 	w := &queue.Worker{Name: fmt.Sprintf("%s/%d", name, os.Getpid()), Parallel: l.jobs, PerHost: l.perHost, Delay: l.wait,
-		Retry: retry.Policy{Tries: l.tries}, Grace: l.grace, Metrics: &queue.Metrics{}, Logger: logger}
+		Retry: retry.Policy{Tries: l.tries}, Grace: l.grace, Metrics: &queue.Metrics{}, Hint: hint, Logger: logger}
 	if l.grace == 0 {
 		w.Grace = -1
 	}
@@ -128,11 +147,11 @@ func (a *app) work(ctx context.Context, l *workFlags) error {
 	if err := l.check(); err != nil {
 		return err
 	}
-	var logs slog.Handler = slog.NewTextHandler(a.err, nil)
-	if l.json {
-		logs = slog.NewJSONHandler(a.err, nil)
+	logger := l.logger(a.err)
+	opts := &fetch.Options{Policy: l.policy(), Logger: logger}
+	if err := l.network.apply(opts, logger); err != nil {
+		return err
 	}
-	logger := slog.New(logs)
 	spans, flush, err := openSpans(ctx, l.grace, logger)
 	if err != nil {
 		return err
@@ -157,6 +176,8 @@ func (a *app) work(ctx context.Context, l *workFlags) error {
 	defer end(nil)
 	w := l.worker(logger)
 	w.Engine, w.Store, w.Crawl = e, store, a.queueFlags.crawl != ""
+	jar := cookies.New()
+	w.Cookies = func(file []byte) error { return jar.Replace(bytes.NewReader(file)) }
 	var recorders []fetch.Recorder
 	if l.warc != "" {
 		archive, recorder, err := record(l.warc, cmp.Or(a.queueFlags.crawl, a.queueFlags.name), end)
@@ -164,16 +185,15 @@ func (a *app) work(ctx context.Context, l *workFlags) error {
 			return err
 		}
 		defer archive.Close()
-		recorders, w.Sync = append(recorders, recorder), archive.Sync
+		recorders, w.Sync, w.Cookies = append(recorders, recorder), archive.Sync, restrictOnUse(archive, w.Cookies)
 	}
 	if spans != nil {
 		recorders, w.Trace = append(recorders, spans.Recorder()), spans.Attempt
 	}
-	opts := &fetch.Options{Policy: l.policy(), Logger: logger}
 	if len(recorders) > 0 {
 		opts.Recorder = fetch.JoinRecorders(recorders...)
 	}
-	client := fetch.New(opts, protocols.With(untrustedConfig))
+	client := fetch.New(opts, protocols.With(untrustedConfig(&l.network, jar)))
 	defer client.Close()
 	w.Runner = &job.Runner{Downloader: &download.Downloader{Client: client}}
 	if l.listen != "" {

@@ -10,30 +10,35 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	js "github.com/nats-io/nats.go/jetstream"
 
 	"github.com/urlget/urlget/queue"
 )
 
 // Status implements queue.Admin.
-func (e *Engine) Status(ctx context.Context) (*queue.Status, error) {
+func (e *Engine) Status(ctx context.Context) (s *queue.Status, err error) {
+	err = e.denials.guard(ctx, func(ctx context.Context) error {
+		s, err = e.status(ctx)
+		return err
+	}, ".INFO."+e.opts.Name)
+	if err != nil {
+		return nil, explain(&e.opts, err)
+	}
+	return s, nil
+}
+
+func (e *Engine) status(ctx context.Context) (*queue.Status, error) {
 	s := &queue.Status{Waiting: map[queue.Priority]uint64{}, Taken: map[queue.Priority]uint64{},
 		Server: fmt.Sprintf("%s %s", e.conn.ConnectedServerName(), e.conn.ConnectedServerVersion())}
 	for _, p := range queue.Priorities {
-		info, err := e.consumers[p].Info(ctx)
+		b, err := e.backlog(ctx, p)
 		if err != nil {
-			return nil, explain(&e.opts, err)
+			return nil, err
 		}
-		stream, err := e.js.Stream(ctx, info.Stream)
-		if err != nil {
-			return nil, explain(&e.opts, err)
-		}
-		// The stream contains every unfinished job immediately. The consumer learns of it later,
-		// and reports nothing pending until then.
-		jobs := stream.CachedInfo()
-		s.Taken[p] = min(uint64(info.NumAckPending), jobs.State.Msgs)
-		s.Waiting[p] = jobs.State.Msgs - s.Taken[p]
-		addInfo(s, jobs)
+		s.Waiting[p] = uint64(max(b.waiting(), 0))
+		s.Taken[p] = b.jobs.State.Msgs - s.Waiting[p]
+		addInfo(s, b.jobs)
 	}
 	for _, l := range []struct {
 		stream js.Stream
@@ -41,7 +46,7 @@ func (e *Engine) Status(ctx context.Context) (*queue.Status, error) {
 	}{{e.results, &s.Results}, {e.dead, &s.Dead}} {
 		info, err := l.stream.Info(ctx)
 		if err != nil {
-			return nil, explain(&e.opts, err)
+			return nil, err
 		}
 		*l.n = info.State.Msgs
 		addInfo(s, info)
@@ -78,14 +83,14 @@ func (e *Engine) Dead(ctx context.Context, after uint64) iter.Seq2[queue.Stored,
 // read on its own.
 func (e *Engine) Jobs(ctx context.Context, p queue.Priority) iter.Seq2[queue.Stored, error] {
 	return func(yield func(queue.Stored, error) bool) {
-		s, err := e.js.Stream(ctx, e.consumers[p].CachedInfo().Stream)
+		b, err := e.backlog(ctx, p)
 		if err != nil {
 			yield(queue.Stored{}, explain(&e.opts, err))
 			return
 		}
 		subject := e.crawlSubject("jobs", string(p))
-		for seq := s.CachedInfo().State.FirstSeq; ; seq++ {
-			msg, err := s.GetMsg(ctx, seq, js.WithGetMsgSubject(subject))
+		for seq := b.jobs.State.FirstSeq; ; seq++ {
+			msg, err := e.message(ctx, b.stream, seq, js.WithGetMsgSubject(subject))
 			if errors.Is(err, js.ErrMsgNotFound) {
 				return
 			}
@@ -94,7 +99,7 @@ func (e *Engine) Jobs(ctx context.Context, p queue.Priority) iter.Seq2[queue.Sto
 				return
 			}
 			seq = msg.Sequence
-			if !yield(queue.Stored{Sequence: seq, Data: msg.Data}, nil) {
+			if !yield(queue.Stored{Sequence: seq, Data: msg.Data, Taken: seq <= b.consumer.Delivered.Stream}, nil) {
 				return
 			}
 		}
@@ -103,7 +108,9 @@ func (e *Engine) Jobs(ctx context.Context, p queue.Priority) iter.Seq2[queue.Sto
 
 func (e *Engine) list(ctx context.Context, s js.Stream, after uint64, follow bool) iter.Seq2[queue.Stored, error] {
 	return func(yield func(queue.Stored, error) bool) {
-		err := each(ctx, s, after, follow, func(m queue.Stored) bool { return yield(m, nil) })
+		err := e.denials.guard(ctx, func(ctx context.Context) error {
+			return each(ctx, s, after, follow, func(m queue.Stored) bool { return yield(m, nil) })
+		}, s.CachedInfo().Config.Name)
 		if err != nil {
 			yield(queue.Stored{}, explain(&e.opts, err))
 		}
@@ -138,6 +145,9 @@ func each(ctx context.Context, s js.Stream, after uint64, follow bool, yield fun
 		msg, err := next(ctx, messages, follow)
 		switch {
 		case ctx.Err() != nil && follow:
+			if why := context.Cause(ctx); errors.Is(why, nats.ErrPermissionViolation) {
+				return why
+			}
 			return nil
 		case ctx.Err() != nil:
 			return ctx.Err()
@@ -187,13 +197,40 @@ func isDrained(ctx context.Context, c js.Consumer, delivered uint64) bool {
 	return err == nil && info.NumPending == 0 && (info.Delivered.Consumer == 0 || info.Delivered.Consumer == delivered)
 }
 
+// DropJob implements queue.Admin.
+func (e *Engine) DropJob(ctx context.Context, p queue.Priority, sequence uint64) error {
+	s, err := e.js.Stream(ctx, e.consumers[p].CachedInfo().Stream)
+	if err != nil {
+		return explain(&e.opts, err)
+	}
+	// The record is first: a job without it could not be submitted again.
+	key := e.droppedKey(p, sequence)
+	_, err = e.records.Create(ctx, key, nil)
+	if err != nil && !errors.Is(err, queue.ErrExists) {
+		return explain(&e.opts, err)
+	}
+	created := err == nil
+	if err = e.drop(ctx, s, sequence); errors.Is(err, queue.ErrNotFound) && created { // it was finished
+		e.records.Delete(ctx, key, 0)
+	}
+	return err
+}
+
 // DropDead implements queue.Admin.
 func (e *Engine) DropDead(ctx context.Context, sequence uint64) error {
-	err := e.dead.DeleteMsg(ctx, sequence)
+	return e.drop(ctx, e.dead, sequence)
+}
+
+// drop removes a message of a stream.
+func (e *Engine) drop(ctx context.Context, s js.Stream, sequence uint64) error {
+	err := e.denials.guard(ctx, func(ctx context.Context) error { return s.DeleteMsg(ctx, sequence) }, s.CachedInfo().Config.Name)
 	if errors.Is(err, js.ErrMsgNotFound) || errors.Is(err, js.ErrMsgDeleteUnsuccessful) {
 		return queue.ErrNotFound
 	}
-	return err
+	if err != nil {
+		return explain(&e.opts, err)
+	}
+	return nil
 }
 
 // PurgeJobs implements queue.Admin.
@@ -232,7 +269,7 @@ func (e *Engine) purge(ctx context.Context, s js.Stream) (n, last uint64, err er
 	info, err := s.Info(ctx)
 	if err == nil {
 		n, last = info.State.Msgs, info.State.LastSeq
-		err = s.Purge(ctx, js.WithPurgeSequence(last+1))
+		err = e.denials.guard(ctx, func(ctx context.Context) error { return s.Purge(ctx, js.WithPurgeSequence(last+1)) }, info.Config.Name)
 	}
 	if err != nil {
 		return n, last, explain(&e.opts, err)
@@ -246,15 +283,28 @@ func (e *Engine) purgedKey(p queue.Priority) string {
 	return path.Join("purged", e.opts.Crawl, "jobs-"+string(p))
 }
 
-// purged returns the sequence number up to which the jobs of a priority were purged.
-func (e *Engine) purged(ctx context.Context, p queue.Priority) (uint64, error) {
+// droppedKey returns the key of the record of a dropped job. The server still detects its
+// duplicates.
+func (e *Engine) droppedKey(p queue.Priority, sequence uint64) string {
+	return path.Join("dropped", e.opts.Crawl, "jobs-"+string(p), strconv.FormatUint(sequence, 10))
+}
+
+// removed reports whether the job with a sequence number was purged or dropped. If it was purged,
+// last is the sequence number up to which jobs were.
+func (e *Engine) removed(ctx context.Context, p queue.Priority, sequence uint64) (last uint64, removed bool, err error) {
 	value, _, err := e.records.Get(ctx, e.purgedKey(p))
-	if errors.Is(err, queue.ErrNotFound) {
-		return 0, nil
+	if err != nil && !errors.Is(err, queue.ErrNotFound) {
+		return 0, false, err
 	}
-	if err != nil {
-		return 0, err
+	last, _ = strconv.ParseUint(string(value), 10, 64) // 0 if the value is not a number
+	if sequence <= last {
+		return last, true, nil
 	}
-	last, _ := strconv.ParseUint(string(value), 10, 64) // 0 if the value is not a number
-	return last, nil
+	switch _, _, err = e.records.Get(ctx, e.droppedKey(p, sequence)); {
+	case errors.Is(err, queue.ErrNotFound):
+		return 0, false, nil
+	case err != nil:
+		return 0, false, err
+	}
+	return sequence, true, nil
 }

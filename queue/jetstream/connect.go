@@ -86,6 +86,7 @@ func (o *Options) login() ([]nats.Option, error) {
 		}
 	}
 	var opts []nats.Option
+	var nkey string
 	if o.Credentials != "" {
 		opts = append(opts, nats.UserCredentials(o.Credentials))
 	}
@@ -94,8 +95,14 @@ func (o *Options) login() ([]nats.Option, error) {
 		if err != nil {
 			return nil, &fetch.Error{Code: fetch.ErrFile, Err: fmt.Errorf("%s does not contain an NKey seed: %w", o.NKey, err)}
 		}
+		var set nats.Options
+		if err := key(&set); err != nil {
+			return nil, err
+		}
+		nkey = set.Nkey
 		opts = append(opts, key)
 	}
+	opts = append(opts, nats.CustomInboxPrefix(o.inboxPrefix(nkey)))
 	if o.TLS != nil {
 		opts = append(opts, nats.Secure(o.TLS))
 	}
@@ -206,7 +213,7 @@ func explain(o *Options, err error) error {
 		errors.Is(err, nats.ErrAccountAuthExpired), strings.Contains(err.Error(), "Authorization Violation"):
 		return wrap(fetch.ErrAuth, false, "the NATS server rejected the credentials")
 	case errors.Is(err, nats.ErrPermissionViolation):
-		return wrap(fetch.ErrRefused, false, "the credentials do not permit using the queue: %w", err)
+		return deniedError(o, err)
 	case errors.Is(err, js.ErrJetStreamNotEnabled), errors.Is(err, js.ErrJetStreamNotEnabledForAccount),
 		errors.Is(err, nats.ErrNoResponders), errors.Is(err, js.ErrNoStreamResponse):
 		return wrap(fetch.ErrServer, true, "JetStream is not enabled, or most of its servers are not available: %w", err)

@@ -226,3 +226,56 @@ func TestCrawlsHaveSeparateQueues(t *testing.T) {
 		t.Errorf("a name with a dot: %v", err)
 	}
 }
+
+// A crawl that an earlier version stopped, in its description, is paused until it is resumed.
+func TestCrawlsStoppedByEarlierVersions(t *testing.T) {
+	t.Parallel()
+	s := serve(t)
+	opts := jetstream.Options{InProcess: s, URL: s.URL(), Crawl: "old"}
+	e := open(t, opts)
+	if _, err := e.Pages().Create(t.Context(), "crawl", []byte(`{"token":"x","stopped":true}`)); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := e.State(t.Context()); got != queue.Paused || err != nil {
+		t.Errorf("%q, %v", got, err)
+	}
+	if err := e.SetState(t.Context(), queue.Running); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := open(t, opts).State(t.Context()); got != queue.Running || err != nil {
+		t.Errorf("after it was resumed: %q, %v", got, err)
+	}
+}
+
+// A crawl has the limits of hosts of its queue, even if the queue is used for the first time after
+// the crawl. The crawl keeps a state of its own.
+func TestCrawlHasHostLimitsOfQueue(t *testing.T) {
+	t.Parallel()
+	s := serve(t)
+	docs := open(t, jetstream.Options{InProcess: s, URL: s.URL(), Crawl: "docs"})
+	if text, err := docs.HostLimits(t.Context()); text != nil || err != nil {
+		t.Errorf("without a queue: %q, %v", text, err)
+	}
+	e := open(t, jetstream.Options{InProcess: s, URL: s.URL()})
+	other := open(t, jetstream.Options{InProcess: s, URL: s.URL(), Name: "other"})
+	for i, writer := range []*jetstream.Engine{e, docs} {
+		want := fmt.Sprintf("h %d -\n", i+1)
+		if err := writer.SetHostLimits(t.Context(), []byte(want)); err != nil {
+			t.Fatal(err)
+		}
+		for _, reader := range []*jetstream.Engine{e, docs} {
+			if text, err := reader.HostLimits(t.Context()); string(text) != want || err != nil {
+				t.Errorf("%q, %v, want %q", text, err, want)
+			}
+		}
+	}
+	if text, err := other.HostLimits(t.Context()); text != nil || err != nil {
+		t.Errorf("another queue: %q, %v", text, err)
+	}
+	if err := e.SetState(t.Context(), queue.Paused); err != nil {
+		t.Fatal(err)
+	}
+	if state, err := docs.State(t.Context()); state != queue.Running || err != nil {
+		t.Errorf("the state of the crawl is %q, %v", state, err)
+	}
+}

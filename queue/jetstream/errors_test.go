@@ -171,7 +171,7 @@ func TestInvalidKeys(t *testing.T) {
 func TestMissingPermissions(t *testing.T) {
 	onServers(t, func(t *testing.T, start starter) {
 		s := start(t, withJetStream(t, `authorization { users: [ { user: u, password: "s3cret", permissions: { publish: "nothing" } } ] }`))
-		checkOpenError(t, jetstream.Options{URL: s.withLogin("u:s3cret")}, fetch.ErrRefused, "do not permit using the queue")
+		checkOpenError(t, jetstream.Options{URL: s.withLogin("u:s3cret")}, fetch.ErrRefused, "the credentials do not permit this: NATS denies to publish to $JS.API.STREAM.INFO.urlget-jobs-high")
 	})
 }
 

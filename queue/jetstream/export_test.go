@@ -53,3 +53,6 @@ func (e *Engine) Forge(ctx context.Context, name, text string, digest []byte) er
 	_, err = e.js.PublishMsg(ctx, msg)
 	return err
 }
+
+// InboxPrefix returns the prefix of the subjects for responses to a client with a URL and an NKey.
+func InboxPrefix(url, nkey string) string { return (&Options{URL: url}).inboxPrefix(nkey) }

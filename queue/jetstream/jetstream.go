@@ -90,14 +90,22 @@ type Engine struct {
 	dead      js.Stream
 	leases    *values
 	records   *values
-	pages     *values // nil if the queue is not a crawl queue
+	pages     *values // nil if the queue is not a crawl queue, as is secrets
+	secrets   *values
+	state     *values // the pages of a crawl queue
 	limits    queue.Limits
+
+	stateCache stateCache
+	denials    denials
 
 	pulling sync.Once
 	puller  puller
 	ctx     context.Context // context of the puller
 	stop    context.CancelFunc
 }
+
+// nameCharacters are the characters of names of queues and crawls.
+const nameCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_"
 
 // maxName limits the length of a name, which becomes part of file names.
 const maxName = 60
@@ -125,7 +133,7 @@ func Open(ctx context.Context, opts Options) (*Engine, error) {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
 	for _, name := range []string{opts.Name, opts.Crawl} {
-		if strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") != "" || len(name) > maxName {
+		if strings.Trim(name, nameCharacters) != "" || len(name) > maxName {
 			return nil, &fetch.Error{Code: fetch.ErrRequest, Err: fmt.Errorf("%q is not a valid queue name: use at most %d letters, digits, - and _", name, maxName)}
 		}
 	}
@@ -154,12 +162,16 @@ func Open(ctx context.Context, opts Options) (*Engine, error) {
 func open(parent context.Context, opts Options) (*Engine, error) {
 	ctx, denied := context.WithCancelCause(parent)
 	defer denied(nil)
-	opts.denied = denied // the server does not respond to denied requests
+	e := &Engine{consumers: map[queue.Priority]js.Consumer{}}
+	opts.denied = func(err error) {
+		denied(err) // until the queue is open, every operation is needed
+		e.denials.report(err)
+	}
 	conn, err := connect(ctx, &opts)
 	if err != nil {
 		return nil, err
 	}
-	e := &Engine{opts: opts, conn: conn, consumers: map[queue.Priority]js.Consumer{}}
+	e.opts, e.conn = opts, conn
 	e.ctx, e.stop = context.WithCancel(context.WithoutCancel(ctx))
 	ctx, cancel := context.WithTimeout(ctx, opts.setup)
 	defer cancel()
@@ -215,6 +227,12 @@ func (e *Engine) prepare(ctx context.Context) error {
 		if e.pages, err = e.makeValues(ctx, e.streamName("pages"), e.crawlSubject("pages", ""), 0); err != nil {
 			return err
 		}
+		e.state = e.pages
+		if e.secrets, err = e.makeValues(ctx, e.streamName("secrets"), e.crawlSubject("secrets", ""), 0); err != nil {
+			return err
+		}
+	} else if e.state, err = e.makeValues(ctx, e.opts.Name+"-state", e.subject("state", ""), 0); err != nil {
+		return err
 	}
 	info := e.consumers[queue.Normal].CachedInfo()
 	e.limits = queue.Limits{AckWait: info.Config.AckWait, LeaseTTL: e.leases.ttl, Message: int(e.conn.MaxPayload())}
@@ -308,12 +326,13 @@ func (e *Engine) Limits() queue.Limits { return e.limits }
 // Submit implements queue.Engine.
 func (e *Engine) Submit(ctx context.Context, p queue.Priority, key string, data []byte) (duplicate bool, err error) {
 	subject := e.crawlSubject("jobs", string(p))
-	ack, err := e.js.Publish(ctx, subject, data, js.WithMsgID(key))
-	if err == nil && ack.Duplicate {
-		var last uint64
-		if last, err = e.purged(ctx, p); err == nil && ack.Sequence <= last { // the duplicate was purged
-			ack, err = e.js.Publish(ctx, subject, data, js.WithMsgID(fmt.Sprint(key, "/", last)))
+	ack, err := e.publish(ctx, subject, data, js.WithMsgID(key))
+	for err == nil && ack.Duplicate { // of a removed job, perhaps
+		last, removed, problem := e.removed(ctx, p, ack.Sequence)
+		if err = problem; err != nil || !removed {
+			break
 		}
+		ack, err = e.publish(ctx, subject, data, js.WithMsgID(fmt.Sprint(key, "/", last)))
 	}
 	if isFull(err) {
 		return false, &fetch.Error{Code: fetch.ErrServer, Retry: true, Err: fmt.Errorf("%w: %w", queue.ErrFull, err)}
@@ -335,20 +354,41 @@ func (e *Engine) PutDead(ctx context.Context, id string, data []byte) error {
 }
 
 func (e *Engine) put(ctx context.Context, what, id string, data []byte) error {
-	_, err := e.js.Publish(ctx, e.crawlSubject(what, id), data, js.WithMsgID(id), js.WithExpectLastSequencePerSubject(0))
+	_, err := e.publish(ctx, e.crawlSubject(what, id), data, js.WithMsgID(id), js.WithExpectLastSequencePerSubject(0))
 	if isWrongRevision(err) {
 		return nil // it already exists
+	}
+	return e.explainDenied(err)
+}
+
+// publish publishes a message and waits until it is stored.
+func (e *Engine) publish(ctx context.Context, subject string, data []byte, opts ...js.PublishOpt) (ack *js.PubAck, err error) {
+	err = e.denials.guard(ctx, func(ctx context.Context) error {
+		ack, err = e.js.Publish(ctx, subject, data, opts...)
+		return err
+	}, subject)
+	return ack, err
+}
+
+// explainDenied converts the error of a denied operation. Workers examine all other errors.
+func (e *Engine) explainDenied(err error) error {
+	if errors.Is(err, nats.ErrPermissionViolation) {
+		return explain(&e.opts, err)
 	}
 	return err
 }
 
 // HasResult implements queue.Engine.
 func (e *Engine) HasResult(ctx context.Context, id string) (bool, error) {
-	_, err := e.results.GetLastMsgForSubject(ctx, e.crawlSubject("results", id))
+	subject := e.crawlSubject("results", id)
+	err := e.denials.guard(ctx, func(ctx context.Context) error {
+		_, err := e.results.GetLastMsgForSubject(ctx, subject)
+		return err
+	}, subject, e.streamName("results"))
 	if errors.Is(err, js.ErrMsgNotFound) {
 		return false, nil
 	}
-	return err == nil, err
+	return err == nil, e.explainDenied(err)
 }
 
 // Leases implements queue.Engine.
@@ -365,17 +405,27 @@ func (e *Engine) Pages() queue.Values {
 	return e.pages
 }
 
+// Secrets implements queue.Engine.
+func (e *Engine) Secrets() queue.Values {
+	if e.secrets == nil {
+		return nil
+	}
+	return e.secrets
+}
+
 // Forget deletes the crawl with all its data. It must not be in use.
 func (e *Engine) Forget(ctx context.Context) error {
 	if e.opts.Crawl == "" {
 		return errors.New("only crawls can be deleted")
 	}
-	names := []string{"results", "dead", "pages"} // the pages stream marks the crawl as existing, so it is last
+	names := []string{"secrets", "results", "dead", "pages"} // the pages stream marks the crawl as existing, so it is last
 	for _, p := range queue.Priorities {
 		names = slices.Insert(names, 0, "jobs-"+string(p))
 	}
 	for _, name := range names {
-		if err := e.js.DeleteStream(ctx, e.streamName(name)); err != nil && !errors.Is(err, js.ErrStreamNotFound) {
+		stream := e.streamName(name)
+		err := e.denials.guard(ctx, func(ctx context.Context) error { return e.js.DeleteStream(ctx, stream) }, stream)
+		if err != nil && !errors.Is(err, js.ErrStreamNotFound) {
 			return explain(&e.opts, err)
 		}
 	}
@@ -385,16 +435,19 @@ func (e *Engine) Forget(ctx context.Context) error {
 // Crawls returns the names of all crawls.
 func (e *Engine) Crawls(ctx context.Context) ([]string, error) {
 	var names []string
-	list := e.js.StreamNames(ctx)
-	for name := range list.Name() {
-		if text, ok := strings.CutPrefix(name, e.opts.Name+crawlMark); ok {
-			if text, ok = strings.CutSuffix(text, "-pages"); ok {
-				names = append(names, text)
+	err := e.denials.guard(ctx, func(ctx context.Context) error {
+		list := e.js.StreamNames(ctx)
+		for name := range list.Name() {
+			if text, ok := strings.CutPrefix(name, e.opts.Name+crawlMark); ok {
+				if text, ok = strings.CutSuffix(text, "-pages"); ok {
+					names = append(names, text)
+				}
 			}
 		}
-	}
+		return list.Err()
+	}, "STREAM.NAMES")
 	slices.Sort(names)
-	if err := list.Err(); err != nil {
+	if err != nil {
 		return nil, explain(&e.opts, err)
 	}
 	return names, nil

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"os"
 	"time"
 
@@ -44,18 +45,20 @@ const (
 // files in the directory spool, or in the system's directory for temporary files if it is empty.
 func (e *Engine) Objects(ctx context.Context, spool string) (queue.Store, error) {
 	o := &objectStore{engine: e, bucket: e.opts.Name, spool: spool}
-	var err error
-	o.store, err = e.js.ObjectStore(ctx, o.bucket)
-	if errors.Is(err, js.ErrBucketNotFound) {
-		o.store, err = e.js.CreateObjectStore(ctx, js.ObjectStoreConfig{Bucket: o.bucket, Replicas: e.opts.Replicas, Storage: js.FileStorage,
-			Description: "contents by their digests"})
-		if errors.Is(err, js.ErrBucketExists) {
-			o.store, err = e.js.ObjectStore(ctx, o.bucket)
+	err := o.guard(ctx, func(ctx context.Context) (err error) {
+		o.store, err = e.js.ObjectStore(ctx, o.bucket)
+		if errors.Is(err, js.ErrBucketNotFound) {
+			o.store, err = e.js.CreateObjectStore(ctx, js.ObjectStoreConfig{Bucket: o.bucket, Replicas: e.opts.Replicas, Storage: js.FileStorage,
+				Description: "contents by their digests"})
+			if errors.Is(err, js.ErrBucketExists) {
+				o.store, err = e.js.ObjectStore(ctx, o.bucket)
+			}
 		}
-	}
-	if err == nil {
-		o.stream, err = e.js.Stream(ctx, "OBJ_"+o.bucket)
-	}
+		if err == nil {
+			o.stream, err = e.js.Stream(ctx, "OBJ_"+o.bucket)
+		}
+		return err
+	})
 	if err == nil {
 		o.publisher, err = js.New(e.conn, js.WithPublishAsyncMaxPending(maxPending), js.WithPublishAsyncTimeout(chunkTimeout))
 	}
@@ -63,6 +66,11 @@ func (e *Engine) Objects(ctx context.Context, spool string) (queue.Store, error)
 		return nil, explain(&e.opts, err)
 	}
 	return o, nil
+}
+
+// guard ends do if the server denies a request about the object store.
+func (o *objectStore) guard(ctx context.Context, do func(context.Context) error) error {
+	return o.engine.denials.guard(ctx, do, "OBJ_"+o.bucket, "$O."+o.bucket)
 }
 
 // Begin implements queue.Store.
@@ -73,7 +81,11 @@ func (o *objectStore) Get(ctx context.Context, sum string) (io.ReadCloser, error
 	if err := artefact.Check(sum); err != nil {
 		return nil, err
 	}
-	r, err := o.store.Get(ctx, artefact.Path(sum))
+	_, err := o.info(ctx, sum)
+	var r js.ObjectResult
+	if err == nil {
+		r, err = o.store.Get(ctx, artefact.Path(sum)) // uses ctx until r is closed
+	}
 	if errors.Is(err, js.ErrObjectNotFound) {
 		return nil, &fetch.Error{Code: fetch.ErrNotFound, Err: fmt.Errorf("%s is not in the object store", sum)}
 	}
@@ -81,6 +93,39 @@ func (o *objectStore) Get(ctx context.Context, sum string) (io.ReadCloser, error
 		return nil, explain(&o.engine.opts, err)
 	}
 	return artefact.Verify(object{r}, sum), nil
+}
+
+// List implements queue.Lister.
+func (o *objectStore) List(ctx context.Context) iter.Seq2[queue.Content, error] {
+	return func(yield func(queue.Content, error) bool) {
+		var list []*js.ObjectInfo
+		err := o.guard(ctx, func(ctx context.Context) (err error) {
+			list, err = o.store.List(ctx)
+			return err
+		})
+		if err != nil && !errors.Is(err, js.ErrNoObjectsFound) {
+			yield(queue.Content{}, explain(&o.engine.opts, err))
+			return
+		}
+		for _, info := range list {
+			sum, ok := artefact.Sum(info.Name)
+			if ok && !info.Deleted && !yield(queue.Content{SHA256: sum, Size: int64(info.Size), Time: info.ModTime}, nil) {
+				return
+			}
+		}
+	}
+}
+
+// Remove implements queue.Lister.
+func (o *objectStore) Remove(ctx context.Context, sum string) error {
+	if err := artefact.Check(sum); err != nil {
+		return err
+	}
+	err := o.guard(ctx, func(ctx context.Context) error { return o.store.Delete(ctx, artefact.Path(sum)) })
+	if err == nil || errors.Is(err, js.ErrObjectNotFound) {
+		return nil
+	}
+	return explain(&o.engine.opts, err)
 }
 
 // An object converts the digest error of the client to class fetch.ErrChecksum.
@@ -98,8 +143,8 @@ func (o object) Read(p []byte) (int, error) {
 func (o *objectStore) commit(ctx context.Context, f *os.File, sum string) (string, error) {
 	err := queue.WithLock(ctx, o.engine, "object/"+sum, func(ctx context.Context) (bool, error) { return o.holds(ctx, sum) },
 		func(ctx context.Context) error {
-			if err := o.put(ctx, sum, f); err != nil {
-				return err
+			if err := o.guard(ctx, func(ctx context.Context) error { return o.put(ctx, sum, f) }); err != nil {
+				return o.engine.explainDenied(err)
 			}
 			ok, err := o.has(ctx, sum)
 			if !ok && err == nil {
@@ -115,9 +160,18 @@ func (o *objectStore) commit(ctx context.Context, f *os.File, sum string) (strin
 
 func (o *objectStore) chunks(id string) string { return "$O." + o.bucket + ".C." + id }
 
+// info returns the metadata of a body.
+func (o *objectStore) info(ctx context.Context, sum string) (info *js.ObjectInfo, err error) {
+	err = o.guard(ctx, func(ctx context.Context) error {
+		info, err = o.store.GetInfo(ctx, artefact.Path(sum))
+		return err
+	})
+	return info, o.engine.explainDenied(err)
+}
+
 // has reports whether the body is stored with all its chunks.
 func (o *objectStore) has(ctx context.Context, sum string) (bool, error) {
-	info, err := o.store.GetInfo(ctx, artefact.Path(sum))
+	info, err := o.info(ctx, sum)
 	if errors.Is(err, js.ErrObjectNotFound) {
 		return false, nil
 	}

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	js "github.com/nats-io/nats.go/jetstream"
 
 	"github.com/urlget/urlget/queue"
@@ -41,9 +42,11 @@ const (
 	// than half of them are left.
 	prefetchSize = 8
 	// fetchWait is how long a request waits on an empty stream. After emptyAfter a stream counts as
-	// empty, so that lower priorities get their turn. Other workers may have taken its jobs.
-	fetchWait  = 20 * time.Second
-	emptyAfter = 250 * time.Millisecond
+	// empty if no job waits in it, so that lower priorities get their turn. Other workers may have
+	// taken its jobs. After undelivered it counts as empty if jobs wait and the server delivers none.
+	fetchWait   = 20 * time.Second
+	emptyAfter  = 250 * time.Millisecond
+	undelivered = 5 * time.Second
 	// requestFor is how long jobs are requested after Next returned one. prefetchedFor is how long
 	// they are kept before they return to the stream for other workers.
 	requestFor    = time.Second
@@ -72,8 +75,13 @@ func (e *Engine) pull() {
 // pullFrom requests jobs of a priority whenever few are left.
 func (e *Engine) pullFrom(priority queue.Priority) {
 	p := &e.puller
-	if info, err := e.consumers[priority].Info(e.ctx); err == nil && info.NumPending == 0 {
-		p.markEmpty(priority)
+	if b, err := e.backlog(e.ctx, priority); err == nil {
+		if b.waiting() <= 0 {
+			p.markEmpty(priority)
+		}
+		if b.isStuck() {
+			p.tasks.Go(func() { e.restoreOwn(priority) })
+		}
 	}
 	failures := 0
 	var progress stall
@@ -89,7 +97,11 @@ func (e *Engine) pullFrom(priority queue.Priority) {
 			}
 			continue
 		}
-		got, err := e.fetch(priority, n)
+		got := 0
+		err := e.denials.guard(e.ctx, func(ctx context.Context) (err error) {
+			got, err = e.fetch(ctx, priority, n)
+			return err
+		}, e.consumers[priority].CachedInfo().Stream)
 		if e.ctx.Err() != nil {
 			return
 		}
@@ -123,11 +135,25 @@ func (e *Engine) pullFrom(priority queue.Priority) {
 }
 
 // fetch requests up to n jobs, adds them to the puller and returns their number.
-func (e *Engine) fetch(priority queue.Priority, n int) (got int, _ error) {
+func (e *Engine) fetch(ctx context.Context, priority queue.Priority, n int) (got int, _ error) {
 	p := &e.puller
-	ctx, cancel := context.WithTimeout(e.ctx, e.opts.fetchWait)
+	ctx, cancel := context.WithTimeout(ctx, e.opts.fetchWait)
 	defer cancel()
-	timer := time.AfterFunc(emptyAfter, func() { p.markEmpty(priority) })
+	var timer *time.Timer
+	set := make(chan struct{}) // closed when timer is set
+	began := time.Now()
+	timer = time.AfterFunc(emptyAfter, func() {
+		<-set
+		b, err := e.backlog(ctx, priority)
+		switch {
+		case ctx.Err() != nil: // the request has ended
+		case err == nil && b.waiting() > 0 && time.Since(began) < undelivered:
+			timer.Reset(emptyAfter)
+		default:
+			p.markEmpty(priority)
+		}
+	})
+	close(set)
 	defer timer.Stop()
 	batch, err := e.consumers[priority].Fetch(n, js.FetchContext(ctx), js.FetchHeartbeat(e.opts.fetchWait/5))
 	if err != nil {
@@ -148,6 +174,9 @@ func (e *Engine) fetch(priority queue.Priority, n int) (got int, _ error) {
 		p.wake()
 		p.err = nil
 		p.mu.Unlock()
+	}
+	if why := context.Cause(ctx); errors.Is(why, nats.ErrPermissionViolation) {
+		return got, why
 	}
 	if err := batch.Error(); err != nil && !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled) {
 		return got, err

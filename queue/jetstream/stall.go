@@ -23,15 +23,11 @@ type stall struct {
 func (e *Engine) checkStall(p queue.Priority, s *stall) {
 	ctx, cancel := context.WithTimeout(e.ctx, 5*time.Second)
 	defer cancel()
-	c, err := e.consumers[p].Info(ctx)
+	b, err := e.backlog(ctx, p)
 	if err != nil {
 		return
 	}
-	stream, err := e.js.Stream(ctx, c.Stream)
-	if err != nil {
-		return
-	}
-	waiting := int64(stream.CachedInfo().State.Msgs) - int64(c.NumAckPending)
+	c, waiting := b.consumer, b.waiting()
 	if s.since.IsZero() || waiting <= 0 || c.NumAckPending >= maxTaken || c.Delivered.Consumer != s.delivered {
 		*s = stall{time.Now(), c.Delivered.Consumer}
 		e.setStalled(p, 0)
@@ -45,6 +41,9 @@ func (e *Engine) checkStall(p queue.Priority, s *stall) {
 	e.opts.Logger.Warn("jobs wait, but the server delivers none; asking for another leader", "priority", p, "waiting", waiting)
 	if _, err := e.conn.RequestWithContext(ctx, "$JS.API.CONSUMER.LEADER.STEPDOWN."+c.Stream+"."+c.Name, nil); err != nil {
 		e.opts.Logger.Warn("cannot ask for another leader", "error", err)
+	}
+	if b.isStuck() {
+		e.restoreOwn(p)
 	}
 }
 

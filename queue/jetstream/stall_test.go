@@ -43,9 +43,10 @@ func TestStallsAreReported(t *testing.T) {
 		delivered <- err
 	}()
 	waitFor(t, "the warning", func() bool { return log.count("jobs wait, but the server delivers none") > 0 })
-	if err := e.Ready(); err == nil || !strings.Contains(err.Error(), "1 jobs of normal priority wait") {
-		t.Errorf("Ready: %v", err)
-	}
+	waitFor(t, "the error of Ready", func() bool { // a new leader may report progress first
+		err := e.Ready()
+		return err != nil && strings.Contains(err.Error(), "1 jobs of normal priority wait")
+	})
 	if err := e.Pause(t.Context(), time.Time{}); err != nil {
 		t.Fatal(err)
 	}
@@ -55,4 +56,29 @@ func TestStallsAreReported(t *testing.T) {
 	// Another waiting caller finds an empty queue, which is no stall.
 	go e.Next(ctx)
 	waitFor(t, "readiness", func() bool { return e.Ready() == nil })
+}
+
+// Jobs of a higher priority that the server delivers late come before those of a lower priority.
+func TestLateJobsKeepTheirPriority(t *testing.T) {
+	t.Parallel()
+	s := serve(t)
+	admin := open(t, jetstream.Options{InProcess: s, URL: s.URL()})
+	for _, p := range []queue.Priority{queue.Low, queue.Normal} {
+		if _, err := admin.Submit(t.Context(), p, string(p), []byte(p)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := admin.Pause(t.Context(), time.Now().Add(time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	e := open(t, jetstream.Options{InProcess: s, URL: s.URL()})
+	for _, want := range []queue.Priority{queue.Normal, queue.Low} {
+		d := nextWithin(t, e)
+		if d.Priority() != want {
+			t.Errorf("delivered a job of %s priority, want %s", d.Priority(), want)
+		}
+		if err := d.Ack(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
 }

@@ -16,7 +16,7 @@ import (
 // deletes messages. Buckets do not allow that: they keep a delete marker, after which the next
 // Create costs three requests.
 type values struct {
-	js     js.JetStream
+	engine *Engine
 	stream js.Stream
 	prefix string // prefix of subjects
 	ttl    time.Duration
@@ -29,11 +29,15 @@ func (e *Engine) makeValues(ctx context.Context, name, prefix string, ttl time.D
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	return &values{e.js, s, prefix, s.CachedInfo().Config.MaxAge}, nil
+	return &values{e, s, prefix, s.CachedInfo().Config.MaxAge}, nil
 }
 
 func (v *values) Get(ctx context.Context, key string) ([]byte, uint64, error) {
-	m, err := v.stream.GetLastMsgForSubject(ctx, v.prefix+key)
+	var m *js.RawStreamMsg
+	err := v.guard(ctx, func(ctx context.Context) (err error) {
+		m, err = v.stream.GetLastMsgForSubject(ctx, v.prefix+key)
+		return err
+	})
 	if errors.Is(err, js.ErrMsgNotFound) {
 		return nil, 0, queue.ErrNotFound
 	}
@@ -52,19 +56,19 @@ func (v *values) Create(ctx context.Context, key string, value []byte) (uint64, 
 }
 
 func (v *values) Update(ctx context.Context, key string, value []byte, revision uint64) (uint64, error) {
-	ack, err := v.js.Publish(ctx, v.prefix+key, value, js.WithExpectLastSequencePerSubject(revision))
+	ack, err := v.engine.publish(ctx, v.prefix+key, value, js.WithExpectLastSequencePerSubject(revision))
 	if isWrongRevision(err) {
 		return 0, queue.ErrConflict
 	}
 	if err != nil {
-		return 0, err
+		return 0, v.engine.explainDenied(err)
 	}
 	return ack.Sequence, nil
 }
 
 func (v *values) Put(ctx context.Context, key string, value []byte) error {
-	_, err := v.js.Publish(ctx, v.prefix+key, value)
-	return err
+	_, err := v.engine.publish(ctx, v.prefix+key, value)
+	return v.engine.explainDenied(err)
 }
 
 func (v *values) Delete(ctx context.Context, key string, revision uint64) error {
@@ -76,11 +80,16 @@ func (v *values) Delete(ctx context.Context, key string, revision uint64) error 
 			return err
 		}
 	}
-	err := v.stream.DeleteMsg(ctx, revision)
+	err := v.guard(ctx, func(ctx context.Context) error { return v.stream.DeleteMsg(ctx, revision) })
 	if errors.Is(err, js.ErrMsgNotFound) || errors.Is(err, js.ErrMsgDeleteUnsuccessful) {
 		return queue.ErrConflict
 	}
 	return err
+}
+
+// guard ends do if the server denies a request about the stream.
+func (v *values) guard(ctx context.Context, do func(context.Context) error) error {
+	return v.engine.explainDenied(v.engine.denials.guard(ctx, do, v.stream.CachedInfo().Config.Name))
 }
 
 func isWrongRevision(err error) bool {

@@ -4,8 +4,10 @@ import (
 	"context"
 	"iter"
 	"slices"
+	"strings"
 	"time"
 
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/queue"
 )
 
@@ -30,6 +32,78 @@ func (c *Conn) Status(ctx context.Context) (s *queue.Status, err error) {
 	return s, err
 }
 
+// SetState implements queue.Admin.
+func (c *Conn) SetState(ctx context.Context, s queue.State) error {
+	err := c.do(ctx, "put", "state", func() error {
+		c.model.state = s
+		return nil
+	})
+	if err == nil {
+		c.setState(s)
+	}
+	return err
+}
+
+// HostLimits implements queue.Engine.
+func (c *Conn) HostLimits(ctx context.Context) (text []byte, err error) {
+	err = c.do(ctx, "get", "limits", func() error {
+		text = c.model.limits
+		return nil
+	})
+	return text, err
+}
+
+// SetHostLimits implements queue.Admin.
+func (c *Conn) SetHostLimits(ctx context.Context, text []byte) error {
+	return c.do(ctx, "put", "limits", func() error {
+		if len(text) > c.model.opts.Message {
+			return &fetch.Error{Code: fetch.ErrTooLarge}
+		}
+		c.model.limits = text
+		return nil
+	})
+}
+
+// PutWorker implements queue.Engine. Faults get the key "worker", because IDs are random.
+func (c *Conn) PutWorker(ctx context.Context, id string, data []byte) error {
+	return c.do(ctx, "put", "worker", func() error {
+		if data == nil {
+			delete(c.model.leases, workerPrefix+id)
+			return nil
+		}
+		(&values{conn: c, m: c.model.leases}).set(workerPrefix+id, data)
+		return nil
+	})
+}
+
+const workerPrefix = "worker."
+
+// Workers implements queue.Admin.
+func (c *Conn) Workers(ctx context.Context) iter.Seq2[queue.Stored, error] {
+	return func(yield func(queue.Stored, error) bool) {
+		var list []queue.Stored
+		err := c.do(ctx, "get", "workers", func() error {
+			leases := &values{c, c.model.leases, c.model.opts.LeaseTTL}
+			for key := range leases.m {
+				id, ok := strings.CutPrefix(key, workerPrefix)
+				if v := leases.get(key); ok && v != nil {
+					list = append(list, queue.Stored{Sequence: v.revision, ID: id, Data: v.data})
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			yield(queue.Stored{}, err)
+			return
+		}
+		for _, m := range list {
+			if !yield(m, nil) {
+				return
+			}
+		}
+	}
+}
+
 // Results implements queue.Admin.
 func (c *Conn) Results(ctx context.Context, after uint64, follow bool) iter.Seq2[queue.Stored, error] {
 	return c.list(ctx, &c.model.results, after, follow)
@@ -43,11 +117,14 @@ func (c *Conn) Dead(ctx context.Context, after uint64) iter.Seq2[queue.Stored, e
 // Jobs implements queue.Admin.
 func (c *Conn) Jobs(_ context.Context, p queue.Priority) iter.Seq2[queue.Stored, error] {
 	c.model.mu.Lock()
-	list := slices.Clone(c.model.jobs[p])
+	var list []message
+	for _, m := range c.model.jobs[p] {
+		list = append(list, *m)
+	}
 	c.model.mu.Unlock()
 	return func(yield func(queue.Stored, error) bool) {
 		for _, m := range list {
-			if !yield(queue.Stored{Sequence: m.seq, Data: m.data}, nil) {
+			if !yield(queue.Stored{Sequence: m.seq, Data: m.data, Taken: m.deliveries > 0}, nil) {
 				return
 			}
 		}
@@ -78,6 +155,20 @@ func (c *Conn) list(ctx context.Context, l *log, after uint64, follow bool) iter
 			}
 		}
 	}
+}
+
+// DropJob implements queue.Admin.
+func (c *Conn) DropJob(ctx context.Context, p queue.Priority, sequence uint64) error {
+	return c.do(ctx, "delete", "job", func() error {
+		list := c.model.jobs[p]
+		i := slices.IndexFunc(list, func(m *message) bool { return m.seq == sequence })
+		if i < 0 {
+			return queue.ErrNotFound
+		}
+		delete(c.model.keys, list[i].key)
+		c.model.jobs[p] = slices.Concat(list[:i], list[i+1:])
+		return nil
+	})
 }
 
 // DropDead implements queue.Admin.

@@ -45,10 +45,14 @@ type Model struct {
 	leases  map[string]*value
 	records map[string]*value
 	pages   map[string]*value
+	secrets map[string]*value
+	state   queue.State
+	limits  []byte // of hosts
 }
 
 type message struct {
 	seq        uint64
+	key        string
 	data       []byte
 	deliveries int
 	ready      time.Time // earliest time of delivery
@@ -73,7 +77,7 @@ func NewModel(opts Options) *Model {
 	opts.Timeout = cmp.Or(opts.Timeout, 3*time.Second)
 	return &Model{opts: opts, changed: make(chan struct{}), jobs: map[queue.Priority][]*message{}, keys: map[string]time.Time{},
 		results: log{ids: map[string]bool{}}, dead: log{ids: map[string]bool{}},
-		leases: map[string]*value{}, records: map[string]*value{}, pages: map[string]*value{}}
+		leases: map[string]*value{}, records: map[string]*value{}, pages: map[string]*value{}, secrets: map[string]*value{}}
 }
 
 // errNoResponse is returned by operations without a response.
@@ -85,6 +89,10 @@ type Conn struct {
 	name   string
 	mu     sync.Mutex
 	cutOff chan struct{} // closed while the connection is cut
+
+	// The state of the queue and when it was requested.
+	state   queue.State
+	stateAt time.Time
 }
 
 // Connect returns a connection. Options.Fault gets its name.
@@ -153,6 +161,37 @@ func (c *Conn) wait(ctx context.Context, op string) error {
 	}
 }
 
+// stateCacheTime is how long the state of the queue is cached.
+const stateCacheTime = 2 * time.Second
+
+// State implements queue.Engine.
+func (c *Conn) State(ctx context.Context) (queue.State, error) {
+	c.mu.Lock()
+	s, known, fresh := c.state, !c.stateAt.IsZero(), time.Since(c.stateAt) < stateCacheTime
+	if known && !fresh {
+		c.stateAt = time.Now() // one request at a time
+	}
+	c.mu.Unlock()
+	if known && fresh {
+		return s, nil
+	}
+	err := c.do(ctx, "get", "state", func() error {
+		s = c.model.state
+		return nil
+	})
+	if err != nil && !known {
+		return "", err
+	}
+	c.setState(s)
+	return s, nil
+}
+
+func (c *Conn) setState(s queue.State) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.state, c.stateAt = s, time.Now()
+}
+
 // Limits implements queue.Engine.
 func (c *Conn) Limits() queue.Limits { return c.model.opts.Limits }
 
@@ -169,7 +208,7 @@ func (c *Conn) Submit(ctx context.Context, p queue.Priority, key string, data []
 		}
 		m.keys[key] = now
 		m.seq++
-		m.jobs[p] = append(m.jobs[p], &message{seq: m.seq, data: data, ready: now})
+		m.jobs[p] = append(m.jobs[p], &message{seq: m.seq, key: key, data: data, ready: now})
 		m.change()
 		return nil
 	})

@@ -6,8 +6,10 @@ import (
 	"encoding/hex"
 	"errors"
 	"io"
+	"maps"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/queue"
@@ -38,6 +40,7 @@ func RunStore(t *testing.T, open func(t *testing.T, forged map[string]string) qu
 		"Discard":           discarded,
 		"InvalidDigest":     invalidDigests,
 		"CommitAfterCancel": commitAfterCancel,
+		"ListAndRemove":     listAndRemove,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -121,6 +124,53 @@ func commitAfterCancel(t *testing.T, s queue.Store) {
 	}
 	spool.Discard()
 	isMissing(t, s, digest("late"), fetch.ErrNotFound)
+}
+
+func listAndRemove(t *testing.T, s queue.Store) {
+	l, ok := s.(queue.Lister)
+	if !ok {
+		t.Skip("the store is not a queue.Lister")
+	}
+	list := func() map[string]int64 {
+		sizes := map[string]int64{}
+		for c, err := range l.List(t.Context()) {
+			check(t, err)
+			if old := time.Since(c.Time); old > time.Hour || old < -time.Hour {
+				t.Errorf("%s was stored at %v", c.SHA256, c.Time)
+			}
+			sizes[c.SHA256] = c.Size
+		}
+		return sizes
+	}
+	if got := list(); len(got) != 0 {
+		t.Errorf("an empty store has %v", got)
+	}
+	want := map[string]int64{}
+	for _, text := range []string{"", "one", "another"} {
+		commit(t, s, text, digest(text))
+		want[digest(text)] = int64(len(text))
+	}
+	if got := list(); !maps.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+	for range l.List(t.Context()) {
+		break
+	}
+	for range 2 { // the second time there is none
+		check(t, l.Remove(t.Context(), digest("one")))
+	}
+	delete(want, digest("one"))
+	if got := list(); !maps.Equal(got, want) {
+		t.Errorf("after Remove: %v, want %v", got, want)
+	}
+	isMissing(t, s, digest("one"), fetch.ErrNotFound)
+	commit(t, s, "one", digest("one"))
+	if got := get(t, s, digest("one")); got != "one" {
+		t.Errorf("stored again: %q", got)
+	}
+	if err := l.Remove(t.Context(), "../x"); fetch.CodeOf(err) != fetch.ErrRequest {
+		t.Errorf("Remove of an invalid digest: %v, want an error of class %s", err, fetch.ErrRequest)
+	}
 }
 
 // isMissing checks that Get fails with an error of a class.

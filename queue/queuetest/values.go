@@ -16,6 +16,9 @@ func (c *Conn) Records() queue.Values { return &values{c, c.model.records, 24 * 
 // Pages implements queue.Engine.
 func (c *Conn) Pages() queue.Values { return &values{c, c.model.pages, 1 << 62} }
 
+// Secrets implements queue.Engine.
+func (c *Conn) Secrets() queue.Values { return &values{c, c.model.secrets, 1 << 62} }
+
 type values struct {
 	conn *Conn
 	m    map[string]*value

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"net"
 	"net/http"
 	"net/url"
@@ -159,6 +160,34 @@ func (s *Store) Get(ctx context.Context, sum string) (io.ReadCloser, error) {
 		return nil, s.explain(err)
 	}
 	return artefact.Verify(o, sum), nil
+}
+
+// List implements queue.Lister.
+func (s *Store) List(ctx context.Context) iter.Seq2[queue.Content, error] {
+	return func(yield func(queue.Content, error) bool) {
+		above := path.Join(s.opts.Prefix, artefact.BodyDir)
+		for o := range s.client.ListObjectsIter(ctx, s.opts.Bucket, minio.ListObjectsOptions{Prefix: above + "/", Recursive: true}) {
+			if o.Err != nil {
+				yield(queue.Content{}, s.explain(o.Err))
+				return
+			}
+			sum, ok := artefact.Sum(path.Join(artefact.BodyDir, strings.TrimPrefix(o.Key, above)))
+			if ok && !yield(queue.Content{SHA256: sum, Size: o.Size, Time: o.LastModified}, nil) {
+				return
+			}
+		}
+		if err := ctx.Err(); err != nil {
+			yield(queue.Content{}, s.explain(err))
+		}
+	}
+}
+
+// Remove implements queue.Lister.
+func (s *Store) Remove(ctx context.Context, sum string) error {
+	if err := artefact.Check(sum); err != nil {
+		return err
+	}
+	return s.explain(s.client.RemoveObject(ctx, s.opts.Bucket, s.name(sum), minio.RemoveObjectOptions{}))
 }
 
 // holds reports whether an existing object has its digest.

@@ -78,6 +78,8 @@ func (s *bucketServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, http.StatusNotFound)
 	case q.Has("location"):
 		fmt.Fprint(w, "<LocationConstraint></LocationConstraint>")
+	case name == "" && q.Has("list-type"):
+		s.list(w, q.Get("prefix"))
 	case name == "": // the bucket itself
 	case r.Method == http.MethodPost && q.Has("uploads"):
 		s.uploads++
@@ -93,6 +95,9 @@ func (s *bucketServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.complete(w, name)
 	case r.Method == http.MethodDelete && q.Get("uploadId") == "u1":
 		clear(s.parts)
+		w.WriteHeader(http.StatusNoContent)
+	case r.Method == http.MethodDelete:
+		delete(s.objects, name)
 		w.WriteHeader(http.StatusNoContent)
 	case r.Method == http.MethodPut:
 		s.objects[name] = object{n, data, time.Now()}
@@ -112,6 +117,16 @@ func (s *bucketServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	default:
 		s.refuse(w, http.StatusNotImplemented)
 	}
+}
+
+func (s *bucketServer) list(w http.ResponseWriter, prefix string) {
+	fmt.Fprint(w, "<ListBucketResult><Name>bucket</Name><IsTruncated>false</IsTruncated>")
+	for name, o := range s.objects {
+		if strings.HasPrefix(name, prefix) {
+			fmt.Fprintf(w, "<Contents><Key>%s</Key><Size>%d</Size><LastModified>%s</LastModified></Contents>", name, o.size, o.time.UTC().Format(time.RFC3339))
+		}
+	}
+	fmt.Fprint(w, "</ListBucketResult>")
 }
 
 func tag(data []byte) string { return fmt.Sprintf("%q", hex.EncodeToString(sumOf(data))) }

@@ -23,6 +23,12 @@ const BodyDir = "sha256"
 // Path returns the slash-separated path of the body with a digest.
 func Path(sum string) string { return path.Join(BodyDir, sum[:2], sum) }
 
+// Sum returns the digest of the body at a path, and reports whether it is the path of a body.
+func Sum(name string) (sum string, ok bool) {
+	sum = path.Base(name)
+	return sum, Check(sum) == nil && strings.ToLower(sum) == sum && Path(sum) == name
+}
+
 // Check returns an error of class fetch.ErrRequest if sum is not a digest.
 func Check(sum string) error {
 	if _, err := hex.DecodeString(sum); err != nil || len(sum) != 2*sha256.Size {

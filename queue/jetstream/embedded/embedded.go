@@ -1,14 +1,17 @@
 // Package embedded runs a NATS server with JetStream in the process, for queues on one machine. It
 // listens on a free loopback port and requires a token. A file in its directory holds the URL with
-// the token, so that other programs of the same user can connect.
+// the token, so that other programs of the same user can connect. The next server in the directory
+// has the same URL, if its port is still free, so that connected programs find it.
 package embedded
 
 import (
+	"context"
 	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
+	"net/url"
 	"os"
 	"path/filepath"
 	"time"
@@ -25,7 +28,6 @@ type Server struct {
 	nats *server.Server
 	lock *bolt.DB
 	url  string
-	dir  string
 }
 
 // addressRecord is the contents of the address file.
@@ -38,6 +40,8 @@ const (
 	addressFile  = "server.json"
 	lockFile     = "lock"
 	startTimeout = 10 * time.Second
+	// takeOverInterval is the interval at which TakeOver looks for the end of a server.
+	takeOverInterval = 200 * time.Millisecond
 )
 
 // ErrRuns is returned by Start if another process runs a server in the same directory.
@@ -56,9 +60,9 @@ func Start(dir string, longRunning bool) (*Server, error) {
 	if err != nil {
 		return nil, fetch.ErrFile.Wrap("", err)
 	}
-	token := rand.Text()
+	port, token := address(dir)
 	s, err := server.NewServer(&server.Options{
-		ServerName: "embedded", Host: "127.0.0.1", Port: server.RANDOM_PORT, Authorization: token, NoSigs: true, NoLog: true,
+		ServerName: "embedded", Host: "127.0.0.1", Port: port, Authorization: token, NoSigs: true, NoLog: true,
 		JetStream: true, StoreDir: filepath.Join(dir, "store"), SyncInterval: 2 * time.Second, JetStreamMaxStore: 1 << 40,
 		JetStreamMaxMemory: 64 << 20,
 	})
@@ -66,7 +70,7 @@ func Start(dir string, longRunning bool) (*Server, error) {
 		lock.Close()
 		return nil, fetch.ErrFile.Wrap("", fmt.Errorf("%s: %w", dir, err))
 	}
-	e := &Server{nats: s, lock: lock, dir: dir}
+	e := &Server{nats: s, lock: lock}
 	s.Start()
 	if !s.ReadyForConnections(startTimeout) {
 		e.Close()
@@ -84,6 +88,49 @@ func Start(dir string, longRunning bool) (*Server, error) {
 	return e, nil
 }
 
+// address returns the port and the token of the last server in a directory, or a random port and a new
+// token if there was none or if its port is in use.
+func address(dir string) (port int, token string) {
+	f, _ := readAddress(dir)
+	if u, err := url.Parse(f.URL); err == nil && u.User.Username() != "" {
+		if l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", u.Port())); err == nil {
+			l.Close()
+			return l.Addr().(*net.TCPAddr).Port, u.User.Username()
+		}
+	}
+	return server.RANDOM_PORT, rand.Text()
+}
+
+// readAddress reads the address file of a directory.
+func readAddress(dir string) (f addressRecord, ok bool) {
+	data, err := os.ReadFile(filepath.Join(dir, addressFile))
+	if err != nil || json.Unmarshal(data, &f) != nil {
+		return addressRecord{}, false
+	}
+	return f, true
+}
+
+// TakeOver waits until no process runs the server with that URL in a directory. Then it starts one with
+// the same URL, to which clients connect again. It returns nil if ctx ends, if the directory is removed, or
+// if the directory has a server with another URL.
+func TakeOver(ctx context.Context, dir, url string, longRunning bool) (*Server, error) {
+	tick := time.NewTicker(takeOverInterval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return nil, nil
+		}
+		if f, ok := readAddress(dir); !ok || f.URL != url {
+			return nil, nil
+		}
+		if s, err := Start(dir, longRunning); !errors.Is(err, ErrRuns) {
+			return s, err
+		}
+	}
+}
+
 // URL returns the URL of the server with its token.
 func (s *Server) URL() string { return s.url }
 
@@ -92,7 +139,6 @@ func (s *Server) InProcessConn() (net.Conn, error) { return s.nats.InProcessConn
 
 // Close shuts the server down and waits until all data is written.
 func (s *Server) Close() error {
-	os.Remove(filepath.Join(s.dir, addressFile))
 	s.nats.Shutdown()
 	s.nats.WaitForShutdown()
 	return s.lock.Close()
@@ -101,12 +147,8 @@ func (s *Server) Close() error {
 // Find returns the URL of the server that another process runs in a directory, or "". stays is the
 // argument of Start in that process.
 func Find(dir string) (url string, longRunning bool) {
-	data, err := os.ReadFile(filepath.Join(dir, addressFile))
-	if err != nil {
-		return "", false
-	}
-	var f addressRecord
-	if json.Unmarshal(data, &f) != nil {
+	f, ok := readAddress(dir)
+	if !ok {
 		return "", false
 	}
 	lock, err := bolt.Open(filepath.Join(dir, lockFile), 0o600, &bolt.Options{Timeout: 50 * time.Millisecond})

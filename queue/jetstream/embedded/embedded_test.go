@@ -1,7 +1,9 @@
 package embedded_test
 
 import (
+	"context"
 	"errors"
+	"os"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -37,5 +39,77 @@ func TestFind(t *testing.T) {
 		if url, longRunning := embedded.Find(dir); url != "" || longRunning {
 			t.Errorf("Find after Close: %s, %v", url, longRunning)
 		}
+	}
+}
+
+// TestTakeOver ends a server. The next one has its URL.
+func TestTakeOver(t *testing.T) {
+	dir := t.TempDir()
+	first, err := embedded.Start(dir, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	url := first.URL()
+	taken := make(chan *embedded.Server, 1)
+	go func() {
+		s, err := embedded.TakeOver(t.Context(), dir, url, false)
+		if err != nil {
+			t.Error(err)
+		}
+		taken <- s
+	}()
+	if err := first.Close(); err != nil {
+		t.Error(err)
+	}
+	second := <-taken
+	if second == nil {
+		t.Fatal("no server")
+	}
+	if found, longRunning := embedded.Find(dir); second.URL() != url || found != url || longRunning {
+		t.Errorf("the URL is %s and %s (long-running: %v), want %s", second.URL(), found, longRunning, url)
+	}
+	if err := second.Close(); err != nil {
+		t.Error(err)
+	}
+	third, err := embedded.Start(dir, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if third.URL() != url {
+		t.Errorf("the URL of the next server is %s, want %s", third.URL(), url)
+	}
+	if err := third.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestTakeOverEnds waits for a server that does not end, one that has another URL, and one whose directory
+// was removed.
+func TestTakeOverEnds(t *testing.T) {
+	dir := t.TempDir()
+	s, err := embedded.Start(dir, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	cancelled, cancel := context.WithCancel(t.Context())
+	cancel()
+	removed := t.TempDir()
+	if err := os.Remove(removed); err != nil {
+		t.Fatal(err)
+	}
+	for name, wait := range map[string]func() (*embedded.Server, error){
+		"the context ends": func() (*embedded.Server, error) { return embedded.TakeOver(cancelled, dir, s.URL(), true) },
+		"another URL": func() (*embedded.Server, error) {
+			return embedded.TakeOver(t.Context(), dir, "nats://x@127.0.0.1:1", true)
+		},
+		"the directory is gone": func() (*embedded.Server, error) { return embedded.TakeOver(t.Context(), removed, s.URL(), true) },
+	} {
+		if other, err := wait(); other != nil || err != nil {
+			t.Errorf("%s: %v, %v", name, other, err)
+		}
+	}
+	if _, err := os.Stat(removed); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the removed directory: %v", err)
 	}
 }

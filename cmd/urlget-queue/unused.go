@@ -1,0 +1,134 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/queue"
+	"github.com/urlget/urlget/queue/jetstream"
+)
+
+// unusedFlags holds the flags of queue content for contents without a result.
+type unusedFlags struct {
+	list, remove bool
+	older        time.Duration
+}
+
+// errBusy is the error of queue content --delete while jobs run. A worker may be about to name a
+// content that was stored before.
+var errBusy = &fetch.Error{Code: fetch.ErrRefused,
+	Err: errors.New("jobs are unfinished, and may need the contents; use \"urlget queue drain\" and wait until the queue is empty")}
+
+// unused lists the contents of a store that no result names, and may delete them.
+func (a *app) unused(ctx context.Context, e *jetstream.Engine, s queue.Store, u *unusedFlags) error {
+	l, ok := s.(queue.Lister)
+	if !ok {
+		return fileError(errors.ErrUnsupported)
+	}
+	before := time.Now().Add(-u.older)
+	used := map[string]bool{}
+	err := a.eachQueue(ctx, e, func(e *jetstream.Engine) error {
+		if u.remove {
+			if err := checkIdle(ctx, e); err != nil {
+				return err
+			}
+		}
+		return addUsed(ctx, e, used)
+	})
+	if err != nil {
+		return err
+	}
+	n, bytes := 0, int64(0)
+	for c, err := range l.List(ctx) {
+		if err != nil {
+			return fileError(err)
+		}
+		if used[c.SHA256] || c.Time.After(before) {
+			continue
+		}
+		if u.remove {
+			if err := l.Remove(ctx, c.SHA256); err != nil {
+				return fileError(err)
+			}
+		}
+		n++
+		bytes += c.Size
+		if _, err := fmt.Fprintf(a.out, "%s %d %s\n", c.SHA256, c.Size, c.Time.UTC().Format(time.RFC3339)); err != nil {
+			return fileError(err)
+		}
+	}
+	word := "unused"
+	if u.remove {
+		word = "deleted"
+	}
+	fmt.Fprintf(a.err, "%d contents %s, %d bytes\n", n, word, bytes)
+	return nil
+}
+
+// eachQueue calls do with the queue and with the queue of each of its crawls.
+func (a *app) eachQueue(ctx context.Context, e *jetstream.Engine, do func(*jetstream.Engine) error) error {
+	names, err := e.Crawls(ctx)
+	if err != nil {
+		return err
+	}
+	if a.queueFlags.crawl == "" {
+		if err := do(e); err != nil {
+			return err
+		}
+	} else {
+		names = append(names, "") // the queue itself
+	}
+	for _, name := range names {
+		flags := a.queueFlags
+		flags.crawl, flags.mustExist = name, true
+		crawl, done, err := flags.open(ctx, nil)
+		if err != nil {
+			return err
+		}
+		err = do(crawl)
+		done()
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkIdle returns an error if a worker may be executing a job. Jobs that a worker has returned
+// still count as taken.
+func checkIdle(ctx context.Context, e queue.Admin) error {
+	s, err := e.Status(ctx)
+	if err != nil {
+		return err
+	}
+	state, err := e.State(ctx)
+	if err != nil {
+		return err
+	}
+	taken := uint64(0)
+	for _, n := range s.Taken {
+		taken += n
+	}
+	if s.Depth() == 0 || state == queue.Paused && taken == 0 {
+		return nil
+	}
+	return errBusy
+}
+
+// addUsed adds the digests that results name.
+func addUsed(ctx context.Context, e queue.Admin, used map[string]bool) error {
+	for r, err := range e.Results(ctx, 0, false) {
+		if err != nil {
+			return err
+		}
+		var ev queue.Event
+		if json.Unmarshal(r.Data, &ev) == nil && ev.SHA256 != "" {
+			used[ev.SHA256] = true
+		}
+	}
+	return nil
+}

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"time"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+
+	"github.com/urlget/urlget/cmd/internal/render"
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/queue"
+	"github.com/urlget/urlget/queue/jetstream"
+)
+
+func (a *app) workersCommand() *cobra.Command {
+	var asJSON bool
+	cmd := a.engineCommand("workers", "Print the workers that run now", noArguments,
+		func(ctx context.Context, e *jetstream.Engine, _ []string) error { return a.workers(ctx, e, asJSON) })
+	cmd.Long = `Print the workers of the queue or, with --crawl NAME, of the crawl: their jobs
+in execution, the jobs that have ended since the start, and how many ended per
+second in the last interval. Workers report this every 5 seconds. One that was
+killed is listed for up to 15 seconds. Workers of earlier versions are not
+listed.`
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON Lines")
+	return cmd
+}
+
+// workers prints the reports of workers.
+func (a *app) workers(ctx context.Context, e queue.Admin, asJSON bool) error {
+	list, err := queue.ListWorkers(ctx, e)
+	if err != nil {
+		return err
+	}
+	var b bytes.Buffer
+	width := len("name")
+	for _, w := range list {
+		width = max(width, utf8.RuneCountInString(fetch.Printable(w.Name)))
+	}
+	if !asJSON {
+		fmt.Fprintf(&b, "%-*s %8s %9s %7s  %s\n", width, "name", "running", "ended", "per s", "since")
+	}
+	for _, w := range list {
+		if asJSON {
+			if err := render.WriteJSON(&b, w); err != nil {
+				return err
+			}
+			continue
+		}
+		paused := ""
+		if w.Paused {
+			paused = " paused"
+		}
+		fmt.Fprintf(&b, "%-*s %8d %9d %7.1f  %s%s\n", width, fetch.Printable(w.Name), w.Running, w.Ended, w.Rate, w.Started.UTC().Format(time.RFC3339), paused)
+	}
+	_, err = a.out.Write(b.Bytes())
+	return fileError(err)
+}
