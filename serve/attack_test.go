@@ -114,7 +114,7 @@ func TestRequestsWithoutATokenAreRefused(t *testing.T) {
 	page := u.open(write(t, "a.txt", "secret"))
 	page.want(t, http.StatusOK, "secret")
 	u.http.Jar = nil
-	for _, ref := range []string{"/", "/?token=", "/?token=wrong", page.url, strings.Replace(page.url, "/view", "/download", 1), "/history", "/archive", "/archive/text?words=a"} {
+	for _, ref := range []string{"/", "/?token=", "/?token=wrong", page.url, strings.Replace(page.url, "/view", "/download", 1), "/history", "/archive", "/archive/text?words=a", "/queue"} {
 		p := u.get(ref)
 		p.want(t, http.StatusForbidden)
 		p.without(t, "secret")

@@ -201,6 +201,7 @@ func (s *Server) archive(w http.ResponseWriter, r *http.Request) {
 		Hosts  []archivedHost
 		More   bool
 		Damage []string
-	}{r.URL.Query().Get("q"), "", s.archivedHosts(found), more, damage})
+		Gate   string // the URL of the TimeGate
+	}{r.URL.Query().Get("q"), "", s.archivedHosts(found), more, damage, s.TimeGate(r.Host)})
 	p.end(nil)
 }

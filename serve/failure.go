@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/fetchhttp"
 )
 
@@ -20,6 +21,7 @@ type failure struct {
 	Fields                      []field // the signed address, for forms
 	Login                       string  // host that requires a login; "" if a login does not help
 	Retry, Up                   string  // links
+	Identities                  string  // link to the choice of an identity
 	Own                         bool    // on a page of the server itself
 }
 
@@ -51,6 +53,8 @@ func (p *page) fail(err error) {
 		f.Title, f.Form, f.Questions = cmp.Or(fetch.Printable(form.Title), "Form"), form, questions(form)
 		f.Fields = p.s.box(p.address, "", "").Fields
 		f.Hint = ""
+	case e != nil && e.Reason.Kind == driver.ReasonIdentity && p.s.Identities != "":
+		f.Identities, _ = p.s.identityLink(p.here)
 	case code == fetch.ErrAuth && !p.address.foreign && p.address.url.Host() != "":
 		f.Login, f.Fields = p.address.url.Host(), p.s.box(p.address, "", "").Fields
 		if !p.s.logins.has(p.address.url) {
@@ -74,10 +78,14 @@ func capitalized(text string) string { return strings.ToUpper(text[:1]) + text[1
 
 // writeTrouble writes the error that truncated the page.
 func (p *page) writeTrouble(err error) {
-	message := fetch.Printable(err.Error())
+	p.put("trouble", messageOf(err))
+}
+
+// messageOf returns the message of an error as pages show it.
+func messageOf(err error) string {
 	var e *fetch.Error
 	if errors.As(err, &e) {
-		message = e.Message()
+		return e.Message()
 	}
-	p.put("trouble", message)
+	return fetch.Printable(err.Error())
 }

@@ -207,6 +207,10 @@ func (p *feedParser) end() {
 	}
 }
 
+// blockElements are the elements of HTML that begin a line.
+var blockElements = map[string]bool{"p": true, "div": true, "br": true, "li": true, "h1": true, "h2": true, "h3": true, "h4": true, "h5": true,
+	"h6": true, "tr": true, "pre": true, "blockquote": true, "dt": true, "dd": true, "hr": true, "table": true, "title": true}
+
 // htmlText returns the text of an HTML fragment.
 func htmlText(fragment string) string {
 	var b strings.Builder
@@ -223,7 +227,11 @@ func htmlText(fragment string) string {
 		case html.StartTagToken:
 			name, _ := z.TagName()
 			hidden = string(name) == "script" || string(name) == "style"
-			b.WriteByte(' ')
+			if blockElements[string(name)] {
+				b.WriteByte('\n')
+			} else {
+				b.WriteByte(' ')
+			}
 		default:
 			hidden = false
 			b.WriteByte(' ')

@@ -29,6 +29,9 @@ type page struct {
 	sections []section // table of contents
 	posted   bool      // the content is the response to a form and cannot be retrieved again
 	begun    bool
+	refresh  bool   // load the page again in two seconds
+	saves    bool   // offer to save the content
+	name     string // of the file, as the server suggests
 	failed   error  // error after the page was begun
 	class    string // class of the error that the page shows
 }
@@ -46,6 +49,14 @@ type head struct {
 	CanMark    bool
 	Download   string
 	Captures   string
+	Refresh    bool
+	Focus      bool   // start in the address bar
+	Saves      bool   // offer to save the content
+	Name       string // of the file
+	Downloads  bool
+	Queue      bool
+	Identities string // link to the choice of an identity
+	Identity   string // name of the current one
 	At         string
 	Archive    bool
 	Only       bool
@@ -65,7 +76,7 @@ func (p *page) begin(status int, title string) {
 	}
 	p.begun = true
 	h := head{Title: fetch.Printable(title), URL: fetch.Printable(p.typed), Own: p.address.url.IsZero(), Archive: p.s.Archive != nil, Only: p.s.ArchiveOnly,
-		Past: p.s.completions()}
+		Past: p.s.completions(), Refresh: p.refresh, Focus: p.address.url.IsZero() && !p.refresh, Downloads: p.s.Downloads != "", Queue: p.s.Queue != nil}
 	if !h.Own {
 		a := p.address
 		h.URL = fetch.Printable(a.url.Redacted())
@@ -77,10 +88,13 @@ func (p *page) begin(status int, title string) {
 		session := p.s.isSession(a.url.Scheme())
 		if !session && status < http.StatusBadRequest {
 			h.Download = p.s.link("/download", a)
+			h.Saves, h.Name = p.saves, p.name
 		}
 		if p.s.Archive != nil && !session {
 			h.Captures = p.s.link("/captures", a)
 		}
+		h.Identities, h.Identity = p.s.identityLink(p.here)
+		h.Identity = fetch.Printable(h.Identity)
 		if listing, previous, next, ok := p.s.readings.around(a); ok {
 			h.Listing = p.s.link("/view", listing)
 			if !previous.url.IsZero() {
@@ -122,11 +136,12 @@ type fact struct {
 
 // A foot is the data of the page footer.
 type foot struct {
-	Sections []section
-	About    []fact
-	Fields   []fact
-	Talk     []conversationLine
-	More     int
+	Sections    []section
+	About       []fact
+	Fields      []fact
+	Certificate []fact
+	Talk        []conversationLine
+	More        int
 }
 
 // end writes the page footer: the metadata and the conversation.
@@ -141,8 +156,9 @@ func (p *page) end(resp *fetch.Response) {
 	}
 	f.Talk, f.More = slices.Clone(p.conversation.lines), p.conversation.more
 	captured := p.conversation.captured
+	f.Certificate = p.s.certificateFacts(p.here.url, p.conversation.secured)
 	p.conversation.mu.Unlock()
-	if !captured.IsZero() {
+	if !captured.IsZero() && (resp == nil || resp.Capture == nil) {
 		f.About = append(f.About, fact{Name: "captured", Value: captured.UTC().Format(timeForm)})
 	}
 	p.put("foot", f)
@@ -171,6 +187,9 @@ func (p *page) facts(resp *fetch.Response) []fact {
 	}
 	if resp.Framing == driver.FramedByClose {
 		list = append(list, fact{Name: "length", Value: "unknown: the body ends when the connection closes and may be incomplete"})
+	}
+	if resp.Capture != nil {
+		list = append(list, fact{Name: "captured", Value: resp.Capture.String()})
 	}
 	for _, via := range resp.Via {
 		list = append(list, fact{Name: "redirected via", Value: via.Redacted()})

@@ -34,8 +34,9 @@ const (
 type conversation struct {
 	mu       sync.Mutex
 	lines    []conversationLine
-	more     int       // number of lines beyond maxLines
-	captured time.Time // capture time, if the archive was replayed
+	more     int                  // number of lines beyond maxLines
+	captured time.Time            // capture time, if the archive was replayed
+	secured  *tls.ConnectionState // of the latest connection; nil without TLS
 }
 
 // A talkLine is a line of a conversation.
@@ -81,6 +82,9 @@ func record(ctx context.Context, _ *fetch.Request) *fetch.Recording {
 				text += ", " + tls.VersionName(state.Version) + ", " + tls.CipherSuiteName(state.CipherSuite)
 			}
 			t.add("=", fmt.Sprintf("connection %d: %s", conn, text))
+			t.mu.Lock()
+			t.secured = state
+			t.mu.Unlock()
 		},
 		Line: func(sent bool, line string) {
 			mark := "<"
@@ -90,6 +94,16 @@ func record(ctx context.Context, _ *fetch.Request) *fetch.Recording {
 			t.add(mark, line)
 		},
 	}
+}
+
+// Date returns the date of the capture that a request of a Server is for, or zero for the latest one or
+// the current version.
+func Date(ctx context.Context) time.Time {
+	want, _ := ctx.Value(captureKey{}).(capture)
+	if want.live {
+		return time.Time{}
+	}
+	return want.at
 }
 
 // Archived returns a Middleware for the clients of a Server, which must be the innermost one. It

@@ -54,29 +54,50 @@ type Options struct {
 	Archive *replay.Archive
 	// ArchiveOnly reports that the clients replay the archive and send no requests.
 	ArchiveOnly bool
+	// At is the date for which URLs that the user enters are shown; zero means the latest captures. See
+	// [Date].
+	At time.Time
 	// Bookmarks is the name of the bookmarks file. A missing file stands for one with some public
 	// servers to try. If the name is empty, these bookmarks cannot be changed.
 	Bookmarks string
 	// History is the name of a file that keeps the history. It lists the URLs that the user visited,
 	// so that only the user may read it. If the name is empty, the history is in memory only.
 	History string
+	// Identities is the name of a directory with the client certificates that the user made on the
+	// pages. If it is empty, pages do not offer them. Client needs the TLS configuration of
+	// [Identify].
+	Identities string
+	// Downloads is the name of a directory in which pages save files. It is created when needed. If it
+	// is empty, files are saved by the browser only.
+	Downloads string
+	// Queue reports the state of a queue for the page /queue. It calls report with each sample, and
+	// with each failure to get one, until ctx ends. It is called once, at the first request of the
+	// page, and ctx ends with Close. If Queue is nil, the server does not have the page.
+	Queue func(ctx context.Context, report func(QueueSample, error))
+	// Insecure reports that the clients do not verify certificates.
+	Insecure bool
 }
 
 // A Server is an http.Handler that shows URLs.
 type Server struct {
 	Options
-	key      []byte // signs links
-	active   chan struct{}
-	rate     *rate.Limiter
-	bodies   bodyCache
-	history  history
-	marks    bookmarks
-	logins   logins
-	readings readings
-	mux      *http.ServeMux
+	key        []byte // signs links
+	active     chan struct{}
+	rate       *rate.Limiter
+	bodies     bodyCache
+	history    history
+	marks      bookmarks
+	identities identities
+	logins     logins
+	savings    savings
+	readings   readings
+	queue      queueHistory
+	mux        *http.ServeMux
 
 	indexing chan struct{} // holds an element while index is built or read
 	index    *textIndex    // of the archive; nil until the first search
+
+	mementoPath string // see newMementoPath
 
 	oneTimeTokens tickets[struct{}]  // one-time tokens of AddressOnce
 	tickets       tickets[address]   // sessions about to start
@@ -100,27 +121,35 @@ func New(opts Options) *Server {
 	if s.Token == "" {
 		s.Token = newID()
 	}
-	s.marks.file, s.history.file = opts.Bookmarks, opts.History
+	s.mementoPath = newMementoPath(s.Token)
+	s.marks.file, s.history.file, s.identities.dir = opts.Bookmarks, opts.History, opts.Identities
+	s.savings.dir = opts.Downloads
 	s.mux = http.NewServeMux()
 	for pattern, f := range map[string]http.HandlerFunc{
-		"GET /{$}":          s.home,
-		"GET /view":         s.view,
-		"GET /search":       s.search,
-		"GET /download":     s.download,
-		"GET /captures":     s.captures,
-		"GET /archive":      s.archive,
-		"GET /archive/text": s.searchText,
-		"GET /history":      s.showHistory,
-		"GET /keys":         s.showKeys,
-		"POST /go":          s.open,
-		"POST /form":        s.submitForm,
-		"GET /sent":         s.send,
-		"POST /session":     s.session,
-		"GET /terminal":     s.terminal,
-		"POST /login":       s.login,
-		"POST /bookmark":    s.bookmark,
-		"POST /unbookmark":  s.unbookmark,
-		"POST /forget":      s.forget,
+		"GET /{$}":               s.home,
+		"GET /view":              s.view,
+		"GET /search":            s.search,
+		"GET /download":          s.download,
+		"GET /captures":          s.captures,
+		"GET /archive":           s.archive,
+		"GET /archive/text":      s.searchText,
+		"GET /history":           s.showHistory,
+		"GET /identities":        s.showIdentities,
+		"POST /identities":       s.chooseIdentity,
+		"GET /downloads":         s.showSavings,
+		"POST /downloads":        s.save,
+		"POST /downloads/change": s.changeSaving,
+		"GET /queue":             s.showQueue,
+		"GET /keys":              s.showKeys,
+		"POST /go":               s.open,
+		"POST /form":             s.submitForm,
+		"GET /sent":              s.send,
+		"POST /session":          s.session,
+		"GET /terminal":          s.terminal,
+		"POST /login":            s.login,
+		"POST /bookmark":         s.bookmark,
+		"POST /unbookmark":       s.unbookmark,
+		"POST /forget":           s.forget,
 	} {
 		s.mux.Handle(pattern, s.requireToken(f))
 	}
@@ -169,6 +198,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	setSecurityHeaders(w, r)
+	if rest, ok := strings.CutPrefix(r.RequestURI, s.mementoPath+"/"); ok && s.Archive != nil {
+		s.serveMemento(w, r, rest)
+		return
+	}
 	s.mux.ServeHTTP(w, r)
 }
 
@@ -206,11 +239,20 @@ func (s *Server) do(ctx context.Context, a address, req *fetch.Request) (*fetch.
 	if err != nil {
 		return nil, err
 	}
+	if ctx, err = s.prepare(ctx, a, req); err != nil {
+		return nil, err
+	}
+	return c.Do(ctx, req)
+}
+
+// prepare makes req the request for an address. It returns the context for it, with the capture that
+// the address wants and the identity that the user chose for its server.
+func (s *Server) prepare(ctx context.Context, a address, req *fetch.Request) (context.Context, error) {
 	req.URL, req.From, req.View = a.url, a.from, a.view
 	if !a.foreign {
 		req.URL = s.logins.with(a.url)
 	}
-	return c.Do(context.WithValue(ctx, captureKey{}, capture{at: a.at, live: a.live}), req)
+	return s.withIdentity(context.WithValue(ctx, captureKey{}, capture{at: a.at, live: a.live}), a)
 }
 
 // logins holds the credentials that the user entered, until the program ends.

@@ -51,6 +51,7 @@ func start(t *testing.T, change ...func(*serve.Options, *fetch.Options)) *user {
 	server.Config.Handler = s
 	server.Start()
 	t.Cleanup(server.Close)
+	t.Cleanup(func() { s.Close() })
 	jar, err := cookiejar.New(nil)
 	if err != nil {
 		t.Fatal(err)

@@ -113,41 +113,57 @@ func (s *Server) archivedText(ctx context.Context, u uri.URI) (title, text strin
 	if len(resp.Via) > 0 {
 		return "", "", false
 	}
+	title, text, ok, _ = ReadText(resp, maxIndexedText) // a part of a text is better than none
+	if ok && title == "" && resp.Kind == fetch.KindListing {
+		title = fetch.Printable(titleOf(u, s.Client.Traits(u)))
+	}
+	return title, text, ok
+}
+
+// ReadText reads a response as text for people, at most limit bytes: the names of a listing, a page
+// without its markup, a decoded message, or other text, in UTF-8 and without control characters. If
+// the content is not text, ok is false. The title is "" if the content states none. After an error,
+// text is what was read before.
+func ReadText(resp *fetch.Response, limit int64) (title, text string, ok bool, err error) {
 	if resp.Kind == fetch.KindListing && resp.Entries != nil {
 		var b strings.Builder
 		for e, err := range resp.Entries {
-			if err != nil || b.Len() > maxIndexedText {
+			if err != nil {
+				return "", b.String(), true, err
+			}
+			if b.WriteString(fetch.Printable(e.Name) + "\n"); int64(b.Len()) > limit {
 				break
 			}
-			b.WriteString(e.Name + "\n")
 		}
-		return fetch.Printable(titleOf(u, s.Client.Traits(u))), b.String(), true
+		return "", b.String(), true, nil
 	}
 	if resp.Kind != fetch.KindObject {
-		return "", "", false
+		return "", "", false, nil
 	}
 	kind, body, err := document(resp)
 	if err != nil {
-		return "", "", false
+		return "", "", false, err
 	}
-	title = documentTitle(kind, resp.ContentType, body)
-	limited := io.LimitReader(body, maxIndexedText)
+	var in io.Reader = io.LimitReader(body, limit)
+	isHTML := kind == "text/html" || kind == "application/xhtml+xml"
 	switch family, _, _ := strings.Cut(kind, "/"); {
-	case kind == "text/html" || kind == "application/xhtml+xml":
-		if decoded, err := charset.NewReader(limited, resp.ContentType); err == nil {
-			content, _ := io.ReadAll(decoded)
-			text = htmlText(readableLines(content))
+	case isHTML:
+		title = documentTitle(kind, resp.ContentType, body)
+		if decoded, err := charset.NewReader(in, resp.ContentType); err == nil {
+			in = decoded
 		}
 	case kind == "message/rfc822" || kind == "message/news":
-		content, _ := io.ReadAll(message.Text(limited))
-		text = readableLines(content)
-	case family == "text" && kind != "text/css" && kind != "text/javascript":
-		content, _ := io.ReadAll(decodeText(limited, resp.ContentType))
-		text = readableLines(content)
+		title, in = documentTitle(kind, resp.ContentType, body), message.Text(in)
+	case (family == "text" || textTypes[kind]) && kind != "text/css" && kind != "text/javascript":
+		title, in = documentTitle(kind, resp.ContentType, body), decodeText(in, resp.ContentType)
 	default:
-		return "", "", false
+		return "", "", false, nil
 	}
-	return title, text, true
+	content, err := io.ReadAll(in)
+	if text = readableLines(content); isHTML {
+		text = htmlText(text)
+	}
+	return title, text, true, err
 }
 
 // readableLines returns a text of several lines as readable does.
@@ -159,7 +175,45 @@ func readableLines(content []byte) string {
 	return b.String()
 }
 
-// A foundRow is a document that a search found.
+// A Found is a document that a search found in an archive. Its texts have no control characters.
+type Found struct {
+	URL      uri.URI
+	Title    string    // of the document, or ""
+	Captured time.Time // the latest capture
+	// Before, Match and After are an excerpt with the first of the words. The first results have one.
+	Before, Match, After string
+}
+
+// Search returns the documents of the archive whose latest captures have all words, at most limit, and
+// their number. The index is built by the first search and kept next to the archive. While it is
+// built, progress is called about once a second. Search sends no requests. If partial is true,
+// the archive has more text than an index can hold.
+func (s *Server) Search(ctx context.Context, words string, limit int, progress func(done, total int)) (found []Found, total int, partial bool, err error) {
+	x, err := s.texts(ctx, progress)
+	if err != nil {
+		return nil, 0, false, err
+	}
+	docs := x.find(words)
+	for i, doc := range docs[:min(len(docs), limit)] {
+		u, err := uri.Parse(doc.URL)
+		if err != nil {
+			continue
+		}
+		f := Found{URL: u, Title: fetch.Printable(doc.Title)}
+		if list := s.Archive.Captures(u, maxCounted); len(list) > 0 {
+			f.Captured = list[len(list)-1].Time
+		}
+		if i < maxExcerpts {
+			if _, text, ok := s.archivedText(ctx, u); ok {
+				f.Before, f.Match, f.After = excerpt(text, words)
+			}
+		}
+		found = append(found, f)
+	}
+	return found, len(docs), x.partial, nil
+}
+
+// A foundRow is a document that a search found, in the form that the template shows.
 type foundRow struct {
 	Title, URL, Link, Time string
 	Before, Match, After   string // of the excerpt
@@ -179,7 +233,7 @@ func (s *Server) searchText(w http.ResponseWriter, r *http.Request) {
 	if strings.TrimSpace(words) == "" || isCrossSite(r) {
 		return
 	}
-	x, err := s.texts(r.Context(), func(done, total int) {
+	found, total, partial, err := s.Search(r.Context(), words, maxFound, func(done, total int) {
 		p.put("latest", fmt.Sprintf("Reading the archive: %d of %d", done, total))
 		p.flush()
 	})
@@ -187,24 +241,14 @@ func (s *Server) searchText(w http.ResponseWriter, r *http.Request) {
 		p.writeTrouble(err)
 		return
 	}
-	docs := x.find(words)
 	var rows []foundRow
-	for i, doc := range docs[:min(len(docs), maxFound)] {
-		u, err := uri.Parse(doc.URL)
-		if err != nil {
-			continue
-		}
-		row := foundRow{Title: fetch.Printable(doc.Title), URL: fetch.Printable(u.Redacted()), Link: s.link("/view", address{url: u})}
+	for _, f := range found {
+		row := foundRow{f.Title, fetch.Printable(f.URL.Redacted()), s.link("/view", address{url: f.URL}), "", f.Before, f.Match, f.After}
 		if row.Title == "" {
 			row.Title, row.URL = row.URL, ""
 		}
-		if list := s.Archive.Captures(u, maxCounted); len(list) > 0 {
-			row.Time = list[len(list)-1].Time.UTC().Format("2006-01-02 15:04")
-		}
-		if i < maxExcerpts {
-			if _, text, ok := s.archivedText(r.Context(), u); ok {
-				row.Before, row.Match, row.After = excerpt(text, words)
-			}
+		if !f.Captured.IsZero() {
+			row.Time = f.Captured.UTC().Format("2006-01-02 15:04")
 		}
 		rows = append(rows, row)
 	}
@@ -215,7 +259,7 @@ func (s *Server) searchText(w http.ResponseWriter, r *http.Request) {
 		Shown   int
 		More    bool
 		Partial bool
-	}{fetch.Printable(words), rows, len(docs), len(rows), len(docs) > len(rows), x.partial})
+	}{fetch.Printable(words), rows, total, len(rows), total > len(rows), partial})
 }
 
 // excerpt returns the text around the first word of the query that it has.

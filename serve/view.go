@@ -22,17 +22,17 @@ func (s *Server) home(w http.ResponseWriter, r *http.Request) {
 	p.begin(http.StatusOK, "urlget")
 	type place struct{ Title, URL, Link string }
 	data := struct {
-		Start     []place
-		Marks     []place
-		Past      []visitRow
-		Schemes   []fetch.Scheme
-		Archive   bool
-		Only      bool
-		Captures  int
-		CanForget bool
-	}{Archive: s.Archive != nil, Only: s.ArchiveOnly}
+		Start      []place
+		Marks      []place
+		Past       []visitRow
+		Schemes    []fetch.Scheme
+		Archive    bool
+		Only       bool
+		Captures   int
+		Identities bool
+	}{Identities: s.Identities != "", Archive: s.Archive != nil, Only: s.ArchiveOnly}
 	if !s.Start.IsZero() {
-		data.Start = []place{{s.Start.Redacted(), s.Start.Redacted(), s.link("/view", address{url: s.Start})}}
+		data.Start = []place{{s.Start.Redacted(), s.Start.Redacted(), s.link("/view", address{url: s.Start, at: s.At})}}
 	}
 	marks, err := s.marks.all()
 	if s.ArchiveOnly && s.marks.isNew() {
@@ -69,7 +69,7 @@ func (s *Server) open(w http.ResponseWriter, r *http.Request) {
 		p.end(nil)
 		return
 	}
-	http.Redirect(w, r, s.link("/view", address{url: s.logins.take(u)}), http.StatusSeeOther)
+	http.Redirect(w, r, s.link("/view", address{url: s.logins.take(u), at: s.At}), http.StatusSeeOther)
 }
 
 // parseTyped parses a URL as users enter it. Text without a scheme is a file name if it starts with a
@@ -187,6 +187,7 @@ func (p *page) object(resp *fetch.Response) {
 		p.fail(err)
 		return
 	}
+	p.offerSave(resp.Name)
 	family, _, _ := strings.Cut(kind, "/")
 	p.title = cmp.Or(documentTitle(kind, resp.ContentType, body), p.title)
 	if isFeed(kind, body) {
@@ -221,6 +222,18 @@ func (p *page) object(resp *fetch.Response) {
 	default:
 		p.put("file", struct{ Name, Type, Size, Link string }{fetch.Printable(p.title), fetch.Printable(kind), sizeText(resp.Size),
 			p.s.link("/download", p.address)})
+	}
+}
+
+// offerSave offers to save the content of the page as a file: above the page, or here if the page was
+// begun while it waited for the response.
+func (p *page) offerSave(name string) {
+	p.saves, p.name = p.s.Downloads != "" && !p.posted, name
+	if p.begun && p.saves {
+		p.put("save", struct {
+			Fields []field
+			Name   string
+		}{p.s.box(p.address, "", "").Fields, name})
 	}
 }
 

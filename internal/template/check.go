@@ -148,10 +148,11 @@ func check(p *parse.PipeNode) error {
 	return nil
 }
 
-// Attributes that may contain values. Browsers do not interpret those of isShown, aria-* and data-*.
+// Attributes that may contain values. Browsers run and load nothing for those of isShown, such as the
+// path d of SVG, aria-* and data-*.
 var (
 	isURL   = map[string]bool{"href": true, "src": true, "action": true, "formaction": true, "poster": true}
-	isShown = map[string]bool{"alt": true, "class": true, "datetime": true, "for": true, "id": true, "label": true,
+	isShown = map[string]bool{"alt": true, "class": true, "d": true, "datetime": true, "for": true, "id": true, "label": true, "max": true,
 		"name": true, "placeholder": true, "title": true, "value": true}
 )
 

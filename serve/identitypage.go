@@ -1,0 +1,168 @@
+package serve
+
+import (
+	"context"
+	"crypto/tls"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/uri"
+)
+
+// withIdentity adds to the context of a request to an address the identity that the user chose for its
+// server.
+func (s *Server) withIdentity(ctx context.Context, a address) (context.Context, error) {
+	if a.foreign || !s.Client.Traits(a.url).Identities {
+		return ctx, nil
+	}
+	id, err := s.identities.of(a.url.Origin())
+	if err != nil {
+		return ctx, &fetch.Error{Op: "get", URL: a.url.Redacted(), Code: fetch.ErrFile, Err: err}
+	}
+	if id.cert == nil {
+		return ctx, nil
+	}
+	return context.WithValue(ctx, identityKey{}, id.cert), nil
+}
+
+// identityLink returns the link to the page that chooses the identity for an address, and the name of
+// the current one. They are "" if its scheme has no identities.
+func (s *Server) identityLink(a address) (link, name string) {
+	if s.Identities == "" || !s.Client.Traits(a.url).Identities {
+		return "", ""
+	}
+	if !a.foreign {
+		id, _ := s.identities.of(a.url.Origin())
+		name = id.name
+	}
+	return s.link("/identities", a), name
+}
+
+// An identityRow is an identity in the form that the template shows.
+type identityRow struct {
+	Name, Fingerprint, Since string
+	Servers                  []fact
+	// For the server of the page, if there is one:
+	Server string
+	Fields []field // the signed address
+	Now    bool    // used for it
+}
+
+// showIdentities serves the list of identities, to choose one for the server of an address if the
+// request has one.
+func (s *Server) showIdentities(w http.ResponseWriter, r *http.Request) {
+	a := address{}
+	if r.URL.Query().Has("u") {
+		var err error
+		if a, err = s.verify(r.URL.Query()); err != nil {
+			s.newPage(w, r, a).refuseUnsigned(a, err)
+			return
+		}
+	}
+	s.putIdentities(w, r, a, nil)
+}
+
+// putIdentities writes the page with the identities, and an error of the last change.
+func (s *Server) putIdentities(w http.ResponseWriter, r *http.Request, a address, wrong error) {
+	p := s.newPage(w, r, address{})
+	status := http.StatusOK
+	if wrong != nil {
+		status = http.StatusBadRequest
+	}
+	p.begin(status, "Identities")
+	data := struct {
+		Server, Dir string
+		Fields      []field
+		Rows        []identityRow
+		Used        bool
+	}{Dir: fetch.Printable(s.Identities)}
+	if !a.url.IsZero() {
+		data.Server, data.Fields = fetch.Printable(a.url.Host()), s.box(a, "", "").Fields
+	}
+	list, err := s.identities.list()
+	uses, unread := s.identities.uses()
+	for _, id := range list {
+		row := identityRow{Name: fetch.Printable(id.name), Fingerprint: fingerprint(id.cert.Leaf.Raw),
+			Since:  id.cert.Leaf.NotBefore.UTC().Format(time.DateOnly),
+			Server: data.Server, Fields: data.Fields, Now: !a.url.IsZero() && uses[a.url.Origin()] == id.name}
+		data.Used = data.Used || row.Now
+		for server, name := range uses {
+			if u, err := uri.Parse(serverURL(server)); err == nil && name == id.name {
+				row.Servers = append(row.Servers, fact{Name: fetch.Printable(server.Host), Link: s.link("/view", address{url: u})})
+			}
+		}
+		slices.SortFunc(row.Servers, func(a, b fact) int { return strings.Compare(a.Name, b.Name) })
+		data.Rows = append(data.Rows, row)
+	}
+	p.put("identities", data)
+	for _, err := range []error{wrong, err, unread} {
+		if err != nil {
+			p.put("broken", fetch.Printable(err.Error()))
+		}
+	}
+	p.end(nil)
+}
+
+// chooseIdentity makes the server of an address get an identity, which may be a new one, or none. The
+// next page is that of the address if the user entered its URL, and otherwise the root of its server:
+// another server that led to the URL must not act with the identity.
+func (s *Server) chooseIdentity(w http.ResponseWriter, r *http.Request) {
+	r.Body = http.MaxBytesReader(w, r.Body, 3*maxURL)
+	if err := r.ParseForm(); err != nil {
+		http.Error(w, "The form cannot be parsed.", http.StatusBadRequest)
+		return
+	}
+	a := address{}
+	var err error
+	if r.PostForm.Has("u") {
+		if a, err = s.verify(r.PostForm); err != nil {
+			s.newPage(w, r, a).refuseUnsigned(a, err)
+			return
+		}
+	}
+	name := strings.TrimSpace(r.PostForm.Get("name"))
+	if r.PostForm.Has("new") {
+		err = s.identities.add(name)
+	}
+	if err == nil && !a.url.IsZero() {
+		err = s.identities.use(a.url.Origin(), name)
+	}
+	if err != nil {
+		s.putIdentities(w, r, a, err)
+		return
+	}
+	next := "/identities"
+	if !a.url.IsZero() {
+		if a.foreign {
+			a.url = uri.MustParse(serverURL(a.url.Origin()))
+		}
+		next = s.link("/view", address{url: a.url})
+	}
+	http.Redirect(w, r, next, http.StatusSeeOther)
+}
+
+// certificateFacts returns what a page shows of the certificate of its server.
+func (s *Server) certificateFacts(u uri.URI, state *tls.ConnectionState) []fact {
+	if state == nil || len(state.PeerCertificates) == 0 {
+		return nil
+	}
+	cert := state.PeerCertificates[0]
+	list := []fact{{Name: "subject", Value: cert.Subject.String()}, {Name: "issuer", Value: cert.Issuer.String()},
+		{Name: "valid", Value: cert.NotBefore.UTC().Format(time.DateOnly) + " to " + cert.NotAfter.UTC().Format(time.DateOnly)},
+		{Name: "SHA-256", Value: fingerprint(cert.Raw)}}
+	trust := "not verified"
+	switch {
+	case len(state.VerifiedChains) > 0:
+		trust = "verified by a certificate authority"
+	case s.Client.Traits(u).FirstUse && !s.Insecure:
+		trust = "pinned: stored at the first visit; another certificate is an error until this one expires"
+	}
+	list = append(list, fact{Name: "trust", Value: trust})
+	for i := range list {
+		list[i].Value = fetch.Printable(list[i].Value)
+	}
+	return list
+}
