@@ -9,10 +9,14 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/spf13/pflag"
 
+	"github.com/urlget/urlget/archive/cache"
 	"github.com/urlget/urlget/archive/capture"
+	"github.com/urlget/urlget/archive/memento"
 	"github.com/urlget/urlget/archive/replay"
 	"github.com/urlget/urlget/archive/warc"
 	"github.com/urlget/urlget/cmd/urlget/internal/failure"
@@ -28,6 +32,10 @@ type archives struct {
 	seen    *capture.Seen
 	capture *capture.Capture
 	replay  *replay.Archive
+	cache   *cache.Options // nil without a cache
+	lock    *os.File       // of the cache; nil if another run has it
+	mu      sync.Mutex     // guards gates
+	gates   *fetch.Client  // asks TimeGates; nil before the first request
 }
 
 // Record implements capture for the archive that is written. Before the archive is open, it records
@@ -57,6 +65,44 @@ func (n *network) replayMiddleware(o replay.Options) driver.Middleware {
 	}
 }
 
+// addTimeGates adds the middleware that answers requests for a date from the TimeGates, if a date was
+// named.
+func (n *network) addTimeGates(list []driver.Middleware, at func(context.Context) time.Time) []driver.Middleware {
+	o := n.opts.Archive
+	if o.At.IsZero() {
+		return list
+	}
+	return append(list, func(next driver.Driver) driver.Driver {
+		return driver.DriverFunc(func(ctx context.Context, req *fetch.Request) (*driver.Response, error) {
+			client, err := n.gateClient()
+			if err != nil {
+				return nil, err
+			}
+			gates := memento.Options{Client: client, TimeGates: o.TimeGates, At: at, Within: time.Duration(o.Within)}
+			return memento.Middleware(gates)(next).Open(ctx, req)
+		})
+	})
+}
+
+// gateClient returns the client that asks TimeGates.
+func (n *network) gateClient() (*fetch.Client, error) {
+	v := &n.archives
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.gates == nil {
+		opts, err := n.options()
+		if err != nil {
+			return nil, err
+		}
+		opts.Middleware = n.observers()
+		if opts.TLS != nil {
+			opts.TLS.Certificates = nil // the user's certificate is for the servers of URLs
+		}
+		v.gates = n.clientWith(opts)
+	}
+	return v.gates, nil
+}
+
 type archivesKey struct{}
 
 // withArchives returns a context whose requests are served from the archives, by the SHA-256 of the
@@ -72,6 +118,11 @@ func (n *network) openArchives(ctx context.Context, args []string, offline bool)
 	if offline {
 		return ctx, nil
 	}
+	if r.Cache != "" {
+		if err := n.openCache(); err != nil {
+			return ctx, err
+		}
+	}
 	if r.Replay != nil {
 		var err error
 		if n.archives.replay, err = replay.Open(r.Replay...); err != nil {
@@ -85,6 +136,9 @@ func (n *network) openArchives(ctx context.Context, args []string, offline bool)
 		return ctx, nil
 	}
 	seen := capture.NewSeen()
+	if r.Cache != "" {
+		n.archives.loadSeen(seen)
+	}
 	if r.Dedup != "" {
 		index, err := os.Open(r.Dedup)
 		if err != nil {
@@ -117,6 +171,12 @@ func (n *network) openArchives(ctx context.Context, args []string, offline bool)
 	n.archives.capture = capture.New(w, seen, func(err error) {
 		cancel(archiveFailure(r.WARC, err))
 	})
+	if r.Cache != "" {
+		n.archives.capture.ForCache()
+		if r.MaxSize == 0 {
+			return ctx, failure.File(n.archives.cache.Archive.Follow(w.Files()[0]))
+		}
+	}
 	return ctx, nil
 }
 
@@ -184,6 +244,9 @@ func archiveFailure(name string, err error) error {
 // close closes the archives. Errors of recording have been reported before.
 func (v *archives) close() error {
 	var err error
+	if v.gates != nil {
+		v.gates.Close()
+	}
 	if v.writer != nil {
 		if werr := v.writer.Close(); werr != nil {
 			err = archiveFailure(v.name, werr)
@@ -192,5 +255,5 @@ func (v *archives) close() error {
 	if v.replay != nil {
 		err = errors.Join(err, failure.File(v.replay.Close()))
 	}
-	return err
+	return errors.Join(err, v.closeCache())
 }

@@ -123,7 +123,7 @@ func (n *network) recorder(proxy func(uri.URI) (uri.URI, error)) fetch.Recorder 
 	if n.con.Drawn() {
 		list = append(list, tty.Stages)
 	}
-	if n.opts.Archive.WARC != "" {
+	if n.opts.Archive.WARC != "" || n.opts.Archive.Cache != "" {
 		list = append(list, &n.archives)
 	}
 	if list == nil {

@@ -47,7 +47,7 @@ are attached to the terminal. Run "urlget schemes" for the list of schemes.`,
 	root.SetHelpFunc(func(cmd *cobra.Command, args []string) { a.help(cmd, args) })
 	root.SetHelpCommand(a.helpCommand(root))
 	root.AddCommand(a.getCommand(), a.catCommand(), a.listCommand(), a.statCommand(), a.explainCommand())
-	root.AddCommand(a.lockCommand(), a.schemesCommand(), a.serveCommand(), a.versionCommand(), a.warcCommand())
+	root.AddCommand(a.lockCommand(), a.mcpCommand(), a.schemesCommand(), a.serveCommand(), a.versionCommand(), a.warcCommand())
 	root.AddCommand(queueCommands()...)
 	return root
 }

@@ -61,7 +61,7 @@ func (n *network) driverConfig() protocols.Config {
 	if d.Conns > minConns {
 		d.FTP.MaxConns, d.News.MaxConns = d.Conns, d.Conns
 	}
-	if n.opts.Grows() {
+	if n.opts.HostsGrow() {
 		d.FTP.MaxConns = max(d.Conns, flags.MaxLogins)
 	}
 	return protocols.Config{

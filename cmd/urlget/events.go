@@ -112,8 +112,20 @@ func (r *reporter) openDisplay(ctx context.Context) {
 	r.con.Show(paint, ctx.Done(), plain, screen)
 }
 
-// middleware returns the middleware that observes and limits every request.
+// middleware returns the middleware for every request: that which observes and limits it, and that
+// which answers it from archives.
 func (n *network) middleware() []driver.Middleware {
+	list, o := n.observers(), n.opts.Archive
+	if o.Replay != nil {
+		only := o.ReplayOnly || !o.At.IsZero() && o.TimeGates == nil
+		list = append(list, n.replayMiddleware(replay.Options{Only: only, At: o.At, Within: time.Duration(o.Within), Compressed: n.opts.Driver.Web.Compressed}))
+	}
+	list = n.addCache(list)
+	return n.addTimeGates(list, func(context.Context) time.Time { return o.At })
+}
+
+// observers returns the middleware that observes and limits every request.
+func (n *network) observers() []driver.Middleware {
 	list := []driver.Middleware{n.watch}
 	if n.config.Sectioned() {
 		list = append(list, n.addFields)
@@ -124,19 +136,18 @@ func (n *network) middleware() []driver.Middleware {
 	if n.opts.Many.HostRate > 0 {
 		list = append(list, middleware.RateLimitPerHost(int64(n.opts.Many.HostRate)))
 	}
-	if n.opts.Archive.Replay != nil {
-		list = append(list, n.replayMiddleware(replay.Options{Only: n.opts.Archive.ReplayOnly, At: n.opts.Archive.ReplayAt, Compressed: n.opts.Driver.Web.Compressed}))
-	}
 	return list
 }
 
-// watch reports redirects.
+// watch reports redirects, and with --at the captures.
 func (n *network) watch(next driver.Driver) driver.Driver {
 	return driver.DriverFunc(func(ctx context.Context, req *fetch.Request) (*driver.Response, error) {
 		resp, err := next.Open(ctx, req)
 		if j := job.FromContext(ctx); err == nil && len(resp.Location) > 0 && j != nil {
 			to := req.URL.Resolve(resp.Location[0])
 			n.emit(render.Redirect{URL: j.URL.Redacted(), From: req.URL.Redacted(), To: to.Redacted()})
+		} else if err == nil && j != nil && resp.Capture != nil && req.Op != fetch.OpStat && !n.opts.Archive.At.IsZero() && !n.opts.Tree.On() {
+			n.say("%s: captured on %s", j.URL.Redacted(), resp.Capture)
 		}
 		return resp, err
 	})

@@ -63,3 +63,42 @@ func TestListsGrowAndBackOff(t *testing.T) {
 		})
 	}
 }
+
+// A tree without flags sends more requests at once than it starts with, but no more than six to a host.
+func TestTreesGrow(t *testing.T) {
+	t.Parallel()
+	const files = 40
+	var running, most atomic.Int64
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		n := running.Add(1)
+		defer running.Add(-1)
+		for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
+		}
+		<-time.After(20 * time.Millisecond) // the distance of the server
+		if r.URL.Path == "/" {
+			w.Header().Set("Content-Type", "text/html")
+			for i := range files {
+				fmt.Fprintf(w, "<a href=/%d.txt>%d</a>\n", i, i)
+			}
+		}
+	}))
+	t.Cleanup(site.Close)
+	for _, c := range []struct {
+		flags       []string
+		least, most int64
+	}{{nil, 5, 6}, {[]string{"-j", "3"}, 2, 3}, {[]string{"--per-host", "2"}, 2, 2}} {
+		most.Store(0)
+		cmd := urlget(append(c.flags, "-q", "-r", "-l", "1", "-nd", "-e", "robots=off", site.URL+"/")...)
+		cmd.Dir = t.TempDir()
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		saved, err := os.ReadDir(cmd.Dir)
+		if err != nil || len(saved) != files+1 {
+			t.Errorf("%q: %d files, %v", c.flags, len(saved), err)
+		}
+		if n := most.Load(); n < c.least || n > c.most {
+			t.Errorf("%q: %d requests at once, want %d to %d", c.flags, n, c.least, c.most)
+		}
+	}
+}

@@ -50,6 +50,8 @@ func hint(e *fetch.Error) string {
 		return "use -O " + r.File + " to replace it"
 	case driver.ReasonHostKey:
 		return e.Hint + " (~/.ssh/known_hosts, or --known-hosts FILE); at a terminal, urlget asks"
+	case driver.ReasonIdentity:
+		return "use --certificate FILE, and --private-key FILE unless the same file has the key"
 	case driver.ReasonSSHLogin:
 		return "start an SSH agent, or use --identity FILE, or --user and --password"
 	case driver.ReasonProxy:

@@ -39,23 +39,30 @@ func queueCommands() []*cobra.Command {
 	return list
 }
 
-// runQueueProgram runs the queue program, which is next to this program or in PATH. If it runs as a
-// child, its exit status is that of the *exec.ExitError.
+// runQueueProgram runs the queue program. If it runs as a child, its exit status is that of the
+// *exec.ExitError.
 func runQueueProgram(args []string) error {
-	path := ""
+	path, err := findQueueProgram(args[0])
+	if err != nil {
+		return err
+	}
+	return failure.File(execQueueProgram(path, append([]string{queueProgram}, args...)))
+}
+
+// findQueueProgram returns the path of the queue program, which is next to this program or in PATH.
+// The error names the command that requires it.
+func findQueueProgram(command string) (string, error) {
 	if self, err := os.Executable(); err == nil {
 		sibling := filepath.Join(filepath.Dir(self), queueProgram+filepath.Ext(self))
 		if info, err := os.Stat(sibling); err == nil && info.Mode().IsRegular() {
-			path = sibling
+			return sibling, nil
 		}
 	}
-	if path == "" {
-		var err error
-		if path, err = exec.LookPath(queueProgram); err != nil {
-			return &fetch.Error{Code: fetch.ErrFile, Err: errors.New(
-				"urlget " + args[0] + " requires the program " + queueProgram + ", which is neither next to urlget nor in PATH"),
-				Hint: "go install github.com/urlget/urlget/cmd/" + queueProgram + "@latest, or install it from a release archive"}
-		}
+	path, err := exec.LookPath(queueProgram)
+	if err != nil {
+		return "", &fetch.Error{Code: fetch.ErrFile, Err: errors.New(
+			"urlget " + command + " requires the program " + queueProgram + ", which is neither next to urlget nor in PATH"),
+			Hint: "go install github.com/urlget/urlget/cmd/" + queueProgram + "@latest, or install it from a release archive"}
 	}
-	return failure.File(execQueueProgram(path, append([]string{queueProgram}, args...)))
+	return path, nil
 }

@@ -42,7 +42,7 @@ func (a *app) schedule() *schedule.Scheduler {
 		Limits: func(host string) schedule.Limits {
 			scheme, _, _ := strings.Cut(host, ":")
 			limits := schedule.Limits{Parallel: listLimit(a.opts, scheme)}
-			if grow > 0 {
+			if grow > 0 && a.opts.HostsGrow() {
 				limits.Grow = flags.HostGrow(scheme)
 			}
 			return limits
@@ -75,12 +75,16 @@ func (a *app) treeSchedule(seeds []seed) schedule.Options {
 	for _, s := range seeds {
 		most = max(most, hostLimit(m, s.url.Scheme()))
 	}
-	parallel := int(m.Jobs)
+	parallel, grow := int(m.Jobs), 0
+	if a.opts.Grows() {
+		grow = flags.MaxGrow
+	}
 	if files := maxTransfers(maxFiles(), int(m.Segments)); files > 0 {
-		parallel = min(parallel, files)
+		parallel, grow = min(parallel, files), min(grow, files)
 	}
 	return schedule.Options{
 		Parallel:    parallel,
+		Grow:        grow,
 		Host:        schedule.Limits{Parallel: most, Delay: time.Duration(m.Wait)},
 		RandomDelay: m.RandomWait,
 		MaxPause:    time.Duration(a.opts.Network.RetryWait),

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"net/netip"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -58,25 +60,13 @@ func (a *app) serve(cmd *cobra.Command, args []string) error {
 	if err := a.configure(cmd); err != nil {
 		return err
 	}
-	addr, err := loopback(a.opts.Serve.Listen)
+	addr, err := listenAddress(a.opts.Serve.Listen, a.opts.Serve.Login != "")
 	if err != nil {
 		return err
 	}
-	opts := browse.Options{Bookmarks: a.opts.Serve.Bookmarks, History: a.opts.Serve.History}
-	if opts.Bookmarks == "" {
-		opts.Bookmarks = flags.ConfigFile("bookmarks")
-	}
-	for _, arg := range args {
-		switch {
-		case isArchive(arg):
-			a.opts.Archive.Replay = append(a.opts.Archive.Replay, arg)
-		case !opts.Start.IsZero() || a.opts.Serve.Proxy:
-			return failure.Usagef("unexpected argument %q", arg)
-		default:
-			if opts.Start, err = startURL(arg); err != nil {
-				return err
-			}
-		}
+	start, err := a.serveArguments(args)
+	if err != nil {
+		return err
 	}
 	if err := a.opts.Check(); err != nil {
 		return err
@@ -93,10 +83,15 @@ func (a *app) serve(cmd *cobra.Command, args []string) error {
 		return a.serveProxy(ctx, addr)
 	}
 	if a.opts.Serve.WebDAV {
-		return a.serveWebDAV(ctx, addr, opts.Start)
+		return a.serveWebDAV(ctx, addr, start)
 	}
+	opts, err := a.pageOptions()
+	if err != nil {
+		return err
+	}
+	opts.Start = start
 	a.opts.Driver.Web.Compressed = true // pages are rewritten, so they must be decoded
-	opts.Archive, opts.ArchiveOnly = a.archives.replay, a.opts.Archive.ReplayOnly
+	opts.Archive, opts.ArchiveOnly, opts.At = a.archives.replay, a.opts.Archive.ReplayOnly, a.opts.Archive.At
 	clients, err := a.serveClients(a.opts.Serve.Terminal)
 	if err != nil {
 		return err
@@ -115,6 +110,43 @@ func (a *app) serve(cmd *cobra.Command, args []string) error {
 	return a.serveOn(ctx, l, opts, a.opts.Serve.Open)
 }
 
+// serveArguments adds the archives of args to those that are replayed, and returns the start URL.
+func (a *app) serveArguments(args []string) (start uri.URI, err error) {
+	for _, arg := range args {
+		switch {
+		case isArchive(arg):
+			a.opts.Archive.Replay = append(a.opts.Archive.Replay, arg)
+		case !start.IsZero() || a.opts.Serve.Proxy:
+			return start, failure.Usagef("unexpected argument %q", arg)
+		default:
+			if start, err = startURL(arg); err != nil {
+				return start, err
+			}
+		}
+	}
+	return start, nil
+}
+
+// pageOptions returns the options for pages that flags set, without clients and archives.
+func (a *app) pageOptions() (opts browse.Options, err error) {
+	o := a.opts.Serve
+	opts = browse.Options{Bookmarks: cmp.Or(o.Bookmarks, flags.ConfigFile("bookmarks")), History: o.History,
+		Identities: flags.ConfigFile("identities"), Downloads: cmp.Or(o.Downloads, flags.Downloads()), Insecure: a.opts.Trust.Insecure}
+	if opts.Downloads != "" {
+		if opts.Downloads, err = filepath.Abs(opts.Downloads); err != nil {
+			return opts, failure.File(err)
+		}
+	}
+	if o.Queue != nil {
+		q, err := newQueueWatcher(o.Queue)
+		if err != nil {
+			return opts, err
+		}
+		opts.Queue = q.watch
+	}
+	return opts, nil
+}
+
 // serveClients holds the clients of the server.
 type serveClients struct{ own, foreign, sessions *fetch.Client }
 
@@ -127,11 +159,14 @@ func (n *network) serveClients(terminal bool) (c serveClients, err error) {
 	}
 	opts.MaxErrorBody = maxErrorPage
 	opts.Recorder = joinRecorders(opts.Recorder, browse.Recorder())
-	if r := n.archives.replay; r != nil { // replaces the middleware for a single date
-		opts.Middleware = append(opts.Middleware[:len(opts.Middleware)-1:len(opts.Middleware)-1], browse.Archived(r, n.opts.Archive.ReplayOnly))
+	opts.Middleware = n.observers()
+	if r := n.archives.replay; r != nil {
+		opts.Middleware = append(opts.Middleware, browse.Archived(r, n.opts.Archive.ReplayOnly))
 	}
+	opts.Middleware = n.addCache(opts.Middleware)
+	opts.Middleware = n.addTimeGates(opts.Middleware, browse.Date)
 	foreign := n.withoutSecrets(opts)
-	opts.Credentials = ownLogins{opts.Credentials}
+	opts.Credentials, opts.TLS = ownLogins{opts.Credentials}, browse.Identify(opts.TLS)
 	c.own = n.clientWith(opts)
 	foreign.Places = c.own // pages on a private host may link to private hosts
 	c.foreign = n.clientWith(&foreign)
@@ -178,8 +213,9 @@ func (l ownLogins) Credential(ctx context.Context, ch fetch.Challenge) (fetch.Cr
 	return l.Credentials.Credential(ctx, ch)
 }
 
-// loopback checks that a listen address is a loopback address.
-func loopback(text string) (string, error) {
+// listenAddress checks a listen address. Only a server with a login may have another one than a loopback
+// address.
+func listenAddress(text string, login bool) (string, error) {
 	host, port, err := net.SplitHostPort(text)
 	if err != nil {
 		host, port = "127.0.0.1", strings.TrimPrefix(text, ":")
@@ -191,8 +227,8 @@ func loopback(text string) (string, error) {
 	if err != nil || strings.Trim(port, "0123456789") != "" || port == "" {
 		return "", failure.Usagef("--listen: %q is not ADDRESS:PORT, such as 127.0.0.1:8080", text)
 	}
-	if !ip.IsLoopback() {
-		return "", failure.Hinted("--listen: "+host+" is not a loopback address", "use ssh -L for access from another machine")
+	if !ip.IsLoopback() && !login {
+		return "", failure.Hinted("--listen: "+host+" is not a loopback address", "use ssh -L for access from another machine, or --as-proxy with --require-login")
 	}
 	return net.JoinHostPort(host, port), nil
 }
@@ -218,6 +254,7 @@ func (n *network) serveOn(ctx context.Context, l net.Listener, opts browse.Optio
 	_, port, _ := net.SplitHostPort(host)
 	opts.Hosts = []string{host, net.JoinHostPort("localhost", port)}
 	handler := browse.New(opts)
+	defer handler.Close()
 	if port == "80" { // browsers omit the default port
 		for _, with := range opts.Hosts {
 			opts.Hosts = append(opts.Hosts, strings.TrimSuffix(with, ":80"))

@@ -22,19 +22,26 @@ import (
 
 // serveProxy is a proxy at a loopback address until ctx ends.
 func (n *network) serveProxy(ctx context.Context, addr string) error {
-	opts, err := n.options()
+	own, err := n.untrustedOptions() // any page in a browser can cause a request
 	if err != nil {
 		return err
 	}
-	opts.MaxErrorBody = maxErrorPage
-	own := n.withoutSecrets(opts)
-	strict := *own.Policy
-	strict.Untrusted = true // any page in a browser can cause a request
-	own.Policy = &strict
-	p := &fetchhttp.Proxy{Client: n.clientWith(&own)}
+	p := &fetchhttp.Proxy{Client: n.clientWith(own), Downgrade: n.opts.Serve.Downgrade}
 	defer p.Client.Close()
-	if !n.opts.Archive.ReplayOnly {
-		tunnels, policy := own, strict
+	if login := n.opts.Serve.Login; login != "" {
+		user, password, ok := strings.Cut(login, ":")
+		if !ok || password == "" {
+			return failure.Usagef("--require-login: must be USER:PASSWORD")
+		}
+		p.Login = &fetch.Credential{User: user, Password: password}
+	}
+	if dir := n.opts.Serve.Authority; dir != "" {
+		if p.Authority, err = fetchhttp.LoadAuthority(dir); err != nil {
+			return failure.File(err)
+		}
+	}
+	if o := n.opts.Archive; !o.ReplayOnly && !o.Offline && o.At.IsZero() { // a tunnel leads to the present server
+		tunnels, policy := *own, *own.Policy
 		policy.AllowSessions, policy.AllowPorts = true, append(slices.Clone(policy.AllowPorts), 80)
 		tunnels.Policy, tunnels.Timeouts.Idle = &policy, -1
 		tunnels.Recorder, tunnels.Middleware = nil, nil // the content is encrypted

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -30,10 +29,6 @@ func writeIndex(name string) error {
 		return failure.File(err)
 	}
 	defer f.Close()
-	base := name
-	for _, suffix := range []string{".gz", ".zst", ".warc"} {
-		base = strings.TrimSuffix(base, suffix)
-	}
 	tmp, err := os.CreateTemp(filepath.Dir(name), ".cdxj-*")
 	if err != nil {
 		return failure.File(err)
@@ -47,5 +42,5 @@ func writeIndex(name string) error {
 	if err := errors.Join(out.Flush(), tmp.Chmod(0o644), tmp.Close()); err != nil {
 		return failure.File(err)
 	}
-	return failure.File(os.Rename(tmp.Name(), base+".cdxj"))
+	return failure.File(os.Rename(tmp.Name(), warc.IndexName(name)))
 }

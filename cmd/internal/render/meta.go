@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 )
 
 // meta is the JSON record of the metadata of a resource.
@@ -29,12 +30,14 @@ type meta struct {
 	Status      int                 `json:"status,omitempty"`
 	Reply       string              `json:"reply,omitempty"`
 	Header      map[string][]string `json:"header,omitempty"`
+	ByClose     bool                `json:"framed_by_close,omitempty"`
+	Capture     *driver.Capture     `json:"capture,omitempty"`
 	Form        *fetch.Form         `json:"form,omitempty"`
 }
 
 // MetaJSON writes the metadata of the resource at url as one line of JSON: event ("described"),
 // url, time, final_url after redirects, kind ("object", "listing" or "session"), name,
-// content_type, size, mtime, etag or validator, status, reply, header and form. Unknown values are
+// content_type, size, mtime, etag or validator, status, reply, header, framed_by_close, capture and form. Unknown values are
 // omitted.
 func MetaJSON(w io.Writer, url, final string, m *fetch.Meta) error {
 	if final == url {
@@ -42,7 +45,7 @@ func MetaJSON(w io.Writer, url, final string, m *fetch.Meta) error {
 	}
 	return WriteJSON(w, meta{Event: "described", URL: url, Time: timeText(time.Now()), FinalURL: final, Kind: m.Kind.String(),
 		Name: m.Name, ContentType: m.ContentType, Size: sizePtr(m.Size), ModTime: timeText(m.ModTime), ETag: sentTag(m), Validator: derivedTag(m),
-		Status: m.Reply.Code, Reply: replyText(m.Reply), Header: withoutSecrets(m.Header), Form: m.Form})
+		Status: m.Reply.Code, Reply: replyText(m.Reply), Header: withoutSecrets(m.Header), ByClose: m.Framing == driver.FramedByClose, Capture: m.Capture, Form: m.Form})
 }
 
 // sentTag returns the entity tag that the server sent, or "".
@@ -68,11 +71,16 @@ func MetaText(w io.Writer, url string, m *fetch.Meta, fields bool) error {
 	f := Facts{{"kind", m.Kind.String()}, {"name", m.Name}, {"type", m.ContentType}}
 	if m.Size >= 0 {
 		f = append(f, Fact{"size", strconv.FormatInt(m.Size, 10)})
+	} else if m.Framing == driver.FramedByClose {
+		f = append(f, Fact{"size", "unknown: the end of the connection marks the end"})
 	}
 	if !m.ModTime.IsZero() {
 		f = append(f, Fact{"modified", m.ModTime.Local().Format(time.RFC3339)})
 	}
 	f = append(f, Fact{"etag", sentTag(m)}, Fact{"validator", derivedTag(m)}, Fact{"reply", replyText(m.Reply)})
+	if m.Capture != nil {
+		f = append(f, Fact{"captured", m.Capture.String()})
+	}
 	if fields {
 		f = append(f, Fields(m.Header)...)
 	}

@@ -29,6 +29,7 @@ const (
 	Schemes
 	Version
 	Lock
+	MCP
 )
 
 // A TreeUse describes how a flag relates to recursive retrieval.

@@ -12,7 +12,7 @@ var foreignFlags = []Foreign{
 	{Of: "HTTPie", Names: "--verify", Here: "--insecure or --ca-certificate FILE"},
 	{Of: "HTTPie", Names: "--session --session-read-only", Here: "--cookies FILE"},
 	{Of: "HTTPie", Names: "--multipart", Here: "-F NAME=VALUE"},
-	{Of: "HTTPie", Names: "--pretty --style --unsorted --sorted --format-options --response-charset --response-mime --stream --offline --all --history-print"},
+	{Of: "HTTPie", Names: "--pretty --style --unsorted --sorted --format-options --response-charset --response-mime --stream --all --history-print"},
 	{Of: "wget2", Names: "--max-threads", Here: "-j N"},
 	{Of: "wget2", Names: "--chunk-size", Here: "-s N", Note: "a number of ranges instead of their size"},
 	{Of: "wget2", Names: "--stats-all --stats-server --stats-site --stats-dns --stats-tls --stats-ocsp", Here: "--json"},

@@ -1,6 +1,7 @@
 package flags
 
 import (
+	"cmp"
 	"os"
 	"path/filepath"
 	"strings"
@@ -154,7 +155,11 @@ type Archive struct {
 	Plain      bool
 	Replay     []string
 	ReplayOnly bool
-	ReplayAt   time.Time
+	At         time.Time
+	TimeGates  []string
+	Cache      string
+	Offline    bool
+	Within     Seconds
 }
 
 // Request holds the options for requests.
@@ -261,9 +266,13 @@ type Driver struct {
 // Pages holds the options of serve.
 type Pages struct {
 	Listen, Bookmarks, History string
+	Downloads                  string // "" means the function Downloads
 	Open, Terminal             bool
 	Proxy                      bool // be a proxy instead
-	WebDAV                     bool // serve a tree over WebDAV instead
+	Downgrade                  bool
+	Authority, Login           string
+	WebDAV                     bool      // serve a tree over WebDAV instead
+	Queue                      Arguments // of queue watch; nil for no page of a queue
 }
 
 // Config holds the options for the configuration file.
@@ -326,12 +335,15 @@ func (o *Options) Use(set *pflag.FlagSet) { o.set = set }
 // Set returns the flag set of the running command, or nil.
 func (o *Options) Set() *pflag.FlagSet { return o.set }
 
-// Grows reports whether the number of parallel transfers of a list grows while the servers keep up. The
-// user's numbers and delays are not exceeded, and links of pages stay polite.
+// Grows reports whether the number of parallel transfers grows while the servers keep up. The user's
+// numbers and delays are not exceeded.
 func (o *Options) Grows() bool {
 	m := &o.Many
-	return !o.Given("jobs") && !m.Parallel && m.PerHost == 0 && m.Wait == 0 && !o.List.HTML && !o.Tree.On()
+	return !o.Given("jobs") && !m.Parallel && m.PerHost == 0 && m.Wait == 0
 }
+
+// HostsGrow reports whether the number for one host also grows. It does not for links of pages.
+func (o *Options) HostsGrow() bool { return o.Grows() && !o.List.HTML && !o.Tree.On() }
 
 // Given reports whether the command line or the configuration file sets a flag.
 func (o *Options) Given(name string) bool { return o.set != nil && o.set.Changed(name) }
@@ -347,6 +359,15 @@ func knownCertificates() string {
 
 // ConfigFile returns the path of the named configuration file, or "" without a home directory.
 func ConfigFile(name string) string { return userFile("XDG_CONFIG_HOME", ".config", name) }
+
+// Downloads returns the directory in which users keep downloads, or "" without a home directory.
+func Downloads() string {
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return ""
+	}
+	return cmp.Or(os.Getenv("XDG_DOWNLOAD_DIR"), filepath.Join(home, "Downloads"))
+}
 
 // userFile returns the path of a file by the XDG Base Directory Specification: in the directory of an
 // environment variable, or else below the home directory. It returns "" without a home directory.

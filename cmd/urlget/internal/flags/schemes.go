@@ -53,8 +53,8 @@ func PerHost(scheme string) int {
 	return 2
 }
 
-// MaxGrow is the number of parallel transfers of a list to which urlget grows by default, while the
-// servers keep up.
+// MaxGrow is the number of parallel transfers to which urlget grows by default, while the servers keep
+// up.
 const MaxGrow = 50
 
 // MaxLogins is the part of MaxGrow for a host where each connection logs in.

@@ -9,13 +9,14 @@ import (
 const (
 	urls     = sending | Lock
 	sending  = Root | Get | Cat | List | Stat | Explain
-	all      = urls | Serve
+	all      = owner | MCP
+	owner    = urls | Serve // with the logins of the user
 	online   = urls &^ Explain
 	trees    = Root | Get | Explain
 	contents = Root | Get | Cat
 	files    = contents | Explain
 	many     = trees | Lock
-	archives = online | Serve | Merge
+	archives = online | Serve | MCP | Merge
 )
 
 // upload lists the flags that send content or change the request.
@@ -150,7 +151,7 @@ func (o *Options) manyFlags() []Flag {
 			Needs: "input-file", Why: wgetF},
 		{Name: "base", Short: "B", In: urls, Value: &o.List.Base, Help: "resolve relative links in the input file against `URL`", Needs: "input-file", Why: wgetF, TookURL: "for curl's -B, end the URL in ;type=a"},
 		{Name: "jobs", Short: "j", In: many, Value: &o.Many.Jobs,
-			Help:    "run `N` transfers in parallel, also for one host except in trees; the default is 4, and grows for lists while servers keep up",
+			Help:    "run `N` transfers in parallel, also for one host except in trees; the default is 4, and grows while servers keep up",
 			Foreign: []Foreign{{Of: "curl", Names: "--parallel-max"}, {Of: "aria2", Names: "--max-concurrent-downloads"}}},
 		{Name: "parallel", Short: "Z", In: many, Value: &o.Many.Parallel, Help: "the same as -j 8", Excludes: "jobs", Why: "-Z means -j 8", OtherValue: "lftp's --parallel is -j N"},
 		{Name: "per-host", In: many, Value: &o.Many.PerHost, Help: "run at most `N` transfers in parallel per host, and do not grow"},
@@ -240,7 +241,12 @@ func (o *Options) archiveFlags() []Flag {
 		{Name: "warc-cdx", In: archives, Value: &o.Archive.Index, Help: "write an index (CDXJ) next to the archive", Needs: "warc warc-file"},
 		{Name: "warc-dedup", In: archives, Value: &o.Archive.Dedup, Help: "skip records that are in the index `FILE` (CDXJ)", Needs: "warc warc-file"},
 		{Name: "no-warc-compression", In: archives, Value: &o.Archive.Plain, Help: "do not compress the archive", Needs: "warc warc-file"},
-		{Name: "replay", In: online | Serve, Value: (*Several)(&o.Archive.Replay), Help: "replay responses from the archive `FILE`, and request others"},
+		{Name: "replay", In: online | Serve | MCP, Value: (*Several)(&o.Archive.Replay), Help: "replay responses from the archive `FILE`, and request others"},
+		{Name: "at", In: online | Serve | MCP, Value: funcValue((*Date)(&o.Archive.At).Set), Help: "retrieve the capture nearest to `DATE`, such as 1997-05-01, from --replay and --timegate, and nothing else"},
+		{Name: "timegate", In: online | Serve | MCP, Value: (*Several)(&o.Archive.TimeGates), Help: "with --at: ask the TimeGate `URL` for captures (Memento, RFC 7089)"},
+		{Name: "cache", In: online | Serve | MCP, Value: &o.Archive.Cache, Help: "keep what is retrieved as archives in the directory `DIR`, and use it while it is fresh", Excludes: "warc warc-file replay", Why: "the cache is an archive itself"},
+		{Name: "offline", In: online | Serve | MCP, Value: &o.Archive.Offline, Help: "with --cache: use only the cache, send nothing, and list what is missing", Needs: "cache", Excludes: "timegate", Why: "--offline sends nothing"},
+		{Name: "within", In: online | Serve | MCP, Value: &o.Archive.Within, Help: "with --at: refuse captures that are farther than `TIME` from the date, such as 30d", Needs: "at replay-at"},
 	}
 }
 
@@ -379,10 +385,10 @@ func (o *Options) trustFlags() []Flag {
 				{Of: "curl", Names: "--capath"},
 				{Of: "wget", Names: "--ca-directory --crl-file --random-file --egd-file"},
 			}},
-		{Name: "certificate", In: all, Value: &o.Trust.Certificate,
+		{Name: "certificate", In: owner, Value: &o.Trust.Certificate,
 			Help:    "present the client certificate in `FILE` (PEM)",
 			Foreign: []Foreign{{Of: "curl", Names: "--cert"}}},
-		{Name: "private-key", In: all, Value: &o.Trust.Key,
+		{Name: "private-key", In: owner, Value: &o.Trust.Key,
 			Help: "read the client's private key from `FILE` (PEM)", Needs: "certificate",
 			Foreign: []Foreign{{Of: "curl", Names: "--key"}}},
 		{Name: "pinned", In: all, Value: funcValue(o.Trust.Pinned.Set),
@@ -409,18 +415,18 @@ func (o *Options) loginFlags() []Flag {
 			Foreign: []Foreign{{Of: "wget", Names: "--http-password --ftp-password"}, {Of: "aria2", Names: "--http-passwd --ftp-passwd"}}},
 		{Name: "password-file", In: urls, Value: &o.Login.PasswordFile, Help: "read the password from the first line of `FILE`", PerURL: true, Excludes: "password"},
 		{Name: "ask-password", In: urls, Value: &o.Login.Ask, Help: "prompt for the password", Excludes: "password password-file"},
-		{Name: "netrc", In: all, Value: &o.Login.Netrc,
+		{Name: "netrc", In: owner, Value: &o.Login.Netrc,
 			Help:    "require the netrc file in the home directory",
 			Foreign: []Foreign{{Of: "curl", Names: "-n"}}},
-		{Name: "netrc-file", In: all, Value: &o.Login.NetrcFile,
+		{Name: "netrc-file", In: owner, Value: &o.Login.NetrcFile,
 			Help:    "read logins from the netrc file `FILE`",
 			Foreign: []Foreign{{Of: "aria2", Names: "--netrc-path"}}},
-		{Name: "no-netrc", In: all, Value: &o.Login.NoNetrc, Help: "do not read the netrc file", Excludes: "netrc netrc-file",
+		{Name: "no-netrc", In: owner, Value: &o.Login.NoNetrc, Help: "do not read the netrc file", Excludes: "netrc netrc-file",
 			Foreign: []Foreign{{Of: "aria2", Names: "-n"}}},
-		{Name: "identity", In: all, Value: (*Several)(&o.Driver.SSH.Identities),
+		{Name: "identity", In: owner, Value: (*Several)(&o.Driver.SSH.Identities),
 			Help:    "log in to SSH servers with the private key in `FILE`",
 			Foreign: []Foreign{{Of: "curl", Names: "--pubkey", Note: "the public key is derived from the private key"}}},
-		{Name: "allow-plaintext-login", In: all, Value: &o.Driver.News.AllowPlaintext, Help: "send passwords without TLS to news, mail, LDAP and Z39.50 servers"},
+		{Name: "allow-plaintext-login", In: owner, Value: &o.Driver.News.AllowPlaintext, Help: "send passwords without TLS to news, mail, LDAP and Z39.50 servers"},
 	}
 }
 
@@ -442,10 +448,16 @@ func (o *Options) pagesFlags() []Flag {
 		{Name: "open", In: Serve, Value: &o.Serve.Open, Help: "open the page in the default browser"},
 		{Name: "bookmarks", In: Serve, Value: &o.Serve.Bookmarks, Help: "keep bookmarks in `FILE` instead of ~/.config/urlget/bookmarks"},
 		{Name: "history", In: Serve, Value: &o.Serve.History, Help: "keep the history of visited pages in `FILE`"},
+		{Name: "downloads", In: Serve, Value: &o.Serve.Downloads, Help: "save files in the directory `DIR` instead of ~/Downloads"},
+		{Name: "queue", In: Serve, Value: &o.Serve.Queue, Help: "show the progress of a queue on a page; `FLAGS` are those of queue watch, such as '--nats nats://queue.example --crawl site'",
+			Excludes: "replay-only", Why: "--replay-only sends nothing", Secret: withAt},
 		{Name: "as-proxy", In: Serve, Value: &o.Serve.Proxy, Help: "be an HTTP and SOCKS5 proxy for URLs of any scheme, without pages",
-			Excludes: "open bookmarks history terminal", Why: "a proxy has no pages"},
+			Excludes: "open bookmarks history downloads queue terminal", Why: "a proxy has no pages"},
+		{Name: "tls-ca", In: Serve, Value: &o.Serve.Authority, Help: "with --as-proxy: read and record TLS, with a certificate authority in the directory `DIR` that the clients trust", Needs: "as-proxy"},
+		{Name: "downgrade", In: Serve, Value: &o.Serve.Downgrade, Help: "with --as-proxy: serve https to clients without TLS, as http", Needs: "as-proxy"},
+		{Name: "require-login", In: Serve, Value: &o.Serve.Login, Help: "with --as-proxy: require the login `USER:PASSWORD`; --listen may then be any address", Needs: "as-proxy", Secret: always},
 		{Name: "webdav", In: Serve, Value: &o.Serve.WebDAV, Help: "serve the tree of a URL or directory over WebDAV, for reading, without pages",
-			Excludes: "open bookmarks history terminal as-proxy", Why: "a tree has no pages and is no proxy"},
+			Excludes: "open bookmarks history downloads queue terminal as-proxy", Why: "a tree has no pages and is no proxy"},
 	}
 }
 
@@ -506,7 +518,7 @@ func (o *Options) protocolFlags() []Flag {
 		{Name: "part", In: contents, Value: &o.Mail.Part, Help: "retrieve part `N` of a message, decoded", Tree: Never, Excludes: "text " + whole},
 		{Name: "text", In: contents, Value: &o.Mail.Text, Help: "retrieve the readable text of a message", Tree: Never, Excludes: whole},
 		{Name: "compose", In: contents, Value: &o.Mail.Compose, Help: "print the message that a mailto URL describes without sending it", Excludes: "json directory-prefix checksum parts part text " + whole},
-		{Name: "replay-only", In: online | Serve, Value: &o.Archive.ReplayOnly, Help: "with --replay: use only the archive, send nothing"},
-		{Name: "replay-at", In: online, Value: funcValue((*Date)(&o.Archive.ReplayAt).Set), Help: "with --replay: use the capture at `DATE`, such as 2026-01-31, instead of the latest"},
+		{Name: "replay-only", In: online | Serve | MCP, Value: &o.Archive.ReplayOnly, Help: "with --replay: use only the archive, send nothing"},
+		{Name: "replay-at", In: online, Value: funcValue((*Date)(&o.Archive.At).Set), Help: "the same as --at `DATE`", Hidden: true},
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/spf13/pflag"
 
@@ -57,6 +58,14 @@ func (s *Seconds) Set(text string) error {
 			return errors.New("out of range")
 		}
 		*s = Seconds(n * float64(time.Second))
+		return nil
+	}
+	if days, ok := strings.CutSuffix(text, "d"); ok {
+		n, err := strconv.ParseUint(days, 10, 16)
+		if err != nil {
+			return errors.New("must be a number of days before d")
+		}
+		*s = Seconds(time.Duration(n) * 24 * time.Hour)
 		return nil
 	}
 	d, err := time.ParseDuration(text)
@@ -111,6 +120,45 @@ func (s *Several) Type() string   { return "text" }
 
 func (s *Several) Set(text string) error {
 	*s = append(*s, text)
+	return nil
+}
+
+// Arguments are the arguments of another program in the value of a flag. Blanks separate them, except
+// between quotation marks, " or '. Arguments are nil if the flag is not set.
+type Arguments []string
+
+func (a *Arguments) String() string { return strings.Join(*a, " ") }
+func (a *Arguments) Type() string   { return "text" }
+
+func (a *Arguments) Set(text string) error {
+	list := []string{}
+	var word strings.Builder
+	var quote rune // the mark that ends the quotation; 0 outside of one
+	inWord := false
+	for _, c := range text {
+		switch {
+		case quote != 0 && c == quote:
+			quote = 0
+		case quote == 0 && (c == '"' || c == '\''):
+			quote, inWord = c, true
+		case quote == 0 && unicode.IsSpace(c):
+			if inWord {
+				list = append(list, word.String())
+			}
+			word.Reset()
+			inWord = false
+		default:
+			word.WriteRune(c)
+			inWord = true
+		}
+	}
+	if quote != 0 {
+		return fmt.Errorf("a quotation mark (%c) is not closed", quote)
+	}
+	if inWord {
+		list = append(list, word.String())
+	}
+	*a = list
 	return nil
 }
 
@@ -185,15 +233,19 @@ func (n *Number) Set(text string) error {
 type Date time.Time
 
 func (d *Date) Set(text string) error {
-	t, err := time.ParseInLocation(time.DateOnly, text, time.Local)
-	if err != nil {
-		t, err = time.Parse(time.RFC3339, strings.ToUpper(text))
+	for _, layout := range []string{time.DateOnly, "2006-01", "2006"} {
+		if t, err := time.ParseInLocation(layout, text, time.Local); err == nil {
+			*d = Date(t)
+			return nil
+		}
 	}
-	if err != nil {
-		return errors.New("must be a date such as 2026-01-31 or 2026-01-31T12:00:00Z")
+	for _, layout := range []string{time.RFC3339, "20060102150405"} { // the second one is that of archives
+		if t, err := time.Parse(layout, strings.ToUpper(text)); err == nil {
+			*d = Date(t)
+			return nil
+		}
 	}
-	*d = Date(t)
-	return nil
+	return errors.New("must be a date such as 2026-01-31, 2026 or 2026-01-31T12:00:00Z")
 }
 
 // LineEnds is the value of --text-line-ends.

@@ -120,3 +120,23 @@ func TestParseRanges(t *testing.T) {
 		}
 	}
 }
+
+func TestArguments(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string][]string{
+		"": {}, " \t": {}, "--nats nats://h": {"--nats", "nats://h"}, "  a  b ": {"a", "b"},
+		`--embedded "my queue"`: {"--embedded", "my queue"}, `--embedded='it is "here"'`: {"--embedded=it is \"here\""},
+		`C:\dir\q`: {`C:\dir\q`}, `"" x`: {"", "x"}, `a"b c"d`: {"ab cd"},
+	} {
+		var a Arguments
+		if err := a.Set(text); err != nil || a == nil || !slices.Equal(a, want) {
+			t.Errorf("%q: %q, %v", text, a, err)
+		}
+	}
+	for _, text := range []string{`"`, `a 'b`, `"it's`} {
+		var a Arguments
+		if err := a.Set(text); err == nil || !strings.HasSuffix(err.Error(), "is not closed") {
+			t.Errorf("%q: %q, error %v", text, a, err)
+		}
+	}
+}

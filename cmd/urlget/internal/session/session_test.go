@@ -56,7 +56,7 @@ func TestInputIsSentUntilTheServerCloses(t *testing.T) {
 
 func TestIdleTimeoutAfterInputEnds(t *testing.T) {
 	s, _, _ := open(t, "")
-	s.Idle = time.Millisecond
+	s.Idle = 200 * time.Millisecond // the end of the input is known by then
 	if err := s.Run(t.Context()); err != nil {
 		t.Error(err)
 	}

@@ -1,0 +1,161 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/urlget/urlget/archive/cache"
+	"github.com/urlget/urlget/archive/capture"
+	"github.com/urlget/urlget/archive/replay"
+	"github.com/urlget/urlget/archive/warc"
+	"github.com/urlget/urlget/cmd/urlget/internal/failure"
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/internal/filelock"
+)
+
+// missingFile is the list of the URLs that --offline did not find, in the directory of the cache.
+const missingFile = "missing.txt"
+
+// openCache opens the archives in the directory of --cache and, unless --offline is set, names the
+// archive for this run.
+func (n *network) openCache() error {
+	o := &n.opts.Archive
+	if err := os.MkdirAll(o.Cache, 0o700); err != nil {
+		return failure.File(err)
+	}
+	files, err := filepath.Glob(filepath.Join(o.Cache, "*.warc*"))
+	if err != nil {
+		return failure.Usagef("--cache: %v", err)
+	}
+	var archives []string
+	for _, file := range files {
+		if ext := filepath.Ext(file); ext == ".warc" || ext == ".gz" {
+			archives = append(archives, file)
+		}
+	}
+	stored, err := replay.Open(archives...)
+	if err != nil {
+		return failure.File(err)
+	}
+	for _, damage := range stored.Damage() {
+		n.say("%v", damage) // an earlier run was killed
+	}
+	n.archives.cache = &cache.Options{Archive: stored, Offline: o.Offline}
+	if o.Offline {
+		n.archives.cache.Missing = (&missingList{name: filepath.Join(o.Cache, missingFile), report: n.say}).add
+		return nil
+	}
+	lock, err := os.OpenFile(filepath.Join(o.Cache, "lock"), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return failure.File(err)
+	}
+	o.Index = true
+	if filelock.Try(lock) == nil {
+		n.archives.lock = lock
+		o.WARC, o.Append = filepath.Join(o.Cache, "cache"), true
+		return nil
+	}
+	lock.Close() // another run appends to the common archive
+	o.WARC = filepath.Join(o.Cache, time.Now().UTC().Format("20060102T150405.000Z")+"-"+strconv.Itoa(os.Getpid()))
+	return nil
+}
+
+// addCache adds the middleware of the cache, unless a date is given.
+func (n *network) addCache(list []driver.Middleware) []driver.Middleware {
+	if n.opts.Archive.Cache == "" || !n.opts.Archive.At.IsZero() {
+		return list
+	}
+	return append(list, func(next driver.Driver) driver.Driver {
+		var once sync.Once
+		return driver.DriverFunc(func(ctx context.Context, req *fetch.Request) (*driver.Response, error) {
+			once.Do(func() { next = cache.Middleware(*n.archives.cache)(next) }) // the archives are open by now
+			return next.Open(ctx, req)
+		})
+	})
+}
+
+// loadSeen adds the contents of the cache to seen, so that they are stored once.
+func (v *archives) loadSeen(seen *capture.Seen) {
+	for _, file := range v.cache.Archive.Files() {
+		if index, err := os.Open(warc.IndexName(file)); err == nil {
+			seen.Load(index) // without an index, contents are stored again
+			index.Close()
+		}
+	}
+}
+
+// closeCache closes the cache, and removes the archive of this run if it has no exchanges.
+func (v *archives) closeCache() error {
+	if v.cache == nil {
+		return nil
+	}
+	err := failure.File(v.cache.Archive.Close())
+	if v.lock != nil {
+		err = errors.Join(err, failure.File(v.lock.Close()))
+	}
+	if v.writer == nil {
+		return err
+	}
+	for _, name := range v.writer.Files() {
+		f, err := os.Open(name)
+		if err != nil {
+			continue
+		}
+		if hasOneRecord(f) {
+			os.Remove(name)
+			os.Remove(warc.IndexName(name))
+		}
+		f.Close()
+	}
+	return err
+}
+
+// hasOneRecord reports whether an archive has only the record that describes it.
+func hasOneRecord(f *os.File) bool {
+	r, err := warc.NewReader(f)
+	if err != nil {
+		return false
+	}
+	defer r.Close()
+	_, first := r.Next()
+	_, second := r.Next()
+	return first == nil && errors.Is(second, io.EOF)
+}
+
+// A missingList appends URLs to a list for -i.
+type missingList struct {
+	name   string
+	report func(format string, args ...any)
+	mu     sync.Mutex
+	known  map[uri.URI]bool
+}
+
+// add adds a URL, once in a run.
+func (l *missingList) add(u uri.URI) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if u = u.WithoutFragment().WithoutPassword(); l.known[u] {
+		return
+	}
+	if l.known == nil {
+		l.known = make(map[uri.URI]bool)
+	}
+	l.known[u] = true
+	f, err := os.OpenFile(l.name, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+	if err == nil {
+		_, err = fmt.Fprintln(f, u)
+		err = errors.Join(err, f.Close())
+	}
+	if err != nil {
+		l.report("the list of missing URLs: %v", err)
+	}
+}

@@ -1,0 +1,226 @@
+package mcptools
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetchtest/servers/ftpd"
+	"github.com/urlget/urlget/protocols"
+)
+
+// session connects a client to the tools. The policy is that for untrusted parties, and private
+// addresses are allowed if the test needs a local server.
+func session(t *testing.T, policy fetch.Policy) *mcp.ClientSession {
+	t.Helper()
+	policy.Untrusted = true
+	c := fetch.New(&fetch.Options{Policy: &policy}, protocols.All)
+	t.Cleanup(func() { c.Close() })
+	ours, theirs := mcp.NewInMemoryTransports()
+	server, err := New(Options{Client: c, Version: "1"}).Connect(t.Context(), ours, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := mcp.NewClient(&mcp.Implementation{Name: "test"}, nil).Connect(t.Context(), theirs, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		s.Close()
+		server.Wait()
+	})
+	return s
+}
+
+// call calls a tool and returns the first part of the result in head, and the text of the second.
+func call(t *testing.T, s *mcp.ClientSession, tool string, arguments map[string]any, head any) (text string, isError bool) {
+	t.Helper()
+	r, err := s.CallTool(t.Context(), &mcp.CallToolParams{Name: tool, Arguments: arguments})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal([]byte(r.Content[0].(*mcp.TextContent).Text), head); err != nil {
+		t.Fatalf("%s: %v", r.Content[0].(*mcp.TextContent).Text, err)
+	}
+	if len(r.Content) > 1 {
+		switch part := r.Content[1].(type) {
+		case *mcp.TextContent:
+			text = part.Text
+		case *mcp.EmbeddedResource:
+			text = string(part.Resource.Blob)
+		}
+	}
+	return text, r.IsError
+}
+
+func site(t *testing.T, contentType, body string) *httptest.Server {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/old" {
+			http.Redirect(w, r, "/new", http.StatusFound)
+			return
+		}
+		w.Header().Set("Content-Type", contentType)
+		fmt.Fprint(w, body)
+	}))
+	t.Cleanup(s.Close)
+	return s
+}
+
+var local = fetch.Policy{AllowPrivate: true}
+
+func TestPagesAreReadAsText(t *testing.T) {
+	t.Parallel()
+	const body = "<title>Fruit</title><style>p{}</style><h1>Pears</h1>\n<p>They are &lt;ripe&gt;.<p>Yes."
+	s := session(t, local)
+	web := site(t, "text/html", body)
+	var head fetched
+	text, failed := call(t, s, "fetch", map[string]any{"url": web.URL + "/old"}, &head)
+	if failed || !strings.Contains(text, "They are <ripe>.\nYes.") || strings.Contains(text, "p{}") {
+		t.Errorf("the text is %q", text)
+	}
+	sum := sha256.Sum256([]byte(body))
+	if head.URL != web.URL+"/new" || len(head.Via) != 1 || head.Title != "Fruit" || head.SHA256 != hex.EncodeToString(sum[:]) ||
+		head.Size != int64(len(body)) || head.Next != 0 || head.Retrieved.IsZero() {
+		t.Errorf("the provenance is %+v", head)
+	}
+	if text, _ := call(t, s, "fetch", map[string]any{"url": web.URL + "/new", "source": true}, &head); text != body {
+		t.Errorf("the source is %q", text)
+	}
+}
+
+// All pieces are of one version of the content, and together they are all of it.
+func TestTextsComeInPieces(t *testing.T) {
+	t.Parallel()
+	requests := 0
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		requests++
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		fmt.Fprint(w, strings.Repeat(fmt.Sprintf("ä version %d\n", requests), 5000))
+	}))
+	t.Cleanup(web.Close)
+	s := session(t, local)
+	var all strings.Builder
+	sums := map[string]bool{}
+	for offset, calls := 0, 0; calls == 0 || offset > 0; calls++ {
+		var head fetched
+		text, _ := call(t, s, "fetch", map[string]any{"url": web.URL, "offset": offset, "length": 10_001}, &head)
+		all.WriteString(text)
+		sums[head.SHA256] = true
+		offset = head.Next
+		if calls > 20 {
+			t.Fatal("the pieces do not end")
+		}
+	}
+	if want := strings.Repeat("ä version 1\n", 5000); all.String() != want || len(sums) != 1 {
+		t.Errorf("%d bytes of %d in versions %v", all.Len(), len(want), sums)
+	}
+}
+
+func TestOtherContentIsBase64(t *testing.T) {
+	t.Parallel()
+	s := session(t, local)
+	var head fetched
+	if got, _ := call(t, s, "fetch", map[string]any{"url": site(t, "image/png", "\x89PNG\x00").URL}, &head); got != "\x89PNG\x00" || head.ContentType != "image/png" {
+		t.Errorf("got %q, %+v", got, head)
+	}
+	if got, _ := call(t, s, "fetch", map[string]any{"url": site(t, "application/zip", "PK\x00"+strings.Repeat("x", maxBlob)).URL}, &head); got != "" || head.Notice == "" || head.SHA256 == "" {
+		t.Errorf("a long one: %d bytes, %+v", len(got), head)
+	}
+}
+
+func TestDirectoriesAreListed(t *testing.T) {
+	t.Parallel()
+	tree := fstest.MapFS{}
+	for i := range 7 {
+		tree[fmt.Sprintf("file-%d", i)] = &fstest.MapFile{Data: []byte("x")}
+	}
+	s := session(t, local)
+	url := ftpd.Start(t, ftpd.Options{Tree: tree}).URL + "/"
+	for skip, want := range map[int]listed{0: {Entries: 3, Next: 3}, 3: {Entries: 3, Skip: 3, Next: 6}, 6: {Entries: 1, Skip: 6}} {
+		var head listed
+		text, failed := call(t, s, "list", map[string]any{"url": url, "skip": skip, "limit": 3}, &head)
+		if failed || head.Entries != want.Entries || head.Next != want.Next || strings.Count(text, "\n") != want.Entries || !strings.Contains(text, `"event":"entry"`) {
+			t.Errorf("from %d: %+v, %s", skip, head, text)
+		}
+	}
+	var head fetched
+	if text, _ := call(t, s, "fetch", map[string]any{"url": url}, &head); !strings.Contains(text, "file-6") || head.Notice == "" {
+		t.Errorf("fetch: %q, %+v", text, head)
+	}
+	var source source
+	if text, failed := call(t, s, "stat", map[string]any{"url": url + "file-1"}, &source); failed || !strings.Contains(text, `"size":1`) {
+		t.Errorf("stat: %s", text)
+	}
+}
+
+// Requests of a model are those of an untrusted party: content that it reads can ask for them.
+func TestPrivateResourcesAreRefused(t *testing.T) {
+	t.Parallel()
+	inner := site(t, "text/plain", "secret")
+	_, port, _ := net.SplitHostPort(inner.Listener.Addr().String())
+	s := session(t, fetch.Policy{})
+	for _, url := range []string{
+		inner.URL, "http://localhost:" + port, "http://[::1]:" + port, "http://[::ffff:127.0.0.1]:" + port, "http://[64:ff9b::7f00:1]:" + port,
+		"http://127.1:" + port, "http://2130706433:" + port, "http://0x7f.1:" + port, "http://0:" + port, "http://169.254.169.254/latest/meta-data/",
+		"http://10.0.0.1/", "http://[fd00::1]/", "http://[fe80::1]/", "http://100.64.0.1/", "file:///etc/passwd", "telnet://127.0.0.1/",
+		"gopher://127.0.0.1:6379/1SET", "ftp://127.0.0.1:25/", "http://192.0.2.1:22/", "x:y", "/etc/passwd", "",
+	} {
+		for _, tool := range []string{"fetch", "list", "stat"} {
+			var f failure
+			text, failed := call(t, s, tool, map[string]any{"url": url}, &f)
+			if !failed || text != "" || f.Class == string(fetch.ErrNetwork) || f.Message == "" {
+				t.Errorf("%s %q: %q, %+v", tool, url, text, f)
+			}
+		}
+	}
+}
+
+func TestRedirectsFollowThePolicy(t *testing.T) {
+	t.Parallel()
+	reached := false
+	inner := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached = true }))
+	t.Cleanup(inner.Close)
+	for _, to := range []string{"file:///etc/passwd", "gopher://127.0.0.1:6379/1", strings.Replace(inner.URL, "http", "telnet", 1)} {
+		web := httptest.NewServer(http.RedirectHandler(to, http.StatusFound))
+		t.Cleanup(web.Close)
+		var f failure
+		if text, failed := call(t, session(t, local), "fetch", map[string]any{"url": web.URL}, &f); !failed || text != "" {
+			t.Errorf("%s: %q, %+v", to, text, f)
+		}
+	}
+	if reached {
+		t.Error("a redirect reached another service")
+	}
+}
+
+func TestErrorsSayWhatToDo(t *testing.T) {
+	t.Parallel()
+	var f failure
+	if _, failed := call(t, session(t, local), "fetch", map[string]any{"url": site(t, "text/plain", "").URL[:7] + "127.0.0.1:1/"}, &f); !failed || f.Class != "network" && f.Class != "policy" {
+		t.Errorf("%+v", f)
+	}
+	if _, err := session(t, local).CallTool(t.Context(), &mcp.CallToolParams{Name: "search", Arguments: map[string]any{"words": "x"}}); err == nil {
+		t.Error("there is a search without an archive")
+	}
+}
+
+func TestDocumentsAreForgotten(t *testing.T) {
+	t.Parallel()
+	var kept documents
+	for i := range 10 {
+		kept.put(documentKey{url: fmt.Sprint(i)}, &document{content: make([]byte, MaxContent)})
+	}
+	if kept.get(documentKey{url: "9"}) == nil || kept.get(documentKey{url: "0"}) != nil || kept.size > maxKept {
+		t.Errorf("%d documents with %d bytes", len(kept.list), kept.size)
+	}
+}

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/urlget/urlget/cmd/urlget/internal/flags"
+	"github.com/urlget/urlget/cmd/urlget/internal/mcptools"
+	"github.com/urlget/urlget/cmd/urlget/internal/tty"
+	"github.com/urlget/urlget/fetch"
+	browse "github.com/urlget/urlget/serve"
+)
+
+// mcpCommand returns the mcp command.
+func (a *app) mcpCommand() *cobra.Command {
+	return a.withFlags(flags.MCP, &cobra.Command{
+		Use:   "mcp [flags]",
+		Short: "Be a server of the Model Context Protocol",
+		Long: `Be a server of the Model Context Protocol on standard input and output: a
+program such as an assistant starts it and gets the tools fetch, list and stat
+for URLs of all schemes, and search with --replay. The policy for URLs of
+untrusted parties applies: no local files, no private addresses, no ports of
+other services, no logins. --warc records all of it; --replay and --replay-only
+answer from an archive.`,
+		Example: `  urlget mcp --warc session
+  urlget mcp --replay session.warc.gz --replay-only`,
+		Args: noArguments,
+		RunE: a.runMCP,
+	})
+}
+
+func (a *app) runMCP(cmd *cobra.Command, _ []string) error {
+	a.opts.Use(cmd.Flags())
+	if err := a.configure(cmd); err != nil {
+		return err
+	}
+	if err := a.opts.Check(); err != nil {
+		return err
+	}
+	a.sequential, a.prompt = true, tty.Prompt{} // standard input has the protocol
+	ctx, err := a.openArchives(cmd.Context(), nil, false)
+	if err != nil {
+		return err
+	}
+	opts, err := a.untrustedOptions()
+	if err != nil {
+		return err
+	}
+	if opts.Policy.MaxSize == 0 {
+		opts.Policy.MaxSize = mcptools.MaxContent
+	}
+	tools := mcptools.Options{Client: a.clientWith(opts), Version: programVersion()}
+	defer tools.Client.Close()
+	if r := a.archives.replay; r != nil {
+		reader, policy := *opts, *opts.Policy
+		policy.AllowPrivate = true // nothing is sent
+		reader.Policy = &policy
+		reader.Middleware = append(a.observers(), browse.Archived(r, true))
+		c := a.clientWith(&reader)
+		defer c.Close()
+		tools.Pages = browse.New(browse.Options{Client: c, Archive: r, ArchiveOnly: true})
+	}
+	err = mcptools.Run(ctx, tools, a.std.in, a.std.out)
+	if err != nil && ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if err != nil {
+		return &fetch.Error{Op: "serve", Code: fetch.ErrProtocol, Err: err}
+	}
+	return nil
+}
+
+// untrustedOptions returns the client options for requests of untrusted parties.
+func (n *network) untrustedOptions() (*fetch.Options, error) {
+	opts, err := n.options()
+	if err != nil {
+		return nil, err
+	}
+	opts.MaxErrorBody = maxErrorPage
+	own := n.withoutSecrets(opts)
+	strict := *own.Policy
+	strict.Untrusted, strict.AllowPrivate = true, strict.AllowPrivate || n.opts.Archive.ReplayOnly // which sends nothing
+	own.Policy = &strict
+	return &own, nil
+}
