@@ -41,9 +41,10 @@ func Find(name string) (string, error) {
 
 // A Place is the address and the files of a server.
 type Place struct {
-	Root   string // the directory to serve; it and its parent become accessible to all users
-	Host   string // the address to listen on
-	SeenAs string // the address for clients
+	Root   string   // the directory to serve; it and its parent become accessible to all users
+	Host   string   // the address to listen on
+	SeenAs string   // the address for clients
+	More   []string // further addresses that nginx listens on with TLS, on the same port
 }
 
 // Nginx starts nginx with HTTP, and with HTTP/2 over TLS. It writes its files to dir, with the
@@ -54,7 +55,7 @@ func Nginx(dir string, at Place) (http, https string, stop func(), err error) {
 	if err != nil {
 		return "", "", nil, err
 	}
-	if err := errors.Join(readable(at.Root), selfSigned(dir, at.SeenAs)); err != nil {
+	if err := errors.Join(readable(at.Root), selfSigned(dir, append([]string{at.SeenAs}, at.More...)...)); err != nil {
 		return "", "", nil, err
 	}
 	clear, err := freePort(at.Host)
@@ -65,9 +66,13 @@ func Nginx(dir string, at Place) (http, https string, stop func(), err error) {
 	if err != nil {
 		return "", "", nil, err
 	}
+	var more strings.Builder
+	for _, host := range at.More {
+		fmt.Fprintf(&more, "\t\tlisten %s ssl http2;\n", net.JoinHostPort(host, tls))
+	}
 	config := filepath.Join(dir, "nginx.conf")
 	err = os.WriteFile(config, []byte(strings.NewReplacer("DIR", dir, "ROOT", at.Root, "CLEAR", net.JoinHostPort(at.Host, clear),
-		"TLS", net.JoinHostPort(at.Host, tls)).Replace(`
+		"TLS", net.JoinHostPort(at.Host, tls), "MORE", more.String()).Replace(`
 user root;
 worker_processes 1;
 daemon off;
@@ -87,7 +92,7 @@ http {
 	server {
 		listen CLEAR;
 		listen TLS ssl http2;
-		ssl_certificate DIR/cert.pem;
+MORE		ssl_certificate DIR/cert.pem;
 		ssl_certificate_key DIR/key.pem;
 		root ROOT;
 		location /slow/ {
@@ -170,16 +175,18 @@ func readable(dir string) error {
 	return nil
 }
 
-// selfSigned writes a certificate for host and its key to dir.
-func selfSigned(dir, host string) error {
+// selfSigned writes a certificate for the hosts and its key to dir.
+func selfSigned(dir string, hosts ...string) error {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return err
 	}
 	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "bench"}, NotBefore: time.Now().Add(-time.Hour),
 		NotAfter: time.Now().Add(24 * time.Hour), DNSNames: []string{"localhost"}, IsCA: true, BasicConstraintsValid: true}
-	if ip := net.ParseIP(host); ip != nil {
-		template.IPAddresses = []net.IP{ip}
+	for _, host := range hosts {
+		if ip := net.ParseIP(host); ip != nil {
+			template.IPAddresses = append(template.IPAddresses, ip)
+		}
 	}
 	cert, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
 	if err != nil {

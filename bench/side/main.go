@@ -90,7 +90,7 @@ func measure(ctx context.Context, o options) (string, error) {
 		}
 	}
 	p := programs{urlget: program, memory: o.work, disk: o.disk}
-	at := server.Place{Root: root, Host: "127.0.0.1", SeenAs: "127.0.0.1"}
+	at := server.Place{Root: root, Host: "127.0.0.1", SeenAs: "127.0.0.1", More: webAddresses()}
 	if err := t.measure(ctx, o, filepath.Join(o.work, "near"), at, many, p.nearRows); err != nil {
 		return "", err
 	}

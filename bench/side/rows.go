@@ -2,6 +2,8 @@
 
 package main
 
+import "cmp"
+
 // A row is a task for several programs.
 type row struct {
 	work  string
@@ -18,12 +20,16 @@ type row struct {
 // A peer is another program. Wall and cpu are targets: at most this fraction of its wall time and
 // CPU time. 0 means none.
 type peer struct {
+	name      string // if it is not that of the program
 	args      []string
 	wall, cpu float64
 }
 
 // against returns a peer with a target for the wall time, or 0.
 func against(wall float64, args ...string) peer { return peer{args: args, wall: wall} }
+
+// label returns the name of the program in the table.
+func (p peer) label() string { return cmp.Or(p.name, p.args[0]) }
 
 // programs holds the command to measure and the directories in memory and on disk.
 type programs struct{ urlget, memory, disk string }
@@ -86,12 +92,22 @@ func (p programs) nearRows(s *site) []row {
 				against(0, "wget2", "-q", "--max-threads=1", "-i", s.httpList.urls)}},
 		listed("HTTP, 5,000 files of 4 KiB to memory", p.memory),
 		listed("HTTP, 5,000 files of 4 KiB to disk", p.disk),
+		{work: "HTTP, 5,000 files of 4 KiB, no flags", needs: web, dir: p.memory, files: many, ours: p.ours("-i", s.httpList.urls),
+			peers: []peer{s.parallel(0.9, "50", s.httpList)}},
+		{work: "HTTP, 5,000 files of 4 KiB, recorded in a WARC file", needs: web, dir: p.memory, files: many, ours: p.ours("-i", s.httpList.urls, "--warc", "archive"),
+			peers: []peer{{name: "urlget without --warc", args: p.ours("-i", s.httpList.urls), wall: 1.25}}},
+		{work: "HTTPS, 5,000 files of 4 KiB, no flags", needs: web, dir: p.memory, files: many, ours: p.ours("--ca-certificate", s.cert, "-i", s.httpsList.urls),
+			peers: []peer{s.parallel(1, "50", s.httpsList)}},
+		{work: "FTP, 5,000 files of 4 KiB, no flags", needs: files, dir: p.memory, files: many, ours: p.ours("-i", s.ftpList.urls),
+			peers: []peer{s.parallel(0.6, "8", s.ftpList)}},
 		{work: "HTTPS, 5,000 files of 4 KiB", needs: web, dir: p.memory, files: many, ours: p.ours("--ca-certificate", s.cert, "-j", "16", "-i", s.httpsList.urls),
 			peers: []peer{s.parallel(1, "50", s.httpsList), against(1, "wget2", "-q", "--ca-certificate", s.cert, "-i", s.httpsList.urls)}},
 		{work: "FTP, 5,000 files of 4 KiB", needs: files, dir: p.memory, files: many, ours: p.ours("-j", "4", "--per-host", "4", "-i", s.ftpList.urls),
 			peers: []peer{s.parallel(0.6, "8", s.ftpList)}},
 		{work: "HTTP, tree of 2,001 linked pages", needs: web, dir: p.memory, files: pages, ours: p.ours("-r", "-j", "5", "--per-host", "5", s.http+"/pages/index.html"),
 			peers: []peer{against(0.8, "wget2", "-q", "-r", "--max-threads=5", s.http+"/pages/index.html"), against(0, "wget", "-q", "-r", s.http+"/pages/index.html")}},
+		{work: "HTTPS, 5,000 pages of 40 links on 200 hosts, no flags", needs: web, dir: p.memory, files: webHosts * webPages, ours: p.ours("--ca-certificate", s.cert, "-r", "-i", s.webList),
+			peers: []peer{{args: []string{"wget2", "-q", "--ca-certificate", s.cert, "-r", "-i", s.webList}, wall: 1, cpu: 1}}},
 		{work: "FTP, mirror of 10,000 files of 1 KiB", needs: files, dir: p.memory, files: dirs * dirs, ours: mirror, peers: []peer{against(0.6, lftp...)}},
 		{work: "FTP, the same mirror again", needs: files, dir: p.memory, files: dirs * dirs, again: true, ours: mirror, peers: []peer{against(0.3, lftp...)}},
 	}
@@ -105,6 +121,8 @@ func (p programs) distantRows(s *site) []row {
 			peers: []peer{s.parallel(1, "50", s.httpList)}},
 		{work: "HTTP, 200 files of 4 KiB, 50 ms away, no flags", needs: web, dir: p.memory, files: few, ours: p.ours("-i", s.httpList.urls),
 			peers: []peer{s.parallel(1.2, "50", s.httpList)}},
+		{work: "HTTP, 51 linked pages, 50 ms away, no flags", needs: web, dir: p.memory, files: 1 + sections, ours: p.ours("-r", "-l", "1", s.http+"/pages/index.html"),
+			peers: []peer{against(1, "wget2", "-q", "-r", "-l", "1", "--max-threads=20", s.http+"/pages/index.html")}},
 		{work: "FTP, 200 files of 4 KiB, 50 ms away, no flags", needs: files, dir: p.memory, files: few, ours: p.ours("-i", s.ftpList.urls),
 			peers: []peer{s.parallel(0.5, "8", s.ftpList)}},
 		{work: "FTP, 200 files of 4 KiB, 50 ms away", needs: files, dir: p.memory, files: few, ours: p.ours("-j", "16", "--per-host", "16", "-i", s.ftpList.urls),

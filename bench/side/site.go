@@ -20,6 +20,9 @@ const (
 	few      = 200 // for the distant server
 	sections = 50  // number of sections of the pages
 	pages    = 1 + sections*(1+39)
+	webHosts = 200 // number of hosts with the same pages
+	webPages = 25  // number of pages of each host
+	webLinks = 40  // number of links of each page
 	dirs     = 100 // number of directories of the tree, and of files in each
 )
 
@@ -40,6 +43,7 @@ func fill(root string) error {
 		f.write(fmt.Sprintf("tree/%02d/%02d", i/dirs, i%dirs), block[:1<<10])
 	}
 	f.pages()
+	f.web()
 	return f.err
 }
 
@@ -101,10 +105,31 @@ func (f *files) pages() {
 	page("index.html", top)
 }
 
+// web writes pages with many links to each other.
+func (f *files) web() {
+	for i := range webPages {
+		var b strings.Builder
+		fmt.Fprintf(&b, "<!DOCTYPE html>\n<html><head><title>%d</title></head><body>\n", i)
+		for j := range webLinks {
+			fmt.Fprintf(&b, "<p>Some text around <a href=\"%02d.html\">link %d</a>.</p>\n", (i+j)%webPages, j)
+		}
+		f.write(fmt.Sprintf("web/%02d.html", i), []byte(b.String()+"</body></html>\n"))
+	}
+}
+
+// webAddresses returns the addresses of the hosts with the same pages.
+func webAddresses() (addrs []string) {
+	for i := range webHosts {
+		addrs = append(addrs, fmt.Sprintf("127.0.1.%d", i+1))
+	}
+	return addrs
+}
+
 // A site is a set of servers with the files for the programs.
 type site struct {
 	http, https, ftp             string // root URLs; "" without a server
 	cert                         string // certificate file
+	webList                      string // list of a page of each of the hosts with the same pages
 	httpList, httpsList, ftpList list
 	stop                         []func()
 }
@@ -139,6 +164,15 @@ func begin(dir string, at server.Place, count int) (*site, error) {
 			s.end()
 			return nil, err
 		}
+	}
+	s.webList = filepath.Join(dir, "web-urls")
+	var hosts strings.Builder
+	for _, host := range at.More {
+		fmt.Fprintf(&hosts, "https://%s%s/web/00.html\n", host, strings.TrimPrefix(s.https, "https://"+at.SeenAs))
+	}
+	if err := os.WriteFile(s.webList, []byte(hosts.String()), 0o600); err != nil {
+		s.end()
+		return nil, err
 	}
 	return s, nil
 }

@@ -59,7 +59,9 @@ func (t *table) add(ctx context.Context, r row, o options) error {
 			continue
 		}
 		there = append(there, p)
-		t.version(p.args[0], "--version")
+		if p.name == "" {
+			t.version(p.args[0], "--version")
+		}
 	}
 	var ours []usage
 	theirs := make([][]usage, len(there))
@@ -103,7 +105,7 @@ func notMeasured(p peer, why string) string {
 	if p.wall > 0 {
 		aim = fmt.Sprintf("clock %.4g, not measured", p.wall)
 	}
-	return fmt.Sprintf("|  | %s | | | | %s | %s |", p.args[0], why, aim)
+	return fmt.Sprintf("|  | %s | | | | %s | %s |", p.label(), why, aim)
 }
 
 // ourLine returns the line of urlget itself.
@@ -126,7 +128,7 @@ func peerLine(p peer, used, ours []usage) string {
 	if p.cpu > 0 {
 		aims = append(aims, verdict("cores", cores, p.cpu))
 	}
-	return tableLine("", p.args[0], used, fmt.Sprintf("%.2f, %.2f", clock, cores), strings.Join(aims, "; "))
+	return tableLine("", p.label(), used, fmt.Sprintf("%.2f, %.2f", clock, cores), strings.Join(aims, "; "))
 }
 
 func tableLine(work, program string, used []usage, shares, aims string) string {
