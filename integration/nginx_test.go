@@ -272,7 +272,7 @@ func TestNginxCommand(t *testing.T) {
 		defer tick.Stop()
 		recorded := func() bool {
 			_, err := os.Stat(filepath.Join(dir, "large.bin.part.json"))
-			return err == nil
+			return err == nil && partial() > 0
 		}
 		for !recorded() {
 			select {

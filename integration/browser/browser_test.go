@@ -110,6 +110,7 @@ func newTab(t *testing.T, change ...func(*serve.Options, *fetch.Options)) *tab {
 		cancel()
 		server.CloseClientConnections()
 		server.Close()
+		s.Close()
 		opts.Client.Close()
 		opts.Foreign.Close()
 	})

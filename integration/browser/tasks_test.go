@@ -4,14 +4,16 @@ package browser
 
 import (
 	"bytes"
+	"crypto/tls"
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/cookiejar"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/fstest"
 	"time"
@@ -172,6 +174,26 @@ var tasks = []struct {
 		b.loaded(chromedp.SendKeys("#search1", "pear"+kb.Enter))
 		b.shows("A pear, found")
 	}},
+	{"be recognized by a capsule", func(t *testing.T) {
+		cfg, _ := servers.Certificate()
+		cfg = cfg.Clone()
+		cfg.ClientAuth = tls.RequestClientCert
+		var name atomic.Value
+		capsule := geminid.Start(t, geminid.Options{TLS: cfg, Replies: map[string]string{"/": "20 text/gemini\r\n# Orchard\n"}, Seen: func(state tls.ConnectionState) {
+			if name.Store(""); len(state.PeerCertificates) > 0 {
+				name.Store(state.PeerCertificates[0].Subject.CommonName)
+			}
+		}})
+		dir := t.TempDir()
+		b := newTab(t, func(s *serve.Options, o *fetch.Options) { s.Identities, o.TLS = dir, serve.Identify(o.TLS) })
+		b.open("gemini://" + capsule.Addr + "/")
+		b.loaded(click(`//a[.="Identity"]`))
+		b.loaded(chromedp.SendKeys("#name", "Alice"+kb.Enter))
+		b.shows("Orchard")
+		if name.Load() != "Alice" {
+			t.Errorf("the capsule got the certificate of %q", name.Load())
+		}
+	}},
 	{"log in", func(t *testing.T) {
 		site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if user, password, _ := r.BasicAuth(); user != "alice" || password != "pears" {
@@ -190,37 +212,33 @@ var tasks = []struct {
 		b.shows("Welcome to the orchard.")
 	}},
 	{"resume a download", func(t *testing.T) {
-		b := newTab(t)
-		b.open("ftp://" + ftpd.Start(t, ftpd.Options{Tree: tree}).Addr + "/large.bin")
-		link := eval[string](b, `document.querySelector('[data-key="d"]').href`)
-		jar, err := cookiejar.New(nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		browser := &http.Client{Jar: jar} // like the list of downloads of a browser, which has no page
-		get := func(address, part string) (*http.Response, []byte) {
-			r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil)
-			if err != nil {
-				t.Fatal(err)
+		content := bytes.Repeat([]byte("pears"), 1<<20)
+		var requests atomic.Int32
+		hang := make(chan struct{})
+		site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Etag", `"1"`)
+			if requests.Add(1) == 2 { // the first one is for the page
+				w.Header().Set("Content-Length", strconv.Itoa(len(content)))
+				w.Write(content[:len(content)/2])
+				http.NewResponseController(w).Flush()
+				<-hang
+				return
 			}
-			if part != "" {
-				r.Header.Set("Range", part)
-			}
-			resp, err := browser.Do(r)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer resp.Body.Close()
-			text, err := io.ReadAll(resp.Body)
-			if err != nil {
-				t.Fatal(err)
-			}
-			return resp, text
-		}
-		get(b.address, "")
-		resp, rest := get(link, "bytes=200000-")
-		if want := tree["large.bin"].Data[200000:]; resp.StatusCode != http.StatusPartialContent || !bytes.Equal(rest, want) {
-			t.Errorf("%s with %d bytes, want %d", resp.Status, len(rest), len(want))
+			http.ServeContent(w, r, "pears.bin", time.Time{}, bytes.NewReader(content))
+		}))
+		t.Cleanup(site.Close)
+		t.Cleanup(func() { close(hang) })
+		dir := t.TempDir()
+		b := newTab(t, func(s *serve.Options, _ *fetch.Options) { s.Downloads = dir })
+		b.open(site.URL + "/pears.bin")
+		b.loaded(click(`//button[.="Save"]`))
+		b.until(`document.querySelector("progress")?.value > 2e6`) // the page loads itself again
+		b.loaded(click(`//button[.="Cancel"]`))
+		b.until(`document.querySelector(".state")?.innerText.startsWith("canceled, 2.5 MiB of 5.0 MiB")`)
+		b.loaded(click(`//button[.="Resume"]`))
+		b.until(`[...document.querySelectorAll(".downloads a")].some(a => a.innerText === "pears.bin")`)
+		if got, err := os.ReadFile(filepath.Join(dir, "pears.bin")); !bytes.Equal(got, content) {
+			t.Errorf("the file has %d bytes, want %d: %v", len(got), len(content), err)
 		}
 	}},
 	{"see what the server said", func(t *testing.T) {
