@@ -48,6 +48,8 @@
 //   - [github.com/urlget/urlget/archive/wacz] reads and writes WACZ files.
 //   - [github.com/urlget/urlget/archive/capture] records the exchanges of a client in WARC files.
 //   - [github.com/urlget/urlget/archive/replay] serves requests from WARC files.
+//   - [github.com/urlget/urlget/archive/cache] answers requests from an archive while it is fresh.
+//   - [github.com/urlget/urlget/archive/memento] serves requests from web archives, as of a date.
 //   - [github.com/urlget/urlget/serve] shows any URL in a browser.
 //
 // # Extend
@@ -62,6 +64,7 @@
 //
 //   - [github.com/urlget/urlget/fetchtest] checks drivers and middleware.
 //   - [github.com/urlget/urlget/fetchtest/drive] makes requests in the tests of drivers.
+//   - [github.com/urlget/urlget/fetchtest/faultproxy] disturbs connections to a server.
 //   - [github.com/urlget/urlget/fetchtest/servers] is the base of test servers. The packages below it
 //     are servers, one for each protocol.
 //   - [github.com/urlget/urlget/queue/queuetest] checks engines and stores of queues.

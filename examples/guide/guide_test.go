@@ -4,6 +4,7 @@ import (
 	"archive/zip"
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -21,6 +22,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/urlget/urlget/archive/replay"
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
@@ -28,6 +30,8 @@ import (
 	"github.com/urlget/urlget/fetchtest/servers/ftpd"
 	"github.com/urlget/urlget/fetchtest/servers/gopherd"
 	"github.com/urlget/urlget/protocols"
+	"github.com/urlget/urlget/queue"
+	"github.com/urlget/urlget/queue/queuetest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -177,6 +181,92 @@ func Example_browser() {
 	// Output:
 	// 200 OK Mon, 03 Feb 2020 04:05:06 GMT
 	// welcome
+}
+
+func Example_broken() {
+	s, err := gopherd.New(gopherd.Options{Tree: tree(), Items: map[string][]string{"/": {"0Motd\t/motd\t$HOST\t$PORT", "0Old news\t/news\t$HOST\t$PORT"}}})
+	check(err)
+	defer s.Close()
+	c := newClient()
+	defer c.Close()
+	var out strings.Builder
+	check(broken(context.Background(), c, &out, uri.MustParse(s.URL)))
+	fmt.Println(strings.ReplaceAll(out.String(), s.URL, "gopher://h"))
+	// Output:
+	// gopher://h/0/news not found
+}
+
+func Example_copyTree() {
+	s := startFTP(ftpd.Options{})
+	defer s.Close()
+	dir, err := os.MkdirTemp("", "")
+	check(err)
+	defer os.RemoveAll(dir)
+	c := newClient()
+	defer c.Close()
+	check(copyTree(context.Background(), c, dir, uri.MustParse(s.URL+"/fruit/")))
+	files, _ := filepath.Glob(filepath.Join(dir, "*", "fruit", "*"))
+	for _, f := range files {
+		fmt.Println(filepath.Base(f))
+	}
+	// Output:
+	// apple.txt
+	// pear.txt
+}
+
+func Example_record() {
+	dir, err := os.MkdirTemp("", "")
+	check(err)
+	defer os.RemoveAll(dir)
+	file := filepath.Join(dir, "motd.warc.gz")
+	s := startFTP(ftpd.Options{})
+	u := s.URL + "/motd"
+	check(record(context.Background(), file, protocols.All, u))
+	s.Close()
+
+	a, err := replay.Open(file)
+	check(err)
+	defer a.Close()
+	c := replayed(a, protocols.All)
+	defer c.Close()
+	text, err := c.ReadAll(context.Background(), u, 1<<20)
+	fmt.Printf("%s%v\n", text, err)
+	// Output:
+	// welcome
+	// <nil>
+}
+
+func Example_work() {
+	s := startFTP(ftpd.Options{})
+	defer s.Close()
+	dir, err := os.MkdirTemp("", "")
+	check(err)
+	defer os.RemoveAll(dir)
+	c := newClient()
+	defer c.Close()
+	engine := queuetest.NewModel(queuetest.Options{}).Connect("worker") // stands for jetstream.Open
+	defer engine.Close()
+	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
+	check(submit(ctx, engine, uri.MustParse(s.URL+"/motd"), uri.MustParse(s.URL+"/none")))
+	ended := make(chan error)
+	go func() { ended <- work(ctx, c, engine, dir) }()
+	n := 0
+	for result, err := range engine.Results(ctx, 0, true) {
+		check(err)
+		var e queue.Event
+		check(json.Unmarshal(result.Data, &e))
+		fmt.Println(strings.TrimPrefix(e.URL, s.URL), e.Name)
+		if n++; n == 2 {
+			break
+		}
+	}
+	stop()
+	fmt.Println(<-ended)
+	// Unordered output:
+	// /motd saved
+	// /none failed
+	// <nil>
 }
 
 func Example_withLogins() {

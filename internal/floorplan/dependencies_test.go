@@ -14,20 +14,20 @@ var (
 	tableLine = regexp.MustCompile(`(?m)^\|.*\|$`)
 )
 
-// TestREADMENamesEveryDependency compares go.mod with the table of dependencies in the README.
-func TestREADMENamesEveryDependency(t *testing.T) {
+// TestEveryDependencyIsExplained compares go.mod with the table of dependencies in CONTRIBUTING.md.
+func TestEveryDependencyIsExplained(t *testing.T) {
 	t.Parallel()
 	mod, err := os.ReadFile("../../go.mod")
 	if err != nil {
 		t.Fatal(err)
 	}
-	readme, err := os.ReadFile("../../README.md")
+	document, err := os.ReadFile("../../CONTRIBUTING.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, section, ok := strings.Cut(string(readme), "\n## Dependencies\n")
+	_, section, ok := strings.Cut(string(document), "\n## Dependencies\n")
 	if !ok {
-		t.Fatal("README.md has no section of dependencies")
+		t.Fatal("CONTRIBUTING.md has no section of dependencies")
 	}
 	section, _, _ = strings.Cut(section, "\n## ")
 	listed := map[string]bool{}
@@ -40,7 +40,7 @@ func TestREADMENamesEveryDependency(t *testing.T) {
 	for _, m := range required.FindAllStringSubmatch(string(mod), -1) {
 		needs[m[1]] = true
 		if !listed[m[1]] {
-			t.Errorf("README.md does not list %s with its purpose", m[1])
+			t.Errorf("CONTRIBUTING.md does not list %s with its purpose", m[1])
 		}
 	}
 	if len(needs) == 0 {
@@ -48,7 +48,7 @@ func TestREADMENamesEveryDependency(t *testing.T) {
 	}
 	for name := range listed {
 		if !needs[name] {
-			t.Errorf("README.md lists %s, which go.mod does not require", name)
+			t.Errorf("CONTRIBUTING.md lists %s, which go.mod does not require", name)
 		}
 	}
 }
