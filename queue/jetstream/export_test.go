@@ -8,6 +8,8 @@ import (
 
 	"github.com/nats-io/nats.go"
 	js "github.com/nats-io/nats.go/jetstream"
+
+	"github.com/urlget/urlget/queue"
 )
 
 // Messages returns the number of messages in a stream.
@@ -30,6 +32,13 @@ func (e *Engine) Pause(ctx context.Context, until time.Time) error {
 	c := e.consumers["normal"].CachedInfo()
 	_, err := e.js.PauseConsumer(ctx, c.Stream, c.Name, until)
 	return err
+}
+
+// Prefetched returns the number of prefetched jobs, and whether the stream counts as empty.
+func (e *Engine) Prefetched(p queue.Priority) (jobs int, empty bool) {
+	e.puller.mu.Lock()
+	defer e.puller.mu.Unlock()
+	return len(e.puller.prefetched[p]), e.puller.empty[p]
 }
 
 // Forge puts an object of one chunk with any digest into the object store of the queue.

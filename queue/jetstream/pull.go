@@ -84,6 +84,7 @@ func (e *Engine) pullFrom(priority queue.Priority) {
 		}
 	}
 	failures := 0
+	firstCheck := emptyAfter // when the next fetch first looks whether the stream is empty
 	var progress stall
 	for e.ctx.Err() == nil {
 		p.mu.Lock()
@@ -99,7 +100,7 @@ func (e *Engine) pullFrom(priority queue.Priority) {
 		}
 		got := 0
 		err := e.denials.guard(e.ctx, func(ctx context.Context) (err error) {
-			got, err = e.fetch(ctx, priority, n)
+			got, err = e.fetch(ctx, priority, n, firstCheck)
 			return err
 		}, e.consumers[priority].CachedInfo().Stream)
 		if e.ctx.Err() != nil {
@@ -113,9 +114,16 @@ func (e *Engine) pullFrom(priority queue.Priority) {
 		}
 		p.mu.Lock()
 		p.err = err
-		if err != nil {
+		firstCheck = emptyAfter
+		switch {
+		case err != nil:
 			p.empty[priority] = true
 			p.wake()
+		case got == n && p.empty[priority]:
+			// Nothing was pending when the last job was sent, but the server may have learned of
+			// more since, and no request waits for them.
+			p.empty[priority] = false
+			firstCheck = 0
 		}
 		p.mu.Unlock()
 		if err == nil {
@@ -134,15 +142,16 @@ func (e *Engine) pullFrom(priority queue.Priority) {
 	}
 }
 
-// fetch requests up to n jobs, adds them to the puller and returns their number.
-func (e *Engine) fetch(ctx context.Context, priority queue.Priority, n int) (got int, _ error) {
+// fetch requests up to n jobs, adds them to the puller and returns their number. If none arrives, it
+// checks whether the stream is empty, first after the given time and then every emptyAfter.
+func (e *Engine) fetch(ctx context.Context, priority queue.Priority, n int, firstCheck time.Duration) (got int, _ error) {
 	p := &e.puller
 	ctx, cancel := context.WithTimeout(ctx, e.opts.fetchWait)
 	defer cancel()
 	var timer *time.Timer
 	set := make(chan struct{}) // closed when timer is set
 	began := time.Now()
-	timer = time.AfterFunc(emptyAfter, func() {
+	timer = time.AfterFunc(firstCheck, func() {
 		<-set
 		b, err := e.backlog(ctx, priority)
 		switch {

@@ -2,6 +2,7 @@ package jetstream_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -79,6 +80,38 @@ func TestLateJobsKeepTheirPriority(t *testing.T) {
 		}
 		if err := d.Ack(t.Context()); err != nil {
 			t.Fatal(err)
+		}
+	}
+}
+
+// After a full batch more jobs may wait, although nothing was pending when its last job was sent. Those
+// of a lower priority wait until that is checked.
+func TestFullBatchesLeaveTheStreamUnchecked(t *testing.T) {
+	t.Parallel()
+	s := serve(t)
+	e := open(t, jetstream.Options{InProcess: s, URL: s.URL()})
+	const batch = 8
+	for i := range batch {
+		if _, err := e.Submit(t.Context(), queue.High, fmt.Sprint(i), []byte("high")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := e.Submit(t.Context(), queue.Low, "low", []byte("low")); err != nil {
+		t.Fatal(err)
+	}
+	for i := range batch + 1 {
+		d := nextWithin(t, e)
+		if want := map[bool]queue.Priority{true: queue.High, false: queue.Low}[i < batch]; d.Priority() != want {
+			t.Errorf("job %d has %s priority, want %s", i, d.Priority(), want)
+		}
+		if err := d.Ack(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if i == 0 {
+			waitFor(t, "a full batch that leaves open whether the stream is empty", func() bool {
+				jobs, empty := e.Prefetched(queue.High)
+				return jobs == batch-1 && !empty
+			})
 		}
 	}
 }
