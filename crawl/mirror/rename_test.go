@@ -13,11 +13,11 @@ import (
 	"github.com/urlget/urlget/crawl/mirror"
 )
 
-// TestFileRenamedDuringItsVisit saves /a, and saves /a/b while the links of /a are being read. The
-// mirror must remember the new path of /a.
+// TestFileRenamedDuringItsVisit requests /a/b before /a is saved, and saves it while the links of /a are
+// being read. The mirror must remember the new path of /a.
 func TestFileRenamedDuringItsVisit(t *testing.T) {
 	t.Parallel()
-	saved, moved := make(chan bool), make(chan bool)
+	requested, saved, moved := make(chan bool), make(chan bool), make(chan bool)
 	receive := func(c chan bool) {
 		select {
 		case <-c:
@@ -32,9 +32,11 @@ func TestFileRenamedDuringItsVisit(t *testing.T) {
 		case "/":
 			fmt.Fprint(w, "<a href=/a>a</a><a href=/a/b>b</a>")
 		case "/a":
+			receive(requested)
 			fmt.Fprint(w, "<a href=http://other.example/>other</a>")
 		case "/a/b":
 			if requests.Add(1) == 1 {
+				close(requested)
 				receive(saved)
 			} else {
 				close(moved)
