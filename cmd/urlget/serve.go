@@ -46,7 +46,7 @@ other programs retrieve URLs of any scheme through it, and --warc records them.`
   urlget serve ~/mirror
   urlget serve --replay-only site.warc.gz
   urlget serve --webdav ftp://ftp.example/pub/
-  urlget serve --as-proxy --listen 127.0.0.1:8080 --warc visited`,
+  urlget serve --as-proxy=127.0.0.1:8080 --warc visited`,
 		Args: cobra.ArbitraryArgs,
 		RunE: a.serve,
 	}
@@ -60,7 +60,7 @@ func (a *app) serve(cmd *cobra.Command, args []string) error {
 	if err := a.configure(cmd); err != nil {
 		return err
 	}
-	addr, err := listenAddress(a.opts.Serve.Listen, a.opts.Serve.Login != "")
+	addr, err := a.listenAddress(cmd.Flags().Changed("listen"))
 	if err != nil {
 		return err
 	}
@@ -79,7 +79,7 @@ func (a *app) serve(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	if a.opts.Serve.Proxy {
+	if a.opts.Serve.Proxy != "" {
 		return a.serveProxy(ctx, addr)
 	}
 	if a.opts.Serve.WebDAV {
@@ -116,7 +116,7 @@ func (a *app) serveArguments(args []string) (start uri.URI, err error) {
 		switch {
 		case isArchive(arg):
 			a.opts.Archive.Replay = append(a.opts.Archive.Replay, arg)
-		case !start.IsZero() || a.opts.Serve.Proxy:
+		case !start.IsZero() || a.opts.Serve.Proxy != "":
 			return start, failure.Usagef("unexpected argument %q", arg)
 		default:
 			if start, err = startURL(arg); err != nil {
@@ -213,9 +213,16 @@ func (l ownLogins) Credential(ctx context.Context, ch fetch.Challenge) (fetch.Cr
 	return l.Credentials.Credential(ctx, ch)
 }
 
-// listenAddress checks a listen address. Only a server with a login may have another one than a loopback
-// address.
-func listenAddress(text string, login bool) (string, error) {
+// listenAddress returns the address of --as-proxy or --listen. Only a server with a login may have another
+// one than a loopback address.
+func (a *app) listenAddress(changed bool) (string, error) {
+	flag, text := "--listen", a.opts.Serve.Listen
+	if p := a.opts.Serve.Proxy; p != "" && p != flags.AnyPort {
+		if changed {
+			return "", failure.Usagef("--as-proxy=ADDRESS and --listen cannot be combined")
+		}
+		flag, text = "--as-proxy", p
+	}
 	host, port, err := net.SplitHostPort(text)
 	if err != nil {
 		host, port = "127.0.0.1", strings.TrimPrefix(text, ":")
@@ -225,10 +232,10 @@ func listenAddress(text string, login bool) (string, error) {
 	}
 	ip, err := netip.ParseAddr(host)
 	if err != nil || strings.Trim(port, "0123456789") != "" || port == "" {
-		return "", failure.Usagef("--listen: %q is not ADDRESS:PORT, such as 127.0.0.1:8080", text)
+		return "", failure.Usagef(flag+": %q is not ADDRESS:PORT, such as 127.0.0.1:8080", text)
 	}
-	if !ip.IsLoopback() && !login {
-		return "", failure.Hinted("--listen: "+host+" is not a loopback address", "use ssh -L for access from another machine, or --as-proxy with --require-login")
+	if !ip.IsLoopback() && a.opts.Serve.Login == "" {
+		return "", failure.Hinted(flag+": "+host+" is not a loopback address", "use ssh -L for access from another machine, or --as-proxy with --require-login")
 	}
 	return net.JoinHostPort(host, port), nil
 }

@@ -263,12 +263,15 @@ type Driver struct {
 	TermType   string // terminal type for sessions; "" is that of the environment
 }
 
+// AnyPort is the default address of serve: a free port of the loopback interface.
+const AnyPort = "127.0.0.1:0"
+
 // Pages holds the options of serve.
 type Pages struct {
 	Listen, Bookmarks, History string
 	Downloads                  string // "" means the function Downloads
 	Open, Terminal             bool
-	Proxy                      bool // be a proxy instead
+	Proxy                      string // be a proxy instead, at this address or, for AnyPort, at Listen
 	Downgrade                  bool
 	Authority, Login           string
 	WebDAV                     bool      // serve a tree over WebDAV instead
@@ -294,7 +297,7 @@ func New() *Options {
 		Many:    Many{Jobs: defaultJobs},
 		Tree:    Tree{Level: 5},
 		Network: Network{Tries: defaultTries, RetryWait: Seconds(time.Minute), MaxRedirect: defaultRedirects},
-		Serve:   Pages{Listen: "127.0.0.1:0"},
+		Serve:   Pages{Listen: AnyPort},
 	}
 	o.Driver.Gemini.Certificates = knownCertificates()
 	return o

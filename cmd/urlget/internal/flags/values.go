@@ -514,6 +514,9 @@ func wrongValue(e *pflag.InvalidValueError) string {
 		want = "the number is too large"
 	case errors.Is(e, strconv.ErrSyntax):
 		want = "must be a number"
+		if e.GetFlag().Value.Type() == "bool" {
+			want = "takes no value but true or false"
+		}
 	}
 	return fmt.Sprintf("--%s: %s: %q", e.GetFlag().Name, want, e.GetValue())
 }
