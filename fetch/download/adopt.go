@@ -106,7 +106,7 @@ func (f *toFile) adopt() error {
 	}
 	p := &part{dir: f.dir, sync: f.d.Sync, names: namesFor(f.name), file: file}
 	if err = f.takeOver(p, info); err != nil {
-		file.Close()
+		closeLocked(file)
 		return err
 	}
 	f.part, f.adopted = p, f.done
@@ -173,7 +173,7 @@ func (f *toFile) restore() error {
 	if err := renameNew(f.dir, p.names.part, f.name); err != nil {
 		return err
 	}
-	p.file.Close()
+	closeLocked(p.file)
 	f.part, f.adopted, f.overlaps = nil, 0, false
 	return errors.Join(p.removeRecord(), f.dir.chtimes(f.name, f.old.ModTime()))
 }

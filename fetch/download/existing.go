@@ -205,7 +205,7 @@ func (f *toFile) searchPart(ctx context.Context) error {
 	if f.requested == "" && (err != nil || rec.URL != f.url()) {
 		if n, r, s := f.numberedPart(); n != nil {
 			if err == nil {
-				p.file.Close()
+				closeLocked(p.file)
 			}
 			p, rec, size, err = n, r, s, nil
 		}
@@ -232,14 +232,14 @@ func (f *toFile) searchPart(ctx context.Context) error {
 	case f.opts.Exists != Resume && size == rec.Size:
 		// Request the last byte again, because the caller needs a response.
 		if err := p.file.Truncate(size - 1); err != nil {
-			p.file.Close()
+			closeLocked(p.file)
 			return err
 		}
 		return f.resume(ctx, p, rec, size-1)
 	default:
 		return f.resume(ctx, p, rec, size)
 	}
-	p.file.Close()
+	closeLocked(p.file)
 	f.restart(reason)
 	return nil
 }
@@ -256,7 +256,7 @@ func (f *toFile) numberedPart() (p *part, rec *record, size int64) {
 			return p, rec, size
 		}
 		if err == nil {
-			p.file.Close()
+			closeLocked(p.file)
 		}
 		if _, missing := f.dir.lstat(name); missing != nil && errors.Is(err, fs.ErrNotExist) {
 			break // this number is unused

@@ -104,11 +104,11 @@ func (p *part) create(url string, perm fs.FileMode) error {
 		return err
 	}
 	if lock(f) != nil || !p.isNamed(f) {
-		f.Close()
+		closeLocked(f)
 		return errRaced
 	}
 	if err := p.removeRecord(); err != nil { // left by a part that was removed
-		f.Close()
+		closeLocked(f)
 		return err
 	}
 	p.file = f
@@ -119,11 +119,11 @@ func (p *part) create(url string, perm fs.FileMode) error {
 func (p *part) clear(url string) error {
 	if old, err := p.openOld(); err == nil {
 		if rec, bad := readRecord(p.dir, p.names.record); url != "" && bad == nil && rec.URL != url {
-			old.Close()
+			closeLocked(old)
 			return errForeign
 		}
 		err = p.remove()
-		old.Close()
+		closeLocked(old)
 		if err != nil {
 			return err
 		}
@@ -154,7 +154,7 @@ func (p *part) openOld() (file, error) {
 		return nil, &fs.PathError{Op: "lock", Path: p.names.part, Err: errLocked}
 	}
 	if !p.isNamed(f) {
-		f.Close()
+		closeLocked(f)
 		return nil, errRaced
 	}
 	return f, nil
@@ -184,7 +184,7 @@ func openPart(dir directory, sync Sync, name string) (*part, *record, int64, err
 		}
 	}
 	if err != nil {
-		f.Close()
+		closeLocked(f)
 		return nil, nil, 0, err
 	}
 	p.file = f
@@ -259,7 +259,13 @@ func ignoreMissing(err error) error {
 	return err
 }
 
-// lock locks f until it is closed. It does not wait. It succeeds if the file system does not support
+// closeLocked unlocks and closes a file.
+func closeLocked(f file) error {
+	filelock.Unlock(f)
+	return f.Close()
+}
+
+// lock locks f until closeLocked. It does not wait. It succeeds if the file system does not support
 // locks.
 func lock(f file) error {
 	if err := filelock.Try(f); !errors.Is(err, errors.ErrUnsupported) {

@@ -194,7 +194,7 @@ func (p *pieceTransfer) run(ctx context.Context, name string) (*Result, error) {
 	if err := p.prepare(ctx, dir, base); err != nil {
 		return nil, err
 	}
-	defer p.part.file.Close()
+	defer closeLocked(p.part.file)
 	err := p.retrieve(ctx)
 	if err == nil && p.sums.active() {
 		p.sums.rewind()
@@ -265,7 +265,7 @@ func (p *pieceTransfer) prepare(ctx context.Context, dir directory, name string)
 		case err == nil:
 			p.part = old
 			if err := p.verifyPieces(ctx, old.file); err != nil {
-				old.file.Close()
+				closeLocked(old.file)
 				return err
 			}
 			if p.size > 0 && p.opts.Reuse != nil {

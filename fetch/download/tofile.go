@@ -59,7 +59,7 @@ func newToFile(d *Downloader, req *fetch.Request, name string, opts *Options, s 
 // close releases the resources of the transfer.
 func (f *toFile) close() {
 	if f.part != nil {
-		f.part.file.Close()
+		closeLocked(f.part.file)
 	}
 	f.forgetExisting()
 	f.closeDir()

@@ -12,3 +12,7 @@ type File interface {
 // system does not support locks, the error matches errors.ErrUnsupported. If another open file holds
 // the lock, it is the system's error.
 func Try(f File) error { return try(f) }
+
+// Unlock unlocks f. Closing f also unlocks it, but not as long as a child process, which has not started
+// its program yet, has a copy of the descriptor.
+func Unlock(f File) { unlock(f) }
