@@ -232,7 +232,7 @@ func (a *app) listenAddress(changed bool) (string, error) {
 	}
 	ip, err := netip.ParseAddr(host)
 	if err != nil || strings.Trim(port, "0123456789") != "" || port == "" {
-		return "", failure.Usagef(flag+": %q is not ADDRESS:PORT, such as 127.0.0.1:8080", text)
+		return "", failure.Usagef("%s: %q is not ADDRESS:PORT, such as 127.0.0.1:8080", flag, text)
 	}
 	if !ip.IsLoopback() && a.opts.Serve.Login == "" {
 		return "", failure.Hinted(flag+": "+host+" is not a loopback address", "use ssh -L for access from another machine, or --as-proxy with --require-login")

@@ -7,19 +7,26 @@ import (
 	"time"
 )
 
-// TestRecordsOfSegmentsAreFrequentAtFirst checks that a process that is killed soon and often still
-// makes progress.
-func TestRecordsOfSegmentsAreFrequentAtFirst(t *testing.T) {
+// testDir opens a new directory.
+func testDir(t *testing.T) directory {
+	t.Helper()
 	root, err := os.OpenRoot(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer root.Close()
+	t.Cleanup(func() { root.Close() })
 	dir, err := openDir(root, ".")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer dir.Close()
+	t.Cleanup(func() { dir.Close() })
+	return dir
+}
+
+// TestRecordsOfSegmentsAreFrequentAtFirst checks that a process that is killed soon and often still
+// makes progress.
+func TestRecordsOfSegmentsAreFrequentAtFirst(t *testing.T) {
+	dir := testDir(t)
 	synctest.Test(t, func(t *testing.T) {
 		p := &part{dir: dir, names: namesFor("file.bin")}
 		if err := p.create("", 0o600); err != nil {

@@ -4,7 +4,6 @@ package download
 
 import (
 	"errors"
-	"os"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -14,16 +13,7 @@ import (
 // locked.
 func TestClosedPartsAreUnlocked(t *testing.T) {
 	t.Parallel()
-	root, err := os.OpenRoot(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer root.Close()
-	dir, err := openDir(root, ".")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer dir.Close()
+	dir := testDir(t)
 	p := &part{dir: dir, names: namesFor("file.bin")}
 	if err := p.create("", 0o600); err != nil {
 		t.Fatal(err)
