@@ -181,6 +181,69 @@ func TestProxyReadsTLS(t *testing.T) {
 	}
 }
 
+// Each side of a tunnel may end what it sends before the other does.
+func TestTunnelsEndByHalves(t *testing.T) {
+	t.Parallel()
+	authority, err := fetchhttp.LoadAuthority(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	far, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { far.Close() })
+	go func() {
+		for {
+			c, err := far.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer c.Close()
+				c.SetDeadline(time.Now().Add(20 * time.Second))
+				if first, err := io.ReadAll(c); err == nil { // up to the end of what the client sends
+					fmt.Fprintf(c, "%s%s", first, strings.Repeat(" more", 100_000))
+				}
+			}()
+		}
+	}()
+	for name, p := range map[string]*fetchhttp.Proxy{"passing": {}, "reading TLS": {Authority: authority}} {
+		address := serveProxy(t, p, &fetch.Options{Policy: &fetch.Policy{AllowPrivate: true}})
+		for _, method := range []string{"CONNECT", "SOCKS5"} {
+			var c net.Conn
+			var in io.Reader
+			if method == "SOCKS5" {
+				socks, err := proxy.SOCKS5("tcp", address, nil, proxy.Direct)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if c, err = socks.Dial("tcp", far.Addr().String()); err != nil {
+					t.Fatal(err)
+				}
+				in = c
+			} else {
+				if c, err = net.Dial("tcp", address); err != nil {
+					t.Fatal(err)
+				}
+				fmt.Fprintf(c, "CONNECT %s HTTP/1.1\r\nHost: h\r\n\r\n", far.Addr())
+				r := bufio.NewReader(c)
+				if resp, err := http.ReadResponse(r, &http.Request{Method: method}); err != nil || resp.StatusCode != http.StatusOK {
+					t.Fatal(err)
+				}
+				in = r
+			}
+			c.SetDeadline(time.Now().Add(20 * time.Second))
+			io.WriteString(c, "hello")
+			c.(*net.TCPConn).CloseWrite()
+			if got, err := io.ReadAll(in); len(got) != 500_005 || err != nil {
+				t.Errorf("%s, %s: %d bytes, %v", name, method, len(got), err)
+			}
+			c.Close()
+		}
+	}
+}
+
 // WebSockets pass through a proxy that reads TLS, after it has verified the server.
 func TestProxyPassesUpgrades(t *testing.T) {
 	t.Parallel()

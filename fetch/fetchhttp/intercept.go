@@ -56,8 +56,9 @@ func (p *Proxy) intercept(ctx context.Context, c net.Conn, hostPort string) {
 			return
 		}
 		if r.Header.Get("Upgrade") != "" {
-			defer one.Close()
-			p.upgrade(w, r, hostPort)
+			if p.upgrade(w, r, hostPort) {
+				one.Close()
+			}
 			return
 		}
 		p.forward(w, r, g, base+r.RequestURI)
@@ -74,27 +75,28 @@ func (p *Proxy) intercept(ctx context.Context, c net.Conn, hostPort string) {
 }
 
 // upgrade passes on a request for another protocol, such as a WebSocket (RFC 9110, section 7.8), and all
-// that follows it, without recording it.
-func (p *Proxy) upgrade(w http.ResponseWriter, r *http.Request, hostPort string) {
+// that follows it, without recording it. It reports whether the connection was used for that; otherwise
+// it has answered the request.
+func (p *Proxy) upgrade(w http.ResponseWriter, r *http.Request, hostPort string) bool {
 	far, err := p.dial(r.Context(), tlsTunnelScheme, hostPort)
 	if err != nil {
 		http.Error(w, fetch.Printable(err.Error()), Status(err))
-		return
+		return false
 	}
-	c, rw, err := http.NewResponseController(w).Hijack()
+	c, err := hijack(w)
 	if err != nil {
 		far.Close()
 		http.Error(w, err.Error(), http.StatusInternalServerError)
-		return
+		return false
 	}
-	c.SetDeadline(time.Time{})
 	r.Header.Add("Via", via)
 	if r.Write(far) != nil {
 		far.Close()
 		c.Close()
-		return
+		return true
 	}
-	join(r.Context(), readWriter{rw, c}, far)
+	join(r.Context(), c, far)
+	return true
 }
 
 // A oneConn is a listener with one connection. It is closed when the connection is.

@@ -1,6 +1,7 @@
 package fetchhttp
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -267,7 +268,7 @@ func (p *Proxy) connect(w http.ResponseWriter, r *http.Request) {
 
 // takeOver tells the client that it has a connection, and returns its end, or nil if that fails.
 func takeOver(w http.ResponseWriter) net.Conn {
-	c, rw, err := http.NewResponseController(w).Hijack()
+	c, err := hijack(w)
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return nil
@@ -276,8 +277,20 @@ func takeOver(w http.ResponseWriter) net.Conn {
 		c.Close()
 		return nil
 	}
+	return c
+}
+
+// hijack returns the connection of a request with the bytes that have been read ahead. The reader of
+// [http.Hijacker] is not used for more: it cancels the context of the request at every error, which the
+// end of what a client sends, or a deadline, would become.
+func hijack(w http.ResponseWriter) (net.Conn, error) {
+	c, rw, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		return nil, err
+	}
 	c.SetDeadline(time.Time{})
-	return readWriter{rw, c}
+	ahead, _ := rw.Reader.Peek(rw.Reader.Buffered()) // it can't fail
+	return readWriter{io.MultiReader(bytes.NewReader(ahead), c), c}, nil
 }
 
 // read serves a client that has a connection to a host and port: it intercepts TLS, and passes on other
@@ -303,6 +316,17 @@ func (c readWriter) Read(p []byte) (int, error) { return c.Reader.Read(p) }
 
 // ReadFrom lets the kernel move the bytes, where it can.
 func (c readWriter) ReadFrom(r io.Reader) (int64, error) { return io.Copy(c.Conn, r) }
+
+// CloseWrite ends the output of the connection.
+func (c readWriter) CloseWrite() error { return closeWrite(c.Conn) }
+
+// closeWrite ends the output of a connection, if it can be ended alone.
+func closeWrite(c io.Writer) error {
+	if half, ok := c.(interface{ CloseWrite() error }); ok {
+		return half.CloseWrite()
+	}
+	return errors.ErrUnsupported
+}
 
 // dial connects to a host and port that an untrusted client has named, with a scheme of LoadTunnel.
 func (p *Proxy) dial(ctx context.Context, scheme, hostPort string) (io.ReadWriteCloser, error) {
@@ -343,10 +367,8 @@ func join(ctx context.Context, near, far io.ReadWriteCloser) {
 	ended := make(chan error, 2)
 	transfer := func(to io.Writer, from io.Reader) {
 		_, err := io.Copy(to, from)
-		if half, ok := to.(interface{ CloseWrite() error }); err == nil && ok {
-			err = half.CloseWrite()
-		} else if err == nil {
-			err = io.EOF // the other side can't be told
+		if err == nil {
+			err = closeWrite(to)
 		}
 		if err != nil {
 			closeBoth()

@@ -105,12 +105,7 @@ func (c *slotConn) Close() error {
 func (c *slotConn) ReadFrom(r io.Reader) (int64, error) { return io.Copy(c.Conn, r) }
 
 // CloseWrite ends the output of the connection.
-func (c *slotConn) CloseWrite() error {
-	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
-		return half.CloseWrite()
-	}
-	return errors.ErrUnsupported
-}
+func (c *slotConn) CloseWrite() error { return closeWrite(c.Conn) }
 
 // sniff reads the first byte of a connection, which tells the protocol.
 func (s *sniffer) sniff(p *Proxy, c net.Conn) {
