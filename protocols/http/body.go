@@ -22,6 +22,15 @@ const copyBuffer = 256 << 10
 // would waste memory.
 const smallBuffer = 16 << 10
 
+// net/http answers each read of an HTTP/2 body with a WINDOW_UPDATE frame, which costs a write here and
+// a wakeup at the server. After gatherFrom bytes of a body, a read that got less than it could is
+// followed by a pause, so that several DATA frames come with the next one. The window of a stream (4 MiB)
+// is not filled meanwhile.
+const (
+	gatherFrom = 1 << 20
+	gatherTime = 200 * time.Microsecond
+)
+
 // A responseBody is a body as transferred, before decoding. Reads fail when the context of the
 // exchange is done, or if nothing is received for the idle timeout.
 type responseBody struct {
@@ -32,7 +41,9 @@ type responseBody struct {
 	src        io.ReadCloser
 	plain      *plainConn // the connection below src, if reads can be diverted; else nil
 	http2      bool
-	small      bool // it fits into smallBuffer
+	read       int64 // bytes of an HTTP/2 body so far
+	gather     bool  // the last read of it got less than it could
+	small      bool  // it fits into smallBuffer
 	idle       time.Duration
 	timer      *time.Timer
 	clearRetry func(error) error // see target.once
@@ -63,9 +74,16 @@ func (b *responseBody) Read(p []byte) (int, error) {
 	if b.timer != nil {
 		b.timer.Reset(b.idle)
 	}
+	if b.gather {
+		time.Sleep(gatherTime)
+	}
 	n, err := b.src.Read(p)
 	if b.timer != nil {
 		b.timer.Stop()
+	}
+	if b.http2 {
+		b.read += int64(n)
+		b.gather = n < len(p) && b.read >= gatherFrom
 	}
 	if err != nil {
 		err = b.ended(err)

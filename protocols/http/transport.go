@@ -157,6 +157,7 @@ func (d *opener) dialOffering(ctx context.Context, network, addr string, protoco
 		return nil, err
 	}
 	if conn.TLS().NegotiatedProtocol == "h2" {
+		conn.CombineWrites()
 		return conn.NetConn(), nil // net/http detects HTTP/2 by the *tls.Conn
 	}
 	if len(protocols) == 1 && protocols[0] == "h2" {
