@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -142,6 +143,7 @@ func (s *session) write() {
 		case <-s.done:
 			return
 		}
+		runtime.Gosched() // to other goroutines, which may have requests
 		s.mu.Lock()
 		out, written := s.out, s.written
 		s.out, s.written = buf[:0], nil
