@@ -239,6 +239,20 @@ func (e *Engine) prepare(ctx context.Context) error {
 	return nil
 }
 
+// ownStreams returns the names of the streams of the crawl, or of the queue without its crawls. That of
+// pages is the last, because it marks the crawl as existing.
+func (e *Engine) ownStreams() []string {
+	var names []string
+	for _, p := range queue.Priorities {
+		names = append(names, e.streamName("jobs-"+string(p)))
+	}
+	names = append(names, e.streamName("results"), e.streamName("dead"))
+	if e.opts.Crawl == "" {
+		return append(names, e.opts.Name+"-state")
+	}
+	return append(names, e.streamName("secrets"), e.streamName("pages"))
+}
+
 // stream returns a stream and creates it if needed. An existing stream is not changed.
 func (e *Engine) stream(ctx context.Context, cfg js.StreamConfig) (js.Stream, error) {
 	s, err := e.js.Stream(ctx, cfg.Name)
@@ -418,12 +432,7 @@ func (e *Engine) Forget(ctx context.Context) error {
 	if e.opts.Crawl == "" {
 		return errors.New("only crawls can be deleted")
 	}
-	names := []string{"secrets", "results", "dead", "pages"} // the pages stream marks the crawl as existing, so it is last
-	for _, p := range queue.Priorities {
-		names = slices.Insert(names, 0, "jobs-"+string(p))
-	}
-	for _, name := range names {
-		stream := e.streamName(name)
+	for _, stream := range e.ownStreams() {
 		err := e.denials.guard(ctx, func(ctx context.Context) error { return e.js.DeleteStream(ctx, stream) }, stream)
 		if err != nil && !errors.Is(err, js.ErrStreamNotFound) {
 			return explain(&e.opts, err)

@@ -27,13 +27,7 @@ func (e *Engine) Rebuild(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	names := []string{e.opts.Name + "-leases", e.opts.Name + "-records", e.streamName("results"), e.streamName("dead"), e.state.stream.CachedInfo().Config.Name}
-	if e.secrets != nil {
-		names = append(names, e.streamName("secrets"))
-	}
-	for _, p := range queue.Priorities {
-		names = append(names, e.streamName("jobs-"+string(p)))
-	}
+	names := append(e.ownStreams(), e.opts.Name+"-leases", e.opts.Name+"-records")
 	for _, name := range names {
 		err := e.denials.guard(ctx, func(ctx context.Context) error { return e.rebuild(ctx, name, status.Replicas) }, "STREAM.INFO."+name, "STREAM.UPDATE."+name)
 		if err != nil {
