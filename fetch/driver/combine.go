@@ -20,7 +20,7 @@ const (
 // what the network accepts at once. CombineWrites is for protocols with many exchanges on a
 // connection, and must be called before concurrent use.
 func (c *Conn) CombineWrites() {
-	if c.raw != nil {
+	if c.raw != nil { // records of TLS are sent below it
 		c = c.raw
 	}
 	c.conn = newCombiner(c.conn)
