@@ -35,12 +35,11 @@ type combiner struct {
 	spare   []byte // an empty buffer
 	sending bool   // a goroutine runs send
 	closed  bool
-	err     error         // of sending
-	last    time.Duration // lastWrite
+	err     error // of sending
 }
 
 func newCombiner(c net.Conn) *combiner {
-	w := &combiner{Conn: c, last: lastWrite}
+	w := &combiner{Conn: c}
 	w.changed.L = &w.mu
 	return w
 }
@@ -63,7 +62,7 @@ func (w *combiner) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// send sends the output until there is no more.
+// send writes pending to the connection until it is empty or a write fails.
 func (w *combiner) send() {
 	runtime.Gosched() // to other goroutines, which may have output
 	w.mu.Lock()
@@ -86,7 +85,7 @@ func (w *combiner) Close() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.closed = true; w.sending {
-		w.Conn.SetWriteDeadline(time.Now().Add(w.last))
+		w.Conn.SetWriteDeadline(time.Now().Add(lastWrite))
 	}
 	w.changed.Broadcast()
 	for w.sending {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -125,37 +126,44 @@ func TestCombinedWritesReportErrors(t *testing.T) {
 
 func TestCombinedWritesAreSentByClose(t *testing.T) {
 	t.Parallel()
-	c, far, _ := combining(t)
-	c.conn.(*combiner).last = 20 * time.Second
-	received := make(chan string)
-	go func() {
-		got, err := io.ReadAll(far)
-		received <- fmt.Sprint(string(got), err)
-	}()
-	for range 100 {
-		c.Write([]byte("."))
-	}
-	c.Close()
-	if got, want := <-received, strings.Repeat(".", 100)+"<nil>"; got != want {
-		t.Errorf("got %q", got)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		c, far, _ := combining(t)
+		received := make(chan string)
+		go func() {
+			got, err := io.ReadAll(far)
+			received <- fmt.Sprint(string(got), err)
+		}()
+		for range 100 {
+			c.Write([]byte("."))
+		}
+		c.Close()
+		if got, want := <-received, strings.Repeat(".", 100)+"<nil>"; got != want {
+			t.Errorf("got %q", got)
+		}
+	})
 }
 
 func TestCombinedWritesDoNotDelayClose(t *testing.T) {
 	t.Parallel()
-	c, _, _ := combining(t) // the peer does not read
-	blocked := make(chan error)
-	go func() {
-		for {
-			if _, err := c.Write(make([]byte, maxCombined)); err != nil {
-				blocked <- err
-				return
+	synctest.Test(t, func(t *testing.T) {
+		c, _, _ := combining(t) // the peer does not read
+		blocked := make(chan error)
+		go func() {
+			for {
+				if _, err := c.Write(make([]byte, maxCombined)); err != nil {
+					blocked <- err
+					return
+				}
 			}
+		}()
+		c.Write([]byte("x"))
+		began := time.Now()
+		c.Close()
+		if took := time.Since(began); took > lastWrite {
+			t.Errorf("Close took %v", took)
 		}
-	}()
-	c.Write([]byte("x"))
-	c.Close()
-	if err := <-blocked; !errors.Is(err, net.ErrClosed) && !errors.Is(err, os.ErrDeadlineExceeded) && !errors.Is(err, io.ErrClosedPipe) {
-		t.Errorf("got %v", err)
-	}
+		if err := <-blocked; !errors.Is(err, net.ErrClosed) && !errors.Is(err, os.ErrDeadlineExceeded) && !errors.Is(err, io.ErrClosedPipe) {
+			t.Errorf("got %v", err)
+		}
+	})
 }

@@ -280,9 +280,9 @@ func takeOver(w http.ResponseWriter) net.Conn {
 	return c
 }
 
-// hijack returns the connection of a request with the bytes that have been read ahead. The reader of
-// [http.Hijacker] is not used for more: it cancels the context of the request at every error, which the
-// end of what a client sends, or a deadline, would become.
+// hijack returns the connection of a request, with the bytes that have been read ahead. It does not use
+// the reader of [http.Hijacker] after that: at every error, such as a deadline or the end of the client's
+// output, that reader cancels the context of the request.
 func hijack(w http.ResponseWriter) (net.Conn, error) {
 	c, rw, err := http.NewResponseController(w).Hijack()
 	if err != nil {
