@@ -47,6 +47,9 @@ const sniffed = 1024
 // browsers, windows-1252.
 func encodingOf(in *bufio.Reader, contentType string) pageEncoding {
 	start, _ := in.Peek(sniffed)
+	if isASCII(start) && !bytes.Contains(bytes.ToLower(start), []byte("charset")) {
+		start = nil // it says nothing about the encoding, and looking for meta elements takes time
+	}
 	enc, name, declared := charset.DetermineEncoding(start, contentType)
 	if name == "utf-8" || name == "replacement" || enc == encoding.Nop || strings.HasPrefix(name, "utf-16") {
 		return pageEncoding{}
