@@ -79,12 +79,12 @@ func (p *Page) SetKind(kind fetch.Kind) {
 // selector is empty or a slash. If AddLink returns an error, the state failed and the visit must
 // end.
 func (p *Page) AddLink(e fetch.Entry) error {
-	c, seed, listed := p.crawl, p.seedURL(), p.Kind == fetch.EntryListing && p.Rel != "sitemap"
-	id := p.linkID(e, seed)
+	c, listed := p.crawl, p.Kind == fetch.EntryListing && p.Rel != "sitemap"
+	id := p.linkID(e)
 	if !listed && c.State.seenLink(id) {
 		return nil
 	}
-	l := Link{URL: c.withoutDefaultPort(e.URL).WithoutUserinfo().WithoutFragment(), From: p.URL, Seed: seed, Depth: p.Depth + 1,
+	l := Link{URL: c.withoutDefaultPort(e.URL).WithoutUserinfo().WithoutFragment(), From: p.URL, Seed: p.seedURL(), Depth: p.Depth + 1,
 		Rel: e.Rel, Kind: e.Kind, Text: e.Name, Listed: listed, Traits: c.client.Traits(e.URL)}
 	if l.Traits.Menus {
 		l.URL = c.withoutDefaultPort(rootMenu(l.URL, l.Seed))
@@ -172,7 +172,7 @@ var ErrElsewhere = errors.New("crawl: the page redirects to another URL")
 func (p *Page) Redirect(to uri.URI) error {
 	c := p.crawl
 	to = c.withoutDefaultPort(to).WithoutFragment()
-	if to.Key() == p.Key() {
+	if to == p.URL || to.Key() == p.Key() {
 		return nil
 	}
 	if n := c.MaxRedirects; n >= 0 && len(p.item.via) >= n {

@@ -4,21 +4,20 @@ import (
 	"strings"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/uri"
 )
 
 // A linkID is what decides about a link of a page that is not a listing: two links with one linkID
 // have the same verdict.
 type linkID struct {
-	url, seed string // as written in the resolved link and in the seed
-	rel       string
-	kind      fetch.EntryKind
-	seedIndex int
-	depth     int // of the page
+	url   string // as written in the resolved link
+	rel   string
+	kind  fetch.EntryKind
+	seed  int
+	depth int // of the page
 }
 
-func (p *Page) linkID(e fetch.Entry, seed uri.URI) linkID {
-	return linkID{url: e.URL.String(), seed: seed.String(), rel: e.Rel, kind: e.Kind, seedIndex: p.item.seed, depth: p.Depth}
+func (p *Page) linkID(e fetch.Entry) linkID {
+	return linkID{url: e.URL.String(), rel: e.Rel, kind: e.Kind, seed: p.item.seed, depth: p.Depth}
 }
 
 // maxSeen limits the links and maxSeenText the bytes of their URLs and relations that a seenLinks holds.

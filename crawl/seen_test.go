@@ -92,6 +92,7 @@ func TestKnownLinksAreStillDecided(t *testing.T) {
 		t.Errorf("%d URLs are queued, want 1", n)
 	}
 	c.seeds[0] = uri.MustParse("http://h.example/f/") // the seed redirects
+	st.moveSeed(0, c.seeds[0].String())
 	left = nil
 	p := c.page(&item{url: seed, from: seed, depth: 1, save: true}, nil)
 	if err := p.AddLink(fetch.Entry{URL: uri.MustParse("http://h.example/d/1"), Rel: "a", Size: -1}); err != nil || len(left) != 1 || left[0] != notBelow {

@@ -380,11 +380,13 @@ func (s *State) finish() error {
 	return s.write()
 }
 
-// moveSeed records the redirect target of a seed, for when the crawl is resumed.
+// moveSeed records the redirect target of a seed, for when the crawl is resumed. Scope and depth are
+// relative to it, so the verdicts about earlier links no longer hold.
 func (s *State) moveSeed(n int, key string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.moved[n] = key
+	s.seen.clear()
 	s.changes.put(metaBucket, string(movedKey(n)), []byte(key))
 }
 

@@ -146,8 +146,10 @@ func seedURLs(seeds []seed) ([]uri.URI, func(mirror.Event) (pos string, number i
 		}
 	}
 	return urls, func(e mirror.Event) (string, int) {
-		if s, ok := first[e.URL.Key()]; ok && e.From.IsZero() {
-			return s.pos, s.number
+		if e.From.IsZero() {
+			if s, ok := first[e.URL.Key()]; ok {
+				return s.pos, s.number
+			}
 		}
 		return "", math.MaxInt
 	}
