@@ -14,6 +14,7 @@ import (
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/job"
 	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/internal/rlimit"
 )
 
 // schedule returns the scheduler options.
@@ -26,9 +27,9 @@ func (a *app) schedule() *schedule.Scheduler {
 	if a.serial() || !a.opts.Grows() {
 		grow = 0
 	}
-	if most := maxTransfers(maxFiles(), int(m.Segments)); most > 0 && max(parallel, grow) > most {
+	if most := maxTransfers(rlimit.Files(), int(m.Segments)); most > 0 && max(parallel, grow) > most {
 		if parallel > most {
-			a.con.Warn(fmt.Sprintf("%d transfers at once instead of %d, because the system allows %d open files; use ulimit -n to change that", most, parallel, maxFiles()))
+			a.con.Warn(fmt.Sprintf("%d transfers at once instead of %d, because the system allows %d open files; use ulimit -n to change that", most, parallel, rlimit.Files()))
 		}
 		parallel, grow = min(parallel, most), min(grow, most)
 	}
@@ -79,7 +80,7 @@ func (a *app) treeSchedule(seeds []seed) schedule.Options {
 	if a.opts.Grows() {
 		grow = flags.MaxGrow
 	}
-	if files := maxTransfers(maxFiles(), int(m.Segments)); files > 0 {
+	if files := maxTransfers(rlimit.Files(), int(m.Segments)); files > 0 {
 		parallel, grow = min(parallel, files), min(grow, files)
 	}
 	return schedule.Options{

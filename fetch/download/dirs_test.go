@@ -3,9 +3,12 @@ package download_test
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -47,6 +50,72 @@ func TestLstat(t *testing.T) {
 		}
 	}
 	if err := d.Flush(); err != nil { // closes the directories
+		t.Error(err)
+	}
+}
+
+func TestOpen(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	d := &download.Downloader{Root: root}
+	content := func(name string) string {
+		f, err := d.Open(name)
+		if err != nil {
+			return err.Error()
+		}
+		defer f.Close()
+		b, err := io.ReadAll(f)
+		if err != nil {
+			return err.Error()
+		}
+		return string(b)
+	}
+	write := func(name, text string) {
+		t.Helper()
+		if err := errors.Join(root.MkdirAll(path.Dir(name), 0o777), root.WriteFile(name, []byte(text), 0o666)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("a/x", "1")
+	for range 2 { // the second time, the directory is already open
+		if got := content("a/x"); got != "1" {
+			t.Errorf("a/x: got %q, want 1", got)
+		}
+	}
+	for _, name := range []string{"a/y", "b/y"} {
+		if got := content(name); !strings.Contains(got, "no such file") && !strings.Contains(got, "cannot find") {
+			t.Errorf("%s: got %q, want that there is none", name, got)
+		}
+	}
+	if got := content("../x"); !strings.Contains(got, "path escapes from parent") {
+		t.Errorf("a file outside: got %q", got)
+	}
+	if err := root.Symlink("x", "a/link"); err == nil { // Windows may refuse it
+		if got := content("a/link"); got != "1" {
+			t.Errorf("a symbolic link: got %q, want 1", got)
+		}
+		if err := root.Symlink(filepath.Join(t.TempDir(), "x"), "a/out"); err != nil {
+			t.Fatal(err)
+		}
+		if got := content("a/out"); !strings.Contains(got, "path escapes from parent") {
+			t.Errorf("a symbolic link to a file outside: got %q", got)
+		}
+	}
+	if runtime.GOOS != "windows" { // where an open directory cannot be renamed
+		if err := root.Rename("a", "c"); err != nil {
+			t.Fatal(err)
+		}
+		write("a/z", "2")
+		if got := content("a/z"); got != "2" {
+			t.Errorf("a file in a new directory of the same name: got %q, want 2", got)
+		}
+	}
+	if err := d.Flush(); err != nil {
 		t.Error(err)
 	}
 }

@@ -98,13 +98,15 @@ func TestFlushMany(t *testing.T) {
 		}
 		return nil
 	})
-	for i := range 100 {
-		if _, err := d.Get(t.Context(), liarURL, fmt.Sprintf("%d/%d", i%40, i), nil); err != nil {
+	dirs, most := download.MaxCached+10, 0
+	for i := range dirs + 10 {
+		if _, err := d.Get(t.Context(), liarURL, fmt.Sprintf("%d/%d", i%dirs, i), nil); err != nil {
 			t.Fatal(err)
 		}
-		if open > 17 {
-			t.Fatalf("%d directories are open", open)
-		}
+		most = max(most, open)
+	}
+	if most != download.MaxCached {
+		t.Errorf("%d directories stayed open, want %d", most, download.MaxCached)
 	}
 	if err := d.Flush(); err != nil || !slices.Equal(syncs, []string{"syncFileSystem"}) || open != 0 {
 		t.Errorf("%v, %q, %d directories are open", err, syncs, open)

@@ -44,6 +44,7 @@ var layers = []layer{
 		{packages: "internal/bounded"},
 		{packages: "internal/template"},
 		{packages: "internal/filelock"},
+		{packages: "internal/rlimit"},
 		{packages: "internal/unnamed", modules: []string{"golang.org/x/sys"}},
 		{packages: "internal/tun", modules: []string{"golang.org/x/sys"}},
 		{packages: "internal/codec/tn3270", modules: []string{"golang.org/x/text"}},
@@ -107,7 +108,7 @@ var layers = []layer{
 	}},
 
 	{"files", []row{
-		{packages: "fetch/download", imports: append(core[:len(core):len(core)], "fetch/retry", "fetch/metalink", "internal/filelock", "internal/unnamed"), modules: []string{"golang.org/x/sync", "golang.org/x/sys"}},
+		{packages: "fetch/download", imports: append(core[:len(core):len(core)], "fetch/retry", "fetch/metalink", "internal/filelock", "internal/rlimit", "internal/unnamed"), modules: []string{"golang.org/x/sync", "golang.org/x/sys"}},
 		{packages: "fetch/job", imports: []string{"fetch", "fetch/driver", "fetch/uri", "fetch/retry", "fetch/links", "fetch/download"}, modules: []string{"golang.org/x/net"}},
 		{packages: "crawl/schedule", imports: []string{"fetch", "fetch/uri", "fetch/retry"}},
 		{packages: "crawl", imports: []string{"fetch", "fetch/driver", "fetch/uri", "fetch/retry", "fetch/links", "crawl/robots", "crawl/schedule"}, modules: []string{"go.etcd.io/bbolt"}},
@@ -136,7 +137,7 @@ var layers = []layer{
 		{packages: "cmd/urlget/internal/...", imports: append(public[:len(public):len(public)], "cmd/urlget/internal/...", "cmd/internal/*"),
 			modules: []string{"github.com/modelcontextprotocol/go-sdk", "github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/sys", "golang.org/x/term", "golang.org/x/text"},
 			purpose: "the parts of the command"},
-		{packages: "cmd/urlget", imports: append(public[:len(public):len(public)], "cmd/urlget/internal/...", "cmd/internal/*", "internal/filelock"), modules: []string{"github.com/spf13/cobra",
+		{packages: "cmd/urlget", imports: append(public[:len(public):len(public)], "cmd/urlget/internal/...", "cmd/internal/*", "internal/filelock", "internal/rlimit"), modules: []string{"github.com/spf13/cobra",
 			"github.com/spf13/pflag", "golang.org/x/term"}},
 		{packages: "cmd/urlget-queue", imports: append(public[:len(public):len(public)], "cmd/internal/*"), modules: []string{"github.com/spf13/cobra", "github.com/spf13/pflag"}},
 		{packages: "examples/...", imports: public, purpose: "small example programs"},

@@ -1,6 +1,7 @@
 //go:build !unix
 
-package main
+// Package rlimit tells what the system allows a process.
+package rlimit
 
-// maxFiles returns 0, since the system has no limit of open files.
-func maxFiles() int { return 0 }
+// Files returns the maximum number of open files, or 0 if it is unknown.
+func Files() int { return 0 }

@@ -1,11 +1,12 @@
 //go:build unix
 
-package main
+// Package rlimit tells what the system allows a process.
+package rlimit
 
 import "syscall"
 
-// maxFiles returns the maximum number of open files of the process, or 0 if it is unknown.
-func maxFiles() int {
+// Files returns the maximum number of open files, or 0 if it is unknown.
+func Files() int {
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
 		return 0
