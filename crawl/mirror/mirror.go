@@ -268,8 +268,8 @@ func (m *mirror) emit(e Event) {
 
 // claim returns the path for u, whose key is key. It is the path of the layout, unless another URL
 // owns that or a directory or file is in the way, as with "/a" and "/a/b". In that case it is a
-// provisional one until the end of the run, see settle.
-func (m *mirror) claim(u uri.URI, key string) (string, error) {
+// provisional one until the end of the run, see settle. Old is the file that has the path, or nil.
+func (m *mirror) claim(u uri.URI, key string) (name string, old fs.FileInfo, err error) {
 	want := m.Layout.Path(u, m.d.Client.Traits(u))
 	for n := range 10_000 {
 		name := provisional(want, n)
@@ -278,25 +278,25 @@ func (m *mirror) claim(u uri.URI, key string) (string, error) {
 		}
 		owner, err := m.state.Claim(filePrefix+name, key)
 		if err != nil {
-			return "", err
+			return "", nil, err
 		}
 		if owner != key {
 			continue
 		}
-		free, err := m.preparePath(name)
+		old, err := m.preparePath(name)
 		if err != nil {
-			return "", err
+			return "", nil, err
 		}
-		if free && n > 0 {
-			_, err = m.state.Claim(provisionalPrefix+key, want)
-		}
-		if free {
-			return name, err
+		if old == nil || !old.IsDir() {
+			if n > 0 {
+				_, err = m.state.Claim(provisionalPrefix+key, want)
+			}
+			return name, old, err
 		}
 		m.state.Disclaim(filePrefix + name)
 		m.removePart(name)
 	}
-	return "", fileError(&fs.PathError{Op: "name", Path: want, Err: fs.ErrExist})
+	return "", nil, fileError(&fs.PathError{Op: "name", Path: want, Err: fs.ErrExist})
 }
 
 // Prefixes of names in the state: files, directories that were listed completely, and directories
@@ -308,14 +308,16 @@ const (
 )
 
 // preparePath checks that a file can be saved as name, and renames a file of the mirror that
-// occupies the path of a parent directory. It returns false if name is a directory. Symbolic links
-// in the path are rejected.
-func (m *mirror) preparePath(name string) (bool, error) {
+// occupies the path of a parent directory. It returns the file or directory that has the name, or nil.
+// Symbolic links in the path are rejected.
+func (m *mirror) preparePath(name string) (old fs.FileInfo, err error) {
 	if exist, err := m.prepareParents(name); !exist {
-		return err == nil, err
+		return nil, err
 	}
-	info, err := m.d.Lstat(name)
-	return err != nil || !info.IsDir(), nil
+	if old, err = m.d.Lstat(name); err != nil {
+		return nil, nil // saving it will fail for the same reason
+	}
+	return old, nil
 }
 
 // prepareParents checks the parent directories of name like preparePath and reports whether all of

@@ -200,8 +200,9 @@ type retrieval struct {
 	*mirror
 	p        *crawl.Page
 	v        *visitResult
-	old, now memo // the stored memo and the new one
-	before   int  // mirror.moved at the start of the attempt
+	old, now memo        // the stored memo and the new one
+	before   int         // mirror.moved at the start of the attempt
+	existing fs.FileInfo // what has the path before the attempt, or nil
 	// unconverted is the path of the saved response of an earlier run, without converted links.
 	unconverted string
 
@@ -210,18 +211,18 @@ type retrieval struct {
 	parse func(io.Reader) iter.Seq2[fetch.Entry, error]
 }
 
-// name claims the path for the page. It keeps the previous path if the page still owns it. A page
+// name claims the path for the page and sets existing. It keeps the previous path if the page still owns it. A page
 // that shared the file of another one gets a path of its own, in case one of them changes.
 func (r *retrieval) name() (err error) {
 	r.now.Path, r.now.Run = r.old.Path, r.old.Run
 	if r.now.Path == "" || r.old.Shared != "" || !r.owns(r.now.Path, r.p.Key()) {
-		r.now.Path, err = r.claim(r.p.URL, r.p.Key())
+		r.now.Path, r.existing, err = r.claim(r.p.URL, r.p.Key())
 		r.now.Run = r.state.Number()
 		if err == nil && r.old.Shared != "" {
 			r.linkShared()
 		}
 	} else {
-		err = r.keepPath(r.now.Path, r.p.Key())
+		r.existing, err = r.keepPath(r.now.Path, r.p.Key())
 	}
 	if err == nil {
 		r.v.Path = r.now.Path
@@ -243,7 +244,7 @@ func (r *retrieval) linkShared() {
 		r.d.Root.Remove(r.now.Path)
 		return
 	}
-	r.old = v
+	r.old, r.existing = v, info
 	r.old.Path, r.old.Shared, r.old.Page = r.now.Path, "", false
 	r.old.Size, r.old.Saved = info.Size(), info.ModTime()
 }
@@ -252,9 +253,9 @@ func (r *retrieval) linkShared() {
 func (r *retrieval) info() pageInfo {
 	r.now.Index, r.now.Requested = indexEntryOf(r.p), r.v.begin
 	k := pageInfo{listing: listedMeta(r.p)}
-	if info, err := r.d.Lstat(r.now.Path); err == nil {
+	if r.existing != nil {
 		r.v.Replaced = true
-		k.same = r.old.describes(info)
+		k.same = r.old.describes(r.existing)
 		k.original = r.originalOf(r.old)
 	}
 	r.unconverted = cmp.Or(k.original, r.now.Path)
@@ -449,14 +450,13 @@ func (r *retrieval) releasePath() {
 }
 
 // keepPath keeps the previous path of a URL. Only removeGone needs a new claim.
-func (m *mirror) keepPath(name, key string) error {
+func (m *mirror) keepPath(name, key string) (old fs.FileInfo, err error) {
 	if m.Delete {
 		if _, err := m.state.Claim(filePrefix+name, key); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	_, err := m.preparePath(name)
-	return err
+	return m.preparePath(name)
 }
 
 func (m *mirror) owns(name, key string) bool {
@@ -598,7 +598,7 @@ func (m *mirror) follow(p *crawl.Page, v memo, name string, parse func(io.Reader
 		return nil // a web page behind a menu item; its links lead to the web
 	}
 	m.mu.Lock()
-	file, err := m.d.Root.Open(m.current(p.Key(), name))
+	file, err := m.d.Open(m.current(p.Key(), name))
 	m.mu.Unlock()
 	if err != nil {
 		return fileError(err)

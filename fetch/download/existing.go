@@ -18,6 +18,7 @@ type existingFiles struct {
 	old      fs.FileInfo // the existing file, or nil
 	oldName  string      // the name that old belongs to
 	searched string      // the name whose part was searched for
+	partless string      // the name that had no part
 	replace  bool        // the earlier run was to replace the existing file
 	existing file        // the existing file to resume; nil once it is a part
 	adopted  int64       // size of the existing file that became the part; otherwise 0
@@ -211,7 +212,10 @@ func (f *toFile) searchPart(ctx context.Context) error {
 		}
 	}
 	switch {
-	case errors.Is(err, fs.ErrNotExist), err == errEmpty:
+	case errors.Is(err, fs.ErrNotExist):
+		f.partless = f.name
+		return nil
+	case err == errEmpty:
 		return nil
 	case err == errNoRecord, err == errLinked:
 		f.restart(err.Error())
