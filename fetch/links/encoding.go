@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"fmt"
-	"io"
 	"strings"
 	"unicode/utf8"
 
@@ -17,10 +16,9 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// fromUTF16 converts r to UTF-8 and returns the original encoding if r begins with the byte order
-// mark of UTF-16. Otherwise it returns the text unchanged and nil.
-func fromUTF16(r io.Reader) (*bufio.Reader, encoding.Encoding) {
-	in := bufio.NewReader(r)
+// fromUTF16 converts in to UTF-8 and returns the original encoding if in begins with the byte order
+// mark of UTF-16. Otherwise it returns in and nil.
+func fromUTF16(in *bufio.Reader) (*bufio.Reader, encoding.Encoding) {
 	var enc encoding.Encoding
 	switch mark, _ := in.Peek(2); string(mark) {
 	case "\xfe\xff":

@@ -1,11 +1,13 @@
 package links
 
 import (
+	"bufio"
 	"bytes"
 	"errors"
 	"io"
 	"iter"
 	"strings"
+	"sync"
 	"unicode"
 
 	"golang.org/x/net/html"
@@ -39,10 +41,19 @@ func HTML(r io.Reader, base uri.URI) iter.Seq2[fetch.Entry, error] {
 	return readHTML(r, "", base)
 }
 
+// readers are the buffers of pages. Many are read in a crawl, and most are short.
+var readers = sync.Pool{New: func() any { return bufio.NewReader(nil) }}
+
 // readHTML is HTML for a page with a content type, which may name the encoding.
 func readHTML(r io.Reader, contentType string, base uri.URI) iter.Seq2[fetch.Entry, error] {
 	return func(yield func(fetch.Entry, error) bool) {
-		in, utf16 := fromUTF16(r)
+		buffered := readers.Get().(*bufio.Reader)
+		buffered.Reset(r)
+		defer func() {
+			buffered.Reset(nil)
+			readers.Put(buffered)
+		}()
+		in, utf16 := fromUTF16(buffered)
 		p := &page{tokens: html.NewTokenizer(in), base: base, yield: yield}
 		if utf16 == nil {
 			p.encoding = encodingOf(in, contentType)

@@ -19,7 +19,7 @@ import (
 // references. The actions of forms become absolute URLs. The encoding of the page is that of
 // contentType, if it names one, otherwise as for [HTML].
 func RewriteHTML(w io.Writer, r io.Reader, contentType string, base uri.URI, convert func(fetch.Entry) (string, bool)) error {
-	in, utf16 := fromUTF16(r)
+	in, utf16 := fromUTF16(bufio.NewReader(r))
 	var enc pageEncoding
 	if utf16 == nil {
 		enc = encodingOf(in, contentType)
@@ -37,7 +37,7 @@ func RewriteHTML(w io.Writer, r io.Reader, contentType string, base uri.URI, con
 // form cannot be submitted.
 func RewriteFramed(w io.Writer, r io.Reader, base uri.URI, target string, convert func(fetch.Entry) (string, bool),
 	submit func(action fetch.Entry, method string) (string, bool)) error {
-	in, utf16 := fromUTF16(r)
+	in, utf16 := fromUTF16(bufio.NewReader(r))
 	return rewriteHTML(w, in, utf16, pageEncoding{}, base, &framer{page: base, target: target, convert: convert, submit: submit}, convert)
 }
 
