@@ -64,7 +64,6 @@ func (c *Robots) Rules(ctx context.Context, u, from uri.URI) (*robots.Rules, err
 	if path.IsZero() || err != nil {
 		return &robots.Rules{}, nil
 	}
-	where := u.WithoutUserinfo().Resolve(path)
 	if err := c.client.Check(&fetch.Request{URL: u, From: from}); err != nil {
 		return nil, err
 	}
@@ -79,7 +78,9 @@ func (c *Robots) Rules(ctx context.Context, u, from uri.URI) (*robots.Rules, err
 		return s.rules, s.err
 	}
 	valid := true
-	request := func(ctx context.Context) (*robots.Rules, error) { return c.retrieve(ctx, where, from) }
+	request := func(ctx context.Context) (*robots.Rules, error) {
+		return c.retrieve(ctx, u.WithoutUserinfo().Resolve(path), from)
+	}
 	if c.Share == nil {
 		s.rules, s.err = request(ctx)
 	} else {
