@@ -86,7 +86,7 @@ func (e *env) Scope(ctx context.Context) string {
 	if prov.foreign {
 		scope += " foreign"
 	}
-	if prov.anonymous {
+	if prov.anonymous && !prov.traits.Stateless {
 		scope += " anonymous"
 	}
 	return scope

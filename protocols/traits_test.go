@@ -35,6 +35,7 @@ func TestTraits(t *testing.T) {
 		"Robots /0/robots.txt": {func(s fetch.Scheme) bool { return s.Robots == "/0/robots.txt" }, "gopher gophers"},
 		"Screens":              {func(s fetch.Scheme) bool { return s.Screens }, "tn3270"},
 		"Logins":               {func(s fetch.Scheme) bool { return s.Logins }, "scp sftp"},
+		"Stateless":            {func(s fetch.Scheme) bool { return s.Stateless }, "http https"},
 	} {
 		var got []string
 		for _, s := range c.Schemes() {

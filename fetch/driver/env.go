@@ -31,7 +31,8 @@ type Env interface {
 	//
 	// Scopes separate connections through different proxies, connections made while the policy
 	// forbade private addresses, and connections of foreign and of anonymous requests (see
-	// Foreign), which may have credentials other than those of the user's own requests.
+	// Foreign), which may have credentials other than those of the user's own requests. With
+	// Traits.Stateless, anonymous requests share the user's connections.
 	Scope(ctx context.Context) string
 	// Foreign reports whether the request of ctx serves a party other than the user: another origin
 	// led to it, even several hops ago, or Policy.Untrusted is set. Anonymous requests (see

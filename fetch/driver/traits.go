@@ -29,6 +29,9 @@ type Traits struct {
 	// Logins is set if every request logs in, even if its URL has no password. Archives of such
 	// requests are readable only by their owner.
 	Logins bool
+	// Stateless is set if a login belongs to a request and not to a connection. Anonymous requests then
+	// share connections with the user's own.
+	Stateless bool
 	// FirstUse is set if the certificate of a server is stored at the first visit and compared at later
 	// ones, unless certificate authorities are configured.
 	FirstUse bool

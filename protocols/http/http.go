@@ -65,7 +65,7 @@ func With(opts Options) driver.Loader {
 	return func(env driver.Env, reg *driver.Registry) {
 		d := newDriver(env, opts)
 		ops := []driver.Op{driver.OpGet, driver.OpStat}
-		traits := driver.Traits{RedirectTarget: true, Tree: true, Pages: true, HTML: true, Robots: "/robots.txt"}
+		traits := driver.Traits{RedirectTarget: true, Tree: true, Pages: true, HTML: true, Robots: "/robots.txt", Stateless: true}
 		reg.Register(driver.Scheme{Name: "http", Port: 80, Ops: ops, Ranges: true, RangeSets: true, ForwardProxy: true, Bodies: true, Traits: traits,
 			Summary: "Hypertext Transfer Protocol (RFC 9110)", Driver: d})
 		reg.Register(driver.Scheme{Name: "https", Port: 443, Ops: ops, Ranges: true, RangeSets: true, Bodies: true, Traits: traits,
