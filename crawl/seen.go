@@ -9,15 +9,21 @@ import (
 // A linkID is what decides about a link of a page that is not a listing: two links with one linkID
 // have the same verdict.
 type linkID struct {
-	url   string // as written in the resolved link
-	rel   string
-	kind  fetch.EntryKind
-	seed  int
-	depth int // of the page
+	page pageID
+	link linkText
+}
+
+// A pageID is what decides about all links of a page.
+type pageID struct{ seed, depth int }
+
+// A linkText is what decides about one link. The URL is as written in the resolved link.
+type linkText struct {
+	url, rel string
+	kind     fetch.EntryKind
 }
 
 func (p *Page) linkID(e fetch.Entry) linkID {
-	return linkID{url: e.URL.String(), rel: e.Rel, kind: e.Kind, seed: p.item.seed, depth: p.Depth}
+	return linkID{pageID{p.item.seed, p.Depth}, linkText{e.URL.String(), e.Rel, e.Kind}}
 }
 
 // maxSeen limits the links and maxSeenText the bytes of their URLs and relations that a seenLinks holds.
@@ -30,36 +36,45 @@ const (
 // of the same kind changes nothing. The most frequent links of a site are thus recognized without
 // normalizing their URLs and without the state file.
 type seenLinks struct {
-	links map[linkID]struct{}
-	text  int // bytes of the URLs and relations
+	links map[pageID]map[linkText]struct{} // one map for all would rarely be in the processor's cache
+	n     int                              // number of links
+	text  int                              // bytes of their URLs and relations
 }
 
 // add adds a link. A full set is emptied, because the links of the next pages are often new. The
 // texts are copied: they may be parts of attributes of many megabytes.
 func (s *seenLinks) add(id linkID) {
-	size := len(id.url) + len(id.rel)
-	if size > maxSeenText {
+	size := len(id.link.url) + len(id.link.rel)
+	if size > maxSeenText || s.has(id) {
 		return
 	}
-	id.url, id.rel = strings.Clone(id.url), strings.Clone(id.rel)
-	if len(s.links) >= maxSeen || s.text+size > maxSeenText {
+	id.link.url, id.link.rel = strings.Clone(id.link.url), strings.Clone(id.link.rel)
+	if s.n >= maxSeen || s.text+size > maxSeenText {
 		s.clear()
 	}
 	if s.links == nil {
-		s.links = map[linkID]struct{}{}
+		s.links = map[pageID]map[linkText]struct{}{}
 	}
-	s.links[id] = struct{}{}
+	if s.links[id.page] == nil {
+		s.links[id.page] = map[linkText]struct{}{}
+	}
+	s.links[id.page][id.link] = struct{}{}
+	s.n++
 	s.text += size
 }
 
-func (s *seenLinks) clear() { s.links, s.text = nil, 0 }
+func (s *seenLinks) has(id linkID) bool {
+	_, ok := s.links[id.page][id.link]
+	return ok
+}
+
+func (s *seenLinks) clear() { *s = seenLinks{} }
 
 // seenLink reports whether a link is among the seenLinks.
 func (s *State) seenLink(id linkID) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	_, ok := s.seen.links[id]
-	return ok
+	return s.seen.has(id)
 }
 
 // addLink is add for an item that a link leads to. The link is remembered if its URL is now known.

@@ -25,14 +25,21 @@ func TestSeenLinksAreBounded(t *testing.T) {
 			t.Parallel()
 			var s seenLinks
 			long := strings.Repeat("x", tt.size)
+			link := func(i int) linkID {
+				return linkID{pageID{depth: i % 3}, linkText{url: long + strconv.Itoa(i)}}
+			}
 			for i := range maxSeen + 10 {
-				s.add(linkID{url: long + strconv.Itoa(i)})
-				if len(s.links) > maxSeen || s.text > maxSeenText {
-					t.Fatalf("after %d links: %d links, %d bytes", i+1, len(s.links), s.text)
+				s.add(link(i))
+				if s.n > maxSeen || s.text > maxSeenText {
+					t.Fatalf("after %d links: %d links, %d bytes", i+1, s.n, s.text)
 				}
 			}
-			if _, ok := s.links[linkID{url: long + strconv.Itoa(maxSeen+9)}]; !ok {
-				t.Error("the last link is not known")
+			n := 0
+			for _, links := range s.links {
+				n += len(links)
+			}
+			if n != s.n || !s.has(link(maxSeen+9)) {
+				t.Errorf("%d links are kept, and %d counted; the last one is known: %t", n, s.n, s.has(link(maxSeen+9)))
 			}
 		})
 	}
@@ -41,7 +48,7 @@ func TestSeenLinksAreBounded(t *testing.T) {
 func TestLongRelationsAreNotKept(t *testing.T) {
 	t.Parallel()
 	var s seenLinks
-	s.add(linkID{url: "u", rel: strings.Repeat("x", maxSeenText)})
+	s.add(linkID{link: linkText{url: "u", rel: strings.Repeat("x", maxSeenText)}})
 	if len(s.links) != 0 {
 		t.Error("the link was kept")
 	}
