@@ -26,10 +26,12 @@ func (p *Page) linkID(e fetch.Entry) linkID {
 	return linkID{pageID{p.item.seed, p.Depth}, linkText{e.URL.String(), e.Rel, e.Kind}}
 }
 
-// maxSeen limits the links and maxSeenText the bytes of their URLs and relations that a seenLinks holds.
+// These limit the links that a seenLinks holds, the bytes of their URLs and relations, and their
+// pageIDs, each of which has a map of its own.
 const (
-	maxSeen     = 1 << 16
-	maxSeenText = 8 << 20
+	maxSeen      = 1 << 16
+	maxSeenText  = 8 << 20
+	maxSeenPages = 1 << 13
 )
 
 // seenLinks are links that were followed and lead to URLs known in this crawl, so that another link
@@ -49,7 +51,8 @@ func (s *seenLinks) add(id linkID) {
 		return
 	}
 	id.link.url, id.link.rel = strings.Clone(id.link.url), strings.Clone(id.link.rel)
-	if s.n >= maxSeen || s.text+size > maxSeenText {
+	_, known := s.links[id.page]
+	if s.n >= maxSeen || s.text+size > maxSeenText || !known && len(s.links) >= maxSeenPages {
 		s.clear()
 	}
 	if s.links == nil {

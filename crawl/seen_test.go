@@ -14,11 +14,13 @@ import (
 func TestSeenLinksAreBounded(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
-		name string
-		size int // of each URL
+		name  string
+		size  int // of each URL
+		pages int // with different pageIDs
 	}{
-		{"many links", 10},
-		{"long URLs", 2000},
+		{"many links", 10, 3},
+		{"long URLs", 2000, 3},
+		{"links of many sites", 10, maxSeen},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -26,12 +28,12 @@ func TestSeenLinksAreBounded(t *testing.T) {
 			var s seenLinks
 			long := strings.Repeat("x", tt.size)
 			link := func(i int) linkID {
-				return linkID{pageID{depth: i % 3}, linkText{url: long + strconv.Itoa(i)}}
+				return linkID{pageID{seed: i % tt.pages}, linkText{url: long + strconv.Itoa(i)}}
 			}
 			for i := range maxSeen + 10 {
 				s.add(link(i))
-				if s.n > maxSeen || s.text > maxSeenText {
-					t.Fatalf("after %d links: %d links, %d bytes", i+1, s.n, s.text)
+				if s.n > maxSeen || s.text > maxSeenText || len(s.links) > maxSeenPages {
+					t.Fatalf("after %d links: %d links, %d bytes, %d pages", i+1, s.n, s.text, len(s.links))
 				}
 			}
 			n := 0

@@ -315,7 +315,7 @@ func (m *mirror) preparePath(name string) (old fs.FileInfo, err error) {
 		return nil, err
 	}
 	if old, err = m.d.Lstat(name); err != nil {
-		return nil, nil // saving it will fail for the same reason
+		return nil, nil // there is none, or saving it will fail for the same reason
 	}
 	return old, nil
 }

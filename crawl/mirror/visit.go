@@ -211,8 +211,9 @@ type retrieval struct {
 	parse func(io.Reader) iter.Seq2[fetch.Entry, error]
 }
 
-// name claims the path for the page and sets existing. It keeps the previous path if the page still owns it. A page
-// that shared the file of another one gets a path of its own, in case one of them changes.
+// name claims the path for the page and sets existing. It keeps the previous path if the page still
+// owns it. A page that shared the file of another one gets a path of its own, in case one of them
+// changes.
 func (r *retrieval) name() (err error) {
 	r.now.Path, r.now.Run = r.old.Path, r.old.Run
 	if r.now.Path == "" || r.old.Shared != "" || !r.owns(r.now.Path, r.p.Key()) {
