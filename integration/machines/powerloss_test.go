@@ -140,6 +140,7 @@ type outage struct {
 	program        string // urlget-queue
 	artefacts      string
 	engine         *jetstream.Engine
+	workers        []*exec.Cmd
 	depth, results int // at the last call of status
 }
 
@@ -203,9 +204,9 @@ func (o *outage) audit(list string, flags ...string) (lost int) {
 	return lost
 }
 
-// work starts three workers, and returns a function that kills one and starts another.
-func (o *outage) work() (replace func()) {
-	start := func() *exec.Cmd {
+// startWorkers starts n workers.
+func (o *outage) startWorkers(n int) {
+	for range n {
 		cmd := exec.Command(o.program, "work", "--nats", o.urls, "--allow-private", "--artefacts", o.artefacts, "-j", "4")
 		if err := cmd.Start(); err != nil {
 			o.t.Fatal(err)
@@ -214,16 +215,21 @@ func (o *outage) work() (replace func()) {
 			cmd.Process.Kill()
 			cmd.Wait()
 		})
-		return cmd
+		o.workers = append(o.workers, cmd)
 	}
-	first := start()
-	start()
-	start()
-	return func() {
-		first.Process.Kill()
-		first.Wait()
-		first = start()
+}
+
+// stopWorkers ends all workers. Each finishes the jobs that run, and returns those that it holds.
+func (o *outage) stopWorkers() {
+	o.t.Helper()
+	for _, cmd := range o.workers {
+		cmd.Process.Signal(syscall.SIGTERM)
 	}
+	for _, cmd := range o.workers {
+		cmd.Wait()
+	}
+	o.workers = nil
+	o.log("stopped the workers")
 }
 
 // TestPowerLoss kills a worker, lets one of three servers lose its last writes, disconnects another one,
@@ -258,9 +264,10 @@ func TestPowerLoss(t *testing.T) {
 	}
 	defer o.engine.Close()
 
-	replaceWorker := o.work()
+	o.startWorkers(3)
 	o.wait(half / 8)
-	replaceWorker()
+	o.workers[0].Process.Kill()
+	o.startWorkers(1)
 	o.log("killed a worker")
 	o.wait(half / 4)
 	o.powerLoss(func() { pause(t.Context(), 2*time.Second) }, 0)
@@ -279,7 +286,9 @@ func TestPowerLoss(t *testing.T) {
 	if o.audit(list) == 0 {
 		t.Error("no jobs were lost; the test needs some")
 	}
+	o.stopWorkers() // they hold jobs that the servers have forgotten
 	o.audit(list, "--resubmit")
+	o.startWorkers(3)
 	o.wait(len(all) + 1)
 	if lost := o.audit(list); lost > 0 {
 		t.Errorf("%d jobs are lost after the resubmission", lost)
