@@ -84,10 +84,8 @@ func (f *toFile) commitMemory() (name string, err error) {
 		return "", errNeedsPart
 	}
 	err = f.inDir(func(dir directory) error {
-		if f.partless != f.name {
-			if _, err := dir.lstat(namesFor(f.name).part); !errors.Is(err, fs.ErrNotExist) {
-				return errNeedsPart // an old part must be replaced, or avoided
-			}
+		if f.partless != f.name && hasPart(dir, f.name) {
+			return errNeedsPart // an old part must be replaced, or avoided
 		}
 		file, err := dir.unnamed()
 		if err != nil {

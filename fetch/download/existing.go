@@ -164,7 +164,7 @@ func (f *toFile) describe(r *Result) error {
 		return nil
 	}
 	if f.opts.Exists == Resume {
-		f.forgetRecord()
+		f.removeStrayRecord()
 	}
 	r.Name = f.path(f.name)
 	info, err := f.dir.lstat(f.name)
@@ -172,14 +172,6 @@ func (f *toFile) describe(r *Result) error {
 		r.Size = info.Size()
 	}
 	return err
-}
-
-// forgetRecord removes the record of a part that was renamed just before an earlier run was killed.
-func (f *toFile) forgetRecord() {
-	names := namesFor(f.name)
-	if _, err := f.dir.lstat(names.part); errors.Is(err, fs.ErrNotExist) {
-		f.dir.remove(names.record)
-	}
 }
 
 // search looks for a part or an existing file of the name and treats it as the bytes transferred so

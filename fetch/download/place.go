@@ -53,10 +53,15 @@ func (p *place) inDir(do func(directory) error) error {
 // removeStrayRecord removes a record without a part. A run that was killed after it had renamed the part
 // leaves one.
 func (p *place) removeStrayRecord() {
-	names := namesFor(p.name)
-	if _, err := p.dir.lstat(names.part); errors.Is(err, fs.ErrNotExist) {
-		p.dir.remove(names.record) // it does no harm if that fails
+	if !hasPart(p.dir, p.name) {
+		p.dir.remove(namesFor(p.name).record) // it does no harm if that fails
 	}
+}
+
+// hasPart reports whether a file has a part. If that is unknown, it returns true.
+func hasPart(dir directory, name string) bool {
+	_, err := dir.lstat(namesFor(name).part)
+	return !errors.Is(err, fs.ErrNotExist)
 }
 
 // closeDir releases the directory.
