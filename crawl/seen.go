@@ -51,17 +51,19 @@ func (s *seenLinks) add(id linkID) {
 		return
 	}
 	id.link.url, id.link.rel = strings.Clone(id.link.url), strings.Clone(id.link.rel)
-	_, known := s.links[id.page]
-	if s.n >= maxSeen || s.text+size > maxSeenText || !known && len(s.links) >= maxSeenPages {
+	page := s.links[id.page]
+	if s.n >= maxSeen || s.text+size > maxSeenText || page == nil && len(s.links) >= maxSeenPages {
 		s.clear()
+		page = nil
 	}
 	if s.links == nil {
 		s.links = map[pageID]map[linkText]struct{}{}
 	}
-	if s.links[id.page] == nil {
-		s.links[id.page] = map[linkText]struct{}{}
+	if page == nil {
+		page = map[linkText]struct{}{}
+		s.links[id.page] = page
 	}
-	s.links[id.page][id.link] = struct{}{}
+	page[id.link] = struct{}{}
 	s.n++
 	s.text += size
 }

@@ -268,8 +268,9 @@ func (m *mirror) emit(e Event) {
 
 // claim returns the path for u, whose key is key. It is the path of the layout, unless another URL
 // owns that or a directory or file is in the way, as with "/a" and "/a/b". In that case it is a
-// provisional one until the end of the run, see settle. Old is the file that has the path, or nil.
-func (m *mirror) claim(u uri.URI, key string) (name string, old fs.FileInfo, err error) {
+// provisional one until the end of the run, see settle. The FileInfo is that of
+// the file at the path, or nil.
+func (m *mirror) claim(u uri.URI, key string) (string, fs.FileInfo, error) {
 	want := m.Layout.Path(u, m.d.Client.Traits(u))
 	for n := range 10_000 {
 		name := provisional(want, n)
@@ -308,8 +309,8 @@ const (
 )
 
 // preparePath checks that a file can be saved as name, and renames a file of the mirror that
-// occupies the path of a parent directory. It returns the file or directory that has the name, or nil.
-// Symbolic links in the path are rejected.
+// occupies the path of a parent directory. It returns the FileInfo of the file or directory at
+// name, or nil. Symbolic links in the path are rejected.
 func (m *mirror) preparePath(name string) (old fs.FileInfo, err error) {
 	if exist, err := m.prepareParents(name); !exist {
 		return nil, err

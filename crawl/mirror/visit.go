@@ -202,7 +202,7 @@ type retrieval struct {
 	v        *visitResult
 	old, now memo        // the stored memo and the new one
 	before   int         // mirror.moved at the start of the attempt
-	existing fs.FileInfo // what has the path before the attempt, or nil
+	existing fs.FileInfo // of the file at the path before the attempt, or nil
 	// unconverted is the path of the saved response of an earlier run, without converted links.
 	unconverted string
 

@@ -267,6 +267,7 @@ func TestPowerLoss(t *testing.T) {
 	o.startWorkers(3)
 	o.wait(half / 8)
 	o.workers[0].Process.Kill()
+	o.workers[0].Wait()
 	o.startWorkers(1)
 	o.log("killed a worker")
 	o.wait(half / 4)
