@@ -172,6 +172,9 @@ func webNames(u uri.URI, index string, distinct bool) []string {
 // decodeWeb decodes a name except for encoded delimiters. It marks those so that escapeName keeps
 // them.
 func decodeWeb(name string) string {
+	if !strings.Contains(name, "%") {
+		return name
+	}
 	var b strings.Builder
 	for i := 0; i < len(name); i++ {
 		if name[i] == '%' && i+2 < len(name) {

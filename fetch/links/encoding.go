@@ -45,7 +45,7 @@ const sniffed = 1024
 // browsers, windows-1252.
 func encodingOf(in *bufio.Reader, contentType string) pageEncoding {
 	start, _ := in.Peek(sniffed)
-	if isASCII(start) && !bytes.Contains(bytes.ToLower(start), []byte("charset")) {
+	if isASCII(start) && !namesCharset(start) {
 		start = nil // it says nothing about the encoding, and looking for meta elements takes time
 	}
 	enc, name, declared := charset.DetermineEncoding(start, contentType)
@@ -71,6 +71,17 @@ func (p pageEncoding) encode(text []byte) []byte {
 		return text
 	}
 	return encoded
+}
+
+// namesCharset reports whether text has the word charset.
+func namesCharset(text []byte) bool {
+	word := []byte("charset")
+	for i := range max(len(text)-len(word)+1, 0) {
+		if text[i]|0x20 == word[0] && bytes.EqualFold(text[i:i+len(word)], word) {
+			return true
+		}
+	}
+	return false
 }
 
 func isASCII(text []byte) bool {
