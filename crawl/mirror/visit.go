@@ -1,6 +1,7 @@
 package mirror
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -192,7 +193,7 @@ func (m *mirror) getOnce(ctx context.Context, p *crawl.Page, v *visitResult) err
 	if a.unchanged {
 		return r.unchanged(r.now.Path)
 	}
-	return r.act(ctx, a, known.same)
+	return r.act(ctx, a, known.same, known.mayLink)
 }
 
 // A retrieval is one attempt to save a page.
@@ -265,11 +266,11 @@ func (r *retrieval) info() pageInfo {
 }
 
 // act requests and saves the page according to a. Same reports whether the file is unchanged since
-// an earlier run.
-func (r *retrieval) act(ctx context.Context, a action, same bool) error {
+// an earlier run, and mayLink whether the page may have links.
+func (r *retrieval) act(ctx context.Context, a action, same, mayLink bool) error {
 	req := r.p.Request()
 	req.IfChanged = a.ifChanged
-	opts := &download.Options{Exists: a.exists, ResumePart: true, Known: a.known, Retry: r.Retry, Response: r.response}
+	opts := &download.Options{Exists: a.exists, ResumePart: true, Known: a.known, Content: mayLink, Retry: r.Retry, Response: r.response}
 	if a.compare {
 		opts.Same = path.Base(r.unconverted)
 	}
@@ -343,7 +344,7 @@ func (r *retrieval) unchanged(name string) error {
 	r.v.Outcome, r.v.Size = job.Unchanged, r.old.Size
 	r.markForConversion(&r.old, false)
 	r.p.Memo = r.old.bytes()
-	return r.follow(r.p, r.old, name, nil)
+	return r.follow(r.p, r.old, name, nil, nil)
 }
 
 // failed ends an attempt that saved nothing. It returns nil if nothing had to be saved.
@@ -491,19 +492,15 @@ func (r *retrieval) saved(res *download.Result) error {
 		v.Outcome = job.Unchanged
 		r.keepMetadata()
 	}
-	r.mu.Lock()
-	info, err := r.d.Lstat(r.current(r.p.Key(), r.now.Path))
-	r.mu.Unlock()
+	r.now.Size, r.now.Saved = res.Size, res.ModTime
 	if res.Outcome == download.Skipped && r.now.Path == r.old.Path {
 		r.now.Size, r.now.Saved = r.old.Size, r.old.Saved // the file may be converted or changed by the user
-	} else if err == nil {
-		r.now.Size, r.now.Saved = info.Size(), info.ModTime()
 	}
 	if r.p.URL.IsSecure() {
 		r.now.Scheme = r.p.URL.Scheme()
 	}
 	r.p.Memo = r.now.bytes()
-	return r.follow(r.p, r.now, cmp.Or(r.unconverted, r.now.Path), r.parse)
+	return r.follow(r.p, r.now, cmp.Or(r.unconverted, r.now.Path), res.Content, r.parse)
 }
 
 // keepMetadata copies the earlier metadata of a file that was kept.
@@ -589,8 +586,8 @@ func mayLink(name string) bool {
 	return contentType == "" || hasLinks(contentType)
 }
 
-// follow reads the links of a saved page.
-func (m *mirror) follow(p *crawl.Page, v memo, name string, parse func(io.Reader) iter.Seq2[fetch.Entry, error]) error {
+// follow reads the links of a saved page. Content is that of the file, or nil if it must be read.
+func (m *mirror) follow(p *crawl.Page, v memo, name string, content []byte, parse func(io.Reader) iter.Seq2[fetch.Entry, error]) error {
 	t := m.d.Client.Traits(p.URL)
 	if !t.HasLinks() || parse == nil && !hasLinks(v.Type) && p.Rel != "sitemap" {
 		return nil
@@ -598,17 +595,21 @@ func (m *mirror) follow(p *crawl.Page, v memo, name string, parse func(io.Reader
 	if t.Menus && parse == nil {
 		return nil // a web page behind a menu item; its links lead to the web
 	}
-	m.mu.Lock()
-	file, err := m.d.Open(m.current(p.Key(), name))
-	m.mu.Unlock()
-	if err != nil {
-		return fileError(err)
+	var page io.Reader = bytes.NewReader(content)
+	if content == nil {
+		m.mu.Lock()
+		file, err := m.d.Root.Open(m.current(p.Key(), name))
+		m.mu.Unlock()
+		if err != nil {
+			return fileError(err)
+		}
+		defer file.Close()
+		page = file
 	}
-	defer file.Close()
 	if parse != nil {
-		return addLinks(p, parse(file))
+		return addLinks(p, parse(page))
 	}
-	entries, _ := links.Read(file, v.Type, v.base(p.URL))
+	entries, _ := links.Read(page, v.Type, v.base(p.URL))
 	return addLinks(p, entries)
 }
 

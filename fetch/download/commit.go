@@ -105,6 +105,9 @@ func (f *toFile) commitMemory() (name string, err error) {
 				return err
 			}
 		}
+		if f.modTime, err = file.modTime(); err != nil {
+			return err
+		}
 		name, err = f.d.numbers.place(f.path(f.name), f.opts.Exists, file.link)
 		return err
 	})

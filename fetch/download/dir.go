@@ -15,6 +15,8 @@ import (
 // single path elements. Symbolic links are not followed.
 type directory interface {
 	lstat(name string) (fs.FileInfo, error)
+	// isAbsent reports whether there is certainly no file of that name. It is faster than lstat.
+	isAbsent(name string) bool
 	// open is like os.OpenFile.
 	open(name string, flag int, perm fs.FileMode) (file, error)
 	// unnamed creates a file without a name. Where the system cannot create or link one, the error
@@ -51,6 +53,7 @@ type unnamedFile interface {
 	io.WriteCloser
 	Sync() error
 	chtimes(modTime time.Time) error
+	modTime() (time.Time, error)
 	link(name string) error
 }
 

@@ -100,6 +100,12 @@ func (d *osDir) lstat(name string) (fs.FileInfo, error) {
 	return lateInfo{info, time.Unix(st.Mtime.Sec, int64(st.Mtime.Nsec))}, nil
 }
 
+func (d *osDir) isAbsent(name string) bool {
+	defer runtime.KeepAlive(d.handle)
+	var st unix.Stat_t
+	return again(func() error { return unix.Fstatat(int(d.handle.Fd()), name, &st, unix.AT_SYMLINK_NOFOLLOW) }) == unix.ENOENT
+}
+
 // A lateInfo describes a file whose modification time package os cannot represent.
 type lateInfo struct {
 	fs.FileInfo
@@ -193,6 +199,14 @@ func (u *unnamedLinux) chtimes(modTime time.Time) error {
 		return u.dir.refuse()
 	}
 	return nil
+}
+
+func (u *unnamedLinux) modTime() (time.Time, error) {
+	var st unix.Statx_t
+	if again(func() error { return unix.Statx(u.fd, "", unix.AT_EMPTY_PATH, unix.STATX_MTIME, &st) }) != nil {
+		return time.Time{}, u.dir.refuse()
+	}
+	return time.Unix(st.Mtime.Sec, int64(st.Mtime.Nsec)), nil
 }
 
 func (u *unnamedLinux) link(name string) error {

@@ -28,6 +28,11 @@ func (d *osDir) open(name string, flag int, perm fs.FileMode) (file, error) {
 
 func (d *osDir) lstat(name string) (fs.FileInfo, error) { return d.root.Lstat(name) }
 
+func (d *osDir) isAbsent(name string) bool {
+	_, err := d.root.Lstat(name)
+	return errors.Is(err, fs.ErrNotExist)
+}
+
 func (d *osDir) chtimes(name string, modTime time.Time) error {
 	return d.root.Chtimes(name, time.Now(), modTime)
 }

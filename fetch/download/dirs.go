@@ -2,7 +2,6 @@ package download
 
 import (
 	"errors"
-	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -68,20 +67,6 @@ func (d *Downloader) Lstat(name string) (fs.FileInfo, error) {
 	}
 	defer d.dirs.put(dir)
 	return dir.lstat(path.Base(name))
-}
-
-// Open is like os.Root.Open for name, a path below Root with elements separated by slashes. The
-// directory stays open for the next file, until Flush.
-func (d *Downloader) Open(name string) (io.ReadCloser, error) {
-	dir, err := d.dirs.get(d.Root, path.Dir(name), false)
-	if err != nil {
-		return nil, err
-	}
-	defer d.dirs.put(dir)
-	if f, err := dir.open(path.Base(name), os.O_RDONLY, 0); err == nil {
-		return f, nil
-	}
-	return d.Root.Open(name) // it may be a symbolic link, or the directory may be a new one
 }
 
 func openOrMake(root *os.Root, path string, create bool) (directory, error) {

@@ -3,12 +3,9 @@ package download_test
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -50,63 +47,6 @@ func TestLstat(t *testing.T) {
 		}
 	}
 	if err := d.Flush(); err != nil { // closes the directories
-		t.Error(err)
-	}
-}
-
-func TestOpen(t *testing.T) {
-	t.Parallel()
-	d := newLiar(nil).downloader(t, t.TempDir())
-	content := func(name string) (string, error) {
-		f, err := d.Open(name)
-		if err != nil {
-			return "", err
-		}
-		defer f.Close()
-		b, err := io.ReadAll(f)
-		return string(b), err
-	}
-	write := func(name, text string) {
-		t.Helper()
-		if err := errors.Join(d.Root.MkdirAll(path.Dir(name), 0o777), d.Root.WriteFile(name, []byte(text), 0o666)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	write("a/x", "1")
-	for range 2 { // the second time, the directory is already open
-		if got, err := content("a/x"); got != "1" || err != nil {
-			t.Errorf("a/x: got %q, %v, want 1", got, err)
-		}
-	}
-	for _, name := range []string{"a/y", "b/y"} {
-		if _, err := content(name); !errors.Is(err, fs.ErrNotExist) {
-			t.Errorf("%s: got %v, want that there is none", name, err)
-		}
-	}
-	if _, err := content("../x"); !strings.Contains(fmt.Sprint(err), "path escapes from parent") {
-		t.Errorf("a file outside: got %v", err)
-	}
-	if err := d.Root.Symlink("x", "a/link"); err == nil { // Windows may refuse it
-		if got, err := content("a/link"); got != "1" || err != nil {
-			t.Errorf("a symbolic link: got %q, %v, want 1", got, err)
-		}
-		if err := d.Root.Symlink(filepath.Join(t.TempDir(), "x"), "a/out"); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := content("a/out"); !strings.Contains(fmt.Sprint(err), "path escapes from parent") {
-			t.Errorf("a symbolic link to a file outside: got %v", err)
-		}
-	}
-	if runtime.GOOS != "windows" { // where an open directory cannot be renamed
-		if err := d.Root.Rename("a", "c"); err != nil {
-			t.Fatal(err)
-		}
-		write("a/z", "2")
-		if got, err := content("a/z"); got != "2" || err != nil {
-			t.Errorf("a file in a new directory of the same name: got %q, %v, want 2", got, err)
-		}
-	}
-	if err := d.Flush(); err != nil {
 		t.Error(err)
 	}
 }

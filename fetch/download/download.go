@@ -102,7 +102,7 @@ func (d *Downloader) Do(ctx context.Context, req *fetch.Request, name string, op
 	r := t.result()
 	switch {
 	case err == nil:
-		r.Name = f.path(f.name)
+		f.describeSaved(r)
 	case err == errNotNeeded:
 		err = f.describe(r)
 	}

@@ -1,6 +1,7 @@
 package download
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -113,15 +114,13 @@ func (f *toFile) lookUp() error {
 	if f.oldName == f.name {
 		return nil
 	}
+	f.old = nil
 	err := f.openDir(false)
-	if err == nil {
+	if err == nil && !f.dir.isAbsent(f.name) {
 		f.old, err = f.dir.lstat(f.name)
 	}
 	if ignoreMissing(err) != nil {
 		return err
-	}
-	if err != nil {
-		f.old = nil
 	}
 	f.oldName = f.name
 	return nil
@@ -157,6 +156,21 @@ func (f *toFile) keepExisting() error {
 	return errNotNeeded
 }
 
+// describeSaved completes r if the file was saved.
+func (f *toFile) describeSaved(r *Result) {
+	r.Name, r.ModTime = f.path(f.name), f.modTime
+	if f.memory != nil {
+		if f.opts.Content {
+			r.Content = bytes.Clone(f.memory[:f.size])
+		}
+		return
+	}
+	f.closePart() // which may change the time
+	if info, err := f.dir.lstat(f.name); err == nil {
+		r.ModTime = info.ModTime()
+	}
+}
+
 // describe completes r if the transfer ended with errNotNeeded.
 func (f *toFile) describe(r *Result) error {
 	r.Outcome, r.Size, r.SHA256, r.Proof = f.outcome, -1, "", nil
@@ -169,7 +183,7 @@ func (f *toFile) describe(r *Result) error {
 	r.Name = f.path(f.name)
 	info, err := f.dir.lstat(f.name)
 	if err == nil {
-		r.Size = info.Size()
+		r.Size, r.ModTime = info.Size(), info.ModTime()
 	}
 	return err
 }

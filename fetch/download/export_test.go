@@ -42,6 +42,10 @@ func (d watchedDir) lstat(name string) (fs.FileInfo, error) {
 	return d.directory.lstat(name)
 }
 
+func (d watchedDir) isAbsent(name string) bool {
+	return d.before("lstat", name) == nil && d.directory.isAbsent(name)
+}
+
 func (d watchedDir) open(name string, flag int, perm fs.FileMode) (file, error) {
 	op := "open"
 	if flag&os.O_CREATE != 0 {

@@ -1,6 +1,8 @@
 package download
 
 import (
+	"time"
+
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/retry"
 	"github.com/urlget/urlget/fetch/uri"
@@ -63,6 +65,8 @@ type Options struct {
 	// SHA256 requests Result.SHA256. Like Checksum it prevents the kernel from moving the bytes to
 	// the file. Large buffers are digested concurrently with the transfer.
 	SHA256 bool
+	// Content requests Result.Content.
+	Content bool
 
 	// Progress is called as bytes arrive. Done is the number of bytes so far, including those of an
 	// earlier run; total is the expected number, or -1. It must be quick. Calls do not overlap.
@@ -107,6 +111,11 @@ type Result struct {
 	// Size is the size of the content, and Written the number of bytes transferred in this run.
 	Size, Written int64
 	SHA256        string // in hexadecimal, if requested, or if Options.Checksum is a SHA-256
+	// ModTime is the modification time of the file; zero if it is unknown.
+	ModTime time.Time
+	// Content is the content of a file that was saved, if it was requested and was still in memory.
+	// It is nil for files above 64 KiB, and for some others.
+	Content []byte
 	// Proof is a digest that the content was verified with: that of Options.Checksum, the strongest
 	// one that a server stated, or that of a Metalink document. Its By is "checksum", the name of a
 	// header field or command, or "metalink". If it covers the content before a content coding was

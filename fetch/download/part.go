@@ -165,6 +165,9 @@ func (p *part) openOld() (file, error) {
 // fs.ErrNotExist.
 func openPart(dir directory, sync Sync, name string) (*part, *record, int64, error) {
 	p := &part{dir: dir, sync: sync, names: namesFor(name), recorded: time.Now()}
+	if dir.isAbsent(p.names.part) {
+		return nil, nil, 0, fs.ErrNotExist
+	}
 	f, err := p.openOld()
 	if err != nil {
 		return nil, nil, 0, err

@@ -59,10 +59,7 @@ func (p *place) removeStrayRecord() {
 }
 
 // hasPart reports whether a file has a part. If that is unknown, it returns true.
-func hasPart(dir directory, name string) bool {
-	_, err := dir.lstat(namesFor(name).part)
-	return !errors.Is(err, fs.ErrNotExist)
-}
+func hasPart(dir directory, name string) bool { return !dir.isAbsent(namesFor(name).part) }
 
 // closeDir releases the directory.
 func (p *place) closeDir() {

@@ -40,10 +40,11 @@ type toFile struct {
 
 	begun   bool // content was received or existed before: the name is final
 	memory  *[maxInMemory]byte
-	size    int     // of the content in memory
-	out     int64   // value of done at the last writeOut
-	part    *part   // nil while the content is in memory
-	outcome Outcome // set if the transfer ends with errNotNeeded
+	size    int       // of the content in memory
+	out     int64     // value of done at the last writeOut
+	part    *part     // nil while the content is in memory
+	modTime time.Time // of the file made from the content in memory
+	outcome Outcome   // set if the transfer ends with errNotNeeded
 }
 
 var memories = sync.Pool{New: func() any { return new([maxInMemory]byte) }}
@@ -58,12 +59,17 @@ func newToFile(d *Downloader, req *fetch.Request, name string, opts *Options, s 
 
 // close releases the resources of the transfer.
 func (f *toFile) close() {
-	if f.part != nil {
-		closeLocked(f.part.file)
-	}
+	f.closePart()
 	f.forgetExisting()
 	f.closeDir()
 	f.forget()
+}
+
+func (f *toFile) closePart() {
+	if f.part != nil {
+		closeLocked(f.part.file)
+		f.part = nil
+	}
 }
 
 func (f *toFile) forget() {

@@ -19,6 +19,56 @@ import (
 	"github.com/urlget/urlget/fetch/retry"
 )
 
+func TestResultDescribesFile(t *testing.T) {
+	t.Parallel()
+	small, large := pattern(3000, 1), pattern(64<<10+1, 1)
+	tests := []struct {
+		name    string
+		content []byte
+		script  []reply
+		there   []byte // existing file; nil means none
+		opts    download.Options
+		want    string // Content
+	}{
+		{name: "small", content: small, opts: download.Options{Content: true}, want: string(small)},
+		{name: "without a time", content: small, script: []reply{{bare: true}}, opts: download.Options{Content: true}, want: string(small)},
+		{name: "large", content: large, opts: download.Options{Content: true}},
+		{name: "not requested", content: small},
+		{name: "replaces a file", content: small, there: []byte("old"), opts: download.Options{Content: true, Exists: download.Overwrite}},
+		{name: "unchanged", content: small, there: small, opts: download.Options{Content: true, Exists: download.Newer}},
+		{name: "skipped", content: small, there: []byte("old"), opts: download.Options{Content: true, Exists: download.Skip}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			name := filepath.Join(dir, "file.bin")
+			if tt.there != nil {
+				if err := os.WriteFile(name, tt.there, 0o600); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.Chtimes(name, morning, morning); err != nil {
+					t.Fatal(err)
+				}
+			}
+			r, err := newLiar(tt.content, tt.script...).downloader(t, dir).Get(t.Context(), liarURL, "file.bin", &tt.opts)
+			if err != nil {
+				t.Fatal(err)
+			}
+			info, err := os.Stat(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !r.ModTime.Equal(info.ModTime()) {
+				t.Errorf("ModTime is %v, want %v", r.ModTime, info.ModTime())
+			}
+			if inMemory := runtime.GOOS == "linux"; string(r.Content) != tt.want && (inMemory || r.Content != nil) {
+				t.Errorf("Content has %d bytes, want %d", len(r.Content), len(tt.want))
+			}
+		})
+	}
+}
+
 // Known values from a listing only decide whether a request is needed.
 func TestKnown(t *testing.T) {
 	t.Parallel()
