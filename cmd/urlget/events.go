@@ -153,9 +153,11 @@ func (n *network) watch(next driver.Driver) driver.Driver {
 	})
 }
 
-// barName returns the file name of a job for the progress display.
+// barName returns the file name of a job for the progress display, or "" without a display.
 func (a *app) barName(j *job.Job, meta *fetch.Meta) string {
 	switch {
+	case !a.con.Shown():
+		return ""
 	case a.out.name != "":
 		return a.out.name
 	case j.Output != "" && j.Output != "-" && !strings.HasSuffix(j.Output, "/"):

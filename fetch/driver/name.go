@@ -24,6 +24,8 @@ func SafeName(s string) string {
 	s = s[strings.LastIndexAny(s, `/\`)+1:]
 	s = strings.Map(func(r rune) rune {
 		switch {
+		case 'a' <= r && r <= 'z', '0' <= r && r <= '9': // most characters
+			return r
 		case unicode.IsControl(r), unicode.Is(unicode.Cf, r), r == '\u2028', r == '\u2029':
 			return -1
 		case strings.ContainsRune(`<>:"|?*`, r):

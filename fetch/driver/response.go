@@ -1,7 +1,6 @@
 package driver
 
 import (
-	"fmt"
 	"io"
 	"iter"
 	"net/textproto"
@@ -86,7 +85,7 @@ func (r Reply) String() string {
 	case text == "":
 		return strconv.Itoa(r.Code)
 	}
-	return fmt.Sprintf("%d %s", r.Code, text)
+	return strconv.Itoa(r.Code) + " " + text
 }
 
 // A Kind is the kind of a Response.
