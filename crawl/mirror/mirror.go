@@ -268,8 +268,8 @@ func (m *mirror) emit(e Event) {
 
 // claim returns the path for u, whose key is key. It is the path of the layout, unless another URL
 // owns that or a directory or file is in the way, as with "/a" and "/a/b". In that case it is a
-// provisional one until the end of the run, see settle. The FileInfo is that of
-// the file at the path, or nil.
+// provisional one until the end of the run, see settle. The FileInfo is that of the file at the
+// path, or nil.
 func (m *mirror) claim(u uri.URI, key string) (string, fs.FileInfo, error) {
 	want := m.Layout.Path(u, m.d.Client.Traits(u))
 	for n := range 10_000 {

@@ -193,7 +193,7 @@ func (m *mirror) getOnce(ctx context.Context, p *crawl.Page, v *visitResult) err
 	if a.unchanged {
 		return r.unchanged(r.now.Path)
 	}
-	return r.act(ctx, a, known.same, known.mayLink)
+	return r.act(ctx, a, known)
 }
 
 // A retrieval is one attempt to save a page.
@@ -265,12 +265,11 @@ func (r *retrieval) info() pageInfo {
 	return k
 }
 
-// act requests and saves the page according to a. Same reports whether the file is unchanged since
-// an earlier run, and mayLink whether the page may have links.
-func (r *retrieval) act(ctx context.Context, a action, same, mayLink bool) error {
+// act requests and saves the page according to a.
+func (r *retrieval) act(ctx context.Context, a action, k pageInfo) error {
 	req := r.p.Request()
 	req.IfChanged = a.ifChanged
-	opts := &download.Options{Exists: a.exists, ResumePart: true, Known: a.known, Content: mayLink, Retry: r.Retry, Response: r.response}
+	opts := &download.Options{Exists: a.exists, ResumePart: true, Known: a.known, Content: k.mayLink, Retry: r.Retry, Response: r.response}
 	if a.compare {
 		opts.Same = path.Base(r.unconverted)
 	}
@@ -303,7 +302,7 @@ func (r *retrieval) act(ctx context.Context, a action, same, mayLink bool) error
 	if res.Outcome == download.Saved {
 		r.unconverted = ""
 	}
-	if same && res.Outcome == download.Unchanged && r.now.Path == r.old.Path {
+	if k.same && res.Outcome == download.Unchanged && r.now.Path == r.old.Path {
 		r.markForConversion(&r.old, r.parse != nil)
 	}
 	return r.saved(res)

@@ -29,7 +29,7 @@ func (d *osDir) open(name string, flag int, perm fs.FileMode) (file, error) {
 func (d *osDir) lstat(name string) (fs.FileInfo, error) { return d.root.Lstat(name) }
 
 func (d *osDir) isAbsent(name string) bool {
-	_, err := d.root.Lstat(name)
+	_, err := d.lstat(name)
 	return errors.Is(err, fs.ErrNotExist)
 }
 
