@@ -17,6 +17,8 @@ const (
 	// maxHeader limits the header of a record in bytes, and maxFields the number of its fields.
 	maxHeader = 256 << 10
 	maxFields = 1000
+	// usualFields is the number of fields of most records.
+	usualFields = 12
 	// maxGap limits the line ends between records. The standard has two, some writers more.
 	maxGap = 64
 )
@@ -262,6 +264,7 @@ func (r *Reader) header() (*Record, error) {
 	if rec.Version = line; !strings.HasPrefix(line, "WARC/") || len(line) > 16 {
 		return nil, fmt.Errorf("expected a record, found %q", shorten(line))
 	}
+	rec.Header = make(Header, 0, usualFields)
 	for {
 		line, err := r.line(&remaining)
 		switch {
@@ -287,28 +290,31 @@ func (r *Reader) header() (*Record, error) {
 	}
 }
 
-// line reads a header line and subtracts its length from left.
+// line reads a header line and subtracts its length from remaining.
 func (r *Reader) line(remaining *int) (string, error) {
-	var text []byte
+	var begin []byte // of a line that is longer than the buffer, or in several members
 	for {
 		part, err := r.raw.ReadSlice('\n')
 		r.consumed += int64(len(part))
 		if *remaining -= len(part); *remaining < 0 {
 			return "", fmt.Errorf("the header is longer than %d bytes", maxHeader)
 		}
-		text = append(text, part...)
-		if err == bufio.ErrBufferFull {
-			continue
-		}
-		if err == errMemberEnd && r.pack.spans() {
-			if err = r.advance(); err == nil {
-				continue
+		if err == nil {
+			if begin != nil {
+				part = append(begin, part...)
 			}
+			return string(bytes.TrimSuffix(bytes.TrimSuffix(part, []byte("\n")), []byte("\r"))), nil
 		}
-		if err != nil {
+		begin = append(begin, part...)
+		switch {
+		case err == bufio.ErrBufferFull:
+		case err == errMemberEnd && r.pack.spans():
+			if err := r.advance(); err != nil {
+				return "", err
+			}
+		default:
 			return "", err
 		}
-		return string(bytes.TrimSuffix(bytes.TrimSuffix(text, []byte("\n")), []byte("\r"))), nil
 	}
 }
 

@@ -30,6 +30,11 @@ const (
 // A Field is a named field of a record header.
 type Field struct{ Name, Value string }
 
+// is reports whether the field has that name. Comparing lengths first makes look-ups fast.
+func (f Field) is(name string) bool {
+	return len(f.Name) == len(name) && strings.EqualFold(f.Name, name)
+}
+
 // A Header holds the named fields of a record in order. Names are case-insensitive and may be
 // repeated.
 type Header []Field
@@ -37,7 +42,7 @@ type Header []Field
 // Get returns the value of the first field with that name, or "".
 func (h Header) Get(name string) string {
 	for _, f := range h {
-		if strings.EqualFold(f.Name, name) {
+		if f.is(name) {
 			return f.Value
 		}
 	}
@@ -48,7 +53,7 @@ func (h Header) Get(name string) string {
 func (h Header) Values(name string) []string {
 	var all []string
 	for _, f := range h {
-		if strings.EqualFold(f.Name, name) {
+		if f.is(name) {
 			all = append(all, f.Value)
 		}
 	}
