@@ -8,6 +8,7 @@ import (
 	"io"
 	"iter"
 	"os"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -185,17 +186,18 @@ func recordsOf(r *warc.Reader, more bool) iter.Seq2[fetch.Entry, error] {
 }
 
 func entryOf(rec *warc.Record, more bool) fetch.Entry {
-	about := warcRecord{Type: rec.Type(), ID: rec.ID(), Offset: rec.Offset, IP: rec.Get("WARC-IP-Address"),
+	kind := rec.Type()
+	about := warcRecord{Type: kind, ID: rec.ID(), Offset: rec.Offset, IP: rec.Get("WARC-IP-Address"),
 		Digest:    cmp.Or(rec.Get("WARC-Payload-Digest"), rec.Get("WARC-Block-Digest")),
 		Truncated: rec.Get("WARC-Truncated"), Protocol: rec.Values("WARC-Protocol"),
 		Refers: cmp.Or(rec.Refers("WARC-Refers-To-Target-URI"), rec.Refers("WARC-Refers-To"))}
-	e := fetch.Entry{Rel: rec.Type(), ContentType: rec.ContentType(), Size: rec.Length, ModTime: rec.Date()}
-	words := []string{rec.Type()}
-	switch kind := rec.Type(); {
+	e := fetch.Entry{Rel: kind, ContentType: rec.ContentType(), Size: rec.Length, ModTime: rec.Date()}
+	words := []string{kind}
+	switch {
 	case (kind == warc.Response || kind == warc.Revisit) && strings.HasPrefix(strings.ToLower(rec.ContentType()), "application/http"):
 		if resp, err := rec.HTTPResponse(maxShownHead); err == nil {
 			about.Status = resp.StatusCode
-			words = append(words, fmt.Sprint(resp.StatusCode))
+			words = append(words, strconv.Itoa(resp.StatusCode))
 		}
 	case kind == warc.Metadata && rec.ContentType() == capture.TypeExchange:
 		if op, failed, err := capture.Outcome(rec); err == nil {
