@@ -57,8 +57,9 @@ func PerHost(scheme string) int {
 // up.
 const MaxGrow = 50
 
-// MaxLogins is the part of MaxGrow for a host where each connection logs in.
-const MaxLogins = 40
+// MaxLogins is the part of MaxGrow for a host where each connection logs in, which costs a server more than
+// a small file.
+const MaxLogins = 16
 
 // HostGrow returns the part of MaxGrow for one host; 0 means that the number for a host does not grow.
 func HostGrow(scheme string) int {
