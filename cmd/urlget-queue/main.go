@@ -31,9 +31,17 @@ import (
 	"io"
 	"log"
 	"os"
+	"runtime/debug"
 )
 
+// gcPercent is the GOGC of the command, as in urlget. A worker makes much garbage for each job and needs
+// little memory (docs/machines.md).
+const gcPercent = 200
+
 func main() {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(gcPercent)
+	}
 	log.SetOutput(io.Discard)
 	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
