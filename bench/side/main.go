@@ -16,6 +16,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"syscall"
 	"time"
 
@@ -73,8 +74,8 @@ func measure(ctx context.Context, o options) (string, error) {
 	if o.disk, err = filepath.Abs(disk); err != nil {
 		return "", err
 	}
-	program := filepath.Join(o.work, "urlget")
-	build := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", program, "./cmd/urlget")
+	p := programs{urlget: filepath.Join(o.work, "urlget"), queue: filepath.Join(o.work, "urlget-queue"), memory: o.work, disk: o.disk}
+	build := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", o.work, "./cmd/urlget", "./cmd/urlget-queue")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0") // like a release
 	if out, err := build.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("go build: %w\n%s", err, out)
@@ -83,15 +84,16 @@ func measure(ctx context.Context, o options) (string, error) {
 	if err := fill(root); err != nil {
 		return "", err
 	}
-	t := newTable(o.rounds, program)
+	t := newTable(o.rounds, p.urlget)
 	for _, name := range []string{"nginx", "vsftpd"} {
 		if found, err := server.Find(name); err == nil {
 			t.version(found, "-v")
 		}
 	}
-	p := programs{urlget: program, memory: o.work, disk: o.disk}
 	at := server.Place{Root: root, Host: "127.0.0.1", SeenAs: "127.0.0.1", More: webAddresses()}
-	if err := t.measure(ctx, o, filepath.Join(o.work, "near"), at, many, p.nearRows); err != nil {
+	if err := t.measure(ctx, o, filepath.Join(o.work, "near"), at, many, func(s *site) []row {
+		return slices.Concat(p.nearRows(s), p.archiveRows(s), p.queueRows(s))
+	}); err != nil {
 		return "", err
 	}
 	ended := make(chan error, 1)

@@ -11,11 +11,16 @@ type row struct {
 	dir   string   // directory for the files
 	times int      // runs of a program per round
 	files int      // minimum number of files after a run; 0 for one
-	again bool     // run once before in the same directory, uncounted
 	ours  []string // command and arguments
 	peak  float64  // target for the peak memory in MiB; 0 for none
 	peers []peer
+	// before returns a command to run before a program, in the same directory and uncounted. It may
+	// be nil.
+	before func(program []string) []string
 }
+
+// itself is for rows whose programs run once before they are measured.
+func itself(program []string) []string { return program }
 
 // A peer is another program. Wall and cpu are targets: at most this fraction of its wall time and
 // CPU time. 0 means none.
@@ -31,8 +36,8 @@ func against(wall float64, args ...string) peer { return peer{args: args, wall: 
 // label returns the name of the program in the table.
 func (p peer) label() string { return cmp.Or(p.name, p.args[0]) }
 
-// programs holds the command to measure and the directories in memory and on disk.
-type programs struct{ urlget, memory, disk string }
+// programs holds the commands to measure and the directories in memory and on disk.
+type programs struct{ urlget, queue, memory, disk string }
 
 func (p programs) ours(args ...string) []string { return append([]string{p.urlget, "-q"}, args...) }
 
@@ -109,7 +114,43 @@ func (p programs) nearRows(s *site) []row {
 		{work: "HTTPS, 5,000 pages of 40 links on 200 hosts, no flags", needs: web, dir: p.memory, files: webHosts * webPages, ours: p.ours("--ca-certificate", s.cert, "-r", "-i", s.webList),
 			peers: []peer{{args: []string{"wget2", "-q", "--ca-certificate", s.cert, "-r", "-i", s.webList}, wall: 1, cpu: 1}}},
 		{work: "FTP, mirror of 10,000 files of 1 KiB", needs: files, dir: p.memory, files: dirs * dirs, ours: mirror, peers: []peer{against(0.6, lftp...)}},
-		{work: "FTP, the same mirror again", needs: files, dir: p.memory, files: dirs * dirs, again: true, ours: mirror, peers: []peer{against(0.3, lftp...)}},
+		{work: "FTP, the same mirror again", needs: files, dir: p.memory, files: dirs * dirs, before: itself, ours: mirror, peers: []peer{against(0.3, lftp...)}},
+		{work: "FTP, 200 files of 4 KiB, no flags", needs: files, dir: p.memory, files: few, ours: p.ours("--glob-ranges", s.ftp+"/many/[0000-0199]"),
+			peers: []peer{against(0.7, "curl", "-s", "-Z", "--parallel-max", "8", "--remote-name-all", s.ftp+"/many/[0000-0199]")}},
+	}
+}
+
+// archiveRows returns the rows that read an archive of 5,000 responses.
+func (p programs) archiveRows(s *site) []row {
+	web, _ := s.missing()
+	record := func([]string) []string { return p.ours("-i", s.httpList.urls, "--warc", "archive") }
+	read := func(work string, wall float64, ours, warcio []string) row {
+		const archive = "archive.warc.gz"
+		return row{work: work, needs: web, dir: p.memory, before: record, ours: append(ours, archive),
+			peers: []peer{against(wall, append(warcio, archive)...), against(0, "gzip", "-t", archive)}}
+	}
+	return []row{
+		read("WARC, listing 5,000 responses", 0.35, []string{p.urlget, "ls"}, []string{"warcio", "index"}),
+		read("WARC, verifying 5,000 responses", 0.35, []string{p.urlget, "warc", "verify"}, []string{"warcio", "check"}),
+	}
+}
+
+// queueRows returns the row that compares the jobs of a queue with a list.
+func (p programs) queueRows(s *site) []row {
+	web, _ := s.missing()
+	const queue = "queue" // its directory
+	submit := func(program []string) []string {
+		if program[0] != p.queue {
+			return nil
+		}
+		return []string{p.queue, "submit", "-q", "--embedded", queue, "-i", s.httpList.urls}
+	}
+	transfers := []string{"-j", "12", "--per-host", "12"}
+	work := append([]string{p.queue, "work", "--embedded", queue, "--until-empty", "--allow-private", "--artefacts", "kept"}, transfers...)
+	list := p.ours(append(transfers, "-i", s.httpList.urls)...)
+	return []row{
+		{work: "HTTP, 5,000 files of 4 KiB as jobs of a queue, with its server", needs: web, dir: p.memory, files: many, before: submit, ours: work,
+			peers: []peer{{name: "urlget -i", args: list, cpu: 1.5}}},
 	}
 }
 

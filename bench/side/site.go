@@ -37,7 +37,8 @@ func fill(root string) error {
 	f.repeat("limited", block, limited/len(block))
 	f.repeat("large", block, large/len(block))
 	for i := range many {
-		f.write(fmt.Sprintf("many/%04d", i), block[:4<<10])
+		name := fmt.Sprintf("many/%04d", i)
+		f.write(name, append([]byte(name), block[len(name):4<<10]...)) // all different
 	}
 	for i := range dirs * dirs {
 		f.write(fmt.Sprintf("tree/%02d/%02d", i/dirs, i%dirs), block[:1<<10])

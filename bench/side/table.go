@@ -160,9 +160,11 @@ func run(ctx context.Context, r row, args []string) (usage, error) {
 		return usage{}, err
 	}
 	defer os.RemoveAll(dir)
-	if r.again {
-		if _, err := start(ctx, dir, args); err != nil {
-			return usage{}, err
+	if r.before != nil {
+		if first := r.before(args); first != nil {
+			if _, err := start(ctx, dir, first); err != nil {
+				return usage{}, err
+			}
 		}
 	}
 	var sum usage

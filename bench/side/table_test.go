@@ -50,14 +50,17 @@ func TestTooFewFiles(t *testing.T) {
 	r := row{work: "work", dir: t.TempDir(), files: 2}
 	for _, tt := range []struct {
 		script string
-		again  bool
+		before func([]string) []string
 		ok     bool
 	}{
-		{"touch a b", false, true},
-		{"touch a; mkdir .state; touch .state/b", false, false},
-		{"test -e a && touch b; touch a", true, true}, // runs twice in one directory
+		{"touch a b", nil, true},
+		{"touch a; mkdir .state; touch .state/b", nil, false},
+		{"test -e a && touch b; touch a", itself, true}, // runs twice in one directory
+		{"touch a", func([]string) []string { return []string{"touch", "b"} }, true},
+		{"touch a", func([]string) []string { return nil }, false},
+		{"touch a b", func([]string) []string { return []string{"false"} }, false},
 	} {
-		r.again = tt.again
+		r.before = tt.before
 		if _, err := run(t.Context(), r, []string{"sh", "-c", tt.script}); (err == nil) != tt.ok {
 			t.Errorf("%s: %v", tt.script, err)
 		}
