@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/urlget/urlget/cmd/urlget/internal/failure"
 	"github.com/urlget/urlget/cmd/urlget/internal/flags"
@@ -17,12 +18,21 @@ import (
 // maxGlob limits the number of URLs that --glob-ranges makes.
 const maxGlob = 100_000
 
-var (
-	globRange  = regexp.MustCompile(`\[(?:(\d+)-(\d+)|([a-zA-Z])-([a-zA-Z]))(?::(\d+))?\]`)
-	globWords  = regexp.MustCompile(`\{([^{}\s]*,[^{}\s]*)\}`)
-	globEither = regexp.MustCompile(globRange.String() + "|" + globWords.String())
-	globName   = regexp.MustCompile(`#[1-9]`)
+const (
+	rangePattern = `\[(?:(\d+)-(\d+)|([a-zA-Z])-([a-zA-Z]))(?::(\d+))?\]`
+	wordsPattern = `\{([^{}\s]*,[^{}\s]*)\}`
 )
+
+var (
+	globRange  = lazyRegexp(rangePattern)
+	globWords  = lazyRegexp(wordsPattern)
+	globEither = lazyRegexp(rangePattern + "|" + wordsPattern)
+	globName   = lazyRegexp(`#[1-9]`)
+)
+
+func lazyRegexp(expr string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
+}
 
 // A globbed is a URL that --glob-ranges made, with the text for each range in it.
 type globbed struct {
@@ -34,12 +44,12 @@ type globbed struct {
 // paths otherwise. If -O has a reference such as #1, the files of the batch are named after it.
 func (a *app) glob(args []string) ([]string, error) {
 	document := a.opts.Output.Document
-	named := globName.MatchString(document)
+	named := globName().MatchString(document)
 	if !a.opts.Many.GlobRanges {
 		for _, arg := range args {
 			if found := unglobbed(arg); found != "" {
 				use := "--glob-ranges"
-				if log := a.opts.Log.File; globName.MatchString(log) {
+				if log := a.opts.Log.File; globName().MatchString(log) {
 					use += " -O " + flags.Quote(log)
 				}
 				return nil, failure.Hinted(fetch.Printable(found)+" in a URL is not expanded", "use "+use+" to expand it as curl does, or %5B, %5D, %7B and %7D for the characters themselves")
@@ -60,7 +70,7 @@ func (a *app) glob(args []string) ([]string, error) {
 		for _, u := range urls {
 			expanded = append(expanded, u.url)
 			if named {
-				a.outputs = append(a.outputs, globName.ReplaceAllStringFunc(document, func(ref string) string {
+				a.outputs = append(a.outputs, globName().ReplaceAllStringFunc(document, func(ref string) string {
 					if i := int(ref[1] - '1'); i < len(u.texts) {
 						return u.texts[i]
 					}
@@ -91,21 +101,21 @@ func nameGlobbed(j *job.Job, output string) error {
 // unglobbed returns the first range or list of alternatives in the path of a URL, or "".
 func unglobbed(arg string) string {
 	path, _, _ := strings.Cut(arg, "?")
-	if found := globWords.FindString(path); found != "" {
+	if found := globWords().FindString(path); found != "" {
 		return found
 	}
 	u, err := uri.ParseLoose(path)
 	if err == nil && flags.HasBracketPatterns(u.Scheme()) {
 		return ""
 	}
-	return globRange.FindString(path)
+	return globRange().FindString(path)
 }
 
 // expand returns the URLs for an argument with ranges and alternatives.
 func expand(arg string) ([]globbed, error) {
 	all := []globbed{{}}
 	for {
-		at := globEither.FindStringIndex(arg)
+		at := globEither().FindStringIndex(arg)
 		if at == nil {
 			break
 		}
@@ -132,10 +142,10 @@ func expand(arg string) ([]globbed, error) {
 
 // alternatives returns the texts for a range or a list of alternatives.
 func alternatives(text string) ([]string, error) {
-	if m := globWords.FindStringSubmatch(text); m != nil {
+	if m := globWords().FindStringSubmatch(text); m != nil {
 		return strings.Split(m[1], ","), nil
 	}
-	m := globRange.FindStringSubmatch(text)
+	m := globRange().FindStringSubmatch(text)
 	step := 1
 	var err error
 	if m[5] != "" {

@@ -13,6 +13,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/urlget/urlget/fetch/uri"
 )
@@ -65,13 +66,13 @@ func (m *mirror) prepareNames() error {
 }
 
 // provisionalName matches provisional names, which are the final ones of layout 1.
-var provisionalName = regexp.MustCompile(`%00\d*(\.[^.]*)?$`)
+var provisionalName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`%00\d*(\.[^.]*)?$`) })
 
 // findOldNames records the files that have another name in this layout, in the same directory.
 func (m *mirror) findOldNames() error {
 	var names []string
 	for name := range m.state.Names(filePrefix) {
-		if base := path.Base(name); strings.Contains(base, "%2E") || provisionalName.MatchString(base) {
+		if base := path.Base(name); strings.Contains(base, "%2E") || provisionalName().MatchString(base) {
 			names = append(names, strings.TrimPrefix(name, filePrefix))
 		}
 	}
@@ -91,7 +92,7 @@ func (m *mirror) findOldNames() error {
 		case t.Pages && strings.HasPrefix(base, strings.Replace(t.IndexName(), ".", "%2E", 1)):
 			base = want
 		default:
-			base = provisionalName.ReplaceAllString(base, "$1")
+			base = provisionalName().ReplaceAllString(base, "$1")
 		}
 		if !strings.HasPrefix(base, want) {
 			continue
@@ -338,7 +339,7 @@ func (s *settlement) removeOrphans(want string, entries []preference) {
 // removeUnowned removes what was saved under a provisional path, if no URL has it.
 func (m *mirror) removeUnowned(name string) {
 	owner, _, err := m.state.Owner(filePrefix + name)
-	if err == nil && owner == "" && provisionalName.MatchString(path.Base(name)) {
+	if err == nil && owner == "" && provisionalName().MatchString(path.Base(name)) {
 		m.d.Root.Remove(name)
 		m.removePart(name)
 	}

@@ -49,7 +49,7 @@ const (
 	TypeExtendedReply Type = 201 // SSH_FXP_EXTENDED_REPLY
 )
 
-var typeNames = map[Type]string{
+var typeNames = [...]string{
 	TypeInit: "INIT", TypeVersion: "VERSION", TypeOpen: "OPEN", TypeClose: "CLOSE", TypeRead: "READ",
 	TypeLstat: "LSTAT", TypeFstat: "FSTAT", TypeOpendir: "OPENDIR", TypeReaddir: "READDIR",
 	TypeRealpath: "REALPATH", TypeStat: "STAT", TypeReadlink: "READLINK", TypeStatus: "STATUS",
@@ -59,8 +59,8 @@ var typeNames = map[Type]string{
 
 // String returns the name of the type in the draft, without the prefix SSH_FXP_.
 func (t Type) String() string {
-	if name, ok := typeNames[t]; ok {
-		return name
+	if int(t) < len(typeNames) && typeNames[t] != "" {
+		return typeNames[t]
 	}
 	return fmt.Sprintf("message type %d", byte(t))
 }

@@ -6,15 +6,18 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // httpieItem is a request item of HTTPie: a name, a separator and a value.
-var httpieItem = regexp.MustCompile(`^([A-Za-z0-9_.\[\]-]+)(:=@|=@|:=|==|@|=|:)(.*)$`)
+var httpieItem = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^([A-Za-z0-9_.\[\]-]+)(:=@|=@|:=|==|@|=|:)(.*)$`)
+})
 
 // IsItem reports whether an argument is a request item of HTTPie, such as name=value or Name:value. A
 // header field begins with a capital letter, because a scheme does not.
 func IsItem(arg string) bool {
-	m := httpieItem.FindStringSubmatch(arg)
+	m := httpieItem().FindStringSubmatch(arg)
 	if m == nil || m[2] == ":" && (m[1][0] < 'A' || m[1][0] > 'Z') {
 		return false
 	}
@@ -34,7 +37,7 @@ func HTTPieLine(args []string) string {
 	form, verbose := false, false
 	body := make([]string, 0, len(args))
 	for _, arg := range args {
-		m := httpieItem.FindStringSubmatch(arg)
+		m := httpieItem().FindStringSubmatch(arg)
 		switch {
 		case IsMethod(arg):
 			method = arg
