@@ -44,7 +44,7 @@ type globbed struct {
 // paths otherwise. If -O has a reference such as #1, the files of the batch are named after it.
 func (a *app) glob(args []string) ([]string, error) {
 	document := a.opts.Output.Document
-	named := globName().MatchString(document)
+	named := strings.Contains(document, "#") && globName().MatchString(document)
 	if !a.opts.Many.GlobRanges {
 		for _, arg := range args {
 			if found := unglobbed(arg); found != "" {
@@ -101,6 +101,9 @@ func nameGlobbed(j *job.Job, output string) error {
 // unglobbed returns the first range or list of alternatives in the path of a URL, or "".
 func unglobbed(arg string) string {
 	path, _, _ := strings.Cut(arg, "?")
+	if !strings.ContainsAny(path, "[{") { // spares most programs the regular expressions
+		return ""
+	}
 	if found := globWords().FindString(path); found != "" {
 		return found
 	}
