@@ -3,7 +3,6 @@ package main
 import (
 	"os"
 	"strings"
-	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -13,18 +12,16 @@ import (
 )
 
 // foreignCommands maps subcommands of other tools to the equivalent here.
-var foreignCommands = sync.OnceValue(func() map[string]string {
-	return map[string]string{
-		"head": "urlget stat", "info": "urlget stat", "show": "urlget cat", "type": "urlget cat", "print": "urlget cat",
-		"list": "urlget ls", "dir": "urlget ls", "lsd": "urlget ls", "lsl": "urlget ls -l", "nlist": "urlget ls",
-		"fetch": "urlget", "download": "urlget", "copy": "urlget", "cp": "urlget", "pget": "urlget -s 4", "mget": "urlget",
-		"wget": "urlget", "curl": "urlget", "aria": "urlget", "open": "urlget",
-		"mirror": "urlget -m", "sync": "urlget -m", "crawl": "urlget -r", "recursive": "urlget -r",
-		"why": "urlget explain", "plan": "urlget explain", "man": "man urlget", "usage": "urlget help",
-		"copyurl": "urlget", "copyid": "urlget", "lcat": "urlget cat", "get1": "urlget", "cls": "urlget ls",
-		"protocols": "urlget schemes", "post": "urlget -d DATA", "form": "urlget --form 'Name=value'",
-	}
-})
+var foreignCommands = map[string]string{
+	"head": "urlget stat", "info": "urlget stat", "show": "urlget cat", "type": "urlget cat", "print": "urlget cat",
+	"list": "urlget ls", "dir": "urlget ls", "lsd": "urlget ls", "lsl": "urlget ls -l", "nlist": "urlget ls",
+	"fetch": "urlget", "download": "urlget", "copy": "urlget", "cp": "urlget", "pget": "urlget -s 4", "mget": "urlget",
+	"wget": "urlget", "curl": "urlget", "aria": "urlget", "open": "urlget",
+	"mirror": "urlget -m", "sync": "urlget -m", "crawl": "urlget -r", "recursive": "urlget -r",
+	"why": "urlget explain", "plan": "urlget explain", "man": "man urlget", "usage": "urlget help",
+	"copyurl": "urlget", "copyid": "urlget", "lcat": "urlget cat", "get1": "urlget", "cls": "urlget ls",
+	"protocols": "urlget schemes", "post": "urlget -d DATA", "form": "urlget --form 'Name=value'",
+}
 
 // checkFirstWord rejects a first argument that is not a URL, file or command, before anything is
 // retrieved.
@@ -42,8 +39,8 @@ func (a *app) checkFirstWord(root *cobra.Command, args []string) error {
 	switch {
 	case word == "put" || word == "mput" || word == "upload":
 		wrong.Hint = "urlget does not upload; to an HTTP server: urlget -X PUT --post-file FILE URL"
-	case foreignCommands()[word] != "":
-		wrong.Hint = "use " + foreignCommands()[word] + operands(word, args[1:])
+	case foreignCommands[word] != "":
+		wrong.Hint = "use " + foreignCommands[word] + operands(word, args[1:])
 	case a.opts.Misread(word) != "":
 		wrong.Hint = a.opts.Misread(word)
 	case near != "":

@@ -4,7 +4,6 @@ import (
 	"os"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
@@ -17,32 +16,30 @@ type curlFlag struct {
 }
 
 // curlFlags lists the flags of curl that often stand in one line with -s.
-var curlFlags = sync.OnceValue(func() map[string]curlFlag {
-	return map[string]curlFlag{
-		"-s": {here: "-q"}, "--silent": {here: "-q"},
-		"-S": {}, "--show-error": {}, "-L": {}, "--location": {}, "-f": {}, "--fail": {}, "-J": {}, "--remote-header-name": {},
-		"-g": {}, "--globoff": {}, "-N": {}, "--no-buffer": {}, "-#": {}, "--progress-bar": {}, "-R": {}, "--remote-time": {},
-		"-O": {}, "--remote-name": {}, "--create-dirs": {}, "--fail-with-body": {here: "--content-on-error"},
-		"-o": {true, "-O VALUE"}, "--output": {true, "-O VALUE"}, "--output-dir": {true, "-P VALUE"},
-		"-I": {here: "-I"}, "--head": {here: "-I"}, "-i": {here: "-S"}, "--include": {here: "-S"}, "-D": {true, "-S"}, "--dump-header": {true, "-S"},
-		"-v": {here: "-v"}, "-k": {here: "--insecure"}, "--insecure": {here: "--insecure"}, "-Z": {here: "-Z"}, "-4": {here: "-4"}, "-6": {here: "-6"},
-		"-0": {here: "--http1"}, "-n": {here: "--netrc"}, "-p": {here: "--proxy-tunnel"}, "-q": {here: "--no-config"}, "-l": {},
-		"-X": {true, "-X VALUE"}, "--request": {true, "-X VALUE"}, "-H": {true, "-H VALUE"}, "--header": {true, "-H VALUE"},
-		"-d": {true, "-d VALUE"}, "--data": {true, "-d VALUE"}, "--data-raw": {true, "-d VALUE"}, "--data-binary": {true, "-d VALUE"},
-		"--json": {true, "-d VALUE -H 'Content-Type: application/json'"},
-		"-F":     {true, "-F VALUE"}, "--form": {true, "-F VALUE"}, "-T": {true, "-X PUT --post-file VALUE"}, "--upload-file": {true, "-X PUT --post-file VALUE"},
-		"-u": {true, "-u VALUE"}, "--user": {true, "-u VALUE"}, "-A": {true, "-U VALUE"}, "--user-agent": {true, "-U VALUE"},
-		"-e": {true, "--referer VALUE"}, "--referer": {true, "--referer VALUE"}, "-b": {true, "--load-cookies VALUE"}, "--cookie": {true, "--load-cookies VALUE"},
-		"-c": {true, "--cookies VALUE"}, "--cookie-jar": {true, "--cookies VALUE"}, "-r": {true, "--range VALUE"}, "--range": {true, "--range VALUE"},
-		"-m": {true, "--max-time VALUE"}, "--max-time": {true, "--max-time VALUE"}, "--connect-timeout": {true, "--connect-timeout VALUE"},
-		"-x": {true, "--proxy VALUE"}, "--proxy": {true, "--proxy VALUE"}, "-z": {true, "-N"}, "-C": {true, "-c"}, "--continue-at": {true, "-c"},
-		"-w": {true, "--json"}, "--write-out": {true, "--json"}, "-E": {true, "--certificate VALUE"}, "--cert": {true, "--certificate VALUE"},
-		"--key": {true, "--private-key VALUE"}, "--cacert": {true, "--ca-certificate VALUE"}, "--max-redirs": {true, "--max-redirect VALUE"},
-		"--retry": {true, "-t VALUE"}, "--retry-delay": {true, ""}, "--retry-max-time": {true, ""}, "--retry-connrefused": {}, "--retry-all-errors": {},
-		"--limit-rate": {true, "--limit-rate VALUE"}, "--url": {true, "VALUE"}, "--proto": {true, ""}, "--tlsv1.2": {}, "--tlsv1.3": {}, "--compressed": {here: "--compressed"},
-		"-K": {true, ""}, "--config": {true, ""}, "-P": {true, "--ftp-active"}, "-Q": {true, ""}, "-t": {true, ""}, "-U": {true, ""}, "-y": {true, ""}, "-Y": {true, ""},
-	}
-})
+var curlFlags = map[string]curlFlag{
+	"-s": {here: "-q"}, "--silent": {here: "-q"},
+	"-S": {}, "--show-error": {}, "-L": {}, "--location": {}, "-f": {}, "--fail": {}, "-J": {}, "--remote-header-name": {},
+	"-g": {}, "--globoff": {}, "-N": {}, "--no-buffer": {}, "-#": {}, "--progress-bar": {}, "-R": {}, "--remote-time": {},
+	"-O": {}, "--remote-name": {}, "--create-dirs": {}, "--fail-with-body": {here: "--content-on-error"},
+	"-o": {true, "-O VALUE"}, "--output": {true, "-O VALUE"}, "--output-dir": {true, "-P VALUE"},
+	"-I": {here: "-I"}, "--head": {here: "-I"}, "-i": {here: "-S"}, "--include": {here: "-S"}, "-D": {true, "-S"}, "--dump-header": {true, "-S"},
+	"-v": {here: "-v"}, "-k": {here: "--insecure"}, "--insecure": {here: "--insecure"}, "-Z": {here: "-Z"}, "-4": {here: "-4"}, "-6": {here: "-6"},
+	"-0": {here: "--http1"}, "-n": {here: "--netrc"}, "-p": {here: "--proxy-tunnel"}, "-q": {here: "--no-config"}, "-l": {},
+	"-X": {true, "-X VALUE"}, "--request": {true, "-X VALUE"}, "-H": {true, "-H VALUE"}, "--header": {true, "-H VALUE"},
+	"-d": {true, "-d VALUE"}, "--data": {true, "-d VALUE"}, "--data-raw": {true, "-d VALUE"}, "--data-binary": {true, "-d VALUE"},
+	"--json": {true, "-d VALUE -H 'Content-Type: application/json'"},
+	"-F":     {true, "-F VALUE"}, "--form": {true, "-F VALUE"}, "-T": {true, "-X PUT --post-file VALUE"}, "--upload-file": {true, "-X PUT --post-file VALUE"},
+	"-u": {true, "-u VALUE"}, "--user": {true, "-u VALUE"}, "-A": {true, "-U VALUE"}, "--user-agent": {true, "-U VALUE"},
+	"-e": {true, "--referer VALUE"}, "--referer": {true, "--referer VALUE"}, "-b": {true, "--load-cookies VALUE"}, "--cookie": {true, "--load-cookies VALUE"},
+	"-c": {true, "--cookies VALUE"}, "--cookie-jar": {true, "--cookies VALUE"}, "-r": {true, "--range VALUE"}, "--range": {true, "--range VALUE"},
+	"-m": {true, "--max-time VALUE"}, "--max-time": {true, "--max-time VALUE"}, "--connect-timeout": {true, "--connect-timeout VALUE"},
+	"-x": {true, "--proxy VALUE"}, "--proxy": {true, "--proxy VALUE"}, "-z": {true, "-N"}, "-C": {true, "-c"}, "--continue-at": {true, "-c"},
+	"-w": {true, "--json"}, "--write-out": {true, "--json"}, "-E": {true, "--certificate VALUE"}, "--cert": {true, "--certificate VALUE"},
+	"--key": {true, "--private-key VALUE"}, "--cacert": {true, "--ca-certificate VALUE"}, "--max-redirs": {true, "--max-redirect VALUE"},
+	"--retry": {true, "-t VALUE"}, "--retry-delay": {true, ""}, "--retry-max-time": {true, ""}, "--retry-connrefused": {}, "--retry-all-errors": {},
+	"--limit-rate": {true, "--limit-rate VALUE"}, "--url": {true, "VALUE"}, "--proto": {true, ""}, "--tlsv1.2": {}, "--tlsv1.3": {}, "--compressed": {here: "--compressed"},
+	"-K": {true, ""}, "--config": {true, ""}, "-P": {true, "--ftp-active"}, "-Q": {true, ""}, "-t": {true, ""}, "-U": {true, ""}, "-y": {true, ""}, "-Y": {true, ""},
+}
 
 // CurlLine translates the arguments of a curl command line to a line of this command, as a shell reads
 // it. Passwords and secret header fields are replaced by placeholders.
@@ -86,7 +83,7 @@ func (l *curlLine) next() {
 		return
 	case strings.HasPrefix(arg, "--"):
 		name, value, attached := strings.Cut(arg, "=")
-		f, known := curlFlags()[name]
+		f, known := curlFlags[name]
 		if !known {
 			l.flags = append(l.flags, Quote(arg))
 			return
@@ -98,7 +95,7 @@ func (l *curlLine) next() {
 	case len(arg) > 1 && arg[0] == '-':
 		for i := 1; i < len(arg); i++ {
 			name := "-" + arg[i:i+1]
-			f := curlFlags()[name]
+			f := curlFlags[name]
 			if !f.value {
 				l.add(name, f, "")
 				continue
@@ -220,7 +217,7 @@ func silent(arg, next string) bool {
 			}
 			return value == "" || value != "auto" && (value[0] < '0' || value[0] > '9')
 		}
-		if f, known := curlFlags()["-"+arg[i:i+1]]; !known || f.value {
+		if f, known := curlFlags["-"+arg[i:i+1]]; !known || f.value {
 			return false
 		}
 	}
@@ -230,7 +227,7 @@ func silent(arg, next string) bool {
 // onlyCurl reports whether a command line with this argument besides -sS must be translated, because
 // the flag has another meaning here or none.
 func onlyCurl(arg string) bool {
-	_, known := curlFlags()[arg]
+	_, known := curlFlags[arg]
 	return known && (arg == "--output" || len(arg) == 2 && strings.Contains("-o-i-r-x-m-A-e-b-c-w-k-E-C-T-z-D-K-n-N-p", arg))
 }
 
