@@ -8,7 +8,6 @@ import (
 	"net"
 	"reflect"
 	"sync"
-	"testing"
 
 	"github.com/urlget/urlget/fetch"
 )
@@ -51,13 +50,10 @@ var cases = []testCase{
 	{"Unrecorded", long(unrecorded)},
 }
 
-// long skips a case with -short. It transfers the largest file several times, which takes long with
-// the race detector.
+// long marks a case that transfers the largest file several times; see [Long].
 func long(run func(*caseTest)) func(*caseTest) {
 	return func(t *caseTest) {
-		if testing.Short() {
-			t.Skip("skipped with -short: transfers much data")
-		}
+		Long(t)
 		run(t)
 	}
 }

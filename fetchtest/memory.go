@@ -13,12 +13,10 @@ import (
 
 // LiveHeap runs f and fails the test if the heap grows by more than limit bytes. It sets a memory
 // limit, so that garbage is collected in time and does not count. No other test may run at the same
-// time. With -short the test is skipped, because filling memory takes long.
+// time. It fills memory, so it is skipped like other long tests; see [Long].
 func LiveHeap(t testing.TB, limit uint64, f func()) {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("skipped with -short: fills memory")
-	}
+	Long(t)
 	runtime.GC()
 	before := heap()
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(int64(before + limit/2)))
