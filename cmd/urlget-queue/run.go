@@ -11,10 +11,10 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/urlget/urlget/cmd/internal/interrupt"
-	"github.com/urlget/urlget/cmd/internal/render"
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/job"
+	"github.com/urlget/urlget/internal/interrupt"
+	"github.com/urlget/urlget/internal/render"
 )
 
 // An app is one run of the program.

@@ -11,7 +11,6 @@ import (
 	"golang.org/x/term"
 
 	"github.com/urlget/urlget/archive/replay"
-	"github.com/urlget/urlget/cmd/internal/render"
 	"github.com/urlget/urlget/cmd/urlget/internal/failure"
 	"github.com/urlget/urlget/cmd/urlget/internal/flags"
 	"github.com/urlget/urlget/cmd/urlget/internal/tty"
@@ -21,6 +20,7 @@ import (
 	"github.com/urlget/urlget/fetch/job"
 	"github.com/urlget/urlget/fetch/middleware"
 	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/internal/render"
 )
 
 // A reporter prints messages on standard error, and events and listings on standard output. It

@@ -6,12 +6,12 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/urlget/urlget/cmd/internal/render"
 	"github.com/urlget/urlget/cmd/urlget/internal/failure"
 	"github.com/urlget/urlget/cmd/urlget/internal/tty"
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/job"
+	"github.com/urlget/urlget/internal/render"
 )
 
 // Exit statuses that the command sets itself; job.ExitStatus has the others. The first failure

@@ -9,11 +9,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/urlget/urlget/cmd/internal/render"
 	"github.com/urlget/urlget/cmd/urlget/internal/tty"
 	"github.com/urlget/urlget/crawl"
 	"github.com/urlget/urlget/crawl/mirror"
 	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/internal/render"
 )
 
 // explainTree adds the rules, state file and output directory of a tree that starts at u.

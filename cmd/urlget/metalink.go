@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/urlget/urlget/cmd/internal/render"
 	"github.com/urlget/urlget/cmd/urlget/internal/failure"
 	"github.com/urlget/urlget/cmd/urlget/internal/tty"
 	"github.com/urlget/urlget/fetch"
@@ -18,6 +17,7 @@ import (
 	"github.com/urlget/urlget/fetch/job"
 	"github.com/urlget/urlget/fetch/metalink"
 	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/internal/render"
 )
 
 // metalink retrieves the files described by a Metalink document, or the resource itself from mirrors

@@ -15,8 +15,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/urlget/urlget/cmd/internal/interrupt"
-	"github.com/urlget/urlget/cmd/internal/render"
 	"github.com/urlget/urlget/cmd/urlget/internal/failure"
 	"github.com/urlget/urlget/cmd/urlget/internal/flags"
 	"github.com/urlget/urlget/cmd/urlget/internal/session"
@@ -25,6 +23,8 @@ import (
 	"github.com/urlget/urlget/fetch/download"
 	"github.com/urlget/urlget/fetch/formdata"
 	"github.com/urlget/urlget/fetch/job"
+	"github.com/urlget/urlget/internal/interrupt"
+	"github.com/urlget/urlget/internal/render"
 )
 
 // stdio holds the standard streams of the command.

@@ -6,11 +6,11 @@ import (
 	"io"
 	"time"
 
-	"github.com/urlget/urlget/cmd/internal/render"
 	"github.com/urlget/urlget/cmd/urlget/internal/failure"
 	"github.com/urlget/urlget/cmd/urlget/internal/session"
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/job"
+	"github.com/urlget/urlget/internal/render"
 )
 
 // attachSession attaches the terminal to an interactive service. If standard input is not a terminal,

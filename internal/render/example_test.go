@@ -6,9 +6,9 @@ import (
 	"os"
 	"time"
 
-	"github.com/urlget/urlget/cmd/internal/render"
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/internal/render"
 )
 
 // members returns a listing in the form that Client.List returns.

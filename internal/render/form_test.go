@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/urlget/urlget/cmd/internal/render"
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/internal/render"
 )
 
 func TestForm(t *testing.T) {
