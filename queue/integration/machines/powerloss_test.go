@@ -19,7 +19,7 @@ import (
 
 	"github.com/nats-io/nats-server/v2/server"
 
-	"github.com/urlget/urlget/integration/machines/content"
+	"github.com/urlget/urlget/queue/integration/machines/content"
 	"github.com/urlget/urlget/queue/jetstream"
 )
 

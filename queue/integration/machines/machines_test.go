@@ -22,7 +22,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/urlget/urlget/integration/machines/content"
+	"github.com/urlget/urlget/queue/integration/machines/content"
 )
 
 var (
