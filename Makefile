@@ -26,8 +26,9 @@ doc = $(DESTDIR)$(PREFIX)/share/doc/urlget
 all:
 	mkdir -p build/man
 	$(GO) build $(GOFLAGS) -ldflags '$(LDFLAGS)' -o build/ ./cmd/...
+	$(GO) build -C queue $(GOFLAGS) -ldflags '$(LDFLAGS)' -o ../build/ ./cmd/...
 	$(GO) run -tags gendoc ./cmd/urlget build/man
-	$(GO) run -tags gendoc ./cmd/urlget-queue build/man
+	$(GO) run -C queue -tags gendoc ./cmd/urlget-queue ../build/man
 	build/urlget completion bash >build/urlget.bash
 	build/urlget completion zsh >build/urlget.zsh
 	build/urlget completion fish >build/urlget.fish

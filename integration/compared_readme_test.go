@@ -346,7 +346,7 @@ func TestComparedREADME(t *testing.T) {
 	if err := os.WriteFile(w.ca, w.servers.PEM, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := exec.Command("go", "build", "-o", work, "../cmd/urlget", "../cmd/urlget-queue").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-o", work, "../cmd/urlget", "../queue/cmd/urlget-queue").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	if os.Getenv("URLGET_COMPARED") != "write" {

@@ -21,7 +21,7 @@ if ! docker image inspect "$golang" >/dev/null 2>&1 && ! timeout 120 docker pull
 	CGO_ENABLED=0 go build -o integration/servers/own/bin/ ./integration/lab/mktree \
 		./fetchtest/servers/waisd/cmd/waisd ./fetchtest/servers/prosperod/cmd/prosperod
 	if [ -n "${COMPOSE_PROFILES:-}" ]; then
-		CGO_ENABLED=0 go build -o integration/servers/machines/bin/ ./cmd/urlget-queue \
+		CGO_ENABLED=0 go build -C queue -o ../integration/servers/machines/bin/ ./cmd/urlget-queue \
 			./integration/machines/targets github.com/nats-io/nats-server/v2
 	fi
 	compose+=(-f docker-compose.yml -f integration/without-golang.yml)

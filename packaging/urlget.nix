@@ -1,17 +1,31 @@
 # An expression for nix: nix-build packaging/urlget.nix
-# The first build fails and prints the hash of the modules of go.sum. Set vendorHash to it.
+# The two programs are in two modules. The first build of each fails and prints the hash of the modules
+# of its go.sum. Set its vendorHash to it.
 { pkgs ? import <nixpkgs> { } }:
 
-pkgs.buildGoModule {
+let
+  common = {
+    version = pkgs.lib.removePrefix "v" (pkgs.lib.fileContents ../cmd/urlget/VERSION);
+    src = pkgs.lib.cleanSource ./..;
+    postPatch = "rm go.work"; # each module is built alone
+    proxyVendor = true; # the hash does not contain the module at the root, which queue requires
+    env.CGO_ENABLED = 0;
+    ldflags = [ "-s" "-w" ];
+  };
+  queue = pkgs.buildGoModule (common // {
+    pname = "urlget-queue";
+    modRoot = "queue";
+    vendorHash = pkgs.lib.fakeHash;
+    subPackages = [ "cmd/urlget-queue" ];
+  });
+in
+pkgs.buildGoModule (common // {
   pname = "urlget";
-  version = pkgs.lib.removePrefix "v" (pkgs.lib.fileContents ../cmd/urlget/VERSION);
-  src = pkgs.lib.cleanSource ./..;
   vendorHash = pkgs.lib.fakeHash;
-  subPackages = [ "cmd/urlget" "cmd/urlget-queue" ];
-  env.CGO_ENABLED = 0;
-  ldflags = [ "-s" "-w" ];
+  subPackages = [ "cmd/urlget" ];
   nativeBuildInputs = [ pkgs.installShellFiles ];
   postInstall = ''
+    ln -s ${queue}/bin/urlget-queue $out/bin/
     installShellCompletion --cmd urlget \
       --bash <($out/bin/urlget completion bash) \
       --zsh <($out/bin/urlget completion zsh) \
@@ -23,4 +37,4 @@ pkgs.buildGoModule {
     license = pkgs.lib.licenses.mit;
     mainProgram = "urlget";
   };
-}
+})

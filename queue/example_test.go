@@ -7,12 +7,16 @@ import (
 	"io"
 	"log"
 	"os"
+	"strings"
+	"testing/fstest"
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/download"
 	"github.com/urlget/urlget/fetch/job"
 	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/fetchtest/servers/ftpd"
 	"github.com/urlget/urlget/fetchtest/servers/nexd"
+	"github.com/urlget/urlget/protocols/ftp"
 	"github.com/urlget/urlget/protocols/nex"
 	"github.com/urlget/urlget/queue"
 	"github.com/urlget/urlget/queue/queuetest"
@@ -70,5 +74,45 @@ func ExampleWorker() {
 	fmt.Println(<-ended)
 	// Output:
 	// saved "a poem about rain\n" <nil>
+	// <nil>
+}
+
+// Run the functions of the guide.
+func Example_work() {
+	check := func(err error) {
+		if err != nil {
+			log.Fatal(err)
+		}
+	}
+	s, err := ftpd.New(ftpd.Options{Tree: fstest.MapFS{"motd": {Data: []byte("welcome\n")}}})
+	check(err)
+	defer s.Close()
+	dir, err := os.MkdirTemp("", "")
+	check(err)
+	defer os.RemoveAll(dir)
+	c := fetch.New(nil, ftp.Load)
+	defer c.Close()
+	engine := queuetest.NewModel(queuetest.Options{}).Connect("worker") // stands for jetstream.Open
+	defer engine.Close()
+	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
+	check(submit(ctx, engine, uri.MustParse(s.URL+"/motd"), uri.MustParse(s.URL+"/none")))
+	ended := make(chan error)
+	go func() { ended <- work(ctx, c, engine, dir) }()
+	n := 0
+	for result, err := range engine.Results(ctx, 0, true) {
+		check(err)
+		var e queue.Event
+		check(json.Unmarshal(result.Data, &e))
+		fmt.Println(strings.TrimPrefix(e.URL, s.URL), e.Name)
+		if n++; n == 2 {
+			break
+		}
+	}
+	stop()
+	fmt.Println(<-ended)
+	// Unordered output:
+	// /motd saved
+	// /none failed
 	// <nil>
 }

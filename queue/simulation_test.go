@@ -31,7 +31,7 @@ import (
 )
 
 var (
-	simulations = flag.Uint64("simulations", 0, "number of worlds that TestSimulation runs; 0 means 1,000, or 100 with -short")
+	simulations = flag.Uint64("simulations", 100, "number of `worlds` that each simulation runs")
 	replay      = flag.Uint64("seed", 0, "simulate only the world of this seed")
 )
 
@@ -48,14 +48,9 @@ func TestSimulation(t *testing.T) {
 func simulate(t *testing.T, run func(t *testing.T, seed uint64)) {
 	t.Parallel()
 	test := t.Name()
-	first, last := uint64(1), uint64(1000)
-	switch {
-	case *replay != 0:
+	first, last := uint64(1), *simulations
+	if *replay != 0 {
 		first, last = *replay, *replay
-	case *simulations != 0:
-		last = *simulations
-	case testing.Short():
-		last = 100
 	}
 	for part := range uint64(2) {
 		t.Run(fmt.Sprint(part), func(t *testing.T) {

@@ -75,7 +75,7 @@ func measure(ctx context.Context, o options) (string, error) {
 		return "", err
 	}
 	p := programs{urlget: filepath.Join(o.work, "urlget"), queue: filepath.Join(o.work, "urlget-queue"), memory: o.work, disk: o.disk}
-	build := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", o.work, "./cmd/urlget", "./cmd/urlget-queue")
+	build := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", o.work, "./cmd/urlget", "./queue/cmd/urlget-queue")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0") // like a release
 	if out, err := build.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("go build: %w\n%s", err, out)

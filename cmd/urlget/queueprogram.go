@@ -62,7 +62,7 @@ func findQueueProgram(command string) (string, error) {
 	if err != nil {
 		return "", &fetch.Error{Code: fetch.ErrFile, Err: errors.New(
 			"urlget " + command + " requires the program " + queueProgram + ", which is neither next to urlget nor in PATH"),
-			Hint: "go install github.com/urlget/urlget/cmd/" + queueProgram + "@latest, or install it from a release archive"}
+			Hint: "go install github.com/urlget/urlget/queue/cmd/" + queueProgram + "@latest, or install it from a release archive"}
 	}
 	return path, nil
 }

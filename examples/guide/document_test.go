@@ -59,16 +59,19 @@ func TestGuideShowsFunctions(t *testing.T) {
 	}
 }
 
+// queueProgram has the programs about queues, which are in a module of their own.
+const queueProgram = "../../queue/guide_test.go"
+
 // functions returns the source of the functions that the guide may show: all those outside of
-// tests, and the test in program_test.go.
+// tests, the test in program_test.go, and those of queueProgram.
 func functions(t *testing.T) map[string]string {
 	files, err := filepath.Glob("*.go")
 	if err != nil {
 		t.Fatal(err)
 	}
 	source := map[string]string{}
-	for _, name := range files {
-		if strings.HasSuffix(name, "_test.go") && name != "program_test.go" {
+	for _, name := range append(files, queueProgram) {
+		if strings.HasSuffix(name, "_test.go") && name != "program_test.go" && name != queueProgram {
 			continue
 		}
 		text, err := os.ReadFile(name)

@@ -4,7 +4,6 @@ import (
 	"archive/zip"
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -30,8 +29,6 @@ import (
 	"github.com/urlget/urlget/fetchtest/servers/ftpd"
 	"github.com/urlget/urlget/fetchtest/servers/gopherd"
 	"github.com/urlget/urlget/protocols"
-	"github.com/urlget/urlget/queue"
-	"github.com/urlget/urlget/queue/queuetest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -233,39 +230,6 @@ func Example_record() {
 	fmt.Printf("%s%v\n", text, err)
 	// Output:
 	// welcome
-	// <nil>
-}
-
-func Example_work() {
-	s := startFTP(ftpd.Options{})
-	defer s.Close()
-	dir, err := os.MkdirTemp("", "")
-	check(err)
-	defer os.RemoveAll(dir)
-	c := newClient()
-	defer c.Close()
-	engine := queuetest.NewModel(queuetest.Options{}).Connect("worker") // stands for jetstream.Open
-	defer engine.Close()
-	ctx, stop := context.WithCancel(context.Background())
-	defer stop()
-	check(submit(ctx, engine, uri.MustParse(s.URL+"/motd"), uri.MustParse(s.URL+"/none")))
-	ended := make(chan error)
-	go func() { ended <- work(ctx, c, engine, dir) }()
-	n := 0
-	for result, err := range engine.Results(ctx, 0, true) {
-		check(err)
-		var e queue.Event
-		check(json.Unmarshal(result.Data, &e))
-		fmt.Println(strings.TrimPrefix(e.URL, s.URL), e.Name)
-		if n++; n == 2 {
-			break
-		}
-	}
-	stop()
-	fmt.Println(<-ended)
-	// Unordered output:
-	// /motd saved
-	// /none failed
 	// <nil>
 }
 

@@ -14,9 +14,7 @@ import (
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/download"
 	"github.com/urlget/urlget/fetch/driver"
-	"github.com/urlget/urlget/fetch/job"
 	"github.com/urlget/urlget/fetch/uri"
-	"github.com/urlget/urlget/queue"
 )
 
 func broken(ctx context.Context, c *fetch.Client, w io.Writer, site uri.URI) error {
@@ -60,24 +58,4 @@ func record(ctx context.Context, file string, load fetch.Loader, urls ...string)
 
 func replayed(a *replay.Archive, load fetch.Loader) *fetch.Client {
 	return fetch.New(&fetch.Options{Middleware: []driver.Middleware{a.Middleware(replay.Options{Only: true})}}, load)
-}
-
-func submit(ctx context.Context, e queue.Engine, urls ...uri.URI) error {
-	for _, u := range urls {
-		if _, _, err := queue.Submit(ctx, e, queue.Normal, &job.Job{URL: u}); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func work(ctx context.Context, c *fetch.Client, e queue.Engine, dir string) error {
-	store, err := queue.OpenDir(dir)
-	if err != nil {
-		return err
-	}
-	defer store.Close()
-	w := &queue.Worker{Engine: e, Store: store, Name: "one",
-		Runner: &job.Runner{Downloader: &download.Downloader{Client: c}}}
-	return w.Run(ctx)
 }

@@ -135,7 +135,7 @@ func TestQueueAccess(t *testing.T) {
 func TestQueueOfTheCommands(t *testing.T) {
 	b := newTab(t)
 	dir := t.TempDir()
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", dir+string(filepath.Separator), "./cmd/urlget", "./cmd/urlget-queue")
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", dir+string(filepath.Separator), "./cmd/urlget", "./queue/cmd/urlget-queue")
 	build.Dir = filepath.Join("..", "..")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)

@@ -9,18 +9,43 @@ import (
 )
 
 var (
-	required  = regexp.MustCompile(`(?m)^\t(\S+) v\S+$`) // direct requirements in go.mod: no comment follows
+	inGoMod   = regexp.MustCompile(`(?m)^\t(\S+) (v\S+)`)  // requirements in go.mod
+	required  = regexp.MustCompile(`(?m)^\t(\S+) (v\S+)$`) // direct ones: no comment follows
 	quotedIn  = regexp.MustCompile("`([^`]+)`")
 	tableLine = regexp.MustCompile(`(?m)^\|.*\|$`)
 )
 
-// TestEveryDependencyIsExplained compares go.mod with the table of dependencies in CONTRIBUTING.md.
+// requirements returns the versions of the modules that match in the go.mod of both modules.
+func requirements(t *testing.T, lines *regexp.Regexp) map[string][]string {
+	t.Helper()
+	versions := map[string][]string{}
+	for _, name := range []string{"go.mod", "queue/go.mod"} {
+		found := lines.FindAllStringSubmatch(read(t, name), -1)
+		if len(found) == 0 {
+			t.Errorf("%s requires nothing", name)
+		}
+		for _, m := range found {
+			if m[1] != module && !slices.Contains(versions[m[1]], m[2]) {
+				versions[m[1]] = append(versions[m[1]], m[2])
+			}
+		}
+	}
+	return versions
+}
+
+// TestModulesRequireSameVersions checks that a module has the same version in a workspace and alone.
+func TestModulesRequireSameVersions(t *testing.T) {
+	t.Parallel()
+	for name, versions := range requirements(t, inGoMod) {
+		if len(versions) > 1 {
+			t.Errorf("go.mod and queue/go.mod require different versions of %s: %v", name, versions)
+		}
+	}
+}
+
+// TestEveryDependencyIsExplained compares both go.mod with the table of dependencies in CONTRIBUTING.md.
 func TestEveryDependencyIsExplained(t *testing.T) {
 	t.Parallel()
-	mod, err := os.ReadFile("../../go.mod")
-	if err != nil {
-		t.Fatal(err)
-	}
 	document, err := os.ReadFile("../../CONTRIBUTING.md")
 	if err != nil {
 		t.Fatal(err)
@@ -36,19 +61,15 @@ func TestEveryDependencyIsExplained(t *testing.T) {
 			listed[name[1]] = true
 		}
 	}
-	needs := map[string]bool{}
-	for _, m := range required.FindAllStringSubmatch(string(mod), -1) {
-		needs[m[1]] = true
-		if !listed[m[1]] {
-			t.Errorf("CONTRIBUTING.md does not list %s with its purpose", m[1])
+	needs := requirements(t, required)
+	for name := range needs {
+		if !listed[name] {
+			t.Errorf("CONTRIBUTING.md does not list %s with its purpose", name)
 		}
 	}
-	if len(needs) == 0 {
-		t.Error("go.mod requires nothing")
-	}
 	for name := range listed {
-		if !needs[name] {
-			t.Errorf("CONTRIBUTING.md lists %s, which go.mod does not require", name)
+		if needs[name] == nil {
+			t.Errorf("CONTRIBUTING.md lists %s, which no go.mod requires", name)
 		}
 	}
 }
@@ -57,10 +78,10 @@ func TestEveryDependencyIsExplained(t *testing.T) {
 // these do not link them.
 var apart = map[string][]string{
 	"fetch/middleware/otel":    {"queue/otel"},
-	"queue/jetstream":          {"cmd/urlget-queue"},
-	"queue/jetstream/embedded": {"cmd/urlget-queue"},
-	"queue/otel":               {"cmd/urlget-queue"},
-	"queue/s3":                 {"cmd/urlget-queue"},
+	"queue/jetstream":          {"queue/cmd/urlget-queue"},
+	"queue/jetstream/embedded": {"queue/cmd/urlget-queue"},
+	"queue/otel":               {"queue/cmd/urlget-queue"},
+	"queue/s3":                 {"queue/cmd/urlget-queue"},
 	"protocols/http/http3":     {"protocols"},
 }
 

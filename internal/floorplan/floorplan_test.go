@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 	"os/exec"
 	"path"
 	"path/filepath"
@@ -67,7 +68,7 @@ func trackFiles(t *testing.T) {
 	}
 }
 
-// list returns the packages of the module with their imports.
+// list returns the packages of both modules with their imports.
 func list(t *testing.T) []pkg {
 	t.Helper()
 	trackFiles(t)
@@ -75,14 +76,22 @@ func list(t *testing.T) []pkg {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !slices.ContainsFunc(pkgs, func(p pkg) bool { return p.ImportPath == module+"/internal/floorplan" }) {
-		t.Fatalf("go list returned %d packages, but not this one", len(pkgs))
+	for _, name := range []string{"internal/floorplan", "queue"} {
+		if !slices.ContainsFunc(pkgs, func(p pkg) bool { return p.ImportPath == module+"/"+name }) {
+			t.Fatalf("go list returned %d packages, but not %s", len(pkgs), name)
+		}
 	}
 	return pkgs
 }
 
 var listed = sync.OnceValues(func() ([]pkg, error) {
-	out, err := exec.Command("go", "list", "-deps", "-json=ImportPath,Doc,Standard,Imports,ImportMap", module+"/...").Output()
+	work, err := filepath.Abs("../../go.work") // with both modules, even if GOWORK is off
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.Command("go", "list", "-deps", "-json=ImportPath,Doc,Standard,Imports,ImportMap", module+"/...")
+	cmd.Env = append(os.Environ(), "GOWORK="+work)
+	out, err := cmd.Output()
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
 		return nil, fmt.Errorf("go list: %s", exit.Stderr)
 	} else if err != nil {
@@ -188,7 +197,7 @@ func (r *row) members(pkgs []pkg) (members []pkg) {
 	return members
 }
 
-// local returns the path of a package relative to the module. It returns false for other packages.
+// local returns the path of a package relative to the root. It returns false for other packages.
 func local(importPath string) (string, bool) {
 	return strings.CutPrefix(importPath, module+"/")
 }
@@ -263,6 +272,13 @@ func TestCheck(t *testing.T) {
 		{"cmd/urlget", module + "/internal/pace", "must not import"},
 		{"cmd/urlget", module + "/fetch/download", ""},
 		{"cmd/urlget", module + "/fetchtest", "the layer programs comes before tests"},
+		{"cmd/urlget", module + "/queue", "must not import"},
+		{"integration/lab", module + "/queue/jetstream", "must not import"},
+		{"queue/cmd/urlget-queue", module + "/queue/jetstream", ""},
+		{"queue/cmd/urlget-queue", module + "/internal/render", ""},
+		{"queue/cmd/urlget-queue", module + "/internal/pace", "must not import"},
+		{"queue/integration/machines", module + "/integration/lab", ""},
+		{"queue", module + "/queue/jetstream", "must not import"},
 		{"examples/get", module + "/protocols", ""},
 		{"examples/get", module + "/internal/pace", `(row "examples/...")`},
 		{"examples/tour", module + "/internal/pace", `(row "examples/tour")`},

@@ -35,12 +35,12 @@ func TestPublicPackagesHaveExamples(t *testing.T) {
 	}
 }
 
-// isPublic reports whether programs outside the module can import a package. Commands are not
-// public.
+// isPublic reports whether programs outside the modules can import a package. Commands and
+// integration tests are not public.
 func isPublic(name string) bool {
-	for _, p := range public {
+	for _, p := range allPublic {
 		if match(p, name) {
-			return !strings.Contains("/"+name, "/internal/") && !strings.Contains(name, "/cmd/")
+			return !strings.Contains("/"+name, "/internal/") && !strings.Contains(name, "/cmd/") && !strings.Contains(name, "/integration/")
 		}
 	}
 	return false

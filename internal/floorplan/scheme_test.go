@@ -32,6 +32,8 @@ var homes = map[string]string{
 	"fetch/middleware/otel":                "attributes of HTTP have names of their own",
 	"archive/internal/httprecord":          "records of HTTP differ from others (ISO 28500)",
 	"archive/warc":                         "records of HTTP differ from others (ISO 28500)",
+	"queue/cmd/urlget-queue/network.go":    "URLs of proxies have schemes",
+	"queue/cmd/urlget-queue/store.go":      "the URL of a store has a scheme",
 	"queue/jetstream":                      "URLs of NATS servers have schemes",
 	"queue/otel":                           "the URL of a collector has a scheme",
 	"queue/s3":                             "the URL of a store has a scheme",

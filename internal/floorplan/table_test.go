@@ -2,6 +2,8 @@
 // imports by layer; docs/architecture.md shows it.
 package floorplan
 
+// module is the path of the module at the root. The packages below queue are a second module, which
+// requires the first one.
 const module = "github.com/urlget/urlget"
 
 // A layer is a group of packages. It may import from itself and from the layers before it.
@@ -10,13 +12,13 @@ type layer struct {
 	rows []row
 }
 
-// A row permits packages to import others. Paths are relative to the module. "..." at the end
+// A row permits packages to import others. Paths are relative to the root. "..." at the end
 // matches any suffix, even none, and "*" matches one element. A row with the name of a package
 // applies to it; otherwise, the first matching row does. The standard library is always permitted.
 type row struct {
 	packages string
 	purpose  string   // for several packages; a single package has the first sentence of its documentation
-	imports  []string // packages of this module; "own" is the driver's own folder
+	imports  []string // packages of both modules; "own" is the driver's own folder
 	modules  []string // packages of other modules, with all below them
 }
 
@@ -26,8 +28,10 @@ var (
 	// not among them.
 	kits = []string{"fetch/driver", "fetch/driver/wire", "fetch/uri", "internal/bounded", "internal/pace", "internal/quoted", "internal/codec/*"}
 	kit  = append(kits[:len(kits):len(kits)], "protocols/internal/*", "own")
-	// public lists the packages that programs outside the module can import.
-	public = []string{"fetch/...", "fetchtest/...", "protocols/...", "crawl/...", "archive/...", "queue/...", "serve/..."}
+	// public lists the packages of the root that programs outside the module can import, and allPublic
+	// also those of the queue, which no package of the root may import.
+	public    = []string{"fetch/...", "fetchtest/...", "protocols/...", "crawl/...", "archive/...", "serve/..."}
+	allPublic = append(public[:len(public):len(public)], "queue/...")
 )
 
 var layers = []layer{
@@ -139,7 +143,7 @@ var layers = []layer{
 			purpose: "the parts of the command"},
 		{packages: "cmd/urlget", imports: append(public[:len(public):len(public)], "cmd/urlget/internal/...", "internal/interrupt", "internal/render", "internal/filelock", "internal/rlimit"), modules: []string{"github.com/spf13/cobra",
 			"github.com/spf13/pflag", "golang.org/x/term"}},
-		{packages: "cmd/urlget-queue", imports: append(public[:len(public):len(public)], "internal/interrupt", "internal/render"), modules: []string{"github.com/spf13/cobra", "github.com/spf13/pflag"}},
+		{packages: "queue/cmd/urlget-queue", imports: append(allPublic[:len(allPublic):len(allPublic)], "internal/interrupt", "internal/render"), modules: []string{"github.com/spf13/cobra", "github.com/spf13/pflag"}},
 		{packages: "examples/...", imports: public, purpose: "small example programs"},
 		{packages: "internal/manpages", modules: []string{"github.com/spf13/cobra", "github.com/spf13/pflag"}},
 		{packages: "internal/release"},
@@ -164,6 +168,8 @@ var layers = []layer{
 		{packages: "integration/...", imports: append(public[:len(public):len(public)], "internal/tun", "integration/...", "internal/codec/..."),
 			modules: []string{"golang.org/x/sys"},
 			purpose: "tests against real servers, in containers or as child processes, and over unreliable networks"},
+		{packages: "queue/integration/...", imports: append(allPublic[:len(allPublic):len(allPublic)], "integration/lab"),
+			purpose: "tests of a queue on many machines, in containers"},
 		{packages: "bench", imports: append(public[:len(public):len(public)], "bench/delay", "bench/server", "internal/codec/..."),
 			purpose: "compares urlget with curl, wget and lftp"},
 		{packages: "bench/delay", imports: []string{"internal/tun"}, modules: []string{"golang.org/x/sys"}},

@@ -43,8 +43,8 @@ func makeDocs(ctx context.Context, src source, work string) (docs, error) {
 	if err := os.Mkdir(man, 0o777); err != nil {
 		return d, err
 	}
-	for _, program := range []string{"./cmd/urlget", "./cmd/urlget-queue"} {
-		if err := golang(ctx, src, nil, "run", "-tags", "gendoc", "-ldflags", linkerFlags(src), program, man); err != nil {
+	for _, p := range programs {
+		if err := golang(ctx, src, nil, "run", "-tags", "gendoc", "-ldflags", linkerFlags(src), p.dir, man); err != nil {
 			return d, err
 		}
 	}

@@ -50,6 +50,10 @@ func linkedModules(ctx context.Context, root string) (map[string]string, error) 
 	if err != nil {
 		return nil, err
 	}
+	work, err := filepath.Abs(filepath.Join(root, "go.work")) // has the modules of both programs
+	if err != nil {
+		return nil, err
+	}
 	dirs := map[string]string{"the Go standard library": goroot}
 	systems := make(map[string]bool)
 	for _, p := range platforms {
@@ -57,8 +61,8 @@ func linkedModules(ctx context.Context, root string) (map[string]string, error) 
 			continue
 		}
 		systems[p.os] = true
-		list, err := output(ctx, root, "env", "CGO_ENABLED=0", "GOOS="+p.os, "GOARCH="+p.arch,
-			"go", "list", "-deps", "-f", "{{with .Module}}{{if not .Main}}{{.Path}}\t{{.Dir}}{{end}}{{end}}", "./cmd/...")
+		list, err := output(ctx, root, "env", "GOWORK="+work, "CGO_ENABLED=0", "GOOS="+p.os, "GOARCH="+p.arch,
+			"go", "list", "-deps", "-f", "{{with .Module}}{{if not .Main}}{{.Path}}\t{{.Dir}}{{end}}{{end}}", "./cmd/...", "./queue/cmd/...")
 		if err != nil {
 			return nil, err
 		}

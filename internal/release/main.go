@@ -92,15 +92,16 @@ func release(ctx context.Context, dir, version string, platforms []platform) err
 func releaseFor(ctx context.Context, src source, p platform, docs docs, work, dir string) error {
 	files, built := docs.archiveFiles(p), []file(nil)
 	for _, program := range programs {
-		f := file{name: p.file(program), path: filepath.Join(work, p.String(), p.file(program)), mode: 0o755}
+		name := p.file(program.name)
+		f := file{name: name, path: filepath.Join(work, p.String(), name), mode: 0o755}
 		if err := build(ctx, src, p, program, f.path); err != nil {
 			return err
 		}
-		if err := writeModules(ctx, src, p, program, f.path, dir); err != nil {
+		if err := writeModules(ctx, src, p, program.name, f.path, dir); err != nil {
 			return err
 		}
 		files = append(files, f)
-		built = append(built, file{name: "usr/bin/" + program, path: f.path, mode: f.mode})
+		built = append(built, file{name: "usr/bin/" + program.name, path: f.path, mode: f.mode})
 	}
 	if err := writeArchive(filepath.Join(dir, p.archive(src.version)), src, p, files); err != nil {
 		return err
@@ -117,7 +118,7 @@ func releaseFor(ctx context.Context, src source, p platform, docs docs, work, di
 // writeModules lists the modules in a program, in the format of CycloneDX.
 func writeModules(ctx context.Context, src source, p platform, program, built, dir string) error {
 	name := program + strings.TrimPrefix(p.folder(src.version), "urlget") + ".cdx.json"
-	return golang(ctx, src, nil, "tool", "-modfile=tools.mod", "cyclonedx-gomod", "bin", "-json", "-noserial", "-notimestamp", "-std",
+	return golang(ctx, src, alone, "tool", "-modfile=tools.mod", "cyclonedx-gomod", "bin", "-json", "-noserial", "-notimestamp", "-std",
 		"-version", src.version, "-output", filepath.Join(dir, name), built)
 }
 
@@ -148,12 +149,15 @@ func output(ctx context.Context, dir, name string, args ...string) (string, erro
 	return strings.TrimSuffix(string(out), "\n"), nil
 }
 
+// alone is a setting of golang for the tools, because -modfile does not work in a workspace.
+var alone = []string{"GOWORK=off"}
+
 // golang runs the go command in the source with settings such as GOOS=linux. It removes environment
-// variables that would change the result.
+// variables that would change the result. The workspace has the modules of all programs.
 func golang(ctx context.Context, src source, settings []string, args ...string) error {
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = src.root
-	cmd.Env = append(os.Environ(), "GOFLAGS=-trimpath", "GOEXPERIMENT=", "GOAMD64=v1", "GOARM64=v8.0", "GOWORK=off",
+	cmd.Env = append(os.Environ(), "GOFLAGS=-trimpath", "GOEXPERIMENT=", "GOAMD64=v1", "GOARM64=v8.0", "GOWORK="+filepath.Join(src.root, "go.work"),
 		"CGO_ENABLED=0", "TZ=UTC", "SOURCE_DATE_EPOCH="+strconv.FormatInt(src.date.Unix(), 10))
 	cmd.Env = append(cmd.Env, settings...)
 	if out, err := cmd.CombinedOutput(); err != nil {

@@ -80,5 +80,5 @@ func writePackage(ctx context.Context, src source, p platform, format string, fi
 		return err
 	}
 	log.Printf("package for %s (%s)", p, format)
-	return golang(ctx, src, nil, "tool", "-modfile=tools.mod", "nfpm", "package", "--config", config, "--packager", format, "--target", dir)
+	return golang(ctx, src, alone, "tool", "-modfile=tools.mod", "nfpm", "package", "--config", config, "--packager", format, "--target", dir)
 }

@@ -43,15 +43,18 @@ func choose(names string) ([]platform, error) {
 	return chosen, nil
 }
 
+// A program is a command of a release.
+type program struct{ name, dir string }
+
 // programs lists the commands of a release. Each archive and package contains all of them.
-var programs = []string{"urlget", "urlget-queue"}
+var programs = []program{{"urlget", "./cmd/urlget"}, {"urlget-queue", "./queue/cmd/urlget-queue"}}
 
 // file returns the file name of a program.
-func (p platform) file(program string) string {
+func (p platform) file(name string) string {
 	if p.os == "windows" {
-		return program + ".exe"
+		return name + ".exe"
 	}
-	return program
+	return name
 }
 
 // folder returns the name of the top folder in the archive.
@@ -68,9 +71,9 @@ func (p platform) archive(version string) string {
 }
 
 // build builds a static program for a platform without debug information.
-func build(ctx context.Context, src source, p platform, program, to string) error {
+func build(ctx context.Context, src source, p platform, program program, to string) error {
 	return golang(ctx, src, []string{"GOOS=" + p.os, "GOARCH=" + p.arch},
-		"build", "-buildvcs=false", "-ldflags", linkerFlags(src), "-o", to, "./cmd/"+program)
+		"build", "-buildvcs=false", "-ldflags", linkerFlags(src), "-o", to, program.dir)
 }
 
 // linkerFlags returns flags that omit the symbol table and set the output of "urlget version".

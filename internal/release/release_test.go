@@ -57,6 +57,8 @@ func TestChooseVersion(t *testing.T) {
 		{"v1.3.0 -X main.commit=other", "", false, "", "is not a version"},
 		{"", "v1.2.0", false, "v1.2.0", ""},
 		{"", "tested\nv1.2.0\nvery-good", false, "v1.2.0", ""},
+		{"", "queue/v1.2.0\nv1.2.0", false, "v1.2.0", ""},
+		{"", "queue/v1.2.0", false, "v0.0.0-20260102030405-0123456789ab", ""},
 		{"", "v1.2.0", true, "v1.2.0+dirty", ""},
 		{"", "", false, "v0.0.0-20260102030405-0123456789ab", ""},
 		{"", "tested", true, "v0.0.0-20260102030405-0123456789ab+dirty", ""},

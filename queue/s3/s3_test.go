@@ -16,6 +16,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetchtest"
 	"github.com/urlget/urlget/queue"
 	"github.com/urlget/urlget/queue/internal/artefact"
 	"github.com/urlget/urlget/queue/queuetest"
@@ -69,9 +70,7 @@ func commit(t *testing.T, s *s3.Store, r io.Reader) (string, error) {
 }
 
 func TestLargeBody(t *testing.T) {
-	if testing.Short() {
-		t.Skip("writes 100 MB to a file")
-	}
+	fetchtest.Long(t) // writes 100 MB to a file
 	const size = 100 << 20
 	server := serve(t)
 	server.discard = true

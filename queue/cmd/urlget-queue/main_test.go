@@ -169,7 +169,7 @@ func until(ts *testscript.TestScript, neg bool, args []string) {
 
 // startNATS starts a NATS server with the rights of the documentation. $NATS is its address.
 func startNATS(ts *testscript.TestScript, _ bool, _ []string) {
-	conf, err := os.ReadFile("../../queue/jetstream/testdata/rights.conf")
+	conf, err := os.ReadFile("../../jetstream/testdata/rights.conf")
 	ts.Check(err)
 	name := ts.MkAbs("nats.conf")
 	conf = fmt.Appendf(conf, "listen: 127.0.0.1:-1\njetstream { store_dir: %q }\n", ts.MkAbs("nats"))

@@ -51,7 +51,7 @@ vm/1                  3     12345    12.3  2026-11-28T01:00:00Z
 // TestWorkersMatchSchema compares the JSON of workers and watch with docs/json.md.
 func TestWorkersMatchSchema(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile("../../docs/json.md")
+	page, err := os.ReadFile("../../../docs/json.md")
 	if err != nil {
 		t.Fatal(err)
 	}

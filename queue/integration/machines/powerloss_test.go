@@ -238,7 +238,7 @@ func (o *outage) stopWorkers() {
 func TestPowerLoss(t *testing.T) {
 	dir := t.TempDir()
 	o := &outage{start: time.Now(), program: filepath.Join(dir, "urlget-queue"), artefacts: filepath.Join(dir, "artefacts")}
-	if out, err := exec.Command("go", "build", "-o", o.program, "github.com/urlget/urlget/cmd/urlget-queue").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-o", o.program, "github.com/urlget/urlget/queue/cmd/urlget-queue").CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v: %s", err, out)
 	}
 	all := listSites(t, *urls)

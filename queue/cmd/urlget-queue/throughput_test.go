@@ -1,6 +1,6 @@
 //go:build linux
 
-package bench
+package main
 
 import (
 	"bufio"
@@ -29,10 +29,10 @@ const queueWorkers = 3
 // queue with the same number of transfers. The queue has an embedded server in a process of its
 // own. The target for the workers is 0.9 times the throughput of the one process.
 //
-//	TMPDIR=/dev/shm go test -run '^$' -bench Queue -benchtime 3x ./bench
+//	TMPDIR=/dev/shm go test -run '^$' -bench Queue -benchtime 3x ./queue/cmd/urlget-queue
 func BenchmarkQueue(b *testing.B) {
 	programs := b.TempDir()
-	if out, err := exec.Command("go", "build", "-o", programs, "../cmd/urlget", "../cmd/urlget-queue").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-o", programs, "github.com/urlget/urlget/cmd/urlget", ".").CombinedOutput(); err != nil {
 		b.Fatalf("go build: %v\n%s", err, out)
 	}
 	for _, c := range []struct {
