@@ -69,7 +69,9 @@
 //     are servers, one for each protocol.
 //   - [github.com/urlget/urlget/queue/queuetest] checks engines and stores of queues.
 //
-// The packages below bench, cmd, examples and integration are programs and tests without a
-// compatibility promise. The command is [github.com/urlget/urlget/cmd/urlget]. docs/library.md is a
-// guide to the library, and docs/architecture.md describes the design.
+// The packages of the queue are in a module of their own, github.com/urlget/urlget/queue.
+//
+// The packages below bench, cmd, examples and integration, also in queue, are programs and tests
+// without a compatibility promise. The command is [github.com/urlget/urlget/cmd/urlget].
+// docs/library.md is a guide to the library, and docs/architecture.md describes the design.
 package urlget
