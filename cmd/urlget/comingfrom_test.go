@@ -1,10 +1,7 @@
 package main
 
 import (
-	"bytes"
-	"errors"
 	"os"
-	"os/exec"
 	"regexp"
 	"strings"
 	"testing"
@@ -42,17 +39,7 @@ func TestComingFrom(t *testing.T) {
 			"CA": "ca.pem", "PAGE": "page.html", "JAR": "jar", "LOG": "log", "CURLRC": "curlrc", "OPTIONS": "options", "PROXY": "127.0.0.1:1", "SITE": site.URL + "/tree/", "COOKIES": "cookies"} {
 			line = regexp.MustCompile(`\b`+name+`\b`).ReplaceAllLiteralString(line, value)
 		}
-		cmd := exec.Command("sh", "-c", line)
-		cmd.Dir = dir
-		cmd.Env = append(os.Environ(), "HOME="+dir)
-		var errs bytes.Buffer
-		cmd.Stderr = &errs
-		err := cmd.Run()
-		var exit *exec.ExitError
-		if err != nil && !errors.As(err, &exit) {
-			t.Fatal(err)
-		}
-		return cmd.ProcessState.ExitCode(), errs.String()
+		return runShellLine(t, dir, line)
 	}
 	for _, row := range rows {
 		tool, args, here := row[1], row[2], strings.ReplaceAll(row[3], `\|`, "|")

@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -40,10 +39,8 @@ func TestExamples(t *testing.T) {
 	}
 	for _, line := range examples {
 		command, _, _ := strings.Cut(strings.ReplaceAll(line, "https://www.example", site.URL), " #")
-		cmd := exec.Command("sh", "-c", command)
-		cmd.Dir = dir
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Errorf("%s: %v\n%s", line, err, out)
+		if status, errs := runShellLine(t, dir, strings.TrimSpace(command)); status != exitOK {
+			t.Errorf("%s: status %d: %s", line, status, errs)
 		}
 	}
 	for name, want := range map[string]string{"large.iso": "the content of /large.iso", "downloads/2.txt": "the content of /2.txt", "3.txt": "the content of /3.txt"} {

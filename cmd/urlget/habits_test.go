@@ -1,13 +1,10 @@
 package main
 
 import (
-	"bytes"
-	"errors"
 	"io/fs"
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -84,19 +81,7 @@ func runHabit(t *testing.T, line, site string) (status int, stderr string, files
 			t.Fatal(err)
 		}
 	}
-	line, piped := strings.CutSuffix(line, " | cat")
-	cmd := exec.Command("sh", "-c", replace(line))
-	if piped {
-		cmd.Stdout = new(bytes.Buffer) // not a file, so it gets a pipe
-	}
-	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "HOME="+dir, "XDG_CONFIG_HOME=", "no_proxy=")
-	var errs bytes.Buffer
-	cmd.Stderr = &errs
-	var exit *exec.ExitError
-	if err := cmd.Run(); err != nil && !errors.As(err, &exit) {
-		t.Fatal(err)
-	}
+	status, stderr = runShellLine(t, dir, replace(line), "XDG_CONFIG_HOME=", "no_proxy=")
 	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() {
 			return err
@@ -115,5 +100,5 @@ func runHabit(t *testing.T, line, site string) (status int, stderr string, files
 	if err != nil {
 		t.Fatal(err)
 	}
-	return cmd.ProcessState.ExitCode(), errs.String(), files
+	return status, stderr, files
 }

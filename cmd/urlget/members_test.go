@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync"
 )
 
 // archivesOf adds archives to a site: good and bad ones, and a resource with the URL of a member.
@@ -18,7 +19,7 @@ func archivesOf(file func(path, contentType, content string), mux *http.ServeMux
 	file("/x.zip!/a/c.txt", "text/plain", "from the server\n")
 	file("/damaged.zip", "application/zip", strings.Replace(good, "hello", "jello", 1))
 	file("/cut.zip", "application/zip", good[:len(good)-20])
-	file("/bomb.zip", "application/zip", zipFile(zip.Deflate, "bomb", strings.Repeat("\x00", 5<<20)))
+	file("/bomb.zip", "application/zip", bomb())
 	file("/hostile.zip", "application/zip", zipFile(zip.Store, "../../up", "x", "\x1b]0;title", "y"))
 	file("/page.zip", "text/html", `<a href="/hello.txt">the file</a>`)
 	file("/x.tgz", "application/gzip", tarFile("./a/b.txt", "hello\n", "a/c.txt", "more\n"))
@@ -26,6 +27,9 @@ func archivesOf(file func(path, contentType, content string), mux *http.ServeMux
 		w.Write(append([]byte("PK\x03\x04"), make([]byte, 2<<20)...))
 	})
 }
+
+// bomb returns a small zip file with a large member.
+var bomb = sync.OnceValue(func() string { return zipFile(zip.Deflate, "bomb", strings.Repeat("\x00", 5<<20)) })
 
 // zipFile returns a zip file with names and contents in turn.
 func zipFile(method uint16, files ...string) string {

@@ -9,8 +9,10 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strings"
+	"testing"
 
-	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/google/jsonschema-go/jsonschema" // the program links it, so that it does not slow its start
 )
 
 // schemaVariable is the environment variable with the file of the JSON Schema. In scripts, all
@@ -20,9 +22,10 @@ const schemaVariable = "URLGET_TEST_SCHEMA"
 // statusBadEvent is the exit status in scripts if an event does not match the schema.
 const statusBadEvent = 99
 
-// runChecked runs the command with args and, if it prints events, validates them against the schema.
-func runChecked(args []string, run func(stdio) int) int {
+// runChecked runs the command and, if it prints events, validates them against the schema.
+func runChecked(run func(stdio) int) int {
 	std := stdio{os.Stdin, os.Stdout, os.Stderr}
+	args := os.Args[1:]
 	file := os.Getenv(schemaVariable)
 	if file == "" || !slices.Contains(args, "--json") || slices.Contains(args, "schemes") {
 		return run(std)
@@ -50,7 +53,7 @@ func runChecked(args []string, run func(stdio) int) int {
 }
 
 // readSchema reads the schema in a Markdown document.
-func readSchema(name string) (*jsonschema.Schema, error) {
+func readSchema(name string) (*jsonschema.Resolved, error) {
 	text, err := os.ReadFile(name)
 	if err != nil {
 		return nil, err
@@ -60,28 +63,25 @@ func readSchema(name string) (*jsonschema.Schema, error) {
 	if !ok || !ok2 {
 		return nil, errors.New(name + " has no schema")
 	}
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(schema))
-	if err != nil {
-		return nil, err
+	parsed := &jsonschema.Schema{}
+	if err := json.Unmarshal(schema, parsed); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	c := jsonschema.NewCompiler()
-	if err := c.AddResource("events", doc); err != nil {
-		return nil, err
-	}
-	return c.Compile("events")
+	return parsed.Resolve(nil)
 }
 
 // finals lists the final events. Every transfer ends with exactly one of them.
 var finals = []string{"saved", "unchanged", "skipped", "listed", "closed", "failed"}
 
 // checkEvents reads all events and returns the first error in them.
-func checkEvents(r io.Reader, schema *jsonschema.Schema) error {
+func checkEvents(r io.Reader, schema *jsonschema.Resolved) error {
 	var wrong error
 	open := make(map[string]int) // transfers by URL
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, 16<<20)
 	for lines.Scan() {
-		v, err := jsonschema.UnmarshalJSON(bytes.NewReader(lines.Bytes()))
+		var v any
+		err := json.Unmarshal(lines.Bytes(), &v)
 		if err == nil {
 			err = schema.Validate(v)
 		}
@@ -103,4 +103,32 @@ func checkEvents(r io.Reader, schema *jsonschema.Schema) error {
 		}
 	}
 	return errors.Join(wrong, lines.Err())
+}
+
+func TestInvalidEventsAreFound(t *testing.T) {
+	t.Parallel()
+	schema, err := readSchema("../../docs/json.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const start = `{"event":"start","time":"2026-11-28T01:00:00Z","url":"http://h/"}` + "\n"
+	const saved = `{"event":"saved","time":"2026-11-28T01:00:00Z","url":"http://h/","path":"x","bytes":1}` + "\n"
+	for text, want := range map[string]string{
+		"":                    "",
+		start + saved:         "",
+		start + saved + start: "1 transfers of http://h/ have no end",
+		start:                 "1 transfers of http://h/ have no end",
+		"{":                   "unexpected end of JSON input",
+		`{"event":"unheard of","time":"2026-11-28T01:00:00Z"}`: "enum",
+		`{"event":"start","time":"2026-11-28T01:00:00Z"}`:      "required",
+		strings.Replace(saved, `"bytes":1`, `"bytes":-1`, 1):   "minimum",
+		strings.Replace(saved, `"bytes":1`, `"bytes":"1"`, 1):  "type",
+		strings.Replace(saved, `"path":"x"`, `"path":""`, 1):   "minLength",
+		strings.Replace(saved, `"bytes":1`, `"size":1`, 1):     "required",
+	} {
+		err := checkEvents(strings.NewReader(text), schema)
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", text, err, want)
+		}
+	}
 }

@@ -1,12 +1,16 @@
 package main
 
 import (
+	"bytes"
 	"crypto/tls"
 	"errors"
+	"io"
 	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -32,12 +36,44 @@ import (
 // quickExit disables the race detector's delay of one second at exit.
 const quickExit = "atexit_sleep_ms=1"
 
+// TestMain runs the tests, or, under other names, a command or a worker.
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){
-		"urlget": func() {
-			os.Exit(runChecked(os.Args[1:], func(std stdio) int { return interruptible(os.Args[1:], std, loadChat) }))
-		},
-	})
+	switch strings.TrimSuffix(filepath.Base(os.Args[0]), ".exe") {
+	case "urlget":
+		os.Exit(program())
+	case workerName:
+		work()
+	default:
+		os.Exit(runTests(m))
+	}
+}
+
+// program runs the command with the arguments and streams of the process.
+func program() int {
+	return runChecked(func(std stdio) int { return interruptible(os.Args[1:], std, loadChat) })
+}
+
+// runTests runs the tests with the command in PATH.
+func runTests(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "urlget-test")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(dir)
+	self, err := os.Executable()
+	if err != nil {
+		panic(err)
+	}
+	program := filepath.Join(dir, "urlget")
+	if runtime.GOOS == "windows" {
+		program += ".exe"
+	}
+	if err := os.Symlink(self, program); err != nil {
+		panic(err)
+	}
+	os.Setenv("PATH", dir+string(filepath.ListSeparator)+os.Getenv("PATH"))
+	defer stopWorkers()
+	return m.Run()
 }
 
 func urlget(args ...string) *exec.Cmd { return exec.Command("urlget", args...) }
@@ -52,10 +88,10 @@ func TestScripts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	assigned := scriptVariables(t)
 	testscript.Run(t, testscript.Params{
-		Dir:                 "testdata/script",
-		RequireExplicitExec: true,
-		RequireUniqueNames:  true,
+		Dir:                "testdata/script",
+		RequireUniqueNames: true,
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("TZ", "UTC")
 			env.Setenv("GORACE", quickExit)
@@ -63,9 +99,16 @@ func TestScripts(t *testing.T) {
 			env.Setenv(schemaVariable, schema)
 			env.Setenv("CONTRACTS", contracts)
 			env.Setenv("no_proxy", "")
+			variables := scriptEnvironment{assigned: assigned}
+			for _, pair := range env.Vars {
+				name, _, _ := strings.Cut(pair, "=")
+				variables.initial = append(variables.initial, name)
+			}
+			env.Values[variablesKey{}] = variables
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"urlget": runScriptLine,
 			"serve":  func(ts *testscript.TestScript, neg bool, args []string) { serve(t, ts, neg, args) },
 			"status": status,
 			"lines":  lines,
@@ -78,13 +121,92 @@ func TestScripts(t *testing.T) {
 	})
 }
 
+// A scriptEnvironment has the names of variables: a script only returns the values of given names.
+type scriptEnvironment struct {
+	initial  []string // set before the script
+	assigned []string // by any script; passed on unless empty
+}
+
+// variablesKey is the key of a script's scriptEnvironment.
+type variablesKey struct{}
+
+// assignment is a variable in a script.
+var assignment = regexp.MustCompile(`(?m)^(?:\[.*\] *)?env (.*)$`)
+
+// scriptVariables returns the names of the variables that scripts set.
+func scriptVariables(t *testing.T) (names []string) {
+	t.Helper()
+	scripts, err := filepath.Glob("testdata/script/*.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, script := range scripts {
+		text, err := os.ReadFile(script)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, match := range assignment.FindAllSubmatch(text, -1) {
+			for _, pair := range strings.Fields(string(match[1])) {
+				name, _, _ := strings.Cut(pair, "=")
+				names = append(names, name)
+			}
+		}
+		if bytes.Contains(text, []byte("\nstdin ")) {
+			t.Errorf("%s: a worker cannot read the file of \"stdin\"; append \"< FILE\" to the command", script)
+		}
+	}
+	return names
+}
+
+// runScriptLine runs the command in a worker, as "exec urlget" would: urlget [arguments] [< FILE] [> FILE].
+func runScriptLine(ts *testscript.TestScript, neg bool, args []string) {
+	if status := inWorker(ts, args); (status != exitOK) != neg {
+		ts.Fatalf("exit status %d", status)
+	}
+}
+
+// inWorker runs the command in a worker with the directory and environment of the script, and returns
+// its exit status.
+func inWorker(ts *testscript.TestScript, args []string) int {
+	l := commandLine{Dir: ts.MkAbs(".")}
+redirections:
+	for len(args) >= 2 {
+		switch file := args[len(args)-1]; args[len(args)-2] {
+		case "<":
+			l.Input = []byte(ts.ReadFile(file))
+		case ">":
+			l.Out = ts.MkAbs(file)
+		default:
+			break redirections
+		}
+		args = args[:len(args)-2]
+	}
+	l.Args = args
+	variables := ts.Value(variablesKey{}).(scriptEnvironment)
+	for _, name := range variables.initial {
+		l.Env = append(l.Env, name+"="+ts.Getenv(name))
+	}
+	for _, name := range variables.assigned {
+		if value := ts.Getenv(name); value != "" {
+			l.Env = append(l.Env, name+"="+value)
+		}
+	}
+	res, err := runInWorker(l)
+	io.WriteString(ts.Stdout(), res.Stdout)
+	io.WriteString(ts.Stderr(), res.Stderr)
+	ts.Check(err)
+	return res.Status
+}
+
 // status runs a command and checks its exit status: status N command...
 func status(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: status N command [arguments]")
 	}
 	got := 0
-	if err := ts.Exec(args[1], args[2:]...); err != nil {
+	if args[1] == "urlget" {
+		got = inWorker(ts, args[2:])
+	} else if err := ts.Exec(args[1], args[2:]...); err != nil {
 		var exit *exec.ExitError
 		if !errors.As(err, &exit) {
 			ts.Check(err)
