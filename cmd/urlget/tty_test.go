@@ -447,35 +447,6 @@ func TestListingAtATerminal(t *testing.T) {
 	s.exit(0)
 }
 
-// TestManPages generates the man pages.
-func TestManPages(t *testing.T) {
-	t.Parallel()
-	if testing.Short() {
-		t.Skip("compiles another program")
-	}
-	dir := t.TempDir()
-	out, err := exec.Command("go", "run", "-tags", "gendoc", ".", dir).CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	for _, page := range []string{"urlget.1", "urlget-get.1", "urlget-cat.1", "urlget-ls.1", "urlget-stat.1", "urlget-explain.1",
-		"urlget-schemes.1", "urlget-version.1"} {
-		text, err := os.ReadFile(dir + "/" + page)
-		if err != nil || !bytes.HasPrefix(text, []byte(".nh\n.TH ")) || !bytes.Contains(text, []byte("\n.SH EXIT STATUS\n")) {
-			t.Errorf("%s: %v, %.40q", page, err, text)
-		}
-	}
-	text, err := os.ReadFile(dir + "/urlget.1")
-	for _, section := range []string{"OPTIONS", "EXAMPLES", "EXIT STATUS", "ENVIRONMENT", "FILES", "SEE ALSO"} {
-		if err != nil || !bytes.Contains(text, []byte("\n.SH "+section+"\n")) {
-			t.Errorf("urlget.1 has no %s (%v)", section, err)
-		}
-	}
-	if _, err := os.Stat(dir + "/urlget-completion-bash.1"); err == nil {
-		t.Error("completion has a page")
-	}
-}
-
 func TestHelpReportsAFullDevice(t *testing.T) {
 	t.Parallel()
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"os/exec"
-	"path/filepath"
 	"runtime/debug"
 	"testing"
 )
@@ -41,23 +39,5 @@ func TestDescribeBuild(t *testing.T) {
 		if got := describeBuild(tt.info, tt.verbose); got != tt.want {
 			t.Errorf("%s:\n%s\nwant:\n%s", tt.name, got, tt.want)
 		}
-	}
-}
-
-// TestReleaseVersion builds the command like a release, with linker flags that set the version.
-func TestReleaseVersion(t *testing.T) {
-	t.Parallel()
-	if testing.Short() {
-		t.Skip("compiles another program")
-	}
-	program := filepath.Join(t.TempDir(), "urlget")
-	build := exec.Command("go", "build", "-o", program, "-ldflags",
-		"-X main.version=v9.8.7 -X main.commit=0123456789abcdef -X main.commitDate=2026-01-02T03:04:05Z", ".")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	out, err := exec.Command(program, "--version").Output()
-	if want := "urlget v9.8.7\ncommit 0123456789abcdef of 2026-01-02T03:04:05Z\n"; string(out) != want || err != nil {
-		t.Errorf("%q, %v; want %q", out, err, want)
 	}
 }

@@ -2,11 +2,13 @@
 // the recording as an SVG picture with an animation.
 //
 //	go run ./internal/screencast
+//	go run ./internal/screencast -check   # compare the picture with the output
 package main
 
 import (
 	"bytes"
 	"context"
+	"encoding/xml"
 	"flag"
 	"fmt"
 	"net"
@@ -14,6 +16,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -38,13 +41,23 @@ const firstPort = 18080
 
 func main() {
 	file := flag.String("o", "docs/img/terminal.svg", "picture to write")
+	program := flag.String("program", "", "urlget to run; default: built from this folder")
+	check := flag.Bool("check", false, "do not write the picture, but fail if its text differs from the output")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	steps, err := record(ctx, ".", func(scheme string) (string, string) {
-		return net.JoinHostPort("127.0.0.1", strconv.Itoa(firstPort+slices.Index(loopback.Schemes(), scheme))), ""
-	})
-	if err == nil {
+	var listen func(string) (string, string)
+	if !*check { // a check can use any ports
+		listen = func(scheme string) (string, string) {
+			return net.JoinHostPort("127.0.0.1", strconv.Itoa(firstPort+slices.Index(loopback.Schemes(), scheme))), ""
+		}
+	}
+	steps, err := record(ctx, *program, listen)
+	switch {
+	case err != nil:
+	case *check:
+		err = compare(*file, steps)
+	default:
 		err = os.WriteFile(*file, picture(steps), 0o644)
 	}
 	if err != nil {
@@ -59,18 +72,28 @@ type step struct {
 	output  []string // lines
 }
 
-// record builds urlget from the module in dir and runs the commands. If the servers do not listen
-// on the ports in the commands, it replaces the ports there and in the output.
-func record(ctx context.Context, dir string, listen func(scheme string) (string, string)) (steps []step, err error) {
+// record runs the commands with the program, or with urlget from this folder if it is "". If the
+// servers do not listen on the ports in the commands, it replaces the ports there and in the output.
+func record(ctx context.Context, program string, listen func(scheme string) (string, string)) (steps []step, err error) {
 	work, err := os.MkdirTemp("", "screencast-")
 	if err != nil {
 		return nil, err
 	}
 	defer os.RemoveAll(work)
-	build := exec.CommandContext(ctx, "go", "build", "-o", filepath.Join(work, "bin", "urlget"), "./cmd/urlget")
-	build.Dir = dir
-	if out, err := build.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("go build: %w\n%s", err, out)
+	bin := filepath.Join(work, "bin")
+	if err := os.Mkdir(bin, 0o755); err != nil {
+		return nil, err
+	}
+	urlget := filepath.Join(bin, "urlget")
+	if program == "" {
+		build := exec.CommandContext(ctx, "go", "build", "-o", urlget, "./cmd/urlget")
+		if out, err := build.CombinedOutput(); err != nil {
+			return nil, fmt.Errorf("go build: %w\n%s", err, out)
+		}
+	} else if program, err = filepath.Abs(program); err != nil {
+		return nil, err
+	} else if err = os.Symlink(program, urlget); err != nil {
+		return nil, err
 	}
 	v, err := loopback.New(loopback.Options{Schemes: loopback.Schemes()[:3], Listen: listen})
 	if err != nil {
@@ -96,7 +119,7 @@ func record(ctx context.Context, dir string, listen func(scheme string) (string,
 		var out bytes.Buffer
 		cmd := exec.CommandContext(ctx, "sh", "-c", here.Replace(command))
 		cmd.Dir, cmd.Stdout, cmd.Stderr = home, &out, &out
-		cmd.Env = []string{"HOME=" + home, "PATH=" + filepath.Join(work, "bin") + ":/usr/bin:/bin"}
+		cmd.Env = []string{"HOME=" + home, "PATH=" + bin + ":/usr/bin:/bin"}
 		if err := cmd.Run(); err != nil {
 			return nil, fmt.Errorf("%s: %w\n%s", command, err, &out)
 		}
@@ -104,6 +127,46 @@ func record(ctx context.Context, dir string, listen func(scheme string) (string,
 		steps = append(steps, step{command, strings.Split(text, "\n")})
 	}
 	return steps, nil
+}
+
+// measured matches the parts of the output that differ between runs.
+var measured = regexp.MustCompile(`[0-9.]+ ([KMG]?i?B/)?s\b`)
+
+// compare returns an error if the text of the picture in file is not that of the steps. It ignores
+// times, rates and the order of lines, because parallel transfers end in any order.
+func compare(file string, steps []step) error {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	var shown struct {
+		Desc string `xml:"desc"`
+	}
+	if err := xml.Unmarshal(text, &shown); err != nil {
+		return err
+	}
+	number := make(map[string]int) // of lines in the output, minus those in the picture
+	count := func(text string, n int) {
+		for line := range strings.Lines(measured.ReplaceAllString(text, "N")) {
+			number[line] += n
+		}
+	}
+	count(transcript(steps), 1)
+	count(shown.Desc, -1)
+	var differences []string
+	for line, n := range number {
+		switch {
+		case n > 0:
+			differences = append(differences, "+ "+line)
+		case n < 0:
+			differences = append(differences, "- "+line)
+		}
+	}
+	if differences == nil {
+		return nil
+	}
+	slices.Sort(differences)
+	return fmt.Errorf("%s differs from the output; run go run ./internal/screencast\n%s", file, strings.Join(differences, ""))
 }
 
 // The measures of the picture, in pixels, and its times.
