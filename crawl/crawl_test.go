@@ -19,6 +19,7 @@ import (
 	"github.com/urlget/urlget/crawl/schedule"
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/fetchtest"
 	httpdriver "github.com/urlget/urlget/protocols/http"
 )
 
@@ -332,10 +333,8 @@ func TestStateIsLocked(t *testing.T) {
 
 // TestQueueBeyondMemory crawls more URLs, on more hosts, than fit in memory.
 func TestQueueBeyondMemory(t *testing.T) {
+	fetchtest.Long(t)
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("queues 20,000 URLs in a file")
-	}
 	const hosts, perHost = crawl.MaxHosts + 500, 3
 	w := newWorld(rand.New(rand.NewPCG(1, 1)), 1, 1)
 	seed := "x-sim://start/"

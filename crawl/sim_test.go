@@ -21,6 +21,7 @@ import (
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/fetchtest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -136,7 +137,7 @@ func (w *world) client() *fetch.Client {
 }
 
 var (
-	simulations = flag.Uint64("simulations", 0, "number of worlds that TestSimulation crawls; 0 means 1,000, or 100 with -short")
+	simulations = flag.Uint64("simulations", 100, "number of worlds that TestSimulation crawls")
 	replay      = flag.Uint64("seed", 0, "simulate only the world of this seed")
 )
 
@@ -146,15 +147,22 @@ var (
 // again. Every crawl ends.
 func TestSimulation(t *testing.T) {
 	t.Parallel()
-	first, last := uint64(1), uint64(1000)
-	switch {
-	case *replay != 0:
-		first, last = *replay, *replay
-	case *simulations != 0:
-		last = *simulations
-	case testing.Short():
-		last = 100
+	if *replay != 0 {
+		simulate(t, *replay, *replay)
+		return
 	}
+	simulate(t, 1, *simulations)
+}
+
+// TestManySimulations crawls the worlds after those of TestSimulation.
+func TestManySimulations(t *testing.T) {
+	fetchtest.Long(t)
+	t.Parallel()
+	simulate(t, *simulations+1, 1000)
+}
+
+// simulate crawls the worlds of the seeds from first to last.
+func simulate(t *testing.T, first, last uint64) {
 	dir := t.TempDir()
 	empty := emptyState(t, dir)
 	for part := range uint64(2) {

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/urlget/urlget/archive/warc"
+	"github.com/urlget/urlget/fetchtest"
 )
 
 // manyRecords returns a gzip file with records of different sizes, some of which contain gzip members
@@ -92,10 +93,16 @@ func describe(t *testing.T, file io.ReaderAt) string {
 
 // TestReadingAheadChangesNothing reads files with one processor and with several.
 func TestReadingAheadChangesNothing(t *testing.T) { // not parallel: it changes GOMAXPROCS
-	records := 3000
-	if testing.Short() {
-		records = 300
-	}
+	readAhead(t, 300)
+}
+
+func TestReadingAheadInALargeFile(t *testing.T) { // not parallel, for the same reason
+	fetchtest.Long(t)
+	readAhead(t, 3000)
+}
+
+func readAhead(t *testing.T, records int) {
+	t.Helper()
 	whole := manyRecords(records)
 	random := rand.New(rand.NewPCG(3, 4))
 	damaged := func(n int) []byte {

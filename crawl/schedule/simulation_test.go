@@ -12,20 +12,33 @@ import (
 	"time"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetchtest"
 )
 
-var seedFlag = flag.Uint64("seed", 0, "simulate only the network of this seed")
+var (
+	simulations = flag.Uint64("simulations", 100, "number of networks that TestSimulation simulates")
+	seedFlag    = flag.Uint64("seed", 0, "simulate only the network of this seed")
+)
 
 // TestSimulation runs the scheduler on networks of simulated hosts, each generated from a seed.
 func TestSimulation(t *testing.T) {
 	t.Parallel()
-	first, last := uint64(1), uint64(1000)
-	if testing.Short() {
-		last = 100
-	}
 	if *seedFlag != 0 {
-		first, last = *seedFlag, *seedFlag
+		simulate(t, *seedFlag, *seedFlag)
+		return
 	}
+	simulate(t, 1, *simulations)
+}
+
+// TestManySimulations simulates the networks after those of TestSimulation.
+func TestManySimulations(t *testing.T) {
+	fetchtest.Long(t)
+	t.Parallel()
+	simulate(t, *simulations+1, 1000)
+}
+
+// simulate runs the scheduler on the networks of the seeds from first to last.
+func simulate(t *testing.T, first, last uint64) {
 	for seed := first; seed <= last; seed++ {
 		ok := true
 		synctest.Test(t, func(t *testing.T) {
