@@ -18,6 +18,7 @@ import (
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/download"
 	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/fetchtest"
 	"github.com/urlget/urlget/protocols"
 )
 
@@ -136,7 +137,8 @@ func TestPathsAreSettled(t *testing.T) {
 				paths = append(paths, p)
 			}
 			slices.Sort(paths)
-			for i, order := range permutations(paths) {
+			settle := func(t *testing.T, i int, order []string) {
+				t.Helper()
 				s := newSite(t, tt.texts, i%2 == 0)
 				dir := t.TempDir()
 				s.mirrorPaths(t, dir, tt.opts, order...)
@@ -151,6 +153,20 @@ func TestPathsAreSettled(t *testing.T) {
 				}
 				s.Close()
 			}
+			orders := permutations(paths)
+			for i, order := range orders {
+				if len(orders) <= 6 || i%3 == 0 {
+					settle(t, i, order)
+				}
+			}
+			t.Run("the other orders of many", func(t *testing.T) {
+				fetchtest.Long(t)
+				for i, order := range orders {
+					if len(orders) > 6 && i%3 != 0 {
+						settle(t, i, order)
+					}
+				}
+			})
 		})
 	}
 }
