@@ -86,7 +86,7 @@ func (w *slowWriter) Write(b []byte) (int, error) {
 // downloads loads the page of downloads until it has the text.
 func (u *user) downloads(text string) page {
 	u.t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); ; {
+	for deadline := time.Now().Add(5 * time.Minute); ; {
 		p := u.get("/downloads")
 		if strings.Contains(p.text, text) {
 			return p

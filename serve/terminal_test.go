@@ -72,7 +72,7 @@ type screen struct {
 // dial opens a session as the script of a page does, with additional header fields.
 func (u *user) dial(id string, fields ...string) (*screen, *http.Response, error) {
 	u.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	u.t.Cleanup(cancel)
 	h := http.Header{"Origin": {u.server.URL}}
 	for i := 0; i+1 < len(fields); i += 2 {

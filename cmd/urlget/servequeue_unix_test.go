@@ -45,7 +45,7 @@ func reports(t *testing.T, n int, policy retry.Policy, patience time.Duration, s
 		select {
 		case text := <-reported:
 			list = append(list, text)
-		case <-time.After(30 * time.Second):
+		case <-time.After(waitLimit):
 			t.Fatalf("only %q", list)
 		}
 	}
@@ -105,9 +105,9 @@ func TestQueueProgramIsStartedAgain(t *testing.T) {
 func TestQueueProgramIsStartedAgainIfItOnlyFails(t *testing.T) {
 	t.Parallel()
 	lasting := filepath.Join(t.TempDir(), "lasting")
-	got := reports(t, 100, retry.Policy{Wait: time.Millisecond, MaxWait: time.Second, Jitter: retry.NoJitter}, 50*time.Millisecond,
-		"if [ -e '"+lasting+"' ]; then while :; do echo '"+queueLine+"'; sleep 0.01; done; fi\n> '"+lasting+"'; while :; do echo 'no response' >&2; sleep 0.01; done")
-	if got[0] != "no response" || !strings.HasPrefix(got[99], "running 7 ") || !slices.Contains(got, "no response (urlget-queue ended, and is started again after 1ms)") {
+	got := reports(t, 40, retry.Policy{Wait: time.Millisecond, MaxWait: time.Second, Jitter: retry.NoJitter}, 2*time.Second,
+		"if [ -e '"+lasting+"' ]; then while :; do echo '"+queueLine+"'; sleep 0.01; done; fi\n> '"+lasting+"'; while :; do echo 'no response' >&2; sleep 0.2; done")
+	if got[0] != "no response" || !strings.HasPrefix(got[39], "running 7 ") || !slices.Contains(got, "no response (urlget-queue ended, and is started again after 1ms)") {
 		t.Errorf("reports: %q", got)
 	}
 }

@@ -110,7 +110,7 @@ func (s *screen) expect(text string) {
 // expectAll is like expect and passes the consumed output to look.
 func (s *screen) expectAll(text string, look func(string)) {
 	s.t.Helper()
-	timer := time.AfterFunc(20*time.Second, func() {
+	timer := time.AfterFunc(waitLimit, func() {
 		s.mu.Lock()
 		s.end = true
 		s.more.Broadcast()
@@ -141,7 +141,7 @@ func (s *screen) enter(text string) {
 // exit waits until the command ends, and checks its exit status and that it restored the terminal.
 func (s *screen) exit(status int) {
 	s.t.Helper()
-	late := time.AfterFunc(20*time.Second, func() { s.cmd.Process.Kill() })
+	late := time.AfterFunc(waitLimit, func() { s.cmd.Process.Kill() })
 	s.cmd.Wait()
 	late.Stop()
 	if got := s.cmd.ProcessState.ExitCode(); got != status {

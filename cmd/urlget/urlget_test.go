@@ -254,7 +254,7 @@ func waitfor(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
-	for range 6000 {
+	for began := time.Now(); time.Since(began) < waitLimit; {
 		if info, err := os.Stat(ts.MkAbs(args[0])); err == nil && info.Size() > 0 {
 			return
 		}

@@ -146,8 +146,9 @@ type worker struct {
 	from *gob.Decoder
 }
 
-// workerLimit is the time for a command line. A worker that exceeds it prints its goroutines.
-const workerLimit = 5 * time.Minute
+// waitLimit is the time for an event that must happen, such as the end of a command. A worker that
+// exceeds it prints its goroutines.
+const waitLimit = 5 * time.Minute
 
 // idleWorkers are the workers that wait for a command line.
 var idleWorkers struct {
@@ -161,7 +162,7 @@ func runInWorker(l commandLine) (commandResult, error) {
 	if err != nil {
 		return commandResult{}, err
 	}
-	late := time.AfterFunc(workerLimit, func() { w.cmd.Process.Signal(syscall.SIGQUIT) })
+	late := time.AfterFunc(waitLimit, func() { w.cmd.Process.Signal(syscall.SIGQUIT) })
 	var res commandResult
 	if err = w.to.Encode(l); err == nil {
 		err = w.from.Decode(&res)
@@ -190,7 +191,7 @@ func takeWorker() (*worker, error) {
 	}
 	cmd := urlget()
 	cmd.Args[0] = workerName
-	cmd.Env = append(os.Environ(), "TZ=UTC")
+	cmd.Env = append(os.Environ(), "TZ=UTC", "GORACE="+quickExit)
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()
 	if err != nil {

@@ -21,7 +21,7 @@ func TestFileRenamedDuringItsVisit(t *testing.T) {
 	receive := func(c chan bool) {
 		select {
 		case <-c:
-		case <-time.After(time.Minute):
+		case <-time.After(5 * time.Minute):
 			t.Error("timeout")
 		}
 	}

@@ -50,7 +50,7 @@ type outcome struct {
 
 // doRequest performs a request and returns its outcome.
 func doRequest(c *fetch.Client, req *fetch.Request) outcome {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
 	var out outcome
 	resp, err := c.Do(ctx, req)

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"go.uber.org/goleak"
@@ -55,11 +56,13 @@ func TestInputIsSentUntilTheServerCloses(t *testing.T) {
 }
 
 func TestIdleTimeoutAfterInputEnds(t *testing.T) {
-	s, _, _ := open(t, "")
-	s.Idle = 200 * time.Millisecond // the end of the input is known by then
-	if err := s.Run(t.Context()); err != nil {
-		t.Error(err)
-	}
+	synctest.Test(t, func(t *testing.T) { // the time passes after the end of the input is known
+		s, _, _ := open(t, "")
+		s.Idle = time.Minute
+		if err := s.Run(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 func TestSessionEndsWithItsContext(t *testing.T) {
