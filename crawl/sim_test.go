@@ -21,7 +21,6 @@ import (
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
-	"github.com/urlget/urlget/fetchtest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -147,22 +146,10 @@ var (
 // again. Every crawl ends.
 func TestSimulation(t *testing.T) {
 	t.Parallel()
+	first, last := uint64(1), *simulations
 	if *replay != 0 {
-		simulate(t, *replay, *replay)
-		return
+		first, last = *replay, *replay
 	}
-	simulate(t, 1, *simulations)
-}
-
-// TestManySimulations crawls the worlds after those of TestSimulation.
-func TestManySimulations(t *testing.T) {
-	fetchtest.Long(t)
-	t.Parallel()
-	simulate(t, *simulations+1, 1000)
-}
-
-// simulate crawls the worlds of the seeds from first to last.
-func simulate(t *testing.T, first, last uint64) {
 	dir := t.TempDir()
 	empty := emptyState(t, dir)
 	for part := range uint64(2) {

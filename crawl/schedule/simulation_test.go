@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetchtest"
 )
 
 var (
@@ -23,22 +22,10 @@ var (
 // TestSimulation runs the scheduler on networks of simulated hosts, each generated from a seed.
 func TestSimulation(t *testing.T) {
 	t.Parallel()
+	first, last := uint64(1), *simulations
 	if *seedFlag != 0 {
-		simulate(t, *seedFlag, *seedFlag)
-		return
+		first, last = *seedFlag, *seedFlag
 	}
-	simulate(t, 1, *simulations)
-}
-
-// TestManySimulations simulates the networks after those of TestSimulation.
-func TestManySimulations(t *testing.T) {
-	fetchtest.Long(t)
-	t.Parallel()
-	simulate(t, *simulations+1, 1000)
-}
-
-// simulate runs the scheduler on the networks of the seeds from first to last.
-func simulate(t *testing.T, first, last uint64) {
 	for seed := first; seed <= last; seed++ {
 		ok := true
 		synctest.Test(t, func(t *testing.T) {
