@@ -12,7 +12,9 @@ const longVariable = "URLGET_LONG"
 // set.
 func Long(t testing.TB) {
 	t.Helper()
-	if os.Getenv(longVariable) == "" {
+	if !isLong() {
 		t.Skip("skipped without " + longVariable + "=1: takes long")
 	}
 }
+
+func isLong() bool { return os.Getenv(longVariable) != "" }

@@ -47,6 +47,7 @@ const (
 	emptyFile  = "sizes/0"
 	oneFile    = "sizes/1"
 	middleFile = "sizes/65537"
+	largeFile  = "sizes/1048577"
 	bigFile    = "sizes/8388608"
 	bytesFile  = "octets.bin"
 	smallFile  = "pub/readme.txt"
@@ -72,7 +73,7 @@ var tree = sync.OnceValue(func() fs.FS {
 	}
 	add(bytesFile, everyPair())
 	lines := numberedLines(8 << 20)
-	for _, size := range []int{0, 1, 64<<10 + 1, 8 << 20} {
+	for _, size := range []int{0, 1, 64<<10 + 1, 1<<20 + 1, 8 << 20} {
 		add(fmt.Sprintf("sizes/%d", size), lines[:size:size])
 	}
 	for _, name := range []string{smallFile, "pub/motd", "pub/a/one.txt", "pub/a/two.txt", "pub/a/b/three.txt", "pub/c/d/e/four.txt"} {

@@ -1,10 +1,14 @@
 package tftp
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"io/fs"
+	"math"
 	"net"
 	"net/netip"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -28,8 +32,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 var quick = With(Options{First: 20 * time.Millisecond, Tries: 8})
 
 // steady has longer intervals. If a slow machine repeated a request, the fault could affect an
-// abandoned transfer.
-var steady = With(Options{First: 150 * time.Millisecond, Tries: 4})
+// abandoned transfer. After a cut the retransmissions take 3 seconds.
+var steady = With(Options{First: time.Second, Tries: 1})
 
 func TestConformance(t *testing.T) {
 	t.Parallel()
@@ -166,6 +170,95 @@ func TestNetASCIILineEndings(t *testing.T) {
 
 func TestBlockNumbersWrap(t *testing.T) {
 	t.Parallel()
+	const size = 8 // the smallest block
+	want := content(66000*size + 1)
+	for name, s := range map[string]wrappingServer{
+		"with 0":     {},
+		"with 1":     {skipZero: true},
+		"in windows": {window: 16},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			opts := &fetch.Options{ListenPacket: func(context.Context, string, string) (net.PacketConn, error) {
+				conn := s
+				conn.content, conn.block = want, size
+				return &conn, nil
+			}}
+			got, err := drive.Get(t, drive.Client(t, opts, Load), "tftp://127.0.0.1:1069/f")
+			if got != want || err != nil {
+				t.Errorf("%d of %d bytes, %v", len(got), len(want), err)
+			}
+		})
+	}
+}
+
+// A wrappingServer is a socket on which a server replies immediately. It sends blocks after each
+// acknowledgement.
+type wrappingServer struct {
+	content  string
+	block    int // bytes
+	window   int // blocks; 0 means no option
+	skipZero bool
+
+	acked   int // blocks
+	replies [][]byte
+}
+
+func (s *wrappingServer) WriteTo(b []byte, _ net.Addr) (int, error) {
+	p, err := tftp.Parse(b)
+	if err != nil {
+		return 0, err
+	}
+	switch p.Op {
+	case tftp.Read:
+		options := []tftp.Option{{Name: "blksize", Value: strconv.Itoa(s.block)}}
+		if s.window > 0 {
+			options = append(options, tftp.Option{Name: "windowsize", Value: strconv.Itoa(s.window)})
+		}
+		s.replies = append(s.replies, tftp.Packet{Op: tftp.OAck, Options: options}.Encode())
+	case tftp.Ack:
+		if len(s.replies) > 0 || p.Block != s.number(s.acked) {
+			return 0, fmt.Errorf("block %d was acknowledged after block %d, with %d not read", p.Block, s.acked, len(s.replies))
+		}
+		for range max(s.window, 1) {
+			from := s.acked * s.block
+			if from > len(s.content) {
+				break
+			}
+			s.acked++
+			data := s.content[from:min(from+s.block, len(s.content))]
+			s.replies = append(s.replies, tftp.Packet{Op: tftp.Data, Block: s.number(s.acked), Data: []byte(data)}.Encode())
+		}
+	}
+	return len(b), nil
+}
+
+// number returns the number of a block, counted from 1.
+func (s *wrappingServer) number(block int) uint16 {
+	if s.skipZero && block > math.MaxUint16 {
+		return uint16((block-1)%math.MaxUint16 + 1)
+	}
+	return uint16(block)
+}
+
+func (s *wrappingServer) ReadFrom(b []byte) (int, net.Addr, error) {
+	if len(s.replies) == 0 {
+		return 0, nil, errors.New("the client waits for a block without an acknowledgement")
+	}
+	reply := s.replies[0]
+	s.replies = s.replies[1:]
+	return copy(b, reply), &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1069}, nil
+}
+
+func (s *wrappingServer) Close() error                     { return nil }
+func (s *wrappingServer) LocalAddr() net.Addr              { return &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 9} }
+func (s *wrappingServer) SetDeadline(time.Time) error      { return nil }
+func (s *wrappingServer) SetReadDeadline(time.Time) error  { return nil }
+func (s *wrappingServer) SetWriteDeadline(time.Time) error { return nil }
+
+func TestBlockNumbersWrapOverSockets(t *testing.T) {
+	t.Parallel()
+	fetchtest.Long(t)
 	want := content(66000*tftp.DefaultBlock + 1)
 	tree := fstest.MapFS{"f": {Data: []byte(want)}}
 	for name, opts := range map[string]tftpd.Options{
