@@ -38,12 +38,13 @@ const (
 	// dripBound is the time after which a waiting client is considered stuck. It exceeds what a
 	// slow machine needs, and is shorter than a complete dripped conversation.
 	dripBound = 12 * time.Second
-	// dripPlaces is the number of offsets in a conversation at which dripping starts.
-	dripPlaces = 10
+	// dripPlaces and longDripPlaces are the number of offsets in a conversation at which dripping
+	// starts, without and with URLGET_LONG.
+	dripPlaces, longDripPlaces = 4, 10
 )
 
 // RunDrips performs one retrieval over a working network. It then repeats the retrieval with a
-// server that drips from one of ten offsets on. The server sends its reply byte by byte, or repeats
+// server that drips from one of four offsets on, or of ten if URLGET_LONG is set. The server sends its reply byte by byte, or repeats
 // the same bytes instead of its reply. Another server echoes its input. Opening, every read and
 // every wait for an entry must end after the timeout. No connection and no goroutine may be left.
 func RunDrips(t testing.TB, d Drips) {
@@ -74,10 +75,14 @@ func (d Drips) run(t testing.TB) {
 			}
 		})
 	}
-	for i := range int64(dripPlaces) {
-		trials <- &drippingNetwork{from: i * length / dripPlaces, drip: true}
+	places := int64(dripPlaces)
+	if isLong() {
+		places = longDripPlaces
+	}
+	for i := range places {
+		trials <- &drippingNetwork{from: i * length / places, drip: true}
 		for _, say := range append([]string{"x", "x\r\n", "\x00"}, d.Says...) {
-			trials <- &drippingNetwork{from: i * length / dripPlaces, say: say, drip: true}
+			trials <- &drippingNetwork{from: i * length / places, say: say, drip: true}
 		}
 	}
 	trials <- &drippingNetwork{echo: true, drip: true}

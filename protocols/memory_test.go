@@ -19,9 +19,7 @@ import (
 // with an endless line, with endless lines, and with valid elements of the protocol. It is not
 // parallel, because it measures the heap.
 func TestEndlessAnswersTakeLittleMemory(t *testing.T) {
-	if testing.Short() {
-		t.Skip("reads gigabytes")
-	}
+	fetchtest.Long(t) // reads gigabytes
 	if raceDetector {
 		t.Skip("the race detector has a heap of its own, and takes a minute")
 	}
