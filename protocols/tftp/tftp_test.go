@@ -250,8 +250,10 @@ func (s *wrappingServer) ReadFrom(b []byte) (int, net.Addr, error) {
 	return copy(b, reply), &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1069}, nil
 }
 
-func (s *wrappingServer) Close() error                     { return nil }
-func (s *wrappingServer) LocalAddr() net.Addr              { return &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 9} }
+func (s *wrappingServer) Close() error { return nil }
+func (s *wrappingServer) LocalAddr() net.Addr {
+	return &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 9}
+}
 func (s *wrappingServer) SetDeadline(time.Time) error      { return nil }
 func (s *wrappingServer) SetReadDeadline(time.Time) error  { return nil }
 func (s *wrappingServer) SetWriteDeadline(time.Time) error { return nil }
