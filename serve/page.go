@@ -282,7 +282,7 @@ const (
 	progressInterval = time.Second
 )
 
-// fetch retrieves the resource of the page. If that takes longer than maxDelay, it begins the page
+// fetch retrieves the resource of the page. If that takes longer than p.s.delay, it begins the page
 // and shows progress.
 func (p *page) fetch(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
 	type result struct {
@@ -294,7 +294,7 @@ func (p *page) fetch(ctx context.Context, req *fetch.Request) (*fetch.Response, 
 		resp, err := p.s.do(context.WithValue(ctx, conversationKey{}, p.conversation), p.address, req)
 		done <- result{resp, err}
 	}()
-	timer := time.NewTimer(maxDelay)
+	timer := time.NewTimer(p.s.delay)
 	defer timer.Stop()
 	shown := ""
 	for {

@@ -406,6 +406,7 @@ func slowPage(t *testing.T, answer http.HandlerFunc) string {
 	}))
 	t.Cleanup(s.Close)
 	u := start(t, withDownloads(t.TempDir()))
+	u.serve.SetDelay(time.Millisecond)
 	r := u.request(http.MethodPost, "/go", strings.NewReader(url.Values{"url": {s.URL}}.Encode()))
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	r.Header.Set("Origin", u.server.URL)

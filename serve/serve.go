@@ -94,6 +94,8 @@ type Server struct {
 	queue      queueHistory
 	mux        *http.ServeMux
 
+	delay time.Duration // maxDelay, except in tests
+
 	indexing chan struct{} // holds an element while index is built or read
 	index    *textIndex    // of the archive; nil until the first search
 
@@ -117,7 +119,7 @@ const (
 // New returns a Server with the given options.
 func New(opts Options) *Server {
 	s := &Server{Options: opts, key: random(32), active: make(chan struct{}, maxActive), rate: rate.NewLimiter(maxRate, maxBurst),
-		sessions: make(chan struct{}, maxSessions), indexing: make(chan struct{}, 1)}
+		sessions: make(chan struct{}, maxSessions), indexing: make(chan struct{}, 1), delay: maxDelay}
 	if s.Token == "" {
 		s.Token = newID()
 	}
