@@ -219,7 +219,7 @@ func rejectLogins(t *testing.T, addr string, n int) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	l.(*net.TCPListener).SetDeadline(time.Now().Add(20 * time.Second))
+	l.(*net.TCPListener).SetDeadline(time.Now().Add(patience))
 	for range n {
 		c, err := l.Accept()
 		if err != nil {
@@ -272,7 +272,7 @@ func TestReconnectAfterRejectedLogins(t *testing.T) {
 		rejectLogins(t, addr, 4)
 		_, port, _ := net.SplitHostPort(addr)
 		start(t, config(port))
-		if d := nextWithin(t, e); string(d.Data()) != "job" {
+		if d := nextDelivery(t, e); string(d.Data()) != "job" {
 			t.Errorf("delivered %q", d.Data())
 		}
 		if strings.Contains(log.String(), "s3cret") || log.count("authorization violation") != 1 {
@@ -290,7 +290,7 @@ func TestFullQueue(t *testing.T) {
 			}
 		}
 		checkFull(t, e, "c")
-		if err := nextWithin(t, e).Ack(t.Context()); err != nil {
+		if err := nextDelivery(t, e).Ack(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := e.Submit(t.Context(), queue.Normal, "c", []byte("c")); err != nil {

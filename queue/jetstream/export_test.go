@@ -27,6 +27,9 @@ func SetupWithin(o *Options, d time.Duration) { o.setup = d }
 // StallAfter sets the time after which waiting jobs count as stalled.
 func StallAfter(o *Options, d time.Duration) { o.fetchWait, o.stallAfter = d, d }
 
+// PrefetchedFor sets how long prefetched jobs are kept.
+func PrefetchedFor(o *Options, d time.Duration) { o.prefetchedFor = d }
+
 // Pause makes the server deliver no jobs of normal priority until a time.
 func (e *Engine) Pause(ctx context.Context, until time.Time) error {
 	c := e.consumers["normal"].CachedInfo()

@@ -69,8 +69,8 @@ type Options struct {
 
 	setup  time.Duration // limits the time to create the queue
 	denied func(error)   // called when the server denies an operation
-	// fetchWait and stallAfter replace the constants in tests.
-	fetchWait, stallAfter time.Duration
+	// fetchWait, stallAfter and prefetchedFor replace the constants in tests.
+	fetchWait, stallAfter, prefetchedFor time.Duration
 }
 
 // minVersion is the oldest supported server version.
@@ -127,6 +127,7 @@ func Open(ctx context.Context, opts Options) (*Engine, error) {
 	opts.Name = cmp.Or(opts.Name, "urlget")
 	opts.Replicas = cmp.Or(opts.Replicas, 1)
 	opts.fetchWait, opts.stallAfter = cmp.Or(opts.fetchWait, fetchWait), cmp.Or(opts.stallAfter, stallAfter)
+	opts.prefetchedFor = cmp.Or(opts.prefetchedFor, prefetchedFor)
 	opts.Window, opts.Keep = cmp.Or(opts.Window, time.Hour), cmp.Or(opts.Keep, 30*24*time.Hour)
 	opts.AckWait, opts.LeaseTTL = cmp.Or(opts.AckWait, time.Minute), cmp.Or(opts.LeaseTTL, 15*time.Second)
 	if opts.Logger == nil {

@@ -69,7 +69,7 @@ func (e *Engine) pull() {
 	for _, priority := range queue.Priorities {
 		p.tasks.Go(func() { e.pullFrom(priority) })
 	}
-	p.tasks.Go(func() { p.extend(e.ctx, e.limits.AckWait/3) })
+	p.tasks.Go(func() { p.extend(e.ctx, e.limits.AckWait/3, e.opts.prefetchedFor) })
 }
 
 // pullFrom requests jobs of a priority whenever few are left.
@@ -214,9 +214,9 @@ func (p *puller) signalDemand() {
 }
 
 // extend periodically extends the deliveries of prefetched jobs, and returns those that are older
-// than prefetchedFor.
-func (p *puller) extend(ctx context.Context, every time.Duration) {
-	tick := time.NewTicker(min(every, prefetchedFor))
+// than limit.
+func (p *puller) extend(ctx context.Context, every, limit time.Duration) {
+	tick := time.NewTicker(min(every, limit))
 	defer tick.Stop()
 	for {
 		select {
@@ -228,7 +228,7 @@ func (p *puller) extend(ctx context.Context, every time.Duration) {
 		for priority, list := range p.prefetched {
 			rest := list[:0:0]
 			for _, msg := range list {
-				if time.Since(msg.at) > prefetchedFor {
+				if time.Since(msg.at) > limit {
 					msg.Nak() // otherwise it is redelivered later
 					continue
 				}

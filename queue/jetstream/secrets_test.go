@@ -12,7 +12,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/nats-io/nats.go"
 
@@ -209,20 +208,20 @@ func watchMessages(t *testing.T, url string) func() (leaks []string, held int) {
 	t.Cleanup(conn.Close)
 	sub, err := conn.SubscribeSync("urlget.>")
 	if err == nil {
-		err = errors.Join(sub.SetPendingLimits(-1, -1), conn.FlushTimeout(10*time.Second))
+		err = errors.Join(sub.SetPendingLimits(-1, -1), conn.FlushTimeout(patience))
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
 	return func() (leaks []string, held int) {
 		t.Helper()
-		if err := conn.FlushTimeout(10 * time.Second); err != nil {
+		if err := conn.FlushTimeout(patience); err != nil {
 			t.Fatal(err)
 		}
 		n, _, err := sub.Pending()
 		for ; n > 0 && err == nil; n-- {
 			var m *nats.Msg
-			if m, err = sub.NextMsg(10 * time.Second); err != nil {
+			if m, err = sub.NextMsg(patience); err != nil {
 				break
 			}
 			switch {

@@ -13,8 +13,12 @@ import (
 	"github.com/urlget/urlget/queue"
 )
 
+// patience limits waits that must succeed. They take long only if the machine is busy.
+const patience = 5 * time.Minute
+
 // Run tests an engine. Open returns a function that opens independent connections to an empty
-// engine. Its AckWait and LeaseTTL should be one or two seconds, and its window minutes.
+// engine. Its AckWait and LeaseTTL should be a few seconds, and its window minutes. A connection that
+// prefetches jobs should keep them longer than the tests wait, ten minutes, until Next is canceled.
 func Run(t *testing.T, open func(t *testing.T) (connect func() queue.Admin)) {
 	for name, test := range map[string]func(*testing.T, func() queue.Admin){
 		"Duplicates":      duplicates,
@@ -55,10 +59,10 @@ func submit(t *testing.T, e queue.Engine, p queue.Priority, key, text string) (d
 	return duplicate
 }
 
-// next returns the next delivery. It waits for at most ten seconds.
+// next returns the next delivery.
 func next(t *testing.T, e queue.Engine, want string) queue.Delivery {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	d, err := e.Next(ctx)
 	if err != nil {
@@ -111,37 +115,108 @@ func check(t *testing.T, err error) {
 
 func redelivery(t *testing.T, connect func() queue.Admin) {
 	a := connect()
-	submit(t, a, queue.Normal, "k", "one")
-	next(t, a, "one")
-	start := time.Now()
-	d := next(t, a, "one")
-	if elapsed := time.Since(start); elapsed < a.Limits().AckWait/2 || !d.Again() {
-		t.Errorf("redelivered after %v, Again %v", elapsed, d.Again())
-	}
-	check(t, d.Ack(t.Context()))
-	noDelivery(t, a, a.Limits().AckWait*3/2)
+	ackWait := a.Limits().AckWait
+	conclusive(t, func(text string) bool {
+		start := time.Now() // before the first delivery, so that no redelivery is earlier than start+ackWait
+		submit(t, a, queue.Normal, text, text)
+		nextOf(t, a, text)
+		d := nextOf(t, a, text)
+		if elapsed := time.Since(start); elapsed < ackWait*9/10 || !d.Again() {
+			t.Errorf("redelivered after %v, Again %v", elapsed, d.Again())
+		}
+		check(t, d.Ack(t.Context()))
+		inTime := time.Since(start) < 2*ackWait
+		if d := within(t, a, text, ackWait*3/2); d != nil && inTime {
+			t.Error("delivered again after its acknowledgement")
+		} else if d != nil {
+			check(t, d.Ack(t.Context()))
+		}
+		return inTime
+	})
 }
 
 func extended(t *testing.T, connect func() queue.Admin) {
 	a, b := connect(), connect()
-	submit(t, a, queue.Normal, "k", "one")
-	d := next(t, a, "one")
-	for range 6 {
-		check(t, d.Extend())
-		noDelivery(t, b, a.Limits().AckWait/3)
+	ackWait := a.Limits().AckWait
+	conclusive(t, func(text string) bool {
+		last := time.Now() // before the delivery or its last extension
+		submit(t, a, queue.Normal, text, text)
+		d := nextOf(t, a, text)
+		inTime := true
+		for range 6 {
+			begin := time.Now()
+			check(t, d.Extend())
+			_, err := a.Status(t.Context()) // the engine receives it after the extension
+			check(t, err)
+			inTime = inTime && time.Since(last) < ackWait
+			last = begin
+			again := within(t, b, text, ackWait/3)
+			if again == nil {
+				continue
+			}
+			if inTime = inTime && time.Since(last) < ackWait; inTime {
+				t.Error("delivered again although its delivery was extended")
+			}
+			check(t, again.Ack(t.Context()))
+			return inTime
+		}
+		check(t, d.Ack(t.Context()))
+		return true
+	})
+}
+
+// conclusive repeats a test with another text until it returns true. A test returns false if the
+// machine was so slow that the engine was free to deliver a job again.
+func conclusive(t *testing.T, test func(text string) bool) {
+	t.Helper()
+	start := time.Now()
+	for i := 0; !test(fmt.Sprint("one", i)); i++ {
+		if time.Since(start) > patience {
+			t.Fatalf("the machine was too slow %d times", i+1)
+		}
 	}
-	check(t, d.Ack(t.Context()))
+}
+
+// nextOf returns the next delivery with a text. It acknowledges all others.
+func nextOf(t *testing.T, e queue.Engine, text string) queue.Delivery {
+	t.Helper()
+	d := within(t, e, text, patience)
+	if d == nil {
+		t.Fatalf("%q is not delivered", text)
+	}
+	return d
+}
+
+// within returns the next delivery with a text within a time, or nil. It acknowledges all others.
+func within(t *testing.T, e queue.Engine, text string, wait time.Duration) queue.Delivery {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), wait)
+	defer cancel()
+	for {
+		switch d, err := e.Next(ctx); {
+		case errors.Is(err, context.DeadlineExceeded):
+			return nil
+		case err != nil:
+			t.Fatal(err)
+		case string(d.Data()) == text:
+			return d
+		default:
+			check(t, d.Ack(t.Context()))
+		}
+	}
 }
 
 func returned(t *testing.T, connect func() queue.Admin) {
 	a := connect()
+	submitted := time.Now()
 	submit(t, a, queue.Normal, "k", "one")
 	d := next(t, a, "one")
 	start := time.Now()
 	check(t, d.Return(300*time.Millisecond))
 	d = next(t, a, "one")
-	if elapsed := time.Since(start); elapsed < 250*time.Millisecond || !d.Again() {
-		t.Errorf("redelivered after %v, Again %v", elapsed, d.Again())
+	early := time.Since(start) < 250*time.Millisecond && time.Since(submitted) < a.Limits().AckWait
+	if early || !d.Again() {
+		t.Errorf("redelivered after %v, Again %v", time.Since(start), d.Again())
 	}
 	check(t, d.Return(0))
 	check(t, next(t, a, "one").Ack(t.Context()))
@@ -307,7 +382,7 @@ func deadLetters(t *testing.T, connect func() queue.Admin) {
 // removedMessages checks that a list ends if its messages are removed before they are listed.
 func removedMessages(t *testing.T, connect func() queue.Admin) {
 	a := connect()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	for _, id := range []string{"x", "y", "z"} {
 		check(t, a.PutDead(ctx, id, []byte("d")))
@@ -381,11 +456,16 @@ func leases(t *testing.T, connect func() queue.Admin) {
 	start := time.Now()
 	r, err := v.Create(ctx, "k", []byte("a"))
 	check(t, err)
-	for range 4 {
+	for updates := 0; updates < 4; updates++ {
 		wait(t, ttl/2)
-		start = time.Now() // the TTL starts before the response arrives
-		r, err = v.Update(ctx, "k", []byte("a"), r)
+		begin := time.Now() // the TTL starts before the response arrives
+		updated, err := v.Update(ctx, "k", []byte("a"), r)
+		if errors.Is(err, queue.ErrConflict) && time.Since(start) > ttl*9/10 {
+			updates = -1 // the machine was too slow to extend the lease in time
+			updated, err = v.Create(ctx, "k", []byte("a"))
+		}
 		check(t, err)
+		r, start = updated, begin
 	}
 	for {
 		_, err := v.Create(ctx, "k", []byte("b"))
@@ -396,7 +476,7 @@ func leases(t *testing.T, connect func() queue.Admin) {
 			}
 			break
 		}
-		if !errors.Is(err, queue.ErrExists) || elapsed > ttl+10*time.Second {
+		if !errors.Is(err, queue.ErrExists) || elapsed > ttl+patience {
 			t.Fatalf("after %v: %v", elapsed, err)
 		}
 		wait(t, 50*time.Millisecond)
@@ -477,22 +557,35 @@ func workers(t *testing.T, connect func() queue.Admin) {
 	if got := list(); got != "" {
 		t.Errorf("workers of a new queue: %s", got)
 	}
-	check(t, a.PutWorker(ctx, "A", []byte("1")))
-	check(t, b.PutWorker(ctx, "B", []byte("2")))
-	check(t, a.PutWorker(ctx, "A", []byte("3")))
+	// put replaces the reports and returns the list. It repeats that if reports may have expired.
+	put := func(reports ...string) (got string) {
+		t.Helper()
+		conclusive(t, func(string) bool {
+			start := time.Now()
+			for _, r := range reports {
+				id, text, _ := strings.Cut(r, "=")
+				var report []byte // nil removes
+				if text != "" {
+					report = []byte(text)
+				}
+				check(t, a.PutWorker(ctx, id, report))
+			}
+			got = list()
+			return time.Since(start) < a.Limits().LeaseTTL*9/10
+		})
+		return got
+	}
 	if _, err := a.Leases().Create(ctx, "host/worker", nil); err != nil { // is not a report
 		t.Fatal(err)
 	}
-	if got := list(); got != "A=3 B=2" {
+	if got := put("A=1", "B=2", "A=3"); got != "A=3 B=2" {
 		t.Errorf("workers %s, want A=3 B=2", got)
 	}
-	check(t, a.PutWorker(ctx, "A", nil))
-	check(t, a.PutWorker(ctx, "A", nil)) // is removed already
-	if got := list(); got != "B=2" {
+	if got := put("B=2", "A=", "A="); got != "B=2" { // A is removed, and then not there
 		t.Errorf("workers after the end of A: %s, want B=2", got)
 	}
 	for start := time.Now(); list() != ""; wait(t, 100*time.Millisecond) {
-		if time.Since(start) > a.Limits().LeaseTTL+10*time.Second {
+		if time.Since(start) > patience {
 			t.Fatal("the report of a worker does not expire")
 		}
 	}
@@ -500,7 +593,7 @@ func workers(t *testing.T, connect func() queue.Admin) {
 
 // state checks that other connections notice a change of the state within seconds.
 func state(t *testing.T, connect func() queue.Admin) {
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	a, b := connect(), connect()
 	for _, want := range []queue.State{queue.Running, queue.Paused, queue.Draining, queue.Running} {
@@ -584,15 +677,11 @@ func cancelledNext(t *testing.T, connect func() queue.Admin) {
 				submit(t, b, queue.Normal, fmt.Sprint("l", i), "second")
 			}
 		}
-		start := time.Now()
 		for i := range jobs {
 			if submitted && i == 0 {
 				continue // it was delivered
 			}
 			check(t, next(t, b, map[bool]string{true: "first", false: "second"}[submitted]).Ack(t.Context()))
-		}
-		if elapsed := time.Since(start); elapsed > 3*time.Second {
-			t.Errorf("the last job was delivered to the other connection after %v", elapsed)
 		}
 	}
 }
@@ -601,7 +690,7 @@ func nextTimeout(t *testing.T, connect func() queue.Admin) {
 	a := connect()
 	start := time.Now()
 	noDelivery(t, a, 100*time.Millisecond)
-	if elapsed := time.Since(start); elapsed > 5*time.Second {
+	if elapsed := time.Since(start); elapsed > 15*time.Second {
 		t.Errorf("Next returned after %v", elapsed)
 	}
 }
