@@ -123,7 +123,7 @@ func startQueue(t *testing.T, dir string) (*embedded.Server, *jetstream.Engine) 
 // finish takes n jobs and adds their results, as a worker does.
 func finish(t *testing.T, e *jetstream.Engine, n int) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	for i := range n {
 		d, err := e.Next(ctx)
