@@ -174,7 +174,7 @@ func TestProxyReadsTLS(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	c.SetDeadline(time.Now().Add(20 * time.Second))
+	c.SetDeadline(time.Now().Add(5 * time.Minute))
 	io.WriteString(c, "GET / HTTP/1.0\r\n\r\n")
 	if got, err := bufio.NewReader(c).ReadString('\n'); !strings.Contains(got, "400") {
 		t.Errorf("without TLS: %q, %v", got, err)
@@ -201,7 +201,7 @@ func TestTunnelsEndByHalves(t *testing.T) {
 			}
 			go func() {
 				defer c.Close()
-				c.SetDeadline(time.Now().Add(20 * time.Second))
+				c.SetDeadline(time.Now().Add(5 * time.Minute))
 				if first, err := io.ReadAll(c); err == nil { // up to the end of what the client sends
 					fmt.Fprintf(c, "%s%s", first, strings.Repeat(" more", 100_000))
 				}
@@ -233,7 +233,7 @@ func TestTunnelsEndByHalves(t *testing.T) {
 				}
 				in = r
 			}
-			c.SetDeadline(time.Now().Add(20 * time.Second))
+			c.SetDeadline(time.Now().Add(5 * time.Minute))
 			io.WriteString(c, "hello")
 			c.(*net.TCPConn).CloseWrite()
 			if got, err := io.ReadAll(in); len(got) != 500_005 || err != nil {
@@ -282,7 +282,7 @@ func TestProxyPassesUpgrades(t *testing.T) {
 			t.Fatal(err)
 		}
 		c := tls.Client(raw, &tls.Config{RootCAs: trusted, ServerName: "example.com"})
-		c.SetDeadline(time.Now().Add(20 * time.Second))
+		c.SetDeadline(time.Now().Add(5 * time.Minute))
 		io.WriteString(c, "GET /chat?a HTTP/1.1\r\nHost: example.com\r\nUpgrade: echo\r\nConnection: Upgrade\r\n\r\nhello")
 		in := bufio.NewReader(c)
 		resp, err := http.ReadResponse(in, nil)

@@ -70,7 +70,7 @@ func raw(t *testing.T, address, request string) string {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	c.SetDeadline(time.Now().Add(20 * time.Second))
+	c.SetDeadline(time.Now().Add(5 * time.Minute))
 	io.WriteString(c, request)
 	b, err := io.ReadAll(c)
 	if err != nil {
@@ -236,7 +236,7 @@ func TestSOCKSRequests(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c.SetDeadline(time.Now().Add(20 * time.Second))
+		c.SetDeadline(time.Now().Add(5 * time.Minute))
 		for i := range len(request) {
 			c.Write([]byte{request[i]})
 		}

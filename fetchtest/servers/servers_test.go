@@ -156,7 +156,7 @@ func retrieve(conn net.Conn) ([]byte, error) {
 		return nil, err
 	}
 	defer data.Close()
-	data.SetDeadline(time.Now().Add(10 * time.Second))
+	data.SetDeadline(time.Now().Add(5 * time.Minute))
 	control := conn.(*attentive)
 	got, err := read(&attentive{Conn: data, due: control.due})
 	if err != nil || len(got) == enough {
@@ -233,7 +233,7 @@ func (tt *subject) content(t *testing.T, s *servers.Server, due func(got string)
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	conn.SetDeadline(time.Now().Add(10 * time.Second))
+	conn.SetDeadline(time.Now().Add(5 * time.Minute))
 	conn = &attentive{Conn: conn, due: due}
 	if tt.get != nil {
 		return tt.get(conn)
@@ -344,7 +344,7 @@ func dialogue(t *testing.T, s *servers.Server, commands string, due func(got str
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	conn.SetDeadline(time.Now().Add(10 * time.Second))
+	conn.SetDeadline(time.Now().Add(5 * time.Minute))
 	io.WriteString(conn, commands)
 	got, _ := read(&attentive{Conn: conn, due: due})
 	return string(got)
@@ -522,7 +522,7 @@ func TestMaxClientLine(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	conn.SetDeadline(time.Now().Add(10 * time.Second))
+	conn.SetDeadline(time.Now().Add(5 * time.Minute))
 	line := bytes.Repeat([]byte("x"), 64<<10)
 	for range 64 {
 		if _, err = conn.Write(line); err != nil {

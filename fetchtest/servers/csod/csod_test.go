@@ -39,7 +39,7 @@ func TestQueries(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		conn.SetDeadline(time.Now().Add(10 * time.Second))
+		conn.SetDeadline(time.Now().Add(5 * time.Minute))
 		io.WriteString(conn, command+"\r\nquit\r\n")
 		got, err := io.ReadAll(conn)
 		conn.Close()

@@ -35,7 +35,7 @@ func TestCommands(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		conn.SetDeadline(time.Now().Add(10 * time.Second))
+		conn.SetDeadline(time.Now().Add(5 * time.Minute))
 		io.WriteString(conn, command+"\r\nQUIT\r\n")
 		got, err := io.ReadAll(conn)
 		conn.Close()

@@ -37,7 +37,7 @@ func dial(t *testing.T, s *ftpd.Server) *peer {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { conn.Close() })
-	conn.SetDeadline(time.Now().Add(10 * time.Second))
+	conn.SetDeadline(time.Now().Add(5 * time.Minute))
 	p := &peer{conn, bufio.NewReader(conn), t}
 	p.expect("", "220 Ready.")
 	p.expect("USER me", "331 Password please.")
@@ -74,7 +74,7 @@ func (p *peer) transfer(command, begin string, limit int64) string {
 		p.t.Fatal(err)
 	}
 	defer data.Close()
-	data.SetDeadline(time.Now().Add(10 * time.Second))
+	data.SetDeadline(time.Now().Add(5 * time.Minute))
 	p.expect(command, begin)
 	got, err := io.ReadAll(io.LimitReader(data, limit))
 	if err != nil {

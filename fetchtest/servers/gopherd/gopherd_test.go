@@ -39,7 +39,7 @@ func ask(t *testing.T, s *gopherd.Server, request string) string {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	conn.SetDeadline(time.Now().Add(10 * time.Second))
+	conn.SetDeadline(time.Now().Add(5 * time.Minute))
 	io.WriteString(conn, request)
 	got, err := io.ReadAll(conn)
 	if err != nil {

@@ -52,7 +52,7 @@ func TestCommands(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer conn.Close()
-			conn.SetDeadline(time.Now().Add(10 * time.Second))
+			conn.SetDeadline(time.Now().Add(5 * time.Minute))
 			io.WriteString(conn, tt.ask+"QUIT\r\n")
 			if got, err := io.ReadAll(conn); string(got) != tt.want+"205 bye\r\n" || err != nil {
 				t.Errorf("got  %q, %v\nwant %q", got, err, tt.want+"205 bye\r\n")

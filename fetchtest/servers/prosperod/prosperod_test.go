@@ -133,7 +133,7 @@ func TestSplit(t *testing.T) {
 	conn.Write([]byte("\x01VERSION 5\nDIRECTORY ASCII /none\nLIST ATTRIBUTES\n"))
 	var got strings.Builder
 	var buf [100]byte
-	conn.SetReadDeadline(time.Now().Add(time.Minute))
+	conn.SetReadDeadline(time.Now().Add(5 * time.Minute))
 	for range ardp.Window {
 		n, err := conn.Read(buf[:])
 		if err != nil {
@@ -167,7 +167,7 @@ func dial(t *testing.T, s *prosperod.Server) peer {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { conn.Close() })
-	conn.SetDeadline(time.Now().Add(10 * time.Second))
+	conn.SetDeadline(time.Now().Add(5 * time.Minute))
 	return peer{conn, t}
 }
 

@@ -24,7 +24,7 @@ func talk(t *testing.T, s *servers.Server, says string) string {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	conn.SetDeadline(time.Now().Add(10 * time.Second))
+	conn.SetDeadline(time.Now().Add(5 * time.Minute))
 	io.WriteString(conn, says)
 	got, err := io.ReadAll(conn)
 	if err != nil {

@@ -22,7 +22,7 @@ func Example() {
 		log.Fatal(err)
 	}
 	defer conn.Close()
-	conn.SetDeadline(time.Now().Add(10 * time.Second))
+	conn.SetDeadline(time.Now().Add(5 * time.Minute))
 	addr, err := net.ResolveUDPAddr("udp", s.Addr)
 	if err != nil {
 		log.Fatal(err)

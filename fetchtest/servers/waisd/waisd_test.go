@@ -32,7 +32,7 @@ func ask(t *testing.T, s *waisd.Server, m apdu.Search) apdu.Response {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	conn.SetDeadline(time.Now().Add(10 * time.Second))
+	conn.SetDeadline(time.Now().Add(5 * time.Minute))
 	if err := apdu.WritePacket(conn, m.Encode()); err != nil {
 		t.Fatal(err)
 	}

@@ -81,7 +81,7 @@ func (s *site) must(t *testing.T, args ...string) string {
 // a leader first.
 func (s *site) ask(t *testing.T, args ...string) (out string) {
 	t.Helper()
-	until(t, 2*time.Minute, strings.Join(args, " "), func() (err error) {
+	until(t, patience, strings.Join(args, " "), func() (err error) {
 		out, err = docker(t.Context(), nil, s.inside(args...)...)
 		return err
 	})
@@ -173,6 +173,9 @@ func (st *status) depth() (n int) {
 	}
 	return n
 }
+
+// patience limits waits that must succeed. They take long only if the machine is busy.
+const patience = 10 * time.Minute
 
 // until checks a condition every second, and ends the test after a timeout.
 func until(t *testing.T, within time.Duration, what string, is func() error) {

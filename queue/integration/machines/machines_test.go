@@ -126,12 +126,12 @@ func (s *site) putMalformed() error {
 	if err != nil {
 		return err
 	}
-	c, err := net.DialTimeout("tcp", addr, 5*time.Second)
+	c, err := net.DialTimeout("tcp", addr, time.Minute)
 	if err != nil {
 		return err
 	}
 	defer c.Close()
-	c.SetDeadline(time.Now().Add(10 * time.Second))
+	c.SetDeadline(time.Now().Add(time.Minute))
 	r := bufio.NewReader(c)
 	r.ReadString('\n')
 	fmt.Fprintf(c, "CONNECT {\"verbose\":false}\r\n")
@@ -173,7 +173,7 @@ func TestResultsWithDisturbances(t *testing.T) {
 		d.run(over)
 	}()
 	var busy time.Duration // until the last URL has its result
-	until(t, 3*time.Minute+time.Duration(*urls)*150*time.Millisecond, "all jobs end", func() error {
+	until(t, patience+time.Duration(*urls)*150*time.Millisecond, "all jobs end", func() error {
 		st, err := s.status(t.Context())
 		if err != nil {
 			return err
@@ -214,7 +214,7 @@ func (s *site) reset(t *testing.T) {
 	for _, name := range append([]string{"targets"}, nats...) {
 		s.start(t, name)
 	}
-	until(t, 2*time.Minute, "queue to be reachable", func() error {
+	until(t, patience, "queue to be reachable", func() error {
 		st, err := s.status(t.Context())
 		if err == nil && (st.Replicas != 3 || st.Missing > 0) {
 			err = fmt.Errorf("%+v", *st)
@@ -229,9 +229,7 @@ func (s *site) reset(t *testing.T) {
 		s.start(t, name)
 	}
 	var c counts
-	if err := s.get("POST", "targets", "8081", "/", &c); err != nil {
-		t.Fatal(err)
-	}
+	until(t, patience, "reset of the counts", func() error { return s.get("POST", "targets", "8081", "/", &c) })
 }
 
 // start starts a killed container and reconnects it to its network.

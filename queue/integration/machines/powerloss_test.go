@@ -177,7 +177,7 @@ func (o *outage) status() error {
 // wait waits for that many results, or until the queue is empty.
 func (o *outage) wait(results int) {
 	o.t.Helper()
-	until(o.t, 5*time.Minute, fmt.Sprintf("%d results, or no jobs", results), func() error {
+	until(o.t, patience, fmt.Sprintf("%d results, or no jobs", results), func() error {
 		if err := o.status(); err != nil || o.results < results && o.depth > 0 {
 			return errors.Join(err, fmt.Errorf("%d results, %d jobs", o.results, o.depth))
 		}
@@ -250,7 +250,7 @@ func TestPowerLoss(t *testing.T) {
 		}
 	}
 	o.cluster = startCluster(t)
-	until(t, time.Minute, "the servers accept jobs", func() error {
+	until(t, patience, "the servers accept jobs", func() error {
 		_, _, err := o.queue("submit", "-q", "--replicas", "3", "--ack-wait", "10s", all[0])
 		return err
 	})
@@ -306,7 +306,7 @@ func (o *outage) loseSubmissions(list string, accepted int) {
 			_, _, err := o.queue("submit", "-q", "-i", list)
 			submitted <- err
 		}()
-		until(o.t, time.Minute, "a part of the list is submitted", func() error {
+		until(o.t, patience, "a part of the list is submitted", func() error {
 			if err := o.status(); err != nil || o.depth+o.results < accepted {
 				return errors.Join(err, fmt.Errorf("%d jobs, %d results", o.depth, o.results))
 			}
