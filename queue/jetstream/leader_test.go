@@ -3,8 +3,10 @@ package jetstream_test
 import (
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"strconv"
+	"syscall"
 	"testing"
 	"time"
 
@@ -56,11 +58,15 @@ cluster { name: c, listen: "127.0.0.1:%d", routes: ["nats://127.0.0.1:%d"] }`, i
 	})
 }
 
-// freePorts returns unused loopback ports.
+// freePorts returns unused loopback ports. They are below those that systems choose for other
+// connections, because a server listens on them later, and differ from those of other tests.
 func freePorts(t *testing.T, n int) (ports []int) {
 	t.Helper()
-	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
+	for len(ports) < n {
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 30_000+rand.IntN(2000)))
+		if errors.Is(err, syscall.EADDRINUSE) {
+			continue
+		}
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -76,7 +76,8 @@ func TestHelpListsEverything(t *testing.T) {
 }
 
 // start runs the lab with args on free ports, and returns the lines that it prints. The ports are below
-// those that systems choose for other connections, because the lab needs many in a row.
+// those that systems choose for other connections, because the lab needs many in a row. They are also
+// below its default ports and those of integration/lab, whose tests may run at the same time.
 func start(t *testing.T, args ...string) (lines []string) {
 	t.Helper()
 	for range 20 {
@@ -84,7 +85,7 @@ func start(t *testing.T, args ...string) (lines []string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		o.port = 10_000 + rand.IntN(20_000)
+		o.port = 10_000 + rand.IntN(firstPort-10_000-behind-len(names()))
 		ctx, stop := context.WithCancel(context.Background())
 		r, w := io.Pipe()
 		ended := make(chan error, 1)
