@@ -11,7 +11,7 @@ import (
 // TestModel runs the engine tests on the in-memory model that the simulation uses.
 func TestModel(t *testing.T) {
 	t.Parallel()
-	queuetest.Run(t, func(*testing.T) func() queue.Admin {
+	queuetest.RunWithFakeClock(t, func(*testing.T) func() queue.Admin {
 		m := queuetest.NewModel(queuetest.Options{Limits: queue.Limits{AckWait: time.Second, LeaseTTL: time.Second}})
 		return func() queue.Admin { return m.Connect("c") }
 	})

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/urlget/urlget/fetch"
@@ -20,6 +21,16 @@ const patience = 5 * time.Minute
 // engine. Its AckWait and LeaseTTL should be a few seconds, and its window minutes. A connection that
 // prefetches jobs should keep them longer than the tests wait, ten minutes, until Next is canceled.
 func Run(t *testing.T, open func(t *testing.T) (connect func() queue.Admin)) {
+	run(t, open, func(t *testing.T, test func(*testing.T)) { test(t) })
+}
+
+// RunWithFakeClock is Run in bubbles of package testing/synctest. It is for engines without input and
+// output, such as [Model].
+func RunWithFakeClock(t *testing.T, open func(t *testing.T) (connect func() queue.Admin)) {
+	run(t, open, synctest.Test)
+}
+
+func run(t *testing.T, open func(t *testing.T) (connect func() queue.Admin), within func(*testing.T, func(*testing.T))) {
 	for name, test := range map[string]func(*testing.T, func() queue.Admin){
 		"Duplicates":      duplicates,
 		"Redelivery":      redelivery,
@@ -45,7 +56,7 @@ func Run(t *testing.T, open func(t *testing.T) (connect func() queue.Admin)) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			test(t, open(t))
+			within(t, func(t *testing.T) { test(t, open(t)) })
 		})
 	}
 }
