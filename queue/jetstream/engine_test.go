@@ -50,7 +50,7 @@ func testEngine(t *testing.T, crawl string) {
 		return func() queue.Admin {
 			// On a busy machine, prefetched jobs may not be extended for seconds.
 			opts := jetstream.Options{InProcess: s, URL: s.URL(), Crawl: crawl, AckWait: 4 * time.Second, LeaseTTL: 2 * time.Second}
-			jetstream.PrefetchedFor(&opts, time.Hour)
+			jetstream.WaitLong(&opts, time.Hour)
 			return open(t, opts)
 		}
 	})

@@ -27,8 +27,8 @@ func SetupWithin(o *Options, d time.Duration) { o.setup = d }
 // StallAfter sets the time after which waiting jobs count as stalled.
 func StallAfter(o *Options, d time.Duration) { o.fetchWait, o.stallAfter = d, d }
 
-// PrefetchedFor sets how long prefetched jobs are kept.
-func PrefetchedFor(o *Options, d time.Duration) { o.prefetchedFor = d }
+// WaitLong sets how long a response is waited for, and how long prefetched jobs are kept.
+func WaitLong(o *Options, d time.Duration) { o.requestTimeout, o.prefetchedFor = d, d }
 
 // Pause makes the server deliver no jobs of normal priority until a time.
 func (e *Engine) Pause(ctx context.Context, until time.Time) error {

@@ -69,8 +69,8 @@ type Options struct {
 
 	setup  time.Duration // limits the time to create the queue
 	denied func(error)   // called when the server denies an operation
-	// fetchWait, stallAfter and prefetchedFor replace the constants in tests.
-	fetchWait, stallAfter, prefetchedFor time.Duration
+	// requestTimeout, fetchWait, stallAfter and prefetchedFor replace the constants in tests.
+	requestTimeout, fetchWait, stallAfter, prefetchedFor time.Duration
 }
 
 // minVersion is the oldest supported server version.
@@ -113,6 +113,8 @@ const maxName = 60
 const (
 	// setup limits the time to create the queue.
 	setup = 15 * time.Second
+	// requestTimeout limits requests whose context has no deadline.
+	requestTimeout = 5 * time.Second
 	// leaderPollInterval is the interval between requests to servers without a leader.
 	leaderPollInterval = time.Second
 )
@@ -127,6 +129,7 @@ func Open(ctx context.Context, opts Options) (*Engine, error) {
 	opts.Name = cmp.Or(opts.Name, "urlget")
 	opts.Replicas = cmp.Or(opts.Replicas, 1)
 	opts.fetchWait, opts.stallAfter = cmp.Or(opts.fetchWait, fetchWait), cmp.Or(opts.stallAfter, stallAfter)
+	opts.requestTimeout = cmp.Or(opts.requestTimeout, requestTimeout)
 	opts.prefetchedFor = cmp.Or(opts.prefetchedFor, prefetchedFor)
 	opts.Window, opts.Keep = cmp.Or(opts.Window, time.Hour), cmp.Or(opts.Keep, 30*24*time.Hour)
 	opts.AckWait, opts.LeaseTTL = cmp.Or(opts.AckWait, time.Minute), cmp.Or(opts.LeaseTTL, 15*time.Second)
@@ -198,7 +201,7 @@ func (e *Engine) prepare(ctx context.Context) error {
 		e.opts.Logger.Warn("clusters of this NATS version may lose results if servers fail; use a newer version", "version", v)
 	}
 	var err error
-	if e.js, err = js.New(e.conn, js.WithDefaultTimeout(5*time.Second)); err != nil {
+	if e.js, err = js.New(e.conn, js.WithDefaultTimeout(e.opts.requestTimeout)); err != nil {
 		return err
 	}
 	if e.opts.Crawl != "" && e.opts.Existing {
