@@ -148,7 +148,7 @@ func TestTreeCanBeCopiedToADirectory(t *testing.T) {
 	if err := os.CopyFS(dir, Tree()); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{bytesFile, bigFile, smallFile, "pub/c/d/e/four.txt", "names/" + HardNames[0]} {
+	for _, name := range []string{bytesFile, largeFile, smallFile, "pub/c/d/e/four.txt", "names/" + HardNames[0]} {
 		want, err := fs.ReadFile(Tree(), name)
 		if err != nil {
 			t.Fatal(err)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io/fs"
+	"slices"
 	"sync"
 	"testing/fstest"
 	"time"
@@ -58,7 +59,8 @@ const (
 // Tree returns the suite's files, the same ones on every call:
 //
 //	octets.bin           every pair of bytes
-//	sizes/0 ... 8388608  numbered lines of ASCII, cut off at that many bytes
+//	sizes/0 ... 1048577  numbered lines of ASCII, cut off at that many bytes
+//	sizes/8388608        the same, only if URLGET_LONG is set
 //	pub/...              short ASCII texts, up to four directories deep
 //	names/...            short texts under the HardNames
 //
@@ -72,8 +74,12 @@ var tree = sync.OnceValue(func() fs.FS {
 		m[name] = &fstest.MapFile{Data: content, Mode: 0o644, ModTime: time.Date(2020, 2, 3, 4, 5, 6, 0, time.UTC)}
 	}
 	add(bytesFile, everyPair())
-	lines := numberedLines(8 << 20)
-	for _, size := range []int{0, 1, 64<<10 + 1, 1<<20 + 1, 8 << 20} {
+	sizes := []int{0, 1, 64<<10 + 1, 1<<20 + 1}
+	if isLong() {
+		sizes = append(sizes, 8<<20)
+	}
+	lines := numberedLines(slices.Max(sizes))
+	for _, size := range sizes {
 		add(fmt.Sprintf("sizes/%d", size), lines[:size:size])
 	}
 	for _, name := range []string{smallFile, "pub/motd", "pub/a/one.txt", "pub/a/two.txt", "pub/a/b/three.txt", "pub/c/d/e/four.txt"} {

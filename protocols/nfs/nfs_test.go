@@ -396,7 +396,7 @@ func TestManyAtOnce(t *testing.T) {
 func TestLargeListing(t *testing.T) {
 	t.Parallel()
 	files := fstest.MapFS{}
-	for i := range 10_000 {
+	for i := range 3000 {
 		files[fmt.Sprintf("file %d", i)] = &fstest.MapFile{Data: []byte("x"), Mode: 0o644}
 	}
 	for _, opts := range []nfsd.Options{{}, {NoPlus: true}} {
@@ -409,7 +409,7 @@ func TestLargeListing(t *testing.T) {
 			}
 			seen[e.Name] = true
 		}
-		if len(seen) != 10_000 {
+		if len(seen) != len(files) {
 			t.Errorf("%d entries", len(seen))
 		}
 	}

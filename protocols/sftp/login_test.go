@@ -141,13 +141,14 @@ func TestForeignRequestsDoNotPromptForHostKeys(t *testing.T) {
 	}
 }
 
-// identity writes a private key file and encrypts it if there is a passphrase.
-func identity(t testing.TB, key any, passphrase string) string {
+// encrypted is a private key file with the passphrase "sesame". One round of its key derivation
+// (ssh-keygen -a 1) takes less time than the 16 that are usual.
+const encrypted = "testdata/encrypted_ed25519"
+
+// identity writes a private key file.
+func identity(t testing.TB, key any) string {
 	t.Helper()
 	block, err := ssh.MarshalPrivateKey(key.(crypto.PrivateKey), "test")
-	if passphrase != "" {
-		block, err = ssh.MarshalPrivateKeyWithPassphrase(key.(crypto.PrivateKey), "test", []byte(passphrase))
-	}
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,7 +173,11 @@ func TestLogins(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	known := []ssh.PublicKey{publicKey(t, edwards), publicKey(t, rivest)}
+	encryptedPublic, _, _, _, err := ssh.ParseAuthorizedKey([]byte(readFile(t, encrypted+".pub")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := []ssh.PublicKey{publicKey(t, edwards), publicKey(t, rivest), encryptedPublic}
 	users := map[string]string{"tester": password, "": ""}
 	for _, tt := range []struct {
 		name      string
@@ -183,25 +188,25 @@ func TestLogins(t *testing.T) {
 		want      fetch.Code
 		calls     int
 	}{
-		{name: "key", server: sftpd.Options{Keys: known}, options: Options{Identities: []string{identity(t, edwards, "")}}},
-		{name: "RSA key", server: sftpd.Options{Keys: known}, options: Options{Identities: []string{identity(t, rivest, "")}}},
+		{name: "key", server: sftpd.Options{Keys: known}, options: Options{Identities: []string{identity(t, edwards)}}},
+		{name: "RSA key", server: sftpd.Options{Keys: known}, options: Options{Identities: []string{identity(t, rivest)}}},
 		{name: "second key", server: sftpd.Options{Keys: known},
-			options: Options{Identities: []string{identity(t, stranger, ""), identity(t, edwards, "")}}},
+			options: Options{Identities: []string{identity(t, stranger), identity(t, edwards)}}},
 		{name: "key with a passphrase", server: sftpd.Options{Keys: known},
-			options: Options{Identities: []string{identity(t, rivest, "sesame")}, Passphrase: passphrase("sesame")}},
+			options: Options{Identities: []string{encrypted}, Passphrase: passphrase("sesame")}},
 		{name: "wrong passphrase", server: sftpd.Options{Keys: known},
-			options: Options{Identities: []string{identity(t, edwards, "sesame")}, Passphrase: passphrase("shut")}, want: fetch.ErrAuth},
+			options: Options{Identities: []string{encrypted}, Passphrase: passphrase("shut")}, want: fetch.ErrAuth},
 		{name: "no passphrase", server: sftpd.Options{Keys: known},
-			options: Options{Identities: []string{identity(t, edwards, "sesame")}}, want: fetch.ErrAuth},
-		{name: "passphrase of a rejected key", server: sftpd.Options{Keys: known},
-			options: Options{Identities: []string{identity(t, stranger, "sesame"), identity(t, edwards, "")},
+			options: Options{Identities: []string{encrypted}}, want: fetch.ErrAuth},
+		{name: "passphrase of a rejected key", server: sftpd.Options{Keys: known[:1]},
+			options: Options{Identities: []string{encrypted, identity(t, edwards)},
 				Passphrase: func(context.Context, string) (string, error) { t.Error("prompted"); return "", nil }}},
 		{name: "malformed key", server: sftpd.Options{Keys: known}, options: Options{Identities: []string{file(t, "id", "no key")}}, want: fetch.ErrFile},
 		{name: "missing key", server: sftpd.Options{Keys: known}, options: Options{Identities: []string{"/nonexistent/id"}}, want: fetch.ErrFile},
-		{name: "other key", server: sftpd.Options{Keys: known}, options: Options{Identities: []string{identity(t, stranger, "")}}, want: fetch.ErrAuth},
+		{name: "other key", server: sftpd.Options{Keys: known}, options: Options{Identities: []string{identity(t, stranger)}}, want: fetch.ErrAuth},
 		{name: "nothing", server: sftpd.Options{Keys: known}, want: fetch.ErrAuth},
 		{name: "key rejected, password accepted", server: sftpd.Options{Keys: known, Users: users},
-			options: Options{Identities: []string{identity(t, stranger, "")}}, passwords: []string{password}, calls: 1},
+			options: Options{Identities: []string{identity(t, stranger)}}, passwords: []string{password}, calls: 1},
 		{name: "password of the URL", server: sftpd.Options{Users: users}, url: "tester:pass%20word@"},
 		{name: "second password", server: sftpd.Options{Users: users}, passwords: []string{"wrong", password}, calls: 2},
 		{name: "wrong password", server: sftpd.Options{Users: users}, passwords: []string{"wrong"}, want: fetch.ErrAuth, calls: 2},

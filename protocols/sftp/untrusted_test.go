@@ -74,7 +74,7 @@ func TestUntrustedRequestsIgnoreUserSettings(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, text := range map[string]string{
-		"id_ed25519": readFile(t, identity(t, key, "")),
+		"id_ed25519": readFile(t, identity(t, key)),
 		"config": fmt.Sprintf("Host internal\n\tHostName 127.0.0.1\n\tPort %s\n\tUser joe\n\tProxyJump joe@203.0.113.1\n"+
 			"Host alias\n\tHostName 127.0.0.1\n\tPort %[1]s\n", port),
 		"known_hosts": hostLine("203.0.113.1", jump.HostKey) + internal.KnownHosts(),
