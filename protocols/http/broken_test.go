@@ -5,8 +5,10 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/urlget/urlget/fetch"
@@ -172,27 +174,31 @@ func TestReplyLongerThanIdle(t *testing.T) {
 }
 
 // TestSlowReader pauses reading for longer than the idle timeout, which only applies to the server.
-func TestSlowReader(t *testing.T) { // not parallel, because it measures time
-	const size = 8 << 20 // exceeds all buffers
+func TestSlowReader(t *testing.T) {
+	t.Parallel()
+	const size = 4 << 20 // exceeds all buffers
 	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { w.Write(make([]byte, size)) })
 	for _, proto := range []string{"http/1.1", "h2"} {
 		t.Run(proto, func(t *testing.T) {
 			t.Parallel()
-			srv := newServer(t, h, proto)
-			c := newClient(t, &fetch.Options{TLS: trust(srv), Timeouts: fetch.Timeouts{Idle: 5 * time.Second}}, urlhttp.Options{})
-			resp, err := c.Get(t.Context(), srv.URL)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if _, err := io.CopyN(io.Discard, resp.Body, 1000); err != nil {
-				t.Fatal(err)
-			}
-			<-time.After(8 * time.Second)
-			n, err := io.Copy(io.Discard, resp.Body)
-			resp.Body.Close()
-			if err != nil || n != size-1000 {
-				t.Errorf("%d more bytes, %v", n, err)
-			}
+			synctest.Test(t, func(t *testing.T) {
+				n := newMemoryNetwork()
+				srv := startServer(t, &httptest.Server{Listener: n, Config: &http.Server{Handler: h}}, proto)
+				c := newClient(t, n.options(fetch.Options{TLS: trust(srv), Timeouts: fetch.Timeouts{Idle: 5 * time.Second}}), urlhttp.Options{})
+				resp, err := c.Get(t.Context(), srv.URL)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if _, err := io.CopyN(io.Discard, resp.Body, 1000); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(8 * time.Second)
+				got, err := io.Copy(io.Discard, resp.Body)
+				resp.Body.Close()
+				if err != nil || got != size-1000 {
+					t.Errorf("%d more bytes, %v", got, err)
+				}
+			})
 		})
 	}
 }

@@ -49,7 +49,11 @@ func startTree(t testing.TB, tree fs.FS, proto string, o *fetch.Options) fetchte
 
 func newServer(t testing.TB, h http.Handler, proto string) *httptest.Server {
 	t.Helper()
-	srv := httptest.NewUnstartedServer(h)
+	return startServer(t, httptest.NewUnstartedServer(h), proto)
+}
+
+func startServer(t testing.TB, srv *httptest.Server, proto string) *httptest.Server {
+	t.Helper()
 	srv.Config.ErrorLog = log.New(io.Discard, "", 0)
 	switch proto {
 	case "":

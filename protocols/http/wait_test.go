@@ -5,6 +5,7 @@ import (
 	"net"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"golang.org/x/net/http2"
@@ -163,17 +164,21 @@ func TestWaitsEnd(t *testing.T) {
 // TestSlowProgress reads a body that arrives slowly but steadily.
 func TestSlowProgress(t *testing.T) {
 	t.Parallel()
-	u := respondWith(t, func(conn net.Conn) {
-		io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 25\r\n\r\n")
-		tick := time.NewTicker(100 * time.Millisecond)
-		defer tick.Stop()
-		for range 25 {
-			<-tick.C
-			io.WriteString(conn, "x")
-		}
+	synctest.Test(t, func(t *testing.T) {
+		n := newMemoryNetwork()
+		n.serve(t, func(conn net.Conn) {
+			if !readRequest(conn) {
+				return
+			}
+			io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 25\r\n\r\n")
+			for range 25 {
+				time.Sleep(time.Second)
+				io.WriteString(conn, "x")
+			}
+		})
+		c := newClient(t, n.options(fetch.Options{Timeouts: fetch.Timeouts{Reply: 2 * time.Second, Idle: 2 * time.Second}}), urlhttp.Options{})
+		drive.Gets(t, c, "http://127.0.0.1/", strings.Repeat("x", 25))
 	})
-	c := newClient(t, &fetch.Options{Timeouts: fetch.Timeouts{Reply: 2 * time.Second, Idle: 2 * time.Second}}, urlhttp.Options{})
-	drive.Gets(t, c, u, strings.Repeat("x", 25))
 }
 
 // TestClosingServers counts the connections that a client opens to a server that closes each.
