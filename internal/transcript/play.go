@@ -13,9 +13,13 @@ import (
 )
 
 const (
-	byteTimeout    = 10 * time.Second      // timeout for the next byte of the other side
-	missingTimeout = 2 * time.Second       // wait for missing bytes when the test ends
-	extraTimeout   = 50 * time.Millisecond // wait for unexpected bytes after that
+	// byteTimeout is the timeout for the next byte of the other side, which may be slow on a busy
+	// machine.
+	byteTimeout = 2 * time.Minute
+	// missingTimeout is the wait for missing bytes when the test ends, and optionalTimeout the wait for
+	// bytes that may be missing.
+	missingTimeout, optionalTimeout = time.Minute, 2 * time.Second
+	extraTimeout                    = 50 * time.Millisecond // wait for unexpected bytes after that
 )
 
 // A player plays one side of one script on one connection.
@@ -33,6 +37,7 @@ type player struct {
 
 	mu       sync.Mutex
 	ended    bool // the test has ended
+	optional bool // waits for bytes that may be missing
 	finished bool // only waits for the other side to close
 }
 
@@ -106,9 +111,12 @@ func (p *player) expect(st step) string {
 			return p.display(line)
 		}
 	case st.optional:
+		p.await()
+		p.setOptional(true)
 		if p.upcoming(p.expand(st)) {
 			p.r.Discard(len(p.expand(st)))
 		}
+		p.setOptional(false)
 	case st.action == say:
 		return p.expectBytes(st)
 	case st.action == wait:
@@ -222,10 +230,27 @@ func (p *player) end() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.ended = true
-	if p.finished {
+	switch {
+	case p.finished:
 		p.conn.SetReadDeadline(time.Now().Add(extraTimeout))
-	} else {
+	case p.optional:
+		p.conn.SetReadDeadline(time.Now().Add(optionalTimeout))
+	default:
 		p.conn.SetReadDeadline(time.Now().Add(missingTimeout))
+	}
+}
+
+// setOptional records whether the player waits for an optional step.
+func (p *player) setOptional(optional bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.optional = optional
+	if p.ended && !p.finished {
+		wait := missingTimeout
+		if optional {
+			wait = optionalTimeout
+		}
+		p.conn.SetReadDeadline(time.Now().Add(wait))
 	}
 }
 

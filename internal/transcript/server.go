@@ -43,7 +43,7 @@ func Lenient(t testing.TB, conv *Conversation) (addr string, stop func()) {
 
 func newServer(t testing.TB, conv *Conversation) *server {
 	return &server{t: t, conv: conv, ports: map[string]string{}, played: map[string]chan struct{}{},
-		awaited: map[*net.TCPListener]int{}}
+		awaited: map[*net.TCPListener]int{}, patience: missingTimeout}
 }
 
 // start starts the server and returns its address.
@@ -71,9 +71,11 @@ type server struct {
 	t       testing.TB
 	conv    *Conversation
 	lenient bool
-	ports   map[string]string        // maps scripts to ports; "" is the server's
-	played  map[string]chan struct{} // by script, closed when it has been played
-	wg      sync.WaitGroup
+	// patience is the wait for missing connections when the test ends.
+	patience time.Duration
+	ports    map[string]string        // maps scripts to ports; "" is the server's
+	played   map[string]chan struct{} // by script, closed when it has been played
+	wg       sync.WaitGroup
 
 	mu      sync.Mutex
 	awaited map[*net.TCPListener]int // expected number of further connections
@@ -133,7 +135,7 @@ func (s *server) errorf(format string, args ...any) {
 // their way.
 func (s *server) endAccept(l *net.TCPListener, n int) {
 	if n > 0 && !s.lenient {
-		l.SetDeadline(time.Now().Add(missingTimeout))
+		l.SetDeadline(time.Now().Add(s.patience))
 	} else {
 		l.SetDeadline(time.Now())
 	}

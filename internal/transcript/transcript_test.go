@@ -13,6 +13,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 )
@@ -160,7 +161,12 @@ func TestServerReportsDeviations(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			rec := &recorder{TB: t}
-			conn := dial(t, Server(rec, parse(t, tt.script)))
+			s := newServer(rec, parse(t, tt.script))
+			if tt.name == "no second connection" {
+				s.patience = 100 * time.Millisecond
+			}
+			rec.Cleanup(s.close)
+			conn := dial(t, s.start())
 			tt.client(conn)
 			conn.Close()
 			if errs := rec.finish(); !regexp.MustCompile(tt.want).MatchString(errs) {

@@ -41,10 +41,16 @@ func block(fields ...string) []byte {
 // returns false or the client closes it.
 func frames(t testing.TB, serve func(p *peer, stream uint32) bool) (rawURL string, o *fetch.Options, conns *atomic.Int64) {
 	t.Helper()
+	server, o, conns := frameServer(serve)
+	return "https" + serveConns(t, server)[len("http"):], o, conns
+}
+
+// frameServer returns the function that serves a connection of frames.
+func frameServer(serve func(p *peer, stream uint32) bool) (server func(net.Conn), o *fetch.Options, conns *atomic.Int64) {
 	serverTLS, clientTLS := servers.Certificate()
 	serverTLS.NextProtos = []string{"h2"}
 	conns = new(atomic.Int64)
-	u := serveConns(t, func(raw net.Conn) {
+	return func(raw net.Conn) {
 		conn := tls.Server(raw, serverTLS)
 		if _, err := io.ReadFull(conn, make([]byte, len(http2.ClientPreface))); err != nil {
 			return
@@ -60,6 +66,5 @@ func frames(t testing.TB, serve func(p *peer, stream uint32) bool) (rawURL strin
 				return
 			}
 		}
-	})
-	return "https" + u[len("http"):], &fetch.Options{TLS: clientTLS}, conns
+	}, &fetch.Options{TLS: clientTLS}, conns
 }

@@ -7,12 +7,14 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"net/textproto"
 	"slices"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/urlget/urlget/fetch"
@@ -192,19 +194,23 @@ func (b *slowBody) Close() error {
 // TestSlowUploads checks that the reply timeout begins after the body was sent.
 func TestSlowUploads(t *testing.T) {
 	t.Parallel()
-	const limit = 2 * time.Second
-	u := serve(t, describeRequest)
-	c := newClient(t, &fetch.Options{Timeouts: fetch.Timeouts{Reply: limit, Idle: limit}}, urlhttp.Options{})
-	body := &slowBody{time.NewTicker(limit / 20), 25}
-	if got, _, err := drive.Do(t, c, &fetch.Request{URL: uri.MustParse(u + "/"), Body: body}); !strings.Contains(got, strings.Repeat("x", 25)) {
-		t.Errorf("%s, %v", got, err)
-	}
-	silent := serveConns(t, func(conn net.Conn) { io.Copy(io.Discard, conn) })
-	c = newClient(t, &fetch.Options{Timeouts: fetch.Timeouts{Reply: limit / 10, Idle: limit}}, urlhttp.Options{})
-	_, _, err := drive.Do(t, c, &fetch.Request{URL: uri.MustParse(silent + "/"), GetBody: of("x"), ContentLength: 1})
-	if fetch.CodeOf(err) != fetch.ErrNetwork || !strings.Contains(err.Error(), "no complete response") {
-		t.Errorf("a server that is silent: %v", err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		const limit = 2 * time.Second
+		n := newMemoryNetwork()
+		u := startServer(t, &httptest.Server{Listener: n, Config: &http.Server{Handler: http.HandlerFunc(describeRequest)}}, "").URL
+		c := newClient(t, n.options(fetch.Options{Timeouts: fetch.Timeouts{Reply: limit, Idle: limit}}), urlhttp.Options{})
+		body := &slowBody{time.NewTicker(limit / 2), 25}
+		if got, _, err := drive.Do(t, c, &fetch.Request{URL: uri.MustParse(u + "/"), Body: body}); !strings.Contains(got, strings.Repeat("x", 25)) {
+			t.Errorf("%s, %v", got, err)
+		}
+		silent := newMemoryNetwork()
+		silent.serve(t, func(conn net.Conn) { io.Copy(io.Discard, conn) })
+		c = newClient(t, silent.options(fetch.Options{Timeouts: fetch.Timeouts{Reply: limit / 10, Idle: limit}}), urlhttp.Options{})
+		_, _, err := drive.Do(t, c, &fetch.Request{URL: uri.MustParse("http://127.0.0.1/"), GetBody: of("x"), ContentLength: 1})
+		if fetch.CodeOf(err) != fetch.ErrNetwork || !strings.Contains(err.Error(), "no complete response") {
+			t.Errorf("a server that is silent: %v", err)
+		}
+	})
 }
 
 // TestCrossSiteCookies checks that unsafe requests by other origins have no cookies.

@@ -106,9 +106,10 @@ func TestNextCredentialAfterRejectedLogin(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		addr := transcript.Server(t, conv) // before the client, which is closed first
 		c := drive.Client(t, &fetch.Options{Credentials: drive.Credentials(fetch.Credential{User: "joe", Password: "old"}, fetch.Credential{User: "joe", Password: "new"})},
 			With(Options{AllowPlaintext: true}))
-		drive.Gets(t, c, "news://"+transcript.Server(t, conv)+"/a@b", "A: b\r\n\r\ntext\r\n")
+		drive.Gets(t, c, "news://"+addr+"/a@b", "A: b\r\n\r\ntext\r\n")
 	}
 }
 

@@ -33,8 +33,9 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // quick has short retransmission intervals, for servers on the same machine.
 var quick = prospero.With(prospero.Options{First: 20 * time.Millisecond, Tries: 8})
 
-// steady has longer intervals. If a slow machine repeated requests, the replies could exceed limits.
-var steady = prospero.With(prospero.Options{First: 100 * time.Millisecond, Tries: 5})
+// steady has longer intervals. If a slow machine repeated requests, the replies could exceed limits. After
+// a cut the retransmissions take 3 seconds.
+var steady = prospero.With(prospero.Options{First: time.Second, Tries: 1})
 
 func listen(t testing.TB) net.PacketConn {
 	t.Helper()

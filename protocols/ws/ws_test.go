@@ -14,6 +14,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/coder/websocket"
@@ -31,7 +32,11 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // serve starts a server that runs script for every session, and returns its URL.
 func serve(t testing.TB, script func(ctx context.Context, c *websocket.Conn)) string {
 	t.Helper()
-	return start(t, func(w http.ResponseWriter, r *http.Request) {
+	return start(t, session(script))
+}
+
+func session(script func(ctx context.Context, c *websocket.Conn)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
 		c, err := websocket.Accept(w, r, &websocket.AcceptOptions{Subprotocols: []string{"chat.v2"}})
 		if err != nil {
 			return
@@ -39,7 +44,7 @@ func serve(t testing.TB, script func(ctx context.Context, c *websocket.Conn)) st
 		defer c.CloseNow()
 		c.SetReadLimit(-1)
 		script(r.Context(), c)
-	})
+	}
 }
 
 func start(t testing.TB, h http.HandlerFunc) string {
@@ -463,22 +468,75 @@ func TestContextEndsReads(t *testing.T) {
 func TestKeepAlive(t *testing.T) {
 	t.Parallel()
 	const idle = 2 * time.Second
-	o := fetch.Options{Timeouts: fetch.Timeouts{Idle: idle, Reply: 20 * time.Second}}
-	s := dial(t, drive.Client(t, &o, ws.Load), serve(t, func(ctx context.Context, c *websocket.Conn) {
-		ctx = c.CloseRead(ctx)
-		time.AfterFunc(3*idle, func() { c.Write(ctx, websocket.MessageText, []byte("x")); c.Close(1000, "") })
-		<-ctx.Done()
-	}))
-	if got, err := io.ReadAll(s); string(got) != "x\n" || err != nil {
-		t.Errorf("%q, %v", got, err)
-	}
-	hang := make(chan struct{})
-	defer close(hang)
-	s = dial(t, drive.Client(t, &o, ws.Load), serve(t, func(context.Context, *websocket.Conn) { <-hang }))
-	if _, err := s.Read(make([]byte, 1)); !errors.Is(err, fetch.ErrNetwork) {
-		t.Errorf("%v", err)
+	t.Run("a server that responds", func(t *testing.T) {
+		t.Parallel()
+		synctest.Test(t, func(t *testing.T) {
+			s := dialInMemory(t, fetch.Timeouts{Idle: idle, Reply: 20 * time.Second}, func(ctx context.Context, c *websocket.Conn) {
+				ctx = c.CloseRead(ctx)
+				time.AfterFunc(30*idle, func() { c.Write(ctx, websocket.MessageText, []byte("x")); c.Close(1000, "") })
+				<-ctx.Done()
+			})
+			if got, err := io.ReadAll(s); string(got) != "x\n" || err != nil {
+				t.Errorf("%q, %v", got, err)
+			}
+		})
+	})
+	t.Run("a server that does not", func(t *testing.T) {
+		t.Parallel()
+		synctest.Test(t, func(t *testing.T) {
+			hang := make(chan struct{})
+			defer close(hang)
+			s := dialInMemory(t, fetch.Timeouts{Idle: idle, Reply: 20 * time.Second}, func(context.Context, *websocket.Conn) { <-hang })
+			if _, err := s.Read(make([]byte, 1)); !errors.Is(err, fetch.ErrNetwork) {
+				t.Errorf("%v", err)
+			}
+		})
+	})
+}
+
+// dialInMemory opens a session with a server without sockets. Both can run in a bubble of
+// testing/synctest.
+func dialInMemory(t *testing.T, timeouts fetch.Timeouts, script func(context.Context, *websocket.Conn)) *fetch.Session {
+	t.Helper()
+	near, far := net.Pipe()
+	conns := oneConn{make(chan net.Conn, 1), make(chan struct{})}
+	conns.conn <- far
+	server := &http.Server{Handler: session(script)}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		server.Serve(conns)
+	}()
+	t.Cleanup(func() {
+		server.Close()
+		far.Close()
+		<-ended
+	})
+	dialer := func(context.Context, string, string) (net.Conn, error) { return near, nil }
+	return dial(t, drive.Client(t, &fetch.Options{DialContext: dialer, Timeouts: timeouts}, ws.Load), "ws://127.0.0.1/")
+}
+
+// A oneConn is a listener with one connection.
+type oneConn struct {
+	conn   chan net.Conn
+	closed chan struct{}
+}
+
+func (l oneConn) Accept() (net.Conn, error) {
+	select {
+	case c := <-l.conn:
+		return c, nil
+	case <-l.closed:
+		return nil, net.ErrClosed
 	}
 }
+
+func (l oneConn) Close() error {
+	close(l.closed)
+	return nil
+}
+
+func (l oneConn) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 80} }
 
 func TestExplain(t *testing.T) {
 	t.Parallel()
