@@ -161,7 +161,10 @@ func extended(t *testing.T, connect func() queue.Admin) {
 			check(t, err)
 			inTime = inTime && time.Since(last) < ackWait
 			last = begin
-			again := within(t, b, text, ackWait/3)
+			again := within(t, b, text, ackWait/6)
+			if again == nil {
+				again = within(t, a, text, ackWait/6) // which may have prefetched it
+			}
 			if again == nil {
 				continue
 			}
