@@ -179,7 +179,6 @@ func TestMemory(t *testing.T) {
 					resp.Body.Close()
 				}
 			})
-			t.Log(grown >> 10)
 			if fetch.CodeOf(err) != tt.code || grown > most {
 				t.Errorf("%d MiB, %v", grown>>20, err)
 			}
