@@ -38,6 +38,8 @@ type Failures struct {
 	Datagrams bool
 	// Codes are the error classes that are accepted in addition to ErrNetwork and ErrTruncated.
 	Codes []fetch.Code
+
+	patience time.Duration // wait for connections to be closed; 0 means a minute
 }
 
 // A failure is a way in which one operation of a network fails.
@@ -143,6 +145,10 @@ func (f Failures) try(t testing.TB, n *network) trialResult {
 	case <-time.After(2 * longTimeout):
 		r.err = fmt.Errorf("no end within %v", 2*longTimeout)
 	}
+	// A driver's goroutine may close a broken connection after the client.
+	for limit := time.Now().Add(cmp.Or(f.patience, time.Minute)); n.openConns() > 0 && time.Now().Before(limit); {
+		time.Sleep(time.Millisecond)
+	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	r.ops, r.open, r.what = n.ops, n.open, n.what
@@ -196,6 +202,12 @@ func (n *network) fails(what string) bool {
 		return true
 	}
 	return false
+}
+
+func (n *network) openConns() int {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.open
 }
 
 func (n *network) count(open int) {

@@ -20,7 +20,7 @@ import (
 
 func TestChecksum(t *testing.T) {
 	t.Parallel()
-	content := pattern(4<<20, 1)
+	content := pattern(2<<20, 1)
 	for _, segments := range []int{1, 4} {
 		for _, sum := range []string{
 			fmt.Sprintf("sha256:%x", sha256.Sum256(content)),

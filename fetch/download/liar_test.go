@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"sync"
 	"testing"
 	"time"
@@ -152,10 +153,6 @@ const liarURL = "x-liar://host/dir/file.bin"
 // pattern returns n pseudo-random bytes that depend on seed.
 func pattern(n int, seed byte) []byte {
 	p := make([]byte, n)
-	x := uint32(seed) + 1
-	for i := range p {
-		x = x*1664525 + 1013904223
-		p[i] = byte(x >> 24)
-	}
+	rand.NewChaCha8([32]byte{seed}).Read(p)
 	return p
 }
