@@ -46,6 +46,7 @@ type responseBody struct {
 	small      bool  // it fits into smallBuffer
 	idle       time.Duration
 	timer      *time.Timer
+	readSince  time.Time         // the start of the last read, if there is an idle timeout
 	clearRetry func(error) error // see target.once
 	failed     bool
 	closed     atomic.Bool
@@ -66,12 +67,15 @@ func newBody(ex *exchange) *responseBody {
 }
 
 // expire cancels a body that has received nothing for the idle timeout.
-func (b *responseBody) expire() {
-	b.cancel(&driver.Error{Code: driver.ErrNetwork, Retry: true, Err: fmt.Errorf("nothing received for %v", b.idle)})
+func (b *responseBody) expire() { b.cancel(b.idleError()) }
+
+func (b *responseBody) idleError() error {
+	return &driver.Error{Code: driver.ErrNetwork, Retry: true, Err: fmt.Errorf("nothing received for %v", b.idle)}
 }
 
 func (b *responseBody) Read(p []byte) (int, error) {
 	if b.timer != nil {
+		b.readSince = time.Now()
 		b.timer.Reset(b.idle)
 	}
 	if b.gather {
@@ -141,6 +145,10 @@ func (b *responseBody) explain(err error) error {
 	case errors.As(err, &own): // from HTTP/3, which classifies its errors
 		return err
 	case isTrailer(err):
+		// The connection has the same idle timeout. If it expires first, net/http reports a long trailer.
+		if b.timer != nil && time.Since(b.readSince) >= b.idle {
+			return b.idleError()
+		}
 		return io.EOF
 	case errors.As(err, &netErr), errors.Is(err, net.ErrClosed):
 		return err

@@ -1,0 +1,54 @@
+package http
+
+import (
+	"context"
+	"errors"
+	"io"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/urlget/urlget/fetch/driver"
+)
+
+// trailerReader is the body of net/http for a trailer that does not end: its error does not tell
+// whether the trailer was too long, or the connection timed out.
+type trailerReader struct{ after time.Duration }
+
+func (r trailerReader) Read([]byte) (int, error) {
+	time.Sleep(r.after)
+	return 0, errors.New("http: suspiciously long trailer after chunked body")
+}
+
+func (trailerReader) Close() error { return nil }
+
+// A trailer that stalls is not the end of the body, even if the timeout of the connection expires
+// before that of the body.
+func TestStalledTrailerIsNotTheEnd(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		idle, after time.Duration
+		code        driver.Code
+	}{
+		"long":               {time.Minute, 0, ""},
+		"stalled":            {time.Minute, time.Minute, driver.ErrNetwork},
+		"long, no timeout":   {0, 0, ""},
+		"slow, but not idle": {time.Minute, time.Minute - 1, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				b := &responseBody{ctx: t.Context(), cancel: context.CancelCauseFunc(func(error) {}), src: trailerReader{tt.after},
+					idle: tt.idle, clearRetry: func(err error) error { return err }}
+				if tt.idle > 0 {
+					b.timer = time.AfterFunc(tt.idle, b.expire)
+				}
+				_, err := b.Read(make([]byte, 9))
+				var e *driver.Error
+				if errors.As(err, &e); tt.code == "" && err != io.EOF || tt.code != "" && (e == nil || e.Code != tt.code) {
+					t.Errorf("%v, want class %q", err, tt.code)
+				}
+			})
+		})
+	}
+}
