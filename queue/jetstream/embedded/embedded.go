@@ -39,7 +39,10 @@ type addressRecord struct {
 const (
 	addressFile  = "server.json"
 	lockFile     = "lock"
-	startTimeout = 10 * time.Second
+	startTimeout = time.Minute
+	// authTimeout is the time for a client to log in. The default of two seconds is too short when many
+	// processes start on a busy machine.
+	authTimeout = 30 * time.Second
 	// takeOverInterval is the interval at which TakeOver looks for the end of a server.
 	takeOverInterval = 200 * time.Millisecond
 )
@@ -64,7 +67,7 @@ func Start(dir string, longRunning bool) (*Server, error) {
 	s, err := server.NewServer(&server.Options{
 		ServerName: "embedded", Host: "127.0.0.1", Port: port, Authorization: token, NoSigs: true, NoLog: true,
 		JetStream: true, StoreDir: filepath.Join(dir, "store"), SyncInterval: 2 * time.Second, JetStreamMaxStore: 1 << 40,
-		JetStreamMaxMemory: 64 << 20,
+		JetStreamMaxMemory: 64 << 20, AuthTimeout: authTimeout.Seconds(),
 	})
 	if err != nil {
 		lock.Close()
