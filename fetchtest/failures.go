@@ -40,6 +40,7 @@ type Failures struct {
 	Codes []fetch.Code
 
 	patience time.Duration // wait for connections to be closed; 0 means a minute
+	quiet    time.Duration // timeouts with silence; 0 means shortTimeout
 }
 
 // A failure is a way in which one operation of a network fails.
@@ -131,7 +132,7 @@ const (
 func (f Failures) try(t testing.TB, n *network) trialResult {
 	limit := cmp.Or(f.Timeout, longTimeout)
 	if n.how == silence && n.at >= 0 {
-		limit = shortTimeout
+		limit = cmp.Or(f.quiet, shortTimeout)
 	}
 	o := &fetch.Options{DialContext: n.dial, ListenPacket: n.listen, Timeouts: fetch.Timeouts{Connect: limit, Reply: limit, Idle: limit}}
 	done := make(chan trialResult, 1)

@@ -95,7 +95,9 @@ func TestRunFailuresFindsBugs(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Cleanup(s.Close)
-			r := record(t, func(r *recorder) { RunFailures(r, Failures{Try: clumsy{bug, s.Addr}.try, patience: time.Second}) })
+			r := record(t, func(r *recorder) {
+				RunFailures(r, Failures{Try: clumsy{bug, s.Addr}.try, patience: time.Second, quiet: 3 * time.Second})
+			})
 			if failed, _, text := r.result(); failed != (bug != "") || !strings.Contains(text, want) {
 				t.Errorf("failed: %t, want %q:\n%s", failed, want, text)
 			}
