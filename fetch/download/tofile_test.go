@@ -12,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/urlget/urlget/fetch"
@@ -240,26 +241,28 @@ func TestRecordComesFirst(t *testing.T) {
 		size, segments int
 		record         bool
 	}{{100_000, 0, false}, {2 << 20, 0, true}, {4 << 20, 4, true}} {
-		dir := t.TempDir()
-		d := newLiar(pattern(tt.size, 1), reply{cut: 5}).downloader(t, dir)
-		var recorded, records int
-		download.Watch(d, func(op, name string) error {
-			switch {
-			case op == "rename" && name == "file.bin.part.new file.bin.part.json":
-				recorded, records = 1, records+1
-			case op == "remove" && name == "file.bin.part.json":
-				recorded = 0
-			case op == "write" && name == "file.bin.part" && (recorded == 1) != tt.record:
-				return fmt.Errorf("%d records are there", recorded)
+		synctest.Test(t, func(t *testing.T) { // the record is also written at intervals
+			dir := t.TempDir()
+			d := newLiar(pattern(tt.size, 1), reply{cut: 5}).downloader(t, dir)
+			var recorded, records int
+			download.Watch(d, func(op, name string) error {
+				switch {
+				case op == "rename" && name == "file.bin.part.new file.bin.part.json":
+					recorded, records = 1, records+1
+				case op == "remove" && name == "file.bin.part.json":
+					recorded = 0
+				case op == "write" && name == "file.bin.part" && (recorded == 1) != tt.record:
+					return fmt.Errorf("%d records are there", recorded)
+				}
+				return nil
+			})
+			if _, err := d.Get(t.Context(), liarURL, "", &download.Options{Segments: tt.segments, Retry: retry.Policy{Wait: 1}}); err != nil {
+				t.Errorf("%d bytes: %v", tt.size, err)
 			}
-			return nil
+			if tt.record && records > 2 {
+				t.Errorf("%d bytes: %d records", tt.size, records)
+			}
 		})
-		if _, err := d.Get(t.Context(), liarURL, "", &download.Options{Segments: tt.segments, Retry: retry.Policy{Wait: 1}}); err != nil {
-			t.Errorf("%d bytes: %v", tt.size, err)
-		}
-		if tt.record && records > 2 {
-			t.Errorf("%d bytes: %d records", tt.size, records)
-		}
 	}
 }
 

@@ -31,6 +31,9 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // quick has short retransmission intervals, for servers on the same machine.
 var quick = With(Options{First: 20 * time.Millisecond, Tries: 8})
 
+// patient is for transfers that must succeed, also on a slow machine.
+var patient = With(Options{First: time.Second, Tries: 8})
+
 // steady has longer intervals. If a slow machine repeated a request, the fault could affect an
 // abandoned transfer. After a cut the retransmissions take 3 seconds.
 var steady = With(Options{First: time.Second, Tries: 1})
@@ -154,7 +157,7 @@ func TestStatReturnsTheSize(t *testing.T) {
 	} {
 		tt.opts.Tree = tree
 		s := tftpd.Start(t, tt.opts)
-		meta, err := drive.Client(t, nil, quick).Stat(t.Context(), &fetch.Request{URL: uri.MustParse(s.URL + "/" + tt.file)})
+		meta, err := drive.Client(t, nil, patient).Stat(t.Context(), &fetch.Request{URL: uri.MustParse(s.URL + "/" + tt.file)})
 		if err != nil || meta.Size != tt.size || meta.ContentType != tt.media {
 			t.Errorf("%+v: %+v, %v", tt, meta, err)
 		}
@@ -165,7 +168,7 @@ func TestNetASCIILineEndings(t *testing.T) {
 	t.Parallel()
 	want := "one\ntwo\rthree\n" + content(5000)
 	s := tftpd.Start(t, tftpd.Options{Tree: fstest.MapFS{"f": {Data: []byte(want)}}})
-	drive.Gets(t, drive.Client(t, nil, quick), s.URL+"/f;mode=netascii", want)
+	drive.Gets(t, drive.Client(t, nil, patient), s.URL+"/f;mode=netascii", want)
 }
 
 func TestBlockNumbersWrap(t *testing.T) {
@@ -296,9 +299,13 @@ func TestFaults(t *testing.T) {
 	} {
 		t.Run(tt.fault.String(), func(t *testing.T) {
 			t.Parallel()
-			s := tftpd.Start(t, tftpd.Options{Tree: fstest.MapFS{"f": {Data: []byte(content(50_000))}}, Without: tt.without})
+			load, patience := patient, 5*time.Second
+			if tt.fault == servers.Cut { // the client must give up
+				load, patience = quick, 0
+			}
+			s := tftpd.Start(t, tftpd.Options{Tree: fstest.MapFS{"f": {Data: []byte(content(50_000))}}, Without: tt.without, Patience: patience})
 			s.Arm(servers.Failure{Fault: tt.fault, Every: time.Millisecond})
-			if _, err := drive.Get(t, drive.Client(t, nil, quick), s.URL+"/f"); fetch.CodeOf(err) != tt.want {
+			if _, err := drive.Get(t, drive.Client(t, nil, load), s.URL+"/f"); fetch.CodeOf(err) != tt.want {
 				t.Errorf("error %v, want one of class %q", err, tt.want)
 			}
 		})
@@ -350,7 +357,7 @@ func TestReplies(t *testing.T) {
 	} {
 		t.Run(text[:min(len(text), 20)], func(t *testing.T) {
 			t.Parallel()
-			_, err := drive.Get(t, drive.Client(t, nil, quick), replyServer(t, text))
+			_, err := drive.Get(t, drive.Client(t, nil, patient), replyServer(t, text))
 			var e *fetch.Error
 			if !errors.As(err, &e) || e.Code != want.Code || e.Reply != want.Reply || e.Retry != want.Retry {
 				t.Errorf("got %#v, want %#v", e, want)
@@ -398,7 +405,7 @@ func TestTransferStaysOnTheFirstPort(t *testing.T) {
 		done <- string(buf[:n])
 		sockets[0].WriteTo([]byte("\x00\x03\x00\x02good"), from)
 	}()
-	got, err := drive.Get(t, drive.Client(t, nil, quick), "tftp://"+sockets[0].LocalAddr().String()+"/f")
+	got, err := drive.Get(t, drive.Client(t, nil, patient), "tftp://"+sockets[0].LocalAddr().String()+"/f")
 	if got != content(512)+"good" || err != nil {
 		t.Errorf("got %q, %v", got, err)
 	}
