@@ -88,15 +88,16 @@ func TestLies(t *testing.T) {
 					if way.opts.Segments == 0 && way.have == nil {
 						content, other = content[:size], other[:size]
 					}
+					about := content
+					if lie {
+						about = other
+					}
+					name, value := state(about)
 					s := &lyingServer{content: content, cut: way.cut, state: func(h http.Header, body []byte) {
-						about := content
-						if field == "Content-Digest" {
-							about = body
+						h.Set(name, value)
+						if field == "Content-Digest" && !lie {
+							h.Set(state(body))
 						}
-						if lie {
-							about = other
-						}
-						h.Set(state(about))
 					}}
 					dir := t.TempDir()
 					root, err := os.OpenRoot(dir)
