@@ -17,11 +17,12 @@ func TestConversationsOverAFailingNetwork(t *testing.T) {
 	for _, tt := range transcripts() {
 		t.Run(tt.file, func(t *testing.T) {
 			t.Parallel()
+			conv := load(t, tt.file)
 			f := fetchtest.Failures{
 				Codes:    []fetch.Code{fetch.ErrTLS},
 				Unframed: tt.op == fetch.OpList, // its size is unknown
 				Try: func(t testing.TB, o *fetch.Options) ([]byte, error) {
-					addr, stop := transcript.Lenient(t, load(t, tt.file))
+					addr, stop := transcript.Lenient(t, conv)
 					defer stop()
 					o.Credentials = tt.creds
 					opts := tt.opts // Try is called by several goroutines
