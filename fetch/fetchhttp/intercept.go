@@ -19,15 +19,22 @@ import (
 // tlsHandshake is the first byte of a TLS connection (RFC 8446, section 5.1).
 const tlsHandshake = 22
 
-// peekTime limits how long the proxy waits for the first byte of a client, to recognize TLS. The server
-// speaks first in other protocols.
-const peekTime = 500 * time.Millisecond
+// The proxy waits for the first byte of a client to recognize TLS. The server speaks first in other
+// protocols, but hardly on the port of https, where a slow client must not get past the proxy.
+const (
+	peekTime  = 500 * time.Millisecond
+	httpsTime = time.Minute // on port 443
+)
 
 // speaksTLS reports whether the client begins a TLS connection, and returns a connection with all its
 // bytes.
-func speaksTLS(c net.Conn) (net.Conn, bool) {
+func speaksTLS(c net.Conn, port string) (net.Conn, bool) {
 	r := bufio.NewReader(c)
-	c.SetReadDeadline(time.Now().Add(peekTime))
+	limit := peekTime
+	if port == "443" {
+		limit = httpsTime
+	}
+	c.SetReadDeadline(time.Now().Add(limit))
 	first, err := r.Peek(1)
 	c.SetReadDeadline(time.Time{})
 	return readWriter{r, c}, err == nil && first[0] == tlsHandshake

@@ -296,7 +296,8 @@ func hijack(w http.ResponseWriter) (net.Conn, error) {
 // read serves a client that has a connection to a host and port: it intercepts TLS, and passes on other
 // protocols.
 func (p *Proxy) read(ctx context.Context, c net.Conn, hostPort string) {
-	conn, isTLS := speaksTLS(c)
+	_, port, _ := net.SplitHostPort(hostPort) // intercept and dial report errors
+	conn, isTLS := speaksTLS(c, port)
 	if isTLS {
 		p.intercept(ctx, conn, hostPort)
 		return
