@@ -110,7 +110,7 @@ func runBroken(t *testing.T, bug string, expected []string, also func(int) bool)
 	}
 	for i, c := range cases {
 		if !slices.Contains(expected, c.name) && also(i) {
-			run(c, site, 20*time.Second)
+			run(c, site, 5*time.Minute)
 		}
 	}
 	all.Wait()
