@@ -59,7 +59,7 @@ type want struct {
 // once, or are cut off once. The poison URLs are always cut off.
 func newPlan(n int, nginx bool) (*plan, error) {
 	p := &plan{run: fmt.Sprint(time.Now().Unix()), want: map[string]want{}, digest: map[string]bool{}}
-	slow, err := os.ReadFile(filepath.Join("..", "tree", slowFile))
+	slow, err := os.ReadFile(filepath.Join("..", "..", "..", "integration", "tree", slowFile))
 	if nginx && err != nil {
 		return nil, err
 	}
