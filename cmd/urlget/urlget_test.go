@@ -85,6 +85,14 @@ func runTests(m *testing.M) int {
 	return m.Run()
 }
 
+// unlessLong returns few, or many if URLGET_LONG is set.
+func unlessLong(few, many int) int {
+	if os.Getenv("URLGET_LONG") != "" {
+		return many
+	}
+	return few
+}
+
 func urlget(args ...string) *exec.Cmd { return exec.Command("urlget", args...) }
 
 func TestScripts(t *testing.T) {
@@ -126,6 +134,9 @@ func TestScripts(t *testing.T) {
 			"touch":  touch,
 
 			"waitfor": waitfor,
+			"address": address,
+			"link":    link,
+			"until":   until,
 		},
 	})
 }
@@ -270,6 +281,48 @@ func waitfor(ts *testscript.TestScript, neg bool, args []string) {
 		<-tick.C
 	}
 	ts.Fatalf("%s did not come", args[0])
+}
+
+// address waits for the file in which a server prints its address, and sets the variable of that name
+// to the address and name_base to the part before the query: address name.
+func address(ts *testscript.TestScript, neg bool, args []string) {
+	waitfor(ts, neg, args)
+	printed := strings.TrimSpace(ts.ReadFile(args[0]))
+	base, _, _ := strings.Cut(printed, "?")
+	ts.Setenv(args[0], printed)
+	ts.Setenv(args[0]+"_base", base)
+}
+
+// link sets the variable link to the first match of a pattern in a page, without the first slash and
+// without character references: link pattern file.
+func link(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: link pattern file")
+	}
+	found := regexp.MustCompile(args[0]).FindString(ts.ReadFile(args[1]))
+	if found == "" {
+		ts.Fatalf("%s has no %s", args[1], args[0])
+	}
+	ts.Setenv("link", strings.TrimPrefix(strings.ReplaceAll(found, "&amp;", "&"), "/"))
+}
+
+// until repeats the command until a file that it writes has a text: until text file urlget [arguments].
+func until(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 3 || args[2] != "urlget" {
+		ts.Fatalf("usage: until text file urlget [arguments]")
+	}
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for began := time.Now(); time.Since(began) < waitLimit; {
+		if status := inWorker(ts, args[3:]); status != exitOK {
+			ts.Fatalf("exit status %d", status)
+		}
+		if strings.Contains(ts.ReadFile(args[1]), args[0]) {
+			return
+		}
+		<-tick.C
+	}
+	ts.Fatalf("%s did not get %q", args[1], args[0])
 }
 
 // unset sets environment variables to the empty string.
