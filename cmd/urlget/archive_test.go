@@ -24,7 +24,7 @@ import (
 // parallel, and restarts it with the same archive. URLGET_KILLS sets the number of kills.
 func TestArchivesSurviveBeingKilled(t *testing.T) {
 	t.Parallel()
-	kills := 10
+	kills := unlessLong(3, 10)
 	if n, err := strconv.Atoi(os.Getenv("URLGET_KILLS")); err == nil {
 		kills = n
 	}

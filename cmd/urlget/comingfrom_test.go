@@ -28,16 +28,20 @@ func TestComingFrom(t *testing.T) {
 	t.Cleanup(tls.Close)
 	run := func(t *testing.T, line string) (status int, stderr string) {
 		dir := t.TempDir()
-		for name, content := range map[string][]byte{"list": []byte(site.URL + "/hello.txt\n"), "ca.pem": certificates(tls)["ca.pem"], "file.txt": []byte("x"), "curlrc": []byte("header = \"X-A: 1\"\nurl = " + site.URL + "/hello.txt\n"), "options": []byte(site.URL + "/hello.txt\n out=x\n dir=sub\n"),
+		files := map[string][]byte{"list": []byte(site.URL + "/hello.txt\n"), "ca.pem": certificates(tls)["ca.pem"], "file.txt": []byte("x"), "curlrc": []byte("header = \"X-A: 1\"\nurl = " + site.URL + "/hello.txt\n"), "options": []byte(site.URL + "/hello.txt\n out=x\n dir=sub\n"),
 			"page.html": []byte("<a href=hello.txt>x</a>"),
-			"cookies":   []byte("# Netscape HTTP Cookie File\n127.0.0.1\tFALSE\t/\tFALSE\t0\ta\tb\n")} {
-			if err := os.WriteFile(dir+"/"+name, content, 0o600); err != nil {
-				t.Fatal(err)
-			}
-		}
+			"cookies":   []byte("# Netscape HTTP Cookie File\n127.0.0.1\tFALSE\t/\tFALSE\t0\ta\tb\n")}
 		for name, value := range map[string]string{"URL": site.URL + "/hello.txt", "FILE": "file.txt", "DIR": "dir", "LIST": "list",
 			"CA": "ca.pem", "PAGE": "page.html", "JAR": "jar", "LOG": "log", "CURLRC": "curlrc", "OPTIONS": "options", "PROXY": "127.0.0.1:1", "SITE": site.URL + "/tree/", "COOKIES": "cookies"} {
 			line = regexp.MustCompile(`\b`+name+`\b`).ReplaceAllLiteralString(line, value)
+		}
+		for name, content := range files {
+			if !strings.Contains(line, name) {
+				continue
+			}
+			if err := os.WriteFile(dir+"/"+name, content, 0o600); err != nil {
+				t.Fatal(err)
+			}
 		}
 		return runShellLine(t, dir, line)
 	}

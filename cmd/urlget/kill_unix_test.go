@@ -21,7 +21,7 @@ import (
 	"github.com/urlget/urlget/fetchtest/servers/gopherd"
 )
 
-var kills = flag.Int("kills", 3, "how often TestMirrorsThatAreKilled kills each mirror")
+var kills = flag.Int("kills", unlessLong(1, 3), "how often TestMirrorsThatAreKilled kills each mirror")
 
 // TestMirrorsThatAreKilled kills mirrors at random times and lets the last one finish. The tree then
 // equals that of the server, and no partial file remains.

@@ -77,7 +77,7 @@ func TestLockedRunsThatAreKilled(t *testing.T) {
 				}
 				moment := (*time.Timer)(nil)
 				if run < 10**kills { // the last one is left alone
-					moment = time.AfterFunc(rand.N(time.Duration(10+run*20)*time.Millisecond), func() { cmd.Process.Kill() })
+					moment = time.AfterFunc(rand.N(time.Duration(10 + run*60 / *kills)*time.Millisecond), func() { cmd.Process.Kill() })
 				}
 				err := cmd.Wait()
 				if moment != nil {
