@@ -190,7 +190,11 @@ func pseudorandom(seed string, size int) []byte {
 // WriteFixture writes the tree below dir, which must not contain any of it. Directories get mode
 // 0755, regardless of the umask.
 func WriteFixture(dir string) error {
-	for _, f := range Fixture() {
+	return writeFiles(dir, Fixture())
+}
+
+func writeFiles(dir string, files []File) error {
+	for _, f := range files {
 		path := filepath.Join(dir, f.Name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			return err
