@@ -359,10 +359,13 @@ func TestListOfFile(t *testing.T) {
 func TestLongListing(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
+	first := write(t, "", t.TempDir(), "first")
 	want := map[string]bool{}
 	for i := range 600 { // more than two chunks
 		name := "f" + strings.Repeat("x", i%200) + string(rune('A'+i/200))
-		write(t, "", dir, name)
+		if err := os.Link(first, filepath.Join(dir, name)); err != nil { // cheaper than a new file
+			t.Fatal(err)
+		}
 		want[name] = true
 	}
 	for e, err := range drive.Client(t, nil, file.Load).List(t.Context(), fileURL(dir)) {
