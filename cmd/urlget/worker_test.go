@@ -45,7 +45,7 @@ type commandResult struct {
 
 // work runs the command lines from standard input until it ends.
 func work() {
-	debug.SetGCPercent(gcPercent) // as main does
+	debug.SetGCPercent(200) // as for the command
 	in, out := gob.NewDecoder(bufio.NewReader(os.Stdin)), gob.NewEncoder(os.Stdout)
 	lines := make(chan commandLine)
 	go func() {
