@@ -76,7 +76,7 @@ func (d Drips) run(t testing.TB) {
 		})
 	}
 	places := int64(dripPlaces)
-	if isLong() {
+	if IsLong() {
 		places = longDripPlaces
 	}
 	for i := range places {

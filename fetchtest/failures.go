@@ -100,7 +100,7 @@ func (f Failures) run(t testing.TB) {
 	}
 	for at := range right.ops {
 		for how := range failures {
-			if !isLong() && right.ops > shortRun && (at/2+int(how))%2 != 0 {
+			if !IsLong() && right.ops > shortRun && (at/2+int(how))%2 != 0 {
 				continue
 			}
 			if !failed.Load() { // the others are usually of the same kind

@@ -71,7 +71,7 @@ func TestRunFindsBugs(t *testing.T) {
 		want := tests[bug]
 		all.Go(func() {
 			t.Run(bug, func(t *testing.T) {
-				failed, text := runBroken(t, bug, want, func(c int) bool { return isLong() || (i+c)%4 == 0 })
+				failed, text := runBroken(t, bug, want, func(c int) bool { return IsLong() || (i+c)%4 == 0 })
 				slices.Sort(failed)
 				slices.Sort(want)
 				if !slices.Equal(failed, want) {

@@ -12,9 +12,10 @@ const longVariable = "URLGET_LONG"
 // set.
 func Long(t testing.TB) {
 	t.Helper()
-	if !isLong() {
+	if !IsLong() {
 		t.Skip("skipped without " + longVariable + "=1: takes long")
 	}
 }
 
-func isLong() bool { return os.Getenv(longVariable) != "" }
+// IsLong reports whether long tests are enabled; see [Long].
+func IsLong() bool { return os.Getenv(longVariable) != "" }

@@ -163,7 +163,7 @@ func (t *caseTest) content(name string) []byte {
 func (t *caseTest) largest() (rawURL string, want []byte) {
 	t.Helper()
 	names := []string{largeFile, bytesFile, middleFile}
-	if isLong() {
+	if IsLong() {
 		names = slices.Insert(names, 0, bigFile)
 	}
 	for _, name := range names {

@@ -75,7 +75,7 @@ var tree = sync.OnceValue(func() fs.FS {
 	}
 	add(bytesFile, everyPair())
 	sizes := []int{0, 1, 64<<10 + 1, 1<<20 + 1}
-	if isLong() {
+	if IsLong() {
 		sizes = append(sizes, 8<<20)
 	}
 	lines := numberedLines(slices.Max(sizes))

@@ -2,13 +2,13 @@ package protocols_test
 
 import (
 	"bytes"
-	"os"
 	"sync"
 	"testing"
 	"testing/fstest"
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/fetchtest"
 	"github.com/urlget/urlget/fetchtest/servers/tftpd"
 )
 
@@ -17,7 +17,7 @@ import (
 func TestConcurrentRequests(t *testing.T) {
 	t.Parallel()
 	crowd := 8
-	if os.Getenv("URLGET_LONG") != "" {
+	if fetchtest.IsLong() {
 		crowd = 64
 	}
 	all, client := sites(t)

@@ -551,7 +551,7 @@ func TestTextsAreBounded(t *testing.T) {
 // URLGET_LONG is set.
 func TestDownloadsTakeNoMemory(t *testing.T) {
 	size := int64(128 << 20)
-	if os.Getenv("URLGET_LONG") != "" {
+	if fetchtest.IsLong() {
 		size = 1 << 30
 	}
 	u := start(t)

@@ -21,6 +21,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/urlget/urlget/fetchtest"
 	"github.com/urlget/urlget/fetchtest/servers/ftpd"
 	"github.com/urlget/urlget/fetchtest/servers/geminid"
 	"github.com/urlget/urlget/fetchtest/servers/gopherd"
@@ -87,7 +88,7 @@ func runTests(m *testing.M) int {
 
 // unlessLong returns few, or many if URLGET_LONG is set.
 func unlessLong(few, many int) int {
-	if os.Getenv("URLGET_LONG") != "" {
+	if fetchtest.IsLong() {
 		return many
 	}
 	return few

@@ -156,7 +156,7 @@ var idleWorkers struct {
 	list []*worker
 }
 
-// runInWorker runs the command line in a worker, which it starts if there is no idle one.
+// runInWorker runs the command line in an idle worker, or in a new one.
 func runInWorker(l commandLine) (commandResult, error) {
 	w, err := takeWorker()
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/download"
+	"github.com/urlget/urlget/fetchtest"
 )
 
 // These environment variables configure the process that downloads until it is killed.
@@ -65,7 +66,7 @@ func TestKilled(t *testing.T) {
 	content := string(killed().content)
 	for _, segments := range []int{0, 4} {
 		steps := []int{1, 17}
-		if os.Getenv("URLGET_LONG") != "" {
+		if fetchtest.IsLong() {
 			steps = []int{1, 6, 16, 17, 20}
 		}
 		for _, steps := range steps {

@@ -15,6 +15,7 @@ import (
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/download"
 	"github.com/urlget/urlget/fetch/retry"
+	"github.com/urlget/urlget/fetchtest"
 )
 
 // A disk fails after a number of operations.
@@ -172,7 +173,7 @@ func TestFailingDisk(t *testing.T) {
 					}
 				}
 			}
-			long := os.Getenv("URLGET_LONG") != ""
+			long := fetchtest.IsLong()
 			single := []error{syscall.EIO, syscall.ENOSPC, syscall.EACCES}
 			for n := 1; ; n++ {
 				if !long && s.size >= 1<<20 && n > 12 {

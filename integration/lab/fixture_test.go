@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"github.com/urlget/urlget/fetchtest"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -62,7 +63,7 @@ func TestWriteFixture(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	list := slices.Clone(Fixture())
-	if os.Getenv("URLGET_LONG") == "" {
+	if !fetchtest.IsLong() {
 		many := 0
 		list = slices.DeleteFunc(list, func(f File) bool {
 			if !strings.HasPrefix(f.Name, ManyDir+"/") {

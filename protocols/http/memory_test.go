@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"io"
 	"net"
-	"os"
 	"runtime"
 	"runtime/debug"
 	"strings"
@@ -16,6 +15,7 @@ import (
 	"golang.org/x/net/http2"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetchtest"
 	urlhttp "github.com/urlget/urlget/protocols/http"
 )
 
@@ -49,7 +49,7 @@ func peak(f func()) uint64 {
 // and the limit is lower.
 func TestMemory(t *testing.T) {
 	most, size := uint64(24<<20), 32 // size in MiB
-	if os.Getenv("URLGET_LONG") != "" {
+	if fetchtest.IsLong() {
 		most, size = 64<<20, 128
 	}
 	field := "X-Y: " + strings.Repeat("y", 4000) + "\r\n"

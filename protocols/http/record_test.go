@@ -6,7 +6,6 @@ import (
 	"io"
 	"net/http"
 	"net/textproto"
-	"os"
 	"regexp"
 	"slices"
 	"strconv"
@@ -208,7 +207,7 @@ func TestRecordedStatWithTwoRequests(t *testing.T) {
 func TestRecordsDoNotMix(t *testing.T) {
 	t.Parallel()
 	clients := 24
-	if os.Getenv("URLGET_LONG") != "" {
+	if fetchtest.IsLong() {
 		clients = 100
 	}
 	names := regexp.MustCompile(`/exchange-\d+-\d+\.`)
