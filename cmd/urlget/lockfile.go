@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 
 	"github.com/urlget/urlget/cmd/urlget/internal/failure"
-	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/download"
 )
 
@@ -27,7 +26,7 @@ type lockFile struct {
 
 // readLocks reads a lock file. An invalid line is an error before anything is sent.
 func (a *app) readLocks(name string) (*lockFile, error) {
-	in := a.std.in
+	var in io.Reader = a.std.in
 	if name == "-" && a.opts.Lock.Update {
 		return nil, failure.Usagef("--update cannot rewrite standard input")
 	}
@@ -37,14 +36,14 @@ func (a *app) readLocks(name string) (*lockFile, error) {
 			return nil, failure.File(err)
 		}
 		defer file.Close()
+		if info, err := file.Stat(); err == nil && info.Size() > maxLockFile {
+			return nil, tooLarge(name, maxLockFile)
+		}
 		in = file
 	}
-	content, err := io.ReadAll(io.LimitReader(in, maxLockFile+1))
+	content, err := readAtMost(in, name, maxLockFile)
 	if err != nil {
 		return nil, failure.File(err)
-	}
-	if len(content) > maxLockFile {
-		return nil, &fetch.Error{Code: fetch.ErrTooLarge, Err: fmt.Errorf("%s has more than %d bytes", name, maxLockFile)}
 	}
 	f := &lockFile{name: name, content: content, changed: make(map[int][]byte)}
 	for l, err := range download.ReadLocks(bytes.NewReader(content)) {

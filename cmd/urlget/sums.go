@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"path"
 	"strings"
@@ -57,9 +56,6 @@ func (a *app) checksum(ctx context.Context, j *job.Job) error {
 		if err != nil {
 			return err
 		}
-		if len(content) > maxSums {
-			return &fetch.Error{Code: fetch.ErrTooLarge, Err: fmt.Errorf("%s has more than %d bytes", s.name, maxSums)}
-		}
 		s.lines = content
 	}
 	name := download.Name(j.URL, nil)
@@ -78,7 +74,7 @@ func (a *app) readSums(ctx context.Context, name string) ([]byte, error) {
 			return nil, failure.File(err)
 		}
 		defer f.Close()
-		content, err := io.ReadAll(io.LimitReader(f, maxSums+1))
+		content, err := readAtMost(f, name, maxSums)
 		return content, failure.File(err)
 	}
 	resp, err := a.client.Get(ctx, name)
@@ -86,7 +82,7 @@ func (a *app) readSums(ctx context.Context, name string) ([]byte, error) {
 		return nil, err
 	}
 	defer resp.Body.Close()
-	return io.ReadAll(io.LimitReader(resp.Body, maxSums+1))
+	return readAtMost(resp.Body, name, maxSums)
 }
 
 // sumLengths maps the number of hexadecimal digits to an algorithm.
