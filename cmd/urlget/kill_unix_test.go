@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/fstest"
 	"time"
@@ -23,7 +24,19 @@ import (
 
 var kills = flag.Int("kills", unlessLong(1, 3), "how often TestMirrorsThatAreKilled kills each mirror")
 
-// TestMirrorsThatAreKilled kills mirrors at random times and lets the last one finish. The tree then
+// A watchedTree calls opened for each file and directory that a server opens.
+type watchedTree struct {
+	tree   fs.FS
+	opened func()
+}
+
+// Open implements fs.FS.
+func (t watchedTree) Open(name string) (fs.File, error) {
+	t.opened()
+	return t.tree.Open(name)
+}
+
+// TestMirrorsThatAreKilled kills mirrors after a random file and lets the last one finish. The tree then
 // equals that of the server, and no partial file remains.
 func TestMirrorsThatAreKilled(t *testing.T) {
 	t.Parallel()
@@ -32,20 +45,29 @@ func TestMirrorsThatAreKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	tree := fstest.MapFS{}
-	for i := range 150 {
+	for i := range unlessLong(60, 150) {
 		name := fmt.Sprintf("d%d/e%d/f%d.txt", i%5, i%3, i)
 		tree[name] = &fstest.MapFile{Data: []byte(strings.Repeat(name+"\n", 1+i*i)), ModTime: modified}
 	}
-	web := httptest.NewServer(http.FileServerFS(tree))
-	t.Cleanup(web.Close)
-	for scheme, seed := range map[string]string{
-		"http":   web.URL + "/",
-		"ftp":    ftpd.Start(t, ftpd.Options{Tree: tree}).URL + "/",
-		"gopher": gopherd.Start(t, gopherd.Options{Tree: tree}).URL + "/",
+	for scheme, serve := range map[string]func(*testing.T, fs.FS) (url string){
+		"http": func(t *testing.T, tree fs.FS) string {
+			web := httptest.NewServer(http.FileServerFS(tree))
+			t.Cleanup(web.Close)
+			return web.URL
+		},
+		"ftp":    func(t *testing.T, tree fs.FS) string { return ftpd.Start(t, ftpd.Options{Tree: tree}).URL },
+		"gopher": func(t *testing.T, tree fs.FS) string { return gopherd.Start(t, gopherd.Options{Tree: tree}).URL },
 	} {
 		t.Run(scheme, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
+			var countdown atomic.Int64
+			var kill atomic.Value // of func()
+			seed := serve(t, watchedTree{tree, func() {
+				if countdown.Add(-1) == 0 {
+					time.AfterFunc(rand.N(5*time.Millisecond), kill.Load().(func()))
+				}
+			}}) + "/"
 			mirror := func() *exec.Cmd {
 				cmd := exec.Command(self, "-q", "-m", "-nH", "-P", dir, "--no-netrc", seed)
 				cmd.Args[0] = "urlget" // the name that TestMain expects
@@ -54,13 +76,16 @@ func TestMirrorsThatAreKilled(t *testing.T) {
 			}
 			for range *kills {
 				cmd := mirror()
+				started := make(chan struct{})
+				kill.Store(func() { <-started; cmd.Process.Kill() })
+				countdown.Store(1 + rand.Int64N(int64(len(tree))))
 				if err := cmd.Start(); err != nil {
 					t.Fatal(err)
 				}
-				moment := time.AfterFunc(rand.N(400*time.Millisecond), func() { cmd.Process.Kill() })
-				cmd.Wait()
-				moment.Stop()
+				close(started)
+				t.Logf("killed mirror: %v", cmd.Wait())
 			}
+			countdown.Store(0)
 			if out, err := mirror().CombinedOutput(); err != nil {
 				t.Fatalf("the last one: %v\n%s", err, out)
 			}
