@@ -35,6 +35,7 @@ func TestHabits(t *testing.T) {
 		t.Errorf("%d command lines, want 200", len(rows))
 	}
 	tools := []string{"wget", "curl", "aria2c", "lftp", "http"}
+	handler := pages()
 	for _, row := range rows {
 		class, tool, args, want := row[1], row[2], row[3], row[4]
 		if !slices.Contains(tools, tool) {
@@ -43,7 +44,6 @@ func TestHabits(t *testing.T) {
 		t.Run(tool+" "+args, func(t *testing.T) {
 			t.Parallel()
 			var requests atomic.Int32
-			handler := pages()
 			site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				if r.URL.Path != "/page/" { // the list that turns out to be a page
 					requests.Add(1)

@@ -13,7 +13,7 @@ import (
 
 // archivesOf adds archives to a site: good and bad ones, and a resource with the URL of a member.
 func archivesOf(file func(path, contentType, content string), mux *http.ServeMux) {
-	good := zipFile(zip.Store, "a/b.txt", "hello\n", "a/c.txt", "more\n", "top.bin", "\x00\x01")
+	good := goodZip()
 	file("/x.zip", "application/zip", good)
 	file("/get", "application/octet-stream", good)
 	file("/x.zip!/a/c.txt", "text/plain", "from the server\n")
@@ -22,14 +22,20 @@ func archivesOf(file func(path, contentType, content string), mux *http.ServeMux
 	file("/bomb.zip", "application/zip", bomb())
 	file("/hostile.zip", "application/zip", zipFile(zip.Store, "../../up", "x", "\x1b]0;title", "y"))
 	file("/page.zip", "text/html", `<a href="/hello.txt">the file</a>`)
-	file("/x.tgz", "application/gzip", tarFile("./a/b.txt", "hello\n", "a/c.txt", "more\n"))
+	file("/x.tgz", "application/gzip", goodTar())
 	mux.HandleFunc("/norange.zip", func(w http.ResponseWriter, _ *http.Request) {
 		w.Write(append([]byte("PK\x03\x04"), make([]byte, 2<<20)...))
 	})
 }
 
-// bomb returns a small zip file with a large member.
-var bomb = sync.OnceValue(func() string { return zipFile(zip.Deflate, "bomb", strings.Repeat("\x00", 5<<20)) })
+// Compressors allocate much memory, and most sites serve their archives to nobody.
+var (
+	goodZip = sync.OnceValue(func() string {
+		return zipFile(zip.Store, "a/b.txt", "hello\n", "a/c.txt", "more\n", "top.bin", "\x00\x01")
+	})
+	goodTar = sync.OnceValue(func() string { return tarFile("./a/b.txt", "hello\n", "a/c.txt", "more\n") })
+	bomb    = sync.OnceValue(func() string { return zipFile(zip.Deflate, "bomb", strings.Repeat("\x00", 2<<20)) })
+)
 
 // zipFile returns a zip file with names and contents in turn.
 func zipFile(method uint16, files ...string) string {
