@@ -209,7 +209,7 @@ func TestSessionOfMessagesAtATerminal(t *testing.T) {
 
 func TestSSHPrompts(t *testing.T) {
 	t.Parallel()
-	known, key, addr := newSSH(t, "sesame")
+	known, key, addr := newLockedSSH(t)
 	home := t.TempDir()
 	if err := os.WriteFile(home+"/key", key, 0o600); err != nil {
 		t.Fatal(err)

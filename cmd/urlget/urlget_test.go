@@ -388,7 +388,7 @@ func serve(t *testing.T, ts *testscript.TestScript, neg bool, args []string) {
 			ts.Defer(s.Close)
 			ts.Setenv("FTPSITE", s.Addr)
 		case "ssh":
-			known, key, addr := newSSH(t, "")
+			known, key, addr := newSSH(t)
 			ts.Setenv("SSH", addr)
 			ts.Check(os.WriteFile(ts.MkAbs("known_hosts"), known, 0o600))
 			ts.Check(os.WriteFile(ts.MkAbs("key"), key, 0o600))
