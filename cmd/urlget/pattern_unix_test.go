@@ -54,7 +54,7 @@ var twoFiles = fstest.MapFS{"a.txt": {Data: []byte("a")}, "b.txt": {Data: []byte
 
 func TestLimitHoldsForPatterns(t *testing.T) {
 	t.Parallel()
-	cmd := urlget("-nc", "--max-size", "1M", endlessSite(t, twoFiles))
+	cmd := urlget("-nc", "--max-size", "64K", endlessSite(t, twoFiles))
 	cmd.Dir = t.TempDir()
 	out, err := cmd.CombinedOutput()
 	if cmd.ProcessState.ExitCode() != exitIncomplete {
