@@ -31,7 +31,7 @@ func (n *network) configure(cmd *cobra.Command) error {
 		return err
 	}
 	n.config = file
-	return file.Apply(cmd, n.opts)
+	return file.Apply(cmd, n.opts, n.table)
 }
 
 // typedFlag reports whether a flag is from the command line, not from the configuration file.

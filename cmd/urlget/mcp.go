@@ -35,7 +35,7 @@ func (a *app) runMCP(cmd *cobra.Command, _ []string) error {
 	if err := a.configure(cmd); err != nil {
 		return err
 	}
-	if err := a.opts.Check(); err != nil {
+	if err := a.opts.Check(a.table); err != nil {
 		return err
 	}
 	a.sequential, a.prompt = true, tty.Prompt{} // standard input has the protocol

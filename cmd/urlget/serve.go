@@ -68,7 +68,7 @@ func (a *app) serve(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	if err := a.opts.Check(); err != nil {
+	if err := a.opts.Check(a.table); err != nil {
 		return err
 	}
 	if a.opts.Trust.Insecure && !a.opts.Report.Quiet {

@@ -111,7 +111,7 @@ func (a *app) checkFlags(cmd *cobra.Command, args []string) error {
 	if err := a.checkLog(args); err != nil {
 		return err
 	}
-	return a.opts.Check()
+	return a.opts.Check(a.table)
 }
 
 // connect creates the client for a number of arguments.

@@ -51,7 +51,7 @@ func (n *network) importInto(cmd *cobra.Command, args []string, kinds ...archive
 			return failure.File(fmt.Errorf("%s: %w", name, err))
 		}
 	}
-	if err := n.opts.Check(); err != nil {
+	if err := n.opts.Check(n.table); err != nil {
 		return err
 	}
 	ctx, err := n.openArchives(cmd.Context(), nil, false)

@@ -200,9 +200,9 @@ func (l *line) secret(table flags.Table) bool {
 	return secret != nil && secret(l.value)
 }
 
-// Apply sets the flags of the file that the command line does not set.
-func (c *File) Apply(cmd *cobra.Command, o *flags.Options) error {
-	set, table := cmd.Flags(), o.Table()
+// Apply sets the flags of the file that the command line does not set. The table is that of o.
+func (c *File) Apply(cmd *cobra.Command, o *flags.Options, table flags.Table) error {
+	set := cmd.Flags()
 	onLine := make(map[string]bool)
 	set.Visit(func(f *pflag.Flag) { onLine[f.Name] = true })
 	typed := func(name string) bool { return onLine[name] }
@@ -216,7 +216,7 @@ func (c *File) Apply(cmd *cobra.Command, o *flags.Options) error {
 			return c.lineError(l.number, "--%s is allowed only on the command line", l.name)
 		case f == nil && cmd.Root().Flags().Lookup(l.name) == nil:
 			return c.unknown(l, cmd.Root().Flags())
-		case f == nil || typed(l.name) || o.Overridden(l.name, typed, has):
+		case f == nil || typed(l.name) || o.Overridden(table, l.name, typed, has):
 			continue
 		case !l.hasValue && f.NoOptDefVal == "":
 			return c.lineError(l.number, "--%s requires a value", l.name)

@@ -9,9 +9,8 @@ import (
 	"github.com/urlget/urlget/crawl"
 )
 
-// Check rejects flags that cannot be combined, by their rows in the table and by their values.
-func (o *Options) Check() error {
-	table := o.Table()
+// Check rejects flags that cannot be combined, by their rows in the table of o and by their values.
+func (o *Options) Check(table Table) error {
 	for f := range table.All() {
 		if err := o.checkRow(table, f); err != nil {
 			return err

@@ -10,9 +10,8 @@ import (
 
 // Overridden reports whether a flag of the configuration file is ignored because it conflicts with the
 // command line. typed reports whether a flag is on the command line, and has whether it is there or
-// in the file.
-func (o *Options) Overridden(name string, typed, has func(name string) bool) bool {
-	table := o.Table()
+// in the file. The table is that of o.
+func (o *Options) Overridden(table Table, name string, typed, has func(name string) bool) bool {
 	f := table.Find(name)
 	tree := false
 	for other := range table.All() {

@@ -34,11 +34,12 @@ func TestOverridden(t *testing.T) {
 	} {
 		o := New()
 		set := pflag.NewFlagSet("urlget", pflag.ContinueOnError)
-		o.Table().Define(set, Root)
+		table := o.Table()
+		table.Define(set, Root)
 		o.Use(set)
 		typed := func(name string) bool { return slices.Contains(strings.Fields(tt.typed), name) }
 		has := func(name string) bool { return typed(name) || slices.Contains(strings.Fields(tt.file), name) }
-		if got := o.Overridden(tt.flag, typed, has); got != tt.want {
+		if got := o.Overridden(table, tt.flag, typed, has); got != tt.want {
 			t.Errorf("%q in a file that has %q gives way to %q: %t", tt.flag, tt.file, tt.typed, got)
 		}
 	}
