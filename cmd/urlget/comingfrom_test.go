@@ -26,9 +26,14 @@ func TestComingFrom(t *testing.T) {
 	t.Cleanup(site.Close)
 	tls := newTLSSite(false)
 	t.Cleanup(tls.Close)
+	root := t.TempDir()
+	ca := certificates(tls)["ca.pem"]
 	run := func(t *testing.T, line string) (status int, stderr string) {
-		dir := t.TempDir()
-		files := map[string][]byte{"list": []byte(site.URL + "/hello.txt\n"), "ca.pem": certificates(tls)["ca.pem"], "file.txt": []byte("x"), "curlrc": []byte("header = \"X-A: 1\"\nurl = " + site.URL + "/hello.txt\n"), "options": []byte(site.URL + "/hello.txt\n out=x\n dir=sub\n"),
+		dir, err := os.MkdirTemp(root, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		files := map[string][]byte{"list": []byte(site.URL + "/hello.txt\n"), "ca.pem": ca, "file.txt": []byte("x"), "curlrc": []byte("header = \"X-A: 1\"\nurl = " + site.URL + "/hello.txt\n"), "options": []byte(site.URL + "/hello.txt\n out=x\n dir=sub\n"),
 			"page.html": []byte("<a href=hello.txt>x</a>"),
 			"cookies":   []byte("# Netscape HTTP Cookie File\n127.0.0.1\tFALSE\t/\tFALSE\t0\ta\tb\n")}
 		for name, value := range map[string]string{"URL": site.URL + "/hello.txt", "FILE": "file.txt", "DIR": "dir", "LIST": "list",

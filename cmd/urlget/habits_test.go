@@ -36,6 +36,7 @@ func TestHabits(t *testing.T) {
 	}
 	tools := []string{"wget", "curl", "aria2c", "lftp", "http"}
 	handler := pages()
+	root := t.TempDir()
 	for _, row := range rows {
 		class, tool, args, want := row[1], row[2], row[3], row[4]
 		if !slices.Contains(tools, tool) {
@@ -51,7 +52,7 @@ func TestHabits(t *testing.T) {
 				handler.ServeHTTP(w, r)
 			}))
 			defer site.Close()
-			status, errs, files := runHabit(t, "urlget "+args, site.URL)
+			status, errs, files := runHabit(t, root, "urlget "+args, site.URL)
 			if class == "same" {
 				if want = strings.TrimPrefix(want, "-"); status != exitOK || strings.Join(files, " ") != want {
 					t.Errorf("status %d, files %q, want %q: %s", status, files, want, errs)
@@ -62,7 +63,7 @@ func TestHabits(t *testing.T) {
 				t.Errorf("status %d, files %q, %d requests, want %q in: %s", status, files, requests.Load(), want, errs)
 			}
 			if _, use, ok := strings.Cut(strings.TrimSpace(errs), "\nhint: use urlget "); class == "taught" && ok {
-				if status, errs, _ := runHabit(t, "urlget "+strings.ReplaceAll(use, "PASSWORD", "secret"), site.URL); status != exitOK {
+				if status, errs, _ := runHabit(t, root, "urlget "+strings.ReplaceAll(use, "PASSWORD", "secret"), site.URL); status != exitOK {
 					t.Errorf("urlget %s: status %d: %s", use, status, errs)
 				}
 			}
@@ -70,11 +71,15 @@ func TestHabits(t *testing.T) {
 	}
 }
 
-// runHabit runs a command line in a directory with habitFiles, and returns the new files. A file with
-// another content than that of URL is marked with an asterisk.
-func runHabit(t *testing.T, line, site string) (status int, stderr string, files []string) {
+// runHabit runs a command line in a new directory of root with habitFiles, and returns the new files. A
+// file with another content than that of URL is marked with an asterisk. The directories are removed
+// with root: some file systems create files slowly after others have been removed.
+func runHabit(t *testing.T, root, line, site string) (status int, stderr string, files []string) {
 	t.Helper()
-	dir := t.TempDir()
+	dir, err := os.MkdirTemp(root, "")
+	if err != nil {
+		t.Fatal(err)
+	}
 	replace := strings.NewReplacer("URL", site+"/hello.txt", "SITE", site).Replace
 	for name, content := range habitFiles {
 		if !strings.Contains(line, name) {
@@ -85,7 +90,7 @@ func runHabit(t *testing.T, line, site string) (status int, stderr string, files
 		}
 	}
 	status, stderr = runShellLine(t, dir, replace(line), "XDG_CONFIG_HOME=", "no_proxy=")
-	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+	err = filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() {
 			return err
 		}

@@ -109,6 +109,7 @@ func TestScripts(t *testing.T) {
 	assigned := scriptVariables(t)
 	testscript.Run(t, testscript.Params{
 		Dir:                "testdata/script",
+		WorkdirRoot:        t.TempDir(), // removed at the end, as some file systems are slow after removals
 		RequireUniqueNames: true,
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("TZ", "UTC")
