@@ -44,7 +44,7 @@ func newConn(s *Server, raw net.Conn) *Conn {
 }
 
 func (c *Conn) use(conn net.Conn) {
-	c.conn, c.r, c.w = conn, bufio.NewReader(conn), bufio.NewWriterSize(conn, 64<<10)
+	c.conn, c.r, c.w = conn, bufio.NewReader(conn), bufio.NewWriterSize(conn, 16<<10)
 }
 
 // StartTLS flushes buffered output and performs a TLS handshake.
