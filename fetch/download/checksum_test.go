@@ -20,7 +20,7 @@ import (
 
 func TestChecksum(t *testing.T) {
 	t.Parallel()
-	content := pattern(2<<20, 1)
+	content, other := pattern(2<<20, 1), pattern(4<<20, 2)
 	for _, segments := range []int{1, 4} {
 		for _, sum := range []string{
 			fmt.Sprintf("sha256:%x", sha256.Sum256(content)),
@@ -36,7 +36,7 @@ func TestChecksum(t *testing.T) {
 			if _, err := d.Get(t.Context(), liarURL, "", opts); err != nil {
 				t.Errorf("%s: %v", sum, err)
 			}
-			d = newLiar(pattern(4<<20, 2)).downloader(t, t.TempDir())
+			d = newLiar(other).downloader(t, t.TempDir())
 			if _, err := d.Get(t.Context(), liarURL, "", opts); !errors.Is(err, fetch.ErrChecksum) {
 				t.Errorf("%s of other content: %v", sum, err)
 			}

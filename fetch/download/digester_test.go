@@ -70,6 +70,7 @@ func TestDigestDuringTransfer(t *testing.T) {
 	}
 	broken := errors.New("broken")
 	for _, size := range []int{1, 1000, minConcurrent - 1, minConcurrent, 100_000, bufferSize, bufferSize + 1, 3 << 20} {
+		most := min(len(content), 200_000+8*size) // more than the queue holds
 		for _, tt := range []struct {
 			name       string
 			length     int
@@ -77,16 +78,12 @@ func TestDigestDuringTransfer(t *testing.T) {
 			skip, left int64
 			err        error // of the source
 		}{
-			{"all", len(content), len(content), 0, -1, io.EOF},
-			{"empty", 0, len(content), 0, -1, io.EOF},
-			{"a window", len(content), len(content), 70_000, 1_000_000, io.EOF},
-			{"a full disk", len(content), 1_234_567, 0, -1, io.EOF},
-			{"a broken source", 2_345_678, len(content), 0, -1, broken},
+			{"all", most, most, 0, -1, io.EOF},
+			{"empty", 0, most, 0, -1, io.EOF},
+			{"a window", most, most, 70_000, int64(most / 5), io.EOF},
+			{"a full disk", most, most/4 + 567, 0, -1, io.EOF},
+			{"a broken source", most/2 + 678, most, 0, -1, broken},
 		} {
-			length := tt.length
-			if size == 1 {
-				length = min(length, 200_000)
-			}
 			for _, way := range []string{"ReadFrom", "Write"} {
 				t.Run(fmt.Sprintf("%s/%d/%s", tt.name, size, way), func(t *testing.T) {
 					t.Parallel()
@@ -96,7 +93,7 @@ func TestDigestDuringTransfer(t *testing.T) {
 					}
 					w := &stingy{room: tt.room}
 					s := &sink{w: w, sums: sums, skip: tt.skip, left: tt.left, count: func(int64) error { return nil }}
-					source := &chunks{content: content[:length], size: size, err: tt.err}
+					source := &chunks{content: content[:tt.length], size: size, err: tt.err}
 					if way == "ReadFrom" {
 						_, err = s.ReadFrom(source)
 					} else {

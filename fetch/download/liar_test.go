@@ -3,6 +3,7 @@ package download_test
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -152,7 +153,9 @@ const liarURL = "x-liar://host/dir/file.bin"
 
 // pattern returns n pseudo-random bytes that depend on seed.
 func pattern(n int, seed byte) []byte {
-	p := make([]byte, n)
-	rand.NewChaCha8([32]byte{seed}).Read(p)
-	return p
+	p := make([]byte, 0, n+7)
+	for r := rand.NewPCG(uint64(seed), 0); len(p) < n; {
+		p = binary.LittleEndian.AppendUint64(p, r.Uint64())
+	}
+	return p[:n:n]
 }

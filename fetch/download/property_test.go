@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"sync"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -16,13 +17,13 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// allStates lists the states of a resource.
-var allStates = func() (all [4][]byte) {
+// allStates returns the states of a resource.
+var allStates = sync.OnceValue(func() (all [4][]byte) {
 	for i := range all {
 		all[i] = pattern(3<<20+i, byte(i))
 	}
 	return all
-}()
+})
 
 // A world is a directory and a server that fails, changes and sends wrong responses.
 type world struct {
@@ -36,7 +37,7 @@ type world struct {
 func newWorld(t *rapid.T, dir string) *world {
 	w := &world{liar: newLiar(nil), dir: dir}
 	size := rapid.SampledFrom([]int{1, 10, 100, 3000, 3000, 3000, 70_000, 200_000, 200_000, 3 << 20}).Draw(t, "size")
-	for i, s := range allStates {
+	for i, s := range allStates() {
 		w.states = append(w.states, s[:min(len(s), size+i)])
 	}
 	w.enter(0)
@@ -101,17 +102,15 @@ func (w *world) drawDownloader(t *rapid.T) *download.Downloader {
 	d := &download.Downloader{Client: fetch.New(nil, w.load), Root: w.root,
 		Sync: rapid.SampledFrom([]download.Sync{download.SyncBatch, download.SyncEach, download.SyncNone}).Draw(t, "sync")}
 	refused := rapid.SampledFrom([]string{"", "unnamed", "renameNew"}).Draw(t, "refused")
-	if refused != "" {
-		download.Watch(d, func(op, _ string) error {
-			switch op {
-			case refused:
-				return errors.ErrUnsupported
-			case "sync", "syncFileSystem":
-				return download.ErrDone
-			}
-			return nil
-		})
-	}
+	download.Watch(d, func(op, _ string) error {
+		switch op {
+		case refused:
+			return errors.ErrUnsupported
+		case "sync", "syncFileSystem":
+			return download.ErrDone // other tests wait for the disk
+		}
+		return nil
+	})
 	return d
 }
 

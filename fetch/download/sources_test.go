@@ -43,14 +43,12 @@ func (m *mirrors) Open(_ context.Context, req *fetch.Request) (*driver.Response,
 	case "gone":
 		m.running[host]--
 		return nil, &fetch.Error{Code: fetch.ErrNotFound}
-	case "liar":
-		content = bytes.Clone(content)
-		content[len(content)/3] ^= 1
 	case "short":
 		content = content[:len(content)-1]
 	case "cut":
 		content = content[:len(content)/2]
 	}
+	forged := int64(len(content) / 3)
 	meta := fetch.Meta{Size: int64(len(content))}
 	if strings.HasPrefix(host, "cut") {
 		meta.Size = -1
@@ -59,6 +57,11 @@ func (m *mirrors) Open(_ context.Context, req *fetch.Request) (*driver.Response,
 		meta.Range = fetch.Range{Offset: req.Range.Offset, Length: req.Range.Length}
 		content = content[req.Range.Offset:][:req.Range.Length]
 		meta.Size = req.Range.Length
+		forged -= req.Range.Offset
+	}
+	if strings.HasPrefix(host, "liar") && forged >= 0 && forged < int64(len(content)) {
+		content = bytes.Clone(content)
+		content[forged] ^= 1
 	}
 	return &driver.Response{Meta: meta, URL: req.URL, Body: &mirrored{bytes.NewReader(content), m, host}}, nil
 }
