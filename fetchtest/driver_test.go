@@ -266,6 +266,7 @@ func entriesOf(parts iter.Seq2[driver.Part, error]) iter.Seq2[fetch.Entry, error
 
 func (d *treeDriver) members(r *wire.Reader, dir uri.URI) iter.Seq2[driver.Part, error] {
 	return func(yield func(driver.Part, error) bool) {
+		base := strings.TrimSuffix(dir.String(), "/") + "/"
 		for {
 			line, err := r.Line()
 			if string(line) == "." {
@@ -282,9 +283,9 @@ func (d *treeDriver) members(r *wire.Reader, dir uri.URI) iter.Seq2[driver.Part,
 			size, _ := strconv.ParseInt(words[1], 10, 64)
 			escaped := uri.Escape(words[2])
 			if d.has("does not escape entries") {
-				escaped = strings.NewReplacer("%", "%25", " ", "%20").Replace(words[2])
+				escaped = strings.ReplaceAll(strings.ReplaceAll(words[2], "%", "%25"), " ", "%20")
 			}
-			u, err := uri.ParseLoose(strings.TrimSuffix(dir.String(), "/") + "/" + escaped)
+			u, err := uri.ParseLoose(base + escaped)
 			if err != nil {
 				yield(driver.Part{}, err)
 				return
