@@ -7,16 +7,25 @@ import (
 	"io"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"testing"
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetchtest/servers"
 )
 
+// pieces are the parts of an element in order. They are joined only on the wire, because copies of
+// large content would take most of the time.
+type pieces [][]byte
+
 // tlv returns a BER element with a four-byte length.
-func tlv(tag byte, content ...[]byte) []byte {
-	all := bytes.Join(content, nil)
-	return append(binary.BigEndian.AppendUint32([]byte{tag, 0x84}, uint32(len(all))), all...)
+func tlv(tag byte, content ...pieces) pieces {
+	all := slices.Concat(content...)
+	size := 0
+	for _, p := range all {
+		size += len(p)
+	}
+	return append(pieces{binary.BigEndian.AppendUint32([]byte{tag, 0x84}, uint32(size))}, all...)
 }
 
 // TestMessagesTakeLittleMemory sends messages of the maximum size, full of the shortest elements. It
@@ -24,42 +33,47 @@ func tlv(tag byte, content ...[]byte) []byte {
 func TestMessagesTakeLittleMemory(t *testing.T) {
 	const most = 64 << 20
 	room := maxMessage - 1000
-	name, dn := tlv(tagBytes, []byte("cn")), tlv(tagBytes, []byte("cn=x"))
+	name, dn := tlv(tagBytes, pieces{[]byte("cn")}), tlv(tagBytes, pieces{[]byte("cn=x")})
 	value := []byte{tagBytes, 0}
-	empty := tlv(tagSequence, name, tlv(tagSet))
+	empty := bytes.Join(tlv(tagSequence, name, tlv(tagSet)), nil)
+	repeat := func(p []byte, n int) pieces { return pieces{bytes.Repeat(p, n)} }
 	// One message at a time is in memory, or else all of them would exceed the memory limit, and the
 	// garbage collector would run all the time.
 	tests := map[string]struct {
-		op   func() []byte
+		op   func() pieces
 		want error
 	}{
-		"values": {func() []byte {
-			return tlv(tagEntry, dn, tlv(tagSequence, tlv(tagSequence, name, tlv(tagSet, bytes.Repeat(value, room/2)))))
+		"values": {func() pieces {
+			return tlv(tagEntry, dn, tlv(tagSequence, tlv(tagSequence, name, tlv(tagSet, repeat(value, room/2)))))
 		}, fetch.ErrProtocol},
-		"attributes": {func() []byte { return tlv(tagEntry, dn, tlv(tagSequence, bytes.Repeat(empty, room/len(empty)))) }, fetch.ErrProtocol},
-		"references": {func() []byte { return tlv(tagReference, bytes.Repeat(value, room/2)) }, fetch.ErrProtocol},
-		"one value": {func() []byte {
-			return tlv(tagEntry, dn, tlv(tagSequence, tlv(tagSequence, name, tlv(tagSet, tlv(tagBytes, make([]byte, room))))))
+		"attributes": {func() pieces { return tlv(tagEntry, dn, tlv(tagSequence, repeat(empty, room/len(empty)))) }, fetch.ErrProtocol},
+		"references": {func() pieces { return tlv(tagReference, repeat(value, room/2)) }, fetch.ErrProtocol},
+		"one value": {func() pieces {
+			return tlv(tagEntry, dn, tlv(tagSequence, tlv(tagSequence, name, tlv(tagSet, tlv(tagBytes, pieces{make([]byte, room)})))))
 		}, nil},
-		"many values": {func() []byte {
-			return tlv(tagEntry, dn, tlv(tagSequence, tlv(tagSequence, name, tlv(tagSet, bytes.Repeat(value, maxElements-1)))))
+		"many values": {func() pieces {
+			return tlv(tagEntry, dn, tlv(tagSequence, tlv(tagSequence, name, tlv(tagSet, repeat(value, maxElements-1)))))
 		}, nil},
-		"too large":    {func() []byte { return tlv(tagEntry, make([]byte, maxMessage)) }, fetch.ErrProtocol},
+		"too large":    {func() pieces { return tlv(tagEntry, pieces{make([]byte, maxMessage)}) }, fetch.ErrProtocol},
 		"intermediate": {nil, fetch.ErrProtocol},
 	}
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(most)) // collect garbage before it counts
 	for name, tt := range tests {
-		done := tlv(tagSequence, []byte{tagInteger, 1, 1}, tlv(tagDone, []byte{tagEnumerated, 1, 0}, []byte{tagBytes, 0}, []byte{tagBytes, 0}))
-		message := bytes.Repeat(tlv(tagSequence, []byte{tagInteger, 1, 1}, tlv(tagIntermediate)), 2*maxIntermediate)
+		id := pieces{{tagInteger, 1, 1}}
+		done := tlv(tagSequence, id, tlv(tagDone, pieces{{tagEnumerated, 1, 0}, {tagBytes, 0}, {tagBytes, 0}}))
+		message := repeat(bytes.Join(tlv(tagSequence, id, tlv(tagIntermediate)), nil), 2*maxIntermediate)
 		if tt.op != nil {
-			message = tlv(tagSequence, []byte{tagInteger, 1, 1}, tt.op())
+			message = tlv(tagSequence, id, tt.op())
 		}
 		s := servers.Start(t, servers.Config{}, func(conn *servers.Conn) {
 			c := conn.NetConn()
 			c.Read(make([]byte, 1000))
-			c.Write(message)
-			c.Write(done)
+			for _, p := range slices.Concat(message, done) {
+				if _, err := c.Write(p); err != nil {
+					return
+				}
+			}
 			io.Copy(io.Discard, c)
 		})
 		var before, now runtime.MemStats
