@@ -34,7 +34,12 @@ import (
 	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/internal/warccheck"
-	"github.com/urlget/urlget/protocols"
+	"github.com/urlget/urlget/protocols/file"
+	"github.com/urlget/urlget/protocols/ftp"
+	"github.com/urlget/urlget/protocols/gemini"
+	"github.com/urlget/urlget/protocols/gopher"
+	urlhttp "github.com/urlget/urlget/protocols/http"
+	"github.com/urlget/urlget/protocols/wais"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -184,7 +189,7 @@ func TestImportMirror(t *testing.T) {
 	roots := x509.NewCertPool()
 	roots.AddCert(s.Certificate())
 	for _, originals := range []bool{false, true} {
-		c := fetch.New(&fetch.Options{TLS: &tls.Config{RootCAs: roots}}, protocols.All)
+		c := fetch.New(&fetch.Options{TLS: &tls.Config{RootCAs: roots}}, urlhttp.Load)
 		dir := t.TempDir()
 		root, err := os.OpenRoot(dir)
 		if err != nil {
@@ -370,7 +375,7 @@ func extractAll(t *testing.T, path, dir string) (saved int) {
 		t.Fatal(err)
 	}
 	defer a.Close()
-	c := fetch.New(&fetch.Options{Middleware: []driver.Middleware{a.Middleware(replay.Options{Only: true})}}, protocols.All)
+	c := fetch.New(&fetch.Options{Middleware: []driver.Middleware{a.Middleware(replay.Options{Only: true})}}, urlhttp.Load, file.Load, ftp.Load, gemini.Load, gopher.Load, wais.Load)
 	defer c.Close()
 	root, err := os.OpenRoot(dir)
 	if err != nil {

@@ -21,7 +21,10 @@ import (
 	"github.com/urlget/urlget/fetchtest/faultproxy"
 	"github.com/urlget/urlget/fetchtest/servers"
 	"github.com/urlget/urlget/internal/loopback"
-	"github.com/urlget/urlget/protocols"
+	"github.com/urlget/urlget/protocols/ftp"
+	"github.com/urlget/urlget/protocols/gopher"
+	"github.com/urlget/urlget/protocols/http"
+	"github.com/urlget/urlget/protocols/tftp"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -132,7 +135,7 @@ func TestServersAnswerAndFail(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.args, func(t *testing.T) {
 			t.Parallel()
-			c := fetch.New(nil, protocols.All)
+			c := fetch.New(nil, http.Load, ftp.Load, gopher.Load, tftp.Load)
 			defer c.Close()
 			lines := start(t, strings.Fields(tt.args)...)
 			if len(lines) != len(tt.want)+1 {

@@ -16,7 +16,11 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetchtest/servers/ftpd"
-	"github.com/urlget/urlget/protocols"
+	"github.com/urlget/urlget/protocols/file"
+	"github.com/urlget/urlget/protocols/ftp"
+	"github.com/urlget/urlget/protocols/gopher"
+	urlhttp "github.com/urlget/urlget/protocols/http"
+	"github.com/urlget/urlget/protocols/telnet"
 )
 
 // session connects a client to the tools. The policy is that for untrusted parties, and private
@@ -24,7 +28,7 @@ import (
 func session(t *testing.T, policy fetch.Policy) *mcp.ClientSession {
 	t.Helper()
 	policy.Untrusted = true
-	c := fetch.New(&fetch.Options{Policy: &policy}, protocols.All)
+	c := fetch.New(&fetch.Options{Policy: &policy}, urlhttp.Load, file.Load, ftp.Load, gopher.Load, telnet.Load)
 	t.Cleanup(func() { c.Close() })
 	ours, theirs := mcp.NewInMemoryTransports()
 	server, err := New(Options{Client: c, Version: "1"}).Connect(t.Context(), ours, nil)
