@@ -26,7 +26,7 @@ func TestConformance(t *testing.T) {
 	}{
 		{name: "password"},
 		{name: "dialogue", server: sftpd.Options{Dialogue: true}},
-		{name: "short responses", server: sftpd.Options{MaxRead: 1000, Batch: 7}},
+		{name: "short responses", server: sftpd.Options{MaxRead: 8000, Batch: 7}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
