@@ -26,8 +26,8 @@ type CredentialSource interface {
 }
 
 // ChainCredentials returns Credentials that ask each provider until one returns a credential. A
-// second attempt continues with the provider after the one whose credential was rejected. The chain
-// keeps no state and asks the earlier providers again to find that one, so a provider that prompts
+// second attempt continues with the provider after the one whose credential was rejected, and sets
+// Challenge.Tried if that had a password. The chain keeps no state and asks the earlier providers again to find that one, so a provider that prompts
 // the user should be the last.
 func ChainCredentials(providers ...Credentials) Credentials { return chain(providers) }
 
@@ -49,6 +49,7 @@ func (c chain) Credential(ctx context.Context, ch Challenge) (Credential, error)
 			return Credential{}, err
 		case refused > 0 && i < len(c)-1:
 			refused-- // its credential was rejected
+			ch.Tried = ch.Tried || cred.Password != ""
 			continue
 		}
 		return cred, nil

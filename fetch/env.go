@@ -35,6 +35,7 @@ func (e *env) Credential(ctx context.Context, ch Challenge) (Credential, error) 
 			return Credential{User: user, Password: password}, nil
 		}
 		ch.Attempt--
+		ch.Tried = true
 	}
 	if ch.User == "" {
 		ch.User = user

@@ -175,7 +175,8 @@ func (l *netrcLogin) Source(ch fetch.Challenge) string {
 }
 
 // terminalLogin prompts the user, if there is a terminal, after a challenge or if the user name is
-// known. It does not prompt if an anonymous login is possible. Parallel transfers prompt once.
+// known. It does not prompt if an anonymous login is possible, or for a password that was given and
+// rejected: scripts would wait for ever. Parallel transfers prompt once.
 type terminalLogin struct {
 	net *network
 	mu  sync.Mutex
@@ -199,8 +200,8 @@ const promptLifetime = time.Minute
 
 func (l *terminalLogin) Credential(ctx context.Context, ch fetch.Challenge) (fetch.Credential, error) {
 	user := l.net.userFor(ctx, ch)
-	switch {
-	case ch.Mechanism == "proxy":
+	switch given := l.net.opts.Login.HasPassword && l.net.named(ctx, ch); {
+	case ch.Mechanism == "proxy", !l.net.opts.Login.Ask && (ch.Tried || given && ch.Attempt > 1):
 		return fetch.Credential{}, fetch.ErrAuth
 	case !l.net.prompt.Possible() && user != "" && ch.Attempt == 1:
 		return fetch.Credential{User: user}, nil // no terminal to prompt for a password

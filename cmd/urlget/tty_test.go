@@ -12,11 +12,16 @@ import (
 	"os/signal"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/creack/pty"
+	"github.com/urlget/urlget/fetchtest/servers"
+	"github.com/urlget/urlget/fetchtest/servers/ftpd"
+	"github.com/urlget/urlget/fetchtest/servers/imapd"
+	"github.com/urlget/urlget/fetchtest/servers/popd"
 	"golang.org/x/term"
 )
 
@@ -521,5 +526,64 @@ func TestSignalsInQuickSuccessionCountOnce(t *testing.T) {
 	s.exit(130)
 	if info, err := os.Stat(s.cmd.Dir + "/stall.part"); err != nil || info.Size() != 100_000 {
 		t.Errorf("%v, %v", info, err)
+	}
+}
+
+// TestRejectedPasswordsAreFinal checks that a password that was given is sent once, and neither asked
+// for again nor followed by an empty one.
+func TestRejectedPasswordsAreFinal(t *testing.T) {
+	t.Parallel()
+	web := func(challenge string) (address string, logins func() int) {
+		var sent atomic.Int32
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Header.Get("Authorization") != "" {
+				sent.Add(1)
+			}
+			w.Header().Set("WWW-Authenticate", challenge)
+			w.WriteHeader(http.StatusUnauthorized)
+		}))
+		t.Cleanup(s.Close)
+		return s.URL + "/x", func() int { return int(sent.Load()) }
+	}
+	counted := func(s *servers.Server, verb string) func() int {
+		return func() (n int) {
+			for _, line := range s.Log() {
+				if strings.Contains(line, verb) {
+					n++
+				}
+			}
+			return n
+		}
+	}
+	basic, basicLogins := web(`Basic realm="r"`)
+	digest, digestLogins := web(`Digest realm="r", qop="auth", nonce="n", algorithm=SHA-256`)
+	ftp := ftpd.Start(t, ftpd.Options{Users: map[string]string{"joe": "secret"}})
+	mail := popd.Start(t, popd.Options{User: "joe", Password: "secret"})
+	box := imapd.Start(t, imapd.Options{User: "joe", Password: "secret"})
+	home := t.TempDir()
+	if err := os.WriteFile(home+"/netrc", []byte("machine 127.0.0.1 login joe password wrong\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	withLogin := func(address string) string { return strings.Replace(address, "://", "://joe:wrong@", 1) }
+	for _, c := range []struct {
+		name   string
+		logins func() int
+		args   []string
+	}{
+		{"Basic, flag", basicLogins, []string{"-u", "joe:wrong", basic}},
+		{"Basic, URL", basicLogins, []string{withLogin(basic)}},
+		{"Basic, file", basicLogins, []string{"--netrc-file", home + "/netrc", basic}},
+		{"Digest, flag", digestLogins, []string{"-u", "joe:wrong", digest}},
+		{"ftp, flag", counted(ftp.Server, "PASS"), []string{"-u", "joe:wrong", ftp.URL + "/x"}},
+		{"ftp, URL", counted(ftp.Server, "PASS"), []string{withLogin(ftp.URL) + "/x"}},
+		{"pop, URL", counted(mail.Server, "PASS"), []string{"--allow-plaintext-login", withLogin(mail.URL) + "/1"}},
+		{"imap, URL", counted(box.Server, "LOGIN"), []string{"--allow-plaintext-login", withLogin(box.URL) + "/INBOX;UID=1"}},
+	} {
+		before := c.logins()
+		s := start(t, urlget(c.args...))
+		s.exit(6)
+		if n := c.logins() - before; n != 1 {
+			t.Errorf("%s: %d logins, want 1", c.name, n)
+		}
 	}
 }

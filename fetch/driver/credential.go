@@ -16,4 +16,5 @@ type Challenge struct {
 	Realm     string  // as named by the server, or ""
 	User      string  // the user name if it is already known, or ""
 	Attempt   int     // from 1; more than 1 means that the previous credential was rejected
+	Tried     bool    // a password of the URL or of an earlier source was rejected. Env.Credential sets it
 }
