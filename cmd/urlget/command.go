@@ -33,6 +33,9 @@ are attached to the terminal. Run "urlget schemes" for the list of schemes.`,
 	a.define(root, flags.Root)
 	root.RunE = func(cmd *cobra.Command, args []string) error {
 		if a.opts.Version {
+			if len(args) > 0 || a.opts.List.File != "" {
+				return failure.Hinted("-V prints the version of urlget, and retrieves nothing", "aria2's -V is --checksum ALGO:HEX")
+			}
 			return a.printVersion()
 		}
 		if err := a.checkFirstWord(root, args); err != nil {

@@ -48,11 +48,7 @@ func (a *app) glob(args []string) ([]string, error) {
 	if !a.opts.Many.GlobRanges {
 		for _, arg := range args {
 			if found := unglobbed(arg); found != "" {
-				use := "--glob-ranges"
-				if log := a.opts.Log.File; globName().MatchString(log) {
-					use += " -O " + flags.Quote(log)
-				}
-				return nil, failure.Hinted(fetch.Printable(found)+" in a URL is not expanded", "use "+use+" to expand it as curl does, or %5B, %5D, %7B and %7D for the characters themselves")
+				return nil, failure.Hinted(fetch.Printable(found)+" in a URL is not expanded", "use --glob-ranges to expand it as curl does, or %5B, %5D, %7B and %7D for the characters themselves")
 			}
 		}
 		return args, nil

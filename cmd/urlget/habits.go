@@ -23,7 +23,7 @@ func (a *app) checkPipe() error {
 		return nil
 	}
 	if info, err := a.std.out.Stat(); err == nil && (info.Mode().IsRegular() || info.Mode()&os.ModeNamedPipe != 0) {
-		return failure.Hinted("standard output is redirected, but the content is saved to a file: only curl prints it", "use "+flags.CurlLine(a.words))
+		return failure.Hinted("standard output is redirected, but the content is saved to a file: only curl prints it", flags.CatLine(a.words))
 	}
 	if o.Report.Quiet && a.typedFlag("show-error") {
 		o.Report.Quiet, o.Log.Brief = false, true
@@ -44,7 +44,7 @@ func (a *app) checkItems(args []string) error {
 	if found == "" || !slices.ContainsFunc(args, isAbs) {
 		return nil
 	}
-	return failure.Hinted(fetch.Printable(found)+" is not a URL, but HTTPie's request syntax", "use "+flags.HTTPieLine(a.words))
+	return failure.Hinted(fetch.Printable(found)+" is not a URL, but HTTPie's request syntax", flags.InsteadOfItem(found))
 }
 
 // dropHopByHop removes header fields that belong to the connection. They are common in command lines

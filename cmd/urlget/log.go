@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -61,37 +60,6 @@ func (r *reporter) openLog(args []string) (detached bool, err error) {
 	r.con.Redirect(file)
 	r.logged = true
 	return false, nil
-}
-
-// checkLog rejects the log of -o if its name does not look like one: -o is the output file in other
-// tools.
-func (a *app) checkLog(args []string) error {
-	o := a.opts
-	log := o.Log.File
-	if log == "" || !a.typedFlag("output-file") || o.Output.Document != "" || a.outputs != nil || o.Given("append-output") || o.Log.Background || strings.Contains(strings.ToLower(filepath.Base(log)), "log") {
-		return nil
-	}
-	for _, arg := range args {
-		if use := o.Misread(arg); use != "" && !isAbs(arg) {
-			return failure.Hinted(fetch.Printable(arg)+": the URL has no scheme", use)
-		}
-	}
-	single := len(args) == 1 && o.List.File == "" && !o.Tree.Recursive && !o.Tree.Mirror
-	if !single && !a.typedAsCurl() {
-		a.say("messages are written to %s; content is saved with -O FILE or -P DIR", fetch.Printable(log))
-		return nil
-	}
-	shown := fetch.Printable(log)
-	use := "use -O " + shown + " to save the content there"
-	switch {
-	case !o.Defined("output-document"):
-		use = "use > " + shown + " to save the output there"
-	case log == os.DevNull:
-		use = "use -O " + shown + " to discard the content, or -q to print no messages"
-	case log == "-":
-		use = "use -O - to print the content"
-	}
-	return failure.Hinted("-o is the log file, but "+shown+" is not named like a log", use)
 }
 
 // detach starts the command as a background process that writes messages to a log.

@@ -108,9 +108,6 @@ func (a *app) checkFlags(cmd *cobra.Command, args []string) error {
 	if err := a.checkPipe(); err != nil {
 		return err
 	}
-	if err := a.checkLog(args); err != nil {
-		return err
-	}
 	return a.opts.Check(a.table)
 }
 

@@ -215,7 +215,7 @@ func (c *File) Apply(cmd *cobra.Command, o *flags.Options, table flags.Table) er
 		case table.Find(l.name).CommandLine:
 			return c.lineError(l.number, "--%s is allowed only on the command line", l.name)
 		case f == nil && cmd.Root().Flags().Lookup(l.name) == nil:
-			return c.unknown(l, cmd.Root().Flags())
+			return c.unknown(l, table, cmd.Root().Flags())
 		case f == nil || typed(l.name) || o.Overridden(table, l.name, typed, has):
 			continue
 		case !l.hasValue && f.NoOptDefVal == "":
@@ -247,13 +247,15 @@ func parseBool(word string) string {
 }
 
 // unknown returns the error for an unknown flag.
-func (c *File) unknown(l line, set *pflag.FlagSet) error {
+func (c *File) unknown(l line, table flags.Table, set *pflag.FlagSet) error {
 	if letter, ok := strings.CutPrefix(l.name, "-"); ok && len(letter) == 1 && set.ShorthandLookup(letter) != nil {
 		return failure.Hinted(fmt.Sprintf("%s:%d: use the long name of the flag -%s", c.path, l.number, letter),
 			"did you mean --"+set.ShorthandLookup(letter).Name+"?")
 	}
 	err := failure.Usagef("%s:%d: unknown flag --%s", c.path, l.number, fetch.Printable(l.name))
-	if near := flags.Nearest(l.name, set); near != "" {
+	if wrong, ok := table.Unknown("--"+strings.TrimLeft(l.name, "-"), set).(*failure.Usage); ok {
+		err.Hint = wrong.Hint
+	} else if near := flags.Nearest(l.name, set); near != "" {
 		err.Hint = "did you mean --" + near + "?"
 	}
 	return err

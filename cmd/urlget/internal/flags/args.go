@@ -33,8 +33,8 @@ func (t Table) Split(args []string, set *pflag.FlagSet) ([]string, error) {
 			c, err := t.splitCluster(arg, set)
 			if !completing && silent(arg, first(args[i+1:])) {
 				c, err = cluster{args: []string{"-q", "--show-error"}}, nil
-				if len(arg) == 2 || strings.Trim(arg, "-fsSLJ") != "" || slices.ContainsFunc(args, onlyCurl) {
-					err = failure.Hinted("curl's "+arg+" has another meaning here", "use "+CurlLine(args))
+				if len(arg) == 2 || strings.Trim(arg[1:], noCurl) != "" {
+					err = failure.Hinted("curl's "+arg+" has another meaning here", CatLine(args))
 				}
 			}
 			if err != nil {
@@ -44,7 +44,7 @@ func (t Table) Split(args []string, set *pflag.FlagSet) ([]string, error) {
 			if c.value == "" {
 				c.value = first(args[i+1:])
 			}
-			if err := checkShort(&c, slices.Concat(args[:i], args[min(i+2, len(args)):])); err != nil && !completing {
+			if err := t.checkShort(&c, slices.Concat(args[:i], args[min(i+2, len(args)):]), set); err != nil && !completing {
 				return nil, err
 			}
 			out = append(out, c.args...)

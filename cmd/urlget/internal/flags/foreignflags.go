@@ -4,7 +4,7 @@ package flags
 // Replaced flags are in the row of their replacement in the table.
 var foreignFlags = []Foreign{
 	{Of: "HTTPie", Names: "--download --follow --check-status --ignore-stdin --meta", Note: "that is the default here"},
-	{Of: "HTTPie", Names: "--auth", Here: "-u USER:PASSWORD"},
+	{Of: "HTTPie", Names: "-a --auth", Here: "-u USER:PASSWORD"},
 	{Of: "HTTPie", Names: "--auth-type", Note: "the server chooses the login method"},
 	{Of: "HTTPie", Names: "--body", Here: "urlget cat URL"},
 	{Of: "HTTPie", Names: "--headers", Here: "urlget -I URL"},
@@ -47,7 +47,7 @@ var foreignFlags = []Foreign{
 	{Of: "wget", Names: "--no-cookies", Note: "cookies are not kept without --cookies"},
 	{Of: "curl", Names: "-G --get", Note: "write the values into the URL"},
 	{Of: "curl", Names: "--data-urlencode --form-string", Note: "write %XX for reserved characters"},
-	{Of: "curl", Names: "--append", Note: "urlget does not upload"},
+	{Of: "curl", Names: "-a --append", Note: "urlget does not upload"},
 	{Of: "curl", Names: "--quote", Note: "custom FTP commands are not supported"},
 	{Of: "curl", Names: "--list-only", Here: "urlget ls"},
 	{Of: "curl", Names: "--telnet-option"},
@@ -107,5 +107,5 @@ var foreignFlags = []Foreign{
 	{Of: "wget", Names: "--follow-tags --ignore-tags --ignore-case --follow-ftp --relative"},
 	{Of: "aria2", Names: "--enable-dht* --bt-* --dht-* --peer-* --enable-peer-exchange --seed-time --seed-ratio --listen-port --follow-torrent --torrent-file --index-out --select-file --show-files --max-upload-limit --max-overall-upload-limit", Note: "urlget does not support BitTorrent"},
 	{Of: "aria2", Names: "--enable-rpc --rpc-* --daemon --gid --pause --pause-metadata"},
-	{Of: "aria2", Names: "--file-allocation --no-file-allocation-limit --disk-cache --min-split-size --piece-length --allow-piece-length-change --force-sequential --stream-piece-selector --uri-selector --enable-mmap --max-mmap-limit --event-poll --rlimit-nofile", Note: "urlget has no such setting"},
+	{Of: "aria2", Names: "-a --file-allocation --no-file-allocation-limit --disk-cache --min-split-size --piece-length --allow-piece-length-change --force-sequential --stream-piece-selector --uri-selector --enable-mmap --max-mmap-limit --event-poll --rlimit-nofile", Note: "urlget has no such setting"},
 }

@@ -1,8 +1,6 @@
 package flags
 
 import (
-	"encoding/json"
-	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -29,75 +27,25 @@ func IsMethod(arg string) bool {
 	return slices.Contains([]string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}, arg)
 }
 
-// HTTPieLine translates the arguments of an HTTPie command line to a line of this command, as a shell
-// reads it. Only the request items, the method and common flags are translated.
-func HTTPieLine(args []string) string {
-	var method, address string
-	var fields, header, files, query []string
-	form, verbose := false, false
-	body := make([]string, 0, len(args))
-	for _, arg := range args {
-		m := httpieItem().FindStringSubmatch(arg)
-		switch {
-		case IsMethod(arg):
-			method = arg
-		case arg == "-f" || arg == "--form":
-			form = true
-		case arg == "-v" || arg == "--verbose":
-			verbose = true
-		case strings.HasPrefix(arg, "-"):
-		case isURL(arg):
-			address = redacted(arg)
-		case m == nil:
-		case m[2] == "==":
-			query = append(query, url.QueryEscape(m[1])+"="+url.QueryEscape(m[3]))
-		case m[2] == ":" && secretField(m[1]+":"):
-			header = append(header, "-H "+Quote(m[1]+": ..."))
-		case m[2] == ":":
-			header = append(header, "-H "+Quote(m[1]+": "+m[3]))
-		case m[2] == "@":
-			files = append(files, "-F "+Quote(m[1]+"=@"+m[3]))
-		case m[2] == "=":
-			fields = append(fields, url.QueryEscape(m[1])+"="+url.QueryEscape(m[3]))
-			body = append(body, text(m[1])+":"+text(m[3]))
-		case m[2] == ":=":
-			body = append(body, text(m[1])+":"+m[3])
-		}
-	}
-	line := []string{"urlget", "cat"}
-	if verbose {
-		line = []string{"urlget", "-v", "-O", "-"}
-	}
+// InsteadOfItem returns the hint for a method or a request item of HTTPie. It shows no values, which may be
+// secret.
+func InsteadOfItem(arg string) string {
 	switch {
-	case method == "HEAD":
-		line = []string{"urlget", "-I"}
-	case method != "" && method != "GET" && (method != "POST" || len(body)+len(files) == 0):
-		line = append(line, "-X", method)
+	case arg == "GET":
+		return "HTTPie's GET is the default here"
+	case arg == "HEAD":
+		return "HTTPie's HEAD is -I"
+	case IsMethod(arg):
+		return "HTTPie's " + arg + " is -X " + arg
 	}
-	switch {
-	case len(files) > 0:
-		for _, field := range fields {
-			name, value, _ := strings.Cut(field, "=")
-			line = append(line, "-F", Quote(name+"="+value))
-		}
-		line = append(line, files...)
-	case len(body) > 0 && form:
-		line = append(line, "-d", Quote(strings.Join(fields, "&")))
-	case len(body) > 0:
-		line = append(line, "-d", Quote("{"+strings.Join(body, ",")+"}"), "-H", "'Content-Type: application/json'")
+	m := httpieItem().FindStringSubmatch(arg)
+	switch m[2] {
+	case ":":
+		return "HTTPie's NAME:VALUE is -H 'NAME: VALUE'"
+	case "==":
+		return "HTTPie's NAME==VALUE is part of the URL: URL?NAME=VALUE"
+	case "@":
+		return "HTTPie's NAME@FILE is -F NAME=@FILE"
 	}
-	if query != nil {
-		separator := "?"
-		if strings.Contains(address, "?") {
-			separator = "&"
-		}
-		address += separator + strings.Join(query, "&")
-	}
-	return strings.Join(append(append(line, header...), Quote(address)), " ")
-}
-
-// text returns a text as JSON.
-func text(s string) string {
-	b, _ := json.Marshal(s) // a string cannot fail
-	return string(b)
+	return "HTTPie's NAME=VALUE is -d NAME=VALUE with -f or --form, and else JSON: --data '{\"NAME\":\"VALUE\"}' -H 'Content-Type: application/json'"
 }

@@ -37,7 +37,7 @@ func (o *Options) CheckMisplaced() error {
 
 // checkShort rejects a value of a short flag that has another meaning in another tool, where the
 // command would otherwise succeed and do something else. others are the other arguments.
-func checkShort(c *cluster, others []string) error {
+func (t Table) checkShort(c *cluster, others []string, set *pflag.FlagSet) error {
 	if c.last == nil {
 		return nil
 	}
@@ -50,20 +50,8 @@ func checkShort(c *cluster, others []string) error {
 			return flagged("is followed by "+redacted(value)+", which looks like a proxy", "curl's -x is --proxy "+redacted(value)+"; wget's is --force-directories")
 		}
 	case "data":
-		switch {
-		case several && isURL(value):
-			return flagged("would send "+redacted(value)+" as text", "wget's -d is --trace; to send the URL: --data "+redacted(value))
-		case isDir(value):
-			return flagged("sends text, but "+fetch.Printable(value)+" is a directory", "aria2's -d is -P "+Quote(value)+"; to send the text: --data "+Quote(value))
-		}
-	case "append-output":
-		switch {
-		case slices.Contains([]string{"none", "prealloc", "trunc", "falloc"}, value):
-			return flagged(value+" names a log file", "aria2's -a has no equivalent here: leave it out")
-		case strings.Contains(value, ":") && !isURL(value):
-			return flagged("names a log file, but its value looks like a login", "HTTPie's -a is -u USER:PASSWORD")
-		case strings.HasPrefix(value, "-"):
-			return flagged(value+" names a log file", "curl's -a uploads, which urlget does not do")
+		if !isData(value) {
+			return flagged(redacted(value)+" is not data such as NAME=VALUE", "to send it: --data "+Quote(redacted(value))+"; "+t.otherData(value, set))
 		}
 	case "form":
 		if strings.HasPrefix(value, "-") {
@@ -71,7 +59,7 @@ func checkShort(c *cluster, others []string) error {
 		}
 	case "backup-converted":
 		if info, err := os.Stat(value); err == nil && info.Mode().IsRegular() {
-			return flagged("takes no value: it is wget's --backup-converted", "curl's -K reads flags from a file: "+CurlLine(append([]string{"-K", value}, others...)))
+			return flagged("takes no value: it is wget's --backup-converted", "curl's -K reads flags from a file: type them here")
 		}
 	case "user":
 		if user, _, found := strings.Cut(value, ","); found && !strings.Contains(value, ":") {
@@ -98,12 +86,31 @@ func isProxy(text string) bool {
 	return found && port != "" && strings.Trim(port, "0123456789/") == ""
 }
 
-// isDir reports whether text is an existing directory, or a path that could not be data.
-func isDir(text string) bool {
-	if info, err := os.Stat(text); err == nil {
-		return info.IsDir()
+// isData reports whether a value of -d looks like data, and not like the directory that -d names in
+// aria2 or the rest of a word such as -dump.
+func isData(text string) bool {
+	if info, err := os.Stat(text); err == nil && info.IsDir() {
+		return false
 	}
-	return strings.Contains(text, "/") && !strings.ContainsAny(text, "={}[]<>@&\"' \t\r\n") && !isURL(text)
+	name, _, pair := strings.Cut(text, "=")
+	return !isURL(text) && (pair && !strings.ContainsAny(name, `/\`) || strings.ContainsAny(text, `&{["`) || strings.HasPrefix(text, "@"))
+}
+
+// otherData returns the rest of the hint for a value of -d that is not data.
+func (t Table) otherData(value string, set *pflag.FlagSet) string {
+	if isURL(value) {
+		return "wget's -d is --trace; HTTPie's -d is the default here"
+	}
+	hint, name := "aria2's -d is -P "+Quote(value), "--d"+value
+	switch wrong, foreign := t.Unknown(name, set).(*failure.Usage); {
+	case set.Lookup(name[2:]) != nil:
+		hint += "; did you mean " + name + "?"
+	case name == "--dump":
+		hint += "; lynx's -dump is urlget cat"
+	case foreign:
+		hint += "; " + name + ": " + wrong.Hint
+	}
+	return hint
 }
 
 // redacted returns a URL or other text without a password, for a message.
