@@ -1,6 +1,7 @@
 package sftp
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -66,12 +67,36 @@ func (l *login) hostKeys() (ssh.HostKeyCallback, []string, error) {
 	check := db.HostKeyCallback()
 	return func(addr string, remote net.Addr, key ssh.PublicKey) error {
 		l.traceLine(false, "host key "+key.Type()+" "+ssh.FingerprintSHA256(key))
-		l.hostKeyErr = l.checkHostKey(check(addr, remote, key), addr, key)
+		err := check(addr, remote, key)
+		if !isCertificate(key.Type()) {
+			err = withoutAuthorities(err, db.HostKeys(addr), key)
+		}
+		l.hostKeyErr = l.checkHostKey(err, addr, key)
 		return l.hostKeyErr
 	}, algorithms, nil
 }
 
 func isCertificate(algorithm string) bool { return strings.Contains(algorithm, "-cert-v01@") }
+
+// withoutAuthorities corrects err, the result of looking up a key that is not a certificate. Package
+// knownhosts compares it also with the keys of certificate authorities, which sign host keys and are
+// none. Known has all keys of the host.
+func withoutAuthorities(err error, known []knownhosts.PublicKey, key ssh.PublicKey) error {
+	isHostKey := func(key ssh.PublicKey) bool {
+		return slices.ContainsFunc(known, func(k knownhosts.PublicKey) bool {
+			return !k.Cert && bytes.Equal(k.Marshal(), key.Marshal())
+		})
+	}
+	var wrong *xknownhosts.KeyError
+	switch {
+	case err == nil && !isHostKey(key):
+		return &xknownhosts.KeyError{}
+	case errors.As(err, &wrong):
+		want := slices.DeleteFunc(slices.Clone(wrong.Want), func(k xknownhosts.KnownKey) bool { return !isHostKey(k.Key) })
+		return &xknownhosts.KeyError{Want: want}
+	}
+	return err
+}
 
 // checkHostKey accepts or rejects a host key, given err, the result of looking it up in the files.
 func (l *login) checkHostKey(err error, addr string, key ssh.PublicKey) error {

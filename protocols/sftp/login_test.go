@@ -77,6 +77,10 @@ func TestHostKeys(t *testing.T) {
 		{"revoked", plain, hostLine(name(plain), key.PublicKey()) + hostLine("@revoked *", key.PublicKey()), mismatch},
 		{"authority", signed, hostLine("@cert-authority 127.0.0.*", authority.PublicKey()), ""},
 		{"authority of a port", signed, hostLine("@cert-authority "+name(signed), authority.PublicKey()), ""},
+		{"key of an authority", plain, hostLine("@cert-authority "+name(plain), key.PublicKey()), unknown},
+		{"key of an authority, by pattern", plain, hostLine("@cert-authority *", key.PublicKey()), unknown},
+		{"authority of another host key", plain, hostLine("@cert-authority "+name(plain), authority.PublicKey()), unknown},
+		{"authority and host key", plain, hostLine("@cert-authority "+name(plain), key.PublicKey()) + hostLine(name(plain), key.PublicKey()), ""},
 		{"another authority", signed, hostLine("@cert-authority *", other.PublicKey()), "none"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
