@@ -20,8 +20,9 @@ import (
 //     of the scheme and the port of its own URL.
 //   - A remote party may not lead to local files, interactive services, or schemes that only name
 //     things.
-//   - A resource on a public address may not lead to a private, loopback or link-local address. The
-//     rule applies to resolved addresses.
+//   - A resource on a public address may not lead to a private, loopback or link-local address, and
+//     neither may one in a local file, which may have been saved from one. The rule applies to
+//     resolved addresses.
 //   - A redirect may lead to http, https, ftp and ftps, or stay within its scheme. Following an
 //     entry of a menu, a listing or a page is not a redirect.
 type Policy struct {

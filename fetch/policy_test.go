@@ -120,7 +120,7 @@ func TestRemoteProvenanceRules(t *testing.T) {
 		{url: "file:///etc/motd", from: "http://h/", policy: fetch.Policy{AllowFile: true}, ok: true},
 		{url: "file:///etc/motd", from: "file:///index.html", ok: true},
 		{url: "http://h/", from: "file:///index.html", ok: true},
-		{url: "http://127.0.0.1/", from: "file:///index.html", ok: true},
+		{url: "http://127.0.0.1/", from: "file:///index.html"},
 		{url: "telnet://h/", from: "http://h/"},
 		{url: "telnet://h/", from: "file:///index.html"},
 		{url: "telnet://h/", from: "http://h/", policy: fetch.Policy{AllowSessions: true}, ok: true},

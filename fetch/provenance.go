@@ -139,7 +139,9 @@ func (c *Client) provenance(req *Request, hops *hopCount, before *provenance) *p
 	case placePublic:
 		p.publicOnly = true
 	default:
-		p.publicOnly = !s.Local && !c.isPrivate(req.From, s.Port)
+		// A page in a local file may come from anywhere: saved, mirrored, unpacked. But what the driver of
+		// a local URL opens itself is the user's own.
+		p.publicOnly = !c.isPrivate(req.From, s.Port) && !(s.Local && before != nil && !before.publicOnly)
 	}
 	p.publicOnly = p.publicOnly || c.policy.Untrusted
 	switch {

@@ -9,12 +9,15 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"net/url"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/fstest"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/fetchtest/servers/ftpd"
 	"github.com/urlget/urlget/fetchtest/servers/gopherd"
 	"github.com/urlget/urlget/serve"
@@ -453,3 +456,45 @@ type peerConn struct {
 }
 
 func (e peerConn) RemoteAddr() net.Addr { return e.peer }
+
+// TestSavedPagesReachNoPrivatePlace checks that a page in a local file, which may have been saved from a
+// server, loads nothing from private addresses, and no file outside of its directory or the served one.
+func TestSavedPagesReachNoPrivatePlace(t *testing.T) {
+	t.Parallel()
+	var asked atomic.Int32
+	private := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked.Add(1) }))
+	t.Cleanup(private.Close)
+	root := t.TempDir()
+	files := map[string]string{
+		"site/page.html": `<img src="` + private.URL + `/x.png"><iframe src="../../secret.html"></iframe><iframe src="file:///etc/passwd"></iframe>
+<img src="sub/own.png"><img src="../shared.png"><img src="%2e%2e/%2e%2e/secret.png">`,
+		"site/sub/own.png": "png", "shared.png": "png",
+	}
+	for name, text := range files {
+		name = filepath.Join(root, "tree", name)
+		if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	tree := "file://" + filepath.Join(root, "tree")
+	for _, served := range []bool{false, true} {
+		u := start(t, func(o *serve.Options, _ *fetch.Options) {
+			if served {
+				o.Start = uri.MustParse(tree + "/")
+			}
+		})
+		frame := u.get(u.open(tree+"/site/page.html").find(t, "/content?"))
+		u.get(frame.find(t, "/content?", "own.png")).want(t, http.StatusOK)
+		frame.without(t, "secret", "passwd")
+		if shared := strings.Contains(frame.text, "shared.png"); shared != served {
+			t.Errorf("a file beside the directory of the page is referred to: %v, want %v", shared, served)
+		}
+		u.get(frame.find(t, "/content?", "x.png")).want(t, http.StatusForbidden, "refused by policy")
+	}
+	if n := asked.Load(); n > 0 {
+		t.Errorf("%d requests to a private address", n)
+	}
+}

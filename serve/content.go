@@ -8,12 +8,14 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"path"
 	"strings"
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/fetchhttp"
 	"github.com/urlget/urlget/fetch/links"
+	"github.com/urlget/urlget/fetch/uri"
 )
 
 // maxRewritten bounds a page or a style sheet in a frame, in bytes.
@@ -168,7 +170,7 @@ func pass(w io.Writer, content io.Reader) {
 func (s *Server) convert(a address) func(fetch.Entry) (string, bool) {
 	return func(e fetch.Entry) (string, bool) {
 		switch fragment, ok := e.URL.Fragment(); {
-		case e.Kind == fetch.EntryError:
+		case e.Kind == fetch.EntryError, s.strays(a.url, e.URL):
 			return "#", true
 		case ok && e.URL.WithoutFragment() == a.url.WithoutFragment() && !links.Requisite(e.Rel):
 			return "#" + fragment, true
@@ -181,6 +183,25 @@ func (s *Server) convert(a address) func(fetch.Entry) (string, bool) {
 		}
 		return s.link("/view", a.to(e.URL)), true
 	}
+}
+
+// strays reports whether a page in a local file refers to another local file outside of its directory
+// and of the directory that is served. It may have been saved from a server, which must not choose files.
+func (s *Server) strays(page, target uri.URI) bool {
+	for _, u := range []uri.URI{page, target} {
+		if scheme, ok := s.Client.Scheme(u.Scheme()); !ok || !scheme.Local {
+			return false
+		}
+	}
+	below := func(dir, u uri.URI) bool {
+		d, err1 := uri.ParseFile(dir)
+		f, err2 := uri.ParseFile(u)
+		if err1 != nil || err2 != nil || d.Host != f.Host {
+			return false
+		}
+		return strings.HasPrefix(path.Clean("/"+f.Path)+"/", strings.TrimSuffix(path.Clean("/"+d.Path), "/")+"/")
+	}
+	return !below(page.Resolve(uri.MustParse(".")), target) && !(below(s.Start, page) && below(s.Start, target))
 }
 
 // download sends a body as a file.
