@@ -19,10 +19,10 @@ import (
 func manyRecords(records int) []byte {
 	random := rand.New(rand.NewPCG(1, 2))
 	var file, member bytes.Buffer
-	z := gzip.NewWriter(nil)
-	pack := func(w io.Writer, text []byte, level int) {
-		if level == gzip.NoCompression {
-			stored, _ := gzip.NewWriterLevel(w, level)
+	z, _ := gzip.NewWriterLevel(nil, gzip.BestSpeed)
+	pack := func(w io.Writer, text []byte, compressed bool) {
+		if !compressed {
+			stored, _ := gzip.NewWriterLevel(w, gzip.NoCompression)
 			stored.Write(text)
 			stored.Close()
 			return
@@ -41,18 +41,15 @@ func manyRecords(records int) []byte {
 			}
 		case i%7 == 0:
 			member.Reset()
-			pack(&member, []byte("WARC/1.1\r\nWARC-Type: resource\r\nContent-Length: 0\r\n\r\n\r\n\r\n"), gzip.BestCompression)
+			pack(&member, []byte("WARC/1.1\r\nWARC-Type: resource\r\nContent-Length: 0\r\n\r\n\r\n\r\n"), true)
 			block = bytes.Repeat(member.Bytes(), 3)
 		default:
 			for len(block) < size {
 				block = fmt.Appendf(block, "line %d of record %d, %x\n", len(block), i, random.Uint64())
 			}
 		}
-		level := gzip.BestCompression
-		if i%7 == 0 {
-			level = gzip.NoCompression // the inner members are in the file as they are
-		}
-		pack(&file, fmt.Appendf(nil, "WARC/1.1\r\nWARC-Type: resource\r\nWARC-Record-ID: <urn:x:%d>\r\nContent-Length: %d\r\n\r\n%s\r\n\r\n", i, len(block), block), level)
+		compressed := i%7 != 0 // otherwise the inner members are in the file as they are
+		pack(&file, fmt.Appendf(nil, "WARC/1.1\r\nWARC-Type: resource\r\nWARC-Record-ID: <urn:x:%d>\r\nContent-Length: %d\r\n\r\n%s\r\n\r\n", i, len(block), block), compressed)
 	}
 	return file.Bytes()
 }
