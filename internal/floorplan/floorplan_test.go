@@ -54,24 +54,19 @@ func TestNoTemplatesThatKeepAllMethods(t *testing.T) {
 
 // trackFiles reads the directories that list depends on, because the cache of test results does not
 // track the reads of the go command.
-func trackFiles(t *testing.T) {
-	t.Helper()
+func trackFiles() error {
 	root := filepath.Join("..", "..")
-	err := filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
+	return filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
 		if d != nil && d.IsDir() && name != root && (d.Name()[0] == '.' || d.Name() == "testdata") {
 			return filepath.SkipDir
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 // list returns the packages of both modules with their imports.
 func list(t *testing.T) []pkg {
 	t.Helper()
-	trackFiles(t)
 	pkgs, err := listed()
 	if err != nil {
 		t.Fatal(err)
@@ -85,6 +80,9 @@ func list(t *testing.T) []pkg {
 }
 
 var listed = sync.OnceValues(func() ([]pkg, error) {
+	if err := trackFiles(); err != nil {
+		return nil, err
+	}
 	work, err := filepath.Abs("../../go.work") // with both modules, even if GOWORK is off
 	if err != nil {
 		return nil, err
