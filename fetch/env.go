@@ -57,6 +57,7 @@ func (e *env) Open(ctx context.Context, req *Request) (*driver.Response, error) 
 		dup.From = prov.url
 	}
 	dup.Anonymous = dup.Anonymous || prov.anonymous
+	dup.NoCookies = dup.NoCookies || prov.noCookies
 	var before *provenance
 	if dup.From.String() == prov.url.String() {
 		before = prov

@@ -65,6 +65,10 @@ type Request struct {
 	// Options.Credentials, and no cookies, keys, client certificates or remembered logins of a
 	// driver. Options.TLS and the logins of proxies still apply.
 	Anonymous bool
+	// NoCookies keeps the request out of the client's cookie jar: it gets no cookies of it, and those
+	// of the responses are not stored. It also applies to redirects and to URLs that a driver opens. A
+	// Cookie field in Header is sent as it is. It is for programs that serve several users.
+	NoCookies bool
 	// Range selects a part of the content. The zero value means all of it.
 	Range Range
 	// Ranges selects several parts, for protocols that support it. In HTTP, the server chooses

@@ -21,7 +21,8 @@ import (
 // Requests are untrusted, so their URLs are subject to the stricter rules of fetch.Policy for remote
 // parties: no local files and no private addresses. URLs with userinfo are refused. Listings become
 // HTML pages whose links lead through the gateway. Content is served in a sandbox, because it is
-// untrusted but has the origin of the gateway.
+// untrusted but has the origin of the gateway. It sends no cookies, because its clients may be of
+// several users.
 func NewGateway(c *fetch.Client, schemes ...string) http.Handler {
 	return &gateway{client: c, schemes: schemes}
 }
@@ -46,7 +47,7 @@ func (g *gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, fetch.Printable(err.Error()), http.StatusNotFound)
 		return
 	}
-	req := &fetch.Request{URL: u, From: unknownOrigin}
+	req := &fetch.Request{URL: u, From: unknownOrigin, NoCookies: true}
 	Ask(req, r.Header)
 	resp, err := retrieve(r.Context(), g.client, r.Method, req)
 	if err != nil {

@@ -29,7 +29,8 @@ import (
 // server, whose pages are as long as MaxErrorBody of the client's options allows. Resources of other
 // schemes are retrieved with GET and HEAD. Listings become HTML pages without styles, in ASCII.
 type Proxy struct {
-	// Client retrieves resources. It should have neither credentials nor cookies.
+	// Client retrieves resources. It should have no credentials. Its cookie jar is not used: each client
+	// of the proxy sends its own cookies.
 	Client *fetch.Client
 	// Tunnels opens the connections of CONNECT and SOCKS5. It should have the scheme of LoadTunnel,
 	// Policy.AllowSessions and no idle timeout. If Tunnels is nil, such requests are refused.
@@ -148,7 +149,7 @@ func (p *Proxy) forward(w http.ResponseWriter, r *http.Request, g *gateway, abso
 		u = p.upgraded(u)
 		r.Header.Del("Accept-Encoding") // links are replaced
 	}
-	req := &fetch.Request{URL: u, From: unknownOrigin}
+	req := &fetch.Request{URL: u, From: unknownOrigin, NoCookies: true}
 	Ask(req, r.Header)
 	plain := !isHTTP(u.Scheme())
 	switch {

@@ -57,7 +57,7 @@ func (d *opener) send(ctx context.Context, req *driver.Request, t *target, auth 
 		return nil, err
 	}
 	rec.responded(ex.resp)
-	if t.cookies != nil {
+	if t.cookies != nil && !req.NoCookies {
 		if list := cookies.Parse(ex.resp.Header); len(list) > 0 {
 			d.cookies.Store(true)
 			d.Jar.SetCookies(t.cookies, list)

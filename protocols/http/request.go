@@ -296,7 +296,7 @@ func (d *opener) request(ctx context.Context, req *driver.Request, t *target, au
 	if t.body != nil {
 		r.Body, r.GetBody, r.ContentLength = t.body, req.GetBody, req.ContentLength
 	}
-	if t.cookies != nil && d.cookies.Load() && (isSafe(t.method) || !d.env.Foreign(ctx)) {
+	if t.cookies != nil && !req.NoCookies && d.cookies.Load() && (isSafe(t.method) || !d.env.Foreign(ctx)) {
 		cookies.Add(r.Header, d.Jar.Cookies(t.cookies))
 	}
 	for _, a := range auth {

@@ -118,7 +118,7 @@ func (d *opener) try(ctx context.Context, h *handshake) (*driver.Response, error
 	}
 	conn.Bind(ctx)
 	header := h.header.Clone()
-	if d.opts.Jar != nil && !d.env.Foreign(ctx) {
+	if d.opts.Jar != nil && !h.req.NoCookies && !d.env.Foreign(ctx) {
 		cookies.Add(header, d.opts.Jar.Cookies(h.url))
 	}
 	up := &upgrade{conn: conn, stream: &stream{conn: conn}}
@@ -130,7 +130,7 @@ func (d *opener) try(ctx context.Context, h *handshake) (*driver.Response, error
 	if up.refusal != nil {
 		resp = up.refusal
 	}
-	if resp != nil && d.opts.Jar != nil {
+	if resp != nil && d.opts.Jar != nil && !h.req.NoCookies {
 		d.opts.Jar.SetCookies(h.url, cookies.Parse(resp.Header))
 	}
 	if err == nil {
