@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"golang.org/x/net/proxy"
@@ -19,9 +20,15 @@ import (
 	"github.com/urlget/urlget/fetch/fetchhttp"
 )
 
-// clientsSite is a server with sessions: /login sets cookies, and all other pages show those that the
-// server received.
-func clientsSite(w http.ResponseWriter, r *http.Request) {
+// A clientsSite is a server with sessions: /login sets a cookie, and all other pages show the login
+// that the server sees. It takes a connection with "Authorization: NTLM" as logged in until it ends,
+// as servers of Windows do (RFC 4559, section 6).
+type clientsSite struct {
+	mu    sync.Mutex
+	bound map[string]string // logins, by the address of the client
+}
+
+func (s *clientsSite) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Path == "/login" {
 		for _, c := range []string{"sid=ALICE; Path=/", "kept=ALICE; Path=/; Max-Age=600; HttpOnly", "__Host-s=ALICE; Path=/; Secure"} {
 			w.Header().Add("Set-Cookie", c)
@@ -29,16 +36,21 @@ func clientsSite(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, "/page", http.StatusFound)
 		return
 	}
-	fmt.Fprintf(w, "cookies %q", strings.Join(r.Header["Cookie"], "|"))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if scheme, user, _ := strings.Cut(r.Header.Get("Authorization"), " "); scheme == "NTLM" || scheme == "Negotiate" {
+		s.bound[r.RemoteAddr] = user
+	}
+	fmt.Fprintf(w, "cookies %q login %q", strings.Join(r.Header["Cookie"], "|"), s.bound[r.RemoteAddr])
 }
 
-// Each client of a proxy has its own session, in whatever way it uses the proxy: the proxy keeps no
-// cookies.
+// Each client of a proxy has its own session, in whatever way it uses the proxy: the proxy neither
+// keeps cookies nor reuses a connection that a login belongs to.
 func TestClientsOfAProxyAreKeptApart(t *testing.T) {
 	t.Parallel()
-	plain := httptest.NewServer(http.HandlerFunc(clientsSite))
+	plain := httptest.NewServer(&clientsSite{bound: map[string]string{}})
 	t.Cleanup(plain.Close)
-	overTLS := httptest.NewUnstartedServer(http.HandlerFunc(clientsSite))
+	overTLS := httptest.NewUnstartedServer(&clientsSite{bound: map[string]string{}})
 	overTLS.EnableHTTP2 = true
 	overTLS.StartTLS()
 	t.Cleanup(overTLS.Close)
@@ -114,11 +126,22 @@ func TestClientsOfAProxyAreKeptApart(t *testing.T) {
 				own = ""
 			}
 			for _, c := range []*http.Client{alice, bob} {
-				if got, _ := get(c, "/page"); got != `cookies ""` {
+				if got, _ := get(c, "/page"); got != `cookies "" login ""` {
 					t.Errorf("without a cookie: %s", got)
 				}
-				if got, _ := get(c, "/page", "Cookie", "mine=1; sid=BOB"); got != fmt.Sprintf(`cookies %q`, own) {
+				if got, _ := get(c, "/page", "Cookie", "mine=1; sid=BOB"); got != fmt.Sprintf(`cookies %q login ""`, own) {
 					t.Errorf("with an own cookie: %s", got)
+				}
+			}
+			if gateway || tt.socks && tt.base == plain.URL { // the gateway forwards no logins, and a tunnel belongs to its client
+				return
+			}
+			for _, scheme := range []string{"NTLM", "Negotiate"} {
+				if got, _ := get(alice, "/page", "Authorization", scheme+" ALICE"); got != `cookies "" login "ALICE"` {
+					t.Errorf("%s: %s", scheme, got)
+				}
+				if got, _ := get(bob, "/page"); got != `cookies "" login ""` {
+					t.Errorf("after %s of another client: %s", scheme, got)
 				}
 			}
 		})

@@ -45,7 +45,7 @@ func (d *opener) send(ctx context.Context, req *driver.Request, t *target, auth 
 		w.upload.of(sent)
 	}
 	ex.sent = rec.follow(sent, t)
-	ex.resp, err = d.roundTripper().RoundTrip(ex.sent)
+	ex.resp, err = d.roundTripper(ex.sent).RoundTrip(ex.sent)
 	ex.plain = w.end()
 	if err != nil {
 		err = failure(ex.ctx, err)

@@ -83,7 +83,7 @@ type opener struct {
 	http3    http.RoundTripper // nil if HTTP/3 is disabled
 
 	mu         sync.Mutex
-	transports map[string]*http.Transport // by Env.Scope
+	transports map[transportKey]*http.Transport
 }
 
 func newDriver(env driver.Env, opts Options) *opener {

@@ -304,7 +304,27 @@ func (d *opener) request(ctx context.Context, req *driver.Request, t *target, au
 			return nil, err
 		}
 	}
+	r.Close = bindsLogin(r.Header)
 	return r, nil
+}
+
+// perRequest lists the authentication schemes, in lower case, whose logins belong to a request
+// (RFC 9110, section 11). NTLM and Negotiate log in the connection, and all that it serves later (RFC
+// 4559, section 6). Unknown schemes may do the same.
+var perRequest = []string{"apikey", "aws", "aws4-hmac-sha256", "basic", "bearer", "digest", "dpop", "gnap", "oauth", "privatetoken",
+	"sharedkey", "token", "vapid"}
+
+// bindsLogin reports whether a request has a login that may belong to its connection.
+func bindsLogin(h http.Header) bool {
+	for _, name := range []string{"Authorization", "Proxy-Authorization"} {
+		for _, value := range h[name] {
+			scheme, _, _ := strings.Cut(strings.TrimSpace(value), " ")
+			if !slices.Contains(perRequest, strings.ToLower(scheme)) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // Explain returns the request in the form of HTTP/1.1, without cookies and secrets.

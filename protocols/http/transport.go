@@ -27,12 +27,13 @@ const (
 	cleanup = 100 * time.Millisecond
 )
 
-// roundTripper returns the transport for requests.
-func (d *opener) roundTripper() http.RoundTripper {
+// roundTripper returns the transport for a request. One that ends its connection uses HTTP/1.1,
+// whose connections serve one request at a time.
+func (d *opener) roundTripper(req *http.Request) http.RoundTripper {
 	switch {
 	case d.Transport != nil:
 		return d.Transport
-	case d.http3 != nil:
+	case d.http3 != nil && !req.Close:
 		return d.http3
 	}
 	return overTCP{d}
@@ -46,21 +47,32 @@ func (t overTCP) RoundTrip(req *http.Request) (*http.Response, error) {
 	if t.d.http1.canSend(req) {
 		return t.d.http1.RoundTrip(req)
 	}
-	return t.d.transport(req.Context()).RoundTrip(req)
+	return t.d.transport(req).RoundTrip(req)
+}
+
+// A transportKey selects a transport.
+type transportKey struct {
+	scope string // see Env.Scope
+	close bool   // for requests that end their connection
 }
 
 // transport returns the transport for requests of the same policy and proxy.
-func (d *opener) transport(ctx context.Context) *http.Transport {
-	scope := d.env.Scope(ctx)
+func (d *opener) transport(req *http.Request) *http.Transport {
+	key := transportKey{d.env.Scope(req.Context()), req.Close}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	t, ok := d.transports[scope]
+	t, ok := d.transports[key]
 	if !ok {
 		if d.transports == nil {
-			d.transports = make(map[string]*http.Transport)
+			d.transports = make(map[transportKey]*http.Transport)
 		}
 		t = d.newTransport()
-		d.transports[scope] = t
+		if d.transports[key] = t; key.close {
+			t.Protocols.SetHTTP2(false)
+			t.DialTLSContext = func(ctx context.Context, network, addr string) (net.Conn, error) {
+				return d.dialOffering(ctx, network, addr, "http/1.1")
+			}
+		}
 	}
 	return t
 }
