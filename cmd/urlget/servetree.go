@@ -40,7 +40,7 @@ func (n *network) serveProxy(ctx context.Context, addr string) error {
 			return failure.File(err)
 		}
 	}
-	if o := n.opts.Archive; !o.ReplayOnly && !o.Offline && o.At.IsZero() { // a tunnel leads to the present server
+	if o := n.opts.Archive; !o.ReplayOnly && o.At.IsZero() { // a tunnel leads to the present server
 		tunnels, policy := *own, *own.Policy
 		policy.AllowSessions, policy.AllowPorts = true, append(slices.Clone(policy.AllowPorts), 80)
 		tunnels.Policy, tunnels.Timeouts.Idle = &policy, -1

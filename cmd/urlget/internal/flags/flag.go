@@ -74,6 +74,7 @@ type Flag struct {
 	Secret      func(value string) bool
 
 	Foreign    []Foreign
+	Elsewhere  string // hint if the command does not have the flag
 	OtherValue string // hint for an invalid value: the meaning of the letter in another tool
 	TookURL    string // hint if the flag took the URL as its value
 }

@@ -92,6 +92,9 @@ func (t Table) Unknown(name string, set *pflag.FlagSet) error {
 		}
 		return failure.Hinted("unknown flag "+name, strings.Join(advice, "; "))
 	}
+	if f := t.Find(strings.TrimPrefix(name, "--")); f.Elsewhere != "" {
+		return failure.Hinted("unknown flag "+name, f.Elsewhere)
+	}
 	if near := Nearest(strings.TrimLeft(name, "-"), set); near != "" && strings.HasPrefix(name, "--") {
 		return failure.Hinted("unknown flag "+name, "did you mean --"+near+"?")
 	}

@@ -231,6 +231,9 @@ func (o *Options) treeFlags() []Flag {
 	}
 }
 
+// notShared is the hint for the flags of the cache where there is none.
+const notShared = "the cache is for one user's own requests; use --warc FILE to record, and --replay FILE to use the records"
+
 // archiveFlags returns the flags for archives.
 func (o *Options) archiveFlags() []Flag {
 	return []Flag{
@@ -244,8 +247,10 @@ func (o *Options) archiveFlags() []Flag {
 		{Name: "replay", In: online | Serve | MCP, Value: (*Several)(&o.Archive.Replay), Help: "replay responses from the archive `FILE`, and request others"},
 		{Name: "at", In: online | Serve | MCP, Value: funcValue((*Date)(&o.Archive.At).Set), Help: "retrieve the capture nearest to `DATE`, such as 1997-05-01, from --replay and --timegate, and nothing else"},
 		{Name: "timegate", In: online | Serve | MCP, Value: (*Several)(&o.Archive.TimeGates), Help: "with --at: ask the TimeGate `URL` for captures (Memento, RFC 7089)"},
-		{Name: "cache", In: online | Serve | MCP, Value: &o.Archive.Cache, Help: "keep what is retrieved as archives in the directory `DIR`, and use it while it is fresh", Excludes: "warc warc-file replay", Why: "the cache is an archive itself"},
-		{Name: "offline", In: online | Serve | MCP, Value: &o.Archive.Offline, Help: "with --cache: use only the cache, send nothing, and list what is missing", Needs: "cache", Excludes: "timegate", Why: "--offline sends nothing"},
+		{Name: "cache", In: online | Serve, Value: &o.Archive.Cache, Help: "keep what is retrieved as archives in the directory `DIR`, and use it while it is fresh",
+			Excludes: "warc warc-file replay as-proxy", Why: "the cache is an archive itself, of one user; a proxy has --warc and --replay", Elsewhere: notShared},
+		{Name: "offline", In: online | Serve, Value: &o.Archive.Offline, Help: "with --cache: use only the cache, send nothing, and list what is missing",
+			Needs: "cache", Excludes: "timegate as-proxy", Why: "--offline sends nothing", Elsewhere: notShared},
 		{Name: "within", In: online | Serve | MCP, Value: &o.Archive.Within, Help: "with --at: refuse captures that are farther than `TIME` from the date, such as 30d", Needs: "at replay-at"},
 	}
 }
