@@ -5,6 +5,8 @@ package cache
 import (
 	"context"
 	"errors"
+	"fmt"
+	"net/http"
 	"time"
 
 	"github.com/urlget/urlget/archive/replay"
@@ -35,23 +37,56 @@ func Middleware(opts Options) driver.Middleware {
 		opts.Now = time.Now
 	}
 	return func(next driver.Driver) driver.Driver {
-		stored := opts.Archive.Middleware(replay.Options{Only: true})(next)
 		return driver.DriverFunc(func(ctx context.Context, req *fetch.Request) (*driver.Response, error) {
+			l := &lookup{Options: &opts, req: req}
 			if opts.Offline {
-				resp, err := stored.Open(ctx, req)
-				if fetch.CodeOf(err) == fetch.ErrNotFound && opts.Missing != nil {
-					if _, known := opts.Archive.Find(req, time.Time{}); !known { // it was not found at the time otherwise
-						opts.Missing(req.URL)
-					}
-				}
-				return resp, err
+				return l.offline(ctx, next)
 			}
 			if !cacheable(req) {
 				return next.Open(ctx, req)
 			}
-			return opts.open(ctx, req, stored, next)
+			return l.open(ctx, next)
 		})
 	}
+}
+
+// A lookup finds the stored response for one request.
+type lookup struct {
+	*Options
+	req    *fetch.Request
+	unused string // why a stored response is not used; "" if there is none
+}
+
+// stored returns the driver that answers from the stored responses that are usable.
+func (l *lookup) stored(next driver.Driver) driver.Driver {
+	return l.Archive.Middleware(replay.Options{Only: true, Usable: l.usable})(next)
+}
+
+// usable reports whether a stored response may be used for the request.
+func (l *lookup) usable(c replay.Capture) bool {
+	switch {
+	case c.Status == http.StatusNotModified:
+	case c.Incomplete: // RFC 9111, section 3.3
+		l.unused = "only an incomplete response"
+	default:
+		return true
+	}
+	return false
+}
+
+// offline answers a request from the archive, whatever its age.
+func (l *lookup) offline(ctx context.Context, next driver.Driver) (*driver.Response, error) {
+	resp, err := l.stored(next).Open(ctx, l.req)
+	if !errors.Is(err, replay.ErrNoCapture) { // the error may be that of the time
+		return resp, err
+	}
+	if l.Missing != nil {
+		l.Missing(l.req.URL)
+	}
+	if l.unused != "" {
+		return nil, &fetch.Error{Code: fetch.ErrNotFound, Err: fmt.Errorf("the cache has %s", l.unused)}
+	}
+	return nil, err
 }
 
 // cacheable reports whether a request may be answered from a cache.
@@ -61,31 +96,32 @@ func cacheable(req *fetch.Request) bool {
 }
 
 // open answers a request from the archive or the server.
-func (o *Options) open(ctx context.Context, req *fetch.Request, stored, next driver.Driver) (*driver.Response, error) {
-	resp, err := stored.Open(ctx, req)
+func (l *lookup) open(ctx context.Context, next driver.Driver) (*driver.Response, error) {
+	stored := l.stored(next)
+	resp, err := stored.Open(ctx, l.req)
 	if err != nil { // there is no usable capture
-		return next.Open(ctx, req)
+		return next.Open(ctx, l.req)
 	}
 	r := response{status: resp.Reply.Code, header: resp.Header, received: resp.Capture.Time}
 	if !r.isHTTP() {
 		resp.Body.Close()
-		return next.Open(ctx, req)
+		return next.Open(ctx, l.req)
 	}
-	r.validated = o.lastConfirmed(req.URL, r.received)
-	if r.fresh(o.Now()) && !asksServer(req) {
+	r.validated = l.lastConfirmed(l.req.URL, r.received)
+	if r.fresh(l.Now()) && !asksServer(l.req) {
 		return resp, nil
 	}
 	resp.Body.Close()
 	if resp.Validator.IsZero() || len(resp.Location) > 0 {
-		return next.Open(ctx, req)
+		return next.Open(ctx, l.req)
 	}
-	asked := *req
+	asked := *l.req
 	asked.IfChanged = resp.Validator
 	confirmed, err := next.Open(ctx, &asked)
 	if !errors.Is(err, fetch.ErrNotModified) {
 		return confirmed, err
 	}
-	return stored.Open(ctx, req)
+	return stored.Open(ctx, l.req)
 }
 
 // asksServer reports whether a request demands a response of the server or its confirmation.

@@ -86,6 +86,7 @@ type snapshot struct {
 	bodyDigest string // of the request; "" if it was empty
 	coded      bool   // the request accepted content codings
 	failed     bool   // a temporary failure, or incomplete
+	incomplete bool
 	id         string
 	// standalone is set for a resource record without an exchange record.
 	standalone bool
@@ -306,8 +307,8 @@ func (s *scanner) exchange(c *snapshot, rec *warc.Record) bool {
 	}
 	s.inExchange[x.Content] = x.Content != ""
 	c.kind, c.op, c.rng, c.view, c.form = exchangeRecord, x.Op, x.Range, x.View, x.Form
-	c.failed = x.Failure != nil && (x.Failure.Retry || x.Failure.Class == fetch.ErrInterrupted || x.Failure.Class == fetch.ErrNotModified) ||
-		s.incomplete[x.Content] && x.Op != fetch.OpDial
+	c.incomplete = s.incomplete[x.Content] && x.Op != fetch.OpDial
+	c.failed = x.Failure != nil && (x.Failure.Retry || x.Failure.Class == fetch.ErrInterrupted || x.Failure.Class == fetch.ErrNotModified) || c.incomplete
 	return true
 }
 
@@ -315,7 +316,7 @@ func (s *scanner) exchange(c *snapshot, rec *warc.Record) bool {
 func (s *scanner) resource(c *snapshot, rec *warc.Record) {
 	c.standalone = true
 	if incompleteReason(rec) != "" {
-		c.failed = true
+		c.failed, c.incomplete = true, true
 		s.incomplete[c.id] = c.id != ""
 	}
 	s.standalones = append(s.standalones, c)
@@ -359,12 +360,12 @@ func (a *Archive) read(p place) (rec *warc.Record, done func(), err error) {
 }
 
 // find returns the best capture for req: of several equally good ones the one nearest to at, or the
-// last one if at is zero. It returns nil if there is none.
-func (a *Archive) find(req *fetch.Request, at time.Time) *snapshot {
+// last one if at is zero, as far as usable (see Options) allows. It returns nil if there is none.
+func (a *Archive) find(req *fetch.Request, at time.Time, usable func(Capture) bool) *snapshot {
 	p := newPreference(req, at)
 	var best *snapshot
 	for _, c := range a.capturesOf(record.Key(req.URL)) {
-		if c.matches(req, p.form) && (best == nil || p.compare(c, best) >= 0) {
+		if c.matches(req, p.form) && (usable == nil || usable(c.capture())) && (best == nil || p.compare(c, best) >= 0) {
 			best = c
 		}
 	}
@@ -373,11 +374,11 @@ func (a *Archive) find(req *fetch.Request, at time.Time) *snapshot {
 
 // alternatives returns all other captures that match req, best first. They are used if than is a
 // revisit whose content is missing from the open archives.
-func (a *Archive) alternatives(req *fetch.Request, at time.Time, than *snapshot) []*snapshot {
+func (a *Archive) alternatives(req *fetch.Request, at time.Time, than *snapshot, usable func(Capture) bool) []*snapshot {
 	p := newPreference(req, at)
 	var list []*snapshot
 	for _, c := range a.capturesOf(record.Key(req.URL)) {
-		if c != than && c.matches(req, p.form) {
+		if c != than && c.matches(req, p.form) && (usable == nil || usable(c.capture())) {
 			list = append(list, c)
 		}
 	}
@@ -481,14 +482,14 @@ func (p *preference) rank(c, d *snapshot) int {
 // Find returns the time of the capture that matches req and is nearest to at, or the last one if at
 // is zero. It returns false if there is none.
 func (a *Archive) Find(req *fetch.Request, at time.Time) (time.Time, bool) {
-	best := a.find(req, at)
+	best := a.find(req, at, nil)
 	if best == nil {
 		return time.Time{}, false
 	}
 	if !a.lacksContent(best) {
 		return best.date, true
 	}
-	for _, c := range a.alternatives(req, at, best) {
+	for _, c := range a.alternatives(req, at, best, nil) {
 		if !a.lacksContent(c) {
 			return c.date, true
 		}
@@ -500,7 +501,7 @@ func (a *Archive) Find(req *fetch.Request, at time.Time) (time.Time, bool) {
 // Failures that may have been temporary, and captures of a part, are only among them if there is
 // nothing better.
 func (a *Archive) Times(req *fetch.Request) []time.Time {
-	best := a.find(req, time.Time{})
+	best := a.find(req, time.Time{}, nil)
 	if best == nil {
 		return nil
 	}
@@ -574,8 +575,15 @@ type Capture struct {
 	Op   fetch.Op
 	// Status is the HTTP status; 0 for other schemes.
 	Status int
-	// Failure is the error of the exchange; nil if it succeeded, and always nil for HTTP.
+	// Failure is the error of the exchange; nil if it succeeded, and always nil for HTTP. Only
+	// Captures sets it.
 	Failure *fetch.Error
+	// Incomplete is set if the content was not captured to its end.
+	Incomplete bool
+}
+
+func (c *snapshot) capture() Capture {
+	return Capture{Time: c.date, Op: c.op, Status: c.status, Incomplete: c.incomplete}
 }
 
 // Text returns the operation and the HTTP status.
@@ -593,7 +601,7 @@ func (a *Archive) Captures(u uri.URI, limit int) []Capture {
 	slices.SortStableFunc(found, func(c, d *snapshot) int { return c.date.Compare(d.date) })
 	var list []Capture
 	for _, c := range found[:min(len(found), limit)] {
-		one := Capture{Time: c.date, Op: c.op, Status: c.status}
+		one := c.capture()
 		if c.kind == exchangeRecord {
 			if rec, done, err := a.read(c.place); err == nil {
 				if x, err := record.ReadExchange(rec.Block); err == nil && x.Failure != nil {

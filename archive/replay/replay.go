@@ -40,7 +40,13 @@ type Options struct {
 	// has that SHA-256, in hexadecimal. Captures of the URL come first, then those of any URL whose
 	// record states the digest.
 	SHA256 string
+	// Usable, if not nil, reports whether a capture may be used for a request that its URL and method
+	// match. Others count as missing.
+	Usable func(Capture) bool
 }
+
+// ErrNoCapture is wrapped by the error of a request for which the archive has no capture.
+var ErrNoCapture = errors.New("not in the archive")
 
 // Middleware returns a middleware that serves requests from the archive. It must be the innermost
 // one.
@@ -50,7 +56,7 @@ func (a *Archive) Middleware(opts Options) driver.Middleware {
 			if opts.SHA256 != "" {
 				return a.openDigest(ctx, req, opts, next)
 			}
-			c := a.find(req, opts.At)
+			c := a.find(req, opts.At, opts.Usable)
 			if c != nil && opts.Within > 0 && !opts.At.IsZero() && c.date.Sub(opts.At).Abs() > opts.Within {
 				return beyond(ctx, req, c, opts, next)
 			}
@@ -64,7 +70,7 @@ func (a *Archive) Middleware(opts Options) driver.Middleware {
 			if !errors.Is(err, errMissingContent) || req.Body != nil {
 				return resp, err
 			}
-			for _, c := range a.alternatives(req, opts.At, c) {
+			for _, c := range a.alternatives(req, opts.At, c, opts.Usable) {
 				if err := fetch.ContextError(ctx); err != nil {
 					return nil, err
 				}
@@ -104,9 +110,9 @@ func (a *Archive) noCaptureError(req *fetch.Request) error {
 		}
 	}
 	if methods == nil {
-		return errors.New("not in the archive")
+		return ErrNoCapture
 	}
-	return fmt.Errorf("not in the archive with %s, only with %s", methodOf(req), strings.Join(methods, ", "))
+	return fmt.Errorf("%w with %s, only with %s", ErrNoCapture, methodOf(req), strings.Join(methods, ", "))
 }
 
 // respond returns the response of a capture, which names it.

@@ -89,7 +89,8 @@ func (c *snapshot) setRequest(q requestInfo) {
 func (c *snapshot) readHead(rec *warc.Record) {
 	// Without a request record, assume that the client accepted content codings, as most do.
 	c.coded = true
-	c.failed = incompleteReason(rec) != ""
+	c.incomplete = incompleteReason(rec) != ""
+	c.failed = c.incomplete
 	if rec.Type() == warc.Revisit && rec.Length == 0 { // the head is that of the origin
 		return
 	}
