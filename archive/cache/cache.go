@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/urlget/urlget/archive/replay"
@@ -55,6 +56,8 @@ type lookup struct {
 	*Options
 	req    *fetch.Request
 	unused string // why a stored response is not used; "" if there is none
+	// confirmations are the stored responses 304.
+	confirmations []replay.Capture
 }
 
 // stored returns the driver that answers from the stored responses that are usable.
@@ -66,6 +69,7 @@ func (l *lookup) stored(next driver.Driver) driver.Driver {
 func (l *lookup) usable(c replay.Capture) bool {
 	switch {
 	case c.Status == http.StatusNotModified:
+		l.confirmations = append(l.confirmations, c)
 	case c.Incomplete: // RFC 9111, section 3.3
 		l.unused = "only an incomplete response"
 	default:
@@ -107,7 +111,7 @@ func (l *lookup) open(ctx context.Context, next driver.Driver) (*driver.Response
 		resp.Body.Close()
 		return next.Open(ctx, l.req)
 	}
-	r.validated = l.lastConfirmed(l.req.URL, r.received)
+	r.validated = l.lastConfirmed(resp.Validator, r.received)
 	if r.fresh(l.Now()) && !asksServer(l.req) {
 		return resp, nil
 	}
@@ -131,16 +135,20 @@ func asksServer(req *fetch.Request) bool {
 	return d.has("no-cache") || ok && age == 0
 }
 
-// lastConfirmed returns the time of the latest response 304 for a URL after the response of a time, or
-// zero. Such a response makes the stored one fresh again (RFC 9111, section 4.3.4).
-func (o *Options) lastConfirmed(u uri.URI, received time.Time) (last time.Time) {
-	for _, c := range o.Archive.Captures(u, maxCaptures) {
-		if c.Status == 304 && c.Time.After(received) {
+// lastConfirmed returns the time of the latest response 304 that confirms the stored response with a
+// validator and time, or zero. It makes the stored one fresh again (RFC 9111, section 4.3.4).
+func (l *lookup) lastConfirmed(v fetch.Validator, received time.Time) (last time.Time) {
+	sent := weakTag(v.ETag)
+	if sent == "" && !v.ModTime.IsZero() {
+		sent = v.ModTime.UTC().Format(http.TimeFormat)
+	}
+	for _, c := range l.confirmations {
+		if sent != "" && weakTag(c.Validator) == sent && c.Time.After(received) && c.Time.After(last) {
 			last = c.Time
 		}
 	}
 	return last
 }
 
-// maxCaptures limits the captures of a URL that are considered.
-const maxCaptures = 10_000
+// weakTag returns an entity tag for weak comparison (RFC 9110, section 8.8.3.2).
+func weakTag(tag string) string { return strings.TrimPrefix(tag, "W/") }

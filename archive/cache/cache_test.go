@@ -118,6 +118,31 @@ func newSite(t *testing.T) *site {
 // A run is what one run of a program retrieves through a cache in a file.
 func run(t *testing.T, file string, opts Options, do func(get func(path string, fields ...string) (string, error))) {
 	t.Helper()
+	runWith(t, file, opts, &fetch.Options{}, func(c *fetch.Client) {
+		do(func(url string, fields ...string) (string, error) {
+			req := &fetch.Request{URL: uri.MustParse(url), Header: textproto.MIMEHeader{}}
+			for i := 0; i+1 < len(fields); i += 2 {
+				req.Header.Set(fields[i], fields[i+1])
+			}
+			return read(t, c, req)
+		})
+	})
+}
+
+// read returns the content of the response to a request.
+func read(t *testing.T, c *fetch.Client, req *fetch.Request) (string, error) {
+	resp, err := c.Do(t.Context(), req)
+	if err != nil {
+		return "", err
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	return string(text), err
+}
+
+// runWith is run for a client with options.
+func runWith(t *testing.T, file string, opts Options, client *fetch.Options, do func(c *fetch.Client)) {
+	t.Helper()
 	archive, err := replay.Open(existing(file)...)
 	if err != nil {
 		t.Fatal(err)
@@ -133,20 +158,9 @@ func run(t *testing.T, file string, opts Options, do func(get func(path string, 
 	recorder := capture.New(w, nil, func(err error) { t.Error(err) })
 	recorder.ForCache()
 	opts.Archive = archive
-	c := fetch.New(&fetch.Options{Recorder: recorder, Middleware: []driver.Middleware{Middleware(opts)}}, httpdriver.Load)
-	do(func(url string, fields ...string) (string, error) {
-		req := &fetch.Request{URL: uri.MustParse(url), Header: textproto.MIMEHeader{}}
-		for i := 0; i+1 < len(fields); i += 2 {
-			req.Header.Set(fields[i], fields[i+1])
-		}
-		resp, err := c.Do(t.Context(), req)
-		if err != nil {
-			return "", err
-		}
-		defer resp.Body.Close()
-		text, err := io.ReadAll(resp.Body)
-		return string(text), err
-	})
+	client.Recorder, client.Middleware = recorder, []driver.Middleware{Middleware(opts)}
+	c := fetch.New(client, httpdriver.Load)
+	do(c)
 	c.Close()
 	if err := w.Close(); err != nil {
 		t.Fatal(err)

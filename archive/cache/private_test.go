@@ -1,12 +1,15 @@
 package cache
 
 import (
+	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
@@ -54,4 +57,66 @@ func TestIncompleteResponsesAreNotUsed(t *testing.T) {
 			t.Errorf("%d requests", n)
 		}
 	})
+}
+
+// A response 304 confirms the stored response whose validator the request had, and no other.
+func TestForeignConfirmationsAreIgnored(t *testing.T) {
+	t.Parallel()
+	at := func(day int) time.Time { return time.Date(2020, 1, day, 0, 0, 0, 0, time.UTC) }
+	for _, tt := range []struct {
+		name  string
+		tags  bool // the server has entity tags, otherwise dates
+		asked fetch.Validator
+		want  string // after the lifetime of the stored response
+	}{
+		{"another entity tag", true, fetch.Validator{ETag: `"B"`}, "B"},
+		{"the same entity tag", true, fetch.Validator{ETag: `"A"`}, "A"},
+		{"the same entity tag, weak", true, fetch.Validator{ETag: `W/"A"`}, "A"},
+		{"a later date", false, fetch.Validator{ModTime: at(2)}, "B"},
+		{"the same date", false, fetch.Validator{ModTime: at(1)}, "A"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			var second, checked atomic.Bool
+			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				version, day := "A", 1
+				if second.Load() {
+					version, day = "B", 2
+				}
+				w.Header().Set("Cache-Control", "max-age=60")
+				w.Header().Set("Date", time.Now().Add(-30*time.Second).UTC().Format(http.TimeFormat))
+				if tt.tags {
+					w.Header().Set("Etag", `"`+version+`"`)
+				} else {
+					w.Header().Set("Last-Modified", at(day).Format(http.TimeFormat))
+				}
+				conditional := r.Header.Get("If-None-Match")+r.Header.Get("If-Modified-Since") != ""
+				if conditional && !checked.Swap(true) { // the request of the test
+					w.WriteHeader(http.StatusNotModified)
+					return
+				}
+				fmt.Fprint(w, version)
+			}))
+			t.Cleanup(s.Close)
+			file := filepath.Join(t.TempDir(), "cache.warc.gz")
+			received := time.Now()
+			runWith(t, file, Options{}, &fetch.Options{}, func(c *fetch.Client) {
+				if got, err := read(t, c, &fetch.Request{URL: uri.MustParse(s.URL)}); got != "A" || err != nil {
+					t.Fatal(got, err)
+				}
+				second.Store(true)
+				_, err := read(t, c, &fetch.Request{URL: uri.MustParse(s.URL), IfChanged: tt.asked})
+				if !errors.Is(err, fetch.ErrNotModified) {
+					t.Fatal(err)
+				}
+			})
+			// The stored response is stale, unless it was confirmed.
+			now := received.Add(45 * time.Second)
+			runWith(t, file, Options{Now: func() time.Time { return now }}, &fetch.Options{}, func(c *fetch.Client) {
+				if got, err := read(t, c, &fetch.Request{URL: uri.MustParse(s.URL)}); got != tt.want || err != nil {
+					t.Errorf("%q, %v, want %q", got, err, tt.want)
+				}
+			})
+		})
+	}
 }

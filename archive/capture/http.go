@@ -15,6 +15,7 @@ import (
 	"sync"
 
 	"github.com/urlget/urlget/archive/internal/httprecord"
+	"github.com/urlget/urlget/archive/internal/record"
 	"github.com/urlget/urlget/archive/warc"
 )
 
@@ -72,6 +73,15 @@ func (m *message) forbidsStore() bool {
 	}
 	resp.Body.Close()
 	return strings.Contains(strings.ToLower(strings.Join(resp.Header["Cache-Control"], ",")), "no-store")
+}
+
+// validator returns the validator that the request has, as it was sent, or "".
+func (m *message) validator() string {
+	req, err := http.ReadRequest(bufio.NewReader(io.LimitReader(m.request.Reader(0), maxHead)))
+	if err != nil {
+		return ""
+	}
+	return cmp.Or(req.Header.Get("If-None-Match"), req.Header.Get("If-Modified-Since"))
 }
 
 // headEnd returns the length of the head at the start of b, including the empty line, or 0 if the
@@ -154,6 +164,9 @@ func (r *recording) httpRecords(err error) []*warc.Draft {
 				protocol = s.NegotiatedProtocol
 			}
 			r.addPeer(&answer.Header, conn, protocol)
+			if r.cache && answer.Index != nil && answer.Index.Status == http.StatusNotModified {
+				answer.Header.Add(record.CacheValidator, m.validator())
+			}
 			h := r.header(warc.Request, "application/http;msgtype=request")
 			h.Add("WARC-Concurrent-To", answer.Header.Get("WARC-Record-ID"))
 			r.addPeer(&h, conn, protocol)

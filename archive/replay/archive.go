@@ -88,6 +88,7 @@ type snapshot struct {
 	failed     bool   // a temporary failure, or incomplete
 	incomplete bool
 	id         string
+	validator  string // of the request of a 304 in a cache; see record.CacheValidator
 	// standalone is set for a resource record without an exchange record.
 	standalone bool
 }
@@ -580,10 +581,13 @@ type Capture struct {
 	Failure *fetch.Error
 	// Incomplete is set if the content was not captured to its end.
 	Incomplete bool
+	// Validator is the validator that a cache sent with the request of a 304: the value of
+	// If-None-Match or, without it, of If-Modified-Since.
+	Validator string
 }
 
 func (c *snapshot) capture() Capture {
-	return Capture{Time: c.date, Op: c.op, Status: c.status, Incomplete: c.incomplete}
+	return Capture{Time: c.date, Op: c.op, Status: c.status, Incomplete: c.incomplete, Validator: c.validator}
 }
 
 // Text returns the operation and the HTTP status.

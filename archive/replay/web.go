@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/urlget/urlget/archive/internal/httprecord"
+	"github.com/urlget/urlget/archive/internal/record"
 	"github.com/urlget/urlget/archive/warc"
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver"
@@ -101,6 +102,8 @@ func (c *snapshot) readHead(rec *warc.Record) {
 	}
 	c.status = resp.StatusCode
 	switch c.status {
+	case http.StatusNotModified:
+		c.validator = rec.Get(record.CacheValidator)
 	case http.StatusPartialContent:
 		c.rng, c.total = contentRange(resp.Header.Get("Content-Range"))
 	case http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable,

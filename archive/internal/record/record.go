@@ -27,6 +27,10 @@ const (
 	TypeEntries  = "application/x-urlget-entries+json-seq"
 )
 
+// CacheValidator is the WARC field for the validator of a request whose response is 304, in the archives
+// of a cache: the value of If-None-Match or, without it, of If-Modified-Since.
+const CacheValidator = "Urlget-Cache-Validator"
+
 // MaxExchange limits the block of an exchange record, in bytes.
 const MaxExchange = 1 << 20
 
