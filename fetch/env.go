@@ -96,8 +96,7 @@ func (e *env) Scope(ctx context.Context) string {
 
 // Foreign implements driver.Env.
 func (e *env) Foreign(ctx context.Context) bool {
-	prov := provenanceOf(ctx)
-	return prov.anonymous || prov.foreign
+	return Foreign(ctx)
 }
 
 // ForeignRequest implements driver.Env.

@@ -25,6 +25,7 @@ type provenance struct {
 	fromLocal bool   // from is of a Local scheme
 	anonymous bool   // as Request.Anonymous
 	noCookies bool   // as Request.NoCookies
+	client    *Client
 	// publicOnly is set if URL was supplied by a resource on a public address.
 	publicOnly bool
 	// hops is shared by all exchanges of a user's request.

@@ -52,6 +52,8 @@ type Recording struct {
 	// Line is called with each command and reply, without its line ending and with secrets masked.
 	// For protocols without lines, it gets a description of each message. It does not get content.
 	Line func(sent bool, line string)
+	// Request is called before each request of HTTP is sent: several times if a login takes several.
+	Request func(*driver.Variant)
 	// Response is called once, when the server has accepted or redirected the request and before
 	// Body is read. It must not read Body.
 	Response func(*driver.Response)
@@ -105,6 +107,7 @@ func joinRecordings(all []*Recording) *Recording {
 		joined.Sent = both2(joined.Sent, x.Sent)
 		joined.Received = both2(joined.Received, x.Received)
 		joined.Line = both2(joined.Line, x.Line)
+		joined.Request = both(joined.Request, x.Request)
 		joined.Response = both(joined.Response, x.Response)
 		joined.Content = both(joined.Content, x.Content)
 		joined.Entry = both(joined.Entry, x.Entry)
@@ -156,7 +159,7 @@ type recording struct {
 }
 
 func newRecording(x *Recording) *recording {
-	r := exchange.NewRecording(exchange.Hooks{Peer: x.Peer, Lookup: x.Lookup, Sent: x.Sent, Received: x.Received, Line: x.Line})
+	r := exchange.NewRecording(exchange.Hooks{Peer: x.Peer, Lookup: x.Lookup, Sent: x.Sent, Received: x.Received, Line: x.Line, Request: x.Request})
 	return &recording{Recording: r, onResponse: exchange.Open(r, x.Response), onContent: exchange.Open(r, x.Content),
 		onEntry: exchange.Open(r, x.Entry), onSize: x.Size, onEnd: x.End}
 }

@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/urlget/urlget/archive/replay"
@@ -23,6 +25,9 @@ type Options struct {
 	Archive *replay.Archive
 	// Offline answers all requests from the archive, whatever their age, and sends nothing.
 	Offline bool
+	// Key is the key that [capture.Capture.ForCache] had when the responses were recorded. Others are
+	// not used.
+	Key []byte
 	// Missing, if not nil, is called with the URL of each request that the archive cannot answer with
 	// Offline.
 	Missing func(uri.URI)
@@ -39,14 +44,14 @@ func Middleware(opts Options) driver.Middleware {
 	}
 	return func(next driver.Driver) driver.Driver {
 		return driver.DriverFunc(func(ctx context.Context, req *fetch.Request) (*driver.Response, error) {
-			l := &lookup{Options: &opts, req: req}
+			l := newLookup(ctx, req, &opts)
 			if opts.Offline {
-				return l.offline(ctx, next)
+				return l.offline(next)
 			}
 			if !cacheable(req) {
 				return next.Open(ctx, req)
 			}
-			return l.open(ctx, next)
+			return l.open(next)
 		})
 	}
 }
@@ -54,10 +59,22 @@ func Middleware(opts Options) driver.Middleware {
 // A lookup finds the stored response for one request.
 type lookup struct {
 	*Options
+	ctx    context.Context
 	req    *fetch.Request
-	unused string // why a stored response is not used; "" if there is none
+	unused string          // why a stored response is not used; "" if there is none
+	keys   map[string]bool // whether the request has a key of stored responses; by key, Vary and login
+	// variant and known return the variant of the request, without and with a login that the server has
+	// to ask for.
+	variant, known func() (*driver.Variant, error)
 	// confirmations are the stored responses 304.
 	confirmations []replay.Capture
+}
+
+func newLookup(ctx context.Context, req *fetch.Request, opts *Options) *lookup {
+	variant := func(login bool) func() (*driver.Variant, error) {
+		return sync.OnceValues(func() (*driver.Variant, error) { return fetch.VariantOf(ctx, req, login) })
+	}
+	return &lookup{Options: opts, ctx: ctx, req: req, keys: make(map[string]bool), variant: variant(false), known: variant(true)}
 }
 
 // stored returns the driver that answers from the stored responses that are usable.
@@ -68,6 +85,10 @@ func (l *lookup) stored(next driver.Driver) driver.Driver {
 // usable reports whether a stored response may be used for the request.
 func (l *lookup) usable(c replay.Capture) bool {
 	switch {
+	case c.Key == "":
+		l.unused = "only a response of an earlier version"
+	case !l.selects(&c): // RFC 9111, section 4.1
+		l.unused = "only a response to a request with another login, or with other fields that its Vary names"
 	case c.Status == http.StatusNotModified:
 		l.confirmations = append(l.confirmations, c)
 	case c.Incomplete: // RFC 9111, section 3.3
@@ -78,9 +99,29 @@ func (l *lookup) usable(c replay.Capture) bool {
 	return false
 }
 
+// selects reports whether the request selects a stored response.
+func (l *lookup) selects(c *replay.Capture) bool {
+	if !l.Offline && slices.Contains(strings.Split(strings.ReplaceAll(c.Vary, " ", ""), ","), "*") {
+		return false
+	}
+	id := fmt.Sprint(c.Login, c.Key, c.Vary)
+	found, known := l.keys[id]
+	if !known {
+		found = l.hasKey(c, l.variant) || c.Login && l.hasKey(c, l.known)
+		l.keys[id] = found
+	}
+	return found
+}
+
+// hasKey reports whether a variant of the request has the key of a stored response.
+func (l *lookup) hasKey(c *replay.Capture, variant func() (*driver.Variant, error)) bool {
+	v, err := variant()
+	return err == nil && v.Key(l.Key, c.Vary) == c.Key
+}
+
 // offline answers a request from the archive, whatever its age.
-func (l *lookup) offline(ctx context.Context, next driver.Driver) (*driver.Response, error) {
-	resp, err := l.stored(next).Open(ctx, l.req)
+func (l *lookup) offline(next driver.Driver) (*driver.Response, error) {
+	resp, err := l.stored(next).Open(l.ctx, l.req)
 	if !errors.Is(err, replay.ErrNoCapture) { // the error may be that of the time
 		return resp, err
 	}
@@ -100,16 +141,16 @@ func cacheable(req *fetch.Request) bool {
 }
 
 // open answers a request from the archive or the server.
-func (l *lookup) open(ctx context.Context, next driver.Driver) (*driver.Response, error) {
+func (l *lookup) open(next driver.Driver) (*driver.Response, error) {
 	stored := l.stored(next)
-	resp, err := stored.Open(ctx, l.req)
+	resp, err := stored.Open(l.ctx, l.req)
 	if err != nil { // there is no usable capture
-		return next.Open(ctx, l.req)
+		return next.Open(l.ctx, l.req)
 	}
 	r := response{status: resp.Reply.Code, header: resp.Header, received: resp.Capture.Time}
 	if !r.isHTTP() {
 		resp.Body.Close()
-		return next.Open(ctx, l.req)
+		return next.Open(l.ctx, l.req)
 	}
 	r.validated = l.lastConfirmed(resp.Validator, r.received)
 	if r.fresh(l.Now()) && !asksServer(l.req) {
@@ -117,15 +158,15 @@ func (l *lookup) open(ctx context.Context, next driver.Driver) (*driver.Response
 	}
 	resp.Body.Close()
 	if resp.Validator.IsZero() || len(resp.Location) > 0 {
-		return next.Open(ctx, l.req)
+		return next.Open(l.ctx, l.req)
 	}
 	asked := *l.req
 	asked.IfChanged = resp.Validator
-	confirmed, err := next.Open(ctx, &asked)
+	confirmed, err := next.Open(l.ctx, &asked)
 	if !errors.Is(err, fetch.ErrNotModified) {
 		return confirmed, err
 	}
-	return stored.Open(ctx, l.req)
+	return stored.Open(l.ctx, l.req)
 }
 
 // asksServer reports whether a request demands a response of the server or its confirmation.

@@ -32,6 +32,7 @@ func Example() {
 		return
 	}
 	defer os.RemoveAll(dir)
+	key := []byte("a random key that is stored with the archives")
 	for run := range 2 {
 		stored, _ := filepath.Glob(filepath.Join(dir, "*.warc.gz"))
 		archive, err := replay.Open(stored...)
@@ -45,9 +46,9 @@ func Example() {
 			return
 		}
 		recorder := capture.New(w, nil, nil)
-		recorder.ForCache()
+		recorder.ForCache(key)
 		c := fetch.New(&fetch.Options{Recorder: recorder,
-			Middleware: []driver.Middleware{cache.Middleware(cache.Options{Archive: archive})}}, httpdriver.Load)
+			Middleware: []driver.Middleware{cache.Middleware(cache.Options{Archive: archive, Key: key})}}, httpdriver.Load)
 		text, err := c.ReadAll(context.Background(), site.URL, 1<<20)
 		fmt.Printf("%s %v, requests: %d\n", text, err, requests)
 		c.Close()

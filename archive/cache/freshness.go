@@ -21,23 +21,10 @@ func (r response) isHTTP() bool { return r.status != 0 && r.header != nil }
 
 // fresh reports whether the response may be used without asking the server (RFC 9111, section 4.2).
 func (r response) fresh(now time.Time) bool {
-	if d := directives(r.header["Cache-Control"]); d.has("no-cache") || d.has("no-store") || r.varies() {
+	if d := directives(r.header["Cache-Control"]); d.has("no-cache") || d.has("no-store") {
 		return false
 	}
 	return r.age(now) < r.lifetime()
-}
-
-// varies reports whether another request could have another response. The fields of the stored request
-// are not compared, so that the server has to decide.
-func (r response) varies() bool {
-	for _, value := range r.header["Vary"] {
-		for name := range strings.SplitSeq(value, ",") {
-			if name = strings.TrimSpace(name); name != "" && !strings.EqualFold(name, "Accept-Encoding") {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // lifetime returns the time for which the response is fresh (RFC 9111, section 4.2.1).

@@ -1,18 +1,27 @@
 package cache
 
 import (
+	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"net/textproto"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/icholy/digest"
+
+	"github.com/urlget/urlget/archive/capture"
+	"github.com/urlget/urlget/archive/warc"
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
+	httpdriver "github.com/urlget/urlget/protocols/http"
 )
 
 // A transfer that was cut off is not a response of the cache, whoever cut it off.
@@ -119,4 +128,177 @@ func TestForeignConfirmationsAreIgnored(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A testLogin is the login of a client, for its own requests.
+type testLogin struct{ user, password string }
+
+func (l testLogin) Credential(_ context.Context, ch fetch.Challenge) (fetch.Credential, error) {
+	if l.user == "" || ch.Foreign || ch.Attempt > 1 {
+		return fetch.Credential{}, fetch.ErrAuth
+	}
+	return fetch.Credential{User: l.user, Password: l.password}, nil
+}
+
+// A user is a client of a cache.
+type user struct {
+	login  testLogin
+	header textproto.MIMEHeader
+	inURL  string
+	want   string // in the response; "" if the server refuses a user without a login
+}
+
+// A response is used, and validated, only for the login that it was sent to and for the same values of
+// the fields that its Vary names. The next run of the same user uses it.
+func TestUsersOfACacheAreKeptApart(t *testing.T) {
+	t.Parallel()
+	const day = "Thu, 01 Jan 2020 00:00:00 GMT"
+	login := func(name, password, want string) user { return user{login: testLogin{name, password}, want: want} }
+	field := func(name, value, want string) user {
+		return user{header: textproto.MIMEHeader{name: {value}}, want: want}
+	}
+	for _, tt := range []struct {
+		name   string
+		header string // of the responses
+		auth   string // the scheme that the server demands; "" for none
+		users  []user
+		cached bool // the next run asks the server for nothing but a login
+	}{
+		{"Vary, a date", "Vary: Accept-Language\nLast-Modified: " + day, "", []user{field("Accept-Language", "de", "de"), field("Accept-Language", "en", "en"), {}}, false},
+		{"Vary of cookies, a date", "Vary: Accept-Encoding, cookie\nLast-Modified: " + day, "", []user{field("Cookie", "sid=ALICE", "sid=ALICE"), field("Cookie", "sid=BOB", "sid=BOB"), {}}, false},
+		{"Vary, fresh", "Vary: Accept-Language\nCache-Control: max-age=600", "", []user{field("Accept-Language", "de", "de"), field("Accept-Language", "en", "en"), {}}, true},
+		{"Vary of all, a date", "Vary: *\nLast-Modified: " + day, "", []user{field("X-A", "1", ""), field("X-A", "2", "")}, false},
+		{"tokens", "Cache-Control: max-age=600", "", []user{field("Authorization", "Bearer ALICE", "Bearer ALICE"), field("Authorization", "Bearer BOB", "Bearer BOB"), {}}, true},
+		{"a token, a date", "Last-Modified: " + day, "", []user{field("Authorization", "Bearer ALICE", "Bearer ALICE"), field("Authorization", "Bearer BOB", "Bearer BOB"), {}}, false},
+		{"cookies of the user", "Cache-Control: max-age=600", "", []user{field("Cookie", "sid=ALICE", "sid=ALICE"), field("Cookie", "sid=BOB", "sid=BOB"), {}}, true},
+		{"keys", "Cache-Control: max-age=600", "", []user{field("X-Api-Key", "ALICE", "ALICE"), field("X-Api-Key", "BOB", "BOB"), {}}, true},
+		{"Basic", "Cache-Control: max-age=600", "Basic", []user{login("alice", "a", "alice"), login("bob", "b", "bob"), login("", "", ""), login("alice", "wrong", "")}, true},
+		{"Basic, a date", "Last-Modified: " + day, "Basic", []user{login("alice", "a", "alice"), login("bob", "b", "bob"), login("", "", "")}, false},
+		{"Basic in the URL", "Cache-Control: max-age=600", "Basic", []user{{inURL: "alice:a@", want: "alice"}, {inURL: "alice:wrong@"}, {inURL: "bob:b@", want: "bob"}, {}}, true},
+		{"Digest", "Cache-Control: max-age=600", "Digest", []user{login("alice", "a", "alice"), login("bob", "b", "bob"), login("", "", "")}, true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			var served atomic.Int32 // responses with content
+			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				name := ""
+				if tt.auth != "" {
+					var ok bool
+					if name, ok = loggedIn(r); !ok {
+						w.Header().Set("WWW-Authenticate", tt.auth+` realm="x", nonce="n", algorithm=MD5`)
+						http.Error(w, "log in", http.StatusUnauthorized)
+						return
+					}
+				} else {
+					name = r.Header.Get("Accept-Language") + r.Header.Get("Authorization") + r.Header.Get("Cookie") + r.Header.Get("X-Api-Key")
+				}
+				for line := range strings.Lines(tt.header) {
+					name, value, _ := strings.Cut(strings.TrimSpace(line), ": ")
+					w.Header().Set(name, value)
+				}
+				if r.Header.Get("If-Modified-Since") != "" {
+					w.WriteHeader(http.StatusNotModified)
+					return
+				}
+				served.Add(1)
+				fmt.Fprint(w, "for "+name)
+			}))
+			t.Cleanup(s.Close)
+			file := filepath.Join(t.TempDir(), "cache.warc.gz")
+			for pass := range 2 {
+				for _, u := range tt.users {
+					runWith(t, file, Options{}, &fetch.Options{Credentials: u.login}, func(c *fetch.Client) {
+						for range 2 {
+							got, err := read(t, c, &fetch.Request{URL: uri.MustParse(strings.Replace(s.URL, "//", "//"+u.inURL, 1)), Header: u.header})
+							if refused := tt.auth != "" && u.want == ""; refused && fetch.CodeOf(err) != fetch.ErrAuth || !refused && (got != "for "+u.want || err != nil) {
+								t.Errorf("pass %d: %v: %q, %v", pass, u, got, err)
+							}
+						}
+					})
+				}
+				n := len(tt.users)
+				if tt.auth != "" {
+					n = 2
+				}
+				if got := int(served.Swap(0)); tt.cached && got != n*(1-pass) {
+					t.Errorf("pass %d: %d responses with content", pass, got)
+				}
+			}
+		})
+	}
+}
+
+// loggedIn returns the user of a request with Basic or Digest.
+func loggedIn(r *http.Request) (string, bool) {
+	if user, password, ok := r.BasicAuth(); ok {
+		return user, password == user[:1]
+	}
+	c, err := digest.ParseCredentials(r.Header.Get("Authorization"))
+	if err != nil {
+		return "", false
+	}
+	right, err := digest.Digest(&digest.Challenge{Realm: "x", Nonce: "n", Algorithm: "MD5"}, digest.Options{Method: r.Method, URI: c.URI, Username: c.Username, Password: c.Username[:1]})
+	return c.Username, err == nil && right.Response == c.Response
+}
+
+// The files of a cache have no secrets of requests, and a stored Set-Cookie sets no cookie: it did when
+// the response was received, and the cookie may have been deleted since.
+func TestSecretsOfACache(t *testing.T) {
+	t.Parallel()
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Cache-Control", "max-age=600")
+		if r.URL.Path == "/login" {
+			w.Header().Set("Set-Cookie", "sid=1; Path=/")
+		}
+		fmt.Fprintf(w, "%d cookies", len(r.Cookies()))
+	}))
+	t.Cleanup(s.Close)
+	file := filepath.Join(t.TempDir(), "cache.warc")
+	for pass := range 2 {
+		run(t, file, Options{}, func(get func(string, ...string) (string, error)) {
+			for path, fields := range map[string][]string{"/a": {"Authorization", "Bearer hush"}, "/b": {"Cookie", "x=hush"}, "/login": nil} {
+				if _, err := get(s.URL+path, fields...); err != nil {
+					t.Error(err)
+				}
+			}
+			want := fmt.Sprintf("%d cookies", 1-pass)
+			if got, err := get(s.URL + fmt.Sprint("/", pass)); got != want || err != nil {
+				t.Errorf("pass %d: %q, %v, want %q", pass, got, err, want)
+			}
+		})
+	}
+	text, err := os.ReadFile(file)
+	if err != nil || bytes.Contains(text, []byte("hush")) || !bytes.Contains(text, []byte("Urlget-Cache-Key: ")) {
+		t.Errorf("%v\n%s", err, text)
+	}
+}
+
+// The archives of earlier versions have no keys. They are not used, and can still be replayed.
+func TestResponsesWithoutKeysAreNotUsed(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	file := filepath.Join(t.TempDir(), "cache.warc.gz")
+	w, err := warc.Create(file, warc.WriterOptions{Index: true, Format: capture.Format})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := fetch.New(&fetch.Options{Recorder: capture.New(w, nil, nil)}, httpdriver.Load)
+	if got, err := read(t, c, &fetch.Request{URL: uri.MustParse(s.URL + "/fresh")}); got != "one" || err != nil {
+		t.Fatal(got, err)
+	}
+	c.Close()
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	run(t, file, Options{Offline: true}, func(get func(string, ...string) (string, error)) {
+		if got, err := get(s.URL + "/fresh"); fetch.CodeOf(err) != fetch.ErrNotFound || !strings.Contains(err.Error(), "earlier version") {
+			t.Errorf("offline: %q, %v", got, err)
+		}
+	})
+	s.body = "two"
+	run(t, file, Options{}, func(get func(string, ...string) (string, error)) {
+		if got, err := get(s.URL + "/fresh"); got != "two" || err != nil {
+			t.Errorf("%q, %v", got, err)
+		}
+	})
 }

@@ -54,6 +54,7 @@ type Capture struct {
 	seen   *Seen
 	failed func(error)
 	cache  bool // see ForCache
+	secret []byte
 	once   sync.Once
 	hosts  *hosts
 }
@@ -66,9 +67,11 @@ func New(w *warc.Writer, seen *Seen, failed func(error)) *Capture {
 }
 
 // ForCache omits what a cache does not store: responses of HTTP with the directive no-store (RFC 9111,
-// section 5.2.2.5), and what comes from an archive, which would seem to be received again. It must be
-// called before the first exchange.
-func (c *Capture) ForCache() { c.cache = true }
+// section 5.2.2.5), and what comes from an archive, which would seem to be received again. It adds the
+// fields that package cache needs to use a response only for the requests that it answers. Secrets in
+// them are digests with the key secret, which is that of the cache. ForCache must be called before the
+// first exchange.
+func (c *Capture) ForCache(secret []byte) { c.cache, c.secret = true, secret }
 
 // Record implements fetch.Recorder. If a request carries its own credentials, the Writer is
 // restricted. A program that gives credentials to the client in another way must call
@@ -81,7 +84,9 @@ func (c *Capture) Record(ctx context.Context, req *fetch.Request) *fetch.Recordi
 		c.w.Restrict()
 	}
 	now := time.Now()
-	r := &recording{Capture: c, begin: now, req: req, target: record.Target(req.URL), peers: make(map[int]peer)}
+	_, password := req.URL.Password()
+	r := &recording{Capture: c, begin: now, req: req, target: record.Target(req.URL), peers: make(map[int]peer),
+		login: password || needsLogin(ctx, req) && !fetch.Foreign(ctx), proxied: fetch.Proxied(ctx)}
 	x := &fetch.Recording{Lookup: r.addLookup, Peer: r.peer, End: r.end}
 	if httprecord.InScheme(req.URL.Scheme()) {
 		r.http = &messages{conns: make(map[int][]*message)}
@@ -90,6 +95,13 @@ func (c *Capture) Record(ctx context.Context, req *fetch.Request) *fetch.Recordi
 			r.mu.Lock()
 			defer r.mu.Unlock()
 			r.from = resp.Capture
+		}
+		if c.cache {
+			x.Request = func(v *driver.Variant) {
+				r.mu.Lock()
+				defer r.mu.Unlock()
+				r.variant = v
+			}
 		}
 		return x
 	}
@@ -143,6 +155,9 @@ type recording struct {
 	added  bool // passed to Add; the duration is unknown
 	req    *fetch.Request
 	target string
+	// login is set if the request has or may have a login of the user or of its URL, and proxied if a
+	// proxy carries the exchange.
+	login, proxied bool
 
 	mu      sync.Mutex // protects the fields below
 	peers   map[int]peer
@@ -150,6 +165,7 @@ type recording struct {
 	http    *messages       // nil for other schemes, which use transfer
 	from    *driver.Capture // of the archive that the response comes from; nil if it comes from a server
 	revisit bool            // the content was already known
+	variant *driver.Variant // of the next request of HTTP
 	claimed []string        // digests of payloads claimed for this exchange until its records are written
 	transfer
 }
@@ -417,7 +433,24 @@ func (r *recording) exchange(x *record.Exchange) *warc.Draft {
 		text, _ = json.Marshal(x)
 	}
 	s.Write(text)
-	return &warc.Draft{Header: r.header(warc.Metadata, TypeExchange), Block: s, Index: &warc.IndexEntry{Mime: TypeExchange}}
+	d := &warc.Draft{Header: r.header(warc.Metadata, TypeExchange), Block: s, Index: &warc.IndexEntry{Mime: TypeExchange}}
+	r.addCacheKey(&d.Header, nil, r.login, "")
+	return d
+}
+
+// addCacheKey adds the field for a cache to the header of a response.
+func (r *recording) addCacheKey(h *warc.Header, v *driver.Variant, login bool, vary string) {
+	if !r.cache {
+		return
+	}
+	value := v.Key(r.secret, vary)
+	if login {
+		value += " " + record.CacheLogin
+	}
+	if r.proxied {
+		value += " " + record.CacheProxied
+	}
+	h.Add(record.CacheKey, value)
 }
 
 func mediaType(contentType string) string {

@@ -17,6 +17,7 @@ import (
 	"github.com/urlget/urlget/archive/internal/httprecord"
 	"github.com/urlget/urlget/archive/internal/record"
 	"github.com/urlget/urlget/archive/warc"
+	"github.com/urlget/urlget/fetch/driver"
 )
 
 // maxHead limits the length of a response head that is parsed.
@@ -31,6 +32,7 @@ type messages struct {
 // A message is a request and its response as sent over the connection.
 type message struct {
 	request, response *warc.Spool // response is nil until bytes are received
+	variant           *driver.Variant
 
 	// Most bodies are not chunked. Their digest is computed while they are received.
 	head    []byte    // the part received so far; nil after its end
@@ -116,7 +118,7 @@ func (r *recording) sentHTTP(conn int, p []byte) {
 	defer r.mu.Unlock()
 	list := r.http.conns[conn]
 	if len(list) == 0 || list[len(list)-1].response != nil && beginsRequest(p) {
-		list = append(list, &message{request: r.w.NewSpool()})
+		list = append(list, &message{request: r.w.NewSpool(), variant: r.variant})
 		r.http.conns[conn] = list
 	}
 	list[len(list)-1].request.Write(p)
@@ -149,10 +151,10 @@ func (r *recording) httpRecords(err error) []*warc.Draft {
 	defer func() { r.begin = now }()
 	for _, conn := range slices.Sorted(maps.Keys(r.http.conns)) {
 		r.begin = now
-		if conn == 0 && r.from != nil { // without a connection, because it was replayed
-			if r.cache {
-				continue
-			}
+		if conn == 0 && r.cache { // without a connection, because it was replayed
+			continue
+		}
+		if conn == 0 && r.from != nil {
 			r.begin = r.from.Time
 		}
 		for _, m := range r.http.conns[conn] {
@@ -233,6 +235,7 @@ func (r *recording) responseRecord(m *message, err error) (d *warc.Draft, protoc
 	}
 	digest := "sha256:" + hex.EncodeToString(sum.Sum(nil))
 	d.Header.Add("WARC-Payload-Digest", digest)
+	r.addCacheKey(&d.Header, m.variant, m.variant.HasLogin(), strings.Join(resp.Header["Vary"], ","))
 	whole := bodyErr == nil && !(toEnd && err != nil)
 	if !whole {
 		d.Header.Add("WARC-Truncated", cmp.Or(truncationReason(err), "unspecified"))

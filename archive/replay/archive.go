@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"net/netip"
 	"os"
 	"slices"
 	"strconv"
@@ -88,7 +89,7 @@ type snapshot struct {
 	failed     bool   // a temporary failure, or incomplete
 	incomplete bool
 	id         string
-	validator  string // of the request of a 304 in a cache; see record.CacheValidator
+	cache      *cacheFields // nil except in the archives of a cache
 	// standalone is set for a resource record without an exchange record.
 	standalone bool
 }
@@ -263,6 +264,7 @@ func (s *scanner) record(rec *warc.Record) {
 		return
 	}
 	c := &snapshot{place: pos, date: rec.Date(), kind: rec.Type(), id: rec.ID()}
+	c.readCacheFields(rec)
 	web := httprecord.InScheme(u.Scheme())
 	if o := (origin{rec.TargetURI(), c.date}); c.kind == warc.Revisit && a.origins[o].file == nil {
 		a.origins[o] = pos // a response or resource with the same date takes precedence
@@ -581,13 +583,43 @@ type Capture struct {
 	Failure *fetch.Error
 	// Incomplete is set if the content was not captured to its end.
 	Incomplete bool
-	// Validator is the validator that a cache sent with the request of a 304: the value of
-	// If-None-Match or, without it, of If-Modified-Since.
+	// The other fields are set in the archives of a cache only (see capture.Capture.ForCache). Key is
+	// that of the requests that the response answers (see driver.Variant), Vary the fields of the
+	// header of that name, and Login reports whether the request identified a user.
+	Key, Vary string
+	Login     bool
+	// Address is the address of the server, or zero if it is unknown.
+	Address netip.Addr
+	// Validator is the validator in the request of a 304: the value of If-None-Match or, without it,
+	// of If-Modified-Since.
 	Validator string
 }
 
+// cacheFields are the fields of a Capture in the archive of a cache.
+type cacheFields struct {
+	key, vary, validator string
+	login                bool
+	address              netip.Addr
+}
+
+// readCacheFields sets c.cache from a record, except vary.
+func (c *snapshot) readCacheFields(rec *warc.Record) {
+	words := strings.Fields(rec.Get(record.CacheKey))
+	if len(words) == 0 {
+		return
+	}
+	c.cache = &cacheFields{key: words[0], login: slices.Contains(words, record.CacheLogin), validator: rec.Get(record.CacheValidator)}
+	if !slices.Contains(words, record.CacheProxied) {
+		c.cache.address, _ = netip.ParseAddr(rec.Get("WARC-IP-Address")) // zero if it is invalid
+	}
+}
+
 func (c *snapshot) capture() Capture {
-	return Capture{Time: c.date, Op: c.op, Status: c.status, Incomplete: c.incomplete, Validator: c.validator}
+	found := Capture{Time: c.date, Op: c.op, Status: c.status, Incomplete: c.incomplete}
+	if f := c.cache; f != nil {
+		found.Key, found.Vary, found.Login, found.Address, found.Validator = f.key, f.vary, f.login, f.address, f.validator
+	}
+	return found
 }
 
 // Text returns the operation and the HTTP status.

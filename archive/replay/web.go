@@ -14,7 +14,6 @@ import (
 	"strings"
 
 	"github.com/urlget/urlget/archive/internal/httprecord"
-	"github.com/urlget/urlget/archive/internal/record"
 	"github.com/urlget/urlget/archive/warc"
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver"
@@ -101,9 +100,10 @@ func (c *snapshot) readHead(rec *warc.Record) {
 		return
 	}
 	c.status = resp.StatusCode
+	if c.cache != nil {
+		c.cache.vary = strings.Join(resp.Header["Vary"], ",")
+	}
 	switch c.status {
-	case http.StatusNotModified:
-		c.validator = rec.Get(record.CacheValidator)
 	case http.StatusPartialContent:
 		c.rng, c.total = contentRange(resp.Header.Get("Content-Range"))
 	case http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable,

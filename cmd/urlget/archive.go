@@ -172,7 +172,7 @@ func (n *network) openArchives(ctx context.Context, args []string, offline bool)
 		cancel(archiveFailure(r.WARC, err))
 	})
 	if r.Cache != "" {
-		n.archives.capture.ForCache()
+		n.archives.capture.ForCache(n.archives.cache.Key)
 		if r.MaxSize == 0 {
 			return ctx, failure.File(n.archives.cache.Archive.Follow(w.Files()[0]))
 		}

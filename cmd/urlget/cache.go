@@ -2,12 +2,17 @@ package main
 
 import (
 	"context"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -49,7 +54,11 @@ func (n *network) openCache() error {
 	for _, damage := range stored.Damage() {
 		n.say("%v", damage) // an earlier run was killed
 	}
-	n.archives.cache = &cache.Options{Archive: stored, Offline: o.Offline}
+	key, err := cacheKey(filepath.Join(o.Cache, "key"), n.opts.Login.User)
+	if err != nil {
+		return failure.File(err)
+	}
+	n.archives.cache = &cache.Options{Archive: stored, Offline: o.Offline, Key: key}
 	if o.Offline {
 		n.archives.cache.Missing = (&missingList{name: filepath.Join(o.Cache, missingFile), report: n.say}).add
 		return nil
@@ -67,6 +76,29 @@ func (n *network) openCache() error {
 	lock.Close() // another run appends to the common archive
 	o.WARC = filepath.Join(o.Cache, time.Now().UTC().Format("20060102T150405.000Z")+"-"+strconv.Itoa(os.Getpid()))
 	return nil
+}
+
+// cacheKey returns the key of the responses that a user may use: a digest of the user name of --user with
+// the key in a file, which is created if there is none. Without the file, the responses cannot be used.
+func cacheKey(name, user string) ([]byte, error) {
+	secret, err := os.ReadFile(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		var f *os.File
+		if f, err = os.CreateTemp(filepath.Dir(name), "key-*"); err != nil { // with mode 0600
+			return nil, err
+		}
+		_, err = f.WriteString(rand.Text())
+		if err = errors.Join(err, f.Close()); err == nil {
+			err = os.Rename(f.Name(), name) // another run may do the same
+		}
+		if err == nil {
+			secret, err = os.ReadFile(name)
+		}
+	}
+	user, _, _ = strings.Cut(user, ":")
+	mac := hmac.New(sha256.New, secret)
+	mac.Write([]byte(user))
+	return mac.Sum(nil), err
 }
 
 // addCache adds the middleware of the cache, unless a date is given.

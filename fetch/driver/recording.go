@@ -22,6 +22,8 @@ type Recording struct {
 	Received func(conn int, p []byte)
 	// Line is called with each command and reply, without its line ending.
 	Line func(sent bool, line string)
+	// Request is called before each request of HTTP is sent.
+	Request func(*Variant)
 }
 
 // Record returns the recording of the exchange of ctx, or nil if the exchange is not recorded.

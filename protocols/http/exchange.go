@@ -44,6 +44,9 @@ func (d *opener) send(ctx context.Context, req *driver.Request, t *target, auth 
 	if w.upload != nil {
 		w.upload.of(sent)
 	}
+	if rec != nil && rec.exchange.Request != nil {
+		rec.exchange.Request(d.variant(sent, req, auth))
+	}
 	ex.sent = rec.follow(sent, t)
 	ex.resp, err = d.roundTripper(ex.sent).RoundTrip(ex.sent)
 	ex.plain = w.end()

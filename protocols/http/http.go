@@ -79,6 +79,7 @@ type opener struct {
 	logins   logins
 	closings atomic.Int64 // number of calls of CloseIdleConnections
 	cookies  atomic.Bool  // the jar may have cookies
+	ownJar   bool         // the jar is that of the program
 	http1    *http1
 	http3    http.RoundTripper // nil if HTTP/3 is disabled
 
@@ -87,7 +88,7 @@ type opener struct {
 }
 
 func newDriver(env driver.Env, opts Options) *opener {
-	d := &opener{Options: opts, env: env}
+	d := &opener{Options: opts, env: env, ownJar: opts.Jar != nil}
 	if d.cookies.Store(d.Jar != nil); d.Jar == nil {
 		d.Jar = cookies.New()
 	}
@@ -165,4 +166,5 @@ func (d *opener) exchange(ctx context.Context, req *driver.Request, method strin
 var (
 	_ driver.IdleCloser = (*opener)(nil)
 	_ driver.Explainer  = (*opener)(nil)
+	_ driver.Varier     = (*opener)(nil)
 )

@@ -27,6 +27,15 @@ const (
 	TypeEntries  = "application/x-urlget-entries+json-seq"
 )
 
+// CacheKey is the WARC field of the responses in the archives of a cache for the requests that they
+// answer. Its value is [driver.Variant.Key], followed by CacheLogin if the request identified a user, and
+// by CacheProxied if WARC-IP-Address is that of a proxy. Responses without it are not used by a cache.
+const (
+	CacheKey     = "Urlget-Cache-Key"
+	CacheLogin   = "login"
+	CacheProxied = "proxied"
+)
+
 // CacheValidator is the WARC field for the validator of a request whose response is 304, in the archives
 // of a cache: the value of If-None-Match or, without it, of If-Modified-Since.
 const CacheValidator = "Urlget-Cache-Validator"

@@ -14,6 +14,7 @@ type Hooks struct {
 	Sent     func(conn int, p []byte)
 	Received func(conn int, p []byte)
 	Line     func(sent bool, line string)
+	Request  func(*Variant)
 }
 
 // A Recording calls the hooks of a recorder until it ends.
@@ -30,7 +31,7 @@ type Recording struct {
 // NewRecording returns a recording that calls h.
 func NewRecording(h Hooks) *Recording {
 	r := &Recording{conns: make(map[any]int)}
-	r.Hooks = Hooks{Lookup: Open2(r, h.Lookup), Sent: Open2(r, h.Sent), Received: Open2(r, h.Received), Line: Open2(r, h.Line)}
+	r.Hooks = Hooks{Lookup: Open2(r, h.Lookup), Sent: Open2(r, h.Sent), Received: Open2(r, h.Received), Line: Open2(r, h.Line), Request: Open(r, h.Request)}
 	if h.Peer != nil {
 		r.Peer = func(conn int, addr net.Addr, state *tls.ConnectionState) {
 			r.call(func() { h.Peer(conn, addr, state) })

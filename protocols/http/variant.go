@@ -1,0 +1,66 @@
+package http
+
+import (
+	"context"
+	"encoding/base64"
+	"net/http"
+	"net/textproto"
+	"slices"
+
+	"github.com/urlget/urlget/fetch/driver"
+)
+
+// Variant implements driver.Varier.
+func (d *opener) Variant(ctx context.Context, req *driver.Request, withLogin bool) (*driver.Variant, error) {
+	t, err := d.newTarget(ctx, req, http.MethodGet)
+	if err != nil {
+		return nil, err
+	}
+	auth := d.authenticators(ctx, req, t)
+	for _, a := range auth {
+		if a.login != nil || a.status != http.StatusUnauthorized || !withLogin {
+			continue
+		}
+		cred, err := d.env.Credential(ctx, driver.Challenge{URL: a.url, Mechanism: "basic", Attempt: 1})
+		if err != nil {
+			return nil, err
+		}
+		a.login = &login{user: cred.User, password: cred.Password}
+	}
+	r, err := d.request(ctx, req, t, nil)
+	if err != nil {
+		return nil, err
+	}
+	return d.variant(r, req, auth), nil
+}
+
+// variant returns the variant of a request. Its login are the secret fields and the client certificate,
+// but not the cookies that servers set in this run, if the program has no jar of its own: each run has
+// others.
+func (d *opener) variant(r *http.Request, req *driver.Request, auth []*authenticator) *driver.Variant {
+	h := textproto.MIMEHeader(r.Header.Clone())
+	h.Del("Proxy-Authorization")
+	h.Set("Host", r.Host)
+	for _, a := range auth {
+		if l := a.login; l != nil && a.status == http.StatusUnauthorized { // that of Digest is never the same
+			h.Set("Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(l.user+":"+l.password)))
+		}
+	}
+	given := textproto.MIMEHeader{}
+	for name, values := range req.Header {
+		given[textproto.CanonicalMIMEHeaderKey(name)] = values
+	}
+	var names []string
+	for name := range h {
+		if driver.IsSecretField(name) && (name != "Cookie" || d.ownJar || given["Cookie"] != nil) || name == "Host" && given["Host"] != nil {
+			names = append(names, name)
+		}
+	}
+	if r.URL.Scheme == "https" {
+		for _, c := range d.env.TLSConfig(r.Context(), r.URL.Hostname()).Certificates {
+			h.Add("Client-Cert", string(slices.Concat(c.Certificate...))) // the name is that of RFC 9440
+			names = append(names, "Client-Cert")
+		}
+	}
+	return driver.NewVariant(h, names)
+}
