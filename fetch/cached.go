@@ -38,7 +38,7 @@ func VariantOf(ctx context.Context, req *Request, login bool) (*driver.Variant, 
 }
 
 // CheckCached applies the rules of the policy on addresses to a response that was received from addr
-// earlier. Addr is zero if it is unknown: then nothing that another site may not reach is allowed.
+// earlier. Addr is zero if it is unknown: it then counts as private.
 func CheckCached(ctx context.Context, addr netip.Addr) error {
 	p := provenanceOf(ctx)
 	switch {
@@ -47,7 +47,7 @@ func CheckCached(ctx context.Context, addr netip.Addr) error {
 	case addr.IsValid():
 		s, _ := p.client.registry.Lookup(p.url.Scheme())
 		return p.client.policy.checkAddr(p, netip.AddrPortFrom(addr, p.url.Port(s.Port)))
-	case p.publicOnly && !p.client.policy.AllowPrivate:
+	case p.publicOnly && !p.client.policy.AllowPrivate && p.url.Host() != "":
 		return refusal(Reason{Kind: driver.ReasonPrivate, Host: p.url.Host()}, "the address of the server is unknown")
 	}
 	return nil

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/netip"
 	"slices"
 	"strings"
 	"sync"
@@ -66,6 +67,7 @@ type lookup struct {
 	// variant and known return the variant of the request, without and with a login that the server has
 	// to ask for.
 	variant, known func() (*driver.Variant, error)
+	peers          map[time.Time]netip.Addr // the servers of the usable responses
 	// confirmations are the stored responses 304.
 	confirmations []replay.Capture
 }
@@ -74,7 +76,7 @@ func newLookup(ctx context.Context, req *fetch.Request, opts *Options) *lookup {
 	variant := func(login bool) func() (*driver.Variant, error) {
 		return sync.OnceValues(func() (*driver.Variant, error) { return fetch.VariantOf(ctx, req, login) })
 	}
-	return &lookup{Options: opts, ctx: ctx, req: req, keys: make(map[string]bool), variant: variant(false), known: variant(true)}
+	return &lookup{Options: opts, ctx: ctx, req: req, keys: make(map[string]bool), peers: make(map[time.Time]netip.Addr), variant: variant(false), known: variant(true)}
 }
 
 // stored returns the driver that answers from the stored responses that are usable.
@@ -93,11 +95,21 @@ func (l *lookup) usable(c replay.Capture) bool {
 		l.confirmations = append(l.confirmations, c)
 	case c.Incomplete: // RFC 9111, section 3.3
 		l.unused = "only an incomplete response"
+	case c.Login && fetch.Foreign(l.ctx):
+		l.unused = "only a response to a request with a login"
 	default:
+		if err := fetch.CheckCached(l.ctx, c.Address); err != nil {
+			l.unused = "only a response that the policy refuses here: " + err.Error()
+			return false
+		}
+		l.peers[c.Time.UTC()] = c.Address
 		return true
 	}
 	return false
 }
+
+// use records where a response comes from, whose capture is c.
+func (l *lookup) use(c *driver.Capture) { fetch.ServedFromCache(l.ctx, l.peers[c.Time.UTC()]) }
 
 // selects reports whether the request selects a stored response.
 func (l *lookup) selects(c *replay.Capture) bool {
@@ -122,6 +134,9 @@ func (l *lookup) hasKey(c *replay.Capture, variant func() (*driver.Variant, erro
 // offline answers a request from the archive, whatever its age.
 func (l *lookup) offline(next driver.Driver) (*driver.Response, error) {
 	resp, err := l.stored(next).Open(l.ctx, l.req)
+	if err == nil {
+		l.use(resp.Capture)
+	}
 	if !errors.Is(err, replay.ErrNoCapture) { // the error may be that of the time
 		return resp, err
 	}
@@ -154,6 +169,7 @@ func (l *lookup) open(next driver.Driver) (*driver.Response, error) {
 	}
 	r.validated = l.lastConfirmed(resp.Validator, r.received)
 	if r.fresh(l.Now()) && !asksServer(l.req) {
+		l.use(resp.Capture)
 		return resp, nil
 	}
 	resp.Body.Close()

@@ -5,8 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"net/textproto"
 	"os"
 	"path/filepath"
@@ -301,4 +303,102 @@ func TestResponsesWithoutKeysAreNotUsed(t *testing.T) {
 			t.Errorf("%q, %v", got, err)
 		}
 	})
+}
+
+// A request that is not the user's own is answered from the cache only if the server could have answered
+// it: not with what a login got, and not from a private address if it comes from a public one.
+func TestForeignRequestsGetWhatServersWouldGive(t *testing.T) {
+	t.Parallel()
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Cache-Control", "max-age=600")
+		switch _, loggedIn := loggedIn(r); {
+		case r.URL.Path == "/login" && !loggedIn:
+			w.Header().Set("WWW-Authenticate", `Basic realm="x"`)
+			http.Error(w, "log in", http.StatusUnauthorized)
+		case r.URL.Path == "/moved":
+			http.Redirect(w, r, "http://"+strings.Replace(r.Host, "intra", "other", 1)+"/image", http.StatusMovedPermanently)
+		case r.URL.Path == "/image":
+			w.Header().Set("Cache-Control", "no-store")
+			fallthrough
+		default:
+			fmt.Fprint(w, "secret")
+		}
+	}))
+	t.Cleanup(s.Close)
+	_, port, err := net.SplitHostPort(s.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	loopback := netip.MustParseAddr("127.0.0.1")
+	at := func(host, path string) uri.URI { return uri.MustParse("http://" + host + ":" + port + path) }
+	from := func(host string) uri.URI { return uri.MustParse("http://" + host + "/") }
+	for _, tt := range []struct {
+		name   string
+		first  []string // paths at intra.test that the user retrieves before the request
+		public bool     // these responses came from a public address
+		policy fetch.Policy
+		req    fetch.Request
+		want   fetch.Code // "" for the content
+	}{
+		{"the user", nil, false, fetch.Policy{}, fetch.Request{URL: at("intra.test", "/page")}, ""},
+		{"a page elsewhere", nil, false, fetch.Policy{}, fetch.Request{URL: at("intra.test", "/page"), From: from("public.test")}, fetch.ErrPolicy},
+		{"a page elsewhere, allowed", nil, false, fetch.Policy{AllowPrivate: true}, fetch.Request{URL: at("intra.test", "/page"), From: from("public.test")}, ""},
+		{"a page elsewhere, of a public server", nil, true, fetch.Policy{}, fetch.Request{URL: at("intra.test", "/page"), From: from("public.test")}, ""},
+		{"an untrusted party", nil, false, fetch.Policy{Untrusted: true}, fetch.Request{URL: at("intra.test", "/page")}, fetch.ErrPolicy},
+		{"an untrusted party, allowed", nil, false, fetch.Policy{Untrusted: true, AllowPrivate: true}, fetch.Request{URL: at("intra.test", "/page")}, ""},
+		{"the user, with a login", nil, false, fetch.Policy{}, fetch.Request{URL: at("intra.test", "/login")}, ""},
+		{"a page elsewhere, a login", nil, false, fetch.Policy{AllowPrivate: true}, fetch.Request{URL: at("intra.test", "/login"), From: from("public.test")}, fetch.ErrAuth},
+		{"an untrusted party, a login", nil, false, fetch.Policy{Untrusted: true, AllowPrivate: true}, fetch.Request{URL: at("intra.test", "/login")}, fetch.ErrAuth},
+		{"a page of the same server", []string{"/page"}, false, fetch.Policy{}, fetch.Request{URL: at("intra.test", "/image"), From: at("intra.test", "/page")}, ""},
+		{"a page of a private server", []string{"/page"}, false, fetch.Policy{}, fetch.Request{URL: at("other.test", "/image"), From: at("intra.test", "/page")}, ""},
+		{"a page of a public server", []string{"/page"}, true, fetch.Policy{}, fetch.Request{URL: at("other.test", "/image"), From: at("intra.test", "/page")}, fetch.ErrPolicy},
+		{"a redirect of a private server", nil, false, fetch.Policy{}, fetch.Request{URL: at("intra.test", "/moved")}, ""},
+		{"a redirect of a public server", nil, true, fetch.Policy{}, fetch.Request{URL: at("intra.test", "/moved")}, fetch.ErrPolicy},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			options := func(p fetch.Policy) *fetch.Options {
+				return &fetch.Options{Policy: &p, Credentials: testLogin{"alice", "a"},
+					Network: fetch.Network{Hosts: map[string]netip.Addr{"intra.test:" + port: loopback, "other.test:" + port: loopback}}}
+			}
+			file := filepath.Join(t.TempDir(), "cache.warc")
+			runWith(t, file, Options{}, options(fetch.Policy{AllowPrivate: true}), func(c *fetch.Client) {
+				for _, path := range []string{"/page", "/login", "/moved"} {
+					if got, err := read(t, c, &fetch.Request{URL: at("intra.test", path)}); got != "secret" || err != nil {
+						t.Fatal(path, got, err)
+					}
+				}
+			})
+			if tt.public {
+				text, err := os.ReadFile(file)
+				if err != nil {
+					t.Fatal(err)
+				}
+				text = bytes.ReplaceAll(text, []byte("WARC-IP-Address: 127.0.0.1"), []byte("WARC-IP-Address: 198.0.9.1"))
+				if err := os.WriteFile(file, text, 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for _, offline := range []bool{false, true} {
+				if offline && tt.req.URL.Path() != "/page" && tt.req.URL.Path() != "/login" {
+					continue // it is not in the cache
+				}
+				runWith(t, file, Options{Offline: offline}, options(tt.policy), func(c *fetch.Client) {
+					for _, path := range tt.first {
+						if got, err := read(t, c, &fetch.Request{URL: at("intra.test", path)}); got != "secret" || err != nil {
+							t.Fatal(path, got, err)
+						}
+					}
+					got, err := read(t, c, &tt.req)
+					want := tt.want
+					if offline && want == fetch.ErrPolicy {
+						want = fetch.ErrNotFound // in the cache
+					}
+					if want == "" && (got != "secret" || err != nil) || want != "" && fetch.CodeOf(err) != want {
+						t.Errorf("offline %t: %q, %v, want %q", offline, got, err, want)
+					}
+				})
+			}
+		})
+	}
 }
