@@ -250,12 +250,18 @@ func TestAnswersAreStoredOnce(t *testing.T) {
 	if got := strings.Join(s.requests, ", "); got != "/fresh, /tagged, /moved"+strings.Repeat(`, /tagged "one"`, 5) {
 		t.Errorf("the requests were %s", got)
 	}
+	s.body = "two"
+	run(t, file, Options{}, func(get func(string, ...string) (string, error)) {
+		if got, err := get(s.URL + "/tagged"); got != "two" || err != nil {
+			t.Errorf("%q, %v", got, err)
+		}
+	})
 	a, err := replay.Open(file)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer a.Close()
-	for path, want := range map[string]string{"/fresh": "200", "/moved": "301", "/tagged": "200 304 304 304 304 304"} {
+	for path, want := range map[string]string{"/fresh": "200", "/moved": "301", "/tagged": "200 304 304 304 304 304 200"} {
 		var list []string
 		for _, c := range a.Captures(uri.MustParse(s.URL+path), 100) {
 			list = append(list, fmt.Sprint(c.Status))

@@ -13,11 +13,14 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/fstest"
 
 	"golang.org/x/net/proxy"
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/fetchhttp"
+	"github.com/urlget/urlget/fetchtest/servers/ftpd"
+	"github.com/urlget/urlget/protocols/ftp"
 )
 
 // A clientsSite is a server with sessions: /login sets a cookie, and all other pages show the login
@@ -145,5 +148,26 @@ func TestClientsOfAProxyAreKeptApart(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A session with a login serves only requests that name the same user and password.
+func TestClientsOfAProxyShareNoSessions(t *testing.T) {
+	t.Parallel()
+	files := ftpd.Start(t, ftpd.Options{Tree: fstest.MapFS{"a": {Data: []byte("secret")}}, Users: map[string]string{"alice": "pw"}})
+	address := serveProxy(t, &fetchhttp.Proxy{}, &fetch.Options{Policy: &fetch.Policy{AllowPrivate: true}}, ftp.Load)
+	for _, login := range []string{"", "alice@", "alice:@", "alice:wrong@", "ALICE:pw@"} {
+		for _, user := range []string{"alice:pw@", login} {
+			want := "HTTP/1.0 403"
+			if user == "alice:pw@" {
+				want = "HTTP/1.0 200"
+			}
+			u := strings.Replace(files.URL, "//", "//"+user, 1) + "/a"
+			for range 2 {
+				if got := raw(t, address, "GET "+u+" HTTP/1.0\r\n\r\n"); !strings.HasPrefix(got, want) {
+					t.Errorf("%s: %q, want %s", u, got, want)
+				}
+			}
+		}
 	}
 }

@@ -27,15 +27,16 @@ func startProxy(t *testing.T, allowPrivate bool) string {
 	return serveProxy(t, &fetchhttp.Proxy{}, &fetch.Options{Policy: &fetch.Policy{AllowPrivate: allowPrivate}, MaxErrorBody: 1 << 20})
 }
 
-// serveProxy serves a proxy whose client has these options, and returns its address.
-func serveProxy(t *testing.T, p *fetchhttp.Proxy, opts *fetch.Options) string {
+// serveProxy serves a proxy whose client has these options and additional drivers, and returns its
+// address.
+func serveProxy(t *testing.T, p *fetchhttp.Proxy, opts *fetch.Options, load ...fetch.Loader) string {
 	t.Helper()
 	opts.NoProxy = "*"
 	tunnels := *opts
 	policy := *opts.Policy
 	policy.AllowSessions = true
 	tunnels.Policy = &policy
-	p.Client = fetch.New(opts, driver.Use("x-thing", driver.DriverFunc(things)), fetchweb.Load)
+	p.Client = fetch.New(opts, append(load, driver.Use("x-thing", driver.DriverFunc(things)), fetchweb.Load)...)
 	p.Tunnels = fetch.New(&tunnels, fetchhttp.LoadTunnel)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
