@@ -91,7 +91,7 @@ func TestClientsOfAProxyAreKeptApart(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					tr.Dial = d.Dial
+					tr.DialContext = d.(proxy.ContextDialer).DialContext
 				case !strings.HasPrefix(tt.name, "gateway"):
 					tr.Proxy = http.ProxyURL(&url.URL{Scheme: "http", Host: address})
 				}
