@@ -402,3 +402,36 @@ func TestForeignRequestsGetWhatServersWouldGive(t *testing.T) {
 		})
 	}
 }
+
+// A request that the policy refused, or that reached no server, leaves nothing that hides a response.
+func TestFailuresHideNoResponse(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	file := filepath.Join(t.TempDir(), "cache.warc.gz")
+	own := &fetch.Request{URL: uri.MustParse(strings.Replace(s.URL, "127.0.0.1", "localhost", 1) + "/fresh")}
+	foreign := *own
+	foreign.From = uri.MustParse("http://public.test/")
+	runWith(t, file, Options{}, &fetch.Options{}, func(c *fetch.Client) {
+		if got, err := read(t, c, own); got != "one" || err != nil {
+			t.Fatal(got, err)
+		}
+		if got, err := read(t, c, &foreign); fetch.CodeOf(err) != fetch.ErrPolicy {
+			t.Fatal(got, err)
+		}
+	})
+	s.Close()
+	refresh := *own
+	refresh.Header = textproto.MIMEHeader{"Cache-Control": {"no-cache"}}
+	runWith(t, file, Options{}, &fetch.Options{}, func(c *fetch.Client) {
+		if got, err := read(t, c, &refresh); fetch.CodeOf(err) != fetch.ErrNetwork {
+			t.Fatal(got, err)
+		}
+	})
+	for _, offline := range []bool{false, true} {
+		runWith(t, file, Options{Offline: offline}, &fetch.Options{}, func(c *fetch.Client) {
+			if got, err := read(t, c, own); got != "one" || err != nil {
+				t.Errorf("offline %t: %q, %v", offline, got, err)
+			}
+		})
+	}
+}

@@ -67,7 +67,7 @@ func New(w *warc.Writer, seen *Seen, failed func(error)) *Capture {
 }
 
 // ForCache omits what a cache does not store: responses of HTTP with the directive no-store (RFC 9111,
-// section 5.2.2.5), and what comes from an archive, which would seem to be received again. It adds the
+// section 5.2.2.5), failures that are not those of a server, and what comes from an archive, which would seem to be received again. It adds the
 // fields that package cache needs to use a response only for the requests that it answers. Secrets in
 // them are digests with the key secret, which is that of the cache. ForCache must be called before the
 // first exchange.
@@ -268,10 +268,10 @@ func (r *recording) end(err error) {
 	if r.http != nil {
 		pairs := r.httpRecords(err)
 		drafts = append(drafts, pairs...)
-		if f := record.NewFailure(err); f != nil && len(pairs) == 0 && r.from == nil {
+		if f := record.NewFailure(err); f != nil && len(pairs) == 0 && r.from == nil && !r.cache {
 			drafts = append(drafts, r.exchange(&record.Exchange{Failure: f}))
 		}
-	} else if !r.cache || r.from == nil {
+	} else if code := fetch.CodeOf(err); !r.cache || r.from == nil && code != fetch.ErrPolicy && code != fetch.ErrNetwork {
 		drafts = append(drafts, r.records(err)...)
 	}
 	werr := r.w.Write(drafts...)
