@@ -317,10 +317,13 @@ func TestForeignRequestsGetWhatServersWouldGive(t *testing.T) {
 			http.Error(w, "log in", http.StatusUnauthorized)
 		case r.URL.Path == "/moved":
 			http.Redirect(w, r, "http://"+strings.Replace(r.Host, "intra", "other", 1)+"/image", http.StatusMovedPermanently)
+		case r.URL.Path == "/session":
+			w.Header().Set("Set-Cookie", "sid=1; Path=/me")
+			fallthrough
 		case r.URL.Path == "/image":
 			w.Header().Set("Cache-Control", "no-store")
 			fallthrough
-		default:
+		default: // also /me, which has cookies of the session
 			fmt.Fprint(w, "secret")
 		}
 	}))
@@ -349,6 +352,8 @@ func TestForeignRequestsGetWhatServersWouldGive(t *testing.T) {
 		{"the user, with a login", nil, false, fetch.Policy{}, fetch.Request{URL: at("intra.test", "/login")}, ""},
 		{"a page elsewhere, a login", nil, false, fetch.Policy{AllowPrivate: true}, fetch.Request{URL: at("intra.test", "/login"), From: from("public.test")}, fetch.ErrAuth},
 		{"an untrusted party, a login", nil, false, fetch.Policy{Untrusted: true, AllowPrivate: true}, fetch.Request{URL: at("intra.test", "/login")}, fetch.ErrAuth},
+		{"the user, without the session", nil, false, fetch.Policy{}, fetch.Request{URL: at("intra.test", "/me")}, ""},
+		{"a page elsewhere, a session", nil, false, fetch.Policy{AllowPrivate: true}, fetch.Request{URL: at("intra.test", "/me"), From: from("public.test")}, fetch.ErrNotFound},
 		{"a page of the same server", []string{"/page"}, false, fetch.Policy{}, fetch.Request{URL: at("intra.test", "/image"), From: at("intra.test", "/page")}, ""},
 		{"a page of a private server", []string{"/page"}, false, fetch.Policy{}, fetch.Request{URL: at("other.test", "/image"), From: at("intra.test", "/page")}, ""},
 		{"a page of a public server", []string{"/page"}, true, fetch.Policy{}, fetch.Request{URL: at("other.test", "/image"), From: at("intra.test", "/page")}, fetch.ErrPolicy},
@@ -363,7 +368,7 @@ func TestForeignRequestsGetWhatServersWouldGive(t *testing.T) {
 			}
 			file := filepath.Join(t.TempDir(), "cache.warc")
 			runWith(t, file, Options{}, options(fetch.Policy{AllowPrivate: true}), func(c *fetch.Client) {
-				for _, path := range []string{"/page", "/login", "/moved"} {
+				for _, path := range []string{"/session", "/me", "/page", "/moved", "/login"} {
 					if got, err := read(t, c, &fetch.Request{URL: at("intra.test", path)}); got != "secret" || err != nil {
 						t.Fatal(path, got, err)
 					}
@@ -380,8 +385,8 @@ func TestForeignRequestsGetWhatServersWouldGive(t *testing.T) {
 				}
 			}
 			for _, offline := range []bool{false, true} {
-				if offline && tt.req.URL.Path() != "/page" && tt.req.URL.Path() != "/login" {
-					continue // it is not in the cache
+				if path := tt.req.URL.Path(); offline && (path == "/image" || path == "/moved") || !offline && path == "/me" {
+					continue // it is not in the cache, or the server is asked
 				}
 				runWith(t, file, Options{Offline: offline}, options(tt.policy), func(c *fetch.Client) {
 					for _, path := range tt.first {

@@ -67,10 +67,10 @@ func New(w *warc.Writer, seen *Seen, failed func(error)) *Capture {
 }
 
 // ForCache omits what a cache does not store: responses of HTTP with the directive no-store (RFC 9111,
-// section 5.2.2.5), failures that are not those of a server, and what comes from an archive, which would seem to be received again. It adds the
-// fields that package cache needs to use a response only for the requests that it answers. Secrets in
-// them are digests with the key secret, which is that of the cache. ForCache must be called before the
-// first exchange.
+// section 5.2.2.5), failures that are not those of a server, and what comes from an archive, which
+// would seem to be received again. It adds the fields that package cache needs to use a response only
+// for the requests that it answers. Secrets in them are digests with the key secret, which is that of
+// the cache. ForCache must be called before the first exchange.
 func (c *Capture) ForCache(secret []byte) { c.cache, c.secret = true, secret }
 
 // Record implements fetch.Recorder. If a request carries its own credentials, the Writer is
@@ -85,8 +85,9 @@ func (c *Capture) Record(ctx context.Context, req *fetch.Request) *fetch.Recordi
 	}
 	now := time.Now()
 	_, password := req.URL.Password()
+	foreign := fetch.Foreign(ctx)
 	r := &recording{Capture: c, begin: now, req: req, target: record.Target(req.URL), peers: make(map[int]peer),
-		login: password || needsLogin(ctx, req) && !fetch.Foreign(ctx), proxied: fetch.Proxied(ctx)}
+		login: password || needsLogin(ctx, req) && !foreign, foreign: foreign, proxied: fetch.Proxied(ctx)}
 	x := &fetch.Recording{Lookup: r.addLookup, Peer: r.peer, End: r.end}
 	if httprecord.InScheme(req.URL.Scheme()) {
 		r.http = &messages{conns: make(map[int][]*message)}
@@ -155,9 +156,9 @@ type recording struct {
 	added  bool // passed to Add; the duration is unknown
 	req    *fetch.Request
 	target string
-	// login is set if the request has or may have a login of the user or of its URL, and proxied if a
-	// proxy carries the exchange.
-	login, proxied bool
+	// login is set if the request has or may have a login of the user or of its URL. For foreign and
+	// proxied, see package fetch.
+	login, foreign, proxied bool
 
 	mu      sync.Mutex // protects the fields below
 	peers   map[int]peer

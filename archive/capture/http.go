@@ -235,7 +235,7 @@ func (r *recording) responseRecord(m *message, err error) (d *warc.Draft, protoc
 	}
 	digest := "sha256:" + hex.EncodeToString(sum.Sum(nil))
 	d.Header.Add("WARC-Payload-Digest", digest)
-	r.addCacheKey(&d.Header, m.variant, m.variant.HasLogin(), strings.Join(resp.Header["Vary"], ","))
+	r.addCacheKey(&d.Header, m.variant, m.variant.HasLogin() || !r.foreign && m.variant.HasCookies(), strings.Join(resp.Header["Vary"], ","))
 	whole := bodyErr == nil && !(toEnd && err != nil)
 	if !whole {
 		d.Header.Add("WARC-Truncated", cmp.Or(truncationReason(err), "unspecified"))

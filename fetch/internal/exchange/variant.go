@@ -27,6 +27,9 @@ func NewVariant(header textproto.MIMEHeader, login []string) *Variant {
 // HasLogin reports whether the request identifies a user.
 func (v *Variant) HasLogin() bool { return v != nil && len(v.login) > 0 }
 
+// HasCookies reports whether the request has cookies, which may also identify a user.
+func (v *Variant) HasCookies() bool { return v != nil && len(v.header["Cookie"]) > 0 }
+
 // Key returns a keyed digest (HMAC-SHA-256) of the login and of the fields that vary names, the value of
 // a Vary field. Requests with the same key select the same response.
 func (v *Variant) Key(secret []byte, vary string) string {
