@@ -94,8 +94,8 @@ func TestForeignConfirmationsAreIgnored(t *testing.T) {
 				if second.Load() {
 					version, day = "B", 2
 				}
-				w.Header().Set("Cache-Control", "max-age=60")
-				w.Header().Set("Date", time.Now().Add(-30*time.Second).UTC().Format(http.TimeFormat))
+				w.Header().Set("Cache-Control", "max-age=3600")
+				w.Header().Set("Date", time.Now().Add(-30*time.Minute).UTC().Format(http.TimeFormat))
 				if tt.tags {
 					w.Header().Set("Etag", `"`+version+`"`)
 				} else {
@@ -122,7 +122,7 @@ func TestForeignConfirmationsAreIgnored(t *testing.T) {
 				}
 			})
 			// The stored response is stale, unless it was confirmed.
-			now := received.Add(45 * time.Second)
+			now := received.Add(45 * time.Minute)
 			runWith(t, file, Options{Now: func() time.Time { return now }}, &fetch.Options{}, func(c *fetch.Client) {
 				if got, err := read(t, c, &fetch.Request{URL: uri.MustParse(s.URL)}); got != tt.want || err != nil {
 					t.Errorf("%q, %v, want %q", got, err, tt.want)
