@@ -92,9 +92,15 @@ func (c *Conn) Close() error {
 	if t, ok := c.conn.(*tls.Conn); ok {
 		t.CloseWrite() // sends close_notify
 	}
+	c.Cut()
+	return nil
+}
+
+// Cut flushes buffered output and closes the connection. Over TLS, it sends no close_notify.
+func (c *Conn) Cut() {
+	c.Flush()
 	c.closeRaw()
 	c.s.forget(c.raw)
-	return nil
 }
 
 // CloseWrite flushes buffered output and closes the sending side.

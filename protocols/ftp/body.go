@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/urlget/urlget/fetch/driver"
@@ -29,7 +30,9 @@ type transferBody struct {
 	// sizes lists the possible sizes if size is unknown. If not empty, the body must have one of
 	// them.
 	sizes []int64
-	done  func(error) error // releases the session
+	// listing is set if the data are a listing.
+	listing bool
+	done    func(error) error // releases the session
 
 	mu      sync.Mutex
 	err     error // sticky; io.EOF after the end
@@ -135,16 +138,14 @@ var errAborted = errors.New("transfer aborted")
 func (b *transferBody) end(err error) {
 	switch {
 	case err == io.EOF:
-		err = b.conclude()
-		b.finish(err, err)
+		b.concluded()
 		return
 	case b.ctx.Err() != nil:
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		// TLS ended without a close_notify alert. The body is complete if its size is the announced
 		// one.
 		if b.got == b.size {
-			err = b.conclude()
-			b.finish(err, err)
+			b.concluded()
 			return
 		}
 		err = truncated("the server closed the data connection without ending TLS", err)
@@ -155,6 +156,16 @@ func (b *transferBody) end(err error) {
 		}
 	}
 	b.finish(err, errAborted)
+}
+
+// concluded ends the body with the final reply of the transfer.
+func (b *transferBody) concluded() {
+	outcome := b.conclude()
+	err := outcome
+	if err == io.EOF && b.listing && contains(strings.ToLower(b.final.Text()), unread) {
+		err = &driver.Error{Code: driver.ErrRefused, Reply: replyOf(*b.final), Err: errors.New("the directory was not read")}
+	}
+	b.finish(err, outcome)
 }
 
 // conclude reads the final reply of the transfer. It returns io.EOF if the reply confirms the

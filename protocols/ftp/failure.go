@@ -110,6 +110,10 @@ var (
 	// denied lists phrases for an existing file that may not be retrieved.
 	denied = []string{"permission", "denied", "not permitted", "not allowed", "forbidden", "access", "privilege",
 		"authori", "regular file", "plain file", "directory"}
+	// unread lists phrases of a positive final reply to a listing whose directory could not be read,
+	// such as vsftpd's "226 Transfer done (but failed to open directory)."
+	unread = []string{"failed to open", "permission denied", "access denied", "access is denied", "cannot open", "can't open",
+		"could not open", "couldn't open", "unable to open", "cannot read", "could not read", "unable to read"}
 )
 
 func contains(text string, words []string) bool {

@@ -227,7 +227,7 @@ func (d *opener) perform(ctx context.Context, l lease, t *task) (*driver.Respons
 		return nil, done(err)
 	}
 	b := &transferBody{ctx: ctx, session: s, data: x.data.conn, final: x.final, size: x.meta.Size, done: done,
-		left: x.limit, limited: x.limit > 0}
+		listing: t.kind != retrieve, left: x.limit, limited: x.limit > 0}
 	if offset := x.meta.Range.Offset; x.announced > 0 && offset > 0 && !b.limited {
 		b.sizes = []int64{x.announced, x.announced - offset} // servers announce either
 	}

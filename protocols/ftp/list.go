@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"strings"
 	"time"
 
 	"github.com/urlget/urlget/fetch/driver"
@@ -63,12 +64,16 @@ func (t *task) entries(r io.Reader, contentType string) iter.Seq2[driver.Entry, 
 	dir := t.dirURL()
 	return func(yield func(driver.Entry, error) bool) {
 		found := false
+		var failed error
 		for line, err := range wire.NewReader(r, maxListingLine).All() {
 			if err != nil && !wire.IsLineCut(err) {
 				yield(driver.Entry{}, err)
 				return
 			}
 			e, ok := parse(string(line))
+			if ok && e.Kind == listing.Failure && failed == nil {
+				failed = notRead(e.Name)
+			}
 			if !ok || t.kind == match && !t.selects(e) {
 				continue
 			}
@@ -77,15 +82,27 @@ func (t *task) entries(r io.Reader, contentType string) iter.Seq2[driver.Entry, 
 				return
 			}
 		}
-		if t.kind == match && !found {
+		switch {
+		case failed != nil:
+			yield(driver.Entry{}, failed)
+		case t.kind == match && !found:
 			yield(driver.Entry{}, &driver.Error{Code: driver.ErrNotFound, Err: fmt.Errorf("no name matches %q", t.url.Name)})
 		}
 	}
 }
 
+// notRead returns the error of a listing with an error message.
+func notRead(line string) error {
+	e := &driver.Error{Code: driver.ErrServer, Err: fmt.Errorf("the directory was not read completely: %s", line)}
+	if contains(strings.ToLower(line), []string{"denied", "not permitted"}) {
+		e.Code = driver.ErrRefused
+	}
+	return e
+}
+
 // selects reports whether the pattern matches an entry.
 func (t *task) selects(e listing.Entry) bool {
-	return e.Kind != listing.Unparsed && matches(t.pattern, e.Name)
+	return e.Kind != listing.Unparsed && e.Kind != listing.Failure && matches(t.pattern, e.Name)
 }
 
 // maxListingLine limits a line of a listing, in bytes. Names may have several thousand. The rest of
@@ -98,6 +115,9 @@ func (t *task) entry(dir uri.FTP, e listing.Entry) driver.Entry {
 	switch e.Kind {
 	case listing.Unparsed:
 		entry.Kind, entry.Rel = driver.EntryText, ""
+		return entry
+	case listing.Failure:
+		entry.Kind, entry.Rel = driver.EntryError, ""
 		return entry
 	case listing.Directory:
 		entry.Kind = driver.EntryListing

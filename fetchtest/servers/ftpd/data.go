@@ -2,6 +2,7 @@ package ftpd
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"io/fs"
@@ -102,9 +103,12 @@ func (c *session) data(announcement string) *servers.Conn {
 // buffer is the maximum size of the pieces in which content is sent.
 const buffer = 256 << 10
 
-// send sends content of size bytes over a data connection, sends the reply, and reports whether the
-// session is over.
-func (c *session) send(content io.Reader, size int64, announcement string) (over bool) {
+// done is the reply that ends a transfer.
+const done = "226 Done.\r\n"
+
+// send sends content of size bytes over a data connection, sends the final reply, and reports whether
+// the session is over.
+func (c *session) send(content io.Reader, size int64, announcement, final string) (over bool) {
 	var data *servers.Conn
 	b, ok := c.ContentOn(size, func() *servers.Conn {
 		data = c.data(announcement)
@@ -115,7 +119,11 @@ func (c *session) send(content io.Reader, size int64, announcement string) (over
 	}
 	_, writeErr := io.CopyBuffer(b, struct{ io.Reader }{content}, make([]byte, min(max(size, 1), buffer)))
 	fault, err := b.End()
-	data.Close()
+	if c.s.opts.NoNotify {
+		data.Cut()
+	} else {
+		data.Close()
+	}
 	switch {
 	case err != nil && b.Fault() != servers.None:
 		return true
@@ -127,7 +135,7 @@ func (c *session) send(content io.Reader, size int64, announcement string) (over
 	case fault == servers.Abort:
 		c.Printf("426 Enough.")
 	default:
-		c.Printf("226 Done.")
+		io.WriteString(c, final)
 	}
 	io.WriteString(c, c.s.opts.Stray)
 	return false
@@ -153,7 +161,7 @@ func (c *session) retrieve(arg string) (over bool) {
 	if c.s.opts.Announce {
 		announcement = fmt.Sprintf("150 Opening BINARY mode data connection for %s (%d bytes).", arg, f.Size-start)
 	}
-	return c.send(io.NewSectionReader(f, start, f.Size-start), f.Size-start, announcement)
+	return c.send(io.NewSectionReader(f, start, f.Size-start), f.Size-start, announcement, done)
 }
 
 // list sends a listing.
@@ -161,6 +169,11 @@ func (c *session) list(verb, arg string) (over bool) {
 	if verb == "LIST" { // "LIST -a": servers take options of ls, and clients send them
 		for strings.HasPrefix(arg, "-") {
 			_, arg, _ = strings.Cut(arg, " ")
+		}
+	}
+	if c.s.opts.Listing != nil {
+		if lines, end := c.s.opts.Listing(verb, path.Join(c.dir, arg)); lines != "" || end != "" {
+			return c.send(strings.NewReader(lines), int64(len(lines)), begin, cmp.Or(end, done))
 		}
 	}
 	members, err := fs.ReadDir(c.s.opts.Tree, c.name(arg))
@@ -201,5 +214,5 @@ func (c *session) list(verb, arg string) (over bool) {
 		}
 		b.WriteString("\r\n")
 	}
-	return c.send(&b, int64(b.Len()), begin)
+	return c.send(&b, int64(b.Len()), begin, done)
 }

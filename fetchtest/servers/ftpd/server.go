@@ -46,6 +46,14 @@ type Options struct {
 	// Announce adds the file size to the reply that starts a transfer, as most servers do: "150
 	// Opening BINARY mode data connection for NAME (1234 bytes).".
 	Announce bool
+	// Listing, if not nil, replaces listings: it returns the lines of a listing and the reply that
+	// ends it, both with line ends, for a command (MLSD, LIST or NLST) and a directory, such as "/"
+	// or "/pub". If both are empty, the server sends its own listing.
+	Listing func(command, dir string) (lines, end string)
+	// NoRestart replies to REST as if it had an effect.
+	NoRestart bool
+	// NoNotify ends TLS on data connections without close_notify.
+	NoNotify bool
 	// Stray is sent after the reply that ends a transfer. It includes its line end.
 	Stray string
 	// Deaf makes the server neither read nor write after it has lost a data connection, until the

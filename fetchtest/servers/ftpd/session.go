@@ -148,7 +148,9 @@ func (c *session) serve(verb, arg string) (over bool) {
 			c.Reply("501 A number, please.")
 			return false
 		}
-		c.rest = n
+		if !c.s.opts.NoRestart {
+			c.rest = n
+		}
 		c.Reply("350 Restarting at %d.", n)
 	case "EPSV", "PASV":
 		c.listen(verb)

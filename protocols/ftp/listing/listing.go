@@ -3,6 +3,7 @@
 package listing
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -51,6 +52,9 @@ const (
 	Other     Kind = "other" // a device, a pipe, a socket
 	Unknown   Kind = ""      // not in the listing
 	Unparsed  Kind = "text"  // a line in an unknown format; Name is the line
+	// Failure is a line that reports why the directory or a member was not read, such as the error
+	// messages of /bin/ls. Name is the line.
+	Failure Kind = "error"
 )
 
 // A Parser reads the lines of one listing. Some headings select the format of the lines below.
@@ -62,8 +66,35 @@ type Parser struct {
 // NewParser returns a parser. Dates without a year are within the year before now.
 func NewParser(now time.Time) *Parser { return &Parser{now: now.UTC()} }
 
-// unparsed returns the entry for a line in an unknown format.
-func unparsed(line string) Entry { return Entry{Name: line, Kind: Unparsed, Size: -1, Raw: line} }
+// unparsed returns the entry for a line in an unknown format or with an error message.
+func unparsed(line string) Entry {
+	e := Entry{Name: line, Kind: Unparsed, Size: -1, Raw: line}
+	if isFailure(line) {
+		e.Kind = Failure
+	}
+	return e
+}
+
+// systemErrors are the texts of errors in reading a directory, which end a message of /bin/ls or of a
+// server with a built-in ls (POSIX, strerror).
+var systemErrors = []string{"permission denied", "input/output error", "i/o error", "no such file or directory", "operation not permitted",
+	"operation not supported", "not a directory", "stale file handle", "stale nfs file handle", "connection timed out", "host is down",
+	"transport endpoint is not connected", "too many open files", "cannot allocate memory", "structure needs cleaning", "bad file descriptor"}
+
+// isFailure reports whether a line is an error message: "ls: reading directory .: Input/output error"
+// or ".: Permission denied".
+func isFailure(line string) bool {
+	program, _, ok := strings.Cut(line, ": ")
+	if ok && program[strings.LastIndexByte(program, '/')+1:] == "ls" {
+		return true
+	}
+	at := strings.LastIndex(line, ": ")
+	if at < 0 {
+		return false
+	}
+	reason := strings.ToLower(strings.TrimRight(line[at+2:], " .\r"))
+	return slices.Contains(systemErrors, reason)
+}
 
 // NLST reads a line of NLST, which is a name. Servers may prefix it by the argument of NLST or the
 // complete path. It returns false for a blank line, "." and "..".
