@@ -23,6 +23,7 @@ type Page struct {
 	Size    int64
 	ModTime time.Time
 	Depth   int // number of links from the seed
+	Seed    int // index in State.Seeds of the seed that led here
 	// Save is false if the page is only read for its links.
 	Save bool
 	// Memo is the data that the last visit stored, in this crawl or an earlier one. Visit may
@@ -45,7 +46,7 @@ type pageState struct {
 }
 
 func (c *crawl) page(it *item, memo []byte) *Page {
-	p := &Page{From: it.from, Rel: it.rel, Kind: it.kind, Size: it.size, ModTime: it.modTime, Depth: it.depth,
+	p := &Page{From: it.from, Rel: it.rel, Kind: it.kind, Size: it.size, ModTime: it.modTime, Depth: it.depth, Seed: it.seed,
 		Save: it.save, Memo: memo, pageState: pageState{crawl: c, item: it}}
 	p.URL = it.url.WithLoginOf(p.seedURL())
 	return p

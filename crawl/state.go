@@ -284,6 +284,19 @@ func (s *State) Seeds() []string {
 	return slices.Clone(s.seeds)
 }
 
+// SeedTargets returns, for each of Seeds, the URL that it redirected to, or "".
+func (s *State) SeedTargets() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	targets := make([]string, len(s.seeds))
+	for n, to := range s.moved {
+		if n < len(targets) {
+			targets[n] = to
+		}
+	}
+	return targets
+}
+
 // begin starts or resumes a crawl and returns the indexes of the seeds.
 func (s *State) begin(keys []string) (numbers []int, err error) {
 	s.mu.Lock()

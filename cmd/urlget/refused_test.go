@@ -62,6 +62,8 @@ func TestRefusedFlags(t *testing.T) {
 		{"-r -F a=b URL", "-F is not allowed with -r, -m or -p"},
 		{"-r --form-file a=f URL", "--form-file is not allowed with -r, -m or -p"},
 		{"-r --delete URL", "--delete requires -m or -N"},
+		{"-m --delete=0% URL", `--delete: must be a percentage from 1% to 100%: "0%"`},
+		{"-m --delete=20 URL", `--delete: must be a percentage from 1% to 100%: "20"`},
 		{"-r -D h URL", "-D requires --span-hosts"},
 		{"-r -K URL", "-K requires -k"},
 		{"-r -A [ URL", `-A: "[": syntax error in pattern`},

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"math"
 	"path/filepath"
@@ -59,6 +60,9 @@ func (a *app) mirror(ctx context.Context, seeds []seed) error {
 	begun := time.Now()
 	report, err := mirror.Run(ctx, a.files, urls, opts)
 	a.summarize(report, err, time.Since(begun))
+	if e := (*fetch.Error)(nil); errors.Is(err, mirror.ErrTooManyGone) && errors.As(err, &e) {
+		e.Hint = "if the files are really gone, use --delete=100% to delete them"
+	}
 	switch {
 	case errors.Is(err, crawl.ErrEnough):
 		a.say("the quota of %d bytes is reached: run the same command again to resume", quota)
@@ -79,17 +83,18 @@ func (a *app) mirrorOptions(seeds []seed) (*mirror.Options, error) {
 		return nil, err
 	}
 	opts := &mirror.Options{
-		Crawl:     crawl.Options{Scope: *scope, Schedule: a.treeSchedule(seeds), NoRobots: t.NoRobots, Sitemaps: t.Sitemaps, MaxRedirects: a.opts.Network.MaxRedirect},
-		Layout:    *t.Layout(),
-		State:     t.State,
-		Newer:     t.Mirror || a.opts.Output.Newer,
-		Keep:      a.opts.Output.NoClobber,
-		Delete:    t.Delete,
-		Spider:    t.Spider,
-		Convert:   t.Convert,
-		Originals: t.Originals,
-		Extend:    t.AdjustExtension,
-		Retry:     r.Retry,
+		Crawl:       crawl.Options{Scope: *scope, Schedule: a.treeSchedule(seeds), NoRobots: t.NoRobots, Sitemaps: t.Sitemaps, MaxRedirects: a.opts.Network.MaxRedirect},
+		Layout:      *t.Layout(),
+		State:       t.State,
+		DeleteShare: int(t.Delete),
+		Newer:       t.Mirror || a.opts.Output.Newer,
+		Keep:        a.opts.Output.NoClobber,
+		Delete:      t.Delete > 0,
+		Spider:      t.Spider,
+		Convert:     t.Convert,
+		Originals:   t.Originals,
+		Extend:      t.AdjustExtension,
+		Retry:       r.Retry,
 		Retrying: func(ctx context.Context, u uri.URI, failed int, wait time.Duration, err error) {
 			a.reportRetry(treeVisitOf(ctx).Transfer, u, failed, wait, err)
 		},
@@ -111,8 +116,12 @@ func (a *app) mirrorOptions(seeds []seed) (*mirror.Options, error) {
 // summarize prints the outcome of a mirror.
 func (a *app) summarize(report *mirror.Report, err error, took time.Duration) {
 	a.tally.addBytes(report.Received)
-	if report.Kept != "" {
-		a.say("no files were deleted: %s", report.Kept)
+	for _, k := range report.Kept {
+		files := "1 file"
+		if k.Files != 1 {
+			files = fmt.Sprintf("%d files", k.Files)
+		}
+		a.say("kept %s of %s: %s", files, k.URL, k.Reason)
 	}
 	if a.opts.Report.Quiet || a.opts.Report.JSON {
 		return

@@ -39,10 +39,14 @@ type Options struct {
 	Newer bool
 	// Keep does not overwrite existing files.
 	Keep bool
-	// Delete removes files of earlier runs that no longer exist on the server: those missing from a
-	// listing, if all listings could be read, and those that the server reports as not found. At
-	// the end of a complete run, it asks the server for files that pages no longer link to.
-	Delete bool
+	// Delete removes files of earlier runs that no longer exist on the server: those missing from
+	// the listing of their directory, and linked ones that the server reports as not found. At the
+	// end of a complete run, it asks the server for files that pages no longer link to. See
+	// Report.Kept for the exceptions. It removes nothing if that would be more than ten files and
+	// more than DeleteShare percent of those that earlier runs saved of a start URL (0 means 50).
+	// The error of Run then wraps ErrTooManyGone.
+	Delete      bool
+	DeleteShare int
 	// Spider checks links and saves nothing. It uses a separate state file, which is removed at the
 	// end.
 	Spider bool
@@ -100,8 +104,8 @@ type Report struct {
 	Received int64
 	// Continued is true if Run resumed an unfinished mirror.
 	Continued bool
-	// Kept is the reason why Options.Delete removed no files; or "".
-	Kept string
+	// Kept lists the start URLs, directories and pages because of which Options.Delete removed less.
+	Kept []Kept
 }
 
 // Run mirrors the seeds and their links below the root of d. An error means that the mirror is
@@ -109,7 +113,7 @@ type Report struct {
 // another process uses the state (crawl.ErrInUse). Failures of single URLs are reported to
 // Options.Ended and counted.
 func Run(ctx context.Context, d *download.Downloader, seeds []uri.URI, opts *Options) (*Report, error) {
-	m := &mirror{d: d, checked: map[string]bool{}, renames: map[string]rename{}}
+	m := &mirror{d: d, checked: map[string]bool{}, renames: map[string]rename{}, failedSeeds: map[int]bool{}, unreadPages: map[int]string{}}
 	if opts != nil {
 		m.Options = *opts
 	}
@@ -145,11 +149,8 @@ func Run(ctx context.Context, d *download.Downloader, seeds []uri.URI, opts *Opt
 		}
 	}
 	if m.Delete && !m.Spider {
-		if err := m.removeGone(); err != nil {
-			return &m.report, err
-		}
-		if err := m.removeUnlinked(ctx, seeds); err != nil {
-			return &m.report, err
+		if err := m.removeGone(ctx, seeds); err != nil {
+			return &m.report, errors.Join(err, d.Flush())
 		}
 	}
 	if err := d.Flush(); err != nil {
@@ -176,9 +177,13 @@ type mirror struct {
 	checked map[string]bool
 	moved   int // number of files renamed to make way for directories
 	// renames has the files that were renamed before their visit ended, by URL key.
-	renames       map[string]rename
-	report        Report
-	unreadListing string // a listing that could not be read
+	renames map[string]rename
+	report  Report
+	// For Delete: the start URLs that failed and a page of each that could not be read, by
+	// crawl.Page.Seed, and saved files that were not found.
+	failedSeeds map[int]bool
+	unreadPages map[int]string
+	notFound    []removal
 }
 
 func fileError(err error) error { return fetch.ErrFile.Wrap("mirror", err) }
@@ -238,8 +243,11 @@ func (m *mirror) ended(p *crawl.Page, err error) {
 	e.URL, e.From, e.Target, e.Elapsed = p.URL, p.From, p.Target, time.Since(v.begin)
 	if err != nil {
 		e.Outcome, e.Err = job.Failed, err
-		if p.Kind == fetch.EntryListing || fetch.CodeOf(err) != fetch.ErrNotFound {
-			m.unreadListing = p.URL.Redacted()
+		if p.From.IsZero() {
+			m.failedSeeds[p.Seed] = true
+		}
+		if fetch.CodeOf(err) != fetch.ErrNotFound && m.d.Client.Traits(p.URL).HasLinks() {
+			m.unreadPages[p.Seed] = p.URL.Redacted()
 		}
 	}
 	switch e.Outcome {
@@ -300,12 +308,16 @@ func (m *mirror) claim(u uri.URI, key string) (string, fs.FileInfo, error) {
 	return "", nil, fileError(&fs.PathError{Op: "name", Path: want, Err: fs.ErrExist})
 }
 
-// Prefixes of names in the state: files, directories that were listed completely, and directories
-// that were found in a listing. Directories are named in the layout serverPaths.
+// Prefixes of names in the state: files, directories that were listed completely, directories that
+// were found in a listing, those that could not be read (with the URL and the reason), and those
+// that are empty (with the number of the first run that found them so). Directories are named in the
+// layout serverPaths.
 const (
 	filePrefix      = "f:"
 	listedDirPrefix = "d:"
 	seenDirPrefix   = "s:"
+	unreadDirPrefix = "u:"
+	emptyDirPrefix  = "e:"
 )
 
 // preparePath checks that a file can be saved as name, and renames a file of the mirror that

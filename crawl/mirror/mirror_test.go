@@ -282,7 +282,7 @@ func TestFailedListingDeletesNothing(t *testing.T) {
 	delete(changed, "a.txt")
 	s = ftpd.Start(t, ftpd.Options{Tree: changed, Listen: addr, Replies: map[string]string{"CWD d": "550 no\r\n", "MLSD": "500 no\r\n", "LIST": "550 no\r\n", "NLST": "550 no\r\n"}})
 	_, r := run(t, dir, s.URL+"/", opts)
-	if r.Deleted != 0 || r.Kept == "" {
+	if r.Deleted != 0 || len(r.Kept) == 0 {
 		t.Errorf("%+v", r)
 	}
 	compare(t, "after a failed listing", files(t, dir), want(tree))

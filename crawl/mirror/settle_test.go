@@ -171,7 +171,8 @@ func TestPathsAreSettled(t *testing.T) {
 	}
 }
 
-// TestSharedFileSeparates changes one of two URLs that share a file, and removes one of them.
+// TestSharedFileSeparates changes one of two URLs that share a file, and removes one of them. Both are
+// start URLs, so no file is removed.
 func TestSharedFileSeparates(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -183,7 +184,7 @@ func TestSharedFileSeparates(t *testing.T) {
 		"both":           {map[string]string{"/d/": "<p>new", "/d/index.html": "<p>new"}, map[string]string{"d/index.html": "<p>new"}},
 		"name removed":   {map[string]string{"/d/index.html": ""}, map[string]string{"d/index.html": "<p>d"}},
 		"slash removed":  {map[string]string{"/d/": ""}, map[string]string{"d/index.html": "<p>d"}},
-		"both removed":   {map[string]string{"/d/": "", "/d/index.html": ""}, map[string]string{}},
+		"both removed":   {map[string]string{"/d/": "", "/d/index.html": ""}, map[string]string{"d/index.html": "<p>d"}},
 		"nothing at all": {nil, map[string]string{"d/index.html": "<p>d"}},
 	} {
 		for _, order := range permutations([]string{"/d/", "/d/index.html"}) {

@@ -13,30 +13,33 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// removeUnlinked removes files of earlier mirrors that no page links to and that the server reports
-// as not found. Other files stay, because a link may be out of scope or come back. It sends one
-// request at a time, and none to a host after a temporary failure.
-func (m *mirror) removeUnlinked(ctx context.Context, seeds []uri.URI) error {
-	if m.unreadListing != "" {
-		return nil // the page that failed may link to them
-	}
-	robots := crawl.NewRobots(m.d.Client, cmp.Or(m.Crawl.Agent, crawl.DefaultAgent))
+// addUnlinked adds the files of earlier mirrors that no page links to and that the server reports as
+// not found. Other files stay, because a link may be out of scope or come back; so do those of other
+// start URLs than those of this run. It sends one request
+// at a time, and none to a host after a temporary failure, or for a start URL one of whose pages
+// could not be read: that page may link to the files.
+func (d *deletion) addUnlinked(ctx context.Context, seeds []uri.URI) error {
+	robots := crawl.NewRobots(d.d.Client, cmp.Or(d.Crawl.Agent, crawl.DefaultAgent))
 	busy := map[string]bool{}
-	for _, name := range m.earlierNames(filePrefix) {
-		owner, _, err := m.state.Owner(filePrefix + name)
+	for _, name := range d.earlierNames(filePrefix) {
+		owner, _, err := d.state.Owner(filePrefix + name)
 		if err != nil {
 			return err
 		}
 		u, err := uri.Parse(owner)
-		if err != nil || !m.d.Client.Traits(u).Pages || busy[u.Host()] {
+		if err != nil || !d.d.Client.Traits(u).Pages || busy[u.Host()] || len(d.placesOf(u)) == 0 || d.failedStart(u) != nil {
 			continue
 		}
-		req := m.unlinkedRequest(u, seeds)
-		pause, ok := m.mayRequest(ctx, robots, req)
+		if page := d.unreadPage(u); page != "" {
+			d.keep(page, "the page could not be read and may link to them")
+			continue
+		}
+		req := d.unlinkedRequest(u, seeds)
+		pause, ok := d.mayRequest(ctx, robots, req)
 		if !ok {
 			continue
 		}
-		err = m.probe(ctx, req)
+		err = d.probe(ctx, req)
 		if ctx.Err() != nil {
 			return fetch.ContextError(ctx)
 		}
@@ -44,15 +47,23 @@ func (m *mirror) removeUnlinked(ctx context.Context, seeds []uri.URI) error {
 			busy[u.Host()] = true
 		}
 		if errors.Is(err, fetch.ErrNotFound) {
-			if err := m.remove(name, u); err != nil {
-				return err
-			}
+			d.removals = append(d.removals, removal{name, u})
 		}
 		if retry.Sleep(ctx, pause) != nil {
 			return fetch.ContextError(ctx)
 		}
 	}
 	return nil
+}
+
+// unreadPage returns a page that could not be read and may link to u, or "".
+func (d *deletion) unreadPage(u uri.URI) string {
+	for _, p := range d.placesOf(u) {
+		if p.unread != "" {
+			return p.unread
+		}
+	}
+	return ""
 }
 
 // unlinkedRequest returns a request for a URL of an earlier mirror, by its key. Its redirects are

@@ -5,11 +5,13 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"iter"
 	"mime"
 	"path"
+	"strconv"
 	"strings"
 	"time"
 
@@ -27,6 +29,11 @@ func (m *mirror) visit(ctx context.Context, p *crawl.Page) error {
 	v := &visitResult{Event: Event{Size: -1, Outcome: job.Skipped}, begin: time.Now()}
 	p.Result = v
 	err := m.process(ctx, p, v)
+	if err != nil && m.Delete && p.Kind == fetch.EntryListing && !m.d.Client.Traits(p.URL).HasLinks() {
+		if failed := m.recordUnread(p.URL, "the directory could not be read"); failed != nil {
+			err = errors.Join(err, failed)
+		}
+	}
 	if errors.Is(err, crawl.ErrElsewhere) {
 		v.Outcome, v.Path = job.Skipped, ""
 		p.Memo = memo{To: p.Target.Key()}.bytes()
@@ -95,15 +102,18 @@ func (m *mirror) list(ctx context.Context, p *crawl.Page, v *visitResult) error 
 	return m.members(p, resp)
 }
 
-// members reports the members of a listing to the crawl and, for Options.Delete, records that they
-// exist.
+// members reports the members of a listing to the crawl. For Options.Delete, it records that they
+// exist and whether the listing is complete.
 func (m *mirror) members(p *crawl.Page, resp *fetch.Response) error {
-	empty := true
+	empty, unread := true, ""
 	for e, err := range resp.Entries {
 		if err != nil {
 			return err
 		}
 		empty = empty && e.Rel == "parent"
+		if e.Kind == fetch.EntryText || e.Kind == fetch.EntryError {
+			unread = cmp.Or(unread, fmt.Sprintf("a line of the listing was not understood: %.200s", fetch.Printable(e.Name)))
+		}
 		if !e.URL.IsZero() && e.Rel != "parent" && m.Delete {
 			var err error
 			switch e.Kind {
@@ -125,12 +135,54 @@ func (m *mirror) members(p *crawl.Page, resp *fetch.Response) error {
 			return err
 		}
 	}
-	if m.Delete {
-		_, err := m.state.Claim(listedDirPrefix+serverPaths.Dir(resp.URL, m.d.Client.Traits(resp.URL)), "")
+	if resp.Pattern {
+		return nil // other members may exist
+	}
+	return m.recordListing(resp.URL, empty, unread)
+}
+
+// recordListing records a listing that was received. Unread is the reason why it may lack members, or
+// "".
+func (m *mirror) recordListing(u uri.URI, empty bool, unread string) error {
+	dir := serverPaths.Dir(u, m.d.Client.Traits(u))
+	since, _, err := m.state.Owner(emptyDirPrefix + dir)
+	if err != nil {
 		return err
 	}
-	return nil
+	if !empty && since != "" {
+		m.state.Disclaim(emptyDirPrefix + dir)
+	}
+	if !m.Delete {
+		return nil
+	}
+	if unread != "" {
+		return m.recordUnread(u, unread)
+	}
+	if empty && since == "" {
+		if _, err := m.state.Claim(emptyDirPrefix+dir, m.runNumber()); err != nil {
+			return err
+		}
+	}
+	if why, _, err := m.state.Owner(unreadDirPrefix + dir); err != nil {
+		return err
+	} else if why != "" {
+		m.state.Disclaim(unreadDirPrefix + dir)
+	}
+	m.state.Disclaim(listedDirPrefix + dir) // the owner may be another
+	_, err = m.state.Claim(listedDirPrefix+dir, u.Redacted())
+	return err
 }
+
+// recordUnread records that a directory could not be read completely.
+func (m *mirror) recordUnread(u uri.URI, why string) error {
+	name := unreadDirPrefix + serverPaths.Dir(u, m.d.Client.Traits(u))
+	m.state.Disclaim(name) // the reason may be another
+	_, err := m.state.Claim(name, u.Redacted()+"\x00"+why)
+	return err
+}
+
+// runNumber returns the number of the run as the owner of a name.
+func (m *mirror) runNumber() string { return strconv.FormatUint(m.state.Number(), 10) }
 
 // makeDir creates the directory of an empty listing.
 func (m *mirror) makeDir(name string) error {
@@ -203,6 +255,7 @@ type retrieval struct {
 	v        *visitResult
 	old, now memo        // the stored memo and the new one
 	before   int         // mirror.moved at the start of the attempt
+	linked   bool        // the file at the path is a link to a shared one; see linkShared
 	existing fs.FileInfo // of the file at the path before the attempt, or nil
 	// unconverted is the path of the saved response of an earlier run, without converted links.
 	unconverted string
@@ -246,7 +299,7 @@ func (r *retrieval) linkShared() {
 		r.d.Root.Remove(r.now.Path)
 		return
 	}
-	r.old, r.existing = v, info
+	r.old, r.existing, r.linked = v, info, true
 	r.old.Path, r.old.Shared, r.old.Page = r.now.Path, "", false
 	r.old.Size, r.old.Saved = info.Size(), info.ModTime()
 }
@@ -349,6 +402,12 @@ func (r *retrieval) unchanged(name string) error {
 // failed ends an attempt that saved nothing. It returns nil if nothing had to be saved.
 func (r *retrieval) failed(err error) error {
 	switch {
+	case r.linked:
+		r.d.Root.Remove(r.now.Path) // the shared file remains
+		r.state.Disclaim(filePrefix + r.now.Path)
+		r.state.Disclaim(provisionalPrefix + r.p.Key())
+		r.linked = false
+		return r.failed(err)
 	case errors.Is(err, errListed):
 		r.state.Disclaim(filePrefix + r.now.Path)
 		return nil
@@ -367,8 +426,11 @@ func (r *retrieval) failed(err error) error {
 		return nil
 	case fetch.CodeOf(err) == fetch.ErrFile && r.isPathBlocked(r.now.Path, r.before):
 		return errPathBlocked
-	case fetch.CodeOf(err) == fetch.ErrNotFound && r.Delete && r.old.Path != "" && r.v.Replaced:
-		return errors.Join(err, r.remove(r.old.Path, r.p.URL))
+	case fetch.CodeOf(err) == fetch.ErrNotFound && r.Delete && r.owns(r.old.Path, r.p.Key()) && r.d.Client.Traits(r.p.URL).HasLinks():
+		// Of a listed file the listing decides.
+		r.mu.Lock()
+		r.notFound = append(r.notFound, removal{r.old.Path, r.p.URL})
+		r.mu.Unlock()
 	}
 	return err
 }

@@ -130,16 +130,17 @@ type Many struct {
 
 // Tree holds the options for recursive retrieval.
 type Tree struct {
-	Recursive, Mirror, Requisites, Spider       bool
-	Level                                       int // 0 is unlimited
-	NoParent, Span, Sitemaps, NoRobots          bool
-	Accept, Reject, Types                       []string
-	Domains, NoDomains, NoDirs                  []string
-	AcceptURL, RejectURL                        string
-	NoHost, Flat, Force                         bool
-	CutDirs                                     Number
-	Delete, Convert, Originals, AdjustExtension bool
-	State                                       string
+	Recursive, Mirror, Requisites, Spider bool
+	Level                                 int // 0 is unlimited
+	NoParent, Span, Sitemaps, NoRobots    bool
+	Accept, Reject, Types                 []string
+	Domains, NoDomains, NoDirs            []string
+	AcceptURL, RejectURL                  string
+	NoHost, Flat, Force                   bool
+	CutDirs                               Number
+	Delete                                Share
+	Convert, Originals, AdjustExtension   bool
+	State                                 string
 }
 
 // On reports whether recursive retrieval is enabled.

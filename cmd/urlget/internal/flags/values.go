@@ -228,6 +228,38 @@ func (n *Number) Set(text string) error {
 	return nil
 }
 
+// Share is the value of --delete: the percentage of files that may be deleted. 0 deletes none.
+type Share int
+
+func (s *Share) String() string {
+	if *s == 0 {
+		return ""
+	}
+	return strconv.Itoa(int(*s)) + "%"
+}
+
+func (s *Share) Type() string { return "percentage" }
+
+func (s *Share) Set(text string) error {
+	switch text {
+	case "true", "yes", "on", "":
+		text = DefaultShare
+	case "false", "no", "off":
+		*s = 0
+		return nil
+	}
+	digits, ok := strings.CutSuffix(text, "%")
+	n, err := strconv.ParseUint(digits, 10, 8)
+	if !ok || err != nil || n < 1 || n > 100 {
+		return errors.New("must be a percentage from 1% to 100%")
+	}
+	*s = Share(n)
+	return nil
+}
+
+// DefaultShare is the Share of --delete without a value.
+const DefaultShare = "50%"
+
 // Date is the point in time of a flag, in the format of RFC 3339. A date alone means the beginning
 // of that day in local time.
 type Date time.Time
