@@ -30,6 +30,9 @@ type transferBody struct {
 	// sizes lists the possible sizes if size is unknown. If not empty, the body must have one of
 	// them.
 	sizes []int64
+	// restarted is set after REST. If the size is known, the last byte is then withheld until the end
+	// of the data proves that the server began at the offset.
+	restarted bool
 	// listing is set if the data are a listing.
 	listing bool
 	done    func(error) error // releases the session
@@ -43,13 +46,15 @@ func (b *transferBody) Read(p []byte) (int, error) {
 	if err := b.state(); err != nil {
 		return 0, err
 	}
-	if b.limited {
+	switch {
+	case b.limited:
 		p = p[:min(int64(len(p)), b.left)]
+	case b.restarted && b.size >= 0 && b.size-b.got > 1:
+		p = p[:min(int64(len(p)), b.size-b.got-1)]
+	case b.restarted && b.size >= 0 && len(p) > 0:
+		return b.readLast(p)
 	}
-	n, err := 0, error(io.EOF)
-	if b.data != nil {
-		n, err = b.data.Read(p)
-	}
+	n, err := b.readData(p)
 	b.count(int64(n))
 	if err != nil {
 		b.end(err)
@@ -57,6 +62,40 @@ func (b *transferBody) Read(p []byte) (int, error) {
 		b.enough()
 	}
 	return n, b.state()
+}
+
+func (b *transferBody) readData(p []byte) (int, error) {
+	if b.data == nil {
+		return 0, io.EOF
+	}
+	return b.data.Read(p)
+}
+
+// readLast reads the last byte, if it is missing, and the end of the data.
+func (b *transferBody) readLast(p []byte) (int, error) {
+	var last [2]byte
+	missing := int(b.size - b.got)
+	n, err := 0, error(nil)
+	for n <= missing && err == nil {
+		var k int
+		k, err = b.readData(last[n : missing+1])
+		n += k
+	}
+	b.count(int64(n))
+	if n > missing {
+		b.finish(b.notRestarted(), errAborted)
+		return 0, b.state()
+	}
+	if b.end(err); b.state() != io.EOF {
+		return 0, b.state()
+	}
+	return copy(p, last[:n]), io.EOF
+}
+
+// notRestarted returns the error for a number of bytes that shows that the body does not begin at the
+// offset.
+func (b *transferBody) notRestarted() error {
+	return &driver.Error{Code: driver.ErrRange, Err: fmt.Errorf("%w: it did not send the %d bytes after the offset", errRestartIgnored, b.size)}
 }
 
 // state returns the error that ended the body, or nil.
@@ -74,7 +113,7 @@ const spliceLeast = 256 << 10
 
 // WriteTo implements io.WriterTo. The connection splices plaintext data to a file.
 func (b *transferBody) WriteTo(w io.Writer) (int64, error) {
-	if _, file := w.(io.ReaderFrom); !file || b.data == nil || b.data.TLS() != nil || b.limited || b.size >= 0 && b.size < spliceLeast || b.state() != nil {
+	if _, file := w.(io.ReaderFrom); !file || b.data == nil || b.data.TLS() != nil || b.limited || b.restarted || b.size >= 0 && b.size < spliceLeast || b.state() != nil {
 		buf := buffers.Get().(*[256 << 10]byte)
 		defer buffers.Put(buf)
 		return io.CopyBuffer(struct{ io.Writer }{w}, struct{ io.Reader }{b}, buf[:])
@@ -227,6 +266,8 @@ func (b *transferBody) finish(err, outcome error) {
 	if outcome == io.EOF {
 		outcome = nil
 		switch {
+		case b.restarted && !b.limited && b.size >= 0 && b.got < b.size:
+			b.err = b.notRestarted()
 		case b.size >= 0 && b.got < b.size:
 			b.err = truncated(fmt.Sprintf("received %d of %d bytes", b.got, b.size), io.ErrUnexpectedEOF)
 		case b.size < 0 && len(b.sizes) > 0 && !slices.Contains(b.sizes, b.got):

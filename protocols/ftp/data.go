@@ -30,6 +30,7 @@ func (dc *dataConn) close() {
 		dc.listener.Close()
 		dc.listener = nil
 	}
+	dc.port, dc.refused = 0, nil
 }
 
 // offer returns the command that prepares a data connection.

@@ -95,6 +95,8 @@ func TestRetrievalsOverAFailingNetwork(t *testing.T) {
 				f.Codes = []fetch.Code{fetch.ErrTLS}
 			case "glob":
 				f.Codes = []fetch.Code{fetch.ErrNotFound} // the beginning of the listing has no match
+			case "resume":
+				f.Codes = []fetch.Code{fetch.ErrRange} // the number of bytes proves the offset
 			case "directory for a file", "file for a directory":
 				f.Codes = []fetch.Code{fetch.ErrNotFound} // the kind could not be determined in time
 			}

@@ -78,6 +78,7 @@ type opener struct {
 	pool *driver.Pool[key, *session]
 
 	pipelining *pipelining
+	restarts   *restarts
 }
 
 // A key identifies interchangeable control connections.
@@ -91,7 +92,7 @@ func newDriver(env driver.Env, opts Options) *opener {
 	if opts.MaxConns <= 0 {
 		opts.MaxConns = 6
 	}
-	return &opener{env: env, opts: opts, pipelining: newPipelining(opts.Pipelining), pool: driver.NewPool[key](env, driver.PoolOptions[*session]{
+	return &opener{env: env, opts: opts, pipelining: newPipelining(opts.Pipelining), restarts: newRestarts(), pool: driver.NewPool[key](env, driver.PoolOptions[*session]{
 		MaxIdle: opts.MaxConns, MaxOpen: opts.MaxConns, IdleTimeout: idleTime,
 		Conn:  (*session).idleConn,
 		Close: func(s *session) { s.close() },
@@ -172,6 +173,8 @@ func (d *opener) run(ctx context.Context, t *task) (*driver.Response, error) {
 					"server", t.addr(), "error", err)
 			}
 			continue
+		case errors.Is(err, errRestartIgnored) && ctx.Err() == nil && d.restarts.ignored.Add(t.addr()):
+			continue
 		}
 		return nil, err
 	}
@@ -184,7 +187,7 @@ func (t *task) key() key {
 // dial connects and logs in.
 func (d *opener) dial(ctx context.Context, t *task) (*session, error) {
 	c := &control{env: d.env, addr: t.addr(), host: t.url.Host, implicit: t.implicit(), pipelining: d.pipelining}
-	s := &session{conversation: c, control: c, opts: &d.opts}
+	s := &session{conversation: c, control: c, opts: &d.opts, restarts: d.restarts}
 	err := s.login(ctx, t, func(user string, attempt int) (driver.Credential, error) {
 		return d.env.Credential(ctx, driver.Challenge{URL: t.req.URL, Mechanism: "ftp", User: user, Attempt: attempt})
 	}, d.env.Identity().Email)
@@ -227,7 +230,7 @@ func (d *opener) perform(ctx context.Context, l lease, t *task) (*driver.Respons
 		return nil, done(err)
 	}
 	b := &transferBody{ctx: ctx, session: s, data: x.data.conn, final: x.final, size: x.meta.Size, done: done,
-		listing: t.kind != retrieve, left: x.limit, limited: x.limit > 0}
+		listing: t.kind != retrieve, restarted: x.meta.Range.Offset > 0, left: x.limit, limited: x.limit > 0}
 	if offset := x.meta.Range.Offset; x.announced > 0 && offset > 0 && !b.limited {
 		b.sizes = []int64{x.announced, x.announced - offset} // servers announce either
 	}

@@ -106,13 +106,14 @@ func TestAnnouncedSize(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			rest := ""
+			probe, probed, rest := "", "", ""
 			if tt.offset > 0 {
-				rest = "C: REST 3\nS: 350 ok\n"
+				probe = "C: EPSV\nS: 229 ok ($EPSV{probe})\nC: REST 1099511627776\nS: 350 ok\nC: RETR motd\nS: 554 beyond the end\n"
+				probed, rest = "-- probe --\nS!close\n", "C: REST 3\nS: 350 ok\n"
 			}
 			addr := transcript.Play(t, "-- control --\nS: 220 Ready\nC: USER anonymous\nS: 331 ?\nC: PASS urlget@\nS: 230 in\nC: TYPE I\nS: 200 ok\n"+
-				"C: SIZE motd\nS: 500 ?\nC: MDTM motd\nS: 500 ?\nC: EPSV\nS: 229 ok ($EPSV{data})\n"+rest+
-				"C: RETR motd\nS: "+tt.begin+"\nS!wait data\nS: 226 Done\nC? ABOR\nC? QUIT\n-- data --\nS"+strconv.Quote(tt.content)+"\nS!close\n")
+				"C: SIZE motd\nS: 500 ?\nC: MDTM motd\nS: 500 ?\n"+probe+"C: EPSV\nS: 229 ok ($EPSV{data})\n"+rest+
+				"C: RETR motd\nS: "+tt.begin+"\nS!wait data\nS: 226 Done\nC? ABOR\nC? QUIT\n-- data --\nS"+strconv.Quote(tt.content)+"\nS!close\n"+probed)
 			c := drive.Client(t, nil, With(Options{Pipelining: PipeliningOff}))
 			req := request(fetch.OpGet, "ftp://"+addr+"/motd")
 			req.Range.Offset = tt.offset

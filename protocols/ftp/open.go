@@ -122,17 +122,15 @@ func (s *session) transfer(ctx context.Context, t *task) (_ *transfer, err error
 			return nil, err
 		}
 	}
-	if dc.port == 0 && dc.listener == nil && dc.refused == nil {
-		cmd, err := s.offer(ctx, dc)
-		if err != nil {
-			return nil, err
-		}
-		if err := s.say(cmd); err != nil {
+	if s.needsProof(t, f, x) {
+		if s.restarts.ignored.Has(t.addr()) {
+			s.control.env.Logger().Warn("the server ignores REST; the complete file is retrieved", "url", t.req.URL.Redacted())
+			x.wholeFile()
+		} else if err := s.proveRestart(ctx, t, f.size, dc); err != nil {
 			return nil, err
 		}
 	}
-	if err := s.establish(ctx, dc); err != nil {
-		s.lost = true
+	if err := s.connectData(ctx, dc); err != nil {
 		return nil, err
 	}
 	if x.meta.Range.Offset > 0 {
@@ -141,6 +139,27 @@ func (s *session) transfer(ctx context.Context, t *task) (_ *transfer, err error
 		}
 	}
 	return x, s.start(t, f, x)
+}
+
+// connectData makes dc a data connection, unless it is one already.
+func (s *session) connectData(ctx context.Context, dc *dataConn) error {
+	if dc.conn != nil {
+		return nil
+	}
+	if dc.port == 0 && dc.listener == nil && dc.refused == nil {
+		cmd, err := s.offer(ctx, dc)
+		if err != nil {
+			return err
+		}
+		if err := s.say(cmd); err != nil {
+			return err
+		}
+	}
+	if err := s.establish(ctx, dc); err != nil {
+		s.lost = true
+		return err
+	}
+	return nil
 }
 
 // prepare changes to the directory, sets the type, requests the facts and prepares the data
@@ -202,11 +221,7 @@ func (s *session) restart(t *task, x *transfer) error {
 		}
 		s.control.env.Logger().Warn("the server cannot resume; the complete file is retrieved",
 			"url", t.req.URL.Redacted(), "reply", replyOf(r).String())
-		x.meta.Range, x.limit, x.meta.Size = driver.Range{}, 0, x.meta.Total
-		if x.meta.Total == 0 {
-			x.meta.Size = -1
-		}
-		x.meta.Total = 0
+		x.wholeFile()
 		return nil
 	}})
 }

@@ -29,7 +29,7 @@ func (s scripted) serve(c *servers.Conn) {
 		}
 		return c.Printf("%s", s.replies[verb]) == nil && c.Flush() == nil
 	}
-	data, err := servers.New(servers.Config{Scheme: "x"}, func(d *servers.Conn) { io.WriteString(d, welcome) })
+	data, err := servers.New(servers.Config{Scheme: "x"}, func(d *servers.Conn) { io.WriteString(d, welcome[3:]) })
 	if err != nil {
 		return
 	}

@@ -17,6 +17,8 @@ type session struct {
 	conversation
 	control *control // equal to conversation; nil in a dry run
 	opts    *Options
+	// restarts belongs to the driver.
+	restarts *restarts
 
 	private  bool            // data connections use TLS
 	typ      string          // current TYPE; "" is the default, ASCII Non-print; or unknownType
