@@ -18,8 +18,10 @@ import (
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/download"
 	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/fetchtest/servers"
 	"github.com/urlget/urlget/fetchtest/servers/ftpd"
 	"github.com/urlget/urlget/protocols"
+	"github.com/urlget/urlget/protocols/ftp"
 )
 
 // mirrorAgain mirrors seeds into dir with Options.Delete.
@@ -341,4 +343,40 @@ func TestPatternIsNoListing(t *testing.T) {
 		}
 	}
 	compare(t, "mirror", files(t, dir), want(tree))
+}
+
+// TestListingWithoutCloseNotify mirrors a directory whose listing is cut at the end of a TLS record.
+func TestListingWithoutCloseNotify(t *testing.T) {
+	t.Parallel()
+	cert, trust := servers.Certificate()
+	tree := textTree("pub/a.txt", "pub/b.txt")
+	opts := ftpd.Options{Tree: tree, TLS: cert, Unknown: []string{"MLSD"}}
+	dir := t.TempDir()
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	for _, cut := range []bool{false, true} {
+		if cut {
+			opts.NoNotify, opts.Listing = true, func(string, string) (string, string) {
+				return "-rw-r--r-- 1 o g 17 Mar  4  2026 a.txt\r\n", ""
+			}
+		}
+		s, err := ftpd.New(opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		opts.Listen = s.Addr
+		c := fetch.New(&fetch.Options{TLS: trust}, ftp.With(ftp.Options{TLS: ftp.TLSRequire}))
+		mirrorOpts := noHost()
+		mirrorOpts.Delete = true
+		r, err := mirror.Run(t.Context(), &download.Downloader{Client: c, Root: root}, []uri.URI{uri.MustParse(s.URL + "/pub/")}, &mirrorOpts)
+		c.Close()
+		s.Close()
+		if err != nil || r.Failed > 0 || (len(r.Kept) == 1) != cut {
+			t.Errorf("%+v, %v", r, err)
+		}
+		compare(t, "mirror", files(t, dir), want(tree))
+	}
 }

@@ -111,8 +111,12 @@ func (m *mirror) members(p *crawl.Page, resp *fetch.Response) error {
 			return err
 		}
 		empty = empty && e.Rel == "parent"
-		if e.Kind == fetch.EntryText || e.Kind == fetch.EntryError {
-			unread = cmp.Or(unread, fmt.Sprintf("a line of the listing was not understood: %.200s", fetch.Printable(e.Name)))
+		switch {
+		case unread != "":
+		case e.Kind == fetch.EntryError:
+			unread = fetch.Printable(e.Name)
+		case e.Kind == fetch.EntryText:
+			unread = fmt.Sprintf("a line of the listing was not understood: %.200s", fetch.Printable(e.Name))
 		}
 		if !e.URL.IsZero() && e.Rel != "parent" && m.Delete {
 			var err error

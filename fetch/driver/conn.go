@@ -105,7 +105,7 @@ func (p *peer) RemoteAddr() net.Addr { return (*Conn)(p).RemoteAddr() }
 func (p *peer) AnnouncesEnd() bool { return (*Conn)(p).TLS() != nil && !p.unannounced }
 
 // CutOff implements exchange.Conn.
-func (p *peer) CutOff() error { return (*Conn)(p).cutOff() }
+func (p *peer) CutOff() error { return (*Conn)(p).CutOff() }
 
 // SetIdle sets the idle timeout for subsequent reads and writes. Zero means no timeout.
 func (c *Conn) SetIdle(d time.Duration) {
@@ -300,10 +300,10 @@ func (c *Conn) withPhase(err error) error {
 // connection remains FramedByClose. EndsUnannounced must be called before the response is returned.
 func (c *Conn) EndsUnannounced() { c.unannounced = true }
 
-// cutOff returns an error of class ErrTruncated if the connection uses TLS and was closed without
+// CutOff returns an error of class ErrTruncated if the connection uses TLS and was closed without
 // the required close_notify (RFC 8446, section 6.1). Any attacker on the path can cause that, so
 // data may be missing. Read still returns io.EOF, because the protocol may mark the end itself.
-func (c *Conn) cutOff() error {
+func (c *Conn) CutOff() error {
 	if c.raw == nil || !c.eofSeen.Load() || !c.raw.eofSeen.Load() {
 		return nil // crypto/tls reads nothing after close_notify
 	}

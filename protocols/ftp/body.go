@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/driver/wire"
@@ -33,8 +34,11 @@ type transferBody struct {
 	// restarted is set after REST. If the size is known, the last byte is then withheld until the end
 	// of the data proves that the server began at the offset.
 	restarted bool
-	// listing is set if the data are a listing.
+	// listing is set if the data are a listing. If they end without the close_notify of TLS, cut is set
+	// and warn is called.
 	listing bool
+	cut     atomic.Bool
+	warn    func()
 	done    func(error) error // releases the session
 
 	mu      sync.Mutex
@@ -176,9 +180,17 @@ var errAborted = errors.New("transfer aborted")
 // end handles the end of the data connection.
 func (b *transferBody) end(err error) {
 	switch {
-	case err == io.EOF:
+	case err == io.EOF && (b.data == nil || b.data.CutOff() == nil || b.size >= 0 || len(b.sizes) > 0):
 		b.concluded()
 		return
+	case err == io.EOF && b.listing:
+		// Some servers never send close_notify, so the listing is shown.
+		b.cut.Store(true)
+		b.warn()
+		b.concluded()
+		return
+	case err == io.EOF:
+		err = truncated("the server closed the data connection without the TLS close_notify", err)
 	case b.ctx.Err() != nil:
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		// TLS ended without a close_notify alert. The body is complete if its size is the announced

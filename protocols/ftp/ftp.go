@@ -11,6 +11,7 @@ import (
 
 	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/internal/bounded"
 )
 
 // Options configure the driver. The zero value selects the defaults.
@@ -79,6 +80,8 @@ type opener struct {
 
 	pipelining *pipelining
 	restarts   *restarts
+	// unannounced are the servers with listings that end without close_notify.
+	unannounced *bounded.Set[string]
 }
 
 // A key identifies interchangeable control connections.
@@ -92,7 +95,7 @@ func newDriver(env driver.Env, opts Options) *opener {
 	if opts.MaxConns <= 0 {
 		opts.MaxConns = 6
 	}
-	return &opener{env: env, opts: opts, pipelining: newPipelining(opts.Pipelining), restarts: newRestarts(), pool: driver.NewPool[key](env, driver.PoolOptions[*session]{
+	return &opener{env: env, opts: opts, pipelining: newPipelining(opts.Pipelining), restarts: newRestarts(), unannounced: bounded.NewSet[string](maxServers), pool: driver.NewPool[key](env, driver.PoolOptions[*session]{
 		MaxIdle: opts.MaxConns, MaxOpen: opts.MaxConns, IdleTimeout: idleTime,
 		Conn:  (*session).idleConn,
 		Close: func(s *session) { s.close() },
@@ -231,6 +234,11 @@ func (d *opener) perform(ctx context.Context, l lease, t *task) (*driver.Respons
 	}
 	b := &transferBody{ctx: ctx, session: s, data: x.data.conn, final: x.final, size: x.meta.Size, done: done,
 		listing: t.kind != retrieve, restarted: x.meta.Range.Offset > 0, left: x.limit, limited: x.limit > 0}
+	b.warn = func() {
+		if d.unannounced.Add(t.addr()) {
+			d.env.Logger().Warn("the server ends listings without the TLS close_notify, so entries may be missing", "server", t.addr())
+		}
+	}
 	if offset := x.meta.Range.Offset; x.announced > 0 && offset > 0 && !b.limited {
 		b.sizes = []int64{x.announced, x.announced - offset} // servers announce either
 	}

@@ -5,6 +5,7 @@ import (
 	"io"
 	"iter"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/urlget/urlget/fetch/driver"
@@ -29,11 +30,31 @@ func respond(t *task, x *transfer, b *transferBody) *driver.Response {
 		resp.ContentType, resp.Pattern = "text/uri-list", true
 		resp.SetParts(t.matches(b, x.meta.ContentType), b.Close)
 	case t.kind != retrieve:
-		resp.Parse = func(r io.Reader) iter.Seq2[driver.Entry, error] { return t.entries(r, x.meta.ContentType) }
+		resp.Parse = func(r io.Reader) iter.Seq2[driver.Entry, error] {
+			return withNotice(t.entries(r, x.meta.ContentType), &b.cut)
+		}
 	default:
 		resp.Text = t.isText()
 	}
 	return resp
+}
+
+// cutListing is a notice in a listing that may lack entries: anybody on the path can end a connection
+// without close_notify (RFC 8446, section 6.1).
+const cutListing = "the data connection ended without the TLS close_notify, so entries may be missing"
+
+// withNotice adds cutListing to the entries of a listing if it was cut.
+func withNotice(entries iter.Seq2[driver.Entry, error], cut *atomic.Bool) iter.Seq2[driver.Entry, error] {
+	return func(yield func(driver.Entry, error) bool) {
+		for e, err := range entries {
+			if !yield(e, err) || err != nil {
+				return
+			}
+		}
+		if cut.Load() {
+			yield(driver.Entry{Name: cutListing, Kind: driver.EntryError, Size: -1}, nil)
+		}
+	}
 }
 
 // matches yields the URLs that match a pattern, one per line (RFC 2483, section 5).

@@ -2,6 +2,7 @@ package ftp
 
 import (
 	"crypto/tls"
+	"io"
 	"io/fs"
 	"slices"
 	"testing"
@@ -104,6 +105,60 @@ func TestTLSFailures(t *testing.T) {
 			drive.Fails(t, c, "ftp://"+s.Addr+"/motd", fetch.ErrTLS)
 			if slices.Contains(s.Log(), "RETR motd") {
 				t.Error("the file was asked for")
+			}
+		})
+	}
+}
+
+// TestDataWithoutCloseNotify ends data connections without the close_notify of TLS, after all data or
+// the first half, and confirms the transfer.
+func TestDataWithoutCloseNotify(t *testing.T) {
+	t.Parallel()
+	const line = "-rw-r--r-- 1 u g 6 Jan  2 2020 a.txt\r\n"
+	for _, tt := range []struct {
+		name, path string
+		op         fetch.Op
+		server     ftpd.Options
+		part       fetch.Range
+		want       string // the content or the entries
+		code       fetch.Code
+	}{
+		{name: "known size", path: "/motd", want: welcome},
+		{name: "the rest, known size", path: "/motd", part: fetch.Range{Offset: 3}, want: welcome[3:]},
+		{name: "a part", path: "/motd", part: fetch.Range{Offset: 3, Length: 2}, want: welcome[3:5]},
+		{name: "wrong size", path: "/motd", server: ftpd.Options{Sizes: map[string]int64{"motd": 20}}, code: fetch.ErrTruncated},
+		{name: "unknown size", path: "/motd", server: ftpd.Options{Unknown: []string{"SIZE"}}, code: fetch.ErrTruncated},
+		{name: "announced size", path: "/motd", server: ftpd.Options{Unknown: []string{"SIZE"}, Announce: true}, want: welcome},
+		{name: "text", path: "/motd;type=a", code: fetch.ErrTruncated},
+		{name: "listing", path: "/pub/", op: fetch.OpList, want: "object a.txt\nerror " + cutListing + "\n",
+			server: ftpd.Options{Unknown: []string{"MLSD"}, Listing: func(string, string) (string, string) { return line, "" }}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			tt.server.Tree, tt.server.TLS, tt.server.NoNotify = small, serverTLS(0), true
+			s := ftpd.Start(t, tt.server)
+			c := drive.Client(t, trusting(), With(Options{TLS: TLSRequire}))
+			req := request(tt.op, s.URL+tt.path)
+			req.Range = tt.part
+			resp, err := c.Do(t.Context(), req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer resp.Body.Close()
+			got := ""
+			if tt.op == fetch.OpList {
+				for e, err2 := range resp.Entries {
+					if err = err2; err == nil {
+						got += e.Kind.String() + " " + e.Name + "\n"
+					}
+				}
+			} else {
+				var b []byte
+				b, err = io.ReadAll(resp.Body)
+				got = string(b)
+			}
+			if fetch.CodeOf(err) != tt.code || err == nil && got != tt.want {
+				t.Errorf("%q, %v; want %q, %v", got, err, tt.want, tt.code)
 			}
 		})
 	}
