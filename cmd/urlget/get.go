@@ -315,10 +315,7 @@ func (a *app) report(j *job.Job, res *job.Result) {
 	case res.Outcome == job.Saved:
 		a.say("%s %s (%s in %.2f s%s)%s%s", a.con.Paint.Good("saved"), name, sizeText(res.Size), res.Elapsed.Seconds(), rateText(res), a.digestText(res), from)
 		if a.opts.Report.Verbose {
-			a.say("%s: %s", name, proofText(res.Proof))
-			if res.FramedByClose {
-				a.say("%s: the server marked the end only by closing the connection; a part of it would look the same", name)
-			}
+			a.sayProof(name, res)
 		}
 	case res.Outcome == job.NoContent:
 		a.say("%s has no content; no file is saved", res.URL)
@@ -328,6 +325,14 @@ func (a *app) report(j *job.Job, res *job.Result) {
 		} else {
 			a.say("%s already exists%s", name, from)
 		}
+	}
+}
+
+// sayProof prints what proves that a saved file is complete.
+func (a *app) sayProof(name string, res *job.Result) {
+	a.say("%s: %s", name, proofText(res.Proof))
+	if res.FramedByClose {
+		a.say("%s: the server marked the end only by closing the connection; a part of it would look the same", name)
 	}
 }
 

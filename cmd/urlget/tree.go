@@ -188,7 +188,7 @@ func (a *app) reportVisit(e mirror.Event, pos string, number int) {
 	if e.Path != "" {
 		path = filepath.Join(cmp.Or(a.out.dir, "."), filepath.FromSlash(e.Path))
 	}
-	res := &job.Result{URL: url, Outcome: e.Outcome, Status: e.Status, Size: e.Size, Received: e.Received, Elapsed: e.Elapsed, Proof: e.Proof}
+	res := &job.Result{URL: url, Outcome: e.Outcome, Status: e.Status, Size: e.Size, Received: e.Received, Elapsed: e.Elapsed, Proof: e.Proof, FramedByClose: e.FramedByClose}
 	switch e.Outcome {
 	case mirror.Deleted:
 		a.emit(render.Deleted{URL: url, Path: path})
@@ -201,7 +201,7 @@ func (a *app) reportVisit(e mirror.Event, pos string, number int) {
 		}
 		a.say("saved %s (%s)%s", fetch.Printable(path), sizeText(e.Size), from)
 		if a.opts.Report.Verbose {
-			a.say("%s: %s", fetch.Printable(path), proofText(e.Proof))
+			a.sayProof(fetch.Printable(path), res)
 		}
 	case job.Listed, job.Unchanged, job.NoContent:
 	default:

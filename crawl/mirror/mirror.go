@@ -91,9 +91,11 @@ type Event struct {
 	Status   int    // code of the last reply; 0 if there was no request or no code
 	Replaced bool   // an existing file was replaced
 	// Proof is the digest that a saved file was verified with (see download.Result), or nil.
-	Proof   *fetch.Digest
-	Elapsed time.Duration
-	Err     error // the reason of a failure, or of Skipped for a link to a directory
+	Proof *fetch.Digest
+	// FramedByClose is that of job.Result.
+	FramedByClose bool
+	Elapsed       time.Duration
+	Err           error // the reason of a failure, or of Skipped for a link to a directory
 }
 
 // A Report counts the results of a mirror in this process.

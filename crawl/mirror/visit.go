@@ -544,6 +544,7 @@ func (r *retrieval) saved(res *download.Result) error {
 		return nil
 	case download.Saved:
 		v.Outcome, v.Proof = job.Saved, res.Proof
+		v.FramedByClose = res.Proof == nil && res.Meta.Framing == driver.FramedByClose
 		if err := r.setMetadata(); err != nil {
 			return err
 		}
