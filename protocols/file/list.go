@@ -42,6 +42,7 @@ type listing struct {
 	name   string   // on this system
 	dir    *os.File
 	chunk  []fs.DirEntry
+	err    error // after chunk
 }
 
 // next returns the next member, or io.EOF.
@@ -49,13 +50,15 @@ func (l *listing) next() (fs.DirEntry, error) {
 	if err := context.Cause(l.ctx); err != nil {
 		return nil, err
 	}
-	if len(l.chunk) == 0 {
-		var err error
-		if l.chunk, err = l.dir.ReadDir(readChunk); err == io.EOF {
-			return nil, io.EOF
-		} else if err != nil && len(l.chunk) == 0 {
-			return nil, explain(err)
-		}
+	if len(l.chunk) == 0 && l.err == nil {
+		l.chunk, l.err = l.dir.ReadDir(readChunk)
+	}
+	switch {
+	case len(l.chunk) > 0: // an error follows them
+	case l.err == io.EOF:
+		return nil, io.EOF
+	default:
+		return nil, explain(l.err)
 	}
 	member := l.chunk[0]
 	l.chunk = l.chunk[1:]

@@ -71,7 +71,7 @@ func (d *opener) directory(ctx context.Context, a *response, o object) *driver.R
 
 // members replaces each union link with the members of the directory that it names, because these
 // belong to the directory that contains the link. If that directory cannot be listed, the link
-// remains. The redirect limit bounds nested unions.
+// remains, and an entry of kind EntryError shows that members are missing. The redirect limit bounds nested unions.
 func (d *opener) members(ctx context.Context, links iter.Seq2[driver.Entry, error]) iter.Seq2[driver.Entry, error] {
 	return func(yield func(driver.Entry, error) bool) {
 		for e, err := range links {
@@ -88,7 +88,9 @@ func (d *opener) members(ctx context.Context, links iter.Seq2[driver.Entry, erro
 				if resp != nil {
 					resp.Body.Close()
 				}
-				if !yield(e, nil) {
+				// The listing lacks the members of the part.
+				notice := driver.Entry{Name: "a part of the directory cannot be listed: " + link.Name, Kind: driver.EntryError, Size: -1}
+				if !yield(e, nil) || !yield(notice, nil) {
 					return
 				}
 				continue
