@@ -64,8 +64,10 @@ func TestMembersOverSchemesWithRanges(t *testing.T) {
 		{"ftp", func(t *testing.T) (string, protocols.Config) {
 			s := ftpd.Start(t, ftpd.Options{Tree: tree})
 			t.Cleanup(func() {
-				if n := s.Logins(); n != 1 {
-					t.Errorf("%d logins, want 1, after %q", n, s.Log())
+				// On a busy machine, the replies to ABOR may come too late to use the session again.
+				aborted := strings.Count(strings.Join(s.Log(), "\n"), "ABOR")
+				if n := s.Logins(); n > 1+aborted/2 {
+					t.Errorf("%d logins after %d aborted transfers: %q", n, aborted, s.Log())
 				}
 				if n := strings.Count(strings.Join(s.Log(), "\n"), "RETR x.zip"); n > 16 {
 					t.Errorf("%d transfers", n)

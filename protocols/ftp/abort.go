@@ -1,6 +1,7 @@
 package ftp
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -22,7 +23,7 @@ const maxAbortReplies = 3
 func (s *session) settle(ctx context.Context) error {
 	c := s.control
 	defer c.bind(ctx)()
-	end := time.Now().Add(max(settleWait, settleTrips*c.roundTrip))
+	end := time.Now().Add(max(cmp.Or(s.opts.settleWait, settleWait), settleTrips*c.roundTrip))
 	if _, err := c.replyWithin(time.Until(end)); err != nil {
 		return err
 	}

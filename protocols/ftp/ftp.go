@@ -34,6 +34,8 @@ type Options struct {
 	Pipelining Pipelining
 	// MaxConns limits the control connections to one server for one user. 0 means 6.
 	MaxConns int
+
+	settleWait time.Duration // instead of settleWait, in tests; 0 means settleWait
 }
 
 // A TLSMode selects the use of TLS on the port of plaintext FTP (RFC 4217).
