@@ -97,11 +97,12 @@ func (m *mirror) mayRequest(ctx context.Context, robots *crawl.Robots, req *fetc
 	return max(pause, rules.Delay), robots.Allowed(rules, req.URL)
 }
 
-// probe requests the metadata of a resource or, if the server does not support that, the resource
-// if it has changed. The error is of class ErrNotFound only if it does not exist.
+// probe requests the metadata of a resource and, if the server refuses that or does not find it, the
+// resource if it has changed: some servers reply to HEAD with 404 for each resource. The error is of
+// class ErrNotFound only if it does not exist.
 func (m *mirror) probe(ctx context.Context, req *fetch.Request) error {
 	_, err := m.d.Client.Stat(ctx, req)
-	if err == nil || errors.Is(err, fetch.ErrNotFound) || errors.Is(err, crawl.ErrElsewhere) {
+	if err == nil || errors.Is(err, crawl.ErrElsewhere) {
 		return err
 	}
 	if _, again := fetch.Transient(err); again {

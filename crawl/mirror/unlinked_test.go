@@ -22,14 +22,16 @@ func TestDeleteUnlinked(t *testing.T) {
 		asks   []string       // requests other than those for the first page
 	}{
 		{name: "not found and gone", status: map[string]int{"/a.html": 404, "/i.png": 410}, want: []string{"index.html", "stays"},
-			asks: []string{"HEAD /a.html", "HEAD /i.png", "HEAD /stays"}},
+			asks: []string{"GET /a.html", "GET /i.png", "HEAD /a.html", "HEAD /i.png", "HEAD /stays"}},
+		{name: "only HEAD is not found", status: map[string]int{"HEAD": 404, "/a.html": 404}, want: []string{"i.png", "index.html", "stays"},
+			asks: []string{"GET /a.html", "GET /i.png", "GET /stays", "HEAD /a.html", "HEAD /i.png", "HEAD /stays"}},
 		{name: "without Delete", keep: true, status: map[string]int{"/a.html": 404}, want: []string{"a.html", "i.png", "index.html", "stays"}},
 		{name: "other errors", status: map[string]int{"/a.html": 403, "/i.png": 503}, want: []string{"a.html", "i.png", "index.html", "stays"},
 			asks: []string{"GET /a.html", "HEAD /a.html", "HEAD /i.png"}}, // none after 503
 		{name: "a redirect", status: map[string]int{"/a.html": 302, "/i.png": 404}, want: []string{"a.html", "index.html", "stays"},
-			asks: []string{"HEAD /a.html", "HEAD /i.png", "HEAD /stays"}},
+			asks: []string{"GET /i.png", "HEAD /a.html", "HEAD /i.png", "HEAD /stays"}},
 		{name: "HEAD is not supported", status: map[string]int{"HEAD": 405, "/a.html": 404}, want: []string{"i.png", "index.html", "stays"},
-			asks: []string{"GET /a.html", "GET /i.png", "GET /stays", "HEAD /a.html", "HEAD /i.png", "HEAD /stays"}},
+			asks: []string{"GET /a.html", "GET /a.html", "GET /i.png", "GET /stays", "HEAD /a.html", "HEAD /i.png", "HEAD /stays"}},
 		{name: "a page failed", later: "<a href=broken>b</a>", status: map[string]int{"/broken": 403, "/a.html": 404}, kept: true,
 			want: []string{"a.html", "i.png", "index.html", "stays"}, asks: []string{"GET /broken"}},
 		{name: "excluded by robots.txt", status: map[string]int{"/a.html": 404, "/robots.txt": 200}, want: []string{"a.html", "i.png", "index.html", "stays"}},
