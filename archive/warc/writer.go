@@ -27,7 +27,7 @@ type WriterOptions struct {
 	// one file. If MaxSize is set, file names have a five-digit number before the suffix.
 	MaxSize int64
 	// Append continues an existing file after its last complete record. Without it, an existing
-	// file is an error.
+	// file is an error that matches fs.ErrExist.
 	Append bool
 	// Index writes a CDXJ index next to the files.
 	Index bool
@@ -50,7 +50,7 @@ type Draft struct {
 	Copied bool
 }
 
-// A Writer appends records to files. It is safe for concurrent use: records are never interleaved.
+// A Writer appends records to files. It locks them against other writers. It is safe for concurrent use: records are never interleaved.
 type Writer struct {
 	opts   WriterOptions
 	base   string // the path without number and suffix
@@ -72,7 +72,8 @@ type Writer struct {
 	unsynced bool     // written but not synced
 }
 
-// Create creates or opens the file at path. A missing suffix is added.
+// Create creates or opens the file at path. A missing suffix is added. If another Writer, also of
+// another process, writes the file or its index, the error matches ErrInUse and nothing is changed.
 func Create(path string, opts WriterOptions) (*Writer, error) {
 	w := &Writer{opts: opts}
 	switch {
@@ -85,42 +86,80 @@ func Create(path string, opts WriterOptions) (*Writer, error) {
 	default:
 		w.base, w.suffix = path, ".warc.gz"
 	}
-	if index := w.base + ".cdxj"; opts.Index && !opts.Append { // fail before the archive is created
-		if _, err := os.Lstat(index); err == nil {
-			return nil, &fs.PathError{Op: "open", Path: index, Err: fs.ErrExist}
-		}
-	}
 	if err := w.open(); err != nil {
 		return nil, err
-	}
-	if w.opts.Index {
-		if err := w.openIndex(); err != nil {
-			return nil, errors.Join(err, w.file.Close())
-		}
 	}
 	return w, nil
 }
 
-// openIndex opens the index and checks whether it covers the whole file.
-func (w *Writer) openIndex() error {
-	how := os.O_RDWR | os.O_CREATE | os.O_APPEND
-	if !w.opts.Append {
-		how |= os.O_EXCL
+// open claims the files before it changes any of them.
+func (w *Writer) open() (err error) {
+	var isNew, newIndex bool
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, abandon(w.file, isNew), abandon(w.index, newIndex))
+		}
+	}()
+	if w.file, isNew, err = w.claimLast(); err != nil {
+		return err
 	}
-	f, err := os.OpenFile(w.base+".cdxj", how, w.perm())
+	if w.opts.Index {
+		if w.index, newIndex, err = w.claim(w.base+".cdxj", os.O_APPEND, w.opts.Append); err != nil {
+			return err
+		}
+	}
+	if isNew {
+		err = w.writeInfo()
+	} else {
+		err = w.resume()
+	}
+	if err != nil || w.index == nil {
+		return err
+	}
+	return w.continueIndex()
+}
+
+// claimLast opens and locks the last existing file, or a new one.
+func (w *Writer) claimLast() (f *os.File, isNew bool, err error) {
+	if !w.opts.Append || w.opts.MaxSize == 0 {
+		return w.claim(w.name(), 0, w.opts.Append)
+	}
+	exists := func(number int) bool {
+		_, err := os.Lstat(w.nameOf(number))
+		return err == nil
+	}
+	for exists(w.number + 1) {
+		w.number++
+	}
+	// Another writer has a file locked until it has locked the next one. With the one before locked,
+	// this writer cannot take a file that the other has just created.
+	if w.number > 0 && exists(w.number-1) {
+		w.number--
+	}
+	for {
+		previous := f
+		f, isNew, err = w.claim(w.name(), 0, true)
+		if previous != nil {
+			err = errors.Join(err, release(previous))
+		}
+		if err != nil || !exists(w.number+1) {
+			return f, isNew, err
+		}
+		w.number++
+	}
+}
+
+// continueIndex checks whether the index covers the whole file.
+func (w *Writer) continueIndex() error {
+	size, err := Covered(w.index, filepath.Base(w.name()))
 	if err != nil {
 		return err
 	}
-	w.index = f
-	size, err := Covered(f, filepath.Base(w.name()))
-	if err != nil {
-		return errors.Join(err, f.Close())
-	}
 	w.covered = w.existing == size
 	var last [1]byte
-	if end, err := f.Seek(0, io.SeekEnd); err == nil && end > 0 {
-		if _, err := f.ReadAt(last[:], end-1); err == nil && last[0] != '\n' {
-			f.WriteString("\n") // end an incomplete line
+	if end, err := w.index.Seek(0, io.SeekEnd); err == nil && end > 0 {
+		if _, err := w.index.ReadAt(last[:], end-1); err == nil && last[0] != '\n' {
+			w.index.WriteString("\n") // end an incomplete line
 		}
 	}
 	return nil
@@ -178,47 +217,20 @@ func (w *Writer) nameOf(number int) string {
 	return fmt.Sprintf("%s-%05d%s", w.base, number, w.suffix)
 }
 
-// open opens the last existing file, or creates a new one.
-func (w *Writer) open() error {
-	if w.opts.Append && w.opts.MaxSize > 0 {
-		for {
-			w.number++
-			if _, err := os.Lstat(w.name()); err != nil {
-				w.number--
-				break
-			}
-		}
-	}
-	if w.opts.Append {
-		f, err := os.OpenFile(w.name(), os.O_RDWR, 0)
-		if err == nil {
-			return w.resume(f)
-		}
-		if !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-	}
-	return w.createNext()
-}
-
-// resume continues after the last complete record of f.
-func (w *Writer) resume(f *os.File) error {
-	complete, err := validSize(f)
+// resume continues after the last complete record of the file.
+func (w *Writer) resume() error {
+	complete, err := validSize(w.file)
 	if err == nil {
-		err = f.Truncate(complete)
+		err = w.file.Truncate(complete)
 	}
 	if err == nil {
-		_, err = f.Seek(complete, io.SeekStart)
+		_, err = w.file.Seek(complete, io.SeekStart)
 	}
 	if err == nil && complete == 0 {
-		w.file, w.size = f, 0
 		err = w.writeInfo()
 	}
-	if err != nil {
-		return errors.Join(err, f.Close())
-	}
-	w.file, w.size, w.existing = f, max(w.size, complete), complete
-	return nil
+	w.size, w.existing = max(w.size, complete), complete
+	return err
 }
 
 // validSize returns the end of the last complete record of a file. A file with content but without
@@ -273,16 +285,6 @@ func (r *Reader) appendable(f *os.File, size int64) error {
 		return fmt.Errorf("cannot append to %s: no WARC records", f.Name())
 	}
 	return nil
-}
-
-// createNext creates the next file.
-func (w *Writer) createNext() error {
-	f, err := os.OpenFile(w.name(), os.O_RDWR|os.O_CREATE|os.O_EXCL, w.perm())
-	if err != nil {
-		return err
-	}
-	w.file, w.size = f, 0
-	return w.writeInfo()
 }
 
 // writeInfo writes the warcinfo record at the start of a file.
@@ -364,14 +366,20 @@ func (w *Writer) packAll(b *batch, list []*Draft) error {
 	return nil
 }
 
-// nextFile closes the current file and creates the next one.
+// nextFile creates the next file and closes the current one. It is locked until the next one is, so
+// that no other writer takes either of them.
 func (w *Writer) nextFile() error {
-	if err := errors.Join(w.finishIndex(), w.file.Sync(), w.file.Close()); err != nil {
+	if err := errors.Join(w.finishIndex(), w.file.Sync()); err != nil {
 		return err
 	}
 	w.number++
-	w.covered = true
-	return w.createNext()
+	f, _, err := w.claim(w.name(), 0, false)
+	if err != nil {
+		return err
+	}
+	previous := w.file
+	w.file, w.size, w.covered = f, 0, true
+	return errors.Join(release(previous), w.writeInfo())
 }
 
 // writeRecords appends the records of list to the file. It returns their offsets and the end of the
@@ -535,9 +543,9 @@ func (w *Writer) Close() error {
 	if w.file == nil {
 		return nil
 	}
-	err := errors.Join(w.err, w.finishIndex(), w.file.Sync(), w.file.Close())
+	err := errors.Join(w.err, w.finishIndex(), w.file.Sync(), release(w.file))
 	if w.index != nil {
-		err = errors.Join(err, w.index.Close())
+		err = errors.Join(err, release(w.index))
 	}
 	w.file, w.err = nil, cmp.Or(w.err, fs.ErrClosed)
 	return err
