@@ -160,6 +160,9 @@ func (n *network) openArchives(ctx context.Context, args []string, offline bool)
 	if errors.Is(err, fs.ErrExist) {
 		return ctx, failure.Hinted(err.Error(), "use --warc-append to append to an existing archive")
 	}
+	if errors.Is(err, warc.ErrInUse) {
+		return ctx, archiveFailure(r.WARC, err)
+	}
 	if err != nil {
 		return ctx, failure.File(err)
 	}

@@ -136,3 +136,71 @@ func survey(t *testing.T, file []byte) int64 {
 		}
 	}
 }
+
+// A second run with the same archive sends no request. A run that is killed leaves no lock.
+func TestArchivesHaveOneWriter(t *testing.T) {
+	t.Parallel()
+	requests, release := make(chan string, 10), make(chan struct{})
+	site := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		requests <- r.URL.Path
+		<-release
+	}))
+	defer site.Close()
+	defer close(release)
+	for name, tt := range map[string]struct {
+		first, second []string
+		archive       string // its file
+	}{
+		"-c":            {[]string{"get", "--warc", "a", "-c", "-O", "one"}, []string{"get", "--warc", "a.warc.gz", "-c", "-O", "two"}, "a.warc.gz"},
+		"--warc-append": {[]string{"cat", "--warc", "a", "--warc-append"}, []string{"cat", "--warc", "./a", "--warc-append"}, "a.warc.gz"},
+		"new archive":   {[]string{"cat", "--warc", "a", "--no-warc-compression"}, []string{"cat", "--warc", "a.warc"}, "a.warc"},
+		"numbered":      {[]string{"cat", "--warc", "a", "--warc-max-size", "1M"}, []string{"cat", "--warc", "a", "--warc-append", "--warc-max-size", "2M"}, "a-00000.warc.gz"},
+		"tree":          {[]string{"get", "-r", "-e", "robots=off", "--warc", "a", "-P", "one"}, []string{"get", "-m", "-e", "robots=off", "--warc", "a", "-c", "-P", "two"}, "a.warc.gz"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			start := func(args []string, path string) (kill func() (status int, out string)) {
+				cmd := urlget(append(args, site.URL+path)...)
+				out := new(bytes.Buffer)
+				cmd.Dir, cmd.Stdout, cmd.Stderr = dir, out, out
+				if err := cmd.Start(); err != nil {
+					t.Fatal(err)
+				}
+				ended := make(chan struct{})
+				go func() {
+					cmd.Wait()
+					close(ended)
+				}()
+				select {
+				case got := <-requests:
+					if got != path {
+						t.Errorf("request of %s, not %s", got, path)
+					}
+				case <-ended:
+				}
+				return func() (int, string) {
+					cmd.Process.Kill()
+					<-ended
+					return cmd.ProcessState.ExitCode(), out.String()
+				}
+			}
+			first := start(tt.first, "/first")
+			defer first()
+			file := filepath.Join(dir, tt.archive)
+			before, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if status, out := start(tt.second, "/second")(); status != 3 || !strings.Contains(out, "in use by another process") {
+				t.Errorf("exit status %d: %s", status, out)
+			}
+			if after, err := os.ReadFile(file); err != nil || !bytes.Equal(after, before) {
+				t.Errorf("the archive changed: %v", err)
+			}
+			first()
+			if status, out := start(append(tt.first, "--warc-append"), "/third")(); status != -1 {
+				t.Errorf("after the first was killed: exit status %d: %s", status, out)
+			}
+		})
+	}
+}

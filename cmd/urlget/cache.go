@@ -131,8 +131,8 @@ func (v *archives) closeCache() error {
 		return nil
 	}
 	err := failure.File(v.cache.Archive.Close())
-	if v.lock != nil {
-		err = errors.Join(err, failure.File(v.lock.Close()))
+	if v.lock != nil { // unlocked last, so that no other run writes to a file that is removed
+		defer v.lock.Close()
 	}
 	if v.writer == nil {
 		return err
