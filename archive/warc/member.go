@@ -39,20 +39,31 @@ type input struct {
 	file io.ReaderAt
 	at   int64 // position in file of the next read into buf
 	buf  *bufio.Reader
+	most int  // limits the next read into buf, in bytes
 	arc  bool // the file has ARC records
+	// tried is how many bytes seek has read to try whether a member begins.
+	tried int64
 }
 
+// The first read after a jump is short, so that jumps are cheap. Each read is twice as long as the one
+// before. Sizes are in bytes.
+const (
+	firstRead = 4 << 10
+	inputSize = 64 << 10
+)
+
 func newInput(file io.ReaderAt) *input {
-	in := &input{file: file}
-	in.buf = bufio.NewReaderSize((*inputSource)(in), 64<<10)
+	in := &input{file: file, most: firstRead}
+	in.buf = bufio.NewReaderSize((*inputSource)(in), inputSize)
 	return in
 }
 
 type inputSource input
 
 func (in *inputSource) Read(p []byte) (int, error) {
-	n, err := in.file.ReadAt(p, in.at)
+	n, err := in.file.ReadAt(p[:min(len(p), in.most)], in.at)
 	in.at += int64(n)
+	in.most = min(2*in.most, inputSize)
 	if n > 0 {
 		err = nil
 	}
@@ -62,7 +73,11 @@ func (in *inputSource) Read(p []byte) (int, error) {
 func (in *input) pos() int64 { return in.at - int64(in.buf.Buffered()) }
 
 func (in *input) seekTo(offset int64) {
-	in.at = offset
+	if ahead := offset - in.pos(); ahead >= 0 && ahead <= int64(in.buf.Buffered()) {
+		in.buf.Discard(int(ahead))
+		return
+	}
+	in.at, in.most = offset, firstRead
 	in.buf.Reset((*inputSource)(in))
 }
 
@@ -79,6 +94,37 @@ func (in *input) find(offset int64, n int, begins func([]byte) bool) error {
 			return err
 		}
 		in.buf.Discard(1)
+	}
+}
+
+// trialFactor and trialSlack (in bytes) limit what a search reads of data that only looks like a member
+// with a record: that factor of what the search has passed, and the slack. Beyond it, such data is
+// passed over, so that the cost of a search is linear.
+const (
+	trialFactor = 8
+	trialSlack  = 1 << 20
+)
+
+// search moves to the next member at or after offset that begins a record. Find moves to the next
+// possible one at or after a position. Try reports whether a record begins at the position, and if none
+// does, where the search continues.
+func (in *input) search(offset int64, find func(int64) error, try func() (begins bool, next int64)) error {
+	from, before := offset, in.tried
+	for {
+		if err := find(offset); err != nil {
+			return err
+		}
+		at := in.pos()
+		offset = at + 1
+		if in.tried-before > trialSlack+trialFactor*(at-from) {
+			continue
+		}
+		begins, next := try()
+		if begins {
+			in.seekTo(at)
+			return nil
+		}
+		offset = max(offset, next)
 	}
 }
 
@@ -107,8 +153,9 @@ func (p plain) seek(offset int64) error {
 type gzipped struct {
 	*input
 	z     *gzip.Reader
-	from  int64      // position after the last jump
-	ahead *readahead // nil until enough members have been read in order
+	trial *gzip.Reader // of seek
+	from  int64        // position after the last jump
+	ahead *readahead   // nil until enough members have been read in order
 }
 
 func (g *gzipped) next() (member, error) {
@@ -175,25 +222,37 @@ func (g *gzipped) findMagic(offset int64) error {
 	}
 }
 
-func (g *gzipped) seek(offset int64) error {
-	for {
-		if err := g.findMagic(offset); err != nil {
-			return err
-		}
-		offset = g.pos()
-		if head, _ := g.buf.Peek(len(gzipMagic) + 1); len(head) > len(gzipMagic) && head[len(gzipMagic)]&0xe0 != 0 { // reserved flags
-			offset++
-			continue
-		}
-		// Compressed data may look like the start of a member.
-		if z, err := gzip.NewReader(io.NewSectionReader(g.file, offset, 64<<10)); err == nil {
-			begin := make([]byte, g.searchSize())
-			n, _ := io.ReadFull(z, begin)
-			if g.begins(begin[:n]) {
-				g.input.seekTo(offset)
-				return nil
-			}
-		}
-		offset++
+// maxTrial limits what is read of a member to see whether it begins a record, in bytes.
+const maxTrial = 8 << 10
+
+func (g *gzipped) seek(offset int64) error { return g.search(offset, g.findMagic, g.try) }
+
+// try reports whether a record begins with the member at the position. If the member is complete and
+// has none, the next one begins at its end. Compressed data may look like the start of a member.
+func (g *gzipped) try() (begins bool, next int64) {
+	head, _ := g.buf.Peek(maxTrial)
+	if len(head) <= len(gzipMagic) || head[len(gzipMagic)]&0xe0 != 0 { // reserved flags
+		return false, 0
 	}
+	src := bytes.NewReader(head)
+	defer func() { g.tried += src.Size() - int64(src.Len()) }()
+	var err error
+	if g.trial == nil {
+		g.trial, err = gzip.NewReader(src)
+	} else {
+		err = g.trial.Reset(src)
+	}
+	if err != nil {
+		return false, 0
+	}
+	g.trial.Multistream(false) // a record does not continue in the next member
+	begin := make([]byte, g.searchSize())
+	n, _ := io.ReadFull(g.trial, begin)
+	if g.begins(begin[:n]) {
+		return true, 0
+	}
+	if n, err := g.trial.Read(begin[:1]); n == 0 && err == io.EOF {
+		return false, g.pos() + src.Size() - int64(src.Len())
+	}
+	return false, 0
 }

@@ -94,21 +94,32 @@ func (s *zstandard) next() (member, error) {
 func (s *zstandard) spans() bool { return true }
 
 func (s *zstandard) seek(offset int64) error {
-	for {
-		err := s.find(offset, 4, func(b []byte) bool { return len(b) == 4 && binary.LittleEndian.Uint32(b) == zstdFrame })
-		if err != nil {
-			return err
-		}
-		offset = s.pos()
-		var begin [5]byte
-		if s.z.Reset(&frame{in: s.input}) == nil {
-			if _, err := io.ReadFull(s.z, begin[:]); err == nil && string(begin[:]) == "WARC/" {
-				s.seekTo(offset)
-				return nil
-			}
-		}
-		offset++
+	return s.search(offset, func(offset int64) error {
+		return s.find(offset, 4, func(b []byte) bool { return len(b) == 4 && binary.LittleEndian.Uint32(b) == zstdFrame })
+	}, s.try)
+}
+
+// try reports whether a record begins with the frame at the position. If the beginning of the frame is
+// valid and has none, the search continues at its end.
+func (s *zstandard) try() (begins bool, next int64) {
+	at := s.pos()
+	defer func() { s.tried += s.pos() - at }()
+	f := &frame{in: s.input}
+	if s.z.Reset(f) != nil {
+		return false, 0
 	}
+	begin := make([]byte, len("WARC/"))
+	n, err := io.ReadFull(s.z, begin)
+	if string(begin) == "WARC/" {
+		return true, 0
+	}
+	if n == len(begin) || err == io.EOF || err == io.ErrUnexpectedEOF {
+		if _, err := io.Copy(io.Discard, f); err == nil {
+			return false, s.pos()
+		}
+	}
+	s.tried += firstRead // the search reads it again
+	return false, 0
 }
 
 // A frame reads exactly one zstd frame. The decoder itself would read beyond its end.

@@ -1,0 +1,125 @@
+package warc
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+)
+
+// A countingFile counts the bytes that are read.
+type countingFile struct {
+	*bytes.Reader
+	read int64
+}
+
+func (f *countingFile) ReadAt(p []byte, at int64) (int, error) {
+	n, err := f.Reader.ReadAt(p, at)
+	f.read += int64(n)
+	return n, err
+}
+
+// withHeader returns an empty gzip member with header fields (RFC 1952, section 2.3.1).
+func withHeader(flags byte, fields string) string {
+	return "\x1f\x8b\x08" + string(flags) + "\x00\x00\x00\x00\x00\xff" + fields + "\x03\x00" + strings.Repeat("\x00", 8)
+}
+
+// Members without a record, and data that looks like members, cost no more than a multiple of their
+// bytes, wherever the search for a record begins.
+func TestSearchIsLinear(t *testing.T) {
+	t.Parallel()
+	one, two := text("1.1", "resource", "x:1", "eins"), text("1.1", "resource", "x:2", "zwei")
+	const n = 20_000
+	skippable := string(binary.LittleEndian.AppendUint32(nil, zstdSkippable)) + "\x00\x00\x00\x00"
+	gz, zs := string(zipped(one)), string(zstandardOf(t, nil, one))
+	name := strings.Repeat("\x1f\x8b\x08\x08\x01\x01\x01\x01\x01\xff", 6000)
+	// A frame header and a raw block of 128 KiB.
+	fakeFrame := string(binary.LittleEndian.AppendUint32(nil, zstdFrame)) + "\x00\x58\x00\x00\x10"
+	for name, between := range map[string]string{
+		"empty gzip members":      strings.Repeat(string(zipped("")), n),
+		"tiny gzip members":       strings.Repeat(string(zipped("\r\n")), n),
+		"long gzip names":         strings.Repeat(withHeader(8, strings.Repeat("n", 60_000)+"\x00"), n/1000),
+		"magic in a gzip name":    strings.Repeat(withHeader(8, name+"\x00"), n/1000),
+		"magic in a gzip comment": strings.Repeat(withHeader(16, strings.ReplaceAll(name, "\x08\x08", "\x08\x10")+"\x00"), n/1000),
+		"magic in a gzip extra":   strings.Repeat(withHeader(4, "\x60\xea"+name), n/1000),
+		"gzip magic":              strings.Repeat("\x1f\x8b\x08\x00", 10*n),
+		"empty zstd frames":       strings.Repeat(string(zstandardOf(t, nil, "")), n),
+		"tiny zstd frames":        strings.Repeat(string(zstandardOf(t, nil, "\r\n")), n),
+		"skippable zstd frames":   strings.Repeat(skippable, 10*n),
+		"zstd magic":              strings.Repeat(fakeFrame, n),
+	} {
+		file := gz + between + string(zipped(two))
+		if strings.Contains(name, "zstd") {
+			file = zs + between + string(zstandardOf(t, nil, two))
+		}
+		for _, from := range []int64{0, 1, 1000} {
+			t.Run(fmt.Sprintf("%s from %d", name, from), func(t *testing.T) {
+				t.Parallel()
+				counted := &countingFile{Reader: bytes.NewReader([]byte(file))}
+				r, err := NewReader(counted)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer r.Close()
+				if from > 0 {
+					err = r.pack.seek(from)
+				}
+				found := false
+				for err == nil || isDamage(err) {
+					var rec *Record
+					if rec, err = r.Next(); err == nil {
+						found = found || rec.TargetURI() == "x:2"
+					}
+				}
+				if err != io.EOF {
+					t.Fatal(err)
+				}
+				if size := int64(len(file)); counted.read > 12*size+4<<20 {
+					t.Errorf("%d bytes were read of %d", counted.read, size)
+				}
+				if !found && name != "zstd magic" { // each frame seems to have all others as its content
+					t.Error("the last record was not found")
+				}
+				if r.input.tried > 12*int64(len(file))+4<<20 {
+					t.Errorf("%d bytes were tried of %d", int64(0), len(file))
+				}
+			})
+		}
+	}
+}
+
+func isDamage(err error) bool {
+	_, ok := err.(*DamageError)
+	return ok
+}
+
+// Between members without a record, reading ahead finds the same records.
+func TestReadingAheadPassesEmptyMembers(t *testing.T) {
+	t.Parallel()
+	var file bytes.Buffer
+	const n = 30
+	for i := range n {
+		file.Write(zipped(text("1.1", "resource", fmt.Sprint("x:", i), "eins")))
+		file.Write(bytes.Repeat(zipped(""), 5000))
+	}
+	counted := &countingFile{Reader: bytes.NewReader(file.Bytes())}
+	a := &gzipped{input: newInput(counted)}
+	offset, found := int64(0), 0
+	for a.seek(offset) == nil {
+		m, err := a.inflate()
+		if err != nil {
+			t.Fatal(err)
+		}
+		begin, err := io.ReadAll(m)
+		if err != nil || !bytes.HasPrefix(begin, []byte("WARC/1.1")) {
+			t.Fatalf("%q, %v", begin, err)
+		}
+		found++
+		offset = a.pos()
+	}
+	if found != n || counted.read > 2*int64(file.Len()) {
+		t.Errorf("%d records; %d bytes read of %d", found, counted.read, file.Len())
+	}
+}
