@@ -156,7 +156,7 @@ func (m *Importer) WARC(ctx context.Context, file io.ReaderAt, name string) erro
 			switch {
 			case last.changed && !reported:
 				m.problem(fmt.Errorf("%s: %w", name, &warc.DamageError{Offset: last.offset, Err: errChanged}))
-			case !last.changed && (!reported || last.isComplete(damage)):
+			case !last.changed && (!reported || last.checked): // the block is complete
 				if err := m.write(last); err != nil {
 					return err
 				}
@@ -208,12 +208,6 @@ func (c *copiedRecord) close() {
 
 // errChanged reports a record whose block does not match its digest.
 var errChanged = errors.New("block does not match WARC-Block-Digest")
-
-// isComplete reports whether a record that is followed by damage is itself complete, as far as can
-// be determined.
-func (c *copiedRecord) isComplete(damage error) bool {
-	return c.checked || errors.Is(damage, io.ErrUnexpectedEOF) // the block is complete
-}
 
 // copy reads a record into a spool.
 func (m *Importer) copy(rec *warc.Record) (*copiedRecord, error) {

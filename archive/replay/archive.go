@@ -6,6 +6,7 @@
 package replay
 
 import (
+	"bytes"
 	"cmp"
 	"crypto/sha256"
 	"errors"
@@ -355,7 +356,15 @@ func (a *Archive) read(p place) (rec *warc.Record, done func(), err error) {
 	if err = r.SeekRecord(p.offset, p.within); err == nil {
 		if rec, err = r.Next(); err == nil {
 			rec.Block = rec.Checked()
-			return rec, func() { r.Close() }, nil
+			if rec.Type() == warc.Revisit && rec.Length <= maxHead || rec.Length == 0 {
+				// Its content is elsewhere or empty, so that nobody reads its block to the end.
+				var block []byte
+				block, err = io.ReadAll(rec.Block)
+				rec.Block = bytes.NewReader(block)
+			}
+			if err == nil {
+				return rec, func() { r.Close() }, nil
+			}
 		}
 	}
 	r.Close()

@@ -196,7 +196,6 @@ func (a *Archive) withContent(ctx context.Context, req *fetch.Request, resp *dri
 		return nil, damagedError(err)
 	}
 	b := &body{ctx: ctx, r: block, close: done}
-	resp.Body = b
 	if x.Failure != nil {
 		b.end = x.Failure.Error()
 	}
@@ -218,6 +217,7 @@ func (a *Archive) withContent(ctx context.Context, req *fetch.Request, resp *dri
 	if x.Range.IsZero() && b.end == nil {
 		applyRange(req, resp, b, size)
 	}
+	resp.Body = seal(b)
 	return resp, nil
 }
 
@@ -274,10 +274,7 @@ func applyRange(req *fetch.Request, resp *driver.Response, b *body, size int64) 
 	if r.Length == 0 || r.Length > size-r.Offset {
 		r.Length = size - r.Offset
 	}
-	b.skip = r.Offset
-	if r.Offset+r.Length < size {
-		b.r = io.LimitReader(b.r, r.Offset+r.Length)
-	}
+	b.r = &section{b.r, r.Offset, r.Length}
 	resp.Range, resp.Total, resp.Size = r, size, r.Length
 }
 
@@ -344,12 +341,12 @@ func (a *Archive) openResource(ctx context.Context, req *fetch.Request, c *snaps
 		return nil, noListingError()
 	}
 	b := &body{ctx: ctx, r: rec.Block, close: done}
-	resp.Body = b
 	if incompleteReason(rec) != "" {
 		b.end, resp.Size = truncatedError(rec), -1
 	} else {
 		applyRange(req, resp, b, rec.Length)
 	}
+	resp.Body = seal(b)
 	return resp, nil
 }
 
@@ -374,7 +371,6 @@ func truncatedError(rec *warc.Record) error {
 type body struct {
 	ctx   context.Context
 	r     io.Reader
-	skip  int64 // bytes to skip first
 	end   error // error to return in place of io.EOF; or nil
 	close func()
 }
@@ -385,9 +381,6 @@ func (b *body) Read(p []byte) (int, error) {
 	}
 	if b.close == nil {
 		return 0, errors.New("read of a closed body")
-	}
-	if err := discard(b.r, &b.skip); err != nil {
-		return 0, damagedError(err)
 	}
 	n, err := b.r.Read(p)
 	switch {

@@ -32,18 +32,18 @@ func TestChangedContent(t *testing.T) {
 		records   string // contains "pear", of which the test changes a letter
 		want      string
 	}{
-		{"Content-Length", web, fetch.Range{}, response(web, ok("pear"), blockDigest(ok("pear"))), "peat! protocol"},
-		{"payload", web, fetch.Range{}, response(web, ok("pear"), payload("pear")), "peat! protocol"},
-		{"payload of chunks", web, fetch.Range{}, response(web, chunked, payload("pear")), "peat! protocol"},
-		{"payload with its chunks", web, fetch.Range{}, response(web, chunked, payload("4\r\npear\r\n0\r\n\r\n")), "peat! protocol"},
-		{"payload of a resource", ftp, fetch.Range{}, record("resource", ftp, "text/plain", "pear", payload("pear")), "peat! protocol"},
-		{"chunks", web, fetch.Range{}, response(web, chunked, blockDigest(chunked)), "peat! protocol"},
-		{"body to the end of the record", web, fetch.Range{}, response(web, byClose, blockDigest(byClose)), "peat! protocol"},
-		{"suffix of a body", web, fetch.Range{Offset: 2}, response(web, ok("pear"), blockDigest(ok("pear"))), "at! protocol"},
+		{"Content-Length", web, fetch.Range{}, response(web, ok("pear"), blockDigest(ok("pear"))), "pea! protocol"},
+		{"payload", web, fetch.Range{}, response(web, ok("pear"), payload("pear")), "pea! protocol"},
+		{"payload of chunks", web, fetch.Range{}, response(web, chunked, payload("pear")), "pea! protocol"},
+		{"payload with its chunks", web, fetch.Range{}, response(web, chunked, payload("4\r\npear\r\n0\r\n\r\n")), "pea! protocol"},
+		{"payload of a resource", ftp, fetch.Range{}, record("resource", ftp, "text/plain", "pear", payload("pear")), "pea! protocol"},
+		{"chunks", web, fetch.Range{}, response(web, chunked, blockDigest(chunked)), "pea! protocol"},
+		{"body to the end of the record", web, fetch.Range{}, response(web, byClose, blockDigest(byClose)), "pea! protocol"},
+		{"suffix of a body", web, fetch.Range{Offset: 2}, response(web, ok("pear"), blockDigest(ok("pear"))), "a! protocol"},
 		{"a revisit", web, fetch.Range{}, response("http://h.example/b", ok("pear"), id("1"), blockDigest(ok("pear"))) +
-			record("revisit", web, "application/http; msgtype=response", ok("")[:len(ok(""))-5]+"4\r\n\r\n", revisit), "peat! protocol"},
-		{"a resource", ftp, fetch.Range{}, record("resource", ftp, "text/plain", "pear", blockDigest("pear")), "peat! protocol"},
-		{"suffix of a resource", ftp, fetch.Range{Offset: 2}, record("resource", ftp, "text/plain", "pear", blockDigest("pear")), "at! protocol"},
+			record("revisit", web, "application/http; msgtype=response", ok("")[:len(ok(""))-5]+"4\r\n\r\n", revisit), "pea! protocol"},
+		{"a resource", ftp, fetch.Range{}, record("resource", ftp, "text/plain", "pear", blockDigest("pear")), "pea! protocol"},
+		{"suffix of a resource", ftp, fetch.Range{Offset: 2}, record("resource", ftp, "text/plain", "pear", blockDigest("pear")), "a! protocol"},
 	}
 	for _, tt := range tests {
 		c := client(t, replay.Options{}, string(bytes.Replace([]byte(tt.records), []byte("pear"), []byte("peat"), 1)))
@@ -69,7 +69,7 @@ func TestWrongChecksum(t *testing.T) {
 	if err := os.WriteFile(path, file, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if got := get(clientOf(t, replay.Options{}, path), getRequest(target)); got != "pear! protocol" {
+	if got := get(clientOf(t, replay.Options{}, path), getRequest(target)); got != "pea! protocol" {
 		t.Errorf("got %q", got)
 	}
 }

@@ -2,6 +2,7 @@ package replay
 
 import (
 	"bufio"
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/sha256"
@@ -255,6 +256,25 @@ func (a *Archive) httpResponse(c *snapshot, req *http.Request) (*http.Response, 
 	if cutOff == nil {
 		applyConditions(resp, req)
 	}
+	resp.Body = seal(resp.Body)
+	if resp.Header.Get("Location") != "" {
+		return verifyRedirect(resp)
+	}
+	return resp, nil
+}
+
+// verifyRedirect reads the body of resp, unless it is unusually long, because a redirect is followed
+// without it.
+func verifyRedirect(resp *http.Response) (*http.Response, error) {
+	begin, err := io.ReadAll(io.LimitReader(resp.Body, maxHead))
+	if damage := (*warc.DamageError)(nil); errors.As(err, &damage) {
+		resp.Body.Close()
+		return nil, damage
+	}
+	resp.Body = struct { // another error occurs again
+		io.Reader
+		io.Closer
+	}{io.MultiReader(bytes.NewReader(begin), resp.Body), resp.Body}
 	return resp, nil
 }
 
@@ -358,7 +378,10 @@ func applyConditions(resp *http.Response, req *http.Request) {
 	h.Set("Content-Range", fmt.Sprintf("bytes %d-%d/%d", from, to, size))
 	h.Set("Content-Length", strconv.FormatInt(to-from+1, 10))
 	resp.StatusCode, resp.Status, resp.ContentLength = http.StatusPartialContent, "206 Partial Content", to-from+1
-	resp.Body = &rangeBody{ReadCloser: resp.Body, skip: from, left: to - from + 1, last: to == size-1}
+	resp.Body = struct {
+		io.Reader
+		io.Closer
+	}{&section{resp.Body, from, to - from + 1}, resp.Body}
 }
 
 // makeEmpty turns resp into a response without a body.
@@ -366,26 +389,4 @@ func makeEmpty(resp *http.Response, status int) {
 	resp.Body.Close()
 	resp.Body, resp.ContentLength, resp.TransferEncoding = http.NoBody, 0, nil
 	resp.StatusCode, resp.Status = status, fmt.Sprintf("%d %s", status, http.StatusText(status))
-}
-
-// A rangeBody is a range of a body.
-type rangeBody struct {
-	io.ReadCloser
-	skip, left int64
-	last       bool // the range extends to the end of the body
-}
-
-func (p *rangeBody) Read(b []byte) (int, error) {
-	if err := discard(p.ReadCloser, &p.skip); err != nil {
-		return 0, err
-	}
-	if p.left == 0 {
-		if p.last {
-			return p.ReadCloser.Read(make([]byte, 1)) // returns the verification error of the record
-		}
-		return 0, io.EOF
-	}
-	n, err := p.ReadCloser.Read(b[:min(int64(len(b)), p.left)])
-	p.left -= int64(n)
-	return n, err
 }

@@ -2,7 +2,6 @@ package warc
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"hash"
 	"io"
@@ -13,7 +12,7 @@ import (
 // Checked returns a reader of the block that verifies it. No bytes of the block may have been read
 // before. At the end the reader returns a *DamageError instead of io.EOF if the block does not
 // match its digest. If the header has no usable digest, the checksum of the compressed member is
-// checked instead. The payload of a resource is its block. For the payload of an HTTP response, see
+// checked instead; a member that is truncated after the block counts as damaged. The payload of a resource is its block. For the payload of an HTTP response, see
 // HTTPResponse.
 func (rec *Record) Checked() io.Reader {
 	c := &checked{rec: rec, block: rec.Block, name: "block"}
@@ -95,12 +94,45 @@ func (p *payloadHash) matches() bool {
 	return bytes.Equal(p.body.Sum(nil), p.want) || bytes.Equal(p.framed.sum.Sum(nil), p.want)
 }
 
-// checksum verifies the member after its last block was read. It returns io.EOF if no error is
-// found. A truncated member is accepted, because the block is complete.
+// checksum verifies the member after its last block was read. It returns io.EOF if no error is found
+// or if the file is not compressed.
 func (r *Reader) checksum() error {
-	const lineEnds = 4
-	if _, err := r.raw.Peek(lineEnds + 1); err != nil && err != errMemberEnd && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+	if _, isPlain := r.pack.(plain); isPlain {
+		return io.EOF
+	}
+	next, err := r.raw.Peek(maxGap + r.input.searchSize())
+	next = bytes.TrimLeft(next, "\r\n")
+	switch {
+	case len(next) > 0 && r.input.begins(next):
+		return r.memberChecksum()
+	case len(next) > 0 || err == nil:
+		return errLength
+	case err == errMemberEnd:
+		return io.EOF
+	case err == io.EOF:
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+// memberChecksum verifies a member that has several records. It reads the member again, once.
+func (r *Reader) memberChecksum() error {
+	if r.verified == r.member.offset+1 {
+		return io.EOF
+	}
+	again, err := NewReader(r.input.file)
+	if err != nil {
 		return err
 	}
+	defer again.Close()
+	again.pack.seekTo(r.member.offset)
+	m, err := again.pack.next()
+	if err == nil {
+		_, err = io.Copy(io.Discard, m)
+	}
+	if err != nil {
+		return err
+	}
+	r.verified = r.member.offset + 1
 	return io.EOF
 }

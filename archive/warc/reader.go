@@ -83,7 +83,10 @@ type Reader struct {
 	blockErr    error // read error of the block
 	arc         bool  // the last record is in ARC format
 	input       *input
+	verified    int64 // offset plus 1 of the last member that memberChecksum verified
 }
+
+var errLength = errors.New("block does not match Content-Length")
 
 // NewReader returns a Reader of a WARC or ARC file that is plain or compressed with gzip or zstd. The
 // file name does not matter. Records of ARC files get the header that they would have in a WARC file,
@@ -349,7 +352,7 @@ func (r *Reader) finish() error {
 		case c == '\n':
 			lineEnds++
 		case c != '\r':
-			return errors.New("block does not match Content-Length")
+			return errLength
 		}
 		r.consumed++
 	}

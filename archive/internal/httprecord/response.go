@@ -231,9 +231,6 @@ func WithoutCoding(resp *http.Response, content *bufio.Reader) bool {
 	return true
 }
 
-// maxTrailer limits the bytes of the block that are read after the body.
-const maxTrailer = 1 << 20
-
 // A body is the body of a response.
 type body struct {
 	content io.Reader
@@ -250,7 +247,7 @@ func (b *body) Read(p []byte) (int, error) {
 	if b.missing > 0 {
 		return n, io.ErrUnexpectedEOF
 	}
-	if _, end := io.CopyN(io.Discard, b.block, maxTrailer); end != nil {
+	if _, end := io.Copy(io.Discard, b.block); end != nil {
 		err = end
 	}
 	return n, err
