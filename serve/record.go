@@ -116,6 +116,10 @@ func Archived(a *replay.Archive, only bool) driver.Middleware {
 			if want.live && !only {
 				return next.Open(ctx, req)
 			}
+			req, err := a.WithBody(req)
+			if err != nil {
+				return nil, err
+			}
 			at := want.at
 			if when, ok := a.Find(req, at); ok {
 				if t, ok := ctx.Value(conversationKey{}).(*conversation); ok {

@@ -85,7 +85,7 @@ type snapshot struct {
 	form       string
 	status     int    // of HTTP; 0 for other schemes
 	method     string // of HTTP; "" if unknown
-	bodyDigest string // of the request; "" if it was empty
+	bodyDigest string // of the request; see bodyDigest
 	coded      bool   // the request accepted content codings
 	failed     bool   // a temporary failure, or incomplete
 	incomplete bool
@@ -377,7 +377,7 @@ func (a *Archive) find(req *fetch.Request, at time.Time, usable func(Capture) bo
 	p := newPreference(req, at)
 	var best *snapshot
 	for _, c := range a.capturesOf(record.Key(req.URL)) {
-		if c.matches(req, p.form) && (usable == nil || usable(c.capture())) && (best == nil || p.compare(c, best) >= 0) {
+		if c.matches(p) && (usable == nil || usable(c.capture())) && (best == nil || p.compare(c, best) >= 0) {
 			best = c
 		}
 	}
@@ -390,7 +390,7 @@ func (a *Archive) alternatives(req *fetch.Request, at time.Time, than *snapshot,
 	p := newPreference(req, at)
 	var list []*snapshot
 	for _, c := range a.capturesOf(record.Key(req.URL)) {
-		if c != than && c.matches(req, p.form) && (usable == nil || usable(c.capture())) {
+		if c != than && c.matches(p) && (usable == nil || usable(c.capture())) {
 			list = append(list, c)
 		}
 	}
@@ -399,12 +399,13 @@ func (a *Archive) alternatives(req *fetch.Request, at time.Time, than *snapshot,
 	return list[:min(len(list), maxVersions)]
 }
 
-// matches reports whether c matches req.
-func (c *snapshot) matches(req *fetch.Request, form string) bool {
+// matches reports whether c matches the request of p.
+func (c *snapshot) matches(p *preference) bool {
+	req := p.req
 	switch {
-	case c.kind != exchangeRecord && !c.hasMethod(req):
+	case c.kind != exchangeRecord && !(c.hasMethod(req) && c.hasBody(p.bodyDigest)):
 		return false
-	case !c.coversRange(req.Range), c.form != form:
+	case !c.coversRange(req.Range), c.form != p.form:
 		return false
 	case c.kind == exchangeRecord && c.view != req.View:
 		return false
@@ -448,16 +449,12 @@ func methodOf(req *fetch.Request) string {
 type preference struct {
 	req        *fetch.Request
 	form       string // digest of the submitted form
-	bodyDigest string // of the request
+	bodyDigest string // of the request; see bodyDigest
 	at         time.Time
 }
 
 func newPreference(req *fetch.Request, at time.Time) *preference {
-	p := &preference{req: req, form: record.FormDigest(req.Form), at: at}
-	if req.GetBody != nil {
-		p.bodyDigest = requestDigest(req)
-	}
-	return p
+	return &preference{req: req, form: record.FormDigest(req.Form), bodyDigest: requestDigest(req), at: at}
 }
 
 // compare returns 1 if c is better than d, -1 if it is worse, and 0 if the later one in the archive
@@ -476,7 +473,6 @@ func (p *preference) compare(c, d *snapshot) int {
 func (p *preference) rank(c, d *snapshot) int {
 	for _, prefer := range []func(*snapshot) bool{
 		func(c *snapshot) bool { return !c.failed && c.status != 304 },
-		func(c *snapshot) bool { return c.bodyDigest == p.bodyDigest },
 		func(c *snapshot) bool { return c.rng.IsZero() },
 		func(c *snapshot) bool { return c.kind != exchangeRecord || c.op == p.req.Op },
 		func(c *snapshot) bool { return !c.standalone },
@@ -520,7 +516,7 @@ func (a *Archive) Times(req *fetch.Request) []time.Time {
 	p := newPreference(req, time.Time{})
 	var list []time.Time
 	for _, c := range a.capturesOf(record.Key(req.URL)) {
-		if c.matches(req, p.form) && p.rank(c, best) == 0 {
+		if c.matches(p) && p.rank(c, best) == 0 {
 			list = append(list, c.date)
 		}
 	}

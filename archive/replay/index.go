@@ -243,8 +243,16 @@ func (a *Archive) loadFromIndex(x recordIndex, key string) bool {
 			p.drop(a, key)
 			return false
 		}
-		if list := a.cached[0].captures[key]; l.request == 0 && len(list) > known {
-			list[known].method = cmp.Or(list[known].method, l.method)
+		list := a.cached[0].captures[key]
+		if l.request != 0 || l.method == "" || len(list) <= known || list[known].method != "" {
+			continue
+		}
+		// Indexes of other programs do not have the position of the request, which usually follows.
+		if rec, err := r.Next(); err == nil && rec.Type() == warc.Request {
+			s.record(rec)
+		}
+		if c := list[known]; c.method == "" {
+			c.method, c.bodyDigest = l.method, unknownBody
 		}
 	}
 	return true

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -120,7 +121,7 @@ func TestIndex(t *testing.T) {
 				}
 			}
 			post := getRequest("http://h.example/form")
-			post.Method = "POST"
+			post.Method, post.GetBody = "POST", formBody
 			if got := get(c, post); got != "posted" {
 				t.Errorf("POST: %q", got)
 			}
@@ -273,3 +274,5 @@ func TestFollowedArchives(t *testing.T) {
 		t.Errorf("an absent file: %v", err)
 	}
 }
+
+func formBody() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader("a=1")), nil }

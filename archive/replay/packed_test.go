@@ -146,7 +146,7 @@ func TestPackedIndex(t *testing.T) {
 				}
 			}
 			post := getRequest("http://h.example/form")
-			post.Method = "POST"
+			post.Method, post.GetBody = "POST", formBody
 			if got := get(c, post); got != "posted" {
 				t.Errorf("POST: %q", got)
 			}
@@ -202,22 +202,31 @@ func FuzzPackedIndex(f *testing.F) {
 	})
 }
 
-// The index of another program gives the method of a request, but not its position.
+// The index of another program gives the method of a request, but not its position. Without the request
+// record, its body is not known.
 func TestPackedIndexMethods(t *testing.T) {
 	t.Parallel()
-	records := response("http://h.example/form", ok("posted"))
+	posted := response("http://h.example/form", ok("posted"), id("1"))
+	request := record("request", "http://h.example/form", "application/http; msgtype=request", "POST /form HTTP/1.1\r\nContent-Length: 3\r\n\r\na=1", "WARC-Concurrent-To: <urn:1>\r\n")
 	line := `example,h)/form?__wb_method=post 20260101000000 {"url":"http://h.example/form","filename":"a.warc","offset":"0","length":"9","method":"POST"}` + "\n"
-	a, err := replay.Open(writePacked(t, part{"archive/a.warc", []byte(records)}, part{"indexes/index.cdx", []byte(line)}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer a.Close()
-	c := replayClient(a)
-	defer c.Close()
-	post := getRequest("http://h.example/form")
-	post.Method = "POST"
-	if got := get(c, post) + " " + get(c, getRequest("http://h.example/form")); got != "posted ! not_found" {
-		t.Error(got)
+	for records, want := range map[string]string{
+		posted + request: "posted ! not_found ! not_found",
+		posted:           "! not_found ! not_found ! not_found",
+		posted + response("http://h.example/other", ok("x"), id("2")): "! not_found ! not_found ! not_found",
+	} {
+		a, err := replay.Open(writePacked(t, part{"archive/a.warc", []byte(records)}, part{"indexes/index.cdx", []byte(line)}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer a.Close()
+		c := replayClient(a)
+		defer c.Close()
+		post, empty := getRequest("http://h.example/form"), getRequest("http://h.example/form")
+		post.Method, post.GetBody = "POST", formBody
+		empty.Method = "POST"
+		if got := get(c, post) + " " + get(c, empty) + " " + get(c, getRequest("http://h.example/form")); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
 	}
 }
 

@@ -53,6 +53,10 @@ var ErrNoCapture = errors.New("not in the archive")
 func (a *Archive) Middleware(opts Options) driver.Middleware {
 	return func(next driver.Driver) driver.Driver {
 		return driver.DriverFunc(func(ctx context.Context, req *fetch.Request) (*driver.Response, error) {
+			req, err := a.WithBody(req)
+			if err != nil {
+				return nil, err
+			}
 			if opts.SHA256 != "" {
 				return a.openDigest(ctx, req, opts, next)
 			}
@@ -101,17 +105,30 @@ func beyond(ctx context.Context, req *fetch.Request, c *snapshot, opts Options, 
 }
 
 // noCaptureError returns the error for a request without a capture. It names the methods of the other
-// captures of the URL.
+// captures of the URL, and tells if only their body differs.
 func (a *Archive) noCaptureError(req *fetch.Request) error {
 	var methods []string
+	digest, sameMethod, sameBody := requestDigest(req), false, false
 	for _, c := range a.capturesOf(record.Key(req.URL)) {
-		if c.kind != exchangeRecord && !c.hasMethod(req) && !slices.Contains(methods, cmp.Or(c.method, "GET")) {
+		switch {
+		case c.kind == exchangeRecord:
+		case c.hasMethod(req):
+			sameMethod, sameBody = true, sameBody || c.hasBody(digest)
+		case !slices.Contains(methods, cmp.Or(c.method, "GET")):
 			methods = append(methods, cmp.Or(c.method, "GET"))
 		}
 	}
-	if methods == nil {
+	switch {
+	case sameMethod && !sameBody && digest == "":
+		return fmt.Errorf("%w without a body", ErrNoCapture)
+	case sameMethod && digest == unknownBody:
+		return fmt.Errorf("%w: the body is longer than %d bytes, so it is not compared", ErrNoCapture, maxBody)
+	case sameMethod && !sameBody:
+		return fmt.Errorf("%w with this body", ErrNoCapture)
+	case sameMethod || methods == nil:
 		return ErrNoCapture
 	}
+	slices.Sort(methods)
 	return fmt.Errorf("%w with %s, only with %s", ErrNoCapture, methodOf(req), strings.Join(methods, ", "))
 }
 

@@ -112,7 +112,7 @@ func TestArchivesOfOtherPrograms(t *testing.T) {
 		record("revisit", "http://h.example/by-date", "application/http; msgtype=response", "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n",
 			"WARC-Refers-To-Target-URI: <http://h.example/a>\r\n", "WARC-Refers-To-Date: 2026-01-01T00:00:00.000Z\r\n"),
 		record("revisit", "http://h.example/lost", "application/http; msgtype=response", "HTTP/1.1 200 OK\r\n\r\n", "WARC-Refers-To: <urn:none>\r\n"),
-		record("request", "http://h.example/form", "application/http; msgtype=request", "POST /form HTTP/1.1\r\nHost: h.example\r\n\r\n", "WARC-Concurrent-To: <urn:form>\r\n"),
+		record("request", "http://h.example/form", "application/http; msgtype=request", "POST /form HTTP/1.1\r\nHost: h.example\r\n\r\na=1", "WARC-Concurrent-To: <urn:form>\r\n"),
 		response("http://h.example/form", ok("posted"), id("form")),
 		record("resource", "ftp://h.example/file", "application/octet-stream", "pear"),
 		response("http://h.example/rubbish", "rubbish"),
@@ -178,7 +178,7 @@ func TestArchivesOfOtherPrograms(t *testing.T) {
 		}
 	}
 	post := getRequest("http://h.example/form")
-	post.Method, post.GetBody = "POST", func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader("a=1")), nil }
+	post.Method, post.GetBody = "POST", formBody
 	if got := get(c, post); got != "posted" {
 		t.Errorf("POST: %q", got)
 	}

@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -21,8 +20,12 @@ import (
 	web "github.com/urlget/urlget/protocols/http"
 )
 
-// maxHead limits the head of an HTTP message.
-const maxHead = 256 << 10
+const (
+	// maxHead limits the head of an HTTP message.
+	maxHead = 256 << 10
+	// maxMethod limits the method in a request record that is not valid otherwise.
+	maxMethod = 32
+)
 
 // requestInfo holds the fields of a request record that are needed to replay its response.
 type requestInfo struct {
@@ -34,19 +37,26 @@ type requestInfo struct {
 
 // request reads a request record, which may precede or follow that of the response.
 func (s *scanner) request(rec *warc.Record) {
-	head := &io.LimitedReader{R: rec.Block, N: maxHead}
+	head := &io.LimitedReader{R: rec.Checked(), N: maxHead}
 	in := bufio.NewReader(head)
-	req, err := http.ReadRequest(in)
-	if err != nil {
+	begin, _ := in.Peek(maxMethod + 1)
+	method, _, _ := strings.Cut(string(begin), " ")
+	q := requestInfo{known: true, method: method, bodyDigest: unknownBody}
+	switch req, err := http.ReadRequest(in); {
+	case err != nil && method == http.MethodGet: // replayed like a response without a request record
 		return
-	}
-	head.N = math.MaxInt64
-	coding := req.Header.Get("Accept-Encoding")
-	q := requestInfo{known: true, method: req.Method, coded: coding != "" && coding != "identity"}
-	if req.Body != http.NoBody {
-		q.bodyDigest = digestOf(req.Body)
-	} else {
-		q.bodyDigest = digestOf(in) // HTTP/2 requests may lack a Content-Length
+	case err != nil:
+	default:
+		head.N = math.MaxInt64
+		coding := req.Header.Get("Accept-Encoding")
+		q.method, q.coded = req.Method, coding != "" && coding != "identity"
+		body := io.Reader(in) // HTTP/2 requests may lack a Content-Length
+		if req.Body != http.NoBody {
+			body = req.Body
+		}
+		if incompleteReason(rec) == "" {
+			q.bodyDigest = bodyDigest(req.Header.Get("Content-Type"), body)
+		}
 	}
 	other := rec.Refers("WARC-Concurrent-To")
 	if c := s.responses[other]; c != nil {
@@ -59,25 +69,6 @@ func (s *scanner) request(rec *warc.Record) {
 			s.requests[id] = q
 		}
 	}
-}
-
-// requestDigest returns the digest of a request body, or "" if it is empty.
-func requestDigest(req *fetch.Request) string {
-	body, err := req.GetBody()
-	if err != nil {
-		return ""
-	}
-	defer body.Close()
-	return digestOf(body)
-}
-
-// digestOf returns the digest of the bytes of r, or "" if there are none.
-func digestOf(r io.Reader) string {
-	sum := sha256.New()
-	if n, _ := io.Copy(sum, r); n == 0 {
-		return ""
-	}
-	return string(sum.Sum(nil))
 }
 
 func (c *snapshot) setRequest(q requestInfo) {

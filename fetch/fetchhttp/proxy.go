@@ -158,11 +158,11 @@ func (p *Proxy) forward(w http.ResponseWriter, r *http.Request, g *gateway, abso
 		req.Header = forwardedFields(r.Header)
 		req.Header.Del("Proxy-Authorization")
 		req.Header.Add("Via", via)
-		if r.Method != http.MethodGet && r.Method != http.MethodHead {
-			req.Method = r.Method
-		}
 		if r.ContentLength != 0 {
 			req.Body, req.ContentLength = r.Body, r.ContentLength
+		}
+		if r.Method != http.MethodHead && (r.Method != http.MethodGet || req.Body != nil) { // the default with a body is POST
+			req.Method = r.Method
 		}
 	case r.Method != http.MethodGet && r.Method != http.MethodHead:
 		w.Header().Set("Allow", "GET, HEAD")

@@ -112,6 +112,7 @@ func TestProxyForwardsHTTP(t *testing.T) {
 		{"GET", "/echo?q=1", "", map[string]string{"Cookie": "c=d"}, 200, `GET q=1 "" via 1.1 urlget cookie c=d range  proxy ""`, map[string]string{"X-Kept": "yes", "Via": "1.1 urlget"}},
 		{"GET", "/echo", "", map[string]string{"Range": "bytes=0-,5-6"}, 200, `range bytes=0-,5-6`, nil},
 		{"POST", "/echo", "a body", nil, 200, `POST  "a body"`, nil},
+		{"GET", "/echo", "a body", nil, 200, `GET  "a body"`, nil},
 		{"DELETE", "/echo", "", nil, 200, `DELETE  ""`, nil},
 		{"HEAD", "/echo", "", nil, 200, ``, map[string]string{"X-Kept": "yes"}},
 		{"GET", "/moved", "", nil, 302, ``, map[string]string{"Location": s.URL + "/echo?moved", "Set-Cookie": "a=b"}},
