@@ -56,6 +56,7 @@ func TestFaults(t *testing.T) {
 		err      fetch.Code
 		requests []string
 		restarts int
+		kept     int // bytes in the part after an error
 	}{
 		{name: "in one go", want: content, requests: []string{"all"}},
 		{name: "cut once", script: []reply{{cut: 100}}, want: content, requests: []string{"all", "100+0 if"}},
@@ -71,7 +72,7 @@ func TestFaults(t *testing.T) {
 		{name: "range cut short", script: []reply{{cut: 100}, {short: 50}}, want: content, requests: []string{"all", "100+0 if", "9950+0 if"}},
 		{name: "shrunk below the offset", script: []reply{{cut: 9000}, {edit: func(l *liar) { l.content = content[:8000] }}}, want: content[:8000],
 			requests: []string{"all", "9000+0 if", "all"}, restarts: 1},
-		{name: "announces too little", script: []reply{{size: -1}}, err: fetch.ErrProtocol, requests: []string{"all"}},
+		{name: "announces too little", script: []reply{{size: -1}}, err: fetch.ErrProtocol, requests: []string{"all"}, kept: 9999},
 		{name: "busy, then fine", script: []reply{{err: busy}, {err: busy}}, want: content, requests: []string{"all", "all", "all"}},
 		{name: "busy for ever", script: []reply{{err: busy}, {err: busy}, {err: busy}, {err: busy}, {err: busy}}, err: fetch.ErrBusy,
 			requests: []string{"all", "all", "all", "all", "all"}},
@@ -104,7 +105,7 @@ func TestFaults(t *testing.T) {
 				}
 				have := contents(t, dir)
 				if tt.err != "" {
-					if !errors.Is(err, tt.err) || len(have) != 0 {
+					if !errors.Is(err, tt.err) || len(have["file.bin.part"]) != tt.kept || have["file.bin"] != "" {
 						t.Fatalf("error %v, files %q", err, names(have))
 					}
 					return

@@ -19,6 +19,9 @@ type progress struct {
 	before fetch.Version
 	// sameBeginning is true once the beginning of the resource equals that of the existing bytes.
 	sameBeginning bool
+	// exceeded is true once a response had more bytes than announced: the size is wrong, or the existing
+	// bytes belong to another resource.
+	exceeded bool
 	// missing lists the missing ranges of a transfer in segments, in order. Nil means a single
 	// stream. The start of a span moves as its bytes arrive; some spans may be empty.
 	missing []*span
@@ -29,6 +32,9 @@ func (p *progress) add(n int64) {
 	p.received += n
 	p.furthest = max(p.furthest, p.done)
 }
+
+// exceed forgets the size, so that a later run does not take the bytes for the whole resource.
+func (p *progress) exceed() { p.exceeded, p.object.Size = true, -1 }
 
 // reset records that nothing has been transferred.
 func (p *progress) reset() {

@@ -269,11 +269,11 @@ func (f *toFile) digest(ctx context.Context) error {
 
 // abandon ends a failed transfer. If keep is true, a part that a later run could resume is kept.
 func (f *toFile) abandon(keep bool) {
-	keep = keep && f.done > 0 && f.continuable()
+	keep = keep && f.done > 0 && f.continuable() && (f.adopted == 0 || !f.exceeded)
 	if f.part == nil && (!keep || f.memory == nil || f.spill() != nil) {
 		return
 	}
-	if keep && (f.part.recorded.IsZero() || f.missing != nil) {
+	if keep && (f.part.recorded.IsZero() || f.missing != nil || f.exceeded) {
 		keep = f.part.save(f.record()) == nil
 	}
 	switch {

@@ -82,8 +82,7 @@ func (t *transfer) run(ctx context.Context) error {
 		return err
 	}
 	if err != nil {
-		code := fetch.CodeOf(err)
-		t.dest.abandon(code != fetch.ErrProtocol && code != fetch.ErrChecksum)
+		t.dest.abandon(fetch.CodeOf(err) != fetch.ErrChecksum) // only a wrong digest proves the bytes wrong
 		return err
 	}
 	err = t.dest.commit()
@@ -189,10 +188,12 @@ func (t *transfer) copy(resp *fetch.Response) error {
 	case err == nil && t.byOverlap && t.want < 0:
 		return t.differs() // the existing bytes are longer
 	case t.want >= 0 && t.done > t.want:
+		t.exceed()
 		return &fetch.Error{Code: fetch.ErrProtocol,
 			Err: fmt.Errorf("received %d bytes, expected %d", t.done, t.want)}
 	case t.complete() && fetch.CodeOf(err) == fetch.ErrProtocol:
-		return &lastError{err} // more than announced: the existing bytes may belong to another resource
+		t.exceed()
+		return &lastError{err}
 	case err == nil && t.done < t.want:
 		return &fetch.Error{Code: fetch.ErrTruncated, Retry: true,
 			Err: fmt.Errorf("received %d of %d bytes", t.done, t.want)}
