@@ -156,10 +156,18 @@ func (a *app) resumeHint(j *job.Job, res *job.Result) string {
 	switch {
 	case kept == "":
 		return ""
+	case isContradiction(res.Err) && a.opts.Output.Continue:
+		return kept + "; without -c, the transfer begins anew"
 	case a.opts.Output.Continue:
 		return kept + "; use the same command to resume"
 	}
 	return kept + "; use -c to resume"
+}
+
+// isContradiction reports whether err is about a response that contradicts a partial file.
+func isContradiction(err error) bool {
+	var e *fetch.Error
+	return errors.As(err, &e) && e.Reason.Kind == driver.ReasonContradiction
 }
 
 // kept says how much of a failed transfer a partial file keeps, or returns "" if there is none.

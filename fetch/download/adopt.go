@@ -1,6 +1,7 @@
 package download
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -35,20 +36,22 @@ func (f *toFile) unproven() io.ReaderAt {
 		return f.existing
 	case f.part != nil && f.overlaps:
 		return f.part.file
+	case f.memory != nil && f.overlaps:
+		return bytes.NewReader(f.memory[:f.size])
 	}
 	return nil
 }
 
-// distrust makes unproven return the part.
+// distrust makes unproven return the part, or the content in memory.
 func (f *toFile) distrust() bool {
-	if f.part == nil || f.adopted > 0 {
+	if f.part == nil && f.memory == nil || f.adopted > 0 {
 		return false
 	}
 	f.overlaps = true
 	return true
 }
 
-func (f *toFile) doubtful() bool { return f.part != nil && f.overlaps && f.adopted == 0 }
+func (f *toFile) doubtful() bool { return f.overlaps && f.adopted == 0 && f.existing == nil }
 
 // prove records that the existing bytes belong to the resource.
 func (f *toFile) prove(ctx context.Context) error {

@@ -54,7 +54,7 @@ func TestChecksumOfResumed(t *testing.T) {
 	dir := t.TempDir()
 	l := newLiar(content, reply{cut: 1000}, reply{err: stop})
 	d := l.downloader(t, dir)
-	if _, err := d.Get(t.Context(), liarURL, "", nil); !errors.Is(err, fetch.ErrServer) {
+	if _, err := d.Get(t.Context(), liarURL, "", nil); !errors.Is(err, fetch.ErrAuth) {
 		t.Fatal(err)
 	}
 	if err := d.Root.WriteFile("file.bin.part", make([]byte, 1000), 0o600); err != nil {

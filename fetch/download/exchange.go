@@ -33,8 +33,8 @@ func (t *transfer) open(ctx context.Context) (*fetch.Response, error) {
 		return nil, nil
 	case t.done > 0 && code == fetch.ErrChanged && !t.byOverlap && !t.forwardOnly && t.distrust():
 		return nil, errAgain // the server sent a range of another version
-	case t.done > 0 && code == fetch.ErrRange && !t.byOverlap:
-		return nil, t.startOver("the server rejected the range", errAgain)
+	case t.refusesResume(err):
+		return nil, t.contradicted(err)
 	default:
 		return nil, err
 	}
@@ -71,6 +71,8 @@ func (t *transfer) nextRequest() (*fetch.Request, error) {
 		return &req, nil
 	case t.byOverlap:
 		return t.askOverlap(), nil
+	case t.plain:
+		return &req, nil
 	case t.complete() && !t.object.IsZero():
 		// Only check whether it has changed.
 		req.Range, req.IfChanged = fetch.Range{}, t.object.Validator
@@ -103,9 +105,6 @@ func (t *transfer) accept(ctx context.Context, resp *fetch.Response) error {
 	if t.done == 0 {
 		t.stated = nil
 	}
-	pos := t.req.Range.Offset + t.done
-	whole := resp.Range.IsZero()
-	same := t.object.Same(&resp.Meta)
 	switch {
 	case t.done == 0:
 		return t.fill(ctx, resp)
@@ -113,33 +112,46 @@ func (t *transfer) accept(ctx context.Context, resp *fetch.Response) error {
 		return t.acceptBeginning(ctx, resp)
 	case t.byOverlap:
 		return t.acceptOverlap(ctx, resp)
-	case t.complete() && whole && same:
+	}
+	pos := t.req.Range.Offset + t.done
+	whole := resp.Range.IsZero()
+	v, reason := t.judge(resp)
+	switch {
+	case v == contradicts:
+		return t.contradicted(errors.New(reason))
+	case v == sameVersion && t.complete() && whole:
 		t.reuse("the validator matches")
 		return nil
-	case !whole && same && resp.Range.Offset == pos:
+	case v == sameVersion && !whole && resp.Range.Offset == pos:
 		t.reuse("the validator matches")
 		t.out.skip, t.out.left = 0, -1
 		return t.addDigests(resp)
-	case !whole:
+	case v == newVersion && !whole:
 		return t.startOver("the response is not a range of the same version", errAgain)
-	case same && t.forwardOnly:
+	case !whole:
+		return t.contradicted(errWrongRange)
+	case v == sameVersion && t.forwardOnly:
 		// Skip the bytes that have been written already.
 		t.out.skip, t.out.left = pos, t.missingBytes()
 		return nil
-	}
-	if !same && t.plausible(t.object, resp) && t.distrust() {
+	case v == newVersion && t.plausible(t.object, resp) && t.distrust():
 		if t.overlapFrom() == 0 {
 			return t.acceptOverlap(ctx, resp)
 		}
 		return errAgain
-	}
-	reason := "the resource has changed"
-	switch {
-	case same:
+	case v != newVersion && !t.object.Guard().IsZero():
+		if !t.forwardOnly && t.comparable() {
+			t.byOverlap = true
+			return t.acceptOverlap(ctx, resp)
+		}
+		if v == consistent {
+			return t.contradicted(errNoValidator)
+		}
 		reason = "the server sent the whole resource instead of a range"
 	case t.object.Guard().IsZero():
 		reason = "the server sent no validator"
 	default:
+		reason = "the resource has changed"
 		t.byOverlap = true // an overlap proves nothing about the bytes before it
 	}
 	if err := t.startOver(reason, nil); err != nil {
@@ -168,7 +180,7 @@ func (t *transfer) missingBytes() int64 {
 // fill starts to fill the empty destination with the content of resp.
 func (t *transfer) fill(ctx context.Context, resp *fetch.Response) error {
 	requested := t.req.Range
-	t.object = fetch.VersionOf(&resp.Meta)
+	t.object, t.form = fetch.VersionOf(&resp.Meta), formOf(resp)
 	t.want = resp.Size
 	t.out.skip, t.out.left = 0, -1
 	fromEnd := requested.Offset < 0
@@ -223,7 +235,11 @@ func (t *transfer) locate(resp *fetch.Response) (fetch.Range, error) {
 	return requested, nil
 }
 
-var errWrongRange = errors.New("the server sent a range that was not requested")
+var (
+	errWrongRange  = errors.New("the server sent a range that was not requested")
+	errNoValidator = errors.New("it has no validator")
+	errDiffer      = errors.New("its beginning differs")
+)
 
 // startOver discards the transferred bytes and returns next. If an overlap may still prove that
 // they belong to the resource, it returns errAgain in order to request that.

@@ -287,6 +287,7 @@ func (f *toFile) resume(ctx context.Context, p *part, rec *record, size int64) e
 	if err := f.checkExisting(rec, size); err != nil {
 		return err
 	}
+	f.form = form{mediaType: rec.Type, coding: rec.Coding}
 	f.object, f.stated, f.want, f.done = rec.object(), rec.Digests, rec.Size, size
 	missing := rec.Missing
 	if missing == nil && f.opts.Segments > 1 && rec.Size > size {

@@ -18,7 +18,7 @@ import (
 )
 
 // stop is an error that ends a run and leaves a partial file.
-var stop = &fetch.Error{Code: fetch.ErrServer}
+var stop = &fetch.Error{Code: fetch.ErrAuth}
 
 // TestExists runs consecutive downloads in one directory and compares the files at the end.
 func TestExists(t *testing.T) {
@@ -44,7 +44,7 @@ func TestExists(t *testing.T) {
 		{name: "overwrite", files: files{"file.bin": old}, exists: []download.Exists{download.Overwrite},
 			want: files{"file.bin": content}, requests: []string{"all"}},
 		{name: "overwrite fails", files: files{"file.bin": old}, exists: []download.Exists{download.Overwrite}, script: []reply{{cut: 5, bare: true}, {err: stop}},
-			want: files{"file.bin": old}, err: fetch.ErrServer, requests: []string{"all", "all"}},
+			want: files{"file.bin": old}, err: fetch.ErrAuth, requests: []string{"all", "all"}},
 		{name: "skip", files: files{"file.bin": old}, exists: []download.Exists{download.Skip},
 			want: files{"file.bin": old}, outcome: download.Skipped},
 		{name: "skip by suggested name", files: files{"x.bin": old}, exists: []download.Exists{download.Skip}, script: []reply{{suggest: "x.bin"}},
@@ -80,7 +80,7 @@ func TestExists(t *testing.T) {
 		{name: "no resuming without a wish", exists: []download.Exists{download.NewName, download.NewName}, script: []reply{{cut: 100}, {err: stop}},
 			want: files{"file.bin": content}, requests: []string{"all", "100+0 if", "all"}},
 		{name: "nothing is kept without a validator", exists: []download.Exists{download.Resume}, script: []reply{{cut: 100, bare: true}, {err: stop}},
-			want: files{}, err: fetch.ErrServer, requests: []string{"all", "all"}},
+			want: files{}, err: fetch.ErrAuth, requests: []string{"all", "all"}},
 		{name: "resume what is complete, after a run that was killed", files: files{"file.bin": content, "file.bin.part.json": `{"version":1,"url":"` + liarURL + `","etag":"\"1\"","size":9000}`},
 			mtime: morning, exists: []download.Exists{download.Resume}, want: files{"file.bin": content}, outcome: download.Unchanged, requests: []string{"all"}},
 		{name: "part without record", files: files{"file.bin.part": old}, exists: []download.Exists{download.Resume},
@@ -149,7 +149,7 @@ func TestExists(t *testing.T) {
 				for i, exists := range tt.exists {
 					r, err := d.Get(t.Context(), liarURL, "", &download.Options{Exists: exists, SHA256: i%2 == 1})
 					if i < len(tt.exists)-1 {
-						if !errors.Is(err, fetch.ErrServer) {
+						if !errors.Is(err, fetch.ErrAuth) {
 							t.Fatalf("run %d: %v", i, err)
 						}
 						continue
@@ -232,7 +232,7 @@ func TestRecord(t *testing.T) {
 	dir := t.TempDir()
 	l := newLiar(pattern(500, 1), reply{cut: 100}, reply{err: stop})
 	r, err := l.downloader(t, dir).Get(t.Context(), "x-liar://me:secret@host/file.bin", "", nil)
-	if !errors.Is(err, fetch.ErrServer) {
+	if !errors.Is(err, fetch.ErrAuth) {
 		t.Fatal(err)
 	}
 	have := contents(t, dir)
@@ -271,7 +271,7 @@ func TestLongestName(t *testing.T) {
 	dir := t.TempDir()
 	name := strings.Repeat("x", 251) + ".bin"
 	d := newLiar(pattern(3<<20, 1), reply{cut: 2 << 20}, reply{err: stop}).downloader(t, dir)
-	if _, err := d.Get(t.Context(), liarURL, name, nil); !errors.Is(err, fetch.ErrServer) {
+	if _, err := d.Get(t.Context(), liarURL, name, nil); !errors.Is(err, fetch.ErrAuth) {
 		t.Fatal(err)
 	}
 	if have := contents(t, dir); len(have) != 2 {

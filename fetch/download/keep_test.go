@@ -14,7 +14,7 @@ import (
 func TestFailureKeepsThePart(t *testing.T) {
 	t.Parallel()
 	const size, received = 300_000, 100_000
-	for _, code := range []fetch.Code{fetch.ErrProtocol, fetch.ErrRefused, fetch.ErrServer, fetch.ErrNotModified,
+	for _, code := range []fetch.Code{fetch.ErrProtocol, fetch.ErrRefused, fetch.ErrServer, fetch.ErrNotModified, fetch.ErrRange, fetch.ErrChanged,
 		fetch.ErrAuth, fetch.ErrNotFound, fetch.ErrTLS, fetch.ErrBusy, fetch.ErrNetwork, fetch.ErrRedirect, fetch.ErrTruncated} {
 		t.Run(string(code), func(t *testing.T) {
 			t.Parallel()

@@ -218,7 +218,7 @@ func TestLockedResumes(t *testing.T) {
 	content := pattern(4<<20, 3)
 	for _, segments := range []int{0, 4} {
 		dir := t.TempDir()
-		stop := &fetch.Error{Code: fetch.ErrServer}
+		stop := &fetch.Error{Code: fetch.ErrAuth}
 		l := newLiar(content, reply{cut: 2 << 20}, reply{err: stop}, reply{err: stop}, reply{err: stop}, reply{err: stop})
 		lock := lockOf(content, "x")
 		lock.URL, lock.Name = uri.MustParse(liarURL), "file.bin"
@@ -243,7 +243,7 @@ func TestLockedReplacesWrongParts(t *testing.T) {
 	t.Parallel()
 	before, content := pattern(4<<20, 3), pattern(4<<20, 4)
 	dir := t.TempDir()
-	l := newLiar(before, reply{cut: 2 << 20}, reply{err: &fetch.Error{Code: fetch.ErrServer}})
+	l := newLiar(before, reply{cut: 2 << 20}, reply{err: &fetch.Error{Code: fetch.ErrAuth}})
 	lock := lockOf(before, "x")
 	lock.URL, lock.Name = uri.MustParse(liarURL), "file.bin"
 	opts := &download.Sources{}
@@ -255,7 +255,7 @@ func TestLockedReplacesWrongParts(t *testing.T) {
 	if _, err := l.downloader(t, dir).DoLocked(t.Context(), lock, opts); fetch.CodeOf(err) != fetch.ErrChecksum {
 		t.Errorf("other content: %v", err)
 	}
-	l.script, l.content = []reply{{cut: 2 << 20}, {err: &fetch.Error{Code: fetch.ErrServer}}}, before
+	l.script, l.content = []reply{{cut: 2 << 20}, {err: &fetch.Error{Code: fetch.ErrAuth}}}, before
 	if _, err := l.downloader(t, dir).DoLocked(t.Context(), lock, opts); err == nil {
 		t.Fatal("the third run succeeded")
 	}

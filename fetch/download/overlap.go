@@ -78,11 +78,10 @@ func (t *transfer) acceptOverlap(ctx context.Context, resp *fetch.Response) erro
 		t.noRanges = true
 		return errAgain
 	}
-	now := fetch.VersionOf(&resp.Meta)
-	if !t.object.Guard().IsZero() && !t.object.Same(&resp.Meta) || t.before.Size > 0 && !t.plausible(t.before, resp) {
-		return t.startOver("the resource has changed", errAgain)
+	if err := t.checkVersion(resp); err != nil {
+		return err
 	}
-	t.object = now
+	t.object = fetch.VersionOf(&resp.Meta)
 	t.want = t.object.Size
 	if err := t.addDigests(resp); err != nil {
 		return err
@@ -116,6 +115,26 @@ func (t *transfer) acceptOverlap(ctx context.Context, resp *fetch.Response) erro
 	return nil
 }
 
+// checkVersion returns an error unless resp may have the existing bytes.
+func (t *transfer) checkVersion(resp *fetch.Response) error {
+	t.mayRewind = true
+	if t.before.Size > 0 && t.plausible(t.before, resp) {
+		return nil
+	}
+	v, reason := t.judge(resp)
+	switch {
+	case v == contradicts:
+		return t.contradicted(errors.New(reason))
+	case v == newVersion:
+		return t.startOver("the resource has changed", errAgain)
+	case v == consistent && !t.known().Validator.IsZero():
+		if t.mayRewind = false; !resp.Range.IsZero() {
+			return t.contradicted(errNoValidator)
+		}
+	}
+	return nil
+}
+
 // needsBeginning reports whether the beginning of the resource must be compared before the overlap. A
 // validator or a required checksum makes that unnecessary.
 func (t *transfer) needsBeginning() bool {
@@ -135,8 +154,8 @@ func (t *transfer) acceptBeginning(ctx context.Context, resp *fetch.Response) er
 		}
 		return errAgain
 	}
-	if t.before.Size > 0 && !t.plausible(t.before, resp) {
-		return t.startOver("the resource has changed", errAgain)
+	if err := t.checkVersion(resp); err != nil {
+		return err
 	}
 	existing := make([]byte, resp.Range.Length)
 	if _, err := t.unproven().ReadAt(existing, 0); err != nil {
@@ -185,7 +204,7 @@ func isWeak(tag string) bool { return strings.HasPrefix(tag, "W/") }
 // distrust makes an overlap prove the bytes transferred so far. Their validator no longer does.
 func (t *transfer) distrust() bool {
 	dest, ok := t.dest.(overlapping)
-	if !ok || t.missing != nil || !dest.distrust() {
+	if !ok || t.missing != nil || !t.req.Range.IsZero() || !dest.distrust() {
 		return false
 	}
 	t.before, t.object = t.object, fetch.Version{}
@@ -195,6 +214,9 @@ func (t *transfer) distrust() bool {
 
 // differs ends a transfer whose overlap differs, or starts it over.
 func (t *transfer) differs() error {
+	if !t.mayRewind {
+		return t.contradicted(errDiffer)
+	}
 	return t.startOver("the existing bytes are not the beginning of the resource", errAgain)
 }
 

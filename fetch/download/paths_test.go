@@ -65,7 +65,7 @@ func TestPaths(t *testing.T) {
 	}
 
 	l.content, l.script = []byte(large), []reply{{cut: 2 << 20}, {err: stop}}
-	if _, err := d.Get(t.Context(), liarURL, "g/h.bin", nil); !errors.Is(err, fetch.ErrServer) {
+	if _, err := d.Get(t.Context(), liarURL, "g/h.bin", nil); !errors.Is(err, fetch.ErrAuth) {
 		t.Fatal(err)
 	}
 	if have := tree(t, dir); len(have["g/h.bin.part"]) != 2<<20 || have["g/h.bin.part.json"] == "" {
@@ -103,7 +103,7 @@ func TestPathsRefused(t *testing.T) {
 				}
 			}
 			d = newLiar(nil, reply{err: stop}).downloader(t, dir)
-			if _, err := d.Get(t.Context(), liarURL, "new/x", &download.Options{Exists: exists}); !errors.Is(err, fetch.ErrServer) {
+			if _, err := d.Get(t.Context(), liarURL, "new/x", &download.Options{Exists: exists}); !errors.Is(err, fetch.ErrAuth) {
 				t.Error(err)
 			}
 		}

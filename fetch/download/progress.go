@@ -5,6 +5,7 @@ import "github.com/urlget/urlget/fetch"
 // A progress records how much of the resource has been transferred.
 type progress struct {
 	object   fetch.Version
+	form     form
 	stated   []fetch.Digest // of the whole resource
 	done     int64          // bytes at the destination
 	want     int64          // expected number of bytes; -1 if unknown
@@ -19,6 +20,9 @@ type progress struct {
 	before fetch.Version
 	// sameBeginning is true once the beginning of the resource equals that of the existing bytes.
 	sameBeginning bool
+	// mayRewind is true if bytes that differ from a response may be discarded, because the response does
+	// not contradict what is known.
+	mayRewind bool
 	// exceeded is true once a response had more bytes than announced: the size is wrong, or the existing
 	// bytes belong to another resource.
 	exceeded bool
@@ -39,6 +43,7 @@ func (p *progress) exceed() { p.exceeded, p.object.Size = true, -1 }
 // reset records that nothing has been transferred.
 func (p *progress) reset() {
 	p.before, p.sameBeginning = fetch.Version{}, false
+	p.form, p.mayRewind, p.exceeded = form{}, false, false
 	p.object, p.stated, p.done, p.want, p.byOverlap, p.missing = fetch.Version{}, nil, 0, -1, false, nil
 }
 

@@ -20,7 +20,9 @@ type record struct {
 	URL     string    `json:"url"` // without credentials
 	ETag    string    `json:"etag,omitempty"`
 	ModTime time.Time `json:"mtime,omitzero"`
-	Size    int64     `json:"size"` // -1 if unknown
+	Size    int64     `json:"size"`             // -1 if unknown
+	Type    string    `json:"type,omitempty"`   // media type without parameters
+	Coding  string    `json:"coding,omitempty"` // content coding of the bytes
 	// Digests are those that the server stated for the whole resource.
 	Digests []fetch.Digest `json:"digests,omitempty"`
 	// Replace is true if the part may replace an existing file.

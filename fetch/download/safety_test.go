@@ -77,7 +77,7 @@ func TestNoContent(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		d := newLiar(pattern(100_000, 1), reply{cut: 10}, reply{none: true}).downloader(t, dir)
-		if r, err := d.Get(t.Context(), liarURL, "", nil); err != nil || r.Outcome != download.NoContent || len(contents(t, dir)) > 0 {
+		if r, err := d.Get(t.Context(), liarURL, "", nil); err != nil || r.Outcome != download.Saved || len(contents(t, dir)) != 1 {
 			t.Errorf("in the middle: %+v, %v, files %q", r, err, names(contents(t, dir)))
 		}
 	})

@@ -137,7 +137,7 @@ func TestRecordIsPrivate(t *testing.T) {
 	dir := t.TempDir()
 	l := newLiar(pattern(500, 1), reply{cut: 100}, reply{err: stop})
 	synctest.Test(t, func(t *testing.T) {
-		if _, err := l.downloader(t, dir).Get(t.Context(), "x-liar://me:secret@host/file.bin?token=1", "", nil); !errors.Is(err, fetch.ErrServer) {
+		if _, err := l.downloader(t, dir).Get(t.Context(), "x-liar://me:secret@host/file.bin?token=1", "", nil); !errors.Is(err, fetch.ErrAuth) {
 			t.Fatal(err)
 		}
 	})

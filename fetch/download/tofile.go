@@ -229,12 +229,14 @@ func (f *toFile) beginWriting() {
 
 // continuable reports whether a later run could resume the part.
 func (f *toFile) continuable() bool {
-	return !f.req.Sends() && f.req.Range.IsZero() && len(f.req.Ranges) == 0 && (!f.object.Validator.IsZero() || f.overlaps || len(f.stated) > 0)
+	return !f.req.Sends() && f.req.Range.IsZero() && len(f.req.Ranges) == 0 && (!f.known().Validator.IsZero() || f.overlaps || len(f.stated) > 0)
 }
 
 func (f *toFile) record() *record {
-	return &record{Version: recordVersion, Tool: f.d.Tool, URL: f.url(), ETag: f.object.ETag, ModTime: f.object.ModTime,
-		Size: f.object.Size, Digests: f.stated, Replace: f.replace || f.opts.Exists == Overwrite || f.opts.Exists == Newer, Missing: f.unfinished()}
+	v := f.known()
+	return &record{Version: recordVersion, Tool: f.d.Tool, URL: f.url(), ETag: v.ETag, ModTime: v.ModTime, Size: v.Size,
+		Type: f.form.mediaType, Coding: f.form.coding, Digests: f.stated,
+		Replace: f.replace || f.opts.Exists == Overwrite || f.opts.Exists == Newer, Missing: f.unfinished()}
 }
 
 // url returns the URL for a record, without credentials.

@@ -49,6 +49,7 @@ type transfer struct {
 	forwardOnly bool         // the destination cannot rewind
 	oneStream   bool         // the server does not serve segments
 	noRanges    bool         // the server does not serve the overlap as a range
+	plain       bool         // the whole resource was requested because a response contradicted
 	undigested  bool         // the sums lack some bytes
 	exchanges   int          // copied responses
 	openEnded   bool         // a complete range was received, and more may follow
@@ -114,7 +115,7 @@ func (t *transfer) retrieve(ctx context.Context) error {
 		case err == errAgain:
 			continue
 		case t.furthest > before:
-			t.retrier.failed, t.retrier.begun = 0, true
+			t.retrier.failed, t.retrier.begun, t.plain = 0, true, false
 		}
 		if once {
 			return err

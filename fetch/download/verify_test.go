@@ -70,7 +70,7 @@ func TestStatedDigests(t *testing.T) {
 				d := l.downloader(t, dir)
 				opts := tt.opts
 				for range tt.runs - 1 {
-					if _, err := d.Get(t.Context(), liarURL, "", &opts); fetch.CodeOf(err) != fetch.ErrServer {
+					if _, err := d.Get(t.Context(), liarURL, "", &opts); fetch.CodeOf(err) != fetch.ErrAuth {
 						t.Fatalf("%s: %v", tt.name, err)
 					}
 					opts.Exists = download.Resume
@@ -237,7 +237,7 @@ func TestResumeWithOtherValidators(t *testing.T) {
 				d := l.downloader(t, dir)
 				opts := download.Options{}
 				if later {
-					if _, err := d.Get(t.Context(), liarURL, "", &opts); fetch.CodeOf(err) != fetch.ErrServer {
+					if _, err := d.Get(t.Context(), liarURL, "", &opts); fetch.CodeOf(err) != fetch.ErrAuth {
 						t.Fatalf("%s: %v", tt.name, err)
 					}
 					l.received, opts.Exists = nil, download.Resume

@@ -46,4 +46,7 @@ const (
 	// ReasonNotBeginning means that File cannot be resumed, because it is not the beginning of the
 	// resource.
 	ReasonNotBeginning ReasonKind = "not_beginning"
+	// ReasonContradiction means that a response contradicts the bytes received before, and does not
+	// prove that the resource has changed.
+	ReasonContradiction ReasonKind = "contradiction"
 )
