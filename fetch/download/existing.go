@@ -290,7 +290,7 @@ func (f *toFile) resume(ctx context.Context, p *part, rec *record, size int64) e
 	f.form = form{mediaType: rec.Type, coding: rec.Coding}
 	f.object, f.stated, f.want, f.done = rec.object(), rec.Digests, rec.Size, size
 	missing := rec.Missing
-	if missing == nil && f.opts.Segments > 1 && rec.Size > size {
+	if missing == nil && f.opts.Segments > 1 && rec.Size > size && !rec.object().Guard().IsZero() {
 		if spans := (span{size, rec.Size}).split(f.opts.Segments); len(spans) > 1 {
 			missing = spans
 		}

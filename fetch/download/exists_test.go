@@ -3,6 +3,7 @@ package download_test
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"io/fs"
 	"maps"
 	"os"
@@ -26,6 +27,9 @@ func TestExists(t *testing.T) {
 	old, content, changed := string(pattern(3000, 1)), string(pattern(9000, 2)), string(pattern(9000, 3))
 	change := func(l *liar) { l.content, l.valid.ETag = []byte(changed), `"2"` }
 	type files = map[string]string
+	unproven := func(more string) string {
+		return fmt.Sprintf(`{"version":1,"tool":"test","url":"%s","size":%d%s}`+"\n", liarURL, len(content), more)
+	}
 	tests := []struct {
 		name     string
 		files    files
@@ -44,7 +48,7 @@ func TestExists(t *testing.T) {
 		{name: "overwrite", files: files{"file.bin": old}, exists: []download.Exists{download.Overwrite},
 			want: files{"file.bin": content}, requests: []string{"all"}},
 		{name: "overwrite fails", files: files{"file.bin": old}, exists: []download.Exists{download.Overwrite}, script: []reply{{cut: 5, bare: true}, {err: stop}},
-			want: files{"file.bin": old}, err: fetch.ErrAuth, requests: []string{"all", "all"}},
+			want: files{"file.bin": old, "file.bin.part": content[:5], "file.bin.part.json": unproven(`,"replace":true`)}, err: fetch.ErrAuth, requests: []string{"all", "all"}},
 		{name: "skip", files: files{"file.bin": old}, exists: []download.Exists{download.Skip},
 			want: files{"file.bin": old}, outcome: download.Skipped},
 		{name: "skip by suggested name", files: files{"x.bin": old}, exists: []download.Exists{download.Skip}, script: []reply{{suggest: "x.bin"}},
@@ -79,8 +83,10 @@ func TestExists(t *testing.T) {
 			want:   files{"x.bin": content}, requests: []string{"all", "100+0 if", "all", "100+0 if"}},
 		{name: "no resuming without a wish", exists: []download.Exists{download.NewName, download.NewName}, script: []reply{{cut: 100}, {err: stop}},
 			want: files{"file.bin": content}, requests: []string{"all", "100+0 if", "all"}},
-		{name: "nothing is kept without a validator", exists: []download.Exists{download.Resume}, script: []reply{{cut: 100, bare: true}, {err: stop}},
-			want: files{}, err: fetch.ErrAuth, requests: []string{"all", "all"}},
+		{name: "bytes without a validator are kept", exists: []download.Exists{download.Resume}, script: []reply{{cut: 100, bare: true}, {err: stop}},
+			want: files{"file.bin.part": content[:100], "file.bin.part.json": unproven("")}, err: fetch.ErrAuth, requests: []string{"all", "all"}},
+		{name: "bytes without a validator are compared", exists: []download.Exists{download.Resume, download.Resume}, script: []reply{{cut: 100, bare: true}, {err: stop}, {bare: true}},
+			want: files{"file.bin": content}, requests: []string{"all", "all", "all"}},
 		{name: "resume what is complete, after a run that was killed", files: files{"file.bin": content, "file.bin.part.json": `{"version":1,"url":"` + liarURL + `","etag":"\"1\"","size":9000}`},
 			mtime: morning, exists: []download.Exists{download.Resume}, want: files{"file.bin": content}, outcome: download.Unchanged, requests: []string{"all"}},
 		{name: "part without record", files: files{"file.bin.part": old}, exists: []download.Exists{download.Resume},

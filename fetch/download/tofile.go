@@ -229,7 +229,7 @@ func (f *toFile) beginWriting() {
 
 // continuable reports whether a later run could resume the part.
 func (f *toFile) continuable() bool {
-	return !f.req.Sends() && f.req.Range.IsZero() && len(f.req.Ranges) == 0 && (!f.known().Validator.IsZero() || f.overlaps || len(f.stated) > 0)
+	return !f.req.Sends() && f.req.Range.IsZero() && len(f.req.Ranges) == 0
 }
 
 func (f *toFile) record() *record {
