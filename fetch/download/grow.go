@@ -62,7 +62,7 @@ func (s *scheduler) doubleWorkers(ctx context.Context, group *errgroup.Group, ra
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	left := s.transfer.want - s.transfer.done
-	if float64(left) < rate*(settle+measure).Seconds() {
+	if s.failure != nil || float64(left) < rate*(settle+measure).Seconds() {
 		return false
 	}
 	grown := false
@@ -71,7 +71,7 @@ func (s *scheduler) doubleWorkers(ctx context.Context, group *errgroup.Group, ra
 		if piece == nil {
 			break
 		}
-		grown, s.secondChance = true, true
+		grown = true
 		s.workers++
 		group.Go(func() error { return s.work(ctx, piece, nil) })
 	}

@@ -32,6 +32,9 @@ type reply struct {
 	suggest string        // name in the response
 	none    bool          // the response has no content
 	silent  bool          // state no digests
+
+	whole     []byte // if not nil, a response with this content and no validator, whatever was requested
+	mediaType string
 }
 
 // A liar is a driver for one resource. It follows its script, and then responds correctly.
@@ -42,6 +45,7 @@ type liar struct {
 	script   []reply
 	stated   []fetch.Digest // in each response
 	received []fetch.Request
+	wait     func() // called before the first byte of the whole resource is read; may be nil
 }
 
 var morning = time.Date(1994, 12, 1, 8, 0, 0, 0, time.UTC)
@@ -72,7 +76,10 @@ func (l *liar) Open(ctx context.Context, req *fetch.Request) (*driver.Response, 
 	if r.none {
 		return &driver.Response{Meta: fetch.Meta{Kind: fetch.KindNone}, Body: driver.NoBody}, nil
 	}
-	resp := &driver.Response{Meta: fetch.Meta{Name: r.suggest}}
+	if r.whole != nil {
+		return &driver.Response{Meta: fetch.Meta{ContentType: r.mediaType, Size: int64(len(r.whole))}, Body: io.NopCloser(bytes.NewReader(r.whole))}, nil
+	}
+	resp := &driver.Response{Meta: fetch.Meta{Name: r.suggest, ContentType: r.mediaType}}
 	body, size := l.content, int64(len(l.content))
 	resp.Size, resp.Validator = size, l.valid
 	if !r.silent {
@@ -104,8 +111,21 @@ func (l *liar) Open(ctx context.Context, req *fetch.Request) (*driver.Response, 
 	if r.cut > 0 && r.cut <= int64(len(body)) {
 		stream = io.MultiReader(bytes.NewReader(body[:r.cut]), cut{})
 	}
+	if l.wait != nil && resp.Range.IsZero() {
+		stream = &waiting{stream, sync.OnceFunc(l.wait)}
+	}
 	resp.Body = io.NopCloser(stream)
 	return resp, nil
+}
+
+type waiting struct {
+	io.Reader
+	wait func()
+}
+
+func (w *waiting) Read(p []byte) (int, error) {
+	w.wait()
+	return w.Reader.Read(p)
 }
 
 // A cut is a reader that fails as if the connection ended.

@@ -23,9 +23,14 @@ type divisible interface {
 	writeAt(offset int64) (io.WriteCloser, error)
 }
 
-// errUnproven ends a transfer in segments if a response does not prove that it is a range of the
-// same version.
-var errUnproven = errors.New("unproven")
+var (
+	// errUnproven ends a connection whose response does not prove that it is a range of the same
+	// version.
+	errUnproven = errors.New("the server does not send ranges of the same version")
+	// errIgnored ends all connections: the end of a range showed that the server ignores the offset, so
+	// bytes of other ranges are wrong too.
+	errIgnored = errors.New("the server does not begin at the offset of a range")
+)
 
 // plan returns the segments for the content that begins in resp. It returns nil for a single stream,
 // and one segment if grow may divide it later.
@@ -56,44 +61,53 @@ func (t *transfer) plan(resp *fetch.Response) []span {
 const perConnection = 4
 
 // retrieveSegments retrieves the missing ranges in parallel. If first is not nil, it is a response
-// that begins at the first of them, and cancel aborts it.
+// that begins at the first of them, and cancel aborts it. A range that fails ends only its own
+// connection; what no range provides is taken from the first response, or from another one with the
+// whole resource.
 func (t *transfer) retrieveSegments(ctx context.Context, first *fetch.Response, cancel func()) error {
 	dest := t.dest.(divisible)
 	if err := dest.divide(); err != nil {
 		return err
 	}
-	s := &scheduler{transfer: t, dest: dest, queue: slices.Clone(t.missing), ended: make(chan struct{})}
+	s := &scheduler{transfer: t, dest: dest, queue: slices.Clone(t.missing), ended: make(chan struct{}),
+		proven: map[*span]bool{}, stop: map[*span]func(){}}
 	err := s.run(ctx, first, cancel)
-	if err == errUnproven {
-		t.oneStream = true
-		return t.startOver("the server does not send ranges of the same version", errAgain)
-	}
 	t.undigested = true // the bytes did not arrive in order
-	if err != nil {
+	if err == errIgnored {
+		t.divide([]span{{s.first, t.want}})
+		t.done = s.first
+	}
+	if err == errIgnored || err == nil && isRefusal(s.failure) && len(t.unfinished()) > 0 {
+		err = t.retrieveRest(ctx)
+	}
+	if err == nil && len(t.unfinished()) > 0 {
+		err = s.failure
+	}
+	if err != nil && err != errAgain {
 		return &lastError{err}
 	}
-	return nil
+	return err
 }
 
 // A scheduler distributes the segments of a transfer to workers.
 type scheduler struct {
 	transfer *transfer
 	dest     divisible
-	mu       sync.Mutex // guards the fields below, the transfer's progress and the caller's hooks
-	queue    []*span    // segments without a worker
-	workers  int        // workers that have not ended
-	// secondChance is true if the last worker may retry once after being refused, because the
-	// server may have refused too many connections.
-	secondChance bool
-	received     int64         // bytes
-	ended        chan struct{} // closed when the last worker ends
+	mu       sync.Mutex       // guards the fields below, the transfer's progress and the caller's hooks
+	queue    []*span          // segments without a worker
+	workers  int              // workers that have not ended
+	proven   map[*span]bool   // segments whose worker has a response
+	stop     map[*span]func() // ends the request for a segment, if it has no response yet
+	first    int64            // end of the bytes from the first response
+	failure  error            // that ended a worker; the first one
+	received int64            // bytes
+	ended    chan struct{}    // closed when the last worker ends
 }
 
 func (s *scheduler) run(ctx context.Context, first *fetch.Response, cancel func()) error {
 	group, ctx := errgroup.WithContext(ctx)
 	defer context.AfterFunc(ctx, cancel)()
 	s.workers = min(max(s.transfer.opts.Segments, 1), len(s.queue))
-	s.secondChance = s.workers > 1
 	for range s.workers {
 		piece, resp := s.nextSegment(), first
 		first = nil
@@ -126,33 +140,52 @@ func (s *scheduler) workerEnds() {
 	}
 }
 
-// work retrieves segments until the queue is empty. If the server does not accept so many
-// connections, it puts its segment back for the other workers.
-func (s *scheduler) work(ctx context.Context, piece *span, resp *fetch.Response) error {
+// work retrieves segments until the queue is empty. After a failure, it puts its segment back for the
+// other workers.
+func (s *scheduler) work(ctx context.Context, piece *span, first *fetch.Response) error {
 	retrier := newRetrier(s.transfer.opts.Retry)
 	retrier.Report = s.retrying
 	for ; piece != nil; piece = s.nextSegment() {
+		pieceCtx, stop := context.WithCancel(ctx)
+		s.begin(piece, stop)
 		for before := s.rest(piece); before.length() > 0; before = s.rest(piece) {
-			err := s.retrieve(ctx, piece, resp)
-			resp = nil
-			if s.rest(piece)[0] > before[0] {
+			var err error
+			if first != nil {
+				err = s.continueFirst(piece, first)
+			} else {
+				err = s.retrieve(pieceCtx, piece)
+			}
+			first = nil
+			rest := s.rest(piece)
+			if rest[0] > before[0] {
 				retrier.failed = 0
 			}
-			if err == nil {
-				continue
+			if err != nil && err != errIgnored && rest.length() > 0 {
+				s.prove(piece, false)
+				err = retrier.again(pieceCtx, s.alone(err))
 			}
-			if err := retrier.again(ctx, err); err != nil {
-				switch {
-				case s.putBack(piece, err):
-					return nil
-				case s.tryAlone(err):
-					continue
-				}
-				return err
+			if err == nil || err != errIgnored && ctx.Err() == nil && s.rest(piece).length() == 0 {
+				continue // or the first response has provided the segment
 			}
+			stop()
+			return s.giveUp(ctx, piece, err)
 		}
+		stop()
 	}
 	return nil
+}
+
+func (s *scheduler) begin(piece *span, stop func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.stop[piece] = stop
+}
+
+// prove records whether the worker of piece has a response.
+func (s *scheduler) prove(piece *span, proven bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.proven[piece] = proven
 }
 
 func (s *scheduler) retrying(failed int, wait time.Duration, err error) {
@@ -163,67 +196,94 @@ func (s *scheduler) retrying(failed int, wait time.Duration, err error) {
 	}
 }
 
-// putBack returns piece to the queue after a final error that too many connections may have caused,
-// if another worker can take it.
-func (s *scheduler) putBack(piece *span, err error) bool {
+// alone makes a refusal temporary for the last worker after others have failed, because the server may
+// still count their connections.
+func (s *scheduler) alone(err error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !tooMany(err) || s.workers == 1 {
-		return false
+	var e *fetch.Error
+	if !errors.As(err, &e) || s.workers > 1 || s.failure == nil || e.Code != fetch.ErrBusy && e.Code != fetch.ErrRefused {
+		return err
 	}
+	dup := *e
+	dup.Retry = true
+	return &dup
+}
+
+// giveUp ends a worker. It returns an error only if that ends the transfer.
+func (s *scheduler) giveUp(ctx context.Context, piece *span, err error) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.workerEnds()
-	s.queue = append(s.queue, piece)
-	return true
-}
-
-// tryAlone reports whether the last worker may retry after being refused.
-func (s *scheduler) tryAlone(err error) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	code := fetch.CodeOf(err)
-	if code != fetch.ErrBusy && code != fetch.ErrRefused || s.workers > 1 || !s.secondChance {
-		return false
+	var e *fetch.Error
+	if err != errUnproven && (!errors.As(err, &e) || e.Code == fetch.ErrFile || ctx.Err() != nil) {
+		return err
 	}
-	s.secondChance = false
-	return true
+	if s.failure == nil || isRefusal(err) {
+		s.failure = err
+	}
+	s.queue = append(s.queue, piece)
+	return nil
 }
 
-// tooMany reports whether err may be due to too many connections.
-func tooMany(err error) bool {
+// isRefusal reports whether err, for a range, leaves the hope that the server sends the whole resource.
+func isRefusal(err error) bool {
 	switch fetch.CodeOf(err) {
-	case fetch.ErrBusy, fetch.ErrRefused, fetch.ErrNetwork, fetch.ErrServer, fetch.ErrTruncated:
+	case fetch.ErrProtocol, fetch.ErrRange, fetch.ErrChanged, fetch.ErrNotModified, fetch.ErrRefused, fetch.ErrServer:
 		return true
 	}
-	return false
+	return err == errUnproven
 }
 
-// retrieve requests the rest of piece and copies it. If resp is not nil, it is used instead of a
-// request. The response is closed when retrieve returns, because other segments may be waiting for
-// its connection.
-func (s *scheduler) retrieve(ctx context.Context, piece *span, resp *fetch.Response) error {
-	if resp == nil {
-		var err error
-		if resp, err = s.request(ctx, piece); err != nil {
-			return err
-		}
+// continueFirst copies the first response, which begins at piece. It goes on into the segments that
+// follow until their workers have a response. The response is closed at the end, because
+// other segments may be waiting for its connection.
+func (s *scheduler) continueFirst(piece *span, resp *fetch.Response) error {
+	defer resp.Body.Close()
+	s.prove(piece, true)
+	return s.copy(piece, resp, span{s.rest(piece)[0], s.transfer.want}, func(n int64) error { return s.countFirst(piece, n) })
+}
+
+// retrieve requests the rest of piece and copies it.
+func (s *scheduler) retrieve(ctx context.Context, piece *span) error {
+	resp, sent, err := s.request(ctx, piece)
+	if err != nil {
+		return err
 	}
 	defer resp.Body.Close()
-	rest := s.rest(piece)
-	w, err := s.dest.writeAt(rest[0])
+	if err = s.copy(piece, resp, sent, func(n int64) error { return s.count(piece, n) }); err != nil {
+		return err
+	}
+	if s.rest(piece)[1] != s.transfer.want {
+		return nil
+	}
+	// Only the end of the last range shows whether the server has ignored the offset.
+	_, err = io.ReadFull(resp.Body, make([]byte, 1))
+	if code := fetch.CodeOf(err); err == nil || code == fetch.ErrRange || code == fetch.ErrProtocol {
+		return errIgnored
+	}
+	return nil
+}
+
+// copy copies the rest of piece from the body of resp, which has the range sent.
+func (s *scheduler) copy(piece *span, resp *fetch.Response, sent span, count func(n int64) error) error {
+	begin := s.rest(piece)[0]
+	w, err := s.dest.writeAt(begin)
 	if err != nil {
 		return err
 	}
 	defer w.Close()
-	out := &sink{w: w, left: rest.length(), count: func(n int64) error { return s.count(piece, n) }}
+	out := &sink{w: w, skip: begin - sent[0], left: sent[1] - begin, count: count}
 	_, err = io.Copy(out, resp.Body)
-	switch {
+	switch missing := s.rest(piece).length(); {
 	case out.err == errComplete:
 		return nil
 	case out.err != nil:
 		return out.err
-	case err == nil && s.rest(piece).length() > 0:
-		return &fetch.Error{Code: fetch.ErrTruncated, Retry: true,
-			Err: fmt.Errorf("%d bytes of a range are missing", s.rest(piece).length())}
+	case fetch.CodeOf(err) == fetch.ErrRange:
+		return errIgnored
+	case err == nil && missing > 0:
+		return &fetch.Error{Code: fetch.ErrTruncated, Retry: true, Err: fmt.Errorf("%d bytes of a range are missing", missing)}
 	}
 	return err
 }
@@ -241,7 +301,54 @@ func (s *scheduler) count(piece *span, n int64) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.received += n
-	n = min(n, piece.length())
+	return s.advance(piece, min(n, piece.length()))
+}
+
+// countFirst records that the first response has brought n more bytes.
+func (s *scheduler) countFirst(piece *span, n int64) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.received += n
+	for {
+		m := min(n, piece.length())
+		n -= m
+		err := s.advance(piece, m)
+		s.first = piece[0]
+		if err != errComplete {
+			return err
+		}
+		next := s.following(piece)
+		if next == nil {
+			return errComplete
+		}
+		if n == 0 {
+			return nil
+		}
+		m = min(n, next.length())
+		piece[1] += m
+		next[0] += m
+		if next.length() > 0 {
+			continue
+		}
+		s.queue = slices.DeleteFunc(s.queue, func(p *span) bool { return p == next })
+		if stop := s.stop[next]; stop != nil {
+			stop()
+		}
+	}
+}
+
+// following returns the segment after piece, or nil if its worker has a response.
+func (s *scheduler) following(piece *span) *span {
+	for _, next := range s.transfer.missing {
+		if next != piece && next[0] == piece[1] && next.length() > 0 && !s.proven[next] {
+			return next
+		}
+	}
+	return nil
+}
+
+// advance returns errComplete if piece is complete.
+func (s *scheduler) advance(piece *span, n int64) error {
 	piece[0] += n
 	if err := s.transfer.count(n); err != nil {
 		return err
@@ -252,35 +359,106 @@ func (s *scheduler) count(piece *span, n int64) error {
 	return nil
 }
 
-// request requests the missing range of piece. It returns errUnproven unless the response is that
-// range of the same version.
-func (s *scheduler) request(ctx context.Context, piece *span) (*fetch.Response, error) {
+// request requests the missing range of piece and returns the response and its range. It
+// returns errUnproven unless the response is that range of the same version.
+func (s *scheduler) request(ctx context.Context, piece *span) (*fetch.Response, span, error) {
 	t := s.transfer
 	req := *t.req
 	rest := s.rest(piece)
+	if rest.length() == 0 {
+		return nil, rest, errUnproven
+	}
 	req.Range = fetch.Range{Offset: rest[0], Length: rest.length()}
 	req.IfChanged, req.WantDigest = t.object.Guard(), false
 	resp, err := t.client.Do(ctx, &req)
-	if fetch.CodeOf(err) == fetch.ErrRange {
-		return nil, errUnproven
-	}
 	if err != nil {
-		return nil, err
+		return nil, rest, err
 	}
 	s.mu.Lock()
-	err = t.recordResponse(resp)
-	s.mu.Unlock()
-	if err == nil && (resp.Range.IsZero() || resp.Range.Offset != rest[0] || !t.object.Same(&resp.Meta)) {
-		err = errUnproven
-	}
-	if err == nil {
-		s.mu.Lock()
-		err = t.addDigests(resp)
-		s.mu.Unlock()
+	defer s.mu.Unlock()
+	if err = t.recordResponse(resp); err == nil {
+		v, _ := t.judge(resp)
+		if v != sameVersion || resp.Range.IsZero() || resp.Range.Offset != rest[0] || piece.length() == 0 || t.addDigests(resp) != nil {
+			err = errUnproven
+		}
 	}
 	if err != nil {
 		resp.Body.Close()
-		return nil, err
+		return nil, rest, err
 	}
-	return resp, nil
+	s.proven[piece] = true
+	return resp, span{rest[0], rest[0] + resp.Range.Length}, nil
+}
+
+// retrieveRest requests the whole resource and takes the missing ranges from it.
+func (t *transfer) retrieveRest(ctx context.Context) error {
+	for retrier := newRetrier(t.opts.Retry); ; {
+		before := t.done
+		err := t.copyRest(ctx)
+		if t.done > before {
+			retrier.failed = 0
+		}
+		if err == nil || err == errAgain {
+			return err
+		}
+		if err = retrier.again(ctx, err); err != nil {
+			return err
+		}
+	}
+}
+
+func (t *transfer) copyRest(ctx context.Context) error {
+	req := *t.req
+	req.IfChanged = fetch.Validator{}
+	resp, err := t.client.Do(ctx, &req)
+	if err != nil {
+		if t.refusesResume(err) && fetch.CodeOf(err) != fetch.ErrRefused && fetch.CodeOf(err) != fetch.ErrServer {
+			err = t.contradicted(err)
+		}
+		return err
+	}
+	defer resp.Body.Close()
+	if err := t.recordResponse(resp); err != nil {
+		return err
+	}
+	switch v, reason := t.judge(resp); {
+	case v == contradicts:
+		return t.contradicted(errors.New(reason))
+	case v == newVersion:
+		t.oneStream = true
+		return t.startOver("the resource has changed", errAgain)
+	case v == consistent, !resp.Range.IsZero():
+		return t.contradicted(errNoValidator)
+	}
+	if err := t.addDigests(resp); err != nil {
+		return err
+	}
+	pos := int64(0)
+	for _, piece := range t.missing {
+		if piece.length() == 0 {
+			continue
+		}
+		w, err := t.dest.(divisible).writeAt(piece[0])
+		if err != nil {
+			return err
+		}
+		end := piece[1]
+		out := &sink{w: w, skip: piece[0] - pos, left: -1, count: func(n int64) error {
+			piece[0] += n
+			return t.count(n)
+		}}
+		_, err = io.Copy(out, io.LimitReader(resp.Body, end-pos))
+		w.Close()
+		switch {
+		case out.err != nil:
+			return out.err
+		case err == nil && piece.length() > 0:
+			err = &fetch.Error{Code: fetch.ErrTruncated, Retry: true, Err: fmt.Errorf("%d bytes are missing", piece.length())}
+		}
+		if err != nil {
+			return err
+		}
+		pos = end
+	}
+	return nil
 }

@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 
@@ -28,6 +27,8 @@ func TestSegments(t *testing.T) {
 	content := pattern(4<<20+7, 1)
 	changed := pattern(4<<20+7, 2)
 	first := []string{"1048577+1048578 if", "2097155+1048578 if", "3145733+1048578 if", "all"}
+	refused, malformed := &fetch.Error{Code: fetch.ErrRefused}, &fetch.Error{Code: fetch.ErrProtocol}
+	page := reply{whole: []byte("<html>"), mediaType: "text/html"}
 	busy := reply{err: &fetch.Error{Code: fetch.ErrBusy}}
 	tests := []struct {
 		name     string
@@ -44,13 +45,19 @@ func TestSegments(t *testing.T) {
 			requests: []string{"1048577+1048578 if", "1049577+1047578 if", "2097155+1048578 if", "2098155+1047578 if", "3145733+1048578 if", "3146733+1047578 if", "all"}},
 		{name: "first cut", script: []reply{{cut: 1000}}, want: content, requests: append([]string{"1000+1047577 if"}, first...)},
 		{name: "ranges ignored", script: []reply{{}, {noRange: true}, {noRange: true}, {noRange: true}}, want: content},
-		{name: "changed meanwhile", script: []reply{{}, {edit: func(l *liar) { l.content, l.valid.ETag = changed, `"2"` }}}, want: changed},
-		{name: "changed, condition ignored", script: []reply{{}, {edit: func(l *liar) { l.content, l.valid.ETag = changed, `"2"` }, blind: true}, {blind: true}, {blind: true}}, want: changed},
+		{name: "changed meanwhile", script: []reply{{}, {edit: func(l *liar) { l.content, l.valid.ETag = changed, `"2"` }}}, want: content},
+		{name: "changed, condition ignored", script: []reply{{}, {edit: func(l *liar) { l.content, l.valid.ETag = changed, `"2"` }, blind: true}, {blind: true}, {blind: true}}, want: content},
 		{name: "wrong offset", script: []reply{{}, {shift: 5}}, want: content},
 		{name: "no validator", script: []reply{{bare: true}}, want: content, requests: []string{"all"}},
 		{name: "no size", script: []reply{{unsized: true}}, want: content, requests: []string{"all"}},
-		{name: "one error too many", script: append([]reply{{}}, slices.Repeat([]reply{{err: &fetch.Error{Code: fetch.ErrTLS, Retry: true}}}, 15)...), err: fetch.ErrTLS},
-		{name: "final error", script: []reply{{}, {err: &fetch.Error{Code: fetch.ErrAuth}}}, err: fetch.ErrAuth},
+		{name: "one error too many", script: append([]reply{{}}, slices.Repeat([]reply{{err: &fetch.Error{Code: fetch.ErrTLS, Retry: true}}}, 15)...), want: content},
+		{name: "final error", script: []reply{{}, {err: &fetch.Error{Code: fetch.ErrAuth}}}, want: content},
+		{name: "all ranges refused", script: []reply{{}, {err: refused}, {err: refused}, {err: refused}}, want: content, requests: first},
+		{name: "first cut, then refused", script: []reply{{cut: 1000}, {err: refused}, {err: refused}, {err: refused}, {err: refused}}, want: content},
+		{name: "ranges malformed", script: []reply{{}, {err: malformed}, {err: malformed}, {err: malformed}}, want: content, requests: first},
+		{name: "first cut, then malformed", script: []reply{{cut: 1000}, {err: malformed}, {err: malformed}, {err: malformed}, {err: malformed}}, want: content},
+		{name: "a page instead of a range", script: []reply{{}, page, page, page}, want: content, requests: first},
+		{name: "a page instead of anything else", script: append([]reply{{cut: 1000}}, slices.Repeat([]reply{page}, 20)...), err: fetch.ErrTruncated},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -58,6 +65,7 @@ func TestSegments(t *testing.T) {
 			dir := t.TempDir()
 			synctest.Test(t, func(t *testing.T) {
 				l := newLiar(content, tt.script...)
+				l.wait = synctest.Wait // until the other workers have ended, or wait
 				var last, most int64
 				r, err := l.downloader(t, dir).Get(t.Context(), liarURL, "", &download.Options{Segments: 4, SHA256: tt.sum,
 					Progress: func(done, total int64) { last, most = done, max(most, done) }})
@@ -191,21 +199,17 @@ func TestPartial(t *testing.T) {
 	}
 }
 
-// A permanent failure of one segment ends the others, even if they are blocked.
+// A failure of the file ends all segments, even if they are blocked.
 func TestSegmentsEndTogether(t *testing.T) {
 	t.Parallel()
 	content := pattern(4<<20, 1)
-	var blocked atomic.Int32
+	failed := errors.New("failed")
 	l := newLiar(content)
 	stalling := func(_ driver.Env, reg *driver.Registry) {
 		reg.Register(fetch.Scheme{Name: "x-liar", Ops: []fetch.Op{fetch.OpGet}, Ranges: true, Driver: driver.DriverFunc(
 			func(ctx context.Context, req *fetch.Request) (*driver.Response, error) {
-				if req.Range.Offset > 3<<19 {
-					return nil, &fetch.Error{Code: fetch.ErrAuth}
-				}
 				resp, err := l.Open(ctx, req)
 				if err == nil {
-					blocked.Add(1)
 					resp.Body = io.NopCloser(io.MultiReader(io.LimitReader(resp.Body, 10), waiter{ctx}))
 				}
 				return resp, err
@@ -213,39 +217,35 @@ func TestSegmentsEndTogether(t *testing.T) {
 	}
 	d := l.downloader(t, t.TempDir())
 	d.Client = fetch.New(nil, stalling)
-	if _, err := d.Get(t.Context(), liarURL, "", &download.Options{Segments: 4}); !errors.Is(err, fetch.ErrAuth) {
-		t.Errorf("%v, %d blocked", err, blocked.Load())
+	if _, err := d.Get(t.Context(), liarURL, "", &download.Options{Segments: 4, Response: func(resp *fetch.Response) error {
+		if resp.Range.Offset > 3<<19 {
+			return failed
+		}
+		return nil
+	}}); !errors.Is(err, failed) {
+		t.Error(err)
 	}
 }
 
-// A segment is not assigned to a worker that has already ended.
-func TestSegmentAfterLastWorker(t *testing.T) {
+// A worker whose segment the first response has provided ends, although the server has not responded.
+func TestSegmentsThatHang(t *testing.T) {
 	t.Parallel()
 	content := pattern(4<<20, 1)
 	l := newLiar(content)
-	var finished chan struct{}
-	liar := driver.DriverFunc(func(ctx context.Context, req *fetch.Request) (*driver.Response, error) {
-		if !req.Range.IsZero() {
-			<-finished
-			return nil, &fetch.Error{Code: fetch.ErrRefused}
-		}
-		return l.Open(ctx, req)
+	d := l.downloader(t, t.TempDir())
+	d.Client = fetch.New(nil, func(_ driver.Env, reg *driver.Registry) {
+		reg.Register(fetch.Scheme{Name: "x-liar", Ops: []fetch.Op{fetch.OpGet}, Ranges: true, Driver: driver.DriverFunc(
+			func(ctx context.Context, req *fetch.Request) (*driver.Response, error) {
+				if !req.Range.IsZero() {
+					<-ctx.Done()
+					return nil, ctx.Err()
+				}
+				return l.Open(ctx, req)
+			})})
 	})
-	dir := t.TempDir()
-	synctest.Test(t, func(t *testing.T) {
-		finished = make(chan struct{})
-		d := l.downloader(t, dir)
-		d.Client = fetch.New(nil, func(_ driver.Env, reg *driver.Registry) {
-			reg.Register(fetch.Scheme{Name: "x-liar", Ops: []fetch.Op{fetch.OpGet}, Ranges: true, Driver: liar})
-		})
-		go func() {
-			synctest.Wait() // until the first worker has its whole segment
-			close(finished)
-		}()
-		if r, err := d.Get(t.Context(), liarURL, "", &download.Options{Segments: 4}); !errors.Is(err, fetch.ErrRefused) {
-			t.Errorf("result %+v, %v", r, err)
-		}
-	})
+	if _, err := d.Get(t.Context(), liarURL, "", &download.Options{Segments: 4}); err != nil {
+		t.Error(err)
+	}
 }
 
 // A complete segment releases its connection to the others.
