@@ -51,7 +51,8 @@ func (toWriter) begin(_ context.Context, resp *fetch.Response) error {
 	return nil
 }
 
-func (toWriter) rewind() error  { return errors.ErrUnsupported }
-func (toWriter) written() error { return nil }
-func (toWriter) commit() error  { return nil }
-func (toWriter) abandon(bool)   {}
+func (toWriter) rewind() error        { return errors.ErrUnsupported }
+func (toWriter) truncate(int64) error { return errors.ErrUnsupported }
+func (toWriter) written() error       { return nil }
+func (toWriter) commit() error        { return nil }
+func (toWriter) abandon(bool)         {}

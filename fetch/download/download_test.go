@@ -74,6 +74,7 @@ func TestFaults(t *testing.T) {
 			requests: []string{"all", "9000+0 if"}, restarts: 1},
 		{name: "the same tag, shrunk below the offset", script: []reply{{cut: 9000}, {edit: func(l *liar) { l.content = content[:8000] }}}, err: fetch.ErrTruncated,
 			requests: []string{"all", "9000+0 if", "all"}, kept: 9000},
+		{name: "offset ignored", script: []reply{{cut: 100}, {ignored: true}}, want: content, requests: []string{"all", "100+0 if", "all"}},
 		{name: "announces too little", script: []reply{{size: -1}}, err: fetch.ErrProtocol, requests: []string{"all"}, kept: 9999},
 		{name: "busy, then fine", script: []reply{{err: busy}, {err: busy}}, want: content, requests: []string{"all", "all", "all"}},
 		{name: "busy for ever", script: []reply{{err: busy}, {err: busy}, {err: busy}, {err: busy}, {err: busy}}, err: fetch.ErrBusy,

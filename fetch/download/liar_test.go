@@ -32,6 +32,7 @@ type reply struct {
 	suggest string        // name in the response
 	none    bool          // the response has no content
 	silent  bool          // state no digests
+	ignored bool          // send the bytes of a range from the beginning, and fail at its end
 
 	whole     []byte // if not nil, a response with this content and no validator, whatever was requested
 	mediaType string
@@ -45,6 +46,7 @@ type liar struct {
 	script   []reply
 	stated   []fetch.Digest // in each response
 	received []fetch.Request
+	ignores  bool   // each reply is ignored
 	wait     func() // called before the first byte of the whole resource is read; may be nil
 }
 
@@ -103,6 +105,10 @@ func (l *liar) Open(ctx context.Context, req *fetch.Request) (*driver.Response, 
 		resp.Size = to - from
 		resp.Range, resp.Total = fetch.Range{Offset: from, Length: to - from}, size
 	}
+	if (r.ignored || l.ignores) && !resp.Range.IsZero() {
+		resp.Body = io.NopCloser(io.MultiReader(bytes.NewReader(l.content[:resp.Size]), ignored{}))
+		return resp, nil
+	}
 	resp.Size += r.size
 	if r.unsized {
 		resp.Size, resp.Total = -1, 0
@@ -134,6 +140,11 @@ type cut struct{}
 func (cut) Read([]byte) (int, error) {
 	return 0, &fetch.Error{Code: fetch.ErrTruncated, Retry: true, Err: io.ErrUnexpectedEOF}
 }
+
+// ignored is a reader that fails as if the server had ignored the offset of a range.
+type ignored struct{}
+
+func (ignored) Read([]byte) (int, error) { return 0, &fetch.Error{Code: fetch.ErrRange} }
 
 // requests describes the requests by their range, with "if" for a condition.
 func (l *liar) requests() []string {

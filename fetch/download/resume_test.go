@@ -85,8 +85,8 @@ func TestOverlap(t *testing.T) {
 			requests: []string{from(200_000), "200010+0 if"}, proofs: []string{"the last 65536 bytes match"}},
 		{name: "cut, then changed", there: content[:200_000], script: []reply{{cut: overlap + 10}, {edit: changed}}, want: files{"file.bin": string(content[:200_000])},
 			err: fetch.ErrChanged, requests: []string{"134464+0", "200010+0 if"}, proofs: []string{"the last 65536 bytes match"}},
-		{name: "more than announced", there: content[:200_000], script: []reply{{noRange: true, size: -1}}, want: files{"file.bin": string(content[:200_000])},
-			err: fetch.ErrProtocol, requests: []string{from(200_000)}, proofs: []string{"all bytes match"}},
+		{name: "more than announced", there: content[:200_000], script: []reply{{noRange: true, size: -1}},
+			requests: []string{from(200_000), "all"}, proofs: []string{"all bytes match"}},
 
 		{name: "continued later", there: content[:200_000], script: []reply{{cut: overlap + 10}, {err: stop}}, runs: 2,
 			requests: []string{from(200_000), "200010+0 if", "200010+0 if"}, proofs: []string{"the last 65536 bytes match", "the validator matches"}},

@@ -251,18 +251,7 @@ func (s *scheduler) retrieve(ctx context.Context, piece *span) error {
 		return err
 	}
 	defer resp.Body.Close()
-	if err = s.copy(piece, resp, sent, func(n int64) error { return s.count(piece, n) }); err != nil {
-		return err
-	}
-	if s.rest(piece)[1] != s.transfer.want {
-		return nil
-	}
-	// Only the end of the last range shows whether the server has ignored the offset.
-	_, err = io.ReadFull(resp.Body, make([]byte, 1))
-	if code := fetch.CodeOf(err); err == nil || code == fetch.ErrRange || code == fetch.ErrProtocol {
-		return errIgnored
-	}
-	return nil
+	return s.copy(piece, resp, sent, func(n int64) error { return s.count(piece, n) })
 }
 
 // copy copies the rest of piece from the body of resp, which has the range sent.
@@ -274,13 +263,16 @@ func (s *scheduler) copy(piece *span, resp *fetch.Response, sent span, count fun
 	}
 	defer w.Close()
 	out := &sink{w: w, skip: begin - sent[0], left: sent[1] - begin, count: count}
+	if sent[0] > 0 && sent[1] == s.transfer.want {
+		out.left = -1 // only the end of the last range shows whether the server has ignored the offset
+	}
 	_, err = io.Copy(out, resp.Body)
 	switch missing := s.rest(piece).length(); {
 	case out.err == errComplete:
 		return nil
 	case out.err != nil:
 		return out.err
-	case fetch.CodeOf(err) == fetch.ErrRange:
+	case fetch.CodeOf(err) == fetch.ErrRange, missing == 0 && fetch.CodeOf(err) == fetch.ErrProtocol:
 		return errIgnored
 	case err == nil && missing > 0:
 		return &fetch.Error{Code: fetch.ErrTruncated, Retry: true, Err: fmt.Errorf("%d bytes of a range are missing", missing)}
@@ -301,7 +293,11 @@ func (s *scheduler) count(piece *span, n int64) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.received += n
-	return s.advance(piece, min(n, piece.length()))
+	err := s.advance(piece, min(n, piece.length()))
+	if err == errComplete && piece[1] == s.transfer.want {
+		return nil // see copy
+	}
+	return err
 }
 
 // countFirst records that the first response has brought n more bytes.

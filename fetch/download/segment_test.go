@@ -126,6 +126,40 @@ func TestSegmentsResume(t *testing.T) {
 	}
 }
 
+// If the end of the last range shows that the server ignores offsets, no byte of a range is used, also
+// not of those in a partial file.
+func TestSegmentsWithIgnoredOffsets(t *testing.T) {
+	t.Parallel()
+	content := pattern(4<<20, 1)
+	for name, record := range map[string]string{
+		"from the beginning": "",
+		"resumed":            fmt.Sprintf(`{"version":1,"url":%q,"etag":"\"1\"","size":%d,"missing":[[1000,1048576],[2097152,4194304]]}`, liarURL, len(content)),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			synctest.Test(t, func(t *testing.T) {
+				l := newLiar(content)
+				l.ignores, l.wait = true, synctest.Wait
+				d := l.downloader(t, dir)
+				if record != "" {
+					wrong := append(slices.Clone(content[:1<<20]), content[:1<<20]...)
+					if err := errors.Join(d.Root.WriteFile("file.bin.part", wrong, 0o600), d.Root.WriteFile("file.bin.part.json", []byte(record), 0o600)); err != nil {
+						t.Fatal(err)
+					}
+				}
+				r, err := d.Get(t.Context(), liarURL, "", &download.Options{Exists: download.Resume, Segments: 4, SHA256: true})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if have := contents(t, dir); len(have) != 1 || have["file.bin"] != string(content) || r.Size != int64(len(content)) {
+					t.Errorf("%+v, files %q, or content wrong", r, names(have))
+				}
+			})
+		})
+	}
+}
+
 // A partial file is resumed even if the later segments have not begun and the file is short.
 func TestSegmentsResumeEarly(t *testing.T) {
 	t.Parallel()

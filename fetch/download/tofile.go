@@ -201,6 +201,19 @@ func (f *toFile) rewind() error {
 	return f.part.rewind()
 }
 
+func (f *toFile) truncate(n int64) error {
+	f.out = min(f.out, n)
+	if f.part == nil {
+		f.size = int(n)
+		return nil
+	}
+	if err := f.part.file.Truncate(n); err != nil {
+		return err
+	}
+	_, err := f.part.file.Seek(n, io.SeekStart)
+	return err
+}
+
 // written writes a record for a large part, so that it can be resumed if the process is killed. It is
 // also called before the first byte.
 func (f *toFile) written() error {

@@ -1,6 +1,7 @@
 package download
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,6 +25,8 @@ type destination interface {
 	begin(ctx context.Context, resp *fetch.Response) error
 	// rewind empties the destination.
 	rewind() error
+	// truncate keeps only the first n bytes.
+	truncate(n int64) error
 	// written is called after bytes have been written and counted in the progress.
 	written() error
 	// commit is called when the content is complete.
@@ -170,6 +173,7 @@ type hookError struct{ error }
 // copy copies the content of resp to the destination.
 func (t *transfer) copy(resp *fetch.Response) error {
 	t.exchanges++
+	before := t.done
 	t.out.err = nil
 	if t.want >= 0 && t.out.left < 0 {
 		t.out.left = t.want - t.done + 1 // one more, to detect excess
@@ -186,6 +190,18 @@ func (t *transfer) copy(resp *fetch.Response) error {
 		return t.out.err
 	}
 	switch {
+	case before > 0 && !t.forwardOnly && t.isWrong(err):
+		if t.done > before {
+			if err := t.dest.truncate(before); err != nil {
+				return err
+			}
+			t.done, t.furthest, t.undigested = before, before, true
+		}
+		if code := fetch.CodeOf(err); code != fetch.ErrRange && code != fetch.ErrChecksum {
+			t.exceed()
+			err = cmp.Or(err, errTooMuch)
+		}
+		return t.contradicted(err)
 	case err == nil && t.byOverlap && t.want < 0:
 		return t.differs() // the existing bytes are longer
 	case t.want >= 0 && t.done > t.want:
@@ -204,6 +220,21 @@ func (t *transfer) copy(resp *fetch.Response) error {
 	}
 	return err
 }
+
+// isWrong reports whether the end of a response, which is err, shows that its bytes are not those that
+// follow the existing ones: there are too many, its digest differs, or the driver found that the server
+// ignored the offset.
+func (t *transfer) isWrong(err error) bool {
+	switch fetch.CodeOf(err) {
+	case fetch.ErrRange, fetch.ErrChecksum:
+		return true
+	case fetch.ErrProtocol:
+		return t.complete()
+	}
+	return t.want >= 0 && t.done > t.want
+}
+
+var errTooMuch = errors.New("it has more bytes than announced")
 
 // finish completes err as an error of the transfer.
 func (t *transfer) finish(err error) error {

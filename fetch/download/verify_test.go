@@ -67,6 +67,7 @@ func TestStatedDigests(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				l := newLiar(content, slices.Clone(tt.script)...)
 				l.stated = []fetch.Digest{stated}
+				l.wait = synctest.Wait // the ranges come first
 				d := l.downloader(t, dir)
 				opts := tt.opts
 				for range tt.runs - 1 {
