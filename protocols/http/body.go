@@ -40,6 +40,7 @@ type responseBody struct {
 	cancel     context.CancelCauseFunc
 	src        io.ReadCloser
 	plain      *plainConn // the connection below src, if reads can be diverted; else nil
+	in         *incoming  // nil with HTTP/2
 	http2      bool
 	read       int64 // bytes of an HTTP/2 body so far
 	gather     bool  // the last read of it got less than it could
@@ -54,7 +55,7 @@ type responseBody struct {
 
 func newBody(ex *exchange) *responseBody {
 	b := &responseBody{driver: ex.driver, closings: ex.driver.closings.Load(), ctx: ex.ctx, cancel: ex.cancel,
-		src: ex.resp.Body, http2: ex.resp.ProtoMajor == 2, idle: ex.driver.env.Timeouts().Idle, clearRetry: ex.target.clearRetry}
+		src: ex.resp.Body, in: ex.in, http2: ex.resp.ProtoMajor == 2, idle: ex.driver.env.Timeouts().Idle, clearRetry: ex.target.clearRetry}
 	b.small = ex.resp.ContentLength >= 0 && ex.resp.ContentLength < smallBuffer
 	if ex.resp.ContentLength >= spliceLeast {
 		b.plain = ex.plain
@@ -145,13 +146,15 @@ func (b *responseBody) explain(err error) error {
 	case errors.As(err, &own): // from HTTP/3, which classifies its errors
 		return err
 	case isTrailer(err):
-		// The connection has the same idle timeout. If it expires first, net/http reports a long trailer.
-		if b.timer != nil && time.Since(b.readSince) >= b.idle {
-			return b.idleError()
-		}
 		return io.EOF
+	case err.Error() == longTrailer && b.in.emptyLine():
+		return io.EOF // its lines end without CR
+	case err.Error() == longTrailer && b.timer != nil && time.Since(b.readSince) >= b.idle:
+		return b.idleError() // net/http drops the error of the connection, which has the same timeout
 	case errors.As(err, &netErr), errors.Is(err, net.ErrClosed):
 		return err
+	case err.Error() == longTrailer:
+		return &driver.Error{Code: driver.ErrTruncated, Retry: true, Err: errors.New("the trailer of the body did not end")}
 	case b.http2, // the stream or the connection was reset
 		err.Error() == "http: unexpected EOF reading trailer":
 		return &driver.Error{Code: driver.ErrTruncated, Retry: true, Err: err}
@@ -159,11 +162,15 @@ func (b *responseBody) explain(err error) error {
 	return &driver.Error{Code: driver.ErrProtocol, Retry: true, Err: err}
 }
 
-// isTrailer reports whether err is about a malformed trailer, for example with lines that end
-// without CR. The body is complete then, because the last chunk was received.
+// longTrailer is the text of net/http's error if no empty line with CR ends a trailer: the trailer is
+// too long, its lines end without CR, or the connection ended.
+const longTrailer = "http: suspiciously long trailer after chunked body"
+
+// isTrailer reports whether err is about a malformed line in a trailer that has ended. The body is
+// complete then, because the last chunk was received.
 func isTrailer(err error) bool {
 	var malformed textproto.ProtocolError
-	return errors.As(err, &malformed) || err.Error() == "http: suspiciously long trailer after chunked body"
+	return errors.As(err, &malformed)
 }
 
 func (b *responseBody) Close() error {

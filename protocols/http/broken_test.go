@@ -34,6 +34,11 @@ func TestBrokenServers(t *testing.T) {
 		{"chunk cut off", ok + "Transfer-Encoding: chunked\r\n\r\n5\r\nab", fetch.ErrTruncated, true},
 		{"last chunk missing", ok + "Transfer-Encoding: chunked\r\n\r\n2\r\nab\r\n", fetch.ErrTruncated, true},
 		{"trailer cut off", ok + "Transfer-Encoding: chunked\r\n\r\n2\r\nab\r\n0\r\n", fetch.ErrTruncated, true},
+		{"trailer cut off in a line", ok + "Transfer-Encoding: chunked\r\n\r\n2\r\nab\r\n0\r\nX: y", fetch.ErrTruncated, true},
+		{"trailer cut off after a line", ok + "Transfer-Encoding: chunked\r\n\r\n2\r\nab\r\n0\r\nX: y\r\n", fetch.ErrTruncated, true},
+		{"trailer cut off after a malformed line", ok + "Transfer-Encoding: chunked\r\n\r\n2\r\nab\r\n0\r\nnonsense\n", fetch.ErrTruncated, true},
+		{"HTTP/1.0, chunk cut off", "HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nab", fetch.ErrTruncated, true},
+		{"HTTP/1.0, unknown transfer coding", "HTTP/1.0 200 OK\r\nTransfer-Encoding: gzip\r\n\r\nab", fetch.ErrProtocol, false},
 		{"malformed chunk", ok + "Transfer-Encoding: chunked\r\n\r\nzz\r\nab\r\n", fetch.ErrProtocol, true},
 		{"not HTTP", "SSH-2.0-OpenSSH_9.2\r\n", fetch.ErrProtocol, false},
 		{"status is no number", "HTTP/1.1 2x0 OK\r\n\r\n", fetch.ErrProtocol, false},
@@ -101,10 +106,36 @@ func TestOddServers(t *testing.T) {
 		"a blank in front of the colon":  ok + "X : a\r\nContent-Length: 2\r\n\r\nab",
 		"Latin-1 in a field":             ok + "X: a\xe9b\r\nContent-Length: 2\r\n\r\nab",
 		"blanks behind a chunk's size":   ok + "Transfer-Encoding: chunked\r\n\r\n2  \r\nab\r\n0\r\n\r\n",
+		"HTTP/1.0 with chunks":           "HTTP/1.0 200 OK\r\n" + chunked + "\r\n",
+		"HTTP/1.0, chunks and a length":  "HTTP/1.0 200 OK\r\nContent-Length: 12\r\nConnection: keep-alive\r\n" + chunked + "\r\n",
 		"bytes behind the announced end": ok + "Content-Length: 2\r\n\r\nabcdef",
 	} {
 		if body, err := drive.Get(t, newClient(t, nil, urlhttp.Options{}), raw(t, answer, false)); err != nil || body != "ab" {
 			t.Errorf("%s: %q, %v", name, body, err)
+		}
+	}
+}
+
+// TestOldChunks checks that chunks of HTTP/1.0 are decoded also with TLS, in any fragments.
+func TestOldChunks(t *testing.T) {
+	t.Parallel()
+	for _, scheme := range []string{"http", "https"} {
+		srv := newServer(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			conn, _, err := w.(http.Hijacker).Hijack()
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer conn.Close()
+			for _, c := range []byte("HTTP/1.0 200 OK\r\nTransfer-Encoding: Chunked\r\n\r\n2\r\nab\r\n0\r\n\r\n") {
+				conn.Write([]byte{c})
+			}
+		}), strings.TrimPrefix(scheme, "http"))
+		for _, method := range []string{"", http.MethodPost} {
+			req := &fetch.Request{URL: uri.MustParse(srv.URL), Method: method}
+			if body, resp, err := drive.Do(t, newClient(t, &fetch.Options{TLS: trust(srv)}, urlhttp.Options{}), req); err != nil || body != "ab" || resp.Framing == driver.FramedByClose {
+				t.Errorf("%s %s: %q, %v", scheme, method, body, err)
+			}
 		}
 	}
 }

@@ -28,6 +28,7 @@ type exchange struct {
 	ctx    context.Context // of the response body
 	cancel context.CancelCauseFunc
 	plain  *plainConn // the connection of the response; nil with TLS
+	in     *incoming  // its receiving direction; nil with HTTP/2
 }
 
 // send sends the request and reads the head of the response.
@@ -49,7 +50,9 @@ func (d *opener) send(ctx context.Context, req *driver.Request, t *target, auth 
 	}
 	ex.sent = rec.follow(sent, t)
 	ex.resp, err = d.roundTripper(ex.sent).RoundTrip(ex.sent)
-	ex.plain = w.end()
+	conn := w.end()
+	ex.plain, _ = conn.(*plainConn)
+	ex.in = incomingOf(conn)
 	if err != nil {
 		err = failure(ex.ctx, err)
 		ex.cancel(nil)

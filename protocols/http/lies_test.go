@@ -22,6 +22,7 @@ type lyingServer struct {
 	content []byte
 	state   func(http.Header, []byte) // sets the field for a body
 	cut     int                       // the first response ends after this many bytes
+	ranged  chan struct{}             // if not nil, the whole resource is sent once it is closed by a range
 	requests,
 	partial atomic.Int32
 }
@@ -44,12 +45,23 @@ func (s *lyingServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.state(w.Header(), body)
 	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	if len(body) < len(s.content) {
-		s.partial.Add(1)
+		if s.partial.Add(1) == 1 && s.ranged != nil {
+			close(s.ranged)
+		}
 		w.WriteHeader(http.StatusPartialContent)
 	}
 	if s.cut > 0 && n == 1 {
 		w.Write(body[:s.cut])
 		panic(http.ErrAbortHandler)
+	}
+	if s.ranged != nil && len(body) == len(s.content) {
+		w.Write(body[:1])
+		http.NewResponseController(w).Flush()
+		select {
+		case <-s.ranged:
+		case <-r.Context().Done():
+		}
+		body = body[1:]
 	}
 	w.Write(body)
 }
@@ -100,6 +112,9 @@ func TestLies(t *testing.T) {
 							h.Set(state(body))
 						}
 					}}
+					if way.opts.Segments > 0 {
+						s.ranged = make(chan struct{})
+					}
 					dir := t.TempDir()
 					root, err := os.OpenRoot(dir)
 					if err != nil {

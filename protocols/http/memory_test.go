@@ -117,7 +117,7 @@ func TestMemory(t *testing.T) {
 		"status line without end":     {flood("HTTP/1.1 200 ", strings.Repeat("x", 64<<10)), fetch.ErrProtocol},
 		"fields without end":          {flood("HTTP/1.1 200 OK\r\n", field), fetch.ErrProtocol},
 		"informational answers":       {flood("", "HTTP/1.1 103 Early Hints\r\n"+field+"\r\n"), fetch.ErrProtocol},
-		"trailer without end":         {flood("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n", field), ""},
+		"trailer without end":         {flood("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n", field), fetch.ErrTruncated},
 		"size of a chunk without end": {flood("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1;", strings.Repeat("x", 64<<10)), fetch.ErrProtocol},
 		"error page without end":      {flood("HTTP/1.1 404 Not Found\r\n\r\n", strings.Repeat("x", 64<<10)), fetch.ErrNotFound},
 		"long body":                   {flood("HTTP/1.0 200 OK\r\n\r\n", strings.Repeat("x", 64<<10)), ""},

@@ -38,6 +38,7 @@ type diversion struct {
 type plainConn struct {
 	*driver.Conn
 	to atomic.Pointer[diversion]
+	in incoming
 }
 
 // Read implements net.Conn. Net/http also reads ahead for the next response in another goroutine,
@@ -45,17 +46,37 @@ type plainConn struct {
 func (c *plainConn) Read(p []byte) (int, error) {
 	d := c.to.Load()
 	if d == nil || len(p) == 0 || &p[0] != &d.standIn[0] {
-		return c.Conn.Read(p)
+		return c.in.read(c.Conn, p)
 	}
 	n, err := c.Conn.WriteAvailable(d.w, int64(len(p)))
 	d.spliced += n
 	return int(n), err
 }
 
+// Write implements net.Conn.
+func (c *plainConn) Write(p []byte) (int, error) {
+	c.in.written.Store(true)
+	return c.Conn.Write(p)
+}
+
+// incomingOf returns the receiving direction of c, or nil if it is not one of HTTP/1.
+func incomingOf(c net.Conn) *incoming {
+	switch c := c.(type) {
+	case *plainConn:
+		return &c.in
+	case *tlsConn:
+		return &c.in
+	}
+	return nil
+}
+
 // connOf returns the connection below c. It is nil if a caller's transport made it.
 func connOf(c net.Conn) *driver.Conn {
-	if plain, ok := c.(*plainConn); ok {
-		return plain.Conn
+	switch c := c.(type) {
+	case *plainConn:
+		return c.Conn
+	case *tlsConn:
+		return c.Conn
 	}
 	return driver.ConnOf(c)
 }

@@ -30,10 +30,10 @@ func TestStalledTrailerIsNotTheEnd(t *testing.T) {
 		idle, after time.Duration
 		code        driver.Code
 	}{
-		"long":               {time.Minute, 0, ""},
+		"long":               {time.Minute, 0, driver.ErrTruncated},
 		"stalled":            {time.Minute, time.Minute, driver.ErrNetwork},
-		"long, no timeout":   {0, 0, ""},
-		"slow, but not idle": {time.Minute, time.Minute - 1, ""},
+		"long, no timeout":   {0, 0, driver.ErrTruncated},
+		"slow, but not idle": {time.Minute, time.Minute - 1, driver.ErrTruncated},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

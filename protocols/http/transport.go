@@ -176,7 +176,7 @@ func (d *opener) dialOffering(ctx context.Context, network, addr string, protoco
 		conn.Abort()
 		return nil, &driver.Error{Code: driver.ErrTLS, Err: errors.New("the server does not offer HTTP/2")}
 	}
-	return conn, nil
+	return &tlsConn{Conn: conn}, nil
 }
 
 // CloseIdleConnections implements driver.IdleCloser. Net/http does not close an HTTP/2 connection

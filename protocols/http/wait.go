@@ -3,6 +3,7 @@ package http
 import (
 	"context"
 	"fmt"
+	"net"
 	"net/http/httptrace"
 	"sync"
 	"time"
@@ -24,8 +25,8 @@ type wait struct {
 	cancel context.CancelCauseFunc
 
 	mu    sync.Mutex
-	plain *plainConn // the connection; nil with TLS
-	fresh int        // new connections so far
+	conn  net.Conn // of the response
+	fresh int      // new connections so far
 	timer *time.Timer
 	wrote bool // the head of the request was sent
 	ended bool
@@ -103,8 +104,9 @@ func (w *wait) connected(info httptrace.GotConnInfo) {
 	if w.ended {
 		return
 	}
-	if w.plain, _ = info.Conn.(*plainConn); w.plain != nil {
-		w.plain.SetIdle(w.idle) // a body may have had another
+	w.conn = info.Conn
+	if plain, ok := info.Conn.(*plainConn); ok {
+		plain.SetIdle(w.idle) // a body may have had another
 	}
 	if c := connOf(info.Conn); c != nil {
 		c.Serve(w.ctx)
@@ -132,8 +134,8 @@ func (w *wait) expire() {
 	w.cancel(&driver.Error{Code: driver.ErrNetwork, Retry: true, Err: fmt.Errorf("no complete response within %v", w.limit)})
 }
 
-// end ends the wait and returns the connection of the response, or nil with TLS.
-func (w *wait) end() *plainConn {
+// end ends the wait and returns the connection of the response, or nil.
+func (w *wait) end() net.Conn {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.ended = true
@@ -143,5 +145,5 @@ func (w *wait) end() *plainConn {
 	if w.timer != nil {
 		w.timer.Stop()
 	}
-	return w.plain
+	return w.conn
 }

@@ -1,0 +1,114 @@
+package http
+
+import (
+	"bytes"
+	"strings"
+	"sync/atomic"
+
+	"github.com/urlget/urlget/fetch/driver"
+)
+
+// Net/http ignores Transfer-Encoding in responses of HTTP/1.0, so that the chunk sizes would become
+// content. Such framing is faulty (RFC 9112, section 6.1), but some servers send it, and other clients
+// decode it. An incoming therefore passes their heads on as HTTP/1.1, where net/http decodes chunked and
+// refuses other codings. The connection is closed afterwards.
+
+// An incoming is the receiving direction of an HTTP/1 connection.
+type incoming struct {
+	written atomic.Bool // a request was written, so the next bytes are the head of a response
+	buf     []byte      // a head of HTTP/1.0, and bytes after it
+	tail    [3]byte     // the last bytes received
+}
+
+// read is like in.Read.
+func (h *incoming) read(in *driver.Conn, p []byte) (n int, err error) {
+	defer func() { h.note(p[:n]) }()
+	if len(h.buf) > 0 {
+		n = copy(p, h.buf)
+		h.buf = h.buf[n:]
+		return n, nil
+	}
+	n, err = in.Read(p) // which net/http calls before it writes the request
+	if n == 0 || !h.written.Load() {
+		return n, err
+	}
+	h.written.Store(false)
+	if !isHTTP10(p[:n]) {
+		return n, err
+	}
+	head := bytes.Clone(p[:n])
+	more := make([]byte, 4<<10)
+	for m := 0; err == nil && isHTTP10(head) && endOfHead(head) < 0 && len(head) <= maxHeader; {
+		m, err = in.Read(more)
+		head = append(head, more[:m]...)
+	}
+	h.buf = withChunks(head)
+	n = copy(p, h.buf)
+	h.buf = h.buf[n:]
+	return n, nil // an error comes again
+}
+
+func (h *incoming) note(p []byte) {
+	switch n := len(h.tail); {
+	case len(p) >= n:
+		copy(h.tail[:], p[len(p)-n:])
+	default:
+		copy(h.tail[:], h.tail[len(p):])
+		copy(h.tail[n-len(p):], p)
+	}
+}
+
+// emptyLine reports whether the last line received is empty.
+func (h *incoming) emptyLine() bool {
+	return h != nil && (string(h.tail[1:]) == "\n\n" || string(h.tail[:]) == "\n\r\n")
+}
+
+const version10, version11 = "HTTP/1.0 ", "HTTP/1.1 "
+
+// isHTTP10 reports whether p may be the beginning of a response of HTTP/1.0.
+func isHTTP10(p []byte) bool {
+	n := min(len(p), len(version10))
+	return string(p[:n]) == version10[:n]
+}
+
+// endOfHead returns the position after the empty line, or -1.
+func endOfHead(p []byte) int {
+	for _, end := range []string{"\n\r\n", "\n\n"} {
+		if i := bytes.Index(p, []byte(end)); i >= 0 {
+			return i + len(end)
+		}
+	}
+	return -1
+}
+
+// withChunks returns a response of HTTP/1.0 as one of HTTP/1.1 if it has a transfer coding.
+func withChunks(p []byte) []byte {
+	end := endOfHead(p)
+	if end < 0 || !isHTTP10(p) {
+		return p
+	}
+	first := bytes.IndexByte(p, '\n') + 1
+	for line := range strings.Lines(string(p[first:end])) {
+		name, value, _ := strings.Cut(line, ":")
+		if !strings.EqualFold(name, "Transfer-Encoding") || strings.EqualFold(strings.TrimSpace(value), "identity") {
+			continue
+		}
+		changed := append([]byte(version11), p[len(version10):first]...)
+		changed = append(changed, "Connection: close\r\n"...)
+		return append(changed, p[first:]...)
+	}
+	return p
+}
+
+// A tlsConn is a connection with TLS for HTTP/1.
+type tlsConn struct {
+	*driver.Conn
+	in incoming
+}
+
+func (c *tlsConn) Read(p []byte) (int, error) { return c.in.read(c.Conn, p) }
+
+func (c *tlsConn) Write(p []byte) (int, error) {
+	c.in.written.Store(true)
+	return c.Conn.Write(p)
+}
