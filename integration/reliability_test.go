@@ -232,7 +232,7 @@ func (tr trial) judge(t *testing.T) string {
 }
 
 // TestReliability downloads from each server with each fault, and compares the outcomes with
-// docs/reliability.md. With URLGET_RELIABILITY=write it writes that file.
+// docs/reliability.md. With URLGET_RELIABILITY=write it writes them.
 func TestReliability(t *testing.T) {
 	const file = "../docs/reliability.md"
 	text, err := os.ReadFile(file)
@@ -274,7 +274,8 @@ func TestReliability(t *testing.T) {
 		if !complete {
 			t.Fatal("the table is incomplete and was not written")
 		}
-		if err := os.WriteFile(file, []byte(fmt.Sprintf(reliabilityText, tableHead(), once, tableHead(), always)), 0o644); err != nil {
+		page := withTable(withTable(string(text), "Once", tableHead()+"\n"+once), "On every connection", tableHead()+"\n"+always)
+		if err := os.WriteFile(file, []byte(page), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		return
@@ -315,6 +316,14 @@ func (tr trial) row(t *testing.T, name string, limit int, table string) string {
 	return fmt.Sprintf("| %s | %s |\n", name, strings.Join(outcomes, " | "))
 }
 
+// withTable returns page with another table, the first one below a title.
+func withTable(page, title, table string) string {
+	before, rest, _ := strings.Cut(page, "\n## "+title+"\n")
+	text, rest, _ := strings.Cut(rest, "\n| ")
+	_, after, _ := strings.Cut(rest, "|\n\n")
+	return before + "\n## " + title + "\n" + text + "\n" + table + "\n" + after
+}
+
 // tableHead returns the first two lines of the tables.
 func tableHead() string {
 	var b strings.Builder
@@ -324,124 +333,3 @@ func tableHead() string {
 	}
 	return b.String() + "\n" + strings.Repeat("|---", len(faultproxy.Kinds())+1) + "|"
 }
-
-const reliabilityText = `# Reliability
-
-The tables show the outcome of a download for each network fault. A test writes this file:
-
-    URLGET_RELIABILITY=write go test -tags integration -run Reliability ./integration
-
-Without the variable, the test fails if an outcome differs from the tables. Each cell is a
-download from a real server through a proxy that disturbs the server's bytes, with three
-tries and a timeout of 1.5 seconds. The fault happens in the middle of the longest
-connection; for FTP that is the data connection.
-
-Outcomes:
-
-- *whole*: the file is complete and identical to the server's. A second try may have been
-  needed; it resumes where the first stopped, if the protocol can.
-- *short, unverifiable*: the protocol marks the end of a document only by the end of the
-  connection, and so does the fault. The result reports it: Meta.Framing is FramedByClose, and
-  --json has framed_by_close.
-- *altered; with a checksum: checksum mismatch*: a protocol without protection cannot detect
-  altered bytes. If the caller gives a checksum, the download fails and leaves no file.
-- All other outcomes are error classes. They leave no file under the final name. A connection
-  that ends in the TLS handshake is a *TLS failure*. With ldaps the handshake is longer than the
-  response, so the fault falls into it.
-
-Faults:
-
-- *delay*, *chop*: all bytes arrive later, or in small pieces.
-- *stall*: no more bytes arrive; the connection stays open.
-- *cut*, *reset*, *half-close*: the connection ends in order, by a reset, or in the server's
-  direction only.
-- *bit flip*, *duplicate*: one bit changes, or 16 bytes arrive twice.
-
-TFTP has no row, because its servers reply from ports that a proxy cannot know in advance. The
-tests of the driver lose, duplicate and reorder packets.
-
-Prospero uses UDP. There *chop* swaps two datagrams, *cut* loses one, *duplicate* delivers one
-twice, *reset* closes the port, and *half-close* is the same as *stall*.
-
-## Once
-
-The fault happens on one connection. Later tries are not disturbed.
-
-%s
-%s
-## On every connection
-
-The fault happens on each connection that gets so far.
-
-%s
-%s
-## Servers that drip
-
-A server must not extend a timeout by sending a byte now and then.
-
-- A greeting, a reply or a header has one time limit as a whole, including everything
-  before the body (` + "`" + `Timeouts.Reply` + "`" + `, ` + "`" + `-T` + "`" + `).
-- A line, message, TLS record or listing entry is useless until it is complete. It must arrive at
-  256 bytes per second, and may be late by the idle timeout (` + "`" + `Timeouts.Idle` + "`" + `, ` + "`" + `-T` + "`" + `). So a server
-  that drips fails at the same time as a silent one.
-- A streamed body, such as a file over HTTP or FTP, may be slow if something arrives within the
-  idle timeout, because the reader sees the rate. ` + "`" + `--max-time` + "`" + ` limits the whole. The same holds for
-  sessions, such as telnet.
-
-` + "`" + `TestEveryWaitEnds` + "`" + ` in ` + "`" + `protocols` + "`" + ` checks every driver with ` + "`" + `fetchtest.RunDrips` + "`" + `. It makes
-conversations drip from ten positions, byte by byte or with the same line again and again.
-
-## Digests
-
-If the server states a digest of the content, urlget verifies it while the bytes arrive. A
-difference is a checksum mismatch (exit status 18) and leaves no file. In the library, ` + "`" + `Body` + "`" + `
-then returns that error instead of ` + "`" + `io.EOF` + "`" + `. If the size is known, it withholds the last bytes.
-
-| source | covers |
-|---|---|
-| ` + "`" + `Repr-Digest` + "`" + ` (RFC 9530), ` + "`" + `Digest` + "`" + ` (RFC 3230) | the whole resource, in its content coding |
-| ` + "`" + `Content-Digest` + "`" + ` (RFC 9530) | the body of the response, also of a range |
-| ` + "`" + `Content-MD5` + "`" + ` | the whole body; ignored for ranges, where servers differ |
-| ` + "`" + `x-goog-hash` + "`" + ` | the stored object; ignored if it is stored in another content coding |
-| ` + "`" + `x-amz-checksum-*` + "`" + ` | the object; ignored for ranges and for checksums of parts (` + "`" + `-N` + "`" + `) |
-| ` + "`" + `Docker-Content-Digest` + "`" + ` | the manifest or blob |
-| ` + "`" + `X-Linked-Etag` + "`" + ` with 64 hexadecimal digits | the file, also in the redirect to it |
-| FTP: ` + "`" + `HASH` + "`" + `, ` + "`" + `XSHA256` + "`" + `, ` + "`" + `XSHA512` + "`" + `, ` + "`" + `XSHA1` + "`" + `, ` + "`" + `XMD5` + "`" + `, if FEAT lists it | the file |
-| SFTP: ` + "`" + `check-file` + "`" + ` | the file |
-| Metalink (` + "`" + `--metalink` + "`" + `) | the file and its pieces |
-
-- The algorithms are SHA-2, SHA-1, MD5, CRC-64/NVME, CRC-32C and CRC-32. A checksum detects
-  accidents; only SHA-2 detects an attack, and only if the server that states it is trusted.
-- After a resume or with segments, urlget reads the whole file again, if it must, before the
-  file gets its name.
-- A digest that urlget cannot parse, or whose algorithm is unknown, is ignored; ` + "`" + `-v` + "`" + ` prints a line.
-  Two different digests with the same algorithm are a checksum mismatch.
-- ` + "`" + `-v` + "`" + ` and ` + "`" + `--json` + "`" + ` (` + "`" + `proof` + "`" + `) name the digest that proved the file.
-- urlget asks for a digest (` + "`" + `Want-Repr-Digest` + "`" + `, the commands of FTP and SFTP) only to prove that
-  bytes of several responses belong together: when it resumes a file of an earlier run, with
-  ` + "`" + `-s N` + "`" + `, and with several mirrors. The server may have to read the whole file first. If
-  the request fails, the next try does not ask. A program asks with ` + "`" + `Request.WantDigest` + "`" + `.
-
-## Resume
-
-| known about the partial file | urlget resumes if |
-|---|---|
-| a strong validator | it still holds |
-| a time and the size | they still hold, and the last 64 KiB are equal |
-| a weak entity tag, or a digest | the size, and the first and the last 64 KiB are equal |
-| another validator than the server's | the size is equal, the time is equal or a digest is stated, and the first and the last 64 KiB are equal |
-| nothing: a file of another program (` + "`" + `-c` + "`" + `) | the first and the last 64 KiB are equal; with ` + "`" + `--checksum` + "`" + `, the last |
-
-Otherwise the transfer begins anew; a file of another program stays as it is (exit status 18).
-Servers of a CDN often disagree about entity tags. If a digest shows at the end that the
-bytes did not belong together, the transfer begins anew once.
-
-## Soak
-
-    go test -v -tags integration -timeout 0 ./integration/soak -soak 8h
-
-The soak test downloads for the given time, 64 files at once from all servers, over connections
-with random faults, and cancels some. It fails if a file is wrong, if a download does not end, or if
-goroutines, files or memory are left at the end. It prints its counts. CI runs it for three minutes; a
-night is better.
-`

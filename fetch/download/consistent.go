@@ -86,7 +86,7 @@ func (p *progress) judge(resp *fetch.Response) (v verdict, reason string) {
 		return sameVersion, ""
 	case other.mediaType != "" && p.form.mediaType != "" && other.mediaType != p.form.mediaType:
 		return contradicts, fmt.Sprintf("its media type is %s instead of %s", other.mediaType, p.form.mediaType)
-	case tags, times && now.ModTime.After(known.ModTime):
+	case tags, times && now.ModTime.After(known.ModTime), sizes && known.Validator.IsZero() && isStrong(now.ETag):
 		return newVersion, ""
 	case sizes && (now.Size < known.Size || !known.Validator.IsZero()):
 		return contradicts, otherSize
@@ -137,7 +137,7 @@ func (t *transfer) refusesResume(err error) bool {
 		return false
 	}
 	switch e.Code {
-	case fetch.ErrProtocol, fetch.ErrRange, fetch.ErrChanged, fetch.ErrNotModified:
+	case fetch.ErrProtocol, fetch.ErrRange, fetch.ErrChecksum, fetch.ErrChanged, fetch.ErrNotModified:
 		return true
 	case fetch.ErrRefused, fetch.ErrServer:
 		return !t.plain

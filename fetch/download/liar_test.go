@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"net/textproto"
 	"sync"
 	"testing"
 	"time"
@@ -34,8 +35,11 @@ type reply struct {
 	silent  bool          // state no digests
 	ignored bool          // send the bytes of a range from the beginning, and fail at its end
 
-	whole     []byte // if not nil, a response with this content and no validator, whatever was requested
+	whole     []byte          // if not nil, a response with this content, whatever was requested
+	valid     fetch.Validator // of whole
 	mediaType string
+	coding    string
+	stated    []fetch.Digest // instead of the liar's
 }
 
 // A liar is a driver for one resource. It follows its script, and then responds correctly.
@@ -44,7 +48,8 @@ type liar struct {
 	content  []byte
 	valid    fetch.Validator
 	script   []reply
-	stated   []fetch.Digest // in each response
+	reply    func(*fetch.Request) reply // instead of script, if not nil
+	stated   []fetch.Digest             // in each response
 	received []fetch.Request
 	ignores  bool   // each reply is ignored
 	wait     func() // called before the first byte of the whole resource is read; may be nil
@@ -61,7 +66,9 @@ func (l *liar) Open(ctx context.Context, req *fetch.Request) (*driver.Response, 
 	defer l.mu.Unlock()
 	l.received = append(l.received, *req)
 	var r reply
-	if len(l.script) > 0 {
+	if l.reply != nil {
+		r = l.reply(req)
+	} else if len(l.script) > 0 {
 		r, l.script = l.script[0], l.script[1:]
 	}
 	if r.edit != nil {
@@ -78,14 +85,22 @@ func (l *liar) Open(ctx context.Context, req *fetch.Request) (*driver.Response, 
 	if r.none {
 		return &driver.Response{Meta: fetch.Meta{Kind: fetch.KindNone}, Body: driver.NoBody}, nil
 	}
-	if r.whole != nil {
-		return &driver.Response{Meta: fetch.Meta{ContentType: r.mediaType, Size: int64(len(r.whole))}, Body: io.NopCloser(bytes.NewReader(r.whole))}, nil
+	meta := fetch.Meta{Name: r.suggest, ContentType: r.mediaType}
+	if r.coding != "" {
+		meta.Header = textproto.MIMEHeader{"Content-Encoding": {r.coding}}
 	}
-	resp := &driver.Response{Meta: fetch.Meta{Name: r.suggest, ContentType: r.mediaType}}
+	if r.whole != nil {
+		meta.Size, meta.Validator = int64(len(r.whole)), r.valid
+		return &driver.Response{Meta: meta, Body: io.NopCloser(bytes.NewReader(r.whole))}, nil
+	}
+	resp := &driver.Response{Meta: meta}
 	body, size := l.content, int64(len(l.content))
 	resp.Size, resp.Validator = size, l.valid
 	if !r.silent {
 		resp.Digests = l.stated
+	}
+	if r.stated != nil {
+		resp.Digests = r.stated
 	}
 	if r.bare {
 		resp.Validator = fetch.Validator{}

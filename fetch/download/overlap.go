@@ -81,8 +81,11 @@ func (t *transfer) acceptOverlap(ctx context.Context, resp *fetch.Response) erro
 	if err := t.checkVersion(resp); err != nil {
 		return err
 	}
-	t.object = fetch.VersionOf(&resp.Meta)
-	t.want = t.object.Size
+	known, now := t.known(), fetch.VersionOf(&resp.Meta)
+	if t.mayRewind {
+		t.object = now
+	}
+	t.want = now.Size
 	if err := t.addDigests(resp); err != nil {
 		return err
 	}
@@ -107,7 +110,10 @@ func (t *transfer) acceptOverlap(ctx context.Context, resp *fetch.Response) erro
 		existing: io.NewSectionReader(t.unproven(), from, t.done-from),
 		left:     t.done - from,
 		same: func() error {
-			t.byOverlap, t.before = false, fetch.Version{}
+			if now.Validator.IsZero() {
+				now.Validator = known.Validator
+			}
+			t.byOverlap, t.before, t.object = false, fetch.Version{}, now
 			t.reuse(proof)
 			return t.dest.(overlapping).prove(ctx)
 		},
@@ -117,7 +123,7 @@ func (t *transfer) acceptOverlap(ctx context.Context, resp *fetch.Response) erro
 
 // checkVersion returns an error unless resp may have the existing bytes.
 func (t *transfer) checkVersion(resp *fetch.Response) error {
-	t.mayRewind = true
+	t.mayRewind, t.offsetDoubtful = true, false
 	if t.before.Size > 0 && t.plausible(t.before, resp) {
 		return nil
 	}
@@ -132,6 +138,7 @@ func (t *transfer) checkVersion(resp *fetch.Response) error {
 			return t.contradicted(errNoValidator)
 		}
 	}
+	t.offsetDoubtful = resp.Range.Offset > 0
 	return nil
 }
 
@@ -169,6 +176,8 @@ func (t *transfer) acceptBeginning(ctx context.Context, resp *fetch.Response) er
 			return err // the server suggests another name
 		}
 		return t.differs()
+	case t.refusesResume(err):
+		return t.contradicted(err)
 	case err != nil:
 		return err
 	case len(received) < len(existing):
@@ -214,7 +223,8 @@ func (t *transfer) distrust() bool {
 
 // differs ends a transfer whose overlap differs, or starts it over.
 func (t *transfer) differs() error {
-	if !t.mayRewind {
+	dest, ok := t.dest.(overlapping)
+	if !t.mayRewind || t.offsetDoubtful && !t.plain && ok && dest.doubtful() {
 		return t.contradicted(errDiffer)
 	}
 	return t.startOver("the existing bytes are not the beginning of the resource", errAgain)

@@ -23,6 +23,9 @@ type progress struct {
 	// mayRewind is true if bytes that differ from a response may be discarded, because the response does
 	// not contradict what is known.
 	mayRewind bool
+	// offsetDoubtful is true if bytes that differ may only show that the server has ignored the offset of
+	// a range.
+	offsetDoubtful bool
 	// exceeded is true once a response had more bytes than announced: the size is wrong, or the existing
 	// bytes belong to another resource.
 	exceeded bool

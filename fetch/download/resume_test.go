@@ -122,7 +122,7 @@ func TestOverlap(t *testing.T) {
 			requests: []string{from(200_000) + " if"}, proofs: []string{"the last 65536 bytes match"}},
 		{name: "a part of something else of the same time", there: other[:5],
 			files:    files{"file.bin.part": string(other[:200_000]), "file.bin.part.json": record(`,"mtime":"1994-12-01T08:00:00Z","replace":true`)},
-			requests: []string{from(200_000) + " if", "all"}},
+			requests: []string{from(200_000) + " if", "all", "all"}},
 		{name: "a part of another time", there: other[:5],
 			files:    files{"file.bin.part": string(content[:200_000]), "file.bin.part.json": record(`,"mtime":"1994-12-01T07:00:00Z","replace":true`)},
 			requests: []string{from(200_000) + " if", "all"}},

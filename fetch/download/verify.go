@@ -20,8 +20,8 @@ func (t *transfer) wantsDigest() bool {
 	return (t.req.WantDigest || t.resumed || t.opts.Segments > 1) && t.retrier.failed == 0 && len(t.stated) == 0
 }
 
-// addDigests adds the digests of the whole resource that resp states. It returns an error of class
-// ErrChecksum if they contradict each other or those of earlier responses.
+// addDigests adds the digests of the whole resource that resp states. It returns an error if
+// they contradict each other (of class ErrChecksum) or those of earlier responses.
 func (t *transfer) addDigests(resp *fetch.Response) error {
 	if resp.Kind != fetch.KindObject || !t.req.Range.IsZero() || len(t.req.Ranges) > 0 {
 		return nil // Body verifies the digests
@@ -31,6 +31,9 @@ func (t *transfer) addDigests(resp *fetch.Response) error {
 	}
 	all := append(t.stated[:len(t.stated):len(t.stated)], resp.TakeDigests()...)
 	if err := driver.ContradictingDigests(all); err != nil {
+		if t.done > 0 {
+			err = t.contradicted(err)
+		}
 		return err
 	}
 	t.stated = nil
