@@ -36,6 +36,7 @@ type reply struct {
 	ignored bool          // send the bytes of a range from the beginning, and fail at its end
 
 	whole     []byte          // if not nil, a response with this content, whatever was requested
+	rest      int             // if not 0, whole is the content from here on
 	valid     fetch.Validator // of whole
 	mediaType string
 	coding    string
@@ -88,6 +89,9 @@ func (l *liar) Open(ctx context.Context, req *fetch.Request) (*driver.Response, 
 	meta := fetch.Meta{Name: r.suggest, ContentType: r.mediaType}
 	if r.coding != "" {
 		meta.Header = textproto.MIMEHeader{"Content-Encoding": {r.coding}}
+	}
+	if r.rest > 0 {
+		r.whole = l.content[r.rest:]
 	}
 	if r.whole != nil {
 		meta.Size, meta.Validator = int64(len(r.whole)), r.valid

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"sync"
 	"testing"
 
@@ -29,7 +30,8 @@ var allStates = sync.OnceValue(func() (all [4][]byte) {
 type world struct {
 	*liar
 	states []([]byte)
-	state  int // index of the current state
+	drawn  []reply // for the current run
+	state  int     // index of the current state
 	dir    string
 	root   *os.Root
 }
@@ -234,6 +236,77 @@ func TestResumeIsWhole(t *testing.T) {
 			if _, err := w.root.Lstat("file.bin.1"); !errors.Is(err, fs.ErrNotExist) {
 				t.Fatalf("run %d: another file: %v", run, err)
 			}
+		}
+	})
+}
+
+// drawContradiction returns a response that is not the resource, or the resource in an odd form.
+func (w *world) drawContradiction(t *rapid.T) reply {
+	page := reply{whole: []byte("<html>"), mediaType: "text/html"}
+	switch rapid.IntRange(0, 9).Draw(t, "contradiction") {
+	case 0:
+		return reply{err: &fetch.Error{Code: rapid.SampledFrom([]fetch.Code{fetch.ErrProtocol, fetch.ErrRange, fetch.ErrRefused, fetch.ErrServer, fetch.ErrNotModified,
+			fetch.ErrChanged, fetch.ErrAuth, fetch.ErrNotFound, fetch.ErrNetwork, fetch.ErrBusy}).Draw(t, "code"), Retry: rapid.Bool().Draw(t, "retry")}}
+	case 1:
+		return page
+	case 2:
+		page.valid = fetch.Validator{ModTime: morning.AddDate(1, 0, 0)}
+		return page
+	case 3: // the rest with status 200
+		return reply{rest: rapid.IntRange(1, len(w.content)-1).Draw(t, "from"), valid: rapid.SampledFrom([]fetch.Validator{{}, w.valid}).Draw(t, "validator")}
+	case 4:
+		return reply{ignored: true}
+	case 5:
+		return reply{none: true}
+	case 6:
+		return reply{shift: rapid.Int64Range(1, 5).Draw(t, "shift")}
+	case 7:
+		return reply{bare: true, noRange: rapid.Bool().Draw(t, "noRange"), unsized: rapid.Bool().Draw(t, "unsized")}
+	case 8:
+		return reply{coding: "gzip", noRange: rapid.Bool().Draw(t, "noRange")}
+	}
+	return reply{cut: rapid.Int64Range(1, int64(len(w.content))).Draw(t, "cut"), noRange: rapid.Bool().Draw(t, "noRange")}
+}
+
+// TestContradictionsLoseNothing resumes a file from a server whose resource does not change, and which
+// fails and contradicts. No run reduces the number of right bytes, and a run that succeeds has all.
+func TestContradictionsLoseNothing(t *testing.T) {
+	t.Parallel()
+	base := t.TempDir()
+	runs := 0
+	rapid.Check(t, func(t *rapid.T) {
+		runs++
+		w := newWorld(t, fmt.Sprintf("%s/%d", base, runs))
+		if len(w.content) < 10 {
+			return
+		}
+		w.valid = rapid.SampledFrom([]fetch.Validator{{ETag: `"0"`, ModTime: morning}, {ETag: `"0"`}, {ModTime: morning}}).Draw(t, "validator")
+		d := w.drawDownloader(t)
+		segments := rapid.SampledFrom([]int{0, 3}).Draw(t, "segments")
+		w.script = []reply{{cut: rapid.Int64Range(1, int64(len(w.content))-1).Draw(t, "first cut"), mediaType: "a/b"}}
+		had := int64(0)
+		for run := range 4 {
+			w.drawn = rapid.SliceOfN(rapid.Custom(w.drawContradiction), 0, 6).Draw(t, "script")
+			w.script = append(w.script, w.drawn...)
+			_, err := d.Get(t.Context(), liarURL, "", &download.Options{Exists: download.Resume, Retry: retry.Policy{Wait: 1, Tries: 2}, Segments: segments})
+			if data, missing := w.root.ReadFile("file.bin"); missing == nil || err == nil {
+				if !bytes.Equal(data, w.content) {
+					t.Fatalf("run %d: file.bin is wrong, %d bytes of %d, %v", run, len(data), len(w.content), err)
+				}
+				return
+			}
+			have, _ := d.Partial("file.bin")
+			revoked := segments > 0 && slices.ContainsFunc(w.drawn, func(r reply) bool { return r.ignored }) // then no range counts
+			if have < had && !revoked {
+				t.Fatalf("run %d: %d bytes of %d are left after %v", run, have, had, err)
+			}
+			if had = have; had == 0 {
+				return // nothing is known any more
+			}
+			if part, _ := w.root.ReadFile("file.bin.part"); segments == 0 && !bytes.HasPrefix(w.content, part) {
+				t.Fatalf("run %d: wrong bytes in the part after %v", run, err)
+			}
+			w.script = nil
 		}
 	})
 }

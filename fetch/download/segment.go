@@ -241,7 +241,8 @@ func isRefusal(err error) bool {
 func (s *scheduler) continueFirst(piece *span, resp *fetch.Response) error {
 	defer resp.Body.Close()
 	s.prove(piece, true)
-	return s.copy(piece, resp, span{s.rest(piece)[0], s.transfer.want}, func(n int64) error { return s.countFirst(piece, n) })
+	offset := s.rest(piece)[0]
+	return s.copy(piece, resp, offset, s.transfer.want-offset, func(n int64) error { return s.countFirst(piece, n) })
 }
 
 // retrieve requests the rest of piece and copies it.
@@ -251,21 +252,19 @@ func (s *scheduler) retrieve(ctx context.Context, piece *span) error {
 		return err
 	}
 	defer resp.Body.Close()
-	return s.copy(piece, resp, sent, func(n int64) error { return s.count(piece, n) })
+	return s.copy(piece, resp, sent[0], -1, func(n int64) error { return s.count(piece, sent[1], n) })
 }
 
-// copy copies the rest of piece from the body of resp, which has the range sent.
-func (s *scheduler) copy(piece *span, resp *fetch.Response, sent span, count func(n int64) error) error {
+// copy copies the rest of piece from the body of resp, which begins at offset. Left limits the bytes, or
+// is -1.
+func (s *scheduler) copy(piece *span, resp *fetch.Response, offset, left int64, count func(n int64) error) error {
 	begin := s.rest(piece)[0]
 	w, err := s.dest.writeAt(begin)
 	if err != nil {
 		return err
 	}
 	defer w.Close()
-	out := &sink{w: w, skip: begin - sent[0], left: sent[1] - begin, count: count}
-	if sent[0] > 0 && sent[1] == s.transfer.want {
-		out.left = -1 // only the end of the last range shows whether the server has ignored the offset
-	}
+	out := &sink{w: w, skip: begin - offset, left: left, count: count}
 	_, err = io.Copy(out, resp.Body)
 	switch missing := s.rest(piece).length(); {
 	case out.err == errComplete:
@@ -288,14 +287,15 @@ func (s *scheduler) rest(piece *span) span {
 }
 
 // count records that n bytes of piece were received. Those beyond its end belong to another worker,
-// which receives them too.
-func (s *scheduler) count(piece *span, n int64) error {
+// which receives them too. A range that ends where piece does is read to its end, because only that may
+// show that the server has ignored the offset.
+func (s *scheduler) count(piece *span, end, n int64) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.received += n
 	err := s.advance(piece, min(n, piece.length()))
-	if err == errComplete && piece[1] == s.transfer.want {
-		return nil // see copy
+	if err == errComplete && piece[1] == end {
+		return nil
 	}
 	return err
 }
