@@ -154,10 +154,10 @@ func (a *app) resumeHint(j *job.Job, res *job.Result) string {
 	}
 	kept := a.kept(j, res)
 	switch {
+	case isContradiction(res.Err) && a.opts.Output.Continue:
+		return name + " is kept; without -c, the transfer begins anew"
 	case kept == "":
 		return ""
-	case isContradiction(res.Err) && a.opts.Output.Continue:
-		return kept + "; without -c, the transfer begins anew"
 	case a.opts.Output.Continue:
 		return kept + "; use the same command to resume"
 	}

@@ -191,6 +191,17 @@ func pages() http.Handler {
 		w.Header().Set("Content-Length", "100")
 		io.WriteString(w, "short")
 	})
+	var begun sync.Map // query: whether the first response was sent
+	mux.HandleFunc("/expiring", func(w http.ResponseWriter, r *http.Request) {
+		if _, again := begun.LoadOrStore(r.URL.RawQuery, true); again {
+			http.Redirect(w, r, "/echo", http.StatusFound) // a page instead of the file
+			return
+		}
+		w.Header().Set("Content-Type", "application/octet-stream")
+		w.Header().Set("ETag", `"1"`)
+		w.Header().Set("Content-Length", "100")
+		io.WriteString(w, "short")
+	})
 	mux.HandleFunc("/cut.eml", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "message/rfc822")
 		w.Header().Set("Content-Length", "1000")

@@ -10,8 +10,10 @@
 // A partial file is resumed if the response proves, by the recorded validator, that the resource
 // has not changed. A time together with a size counts as a validator, so a change that alters neither,
 // such as one within the same second, goes unnoticed. If only the validator differs, or is weak, the
-// first and the last 64 KiB of the bytes may prove it instead (see docs/reliability.md). Otherwise the
-// transfer starts over.
+// first and the last 64 KiB of the bytes may prove it instead. If the response proves a new version, the
+// transfer starts over. If it contradicts what is known, the whole resource is requested once, to compare
+// it with the bytes; if that fails too, the bytes are kept and the error is of class ErrTruncated with
+// ReasonContradiction (see docs/reliability.md).
 //
 // [Resume] also resumes a file NAME without a record. Then up to 64 KiB at its beginning and at its end
 // are requested again and must be identical. If they are not, or if the file is longer than the
@@ -65,7 +67,8 @@ func (d *Downloader) Get(ctx context.Context, rawURL, name string, opts *Options
 // a body is retried from the beginning, and only if its body can be sent again.
 //
 // Errors are of type *fetch.Error. Those of the local file system are of class ErrFile and are
-// never retried. After an error, the partial file is kept if a later run can resume it. The Result
+// never retried. After an error, the partial file is kept, except after ErrChecksum or for a range or a
+// request with a body. The Result
 // then holds only the number of bytes transferred (Written) and the name that the complete file would
 // have had (see Downloader.Partial). It is nil if no bytes were transferred.
 func (d *Downloader) Do(ctx context.Context, req *fetch.Request, name string, opts *Options) (*Result, error) {
