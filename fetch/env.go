@@ -106,8 +106,9 @@ func (e *env) ForeignRequest(req *Request) bool {
 
 // TLSConfig implements driver.Env.
 func (e *env) TLSConfig(ctx context.Context, host string) *tls.Config {
-	cfg := e.tlsConfig(host)
-	if provenanceOf(ctx).foreign && (len(cfg.Certificates) > 0 || cfg.GetClientCertificate != nil) {
+	cfg, prov := e.tlsConfig(host), provenanceOf(ctx)
+	own := !prov.foreign && (!prov.anonymous || prov.traits.Stateless) // as in Scope
+	if !own && (len(cfg.Certificates) > 0 || cfg.GetClientCertificate != nil) {
 		// A resumed session would also prove the identity.
 		cfg.Certificates, cfg.GetClientCertificate, cfg.ClientSessionCache = nil, nil, nil
 	}

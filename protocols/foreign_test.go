@@ -338,15 +338,7 @@ var userResources = []userResource{
 		return userRequest{url: "cid:pic@x", hostless: true, config: protocols.Config{Mid: &mid.Options{Mailboxes: []string{mbox}, CacheDir: t.TempDir()}}}
 	}},
 	{"client certificate", []string{"https", "wss", "ftps", "gophers", "gemini", "imaps", "pops", "pop3s", "snews", "nntps", "ldaps"}, func(t *testing.T, scheme string) userRequest {
-		server, client := servers.Certificate()
-		server, client = server.Clone(), client.Clone()
-		client.Certificates, server.ClientAuth = server.Certificates, tls.RequestClientCert
-		var sentCredentials atomic.Bool
-		addr := servers.Start(t, servers.Config{}, func(c *servers.Conn) {
-			if c.StartTLS(server) == nil && len(c.ConnectionState().PeerCertificates) > 0 {
-				sentCredentials.Store(true)
-			}
-		}).Addr
+		addr, client, presented := certificateServer(t)
 		op, path := fetch.OpGet, "/"
 		switch scheme {
 		case "wss":
@@ -357,8 +349,40 @@ var userResources = []userResource{
 			op, path = fetch.OpList, "/g"
 		}
 		return userRequest{url: scheme + "://" + addr + path, op: op, opts: fetch.Options{TLS: client},
-			used: func(string, error) bool { return sentCredentials.Swap(false) }}
+			used: func(string, error) bool { return presented.Swap(false) }}
 	}},
+}
+
+// certificateServer starts a server that asks for a client certificate, and sets presented if it gets one.
+// Client has a certificate.
+func certificateServer(t *testing.T) (addr string, client *tls.Config, presented *atomic.Bool) {
+	server, client := servers.Certificate()
+	server, client = server.Clone(), client.Clone()
+	client.Certificates, server.ClientAuth = server.Certificates, tls.RequestClientCert
+	presented = new(atomic.Bool)
+	s := servers.Start(t, servers.Config{}, func(c *servers.Conn) {
+		if c.StartTLS(server) == nil && len(c.ConnectionState().PeerCertificates) > 0 {
+			presented.Store(true)
+		}
+	})
+	return s.Addr, client, presented
+}
+
+// Anonymous requests, such as that for robots.txt, present the certificate only where they share the
+// connections of the user's own requests.
+func TestCertificatesOfAnonymousRequests(t *testing.T) {
+	t.Parallel()
+	for scheme, want := range map[string]bool{"https": true, "gophers": false, "gemini": false} {
+		addr, client, presented := certificateServer(t)
+		c := fetch.New(&fetch.Options{TLS: client, Proxy: func(uri.URI) (uri.URI, error) { return uri.URI{}, nil }}, protocols.All)
+		for _, anonymous := range []bool{false, true} {
+			contentOf(t, c, &fetch.Request{URL: uri.MustParse(scheme + "://" + addr + "/robots.txt"), Anonymous: anonymous})
+			if got := presented.Swap(false); got != (want || !anonymous) {
+				t.Errorf("%s, anonymous %v: presented %v", scheme, anonymous, got)
+			}
+		}
+		c.Close()
+	}
 }
 
 // ssHome returns the options of a user with a known_hosts entry and a key.

@@ -77,7 +77,8 @@ type Env interface {
 	// proxy.
 	DialDatagrams(ctx context.Context, addr string, stray []byte) (*Conn, error)
 	// TLSConfig returns a new configuration for a connection to host. It has no client certificates
-	// if another origin led to the request of ctx or Policy.Untrusted is set. See Conn.Handshake.
+	// if another origin led to the request of ctx, if Policy.Untrusted is set, or if the request is
+	// anonymous, except for schemes with Traits.Stateless. See Conn.Handshake.
 	TLSConfig(ctx context.Context, host string) *tls.Config
 
 	// Pipeline returns the pipeline of the request of ctx, or nil.

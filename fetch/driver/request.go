@@ -63,7 +63,8 @@ type Request struct {
 	From uri.URI
 	// Anonymous makes the request without the user's credentials: no login from URL or
 	// Options.Credentials, and no cookies, keys, client certificates or remembered logins of a
-	// driver. Options.TLS and the logins of proxies still apply.
+	// driver. The logins of proxies still apply, and Options.TLS, except that only schemes with
+	// Traits.Stateless present its client certificate.
 	Anonymous bool
 	// NoCookies keeps the request out of the client's cookie jar: it gets no cookies of it, and those
 	// of the responses are not stored. It also applies to redirects and to URLs that a driver opens. A
