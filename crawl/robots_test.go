@@ -131,6 +131,40 @@ func TestRobotsNotRequestedFromForbiddenHosts(t *testing.T) {
 	})
 }
 
+// The login of a seed goes to the pages of its site, but that of a seed over TLS not to plaintext pages.
+func TestLoginOfSeed(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ seed, want string }{
+		{"https://joe:secret@h/", "http://h/a https://i/ https://joe:secret@h/ https://joe:secret@h/b"},
+		{"http://joe:secret@h/", "http://joe:secret@h/ http://joe:secret@h/a https://i/ https://joe:secret@h/b"},
+	} {
+		var mu sync.Mutex
+		var got []string
+		load := func(_ driver.Env, reg *driver.Registry) {
+			for name, port := range map[string]uint16{"http": 80, "https": 443} {
+				reg.Register(fetch.Scheme{Name: name, Port: port, Ops: []fetch.Op{fetch.OpGet}, Traits: fetch.Traits{Pages: true, HTML: true},
+					Driver: driver.DriverFunc(func(_ context.Context, req *fetch.Request) (*driver.Response, error) {
+						mu.Lock()
+						defer mu.Unlock()
+						got = append(got, req.URL.String())
+						page := `<a href="http://h/a"></a><a href="https://h/b"></a><a href="https://i/"></a>`
+						return &driver.Response{Meta: fetch.Meta{ContentType: "text/html", Size: int64(len(page))},
+							Body: io.NopCloser(strings.NewReader(page))}, nil
+					})})
+			}
+		}
+		c := fetch.New(nil, load)
+		if _, err := crawl.Run(t.Context(), c, []uri.URI{uri.MustParse(tt.seed)}, &crawl.Options{Scope: crawl.Scope{SpanHosts: true, MaxDepth: 1}}); err != nil {
+			t.Fatal(err)
+		}
+		c.Close()
+		slices.Sort(got)
+		if visited := strings.Join(got, " "); visited != tt.want {
+			t.Errorf("%s: requests for %s, want %s", tt.seed, visited, tt.want)
+		}
+	}
+}
+
 // Hosts named by the user may be private. They may link to other private hosts.
 func TestPrivateHostNamedByUser(t *testing.T) {
 	t.Parallel()
@@ -194,17 +228,18 @@ func TestPolicyRefusalsAreNotCached(t *testing.T) {
 	}
 }
 
-// Requests for robots.txt carry no login, cookie or other credential of the user.
+// Requests for robots.txt carry no login, cookie or other credential of the user. They carry other
+// fields that the client adds.
 func TestRobotsRequestHasNoCredentials(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
-	var pages, rules []string
+	var pages, rules, tags []string
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		sent := strings.Join(append(r.Header["Authorization"], r.Header["Cookie"]...), ", ")
 		mu.Lock()
 		defer mu.Unlock()
 		if r.URL.Path == "/robots.txt" {
-			rules = append(rules, sent)
+			rules, tags = append(rules, sent), append(tags, r.Header.Get("X-Tag"))
 		} else {
 			pages = append(pages, sent)
 		}
@@ -224,7 +259,7 @@ func TestRobotsRequestHasNoCredentials(t *testing.T) {
 	addHeader := func(next driver.Driver) driver.Driver {
 		return driver.DriverFunc(func(ctx context.Context, req *fetch.Request) (*driver.Response, error) {
 			dup := *req
-			dup.Header = map[string][]string{"Authorization": {"Bearer secret"}, "Cookie": {"s=secret"}}
+			dup.Header = map[string][]string{"Authorization": {"Bearer secret"}, "Cookie": {"s=secret"}, "X-Tag": {"kept"}}
 			return next.Open(ctx, &dup)
 		})
 	}
@@ -237,7 +272,7 @@ func TestRobotsRequestHasNoCredentials(t *testing.T) {
 		{"configured header", "", fetch.Options{Middleware: []driver.Middleware{addHeader}}},
 	}
 	for _, tt := range tests {
-		pages, rules = nil, nil
+		pages, rules, tags = nil, nil, nil
 		jar, err := cookiejar.New(nil)
 		if err != nil {
 			t.Fatal(err)
@@ -257,6 +292,9 @@ func TestRobotsRequestHasNoCredentials(t *testing.T) {
 		mu.Lock()
 		if want := []string{""}; !slices.Equal(rules, want) {
 			t.Errorf("%s: credentials sent for robots.txt: %q, want %q", tt.name, rules, want)
+		}
+		if len(tt.opts.Middleware) > 0 && !slices.Equal(tags, []string{"kept"}) {
+			t.Errorf("%s: other fields of the request for robots.txt: %q", tt.name, tags)
 		}
 		if len(pages) < 3 || !strings.Contains(pages[len(pages)-1], "secret") {
 			t.Errorf("%s: credentials sent for pages: %q", tt.name, pages)

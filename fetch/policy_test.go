@@ -278,6 +278,55 @@ func TestPrivateAddressesBehindNames(t *testing.T) {
 	}
 }
 
+// The address of a host behind a proxy is not known, even if the proxy itself is private. The host
+// counts as public.
+func TestHostsBehindProxiesArePublic(t *testing.T) {
+	t.Parallel()
+	addr := listen(t, answerHello) // the private server, and a proxy
+	for proxy, code := range map[string]fetch.Code{
+		"":               "",
+		"http://" + addr: fetch.ErrPolicy,
+		"socks5://" + socksProxy(t, "", "", "h.example:8080"): fetch.ErrPolicy,
+	} {
+		n := &fakeNet{addr: addr, hosts: map[string]netip.Addr{"h.example:8080": netip.MustParseAddr("127.0.0.1")}}
+		o := n.options()
+		if proxy != "" {
+			o.DialContext = nil
+			o.Proxy = func(u uri.URI) (uri.URI, error) {
+				if u.Host() == "h.example" {
+					return uri.MustParse(proxy), nil
+				}
+				return uri.URI{}, nil
+			}
+		}
+		c := fetch.New(o, func(env driver.Env, reg *driver.Registry) {
+			reg.Register(fetch.Scheme{Name: "http", Port: 80, Ops: []fetch.Op{fetch.OpGet}, ForwardProxy: true, Driver: driver.DriverFunc(
+				func(ctx context.Context, req *fetch.Request) (*driver.Response, error) {
+					dup := *req
+					if by, ok := env.Proxy(ctx); ok {
+						dup.URL = by
+					}
+					resp, err := lineDriver(env)(ctx, &dup)
+					if to, ok := req.URL.Query(); ok && err == nil {
+						resp.Location = []uri.URI{uri.MustParse(to)}
+					}
+					return resp, err
+				})})
+		})
+		if _, err := text(t, c, "http://h.example:8080/"); err != nil {
+			t.Fatalf("by %q: %v", proxy, err)
+		}
+		_, redirect := text(t, c, "http://h.example:8080/?http://"+addr+"/")
+		resp, entry := c.Do(t.Context(), &fetch.Request{URL: uri.MustParse("http://" + addr + "/"), From: uri.MustParse("http://h.example:8080/")})
+		if entry == nil {
+			resp.Body.Close()
+		}
+		if fetch.CodeOf(redirect) != code || fetch.CodeOf(entry) != code {
+			t.Errorf("by %q: a redirect ends with %v, an entry with %v, want class %q", proxy, redirect, entry, code)
+		}
+	}
+}
+
 func TestCheckAddrSeesEachAddress(t *testing.T) {
 	t.Parallel()
 	addr := listen(t, answerHello)

@@ -201,7 +201,11 @@ func TestUntrustedRequests(t *testing.T) {
 	}))
 	c := drive.Client(t, nil, script(t, `printf '\nhello'`), remote)
 	if _, err := c.Get(t.Context(), "remote://h/"); !errors.Is(err, fetch.ErrPolicy) {
-		t.Errorf("error %v", err)
+		t.Errorf("a redirect: error %v", err)
+	}
+	entry := &fetch.Request{URL: uri.MustParse("x-foo:a"), From: uri.MustParse("remote://h/")}
+	if _, err := c.Do(t.Context(), entry); !errors.Is(err, fetch.ErrPolicy) {
+		t.Errorf("an entry: error %v", err)
 	}
 }
 

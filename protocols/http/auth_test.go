@@ -343,9 +343,10 @@ func TestProxyAuthentication(t *testing.T) {
 	for name, g := range map[string]*guard{"digest": digest, "basic": basic} {
 		proxy := serve(t, g.ServeHTTP)
 		c := proxyClient(t, strings.Replace(proxy, "//", "//me:pa%3Ass@", 1), &fetch.Options{})
-		for range 2 {
-			if body, err := drive.Get(t, c, "http://h.example/x"); err != nil || body != "welcome" {
-				t.Errorf("%s: %q, %v", name, body, err)
+		for _, from := range []uri.URI{{}, uri.MustParse("http://elsewhere.example/")} { // a foreign request too
+			req := &fetch.Request{URL: uri.MustParse("http://h.example/x"), From: from}
+			if body, _, err := drive.Do(t, c, req); err != nil || body != "welcome" {
+				t.Errorf("%s, from %q: %q, %v", name, from, body, err)
 			}
 		}
 		if want := map[string]int{"digest": 3, "basic": 2}[name]; g.asked() != want {

@@ -1,6 +1,7 @@
 package ldap
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -175,6 +176,34 @@ func TestLogins(t *testing.T) {
 }
 
 // Logins from other sources than the URL are used in the same way.
+// A server that refuses StartTLS receives no login and no search, even if plaintext logins are allowed.
+func TestRefusedStartTLS(t *testing.T) {
+	t.Parallel()
+	for reply, code := range map[int64]fetch.Code{2: fetch.ErrTLS, 52: fetch.ErrTLS} {
+		s := servers.Start(t, servers.Config{Scheme: "ldap"}, func(c *servers.Conn) {
+			for {
+				content, err := readMessage(bufio.NewReaderSize(c, 16), nil)
+				if err != nil {
+					return
+				}
+				id, op, err := parseMessage(content)
+				if err != nil {
+					return
+				}
+				c.Note(fmt.Sprintf("%#x", op.tag))
+				c.Write(envelope(id, ldapResult(ldap.ApplicationExtendedResponse, reply, "", "")))
+			}
+		})
+		_, err := drive.Get(t, client(t, Options{StartTLS: true, AllowPlaintext: true}), "ldap://cn%3Djoe:secret@"+s.Addr+"/dc=t")
+		if !errors.Is(err, code) {
+			t.Errorf("reply %d: %v, want class %q", reply, err, code)
+		}
+		if log := s.Log(); len(log) != 1 || log[0] != fmt.Sprintf("%#x", tagExtendedRequest) {
+			t.Errorf("reply %d: the server got %q", reply, log)
+		}
+	}
+}
+
 func TestLoginsOfTheClient(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
