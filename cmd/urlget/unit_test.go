@@ -1,15 +1,21 @@
 package main
 
 import (
+	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"log"
+	"net/http/httptest"
 	"net/netip"
 	"strings"
 	"testing"
 
 	"github.com/urlget/urlget/cmd/urlget/internal/failure"
+	"github.com/urlget/urlget/cmd/urlget/internal/flags"
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/protocols"
 )
 
 func TestExitStatus(t *testing.T) {
@@ -102,6 +108,30 @@ func TestParseResolve(t *testing.T) {
 		if hostport, addr, err := parseResolve(text); err == nil || err.Error() != fmt.Sprintf("--resolve: %q is not HOST:PORT:ADDR", text) {
 			t.Errorf("%s: %q, %v, error %v", text, hostport, addr, err)
 		}
+	}
+}
+
+// Servers without TLS 1.2 are refused, even with --insecure.
+func TestOldTLSIsRefused(t *testing.T) {
+	t.Parallel()
+	for version, ok := range map[uint16]bool{tls.VersionTLS11: false, tls.VersionTLS12: true} {
+		s := httptest.NewUnstartedServer(pages())
+		s.Config.ErrorLog = log.New(io.Discard, "", 0)
+		s.TLS = &tls.Config{MinVersion: version, MaxVersion: version}
+		s.StartTLS()
+		t.Cleanup(s.Close)
+		opts := flags.New()
+		opts.Trust.Insecure = true
+		cfg, err := tlsConfig(opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := fetch.New(&fetch.Options{TLS: cfg}, protocols.All)
+		text, err := c.ReadAll(t.Context(), s.URL+"/hello.txt", 0)
+		if ok && (err != nil || string(text) != "0123456789") || !ok && fetch.CodeOf(err) != fetch.ErrTLS {
+			t.Errorf("%s: %q, %v", tls.VersionName(version), text, err)
+		}
+		c.Close()
 	}
 }
 
