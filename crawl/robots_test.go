@@ -131,7 +131,8 @@ func TestRobotsNotRequestedFromForbiddenHosts(t *testing.T) {
 	})
 }
 
-// The login of a seed goes to the pages of its site, but that of a seed over TLS not to plaintext pages.
+// The login of a seed goes to the pages of its site, but that of a seed over TLS does not go to
+// plaintext pages.
 func TestLoginOfSeed(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ seed, want string }{

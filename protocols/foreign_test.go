@@ -353,8 +353,8 @@ var userResources = []userResource{
 	}},
 }
 
-// certificateServer starts a server that asks for a client certificate, and sets presented if it gets one.
-// Client has a certificate.
+// certificateServer starts a server that asks for a client certificate, and sets presented if it
+// gets one. Client has a certificate.
 func certificateServer(t *testing.T) (addr string, client *tls.Config, presented *atomic.Bool) {
 	server, client := servers.Certificate()
 	server, client = server.Clone(), client.Clone()
@@ -368,8 +368,8 @@ func certificateServer(t *testing.T) (addr string, client *tls.Config, presented
 	return s.Addr, client, presented
 }
 
-// Anonymous requests, such as that for robots.txt, present the certificate only where they share the
-// connections of the user's own requests.
+// Anonymous requests, such as that for robots.txt, present the certificate only where they share
+// the connections of the user's own requests.
 func TestCertificatesOfAnonymousRequests(t *testing.T) {
 	t.Parallel()
 	for scheme, want := range map[string]bool{"https": true, "gophers": false, "gemini": false} {

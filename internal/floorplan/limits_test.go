@@ -37,11 +37,7 @@ func TestLimitsExist(t *testing.T) {
 				t.Errorf("%s: %s has no %s", name, set[0][1], s[1])
 			}
 		}
-		tests := ""
-		files, _ := filepath.Glob("../../" + held[0][1] + "/*_test.go")
-		for _, f := range files {
-			tests += read(t, strings.TrimPrefix(f, "../../"))
-		}
+		tests := readTests(t, held[0][1])
 		for _, h := range held[1:] {
 			if !strings.Contains(tests, "\nfunc "+h[1]+"(") {
 				t.Errorf("%s: %s has no %s", name, held[0][1], h[1])
@@ -51,6 +47,16 @@ func TestLimitsExist(t *testing.T) {
 	if rows < 10 {
 		t.Errorf("only %d rows were found", rows)
 	}
+}
+
+// readTests returns the tests of a package.
+func readTests(t *testing.T, pkg string) (text string) {
+	t.Helper()
+	files, _ := filepath.Glob("../../" + pkg + "/*_test.go")
+	for _, f := range files {
+		text += read(t, strings.TrimPrefix(f, "../../"))
+	}
+	return text
 }
 
 // read returns a file of the repository. It reports an error for a missing one.
