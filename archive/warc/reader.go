@@ -83,6 +83,7 @@ type Reader struct {
 	blockErr    error // read error of the block
 	arc         bool  // the last record is in ARC format
 	input       *input
+	end         int64 // of a plain file, once a block was longer than the rest of it
 	verified    int64 // offset plus 1 of the last member that memberChecksum verified
 }
 
@@ -323,6 +324,9 @@ func (r *Reader) line(remaining *int) (string, error) {
 
 // finish skips the rest of the block and the line ends after it.
 func (r *Reader) finish() error {
+	if r.end > 0 && r.position()+r.blockLeft > r.end {
+		return io.ErrUnexpectedEOF
+	}
 	if r.blockErr == nil {
 		_, err := io.Copy(io.Discard, struct{ io.Reader }{(*blockRest)(r)})
 		if err != nil {
@@ -394,6 +398,9 @@ func (b *blockRest) Read(p []byte) (int, error) {
 		}
 		if err == errMemberEnd || err == io.EOF {
 			err = io.ErrUnexpectedEOF
+			if _, ok := r.pack.(plain); ok {
+				r.end = r.position()
+			}
 		}
 		r.blockErr = err
 	}

@@ -123,3 +123,28 @@ func TestReadingAheadPassesEmptyMembers(t *testing.T) {
 		t.Errorf("%d records; %d bytes read of %d", found, counted.read, file.Len())
 	}
 }
+
+// Records whose length is far too large do not make the reader read the rest of the file for each.
+func TestTooLargeLengthsAreLinear(t *testing.T) {
+	t.Parallel()
+	const n = 2000
+	wrong := strings.Replace(text("1.1", "resource", "x:1", "eins"), "Length: 4", "Length: 4000000000000", 1)
+	counted := &countingFile{Reader: bytes.NewReader([]byte(strings.Repeat(wrong, n)))}
+	r, err := NewReader(counted)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	records := 0
+	for err == nil || isDamage(err) {
+		if _, err = r.Next(); err == nil {
+			records++
+		}
+	}
+	if records != n || err != io.EOF {
+		t.Errorf("%d records, %v", records, err)
+	}
+	if most := counted.Size() + 2*n*firstRead; counted.read > most {
+		t.Errorf("%d bytes were read, want at most %d", counted.read, most)
+	}
+}
