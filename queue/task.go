@@ -304,6 +304,12 @@ func engineRetryDelay() time.Duration { return time.Second + rand.N(time.Second)
 
 // transfer retrieves the body into a spool.
 func (t *task) transfer(ctx context.Context) (*job.Result, Spool) {
+	if t.MaxTime > 0 {
+		var end context.CancelFunc
+		ctx, end = context.WithTimeoutCause(ctx, t.MaxTime,
+			&fetch.Error{Code: fetch.ErrNetwork, Err: fmt.Errorf("not finished within %v", t.MaxTime)})
+		defer end()
+	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	t.progress.Lock()

@@ -14,6 +14,7 @@ import (
 
 	"github.com/urlget/urlget/crawl/schedule"
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver/wire"
 	"github.com/urlget/urlget/fetch/job"
 	"github.com/urlget/urlget/fetch/retry"
 )
@@ -46,8 +47,12 @@ type Worker struct {
 	// Grace limits how long running jobs may take after the context of Run has ended; default 30 s.
 	// A negative value means none.
 	Grace time.Duration
-	// Stall is the time without progress after which a job fails; default 5 minutes.
+	// Stall is the time without progress after which a job fails; default 5 minutes. Each byte is
+	// progress. The client should have a middleware.SpeedLimit, or a few servers that send a byte now
+	// and then stop the worker.
 	Stall time.Duration
+	// MaxTime limits an attempt at a job. A job that takes longer fails for good. 0 means no limit.
+	MaxTime time.Duration
 
 	// Crawl reports that the queue is a crawl queue.
 	Crawl bool
@@ -81,8 +86,16 @@ type Attempt struct {
 	Number int // starts at 1; counts transient failures, but not crashed workers
 }
 
-// resumeOnly resumes interrupted transfers and leaves longer waits to the queue.
-var resumeOnly = retry.Policy{Tries: 3, Wait: 500 * time.Millisecond, MaxRetryAfter: time.Millisecond}
+// resumeOnly resumes interrupted transfers. It leaves longer waits and slow servers to the queue.
+var resumeOnly = retry.Policy{Tries: 3, Wait: 500 * time.Millisecond, MaxRetryAfter: time.Millisecond, Transient: isInterruption}
+
+// isInterruption is fetch.Transient, except that a server below the least rate would keep its slot.
+func isInterruption(err error) (after time.Duration, ok bool) {
+	if e := (*wire.TimeoutError)(nil); errors.As(err, &e) && e.Rate > 0 {
+		return 0, false
+	}
+	return fetch.Transient(err)
+}
 
 // maxSettlingPerJob limits how many jobs, per running job, may store their results without a
 // scheduler slot.

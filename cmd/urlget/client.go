@@ -147,6 +147,29 @@ func timeouts(o *flags.Options) fetch.Timeouts {
 	return fetch.Timeouts{Connect: pick(o.Network.ConnectTimeout, "connect-timeout"), Reply: read, Idle: read}
 }
 
+// leastSpeed returns the least rate of a body in bytes per second, and the time for which it may be
+// below; 0 for no limit. Single transfers have curl's defaults: no limit, or the one of the two flags
+// that is missing. The servers of a tree are not chosen by the user.
+func leastSpeed(o *flags.Options) (rate int64, during time.Duration) {
+	rate, during = 0, 30*time.Second
+	switch {
+	case o.Tree.On():
+		rate, during = 100, 5*time.Minute
+	case o.Given("speed-time"):
+		rate = 1
+	}
+	if o.Given("speed-limit") {
+		rate = int64(o.Network.SpeedLimit.Size)
+	}
+	if o.Given("speed-time") {
+		during = time.Duration(o.Network.SpeedTime)
+	}
+	if rate == 0 || during == 0 {
+		return 0, 0
+	}
+	return rate, during
+}
+
 func dialingOptions(o *flags.Options) (fetch.Network, error) {
 	n := fetch.Network{Hosts: make(map[string]netip.Addr)}
 	switch {

@@ -136,6 +136,9 @@ func (n *network) observers() []driver.Middleware {
 	if n.opts.Many.HostRate > 0 {
 		list = append(list, middleware.RateLimitPerHost(int64(n.opts.Many.HostRate)))
 	}
+	if rate, during := leastSpeed(n.opts); rate > 0 {
+		list = append(list, middleware.SpeedLimit(rate, during))
+	}
 	return list
 }
 

@@ -225,6 +225,13 @@ func pages() http.Handler {
 		w.(http.Flusher).Flush()
 		<-r.Context().Done()
 	})
+	mux.HandleFunc("/drip", func(w http.ResponseWriter, r *http.Request) {
+		for tick := time.NewTicker(20 * time.Millisecond); r.Context().Err() == nil; <-tick.C {
+			io.WriteString(w, "x")
+			w.(http.Flusher).Flush()
+		}
+	})
+	file("/dripping/{$}", "text/html", `<a href="/drip">d</a> <a href="/hello.txt">h</a>`)
 	mux.HandleFunc("/endless", func(w http.ResponseWriter, r *http.Request) {
 		for r.Context().Err() == nil {
 			w.Write(make([]byte, 1000))

@@ -11,6 +11,7 @@ import (
 	"net/netip"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/urlget/urlget/cmd/urlget/internal/failure"
 	"github.com/urlget/urlget/cmd/urlget/internal/flags"
@@ -132,6 +133,38 @@ func TestOldTLSIsRefused(t *testing.T) {
 			t.Errorf("%s: %q, %v", tls.VersionName(version), text, err)
 		}
 		c.Close()
+	}
+}
+
+func TestLeastSpeed(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		args   string
+		rate   int64
+		during time.Duration
+	}{
+		{"", 0, 0},
+		{"--speed-limit 1000", 1000, 30 * time.Second},
+		{"--speed-time 10", 1, 10 * time.Second},
+		{"--speed-limit 1000 --speed-time 1m", 1000, time.Minute},
+		{"--speed-limit 0 --speed-time 1m", 0, 0},
+		{"--speed-limit 10 --speed-time 0", 0, 0},
+		{"-r", 100, 5 * time.Minute},
+		{"-m --speed-limit 5", 5, 5 * time.Minute},
+		{"-p --speed-time 5", 100, 5 * time.Second},
+		{"--spider --speed-limit 0", 0, 0},
+		{"-r --speed-time inf", 0, 0},
+	}
+	for _, tt := range tests {
+		a := newApp(nil, stdio{}, nil)
+		set := a.command().Flags()
+		if err := set.Parse(strings.Fields(tt.args)); err != nil {
+			t.Fatal(err)
+		}
+		a.opts.Use(set)
+		if rate, during := leastSpeed(a.opts); rate != tt.rate || during != tt.during {
+			t.Errorf("%s: %d in %v", tt.args, rate, during)
+		}
 	}
 }
 

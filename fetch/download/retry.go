@@ -9,6 +9,7 @@ import (
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/retry"
+	"github.com/urlget/urlget/internal/pace"
 )
 
 // defaultRetry is used for the zero fields of Options.Retry.
@@ -17,8 +18,17 @@ var defaultRetry = retry.Policy{Tries: 5, Wait: time.Second, MaxWait: time.Minut
 // A retrier decides whether to retry, and when.
 type retrier struct {
 	retry.Policy
-	failed int  // consecutive failures
-	begun  bool // some content was received
+	failed int         // consecutive failures
+	begun  bool        // some content was received
+	window pace.Window // of all attempts; see middleware.SpeedLimit
+}
+
+// recordProgress records that an attempt received content. From a server that drips, that is no
+// progress, or it could hold a connection forever.
+func (r *retrier) recordProgress() {
+	if r.begun = true; !r.window.Slow() {
+		r.failed = 0
+	}
 }
 
 // nameServerTries bounds the attempts while no name server answers and no content was received,

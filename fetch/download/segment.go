@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/internal/pace"
 )
 
 // A divisible destination can be written at several offsets concurrently.
@@ -145,6 +146,7 @@ func (s *scheduler) workerEnds() {
 func (s *scheduler) work(ctx context.Context, piece *span, first *fetch.Response) error {
 	retrier := newRetrier(s.transfer.opts.Retry)
 	retrier.Report = s.retrying
+	ctx = pace.WithWindow(ctx, &retrier.window)
 	for ; piece != nil; piece = s.nextSegment() {
 		pieceCtx, stop := context.WithCancel(ctx)
 		s.begin(piece, stop)
@@ -158,7 +160,7 @@ func (s *scheduler) work(ctx context.Context, piece *span, first *fetch.Response
 			first = nil
 			rest := s.rest(piece)
 			if rest[0] > before[0] {
-				retrier.failed = 0
+				retrier.recordProgress()
 			}
 			if err != nil && err != errIgnored && rest.length() > 0 {
 				s.prove(piece, false)

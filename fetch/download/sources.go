@@ -19,6 +19,7 @@ import (
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/metalink"
 	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/internal/pace"
 )
 
 // Sources are options for a file with several sources. Nil means the zero value.
@@ -367,6 +368,7 @@ func (p *pieceTransfer) retrieveFrom(ctx context.Context, u uri.URI) error {
 			p.opts.Retry.Report(failed, wait, err)
 		}
 	}
+	ctx = pace.WithWindow(ctx, &retrier.window)
 	for {
 		first, last, err := p.take(ctx)
 		if err != nil || first < 0 {
@@ -375,7 +377,7 @@ func (p *pieceTransfer) retrieveFrom(ctx context.Context, u uri.URI) error {
 		written, err := p.exchange(ctx, u, first, last)
 		p.giveBack(first+written, last)
 		if written > 0 {
-			retrier.failed = 0
+			retrier.recordProgress()
 		}
 		if err == nil {
 			continue

@@ -9,6 +9,7 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/internal/pace"
 )
 
 var (
@@ -106,6 +107,7 @@ func (t *transfer) retrieveVerified(ctx context.Context) error {
 // retrieve performs exchanges until the content is complete.
 func (t *transfer) retrieve(ctx context.Context) error {
 	once := t.req.Body != nil && t.req.GetBody == nil
+	ctx = pace.WithWindow(ctx, &t.retrier.window)
 	for {
 		before := t.furthest
 		err := t.exchange(ctx)
@@ -118,7 +120,8 @@ func (t *transfer) retrieve(ctx context.Context) error {
 		case err == errAgain:
 			continue
 		case t.furthest > before:
-			t.retrier.failed, t.retrier.begun, t.plain = 0, true, false
+			t.plain = false
+			t.retrier.recordProgress()
 		}
 		if once {
 			return err

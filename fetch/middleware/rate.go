@@ -1,4 +1,5 @@
-// Package middleware limits the rate and the concurrency of the exchanges of a fetch.Client.
+// Package middleware limits the rate, the least rate and the concurrency of the exchanges of a
+// fetch.Client.
 package middleware
 
 import (

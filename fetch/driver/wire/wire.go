@@ -63,8 +63,8 @@ func IsLineCut(err error) bool {
 }
 
 // A TimeoutError is returned if the peer makes no progress for the idle timeout, is late by that
-// time at 256 bytes per second, or does not complete a reply within the reply timeout. It is a
-// net.Error and matches os.ErrDeadlineExceeded.
+// time at 256 bytes per second, does not complete a reply within the reply timeout, or sends content
+// too slowly for a client that limits that. It is a net.Error and matches os.ErrDeadlineExceeded.
 type TimeoutError struct {
 	Op   string // "read" or "write"
 	Idle time.Duration
@@ -72,6 +72,9 @@ type TimeoutError struct {
 	Reply bool
 	// Piece is set if a line, message or record was incomplete and arrived too slowly.
 	Piece bool
+	// Rate is the least rate of content in bytes per second if only Received bytes arrived within
+	// Idle; otherwise it is 0.
+	Rate, Received int64
 	// Phase is the phase in which the timeout occurred.
 	Phase Phase
 }
@@ -89,6 +92,9 @@ const (
 func (e *TimeoutError) Error() string {
 	if e.Reply {
 		return fmt.Sprintf("no complete reply within %v", e.Idle)
+	}
+	if e.Rate > 0 {
+		return fmt.Sprintf("too slow: %d bytes in %v, less than %d bytes per second", e.Received, e.Idle, e.Rate)
 	}
 	if e.Piece {
 		return fmt.Sprintf("too slow: a line, message or record is %v late", e.Idle)

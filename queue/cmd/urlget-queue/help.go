@@ -29,7 +29,7 @@ var flagGroups = []flagGroup{
 		"no-robots", "page-requisites", "reject", "reject-regex", "robots-agent", "sitemaps", "span-hosts"}},
 	{"Archive", []string{"artefacts", "s3-endpoint", "s3-region", "s3-credentials", "warc", "unused", "delete", "older-than"}},
 	{"Request", []string{"header", "user-agent", "load-cookies"}},
-	{"Network", []string{"proxy", "no-proxy"}},
+	{"Network", []string{"read-timeout", "max-time", "speed-limit", "speed-time", "proxy", "no-proxy"}},
 	{"Trust", []string{"insecure", "no-check-certificate", "ca-certificate", "known-hosts", "tofu"}},
 	{"Limits", []string{"allow-private", "allow-port", "max-size"}},
 	{"General", nil},

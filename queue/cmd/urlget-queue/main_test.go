@@ -49,6 +49,13 @@ func TestScripts(t *testing.T) {
 				case r.URL.Path == "/echo":
 					text := fmt.Sprintf("%s from %s\n", r.Header["X-Test"], r.UserAgent())
 					os.WriteFile(filepath.Join(env.WorkDir, "echo"), []byte(text), 0o666)
+				case r.URL.Path == "/drip":
+					for tick := time.NewTicker(20 * time.Millisecond); r.Context().Err() == nil; <-tick.C {
+						io.WriteString(w, "x")
+						w.(http.Flusher).Flush()
+					}
+				case r.URL.Path == "/hang":
+					<-r.Context().Done()
 				case r.URL.Path == "/robots.txt":
 					fmt.Fprint(w, "User-agent: *\nDisallow: /site/secret")
 				case r.URL.Path == "/otlp/v1/traces":

@@ -12,12 +12,14 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/pflag"
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/job"
+	"github.com/urlget/urlget/fetch/middleware"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -31,16 +33,23 @@ type networkFlags struct {
 	ca             string
 	knownHosts     []string
 	tofu           string
+	readTimeout    seconds
+	speedLimit     int64 // in bytes per second
+	speedTime      seconds
 	set            *pflag.FlagSet
 }
 
 func (n *networkFlags) define(f *pflag.FlagSet) {
 	n.set = f
+	n.readTimeout, n.speedTime = seconds(time.Minute), seconds(5*time.Minute)
 	f.StringArrayVarP(&n.header, "header", "H", nil, "send the header field `'Name: value'` to every server, unless the job has that field")
 	f.StringVarP(&n.agent, "user-agent", "U", "", "identify as `AGENT`")
 	f.StringVar(&n.proxy, "proxy", "", "use the proxy at `URL` (http, https, connect, socks4, socks4a, socks5)")
 	f.StringVar(&n.noProxy, "no-proxy", "", "disable proxies, or only for the hosts in `LIST` (as in no_proxy)")
 	f.Lookup("no-proxy").NoOptDefVal = "*"
+	f.Var(&n.readTimeout, "read-timeout", "set the timeout for a reply or more data to `SECONDS`")
+	f.Int64Var(&n.speedLimit, "speed-limit", 100, "end a transfer slower than `N` bytes per second for --speed-time; 0 disables it")
+	f.Var(&n.speedTime, "speed-time", "set the time for --speed-limit to `SECONDS`")
 	f.BoolVar(&n.insecure, "insecure", false, "do not verify TLS certificates")
 	f.BoolVar(&n.insecure, "no-check-certificate", false, "the same as --insecure")
 	f.StringVar(&n.ca, "ca-certificate", "", "trust only the certificate authorities in `FILE` (PEM)")
@@ -57,12 +66,23 @@ func (n *networkFlags) apply(opts *fetch.Options, logger *slog.Logger) error {
 		return usage("--user-agent: must not contain a line break or NUL")
 	}
 	opts.Identity.UserAgent = n.agent
+	if n.speedLimit < 0 {
+		return usage("--speed-limit must be 0 or more")
+	}
+	read := time.Duration(n.readTimeout)
+	if read == 0 {
+		read = -1
+	}
+	opts.Timeouts.Reply, opts.Timeouts.Idle = read, read
 	fields, err := n.fields()
 	if err != nil {
 		return err
 	}
 	if len(fields) > 0 {
 		opts.Middleware = append(opts.Middleware, addFields(fields))
+	}
+	if n.speedLimit > 0 && n.speedTime > 0 {
+		opts.Middleware = append(opts.Middleware, middleware.SpeedLimit(n.speedLimit, time.Duration(n.speedTime)))
 	}
 	if opts.TLS, err = n.tls(logger); err != nil {
 		return err

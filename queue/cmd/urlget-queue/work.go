@@ -33,6 +33,7 @@ import (
 type workFlags struct {
 	jobs, perHost, tries int
 	wait, grace          time.Duration
+	maxTime              seconds
 	artefacts            storeFlags
 	listen               string
 	warc                 string
@@ -71,6 +72,7 @@ case.`,
 	f.BoolVar(&l.private, "allow-private", false, "allow private addresses")
 	f.UintSliceVar(&l.ports, "allow-port", nil, "allow the reserved `PORT`s")
 	f.Int64Var(&l.maxSize, "max-size", 0, "refuse bodies of more than `N` bytes")
+	f.Var(&l.maxTime, "max-time", "limit an attempt at a URL to `SECONDS`")
 	f.DurationVar(&l.grace, "grace", 30*time.Second, "after a signal, wait up to `TIME` for current transfers")
 	f.StringVar(&l.listen, "listen", "", "serve /metrics, /healthz and /readyz at the loopback `ADDRESS`")
 	l.network.define(f)
@@ -127,7 +129,7 @@ func (l *workFlags) logger(w io.Writer) *slog.Logger {
 func (l *workFlags) worker(logger *slog.Logger) *queue.Worker {
 	name, _ := os.Hostname()
 	w := &queue.Worker{Name: fmt.Sprintf("%s/%d", name, os.Getpid()), Parallel: l.jobs, PerHost: l.perHost, Delay: l.wait,
-		Retry: retry.Policy{Tries: l.tries}, Grace: l.grace, Metrics: &queue.Metrics{}, Hint: hint, Logger: logger}
+		Retry: retry.Policy{Tries: l.tries}, Grace: l.grace, MaxTime: time.Duration(l.maxTime), Metrics: &queue.Metrics{}, Hint: hint, Logger: logger}
 	if l.grace == 0 {
 		w.Grace = -1
 	}

@@ -192,6 +192,8 @@ type Network struct {
 	Tries                                int
 	RetryWait, MaxTime                   Seconds
 	Timeout, ConnectTimeout, ReadTimeout Seconds
+	SpeedLimit                           SpeedLimit
+	SpeedTime                            Seconds
 	MaxRedirect                          int
 	Rate                                 Size
 	Resolve                              []string

@@ -112,6 +112,16 @@ func (s *Size) Set(text string) error {
 	return nil
 }
 
+// SpeedLimit is a Size in bytes per second that may be 0.
+type SpeedLimit struct{ Size }
+
+func (s *SpeedLimit) Set(text string) error {
+	if text == "0" {
+		text = unlimited
+	}
+	return s.Size.Set(text)
+}
+
 // Several holds the values of a flag that may be repeated, also under another name.
 type Several []string
 
