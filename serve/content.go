@@ -11,6 +11,8 @@ import (
 	"path"
 	"strings"
 
+	"golang.org/x/net/html/charset"
+
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/fetchhttp"
@@ -84,23 +86,34 @@ func (s *Server) write(w http.ResponseWriter, r *http.Request, a address, resp *
 	}
 	h := w.Header()
 	status := fetchhttp.Describe(h, resp)
+	_, params, _ := mime.ParseMediaType(resp.ContentType)
+	label := params["charset"]
 	var rewrite func(io.Writer, io.Reader) error
+	isSVG := kind == "image/svg+xml"
+	if isSVG {
+		h.Add("Vary", "Sec-Fetch-Dest")
+	}
 	switch {
 	case resp.Kind != fetch.KindObject:
 		http.Error(w, "The resource is not a document.", http.StatusNotFound)
 		return
-	case kind == "text/html" || kind == "application/xhtml+xml":
-		kind = "text/html"
+	case kind == "text/html" || kind == "application/xhtml+xml" || isSVG && isFrame(r):
+		kind, label = "text/html", "utf-8"
 		rewrite = func(w io.Writer, r io.Reader) error {
-			return links.RewriteFramed(w, r, a.url, "_top", s.convert(a), s.sender(a))
+			return links.RewriteFramed(w, r, resp.ContentType, a.url, "_top", s.convert(a), s.sender(a))
 		}
 	case kind == "text/css":
-		rewrite = func(w io.Writer, r io.Reader) error { return links.RewriteCSS(w, r, a.url, s.convert(a)) }
+		if enc, _ := charset.Lookup(label); enc != nil {
+			label = "utf-8"
+		}
+		rewrite = func(w io.Writer, r io.Reader) error {
+			return links.RewriteCSS(w, decodeText(r, resp.ContentType), a.url, s.convert(a))
+		}
 	case !isServedUnchanged(kind):
 		kind = "text/plain" // prevents scripts and plugins
 	}
-	if _, params, err := mime.ParseMediaType(resp.ContentType); err == nil && params["charset"] != "" {
-		kind = mime.FormatMediaType(kind, map[string]string{"charset": params["charset"]})
+	if label != "" {
+		kind = mime.FormatMediaType(kind, map[string]string{"charset": label})
 	}
 	h.Set("Content-Type", kind)
 	if rewrite == nil {
@@ -112,9 +125,24 @@ func (s *Server) write(w http.ResponseWriter, r *http.Request, a address, resp *
 		h.Del(name) // they describe the body before rewriting
 	}
 	limited := &io.LimitedReader{R: body, N: maxRewritten}
-	if err := rewrite(w, limited); err != nil || limited.N <= 0 {
+	err = rewrite(w, limited)
+	if fetch.CodeOf(err) == fetch.ErrNotRetrievable { // the charset is not supported, and nothing was written
+		refuse(w, err)
+		return
+	}
+	if err != nil || limited.N <= 0 {
 		panic(http.ErrAbortHandler) // lets the browser detect the truncation
 	}
+}
+
+// isFrame reports whether a browser shows the response as a document. In a document, an SVG picture has
+// links and loads resources; as an image it has none.
+func isFrame(r *http.Request) bool {
+	switch r.Header.Get("Sec-Fetch-Dest") {
+	case "document", "iframe", "frame", "embed", "object":
+		return true
+	}
+	return false
 }
 
 // document returns the media type of a response and its body without content coding.

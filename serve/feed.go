@@ -10,11 +10,11 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/net/html"
 	"golang.org/x/net/html/charset"
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch/links"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -178,7 +178,7 @@ func (p *feedParser) end() {
 	name, text := p.field, p.text.String()
 	p.field = ""
 	if p.html {
-		text = htmlText(text)
+		text, _ = links.Text(strings.NewReader(text), "text/html; charset=utf-8") // a strings.Reader has no errors
 	}
 	text = strings.Join(strings.Fields(text), " ")
 	switch {
@@ -203,38 +203,6 @@ func (p *feedParser) end() {
 				p.item.date = t
 				break
 			}
-		}
-	}
-}
-
-// blockElements are the elements of HTML that begin a line.
-var blockElements = map[string]bool{"p": true, "div": true, "br": true, "li": true, "h1": true, "h2": true, "h3": true, "h4": true, "h5": true,
-	"h6": true, "tr": true, "pre": true, "blockquote": true, "dt": true, "dd": true, "hr": true, "table": true, "title": true}
-
-// htmlText returns the text of an HTML fragment.
-func htmlText(fragment string) string {
-	var b strings.Builder
-	z := html.NewTokenizer(strings.NewReader(fragment))
-	hidden := false // within a script or a style sheet
-	for {
-		switch z.Next() {
-		case html.ErrorToken:
-			return b.String()
-		case html.TextToken:
-			if !hidden {
-				b.Write(z.Text())
-			}
-		case html.StartTagToken:
-			name, _ := z.TagName()
-			hidden = string(name) == "script" || string(name) == "style"
-			if blockElements[string(name)] {
-				b.WriteByte('\n')
-			} else {
-				b.WriteByte(' ')
-			}
-		default:
-			hidden = false
-			b.WriteByte(' ')
 		}
 	}
 }

@@ -285,7 +285,7 @@ func TestDocumentsByTheirTypes(t *testing.T) {
 		u.open(s.URL+path).want(t, http.StatusOK, want)
 	}
 	// In frames, active content is served as text.
-	for path, want := range map[string]string{"/html": "text/html", "/script": "text/plain", "/zip": "text/plain", "/gif": "image/gif", "/octets": "image/gif",
+	for path, want := range map[string]string{"/html": "text/html; charset=utf-8", "/script": "text/plain", "/zip": "text/plain", "/gif": "image/gif", "/octets": "image/gif",
 		"/css": "text/css", "/svg": "image/svg+xml"} {
 		frame := u.get(strings.Replace(u.open(s.URL+path).url, "/view", "/content", 1))
 		if got := frame.header.Get("Content-Type"); got != want {

@@ -12,6 +12,8 @@ import (
 
 	"golang.org/x/net/html/charset"
 	"golang.org/x/text/encoding/charmap"
+	utf "golang.org/x/text/encoding/unicode"
+	"golang.org/x/text/transform"
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/message"
@@ -27,14 +29,16 @@ const (
 // A piece is a part of a line, with an optional link.
 type piece struct{ Text, Link string }
 
-// decodeText returns a text in UTF-8, if its Content-Type has a known charset.
+// decodeText returns a text in UTF-8, if it has a byte order mark or its Content-Type has a known
+// charset.
 func decodeText(r io.Reader, contentType string) io.Reader {
-	if _, params, err := mime.ParseMediaType(contentType); err == nil && params["charset"] != "" {
-		if decoded, err := charset.NewReaderLabel(params["charset"], r); err == nil {
-			return decoded
+	decoder := transform.Transformer(transform.Nop)
+	if _, params, err := mime.ParseMediaType(contentType); err == nil {
+		if enc, _ := charset.Lookup(params["charset"]); enc != nil {
+			decoder = enc.NewDecoder()
 		}
 	}
-	return r
+	return transform.NewReader(r, utf.BOMOverride(decoder))
 }
 
 // A textStyle is how a text is shown.

@@ -11,9 +11,8 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"golang.org/x/net/html/charset"
-
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/links"
 	"github.com/urlget/urlget/fetch/message"
 	"github.com/urlget/urlget/fetch/uri"
 )
@@ -145,13 +144,11 @@ func ReadText(resp *fetch.Response, limit int64) (title, text string, ok bool, e
 		return "", "", false, err
 	}
 	var in io.Reader = io.LimitReader(body, limit)
-	isHTML := kind == "text/html" || kind == "application/xhtml+xml"
 	switch family, _, _ := strings.Cut(kind, "/"); {
-	case isHTML:
+	case kind == "text/html" || kind == "application/xhtml+xml":
 		title = documentTitle(kind, resp.ContentType, body)
-		if decoded, err := charset.NewReader(in, resp.ContentType); err == nil {
-			in = decoded
-		}
+		text, err = links.Text(in, resp.ContentType)
+		return title, readableLines([]byte(text)), true, err
 	case kind == "message/rfc822" || kind == "message/news":
 		title, in = documentTitle(kind, resp.ContentType, body), message.Text(in)
 	case (family == "text" || textTypes[kind]) && kind != "text/css" && kind != "text/javascript":
@@ -160,10 +157,7 @@ func ReadText(resp *fetch.Response, limit int64) (title, text string, ok bool, e
 		return "", "", false, nil
 	}
 	content, err := io.ReadAll(in)
-	if text = readableLines(content); isHTML {
-		text = htmlText(text)
-	}
-	return title, text, true, err
+	return title, readableLines(content), true, err
 }
 
 // readableLines returns a text of several lines as readable does.

@@ -5,10 +5,8 @@ import (
 	"bytes"
 	"strings"
 
-	"golang.org/x/net/html"
-	"golang.org/x/net/html/charset"
-
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/links"
 	"github.com/urlget/urlget/fetch/message"
 	"github.com/urlget/urlget/fetch/uri"
 )
@@ -45,7 +43,7 @@ func documentTitle(kind, contentType string, body *bufio.Reader) string {
 	switch kind {
 	case "text/html", "application/xhtml+xml":
 		first, _ := body.Peek(maxHead)
-		title = htmlTitle(first, contentType)
+		title = links.Title(bytes.NewReader(first), contentType)
 	case "message/rfc822", "message/news":
 		first, _ := body.Peek(maxHead)
 		title = message.Decode(message.ParseHeader(first).Get("Subject"))
@@ -54,30 +52,4 @@ func documentTitle(kind, contentType string, body *bufio.Reader) string {
 		title = gemtextTitle(first)
 	}
 	return strings.Join(strings.Fields(title), " ")
-}
-
-// htmlTitle returns the title of an HTML page.
-func htmlTitle(first []byte, contentType string) string {
-	r, err := charset.NewReader(bytes.NewReader(first), contentType)
-	if err != nil {
-		return ""
-	}
-	z := html.NewTokenizer(r)
-	for {
-		switch z.Next() {
-		case html.ErrorToken:
-			return ""
-		case html.StartTagToken:
-			name, _ := z.TagName()
-			switch string(name) {
-			case "title":
-				if z.Next() != html.TextToken {
-					return ""
-				}
-				return string(z.Text())
-			case "body":
-				return ""
-			}
-		}
-	}
 }

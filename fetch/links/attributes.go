@@ -12,7 +12,8 @@ type span struct {
 	start, end int // offsets in its value, or in the style sheet
 	ref, rel   string
 	typed      bool // the attribute "type" is the type of the target
-	quote      byte // the quote around it in a style sheet, or 0
+	css        bool // the value is a style
+	quote      byte // the quote around it in a style, or 0
 }
 
 // sources maps the elements that embed a resource to the attribute with its URL.
@@ -38,10 +39,12 @@ func spansOf(list []span, name string, attrs []html.Attribute) []span {
 	for i, a := range attrs {
 		whole := span{attr: i, end: len(a.Val), ref: a.Val}
 		switch a.Key {
-		case "style":
-			for _, s := range cssSpans([]byte(a.Val)) {
-				s.attr, s.rel = i, "css"
-				list = append(list, s)
+		case "style", "fill", "stroke", "filter", "mask", "clip-path", "cursor", "marker", "marker-start", "marker-mid", "marker-end":
+			if strings.IndexByte(a.Val, '(') >= 0 {
+				for _, s := range cssSpans([]byte(a.Val)) {
+					s.attr, s.rel, s.css = i, "css", true
+					list = append(list, s)
+				}
 			}
 			continue
 		case "srcset", "imagesrcset":
@@ -90,6 +93,8 @@ func relation(name, key string, attrs []html.Attribute) (rel string, typed bool)
 			rel = "link"
 		}
 		return rel, true
+	case name == "image" && key == "src": // HTML reads <image> as <img>
+		return "img", true
 	case sources[name] == key:
 		return name, name != "input" // the type of an input is that of the field
 	}

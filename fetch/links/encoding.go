@@ -3,61 +3,142 @@ package links
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"fmt"
+	"mime"
 	"strings"
 	"unicode/utf8"
 
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/charset"
 	"golang.org/x/text/encoding"
+	"golang.org/x/text/encoding/charmap"
 	"golang.org/x/text/encoding/unicode"
+	"golang.org/x/text/encoding/unicode/utf32"
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// fromUTF16 converts in to UTF-8 and returns the original encoding if in begins with the byte order
-// mark of UTF-16. Otherwise it returns in and nil.
-func fromUTF16(in *bufio.Reader) (*bufio.Reader, encoding.Encoding) {
-	var enc encoding.Encoding
-	switch mark, _ := in.Peek(2); string(mark) {
-	case "\xfe\xff":
-		enc = unicode.UTF16(unicode.BigEndian, unicode.UseBOM)
-	case "\xff\xfe":
-		enc = unicode.UTF16(unicode.LittleEndian, unicode.UseBOM)
-	default:
-		return in, nil
-	}
-	return bufio.NewReader(enc.NewDecoder().Reader(in)), enc
-}
-
-// A pageEncoding is the encoding of a page in which ASCII characters have their own bytes. The zero
-// value is UTF-8.
+// A pageEncoding is the encoding of a page. The zero value is UTF-8.
 type pageEncoding struct {
 	encoding.Encoding      // nil for UTF-8
 	declared          bool // otherwise it applies only to text that is not UTF-8
+	converted         bool // the text is in UTF-8 already, and only queries are encoded
 }
 
 // sniffed is the number of bytes in which a page may declare its encoding (HTML, section 13.2.3.2).
 const sniffed = 1024
 
-// encodingOf returns the encoding of a page: that of its content type, of a meta element or, as in
-// browsers, windows-1252.
-func encodingOf(in *bufio.Reader, contentType string) pageEncoding {
+// detect finds the encoding of a page: that of its byte order mark, of the label in its content type,
+// of an XML declaration, of a meta element or, as in browsers, windows-1252. It returns the page, in
+// UTF-8 if its encoding has other bytes for ASCII characters.
+func (m *markup) detect(in *bufio.Reader, label string) *bufio.Reader {
 	start, _ := in.Peek(sniffed)
-	if isASCII(start) && !namesCharset(start) {
-		start = nil // it says nothing about the encoding, and looking for meta elements takes time
+	if m.whole = wide(start, label); m.whole != nil {
+		return bufio.NewReader(m.whole.NewDecoder().Reader(in))
 	}
-	enc, name, declared := charset.DetermineEncoding(start, contentType)
-	if name == "utf-8" || name == "replacement" || enc == encoding.Nop || strings.HasPrefix(name, "utf-16") {
-		return pageEncoding{}
+	enc, name := charset.Lookup(label)
+	if bytes.HasPrefix(start, []byte("\xef\xbb\xbf")) {
+		enc, name = charset.Lookup("utf-8")
 	}
-	return pageEncoding{enc, declared || name != "windows-1252"}
+	if enc == nil {
+		enc, name = charset.Lookup(xmlEncoding(start))
+	}
+	if enc == nil && (namesCharset(start) || !isASCII(start)) { // otherwise it says nothing
+		enc, name, _ = charset.DetermineEncoding(start, "")
+		if enc == charmap.Windows1252 || enc == encoding.Nop {
+			enc = nil // a guess
+		}
+	}
+	switch {
+	case name == "replacement":
+		m.undecodable = cmp.Or(label, "of a meta element")
+	case enc == nil && label != "" && name != "utf-8" && !isASCII(start):
+		m.undecodable = label
+	}
+	m.tentative = enc == nil
+	switch {
+	case enc == nil && name != "utf-8":
+		m.encoding = pageEncoding{Encoding: charmap.Windows1252}
+	case name == "iso-2022-jp":
+		m.whole, m.encoding = enc, pageEncoding{Encoding: enc, declared: true, converted: true}
+		return bufio.NewReader(enc.NewDecoder().Reader(in))
+	default:
+		m.encoding = encodingNamed(enc, name)
+	}
+	return in
+}
+
+// encodingNamed returns the encoding that a page declares. If the declaration can be read, UTF-16 is
+// wrong.
+func encodingNamed(enc encoding.Encoding, name string) pageEncoding {
+	if name == "utf-8" || name == "replacement" || strings.HasPrefix(name, "utf-16") {
+		return pageEncoding{declared: true}
+	}
+	return pageEncoding{Encoding: enc, declared: true}
+}
+
+// wide returns UTF-16 or UTF-32 if the start of a page or the charset of its content type says so.
+// Browsers do not know UTF-32.
+func wide(start []byte, label string) encoding.Encoding {
+	begins := func(mark string) bool { return bytes.HasPrefix(start, []byte(mark)) }
+	_, name := charset.Lookup(label)
+	switch {
+	case begins("\xff\xfe\x00\x00"), begins("\x00\x00\xfe\xff"):
+		order := utf32.LittleEndian
+		if start[0] == 0 {
+			order = utf32.BigEndian
+		}
+		return utf32.UTF32(order, utf32.UseBOM)
+	case begins("\xff\xfe"):
+		return unicode.UTF16(unicode.LittleEndian, unicode.UseBOM)
+	case begins("\xfe\xff"):
+		return unicode.UTF16(unicode.BigEndian, unicode.UseBOM)
+	case begins("\xef\xbb\xbf"):
+		return nil
+	case label == "utf-32le":
+		return utf32.UTF32(utf32.LittleEndian, utf32.IgnoreBOM)
+	case label == "utf-32", label == "utf-32be":
+		return utf32.UTF32(utf32.BigEndian, utf32.IgnoreBOM)
+	case name == "utf-16le", label == "" && begins("<\x00?\x00x\x00"):
+		return unicode.UTF16(unicode.LittleEndian, unicode.IgnoreBOM)
+	case name == "utf-16be", label == "" && begins("\x00<\x00?\x00x"):
+		return unicode.UTF16(unicode.BigEndian, unicode.IgnoreBOM)
+	}
+	return nil
+}
+
+// xmlEncoding returns the encoding in an XML declaration, or "".
+func xmlEncoding(start []byte) string {
+	end := bytes.Index(start, []byte("?>"))
+	if end < 0 || !bytes.HasPrefix(start, []byte("<?xml")) {
+		return ""
+	}
+	_, rest, _ := strings.Cut(string(start[:end]), "encoding")
+	rest = strings.TrimLeft(rest, blanks+"=")
+	if rest == "" || rest[0] != '"' && rest[0] != '\'' {
+		return ""
+	}
+	label, _, _ := strings.Cut(rest[1:], rest[:1])
+	return label
+}
+
+// declaredBy returns the encoding that a meta element declares.
+func declaredBy(attrs []html.Attribute) (pageEncoding, bool) {
+	label, ok := value(attrs, "charset")
+	if how, _ := value(attrs, "http-equiv"); !ok && strings.EqualFold(how, "content-type") {
+		content, _ := value(attrs, "content")
+		_, params, _ := mime.ParseMediaType(content)
+		label = params["charset"]
+	}
+	enc, name := charset.Lookup(label)
+	return encodingNamed(enc, name), enc != nil && name != "replacement"
 }
 
 // decode converts text to UTF-8. It returns false if it is UTF-8 already.
 func (p pageEncoding) decode(text []byte) ([]byte, bool) {
-	if p.Encoding == nil || isASCII(text) || !p.declared && utf8.Valid(text) {
+	if p.Encoding == nil || p.converted || isASCII(text) || !p.declared && utf8.Valid(text) {
 		return text, false
 	}
 	decoded, err := p.NewDecoder().Bytes(text)
@@ -66,6 +147,9 @@ func (p pageEncoding) decode(text []byte) ([]byte, bool) {
 
 // encode converts UTF-8 to the encoding of the page. Characters that it lacks become references.
 func (p pageEncoding) encode(text []byte) []byte {
+	if p.Encoding == nil || p.converted {
+		return text
+	}
 	encoded, err := encoding.HTMLEscapeUnsupported(p.NewEncoder()).Bytes(text)
 	if err != nil {
 		return text

@@ -3,7 +3,6 @@ package links
 import (
 	"bufio"
 	"bytes"
-	"errors"
 	"io"
 	"iter"
 	"strings"
@@ -18,8 +17,7 @@ import (
 )
 
 const (
-	maxToken = 16 << 20 // bytes of one tag, text or script
-	maxName  = 256      // bytes of a link's text that are kept
+	maxName = 256 // bytes of a link's text that are kept
 )
 
 // HTML reads an HTML page as a stream and yields its links, in the order in which they end. Base is
@@ -53,24 +51,22 @@ func readHTML(r io.Reader, contentType string, base uri.URI) iter.Seq2[fetch.Ent
 			buffered.Reset(nil)
 			readers.Put(buffered)
 		}()
-		in, utf16 := fromUTF16(buffered)
-		p := &page{tokens: html.NewTokenizer(in), base: base, yield: yield}
-		if utf16 == nil {
-			p.encoding = encodingOf(in, contentType)
-		}
-		p.tokens.SetMaxBuf(maxToken)
+		p := &page{markup: newMarkup(buffered, contentType), base: base, yield: yield}
 		for !p.stopped {
-			switch p.tokens.Next() {
+			p.skipsPlain = p.row == nil
+			switch p.next() {
 			case html.ErrorToken:
 				p.end()
 				return
 			case html.TextToken:
 				if p.readsText() {
-					p.text(p.tokens.Text())
+					p.text(p.markup.text())
 				}
 			case html.StartTagToken, html.SelfClosingTagToken:
-				if raw := p.tokens.Raw(); !p.skip(raw) {
-					p.tag(raw)
+				if p.plain {
+					p.styles, p.titles = false, false
+				} else {
+					p.tag()
 				}
 			case html.EndTagToken:
 				p.styles = false
@@ -85,19 +81,17 @@ func readHTML(r io.Reader, contentType string, base uri.URI) iter.Seq2[fetch.Ent
 
 // A page is an HTML page being read.
 type page struct {
-	tokens   *html.Tokenizer
-	encoding pageEncoding
+	*markup
 	base     uri.URI
-	hasBase  bool             // only the first base element counts
-	nofollow bool             // a meta element asks robots not to follow links
-	styles   bool             // the next text is a style sheet
-	titles   bool             // the next text is the title
-	index    bool             // the page is the index of a directory
-	attrs    []html.Attribute // of the current tag; its memory is used again
-	spans    []span           // of the current tag; its memory is used again
-	open     bool             // an anchor is open
-	anchor   fetch.Entry      // the open anchor
-	row      *row             // the last link of an index
+	hasBase  bool        // only the first base element counts
+	nofollow bool        // a meta element asks robots not to follow links
+	styles   bool        // the next text is a style sheet
+	titles   bool        // the next text is the title
+	index    bool        // the page is the index of a directory
+	spans    []span      // of the current tag; its memory is used again
+	open     bool        // an anchor is open
+	anchor   fetch.Entry // the open anchor
+	row      *row        // the last link of an index
 	yield    func(fetch.Entry, error) bool
 	stopped  bool // yield returned false
 }
@@ -109,14 +103,9 @@ func (p *page) emit(e fetch.Entry) {
 func (p *page) end() {
 	p.closeAnchor()
 	p.flush()
-	err := p.tokens.Err()
-	switch {
-	case p.stopped || err == io.EOF:
-		return
-	case errors.Is(err, html.ErrBufferExceeded):
-		err = tooLong("a piece of HTML", maxToken, p.base)
+	if err := p.failure(p.base); err != nil && !p.stopped {
+		p.yield(fetch.Entry{}, err)
 	}
-	p.yield(fetch.Entry{}, err)
 }
 
 // readsText reports whether text calls for it.
@@ -124,7 +113,6 @@ func (p *page) readsText() bool { return p.styles || p.titles || p.row != nil ||
 
 // text adds text to the open anchor or row, or reads it as a style sheet or title.
 func (p *page) text(text []byte) {
-	text, _ = p.encoding.decode(text)
 	if p.styles {
 		for _, s := range cssSpans(text) {
 			p.emit(entry(p.base, s.ref, "css"))
@@ -164,38 +152,20 @@ func (p *page) closeAnchor() {
 	}
 }
 
-// plainTags are frequent elements that have neither links nor an effect on the rest of the page
-// without attributes.
-var plainTags = map[string]bool{"li": true, "p": true, "ul": true, "ol": true, "div": true, "span": true, "td": true, "th": true, "tr": true,
-	"br": true, "b": true, "i": true, "em": true, "strong": true, "code": true, "pre": true, "h1": true, "h2": true, "h3": true, "dt": true, "dd": true}
-
-// skip reports whether a start tag needs no parsing. It handles such a tag.
-func (p *page) skip(raw []byte) bool {
-	if len(raw) < 3 || p.row != nil || !plainTags[string(raw[1:len(raw)-1])] {
-		return false
-	}
-	p.styles, p.titles = false, false
-	return true
-}
-
 // isAnchorEnd reports whether an end tag is that of an anchor.
 func isAnchorEnd(raw []byte) bool {
 	return len(raw) > 3 && raw[2]|0x20 == 'a' && strings.IndexByte(" \t\r\n\f/>", raw[3]) >= 0
 }
 
 // tag handles a start tag.
-func (p *page) tag(raw []byte) {
-	name, attrs, query := p.encoding.readTag(p.tokens, raw, p.attrs[:0])
-	p.attrs = attrs
-	p.styles, p.titles = name == "style", name == "title"
+func (p *page) tag() {
+	name, attrs := p.name, p.attrs
+	p.styles, p.titles = name == "style" && !p.complete, name == "title" && !p.complete
 	if name == "base" {
 		p.base, p.hasBase = baseOf(p.base, p.hasBase, attrs)
 		return
 	}
 	p.nofollow = p.nofollow || name == "meta" && forbidsLinks(attrs)
-	if readByUs[name] {
-		p.tokens.NextIsNotRawText()
-	}
 	if name == "a" {
 		p.closeAnchor()
 	}
@@ -205,7 +175,7 @@ func (p *page) tag(raw []byte) {
 	alt, _ := value(attrs, "alt")
 	p.spans = spansOf(p.spans[:0], name, attrs)
 	for _, s := range p.spans {
-		e := query.entry(p.base, s.ref, s.rel)
+		e := p.query.entry(p.base, s.ref, s.rel)
 		if s.typed {
 			e.ContentType, _ = value(attrs, "type")
 		}
@@ -242,10 +212,6 @@ func forbidsLinks(attrs []html.Attribute) bool {
 	}
 	return false
 }
-
-// readByUs lists the elements whose content is text for browsers with scripts or frames, and markup
-// for others.
-var readByUs = map[string]bool{"noscript": true, "noframes": true, "noembed": true}
 
 // fewAttributes is the number of attributes up to which a search takes less time than a map.
 const fewAttributes = 16

@@ -2,12 +2,13 @@ package links
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"io"
 	"strings"
 
 	"golang.org/x/net/html"
-	"golang.org/x/text/encoding"
+	"golang.org/x/text/transform"
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
@@ -16,96 +17,45 @@ import (
 // RewriteHTML copies an HTML page from r to w and replaces each reference for which convert returns
 // true. The entries are those of [HTML], without names. Tags without such references are copied
 // unchanged. The href of a base element is removed, because convert chooses the base of the new
-// references. The actions of forms become absolute URLs. The encoding of the page is that of
-// contentType, if it names one, otherwise as for [HTML].
+// references. The actions of forms become absolute URLs. The encoding of the copy is that of the page:
+// the one of contentType, if it names one, otherwise as for [HTML].
 func RewriteHTML(w io.Writer, r io.Reader, contentType string, base uri.URI, convert func(fetch.Entry) (string, bool)) error {
-	in, utf16 := fromUTF16(bufio.NewReader(r))
-	var enc pageEncoding
-	if utf16 == nil {
-		enc = encodingOf(in, contentType)
-	}
-	return rewriteHTML(w, in, utf16, enc, base, nil, convert)
-}
-
-// RewriteFramed is RewriteHTML for an untrusted page that is shown in a frame without scripts. Links
-// open in the browsing context called target, except those that convert turns into a fragment.
-// Everything else that could leave the frame is removed: refreshes, pages within attributes, and
-// links that convert does not see. The content of noscript elements is shown.
-//
-// Submit returns the URL to which a form is submitted, always by POST and in target. Its arguments
-// are the action and the method of the form, "get" or "post". If submit is nil or returns false, the
-// form cannot be submitted.
-func RewriteFramed(w io.Writer, r io.Reader, base uri.URI, target string, convert func(fetch.Entry) (string, bool),
-	submit func(action fetch.Entry, method string) (string, bool)) error {
-	in, utf16 := fromUTF16(bufio.NewReader(r))
-	return rewriteHTML(w, in, utf16, pageEncoding{}, base, &framer{page: base, target: target, convert: convert, submit: submit}, convert)
-}
-
-// rewriteHTML writes the page in UTF-16 if utf16 is not nil. Tags are in the encoding enc.
-func rewriteHTML(w io.Writer, r io.Reader, utf16 encoding.Encoding, enc pageEncoding, base uri.URI, frame *framer, convert func(fetch.Entry) (string, bool)) error {
+	m := newMarkup(bufio.NewReader(r), contentType)
+	m.keepsRaw = true
 	buffered := bufio.NewWriter(w)
-	out := io.Writer(buffered)
-	if utf16 != nil {
-		encoded := utf16.NewEncoder().Writer(buffered)
-		out = encoded
+	out := transform.NewWriter(buffered, transform.Nop)
+	if m.whole != nil {
+		out = transform.NewWriter(buffered, m.whole.NewEncoder())
 	}
-	t := html.NewTokenizer(r)
-	t.SetMaxBuf(maxToken)
 	styles, hasBase := false, false
 	for {
-		kind := t.Next()
-		raw := append([]byte(nil), t.Raw()...)
+		kind := m.next()
+		raw := m.raw
 		switch kind {
 		case html.ErrorToken:
-			if err := t.Err(); err != io.EOF {
-				if errors.Is(err, html.ErrBufferExceeded) {
-					err = tooLong("a piece of HTML", maxToken, base)
-				}
+			if err := m.failure(base); err != nil {
 				return err
 			}
-			if _, err := out.Write(raw); err != nil {
-				return err
-			}
-			return buffered.Flush()
+			_, err := out.Write(raw)
+			return errors.Join(err, out.Close(), buffered.Flush())
 		case html.TextToken:
-			if text, converted := enc.decode(raw); styles && converted {
-				raw = enc.encode(rewriteCSS(text, base, "css", convert))
-			} else if styles {
-				raw = rewriteCSS(raw, base, "css", convert)
+			if styles {
+				raw = m.rewriteStyle(base, convert)
 			}
 		case html.EndTagToken:
 			styles = false
-			if name, _ := t.TagName(); frame != nil && string(name) == "noscript" {
-				raw = nil
-			} else if frame != nil && string(name) == "form" {
-				frame.form = nil
-			}
 		case html.StartTagToken, html.SelfClosingTagToken:
-			name, attrs, query := enc.readTag(t, raw, nil)
 			changed := false
-			styles = name == "style"
-			if frame != nil {
-				if name == "noscript" {
-					t.NextIsNotRawText()
-				}
-				base, hasBase, raw = frame.tag(name, attrs, kind == html.SelfClosingTagToken, base, hasBase)
-				break
-			}
-			if readByUs[name] {
-				t.NextIsNotRawText()
-			}
-			if name == "base" {
-				base, hasBase = baseOf(base, hasBase, attrs)
-				changed = withoutHref(&attrs)
+			styles = m.name == "style" && !m.complete
+			if m.name == "base" {
+				base, hasBase = baseOf(base, hasBase, m.attrs)
+				changed = withoutHref(&m.attrs)
 			} else {
-				whole := wholeActions(name, attrs, base, query)
-				changed = rewriteTag(name, attrs, base, query, convert) || whole
+				whole := wholeActions(m.name, m.attrs, base, m.query)
+				changed = rewriteTag(m.name, m.attrs, base, m.query, convert) || whole
 			}
 			if changed {
-				raw = writeTag(name, attrs, kind == html.SelfClosingTagToken)
-				if query.Encoding != nil {
-					raw = query.encode(raw)
-				}
+				raw = m.query.encode(writeTag(m.name, m.attrs, kind == html.SelfClosingTagToken))
 			}
 		}
 		if _, err := out.Write(raw); err != nil {
@@ -114,96 +64,33 @@ func rewriteHTML(w io.Writer, r io.Reader, utf16 encoding.Encoding, enc pageEnco
 	}
 }
 
-// A framer writes the tags of a page in a frame.
-type framer struct {
-	page    uri.URI
-	target  string
-	convert func(fetch.Entry) (string, bool)
-	submit  func(fetch.Entry, string) (string, bool)
-	form    *form // the open form, or nil
-}
-
-// A form is the action and the method of a form.
-type form struct {
-	action fetch.Entry
-	method string
-}
-
-// tag returns the rewritten tag, or nil if it is removed, and the new base.
-func (f *framer) tag(name string, attrs []html.Attribute, closed bool, base uri.URI, hasBase bool) (uri.URI, bool, []byte) {
-	how, refreshes := value(attrs, "http-equiv")
-	switch {
-	case name == "base":
-		base, hasBase = baseOf(base, hasBase, attrs)
-		return base, hasBase, nil
-	case name == "noscript", name == "meta" && refreshes && strings.EqualFold(strings.TrimSpace(how), "refresh"):
-		return base, hasBase, nil
-	}
-	known := make(map[int]bool)
-	for _, s := range spansOf(nil, name, attrs) {
-		known[s.attr] = true
-	}
-	rewriteTag(name, attrs, base, pageEncoding{}, f.convert)
-	kept, local := attrs[:0:0], false
-	for i, a := range attrs {
-		leads := a.Key == "href" || a.Key == "xlink:href"
-		switch {
-		case leads && !known[i], a.Key == "target", a.Key == "ping", a.Key == "srcdoc", strings.HasPrefix(a.Key, "form") && a.Key != "form",
-			name == "form" && (a.Key == "action" || a.Key == "method" || a.Key == "enctype"), a.Key == "action",
-			a.Key == "attributename" && strings.HasSuffix(strings.ToLower(a.Val), "href"):
-			continue
-		case leads:
-			local = strings.HasPrefix(a.Val, "#")
+// rewriteStyle returns the current text, which is a style sheet, with converted references. Text is
+// escaped as the original: not at all in HTML, as a CDATA section or as a text with references in
+// XHTML and SVG.
+func (m *markup) rewriteStyle(base uri.URI, convert func(fetch.Entry) (string, bool)) []byte {
+	text, converted := m.encoding.decode(m.raw)
+	before, after := "", ""
+	escape := func(css []byte) []byte { return css }
+	switch inner, ok := bytes.CutPrefix(text, []byte(cdata)); {
+	case m.isRaw:
+	case ok:
+		before = cdata
+		if text, ok = bytes.CutSuffix(inner, []byte(cdataEnd)); ok {
+			after = cdataEnd
 		}
-		kept = append(kept, a)
+	default:
+		text = []byte(html.UnescapeString(string(text)))
+		escape = func(css []byte) []byte { return []byte(escapeText.Replace(string(css))) }
 	}
-	if (name == "a" || name == "area") && !local {
-		kept = append(kept, html.Attribute{Key: "target", Val: f.target})
+	css := rewriteCSS(text, base, "css", convert)
+	if bytes.Equal(css, text) {
+		return m.raw
 	}
-	switch name {
-	case "form":
-		f.form = f.formOf(attrs, "", base, form{fetch.Entry{URL: f.page, Rel: "form"}, "get"})
-		kept = append(kept, f.sends(attrs, "", *f.form)...)
-	case "button", "input":
-		_, elsewhere := value(attrs, "form")
-		_, own := value(attrs, "formaction")
-		_, owns := value(attrs, "formmethod")
-		if f.form != nil && !elsewhere && (own || owns) {
-			kept = append(kept, f.sends(attrs, "form", *f.formOf(attrs, "form", base, *f.form))...)
-		}
+	css = append(append([]byte(before), escape(css)...), after...)
+	if converted {
+		css = m.encoding.encode(css)
 	}
-	return base, hasBase, writeTag(name, kept, closed)
-}
-
-// formOf returns usual with the action and the method from the attributes with the prefix.
-func (f *framer) formOf(attrs []html.Attribute, prefix string, base uri.URI, usual form) *form {
-	if action, ok := value(attrs, prefix+"action"); ok && strings.TrimSpace(action) != "" {
-		usual.action = entry(base, action, "form")
-	}
-	if method, ok := value(attrs, prefix+"method"); ok {
-		usual.method = "get"
-		if m := strings.ToLower(method); m == "post" || m == "dialog" {
-			usual.method = m
-		}
-	}
-	return &usual
-}
-
-// sends returns the attributes with which a form, or a button, submits to f.submit.
-func (f *framer) sends(attrs []html.Attribute, prefix string, to form) []html.Attribute {
-	if f.submit == nil || to.method == "dialog" || to.action.Kind == fetch.EntryError {
-		return nil
-	}
-	ref, ok := f.submit(to.action, to.method)
-	if !ok {
-		return nil
-	}
-	coding := "application/x-www-form-urlencoded"
-	if override, _ := value(attrs, prefix+"enctype"); to.method == "post" && override != "" {
-		coding = override
-	}
-	return []html.Attribute{{Key: prefix + "action", Val: ref}, {Key: prefix + "method", Val: "post"},
-		{Key: prefix + "enctype", Val: coding}, {Key: prefix + "target", Val: f.target}}
+	return css
 }
 
 // wholeActions makes the action of a form or a button absolute, because a saved page has no server
@@ -245,7 +132,7 @@ func rewriteTag(name string, attrs []html.Attribute, base uri.URI, query pageEnc
 			continue
 		}
 		v := attrs[s.attr].Val
-		if attrs[s.attr].Key == "style" {
+		if s.css {
 			text = quoteCSS(text, s.quote)
 		}
 		attrs[s.attr].Val = v[:s.start] + text + v[s.end:]
@@ -266,6 +153,8 @@ func writeTag(name string, attrs []html.Attribute, closed bool) []byte {
 	b.WriteString(">")
 	return []byte(b.String())
 }
+
+var escapeText = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
 
 var escapeAttr = strings.NewReplacer("&", "&amp;", `"`, "&quot;", "<", "&lt;", ">", "&gt;")
 

@@ -1,0 +1,317 @@
+package links
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strings"
+
+	"golang.org/x/net/html"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/uri"
+)
+
+// RewriteFramed writes an untrusted page for a frame without scripts, as HTML in UTF-8. It replaces
+// each reference for which convert returns true, as [RewriteHTML] does. Links open in the browsing
+// context called target, except those that convert turns into a fragment. Everything else that could
+// leave the frame is removed: scripts, comments, hints such as preconnect, refreshes, pages within
+// attributes, and links that convert does not see. The content of noscript, noframes and noembed
+// elements is shown.
+//
+// The output has the same tags and texts in whatever way a browser builds its tree: all text is
+// escaped, and each tag is written anew.
+//
+// Submit returns the URL to which a form is submitted, always by POST and in target. Its arguments
+// are the action and the method of the form, "get" or "post". If submit is nil or returns false, the
+// form cannot be submitted.
+//
+// If the charset of the page is not supported, RewriteFramed writes nothing and returns an error of
+// class fetch.ErrNotRetrievable.
+func RewriteFramed(w io.Writer, r io.Reader, contentType string, base uri.URI, target string, convert func(fetch.Entry) (string, bool),
+	submit func(action fetch.Entry, method string) (string, bool)) error {
+	f := &framer{markup: newMarkup(bufio.NewReader(r), contentType), out: bufio.NewWriter(w), page: base, base: base,
+		target: target, convert: convert, submit: submit}
+	f.keepsRaw = true
+	if f.undecodable != "" {
+		return &fetch.Error{Op: "read", URL: base.Redacted(), Code: fetch.ErrNotRetrievable, Hint: "download the file",
+			Err: fmt.Errorf("unsupported charset %s", fetch.Printable(f.undecodable))}
+	}
+	for {
+		switch f.next() {
+		case html.ErrorToken:
+			if err := f.failure(base); err != nil {
+				return err
+			}
+			return f.out.Flush()
+		case html.DoctypeToken:
+			f.doctype()
+		case html.TextToken:
+			f.write(f.text())
+		case html.StartTagToken, html.SelfClosingTagToken:
+			f.tag()
+		case html.EndTagToken:
+			f.endTag()
+		}
+	}
+}
+
+// A framer writes the tokens of a page in a frame. Its bufio.Writer keeps the first error.
+type framer struct {
+	*markup
+	out     *bufio.Writer
+	page    uri.URI
+	base    uri.URI
+	hasBase bool
+	target  string
+	convert func(fetch.Entry) (string, bool)
+	submit  func(fetch.Entry, string) (string, bool)
+	form    *form // the open form, or nil
+	content content
+}
+
+// A content is how a text is written.
+type content byte
+
+const (
+	shown  content = iota
+	styles         // as a style sheet
+	hidden         // not at all
+)
+
+// A form is the action and the method of a form.
+type form struct {
+	action fetch.Entry
+	method string
+}
+
+// doctype writes the document type, which chooses the layout mode of the browser. In XHTML it may have
+// declarations.
+func (f *framer) doctype() {
+	if f.xml || strings.Contains(string(f.raw), "<!") && strings.Count(string(f.raw), "<") > 1 {
+		f.out.WriteString("<!DOCTYPE html>")
+		return
+	}
+	f.out.WriteString(strings.ToValidUTF8(string(f.raw), "\uFFFD"))
+}
+
+func (f *framer) write(text []byte) {
+	switch f.content {
+	case shown:
+		escapeText.WriteString(f.out, strings.TrimPrefix(strings.ToValidUTF8(string(text), "\uFFFD"), "\uFEFF"))
+	case styles:
+		f.style(strings.ToValidUTF8(string(rewriteCSS(text, f.base, "css", f.convert)), "\uFFFD"))
+	}
+}
+
+// style writes a style sheet that is the same for a browser that reads it as text and for one that
+// reads it as markup, as in SVG.
+func (f *framer) style(css string) {
+	css = strings.ReplaceAll(css, "<!--", "")
+	for i := range len(css) {
+		c, next := css[i], byte(0)
+		if i+1 < len(css) {
+			next = css[i+1] | 0x20
+		}
+		letter := 'a' <= next && next <= 'z'
+		switch {
+		case c == '<' && (letter || next == '/' || next == '!' || next == '?'):
+			f.out.WriteString(`\3c `)
+		case c == '&' && !f.isRaw && (letter || next == '#'):
+			f.out.WriteString(`\26 `)
+		default:
+			f.out.WriteByte(c)
+		}
+	}
+}
+
+// dropped lists the elements whose tags are removed, and shownAs those that get another name because
+// browsers read what follows them as text.
+var (
+	dropped = set("script base noscript noframes noembed basefont")
+	shownAs = map[string]string{"xmp": "pre", "plaintext": "pre"}
+)
+
+// noEndTag lists the elements of HTML whose end tag is an element of its own, or an error.
+var noEndTag = set("area base br col embed hr img input link meta param source track wbr")
+
+func (f *framer) endTag() {
+	f.content = shown
+	name := f.name
+	if name == "form" {
+		f.form = nil
+	}
+	if !dropped[name] && isMarkupName(name) && !(f.xml && noEndTag[name]) {
+		f.closeElement(name)
+	}
+}
+
+func (f *framer) closeElement(name string) {
+	if other := shownAs[name]; other != "" {
+		name = other
+	}
+	f.out.WriteString("</" + name + ">")
+}
+
+// tag writes a start tag, unless the element is removed.
+func (f *framer) tag() {
+	f.content = shown
+	name := f.name
+	switch {
+	case name == "base":
+		f.base, f.hasBase = baseOf(f.base, f.hasBase, f.attrs)
+		return
+	case !f.complete && (name == "script" || name == "iframe" && f.isRaw):
+		f.content = hidden
+	case !f.complete && name == "style":
+		f.content = styles
+	}
+	if dropped[name] || !isMarkupName(name) || f.leaves() {
+		return
+	}
+	attrs := f.attributes()
+	if other := shownAs[name]; other != "" {
+		name = other
+	}
+	f.out.Write(writeTag(name, attrs, false))
+	if f.complete && !noEndTag[name] {
+		f.closeElement(name)
+	}
+}
+
+// leaves reports whether the current element could leave the frame or change its rules, whatever its
+// references are. Of a link it leaves the style sheet.
+func (f *framer) leaves() bool {
+	switch f.name {
+	case "meta":
+		name, _ := value(f.attrs, "name")
+		return has(f.attrs, "http-equiv") || has(f.attrs, "charset") || strings.EqualFold(strings.TrimSpace(name), "referrer")
+	case "link":
+		rel, _ := value(f.attrs, "rel")
+		words := strings.Fields(strings.ToLower(rel))
+		for i, a := range f.attrs {
+			if a.Key == "rel" {
+				f.attrs[i].Val = "stylesheet"
+			}
+		}
+		for _, word := range words {
+			if word == "alternate" {
+				return true
+			}
+		}
+		for _, word := range words {
+			if word == "stylesheet" {
+				return false
+			}
+		}
+		return true
+	case "set", "animate":
+		changed, _ := value(f.attrs, "attributename")
+		return strings.HasSuffix(strings.ToLower(strings.TrimSpace(changed)), "href")
+	}
+	return false
+}
+
+func has(attrs []html.Attribute, key string) bool {
+	_, ok := value(attrs, key)
+	return ok
+}
+
+// attributes returns the attributes of the current element with converted references.
+func (f *framer) attributes() []html.Attribute {
+	attrs := f.attrs
+	known := make(map[int]bool)
+	for _, s := range spansOf(nil, f.name, attrs) {
+		known[s.attr] = true
+	}
+	rewriteTag(f.name, attrs, f.base, f.query, f.convert)
+	var kept []html.Attribute
+	leads, outside := false, false
+	for i, a := range attrs {
+		fragment := strings.HasPrefix(a.Val, "#")
+		switch isLink := a.Key == "href" || a.Key == "xlink:href"; {
+		case isLink && (known[i] || fragment):
+			leads, outside = true, outside || !fragment
+		case isLink, !known[i] && (!isMarkupName(a.Key) || isOutward(a)):
+			continue
+		}
+		kept = append(kept, a)
+	}
+	if (f.name == "a" || f.name == "area") && (outside || !leads) {
+		kept = append(kept, html.Attribute{Key: "target", Val: f.target})
+	}
+	switch f.name {
+	case "form":
+		f.form = f.formOf(attrs, "", f.base, form{fetch.Entry{URL: f.page, Rel: "form"}, "get"})
+		kept = append(kept, f.sends(attrs, "", *f.form)...)
+	case "button", "input":
+		_, elsewhere := value(attrs, "form")
+		_, own := value(attrs, "formaction")
+		_, owns := value(attrs, "formmethod")
+		if f.form != nil && !elsewhere && (own || owns) {
+			kept = append(kept, f.sends(attrs, "form", *f.formOf(attrs, "form", f.base, *f.form))...)
+		}
+	}
+	return kept
+}
+
+// outward lists attributes that can lead out of the frame or change its rules, and those that check a
+// resource that the server rewrites. [spansOf] knows where they are references that are converted.
+var outward = set("action method enctype target ping srcdoc src srcset imagesrcset data background poster lowsrc dynsrc archive classid code codebase " +
+	"manifest profile attributionsrc xml:base integrity crossorigin nonce referrerpolicy icon")
+
+// wording lists attributes that are shown, or sent with a form.
+var wording = set("alt title value placeholder label summary abbr aria-label aria-description name id class style")
+
+// isOutward reports whether an attribute without known references is removed.
+func isOutward(a html.Attribute) bool {
+	switch {
+	case outward[a.Key], strings.HasPrefix(a.Key, "on"), strings.HasPrefix(a.Key, "form") && a.Key != "form":
+		return true
+	case wording[a.Key]:
+		return false
+	}
+	address := strings.NewReplacer("\t", "", "\n", "", "\r", "", `\`, "/").Replace(a.Val)
+	return strings.Contains(address, "//")
+}
+
+// isMarkupName reports whether browsers read a name in a tag as it is, also within a text.
+func isMarkupName(name string) bool {
+	for _, c := range []byte(name) {
+		if c < '0' && c != '-' && c != '.' || c > ':' && c < 'A' || c > 'Z' && c < 'a' && c != '_' || c > 'z' && c < 0x80 {
+			return false
+		}
+	}
+	return name != ""
+}
+
+// formOf returns usual with the action and the method from the attributes with the prefix.
+func (f *framer) formOf(attrs []html.Attribute, prefix string, base uri.URI, usual form) *form {
+	if action, ok := value(attrs, prefix+"action"); ok && strings.TrimSpace(action) != "" {
+		usual.action = entry(base, action, "form")
+	}
+	if method, ok := value(attrs, prefix+"method"); ok {
+		usual.method = "get"
+		if m := strings.ToLower(method); m == "post" || m == "dialog" {
+			usual.method = m
+		}
+	}
+	return &usual
+}
+
+// sends returns the attributes with which a form, or a button, submits to f.submit.
+func (f *framer) sends(attrs []html.Attribute, prefix string, to form) []html.Attribute {
+	if f.submit == nil || to.method == "dialog" || to.action.Kind == fetch.EntryError {
+		return nil
+	}
+	ref, ok := f.submit(to.action, to.method)
+	if !ok {
+		return nil
+	}
+	coding := "application/x-www-form-urlencoded"
+	if override, _ := value(attrs, prefix+"enctype"); to.method == "post" && override != "" {
+		coding = override
+	}
+	return []html.Attribute{{Key: prefix + "action", Val: ref}, {Key: prefix + "method", Val: "post"},
+		{Key: prefix + "enctype", Val: coding}, {Key: prefix + "target", Val: f.target}}
+}

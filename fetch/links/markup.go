@@ -1,0 +1,144 @@
+package links
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+	"mime"
+	"strings"
+
+	"golang.org/x/net/html"
+	"golang.org/x/text/encoding"
+
+	"github.com/urlget/urlget/fetch/uri"
+)
+
+// A markup reads the tokens of an HTML or XHTML page in UTF-8. Links, copies, frames, titles and texts
+// of pages are all read by it. It knows what a tokenizer alone does not: the names title, style, script
+// and others stand for text only in the namespace of HTML, and a self-closing tag is complete in
+// XHTML, SVG and MathML.
+type markup struct {
+	skipsPlain bool // plain tags outside of SVG and MathML are not read
+	keepsRaw   bool // raw is needed
+
+	raw      []byte           // the token in the encoding of the page
+	name     string           // of the current tag, in lower case
+	attrs    []html.Attribute // of the current start tag
+	query    pageEncoding     // of the current start tag, for its references
+	complete bool             // the current start tag is an element without content
+	plain    bool             // the current tag is plain and was not read
+
+	tokens      *html.Tokenizer
+	encoding    pageEncoding
+	whole       encoding.Encoding // the encoding from which the stream is converted, or nil
+	undecodable string            // the charset, if it cannot be decoded
+	tentative   bool              // a later meta element changes the encoding
+	xml         bool
+	isRaw       bool // the next text is neither markup nor has it character references
+	tree        namespaces
+}
+
+// maxToken bounds one tag, text or script, in bytes.
+const maxToken = 16 << 20
+
+func newMarkup(in *bufio.Reader, contentType string) *markup {
+	mediaType, params, _ := mime.ParseMediaType(contentType)
+	m := &markup{xml: strings.HasSuffix(mediaType, "xml")}
+	m.tokens = html.NewTokenizer(m.detect(in, strings.ToLower(strings.TrimSpace(params["charset"]))))
+	m.tokens.SetMaxBuf(maxToken)
+	return m
+}
+
+// next reads the next token. For a start tag it sets the fields of the current tag.
+func (m *markup) next() html.TokenType {
+	m.tokens.AllowCDATA(m.xml || m.tree.isForeign())
+	kind := m.tokens.Next()
+	raw := m.tokens.Raw()
+	if m.keepsRaw {
+		m.raw = append(m.raw[:0], raw...)
+	}
+	if kind == html.TextToken || kind == html.CommentToken {
+		return kind
+	}
+	m.name, m.isRaw, m.plain, m.complete = "", false, false, false
+	switch kind {
+	case html.StartTagToken, html.SelfClosingTagToken:
+		if m.plain = m.skipsPlain && len(m.tree.open) == 0 && isPlain(raw); m.plain {
+			m.tree.openAround(raw[1 : len(raw)-1])
+			return kind
+		}
+		m.name, m.attrs, m.query = m.encoding.readTag(m.tokens, raw, m.attrs[:0])
+		m.start(kind == html.SelfClosingTagToken)
+	case html.EndTagToken:
+		if len(m.tree.open) > 0 || m.keepsRaw {
+			name, _ := m.tokens.TagName()
+			m.name = string(name)
+			m.tree.end(m.name)
+		} else {
+			m.tree.closeAround(raw[2 : len(raw)-1])
+		}
+	}
+	return kind
+}
+
+// start handles a start tag: how the content of the element is read.
+func (m *markup) start(selfClosing bool) {
+	switch {
+	case m.xml, m.tree.start(m.name, m.attrs, selfClosing):
+		m.complete = selfClosing
+		m.tokens.NextIsNotRawText()
+	case readByUs[m.name]:
+		m.tokens.NextIsNotRawText()
+	default:
+		m.isRaw = rawText[m.name]
+	}
+	if m.tentative && m.name == "meta" {
+		if enc, ok := declaredBy(m.attrs); ok {
+			m.encoding, m.tentative = enc, false
+		}
+	}
+}
+
+// readByUs lists the elements whose content is text for browsers with scripts or frames, and markup
+// for others.
+var readByUs = map[string]bool{"noscript": true, "noframes": true, "noembed": true}
+
+// rawText lists the other elements of HTML whose content has neither tags nor character references.
+var rawText = map[string]bool{"script": true, "style": true, "iframe": true, "xmp": true, "plaintext": true}
+
+// text returns the text of the current token in UTF-8, without character references.
+func (m *markup) text() []byte {
+	text, converted := m.encoding.decode(m.tokens.Raw())
+	switch {
+	case !converted:
+		return m.tokens.Text()
+	case m.isRaw:
+		return text
+	}
+	if inner, ok := bytes.CutPrefix(text, []byte(cdata)); ok {
+		return bytes.TrimSuffix(inner, []byte(cdataEnd))
+	}
+	return []byte(html.UnescapeString(string(text)))
+}
+
+const cdata, cdataEnd = "<![CDATA[", "]]>"
+
+// failure returns the error that ended the tokens of the page at base, or nil at its end.
+func (m *markup) failure(base uri.URI) error {
+	err := m.tokens.Err()
+	switch {
+	case err == io.EOF:
+		return nil
+	case errors.Is(err, html.ErrBufferExceeded):
+		return tooLong("a piece of HTML", maxToken, base)
+	}
+	return err
+}
+
+// plainTags are frequent elements that have neither links nor an effect on the rest of the page
+// without attributes.
+var plainTags = map[string]bool{"li": true, "p": true, "ul": true, "ol": true, "div": true, "span": true, "td": true, "th": true, "tr": true,
+	"br": true, "b": true, "i": true, "em": true, "strong": true, "code": true, "pre": true, "h1": true, "h2": true, "h3": true, "dt": true, "dd": true}
+
+func isPlain(raw []byte) bool { return len(raw) >= 3 && plainTags[string(raw[1:len(raw)-1])] }
