@@ -2,7 +2,6 @@ package links_test
 
 import (
 	"bytes"
-	"io"
 	"slices"
 	"strings"
 	"testing"
@@ -190,4 +189,153 @@ func TestCharsets(t *testing.T) {
 	}
 }
 
-var _ io.Reader
+// TestFramedOutput checks that text stays text and that tags are written anew.
+func TestFramedOutput(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ contentType, page, want string }{
+		{"text/html", `<!DOCTYPE html><!-- c --><p>a &lt; b &amp;amp; <b`, `<!DOCTYPE html><p>a &lt; b &amp;amp; `},
+		{"text/html", `<svg viewBox="0 0 1 1"><style/><path d="M0"/><title>x</title></svg>`,
+			`<svg viewbox="0 0 1 1"><style></style><path d="M0"></path><title>x</title></svg>`},
+		{"text/html", `<script>a<b</script><xmp><b></xmp><iframe><b></iframe><textarea><b></textarea><plaintext><b>`,
+			`<pre>&lt;b&gt;</pre><iframe></iframe><textarea>&lt;b&gt;</textarea><pre>&lt;b&gt;`},
+		{"text/html", `<style><!-- p > a { content: "</b <b & &lt;" } @media (1px<=width) {} --></style>`,
+			`<style> p > a { content: "\3c /b \3c b & &lt;" } @media (1px<=width) {} --></style>`},
+		{"text/html", `<svg><style>p { content: "&lt;b &amp;lt;" }</style>`, `<svg><style>p { content: "\3c b \26 lt;" }</style>`},
+		{"text/html", `<svg><![CDATA[<a href=x>]]></svg><![CDATA[x]]>`, `<svg>&lt;a href=x&gt;</svg>`},
+		{"text/html", `<linearGradient href="#a"/><linearGradient href="a"/>`, `<lineargradient href="#a"><lineargradient>`},
+		{"text/html", `<a"b c><p d'e=f on=g "h=i>`, `<p>`},
+		{"text/html; charset=windows-1251", "<p title='\xe4'>\xe4&eacute;", "<p title=\"\u0434\">\u0434\u00e9"},
+		{"text/html; charset=shift_jis", "\x83<b>", "\ufffd<b>"},
+		{"text/html", "\xef\xbb\xbf<p>\u0434", "<p>\u0434"},
+		{"application/xhtml+xml", `<?xml version="1.0"?><!DOCTYPE html [<!ENTITY x "y">]><html><br/><br></br><p/><script>a</script><title/>b<![CDATA[<c>]]></html>`,
+			`<!DOCTYPE html>]&gt;<html><br><br><p></p><title></title>b&lt;c&gt;</html>`},
+		{"text/html", `<link rel="Stylesheet preload" href=s><link rel="alternate stylesheet" href=t><link rel=icon href=u><meta charset=x><meta name=referrer>`,
+			`<link rel="stylesheet" href="#in">`},
+		{"text/html", `<svg><animate attributeName=fill to="url(//out/x)" values="#a;#b"/><set attributeName=" HREF" to=x />`, `<svg><animate attributename="fill" values="#a;#b"></animate>`},
+	} {
+		if got := framed(t, tt.page, tt.contentType); got != tt.want {
+			t.Errorf("%s: got  %s\nwant %s", tt.page, got, tt.want)
+		}
+	}
+}
+
+// framed returns the frame of a page. Its references lead to "#in".
+func framed(t testing.TB, page, contentType string) string {
+	var b strings.Builder
+	err := links.RewriteFramed(&b, strings.NewReader(page), contentType, base, "_top", func(fetch.Entry) (string, bool) { return "#in", true }, nil)
+	if err != nil && (fetch.CodeOf(err) != fetch.ErrNotRetrievable || b.Len() > 0) {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// TestCopiesOfForeignContent checks that copies keep what they do not convert.
+func TestCopiesOfForeignContent(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ contentType, page, want string }{
+		{"text/html", `<svg><title/><style>a{fill:url(x?a&amp;b)}</style></svg><style>a{fill:url(x)}&amp;</style>`,
+			`<svg><title/><style>a{fill:url(l&amp;)}</style></svg><style>a{fill:url(l&)}&amp;</style>`},
+		{"application/xhtml+xml", `<title/><style><![CDATA[a{fill:url(x)}&amp;]]></style><script><![CDATA[</script><a href="no">]]></script><a href="x"/>`,
+			`<title/><style><![CDATA[a{fill:url(l&)}&amp;]]></style><script><![CDATA[</script><a href="no">]]></script><a href="l&amp;" />`},
+		{"text/html", `<svg><rect fill="url('x')" stroke="url(#y)" mask=none /></svg>`, `<svg><rect fill="url('l&amp;')" stroke="url(#y)" mask="none" /></svg>`},
+	} {
+		var b strings.Builder
+		err := links.RewriteHTML(&b, strings.NewReader(tt.page), tt.contentType, base, func(fetch.Entry) (string, bool) { return "l&", true })
+		if err != nil || b.String() != tt.want {
+			t.Errorf("%v: got  %s\nwant %s", err, b.String(), tt.want)
+		}
+	}
+}
+
+// contentTypes are those of fuzzed pages.
+var contentTypes = []string{"text/html", "application/xhtml+xml", "text/html; charset=utf-16le", "text/html; charset=iso-2022-jp", "text/html; charset=windows-1251",
+	"text/html; charset=gbk", "image/svg+xml"}
+
+// FuzzFramed checks that a frame, however a browser reads it, has no reference that was not converted
+// and no element that could leave it.
+func FuzzFramed(f *testing.F) {
+	for i, page := range []string{`<svg><style/></svg><a href=x>`, `<svg><title/>`, `<svg><![CDATA[<a href=x>]]>`, "<\x00a\x00>\x00", "\x1b$B<a>\x1b(B",
+		`<style><!--</style><a href=x>`, `<xmp></xmp x><plaintext><a href=x>`, `<math><annotation-xml encoding=text/html><title/>`, `<link rel=stylesheet href=x>`,
+		`<img src=x srcset="a 1x, b">`, `<svg><set attributeName=href to=x /><a xlink:href=x>`, `<noscript><p title="</noscript><a href=x>">`} {
+		f.Add(page, byte(i))
+	}
+	f.Fuzz(func(t *testing.T, page string, kind byte) {
+		out := framed(t, page, contentTypes[int(kind)%len(contentTypes)])
+		for _, start := range []string{"", "<svg>", "<math><mi>", "<select>", "<svg><title>", "<table>", "<title></title>"} {
+			for _, scripts := range []bool{false, true} {
+				root, err := html.ParseWithOptions(strings.NewReader(start+out), html.ParseOptionEnableScripting(scripts))
+				if err != nil {
+					continue // too deep
+				}
+				for n := range root.Descendants() {
+					if fault := leaves(n); fault != "" {
+						t.Errorf("%q with %q: %s in %q", page, start, fault, out)
+					}
+				}
+			}
+		}
+	})
+}
+
+// leaves returns why a node could leave its frame, or "".
+func leaves(n *html.Node) string {
+	switch {
+	case n.Type == html.CommentNode:
+		return "a comment"
+	case n.Type != html.ElementNode:
+		return ""
+	case slices.Contains([]string{"script", "base", "noscript", "plaintext", "xmp"}, n.Data):
+		return n.Data
+	}
+	for _, a := range n.Attr {
+		switch a.Key {
+		case "href", "src", "poster", "background", "data", "action", "formaction", "cite", "longdesc":
+			if !strings.HasPrefix(a.Val, "#") && strings.TrimSpace(a.Val) != "" {
+				return a.Key + "=" + a.Val
+			}
+		case "srcset", "imagesrcset":
+			for candidate := range strings.SplitSeq(a.Val, ",") {
+				if u := strings.Fields(candidate); len(u) > 0 && u[0] != "#in" && (strings.Contains(u[0], "/") || strings.Contains(u[0], ".")) {
+					return a.Key + "=" + a.Val
+				}
+			}
+		case "target":
+			if a.Val != "_top" {
+				return "target=" + a.Val
+			}
+		case "ping", "srcdoc", "http-equiv", "manifest", "attributionsrc", "charset":
+			return a.Key
+		case "rel":
+			if n.Data == "link" && a.Val != "stylesheet" {
+				return "link rel=" + a.Val
+			}
+		}
+	}
+	return ""
+}
+
+// pieces are what the pages of FuzzForeignContent are made of.
+var pieces = []string{"<svg>", "</svg>", "<svg/>", "<math>", "</math>", "<g>", "</g>", "<path/>", "<foreignObject>", "</foreignObject>", "<desc>", "</desc>",
+	"<title>", "</title>", "<title/>", "<style>", "</style>", "<style/>", "<script>", "</script>", "<script/>", "<textarea/>", "</textarea>", "<xmp/>", "</xmp>",
+	"<iframe/>", "</iframe>", "<p>", "</p>", "<div>", "</div>", "<span>", "</span>", "<b>", "</b>", "<section>", "</section>", "</br>", "<br>", "<img>", "<font>",
+	"<font size=1>", "</font>", "<mi>", "</mi>", "<mglyph>", "<annotation-xml>", "<annotation-xml encoding=text/html>", "</annotation-xml>", "<![CDATA[", "]]>",
+	"<!--", "-->", "x", "<a href=1>", "</a>", "<ul>", "</ul>", "<li>", "</li>", "<h1>", "</h1>", "<button>", "</button>", "</body>"}
+
+// FuzzForeignContent checks that the last link of a page is found if it is in the tree of the page.
+func FuzzForeignContent(f *testing.F) {
+	f.Add([]byte{0, 17})
+	f.Add([]byte{30, 0, 5, 31, 14})
+	f.Add([]byte{0, 8, 27, 3, 43, 14})
+	f.Fuzz(func(t *testing.T, choices []byte) {
+		var b strings.Builder
+		for _, c := range choices {
+			b.WriteString(pieces[int(c)%len(pieces)])
+		}
+		page := b.String() + `<a href="END">`
+		_, want := slices.BinarySearch(parsed(t, page), "END")
+		_, got := slices.BinarySearch(anchors(t, page, "text/html; charset=utf-8"), "END")
+		if want && !got { // HTML elements with the names of SVG may hide less than in the tree
+			t.Errorf("%q: the last link is not found", page)
+		}
+	})
+}

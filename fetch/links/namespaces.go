@@ -64,6 +64,9 @@ func (n *namespaces) start(name string, attrs []html.Attribute, selfClosing bool
 		n.openAround([]byte(name))
 		return false
 	case space == inHTML:
+		if top := &n.open[len(n.open)-1]; top.space == inHTML && (lacksEnd[name] && top.name == name || endsParagraph[name] && top.name == "p") {
+			n.open = n.open[:len(n.open)-1]
+		}
 		if len(n.open) < maxOpen && !endsItself[name] {
 			n.open = append(n.open, e)
 		}
@@ -180,7 +183,7 @@ var breakouts = set("b big blockquote body br center code dd div dl dt em embed 
 
 // counted numbers the elements whose end tags end svg and math elements within them.
 var counted = numbered("a address article aside b big blockquote button caption center code dd details dialog div dl dt em fieldset figcaption figure " +
-	"footer form h1 h2 h3 h4 h5 h6 header i label li main menu nav nobr ol p pre ruby s section small span strong strike sub summary sup table tbody td " +
+	"font footer form h1 h2 h3 h4 h5 h6 header i label li main menu nav nobr ol p pre ruby s section small span strong strike sub summary sup table tbody td " +
 	"tfoot th thead tr tt u ul var")
 
 func numbered(words string) map[string]uint8 {
@@ -191,9 +194,18 @@ func numbered(words string) map[string]uint8 {
 	return m
 }
 
-// endsItself lists the elements of HTML that have no end tag, or may lack it.
+// endsItself lists elements of HTML that have no end tag. The parts of tables, which may lack it, are
+// not tracked either.
 var endsItself = set("area base br col embed hr img input link meta param source track wbr image frame bgsound basefont keygen " +
-	"p li dd dt option optgroup rb rp rt rtc tr td th tbody thead tfoot colgroup caption html head body svg math")
+	"option optgroup tr td th tbody thead tfoot colgroup caption html head body")
+
+// lacksEnd lists elements of HTML that end before another one of their kind, and endsParagraph those
+// that end a p element.
+var (
+	lacksEnd      = set("p li dd dt rb rp rt rtc a button nobr")
+	endsParagraph = set("address article aside blockquote center details dialog dir div dl fieldset figcaption figure footer form h1 h2 h3 h4 h5 h6 header " +
+		"hgroup hr li dd dt listing main menu nav ol p plaintext pre search section summary table ul xmp")
+)
 
 func set(words string) map[string]bool {
 	m := make(map[string]bool)
