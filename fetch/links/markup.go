@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
 	"golang.org/x/text/encoding"
 
 	"github.com/urlget/urlget/fetch/uri"
@@ -64,20 +65,23 @@ func (m *markup) next() html.TokenType {
 	m.name, m.isRaw, m.plain, m.complete = "", false, false, false
 	switch kind {
 	case html.StartTagToken, html.SelfClosingTagToken:
-		if m.plain = m.skipsPlain && len(m.tree.open) == 0 && isPlain(raw); m.plain {
-			m.tree.openAround(raw[1 : len(raw)-1])
-			return kind
+		if m.skipsPlain && m.tree.foreign == 0 && len(raw) >= 3 {
+			var e element
+			if e, m.plain = plainTags[string(raw[1:len(raw)-1])]; m.plain {
+				m.tree.startHTML(e.name, e.class)
+				return kind
+			}
 		}
 		m.name, m.attrs, m.query = m.encoding.readTag(m.tokens, raw, m.attrs[:0])
 		m.start(kind == html.SelfClosingTagToken)
 	case html.EndTagToken:
-		if len(m.tree.open) > 0 || m.keepsRaw {
-			name, _ := m.tokens.TagName()
-			m.name = string(name)
-			m.tree.end(m.name)
+		if name := raw[2 : len(raw)-1]; m.tree.innermost() == string(name) {
+			m.name = m.tree.innermost() // the usual case, without memory for the name
 		} else {
-			m.tree.closeAround(raw[2 : len(raw)-1])
+			name, _ = m.tokens.TagName()
+			m.name = atom.String(name)
 		}
+		m.tree.end(m.name)
 	}
 	return kind
 }
@@ -138,7 +142,12 @@ func (m *markup) failure(base uri.URI) error {
 
 // plainTags are frequent elements that have neither links nor an effect on the rest of the page
 // without attributes.
-var plainTags = map[string]bool{"li": true, "p": true, "ul": true, "ol": true, "div": true, "span": true, "td": true, "th": true, "tr": true,
-	"br": true, "b": true, "i": true, "em": true, "strong": true, "code": true, "pre": true, "h1": true, "h2": true, "h3": true, "dt": true, "dd": true}
+var plainTags = elements("li p ul ol div span td th tr br b i em strong code pre h1 h2 h3 dt dd")
 
-func isPlain(raw []byte) bool { return len(raw) >= 3 && plainTags[string(raw[1:len(raw)-1])] }
+func elements(names string) map[string]element {
+	m := make(map[string]element)
+	for name := range strings.FieldsSeq(names) {
+		m[name] = element{name: name, class: classes[name]}
+	}
+	return m
+}

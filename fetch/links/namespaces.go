@@ -1,21 +1,21 @@
 package links
 
 import (
-	"bytes"
 	"strings"
 
 	"golang.org/x/net/html"
 )
 
-// namespaces tracks the open elements of SVG and MathML in a page, as the tree construction of HTML
-// does (HTML, section 13.2.6.5). Of the HTML elements around SVG and MathML it only counts those whose
-// end tags also end an svg or math element that lacks its own.
+// namespaces tracks the open elements of a page, as far as they decide which tags belong to SVG and
+// MathML (HTML, section 13.2.6.5). It is exact for elements of SVG and MathML. For HTML elements it
+// follows the rules of the body (section 13.2.6.4.7) without those of tables, forms and templates.
 type namespaces struct {
-	open   []element // from the outermost svg or math element
-	around [64]int32 // open elements, by the numbers of counted
+	open       []element
+	foreign    int // open elements of SVG and MathML
+	paragraphs int // open p elements of HTML
 }
 
-// maxOpen bounds the open elements. Deeper ones are not tracked.
+// maxOpen bounds the open elements.
 const maxOpen = 512
 
 type namespace byte
@@ -28,6 +28,7 @@ const (
 
 type element struct {
 	name  string
+	class class
 	space namespace
 	point integrationPoint
 }
@@ -44,12 +45,53 @@ const (
 
 // isForeign reports whether the innermost open element is one of SVG or MathML.
 func (n *namespaces) isForeign() bool {
-	return len(n.open) > 0 && n.open[len(n.open)-1].space != inHTML
+	return n.foreign > 0 && n.open[len(n.open)-1].space != inHTML
+}
+
+// innermost returns the name of the innermost open element, or "".
+func (n *namespaces) innermost() string {
+	if len(n.open) == 0 {
+		return ""
+	}
+	return n.open[len(n.open)-1].name
+}
+
+// push opens an element. If too many are open, those of HTML around it are forgotten, and deeper ones
+// of SVG and MathML are not tracked.
+func (n *namespaces) push(e element) {
+	if len(n.open) == maxOpen {
+		if n.foreign > 0 {
+			return
+		}
+		n.open, n.paragraphs = n.open[:0], 0
+	}
+	n.count(e, 1)
+	n.open = append(n.open, e)
+}
+
+func (n *namespaces) count(e element, change int) {
+	switch {
+	case e.space != inHTML:
+		n.foreign += change
+	case e.name == "p":
+		n.paragraphs += change
+	}
+}
+
+// close closes the open elements from i to j.
+func (n *namespaces) close(i, j int) {
+	for _, e := range n.open[i:j] {
+		n.count(e, -1)
+	}
+	n.open = append(n.open[:i], n.open[j:]...)
 }
 
 // start opens an element. It reports whether the element is one of SVG or MathML.
 func (n *namespaces) start(name string, attrs []html.Attribute, selfClosing bool) bool {
-	space := n.spaceOf(name)
+	space := inHTML
+	if n.foreign > 0 {
+		space = n.spaceOf(name)
+	}
 	if space != inHTML && breaksOut(name, attrs) {
 		n.breakOut()
 		space = inHTML
@@ -60,26 +102,53 @@ func (n *namespaces) start(name string, attrs []html.Attribute, selfClosing bool
 		e.space = inSVG
 	case space == inHTML && name == "math":
 		e.space = inMathML
-	case space == inHTML && len(n.open) == 0:
-		n.openAround([]byte(name))
-		return false
 	case space == inHTML:
-		if top := &n.open[len(n.open)-1]; top.space == inHTML && (lacksEnd[name] && top.name == name || endsParagraph[name] && top.name == "p") {
-			n.open = n.open[:len(n.open)-1]
-		}
-		if len(n.open) < maxOpen && !endsItself[name] {
-			n.open = append(n.open, e)
-		}
+		n.startHTML(name, classes[name])
 		return false
 	case space == inSVG && (name == "foreignobject" || name == "desc" || name == "title"):
 		e.point = htmlPoint
 	case space == inMathML:
 		e.point = pointOf(name, attrs)
 	}
-	if !selfClosing && len(n.open) < maxOpen {
-		n.open = append(n.open, e)
+	if !selfClosing {
+		n.push(e)
 	}
 	return true
+}
+
+// startHTML opens an element of HTML, and closes those that have no end tag before it.
+func (n *namespaces) startHTML(name string, c class) {
+	if c&untracked != 0 {
+		return
+	}
+	if c&endsParagraph != 0 && n.paragraphs > 0 {
+		n.closeOpen("p", 0)
+	}
+	if c&lacksEnd != 0 {
+		n.closeOpen(name, c)
+	}
+	n.push(element{name: name, class: c})
+}
+
+// closeOpen closes the innermost open element with a name and a class, unless it is outside of the
+// scope.
+func (n *namespaces) closeOpen(name string, c class) {
+	for i := len(n.open) - 1; i >= 0; i-- {
+		e := n.open[i]
+		switch {
+		case e.space == inHTML && e.name == name:
+			n.close(i, len(n.open))
+			return
+		case e.bounds() && (c&tablePart == 0 || e.point != noPoint || e.name == "table"),
+			name == "li" && (e.name == "ul" || e.name == "ol"), name == "p" && e.name == "button":
+			return
+		}
+	}
+}
+
+// bounds reports whether tags within an element do not close elements around it.
+func (e element) bounds() bool {
+	return e.point != noPoint || e.class&tablePart != 0 && (e.name == "td" || e.name == "th" || e.name == "table" || e.name == "caption")
 }
 
 // spaceOf returns the namespace of a start tag, before it breaks out.
@@ -99,56 +168,50 @@ func (n *namespaces) spaceOf(name string) namespace {
 
 // breakOut closes elements up to one whose content is HTML.
 func (n *namespaces) breakOut() {
-	for i := len(n.open); i > 0; i-- {
-		if e := n.open[i-1]; e.space == inHTML || e.point == htmlPoint || e.point == textPoint {
-			n.open = n.open[:i]
-			return
-		}
+	i := len(n.open)
+	for i > 0 && n.open[i-1].space != inHTML && n.open[i-1].point != htmlPoint && n.open[i-1].point != textPoint {
+		i--
 	}
-	n.open = n.open[:0]
+	n.close(i, len(n.open))
 }
 
 // end closes an element.
 func (n *namespaces) end(name string) {
-	if n.isForeign() && (name == "p" || name == "br") {
-		n.breakOut()
+	if n.isForeign() {
+		if name == "p" || name == "br" {
+			n.breakOut()
+		}
+		for i := len(n.open) - 1; i >= 0 && n.open[i].space != inHTML; i-- {
+			if n.open[i].name == name {
+				n.close(i, len(n.open))
+				return
+			}
+		}
+	}
+	top := len(n.open) - 1
+	if top >= 0 && n.open[top].name == name && n.open[top].space == inHTML {
+		n.close(top, top+1)
 		return
 	}
-	i := len(n.open) - 1
-	for ; i >= 0 && n.open[i].space != inHTML; i-- {
-		if n.open[i].name == name {
-			n.open = n.open[:i]
-			return
-		}
-	}
-	for i = len(n.open) - 1; i >= 0; i-- {
+	c := classes[name]
+	block := len(n.open) // the outermost block within the element
+	for i := top; i >= 0; i-- {
 		switch e := n.open[i]; {
 		case e.space == inHTML && e.name == name:
-			n.open = n.open[:i]
+			if c&formatting == 0 {
+				block = len(n.open)
+			}
+			n.close(i, block)
 			return
-		case e.point != noPoint:
-			return // an end tag within it does not close an element around it
+		case e.bounds() && (c&tablePart == 0 || e.point != noPoint):
+			return
+		case e.class&isBlock != 0:
+			if c&(formatting|isBlock) == 0 {
+				return
+			}
+			block = i
 		}
 	}
-	if n.closeAround([]byte(name)) {
-		n.open = n.open[:0]
-	}
-}
-
-// openAround counts the start tag of an HTML element outside of SVG and MathML.
-func (n *namespaces) openAround(name []byte) { n.around[counted[string(name)]]++ }
-
-// closeAround counts an end tag. It reports whether such an element was open.
-func (n *namespaces) closeAround(name []byte) bool {
-	i, ok := counted[string(name)]
-	if !ok { // lower case without blanks is frequent
-		i = counted[string(bytes.ToLower(bytes.TrimRight(name, blanks+"/")))]
-	}
-	if i == 0 || n.around[i] <= 0 {
-		return false
-	}
-	n.around[i]--
-	return true
 }
 
 // pointOf returns what the content of an element of MathML is.
@@ -181,31 +244,41 @@ func breaksOut(name string, attrs []html.Attribute) bool {
 var breakouts = set("b big blockquote body br center code dd div dl dt em embed h1 h2 h3 h4 h5 h6 head hr i img li listing menu meta nobr ol p pre ruby s " +
 	"small span strong strike sub sup table tt u ul var")
 
-// counted numbers the elements whose end tags end svg and math elements within them.
-var counted = numbered("a address article aside b big blockquote button caption center code dd details dialog div dl dt em fieldset figcaption figure " +
-	"font footer form h1 h2 h3 h4 h5 h6 header i label li main menu nav nobr ol p pre ruby s section small span strong strike sub summary sup table tbody td " +
-	"tfoot th thead tr tt u ul var")
+// A class says how the tags of an element of HTML close others.
+type class byte
 
-func numbered(words string) map[string]uint8 {
-	m := make(map[string]uint8)
-	for word := range strings.FieldsSeq(words) {
-		m[word] = uint8(len(m) + 1)
+const (
+	untracked     class = 1 << iota // has no end tag, or its tags close nothing else
+	formatting                      // may overlap with blocks
+	isBlock                         // is not closed by the end tags of others, except those of blocks around it
+	tablePart                       // is closed by the parts of tables only
+	lacksEnd                        // ends before another one of its kind
+	endsParagraph                   // ends a p element
+)
+
+// classes holds the classes of elements (HTML, sections 13.2.4.2 and 13.2.6.4.7).
+var classes = classed(map[class]string{
+	untracked: "area base br col embed hr img input link meta param source track wbr image frame bgsound basefont keygen " +
+		"html head body option optgroup colgroup select",
+	formatting: "a b big code em font i nobr s small strike strong tt u",
+	isBlock: "address article aside blockquote button caption center dd details dialog dir div dl dt fieldset figcaption figure footer form h1 h2 h3 h4 " +
+		"h5 h6 header hgroup iframe li listing main menu nav noembed noframes noscript object ol p plaintext pre script search section style " +
+		"summary table tbody td textarea tfoot th thead title tr ul xmp applet marquee",
+	tablePart: "table caption tbody thead tfoot tr td th",
+	lacksEnd:  "li dd dt rb rp rt rtc a button nobr td th tr tbody thead tfoot",
+	endsParagraph: "address article aside blockquote center details dialog dir div dl fieldset figcaption figure footer form h1 h2 h3 h4 h5 h6 header " +
+		"hgroup hr li dd dt listing main menu nav ol p plaintext pre search section summary table ul xmp",
+})
+
+func classed(lists map[class]string) map[string]class {
+	m := make(map[string]class)
+	for c, words := range lists {
+		for word := range strings.FieldsSeq(words) {
+			m[word] |= c
+		}
 	}
 	return m
 }
-
-// endsItself lists elements of HTML that have no end tag. The parts of tables, which may lack it, are
-// not tracked either.
-var endsItself = set("area base br col embed hr img input link meta param source track wbr image frame bgsound basefont keygen " +
-	"option optgroup tr td th tbody thead tfoot colgroup caption html head body")
-
-// lacksEnd lists elements of HTML that end before another one of their kind, and endsParagraph those
-// that end a p element.
-var (
-	lacksEnd      = set("p li dd dt rb rp rt rtc a button nobr")
-	endsParagraph = set("address article aside blockquote center details dialog dir div dl fieldset figcaption figure footer form h1 h2 h3 h4 h5 h6 header " +
-		"hgroup hr li dd dt listing main menu nav ol p plaintext pre search section summary table ul xmp")
-)
 
 func set(words string) map[string]bool {
 	m := make(map[string]bool)
