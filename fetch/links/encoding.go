@@ -22,9 +22,10 @@ import (
 
 // A pageEncoding is the encoding of a page. The zero value is UTF-8.
 type pageEncoding struct {
-	encoding.Encoding      // nil for UTF-8
-	declared          bool // otherwise it applies only to text that is not UTF-8
-	converted         bool // the text is in UTF-8 already, and only queries are encoded
+	encoding.Encoding        // nil for UTF-8
+	name              string // of the Encoding, if it is declared
+	declared          bool   // otherwise it applies only to text that is not UTF-8
+	converted         bool   // the text is in UTF-8 already, and only queries are encoded
 }
 
 // sniffed is the number of bytes in which a page may declare its encoding (HTML, section 13.2.3.2).
@@ -62,7 +63,7 @@ func (m *markup) detect(in *bufio.Reader, label string) *bufio.Reader {
 	case enc == nil && name != "utf-8":
 		m.encoding = pageEncoding{Encoding: charmap.Windows1252}
 	case name == "iso-2022-jp":
-		m.whole, m.encoding = enc, pageEncoding{Encoding: enc, declared: true, converted: true}
+		m.whole, m.encoding = enc, pageEncoding{Encoding: enc, name: name, declared: true, converted: true}
 		return bufio.NewReader(enc.NewDecoder().Reader(in))
 	default:
 		m.encoding = encodingNamed(enc, name)
@@ -76,7 +77,7 @@ func encodingNamed(enc encoding.Encoding, name string) pageEncoding {
 	if name == "utf-8" || name == "replacement" || strings.HasPrefix(name, "utf-16") {
 		return pageEncoding{declared: true}
 	}
-	return pageEncoding{Encoding: enc, declared: true}
+	return pageEncoding{Encoding: enc, name: name, declared: true}
 }
 
 // wide returns UTF-16 or UTF-32 if the start of a page or the charset of its content type says so.
@@ -124,13 +125,24 @@ func xmlEncoding(start []byte) string {
 	return label
 }
 
+// labelOf returns the charset of a content type, in lower case, also of one with malformed parameters.
+func labelOf(contentType string) string {
+	_, params, err := mime.ParseMediaType(contentType)
+	label := params["charset"]
+	if err != nil {
+		_, rest, _ := strings.Cut(strings.ToLower(contentType), "charset=")
+		label, _, _ = strings.Cut(rest, ";")
+		label = strings.Trim(label, blanks+`"'`)
+	}
+	return strings.ToLower(strings.TrimSpace(label))
+}
+
 // declaredBy returns the encoding that a meta element declares.
 func declaredBy(attrs []html.Attribute) (pageEncoding, bool) {
 	label, ok := value(attrs, "charset")
 	if how, _ := value(attrs, "http-equiv"); !ok && strings.EqualFold(how, "content-type") {
 		content, _ := value(attrs, "content")
-		_, params, _ := mime.ParseMediaType(content)
-		label = params["charset"]
+		label = labelOf(content)
 	}
 	enc, name := charset.Lookup(label)
 	return encodingNamed(enc, name), enc != nil && name != "replacement"

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"golang.org/x/net/html"
@@ -88,7 +89,7 @@ type form struct {
 // doctype writes the document type, which chooses the layout mode of the browser. In XHTML it may have
 // declarations.
 func (f *framer) doctype() {
-	if f.xml || strings.Contains(string(f.raw), "<!") && strings.Count(string(f.raw), "<") > 1 {
+	if f.xml || strings.Count(string(f.raw), "<") > 1 {
 		f.out.WriteString("<!DOCTYPE html>")
 		return
 	}
@@ -174,7 +175,7 @@ func (f *framer) tag() {
 		name = other
 	}
 	f.out.Write(writeTag(name, attrs, false))
-	if f.complete && !noEndTag[name] {
+	if f.complete && !(f.xml && noEndTag[name]) {
 		f.closeElement(name)
 	}
 }
@@ -189,27 +190,17 @@ func (f *framer) leaves() bool {
 	case "link":
 		rel, _ := value(f.attrs, "rel")
 		words := strings.Fields(strings.ToLower(rel))
+		if !slices.Contains(words, "stylesheet") || slices.Contains(words, "alternate") {
+			return true
+		}
 		for i, a := range f.attrs {
 			if a.Key == "rel" {
 				f.attrs[i].Val = "stylesheet"
 			}
 		}
-		for _, word := range words {
-			if word == "alternate" {
-				return true
-			}
-		}
-		for _, word := range words {
-			if word == "stylesheet" {
-				return false
-			}
-		}
-		return true
-	case "set", "animate":
-		changed, _ := value(f.attrs, "attributename")
-		return strings.HasSuffix(strings.ToLower(strings.TrimSpace(changed)), "href")
 	}
-	return false
+	animated, _ := value(f.attrs, "attributename")
+	return strings.HasSuffix(strings.ToLower(strings.TrimSpace(animated)), "href")
 }
 
 func has(attrs []html.Attribute, key string) bool {
@@ -244,6 +235,9 @@ func (f *framer) attributes() []html.Attribute {
 	case "form":
 		f.form = f.formOf(attrs, "", f.base, form{fetch.Entry{URL: f.page, Rel: "form"}, "get"})
 		kept = append(kept, f.sends(attrs, "", *f.form)...)
+		if f.encoding.name != "" && !has(attrs, "accept-charset") { // the frame is in UTF-8
+			kept = append(kept, html.Attribute{Key: "accept-charset", Val: f.encoding.name})
+		}
 	case "button", "input":
 		_, elsewhere := value(attrs, "form")
 		_, own := value(attrs, "formaction")

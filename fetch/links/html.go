@@ -16,14 +16,13 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-const (
-	maxName = 256 // bytes of a link's text that are kept
-)
+// maxName bounds the text of a link, in bytes.
+const maxName = 256
 
 // HTML reads an HTML page as a stream and yields its links, in the order in which they end. Base is
 // the URL of the page; a base element changes it for the following links. The encoding of the page
-// is that of its byte order mark or of a meta element, otherwise UTF-8 or windows-1252. As in
-// browsers, paths are converted to UTF-8, and queries keep the encoding of the page.
+// is that of its byte order mark, an XML declaration or a meta element, otherwise UTF-8 or
+// windows-1252. As in browsers, paths are converted to UTF-8, and queries keep the encoding of the page.
 //
 // Rel is "a" for anchors and areas, "refresh" for a meta element, and "css" for references in
 // styles. It is "cite" for sources of quotations and "longdesc" for descriptions. For link elements

@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"mime"
 	"strings"
 
 	"golang.org/x/net/html"
@@ -44,9 +43,9 @@ type markup struct {
 const maxToken = 16 << 20
 
 func newMarkup(in *bufio.Reader, contentType string) *markup {
-	mediaType, params, _ := mime.ParseMediaType(contentType)
-	m := &markup{xml: strings.HasSuffix(mediaType, "xml")}
-	m.tokens = html.NewTokenizer(m.detect(in, strings.ToLower(strings.TrimSpace(params["charset"]))))
+	mediaType, _, _ := strings.Cut(contentType, ";")
+	m := &markup{xml: strings.HasSuffix(strings.ToLower(strings.TrimSpace(mediaType)), "xml")}
+	m.tokens = html.NewTokenizer(m.detect(in, labelOf(contentType)))
 	m.tokens.SetMaxBuf(maxToken)
 	return m
 }
@@ -106,10 +105,10 @@ func (m *markup) start(selfClosing bool) {
 
 // readByUs lists the elements whose content is text for browsers with scripts or frames, and markup
 // for others.
-var readByUs = map[string]bool{"noscript": true, "noframes": true, "noembed": true}
+var readByUs = set("noscript noframes noembed")
 
 // rawText lists the other elements of HTML whose content has neither tags nor character references.
-var rawText = map[string]bool{"script": true, "style": true, "iframe": true, "xmp": true, "plaintext": true}
+var rawText = set("script style iframe xmp plaintext")
 
 // text returns the text of the current token in UTF-8, without character references.
 func (m *markup) text() []byte {

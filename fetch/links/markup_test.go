@@ -167,6 +167,7 @@ func TestCharsets(t *testing.T) {
 		{"a late meta element against UTF-16", "text/html; charset=utf-16le", encoded(t, utf16(unicode.LittleEndian, unicode.IgnoreBOM), late+cyrillic), "%D0%B4"},
 		{"an XML declaration", "application/xhtml+xml", "<?xml version=\"1.0\" encoding=\"windows-1251\"?><p><a href=\"\xe4\">t</a></p>", "%D0%B4"},
 		{"an unknown charset", "text/html; charset=x-none", cyrillic, "%D0%B4"},
+		{"a malformed content type", "text/html; charset=\"windows-1251\"; x", "<p><a href=\"\xe4\">t</a>", "%D0%B4"},
 	}
 	for _, tt := range tests {
 		if got := anchors(t, tt.page, tt.contentType); !slices.Equal(got, []string{tt.want}) {
@@ -205,6 +206,7 @@ func TestFramedOutput(t *testing.T) {
 		{"text/html", `<linearGradient href="#a"/><linearGradient href="a"/>`, `<lineargradient href="#a"><lineargradient>`},
 		{"text/html", `<a"b c><p d'e=f on=g "h=i>`, `<p>`},
 		{"text/html; charset=windows-1251", "<p title='\xe4'>\xe4&eacute;", "<p title=\"\u0434\">\u0434\u00e9"},
+		{"text/html; charset=koi8-r", "<form>", `<form accept-charset="koi8-r">`},
 		{"text/html; charset=shift_jis", "\x83<b>", "\ufffd<b>"},
 		{"text/html", "\xef\xbb\xbf<p>\u0434", "<p>\u0434"},
 		{"application/xhtml+xml", `<?xml version="1.0"?><!DOCTYPE html [<!ENTITY x "y">]><html><br/><br></br><p/><script>a</script><title/>b<![CDATA[<c>]]></html>`,
@@ -339,4 +341,25 @@ func FuzzForeignContent(f *testing.F) {
 			t.Errorf("%q: the last link is not found", page)
 		}
 	})
+}
+
+func TestTitleAndText(t *testing.T) {
+	t.Parallel()
+	wide := encoded(t, unicode.UTF16(unicode.BigEndian, unicode.IgnoreBOM), "<title>\u65e5</title><p>\u672c")
+	for _, tt := range []struct{ contentType, page, title, text string }{
+		{"text/html", "<svg><title>icon</title></svg><title>a &amp; b</title>c", "a & b", "icon a & b c"},
+		{"text/html", "<svg><title/><style/></svg><p>c<script>d</script><body><title>late</title>", "", "c late"},
+		{"text/html; charset=windows-1251", "<title>\xe4&eacute;</title>", "\u0434\u00e9", "\u0434\u00e9"},
+		{"text/html; charset=utf-16be", wide, "\u65e5", "\u65e5 \u672c"},
+		{"application/xhtml+xml", "<title/><script><![CDATA[</script>]]></script><p>a<![CDATA[<b>]]></p>", "", "a<b>"},
+		{"text/html; charset=iso-2022-kr", "<title>a</title>", "", ""},
+	} {
+		if got := links.Title(strings.NewReader(tt.page), tt.contentType); got != tt.title {
+			t.Errorf("%s: title %q, want %q", tt.page, got, tt.title)
+		}
+		got, err := links.Text(strings.NewReader(tt.page), tt.contentType)
+		if got = strings.Join(strings.Fields(got), " "); got != tt.text || err != nil {
+			t.Errorf("%s: text %q, %v, want %q", tt.page, got, err, tt.text)
+		}
+	}
 }

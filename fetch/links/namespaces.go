@@ -7,8 +7,8 @@ import (
 )
 
 // namespaces tracks the open elements of a page, as far as they decide which tags belong to SVG and
-// MathML (HTML, section 13.2.6.5). It is exact for elements of SVG and MathML. For HTML elements it
-// follows the rules of the body (section 13.2.6.4.7) without those of tables, forms and templates.
+// MathML (HTML, section 13.2.6.5). For HTML elements it follows the rules of the body (section
+// 13.2.6.4.7), without those of forms, templates and select elements.
 type namespaces struct {
 	open       []element
 	foreign    int // open elements of SVG and MathML

@@ -35,8 +35,8 @@ func Title(r io.Reader, contentType string) string {
 	return ""
 }
 
-// lines lists the elements that begin a line of text.
-var lines = set("p div br li h1 h2 h3 h4 h5 h6 tr pre blockquote dt dd hr table title")
+// beginsLine lists the elements that begin a line of text.
+var beginsLine = set("p div br li h1 h2 h3 h4 h5 h6 tr pre blockquote dt dd hr table title")
 
 // Text returns the text of an HTML page without markup, scripts and styles. After an error of r, it
 // returns the text before it.
@@ -54,7 +54,7 @@ func Text(r io.Reader, contentType string) (string, error) {
 			}
 		case html.StartTagToken, html.SelfClosingTagToken:
 			hidden = !m.complete && (m.name == "script" || m.name == "style")
-			if lines[m.name] {
+			if beginsLine[m.name] {
 				b.WriteByte('\n')
 			} else {
 				b.WriteByte(' ')

@@ -26,6 +26,7 @@ import (
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
+	"golang.org/x/text/encoding/unicode"
 
 	"github.com/urlget/urlget/archive/capture"
 	"github.com/urlget/urlget/archive/replay"
@@ -514,6 +515,61 @@ func (b *tab) inFrame(want string) {
 	text, _ := io.ReadAll(resp.Body)
 	if !strings.Contains(string(text), want) {
 		b.t.Errorf("the frame has no %q but %s", want, text)
+	}
+}
+
+// TestFramesDoNotConnect opens pages that ask the browser to connect to another host, behind elements
+// that hide tags from a reader that knows no SVG, and in charsets that only the header names. The first
+// page that succeeds connects; later ones would use the same connection.
+func TestFramesDoNotConnect(t *testing.T) {
+	connections := make(chan string, 100)
+	trap := httptest.NewUnstartedServer(http.NotFoundHandler())
+	trap.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		if state == http.StateNew {
+			connections <- "a connection"
+		}
+	}
+	trap.Start()
+	t.Cleanup(trap.Close)
+	hint := `<link rel=preconnect href="` + trap.URL + `/"><a target=_top href="` + trap.URL + `/">x</a>`
+	wide, err := unicode.UTF16(unicode.LittleEndian, unicode.IgnoreBOM).NewEncoder().String(hint + `<img src="/done.png">`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pages := map[string][2]string{
+		"/style": {"text/html", "<svg><style/></svg>" + hint}, "/title": {"text/html", "<svg><title/></svg>" + hint},
+		"/textarea": {"text/html", "<math><textarea/></math>" + hint}, "/wide": {"text/html; charset=utf-16le", wide},
+		"/xhtml": {"application/xhtml+xml", `<html xmlns="http://www.w3.org/1999/xhtml"><title/><link rel="preconnect" href="` + trap.URL + `/"/><img src="/done.png"/></html>`},
+		"/svg":   {"text/html", `<iframe src="/picture"></iframe>`},
+		"/picture": {"image/svg+xml", `<svg xmlns="http://www.w3.org/2000/svg"><link xmlns="http://www.w3.org/1999/xhtml" rel="preconnect" href="` + trap.URL + `/"/>` +
+			`<image href="/done.png"/></svg>`},
+	}
+	evil := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/done.png" {
+			connections <- "done"
+			return
+		}
+		w.Header().Set("Content-Type", pages[r.URL.Path][0])
+		io.WriteString(w, pages[r.URL.Path][1])
+		if pages[r.URL.Path][0] == "text/html" && r.URL.Path != "/svg" {
+			io.WriteString(w, `<img src="/done.png">`)
+		}
+	}))
+	t.Cleanup(evil.Close)
+	b := newTab(t)
+	for path := range pages {
+		if path == "/picture" {
+			continue
+		}
+		b.open(evil.URL + path)
+		select {
+		case what := <-connections:
+			if what != "done" {
+				t.Errorf("%s: %s", path, what)
+			}
+		case <-time.After(actionTimeout):
+			t.Fatalf("%s was not loaded completely", path)
+		}
 	}
 }
 
