@@ -194,14 +194,16 @@ func (n *namespaces) end(name string) {
 		return
 	}
 	c := classes[name]
-	block := len(n.open) // the outermost block within the element
+	block := 0 // the innermost block
 	for i := top; i >= 0; i-- {
 		switch e := n.open[i]; {
 		case e.space == inHTML && e.name == name:
-			if c&formatting == 0 {
-				block = len(n.open)
+			if c&formatting != 0 && block > 0 { // blocks within the element stay open
+				n.close(block+1, len(n.open))
+				n.close(i, i+1)
+			} else {
+				n.close(i, len(n.open))
 			}
-			n.close(i, block)
 			return
 		case e.bounds() && (c&tablePart == 0 || e.point != noPoint):
 			return
@@ -209,7 +211,7 @@ func (n *namespaces) end(name string) {
 			if c&(formatting|isBlock) == 0 {
 				return
 			}
-			block = i
+			block = max(block, i)
 		}
 	}
 }
