@@ -54,7 +54,7 @@ func (d *denials) guard(ctx context.Context, do func(context.Context) error, nam
 // report ends the operations that an error of the server is about.
 func (d *denials) report(err error) {
 	text := err.Error()
-	if strings.Contains(text, ".LEADER.STEPDOWN.") {
+	if strings.Contains(text, ".CONSUMER.LEADER.STEPDOWN.") {
 		return // no operation waits for that
 	}
 	d.mu.Lock()

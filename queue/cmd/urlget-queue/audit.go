@@ -42,8 +42,9 @@ func (a *app) auditCommand() *cobra.Command {
 jobs that have neither: they are lost. The exit status is 1 if there are any.
 With --receipt, also print the jobs that have more results than receipts. With
 --artefacts, also print the jobs whose content is not in the store. With
---resubmit, the servers first make the replicas of the queue equal, because they
-may differ after all servers have failed.`
+--resubmit, first read all copies of the queue, because they may differ after
+all servers have failed, and make them equal to the fullest one. If that is not
+possible without a loss, nothing is submitted.`
 	f := cmd.Flags()
 	f.StringVar(&o.receipt, "receipt", "", "compare with the receipts in `FILE`, which submit --receipt wrote")
 	f.StringVarP(&o.list, "input-file", "i", "", "compare with the URLs in `FILE`, which submit -i has read")
@@ -71,8 +72,9 @@ func (a *app) audit(ctx context.Context, e *jetstream.Engine, o *auditFlags) err
 	if err != nil {
 		return err
 	}
+	before := uint64(0)
 	if o.resubmit {
-		if err := a.repair(ctx, e); err != nil {
+		if before, err = a.repair(ctx, e); err != nil {
 			return err
 		}
 	}
@@ -81,6 +83,9 @@ func (a *app) audit(ctx context.Context, e *jetstream.Engine, o *auditFlags) err
 		return err
 	}
 	defer done()
+	if n := uint64(len(c.finished.ids)); n < before {
+		return &fetch.Error{Code: fetch.ErrServer, Err: fmt.Errorf("nothing was submitted: the fullest copy had %d results before the repair, and a reader finds %d after it", before, n)}
+	}
 	unfinished, lost, repeated := 0, 0, 0
 	for _, j := range jobs.list {
 		if c.check(ctx, &j, jobs.ids[j.Key]) {
@@ -161,19 +166,24 @@ func (c *comparison) check(ctx context.Context, j *audited, ids []string) (unfin
 }
 
 // repair makes the replicas of the queue equal, and submits the jobs again that the server would never
-// deliver. That needs the rights of an administrator; without them, the audit goes on.
-func (a *app) repair(ctx context.Context, e *jetstream.Engine) error {
+// deliver. It returns the number of results that the fullest copy had. It needs the rights of an
+// administrator. Without them, a queue with several replicas is not audited: what one reader misses, another
+// copy may have.
+func (a *app) repair(ctx context.Context, e *jetstream.Engine) (results uint64, err error) {
 	status, err := e.Status(ctx)
-	if err == nil && status.Replicas > 1 {
-		fmt.Fprintln(a.err, "making the replicas of the queue equal")
-		err = e.Rebuild(ctx)
-	}
-	if fetch.CodeOf(err) == fetch.ErrRefused {
-		fmt.Fprintf(a.err, "urlget: the replicas of the queue may differ: %v\n", err)
-		return nil
-	}
 	if err != nil {
-		return err
+		return 0, err
+	}
+	if status.Replicas > 1 {
+		fmt.Fprintln(a.err, "comparing the copies of the queue")
+		r, err := e.Rebuild(ctx)
+		if len(r.Before) > 0 {
+			fmt.Fprintln(a.err, r)
+		}
+		if err != nil {
+			return 0, err
+		}
+		results = r.Results()
 	}
 	n, err := e.Restore(ctx)
 	if n > 0 {
@@ -181,9 +191,9 @@ func (a *app) repair(ctx context.Context, e *jetstream.Engine) error {
 	}
 	if fetch.CodeOf(err) == fetch.ErrRefused {
 		fmt.Fprintf(a.err, "urlget: jobs that the server would never deliver remain: %v\n", err)
-		return nil
+		return results, nil
 	}
-	return err
+	return results, err
 }
 
 // resubmit submits a job again, and adds its receipt to the others.

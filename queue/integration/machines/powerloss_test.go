@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 	}
 	opts, err := server.ProcessConfigFile(name)
 	if err == nil {
-		opts.NoLog, opts.NoSigs = true, true
+		opts.NoLog = true // SIGTERM stops the server in order
 		var s *server.Server
 		if s, err = server.NewServer(opts); err == nil {
 			s.Start()

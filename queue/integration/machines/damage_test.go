@@ -1,0 +1,127 @@
+//go:build integration
+
+package machines
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/urlget/urlget/queue/jetstream"
+)
+
+var damageSeeds = flag.Uint64("damage-seeds", 2, "run TestDamagedStores with `N` seeds")
+
+// TestDamagedStores flips bits in the results of two and of three of three servers. The repair keeps the
+// fullest copy, or stops; it never submits a job whose result a copy had.
+func TestDamagedStores(t *testing.T) {
+	program := filepath.Join(t.TempDir(), "urlget-queue")
+	if out, err := exec.Command("go", "build", "-o", program, "github.com/urlget/urlget/queue/cmd/urlget-queue").CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v: %s", err, out)
+	}
+	for seed := range *damageSeeds {
+		for _, servers := range []int{2, 3} {
+			t.Run(fmt.Sprintf("%d servers, seed %d", servers, seed), func(t *testing.T) {
+				damageStores(t, program, servers, rand.New(rand.NewPCG(seed, uint64(servers))))
+			})
+		}
+	}
+}
+
+func damageStores(t *testing.T, program string, servers int, random *rand.Rand) {
+	dir := t.TempDir()
+	o := &outage{start: time.Now(), program: program, artefacts: filepath.Join(dir, "artefacts")}
+	all := listSites(t, 800)
+	list := filepath.Join(dir, "list")
+	if err := os.WriteFile(list, []byte(strings.Join(all, "\n")+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	o.cluster = startCluster(t)
+	until(t, patience, "the servers accept jobs", func() error {
+		_, _, err := o.queue("submit", "-q", "--replicas", "3", all[0])
+		return err
+	})
+	if _, _, err := o.queue("submit", "-q", "-i", list); err != nil {
+		t.Fatal(err)
+	}
+	var err error
+	if o.engine, err = jetstream.Open(t.Context(), jetstream.Options{URL: o.urls}); err != nil {
+		t.Fatal(err)
+	}
+	defer o.engine.Close()
+	o.startWorkers(1)
+	o.wait(len(all))
+	o.stopWorkers()
+	for i := range o.servers {
+		o.servers[i].Process.Signal(syscall.SIGTERM)
+		o.servers[i].Wait()
+	}
+	for i := range servers {
+		o.flipBits(i, "results", 4, random)
+	}
+	for i := range o.servers {
+		o.cluster.start(i)
+	}
+	until(t, patience, "the servers can be reached", func() error {
+		_, err := o.engine.Status(t.Context())
+		return err
+	})
+	var out, log string
+	until(t, patience, "the servers respond", func() error {
+		if out, log, err = o.queue("queue", "audit", "-i", list, "--resubmit"); err != nil && strings.Contains(err.Error(), "do not respond") {
+			return err
+		}
+		return nil
+	})
+	o.log("audit --resubmit: %s%s, %v", out, log, err)
+	switch {
+	case err == nil && out != "":
+		t.Errorf("submitted again:\n%s", out)
+	case err == nil:
+		o.checkResults(all)
+	case !errors.As(err, new(*exec.ExitError)):
+		t.Fatal(err)
+	case servers < len(o.servers):
+		t.Errorf("one copy is whole, but: %v", err)
+	case !strings.Contains(err.Error(), "was not repaired") || out != "":
+		t.Errorf("%s%v", out, err)
+	}
+	if s, err := o.engine.Status(t.Context()); err != nil || s.Depth() > 0 {
+		t.Errorf("%+v, %v", s, err)
+	}
+}
+
+// flipBits changes n bits in the messages of a stream of a server that does not run.
+func (o *outage) flipBits(server int, stream string, n int, random *rand.Rand) {
+	o.t.Helper()
+	var blocks []string
+	err := filepath.WalkDir(o.store(server), func(file string, _ fs.DirEntry, err error) error {
+		if filepath.Ext(file) == ".blk" && strings.HasSuffix(filepath.Dir(filepath.Dir(file)), "-"+stream) {
+			blocks = append(blocks, file)
+		}
+		return err
+	})
+	if err != nil || len(blocks) == 0 {
+		o.t.Fatalf("%d blocks, %v", len(blocks), err)
+	}
+	for range n {
+		file := blocks[random.IntN(len(blocks))]
+		text, err := os.ReadFile(file)
+		if err == nil {
+			text[random.IntN(len(text))] ^= 1 << random.IntN(8)
+			err = os.WriteFile(file, text, 0o600)
+		}
+		if err != nil {
+			o.t.Fatal(err)
+		}
+	}
+}
