@@ -6,18 +6,19 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync/atomic"
 	"testing"
 )
 
 // A countingFile counts the bytes that are read.
 type countingFile struct {
 	*bytes.Reader
-	read int64
+	read atomic.Int64 // by several goroutines
 }
 
 func (f *countingFile) ReadAt(p []byte, at int64) (int, error) {
 	n, err := f.Reader.ReadAt(p, at)
-	f.read += int64(n)
+	f.read.Add(int64(n))
 	return n, err
 }
 
@@ -76,8 +77,8 @@ func TestSearchIsLinear(t *testing.T) {
 				if err != io.EOF {
 					t.Fatal(err)
 				}
-				if size := int64(len(file)); counted.read > 12*size+4<<20 {
-					t.Errorf("%d bytes were read of %d", counted.read, size)
+				if size := int64(len(file)); counted.read.Load() > 12*size+4<<20 {
+					t.Errorf("%d bytes were read of %d", counted.read.Load(), size)
 				}
 				if !found && name != "zstd magic" { // each frame seems to have all others as its content
 					t.Error("the last record was not found")
@@ -119,8 +120,8 @@ func TestReadingAheadPassesEmptyMembers(t *testing.T) {
 		found++
 		offset = a.pos()
 	}
-	if found != n || counted.read > 2*int64(file.Len()) {
-		t.Errorf("%d records; %d bytes read of %d", found, counted.read, file.Len())
+	if found != n || counted.read.Load() > 2*int64(file.Len()) {
+		t.Errorf("%d records; %d bytes read of %d", found, counted.read.Load(), file.Len())
 	}
 }
 
@@ -144,7 +145,7 @@ func TestTooLargeLengthsAreLinear(t *testing.T) {
 	if records != n || err != io.EOF {
 		t.Errorf("%d records, %v", records, err)
 	}
-	if most := counted.Size() + 2*n*firstRead; counted.read > most {
-		t.Errorf("%d bytes were read, want at most %d", counted.read, most)
+	if most := counted.Size() + 2*n*firstRead; counted.read.Load() > most {
+		t.Errorf("%d bytes were read, want at most %d", counted.read.Load(), most)
 	}
 }
