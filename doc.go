@@ -65,13 +65,16 @@
 //   - [github.com/urlget/urlget/fetchtest] checks drivers and middleware.
 //   - [github.com/urlget/urlget/fetchtest/drive] makes requests in the tests of drivers.
 //   - [github.com/urlget/urlget/fetchtest/faultproxy] disturbs connections to a server.
+//   - [github.com/urlget/urlget/fetchtest/loopback] starts all test servers with the same files.
 //   - [github.com/urlget/urlget/fetchtest/servers] is the base of test servers. The packages below it
 //     are servers, one for each protocol.
+//   - [github.com/urlget/urlget/fetchtest/transcript] plays recorded conversations.
+//   - [github.com/urlget/urlget/fetchtest/warccheck] reads WARC files strictly.
 //   - [github.com/urlget/urlget/queue/queuetest] checks engines and stores of queues.
 //
 // The packages of the queue are in a module of their own, github.com/urlget/urlget/queue.
 //
-// The packages below bench, cmd, examples and integration, also in queue, are programs and tests
+// The packages below bench, cmd, examples, integration and tools, also in queue, are programs and tests
 // without a compatibility promise. The command is [github.com/urlget/urlget/cmd/urlget].
 // docs/library.md is a guide to the library, and docs/architecture.md describes the design.
 package urlget

@@ -33,7 +33,7 @@ import (
 	"github.com/urlget/urlget/fetch/download"
 	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
-	"github.com/urlget/urlget/internal/warccheck"
+	"github.com/urlget/urlget/fetchtest/warccheck"
 	"github.com/urlget/urlget/protocols/file"
 	"github.com/urlget/urlget/protocols/ftp"
 	"github.com/urlget/urlget/protocols/gemini"

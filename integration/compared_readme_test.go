@@ -23,8 +23,8 @@ import (
 	"testing"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetchtest/loopback"
 	testservers "github.com/urlget/urlget/fetchtest/servers"
-	"github.com/urlget/urlget/internal/loopback"
 	"github.com/urlget/urlget/protocols"
 )
 

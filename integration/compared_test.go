@@ -25,10 +25,10 @@ import (
 	"time"
 
 	"github.com/urlget/urlget/fetchtest/faultproxy"
+	"github.com/urlget/urlget/fetchtest/loopback"
 	testservers "github.com/urlget/urlget/fetchtest/servers"
 	"github.com/urlget/urlget/fetchtest/servers/ftpd"
 	"github.com/urlget/urlget/fetchtest/servers/gopherd"
-	"github.com/urlget/urlget/internal/loopback"
 )
 
 const (

@@ -25,7 +25,7 @@ import (
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
-	"github.com/urlget/urlget/internal/warccheck"
+	"github.com/urlget/urlget/fetchtest/warccheck"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"github.com/urlget/urlget/archive/warc"
-	"github.com/urlget/urlget/internal/warccheck"
+	"github.com/urlget/urlget/fetchtest/warccheck"
 )
 
 // TestArchivesSurviveBeingKilled repeatedly kills the command while it records eight transfers in

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/urlget/urlget/cmd/urlget/internal/flags"
-	"github.com/urlget/urlget/internal/manpages"
+	"github.com/urlget/urlget/tools/manpages"
 )
 
 // With the build tag gendoc, the command writes its man pages to a directory:

@@ -18,7 +18,7 @@ import (
 //go:embed VERSION
 var release string
 
-// licenses has the licences of all modules in the program. "go run ./internal/release -licenses" writes it.
+// licenses has the licences of all modules in the program. "go run ./tools/release -licenses" writes it.
 //
 //go:embed licenses.txt
 var licenses string

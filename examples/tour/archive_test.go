@@ -33,7 +33,7 @@ import (
 	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/fetchtest/servers/gopherd"
-	"github.com/urlget/urlget/internal/warccheck"
+	"github.com/urlget/urlget/fetchtest/warccheck"
 )
 
 // outcome is the outcome of a request for a caller.

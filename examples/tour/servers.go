@@ -14,8 +14,8 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/fetchtest/loopback"
 	"github.com/urlget/urlget/fetchtest/servers"
-	"github.com/urlget/urlget/internal/loopback"
 	"github.com/urlget/urlget/protocols"
 	"github.com/urlget/urlget/protocols/mid"
 	"github.com/urlget/urlget/protocols/nntp"

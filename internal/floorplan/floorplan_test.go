@@ -41,12 +41,12 @@ func TestNoRowIsUnused(t *testing.T) {
 }
 
 // A program that links the standard library's templates keeps every exported method. The
-// documentation of internal/template has the details. The size of internal/site does not matter.
+// documentation of internal/template has the details. The size of tools/site does not matter.
 func TestNoTemplatesThatKeepAllMethods(t *testing.T) {
 	t.Parallel()
 	for _, p := range list(t) {
 		dir, ours := local(p.ImportPath)
-		if ours && dir != "internal/site" && (slices.Contains(p.Imports, "html/template") || slices.Contains(p.Imports, "text/template")) {
+		if ours && dir != "tools/site" && (slices.Contains(p.Imports, "html/template") || slices.Contains(p.Imports, "text/template")) {
 			t.Errorf("%s: use internal/template", p.ImportPath)
 		}
 	}

@@ -17,7 +17,7 @@ import (
 	"github.com/urlget/urlget/fetchtest"
 	"github.com/urlget/urlget/fetchtest/drive"
 	"github.com/urlget/urlget/fetchtest/servers/dictd"
-	"github.com/urlget/urlget/internal/transcript"
+	"github.com/urlget/urlget/fetchtest/transcript"
 	"github.com/urlget/urlget/protocols/dict"
 )
 

@@ -13,7 +13,7 @@ import (
 	"github.com/urlget/urlget/fetch/driver/wire"
 	"github.com/urlget/urlget/fetchtest/drive"
 	"github.com/urlget/urlget/fetchtest/servers/ftpd"
-	"github.com/urlget/urlget/internal/transcript"
+	"github.com/urlget/urlget/fetchtest/transcript"
 )
 
 // TestRepliesToAbort has servers that reply to ABOR in each way. The session serves the next request.

@@ -11,7 +11,7 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/fetchtest/drive"
 	"github.com/urlget/urlget/fetchtest/servers/ftpd"
-	"github.com/urlget/urlget/internal/transcript"
+	"github.com/urlget/urlget/fetchtest/transcript"
 )
 
 // TestServersThatLoseCommands makes all kinds of requests to servers that read one command per

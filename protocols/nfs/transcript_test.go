@@ -12,9 +12,9 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetchtest/drive"
+	"github.com/urlget/urlget/fetchtest/transcript"
 	"github.com/urlget/urlget/integration/lab"
 	"github.com/urlget/urlget/internal/codec/nfs3"
-	"github.com/urlget/urlget/internal/transcript"
 )
 
 // exportDir is the directory that Ganesha exports while a session is captured.

@@ -6,7 +6,7 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetchtest/drive"
-	"github.com/urlget/urlget/internal/transcript"
+	"github.com/urlget/urlget/fetchtest/transcript"
 )
 
 const article = "C: ARTICLE <a@b>\nS: 220 1 <a@b>\nS: A: b\nS:\nS: text\nS: .\nC? QUIT\n"

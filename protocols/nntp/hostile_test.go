@@ -18,7 +18,7 @@ import (
 	"github.com/urlget/urlget/fetchtest/drive"
 	"github.com/urlget/urlget/fetchtest/servers"
 	"github.com/urlget/urlget/fetchtest/servers/nntpd"
-	"github.com/urlget/urlget/internal/transcript"
+	"github.com/urlget/urlget/fetchtest/transcript"
 )
 
 const legacyHandshake = "S: 200 hi\nC: CAPABILITIES\nS: 500 ?\nC: MODE READER\nS: 500 ?\n"

@@ -9,9 +9,9 @@ import (
 	"testing/cryptotest"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetchtest/transcript"
 	"github.com/urlget/urlget/integration/lab"
 	"github.com/urlget/urlget/internal/codec/smb2"
-	"github.com/urlget/urlget/internal/transcript"
 )
 
 // TestTranscripts replays conversations captured from Samba. Each request must match byte for byte,

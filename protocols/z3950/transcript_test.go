@@ -9,9 +9,9 @@ import (
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/fetchtest/drive"
+	"github.com/urlget/urlget/fetchtest/transcript"
 	"github.com/urlget/urlget/integration/lab"
 	codec "github.com/urlget/urlget/internal/codec/z3950"
-	"github.com/urlget/urlget/internal/transcript"
 )
 
 // computer is the first record of yaz-ztest.

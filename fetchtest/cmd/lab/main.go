@@ -20,8 +20,8 @@ import (
 	"time"
 
 	"github.com/urlget/urlget/fetchtest/faultproxy"
+	"github.com/urlget/urlget/fetchtest/loopback"
 	"github.com/urlget/urlget/fetchtest/servers"
-	"github.com/urlget/urlget/internal/loopback"
 )
 
 func main() {

@@ -19,8 +19,8 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetchtest/faultproxy"
+	"github.com/urlget/urlget/fetchtest/loopback"
 	"github.com/urlget/urlget/fetchtest/servers"
-	"github.com/urlget/urlget/internal/loopback"
 	"github.com/urlget/urlget/protocols/ftp"
 	"github.com/urlget/urlget/protocols/gopher"
 	"github.com/urlget/urlget/protocols/http"

@@ -10,7 +10,7 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/job"
-	"github.com/urlget/urlget/internal/manpages"
+	"github.com/urlget/urlget/tools/manpages"
 )
 
 // version is set by the linker.

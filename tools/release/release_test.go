@@ -306,7 +306,7 @@ func TestLicensesOfAllModules(t *testing.T) {
 	}
 	for module := range dirs {
 		if !listed[module] {
-			t.Errorf("%s has no licence of %s: run go run ./internal/release -licenses", licensesFile, module)
+			t.Errorf("%s has no licence of %s: run go run ./tools/release -licenses", licensesFile, module)
 		}
 		delete(listed, module)
 	}

@@ -1,8 +1,8 @@
 // Release builds a release: an archive for each system and architecture, packages for Debian, Fedora
 // and Alpine, lists of the modules in each program (CycloneDX) and checksums.
 //
-//	go run ./internal/release [-o DIR] [-version V] [-for PLATFORMS]
-//	go run ./internal/release -licenses
+//	go run ./tools/release [-o DIR] [-version V] [-for PLATFORMS]
+//	go run ./tools/release -licenses
 //
 // With -licenses it writes the licences of all modules to cmd/urlget/licenses.txt and builds nothing.
 //

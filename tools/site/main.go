@@ -1,6 +1,6 @@
 // Site writes the documents as web pages, in the look of urlget serve:
 //
-//	go run ./internal/site -o DIR
+//	go run ./tools/site -o DIR
 //
 // The pages need neither scripts nor a server. Terms.html is an index of all sections, flags and names.
 package main

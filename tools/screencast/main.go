@@ -1,8 +1,8 @@
 // Screencast runs commands of urlget on small servers, records them with their output, and writes
 // the recording as an SVG picture with an animation.
 //
-//	go run ./internal/screencast
-//	go run ./internal/screencast -check   # compare the picture with the output
+//	go run ./tools/screencast
+//	go run ./tools/screencast -check   # compare the picture with the output
 package main
 
 import (
@@ -24,7 +24,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/urlget/urlget/internal/loopback"
+	"github.com/urlget/urlget/fetchtest/loopback"
 )
 
 // commands are the recorded commands. They use the addresses of `tour -serve`.
@@ -166,7 +166,7 @@ func compare(file string, steps []step) error {
 		return nil
 	}
 	slices.Sort(differences)
-	return fmt.Errorf("%s differs from the output; run go run ./internal/screencast\n%s", file, strings.Join(differences, ""))
+	return fmt.Errorf("%s differs from the output; run go run ./tools/screencast\n%s", file, strings.Join(differences, ""))
 }
 
 // The measures of the picture, in pixels, and its times.
