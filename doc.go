@@ -54,7 +54,7 @@
 //
 // # Extend
 //
-//   - [github.com/urlget/urlget/fetch/driver] is the interface of drivers, and a kit for them.
+//   - [github.com/urlget/urlget/fetch/driver] is a kit for drivers.
 //   - [github.com/urlget/urlget/fetch/driver/wire] reads and writes the lines of text protocols.
 //   - [github.com/urlget/urlget/fetch/middleware] limits rates and connections.
 //   - [github.com/urlget/urlget/fetch/middleware/otel] reports exchanges to OpenTelemetry.

@@ -31,7 +31,6 @@ import (
 	"github.com/urlget/urlget/crawl/mirror"
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/download"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/fetchtest/warccheck"
 	"github.com/urlget/urlget/protocols/file"
@@ -375,7 +374,7 @@ func extractAll(t *testing.T, path, dir string) (saved int) {
 		t.Fatal(err)
 	}
 	defer a.Close()
-	c := fetch.New(&fetch.Options{Middleware: []driver.Middleware{a.Middleware(replay.Options{Only: true})}}, urlhttp.Load, file.Load, ftp.Load, gemini.Load, gopher.Load, wais.Load)
+	c := fetch.New(&fetch.Options{Middleware: []fetch.Middleware{a.Middleware(replay.Options{Only: true})}}, urlhttp.Load, file.Load, ftp.Load, gemini.Load, gopher.Load, wais.Load)
 	defer c.Close()
 	root, err := os.OpenRoot(dir)
 	if err != nil {

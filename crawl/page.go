@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/links"
 	"github.com/urlget/urlget/fetch/uri"
 )
@@ -159,7 +158,7 @@ func isRootMenu(g uri.Gopher) bool {
 
 func (c *crawl) retrieves(u uri.URI) bool {
 	s, _ := c.client.Scheme(u.Scheme())
-	return s.State() == driver.StateRetrieves && !s.Local || s.Local && s.Can(fetch.OpGet)
+	return s.State() == fetch.StateRetrieves && !s.Local || s.Local && s.Can(fetch.OpGet)
 }
 
 // ErrElsewhere is returned by Page.Redirect if the page redirects to another URL. The visit must

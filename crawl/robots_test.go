@@ -19,7 +19,6 @@ import (
 
 	"github.com/urlget/urlget/crawl"
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/protocols/gopher"
 	httpdriver "github.com/urlget/urlget/protocols/http"
@@ -33,8 +32,8 @@ type publicSite struct {
 	otherURLs []string
 }
 
-func (p *publicSite) middleware(next driver.Driver) driver.Driver {
-	return driver.DriverFunc(func(ctx context.Context, req *fetch.Request) (*driver.Response, error) {
+func (p *publicSite) middleware(next fetch.Driver) fetch.Driver {
+	return fetch.DriverFunc(func(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
 		switch {
 		case req.URL.Host() != "public.example":
 			p.mu.Lock()
@@ -44,7 +43,7 @@ func (p *publicSite) middleware(next driver.Driver) driver.Driver {
 		case req.URL.Path() == "/robots.txt":
 			return nil, &fetch.Error{Code: fetch.ErrNotFound}
 		}
-		return &driver.Response{Meta: fetch.Meta{ContentType: "text/html", Size: int64(len(p.html))},
+		return &fetch.Response{Meta: fetch.Meta{ContentType: "text/html", Size: int64(len(p.html))},
 			Body: io.NopCloser(strings.NewReader(p.html))}, nil
 	})
 }
@@ -98,7 +97,7 @@ func TestRobotsNotRequestedFromForbiddenHosts(t *testing.T) {
 			t.Parallel()
 			site := &publicSite{html: `<a href="` + tt.link + `">x</a>`}
 			loopback := netip.MustParseAddr("127.0.0.1")
-			c := fetch.New(&fetch.Options{Middleware: []driver.Middleware{site.middleware},
+			c := fetch.New(&fetch.Options{Middleware: []fetch.Middleware{site.middleware},
 				Network: fetch.Network{Hosts: map[string]netip.Addr{"internal.example:" + port: loopback, "forbidden.example:" + port: loopback}},
 				Policy: &fetch.Policy{CheckURL: func(u, _ uri.URI) error {
 					if u.Host() == "forbidden.example" && u.Path() == "/page" {
@@ -141,15 +140,15 @@ func TestLoginOfSeed(t *testing.T) {
 	} {
 		var mu sync.Mutex
 		var got []string
-		load := func(_ driver.Env, reg *driver.Registry) {
+		load := func(_ fetch.Env, reg *fetch.Registry) {
 			for name, port := range map[string]uint16{"http": 80, "https": 443} {
 				reg.Register(fetch.Scheme{Name: name, Port: port, Ops: []fetch.Op{fetch.OpGet}, Traits: fetch.Traits{Pages: true, HTML: true},
-					Driver: driver.DriverFunc(func(_ context.Context, req *fetch.Request) (*driver.Response, error) {
+					Driver: fetch.DriverFunc(func(_ context.Context, req *fetch.Request) (*fetch.Response, error) {
 						mu.Lock()
 						defer mu.Unlock()
 						got = append(got, req.URL.String())
 						page := `<a href="http://h/a"></a><a href="https://h/b"></a><a href="https://i/"></a>`
-						return &driver.Response{Meta: fetch.Meta{ContentType: "text/html", Size: int64(len(page))},
+						return &fetch.Response{Meta: fetch.Meta{ContentType: "text/html", Size: int64(len(page))},
 							Body: io.NopCloser(strings.NewReader(page))}, nil
 					})})
 			}
@@ -257,8 +256,8 @@ func TestRobotsRequestHasNoCredentials(t *testing.T) {
 	netrc := fetch.CredentialsFunc(func(context.Context, fetch.Challenge) (fetch.Credential, error) {
 		return fetch.Credential{User: "joe", Password: "secret"}, nil
 	})
-	addHeader := func(next driver.Driver) driver.Driver {
-		return driver.DriverFunc(func(ctx context.Context, req *fetch.Request) (*driver.Response, error) {
+	addHeader := func(next fetch.Driver) fetch.Driver {
+		return fetch.DriverFunc(func(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
 			dup := *req
 			dup.Header = map[string][]string{"Authorization": {"Bearer secret"}, "Cookie": {"s=secret"}, "X-Tag": {"kept"}}
 			return next.Open(ctx, &dup)
@@ -270,7 +269,7 @@ func TestRobotsRequestHasNoCredentials(t *testing.T) {
 	}{
 		{"in the URL", "joe:secret@", fetch.Options{}},
 		{"from netrc", "", fetch.Options{Credentials: netrc}},
-		{"configured header", "", fetch.Options{Middleware: []driver.Middleware{addHeader}}},
+		{"configured header", "", fetch.Options{Middleware: []fetch.Middleware{addHeader}}},
 	}
 	for _, tt := range tests {
 		pages, rules, tags = nil, nil, nil

@@ -48,7 +48,7 @@ func (w *world) dice(url string, attempt, n int) int {
 	return int(h.Sum64() >> 16 % uint64(n))
 }
 
-func (w *world) Open(ctx context.Context, req *fetch.Request) (*driver.Response, error) {
+func (w *world) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
 	host, url := req.URL.Host(), req.URL.String()
 	w.step()
 	w.mu.Lock()
@@ -88,8 +88,8 @@ func (w *world) Open(ctx context.Context, req *fetch.Request) (*driver.Response,
 			}
 		}
 	}
-	resp := &driver.Response{Meta: fetch.Meta{Kind: fetch.KindListing, Size: -1}, URL: req.URL}
-	resp.SetParts(parts, nil)
+	resp := &fetch.Response{Meta: fetch.Meta{Kind: fetch.KindListing, Size: -1}, URL: req.URL}
+	driver.SetParts(resp, parts, nil)
 	return resp, nil
 }
 
@@ -130,7 +130,7 @@ func (w *world) reachable(seed string) map[string]bool {
 }
 
 func (w *world) client() *fetch.Client {
-	return fetch.New(nil, func(_ driver.Env, reg *driver.Registry) {
+	return fetch.New(nil, func(_ fetch.Env, reg *fetch.Registry) {
 		reg.Register(fetch.Scheme{Name: "x-sim", Ops: []fetch.Op{fetch.OpGet, fetch.OpList}, Driver: w})
 	})
 }

@@ -18,7 +18,7 @@ import (
 
 // askClient returns a client whose connections lead to serve. Its driver sends q and returns the reply
 // as the body.
-func askClient(opts fetch.Options, serve func(net.Conn), q driver.Question, begin func(*driver.Conn) error) *fetch.Client {
+func askClient(opts fetch.Options, serve func(net.Conn), q driver.Question, begin func(*fetch.Conn) error) *fetch.Client {
 	opts.Proxy = noProxy
 	opts.DialContext = func(context.Context, string, string) (net.Conn, error) {
 		near, far := net.Pipe()
@@ -28,11 +28,11 @@ func askClient(opts fetch.Options, serve func(net.Conn), q driver.Question, begi
 		}()
 		return near, nil
 	}
-	return fetch.New(&opts, func(env driver.Env, reg *driver.Registry) {
-		reg.Register(fetch.Scheme{Name: "x", Ops: []fetch.Op{fetch.OpGet}, Driver: driver.DriverFunc(
-			func(ctx context.Context, _ *fetch.Request) (*driver.Response, error) {
-				resp := &driver.Response{Meta: fetch.Meta{Size: -1}}
-				err := driver.Ask(ctx, env, q, func(conn *driver.Conn) error {
+	return fetch.New(&opts, func(env fetch.Env, reg *fetch.Registry) {
+		reg.Register(fetch.Scheme{Name: "x", Ops: []fetch.Op{fetch.OpGet}, Driver: fetch.DriverFunc(
+			func(ctx context.Context, _ *fetch.Request) (*fetch.Response, error) {
+				resp := &fetch.Response{Meta: fetch.Meta{Size: -1}}
+				err := driver.Ask(ctx, env, q, func(conn *fetch.Conn) error {
 					resp.Body = conn
 					return begin(conn)
 				})
@@ -44,7 +44,7 @@ func askClient(opts fetch.Options, serve func(net.Conn), q driver.Question, begi
 	})
 }
 
-func nothing(*driver.Conn) error { return nil }
+func nothing(*fetch.Conn) error { return nil }
 
 func TestAskSendsLinesAndReturnsReply(t *testing.T) {
 	t.Parallel()
@@ -83,7 +83,7 @@ func TestAskClosesConnectionOnError(t *testing.T) {
 	c := askClient(fetch.Options{}, func(server net.Conn) {
 		_, err := server.Read(make([]byte, 1))
 		gone <- err
-	}, driver.Question{Addr: "h:1"}, func(*driver.Conn) error { return why })
+	}, driver.Question{Addr: "h:1"}, func(*fetch.Conn) error { return why })
 	if _, err := c.Get(t.Context(), "x://h/"); !errors.Is(err, why) {
 		t.Error(err)
 	}
@@ -104,7 +104,7 @@ func TestAskTimeouts(t *testing.T) {
 			time.Sleep(time.Second)
 		}
 	}
-	all := func(conn *driver.Conn) error {
+	all := func(conn *fetch.Conn) error {
 		_, err := io.Copy(io.Discard, conn)
 		return err
 	}
@@ -139,7 +139,7 @@ func TestAskEndsWithContext(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		why := errors.New("never mind")
 		c := askClient(fetch.Options{}, func(server net.Conn) { io.Copy(io.Discard, server) }, driver.Question{Addr: "h:1"},
-			func(conn *driver.Conn) error {
+			func(conn *fetch.Conn) error {
 				time.AfterFunc(time.Second, func() { cancel(why) })
 				_, err := conn.Read(make([]byte, 1))
 				return err

@@ -10,24 +10,22 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/urlget/urlget/fetch/driver"
-	"github.com/urlget/urlget/fetch/internal/exchange"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/internal/pace"
 )
 
-// guard wraps the driver's body in the checks of the client. The entries of a listing are read from
-// the same guarded body.
-func (c *Client) guard(ctx context.Context, resp *driver.Response, p *preparedRequest, rec *recording) (entries iter.Seq2[Entry, error]) {
+// guard wraps the driver's body in the checks of the client, and sets Entries, which reads the same
+// guarded body.
+func (c *Client) guard(ctx context.Context, resp *Response, p *preparedRequest, rec *recording) {
 	if rw, ok := resp.Body.(io.ReadWriteCloser); ok && resp.Kind == KindSession {
 		resp.Body = newSession(rw, rec) // a session has no end that could be checked
-		return nil
+		return
 	}
 	b := &guardedBody{ctx: ctx, inner: resp.Body, url: resp.URL, declared: resp.Size, rec: rec, content: rec.content()}
-	if conn := p.prov.connection(); resp.Framing == driver.FramedByClose && conn != nil && conn.AnnouncesEnd() {
+	if conn := p.prov.conn.Load(); resp.Framing == FramedByClose && conn != nil && conn.announcesEnd() {
 		b.conn = conn
 		if !p.prov.proxy.forward { // a forward proxy may conceal a truncation
-			resp.Framing = driver.FramedByProtocol
+			resp.Framing = FramedByProtocol
 		}
 	}
 	if p.req.Op == OpStat {
@@ -39,16 +37,16 @@ func (c *Client) guard(ctx context.Context, resp *driver.Response, p *preparedRe
 	if p.req.Op != OpStat {
 		b.expect(resp)
 	}
+	resp.Entries = nil
 	if resp.Parse != nil {
 		var slow *pace.Pace
 		if resp.Kind == KindListing && !p.scheme.Local {
 			slow = &pace.Pace{Idle: c.timeouts.Idle}
 		}
-		entries = b.entries(resp.Parse, slow)
+		resp.Entries = b.entries(resp.Parse, slow)
 	}
 	b.local = p.scheme.Local
 	resp.ModTime = b.time(resp.ModTime)
-	return entries
 }
 
 // A guardedBody is the body that callers read. It counts bytes and enforces sizes. It returns
@@ -63,10 +61,10 @@ type guardedBody struct {
 	got      int64
 	err      error // sticky; io.EOF after the end
 	closed   atomic.Bool
-	conn     exchange.Conn // TLS connection whose end is the end of the body; usually nil
-	tee      io.Writer     // receives a copy of the bytes read; usually nil
+	conn     *Conn     // TLS connection whose end is the end of the body; usually nil
+	tee      io.Writer // receives a copy of the bytes read; usually nil
 	content  func([]byte)
-	digests  *driver.DigestVerifier // of the body; usually nil
+	digests  *DigestVerifier // of the body; usually nil
 	rec      *recording
 	listing  bool // the caller ranges over entries instead of reading
 	// pace limits the wait for entries. Bytes that do not complete an entry do not count.
@@ -76,7 +74,7 @@ type guardedBody struct {
 
 // time returns t, or the zero time if a remote server reports an implausible one.
 func (b *guardedBody) time(t time.Time) time.Time {
-	if b.local || driver.PlausibleTime(t) {
+	if b.local || PlausibleTime(t) {
 		return t
 	}
 	return time.Time{}
@@ -97,19 +95,19 @@ func (b *guardedBody) restrict(limit int64) {
 }
 
 // expect prepares to verify the digests that cover the body.
-func (b *guardedBody) expect(resp *driver.Response) {
+func (b *guardedBody) expect(resp *Response) {
 	if len(resp.Digests) == 0 {
 		return
 	}
-	if err := driver.ContradictingDigests(resp.Digests); err != nil {
+	if err := ContradictingDigests(resp.Digests); err != nil {
 		b.fail(b.finish(err))
 		return
 	}
-	covers := []driver.Coverage{driver.CoversBody}
+	covers := []Coverage{CoversBody}
 	if resp.Range.IsZero() {
-		covers = append(covers, driver.CoversResource)
+		covers = append(covers, CoversResource)
 	}
-	b.digests = driver.VerifyDigests(driver.DigestsOf(resp.Digests, covers...))
+	b.digests = VerifyDigests(DigestsOf(resp.Digests, covers...))
 }
 
 // verify digests p, the next bytes. At the end of the body, which is io.EOF or the declared size, it
@@ -329,7 +327,7 @@ type sink struct {
 
 var errSurplus = errors.New("more bytes than allowed")
 
-// Room implements exchange.Bounded. It returns how many bytes may still be written.
+// Room returns how many bytes may still be written.
 func (s *sink) Room() int64 {
 	if s.body.max < 0 {
 		return 1<<63 - 1
@@ -401,7 +399,7 @@ func newSession(rw io.ReadWriteCloser, rec *recording) io.ReadWriteCloser {
 			rw = shown
 		}
 	}
-	return driver.OnClose(rw, func() { rec.end(nil) }).(io.ReadWriteCloser)
+	return OnClose(rw, func() { rec.end(nil) }).(io.ReadWriteCloser)
 }
 
 // A recordedSession records the output of a session.

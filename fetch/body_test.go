@@ -15,7 +15,6 @@ import (
 	"testing/iotest"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetchtest/drive"
 )
 
@@ -37,8 +36,8 @@ func (g *writerToBody) WriteTo(w io.Writer) (int64, error) {
 // bodyClient returns a client whose driver returns body for every request.
 func bodyClient(size, limit int64, body io.ReadCloser) *fetch.Client {
 	return fetch.New(&fetch.Options{Policy: &fetch.Policy{MaxSize: limit}}, load("x", []fetch.Op{fetch.OpGet, fetch.OpStat, fetch.OpList},
-		func(context.Context, *fetch.Request) (*driver.Response, error) {
-			return &driver.Response{Meta: fetch.Meta{Size: size}, Body: body}, nil
+		func(context.Context, *fetch.Request) (*fetch.Response, error) {
+			return &fetch.Response{Meta: fetch.Meta{Size: size}, Body: body}, nil
 		}))
 }
 
@@ -242,10 +241,10 @@ func TestEntriesEndAtTheFirstError(t *testing.T) {
 		_ = yield(fetch.Entry{Name: "one"}, nil) && yield(fetch.Entry{}, odd) && yield(fetch.Entry{Name: "two"}, nil)
 	}
 	body := &writerToBody{Reader: strings.NewReader("")}
-	c := fetch.New(nil, func(_ driver.Env, reg *driver.Registry) {
-		reg.Register(fetch.Scheme{Name: "x", Ops: []fetch.Op{fetch.OpList}, Driver: driver.DriverFunc(
-			func(context.Context, *fetch.Request) (*driver.Response, error) {
-				return &driver.Response{Meta: fetch.Meta{Kind: fetch.KindListing, Size: -1}, Body: body,
+	c := fetch.New(nil, func(_ fetch.Env, reg *fetch.Registry) {
+		reg.Register(fetch.Scheme{Name: "x", Ops: []fetch.Op{fetch.OpList}, Driver: fetch.DriverFunc(
+			func(context.Context, *fetch.Request) (*fetch.Response, error) {
+				return &fetch.Response{Meta: fetch.Meta{Kind: fetch.KindListing, Size: -1}, Body: body,
 					Parse: func(io.Reader) iter.Seq2[fetch.Entry, error] { return entries }}, nil
 			})})
 	})
@@ -275,9 +274,9 @@ func TestTruncatedBodyErrorHasProgress(t *testing.T) {
 		-1: "transfer incomplete: the connection ended after 3 bytes: unexpected EOF",
 		9:  "transfer incomplete: the connection ended after 3 of 9 bytes: unexpected EOF",
 	} {
-		cut := driver.Use("cut", driver.DriverFunc(func(context.Context, *fetch.Request) (*driver.Response, error) {
+		cut := fetch.Use("cut", fetch.DriverFunc(func(context.Context, *fetch.Request) (*fetch.Response, error) {
 			r := io.MultiReader(strings.NewReader("abc"), iotest.ErrReader(io.ErrUnexpectedEOF))
-			return &driver.Response{Meta: fetch.Meta{Size: size}, Body: io.NopCloser(r)}, nil
+			return &fetch.Response{Meta: fetch.Meta{Size: size}, Body: io.NopCloser(r)}, nil
 		}))
 		c := fetch.New(nil, cut)
 		_, err := drive.Get(t, c, "cut:x")
@@ -292,8 +291,8 @@ func TestTruncatedBodyErrorHasProgress(t *testing.T) {
 func TestTLSRecordErrorIsRetryable(t *testing.T) {
 	t.Parallel()
 	alert := &net.OpError{Op: "local error", Err: errors.New("tls: bad record MAC")}
-	cut := driver.Use("cut", driver.DriverFunc(func(context.Context, *fetch.Request) (*driver.Response, error) {
-		return &driver.Response{Meta: fetch.Meta{Size: -1}, Body: io.NopCloser(iotest.ErrReader(alert))}, nil
+	cut := fetch.Use("cut", fetch.DriverFunc(func(context.Context, *fetch.Request) (*fetch.Response, error) {
+		return &fetch.Response{Meta: fetch.Meta{Size: -1}, Body: io.NopCloser(iotest.ErrReader(alert))}, nil
 	}))
 	c := fetch.New(nil, cut)
 	defer c.Close()

@@ -4,15 +4,13 @@ import (
 	"context"
 	"errors"
 	"net/netip"
-
-	"github.com/urlget/urlget/fetch/driver"
 )
 
 // The functions of this file are for middleware that answers requests from a cache, and for recorders
 // that fill it. Ctx is the context of an exchange, as passed to a Recorder or a Middleware.
 
 // Foreign reports whether the exchange serves a party other than the user: another origin led to it, or
-// Policy.Untrusted is set. See [driver.Env].
+// Policy.Untrusted is set. See [Env].
 func Foreign(ctx context.Context) bool {
 	p := provenanceOf(ctx)
 	return p.anonymous || p.foreign
@@ -22,15 +20,15 @@ func Foreign(ctx context.Context) bool {
 // server.
 func Proxied(ctx context.Context) bool { return !provenanceOf(ctx).proxy.url.IsZero() }
 
-// VariantOf returns the variant of a request in an exchange. See [driver.Varier]. It returns nil for
+// VariantOf returns the variant of a request in an exchange. See [Varier]. It returns nil for
 // schemes without variants.
-func VariantOf(ctx context.Context, req *Request, login bool) (*driver.Variant, error) {
+func VariantOf(ctx context.Context, req *Request, login bool) (*Variant, error) {
 	p := provenanceOf(ctx)
 	if p.client == nil {
 		return nil, errors.New("fetch: not the context of an exchange")
 	}
 	s, _ := p.client.registry.Lookup(req.URL.Scheme())
-	d, ok := s.Driver.(driver.Varier)
+	d, ok := s.Driver.(Varier)
 	if !ok {
 		return nil, nil
 	}
@@ -48,7 +46,7 @@ func CheckCached(ctx context.Context, addr netip.Addr) error {
 		s, _ := p.client.registry.Lookup(p.url.Scheme())
 		return p.client.policy.checkAddr(p, netip.AddrPortFrom(addr, p.url.Port(s.Port)))
 	case p.publicOnly && !p.client.policy.AllowPrivate && p.url.Host() != "":
-		return refusal(Reason{Kind: driver.ReasonPrivate, Host: p.url.Host()}, "the address of the server is unknown")
+		return refusal(Reason{Kind: ReasonPrivate, Host: p.url.Host()}, "the address of the server is unknown")
 	}
 	return nil
 }

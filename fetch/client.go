@@ -8,7 +8,6 @@ import (
 	"iter"
 	"log/slog"
 
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/internal/bounded"
 )
@@ -22,8 +21,8 @@ type Client struct {
 	timeouts Timeouts
 	logger   *slog.Logger
 	gateways []gateway
-	registry driver.Registry
-	exchange driver.Driver     // the registry, wrapped in the middleware
+	registry Registry
+	exchange Driver            // the registry, wrapped in the middleware
 	environ  map[string]string // proxy variables of the environment
 
 	// private and public record hosts ("host:port") by the kind of address they were reached at,
@@ -66,7 +65,7 @@ func New(opts *Options, load ...Loader) *Client {
 	for _, l := range load {
 		l(env, &c.registry)
 	}
-	c.exchange = driver.DriverFunc(c.dispatch)
+	c.exchange = DriverFunc(c.dispatch)
 	for i := len(c.opts.Middleware) - 1; i >= 0; i-- {
 		c.exchange = c.opts.Middleware[i](c.exchange)
 	}
@@ -93,7 +92,7 @@ func (c *Client) Stat(ctx context.Context, req *Request) (*Response, error) {
 		return nil, err
 	}
 	resp.Body.Close()
-	resp.Body, resp.Entries, resp.parse = driver.NoBody, nil, nil
+	resp.Body, resp.Entries, resp.Parse = NoBody, nil, nil
 	return resp, nil
 }
 
@@ -164,11 +163,11 @@ func parse(op Op, rawURL string) (uri.URI, error) {
 // Do performs req and follows redirects. If err is nil, the caller must close Response.Body. The
 // context also governs reads from Body.
 func (c *Client) Do(ctx context.Context, req *Request) (*Response, error) {
-	o, err := c.follow(ctx, req, &hopCount{max: c.maxHops()}, nil)
+	resp, err := c.follow(ctx, req, &hopCount{max: c.maxHops()}, nil)
 	if err != nil {
 		return c.fallback(ctx, req, err)
 	}
-	return o.response(), nil
+	return resp, nil
 }
 
 // Check returns the error that Do would return before it passes req to a driver, or nil. Check does
@@ -190,7 +189,7 @@ func (c *Client) Scheme(name string) (Scheme, bool) { return c.registry.Lookup(n
 // Close closes idle connections. Open bodies remain valid.
 func (c *Client) Close() error {
 	for _, s := range c.registry.Schemes() {
-		if d, ok := s.Driver.(driver.IdleCloser); ok {
+		if d, ok := s.Driver.(IdleCloser); ok {
 			d.CloseIdleConnections()
 		}
 	}
@@ -242,7 +241,7 @@ func (c *Client) prepare(req *Request, hops *hopCount, before *provenance) (*pre
 
 // begin performs one exchange until the response header. The recording is nil if no recorder is
 // set.
-func (c *Client) begin(ctx context.Context, p *preparedRequest) (*driver.Response, *recording, error) {
+func (c *Client) begin(ctx context.Context, p *preparedRequest) (*Response, *recording, error) {
 	var rec *recording
 	ctx = withProvenance(ctx, p.prov)
 	if c.opts.Recorder != nil {

@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -21,12 +20,12 @@ func TestStatFallsBackToGet(t *testing.T) {
 		var ops []fetch.Op
 		declared := []fetch.Op{fetch.OpGet, fetch.OpStat} // some resources of the scheme may not support it
 		body := &writerToBody{Reader: strings.NewReader("12345")}
-		c := fetch.New(nil, load("x", declared, func(_ context.Context, req *fetch.Request) (*driver.Response, error) {
+		c := fetch.New(nil, load("x", declared, func(_ context.Context, req *fetch.Request) (*fetch.Response, error) {
 			ops = append(ops, req.Op)
 			if req.Op == fetch.OpStat && !canStat {
 				return nil, errors.ErrUnsupported
 			}
-			return &driver.Response{Meta: fetch.Meta{Size: 5}, Body: body}, nil
+			return &fetch.Response{Meta: fetch.Meta{Size: 5}, Body: body}, nil
 		}))
 		meta, err := c.Stat(t.Context(), &fetch.Request{URL: uri.MustParse("x:y")})
 		if err != nil || meta.Size != 5 {
@@ -42,11 +41,11 @@ func TestStatFallsBackToGet(t *testing.T) {
 func TestStatWithoutOpStat(t *testing.T) {
 	t.Parallel()
 	body := &writerToBody{Reader: strings.NewReader("12345")}
-	c := fetch.New(nil, load("x", []fetch.Op{fetch.OpGet}, func(_ context.Context, req *fetch.Request) (*driver.Response, error) {
+	c := fetch.New(nil, load("x", []fetch.Op{fetch.OpGet}, func(_ context.Context, req *fetch.Request) (*fetch.Response, error) {
 		if req.Op != fetch.OpGet {
 			t.Errorf("asked to %s", req.Op)
 		}
-		return &driver.Response{Meta: fetch.Meta{Size: 5}, Body: body}, nil
+		return &fetch.Response{Meta: fetch.Meta{Size: 5}, Body: body}, nil
 	}))
 	if meta, err := c.Stat(t.Context(), &fetch.Request{URL: uri.MustParse("x:y")}); err != nil || meta.Size != 5 || body.closed == 0 {
 		t.Errorf("Stat: %+v, %v, body closed %d times", meta, err, body.closed)
@@ -54,8 +53,8 @@ func TestStatWithoutOpStat(t *testing.T) {
 }
 
 // load returns a Loader for a scheme that supports ops.
-func load(scheme string, ops []fetch.Op, open driver.DriverFunc) fetch.Loader {
-	return func(_ driver.Env, reg *driver.Registry) {
+func load(scheme string, ops []fetch.Op, open fetch.DriverFunc) fetch.Loader {
+	return func(_ fetch.Env, reg *fetch.Registry) {
 		reg.Register(fetch.Scheme{Name: scheme, Ops: ops, Driver: open})
 	}
 }
@@ -106,10 +105,10 @@ func TestDialReturnsSessionAndLogin(t *testing.T) {
 	near, far := net.Pipe()
 	defer far.Close()
 	var body io.ReadCloser = near
-	c := fetch.New(nil, func(_ driver.Env, reg *driver.Registry) {
-		reg.Register(fetch.Scheme{Name: "x-term", Ops: []fetch.Op{fetch.OpDial}, Driver: driver.DriverFunc(
-			func(context.Context, *fetch.Request) (*driver.Response, error) {
-				return &driver.Response{Meta: fetch.Meta{Kind: fetch.KindSession, Size: -1, ContentType: "x/y"}, Body: body}, nil
+	c := fetch.New(nil, func(_ fetch.Env, reg *fetch.Registry) {
+		reg.Register(fetch.Scheme{Name: "x-term", Ops: []fetch.Op{fetch.OpDial}, Driver: fetch.DriverFunc(
+			func(context.Context, *fetch.Request) (*fetch.Response, error) {
+				return &fetch.Response{Meta: fetch.Meta{Kind: fetch.KindSession, Size: -1, ContentType: "x/y"}, Body: body}, nil
 			})})
 	})
 	s, err := c.Dial(t.Context(), "x-term://guest:pass@h/")
@@ -134,7 +133,7 @@ func TestDialReturnsSessionAndLogin(t *testing.T) {
 
 // An idler counts calls of CloseIdleConnections.
 type idler struct {
-	driver.DriverFunc
+	fetch.DriverFunc
 	calls *int
 }
 
@@ -143,7 +142,7 @@ func (i idler) CloseIdleConnections() { *i.calls++ }
 func TestCloseClosesIdleConnections(t *testing.T) {
 	t.Parallel()
 	calls := 0
-	c := fetch.New(nil, driver.Use("x", idler{nop, &calls}), driver.Use("y", nop))
+	c := fetch.New(nil, fetch.Use("x", idler{nop, &calls}), fetch.Use("y", nop))
 	if err := c.Close(); err != nil || calls != 1 {
 		t.Errorf("Close: %v, told %d times", err, calls)
 	}
@@ -152,16 +151,16 @@ func TestCloseClosesIdleConnections(t *testing.T) {
 func TestMiddlewareIsPassedOutermostFirst(t *testing.T) {
 	t.Parallel()
 	var order []string
-	named := func(name string) driver.Middleware {
-		return func(next driver.Driver) driver.Driver {
-			return driver.DriverFunc(func(ctx context.Context, req *fetch.Request) (*driver.Response, error) {
+	named := func(name string) fetch.Middleware {
+		return func(next fetch.Driver) fetch.Driver {
+			return fetch.DriverFunc(func(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
 				order = append(order, name)
 				return next.Open(ctx, req)
 			})
 		}
 	}
 	web := &fakeWeb{pages: map[string]string{"http://a/": "-> http://b/", "http://b/": "end"}}
-	c := fetch.New(&fetch.Options{Proxy: noProxy, Middleware: []driver.Middleware{named("outer"), named("inner")}}, web.load)
+	c := fetch.New(&fetch.Options{Proxy: noProxy, Middleware: []fetch.Middleware{named("outer"), named("inner")}}, web.load)
 	if _, err := text(t, c, "http://a/"); err != nil {
 		t.Fatal(err)
 	}
@@ -185,15 +184,15 @@ func TestStatOfRequests(t *testing.T) {
 	t.Parallel()
 	for _, ops := range [][]fetch.Op{{fetch.OpGet, fetch.OpStat}, {fetch.OpGet}} {
 		body := &writerToBody{Reader: strings.NewReader("12345")}
-		c := fetch.New(nil, load("x", ops, func(_ context.Context, req *fetch.Request) (*driver.Response, error) {
+		c := fetch.New(nil, load("x", ops, func(_ context.Context, req *fetch.Request) (*fetch.Response, error) {
 			if req.Header.Get("A") != "1" {
 				t.Errorf("header %v", req.Header)
 			}
-			return &driver.Response{Meta: fetch.Meta{Size: 5}, Body: body}, nil
+			return &fetch.Response{Meta: fetch.Meta{Size: 5}, Body: body}, nil
 		}))
 		req := &fetch.Request{URL: uri.MustParse("x:y"), Header: textproto.MIMEHeader{"A": {"1"}}}
 		resp, err := c.Stat(t.Context(), req)
-		if err != nil || resp.Size != 5 || resp.Body != driver.NoBody || body.closed == 0 || req.Op != fetch.OpGet {
+		if err != nil || resp.Size != 5 || resp.Body != fetch.NoBody || body.closed == 0 || req.Op != fetch.OpGet {
 			t.Errorf("%+v, %v; closed %d times", resp, err, body.closed)
 		}
 	}

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -56,12 +55,12 @@ func TestChainCredentials(t *testing.T) {
 }
 
 // withEnv calls f with the Env of a client during a request for rawURL.
-func withEnv(t *testing.T, o *fetch.Options, rawURL string, f func(context.Context, driver.Env, *fetch.Request)) {
+func withEnv(t *testing.T, o *fetch.Options, rawURL string, f func(context.Context, fetch.Env, *fetch.Request)) {
 	t.Helper()
 	ran := false
-	c := fetch.New(o, func(env driver.Env, reg *driver.Registry) {
-		reg.Register(fetch.Scheme{Name: "x-env", Port: 7, Ops: []fetch.Op{fetch.OpGet}, Driver: driver.DriverFunc(
-			func(ctx context.Context, req *fetch.Request) (*driver.Response, error) {
+	c := fetch.New(o, func(env fetch.Env, reg *fetch.Registry) {
+		reg.Register(fetch.Scheme{Name: "x-env", Port: 7, Ops: []fetch.Op{fetch.OpGet}, Driver: fetch.DriverFunc(
+			func(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
 				ran = true
 				f(ctx, env, req)
 				return nil, fetch.ErrNotFound
@@ -88,7 +87,7 @@ func TestEnvCredential(t *testing.T) {
 		{"x-env://u:p@h/", namedProvider("a", true), []string{"u:p", "u:a1", "u:a2"}},
 	}
 	for _, tt := range tests {
-		withEnv(t, &fetch.Options{Proxy: noProxy, Credentials: tt.credentials}, tt.url, func(ctx context.Context, env driver.Env, req *fetch.Request) {
+		withEnv(t, &fetch.Options{Proxy: noProxy, Credentials: tt.credentials}, tt.url, func(ctx context.Context, env fetch.Env, req *fetch.Request) {
 			for i, want := range tt.want {
 				cred, err := env.Credential(ctx, fetch.Challenge{URL: req.URL, Attempt: i + 1})
 				got := cred.User + ":" + cred.Password
@@ -122,10 +121,10 @@ func TestChallengeHasReferrer(t *testing.T) {
 	} {
 		var got fetch.Challenge
 		o := &fetch.Options{Proxy: noProxy, Policy: &fetch.Policy{Untrusted: tt.untrusted}, Credentials: &lastChallenge{&got}}
-		c := fetch.New(o, func(env driver.Env, reg *driver.Registry) {
+		c := fetch.New(o, func(env fetch.Env, reg *fetch.Registry) {
 			for _, name := range []string{"x", "http"} {
-				reg.Register(fetch.Scheme{Name: name, Ops: []fetch.Op{fetch.OpGet}, Driver: driver.DriverFunc(
-					func(ctx context.Context, req *fetch.Request) (*driver.Response, error) {
+				reg.Register(fetch.Scheme{Name: name, Ops: []fetch.Op{fetch.OpGet}, Driver: fetch.DriverFunc(
+					func(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
 						if env.Foreign(ctx) != tt.foreign || env.ForeignRequest(req) != tt.foreign {
 							t.Errorf("%+v: Foreign %v, ForeignRequest %v", tt, env.Foreign(ctx), env.ForeignRequest(req))
 						}
@@ -169,11 +168,11 @@ func TestRedirectBackFromAnotherOriginIsForeign(t *testing.T) {
 	for _, untrusted := range []bool{false, true} {
 		var foreign []bool
 		web := &fakeWeb{pages: map[string]string{"http://a/": "-> http://b/", "http://b/": "-> http://a/2", "http://a/2": "-> http://a/3", "http://a/3": "end"}}
-		c := fetch.New(&fetch.Options{Proxy: noProxy, Policy: &fetch.Policy{Untrusted: untrusted}}, func(env driver.Env, reg *driver.Registry) {
+		c := fetch.New(&fetch.Options{Proxy: noProxy, Policy: &fetch.Policy{Untrusted: untrusted}}, func(env fetch.Env, reg *fetch.Registry) {
 			web.load(env, reg)
 			s, _ := reg.Lookup("http")
 			next := s.Driver
-			s.Driver = driver.DriverFunc(func(ctx context.Context, req *fetch.Request) (*driver.Response, error) {
+			s.Driver = fetch.DriverFunc(func(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
 				foreign = append(foreign, env.Foreign(ctx))
 				return next.Open(ctx, req)
 			})

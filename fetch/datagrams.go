@@ -6,15 +6,13 @@ import (
 	"net"
 	"net/netip"
 	"sync/atomic"
-
-	"github.com/urlget/urlget/fetch/driver"
 )
 
-// DialDatagrams implements driver.Env.
-func (e *env) DialDatagrams(ctx context.Context, addr string, stray []byte) (*driver.Conn, error) {
+// DialDatagrams implements Env.
+func (e *env) DialDatagrams(ctx context.Context, addr string, stray []byte) (*Conn, error) {
 	prov := provenanceOf(ctx)
 	if !prov.proxy.url.IsZero() {
-		return nil, refusal(Reason{Kind: driver.ReasonProxy}, "the proxy does not support datagrams")
+		return nil, refusal(Reason{Kind: ReasonProxy}, "the proxy does not support datagrams")
 	}
 	listen := e.client.opts.ListenPacket
 	if listen == nil {
@@ -44,7 +42,7 @@ func (e *env) DialDatagrams(ctx context.Context, addr string, stray []byte) (*dr
 	}
 	d := &datagrams{PacketConn: socket, server: remote, stray: stray}
 	d.peer.Store(&remote)
-	return driver.NewConn(ctx, d, e.client.timeouts), nil
+	return NewConn(ctx, d, e.client.timeouts), nil
 }
 
 // datagrams is a connection to a single host over an unconnected UDP socket.

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -60,16 +59,16 @@ func TestDatagramsStayWithFirstReplyPort(t *testing.T) {
 
 func TestDatagramsWithDialContextRequireListenPacket(t *testing.T) {
 	t.Parallel()
-	var env driver.Env
-	load := func(e driver.Env, reg *driver.Registry) {
+	var env Env
+	load := func(e Env, reg *Registry) {
 		env = e
-		reg.Register(Scheme{Name: "x-d", Ops: []Op{OpGet}, Driver: driver.DriverFunc(func(ctx context.Context, req *Request) (*driver.Response, error) {
+		reg.Register(Scheme{Name: "x-d", Ops: []Op{OpGet}, Driver: DriverFunc(func(ctx context.Context, req *Request) (*Response, error) {
 			conn, err := env.DialDatagrams(ctx, req.URL.HostPort(7777), nil)
 			if err != nil {
 				return nil, err
 			}
 			conn.Close()
-			return &driver.Response{Body: driver.NoBody}, nil
+			return &Response{Body: NoBody}, nil
 		})})
 	}
 	listens := 0

@@ -10,36 +10,34 @@ import (
 	"strconv"
 	"syscall"
 	"time"
-
-	"github.com/urlget/urlget/fetch/driver"
 )
 
-// Dial implements driver.Env.
-func (e *env) Dial(ctx context.Context, network, addr string) (*driver.Conn, error) {
+// Dial implements Env.
+func (e *env) Dial(ctx context.Context, network, addr string) (*Conn, error) {
 	return e.dial(ctx, network, addr, 0)
 }
 
-// DialFrom implements driver.Env.
-func (e *env) DialFrom(ctx context.Context, network, addr string, localPort uint16) (*driver.Conn, error) {
+// DialFrom implements Env.
+func (e *env) DialFrom(ctx context.Context, network, addr string, localPort uint16) (*Conn, error) {
 	return e.dial(ctx, network, addr, localPort)
 }
 
-// DialPeer implements driver.Env.
-func (e *env) DialPeer(ctx context.Context, conn *driver.Conn, port uint16) (*driver.Conn, error) {
+// DialPeer implements Env.
+func (e *env) DialPeer(ctx context.Context, conn *Conn, port uint16) (*Conn, error) {
 	host, _, err := net.SplitHostPort(conn.RemoteAddr().String())
 	if err != nil {
 		return nil, err
 	}
 	if port < 1024 {
-		return nil, refusal(Reason{Kind: driver.ReasonPort, Port: port}, "the server named reserved port %d for data", port)
+		return nil, refusal(Reason{Kind: ReasonPort, Port: port}, "the server named reserved port %d for data", port)
 	}
 	return e.dial(ctx, "tcp", net.JoinHostPort(host, strconv.Itoa(int(port))), 0)
 }
 
-// ListenPeer implements driver.Env.
-func (e *env) ListenPeer(ctx context.Context, conn *driver.Conn) (driver.PeerListener, error) {
+// ListenPeer implements Env.
+func (e *env) ListenPeer(ctx context.Context, conn *Conn) (PeerListener, error) {
 	if !provenanceOf(ctx).proxy.url.IsZero() {
-		return nil, refusal(Reason{Kind: driver.ReasonProxy}, "a server cannot connect back through a proxy")
+		return nil, refusal(Reason{Kind: ReasonProxy}, "a server cannot connect back through a proxy")
 	}
 	local, err := netip.ParseAddrPort(conn.LocalAddr().String())
 	if err != nil {
@@ -57,7 +55,7 @@ func (e *env) ListenPeer(ctx context.Context, conn *driver.Conn) (driver.PeerLis
 	return &peerListener{ctx: ctx, l: l, peer: peer.Addr().Unmap(), timeouts: e.client.timeouts}, nil
 }
 
-// A peerListener is a driver.PeerListener.
+// A peerListener is a PeerListener.
 type peerListener struct {
 	l        net.Listener
 	peer     netip.Addr
@@ -65,8 +63,8 @@ type peerListener struct {
 	ctx      context.Context // of the exchange
 }
 
-// Accept implements driver.PeerListener.
-func (l *peerListener) Accept() (*driver.Conn, error) {
+// Accept implements PeerListener.
+func (l *peerListener) Accept() (*Conn, error) {
 	for {
 		c, err := l.l.Accept()
 		if err != nil {
@@ -74,19 +72,19 @@ func (l *peerListener) Accept() (*driver.Conn, error) {
 		}
 		from, err := netip.ParseAddrPort(c.RemoteAddr().String())
 		if err == nil && from.Addr().Unmap() == l.peer {
-			return driver.NewConn(l.ctx, c, l.timeouts), nil
+			return NewConn(l.ctx, c, l.timeouts), nil
 		}
 		c.Close()
 	}
 }
 
-// Addr implements driver.PeerListener.
+// Addr implements PeerListener.
 func (l *peerListener) Addr() net.Addr { return l.l.Addr() }
 
-// Close implements driver.PeerListener.
+// Close implements PeerListener.
 func (l *peerListener) Close() error { return l.l.Close() }
 
-func (e *env) dial(ctx context.Context, network, addr string, localPort uint16) (*driver.Conn, error) {
+func (e *env) dial(ctx context.Context, network, addr string, localPort uint16) (*Conn, error) {
 	dialCtx, cancel := e.connectContext(ctx, "no connection within %v")
 	defer cancel()
 	var (
@@ -107,7 +105,7 @@ func (e *env) dial(ctx context.Context, network, addr string, localPort uint16) 
 	if err != nil {
 		return nil, dialError(dialCtx, err)
 	}
-	return driver.NewConn(ctx, c, e.client.timeouts), nil
+	return NewConn(ctx, c, e.client.timeouts), nil
 }
 
 // connectContext adds the connect timeout to ctx. The timeout's error is words, formatted with the
@@ -138,7 +136,7 @@ func dialError(ctx context.Context, err error) error {
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return &Error{Code: ErrNetwork, Err: err}
 	}
-	if code, retry := driver.Classify(err); code == ErrNetwork {
+	if code, retry := Classify(err); code == ErrNetwork {
 		return &Error{Code: code, Retry: retry, Err: err} // so that drivers need not distinguish it from errors of servers
 	}
 	return err

@@ -12,8 +12,10 @@
 //	defer c.Close()
 //	resp, err := c.Get(ctx, "gopher://gopher.example/0/about.txt")
 //
-// Most programs need only Get, List, Stat and Dial. Package driver is for adding a scheme or a
-// middleware. Package fetchtest has a test suite for drivers.
+// Most programs need only Get, List, Stat and Dial. A [Driver] adds a scheme. Its
+// [Loader] registers it in a [Registry], and gets the [Env], the driver's only way to the network, to
+// credentials and to the log. Package driver is a kit for drivers, and package fetchtest has a test
+// suite for them.
 //
 // # Compatibility
 //
@@ -23,7 +25,6 @@
 //
 // The exceptions are those of Go itself: security holes and bugs are fixed, structs may gain fields
 // (so composite literals should name theirs), and types may gain methods. The interface
-// driver.Driver does not gain methods: optional features of drivers are separate interfaces. Values
-// of [Code] are not removed, but new ones may be added. The texts of errors, hints and log records
+// [Driver] does not gain methods: optional features of drivers are separate interfaces. Values of [Code] are not removed, but new ones may be added. The texts of errors, hints and log records
 // are for people and may change at any time, as may the number of test cases in package fetchtest.
 package fetch

@@ -6,16 +6,15 @@ import (
 	"errors"
 	"log/slog"
 
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// An env is the driver.Env of a client.
+// An env is the Env of a client.
 type env struct {
 	client *Client
 }
 
-// Credential implements driver.Env.
+// Credential implements Env.
 func (e *env) Credential(ctx context.Context, ch Challenge) (Credential, error) {
 	prov := provenanceOf(ctx)
 	if prov.anonymous && ch.Mechanism != "proxy" {
@@ -46,8 +45,8 @@ func (e *env) Credential(ctx context.Context, ch Challenge) (Credential, error) 
 	return e.client.opts.Credentials.Credential(ctx, ch)
 }
 
-// Open implements driver.Env.
-func (e *env) Open(ctx context.Context, req *Request) (*driver.Response, error) {
+// Open implements Env.
+func (e *env) Open(ctx context.Context, req *Request) (*Response, error) {
 	prov := provenanceOf(ctx)
 	if prov.hops == nil {
 		return nil, errors.New("fetch: Env.Open called with a foreign context")
@@ -65,20 +64,16 @@ func (e *env) Open(ctx context.Context, req *Request) (*driver.Response, error) 
 	if err := prov.hops.add(); err != nil {
 		return nil, asError(req.Op.String(), req.URL, err)
 	}
-	o, err := e.client.follow(ctx, &dup, prov.hops, before)
-	if err != nil {
-		return nil, err
-	}
-	return o.forDriver(), nil
+	return e.client.follow(ctx, &dup, prov.hops, before)
 }
 
-// Proxy implements driver.Env.
+// Proxy implements Env.
 func (e *env) Proxy(ctx context.Context) (uri.URI, bool) {
 	p := provenanceOf(ctx).proxy
 	return p.url, p.forward
 }
 
-// Scope implements driver.Env.
+// Scope implements Env.
 func (e *env) Scope(ctx context.Context) string {
 	prov := provenanceOf(ctx)
 	scope := prov.proxy.url.WithoutUserinfo().String()
@@ -94,17 +89,17 @@ func (e *env) Scope(ctx context.Context) string {
 	return scope
 }
 
-// Foreign implements driver.Env.
+// Foreign implements Env.
 func (e *env) Foreign(ctx context.Context) bool {
 	return Foreign(ctx)
 }
 
-// ForeignRequest implements driver.Env.
+// ForeignRequest implements Env.
 func (e *env) ForeignRequest(req *Request) bool {
 	return req.Anonymous || e.client.provenance(req, nil, nil).foreign
 }
 
-// TLSConfig implements driver.Env.
+// TLSConfig implements Env.
 func (e *env) TLSConfig(ctx context.Context, host string) *tls.Config {
 	cfg, prov := e.tlsConfig(host), provenanceOf(ctx)
 	own := !prov.foreign && (!prov.anonymous || prov.traits.Stateless) // as in Scope
@@ -126,11 +121,11 @@ func (e *env) tlsConfig(host string) *tls.Config {
 	return cfg
 }
 
-// Identity implements driver.Env.
+// Identity implements Env.
 func (e *env) Identity() Identity { return e.client.opts.Identity }
 
-// Timeouts implements driver.Env.
+// Timeouts implements Env.
 func (e *env) Timeouts() Timeouts { return e.client.timeouts }
 
-// Logger implements driver.Env.
+// Logger implements Env.
 func (e *env) Logger() *slog.Logger { return e.client.logger }

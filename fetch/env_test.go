@@ -22,7 +22,7 @@ import (
 
 func TestIdentityAndTimeoutsHaveDefaults(t *testing.T) {
 	t.Parallel()
-	withEnv(t, nil, "x-env:", func(ctx context.Context, env driver.Env, _ *fetch.Request) {
+	withEnv(t, nil, "x-env:", func(ctx context.Context, env fetch.Env, _ *fetch.Request) {
 		if got := env.Identity(); got != (fetch.Identity{UserAgent: "urlget", Email: "urlget@"}) {
 			t.Errorf("Identity %+v", got)
 		}
@@ -37,7 +37,7 @@ func TestIdentityAndTimeoutsHaveDefaults(t *testing.T) {
 		}
 	})
 	o := &fetch.Options{Timeouts: fetch.Timeouts{Connect: -1, Reply: time.Second}, TLS: &tls.Config{ServerName: "other.example"}}
-	withEnv(t, o, "x-env:", func(ctx context.Context, env driver.Env, _ *fetch.Request) {
+	withEnv(t, o, "x-env:", func(ctx context.Context, env fetch.Env, _ *fetch.Request) {
 		if got := env.Timeouts(); got != (fetch.Timeouts{Reply: time.Second, Idle: time.Minute}) {
 			t.Errorf("Timeouts %+v", got)
 		}
@@ -93,7 +93,7 @@ func TestIdleTimeoutOfDialedConnections(t *testing.T) {
 func TestBindEndsBlockedReads(t *testing.T) {
 	t.Parallel()
 	addr := listen(t, func(c net.Conn) { io.Copy(io.Discard, c) })
-	withEnv(t, &fetch.Options{Proxy: noProxy}, "x-env://h/", func(ctx context.Context, env driver.Env, _ *fetch.Request) {
+	withEnv(t, &fetch.Options{Proxy: noProxy}, "x-env://h/", func(ctx context.Context, env fetch.Env, _ *fetch.Request) {
 		conn, err := env.Dial(ctx, "tcp", addr)
 		if err != nil {
 			t.Fatal(err)
@@ -119,7 +119,7 @@ func TestPeers(t *testing.T) {
 	t.Parallel()
 	addr := listen(t, func(c net.Conn) { io.Copy(io.Discard, c) })
 	port := netip.MustParseAddrPort(addr).Port()
-	withEnv(t, &fetch.Options{Proxy: noProxy}, "x-env://h/", func(ctx context.Context, env driver.Env, _ *fetch.Request) {
+	withEnv(t, &fetch.Options{Proxy: noProxy}, "x-env://h/", func(ctx context.Context, env fetch.Env, _ *fetch.Request) {
 		control, err := env.Dial(ctx, "tcp", addr)
 		if err != nil {
 			t.Fatal(err)
@@ -174,7 +174,7 @@ func TestLocalAddressAndPort(t *testing.T) {
 	port := netip.MustParseAddrPort(free.Addr().String()).Port()
 	free.Close()
 	o := &fetch.Options{Proxy: noProxy, Network: fetch.Network{Local: netip.MustParseAddr("127.0.0.8")}}
-	withEnv(t, o, "x-env://h/", func(ctx context.Context, env driver.Env, _ *fetch.Request) {
+	withEnv(t, o, "x-env://h/", func(ctx context.Context, env fetch.Env, _ *fetch.Request) {
 		for _, from := range []uint16{0, port} {
 			conn, err := env.DialFrom(ctx, "tcp", addr, from)
 			if err != nil {
@@ -213,9 +213,9 @@ func TestScope(t *testing.T) {
 	t.Parallel()
 	scopes := map[string]string{}
 	record := func(name string, o *fetch.Options, from string) {
-		c := fetch.New(o, func(env driver.Env, reg *driver.Registry) {
-			reg.Register(fetch.Scheme{Name: "x", Ops: []fetch.Op{fetch.OpGet}, Driver: driver.DriverFunc(
-				func(ctx context.Context, _ *fetch.Request) (*driver.Response, error) {
+		c := fetch.New(o, func(env fetch.Env, reg *fetch.Registry) {
+			reg.Register(fetch.Scheme{Name: "x", Ops: []fetch.Op{fetch.OpGet}, Driver: fetch.DriverFunc(
+				func(ctx context.Context, _ *fetch.Request) (*fetch.Response, error) {
 					scopes[name] = env.Scope(ctx)
 					return nil, fetch.ErrNotFound
 				})})
@@ -251,7 +251,7 @@ func TestHandshakeWithASilentServer(t *testing.T) {
 	t.Parallel()
 	silent := listen(t, func(c net.Conn) { io.Copy(io.Discard, c) })
 	opts := &fetch.Options{Proxy: noProxy, Timeouts: fetch.Timeouts{Idle: 20 * time.Millisecond}}
-	withEnv(t, opts, "x-env://h/", func(ctx context.Context, env driver.Env, _ *fetch.Request) {
+	withEnv(t, opts, "x-env://h/", func(ctx context.Context, env fetch.Env, _ *fetch.Request) {
 		conn, err := env.Dial(ctx, "tcp", silent)
 		if err != nil {
 			t.Fatal(err)
@@ -287,7 +287,7 @@ func TestHandshake(t *testing.T) {
 		{"cut off", cut, "example.com", roots, fetch.ErrTLS, true},
 	}
 	for _, tt := range tests {
-		withEnv(t, &fetch.Options{Proxy: noProxy, TLS: &tls.Config{RootCAs: tt.roots}}, "x-env://h/", func(ctx context.Context, env driver.Env, _ *fetch.Request) {
+		withEnv(t, &fetch.Options{Proxy: noProxy, TLS: &tls.Config{RootCAs: tt.roots}}, "x-env://h/", func(ctx context.Context, env fetch.Env, _ *fetch.Request) {
 			conn, err := env.Dial(ctx, "tcp", tt.addr)
 			if err != nil {
 				t.Fatal(err)
@@ -315,9 +315,9 @@ func TestAnonymousRequestsHaveNoCredentials(t *testing.T) {
 	}
 	for _, anonymous := range []bool{false, true} {
 		var all []seen
-		load := func(env driver.Env, reg *driver.Registry) {
-			reg.Register(fetch.Scheme{Name: "x-line", Ops: []fetch.Op{fetch.OpGet}, Driver: driver.DriverFunc(
-				func(ctx context.Context, req *fetch.Request) (*driver.Response, error) {
+		load := func(env fetch.Env, reg *fetch.Registry) {
+			reg.Register(fetch.Scheme{Name: "x-line", Ops: []fetch.Op{fetch.OpGet}, Driver: fetch.DriverFunc(
+				func(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
 					cred, err := env.Credential(ctx, fetch.Challenge{URL: req.URL, Mechanism: "basic"})
 					if err != nil && !errors.Is(err, fetch.ErrAuth) {
 						t.Error(err)
@@ -327,7 +327,7 @@ func TestAnonymousRequestsHaveNoCredentials(t *testing.T) {
 						t.Error(err)
 					}
 					all = append(all, seen{req.URL.Path(), cred.User, proxy.User, env.Scope(ctx), env.Foreign(ctx)})
-					resp := &driver.Response{Body: driver.NoBody}
+					resp := &fetch.Response{Body: fetch.NoBody}
 					switch req.URL.Path() {
 					case "/url":
 						resp.Location = []uri.URI{uri.MustParse("/redirect")}

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -19,7 +18,7 @@ func asError(op string, u uri.URI, err error) *Error {
 		dup := *e
 		e = &dup
 	} else {
-		code, retry := driver.Classify(err)
+		code, retry := Classify(err)
 		e = &Error{Code: code, Retry: retry, Err: err}
 	}
 	if e.Op == "" {
@@ -29,7 +28,7 @@ func asError(op string, u uri.URI, err error) *Error {
 		e.URL = u.Redacted()
 	}
 	if e.Code == "" {
-		e.Code, _ = driver.Classify(e.Err)
+		e.Code, _ = Classify(e.Err)
 	}
 	return e
 }
@@ -56,7 +55,7 @@ func contextError(ctx context.Context, err error) error {
 		return err
 	}
 	if !errors.Is(err, cause) {
-		switch code, _ := driver.Classify(err); code {
+		switch code, _ := Classify(err); code {
 		case "", ErrNetwork, ErrTLS, ErrTruncated, ErrProtocol:
 		default:
 			return err

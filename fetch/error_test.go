@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/driver/wire"
 	"github.com/urlget/urlget/fetch/uri"
 )
@@ -128,8 +127,8 @@ func TestErrorsOfDriversAreClassified(t *testing.T) {
 		{errors.New("odd"), "", false},
 	}
 	for _, tt := range tests {
-		c := fetch.New(&fetch.Options{Proxy: noProxy}, driver.Use("x", driver.DriverFunc(
-			func(context.Context, *fetch.Request) (*driver.Response, error) { return nil, tt.err })))
+		c := fetch.New(&fetch.Options{Proxy: noProxy}, fetch.Use("x", fetch.DriverFunc(
+			func(context.Context, *fetch.Request) (*fetch.Response, error) { return nil, tt.err })))
 		_, err := c.Get(t.Context(), "x://u:secret@h/p")
 		var e *fetch.Error
 		if !errors.As(err, &e) {
@@ -150,8 +149,8 @@ func TestErrorsOfDriversAreClassified(t *testing.T) {
 func TestDriversErrorIsNotChanged(t *testing.T) {
 	t.Parallel()
 	shared := &fetch.Error{Code: fetch.ErrBusy}
-	c := fetch.New(nil, driver.Use("x", driver.DriverFunc(
-		func(context.Context, *fetch.Request) (*driver.Response, error) { return nil, shared })))
+	c := fetch.New(nil, fetch.Use("x", fetch.DriverFunc(
+		func(context.Context, *fetch.Request) (*fetch.Response, error) { return nil, shared })))
 	if _, err := c.Get(t.Context(), "x:p"); !errors.Is(err, fetch.ErrBusy) || shared.URL != "" || shared.Op != "" {
 		t.Errorf("error %v, and the driver's own is now %+v", err, *shared)
 	}
@@ -173,8 +172,8 @@ func TestErrorBody(t *testing.T) {
 					recorded = len(e.Body)
 				}
 			}}
-		})}, driver.Use("x", driver.DriverFunc(
-			func(context.Context, *fetch.Request) (*driver.Response, error) { return nil, refused })))
+		})}, fetch.Use("x", fetch.DriverFunc(
+			func(context.Context, *fetch.Request) (*fetch.Response, error) { return nil, refused })))
 		_, err := c.Get(t.Context(), "x:p")
 		var e *fetch.Error
 		if !errors.As(err, &e) || len(e.Body) != tt.want || e.Partial != tt.partial || recorded != 10_000 {
@@ -202,8 +201,8 @@ func TestContextCauseIsTheError(t *testing.T) {
 	for _, tt := range tests {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		cancel(tt.cause)
-		c := fetch.New(nil, driver.Use("x", driver.DriverFunc(
-			func(context.Context, *fetch.Request) (*driver.Response, error) { return nil, tt.err })))
+		c := fetch.New(nil, fetch.Use("x", fetch.DriverFunc(
+			func(context.Context, *fetch.Request) (*fetch.Response, error) { return nil, tt.err })))
 		_, err := c.Get(ctx, "x:p")
 		if !errors.Is(err, context.Cause(ctx)) || fetch.CodeOf(err) != tt.code {
 			t.Errorf("%s: error %v of class %q, want the cause and %q", tt.name, err, fetch.CodeOf(err), tt.code)
@@ -211,8 +210,8 @@ func TestContextCauseIsTheError(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(why)
-	c := fetch.New(nil, driver.Use("x", driver.DriverFunc(
-		func(context.Context, *fetch.Request) (*driver.Response, error) { return nil, fetch.ErrNotFound })))
+	c := fetch.New(nil, fetch.Use("x", fetch.DriverFunc(
+		func(context.Context, *fetch.Request) (*fetch.Response, error) { return nil, fetch.ErrNotFound })))
 	if _, err := c.Get(ctx, "x:p"); fetch.CodeOf(err) != fetch.ErrNotFound {
 		t.Errorf("what the server had answered became %v", err)
 	}
@@ -221,8 +220,8 @@ func TestContextCauseIsTheError(t *testing.T) {
 	if _, err := c.Get(late, "x:p"); fetch.CodeOf(err) != fetch.ErrNotFound {
 		t.Errorf("what the server had answered became %v", err)
 	}
-	c = fetch.New(nil, driver.Use("x", driver.DriverFunc(
-		func(ctx context.Context, _ *fetch.Request) (*driver.Response, error) { return nil, context.Cause(ctx) })))
+	c = fetch.New(nil, fetch.Use("x", fetch.DriverFunc(
+		func(ctx context.Context, _ *fetch.Request) (*fetch.Response, error) { return nil, context.Cause(ctx) })))
 	if _, err := c.Get(late, "x:p"); fetch.CodeOf(err) != fetch.ErrNetwork || !errors.Is(err, why) {
 		t.Errorf("a deadline became %v of class %q", err, fetch.CodeOf(err))
 	}

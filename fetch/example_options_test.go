@@ -11,7 +11,6 @@ import (
 	"sync/atomic"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -41,16 +40,16 @@ func ExampleClient_Do() {
 }
 
 // greeter registers a scheme for sessions that begin with a greeting.
-func greeter(_ driver.Env, reg *driver.Registry) {
-	reg.Register(fetch.Scheme{Name: "x-greet", Ops: []fetch.Op{fetch.OpDial}, Driver: driver.DriverFunc(
-		func(context.Context, *fetch.Request) (*driver.Response, error) {
+func greeter(_ fetch.Env, reg *fetch.Registry) {
+	reg.Register(fetch.Scheme{Name: "x-greet", Ops: []fetch.Op{fetch.OpDial}, Driver: fetch.DriverFunc(
+		func(context.Context, *fetch.Request) (*fetch.Response, error) {
 			near, far := net.Pipe()
 			go func() {
 				defer far.Close()
 				name, _ := bufio.NewReader(far).ReadString('\n')
 				fmt.Fprintf(far, "Hello, %s", name)
 			}()
-			return &driver.Response{Meta: fetch.Meta{Kind: fetch.KindSession, Size: -1}, Body: near}, nil
+			return &fetch.Response{Meta: fetch.Meta{Kind: fetch.KindSession, Size: -1}, Body: near}, nil
 		})})
 }
 
@@ -72,9 +71,9 @@ func ExampleClient_Dial() {
 }
 
 // members registers a scheme that requires a login.
-func members(env driver.Env, reg *driver.Registry) {
-	reg.Register(fetch.Scheme{Name: "x-club", Ops: []fetch.Op{fetch.OpGet}, Driver: driver.DriverFunc(
-		func(ctx context.Context, req *fetch.Request) (*driver.Response, error) {
+func members(env fetch.Env, reg *fetch.Registry) {
+	reg.Register(fetch.Scheme{Name: "x-club", Ops: []fetch.Op{fetch.OpGet}, Driver: fetch.DriverFunc(
+		func(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
 			ch := fetch.Challenge{URL: req.URL, Mechanism: "basic", Realm: "members"}
 			for ch.Attempt = 1; ; ch.Attempt++ {
 				cred, err := env.Credential(ctx, ch)
@@ -113,8 +112,8 @@ func ExampleCredentials() {
 // A middleware wraps every exchange. This one refuses URLs that have been requested before.
 func ExampleMiddleware() {
 	seen := map[uri.URI]bool{}
-	once := func(next driver.Driver) driver.Driver {
-		return driver.DriverFunc(func(ctx context.Context, req *fetch.Request) (*driver.Response, error) {
+	once := func(next fetch.Driver) fetch.Driver {
+		return fetch.DriverFunc(func(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
 			if seen[req.URL] {
 				return nil, &fetch.Error{Code: fetch.ErrPolicy, Err: errors.New("once is enough")}
 			}
@@ -122,7 +121,7 @@ func ExampleMiddleware() {
 			return next.Open(ctx, req)
 		})
 	}
-	c := fetch.New(&fetch.Options{Middleware: []driver.Middleware{once}}, driver.Use("x-echo", driver.DriverFunc(echo)))
+	c := fetch.New(&fetch.Options{Middleware: []fetch.Middleware{once}}, fetch.Use("x-echo", fetch.DriverFunc(echo)))
 	defer c.Close()
 	for range 2 {
 		text, err := c.ReadAll(context.Background(), "x-echo:hello", 0)
@@ -147,7 +146,7 @@ func ExampleRecorder() {
 			},
 		}
 	})
-	c := fetch.New(&fetch.Options{Recorder: recorder}, driver.Use("x-echo", driver.DriverFunc(echo)))
+	c := fetch.New(&fetch.Options{Recorder: recorder}, fetch.Use("x-echo", fetch.DriverFunc(echo)))
 	defer c.Close()
 	for _, rawURL := range []string{"x-echo:hello", "x-echo:a%0Ab"} {
 		c.ReadAll(context.Background(), rawURL, 0)
@@ -159,10 +158,10 @@ func ExampleRecorder() {
 
 // An Error has fields for programs and a text for people.
 func ExampleError() {
-	busy := driver.DriverFunc(func(context.Context, *fetch.Request) (*driver.Response, error) {
+	busy := fetch.DriverFunc(func(context.Context, *fetch.Request) (*fetch.Response, error) {
 		return nil, &fetch.Error{Code: fetch.ErrBusy, Retry: true, Reply: fetch.Reply{Code: 421, Text: "Too many users\r\n"}}
 	})
-	c := fetch.New(nil, driver.Use("x-busy", busy))
+	c := fetch.New(nil, fetch.Use("x-busy", busy))
 	defer c.Close()
 	_, err := c.Get(context.Background(), "x-busy://joe:secret@h/")
 	var e *fetch.Error

@@ -17,12 +17,11 @@ import (
 	"time"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
 // A driver can be a single function. The body of an x-echo URL is its path.
-func echo(_ context.Context, req *fetch.Request) (*driver.Response, error) {
+func echo(_ context.Context, req *fetch.Request) (*fetch.Response, error) {
 	if req.Op != fetch.OpGet {
 		return nil, fmt.Errorf("x-echo: %w", errors.ErrUnsupported)
 	}
@@ -30,7 +29,7 @@ func echo(_ context.Context, req *fetch.Request) (*driver.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &driver.Response{
+	return &fetch.Response{
 		Meta: fetch.Meta{ContentType: "text/plain", Size: int64(len(text))},
 		Body: io.NopCloser(strings.NewReader(text)),
 	}, nil
@@ -38,7 +37,7 @@ func echo(_ context.Context, req *fetch.Request) (*driver.Response, error) {
 
 // Most programs pass protocols.All instead of their own driver.
 func ExampleClient_Get() {
-	c := fetch.New(nil, driver.Use("x-echo", driver.DriverFunc(echo)))
+	c := fetch.New(nil, fetch.Use("x-echo", fetch.DriverFunc(echo)))
 	defer c.Close()
 	resp, err := c.Get(context.Background(), "x-echo:hello%20there")
 	if err != nil {
@@ -53,7 +52,7 @@ func ExampleClient_Get() {
 }
 
 func ExampleUse() {
-	c := fetch.New(nil, driver.Use("x-echo", driver.DriverFunc(echo)))
+	c := fetch.New(nil, fetch.Use("x-echo", fetch.DriverFunc(echo)))
 	defer c.Close()
 	_, err := c.Get(context.Background(), "x-echo:a%0D%0Ab")
 	fmt.Println(errors.Is(err, fetch.ErrURL))
@@ -65,9 +64,9 @@ func ExampleUse() {
 }
 
 // menu is a driver that returns listings.
-func menu(_ driver.Env, reg *driver.Registry) {
-	reg.Register(fetch.Scheme{Name: "x-menu", Ops: []fetch.Op{fetch.OpList}, Driver: driver.DriverFunc(
-		func(_ context.Context, req *fetch.Request) (*driver.Response, error) {
+func menu(_ fetch.Env, reg *fetch.Registry) {
+	reg.Register(fetch.Scheme{Name: "x-menu", Ops: []fetch.Op{fetch.OpList}, Driver: fetch.DriverFunc(
+		func(_ context.Context, req *fetch.Request) (*fetch.Response, error) {
 			text := "soup\nfish\n"
 			var entries iter.Seq2[fetch.Entry, error] = func(yield func(fetch.Entry, error) bool) {
 				for name := range strings.FieldsSeq(text) {
@@ -76,7 +75,7 @@ func menu(_ driver.Env, reg *driver.Registry) {
 					}
 				}
 			}
-			return &driver.Response{
+			return &fetch.Response{
 				Meta:  fetch.Meta{Kind: fetch.KindListing, ContentType: "text/plain", Size: int64(len(text))},
 				Body:  io.NopCloser(strings.NewReader(text)),
 				Parse: func(io.Reader) iter.Seq2[fetch.Entry, error] { return entries },
@@ -134,7 +133,7 @@ func ExamplePolicy() {
 			}
 			return nil
 		},
-	}}, driver.Use("x-echo", driver.DriverFunc(echo)), menu)
+	}}, fetch.Use("x-echo", fetch.DriverFunc(echo)), menu)
 	defer c.Close()
 	_, err := c.Get(context.Background(), "x-menu://kitchen/")
 	fmt.Println(err)

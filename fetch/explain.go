@@ -4,7 +4,6 @@ import (
 	"net"
 	"strconv"
 
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -54,12 +53,12 @@ func (c *Client) Explain(req *Request) (*Explanation, error) {
 		}
 	}
 	x.Credentials = c.credentialSource(p.req, p.prov.foreign)
-	if d, ok := p.scheme.Driver.(driver.Expecter); ok && p.req.Op == OpGet {
+	if d, ok := p.scheme.Driver.(Expecter); ok && p.req.Op == OpGet {
 		if m, ok := d.Expect(p.req); ok {
 			x.Expected = &m
 		}
 	}
-	if d, ok := p.scheme.Driver.(driver.Explainer); ok {
+	if d, ok := p.scheme.Driver.(Explainer); ok {
 		req := *p.req
 		if req.Range.Offset < 0 && !p.scheme.RangeSets {
 			req.Range = Range{} // it depends on the size

@@ -8,12 +8,11 @@ import (
 	"testing"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
 // explaining is a driver that implements Explain.
-type explaining struct{ driver.DriverFunc }
+type explaining struct{ fetch.DriverFunc }
 
 func (explaining) Explain(req *fetch.Request) ([]string, error) {
 	if req.URL.Path() == "/odd" {
@@ -52,9 +51,9 @@ func TestExplain(t *testing.T) {
 			return nil, errors.New("no")
 		},
 	}
-	c := fetch.New(o, func(_ driver.Env, reg *driver.Registry) {
+	c := fetch.New(o, func(_ fetch.Env, reg *fetch.Registry) {
 		reg.Register(fetch.Scheme{Name: "x-say", Port: 7777, Ops: []fetch.Op{fetch.OpGet}, Driver: explaining{nop}})
-	}, driver.Use("x-mute", nop))
+	}, fetch.Use("x-mute", nop))
 	tests := []struct {
 		url                                   string
 		gateway, proxy, address, source, step string

@@ -12,7 +12,6 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/fetchtest/servers"
 )
@@ -26,10 +25,10 @@ type fakeWeb struct {
 	// pages maps URLs to a text, to "-> URL" for a redirect ("-> a | b" for a choice), or to "! URL"
 	// for a URL that the driver opens with Env.Open.
 	pages map[string]string
-	env   driver.Env
+	env   fetch.Env
 }
 
-func (w *fakeWeb) Open(ctx context.Context, req *fetch.Request) (*driver.Response, error) {
+func (w *fakeWeb) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
 	w.mu.Lock()
 	w.requests = append(w.requests, *req)
 	w.mu.Unlock()
@@ -40,7 +39,7 @@ func (w *fakeWeb) Open(ctx context.Context, req *fetch.Request) (*driver.Respons
 	if to, ok := strings.CutPrefix(page, "! "); ok {
 		return w.env.Open(ctx, &fetch.Request{URL: uri.MustParse(to), Op: req.Op})
 	}
-	resp := &driver.Response{Meta: fetch.Meta{Size: int64(len(page))}, Body: io.NopCloser(strings.NewReader(page))}
+	resp := &fetch.Response{Meta: fetch.Meta{Size: int64(len(page))}, Body: io.NopCloser(strings.NewReader(page))}
 	if to, ok := strings.CutPrefix(page, "-> "); ok {
 		resp.Reply = fetch.Reply{Code: 302, Text: "Found"}
 		for place := range strings.SplitSeq(to, " | ") {
@@ -63,7 +62,7 @@ func (w *fakeWeb) urls() []string {
 
 // load registers w for http, https and ftp, for the local scheme file, for the session scheme telnet
 // and for mailto, a scheme without operations.
-func (w *fakeWeb) load(env driver.Env, reg *driver.Registry) {
+func (w *fakeWeb) load(env fetch.Env, reg *fetch.Registry) {
 	w.env = env
 	get := []fetch.Op{fetch.OpGet}
 	target := fetch.Traits{RedirectTarget: true}
@@ -104,8 +103,8 @@ func answerHello(c net.Conn) {
 }
 
 // lineDriver connects to the host of the URL and sends the path as a line. The body is the reply.
-func lineDriver(env driver.Env) driver.DriverFunc {
-	return func(ctx context.Context, req *fetch.Request) (*driver.Response, error) {
+func lineDriver(env fetch.Env) fetch.DriverFunc {
+	return func(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
 		conn, err := env.Dial(ctx, "tcp", req.URL.HostPort(7))
 		if err != nil {
 			return nil, err
@@ -115,11 +114,11 @@ func lineDriver(env driver.Env) driver.DriverFunc {
 			conn.Close()
 			return nil, err
 		}
-		return &driver.Response{Meta: fetch.Meta{Size: -1, Framing: driver.FramedByClose}, Body: conn}, nil
+		return &fetch.Response{Meta: fetch.Meta{Size: -1, Framing: fetch.FramedByClose}, Body: conn}, nil
 	}
 }
 
 // loadLine registers lineDriver for the scheme x-line, with port 7.
-func loadLine(env driver.Env, reg *driver.Registry) {
+func loadLine(env fetch.Env, reg *fetch.Registry) {
 	reg.Register(fetch.Scheme{Name: "x-line", Port: 7, Ops: []fetch.Op{fetch.OpGet}, Driver: lineDriver(env)})
 }

@@ -3,14 +3,12 @@ package fetch
 import (
 	"context"
 	"errors"
-
-	"github.com/urlget/urlget/fetch/driver"
 )
 
 // A Fallback may serve a request that failed, such as one for a member of an archive. It is called
 // with the client and the error of the exchange. It returns nil and nil if it does not serve the
 // request. It may use the client, which calls it again for requests that fail.
-type Fallback func(ctx context.Context, c *Client, req *Request, failed *Error) (*driver.Response, error)
+type Fallback func(ctx context.Context, c *Client, req *Request, failed *Error) (*Response, error)
 
 // fallback returns the response of Options.Fallback to a request that failed, or the error. Limits
 // of size apply to the response; its bytes come from other exchanges, to which all limits apply.
@@ -30,6 +28,6 @@ func (c *Client) fallback(ctx context.Context, req *Request, failed error) (*Res
 		resp.URL = req.URL
 	}
 	p := &preparedRequest{req: req, original: req.URL, prov: &provenance{url: req.URL}, scheme: Scheme{Local: true}}
-	o := guardedResponse{resp, c.guard(ctx, resp, p, nil)}
-	return o.response(), nil
+	c.guard(ctx, resp, p, nil)
+	return resp, nil
 }

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -36,7 +35,7 @@ func TestFallback(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			calls := 0
-			opts := &fetch.Options{Policy: tt.policy, Fallback: func(_ context.Context, _ *fetch.Client, req *fetch.Request, failed *fetch.Error) (*driver.Response, error) {
+			opts := &fetch.Options{Policy: tt.policy, Fallback: func(_ context.Context, _ *fetch.Client, req *fetch.Request, failed *fetch.Error) (*fetch.Response, error) {
 				calls++
 				if failed.Code != fetch.ErrNotFound || failed.URL != req.URL.String() {
 					t.Errorf("the error is %v", failed)
@@ -44,9 +43,9 @@ func TestFallback(t *testing.T) {
 				if tt.response == "" {
 					return nil, tt.err
 				}
-				return &driver.Response{Meta: fetch.Meta{Size: -1}, Body: io.NopCloser(strings.NewReader(tt.response))}, nil
+				return &fetch.Response{Meta: fetch.Meta{Size: -1}, Body: io.NopCloser(strings.NewReader(tt.response))}, nil
 			}}
-			c := fetch.New(opts, driver.Use("x-a", &fakeWeb{pages: map[string]string{"x-a:doc": "doc"}}))
+			c := fetch.New(opts, fetch.Use("x-a", &fakeWeb{pages: map[string]string{"x-a:doc": "doc"}}))
 			resp, err := c.Do(t.Context(), &fetch.Request{URL: uri.MustParse(tt.url), Method: tt.method})
 			var got []byte
 			if err == nil {

@@ -10,15 +10,14 @@ import (
 	"testing"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetchtest/servers"
 )
 
 // loadSecureLine registers lineDriver over TLS for the scheme x-secure. For the path "/unannounced",
 // it calls EndsUnannounced.
-func loadSecureLine(env driver.Env, reg *driver.Registry) {
-	reg.Register(fetch.Scheme{Name: "x-secure", Port: 7, Ops: []fetch.Op{fetch.OpGet, fetch.OpList}, Driver: driver.DriverFunc(
-		func(ctx context.Context, req *fetch.Request) (*driver.Response, error) {
+func loadSecureLine(env fetch.Env, reg *fetch.Registry) {
+	reg.Register(fetch.Scheme{Name: "x-secure", Port: 7, Ops: []fetch.Op{fetch.OpGet, fetch.OpList}, Driver: fetch.DriverFunc(
+		func(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
 			conn, err := env.Dial(ctx, "tcp", req.URL.HostPort(7))
 			if err != nil {
 				return nil, err
@@ -34,7 +33,7 @@ func loadSecureLine(env driver.Env, reg *driver.Registry) {
 			if req.URL.Path() == "/unannounced" {
 				conn.EndsUnannounced()
 			}
-			return &driver.Response{Meta: fetch.Meta{Size: -1, Framing: driver.FramedByClose}, Body: conn, Parse: lines}, nil
+			return &fetch.Response{Meta: fetch.Meta{Size: -1, Framing: fetch.FramedByClose}, Body: conn, Parse: lines}, nil
 		})})
 }
 
@@ -54,18 +53,18 @@ func TestEndOfTLSConnections(t *testing.T) {
 			conn.Close()
 		}
 	})
-	wrap := func(next driver.Driver) driver.Driver {
-		return driver.DriverFunc(func(ctx context.Context, req *fetch.Request) (*driver.Response, error) {
+	wrap := func(next fetch.Driver) fetch.Driver {
+		return fetch.DriverFunc(func(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
 			resp, err := next.Open(ctx, req)
 			if err == nil {
-				resp.Body = driver.OnClose(resp.Body, func() {})
+				resp.Body = fetch.OnClose(resp.Body, func() {})
 			}
 			return resp, err
 		})
 	}
 	o := &fetch.Options{Proxy: noProxy, TLS: clientTLS}
 	wrapped := *o
-	wrapped.Middleware = []driver.Middleware{wrap}
+	wrapped.Middleware = []fetch.Middleware{wrap}
 	ways := map[string]func(*fetch.Response) error{
 		"Read": func(resp *fetch.Response) error {
 			_, err := io.Copy(io.Discard, struct{ io.Reader }{resp.Body})
@@ -89,7 +88,7 @@ func TestEndOfTLSConnections(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if known := resp.Framing == driver.FramedByProtocol; known != (path != "/unannounced") {
+				if known := resp.Framing == fetch.FramedByProtocol; known != (path != "/unannounced") {
 					t.Errorf("%s of %s: the end is known: %t", way, path, known)
 				}
 				err = read(resp)

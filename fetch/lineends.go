@@ -4,8 +4,6 @@ import (
 	"bufio"
 	"errors"
 	"io"
-
-	"github.com/urlget/urlget/fetch/driver"
 )
 
 // LineEnds selects the line endings of text.
@@ -19,13 +17,13 @@ const (
 )
 
 // converts reports whether l changes the line endings of resp.
-func (l LineEnds) converts(resp *driver.Response) bool {
+func (l LineEnds) converts(resp *Response) bool {
 	return l != LineEndsAsIs && resp.Text && resp.Kind == KindObject
 }
 
 // check returns an error if the lines of a range would be converted: its offsets count the bytes of
 // the server, which the caller does not see.
-func (l LineEnds) check(resp *driver.Response) error {
+func (l LineEnds) check(resp *Response) error {
 	if l.converts(resp) && !resp.Range.IsZero() {
 		return &Error{Code: ErrRange, Err: errors.New("ranges are not available while line endings are converted")}
 	}
@@ -33,12 +31,12 @@ func (l LineEnds) check(resp *driver.Response) error {
 }
 
 // apply converts the line endings of resp.
-func (l LineEnds) apply(resp *driver.Response) {
+func (l LineEnds) apply(resp *Response) {
 	if !l.converts(resp) {
 		return
 	}
 	resp.Size = -1
-	if resp.Body != driver.NoBody {
+	if resp.Body != NoBody {
 		resp.Body = &lineEndsBody{Closer: resp.Body, r: bufio.NewReaderSize(resp.Body, 32<<10), crlf: l == LineEndsCRLF}
 	}
 }

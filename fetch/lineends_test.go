@@ -9,7 +9,6 @@ import (
 	"testing/iotest"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -62,9 +61,9 @@ func TestTextLineEndsAndFailures(t *testing.T) {
 
 func lineEnds(t *testing.T, ends fetch.LineEnds, text string, wrap func(io.Reader) io.Reader, meta fetch.Meta) (string, *fetch.Response, error) {
 	t.Helper()
-	c := fetch.New(&fetch.Options{TextLineEnds: ends}, driver.Use("x-text", driver.DriverFunc(func(context.Context, *fetch.Request) (*driver.Response, error) {
+	c := fetch.New(&fetch.Options{TextLineEnds: ends}, fetch.Use("x-text", fetch.DriverFunc(func(context.Context, *fetch.Request) (*fetch.Response, error) {
 		meta.Size = int64(len(text))
-		return &driver.Response{Meta: meta, Body: io.NopCloser(wrap(strings.NewReader(text)))}, nil
+		return &fetch.Response{Meta: meta, Body: io.NopCloser(wrap(strings.NewReader(text)))}, nil
 	})))
 	resp, err := c.Do(t.Context(), &fetch.Request{URL: uri.MustParse("x-text://h/")})
 	if err != nil {

@@ -9,8 +9,6 @@ import (
 	"net/netip"
 	"sync/atomic"
 	"time"
-
-	"github.com/urlget/urlget/fetch/driver"
 )
 
 // lookupTime limits the wait for name servers. The resolver itself tries each server with each form
@@ -75,7 +73,7 @@ func (l *lookup) timeoutError(waited time.Duration) error {
 }
 
 func (l *lookup) newError(err error) error {
-	return &Error{Code: ErrNetwork, Retry: true, Reason: Reason{Kind: driver.ReasonNameServer, Host: l.host}, Err: err}
+	return &Error{Code: ErrNetwork, Retry: true, Reason: Reason{Kind: ReasonNameServer, Host: l.host}, Err: err}
 }
 
 // explain attributes the error of a failed dial to the lookup if no name server responded. It does

@@ -9,7 +9,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -44,14 +43,14 @@ func TestSilentNameServers(t *testing.T) {
 		t.Fatal(err)
 	}
 	e := dialName(t, udp.LocalAddr().String(), 200*time.Millisecond)
-	if e.Code != ErrNetwork || !e.Retry || e.Reason != (Reason{Kind: driver.ReasonNameServer, Host: "host.example"}) ||
+	if e.Code != ErrNetwork || !e.Retry || e.Reason != (Reason{Kind: ReasonNameServer, Host: "host.example"}) ||
 		!strings.Contains(e.Error(), "lookup host.example: ") || !strings.Contains(e.Error(), "no response from the name servers within ") {
 		t.Errorf("silent: %v, %+v", e, e.Reason)
 	}
 	udp.Close()
 	begin := time.Now()
 	e = dialName(t, udp.LocalAddr().String(), time.Minute)
-	if e.Code != ErrNetwork || e.Reason.Kind != driver.ReasonNameServer || !strings.Contains(e.Error(), "refused") {
+	if e.Code != ErrNetwork || e.Reason.Kind != ReasonNameServer || !strings.Contains(e.Error(), "refused") {
 		t.Errorf("nobody there: %v, %+v", e, e.Reason)
 	}
 	if took := time.Since(begin); took > 10*time.Second {
@@ -70,7 +69,7 @@ func TestLookupsEnd(t *testing.T) {
 			t.Errorf("it took %v", took)
 		}
 		var e *Error
-		if err := l.explain(ctx.Err()); !errors.As(err, &e) || e.Reason.Kind != driver.ReasonNameServer {
+		if err := l.explain(ctx.Err()); !errors.As(err, &e) || e.Reason.Kind != ReasonNameServer {
 			t.Errorf("error %v", err)
 		}
 		for _, addr := range []string{"192.0.2.1:7", "[2001:db8::1%eth0]:7", "host.example:7"} {

@@ -8,7 +8,6 @@ import (
 	"net/netip"
 	"time"
 
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -43,7 +42,7 @@ type Options struct {
 	// private addresses are then applied after connecting.
 	DialContext func(ctx context.Context, network, addr string) (net.Conn, error)
 	// ListenPacket opens the sockets for datagrams that are not connected to a single port of a
-	// server (see [driver.Env]). If ListenPacket is nil, net.ListenPacket is used. If DialContext
+	// server (see [Env]). If ListenPacket is nil, net.ListenPacket is used. If DialContext
 	// is set and ListenPacket is not, protocols that need such sockets fail.
 	ListenPacket func(ctx context.Context, network, addr string) (net.PacketConn, error)
 	Network      Network
@@ -62,7 +61,7 @@ type Options struct {
 	TextLineEnds LineEnds
 	// NoRedirects makes a redirect, or a URL opened by a driver, an error.
 	NoRedirects bool
-	Middleware  []driver.Middleware // outermost first
+	Middleware  []Middleware // outermost first
 	// Fallback, if not nil, may serve requests that fail (see package member).
 	Fallback Fallback
 	Logger   *slog.Logger // if nil, log records are discarded

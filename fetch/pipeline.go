@@ -4,8 +4,6 @@ import (
 	"context"
 	"iter"
 	"sync"
-
-	"github.com/urlget/urlget/fetch/driver"
 )
 
 // DoAll performs requests one after the other and yields the response or the error of each. It
@@ -47,7 +45,7 @@ func (c *Client) Pipeline(ctx context.Context, next func() []*Request) (_ contex
 
 type pipelineKey struct{}
 
-// A pipeline implements driver.Pipeline for a context.
+// A pipeline implements Pipeline for a context.
 type pipeline struct {
 	client *Client
 	next   func() []*Request
@@ -58,8 +56,8 @@ type pipeline struct {
 	ended bool
 }
 
-// Pipeline implements driver.Env.
-func (e *env) Pipeline(ctx context.Context) driver.Pipeline {
+// Pipeline implements Env.
+func (e *env) Pipeline(ctx context.Context) Pipeline {
 	p, _ := ctx.Value(pipelineKey{}).(*pipeline)
 	if p == nil || p.client != e.client {
 		return nil
@@ -67,7 +65,7 @@ func (e *env) Pipeline(ctx context.Context) driver.Pipeline {
 	return p
 }
 
-// Next implements driver.Pipeline.
+// Next implements Pipeline.
 func (p *pipeline) Next(ctx context.Context) []*Request {
 	if rec := provenanceOf(ctx).recording; rec != nil && (rec.Sent != nil || rec.Received != nil || rec.Line != nil) {
 		return nil
@@ -93,7 +91,7 @@ func isPlain(r *Request) bool {
 	return r.Op == OpGet && r.Range.IsZero() && len(r.Ranges) == 0 && r.IfChanged.IsZero() && r.View == "" && r.Form == nil && !r.Sends()
 }
 
-// Keep implements driver.Pipeline.
+// Keep implements Pipeline.
 func (p *pipeline) Keep(state any, drop func()) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -104,7 +102,7 @@ func (p *pipeline) Keep(state any, drop func()) bool {
 	return true
 }
 
-// Take implements driver.Pipeline.
+// Take implements Pipeline.
 func (p *pipeline) Take() any {
 	p.mu.Lock()
 	defer p.mu.Unlock()

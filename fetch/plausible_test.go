@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 )
 
 // Implausible modification times of resources and entries are dropped, except those of local
@@ -19,8 +18,8 @@ func TestImplausibleTimes(t *testing.T) {
 	for year, plausible := range map[int]bool{1: false, 1600: false, 1900: false, 1969: false, 1970: true, 1994: true, 2038: true,
 		2106: true, 2200: true, 2201: false, 2300: false, 9999: false} {
 		when := time.Date(year, 6, 1, 0, 0, 0, 0, time.UTC)
-		far := driver.DriverFunc(func(context.Context, *fetch.Request) (*driver.Response, error) {
-			return &driver.Response{
+		far := fetch.DriverFunc(func(context.Context, *fetch.Request) (*fetch.Response, error) {
+			return &fetch.Response{
 				Meta: fetch.Meta{Kind: fetch.KindListing, Size: -1, Validator: fetch.Validator{ModTime: when}},
 				Body: io.NopCloser(strings.NewReader("x")),
 				Parse: func(io.Reader) iter.Seq2[fetch.Entry, error] {
@@ -28,7 +27,7 @@ func TestImplausibleTimes(t *testing.T) {
 				},
 			}, nil
 		})
-		c := fetch.New(&fetch.Options{Proxy: noProxy}, driver.Use("x-far", far), func(_ driver.Env, reg *driver.Registry) {
+		c := fetch.New(&fetch.Options{Proxy: noProxy}, fetch.Use("x-far", far), func(_ fetch.Env, reg *fetch.Registry) {
 			reg.Register(fetch.Scheme{Name: "x-near", Ops: []fetch.Op{fetch.OpGet}, Local: true, Driver: far})
 		})
 		for u, want := range map[string]bool{"x-far://h/": plausible, "x-near:/": true} {

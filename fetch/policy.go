@@ -5,7 +5,6 @@ import (
 	"net/netip"
 	"slices"
 
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -86,15 +85,15 @@ func (p *Policy) checkTarget(prov *provenance, s Scheme) error {
 	from := prov.from
 	switch {
 	case s.Local && !p.AllowFile && prov.untrusted:
-		return refusal(Reason{Kind: driver.ReasonLocal, Scheme: s.Name}, "an untrusted request may not name local resources")
+		return refusal(Reason{Kind: ReasonLocal, Scheme: s.Name}, "an untrusted request may not name local resources")
 	case s.Local && !p.AllowFile && !prov.fromLocal:
-		return refusal(Reason{Kind: driver.ReasonLocal, Scheme: s.Name},
+		return refusal(Reason{Kind: ReasonLocal, Scheme: s.Name},
 			"the remote resource %s may not lead to local ones", from.Redacted())
-	case s.State() != driver.StateRetrieves && prov.untrusted:
+	case s.State() != StateRetrieves && prov.untrusted:
 		return nil // the driver has a better error
-	case s.State() == driver.StateSession && p.AllowSessions:
-	case s.State() != driver.StateRetrieves:
-		return refusal(Reason{Kind: driver.ReasonNotData, Scheme: s.Name},
+	case s.State() == StateSession && p.AllowSessions:
+	case s.State() != StateRetrieves:
+		return refusal(Reason{Kind: ReasonNotData, Scheme: s.Name},
 			"%s leads to a %s URL, which is not followed", from.Redacted(), s.Name)
 	}
 	return nil
@@ -109,7 +108,7 @@ func (p *Policy) checkRedirect(u, target uri.URI, from, to Scheme) error {
 		from.Local, from.Refers, sameProtocol(from.Name, to.Name):
 		return nil
 	}
-	return refusal(Reason{Kind: driver.ReasonRedirect, Scheme: to.Name}, "%s redirects to a %s URL, which is not followed",
+	return refusal(Reason{Kind: ReasonRedirect, Scheme: to.Name}, "%s redirects to a %s URL, which is not followed",
 		u.Redacted(), to.Name)
 }
 
@@ -124,15 +123,15 @@ func (p *Policy) checkPort(prov *provenance, s Scheme) error {
 	}
 	switch {
 	case prov.untrusted && port < 1024:
-		return refusal(Reason{Kind: driver.ReasonPort, Port: port}, "an untrusted request may not name reserved port %d", port)
+		return refusal(Reason{Kind: ReasonPort, Port: port}, "an untrusted request may not name reserved port %d", port)
 	case !from.IsZero():
 		sameSite := u.Scheme() == from.Scheme() && u.Host() == from.Host() && port == from.Port(s.Port)
 		if port < 1024 && !sameSite {
-			return refusal(Reason{Kind: driver.ReasonPort, Port: port}, "%s led to reserved port %d", from.Redacted(), port)
+			return refusal(Reason{Kind: ReasonPort, Port: port}, "%s led to reserved port %d", from.Redacted(), port)
 		}
 	}
 	if slices.Contains(riskyPorts[:], port) {
-		return refusal(Reason{Kind: driver.ReasonPort, Port: port}, "port %d belongs to another service", port)
+		return refusal(Reason{Kind: ReasonPort, Port: port}, "port %d belongs to another service", port)
 	}
 	return nil
 }
@@ -157,10 +156,10 @@ func (p *Policy) checkAddr(prov *provenance, addr netip.AddrPort) error {
 func (p *Policy) checkPrivate(prov *provenance, addr netip.Addr) error {
 	if prov.publicOnly && !p.AllowPrivate && isPrivate(addr) {
 		if prov.untrusted {
-			return refusal(Reason{Kind: driver.ReasonPrivate, Host: prov.url.Host()},
+			return refusal(Reason{Kind: ReasonPrivate, Host: prov.url.Host()},
 				"an untrusted request may not name the private address %s", addr)
 		}
-		return refusal(Reason{Kind: driver.ReasonPrivate, Host: prov.url.Host()}, "%s led to the private address %s",
+		return refusal(Reason{Kind: ReasonPrivate, Host: prov.url.Host()}, "%s led to the private address %s",
 			prov.from.Redacted(), addr)
 	}
 	return nil

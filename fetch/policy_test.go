@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -227,10 +226,10 @@ func (n *fakeNet) options() *fetch.Options {
 }
 
 // redirectingLine is loadLine, except that a query is the target of a redirect.
-func redirectingLine(env driver.Env, reg *driver.Registry) {
+func redirectingLine(env fetch.Env, reg *fetch.Registry) {
 	plain := lineDriver(env)
-	reg.Register(fetch.Scheme{Name: "x-line", Port: 7, Ops: []fetch.Op{fetch.OpGet}, Driver: driver.DriverFunc(
-		func(ctx context.Context, req *fetch.Request) (*driver.Response, error) {
+	reg.Register(fetch.Scheme{Name: "x-line", Port: 7, Ops: []fetch.Op{fetch.OpGet}, Driver: fetch.DriverFunc(
+		func(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
 			resp, err := plain(ctx, req)
 			if to, ok := req.URL.Query(); ok && err == nil {
 				resp.Location = []uri.URI{uri.MustParse(to)}
@@ -299,9 +298,9 @@ func TestHostsBehindProxiesArePublic(t *testing.T) {
 				return uri.URI{}, nil
 			}
 		}
-		c := fetch.New(o, func(env driver.Env, reg *driver.Registry) {
-			reg.Register(fetch.Scheme{Name: "http", Port: 80, Ops: []fetch.Op{fetch.OpGet}, ForwardProxy: true, Driver: driver.DriverFunc(
-				func(ctx context.Context, req *fetch.Request) (*driver.Response, error) {
+		c := fetch.New(o, func(env fetch.Env, reg *fetch.Registry) {
+			reg.Register(fetch.Scheme{Name: "http", Port: 80, Ops: []fetch.Op{fetch.OpGet}, ForwardProxy: true, Driver: fetch.DriverFunc(
+				func(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
 					dup := *req
 					if by, ok := env.Proxy(ctx); ok {
 						dup.URL = by

@@ -6,7 +6,6 @@ import (
 	"net/netip"
 	"sync/atomic"
 
-	"github.com/urlget/urlget/fetch/internal/exchange"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -35,39 +34,23 @@ type provenance struct {
 	// place holds the place of the server.
 	place atomic.Uint32
 	// conn holds the connection that serves the exchange; the latest one if there are several.
-	conn atomic.Pointer[exchange.Conn]
+	conn atomic.Pointer[Conn]
 }
 
-// Dialed implements exchange.Exchange. The connection may not be the one chosen.
-func (p *provenance) Dialed(c exchange.Conn) {
+// dialed notes a connection made for the exchange. It may not be the one that the driver chooses.
+func (p *provenance) dialed(c *Conn) {
 	p.recordPlace(p.placeOf(c))
-	p.conn.CompareAndSwap(nil, &c)
+	p.conn.CompareAndSwap(nil, c)
 }
 
-// Served implements exchange.Exchange.
-func (p *provenance) Served(c exchange.Conn) {
+// served notes a connection, new or reused, that the driver has chosen.
+func (p *provenance) served(c *Conn) {
 	p.recordPlace(p.placeOf(c))
-	p.conn.Store(&c)
-}
-
-// Recording implements exchange.Exchange.
-func (p *provenance) Recording() *exchange.Recording {
-	if p.recording == nil {
-		return nil
-	}
-	return p.recording.Recording
-}
-
-// connection returns the connection that serves the exchange, or nil.
-func (p *provenance) connection() exchange.Conn {
-	if c := p.conn.Load(); c != nil {
-		return *c
-	}
-	return nil
+	p.conn.Store(c)
 }
 
 // placeOf returns the place of the server at the other end of c.
-func (p *provenance) placeOf(c exchange.Conn) place {
+func (p *provenance) placeOf(c *Conn) place {
 	if !p.proxy.url.IsZero() {
 		return placeUnknown
 	}
@@ -112,12 +95,21 @@ func (p *provenance) recordPlace(where place) {
 	}
 }
 
+type provenanceKey struct{}
+
 func withProvenance(ctx context.Context, p *provenance) context.Context {
-	return exchange.With(ctx, p)
+	return context.WithValue(ctx, provenanceKey{}, p)
 }
 
+// provenanceIn returns the provenance of the exchange of ctx, or nil outside exchanges.
+func provenanceIn(ctx context.Context) *provenance {
+	p, _ := ctx.Value(provenanceKey{}).(*provenance)
+	return p
+}
+
+// provenanceOf is provenanceIn, but never returns nil.
 func provenanceOf(ctx context.Context) *provenance {
-	if p, ok := exchange.Of(ctx).(*provenance); ok {
+	if p := provenanceIn(ctx); p != nil {
 		return p
 	}
 	return &provenance{}

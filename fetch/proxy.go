@@ -16,7 +16,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -35,7 +34,7 @@ func (c *Client) chooseProxy(req *Request, s Scheme, prov *provenance) (proxyCho
 		return choice, err
 	}
 	if _, err := netip.ParseAddr(req.URL.Host()); err != nil {
-		return proxyChoice{}, refusal(Reason{Kind: driver.ReasonProxy},
+		return proxyChoice{}, refusal(Reason{Kind: ReasonProxy},
 			"the proxy would resolve %s, and an untrusted request may not name a private address", req.URL.Host())
 	}
 	return choice, nil
@@ -160,7 +159,7 @@ func isLoopback(host string) bool {
 // dialTunnel connects to addr through a tunnelling proxy, which resolves the name.
 func (e *env) dialTunnel(ctx context.Context, p uri.URI, network, addr string) (net.Conn, error) {
 	if !strings.HasPrefix(network, "tcp") {
-		return nil, refusal(Reason{Kind: driver.ReasonProxy}, "the proxy %s does not support %s", p.Redacted(), network)
+		return nil, refusal(Reason{Kind: ReasonProxy}, "the proxy %s does not support %s", p.Redacted(), network)
 	}
 	var (
 		c   net.Conn
@@ -242,7 +241,7 @@ func (e *env) dialCONNECT(ctx context.Context, p uri.URI, addr string) (net.Conn
 	stop := context.AfterFunc(ctx, func() { raw.Close() })
 	if p.Scheme() == "https" {
 		// The connection to the proxy is not part of the exchange.
-		conn := driver.NewConn(context.Background(), c, Timeouts{Connect: e.client.timeouts.Connect})
+		conn := NewConn(context.Background(), c, Timeouts{Connect: e.client.timeouts.Connect})
 		if err := conn.Handshake(withoutValues{ctx}, e.tlsConfig(p.Host())); err != nil {
 			stop()
 			return nil, err

@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -283,7 +282,7 @@ func TestProxyTunnel(t *testing.T) {
 func TestTunnelledConnection(t *testing.T) {
 	t.Parallel()
 	proxy := socksProxy(t, "", "", "host.invalid:7")
-	withEnv(t, &fetch.Options{Proxy: useProxy("socks5://" + proxy)}, "x-env://host.invalid/", func(ctx context.Context, env driver.Env, req *fetch.Request) {
+	withEnv(t, &fetch.Options{Proxy: useProxy("socks5://" + proxy)}, "x-env://host.invalid/", func(ctx context.Context, env fetch.Env, req *fetch.Request) {
 		conn, err := env.Dial(ctx, "tcp", "host.invalid:7")
 		if err != nil {
 			t.Fatal(err)
@@ -324,8 +323,8 @@ func TestForwardProxies(t *testing.T) {
 		var gotProxy uri.URI
 		var gotRelay bool
 		web := &fakeWeb{pages: map[string]string{tt.url: "text"}}
-		c := fetch.New(&fetch.Options{Proxy: useProxy(tt.proxy), Middleware: []driver.Middleware{func(next driver.Driver) driver.Driver {
-			return driver.DriverFunc(func(ctx context.Context, req *fetch.Request) (*driver.Response, error) {
+		c := fetch.New(&fetch.Options{Proxy: useProxy(tt.proxy), Middleware: []fetch.Middleware{func(next fetch.Driver) fetch.Driver {
+			return fetch.DriverFunc(func(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
 				gotProxy, gotRelay = web.env.Proxy(ctx)
 				return next.Open(ctx, req)
 			})

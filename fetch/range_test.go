@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -21,12 +20,12 @@ type digits struct {
 	requests []string
 }
 
-func (s *digits) Open(_ context.Context, req *fetch.Request) (*driver.Response, error) {
+func (s *digits) Open(_ context.Context, req *fetch.Request) (*fetch.Response, error) {
 	s.requests = append(s.requests, fmt.Sprintf("%s %+v", req.Op, req.Range))
 	if req.Op == fetch.OpStat && s.err != nil {
 		return nil, s.err
 	}
-	return &driver.Response{Meta: fetch.Meta{Size: s.size}, Body: io.NopCloser(strings.NewReader("0123456789"))}, nil
+	return &fetch.Response{Meta: fetch.Meta{Size: s.size}, Body: io.NopCloser(strings.NewReader("0123456789"))}, nil
 }
 
 // A range relative to the end is passed to the driver in a form that the driver supports.
@@ -58,7 +57,7 @@ func TestRangesFromTheEnd(t *testing.T) {
 		ended := 0
 		c := fetch.New(&fetch.Options{Proxy: noProxy, Recorder: fetch.RecorderFunc(func(context.Context, *fetch.Request) *fetch.Recording {
 			return &fetch.Recording{End: func(error) { ended++ }}
-		})}, func(_ driver.Env, reg *driver.Registry) { reg.Register(tt.scheme) })
+		})}, func(_ fetch.Env, reg *fetch.Registry) { reg.Register(tt.scheme) })
 		resp, err := c.Do(t.Context(), &fetch.Request{URL: uri.MustParse("x-digits:a"), Range: fetch.Range{Offset: -tt.last}})
 		if err == nil {
 			resp.Body.Close()
@@ -75,7 +74,7 @@ func TestRangesFromTheEnd(t *testing.T) {
 func TestInvalidRanges(t *testing.T) {
 	t.Parallel()
 	s := &digits{size: 10}
-	c := fetch.New(&fetch.Options{Proxy: noProxy}, func(_ driver.Env, reg *driver.Registry) {
+	c := fetch.New(&fetch.Options{Proxy: noProxy}, func(_ fetch.Env, reg *fetch.Registry) {
 		reg.Register(fetch.Scheme{Name: "x-digits", Ops: []fetch.Op{fetch.OpGet}, Ranges: true, Driver: s})
 		reg.Register(fetch.Scheme{Name: "x-sets", Ops: []fetch.Op{fetch.OpGet}, Ranges: true, RangeSets: true, Driver: s})
 	})

@@ -5,10 +5,8 @@ import (
 	"crypto/tls"
 	"net"
 	"net/netip"
+	"sync"
 	"sync/atomic"
-
-	"github.com/urlget/urlget/fetch/driver"
-	"github.com/urlget/urlget/fetch/internal/exchange"
 )
 
 // A Recorder observes the exchanges of a Client. Record is called at the start of each exchange:
@@ -17,7 +15,7 @@ import (
 // concurrent use.
 //
 // Traces, metrics, spans and archives are all made from a Recording. For them, a driver only has to
-// mask its secrets.
+// mask its secrets. The connections of a driver record themselves; see [RecordingOf] for others.
 type Recorder interface {
 	Record(ctx context.Context, req *Request) *Recording
 }
@@ -53,10 +51,10 @@ type Recording struct {
 	// For protocols without lines, it gets a description of each message. It does not get content.
 	Line func(sent bool, line string)
 	// Request is called before each request of HTTP is sent: several times if a login takes several.
-	Request func(*driver.Variant)
+	Request func(*Variant)
 	// Response is called once, when the server has accepted or redirected the request and before
 	// Body is read. It must not read Body.
-	Response func(*driver.Response)
+	Response func(*Response)
 	// Content is called with the content as it is read, after decoding or after it was assembled
 	// from messages of the protocol. For a session, it gets the output of the session.
 	Content func(p []byte)
@@ -145,60 +143,123 @@ func RecordLines(f func(sent bool, line string)) Recorder {
 	return RecorderFunc(func(context.Context, *Request) *Recording { return exchange })
 }
 
-// A recording is an exchange that is being recorded. Its methods may be called on a nil receiver.
+// RecordingOf returns the recording of the exchange of ctx, or nil if there is none. It is for drivers
+// whose messages are not the bytes of a [Conn], such as those that multiplex or encrypt them. Its
+// functions do nothing after the end of the exchange.
+func RecordingOf(ctx context.Context) *Recording {
+	if p := provenanceIn(ctx); p != nil && p.recording != nil {
+		return &p.recording.Recording
+	}
+	return nil
+}
+
+// A recording calls the functions of a Recording until it ends. The methods that start with a lower-case
+// letter may be called on a nil receiver, which records nothing.
 type recording struct {
-	*exchange.Recording
-	// onResponse, onContent and onEntry are Response, Content and Entry of the Recording, or nil.
-	// They do nothing after the end of the recording.
-	onResponse func(*driver.Response)
-	onContent  func([]byte)
-	onEntry    func(Entry)
-	onSize     func(int64)  // Size of the Recording; may be nil
-	onEnd      func(error)  // End of the Recording; may be nil
-	read       atomic.Int64 // bytes of content
+	Recording // its functions do nothing after the end
+
+	calls sync.RWMutex // read-locked during calls, write-locked to end the recording
+	ended bool
+
+	mu    sync.Mutex
+	conns map[*Conn]int // connection numbers
+
+	read atomic.Int64 // bytes of content
 }
 
 func newRecording(x *Recording) *recording {
-	r := exchange.NewRecording(exchange.Hooks{Peer: x.Peer, Lookup: x.Lookup, Sent: x.Sent, Received: x.Received, Line: x.Line, Request: x.Request})
-	return &recording{Recording: r, onResponse: exchange.Open(r, x.Response), onContent: exchange.Open(r, x.Content),
-		onEntry: exchange.Open(r, x.Entry), onSize: x.Size, onEnd: x.End}
+	r := &recording{conns: make(map[*Conn]int)}
+	r.Recording = Recording{
+		Lookup:   open2(r, x.Lookup),
+		Sent:     open2(r, x.Sent),
+		Received: open2(r, x.Received),
+		Line:     open2(r, x.Line),
+		Request:  open(r, x.Request),
+		Response: open(r, x.Response),
+		Content:  open(r, x.Content),
+		Entry:    open(r, x.Entry),
+		Size:     x.Size,
+		End:      x.End,
+	}
+	if x.Peer != nil {
+		r.Peer = func(conn int, addr net.Addr, state *tls.ConnectionState) {
+			r.call(func() { x.Peer(conn, addr, state) })
+		}
+	}
+	return r
 }
 
-func (r *recording) response(resp *driver.Response) {
-	if r != nil && r.onResponse != nil {
-		r.onResponse(resp)
+// call calls f unless the recording has ended.
+func (r *recording) call(f func()) {
+	r.calls.RLock()
+	defer r.calls.RUnlock()
+	if !r.ended {
+		f()
 	}
 }
 
-// content returns the function to call with content, or nil.
+func open[A any](r *recording, f func(A)) func(A) {
+	if f == nil {
+		return nil
+	}
+	return func(a A) { r.call(func() { f(a) }) }
+}
+
+func open2[A, B any](r *recording, f func(A, B)) func(A, B) {
+	if f == nil {
+		return nil
+	}
+	return func(a A, b B) { r.call(func() { f(a, b) }) }
+}
+
+// number returns the number of a connection in the recording, and whether it is new to it.
+func (r *recording) number(conn *Conn) (n int, fresh bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if n, ok := r.conns[conn]; ok {
+		return n, false
+	}
+	r.conns[conn] = len(r.conns) + 1
+	return len(r.conns), true
+}
+
+func (r *recording) response(resp *Response) {
+	if r != nil && r.Response != nil {
+		r.Response(resp)
+	}
+}
+
 func (r *recording) content() func([]byte) {
 	if r == nil {
 		return nil
 	}
-	return r.onContent
+	return r.Content
 }
 
-// entry returns the function to call with entries of a listing, or nil.
 func (r *recording) entry() func(Entry) {
 	if r == nil {
 		return nil
 	}
-	return r.onEntry
+	return r.Entry
 }
 
-// end ends the recording. Later calls have no effect.
+// end waits for calls under way and ends the recording. Later calls have no effect.
 func (r *recording) end(err error) {
 	if r == nil {
 		return
 	}
-	r.End(func() {
-		if r.onSize != nil {
-			r.onSize(r.read.Load())
-		}
-		if r.onEnd != nil {
-			r.onEnd(err)
-		}
-	})
+	r.calls.Lock()
+	defer r.calls.Unlock()
+	if r.ended {
+		return
+	}
+	r.ended = true
+	if r.Size != nil {
+		r.Size(r.read.Load())
+	}
+	if r.End != nil {
+		r.End(err)
+	}
 }
 
 // count adds n to the number of bytes of content read.

@@ -44,7 +44,7 @@ func (n *notebook) Record(_ context.Context, req *fetch.Request) *fetch.Recordin
 		Sent:     func(conn int, p []byte) { n.note("sent %d %q", conn, p) },
 		Received: func(conn int, p []byte) { n.note("received %d %q", conn, p) },
 		Line:     func(sent bool, line string) { n.note("line %v %q", sent, line) },
-		Response: func(r *driver.Response) { n.note("response size=%d to=%v", r.Size, r.Location) },
+		Response: func(r *fetch.Response) { n.note("response size=%d to=%v", r.Size, r.Location) },
 		Content:  func(p []byte) { n.note("content %q", p) },
 		Size: func(size int64) {
 			if size > 0 {
@@ -98,8 +98,8 @@ func TestRecorderSeesEachHopAndFailure(t *testing.T) {
 func TestRecordOfClosedBody(t *testing.T) {
 	t.Parallel()
 	var n notebook
-	c := fetch.New(&fetch.Options{Recorder: &n}, load("x", []fetch.Op{fetch.OpGet}, func(context.Context, *fetch.Request) (*driver.Response, error) {
-		return &driver.Response{Meta: fetch.Meta{Size: 3}, Body: io.NopCloser(strings.NewReader("abc"))}, nil
+	c := fetch.New(&fetch.Options{Recorder: &n}, load("x", []fetch.Op{fetch.OpGet}, func(context.Context, *fetch.Request) (*fetch.Response, error) {
+		return &fetch.Response{Meta: fetch.Meta{Size: 3}, Body: io.NopCloser(strings.NewReader("abc"))}, nil
 	}))
 	resp, err := c.Get(t.Context(), "x:y")
 	if err != nil {
@@ -120,7 +120,7 @@ func TestRecorderIsAboveTLS(t *testing.T) {
 	roots.AddCert(s.Certificate())
 	var n notebook
 	opts := &fetch.Options{Proxy: noProxy, Recorder: &n, TLS: &tls.Config{RootCAs: roots, ServerName: "example.com"}}
-	withEnv(t, opts, "x-env://h/", func(ctx context.Context, env driver.Env, _ *fetch.Request) {
+	withEnv(t, opts, "x-env://h/", func(ctx context.Context, env fetch.Env, _ *fetch.Request) {
 		conn, err := env.Dial(ctx, "tcp", s.Listener.Addr().String())
 		if err != nil {
 			t.Fatal(err)
@@ -132,7 +132,7 @@ func TestRecorderIsAboveTLS(t *testing.T) {
 		if err := conn.Handshake(ctx, env.TLSConfig(ctx, "example.com")); err != nil {
 			t.Fatal(err)
 		}
-		if driver.ConnOf(conn.NetConn()) != conn {
+		if fetch.ConnOf(conn.NetConn()) != conn {
 			t.Error("the TLS connection is of another Conn")
 		}
 		defer conn.Bind(ctx)()
@@ -162,11 +162,11 @@ func TestJoinRecorders(t *testing.T) {
 	trace := fetch.RecordLines(func(sent bool, line string) { lines = append(lines, line) })
 	none := fetch.RecorderFunc(func(context.Context, *fetch.Request) *fetch.Recording { return nil })
 	c := fetch.New(&fetch.Options{Recorder: fetch.JoinRecorders(&a, none, trace, &b)},
-		func(env driver.Env, reg *driver.Registry) {
-			reg.Register(fetch.Scheme{Name: "x", Ops: []fetch.Op{fetch.OpGet}, Driver: driver.DriverFunc(
-				func(ctx context.Context, _ *fetch.Request) (*driver.Response, error) {
+		func(env fetch.Env, reg *fetch.Registry) {
+			reg.Register(fetch.Scheme{Name: "x", Ops: []fetch.Op{fetch.OpGet}, Driver: fetch.DriverFunc(
+				func(ctx context.Context, _ *fetch.Request) (*fetch.Response, error) {
 					driver.Line(ctx)(true, "a line")
-					return &driver.Response{Body: driver.NoBody}, nil
+					return &fetch.Response{Body: fetch.NoBody}, nil
 				})})
 		})
 	resp, err := c.Get(t.Context(), "x:y")
@@ -197,8 +197,8 @@ func TestWriteToIsUsedUnlessContentIsRecorded(t *testing.T) {
 			return x
 		})}
 		fast := false
-		c := fetch.New(opts, load("x", []fetch.Op{fetch.OpGet}, func(context.Context, *fetch.Request) (*driver.Response, error) {
-			return &driver.Response{Meta: fetch.Meta{Size: 4}, Body: &fastBody{Reader: strings.NewReader("fast"), used: &fast}}, nil
+		c := fetch.New(opts, load("x", []fetch.Op{fetch.OpGet}, func(context.Context, *fetch.Request) (*fetch.Response, error) {
+			return &fetch.Response{Meta: fetch.Meta{Size: 4}, Body: &fastBody{Reader: strings.NewReader("fast"), used: &fast}}, nil
 		}))
 		resp, err := c.Get(t.Context(), "x:y")
 		if err != nil {
@@ -232,8 +232,8 @@ func TestConnectionsAreNumbered(t *testing.T) {
 	t.Parallel()
 	addr := listen(t, func(c net.Conn) { io.Copy(io.Discard, c) })
 	var n notebook
-	withEnv(t, &fetch.Options{Proxy: noProxy, Recorder: &n}, "x-env://h/", func(ctx context.Context, env driver.Env, _ *fetch.Request) {
-		var conns [2]*driver.Conn
+	withEnv(t, &fetch.Options{Proxy: noProxy, Recorder: &n}, "x-env://h/", func(ctx context.Context, env fetch.Env, _ *fetch.Request) {
+		var conns [2]*fetch.Conn
 		for i := range conns {
 			conn, err := env.Dial(ctx, "tcp", addr)
 			if err != nil {
@@ -242,16 +242,16 @@ func TestConnectionsAreNumbered(t *testing.T) {
 			defer conn.Close()
 			conns[i] = conn
 		}
-		for _, conn := range []*driver.Conn{conns[0], conns[1], conns[0]} {
+		for _, conn := range []*fetch.Conn{conns[0], conns[1], conns[0]} {
 			release := conn.Bind(ctx)
 			conn.WriteMasked([]byte("a"), nil)
 			fmt.Fprint(conn, "b")
 			release()
 			fmt.Fprint(conn, "c")
 		}
-		number, end := conns[1].Record(ctx, driver.Taps{})
+		number, end := conns[1].Record(ctx, fetch.Taps{})
 		end()
-		if other, _ := conns[1].Record(context.Background(), driver.Taps{}); number != 2 || other != 0 {
+		if other, _ := conns[1].Record(context.Background(), fetch.Taps{}); number != 2 || other != 0 {
 			t.Errorf("numbers %d and %d", number, other)
 		}
 	})
@@ -263,10 +263,10 @@ func TestNothingIsRecordedAfterTheEnd(t *testing.T) {
 	t.Parallel()
 	var n notebook
 	var late func()
-	c := fetch.New(&fetch.Options{Recorder: &n}, func(env driver.Env, reg *driver.Registry) {
-		reg.Register(fetch.Scheme{Name: "x", Ops: []fetch.Op{fetch.OpGet}, Driver: driver.DriverFunc(
-			func(ctx context.Context, _ *fetch.Request) (*driver.Response, error) {
-				x := driver.Record(ctx)
+	c := fetch.New(&fetch.Options{Recorder: &n}, func(env fetch.Env, reg *fetch.Registry) {
+		reg.Register(fetch.Scheme{Name: "x", Ops: []fetch.Op{fetch.OpGet}, Driver: fetch.DriverFunc(
+			func(ctx context.Context, _ *fetch.Request) (*fetch.Response, error) {
+				x := fetch.RecordingOf(ctx)
 				late = func() {
 					x.Peer(1, &net.TCPAddr{}, nil)
 					x.Sent(1, []byte("sent"))
@@ -274,7 +274,7 @@ func TestNothingIsRecordedAfterTheEnd(t *testing.T) {
 					x.Line(true, "line")
 					driver.Line(ctx)(false, "line")
 				}
-				return &driver.Response{Body: driver.NoBody}, nil
+				return &fetch.Response{Body: fetch.NoBody}, nil
 			})})
 	})
 	resp, err := c.Get(t.Context(), "x:y")
@@ -291,9 +291,9 @@ func TestConnOf(t *testing.T) {
 	t.Parallel()
 	near, far := net.Pipe()
 	defer far.Close()
-	conn := driver.NewConn(t.Context(), near, driver.Timeouts{})
+	conn := fetch.NewConn(t.Context(), near, fetch.Timeouts{})
 	defer conn.Close()
-	if driver.ConnOf(conn) != conn || driver.ConnOf(near) != nil || driver.ConnOf(tls.Client(near, &tls.Config{})) != nil {
+	if fetch.ConnOf(conn) != conn || fetch.ConnOf(near) != nil || fetch.ConnOf(tls.Client(near, &tls.Config{})) != nil {
 		t.Error("another connection")
 	}
 }
@@ -313,14 +313,14 @@ func TestLookupsAreRecorded(t *testing.T) {
 			found = append(found, fmt.Sprint(host, " ", slices.Contains(addrs, netip.MustParseAddr("127.0.0.1"))))
 		}}
 	})}
-	c := fetch.New(opts, func(env driver.Env, r *driver.Registry) {
-		r.Register(fetch.Scheme{Name: "x-dial", Ops: []fetch.Op{fetch.OpGet}, Driver: driver.DriverFunc(func(ctx context.Context, req *fetch.Request) (*driver.Response, error) {
+	c := fetch.New(opts, func(env fetch.Env, r *fetch.Registry) {
+		r.Register(fetch.Scheme{Name: "x-dial", Ops: []fetch.Op{fetch.OpGet}, Driver: fetch.DriverFunc(func(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
 			conn, err := env.Dial(ctx, "tcp", net.JoinHostPort(req.URL.Host(), port))
 			if err != nil {
 				return nil, err
 			}
 			conn.Close()
-			return &driver.Response{Body: driver.NoBody}, nil
+			return &fetch.Response{Body: fetch.NoBody}, nil
 		})})
 	})
 	defer c.Close()

@@ -7,7 +7,6 @@ import (
 	"net/textproto"
 	"sync/atomic"
 
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -44,19 +43,19 @@ func (h *hopCount) add() error {
 
 // follow performs req and follows redirects. The policy is applied to each hop. Before is the
 // exchange of the driver that opened req, or nil.
-func (c *Client) follow(ctx context.Context, req *Request, hops *hopCount, before *provenance) (o guardedResponse, _ error) {
+func (c *Client) follow(ctx context.Context, req *Request, hops *hopCount, before *provenance) (*Response, error) {
 	op := req.Op.String()
 	p, err := c.prepare(req, hops, before)
 	if err != nil {
 		closeBody(req)
-		return o, asError(op, req.URL, err)
+		return nil, asError(op, req.URL, err)
 	}
 	var via []uri.URI
 	var linked []Digest // stated by redirects for the resource at the end
 	for {
 		resp, rec, err := c.attempt(ctx, op, p)
 		if err != nil {
-			return o, err
+			return nil, err
 		}
 		if p.gateway {
 			via = append(via, p.original)
@@ -74,11 +73,11 @@ func (c *Client) follow(ctx context.Context, req *Request, hops *hopCount, befor
 				resp.Body.Close()
 				e := asError(op, resp.URL, err)
 				rec.end(e)
-				return o, e
+				return nil, e
 			}
-			o = guardedResponse{resp, c.guard(ctx, resp, p, rec)}
+			c.guard(ctx, resp, p, rec)
 			c.opts.TextLineEnds.apply(resp)
-			return o, nil
+			return resp, nil
 		}
 		linked = append(linked, resp.Digests...)
 		resp.Body.Close()
@@ -86,17 +85,17 @@ func (c *Client) follow(ctx context.Context, req *Request, hops *hopCount, befor
 		if err := hops.add(); err != nil {
 			e := asError(op, resp.URL, err)
 			e.Reply = resp.Reply
-			return o, e
+			return nil, e
 		}
 		via = append(via, resp.URL)
 		if p, err = c.choose(resp, p, hops); err != nil {
-			return o, err
+			return nil, err
 		}
 		if accept := p.req.Redirect; accept != nil {
 			if err := accept(p.original); err != nil {
 				e := asError(op, resp.URL, err)
 				e.Reply, e.Header = resp.Reply, resp.Header
-				return o, e
+				return nil, e
 			}
 		}
 		c.logger.Debug("redirect", "from", resp.URL.Redacted(), "to", p.original.Redacted())
@@ -105,7 +104,7 @@ func (c *Client) follow(ctx context.Context, req *Request, hops *hopCount, befor
 
 // attempt performs one exchange until the response header. If it fails, attempt ends the recording
 // and returns the error for the caller.
-func (c *Client) attempt(ctx context.Context, op string, p *preparedRequest) (resp *driver.Response, rec *recording, err error) {
+func (c *Client) attempt(ctx context.Context, op string, p *preparedRequest) (resp *Response, rec *recording, err error) {
 	q, err := c.withRange(ctx, p)
 	if err == nil {
 		q, err = q.withBody()
@@ -127,7 +126,7 @@ func (c *Client) attempt(ctx context.Context, op string, p *preparedRequest) (re
 
 // choose prepares a request for the first of resp.Location that has a driver and is allowed by the
 // policy. If there is none, it returns the error for the first location.
-func (c *Client) choose(resp *driver.Response, before *preparedRequest, hops *hopCount) (*preparedRequest, error) {
+func (c *Client) choose(resp *Response, before *preparedRequest, hops *hopCount) (*preparedRequest, error) {
 	var first error
 	for _, loc := range resp.Location {
 		next := redirected(before.req, resp.URL, loc)

@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -195,7 +194,7 @@ func TestRedirectsLeadToFewSchemes(t *testing.T) {
 	}
 	for _, tt := range tests {
 		web := &fakeWeb{pages: map[string]string{tt.from: "-> " + tt.to, tt.to: "there"}}
-		c := fetch.New(&fetch.Options{Proxy: noProxy, Policy: &tt.policy}, web.load, func(_ driver.Env, reg *driver.Registry) {
+		c := fetch.New(&fetch.Options{Proxy: noProxy, Policy: &tt.policy}, web.load, func(_ fetch.Env, reg *fetch.Registry) {
 			for _, name := range []string{"gopher", "gophers", "finger", "data", "x-links", "x-local"} {
 				reg.Register(fetch.Scheme{Name: name, Ops: []fetch.Op{fetch.OpGet}, Driver: web,
 					Refers: name == "x-links", Local: name == "x-local"})
@@ -208,7 +207,7 @@ func TestRedirectsLeadToFewSchemes(t *testing.T) {
 			if got != "there" || err != nil {
 				t.Errorf("%s to %s: %q, %v", tt.from, tt.to, got, err)
 			}
-		case !errors.As(err, &e) || e.Code != fetch.ErrPolicy || e.Reason.Kind != driver.ReasonRedirect ||
+		case !errors.As(err, &e) || e.Code != fetch.ErrPolicy || e.Reason.Kind != fetch.ReasonRedirect ||
 			e.Reason.Scheme != uri.MustParse(tt.to).Scheme():
 			t.Errorf("%s to %s: error %v, want the policy's", tt.from, tt.to, err)
 		case len(web.urls()) != 1:
@@ -251,8 +250,8 @@ func TestEnvOpen(t *testing.T) {
 	} {
 		web := &fakeWeb{pages: pages}
 		passed := 0
-		c := fetch.New(&fetch.Options{Proxy: noProxy, Middleware: []driver.Middleware{func(next driver.Driver) driver.Driver {
-			return driver.DriverFunc(func(ctx context.Context, req *fetch.Request) (*driver.Response, error) {
+		c := fetch.New(&fetch.Options{Proxy: noProxy, Middleware: []fetch.Middleware{func(next fetch.Driver) fetch.Driver {
+			return fetch.DriverFunc(func(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
 				passed++
 				return next.Open(ctx, req)
 			})

@@ -5,14 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-
-	"github.com/urlget/urlget/fetch/driver"
 )
 
 // dispatch passes req to the driver of its scheme, or to the driver for a forward proxy that
 // retrieves the URL. It enforces Ops: drivers get only operations that they declared. Schemes that
 // only name things are exempt, because the errors of their drivers explain more.
-func (c *Client) dispatch(ctx context.Context, req *Request) (*driver.Response, error) {
+func (c *Client) dispatch(ctx context.Context, req *Request) (*Response, error) {
 	name := req.URL.Scheme()
 	if proxy := provenanceOf(ctx).proxy; proxy.forward {
 		name = proxy.url.Scheme()
@@ -40,7 +38,7 @@ func serves(s Scheme, op Op) bool { return s.Can(op) || len(s.Ops) == 0 }
 
 // refuseOp returns the error for an operation that the scheme does not support.
 func refuseOp(s Scheme, op Op) error {
-	if s.State() == driver.StateSession {
+	if s.State() == StateSession {
 		return &Error{Code: ErrInteractive, Err: fmt.Errorf("%s is a session: %w", s.Name, errors.ErrUnsupported),
 			Hint: "open it as a session, from a terminal or with input to send"}
 	}
@@ -51,7 +49,7 @@ func refuseOp(s Scheme, op Op) error {
 
 func unknownScheme(name string) error {
 	e := &Error{Code: ErrScheme, Err: fmt.Errorf("%q is not registered", name),
-		Reason: Reason{Kind: driver.ReasonNoDriver, Scheme: name}, Hint: "a gateway could serve it"}
+		Reason: Reason{Kind: ReasonNoDriver, Scheme: name}, Hint: "a gateway could serve it"}
 	switch {
 	case strings.HasPrefix(name, "x-"): // experimental (RFC 1738, section 2.1)
 		e.Hint = "put a program urlget-" + name + " on PATH, or let a gateway serve it"

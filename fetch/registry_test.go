@@ -8,11 +8,10 @@ import (
 	"testing"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-var nop = driver.DriverFunc(func(context.Context, *fetch.Request) (*driver.Response, error) { return nil, nil })
+var nop = fetch.DriverFunc(func(context.Context, *fetch.Request) (*fetch.Response, error) { return nil, nil })
 
 func TestRegisterPanics(t *testing.T) {
 	t.Parallel()
@@ -24,7 +23,7 @@ func TestRegisterPanics(t *testing.T) {
 	}
 	for want, s := range tests {
 		func() {
-			var r driver.Registry
+			var r fetch.Registry
 			r.Register(fetch.Scheme{Name: "a", Driver: nop})
 			defer func() {
 				if text, _ := recover().(string); !strings.Contains(text, want) {
@@ -38,7 +37,7 @@ func TestRegisterPanics(t *testing.T) {
 
 func TestSchemesAreSorted(t *testing.T) {
 	t.Parallel()
-	c := fetch.New(nil, driver.Use("z", nop), driver.Use("a", nop), driver.Use("m", nop))
+	c := fetch.New(nil, fetch.Use("z", nop), fetch.Use("a", nop), fetch.Use("m", nop))
 	var names []string
 	for _, s := range c.Schemes() {
 		names = append(names, s.Name)
@@ -52,13 +51,13 @@ func TestSchemeState(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		ops  []fetch.Op
-		want driver.SchemeState
+		want fetch.SchemeState
 		text string
 	}{
-		{[]fetch.Op{fetch.OpGet, fetch.OpDial}, driver.StateRetrieves, "retrieves"},
-		{[]fetch.Op{fetch.OpList}, driver.StateRetrieves, "retrieves"},
-		{[]fetch.Op{fetch.OpDial}, driver.StateSession, "session"},
-		{nil, driver.StateNamesOnly, "names only"},
+		{[]fetch.Op{fetch.OpGet, fetch.OpDial}, fetch.StateRetrieves, "retrieves"},
+		{[]fetch.Op{fetch.OpList}, fetch.StateRetrieves, "retrieves"},
+		{[]fetch.Op{fetch.OpDial}, fetch.StateSession, "session"},
+		{nil, fetch.StateNamesOnly, "names only"},
 	}
 	for _, tt := range tests {
 		if got := (fetch.Scheme{Ops: tt.ops}).State(); got != tt.want || got.Text() != tt.text {
@@ -69,8 +68,8 @@ func TestSchemeState(t *testing.T) {
 
 func TestReplaceAndRemove(t *testing.T) {
 	t.Parallel()
-	other := driver.DriverFunc(func(context.Context, *fetch.Request) (*driver.Response, error) { return nil, fetch.ErrBusy })
-	c := fetch.New(nil, driver.Use("a", nop), driver.Use("b", nop), driver.Use("c", nop), func(_ driver.Env, reg *driver.Registry) {
+	other := fetch.DriverFunc(func(context.Context, *fetch.Request) (*fetch.Response, error) { return nil, fetch.ErrBusy })
+	c := fetch.New(nil, fetch.Use("a", nop), fetch.Use("b", nop), fetch.Use("c", nop), func(_ fetch.Env, reg *fetch.Registry) {
 		reg.Remove("b", "there is none")
 		reg.Replace(fetch.Scheme{Name: "c", Ops: []fetch.Op{fetch.OpGet}, Driver: other})
 		reg.Replace(fetch.Scheme{Name: "d", Ops: []fetch.Op{fetch.OpGet}, Driver: other})
@@ -92,9 +91,9 @@ func TestOpsAreEnforced(t *testing.T) {
 	t.Parallel()
 	for _, declared := range []fetch.Op{fetch.OpGet, fetch.OpStat, fetch.OpList, fetch.OpDial} {
 		var seen []fetch.Op
-		c := fetch.New(nil, func(_ driver.Env, reg *driver.Registry) {
-			reg.Register(fetch.Scheme{Name: "x-one", Ops: []fetch.Op{declared}, Driver: driver.DriverFunc(
-				func(_ context.Context, req *fetch.Request) (*driver.Response, error) {
+		c := fetch.New(nil, func(_ fetch.Env, reg *fetch.Registry) {
+			reg.Register(fetch.Scheme{Name: "x-one", Ops: []fetch.Op{declared}, Driver: fetch.DriverFunc(
+				func(_ context.Context, req *fetch.Request) (*fetch.Response, error) {
 					seen = append(seen, req.Op)
 					return nil, fetch.ErrBusy
 				})})
@@ -138,9 +137,9 @@ func TestUnsupportedOperations(t *testing.T) {
 
 func TestDriverReturnsNil(t *testing.T) {
 	t.Parallel()
-	for name, resp := range map[string]*driver.Response{"no response": nil, "no body": {}} {
-		c := fetch.New(nil, driver.Use("x", driver.DriverFunc(
-			func(context.Context, *fetch.Request) (*driver.Response, error) { return resp, nil })))
+	for name, resp := range map[string]*fetch.Response{"no response": nil, "no body": {}} {
+		c := fetch.New(nil, fetch.Use("x", fetch.DriverFunc(
+			func(context.Context, *fetch.Request) (*fetch.Response, error) { return resp, nil })))
 		if _, err := c.Get(t.Context(), "x:y"); fetch.CodeOf(err) != fetch.ErrProtocol {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -150,11 +149,11 @@ func TestDriverReturnsNil(t *testing.T) {
 func TestRegisterPrefix(t *testing.T) {
 	t.Parallel()
 	var looked []string
-	c := fetch.New(nil, driver.Use("x-known", nop), func(_ driver.Env, reg *driver.Registry) {
+	c := fetch.New(nil, fetch.Use("x-known", nop), func(_ fetch.Env, reg *fetch.Registry) {
 		reg.RegisterPrefix("x-", func(name string) (fetch.Scheme, bool) {
 			looked = append(looked, name)
-			return fetch.Scheme{Name: name, Local: true, Ops: []fetch.Op{fetch.OpGet}, Driver: driver.DriverFunc(
-				func(context.Context, *fetch.Request) (*driver.Response, error) { return nil, fetch.ErrBusy })}, name == "x-found"
+			return fetch.Scheme{Name: name, Local: true, Ops: []fetch.Op{fetch.OpGet}, Driver: fetch.DriverFunc(
+				func(context.Context, *fetch.Request) (*fetch.Response, error) { return nil, fetch.ErrBusy })}, name == "x-found"
 		})
 	})
 	for rawURL, want := range map[string]fetch.Code{

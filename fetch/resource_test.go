@@ -19,7 +19,6 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/middleware"
 	"github.com/urlget/urlget/fetch/uri"
 )
@@ -50,13 +49,13 @@ func newShelf(size int) *shelf {
 	return &shelf{data: data, ranges: true, sizes: true, fault: io.ErrUnexpectedEOF}
 }
 
-func (s *shelf) client(m ...driver.Middleware) *fetch.Client {
-	return fetch.New(&fetch.Options{Middleware: m}, func(_ driver.Env, reg *driver.Registry) {
+func (s *shelf) client(m ...fetch.Middleware) *fetch.Client {
+	return fetch.New(&fetch.Options{Middleware: m}, func(_ fetch.Env, reg *fetch.Registry) {
 		reg.Register(fetch.Scheme{Name: "x-shelf", Ops: []fetch.Op{fetch.OpGet}, Ranges: s.ranges, Driver: s})
 	})
 }
 
-func (s *shelf) Open(ctx context.Context, req *fetch.Request) (*driver.Response, error) {
+func (s *shelf) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.requestedRanges = append(s.requestedRanges, req.Range)
@@ -68,7 +67,7 @@ func (s *shelf) Open(ctx context.Context, req *fetch.Request) (*driver.Response,
 		s.refuse = s.refuse[1:]
 		return nil, err
 	}
-	resp := &driver.Response{}
+	resp := &fetch.Response{}
 	if !s.silent {
 		resp.ETag = fmt.Sprintf(`"v%d"`, s.version)
 	}
@@ -146,7 +145,7 @@ func once(n int) func() int {
 	}
 }
 
-func open(t *testing.T, s *shelf, m ...driver.Middleware) *fetch.Resource {
+func open(t *testing.T, s *shelf, m ...fetch.Middleware) *fetch.Resource {
 	t.Helper()
 	r, err := s.client(m...).Open(t.Context(), &fetch.Request{URL: uri.MustParse("x-shelf://h/doc")})
 	if err != nil {
@@ -637,7 +636,7 @@ func TestResourceMeasure(t *testing.T) {
 func TestResourceObeysPolicy(t *testing.T) {
 	t.Parallel()
 	s := newShelf(1000)
-	c := fetch.New(&fetch.Options{Policy: &fetch.Policy{MaxSize: 999}}, driver.Use("x-shelf", s))
+	c := fetch.New(&fetch.Options{Policy: &fetch.Policy{MaxSize: 999}}, fetch.Use("x-shelf", s))
 	if _, err := c.Open(t.Context(), &fetch.Request{URL: uri.MustParse("x-shelf://h/")}); !errors.Is(err, fetch.ErrTooLarge) {
 		t.Errorf("error %v", err)
 	}

@@ -4,63 +4,42 @@ import (
 	"io"
 	"iter"
 
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// A Response is an open resource: the result of a request.
+// A Response is the result of a request: an open resource. A driver may instead return other
+// locations of it.
 type Response struct {
 	Meta
-	URL uri.URI   // after redirects; the base for relative references
-	Via []uri.URI // the URLs that led here by redirect or gateway, oldest first
+	// URL is the base for relative references: the URL after redirects. Drivers may leave it zero if it
+	// is the URL of the request.
+	URL uri.URI
+	// Via lists the URLs that led here by redirect or gateway, oldest first. The client adds those
+	// before the URLs that a driver followed itself.
+	Via []uri.URI
+	// Location lists the targets of a redirect, best first. Drivers set it, and the client follows it,
+	// so that only a Recorder sees it.
+	Location []uri.URI
+	// Resend means that the redirect keeps the method and the body of the request. Otherwise the
+	// next request is a GET.
+	Resend bool
 	// Body is the content. It is never nil. Read returns io.EOF only if the protocol confirmed the
-	// end or Framing is driver.FramedByClose. Close discards unread data without waiting for the
-	// server. It may be called twice.
+	// end or Framing is FramedByClose. Close discards unread data without waiting for the server.
+	// It may be called twice.
 	//
 	// Body may implement io.WriterTo, which io.Copy uses and which is faster.
 	Body io.ReadCloser
+	// Parse reads a copy of the content of a listing, such as Tee makes, and yields its entries. An
+	// error ends the sequence. It is nil if the response is not a listing. Drivers set it; the client
+	// applies it to the guarded Body, so that limits, timeouts and rates also apply to Entries.
+	Parse func(content io.Reader) iter.Seq2[Entry, error]
 	// Entries yields the entries of a listing. It is nil if the response is not a listing. It reads
 	// Body, so use one or the other, or Tee. It may be ranged over only once, and ends after an
-	// error.
+	// error. The client sets it.
 	Entries iter.Seq2[Entry, error]
 	// Pattern is set if the URL is a pattern, such as *.txt. Entries are then the matching
 	// resources, and Body is a list of them, not their content.
 	Pattern bool
-
-	parse func(io.Reader) iter.Seq2[Entry, error]
-}
-
-// EntriesIn yields the entries in copy, a copy of the content, such as Tee makes. It returns nil if
-// Entries is nil.
-func (r *Response) EntriesIn(copy io.Reader) iter.Seq2[Entry, error] {
-	if r.parse == nil {
-		return nil
-	}
-	return r.parse(copy)
-}
-
-// An guardedResponse is a driver's response, guarded by the client.
-type guardedResponse struct {
-	*driver.Response
-	entries iter.Seq2[Entry, error] // in Body; nil if it is not a listing
-}
-
-// response returns o as the Response for callers of the client.
-func (o guardedResponse) response() *Response {
-	return &Response{Meta: o.Meta, URL: o.URL, Via: o.Via, Body: o.Body, Entries: o.entries, Pattern: o.Pattern, parse: o.Parse}
-}
-
-// forDriver returns o as the Response for a driver that called Env.Open.
-func (o guardedResponse) forDriver() *driver.Response {
-	if body, parse := o.Body, o.Parse; parse != nil {
-		o.Parse = func(r io.Reader) iter.Seq2[Entry, error] {
-			if r == io.Reader(body) {
-				return o.entries
-			}
-			return parse(r)
-		}
-	}
-	return o.Response
 }
 
 // Tee copies to w everything that is read from Body, directly or through Entries, so that a listing
@@ -80,14 +59,14 @@ func (r *Response) TakeDigests() []Digest {
 	b, ok := r.Body.(*guardedBody)
 	switch {
 	case !r.Range.IsZero():
-		return driver.DigestsOf(r.Digests, driver.CoversResource)
+		return DigestsOf(r.Digests, CoversResource)
 	case !ok || len(r.Digests) == 0:
 		return nil
 	}
 	b.digests = nil
-	whole := driver.DigestsOf(r.Digests, driver.CoversResource, driver.CoversBody)
+	whole := DigestsOf(r.Digests, CoversResource, CoversBody)
 	for i := range whole {
-		whole[i].Covers = driver.CoversResource
+		whole[i].Covers = CoversResource
 	}
 	return whole
 }
@@ -105,3 +84,14 @@ type Session struct {
 	// Meta describes the service, as far as the server reports it.
 	Meta Meta
 }
+
+// NoBody is an empty Body, for OpStat and empty resources.
+var NoBody io.ReadCloser = noBody{}
+
+type noBody struct{}
+
+func (noBody) Read([]byte) (int, error) { return 0, io.EOF }
+
+func (noBody) WriteTo(io.Writer) (int64, error) { return 0, nil }
+
+func (noBody) Close() error { return nil }

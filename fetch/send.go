@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"net/textproto"
 	"strings"
-
-	"github.com/urlget/urlget/fetch/driver"
 )
 
 // checkBody returns an error if req has a method or a body that its scheme does not support.
@@ -48,7 +46,7 @@ func closeBody(r *Request) {
 
 // resend prepares r, a redirected request, for the same method and body, or for a GET without a
 // body, as resp demands.
-func resend(r *Request, resp *driver.Response) error {
+func resend(r *Request, resp *Response) error {
 	if !r.Sends() {
 		return nil
 	}

@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -28,7 +27,7 @@ func (b sentBody) Close() error {
 // its requests.
 type inbox struct{ got []string }
 
-func (b *inbox) Open(_ context.Context, req *fetch.Request) (*driver.Response, error) {
+func (b *inbox) Open(_ context.Context, req *fetch.Request) (*fetch.Response, error) {
 	line := req.Method + " " + req.URL.Host()
 	if req.Body != nil {
 		content, _ := io.ReadAll(req.Body)
@@ -39,7 +38,7 @@ func (b *inbox) Open(_ context.Context, req *fetch.Request) (*driver.Response, e
 		line += " as " + t
 	}
 	b.got = append(b.got, line)
-	resp := &driver.Response{Body: driver.NoBody}
+	resp := &fetch.Response{Body: fetch.NoBody}
 	how, to, redirects := strings.Cut(strings.TrimPrefix(req.URL.Path(), "/"), "/")
 	if redirects {
 		resp.Location = []uri.URI{uri.MustParse(to)}
@@ -48,7 +47,7 @@ func (b *inbox) Open(_ context.Context, req *fetch.Request) (*driver.Response, e
 	return resp, nil
 }
 
-func (b *inbox) load(_ driver.Env, reg *driver.Registry) {
+func (b *inbox) load(_ fetch.Env, reg *fetch.Registry) {
 	ops := []fetch.Op{fetch.OpGet, fetch.OpStat}
 	target := fetch.Traits{RedirectTarget: true}
 	reg.Register(fetch.Scheme{Name: "http", Port: 80, Ops: ops, Bodies: true, ForwardProxy: true, Traits: target, Driver: b})

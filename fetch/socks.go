@@ -12,7 +12,6 @@ import (
 
 	xproxy "golang.org/x/net/proxy"
 
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/driver/wire"
 	"github.com/urlget/urlget/fetch/uri"
 )
@@ -112,7 +111,7 @@ func (e *env) socks4Request(ctx context.Context, p uri.URI, addr string) ([]byte
 		}
 	}
 	if to = to.Unmap(); !to.Is4() {
-		return nil, refusal(Reason{Kind: driver.ReasonProxy, Host: host}, "SOCKS4 does not support the IPv6 address %s", to)
+		return nil, refusal(Reason{Kind: ReasonProxy, Host: host}, "SOCKS4 does not support the IPv6 address %s", to)
 	}
 	if !named {
 		if err := e.client.policy.checkAddr(provenanceOf(ctx), netip.AddrPortFrom(to, uint16(port))); err != nil {

@@ -62,8 +62,8 @@ func lines(r io.Reader) iter.Seq2[fetch.Entry, error] {
 }
 
 func listingClient(opts *fetch.Options, size int64, body io.ReadCloser) *fetch.Client {
-	return fetch.New(opts, load("x", []fetch.Op{fetch.OpGet, fetch.OpList}, func(context.Context, *fetch.Request) (*driver.Response, error) {
-		return &driver.Response{Meta: fetch.Meta{Kind: fetch.KindListing, Size: size}, Body: body, Parse: lines}, nil
+	return fetch.New(opts, load("x", []fetch.Op{fetch.OpGet, fetch.OpList}, func(context.Context, *fetch.Request) (*fetch.Response, error) {
+		return &fetch.Response{Meta: fetch.Meta{Kind: fetch.KindListing, Size: size}, Body: body, Parse: lines}, nil
 	}))
 }
 
@@ -127,14 +127,14 @@ func TestOversizedBodiesAreCutOff(t *testing.T) {
 				}
 				url := "x:y"
 				body := &flood{}
-				loader := load("x", []fetch.Op{fetch.OpGet}, func(context.Context, *fetch.Request) (*driver.Response, error) {
-					return &driver.Response{Meta: fetch.Meta{Size: size}, Body: body}, nil
+				loader := load("x", []fetch.Op{fetch.OpGet}, func(context.Context, *fetch.Request) (*fetch.Response, error) {
+					return &fetch.Response{Meta: fetch.Meta{Size: size}, Body: body}, nil
 				})
 				if kind == "a connection" {
 					url = "x-line://" + listen(t, func(c net.Conn) { io.Copy(c, &flood{}) }) + "/"
-					loader = func(env driver.Env, reg *driver.Registry) {
-						reg.Register(fetch.Scheme{Name: "x-line", Ops: []fetch.Op{fetch.OpGet}, Driver: driver.DriverFunc(
-							func(ctx context.Context, req *fetch.Request) (*driver.Response, error) {
+					loader = func(env fetch.Env, reg *fetch.Registry) {
+						reg.Register(fetch.Scheme{Name: "x-line", Ops: []fetch.Op{fetch.OpGet}, Driver: fetch.DriverFunc(
+							func(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
 								resp, err := lineDriver(env)(ctx, req)
 								if resp != nil {
 									resp.Size = size
@@ -213,9 +213,9 @@ func TestSetParts(t *testing.T) {
 				yield(driver.Part{}, lost)
 			}
 		}
-		open := func(context.Context, *fetch.Request) (*driver.Response, error) {
-			resp := &driver.Response{Meta: fetch.Meta{Kind: fetch.KindListing, Size: -1}}
-			resp.SetParts(parts, func() error { closed++; return nil })
+		open := func(context.Context, *fetch.Request) (*fetch.Response, error) {
+			resp := &fetch.Response{Meta: fetch.Meta{Kind: fetch.KindListing, Size: -1}}
+			driver.SetParts(resp, parts, func() error { closed++; return nil })
 			return resp, nil
 		}
 		c := fetch.New(nil, load("x", []fetch.Op{fetch.OpList}, open))
@@ -260,7 +260,7 @@ func TestOnClose(t *testing.T) {
 	}
 	for _, tt := range tests {
 		closed := 0
-		b := driver.OnClose(tt.body, func() { closed++ })
+		b := fetch.OnClose(tt.body, func() { closed++ })
 		_, isTo := b.(io.WriterTo)
 		_, isW := b.(io.Writer)
 		_, isT := b.(fetch.Terminal)

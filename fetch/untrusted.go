@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -38,22 +37,22 @@ func Untrusted() *Options {
 		Policy:       policy,
 		MaxRedirects: 5,
 		Timeouts:     Timeouts{Connect: 10 * time.Second, Reply: 15 * time.Second, Idle: 10 * time.Second},
-		Middleware:   []driver.Middleware{within(untrustedTime)},
+		Middleware:   []Middleware{within(untrustedTime)},
 	}
 }
 
 // within returns a middleware that limits the time of an exchange, with its body.
-func within(limit time.Duration) driver.Middleware {
+func within(limit time.Duration) Middleware {
 	late := &Error{Code: ErrNetwork, Err: fmt.Errorf("not finished within %v", limit)}
-	return func(next driver.Driver) driver.Driver {
-		return driver.DriverFunc(func(ctx context.Context, req *Request) (*driver.Response, error) {
+	return func(next Driver) Driver {
+		return DriverFunc(func(ctx context.Context, req *Request) (*Response, error) {
 			ctx, cancel := context.WithTimeoutCause(ctx, limit, late)
 			resp, err := next.Open(ctx, req)
 			if err != nil {
 				cancel()
 				return nil, err
 			}
-			resp.Body = driver.OnClose(resp.Body, cancel)
+			resp.Body = OnClose(resp.Body, cancel)
 			return resp, nil
 		})
 	}

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 )
 
 // TestUntrustedRefuses checks URLs that must not reach the driver, directly or after a redirect.
@@ -68,19 +67,19 @@ func TestUntrustedAllows(t *testing.T) {
 func TestUntrustedIsLimited(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		slow := driver.DriverFunc(func(ctx context.Context, _ *fetch.Request) (*driver.Response, error) {
-			return &driver.Response{Meta: fetch.Meta{Size: -1}, Body: io.NopCloser(drip{ctx})}, nil
+		slow := fetch.DriverFunc(func(ctx context.Context, _ *fetch.Request) (*fetch.Response, error) {
+			return &fetch.Response{Meta: fetch.Meta{Size: -1}, Body: io.NopCloser(drip{ctx})}, nil
 		})
 		begun := time.Now()
-		_, err := fetch.New(fetch.Untrusted(), driver.Use("http", slow)).ReadAll(t.Context(), "http://h.example/", 0)
+		_, err := fetch.New(fetch.Untrusted(), fetch.Use("http", slow)).ReadAll(t.Context(), "http://h.example/", 0)
 		if took := time.Since(begun); fetch.CodeOf(err) != fetch.ErrNetwork || !strings.Contains(err.Error(), "not finished within 30s") || took > 31*time.Second {
 			t.Errorf("%v after %v", err, took)
 		}
 	})
-	large := driver.DriverFunc(func(context.Context, *fetch.Request) (*driver.Response, error) {
-		return &driver.Response{Meta: fetch.Meta{Size: -1}, Body: io.NopCloser(zeros{})}, nil
+	large := fetch.DriverFunc(func(context.Context, *fetch.Request) (*fetch.Response, error) {
+		return &fetch.Response{Meta: fetch.Meta{Size: -1}, Body: io.NopCloser(zeros{})}, nil
 	})
-	if _, err := fetch.New(fetch.Untrusted(), driver.Use("http", large)).ReadAll(t.Context(), "http://h.example/", 1<<30); fetch.CodeOf(err) != fetch.ErrTooLarge {
+	if _, err := fetch.New(fetch.Untrusted(), fetch.Use("http", large)).ReadAll(t.Context(), "http://h.example/", 1<<30); fetch.CodeOf(err) != fetch.ErrTooLarge {
 		t.Error(err)
 	}
 }

@@ -12,7 +12,6 @@ import (
 	"testing"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -27,7 +26,7 @@ type menus struct {
 	open     int
 }
 
-func (m *menus) Open(ctx context.Context, req *fetch.Request) (*driver.Response, error) {
+func (m *menus) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.requests = append(m.requests, req.URL.String())
@@ -40,7 +39,7 @@ func (m *menus) Open(ctx context.Context, req *fetch.Request) (*driver.Response,
 		return nil, fetch.ErrNotFound
 	}
 	if to, ok := strings.CutPrefix(page, "=> "); ok {
-		return &driver.Response{Location: []uri.URI{uri.MustParse(to)}, Body: driver.NoBody}, nil
+		return &fetch.Response{Location: []uri.URI{uri.MustParse(to)}, Body: fetch.NoBody}, nil
 	}
 	if m.open > 0 {
 		return nil, errors.New("two listings are open at once")
@@ -71,16 +70,16 @@ func (m *menus) Open(ctx context.Context, req *fetch.Request) (*driver.Response,
 			}
 		}
 	}
-	body := driver.OnClose(io.NopCloser(strings.NewReader(page)), func() {
+	body := fetch.OnClose(io.NopCloser(strings.NewReader(page)), func() {
 		m.mu.Lock()
 		defer m.mu.Unlock()
 		m.open--
 	})
-	return &driver.Response{Meta: fetch.Meta{Kind: fetch.KindListing, Size: int64(len(page))}, Body: body, Parse: parse}, nil
+	return &fetch.Response{Meta: fetch.Meta{Kind: fetch.KindListing, Size: int64(len(page))}, Body: body, Parse: parse}, nil
 }
 
 func (m *menus) client() *fetch.Client {
-	return fetch.New(nil, func(_ driver.Env, reg *driver.Registry) {
+	return fetch.New(nil, func(_ fetch.Env, reg *fetch.Registry) {
 		for _, name := range []string{"x-menu", "x-other"} {
 			reg.Register(fetch.Scheme{Name: name, Port: 70, Ops: []fetch.Op{fetch.OpList}, Driver: m})
 		}
@@ -176,7 +175,7 @@ func TestWalkKeepsProvenance(t *testing.T) {
 		t.Errorf("From was %q, want %q", m.from, want)
 	}
 	// A menu cannot lead to a local resource.
-	local := fetch.New(nil, func(_ driver.Env, reg *driver.Registry) {
+	local := fetch.New(nil, func(_ fetch.Env, reg *fetch.Registry) {
 		m := &menus{pages: map[string]string{"x-menu://h/": "disk -> x-local:/", "x-local:/": "secret"}}
 		reg.Register(fetch.Scheme{Name: "x-menu", Ops: []fetch.Op{fetch.OpList}, Driver: m})
 		reg.Register(fetch.Scheme{Name: "x-local", Ops: []fetch.Op{fetch.OpList}, Local: true, Driver: m})
@@ -295,7 +294,7 @@ func ExampleClient_Open() {
 }
 
 func ExampleClient_ReadAll() {
-	c := fetch.New(nil, driver.Use("x-echo", driver.DriverFunc(echo)))
+	c := fetch.New(nil, fetch.Use("x-echo", fetch.DriverFunc(echo)))
 	defer c.Close()
 	text, err := c.ReadAll(context.Background(), "x-echo:hello", 1<<20)
 	fmt.Printf("%s %v\n", text, err)

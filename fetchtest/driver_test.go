@@ -24,19 +24,19 @@ import (
 
 // A treeDriver is a driver for x-tree with one bug.
 type treeDriver struct {
-	env  driver.Env
+	env  fetch.Env
 	bug  string
 	over <-chan struct{} // closed when the test ends
 	meet chan struct{}
-	kept chan *driver.Conn // idle connections, for the bug that reuses them
+	kept chan *fetch.Conn // idle connections, for the bug that reuses them
 }
 
 func treeSite(t testing.TB, tree fs.FS, bug string) Site {
 	s := startTreeServer(t, tree)
 	return Site{
-		Load: func(env driver.Env, reg *driver.Registry) {
+		Load: func(env fetch.Env, reg *fetch.Registry) {
 			reg.Register(fetch.Scheme{Name: "x-tree", Port: 7777, Ranges: bug != "has no ranges",
-				Ops: []fetch.Op{fetch.OpGet, fetch.OpStat, fetch.OpList}, Driver: &treeDriver{env: env, bug: bug, over: t.Context().Done(), meet: make(chan struct{}), kept: make(chan *driver.Conn, 1)}})
+				Ops: []fetch.Op{fetch.OpGet, fetch.OpStat, fetch.OpList}, Driver: &treeDriver{env: env, bug: bug, over: t.Context().Done(), meet: make(chan struct{}), kept: make(chan *fetch.Conn, 1)}})
 		},
 		URL: func(name string) string {
 			if (name == bigFile || name == largeFile) && bug != "" {
@@ -56,7 +56,7 @@ func treeSite(t testing.TB, tree fs.FS, bug string) Site {
 
 func (d *treeDriver) has(bug string) bool { return d.bug == bug }
 
-func (d *treeDriver) Open(ctx context.Context, req *fetch.Request) (*driver.Response, error) {
+func (d *treeDriver) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
 	name, err := uri.Unescape(req.URL.URLPath())
 	switch {
 	case d.has("sends CR LF"):
@@ -96,7 +96,7 @@ func (d *treeDriver) Open(ctx context.Context, req *fetch.Request) (*driver.Resp
 	return resp, nil
 }
 
-func (d *treeDriver) dial(ctx context.Context, u uri.URI) (*driver.Conn, error) {
+func (d *treeDriver) dial(ctx context.Context, u uri.URI) (*fetch.Conn, error) {
 	if d.has("ignores the context") {
 		ctx = context.WithoutCancel(ctx)
 	}
@@ -105,7 +105,7 @@ func (d *treeDriver) dial(ctx context.Context, u uri.URI) (*driver.Conn, error) 
 		if err != nil {
 			return nil, err
 		}
-		return driver.NewConn(ctx, conn, driver.Timeouts{}), nil
+		return fetch.NewConn(ctx, conn, fetch.Timeouts{}), nil
 	}
 	if d.has("forgets the scope") {
 		select {
@@ -117,7 +117,7 @@ func (d *treeDriver) dial(ctx context.Context, u uri.URI) (*driver.Conn, error) 
 	return d.env.Dial(ctx, "tcp", u.HostPort(7777))
 }
 
-// CloseIdleConnections implements driver.IdleCloser.
+// CloseIdleConnections implements fetch.IdleCloser.
 func (d *treeDriver) CloseIdleConnections() {
 	select {
 	case conn := <-d.kept:
@@ -126,7 +126,7 @@ func (d *treeDriver) CloseIdleConnections() {
 	}
 }
 
-func (d *treeDriver) exchange(ctx context.Context, conn *driver.Conn, line string, req *fetch.Request) (*driver.Response, error) {
+func (d *treeDriver) exchange(ctx context.Context, conn *fetch.Conn, line string, req *fetch.Request) (*fetch.Response, error) {
 	release := func() bool { return true }
 	if !d.has("ignores the context") {
 		release = conn.Bind(ctx)
@@ -151,7 +151,7 @@ func (d *treeDriver) exchange(ctx context.Context, conn *driver.Conn, line strin
 	}
 	status, text, _ := strings.Cut(string(reply), " ")
 	n, _ := strconv.ParseInt(text, 10, 64)
-	resp := &driver.Response{Meta: fetch.Meta{ContentType: "text/plain", Size: n, Name: req.URL.LastSegment()}}
+	resp := &fetch.Response{Meta: fetch.Meta{ContentType: "text/plain", Size: n, Name: req.URL.LastSegment()}}
 	switch {
 	case status == "404":
 		if d.has("calls everything a server failure") {
@@ -180,7 +180,7 @@ func (d *treeDriver) exchange(ctx context.Context, conn *driver.Conn, line strin
 		}
 	case fetch.OpList:
 		resp.Kind, resp.Size = fetch.KindListing, -1
-		resp.SetParts(d.members(r, req.URL), b.Close)
+		driver.SetParts(resp, d.members(r, req.URL), b.Close)
 		if d.has("reads listings past the client") {
 			resp.Parse = func(io.Reader) iter.Seq2[fetch.Entry, error] { return entriesOf(d.members(r, req.URL)) }
 		}
@@ -188,7 +188,7 @@ func (d *treeDriver) exchange(ctx context.Context, conn *driver.Conn, line strin
 	return resp, nil
 }
 
-func (d *treeDriver) object(resp *driver.Response, b *treeBody, req *fetch.Request) (*driver.Response, error) {
+func (d *treeDriver) object(resp *fetch.Response, b *treeBody, req *fetch.Request) (*fetch.Response, error) {
 	b.object = true
 	// It waits for a second request for one of the files that the case retrieves in parallel.
 	if d.has("does one thing at a time") && resp.Name == "one.txt" {
@@ -308,7 +308,7 @@ func (d *treeDriver) members(r *wire.Reader, dir uri.URI) iter.Seq2[driver.Part,
 	}
 }
 
-// Explain implements driver.Explainer.
+// Explain implements fetch.Explainer.
 func (d *treeDriver) Explain(req *fetch.Request) ([]string, error) {
 	if d.has("connects to explain") {
 		if c, err := d.dial(context.Background(), req.URL); err == nil {
@@ -322,7 +322,7 @@ func (d *treeDriver) Explain(req *fetch.Request) ([]string, error) {
 type treeBody struct {
 	d       *treeDriver
 	r       *wire.Reader
-	conn    *driver.Conn
+	conn    *fetch.Conn
 	release func() bool
 	left    atomic.Int64 // -1 up to the end of the connection
 	object  bool

@@ -9,7 +9,6 @@ import (
 	"testing/fstest"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/middleware"
 	"github.com/urlget/urlget/fetchtest"
 	"github.com/urlget/urlget/fetchtest/servers/ftpd"
@@ -61,7 +60,7 @@ func ExampleRunFailures() {
 // The test of a middleware.
 func ExampleRunMiddleware() {
 	testMiddleware := func(t *testing.T) {
-		fetchtest.RunMiddleware(t, func() driver.Middleware { return middleware.PerHost(1) })
+		fetchtest.RunMiddleware(t, func() fetch.Middleware { return middleware.PerHost(1) })
 	}
 	_ = testMiddleware
 }

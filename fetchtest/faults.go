@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 )
 
 // hasCode reports whether the class of err is one of codes.
@@ -48,7 +47,7 @@ func cut(t *caseTest) {
 			t.checkLost(way, err)
 		case got.Len() == len(want):
 			t.Errorf("%s: complete: the server's fault had no effect", way)
-		case resp.Framing != driver.FramedByClose:
+		case resp.Framing != fetch.FramedByClose:
 			t.Errorf("%s: %d of %d bytes without an error", way, got.Len(), len(want))
 		}
 	}

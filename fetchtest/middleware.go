@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -22,7 +21,7 @@ import (
 // [fetch.Terminal], errors and contexts unchanged, and that it closes bodies. It is for middleware
 // that limits or observes, not for one that responds instead of the driver, such as a cache. Each
 // case is a subtest and calls wrap for a new middleware.
-func RunMiddleware(t *testing.T, wrap func() driver.Middleware) {
+func RunMiddleware(t *testing.T, wrap func() fetch.Middleware) {
 	t.Helper()
 	for _, c := range middlewareCases {
 		t.Run(c.name, func(t *testing.T) { c.test(t, wrap(), 20*time.Second) })
@@ -47,12 +46,12 @@ var middlewareCases = []middlewareCase{
 }
 
 // test runs the case. The timeout ends a middleware that hangs.
-func (c middlewareCase) test(t testing.TB, wrapped driver.Middleware, timeout time.Duration) {
+func (c middlewareCase) test(t testing.TB, wrapped fetch.Middleware, timeout time.Duration) {
 	t.Helper()
 	ctx, cancel := context.WithTimeoutCause(t.Context(), timeout, fmt.Errorf("the middleware did not return within %v", timeout))
 	defer cancel()
 	m := &middlewareTest{ctx: ctx}
-	m.client = fetch.New(&fetch.Options{Middleware: []driver.Middleware{wrapped}}, func(_ driver.Env, reg *driver.Registry) {
+	m.client = fetch.New(&fetch.Options{Middleware: []fetch.Middleware{wrapped}}, func(_ fetch.Env, reg *fetch.Registry) {
 		reg.Register(fetch.Scheme{Name: "x-test", Driver: m,
 			Ops: []fetch.Op{fetch.OpGet, fetch.OpStat, fetch.OpList, fetch.OpDial}})
 	})
@@ -65,7 +64,7 @@ func (c middlewareCase) test(t testing.TB, wrapped driver.Middleware, timeout ti
 type middlewareTest struct {
 	ctx        context.Context
 	client     *fetch.Client
-	respond    func(ctx context.Context, req *fetch.Request) (*driver.Response, error)
+	respond    func(ctx context.Context, req *fetch.Request) (*fetch.Response, error)
 	openBodies atomic.Int64 // bodies that are not closed
 }
 
@@ -73,8 +72,8 @@ const middlewareURL = "x-test://host.invalid/a"
 
 var errMiddleware = errors.New("the driver's error")
 
-// Open implements driver.Driver.
-func (m *middlewareTest) Open(ctx context.Context, req *fetch.Request) (*driver.Response, error) {
+// Open implements fetch.Driver.
+func (m *middlewareTest) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
 	resp, err := m.respond(ctx, req)
 	if err == nil {
 		m.openBodies.Add(1)
@@ -84,8 +83,8 @@ func (m *middlewareTest) Open(ctx context.Context, req *fetch.Request) (*driver.
 
 // object makes the driver return content.
 func (m *middlewareTest) object(content string) {
-	m.respond = func(context.Context, *fetch.Request) (*driver.Response, error) {
-		return &driver.Response{Meta: fetch.Meta{Size: int64(len(content)), Name: "a"}, Body: m.body(content)}, nil
+	m.respond = func(context.Context, *fetch.Request) (*fetch.Response, error) {
+		return &fetch.Response{Meta: fetch.Meta{Size: int64(len(content)), Name: "a"}, Body: m.body(content)}, nil
 	}
 }
 
@@ -154,11 +153,11 @@ func passesListing(t testing.TB, m *middlewareTest) {
 
 // listing makes the driver return two entries, and their contents.
 func (m *middlewareTest) listing() {
-	m.respond = func(_ context.Context, req *fetch.Request) (*driver.Response, error) {
+	m.respond = func(_ context.Context, req *fetch.Request) (*fetch.Response, error) {
 		if req.Op != fetch.OpList {
-			return &driver.Response{Meta: fetch.Meta{Size: -1}, Body: m.body(req.URL.Path())}, nil
+			return &fetch.Response{Meta: fetch.Meta{Size: -1}, Body: m.body(req.URL.Path())}, nil
 		}
-		return &driver.Response{Meta: fetch.Meta{Kind: fetch.KindListing, Size: -1}, Body: m.body("one\ntwo\n"),
+		return &fetch.Response{Meta: fetch.Meta{Kind: fetch.KindListing, Size: -1}, Body: m.body("one\ntwo\n"),
 			Parse: func(r io.Reader) iter.Seq2[fetch.Entry, error] {
 				return func(yield func(fetch.Entry, error) bool) {
 					text, err := io.ReadAll(r)
@@ -194,8 +193,8 @@ func passesSession(t testing.TB, m *middlewareTest) {
 		io.Reader
 		io.Writer
 	}{bytes.NewReader([]byte("login: ")), &typed}}
-	m.respond = func(context.Context, *fetch.Request) (*driver.Response, error) {
-		return &driver.Response{Meta: fetch.Meta{Kind: fetch.KindSession, Size: -1}, Body: s}, nil
+	m.respond = func(context.Context, *fetch.Request) (*fetch.Response, error) {
+		return &fetch.Response{Meta: fetch.Meta{Kind: fetch.KindSession, Size: -1}, Body: s}, nil
 	}
 	got, err := m.client.Dial(m.ctx, middlewareURL)
 	if err != nil {
@@ -224,8 +223,8 @@ func passesSession(t testing.TB, m *middlewareTest) {
 // passesPlainSession opens a session without a terminal, which must not gain one.
 func passesPlainSession(t testing.TB, m *middlewareTest) {
 	var typed bytes.Buffer
-	m.respond = func(context.Context, *fetch.Request) (*driver.Response, error) {
-		return &driver.Response{Meta: fetch.Meta{Kind: fetch.KindSession, Size: -1}, Body: struct {
+	m.respond = func(context.Context, *fetch.Request) (*fetch.Response, error) {
+		return &fetch.Response{Meta: fetch.Meta{Kind: fetch.KindSession, Size: -1}, Body: struct {
 			io.Reader
 			io.Writer
 			io.Closer
@@ -243,7 +242,7 @@ func passesPlainSession(t testing.TB, m *middlewareTest) {
 }
 
 func passesError(t testing.TB, m *middlewareTest) {
-	m.respond = func(context.Context, *fetch.Request) (*driver.Response, error) {
+	m.respond = func(context.Context, *fetch.Request) (*fetch.Response, error) {
 		return nil, &fetch.Error{Code: fetch.ErrBusy, Retry: true, Err: errMiddleware}
 	}
 	for range 3 {
@@ -255,7 +254,7 @@ func passesError(t testing.TB, m *middlewareTest) {
 	}
 	why := errors.New("canceled by the suite")
 	ctx, cancel := context.WithCancelCause(m.ctx)
-	m.respond = func(ctx context.Context, _ *fetch.Request) (*driver.Response, error) {
+	m.respond = func(ctx context.Context, _ *fetch.Request) (*fetch.Response, error) {
 		cancel(why)
 		<-ctx.Done()
 		return nil, context.Cause(ctx)
@@ -270,14 +269,14 @@ func passesRequest(t testing.TB, m *middlewareTest) {
 	req := &fetch.Request{URL: uri.MustParse(middlewareURL), Op: fetch.OpStat, Range: fetch.Range{Offset: 3, Length: 4},
 		Accept: []string{"text/plain"}}
 	original := *req
-	m.respond = func(ctx context.Context, got *fetch.Request) (*driver.Response, error) {
+	m.respond = func(ctx context.Context, got *fetch.Request) (*fetch.Response, error) {
 		if ctx.Value(key{}) != "value" {
 			t.Error("the context has lost its values")
 		}
 		if got.URL != req.URL || got.Op != req.Op || got.Range != req.Range || !reflect.DeepEqual(got.Accept, req.Accept) {
 			t.Errorf("the driver gets the request %+v, want %+v", got, req)
 		}
-		return &driver.Response{Meta: fetch.Meta{Size: -1}, Body: m.body("")}, nil
+		return &fetch.Response{Meta: fetch.Meta{Size: -1}, Body: m.body("")}, nil
 	}
 	resp, err := m.client.Do(context.WithValue(m.ctx, key{}, "value"), req)
 	if err != nil {

@@ -10,14 +10,13 @@ import (
 	"time"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 )
 
 // change returns a middleware that changes responses.
-func change(f func(*driver.Response)) func() driver.Middleware {
-	return func() driver.Middleware {
-		return func(next driver.Driver) driver.Driver {
-			return driver.DriverFunc(func(ctx context.Context, req *fetch.Request) (*driver.Response, error) {
+func change(f func(*fetch.Response)) func() fetch.Middleware {
+	return func() fetch.Middleware {
+		return func(next fetch.Driver) fetch.Driver {
+			return fetch.DriverFunc(func(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
 				resp, err := next.Open(ctx, req)
 				if err == nil {
 					f(resp)
@@ -30,11 +29,11 @@ func change(f func(*driver.Response)) func() driver.Middleware {
 
 // brokenMiddleware maps each bug of a middleware to the cases that it fails.
 var brokenMiddleware = map[string]struct {
-	wrap  func() driver.Middleware
+	wrap  func() fetch.Middleware
 	fails []string
 }{
-	"changes nothing": {change(func(*driver.Response) {}), nil},
-	"drops the terminal": {change(func(r *driver.Response) {
+	"changes nothing": {change(func(*fetch.Response) {}), nil},
+	"drops the terminal": {change(func(r *fetch.Response) {
 		if w, ok := r.Body.(io.Writer); ok {
 			r.Body = struct {
 				io.ReadCloser
@@ -42,24 +41,24 @@ var brokenMiddleware = map[string]struct {
 			}{r.Body, w}
 		}
 	}), []string{"Session"}},
-	"drops the writer": {change(func(r *driver.Response) { r.Body = struct{ io.ReadCloser }{r.Body} }), []string{"Session", "PlainSession"}},
-	"makes terminals": {change(func(r *driver.Response) {
+	"drops the writer": {change(func(r *fetch.Response) { r.Body = struct{ io.ReadCloser }{r.Body} }), []string{"Session", "PlainSession"}},
+	"makes terminals": {change(func(r *fetch.Response) {
 		if w, ok := r.Body.(io.ReadWriteCloser); ok {
 			if _, ok := w.(fetch.Terminal); !ok {
 				r.Body = &session{ReadWriter: w, Closer: w}
 			}
 		}
 	}), []string{"PlainSession"}},
-	"loses the entries": {change(func(r *driver.Response) { r.Parse = nil }), []string{"Listing", "Members"}},
-	"loses the name":    {change(func(r *driver.Response) { r.Name = "" }), []string{"Object"}},
-	"keeps bodies open": {change(func(r *driver.Response) {
+	"loses the entries": {change(func(r *fetch.Response) { r.Parse = nil }), []string{"Listing", "Members"}},
+	"loses the name":    {change(func(r *fetch.Response) { r.Name = "" }), []string{"Object"}},
+	"keeps bodies open": {change(func(r *fetch.Response) {
 		if r.Kind == fetch.KindObject {
 			r.Body = io.NopCloser(r.Body)
 		}
 	}), []string{"Object", "Request", "Close", "Members"}},
-	"hides errors": {func() driver.Middleware {
-		return func(next driver.Driver) driver.Driver {
-			return driver.DriverFunc(func(ctx context.Context, req *fetch.Request) (*driver.Response, error) {
+	"hides errors": {func() fetch.Middleware {
+		return func(next fetch.Driver) fetch.Driver {
+			return fetch.DriverFunc(func(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
 				resp, err := next.Open(ctx, req)
 				if err != nil {
 					err = errors.New("something went wrong")
@@ -68,33 +67,33 @@ var brokenMiddleware = map[string]struct {
 			})
 		}
 	}, []string{"Error"}},
-	"changes the request": {func() driver.Middleware {
-		return func(next driver.Driver) driver.Driver {
-			return driver.DriverFunc(func(ctx context.Context, req *fetch.Request) (*driver.Response, error) {
+	"changes the request": {func() fetch.Middleware {
+		return func(next fetch.Driver) fetch.Driver {
+			return fetch.DriverFunc(func(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
 				req.Range = fetch.Range{}
 				return next.Open(ctx, req)
 			})
 		}
 	}, []string{"Request"}},
-	"loses the context": {func() driver.Middleware {
-		return func(next driver.Driver) driver.Driver {
-			return driver.DriverFunc(func(ctx context.Context, req *fetch.Request) (*driver.Response, error) {
+	"loses the context": {func() fetch.Middleware {
+		return func(next fetch.Driver) fetch.Driver {
+			return fetch.DriverFunc(func(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
 				fresh, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
 				defer cancel()
 				return next.Open(fresh, req)
 			})
 		}
 	}, []string{"Request"}},
-	"lets one go at a time, listings too": {func() driver.Middleware { return oneAtATime(false) }, []string{"Members"}},
-	"counts failures for ever":            {func() driver.Middleware { return oneAtATime(true) }, []string{"Error", "Members"}},
+	"lets one go at a time, listings too": {func() fetch.Middleware { return oneAtATime(false) }, []string{"Members"}},
+	"counts failures for ever":            {func() fetch.Middleware { return oneAtATime(true) }, []string{"Error", "Members"}},
 }
 
 // oneAtATime returns a middleware that starts an exchange after the previous one was closed. If
 // failures is set, it never starts one after a failure.
-func oneAtATime(failures bool) driver.Middleware {
+func oneAtATime(failures bool) fetch.Middleware {
 	busy := make(chan struct{}, 1)
-	return func(next driver.Driver) driver.Driver {
-		return driver.DriverFunc(func(ctx context.Context, req *fetch.Request) (*driver.Response, error) {
+	return func(next fetch.Driver) fetch.Driver {
+		return fetch.DriverFunc(func(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
 			select {
 			case busy <- struct{}{}:
 			case <-ctx.Done():
@@ -107,7 +106,7 @@ func oneAtATime(failures bool) driver.Middleware {
 				}
 				return nil, err
 			}
-			resp.Body = driver.OnClose(resp.Body, func() { <-busy })
+			resp.Body = fetch.OnClose(resp.Body, func() { <-busy })
 			return resp, nil
 		})
 	}

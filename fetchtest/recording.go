@@ -12,7 +12,6 @@ import (
 	"sync"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 )
 
 // A Recording is a [fetch.Recorder] that keeps everything. The zero value is empty and ready to
@@ -71,7 +70,7 @@ func (r *Recording) Record(_ context.Context, req *fetch.Request) *fetch.Recordi
 			}
 			r.note(x, func() { x.Lines = append(x.Lines, mark+line) })
 		},
-		Response: func(resp *driver.Response) { r.note(x, func() { x.Responses = append(x.Responses, resp.Meta) }) },
+		Response: func(resp *fetch.Response) { r.note(x, func() { x.Responses = append(x.Responses, resp.Meta) }) },
 		Content:  func(p []byte) { r.note(x, func() { x.Content = append(x.Content, p...) }) },
 		Size: func(n int64) {
 			r.note(x, func() {

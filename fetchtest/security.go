@@ -15,7 +15,6 @@ import (
 	"sync/atomic"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -389,7 +388,7 @@ func explain(t *caseTest) {
 		return nil, errors.New("refused by the suite")
 	}
 	c := t.client(o)
-	if _, ok := t.scheme(c, rawURL).Driver.(driver.Explainer); !ok {
+	if _, ok := t.scheme(c, rawURL).Driver.(fetch.Explainer); !ok {
 		t.Skip("the driver is not an Explainer")
 	}
 	x, err := c.Explain(&fetch.Request{URL: t.parse(rawURL)})

@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/integration/lab"
 	"github.com/urlget/urlget/protocols/gemini"
 )
@@ -40,7 +39,7 @@ func TestMollyBrown(t *testing.T) {
 	}
 	defer resp.Body.Close()
 	got, err := io.ReadAll(resp.Body)
-	if err != nil || !strings.HasPrefix(string(got), "café") || resp.Framing != driver.FramedByProtocol { // the server uses the media types of its system
+	if err != nil || !strings.HasPrefix(string(got), "café") || resp.Framing != fetch.FramedByProtocol { // the server uses the media types of its system
 
 		t.Errorf("%q, %v, %+v", got, err, resp.Meta)
 	}

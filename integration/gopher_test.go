@@ -18,7 +18,6 @@ import (
 	"testing"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/fetchtest"
 	"github.com/urlget/urlget/fetchtest/drive"
@@ -48,7 +47,7 @@ func gopherHarness(port, scheme, plus string) func(server string) fetchtest.Harn
 	return func(server string) fetchtest.Harness {
 		opts := &fetch.Options{TLS: &tls.Config{RootCAs: lab.CA()}}
 		if server == "gophernicus" {
-			opts.Middleware = []driver.Middleware{bareTitles}
+			opts.Middleware = []fetch.Middleware{bareTitles}
 		}
 		skip := map[string]string{"Noise": "any bytes are a document"}
 		if plus != "" || server == "pygopherd" { // its menus lead to Gopher+ items
@@ -120,8 +119,8 @@ func networkText(name string, content []byte) []byte {
 }
 
 // bareTitles removes the date and size that gophernicus appends to names in menus.
-func bareTitles(next driver.Driver) driver.Driver {
-	return driver.DriverFunc(func(ctx context.Context, req *fetch.Request) (*driver.Response, error) {
+func bareTitles(next fetch.Driver) fetch.Driver {
+	return fetch.DriverFunc(func(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
 		resp, err := next.Open(ctx, req)
 		if err == nil && resp.Parse != nil {
 			parse := resp.Parse

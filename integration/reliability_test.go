@@ -21,7 +21,6 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/download"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/retry"
 	"github.com/urlget/urlget/fetchtest/faultproxy"
 	"github.com/urlget/urlget/fetchtest/servers/waisd"
@@ -204,7 +203,7 @@ func (tr trial) run(t *testing.T) (outcome string, p *faultproxy.Proxy, got []by
 		t.Errorf("%v: %v", tr.fault, readErr)
 	case tr.want == nil || bytes.Equal(got, tr.want):
 		return whole, p, got
-	case res.Meta.Framing == driver.FramedByClose && len(got) < len(tr.want) && bytes.HasPrefix(tr.want, got) && !tr.verified:
+	case res.Meta.Framing == fetch.FramedByClose && len(got) < len(tr.want) && bytes.HasPrefix(tr.want, got) && !tr.verified:
 		return short, p, got
 	case damage && !tr.verified && tr.checksum == "":
 		return altered, p, got

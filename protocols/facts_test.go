@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/protocols/cso"
 	"github.com/urlget/urlget/protocols/dict"
 	"github.com/urlget/urlget/protocols/file"
@@ -38,7 +37,7 @@ var id = uint32(1000)
 
 // records are the records of all drivers, full and empty, with their facts as JSON.
 var records = []struct {
-	record driver.EntryRecord
+	record fetch.EntryRecord
 	want   string
 }{
 	{cso.Record{Record: 1, Fields: []cso.Field{{Name: "a", Value: "<b>"}, {Name: "c", Value: "d", Error: true}}},

@@ -23,7 +23,6 @@ import (
 	"golang.org/x/crypto/ssh"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/netrc"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/fetchtest/servers"
@@ -163,7 +162,7 @@ func TestEveryDriverHasALoanTest(t *testing.T) {
 	for _, s := range c.Schemes() {
 		_, without := noLoans[s.Name]
 		switch {
-		case s.State() == driver.StateNamesOnly && !without && !known[s.Name]: // the driver never connects
+		case s.State() == fetch.StateNamesOnly && !without && !known[s.Name]: // the driver never connects
 		case !known[s.Name] && !without:
 			t.Errorf("%s: say in loans what of the user's its driver may use, or in nothing why it has none", s.Name)
 		case known[s.Name] && without:
@@ -185,10 +184,10 @@ func TestEveryDriverHasALoanTest(t *testing.T) {
 
 // redirector returns a loader for a driver that redirects to a URL.
 func redirector(to string) fetch.Loader {
-	return func(_ driver.Env, reg *driver.Registry) {
+	return func(_ fetch.Env, reg *fetch.Registry) {
 		reg.Register(fetch.Scheme{Name: "lure", Ops: []fetch.Op{fetch.OpGet, fetch.OpStat, fetch.OpList, fetch.OpDial},
-			Driver: driver.DriverFunc(func(context.Context, *fetch.Request) (*driver.Response, error) {
-				return &driver.Response{Location: []uri.URI{uri.MustParse(to)}, Body: driver.NoBody}, nil
+			Driver: fetch.DriverFunc(func(context.Context, *fetch.Request) (*fetch.Response, error) {
+				return &fetch.Response{Location: []uri.URI{uri.MustParse(to)}, Body: fetch.NoBody}, nil
 			})})
 	}
 }

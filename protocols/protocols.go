@@ -3,7 +3,7 @@
 package protocols
 
 import (
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/protocols/cso"
 	"github.com/urlget/urlget/protocols/data"
 	"github.com/urlget/urlget/protocols/dict"
@@ -65,11 +65,11 @@ type Config struct {
 }
 
 // All registers every built-in driver with its defaults.
-func All(env driver.Env, reg *driver.Registry) { With(Config{})(env, reg) }
+func All(env fetch.Env, reg *fetch.Registry) { With(Config{})(env, reg) }
 
 // With returns a Loader that registers every built-in driver with the options in cfg.
-func With(cfg Config) driver.Loader {
-	return func(env driver.Env, reg *driver.Registry) {
+func With(cfg Config) fetch.Loader {
+	return func(env fetch.Env, reg *fetch.Registry) {
 		cso.Load(env, reg)
 		data.Load(env, reg)
 		dict.Load(env, reg)
@@ -112,8 +112,8 @@ func With(cfg Config) driver.Loader {
 // of redirects and menus, then have an unknown scheme. It panics if a name is not registered,
 // because a misspelt name would forbid nothing. To replace a driver, run All and then a Loader that
 // calls Registry.Replace.
-func Without(names ...string) driver.Loader {
-	return func(env driver.Env, reg *driver.Registry) {
+func Without(names ...string) fetch.Loader {
+	return func(env fetch.Env, reg *fetch.Registry) {
 		All(env, reg)
 		for _, name := range names {
 			if _, ok := reg.Lookup(name); !ok {

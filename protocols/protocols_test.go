@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/protocols"
 )
@@ -20,7 +19,7 @@ func describe(schemes []fetch.Scheme) string {
 	var names []string
 	b.WriteString("| scheme | port | operations | what it is |\n|---|---|---|---|\n")
 	for _, s := range schemes {
-		if s.State() == driver.StateNamesOnly {
+		if s.State() == fetch.StateNamesOnly {
 			names = append(names, s.Name)
 			continue
 		}

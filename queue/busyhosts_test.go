@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/job"
 	"github.com/urlget/urlget/fetch/retry"
 	"github.com/urlget/urlget/fetch/uri"
@@ -20,12 +19,12 @@ import (
 // busyDriver is a driver with one healthy host; all other hosts are busy.
 type busyDriver struct{}
 
-func (busyDriver) Open(_ context.Context, req *fetch.Request) (*driver.Response, error) {
+func (busyDriver) Open(_ context.Context, req *fetch.Request) (*fetch.Response, error) {
 	if req.URL.Host() != "well" {
 		return nil, &fetch.Error{Code: fetch.ErrBusy, RetryAfter: time.Second}
 	}
 	time.Sleep(time.Second)
-	return &driver.Response{Meta: fetch.Meta{Size: 1}, Body: &closer{strings.NewReader("x"), func() {}}}, nil
+	return &fetch.Response{Meta: fetch.Meta{Size: 1}, Body: &closer{strings.NewReader("x"), func() {}}}, nil
 }
 
 // Hosts that are busy again and again, with growing pauses, do not keep a worker from the jobs of

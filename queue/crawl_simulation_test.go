@@ -17,7 +17,6 @@ import (
 
 	"github.com/urlget/urlget/crawl"
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/retry"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/queue"
@@ -155,8 +154,8 @@ type crawler struct {
 	*site
 }
 
-// Open implements driver.Driver.
-func (c *crawler) Open(ctx context.Context, req *fetch.Request) (*driver.Response, error) {
+// Open implements fetch.Driver.
+func (c *crawler) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
 	url := req.URL.String()
 	final, file := url, c.site.page(url)
 	to, redirects := c.site.redirects[url]
@@ -196,7 +195,7 @@ func (c *crawler) Open(ctx context.Context, req *fetch.Request) (*driver.Respons
 	if final != url {
 		file = c.site.page(final)
 	}
-	return &driver.Response{Meta: fetch.Meta{Size: int64(len(file)), ContentType: "text/html"}, URL: uri.MustParse(final),
+	return &fetch.Response{Meta: fetch.Meta{Size: int64(len(file)), ContentType: "text/html"}, URL: uri.MustParse(final),
 		Body: &closer{bytes.NewReader(file), release}}, nil
 }
 

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/job"
 	"github.com/urlget/urlget/fetch/middleware"
 	"github.com/urlget/urlget/fetch/retry"
@@ -23,12 +22,12 @@ import (
 // supports ranges. Other hosts respond at once.
 type drippingDriver struct{}
 
-func (drippingDriver) Open(ctx context.Context, req *fetch.Request) (*driver.Response, error) {
+func (drippingDriver) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
 	if !strings.HasPrefix(req.URL.Host(), "drip") {
 		return fastDriver{}.Open(ctx, req)
 	}
 	m := fetch.Meta{Size: -1, Validator: fetch.Validator{ETag: `"a"`}, Range: req.Range}
-	return &driver.Response{Meta: m, Body: &closer{drippingReader{ctx}, func() {}}}, nil
+	return &fetch.Response{Meta: m, Body: &closer{drippingReader{ctx}, func() {}}}, nil
 }
 
 type drippingReader struct{ ctx context.Context }
@@ -45,7 +44,7 @@ func TestDrippingServersHoldNoSlot(t *testing.T) {
 	t.Parallel()
 	const slots, quick = 4, 40
 	for name, tt := range map[string]struct {
-		driver  driver.Driver
+		driver  fetch.Driver
 		maxTime time.Duration
 		first   time.Duration // the end of the last quick job
 		message string

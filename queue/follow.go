@@ -62,7 +62,7 @@ func (v *visit) links(res *job.Result, spool Spool) (iter.Seq2[fetch.Entry, erro
 	case v.sub.Page.Rel == "sitemap":
 		return links.XML(r, v.resp.URL), nil
 	case v.resp.Entries != nil:
-		return v.resp.EntriesIn(r), nil
+		return v.resp.Parse(r), nil
 	}
 	entries, ok := links.Read(r, v.resp.ContentType, v.resp.URL)
 	if !ok {

@@ -11,7 +11,6 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/download"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/job"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/queue"
@@ -33,7 +32,7 @@ func (d *countingDriver) reset() {
 	d.most, d.ended, d.pause = map[string]int{}, map[string]time.Time{}, map[string]time.Duration{}
 }
 
-func (d *countingDriver) Open(_ context.Context, req *fetch.Request) (*driver.Response, error) {
+func (d *countingDriver) Open(_ context.Context, req *fetch.Request) (*fetch.Response, error) {
 	host := req.URL.Host()
 	d.mu.Lock()
 	d.running[host]++
@@ -46,7 +45,7 @@ func (d *countingDriver) Open(_ context.Context, req *fetch.Request) (*driver.Re
 	}
 	d.mu.Unlock()
 	time.Sleep(time.Second)
-	return &driver.Response{Meta: fetch.Meta{Size: 1}, Body: &closer{strings.NewReader("x"), func() {
+	return &fetch.Response{Meta: fetch.Meta{Size: 1}, Body: &closer{strings.NewReader("x"), func() {
 		d.mu.Lock()
 		defer d.mu.Unlock()
 		d.running[host]--
@@ -63,7 +62,7 @@ func TestWorkersUseHostLimits(t *testing.T) {
 		admin := m.Connect("admin")
 		d := &countingDriver{running: map[string]int{}}
 		d.reset()
-		client := fetch.New(nil, func(_ driver.Env, reg *driver.Registry) {
+		client := fetch.New(nil, func(_ fetch.Env, reg *fetch.Registry) {
 			reg.Register(fetch.Scheme{Name: "x-sim", Ops: []fetch.Op{fetch.OpGet}, Driver: d})
 		})
 		defer client.Close()

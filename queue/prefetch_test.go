@@ -11,7 +11,6 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/download"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/job"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/queue"
@@ -21,9 +20,9 @@ import (
 // delayDriver is a driver that takes the given time for each response.
 type delayDriver time.Duration
 
-func (s delayDriver) Open(context.Context, *fetch.Request) (*driver.Response, error) {
+func (s delayDriver) Open(context.Context, *fetch.Request) (*fetch.Response, error) {
 	time.Sleep(time.Duration(s))
-	return &driver.Response{Meta: fetch.Meta{Size: 1}, Body: &closer{strings.NewReader("x"), func() {}}}, nil
+	return &fetch.Response{Meta: fetch.Meta{Size: 1}, Body: &closer{strings.NewReader("x"), func() {}}}, nil
 }
 
 // Three workers are nearly as fast as one worker with all jobs. Jobs that wait for a lease do not
@@ -58,7 +57,7 @@ func TestWorkersShareHosts(t *testing.T) {
 				start := time.Now()
 				for i := range workers {
 					group.Go(func() {
-						client := fetch.New(nil, func(_ driver.Env, reg *driver.Registry) {
+						client := fetch.New(nil, func(_ fetch.Env, reg *fetch.Registry) {
 							reg.Register(fetch.Scheme{Name: "x-sim", Ops: []fetch.Op{fetch.OpGet}, Driver: delayDriver(delay)})
 						})
 						defer client.Close()

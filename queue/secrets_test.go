@@ -21,7 +21,6 @@ import (
 	"github.com/urlget/urlget/crawl"
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/cookies"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/retry"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/queue"
@@ -92,8 +91,8 @@ type lockedDriver struct {
 	jar    *cookies.Jar
 }
 
-// Open implements driver.Driver.
-func (d *lockedDriver) Open(ctx context.Context, req *fetch.Request) (*driver.Response, error) {
+// Open implements fetch.Driver.
+func (d *lockedDriver) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
 	d.worker.step()
 	host, url := req.URL.Host(), req.URL.WithoutUserinfo().String()
 	login, sid := req.URL.Userinfo().Password, ""
@@ -129,7 +128,7 @@ func (d *lockedDriver) Open(ctx context.Context, req *fetch.Request) (*driver.Re
 	for _, to := range d.world.links[url] {
 		page += fmt.Sprintf("<a href=%q>there</a>", to)
 	}
-	return &driver.Response{Meta: fetch.Meta{Size: int64(len(page)), ContentType: "text/html"}, URL: final,
+	return &fetch.Response{Meta: fetch.Meta{Size: int64(len(page)), ContentType: "text/html"}, URL: final,
 		Body: &closer{strings.NewReader(page), func() {}}}, nil
 }
 

@@ -21,7 +21,6 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/download"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/job"
 	"github.com/urlget/urlget/fetch/retry"
 	"github.com/urlget/urlget/fetch/uri"
@@ -217,8 +216,8 @@ func (w *worker) step() {
 	}
 }
 
-// Open implements driver.Driver.
-func (w *worker) Open(ctx context.Context, req *fetch.Request) (*driver.Response, error) {
+// Open implements fetch.Driver.
+func (w *worker) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
 	host, url := req.URL.Host(), req.URL.String()
 	w.step()
 	if ctx.Err() != nil {
@@ -246,7 +245,7 @@ func (w *worker) Open(ctx context.Context, req *fetch.Request) (*driver.Response
 	}
 	w.step()
 	failsAgain := attempt <= w.dice(3, url, "tries")+1
-	fail := func(e *fetch.Error) (*driver.Response, error) {
+	fail := func(e *fetch.Error) (*fetch.Response, error) {
 		ended()
 		return nil, e
 	}
@@ -270,7 +269,7 @@ func (w *worker) Open(ctx context.Context, req *fetch.Request) (*driver.Response
 	if w.kinds[url] == truncated && failsAgain {
 		body = io.MultiReader(strings.NewReader(string(data[:len(data)/2])), failing{io.ErrUnexpectedEOF})
 	}
-	return &driver.Response{Meta: fetch.Meta{Size: int64(len(data))}, Body: &closer{body, ended}}, nil
+	return &fetch.Response{Meta: fetch.Meta{Size: int64(len(data))}, Body: &closer{body, ended}}, nil
 }
 
 type failing struct{ err error }
@@ -330,7 +329,7 @@ func (s *simulation) work(ctx context.Context, name string, opts queue.Worker, s
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	w := &worker{simulation: s, name: name, conn: s.model.Connect(name), kill: cancel, crashed: make(chan struct{})}
-	client := fetch.New(nil, func(_ driver.Env, reg *driver.Registry) { reg.Register(scheme(w)) })
+	client := fetch.New(nil, func(_ fetch.Env, reg *fetch.Registry) { reg.Register(scheme(w)) })
 	defer client.Close()
 	if opts.Engine = w.conn; s.watch != nil {
 		opts.Engine = s.watch(w.conn)

@@ -13,7 +13,6 @@ import (
 	"github.com/urlget/urlget/crawl"
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/download"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/job"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/queue"
@@ -23,16 +22,16 @@ import (
 // slowDriver is a driver that takes ten seconds for each response and counts the requests.
 type slowDriver struct{ requests atomic.Int32 }
 
-func (d *slowDriver) Open(ctx context.Context, _ *fetch.Request) (*driver.Response, error) {
+func (d *slowDriver) Open(ctx context.Context, _ *fetch.Request) (*fetch.Response, error) {
 	d.requests.Add(1)
 	time.Sleep(10 * time.Second)
-	return &driver.Response{Meta: fetch.Meta{Size: 1}, Body: &closer{strings.NewReader("x"), func() {}}}, nil
+	return &fetch.Response{Meta: fetch.Meta{Size: 1}, Body: &closer{strings.NewReader("x"), func() {}}}, nil
 }
 
 // withWorker runs a worker with a driver while it calls during.
-func withWorker(t *testing.T, e queue.Engine, d driver.Driver, w queue.Worker, during func(context.Context)) {
+func withWorker(t *testing.T, e queue.Engine, d fetch.Driver, w queue.Worker, during func(context.Context)) {
 	t.Helper()
-	client := fetch.New(nil, func(_ driver.Env, reg *driver.Registry) {
+	client := fetch.New(nil, func(_ fetch.Env, reg *fetch.Registry) {
 		reg.Register(fetch.Scheme{Name: "http", Ops: []fetch.Op{fetch.OpGet}, Driver: d})
 	})
 	defer client.Close()

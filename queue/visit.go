@@ -10,7 +10,6 @@ import (
 
 	"github.com/urlget/urlget/crawl"
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/job"
 	"github.com/urlget/urlget/fetch/links"
 	"github.com/urlget/urlget/fetch/uri"
@@ -307,7 +306,7 @@ func (v *visit) addLink(ctx context.Context, e fetch.Entry) error {
 	if e.Rel != "sitemap" {
 		if keep, why = v.crawl.Scope.Follow(l); why == crawl.Followed {
 			s, _ := v.crawlState.client.Scheme(l.URL.Scheme())
-			if s.State() != driver.StateRetrieves || s.Local {
+			if s.State() != fetch.StateRetrieves || s.Local {
 				why = crawl.OtherScheme
 			}
 		}

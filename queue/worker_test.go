@@ -8,7 +8,6 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/download"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/job"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/queue"
@@ -18,8 +17,8 @@ import (
 // fastDriver is a driver that responds at once.
 type fastDriver struct{}
 
-func (fastDriver) Open(_ context.Context, req *fetch.Request) (*driver.Response, error) {
-	return &driver.Response{Meta: fetch.Meta{Size: 1}, Body: &closer{strings.NewReader("x"), func() {}}}, nil
+func (fastDriver) Open(_ context.Context, req *fetch.Request) (*fetch.Response, error) {
+	return &fetch.Response{Meta: fetch.Meta{Size: 1}, Body: &closer{strings.NewReader("x"), func() {}}}, nil
 }
 
 // A deferred job returns seconds later. Jobs are deferred only for busy hosts, not because they
@@ -39,7 +38,7 @@ func TestStartableJobsAreNotDeferred(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer store.Close()
-	client := fetch.New(nil, func(_ driver.Env, reg *driver.Registry) {
+	client := fetch.New(nil, func(_ fetch.Env, reg *fetch.Registry) {
 		reg.Register(fetch.Scheme{Name: "x-sim", Ops: []fetch.Op{fetch.OpGet}, Driver: fastDriver{}})
 	})
 	defer client.Close()

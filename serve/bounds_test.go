@@ -15,7 +15,6 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -166,10 +165,10 @@ func TestSilentSessionsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ours, theirs := net.Pipe()
 		defer theirs.Close()
-		c := fetch.New(&fetch.Options{Timeouts: fetch.Timeouts{Idle: -1}}, func(_ driver.Env, reg *driver.Registry) {
+		c := fetch.New(&fetch.Options{Timeouts: fetch.Timeouts{Idle: -1}}, func(_ fetch.Env, reg *fetch.Registry) {
 			reg.Register(fetch.Scheme{Name: "telnet", Port: 23, Ops: []fetch.Op{fetch.OpDial},
-				Driver: driver.DriverFunc(func(_ context.Context, req *fetch.Request) (*driver.Response, error) {
-					return &driver.Response{URL: req.URL, Body: ours, Meta: fetch.Meta{Kind: fetch.KindSession, Size: -1}}, nil
+				Driver: fetch.DriverFunc(func(_ context.Context, req *fetch.Request) (*fetch.Response, error) {
+					return &fetch.Response{URL: req.URL, Body: ours, Meta: fetch.Meta{Kind: fetch.KindSession, Size: -1}}, nil
 				})})
 		})
 		defer c.Close()

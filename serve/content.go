@@ -14,7 +14,6 @@ import (
 	"golang.org/x/net/html/charset"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/fetchhttp"
 	"github.com/urlget/urlget/fetch/links"
 	"github.com/urlget/urlget/fetch/uri"
@@ -250,7 +249,7 @@ func (s *Server) download(w http.ResponseWriter, r *http.Request) {
 func attach(w http.ResponseWriter, resp *fetch.Response) {
 	name := resp.Name
 	if name == "" {
-		name = driver.SafeName(resp.URL.LastSegment())
+		name = fetch.SafeName(resp.URL.LastSegment())
 	}
 	if name == "" {
 		name = "download"

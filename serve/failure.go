@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/fetchhttp"
 )
 
@@ -53,7 +52,7 @@ func (p *page) fail(err error) {
 		f.Title, f.Form, f.Questions = cmp.Or(fetch.Printable(form.Title), "Form"), form, questions(form)
 		f.Fields = p.s.box(p.address, "", "").Fields
 		f.Hint = ""
-	case e != nil && e.Reason.Kind == driver.ReasonIdentity && p.s.Identities != "":
+	case e != nil && e.Reason.Kind == fetch.ReasonIdentity && p.s.Identities != "":
 		f.Identities, _ = p.s.identityLink(p.here)
 	case code == fetch.ErrAuth && !p.address.foreign && p.address.url.Host() != "":
 		f.Login, f.Fields = p.address.url.Host(), p.s.box(p.address, "", "").Fields

@@ -13,7 +13,6 @@ import (
 	"golang.org/x/net/html/charset"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/links"
 	"github.com/urlget/urlget/fetch/uri"
 )
@@ -199,7 +198,7 @@ func (p *feedParser) end() {
 		p.item.summary = text
 	case name == "published" || name == "pubdate" || name == "date" || name == "updated" && p.item.date.IsZero():
 		for _, layout := range feedTimes {
-			if t, err := time.Parse(layout, text); err == nil && driver.PlausibleTime(t) {
+			if t, err := time.Parse(layout, text); err == nil && fetch.PlausibleTime(t) {
 				p.item.date = t
 				break
 			}

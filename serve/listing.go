@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -40,7 +39,7 @@ var columns = []column{
 }
 
 // textOf returns a fact as text, or "" if it is unknown or not a scalar.
-func textOf(facts driver.Facts, name string) string {
+func textOf(facts fetch.Facts, name string) string {
 	switch v := facts.Value(name).(type) {
 	case string:
 		return fetch.Printable(v)
@@ -55,7 +54,7 @@ func textOf(facts driver.Facts, name string) string {
 }
 
 // numberOf returns a fact as a number. It returns false if the fact is not a number.
-func numberOf(facts driver.Facts, name string) (float64, bool) {
+func numberOf(facts fetch.Facts, name string) (float64, bool) {
 	switch v := facts.Value(name).(type) {
 	case uint64:
 		return float64(v), true
@@ -469,7 +468,7 @@ func (l *listing) row(e fetch.Entry) row {
 }
 
 // line returns the columns of a row in a list, padded to a common width.
-func (l *listing) line(r row, facts driver.Facts) string {
+func (l *listing) line(r row, facts fetch.Facts) string {
 	var b strings.Builder
 	if l.sizes {
 		fmt.Fprintf(&b, "  %8s", r.Size)
@@ -500,7 +499,7 @@ func compareNames(a, b fetch.Entry) int {
 func (l *listing) sorted(entries iter.Seq[fetch.Entry]) iter.Seq[fetch.Entry] {
 	type keyed struct {
 		e     fetch.Entry
-		facts driver.Facts
+		facts fetch.Facts
 		last  bool
 	}
 	return func(yield func(fetch.Entry) bool) {

@@ -14,7 +14,6 @@ import (
 	"github.com/urlget/urlget/archive/memento"
 	"github.com/urlget/urlget/archive/replay"
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/protocols"
 	"github.com/urlget/urlget/serve"
@@ -55,7 +54,7 @@ func captures(t *testing.T, list ...[2]string) *replay.Archive {
 func startGate(t *testing.T, a *replay.Archive) (u *user, gate string) {
 	t.Helper()
 	u = start(t, func(opts *serve.Options, common *fetch.Options) {
-		opts.Archive, common.Middleware = a, []driver.Middleware{serve.Archived(a, true)}
+		opts.Archive, common.Middleware = a, []fetch.Middleware{serve.Archived(a, true)}
 	})
 	return u, u.serve.TimeGate(u.server.Listener.Addr().String())
 }
@@ -216,7 +215,7 @@ func TestCapturesOfAnotherServer(t *testing.T) {
 	at := time.Date(2004, 1, 1, 0, 0, 0, 0, time.UTC)
 	own := fetch.New(nil, protocols.All)
 	t.Cleanup(func() { own.Close() })
-	c := fetch.New(&fetch.Options{Middleware: []driver.Middleware{memento.Middleware(memento.Options{Client: own, TimeGates: []string{gate},
+	c := fetch.New(&fetch.Options{Middleware: []fetch.Middleware{memento.Middleware(memento.Options{Client: own, TimeGates: []string{gate},
 		At: func(context.Context) time.Time { return at }})}}, protocols.All)
 	t.Cleanup(func() { c.Close() })
 	resp, err := c.Do(t.Context(), &fetch.Request{URL: uri.MustParse("http://h.example/x")})
@@ -240,7 +239,7 @@ func TestCapturedRedirectsOfAnotherServer(t *testing.T) {
 		[3]string{"1997-06-01T00:00:00Z", "new", "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nnew"}))
 	own := fetch.New(nil, protocols.All)
 	t.Cleanup(func() { own.Close() })
-	c := fetch.New(&fetch.Options{Middleware: []driver.Middleware{memento.Middleware(memento.Options{Client: own, TimeGates: []string{gate},
+	c := fetch.New(&fetch.Options{Middleware: []fetch.Middleware{memento.Middleware(memento.Options{Client: own, TimeGates: []string{gate},
 		At: func(context.Context) time.Time { return time.Date(1997, 5, 1, 0, 0, 0, 0, time.UTC) }})}}, protocols.All)
 	t.Cleanup(func() { c.Close() })
 	if text, err := c.ReadAll(t.Context(), "http://h.example/moved", 100); err != nil || string(text) != "new" {
@@ -255,7 +254,7 @@ func TestPagesAsOfADate(t *testing.T) {
 	t.Parallel()
 	a := captures(t, [2]string{"1997-05-01T12:00:00Z", "<p>old"}, [2]string{"2020-01-01T00:00:00Z", "<p>new"})
 	u := start(t, func(opts *serve.Options, common *fetch.Options) {
-		opts.Archive, opts.At, common.Middleware = a, time.Date(1998, 1, 1, 0, 0, 0, 0, time.UTC), []driver.Middleware{serve.Archived(a, true)}
+		opts.Archive, opts.At, common.Middleware = a, time.Date(1998, 1, 1, 0, 0, 0, 0, time.UTC), []fetch.Middleware{serve.Archived(a, true)}
 	})
 	p := u.open("http://h.example/x")
 	p.want(t, http.StatusOK, "Captured on 1997-05-01 12:00:00")

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -185,7 +184,7 @@ func (p *page) facts(resp *fetch.Response) []fact {
 	if !resp.Reply.IsZero() {
 		list = append(list, fact{Name: "reply", Value: resp.Reply.String()})
 	}
-	if resp.Framing == driver.FramedByClose {
+	if resp.Framing == fetch.FramedByClose {
 		list = append(list, fact{Name: "length", Value: "unknown: the body ends when the connection closes and may be incomplete"})
 	}
 	if resp.Capture != nil {

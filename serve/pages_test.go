@@ -443,24 +443,24 @@ func TestTruncatedContentIsReported(t *testing.T) {
 // drivers returns a loader of test schemes: x-many is a listing of the given number of entries,
 // x-big a body of the given size.
 func drivers(t *testing.T) fetch.Loader {
-	return func(_ driver.Env, reg *driver.Registry) {
-		reg.Register(fetch.Scheme{Name: "x-many", Ops: []fetch.Op{fetch.OpGet, fetch.OpList}, Driver: driver.DriverFunc(
-			func(_ context.Context, req *fetch.Request) (*driver.Response, error) {
+	return func(_ fetch.Env, reg *fetch.Registry) {
+		reg.Register(fetch.Scheme{Name: "x-many", Ops: []fetch.Op{fetch.OpGet, fetch.OpList}, Driver: fetch.DriverFunc(
+			func(_ context.Context, req *fetch.Request) (*fetch.Response, error) {
 				n := 0
 				fmt.Sscanf(req.URL.Path(), "%d", &n)
-				resp := &driver.Response{Meta: fetch.Meta{Kind: fetch.KindListing, Size: -1}}
-				resp.SetParts(parts(n), nil)
+				resp := &fetch.Response{Meta: fetch.Meta{Kind: fetch.KindListing, Size: -1}}
+				driver.SetParts(resp, parts(n), nil)
 				return resp, nil
 			})})
-		reg.Register(fetch.Scheme{Name: "x-big", Ops: []fetch.Op{fetch.OpGet}, Driver: driver.DriverFunc(
-			func(_ context.Context, req *fetch.Request) (*driver.Response, error) {
+		reg.Register(fetch.Scheme{Name: "x-big", Ops: []fetch.Op{fetch.OpGet}, Driver: fetch.DriverFunc(
+			func(_ context.Context, req *fetch.Request) (*fetch.Response, error) {
 				n := int64(0)
 				fmt.Sscanf(req.URL.Path(), "%d", &n)
 				kind := "application/zip"
 				if req.URL.String() == "x-big:text" || strings.HasSuffix(req.URL.Path(), "t") {
 					kind = "text/plain"
 				}
-				return &driver.Response{Meta: fetch.Meta{ContentType: kind, Size: n}, Body: io.NopCloser(io.LimitReader(letters{}, n))}, nil
+				return &fetch.Response{Meta: fetch.Meta{ContentType: kind, Size: n}, Body: io.NopCloser(io.LimitReader(letters{}, n))}, nil
 			})})
 	}
 }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/urlget/urlget/archive/replay"
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 )
 
 type (
@@ -109,9 +108,9 @@ func Date(ctx context.Context) time.Time {
 // Archived returns a Middleware for the clients of a Server, which must be the innermost one. It
 // replays responses from the archive, as of the capture time that the page is for. If only is set,
 // requests that the archive cannot serve fail and nothing is sent.
-func Archived(a *replay.Archive, only bool) driver.Middleware {
-	return func(next driver.Driver) driver.Driver {
-		return driver.DriverFunc(func(ctx context.Context, req *fetch.Request) (*driver.Response, error) {
+func Archived(a *replay.Archive, only bool) fetch.Middleware {
+	return func(next fetch.Driver) fetch.Driver {
+		return fetch.DriverFunc(func(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
 			want, _ := ctx.Value(captureKey{}).(capture)
 			if want.live && !only {
 				return next.Open(ctx, req)

@@ -13,7 +13,6 @@ import (
 
 	"github.com/urlget/urlget/archive/replay"
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/fetchhttp"
 	fetchweb "github.com/urlget/urlget/protocols/http"
 	"github.com/urlget/urlget/serve"
@@ -41,7 +40,7 @@ func TestArchivedRequestBodies(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer a.Close()
-	client := fetch.New(&fetch.Options{Middleware: []driver.Middleware{serve.Archived(a, true)}, NoProxy: "*",
+	client := fetch.New(&fetch.Options{Middleware: []fetch.Middleware{serve.Archived(a, true)}, NoProxy: "*",
 		Policy: &fetch.Policy{AllowPrivate: true}}, fetchweb.Load)
 	defer client.Close()
 	proxy := httptest.NewServer(&fetchhttp.Proxy{Client: client})

@@ -16,7 +16,6 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/download"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -324,7 +323,7 @@ func (l *savings) remove(id string) error {
 
 // nameFor returns the file name for an address: the one that the page suggests, or that of the URL.
 func nameFor(a address, suggested string) string {
-	if suggested = driver.SafeName(suggested); suggested != "" {
+	if suggested = fetch.SafeName(suggested); suggested != "" {
 		return download.Name(a.url, &fetch.Meta{Name: suggested})
 	}
 	return download.Name(a.url, nil)

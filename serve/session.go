@@ -8,14 +8,13 @@ import (
 	"strings"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
 // isSession reports whether URLs of a scheme open interactive sessions.
 func (s *Server) isSession(scheme string) bool {
 	known, ok := s.Client.Scheme(scheme)
-	return ok && known.State() == driver.StateSession
+	return ok && known.State() == fetch.StateSession
 }
 
 // A dialog is the data of a session page.

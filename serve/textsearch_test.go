@@ -16,7 +16,6 @@ import (
 	"github.com/urlget/urlget/archive/replay"
 	"github.com/urlget/urlget/archive/warc"
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetchtest/servers/gopherd"
 	"github.com/urlget/urlget/protocols"
 	"github.com/urlget/urlget/serve"
@@ -78,7 +77,7 @@ func TestSearchInAnArchive(t *testing.T) {
 		}
 		t.Cleanup(func() { archive.Close() })
 		o.Archive = archive
-		f.Middleware = []driver.Middleware{serve.Archived(archive, false)}
+		f.Middleware = []fetch.Middleware{serve.Archived(archive, false)}
 		f.DialContext = func(context.Context, string, string) (net.Conn, error) {
 			t.Error("the search connects to a server")
 			return nil, io.EOF

@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -47,7 +46,7 @@ func (s *Server) home(w http.ResponseWriter, r *http.Request) {
 		data.Captures = s.Archive.Len()
 	}
 	for _, scheme := range s.Client.Schemes() {
-		if scheme.State() == driver.StateRetrieves {
+		if scheme.State() == fetch.StateRetrieves {
 			data.Schemes = append(data.Schemes, scheme)
 		}
 	}

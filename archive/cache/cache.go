@@ -15,7 +15,6 @@ import (
 
 	"github.com/urlget/urlget/archive/replay"
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -39,12 +38,12 @@ type Options struct {
 // Middleware returns a middleware that answers GET requests of HTTP from the archive while the response
 // there is fresh, or after the server has confirmed it. Other requests are sent to the server. It must
 // be the innermost one.
-func Middleware(opts Options) driver.Middleware {
+func Middleware(opts Options) fetch.Middleware {
 	if opts.Now == nil {
 		opts.Now = time.Now
 	}
-	return func(next driver.Driver) driver.Driver {
-		return driver.DriverFunc(func(ctx context.Context, req *fetch.Request) (*driver.Response, error) {
+	return func(next fetch.Driver) fetch.Driver {
+		return fetch.DriverFunc(func(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
 			l := newLookup(ctx, req, &opts)
 			if opts.Offline {
 				return l.offline(next)
@@ -66,21 +65,21 @@ type lookup struct {
 	keys   map[string]bool // whether the request has a key of stored responses; by key, Vary and login
 	// variant and known return the variant of the request, without and with a login that the server has
 	// to ask for.
-	variant, known func() (*driver.Variant, error)
+	variant, known func() (*fetch.Variant, error)
 	peers          map[time.Time]netip.Addr // the servers of the usable responses
 	// confirmations are the stored responses 304.
 	confirmations []replay.Capture
 }
 
 func newLookup(ctx context.Context, req *fetch.Request, opts *Options) *lookup {
-	variant := func(login bool) func() (*driver.Variant, error) {
-		return sync.OnceValues(func() (*driver.Variant, error) { return fetch.VariantOf(ctx, req, login) })
+	variant := func(login bool) func() (*fetch.Variant, error) {
+		return sync.OnceValues(func() (*fetch.Variant, error) { return fetch.VariantOf(ctx, req, login) })
 	}
 	return &lookup{Options: opts, ctx: ctx, req: req, keys: make(map[string]bool), peers: make(map[time.Time]netip.Addr), variant: variant(false), known: variant(true)}
 }
 
 // stored returns the driver that answers from the stored responses that are usable.
-func (l *lookup) stored(next driver.Driver) driver.Driver {
+func (l *lookup) stored(next fetch.Driver) fetch.Driver {
 	return l.Archive.Middleware(replay.Options{Only: true, Usable: l.usable})(next)
 }
 
@@ -109,7 +108,7 @@ func (l *lookup) usable(c replay.Capture) bool {
 }
 
 // use records where a response comes from, whose capture is c.
-func (l *lookup) use(c *driver.Capture) { fetch.ServedFromCache(l.ctx, l.peers[c.Time.UTC()]) }
+func (l *lookup) use(c *fetch.Capture) { fetch.ServedFromCache(l.ctx, l.peers[c.Time.UTC()]) }
 
 // selects reports whether the request selects a stored response.
 func (l *lookup) selects(c *replay.Capture) bool {
@@ -126,13 +125,13 @@ func (l *lookup) selects(c *replay.Capture) bool {
 }
 
 // hasKey reports whether a variant of the request has the key of a stored response.
-func (l *lookup) hasKey(c *replay.Capture, variant func() (*driver.Variant, error)) bool {
+func (l *lookup) hasKey(c *replay.Capture, variant func() (*fetch.Variant, error)) bool {
 	v, err := variant()
 	return err == nil && v.Key(l.Key, c.Vary) == c.Key
 }
 
 // offline answers a request from the archive, whatever its age.
-func (l *lookup) offline(next driver.Driver) (*driver.Response, error) {
+func (l *lookup) offline(next fetch.Driver) (*fetch.Response, error) {
 	resp, err := l.stored(next).Open(l.ctx, l.req)
 	if err == nil {
 		l.use(resp.Capture)
@@ -156,7 +155,7 @@ func cacheable(req *fetch.Request) bool {
 }
 
 // open answers a request from the archive or the server.
-func (l *lookup) open(next driver.Driver) (*driver.Response, error) {
+func (l *lookup) open(next fetch.Driver) (*fetch.Response, error) {
 	stored := l.stored(next)
 	resp, err := stored.Open(l.ctx, l.req)
 	if err != nil { // there is no usable capture

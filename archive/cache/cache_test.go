@@ -18,7 +18,6 @@ import (
 	"github.com/urlget/urlget/archive/replay"
 	"github.com/urlget/urlget/archive/warc"
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 	httpdriver "github.com/urlget/urlget/protocols/http"
 )
@@ -157,7 +156,7 @@ func runWith(t *testing.T, file string, opts Options, client *fetch.Options, do 
 	opts.Key = []byte("key")
 	recorder.ForCache(opts.Key)
 	opts.Archive = archive
-	client.Recorder, client.Middleware = recorder, []driver.Middleware{Middleware(opts)}
+	client.Recorder, client.Middleware = recorder, []fetch.Middleware{Middleware(opts)}
 	c := fetch.New(client, httpdriver.Load)
 	do(c)
 	c.Close()

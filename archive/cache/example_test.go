@@ -13,7 +13,6 @@ import (
 	"github.com/urlget/urlget/archive/replay"
 	"github.com/urlget/urlget/archive/warc"
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 	httpdriver "github.com/urlget/urlget/protocols/http"
 )
 
@@ -48,7 +47,7 @@ func Example() {
 		recorder := capture.New(w, nil, nil)
 		recorder.ForCache(key)
 		c := fetch.New(&fetch.Options{Recorder: recorder,
-			Middleware: []driver.Middleware{cache.Middleware(cache.Options{Archive: archive, Key: key})}}, httpdriver.Load)
+			Middleware: []fetch.Middleware{cache.Middleware(cache.Options{Archive: archive, Key: key})}}, httpdriver.Load)
 		text, err := c.ReadAll(context.Background(), site.URL, 1<<20)
 		fmt.Printf("%s %v, requests: %d\n", text, err, requests)
 		c.Close()

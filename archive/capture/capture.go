@@ -23,7 +23,6 @@ import (
 	"github.com/urlget/urlget/archive/internal/record"
 	"github.com/urlget/urlget/archive/warc"
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -92,13 +91,13 @@ func (c *Capture) Record(ctx context.Context, req *fetch.Request) *fetch.Recordi
 	if httprecord.InScheme(req.URL.Scheme()) {
 		r.http = &messages{conns: make(map[int][]*message)}
 		x.Sent, x.Received = r.sentHTTP, r.receivedHTTP
-		x.Response = func(resp *driver.Response) {
+		x.Response = func(resp *fetch.Response) {
 			r.mu.Lock()
 			defer r.mu.Unlock()
 			r.from = resp.Capture
 		}
 		if c.cache {
-			x.Request = func(v *driver.Variant) {
+			x.Request = func(v *fetch.Variant) {
 				r.mu.Lock()
 				defer r.mu.Unlock()
 				r.variant = v
@@ -127,7 +126,7 @@ func needsLogin(ctx context.Context, req *fetch.Request) bool {
 		return true
 	}
 	for name := range req.Header {
-		if driver.IsSecretField(name) {
+		if fetch.IsSecretField(name) {
 			return true
 		}
 	}
@@ -144,7 +143,7 @@ func (c *Capture) Add(u uri.URI, at time.Time, m *fetch.Meta, content io.Reader)
 		r.content.Close()
 		return false, err
 	}
-	r.response(&driver.Response{Meta: *m})
+	r.response(&fetch.Response{Meta: *m})
 	r.end(nil)
 	return r.revisit, c.w.Err()
 }
@@ -162,19 +161,19 @@ type recording struct {
 
 	mu      sync.Mutex // protects the fields below
 	peers   map[int]peer
-	addrs   []netip.Addr    // addresses of the URL's host, if it was looked up
-	http    *messages       // nil for other schemes, which use transfer
-	from    *driver.Capture // of the archive that the response comes from; nil if it comes from a server
-	revisit bool            // the content was already known
-	variant *driver.Variant // of the next request of HTTP
-	claimed []string        // digests of payloads claimed for this exchange until its records are written
+	addrs   []netip.Addr   // addresses of the URL's host, if it was looked up
+	http    *messages      // nil for other schemes, which use transfer
+	from    *fetch.Capture // of the archive that the response comes from; nil if it comes from a server
+	revisit bool           // the content was already known
+	variant *fetch.Variant // of the next request of HTTP
+	claimed []string       // digests of payloads claimed for this exchange until its records are written
 	transfer
 }
 
 // A transfer holds the data of an exchange over other protocols than HTTP.
 type transfer struct {
 	conversation *conversation
-	resp         *driver.Response
+	resp         *fetch.Response
 	stored       *record.Response
 	parse        func(io.Reader) iter.Seq2[fetch.Entry, error]
 	content      *warc.Spool
@@ -221,7 +220,7 @@ func (r *recording) addLine(sent bool, line string) {
 	}
 }
 
-func (r *recording) response(resp *driver.Response) {
+func (r *recording) response(resp *fetch.Response) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.resp, r.stored, r.parse, r.from = resp, record.NewResponse(resp), resp.Parse, resp.Capture
@@ -341,7 +340,7 @@ func (r *recording) records(err error) []*warc.Draft {
 	x := &record.Exchange{Response: r.stored, Failure: record.NewFailure(err)}
 	protocol := r.req.URL.Scheme()
 	if r.stored != nil {
-		r.stored.ByClose = r.resp.Framing == driver.FramedByClose // known only after the body was read
+		r.stored.ByClose = r.resp.Framing == fetch.FramedByClose // known only after the body was read
 	}
 	if r.hasContent() {
 		d := r.resource(err, protocol)
@@ -410,7 +409,7 @@ func (r *recording) parseEntries(err error) {
 		if err != nil {
 			return
 		}
-		if !driver.PlausibleTime(e.ModTime) {
+		if !fetch.PlausibleTime(e.ModTime) {
 			e.ModTime = time.Time{}
 		}
 		r.writeEntry(e)
@@ -440,7 +439,7 @@ func (r *recording) exchange(x *record.Exchange) *warc.Draft {
 }
 
 // addCacheKey adds the field for a cache to the header of a response.
-func (r *recording) addCacheKey(h *warc.Header, v *driver.Variant, login bool, vary string) {
+func (r *recording) addCacheKey(h *warc.Header, v *fetch.Variant, login bool, vary string) {
 	if !r.cache {
 		return
 	}

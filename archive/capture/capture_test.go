@@ -325,7 +325,7 @@ func TestOtherSchemes(t *testing.T) {
 	t.Parallel()
 	list := recordOf(t, nil, exchange("ftp://user:secret@192.0.2.1/a", peerAt("192.0.2.1:21", nil), received("220 hello\r\n"), sent("PASS ****\r\n"),
 		func(x *fetch.Recording) {
-			x.Response(&driver.Response{Meta: fetch.Meta{ContentType: "text/plain", Size: 4, Reply: fetch.Reply{Code: 150, Text: "here"}}})
+			x.Response(&fetch.Response{Meta: fetch.Meta{ContentType: "text/plain", Size: 4, Reply: fetch.Reply{Code: 150, Text: "here"}}})
 			x.Peer(2, net.TCPAddrFromAddrPort(mustAddr("192.0.2.1:4000")), nil)
 			x.Received(2, []byte("pear"))
 			x.Content([]byte("pear"))
@@ -359,7 +359,7 @@ func TestOtherSchemes(t *testing.T) {
 
 func TestFailureRoundTrip(t *testing.T) {
 	t.Parallel()
-	want := &fetch.Error{Code: fetch.ErrNeedForm, Reply: fetch.Reply{Code: 3, Text: "no\x1b"}, Reason: fetch.Reason{Kind: driver.ReasonForm, Question: "Name"},
+	want := &fetch.Error{Code: fetch.ErrNeedForm, Reply: fetch.Reply{Code: 3, Text: "no\x1b"}, Reason: fetch.Reason{Kind: fetch.ReasonForm, Question: "Name"},
 		Hint: "answer", Err: &fetch.FormError{Form: fetch.Form{Title: "T", Fields: []fetch.Field{{Name: "Name", Kind: fetch.FieldLine}}}}}
 	list := recordOf(t, nil, exchange("gopher://192.0.2.1/0a", ended(want)))
 	var x record.Exchange
@@ -380,7 +380,7 @@ func TestContentURLAndUnsupportedOperation(t *testing.T) {
 	t.Parallel()
 	withURL := func(rawURL string) event {
 		return func(x *fetch.Recording) {
-			x.Response(&driver.Response{URL: uri.MustParse(rawURL), Meta: fetch.Meta{Kind: fetch.KindNone}})
+			x.Response(&fetch.Response{URL: uri.MustParse(rawURL), Meta: fetch.Meta{Kind: fetch.KindNone}})
 		}
 	}
 	unsupported := &fetch.Error{Code: fetch.ErrNotRetrievable, Err: fmt.Errorf("ftp: no such operation: %w", errors.ErrUnsupported)}
@@ -415,8 +415,8 @@ func TestConversationLimit(t *testing.T) {
 func TestListingWithUnreadEntries(t *testing.T) {
 	t.Parallel()
 	entries := []fetch.Entry{{Name: "a", URL: uri.MustParse("ftp://h/a"), Size: 3}, {Name: "b", Size: -1}}
-	resp := &driver.Response{Meta: fetch.Meta{Kind: fetch.KindListing, Size: -1}}
-	resp.SetParts(func(yield func(driver.Part, error) bool) {
+	resp := &fetch.Response{Meta: fetch.Meta{Kind: fetch.KindListing, Size: -1}}
+	driver.SetParts(resp, func(yield func(driver.Part, error) bool) {
 		yield(driver.Part{Text: []byte("a\nb\n"), Entries: entries}, nil)
 	}, nil)
 	list := recordOf(t, nil, exchange("ftp://192.0.2.1/", func(x *fetch.Recording) {

@@ -17,7 +17,7 @@ import (
 	"github.com/urlget/urlget/archive/internal/httprecord"
 	"github.com/urlget/urlget/archive/internal/record"
 	"github.com/urlget/urlget/archive/warc"
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 )
 
 // maxHead limits the length of a response head that is parsed.
@@ -32,7 +32,7 @@ type messages struct {
 // A message is a request and its response as sent over the connection.
 type message struct {
 	request, response *warc.Spool // response is nil until bytes are received
-	variant           *driver.Variant
+	variant           *fetch.Variant
 
 	// Most bodies are not chunked. Their digest is computed while they are received.
 	head    []byte    // the part received so far; nil after its end

@@ -13,7 +13,6 @@ import (
 
 	"github.com/urlget/urlget/archive/warc"
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -44,10 +43,10 @@ func TestArchivesWithLoginsAreRestricted(t *testing.T) {
 			}
 			c := New(w, nil, func(err error) { t.Error(err) })
 			before := modes(t, dir)
-			client := fetch.New(&fetch.Options{Recorder: c}, func(_ driver.Env, reg *driver.Registry) {
+			client := fetch.New(&fetch.Options{Recorder: c}, func(_ fetch.Env, reg *fetch.Registry) {
 				for _, name := range []string{"http", "ftp", "gopher", "sftp"} {
 					reg.Register(fetch.Scheme{Name: name, Ops: []fetch.Op{fetch.OpGet}, Bodies: true,
-						Traits: fetch.Traits{Logins: name == "sftp"}, Driver: driver.DriverFunc(refuse)})
+						Traits: fetch.Traits{Logins: name == "sftp"}, Driver: fetch.DriverFunc(refuse)})
 				}
 			})
 			t.Cleanup(func() { client.Close() })
@@ -70,7 +69,7 @@ func TestArchivesWithLoginsAreRestricted(t *testing.T) {
 	}
 }
 
-func refuse(context.Context, *fetch.Request) (*driver.Response, error) {
+func refuse(context.Context, *fetch.Request) (*fetch.Response, error) {
 	return nil, fetch.ErrRefused
 }
 

@@ -9,7 +9,6 @@ import (
 
 	"github.com/urlget/urlget/archive/memento"
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 	httpdriver "github.com/urlget/urlget/protocols/http"
 )
@@ -25,7 +24,7 @@ func ExampleMiddleware() {
 	asker := fetch.New(nil, httpdriver.Load)
 	defer asker.Close()
 	date := time.Date(1997, 5, 1, 0, 0, 0, 0, time.UTC)
-	c := fetch.New(&fetch.Options{Middleware: []driver.Middleware{memento.Middleware(memento.Options{
+	c := fetch.New(&fetch.Options{Middleware: []fetch.Middleware{memento.Middleware(memento.Options{
 		Client:    asker,
 		TimeGates: []string{archive.URL + "/timegate/"},
 		At:        func(context.Context) time.Time { return date },

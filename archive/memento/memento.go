@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 )
 
 // Options configure a Middleware.
@@ -30,14 +29,14 @@ type Options struct {
 // TimeGate has, and never with the current version. It must be the innermost one. A captured error is
 // returned as an error, a captured redirect as a redirect, so that its target is retrieved as of the
 // date, too. Without a capture, the error is of class fetch.ErrNotFound. Responses have Meta.Capture.
-func Middleware(opts Options) driver.Middleware {
-	return func(next driver.Driver) driver.Driver {
-		return driver.DriverFunc(func(ctx context.Context, req *fetch.Request) (*driver.Response, error) {
+func Middleware(opts Options) fetch.Middleware {
+	return func(next fetch.Driver) fetch.Driver {
+		return fetch.DriverFunc(func(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
 			at := opts.At(ctx)
 			if at.IsZero() {
 				return next.Open(ctx, req)
 			}
-			if req.Op == driver.OpDial || req.Form != nil || req.Sends() {
+			if req.Op == fetch.OpDial || req.Form != nil || req.Sends() {
 				return nil, &fetch.Error{Code: fetch.ErrNotRetrievable, Err: errors.New("an archive only has the results of GET requests")}
 			}
 			return opts.ask(ctx, req, at)
@@ -46,7 +45,7 @@ func Middleware(opts Options) driver.Middleware {
 }
 
 // ask asks the TimeGates in turn. If all fail, the error is the first one other than ErrNotFound.
-func (o *Options) ask(ctx context.Context, req *fetch.Request, at time.Time) (*driver.Response, error) {
+func (o *Options) ask(ctx context.Context, req *fetch.Request, at time.Time) (*fetch.Response, error) {
 	failure := error(&fetch.Error{Code: fetch.ErrNotFound, Err: fmt.Errorf("no capture of %s is known", at.UTC().Format(time.DateOnly))})
 	for _, gate := range o.TimeGates {
 		resp, err := o.askOne(ctx, req, gate, at)
@@ -65,7 +64,7 @@ func (o *Options) ask(ctx context.Context, req *fetch.Request, at time.Time) (*d
 
 // A capturedError is a failure that an archive has captured.
 type capturedError struct {
-	capture *driver.Capture
+	capture *fetch.Capture
 	cause   error // what the error response says
 }
 
@@ -80,7 +79,7 @@ func (e *capturedError) Error() string {
 func (e *capturedError) Unwrap() error { return e.cause }
 
 // askOne asks a TimeGate for the capture nearest to a date.
-func (o *Options) askOne(ctx context.Context, req *fetch.Request, gate string, at time.Time) (*driver.Response, error) {
+func (o *Options) askOne(ctx context.Context, req *fetch.Request, gate string, at time.Time) (*fetch.Response, error) {
 	u, err := gateURL(gate, req.URL)
 	if err != nil {
 		return nil, &fetch.Error{Code: fetch.ErrURL, Err: fmt.Errorf("the TimeGate %s: %w", gate, err)}

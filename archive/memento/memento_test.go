@@ -13,7 +13,6 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/protocols/file"
 	httpdriver "github.com/urlget/urlget/protocols/http"
@@ -106,7 +105,7 @@ func get(t *testing.T, within time.Duration, req *fetch.Request, gates ...string
 	t.Helper()
 	own := fetch.New(nil, httpdriver.Load, file.Load)
 	t.Cleanup(func() { own.Close() })
-	c := fetch.New(&fetch.Options{Middleware: []driver.Middleware{Middleware(Options{Client: own, TimeGates: gates, Within: within,
+	c := fetch.New(&fetch.Options{Middleware: []fetch.Middleware{Middleware(Options{Client: own, TimeGates: gates, Within: within,
 		At: func(context.Context) time.Time { return date }})}}, httpdriver.Load)
 	t.Cleanup(func() { c.Close() })
 	resp, err := c.Do(t.Context(), req)
@@ -228,7 +227,7 @@ func TestPublicTimeGatesDoNotLeadToPrivateAddresses(t *testing.T) {
 	own := fetch.New(&fetch.Options{Proxy: func(uri.URI) (uri.URI, error) { return uri.Parse(proxy.URL) }}, httpdriver.Load)
 	t.Cleanup(func() { own.Close() })
 	for _, gate := range []string{"http://gate.example/", "http://gate.example/captured/"} {
-		c := fetch.New(&fetch.Options{Middleware: []driver.Middleware{Middleware(Options{Client: own, TimeGates: []string{gate},
+		c := fetch.New(&fetch.Options{Middleware: []fetch.Middleware{Middleware(Options{Client: own, TimeGates: []string{gate},
 			At: func(context.Context) time.Time { return date }})}}, httpdriver.Load)
 		t.Cleanup(func() { c.Close() })
 		if _, err := c.Stat(t.Context(), &fetch.Request{URL: uri.MustParse(page)}); fetch.CodeOf(err) != fetch.ErrPolicy {
@@ -254,7 +253,7 @@ func TestTimeGatesGetNoCredentials(t *testing.T) {
 		return fetch.Credential{User: "user", Password: "secret"}, nil
 	})}, httpdriver.Load)
 	t.Cleanup(func() { own.Close() })
-	c := fetch.New(&fetch.Options{Middleware: []driver.Middleware{Middleware(Options{Client: own, TimeGates: []string{gate.URL + "/"},
+	c := fetch.New(&fetch.Options{Middleware: []fetch.Middleware{Middleware(Options{Client: own, TimeGates: []string{gate.URL + "/"},
 		At: func(context.Context) time.Time { return date }})}}, httpdriver.Load)
 	t.Cleanup(func() { c.Close() })
 	if _, err := c.Stat(t.Context(), &fetch.Request{URL: uri.MustParse(page), Header: map[string][]string{"X-Secret": {"secret"}, "Cookie": {"secret"}}}); fetch.CodeOf(err) != fetch.ErrAuth {
@@ -277,7 +276,7 @@ func TestCapturesAreDescribed(t *testing.T) {
 	t.Parallel()
 	for offset, want := range map[time.Duration]string{0: "1997-05-01 00:00:00 UTC, in a.warc", 59 * time.Second: "59 seconds later",
 		-time.Hour: "1 hour earlier", 48 * time.Hour: "2 days later", 800 * 24 * time.Hour: "2 years later"} {
-		if got := driver.NewCapture(date.Add(offset), "a.warc", date).String(); !strings.Contains(got, want) {
+		if got := fetch.NewCapture(date.Add(offset), "a.warc", date).String(); !strings.Contains(got, want) {
 			t.Errorf("%v: %s, want %s", offset, got, want)
 		}
 	}

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/internal/codec/weblink"
 )
@@ -55,7 +54,7 @@ type redirect struct{ to uri.URI }
 func (r redirect) Error() string { return "redirected to " + r.to.Redacted() }
 
 // run returns the response for the capture.
-func (s *search) run(ctx context.Context) (*driver.Response, error) {
+func (s *search) run(ctx context.Context) (*fetch.Response, error) {
 	for range maxRedirects {
 		if resp, err := s.step(ctx); resp != nil || err != nil {
 			return resp, err
@@ -70,7 +69,7 @@ func (s *search) fail(code fetch.Code, format string, args ...any) *fetch.Error 
 }
 
 // step asks for the next URL. It returns nil, nil after a redirect in the archive.
-func (s *search) step(ctx context.Context) (*driver.Response, error) {
+func (s *search) step(ctx context.Context) (*fetch.Response, error) {
 	resp, err := s.o.Client.Do(ctx, &fetch.Request{Op: s.req.Op, URL: s.url, From: s.from, Anonymous: true,
 		Range: s.req.Range, Accept: s.req.Accept, Header: textproto.MIMEHeader{"Accept-Datetime": {s.at.UTC().Format(http.TimeFormat)}},
 		Redirect: func(to uri.URI) error { return redirect{to} }})
@@ -103,7 +102,7 @@ func (s *search) step(ctx context.Context) (*driver.Response, error) {
 
 // redirected handles a redirect, whose reply and header e has. A captured redirect to another server is
 // returned: it names an original resource.
-func (s *search) redirected(to uri.URI, e *fetch.Error) (*driver.Response, error) {
+func (s *search) redirected(to uri.URI, e *fetch.Error) (*fetch.Response, error) {
 	from := s.url
 	if len(e.Header.Values(datetimeField)) == 0 {
 		if same(to, s.req.URL) && !same(s.gate, s.req.URL) {
@@ -116,7 +115,7 @@ func (s *search) redirected(to uri.URI, e *fetch.Error) (*driver.Response, error
 		return nil, err
 	}
 	if to.Origin() != from.Origin() {
-		return &driver.Response{Meta: driver.Meta{Reply: e.Reply, Header: e.Header}, Location: []uri.URI{to}, Body: http.NoBody}, nil
+		return &fetch.Response{Meta: fetch.Meta{Reply: e.Reply, Header: e.Header}, Location: []uri.URI{to}, Body: http.NoBody}, nil
 	}
 	s.from, s.url, s.moved = from, to, true
 	return nil, nil
@@ -124,7 +123,7 @@ func (s *search) redirected(to uri.URI, e *fetch.Error) (*driver.Response, error
 
 // respond returns the response for a capture. If redirects in the archive have led to the capture of
 // another URL, that is a redirect to this URL, to which the policy applies.
-func (s *search) respond(resp *fetch.Response) (*driver.Response, error) {
+func (s *search) respond(resp *fetch.Response) (*fetch.Response, error) {
 	capture, err := s.check(resp.Header)
 	if err != nil {
 		return nil, err
@@ -135,10 +134,10 @@ func (s *search) respond(resp *fetch.Response) (*driver.Response, error) {
 			return nil, s.fail(fetch.ErrProtocol, "the archive redirects to a capture without an original link")
 		}
 		if !same(of, s.req.URL) {
-			return &driver.Response{Meta: driver.Meta{Reply: resp.Reply, Header: resp.Header}, Location: []uri.URI{of}, Body: http.NoBody}, nil
+			return &fetch.Response{Meta: fetch.Meta{Reply: resp.Reply, Header: resp.Header}, Location: []uri.URI{of}, Body: http.NoBody}, nil
 		}
 	}
-	answer := &driver.Response{Meta: resp.Meta, Body: resp.Body, Pattern: resp.Pattern}
+	answer := &fetch.Response{Meta: resp.Meta, Body: resp.Body, Pattern: resp.Pattern}
 	answer.Capture = capture
 	if entries := resp.Entries; entries != nil {
 		answer.Parse = func(io.Reader) iter.Seq2[fetch.Entry, error] { return entries }
@@ -151,7 +150,7 @@ const datetimeField = "Memento-Datetime"
 
 // check returns what the header of a response says of the capture. Before a captured redirect in the
 // archive, the capture must be that of the requested URL.
-func (s *search) check(header textproto.MIMEHeader) (*driver.Capture, error) {
+func (s *search) check(header textproto.MIMEHeader) (*fetch.Capture, error) {
 	stated := header.Values(datetimeField)
 	switch len(stated) {
 	case 0:
@@ -167,7 +166,7 @@ func (s *search) check(header textproto.MIMEHeader) (*driver.Capture, error) {
 	if of := original(header, s.url); !s.moved && !of.IsZero() && !same(of, s.req.URL) {
 		return nil, s.fail(fetch.ErrProtocol, "the TimeGate returned a capture of another URL, %s", of.Redacted())
 	}
-	capture := driver.NewCapture(when, s.url.Redacted(), s.at)
+	capture := fetch.NewCapture(when, s.url.Redacted(), s.at)
 	if s.o.Within > 0 && capture.Distance().Abs() > s.o.Within {
 		return nil, s.fail(fetch.ErrNotFound, "the nearest capture is of %s", when.UTC().Format(time.RFC3339))
 	}

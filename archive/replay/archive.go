@@ -25,7 +25,6 @@ import (
 	"github.com/urlget/urlget/archive/internal/record"
 	"github.com/urlget/urlget/archive/warc"
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -58,7 +57,7 @@ type Archive struct {
 	scannedFiles []scannedFile
 
 	web     sync.Once
-	drivers [2]driver.Driver // for HTTP: without and with decoding of content codings
+	drivers [2]fetch.Driver // for HTTP: without and with decoding of content codings
 }
 
 // A place is the position of a record.
@@ -589,7 +588,7 @@ type Capture struct {
 	// Incomplete is set if the content was not captured to its end.
 	Incomplete bool
 	// The other fields are set in the archives of a cache only (see capture.Capture.ForCache). Key is
-	// that of the requests that the response answers (see driver.Variant), Vary the fields of the
+	// that of the requests that the response answers (see fetch.Variant), Vary the fields of the
 	// header of that name, and Login reports whether the request identified a user.
 	Key, Vary string
 	Login     bool

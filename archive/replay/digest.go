@@ -11,7 +11,6 @@ import (
 	"github.com/urlget/urlget/archive/internal/digest"
 	"github.com/urlget/urlget/archive/warc"
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -19,7 +18,7 @@ import (
 const maxDigested = 100
 
 // openDigest returns a response whose content has the SHA-256 of opts.
-func (a *Archive) openDigest(ctx context.Context, req *fetch.Request, opts Options, next driver.Driver) (*driver.Response, error) {
+func (a *Archive) openDigest(ctx context.Context, req *fetch.Request, opts Options, next fetch.Driver) (*fetch.Response, error) {
 	var sum [sha256.Size]byte
 	if n, err := hex.Decode(sum[:], []byte(opts.SHA256[:min(len(opts.SHA256), 2*len(sum))])); err != nil || n != len(sum) {
 		return nil, &fetch.Error{Code: fetch.ErrRequest, Err: errors.New("not a SHA-256 in hexadecimal")}
@@ -48,7 +47,7 @@ func (a *Archive) openDigest(ctx context.Context, req *fetch.Request, opts Optio
 
 // openCaptureOf returns the response of a capture of the URL whose content has a digest, or nil if there
 // is none.
-func (a *Archive) openCaptureOf(ctx context.Context, req *fetch.Request, sum [sha256.Size]byte, opts Options) (*driver.Response, error) {
+func (a *Archive) openCaptureOf(ctx context.Context, req *fetch.Request, sum [sha256.Size]byte, opts Options) (*fetch.Response, error) {
 	whole := *req
 	whole.Range, whole.IfChanged = fetch.Range{}, fetch.Validator{}
 	list := a.alternatives(&whole, opts.At, nil, nil)

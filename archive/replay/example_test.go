@@ -11,7 +11,6 @@ import (
 	"github.com/urlget/urlget/archive/replay"
 	"github.com/urlget/urlget/archive/warc"
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetchtest/servers/nexd"
 	"github.com/urlget/urlget/protocols/nex"
 )
@@ -32,7 +31,7 @@ func Example() {
 		log.Fatal(err)
 	}
 	defer a.Close()
-	c := fetch.New(&fetch.Options{Middleware: []driver.Middleware{a.Middleware(replay.Options{Only: true})}}, nex.Load)
+	c := fetch.New(&fetch.Options{Middleware: []fetch.Middleware{a.Middleware(replay.Options{Only: true})}}, nex.Load)
 	defer c.Close()
 	text, err := c.ReadAll(ctx, u, 1<<20)
 	fmt.Printf("%q %v\n", text, err)

@@ -16,7 +16,6 @@ import (
 
 	"github.com/urlget/urlget/archive/replay"
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/protocols"
 )
@@ -113,7 +112,7 @@ func FuzzReplay(f *testing.F) {
 		}
 		defer a.Close()
 		c := fetch.New(&fetch.Options{
-			Middleware: []driver.Middleware{a.Middleware(replay.Options{Only: true})},
+			Middleware: []fetch.Middleware{a.Middleware(replay.Options{Only: true})},
 			Proxy:      func(uri.URI) (uri.URI, error) { return uri.URI{}, nil },
 			DialContext: func(_ context.Context, _, addr string) (net.Conn, error) {
 				t.Errorf("connection to %s", addr)

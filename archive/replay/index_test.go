@@ -13,7 +13,6 @@ import (
 	"github.com/urlget/urlget/archive/replay"
 	"github.com/urlget/urlget/archive/warc"
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/protocols"
 )
@@ -177,7 +176,7 @@ func TestCachedIndexLookups(t *testing.T) {
 	}
 	defer a.Close()
 	a.SetMaxCached(10)
-	c := fetch.New(&fetch.Options{Middleware: []driver.Middleware{a.Middleware(replay.Options{Only: true})}}, protocols.All)
+	c := fetch.New(&fetch.Options{Middleware: []fetch.Middleware{a.Middleware(replay.Options{Only: true})}}, protocols.All)
 	defer c.Close()
 	for i := range many {
 		if got := get(c, getRequest(fmt.Sprintf("ftp://h.example/%d", i))); got != fmt.Sprint(i) {

@@ -16,7 +16,6 @@ import (
 	"github.com/urlget/urlget/archive/internal/record"
 	"github.com/urlget/urlget/archive/warc"
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -50,9 +49,9 @@ var ErrNoCapture = errors.New("not in the archive")
 
 // Middleware returns a middleware that serves requests from the archive. It must be the innermost
 // one.
-func (a *Archive) Middleware(opts Options) driver.Middleware {
-	return func(next driver.Driver) driver.Driver {
-		return driver.DriverFunc(func(ctx context.Context, req *fetch.Request) (*driver.Response, error) {
+func (a *Archive) Middleware(opts Options) fetch.Middleware {
+	return func(next fetch.Driver) fetch.Driver {
+		return fetch.DriverFunc(func(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
 			req, err := a.WithBody(req)
 			if err != nil {
 				return nil, err
@@ -92,7 +91,7 @@ func (a *Archive) Middleware(opts Options) driver.Middleware {
 
 // beyond returns the response for a request whose nearest capture is too far from its date. If there is
 // no other, the error names the capture.
-func beyond(ctx context.Context, req *fetch.Request, c *snapshot, opts Options, next driver.Driver) (*driver.Response, error) {
+func beyond(ctx context.Context, req *fetch.Request, c *snapshot, opts Options, next fetch.Driver) (*fetch.Response, error) {
 	nearest := fmt.Errorf("the nearest capture is of %s", c.date.UTC().Format(time.RFC3339))
 	if !opts.Only {
 		resp, err := next.Open(ctx, req)
@@ -133,7 +132,7 @@ func (a *Archive) noCaptureError(req *fetch.Request) error {
 }
 
 // respond returns the response of a capture, which names it.
-func (a *Archive) respond(ctx context.Context, req *fetch.Request, c *snapshot, opts Options) (*driver.Response, error) {
+func (a *Archive) respond(ctx context.Context, req *fetch.Request, c *snapshot, opts Options) (*fetch.Response, error) {
 	resp, err := a.open(ctx, req, c, opts.Compressed)
 	if err != nil {
 		return nil, err
@@ -142,12 +141,12 @@ func (a *Archive) respond(ctx context.Context, req *fetch.Request, c *snapshot, 
 	if f, ok := c.file.(interface{ Name() string }); ok {
 		source = f.Name()
 	}
-	resp.Capture = driver.NewCapture(c.date, source, opts.At)
+	resp.Capture = fetch.NewCapture(c.date, source, opts.At)
 	return resp, nil
 }
 
 // open returns the response of a capture. If decode is set, a content coding is always decoded.
-func (a *Archive) open(ctx context.Context, req *fetch.Request, c *snapshot, decode bool) (*driver.Response, error) {
+func (a *Archive) open(ctx context.Context, req *fetch.Request, c *snapshot, decode bool) (*fetch.Response, error) {
 	switch c.kind {
 	case exchangeRecord:
 		return a.openExchange(ctx, req, c)
@@ -166,7 +165,7 @@ func damagedError(err error) error {
 }
 
 // openExchange returns the response of an exchange record.
-func (a *Archive) openExchange(ctx context.Context, req *fetch.Request, c *snapshot) (*driver.Response, error) {
+func (a *Archive) openExchange(ctx context.Context, req *fetch.Request, c *snapshot) (*fetch.Response, error) {
 	rec, done, err := a.read(c.place)
 	if err != nil {
 		return nil, damagedError(err)
@@ -181,7 +180,7 @@ func (a *Archive) openExchange(ctx context.Context, req *fetch.Request, c *snaps
 	case x.Response == nil:
 		return nil, x.Failure.Error()
 	}
-	resp := &driver.Response{Meta: x.Response.Meta(), Body: driver.NoBody, Pattern: x.Response.Pattern}
+	resp := &fetch.Response{Meta: x.Response.Meta(), Body: fetch.NoBody, Pattern: x.Response.Pattern}
 	for _, text := range x.Response.Location {
 		u, err := uri.ParseRef(text)
 		if err != nil {
@@ -206,7 +205,7 @@ func (a *Archive) openExchange(ctx context.Context, req *fetch.Request, c *snaps
 }
 
 // withContent sets the body of resp and, for a listing, its members.
-func (a *Archive) withContent(ctx context.Context, req *fetch.Request, resp *driver.Response, x *record.Exchange) (*driver.Response, error) {
+func (a *Archive) withContent(ctx context.Context, req *fetch.Request, resp *fetch.Response, x *record.Exchange) (*fetch.Response, error) {
 	content, _ := a.byID(x.Content)
 	block, size, cutOff, done, err := a.payload(content, 0)
 	if err != nil {
@@ -277,7 +276,7 @@ func isNotModified(req *fetch.Request, m *fetch.Meta) bool {
 }
 
 // applyRange reduces resp to the requested range.
-func applyRange(req *fetch.Request, resp *driver.Response, b *body, size int64) {
+func applyRange(req *fetch.Request, resp *fetch.Response, b *body, size int64) {
 	if req.Range.IsZero() || resp.Kind != fetch.KindObject || size < 0 {
 		return
 	}
@@ -343,12 +342,12 @@ func (a *Archive) origin(rec *warc.Record) place {
 }
 
 // openResource returns the response of a resource record without an exchange record.
-func (a *Archive) openResource(ctx context.Context, req *fetch.Request, c *snapshot) (*driver.Response, error) {
+func (a *Archive) openResource(ctx context.Context, req *fetch.Request, c *snapshot) (*fetch.Response, error) {
 	rec, done, err := a.read(c.place)
 	if err != nil {
 		return nil, damagedError(err)
 	}
-	resp := &driver.Response{Meta: fetch.Meta{ContentType: rec.ContentType(), Size: rec.Length}, Body: driver.NoBody}
+	resp := &fetch.Response{Meta: fetch.Meta{ContentType: rec.ContentType(), Size: rec.Length}, Body: fetch.NoBody}
 	switch req.Op {
 	case fetch.OpStat:
 		done()

@@ -18,7 +18,6 @@ import (
 
 	"github.com/urlget/urlget/archive/replay"
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/protocols"
 )
@@ -60,7 +59,7 @@ func clientOf(t *testing.T, opts replay.Options, path string) *fetch.Client {
 	}
 	opts.Only = true
 	c := fetch.New(&fetch.Options{
-		Middleware: []driver.Middleware{a.Middleware(opts)},
+		Middleware: []fetch.Middleware{a.Middleware(opts)},
 		Proxy:      func(uri.URI) (uri.URI, error) { return uri.URI{}, nil },
 		DialContext: func(_ context.Context, _, addr string) (net.Conn, error) {
 			t.Errorf("connection to %s", addr)
@@ -237,13 +236,13 @@ func TestCapturesBeyondTheLimit(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			other := func(driver.Driver) driver.Driver {
-				return driver.DriverFunc(func(context.Context, *fetch.Request) (*driver.Response, error) {
-					return &driver.Response{Meta: fetch.Meta{Size: -1}, Body: io.NopCloser(strings.NewReader("other"))}, tt.next
+			other := func(fetch.Driver) fetch.Driver {
+				return fetch.DriverFunc(func(context.Context, *fetch.Request) (*fetch.Response, error) {
+					return &fetch.Response{Meta: fetch.Meta{Size: -1}, Body: io.NopCloser(strings.NewReader("other"))}, tt.next
 				})
 			}
 			opts := replay.Options{Only: tt.only, At: time.Date(2020, 6, 1, 12, 0, 0, 0, time.UTC), Within: tt.within}
-			c := fetch.New(&fetch.Options{Middleware: []driver.Middleware{a.Middleware(opts), other}}, protocols.All)
+			c := fetch.New(&fetch.Options{Middleware: []fetch.Middleware{a.Middleware(opts), other}}, protocols.All)
 			t.Cleanup(func() { c.Close() })
 			resp, err := c.Do(t.Context(), getRequest("http://h.example/"))
 			if err != nil {
@@ -363,8 +362,8 @@ func TestRequestsWithoutCapture(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer a.Close()
-	live := driver.DriverFunc(func(context.Context, *fetch.Request) (*driver.Response, error) {
-		return &driver.Response{Meta: fetch.Meta{Size: 4}, Body: io.NopCloser(strings.NewReader("live"))}, nil
+	live := fetch.DriverFunc(func(context.Context, *fetch.Request) (*fetch.Response, error) {
+		return &fetch.Response{Meta: fetch.Meta{Size: 4}, Body: io.NopCloser(strings.NewReader("live"))}, nil
 	})
 	for _, tt := range []struct {
 		url, want string
@@ -375,7 +374,7 @@ func TestRequestsWithoutCapture(t *testing.T) {
 		{"http://h.example/", "live", false}, // the original of the revisit is missing
 		{"http://h.example/", "! protocol", true},
 	} {
-		c := fetch.New(&fetch.Options{Middleware: []driver.Middleware{a.Middleware(replay.Options{Only: tt.only})}}, driver.Use("x-t", live), driver.Use("http", live))
+		c := fetch.New(&fetch.Options{Middleware: []fetch.Middleware{a.Middleware(replay.Options{Only: tt.only})}}, fetch.Use("x-t", live), fetch.Use("http", live))
 		if got := get(c, getRequest(tt.url)); got != tt.want {
 			t.Errorf("%s: %q, want %q", tt.url, got, tt.want)
 		}
@@ -425,15 +424,15 @@ func TestFraming(t *testing.T) {
 	for _, tt := range []struct {
 		head  string
 		field string
-		want  driver.Framing
+		want  fetch.Framing
 	}{
-		{"HTTP/1.1 200 OK\r\n\r\n", "", driver.FramedByClose},
-		{"HTTP/1.1 200 OK\r\n\r\n", "WARC-Protocol: http/1.1\r\n", driver.FramedByClose},
-		{"HTTP/1.1 200 OK\r\n\r\n", "WARC-Protocol: tls/1.3\r\nWARC-Protocol: h2\r\n", driver.FramedByProtocol},
-		{"HTTP/1.1 200 OK\r\n\r\n", "WARC-Protocol: h3\r\n", driver.FramedByClose}, // see package http3
-		{"HTTP/2 200\r\n\r\n", "", driver.FramedByProtocol},
-		{"HTTP/2.0 200 OK\r\n\r\n", "", driver.FramedByProtocol},
-		{"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n", "", driver.FramedByProtocol},
+		{"HTTP/1.1 200 OK\r\n\r\n", "", fetch.FramedByClose},
+		{"HTTP/1.1 200 OK\r\n\r\n", "WARC-Protocol: http/1.1\r\n", fetch.FramedByClose},
+		{"HTTP/1.1 200 OK\r\n\r\n", "WARC-Protocol: tls/1.3\r\nWARC-Protocol: h2\r\n", fetch.FramedByProtocol},
+		{"HTTP/1.1 200 OK\r\n\r\n", "WARC-Protocol: h3\r\n", fetch.FramedByClose}, // see package http3
+		{"HTTP/2 200\r\n\r\n", "", fetch.FramedByProtocol},
+		{"HTTP/2.0 200 OK\r\n\r\n", "", fetch.FramedByProtocol},
+		{"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n", "", fetch.FramedByProtocol},
 	} {
 		c := client(t, replay.Options{}, response("http://h.example/", tt.head+"pear", tt.field))
 		resp, err := c.Get(t.Context(), "http://h.example/")

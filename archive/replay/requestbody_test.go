@@ -14,7 +14,6 @@ import (
 	"github.com/urlget/urlget/archive/replay"
 	"github.com/urlget/urlget/archive/warc"
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 )
 
 const api = "http://h.example/api"
@@ -149,7 +148,7 @@ func TestComparedBodiesAreSent(t *testing.T) {
 	defer a.Close()
 	for _, sent := range []string{"q=2", strings.Repeat("x", 9<<20)} {
 		var got string
-		next := driver.DriverFunc(func(_ context.Context, req *fetch.Request) (*driver.Response, error) {
+		next := fetch.DriverFunc(func(_ context.Context, req *fetch.Request) (*fetch.Response, error) {
 			data, err := io.ReadAll(req.Body)
 			got = string(data)
 			return nil, errors.Join(err, errors.ErrUnsupported)

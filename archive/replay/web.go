@@ -16,7 +16,6 @@ import (
 	"github.com/urlget/urlget/archive/internal/httprecord"
 	"github.com/urlget/urlget/archive/warc"
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 	web "github.com/urlget/urlget/protocols/http"
 )
 
@@ -123,17 +122,17 @@ func contentRange(value string) (r fetch.Range, total int64) {
 
 // openWeb creates the response with the HTTP driver, so that it is interpreted like a live one. If
 // decode is set, content codings are decoded.
-func (a *Archive) openWeb(ctx context.Context, req *fetch.Request, c *snapshot, decode bool) (*driver.Response, error) {
+func (a *Archive) openWeb(ctx context.Context, req *fetch.Request, c *snapshot, decode bool) (*fetch.Response, error) {
 	if req.Op == fetch.OpList {
 		return nil, &fetch.Error{Code: fetch.ErrNotRetrievable, Err: fmt.Errorf("%s has no listings: %w", req.URL.Scheme(), errors.ErrUnsupported)}
 	}
 	a.web.Do(func() {
 		for i := range a.drivers {
 			load := web.With(web.Options{Transport: transport{a}, Compressed: i == 1})
-			fetch.New(nil, func(env driver.Env, _ *driver.Registry) {
-				var own driver.Registry
+			fetch.New(nil, func(env fetch.Env, _ *fetch.Registry) {
+				var own fetch.Registry
 				load(env, &own)
-				a.drivers[i] = driver.DriverFunc(func(ctx context.Context, req *fetch.Request) (*driver.Response, error) {
+				a.drivers[i] = fetch.DriverFunc(func(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
 					s, _ := own.Lookup(req.URL.Scheme())
 					return s.Driver.Open(ctx, req)
 				})

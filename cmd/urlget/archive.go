@@ -21,7 +21,6 @@ import (
 	"github.com/urlget/urlget/archive/warc"
 	"github.com/urlget/urlget/cmd/urlget/internal/failure"
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -49,9 +48,9 @@ func (v *archives) Record(ctx context.Context, req *fetch.Request) *fetch.Record
 
 // replayMiddleware returns a middleware that replays responses from the archives once they are open.
 // With --locked it does so only for requests that withArchives marks.
-func (n *network) replayMiddleware(o replay.Options) driver.Middleware {
-	return func(next driver.Driver) driver.Driver {
-		return driver.DriverFunc(func(ctx context.Context, req *fetch.Request) (*driver.Response, error) {
+func (n *network) replayMiddleware(o replay.Options) fetch.Middleware {
+	return func(next fetch.Driver) fetch.Driver {
+		return fetch.DriverFunc(func(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
 			o := o
 			if n.opts.Lock.File != "" {
 				sum, ok := ctx.Value(archivesKey{}).(string)
@@ -67,13 +66,13 @@ func (n *network) replayMiddleware(o replay.Options) driver.Middleware {
 
 // addTimeGates adds the middleware that answers requests for a date from the TimeGates, if a date was
 // named.
-func (n *network) addTimeGates(list []driver.Middleware, at func(context.Context) time.Time) []driver.Middleware {
+func (n *network) addTimeGates(list []fetch.Middleware, at func(context.Context) time.Time) []fetch.Middleware {
 	o := n.opts.Archive
 	if o.At.IsZero() {
 		return list
 	}
-	return append(list, func(next driver.Driver) driver.Driver {
-		return driver.DriverFunc(func(ctx context.Context, req *fetch.Request) (*driver.Response, error) {
+	return append(list, func(next fetch.Driver) fetch.Driver {
+		return fetch.DriverFunc(func(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
 			client, err := n.gateClient()
 			if err != nil {
 				return nil, err

@@ -22,7 +22,6 @@ import (
 	"github.com/urlget/urlget/archive/warc"
 	"github.com/urlget/urlget/cmd/urlget/internal/failure"
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/internal/filelock"
 )
@@ -102,13 +101,13 @@ func cacheKey(name, user string) ([]byte, error) {
 }
 
 // addCache adds the middleware of the cache, unless a date is given.
-func (n *network) addCache(list []driver.Middleware) []driver.Middleware {
+func (n *network) addCache(list []fetch.Middleware) []fetch.Middleware {
 	if n.opts.Archive.Cache == "" || !n.opts.Archive.At.IsZero() {
 		return list
 	}
-	return append(list, func(next driver.Driver) driver.Driver {
+	return append(list, func(next fetch.Driver) fetch.Driver {
 		var once sync.Once
-		return driver.DriverFunc(func(ctx context.Context, req *fetch.Request) (*driver.Response, error) {
+		return fetch.DriverFunc(func(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
 			once.Do(func() { next = cache.Middleware(*n.archives.cache)(next) }) // the archives are open by now
 			return next.Open(ctx, req)
 		})

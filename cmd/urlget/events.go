@@ -16,7 +16,6 @@ import (
 	"github.com/urlget/urlget/cmd/urlget/internal/tty"
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/download"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/job"
 	"github.com/urlget/urlget/fetch/middleware"
 	"github.com/urlget/urlget/fetch/uri"
@@ -114,7 +113,7 @@ func (r *reporter) openDisplay(ctx context.Context) {
 
 // middleware returns the middleware for every request: that which observes and limits it, and that
 // which answers it from archives.
-func (n *network) middleware() []driver.Middleware {
+func (n *network) middleware() []fetch.Middleware {
 	list, o := n.observers(), n.opts.Archive
 	if o.Replay != nil {
 		only := o.ReplayOnly || !o.At.IsZero() && o.TimeGates == nil
@@ -125,8 +124,8 @@ func (n *network) middleware() []driver.Middleware {
 }
 
 // observers returns the middleware that observes and limits every request.
-func (n *network) observers() []driver.Middleware {
-	list := []driver.Middleware{n.watch}
+func (n *network) observers() []fetch.Middleware {
+	list := []fetch.Middleware{n.watch}
 	if n.config.Sectioned() {
 		list = append(list, n.addFields)
 	}
@@ -143,8 +142,8 @@ func (n *network) observers() []driver.Middleware {
 }
 
 // watch reports redirects, and with --at the captures.
-func (n *network) watch(next driver.Driver) driver.Driver {
-	return driver.DriverFunc(func(ctx context.Context, req *fetch.Request) (*driver.Response, error) {
+func (n *network) watch(next fetch.Driver) fetch.Driver {
+	return fetch.DriverFunc(func(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
 		resp, err := next.Open(ctx, req)
 		if j := job.FromContext(ctx); err == nil && len(resp.Location) > 0 && j != nil {
 			to := req.URL.Resolve(resp.Location[0])

@@ -9,7 +9,6 @@ import (
 	"github.com/urlget/urlget/cmd/urlget/internal/failure"
 	"github.com/urlget/urlget/cmd/urlget/internal/tty"
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/job"
 	"github.com/urlget/urlget/internal/render"
 )
@@ -72,7 +71,7 @@ func printError(w io.Writer, paint tty.Painter, pos, subject string, err error) 
 		line += fetch.Printable(own.URL) + ": " // the target of a redirect
 	}
 	text := render.ErrorText(err)
-	if own != nil && own.Reason.Kind == driver.ReasonHostKey {
+	if own != nil && own.Reason.Kind == fetch.ReasonHostKey {
 		text = strings.TrimPrefix(text, fetch.ErrTLS.Error()+": ") // SSH host keys share the error code
 	}
 	line += text + "\n"

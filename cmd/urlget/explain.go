@@ -18,7 +18,6 @@ import (
 	"github.com/urlget/urlget/cmd/urlget/internal/flags"
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/download"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/job"
 	"github.com/urlget/urlget/fetch/uri"
 )
@@ -139,7 +138,7 @@ func (a *app) describe(x *fetch.Explanation, req *fetch.Request) explanation {
 	}
 	if x.Scheme.Driver != nil {
 		e.Operation = req.Op.String()
-		if req.Op == fetch.OpGet && (x.Scheme.State() != driver.StateNamesOnly || !x.Gateway.IsZero()) {
+		if req.Op == fetch.OpGet && (x.Scheme.State() != fetch.StateNamesOnly || !x.Gateway.IsZero()) {
 			if !a.opts.Tree.On() {
 				e.Member = explainMember(u)
 			}

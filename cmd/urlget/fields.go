@@ -7,13 +7,12 @@ import (
 
 	"github.com/urlget/urlget/cmd/urlget/internal/config"
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 )
 
 // addFields is a middleware that adds the header fields of the configuration file to each request.
 // It uses the URL of the request, so a redirect does not carry them to another host.
-func (n *network) addFields(next driver.Driver) driver.Driver {
-	return driver.DriverFunc(func(ctx context.Context, req *fetch.Request) (*driver.Response, error) {
+func (n *network) addFields(next fetch.Driver) fetch.Driver {
+	return fetch.DriverFunc(func(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
 		return next.Open(ctx, n.withFields(req))
 	})
 }

@@ -23,7 +23,6 @@ import (
 	"github.com/urlget/urlget/cmd/urlget/internal/tty"
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/download"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/job"
 	"github.com/urlget/urlget/fetch/retry"
 )
@@ -116,11 +115,11 @@ func (a *app) printsContent(j *job.Job) bool {
 // errorContent saves the body of an error response in place of the content. It returns a function
 // that reports this.
 func (a *app) errorContent(ctx context.Context, j *job.Job, e *fetch.Error) func() {
-	page := driver.DriverFunc(func(_ context.Context, req *fetch.Request) (*driver.Response, error) {
+	page := fetch.DriverFunc(func(_ context.Context, req *fetch.Request) (*fetch.Response, error) {
 		meta := fetch.Meta{Size: int64(len(e.Body)), ContentType: e.Header.Get("Content-Type")}
-		return &driver.Response{Meta: meta, URL: req.URL, Body: io.NopCloser(bytes.NewReader(e.Body))}, nil
+		return &fetch.Response{Meta: meta, URL: req.URL, Body: io.NopCloser(bytes.NewReader(e.Body))}, nil
 	})
-	client := fetch.New(nil, driver.Use(j.URL.Scheme(), page))
+	client := fetch.New(nil, fetch.Use(j.URL.Scheme(), page))
 	defer client.Close()
 	files := &download.Downloader{Client: client, Root: a.files.Root, Tool: a.files.Tool, Sync: a.files.Sync}
 	again := &job.Job{URL: j.URL, Output: j.Output, Exists: j.Exists}
@@ -167,7 +166,7 @@ func (a *app) resumeHint(j *job.Job, res *job.Result) string {
 // isContradiction reports whether err is about a response that contradicts a partial file.
 func isContradiction(err error) bool {
 	var e *fetch.Error
-	return errors.As(err, &e) && e.Reason.Kind == driver.ReasonContradiction
+	return errors.As(err, &e) && e.Reason.Kind == fetch.ReasonContradiction
 }
 
 // kept says how much of a failed transfer a partial file keeps, or returns "" if there is none.

@@ -13,7 +13,6 @@ import (
 	"github.com/urlget/urlget/cmd/urlget/internal/flags"
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/download"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/message"
 	"github.com/urlget/urlget/fetch/uri"
 )
@@ -57,7 +56,7 @@ func extract(o *flags.Options, url uri.URI, resp *fetch.Response) error {
 		content = p.Body()
 		resp.ContentType = cmp.Or(mime.FormatMediaType(p.ContentType, p.Params), p.ContentType)
 		extension := path.Ext(download.Name(uri.URI{}, &fetch.Meta{ContentType: p.ContentType}))
-		resp.Name = cmp.Or(driver.SafeName(p.Name), fmt.Sprintf("%s-%d%s", name, p.Number, extension))
+		resp.Name = cmp.Or(fetch.SafeName(p.Name), fmt.Sprintf("%s-%d%s", name, p.Number, extension))
 	}
 	resp.Size, resp.ETag = -1, ""
 	resp.Body = &extracted{content, resp.Body}

@@ -18,7 +18,6 @@ import (
 	"github.com/urlget/urlget/archive/warc"
 	"github.com/urlget/urlget/cmd/urlget/internal/failure"
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -142,9 +141,9 @@ type warcRecord struct {
 	Protocol  []string
 }
 
-// EntryFacts implements [driver.EntryRecord].
-func (r warcRecord) EntryFacts() driver.Facts {
-	return driver.Facts{Driver: "warc", List: []driver.Fact{
+// EntryFacts implements [fetch.EntryRecord].
+func (r warcRecord) EntryFacts() fetch.Facts {
+	return fetch.Facts{Driver: "warc", List: []fetch.Fact{
 		{Name: "type", Value: r.Type},
 		{Name: "id", Value: r.ID, Optional: true},
 		{Name: "offset", Value: r.Offset},

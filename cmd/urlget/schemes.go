@@ -11,7 +11,6 @@ import (
 	"github.com/urlget/urlget/cmd/urlget/internal/failure"
 	"github.com/urlget/urlget/cmd/urlget/internal/flags"
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 )
 
 // schemesCommand returns the schemes command.
@@ -99,7 +98,7 @@ func schemeCompletions(all []fetch.Scheme, begun string) []string {
 		if s.Port != 0 {
 			start += "//"
 		}
-		if strings.HasPrefix(start, begun) && s.State() != driver.StateNamesOnly {
+		if strings.HasPrefix(start, begun) && s.State() != fetch.StateNamesOnly {
 			out = append(out, start+"\t"+s.Summary)
 		}
 	}

@@ -9,7 +9,6 @@ import (
 	"github.com/urlget/urlget/cmd/urlget/internal/failure"
 	"github.com/urlget/urlget/cmd/urlget/internal/flags"
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/formdata"
 	"github.com/urlget/urlget/fetch/job"
 )
@@ -34,7 +33,7 @@ func formPart(a flags.FormValue) (formdata.Part, error) {
 		p.File = cutOption(p.File, ";type=", &p.ContentType)
 		p.File = cutOption(p.File, ";filename=", &p.FileName) // in any order
 	}
-	p.ContentType = cmp.Or(p.ContentType, driver.TypeByName(cmp.Or(p.FileName, p.File)))
+	p.ContentType = cmp.Or(p.ContentType, fetch.TypeByName(cmp.Or(p.FileName, p.File)))
 	return p, nil
 }
 

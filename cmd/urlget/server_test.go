@@ -26,7 +26,6 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetchtest/servers"
 	"github.com/urlget/urlget/fetchtest/servers/nntpd"
 )
@@ -414,18 +413,18 @@ func newQuoter() (*servers.Server, error) {
 
 // loadChat registers schemes that need no network: x-chat, a session that echoes input, prints the
 // window size and ends after "bye", and x-form and x-text.
-func loadChat(_ driver.Env, reg *driver.Registry) {
+func loadChat(_ fetch.Env, reg *fetch.Registry) {
 	reg.Register(fetch.Scheme{Name: "x-chat", Ops: []fetch.Op{fetch.OpDial}, Summary: "an echo for tests",
-		Driver: driver.DriverFunc(func(context.Context, *fetch.Request) (*driver.Response, error) {
+		Driver: fetch.DriverFunc(func(context.Context, *fetch.Request) (*fetch.Response, error) {
 			r, w := io.Pipe()
 			c := &chat{Reader: r, out: w, lines: make(chan string, 100), done: make(chan struct{})}
 			go c.talk()
-			return &driver.Response{Meta: fetch.Meta{Kind: fetch.KindSession, Size: -1}, Body: c}, nil
+			return &fetch.Response{Meta: fetch.Meta{Kind: fetch.KindSession, Size: -1}, Body: c}, nil
 		})})
 	reg.Register(fetch.Scheme{Name: "x-form", Ops: []fetch.Op{fetch.OpGet}, Summary: "a form for tests",
-		Driver: driver.DriverFunc(openForm)})
+		Driver: fetch.DriverFunc(openForm)})
 	reg.Register(fetch.Scheme{Name: "x-text", Ops: []fetch.Op{fetch.OpGet}, Summary: "a listing without entries for tests",
-		Driver: driver.DriverFunc(openText)})
+		Driver: fetch.DriverFunc(openText)})
 }
 
 type chat struct {
@@ -482,7 +481,7 @@ func (c *chat) Break() error {
 func (c *chat) Status() string { return "chatting\x1b" }
 
 // openForm requires a form with a name, a secret and a confirmation.
-func openForm(_ context.Context, req *fetch.Request) (*driver.Response, error) {
+func openForm(_ context.Context, req *fetch.Request) (*fetch.Response, error) {
 	if len(req.Form["Name"]) == 0 || len(req.Form["Secret"]) == 0 || len(req.Form["Sure"]) == 0 {
 		return nil, &fetch.Error{Code: fetch.ErrNeedForm, Err: &fetch.FormError{Form: fetch.Form{Title: "A form", Fields: []fetch.Field{
 			{Name: "Please fill in", Kind: fetch.FieldNote},
@@ -494,14 +493,14 @@ func openForm(_ context.Context, req *fetch.Request) (*driver.Response, error) {
 		}}}}
 	}
 	text := fmt.Sprintf("%v\n", req.Form)
-	return &driver.Response{Meta: fetch.Meta{Size: int64(len(text)), Name: "form.txt"}, Body: io.NopCloser(strings.NewReader(text))}, nil
+	return &fetch.Response{Meta: fetch.Meta{Size: int64(len(text)), Name: "form.txt"}, Body: io.NopCloser(strings.NewReader(text))}, nil
 }
 
 // openText returns a listing without entries: text or, for the path "binary", control characters.
-func openText(_ context.Context, req *fetch.Request) (*driver.Response, error) {
+func openText(_ context.Context, req *fetch.Request) (*fetch.Response, error) {
 	text := "plain text\n"
 	if req.URL.Path() == "binary" {
 		text = "\x1b]0;title\x07\x00"
 	}
-	return &driver.Response{Meta: fetch.Meta{Kind: fetch.KindListing, Size: int64(len(text))}, Body: io.NopCloser(strings.NewReader(text))}, nil
+	return &fetch.Response{Meta: fetch.Meta{Kind: fetch.KindListing, Size: int64(len(text))}, Body: io.NopCloser(strings.NewReader(text))}, nil
 }

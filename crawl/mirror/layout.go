@@ -11,7 +11,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -299,7 +298,7 @@ func escapeName(name, more string) string {
 		strings.HasSuffix(lower, backup):
 		i := strings.LastIndexByte(s, '.') // suffixes of partial files and of originals are reserved
 		s = s[:i] + "%2E" + s[i+1:]
-	case runtime.GOOS == "windows" && s[0] != '.' && s[0] != '-' && s[0] != '_' && strings.HasPrefix(driver.SafeName(s), "_"):
+	case runtime.GOOS == "windows" && s[0] != '.' && s[0] != '-' && s[0] != '_' && strings.HasPrefix(fetch.SafeName(s), "_"):
 		s = fmt.Sprintf("%%%02X", s[0]) + s[1:] // the name of a device
 	}
 	return shorten(s)

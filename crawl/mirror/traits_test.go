@@ -11,7 +11,6 @@ import (
 	"github.com/urlget/urlget/crawl/mirror"
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/download"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/fetchtest/servers/nexd"
 	"github.com/urlget/urlget/protocols"
@@ -22,8 +21,8 @@ import (
 func TestDriverTraitsControlMirror(t *testing.T) {
 	t.Parallel()
 	site := nexd.Start(t, nexd.Options{Tree: fstest.MapFS{"a.txt": {Data: []byte("a")}, "d/b.txt": {Data: []byte("b")}, "d/c/e.txt": {Data: []byte("e")}}})
-	change := func(f func(reg *driver.Registry, nex fetch.Scheme)) fetch.Loader {
-		return func(_ driver.Env, reg *driver.Registry) {
+	change := func(f func(reg *fetch.Registry, nex fetch.Scheme)) fetch.Loader {
+		return func(_ fetch.Env, reg *fetch.Registry) {
 			nex, ok := reg.Lookup("nex")
 			if !ok {
 				t.Error("no driver for nex")
@@ -36,13 +35,13 @@ func TestDriverTraitsControlMirror(t *testing.T) {
 		load   fetch.Loader
 		want   []string // nil if the scheme is unknown
 	}{
-		"as declared": {"nex", func(driver.Env, *driver.Registry) {}, []string{"d/b.txt", "d/c/e.txt", "d/index.html"}},
-		"removed":     {"nex", change(func(reg *driver.Registry, _ fetch.Scheme) { reg.Remove("nex") }), nil},
-		"no pages": {"nex", change(func(reg *driver.Registry, nex fetch.Scheme) {
+		"as declared": {"nex", func(fetch.Env, *fetch.Registry) {}, []string{"d/b.txt", "d/c/e.txt", "d/index.html"}},
+		"removed":     {"nex", change(func(reg *fetch.Registry, _ fetch.Scheme) { reg.Remove("nex") }), nil},
+		"no pages": {"nex", change(func(reg *fetch.Registry, nex fetch.Scheme) {
 			nex.Traits = fetch.Traits{Tree: true}
 			reg.Replace(nex)
 		}), []string{"d/b.txt", "d/c/e.txt"}},
-		"renamed scheme": {"x-small", change(func(reg *driver.Registry, nex fetch.Scheme) {
+		"renamed scheme": {"x-small", change(func(reg *fetch.Registry, nex fetch.Scheme) {
 			reg.Remove("nex")
 			nex.Name = "x-small"
 			reg.Register(nex)

@@ -18,7 +18,6 @@ import (
 	"github.com/urlget/urlget/crawl"
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/download"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/job"
 	"github.com/urlget/urlget/fetch/links"
 	"github.com/urlget/urlget/fetch/uri"
@@ -387,10 +386,7 @@ func (r *retrieval) response(resp *fetch.Response) error {
 		}
 		return errUnwantedType
 	}
-	r.final, r.now.Type, r.now.Validator, r.parse = resp.URL, resp.ContentType, resp.Validator, nil
-	if resp.Entries != nil {
-		r.parse = resp.EntriesIn
-	}
+	r.final, r.now.Type, r.now.Validator, r.parse = resp.URL, resp.ContentType, resp.Validator, resp.Parse
 	return nil
 }
 
@@ -442,7 +438,7 @@ func (r *retrieval) failed(err error) error {
 // isDirectory reports whether a URL names a directory as a file.
 func isDirectory(err error) bool {
 	var e *fetch.Error
-	return errors.As(err, &e) && e.Reason.Kind == driver.ReasonDirectory
+	return errors.As(err, &e) && e.Reason.Kind == fetch.ReasonDirectory
 }
 
 // unchangedInListing reports whether a listing proves that a file is unchanged. It does not apply
@@ -544,7 +540,7 @@ func (r *retrieval) saved(res *download.Result) error {
 		return nil
 	case download.Saved:
 		v.Outcome, v.Proof = job.Saved, res.Proof
-		v.FramedByClose = res.Proof == nil && res.Meta.Framing == driver.FramedByClose
+		v.FramedByClose = res.Proof == nil && res.Meta.Framing == fetch.FramedByClose
 		if err := r.setMetadata(); err != nil {
 			return err
 		}
@@ -553,7 +549,7 @@ func (r *retrieval) saved(res *download.Result) error {
 		r.keepMetadata()
 		// Nothing was requested.
 		r.now.Index, r.now.Requested = r.old.Index, r.old.Requested
-		r.now.Type = cmp.Or(r.now.Type, driver.TypeByName(r.now.Path)) // so that links to missing files are found
+		r.now.Type = cmp.Or(r.now.Type, fetch.TypeByName(r.now.Path)) // so that links to missing files are found
 	default:
 		v.Outcome = job.Unchanged
 		r.keepMetadata()
@@ -648,7 +644,7 @@ func hasLinks(contentType string) bool {
 
 // mayLink reports whether a file without stored metadata may be a page with links.
 func mayLink(name string) bool {
-	contentType := driver.TypeByName(name)
+	contentType := fetch.TypeByName(name)
 	return contentType == "" || hasLinks(contentType)
 }
 

@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver/wire"
 	"github.com/urlget/urlget/fetch/uri"
 )
@@ -33,23 +33,23 @@ const (
 )
 
 // Load registers the scheme. The driver reaches the network only through env.
-func Load(env driver.Env, reg *driver.Registry) {
-	reg.Register(driver.Scheme{Name: "x-note", Port: port, Ops: []driver.Op{driver.OpGet, driver.OpStat, driver.OpList},
+func Load(env fetch.Env, reg *fetch.Registry) {
+	reg.Register(fetch.Scheme{Name: "x-note", Port: port, Ops: []fetch.Op{fetch.OpGet, fetch.OpStat, fetch.OpList},
 		Summary: "notes on a server", Driver: &opener{env}})
 }
 
-type opener struct{ env driver.Env }
+type opener struct{ env fetch.Env }
 
-var verbs = map[driver.Op]string{driver.OpGet: "GET", driver.OpStat: "STAT", driver.OpList: "LIST"}
+var verbs = map[fetch.Op]string{fetch.OpGet: "GET", fetch.OpStat: "STAT", fetch.OpList: "LIST"}
 
-// Open implements driver.Driver.
-func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Response, error) {
+// Open implements fetch.Driver.
+func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
 	name, err := uri.Unescape(strings.Trim(req.URL.Path(), "/")) // refuses CR, LF and NUL
 	if err != nil {
 		return nil, err
 	}
 	if _, query := req.URL.Query(); query || req.URL.Host() == "" {
-		return nil, &driver.Error{Code: driver.ErrURL, Err: errors.New("want x-note://host/name")}
+		return nil, &fetch.Error{Code: fetch.ErrURL, Err: errors.New("want x-note://host/name")}
 	}
 	conn, err := d.env.Dial(ctx, "tcp", req.URL.HostPort(port)) // applies policy and proxy
 	if err != nil {
@@ -62,14 +62,14 @@ func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Respons
 		conn.Close()
 		return nil, err
 	}
-	resp.URL, resp.Name, resp.ContentType = req.URL, driver.SafeName(req.URL.LastSegment()), "text/plain; charset=utf-8"
+	resp.URL, resp.Name, resp.ContentType = req.URL, fetch.SafeName(req.URL.LastSegment()), "text/plain; charset=utf-8"
 	switch req.Op {
-	case driver.OpStat:
+	case fetch.OpStat:
 		conn.Close()
-		resp.Body = driver.NoBody
+		resp.Body = fetch.NoBody
 		return resp, nil
-	case driver.OpList:
-		resp.Kind, resp.Parse = driver.KindListing, func(r io.Reader) iter.Seq2[driver.Entry, error] { return entries(req.URL, r) }
+	case fetch.OpList:
+		resp.Kind, resp.Parse = fetch.KindListing, func(r io.Reader) iter.Seq2[fetch.Entry, error] { return entries(req.URL, r) }
 	}
 	// The client compares the size with the bytes received, so a truncated response is an error.
 	resp.Body = &body{io.LimitReader(lines, resp.Size), conn}
@@ -77,14 +77,14 @@ func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Respons
 }
 
 // ask sends a command and reads the reply, within the reply timeout.
-func (d *opener) ask(conn *driver.Conn, lines *wire.Lines, command string) (*driver.Response, error) {
+func (d *opener) ask(conn *fetch.Conn, lines *wire.Lines, command string) (*fetch.Response, error) {
 	defer conn.ReplyTimeout(d.env.Timeouts().Reply)()
 	hello, err := lines.Line()
 	if err != nil {
 		return nil, err
 	}
 	if !strings.HasPrefix(hello, greeting) {
-		return nil, &driver.Error{Code: driver.ErrProtocol, Err: errors.New("not a notes server"), Reply: driver.Reply{Text: hello}}
+		return nil, &fetch.Error{Code: fetch.ErrProtocol, Err: errors.New("not a notes server"), Reply: fetch.Reply{Text: hello}}
 	}
 	if err := lines.Send(command); err != nil {
 		return nil, err
@@ -93,33 +93,33 @@ func (d *opener) ask(conn *driver.Conn, lines *wire.Lines, command string) (*dri
 	if err != nil {
 		return nil, err
 	}
-	reply := driver.Reply{Text: line} // the server's own words, for the user
+	reply := fetch.Reply{Text: line} // the server's own words, for the user
 	switch status, rest, _ := strings.Cut(line, " "); status {
 	case "OK":
 		size, err := strconv.ParseUint(rest, 10, 62)
 		if err != nil {
-			return nil, &driver.Error{Code: driver.ErrProtocol, Err: fmt.Errorf("malformed size: %w", err), Reply: reply}
+			return nil, &fetch.Error{Code: fetch.ErrProtocol, Err: fmt.Errorf("malformed size: %w", err), Reply: reply}
 		}
-		return &driver.Response{Meta: driver.Meta{Size: int64(size), Reply: reply}}, nil
+		return &fetch.Response{Meta: fetch.Meta{Size: int64(size), Reply: reply}}, nil
 	case "NO":
-		return nil, &driver.Error{Code: driver.ErrNotFound, Reply: reply}
+		return nil, &fetch.Error{Code: fetch.ErrNotFound, Reply: reply}
 	case "BUSY":
-		return nil, &driver.Error{Code: driver.ErrBusy, Retry: true, Reply: reply}
+		return nil, &fetch.Error{Code: fetch.ErrBusy, Retry: true, Reply: reply}
 	}
-	return nil, &driver.Error{Code: driver.ErrProtocol, Err: errors.New("unknown status in reply"), Reply: reply}
+	return nil, &fetch.Error{Code: fetch.ErrProtocol, Err: errors.New("unknown status in reply"), Reply: reply}
 }
 
 // A body is the content of a note or a listing. Close does not wait for the server.
 type body struct {
 	io.Reader
-	conn *driver.Conn
+	conn *fetch.Conn
 }
 
 func (b *body) Close() error { return b.conn.Close() }
 
 // entries parses a listing. The length of its lines is limited by bufio.Scanner.
-func entries(dir uri.URI, r io.Reader) iter.Seq2[driver.Entry, error] {
-	return func(yield func(driver.Entry, error) bool) {
+func entries(dir uri.URI, r io.Reader) iter.Seq2[fetch.Entry, error] {
+	return func(yield func(fetch.Entry, error) bool) {
 		lines := bufio.NewScanner(r)
 		for lines.Scan() {
 			name, isDir := strings.CutSuffix(lines.Text(), "/")
@@ -127,16 +127,16 @@ func entries(dir uri.URI, r io.Reader) iter.Seq2[driver.Entry, error] {
 			if err != nil || name == "" || name == "." || strings.Contains(name, "/") {
 				continue // not a name
 			}
-			e := driver.Entry{Name: name, Rel: "item", URL: u, Size: -1}
+			e := fetch.Entry{Name: name, Rel: "item", URL: u, Size: -1}
 			if isDir {
-				e.Kind = driver.EntryListing
+				e.Kind = fetch.EntryListing
 			}
 			if !yield(e, nil) {
 				return
 			}
 		}
 		if err := lines.Err(); err != nil {
-			yield(driver.Entry{}, err)
+			yield(fetch.Entry{}, err)
 		}
 	}
 }

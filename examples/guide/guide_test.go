@@ -23,7 +23,6 @@ import (
 
 	"github.com/urlget/urlget/archive/replay"
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/fetchtest"
 	"github.com/urlget/urlget/fetchtest/servers/ftpd"
@@ -313,7 +312,7 @@ func Example_small() {
 }
 
 func Example_timed() {
-	c := fetch.New(&fetch.Options{Middleware: []driver.Middleware{timed(func(u uri.URI, took time.Duration) {
+	c := fetch.New(&fetch.Options{Middleware: []fetch.Middleware{timed(func(u uri.URI, took time.Duration) {
 		fmt.Println(u, took < time.Hour)
 	})}}, loadEcho)
 	defer c.Close()
@@ -340,7 +339,7 @@ func Example_traffic() {
 }
 
 func TestTimedIsAMiddleware(t *testing.T) {
-	fetchtest.RunMiddleware(t, func() driver.Middleware { return timed(func(uri.URI, time.Duration) {}) })
+	fetchtest.RunMiddleware(t, func() fetch.Middleware { return timed(func(uri.URI, time.Duration) {}) })
 }
 
 // A walk continues after a failure and returns the error.

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/middleware"
 	"github.com/urlget/urlget/fetch/netrc"
 	"github.com/urlget/urlget/fetch/uri"
@@ -59,19 +58,19 @@ func untrusting() *fetch.Client {
 
 func small(load ...fetch.Loader) *fetch.Client {
 	return fetch.New(&fetch.Options{
-		Middleware: []driver.Middleware{middleware.PerHost(2), middleware.RateLimit(1 << 20)},
+		Middleware: []fetch.Middleware{middleware.PerHost(2), middleware.RateLimit(1 << 20)},
 	}, append(load, ftp.Load, http.With(http.Options{Compressed: true}))...)
 }
 
-func timed(done func(u uri.URI, took time.Duration)) driver.Middleware {
-	return func(next driver.Driver) driver.Driver {
-		return driver.DriverFunc(func(ctx context.Context, req *fetch.Request) (*driver.Response, error) {
+func timed(done func(u uri.URI, took time.Duration)) fetch.Middleware {
+	return func(next fetch.Driver) fetch.Driver {
+		return fetch.DriverFunc(func(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
 			begin := time.Now()
 			resp, err := next.Open(ctx, req)
 			if err != nil {
 				return nil, err
 			}
-			resp.Body = driver.OnClose(resp.Body, func() { done(req.URL, time.Since(begin)) })
+			resp.Body = fetch.OnClose(resp.Body, func() { done(req.URL, time.Since(begin)) })
 			return resp, nil
 		})
 	}

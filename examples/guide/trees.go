@@ -13,7 +13,6 @@ import (
 	"github.com/urlget/urlget/crawl/mirror"
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/download"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -57,5 +56,5 @@ func record(ctx context.Context, file string, load fetch.Loader, urls ...string)
 }
 
 func replayed(a *replay.Archive, load fetch.Loader) *fetch.Client {
-	return fetch.New(&fetch.Options{Middleware: []driver.Middleware{a.Middleware(replay.Options{Only: true})}}, load)
+	return fetch.New(&fetch.Options{Middleware: []fetch.Middleware{a.Middleware(replay.Options{Only: true})}}, load)
 }

@@ -30,7 +30,6 @@ import (
 	"github.com/urlget/urlget/crawl/mirror"
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/download"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/fetchtest/servers/gopherd"
 	"github.com/urlget/urlget/fetchtest/warccheck"
@@ -207,7 +206,7 @@ func replayed(t *testing.T, v *site, file string, requests []*fetch.Request, liv
 		t.Error(a.Damage())
 	}
 	client := v.clientWith(func(o *fetch.Options) {
-		o.Middleware = []driver.Middleware{a.Middleware(replay.Options{Only: true})}
+		o.Middleware = []fetch.Middleware{a.Middleware(replay.Options{Only: true})}
 	})
 	defer client.Close()
 	failures := make(map[fetch.Code]int)
@@ -289,7 +288,7 @@ func TestMirrorsOfArchive(t *testing.T) {
 	}
 	defer a.Close()
 	client := v.clientWith(func(o *fetch.Options) {
-		o.Middleware = []driver.Middleware{a.Middleware(replay.Options{Only: true})}
+		o.Middleware = []fetch.Middleware{a.Middleware(replay.Options{Only: true})}
 	})
 	defer client.Close()
 	for _, scheme := range schemes {

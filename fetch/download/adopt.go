@@ -10,7 +10,6 @@ import (
 	"os"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 )
 
 // findExisting treats an existing file of that name as the bytes transferred so far. An overlap
@@ -83,7 +82,7 @@ func (f *toFile) disprove() error {
 // notBeginning returns the error for an existing file that is not the beginning of the resource.
 func (f *toFile) notBeginning() error {
 	name := f.path(f.name)
-	return &fetch.Error{Op: "save", Code: fetch.ErrChanged, Reason: fetch.Reason{Kind: driver.ReasonNotBeginning, File: name},
+	return &fetch.Error{Op: "save", Code: fetch.ErrChanged, Reason: fetch.Reason{Kind: fetch.ReasonNotBeginning, File: name},
 		Err: fmt.Errorf("%s is not the beginning of %s", name, f.req.URL.Redacted())}
 }
 

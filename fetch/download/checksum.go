@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 )
 
 // CheckChecksum returns an error if s is not valid as Options.Checksum.
@@ -30,8 +29,8 @@ func parseChecksum(s string) (fetch.Digest, error) {
 	if !slices.Contains(algorithms, name) {
 		return fetch.Digest{}, fmt.Errorf("checksum algorithm %q is not one of %s", prefix, strings.Join(algorithms, ", "))
 	}
-	d := fetch.Digest{Algorithm: driver.CanonicalAlgorithm(name)}
-	size := driver.NewHash(d.Algorithm).Size()
+	d := fetch.Digest{Algorithm: fetch.CanonicalAlgorithm(name)}
+	size := fetch.NewHash(d.Algorithm).Size()
 	var err error
 	if d.Sum, err = hex.DecodeString(digits); err != nil || len(d.Sum) != size {
 		return fetch.Digest{}, fmt.Errorf("a %s checksum has %d hexadecimal digits", name, 2*size)
@@ -42,7 +41,7 @@ func parseChecksum(s string) (fetch.Digest, error) {
 // sums computes digests of the content.
 type sums struct {
 	digester digester // writes to all
-	all      *driver.DigestVerifier
+	all      *fetch.DigestVerifier
 	required fetch.Digest // by Options.Checksum; zero if there is none
 	sha256   bool         // of Options.SHA256
 }
@@ -113,7 +112,7 @@ func (s *sums) wait() { s.digester.wait() }
 // reset forgets what was written, and what was stated about it.
 func (s *sums) reset() {
 	s.wait()
-	s.all = &driver.DigestVerifier{}
+	s.all = &fetch.DigestVerifier{}
 	if s.required.Algorithm != "" {
 		s.all.Add(s.required)
 	}

@@ -9,7 +9,7 @@ import (
 	"path"
 	"time"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 )
 
 // commit moves the content to its final name.
@@ -54,7 +54,7 @@ func (f *toFile) same() bool {
 	if name == "" && f.opts.Exists == Newer {
 		name = f.name
 	}
-	if name == "" || !f.opts.Exists.replaces() || f.old == nil || !f.old.Mode().IsRegular() || driver.PlausibleTime(f.object.ModTime) {
+	if name == "" || !f.opts.Exists.replaces() || f.old == nil || !f.old.Mode().IsRegular() || fetch.PlausibleTime(f.object.ModTime) {
 		return false
 	}
 	file, err := openRegular(f.dir, name, os.O_RDONLY)
@@ -95,7 +95,7 @@ func (f *toFile) commitMemory() (name string, err error) {
 		if _, err = file.Write(f.memory[:f.size]); err != nil {
 			return err
 		}
-		if t := f.object.ModTime; driver.PlausibleTime(t) {
+		if t := f.object.ModTime; fetch.PlausibleTime(t) {
 			if err := file.chtimes(t); err != nil {
 				return err
 			}
@@ -140,7 +140,7 @@ func (p *part) commit(file string, exists Exists, replace bool, modTime time.Tim
 			return "", err
 		}
 	}
-	if driver.PlausibleTime(modTime) {
+	if fetch.PlausibleTime(modTime) {
 		if err := p.dir.chtimes(p.names.part, modTime); err != nil {
 			return "", err
 		}

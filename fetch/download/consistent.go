@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 )
 
 // A verdict is the relation of a response to the bytes at the destination. Received bytes are given up
@@ -117,7 +116,7 @@ func (t *transfer) contradicted(cause error) error {
 		t.plain, t.noRanges, t.byOverlap = true, true, !t.forwardOnly
 		return errAgain
 	}
-	e := &fetch.Error{Code: fetch.ErrTruncated, Reason: fetch.Reason{Kind: driver.ReasonContradiction}}
+	e := &fetch.Error{Code: fetch.ErrTruncated, Reason: fetch.Reason{Kind: fetch.ReasonContradiction}}
 	var inner *fetch.Error
 	if errors.As(cause, &inner) {
 		e.Reply = inner.Reply

@@ -10,7 +10,6 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/download"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/retry"
 	"github.com/urlget/urlget/fetch/uri"
 )
@@ -30,9 +29,9 @@ func ExampleDownloader_Get() {
 	defer root.Close()
 
 	// A program would name protocols.All here.
-	client := fetch.New(nil, driver.Use("x-hello", driver.DriverFunc(
-		func(context.Context, *fetch.Request) (*driver.Response, error) {
-			return &driver.Response{
+	client := fetch.New(nil, fetch.Use("x-hello", fetch.DriverFunc(
+		func(context.Context, *fetch.Request) (*fetch.Response, error) {
+			return &fetch.Response{
 				Meta: fetch.Meta{ContentType: "text/plain", Size: 6},
 				Body: io.NopCloser(strings.NewReader("hello\n")),
 			}, nil
@@ -58,10 +57,10 @@ func ExampleDownloader_Get() {
 func ExampleDownloader_Copy() {
 	const content = "All that is gold does not glitter\n"
 	tries := 0
-	poem := driver.DriverFunc(func(_ context.Context, req *fetch.Request) (*driver.Response, error) {
+	poem := fetch.DriverFunc(func(_ context.Context, req *fetch.Request) (*fetch.Response, error) {
 		tries++
 		rest := content[req.Range.Offset:]
-		resp := &driver.Response{Meta: fetch.Meta{Size: int64(len(rest)), Validator: fetch.Validator{ETag: `"1"`}}}
+		resp := &fetch.Response{Meta: fetch.Meta{Size: int64(len(rest)), Validator: fetch.Validator{ETag: `"1"`}}}
 		var body io.Reader = strings.NewReader(rest)
 		if tries == 1 {
 			body = io.LimitReader(body, 16)
@@ -73,7 +72,7 @@ func ExampleDownloader_Copy() {
 		return resp, nil
 	})
 	// A program would name protocols.All here.
-	client := fetch.New(nil, driver.Use("x-poem", poem))
+	client := fetch.New(nil, fetch.Use("x-poem", poem))
 	defer client.Close()
 
 	d := &download.Downloader{Client: client}

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 )
 
 // existingFiles holds what exists under the name of a file before its transfer: the file itself, or a
@@ -84,7 +83,7 @@ func (k *Known) Suffices(info fs.FileInfo) bool {
 // newer reports whether a file has the same size as a resource and is not older. If size is
 // negative, any size matches.
 func newer(file fs.FileInfo, size int64, modTime time.Time) bool {
-	return (size == file.Size() || size < 0) && driver.PlausibleTime(modTime) &&
+	return (size == file.Size() || size < 0) && fetch.PlausibleTime(modTime) &&
 		!modTime.Truncate(time.Second).After(file.ModTime().Truncate(time.Second))
 }
 
@@ -133,7 +132,7 @@ func (f *toFile) suffices(size int64, modTime time.Time) bool {
 	case Skip:
 		return true
 	case Resume:
-		return size == f.old.Size() && driver.PlausibleTime(modTime) &&
+		return size == f.old.Size() && fetch.PlausibleTime(modTime) &&
 			modTime.Truncate(time.Second).Equal(f.old.ModTime().Truncate(time.Second))
 	case Newer:
 		return newer(f.old, size, modTime)

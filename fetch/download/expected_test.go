@@ -12,7 +12,6 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/download"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -24,11 +23,11 @@ var changedAt = time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
 
 func (expecting) Expect(*fetch.Request) (fetch.Meta, bool) { return fetch.Meta{Name: "x"}, true }
 
-func (expecting) Open(_ context.Context, req *fetch.Request) (*driver.Response, error) {
+func (expecting) Open(_ context.Context, req *fetch.Request) (*fetch.Response, error) {
 	if known := req.IfChanged.ModTime; !known.IsZero() && !changedAt.After(known) {
 		return nil, &fetch.Error{Code: fetch.ErrNotModified}
 	}
-	return &driver.Response{Meta: fetch.Meta{Size: -1, Name: "x"}, Body: io.NopCloser(strings.NewReader("new"))}, nil
+	return &fetch.Response{Meta: fetch.Meta{Size: -1, Name: "x"}, Body: io.NopCloser(strings.NewReader("new"))}, nil
 }
 
 // TestNewerUnderAnExpectedName tests Newer for a name that only the driver's Expect returns.
@@ -55,7 +54,7 @@ func TestNewerUnderAnExpectedName(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer root.Close()
-		d := &download.Downloader{Client: fetch.New(nil, driver.Use("x-foresees", expecting{})), Root: root, Sync: download.SyncNone}
+		d := &download.Downloader{Client: fetch.New(nil, fetch.Use("x-foresees", expecting{})), Root: root, Sync: download.SyncNone}
 		r, err := d.Do(t.Context(), &fetch.Request{URL: uri.MustParse("x-foresees://h/elsewhere")}, "", &download.Options{Exists: download.Newer})
 		got, _ := os.ReadFile(file)
 		if err != nil || r.Outcome != cmp.Or(tt.outcome, download.Saved) || r.Name != "x" || string(got) != tt.want {

@@ -12,7 +12,6 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/download"
-	"github.com/urlget/urlget/fetch/driver"
 )
 
 // A throttle is a driver for one resource. Each connection, or all connections together, deliver one
@@ -30,9 +29,9 @@ type throttle struct {
 
 const throttled = 16 << 10 // block size in bytes
 
-func (d *throttle) Open(_ context.Context, req *fetch.Request) (*driver.Response, error) {
+func (d *throttle) Open(_ context.Context, req *fetch.Request) (*fetch.Response, error) {
 	size := int64(len(d.content))
-	resp := &driver.Response{Meta: fetch.Meta{Size: size, Validator: fetch.Validator{ETag: `"1"`}}}
+	resp := &fetch.Response{Meta: fetch.Meta{Size: size, Validator: fetch.Validator{ETag: `"1"`}}}
 	body := d.content
 	if !req.Range.IsZero() {
 		asked := req.Range.Of(size)
@@ -43,7 +42,7 @@ func (d *throttle) Open(_ context.Context, req *fetch.Request) (*driver.Response
 	defer d.mu.Unlock()
 	d.now++
 	d.most = max(d.most, d.now)
-	resp.Body = driver.OnClose(io.NopCloser(&throttledReader{d, bytes.NewReader(body)}), func() {
+	resp.Body = fetch.OnClose(io.NopCloser(&throttledReader{d, bytes.NewReader(body)}), func() {
 		d.mu.Lock()
 		defer d.mu.Unlock()
 		d.now--
@@ -94,7 +93,7 @@ func TestAutoSegments(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				d := tt.driver
 				d.content = content
-				client := fetch.New(nil, func(_ driver.Env, reg *driver.Registry) {
+				client := fetch.New(nil, func(_ fetch.Env, reg *fetch.Registry) {
 					reg.Register(fetch.Scheme{Name: "x-slow", Ops: []fetch.Op{fetch.OpGet}, Ranges: true, Driver: d})
 				})
 				defer client.Close()

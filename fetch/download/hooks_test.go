@@ -9,18 +9,17 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/download"
-	"github.com/urlget/urlget/fetch/driver"
 )
 
 // listing is a driver for a directory.
-func listing(context.Context, *fetch.Request) (*driver.Response, error) {
-	return &driver.Response{Meta: fetch.Meta{Kind: fetch.KindListing, Size: 4}, Body: io.NopCloser(strings.NewReader("a\nb\n"))}, nil
+func listing(context.Context, *fetch.Request) (*fetch.Response, error) {
+	return &fetch.Response{Meta: fetch.Meta{Kind: fetch.KindListing, Size: 4}, Body: io.NopCloser(strings.NewReader("a\nb\n"))}, nil
 }
 
 func TestListing(t *testing.T) {
 	t.Parallel()
 	d := newLiar(nil).downloader(t, t.TempDir())
-	d.Client = fetch.New(nil, driver.Use("x-dir", driver.DriverFunc(listing)))
+	d.Client = fetch.New(nil, fetch.Use("x-dir", fetch.DriverFunc(listing)))
 	var got []byte
 	opts := &download.Options{Listing: func(resp *fetch.Response) (err error) {
 		got, err = io.ReadAll(resp.Body)
@@ -61,8 +60,8 @@ func TestResponseHook(t *testing.T) {
 func TestSessionIsNotSaved(t *testing.T) {
 	t.Parallel()
 	d := newLiar(nil).downloader(t, t.TempDir())
-	d.Client = fetch.New(nil, driver.Use("x-tty", driver.DriverFunc(func(context.Context, *fetch.Request) (*driver.Response, error) {
-		return &driver.Response{Meta: fetch.Meta{Kind: fetch.KindSession}, Body: io.NopCloser(strings.NewReader("login:"))}, nil
+	d.Client = fetch.New(nil, fetch.Use("x-tty", fetch.DriverFunc(func(context.Context, *fetch.Request) (*fetch.Response, error) {
+		return &fetch.Response{Meta: fetch.Meta{Kind: fetch.KindSession}, Body: io.NopCloser(strings.NewReader("login:"))}, nil
 	})))
 	if _, err := d.Get(t.Context(), "x-tty://h/", "x", nil); !errors.Is(err, fetch.ErrInteractive) || len(contents(t, d.Root.Name())) != 0 {
 		t.Errorf("error %v", err)

@@ -14,7 +14,6 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/download"
-	"github.com/urlget/urlget/fetch/driver"
 	"os"
 )
 
@@ -62,7 +61,7 @@ func newLiar(content []byte, script ...reply) *liar {
 	return &liar{content: content, script: script, valid: fetch.Validator{ETag: `"1"`, ModTime: morning}}
 }
 
-func (l *liar) Open(ctx context.Context, req *fetch.Request) (*driver.Response, error) {
+func (l *liar) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.received = append(l.received, *req)
@@ -84,7 +83,7 @@ func (l *liar) Open(ctx context.Context, req *fetch.Request) (*driver.Response, 
 		return nil, &fetch.Error{Code: fetch.ErrNotModified}
 	}
 	if r.none {
-		return &driver.Response{Meta: fetch.Meta{Kind: fetch.KindNone}, Body: driver.NoBody}, nil
+		return &fetch.Response{Meta: fetch.Meta{Kind: fetch.KindNone}, Body: fetch.NoBody}, nil
 	}
 	meta := fetch.Meta{Name: r.suggest, ContentType: r.mediaType}
 	if r.coding != "" {
@@ -95,9 +94,9 @@ func (l *liar) Open(ctx context.Context, req *fetch.Request) (*driver.Response, 
 	}
 	if r.whole != nil {
 		meta.Size, meta.Validator = int64(len(r.whole)), r.valid
-		return &driver.Response{Meta: meta, Body: io.NopCloser(bytes.NewReader(r.whole))}, nil
+		return &fetch.Response{Meta: meta, Body: io.NopCloser(bytes.NewReader(r.whole))}, nil
 	}
-	resp := &driver.Response{Meta: meta}
+	resp := &fetch.Response{Meta: meta}
 	body, size := l.content, int64(len(l.content))
 	resp.Size, resp.Validator = size, l.valid
 	if !r.silent {
@@ -184,7 +183,7 @@ func (l *liar) requests() []string {
 }
 
 // load registers the liar as a scheme with ranges.
-func (l *liar) load(_ driver.Env, reg *driver.Registry) {
+func (l *liar) load(_ fetch.Env, reg *fetch.Registry) {
 	reg.Register(fetch.Scheme{Name: "x-liar", Ops: []fetch.Op{fetch.OpGet}, Ranges: true, Driver: l})
 }
 

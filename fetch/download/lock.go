@@ -19,7 +19,6 @@ import (
 	"time"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -331,7 +330,7 @@ func isLocked(ctx context.Context, dir directory, name string, l *Lock) (bool, e
 	if info, err := f.Stat(); err != nil || info.Size() != l.Size {
 		return false, err
 	}
-	sum := driver.NewHash("sha-256")
+	sum := fetch.NewHash("sha-256")
 	if _, err := io.Copy(sum, &contextReader{ctx, f}); err != nil {
 		return false, err
 	}

@@ -12,7 +12,6 @@ import (
 	"unicode"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -21,14 +20,14 @@ import (
 // type. Meta is nil before the first request. U should be the URL that the user entered, because a
 // server chooses the target of a redirect.
 //
-// The name is a single safe path element (see driver.SafeName). It is never that of a partial file
+// The name is a single safe path element (see fetch.SafeName). It is never that of a partial file
 // or its record, so that a server cannot plant one for a later transfer. It begins with a dot or a
 // dash only if the last element of the path of u does.
 func Name(u uri.URI, meta *fetch.Meta) string {
 	name := suggested(u, meta)
 	for _, suffix := range []string{partSuffix, recordSuffix, tempSuffix} {
 		if len(name) >= len(suffix) && strings.EqualFold(name[len(name)-len(suffix):], suffix) {
-			return driver.SafeName(name[:len(name)-len(suffix)] + "_" + name[len(name)-len(suffix)+1:])
+			return fetch.SafeName(name[:len(name)-len(suffix)] + "_" + name[len(name)-len(suffix)+1:])
 		}
 	}
 	return name
@@ -38,7 +37,7 @@ func suggested(u uri.URI, meta *fetch.Meta) string {
 	named := lastElement(u)
 	if meta != nil {
 		// A suggestion that equals the URL's last element is the user's own name.
-		if name := driver.SafeName(meta.Name); name != "" && name != driver.SafeName(named) {
+		if name := fetch.SafeName(meta.Name); name != "" && name != fetch.SafeName(named) {
 			return name
 		}
 	}
@@ -87,7 +86,7 @@ func lastElement(u uri.URI) string {
 		strings.EqualFold(name[i:i+len(typeCode)], typeCode) {
 		name = name[:i]
 	}
-	safe := driver.SafeName(name)
+	safe := fetch.SafeName(name)
 	if strings.IndexFunc(name, isLead) == 0 && strings.IndexFunc(strings.TrimPrefix(safe, "_"), isLead) == 0 {
 		return strings.TrimPrefix(safe, "_")
 	}

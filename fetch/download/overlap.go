@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 )
 
 // overlapSize is the number of bytes at the end of a file that are transferred again and must be
@@ -195,9 +194,9 @@ func (t *transfer) plausible(old fetch.Version, resp *fetch.Response) bool {
 	if old.Size <= 0 || now.Size != old.Size {
 		return false
 	}
-	stated := driver.DigestsOf(resp.Digests, driver.CoversResource)
+	stated := fetch.DigestsOf(resp.Digests, fetch.CoversResource)
 	switch {
-	case driver.ContradictingDigests(append(stated, t.stated...)) != nil:
+	case fetch.ContradictingDigests(append(stated, t.stated...)) != nil:
 		return false
 	case len(stated)+len(t.stated) > 0:
 		return true

@@ -9,7 +9,6 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/download"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/retry"
 	"github.com/urlget/urlget/fetch/uri"
 )
@@ -51,7 +50,7 @@ func TestRangeFromEnd(t *testing.T) {
 			}
 			defer root.Close()
 			d := &download.Downloader{Root: root,
-				Client: fetch.New(nil, func(_ driver.Env, reg *driver.Registry) { reg.Register(tt.scheme) })}
+				Client: fetch.New(nil, func(_ fetch.Env, reg *fetch.Registry) { reg.Register(tt.scheme) })}
 			req := &fetch.Request{URL: uri.MustParse(liarURL), Range: fetch.Range{Offset: -tt.last}}
 			var got []byte
 			if toFile {

@@ -15,7 +15,6 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/download"
-	"github.com/urlget/urlget/fetch/driver"
 )
 
 // TestOverlap resumes files that other tools left under the final name.
@@ -187,7 +186,7 @@ func TestOverlap(t *testing.T) {
 				}
 				if err != nil && tt.checksum == "" && tt.err == fetch.ErrChanged {
 					var e *fetch.Error
-					if !errors.As(err, &e) || e.Reason != (fetch.Reason{Kind: driver.ReasonNotBeginning, File: "file.bin"}) ||
+					if !errors.As(err, &e) || e.Reason != (fetch.Reason{Kind: fetch.ReasonNotBeginning, File: "file.bin"}) ||
 						!strings.Contains(err.Error(), "file.bin is not the beginning of "+liarURL) {
 						t.Errorf("error %#v", err)
 					}

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/retry"
 	"github.com/urlget/urlget/internal/pace"
 )
@@ -63,7 +62,7 @@ func (r *retrier) again(ctx context.Context, err error) error {
 	r.failed++
 	var e *fetch.Error
 	if !errors.As(err, &e) || ctx.Err() != nil ||
-		e.Reason.Kind == driver.ReasonNameServer && !r.begun && r.failed >= nameServerTries {
+		e.Reason.Kind == fetch.ReasonNameServer && !r.begun && r.failed >= nameServerTries {
 		return err
 	}
 	pause, again := r.Next(r.failed, err)

@@ -10,7 +10,6 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/download"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/retry"
 )
 
@@ -61,7 +60,7 @@ func TestFewTriesWithoutANameServer(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		unknown := reply{err: &fetch.Error{Code: fetch.ErrNetwork, Retry: true, Reason: fetch.Reason{Kind: driver.ReasonNameServer}}}
+		unknown := reply{err: &fetch.Error{Code: fetch.ErrNetwork, Retry: true, Reason: fetch.Reason{Kind: fetch.ReasonNameServer}}}
 		l := newLiar(pattern(1000, 1), unknown, unknown, unknown)
 		if _, err := l.downloader(t, dir).Get(t.Context(), liarURL, "", nil); !errors.Is(err, fetch.ErrNetwork) || len(l.received) != 2 {
 			t.Errorf("at the beginning: %v after %d tries", err, len(l.received))

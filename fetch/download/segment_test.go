@@ -15,7 +15,6 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/download"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/middleware"
 	"github.com/urlget/urlget/fetch/retry"
 )
@@ -239,9 +238,9 @@ func TestSegmentsEndTogether(t *testing.T) {
 	content := pattern(4<<20, 1)
 	failed := errors.New("failed")
 	l := newLiar(content)
-	stalling := func(_ driver.Env, reg *driver.Registry) {
-		reg.Register(fetch.Scheme{Name: "x-liar", Ops: []fetch.Op{fetch.OpGet}, Ranges: true, Driver: driver.DriverFunc(
-			func(ctx context.Context, req *fetch.Request) (*driver.Response, error) {
+	stalling := func(_ fetch.Env, reg *fetch.Registry) {
+		reg.Register(fetch.Scheme{Name: "x-liar", Ops: []fetch.Op{fetch.OpGet}, Ranges: true, Driver: fetch.DriverFunc(
+			func(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
 				resp, err := l.Open(ctx, req)
 				if err == nil {
 					resp.Body = io.NopCloser(io.MultiReader(io.LimitReader(resp.Body, 10), waiter{ctx}))
@@ -267,9 +266,9 @@ func TestSegmentsThatHang(t *testing.T) {
 	content := pattern(4<<20, 1)
 	l := newLiar(content)
 	d := l.downloader(t, t.TempDir())
-	d.Client = fetch.New(nil, func(_ driver.Env, reg *driver.Registry) {
-		reg.Register(fetch.Scheme{Name: "x-liar", Ops: []fetch.Op{fetch.OpGet}, Ranges: true, Driver: driver.DriverFunc(
-			func(ctx context.Context, req *fetch.Request) (*driver.Response, error) {
+	d.Client = fetch.New(nil, func(_ fetch.Env, reg *fetch.Registry) {
+		reg.Register(fetch.Scheme{Name: "x-liar", Ops: []fetch.Op{fetch.OpGet}, Ranges: true, Driver: fetch.DriverFunc(
+			func(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
 				if !req.Range.IsZero() {
 					<-ctx.Done()
 					return nil, ctx.Err()
@@ -290,7 +289,7 @@ func TestSegmentsShareOneConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLiar(content)
 		d := l.downloader(t, dir)
-		d.Client = fetch.New(&fetch.Options{Middleware: []driver.Middleware{middleware.PerHost(1)}}, l.load)
+		d.Client = fetch.New(&fetch.Options{Middleware: []fetch.Middleware{middleware.PerHost(1)}}, l.load)
 		if _, err := d.Get(t.Context(), liarURL, "", &download.Options{Segments: 4}); err != nil {
 			t.Fatal(err)
 		}

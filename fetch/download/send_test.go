@@ -11,7 +11,6 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/download"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/retry"
 	"github.com/urlget/urlget/fetch/uri"
 )
@@ -21,9 +20,9 @@ import (
 func TestRequestsWithBodies(t *testing.T) {
 	t.Parallel()
 	var sent []string
-	loader := func(_ driver.Env, reg *driver.Registry) {
+	loader := func(_ fetch.Env, reg *fetch.Registry) {
 		reg.Register(fetch.Scheme{Name: "x-post", Ops: []fetch.Op{fetch.OpGet}, Ranges: true, Bodies: true,
-			Driver: driver.DriverFunc(func(_ context.Context, req *fetch.Request) (*driver.Response, error) {
+			Driver: fetch.DriverFunc(func(_ context.Context, req *fetch.Request) (*fetch.Response, error) {
 				content, err := io.ReadAll(req.Body)
 				if err != nil {
 					return nil, err
@@ -38,9 +37,9 @@ func TestRequestsWithBodies(t *testing.T) {
 				case 1:
 					return nil, &fetch.Error{Code: fetch.ErrBusy, Retry: true}
 				case 2:
-					return &driver.Response{Meta: meta, Body: io.NopCloser(strings.NewReader("ans"))}, nil
+					return &fetch.Response{Meta: meta, Body: io.NopCloser(strings.NewReader("ans"))}, nil
 				}
-				return &driver.Response{Meta: meta, Body: io.NopCloser(strings.NewReader("answer"))}, nil
+				return &fetch.Response{Meta: meta, Body: io.NopCloser(strings.NewReader("answer"))}, nil
 			})})
 	}
 	client := fetch.New(nil, loader)

@@ -16,7 +16,6 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/download"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/metalink"
 	"github.com/urlget/urlget/fetch/uri"
 )
@@ -31,7 +30,7 @@ type mirrors struct {
 	most      int // maximum number of concurrent exchanges with one server
 }
 
-func (m *mirrors) Open(_ context.Context, req *fetch.Request) (*driver.Response, error) {
+func (m *mirrors) Open(_ context.Context, req *fetch.Request) (*fetch.Response, error) {
 	host := req.URL.Host()
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -63,7 +62,7 @@ func (m *mirrors) Open(_ context.Context, req *fetch.Request) (*driver.Response,
 		content = bytes.Clone(content)
 		content[forged] ^= 1
 	}
-	return &driver.Response{Meta: meta, URL: req.URL, Body: &mirrored{bytes.NewReader(content), m, host}}, nil
+	return &fetch.Response{Meta: meta, URL: req.URL, Body: &mirrored{bytes.NewReader(content), m, host}}, nil
 }
 
 type mirrored struct {
@@ -80,7 +79,7 @@ func (b *mirrored) Close() error {
 }
 
 func (m *mirrors) downloader(t *testing.T, dir string) *download.Downloader {
-	c := fetch.New(nil, func(_ driver.Env, reg *driver.Registry) {
+	c := fetch.New(nil, func(_ fetch.Env, reg *fetch.Registry) {
 		reg.Register(fetch.Scheme{Name: "x-mirror", Ops: []fetch.Op{fetch.OpGet}, Ranges: true, Driver: m})
 	})
 	t.Cleanup(func() { c.Close() })

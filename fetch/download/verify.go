@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 )
 
 // A readable destination can be read again.
@@ -30,7 +29,7 @@ func (t *transfer) addDigests(resp *fetch.Response) error {
 		return nil // Body is read from its beginning again
 	}
 	all := append(t.stated[:len(t.stated):len(t.stated)], resp.TakeDigests()...)
-	if err := driver.ContradictingDigests(all); err != nil {
+	if err := fetch.ContradictingDigests(all); err != nil {
 		if t.done > 0 {
 			err = t.contradicted(err)
 		}
@@ -74,8 +73,8 @@ func (t *transfer) proof() *fetch.Digest {
 	if d := t.sums.proof(); d != nil || t.last == nil || t.exchanges != 1 || t.undigested || t.received < t.done {
 		return d
 	}
-	if d := driver.StrongestDigest(t.last.Digests); d.Algorithm != "" && t.req.Range.IsZero() && t.last.Range.IsZero() {
-		if d.Covers == driver.CoversEncoded {
+	if d := fetch.StrongestDigest(t.last.Digests); d.Algorithm != "" && t.req.Range.IsZero() && t.last.Range.IsZero() {
+		if d.Covers == fetch.CoversEncoded {
 			d.By += ", encoded"
 		}
 		return &d

@@ -12,7 +12,6 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/download"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -147,13 +146,13 @@ func TestDigestsOfParts(t *testing.T) {
 	t.Parallel()
 	content := pattern(4<<20, 1)
 	part := sha256Of(content[1000:])
-	part.Covers = driver.CoversBody
+	part.Covers = fetch.CoversBody
 	for name, tt := range map[string]struct {
 		stated fetch.Digest
 		want   fetch.Code
 	}{
 		"right": {part, ""},
-		"wrong": {fetch.Digest{Algorithm: "sha-256", Sum: make([]byte, 32), By: "test", Covers: driver.CoversBody}, fetch.ErrChecksum},
+		"wrong": {fetch.Digest{Algorithm: "sha-256", Sum: make([]byte, 32), By: "test", Covers: fetch.CoversBody}, fetch.ErrChecksum},
 	} {
 		dir := t.TempDir()
 		synctest.Test(t, func(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/tls"
 
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver/wire"
 )
 
@@ -28,7 +29,7 @@ type Question struct {
 //
 // If Ask returns nil, the caller must close the connection. A line that contains CR, LF or NUL is
 // an error, returned before connecting. Errors of begin are returned unchanged.
-func Ask(ctx context.Context, env Env, q Question, begin func(*Conn) error) error {
+func Ask(ctx context.Context, env fetch.Env, q Question, begin func(*fetch.Conn) error) error {
 	for _, line := range q.Lines {
 		if err := wire.CheckLine(line); err != nil {
 			return err
@@ -51,7 +52,7 @@ func Ask(ctx context.Context, env Env, q Question, begin func(*Conn) error) erro
 	return nil
 }
 
-func ask(env Env, conn *Conn, q Question, begin func(*Conn) error) error {
+func ask(env fetch.Env, conn *fetch.Conn, q Question, begin func(*fetch.Conn) error) error {
 	if err := wire.Send(conn, q.Lines, q.Data, cmp.Or(q.Shown, q.Data)); err != nil {
 		return err
 	}

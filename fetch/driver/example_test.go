@@ -9,17 +9,16 @@ import (
 	"net"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
 // load registers a scheme. The client sends a line with the path, and the server sends the content.
-func load(env driver.Env, reg *driver.Registry) {
-	reg.Register(driver.Scheme{Name: "x-line", Port: 7777, Ops: []driver.Op{driver.OpGet}, Summary: "texts",
-		Driver: driver.DriverFunc(func(ctx context.Context, req *driver.Request) (*driver.Response, error) {
+func load(env fetch.Env, reg *fetch.Registry) {
+	reg.Register(fetch.Scheme{Name: "x-line", Port: 7777, Ops: []fetch.Op{fetch.OpGet}, Summary: "texts",
+		Driver: fetch.DriverFunc(func(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
 			path, err := uri.Unescape(req.URL.Path())
 			if err != nil {
-				return nil, driver.ErrURL.Wrap("", err)
+				return nil, fetch.ErrURL.Wrap("", err)
 			}
 			conn, err := env.Dial(ctx, "tcp", req.URL.HostPort(7777))
 			if err != nil {
@@ -30,8 +29,8 @@ func load(env driver.Env, reg *driver.Registry) {
 				conn.Close()
 				return nil, err
 			}
-			meta := driver.Meta{Size: -1, ContentType: driver.TypeByName(path), Framing: driver.FramedByClose}
-			return &driver.Response{Meta: meta, Body: conn}, nil
+			meta := fetch.Meta{Size: -1, ContentType: fetch.TypeByName(path), Framing: fetch.FramedByClose}
+			return &fetch.Response{Meta: meta, Body: conn}, nil
 		})})
 }
 

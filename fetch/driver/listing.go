@@ -6,41 +6,43 @@ import (
 	"iter"
 	"net"
 	"sync"
+
+	"github.com/urlget/urlget/fetch"
 )
 
 // A Part is a piece of the content of a listing, with its entries.
 type Part struct {
 	Text    []byte
-	Entries []Entry
+	Entries []fetch.Entry
 }
 
 // URIListPart returns the Part of a text/uri-list (RFC 2483, section 5) for an entry: its URL on a
 // line, after a comment line if comment is not empty. The text may be saved, so it omits the user
 // information of the URL. The entry keeps it for later requests.
-func URIListPart(comment string, e Entry) Part {
+func URIListPart(comment string, e fetch.Entry) Part {
 	var text []byte
 	if comment != "" {
-		text = fmt.Appendf(text, "# %s\r\n", Printable(comment))
+		text = fmt.Appendf(text, "# %s\r\n", fetch.Printable(comment))
 	}
 	if !e.URL.IsZero() {
 		text = fmt.Appendf(text, "%s\r\n", e.URL.WithoutUserinfo())
 	}
-	return Part{Text: text, Entries: []Entry{e}}
+	return Part{Text: text, Entries: []fetch.Entry{e}}
 }
 
 // SetParts sets Body and Parse for entries that do not arrive as text, such as those of a local
 // directory. The texts of the parts form the content. The sequence advances as the body is read,
 // and a Part is not used after the next one has been requested. Close may be nil; otherwise it must
 // unblock the sequence.
-func (r *Response) SetParts(parts iter.Seq2[Part, error], close func() error) {
+func SetParts(resp *fetch.Response, parts iter.Seq2[Part, error], close func() error) {
 	l := &listing{parts: parts, close: close}
-	r.Body, r.Parse = l, func(r io.Reader) iter.Seq2[Entry, error] { return EntriesAlong(r, l.take) }
+	resp.Body, resp.Parse = l, func(r io.Reader) iter.Seq2[fetch.Entry, error] { return EntriesAlong(r, l.take) }
 }
 
 // EntriesAlong reads r to its end and yields the entries that take returns after each read. It
 // serves as Parse for drivers whose body collects entries.
-func EntriesAlong(r io.Reader, take func() []Entry) iter.Seq2[Entry, error] {
-	return func(yield func(Entry, error) bool) {
+func EntriesAlong(r io.Reader, take func() []fetch.Entry) iter.Seq2[fetch.Entry, error] {
+	return func(yield func(fetch.Entry, error) bool) {
 		buf := make([]byte, 16<<10)
 		for {
 			_, err := r.Read(buf)
@@ -51,7 +53,7 @@ func EntriesAlong(r io.Reader, take func() []Entry) iter.Seq2[Entry, error] {
 			}
 			if err != nil {
 				if err != io.EOF {
-					yield(Entry{}, err)
+					yield(fetch.Entry{}, err)
 				}
 				return
 			}
@@ -68,7 +70,7 @@ type listing struct {
 	next    func() (Part, error, bool)
 	stop    func()
 	rest    []byte // of the current part
-	entries []Entry
+	entries []fetch.Entry
 	err     error // sticky
 }
 
@@ -99,7 +101,7 @@ func (l *listing) Read(p []byte) (int, error) {
 }
 
 // take returns the entries of the most recently read part, once.
-func (l *listing) take() []Entry {
+func (l *listing) take() []fetch.Entry {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	entries := l.entries

@@ -4,14 +4,16 @@ import (
 	"context"
 	"sync/atomic"
 	"time"
+
+	"github.com/urlget/urlget/fetch"
 )
 
 // A Pool keeps idle connections of a driver for reuse and limits the number of open connections per
 // key. Connections with the same key must be interchangeable, so the key must include everything
 // that distinguishes them: host and port, and also user and protection. The pool itself adds the
-// scope of the connection (see [Env.Scope]). A Pool is safe for concurrent use.
+// scope of the connection (see [fetch.Env.Scope]). A Pool is safe for concurrent use.
 type Pool[K comparable, C any] struct {
-	env  Env
+	env  fetch.Env
 	opts PoolOptions[C]
 	pool *idlePool
 }
@@ -31,10 +33,10 @@ type PoolOptions[C any] struct {
 	// Conn, if not nil, returns the underlying connection of an idle one, and the number of bytes
 	// of input that the driver has buffered. An idle connection with unsolicited input is closed
 	// and not reused, because the input would be mistaken for the reply to the next request. A
-	// connection that the peer has closed is not reused either. See [Conn.Unread]. The pool checks
+	// connection that the peer has closed is not reused either. See [fetch.Conn.Unread]. The pool checks
 	// idle connections a few times before they expire. Conn may return nil for an idle connection that
 	// expects input; the driver must then read it after Get.
-	Conn func(C) (conn *Conn, buffered int)
+	Conn func(C) (conn *fetch.Conn, buffered int)
 	// Valid, if not nil, reports whether a connection can be reused. Get calls it before it leases
 	// an idle connection, and Put before it keeps one, without locks.
 	Valid func(C) bool
@@ -54,7 +56,7 @@ type Lease[K comparable, C any] struct {
 	ended  atomic.Bool
 }
 
-// Bind binds the connection to ctx, as [Conn.Bind] does, until the lease ends. It requires
+// Bind binds the connection to ctx, as [fetch.Conn.Bind] does, until the lease ends. It requires
 // PoolOptions.Conn.
 func (l *Lease[K, C]) Bind(ctx context.Context) {
 	conn, _ := l.opts.Conn(l.Conn)
@@ -110,7 +112,7 @@ func (l *Lease[K, C]) Discard() {
 }
 
 // NewPool returns an empty pool for the driver that env belongs to. It starts no goroutine.
-func NewPool[K comparable, C any](env Env, opts PoolOptions[C]) *Pool[K, C] {
+func NewPool[K comparable, C any](env fetch.Env, opts PoolOptions[C]) *Pool[K, C] {
 	return &Pool[K, C]{env: env, opts: opts, pool: newIdlePool(idleOptions{
 		MaxIdle: opts.MaxIdle, MaxOpen: opts.MaxOpen, IdleTimeout: opts.IdleTimeout,
 		Valid:        func(c any) bool { return opts.valid(c.(C)) },
@@ -137,7 +139,7 @@ func (o *PoolOptions[C]) closedByPeer() func(any) bool {
 	}
 	return func(c any) bool {
 		conn, _ := o.Conn(c.(C))
-		return conn != nil && conn.waits()
+		return conn != nil && conn.HasInput()
 	}
 }
 

@@ -3,9 +3,12 @@ package driver
 import (
 	"context"
 	"crypto/tls"
+	"io"
 	"net"
+	"runtime"
 	"testing"
 
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetchtest/servers"
 )
 
@@ -24,12 +27,12 @@ func TestPutKeepsValidConnections(t *testing.T) {
 			t.Parallel()
 			valid, closed := true, 0
 			p := NewPool[string](noScope{}, PoolOptions[*pooledConn]{MaxIdle: 1, MaxOpen: 1,
-				Conn:  func(k *pooledConn) (*Conn, int) { return k.conn, 0 },
+				Conn:  func(k *pooledConn) (*fetch.Conn, int) { return k.conn, 0 },
 				Valid: func(*pooledConn) bool { return valid },
 				Close: func(k *pooledConn) { closed++; k.conn.Close() }})
 			dial := func(context.Context) (*pooledConn, error) {
 				client, _ := servers.Pair(t)
-				return &pooledConn{conn: newConn(client, 0)}, nil
+				return &pooledConn{conn: fetch.NewConn(context.Background(), client, fetch.Timeouts{})}, nil
 			}
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
@@ -64,14 +67,16 @@ func TestPoolKeepsConnectionsThatExpectInput(t *testing.T) {
 	for _, expects := range []bool{false, true} {
 		client, server := servers.Pair(t)
 		p := NewPool[string](noScope{}, PoolOptions[*pooledConn]{MaxIdle: 1, MaxOpen: 1,
-			Conn: func(k *pooledConn) (*Conn, int) {
+			Conn: func(k *pooledConn) (*fetch.Conn, int) {
 				if expects {
 					return nil, 0
 				}
 				return k.conn, 0
 			},
 			Close: func(k *pooledConn) { k.conn.Close() }})
-		dial := func(context.Context) (*pooledConn, error) { return &pooledConn{conn: newConn(client, 0)}, nil }
+		dial := func(context.Context) (*pooledConn, error) {
+			return &pooledConn{conn: fetch.NewConn(context.Background(), client, fetch.Timeouts{})}, nil
+		}
 		first, err := p.Get(t.Context(), "", nil, dial)
 		if err != nil {
 			t.Fatal(err)
@@ -82,7 +87,7 @@ func TestPoolKeepsConnectionsThatExpectInput(t *testing.T) {
 			t.Error("taken for closed")
 		}
 		if !expects {
-			for !first.Conn.conn.waits() {
+			for !first.Conn.conn.HasInput() {
 				if t.Context().Err() != nil {
 					t.Fatal("no input")
 				}
@@ -102,17 +107,32 @@ func TestPoolKeepsConnectionsThatExpectInput(t *testing.T) {
 // A pool detects without waiting that the peer has closed an idle connection.
 func TestPoolDetectsClosedPeer(t *testing.T) {
 	t.Parallel()
-	for _, version := range []uint16{0, tls.VersionTLS13} {
-		conn, peer, _ := afterExchange(t, version, func(c net.Conn) net.Conn { return c })
-		if _, known := peek(conn.socket()); !known {
-			t.Skip("sockets cannot be polled")
+	for _, secure := range []bool{false, true} {
+		client, server := servers.Pair(t)
+		conn, peer := fetch.NewConn(t.Context(), client, fetch.Timeouts{}), net.Conn(server)
+		if secure {
+			serverTLS, clientTLS := servers.Certificate()
+			clientTLS.ServerName = "localhost"
+			peer = tls.Server(server, serverTLS)
+			go peer.Write([]byte("220"))
+			if err := conn.Handshake(t.Context(), clientTLS); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := io.ReadFull(conn, make([]byte, 3)); err != nil {
+				t.Fatal(err)
+			}
 		}
-		gone := (&PoolOptions[*pooledConn]{Conn: func(k *pooledConn) (*Conn, int) { return k.conn, 0 }}).closedByPeer()
+		gone := (&PoolOptions[*pooledConn]{
+			Conn: func(k *pooledConn) (*fetch.Conn, int) { return k.conn, 0 },
+		}).closedByPeer()
 		if gone(&pooledConn{conn: conn}) {
 			t.Error("the connection is there")
 		}
-		peer.Close()
+		server.Close()
 		for !gone(&pooledConn{conn: conn}) {
+			if runtime.GOOS != "linux" {
+				t.Skip("sockets cannot be polled")
+			}
 			if t.Context().Err() != nil {
 				t.Fatal("not noticed")
 			}
@@ -121,5 +141,59 @@ func TestPoolDetectsClosedPeer(t *testing.T) {
 	}
 	if (&PoolOptions[*pooledConn]{}).closedByPeer() != nil {
 		t.Error("looks at what it does not know")
+	}
+}
+
+// noScope is the Env of a client without proxies.
+type noScope struct{ fetch.Env }
+
+func (noScope) Scope(context.Context) string { return "" }
+
+// A pooledConn is a pooled connection and the number of bytes its driver has read ahead.
+type pooledConn struct {
+	conn  *fetch.Conn
+	ahead int
+}
+
+func TestPoolsDropConnectionsWithInput(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		act   func(k *pooledConn, peer *net.TCPConn)
+		reuse bool
+	}{
+		"nothing came":             {func(*pooledConn, *net.TCPConn) {}, true},
+		"something came":           {func(_ *pooledConn, peer *net.TCPConn) { io.WriteString(peer, "226 again\r\n") }, false},
+		"something was read ahead": {func(k *pooledConn, _ *net.TCPConn) { k.ahead = 11 }, false},
+		"the peer has gone":        {func(_ *pooledConn, peer *net.TCPConn) { peer.Close() }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var peer *net.TCPConn
+			closed := 0
+			p := NewPool[string](noScope{}, PoolOptions[*pooledConn]{MaxIdle: 1, MaxOpen: 1,
+				Conn:  func(k *pooledConn) (*fetch.Conn, int) { return k.conn, k.ahead },
+				Close: func(k *pooledConn) { closed++; k.conn.Close() }})
+			dial := func(context.Context) (*pooledConn, error) {
+				client, server := servers.Pair(t)
+				peer = server
+				return &pooledConn{conn: fetch.NewConn(context.Background(), client, fetch.Timeouts{})}, nil
+			}
+			first, err := p.Get(t.Context(), "", nil, dial)
+			if err != nil {
+				t.Fatal(err)
+			}
+			first.Put()
+			tt.act(first.Conn, peer)
+			for !tt.reuse && first.Conn.ahead == 0 && !first.Conn.conn.Unread() { // until the input arrives
+			}
+			second, err := p.Get(t.Context(), "", nil, dial)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if reused := second.Conn == first.Conn; reused != tt.reuse || second.Reused != tt.reuse || (closed == 0) != tt.reuse {
+				t.Errorf("reused %t, want %t; %d closed", reused, tt.reuse, closed)
+			}
+			second.Discard()
+		})
 	}
 }

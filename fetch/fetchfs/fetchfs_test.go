@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/fetchfs"
 	"github.com/urlget/urlget/fetch/uri"
 )
@@ -25,9 +24,9 @@ var stamp = time.Date(2020, 2, 3, 4, 5, 6, 0, time.UTC)
 
 // tree is a file system served as x-tree://h/.
 func tree(fsys fs.FS) fetch.Loader {
-	return func(_ driver.Env, reg *driver.Registry) {
-		reg.Register(fetch.Scheme{Name: "x-tree", Ops: []fetch.Op{fetch.OpGet, fetch.OpList}, Driver: driver.DriverFunc(
-			func(_ context.Context, req *fetch.Request) (*driver.Response, error) {
+	return func(_ fetch.Env, reg *fetch.Registry) {
+		reg.Register(fetch.Scheme{Name: "x-tree", Ops: []fetch.Op{fetch.OpGet, fetch.OpList}, Driver: fetch.DriverFunc(
+			func(_ context.Context, req *fetch.Request) (*fetch.Response, error) {
 				name, err := uri.Unescape(strings.Trim(req.URL.URLPath(), "/"))
 				if err != nil {
 					return nil, err
@@ -41,7 +40,7 @@ func tree(fsys fs.FS) fetch.Loader {
 					if err != nil {
 						return nil, fetch.ErrNotFound
 					}
-					return &driver.Response{Meta: fetch.Meta{Size: int64(len(data)), Validator: fetch.Validator{ModTime: stamp}},
+					return &fetch.Response{Meta: fetch.Meta{Size: int64(len(data)), Validator: fetch.Validator{ModTime: stamp}},
 						Body: io.NopCloser(bytes.NewReader(data))}, nil
 				case req.Op == fetch.OpList:
 					return listing(fsys, name, req.URL)
@@ -51,7 +50,7 @@ func tree(fsys fs.FS) fetch.Loader {
 	}
 }
 
-func listing(fsys fs.FS, name string, dir uri.URI) (*driver.Response, error) {
+func listing(fsys fs.FS, name string, dir uri.URI) (*fetch.Response, error) {
 	if name == "" {
 		name = "."
 	}
@@ -71,7 +70,7 @@ func listing(fsys fs.FS, name string, dir uri.URI) (*driver.Response, error) {
 			ok = ok && yield(e, nil)
 		}
 	}
-	return &driver.Response{Meta: fetch.Meta{Kind: fetch.KindListing, Size: -1}, Body: io.NopCloser(strings.NewReader("")),
+	return &fetch.Response{Meta: fetch.Meta{Kind: fetch.KindListing, Size: -1}, Body: io.NopCloser(strings.NewReader("")),
 		Parse: func(io.Reader) iter.Seq2[fetch.Entry, error] { return entries }}, nil
 }
 
@@ -133,7 +132,7 @@ func TestContextEndsAllCalls(t *testing.T) {
 	t.Parallel()
 	why := errors.New("enough")
 	ctx, cancel := context.WithCancelCause(t.Context())
-	c := fetch.New(nil, driver.Use("x", driver.DriverFunc(func(ctx context.Context, _ *fetch.Request) (*driver.Response, error) {
+	c := fetch.New(nil, fetch.Use("x", fetch.DriverFunc(func(ctx context.Context, _ *fetch.Request) (*fetch.Response, error) {
 		return nil, context.Cause(ctx)
 	})))
 	cancel(why)

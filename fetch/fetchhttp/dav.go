@@ -19,7 +19,6 @@ import (
 	"golang.org/x/net/webdav"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 )
 
 // NewWebDAV returns a Handler that serves fsys over WebDAV (RFC 4918, class 1), for reading only. The
@@ -142,7 +141,7 @@ func typeOf(info fs.FileInfo) string {
 		return m.ContentType
 	}
 	name := info.Name()
-	return cmp.Or(driver.TypeByName(name), mime.TypeByExtension(path.Ext(name)), "application/octet-stream")
+	return cmp.Or(fetch.TypeByName(name), mime.TypeByExtension(path.Ext(name)), "application/octet-stream")
 }
 
 // A davFS is the tree during a PROPFIND. It remembers the members of the directory that was read, so

@@ -17,7 +17,6 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/fetchhttp"
 	"github.com/urlget/urlget/fetch/uri"
 )
@@ -27,9 +26,9 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 var stamp = time.Date(2020, 2, 3, 4, 5, 6, 0, time.UTC)
 
 // things is a driver with a resource of each kind.
-func things(_ context.Context, req *fetch.Request) (*driver.Response, error) {
+func things(_ context.Context, req *fetch.Request) (*fetch.Response, error) {
 	text := "0123456789"
-	resp := &driver.Response{Meta: fetch.Meta{ContentType: "text/plain", Size: 10, Validator: fetch.Validator{ModTime: stamp, ETag: `"v1"`}}}
+	resp := &fetch.Response{Meta: fetch.Meta{ContentType: "text/plain", Size: 10, Validator: fetch.Validator{ModTime: stamp, ETag: `"v1"`}}}
 	switch req.URL.Path() {
 	case "/text", "/query":
 		if req.IfChanged.ETag == `"v1"` || req.IfChanged.ModTime.Equal(stamp) {
@@ -84,8 +83,8 @@ func menu(base uri.URI) iter.Seq2[fetch.Entry, error] {
 }
 
 func newClient() *fetch.Client {
-	return fetch.New(nil, driver.Use("x-thing", driver.DriverFunc(things)), func(_ driver.Env, reg *driver.Registry) {
-		reg.Register(fetch.Scheme{Name: "file", Local: true, Ops: []fetch.Op{fetch.OpGet}, Driver: driver.DriverFunc(things)})
+	return fetch.New(nil, fetch.Use("x-thing", fetch.DriverFunc(things)), func(_ fetch.Env, reg *fetch.Registry) {
+		reg.Register(fetch.Scheme{Name: "file", Local: true, Ops: []fetch.Op{fetch.OpGet}, Driver: fetch.DriverFunc(things)})
 	})
 }
 
@@ -261,7 +260,7 @@ func TestGatewayListings(t *testing.T) {
 // An http.Client can retrieve other schemes. Programs use protocols.All instead of this driver,
 // without the schemes they do not want.
 func ExampleRegister() {
-	c := fetch.New(nil, driver.Use("x-thing", driver.DriverFunc(things)))
+	c := fetch.New(nil, fetch.Use("x-thing", fetch.DriverFunc(things)))
 	defer c.Close()
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	fetchhttp.Register(t, c)
@@ -280,7 +279,7 @@ func ExampleRegister() {
 
 // A client for a single scheme needs no http.Transport.
 func ExampleNewTransport() {
-	c := fetch.New(nil, driver.Use("x-thing", driver.DriverFunc(things)))
+	c := fetch.New(nil, fetch.Use("x-thing", fetch.DriverFunc(things)))
 	defer c.Close()
 	client := &http.Client{Transport: fetchhttp.NewTransport(c)}
 	resp, err := client.Get("x-thing://h/absent")
@@ -296,7 +295,7 @@ func ExampleNewTransport() {
 }
 
 func ExampleNewGateway() {
-	c := fetch.New(nil, driver.Use("x-thing", driver.DriverFunc(things)))
+	c := fetch.New(nil, fetch.Use("x-thing", fetch.DriverFunc(things)))
 	defer c.Close()
 	s := httptest.NewServer(fetchhttp.NewGateway(c, "x-thing"))
 	defer s.Close()

@@ -14,7 +14,6 @@ import (
 	"testing"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/fetchhttp"
 	httpdriver "github.com/urlget/urlget/protocols/http"
 )
@@ -192,9 +191,9 @@ func TestRefusedRequests(t *testing.T) {
 func TestRequestFields(t *testing.T) {
 	t.Parallel()
 	var got *fetch.Request
-	c := fetch.New(nil, driver.Use("x-thing", driver.DriverFunc(func(_ context.Context, req *fetch.Request) (*driver.Response, error) {
+	c := fetch.New(nil, fetch.Use("x-thing", fetch.DriverFunc(func(_ context.Context, req *fetch.Request) (*fetch.Response, error) {
 		got = req
-		return &driver.Response{Body: driver.NoBody}, nil
+		return &fetch.Response{Body: fetch.NoBody}, nil
 	})))
 	r, err := http.NewRequestWithContext(t.Context(), "GET", "x-thing://h/", nil)
 	if err != nil {
@@ -223,9 +222,9 @@ func TestRequestFields(t *testing.T) {
 
 func TestRegisterSkipsHTTP(t *testing.T) {
 	t.Parallel()
-	load := func(_ driver.Env, reg *driver.Registry) {
+	load := func(_ fetch.Env, reg *fetch.Registry) {
 		for _, name := range []string{"http", "https", "x-thing", "x-other"} {
-			reg.Register(fetch.Scheme{Name: name, Ops: []fetch.Op{fetch.OpGet}, Driver: driver.DriverFunc(things)})
+			reg.Register(fetch.Scheme{Name: name, Ops: []fetch.Op{fetch.OpGet}, Driver: fetch.DriverFunc(things)})
 		}
 	}
 	get := func(tr *http.Transport, url string) error {

@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -58,10 +57,10 @@ const (
 
 // LoadTunnel registers the schemes of [Proxy.Tunnels]: connections to a host and port, by default 443,
 // without and with TLS.
-func LoadTunnel(env driver.Env, reg *driver.Registry) {
+func LoadTunnel(env fetch.Env, reg *fetch.Registry) {
 	for _, name := range []string{tunnelScheme, tlsTunnelScheme} {
 		reg.Register(fetch.Scheme{Name: name, Port: 443, Ops: []fetch.Op{fetch.OpDial}, Summary: "a connection",
-			Driver: driver.DriverFunc(func(ctx context.Context, req *fetch.Request) (*driver.Response, error) {
+			Driver: fetch.DriverFunc(func(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
 				conn, err := env.Dial(ctx, "tcp", net.JoinHostPort(req.URL.Host(), strconv.Itoa(int(req.URL.Port(443)))))
 				if err == nil && name == tlsTunnelScheme {
 					cfg := env.TLSConfig(ctx, req.URL.Host())
@@ -71,7 +70,7 @@ func LoadTunnel(env driver.Env, reg *driver.Registry) {
 				if err != nil {
 					return nil, err
 				}
-				return &driver.Response{Meta: fetch.Meta{Kind: fetch.KindSession, Size: -1}, Body: conn}, nil
+				return &fetch.Response{Meta: fetch.Meta{Kind: fetch.KindSession, Size: -1}, Body: conn}, nil
 			})})
 	}
 }
@@ -124,7 +123,7 @@ func (p *Proxy) gateway() *gateway {
 // retrievable returns the schemes of remote resources that a client can retrieve.
 func retrievable(c *fetch.Client) (names []string) {
 	for _, s := range c.Schemes() {
-		if s.State() == driver.StateRetrieves && !s.Local {
+		if s.State() == fetch.StateRetrieves && !s.Local {
 			names = append(names, s.Name)
 		}
 	}

@@ -16,7 +16,6 @@ import (
 	"golang.org/x/net/proxy"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/fetchhttp"
 	fetchweb "github.com/urlget/urlget/protocols/http"
 )
@@ -36,7 +35,7 @@ func serveProxy(t *testing.T, p *fetchhttp.Proxy, opts *fetch.Options, load ...f
 	policy := *opts.Policy
 	policy.AllowSessions = true
 	tunnels.Policy = &policy
-	p.Client = fetch.New(opts, append(load, driver.Use("x-thing", driver.DriverFunc(things)), fetchweb.Load)...)
+	p.Client = fetch.New(opts, append(load, fetch.Use("x-thing", fetch.DriverFunc(things)), fetchweb.Load)...)
 	p.Tunnels = fetch.New(&tunnels, fetchhttp.LoadTunnel)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

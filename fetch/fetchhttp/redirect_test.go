@@ -13,7 +13,6 @@ import (
 	"testing/fstest"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/fetchhttp"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/fetchtest/servers/gopherd"
@@ -98,7 +97,7 @@ func TestUnknownRedirectIsOfRemoteProvenance(t *testing.T) {
 func TestRedirectsDropSecrets(t *testing.T) {
 	t.Parallel()
 	var got *fetch.Request
-	c := fetch.New(nil, driver.Use("x-thing", driver.DriverFunc(func(ctx context.Context, req *fetch.Request) (*driver.Response, error) {
+	c := fetch.New(nil, fetch.Use("x-thing", fetch.DriverFunc(func(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
 		got = req
 		return things(ctx, req)
 	})))

@@ -5,7 +5,6 @@ import (
 	"math"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 )
 
 // An Event is the machine-readable outcome of a job (docs/json.md). Absent fields are unknown or do
@@ -15,19 +14,19 @@ type Event struct {
 	URL  string `json:"url"`   // as the user entered it, without a password
 	Time string `json:"time"`  // RFC 3339; set by the writer of the event
 
-	FinalURL string          `json:"final_url,omitempty"` // after redirects
-	Status   int             `json:"status,omitempty"`
-	Bytes    *int64          `json:"bytes,omitempty"` // saved: size of the file
-	Reply    string          `json:"reply,omitempty"` // failed
-	Path     string          `json:"path,omitempty"`  // saved, unchanged, skipped
-	SHA256   string          `json:"sha256,omitempty"`
-	Entries  int64           `json:"entries,omitempty"` // listed
-	Seconds  float64         `json:"seconds,omitempty"`
-	Rate     float64         `json:"rate,omitempty"`            // saved: received bytes per second
-	Proof    *fetch.Digest   `json:"proof,omitempty"`           // saved: the digest that the content was verified with
-	Closed   bool            `json:"framed_by_close,omitempty"` // saved: see Result.FramedByClose
-	Capture  *driver.Capture `json:"capture,omitempty"`         // of the archive that the content comes from
-	Reason   string          `json:"reason,omitempty"`          // skipped: "exists", "no_content" or, in trees, "not_wanted" or "moved"
+	FinalURL string         `json:"final_url,omitempty"` // after redirects
+	Status   int            `json:"status,omitempty"`
+	Bytes    *int64         `json:"bytes,omitempty"` // saved: size of the file
+	Reply    string         `json:"reply,omitempty"` // failed
+	Path     string         `json:"path,omitempty"`  // saved, unchanged, skipped
+	SHA256   string         `json:"sha256,omitempty"`
+	Entries  int64          `json:"entries,omitempty"` // listed
+	Seconds  float64        `json:"seconds,omitempty"`
+	Rate     float64        `json:"rate,omitempty"`            // saved: received bytes per second
+	Proof    *fetch.Digest  `json:"proof,omitempty"`           // saved: the digest that the content was verified with
+	Closed   bool           `json:"framed_by_close,omitempty"` // saved: see Result.FramedByClose
+	Capture  *fetch.Capture `json:"capture,omitempty"`         // of the archive that the content comes from
+	Reason   string         `json:"reason,omitempty"`          // skipped: "exists", "no_content" or, in trees, "not_wanted" or "moved"
 
 	// These are set if Name is "failed".
 	Class   string      `json:"class,omitempty"` // a fetch.Code

@@ -13,20 +13,19 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/download"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/job"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
 // poems registers the scheme of these examples. Most programs use protocols.All.
-func poems(_ driver.Env, reg *driver.Registry) {
-	reg.Register(fetch.Scheme{Name: "x-poem", Ops: []fetch.Op{fetch.OpGet}, Driver: driver.DriverFunc(
-		func(_ context.Context, req *fetch.Request) (*driver.Response, error) {
+func poems(_ fetch.Env, reg *fetch.Registry) {
+	reg.Register(fetch.Scheme{Name: "x-poem", Ops: []fetch.Op{fetch.OpGet}, Driver: fetch.DriverFunc(
+		func(_ context.Context, req *fetch.Request) (*fetch.Response, error) {
 			if req.URL.LastSegment() == "lost" {
 				return nil, &fetch.Error{Code: fetch.ErrNotFound, Reply: fetch.Reply{Code: 404, Text: "Not Found"}}
 			}
 			text := "a poem about " + req.URL.LastSegment() + "\n"
-			return &driver.Response{Meta: fetch.Meta{Size: int64(len(text))}, Body: io.NopCloser(strings.NewReader(text))}, nil
+			return &fetch.Response{Meta: fetch.Meta{Size: int64(len(text))}, Body: io.NopCloser(strings.NewReader(text))}, nil
 		})})
 }
 

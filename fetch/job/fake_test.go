@@ -61,7 +61,7 @@ func entry(path string, kind fetch.EntryKind) fetch.Entry {
 
 func shelfURL(path string) uri.URI { return uri.MustParse("x-shelf://host" + path) }
 
-func (s *shelf) Open(_ context.Context, req *fetch.Request) (*driver.Response, error) {
+func (s *shelf) Open(_ context.Context, req *fetch.Request) (*fetch.Response, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	path, u := req.URL.Path(), req.URL
@@ -101,15 +101,15 @@ func (s *shelf) Open(_ context.Context, req *fetch.Request) (*driver.Response, e
 	case !req.IfChanged.ModTime.IsZero() && !r.modTime.After(req.IfChanged.ModTime):
 		return nil, &fetch.Error{Code: fetch.ErrNotModified, Reply: fetch.Reply{Code: 304, Text: "the same"}}
 	}
-	resp := &driver.Response{URL: u, Meta: fetch.Meta{ContentType: r.contentType, Size: int64(len(r.text)), Reply: fetch.Reply{Code: 200, Text: "here"}}}
+	resp := &fetch.Response{URL: u, Meta: fetch.Meta{ContentType: r.contentType, Size: int64(len(r.text)), Reply: fetch.Reply{Code: 200, Text: "here"}}}
 	resp.ModTime = r.modTime
 	if r.none {
-		resp.Kind, resp.Body = fetch.KindNone, driver.NoBody
+		resp.Kind, resp.Body = fetch.KindNone, fetch.NoBody
 		return resp, nil
 	}
 	if r.entries != nil {
 		resp.Kind, resp.Size, resp.Pattern = fetch.KindListing, -1, r.pattern
-		resp.SetParts(parts(r.entries), nil)
+		driver.SetParts(resp, parts(r.entries), nil)
 		return resp, nil
 	}
 	text := r.text
@@ -120,7 +120,7 @@ func (s *shelf) Open(_ context.Context, req *fetch.Request) (*driver.Response, e
 	}
 	resp.Body = io.NopCloser(strings.NewReader(text))
 	if req.Op == fetch.OpStat {
-		resp.Body = driver.NoBody
+		resp.Body = fetch.NoBody
 	}
 	return resp, nil
 }
@@ -141,7 +141,7 @@ func parts(all iter.Seq2[fetch.Entry, error]) iter.Seq2[driver.Part, error] {
 }
 
 // load registers the shelf as x-shelf and, without listings and metadata, as x-plain.
-func (s *shelf) load(_ driver.Env, reg *driver.Registry) {
+func (s *shelf) load(_ fetch.Env, reg *fetch.Registry) {
 	reg.Register(fetch.Scheme{Name: "x-shelf", Ops: []fetch.Op{fetch.OpGet, fetch.OpList, fetch.OpStat}, Ranges: true, Driver: s})
 	reg.Register(fetch.Scheme{Name: "x-plain", Ops: []fetch.Op{fetch.OpGet}, Driver: s})
 }

@@ -17,7 +17,6 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/download"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/job"
 	"github.com/urlget/urlget/fetch/uri"
 )
@@ -57,7 +56,7 @@ var records = map[string]any{
 	"result_failed.json": &job.Result{
 		URL: "http://host.example:25/", Outcome: job.Failed, Size: -1, Status: 503, Reply: "503 busy",
 		Class: fetch.ErrBusy, Message: "server busy (503 busy)", Hint: "come back later", Retry: true, RetryAfter: 90 * time.Second,
-		Reason: fetch.Reason{Kind: driver.ReasonPort, Port: 25, Scheme: "http", Host: "host.example", Question: "Name"},
+		Reason: fetch.Reason{Kind: fetch.ReasonPort, Port: 25, Scheme: "http", Host: "host.example", Question: "Name"},
 	},
 }
 

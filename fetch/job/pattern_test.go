@@ -12,7 +12,6 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/download"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/job"
 )
 
@@ -152,20 +151,20 @@ func TestTruncatedPattern(t *testing.T) {
 func TestListingIsClosedFirst(t *testing.T) {
 	t.Parallel()
 	open := 0
-	count := func(next driver.Driver) driver.Driver {
-		return driver.DriverFunc(func(ctx context.Context, req *fetch.Request) (*driver.Response, error) {
+	count := func(next fetch.Driver) fetch.Driver {
+		return fetch.DriverFunc(func(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
 			if open > 0 {
 				t.Errorf("%v is asked for while %d others are open", req.URL, open)
 			}
 			resp, err := next.Open(ctx, req)
 			if err == nil {
 				open++
-				resp.Body = driver.OnClose(resp.Body, func() { open-- })
+				resp.Body = fetch.OnClose(resp.Body, func() { open-- })
 			}
 			return resp, err
 		})
 	}
-	r := library().runner(t, t.TempDir(), &fetch.Options{Middleware: []driver.Middleware{count}})
+	r := library().runner(t, t.TempDir(), &fetch.Options{Middleware: []fetch.Middleware{count}})
 	if got := r.Run(t.Context(), &job.Job{URL: shelfURL("/*")}, nil); got.Outcome != job.Listed {
 		t.Errorf("%+v", *got)
 	}

@@ -7,7 +7,6 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/download"
-	"github.com/urlget/urlget/fetch/driver"
 )
 
 // An Outcome is the outcome of a job.
@@ -50,7 +49,7 @@ type Result struct {
 	Status      int       `json:"status,omitempty"` // 0 in protocols without status codes
 	Reply       string    `json:"reply,omitempty"`  // with its status code, on one line
 	// Capture is set if the content comes from an archive.
-	Capture *driver.Capture `json:"capture,omitempty"`
+	Capture *fetch.Capture `json:"capture,omitempty"`
 
 	// Path is the path of the file relative to the root, with slashes; "" if there is none.
 	Path string `json:"path,omitempty"`
@@ -150,7 +149,7 @@ func (r *Result) setFinal(redacted string) {
 // recordDownload records the result of a successful download.
 func (r *Result) recordDownload(d *download.Result) {
 	r.Outcome, r.Path, r.Size, r.Received, r.SHA256, r.Proof = d.Outcome, d.Name, d.Size, d.Written, d.SHA256, d.Proof
-	r.FramedByClose = d.Outcome == download.Saved && d.Proof == nil && d.Meta.Framing == driver.FramedByClose
+	r.FramedByClose = d.Outcome == download.Saved && d.Proof == nil && d.Meta.Framing == fetch.FramedByClose
 	switch d.Outcome {
 	case NoContent:
 		r.Size = 0

@@ -17,7 +17,6 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/download"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/job"
 	"github.com/urlget/urlget/fetch/links"
 	"github.com/urlget/urlget/fetch/retry"
@@ -35,7 +34,7 @@ func library() *shelf {
 		"/~*":      {entries: entries(entry("/a.txt", fetch.EntryObject), entry("/gone", fetch.EntryObject), entry("/busy", fetch.EntryObject)), pattern: true},
 		"/session": {err: &fetch.Error{Code: fetch.ErrInteractive}},
 		"/busy": {err: &fetch.Error{Code: fetch.ErrBusy, Retry: true, RetryAfter: 90 * time.Second, Hint: "come back",
-			Reason: fetch.Reason{Kind: driver.ReasonProxy, Host: "host"}, Reply: fetch.Reply{Code: 503, Text: "busy"}}},
+			Reason: fetch.Reason{Kind: fetch.ReasonProxy, Host: "host"}, Reply: fetch.Reply{Code: 503, Text: "busy"}}},
 	}}
 }
 
@@ -145,7 +144,7 @@ func TestResultOfFailure(t *testing.T) {
 	r := library().runner(t, t.TempDir(), nil)
 	got := r.Run(t.Context(), &job.Job{URL: uri.MustParse("x-shelf://joe:hunter2@host/busy")}, nil)
 	if got.Class != fetch.ErrBusy || got.Message != "server busy (503 busy)" || got.Hint != "come back" || !got.Retry ||
-		got.RetryAfter != 90*time.Second || got.Reason != (fetch.Reason{Kind: driver.ReasonProxy, Host: "host"}) ||
+		got.RetryAfter != 90*time.Second || got.Reason != (fetch.Reason{Kind: fetch.ReasonProxy, Host: "host"}) ||
 		got.Status != 503 || got.Reply != "503 busy" || got.FinalURL != "" || !errors.Is(got.Err, fetch.ErrBusy) {
 		t.Errorf("%+v", *got)
 	}
@@ -381,13 +380,13 @@ func TestLinksWhileSaving(t *testing.T) {
 func TestFromContext(t *testing.T) {
 	t.Parallel()
 	var found []*job.Job
-	watch := func(next driver.Driver) driver.Driver {
-		return driver.DriverFunc(func(ctx context.Context, req *fetch.Request) (*driver.Response, error) {
+	watch := func(next fetch.Driver) fetch.Driver {
+		return fetch.DriverFunc(func(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
 			found = append(found, job.FromContext(ctx))
 			return next.Open(ctx, req)
 		})
 	}
-	r := library().runner(t, t.TempDir(), &fetch.Options{Middleware: []driver.Middleware{watch}})
+	r := library().runner(t, t.TempDir(), &fetch.Options{Middleware: []fetch.Middleware{watch}})
 	j := &job.Job{URL: shelfURL("/*")}
 	r.Run(t.Context(), j, nil)
 	if len(found) != 3 || found[0] != j || found[1].URL != shelfURL("/a.txt") || found[2].URL != shelfURL("/b.txt") {

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 )
 
 // Servers generate index pages for directories without a page of their own. Those of Apache httpd,
@@ -65,7 +64,7 @@ func readRow(text string) (at time.Time, size int64, ok bool) {
 	}
 	for _, layout := range rowTimes {
 		at, err := time.Parse(layout, f[0]+" "+f[1])
-		if err != nil || !driver.PlausibleTime(at) {
+		if err != nil || !fetch.PlausibleTime(at) {
 			continue
 		}
 		if n, err := strconv.ParseInt(f[2], 10, 64); err == nil && n >= 0 {

@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/links"
 	"github.com/urlget/urlget/fetch/uri"
 )
@@ -223,13 +222,13 @@ func FuzzURIList(f *testing.F) {
 }
 
 func ExampleEntries() {
-	page := func(context.Context, *fetch.Request) (*driver.Response, error) {
-		return &driver.Response{
+	page := func(context.Context, *fetch.Request) (*fetch.Response, error) {
+		return &fetch.Response{
 			Meta: fetch.Meta{ContentType: "text/html", Size: -1},
 			Body: io.NopCloser(strings.NewReader(`See <a href="about.txt">about us</a>. <img src="/logo.png">`)),
 		}, nil
 	}
-	c := fetch.New(nil, driver.Use("x-page", driver.DriverFunc(page)))
+	c := fetch.New(nil, fetch.Use("x-page", fetch.DriverFunc(page)))
 	defer c.Close()
 	resp, err := c.Get(context.Background(), "x-page://h/dir/")
 	if err != nil {

@@ -13,7 +13,6 @@ import (
 	"golang.org/x/net/html/charset"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -177,7 +176,7 @@ func (d *document) sitemap(name, text string) {
 		}
 	case "lastmod":
 		for _, layout := range []string{time.RFC3339, "2006-01-02T15:04Z07:00", time.DateOnly} {
-			if t, err := time.Parse(layout, text); err == nil && driver.PlausibleTime(t) && d.hasPage {
+			if t, err := time.Parse(layout, text); err == nil && fetch.PlausibleTime(t) && d.hasPage {
 				d.page.ModTime = t
 				break
 			}

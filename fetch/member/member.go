@@ -19,7 +19,6 @@ import (
 	"strings"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -74,7 +73,7 @@ func hasSuffix(u uri.URI) bool {
 }
 
 // Fallback serves requests for members, and listings of archives. It implements fetch.Fallback.
-func (o Options) Fallback(ctx context.Context, c *fetch.Client, req *fetch.Request, failed *fetch.Error) (*driver.Response, error) {
+func (o Options) Fallback(ctx context.Context, c *fetch.Client, req *fetch.Request, failed *fetch.Error) (*fetch.Response, error) {
 	if ctx.Value(probe{}) != nil {
 		return nil, nil
 	}
@@ -152,7 +151,7 @@ func open(ctx context.Context, c *fetch.Client, req *fetch.Request, u uri.URI) (
 }
 
 // serve returns the response to req, for the member of that name.
-func (a *archive) serve(req *fetch.Request, name string) (*driver.Response, error) {
+func (a *archive) serve(req *fetch.Request, name string) (*fetch.Response, error) {
 	if name != "" && !isSafe(name) {
 		return nil, a.notFound(name)
 	}
@@ -173,9 +172,9 @@ func (a *archive) notFound(name string) error {
 }
 
 // respond returns the response for a member. The caller sets Body, unless req requests only metadata.
-func respond(req *fetch.Request, e fetch.Entry) (*driver.Response, error) {
-	resp := &driver.Response{URL: req.URL.WithoutFragment(), Body: driver.NoBody}
-	resp.Size, resp.ContentType, resp.Name = e.Size, e.ContentType, driver.SafeName(path.Base(e.Name))
+func respond(req *fetch.Request, e fetch.Entry) (*fetch.Response, error) {
+	resp := &fetch.Response{URL: req.URL.WithoutFragment(), Body: fetch.NoBody}
+	resp.Size, resp.ContentType, resp.Name = e.Size, e.ContentType, fetch.SafeName(path.Base(e.Name))
 	resp.ModTime = e.ModTime
 	switch req.Op {
 	case fetch.OpGet, fetch.OpStat:
@@ -191,9 +190,9 @@ const listType = "text/uri-list"
 
 // respondListing returns the response for the directory at u. The caller sets Body and Parse, unless
 // req requests only metadata.
-func respondListing(u uri.URI) *driver.Response {
-	resp := &driver.Response{URL: u, Body: driver.NoBody}
-	resp.Kind, resp.ContentType, resp.Size = driver.KindListing, listType, -1
+func respondListing(u uri.URI) *fetch.Response {
+	resp := &fetch.Response{URL: u, Body: fetch.NoBody}
+	resp.Kind, resp.ContentType, resp.Size = fetch.KindListing, listType, -1
 	return resp
 }
 

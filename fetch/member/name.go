@@ -29,10 +29,10 @@ func entry(archive uri.URI, name string, size int64, modTime time.Time) fetch.En
 	if !isSafe(name) {
 		return fetch.Entry{Name: "unsafe name of a member: " + name, Kind: fetch.EntryError, Size: -1}
 	}
-	if !driver.PlausibleTime(modTime) {
+	if !fetch.PlausibleTime(modTime) {
 		modTime = time.Time{}
 	}
-	return fetch.Entry{URL: join(archive, name), Name: name, Rel: "item", ContentType: driver.TypeByName(name), Size: size, ModTime: modTime}
+	return fetch.Entry{URL: join(archive, name), Name: name, Rel: "item", ContentType: fetch.TypeByName(name), Size: size, ModTime: modTime}
 }
 
 // part returns the part of a listing for an entry.

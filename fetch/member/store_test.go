@@ -16,7 +16,6 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/member"
 	"github.com/urlget/urlget/fetch/uri"
 )
@@ -33,19 +32,19 @@ type store struct {
 }
 
 func (s *store) client(policy *fetch.Policy, o member.Options) *fetch.Client {
-	return fetch.New(&fetch.Options{Policy: policy, Fallback: o.Fallback}, func(_ driver.Env, reg *driver.Registry) {
+	return fetch.New(&fetch.Options{Policy: policy, Fallback: o.Fallback}, func(_ fetch.Env, reg *fetch.Registry) {
 		reg.Register(fetch.Scheme{Name: "x-store", Ops: []fetch.Op{fetch.OpGet, fetch.OpStat}, Ranges: true, Driver: s})
 	})
 }
 
-func (s *store) Open(_ context.Context, req *fetch.Request) (*driver.Response, error) {
+func (s *store) Open(_ context.Context, req *fetch.Request) (*fetch.Response, error) {
 	s.requests = append(s.requests, fmt.Sprint(req.Op, " ", req.URL.URLPath()))
 	data, ok := s.files[req.URL.URLPath()]
 	if !ok {
 		return nil, &fetch.Error{Code: fetch.ErrNotFound, Reply: fetch.Reply{Code: 404, Text: "Not Found"}}
 	}
-	resp := &driver.Response{}
-	resp.ETag, resp.ContentType = `"v"`, driver.TypeByName(req.URL.URLPath())
+	resp := &fetch.Response{}
+	resp.ETag, resp.ContentType = `"v"`, fetch.TypeByName(req.URL.URLPath())
 	if r := req.Range; !r.IsZero() && !s.noRanges && r.Offset >= 0 {
 		if r.Offset >= int64(len(data)) {
 			return nil, &fetch.Error{Code: fetch.ErrRange}

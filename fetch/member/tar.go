@@ -12,7 +12,7 @@ import (
 
 // serveTar returns the response to req from a tar file. If it has several members of one name, the
 // first one counts: later ones are not read.
-func (a *archive) serveTar(req *fetch.Request, name string) (*driver.Response, error) {
+func (a *archive) serveTar(req *fetch.Request, name string) (*fetch.Response, error) {
 	t, err := a.tar()
 	if err != nil {
 		return nil, err
@@ -32,7 +32,7 @@ func (a *archive) serveTar(req *fetch.Request, name string) (*driver.Response, e
 		case found == name:
 			return a.serveTarFile(req, t, h)
 		case strings.HasPrefix(found, name+"/"):
-			return nil, &fetch.Error{Code: fetch.ErrRefused, Reason: driver.Reason{Kind: driver.ReasonDirectory},
+			return nil, &fetch.Error{Code: fetch.ErrRefused, Reason: fetch.Reason{Kind: fetch.ReasonDirectory},
 				Err: fmt.Errorf("it is a directory: %s", join(a.url, name+"/").Redacted())}
 		}
 	}
@@ -84,7 +84,7 @@ func (a *archive) tarEntry(h *tar.Header) fetch.Entry {
 	return entry(a.url, tarName(h), size, h.ModTime)
 }
 
-func (a *archive) serveTarFile(req *fetch.Request, t *tar.Reader, h *tar.Header) (*driver.Response, error) {
+func (a *archive) serveTarFile(req *fetch.Request, t *tar.Reader, h *tar.Header) (*fetch.Response, error) {
 	resp, err := respond(req, a.tarEntry(h))
 	if err != nil {
 		return nil, err
@@ -109,13 +109,13 @@ func (a *archive) serveTarFile(req *fetch.Request, t *tar.Reader, h *tar.Header)
 }
 
 // serveTarDir returns the listing of the members below the directory name.
-func (a *archive) serveTarDir(req *fetch.Request, t *tar.Reader, name string) (*driver.Response, error) {
+func (a *archive) serveTarDir(req *fetch.Request, t *tar.Reader, name string) (*fetch.Response, error) {
 	resp := respondListing(req.URL.WithoutFragment())
 	if req.Op == fetch.OpStat {
 		a.Close()
 		return resp, nil
 	}
-	resp.SetParts(func(yield func(driver.Part, error) bool) {
+	driver.SetParts(resp, func(yield func(driver.Part, error) bool) {
 		found := name == ""
 		for {
 			h, err := t.Next()

@@ -26,7 +26,7 @@ const (
 )
 
 // serveZip returns the response to req from a zip file.
-func (a *archive) serveZip(req *fetch.Request, name string) (*driver.Response, error) {
+func (a *archive) serveZip(req *fetch.Request, name string) (*fetch.Response, error) {
 	files, err := a.readDirectory()
 	if err != nil {
 		return nil, err
@@ -63,7 +63,7 @@ func (a *archive) serveZip(req *fetch.Request, name string) (*driver.Response, e
 	if req.Op == fetch.OpStat {
 		return resp, nil
 	}
-	resp.SetParts(func(yield func(driver.Part, error) bool) {
+	driver.SetParts(resp, func(yield func(driver.Part, error) bool) {
 		for _, f := range found {
 			if !yield(part(a.zipEntry(f)), nil) {
 				return
@@ -106,7 +106,7 @@ const (
 )
 
 // serveFile returns the response for one file. Its CRC is checked at the end of the content.
-func (a *archive) serveFile(req *fetch.Request, f *zip.File) (*driver.Response, error) {
+func (a *archive) serveFile(req *fetch.Request, f *zip.File) (*fetch.Response, error) {
 	resp, err := respond(req, a.zipEntry(f))
 	if err != nil {
 		return nil, err

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/middleware"
 )
 
@@ -13,8 +12,8 @@ import (
 // total.
 func Example() {
 	c := fetch.New(&fetch.Options{
-		Middleware: []driver.Middleware{middleware.PerHost(2), middleware.RateLimit(1 << 20)},
-	}, driver.Use("x-zeros", body(100))) // programs use protocols.All
+		Middleware: []fetch.Middleware{middleware.PerHost(2), middleware.RateLimit(1 << 20)},
+	}, fetch.Use("x-zeros", body(100))) // programs use protocols.All
 	defer c.Close()
 	data, err := c.ReadAll(context.Background(), "x-zeros://host/", 0)
 	fmt.Println(len(data), err)

@@ -5,7 +5,6 @@ import (
 	"sync"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 )
 
 // PerHost limits the concurrent exchanges with one host to n. Further exchanges wait until a body is
@@ -14,13 +13,13 @@ import (
 //
 // A listing or a session counts only until it is open. Otherwise, a caller that retrieves the
 // members of a listing while reading it would wait for itself.
-func PerHost(n int) driver.Middleware {
+func PerHost(n int) fetch.Middleware {
 	if n <= 0 {
 		panic("middleware: PerHost of none")
 	}
 	h := &hosts{max: n, slots: make(map[string]*slots)}
-	return func(next driver.Driver) driver.Driver {
-		return driver.DriverFunc(func(ctx context.Context, req *fetch.Request) (*driver.Response, error) {
+	return func(next fetch.Driver) fetch.Driver {
+		return fetch.DriverFunc(func(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
 			host := req.URL.Host()
 			if host == "" || ctx.Value(heldKey{h, host}) != nil {
 				return next.Open(ctx, req)
@@ -37,7 +36,7 @@ func PerHost(n int) driver.Middleware {
 			if resp.Parse != nil || resp.Kind == fetch.KindSession {
 				release()
 			} else {
-				resp.Body = driver.OnClose(resp.Body, release)
+				resp.Body = fetch.OnClose(resp.Body, release)
 			}
 			return resp, nil
 		})

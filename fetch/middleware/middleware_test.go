@@ -11,19 +11,18 @@ import (
 	"time"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/middleware"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/fetchtest/drive"
 )
 
-func client(m driver.Middleware, open driver.DriverFunc) *fetch.Client {
-	return fetch.New(&fetch.Options{Middleware: []driver.Middleware{m}}, driver.Use("x-test", open))
+func client(m fetch.Middleware, open fetch.DriverFunc) *fetch.Client {
+	return fetch.New(&fetch.Options{Middleware: []fetch.Middleware{m}}, fetch.Use("x-test", open))
 }
 
-func body(n int) driver.DriverFunc {
-	return func(context.Context, *fetch.Request) (*driver.Response, error) {
-		return &driver.Response{Meta: fetch.Meta{Size: int64(n)}, Body: io.NopCloser(bytes.NewReader(make([]byte, n)))}, nil
+func body(n int) fetch.DriverFunc {
+	return func(context.Context, *fetch.Request) (*fetch.Response, error) {
+		return &fetch.Response{Meta: fetch.Meta{Size: int64(n)}, Body: io.NopCloser(bytes.NewReader(make([]byte, n)))}, nil
 	}
 }
 
@@ -106,9 +105,9 @@ func TestPerHost(t *testing.T) {
 // A driver that opens another URL of the same host does not wait for itself.
 func TestPerHostNested(t *testing.T) {
 	t.Parallel()
-	load := func(env driver.Env, reg *driver.Registry) {
-		reg.Register(fetch.Scheme{Name: "x-test", Ops: []fetch.Op{fetch.OpGet}, Driver: driver.DriverFunc(
-			func(ctx context.Context, req *fetch.Request) (*driver.Response, error) {
+	load := func(env fetch.Env, reg *fetch.Registry) {
+		reg.Register(fetch.Scheme{Name: "x-test", Ops: []fetch.Op{fetch.OpGet}, Driver: fetch.DriverFunc(
+			func(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
 				if strings.HasSuffix(req.URL.Path(), "/inner") {
 					return body(7)(ctx, req)
 				}
@@ -117,7 +116,7 @@ func TestPerHostNested(t *testing.T) {
 				return env.Open(ctx, &inner)
 			})})
 	}
-	c := fetch.New(&fetch.Options{Middleware: []driver.Middleware{middleware.PerHost(1)}}, load)
+	c := fetch.New(&fetch.Options{Middleware: []fetch.Middleware{middleware.PerHost(1)}}, load)
 	resp, err := c.Get(t.Context(), "x-test://h/outer")
 	if err != nil {
 		t.Fatal(err)

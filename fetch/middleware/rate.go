@@ -12,21 +12,20 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/retry"
 )
 
 // RateLimit limits the total rate of all bodies of a client to bytesPerSecond, averaged over a
 // second. Listings read by Entries and sessions are not limited. It panics if the rate is not
 // positive.
-func RateLimit(bytesPerSecond int64) driver.Middleware {
+func RateLimit(bytesPerSecond int64) fetch.Middleware {
 	l := newLimiter(bytesPerSecond)
 	return slowed(func(string) (*limiter, func()) { return l, func() {} })
 }
 
 // RateLimitPerHost is like RateLimit, but for each host separately. URLs without a host are not
 // limited.
-func RateLimitPerHost(bytesPerSecond int64) driver.Middleware {
+func RateLimitPerHost(bytesPerSecond int64) fetch.Middleware {
 	newLimiter(bytesPerSecond) // panics if the rate is invalid
 	h := &rates{rate: bytesPerSecond, hosts: make(map[string]*hostRate)}
 	return slowed(h.of)
@@ -34,15 +33,15 @@ func RateLimitPerHost(bytesPerSecond int64) driver.Middleware {
 
 // slowed returns a middleware that limits each body by the limiter of its host, and releases the
 // limiter when the body is closed.
-func slowed(of func(host string) (l *limiter, release func())) driver.Middleware {
-	return func(next driver.Driver) driver.Driver {
-		return driver.DriverFunc(func(ctx context.Context, req *fetch.Request) (*driver.Response, error) {
+func slowed(of func(host string) (l *limiter, release func())) fetch.Middleware {
+	return func(next fetch.Driver) fetch.Driver {
+		return fetch.DriverFunc(func(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
 			resp, err := next.Open(ctx, req)
 			if err != nil || resp.Kind == fetch.KindSession {
 				return resp, err
 			}
 			if l, release := of(req.URL.Host()); l != nil {
-				resp.Body = driver.OnClose(slow(ctx, resp.Body, l), release)
+				resp.Body = fetch.OnClose(slow(ctx, resp.Body, l), release)
 			}
 			return resp, nil
 		})

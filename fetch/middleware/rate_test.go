@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/middleware"
 )
 
@@ -79,8 +78,8 @@ func TestRateLimitOfWriteTo(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				c := client(middleware.RateLimit(rate), func(context.Context, *fetch.Request) (*driver.Response, error) {
-					return &driver.Response{Meta: fetch.Meta{Size: -1}, Body: &tt.source}, nil
+				c := client(middleware.RateLimit(rate), func(context.Context, *fetch.Request) (*fetch.Response, error) {
+					return &fetch.Response{Meta: fetch.Meta{Size: -1}, Body: &tt.source}, nil
 				})
 				resp, err := c.Get(t.Context(), "x-test://h/")
 				if err != nil {
@@ -108,8 +107,8 @@ func TestRateLimitOfWriteToEndsWithContext(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				c := client(middleware.RateLimit(8), func(context.Context, *fetch.Request) (*driver.Response, error) {
-					return &driver.Response{Meta: fetch.Meta{Size: -1}, Body: &source{size: 1000, limited: true}}, nil
+				c := client(middleware.RateLimit(8), func(context.Context, *fetch.Request) (*fetch.Response, error) {
+					return &fetch.Response{Meta: fetch.Meta{Size: -1}, Body: &source{size: 1000, limited: true}}, nil
 				})
 				ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 				defer cancel()
@@ -163,14 +162,14 @@ func TestRateLimitKeepsSplice(t *testing.T) {
 		}
 		sent <- err
 	}()
-	c := fetch.New(&fetch.Options{Middleware: []driver.Middleware{middleware.RateLimit(1 << 40)}}, func(env driver.Env, reg *driver.Registry) {
-		reg.Register(fetch.Scheme{Name: "x-test", Ops: []fetch.Op{fetch.OpGet}, Driver: driver.DriverFunc(
-			func(ctx context.Context, req *fetch.Request) (*driver.Response, error) {
+	c := fetch.New(&fetch.Options{Middleware: []fetch.Middleware{middleware.RateLimit(1 << 40)}}, func(env fetch.Env, reg *fetch.Registry) {
+		reg.Register(fetch.Scheme{Name: "x-test", Ops: []fetch.Op{fetch.OpGet}, Driver: fetch.DriverFunc(
+			func(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
 				conn, err := env.Dial(ctx, "tcp", listener.Addr().String())
 				if err != nil {
 					return nil, err
 				}
-				return &driver.Response{Meta: fetch.Meta{Size: int64(len(content))}, Body: conn}, nil
+				return &fetch.Response{Meta: fetch.Meta{Size: int64(len(content))}, Body: conn}, nil
 			})})
 	})
 	defer c.Close()

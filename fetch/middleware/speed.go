@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/internal/pace"
 )
 
@@ -19,12 +18,12 @@ import (
 // not count. The kernel does not move the bytes of these bodies, because it would be unknown whether
 // it waits for the server or for the disk. Sessions are not limited. SpeedLimit panics if a limit is
 // not positive.
-func SpeedLimit(bytesPerSecond int64, during time.Duration) driver.Middleware {
+func SpeedLimit(bytesPerSecond int64, during time.Duration) fetch.Middleware {
 	if bytesPerSecond <= 0 || during <= 0 {
 		panic("middleware: SpeedLimit of nothing")
 	}
-	return func(next driver.Driver) driver.Driver {
-		return driver.DriverFunc(func(ctx context.Context, req *fetch.Request) (*driver.Response, error) {
+	return func(next fetch.Driver) fetch.Driver {
+		return fetch.DriverFunc(func(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
 			window := pace.WindowOf(ctx)
 			ctx, cancel := context.WithCancel(pace.WithWindow(ctx, nil)) // not for exchanges of the driver
 			resp, err := next.Open(ctx, req)
@@ -33,7 +32,7 @@ func SpeedLimit(bytesPerSecond int64, during time.Duration) driver.Middleware {
 				cancel()
 				return nil, err
 			case resp.Kind == fetch.KindSession:
-				resp.Body = driver.OnClose(resp.Body, cancel)
+				resp.Body = fetch.OnClose(resp.Body, cancel)
 				return resp, nil
 			}
 			b := &timedBody{ReadCloser: resp.Body, rate: bytesPerSecond, during: during, window: window, cancel: cancel}

@@ -13,7 +13,6 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/download"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/middleware"
 	"github.com/urlget/urlget/fetch/retry"
 )
@@ -87,7 +86,7 @@ func TestSpeedLimit(t *testing.T) {
 	for name, tt := range map[string]struct {
 		drip  drip
 		pause time.Duration // of the writer
-		more  []driver.Middleware
+		more  []fetch.Middleware
 		after time.Duration // when the body fails; 0 if it does not
 	}{
 		"a byte a second":                 {drip: drip{first: time.Second, every: time.Second, piece: 1, size: -1}, after: during + time.Second},
@@ -98,9 +97,9 @@ func TestSpeedLimit(t *testing.T) {
 		"a slow resource that ends":       {drip: drip{every: time.Second, piece: 1, size: 250}},
 		"a long wait for the first byte":  {drip: drip{first: time.Hour, piece: 1000, size: 5000}},
 		"a slow writer":                   {drip: drip{piece: 1, size: 100}, pause: time.Minute},
-		"a rate limit below":              {drip: drip{piece: 1000, size: 5000}, more: []driver.Middleware{middleware.RateLimit(8)}},
-		"a drip and a rate limit":         {drip: drip{every: time.Second, piece: 1, size: -1}, more: []driver.Middleware{middleware.RateLimit(8)}, after: during},
-		"a drip and a rate limit by host": {drip: drip{every: time.Second, piece: 1, size: -1}, more: []driver.Middleware{middleware.RateLimitPerHost(8)}, after: during},
+		"a rate limit below":              {drip: drip{piece: 1000, size: 5000}, more: []fetch.Middleware{middleware.RateLimit(8)}},
+		"a drip and a rate limit":         {drip: drip{every: time.Second, piece: 1, size: -1}, more: []fetch.Middleware{middleware.RateLimit(8)}, after: during},
+		"a drip and a rate limit by host": {drip: drip{every: time.Second, piece: 1, size: -1}, more: []fetch.Middleware{middleware.RateLimitPerHost(8)}, after: during},
 	} {
 		for shape, copyTo := range map[string]struct {
 			writes bool // the body has a WriteTo method
@@ -113,16 +112,16 @@ func TestSpeedLimit(t *testing.T) {
 			t.Run(name+"/"+shape, func(t *testing.T) {
 				t.Parallel()
 				synctest.Test(t, func(t *testing.T) {
-					open := func(ctx context.Context, _ *fetch.Request) (*driver.Response, error) {
+					open := func(ctx context.Context, _ *fetch.Request) (*fetch.Response, error) {
 						d := tt.drip
 						d.ctx = ctx
-						resp := &driver.Response{Meta: fetch.Meta{Size: d.size}, Body: &d}
+						resp := &fetch.Response{Meta: fetch.Meta{Size: d.size}, Body: &d}
 						if copyTo.writes {
 							resp.Body = writingDrip{&d}
 						}
 						return resp, nil
 					}
-					c := fetch.New(&fetch.Options{Middleware: append(tt.more, middleware.SpeedLimit(rate, during))}, driver.Use("x-test", driver.DriverFunc(open)))
+					c := fetch.New(&fetch.Options{Middleware: append(tt.more, middleware.SpeedLimit(rate, during))}, fetch.Use("x-test", fetch.DriverFunc(open)))
 					resp, err := c.Get(t.Context(), "x-test://h/")
 					if err != nil {
 						t.Fatal(err)
@@ -154,8 +153,8 @@ func TestSpeedLimit(t *testing.T) {
 func TestSpeedLimitOfListings(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		open := func(ctx context.Context, _ *fetch.Request) (*driver.Response, error) {
-			return &driver.Response{Meta: fetch.Meta{Size: -1, Kind: fetch.KindListing}, Body: &drip{ctx: ctx, every: time.Second, piece: 1, size: -1},
+		open := func(ctx context.Context, _ *fetch.Request) (*fetch.Response, error) {
+			return &fetch.Response{Meta: fetch.Meta{Size: -1, Kind: fetch.KindListing}, Body: &drip{ctx: ctx, every: time.Second, piece: 1, size: -1},
 				Parse: func(r io.Reader) iter.Seq2[fetch.Entry, error] {
 					return func(yield func(fetch.Entry, error) bool) {
 						for b := make([]byte, 1); ; {
@@ -166,8 +165,8 @@ func TestSpeedLimitOfListings(t *testing.T) {
 					}
 				}}, nil
 		}
-		c := fetch.New(&fetch.Options{Middleware: []driver.Middleware{middleware.SpeedLimit(100, time.Minute)}}, func(_ driver.Env, reg *driver.Registry) {
-			reg.Register(fetch.Scheme{Name: "x-test", Ops: []fetch.Op{fetch.OpList}, Driver: driver.DriverFunc(open)})
+		c := fetch.New(&fetch.Options{Middleware: []fetch.Middleware{middleware.SpeedLimit(100, time.Minute)}}, func(_ fetch.Env, reg *fetch.Registry) {
+			reg.Register(fetch.Scheme{Name: "x-test", Ops: []fetch.Op{fetch.OpList}, Driver: fetch.DriverFunc(open)})
 		})
 		var err error
 		for _, err = range c.List(t.Context(), "x-test://h/") {
@@ -196,9 +195,9 @@ func TestSpeedLimitOfAttempts(t *testing.T) {
 				dir := t.TempDir()
 				synctest.Test(t, func(t *testing.T) {
 					const size = 8 << 20
-					open := func(ctx context.Context, req *fetch.Request) (*driver.Response, error) {
+					open := func(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
 						d := &drip{ctx: ctx, every: time.Second, piece: 1, size: -1}
-						resp := &driver.Response{Meta: fetch.Meta{Size: size, Validator: fetch.Validator{ETag: `"a"`}}, Body: d}
+						resp := &fetch.Response{Meta: fetch.Meta{Size: size, Validator: fetch.Validator{ETag: `"a"`}}, Body: d}
 						if !req.Range.IsZero() {
 							resp.Range = req.Range
 							resp.Size = size - req.Range.Offset
@@ -214,8 +213,8 @@ func TestSpeedLimitOfAttempts(t *testing.T) {
 						}
 						return resp, nil
 					}
-					c := fetch.New(&fetch.Options{Middleware: []driver.Middleware{middleware.SpeedLimit(100, 5*time.Minute)}}, func(_ driver.Env, reg *driver.Registry) {
-						reg.Register(fetch.Scheme{Name: "x-test", Ops: []fetch.Op{fetch.OpGet}, Ranges: true, Driver: driver.DriverFunc(open)})
+					c := fetch.New(&fetch.Options{Middleware: []fetch.Middleware{middleware.SpeedLimit(100, 5*time.Minute)}}, func(_ fetch.Env, reg *fetch.Registry) {
+						reg.Register(fetch.Scheme{Name: "x-test", Ops: []fetch.Op{fetch.OpGet}, Ranges: true, Driver: fetch.DriverFunc(open)})
 					})
 					root, err := os.OpenRoot(dir)
 					if err != nil {

@@ -32,7 +32,6 @@ import (
 	"github.com/urlget/urlget/archive/replay"
 	"github.com/urlget/urlget/archive/warc"
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetchtest/servers"
 	"github.com/urlget/urlget/fetchtest/servers/csod"
 	"github.com/urlget/urlget/fetchtest/servers/dictd"
@@ -464,7 +463,7 @@ func TestReplay(t *testing.T) {
 	t.Cleanup(func() { archive.Close() })
 	b := newTab(t, func(s *serve.Options, o *fetch.Options) {
 		s.Archive, s.ArchiveOnly = archive, true
-		o.Middleware = []driver.Middleware{serve.Archived(archive, true)}
+		o.Middleware = []fetch.Middleware{serve.Archived(archive, true)}
 		o.DialContext = func(context.Context, string, string) (net.Conn, error) {
 			t.Error("the server got a connection")
 			return nil, io.EOF

@@ -25,7 +25,6 @@ import (
 	"github.com/urlget/urlget/archive/replay"
 	"github.com/urlget/urlget/archive/warc"
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetchtest/servers"
 	"github.com/urlget/urlget/fetchtest/servers/ftpd"
 	"github.com/urlget/urlget/fetchtest/servers/geminid"
@@ -71,7 +70,7 @@ func archived(t *testing.T) (site *httptest.Server, archive *replay.Archive) {
 // withArchive returns the options of a page that replays an archive and uses the network.
 func withArchive(archive *replay.Archive) func(*serve.Options, *fetch.Options) {
 	return func(s *serve.Options, o *fetch.Options) {
-		s.Archive, o.Middleware = archive, []driver.Middleware{serve.Archived(archive, false)}
+		s.Archive, o.Middleware = archive, []fetch.Middleware{serve.Archived(archive, false)}
 	}
 }
 

@@ -30,7 +30,6 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/download"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/retry"
 	"github.com/urlget/urlget/fetchtest/faultproxy"
 	"github.com/urlget/urlget/integration/wan"
@@ -216,7 +215,7 @@ func (w worker) judge(s *site, to target, res *download.Result, err error) {
 		w.t.Errorf("%s: %+v: %v", to.url, res, readErr)
 	case bytes.Equal(got, to.want):
 		w.figures.completed(len(got))
-	case res.Meta.Framing == driver.FramedByClose && len(got) < len(to.want) && bytes.HasPrefix(to.want, got):
+	case res.Meta.Framing == fetch.FramedByClose && len(got) < len(to.want) && bytes.HasPrefix(to.want, got):
 		w.figures.unverifiable()
 	default:
 		w.t.Errorf("%s: a wrong file: %s", to.url, difference(got, to.want))

@@ -23,10 +23,10 @@ type row struct {
 }
 
 var (
-	core = []string{"fetch", "fetch/driver", "fetch/uri"}
-	// kits are the imports of packages shared by drivers, and kit those of drivers. The client is
-	// not among them.
-	kits = []string{"fetch/driver", "fetch/driver/wire", "fetch/uri", "internal/bounded", "internal/pace", "internal/quoted", "internal/codec/*"}
+	core = []string{"fetch", "fetch/uri"}
+	// kits are the imports of packages shared by drivers, and kit those of drivers. They do not use the
+	// client (see TestDriversMakeNoClients).
+	kits = []string{"fetch", "fetch/driver", "fetch/driver/wire", "fetch/uri", "internal/bounded", "internal/pace", "internal/quoted", "internal/codec/*"}
 	kit  = append(kits[:len(kits):len(kits)], "protocols/internal/*", "own")
 	// public lists the packages of the root that programs outside the module can import, and allPublic
 	// also those of the queue, which no package of the root may import.
@@ -60,24 +60,23 @@ var layers = []layer{
 			purpose: "encodes and decodes the messages of one protocol, for its driver and its test server"},
 	}},
 
-	{"driver", []row{
-		{packages: "fetch/internal/exchange"},
-		{packages: "fetch/driver", imports: []string{"fetch/uri", "fetch/driver/wire", "fetch/internal/exchange", "internal/pace"}},
-	}},
-
 	{"client", []row{
-		{packages: "fetch", imports: []string{"fetch/uri", "fetch/driver", "fetch/driver/wire", "fetch/retry", "fetch/internal/exchange", "internal/bounded", "internal/pace"},
+		{packages: "fetch", imports: []string{"fetch/uri", "fetch/driver/wire", "fetch/retry", "internal/bounded", "internal/pace"},
 			modules: []string{"golang.org/x/net"}},
 	}},
 
+	{"driver", []row{
+		{packages: "fetch/driver", imports: []string{"fetch", "fetch/driver/wire"}},
+	}},
+
 	// The drivers and the packages next to the client. No driver imports another; it uses
-	// driver.Env instead. Drivers that need the code of others have their own row.
+	// fetch.Env instead. Drivers that need the code of others have their own row.
 	{"protocols", []row{
 		{packages: "fetch/message", modules: []string{"golang.org/x/net/html", "golang.org/x/text"}},
 		{packages: "fetch/cookies", modules: []string{"golang.org/x/net/publicsuffix"}},
 		{packages: "internal/mailbox", imports: []string{"fetch/message"}, modules: []string{"go.etcd.io/bbolt"}},
 		{packages: "protocols/internal/*", imports: kits, purpose: "code shared by drivers of the same kind"},
-		{packages: "protocols/http/http3", imports: []string{"fetch/driver", "internal/quoted"}, modules: []string{"github.com/quic-go/quic-go", "golang.org/x/net"}},
+		{packages: "protocols/http/http3", imports: []string{"fetch", "internal/quoted"}, modules: []string{"github.com/quic-go/quic-go", "golang.org/x/net"}},
 		{packages: "protocols/http/...", imports: append(kit[:len(kit):len(kit)], "fetch/cookies"), modules: []string{"golang.org/x/net",
 			"github.com/icholy/digest", "github.com/dunglas/httpsfv", "github.com/andybalholm/brotli", "github.com/klauspost/compress"}},
 		{packages: "protocols/ldap/...", imports: kit, modules: []string{"github.com/go-ldap/ldap",
@@ -88,10 +87,10 @@ var layers = []layer{
 		{packages: "protocols/nntp/...", imports: append(kit[:len(kit):len(kit)], "fetch/message")},
 		{packages: "protocols/imap/...", imports: append(kit[:len(kit):len(kit)], "fetch/message")},
 		{packages: "protocols/pop/...", imports: append(kit[:len(kit):len(kit)], "fetch/message")},
-		{packages: "protocols/mid/...", imports: []string{"fetch/driver", "fetch/uri", "fetch/message", "internal/mailbox"}},
-		{packages: "protocols/mailto/...", imports: []string{"fetch/driver", "fetch/uri", "fetch/message", "internal/mailbox"}},
+		{packages: "protocols/mid/...", imports: []string{"fetch", "fetch/driver", "fetch/uri", "fetch/message", "internal/mailbox"}},
+		{packages: "protocols/mailto/...", imports: []string{"fetch", "fetch/driver", "fetch/uri", "fetch/message", "internal/mailbox"}},
 		{packages: "protocols/*/...", imports: kit, purpose: "one driver per folder"},
-		{packages: "protocols", imports: []string{"fetch/driver", "protocols/*", "protocols/http/http3"}},
+		{packages: "protocols", imports: []string{"fetch", "protocols/*", "protocols/http/http3"}},
 		{packages: "fetch/links", imports: core, modules: []string{"golang.org/x/net/html", "golang.org/x/text",
 			"github.com/tdewolff/parse"}},
 		{packages: "crawl/robots"},
@@ -101,7 +100,7 @@ var layers = []layer{
 		{packages: "fetch/middleware", imports: append(core[:len(core):len(core)], "fetch/retry", "internal/pace"), modules: []string{"golang.org/x/time"}},
 		{packages: "fetch/middleware/otel", imports: core, modules: []string{"go.opentelemetry.io/otel"}},
 		{packages: "fetch/fetchfs", imports: core},
-		{packages: "fetch/member", imports: core, modules: []string{"github.com/klauspost/compress"}},
+		{packages: "fetch/member", imports: append(core[:len(core):len(core)], "fetch/driver"), modules: []string{"github.com/klauspost/compress"}},
 		{packages: "fetch/fetchhttp", imports: core, modules: []string{"golang.org/x/net/webdav"}},
 		{packages: "archive/internal/digest"},
 		{packages: "archive/internal/httprecord", modules: []string{"golang.org/x/net/http/httpguts"}},
@@ -113,13 +112,13 @@ var layers = []layer{
 
 	{"files", []row{
 		{packages: "fetch/download", imports: append(core[:len(core):len(core)], "fetch/retry", "fetch/metalink", "internal/filelock", "internal/pace", "internal/rlimit", "internal/unnamed"), modules: []string{"golang.org/x/sync", "golang.org/x/sys"}},
-		{packages: "fetch/job", imports: []string{"fetch", "fetch/driver", "fetch/uri", "fetch/retry", "fetch/links", "fetch/download"}, modules: []string{"golang.org/x/net"}},
+		{packages: "fetch/job", imports: []string{"fetch", "fetch/uri", "fetch/retry", "fetch/links", "fetch/download"}, modules: []string{"golang.org/x/net"}},
 		{packages: "crawl/schedule", imports: []string{"fetch", "fetch/uri", "fetch/retry"}},
-		{packages: "crawl", imports: []string{"fetch", "fetch/driver", "fetch/uri", "fetch/retry", "fetch/links", "crawl/robots", "crawl/schedule"}, modules: []string{"go.etcd.io/bbolt"}},
-		{packages: "crawl/mirror", imports: []string{"fetch", "fetch/driver", "fetch/uri", "fetch/retry", "fetch/links", "fetch/download", "fetch/job",
+		{packages: "crawl", imports: []string{"fetch", "fetch/uri", "fetch/retry", "fetch/links", "crawl/robots", "crawl/schedule"}, modules: []string{"go.etcd.io/bbolt"}},
+		{packages: "crawl/mirror", imports: []string{"fetch", "fetch/uri", "fetch/retry", "fetch/links", "fetch/download", "fetch/job",
 			"crawl"}},
 		{packages: "queue/internal/artefact", imports: []string{"fetch"}},
-		{packages: "queue", imports: []string{"queue/internal/artefact", "fetch", "fetch/driver", "fetch/driver/wire", "fetch/uri", "fetch/retry", "fetch/links", "crawl/robots", "fetch/job",
+		{packages: "queue", imports: []string{"queue/internal/artefact", "fetch", "fetch/driver/wire", "fetch/uri", "fetch/retry", "fetch/links", "crawl/robots", "fetch/job",
 			"crawl/schedule", "crawl", "internal/filelock", "internal/unnamed"}},
 		{packages: "queue/jetstream", imports: []string{"fetch", "queue", "queue/internal/artefact"}, modules: []string{"github.com/nats-io/nats.go"}},
 		{packages: "queue/jetstream/embedded", imports: []string{"fetch"}, modules: []string{"github.com/nats-io/nats-server", "go.etcd.io/bbolt"}},

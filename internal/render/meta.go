@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 )
 
 // meta is the JSON record of the metadata of a resource.
@@ -31,7 +30,7 @@ type meta struct {
 	Reply       string              `json:"reply,omitempty"`
 	Header      map[string][]string `json:"header,omitempty"`
 	ByClose     bool                `json:"framed_by_close,omitempty"`
-	Capture     *driver.Capture     `json:"capture,omitempty"`
+	Capture     *fetch.Capture      `json:"capture,omitempty"`
 	Form        *fetch.Form         `json:"form,omitempty"`
 }
 
@@ -45,7 +44,7 @@ func MetaJSON(w io.Writer, url, final string, m *fetch.Meta) error {
 	}
 	return WriteJSON(w, meta{Event: "described", URL: url, Time: timeText(time.Now()), FinalURL: final, Kind: m.Kind.String(),
 		Name: m.Name, ContentType: m.ContentType, Size: sizePtr(m.Size), ModTime: timeText(m.ModTime), ETag: sentTag(m), Validator: derivedTag(m),
-		Status: m.Reply.Code, Reply: replyText(m.Reply), Header: withoutSecrets(m.Header), ByClose: m.Framing == driver.FramedByClose, Capture: m.Capture, Form: m.Form})
+		Status: m.Reply.Code, Reply: replyText(m.Reply), Header: withoutSecrets(m.Header), ByClose: m.Framing == fetch.FramedByClose, Capture: m.Capture, Form: m.Form})
 }
 
 // sentTag returns the entity tag that the server sent, or "".
@@ -71,7 +70,7 @@ func MetaText(w io.Writer, url string, m *fetch.Meta, fields bool) error {
 	f := Facts{{"kind", m.Kind.String()}, {"name", m.Name}, {"type", m.ContentType}}
 	if m.Size >= 0 {
 		f = append(f, Fact{"size", strconv.FormatInt(m.Size, 10)})
-	} else if m.Framing == driver.FramedByClose {
+	} else if m.Framing == fetch.FramedByClose {
 		f = append(f, Fact{"size", "unknown: the end of the connection marks the end"})
 	}
 	if !m.ModTime.IsZero() {

@@ -15,7 +15,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/internal/render"
 )
@@ -261,15 +260,15 @@ func TestMeta(t *testing.T) {
 // A Record is a driver's record of an entry.
 type Record struct{ driver, author, link string }
 
-func (r Record) EntryFacts() driver.Facts {
-	return driver.Facts{Driver: r.driver, List: []driver.Fact{{Name: "author", Value: r.author}, {Name: "link", Value: r.link}}}
+func (r Record) EntryFacts() fetch.Facts {
+	return fetch.Facts{Driver: r.driver, List: []fetch.Fact{{Name: "author", Value: r.author}, {Name: "link", Value: r.link}}}
 }
 
 // A badRecord has a fact that cannot be encoded as JSON.
 type badRecord struct{}
 
-func (badRecord) EntryFacts() driver.Facts {
-	return driver.Facts{Driver: "x", List: []driver.Fact{{Name: "f", Value: func() {}}}}
+func (badRecord) EntryFacts() fetch.Facts {
+	return fetch.Facts{Driver: "x", List: []fetch.Fact{{Name: "f", Value: func() {}}}}
 }
 
 func TestEntriesJSONHasTheDriversRecord(t *testing.T) {
@@ -314,15 +313,15 @@ type lsRecord struct {
 	Target string
 }
 
-func (r lsRecord) EntryFacts() driver.Facts {
-	return driver.Facts{Driver: "ftp", List: []driver.Fact{{Name: "mode", Value: r.Mode}, {Name: "target", Value: r.Target, Optional: true}}}
+func (r lsRecord) EntryFacts() fetch.Facts {
+	return fetch.Facts{Driver: "ftp", List: []fetch.Fact{{Name: "mode", Value: r.Mode}, {Name: "target", Value: r.Target, Optional: true}}}
 }
 
 // A linkRecord has the kind of its object as the target.
 type linkRecord struct{ Target string }
 
-func (r linkRecord) EntryFacts() driver.Facts {
-	return driver.Facts{Driver: "prospero", List: []driver.Fact{{Name: "target", Value: r.Target}}}
+func (r linkRecord) EntryFacts() fetch.Facts {
+	return fetch.Facts{Driver: "prospero", List: []fetch.Fact{{Name: "target", Value: r.Target}}}
 }
 
 type articleRecord struct {
@@ -330,9 +329,9 @@ type articleRecord struct {
 	From   string
 }
 
-func (r articleRecord) EntryFacts() driver.Facts {
-	return driver.Facts{Driver: "nntp", Word: "article",
-		List: []driver.Fact{{Name: "number", Value: r.Number}, {Name: "from", Value: r.From}}}
+func (r articleRecord) EntryFacts() fetch.Facts {
+	return fetch.Facts{Driver: "nntp", Word: "article",
+		List: []fetch.Fact{{Name: "number", Value: r.Number}, {Name: "from", Value: r.From}}}
 }
 
 func TestWriteJSON(t *testing.T) {

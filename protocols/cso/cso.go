@@ -13,6 +13,7 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 )
@@ -24,20 +25,20 @@ const (
 )
 
 // Load registers the scheme cso.
-func Load(env driver.Env, reg *driver.Registry) {
-	reg.Register(driver.Scheme{
+func Load(env fetch.Env, reg *fetch.Registry) {
+	reg.Register(fetch.Scheme{
 		Name:    "cso",
 		Port:    port,
-		Ops:     []driver.Op{driver.OpGet, driver.OpStat, driver.OpList},
+		Ops:     []fetch.Op{fetch.OpGet, fetch.OpStat, fetch.OpList},
 		Summary: "searches of CSO name servers, the directories of people in gopher menus",
 		Driver:  &opener{env},
 	})
 }
 
-type opener struct{ env driver.Env }
+type opener struct{ env fetch.Env }
 
-// Open implements driver.Driver.
-func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Response, error) {
+// Open implements fetch.Driver.
+func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
 	query, err := command(req.URL)
 	if err != nil {
 		return nil, err
@@ -47,13 +48,13 @@ func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Respons
 	if err := driver.Ask(ctx, d.env, question, b.begin); err != nil {
 		return nil, err
 	}
-	resp := &driver.Response{URL: req.URL, Body: b, Parse: entries}
-	resp.Kind, resp.ContentType, resp.Size = driver.KindListing, "text/plain", -1
-	resp.Name = driver.SafeName(strings.TrimPrefix(query, "query "))
-	resp.Reply = driver.Reply{Code: b.first.code, Text: b.first.text}
-	if req.Op == driver.OpStat {
+	resp := &fetch.Response{URL: req.URL, Body: b, Parse: entries}
+	resp.Kind, resp.ContentType, resp.Size = fetch.KindListing, "text/plain", -1
+	resp.Name = fetch.SafeName(strings.TrimPrefix(query, "query "))
+	resp.Reply = fetch.Reply{Code: b.first.code, Text: b.first.text}
+	if req.Op == fetch.OpStat {
 		b.Close()
-		resp.Body, resp.Parse = driver.NoBody, nil
+		resp.Body, resp.Parse = fetch.NoBody, nil
 	}
 	return resp, nil
 }
@@ -61,10 +62,10 @@ func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Respons
 // command returns the query command for a URL.
 func command(u uri.URI) (string, error) {
 	if u.Host() == "" {
-		return "", &driver.Error{Code: driver.ErrURL, Err: errors.New("the URL has no host")}
+		return "", &fetch.Error{Code: fetch.ErrURL, Err: errors.New("the URL has no host")}
 	}
 	if _, ok := u.User(); ok {
-		return "", &driver.Error{Code: driver.ErrURL, Err: errors.New("a cso URL cannot have a user name")}
+		return "", &fetch.Error{Code: fetch.ErrURL, Err: errors.New("a cso URL cannot have a user name")}
 	}
 	words := u.URLPath()
 	if query, ok := u.Query(); ok && strings.Trim(u.Path(), "/") == "" {
@@ -75,28 +76,28 @@ func command(u uri.URI) (string, error) {
 		return "", err
 	}
 	if words = strings.TrimSpace(words); words == "" {
-		return "", &driver.Error{Code: driver.ErrNeedSearch,
+		return "", &fetch.Error{Code: fetch.ErrNeedSearch,
 			Hint: "add a name after the host: cso://" + u.HostPort(port) + "/NAME"}
 	}
 	return "query " + words, nil
 }
 
-// Expect implements driver.Expecter.
-func (d *opener) Expect(req *driver.Request) (driver.Meta, bool) {
+// Expect implements fetch.Expecter.
+func (d *opener) Expect(req *fetch.Request) (fetch.Meta, bool) {
 	_, err := command(req.URL)
-	return driver.Meta{Kind: driver.KindListing, ContentType: "text/plain"}, err == nil
+	return fetch.Meta{Kind: fetch.KindListing, ContentType: "text/plain"}, err == nil
 }
 
-// Explain implements driver.Explainer.
-func (d *opener) Explain(req *driver.Request) ([]string, error) {
+// Explain implements fetch.Explainer.
+func (d *opener) Explain(req *fetch.Request) ([]string, error) {
 	query, err := command(req.URL)
 	if err != nil {
 		return nil, err
 	}
-	return []string{driver.Printable(query), "quit"}, nil
+	return []string{fetch.Printable(query), "quit"}, nil
 }
 
 var (
-	_ driver.Explainer = (*opener)(nil)
-	_ driver.Expecter  = (*opener)(nil)
+	_ fetch.Explainer = (*opener)(nil)
+	_ fetch.Expecter  = (*opener)(nil)
 )

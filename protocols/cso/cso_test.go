@@ -11,7 +11,6 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/fetchtest/drive"
 	"github.com/urlget/urlget/fetchtest/servers"
@@ -57,7 +56,7 @@ func TestBodyIsVerbatim(t *testing.T) {
 	if text := body; !strings.HasPrefix(text, "102:There were 2 matches to your request.\r\n-200:1:") || !strings.HasSuffix(text, "\r\n200:Ok.\r\n") {
 		t.Errorf("body %q", text)
 	}
-	if want := (fetch.Reply{Code: 102, Text: "There were 2 matches to your request."}); resp.Reply != want || resp.Kind != fetch.KindListing || resp.Framing != driver.FramedByProtocol {
+	if want := (fetch.Reply{Code: 102, Text: "There were 2 matches to your request."}); resp.Reply != want || resp.Kind != fetch.KindListing || resp.Framing != fetch.FramedByProtocol {
 		t.Errorf("got %+v, %v, %v", resp.Reply, resp.Kind, resp.Framing)
 	}
 }

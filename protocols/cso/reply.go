@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver/wire"
 )
 
@@ -18,9 +18,9 @@ type Record struct {
 	Fields []Field
 }
 
-// EntryFacts implements [driver.EntryRecord].
-func (r Record) EntryFacts() driver.Facts {
-	return driver.Facts{Driver: "cso", List: []driver.Fact{
+// EntryFacts implements [fetch.EntryRecord].
+func (r Record) EntryFacts() fetch.Facts {
+	return fetch.Facts{Driver: "cso", List: []fetch.Fact{
 		{Name: "record", Value: int64(r.Record)},
 		{Name: "fields", Value: r.Fields},
 	}}
@@ -42,7 +42,7 @@ type reply struct {
 	text   string
 }
 
-var errMalformed = &driver.Error{Code: driver.ErrProtocol, Err: errors.New("malformed reply: not from a CSO name server")}
+var errMalformed = &fetch.Error{Code: fetch.ErrProtocol, Err: errors.New("malformed reply: not from a CSO name server")}
 
 func parseReply(line string) (reply, bool) {
 	var r reply
@@ -78,18 +78,18 @@ func (r reply) final() bool { return !r.more && !r.preliminary() }
 
 // err returns the error that r reports, or nil.
 func (r reply) err() error {
-	e := &driver.Error{Reply: driver.Reply{Code: r.code, Text: wire.Text(r.text)}}
+	e := &fetch.Error{Reply: fetch.Reply{Code: r.code, Text: wire.Text(r.text)}}
 	switch {
 	case r.code < 400:
 		return nil
 	case r.code == replyNoMatches:
-		e.Code = driver.ErrNotFound
+		e.Code = fetch.ErrNotFound
 	case r.code == replyTooMany:
-		e.Code, e.Hint = driver.ErrRefused, "use a more specific query: a full name, or a field such as email=..."
+		e.Code, e.Hint = fetch.ErrRefused, "use a more specific query: a full name, or a field such as email=..."
 	case r.code < 500:
-		e.Code, e.Retry = driver.ErrBusy, true
+		e.Code, e.Retry = fetch.ErrBusy, true
 	default:
-		e.Code = driver.ErrRefused
+		e.Code = fetch.ErrRefused
 	}
 	return e
 }
@@ -105,7 +105,7 @@ type replies struct {
 }
 
 // begin reads replies up to the first result or error.
-func (b *replies) begin(conn *driver.Conn) error {
+func (b *replies) begin(conn *fetch.Conn) error {
 	b.Closer, b.r, b.trace = conn, wire.NewReader(conn, maxLine), conn.Line()
 	conn.PieceLines()
 	var head []byte
@@ -130,7 +130,7 @@ func (b *replies) begin(conn *driver.Conn) error {
 		}
 		return nil
 	}
-	return &driver.Error{Code: driver.ErrProtocol, Err: errors.New("the server sent too many preliminary replies")}
+	return &fetch.Error{Code: fetch.ErrProtocol, Err: errors.New("the server sent too many preliminary replies")}
 }
 
 // readRefusal reads the replies that explain why a query is refused, one line per cause, up to the
@@ -143,14 +143,14 @@ func (b *replies) readRefusal(first reply) error {
 		case err != nil:
 			return err
 		case rep.final():
-			e := first.err().(*driver.Error)
+			e := first.err().(*fetch.Error)
 			e.Reply.Text = wire.Text(reasons)
 			return e
 		case rep.err() != nil:
 			reasons += "; " + rep.text
 		}
 	}
-	return &driver.Error{Code: driver.ErrProtocol, Err: errors.New("the server sent too many error replies")}
+	return &fetch.Error{Code: fetch.ErrProtocol, Err: errors.New("the server sent too many error replies")}
 }
 
 // next reads a reply and stores its line in rest.
@@ -199,13 +199,13 @@ func (b *replies) Read(p []byte) (int, error) {
 const maxRecord = 256 << 10
 
 // entries returns the records in r. A record ends at the first line of the next.
-func entries(r io.Reader) iter.Seq2[driver.Entry, error] {
-	return func(yield func(driver.Entry, error) bool) {
+func entries(r io.Reader) iter.Seq2[fetch.Entry, error] {
+	return func(yield func(fetch.Entry, error) bool) {
 		var rec Record
 		size := 0
 		for line, err := range wire.NewReader(r, maxLine).All() {
 			if err != nil {
-				yield(driver.Entry{}, err)
+				yield(fetch.Entry{}, err)
 				return
 			}
 			rep, ok := parseReply(string(line))
@@ -220,7 +220,7 @@ func entries(r io.Reader) iter.Seq2[driver.Entry, error] {
 			}
 			rec.Record = rep.record
 			if size += len(line) + 50; size > maxRecord {
-				yield(driver.Entry{}, &driver.Error{Code: driver.ErrProtocol, Err: fmt.Errorf("the record is larger than %d bytes", maxRecord)})
+				yield(fetch.Entry{}, &fetch.Error{Code: fetch.ErrProtocol, Err: fmt.Errorf("the record is larger than %d bytes", maxRecord)})
 				return
 			}
 			rec.add(rep)
@@ -243,13 +243,13 @@ func (rec *Record) add(r reply) {
 }
 
 // entry returns the entry for the record. Its name is the whole record on one line.
-func (rec Record) entry() driver.Entry {
-	e := driver.Entry{Kind: driver.EntryError, Size: -1, Sys: rec}
+func (rec Record) entry() fetch.Entry {
+	e := fetch.Entry{Kind: fetch.EntryError, Size: -1, Sys: rec}
 	var parts []string
 	for _, f := range rec.Fields {
 		parts = append(parts, f.Name+": "+strings.ReplaceAll(f.Value, "\n", ", "))
 		if !f.Error {
-			e.Kind = driver.EntryText // an error is not a match
+			e.Kind = fetch.EntryText // an error is not a match
 		}
 	}
 	e.Name = strings.Join(parts, "; ")

@@ -12,15 +12,15 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
 // Load registers the driver.
-func Load(_ driver.Env, reg *driver.Registry) {
-	reg.Register(driver.Scheme{
+func Load(_ fetch.Env, reg *fetch.Registry) {
+	reg.Register(fetch.Scheme{
 		Name:    "data",
-		Ops:     []driver.Op{driver.OpGet, driver.OpStat},
+		Ops:     []fetch.Op{fetch.OpGet, fetch.OpStat},
 		Ranges:  true,
 		Summary: "data in the URL itself (RFC 2397)",
 		Driver:  opener{},
@@ -33,36 +33,36 @@ type opener struct{}
 const constant = `"constant"`
 
 // Open decodes the URL.
-func (opener) Open(ctx context.Context, req *driver.Request) (*driver.Response, error) {
+func (opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
 	mediaType, content, err := parse(req.URL)
 	if err != nil {
-		return nil, &driver.Error{Code: driver.ErrURL, Err: err}
+		return nil, &fetch.Error{Code: fetch.ErrURL, Err: err}
 	}
-	meta := driver.Meta{ContentType: mediaType}
+	meta := fetch.Meta{ContentType: mediaType}
 	meta.ETag = constant
 	if req.IfChanged.ETag == constant && req.Range.IsZero() {
-		return nil, &driver.Error{Code: driver.ErrNotModified}
+		return nil, &fetch.Error{Code: fetch.ErrNotModified}
 	}
 	if r := req.Range; !r.IsZero() && (req.IfChanged.IsZero() || req.IfChanged.ETag == constant) {
 		total := int64(len(content))
 		if r.Offset < 0 || r.Length < 0 || r.Offset >= total {
-			return nil, &driver.Error{Code: driver.ErrRange, Err: fmt.Errorf("the content has %d bytes", total)}
+			return nil, &fetch.Error{Code: fetch.ErrRange, Err: fmt.Errorf("the content has %d bytes", total)}
 		}
 		content = content[r.Offset:]
 		if r.Length > 0 {
 			content = content[:min(r.Length, int64(len(content)))]
 		}
-		meta.Range = driver.Range{Offset: r.Offset, Length: int64(len(content))}
+		meta.Range = fetch.Range{Offset: r.Offset, Length: int64(len(content))}
 		meta.Total = total
 	}
 	meta.Size = int64(len(content))
-	if req.Op == driver.OpStat {
-		return &driver.Response{Meta: meta, Body: http.NoBody}, nil
+	if req.Op == fetch.OpStat {
+		return &fetch.Response{Meta: meta, Body: http.NoBody}, nil
 	}
-	return &driver.Response{Meta: meta, Body: &reader{ctx: ctx, Reader: bytes.NewReader(content)}}, nil
+	return &fetch.Response{Meta: meta, Body: &reader{ctx: ctx, Reader: bytes.NewReader(content)}}, nil
 }
 
 // A reader is the body of a response. It ends when its context is done, as other bodies do.

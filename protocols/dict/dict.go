@@ -11,6 +11,7 @@ import (
 	"iter"
 	"strings"
 
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/driver/wire"
 )
@@ -42,24 +43,24 @@ const (
 )
 
 // Load registers the driver.
-func Load(env driver.Env, reg *driver.Registry) {
-	reg.Register(driver.Scheme{
-		Name: "dict", Port: port, Ops: []driver.Op{driver.OpGet, driver.OpList},
+func Load(env fetch.Env, reg *fetch.Registry) {
+	reg.Register(fetch.Scheme{
+		Name: "dict", Port: port, Ops: []fetch.Op{fetch.OpGet, fetch.OpList},
 		Summary: "definitions of words, from dictionary servers",
 		Driver:  &opener{env},
 	})
 }
 
-type opener struct{ env driver.Env }
+type opener struct{ env fetch.Env }
 
-// Open implements driver.Driver.
-func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Response, error) {
+// Open implements fetch.Driver.
+func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
 	q, err := parseURL(req.URL)
 	if err != nil {
 		return nil, err
 	}
-	a := &response{query: q, listed: q.verb == define && req.Op == driver.OpList, base: req.URL}
-	err = driver.Ask(ctx, d.env, driver.Question{Addr: req.URL.HostPort(port)}, func(conn *driver.Conn) error {
+	a := &response{query: q, listed: q.verb == define && req.Op == fetch.OpList, base: req.URL}
+	err = driver.Ask(ctx, d.env, driver.Question{Addr: req.URL.HostPort(port)}, func(conn *fetch.Conn) error {
 		a.Closer, a.lines = conn, wire.NewLines(conn, maxLine)
 		a.replyTimeout = func() (done func()) { return conn.ReplyTimeout(d.env.Timeouts().Reply) }
 		conn.PieceLines()
@@ -68,21 +69,21 @@ func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Respons
 	if err != nil {
 		return nil, err
 	}
-	resp := &driver.Response{Body: a, Meta: driver.Meta{
-		ContentType: "text/plain; charset=utf-8", Size: -1, Text: true, Name: driver.SafeName(q.word + ".txt"),
-		Reply: driver.Reply{Code: a.status.Code, Text: wire.Text(a.status.Text())},
+	resp := &fetch.Response{Body: a, Meta: fetch.Meta{
+		ContentType: "text/plain; charset=utf-8", Size: -1, Text: true, Name: fetch.SafeName(q.word + ".txt"),
+		Reply: fetch.Reply{Code: a.status.Code, Text: wire.Text(a.status.Text())},
 	}}
 	switch {
 	case a.listed:
-		resp.Kind, resp.Parse = driver.KindListing, a.definitions
+		resp.Kind, resp.Parse = fetch.KindListing, a.definitions
 	case q.verb != define:
-		resp.Kind, resp.Parse = driver.KindListing, func(r io.Reader) iter.Seq2[driver.Entry, error] { return q.members(req.URL, r) }
+		resp.Kind, resp.Parse = fetch.KindListing, func(r io.Reader) iter.Seq2[fetch.Entry, error] { return q.members(req.URL, r) }
 	}
 	return resp, nil
 }
 
 // sendQuery sends the commands and reads the replies up to the first block.
-func (d *opener) sendQuery(ctx context.Context, req *driver.Request, a *response) error {
+func (d *opener) sendQuery(ctx context.Context, req *fetch.Request, a *response) error {
 	banner, err := a.lines.Reply()
 	if err != nil {
 		return err
@@ -129,17 +130,17 @@ func (d *opener) clientCommand() string {
 
 // login authenticates the user with a digest of the server's message identifier and the password
 // (RFC 2229, section 3.11.1). The reply to CLIENT has not been read yet.
-func (d *opener) login(ctx context.Context, req *driver.Request, a *response, banner string) error {
+func (d *opener) login(ctx context.Context, req *fetch.Request, a *response, banner string) error {
 	id, ok := messageID(banner)
 	if !ok {
-		return &driver.Error{Code: driver.ErrAuth, Reply: driver.Reply{Code: replyBanner, Text: wire.Text(banner)},
+		return &fetch.Error{Code: fetch.ErrAuth, Reply: fetch.Reply{Code: replyBanner, Text: wire.Text(banner)},
 			Err: errors.New("the server does not support logins"), Hint: "remove the user from the URL"}
 	}
 	var refused error
 	for attempt := 1; attempt <= maxLogins; attempt++ {
-		cred, err := d.env.Credential(ctx, driver.Challenge{URL: req.URL, Mechanism: "dict", User: a.query.user, Attempt: attempt})
+		cred, err := d.env.Credential(ctx, fetch.Challenge{URL: req.URL, Mechanism: "dict", User: a.query.user, Attempt: attempt})
 		switch {
-		case refused != nil && errors.Is(err, driver.ErrAuth):
+		case refused != nil && errors.Is(err, fetch.ErrAuth):
 			return refused
 		case err != nil:
 			return err
@@ -161,7 +162,7 @@ func (d *opener) login(ctx context.Context, req *driver.Request, a *response, ba
 		if reply.Code == replyAuthenticated {
 			return nil
 		}
-		if refused = failure(reply, a.query); !errors.Is(refused, driver.ErrAuth) {
+		if refused = failure(reply, a.query); !errors.Is(refused, fetch.ErrAuth) {
 			return refused
 		}
 	}
@@ -179,40 +180,40 @@ func messageID(banner string) (string, bool) {
 
 // failure returns the error that a reply reports (RFC 2229, section 7.2).
 func failure(r wire.Reply, q query) error {
-	e := &driver.Error{Reply: driver.Reply{Code: r.Code, Text: wire.Text(r.Text())}}
+	e := &fetch.Error{Reply: fetch.Reply{Code: r.Code, Text: wire.Text(r.Text())}}
 	switch {
 	case r.Code == replyNoMatch:
-		e.Code = driver.ErrNotFound
+		e.Code = fetch.ErrNotFound
 	case r.Code == replyInvalidDatabase:
-		e.Code, e.Hint = driver.ErrNotFound, "use dict://"+q.host+"/ to list the databases"
+		e.Code, e.Hint = fetch.ErrNotFound, "use dict://"+q.host+"/ to list the databases"
 	case r.Code == replyInvalidStrategy:
-		e.Code, e.Hint = driver.ErrNotFound, "omit the strategy to use the server's default"
+		e.Code, e.Hint = fetch.ErrNotFound, "omit the strategy to use the server's default"
 	case r.Code >= 530 && r.Code < 540:
-		e.Code = driver.ErrAuth
+		e.Code = fetch.ErrAuth
 	case r.Code == replySyntax, r.Code == replyParameters:
-		e.Code = driver.ErrProtocol
+		e.Code = fetch.ErrProtocol
 	case r.Code >= 500 && r.Code < 600:
-		e.Code = driver.ErrServer
+		e.Code = fetch.ErrServer
 	case r.Code >= 400 && r.Code < 500:
-		e.Code, e.Retry = driver.ErrBusy, true
+		e.Code, e.Retry = fetch.ErrBusy, true
 	default:
-		e.Code, e.Err = driver.ErrProtocol, errors.New("unexpected reply")
+		e.Code, e.Err = fetch.ErrProtocol, errors.New("unexpected reply")
 	}
 	return e
 }
 
-// Expect implements driver.Expecter.
-func (d *opener) Expect(req *driver.Request) (driver.Meta, bool) {
+// Expect implements fetch.Expecter.
+func (d *opener) Expect(req *fetch.Request) (fetch.Meta, bool) {
 	q, err := parseURL(req.URL)
-	m := driver.Meta{Name: driver.SafeName(q.word + ".txt")}
+	m := fetch.Meta{Name: fetch.SafeName(q.word + ".txt")}
 	if q.verb != define {
-		m.Kind = driver.KindListing
+		m.Kind = fetch.KindListing
 	}
 	return m, err == nil
 }
 
-// Explain implements driver.Explainer.
-func (d *opener) Explain(req *driver.Request) ([]string, error) {
+// Explain implements fetch.Explainer.
+func (d *opener) Explain(req *fetch.Request) ([]string, error) {
 	q, err := parseURL(req.URL)
 	if err != nil {
 		return nil, err
@@ -225,6 +226,6 @@ func (d *opener) Explain(req *driver.Request) ([]string, error) {
 }
 
 var (
-	_ driver.Explainer = (*opener)(nil)
-	_ driver.Expecter  = (*opener)(nil)
+	_ fetch.Explainer = (*opener)(nil)
+	_ fetch.Expecter  = (*opener)(nil)
 )

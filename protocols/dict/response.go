@@ -6,6 +6,7 @@ import (
 	"io"
 	"iter"
 
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/driver/wire"
 	"github.com/urlget/urlget/fetch/uri"
@@ -18,9 +19,9 @@ type Definition struct {
 	Description string // human-readable name of the database
 }
 
-// EntryFacts implements [driver.EntryRecord].
-func (d Definition) EntryFacts() driver.Facts {
-	return driver.Facts{Driver: "dict", List: []driver.Fact{
+// EntryFacts implements [fetch.EntryRecord].
+func (d Definition) EntryFacts() fetch.Facts {
+	return fetch.Facts{Driver: "dict", List: []fetch.Fact{
 		{Name: "word", Value: d.Word},
 		{Name: "database", Value: d.Database},
 		{Name: "description", Value: d.Description},
@@ -33,9 +34,9 @@ type Match struct {
 	Word     string
 }
 
-// EntryFacts implements [driver.EntryRecord].
-func (m Match) EntryFacts() driver.Facts {
-	return driver.Facts{Driver: "dict", List: []driver.Fact{
+// EntryFacts implements [fetch.EntryRecord].
+func (m Match) EntryFacts() fetch.Facts {
+	return fetch.Facts{Driver: "dict", List: []fetch.Fact{
 		{Name: "database", Value: m.Database},
 		{Name: "word", Value: m.Word},
 	}}
@@ -47,9 +48,9 @@ type Database struct {
 	Description string
 }
 
-// EntryFacts implements [driver.EntryRecord].
-func (d Database) EntryFacts() driver.Facts {
-	return driver.Facts{Driver: "dict", List: []driver.Fact{
+// EntryFacts implements [fetch.EntryRecord].
+func (d Database) EntryFacts() fetch.Facts {
+	return fetch.Facts{Driver: "dict", List: []fetch.Fact{
 		{Name: "name", Value: d.Name},
 		{Name: "description", Value: d.Description},
 	}}
@@ -71,7 +72,7 @@ type response struct {
 	announced int
 	nth       int // position of def among the definitions in its database
 	// pending holds the definitions not yet yielded, if the response is listed.
-	pending []driver.Entry
+	pending []fetch.Entry
 	listed  bool
 	base    uri.URI
 	end     error // io.EOF after the final reply, or the error that ended the response
@@ -129,8 +130,8 @@ func (a *response) pick(n int) error {
 }
 
 func (a *response) errNoSuch() error {
-	return &driver.Error{Code: driver.ErrNotFound, Err: fmt.Errorf("there is no result number %d", a.query.n),
-		Reply: driver.Reply{Code: a.status.Code, Text: wire.Text(a.status.Text())}}
+	return &fetch.Error{Code: fetch.ErrNotFound, Err: fmt.Errorf("there is no result number %d", a.query.n),
+		Reply: fetch.Reply{Code: a.status.Code, Text: wire.Text(a.status.Text())}}
 }
 
 // nextDefinition advances to the next requested definition. It returns io.EOF after the last one.
@@ -146,7 +147,7 @@ func (a *response) nextDefinition() error {
 		case reply.Code == replyOK && a.count < a.query.n:
 			return a.errNoSuch()
 		case reply.Code == replyOK && a.count > 0 && a.count < a.announced:
-			return &driver.Error{Code: driver.ErrProtocol, Err: fmt.Errorf("received %d of %d definitions", a.count, a.announced)}
+			return &fetch.Error{Code: fetch.ErrProtocol, Err: fmt.Errorf("received %d of %d definitions", a.count, a.announced)}
 		case reply.Code == replyOK:
 			return io.EOF
 		case reply.Code != replyDefinition:
@@ -154,8 +155,8 @@ func (a *response) nextDefinition() error {
 		}
 		parts, err := fields(reply.Text())
 		if err != nil || len(parts) < 2 {
-			return &driver.Error{Code: driver.ErrProtocol, Err: errors.New("the server sent a definition without its database"),
-				Reply: driver.Reply{Code: reply.Code, Text: wire.Text(reply.Text())}}
+			return &fetch.Error{Code: fetch.ErrProtocol, Err: errors.New("the server sent a definition without its database"),
+				Reply: fetch.Reply{Code: reply.Code, Text: wire.Text(reply.Text())}}
 		}
 		if a.count == 0 || parts[1] != a.def.Database {
 			a.nth = 0
@@ -232,16 +233,16 @@ func (a *response) Read(p []byte) (int, error) {
 }
 
 // definition returns the entry for the current definition.
-func (a *response) definition(base uri.URI) driver.Entry {
-	return driver.Entry{
+func (a *response) definition(base uri.URI) fetch.Entry {
+	return fetch.Entry{
 		URL: locate(base, definitionPath(a.query.word, a.def.Database, a.nth)), Name: a.def.Word,
 		Rel: "item", ContentType: "text/plain; charset=utf-8", Size: -1, Sys: a.def,
 	}
 }
 
 // definitions yields an entry for each definition. r must read from a.
-func (a *response) definitions(r io.Reader) iter.Seq2[driver.Entry, error] {
-	return driver.EntriesAlong(r, func() []driver.Entry {
+func (a *response) definitions(r io.Reader) iter.Seq2[fetch.Entry, error] {
+	return driver.EntriesAlong(r, func() []fetch.Entry {
 		entries := a.pending
 		a.pending = nil
 		return entries
@@ -249,11 +250,11 @@ func (a *response) definitions(r io.Reader) iter.Seq2[driver.Entry, error] {
 }
 
 // members yields an entry for each line of a list of matches or databases.
-func (q query) members(base uri.URI, r io.Reader) iter.Seq2[driver.Entry, error] {
-	return func(yield func(driver.Entry, error) bool) {
+func (q query) members(base uri.URI, r io.Reader) iter.Seq2[fetch.Entry, error] {
+	return func(yield func(fetch.Entry, error) bool) {
 		for line, err := range wire.NewReader(r, maxLine).All() {
 			if err != nil {
-				yield(driver.Entry{}, err)
+				yield(fetch.Entry{}, err)
 				return
 			}
 			if !yield(q.member(base, string(line)), nil) {
@@ -265,20 +266,20 @@ func (q query) members(base uri.URI, r io.Reader) iter.Seq2[driver.Entry, error]
 
 // member parses a line of a list: the name of a database, followed by a word in it or its
 // description.
-func (q query) member(base uri.URI, line string) driver.Entry {
+func (q query) member(base uri.URI, line string) fetch.Entry {
 	parts, err := fields(line)
 	if err != nil || len(parts) < 2 {
-		return driver.Entry{Name: wire.Text(line), Kind: driver.EntryText, Size: -1}
+		return fetch.Entry{Name: wire.Text(line), Kind: fetch.EntryText, Size: -1}
 	}
 	database, text := parts[0], parts[1]
 	if q.verb == match {
-		return driver.Entry{
+		return fetch.Entry{
 			URL: locate(base, definitionPath(text, database, 0)), Name: wire.Text(text), Rel: "item",
 			ContentType: "text/plain; charset=utf-8", Size: -1, Sys: Match{Database: database, Word: wire.Text(text)},
 		}
 	}
-	return driver.Entry{
-		URL: locate(base, definitionPath("", database, 0)), Name: database, Rel: "item", Kind: driver.EntrySearch, Size: -1,
+	return fetch.Entry{
+		URL: locate(base, definitionPath("", database, 0)), Name: database, Rel: "item", Kind: fetch.EntrySearch, Size: -1,
 		Sys: Database{Name: database, Description: wire.Text(text)},
 	}
 }

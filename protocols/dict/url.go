@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -40,7 +40,7 @@ func parseURL(u uri.URI) (query, error) {
 	login, _ := u.User()
 	user, mechanism, _ := strings.Cut(login, ";")
 	if q.user = user; mechanism != "" && mechanism != "*" && !strings.EqualFold(mechanism, "auth") {
-		return q, &driver.Error{Code: driver.ErrAuth, Err: fmt.Errorf("unsupported login mechanism %q", mechanism), Hint: "use AUTH, the only supported mechanism"}
+		return q, &fetch.Error{Code: fetch.ErrAuth, Err: fmt.Errorf("unsupported login mechanism %q", mechanism), Hint: "use AUTH, the only supported mechanism"}
 	}
 	path := u.URLPath()
 	if path == "" {
@@ -61,7 +61,7 @@ func parseURL(u uri.URI) (query, error) {
 		q.verb = match
 		fields = append(fields, &q.strategy)
 	default:
-		return q, &driver.Error{Code: driver.ErrURL, Err: fmt.Errorf("%q must start with d: or m: and a word", path),
+		return q, &fetch.Error{Code: fetch.ErrURL, Err: fmt.Errorf("%q must start with d: or m: and a word", path),
 			Hint: "use dict://" + q.host + "/d:WORD for definitions or /m:WORD for matching words"}
 	}
 	if err := q.fill(parts[1:], fields); err != nil {
@@ -69,7 +69,7 @@ func parseURL(u uri.URI) (query, error) {
 	}
 	switch {
 	case q.word == "":
-		return q, &driver.Error{Code: driver.ErrNeedSearch, Hint: "add a word, as in dict://" + q.host + "/" + parts[0] + ":WORD:" + q.database}
+		return q, &fetch.Error{Code: fetch.ErrNeedSearch, Hint: "add a word, as in dict://" + q.host + "/" + parts[0] + ":WORD:" + q.database}
 	case !isAtom(q.database):
 		return q, malformed("%q cannot be the name of a database", q.database)
 	case !isAtom(q.strategy):
@@ -102,7 +102,7 @@ func (q *query) fill(values []string, fields []*string) error {
 }
 
 func malformed(format string, args ...any) error {
-	return &driver.Error{Code: driver.ErrURL, Err: fmt.Errorf(format, args...)}
+	return &fetch.Error{Code: fetch.ErrURL, Err: fmt.Errorf(format, args...)}
 }
 
 // command returns the command line for the query.

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/driver/wire"
 	"github.com/urlget/urlget/fetch/uri"
@@ -29,17 +30,17 @@ type Options struct {
 }
 
 // Load registers the driver with its defaults.
-func Load(env driver.Env, reg *driver.Registry) { With(Options{})(env, reg) }
+func Load(env fetch.Env, reg *fetch.Registry) { With(Options{})(env, reg) }
 
 // With returns a Loader that registers the driver with options.
-func With(opts Options) driver.Loader {
-	return func(env driver.Env, reg *driver.Registry) {
+func With(opts Options) fetch.Loader {
+	return func(env fetch.Env, reg *fetch.Registry) {
 		for name, program := range opts.Programs {
 			if strings.HasPrefix(name, Prefix) {
 				reg.Register(scheme(env, name, program))
 			}
 		}
-		reg.RegisterPrefix(Prefix, func(name string) (driver.Scheme, bool) {
+		reg.RegisterPrefix(Prefix, func(name string) (fetch.Scheme, bool) {
 			// LookPath accepts programs only from absolute entries of PATH.
 			program, err := exec.LookPath("urlget-" + name)
 			return scheme(env, name, program), err == nil
@@ -47,9 +48,9 @@ func With(opts Options) driver.Loader {
 	}
 }
 
-func scheme(env driver.Env, name, program string) driver.Scheme {
-	return driver.Scheme{
-		Name: name, Ops: []driver.Op{driver.OpGet, driver.OpStat, driver.OpList},
+func scheme(env fetch.Env, name, program string) fetch.Scheme {
+	return fetch.Scheme{
+		Name: name, Ops: []fetch.Op{fetch.OpGet, fetch.OpStat, fetch.OpList},
 		Local:   true, // remote parties must not start programs
 		Summary: "experimental; served by " + program,
 		Driver:  &opener{program: program, env: env},
@@ -58,11 +59,11 @@ func scheme(env driver.Env, name, program string) driver.Scheme {
 
 type opener struct {
 	program string
-	env     driver.Env
+	env     fetch.Env
 }
 
-// Open implements driver.Driver.
-func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Response, error) {
+// Open implements fetch.Driver.
+func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
 	p, err := start(ctx, d.program, req, d.env.Timeouts().Idle)
 	if err != nil {
 		return nil, err
@@ -80,14 +81,14 @@ func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Respons
 	return resp, nil
 }
 
-// Explain implements driver.Explainer.
-func (d *opener) Explain(req *driver.Request) ([]string, error) {
+// Explain implements fetch.Explainer.
+func (d *opener) Explain(req *fetch.Request) ([]string, error) {
 	return []string{strings.Join(command(d.program, req), " ")}, nil
 }
 
 // command returns the program and its arguments. They do not include the password, because all
 // users of the machine can read them.
-func command(program string, req *driver.Request) []string {
+func command(program string, req *fetch.Request) []string {
 	return []string{program, req.Op.String(), withoutPassword(req.URL).String()}
 }
 
@@ -106,9 +107,9 @@ const (
 )
 
 // response reads the header that the program writes and returns the response.
-func (p *process) response(req *driver.Request, trace func(sent bool, line string)) (*driver.Response, error) {
+func (p *process) response(req *fetch.Request, trace func(sent bool, line string)) (*fetch.Response, error) {
 	r := wire.NewReader(p.stdout, maxLine)
-	resp := &driver.Response{Meta: driver.Meta{Size: -1}, Body: &output{process: p, r: r}}
+	resp := &fetch.Response{Meta: fetch.Meta{Size: -1}, Body: &output{process: p, r: r}}
 	for range maxHeaderLines {
 		line, err := r.Line()
 		switch {
@@ -123,8 +124,8 @@ func (p *process) response(req *driver.Request, trace func(sent bool, line strin
 			if len(resp.Location) > 0 {
 				return resp, nil
 			}
-			if req.Op == driver.OpList || resp.Kind == driver.KindListing {
-				resp.Kind, resp.Parse = driver.KindListing, entries
+			if req.Op == fetch.OpList || resp.Kind == fetch.KindListing {
+				resp.Kind, resp.Parse = fetch.KindListing, entries
 			}
 			return resp, nil
 		}
@@ -137,11 +138,11 @@ func (p *process) response(req *driver.Request, trace func(sent bool, line strin
 }
 
 func violation(text string) error {
-	return &driver.Error{Code: driver.ErrProtocol, Err: fmt.Errorf("the external driver: %s", text)}
+	return &fetch.Error{Code: fetch.ErrProtocol, Err: fmt.Errorf("the external driver: %s", text)}
 }
 
 // header parses one header line into resp. Unknown fields are kept for the caller.
-func header(resp *driver.Response, line string) error {
+func header(resp *fetch.Response, line string) error {
 	name, value, ok := strings.Cut(line, ":")
 	value = strings.TrimSpace(value)
 	if !ok {
@@ -165,10 +166,10 @@ func header(resp *driver.Response, line string) error {
 	case "etag":
 		resp.ETag = value
 	case "name":
-		resp.Name = driver.SafeName(value)
+		resp.Name = fetch.SafeName(value)
 	case "kind":
-		if value == driver.KindListing.String() {
-			resp.Kind = driver.KindListing
+		if value == fetch.KindListing.String() {
+			resp.Kind = fetch.KindListing
 		}
 	case "location":
 		u, err := uri.Parse(value)
@@ -205,12 +206,12 @@ func (b *output) Read(p []byte) (int, error) {
 
 // entries parses text/uri-list, with a URL on each line. A line "# " before it contains the name to
 // display. A URL that ends with a slash is a listing.
-func entries(r io.Reader) iter.Seq2[driver.Entry, error] {
-	return func(yield func(driver.Entry, error) bool) {
+func entries(r io.Reader) iter.Seq2[fetch.Entry, error] {
+	return func(yield func(fetch.Entry, error) bool) {
 		name := ""
 		for raw, err := range wire.NewReader(r, maxLine).All() {
 			if err != nil {
-				yield(driver.Entry{}, err)
+				yield(fetch.Entry{}, err)
 				return
 			}
 			line := string(raw)
@@ -220,15 +221,15 @@ func entries(r io.Reader) iter.Seq2[driver.Entry, error] {
 			}
 			u, err := uri.Parse(line)
 			if err != nil || !u.IsAbs() {
-				yield(driver.Entry{}, violation(fmt.Sprintf("%q is not an absolute URL", line)))
+				yield(fetch.Entry{}, violation(fmt.Sprintf("%q is not an absolute URL", line)))
 				return
 			}
 			if name == "" {
 				name = u.LastSegment()
 			}
-			e := driver.Entry{URL: u, Name: name, Rel: "item", Size: -1}
+			e := fetch.Entry{URL: u, Name: name, Rel: "item", Size: -1}
 			if strings.HasSuffix(u.Path(), "/") {
-				e.Kind = driver.EntryListing
+				e.Kind = fetch.EntryListing
 			}
 			if !yield(e, nil) {
 				return
@@ -238,4 +239,4 @@ func entries(r io.Reader) iter.Seq2[driver.Entry, error] {
 	}
 }
 
-var _ driver.Explainer = (*opener)(nil)
+var _ fetch.Explainer = (*opener)(nil)

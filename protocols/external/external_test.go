@@ -16,7 +16,6 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/fetchtest"
 	"github.com/urlget/urlget/fetchtest/drive"
@@ -98,7 +97,7 @@ func TestConformance(t *testing.T) {
 				Fault:   func(f fetchtest.Fault) { os.Setenv(faultVariable, f.String()) },
 			}
 		},
-		Options: &fetch.Options{Middleware: []driver.Middleware{faultOnce}},
+		Options: &fetch.Options{Middleware: []fetch.Middleware{faultOnce}},
 		Skip: map[string]string{
 			"Noise":      "what a program writes behind its header is content, whatever it is",
 			"FileSystem": "the URLs have no paths",
@@ -107,8 +106,8 @@ func TestConformance(t *testing.T) {
 }
 
 // faultOnce removes a fault after a program was started with it.
-func faultOnce(next driver.Driver) driver.Driver {
-	return driver.DriverFunc(func(ctx context.Context, req *fetch.Request) (*driver.Response, error) {
+func faultOnce(next fetch.Driver) fetch.Driver {
+	return fetch.DriverFunc(func(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
 		defer os.Unsetenv(faultVariable)
 		return next.Open(ctx, req)
 	})
@@ -196,8 +195,8 @@ func TestSchemes(t *testing.T) {
 }
 
 func TestUntrustedRequests(t *testing.T) {
-	remote := driver.Use("remote", driver.DriverFunc(func(_ context.Context, req *fetch.Request) (*driver.Response, error) {
-		return &driver.Response{Location: []uri.URI{uri.MustParse("x-foo:a")}, Body: driver.NoBody}, nil
+	remote := fetch.Use("remote", fetch.DriverFunc(func(_ context.Context, req *fetch.Request) (*fetch.Response, error) {
+		return &fetch.Response{Location: []uri.URI{uri.MustParse("x-foo:a")}, Body: fetch.NoBody}, nil
 	}))
 	c := drive.Client(t, nil, script(t, `printf '\nhello'`), remote)
 	if _, err := c.Get(t.Context(), "remote://h/"); !errors.Is(err, fetch.ErrPolicy) {

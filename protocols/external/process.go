@@ -12,7 +12,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 )
 
 // A process is a running program.
@@ -39,7 +39,7 @@ func (p *pipe) Read(b []byte) (int, error) {
 	}
 	n, err := p.Reader.Read(b)
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		err = &driver.Error{Code: driver.ErrNetwork, Retry: true,
+		err = &fetch.Error{Code: fetch.ErrNetwork, Retry: true,
 			Err: fmt.Errorf("the external driver sent nothing for %v", p.idle)}
 	}
 	return n, err
@@ -50,7 +50,7 @@ const killDelay = time.Second
 
 // start starts a program for req. It is killed, together with its children, when ctx is done or the
 // process is closed.
-func start(ctx context.Context, program string, req *driver.Request, idle time.Duration) (*process, error) {
+func start(ctx context.Context, program string, req *fetch.Request, idle time.Duration) (*process, error) {
 	args := command(program, req)
 	p := &process{ctx: ctx}
 	run, cancel := context.WithCancel(ctx)
@@ -75,7 +75,7 @@ func start(ctx context.Context, program string, req *driver.Request, idle time.D
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		return nil, &driver.Error{Code: driver.ErrFile, Err: fmt.Errorf("start the external driver: %w", err)}
+		return nil, &fetch.Error{Code: fetch.ErrFile, Err: fmt.Errorf("start the external driver: %w", err)}
 	}
 	p.wait = sync.OnceValue(p.outcome)
 	return p, nil
@@ -102,37 +102,37 @@ func (p *process) outcome() error {
 	case p.ctx.Err() != nil:
 		return context.Cause(p.ctx)
 	case errors.As(err, &exit):
-		return &driver.Error{Code: codeOf(exit.ExitCode()), Retry: exit.ExitCode() == 4,
-			Err: fmt.Errorf("the external driver failed: %v", exit), Reply: driver.Reply{Text: p.stderr.lastLine()}}
+		return &fetch.Error{Code: codeOf(exit.ExitCode()), Retry: exit.ExitCode() == 4,
+			Err: fmt.Errorf("the external driver failed: %v", exit), Reply: fetch.Reply{Text: p.stderr.lastLine()}}
 	}
-	return &driver.Error{Code: driver.ErrServer, Err: fmt.Errorf("the external driver: %w", err)}
+	return &fetch.Error{Code: fetch.ErrServer, Err: fmt.Errorf("the external driver: %w", err)}
 }
 
 // codeOf maps a program's exit status to a class. Programs use the same exit statuses as urlget.
-func codeOf(status int) driver.Code {
+func codeOf(status int) fetch.Code {
 	switch status {
 	case 2:
-		return driver.ErrURL
+		return fetch.ErrURL
 	case 3:
-		return driver.ErrFile
+		return fetch.ErrFile
 	case 4:
-		return driver.ErrNetwork
+		return fetch.ErrNetwork
 	case 5:
-		return driver.ErrTLS
+		return fetch.ErrTLS
 	case 6:
-		return driver.ErrAuth
+		return fetch.ErrAuth
 	case 7:
-		return driver.ErrProtocol
+		return fetch.ErrProtocol
 	case 8:
-		return driver.ErrNotFound
+		return fetch.ErrNotFound
 	case 16:
-		return driver.ErrNotRetrievable
+		return fetch.ErrNotRetrievable
 	case 17:
-		return driver.ErrPolicy
+		return fetch.ErrPolicy
 	case 18:
-		return driver.ErrTruncated
+		return fetch.ErrTruncated
 	}
-	return driver.ErrServer
+	return fetch.ErrServer
 }
 
 // A tail keeps the last maxTail bytes that are written to it.

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/protocols/internal/remotefile"
 )
@@ -25,29 +25,29 @@ type Options struct {
 }
 
 // Load registers the driver with its defaults.
-func Load(env driver.Env, reg *driver.Registry) { With(Options{})(env, reg) }
+func Load(env fetch.Env, reg *fetch.Registry) { With(Options{})(env, reg) }
 
 // With returns a Loader that registers the driver with options.
-func With(opts Options) driver.Loader {
-	return func(_ driver.Env, reg *driver.Registry) {
-		reg.Register(driver.Scheme{
+func With(opts Options) fetch.Loader {
+	return func(_ fetch.Env, reg *fetch.Registry) {
+		reg.Register(fetch.Scheme{
 			Name:    "file",
 			Ops:     ops,
 			Ranges:  true,
 			Local:   true,
-			Traits:  driver.Traits{Tree: true},
+			Traits:  fetch.Traits{Tree: true},
 			Summary: "local files and directories (RFC 1738, RFC 8089)",
 			Driver:  &opener{opts},
 		})
 	}
 }
 
-var ops = []driver.Op{driver.OpGet, driver.OpStat, driver.OpList}
+var ops = []fetch.Op{fetch.OpGet, fetch.OpStat, fetch.OpList}
 
 type opener struct{ Options }
 
 // Open opens the file or directory of a URL.
-func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Response, error) {
+func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
 	if err := context.Cause(ctx); err != nil {
 		return nil, err
 	}
@@ -60,7 +60,7 @@ func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Respons
 		return nil, explain(err)
 	}
 	resp, err := d.respond(ctx, req, u, name, f, info)
-	if err != nil || req.Op == driver.OpStat {
+	if err != nil || req.Op == fetch.OpStat {
 		f.Close()
 	}
 	if err != nil {
@@ -69,7 +69,7 @@ func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Respons
 	return resp, nil
 }
 
-func (d *opener) respond(ctx context.Context, req *driver.Request, u uri.File, name string, f *os.File, info fs.FileInfo) (*driver.Response, error) {
+func (d *opener) respond(ctx context.Context, req *fetch.Request, u uri.File, name string, f *os.File, info fs.FileInfo) (*fetch.Response, error) {
 	if info.IsDir() {
 		return d.directory(ctx, req, u, name, f, info)
 	}
@@ -86,13 +86,13 @@ func (d *opener) locate(u uri.URI) (uri.File, string, error) {
 		return f, "", err
 	}
 	if !f.IsLocal() && !isThisHost(f.Host) {
-		return f, "", &driver.Error{Code: driver.ErrNotRetrievable,
+		return f, "", &fetch.Error{Code: fetch.ErrNotRetrievable,
 			Err:  fmt.Errorf("file URLs are local, but %s is another host", f.Host),
 			Hint: fmt.Sprintf("if %s has an FTP server, use ftp://%s%s", f.Host, f.Host, u.Path())}
 	}
 	name, err := systemPath(f.Path, d.Root != nil)
 	if err != nil {
-		return f, "", &driver.Error{Code: driver.ErrURL, Err: err}
+		return f, "", &fetch.Error{Code: fetch.ErrURL, Err: err}
 	}
 	return f, name, nil
 }
@@ -153,7 +153,7 @@ func (d *opener) checkType(info fs.FileInfo) error {
 	if mode.IsRegular() || mode.IsDir() || d.Devices && mode.Type()&fs.ModeSocket == 0 {
 		return nil
 	}
-	return &driver.Error{Code: driver.ErrRefused, Err: fmt.Errorf("%s, neither a file nor a directory", kind(mode))}
+	return &fetch.Error{Code: fetch.ErrRefused, Err: fmt.Errorf("%s, neither a file nor a directory", kind(mode))}
 }
 
 func kind(mode fs.FileMode) string {
@@ -179,20 +179,20 @@ func explain(err error) error {
 	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist), isNotDirectory(err):
-		return &driver.Error{Code: driver.ErrNotFound, Err: pe.Err}
+		return &fetch.Error{Code: fetch.ErrNotFound, Err: pe.Err}
 	case errors.Is(err, fs.ErrPermission), !errors.As(err, &errno): // or outside the root
-		return &driver.Error{Code: driver.ErrRefused, Err: pe.Err}
+		return &fetch.Error{Code: fetch.ErrRefused, Err: pe.Err}
 	}
-	return &driver.Error{Code: driver.ErrFile, Err: fmt.Errorf("%s: %w", pe.Op, pe.Err)}
+	return &fetch.Error{Code: fetch.ErrFile, Err: fmt.Errorf("%s: %w", pe.Op, pe.Err)}
 }
 
-// Explain implements driver.Explainer.
-func (d *opener) Explain(req *driver.Request) ([]string, error) {
+// Explain implements fetch.Explainer.
+func (d *opener) Explain(req *fetch.Request) ([]string, error) {
 	_, name, err := d.locate(req.URL)
 	if err != nil {
 		return nil, err
 	}
-	return []string{"open " + driver.Printable(name)}, nil
+	return []string{"open " + fetch.Printable(name)}, nil
 }
 
-var _ driver.Explainer = (*opener)(nil)
+var _ fetch.Explainer = (*opener)(nil)

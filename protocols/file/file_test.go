@@ -15,7 +15,6 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/fetchtest"
 	"github.com/urlget/urlget/fetchtest/drive"
@@ -152,7 +151,7 @@ func TestMeta(t *testing.T) {
 			t.Fatal(err)
 		}
 		if m.ContentType != tt.mediaType || m.Size != int64(len(tt.content)) || m.Name != tt.name || m.ETag == "" ||
-			m.Framing != driver.FramedByProtocol || m.ModTime.Truncate(time.Second) != when.Truncate(time.Second).Local() {
+			m.Framing != fetch.FramedByProtocol || m.ModTime.Truncate(time.Second) != when.Truncate(time.Second).Local() {
 			t.Errorf("%s: %+v", tt.name, m)
 		}
 	}

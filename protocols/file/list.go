@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/protocols/internal/remotefile"
@@ -17,7 +18,7 @@ import (
 const readChunk = 256
 
 // directory returns the response for a directory.
-func (d *opener) directory(ctx context.Context, req *driver.Request, u uri.File, name string, f *os.File, info fs.FileInfo) (*driver.Response, error) {
+func (d *opener) directory(ctx context.Context, req *fetch.Request, u uri.File, name string, f *os.File, info fs.FileInfo) (*fetch.Response, error) {
 	if !strings.HasSuffix(u.Path, "/") {
 		u.Path += "/" // the base of relative references
 	}
@@ -30,7 +31,7 @@ func (d *opener) directory(ctx context.Context, req *driver.Request, u uri.File,
 		return resp, nil
 	}
 	l := &listing{ctx: ctx, driver: d, url: u, name: name, dir: f}
-	resp.SetParts(l.parts, f.Close)
+	driver.SetParts(resp, l.parts, f.Close)
 	return resp, nil
 }
 
@@ -121,9 +122,9 @@ type Member struct {
 	Target string // of a symbolic link, unresolved
 }
 
-// EntryFacts implements [driver.EntryRecord].
-func (m Member) EntryFacts() driver.Facts {
-	return driver.Facts{Driver: "file", List: []driver.Fact{
+// EntryFacts implements [fetch.EntryRecord].
+func (m Member) EntryFacts() fetch.Facts {
+	return fetch.Facts{Driver: "file", List: []fetch.Fact{
 		{Name: "mode", Value: m.Mode, Optional: true},
 		{Name: "target", Value: m.Target, Optional: true},
 	}}
@@ -167,7 +168,7 @@ func unixMode(mode fs.FileMode) string {
 	return string(text)
 }
 
-func entry(u uri.URI, name string, info fs.FileInfo, own Member) driver.Entry {
+func entry(u uri.URI, name string, info fs.FileInfo, own Member) fetch.Entry {
 	if info.IsDir() {
 		return remotefile.Directory(u, name, info.ModTime(), own)
 	}

@@ -10,12 +10,12 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/protocols/internal/remotefile"
 )
 
 // object returns the response for a file.
-func object(ctx context.Context, req *driver.Request, f *os.File, info fs.FileInfo) (*driver.Response, error) {
+func object(ctx context.Context, req *fetch.Request, f *os.File, info fs.FileInfo) (*fetch.Response, error) {
 	meta := describe(f, info)
 	if meta.Size >= 0 { // other files have neither ranges nor versions
 		r, order, same := req.Range, 0, true
@@ -35,24 +35,24 @@ func object(ctx context.Context, req *driver.Request, f *os.File, info fs.FileIn
 			meta.Range.Length = meta.Size
 		}
 	}
-	if req.Op == driver.OpStat {
-		return &driver.Response{Meta: meta, Body: driver.NoBody}, nil
+	if req.Op == fetch.OpStat {
+		return &fetch.Response{Meta: meta, Body: fetch.NoBody}, nil
 	}
 	if meta.Range.Offset > 0 {
 		if _, err := f.Seek(meta.Range.Offset, io.SeekStart); err != nil {
 			return nil, explain(err)
 		}
 	}
-	return &driver.Response{Meta: meta, Body: newSnapshot(ctx, f, meta.Size)}, nil
+	return &fetch.Response{Meta: meta, Body: newSnapshot(ctx, f, meta.Size)}, nil
 }
 
 // describe returns the metadata of a file. The size is only known for regular files. It is also
 // unknown for files of size 0 that are not empty, such as those that the kernel generates when they
 // are read.
-func describe(f *os.File, info fs.FileInfo) driver.Meta {
+func describe(f *os.File, info fs.FileInfo) fetch.Meta {
 	if !info.Mode().IsRegular() {
 		meta := remotefile.Describe(info.Name(), -1, time.Time{})
-		meta.Framing = driver.FramedByClose
+		meta.Framing = fetch.FramedByClose
 		return meta
 	}
 	meta := remotefile.Describe(info.Name(), info.Size(), info.ModTime())
@@ -73,7 +73,7 @@ func describe(f *os.File, info fs.FileInfo) driver.Meta {
 // compare reports whether v describes the current state of the file. Order is negative if the
 // file's time is older, and positive if it is newer. A time without a fraction of a second has a
 // resolution of seconds.
-func compare(v, now driver.Validator) (order int, same bool) {
+func compare(v, now fetch.Validator) (order int, same bool) {
 	t := now.ModTime
 	if v.ModTime.Nanosecond() == 0 {
 		t = t.Truncate(time.Second)

@@ -9,7 +9,7 @@ import (
 	"os"
 	"sync"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 )
 
 // copyChunk limits the number of bytes that the kernel moves between two checks of the context.
@@ -82,7 +82,7 @@ func (b *snapshot) count(n int64, err error) error {
 	}
 	switch {
 	case err == io.EOF && known && b.left > 0:
-		return &driver.Error{Code: driver.ErrTruncated, Retry: true,
+		return &fetch.Error{Code: fetch.ErrTruncated, Retry: true,
 			Err: fmt.Errorf("the file shrank while it was read: %d bytes missing", b.left)}
 	case errors.Is(err, os.ErrClosed) && b.ctx.Err() != nil:
 		return context.Cause(b.ctx)

@@ -15,7 +15,6 @@ import (
 	"testing"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/fetchtest/drive"
 	"github.com/urlget/urlget/protocols/file"
@@ -82,7 +81,7 @@ func TestPipe(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got != "through the pipe" || resp.Framing != driver.FramedByClose {
+	if got != "through the pipe" || resp.Framing != fetch.FramedByClose {
 		t.Errorf("%q, %v, framing %v", got, err, resp.Framing)
 	}
 	if err := <-wrote; err != nil {

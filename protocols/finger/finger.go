@@ -18,6 +18,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/driver/wire"
 	"github.com/urlget/urlget/fetch/uri"
@@ -30,20 +31,20 @@ const (
 )
 
 // Load registers the scheme finger.
-func Load(env driver.Env, reg *driver.Registry) {
-	reg.Register(driver.Scheme{
+func Load(env fetch.Env, reg *fetch.Registry) {
+	reg.Register(fetch.Scheme{
 		Name:    "finger",
 		Port:    port,
-		Ops:     []driver.Op{driver.OpGet, driver.OpStat},
+		Ops:     []fetch.Op{fetch.OpGet, fetch.OpStat},
 		Summary: "information about the users of a host",
 		Driver:  &opener{env},
 	})
 }
 
-type opener struct{ env driver.Env }
+type opener struct{ env fetch.Env }
 
-// Open implements driver.Driver.
-func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Response, error) {
+// Open implements fetch.Driver.
+func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
 	line, err := query(req.URL)
 	if err != nil {
 		return nil, err
@@ -53,12 +54,12 @@ func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Respons
 	if err := driver.Ask(ctx, d.env, question, b.begin); err != nil {
 		return nil, err
 	}
-	resp := &driver.Response{URL: req.URL, Body: b}
-	resp.ContentType, resp.Size, resp.Framing = "text/plain", -1, driver.FramedByClose
-	resp.Text, resp.Name = true, driver.SafeName(line)
-	if req.Op == driver.OpStat {
+	resp := &fetch.Response{URL: req.URL, Body: b}
+	resp.ContentType, resp.Size, resp.Framing = "text/plain", -1, fetch.FramedByClose
+	resp.Text, resp.Name = true, fetch.SafeName(line)
+	if req.Op == fetch.OpStat {
 		b.Close()
-		resp.Body = driver.NoBody
+		resp.Body = fetch.NoBody
 	}
 	return resp, nil
 }
@@ -66,10 +67,10 @@ func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Respons
 // query returns the query line for a URL.
 func query(u uri.URI) (string, error) {
 	if u.Host() == "" {
-		return "", &driver.Error{Code: driver.ErrURL, Err: errors.New("the URL has no host")}
+		return "", &fetch.Error{Code: fetch.ErrURL, Err: errors.New("the URL has no host")}
 	}
 	if _, ok := u.Password(); ok {
-		return "", &driver.Error{Code: driver.ErrURL, Err: errors.New("a finger URL cannot have a password")}
+		return "", &fetch.Error{Code: fetch.ErrURL, Err: errors.New("a finger URL cannot have a password")}
 	}
 	query, err := uri.Unescape(u.URLPath())
 	if err != nil {
@@ -81,7 +82,7 @@ func query(u uri.URI) (string, error) {
 	}
 	if user, ok := u.User(); ok {
 		if query != "" {
-			return "", &driver.Error{Code: driver.ErrURL, Err: errors.New("a user both before and after the host")}
+			return "", &fetch.Error{Code: fetch.ErrURL, Err: errors.New("a user both before and after the host")}
 		}
 		query = user
 	}
@@ -96,7 +97,7 @@ type response struct {
 }
 
 // begin waits for the first bytes of the response, which may be empty.
-func (b *response) begin(conn *driver.Conn) error {
+func (b *response) begin(conn *fetch.Conn) error {
 	b.Closer, b.r = conn, wire.NewReader(conn, 0)
 	conn.PieceLines()
 	if _, err := b.r.Peek(1); err != io.EOF {
@@ -124,14 +125,14 @@ func (b *response) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Expect implements driver.Expecter.
-func (d *opener) Expect(req *driver.Request) (driver.Meta, bool) {
+// Expect implements fetch.Expecter.
+func (d *opener) Expect(req *fetch.Request) (fetch.Meta, bool) {
 	line, err := query(req.URL)
-	return driver.Meta{Name: driver.SafeName(line), ContentType: "text/plain"}, err == nil
+	return fetch.Meta{Name: fetch.SafeName(line), ContentType: "text/plain"}, err == nil
 }
 
-// Explain implements driver.Explainer.
-func (d *opener) Explain(req *driver.Request) ([]string, error) {
+// Explain implements fetch.Explainer.
+func (d *opener) Explain(req *fetch.Request) ([]string, error) {
 	line, err := query(req.URL)
 	if err != nil {
 		return nil, err
@@ -140,6 +141,6 @@ func (d *opener) Explain(req *driver.Request) ([]string, error) {
 }
 
 var (
-	_ driver.Explainer = (*opener)(nil)
-	_ driver.Expecter  = (*opener)(nil)
+	_ fetch.Explainer = (*opener)(nil)
+	_ fetch.Expecter  = (*opener)(nil)
 )

@@ -10,7 +10,6 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/fetchtest"
 	"github.com/urlget/urlget/fetchtest/drive"
@@ -85,7 +84,7 @@ func TestLineEndsAreVerbatim(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got != reply || resp.Framing != driver.FramedByClose || resp.Name != "joe" {
+	if got != reply || resp.Framing != fetch.FramedByClose || resp.Name != "joe" {
 		t.Errorf("got %q, %v, %+v", got, err, resp.Meta)
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 )
 
 // settleWait and settleTrips limit the wait for the replies to ABOR, in time and in round trips,
@@ -70,7 +70,7 @@ func (d *opener) lease(ctx context.Context, t *task) (lease, error) {
 
 // idleConn returns the connection whose input ends the use of an idle session: none while replies to
 // ABOR are expected.
-func (s *session) idleConn() (*driver.Conn, int) {
+func (s *session) idleConn() (*fetch.Conn, int) {
 	if s.unsettled.Load() {
 		return nil, 0
 	}

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/driver/wire"
 	"github.com/urlget/urlget/fetchtest/drive"
 	"github.com/urlget/urlget/fetchtest/servers/ftpd"
@@ -84,10 +83,10 @@ func (c *unreadConn) SetWriteDeadline(time.Time) error { return nil }
 func TestCloseDoesNotWait(t *testing.T) {
 	t.Parallel()
 	raw := &unreadConn{t: t}
-	conn := driver.NewConn(t.Context(), raw, driver.Timeouts{})
+	conn := fetch.NewConn(t.Context(), raw, fetch.Timeouts{})
 	s := &session{control: &control{conn: conn, lines: wire.NewLines(conn, 0)}}
 	outcome := errUnusable
-	b := &transferBody{ctx: t.Context(), session: s, size: 9, data: driver.NewConn(t.Context(), &scriptedConn{err: io.EOF}, driver.Timeouts{}),
+	b := &transferBody{ctx: t.Context(), session: s, size: 9, data: fetch.NewConn(t.Context(), &scriptedConn{err: io.EOF}, fetch.Timeouts{}),
 		unbind: func() bool { return true }, done: func(err error) error { outcome = err; return nil }}
 	b.Close()
 	if b.Close(); outcome != nil || raw.wrote != "ABOR\r\n" || !s.unsettled.Load() {

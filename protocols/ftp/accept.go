@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver/wire"
 )
 
@@ -18,7 +18,7 @@ const lateWait = time.Second
 type pendingConn struct {
 	listener
 	accepted chan struct{} // closed when conn and err are set
-	conn     *driver.Conn
+	conn     *fetch.Conn
 	err      error
 }
 
@@ -33,7 +33,7 @@ func await(l listener) *pendingConn {
 }
 
 // wait returns the connection. If ctx is done, the error is its cause.
-func (p *pendingConn) wait(ctx context.Context) (*driver.Conn, error) {
+func (p *pendingConn) wait(ctx context.Context) (*fetch.Conn, error) {
 	<-p.accepted
 	if p.err != nil && ctx.Err() != nil {
 		return nil, context.Cause(ctx)
@@ -52,11 +52,11 @@ func (p *pendingConn) giveUp() {
 // accept waits for the server to connect or to send a negative reply, at most for the connect
 // timeout. If the server reports the end of the transfer, final is that reply. Without a connection
 // there was nothing to transfer.
-func (c *control) accept(ctx context.Context, l listener, command string) (conn *driver.Conn, final *wire.Reply, err error) {
+func (c *control) accept(ctx context.Context, l listener, command string) (conn *fetch.Conn, final *wire.Reply, err error) {
 	if limit := c.env.Timeouts().Connect; limit > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, limit,
-			&driver.Error{Code: driver.ErrNetwork, Retry: true, Err: fmt.Errorf("the server did not connect within %v", limit)})
+			&fetch.Error{Code: fetch.ErrNetwork, Retry: true, Err: fmt.Errorf("the server did not connect within %v", limit)})
 		defer cancel()
 	}
 	defer l.Close()

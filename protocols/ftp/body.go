@@ -11,7 +11,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver/wire"
 )
 
@@ -21,10 +21,10 @@ import (
 type transferBody struct {
 	ctx     context.Context
 	session *session
-	data    *driver.Conn // nil if there is none
-	unbind  func() bool  // of data
-	final   *wire.Reply  // if already received
-	size    int64        // of the body; -1 if unknown
+	data    *fetch.Conn // nil if there is none
+	unbind  func() bool // of data
+	final   *wire.Reply // if already received
+	size    int64       // of the body; -1 if unknown
 	got     int64
 	left    int64 // bytes to read, if limited
 	limited bool
@@ -99,7 +99,7 @@ func (b *transferBody) readLast(p []byte) (int, error) {
 // notRestarted returns the error for a number of bytes that shows that the body does not begin at the
 // offset.
 func (b *transferBody) notRestarted() error {
-	return &driver.Error{Code: driver.ErrRange, Err: fmt.Errorf("%w: it did not send the %d bytes after the offset", errRestartIgnored, b.size)}
+	return &fetch.Error{Code: fetch.ErrRange, Err: fmt.Errorf("%w: it did not send the %d bytes after the offset", errRestartIgnored, b.size)}
 }
 
 // state returns the error that ended the body, or nil.
@@ -214,7 +214,7 @@ func (b *transferBody) concluded() {
 	outcome := b.conclude()
 	err := outcome
 	if err == io.EOF && b.listing && contains(strings.ToLower(b.final.Text()), unread) {
-		err = &driver.Error{Code: driver.ErrRefused, Reply: replyOf(*b.final), Err: errors.New("the directory was not read")}
+		err = &fetch.Error{Code: fetch.ErrRefused, Reply: replyOf(*b.final), Err: errors.New("the directory was not read")}
 	}
 	b.finish(err, outcome)
 }
@@ -250,7 +250,7 @@ func (b *transferBody) conclude() error {
 		return e
 	default:
 		_, retry := classify(r)
-		return &driver.Error{Code: driver.ErrTruncated, Retry: retry, Reply: replyOf(r),
+		return &fetch.Error{Code: fetch.ErrTruncated, Retry: retry, Reply: replyOf(r),
 			Err: errors.New("the server aborted the transfer")}
 	}
 }
@@ -259,7 +259,7 @@ func truncated(what string, err error) error {
 	if err == io.EOF {
 		err = io.ErrUnexpectedEOF
 	}
-	return &driver.Error{Code: driver.ErrTruncated, Retry: true, Err: fmt.Errorf("%s: %w", what, err)}
+	return &fetch.Error{Code: fetch.ErrTruncated, Retry: true, Err: fmt.Errorf("%s: %w", what, err)}
 }
 
 // finish ends the body with err and the use of the session with outcome. Only the first call

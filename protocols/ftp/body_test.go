@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/driver/wire"
 )
 
@@ -76,7 +75,7 @@ func TestEndOfData(t *testing.T) {
 			t.Parallel()
 			data := &scriptedConn{err: tt.err}
 			var outcomes []error
-			b := &transferBody{ctx: t.Context(), data: driver.NewConn(t.Context(), data, driver.Timeouts{}), unbind: func() bool { return true }, size: tt.size,
+			b := &transferBody{ctx: t.Context(), data: fetch.NewConn(t.Context(), data, fetch.Timeouts{}), unbind: func() bool { return true }, size: tt.size,
 				final: &wire.Reply{Code: tt.reply}, done: func(err error) error {
 					outcomes = append(outcomes, err)
 					return nil

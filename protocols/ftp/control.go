@@ -8,7 +8,7 @@ import (
 	"net"
 	"time"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver/wire"
 )
 
@@ -23,7 +23,7 @@ const (
 
 // A control is the control connection to a server (RFC 959, section 2.3).
 type control struct {
-	env        driver.Env
+	env        fetch.Env
 	addr, host string
 	implicit   bool // TLS from the first byte
 
@@ -31,7 +31,7 @@ type control struct {
 	canPipeline bool          // the server is known to accept pipelined commands
 	roundTrip   time.Duration // the shortest measured; 0 before
 
-	conn  *driver.Conn
+	conn  *fetch.Conn
 	lines *wire.Lines
 	tls   *tls.Config // in use, for data connections too
 }
@@ -71,7 +71,7 @@ func (c *control) greeting() error {
 			return refusal(greeting, r)
 		}
 	}
-	return &driver.Error{Code: driver.ErrProtocol, Err: errors.New("the server's greeting does not end")}
+	return &fetch.Error{Code: fetch.ErrProtocol, Err: errors.New("the server's greeting does not end")}
 }
 
 // bind binds the control connection to ctx.
@@ -158,7 +158,7 @@ func (c *control) inStep(s step, r wire.Reply) error {
 		return nil
 	}
 	err := fmt.Errorf("%w: the reply to %s is that of a transfer", errUnusable, s)
-	return &driver.Error{Code: driver.ErrProtocol, Reply: replyOf(r), Err: c.lines.Break(err)}
+	return &fetch.Error{Code: fetch.ErrProtocol, Reply: replyOf(r), Err: c.lines.Break(err)}
 }
 
 // await reads one reply, which must be complete within limit.
@@ -213,14 +213,14 @@ func (c *control) replyWithin(limit time.Duration) (wire.Reply, error) {
 	return r, err
 }
 
-func (c *control) dial(ctx context.Context, port uint16) (*driver.Conn, error) {
+func (c *control) dial(ctx context.Context, port uint16) (*fetch.Conn, error) {
 	return c.env.DialPeer(ctx, c.conn, port)
 }
 
 func (c *control) listen(ctx context.Context) (listener, error) {
 	l, err := c.env.ListenPeer(ctx, c.conn)
 	if err != nil {
-		return nil, err // not a nil *driver.PeerListener in an interface
+		return nil, err // not a nil *fetch.PeerListener in an interface
 	}
 	return l, nil
 }

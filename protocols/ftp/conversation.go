@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver/wire"
 )
 
@@ -24,14 +24,14 @@ type conversation interface {
 	// say sends the commands and passes each its reply. After an error, later replies may be lost.
 	say(steps ...step) error
 	// dial opens a data connection to a port of the server.
-	dial(ctx context.Context, port uint16) (*driver.Conn, error)
+	dial(ctx context.Context, port uint16) (*fetch.Conn, error)
 	// listen waits for a data connection from the server.
 	listen(ctx context.Context) (listener, error)
 }
 
 // A listener waits for a data connection from the server.
 type listener interface {
-	Accept() (*driver.Conn, error)
+	Accept() (*fetch.Conn, error)
 	Addr() net.Addr
 	Close() error
 }
@@ -81,8 +81,8 @@ func (r *dryRun) begin(context.Context) error   { return nil }
 func (r *dryRun) protect(context.Context) error { r.tls = true; return nil }
 func (r *dryRun) protected() bool               { return r.tls }
 
-func (r *dryRun) dial(context.Context, uint16) (*driver.Conn, error) { return nil, nil }
-func (r *dryRun) listen(context.Context) (listener, error)           { return unknownListener{}, nil }
+func (r *dryRun) dial(context.Context, uint16) (*fetch.Conn, error) { return nil, nil }
+func (r *dryRun) listen(context.Context) (listener, error)          { return unknownListener{}, nil }
 
 // dryReplies are the replies of RFC 959, RFC 2428, RFC 3659 and RFC 4217, by command.
 var dryReplies = map[string]wire.Reply{
@@ -117,6 +117,6 @@ func (r *dryRun) say(steps ...step) error {
 // An unknownListener stands for a listener whose port is not yet chosen.
 type unknownListener struct{}
 
-func (unknownListener) Accept() (*driver.Conn, error) { return nil, net.ErrClosed }
-func (unknownListener) Close() error                  { return nil }
-func (unknownListener) Addr() net.Addr                { return net.TCPAddrFromAddrPort(netip.AddrPort{}) }
+func (unknownListener) Accept() (*fetch.Conn, error) { return nil, net.ErrClosed }
+func (unknownListener) Close() error                 { return nil }
+func (unknownListener) Addr() net.Addr               { return net.TCPAddrFromAddrPort(netip.AddrPort{}) }

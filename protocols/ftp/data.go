@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver/wire"
 )
 
@@ -18,7 +18,7 @@ type dataConn struct {
 	port     uint16   // of the server, in passive mode; 0 if unknown
 	listener listener // for the server, in active mode; else nil
 	refused  error    // the server's refusal of the command
-	conn     *driver.Conn
+	conn     *fetch.Conn
 }
 
 func (dc *dataConn) close() {
@@ -65,7 +65,7 @@ func (s *session) establish(ctx context.Context, dc *dataConn) error {
 	var failed error // of EPSV
 	if !s.noEPSV {
 		if dc.refused == nil {
-			if dc.conn, failed = s.dial(ctx, dc.port); failed == nil || ctx.Err() != nil || errors.Is(failed, driver.ErrPolicy) && !isReserved(failed) {
+			if dc.conn, failed = s.dial(ctx, dc.port); failed == nil || ctx.Err() != nil || errors.Is(failed, fetch.ErrPolicy) && !isReserved(failed) {
 				return failed
 			}
 		}
@@ -84,8 +84,8 @@ func (s *session) establish(ctx context.Context, dc *dataConn) error {
 
 // isReserved reports whether err refuses a port that belongs to another service.
 func isReserved(err error) bool {
-	var e *driver.Error
-	return errors.As(err, &e) && e.Reason.Kind == driver.ReasonPort
+	var e *fetch.Error
+	return errors.As(err, &e) && e.Reason.Kind == fetch.ReasonPort
 }
 
 // complete waits for the server to connect, in active mode, and starts TLS. It is called after the

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver/wire"
 )
 
@@ -20,7 +20,7 @@ var hashAlgorithms = []string{"SHA-256", "SHA-512", "SHA-384", "SHA-224", "SHA-1
 
 // digest asks the server for a digest of the file, if FEAT lists a command for that. It prefers HASH
 // (draft-bryan-ftpext-hash-02). A refusal is not an error.
-func (s *session) digest(t *task, size int64) ([]driver.Digest, error) {
+func (s *session) digest(t *task, size int64) ([]fetch.Digest, error) {
 	if !t.req.WantDigest || !t.isImage() {
 		return nil, nil
 	}
@@ -44,7 +44,7 @@ func (s *session) digest(t *task, size int64) ([]driver.Digest, error) {
 			}
 		}
 		if ok {
-			return s.askDigest(t, "HASH", func(r wire.Reply) (driver.Digest, bool) { return parseHash(r, size) })
+			return s.askDigest(t, "HASH", func(r wire.Reply) (fetch.Digest, bool) { return parseHash(r, size) })
 		}
 	}
 	if strings.ContainsAny(t.name, ` "`) {
@@ -52,16 +52,16 @@ func (s *session) digest(t *task, size int64) ([]driver.Digest, error) {
 	}
 	for _, c := range digestCommands {
 		if s.features[c.verb] {
-			return s.askDigest(t, c.verb, func(r wire.Reply) (driver.Digest, bool) { return parseSum(r, c.algorithm) })
+			return s.askDigest(t, c.verb, func(r wire.Reply) (fetch.Digest, bool) { return parseSum(r, c.algorithm) })
 		}
 	}
 	return nil, nil
 }
 
 // askDigest sends a command and parses the reply.
-func (s *session) askDigest(t *task, verb string, parse func(wire.Reply) (driver.Digest, bool)) (found []driver.Digest, _ error) {
+func (s *session) askDigest(t *task, verb string, parse func(wire.Reply) (fetch.Digest, bool)) (found []fetch.Digest, _ error) {
 	err := s.say(step{line: verb + " " + t.name, then: func(r wire.Reply) error {
-		d, ok := driver.Digest{}, false
+		d, ok := fetch.Digest{}, false
 		if r.Code/100 == 2 {
 			d, ok = parse(r)
 		}
@@ -70,7 +70,7 @@ func (s *session) askDigest(t *task, verb string, parse func(wire.Reply) (driver
 			return nil
 		}
 		d.By = strings.ToLower(verb)
-		found = []driver.Digest{d}
+		found = []fetch.Digest{d}
 		return nil
 	}})
 	return found, err
@@ -92,25 +92,25 @@ func preferredHash(facts string) (name string, selected bool) {
 
 // parseHash reads "213 SHA-256 0-49 HEX NAME". The range must cover a file of size bytes, or any file
 // if size is negative. Servers disagree whether its end is the last byte or the one after it.
-func parseHash(r wire.Reply, size int64) (driver.Digest, bool) {
+func parseHash(r wire.Reply, size int64) (fetch.Digest, bool) {
 	words := strings.Fields(r.Text())
 	if len(words) < 3 {
-		return driver.Digest{}, false
+		return fetch.Digest{}, false
 	}
 	begin, end, ok := strings.Cut(words[1], "-")
 	last, err := strconv.ParseInt(end, 10, 64)
 	if !ok || begin != "0" || err != nil || size >= 0 && last != size && last != size-1 {
-		return driver.Digest{}, false
+		return fetch.Digest{}, false
 	}
-	return newDigest(driver.CanonicalAlgorithm(words[0]), words[2])
+	return newDigest(fetch.CanonicalAlgorithm(words[0]), words[2])
 }
 
 // parseSum returns the only word of the reply that is a digest.
-func parseSum(r wire.Reply, algorithm string) (found driver.Digest, ok bool) {
+func parseSum(r wire.Reply, algorithm string) (found fetch.Digest, ok bool) {
 	for word := range strings.FieldsSeq(r.Text()) {
 		if d, valid := newDigest(algorithm, word); valid {
 			if ok {
-				return driver.Digest{}, false
+				return fetch.Digest{}, false
 			}
 			found, ok = d, true
 		}
@@ -118,11 +118,11 @@ func parseSum(r wire.Reply, algorithm string) (found driver.Digest, ok bool) {
 	return found, ok
 }
 
-func newDigest(algorithm, digits string) (driver.Digest, bool) {
-	h := driver.NewHash(algorithm)
+func newDigest(algorithm, digits string) (fetch.Digest, bool) {
+	h := fetch.NewHash(algorithm)
 	if h == nil {
-		return driver.Digest{}, false
+		return fetch.Digest{}, false
 	}
 	sum, err := hex.DecodeString(digits)
-	return driver.Digest{Algorithm: algorithm, Sum: sum}, err == nil && len(sum) == h.Size()
+	return fetch.Digest{Algorithm: algorithm, Sum: sum}, err == nil && len(sum) == h.Size()
 }

@@ -12,7 +12,6 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/download"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/driver/wire"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/fetchtest/drive"
@@ -68,11 +67,11 @@ func TestStatedDigest(t *testing.T) {
 			if fetch.CodeOf(err) != tt.code || err == nil && body != content {
 				t.Fatalf("%d bytes, %v, want code %q", len(body), err, tt.code)
 			}
-			by := driver.StrongestDigest(resp.Digests).By
+			by := fetch.StrongestDigest(resp.Digests).By
 			if by != tt.by {
 				t.Errorf("digest by %q, want %q", by, tt.by)
 			}
-			if stat, err := c.Stat(t.Context(), &fetch.Request{URL: u, Op: fetch.OpStat, WantDigest: true}); err != nil || driver.StrongestDigest(stat.Digests).By != tt.by {
+			if stat, err := c.Stat(t.Context(), &fetch.Request{URL: u, Op: fetch.OpStat, WantDigest: true}); err != nil || fetch.StrongestDigest(stat.Digests).By != tt.by {
 				t.Errorf("stat: %v, digests %v", err, stat.Digests)
 			}
 			// A resumed and a segmented download ask by themselves.
@@ -112,7 +111,7 @@ func FuzzParseHash(f *testing.F) {
 	f.Add("D41D8CD98F00B204E9800998ECF8427E", "MD5*;")
 	f.Fuzz(func(t *testing.T, reply, facts string) {
 		r := wire.Reply{Code: 213, Lines: []string{reply}}
-		if d, ok := parseHash(r, -1); ok && len(d.Sum) != driver.NewHash(d.Algorithm).Size() {
+		if d, ok := parseHash(r, -1); ok && len(d.Sum) != fetch.NewHash(d.Algorithm).Size() {
 			t.Errorf("%q: %v", reply, d)
 		}
 		if d, ok := parseSum(r, "md5"); ok && len(d.Sum) != md5.Size {

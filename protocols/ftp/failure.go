@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver/wire"
 )
 
@@ -18,7 +18,7 @@ const greeting = "the connection"
 
 // noReply returns the error of a command without a reply.
 func noReply(command string, err error) error {
-	code := driver.CodeOf(err)
+	code := fetch.CodeOf(err)
 	if silence := (*wire.TimeoutError)(nil); code == "" && errors.As(err, &silence) {
 		return &replyTimeout{command, err}
 	}
@@ -45,7 +45,7 @@ func (e *replyTimeout) Unwrap() []error { return []error{errUnusable, e.err} }
 
 // isStale reports whether err means that the server has closed an idle connection.
 func isStale(err error) bool {
-	var e *driver.Error
+	var e *fetch.Error
 	return errors.Is(err, errUnusable) || errors.As(err, &e) && hangsUp(e.Reply.Code, e.Reply.Text)
 }
 
@@ -59,47 +59,47 @@ func hangsUp(code int, text string) bool {
 var misconfigured = []string{"refusing to run", "cannot change directory", "chroot", "config", "bad bool", "unrecognised"}
 
 // refusal returns the error for a negative reply to a command.
-func refusal(command string, r wire.Reply) *driver.Error {
+func refusal(command string, r wire.Reply) *fetch.Error {
 	code, retry := classify(r)
-	return &driver.Error{Code: code, Retry: retry, Reply: replyOf(r), Err: errors.New(command)}
+	return &fetch.Error{Code: code, Retry: retry, Reply: replyOf(r), Err: errors.New(command)}
 }
 
-func replyOf(r wire.Reply) driver.Reply { return driver.Reply{Code: r.Code, Text: r.Text()} }
+func replyOf(r wire.Reply) fetch.Reply { return fetch.Reply{Code: r.Code, Text: r.Text()} }
 
 // classify returns the class of a negative reply (RFC 959, section 4.2; RFC 4217, section 12), and
 // whether the command may succeed later.
-func classify(r wire.Reply) (code driver.Code, retry bool) {
+func classify(r wire.Reply) (code fetch.Code, retry bool) {
 	switch r.Code {
 	case 421:
-		return driver.ErrBusy, true
+		return fetch.ErrBusy, true
 	case 425:
-		return driver.ErrNetwork, true
+		return fetch.ErrNetwork, true
 	case 426:
-		return driver.ErrTruncated, true
+		return fetch.ErrTruncated, true
 	case 430, 530, 532, 331, 332:
-		return driver.ErrAuth, false
+		return fetch.ErrAuth, false
 	case 431, 522, 533, 534, 535, 536, 537:
-		return driver.ErrTLS, false
+		return fetch.ErrTLS, false
 	case 450, 550:
 		text := strings.ToLower(r.Text())
 		switch {
 		case contains(text, absent):
-			return driver.ErrNotFound, false
+			return fetch.ErrNotFound, false
 		case r.Code == 450:
-			return driver.ErrBusy, true
+			return fetch.ErrBusy, true
 		}
-		return driver.ErrRefused, false
+		return fetch.ErrRefused, false
 	}
 	if hangsUp(r.Code, r.Text()) {
-		return driver.ErrServer, !contains(strings.ToLower(r.Text()), misconfigured)
+		return fetch.ErrServer, !contains(strings.ToLower(r.Text()), misconfigured)
 	}
 	switch r.Code / 100 {
 	case 4:
-		return driver.ErrServer, true
+		return fetch.ErrServer, true
 	case 5:
-		return driver.ErrRefused, false
+		return fetch.ErrRefused, false
 	}
-	return driver.ErrProtocol, false
+	return fetch.ErrProtocol, false
 }
 
 // Code 550 means "requested action not taken", for any reason. The text gives the reason.
@@ -122,8 +122,8 @@ func contains(text string, words []string) bool {
 
 // isRefusal reports whether the server refused the file, rather than the command or the user.
 func isRefusal(err error) bool {
-	var e *driver.Error
-	return errors.As(err, &e) && (e.Code == driver.ErrNotFound || e.Code == driver.ErrRefused) && e.Reply.Code == 550
+	var e *fetch.Error
+	return errors.As(err, &e) && (e.Code == fetch.ErrNotFound || e.Code == fetch.ErrRefused) && e.Reply.Code == 550
 }
 
 // isUnknown reports whether the server does not implement a command, or not with this argument.

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/internal/bounded"
@@ -53,16 +54,16 @@ const (
 )
 
 // Load registers the driver with default options.
-func Load(env driver.Env, reg *driver.Registry) { With(Options{})(env, reg) }
+func Load(env fetch.Env, reg *fetch.Registry) { With(Options{})(env, reg) }
 
 // With returns a Loader that registers the driver with options.
-func With(opts Options) driver.Loader {
-	return func(env driver.Env, reg *driver.Registry) {
+func With(opts Options) fetch.Loader {
+	return func(env fetch.Env, reg *fetch.Registry) {
 		d := newDriver(env, opts)
-		scheme := driver.Scheme{
-			Name: "ftp", Port: 21, Ops: []driver.Op{driver.OpGet, driver.OpStat, driver.OpList},
+		scheme := fetch.Scheme{
+			Name: "ftp", Port: 21, Ops: []fetch.Op{fetch.OpGet, fetch.OpStat, fetch.OpList},
 			Ranges: true, ForwardProxy: true, Driver: d,
-			Traits:  driver.Traits{RedirectTarget: true, Tree: true},
+			Traits:  fetch.Traits{RedirectTarget: true, Tree: true},
 			Summary: "files and directories over the File Transfer Protocol",
 		}
 		reg.Register(scheme)
@@ -76,7 +77,7 @@ func With(opts Options) driver.Loader {
 const idleTime = time.Minute
 
 type opener struct {
-	env  driver.Env
+	env  fetch.Env
 	opts Options
 	pool *driver.Pool[key, *session]
 
@@ -93,7 +94,7 @@ type key struct {
 	login    uri.Userinfo
 }
 
-func newDriver(env driver.Env, opts Options) *opener {
+func newDriver(env fetch.Env, opts Options) *opener {
 	if opts.MaxConns <= 0 {
 		opts.MaxConns = 6
 	}
@@ -104,11 +105,11 @@ func newDriver(env driver.Env, opts Options) *opener {
 	})}
 }
 
-// CloseIdleConnections implements driver.IdleCloser.
+// CloseIdleConnections implements fetch.IdleCloser.
 func (d *opener) CloseIdleConnections() { d.pool.CloseIdle() }
 
-// Open implements driver.Driver.
-func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Response, error) {
+// Open implements fetch.Driver.
+func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
 	t, err := d.newTask(req)
 	if err != nil {
 		return nil, err
@@ -139,7 +140,7 @@ func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Respons
 // else err. In a URL only the final slash distinguishes them.
 func (d *opener) otherKind(ctx context.Context, t *task, err error) error {
 	other, what := t.otherKind()
-	var refused *driver.Error
+	var refused *fetch.Error
 	if other == nil || !errors.As(err, &refused) || t.kind == retrieve && contains(strings.ToLower(refused.Reply.Text), absent) {
 		return err
 	}
@@ -148,19 +149,19 @@ func (d *opener) otherKind(ctx context.Context, t *task, err error) error {
 		return err
 	}
 	resp.Body.Close()
-	if (resp.Kind == driver.KindListing) != (t.kind == retrieve) {
+	if (resp.Kind == fetch.KindListing) != (t.kind == retrieve) {
 		return err
 	}
-	e := &driver.Error{Code: driver.ErrRefused, Reply: refused.Reply, Err: fmt.Errorf("%s: %s", what, other.base.Redacted())}
+	e := &fetch.Error{Code: fetch.ErrRefused, Reply: refused.Reply, Err: fmt.Errorf("%s: %s", what, other.base.Redacted())}
 	if t.kind == retrieve {
-		e.Reason.Kind = driver.ReasonDirectory
+		e.Reason.Kind = fetch.ReasonDirectory
 	}
 	return e
 }
 
 // run performs t on a pooled connection. It takes another connection if the server has closed this
 // one, has no way back from another directory, or cannot pipeline. The task has had no effect then.
-func (d *opener) run(ctx context.Context, t *task) (*driver.Response, error) {
+func (d *opener) run(ctx context.Context, t *task) (*fetch.Response, error) {
 	for {
 		lease, err := d.lease(ctx, t)
 		if err != nil {
@@ -193,8 +194,8 @@ func (t *task) key() key {
 func (d *opener) dial(ctx context.Context, t *task) (*session, error) {
 	c := &control{env: d.env, addr: t.addr(), host: t.url.Host, implicit: t.implicit(), pipelining: d.pipelining}
 	s := &session{conversation: c, control: c, opts: &d.opts, restarts: d.restarts}
-	err := s.login(ctx, t, func(user string, attempt int) (driver.Credential, error) {
-		return d.env.Credential(ctx, driver.Challenge{URL: t.req.URL, Mechanism: "ftp", User: user, Attempt: attempt})
+	err := s.login(ctx, t, func(user string, attempt int) (fetch.Credential, error) {
+		return d.env.Credential(ctx, fetch.Challenge{URL: t.req.URL, Mechanism: "ftp", User: user, Attempt: attempt})
 	}, d.env.Identity().Email)
 	if err != nil {
 		c.abort()
@@ -207,7 +208,7 @@ func (d *opener) dial(ctx context.Context, t *task) (*session, error) {
 type lease = *driver.Lease[key, *session]
 
 // perform performs t in the session of the lease. The lease ends with the body of the response.
-func (d *opener) perform(ctx context.Context, l lease, t *task) (*driver.Response, error) {
+func (d *opener) perform(ctx context.Context, l lease, t *task) (*fetch.Response, error) {
 	s := l.Conn
 	s.control.lines.DoubleIAC = !t.rawIAC
 	release := s.control.bind(ctx)
@@ -225,7 +226,7 @@ func (d *opener) perform(ctx context.Context, l lease, t *task) (*driver.Respons
 		if done(err) != nil {
 			return nil, err
 		}
-		return &driver.Response{Meta: *meta, URL: t.base, Body: driver.NoBody}, nil
+		return &fetch.Response{Meta: *meta, URL: t.base, Body: fetch.NoBody}, nil
 	}
 	x, err := s.transfer(ctx, t)
 	if err == nil {
@@ -253,21 +254,21 @@ func (d *opener) perform(ctx context.Context, l lease, t *task) (*driver.Respons
 	return respond(t, x, b), nil
 }
 
-// Expect implements driver.Expecter.
-func (d *opener) Expect(req *driver.Request) (driver.Meta, bool) {
+// Expect implements fetch.Expecter.
+func (d *opener) Expect(req *fetch.Request) (fetch.Meta, bool) {
 	t, err := d.newTask(req)
 	if err != nil {
-		return driver.Meta{}, false
+		return fetch.Meta{}, false
 	}
 	if t.kind != retrieve {
-		return driver.Meta{Kind: driver.KindListing}, true
+		return fetch.Meta{Kind: fetch.KindListing}, true
 	}
-	return driver.Meta{ContentType: t.mediaType()}, true
+	return fetch.Meta{ContentType: t.mediaType()}, true
 }
 
-// Explain implements driver.Explainer. It returns the commands for a new connection to a server
+// Explain implements fetch.Explainer. It returns the commands for a new connection to a server
 // that supports all commands.
-func (d *opener) Explain(req *driver.Request) ([]string, error) {
+func (d *opener) Explain(req *fetch.Request) ([]string, error) {
 	t, err := d.newTask(req)
 	if err != nil {
 		return nil, err
@@ -275,11 +276,11 @@ func (d *opener) Explain(req *driver.Request) ([]string, error) {
 	r := &dryRun{tls: t.implicit()}
 	s := &session{conversation: r, opts: &d.opts}
 	ctx := context.Background()
-	err = s.login(ctx, t, func(user string, _ int) (driver.Credential, error) {
+	err = s.login(ctx, t, func(user string, _ int) (fetch.Credential, error) {
 		if !t.url.Login.HasName {
-			return driver.Credential{}, driver.ErrAuth
+			return fetch.Credential{}, fetch.ErrAuth
 		}
-		return driver.Credential{User: t.url.Login.Name}, nil
+		return fetch.Credential{User: t.url.Login.Name}, nil
 	}, d.env.Identity().Email)
 	switch {
 	case err != nil:
@@ -292,7 +293,7 @@ func (d *opener) Explain(req *driver.Request) ([]string, error) {
 }
 
 var (
-	_ driver.IdleCloser = (*opener)(nil)
-	_ driver.Explainer  = (*opener)(nil)
-	_ driver.Expecter   = (*opener)(nil)
+	_ fetch.IdleCloser = (*opener)(nil)
+	_ fetch.Explainer  = (*opener)(nil)
+	_ fetch.Expecter   = (*opener)(nil)
 )

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/driver/wire"
 	"github.com/urlget/urlget/fetch/uri"
@@ -22,15 +23,15 @@ var contentTypes = map[string]string{
 }
 
 // respond returns the response of a transfer.
-func respond(t *task, x *transfer, b *transferBody) *driver.Response {
-	resp := &driver.Response{Meta: x.meta, URL: t.base, Body: b}
+func respond(t *task, x *transfer, b *transferBody) *fetch.Response {
+	resp := &fetch.Response{Meta: x.meta, URL: t.base, Body: b}
 	switch {
 	case t.kind == match:
 		// The server lists more than the URL matches.
 		resp.ContentType, resp.Pattern = "text/uri-list", true
-		resp.SetParts(t.matches(b, x.meta.ContentType), b.Close)
+		driver.SetParts(resp, t.matches(b, x.meta.ContentType), b.Close)
 	case t.kind != retrieve:
-		resp.Parse = func(r io.Reader) iter.Seq2[driver.Entry, error] {
+		resp.Parse = func(r io.Reader) iter.Seq2[fetch.Entry, error] {
 			return withNotice(t.entries(r, x.meta.ContentType), &b.cut)
 		}
 	default:
@@ -44,15 +45,15 @@ func respond(t *task, x *transfer, b *transferBody) *driver.Response {
 const cutListing = "the data connection ended without the TLS close_notify, so entries may be missing"
 
 // withNotice adds cutListing to the entries of a listing if it was cut.
-func withNotice(entries iter.Seq2[driver.Entry, error], cut *atomic.Bool) iter.Seq2[driver.Entry, error] {
-	return func(yield func(driver.Entry, error) bool) {
+func withNotice(entries iter.Seq2[fetch.Entry, error], cut *atomic.Bool) iter.Seq2[fetch.Entry, error] {
+	return func(yield func(fetch.Entry, error) bool) {
 		for e, err := range entries {
 			if !yield(e, err) || err != nil {
 				return
 			}
 		}
 		if cut.Load() {
-			yield(driver.Entry{Name: cutListing, Kind: driver.EntryError, Size: -1}, nil)
+			yield(fetch.Entry{Name: cutListing, Kind: fetch.EntryError, Size: -1}, nil)
 		}
 	}
 }
@@ -73,7 +74,7 @@ func (t *task) matches(r io.Reader, contentType string) iter.Seq2[driver.Part, e
 }
 
 // entries parses the listing in r.
-func (t *task) entries(r io.Reader, contentType string) iter.Seq2[driver.Entry, error] {
+func (t *task) entries(r io.Reader, contentType string) iter.Seq2[fetch.Entry, error] {
 	p := listing.NewParser(time.Now())
 	parse := p.List
 	switch contentType {
@@ -83,12 +84,12 @@ func (t *task) entries(r io.Reader, contentType string) iter.Seq2[driver.Entry, 
 		parse = p.NLST
 	}
 	dir := t.dirURL()
-	return func(yield func(driver.Entry, error) bool) {
+	return func(yield func(fetch.Entry, error) bool) {
 		found := false
 		var failed error
 		for line, err := range wire.NewReader(r, maxListingLine).All() {
 			if err != nil && !wire.IsLineCut(err) {
-				yield(driver.Entry{}, err)
+				yield(fetch.Entry{}, err)
 				return
 			}
 			e, ok := parse(string(line))
@@ -105,18 +106,18 @@ func (t *task) entries(r io.Reader, contentType string) iter.Seq2[driver.Entry, 
 		}
 		switch {
 		case failed != nil:
-			yield(driver.Entry{}, failed)
+			yield(fetch.Entry{}, failed)
 		case t.kind == match && !found:
-			yield(driver.Entry{}, &driver.Error{Code: driver.ErrNotFound, Err: fmt.Errorf("no name matches %q", t.url.Name)})
+			yield(fetch.Entry{}, &fetch.Error{Code: fetch.ErrNotFound, Err: fmt.Errorf("no name matches %q", t.url.Name)})
 		}
 	}
 }
 
 // notRead returns the error of a listing with an error message.
 func notRead(line string) error {
-	e := &driver.Error{Code: driver.ErrServer, Err: fmt.Errorf("the directory was not read completely: %s", line)}
+	e := &fetch.Error{Code: fetch.ErrServer, Err: fmt.Errorf("the directory was not read completely: %s", line)}
 	if contains(strings.ToLower(line), []string{"denied", "not permitted"}) {
-		e.Code = driver.ErrRefused
+		e.Code = fetch.ErrRefused
 	}
 	return e
 }
@@ -131,31 +132,31 @@ func (t *task) selects(e listing.Entry) bool {
 const maxListingLine = 16 << 10
 
 // entry converts an entry of a listing of dir.
-func (t *task) entry(dir uri.FTP, e listing.Entry) driver.Entry {
-	entry := driver.Entry{Name: e.Name, Kind: driver.EntryObject, Rel: "item", Size: e.Size, ModTime: e.ModTime, Sys: e}
+func (t *task) entry(dir uri.FTP, e listing.Entry) fetch.Entry {
+	entry := fetch.Entry{Name: e.Name, Kind: fetch.EntryObject, Rel: "item", Size: e.Size, ModTime: e.ModTime, Sys: e}
 	switch e.Kind {
 	case listing.Unparsed:
-		entry.Kind, entry.Rel = driver.EntryText, ""
+		entry.Kind, entry.Rel = fetch.EntryText, ""
 		return entry
 	case listing.Failure:
-		entry.Kind, entry.Rel = driver.EntryError, ""
+		entry.Kind, entry.Rel = fetch.EntryError, ""
 		return entry
 	case listing.Directory:
-		entry.Kind = driver.EntryListing
+		entry.Kind = fetch.EntryListing
 		dir.CWD = append(dir.CWD[:len(dir.CWD):len(dir.CWD)], e.Name)
 	default:
 		dir.Name = e.Name
-		entry.ContentType = driver.TypeByName(e.Name)
+		entry.ContentType = fetch.TypeByName(e.Name)
 	}
 	if t.kind == match {
 		entry.Rel = "match"
-		if entry.Kind == driver.EntryObject {
+		if entry.Kind == fetch.EntryObject {
 			dir.Type, dir.Form = t.url.Type, t.url.Form
 		}
 	}
 	u, err := dir.URI()
 	if err != nil {
-		entry.Kind = driver.EntryText // the URL would be too long
+		entry.Kind = fetch.EntryText // the URL would be too long
 	}
 	entry.URL = u
 	return entry

@@ -9,14 +9,14 @@ import (
 	"sync"
 	"time"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver/wire"
 	"github.com/urlget/urlget/protocols/internal/remotefile"
 )
 
 // A transfer is a transfer that the server has accepted.
 type transfer struct {
-	meta driver.Meta
+	meta fetch.Meta
 	data *dataConn
 	// command is the command that started the transfer.
 	command string
@@ -37,8 +37,8 @@ type facts struct {
 }
 
 // validator returns the validator of the file. FTP has no entity tags, so the driver makes one.
-func (f *facts) validator() driver.Validator {
-	v := driver.Validator{ModTime: f.modTime}
+func (f *facts) validator() fetch.Validator {
+	v := fetch.Validator{ModTime: f.modTime}
 	if f.size >= 0 && !f.modTime.IsZero() {
 		v.ETag = fmt.Sprintf("%d-%s", f.size, f.modTime.UTC().Format("20060102150405.999"))
 	}
@@ -94,7 +94,7 @@ func parseTime(r wire.Reply) time.Time {
 		digits = "20" + at // "19" and the years since 1900: a year 2000 bug
 	}
 	at, err := time.Parse("20060102150405", digits) // accepts a fraction too
-	if err != nil || !driver.PlausibleTime(at) {
+	if err != nil || !fetch.PlausibleTime(at) {
 		return time.Time{}
 	}
 	return at
@@ -113,7 +113,7 @@ func (s *session) transfer(ctx context.Context, t *task) (_ *transfer, err error
 	if err != nil {
 		return nil, err
 	}
-	x := &transfer{meta: driver.Meta{Size: -1}, data: dc}
+	x := &transfer{meta: fetch.Meta{Size: -1}, data: dc}
 	if t.kind == retrieve {
 		if err := s.choosePart(t, f, x); err != nil {
 			return nil, err
@@ -245,7 +245,7 @@ func (s *session) start(t *task, f *facts, x *transfer) error {
 	case reply.Code == 550 && f.refused > 0 && !contains(strings.ToLower(reply.Text()), denied):
 		// SIZE and MDTM did not find it either.
 		e := refusal(command(verb, t.name), reply)
-		e.Code = driver.ErrNotFound
+		e.Code = fetch.ErrNotFound
 		return e
 	default:
 		return err
@@ -258,7 +258,7 @@ func (s *session) start(t *task, f *facts, x *transfer) error {
 		}
 	}
 	if t.kind != retrieve {
-		x.meta.Kind, x.meta.ContentType = driver.KindListing, contentTypes[verb]
+		x.meta.Kind, x.meta.ContentType = fetch.KindListing, contentTypes[verb]
 	}
 	return nil
 }

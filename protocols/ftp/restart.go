@@ -6,7 +6,7 @@ import (
 	"io"
 	"strconv"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver/wire"
 	"github.com/urlget/urlget/internal/bounded"
 )
@@ -136,5 +136,5 @@ func (x *transfer) wholeFile() {
 	if x.meta.Total > 0 {
 		x.meta.Size = x.meta.Total
 	}
-	x.meta.Range, x.meta.Total, x.limit = driver.Range{}, 0, 0
+	x.meta.Range, x.meta.Total, x.limit = fetch.Range{}, 0, 0
 }

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver/wire"
 )
 
@@ -40,7 +40,7 @@ func (s *session) isAt(dirs []string) bool { return slices.Equal(s.cwd, dirs) }
 
 // reusable reports whether the connection can serve another task after err.
 func (s *session) reusable(err error) bool {
-	return (err == nil || isRefusal(err) || errors.Is(err, driver.ErrNotModified) || errors.Is(err, driver.ErrRange)) &&
+	return (err == nil || isRefusal(err) || errors.Is(err, fetch.ErrNotModified) || errors.Is(err, fetch.ErrRange)) &&
 		!s.lost && s.control.lines.Err() == nil
 }
 
@@ -58,7 +58,7 @@ func (s *session) close() {
 const maxAttempts = 3
 
 // A credentialFunc returns credentials for a login.
-type credentialFunc func(user string, attempt int) (driver.Credential, error)
+type credentialFunc func(user string, attempt int) (fetch.Credential, error)
 
 // login connects, starts TLS according to the options, and logs in (RFC 1738, section 3.2.1).
 // Missing parts of the URL come from credential. Without a user name the user is "anonymous", and
@@ -83,7 +83,7 @@ func (s *session) login(ctx context.Context, t *task, credential credentialFunc,
 			return refused
 		}
 		if err == nil {
-			err = s.identify(cred, func() (driver.Credential, error) { return credential(cred.User, attempt) })
+			err = s.identify(cred, func() (fetch.Credential, error) { return credential(cred.User, attempt) })
 		}
 		if err == nil {
 			break
@@ -98,29 +98,29 @@ func (s *session) login(ctx context.Context, t *task, credential credentialFunc,
 
 // identity returns the credentials to log in with. A password that the URL does not have is looked
 // up only when the server requests it.
-func (t *task) identity(credential credentialFunc, email string, attempt int) (cred driver.Credential, anonymous bool, err error) {
+func (t *task) identity(credential credentialFunc, email string, attempt int) (cred fetch.Credential, anonymous bool, err error) {
 	login := t.url.Login
 	if attempt == 1 && login.HasName && !login.HasPassword {
-		return driver.Credential{User: login.Name}, false, nil
+		return fetch.Credential{User: login.Name}, false, nil
 	}
 	cred, err = credential(login.Name, attempt)
 	switch {
 	case err == nil && cred.User == "":
 		cred.User = login.Name
-	case errors.Is(err, driver.ErrAuth) && !login.HasName && attempt == 1:
-		return driver.Credential{User: "anonymous", Password: email}, true, nil
+	case errors.Is(err, fetch.ErrAuth) && !login.HasName && attempt == 1:
+		return fetch.Credential{User: "anonymous", Password: email}, true, nil
 	}
 	return cred, false, err
 }
 
 // isAuthRefusal reports whether the server refused a user name or password.
 func isAuthRefusal(err error) bool {
-	var e *driver.Error
-	return errors.As(err, &e) && e.Code == driver.ErrAuth && !e.Reply.IsZero()
+	var e *fetch.Error
+	return errors.As(err, &e) && e.Code == fetch.ErrAuth && !e.Reply.IsZero()
 }
 
 // identify sends USER, and PASS and ACCT if the server requests them.
-func (s *session) identify(cred driver.Credential, ask func() (driver.Credential, error)) error {
+func (s *session) identify(cred fetch.Credential, ask func() (fetch.Credential, error)) error {
 	reply, err := s.ask(step{line: "USER " + cred.User}, 331, 332)
 	if err != nil {
 		return err
@@ -129,8 +129,8 @@ func (s *session) identify(cred driver.Credential, ask func() (driver.Credential
 		if cred.Password == "" && cred.User != "anonymous" {
 			answer, err := ask()
 			switch {
-			case errors.Is(err, driver.ErrAuth):
-				return &driver.Error{Code: driver.ErrAuth, Err: fmt.Errorf("no password for %s", cred.User),
+			case errors.Is(err, fetch.ErrAuth):
+				return &fetch.Error{Code: fetch.ErrAuth, Err: fmt.Errorf("no password for %s", cred.User),
 					Hint: "add it to the netrc file, or allow prompts"}
 			case err != nil:
 				return err
@@ -148,7 +148,7 @@ func (s *session) identify(cred driver.Credential, ask func() (driver.Credential
 		}
 		if account == "" {
 			e := refusal("the login", reply)
-			e.Reason, e.Hint = driver.Reason{Kind: driver.ReasonAccount}, "the server requires an account in addition to the user name"
+			e.Reason, e.Hint = fetch.Reason{Kind: fetch.ReasonAccount}, "the server requires an account in addition to the user name"
 			return e
 		}
 		_, err = s.ask(step{line: "ACCT " + account, shown: "ACCT ****"})
@@ -176,7 +176,7 @@ func (s *session) startTLS(ctx context.Context) error {
 			return nil
 		}
 		e := refusal("AUTH TLS", r)
-		e.Code = driver.ErrTLS
+		e.Code = fetch.ErrTLS
 		return e
 	}})
 	if err != nil || !granted {
@@ -195,7 +195,7 @@ func (s *session) protectData() error {
 		step{line: "PROT P", then: func(r wire.Reply) error {
 			if r.Code/100 != 2 {
 				e := refusal("PROT P", r)
-				e.Code = driver.ErrTLS
+				e.Code = fetch.ErrTLS
 				return e
 			}
 			s.private = true

@@ -5,14 +5,14 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 )
 
 // inspect requests the metadata of a file or directory without a transfer. It sends the same
 // commands as a transfer, so that both return the same facts.
-func (s *session) inspect(ctx context.Context, t *task) (*driver.Meta, error) {
+func (s *session) inspect(ctx context.Context, t *task) (*fetch.Meta, error) {
 	if t.name == "" {
-		return &driver.Meta{Kind: driver.KindListing, Size: -1}, s.changeTo(t.cwd)
+		return &fetch.Meta{Kind: fetch.KindListing, Size: -1}, s.changeTo(t.cwd)
 	}
 	f, err := s.prepare(ctx, t, nil)
 	if err != nil {
@@ -20,7 +20,7 @@ func (s *session) inspect(ctx context.Context, t *task) (*driver.Meta, error) {
 	}
 	switch {
 	case f.size >= 0 || !f.modTime.IsZero() && f.refused == 0:
-		meta := &driver.Meta{Size: -1, ContentType: t.mediaType(), Validator: f.validator()}
+		meta := &fetch.Meta{Size: -1, ContentType: t.mediaType(), Validator: f.validator()}
 		if t.isImage() {
 			meta.Size = f.size
 		}
@@ -30,7 +30,7 @@ func (s *session) inspect(ctx context.Context, t *task) (*driver.Meta, error) {
 		return nil, fmt.Errorf("the server supports neither SIZE nor MDTM: %w", errors.ErrUnsupported)
 	}
 	// There is no such file, but it may be a directory.
-	return &driver.Meta{Kind: driver.KindListing, Size: -1, Validator: driver.Validator{ModTime: f.modTime}},
+	return &fetch.Meta{Kind: fetch.KindListing, Size: -1, Validator: fetch.Validator{ModTime: f.modTime}},
 		s.changeTo(t.dir())
 }
 

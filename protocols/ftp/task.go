@@ -8,13 +8,13 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
 // A task is a request translated to FTP.
 type task struct {
-	req     *driver.Request
+	req     *fetch.Request
 	url     uri.FTP
 	kind    kind
 	cwd     []string // the argument of each CWD
@@ -39,7 +39,7 @@ const (
 
 // newTask translates req. Package uri refuses names with line breaks, which would be several
 // commands.
-func (d *opener) newTask(req *driver.Request) (*task, error) {
+func (d *opener) newTask(req *fetch.Request) (*task, error) {
 	u, err := uri.ParseFTP(req.URL)
 	if err != nil {
 		return nil, err
@@ -47,10 +47,10 @@ func (d *opener) newTask(req *driver.Request) (*task, error) {
 	t := &task{req: req, url: u, cwd: u.CWD, name: u.Name, base: req.URL}
 	pattern := wildcard(req.URL)
 	switch {
-	case req.Op == driver.OpStat:
+	case req.Op == fetch.OpStat:
 		t.kind, t.typ = inspect, d.typeOf(u)
 		if pattern != nil {
-			return nil, &driver.Error{Code: driver.ErrNotRetrievable, Err: fmt.Errorf("%q is a pattern for names", u.Name),
+			return nil, &fetch.Error{Code: fetch.ErrNotRetrievable, Err: fmt.Errorf("%q is a pattern for names", u.Name),
 				Hint: "list the matches, or write %2A for a literal asterisk"}
 		}
 		if u.Type == 'd' {
@@ -62,7 +62,7 @@ func (d *opener) newTask(req *driver.Request) (*task, error) {
 		t.kind = members
 	case pattern != nil:
 		t.kind, t.pattern, t.name = match, pattern, ""
-	case req.Op == driver.OpList:
+	case req.Op == fetch.OpList:
 		return t.asDirectory()
 	default:
 		t.kind, t.typ = retrieve, d.typeOf(u)
@@ -145,7 +145,7 @@ func (t *task) isImage() bool { return t.typ == "I" }
 // mediaType guesses the type from the name, because FTP has none. A transfer as ASCII is always
 // text.
 func (t *task) mediaType() string {
-	guess := driver.TypeByName(t.name)
+	guess := fetch.TypeByName(t.name)
 	if guess == "" && strings.HasPrefix(t.typ, "A") {
 		return "text/plain"
 	}

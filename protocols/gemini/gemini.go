@@ -18,6 +18,7 @@ import (
 	"io"
 	"strconv"
 
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/driver/wire"
 	"github.com/urlget/urlget/fetch/uri"
@@ -39,16 +40,16 @@ type Options struct {
 }
 
 // Load registers the scheme gemini with default options.
-func Load(env driver.Env, reg *driver.Registry) { With(Options{})(env, reg) }
+func Load(env fetch.Env, reg *fetch.Registry) { With(Options{})(env, reg) }
 
 // With returns a Loader that registers the scheme with options.
-func With(opts Options) driver.Loader {
-	return func(env driver.Env, reg *driver.Registry) {
-		reg.Register(driver.Scheme{
+func With(opts Options) fetch.Loader {
+	return func(env fetch.Env, reg *fetch.Registry) {
+		reg.Register(fetch.Scheme{
 			Name:    "gemini",
 			Port:    port,
-			Ops:     []driver.Op{driver.OpGet, driver.OpStat, driver.OpList},
-			Traits:  driver.Traits{Tree: true, Pages: true, Robots: "/robots.txt", FirstUse: true, Identities: true},
+			Ops:     []fetch.Op{fetch.OpGet, fetch.OpStat, fetch.OpList},
+			Traits:  fetch.Traits{Tree: true, Pages: true, Robots: "/robots.txt", FirstUse: true, Identities: true},
 			Summary: "pages and files over the Gemini protocol, with TLS",
 			Driver:  &opener{env: env, reg: reg, known: &known{file: opts.Certificates}},
 		})
@@ -56,8 +57,8 @@ func With(opts Options) driver.Loader {
 }
 
 type opener struct {
-	env   driver.Env
-	reg   *driver.Registry
+	env   fetch.Env
+	reg   *fetch.Registry
 	known *known
 }
 
@@ -89,7 +90,7 @@ func parse(u uri.URI) (request, error) {
 // check returns an error if the request must not be sent.
 func (r request) check() error {
 	if n := len(r.url) + len(r.query); n > maxURL {
-		return &driver.Error{Code: driver.ErrURL, Err: fmt.Errorf("the URL has %d bytes, the limit is %d", n, maxURL)}
+		return &fetch.Error{Code: fetch.ErrURL, Err: fmt.Errorf("the URL has %d bytes, the limit is %d", n, maxURL)}
 	}
 	return wire.CheckLine(r.url + r.query)
 }
@@ -102,8 +103,8 @@ func (r request) shown() string {
 	return r.url + r.query
 }
 
-// Open implements driver.Driver.
-func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Response, error) {
+// Open implements fetch.Driver.
+func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
 	out, err := parse(req.URL)
 	if err != nil {
 		return nil, err
@@ -144,7 +145,7 @@ func (d *opener) ask(ctx context.Context, req request) (*response, error) {
 	line := req.url + req.query + "\r\n"
 	question := driver.Question{Addr: req.addr, TLS: cfg, Data: line, Shown: req.shown() + "\r\n"}
 	r := &response{schemes: d.reg}
-	err := driver.Ask(ctx, d.env, question, func(conn *driver.Conn) (err error) {
+	err := driver.Ask(ctx, d.env, question, func(conn *fetch.Conn) (err error) {
 		if firstUse {
 			// Only the completed handshake proves that the server owns the certificate.
 			d.remember(req.addr, conn.TLS())
@@ -167,20 +168,20 @@ func (d *opener) remember(addr string, state *tls.ConnectionState) {
 	}
 }
 
-// Explain implements driver.Explainer.
-func (d *opener) Explain(req *driver.Request) ([]string, error) {
+// Explain implements fetch.Explainer.
+func (d *opener) Explain(req *fetch.Request) ([]string, error) {
 	out, err := parse(req.URL)
 	if err != nil {
 		return nil, err
 	}
 	steps := []string{"start TLS, and compare the certificate with the stored one", fmt.Sprintf("send %q", out.shown())}
-	if req.Op == driver.OpStat {
+	if req.Op == fetch.OpStat {
 		steps = append(steps, "close the connection after the header")
 	}
 	return steps, nil
 }
 
 var (
-	_ driver.Explainer = (*opener)(nil)
-	_ io.WriterTo      = response{}
+	_ fetch.Explainer = (*opener)(nil)
+	_ io.WriterTo     = response{}
 )

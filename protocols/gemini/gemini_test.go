@@ -21,7 +21,6 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/fetchtest"
 	"github.com/urlget/urlget/fetchtest/drive"
@@ -169,7 +168,7 @@ func TestMediaTypes(t *testing.T) {
 			continue
 		}
 		body, err := drive.Read(resp, nil)
-		if body != "body" || err != nil || resp.ContentType != want || resp.Name != "a b.gmi" || resp.Framing != driver.FramedByProtocol {
+		if body != "body" || err != nil || resp.ContentType != want || resp.Name != "a b.gmi" || resp.Framing != fetch.FramedByProtocol {
 			t.Errorf("%q: %q, %v, %+v", header, body, err, resp.Meta)
 		}
 		if meta, err := c.Stat(t.Context(), &fetch.Request{URL: uri.MustParse(s.URL + "/a%20b.gmi")}); err != nil || meta.ContentType != want {

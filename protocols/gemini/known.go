@@ -15,7 +15,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 )
 
 // maxKnown limits the size of the certificate file, in bytes. It has room for several hundred
@@ -58,7 +58,7 @@ func (k *known) check(addr string, cert *x509.Certificate) error {
 	if k.file != "" {
 		where = "remove the lines that begin with " + addr + " from " + k.file
 	}
-	return &driver.Error{Code: driver.ErrTLS,
+	return &fetch.Error{Code: fetch.ErrTLS,
 		Err: fmt.Errorf("the certificate of %s has changed: its SHA-256 was %s, valid until %s, and is %s now",
 			addr, before.fingerprint, before.expires.Format(time.DateOnly), now.fingerprint),
 		Hint: "verify the change with the operator of the server; to accept the new certificate: " + where}
@@ -125,7 +125,7 @@ func (k *known) find(addr string) (pin, bool, error) {
 
 // fileError returns the error for a certificate file that cannot be read or parsed.
 func fileError(err error) error {
-	return &driver.Error{Code: driver.ErrFile, Err: err, Hint: "repair or remove the certificate file"}
+	return &fetch.Error{Code: fetch.ErrFile, Err: err, Hint: "repair or remove the certificate file"}
 }
 
 // lookUp returns the pin in the last line for addr. An incomplete line at the end of the file,

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver/wire"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/protocols/internal/smallnet"
@@ -36,7 +36,7 @@ var headerFormat = smallnet.HeaderFormat{Protocol: "Gemini", Lowest: 10, Highest
 
 type response struct {
 	smallnet.Response
-	schemes *driver.Registry
+	schemes *fetch.Registry
 }
 
 // class returns the first digit of the status.
@@ -55,16 +55,16 @@ func (r *response) formAnswer(form map[string][]string) (string, bool) {
 }
 
 // interpret returns the driver's response, or an error.
-func (r *response) interpret(req *driver.Request) (*driver.Response, error) {
+func (r *response) interpret(req *fetch.Request) (*fetch.Response, error) {
 	switch r.class() {
 	case 2:
 		return r.Success(req, smallnet.Page{Base: req.URL, Schemes: r.schemes}) // over TLS, so the client can detect the end
 	case 3:
 		to, err := uri.Parse(r.Text)
 		if err != nil || to.IsZero() {
-			return nil, &driver.Error{Code: driver.ErrRedirect, Reply: r.Reply(), Err: errors.New("the server redirects to an invalid URL")}
+			return nil, &fetch.Error{Code: fetch.ErrRedirect, Reply: r.Reply(), Err: errors.New("the server redirects to an invalid URL")}
 		}
-		resp := &driver.Response{Location: []uri.URI{to}, Body: driver.NoBody}
+		resp := &fetch.Response{Location: []uri.URI{to}, Body: fetch.NoBody}
 		resp.Reply = r.Reply()
 		return resp, nil
 	}
@@ -72,29 +72,29 @@ func (r *response) interpret(req *driver.Request) (*driver.Response, error) {
 }
 
 // failure returns the error that the response reports.
-func (r *response) failure(req *driver.Request) error {
-	e := &driver.Error{Reply: r.Reply()}
+func (r *response) failure(req *fetch.Request) error {
+	e := &fetch.Error{Reply: r.Reply()}
 	switch r.class() {
 	case 1:
 		return r.inputError(req, e)
 	case 4:
-		e.Code, e.Retry = driver.ErrServer, true
+		e.Code, e.Retry = fetch.ErrServer, true
 		if r.Status == serverUnavailable || r.Status == slowDown {
-			e.Code = driver.ErrBusy
+			e.Code = fetch.ErrBusy
 		}
 		if wait, err := strconv.ParseInt(r.Text, 10, 64); r.Status == slowDown && err == nil && wait > 0 {
 			e.RetryAfter = time.Duration(min(wait, maxDelay)) * time.Second
 		}
 	case 5:
-		e.Code = driver.ErrServer
+		e.Code = fetch.ErrServer
 		switch r.Status {
 		case notFound, gone:
-			e.Code = driver.ErrNotFound
+			e.Code = fetch.ErrNotFound
 		case proxyRequestRefused, badRequest:
-			e.Code = driver.ErrRefused
+			e.Code = fetch.ErrRefused
 		}
 	case 6:
-		e.Code, e.Reason = driver.ErrAuth, driver.Reason{Kind: driver.ReasonIdentity, Host: req.URL.Host()}
+		e.Code, e.Reason = fetch.ErrAuth, fetch.Reason{Kind: fetch.ReasonIdentity, Host: req.URL.Host()}
 		switch r.Status {
 		case certificateRequired:
 			e.Err, e.Hint = errors.New("the server requires a client certificate"), "use a client certificate that the server accepts"
@@ -110,14 +110,14 @@ func (r *response) failure(req *driver.Request) error {
 }
 
 // inputError completes the error for a URL that expects input.
-func (r *response) inputError(req *driver.Request, e *driver.Error) error {
+func (r *response) inputError(req *fetch.Request, e *fetch.Error) error {
 	if r.Status == sensitiveInput {
-		e.Code, e.Reason = driver.ErrNeedForm, driver.Reason{Kind: driver.ReasonForm, Question: r.prompt()}
-		e.Err = &driver.FormError{Form: driver.Form{Fields: []driver.Field{{Name: r.prompt(), Kind: driver.FieldSecret}}}}
+		e.Code, e.Reason = fetch.ErrNeedForm, fetch.Reason{Kind: fetch.ReasonForm, Question: r.prompt()}
+		e.Err = &fetch.FormError{Form: fetch.Form{Fields: []fetch.Field{{Name: r.prompt(), Kind: fetch.FieldSecret}}}}
 		e.Hint = "answer it"
 		return e
 	}
-	e.Code = driver.ErrNeedSearch
+	e.Code = fetch.ErrNeedSearch
 	if u, err := req.URL.WithSearch("words"); err == nil {
 		e.Hint = "add the words after a question mark: " + u.Redacted()
 	}

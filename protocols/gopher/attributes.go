@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver/wire"
 )
 
@@ -23,7 +23,7 @@ type Attribute struct {
 	Lines []string `json:"lines,omitempty"` // without the space
 }
 
-var errAttributes = &driver.Error{Code: driver.ErrProtocol, Err: errors.New("the attributes of an item are too long")}
+var errAttributes = &fetch.Error{Code: fetch.ErrProtocol, Err: errors.New("the attributes of an item are too long")}
 
 // attributes collects the attribute blocks of one item.
 type attributes struct {
@@ -65,20 +65,20 @@ func parseAttributes(r io.Reader) ([]Attribute, error) {
 
 // entriesWithAttributes returns the entries of a menu with the attributes of its items. Each item
 // begins with a block INFO, which contains its menu line.
-func (m *menu) entriesWithAttributes(r io.Reader) iter.Seq2[driver.Entry, error] {
-	return func(yield func(driver.Entry, error) bool) {
+func (m *menu) entriesWithAttributes(r io.Reader) iter.Seq2[fetch.Entry, error] {
+	return func(yield func(fetch.Entry, error) bool) {
 		var (
 			info  string
 			found attributes
 		)
-		item := func() driver.Entry { return m.entryWithAttributes(info, found.list) }
+		item := func() fetch.Entry { return m.entryWithAttributes(info, found.list) }
 		for line, err := range lines(r) {
 			next, isInfo := strings.CutPrefix(string(line), "+INFO:")
 			if err == nil && !isInfo {
 				err = found.add(string(line))
 			}
 			if err != nil {
-				yield(driver.Entry{}, err)
+				yield(fetch.Entry{}, err)
 				return
 			}
 			if isInfo {
@@ -94,7 +94,7 @@ func (m *menu) entriesWithAttributes(r io.Reader) iter.Seq2[driver.Entry, error]
 	}
 }
 
-func (m *menu) entryWithAttributes(info string, list []Attribute) driver.Entry {
+func (m *menu) entryWithAttributes(info string, list []Attribute) fetch.Entry {
 	e := m.entry(info)
 	item := e.Sys.(Item)
 	item.Attributes = list

@@ -6,6 +6,7 @@ import (
 	"net"
 	"strconv"
 
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/driver/wire"
 	"github.com/urlget/urlget/fetch/uri"
@@ -16,7 +17,7 @@ import (
 type conn struct {
 	*wire.Reader
 	io.Closer
-	net   *driver.Conn
+	net   *fetch.Conn
 	trace func(sent bool, line string) // nil without a trace
 }
 
@@ -29,7 +30,7 @@ func (d *opener) ask(ctx context.Context, g uri.Gopher, req request) (*conn, err
 		ask.TLS = d.env.TLSConfig(ctx, g.Host)
 	}
 	var c *conn
-	err := driver.Ask(ctx, d.env, ask, func(nc *driver.Conn) error {
+	err := driver.Ask(ctx, d.env, ask, func(nc *fetch.Conn) error {
 		nc.EndsUnannounced() // pygopherd does not send close_notify
 		c = &conn{wire.NewReader(nc, maxLine), nc, nc, nc.Line()}
 		_, err := c.Peek(1)

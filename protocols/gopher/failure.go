@@ -6,7 +6,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver/wire"
 )
 
@@ -47,7 +47,7 @@ func (c *conn) failure() error {
 // failureIn returns the error in a line, or nil. Most servers send an item of type 3. Old ones send
 // one of type 0 with host "error.host" and port 1. Gophernicus sends a text.
 func failureIn(line string) error {
-	e := &driver.Error{Code: driver.ErrNotFound, Err: errors.New("the server returned an error")}
+	e := &fetch.Error{Code: fetch.ErrNotFound, Err: errors.New("the server returned an error")}
 	title, item := parseItem(line)
 	switch {
 	case strings.Count(line, "\t") >= 3 && (item.Type == "3" || item.Type == "0" && item.Host == "error.host" && item.Port == 1):
@@ -55,7 +55,7 @@ func failureIn(line string) error {
 	case strings.HasPrefix(line, "Error: File or directory not found!"):
 		e.Reply.Text = wire.Text(line)
 	case strings.HasPrefix(line, "Error: Access denied!"):
-		e.Code, e.Reply.Text = driver.ErrRefused, wire.Text(line)
+		e.Code, e.Reply.Text = fetch.ErrRefused, wire.Text(line)
 	default:
 		return nil
 	}

@@ -8,30 +8,30 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver/wire"
 )
 
 // questions maps the type of a line of the attribute ASK to the kind of the field. The type is the
 // text before the first colon, in lower case.
-var questions = map[string]driver.FieldKind{
-	"note":    driver.FieldNote,
-	"ask":     driver.FieldLine,
-	"askp":    driver.FieldSecret,
-	"askl":    driver.FieldLines,
-	"askf":    driver.FieldSaveAs,
-	"select":  driver.FieldYesNo,
-	"choose":  driver.FieldChoice,
-	"choosef": driver.FieldFile,
+var questions = map[string]fetch.FieldKind{
+	"note":    fetch.FieldNote,
+	"ask":     fetch.FieldLine,
+	"askp":    fetch.FieldSecret,
+	"askl":    fetch.FieldLines,
+	"askf":    fetch.FieldSaveAs,
+	"select":  fetch.FieldYesNo,
+	"choose":  fetch.FieldChoice,
+	"choosef": fetch.FieldFile,
 }
 
 // parseForm returns the form in the attributes of an item. It returns false if there is none.
-func parseForm(list []Attribute) (driver.Form, bool) {
+func parseForm(list []Attribute) (fetch.Form, bool) {
 	ask, ok := attribute(list, "ASK")
 	if !ok {
-		return driver.Form{}, false
+		return fetch.Form{}, false
 	}
-	var form driver.Form
+	var form fetch.Form
 	if info, ok := attribute(list, "INFO"); ok {
 		form.Title, _ = parseItem(info.Value)
 	}
@@ -41,7 +41,7 @@ func parseForm(list []Attribute) (driver.Form, bool) {
 		if !ok {
 			continue
 		}
-		if f.Kind != driver.FieldNote {
+		if f.Kind != fetch.FieldNote {
 			f.Name = unique(f.Name, used)
 		}
 		form.Fields = append(form.Fields, f)
@@ -63,23 +63,23 @@ func unique(name string, used map[string]int) string {
 
 // parseField parses a line "Type: prompt", with a tab before each further argument. It returns false
 // for a line without a question. A question of an unknown type becomes a FieldLine.
-func parseField(line string) (driver.Field, bool) {
+func parseField(line string) (fetch.Field, bool) {
 	typ, text, ok := strings.Cut(line, ":")
 	if !ok {
-		return driver.Field{}, false
+		return fetch.Field{}, false
 	}
 	kind, ok := questions[strings.ToLower(strings.TrimSpace(typ))]
 	if !ok {
-		kind = driver.FieldLine
+		kind = fetch.FieldLine
 	}
 	parts := strings.Split(strings.TrimSpace(text), "\t")
-	f := driver.Field{Name: strings.TrimSpace(parts[0]), Kind: kind}
+	f := fetch.Field{Name: strings.TrimSpace(parts[0]), Kind: kind}
 	switch kind {
-	case driver.FieldYesNo:
+	case fetch.FieldYesNo:
 		f.Name, f.Default = yesNo(f.Name, parts[1:])
-	case driver.FieldChoice:
+	case fetch.FieldChoice:
 		f.Choices = parts[1:]
-	case driver.FieldLine, driver.FieldSecret, driver.FieldLines:
+	case fetch.FieldLine, fetch.FieldSecret, fetch.FieldLines:
 		f.Default = parts[1:]
 	}
 	if len(f.Default) == 0 {
@@ -113,13 +113,13 @@ func yesNo(prompt string, rest []string) (string, []string) {
 }
 
 // formError returns the error for a form without answers or, if why is not nil, with invalid answers.
-func formError(form driver.Form, why error) error {
-	e := &driver.Error{Code: driver.ErrNeedForm, Err: &driver.FormError{Form: form},
-		Reason: driver.Reason{Kind: driver.ReasonForm}, Hint: "answer it"}
+func formError(form fetch.Form, why error) error {
+	e := &fetch.Error{Code: fetch.ErrNeedForm, Err: &fetch.FormError{Form: form},
+		Reason: fetch.Reason{Kind: fetch.ReasonForm}, Hint: "answer it"}
 	if why != nil {
 		e.Err = fmt.Errorf("%w; %w", why, e.Err)
 	}
-	if slices.ContainsFunc(form.Fields, func(f driver.Field) bool { return f.Kind == driver.FieldSecret }) {
+	if slices.ContainsFunc(form.Fields, func(f fetch.Field) bool { return f.Kind == fetch.FieldSecret }) {
 		e.Hint += "; hidden answers are sent in plaintext unless the scheme is gophers"
 	}
 	return e
@@ -129,7 +129,7 @@ func formError(form driver.Form, why error) error {
 // then one answer per line in the order of the questions. A file takes the rest of the block. The
 // block then has a size and no final dot. Other blocks end at a line with only a dot. Servers do
 // not unescape lines that begin with a dot, so these are sent unchanged.
-func fill(form driver.Form, answers map[string][]string) (block, error) {
+func fill(form fetch.Form, answers map[string][]string) (block, error) {
 	answers, err := matchAnswers(form, answers)
 	if err != nil {
 		return block{}, err
@@ -137,12 +137,12 @@ func fill(form driver.Form, answers map[string][]string) (block, error) {
 	var text, shown strings.Builder
 	file, hasFile, dot := "", false, false
 	for _, f := range form.Fields {
-		if f.Kind == driver.FieldNote {
+		if f.Kind == fetch.FieldNote {
 			continue // its text may equal the name of a question
 		}
 		values, answered := answers[f.Name]
 		delete(answers, f.Name)
-		if f.Kind == driver.FieldSaveAs {
+		if f.Kind == fetch.FieldSaveAs {
 			continue
 		}
 		if !answered {
@@ -151,7 +151,7 @@ func fill(form driver.Form, answers map[string][]string) (block, error) {
 		if hasFile {
 			return block{}, fmt.Errorf("'%s' follows a file, which must be last", f.Name)
 		}
-		if f.Kind == driver.FieldFile && len(values) == 1 {
+		if f.Kind == fetch.FieldFile && len(values) == 1 {
 			file, hasFile = values[0], true
 			continue
 		}
@@ -165,7 +165,7 @@ func fill(form driver.Form, answers map[string][]string) (block, error) {
 		for _, line := range lines {
 			dot = dot || line == "."
 			text.WriteString(line + "\r\n")
-			if f.Kind == driver.FieldSecret {
+			if f.Kind == fetch.FieldSecret {
 				line = "***"
 			}
 			shown.WriteString(line + "\r\n")
@@ -183,7 +183,7 @@ func fill(form driver.Form, answers map[string][]string) (block, error) {
 
 // matchAnswers returns the answers keyed by the exact names of the questions. Users may omit the final
 // colon and use different case.
-func matchAnswers(form driver.Form, answers map[string][]string) (map[string][]string, error) {
+func matchAnswers(form fetch.Form, answers map[string][]string) (map[string][]string, error) {
 	simple := func(name string) string {
 		return strings.ToLower(strings.TrimRight(strings.TrimSpace(name), ": "))
 	}
@@ -192,7 +192,7 @@ func matchAnswers(form driver.Form, answers map[string][]string) (map[string][]s
 		question := ""
 		for _, f := range form.Fields {
 			switch {
-			case f.Kind == driver.FieldNote: // its text may equal the name of a question
+			case f.Kind == fetch.FieldNote: // its text may equal the name of a question
 			case f.Name == name:
 				question = f.Name
 			case question == "" && simple(f.Name) == simple(name):
@@ -222,8 +222,8 @@ func splitLines(values []string) []string {
 }
 
 // answer returns the lines to send for an answer.
-func answer(f driver.Field, values []string) ([]string, error) {
-	if f.Kind == driver.FieldLines {
+func answer(f fetch.Field, values []string) ([]string, error) {
+	if f.Kind == fetch.FieldLines {
 		values = splitLines(values)
 	}
 	for _, v := range values {
@@ -231,20 +231,20 @@ func answer(f driver.Field, values []string) ([]string, error) {
 			return nil, errors.New("has an answer of more than one line")
 		}
 	}
-	if f.Kind == driver.FieldLines {
+	if f.Kind == fetch.FieldLines {
 		return append([]string{strconv.Itoa(len(values))}, values...), nil
 	}
 	if len(values) != 1 {
 		return nil, errors.New("requires one answer")
 	}
 	switch v := values[0]; f.Kind {
-	case driver.FieldYesNo:
+	case fetch.FieldYesNo:
 		digit, ok := map[string]string{"yes": "1", "1": "1", "no": "0", "0": "0"}[strings.ToLower(v)]
 		if !ok {
 			return nil, errors.New("must be yes or no")
 		}
 		return []string{digit}, nil
-	case driver.FieldChoice:
+	case fetch.FieldChoice:
 		if !slices.Contains(f.Choices, v) {
 			return nil, fmt.Errorf("must be one of %q", f.Choices)
 		}

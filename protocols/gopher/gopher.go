@@ -18,27 +18,27 @@ import (
 	"strings"
 	"time"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
 // Load registers the schemes gopher and gophers with default options.
-func Load(env driver.Env, reg *driver.Registry) { With(Options{})(env, reg) }
+func Load(env fetch.Env, reg *fetch.Registry) { With(Options{})(env, reg) }
 
 // With returns a Loader that registers the schemes with options.
-func With(opts Options) driver.Loader {
-	return func(env driver.Env, reg *driver.Registry) {
+func With(opts Options) fetch.Loader {
+	return func(env fetch.Env, reg *fetch.Registry) {
 		d := &opener{env: env, opts: opts}
 		for name, summary := range map[string]string{
 			"gopher":  "menus, documents and searches over Gopher and Gopher+",
 			"gophers": "Gopher over TLS, on the same port",
 		} {
-			reg.Register(driver.Scheme{
+			reg.Register(fetch.Scheme{
 				Name:         name,
 				Port:         defaultPort,
-				Ops:          []driver.Op{driver.OpGet, driver.OpStat, driver.OpList},
+				Ops:          []fetch.Op{fetch.OpGet, fetch.OpStat, fetch.OpList},
 				ForwardProxy: name == "gopher",
-				Traits:       driver.Traits{Menus: true, Robots: "/0/robots.txt"},
+				Traits:       fetch.Traits{Menus: true, Robots: "/0/robots.txt"},
 				Summary:      summary,
 				Driver:       d,
 			})
@@ -55,12 +55,12 @@ type Options struct {
 
 // apply changes g according to the options and the request. Both select Gopher+, which the server
 // may not support. A URL that already has another Gopher+ string is not changed.
-func (o Options) apply(g *uri.Gopher, req *driver.Request) {
+func (o Options) apply(g *uri.Gopher, req *fetch.Request) {
 	op := req.Op
 	switch {
-	case o.Attributes && op == driver.OpStat && g.Plus == "":
+	case o.Attributes && op == fetch.OpStat && g.Plus == "":
 		g.Plus = "+"
-	case o.Attributes && op != driver.OpStat && (g.Plus == "" || g.Plus == "+" || g.Plus == "?"):
+	case o.Attributes && op != fetch.OpStat && (g.Plus == "" || g.Plus == "+" || g.Plus == "?"):
 		if g.Plus = "!"; g.Type == '1' {
 			g.Plus = "$"
 		}
@@ -70,12 +70,12 @@ func (o Options) apply(g *uri.Gopher, req *driver.Request) {
 }
 
 type opener struct {
-	env  driver.Env
+	env  fetch.Env
 	opts Options
 }
 
-// Open implements driver.Driver.
-func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Response, error) {
+// Open implements fetch.Driver.
+func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
 	g, err := d.parse(req)
 	if err != nil {
 		return nil, err
@@ -85,9 +85,9 @@ func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Respons
 	case err != nil:
 		return nil, err
 	case to.Scheme() == "cso":
-		return d.env.Open(ctx, &driver.Request{URL: to, Op: req.Op})
+		return d.env.Open(ctx, &fetch.Request{URL: to, Op: req.Op})
 	case !to.IsZero():
-		return &driver.Response{Location: []uri.URI{to}, Body: driver.NoBody}, nil
+		return &fetch.Response{Location: []uri.URI{to}, Body: fetch.NoBody}, nil
 	}
 	resp, err := d.item(ctx, req, g)
 	if req.View != "" && err != nil {
@@ -95,7 +95,7 @@ func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Respons
 	}
 	var moved *movedError
 	if errors.As(err, &moved) {
-		resp, err = &driver.Response{Location: []uri.URI{moved.to}, Body: driver.NoBody}, nil
+		resp, err = &fetch.Response{Location: []uri.URI{moved.to}, Body: fetch.NoBody}, nil
 		resp.Reply = moved.reply
 	}
 	return resp, err
@@ -103,7 +103,7 @@ func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Respons
 
 // addViewsHint adds the available views to the error for a refused view.
 func (d *opener) addViewsHint(ctx context.Context, g uri.Gopher, refusal error) error {
-	var e *driver.Error
+	var e *fetch.Error
 	if !errors.As(refusal, &e) || e.Reply.IsZero() {
 		return refusal
 	}
@@ -119,12 +119,12 @@ func (d *opener) addViewsHint(ctx context.Context, g uri.Gopher, refusal error) 
 		return refusal
 	}
 	dup := *e
-	dup.Code, dup.Hint = driver.ErrNotFound, "available views: "+strings.Join(names, ", ")
+	dup.Code, dup.Hint = fetch.ErrNotFound, "available views: "+strings.Join(names, ", ")
 	return &dup
 }
 
 // parse decodes the request's URL and applies the options.
-func (d *opener) parse(req *driver.Request) (uri.Gopher, error) {
+func (d *opener) parse(req *fetch.Request) (uri.Gopher, error) {
 	g, err := uri.ParseGopher(req.URL)
 	if err != nil {
 		return g, err
@@ -135,7 +135,7 @@ func (d *opener) parse(req *driver.Request) (uri.Gopher, error) {
 
 // redirect returns the URL of an item that is not on the Gopher server, or the zero URI. It
 // returns an error for an item that cannot be retrieved.
-func (d *opener) redirect(req *driver.Request, g uri.Gopher) (uri.URI, error) {
+func (d *opener) redirect(req *fetch.Request, g uri.Gopher) (uri.URI, error) {
 	if u := urlSelector(g.Selector); !u.IsZero() {
 		return u, nil
 	}
@@ -144,32 +144,32 @@ func (d *opener) redirect(req *driver.Request, g uri.Gopher) (uri.URI, error) {
 	case g.Type == '2':
 		// No Gopher server speaks CSO, so the default is the port of CSO.
 		return otherURL("cso", g.Host, req.URL.Port(csoPort), csoPort, uri.Escape(g.Search))
-	case itemTypes[g.Type].kind == driver.EntrySession:
+	case itemTypes[g.Type].kind == fetch.EntrySession:
 		scheme := map[byte]string{'8': "telnet", 'T': "tn3270"}[g.Type]
 		session, err := sessionURL(scheme, g.Host, req.URL.Port(0), g.Selector)
 		if err != nil {
 			return uri.URI{}, err
 		}
-		return uri.URI{}, &driver.Error{Code: driver.ErrInteractive, Err: fmt.Errorf("an item of type %c is a session", g.Type),
+		return uri.URI{}, &fetch.Error{Code: fetch.ErrInteractive, Err: fmt.Errorf("an item of type %c is a session", g.Type),
 			Hint: "open " + session.Redacted()}
 	case g.Type == 'i' || g.Type == '3':
-		return uri.URI{}, &driver.Error{Code: driver.ErrNotRetrievable, Err: fmt.Errorf("an item of type %c is a line of a menu", g.Type)}
-	case req.Op == driver.OpList && !isMenu(typ.media):
-		return uri.URI{}, &driver.Error{Code: driver.ErrNotRetrievable, Err: fmt.Errorf("not a menu: %w", errors.ErrUnsupported)}
+		return uri.URI{}, &fetch.Error{Code: fetch.ErrNotRetrievable, Err: fmt.Errorf("an item of type %c is a line of a menu", g.Type)}
+	case req.Op == fetch.OpList && !isMenu(typ.media):
+		return uri.URI{}, &fetch.Error{Code: fetch.ErrNotRetrievable, Err: fmt.Errorf("not a menu: %w", errors.ErrUnsupported)}
 	case g.Type == '7' && g.Search == "" && typ.media != attributesMedia &&
-		(req.Op != driver.OpStat || !needsAttributes(req, g)):
-		return uri.URI{}, &driver.Error{Code: driver.ErrNeedSearch, Hint: "add the words after a tab: " + searchExample(req.URL)}
+		(req.Op != fetch.OpStat || !needsAttributes(req, g)):
+		return uri.URI{}, &fetch.Error{Code: fetch.ErrNeedSearch, Hint: "add the words after a tab: " + searchExample(req.URL)}
 	// Only a form in a URL is sent as several lines, which another server might execute.
 	case g.Form != nil && !req.From.IsZero():
-		return uri.URI{}, &driver.Error{Code: driver.ErrPolicy, Err: fmt.Errorf("%s links to a form that is already filled in", req.From.Redacted())}
+		return uri.URI{}, &fetch.Error{Code: fetch.ErrPolicy, Err: fmt.Errorf("%s links to a form that is already filled in", req.From.Redacted())}
 	case g.Form != nil && d.env.ForeignRequest(req):
-		return uri.URI{}, &driver.Error{Code: driver.ErrPolicy, Err: errors.New("an untrusted request may not fill in a form")}
+		return uri.URI{}, &fetch.Error{Code: fetch.ErrPolicy, Err: errors.New("an untrusted request may not fill in a form")}
 	}
 	return uri.URI{}, nil
 }
 
 // item retrieves an item of a Gopher server.
-func (d *opener) item(ctx context.Context, req *driver.Request, g uri.Gopher) (*driver.Response, error) {
+func (d *opener) item(ctx context.Context, req *fetch.Request, g uri.Gopher) (*fetch.Response, error) {
 	data := formData(g)
 	var changed time.Time
 	if needsAttributes(req, g) {
@@ -177,14 +177,14 @@ func (d *opener) item(ctx context.Context, req *driver.Request, g uri.Gopher) (*
 		if err != nil {
 			return nil, err
 		}
-		if req.Op == driver.OpStat && list != nil {
+		if req.Op == fetch.OpStat && list != nil {
 			resp := metadataResponse(req, g, list)
-			resp.Body = driver.NoBody
+			resp.Body = fetch.NoBody
 			return resp, nil
 		}
 		changed = modTime(list)
 		if known := req.IfChanged.ModTime; !known.IsZero() && !changed.IsZero() && !changed.After(known) {
-			return nil, &driver.Error{Code: driver.ErrNotModified, Err: errors.New("not modified according to the attributes")}
+			return nil, &fetch.Error{Code: fetch.ErrNotModified, Err: errors.New("not modified according to the attributes")}
 		}
 		if g.Plus, data, err = planRequest(req, list); err != nil {
 			return nil, err
@@ -218,11 +218,11 @@ func searchExample(u uri.URI) string {
 
 // needsAttributes reports whether the attributes of g are requested first: for metadata, to fill in
 // a form, to choose a view, or to detect a change.
-func needsAttributes(req *driver.Request, g uri.Gopher) bool {
+func needsAttributes(req *fetch.Request, g uri.Gopher) bool {
 	switch {
 	case g.Form != nil:
 		return false
-	case req.Op == driver.OpStat:
+	case req.Op == fetch.OpStat:
 		return strings.HasPrefix(g.Plus, "+") || g.Plus == "?"
 	}
 	return req.Form != nil || g.Plus == "?" || g.Plus == "+" && (hasPreference(req) || !req.IfChanged.ModTime.IsZero())
@@ -230,7 +230,7 @@ func needsAttributes(req *driver.Request, g uri.Gopher) bool {
 
 // planRequest returns the rest of a request after its attributes were read: the Gopher+ string with
 // the preferred view, and the answers to the form.
-func planRequest(req *driver.Request, list []Attribute) (plus string, data block, err error) {
+func planRequest(req *fetch.Request, list []Attribute) (plus string, data block, err error) {
 	plus = "+"
 	if v, ok := choose(views(list), req); ok && hasPreference(req) {
 		plus += v.String()
@@ -244,13 +244,13 @@ func planRequest(req *driver.Request, list []Attribute) (plus string, data block
 			return "", data, formError(form, err)
 		}
 	case req.Form != nil:
-		return "", data, &driver.Error{Code: driver.ErrNotRetrievable, Err: errors.New("the item has no form to fill in")}
+		return "", data, &fetch.Error{Code: fetch.ErrNotRetrievable, Err: errors.New("the item has no form to fill in")}
 	}
 	return plus, data, nil
 }
 
 // get sends a request for g and returns the response.
-func (d *opener) get(ctx context.Context, req *driver.Request, g uri.Gopher, out request) (*driver.Response, error) {
+func (d *opener) get(ctx context.Context, req *fetch.Request, g uri.Gopher, out request) (*fetch.Response, error) {
 	c, err := d.ask(ctx, g, out)
 	if err != nil {
 		return nil, err
@@ -262,37 +262,37 @@ func (d *opener) get(ctx context.Context, req *driver.Request, g uri.Gopher, out
 		c.Close()
 		return nil, err
 	}
-	if req.Op == driver.OpStat {
+	if req.Op == fetch.OpStat {
 		c.Close()
-		resp.Body, resp.Parse = driver.NoBody, nil
+		resp.Body, resp.Parse = fetch.NoBody, nil
 	}
 	return resp, nil
 }
 
-// Expect implements driver.Expecter.
-func (d *opener) Expect(req *driver.Request) (driver.Meta, bool) {
+// Expect implements fetch.Expecter.
+func (d *opener) Expect(req *fetch.Request) (fetch.Meta, bool) {
 	g, err := d.parse(req)
 	if err != nil {
-		return driver.Meta{}, false
+		return fetch.Meta{}, false
 	}
 	if to, err := d.redirect(req, g); err != nil || !to.IsZero() {
-		return driver.Meta{}, false
+		return fetch.Meta{}, false
 	}
 	typ := expectedType(g)
-	m := driver.Meta{Name: driver.SafeName(g.Selector), ContentType: typ.media}
+	m := fetch.Meta{Name: fetch.SafeName(g.Selector), ContentType: typ.media}
 	switch {
 	case g.Plus == "?" && req.Form == nil && g.Form == nil:
-		m.Form = &driver.Form{}
+		m.Form = &fetch.Form{}
 	case isMenu(typ.media):
-		m.Kind = driver.KindListing
+		m.Kind = fetch.KindListing
 	case typ.media == attributesMedia:
 		m.Name = attributesName(m.Name)
 	}
 	return m, true
 }
 
-// Explain implements driver.Explainer.
-func (d *opener) Explain(req *driver.Request) ([]string, error) {
+// Explain implements fetch.Explainer.
+func (d *opener) Explain(req *fetch.Request) ([]string, error) {
 	g, err := d.parse(req)
 	if err != nil {
 		return nil, err
@@ -302,7 +302,7 @@ func (d *opener) Explain(req *driver.Request) ([]string, error) {
 		return nil, err
 	}
 	if !to.IsZero() {
-		return []string{"continue with " + driver.Printable(to.Redacted())}, nil
+		return []string{"continue with " + fetch.Printable(to.Redacted())}, nil
 	}
 	var steps []string
 	if g.Scheme == "gophers" {
@@ -329,6 +329,6 @@ func (d *opener) Explain(req *driver.Request) ([]string, error) {
 }
 
 var (
-	_ driver.Explainer = (*opener)(nil)
-	_ driver.Expecter  = (*opener)(nil)
+	_ fetch.Explainer = (*opener)(nil)
+	_ fetch.Expecter  = (*opener)(nil)
 )

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/fetchtest/drive"
 	"github.com/urlget/urlget/fetchtest/servers"
@@ -79,9 +78,9 @@ func TestExchanges(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			framing := driver.FramedByProtocol
+			framing := fetch.FramedByProtocol
 			if tt.size < 0 {
-				framing = driver.FramedByClose
+				framing = fetch.FramedByClose
 			}
 			if body != tt.body || resp.ContentType != tt.media || resp.Size != tt.size || resp.Framing != framing {
 				t.Errorf("got %q, %s, size %d, framing %d", body, resp.ContentType, resp.Size, resp.Framing)
@@ -280,12 +279,12 @@ func TestSearchWords(t *testing.T) {
 func TestItemsOnOtherServers(t *testing.T) {
 	t.Parallel()
 	var opened []string
-	other := driver.DriverFunc(func(_ context.Context, req *fetch.Request) (*driver.Response, error) {
+	other := fetch.DriverFunc(func(_ context.Context, req *fetch.Request) (*fetch.Response, error) {
 		opened = append(opened, req.URL.String()+" from "+req.From.String())
-		return &driver.Response{Body: io.NopCloser(strings.NewReader("")), Meta: fetch.Meta{Size: -1}}, nil
+		return &fetch.Response{Body: io.NopCloser(strings.NewReader("")), Meta: fetch.Meta{Size: -1}}, nil
 	})
 	allow := &fetch.Policy{AllowPorts: []uint16{23, 1105}}
-	c := drive.Client(t, &fetch.Options{Policy: allow}, gopher.Load, driver.Use("cso", other), func(_ driver.Env, reg *driver.Registry) {
+	c := drive.Client(t, &fetch.Options{Policy: allow}, gopher.Load, fetch.Use("cso", other), func(_ fetch.Env, reg *fetch.Registry) {
 		reg.Register(fetch.Scheme{Name: "http", Ops: []fetch.Op{fetch.OpGet}, Traits: fetch.Traits{RedirectTarget: true}, Driver: other})
 	})
 	for path, want := range map[string]string{
@@ -437,7 +436,7 @@ func TestTLSWithoutCloseNotify(t *testing.T) {
 		if err != nil || body != tt.want {
 			t.Errorf("%s: %q, %v, want %q", tt.item, body, err, tt.want)
 		}
-		if err == nil && resp.Framing != driver.FramedByClose {
+		if err == nil && resp.Framing != fetch.FramedByClose {
 			t.Errorf("%s: the body is not close-delimited", tt.item)
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"iter"
 	"strings"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver/wire"
 	"github.com/urlget/urlget/fetch/uri"
 )
@@ -36,9 +36,9 @@ type Item struct {
 var typeWords = map[string]string{"I": "image", ":": "image", "s": "sound", "<": "sound", ";": "movie", "d": "document", "P": "document",
 	"h": "page", "4": "binhex", "5": "archive", "6": "uuencode", "9": "binary"}
 
-// EntryFacts implements [driver.EntryRecord].
-func (i Item) EntryFacts() driver.Facts {
-	return driver.Facts{Driver: "gopher", Word: typeWords[i.Type], List: []driver.Fact{
+// EntryFacts implements [fetch.EntryRecord].
+func (i Item) EntryFacts() fetch.Facts {
+	return fetch.Facts{Driver: "gopher", Word: typeWords[i.Type], List: []fetch.Fact{
 		{Name: "type", Value: i.Type},
 		{Name: "selector", Value: i.Selector},
 		{Name: "host", Value: i.Host},
@@ -60,17 +60,17 @@ type menu struct {
 func newMenu(base uri.Gopher) *menu { return &menu{base: base, last: '1'} }
 
 // entries returns the entries of a menu as they arrive.
-func (m *menu) entries(r io.Reader) iter.Seq2[driver.Entry, error] {
-	return func(yield func(driver.Entry, error) bool) {
+func (m *menu) entries(r io.Reader) iter.Seq2[fetch.Entry, error] {
+	return func(yield func(fetch.Entry, error) bool) {
 		read, items := 0, 0
 		for line, err := range lines(r) {
 			if err != nil {
-				yield(driver.Entry{}, err)
+				yield(fetch.Entry{}, err)
 				return
 			}
-			var e driver.Entry
+			var e fetch.Entry
 			if len(line) > maxItem {
-				e = driver.Entry{Name: wire.Text(string(line[:200])) + "...", Kind: driver.EntryError, Size: -1}
+				e = fetch.Entry{Name: wire.Text(string(line[:200])) + "...", Kind: fetch.EntryError, Size: -1}
 			} else {
 				e = m.entry(string(line))
 			}
@@ -83,7 +83,7 @@ func (m *menu) entries(r io.Reader) iter.Seq2[driver.Entry, error] {
 			}
 		}
 		if read > 0 && items == 0 {
-			yield(driver.Entry{}, &driver.Error{Code: driver.ErrProtocol, Err: errors.New("the response is not a menu: none of its lines is an item")})
+			yield(fetch.Entry{}, &fetch.Error{Code: fetch.ErrProtocol, Err: errors.New("the response is not a menu: none of its lines is an item")})
 		}
 	}
 }
@@ -92,9 +92,9 @@ func (m *menu) entries(r io.Reader) iter.Seq2[driver.Entry, error] {
 func lines(r io.Reader) iter.Seq2[[]byte, error] { return wire.NewReader(r, maxLine).All() }
 
 // entry returns the entry for a line of a menu. It is text if the line is not a link.
-func (m *menu) entry(line string) driver.Entry {
+func (m *menu) entry(line string) fetch.Entry {
 	title, item := parseItem(line)
-	e := driver.Entry{Name: wire.Text(title), Kind: driver.EntryText, Rel: "item", Size: -1}
+	e := fetch.Entry{Name: wire.Text(title), Kind: fetch.EntryText, Rel: "item", Size: -1}
 	if item.Type != "" {
 		typ := item.Type[0]
 		if typ == '+' {
@@ -103,10 +103,10 @@ func (m *menu) entry(line string) driver.Entry {
 			m.last = typ
 		}
 		e.Kind, e.ContentType = itemTypes[typ].kind, itemTypes[typ].media
-		if e.Kind != driver.EntryText && e.Kind != driver.EntryError {
+		if e.Kind != fetch.EntryText && e.Kind != fetch.EntryError {
 			u, err := m.link(typ, item)
 			if err != nil || isBadPort(line) && urlSelector(item.Selector).IsZero() {
-				e.Kind, u = driver.EntryError, uri.URI{} // not a valid link
+				e.Kind, u = fetch.EntryError, uri.URI{} // not a valid link
 			}
 			e.URL = u
 		}
@@ -114,7 +114,7 @@ func (m *menu) entry(line string) driver.Entry {
 	switch {
 	case e.URL.IsZero():
 		e.ContentType, e.Rel = "", ""
-	case e.Kind == driver.EntryListing && strings.TrimSpace(title) == "..":
+	case e.Kind == fetch.EntryListing && strings.TrimSpace(title) == "..":
 		e.Rel = "parent"
 	}
 	e.Sys = item

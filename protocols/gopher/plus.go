@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver/wire"
 	"github.com/urlget/urlget/fetch/uri"
 )
@@ -49,7 +49,7 @@ func (c *conn) plusHeader() (header, bool, error) {
 	for n := 1; n <= maxHeader; n++ {
 		buf, err := c.Peek(n)
 		if err == io.EOF && isCutHeader(string(buf)) {
-			return plain, false, &driver.Error{Code: driver.ErrTruncated, Retry: true, Err: fmt.Errorf("the reply ends within its header: %q", buf)}
+			return plain, false, &fetch.Error{Code: fetch.ErrTruncated, Retry: true, Err: fmt.Errorf("the reply ends within its header: %q", buf)}
 		}
 		if err != nil {
 			return plain, false, notEOF(err)
@@ -95,7 +95,7 @@ func parseHeader(line string) (header, bool, error) {
 		h.size = untilClose
 	default:
 		if len(number) > maxDigits && strings.Trim(number, "0123456789") == "" {
-			return header{}, false, &driver.Error{Code: driver.ErrProtocol, Err: fmt.Errorf("the announced size is too large: %.30s bytes", number)}
+			return header{}, false, &fetch.Error{Code: fetch.ErrProtocol, Err: fmt.Errorf("the announced size is too large: %.30s bytes", number)}
 		}
 		n, err := strconv.ParseUint(number, 10, 62)
 		if err != nil {
@@ -131,7 +131,7 @@ func (r dotReader) Read(p []byte) (int, error) {
 	case r.lenient:
 		err = io.EOF
 	default:
-		err = &driver.Error{Code: driver.ErrTruncated, Retry: true, Err: errors.New("the reply ends without the final dot")}
+		err = &fetch.Error{Code: fetch.ErrTruncated, Retry: true, Err: errors.New("the reply ends without the final dot")}
 	}
 	return n, err
 }
@@ -153,7 +153,7 @@ func (r *sizedReader) Read(p []byte) (int, error) {
 	n, err := r.c.Read(p[:min(int64(len(p)), r.left)])
 	r.left -= int64(n)
 	if err == io.EOF && r.left > 0 {
-		err = &driver.Error{Code: driver.ErrTruncated, Retry: true,
+		err = &fetch.Error{Code: fetch.ErrTruncated, Retry: true,
 			Err: fmt.Errorf("received %d of %d bytes", r.size-r.left, r.size)}
 	}
 	return n, err
@@ -162,7 +162,7 @@ func (r *sizedReader) Read(p []byte) (int, error) {
 // A movedError is the Gopher+ error 3: the item has moved.
 type movedError struct {
 	to    uri.URI
-	reply driver.Reply
+	reply fetch.Reply
 }
 
 func (e *movedError) Error() string { return "moved to " + e.to.Redacted() }
@@ -178,21 +178,21 @@ func (d *opener) plusFailure(c *conn, h header, g uri.Gopher) error {
 	first, rest, _ := strings.Cut(strings.ReplaceAll(wire.Text(string(data)), "\r\n", "\n"), "\n")
 	number, admin, _ := strings.Cut(strings.TrimSpace(first), " ")
 	rest = strings.TrimSpace(rest)
-	e := &driver.Error{Code: driver.ErrServer, Reply: driver.Reply{Text: rest}}
+	e := &fetch.Error{Code: fetch.ErrServer, Reply: fetch.Reply{Text: rest}}
 	e.Reply.Code, _ = strconv.Atoi(number)
 	if rest == "" {
 		e.Reply.Text = admin
 	}
 	switch e.Reply.Code {
 	case 1:
-		e.Code = driver.ErrNotFound
+		e.Code = fetch.ErrNotFound
 	case 2:
-		e.Code, e.Retry = driver.ErrBusy, true
+		e.Code, e.Retry = fetch.ErrBusy, true
 	case 3:
 		location, _, _ := strings.Cut(rest, "\n")
 		to := newMenu(g).entry(location).URL
 		if to.IsZero() {
-			e.Code, e.Err = driver.ErrRedirect, errors.New("the server does not return the new location of the item")
+			e.Code, e.Err = fetch.ErrRedirect, errors.New("the server does not return the new location of the item")
 			return e
 		}
 		return &movedError{to, e.Reply}

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/fetchtest"
 	"github.com/urlget/urlget/fetchtest/drive"
@@ -249,7 +248,7 @@ func TestFormFields(t *testing.T) {
 	if !reflect.DeepEqual(form.Form, want) {
 		t.Errorf("got %+v\nwant %+v", form.Form, want)
 	}
-	if fe.Reason.Kind != driver.ReasonForm || !strings.Contains(fe.Hint, "in plaintext") {
+	if fe.Reason.Kind != fetch.ReasonForm || !strings.Contains(fe.Hint, "in plaintext") {
 		t.Errorf("the reason is %+v, the hint %q", fe.Reason, fe.Hint)
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -27,7 +27,7 @@ func expectedType(g uri.Gopher) itemType {
 func isMenu(media string) bool { return media == menuMedia || media == plusMenuMedia }
 
 // reply reads the beginning of the reply and returns the response.
-func (d *opener) reply(c *conn, req *driver.Request, g uri.Gopher) (*driver.Response, error) {
+func (d *opener) reply(c *conn, req *fetch.Request, g uri.Gopher) (*fetch.Response, error) {
 	typ, h, err := d.readHeader(c, g)
 	if err != nil {
 		return nil, err
@@ -46,19 +46,19 @@ func (d *opener) reply(c *conn, req *driver.Request, g uri.Gopher) (*driver.Resp
 	if err != nil {
 		return nil, err
 	}
-	resp := &driver.Response{URL: req.URL, Body: c}
+	resp := &fetch.Response{URL: req.URL, Body: c}
 	if content != c.Reader {
 		resp.Body = &itemBody{content, c}
 	}
 	resp.ContentType = typ.contentType(head)
-	resp.Name = driver.SafeName(g.Selector)
+	resp.Name = fetch.SafeName(g.Selector)
 	resp.Text = typ.text
-	resp.Size, resp.Framing = max(h.size, -1), driver.FramedByProtocol
+	resp.Size, resp.Framing = max(h.size, -1), fetch.FramedByProtocol
 	if h.size == untilClose {
-		resp.Framing = driver.FramedByClose
+		resp.Framing = fetch.FramedByClose
 	}
 	if isMenu(typ.media) {
-		resp.Kind = driver.KindListing
+		resp.Kind = fetch.KindListing
 		if m := newMenu(g); typ.media == plusMenuMedia {
 			resp.Parse = m.entriesWithAttributes
 		} else {
@@ -89,9 +89,9 @@ func (d *opener) readHeader(c *conn, g uri.Gopher) (itemType, header, error) {
 		return itemTypes[g.Type], plain, nil
 	}
 	if _, err := c.Peek(1); err == io.EOF {
-		return itemType{}, plain, &driver.Error{Code: driver.ErrTruncated, Retry: true, Err: errors.New("the server closed the connection without a response")}
+		return itemType{}, plain, &fetch.Error{Code: fetch.ErrTruncated, Retry: true, Err: errors.New("the server closed the connection without a response")}
 	}
-	return itemType{}, plain, &driver.Error{Code: driver.ErrNotRetrievable, Err: errors.New("the server has no Gopher+ attributes")}
+	return itemType{}, plain, &fetch.Error{Code: fetch.ErrNotRetrievable, Err: errors.New("the server has no Gopher+ attributes")}
 }
 
 // head peeks at the first bytes after the header. It returns at least one byte unless the content
@@ -112,7 +112,7 @@ func (c *conn) head(h header) ([]byte, error) {
 
 // attributesReply returns the response for the attributes of one item. They are short, and are
 // returned both as the body and in the header.
-func attributesReply(c *conn, req *driver.Request, g uri.Gopher, content io.Reader) (*driver.Response, error) {
+func attributesReply(c *conn, req *fetch.Request, g uri.Gopher, content io.Reader) (*fetch.Response, error) {
 	data, err := io.ReadAll(io.LimitReader(content, maxAttributes+1))
 	if err != nil {
 		return nil, err
@@ -138,9 +138,9 @@ func attributesName(item string) string {
 }
 
 // metadataResponse returns a response with the metadata in the attributes of g.
-func metadataResponse(req *driver.Request, g uri.Gopher, list []Attribute) *driver.Response {
-	resp := &driver.Response{URL: req.URL}
-	resp.Size, resp.Name = -1, driver.SafeName(g.Selector)
+func metadataResponse(req *fetch.Request, g uri.Gopher, list []Attribute) *fetch.Response {
+	resp := &fetch.Response{URL: req.URL}
+	resp.Size, resp.Name = -1, fetch.SafeName(g.Selector)
 	resp.Header, resp.ModTime = fields(list), modTime(list)
 	if form, ok := parseForm(list); ok {
 		resp.Form = &form
@@ -152,7 +152,7 @@ func metadataResponse(req *driver.Request, g uri.Gopher, list []Attribute) *driv
 		resp.ContentType = v[0].media
 	}
 	if isMenu(typ.media) {
-		resp.Kind = driver.KindListing
+		resp.Kind = fetch.KindListing
 	}
 	return resp
 }

@@ -6,12 +6,12 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 )
 
 // An itemType describes the items with one type character.
 type itemType struct {
-	kind  driver.EntryKind
+	kind  fetch.EntryKind
 	media string // "" if unknown
 	// text is set if servers end such items with a line with only a dot (RFC 1436, section 3.8,
 	// "TextFile Entity").
@@ -31,16 +31,16 @@ const (
 // itemTypes has the types of RFC 1436, section 3.8, those of Gopher+, and later ones in common use.
 var itemTypes = [256]itemType{
 	'0': {media: "text/plain", text: true},
-	'1': {kind: driver.EntryListing, media: menuMedia, text: true},
-	'2': {kind: driver.EntrySearch},
-	'3': {kind: driver.EntryError},
+	'1': {kind: fetch.EntryListing, media: menuMedia, text: true},
+	'2': {kind: fetch.EntrySearch},
+	'3': {kind: fetch.EntryError},
 	'4': {media: "application/mac-binhex40", text: true},
 	'5': {sniff: "/"},
 	'6': {media: "text/x-uuencode", text: true},
-	'7': {kind: driver.EntrySearch, media: menuMedia, text: true},
-	'8': {kind: driver.EntrySession},
+	'7': {kind: fetch.EntrySearch, media: menuMedia, text: true},
+	'8': {kind: fetch.EntrySession},
 	'9': {sniff: "/"},
-	'T': {kind: driver.EntrySession},
+	'T': {kind: fetch.EntrySession},
 	'g': {media: "image/gif"},
 	'p': {media: "image/png"},
 	'I': {sniff: "image/"},
@@ -51,7 +51,7 @@ var itemTypes = [256]itemType{
 	'd': {sniff: "/"},
 	'P': {media: "application/pdf"},
 	'h': {media: "text/html", text: true},
-	'i': {kind: driver.EntryText},
+	'i': {kind: fetch.EntryText},
 	'M': {media: "message/rfc822", text: true},
 	'c': {media: "text/calendar", text: true},
 }

@@ -4,7 +4,7 @@ import (
 	"mime"
 	"strings"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 )
 
 // A view is a representation of a Gopher+ item.
@@ -48,7 +48,7 @@ func parseView(s string) view {
 }
 
 // choose returns the view that a request prefers. It returns false if none matches.
-func choose(all []view, req *driver.Request) (view, bool) {
+func choose(all []view, req *fetch.Request) (view, bool) {
 	accept := req.Accept
 	if len(accept) == 0 {
 		accept = []string{"*/*"}
@@ -76,12 +76,12 @@ func choose(all []view, req *driver.Request) (view, bool) {
 }
 
 // hasPreference reports whether a request prefers certain views.
-func hasPreference(req *driver.Request) bool {
+func hasPreference(req *fetch.Request) bool {
 	return len(req.Accept) > 0 || req.Header.Get("Accept-Language") != ""
 }
 
 // acceptLanguages returns the languages of the header field Accept-Language, in their order.
-func acceptLanguages(req *driver.Request) []string {
+func acceptLanguages(req *fetch.Request) []string {
 	var all []string
 	for _, field := range req.Header.Values("Accept-Language") {
 		for lang := range strings.SplitSeq(field, ",") {

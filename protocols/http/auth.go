@@ -8,7 +8,7 @@ import (
 
 	"github.com/icholy/digest"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -23,7 +23,7 @@ type authenticator struct {
 	loginField     string // the field of the response to it
 	url            uri.URI
 	foreign        bool   // another origin led here: logins are neither taken from nor added to the cache
-	mechanism      string // for driver.Challenge; "" selects the authentication scheme
+	mechanism      string // for fetch.Challenge; "" selects the authentication scheme
 	attempt        int
 	login          *login // in use; nil if none
 	known          bool   // login is from the cache
@@ -31,7 +31,7 @@ type authenticator struct {
 
 // authenticators returns an authenticator for each party that may request a login. A cached login
 // is sent with the first request.
-func (d *opener) authenticators(ctx context.Context, req *driver.Request, t *target) []*authenticator {
+func (d *opener) authenticators(ctx context.Context, req *fetch.Request, t *target) []*authenticator {
 	var all []*authenticator
 	if t.header.Get("Authorization") == "" && t.cookies != nil {
 		a := &authenticator{driver: d, status: http.StatusUnauthorized, challengeField: "WWW-Authenticate",
@@ -64,7 +64,7 @@ func (a *authenticator) sign(r *http.Request) error {
 	}
 	value, err := a.login.authorization(r)
 	if err != nil {
-		return &driver.Error{Code: driver.ErrAuth, Err: err}
+		return &fetch.Error{Code: fetch.ErrAuth, Err: err}
 	}
 	r.Header.Set(a.loginField, value)
 	return nil
@@ -92,7 +92,7 @@ func (ex *exchange) challenged(ctx context.Context, auth []*authenticator) (bool
 func (a *authenticator) respond(ctx context.Context, ex *exchange) error {
 	ch, chal := choose(parseChallenges(ex.resp.Header.Values(a.challengeField)))
 	if ch == nil {
-		return ex.fail(driver.ErrAuth, "the server offers no supported authentication scheme")
+		return ex.fail(fetch.ErrAuth, "the server offers no supported authentication scheme")
 	}
 	old := a.login
 	if old != nil && chal != nil && (old.digest == nil || chal.Stale) && a.attempt < maxAttempts {
@@ -117,7 +117,7 @@ func (a *authenticator) respond(ctx context.Context, ex *exchange) error {
 	}
 	for a.attempt < maxAttempts {
 		a.attempt++
-		cred, err := a.driver.env.Credential(ctx, driver.Challenge{URL: a.url, Mechanism: mechanism,
+		cred, err := a.driver.env.Credential(ctx, fetch.Challenge{URL: a.url, Mechanism: mechanism,
 			Realm: ch.params["realm"], Attempt: a.attempt})
 		if err != nil {
 			return a.missing(ex, err)
@@ -128,15 +128,15 @@ func (a *authenticator) respond(ctx context.Context, ex *exchange) error {
 		a.login = &login{user: cred.User, password: cred.Password, realm: ch.params["realm"], digest: chal}
 		return nil
 	}
-	return a.missing(ex, driver.ErrAuth)
+	return a.missing(ex, fetch.ErrAuth)
 }
 
 // missing returns the error for a challenge without a login that is left to try.
 func (a *authenticator) missing(ex *exchange, err error) error {
-	if !errors.Is(err, driver.ErrAuth) {
+	if !errors.Is(err, fetch.ErrAuth) {
 		return err
 	}
-	e := ex.fail(driver.ErrAuth, "")
+	e := ex.fail(fetch.ErrAuth, "")
 	switch {
 	case a.login != nil:
 		e.Err = errors.New("the user name or password was not accepted")

@@ -15,7 +15,6 @@ import (
 	"testing"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/fetchtest/drive"
 	urlhttp "github.com/urlget/urlget/protocols/http"
@@ -302,9 +301,9 @@ func TestRelay(t *testing.T) {
 		got = r
 		io.WriteString(w, "relayed")
 	})
-	ftp := func(_ driver.Env, reg *driver.Registry) {
+	ftp := func(_ fetch.Env, reg *fetch.Registry) {
 		reg.Register(fetch.Scheme{Name: "ftp", Port: 21, Ops: []fetch.Op{fetch.OpGet}, ForwardProxy: true,
-			Driver: driver.DriverFunc(func(context.Context, *fetch.Request) (*driver.Response, error) {
+			Driver: fetch.DriverFunc(func(context.Context, *fetch.Request) (*fetch.Response, error) {
 				t.Error("the ftp driver was asked")
 				return nil, errors.ErrUnsupported
 			})})

@@ -11,7 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 )
 
 // copyBuffer is larger than readBuffer, so that it is filled from the connection without another
@@ -71,7 +71,7 @@ func newBody(ex *exchange) *responseBody {
 func (b *responseBody) expire() { b.cancel(b.idleError()) }
 
 func (b *responseBody) idleError() error {
-	return &driver.Error{Code: driver.ErrNetwork, Retry: true, Err: fmt.Errorf("nothing received for %v", b.idle)}
+	return &fetch.Error{Code: fetch.ErrNetwork, Retry: true, Err: fmt.Errorf("nothing received for %v", b.idle)}
 }
 
 func (b *responseBody) Read(p []byte) (int, error) {
@@ -135,7 +135,7 @@ func (b *responseBody) explain(err error) error {
 		return err
 	}
 	var (
-		own    *driver.Error
+		own    *fetch.Error
 		netErr net.Error
 	)
 	switch {
@@ -154,12 +154,12 @@ func (b *responseBody) explain(err error) error {
 	case errors.As(err, &netErr), errors.Is(err, net.ErrClosed):
 		return err
 	case err.Error() == longTrailer:
-		return &driver.Error{Code: driver.ErrTruncated, Retry: true, Err: errors.New("the trailer of the body did not end")}
+		return &fetch.Error{Code: fetch.ErrTruncated, Retry: true, Err: errors.New("the trailer of the body did not end")}
 	case b.http2, // the stream or the connection was reset
 		err.Error() == "http: unexpected EOF reading trailer":
-		return &driver.Error{Code: driver.ErrTruncated, Retry: true, Err: err}
+		return &fetch.Error{Code: fetch.ErrTruncated, Retry: true, Err: err}
 	}
-	return &driver.Error{Code: driver.ErrProtocol, Retry: true, Err: err}
+	return &fetch.Error{Code: fetch.ErrProtocol, Retry: true, Err: err}
 }
 
 // longTrailer is the text of net/http's error if no empty line with CR ends a trailer: the trailer is

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/fetchtest/drive"
 	urlhttp "github.com/urlget/urlget/protocols/http"
@@ -133,7 +132,7 @@ func TestOldChunks(t *testing.T) {
 		}), strings.TrimPrefix(scheme, "http"))
 		for _, method := range []string{"", http.MethodPost} {
 			req := &fetch.Request{URL: uri.MustParse(srv.URL), Method: method}
-			if body, resp, err := drive.Do(t, newClient(t, &fetch.Options{TLS: trust(srv)}, urlhttp.Options{}), req); err != nil || body != "ab" || resp.Framing == driver.FramedByClose {
+			if body, resp, err := drive.Do(t, newClient(t, &fetch.Options{TLS: trust(srv)}, urlhttp.Options{}), req); err != nil || body != "ab" || resp.Framing == fetch.FramedByClose {
 				t.Errorf("%s %s: %q, %v", scheme, method, body, err)
 			}
 		}
@@ -145,14 +144,14 @@ func TestEndByClose(t *testing.T) {
 	t.Parallel()
 	for _, version := range []string{"HTTP/1.0", "HTTP/1.1"} {
 		body, resp, err := drive.Do(t, newClient(t, nil, urlhttp.Options{}), &fetch.Request{URL: uri.MustParse(raw(t, version+" 200 OK\r\n\r\nabc", false))})
-		if err != nil || body != "abc" || resp.Framing != driver.FramedByClose || resp.Size != -1 {
+		if err != nil || body != "abc" || resp.Framing != fetch.FramedByClose || resp.Size != -1 {
 			t.Errorf("%s: %q, %v", version, body, err)
 		}
 	}
 	for _, answer := range []string{"HTTP/1.0 200 OK\r\nContent-Length: 3\r\n\r\nabc", "HTTP/1.1 204 No Content\r\n\r\n",
 		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"} {
 		_, resp, err := drive.Do(t, newClient(t, nil, urlhttp.Options{}), &fetch.Request{URL: uri.MustParse(raw(t, answer, false))})
-		if err != nil || resp.Framing != driver.FramedByProtocol {
+		if err != nil || resp.Framing != fetch.FramedByProtocol {
 			t.Errorf("%q: %v", answer, err)
 		}
 	}

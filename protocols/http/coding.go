@@ -13,7 +13,7 @@ import (
 	"github.com/andybalholm/brotli"
 	"github.com/klauspost/compress/zstd"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 )
 
 // acceptCodings lists the supported content codings.
@@ -54,7 +54,7 @@ type decoder struct {
 }
 
 // newDecoder returns a decoder of src. It verifies the digests of the encoded content, which may be nil.
-func newDecoder(src *responseBody, codings []string, digests *driver.DigestVerifier) *decoder {
+func newDecoder(src *responseBody, codings []string, digests *fetch.DigestVerifier) *decoder {
 	d := &decoder{src: src}
 	r := io.Reader(src)
 	if digests != nil {
@@ -82,11 +82,11 @@ func (d *decoder) Read(p []byte) (int, error) {
 
 // explain distinguishes errors of the coding from errors of the transfer.
 func (d *decoder) explain(err error) error {
-	var own *driver.Error
+	var own *fetch.Error
 	if err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF) || errors.As(err, &own) || d.src.failed {
 		return err
 	}
-	return &driver.Error{Code: driver.ErrProtocol, Err: fmt.Errorf("invalid content coding: %w", err)}
+	return &fetch.Error{Code: fetch.ErrProtocol, Err: fmt.Errorf("invalid content coding: %w", err)}
 }
 
 func (d *decoder) Close() error {
@@ -123,7 +123,7 @@ type countingReader struct {
 func (b *countingReader) Read(p []byte) (int, error) {
 	l := b.layer
 	if l.pending > maxEmptyCoding {
-		l.err = &driver.Error{Code: driver.ErrProtocol,
+		l.err = &fetch.Error{Code: fetch.ErrProtocol,
 			Err: fmt.Errorf("more than %d bytes of the %s coding without content", maxEmptyCoding, l.coding)}
 		return 0, l.err
 	}
@@ -188,7 +188,7 @@ func (l *layer) begin() (err error) {
 func (l *layer) end() error {
 	extra, err := l.src.ReadByte()
 	if err == nil {
-		return &driver.Error{Code: driver.ErrProtocol, Err: fmt.Errorf("unexpected data (0x%02x) after the end of the %s coding", extra, l.coding)}
+		return &fetch.Error{Code: fetch.ErrProtocol, Err: fmt.Errorf("unexpected data (0x%02x) after the end of the %s coding", extra, l.coding)}
 	}
 	return err
 }

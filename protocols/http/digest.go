@@ -14,7 +14,7 @@ import (
 
 	"github.com/dunglas/httpsfv"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 )
 
 // A digestField reads the digests in a header field.
@@ -24,7 +24,7 @@ type digestField struct {
 	read func(f *digestField, value string, found func(algorithm string, sum []byte)) error
 	// algorithm is the algorithm of a field that has only one.
 	algorithm string
-	covers    driver.Coverage
+	covers    fetch.Coverage
 	// stored is set if the digest covers the object that a service stores. It may differ from the
 	// response if a content coding was added on the way, or from a range.
 	stored bool
@@ -32,10 +32,10 @@ type digestField struct {
 
 // digestFields lists the header fields with digests.
 var digestFields = []digestField{
-	{name: "Repr-Digest", read: structuredDigests},                                      // RFC 9530, section 3
-	{name: "Content-Digest", read: structuredDigests, covers: driver.CoversBody},        // RFC 9530, section 2
-	{name: "Digest", read: listedDigests},                                               // RFC 3230, section 4.3.2
-	{name: "Content-Md5", read: oneDigest, algorithm: "md5", covers: driver.CoversBody}, // RFC 2616, section 14.15
+	{name: "Repr-Digest", read: structuredDigests},                                     // RFC 9530, section 3
+	{name: "Content-Digest", read: structuredDigests, covers: fetch.CoversBody},        // RFC 9530, section 2
+	{name: "Digest", read: listedDigests},                                              // RFC 3230, section 4.3.2
+	{name: "Content-Md5", read: oneDigest, algorithm: "md5", covers: fetch.CoversBody}, // RFC 2616, section 14.15
 	{name: "X-Goog-Hash", read: listedDigests, stored: true},
 	{name: "X-Amz-Checksum-Sha256", read: oneDigest, algorithm: "sha-256", stored: true},
 	{name: "X-Amz-Checksum-Sha1", read: oneDigest, algorithm: "sha-1", stored: true},
@@ -80,8 +80,8 @@ func listedDigests(_ *digestField, value string, found func(string, []byte)) err
 		if !ok {
 			return errDigestSyntax
 		}
-		algorithm = driver.CanonicalAlgorithm(algorithm)
-		h := driver.NewHash(algorithm)
+		algorithm = fetch.CanonicalAlgorithm(algorithm)
+		h := fetch.NewHash(algorithm)
 		if h == nil {
 			found(algorithm, nil) // some have no base64
 			continue
@@ -121,7 +121,7 @@ func hexDigest(_ *digestField, value string, found func(string, []byte)) error {
 	}
 	sum, err := hex.DecodeString(digits)
 	if err == nil {
-		found(driver.CanonicalAlgorithm(algorithm), sum)
+		found(fetch.CanonicalAlgorithm(algorithm), sum)
 	}
 	return err
 }
@@ -136,20 +136,20 @@ func linkedDigest(_ *digestField, value string, found func(string, []byte)) erro
 }
 
 // readDigests returns the digests in the fields of h. It passes those that it ignores to ignored.
-func readDigests(h http.Header, fields []digestField, ignored func(field, value string, err error)) []driver.Digest {
-	var all []driver.Digest
+func readDigests(h http.Header, fields []digestField, ignored func(field, value string, err error)) []fetch.Digest {
+	var all []fetch.Digest
 	for i := range fields {
 		f := &fields[i]
 		for _, value := range h[f.name] {
 			err := f.read(f, strings.TrimSpace(value), func(algorithm string, sum []byte) {
-				hash := driver.NewHash(algorithm)
+				hash := fetch.NewHash(algorithm)
 				switch {
 				case hash == nil:
 					ignored(f.name, algorithm, errors.New("unknown algorithm"))
 				case len(sum) != hash.Size():
 					ignored(f.name, value, errDigestSize)
 				default:
-					all = append(all, driver.Digest{Algorithm: algorithm, Sum: sum, By: strings.ToLower(f.name), Covers: f.covers})
+					all = append(all, fetch.Digest{Algorithm: algorithm, Sum: sum, By: strings.ToLower(f.name), Covers: f.covers})
 				}
 			})
 			if err != nil {
@@ -161,7 +161,7 @@ func readDigests(h http.Header, fields []digestField, ignored func(field, value 
 }
 
 // digests returns the digests of a response with content.
-func (ex *exchange) digests(partial, decoded bool) []driver.Digest {
+func (ex *exchange) digests(partial, decoded bool) []fetch.Digest {
 	h := ex.resp.Header
 	all := readDigests(h, digestFields, ex.ignoreDigest)
 	if len(all) == 0 {
@@ -169,10 +169,10 @@ func (ex *exchange) digests(partial, decoded bool) []driver.Digest {
 	}
 	coding := strings.ToLower(h.Get("Content-Encoding"))
 	if stored := strings.ToLower(h.Get("X-Goog-Stored-Content-Encoding")); stored != "" && strings.TrimPrefix(stored, "identity") != coding {
-		all = without(all, func(d driver.Digest) bool { return d.By == "x-goog-hash" })
+		all = without(all, func(d fetch.Digest) bool { return d.By == "x-goog-hash" })
 	}
 	composite := strings.EqualFold(h.Get("X-Amz-Checksum-Type"), "COMPOSITE")
-	all = without(all, func(d driver.Digest) bool {
+	all = without(all, func(d fetch.Digest) bool {
 		switch {
 		case d.By == "content-md5" && partial:
 			return true // Apache httpd sends that of the whole, while RFC 2616 means the range
@@ -185,23 +185,23 @@ func (ex *exchange) digests(partial, decoded bool) []driver.Digest {
 	})
 	for i := range all {
 		if decoded {
-			all[i].Covers = driver.CoversEncoded
+			all[i].Covers = fetch.CoversEncoded
 		}
 	}
 	return all
 }
 
 // linkedDigests returns the digests in a redirect that cover its target.
-func (ex *exchange) linkedDigests() []driver.Digest {
+func (ex *exchange) linkedDigests() []fetch.Digest {
 	return readDigests(ex.resp.Header, []digestField{linkedTag}, ex.ignoreDigest)
 }
 
 func (ex *exchange) ignoreDigest(field, value string, err error) {
 	ex.driver.env.Logger().Info("a stated digest is ignored", "url", ex.req.URL.Redacted(), "field", field,
-		"value", driver.Printable(fmt.Sprintf("%.100s", value)), "reason", driver.Printable(fmt.Sprintf("%.100s", err)))
+		"value", fetch.Printable(fmt.Sprintf("%.100s", value)), "reason", fetch.Printable(fmt.Sprintf("%.100s", err)))
 }
 
-func without(list []driver.Digest, drop func(driver.Digest) bool) []driver.Digest {
+func without(list []fetch.Digest, drop func(fetch.Digest) bool) []fetch.Digest {
 	return slices.DeleteFunc(list, drop)
 }
 
@@ -215,7 +215,7 @@ func isStored(by string) bool {
 // verifiedReader verifies the digests of encoded content, while a decoder reads it.
 type verifiedReader struct {
 	io.Reader
-	digests *driver.DigestVerifier
+	digests *fetch.DigestVerifier
 }
 
 func (r *verifiedReader) Read(p []byte) (int, error) {

@@ -15,14 +15,13 @@ import (
 	"testing"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/fetchtest/drive"
 	urlhttp "github.com/urlget/urlget/protocols/http"
 )
 
 func base64Of(algorithm string, content []byte) string {
-	h := driver.NewHash(algorithm)
+	h := fetch.NewHash(algorithm)
 	h.Write(content)
 	return base64.StdEncoding.EncodeToString(h.Sum(nil))
 }
@@ -258,7 +257,7 @@ func TestDigestAlgorithms(t *testing.T) {
 		"crc64nvme": "ae8b14860a799888", "crc32c": "e3069283", "crc32": "cbf43926",
 		"md5": hex.EncodeToString(m[:]), "sha-1": hex.EncodeToString(s[:]), "sha-512": hex.EncodeToString(s2[:]),
 	} {
-		h := driver.NewHash(algorithm)
+		h := fetch.NewHash(algorithm)
 		h.Write(check)
 		if got := hex.EncodeToString(h.Sum(nil)); got != want {
 			t.Errorf("%s: %s, want %s", algorithm, got, want)

@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"testing"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 )
 
 func FuzzReadDigests(f *testing.F) {
@@ -18,7 +18,7 @@ func FuzzReadDigests(f *testing.F) {
 			h[field.name] = []string{s, s}
 		}
 		for _, d := range readDigests(h, digestFields, func(string, string, error) {}) {
-			if hash := driver.NewHash(d.Algorithm); hash == nil || len(d.Sum) != hash.Size() || d.By == "" {
+			if hash := fetch.NewHash(d.Algorithm); hash == nil || len(d.Sum) != hash.Size() || d.By == "" {
 				t.Errorf("%q: %+v", s, d)
 			}
 		}

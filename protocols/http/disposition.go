@@ -4,12 +4,12 @@ import (
 	"mime"
 	"unicode/utf8"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 )
 
 // suggestedName returns the file name in a Content-Disposition field as one safe path element, or
 // "" if there is none (RFC 6266).
-func suggestedName(disposition string) string { return driver.SafeName(filename(disposition)) }
+func suggestedName(disposition string) string { return fetch.SafeName(filename(disposition)) }
 
 // filename returns the parameter "filename*", which mime decodes (RFC 8187), or else "filename".
 func filename(disposition string) string {

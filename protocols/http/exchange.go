@@ -14,14 +14,14 @@ import (
 
 	"golang.org/x/net/http/httpguts"
 
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/cookies"
-	"github.com/urlget/urlget/fetch/driver"
 )
 
 // An exchange is a request and its response.
 type exchange struct {
 	driver *opener
-	req    *driver.Request
+	req    *fetch.Request
 	target *target
 	sent   *http.Request
 	resp   *http.Response
@@ -32,7 +32,7 @@ type exchange struct {
 }
 
 // send sends the request and reads the head of the response.
-func (d *opener) send(ctx context.Context, req *driver.Request, t *target, auth []*authenticator, rec *record) (*exchange, error) {
+func (d *opener) send(ctx context.Context, req *fetch.Request, t *target, auth []*authenticator, rec *record) (*exchange, error) {
 	ex := &exchange{driver: d, req: req, target: t}
 	ex.ctx, ex.cancel = context.WithCancelCause(ctx)
 	w := newWait(ctx, d.env.Timeouts(), t.body != nil, ex.cancel)
@@ -78,7 +78,7 @@ const maxErrorBody = 64 << 10
 
 // refused ends an exchange with err and adds the error page to it.
 func (ex *exchange) refused(err error) error {
-	e, ok := err.(*driver.Error)
+	e, ok := err.(*fetch.Error)
 	if !ok || ex.resp.StatusCode < 400 {
 		ex.discard()
 		return err
@@ -105,19 +105,19 @@ func (ex *exchange) finish(max int64) (content []byte, partial bool) {
 }
 
 // reply returns the status as the server sent it.
-func (ex *exchange) reply() driver.Reply {
+func (ex *exchange) reply() fetch.Reply {
 	text := ex.resp.Status
 	if len(text) > 4 {
 		text = text[4:] // after the code, which net/http has checked
 	} else {
 		text = ""
 	}
-	return driver.Reply{Code: ex.resp.StatusCode, Text: text}
+	return fetch.Reply{Code: ex.resp.StatusCode, Text: text}
 }
 
 // fail returns an error with the status of the response.
-func (ex *exchange) fail(code driver.Code, format string, args ...any) *driver.Error {
-	e := &driver.Error{Code: code, Reply: ex.reply()}
+func (ex *exchange) fail(code fetch.Code, format string, args ...any) *fetch.Error {
+	e := &fetch.Error{Code: code, Reply: ex.reply()}
 	if format != "" {
 		e.Err = fmt.Errorf(format, args...)
 	}
@@ -128,7 +128,7 @@ func (ex *exchange) fail(code driver.Code, format string, args ...any) *driver.E
 // classifies them.
 func failure(ctx context.Context, err error) error {
 	var (
-		own    *driver.Error
+		own    *fetch.Error
 		netErr net.Error
 	)
 	switch {
@@ -137,14 +137,14 @@ func failure(ctx context.Context, err error) error {
 	case errors.As(err, &own):
 		return own
 	case err == io.EOF, isLost(err):
-		return &driver.Error{Code: driver.ErrNetwork, Retry: true,
+		return &fetch.Error{Code: fetch.ErrNetwork, Retry: true,
 			Err: fmt.Errorf("the server closed the connection without a response: %w", err)}
 	case errors.As(err, &netErr) && netErr.Timeout():
-		return &driver.Error{Code: driver.ErrNetwork, Retry: true, Err: fmt.Errorf("no response in time: %w", err)}
+		return &fetch.Error{Code: fetch.ErrNetwork, Retry: true, Err: fmt.Errorf("no response in time: %w", err)}
 	case errors.As(err, &netErr), errors.Is(err, net.ErrClosed), errors.Is(err, io.ErrClosedPipe), errors.Is(err, io.ErrUnexpectedEOF):
 		return err
 	}
-	return &driver.Error{Code: driver.ErrProtocol, Err: notHTTP(err)}
+	return &fetch.Error{Code: fetch.ErrProtocol, Err: notHTTP(err)}
 }
 
 // notHTTP returns the server's words from an error about a malformed response, without the place

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/fetchtest/drive"
 	"github.com/urlget/urlget/fetchtest/servers"
@@ -59,7 +58,7 @@ func TestTLSWithoutCloseNotify(t *testing.T) {
 			if err != nil && !asError(t, err).Retry {
 				t.Errorf("%v: no second try", err)
 			}
-			if resp.Framing != driver.FramedByProtocol {
+			if resp.Framing != fetch.FramedByProtocol {
 				t.Error("the end is said to be unknown")
 			}
 		})

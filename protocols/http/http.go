@@ -10,8 +10,8 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/cookies"
-	"github.com/urlget/urlget/fetch/driver"
 )
 
 // Options configure the driver. The zero value selects the defaults.
@@ -23,7 +23,7 @@ type Options struct {
 	// QUIC returns the transport for HTTP/3. It falls back to tcp for servers that it cannot reach.
 	// Set it to function Over of package protocols/http/http3. If nil, HTTP/3 is disabled. It is
 	// ignored if Transport is set.
-	QUIC func(env driver.Env, tcp http.RoundTripper) http.RoundTripper
+	QUIC func(env fetch.Env, tcp http.RoundTripper) http.RoundTripper
 	// Single optimizes for one URL or few. HTTP/2 is then offered only to servers that refuse
 	// HTTP/1.1, which transfers one body with less work, in larger pieces and without flow control
 	// windows. It is ignored if Protocols has only one of the two.
@@ -58,24 +58,24 @@ func (p Protocols) overTCP() (http1, http2 bool) {
 }
 
 // Load registers the driver with its defaults.
-func Load(env driver.Env, reg *driver.Registry) { With(Options{})(env, reg) }
+func Load(env fetch.Env, reg *fetch.Registry) { With(Options{})(env, reg) }
 
 // With returns a Loader that registers the driver with options.
-func With(opts Options) driver.Loader {
-	return func(env driver.Env, reg *driver.Registry) {
+func With(opts Options) fetch.Loader {
+	return func(env fetch.Env, reg *fetch.Registry) {
 		d := newDriver(env, opts)
-		ops := []driver.Op{driver.OpGet, driver.OpStat}
-		traits := driver.Traits{RedirectTarget: true, Tree: true, Pages: true, HTML: true, Robots: "/robots.txt", Stateless: true}
-		reg.Register(driver.Scheme{Name: "http", Port: 80, Ops: ops, Ranges: true, RangeSets: true, ForwardProxy: true, Bodies: true, Traits: traits,
+		ops := []fetch.Op{fetch.OpGet, fetch.OpStat}
+		traits := fetch.Traits{RedirectTarget: true, Tree: true, Pages: true, HTML: true, Robots: "/robots.txt", Stateless: true}
+		reg.Register(fetch.Scheme{Name: "http", Port: 80, Ops: ops, Ranges: true, RangeSets: true, ForwardProxy: true, Bodies: true, Traits: traits,
 			Summary: "Hypertext Transfer Protocol (RFC 9110)", Driver: d})
-		reg.Register(driver.Scheme{Name: "https", Port: 443, Ops: ops, Ranges: true, RangeSets: true, Bodies: true, Traits: traits,
+		reg.Register(fetch.Scheme{Name: "https", Port: 443, Ops: ops, Ranges: true, RangeSets: true, Bodies: true, Traits: traits,
 			Summary: "HTTP over TLS, including HTTP/2 (RFC 9110)", Driver: d})
 	}
 }
 
 type opener struct {
 	Options
-	env      driver.Env
+	env      fetch.Env
 	logins   logins
 	closings atomic.Int64 // number of calls of CloseIdleConnections
 	cookies  atomic.Bool  // the jar may have cookies
@@ -87,7 +87,7 @@ type opener struct {
 	transports map[transportKey]*http.Transport
 }
 
-func newDriver(env driver.Env, opts Options) *opener {
+func newDriver(env fetch.Env, opts Options) *opener {
 	d := &opener{Options: opts, env: env, ownJar: opts.Jar != nil}
 	if d.cookies.Store(d.Jar != nil); d.Jar == nil {
 		d.Jar = cookies.New()
@@ -100,9 +100,9 @@ func newDriver(env driver.Env, opts Options) *opener {
 }
 
 // Open performs one exchange, including responses to challenges.
-func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Response, error) {
+func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
 	rec := newRecord(ctx, d.env)
-	if req.Op == driver.OpGet {
+	if req.Op == fetch.OpGet {
 		method, err := methodOf(req)
 		if err != nil {
 			return nil, err
@@ -115,14 +115,14 @@ func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Respons
 	}
 	if err == nil {
 		resp.Body.Close()
-		resp.Body = driver.NoBody
+		resp.Body = fetch.NoBody
 	}
 	return resp, err
 }
 
 // replyCode returns the status in err, or 0.
 func replyCode(err error) int {
-	var e *driver.Error
+	var e *fetch.Error
 	if errors.As(err, &e) {
 		return e.Reply.Code
 	}
@@ -130,7 +130,7 @@ func replyCode(err error) int {
 }
 
 // exchange sends a request, and sends it again with a login if the server requests one.
-func (d *opener) exchange(ctx context.Context, req *driver.Request, method string, rec *record) (*driver.Response, error) {
+func (d *opener) exchange(ctx context.Context, req *fetch.Request, method string, rec *record) (*fetch.Response, error) {
 	t, err := d.newTarget(ctx, req, method)
 	if err != nil {
 		return nil, err
@@ -164,7 +164,7 @@ func (d *opener) exchange(ctx context.Context, req *driver.Request, method strin
 }
 
 var (
-	_ driver.IdleCloser = (*opener)(nil)
-	_ driver.Explainer  = (*opener)(nil)
-	_ driver.Varier     = (*opener)(nil)
+	_ fetch.IdleCloser = (*opener)(nil)
+	_ fetch.Explainer  = (*opener)(nil)
+	_ fetch.Varier     = (*opener)(nil)
 )

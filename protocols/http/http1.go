@@ -14,6 +14,7 @@ import (
 	"sync"
 	"syscall"
 
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver"
 )
 
@@ -28,7 +29,7 @@ type http1 struct {
 func newHTTP1(d *opener) *http1 {
 	return &http1{driver: d, conns: driver.NewPool[string](d.env, driver.PoolOptions[*http1Conn]{
 		MaxIdle: max(d.MaxIdle, maxIdleConns), IdleTimeout: idleTime,
-		Conn:  func(c *http1Conn) (*driver.Conn, int) { return c.plain.Conn, c.r.Buffered() },
+		Conn:  func(c *http1Conn) (*fetch.Conn, int) { return c.plain.Conn, c.r.Buffered() },
 		Close: func(c *http1Conn) { c.plain.Close() },
 	})}
 }

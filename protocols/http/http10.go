@@ -5,7 +5,7 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 )
 
 // Net/http ignores Transfer-Encoding in responses of HTTP/1.0, so that the chunk sizes would become
@@ -21,7 +21,7 @@ type incoming struct {
 }
 
 // read is like in.Read.
-func (h *incoming) read(in *driver.Conn, p []byte) (n int, err error) {
+func (h *incoming) read(in *fetch.Conn, p []byte) (n int, err error) {
 	defer func() { h.note(p[:n]) }()
 	if len(h.buf) > 0 {
 		n = copy(p, h.buf)
@@ -102,7 +102,7 @@ func withChunks(p []byte) []byte {
 
 // A tlsConn is a connection with TLS for HTTP/1.
 type tlsConn struct {
-	*driver.Conn
+	*fetch.Conn
 	in incoming
 }
 

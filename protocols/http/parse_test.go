@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 )
 
 func TestParseChallenges(t *testing.T) {
@@ -84,7 +84,7 @@ func FuzzSuggestedName(f *testing.F) {
 	f.Add("attachment; filename=\"\xff/../x\"")
 	f.Fuzz(func(t *testing.T, s string) {
 		got := suggestedName(s)
-		if driver.SafeName(got) != got || strings.HasPrefix(got, ".") {
+		if fetch.SafeName(got) != got || strings.HasPrefix(got, ".") {
 			t.Errorf("%q: %q", s, got)
 		}
 	})

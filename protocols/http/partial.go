@@ -7,39 +7,39 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 )
 
 // partial accepts a 206 only if it is a requested part of the same resource, because the caller
 // appends it to the bytes of an earlier response.
-func (ex *exchange) partial() (*driver.Response, error) {
+func (ex *exchange) partial() (*fetch.Response, error) {
 	h, want := ex.resp.Header, ex.req.Range
 	if !ex.target.ranged {
-		return nil, ex.fail(driver.ErrProtocol, "the server sent a range that was not requested")
+		return nil, ex.fail(fetch.ErrProtocol, "the server sent a range that was not requested")
 	}
 	if strings.HasPrefix(strings.ToLower(h.Get("Content-Type")), "multipart/byteranges") {
 		if len(ex.req.Ranges) == 0 {
-			return nil, ex.fail(driver.ErrProtocol, "the server sent several ranges instead of one")
+			return nil, ex.fail(fetch.ErrProtocol, "the server sent several ranges instead of one")
 		}
-		return ex.content(driver.Range{}, 0)
+		return ex.content(fetch.Range{}, 0)
 	}
 	part, err := parseContentRange(strings.Join(h.Values("Content-Range"), ", ")) // only one is allowed
 	if err != nil {
-		return nil, ex.fail(driver.ErrProtocol, "%w", err)
+		return nil, ex.fail(fetch.ErrProtocol, "%w", err)
 	}
 	length := part.last - part.first + 1
 	if len(ex.req.Ranges) == 0 && part.isWhole() && !part.serves(want) && ex.resp.ContentLength == length {
-		return ex.content(driver.Range{}, 0) // as if the server had ignored Range
+		return ex.content(fetch.Range{}, 0) // as if the server had ignored Range
 	}
 	switch sent := ex.target.header.Get("If-Range"); {
 	case len(ex.req.Ranges) == 0 && !part.serves(want), len(ex.req.Ranges) > 0 && !slices.ContainsFunc(ex.req.Ranges, part.mayBegin):
-		return nil, ex.fail(driver.ErrProtocol, "the server sent bytes %d to %d, not the requested range", part.first, part.last)
+		return nil, ex.fail(fetch.ErrProtocol, "the server sent bytes %d to %d, not the requested range", part.first, part.last)
 	case ex.resp.ContentLength >= 0 && ex.resp.ContentLength != length:
-		return nil, ex.fail(driver.ErrProtocol, "Content-Length is %d, but the range has %d bytes", ex.resp.ContentLength, length)
+		return nil, ex.fail(fetch.ErrProtocol, "Content-Length is %d, but the range has %d bytes", ex.resp.ContentLength, length)
 	case isStrong(sent) && h.Get("ETag") != "" && h.Get("ETag") != sent:
-		return nil, ex.fail(driver.ErrChanged, "the server sent a range of %s instead of %s", h.Get("ETag"), sent)
+		return nil, ex.fail(fetch.ErrChanged, "the server sent a range of %s instead of %s", h.Get("ETag"), sent)
 	}
-	return ex.content(driver.Range{Offset: part.first, Length: length}, part.total)
+	return ex.content(fetch.Range{Offset: part.first, Length: length}, part.total)
 }
 
 // A contentRange is the range of a part. Total is 0 if the server does not send it.
@@ -47,7 +47,7 @@ type contentRange struct{ first, last, total int64 }
 
 // serves reports whether r is the requested range, or the beginning of it. For a range counted from
 // the end without a total, only the length can be checked.
-func (r contentRange) serves(want driver.Range) bool {
+func (r contentRange) serves(want fetch.Range) bool {
 	length := r.last - r.first + 1
 	if want.Offset < 0 {
 		return length <= -want.Offset && (r.total == 0 || r.last == r.total-1)
@@ -60,7 +60,7 @@ func (r contentRange) isWhole() bool { return r.first == 0 && r.last == r.total-
 
 // mayBegin reports whether r may be one of several requested ranges. It may cover more than one,
 // because servers merge ranges.
-func (r contentRange) mayBegin(one driver.Range) bool { return one.Offset < 0 || r.first == one.Offset }
+func (r contentRange) mayBegin(one fetch.Range) bool { return one.Offset < 0 || r.first == one.Offset }
 
 var errContentRange = errors.New("malformed Content-Range")
 

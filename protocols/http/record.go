@@ -12,7 +12,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -24,7 +24,7 @@ const mask = "xxxxx"
 //
 // An exchange may take several requests. Each call of follow begins the next one.
 type record struct {
-	exchange *driver.Recording
+	exchange *fetch.Recording
 	ctx      context.Context
 
 	mu      sync.Mutex
@@ -38,8 +38,8 @@ type record struct {
 	done    bool   // the head of the response was received
 }
 
-func newRecord(ctx context.Context, env driver.Env) *record {
-	x := driver.Record(ctx)
+func newRecord(ctx context.Context, env fetch.Env) *record {
+	x := fetch.RecordingOf(ctx)
 	if x == nil {
 		return nil
 	}
@@ -103,7 +103,7 @@ func (r *record) connected(info httptrace.GotConnInfo) {
 	r.head, r.shown, r.sent, r.end = nil, false, false, nil
 	conn := connOf(info.Conn)
 	m := &masker{from: r.target.passwordFrom, to: r.target.passwordTo}
-	number, end := conn.Record(r.ctx, driver.Taps{Mask: m.mask, Received: r.received})
+	number, end := conn.Record(r.ctx, fetch.Taps{Mask: m.mask, Received: r.received})
 	r.conn = number
 	if s := conn.TLS(); s == nil || s.NegotiatedProtocol != "h2" && s.NegotiatedProtocol != "h3" {
 		r.end = end
@@ -259,7 +259,7 @@ func field(name, value string) string {
 	case "Location", "Content-Location", "Referer", ":path":
 		value = redacted(value)
 	default:
-		if driver.IsSecretField(name) {
+		if fetch.IsSecretField(name) {
 			value = mask
 		}
 	}
@@ -321,7 +321,7 @@ func (m *masker) next(c byte) bool {
 	case m.value:
 		return c != ' '
 	case c == ':':
-		m.value, m.secret = true, driver.IsSecretField(string(m.name))
+		m.value, m.secret = true, fetch.IsSecretField(string(m.name))
 	default:
 		m.name = append(m.name, c)
 	}

@@ -14,7 +14,6 @@ import (
 	"testing"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/fetchtest"
 	"github.com/urlget/urlget/fetchtest/drive"
@@ -152,8 +151,8 @@ func TestRecordedURLForAProxy(t *testing.T) {
 	asked := make(chan string, 1)
 	proxy := serve(t, func(w http.ResponseWriter, r *http.Request) { asked <- r.RequestURI })
 	rec := &fetchtest.Recording{}
-	c := proxyClient(t, proxy, &fetch.Options{Recorder: rec}, func(_ driver.Env, reg *driver.Registry) {
-		reg.Register(fetch.Scheme{Name: "ftp", Port: 21, Ops: []fetch.Op{fetch.OpGet}, ForwardProxy: true, Driver: driver.DriverFunc(nil)})
+	c := proxyClient(t, proxy, &fetch.Options{Recorder: rec}, func(_ fetch.Env, reg *fetch.Registry) {
+		reg.Register(fetch.Scheme{Name: "ftp", Port: 21, Ops: []fetch.Op{fetch.OpGet}, ForwardProxy: true, Driver: fetch.DriverFunc(nil)})
 	})
 	drive.MustGet(t, c, "ftp://joe:s3cr3t@h.example/x")
 	x := rec.Exchanges()[0]
@@ -170,8 +169,8 @@ func TestInternationalHostForAProxy(t *testing.T) {
 	t.Parallel()
 	asked := make(chan string, 1)
 	proxy := serve(t, func(w http.ResponseWriter, r *http.Request) { asked <- r.RequestURI })
-	c := proxyClient(t, proxy, &fetch.Options{}, func(_ driver.Env, reg *driver.Registry) {
-		reg.Register(fetch.Scheme{Name: "ftp", Port: 21, Ops: []fetch.Op{fetch.OpGet}, ForwardProxy: true, Driver: driver.DriverFunc(nil)})
+	c := proxyClient(t, proxy, &fetch.Options{}, func(_ fetch.Env, reg *fetch.Registry) {
+		reg.Register(fetch.Scheme{Name: "ftp", Port: 21, Ops: []fetch.Op{fetch.OpGet}, ForwardProxy: true, Driver: fetch.DriverFunc(nil)})
 	})
 	for url, want := range map[string]string{
 		"http://今日は.日本/":                   "http://xn--v9ju72g90p.xn--wgv71a/",

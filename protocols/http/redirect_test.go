@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/fetchtest/drive"
 	"github.com/urlget/urlget/protocols/file"
@@ -53,9 +52,9 @@ func TestRedirect(t *testing.T) {
 
 // mustNotOpen registers a scheme that redirects must not reach.
 func mustNotOpen(t testing.TB, scheme string, port uint16, ops ...fetch.Op) fetch.Loader {
-	return func(_ driver.Env, reg *driver.Registry) {
+	return func(_ fetch.Env, reg *fetch.Registry) {
 		reg.Register(fetch.Scheme{Name: scheme, Port: port, Ops: ops,
-			Driver: driver.DriverFunc(func(context.Context, *fetch.Request) (*driver.Response, error) {
+			Driver: fetch.DriverFunc(func(context.Context, *fetch.Request) (*fetch.Response, error) {
 				t.Errorf("%s was opened", scheme)
 				return nil, errors.ErrUnsupported
 			})})

@@ -16,8 +16,8 @@ import (
 
 	"golang.org/x/net/http/httpguts"
 
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/cookies"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -43,7 +43,7 @@ type target struct {
 }
 
 // newTarget returns the target of a request.
-func (d *opener) newTarget(ctx context.Context, req *driver.Request, method string) (*target, error) {
+func (d *opener) newTarget(ctx context.Context, req *fetch.Request, method string) (*target, error) {
 	t := &target{method: method}
 	if method != http.MethodHead {
 		t.body = req.Body
@@ -100,7 +100,7 @@ func (t *target) address(u uri.URI) error {
 			t.passwordFrom, t.passwordTo = line+from, line+to
 		}
 	case t.url == nil:
-		return &driver.Error{Code: driver.ErrScheme, Err: fmt.Errorf("%s URLs require an HTTP proxy", u.Scheme())}
+		return &fetch.Error{Code: fetch.ErrScheme, Err: fmt.Errorf("%s URLs require an HTTP proxy", u.Scheme())}
 	}
 	return nil
 }
@@ -145,7 +145,7 @@ var reservedFields = []string{"Range", "If-Range", "If-None-Match", "If-Modified
 const wantDigest = "sha-256=10, sha-512=5"
 
 // fields sets the header fields. The caller's replace our own.
-func (t *target) fields(d *opener, req *driver.Request) error {
+func (t *target) fields(d *opener, req *fetch.Request) error {
 	h := http.Header{"User-Agent": {d.env.Identity().UserAgent}, "Accept": {accept(req.Accept)}}
 	t.header = h
 	if r := referer(req); r != "" {
@@ -164,7 +164,7 @@ func (t *target) fields(d *opener, req *driver.Request) error {
 	for name, values := range req.Header {
 		name = textproto.CanonicalMIMEHeaderKey(name)
 		if err := checkField(name, values); err != nil {
-			return &driver.Error{Code: driver.ErrRequest, Err: err}
+			return &fetch.Error{Code: fetch.ErrRequest, Err: err}
 		}
 		switch name {
 		case "Host":
@@ -204,7 +204,7 @@ func checkSent(name string, values []string) error {
 
 // condition requests a range, or makes the request conditional. A weak entity tag cannot guard a
 // range (RFC 9110, section 13.1.5), so the complete resource is requested.
-func (t *target) condition(req *driver.Request) {
+func (t *target) condition(req *fetch.Request) {
 	v := req.IfChanged
 	if req.Range.IsZero() && len(req.Ranges) == 0 {
 		if v.ETag != "" && httpguts.ValidHeaderFieldValue(v.ETag) {
@@ -240,7 +240,7 @@ func (t *target) condition(req *driver.Request) {
 }
 
 // rangeSpec formats a range (RFC 9110, section 14.1.2).
-func rangeSpec(r driver.Range) string {
+func rangeSpec(r fetch.Range) string {
 	switch {
 	case r.Offset < 0:
 		return strconv.FormatInt(r.Offset, 10)
@@ -278,7 +278,7 @@ func accept(types []string) string {
 }
 
 // referer returns the URL of the page that led here. It is only sent to the page's own server.
-func referer(req *driver.Request) string {
+func referer(req *fetch.Request) string {
 	from := req.From
 	if s := from.Scheme(); s != "http" && s != "https" || from.Origin() != req.URL.Origin() {
 		return ""
@@ -288,7 +288,7 @@ func referer(req *driver.Request) string {
 
 // request returns the HTTP request with cookies and secrets. An unsafe request that another origin
 // led to is sent without cookies, as browsers do (SameSite).
-func (d *opener) request(ctx context.Context, req *driver.Request, t *target, auth []*authenticator) (*http.Request, error) {
+func (d *opener) request(ctx context.Context, req *fetch.Request, t *target, auth []*authenticator) (*http.Request, error) {
 	r := (&http.Request{
 		Method: t.method, URL: t.url, Host: t.host, Header: t.header.Clone(),
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
@@ -328,12 +328,12 @@ func bindsLogin(h http.Header) bool {
 }
 
 // Explain returns the request in the form of HTTP/1.1, without cookies and secrets.
-func (d *opener) Explain(req *driver.Request) ([]string, error) {
+func (d *opener) Explain(req *fetch.Request) ([]string, error) {
 	method, err := methodOf(req)
 	if err != nil {
 		return nil, err
 	}
-	if req.Op == driver.OpStat {
+	if req.Op == fetch.OpStat {
 		method = http.MethodHead
 	}
 	t, err := d.newTarget(context.Background(), req, method)

@@ -7,26 +7,26 @@ import (
 	"strings"
 	"time"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
 // response returns the driver's response: a body, a redirect, or an error. Unless it is a body, the
 // caller must discard the HTTP body.
-func (ex *exchange) response() (*driver.Response, error) {
+func (ex *exchange) response() (*fetch.Response, error) {
 	switch code := ex.resp.StatusCode; {
 	case code == http.StatusPartialContent:
 		return ex.partial()
 	case code/100 == 2 && ex.target.ranged && code != http.StatusOK && code != http.StatusNonAuthoritativeInfo:
 		// It is neither the range nor the resource, and must not replace bytes of an earlier response.
-		return nil, ex.fail(driver.ErrChanged, "the server sent neither the range nor the whole resource")
+		return nil, ex.fail(fetch.ErrChanged, "the server sent neither the range nor the whole resource")
 	case code/100 == 2:
-		return ex.content(driver.Range{}, 0)
+		return ex.content(fetch.Range{}, 0)
 	case code == http.StatusNotModified:
 		if !ex.target.conditional {
-			return nil, ex.fail(driver.ErrProtocol, "status 304 for an unconditional request")
+			return nil, ex.fail(fetch.ErrProtocol, "status 304 for an unconditional request")
 		}
-		return nil, ex.fail(driver.ErrNotModified, "")
+		return nil, ex.fail(fetch.ErrNotModified, "")
 	case code/100 == 3:
 		return ex.redirect()
 	}
@@ -38,30 +38,30 @@ func (ex *exchange) refusal() error {
 	code := ex.resp.StatusCode
 	switch code {
 	case http.StatusUnauthorized, http.StatusProxyAuthRequired:
-		return ex.fail(driver.ErrAuth, "")
+		return ex.fail(fetch.ErrAuth, "")
 	case http.StatusNotFound, http.StatusGone:
-		return ex.fail(driver.ErrNotFound, "")
+		return ex.fail(fetch.ErrNotFound, "")
 	case http.StatusRequestedRangeNotSatisfiable:
 		if total := ex.resp.Header.Get("Content-Range"); total != "" {
-			return ex.fail(driver.ErrRange, "Content-Range: %s", total)
+			return ex.fail(fetch.ErrRange, "Content-Range: %s", total)
 		}
-		return ex.fail(driver.ErrRange, "")
+		return ex.fail(fetch.ErrRange, "")
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable, http.StatusRequestTimeout:
-		e := ex.fail(driver.ErrBusy, "")
+		e := ex.fail(fetch.ErrBusy, "")
 		e.Retry, e.RetryAfter = true, retryAfter(ex.resp.Header.Get("Retry-After"), time.Now())
 		return e
 	case http.StatusBadGateway, http.StatusGatewayTimeout:
-		e := ex.fail(driver.ErrServer, "")
+		e := ex.fail(fetch.ErrServer, "")
 		e.Retry = true
 		return e
 	}
 	switch code / 100 {
 	case 4:
-		return ex.fail(driver.ErrRefused, "")
+		return ex.fail(fetch.ErrRefused, "")
 	case 5:
-		return ex.fail(driver.ErrServer, "")
+		return ex.fail(fetch.ErrServer, "")
 	}
-	return ex.fail(driver.ErrProtocol, "unknown status")
+	return ex.fail(fetch.ErrProtocol, "unknown status")
 }
 
 // maxRetryAfter limits an accepted Retry-After.
@@ -82,24 +82,24 @@ func retryAfter(value string, now time.Time) time.Duration {
 }
 
 // redirect reads the target of a redirect.
-func (ex *exchange) redirect() (*driver.Response, error) {
+func (ex *exchange) redirect() (*fetch.Response, error) {
 	switch ex.resp.StatusCode {
 	case http.StatusMultipleChoices, http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther,
 		http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
 	default: // 305 would choose a proxy for us
-		return nil, ex.fail(driver.ErrRefused, "redirects with this status are not followed")
+		return nil, ex.fail(fetch.ErrRefused, "redirects with this status are not followed")
 	}
 	text := ex.resp.Header.Get("Location")
 	if text == "" {
-		return nil, ex.fail(driver.ErrRedirect, "redirect without Location")
+		return nil, ex.fail(fetch.ErrRedirect, "redirect without Location")
 	}
 	loc, err := uri.ParseRef(text)
 	if err != nil {
-		return nil, ex.fail(driver.ErrRedirect, "%w", err)
+		return nil, ex.fail(fetch.ErrRedirect, "%w", err)
 	}
 	m := ex.meta()
 	m.Digests = ex.linkedDigests()
-	return &driver.Response{Meta: m, Location: []uri.URI{loc}, Body: driver.NoBody, Resend: ex.resend()}, nil
+	return &fetch.Response{Meta: m, Location: []uri.URI{loc}, Body: fetch.NoBody, Resend: ex.resend()}, nil
 }
 
 // resend reports whether the redirected request keeps its method and body. Only POST becomes GET by
@@ -115,9 +115,9 @@ func (ex *exchange) resend() bool {
 }
 
 // meta returns the metadata in the header of the response.
-func (ex *exchange) meta() driver.Meta {
+func (ex *exchange) meta() fetch.Meta {
 	h := ex.resp.Header
-	m := driver.Meta{
+	m := fetch.Meta{
 		ContentType: h.Get("Content-Type"),
 		Size:        ex.resp.ContentLength,
 		Name:        suggestedName(h.Get("Content-Disposition")),
@@ -125,7 +125,7 @@ func (ex *exchange) meta() driver.Meta {
 		Header:      textproto.MIMEHeader(h),
 	}
 	if ex.resp.StatusCode == http.StatusNoContent || ex.resp.StatusCode == http.StatusResetContent {
-		m.Kind = driver.KindNone
+		m.Kind = fetch.KindNone
 	}
 	m.ETag = h.Get("ETag")
 	if t, err := http.ParseTime(h.Get("Last-Modified")); err == nil {
@@ -135,25 +135,25 @@ func (ex *exchange) meta() driver.Meta {
 }
 
 // content returns the body. R and total give its position in the resource.
-func (ex *exchange) content(r driver.Range, total int64) (*driver.Response, error) {
+func (ex *exchange) content(r fetch.Range, total int64) (*fetch.Response, error) {
 	m := ex.meta()
 	m.Range, m.Total = r, total
 	if r.Length > 0 {
 		m.Size = r.Length
 	}
 	if ex.endsByClose() {
-		m.Framing = driver.FramedByClose
+		m.Framing = fetch.FramedByClose
 	}
 	b := newBody(ex)
 	codings := knownCodings(ex.resp.Header)
 	decoded := ex.target.coded && len(codings) > 0
 	m.Digests = ex.digests(ex.resp.StatusCode == http.StatusPartialContent, decoded)
-	out := &driver.Response{Meta: m, Body: b}
+	out := &fetch.Response{Meta: m, Body: b}
 	if decoded {
 		out.Size = -1
 		out.ETag = weak(m.ETag) // it identifies the encoded bytes
 		out.Decoded = true
-		out.Body = newDecoder(b, codings, driver.VerifyDigests(m.Digests))
+		out.Body = newDecoder(b, codings, fetch.VerifyDigests(m.Digests))
 	}
 	return out, nil
 }

@@ -11,11 +11,11 @@ import (
 
 	"golang.org/x/net/http/httpguts"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 )
 
 // methodOf returns the method of an OpGet request.
-func methodOf(req *driver.Request) (string, error) {
+func methodOf(req *fetch.Request) (string, error) {
 	if req.Method == "" && (req.Body != nil || req.GetBody != nil) {
 		return http.MethodPost, nil
 	}
@@ -23,9 +23,9 @@ func methodOf(req *driver.Request) (string, error) {
 	switch {
 	// The rule is that of tokens too.
 	case !httpguts.ValidHeaderFieldName(method):
-		return "", &driver.Error{Code: driver.ErrRequest, Err: errors.New("the method is not a valid token")}
+		return "", &fetch.Error{Code: fetch.ErrRequest, Err: errors.New("the method is not a valid token")}
 	case method == http.MethodHead, method == http.MethodConnect, method == http.MethodTrace:
-		return "", &driver.Error{Code: driver.ErrRequest, Err: fmt.Errorf("the method %s is not supported", method)}
+		return "", &fetch.Error{Code: fetch.ErrRequest, Err: fmt.Errorf("the method %s is not supported", method)}
 	}
 	return method, nil
 }
@@ -47,14 +47,14 @@ func (t *target) clearRetry(err error) error {
 	if isIdempotent(t.method) || t.unsent || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
-	var own *driver.Error
+	var own *fetch.Error
 	switch {
 	case !errors.As(err, &own):
-		code := driver.CodeOf(err)
+		code := fetch.CodeOf(err)
 		if code == "" && errors.Is(err, io.ErrUnexpectedEOF) {
-			code = driver.ErrTruncated
+			code = fetch.ErrTruncated
 		}
-		return &driver.Error{Code: cmp.Or(code, driver.ErrNetwork), Err: err}
+		return &fetch.Error{Code: cmp.Or(code, fetch.ErrNetwork), Err: err}
 	case !own.Retry || !own.Reply.IsZero():
 		return err
 	}
@@ -64,16 +64,16 @@ func (t *target) clearRetry(err error) error {
 }
 
 // reopen prepares the body for another attempt.
-func (t *target) reopen(req *driver.Request) error {
+func (t *target) reopen(req *fetch.Request) error {
 	switch {
 	case t.body == nil:
 		return nil
 	case req.GetBody == nil:
-		return &driver.Error{Code: driver.ErrAuth, Err: errors.New("the server requires a login, but the request body can be sent only once")}
+		return &fetch.Error{Code: fetch.ErrAuth, Err: errors.New("the server requires a login, but the request body can be sent only once")}
 	}
 	body, err := req.GetBody()
 	if err != nil {
-		return &driver.Error{Code: driver.ErrFile, Err: err}
+		return &fetch.Error{Code: fetch.ErrFile, Err: err}
 	}
 	t.body = body
 	return nil

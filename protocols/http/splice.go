@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 )
 
 // Net/http reads a body into a buffer of the caller. If the bytes go to a file, they need not pass
@@ -36,7 +36,7 @@ type diversion struct {
 
 // A plainConn is a connection without TLS whose reads can be diverted.
 type plainConn struct {
-	*driver.Conn
+	*fetch.Conn
 	to atomic.Pointer[diversion]
 	in incoming
 }
@@ -71,14 +71,14 @@ func incomingOf(c net.Conn) *incoming {
 }
 
 // connOf returns the connection below c. It is nil if a caller's transport made it.
-func connOf(c net.Conn) *driver.Conn {
+func connOf(c net.Conn) *fetch.Conn {
 	switch c := c.(type) {
 	case *plainConn:
 		return c.Conn
 	case *tlsConn:
 		return c.Conn
 	}
-	return driver.ConnOf(c)
+	return fetch.ConnOf(c)
 }
 
 // splice writes the rest of the body to w by diverting reads of the connection.
@@ -117,7 +117,7 @@ func (b *responseBody) splice(w io.Writer) (int64, error) {
 
 // idleOfConn returns the idle timeout of connections. It is not shorter than the reply timeout. 0
 // means none.
-func idleOfConn(t driver.Timeouts) time.Duration {
+func idleOfConn(t fetch.Timeouts) time.Duration {
 	if t.Reply == 0 {
 		return 0
 	}

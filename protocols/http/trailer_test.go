@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 )
 
 // trailerReader is the body of net/http for a trailer that does not end: its error does not tell
@@ -28,12 +28,12 @@ func TestStalledTrailerIsNotTheEnd(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		idle, after time.Duration
-		code        driver.Code
+		code        fetch.Code
 	}{
-		"long":               {time.Minute, 0, driver.ErrTruncated},
-		"stalled":            {time.Minute, time.Minute, driver.ErrNetwork},
-		"long, no timeout":   {0, 0, driver.ErrTruncated},
-		"slow, but not idle": {time.Minute, time.Minute - 1, driver.ErrTruncated},
+		"long":               {time.Minute, 0, fetch.ErrTruncated},
+		"stalled":            {time.Minute, time.Minute, fetch.ErrNetwork},
+		"long, no timeout":   {0, 0, fetch.ErrTruncated},
+		"slow, but not idle": {time.Minute, time.Minute - 1, fetch.ErrTruncated},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -44,7 +44,7 @@ func TestStalledTrailerIsNotTheEnd(t *testing.T) {
 					b.timer = time.AfterFunc(tt.idle, b.expire)
 				}
 				_, err := b.Read(make([]byte, 9))
-				var e *driver.Error
+				var e *fetch.Error
 				if errors.As(err, &e); tt.code == "" && err != io.EOF || tt.code != "" && (e == nil || e.Code != tt.code) {
 					t.Errorf("%v, want class %q", err, tt.code)
 				}

@@ -9,7 +9,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 )
 
 const (
@@ -83,7 +83,7 @@ func (d *opener) newTransport() *http.Transport {
 		DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
 			conn, err := d.dial(ctx, network, addr)
 			if err != nil {
-				return nil, err // not a nil *driver.Conn in an interface
+				return nil, err // not a nil *fetch.Conn in an interface
 			}
 			return &plainConn{Conn: conn}, nil
 		},
@@ -107,7 +107,7 @@ func (d *opener) newTransport() *http.Transport {
 }
 
 // dial connects under the policy of ctx.
-func (d *opener) dial(ctx context.Context, network, addr string) (*driver.Conn, error) {
+func (d *opener) dial(ctx context.Context, network, addr string) (*fetch.Conn, error) {
 	conn, err := d.env.Dial(ctx, network, addr)
 	if err != nil {
 		return nil, d.withProxy(ctx, err)
@@ -122,7 +122,7 @@ func (d *opener) withProxy(ctx context.Context, err error) error {
 	if !relayed {
 		return err
 	}
-	var own *driver.Error
+	var own *fetch.Error
 	if !errors.As(err, &own) || own.Err == nil {
 		return fmt.Errorf("proxy %s: %w", proxy.Redacted(), err)
 	}
@@ -174,12 +174,12 @@ func (d *opener) dialOffering(ctx context.Context, network, addr string, protoco
 	}
 	if len(protocols) == 1 && protocols[0] == "h2" {
 		conn.Abort()
-		return nil, &driver.Error{Code: driver.ErrTLS, Err: errors.New("the server does not offer HTTP/2")}
+		return nil, &fetch.Error{Code: fetch.ErrTLS, Err: errors.New("the server does not offer HTTP/2")}
 	}
 	return &tlsConn{Conn: conn}, nil
 }
 
-// CloseIdleConnections implements driver.IdleCloser. Net/http does not close an HTTP/2 connection
+// CloseIdleConnections implements fetch.IdleCloser. Net/http does not close an HTTP/2 connection
 // while its last stream is cleaned up. So it tries again after cleanup, and after each stream that
 // outlives the call.
 func (d *opener) CloseIdleConnections() {

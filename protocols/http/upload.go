@@ -12,7 +12,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver/wire"
 )
 
@@ -117,11 +117,11 @@ func (b *watched) Read(p []byte) (int, error) {
 	b.read += int64(n)
 	switch {
 	case b.size > 0 && (b.read > b.size || err == io.EOF && b.read < b.size):
-		return n - int(max(b.read-b.size, 0)), &driver.Error{Code: driver.ErrRequest, Err: fmt.Errorf("Content-Length is %d, but the request body has %s bytes", b.size, b.length())}
+		return n - int(max(b.read-b.size, 0)), &fetch.Error{Code: fetch.ErrRequest, Err: fmt.Errorf("Content-Length is %d, but the request body has %s bytes", b.size, b.length())}
 	case err == io.EOF, errors.Is(err, fs.ErrClosed), errors.Is(err, io.ErrClosedPipe): // net/http closes it when the connection fails
 		return n, err
 	}
-	return n, driver.ErrFile.Wrap("", err) // a local error
+	return n, fetch.ErrFile.Wrap("", err) // a local error
 }
 
 // length describes the number of bytes in a body whose length differs from Content-Length.
@@ -134,5 +134,5 @@ func (b *watched) length() string {
 
 // stalled returns the error of an upload without progress.
 func stalled(idle time.Duration) error {
-	return &driver.Error{Code: driver.ErrNetwork, Retry: true, Err: &wire.TimeoutError{Op: "write", Idle: idle}}
+	return &fetch.Error{Code: fetch.ErrNetwork, Retry: true, Err: &wire.TimeoutError{Op: "write", Idle: idle}}
 }

@@ -7,11 +7,11 @@ import (
 	"net/textproto"
 	"slices"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 )
 
-// Variant implements driver.Varier.
-func (d *opener) Variant(ctx context.Context, req *driver.Request, withLogin bool) (*driver.Variant, error) {
+// Variant implements fetch.Varier.
+func (d *opener) Variant(ctx context.Context, req *fetch.Request, withLogin bool) (*fetch.Variant, error) {
 	t, err := d.newTarget(ctx, req, http.MethodGet)
 	if err != nil {
 		return nil, err
@@ -21,7 +21,7 @@ func (d *opener) Variant(ctx context.Context, req *driver.Request, withLogin boo
 		if a.login != nil || a.status != http.StatusUnauthorized || !withLogin {
 			continue
 		}
-		cred, err := d.env.Credential(ctx, driver.Challenge{URL: a.url, Mechanism: "basic", Attempt: 1})
+		cred, err := d.env.Credential(ctx, fetch.Challenge{URL: a.url, Mechanism: "basic", Attempt: 1})
 		if err != nil {
 			return nil, err
 		}
@@ -37,7 +37,7 @@ func (d *opener) Variant(ctx context.Context, req *driver.Request, withLogin boo
 // variant returns the variant of a request. Its login are the secret fields and the client certificate,
 // but not the cookies that servers set in this run, if the program has no jar of its own: each run has
 // others.
-func (d *opener) variant(r *http.Request, req *driver.Request, auth []*authenticator) *driver.Variant {
+func (d *opener) variant(r *http.Request, req *fetch.Request, auth []*authenticator) *fetch.Variant {
 	h := textproto.MIMEHeader(r.Header.Clone())
 	h.Del("Proxy-Authorization")
 	h.Set("Host", r.Host)
@@ -52,7 +52,7 @@ func (d *opener) variant(r *http.Request, req *driver.Request, auth []*authentic
 	}
 	var names []string
 	for name := range h {
-		if driver.IsSecretField(name) && (name != "Cookie" || d.ownJar || given["Cookie"] != nil) || name == "Host" && given["Host"] != nil {
+		if fetch.IsSecretField(name) && (name != "Cookie" || d.ownJar || given["Cookie"] != nil) || name == "Host" && given["Host"] != nil {
 			names = append(names, name)
 		}
 	}
@@ -62,5 +62,5 @@ func (d *opener) variant(r *http.Request, req *driver.Request, auth []*authentic
 			names = append(names, "Client-Cert")
 		}
 	}
-	return driver.NewVariant(h, names)
+	return fetch.NewVariant(h, names)
 }

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 )
 
 // maxConns limits the new connections for one request. Net/http would retry without end if a server
@@ -34,7 +34,7 @@ type wait struct {
 	upload *upload // monitors a request body, after which the wait starts; nil without one
 }
 
-func newWait(ctx context.Context, timeouts driver.Timeouts, sending bool, cancel context.CancelCauseFunc) *wait {
+func newWait(ctx context.Context, timeouts fetch.Timeouts, sending bool, cancel context.CancelCauseFunc) *wait {
 	w := &wait{ctx: ctx, limit: timeouts.Reply, idle: idleOfConn(timeouts), cancel: cancel}
 	if sending {
 		w.upload = &upload{idle: timeouts.Idle, stall: func() { cancel(stalled(timeouts.Idle)) }}
@@ -115,7 +115,7 @@ func (w *wait) connected(info httptrace.GotConnInfo) {
 		w.fresh++
 	}
 	if w.fresh > maxConns {
-		w.cancel(&driver.Error{Code: driver.ErrNetwork, Retry: true,
+		w.cancel(&fetch.Error{Code: fetch.ErrNetwork, Retry: true,
 			Err: fmt.Errorf("the server closed %d connections without a response", maxConns)})
 		return
 	}
@@ -131,7 +131,7 @@ func (w *wait) connected(info httptrace.GotConnInfo) {
 }
 
 func (w *wait) expire() {
-	w.cancel(&driver.Error{Code: driver.ErrNetwork, Retry: true, Err: fmt.Errorf("no complete response within %v", w.limit)})
+	w.cancel(&fetch.Error{Code: fetch.ErrNetwork, Retry: true, Err: fmt.Errorf("no complete response within %v", w.limit)})
 }
 
 // end ends the wait and returns the connection of the response, or nil.

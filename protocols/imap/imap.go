@@ -9,7 +9,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/protocols/internal/mailsession"
 )
 
@@ -30,38 +30,38 @@ const (
 )
 
 // Load registers the driver with default options.
-func Load(env driver.Env, reg *driver.Registry) { With(Options{})(env, reg) }
+func Load(env fetch.Env, reg *fetch.Registry) { With(Options{})(env, reg) }
 
 // With returns a loader for the driver with options.
-func With(opts Options) driver.Loader {
-	return func(env driver.Env, reg *driver.Registry) {
+func With(opts Options) fetch.Loader {
+	return func(env fetch.Env, reg *fetch.Registry) {
 		conns := cmp.Or(max(opts.MaxConns, 0), defaultConns)
 		d := &opener{env: env, opts: opts}
 		d.pool = mailsession.NewPool(env, conns, idleTimeout, d.dial)
-		for _, s := range []driver.Scheme{
+		for _, s := range []fetch.Scheme{
 			{Name: "imap", Port: 143, Summary: "mailboxes, messages and their parts on a mail server, over IMAP"},
 			{Name: "imaps", Port: 993, Summary: "the same as imap, over TLS"},
 		} {
-			s.Ops, s.Ranges, s.Driver = []driver.Op{driver.OpGet, driver.OpStat, driver.OpList}, true, d
+			s.Ops, s.Ranges, s.Driver = []fetch.Op{fetch.OpGet, fetch.OpStat, fetch.OpList}, true, d
 			reg.Register(s)
 		}
 	}
 }
 
 type opener struct {
-	env  driver.Env
+	env  fetch.Env
 	opts Options
 	pool *mailsession.Pool[*session]
 }
 
-// Open implements driver.Driver.
-func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Response, error) {
+// Open implements fetch.Driver.
+func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
 	t, err := parse(req.URL)
 	switch {
 	case err != nil:
 		return nil, err
-	case t.uid != 0 && req.Op == driver.OpList:
-		return nil, &driver.Error{Code: driver.ErrNotRetrievable, Err: fmt.Errorf("a message has no members: %w", errors.ErrUnsupported)}
+	case t.uid != 0 && req.Op == fetch.OpList:
+		return nil, &fetch.Error{Code: fetch.ErrNotRetrievable, Err: fmt.Errorf("a message has no members: %w", errors.ErrUnsupported)}
 	case t.uid != 0:
 		return d.openMessage(ctx, req, t)
 	case t.mailbox == "":
@@ -70,11 +70,11 @@ func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Respons
 	return d.openMailbox(ctx, req, t)
 }
 
-// CloseIdleConnections implements driver.IdleCloser.
+// CloseIdleConnections implements fetch.IdleCloser.
 func (d *opener) CloseIdleConnections() { d.pool.CloseIdle() }
 
-// Explain implements driver.Explainer.
-func (d *opener) Explain(req *driver.Request) ([]string, error) {
+// Explain implements fetch.Explainer.
+func (d *opener) Explain(req *fetch.Request) ([]string, error) {
 	t, err := parse(req.URL)
 	if err != nil {
 		return nil, err
@@ -96,14 +96,14 @@ func (d *opener) Explain(req *driver.Request) ([]string, error) {
 	if t.mailbox == "" {
 		return append(steps, `LIST "" "*"`), nil
 	}
-	steps = append(steps, "EXAMINE "+driver.Printable(quote(encodeName(t.mailbox))))
+	steps = append(steps, "EXAMINE "+fetch.Printable(quote(encodeName(t.mailbox))))
 	switch {
-	case t.uid != 0 && req.Op == driver.OpStat:
+	case t.uid != 0 && req.Op == fetch.OpStat:
 		steps = append(steps, fmt.Sprintf("UID FETCH %d %s", t.uid, statItems))
 	case t.uid != 0:
 		steps = append(steps, fmt.Sprintf("UID FETCH %d %s", t.uid, sizeItems), fmt.Sprintf("UID FETCH %d (BODY.PEEK[%s])", t.uid, t.section))
 	case t.search != "":
-		steps = append(steps, "UID SEARCH "+driver.Printable(t.search), "UID FETCH (the matches)")
+		steps = append(steps, "UID SEARCH "+fetch.Printable(t.search), "UID FETCH (the matches)")
 	default:
 		steps = append(steps, "UID FETCH 1:* "+listItems)
 	}
@@ -111,6 +111,6 @@ func (d *opener) Explain(req *driver.Request) ([]string, error) {
 }
 
 var (
-	_ driver.IdleCloser = (*opener)(nil)
-	_ driver.Explainer  = (*opener)(nil)
+	_ fetch.IdleCloser = (*opener)(nil)
+	_ fetch.Explainer  = (*opener)(nil)
 )

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/fetchtest"
 	"github.com/urlget/urlget/fetchtest/drive"
@@ -63,7 +62,7 @@ func TestParseURL(t *testing.T) {
 		"imap://h/b/;UID=1/;SECTION=1%5D", "imap://h/b/;UID=1/;SECTION=(", "imap://h/b/;UID=1/;PARTIAL=1.0", "imap://h/b/;UID=1/;PARTIAL=-1", "imap://h/b/;SECTION=1",
 		"imap://h/b/;UID=1?ALL", "imap://h/?ALL", "imap://h/b?x%7B5%7D", "imap://h/b?", "imap://h/%FF", "imap://h/b%0D%0A", "imap://h/" + strings.Repeat("x", maxName+1)} {
 		got, err := parse(uri.MustParse(rawURL))
-		if code, _ := driver.Classify(err); code != fetch.ErrURL {
+		if code, _ := fetch.Classify(err); code != fetch.ErrURL {
 			t.Errorf("%s: got %+v, error %v", rawURL, got, err)
 		}
 	}

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver/wire"
 	"github.com/urlget/urlget/protocols/internal/mailsession"
 )
@@ -14,15 +14,15 @@ import (
 func (d *opener) logIn(ctx context.Context, srv *mailsession.Server, s *session) error {
 	plain := s.caps["AUTH=PLAIN"] || srv.Auth == "PLAIN"
 	if srv.Auth != "" && srv.Auth != "PLAIN" {
-		return &driver.Error{Code: driver.ErrAuth, Err: fmt.Errorf("unsupported login mechanism %s: urlget supports PLAIN", driver.Printable(srv.Auth))}
+		return &fetch.Error{Code: fetch.ErrAuth, Err: fmt.Errorf("unsupported login mechanism %s: urlget supports PLAIN", fetch.Printable(srv.Auth))}
 	}
 	if err := s.CheckPlaintext(d.opts.AllowPlaintext, "imap"); err != nil {
 		return err
 	}
 	if !plain && s.caps["LOGINDISABLED"] {
-		return &driver.Error{Code: driver.ErrAuth, Err: errors.New("the server supports neither PLAIN nor LOGIN")}
+		return &fetch.Error{Code: fetch.ErrAuth, Err: errors.New("the server supports neither PLAIN nor LOGIN")}
 	}
-	err := s.LogIn(ctx, srv, "imap", mailsession.MaxLogins, func(cred driver.Credential) error {
+	err := s.LogIn(ctx, srv, "imap", mailsession.MaxLogins, func(cred fetch.Credential) error {
 		if plain {
 			return s.authenticatePlain(cred)
 		}
@@ -35,7 +35,7 @@ func (d *opener) logIn(ctx context.Context, srv *mailsession.Server, s *session)
 }
 
 // login authenticates with LOGIN (RFC 3501, section 6.2.3).
-func (s *session) login(cred driver.Credential) error {
+func (s *session) login(cred fetch.Credential) error {
 	tag, err := s.send("LOGIN "+quote(cred.User)+" "+quote(cred.Password), "LOGIN "+quote(cred.User)+" ********")
 	if err != nil {
 		return err
@@ -45,7 +45,7 @@ func (s *session) login(cred driver.Credential) error {
 
 // authenticatePlain authenticates with SASL PLAIN (RFC 4616). If the server supports SASL-IR (RFC
 // 4959), the command includes the initial response.
-func (s *session) authenticatePlain(cred driver.Credential) error {
+func (s *session) authenticatePlain(cred fetch.Credential) error {
 	const command = "AUTHENTICATE PLAIN"
 	initial, err := mailsession.Plain(cred)
 	if err != nil {

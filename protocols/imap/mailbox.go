@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/message"
 )
@@ -25,9 +26,9 @@ type Message struct {
 	ID      string
 }
 
-// EntryFacts implements [driver.EntryRecord].
-func (m Message) EntryFacts() driver.Facts {
-	return driver.Facts{Driver: "imap", List: []driver.Fact{
+// EntryFacts implements [fetch.EntryRecord].
+func (m Message) EntryFacts() fetch.Facts {
+	return fetch.Facts{Driver: "imap", List: []fetch.Fact{
 		{Name: "uid", Value: uint64(m.UID)},
 		{Name: "subject", Value: m.Subject, Optional: true},
 		{Name: "date", Value: m.Date, Optional: true},
@@ -37,11 +38,11 @@ func (m Message) EntryFacts() driver.Facts {
 
 // openMailbox lists the messages of a mailbox, or the matches of a search. The body consists of the
 // server's FETCH responses.
-func (d *opener) openMailbox(ctx context.Context, req *driver.Request, t *target) (*driver.Response, error) {
-	resp := &driver.Response{Meta: driver.Meta{Kind: driver.KindListing, ContentType: "text/plain", Size: -1}, URL: t.url, Body: driver.NoBody}
+func (d *opener) openMailbox(ctx context.Context, req *fetch.Request, t *target) (*fetch.Response, error) {
+	resp := &fetch.Response{Meta: fetch.Meta{Kind: fetch.KindListing, ContentType: "text/plain", Size: -1}, URL: t.url, Body: fetch.NoBody}
 	var sets []string
 	l, err := d.leaseSession(ctx, t, func(s *session) (err error) {
-		if err := s.examine(t, true); err != nil || req.Op == driver.OpStat {
+		if err := s.examine(t, true); err != nil || req.Op == fetch.OpStat {
 			return err
 		}
 		sets = []string{"1:*"}
@@ -53,7 +54,7 @@ func (d *opener) openMailbox(ctx context.Context, req *driver.Request, t *target
 	if err != nil {
 		return nil, err
 	}
-	if req.Op == driver.OpStat {
+	if req.Op == fetch.OpStat {
 		l.Put()
 		return resp, nil
 	}
@@ -84,7 +85,7 @@ func (s *session) search(program string) (sets []string, err error) {
 				return errValue
 			}
 			if uids = append(uids, f); len(uids) > maxMatches {
-				return &driver.Error{Code: driver.ErrTooLarge, Err: fmt.Errorf("the search finds more than %d messages", maxMatches)}
+				return &fetch.Error{Code: fetch.ErrTooLarge, Err: fmt.Errorf("the search finds more than %d messages", maxMatches)}
 			}
 		}
 		return nil
@@ -160,7 +161,7 @@ func (t *target) part(validity, uid uint32, items map[string]value) (driver.Part
 	if envelope := items["ENVELOPE"].list; len(envelope) >= 10 {
 		m.Date, m.Subject, m.ID = envelope[0].nstring(), message.Decode(envelope[1].nstring()), envelope[9].nstring()
 	}
-	e := driver.Entry{URL: u, Name: m.Subject, Kind: driver.EntryObject, Rel: "item", ContentType: "message/rfc822", Size: -1, Sys: m}
+	e := fetch.Entry{URL: u, Name: m.Subject, Kind: fetch.EntryObject, Rel: "item", ContentType: "message/rfc822", Size: -1, Sys: m}
 	if e.Name == "" {
 		e.Name = fmt.Sprintf("message %d", uid)
 	}
@@ -168,7 +169,7 @@ func (t *target) part(validity, uid uint32, items map[string]value) (driver.Part
 		e.Size = size.number()
 	}
 	e.ModTime, _ = parseDate(items["INTERNALDATE"].text)
-	return driver.Part{Entries: []driver.Entry{e}}, nil
+	return driver.Part{Entries: []fetch.Entry{e}}, nil
 }
 
 // nstring returns the text of a string, or "" for NIL (RFC 3501, section 9).
@@ -180,11 +181,11 @@ func (v value) nstring() string {
 }
 
 // openServer lists the mailboxes of a server. The body consists of the server's LIST responses.
-func (d *opener) openServer(ctx context.Context, req *driver.Request, t *target) (*driver.Response, error) {
-	resp := &driver.Response{Meta: driver.Meta{Kind: driver.KindListing, ContentType: "text/plain", Size: -1}, URL: t.url, Body: driver.NoBody}
+func (d *opener) openServer(ctx context.Context, req *fetch.Request, t *target) (*fetch.Response, error) {
+	resp := &fetch.Response{Meta: fetch.Meta{Kind: fetch.KindListing, ContentType: "text/plain", Size: -1}, URL: t.url, Body: fetch.NoBody}
 	tag := ""
 	l, err := d.leaseSession(ctx, t, func(s *session) (err error) {
-		if req.Op == driver.OpStat {
+		if req.Op == fetch.OpStat {
 			return s.cmd("", "NOOP", nil)
 		}
 		tag, err = s.send(`LIST "" "*"`, "")
@@ -193,7 +194,7 @@ func (d *opener) openServer(ctx context.Context, req *driver.Request, t *target)
 	if err != nil {
 		return nil, err
 	}
-	if req.Op == driver.OpStat {
+	if req.Op == fetch.OpStat {
 		l.Put()
 		return resp, nil
 	}
@@ -216,7 +217,7 @@ func (t *target) mailboxPart(data []byte) (driver.Part, bool) {
 	if !ok {
 		name = all[3].text
 	}
-	e := driver.Entry{Name: name, Kind: driver.EntryListing, Rel: "item", Size: -1}
+	e := fetch.Entry{Name: name, Kind: fetch.EntryListing, Rel: "item", Size: -1}
 	for _, flag := range all[1].list {
 		if f := strings.ToUpper(flag.text); f == `\NOSELECT` || f == `\NONEXISTENT` {
 			ok = false
@@ -226,7 +227,7 @@ func (t *target) mailboxPart(data []byte) (driver.Part, bool) {
 		e.URL, err = t.mailboxURL(name)
 	}
 	if !ok || err != nil {
-		e.Kind = driver.EntryText // the mailbox cannot be selected, or its name does not fit in a URL
+		e.Kind = fetch.EntryText // the mailbox cannot be selected, or its name does not fit in a URL
 	}
-	return driver.Part{Entries: []driver.Entry{e}}, true
+	return driver.Part{Entries: []fetch.Entry{e}}, true
 }

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver/wire"
 	"github.com/urlget/urlget/fetch/message"
 )
@@ -22,24 +22,24 @@ const (
 )
 
 // openMessage retrieves a message or a part of one.
-func (d *opener) openMessage(ctx context.Context, req *driver.Request, t *target) (*driver.Response, error) {
-	resp := &driver.Response{URL: t.url, Body: driver.NoBody}
+func (d *opener) openMessage(ctx context.Context, req *fetch.Request, t *target) (*fetch.Response, error) {
+	resp := &fetch.Response{URL: t.url, Body: fetch.NoBody}
 	b := &content{}
 	l, err := d.leaseSession(ctx, t, func(s *session) error {
 		if err := s.examine(t, false); err != nil {
 			return err
 		}
-		resp.Meta = driver.Meta{ContentType: t.contentType(), Size: -1, Name: t.fileName()}
+		resp.Meta = fetch.Meta{ContentType: t.contentType(), Size: -1, Name: t.fileName()}
 		resp.ETag = t.etag(s.validity)
 		unchanged := req.IfChanged.ETag != "" && req.IfChanged.ETag == resp.ETag
-		if unchanged && req.Range.IsZero() && req.Op == driver.OpGet {
-			return &driver.Error{Code: driver.ErrNotModified}
+		if unchanged && req.Range.IsZero() && req.Op == fetch.OpGet {
+			return &fetch.Error{Code: fetch.ErrNotModified}
 		}
-		size, err := s.describe(t, req.Op == driver.OpStat, &resp.Meta)
-		if err != nil || req.Op == driver.OpStat {
+		size, err := s.describe(t, req.Op == fetch.OpStat, &resp.Meta)
+		if err != nil || req.Op == fetch.OpStat {
 			return err
 		}
-		var rng driver.Range
+		var rng fetch.Range
 		if req.Range.Offset >= 0 && (unchanged || req.IfChanged.IsZero()) {
 			rng = req.Range
 		}
@@ -54,7 +54,7 @@ func (d *opener) openMessage(ctx context.Context, req *driver.Request, t *target
 	if err != nil {
 		return nil, err
 	}
-	if req.Op == driver.OpStat {
+	if req.Op == fetch.OpStat {
 		l.Put()
 		return resp, nil
 	}
@@ -66,13 +66,13 @@ func (d *opener) openMessage(ctx context.Context, req *driver.Request, t *target
 // requestRange starts the retrieval of the range rng of the content that t names. It retrieves all
 // content if rng is zero or the server does not support partial fetches. It returns the range that
 // the server sends.
-func (s *session) requestRange(t *target, rng driver.Range, b *content) (driver.Range, error) {
+func (s *session) requestRange(t *target, rng fetch.Range, b *content) (fetch.Range, error) {
 	part, err := subrange(t.partial, rng)
 	if err != nil {
-		return driver.Range{}, err
+		return fetch.Range{}, err
 	}
 	if err := s.requestContent(t, part, b); err != nil {
-		return driver.Range{}, err
+		return fetch.Range{}, err
 	}
 	partial := !rng.IsZero()
 	switch {
@@ -85,24 +85,24 @@ func (s *session) requestRange(t *target, rng driver.Range, b *content) (driver.
 	err = b.check(part, partial || !t.partial.IsZero())
 	switch {
 	case err != nil:
-		return driver.Range{}, s.Lines.Break(err)
+		return fetch.Range{}, s.Lines.Break(err)
 	case !partial:
-		return driver.Range{}, nil
+		return fetch.Range{}, nil
 	case b.remaining == 0 && rng.Offset > 0:
 		s.Lines.Break(io.ErrUnexpectedEOF) // skip the rest of the response
-		return driver.Range{}, &driver.Error{Code: driver.ErrRange}
+		return fetch.Range{}, &fetch.Error{Code: fetch.ErrRange}
 	}
-	return driver.Range{Offset: rng.Offset, Length: b.remaining}, nil
+	return fetch.Range{Offset: rng.Offset, Length: b.remaining}, nil
 }
 
 // subrange translates rng, a range relative to outer, into a range of the whole section. A length of
 // 0 extends to the end.
-func subrange(outer, rng driver.Range) (driver.Range, error) {
+func subrange(outer, rng fetch.Range) (fetch.Range, error) {
 	part := outer
 	part.Offset += rng.Offset
 	if outer.Length > 0 {
 		if part.Length -= rng.Offset; part.Length <= 0 {
-			return part, &driver.Error{Code: driver.ErrRange}
+			return part, &fetch.Error{Code: fetch.ErrRange}
 		}
 	}
 	if n := rng.Length; n > 0 && (part.Length == 0 || n < part.Length) {
@@ -113,7 +113,7 @@ func subrange(outer, rng driver.Range) (driver.Range, error) {
 
 // describe sets the metadata of a message without retrieving its text. It returns the size of the
 // message in bytes.
-func (s *session) describe(t *target, stat bool, meta *driver.Meta) (size int64, err error) {
+func (s *session) describe(t *target, stat bool, meta *fetch.Meta) (size int64, err error) {
 	items := sizeItems
 	if stat {
 		items = statItems
@@ -139,7 +139,7 @@ func (s *session) describe(t *target, stat bool, meta *driver.Meta) (size int64,
 	case err != nil:
 		return 0, err
 	case !found:
-		return 0, &driver.Error{Code: driver.ErrNotFound, Err: fmt.Errorf("the mailbox has no message %d", t.uid)}
+		return 0, &fetch.Error{Code: fetch.ErrNotFound, Err: fmt.Errorf("the mailbox has no message %d", t.uid)}
 	}
 	if stat && t.section == "" && t.partial.IsZero() {
 		meta.Size = size
@@ -148,7 +148,7 @@ func (s *session) describe(t *target, stat bool, meta *driver.Meta) (size int64,
 }
 
 // requestContent requests content and reads the response up to the first byte of it.
-func (s *session) requestContent(t *target, part driver.Range, b *content) error {
+func (s *session) requestContent(t *target, part fetch.Range, b *content) error {
 	item := fmt.Sprintf("BODY.PEEK[%s]", t.section)
 	if !part.IsZero() {
 		if part.Length == 0 {
@@ -177,7 +177,7 @@ func (s *session) requestContent(t *target, part driver.Range, b *content) error
 		}
 		if done, err := s.status("", tag, r); done || err != nil {
 			if err == nil {
-				err = &driver.Error{Code: driver.ErrNotFound, Err: fmt.Errorf("message %d has no such part", t.uid)}
+				err = &fetch.Error{Code: fetch.ErrNotFound, Err: fmt.Errorf("message %d has no such part", t.uid)}
 			}
 			return err
 		}
@@ -214,9 +214,9 @@ func (t *target) contentType() string {
 }
 
 func (t *target) fileName() string {
-	name := driver.SafeName(strings.ReplaceAll(fmt.Sprintf("%s-%d", t.mailbox, t.uid), "/", "_"))
+	name := fetch.SafeName(strings.ReplaceAll(fmt.Sprintf("%s-%d", t.mailbox, t.uid), "/", "_"))
 	if t.section != "" {
-		return driver.SafeName(name + "-" + t.section)
+		return fetch.SafeName(name + "-" + t.section)
 	}
 	return strings.TrimLeft(name, ".-") + ".eml"
 }
@@ -265,7 +265,7 @@ func checkUID(items map[string]value, uid uint32) error {
 
 // check returns an error if the content is not the requested part. The caller may append the content
 // to a partial file.
-func (b *content) check(part driver.Range, partial bool) error {
+func (b *content) check(part fetch.Range, partial bool) error {
 	switch {
 	case !partial:
 	case b.origin != part.Offset:

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver/wire"
 	"github.com/urlget/urlget/protocols/internal/mailsession"
 )
@@ -59,7 +59,7 @@ func (d *opener) handshake(ctx context.Context, srv *mailsession.Server, s *sess
 	}
 	if condition == "PREAUTH" {
 		if d.opts.StartTLS && !s.Secure {
-			return &driver.Error{Code: driver.ErrTLS, Err: errors.New("the server requires no login and cannot start TLS afterwards")}
+			return &fetch.Error{Code: fetch.ErrTLS, Err: errors.New("the server requires no login and cannot start TLS afterwards")}
 		}
 		return nil
 	}
@@ -170,11 +170,11 @@ func (s *session) examine(t *target, force bool) error {
 			}
 			return nil
 		})
-		var e *driver.Error
-		if errors.As(err, &e) && strings.HasPrefix(e.Reply.Text, "NO") && e.Code == driver.ErrRefused {
-			e.Code = driver.ErrNotFound // older servers send NO without a response code
+		var e *fetch.Error
+		if errors.As(err, &e) && strings.HasPrefix(e.Reply.Text, "NO") && e.Code == fetch.ErrRefused {
+			e.Code = fetch.ErrNotFound // older servers send NO without a response code
 		}
-		if e != nil && e.Code == driver.ErrNotFound {
+		if e != nil && e.Code == fetch.ErrNotFound {
 			e.Hint = t.messageHint()
 		}
 		if err != nil {
@@ -183,7 +183,7 @@ func (s *session) examine(t *target, force bool) error {
 		s.mailbox = name
 	}
 	if t.validity != 0 && t.validity != s.validity {
-		return &driver.Error{Code: driver.ErrNotFound,
+		return &fetch.Error{Code: fetch.ErrNotFound,
 			Err: fmt.Errorf("the UIDVALIDITY of the mailbox is %d, which is not the one in the URL", s.validity)}
 	}
 	return nil

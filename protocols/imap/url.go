@@ -7,7 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/protocols/internal/mailsession"
 )
@@ -20,7 +20,7 @@ type target struct {
 	validity uint32  // the mailbox's UIDVALIDITY; 0 if the URL does not contain it
 	uid      uint32  // the message; 0 means the mailbox
 	section  string  // the part of the message; "" means the whole message
-	partial  driver.Range
+	partial  fetch.Range
 	search   string // a search program (RFC 3501, section 6.4.4)
 }
 
@@ -68,7 +68,7 @@ func parse(u uri.URI) (*target, error) {
 }
 
 func urlError(format string, args ...any) error {
-	return &driver.Error{Code: driver.ErrURL, Err: fmt.Errorf(format, args...)}
+	return &fetch.Error{Code: fetch.ErrURL, Err: fmt.Errorf(format, args...)}
 }
 
 // parsePath decodes the path of a URL.
@@ -165,7 +165,7 @@ func parseNumber(name, value string) (uint32, error) {
 }
 
 // parsePartial parses "OFFSET" or "OFFSET.LENGTH", in bytes.
-func parsePartial(value string) (driver.Range, error) {
+func parsePartial(value string) (fetch.Range, error) {
 	offset, length, hasLength := strings.Cut(value, ".")
 	o, err := strconv.ParseInt(offset, 10, 64)
 	l := int64(0)
@@ -175,9 +175,9 @@ func parsePartial(value string) (driver.Range, error) {
 		}
 	}
 	if err != nil || o < 0 || l < 0 || o > math.MaxUint32 || l > math.MaxUint32 {
-		return driver.Range{}, urlError("%q is not a byte range", value)
+		return fetch.Range{}, urlError("%q is not a byte range", value)
 	}
-	return driver.Range{Offset: o, Length: l}, nil
+	return fetch.Range{Offset: o, Length: l}, nil
 }
 
 // isSection reports whether s is safe to send between the brackets of BODY[] (RFC 3501, section

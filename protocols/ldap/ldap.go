@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 )
@@ -26,13 +27,13 @@ type Options struct {
 }
 
 // Load registers the driver with the default options.
-func Load(env driver.Env, reg *driver.Registry) { With(Options{})(env, reg) }
+func Load(env fetch.Env, reg *fetch.Registry) { With(Options{})(env, reg) }
 
 // With returns a loader that registers the driver with opts.
-func With(opts Options) driver.Loader {
-	return func(env driver.Env, reg *driver.Registry) {
+func With(opts Options) fetch.Loader {
+	return func(env fetch.Env, reg *fetch.Registry) {
 		d := &opener{env, opts}
-		s := driver.Scheme{Name: "ldap", Port: port, Ops: []driver.Op{driver.OpGet, driver.OpList},
+		s := fetch.Scheme{Name: "ldap", Port: port, Ops: []fetch.Op{fetch.OpGet, fetch.OpList},
 			Summary: "entries of a directory, as LDIF", Driver: d}
 		reg.Register(s)
 		s.Name, s.Port, s.Summary = "ldaps", portTLS, "entries of a directory, as LDIF, over TLS"
@@ -41,13 +42,13 @@ func With(opts Options) driver.Loader {
 }
 
 type opener struct {
-	env  driver.Env
+	env  fetch.Env
 	opts Options
 }
 
-// Open implements driver.Driver.
-func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Response, error) {
-	q, err := parseURL(req.URL, req.Op == driver.OpList)
+// Open implements fetch.Driver.
+func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
+	q, err := parseURL(req.URL, req.Op == fetch.OpList)
 	if err != nil {
 		return nil, err
 	}
@@ -61,23 +62,23 @@ func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Respons
 		b.Close()
 		var ref *referral
 		if errors.As(err, &ref) {
-			return &driver.Response{Location: ref.urls, Meta: driver.Meta{Reply: ref.reply}, Body: driver.NoBody}, nil
+			return &fetch.Response{Location: ref.urls, Meta: fetch.Meta{Reply: ref.reply}, Body: fetch.NoBody}, nil
 		}
 		return nil, err
 	}
 	done()
-	resp := &driver.Response{Meta: driver.Meta{ContentType: "text/x-ldif", Size: -1, Name: driver.SafeName(q.dn + ".ldif")}}
-	if req.Op != driver.OpList {
+	resp := &fetch.Response{Meta: fetch.Meta{ContentType: "text/x-ldif", Size: -1, Name: fetch.SafeName(q.dn + ".ldif")}}
+	if req.Op != fetch.OpList {
 		resp.Body = newDocument(b)
 		return resp, nil
 	}
-	resp.Kind = driver.KindListing
-	resp.SetParts(b.parts(req.URL), b.Close)
+	resp.Kind = fetch.KindListing
+	driver.SetParts(resp, b.parts(req.URL), b.Close)
 	return resp, nil
 }
 
 // connect returns a session that is authenticated and ready for the search.
-func (d *opener) connect(ctx context.Context, req *driver.Request, q query) (*session, error) {
+func (d *opener) connect(ctx context.Context, req *fetch.Request, q query) (*session, error) {
 	secure := req.URL.Scheme() == "ldaps"
 	if q.user != "" && !secure && !d.opts.StartTLS && !d.opts.AllowPlaintext {
 		return nil, errPlaintext()
@@ -96,11 +97,11 @@ func (d *opener) connect(ctx context.Context, req *driver.Request, q query) (*se
 }
 
 func errPlaintext() error {
-	return &driver.Error{Code: driver.ErrAuth, Err: errors.New("the password would be sent in plaintext"),
-		Reason: driver.Reason{Kind: driver.ReasonPlaintext}, Hint: "use ldaps or StartTLS"}
+	return &fetch.Error{Code: fetch.ErrAuth, Err: errors.New("the password would be sent in plaintext"),
+		Reason: fetch.Reason{Kind: fetch.ReasonPlaintext}, Hint: "use ldaps or StartTLS"}
 }
 
-func (d *opener) prepare(ctx context.Context, req *driver.Request, q query, s *session, secure bool) error {
+func (d *opener) prepare(ctx context.Context, req *fetch.Request, q query, s *session, secure bool) error {
 	if !secure && d.opts.StartTLS {
 		if err := s.startTLS(); err != nil {
 			return err
@@ -120,15 +121,15 @@ const maxBinds = 3
 
 // bind authenticates as the user in the URL or of the client's credentials. Without one, the session
 // stays anonymous.
-func (d *opener) bind(ctx context.Context, req *driver.Request, q query, s *session, secure bool) error {
+func (d *opener) bind(ctx context.Context, req *fetch.Request, q query, s *session, secure bool) error {
 	var refused error
 	for attempt := 1; attempt <= maxBinds; attempt++ {
-		cred, err := d.env.Credential(ctx, driver.Challenge{URL: req.URL, Mechanism: "ldap", User: q.user, Attempt: attempt})
+		cred, err := d.env.Credential(ctx, fetch.Challenge{URL: req.URL, Mechanism: "ldap", User: q.user, Attempt: attempt})
 		user := cmp.Or(q.user, cred.User)
 		switch {
-		case refused != nil && (errors.Is(err, driver.ErrAuth) || err == nil && cred.Password == ""):
+		case refused != nil && (errors.Is(err, fetch.ErrAuth) || err == nil && cred.Password == ""):
 			return refused
-		case q.user == "" && (errors.Is(err, driver.ErrAuth) || err == nil && isAnonymous(user)):
+		case q.user == "" && (errors.Is(err, fetch.ErrAuth) || err == nil && isAnonymous(user)):
 			return nil
 		case err != nil:
 			return err
@@ -137,10 +138,10 @@ func (d *opener) bind(ctx context.Context, req *driver.Request, q query, s *sess
 		case cred.Password == "":
 			// A server would treat this as unauthenticated access and report success (RFC 4513,
 			// section 5.1.2).
-			return &driver.Error{Code: driver.ErrAuth, Err: errors.New("the password is empty")}
+			return &fetch.Error{Code: fetch.ErrAuth, Err: errors.New("the password is empty")}
 		}
 		refused = s.bind(user, cred.Password)
-		if !errors.Is(refused, driver.ErrAuth) {
+		if !errors.Is(refused, fetch.ErrAuth) {
 			return refused
 		}
 	}
@@ -157,9 +158,9 @@ func defaultPort(u uri.URI) uint16 {
 	return port
 }
 
-// Explain implements driver.Explainer.
-func (d *opener) Explain(req *driver.Request) ([]string, error) {
-	q, err := parseURL(req.URL, req.Op == driver.OpList)
+// Explain implements fetch.Explainer.
+func (d *opener) Explain(req *fetch.Request) ([]string, error) {
+	q, err := parseURL(req.URL, req.Op == fetch.OpList)
 	if err != nil {
 		return nil, err
 	}
@@ -173,4 +174,4 @@ func (d *opener) Explain(req *driver.Request) ([]string, error) {
 	return append(steps, q.String()), nil
 }
 
-var _ driver.Explainer = (*opener)(nil)
+var _ fetch.Explainer = (*opener)(nil)

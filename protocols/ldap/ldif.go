@@ -5,7 +5,7 @@ import (
 	"encoding/binary"
 	"slices"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 )
 
 // maxColumn is the maximum length of a line, in bytes. Longer lines are folded.
@@ -32,7 +32,7 @@ func (t *recordWriter) append(b []byte) (_ []byte, all bool) {
 		t.started = true
 		b = append(b, '\n')
 		for _, u := range t.references {
-			b = appendFolded(b, "# search reference", ": ", []byte(driver.Printable(u)))
+			b = appendFolded(b, "# search reference", ": ", []byte(fetch.Printable(u)))
 		}
 		if t.references == nil {
 			b = appendValue(b, "dn", []byte(t.dn))

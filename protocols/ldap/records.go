@@ -6,6 +6,7 @@ import (
 	"iter"
 	"strings"
 
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 )
@@ -15,9 +16,9 @@ type Entry struct {
 	DN string
 }
 
-// EntryFacts implements [driver.EntryRecord].
-func (e Entry) EntryFacts() driver.Facts {
-	return driver.Facts{Driver: "ldap", List: []driver.Fact{
+// EntryFacts implements [fetch.EntryRecord].
+func (e Entry) EntryFacts() fetch.Facts {
+	return fetch.Facts{Driver: "ldap", List: []fetch.Fact{
 		{Name: "dn", Value: e.DN},
 	}}
 }
@@ -39,7 +40,7 @@ func (b *records) begin() error {
 	rec, err := b.receiveRecord()
 	switch {
 	case err == io.EOF && !b.query.list:
-		return &driver.Error{Code: driver.ErrNotFound, Err: errors.New("no matching entry")}
+		return &fetch.Error{Code: fetch.ErrNotFound, Err: errors.New("no matching entry")}
 	case err == io.EOF:
 		b.result = err
 	case err != nil:
@@ -137,12 +138,12 @@ func (b *records) parts(base uri.URI) iter.Seq2[driver.Part, error] {
 }
 
 // describe returns the listing entries for a record.
-func (b *records) describe(base uri.URI, rec record) []driver.Entry {
-	var list []driver.Entry
+func (b *records) describe(base uri.URI, rec record) []fetch.Entry {
+	var list []fetch.Entry
 	for _, text := range rec.references {
-		e := driver.Entry{Name: text, Kind: driver.EntryText, Size: -1}
+		e := fetch.Entry{Name: text, Kind: fetch.EntryText, Size: -1}
 		if u, err := uri.Parse(text); err == nil && u.IsAbs() {
-			e.URL, e.Kind, e.Rel = u, driver.EntryListing, "item"
+			e.URL, e.Kind, e.Rel = u, fetch.EntryListing, "item"
 		}
 		list = append(list, e)
 	}
@@ -151,7 +152,7 @@ func (b *records) describe(base uri.URI, rec record) []driver.Entry {
 	case b.query.roots:
 		for _, a := range rec.attributes {
 			for _, dn := range a.values {
-				list = append(list, member(base, string(dn), "", driver.EntryListing))
+				list = append(list, member(base, string(dn), "", fetch.EntryListing))
 			}
 		}
 	default:
@@ -162,18 +163,18 @@ func (b *records) describe(base uri.URI, rec record) []driver.Entry {
 
 // kind returns the kind of the listing entry for r. It is EntryObject if the server reports that r has
 // no subordinates.
-func (r record) kind() driver.EntryKind {
+func (r record) kind() fetch.EntryKind {
 	for _, a := range r.attributes {
 		if strings.EqualFold(a.name, "hasSubordinates") && len(a.values) == 1 && strings.EqualFold(string(a.values[0]), "FALSE") {
-			return driver.EntryObject
+			return fetch.EntryObject
 		}
 	}
-	return driver.EntryListing
+	return fetch.EntryListing
 }
 
 // member returns the listing entry for dn. Its name omits the DN of the parent entry.
-func member(base uri.URI, dn, parent string, kind driver.EntryKind) driver.Entry {
-	e := driver.Entry{Name: dn, Kind: kind, Rel: "item", ContentType: "text/x-ldif", Size: -1, Sys: Entry{DN: dn}}
+func member(base uri.URI, dn, parent string, kind fetch.EntryKind) fetch.Entry {
+	e := fetch.Entry{Name: dn, Kind: kind, Rel: "item", ContentType: "text/x-ldif", Size: -1, Sys: Entry{DN: dn}}
 	if n := len(dn) - len(parent) - 1; parent != "" && n > 0 && dn[n] == ',' && strings.EqualFold(dn[n+1:], parent) {
 		e.Name = dn[:n]
 	}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/go-ldap/ldap/v3"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver/wire"
 	"github.com/urlget/urlget/fetch/uri"
 )
@@ -35,7 +35,7 @@ func parseResult(content []byte) (result, error) {
 // String returns the code, its meaning and the server's message.
 func (r result) String() string { return r.reply().String() }
 
-func (r result) reply() driver.Reply {
+func (r result) reply() fetch.Reply {
 	text := ldap.LDAPResultCodeMap[uint16(min(r.code, 0xffff))]
 	switch {
 	case text == "":
@@ -43,19 +43,19 @@ func (r result) reply() driver.Reply {
 	case r.text != "":
 		text += ": " + r.text
 	}
-	return driver.Reply{Code: int(r.code), Text: text}
+	return fetch.Reply{Code: int(r.code), Text: text}
 }
 
 // classes maps error classes to result codes.
-var classes = map[driver.Code][]int64{
-	driver.ErrAuth: {ldap.LDAPResultAuthMethodNotSupported, ldap.LDAPResultStrongAuthRequired, ldap.LDAPResultConfidentialityRequired,
+var classes = map[fetch.Code][]int64{
+	fetch.ErrAuth: {ldap.LDAPResultAuthMethodNotSupported, ldap.LDAPResultStrongAuthRequired, ldap.LDAPResultConfidentialityRequired,
 		ldap.LDAPResultInappropriateAuthentication, ldap.LDAPResultInvalidCredentials},
-	driver.ErrBusy:      {ldap.LDAPResultBusy, ldap.LDAPResultUnavailable},
-	driver.ErrNotFound:  {ldap.LDAPResultNoSuchObject},
-	driver.ErrProtocol:  {ldap.LDAPResultProtocolError},
-	driver.ErrRefused:   {ldap.LDAPResultInsufficientAccessRights, ldap.LDAPResultUnwillingToPerform},
-	driver.ErrTruncated: {ldap.LDAPResultTimeLimitExceeded, ldap.LDAPResultSizeLimitExceeded, ldap.LDAPResultAdminLimitExceeded},
-	driver.ErrURL:       {ldap.LDAPResultInvalidDNSyntax, ldap.LDAPResultInappropriateMatching},
+	fetch.ErrBusy:      {ldap.LDAPResultBusy, ldap.LDAPResultUnavailable},
+	fetch.ErrNotFound:  {ldap.LDAPResultNoSuchObject},
+	fetch.ErrProtocol:  {ldap.LDAPResultProtocolError},
+	fetch.ErrRefused:   {ldap.LDAPResultInsufficientAccessRights, ldap.LDAPResultUnwillingToPerform},
+	fetch.ErrTruncated: {ldap.LDAPResultTimeLimitExceeded, ldap.LDAPResultSizeLimitExceeded, ldap.LDAPResultAdminLimitExceeded},
+	fetch.ErrURL:       {ldap.LDAPResultInvalidDNSyntax, ldap.LDAPResultInappropriateMatching},
 }
 
 // hints maps result codes to hints for the user.
@@ -70,7 +70,7 @@ var hints = map[int64]string{
 
 // err returns the error for r, or nil if the operation succeeded.
 func (r result) err() error {
-	e := &driver.Error{Code: driver.ErrServer, Reply: r.reply(), Hint: hints[r.code]}
+	e := &fetch.Error{Code: fetch.ErrServer, Reply: r.reply(), Hint: hints[r.code]}
 	switch {
 	case r.code == ldap.LDAPResultSuccess:
 		return nil
@@ -84,14 +84,14 @@ func (r result) err() error {
 			e.Code = class
 		}
 	}
-	e.Retry = e.Code == driver.ErrBusy
+	e.Retry = e.Code == fetch.ErrBusy
 	return e
 }
 
 // A referral is an error with the URLs of servers that can perform the operation.
 type referral struct {
 	urls  []uri.URI
-	reply driver.Reply
+	reply fetch.Reply
 }
 
 func (r *referral) Error() string { return "the server returned a referral" }
@@ -104,7 +104,7 @@ func (r result) referralError() error {
 		}
 	}
 	if len(ref.urls) == 0 {
-		return &driver.Error{Code: driver.ErrRedirect, Reply: ref.reply, Err: errors.New("the server returned a referral without a usable URL")}
+		return &fetch.Error{Code: fetch.ErrRedirect, Reply: ref.reply, Err: errors.New("the server returned a referral without a usable URL")}
 	}
 	return ref
 }

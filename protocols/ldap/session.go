@@ -10,20 +10,20 @@ import (
 	ber "github.com/go-asn1-ber/asn1-ber"
 	"github.com/go-ldap/ldap/v3"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 )
 
 // A session is a connection with one outstanding request. It reads only on demand, so a slow consumer
 // slows down the server and the session does not buffer records.
 type session struct {
-	conn     *driver.Conn
+	conn     *fetch.Conn
 	r        *bufio.Reader
 	received []byte        // the last received message
 	id       int64         // message ID of the last request
 	timeout  time.Duration // timeout for a single-message response; 0 means none
 }
 
-func newSession(conn *driver.Conn, limit time.Duration) *session {
+func newSession(conn *fetch.Conn, limit time.Duration) *session {
 	return &session{conn: conn, r: bufio.NewReaderSize(conn, 64<<10), timeout: limit}
 }
 
@@ -101,7 +101,7 @@ func (s *session) bind(user, password string) error {
 		return err
 	}
 	err := s.readResult(tagBindResponse)
-	var e *driver.Error
+	var e *fetch.Error
 	if errors.As(err, &e) && e.Reply.Code == ldap.LDAPResultInvalidCredentials {
 		e.Err = errors.New("the server refused the user name or password")
 	}
@@ -129,9 +129,9 @@ func (s *session) startTLS() error {
 		return err
 	}
 	if err := s.readResult(tagExtendedResponse); err != nil {
-		var e *driver.Error
+		var e *fetch.Error
 		if errors.As(err, &e) && !e.Reply.IsZero() {
-			return &driver.Error{Code: driver.ErrTLS, Reply: e.Reply, Retry: e.Retry, Err: errors.New("the server refused StartTLS")}
+			return &fetch.Error{Code: fetch.ErrTLS, Reply: e.Reply, Retry: e.Retry, Err: errors.New("the server refused StartTLS")}
 		}
 		return err
 	}
@@ -145,5 +145,5 @@ func (s *session) startTLS() error {
 func (s *session) Close() error { return s.conn.Close() }
 
 func violation(format string, args ...any) error {
-	return &driver.Error{Code: driver.ErrProtocol, Err: fmt.Errorf(format, args...)}
+	return &fetch.Error{Code: fetch.ErrProtocol, Err: fmt.Errorf(format, args...)}
 }

@@ -7,7 +7,7 @@ import (
 	ber "github.com/go-asn1-ber/asn1-ber"
 	"github.com/go-ldap/ldap/v3"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -30,7 +30,7 @@ var scopes = []string{ldap.ScopeBaseObject: "base", ldap.ScopeSingleLevel: "one"
 func parseURL(u uri.URI, list bool) (query, error) {
 	q := query{filter: "(objectClass=*)", list: list}
 	if u.Host() == "" {
-		return q, &driver.Error{Code: driver.ErrURL, Err: fmt.Errorf("the URL has no host"), Hint: "use ldap://HOST/DN"}
+		return q, &fetch.Error{Code: fetch.ErrURL, Err: fmt.Errorf("the URL has no host"), Hint: "use ldap://HOST/DN"}
 	}
 	q.user, _ = u.User()
 	text, _ := u.Query()
@@ -111,14 +111,14 @@ func (q *query) parseExtensions(text string) error {
 }
 
 func malformed(format string, args ...any) error {
-	return &driver.Error{Code: driver.ErrURL, Err: fmt.Errorf(format, args...)}
+	return &fetch.Error{Code: fetch.ErrURL, Err: fmt.Errorf(format, args...)}
 }
 
 // String returns a description of the search for traces.
 func (q query) String() string {
-	s := fmt.Sprintf("search %q scope=%s filter=%s", q.dn, scopes[q.scope], driver.Printable(q.filter))
+	s := fmt.Sprintf("search %q scope=%s filter=%s", q.dn, scopes[q.scope], fetch.Printable(q.filter))
 	if len(q.attributes) > 0 {
-		s += " attributes=" + driver.Printable(strings.Join(q.attributes, ","))
+		s += " attributes=" + fetch.Printable(strings.Join(q.attributes, ","))
 	}
 	return s
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/message"
 	"github.com/urlget/urlget/fetch/uri"
@@ -26,15 +27,15 @@ type Options struct {
 }
 
 // Load registers the driver with default options.
-func Load(env driver.Env, reg *driver.Registry) { With(Options{})(env, reg) }
+func Load(env fetch.Env, reg *fetch.Registry) { With(Options{})(env, reg) }
 
 // With returns a Loader that registers the driver with options.
-func With(opts Options) driver.Loader {
-	return func(_ driver.Env, reg *driver.Registry) {
-		s := driver.Scheme{Name: "mailto", Driver: &opener{opts},
+func With(opts Options) fetch.Loader {
+	return func(_ fetch.Env, reg *fetch.Registry) {
+		s := fetch.Scheme{Name: "mailto", Driver: &opener{opts},
 			Summary: "a mail address; urlget sends no mail"}
 		if len(opts.Mailboxes) > 0 {
-			s.Ops, s.Local = []driver.Op{driver.OpGet, driver.OpList}, true
+			s.Ops, s.Local = []fetch.Op{fetch.OpGet, fetch.OpList}, true
 			s.Summary = "messages to and from an address, in mailboxes; urlget sends no mail"
 		}
 		reg.Register(s)
@@ -43,8 +44,8 @@ func With(opts Options) driver.Loader {
 
 type opener struct{ opts Options }
 
-// Open implements driver.Driver.
-func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Response, error) {
+// Open implements fetch.Driver.
+func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
 	m, err := parse(req.URL)
 	if err != nil {
 		return nil, err
@@ -54,8 +55,8 @@ func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Respons
 		if len(m.to) > 0 {
 			reason = "it is the mail address " + strings.Join(m.to, ", ")
 		}
-		return nil, &driver.Error{Code: driver.ErrNotRetrievable, Err: errors.New(reason),
-			Reason: driver.Reason{Kind: driver.ReasonMailDraft},
+		return nil, &fetch.Error{Code: fetch.ErrNotRetrievable, Err: errors.New(reason),
+			Reason: fetch.Reason{Kind: fetch.ReasonMailDraft},
 			Hint:   "configure mailboxes to list the messages to and from the address"}
 	}
 	return d.list(ctx, req.URL, m.to)
@@ -71,9 +72,9 @@ type Message struct {
 	Mailbox   string // the file that contains the message
 }
 
-// EntryFacts implements [driver.EntryRecord].
-func (m Message) EntryFacts() driver.Facts {
-	return driver.Facts{Driver: "mailto", List: []driver.Fact{
+// EntryFacts implements [fetch.EntryRecord].
+func (m Message) EntryFacts() fetch.Facts {
+	return fetch.Facts{Driver: "mailto", List: []fetch.Fact{
 		{Name: "message_id", Value: m.MessageID},
 		{Name: "from", Value: m.From},
 		{Name: "to", Value: m.To},
@@ -84,7 +85,7 @@ func (m Message) EntryFacts() driver.Facts {
 }
 
 // list returns the messages that have one of the addresses in their header.
-func (d *opener) list(ctx context.Context, u uri.URI, addresses []string) (*driver.Response, error) {
+func (d *opener) list(ctx context.Context, u uri.URI, addresses []string) (*fetch.Response, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	parts := func(yield func(driver.Part, error) bool) {
 		boxes := mailbox.Boxes{Paths: d.opts.Mailboxes}
@@ -98,16 +99,16 @@ func (d *opener) list(ctx context.Context, u uri.URI, addresses []string) (*driv
 				continue
 			}
 			e := entry(m, h)
-			if !yield(driver.Part{Text: line(e), Entries: []driver.Entry{e}}, nil) {
+			if !yield(driver.Part{Text: line(e), Entries: []fetch.Entry{e}}, nil) {
 				return
 			}
 		}
 	}
-	resp := &driver.Response{
+	resp := &fetch.Response{
 		URL:  u,
-		Meta: driver.Meta{Kind: driver.KindListing, ContentType: "text/plain; charset=utf-8", Size: -1},
+		Meta: fetch.Meta{Kind: fetch.KindListing, ContentType: "text/plain; charset=utf-8", Size: -1},
 	}
-	resp.SetParts(parts, func() error { cancel(); return nil })
+	driver.SetParts(resp, parts, func() error { cancel(); return nil })
 	return resp, nil
 }
 
@@ -153,26 +154,26 @@ func isAddressByte(c byte) bool {
 }
 
 // entry returns the entry for a message.
-func entry(m *mailbox.Message, h textproto.MIMEHeader) driver.Entry {
+func entry(m *mailbox.Message, h textproto.MIMEHeader) fetch.Entry {
 	sys := Message{
 		MessageID: h.Get("Message-Id"), From: message.Decode(h.Get("From")), To: message.Decode(h.Get("To")),
 		Subject: message.Decode(h.Get("Subject")), Date: h.Get("Date"), Mailbox: m.Path,
 	}
-	e := driver.Entry{
-		Name: sys.Subject, Kind: driver.EntryText, Rel: "item", ContentType: "message/rfc822",
+	e := fetch.Entry{
+		Name: sys.Subject, Kind: fetch.EntryText, Rel: "item", ContentType: "message/rfc822",
 		Size: m.Size, Sys: sys,
 	}
 	e.ModTime, _ = mail.ParseDate(sys.Date)
 	if id := strings.Trim(sys.MessageID, "<> \t"); id != "" && !strings.ContainsAny(id, "<>\r\n\x00") {
 		if u, err := (uri.MID{MessageID: id}).URI(); err == nil {
-			e.URL, e.Kind = u, driver.EntryObject
+			e.URL, e.Kind = u, fetch.EntryObject
 		}
 	}
 	return e
 }
 
 // line returns an entry as text: identifier, date, sender and subject, separated by tabs.
-func line(e driver.Entry) []byte {
+func line(e fetch.Entry) []byte {
 	m := e.Sys.(Message)
 	date := ""
 	if !e.ModTime.IsZero() {

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/fetchtest/drive"
 )
@@ -37,7 +36,7 @@ func TestGetWithoutMailboxes(t *testing.T) {
 	if _, err := c.Get(t.Context(), "mailto:a%0D%0AB@x"); !errors.Is(err, fetch.ErrURL) {
 		t.Errorf("line end in an address: %v", err)
 	}
-	if s := c.Schemes()[0]; s.State() != driver.StateNamesOnly {
+	if s := c.Schemes()[0]; s.State() != fetch.StateNamesOnly {
 		t.Errorf("state %q", s.State())
 	}
 }
@@ -126,7 +125,7 @@ func TestDraft(t *testing.T) {
 	}
 	for _, url := range []string{"mailto:a@x?subject=a%0D%0ABcc:b@x", "mailto:a%0Ab@x"} {
 		got, err := Draft(uri.MustParse(url))
-		if code, _ := driver.Classify(err); code != fetch.ErrURL {
+		if code, _ := fetch.Classify(err); code != fetch.ErrURL {
 			t.Errorf("%s: got %q, error %v", url, got, err)
 		}
 	}

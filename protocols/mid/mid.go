@@ -10,7 +10,7 @@ import (
 	"net/mail"
 	"strings"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/message"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/internal/mailbox"
@@ -27,24 +27,24 @@ type Options struct {
 }
 
 // Load registers the driver with default options.
-func Load(env driver.Env, reg *driver.Registry) { With(Options{})(env, reg) }
+func Load(env fetch.Env, reg *fetch.Registry) { With(Options{})(env, reg) }
 
 // With returns a Loader that registers the driver with options.
-func With(opts Options) driver.Loader {
-	return func(env driver.Env, reg *driver.Registry) {
+func With(opts Options) fetch.Loader {
+	return func(env fetch.Env, reg *fetch.Registry) {
 		d := &opener{env, opts}
-		ops := []driver.Op{driver.OpGet, driver.OpStat}
-		reg.Register(driver.Scheme{Name: "mid", Ops: ops, Local: true, Driver: d,
+		ops := []fetch.Op{fetch.OpGet, fetch.OpStat}
+		reg.Register(fetch.Scheme{Name: "mid", Ops: ops, Local: true, Driver: d,
 			Summary: "messages in received mail, by message-id"})
 		// Not Local: any message may link to its own parts. For other requests, openPart itself
 		// protects the mailboxes.
-		reg.Register(driver.Scheme{Name: "cid", Ops: ops, Driver: driver.DriverFunc(d.openPart),
+		reg.Register(fetch.Scheme{Name: "cid", Ops: ops, Driver: fetch.DriverFunc(d.openPart),
 			Summary: "parts of a message, by content-id"})
 	}
 }
 
 type opener struct {
-	env  driver.Env
+	env  fetch.Env
 	opts Options
 }
 
@@ -60,15 +60,15 @@ func (d *opener) boxes() *mailbox.Boxes {
 	return b
 }
 
-// Open implements driver.Driver for mid.
-func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Response, error) {
+// Open implements fetch.Driver for mid.
+func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
 	id, err := uri.ParseMID(req.URL)
 	if err != nil {
 		return nil, err
 	}
 	boxes := d.boxes()
 	m, err := boxes.Find(ctx, id.MessageID)
-	var resp *driver.Response
+	var resp *fetch.Response
 	switch {
 	case err == nil:
 		resp, err = respond(m)
@@ -89,21 +89,21 @@ func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Respons
 
 // fromNews retrieves a message that is not in a mailbox from the news server, if there is one. In
 // RFC 1630, both share one name space.
-func (d *opener) fromNews(ctx context.Context, op driver.Op, id uri.MID, missing *driver.Error) (*driver.Response, error) {
+func (d *opener) fromNews(ctx context.Context, op fetch.Op, id uri.MID, missing *fetch.Error) (*fetch.Response, error) {
 	if id.ContentID != "" {
-		op = driver.OpGet // a header does not describe the parts
+		op = fetch.OpGet // a header does not describe the parts
 	}
 	article, err := uri.News{MessageID: id.MessageID}.URI()
 	if err != nil {
 		return nil, missing // the identifier is not valid for an article
 	}
-	resp, err := d.env.Open(ctx, &driver.Request{Op: op, URL: article})
-	switch code := driver.CodeOf(err); {
+	resp, err := d.env.Open(ctx, &fetch.Request{Op: op, URL: article})
+	switch code := fetch.CodeOf(err); {
 	case err == nil:
 		return resp, nil
-	case code == driver.ErrURL || code == driver.ErrScheme:
+	case code == fetch.ErrURL || code == fetch.ErrScheme:
 		missing.Err = fmt.Errorf("%w, and no news server is configured", missing.Err)
-	case code == driver.ErrNotFound:
+	case code == fetch.ErrNotFound:
 		missing.Err = fmt.Errorf("%w, and not on the news server", missing.Err)
 	default:
 		return nil, err
@@ -111,18 +111,18 @@ func (d *opener) fromNews(ctx context.Context, op driver.Op, id uri.MID, missing
 	return nil, missing
 }
 
-// openPart implements driver.Driver for cid.
-func (d *opener) openPart(ctx context.Context, req *driver.Request) (*driver.Response, error) {
+// openPart implements fetch.Driver for cid.
+func (d *opener) openPart(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
 	id, err := uri.ParseCID(req.URL)
 	if err != nil {
 		return nil, err
 	}
-	var resp *driver.Response
+	var resp *fetch.Response
 	switch {
 	case !req.From.IsZero():
 		resp, err = d.enclosing(ctx, req.From)
 	case d.env.Foreign(ctx):
-		err = &driver.Error{Code: driver.ErrPolicy, Reason: driver.Reason{Kind: driver.ReasonLocal, Scheme: "cid"},
+		err = &fetch.Error{Code: fetch.ErrPolicy, Reason: fetch.Reason{Kind: fetch.ReasonLocal, Scheme: "cid"},
 			Err: errors.New("an untrusted request may not search the mailboxes")}
 	default:
 		resp, err = d.received(ctx, id)
@@ -138,7 +138,7 @@ func (d *opener) openPart(ctx context.Context, req *driver.Request) (*driver.Res
 }
 
 // received opens the message with a part in the mailboxes.
-func (d *opener) received(ctx context.Context, id uri.CID) (*driver.Response, error) {
+func (d *opener) received(ctx context.Context, id uri.CID) (*fetch.Response, error) {
 	boxes := d.boxes()
 	m, err := boxes.FindPart(ctx, id.ContentID)
 	if errors.Is(err, mailbox.ErrNotFound) {
@@ -151,7 +151,7 @@ func (d *opener) received(ctx context.Context, id uri.CID) (*driver.Response, er
 }
 
 // enclosing opens the message that contained a URL.
-func (d *opener) enclosing(ctx context.Context, from uri.URI) (*driver.Response, error) {
+func (d *opener) enclosing(ctx context.Context, from uri.URI) (*fetch.Response, error) {
 	target := from.WithoutFragment()
 	if id, err := uri.ParseMID(target); err == nil {
 		id.ContentID = "" // the URL was in a part of the message
@@ -160,20 +160,20 @@ func (d *opener) enclosing(ctx context.Context, from uri.URI) (*driver.Response,
 		}
 	}
 	// From is the message itself, because the message leads to its parts.
-	resp, err := d.env.Open(ctx, &driver.Request{URL: target, From: from})
+	resp, err := d.env.Open(ctx, &fetch.Request{URL: target, From: from})
 	if err != nil {
 		return nil, err
 	}
 	if kind := resp.ContentType; !strings.HasPrefix(kind, "message/") && !strings.HasPrefix(kind, "multipart/") {
 		resp.Body.Close()
-		return nil, &driver.Error{Code: driver.ErrNotRetrievable,
+		return nil, &fetch.Error{Code: fetch.ErrNotRetrievable,
 			Err: fmt.Errorf("%s is not a message, so it has no parts", target.Redacted())}
 	}
 	return resp, nil
 }
 
 // respond returns the response for a message in a mailbox.
-func respond(m *mailbox.Message) (*driver.Response, error) {
+func respond(m *mailbox.Message) (*fetch.Response, error) {
 	body, err := m.Open()
 	if err != nil {
 		return nil, err
@@ -184,8 +184,8 @@ func respond(m *mailbox.Message) (*driver.Response, error) {
 		return nil, err
 	}
 	h := message.ParseHeader(head)
-	resp := &driver.Response{
-		Meta: driver.Meta{ContentType: "message/rfc822", Size: m.Size, Header: h},
+	resp := &fetch.Response{
+		Meta: fetch.Meta{ContentType: "message/rfc822", Size: m.Size, Header: h},
 		Body: replay(head, body),
 	}
 	resp.ETag = h.Get("Message-Id")
@@ -205,33 +205,33 @@ func replay(head []byte, body io.ReadCloser) io.ReadCloser {
 
 // part returns the response for a part of the message in resp. If there is no such part, it closes
 // resp.
-func part(resp *driver.Response, contentID string) (*driver.Response, error) {
+func part(resp *fetch.Response, contentID string) (*fetch.Response, error) {
 	p, err := message.OpenContentID(resp.Body, contentID)
 	if err != nil {
 		resp.Body.Close()
 		if errors.Is(err, message.ErrNoPart) {
-			err = &driver.Error{Code: driver.ErrNotFound, Err: fmt.Errorf("part <%s> of the message", contentID)}
+			err = &fetch.Error{Code: fetch.ErrNotFound, Err: fmt.Errorf("part <%s> of the message", contentID)}
 		}
 		return nil, err
 	}
-	meta := driver.Meta{ContentType: p.ContentType, Size: -1, Header: p.Header, Validator: resp.Validator}
+	meta := fetch.Meta{ContentType: p.ContentType, Size: -1, Header: p.Header, Validator: resp.Validator}
 	if full := p.Header.Get("Content-Type"); strings.HasPrefix(strings.ToLower(full), p.ContentType) {
 		meta.ContentType = full
 	}
 	meta.ETag = "" // it identifies the message
-	return &driver.Response{Meta: meta, Body: struct {
+	return &fetch.Response{Meta: meta, Body: struct {
 		io.Reader
 		io.Closer
 	}{p.Body(), resp.Body}}, nil
 }
 
 // finish checks the validator of req and removes the body for OpStat.
-func finish(req *driver.Request, resp *driver.Response) (*driver.Response, error) {
+func finish(req *fetch.Request, resp *fetch.Response) (*fetch.Response, error) {
 	if etag := req.IfChanged.ETag; etag != "" && etag == resp.ETag && req.Range.IsZero() {
 		resp.Body.Close()
-		return nil, &driver.Error{Code: driver.ErrNotModified}
+		return nil, &fetch.Error{Code: fetch.ErrNotModified}
 	}
-	if req.Op == driver.OpStat {
+	if req.Op == fetch.OpStat {
 		resp.Body.Close()
 		resp.Body = io.NopCloser(strings.NewReader(""))
 	}
@@ -239,11 +239,11 @@ func finish(req *driver.Request, resp *driver.Response) (*driver.Response, error
 }
 
 // notFound returns an error with the mailboxes that were searched.
-func notFound(what string, boxes *mailbox.Boxes, cause error) *driver.Error {
-	e := &driver.Error{Code: driver.ErrNotFound}
+func notFound(what string, boxes *mailbox.Boxes, cause error) *fetch.Error {
+	e := &fetch.Error{Code: fetch.ErrNotFound}
 	if len(boxes.Paths) == 0 {
 		e.Err = fmt.Errorf("%s: no mailbox to search", what)
-		e.Reason = driver.Reason{Kind: driver.ReasonMailbox}
+		e.Reason = fetch.Reason{Kind: fetch.ReasonMailbox}
 		return e
 	}
 	e.Err = fmt.Errorf("%s is not in %s", what, strings.Join(boxes.Paths, ", "))

@@ -4,26 +4,26 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
 // A fallback is a driver for nfs that tries the server first. If the server is unreachable or
 // refuses, it reads the mounted file system.
 type fallback struct {
-	driver.Driver
+	fetch.Driver
 	mounted *opener
 }
 
-// Open implements driver.Driver. Foreign requests (see driver.Env.Foreign) do not read mounted file
+// Open implements fetch.Driver. Foreign requests (see fetch.Env.Foreign) do not read mounted file
 // systems, because a remote server must not redirect to local files.
-func (b *fallback) Open(ctx context.Context, req *driver.Request) (*driver.Response, error) {
+func (b *fallback) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
 	resp, err := b.Driver.Open(ctx, req)
 	if err == nil || b.mounted.env.Foreign(ctx) || ctx.Err() != nil {
 		return resp, err
 	}
-	switch driver.CodeOf(err) {
-	case driver.ErrNetwork, driver.ErrRefused, driver.ErrAuth, driver.ErrProtocol, driver.ErrServer, "":
+	switch fetch.CodeOf(err) {
+	case fetch.ErrNetwork, fetch.ErrRefused, fetch.ErrAuth, fetch.ErrProtocol, fetch.ErrServer, "":
 	default:
 		return nil, err
 	}
@@ -40,16 +40,16 @@ func (b *fallback) Open(ctx context.Context, req *driver.Request) (*driver.Respo
 	return b.mounted.env.Open(ctx, &dup)
 }
 
-// CloseIdleConnections implements driver.IdleCloser.
+// CloseIdleConnections implements fetch.IdleCloser.
 func (b *fallback) CloseIdleConnections() {
-	if c, ok := b.Driver.(driver.IdleCloser); ok {
+	if c, ok := b.Driver.(fetch.IdleCloser); ok {
 		c.CloseIdleConnections()
 	}
 }
 
-// Explain implements driver.Explainer.
-func (b *fallback) Explain(req *driver.Request) ([]string, error) {
-	x, ok := b.Driver.(driver.Explainer)
+// Explain implements fetch.Explainer.
+func (b *fallback) Explain(req *fetch.Request) ([]string, error) {
+	x, ok := b.Driver.(fetch.Explainer)
 	if !ok {
 		return nil, nil
 	}
@@ -61,6 +61,6 @@ func (b *fallback) Explain(req *driver.Request) ([]string, error) {
 }
 
 var (
-	_ driver.IdleCloser = (*fallback)(nil)
-	_ driver.Explainer  = (*fallback)(nil)
+	_ fetch.IdleCloser = (*fallback)(nil)
+	_ fetch.Explainer  = (*fallback)(nil)
 )

@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/fetchtest/drive"
 	"github.com/urlget/urlget/protocols/file"
@@ -37,17 +36,17 @@ func TestFallbackToTheMount(t *testing.T) {
 		{"nfs://other.example/export/x", fetch.ErrNetwork, ""},
 		{"x-lure://h/", fetch.ErrNetwork, ""},
 	} {
-		client := func(_ driver.Env, reg *driver.Registry) {
-			reg.Register(fetch.Scheme{Name: "nfs", Port: 2049, Ops: []fetch.Op{fetch.OpGet}, Driver: driver.DriverFunc(
-				func(context.Context, *fetch.Request) (*driver.Response, error) {
+		client := func(_ fetch.Env, reg *fetch.Registry) {
+			reg.Register(fetch.Scheme{Name: "nfs", Port: 2049, Ops: []fetch.Op{fetch.OpGet}, Driver: fetch.DriverFunc(
+				func(context.Context, *fetch.Request) (*fetch.Response, error) {
 					if tt.fail != "" {
 						return nil, &fetch.Error{Code: tt.fail, Err: errors.New("so it is")}
 					}
-					return &driver.Response{Meta: fetch.Meta{Size: -1}, Body: body{strings.NewReader("served")}}, nil
+					return &fetch.Response{Meta: fetch.Meta{Size: -1}, Body: body{strings.NewReader("served")}}, nil
 				})})
 		}
-		redirecting := driver.Use("x-lure", driver.DriverFunc(func(context.Context, *fetch.Request) (*driver.Response, error) {
-			return &driver.Response{Location: []uri.URI{uri.MustParse("nfs://h.example/export/x")}, Body: driver.NoBody}, nil
+		redirecting := fetch.Use("x-lure", fetch.DriverFunc(func(context.Context, *fetch.Request) (*fetch.Response, error) {
+			return &fetch.Response{Location: []uri.URI{uri.MustParse("nfs://h.example/export/x")}, Body: fetch.NoBody}, nil
 		}))
 		c := fetch.New(&fetch.Options{Policy: &fetch.Policy{AllowRedirects: []string{"nfs"}}},
 			client, file.Load, mounted.With(mounted.Options{Mounts: mounts}), redirecting)

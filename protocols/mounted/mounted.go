@@ -9,7 +9,7 @@ import (
 	"os"
 	"path"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -22,20 +22,20 @@ type Options struct {
 }
 
 // Load registers the driver with default options.
-func Load(env driver.Env, reg *driver.Registry) { With(Options{})(env, reg) }
+func Load(env fetch.Env, reg *fetch.Registry) { With(Options{})(env, reg) }
 
 // With returns a Loader that registers the driver with options. It requires a driver for file URLs.
 // If there is already a driver for nfs, mounted file systems are read only if that driver fails.
-func With(opts Options) driver.Loader {
+func With(opts Options) fetch.Loader {
 	if opts.AFS == "" {
 		opts.AFS = "/afs"
 	}
 	if opts.Mounts == "" {
 		opts.Mounts = "/proc/mounts"
 	}
-	return func(env driver.Env, reg *driver.Registry) {
-		s := driver.Scheme{Ops: []driver.Op{driver.OpGet, driver.OpStat, driver.OpList}, Ranges: true, Local: true,
-			Traits: driver.Traits{Tree: true}}
+	return func(env fetch.Env, reg *fetch.Registry) {
+		s := fetch.Scheme{Ops: []fetch.Op{fetch.OpGet, fetch.OpStat, fetch.OpList}, Ranges: true, Local: true,
+			Traits: fetch.Traits{Tree: true}}
 		s.Name, s.Summary, s.Driver = "afs", "files of AFS, if it is mounted", &opener{env, opts.cell}
 		reg.Register(s)
 		d := &opener{env, opts.export}
@@ -51,14 +51,14 @@ func With(opts Options) driver.Loader {
 }
 
 type opener struct {
-	env    driver.Env
+	env    fetch.Env
 	locate func(uri.URI) (dir, rest string, err error) // returns the mount point and the path below it
 }
 
 // file returns the file URL for u. A ".." does not lead out of the mount point.
 func (d *opener) file(u uri.URI) (f uri.URI, dir string, err error) {
 	if u.Host() == "" || u.Host() == "." || u.Host() == ".." {
-		return f, "", &driver.Error{Code: driver.ErrURL, Err: errors.New("the URL has no cell or server")}
+		return f, "", &fetch.Error{Code: fetch.ErrURL, Err: errors.New("the URL has no cell or server")}
 	}
 	dir, rest, err := d.locate(u)
 	if err != nil {
@@ -68,8 +68,8 @@ func (d *opener) file(u uri.URI) (f uri.URI, dir string, err error) {
 	return f, dir, err
 }
 
-// Open implements driver.Driver.
-func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Response, error) {
+// Open implements fetch.Driver.
+func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
 	f, dir, err := d.file(req.URL)
 	if err != nil {
 		return nil, err
@@ -82,8 +82,8 @@ func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Respons
 	return d.env.Open(ctx, &dup)
 }
 
-// Explain implements driver.Explainer.
-func (d *opener) Explain(req *driver.Request) ([]string, error) {
+// Explain implements fetch.Explainer.
+func (d *opener) Explain(req *fetch.Request) ([]string, error) {
 	f, _, err := d.file(req.URL)
 	if err != nil {
 		return nil, err
@@ -97,4 +97,4 @@ func (o Options) cell(u uri.URI) (dir, rest string, err error) {
 	return path.Join(o.AFS, u.Host()), rest, err
 }
 
-var _ driver.Explainer = (*opener)(nil)
+var _ fetch.Explainer = (*opener)(nil)

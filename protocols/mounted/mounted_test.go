@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/fetchtest"
 	"github.com/urlget/urlget/fetchtest/drive"
@@ -31,7 +30,7 @@ func write(t testing.TB, name, content string) string {
 
 // withFile loads the driver and the file driver.
 func withFile(opts mounted.Options) fetch.Loader {
-	return func(env driver.Env, reg *driver.Registry) {
+	return func(env fetch.Env, reg *fetch.Registry) {
 		file.Load(env, reg)
 		mounted.With(opts)(env, reg)
 	}
@@ -103,8 +102,8 @@ func TestRedirectsToMountsAreRefused(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "cell.example/a"), "a")
-	redirecting := driver.Use("x-lure", driver.DriverFunc(func(context.Context, *fetch.Request) (*driver.Response, error) {
-		return &driver.Response{Location: []uri.URI{uri.MustParse("afs://cell.example/a")}, Body: driver.NoBody}, nil
+	redirecting := fetch.Use("x-lure", fetch.DriverFunc(func(context.Context, *fetch.Request) (*fetch.Response, error) {
+		return &fetch.Response{Location: []uri.URI{uri.MustParse("afs://cell.example/a")}, Body: fetch.NoBody}, nil
 	}))
 	c := drive.Client(t, nil, withFile(mounted.Options{AFS: dir}), redirecting)
 	drive.Fails(t, c, "x-lure://h/", fetch.ErrPolicy)

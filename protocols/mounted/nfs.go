@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver/wire"
 	"github.com/urlget/urlget/fetch/uri"
 )
@@ -31,7 +31,7 @@ func (o Options) export(u uri.URI) (dir, rest string, err error) {
 	defer f.Close()
 	all, err := parseMounts(f)
 	if err != nil {
-		return "", "", &driver.Error{Code: driver.ErrFile, Err: fmt.Errorf("%s: %w", o.Mounts, err)}
+		return "", "", &fetch.Error{Code: fetch.ErrFile, Err: fmt.Errorf("%s: %w", o.Mounts, err)}
 	}
 	name = path.Clean("/" + name)
 	var best mount
@@ -47,7 +47,7 @@ func (o Options) export(u uri.URI) (dir, rest string, err error) {
 }
 
 func notMounted(err error) error {
-	return &driver.Error{Code: driver.ErrNotRetrievable, Err: err, Hint: "mount the file system first"}
+	return &fetch.Error{Code: fetch.ErrNotRetrievable, Err: err, Hint: "mount the file system first"}
 }
 
 // A mount is a mounted directory of an NFS server.

@@ -18,6 +18,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/driver/wire"
 	"github.com/urlget/urlget/fetch/uri"
@@ -31,20 +32,20 @@ const (
 )
 
 // Load registers the scheme nex.
-func Load(env driver.Env, reg *driver.Registry) {
-	reg.Register(driver.Scheme{
+func Load(env fetch.Env, reg *fetch.Registry) {
+	reg.Register(fetch.Scheme{
 		Name:    "nex",
 		Port:    port,
-		Ops:     []driver.Op{driver.OpGet, driver.OpStat, driver.OpList},
-		Traits:  driver.Traits{Tree: true, Pages: true},
+		Ops:     []fetch.Op{fetch.OpGet, fetch.OpStat, fetch.OpList},
+		Traits:  fetch.Traits{Tree: true, Pages: true},
 		Summary: "documents and directories over the Nex protocol",
 		Driver:  &opener{env, reg},
 	})
 }
 
 type opener struct {
-	env driver.Env
-	reg *driver.Registry
+	env fetch.Env
+	reg *fetch.Registry
 }
 
 // parse returns the path to send for a URL: decoded, because servers do not know URLs, and without
@@ -58,7 +59,7 @@ func parse(u uri.URI) (string, error) {
 		return "", err
 	}
 	if len(path) > maxPath {
-		return "", &driver.Error{Code: driver.ErrURL, Err: fmt.Errorf("the path has %d bytes, the limit is %d", len(path), maxPath)}
+		return "", &fetch.Error{Code: fetch.ErrURL, Err: fmt.Errorf("the path has %d bytes, the limit is %d", len(path), maxPath)}
 	}
 	return path, wire.CheckLine(path)
 }
@@ -66,14 +67,14 @@ func parse(u uri.URI) (string, error) {
 // isDirectory reports whether a path is that of a directory.
 func isDirectory(path string) bool { return path == "" || strings.HasSuffix(path, "/") }
 
-// Open implements driver.Driver.
-func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Response, error) {
+// Open implements fetch.Driver.
+func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
 	path, err := parse(req.URL)
 	if err != nil {
 		return nil, err
 	}
-	if req.Op == driver.OpList && !isDirectory(path) {
-		return nil, &driver.Error{Code: driver.ErrNotRetrievable, Err: fmt.Errorf("a document, not a directory: %w", errors.ErrUnsupported),
+	if req.Op == fetch.OpList && !isDirectory(path) {
+		return nil, &fetch.Error{Code: fetch.ErrNotRetrievable, Err: fmt.Errorf("a document, not a directory: %w", errors.ErrUnsupported),
 			Hint: "the path of a directory ends with a slash"}
 	}
 	b := &body{}
@@ -81,24 +82,24 @@ func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Respons
 	if err := driver.Ask(ctx, d.env, question, b.begin); err != nil {
 		return nil, err
 	}
-	resp := &driver.Response{URL: req.URL, Meta: meta(req.URL, path), Body: b}
-	resp.Size, resp.Framing = -1, driver.FramedByClose
+	resp := &fetch.Response{URL: req.URL, Meta: meta(req.URL, path), Body: b}
+	resp.Size, resp.Framing = -1, fetch.FramedByClose
 	if isDirectory(path) {
 		resp.Parse = smallnet.Page{Base: base(req.URL), Schemes: d.reg, Plain: true}.Links
-		if req.Op == driver.OpList {
-			resp.Kind = driver.KindListing
+		if req.Op == fetch.OpList {
+			resp.Kind = fetch.KindListing
 		}
 	}
-	if req.Op == driver.OpStat {
+	if req.Op == fetch.OpStat {
 		b.Close()
-		resp.Body, resp.Parse = driver.NoBody, nil
+		resp.Body, resp.Parse = fetch.NoBody, nil
 	}
 	return resp, nil
 }
 
 // meta returns the metadata that follows from a URL.
-func meta(u uri.URI, path string) driver.Meta {
-	return driver.Meta{Name: driver.SafeName(u.LastSegment()), ContentType: cmp.Or(driver.TypeByName(path), "text/plain")}
+func meta(u uri.URI, path string) fetch.Meta {
+	return fetch.Meta{Name: fetch.SafeName(u.LastSegment()), ContentType: cmp.Or(fetch.TypeByName(path), "text/plain")}
 }
 
 // base returns the base URL of the links in a directory. An empty path is the root.
@@ -116,7 +117,7 @@ type body struct {
 }
 
 // begin waits for the first byte of the response, which may be empty.
-func (b *body) begin(conn *driver.Conn) error {
+func (b *body) begin(conn *fetch.Conn) error {
 	b.Closer, b.Reader = conn, wire.NewReader(conn, 0)
 	if _, err := b.Peek(1); err != io.EOF {
 		return err
@@ -124,14 +125,14 @@ func (b *body) begin(conn *driver.Conn) error {
 	return nil
 }
 
-// Expect implements driver.Expecter.
-func (d *opener) Expect(req *driver.Request) (driver.Meta, bool) {
+// Expect implements fetch.Expecter.
+func (d *opener) Expect(req *fetch.Request) (fetch.Meta, bool) {
 	path, err := parse(req.URL)
 	return meta(req.URL, path), err == nil
 }
 
-// Explain implements driver.Explainer.
-func (d *opener) Explain(req *driver.Request) ([]string, error) {
+// Explain implements fetch.Explainer.
+func (d *opener) Explain(req *fetch.Request) ([]string, error) {
 	path, err := parse(req.URL)
 	if err != nil {
 		return nil, err
@@ -140,7 +141,7 @@ func (d *opener) Explain(req *driver.Request) ([]string, error) {
 }
 
 var (
-	_ driver.Explainer = (*opener)(nil)
-	_ driver.Expecter  = (*opener)(nil)
-	_ io.WriterTo      = (*body)(nil)
+	_ fetch.Explainer = (*opener)(nil)
+	_ fetch.Expecter  = (*opener)(nil)
+	_ io.WriterTo     = (*body)(nil)
 )

@@ -11,7 +11,6 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/fetchtest"
 	"github.com/urlget/urlget/fetchtest/drive"
@@ -83,7 +82,7 @@ func TestContentTypes(t *testing.T) {
 			t.Errorf("%s: %v", path, err)
 			continue
 		}
-		if media, _, _ := strings.Cut(resp.ContentType, ";"); media != want || resp.Framing != driver.FramedByClose || resp.Kind != fetch.KindObject || resp.Size != -1 {
+		if media, _, _ := strings.Cut(resp.ContentType, ";"); media != want || resp.Framing != fetch.FramedByClose || resp.Kind != fetch.KindObject || resp.Size != -1 {
 			t.Errorf("%s: %+v, want %s", path, resp.Meta, want)
 		}
 		resp.Body.Close()

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"sync"
 
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/internal/codec/nfs3"
 	"github.com/urlget/urlget/internal/codec/xdr"
@@ -27,8 +28,8 @@ var buffers = sync.Pool{New: func() any { return new(buffer) }}
 
 // A conn is a connection to an RPC program of a server. One goroutine uses it at a time.
 type conn struct {
-	env      driver.Env
-	net      *driver.Conn
+	env      fetch.Env
+	net      *fetch.Conn
 	r        *bufio.Reader
 	cred     nfs3.Cred
 	reserved bool // the local port is reserved
@@ -54,7 +55,7 @@ func (r *reply) release() {
 	}
 }
 
-func newConn(env driver.Env, c *driver.Conn, reserved bool) *conn {
+func newConn(env fetch.Env, c *fetch.Conn, reserved bool) *conn {
 	return &conn{env: env, net: c, r: bufio.NewReaderSize(c, 16<<10), reserved: reserved, xid: rand.Uint32(),
 		waiting: make(map[uint32]bool), early: make(map[uint32]*reply)}
 }

@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"syscall"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/internal/codec/nfs3"
 	"github.com/urlget/urlget/internal/codec/xdr"
 )
@@ -24,7 +24,7 @@ const (
 
 // connect connects to an RPC program of a server, from a reserved port if possible. Many servers
 // accept only reserved ports, because only root may use them. Foreign requests (see
-// driver.Env.Foreign) never use a reserved port.
+// fetch.Env.Foreign) never use a reserved port.
 func (d *opener) connect(ctx context.Context, addr string) (*conn, error) {
 	for n := 0; n < maxPortAttempts && !d.unprivileged.Load() && !d.env.Foreign(ctx); n++ {
 		port := lowestReserved + rand.N(highestReserved-lowestReserved+1)
@@ -47,7 +47,7 @@ func (d *opener) connect(ctx context.Context, addr string) (*conn, error) {
 }
 
 // localPort returns the local port of a connection, or 0 if it is unknown.
-func localPort(c *driver.Conn) int {
+func localPort(c *fetch.Conn) int {
 	if a, ok := c.LocalAddr().(*net.TCPAddr); ok {
 		return a.Port
 	}
@@ -95,9 +95,9 @@ func (d *opener) withMountConn(ctx context.Context, l *lease, t *target, do func
 	case err != nil:
 		return annotate(err, "the server has no public file handle, and its port mapper did not return the MOUNT port")
 	case port == 0:
-		return &driver.Error{Code: driver.ErrRefused, Err: errors.New("the server has neither a public file handle nor version 3 of the MOUNT protocol")}
+		return &fetch.Error{Code: fetch.ErrRefused, Err: errors.New("the server has neither a public file handle nor version 3 of the MOUNT protocol")}
 	case port < lowestMount || port > 65535:
-		return &driver.Error{Code: driver.ErrPolicy, Reason: driver.Reason{Kind: driver.ReasonPort, Port: uint16(port)},
+		return &fetch.Error{Code: fetch.ErrPolicy, Reason: fetch.Reason{Kind: fetch.ReasonPort, Port: uint16(port)},
 			Err: fmt.Errorf("the port mapper returned port %d for MOUNT", port)}
 	}
 	return d.withConn(ctx, l, uint16(port), do)
@@ -106,15 +106,15 @@ func (d *opener) withMountConn(ctx context.Context, l *lease, t *target, do func
 // isNotMount reports whether err means that the port does not serve MOUNT. Some servers close the
 // connection after an unknown call.
 func isNotMount(err error) bool {
-	if e := (*driver.Error)(nil); errors.As(err, &e) {
-		return e.Code == driver.ErrRefused && e.Reply.Code == 0 && e.Reply.Text != "PROC_UNAVAIL"
+	if e := (*fetch.Error)(nil); errors.As(err, &e) {
+		return e.Code == fetch.ErrRefused && e.Reply.Code == 0 && e.Reply.Text != "PROC_UNAVAIL"
 	}
 	return isLost(err)
 }
 
 // annotate wraps err with a description of the failure it caused.
 func annotate(err error, what string) error {
-	var e *driver.Error
+	var e *fetch.Error
 	if !errors.As(err, &e) {
 		return fmt.Errorf("%s: %w", what, err)
 	}

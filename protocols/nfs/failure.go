@@ -6,7 +6,7 @@ import (
 	"io"
 	"net"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver/wire"
 	"github.com/urlget/urlget/internal/codec/nfs3"
 	"github.com/urlget/urlget/internal/codec/xdr"
@@ -17,19 +17,19 @@ import (
 var errStaleHandle = errors.New("stale file handle")
 
 // refusal returns the error that a status reports.
-func (c *conn) refusal(p nfs3.Proc, s nfs3.Status) *driver.Error {
-	e := &driver.Error{Code: driver.ErrServer, Err: errors.New(p.Name), Reply: driver.Reply{Code: int(s), Text: s.String()}}
+func (c *conn) refusal(p nfs3.Proc, s nfs3.Status) *fetch.Error {
+	e := &fetch.Error{Code: fetch.ErrServer, Err: errors.New(p.Name), Reply: fetch.Reply{Code: int(s), Text: s.String()}}
 	switch s {
 	case nfs3.ErrNoEnt, nfs3.ErrNotDir, nfs3.ErrNameTooLong:
-		e.Code = driver.ErrNotFound
+		e.Code = fetch.ErrNotFound
 	case nfs3.ErrPerm, nfs3.ErrAcces:
-		e.Code, e.Hint = driver.ErrRefused, c.hint()
+		e.Code, e.Hint = fetch.ErrRefused, c.hint()
 	case nfs3.ErrNotSupp:
-		e.Code = driver.ErrRefused
+		e.Code = fetch.ErrRefused
 	case nfs3.ErrStale, nfs3.ErrBadCookie:
-		e.Code, e.Retry = driver.ErrChanged, true
+		e.Code, e.Retry = fetch.ErrChanged, true
 	case nfs3.ErrJukebox:
-		e.Code, e.Retry = driver.ErrBusy, true
+		e.Code, e.Retry = fetch.ErrBusy, true
 	}
 	return e
 }
@@ -43,18 +43,18 @@ func (c *conn) hint() string {
 }
 
 // rejection returns the error for a rejected call.
-func (c *conn) rejection(p nfs3.Proc, r *nfs3.Rejection) *driver.Error {
-	e := &driver.Error{Code: driver.ErrServer, Err: errors.New(p.Name), Reply: driver.Reply{Text: r.Error()}}
+func (c *conn) rejection(p nfs3.Proc, r *nfs3.Rejection) *fetch.Error {
+	e := &fetch.Error{Code: fetch.ErrServer, Err: errors.New(p.Name), Reply: fetch.Reply{Text: r.Error()}}
 	switch {
 	case r.Auth():
-		e.Code, e.Hint = driver.ErrAuth, c.hint()
+		e.Code, e.Hint = fetch.ErrAuth, c.hint()
 		return e
 	case r.Acceptance == nfs3.GarbageArgs:
-		e.Code = driver.ErrProtocol
+		e.Code = fetch.ErrProtocol
 	case r.Acceptance == nfs3.ProgUnavail, r.Acceptance == nfs3.ProgMismatch, r.Acceptance == nfs3.ProcUnavail:
-		e.Code = driver.ErrRefused
+		e.Code = fetch.ErrRefused
 	}
-	if p.Program == nfs3.ProgramNFS && e.Code == driver.ErrRefused {
+	if p.Program == nfs3.ProgramNFS && e.Code == fetch.ErrRefused {
 		e.Err = fmt.Errorf("%s of NFS version %d", p.Name, p.Version)
 		e.Hint = "mount the export to read it from the mount point"
 	}
@@ -63,12 +63,12 @@ func (c *conn) rejection(p nfs3.Proc, r *nfs3.Rejection) *driver.Error {
 
 // connError returns the driver error for err, which makes the connection unusable.
 func connError(err error) error {
-	var own *driver.Error
+	var own *fetch.Error
 	switch {
 	case errors.As(err, &own):
 		return own
 	case errors.Is(err, xdr.ErrMalformed):
-		return &driver.Error{Code: driver.ErrProtocol, Err: err}
+		return &fetch.Error{Code: fetch.ErrProtocol, Err: err}
 	case err == io.EOF:
 		return io.ErrUnexpectedEOF
 	}
@@ -78,13 +78,13 @@ func connError(err error) error {
 // isLost reports whether err may mean that the server had closed an idle connection.
 func isLost(err error) bool {
 	var timeout net.Error
-	return err != nil && driver.CodeOf(err) == "" && !(errors.As(err, &timeout) && timeout.Timeout())
+	return err != nil && fetch.CodeOf(err) == "" && !(errors.As(err, &timeout) && timeout.Timeout())
 }
 
 // isCut reports whether err means that the connection was lost in the middle of content.
 func isCut(err error) bool {
 	var silence *wire.TimeoutError
-	return driver.CodeOf(err) == "" && !errors.Is(err, net.ErrClosed) && !errors.As(err, &silence)
+	return fetch.CodeOf(err) == "" && !errors.Is(err, net.ErrClosed) && !errors.As(err, &silence)
 }
 
 // truncated returns the error for a listing that was cut short by a lost connection. Other errors are

@@ -8,13 +8,13 @@ import (
 	"net"
 	"strconv"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/internal/codec/nfs3"
 	"github.com/urlget/urlget/protocols/internal/remotefile"
 )
 
 // describe returns the metadata of a file. Its ETag consists of the file ID, size, and times.
-func describe(t *target, a nfs3.Attr) driver.Meta {
+func describe(t *target, a nfs3.Attr) fetch.Meta {
 	meta := remotefile.Describe(t.name(), sizeOf(a), a.MTime.Time())
 	meta.ETag = strconv.Quote(fmt.Sprintf("%x-%x-%x.%x-%x.%x", a.FileID, a.Size,
 		a.MTime.Seconds, a.MTime.Nanoseconds, a.CTime.Seconds, a.CTime.Nanoseconds))
@@ -30,7 +30,7 @@ func sizeOf(a nfs3.Attr) int64 {
 }
 
 // file returns the response for anything but a directory.
-func (d *opener) file(l *lease, t *target, at node) (*driver.Response, error) {
+func (d *opener) file(l *lease, t *target, at node) (*fetch.Response, error) {
 	if !at.attr.IsRegular() {
 		return nil, remotefile.NotFile(at.attr.FileMode())
 	}
@@ -39,8 +39,8 @@ func (d *opener) file(l *lease, t *target, at node) (*driver.Response, error) {
 	if err := remotefile.NotModified(t.req, same); err != nil {
 		return nil, err
 	}
-	if t.req.Op == driver.OpStat {
-		return &driver.Response{Meta: meta, URL: t.url, Body: driver.NoBody}, nil
+	if t.req.Op == fetch.OpStat {
+		return &fetch.Response{Meta: meta, URL: t.url, Body: fetch.NoBody}, nil
 	}
 	if meta.Size < 0 {
 		return nil, remotefile.Violation("invalid file size %d", at.attr.Size)
@@ -53,14 +53,14 @@ func (d *opener) file(l *lease, t *target, at node) (*driver.Response, error) {
 	}
 	r := &reads{lease: l, handle: at.handle, size: maxData}
 	if meta.Size == 0 {
-		return &driver.Response{Meta: meta, URL: t.url, Body: driver.NoBody}, r.checkEmpty(&meta)
+		return &fetch.Response{Meta: meta, URL: t.url, Body: fetch.NoBody}, r.checkEmpty(&meta)
 	}
 	b := remotefile.NewBody(remotefile.Reads[uint32]{MinWindow: firstWindow, MaxWindow: lastWindow, Size: maxData,
 		Send: r.send, Flush: l.flush, Receive: r.receive, Release: r.release, Lost: isCut}, &meta)
 	if err := b.First(); err != nil { // fails if the file may not be read
 		return nil, err
 	}
-	return &driver.Response{Meta: meta, URL: t.url, Body: b.Start(func(err error) {
+	return &fetch.Response{Meta: meta, URL: t.url, Body: b.Start(func(err error) {
 		if err == net.ErrClosed {
 			l.Discard()
 		} else {
@@ -87,12 +87,12 @@ type reads struct {
 }
 
 // checkEmpty reads at the end of the file to check that the file may be read.
-func (r *reads) checkEmpty(meta *driver.Meta) error {
+func (r *reads) checkEmpty(meta *fetch.Meta) error {
 	xid, requested, _ := r.send(meta.Range.Offset, 1, false)
 	data, err := r.data(xid, requested)
 	r.release()
 	if err == nil && meta.Range.Offset == 0 && len(data.Bytes) > 0 {
-		err = &driver.Error{Code: driver.ErrChanged, Retry: true, Err: errors.New("the file is no longer empty")}
+		err = &fetch.Error{Code: fetch.ErrChanged, Retry: true, Err: errors.New("the file is no longer empty")}
 	}
 	return err
 }

@@ -4,6 +4,7 @@ import (
 	"iter"
 	"time"
 
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/internal/codec/nfs3"
 	"github.com/urlget/urlget/internal/codec/xdr"
@@ -23,9 +24,9 @@ type Sys struct {
 	Target string
 }
 
-// EntryFacts implements [driver.EntryRecord].
-func (s Sys) EntryFacts() driver.Facts {
-	return driver.Facts{Driver: "nfs", List: []driver.Fact{
+// EntryFacts implements [fetch.EntryRecord].
+func (s Sys) EntryFacts() fetch.Facts {
+	return fetch.Facts{Driver: "nfs", List: []fetch.Fact{
 		{Name: "mode", Value: s.Mode, Optional: true},
 		{Name: "uid", Value: remotefile.ID(s.UID)},
 		{Name: "gid", Value: remotefile.ID(s.GID)},
@@ -34,7 +35,7 @@ func (s Sys) EntryFacts() driver.Facts {
 }
 
 // directory returns the response for a directory.
-func (d *opener) directory(l *lease, t *target, w *walk) (*driver.Response, error) {
+func (d *opener) directory(l *lease, t *target, w *walk) (*fetch.Response, error) {
 	base := t.directory()
 	resp, read := remotefile.Listing(t.req, remotefile.Member(base, "", false), t.name(), w.at.attr.MTime.Time())
 	if !read {
@@ -44,12 +45,12 @@ func (d *opener) directory(l *lease, t *target, w *walk) (*driver.Response, erro
 	if err := x.next(); err != nil { // fails if the directory may not be read
 		return nil, err
 	}
-	resp.SetParts(x.parts, func() error { x.lease.Discard(); return nil })
+	driver.SetParts(resp, x.parts, func() error { x.lease.Discard(); return nil })
 	return resp, nil
 }
 
 // listExports returns the response for a directory above exports.
-func (d *opener) listExports(t *target, names []string) *driver.Response {
+func (d *opener) listExports(t *target, names []string) *fetch.Response {
 	base := t.directory()
 	resp, read := remotefile.Listing(t.req, remotefile.Member(base, "", false), t.name(), time.Time{})
 	if !read {
@@ -63,7 +64,7 @@ func (d *opener) listExports(t *target, names []string) *driver.Response {
 			}
 		}
 	}
-	resp.SetParts(iter.Seq2[driver.Part, error](parts), nil)
+	driver.SetParts(resp, iter.Seq2[driver.Part, error](parts), nil)
 	return resp
 }
 
@@ -158,20 +159,20 @@ func (l *listing) violation(format string, args ...any) error {
 
 // isUnknown reports whether the server does not have a procedure.
 func isUnknown(err error) bool {
-	e, ok := err.(*driver.Error)
+	e, ok := err.(*fetch.Error)
 	return ok && e.Reply.Text == "PROC_UNAVAIL"
 }
 
 // member returns the entry for a member, or the zero Entry for "." and "..".
-func (l *listing) member(e nfs3.Entry) (driver.Entry, error) {
+func (l *listing) member(e nfs3.Entry) (fetch.Entry, error) {
 	if e.Name == "." || e.Name == ".." {
-		return driver.Entry{}, nil
+		return fetch.Entry{}, nil
 	}
 	at := node{handle: e.Handle}
 	if e.Attr == nil || e.Attr.IsLink() && e.Handle == "" {
 		found, err := l.lease.lookup(l.walk.at.handle, e.Name)
 		if refused := statusOf(err) != nfs3.OK; err != nil && !refused {
-			return driver.Entry{}, err
+			return fetch.Entry{}, err
 		} else if !refused {
 			at = found
 		}
@@ -187,7 +188,7 @@ func (l *listing) member(e nfs3.Entry) (driver.Entry, error) {
 		sys.UID, sys.GID = &attr.UID, &attr.GID
 		var err error
 		if at.attr, sys.Target, err = l.follow(at, e.Name); err != nil {
-			return driver.Entry{}, err
+			return fetch.Entry{}, err
 		}
 	}
 	return l.entry(e.Name, at.attr, sys), nil
@@ -210,7 +211,7 @@ func (l *listing) follow(link node, name string) (nfs3.Attr, string, error) {
 }
 
 // entry returns the entry for a member.
-func (l *listing) entry(name string, a nfs3.Attr, sys Sys) driver.Entry {
+func (l *listing) entry(name string, a nfs3.Attr, sys Sys) fetch.Entry {
 	u, modTime, size := remotefile.Member(l.base, name, a.IsDir()), time.Time{}, int64(-1)
 	if a.Type != 0 {
 		modTime = a.MTime.Time()

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/internal/codec/nfs3"
 	"github.com/urlget/urlget/internal/codec/xdr"
 	"github.com/urlget/urlget/protocols/internal/remotefile"
@@ -161,7 +161,7 @@ func (s *server) mountExport(c *conn, where string) error {
 	x := export{handle: m.Handle}
 	if len(m.Flavors) > 0 && !slices.Contains(m.Flavors, nfs3.FlavorSys) {
 		if x.authNone = slices.Contains(m.Flavors, nfs3.FlavorNone); !x.authNone {
-			return &driver.Error{Code: driver.ErrAuth, Err: errors.New("the export requires Kerberos"),
+			return &fetch.Error{Code: fetch.ErrAuth, Err: errors.New("the export requires Kerberos"),
 				Hint: "mount the export with Kerberos to read it from the mount point"}
 		}
 	}
@@ -185,7 +185,7 @@ func (s *server) guessExport(c *conn, name string) (string, error) {
 		if c.err != nil {
 			return "", err
 		}
-		if first == nil || driver.CodeOf(first) == driver.ErrNotFound {
+		if first == nil || fetch.CodeOf(first) == fetch.ErrNotFound {
 			first = err
 		}
 		if where == "/" {

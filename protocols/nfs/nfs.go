@@ -17,6 +17,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/internal/codec/nfs3"
 	"github.com/urlget/urlget/protocols/internal/remotefile"
@@ -32,7 +33,7 @@ type User struct {
 // Options configures the driver. The zero value is the default.
 type Options struct {
 	// User is the identity to send; nil means nobody, 65534. Foreign requests (see
-	// driver.Env.Foreign) are always sent as nobody.
+	// fetch.Env.Foreign) are always sent as nobody.
 	User *User
 	// MountPort is the port of the MOUNT protocol. 0 means the NFS port or, if that does not serve
 	// MOUNT, the port from the port mapper.
@@ -56,20 +57,20 @@ const (
 )
 
 // Load registers the driver with default options.
-func Load(env driver.Env, reg *driver.Registry) { With(Options{})(env, reg) }
+func Load(env fetch.Env, reg *fetch.Registry) { With(Options{})(env, reg) }
 
 // With is like Load, with options.
-func With(opts Options) driver.Loader {
-	return func(env driver.Env, reg *driver.Registry) {
-		reg.Register(driver.Scheme{
-			Name: "nfs", Port: defaultPort, Ops: []driver.Op{driver.OpGet, driver.OpStat, driver.OpList}, Ranges: true,
-			Traits: driver.Traits{Tree: true}, Driver: newDriver(env, opts), Summary: "files and directories over NFS version 3",
+func With(opts Options) fetch.Loader {
+	return func(env fetch.Env, reg *fetch.Registry) {
+		reg.Register(fetch.Scheme{
+			Name: "nfs", Port: defaultPort, Ops: []fetch.Op{fetch.OpGet, fetch.OpStat, fetch.OpList}, Ranges: true,
+			Traits: fetch.Traits{Tree: true}, Driver: newDriver(env, opts), Summary: "files and directories over NFS version 3",
 		})
 	}
 }
 
 type opener struct {
-	env  driver.Env
+	env  fetch.Env
 	opts Options
 	pool *driver.Pool[string, *conn] // by "host:port"
 	// unprivileged is set once the system has refused a reserved port.
@@ -79,7 +80,7 @@ type opener struct {
 	servers map[serverKey]*server
 }
 
-func newDriver(env driver.Env, opts Options) *opener {
+func newDriver(env fetch.Env, opts Options) *opener {
 	if opts.PortmapPort == 0 {
 		opts.PortmapPort = portmapPort
 	}
@@ -90,7 +91,7 @@ func newDriver(env driver.Env, opts Options) *opener {
 	d.unprivileged.Store(opts.AnyPort)
 	d.pool = driver.NewPool[string](env, driver.PoolOptions[*conn]{
 		MaxIdle: opts.MaxConns, MaxOpen: opts.MaxConns, IdleTimeout: idleTime,
-		Conn:  func(c *conn) (*driver.Conn, int) { return c.net, c.r.Buffered() },
+		Conn:  func(c *conn) (*fetch.Conn, int) { return c.net, c.r.Buffered() },
 		Valid: func(c *conn) bool { return c.idle() },
 		Close: func(c *conn) { c.net.Abort() },
 	})
@@ -106,11 +107,11 @@ func (d *opener) cred(ctx context.Context) nfs3.Cred {
 	return c
 }
 
-// CloseIdleConnections implements driver.IdleCloser.
+// CloseIdleConnections implements fetch.IdleCloser.
 func (d *opener) CloseIdleConnections() { d.pool.CloseIdle() }
 
-// Open implements driver.Driver.
-func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Response, error) {
+// Open implements fetch.Driver.
+func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
 	t, err := newTarget(req)
 	if err != nil {
 		return nil, err
@@ -126,7 +127,7 @@ func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Respons
 }
 
 // perform performs the request on a pooled connection, which is released at the end of the body.
-func (d *opener) perform(ctx context.Context, t *target, s *server) (*driver.Response, error) {
+func (d *opener) perform(ctx context.Context, t *target, s *server) (*fetch.Response, error) {
 	for {
 		pooled, err := d.pool.Get(ctx, t.addr, nil, func(ctx context.Context) (*conn, error) { return d.connect(ctx, t.addr) })
 		if err != nil {
@@ -137,7 +138,7 @@ func (d *opener) perform(ctx context.Context, t *target, s *server) (*driver.Res
 		l.cred = d.cred(ctx)
 		resp, err := d.openResponse(ctx, l, t, s)
 		if err == nil {
-			if resp.Body == driver.NoBody {
+			if resp.Body == fetch.NoBody {
 				l.Put()
 			}
 			return resp, nil
@@ -152,7 +153,7 @@ func (d *opener) perform(ctx context.Context, t *target, s *server) (*driver.Res
 }
 
 // openResponse performs the calls for t up to the response.
-func (d *opener) openResponse(ctx context.Context, l *lease, t *target, s *server) (*driver.Response, error) {
+func (d *opener) openResponse(ctx context.Context, l *lease, t *target, s *server) (*fetch.Response, error) {
 	w, err := d.find(ctx, l, t, s)
 	if err != nil {
 		return nil, err
@@ -169,8 +170,8 @@ func (d *opener) openResponse(ctx context.Context, l *lease, t *target, s *serve
 	return d.file(l, t, w.at)
 }
 
-// Explain implements driver.Explainer.
-func (d *opener) Explain(req *driver.Request) ([]string, error) {
+// Explain implements fetch.Explainer.
+func (d *opener) Explain(req *fetch.Request) ([]string, error) {
 	t, err := newTarget(req)
 	if err != nil {
 		return nil, err
@@ -180,17 +181,17 @@ func (d *opener) Explain(req *driver.Request) ([]string, error) {
 		c.UID, c.GID = nobody, nobody
 	}
 	steps := []string{"connect to " + t.addr, fmt.Sprintf("authenticate as user %d, group %d", c.UID, c.GID),
-		"LOOKUP " + driver.Printable(canonical(t.names, t.absolute)) + " from the public file handle, or from an export found with MOUNT"}
+		"LOOKUP " + fetch.Printable(canonical(t.names, t.absolute)) + " from the public file handle, or from an export found with MOUNT"}
 	switch req.Op {
-	case driver.OpGet:
+	case fetch.OpGet:
 		steps = append(steps, "READ, or READDIRPLUS if it is a directory")
-	case driver.OpList:
+	case fetch.OpList:
 		steps = append(steps, "READDIRPLUS")
 	}
 	return steps, nil
 }
 
 var (
-	_ driver.IdleCloser = (*opener)(nil)
-	_ driver.Explainer  = (*opener)(nil)
+	_ fetch.IdleCloser = (*opener)(nil)
+	_ fetch.Explainer  = (*opener)(nil)
 )

@@ -3,7 +3,7 @@ package nfs
 import (
 	"strings"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/internal/codec/nfs3"
 	"github.com/urlget/urlget/protocols/internal/remotefile"
@@ -11,7 +11,7 @@ import (
 
 // A target is a request, decoded for NFS.
 type target struct {
-	req      *driver.Request
+	req      *fetch.Request
 	addr     string   // "host:port"
 	names    []string // the elements of the path, decoded, without "." and ".."
 	absolute bool     // the path is not relative to the public directory: two slashes after the host
@@ -20,7 +20,7 @@ type target struct {
 }
 
 // newTarget decodes req.
-func newTarget(req *driver.Request) (*target, error) {
+func newTarget(req *fetch.Request) (*target, error) {
 	u := req.URL.WithoutFragment()
 	if u.Host() == "" {
 		return nil, remotefile.Malformed("no host")

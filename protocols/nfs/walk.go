@@ -5,7 +5,7 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/internal/codec/nfs3"
 	"github.com/urlget/urlget/internal/codec/xdr"
 )
@@ -68,7 +68,7 @@ func (d *opener) find(ctx context.Context, l *lease, t *target, s *server) (*wal
 	var a nfs3.Attr
 	if err := l.call(nfs3.Getattr, where, nfs3.HandleArgs(x.handle), func(d *xdr.Decoder) { a = nfs3.ParseAttr(d) }); err != nil {
 		if code := statusOf(err); code == nfs3.ErrStale || code == nfs3.ErrBadHandle {
-			return nil, &driver.Error{Code: driver.ErrChanged, Retry: true, Err: errors.Join(errStaleHandle, err)}
+			return nil, &fetch.Error{Code: fetch.ErrChanged, Retry: true, Err: errors.Join(errStaleHandle, err)}
 		}
 		return nil, err
 	}
@@ -79,7 +79,7 @@ func (d *opener) find(ctx context.Context, l *lease, t *target, s *server) (*wal
 
 // statusOf returns the NFS status in err, or nfs3.OK if it has none.
 func statusOf(err error) nfs3.Status {
-	if e := (*driver.Error)(nil); errors.As(err, &e) && e.Reply.Code > 0 {
+	if e := (*fetch.Error)(nil); errors.As(err, &e) && e.Reply.Code > 0 {
 		return nfs3.Status(e.Reply.Code)
 	}
 	return nfs3.OK
@@ -92,7 +92,7 @@ func isNoPublicHandle(err error) bool {
 	case nfs3.ErrStale, nfs3.ErrInval, nfs3.ErrBadHandle, nfs3.ErrNotSupp, nfs3.ErrServerFault, nfs3.ErrBadType:
 		return true
 	}
-	var e *driver.Error
+	var e *fetch.Error
 	return errors.As(err, &e) && (e.Reply.Text == "GARBAGE_ARGS" || e.Reply.Text == "SYSTEM_ERR")
 }
 
@@ -208,7 +208,7 @@ func (w *walk) walk(names []string) error {
 }
 
 func outsideError() error {
-	return &driver.Error{Code: driver.ErrPolicy, Err: errors.New("a symbolic link leads out of the export")}
+	return &fetch.Error{Code: fetch.ErrPolicy, Err: errors.New("a symbolic link leads out of the export")}
 }
 
-func tooManyLinks() error { return &driver.Error{Code: driver.ErrServer, Err: errTooManyLinks} }
+func tooManyLinks() error { return &fetch.Error{Code: fetch.ErrServer, Err: errTooManyLinks} }

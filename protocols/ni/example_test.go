@@ -8,15 +8,14 @@ import (
 	"strings"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/protocols/ni"
 )
 
 // Content with another digest is an error, whatever the server. Another driver replaces https here.
 func Example() {
-	web := driver.Use("https", driver.DriverFunc(func(_ context.Context, req *fetch.Request) (*driver.Response, error) {
+	web := fetch.Use("https", fetch.DriverFunc(func(_ context.Context, req *fetch.Request) (*fetch.Response, error) {
 		fmt.Println(req.URL.Path()[:24])
-		return &driver.Response{Meta: fetch.Meta{Size: -1}, Body: io.NopCloser(strings.NewReader("Hello World!"))}, nil
+		return &fetch.Response{Meta: fetch.Meta{Size: -1}, Body: io.NopCloser(strings.NewReader("Hello World!"))}, nil
 	}))
 	c := fetch.New(nil, ni.Load, web)
 	defer c.Close()

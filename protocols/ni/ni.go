@@ -15,17 +15,17 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
 // Load registers the driver.
-func Load(env driver.Env, reg *driver.Registry) {
-	reg.Register(driver.Scheme{Name: "ni", Ops: []driver.Op{driver.OpGet, driver.OpStat},
+func Load(env fetch.Env, reg *fetch.Registry) {
+	reg.Register(fetch.Scheme{Name: "ni", Ops: []fetch.Op{fetch.OpGet, fetch.OpStat},
 		Summary: "content named by its digest, from the authority in the URL", Driver: &opener{env}})
 }
 
-type opener struct{ env driver.Env }
+type opener struct{ env fetch.Env }
 
 // A name is a decoded URL.
 type name struct {
@@ -40,7 +40,7 @@ var lengths = map[string]int{"sha-256": 32, "sha-256-128": 16, "sha-256-120": 15
 // parse decodes "ni://AUTHORITY/ALGORITHM;DIGEST?PARAMETERS".
 func parse(u uri.URI) (*name, error) {
 	malformed := func(format string, args ...any) error {
-		return &driver.Error{Code: driver.ErrURL, Err: fmt.Errorf(format, args...)}
+		return &fetch.Error{Code: fetch.ErrURL, Err: fmt.Errorf(format, args...)}
 	}
 	path, err := uri.Unescape(strings.TrimPrefix(u.Path(), "/"))
 	if err != nil {
@@ -57,8 +57,8 @@ func parse(u uri.URI) (*name, error) {
 	case err != nil || len(digest) != length:
 		return nil, malformed("%q is not a %s digest", text, algorithm)
 	case u.Host() == "":
-		return nil, &driver.Error{Code: driver.ErrNotRetrievable, Err: errors.New("the URL has no authority to retrieve the content from"),
-			Reason: driver.Reason{Kind: driver.ReasonNoDriver, Scheme: "ni"}, Hint: "a gateway could serve it"}
+		return nil, &fetch.Error{Code: fetch.ErrNotRetrievable, Err: errors.New("the URL has no authority to retrieve the content from"),
+			Reason: fetch.Reason{Kind: fetch.ReasonNoDriver, Scheme: "ni"}, Hint: "a gateway could serve it"}
 	}
 	n := &name{digest: digest}
 	query, some := u.Query()
@@ -80,31 +80,31 @@ func isMediaType(s string) bool {
 	return err == nil && !strings.ContainsAny(s, "\r\n\x00")
 }
 
-// Open implements driver.Driver. It ignores ranges, because a part cannot be verified.
-func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Response, error) {
+// Open implements fetch.Driver. It ignores ranges, because a part cannot be verified.
+func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
 	n, err := parse(req.URL)
 	if err != nil {
 		return nil, err
 	}
-	if req.Op != driver.OpGet && req.Op != driver.OpStat {
-		return nil, &driver.Error{Code: driver.ErrNotRetrievable, Err: fmt.Errorf("a digest has no members: %w", errors.ErrUnsupported)}
+	if req.Op != fetch.OpGet && req.Op != fetch.OpStat {
+		return nil, &fetch.Error{Code: fetch.ErrNotRetrievable, Err: fmt.Errorf("a digest has no members: %w", errors.ErrUnsupported)}
 	}
-	resp, err := d.env.Open(ctx, &driver.Request{URL: n.location, Op: req.Op, Accept: req.Accept})
+	resp, err := d.env.Open(ctx, &fetch.Request{URL: n.location, Op: req.Op, Accept: req.Accept})
 	if err != nil {
 		return nil, err
 	}
 	if n.contentType != "" {
 		resp.ContentType = n.contentType
 	}
-	resp.Validator = driver.Validator{ETag: fmt.Sprintf("%x", n.digest)}
-	if req.Op == driver.OpGet {
+	resp.Validator = fetch.Validator{ETag: fmt.Sprintf("%x", n.digest)}
+	if req.Op == fetch.OpGet {
 		resp.Body = &body{ReadCloser: resp.Body, sum: sha256.New(), want: n.digest}
 	}
 	return resp, nil
 }
 
-// Explain implements driver.Explainer.
-func (d *opener) Explain(req *driver.Request) ([]string, error) {
+// Explain implements fetch.Explainer.
+func (d *opener) Explain(req *fetch.Request) ([]string, error) {
 	n, err := parse(req.URL)
 	if err != nil {
 		return nil, err
@@ -121,7 +121,7 @@ type body struct {
 
 // errDigest is returned at the end of content with a different digest. The content itself has been
 // returned by then.
-var errDigest = &driver.Error{Code: driver.ErrProtocol, Err: errors.New("digest mismatch")}
+var errDigest = &fetch.Error{Code: fetch.ErrProtocol, Err: errors.New("digest mismatch")}
 
 // Read implements io.Reader.
 func (b *body) Read(p []byte) (int, error) {
@@ -133,4 +133,4 @@ func (b *body) Read(p []byte) (int, error) {
 	return n, err
 }
 
-var _ driver.Explainer = (*opener)(nil)
+var _ fetch.Explainer = (*opener)(nil)

@@ -10,7 +10,6 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/fetchtest/drive"
 )
@@ -22,14 +21,14 @@ const hello = "ni://example.com/sha-256;f4OxZX_x_FO5LcGBSKHWXfwtSx-j1ncoSt3SABJt
 
 // web serves pages over https.
 func web(pages map[string]string) fetch.Loader {
-	return func(_ driver.Env, reg *driver.Registry) {
+	return func(_ fetch.Env, reg *fetch.Registry) {
 		reg.Register(fetch.Scheme{Name: "https", Port: 443, Ops: []fetch.Op{fetch.OpGet, fetch.OpStat},
-			Driver: driver.DriverFunc(func(_ context.Context, req *fetch.Request) (*driver.Response, error) {
+			Driver: fetch.DriverFunc(func(_ context.Context, req *fetch.Request) (*fetch.Response, error) {
 				text, ok := pages[req.URL.String()]
 				if !ok {
 					return nil, &fetch.Error{Code: fetch.ErrNotFound}
 				}
-				return &driver.Response{URL: req.URL, Meta: fetch.Meta{Size: -1, ContentType: "text/plain"}, Body: io.NopCloser(strings.NewReader(text))}, nil
+				return &fetch.Response{URL: req.URL, Meta: fetch.Meta{Size: -1, ContentType: "text/plain"}, Body: io.NopCloser(strings.NewReader(text))}, nil
 			})})
 	}
 }

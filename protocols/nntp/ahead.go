@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver/wire"
 )
 
@@ -56,7 +56,7 @@ func (d *opener) requestArticle(ctx context.Context, t *target, pipelined *lease
 
 // resumePipeline returns the lease on which the article was requested ahead, or nil. It discards a
 // lease with other outstanding replies, so that its slot in the pool becomes free.
-func (d *opener) resumePipeline(ctx context.Context, req *driver.Request, t *target) *lease {
+func (d *opener) resumePipeline(ctx context.Context, req *fetch.Request, t *target) *lease {
 	pipeline := d.env.Pipeline(ctx)
 	if pipeline == nil {
 		return nil
@@ -65,7 +65,7 @@ func (d *opener) resumePipeline(ctx context.Context, req *driver.Request, t *tar
 	if l == nil {
 		return nil
 	}
-	if req.Op != driver.OpGet || !req.IfChanged.IsZero() || l.key != t.server().Key() || l.scope != d.env.Scope(ctx) ||
+	if req.Op != fetch.OpGet || !req.IfChanged.IsZero() || l.key != t.server().Key() || l.scope != d.env.Scope(ctx) ||
 		!slices.ContainsFunc(l.pending, t.sameArticle) {
 		l.Discard()
 		return nil

@@ -8,15 +8,15 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver/wire"
 	"github.com/urlget/urlget/fetch/message"
 )
 
 // openArticle retrieves an article or, for OpStat, its header.
-func (d *opener) openArticle(ctx context.Context, req *driver.Request, t *target) (*driver.Response, error) {
+func (d *opener) openArticle(ctx context.Context, req *fetch.Request, t *target) (*fetch.Response, error) {
 	pipelined := d.resumePipeline(ctx, req, t)
-	if etag := req.IfChanged.ETag; etag != "" && req.Range.IsZero() && req.Op == driver.OpGet {
+	if etag := req.IfChanged.ETag; etag != "" && req.Range.IsZero() && req.Op == fetch.OpGet {
 		// An article never changes (RFC 3977, section 3.6), so comparing the message-id in the header
 		// is sufficient.
 		stat, err := d.requestHeader(ctx, t)
@@ -24,10 +24,10 @@ func (d *opener) openArticle(ctx context.Context, req *driver.Request, t *target
 			return nil, err
 		}
 		if stat.ETag == etag {
-			return nil, &driver.Error{Code: driver.ErrNotModified}
+			return nil, &fetch.Error{Code: fetch.ErrNotModified}
 		}
 	}
-	if req.Op == driver.OpStat {
+	if req.Op == fetch.OpStat {
 		return d.requestHeader(ctx, t)
 	}
 	l, reply, err := d.requestArticle(ctx, t, pipelined)
@@ -57,7 +57,7 @@ func (d *opener) sendArticleCommand(ctx context.Context, t *target, verb string,
 			}
 		}
 		if reply, err = l.expect(code, "article "+t.description(), verb+" "+t.argument()); err == nil && !t.matchesReply(reply) {
-			err = l.Lines.Break(&driver.Error{Code: driver.ErrProtocol, Reply: driver.Reply{Code: reply.Code, Text: reply.Text()},
+			err = l.Lines.Break(&fetch.Error{Code: fetch.ErrProtocol, Reply: fetch.Reply{Code: reply.Code, Text: reply.Text()},
 				Err: fmt.Errorf("the server sent a different article than %s", t.argument())})
 		}
 		return err
@@ -78,7 +78,7 @@ func (t *target) matchesReply(r wire.Reply) bool {
 }
 
 // requestHeader retrieves only the header of an article.
-func (d *opener) requestHeader(ctx context.Context, t *target) (*driver.Response, error) {
+func (d *opener) requestHeader(ctx context.Context, t *target) (*fetch.Response, error) {
 	l, reply, err := d.sendArticleCommand(ctx, t, "HEAD", replyHead)
 	if err != nil {
 		return nil, err
@@ -112,19 +112,19 @@ func (s *session) readHeader() ([]byte, error) {
 }
 
 // articleResponse returns a response with the metadata from an article's header.
-func articleResponse(t *target, reply wire.Reply, head []byte) *driver.Response {
+func articleResponse(t *target, reply wire.Reply, head []byte) *fetch.Response {
 	h := message.ParseHeader(head)
-	meta := driver.Meta{
+	meta := fetch.Meta{
 		ContentType: "message/rfc822",
 		Size:        -1,
-		Reply:       driver.Reply{Code: reply.Code, Text: reply.Text()},
+		Reply:       fetch.Reply{Code: reply.Code, Text: reply.Text()},
 		Header:      h,
 		Name:        articleName(t),
 		Text:        true,
 	}
 	meta.ETag = h.Get("Message-Id")
 	meta.ModTime, _ = parseDate(h.Get("Date"))
-	return &driver.Response{Meta: meta, URL: t.url}
+	return &fetch.Response{Meta: meta, URL: t.url}
 }
 
 // articleName returns a file name for the article.

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetchtest/drive"
 	"github.com/urlget/urlget/fetchtest/servers/nntpd"
 	"github.com/urlget/urlget/fetchtest/transcript"
@@ -83,7 +82,7 @@ func TestDefaultServer(t *testing.T) {
 
 	_, err := drive.Get(t, drive.Client(t, nil, Load), "news:1@x.invalid")
 	var e *fetch.Error
-	if !errors.As(err, &e) || e.Code != fetch.ErrNoServer || e.Reason.Kind != driver.ReasonNewsServer || !strings.Contains(e.Hint, "$NNTPSERVER") {
+	if !errors.As(err, &e) || e.Code != fetch.ErrNoServer || e.Reason.Kind != fetch.ReasonNewsServer || !strings.Contains(e.Hint, "$NNTPSERVER") {
 		t.Errorf("with no server: %v", err)
 	}
 

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver/wire"
 	"github.com/urlget/urlget/fetch/message"
 	"github.com/urlget/urlget/fetch/uri"
@@ -22,7 +22,7 @@ import (
 const overviewType = "text/tab-separated-values"
 
 // openGroup lists the articles of a group.
-func (d *opener) openGroup(ctx context.Context, req *driver.Request, t *target) (*driver.Response, error) {
+func (d *opener) openGroup(ctx context.Context, req *fetch.Request, t *target) (*fetch.Response, error) {
 	var reply wire.Reply
 	l, err := d.leaseSession(ctx, t, func(l *lease) (err error) {
 		reply, err = l.selectGroup(t.group)
@@ -37,13 +37,13 @@ func (d *opener) openGroup(ctx context.Context, req *driver.Request, t *target) 
 		l.Discard()
 		return nil, err
 	}
-	resp := &driver.Response{URL: t.url, Meta: driver.Meta{
-		Kind: driver.KindListing, ContentType: overviewType, Size: -1,
-		Reply: driver.Reply{Code: reply.Code, Text: reply.Text()},
+	resp := &fetch.Response{URL: t.url, Meta: fetch.Meta{
+		Kind: fetch.KindListing, ContentType: overviewType, Size: -1,
+		Reply: fetch.Reply{Code: reply.Code, Text: reply.Text()},
 	}}
-	if req.Op == driver.OpStat {
+	if req.Op == fetch.OpStat {
 		l.Put()
-		resp.Body = driver.NoBody
+		resp.Body = fetch.NoBody
 		return resp, nil
 	}
 	if d.opts.Newest > 0 && rng.count > 0 {
@@ -58,8 +58,8 @@ func (d *opener) openGroup(ctx context.Context, req *driver.Request, t *target) 
 		lines = since(lines, d.opts.Since)
 	}
 	l.SetParts(resp, l.parts(lines))
-	resp.Parse = func(r io.Reader) iter.Seq2[driver.Entry, error] {
-		return entries(r, func(line []byte) (driver.Entry, bool) {
+	resp.Parse = func(r io.Reader) iter.Seq2[fetch.Entry, error] {
+		return entries(r, func(line []byte) (fetch.Entry, bool) {
 			o, ok := ParseOverview(line)
 			return t.articleEntry(o), ok
 		})
@@ -75,11 +75,11 @@ type numberRange struct{ count, low, high uint64 }
 func parseGroupReply(r wire.Reply) (numberRange, error) {
 	var g numberRange
 	if n, _ := fmt.Sscanf(r.Lines[0], "%d %d %d", &g.count, &g.low, &g.high); n < 3 {
-		return g, &driver.Error{Code: driver.ErrProtocol, Reply: driver.Reply{Code: r.Code, Text: r.Text()},
+		return g, &fetch.Error{Code: fetch.ErrProtocol, Reply: fetch.Reply{Code: r.Code, Text: r.Text()},
 			Err: fmt.Errorf("the reply to GROUP has no article numbers")}
 	}
 	if g.high > math.MaxInt64 {
-		return g, &driver.Error{Code: driver.ErrProtocol, Err: fmt.Errorf("article number %d is too large", g.high)}
+		return g, &fetch.Error{Code: fetch.ErrProtocol, Err: fmt.Errorf("article number %d is too large", g.high)}
 	}
 	if g.high < g.low || g.high == 0 {
 		g.count = 0
@@ -172,7 +172,7 @@ func (l *lease) overviews(g numberRange) iter.Seq2[[]byte, error] {
 				return
 			}
 		}
-		yield(nil, &driver.Error{Code: driver.ErrServer, Err: fmt.Errorf("the server supports none of OVER, XOVER and HEAD")})
+		yield(nil, &fetch.Error{Code: fetch.ErrServer, Err: fmt.Errorf("the server supports none of OVER, XOVER and HEAD")})
 	}
 }
 
@@ -267,9 +267,9 @@ func (l *lease) block(verb string, number uint64, yield func([]byte, error) bool
 }
 
 // articleEntry returns the entry for an overview line.
-func (t *target) articleEntry(o Overview) driver.Entry {
-	e := driver.Entry{
-		Name: message.Decode(o.Subject), Kind: driver.EntryObject, Rel: "article",
+func (t *target) articleEntry(o Overview) fetch.Entry {
+	e := fetch.Entry{
+		Name: message.Decode(o.Subject), Kind: fetch.EntryObject, Rel: "article",
 		ContentType: "message/rfc822", Size: -1, Sys: o,
 	}
 	e.ModTime, _ = parseDate(o.Date)
@@ -289,7 +289,7 @@ func (t *target) articleEntry(o Overview) driver.Entry {
 	}
 	u, err := n.URI()
 	if err != nil {
-		e.Kind = driver.EntryText
+		e.Kind = fetch.EntryText
 	}
 	e.URL = u
 	return e

@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver/wire"
 	"github.com/urlget/urlget/fetch/message"
 	"github.com/urlget/urlget/fetch/uri"
@@ -27,9 +27,9 @@ type Group struct {
 	Description string
 }
 
-// EntryFacts implements [driver.EntryRecord].
-func (g Group) EntryFacts() driver.Facts {
-	return driver.Facts{Driver: "nntp", Word: "group", List: []driver.Fact{
+// EntryFacts implements [fetch.EntryRecord].
+func (g Group) EntryFacts() fetch.Facts {
+	return fetch.Facts{Driver: "nntp", Word: "group", List: []fetch.Fact{
 		{Name: "name", Value: g.Name},
 		{Name: "low", Value: g.Low},
 		{Name: "high", Value: g.High},
@@ -44,13 +44,13 @@ func (g Group) EntryFacts() driver.Facts {
 const maxDescriptions = 16 << 20
 
 // openGroups lists the newsgroups that match a pattern.
-func (d *opener) openGroups(ctx context.Context, req *driver.Request, t *target) (*driver.Response, error) {
+func (d *opener) openGroups(ctx context.Context, req *fetch.Request, t *target) (*fetch.Response, error) {
 	var (
 		reply        wire.Reply
 		descriptions map[string]string
 		counts       bool
 	)
-	describe := req.Op != driver.OpStat
+	describe := req.Op != fetch.OpStat
 	open := func() (*lease, error) {
 		return d.leaseSession(ctx, t, func(l *lease) (err error) {
 			if describe {
@@ -71,18 +71,18 @@ func (d *opener) openGroups(ctx context.Context, req *driver.Request, t *target)
 	if err != nil {
 		return nil, err
 	}
-	resp := &driver.Response{URL: t.url, Meta: driver.Meta{
-		Kind: driver.KindListing, ContentType: "text/plain", Size: -1,
-		Reply: driver.Reply{Code: reply.Code, Text: reply.Text()},
+	resp := &fetch.Response{URL: t.url, Meta: fetch.Meta{
+		Kind: fetch.KindListing, ContentType: "text/plain", Size: -1,
+		Reply: fetch.Reply{Code: reply.Code, Text: reply.Text()},
 	}}
-	if req.Op == driver.OpStat {
+	if req.Op == fetch.OpStat {
 		l.Discard()
-		resp.Body = driver.NoBody
+		resp.Body = fetch.NoBody
 		return resp, nil
 	}
 	l.SetParts(resp, l.parts(l.groupLines(t.group)))
-	resp.Parse = func(r io.Reader) iter.Seq2[driver.Entry, error] {
-		return entries(r, func(line []byte) (driver.Entry, bool) {
+	resp.Parse = func(r io.Reader) iter.Seq2[fetch.Entry, error] {
+		return entries(r, func(line []byte) (fetch.Entry, bool) {
 			g, ok := parseGroup(line, counts)
 			g.Description = descriptions[g.Name]
 			return t.groupEntry(g), ok
@@ -92,14 +92,14 @@ func (d *opener) openGroups(ctx context.Context, req *driver.Request, t *target)
 }
 
 // groupEntry returns the entry for a group.
-func (t *target) groupEntry(g Group) driver.Entry {
-	e := driver.Entry{Name: g.Name, Kind: driver.EntryListing, Rel: "item", Size: -1, Sys: g}
+func (t *target) groupEntry(g Group) fetch.Entry {
+	e := fetch.Entry{Name: g.Name, Kind: fetch.EntryListing, Rel: "item", Size: -1, Sys: g}
 	err := checkName("", g.Name, maxGroup)
 	if err == nil && !strings.ContainsAny(g.Name, "*?") {
 		e.URL, err = t.newsURL(uri.News{Group: g.Name})
 	}
 	if err != nil || e.URL.IsZero() {
-		e.Kind = driver.EntryText // the name does not fit in a URL
+		e.Kind = fetch.EntryText // the name does not fit in a URL
 	}
 	return e
 }

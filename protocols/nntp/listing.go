@@ -5,16 +5,17 @@ import (
 	"iter"
 	"net"
 
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/driver/wire"
 )
 
 // entries yields an entry for each line of a listing, except lines for which parse returns false.
-func entries(r io.Reader, parse func(line []byte) (driver.Entry, bool)) iter.Seq2[driver.Entry, error] {
-	return func(yield func(driver.Entry, error) bool) {
+func entries(r io.Reader, parse func(line []byte) (fetch.Entry, bool)) iter.Seq2[fetch.Entry, error] {
+	return func(yield func(fetch.Entry, error) bool) {
 		for line, err := range wire.NewReader(r, maxLine).All() {
 			if err != nil && !wire.IsLineCut(err) {
-				yield(driver.Entry{}, err)
+				yield(fetch.Entry{}, err)
 				return
 			}
 			if e, ok := parse(line); ok && !yield(e, nil) {

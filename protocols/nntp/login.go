@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/protocols/internal/mailsession"
 )
 
@@ -23,8 +23,8 @@ func (d *opener) login(ctx context.Context, t *target, s *session) error {
 	if !s.Secure && !d.opts.AllowPlaintext {
 		_, hasPassword := t.login.Password()
 		if !hasPassword || d.env.Foreign(ctx) {
-			return &driver.Error{Code: driver.ErrAuth, Err: errPlaintext,
-				Reason: driver.Reason{Kind: driver.ReasonPlaintext}, Hint: "use nntps or snews"}
+			return &fetch.Error{Code: fetch.ErrAuth, Err: errPlaintext,
+				Reason: fetch.Reason{Kind: fetch.ReasonPlaintext}, Hint: "use nntps or snews"}
 		}
 		if d.warnedServers.Add(t.addr()) {
 			d.env.Logger().Warn("the password in the URL is sent in plaintext", "server", t.addr())
@@ -40,7 +40,7 @@ func (d *opener) login(ctx context.Context, t *target, s *session) error {
 
 // authenticate tries to log in with one credential. It uses SASL PLAIN if the server supports it but
 // not AUTHINFO USER.
-func (s *session) authenticate(cred driver.Credential) error {
+func (s *session) authenticate(cred fetch.Credential) error {
 	if s.hasCapability("SASL", "PLAIN") && s.hasCapability("AUTHINFO", "SASL") && !s.hasCapability("AUTHINFO", "USER") {
 		return s.authenticatePlain(cred)
 	}
@@ -64,7 +64,7 @@ func (s *session) authenticate(cred driver.Credential) error {
 
 // authenticatePlain authenticates with SASL PLAIN (RFC 4616). It sends the initial response in the
 // command, or separately if the command would be too long (RFC 4643, section 2.4).
-func (s *session) authenticatePlain(cred driver.Credential) error {
+func (s *session) authenticatePlain(cred fetch.Credential) error {
 	const command, maxCommand = "AUTHINFO SASL PLAIN", 510
 	initial, err := mailsession.Plain(cred)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/internal/bounded"
 	"github.com/urlget/urlget/protocols/internal/mailsession"
@@ -45,14 +45,14 @@ const (
 )
 
 // Load registers the driver with default options.
-func Load(env driver.Env, reg *driver.Registry) { With(Options{})(env, reg) }
+func Load(env fetch.Env, reg *fetch.Registry) { With(Options{})(env, reg) }
 
 // With returns a loader for the driver with options.
-func With(opts Options) driver.Loader {
-	return func(env driver.Env, reg *driver.Registry) {
+func With(opts Options) fetch.Loader {
+	return func(env fetch.Env, reg *fetch.Registry) {
 		d := newDriver(env, opts)
-		ops := []driver.Op{driver.OpGet, driver.OpStat, driver.OpList}
-		for _, s := range []driver.Scheme{
+		ops := []fetch.Op{fetch.OpGet, fetch.OpStat, fetch.OpList}
+		for _, s := range []fetch.Scheme{
 			{Name: "news", Port: 119, Summary: "Usenet newsgroups and articles, by name or message-id"},
 			{Name: "nntp", Port: 119, Summary: "Usenet articles by their number on one news server"},
 			{Name: "nntps", Port: 563, Summary: "the same as nntp, over TLS"},
@@ -65,7 +65,7 @@ func With(opts Options) driver.Loader {
 }
 
 type opener struct {
-	env  driver.Env
+	env  fetch.Env
 	opts Options
 	pool *mailsession.Pool[*session]
 	// warnedServers contains the servers for which a plaintext password has been logged.
@@ -74,7 +74,7 @@ type opener struct {
 	defaultServer func() (uri.URI, error)
 }
 
-func newDriver(env driver.Env, opts Options) *opener {
+func newDriver(env fetch.Env, opts Options) *opener {
 	conns := cmp.Or(max(opts.MaxConns, 0), defaultConns)
 	d := &opener{env: env, opts: opts, warnedServers: bounded.NewSet[string](maxWarned),
 		defaultServer: sync.OnceValues(func() (uri.URI, error) { return findServer(opts.Server) })}
@@ -82,42 +82,42 @@ func newDriver(env driver.Env, opts Options) *opener {
 	return d
 }
 
-// Open implements driver.Driver.
-func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Response, error) {
+// Open implements fetch.Driver.
+func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
 	t, err := d.target(req)
 	if err != nil {
 		return nil, err
 	}
-	if t.isArticle() && req.Op != driver.OpList {
+	if t.isArticle() && req.Op != fetch.OpList {
 		return d.openArticle(ctx, req, t)
 	}
 	d.resumePipeline(ctx, req, t)
 	switch {
 	case t.isArticle():
-		return nil, &driver.Error{Code: driver.ErrNotRetrievable, Err: fmt.Errorf("an article has no members: %w", errors.ErrUnsupported)}
+		return nil, &fetch.Error{Code: fetch.ErrNotRetrievable, Err: fmt.Errorf("an article has no members: %w", errors.ErrUnsupported)}
 	case t.isPattern():
 		return d.openGroups(ctx, req, t)
 	}
 	return d.openGroup(ctx, req, t)
 }
 
-// CloseIdleConnections implements driver.IdleCloser.
+// CloseIdleConnections implements fetch.IdleCloser.
 func (d *opener) CloseIdleConnections() { d.pool.CloseIdle() }
 
-// Expect implements driver.Expecter.
-func (d *opener) Expect(req *driver.Request) (driver.Meta, bool) {
+// Expect implements fetch.Expecter.
+func (d *opener) Expect(req *fetch.Request) (fetch.Meta, bool) {
 	t, err := d.target(req)
 	switch {
 	case err != nil:
-		return driver.Meta{}, false
+		return fetch.Meta{}, false
 	case t.isArticle():
-		return driver.Meta{Name: articleName(t), ContentType: "message/rfc822"}, true
+		return fetch.Meta{Name: articleName(t), ContentType: "message/rfc822"}, true
 	}
-	return driver.Meta{Kind: driver.KindListing}, true
+	return fetch.Meta{Kind: fetch.KindListing}, true
 }
 
-// Explain implements driver.Explainer.
-func (d *opener) Explain(req *driver.Request) ([]string, error) {
+// Explain implements fetch.Explainer.
+func (d *opener) Explain(req *fetch.Request) ([]string, error) {
 	t, err := d.target(req)
 	if err != nil {
 		return nil, err
@@ -131,7 +131,7 @@ func (d *opener) Explain(req *driver.Request) ([]string, error) {
 	}
 	steps = append(steps, "CAPABILITIES")
 	verb := "ARTICLE "
-	if req.Op == driver.OpStat {
+	if req.Op == fetch.OpStat {
 		verb = "HEAD "
 	}
 	switch {
@@ -148,7 +148,7 @@ func (d *opener) Explain(req *driver.Request) ([]string, error) {
 }
 
 var (
-	_ driver.IdleCloser = (*opener)(nil)
-	_ driver.Explainer  = (*opener)(nil)
-	_ driver.Expecter   = (*opener)(nil)
+	_ fetch.IdleCloser = (*opener)(nil)
+	_ fetch.Explainer  = (*opener)(nil)
+	_ fetch.Expecter   = (*opener)(nil)
 )

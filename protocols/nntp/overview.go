@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/message"
 )
 
@@ -26,9 +26,9 @@ type Overview struct {
 	Xref       string
 }
 
-// EntryFacts implements [driver.EntryRecord]. The subject and the author are decoded (RFC 2047).
-func (o Overview) EntryFacts() driver.Facts {
-	return driver.Facts{Driver: "nntp", Word: "article", List: []driver.Fact{
+// EntryFacts implements [fetch.EntryRecord]. The subject and the author are decoded (RFC 2047).
+func (o Overview) EntryFacts() fetch.Facts {
+	return fetch.Facts{Driver: "nntp", Word: "article", List: []fetch.Fact{
 		{Name: "number", Value: o.Number},
 		{Name: "subject", Value: message.Decode(o.Subject)},
 		{Name: "from", Value: message.Decode(o.From)},
@@ -115,7 +115,7 @@ func parseDate(s string) (time.Time, bool) {
 		t, err = mail.ParseDate(s)
 		ok = err == nil
 	}
-	if !ok || !driver.PlausibleTime(t) {
+	if !ok || !fetch.PlausibleTime(t) {
 		return time.Time{}, false
 	}
 	return t, true

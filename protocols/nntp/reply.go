@@ -3,7 +3,7 @@ package nntp
 import (
 	"errors"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver/wire"
 )
 
@@ -42,32 +42,32 @@ const (
 )
 
 // failure returns the error for a negative reply.
-func failure(desc string, r wire.Reply) *driver.Error {
-	e := &driver.Error{Reply: driver.Reply{Code: r.Code, Text: r.Text()}}
+func failure(desc string, r wire.Reply) *fetch.Error {
+	e := &fetch.Error{Reply: fetch.Reply{Code: r.Code, Text: r.Text()}}
 	if desc != "" {
 		e.Err = errors.New(desc)
 	}
 	switch r.Code {
 	case replyDiscontinued, replyInternalFault:
-		e.Code, e.Retry = driver.ErrBusy, true
+		e.Code, e.Retry = fetch.ErrBusy, true
 	case replyNoSuchGroup, replyNoGroup, replyNoArticles, replyNoNext, replyNoPrevious, replyNoNumber, replyNoArticle:
-		e.Code = driver.ErrNotFound
+		e.Code = fetch.ErrNotFound
 	case replyLoginRequired, replyLoginFailed, replyLoginSequence:
-		e.Code = driver.ErrAuth
+		e.Code = fetch.ErrAuth
 	case replyTLSRequired:
-		e.Code = driver.ErrTLS
+		e.Code = fetch.ErrTLS
 	case replyNotPermitted:
-		e.Code = driver.ErrRefused
+		e.Code = fetch.ErrRefused
 	case replyUnknown, replySyntax, replyNotSupported, replyBase64Error:
-		e.Code = driver.ErrServer
+		e.Code = fetch.ErrServer
 	default:
 		switch {
 		case r.Code >= 500:
-			e.Code = driver.ErrServer
+			e.Code = fetch.ErrServer
 		case r.Code >= 400:
-			e.Code, e.Retry = driver.ErrServer, true
+			e.Code, e.Retry = fetch.ErrServer, true
 		default:
-			e.Code = driver.ErrProtocol
+			e.Code = fetch.ErrProtocol
 		}
 	}
 	return e
@@ -75,7 +75,7 @@ func failure(desc string, r wire.Reply) *driver.Error {
 
 // replyCode returns the code of the reply that caused err, or 0.
 func replyCode(err error) int {
-	var e *driver.Error
+	var e *fetch.Error
 	if errors.As(err, &e) {
 		return e.Reply.Code
 	}

@@ -4,7 +4,7 @@ import (
 	"context"
 	"strings"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver/wire"
 	"github.com/urlget/urlget/protocols/internal/mailsession"
 )
@@ -152,7 +152,7 @@ type lease struct {
 	// pending lists the articles that were requested for later requests of the pipeline, and whose
 	// replies are unread. All of them have the same server and scope. pipeline is nil without one.
 	pending  []*target
-	pipeline driver.Pipeline
+	pipeline fetch.Pipeline
 	key      mailsession.Key
 	scope    string
 }

@@ -7,7 +7,7 @@ import (
 	"os"
 	"strings"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/protocols/internal/mailsession"
 )
@@ -57,7 +57,7 @@ func (t *target) newsURL(n uri.News) (uri.URI, error) {
 }
 
 // target parses the URL and rejects names that are not valid in a command.
-func (d *opener) target(req *driver.Request) (*target, error) {
+func (d *opener) target(req *fetch.Request) (*target, error) {
 	t := &target{url: req.URL, login: req.URL}
 	switch scheme := req.URL.Scheme(); scheme {
 	case "nntp", "nntps":
@@ -107,11 +107,11 @@ func (t *target) useDefault(d *opener) error {
 // excludes spaces, control characters and angle brackets from group names and message-ids.
 func checkName(kind, name string, limit int) error {
 	if len(name) > limit {
-		return &driver.Error{Code: driver.ErrURL, Err: fmt.Errorf("%s is longer than %d bytes", kind, limit)}
+		return &fetch.Error{Code: fetch.ErrURL, Err: fmt.Errorf("%s is longer than %d bytes", kind, limit)}
 	}
 	for i := range len(name) {
 		if c := name[i]; c <= ' ' || c == 0x7f || c == '<' || c == '>' {
-			return &driver.Error{Code: driver.ErrURL, Err: fmt.Errorf("%q in a %s", c, kind)}
+			return &fetch.Error{Code: fetch.ErrURL, Err: fmt.Errorf("%q in a %s", c, kind)}
 		}
 	}
 	return nil
@@ -130,9 +130,9 @@ func findServer(setting string) (uri.URI, error) {
 		setting, source = firstLine(serverFile), serverFile
 	}
 	if setting == "" {
-		return uri.URI{}, &driver.Error{Code: driver.ErrNoServer,
+		return uri.URI{}, &fetch.Error{Code: fetch.ErrNoServer,
 			Err:    errors.New("the URL has no news server, and none is configured"),
-			Reason: driver.Reason{Kind: driver.ReasonNewsServer},
+			Reason: fetch.Reason{Kind: fetch.ReasonNewsServer},
 			Hint:   "set the news server in the options, $NNTPSERVER or " + serverFile}
 	}
 	if !strings.Contains(setting, "://") {
@@ -143,7 +143,7 @@ func findServer(setting string) (uri.URI, error) {
 		err = errors.New("not a news server")
 	}
 	if err != nil {
-		return uri.URI{}, &driver.Error{Code: driver.ErrURL, Err: fmt.Errorf("%s: %w", source, err)}
+		return uri.URI{}, &fetch.Error{Code: fetch.ErrURL, Err: fmt.Errorf("%s: %w", source, err)}
 	}
 	return u, nil
 }

@@ -4,14 +4,14 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/protocols/internal/mailsession"
 )
 
 // failure returns the error for a -ERR reply. The response code, if there is one, selects the error
 // code (RFC 2449, section 8; RFC 3206).
-func failure(desc, text string) *driver.Error {
-	e := &driver.Error{Code: driver.ErrRefused, Reply: driver.Reply{Text: strings.TrimSpace("-ERR " + text)}}
+func failure(desc, text string) *fetch.Error {
+	e := &fetch.Error{Code: fetch.ErrRefused, Reply: fetch.Reply{Text: strings.TrimSpace("-ERR " + text)}}
 	if desc != "" {
 		e.Err = errors.New(desc)
 	}
@@ -21,11 +21,11 @@ func failure(desc, text string) *driver.Error {
 	}
 	switch {
 	case code == "IN-USE", code == "LOGIN-DELAY", code == "SYS/TEMP":
-		e.Code, e.Retry = driver.ErrBusy, true
+		e.Code, e.Retry = fetch.ErrBusy, true
 	case strings.HasPrefix(code, "SYS"):
-		e.Code = driver.ErrServer
+		e.Code = fetch.ErrServer
 	case code == "AUTH":
-		e.Code = driver.ErrAuth
+		e.Code = fetch.ErrAuth
 	}
 	return e
 }
@@ -34,4 +34,4 @@ func failure(desc, text string) *driver.Error {
 func isRefusal(err error) bool { return mailsession.Refusal(err) != nil }
 
 // isPlainRefusal reports whether err is a -ERR reply without a known response code.
-func isPlainRefusal(err error) bool { return isRefusal(err) && driver.CodeOf(err) == driver.ErrRefused }
+func isPlainRefusal(err error) bool { return isRefusal(err) && fetch.CodeOf(err) == fetch.ErrRefused }

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/protocols/internal/mailsession"
 )
 
@@ -31,7 +31,7 @@ func (d *opener) logIn(ctx context.Context, srv *mailsession.Server, s *session)
 	if err := s.CheckPlaintext(d.opts.AllowPlaintext || method == apopMechanism, "pop"); err != nil {
 		return err
 	}
-	return s.LogIn(ctx, srv, "pop", mailsession.MaxLogins, func(cred driver.Credential) error { return s.authenticate(method, cred) })
+	return s.LogIn(ctx, srv, "pop", mailsession.MaxLogins, func(cred fetch.Credential) error { return s.authenticate(method, cred) })
 }
 
 // method returns the login method: apopMechanism, "PLAIN" or "USER".
@@ -40,7 +40,7 @@ func (s *session) method(mechanism string) (string, error) {
 	plain := strings.Contains(" "+s.caps["SASL"]+" ", " PLAIN ")
 	switch {
 	case mechanism == apopMechanism && s.timestamp == "":
-		return "", &driver.Error{Code: driver.ErrAuth, Err: errors.New("the server's greeting has no timestamp for APOP")}
+		return "", &fetch.Error{Code: fetch.ErrAuth, Err: errors.New("the server's greeting has no timestamp for APOP")}
 	case mechanism == apopMechanism, mechanism == "" && !s.Secure && s.timestamp != "":
 		return apopMechanism, nil
 	case mechanism == "PLAIN", mechanism == "" && plain && !user:
@@ -48,11 +48,11 @@ func (s *session) method(mechanism string) (string, error) {
 	case mechanism == "":
 		return "USER", nil
 	}
-	return "", &driver.Error{Code: driver.ErrAuth, Err: fmt.Errorf("unsupported login mechanism %s: urlget supports PLAIN and APOP", driver.Printable(mechanism))}
+	return "", &fetch.Error{Code: fetch.ErrAuth, Err: fmt.Errorf("unsupported login mechanism %s: urlget supports PLAIN and APOP", fetch.Printable(mechanism))}
 }
 
 // authenticate tries to log in with one credential.
-func (s *session) authenticate(method string, cred driver.Credential) error {
+func (s *session) authenticate(method string, cred fetch.Credential) error {
 	switch method {
 	case apopMechanism:
 		sum := md5.Sum([]byte(s.timestamp + cred.Password))
@@ -79,7 +79,7 @@ func (s *session) expectSecret(line, redacted string) (string, error) {
 // authenticatePlain authenticates with SASL PLAIN (RFC 4616). It sends the initial response in the
 // command, or separately if the command would be too long (RFC 5034, section 4) or the server does
 // not take it from the command (RFC 1734).
-func (s *session) authenticatePlain(cred driver.Credential) error {
+func (s *session) authenticatePlain(cred fetch.Credential) error {
 	const command, maxCommand = "AUTH PLAIN", 253
 	initial, err := mailsession.Plain(cred)
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/protocols/internal/mailsession"
 )
@@ -17,9 +18,9 @@ type Message struct {
 	UID    string // the unique-id; "" if the server has none
 }
 
-// EntryFacts implements [driver.EntryRecord].
-func (m Message) EntryFacts() driver.Facts {
-	return driver.Facts{Driver: "pop", List: []driver.Fact{
+// EntryFacts implements [fetch.EntryRecord].
+func (m Message) EntryFacts() fetch.Facts {
+	return fetch.Facts{Driver: "pop", List: []fetch.Fact{
 		{Name: "number", Value: int64(m.Number)},
 		{Name: "uid", Value: m.UID, Optional: true},
 	}}
@@ -27,15 +28,15 @@ func (m Message) EntryFacts() driver.Facts {
 
 // openMaildrop lists the messages of a maildrop. The body has one line for each message: the number,
 // the unique-id or "-", and the size in bytes.
-func (d *opener) openMaildrop(ctx context.Context, req *driver.Request, t *target) (*driver.Response, error) {
-	resp := &driver.Response{Meta: driver.Meta{Kind: driver.KindListing, ContentType: "text/plain", Size: -1}, URL: t.url, Body: driver.NoBody}
+func (d *opener) openMaildrop(ctx context.Context, req *fetch.Request, t *target) (*fetch.Response, error) {
+	resp := &fetch.Response{Meta: fetch.Meta{Kind: fetch.KindListing, ContentType: "text/plain", Size: -1}, URL: t.url, Body: fetch.NoBody}
 	sizes := make(map[int]int64)
 	noUIDs := false
 	l, err := d.leaseSession(ctx, t, func(l lease) error {
 		if l.Reused {
 			return mailsession.ErrStale
 		}
-		if req.Op == driver.OpStat {
+		if req.Op == fetch.OpStat {
 			_, err := l.Conn.expect("maildrop", "STAT")
 			return err
 		}
@@ -51,13 +52,13 @@ func (d *opener) openMaildrop(ctx context.Context, req *driver.Request, t *targe
 	if err != nil {
 		return nil, err
 	}
-	if req.Op == driver.OpStat {
+	if req.Op == fetch.OpStat {
 		l.Put()
 		return resp, nil
 	}
 	if noUIDs {
 		l.Put()
-		resp.SetParts(t.byNumber(sizes), nil)
+		driver.SetParts(resp, t.byNumber(sizes), nil)
 		return resp, nil
 	}
 	l.SetParts(resp, func(yield func(driver.Part, error) bool) {
@@ -99,11 +100,11 @@ func (t *target) part(number int, uid string, size int64) (driver.Part, error) {
 	if err != nil {
 		return driver.Part{}, err
 	}
-	e := driver.Entry{URL: u, Name: uid, Kind: driver.EntryObject, Rel: "item", ContentType: "message/rfc822",
+	e := fetch.Entry{URL: u, Name: uid, Kind: fetch.EntryObject, Rel: "item", ContentType: "message/rfc822",
 		Size: size, Sys: Message{Number: number, UID: uid}}
 	column := uid
 	if uid == "" {
 		e.Name, column = fmt.Sprint(number), "-"
 	}
-	return driver.Part{Text: fmt.Appendf(nil, "%d %s %d\r\n", number, column, size), Entries: []driver.Entry{e}}, nil
+	return driver.Part{Text: fmt.Appendf(nil, "%d %s %d\r\n", number, column, size), Entries: []fetch.Entry{e}}, nil
 }

@@ -8,15 +8,15 @@ import (
 	"net/mail"
 	"strings"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver/wire"
 	"github.com/urlget/urlget/fetch/message"
 	"github.com/urlget/urlget/protocols/internal/mailsession"
 )
 
 // openMessage retrieves a message or, for OpStat, its header.
-func (d *opener) openMessage(ctx context.Context, req *driver.Request, t *target) (*driver.Response, error) {
-	var meta driver.Meta
+func (d *opener) openMessage(ctx context.Context, req *fetch.Request, t *target) (*fetch.Response, error) {
+	var meta fetch.Meta
 	var text io.Reader // of the message
 	l, err := d.leaseSession(ctx, t, func(l lease) error {
 		s := l.Conn
@@ -24,13 +24,13 @@ func (d *opener) openMessage(ctx context.Context, req *driver.Request, t *target
 		if err != nil {
 			return err
 		}
-		meta = driver.Meta{ContentType: "message/rfc822", Size: -1, Text: true, Name: messageName(number, uid)}
+		meta = fetch.Meta{ContentType: "message/rfc822", Size: -1, Text: true, Name: messageName(number, uid)}
 		meta.ETag = uid
 		switch {
-		case uid != "" && req.IfChanged.ETag == uid && req.Op == driver.OpGet && req.Range.IsZero():
+		case uid != "" && req.IfChanged.ETag == uid && req.Op == fetch.OpGet && req.Range.IsZero():
 			// The message of a unique-id never changes (RFC 1939, section 7).
-			return &driver.Error{Code: driver.ErrNotModified}
-		case req.Op == driver.OpStat:
+			return &fetch.Error{Code: fetch.ErrNotModified}
+		case req.Op == fetch.OpStat:
 			return s.describe(number, &meta)
 		}
 		desc := fmt.Sprintf("message %d", number)
@@ -56,8 +56,8 @@ func (d *opener) openMessage(ctx context.Context, req *driver.Request, t *target
 	if err != nil {
 		return nil, err
 	}
-	resp := &driver.Response{Meta: meta, URL: t.url, Body: driver.NoBody}
-	if req.Op == driver.OpStat {
+	resp := &fetch.Response{Meta: meta, URL: t.url, Body: fetch.NoBody}
+	if req.Op == fetch.OpStat {
 		l.Put()
 		return resp, nil
 	}
@@ -74,20 +74,20 @@ func (s *session) locate(t *target, reused bool) (number int, uid string, err er
 	number, err = s.numberOf(t.uid)
 	switch {
 	case isPlainRefusal(err):
-		return 0, "", &driver.Error{Code: driver.ErrNotFound, Err: fmt.Errorf("the server does not support unique-ids"),
-			Hint: "use the message number, as in pop://HOST/1", Reply: driver.Reply{Text: "-ERR"}}
+		return 0, "", &fetch.Error{Code: fetch.ErrNotFound, Err: fmt.Errorf("the server does not support unique-ids"),
+			Hint: "use the message number, as in pop://HOST/1", Reply: fetch.Reply{Text: "-ERR"}}
 	case err != nil:
 		return 0, "", err
 	case number == 0 && reused:
 		return 0, "", mailsession.ErrStale
 	case number == 0:
-		return 0, "", &driver.Error{Code: driver.ErrNotFound, Err: fmt.Errorf("no message has the unique-id %q", t.uid)}
+		return 0, "", &fetch.Error{Code: fetch.ErrNotFound, Err: fmt.Errorf("no message has the unique-id %q", t.uid)}
 	}
 	return number, t.uid, nil
 }
 
 // describe sets the size of a message in meta. It also sets the header if the server supports TOP.
-func (s *session) describe(number int, meta *driver.Meta) error {
+func (s *session) describe(number int, meta *fetch.Meta) error {
 	var err error
 	if meta.Size, err = s.size(number); err != nil {
 		return asNotFound(err)
@@ -115,7 +115,7 @@ func (s *session) describe(number int, meta *driver.Meta) error {
 }
 
 // describe sets the header and the modification time of meta.
-func describe(meta *driver.Meta, head []byte) {
+func describe(meta *fetch.Meta, head []byte) {
 	meta.Header = message.ParseHeader(head)
 	if date, err := mail.ParseDate(meta.Header.Get("Date")); err == nil {
 		meta.ModTime = date
@@ -124,15 +124,15 @@ func describe(meta *driver.Meta, head []byte) {
 
 // asNotFound changes the code of a plain refusal to ErrNotFound.
 func asNotFound(err error) error {
-	if e, ok := err.(*driver.Error); ok && isPlainRefusal(err) {
-		e.Code = driver.ErrNotFound
+	if e, ok := err.(*fetch.Error); ok && isPlainRefusal(err) {
+		e.Code = fetch.ErrNotFound
 	}
 	return err
 }
 
 // messageName returns a file name for a message.
 func messageName(number int, uid string) string {
-	name := driver.SafeName(strings.ReplaceAll(uid, "/", "_"))
+	name := fetch.SafeName(strings.ReplaceAll(uid, "/", "_"))
 	if name == "" {
 		name = fmt.Sprint(number)
 	}

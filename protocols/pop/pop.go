@@ -10,7 +10,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/protocols/internal/mailsession"
 )
 
@@ -34,52 +34,52 @@ const (
 )
 
 // Load registers the driver with default options.
-func Load(env driver.Env, reg *driver.Registry) { With(Options{})(env, reg) }
+func Load(env fetch.Env, reg *fetch.Registry) { With(Options{})(env, reg) }
 
 // With returns a loader for the driver with options.
-func With(opts Options) driver.Loader {
-	return func(env driver.Env, reg *driver.Registry) {
+func With(opts Options) fetch.Loader {
+	return func(env fetch.Env, reg *fetch.Registry) {
 		conns := cmp.Or(max(opts.MaxConns, 0), defaultConns)
 		d := &opener{env: env, opts: opts}
 		d.pool = mailsession.NewPool(env, conns, idleTimeout, d.dial)
-		for _, s := range []driver.Scheme{
+		for _, s := range []fetch.Scheme{
 			{Name: "pop", Port: 110, Summary: "messages of a maildrop on a mail server, over POP3"},
 			{Name: "pop3", Port: 110, Summary: "the same as pop"},
 			{Name: "pops", Port: 995, Summary: "the same as pop, over TLS"},
 			{Name: "pop3s", Port: 995, Summary: "the same as pops"},
 		} {
-			s.Ops, s.Driver = []driver.Op{driver.OpGet, driver.OpStat, driver.OpList}, d
+			s.Ops, s.Driver = []fetch.Op{fetch.OpGet, fetch.OpStat, fetch.OpList}, d
 			reg.Register(s)
 		}
 	}
 }
 
 type opener struct {
-	env  driver.Env
+	env  fetch.Env
 	opts Options
 	pool *mailsession.Pool[*session]
 }
 
-// Open implements driver.Driver.
-func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Response, error) {
+// Open implements fetch.Driver.
+func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
 	t, err := parse(req.URL)
 	if err != nil {
 		return nil, err
 	}
 	switch {
-	case t.isMessage() && req.Op == driver.OpList:
-		return nil, &driver.Error{Code: driver.ErrNotRetrievable, Err: fmt.Errorf("a message has no members: %w", errors.ErrUnsupported)}
+	case t.isMessage() && req.Op == fetch.OpList:
+		return nil, &fetch.Error{Code: fetch.ErrNotRetrievable, Err: fmt.Errorf("a message has no members: %w", errors.ErrUnsupported)}
 	case t.isMessage():
 		return d.openMessage(ctx, req, t)
 	}
 	return d.openMaildrop(ctx, req, t)
 }
 
-// CloseIdleConnections implements driver.IdleCloser.
+// CloseIdleConnections implements fetch.IdleCloser.
 func (d *opener) CloseIdleConnections() { d.pool.CloseIdle() }
 
-// Explain implements driver.Explainer.
-func (d *opener) Explain(req *driver.Request) ([]string, error) {
+// Explain implements fetch.Explainer.
+func (d *opener) Explain(req *fetch.Request) ([]string, error) {
 	t, err := parse(req.URL)
 	if err != nil {
 		return nil, err
@@ -103,22 +103,22 @@ func (d *opener) Explain(req *driver.Request) ([]string, error) {
 	}
 	number := fmt.Sprint(t.number)
 	switch {
-	case !t.isMessage() && req.Op == driver.OpStat:
+	case !t.isMessage() && req.Op == fetch.OpStat:
 		return append(steps, "STAT"), nil
 	case !t.isMessage():
 		return append(steps, "LIST", "UIDL"), nil
 	case t.uid != "":
-		steps, number = append(steps, "UIDL"), "the number of "+driver.Printable(t.uid)
+		steps, number = append(steps, "UIDL"), "the number of "+fetch.Printable(t.uid)
 	default:
 		steps = append(steps, "UIDL "+number)
 	}
-	if req.Op == driver.OpStat {
+	if req.Op == fetch.OpStat {
 		return append(steps, "LIST "+number, "TOP "+number+" 0"), nil
 	}
 	return append(steps, "RETR "+number), nil
 }
 
 var (
-	_ driver.IdleCloser = (*opener)(nil)
-	_ driver.Explainer  = (*opener)(nil)
+	_ fetch.IdleCloser = (*opener)(nil)
+	_ fetch.Explainer  = (*opener)(nil)
 )

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/fetchtest"
 	"github.com/urlget/urlget/fetchtest/drive"
@@ -53,7 +52,7 @@ func TestParseURL(t *testing.T) {
 	for _, rawURL := range []string{"pop:///1", "pop://h/0", "pop://h/-1", "pop://h/x", "pop://h/1/2", "pop://h/;UID=", "pop://h/;UID=a%0Ab",
 		"pop://h/1?x", "pop://h/;UID=" + strings.Repeat("x", maxUID+1)} {
 		got, err := parse(uri.MustParse(rawURL))
-		if code, _ := driver.Classify(err); code != fetch.ErrURL {
+		if code, _ := fetch.Classify(err); code != fetch.ErrURL {
 			t.Errorf("%s: got %+v, error %v", rawURL, got, err)
 		}
 	}

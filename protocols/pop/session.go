@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver/wire"
 	"github.com/urlget/urlget/protocols/internal/mailsession"
 )
@@ -157,7 +157,7 @@ func (s *session) scan(command string, handle func(number int, value string)) er
 	n := 0
 	for line, err := range s.block() {
 		if n++; err == nil && n > maxMessages {
-			err = &driver.Error{Code: driver.ErrTooLarge, Err: fmt.Errorf("the maildrop has more than %d messages", maxMessages)}
+			err = &fetch.Error{Code: fetch.ErrTooLarge, Err: fmt.Errorf("the maildrop has more than %d messages", maxMessages)}
 		}
 		if err != nil {
 			return err

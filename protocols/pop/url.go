@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/protocols/internal/mailsession"
 )
@@ -37,7 +37,7 @@ func (t *target) isMessage() bool { return t.uid != "" || t.number != 0 }
 //	.../NUMBER                                                the same by its number
 func parse(u uri.URI) (*target, error) {
 	urlError := func(format string, args ...any) (*target, error) {
-		return nil, &driver.Error{Code: driver.ErrURL, Err: fmt.Errorf(format, args...)}
+		return nil, &fetch.Error{Code: fetch.ErrURL, Err: fmt.Errorf(format, args...)}
 	}
 	srv, err := mailsession.Parse(u, 110, 995)
 	if err != nil {

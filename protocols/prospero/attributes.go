@@ -8,11 +8,11 @@ import (
 	"net"
 	"strings"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 )
 
 // attributes requests all attributes of an object. If the object has moved, it returns a redirect.
-func (d *opener) attributes(ctx context.Context, o object) (*Link, *driver.Response, error) {
+func (d *opener) attributes(ctx context.Context, o object) (*Link, *fetch.Response, error) {
 	a, err := d.ask(ctx, o, o.info("#ALL"))
 	if err != nil {
 		return nil, nil, err
@@ -25,7 +25,7 @@ func (d *opener) attributes(ctx context.Context, o object) (*Link, *driver.Respo
 		l, err := a.Line()
 		switch {
 		case err == io.EOF && !known:
-			return nil, nil, &driver.Error{Code: driver.ErrNotFound, Err: errors.New("the server has no attributes of the object")}
+			return nil, nil, &fetch.Error{Code: fetch.ErrNotFound, Err: errors.New("the server has no attributes of the object")}
 		case err == io.EOF:
 			return link, nil, nil
 		case err != nil:
@@ -48,30 +48,30 @@ func (d *opener) attributes(ctx context.Context, o object) (*Link, *driver.Respo
 }
 
 // redirect returns a redirect to the other locations of an object.
-func (d *opener) redirect(ctx context.Context, o object) (*driver.Response, error) {
+func (d *opener) redirect(ctx context.Context, o object) (*fetch.Response, error) {
 	link, resp, err := d.attributes(ctx, o)
 	if err != nil || resp != nil {
 		return resp, err
 	}
 	places := link.access()
 	if len(places) == 0 {
-		return nil, &driver.Error{Code: driver.ErrNotRetrievable,
+		return nil, &fetch.Error{Code: fetch.ErrNotRetrievable,
 			Err: fmt.Errorf("no supported access method: %q", link.Access)}
 	}
-	return &driver.Response{Location: places, Body: driver.NoBody}, nil
+	return &fetch.Response{Location: places, Body: fetch.NoBody}, nil
 }
 
 // stat returns the attributes of an object.
-func (d *opener) stat(ctx context.Context, o object) (*driver.Response, error) {
+func (d *opener) stat(ctx context.Context, o object) (*fetch.Response, error) {
 	link, resp, err := d.attributes(ctx, o)
 	if err != nil || resp != nil {
 		return resp, err
 	}
-	meta := driver.Meta{ContentType: o.mediaType(), Size: link.size(),
+	meta := fetch.Meta{ContentType: o.mediaType(), Size: link.size(),
 		Name: o.fileName()}
 	meta.ModTime = link.modTime()
 	if strings.HasPrefix(link.attribute("UNIX-MODES"), "d") {
-		meta.Kind, meta.ContentType = driver.KindListing, "text/x-prospero-links"
+		meta.Kind, meta.ContentType = fetch.KindListing, "text/x-prospero-links"
 	}
-	return &driver.Response{Meta: meta, Body: driver.NoBody}, nil
+	return &fetch.Response{Meta: meta, Body: fetch.NoBody}, nil
 }

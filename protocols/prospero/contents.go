@@ -5,12 +5,12 @@ import (
 	"errors"
 	"io"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 	codec "github.com/urlget/urlget/internal/codec/prospero"
 )
 
 // contents opens a file that the server itself stores.
-func (d *opener) contents(ctx context.Context, o object) (*driver.Response, error) {
+func (d *opener) contents(ctx context.Context, o object) (*fetch.Response, error) {
 	// Request the attributes first, because the reply ends with the contents.
 	a, err := d.ask(ctx, o, o.info("#ALL")+"\n"+o.objectInfo("CONTENTS"))
 	if err != nil {
@@ -24,7 +24,7 @@ func (d *opener) contents(ctx context.Context, o object) (*driver.Response, erro
 }
 
 // file reads up to the token that contains the file.
-func (a *response) file(o object) (*driver.Response, error) {
+func (a *response) file(o object) (*fetch.Response, error) {
 	var known Link // from the attributes before it
 	for {
 		resp, err := a.seek("ATTRIBUTE")
@@ -42,8 +42,8 @@ func (a *response) file(o object) (*driver.Response, error) {
 		}
 		if t != nil {
 			a.done()
-			resp := &driver.Response{
-				Meta: driver.Meta{ContentType: o.mediaType(), Size: -1, Name: o.fileName()},
+			resp := &fetch.Response{
+				Meta: fetch.Meta{ContentType: o.mediaType(), Size: -1, Name: o.fileName()},
 				Body: &fileBody{response: a, t: t},
 			}
 			resp.ModTime = known.modTime()

@@ -7,13 +7,13 @@ import (
 	"io"
 	"iter"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 	codec "github.com/urlget/urlget/internal/codec/prospero"
 	"github.com/urlget/urlget/internal/pace"
 )
 
 // list opens a directory, with version 1 of the protocol if the server requires that.
-func (d *opener) list(ctx context.Context, o object) (*driver.Response, error) {
+func (d *opener) list(ctx context.Context, o object) (*fetch.Response, error) {
 	a, err := d.ask(ctx, o, o.list())
 	if err != nil {
 		return nil, err
@@ -34,7 +34,7 @@ func (d *opener) list(ctx context.Context, o object) (*driver.Response, error) {
 }
 
 // listing reads up to the first link and returns the response. It leaves the link unread.
-func (d *opener) listing(ctx context.Context, a *response, o object) (*driver.Response, error) {
+func (d *opener) listing(ctx context.Context, a *response, o object) (*fetch.Response, error) {
 	resp, err := a.seek("LINK")
 	switch {
 	case resp != nil:
@@ -46,16 +46,16 @@ func (d *opener) listing(ctx context.Context, a *response, o object) (*driver.Re
 	return d.directory(ctx, a, o), nil // may have no links
 }
 
-func (d *opener) directory(ctx context.Context, a *response, o object) *driver.Response {
-	resp := &driver.Response{Meta: driver.Meta{Kind: driver.KindListing, ContentType: "text/x-prospero-links", Size: -1},
+func (d *opener) directory(ctx context.Context, a *response, o object) *fetch.Response {
+	resp := &fetch.Response{Meta: fetch.Meta{Kind: fetch.KindListing, ContentType: "text/x-prospero-links", Size: -1},
 		Body: struct {
 			io.Reader
 			io.Closer
 		}{pace.Lines(a.Reader(), d.env.Timeouts().Idle), a}}
-	resp.Parse = func(r io.Reader) iter.Seq2[driver.Entry, error] {
+	resp.Parse = func(r io.Reader) iter.Seq2[fetch.Entry, error] {
 		lines := codec.NewScanner(r)
 		lines.NoQuote = a.NoQuote
-		return func(yield func(driver.Entry, error) bool) {
+		return func(yield func(fetch.Entry, error) bool) {
 			for e, err := range d.members(ctx, entries(lines)) {
 				if err == nil && !o.selects(e) {
 					continue
@@ -72,8 +72,8 @@ func (d *opener) directory(ctx context.Context, a *response, o object) *driver.R
 // members replaces each union link with the members of the directory that it names, because these
 // belong to the directory that contains the link. If that directory cannot be listed, the link
 // remains, and an entry of kind EntryError shows that members are missing. The redirect limit bounds nested unions.
-func (d *opener) members(ctx context.Context, links iter.Seq2[driver.Entry, error]) iter.Seq2[driver.Entry, error] {
-	return func(yield func(driver.Entry, error) bool) {
+func (d *opener) members(ctx context.Context, links iter.Seq2[fetch.Entry, error]) iter.Seq2[fetch.Entry, error] {
+	return func(yield func(fetch.Entry, error) bool) {
 		for e, err := range links {
 			link, ok := e.Sys.(Link)
 			if err != nil || !ok || !link.Union || e.URL.Scheme() != "prospero" {
@@ -82,20 +82,20 @@ func (d *opener) members(ctx context.Context, links iter.Seq2[driver.Entry, erro
 				}
 				continue
 			}
-			resp, err := d.env.Open(ctx, &driver.Request{URL: e.URL, Op: driver.OpList})
-			if err != nil || resp.Parse == nil {
+			resp, err := d.env.Open(ctx, &fetch.Request{URL: e.URL, Op: fetch.OpList})
+			if err != nil || resp.Entries == nil {
 				d.env.Logger().Warn("a part of the directory cannot be listed", "part", e.URL.Redacted(), "error", err)
 				if resp != nil {
 					resp.Body.Close()
 				}
 				// The listing lacks the members of the part.
-				notice := driver.Entry{Name: "a part of the directory cannot be listed: " + link.Name, Kind: driver.EntryError, Size: -1}
+				notice := fetch.Entry{Name: "a part of the directory cannot be listed: " + link.Name, Kind: fetch.EntryError, Size: -1}
 				if !yield(e, nil) || !yield(notice, nil) {
 					return
 				}
 				continue
 			}
-			for member, err := range resp.Parse(resp.Body) {
+			for member, err := range resp.Entries {
 				if !yield(member, err) || err != nil {
 					resp.Body.Close()
 					return
@@ -107,7 +107,7 @@ func (d *opener) members(ctx context.Context, links iter.Seq2[driver.Entry, erro
 }
 
 // selects applies the fields of the URL, which name attributes of links.
-func (o object) selects(e driver.Entry) bool {
+func (o object) selects(e fetch.Entry) bool {
 	link, ok := e.Sys.(Link)
 	for _, f := range o.fields {
 		if !ok || f.Value != "" && link.attribute(f.Name) != f.Value {
@@ -123,5 +123,5 @@ func (d *opener) notDirectoryError(ctx context.Context, o object) error {
 	if _, _, err := d.attributes(ctx, o); err != nil {
 		return err
 	}
-	return &driver.Error{Code: driver.ErrNotRetrievable, Err: fmt.Errorf("not a directory: %w", errors.ErrUnsupported)}
+	return &fetch.Error{Code: fetch.ErrNotRetrievable, Err: fmt.Errorf("not a directory: %w", errors.ErrUnsupported)}
 }

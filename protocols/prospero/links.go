@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver/wire"
 	"github.com/urlget/urlget/fetch/uri"
 	codec "github.com/urlget/urlget/internal/codec/prospero"
@@ -29,9 +29,9 @@ type Link struct {
 	weight int // approximate size of attributes and access methods in memory, in bytes
 }
 
-// EntryFacts implements [driver.EntryRecord].
-func (l Link) EntryFacts() driver.Facts {
-	return driver.Facts{Driver: "prospero", List: []driver.Fact{
+// EntryFacts implements [fetch.EntryRecord].
+func (l Link) EntryFacts() fetch.Facts {
+	return fetch.Facts{Driver: "prospero", List: []fetch.Fact{
 		{Name: "target", Value: l.Target},
 		{Name: "union", Value: l.Union, Optional: true},
 		{Name: "name", Value: l.Name},
@@ -90,7 +90,7 @@ func (l *Link) add(a codec.Line) error {
 		l.weight += 20 + len(v)
 	}
 	if l.weight > maxLink {
-		return &driver.Error{Code: driver.ErrProtocol, Err: fmt.Errorf("the attributes of an object exceed %d bytes", maxLink)}
+		return &fetch.Error{Code: fetch.ErrProtocol, Err: fmt.Errorf("the attributes of an object exceed %d bytes", maxLink)}
 	}
 	if name == "ACCESS-METHOD" {
 		l.Access = append(l.Access, value)
@@ -127,20 +127,20 @@ func (l *Link) modTime() time.Time {
 }
 
 // entry returns the entry for the link.
-func (l *Link) entry() driver.Entry {
-	e := driver.Entry{Name: wire.Text(l.Name), Kind: driver.EntryObject, Rel: "item",
+func (l *Link) entry() fetch.Entry {
+	e := fetch.Entry{Name: wire.Text(l.Name), Kind: fetch.EntryObject, Rel: "item",
 		Size: l.size(), ModTime: l.modTime(), URL: l.url(), Sys: *l}
 	switch {
 	case e.URL.IsZero() && strings.ContainsAny(l.HSOName, "\r\n\x00"): // which URLs do not encode
-		e.Kind = driver.EntryError
+		e.Kind = fetch.EntryError
 	case e.URL.IsZero():
-		e.Kind = driver.EntryText
+		e.Kind = fetch.EntryText
 	case strings.HasPrefix(l.Target, "DIRECTORY"):
-		e.Kind = driver.EntryListing
+		e.Kind = fetch.EntryListing
 	case e.URL.Scheme() == "telnet":
-		e.Kind = driver.EntrySession
+		e.Kind = fetch.EntrySession
 	default:
-		e.ContentType = driver.TypeByName(l.Name)
+		e.ContentType = fetch.TypeByName(l.Name)
 	}
 	return e
 }
@@ -265,8 +265,8 @@ func escapePath(path string) string {
 }
 
 // entries yields the links in a message. An ATTRIBUTE line belongs to the link before it.
-func entries(s *codec.Scanner) iter.Seq2[driver.Entry, error] {
-	return func(yield func(driver.Entry, error) bool) {
+func entries(s *codec.Scanner) iter.Seq2[fetch.Entry, error] {
+	return func(yield func(fetch.Entry, error) bool) {
 		var link *Link
 		for {
 			l, err := s.Line()
@@ -277,7 +277,7 @@ func entries(s *codec.Scanner) iter.Seq2[driver.Entry, error] {
 				err = failure(l)
 			}
 			if err != nil {
-				yield(driver.Entry{}, driverError(err))
+				yield(fetch.Entry{}, driverError(err))
 				return
 			}
 			switch l[0] {
@@ -292,7 +292,7 @@ func entries(s *codec.Scanner) iter.Seq2[driver.Entry, error] {
 					continue
 				}
 				if err := link.add(l); err != nil {
-					yield(driver.Entry{}, err)
+					yield(fetch.Entry{}, err)
 					return
 				}
 			}

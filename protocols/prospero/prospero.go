@@ -14,7 +14,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
 	codec "github.com/urlget/urlget/internal/codec/prospero"
 )
@@ -33,16 +33,16 @@ type Options struct {
 }
 
 // Load registers the driver with default options.
-func Load(env driver.Env, reg *driver.Registry) { With(Options{})(env, reg) }
+func Load(env fetch.Env, reg *fetch.Registry) { With(Options{})(env, reg) }
 
 // With is like Load, with options.
-func With(opts Options) driver.Loader {
+func With(opts Options) fetch.Loader {
 	if opts.MaxReply == 0 {
 		opts.MaxReply = 64 << 20
 	}
-	return func(env driver.Env, reg *driver.Registry) {
-		reg.Register(driver.Scheme{
-			Name: "prospero", Port: port, Ops: []driver.Op{driver.OpGet, driver.OpStat, driver.OpList},
+	return func(env fetch.Env, reg *fetch.Registry) {
+		reg.Register(fetch.Scheme{
+			Name: "prospero", Port: port, Ops: []fetch.Op{fetch.OpGet, fetch.OpStat, fetch.OpList},
 			Refers:  true,
 			Summary: "directories and files of the Prospero directory service, over UDP",
 			Driver:  &opener{env: env, opts: opts},
@@ -51,7 +51,7 @@ func With(opts Options) driver.Loader {
 }
 
 type opener struct {
-	env  driver.Env
+	env  fetch.Env
 	opts Options
 }
 
@@ -70,7 +70,7 @@ func parse(u uri.URI) (object, error) {
 		return object{}, err
 	}
 	if p.Host == "" {
-		return object{}, &driver.Error{Code: driver.ErrURL, Err: errors.New("no host")}
+		return object{}, &fetch.Error{Code: fetch.ErrURL, Err: errors.New("no host")}
 	}
 	o := object{host: u.HostPort(port), name: p.HSOName, version: "0"}
 	for _, f := range p.Fields {
@@ -84,11 +84,11 @@ func parse(u uri.URI) (object, error) {
 }
 
 // fileName returns a file name for the object.
-func (o object) fileName() string { return driver.SafeName(path.Base(o.name)) }
+func (o object) fileName() string { return fetch.SafeName(path.Base(o.name)) }
 
 // mediaType guesses the media type from the name, because Prospero has none.
 func (o object) mediaType() string {
-	return cmp.Or(driver.TypeByName(o.name), "application/octet-stream")
+	return cmp.Or(fetch.TypeByName(o.name), "application/octet-stream")
 }
 
 // The following methods return requests. Servers execute the commands of a message in order.
@@ -111,22 +111,22 @@ func (o object) objectInfo(attributes string) string {
 	return "GET-OBJECT-INFO " + attributes + " ASCII " + codec.Quote(o.name) + " " + codec.Quote(o.version)
 }
 
-// Open implements driver.Driver.
-func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Response, error) {
+// Open implements fetch.Driver.
+func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
 	o, err := parse(req.URL)
 	if err != nil {
 		return nil, err
 	}
 	switch req.Op {
-	case driver.OpGet, driver.OpList:
-	case driver.OpStat:
+	case fetch.OpGet, fetch.OpList:
+	case fetch.OpStat:
 		return d.stat(ctx, o)
 	}
 	resp, err := d.list(ctx, o)
 	if !errors.Is(err, errNotDirectory) {
 		return resp, err
 	}
-	if req.Op == driver.OpList {
+	if req.Op == fetch.OpList {
 		return nil, d.notDirectoryError(ctx, o)
 	}
 	if resp, err = d.contents(ctx, o); !errors.Is(err, errNoContents) {
@@ -135,21 +135,21 @@ func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Respons
 	return d.redirect(ctx, o)
 }
 
-// Explain implements driver.Explainer.
-func (d *opener) Explain(req *driver.Request) ([]string, error) {
+// Explain implements fetch.Explainer.
+func (d *opener) Explain(req *fetch.Request) ([]string, error) {
 	o, err := parse(req.URL)
 	if err != nil {
 		return nil, err
 	}
-	if req.Op == driver.OpStat {
+	if req.Op == fetch.OpStat {
 		return strings.Split(o.info("#ALL"), "\n"), nil
 	}
 	steps := strings.Split(o.list(), "\n")
-	if req.Op == driver.OpGet {
+	if req.Op == fetch.OpGet {
 		steps = append(steps, "if it is not a directory:")
 		steps = append(steps, strings.Split(o.info("#ALL")+"\n"+o.objectInfo("CONTENTS"), "\n")...)
 	}
 	return steps, nil
 }
 
-var _ driver.Explainer = (*opener)(nil)
+var _ fetch.Explainer = (*opener)(nil)

@@ -19,7 +19,6 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/fetchtest"
 	"github.com/urlget/urlget/fetchtest/drive"
@@ -129,8 +128,8 @@ func TestRedirects(t *testing.T) {
 		Attributes: map[string][]string{"/away": {"ATTRIBUTE CACHED FIELD ACCESS-METHOD GOPHER INTERNET-D g.example ASCII 0/away ''"}},
 		Forward:    map[string]string{"/moved": "INTERNET-D $HOST ASCII /here.txt 0"},
 	})
-	gopher := driver.Use("gopher", driver.DriverFunc(func(_ context.Context, req *fetch.Request) (*driver.Response, error) {
-		return &driver.Response{Meta: fetch.Meta{Size: -1}, Body: io.NopCloser(strings.NewReader(req.URL.String()))}, nil
+	gopher := fetch.Use("gopher", fetch.DriverFunc(func(_ context.Context, req *fetch.Request) (*fetch.Response, error) {
+		return &fetch.Response{Meta: fetch.Meta{Size: -1}, Body: io.NopCloser(strings.NewReader(req.URL.String()))}, nil
 	}))
 	c := drive.Client(t, nil, quick, gopher)
 	for name, want := range map[string]string{"/moved": "it's here", "/away": "gopher://g.example/0/away"} {

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver/wire"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/internal/codec/ardp"
@@ -20,7 +20,7 @@ import (
 // A response is a message being received.
 type response struct {
 	*codec.Scanner
-	conn *driver.Conn
+	conn *fetch.Conn
 	// done ends the reply timeout, which covers the response up to the first link or the contents.
 	done func()
 }
@@ -33,7 +33,7 @@ const maxFirstWord = len("VERSION-NOT-SUPPORTED")
 // ask sends a request and begins to read the response.
 func (d *opener) ask(ctx context.Context, o object, request string) (*response, error) {
 	if strings.ContainsRune(request, 0) {
-		return nil, &driver.Error{Code: driver.ErrURL, Err: errors.New("NUL in the name of an object")}
+		return nil, &fetch.Error{Code: fetch.ErrURL, Err: errors.New("NUL in the name of an object")}
 	}
 	conn, err := d.env.Dial(ctx, "udp", o.host)
 	if err != nil {
@@ -125,15 +125,15 @@ func (f errorReader) Read(p []byte) (int, error) {
 func driverError(err error) error {
 	switch {
 	case errors.Is(err, ardp.ErrNoReply):
-		return &driver.Error{Code: driver.ErrNetwork, Err: err} // the exchange has retried already
+		return &fetch.Error{Code: fetch.ErrNetwork, Err: err} // the exchange has retried already
 	case errors.Is(err, ardp.ErrMalformed):
-		return &driver.Error{Code: driver.ErrProtocol, Err: err}
+		return &fetch.Error{Code: fetch.ErrProtocol, Err: err}
 	case errors.Is(err, ardp.ErrRefused):
-		return &driver.Error{Code: driver.ErrRefused, Err: err}
+		return &fetch.Error{Code: fetch.ErrRefused, Err: err}
 	case errors.Is(err, ardp.ErrTooLong):
-		return &driver.Error{Code: driver.ErrTooLarge, Err: err}
+		return &fetch.Error{Code: fetch.ErrTooLarge, Err: err}
 	case errors.Is(err, codec.ErrMalformed):
-		return &driver.Error{Code: driver.ErrProtocol, Err: err}
+		return &fetch.Error{Code: fetch.ErrProtocol, Err: err}
 	}
 	return err
 }
@@ -148,26 +148,26 @@ var (
 
 // failure returns the error that a line reports, or nil if it reports none.
 func failure(l codec.Line) error {
-	e := &driver.Error{Code: driver.ErrServer, Reply: driver.Reply{Text: wire.Text(l.Text(0))}}
+	e := &fetch.Error{Code: fetch.ErrServer, Reply: fetch.Reply{Text: wire.Text(l.Text(0))}}
 	switch l[0] {
 	case "VERSION-NOT-SUPPORTED":
 		return unexpected(errOldVersion)
 	case "NONE-FOUND":
-		e.Code, e.Reply = driver.ErrNotFound, driver.Reply{Text: "NONE-FOUND"}
+		e.Code, e.Reply = fetch.ErrNotFound, fetch.Reply{Text: "NONE-FOUND"}
 	case "UNRESOLVED":
-		e.Code = driver.ErrNotFound
+		e.Code = fetch.ErrNotFound
 	case "ERROR":
-		e.Code = driver.ErrProtocol
+		e.Code = fetch.ErrProtocol
 	case "AUTHENTICATE", "AUTHENTICATOR", "DIRECTORY", "LIST", "GET-OBJECT-INFO":
-		return &driver.Error{Code: driver.ErrProtocol, Err: errors.New("the server echoes requests")}
+		return &fetch.Error{Code: fetch.ErrProtocol, Err: errors.New("the server echoes requests")}
 	case "FAILURE":
 		switch reason := l.At(1); {
 		case reason == "NOT-A-DIRECTORY":
 			return unexpected(errNotDirectory)
 		case strings.Contains(reason, "NOT-FOUND"):
-			e.Code = driver.ErrNotFound
+			e.Code = fetch.ErrNotFound
 		case strings.Contains(reason, "NOT-AUTHORIZED"), strings.Contains(reason, "AUTHENTICAT"):
-			e.Code = driver.ErrRefused
+			e.Code = fetch.ErrRefused
 		}
 	default:
 		return nil
@@ -175,17 +175,17 @@ func failure(l codec.Line) error {
 	return e
 }
 
-func unexpected(result error) error { return &driver.Error{Code: driver.ErrProtocol, Err: result} }
+func unexpected(result error) error { return &fetch.Error{Code: fetch.ErrProtocol, Err: result} }
 
 // parseForwarded parses FORWARDED and the new location of the object.
-func parseForwarded(l codec.Line) (*driver.Response, error) {
+func parseForwarded(l codec.Line) (*fetch.Response, error) {
 	var link Link
 	link.setLocation(l[1:])
-	reply, to := driver.Reply{Text: wire.Text(l.Text(0))}, link.prospero()
+	reply, to := fetch.Reply{Text: wire.Text(l.Text(0))}, link.prospero()
 	if to.IsZero() {
-		return nil, &driver.Error{Code: driver.ErrRedirect, Reply: reply, Err: errors.New("the server did not return a valid location")}
+		return nil, &fetch.Error{Code: fetch.ErrRedirect, Reply: reply, Err: errors.New("the server did not return a valid location")}
 	}
-	return &driver.Response{Meta: driver.Meta{Reply: reply}, Location: []uri.URI{to}, Body: driver.NoBody}, nil
+	return &fetch.Response{Meta: fetch.Meta{Reply: reply}, Location: []uri.URI{to}, Body: fetch.NoBody}, nil
 }
 
 // responseWords lists the first words of lines that a successful response may contain besides the
@@ -195,13 +195,13 @@ var responseWords = []string{"VERSION", "SUCCESS", "AUTHENTICATED", "WARNING", "
 // seek reads up to the first line that begins with word, and leaves that line unread. If the object
 // has moved, seek returns a redirect. The error is io.EOF if there is no such line. Lines of unknown
 // kinds are skipped, but at least one line of the response must be of a known kind.
-func (a *response) seek(word string) (*driver.Response, error) {
+func (a *response) seek(word string) (*fetch.Response, error) {
 	var unknown codec.Line
 	known := false
 	for {
 		first, err := a.Word(maxFirstWord)
 		if err == io.EOF && unknown != nil && !known {
-			return nil, &driver.Error{Code: driver.ErrProtocol,
+			return nil, &fetch.Error{Code: fetch.ErrProtocol,
 				Err: fmt.Errorf("not a Prospero response: %s", wire.Text(unknown.Text(0)))}
 		}
 		if err != nil || first == word {

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/crypto/ssh"
 	"golang.org/x/crypto/ssh/agent"
 
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver"
 )
 
@@ -51,7 +52,7 @@ func (l *login) config() (*ssh.ClientConfig, error) {
 	if l.hop.user == "" {
 		cred, err := l.credential("", 1)
 		if err != nil || cred.User == "" {
-			return nil, &driver.Error{Code: driver.ErrAuth, Reason: driver.Reason{Kind: driver.ReasonSSHLogin, Host: l.hop.host},
+			return nil, &fetch.Error{Code: fetch.ErrAuth, Reason: fetch.Reason{Kind: fetch.ReasonSSHLogin, Host: l.hop.host},
 				Err: errors.New("no user name to log in with"), Hint: "name the user in the URL"}
 		}
 		l.hop.user, l.passwords = cred.User, []string{cred.Password}
@@ -89,12 +90,12 @@ func (l *login) done() {
 }
 
 // credential requests a user and password from the client.
-func (l *login) credential(prompt string, attempt int) (driver.Credential, error) {
+func (l *login) credential(prompt string, attempt int) (fetch.Credential, error) {
 	resume := l.clock.pause()
 	defer resume()
-	cred, err := l.driver.env.Credential(l.clock.ctx, driver.Challenge{URL: l.hop.url, Mechanism: "ssh", Realm: prompt,
+	cred, err := l.driver.env.Credential(l.clock.ctx, fetch.Challenge{URL: l.hop.url, Mechanism: "ssh", Realm: prompt,
 		User: l.hop.user, Attempt: attempt})
-	if err != nil && driver.CodeOf(err) != driver.ErrAuth {
+	if err != nil && fetch.CodeOf(err) != fetch.ErrAuth {
 		l.fatalErr = err
 	}
 	return cred, err
@@ -109,10 +110,10 @@ func (l *login) secret(prompt string, attempt int) (string, error) {
 			return "", err
 		}
 		if cred.User != "" && cred.User != l.hop.user {
-			return "", driver.ErrAuth // for another user
+			return "", fetch.ErrAuth // for another user
 		}
 		if cred.Password == "" {
-			return "", driver.ErrAuth
+			return "", fetch.ErrAuth
 		}
 		l.passwords = append(l.passwords, cred.Password)
 	}
@@ -137,7 +138,7 @@ func (l *login) interactive() ssh.KeyboardInteractiveChallenge {
 	return func(_, _ string, prompts []string, _ []bool) ([]string, error) {
 		responses := make([]string, len(prompts))
 		for i, q := range prompts {
-			q = strings.TrimSpace(driver.Printable(q))
+			q = strings.TrimSpace(fetch.Printable(q))
 			l.traceLine(false, "prompt: "+q)
 			attempt++
 			response, err := l.secret(q, attempt)
@@ -258,7 +259,7 @@ func (l *login) unlock(file string, pem []byte) (ssh.Signer, error) {
 	defer resume()
 	passphrase, err := l.driver.opts.Passphrase(l.clock.ctx, file)
 	if err != nil {
-		if driver.CodeOf(err) == driver.ErrInterrupted {
+		if fetch.CodeOf(err) == fetch.ErrInterrupted {
 			l.fatalErr = err
 		}
 		return nil, err
@@ -333,14 +334,14 @@ func (k *tracedKey) SignWithAlgorithm(r io.Reader, data []byte, algorithm string
 
 // loginError returns the error for a rejected login.
 func (l *login) loginError() error {
-	e := &driver.Error{Code: driver.ErrAuth, Reason: driver.Reason{Kind: driver.ReasonSSHLogin, Host: l.hop.host},
+	e := &fetch.Error{Code: fetch.ErrAuth, Reason: fetch.Reason{Kind: fetch.ReasonSSHLogin, Host: l.hop.host},
 		Err:  fmt.Errorf("the server rejected the login as %s", l.hop.user),
 		Hint: "start the SSH agent, or supply a private key or a password"}
 	if !l.hasCredential {
 		e.Err = fmt.Errorf("no private key and no password to log in as %s", l.hop.user)
 	}
 	if l.lockedFile != "" {
-		e.Reason, e.Hint = driver.Reason{}, l.lockedFile+" is protected by a passphrase: add the key to the SSH agent"
+		e.Reason, e.Hint = fetch.Reason{}, l.lockedFile+" is protected by a passphrase: add the key to the SSH agent"
 	}
 	return e
 }

@@ -13,7 +13,7 @@ import (
 
 	"golang.org/x/crypto/ssh"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/internal/pace"
 )
 
@@ -34,8 +34,8 @@ func (d *opener) connect(ctx context.Context, p *route) (_ *session, err error) 
 		}
 		l.close()
 		if cause := context.Cause(c.ctx); cause != nil && !errors.Is(err, cause) {
-			switch driver.CodeOf(err) {
-			case "", driver.ErrNetwork, driver.ErrProtocol:
+			switch fetch.CodeOf(err) {
+			case "", fetch.ErrNetwork, fetch.ErrProtocol:
 				err = cause
 			}
 		}
@@ -57,7 +57,7 @@ func (d *opener) connect(ctx context.Context, p *route) (_ *session, err error) 
 
 // atHop adds the address of the hop to err, if the hop is not the server itself.
 func atHop(err error, h hop, before bool) error {
-	var e *driver.Error
+	var e *fetch.Error
 	if !before || !errors.As(err, &e) {
 		return err
 	}
@@ -80,7 +80,7 @@ func newClock(ctx context.Context, limit time.Duration) *clock {
 	c.ctx, c.cancel = context.WithCancelCause(ctx)
 	if limit > 0 {
 		c.timer = time.AfterFunc(limit, func() {
-			c.cancel(&driver.Error{Code: driver.ErrNetwork, Retry: true, Err: fmt.Errorf("no connection within %v", limit)})
+			c.cancel(&fetch.Error{Code: fetch.ErrNetwork, Retry: true, Err: fmt.Errorf("no connection within %v", limit)})
 		})
 	}
 	return c
@@ -107,12 +107,12 @@ func (c *clock) stop() {
 
 // A chain is the connection to a server, possibly through other hops.
 type chain struct {
-	times     driver.Timeouts
-	conn      *driver.Conn // to the first hop
-	raw       net.Conn     // to the last connected hop
-	ssh       ssh.Conn     // over raw; nil before the handshake
+	times     fetch.Timeouts
+	conn      *fetch.Conn // to the first hop
+	raw       net.Conn    // to the last connected hop
+	ssh       ssh.Conn    // over raw; nil before the handshake
 	progress  progress
-	firstConn atomic.Pointer[driver.Conn]
+	firstConn atomic.Pointer[fetch.Conn]
 }
 
 // close closes the connection to the first hop, which also ends the others. It does not wait.
@@ -129,8 +129,8 @@ func (d *opener) connectHop(ctx context.Context, l *chain, h hop) error {
 		if err != nil {
 			return err
 		}
-		conn.Record(context.Background(), driver.Taps{}) // the bytes are encrypted
-		conn.SetIdle(0)                                  // idle connections in the pool receive nothing
+		conn.Record(context.Background(), fetch.Taps{}) // the bytes are encrypted
+		conn.SetIdle(0)                                 // idle connections in the pool receive nothing
 		l.conn, l.raw = conn, &metered{Conn: conn, chain: l}
 		l.firstConn.Store(conn)
 		if ctx.Err() != nil {
@@ -148,7 +148,7 @@ func (d *opener) connectHop(ctx context.Context, l *chain, h hop) error {
 	if err != nil {
 		var openErr *ssh.OpenChannelError
 		if errors.As(err, &openErr) {
-			return &driver.Error{Code: driver.ErrNetwork, Err: fmt.Errorf("the jump host cannot connect to %s: %w", h.addr(), err)}
+			return &fetch.Error{Code: fetch.ErrNetwork, Err: fmt.Errorf("the jump host cannot connect to %s: %w", h.addr(), err)}
 		}
 		return setupError(err)
 	}
@@ -192,7 +192,7 @@ func (l *chain) subsystem() (*session, error) {
 		return nil, subsystemError(err)
 	}
 	if !ok {
-		return nil, &driver.Error{Code: driver.ErrRefused, Err: errors.New("the server refused the sftp subsystem")}
+		return nil, &fetch.Error{Code: fetch.ErrRefused, Err: errors.New("the server refused the sftp subsystem")}
 	}
 	s := newSession(ch, l.close, l.times, &l.progress)
 	if _, forwarded := l.raw.(*tunnel); !forwarded {
@@ -208,7 +208,7 @@ func (l *chain) subsystem() (*session, error) {
 func subsystemError(err error) error {
 	var openErr *ssh.OpenChannelError
 	if errors.As(err, &openErr) {
-		return &driver.Error{Code: driver.ErrRefused, Err: err}
+		return &fetch.Error{Code: fetch.ErrRefused, Err: err}
 	}
 	return setupError(err)
 }
@@ -218,7 +218,7 @@ func setupError(err error) error {
 	if err == io.EOF {
 		err = io.ErrUnexpectedEOF
 	}
-	return &driver.Error{Code: driver.ErrNetwork, Retry: true, Err: fmt.Errorf("connection lost: %w", err)}
+	return &fetch.Error{Code: fetch.ErrNetwork, Retry: true, Err: fmt.Errorf("connection lost: %w", err)}
 }
 
 // progress is the time, in Unix nanoseconds, up to which the server has kept the minimum rate
@@ -240,10 +240,10 @@ func (p *progress) add(n int) {
 }
 
 // A metered connection records the progress of reads in chain.progress and limits the time of each
-// write. The idle timeout of driver.Conn is unsuitable, because it would end idle connections in the
+// write. The idle timeout of fetch.Conn is unsuitable, because it would end idle connections in the
 // pool.
 type metered struct {
-	*driver.Conn
+	*fetch.Conn
 	chain *chain
 }
 
@@ -291,18 +291,18 @@ func (l *login) handshakeError(err error) error {
 	case l.lockedFile != "":
 		return l.loginError()
 	case errors.As(err, &negotiation):
-		return &driver.Error{Code: driver.ErrTLS, Err: errors.New(text)}
-	case strings.Contains(text, "unable to authenticate"), driver.CodeOf(err) == driver.ErrAuth,
+		return &fetch.Error{Code: fetch.ErrTLS, Err: errors.New(text)}
+	case strings.Contains(text, "unable to authenticate"), fetch.CodeOf(err) == fetch.ErrAuth,
 		strings.Contains(strings.ToLower(text), "authentication failures"):
 		return l.loginError()
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		return &driver.Error{Code: driver.ErrNetwork, Retry: true, Err: errors.New("the server closed the connection during the login")}
-	case driver.CodeOf(err) != "":
+		return &fetch.Error{Code: fetch.ErrNetwork, Retry: true, Err: errors.New("the server closed the connection during the login")}
+	case fetch.CodeOf(err) != "":
 		return err
 	}
 	var network net.Error
 	if errors.As(err, &network) || errors.Is(err, net.ErrClosed) || errors.Is(err, io.ErrClosedPipe) {
 		return setupError(err)
 	}
-	return &driver.Error{Code: driver.ErrProtocol, Err: errors.New(text)}
+	return &fetch.Error{Code: fetch.ErrProtocol, Err: errors.New(text)}
 }

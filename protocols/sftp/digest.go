@@ -1,7 +1,7 @@
 package sftp
 
 import (
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/internal/codec/filexfer"
 	"github.com/urlget/urlget/protocols/internal/remotefile"
 )
@@ -15,7 +15,7 @@ const checkFileAlgorithms = "sha256,sha512,sha384,sha224,sha1,md5"
 
 // digest asks the server for a digest of the open file. A refusal is not an error: servers without the
 // extension refuse it.
-func (f *flight) digest(handle string) ([]driver.Digest, error) {
+func (f *flight) digest(handle string) ([]fetch.Digest, error) {
 	for _, name := range checkFileNames {
 		if f.trace != nil {
 			f.trace(true, "EXTENDED "+name)
@@ -33,7 +33,7 @@ func (f *flight) digest(handle string) ([]driver.Digest, error) {
 			if !ok {
 				return nil, nil
 			}
-			return []driver.Digest{d}, nil
+			return []fetch.Digest{d}, nil
 		case filexfer.TypeStatus: // unsupported under this name, or refused
 		default:
 			return nil, remotefile.Violation("unexpected response to %v: %v", filexfer.TypeExtended, typ)
@@ -43,15 +43,15 @@ func (f *flight) digest(handle string) ([]driver.Digest, error) {
 }
 
 // parseCheckFile reads the algorithm and the hash. Some servers send the name of the extension first.
-func parseCheckFile(fields *filexfer.Fields) (driver.Digest, bool) {
+func parseCheckFile(fields *filexfer.Fields) (fetch.Digest, bool) {
 	algorithm := fields.Text()
 	if algorithm == "check-file" {
 		algorithm = fields.Text()
 	}
-	algorithm = driver.CanonicalAlgorithm(algorithm)
-	sum, h := fields.Rest(), driver.NewHash(algorithm)
+	algorithm = fetch.CanonicalAlgorithm(algorithm)
+	sum, h := fields.Rest(), fetch.NewHash(algorithm)
 	if fields.Err() != nil || h == nil || len(sum) != h.Size() {
-		return driver.Digest{}, false
+		return fetch.Digest{}, false
 	}
-	return driver.Digest{Algorithm: algorithm, Sum: append([]byte(nil), sum...), By: "check-file"}, true
+	return fetch.Digest{Algorithm: algorithm, Sum: append([]byte(nil), sum...), By: "check-file"}, true
 }

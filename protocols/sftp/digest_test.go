@@ -10,7 +10,6 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/download"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/fetchtest/drive"
 	"github.com/urlget/urlget/fetchtest/servers/sftpd"
@@ -84,7 +83,7 @@ func FuzzParseCheckFile(f *testing.F) {
 	f.Add(append(filexfer.Append(nil, filexfer.TypeExtendedReply, 1, "md5")[9:], "0123456789abcdef"...))
 	f.Fuzz(func(t *testing.T, payload []byte) {
 		d, ok := parseCheckFile(filexfer.Message{Payload: payload}.Fields())
-		if ok && len(d.Sum) != driver.NewHash(d.Algorithm).Size() {
+		if ok && len(d.Sum) != fetch.NewHash(d.Algorithm).Size() {
 			t.Errorf("%q: %v", payload, d)
 		}
 	})

@@ -7,14 +7,14 @@ import (
 	"math"
 	"strconv"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/internal/codec/filexfer"
 	"github.com/urlget/urlget/protocols/internal/remotefile"
 )
 
 // describeFile returns the metadata of a file. It has a validator only if the server sent both the
 // size and the modification time.
-func describeFile(t *target, info filexfer.Attrs) driver.Meta {
+func describeFile(t *target, info filexfer.Attrs) fetch.Meta {
 	meta := remotefile.Describe(t.name(), sizeOf(info), info.ModTime())
 	if meta.Size >= 0 && !meta.ModTime.IsZero() {
 		meta.ETag = strconv.Quote(fmt.Sprintf("%x-%x", info.Size, info.MTime))
@@ -31,7 +31,7 @@ func sizeOf(info filexfer.Attrs) int64 {
 }
 
 // file returns the response for anything but a directory.
-func (d *opener) file(f *flight, t *target, info filexfer.Attrs) (*driver.Response, error) {
+func (d *opener) file(f *flight, t *target, info filexfer.Attrs) (*fetch.Response, error) {
 	fileMeta := describeFile(t, info)
 	if mode := info.FileMode(); info.Has(filexfer.AttrPermissions) && !mode.IsRegular() {
 		return nil, remotefile.NotFile(mode) // opening a pipe might block until there is a writer
@@ -39,8 +39,8 @@ func (d *opener) file(f *flight, t *target, info filexfer.Attrs) (*driver.Respon
 	if err := remotefile.NotModified(t.req, remotefile.Same(t.req.IfChanged, fileMeta.Validator)); err != nil {
 		return nil, err
 	}
-	if t.req.Op == driver.OpStat {
-		return &driver.Response{Meta: fileMeta, URL: t.url, Body: driver.NoBody}, nil
+	if t.req.Op == fetch.OpStat {
+		return &fetch.Response{Meta: fileMeta, URL: t.url, Body: fetch.NoBody}, nil
 	}
 	handle, err := f.openHandle(filexfer.TypeOpen, t.path, filexfer.FlagRead, filexfer.Attrs{})
 	if err != nil {
@@ -67,14 +67,14 @@ func (d *opener) file(f *flight, t *target, info filexfer.Attrs) (*driver.Respon
 				return nil, err
 			}
 		}
-	} else if driver.CodeOf(err) != driver.ErrRefused && driver.CodeOf(err) != driver.ErrServer {
+	} else if fetch.CodeOf(err) != fetch.ErrRefused && fetch.CodeOf(err) != fetch.ErrServer {
 		return nil, err
 	}
 	if meta.Size < 0 {
 		// The file is empty, or the system generates its content on reading.
 		switch err := b.First(); err {
 		case nil:
-			meta.Validator, meta.Digests = driver.Validator{}, nil
+			meta.Validator, meta.Digests = fetch.Validator{}, nil
 		case io.EOF:
 			meta.Size = 0
 		default:
@@ -84,7 +84,7 @@ func (d *opener) file(f *flight, t *target, info filexfer.Attrs) (*driver.Respon
 	if f.trace != nil {
 		f.trace(true, "READ from byte "+strconv.FormatInt(meta.Range.Offset, 10))
 	}
-	return &driver.Response{Meta: meta, URL: t.url, Body: b.Start(func(error) { f.end() })}, nil
+	return &fetch.Response{Meta: meta, URL: t.url, Body: b.Start(func(error) { f.end() })}, nil
 }
 
 // The minimum and maximum number of reads in flight. The number grows with each response.
@@ -95,7 +95,7 @@ const (
 
 // newBody returns the body for the requested range of the file and sends the first reads. A size of
 // 0 is treated as unknown, as for generated files.
-func (f *flight) newBody(handle string, req *driver.Request, meta *driver.Meta) (*remotefile.Body[*request], error) {
+func (f *flight) newBody(handle string, req *fetch.Request, meta *fetch.Meta) (*remotefile.Body[*request], error) {
 	if meta.Size >= 0 {
 		if err := remotefile.SelectPart(req, meta, remotefile.Same(req.IfChanged, meta.Validator)); err != nil {
 			return nil, err
@@ -169,7 +169,7 @@ func (r *reads) complete() error {
 		more := err == nil && len(data) > 0
 		r.release()
 		if more {
-			return &driver.Error{Code: driver.ErrChanged, Retry: true,
+			return &fetch.Error{Code: fetch.ErrChanged, Retry: true,
 				Err: fmt.Errorf("the file is longer than its size of %d bytes: it grew while it was read", r.end)}
 		}
 	}

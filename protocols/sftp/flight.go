@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/internal/codec/filexfer"
 	"github.com/urlget/urlget/protocols/internal/remotefile"
 )
 
-// A flight is the set of outstanding SFTP requests for one driver.Response. One goroutine sends and
+// A flight is the set of outstanding SFTP requests for one fetch.Response. One goroutine sends and
 // waits; another may call end.
 type flight struct {
 	ctx     context.Context
@@ -87,7 +87,7 @@ func (f *flight) responseError(r *request, resp response) error {
 		text = fields.Text()
 	}
 	if fields.Err() != nil {
-		return &driver.Error{Code: driver.ErrProtocol, Err: fields.Err()}
+		return &fetch.Error{Code: fetch.ErrProtocol, Err: fields.Err()}
 	}
 	if f.trace != nil {
 		f.trace(false, fmt.Sprintf("STATUS %d %s", code, text))
@@ -110,7 +110,7 @@ func (f *flight) attrs(resp response, err error) (filexfer.Attrs, error) {
 	fields := resp.Fields()
 	info := fields.Attrs()
 	if err := fields.Err(); err != nil {
-		return info, &driver.Error{Code: driver.ErrProtocol, Err: err}
+		return info, &fetch.Error{Code: fetch.ErrProtocol, Err: err}
 	}
 	if f.trace != nil {
 		f.trace(false, fmt.Sprintf("ATTRS %v %d", info.FileMode(), info.Size))

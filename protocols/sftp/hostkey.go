@@ -16,7 +16,7 @@ import (
 	"golang.org/x/crypto/ssh"
 	xknownhosts "golang.org/x/crypto/ssh/knownhosts"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 )
 
 // systemKnownHosts is the system-wide known_hosts file.
@@ -108,17 +108,17 @@ func (l *login) checkHostKey(err error, addr string, key ssh.PublicKey) error {
 	case err == nil:
 		return nil
 	case errors.As(err, &revoked):
-		return &driver.Error{Code: driver.ErrTLS, Reason: driver.Reason{Kind: driver.ReasonHostKeyChanged, Host: host},
+		return &fetch.Error{Code: fetch.ErrTLS, Reason: fetch.Reason{Kind: fetch.ReasonHostKeyChanged, Host: host},
 			Err:  fmt.Errorf("the host key of %s, %s, is revoked%s", host, fingerprint, l.location(revoked.Revoked)),
 			Hint: "do not log in: the key may be compromised"}
 	case errors.As(err, &known) && len(known.Want) > 0:
 		expected := known.Want[0]
-		return &driver.Error{Code: driver.ErrTLS, Reason: driver.Reason{Kind: driver.ReasonHostKeyChanged, Host: host},
+		return &fetch.Error{Code: fetch.ErrTLS, Reason: fetch.Reason{Kind: fetch.ReasonHostKeyChanged, Host: host},
 			Err: fmt.Errorf("the host key of %s has changed: received %s (%s), expected %s%s", host, fingerprint, key.Type(),
 				ssh.FingerprintSHA256(expected.Key), l.location(expected)),
 			Hint: "this may be an attack; verify the fingerprint with the server's administrator before you remove the old line from known_hosts"}
 	case !errors.As(err, &known):
-		return &driver.Error{Code: driver.ErrTLS, Err: fmt.Errorf("the host key of %s: %w", host, err)}
+		return &fetch.Error{Code: fetch.ErrTLS, Err: fmt.Errorf("the host key of %s: %w", host, err)}
 	}
 	if l.driver.opts.TrustKey != nil && !l.foreign {
 		resume := l.clock.pause()
@@ -131,7 +131,7 @@ func (l *login) checkHostKey(err error, addr string, key ssh.PublicKey) error {
 			return l.driver.addKnownHost(addr, key)
 		}
 	}
-	return &driver.Error{Code: driver.ErrTLS, Reason: driver.Reason{Kind: driver.ReasonHostKey, Host: host},
+	return &fetch.Error{Code: fetch.ErrTLS, Reason: fetch.Reason{Kind: fetch.ReasonHostKey, Host: host},
 		Err:  fmt.Errorf("the host key of %s is unknown: %s (%s)", host, fingerprint, key.Type()),
 		Hint: "verify the fingerprint with the server's administrator and add the key to a known_hosts file"}
 }

@@ -3,6 +3,7 @@ package sftp
 import (
 	"strings"
 
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/internal/codec/filexfer"
 	"github.com/urlget/urlget/protocols/internal/remotefile"
@@ -21,9 +22,9 @@ type Sys struct {
 	Target string
 }
 
-// EntryFacts implements [driver.EntryRecord].
-func (s Sys) EntryFacts() driver.Facts {
-	return driver.Facts{Driver: "sftp", List: []driver.Fact{
+// EntryFacts implements [fetch.EntryRecord].
+func (s Sys) EntryFacts() fetch.Facts {
+	return fetch.Facts{Driver: "sftp", List: []fetch.Fact{
 		{Name: "mode", Value: s.Mode, Optional: true},
 		{Name: "uid", Value: remotefile.ID(s.UID)},
 		{Name: "gid", Value: remotefile.ID(s.GID)},
@@ -32,7 +33,7 @@ func (s Sys) EntryFacts() driver.Facts {
 }
 
 // directory returns the response for a directory.
-func (d *opener) directory(f *flight, t *target, info filexfer.Attrs) (*driver.Response, error) {
+func (d *opener) directory(f *flight, t *target, info filexfer.Attrs) (*fetch.Response, error) {
 	base := t.Directory()
 	resp, read := remotefile.Listing(t.req, member(base, "", false), t.name(), info.ModTime())
 	if !read {
@@ -43,7 +44,7 @@ func (d *opener) directory(f *flight, t *target, info filexfer.Attrs) (*driver.R
 		return nil, err
 	}
 	l := &listing{flight: f, handle: handle, base: base, path: t.path}
-	resp.SetParts(l.parts, func() error { f.end(); return nil })
+	driver.SetParts(resp, l.parts, func() error { f.end(); return nil })
 	return resp, nil
 }
 
@@ -193,7 +194,7 @@ func sysOf(a filexfer.Attrs) *Sys {
 }
 
 // entry returns the entry for a member.
-func (l *listing) entry(file filexfer.File, sys *Sys) driver.Entry {
+func (l *listing) entry(file filexfer.File, sys *Sys) fetch.Entry {
 	mode, size := file.Attrs.FileMode(), int64(-1)
 	u := member(l.base, file.Name, mode.IsDir())
 	if mode.IsDir() {

@@ -19,7 +19,6 @@ import (
 	"golang.org/x/crypto/ssh/knownhosts"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/fetchtest/drive"
 	"github.com/urlget/urlget/fetchtest/servers/sftpd"
@@ -53,13 +52,13 @@ func TestHostKeys(t *testing.T) {
 	}
 	plain := sftpd.Start(t, sftpd.Options{Tree: tree(), HostKeys: []ssh.Signer{key}})
 	signed := sftpd.Start(t, sftpd.Options{Tree: tree(), HostKeys: []ssh.Signer{certified}})
-	unknown, mismatch := driver.ReasonHostKey, driver.ReasonHostKeyChanged
+	unknown, mismatch := fetch.ReasonHostKey, fetch.ReasonHostKeyChanged
 	name := func(s *sftpd.Server) string { return knownhosts.Normalize(s.Addr) }
 	for _, tt := range []struct {
 		name   string
 		server *sftpd.Server
 		lines  string
-		want   driver.ReasonKind // "" if the key is accepted
+		want   fetch.ReasonKind // "" if the key is accepted
 	}{
 		{"known", plain, hostLine(name(plain), key.PublicKey()), ""},
 		{"known among others", plain, "# comment\n\n" + hostLine("elsewhere", other.PublicKey()) + hostLine(name(plain), key.PublicKey()), ""},

@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/protocols/sftp/internal/sshconfig"
 )
@@ -19,7 +19,7 @@ import (
 // A route is the list of hosts to connect through to reach a server, and the users to log in as.
 type route struct {
 	hops []hop // the server is the last one
-	// foreign is set for foreign requests (see driver.Env.Foreign). They do not use keys, the agent
+	// foreign is set for foreign requests (see fetch.Env.Foreign). They do not use keys, the agent
 	// or the user's configuration, because a ProxyJump would bypass the policy on addresses.
 	foreign bool
 }
@@ -136,5 +136,5 @@ func sshFile(name string) string {
 
 // settingsError returns the error for a local file that cannot be read or written.
 func settingsError(format string, args ...any) error {
-	return &driver.Error{Code: driver.ErrFile, Err: fmt.Errorf(format, args...)}
+	return &fetch.Error{Code: fetch.ErrFile, Err: fmt.Errorf(format, args...)}
 }

@@ -12,7 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver/wire"
 	"github.com/urlget/urlget/internal/codec/filexfer"
 	"github.com/urlget/urlget/protocols/internal/remotefile"
@@ -26,9 +26,9 @@ var errLost = errors.New("connection lost")
 type session struct {
 	channel   io.ReadWriter // the SSH channel
 	closeConn func()        // closes the connection without waiting
-	peer      *driver.Conn  // whose address the policy checks; nil behind another SSH server
+	peer      *fetch.Conn   // whose address the policy checks; nil behind another SSH server
 	remote    net.Addr
-	times     driver.Timeouts
+	times     fetch.Timeouts
 
 	slots int // guarded by driver.mu
 
@@ -81,7 +81,7 @@ type buffer [filexfer.MaxData + 64]byte
 var buffers = sync.Pool{New: func() any { return new(buffer) }}
 
 // newSession returns a session on a channel that has the sftp subsystem.
-func newSession(channel io.ReadWriter, closeConn func(), times driver.Timeouts, progress *progress) *session {
+func newSession(channel io.ReadWriter, closeConn func(), times fetch.Timeouts, progress *progress) *session {
 	s := &session{channel: channel, closeConn: closeConn, times: times, progress: progress,
 		outbox: outbox{wake: make(chan struct{}, 1)}, done: make(chan struct{}), pending: make(map[uint32]*request)}
 	return s
@@ -179,7 +179,7 @@ func (s *session) read(r *bufio.Reader) {
 		switch {
 		case err == nil:
 		case errors.Is(err, filexfer.ErrMalformed):
-			s.fail(&driver.Error{Code: driver.ErrProtocol, Err: err})
+			s.fail(&fetch.Error{Code: fetch.ErrProtocol, Err: err})
 			return
 		default:
 			s.fail(connError(err))
@@ -190,14 +190,14 @@ func (s *session) read(r *bufio.Reader) {
 
 // connError returns the error for a connection that failed with err.
 func connError(err error) error {
-	var e *driver.Error
+	var e *fetch.Error
 	if errors.As(err, &e) {
 		return e
 	}
 	if err == io.EOF {
 		err = io.ErrUnexpectedEOF
 	}
-	return &driver.Error{Code: driver.ErrNetwork, Retry: true, Err: fmt.Errorf("%w: %w", errLost, err)}
+	return &fetch.Error{Code: fetch.ErrNetwork, Retry: true, Err: fmt.Errorf("%w: %w", errLost, err)}
 }
 
 // deliver passes a response to the caller that waits for it.

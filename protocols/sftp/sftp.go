@@ -18,6 +18,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/protocols/internal/remotefile"
 )
@@ -39,7 +40,7 @@ type Options struct {
 	KnownHosts []string
 	// TrustKey, if not nil, is called with the host key of a server without a known key. If it
 	// returns true, the driver adds the key to the first file of KnownHosts. TrustKey is not called
-	// for changed keys or for foreign requests (see driver.Env.Foreign).
+	// for changed keys or for foreign requests (see fetch.Env.Foreign).
 	TrustKey func(ctx context.Context, key HostKey) (bool, error)
 	// Config is the configuration file, in the format of ssh_config. The driver uses its HostName,
 	// Port, User, IdentityFile, ProxyJump and Include. "" means ~/.ssh/config; NoConfig disables it.
@@ -61,14 +62,14 @@ type HostKey struct {
 }
 
 // Load registers the driver with default options.
-func Load(env driver.Env, reg *driver.Registry) { With(Options{})(env, reg) }
+func Load(env fetch.Env, reg *fetch.Registry) { With(Options{})(env, reg) }
 
 // With is like Load, with options.
-func With(opts Options) driver.Loader {
-	return func(env driver.Env, reg *driver.Registry) {
-		scheme := driver.Scheme{
-			Name: "sftp", Port: defaultPort, Ops: []driver.Op{driver.OpGet, driver.OpStat, driver.OpList},
-			Ranges: true, Traits: driver.Traits{Tree: true, Logins: true}, Driver: newDriver(env, opts),
+func With(opts Options) fetch.Loader {
+	return func(env fetch.Env, reg *fetch.Registry) {
+		scheme := fetch.Scheme{
+			Name: "sftp", Port: defaultPort, Ops: []fetch.Op{fetch.OpGet, fetch.OpStat, fetch.OpList},
+			Ranges: true, Traits: fetch.Traits{Tree: true, Logins: true}, Driver: newDriver(env, opts),
 			Summary: "files and directories of SSH servers, over SFTP",
 		}
 		reg.Register(scheme)
@@ -86,7 +87,7 @@ const (
 )
 
 type opener struct {
-	env  driver.Env
+	env  fetch.Env
 	opts Options
 	pool *driver.Pool[key, *slot]
 
@@ -96,7 +97,7 @@ type opener struct {
 	knownHostsMu sync.Mutex
 }
 
-func newDriver(env driver.Env, opts Options) *opener {
+func newDriver(env fetch.Env, opts Options) *opener {
 	if opts.MaxConns <= 0 {
 		opts.MaxConns = 4
 	}
@@ -109,11 +110,11 @@ func newDriver(env driver.Env, opts Options) *opener {
 	return d
 }
 
-// CloseIdleConnections implements driver.IdleCloser.
+// CloseIdleConnections implements fetch.IdleCloser.
 func (d *opener) CloseIdleConnections() { d.pool.CloseIdle() }
 
-// Open implements driver.Driver.
-func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Response, error) {
+// Open implements fetch.Driver.
+func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
 	t, err := newTarget(req)
 	if err != nil {
 		return nil, err
@@ -140,12 +141,12 @@ type lease = *driver.Lease[key, *slot]
 
 // perform performs the request on the connection of the lease. The lease ends with the body of the
 // response.
-func (d *opener) perform(ctx context.Context, l lease, t *target) (*driver.Response, error) {
+func (d *opener) perform(ctx context.Context, l lease, t *target) (*fetch.Response, error) {
 	s := l.Conn.session
 	if s.peer != nil {
 		s.peer.Serve(ctx)
 	}
-	if x := driver.Record(ctx); x != nil && x.Peer != nil && (l.Reused || !l.Conn.fresh) {
+	if x := fetch.RecordingOf(ctx); x != nil && x.Peer != nil && (l.Reused || !l.Conn.fresh) {
 		x.Peer(1, s.remote, nil)
 	}
 	f := newFlight(ctx, s, driver.Line(ctx), func() {
@@ -156,7 +157,7 @@ func (d *opener) perform(ctx context.Context, l lease, t *target) (*driver.Respo
 		l.Put()
 	})
 	resp, err := d.openResponse(f, t)
-	if err != nil || resp.Body == driver.NoBody {
+	if err != nil || resp.Body == fetch.NoBody {
 		f.end()
 	}
 	if err != nil {
@@ -166,7 +167,7 @@ func (d *opener) perform(ctx context.Context, l lease, t *target) (*driver.Respo
 }
 
 // openResponse performs the requests for t up to the response.
-func (d *opener) openResponse(f *flight, t *target) (*driver.Response, error) {
+func (d *opener) openResponse(f *flight, t *target) (*fetch.Response, error) {
 	info, err := f.stat(t.path)
 	if err != nil {
 		return nil, err
@@ -180,8 +181,8 @@ func (d *opener) openResponse(f *flight, t *target) (*driver.Response, error) {
 	return d.file(f, t, info)
 }
 
-// Explain implements driver.Explainer.
-func (d *opener) Explain(req *driver.Request) ([]string, error) {
+// Explain implements fetch.Explainer.
+func (d *opener) Explain(req *fetch.Request) ([]string, error) {
 	t, err := newTarget(req)
 	if err != nil {
 		return nil, err
@@ -202,11 +203,11 @@ func (d *opener) Explain(req *driver.Request) ([]string, error) {
 		steps = append(steps, step, "check the host key of "+h.addr(), "log in as "+user)
 	}
 	steps = append(steps, "STAT "+t.path)
-	if req.Op != driver.OpStat {
+	if req.Op != fetch.OpStat {
 		steps = append(steps, "OPEN "+t.path+", or OPENDIR if it is a directory")
 	}
 	for i := range steps {
-		steps[i] = driver.Printable(steps[i])
+		steps[i] = fetch.Printable(steps[i])
 	}
 	return steps, nil
 }
@@ -215,6 +216,6 @@ func (d *opener) Explain(req *driver.Request) ([]string, error) {
 func (h hop) addr() string { return net.JoinHostPort(h.host, strconv.Itoa(int(h.port))) }
 
 var (
-	_ driver.IdleCloser = (*opener)(nil)
-	_ driver.Explainer  = (*opener)(nil)
+	_ fetch.IdleCloser = (*opener)(nil)
+	_ fetch.Explainer  = (*opener)(nil)
 )

@@ -4,14 +4,14 @@ import (
 	"path"
 	"strings"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/protocols/internal/remotefile"
 )
 
 // A target is a request, decoded for SFTP.
 type target struct {
-	req   *driver.Request
+	req   *fetch.Request
 	login uri.Userinfo
 	path  string // as sent to the server: absolute, or relative to the home directory
 	remotefile.Path
@@ -21,7 +21,7 @@ type target struct {
 }
 
 // newTarget decodes req.
-func newTarget(req *driver.Request) (*target, error) {
+func newTarget(req *fetch.Request) (*target, error) {
 	u := req.URL.WithoutFragment()
 	if u.Host() == "" {
 		return nil, remotefile.Malformed("no host")

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/internal/codec/smb2"
 	"github.com/urlget/urlget/protocols/internal/remotefile"
 )
@@ -121,12 +121,12 @@ func (d *opener) login(ctx context.Context, s *session, t *target) error {
 		return s.setup(smb2.Account{Domain: domain, User: user}, true)
 	}
 	for attempt := 1; ; attempt++ {
-		cred, err := d.env.Credential(ctx, driver.Challenge{URL: t.url, Mechanism: "smb", User: t.login.Name, Attempt: attempt})
-		if errors.Is(err, driver.ErrAuth) && attempt == 1 {
-			return &driver.Error{Code: driver.ErrAuth, Err: errors.New("no user name and password to log in with"),
+		cred, err := d.env.Credential(ctx, fetch.Challenge{URL: t.url, Mechanism: "smb", User: t.login.Name, Attempt: attempt})
+		if errors.Is(err, fetch.ErrAuth) && attempt == 1 {
+			return &fetch.Error{Code: fetch.ErrAuth, Err: errors.New("no user name and password to log in with"),
 				Hint: "supply a user name and password, or name the user guest in the URL"}
 		}
-		if errors.Is(err, driver.ErrAuth) || attempt > maxLogins {
+		if errors.Is(err, fetch.ErrAuth) || attempt > maxLogins {
 			return statusError(smb2.SessionSetup, smb2.StatusLogonFailure)
 		}
 		if err != nil {
@@ -140,7 +140,7 @@ func (d *opener) login(ctx context.Context, s *session, t *target) error {
 			a.User = user
 		}
 		err = s.setup(a, false)
-		if s.err != nil || !errors.Is(err, driver.ErrAuth) || errors.Is(err, errGuest) {
+		if s.err != nil || !errors.Is(err, fetch.ErrAuth) || errors.Is(err, errGuest) {
 			return err
 		}
 	}
@@ -161,7 +161,7 @@ var errGuest = errors.New("the server does not know the user and offers a guest 
 func (s *session) setup(a smb2.Account, allowGuest bool) error {
 	for _, text := range []string{a.Domain, a.User, a.Password} {
 		if _, ok := smb2.AppendUTF16(nil, text); !ok {
-			return &driver.Error{Code: driver.ErrAuth, Err: errors.New("user name and password must be valid UTF-8")}
+			return &fetch.Error{Code: fetch.ErrAuth, Err: errors.New("user name and password must be valid UTF-8")}
 		}
 	}
 	savedHash := s.hash
@@ -195,7 +195,7 @@ func (s *session) setup(a smb2.Account, allowGuest bool) error {
 	case isGuest && allowGuest:
 		return nil
 	case isGuest:
-		return s.fail(&driver.Error{Code: driver.ErrAuth, Err: errGuest, Hint: "name the user guest in the URL to accept a guest session"})
+		return s.fail(&fetch.Error{Code: fetch.ErrAuth, Err: errGuest, Hint: "name the user guest in the URL to accept a guest session"})
 	}
 	s.signer = smb2.NewSigner(s.dialect, s.signing, key, &s.hash)
 	if !s.signer.Verify(m.b) {
@@ -218,10 +218,10 @@ func (s *session) encrypt(object string) error {
 	switch {
 	case s.sealer != nil:
 	case s.signer == nil:
-		return s.fail(&driver.Error{Code: driver.ErrRefused, Err: fmt.Errorf("the server requires encryption for the %s, which requires a password", object),
+		return s.fail(&fetch.Error{Code: fetch.ErrRefused, Err: fmt.Errorf("the server requires encryption for the %s, which requires a password", object),
 			Hint: "supply a user name and password"})
 	default:
-		return s.fail(&driver.Error{Code: driver.ErrRefused, Err: fmt.Errorf("the server requires encryption for the %s, but no cipher was negotiated", object)})
+		return s.fail(&fetch.Error{Code: fetch.ErrRefused, Err: fmt.Errorf("the server requires encryption for the %s, but no cipher was negotiated", object)})
 	}
 	s.encryptAll = true
 	return nil
@@ -243,7 +243,7 @@ func (s *session) connectTree(name string) error {
 	case err != nil:
 		return err
 	case r.ShareType != smb2.ShareTypeDisk && r.ShareType != smb2.ShareTypePipe:
-		return &driver.Error{Code: driver.ErrRefused, Err: errors.New("the share is a printer")}
+		return &fetch.Error{Code: fetch.ErrRefused, Err: errors.New("the share is a printer")}
 	}
 	s.treeID = m.TreeID
 	if r.ShareFlags&smb2.ShareFlagEncryptData != 0 {

@@ -6,7 +6,7 @@ import (
 	"io"
 	"syscall"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/internal/codec/smb2"
 	"github.com/urlget/urlget/protocols/internal/remotefile"
 )
@@ -19,7 +19,7 @@ var errLost = errors.New("connection lost")
 func connError(err error) error {
 	for _, end := range []error{io.EOF, io.ErrUnexpectedEOF, syscall.ECONNRESET, syscall.EPIPE} {
 		if errors.Is(err, end) {
-			return &driver.Error{Code: driver.ErrNetwork, Retry: true, Err: fmt.Errorf("%w: closed by the server", errLost)}
+			return &fetch.Error{Code: fetch.ErrNetwork, Retry: true, Err: fmt.Errorf("%w: closed by the server", errLost)}
 		}
 	}
 	return err
@@ -36,28 +36,28 @@ func listingError(err error) error {
 
 // statusError returns the error for the status of a response.
 func statusError(c smb2.Command, s smb2.Status) error {
-	e := &driver.Error{Code: driver.ErrServer, Err: errors.New(c.String()), Reply: driver.Reply{Text: s.String()}}
+	e := &fetch.Error{Code: fetch.ErrServer, Err: errors.New(c.String()), Reply: fetch.Reply{Text: s.String()}}
 	switch s {
 	case smb2.StatusNoSuchFile, smb2.StatusObjectNameNotFound, smb2.StatusObjectPathNotFound, smb2.StatusObjectNameInvalid, smb2.StatusObjectPathSyntaxBad,
 		smb2.StatusNotADirectory:
-		e.Code, e.Err = driver.ErrNotFound, nil
+		e.Code, e.Err = fetch.ErrNotFound, nil
 	case smb2.StatusBadNetworkName, smb2.StatusBadNetworkPath:
-		e.Code, e.Err, e.Hint = driver.ErrNotFound, errors.New("no such share"), "use the URL of the host without a path to list the shares"
+		e.Code, e.Err, e.Hint = fetch.ErrNotFound, errors.New("no such share"), "use the URL of the host without a path to list the shares"
 	case smb2.StatusAccessDenied, smb2.StatusFileLockConflict, smb2.StatusNotSupported:
-		e.Code = driver.ErrRefused
+		e.Code = fetch.ErrRefused
 	case smb2.StatusStoppedOnSymlink:
-		e.Code, e.Err = driver.ErrRefused, errors.New("symbolic links are not followed")
+		e.Code, e.Err = fetch.ErrRefused, errors.New("symbolic links are not followed")
 	case smb2.StatusPathNotCovered:
-		e.Code, e.Err = driver.ErrRefused, errors.New("the files are on another server, and DFS is not supported")
+		e.Code, e.Err = fetch.ErrRefused, errors.New("the files are on another server, and DFS is not supported")
 	case smb2.StatusSharingViolation, smb2.StatusInsufficientResources, smb2.StatusRequestNotAccepted:
-		e.Code, e.Retry = driver.ErrBusy, true
+		e.Code, e.Retry = fetch.ErrBusy, true
 	case smb2.StatusLogonFailure, smb2.StatusNoSuchUser, smb2.StatusWrongPassword, smb2.StatusAccountRestriction,
 		smb2.StatusPasswordExpired, smb2.StatusAccountDisabled, smb2.StatusAccountLockedOut, smb2.StatusLogonTypeNotGranted:
-		e.Code = driver.ErrAuth
+		e.Code = fetch.ErrAuth
 	case smb2.StatusUserSessionDeleted, smb2.StatusNetworkSessionExpired, smb2.StatusNetworkNameDeleted:
-		e.Code, e.Retry, e.Err = driver.ErrNetwork, true, fmt.Errorf("%w: the server ended the session", errLost)
+		e.Code, e.Retry, e.Err = fetch.ErrNetwork, true, fmt.Errorf("%w: the server ended the session", errLost)
 	case smb2.StatusSuccess, smb2.StatusMoreProcessingRequired, smb2.StatusPending:
-		e.Code = driver.ErrProtocol
+		e.Code = fetch.ErrProtocol
 	}
 	return e
 }

@@ -8,7 +8,7 @@ import (
 	"net"
 	"strconv"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/internal/codec/smb2"
 	"github.com/urlget/urlget/protocols/internal/remotefile"
 )
@@ -20,7 +20,7 @@ const (
 )
 
 // describe returns the metadata of a file.
-func describe(t *target, f *file) driver.Meta {
+func describe(t *target, f *file) fetch.Meta {
 	m := remotefile.Describe(t.name(), int64(min(f.EndOfFile, math.MaxInt64)), f.modTime())
 	if !m.ModTime.IsZero() {
 		m.ETag = strconv.Quote(fmt.Sprintf("%x-%x", f.EndOfFile, f.LastWriteTime))
@@ -29,12 +29,12 @@ func describe(t *target, f *file) driver.Meta {
 }
 
 // file returns the response for a file.
-func (d *opener) file(l lease, t *target, f *file) (*driver.Response, error) {
+func (d *opener) file(l lease, t *target, f *file) (*fetch.Response, error) {
 	meta := describe(t, f)
 	same := remotefile.Same(t.req.IfChanged, meta.Validator)
 	err := remotefile.NotModified(t.req, same)
-	if err == nil && t.req.Op == driver.OpStat {
-		return &driver.Response{Meta: meta, URL: t.url, Body: driver.NoBody}, l.Conn.close(f)
+	if err == nil && t.req.Op == fetch.OpStat {
+		return &fetch.Response{Meta: meta, URL: t.url, Body: fetch.NoBody}, l.Conn.close(f)
 	}
 	if err == nil {
 		err = remotefile.SelectPart(t.req, &meta, same)
@@ -49,7 +49,7 @@ func (d *opener) file(l lease, t *target, f *file) (*driver.Response, error) {
 	if err := b.Fill(); err != nil {
 		return nil, err
 	}
-	return &driver.Response{Meta: meta, URL: t.url, Body: b.Start(func(err error) {
+	return &fetch.Response{Meta: meta, URL: t.url, Body: b.Start(func(err error) {
 		if err == net.ErrClosed { // responses may be outstanding
 			l.Discard()
 		} else {

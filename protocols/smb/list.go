@@ -4,6 +4,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/internal/codec/smb2"
 	"github.com/urlget/urlget/protocols/internal/remotefile"
@@ -18,23 +19,23 @@ type Sys struct {
 	Remark     string // of a share
 }
 
-// EntryFacts implements [driver.EntryRecord].
-func (s Sys) EntryFacts() driver.Facts {
-	return driver.Facts{Driver: "smb", List: []driver.Fact{
+// EntryFacts implements [fetch.EntryRecord].
+func (s Sys) EntryFacts() fetch.Facts {
+	return fetch.Facts{Driver: "smb", List: []fetch.Fact{
 		{Name: "attributes", Value: s.Attributes, Optional: true},
 		{Name: "remark", Value: s.Remark, Optional: true},
 	}}
 }
 
 // directory returns the response for a directory.
-func (d *opener) directory(l lease, t *target, f *file) (*driver.Response, error) {
+func (d *opener) directory(l lease, t *target, f *file) (*fetch.Response, error) {
 	base := t.Directory()
 	resp, read := remotefile.Listing(t.req, remotefile.Member(base, "", false), t.name(), f.modTime())
 	if !read {
 		return resp, l.Conn.close(f)
 	}
 	list := &listing{lease: l, file: f, base: base}
-	resp.SetParts(list.parts, func() error { l.Discard(); return nil })
+	driver.SetParts(resp, list.parts, func() error { l.Discard(); return nil })
 	return resp, nil
 }
 
@@ -69,7 +70,7 @@ func (l *listing) parts(yield func(driver.Part, error) bool) {
 				return
 			}
 			if strings.Contains(m.Name, `\`) { // Samba may list such files, but they cannot be opened
-				if !yield(driver.Part{Entries: []driver.Entry{{Kind: driver.EntryText, Name: m.Name, Size: -1}}}, nil) {
+				if !yield(driver.Part{Entries: []fetch.Entry{{Kind: fetch.EntryText, Name: m.Name, Size: -1}}}, nil) {
 					return
 				}
 				continue
@@ -101,7 +102,7 @@ func (l *listing) next() ([]smb2.Member, error) {
 }
 
 // entry returns the entry for a member.
-func entry(base string, m smb2.Member) driver.Entry {
+func entry(base string, m smb2.Member) fetch.Entry {
 	isDir, sys := m.Attributes&smb2.AttributeDirectory != 0, Sys{Attributes: attributes(m.Attributes)}
 	u := remotefile.Member(base, m.Name, isDir)
 	if isDir {
@@ -125,7 +126,7 @@ func attributes(bits uint32) string {
 }
 
 // shares returns the response for the shares of a server.
-func (d *opener) shares(l lease, t *target) (*driver.Response, error) {
+func (d *opener) shares(l lease, t *target) (*fetch.Response, error) {
 	resp, read := remotefile.Listing(t.req, remotefile.Member(t.Base, "", false), "", time.Time{})
 	if !read {
 		return resp, nil
@@ -145,7 +146,7 @@ func (d *opener) shares(l lease, t *target) (*driver.Response, error) {
 		}
 	}
 	l.Put()
-	resp.SetParts(func(yield func(driver.Part, error) bool) {
+	driver.SetParts(resp, func(yield func(driver.Part, error) bool) {
 		for _, p := range entries {
 			if !yield(p, nil) {
 				return

@@ -7,7 +7,7 @@ import (
 	"io"
 	"time"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/internal/codec/smb2"
 	"github.com/urlget/urlget/protocols/internal/remotefile"
 )
@@ -26,11 +26,11 @@ const (
 )
 
 // A session is an authenticated session on a connection, connected to one share. It serves one
-// driver.Response at a time, and only the reader of its body waits for messages.
+// fetch.Response at a time, and only the reader of its body waits for messages.
 type session struct {
-	conn  *driver.Conn
+	conn  *fetch.Conn
 	in    *bufio.Reader
-	times driver.Timeouts
+	times fetch.Timeouts
 	terms
 	protection
 	credits     int                     // granted by the server and unused
@@ -206,7 +206,7 @@ func (s *session) readMessage() (message, error) {
 		}
 	}
 	if m.Header, err = smb2.ParseHeader(m.b); err != nil {
-		return message{}, &driver.Error{Code: driver.ErrProtocol, Err: err}
+		return message{}, &fetch.Error{Code: fetch.ErrProtocol, Err: err}
 	}
 	return m, nil
 }

@@ -18,6 +18,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/protocols/internal/remotefile"
 )
@@ -30,23 +31,23 @@ type Options struct {
 }
 
 // Load registers the driver with default options.
-func Load(env driver.Env, reg *driver.Registry) { With(Options{})(env, reg) }
+func Load(env fetch.Env, reg *fetch.Registry) { With(Options{})(env, reg) }
 
 // With is like Load, with options.
-func With(opts Options) driver.Loader {
+func With(opts Options) fetch.Loader {
 	if opts.MaxConns <= 0 {
 		opts.MaxConns = 4
 	}
-	return func(env driver.Env, reg *driver.Registry) {
+	return func(env fetch.Env, reg *fetch.Registry) {
 		d := &opener{env: env}
 		d.pool = driver.NewPool[key](env, driver.PoolOptions[*session]{
 			MaxIdle: opts.MaxConns, MaxOpen: opts.MaxConns, IdleTimeout: idleTime,
-			Conn:  func(s *session) (*driver.Conn, int) { return s.conn, s.in.Buffered() },
+			Conn:  func(s *session) (*fetch.Conn, int) { return s.conn, s.in.Buffered() },
 			Valid: func(s *session) bool { return s.err == nil && len(s.outstanding) == 0 },
 			Close: func(s *session) { s.conn.Close() },
 		})
-		reg.Register(driver.Scheme{
-			Name: "smb", Port: defaultPort, Ops: []driver.Op{driver.OpGet, driver.OpStat, driver.OpList}, Ranges: true, Driver: d,
+		reg.Register(fetch.Scheme{
+			Name: "smb", Port: defaultPort, Ops: []fetch.Op{fetch.OpGet, fetch.OpStat, fetch.OpList}, Ranges: true, Driver: d,
 			Summary: "shared files and directories of Windows and Samba, over SMB 2 and 3",
 		})
 	}
@@ -59,18 +60,18 @@ const (
 )
 
 type opener struct {
-	env  driver.Env
+	env  fetch.Env
 	pool *driver.Pool[key, *session]
 }
 
-// CloseIdleConnections implements driver.IdleCloser.
+// CloseIdleConnections implements fetch.IdleCloser.
 func (d *opener) CloseIdleConnections() { d.pool.CloseIdle() }
 
 // A lease is the use of a connection for one response.
 type lease = *driver.Lease[key, *session]
 
-// Open implements driver.Driver.
-func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Response, error) {
+// Open implements fetch.Driver.
+func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
 	t, err := newTarget(req)
 	if err != nil {
 		return nil, err
@@ -91,10 +92,10 @@ func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Respons
 
 // perform performs the request on the connection of the lease. The lease ends with the body of the
 // response.
-func (d *opener) perform(ctx context.Context, l lease, t *target) (*driver.Response, error) {
+func (d *opener) perform(ctx context.Context, l lease, t *target) (*fetch.Response, error) {
 	l.Bind(ctx)
 	resp, err := d.openResponse(l, t)
-	if err != nil || resp.Body == driver.NoBody {
+	if err != nil || resp.Body == fetch.NoBody {
 		l.Put()
 	}
 	if err != nil {
@@ -104,11 +105,11 @@ func (d *opener) perform(ctx context.Context, l lease, t *target) (*driver.Respo
 }
 
 // openResponse performs the requests for t up to the response.
-func (d *opener) openResponse(l lease, t *target) (*driver.Response, error) {
+func (d *opener) openResponse(l lease, t *target) (*fetch.Response, error) {
 	if t.share == "" {
 		return d.shares(l, t)
 	}
-	f, err := l.Conn.open(t.path, t.req.Op != driver.OpStat)
+	f, err := l.Conn.open(t.path, t.req.Op != fetch.OpStat)
 	if err != nil {
 		return nil, err
 	}
@@ -121,8 +122,8 @@ func (d *opener) openResponse(l lease, t *target) (*driver.Response, error) {
 	return d.file(l, t, f)
 }
 
-// Explain implements driver.Explainer.
-func (d *opener) Explain(req *driver.Request) ([]string, error) {
+// Explain implements fetch.Explainer.
+func (d *opener) Explain(req *fetch.Request) ([]string, error) {
 	t, err := newTarget(req)
 	if err != nil {
 		return nil, err
@@ -138,12 +139,12 @@ func (d *opener) Explain(req *driver.Request) ([]string, error) {
 		steps = append(steps, "CREATE "+t.path)
 	}
 	for i := range steps {
-		steps[i] = driver.Printable(steps[i])
+		steps[i] = fetch.Printable(steps[i])
 	}
 	return steps, nil
 }
 
 var (
-	_ driver.IdleCloser = (*opener)(nil)
-	_ driver.Explainer  = (*opener)(nil)
+	_ fetch.IdleCloser = (*opener)(nil)
+	_ fetch.Explainer  = (*opener)(nil)
 )

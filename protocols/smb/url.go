@@ -4,7 +4,7 @@ import (
 	"path"
 	"strings"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/internal/codec/smb2"
 	"github.com/urlget/urlget/protocols/internal/remotefile"
@@ -16,7 +16,7 @@ const maxPath = 32_000
 
 // A target is a request, decoded for SMB.
 type target struct {
-	req   *driver.Request
+	req   *fetch.Request
 	url   uri.URI // without the fragment
 	login uri.Userinfo
 	addr  string
@@ -28,7 +28,7 @@ type target struct {
 }
 
 // newTarget decodes req.
-func newTarget(req *driver.Request) (*target, error) {
+func newTarget(req *fetch.Request) (*target, error) {
 	u := req.URL.WithoutFragment()
 	if u.Host() == "" {
 		return nil, remotefile.Malformed("no host")

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/protocols/internal/smallnet"
 )
@@ -22,11 +22,11 @@ var headerFormat = smallnet.HeaderFormat{Protocol: "Spartan", Lowest: success, H
 
 type response struct {
 	smallnet.Response
-	schemes *driver.Registry
+	schemes *fetch.Registry
 }
 
 // interpret returns the driver's response, or an error.
-func (r *response) interpret(req *driver.Request) (*driver.Response, error) {
+func (r *response) interpret(req *fetch.Request) (*fetch.Response, error) {
 	switch r.Status {
 	case success:
 		return r.Success(req, smallnet.Page{Base: req.URL, Schemes: r.schemes, Prompts: true})
@@ -34,27 +34,27 @@ func (r *response) interpret(req *driver.Request) (*driver.Response, error) {
 		to, err := uri.ParseRef(r.Text)
 		// Redirects stay on the server, so the target has no host.
 		if err != nil || !strings.HasPrefix(r.Text, "/") || strings.HasPrefix(r.Text, "//") {
-			return nil, &driver.Error{Code: driver.ErrRedirect, Reply: r.Reply(), Err: errors.New("the server redirects to an invalid path")}
+			return nil, &fetch.Error{Code: fetch.ErrRedirect, Reply: r.Reply(), Err: errors.New("the server redirects to an invalid path")}
 		}
-		resp := &driver.Response{Location: []uri.URI{to}, Body: driver.NoBody}
+		resp := &fetch.Response{Location: []uri.URI{to}, Body: fetch.NoBody}
 		resp.Reply = r.Reply()
 		return resp, nil
 	case serverError:
-		return nil, &driver.Error{Code: driver.ErrServer, Retry: true, Reply: r.Reply()}
+		return nil, &fetch.Error{Code: fetch.ErrServer, Retry: true, Reply: r.Reply()}
 	}
-	return nil, &driver.Error{Code: refusal(r.Text), Reply: r.Reply()}
+	return nil, &fetch.Error{Code: refusal(r.Text), Reply: r.Reply()}
 }
 
 // absent lists phrases for a missing resource. The protocol has one status for all errors of a
 // request.
 var absent = []string{"not found", "not exist", "no such", "nothing here", "nonexist", "no route", "gone"}
 
-func refusal(text string) driver.Code {
+func refusal(text string) fetch.Code {
 	text = strings.ToLower(text)
 	for _, words := range absent {
 		if strings.Contains(text, words) {
-			return driver.ErrNotFound
+			return fetch.ErrNotFound
 		}
 	}
-	return driver.ErrRefused
+	return fetch.ErrRefused
 }

@@ -14,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/driver/wire"
 	"github.com/urlget/urlget/fetch/uri"
@@ -28,20 +29,20 @@ const (
 )
 
 // Load registers the scheme spartan.
-func Load(env driver.Env, reg *driver.Registry) {
-	reg.Register(driver.Scheme{
+func Load(env fetch.Env, reg *fetch.Registry) {
+	reg.Register(fetch.Scheme{
 		Name:    "spartan",
 		Port:    port,
-		Ops:     []driver.Op{driver.OpGet, driver.OpStat, driver.OpList},
-		Traits:  driver.Traits{Tree: true, Pages: true},
+		Ops:     []fetch.Op{fetch.OpGet, fetch.OpStat, fetch.OpList},
+		Traits:  fetch.Traits{Tree: true, Pages: true},
 		Summary: "pages and files over the Spartan protocol, which accepts text",
 		Driver:  &opener{env, reg},
 	})
 }
 
 type opener struct {
-	env driver.Env
-	reg *driver.Registry
+	env fetch.Env
+	reg *fetch.Registry
 }
 
 // A request is the request line and data for a URL.
@@ -61,25 +62,25 @@ func parse(u uri.URI) (request, error) {
 	req := request{addr: u.HostPort(port), data: uri.UnescapeRaw(query)}
 	req.line = fmt.Sprintf("%s %s %d", host, smallnet.Path(u), len(req.data))
 	if n := len(req.line); n > maxLine {
-		return request{}, &driver.Error{Code: driver.ErrURL, Err: fmt.Errorf("the request has %d bytes, the limit is %d", n, maxLine)}
+		return request{}, &fetch.Error{Code: fetch.ErrURL, Err: fmt.Errorf("the request has %d bytes, the limit is %d", n, maxLine)}
 	}
 	return req, wire.CheckLine(req.line)
 }
 
-// Open implements driver.Driver.
-func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Response, error) {
+// Open implements fetch.Driver.
+func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
 	out, err := parse(req.URL)
 	if err != nil {
 		return nil, err
 	}
 	if d.env.Foreign(ctx) && wire.CheckLine(out.data) != nil {
 		// Servers of other protocols would execute the lines as commands.
-		return nil, &driver.Error{Code: driver.ErrPolicy, Err: errors.New("an untrusted request may not send lines of text"),
+		return nil, &fetch.Error{Code: fetch.ErrPolicy, Err: errors.New("an untrusted request may not send lines of text"),
 			Hint: "open the URL directly if the text is intended for that server"}
 	}
 	r := response{schemes: d.reg}
 	question := driver.Question{Addr: out.addr, Lines: []string{out.line}, Data: out.data}
-	err = driver.Ask(ctx, d.env, question, func(conn *driver.Conn) (err error) {
+	err = driver.Ask(ctx, d.env, question, func(conn *fetch.Conn) (err error) {
 		r.Response, err = headerFormat.Read(conn)
 		return err
 	})
@@ -89,8 +90,8 @@ func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Respons
 	return r.Respond(req, r.interpret)
 }
 
-// Explain implements driver.Explainer.
-func (d *opener) Explain(req *driver.Request) ([]string, error) {
+// Explain implements fetch.Explainer.
+func (d *opener) Explain(req *fetch.Request) ([]string, error) {
 	out, err := parse(req.URL)
 	if err != nil {
 		return nil, err
@@ -99,10 +100,10 @@ func (d *opener) Explain(req *driver.Request) ([]string, error) {
 	if out.data != "" {
 		steps = append(steps, fmt.Sprintf("send %d bytes of data: %q", len(out.data), out.data[:min(len(out.data), 80)]))
 	}
-	if req.Op == driver.OpStat {
+	if req.Op == fetch.OpStat {
 		steps = append(steps, "close the connection after the header")
 	}
 	return steps, nil
 }
 
-var _ driver.Explainer = (*opener)(nil)
+var _ fetch.Explainer = (*opener)(nil)

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver/wire"
 )
 
@@ -21,7 +21,7 @@ const maxQueued = 64 << 10
 // A link is a telnet connection: data in both directions, and option negotiation. One goroutine may
 // read while others write.
 type link struct {
-	conn   *driver.Conn
+	conn   *fetch.Conn
 	accept func(command, option byte) bool
 	term   string // the terminal type to send
 	record *transcript
@@ -57,7 +57,7 @@ type outgoing struct {
 	flushing bool   // a goroutine sends the queue
 }
 
-func newLink(ctx context.Context, conn *driver.Conn, record *transcript) *link {
+func newLink(ctx context.Context, conn *fetch.Conn, record *transcript) *link {
 	conn.Bind(ctx)
 	return &link{conn: conn, record: record, received: received{raw: make([]byte, 16<<10)}}
 }
@@ -76,7 +76,7 @@ func (l *link) read(p []byte) (n int, eor bool, err error) {
 		l.record.data(false, p[:written])
 		l.pending = l.pending[read:]
 		if l.in.skipped > maxSkipped {
-			return written, false, &driver.Error{Code: driver.ErrProtocol, Err: fmt.Errorf("a subnegotiation of more than %d bytes", maxSubneg+maxSkipped)}
+			return written, false, &fetch.Error{Code: fetch.ErrProtocol, Err: fmt.Errorf("a subnegotiation of more than %d bytes", maxSubneg+maxSkipped)}
 		}
 		if sig != noSignal {
 			if eor, err = l.handle(sig); err != nil {
@@ -154,14 +154,14 @@ func (l *link) wake() {
 
 // sessionError classifies an error of the connection.
 func sessionError(err error) error {
-	if err == io.EOF || driver.CodeOf(err) != "" {
+	if err == io.EOF || fetch.CodeOf(err) != "" {
 		return err
 	}
-	code := driver.ErrNetwork
+	code := fetch.ErrNetwork
 	if errors.Is(err, context.Canceled) || errors.Is(err, net.ErrClosed) { // by the caller
-		code = driver.ErrInterrupted
+		code = fetch.ErrInterrupted
 	}
-	return &driver.Error{Code: code, Err: err}
+	return &fetch.Error{Code: code, Err: err}
 }
 
 // handle responds to a command, and reports whether it ends a record.
@@ -186,7 +186,7 @@ func (l *link) handle(sig signal) (eor bool, err error) {
 		}
 	}
 	if len(l.queue) > maxQueued {
-		return false, &driver.Error{Code: driver.ErrProtocol, Err: fmt.Errorf("the server negotiates without reading the replies")}
+		return false, &fetch.Error{Code: fetch.ErrProtocol, Err: fmt.Errorf("the server negotiates without reading the replies")}
 	}
 	if len(l.queue) > 0 && !l.flushing {
 		l.flushing = true
@@ -303,7 +303,7 @@ func (l *link) sendCommand(command byte) error {
 // message.
 func (l *link) resize(columns, rows int) error {
 	if columns < 0 || rows < 0 {
-		return &driver.Error{Code: driver.ErrProtocol, Err: fmt.Errorf("invalid window size: %d by %d", columns, rows)}
+		return &fetch.Error{Code: fetch.ErrProtocol, Err: fmt.Errorf("invalid window size: %d by %d", columns, rows)}
 	}
 	l.mu.Lock()
 	l.columns, l.rows = min(columns, 1<<16-1), min(rows, 1<<16-1)

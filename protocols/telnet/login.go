@@ -4,7 +4,7 @@ import (
 	"regexp"
 	"sync"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 )
 
 // maxPrompt limits the latest output that is searched for a prompt, in bytes.
@@ -23,13 +23,13 @@ func prompt(expr string) func() *regexp.Regexp {
 // An autoLogin responds to the prompts for a user name and a password, once each. A second
 // prompt means that the server refused them, and the user must respond.
 type autoLogin struct {
-	cred driver.Credential
+	cred fetch.Credential
 	tail []byte
 }
 
 // respond examines output of the server and returns the data to send, or nil.
 func (g *autoLogin) respond(p []byte) []byte {
-	if g == nil || g.cred == (driver.Credential{}) {
+	if g == nil || g.cred == (fetch.Credential{}) {
 		return nil
 	}
 	g.tail = append(g.tail, p[max(0, len(p)-maxPrompt):]...)

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"syscall"
 
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/driver/wire"
 )
@@ -24,7 +25,7 @@ const (
 	maxRefusal = 512
 )
 
-func (d *opener) rlogin(ctx context.Context, addr string, req *driver.Request) (io.ReadWriteCloser, error) {
+func (d *opener) rlogin(ctx context.Context, addr string, req *fetch.Request) (io.ReadWriteCloser, error) {
 	g, err := d.autoLogin(ctx, req.URL)
 	if err != nil {
 		return nil, err
@@ -67,7 +68,7 @@ func localUser() string {
 }
 
 // dialTrusted connects from a trusted port, or from any other if none is available.
-func (d *opener) dialTrusted(ctx context.Context, addr string) (conn *driver.Conn, trusted bool, err error) {
+func (d *opener) dialTrusted(ctx context.Context, addr string) (conn *fetch.Conn, trusted bool, err error) {
 	for port := uint16(highestTrusted); port >= lowestTrusted; port-- {
 		conn, err := d.env.DialFrom(ctx, "tcp", addr, port)
 		switch {
@@ -87,7 +88,7 @@ func (d *opener) dialTrusted(ctx context.Context, addr string) (conn *driver.Con
 
 // An rlogin is an rlogin session: plain bytes, with messages for the window size.
 type rlogin struct {
-	conn   *driver.Conn
+	conn   *fetch.Conn
 	login  *autoLogin // nil without automatic login
 	record *transcript
 
@@ -118,12 +119,12 @@ func (s *rlogin) hello(fields []string, trusted bool) error {
 		if reply[0] != 1 { // added by rcmd(3)
 			text = append(reply, text...)
 		}
-		return &driver.Error{Code: driver.ErrRefused, Reply: driver.Reply{Text: wire.Text(string(text))},
+		return &fetch.Error{Code: fetch.ErrRefused, Reply: fetch.Reply{Text: wire.Text(string(text))},
 			Err: errors.New("the server refused the login")}
 	case trusted || !errors.Is(err, io.EOF) && !errors.Is(err, syscall.ECONNRESET):
 		return err
 	}
-	return &driver.Error{Code: driver.ErrRefused, Err: fmt.Errorf("the server closed the connection: %w", err),
+	return &fetch.Error{Code: fetch.ErrRefused, Err: fmt.Errorf("the server closed the connection: %w", err),
 		Hint: "connect from a port below 1024, which requires privileges"}
 }
 
@@ -170,7 +171,7 @@ func (s *rlogin) Close() error {
 	return nil
 }
 
-// Resize implements driver.Terminal.
+// Resize implements fetch.Terminal.
 func (s *rlogin) Resize(columns, rows int) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -188,12 +189,12 @@ func (s *rlogin) sendSize() error {
 	return err
 }
 
-// Break implements driver.Terminal. The protocol has no break.
+// Break implements fetch.Terminal. The protocol has no break.
 func (s *rlogin) Break() error {
-	return &driver.Error{Code: driver.ErrNotRetrievable, Err: fmt.Errorf("rlogin has no break: %w", errors.ErrUnsupported)}
+	return &fetch.Error{Code: fetch.ErrNotRetrievable, Err: fmt.Errorf("rlogin has no break: %w", errors.ErrUnsupported)}
 }
 
-// Status implements driver.Terminal.
+// Status implements fetch.Terminal.
 func (s *rlogin) Status() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -205,5 +206,5 @@ func (s *rlogin) Status() string {
 
 var (
 	_ io.ReadWriteCloser = (*rlogin)(nil)
-	_ driver.Terminal    = (*rlogin)(nil)
+	_ fetch.Terminal     = (*rlogin)(nil)
 )

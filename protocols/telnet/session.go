@@ -7,7 +7,7 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 )
 
 // A session is a network virtual terminal.
@@ -76,16 +76,16 @@ func (s *session) Write(p []byte) (int, error) {
 // Close ends the session without waiting for the server.
 func (s *session) Close() error { return s.link.Close() }
 
-// Resize implements driver.Terminal.
+// Resize implements fetch.Terminal.
 func (s *session) Resize(columns, rows int) error {
 	s.terminal.Store(true)
 	return s.link.resize(columns, rows)
 }
 
-// Break implements driver.Terminal. It sends the command BRK.
+// Break implements fetch.Terminal. It sends the command BRK.
 func (s *session) Break() error { return s.link.sendCommand(cmdBRK) }
 
-// Status implements driver.Terminal.
+// Status implements fetch.Terminal.
 func (s *session) Status() string { return s.link.status() }
 
 // status describes the negotiated options.
@@ -114,5 +114,5 @@ func enabledOptions(sides *[256]side) string {
 
 var (
 	_ io.ReadWriteCloser = (*session)(nil)
-	_ driver.Terminal    = (*session)(nil)
+	_ fetch.Terminal     = (*session)(nil)
 )

@@ -28,6 +28,7 @@ import (
 	"io"
 	"os"
 
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/driver/wire"
 	"github.com/urlget/urlget/fetch/uri"
@@ -61,23 +62,23 @@ func (o Options) terminalType() string {
 }
 
 // Load registers the schemes telnet, rlogin and tn3270 with default options.
-func Load(env driver.Env, reg *driver.Registry) { With(Options{})(env, reg) }
+func Load(env fetch.Env, reg *fetch.Registry) { With(Options{})(env, reg) }
 
 // With returns a Loader that registers the schemes with options.
-func With(opts Options) driver.Loader {
-	return func(env driver.Env, reg *driver.Registry) {
+func With(opts Options) fetch.Loader {
+	return func(env fetch.Env, reg *fetch.Registry) {
 		d := &opener{env: env, opts: opts}
 		for _, s := range []struct {
 			name, summary string
 			port          uint16
-			open          func(ctx context.Context, addr string, req *driver.Request) (io.ReadWriteCloser, error)
+			open          func(ctx context.Context, addr string, req *fetch.Request) (io.ReadWriteCloser, error)
 		}{
 			{"telnet", "a terminal session on another machine", telnetPort, d.telnet},
 			{"rlogin", "a terminal session on another machine that trusts this one", rloginPort, d.rlogin},
 			{"tn3270", "a full-screen session on an IBM mainframe", telnetPort, d.tn3270},
 		} {
-			reg.Register(driver.Scheme{Name: s.name, Port: s.port, Ops: []driver.Op{driver.OpDial}, Summary: s.summary,
-				Traits: driver.Traits{Screens: s.name == "tn3270"},
+			reg.Register(fetch.Scheme{Name: s.name, Port: s.port, Ops: []fetch.Op{fetch.OpDial}, Summary: s.summary,
+				Traits: fetch.Traits{Screens: s.name == "tn3270"},
 				Driver: &schemeDriver{s.port, s.open}})
 		}
 	}
@@ -86,11 +87,11 @@ func With(opts Options) driver.Loader {
 // A schemeDriver is the driver of one scheme.
 type schemeDriver struct {
 	port uint16
-	open func(ctx context.Context, addr string, req *driver.Request) (io.ReadWriteCloser, error)
+	open func(ctx context.Context, addr string, req *fetch.Request) (io.ReadWriteCloser, error)
 }
 
-// Open implements driver.Driver.
-func (o *schemeDriver) Open(ctx context.Context, req *driver.Request) (*driver.Response, error) {
+// Open implements fetch.Driver.
+func (o *schemeDriver) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
 	if err := check(req.URL); err != nil {
 		return nil, err
 	}
@@ -98,13 +99,13 @@ func (o *schemeDriver) Open(ctx context.Context, req *driver.Request) (*driver.R
 	if err != nil {
 		return nil, err
 	}
-	resp := &driver.Response{URL: req.URL, Body: rw}
-	resp.Kind, resp.Size, resp.Framing = driver.KindSession, -1, driver.FramedByClose
+	resp := &fetch.Response{URL: req.URL, Body: rw}
+	resp.Kind, resp.Size, resp.Framing = fetch.KindSession, -1, fetch.FramedByClose
 	return resp, nil
 }
 
-// Explain implements driver.Explainer.
-func (o *schemeDriver) Explain(req *driver.Request) ([]string, error) {
+// Explain implements fetch.Explainer.
+func (o *schemeDriver) Explain(req *fetch.Request) ([]string, error) {
 	if err := check(req.URL); err != nil {
 		return nil, err
 	}
@@ -117,20 +118,20 @@ func check(u uri.URI) error {
 	_, query := u.Query()
 	switch {
 	case u.Host() == "":
-		return &driver.Error{Code: driver.ErrURL, Err: errors.New("no host")}
+		return &fetch.Error{Code: fetch.ErrURL, Err: errors.New("no host")}
 	case u.URLPath() != "" || query:
-		return &driver.Error{Code: driver.ErrURL, Err: errors.New("a session URL cannot have a path")}
+		return &fetch.Error{Code: fetch.ErrURL, Err: errors.New("a session URL cannot have a path")}
 	}
 	return nil
 }
 
 // An opener opens the sessions.
 type opener struct {
-	env  driver.Env
+	env  fetch.Env
 	opts Options
 }
 
-func (d *opener) telnet(ctx context.Context, addr string, req *driver.Request) (io.ReadWriteCloser, error) {
+func (d *opener) telnet(ctx context.Context, addr string, req *fetch.Request) (io.ReadWriteCloser, error) {
 	g, err := d.autoLogin(ctx, req.URL)
 	if err != nil {
 		return nil, err
@@ -160,7 +161,7 @@ func (d *opener) autoLogin(ctx context.Context, u uri.URI) (*autoLogin, error) {
 		return nil, nil
 	}
 	user, _ := u.User()
-	cred, err := d.env.Credential(ctx, driver.Challenge{URL: u, Mechanism: u.Scheme(), User: user, Attempt: 1})
+	cred, err := d.env.Credential(ctx, fetch.Challenge{URL: u, Mechanism: u.Scheme(), User: user, Attempt: 1})
 	if err != nil {
 		return nil, fmt.Errorf("no credentials for the login: %w", err)
 	}
@@ -170,4 +171,4 @@ func (d *opener) autoLogin(ctx context.Context, u uri.URI) (*autoLogin, error) {
 	return &autoLogin{cred: cred}, nil
 }
 
-var _ driver.Explainer = (*schemeDriver)(nil)
+var _ fetch.Explainer = (*schemeDriver)(nil)

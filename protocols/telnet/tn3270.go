@@ -11,7 +11,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/internal/codec/tn3270"
 )
 
@@ -23,7 +23,7 @@ const (
 	maxRecord = 64 << 10
 )
 
-func (d *opener) tn3270(ctx context.Context, addr string, _ *driver.Request) (io.ReadWriteCloser, error) {
+func (d *opener) tn3270(ctx context.Context, addr string, _ *fetch.Request) (io.ReadWriteCloser, error) {
 	l, err := d.dial(ctx, addr)
 	if err != nil {
 		return nil, err
@@ -80,7 +80,7 @@ func (s *display) Read(p []byte) (int, error) {
 			done = s.link.conn.Piece()
 			continue
 		case err == io.EOF && len(s.record) > 0:
-			err = &driver.Error{Code: driver.ErrTruncated, Err: errors.New("the host closed the connection within a record")}
+			err = &fetch.Error{Code: fetch.ErrTruncated, Err: errors.New("the host closed the connection within a record")}
 		case err != nil:
 		case s.link.inRecord:
 			err = s.appendRecord(s.buf[:n], eor)
@@ -106,7 +106,7 @@ func (s *display) draw() {
 // appendRecord appends p to the current record, and applies the record when it is complete.
 func (s *display) appendRecord(p []byte, eor bool) error {
 	if len(s.record)+len(p) > maxRecord {
-		return &driver.Error{Code: driver.ErrProtocol, Err: fmt.Errorf("record of more than %d bytes", maxRecord)}
+		return &fetch.Error{Code: fetch.ErrProtocol, Err: fmt.Errorf("record of more than %d bytes", maxRecord)}
 	}
 	s.record = append(s.record, p...)
 	if !eor {
@@ -115,7 +115,7 @@ func (s *display) appendRecord(p []byte, eor bool) error {
 	reply, err := s.apply(s.record)
 	s.record = s.record[:0]
 	if err != nil {
-		return &driver.Error{Code: driver.ErrProtocol, Err: fmt.Errorf("3270 data stream: %w", err)}
+		return &fetch.Error{Code: fetch.ErrProtocol, Err: fmt.Errorf("3270 data stream: %w", err)}
 	}
 	if reply == nil {
 		return nil
@@ -217,7 +217,7 @@ func (s *display) typeRune(r rune) error {
 		}
 		s.mu.Lock()
 		if err := context.Cause(s.ctx); err == io.EOF {
-			return &driver.Error{Code: driver.ErrNetwork, Err: errors.New("the host closed the connection before all text was typed")}
+			return &fetch.Error{Code: fetch.ErrNetwork, Err: errors.New("the host closed the connection before all text was typed")}
 		} else if err != nil {
 			return sessionError(err)
 		}
@@ -229,7 +229,7 @@ func (s *display) typeRune(r rune) error {
 		s.screen.Move(tn3270.Tab)
 	case !s.screen.Type(r):
 		row, column := s.screen.Cursor()
-		return &driver.Error{Code: driver.ErrRefused,
+		return &fetch.Error{Code: fetch.ErrRefused,
 			Err: fmt.Errorf("the screen does not accept %q in line %d, column %d", r, row+1, column+1)}
 	}
 	return nil
@@ -249,11 +249,11 @@ func (s *display) Close() error {
 	return s.link.Close()
 }
 
-// Resize implements driver.Terminal. The size is not sent, because the host's screen has a fixed
+// Resize implements fetch.Terminal. The size is not sent, because the host's screen has a fixed
 // size.
 func (s *display) Resize(columns, rows int) error {
 	if columns <= 0 || rows <= 0 {
-		return &driver.Error{Code: driver.ErrProtocol, Err: fmt.Errorf("invalid window size: %d by %d", columns, rows)}
+		return &fetch.Error{Code: fetch.ErrProtocol, Err: fmt.Errorf("invalid window size: %d by %d", columns, rows)}
 	}
 	s.mu.Lock()
 	s.columns, s.rows, s.dirty = columns, rows, true
@@ -262,11 +262,11 @@ func (s *display) Resize(columns, rows int) error {
 	return nil
 }
 
-// Break implements driver.Terminal. It sends the command BRK, which hosts treat as the Attn key (RFC
+// Break implements fetch.Terminal. It sends the command BRK, which hosts treat as the Attn key (RFC
 // 1576).
 func (s *display) Break() error { return s.link.sendCommand(cmdBRK) }
 
-// Status implements driver.Terminal.
+// Status implements fetch.Terminal.
 func (s *display) Status() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -282,5 +282,5 @@ func (s *display) Status() string {
 
 var (
 	_ io.ReadWriteCloser = (*display)(nil)
-	_ driver.Terminal    = (*display)(nil)
+	_ fetch.Terminal     = (*display)(nil)
 )

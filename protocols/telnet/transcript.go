@@ -6,7 +6,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 )
 
 // A transcript writes both directions of a connection, one line per item:
@@ -88,5 +88,5 @@ func (t *transcript) failed() error {
 	if t.err == nil {
 		return nil
 	}
-	return &driver.Error{Code: driver.ErrFile, Err: fmt.Errorf("transcript: %w", t.err)}
+	return &fetch.Error{Code: fetch.ErrFile, Err: fmt.Errorf("transcript: %w", t.err)}
 }

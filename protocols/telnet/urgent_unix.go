@@ -6,7 +6,7 @@ import (
 	"net"
 	"syscall"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 )
 
 // inlineUrgent keeps urgent bytes in the stream. The data mark of a telnet synch is one (RFC 854);
@@ -39,7 +39,7 @@ func urgent(conn net.Conn) (c byte, ok bool) {
 
 // socket returns the socket of conn, or nil if it has none.
 func socket(conn net.Conn) syscall.RawConn {
-	if c, ok := conn.(*driver.Conn); ok {
+	if c, ok := conn.(*fetch.Conn); ok {
 		conn = c.NetConn()
 	}
 	if tcp, ok := conn.(*net.TCPConn); ok {

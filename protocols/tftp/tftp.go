@@ -16,7 +16,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/internal/codec/tftp"
 )
@@ -38,21 +38,21 @@ type Options struct {
 }
 
 // Load registers the driver with default options.
-func Load(env driver.Env, reg *driver.Registry) { With(Options{})(env, reg) }
+func Load(env fetch.Env, reg *fetch.Registry) { With(Options{})(env, reg) }
 
 // With is like Load, with options.
-func With(opts Options) driver.Loader {
+func With(opts Options) fetch.Loader {
 	if opts.First == 0 {
 		opts.First = time.Second
 	}
 	if opts.Tries == 0 {
 		opts.Tries = 6
 	}
-	return func(env driver.Env, reg *driver.Registry) {
-		reg.Register(driver.Scheme{
+	return func(env fetch.Env, reg *fetch.Registry) {
+		reg.Register(fetch.Scheme{
 			Name:    "tftp",
 			Port:    port,
-			Ops:     []driver.Op{driver.OpGet, driver.OpStat},
+			Ops:     []fetch.Op{fetch.OpGet, fetch.OpStat},
 			Summary: "files over TFTP, the Trivial File Transfer Protocol (RFC 1350, RFC 3617)",
 			Driver:  &opener{env: env, opts: opts},
 		})
@@ -60,7 +60,7 @@ func With(opts Options) driver.Loader {
 }
 
 type opener struct {
-	env  driver.Env
+	env  fetch.Env
 	opts Options
 }
 
@@ -73,7 +73,7 @@ const (
 // parse returns the request for a URL, without options (RFC 3617, section 3).
 func parse(u uri.URI) (tftp.Packet, error) {
 	bad := func(text string) (tftp.Packet, error) {
-		return tftp.Packet{}, &driver.Error{Code: driver.ErrURL, Err: errors.New(text)}
+		return tftp.Packet{}, &fetch.Error{Code: fetch.ErrURL, Err: errors.New(text)}
 	}
 	if u.Host() == "" {
 		return bad("no host")
@@ -105,8 +105,8 @@ func parse(u uri.URI) (tftp.Packet, error) {
 	return p, nil
 }
 
-// Open implements driver.Driver.
-func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Response, error) {
+// Open implements fetch.Driver.
+func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
 	p, err := parse(req.URL)
 	if err != nil {
 		return nil, err
@@ -115,40 +115,40 @@ func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Respons
 	if err != nil {
 		return nil, err
 	}
-	resp := &driver.Response{URL: req.URL, Body: t}
+	resp := &fetch.Response{URL: req.URL, Body: t}
 	if t.last.Load() {
 		t.size = int64(len(t.ready)) // a single block
 	}
-	resp.Size, resp.Name = t.size, driver.SafeName(p.File)
-	if resp.ContentType = driver.TypeByName(p.File); resp.ContentType == "" {
+	resp.Size, resp.Name = t.size, fetch.SafeName(p.File)
+	if resp.ContentType = fetch.TypeByName(p.File); resp.ContentType == "" {
 		resp.ContentType = "application/octet-stream"
 	}
 	if p.Mode == netascii {
 		// tsize may be the size of the file or of its netascii form.
 		resp.Size, resp.Body = -1, &text{tftp.NetASCII(t), t}
-		if driver.TypeByName(p.File) == "" {
+		if fetch.TypeByName(p.File) == "" {
 			resp.ContentType = "text/plain"
 		}
 	}
-	if req.Op == driver.OpStat {
+	if req.Op == fetch.OpStat {
 		t.Close()
-		resp.Body = driver.NoBody
+		resp.Body = fetch.NoBody
 	}
 	return resp, nil
 }
 
-// Explain implements driver.Explainer.
-func (d *opener) Explain(req *driver.Request) ([]string, error) {
+// Explain implements fetch.Explainer.
+func (d *opener) Explain(req *fetch.Request) ([]string, error) {
 	p, err := parse(req.URL)
 	if err != nil {
 		return nil, err
 	}
 	p.Options = requestedOptions
 	steps := []string{"send " + p.String()}
-	if req.Op == driver.OpStat {
+	if req.Op == fetch.OpStat {
 		steps = append(steps, "end the transfer once the size is known")
 	}
 	return steps, nil
 }
 
-var _ driver.Explainer = (*opener)(nil)
+var _ fetch.Explainer = (*opener)(nil)

@@ -11,7 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver/wire"
 	"github.com/urlget/urlget/internal/codec/tftp"
 )
@@ -33,7 +33,7 @@ const maxOptionTries = 2
 
 // A transfer is a file being transferred.
 type transfer struct {
-	conn  *driver.Conn
+	conn  *fetch.Conn
 	opts  Options
 	trace func(sent bool, line string) // nil if there is no trace
 
@@ -171,9 +171,9 @@ func (t *transfer) retransmit() error {
 	now := time.Now()
 	if t.tries == t.opts.Tries || !t.deadline.IsZero() && !now.Before(t.deadline) {
 		if !t.started {
-			return &driver.Error{Code: driver.ErrNetwork, Retry: true, Err: fmt.Errorf("no reply to %d requests", t.tries+1)}
+			return &fetch.Error{Code: fetch.ErrNetwork, Retry: true, Err: fmt.Errorf("no reply to %d requests", t.tries+1)}
 		}
-		return &driver.Error{Code: driver.ErrTruncated, Retry: true, Err: errors.New("the server stopped sending")}
+		return &fetch.Error{Code: fetch.ErrTruncated, Retry: true, Err: errors.New("the server stopped sending")}
 	}
 	if now.Before(t.retransmitAt) {
 		return nil
@@ -189,10 +189,10 @@ func (t *transfer) retransmit() error {
 }
 
 // protocolError ends the transfer after an invalid packet. It returns a protocol error.
-func (t *transfer) protocolError(why string) *driver.Error {
+func (t *transfer) protocolError(why string) *fetch.Error {
 	p := tftp.Packet{Op: tftp.Error, Code: tftp.IllegalOperation, Text: "illegal TFTP operation"}
 	t.conn.Write(p.Encode()) // best effort
-	return &driver.Error{Code: driver.ErrProtocol, Err: errors.New(why)}
+	return &fetch.Error{Code: fetch.ErrProtocol, Err: errors.New(why)}
 }
 
 // acceptOptions handles the options in an OACK. The server may accept some of the requested options,
@@ -213,7 +213,7 @@ func (t *transfer) acceptOptions(options []tftp.Option) error {
 		}
 		if !ok {
 			t.conn.Write(tftp.Packet{Op: tftp.Error, Code: tftp.OptionsRefused, Text: "option not requested"}.Encode())
-			return &driver.Error{Code: driver.ErrProtocol, Err: fmt.Errorf("the server sent an invalid option %q=%q", o.Name, o.Value)}
+			return &fetch.Error{Code: fetch.ErrProtocol, Err: fmt.Errorf("the server sent an invalid option %q=%q", o.Name, o.Value)}
 		}
 	}
 	t.markStarted()
@@ -275,21 +275,21 @@ func (t *transfer) acknowledge() error {
 
 // serverError returns the error that an ERROR packet reports.
 func (t *transfer) serverError(p tftp.Packet) error {
-	e := &driver.Error{Code: driver.ErrServer, Reply: driver.Reply{Code: int(p.Code), Text: wire.Text(p.Text)}}
+	e := &fetch.Error{Code: fetch.ErrServer, Reply: fetch.Reply{Code: int(p.Code), Text: wire.Text(p.Text)}}
 	switch p.Code {
 	case tftp.NotFound:
-		e.Code = driver.ErrNotFound
+		e.Code = fetch.ErrNotFound
 	case tftp.AccessViolation, tftp.NoSuchUser:
-		e.Code = driver.ErrRefused
+		e.Code = fetch.ErrRefused
 	case tftp.UnknownTransfer:
-		e.Code, e.Retry = driver.ErrNetwork, true
+		e.Code, e.Retry = fetch.ErrNetwork, true
 	case tftp.OptionsRefused, tftp.IllegalOperation:
 		if !t.started && t.optionsSent {
 			return &optionsError{e}
 		}
 	}
 	if t.started && t.next > 1 {
-		e.Code, e.Retry = driver.ErrTruncated, true // the file existed
+		e.Code, e.Retry = fetch.ErrTruncated, true // the file existed
 	}
 	return e
 }

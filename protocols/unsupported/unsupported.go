@@ -6,13 +6,13 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 )
 
 // Load registers these schemes.
-func Load(_ driver.Env, reg *driver.Registry) {
+func Load(_ fetch.Env, reg *fetch.Registry) {
 	for _, n := range names {
-		reg.Register(driver.Scheme{Name: n.scheme, Summary: n.is, Driver: opener(n)})
+		reg.Register(fetch.Scheme{Name: n.scheme, Summary: n.is, Driver: opener(n)})
 	}
 }
 
@@ -25,11 +25,11 @@ type name struct {
 
 type opener name
 
-// Open implements driver.Driver. It always fails.
-func (d opener) Open(context.Context, *driver.Request) (*driver.Response, error) {
-	e := &driver.Error{Code: driver.ErrNotRetrievable, Err: fmt.Errorf("%s is %s", d.scheme, d.is), Hint: d.hint}
+// Open implements fetch.Driver. It always fails.
+func (d opener) Open(context.Context, *fetch.Request) (*fetch.Response, error) {
+	e := &fetch.Error{Code: fetch.ErrNotRetrievable, Err: fmt.Errorf("%s is %s", d.scheme, d.is), Hint: d.hint}
 	if d.hint == "" {
-		e.Reason, e.Hint = driver.Reason{Kind: driver.ReasonNoDriver, Scheme: d.scheme}, "a gateway could serve it"
+		e.Reason, e.Hint = fetch.Reason{Kind: fetch.ReasonNoDriver, Scheme: d.scheme}, "a gateway could serve it"
 	}
 	return nil, e
 }

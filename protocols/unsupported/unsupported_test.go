@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetchtest/drive"
 	"github.com/urlget/urlget/protocols/unsupported"
 )
@@ -16,7 +15,7 @@ func TestErrorsHaveHints(t *testing.T) {
 	t.Parallel()
 	c := drive.Client(t, nil, unsupported.Load)
 	for _, s := range c.Schemes() {
-		if s.State() != driver.StateNamesOnly || s.Summary == "" || strings.HasSuffix(s.Summary, ".") {
+		if s.State() != fetch.StateNamesOnly || s.Summary == "" || strings.HasSuffix(s.Summary, ".") {
 			t.Errorf("%s: state %q, summary %q", s.Name, s.State(), s.Summary)
 		}
 		_, err := c.Get(t.Context(), s.Name+":x")
@@ -30,7 +29,7 @@ func TestErrorsHaveHints(t *testing.T) {
 
 func TestReservedNames(t *testing.T) {
 	t.Parallel()
-	var reg driver.Registry
+	var reg fetch.Registry
 	unsupported.Load(nil, &reg)
 	for _, name := range []string{"mailserver", "z39.50", "x500", "whois++", "urn"} {
 		if _, ok := reg.Lookup(name); !ok {
@@ -41,8 +40,8 @@ func TestReservedNames(t *testing.T) {
 
 func TestGateway(t *testing.T) {
 	t.Parallel()
-	echo := driver.Use("echo", driver.DriverFunc(func(_ context.Context, req *fetch.Request) (*driver.Response, error) {
-		return &driver.Response{Body: driver.NoBody}, nil
+	echo := fetch.Use("echo", fetch.DriverFunc(func(_ context.Context, req *fetch.Request) (*fetch.Response, error) {
+		return &fetch.Response{Body: fetch.NoBody}, nil
 	}))
 	c := drive.Client(t, &fetch.Options{Gateways: map[string]string{"doi": "echo://resolver/", "urn:ietf": "echo://ietf/{}.txt"}}, unsupported.Load, echo)
 	for url, want := range map[string]string{

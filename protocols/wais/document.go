@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver/wire"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/internal/codec/apdu"
@@ -35,7 +35,7 @@ type document struct {
 	size     int64    // the size in the URL, in bytes; -1 if it has none
 }
 
-func documentOf(w uri.WAIS, req *driver.Request) (document, error) {
+func documentOf(w uri.WAIS, req *fetch.Request) (document, error) {
 	doc := document{database: w.Database, id: apdu.IDFromURL(w), types: strings.Split(w.DocType, ","), size: -1}
 	if _, size, ok := w.RawFields(); ok {
 		doc.size = size
@@ -49,7 +49,7 @@ func documentOf(w uri.WAIS, req *driver.Request) (document, error) {
 // which is "start end path" in freeWAIS. The file of one type stands for those of the others, which
 // have their types as suffixes.
 func (d document) name() string {
-	name := driver.SafeName(wire.Text(uri.WAIS{WPath: apdu.IDPath(d.id, -1)}.LocalPath()))
+	name := fetch.SafeName(wire.Text(uri.WAIS{WPath: apdu.IDPath(d.id, -1)}.LocalPath()))
 	if base, suffix, ok := cutSuffix(name); ok && suffix != d.docType && slices.Contains(d.types, suffix) {
 		name = base + "." + d.docType
 	}
@@ -74,7 +74,7 @@ func (d document) chunk(offset, n int64) apdu.Search {
 }
 
 // document opens a document. It retrieves the first chunk to check that the document exists.
-func (s *session) document(req *driver.Request, doc document) (*driver.Response, error) {
+func (s *session) document(req *fetch.Request, doc document) (*fetch.Response, error) {
 	b := &documentBody{session: s, doc: doc, offset: req.Range.Offset, left: -1, chunk: chunkSize}
 	if s.size > overhead {
 		b.chunk = min(b.chunk, s.size-overhead)
@@ -82,21 +82,21 @@ func (s *session) document(req *driver.Request, doc document) (*driver.Response,
 	if req.Range.Length > 0 {
 		b.left = req.Range.Length
 	}
-	if req.Op == driver.OpStat {
+	if req.Op == fetch.OpStat {
 		b.left = 1
 	}
 	if err := b.fill(); err != nil && err != io.EOF {
 		return nil, err
 	}
 	s.wait(s.times.Idle)
-	resp := &driver.Response{
-		Meta: driver.Meta{ContentType: mediaType(doc.docType), Size: -1, Text: mediaType(doc.docType) == "text/plain", Range: req.Range, Name: doc.name()},
+	resp := &fetch.Response{
+		Meta: fetch.Meta{ContentType: mediaType(doc.docType), Size: -1, Text: mediaType(doc.docType) == "text/plain", Range: req.Range, Name: doc.name()},
 		Body: b,
 	}
-	if req.Op == driver.OpStat {
+	if req.Op == fetch.OpStat {
 		s.Close()
-		resp.Range = driver.Range{}
-		resp.Body = driver.NoBody
+		resp.Range = fetch.Range{}
+		resp.Body = fetch.NoBody
 	}
 	return resp, nil
 }
@@ -149,7 +149,7 @@ func (b *documentBody) fill() error {
 	}
 	switch {
 	case errors.Is(err, apdu.ErrEmpty):
-		return &driver.Error{Code: driver.ErrServer, Err: fmt.Errorf("byte %d of the document: %w", b.offset, err)}
+		return &fetch.Error{Code: fetch.ErrServer, Err: fmt.Errorf("byte %d of the document: %w", b.offset, err)}
 	case err != nil:
 		return truncated(err)
 	}
@@ -169,7 +169,7 @@ func (b *documentBody) handleResponse(found apdu.Response, requested int64) erro
 		return missingDocument(found)
 	case got == 0 && !b.started:
 		// "Out of range" at offset 0 means that the document is empty or has been removed.
-		if err := refusal(found); err != nil && (b.offset > 0 || !errors.Is(err, driver.ErrRange)) {
+		if err := refusal(found); err != nil && (b.offset > 0 || !errors.Is(err, fetch.ErrRange)) {
 			return err
 		}
 		if b.offset == 0 && b.doc.size > 0 {
@@ -184,7 +184,7 @@ func (b *documentBody) handleResponse(found apdu.Response, requested int64) erro
 	}
 	b.end = pastEnd || got == 0
 	if b.end && b.left != 0 && b.offset < b.doc.size {
-		b.endErr = &driver.Error{Code: driver.ErrTruncated, Retry: true,
+		b.endErr = &fetch.Error{Code: fetch.ErrTruncated, Retry: true,
 			Err: fmt.Errorf("received %d of %d bytes", b.offset, b.doc.size)}
 	}
 	if got == 0 {
@@ -205,9 +205,9 @@ func (b *documentBody) finalError() error {
 // permanent error, which becomes ErrNotFound.
 func missingDocument(found apdu.Response) error {
 	err := notFound(found, "no such document")
-	var e *driver.Error
-	if errors.As(err, &e) && e.Code == driver.ErrServer {
-		e.Code = driver.ErrNotFound
+	var e *fetch.Error
+	if errors.As(err, &e) && e.Code == fetch.ErrServer {
+		e.Code = fetch.ErrNotFound
 	}
 	return err
 }
@@ -215,7 +215,7 @@ func missingDocument(found apdu.Response) error {
 // truncated converts the end of the connection within a document to ErrTruncated.
 func truncated(err error) error {
 	if err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF) {
-		return &driver.Error{Code: driver.ErrTruncated, Retry: true, Err: fmt.Errorf("connection closed within the document: %w", io.ErrUnexpectedEOF)}
+		return &fetch.Error{Code: fetch.ErrTruncated, Retry: true, Err: fmt.Errorf("connection closed within the document: %w", io.ErrUnexpectedEOF)}
 	}
 	return err
 }

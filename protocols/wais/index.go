@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/driver/wire"
 	"github.com/urlget/urlget/fetch/uri"
@@ -24,9 +25,9 @@ type Hit struct {
 	Database string
 }
 
-// EntryFacts implements [driver.EntryRecord].
-func (h Hit) EntryFacts() driver.Facts {
-	return driver.Facts{Driver: "wais", List: []driver.Fact{
+// EntryFacts implements [fetch.EntryRecord].
+func (h Hit) EntryFacts() fetch.Facts {
+	return fetch.Facts{Driver: "wais", List: []fetch.Fact{
 		{Name: "score", Value: h.Score},
 		{Name: "lines", Value: h.Lines},
 		{Name: "types", Value: h.Types, Optional: true},
@@ -51,7 +52,7 @@ func directoryWords(w uri.WAIS) string {
 }
 
 // index returns the hits of a search, or the databases of a server.
-func (s *session) index(w uri.WAIS, maxHits int) (*driver.Response, error) {
+func (s *session) index(w uri.WAIS, maxHits int) (*fetch.Response, error) {
 	m := apdu.Search{Database: w.Database, Words: w.Search, MaxHits: uint32(maxHits)}
 	if w.Database == "" {
 		m.Words = directoryWords(w)
@@ -72,8 +73,8 @@ func (s *session) index(w uri.WAIS, maxHits int) (*driver.Response, error) {
 	if len(hits) >= maxHits && w.Database != "" {
 		s.log.Warn("the search found as many documents as were requested; there may be more")
 	}
-	resp := &driver.Response{Meta: driver.Meta{Kind: driver.KindListing, ContentType: "text/uri-list", Size: -1}}
-	resp.SetParts(func(yield func(driver.Part, error) bool) {
+	resp := &fetch.Response{Meta: fetch.Meta{Kind: fetch.KindListing, ContentType: "text/uri-list", Size: -1}}
+	driver.SetParts(resp, func(yield func(driver.Part, error) bool) {
 		for _, h := range hits {
 			e := s.entry(w.Database, h)
 			if !yield(driver.URIListPart(e.Name, e), nil) {
@@ -90,9 +91,9 @@ func hasScore(hits []apdu.Hit) bool {
 
 // entry returns the entry for a hit. Its URL has the address of this server instead of the one in the
 // identifier, because only this server is known to have the document.
-func (s *session) entry(database string, h apdu.Hit) driver.Entry {
-	e := driver.Entry{
-		Name: strings.TrimSpace(wire.Text(h.Headline)), Kind: driver.EntryObject, Rel: "item",
+func (s *session) entry(database string, h apdu.Hit) fetch.Entry {
+	e := fetch.Entry{
+		Name: strings.TrimSpace(wire.Text(h.Headline)), Kind: fetch.EntryObject, Rel: "item",
 		Size: h.Length, ModTime: hitDate(h.Date), ContentType: mediaType(firstType(h.Types)),
 		Sys: Hit{Score: h.Score, Lines: h.Lines, Types: h.Types, Headline: wire.Text(h.Headline),
 			Date: h.Date, Source: wire.Text(h.Source), City: wire.Text(h.City), Database: database},
@@ -109,7 +110,7 @@ func (s *session) entry(database string, h apdu.Hit) driver.Entry {
 		DocType: strings.Join(h.Types, ","), WPath: apdu.IDPath(h.ID, h.Length),
 	}.URI()
 	if err != nil {
-		e.Kind = driver.EntryText // too long for a URL
+		e.Kind = fetch.EntryText // too long for a URL
 	}
 	e.URL = u
 	return e

@@ -3,7 +3,7 @@ package wais
 import (
 	"testing"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -28,7 +28,7 @@ func TestFileNames(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		doc, err := documentOf(w, &driver.Request{URL: u, View: tt.view})
+		doc, err := documentOf(w, &fetch.Request{URL: u, View: tt.view})
 		if err != nil || doc.name() != tt.want {
 			t.Errorf("%s of %q: %q, %v; want %q", tt.view, tt.id, doc.name(), err, tt.want)
 		}

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver/wire"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/internal/codec/apdu"
@@ -19,8 +19,8 @@ const maxRecord = 100_000
 
 // A session is a connection to a server.
 type session struct {
-	conn  *driver.Conn
-	times driver.Timeouts
+	conn  *fetch.Conn
+	times fetch.Timeouts
 	size  int64   // the negotiated record size, in bytes
 	base  uri.URI // has the host and port of the URLs of hits
 	log   *slog.Logger
@@ -65,7 +65,7 @@ func (s *session) init(id string) error {
 	}
 	s.trace(false, "INIT accepted=%t, record size %d bytes, %s", m.Accepted, m.Size, m.ID)
 	if !m.Accepted {
-		return &driver.Error{Code: driver.ErrRefused, Err: errors.New("the server rejected the session")}
+		return &fetch.Error{Code: fetch.ErrRefused, Err: errors.New("the server rejected the session")}
 	}
 	if m.Size > 0 {
 		s.size = int64(m.Size)
@@ -113,7 +113,7 @@ func (s *session) trace(sent bool, format string, args ...any) {
 // Close closes the connection.
 func (s *session) Close() error { return s.conn.Close() }
 
-func violation(err error) error { return &driver.Error{Code: driver.ErrProtocol, Err: err} }
+func violation(err error) error { return &fetch.Error{Code: fetch.ErrProtocol, Err: err} }
 
 // refusal returns an error for the first diagnostic of a response, or nil if there is none.
 func refusal(found apdu.Response) error {
@@ -121,15 +121,15 @@ func refusal(found apdu.Response) error {
 		return nil
 	}
 	first := found.Diagnostics[0]
-	e := &driver.Error{Code: driver.ErrServer, Reply: driver.Reply{Text: first.String()}}
+	e := &fetch.Error{Code: fetch.ErrServer, Reply: fetch.Reply{Text: first.String()}}
 	switch text := strings.ToLower(first.Text); {
 	case strings.Contains(text, "not available"), strings.Contains(text, "missing docid"),
 		strings.Contains(text, "not found"):
-		e.Code = driver.ErrNotFound
+		e.Code = fetch.ErrNotFound
 	case first.Code == apdu.OutOfRange:
-		e.Code = driver.ErrRange
+		e.Code = fetch.ErrRange
 	case first.Code == "T2", strings.Contains(text, "syntax"):
-		e.Code = driver.ErrRefused
+		e.Code = fetch.ErrRefused
 	}
 	return e
 }
@@ -139,5 +139,5 @@ func notFound(found apdu.Response, text string) error {
 	if err := refusal(found); err != nil {
 		return err
 	}
-	return &driver.Error{Code: driver.ErrNotFound, Err: errors.New(text)}
+	return &fetch.Error{Code: fetch.ErrNotFound, Err: errors.New(text)}
 }

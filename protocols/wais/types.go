@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/internal/codec/apdu"
 )
 
@@ -39,7 +39,7 @@ func mediaType(docType string) string {
 
 // chooseType selects one of the types in a list such as "TEXT,PS". It returns req.View, the first
 // match of req.Accept, or the first type. Both fields hold WAIS types or media types.
-func chooseType(list string, req *driver.Request) (string, error) {
+func chooseType(list string, req *fetch.Request) (string, error) {
 	types := strings.Split(list, ",")
 	find := func(want string) int {
 		return slices.IndexFunc(types, func(t string) bool {
@@ -49,7 +49,7 @@ func chooseType(list string, req *driver.Request) (string, error) {
 	if req.View != "" {
 		i := find(req.View)
 		if i < 0 {
-			return "", &driver.Error{Code: driver.ErrNotFound, Err: fmt.Errorf("the document has no view %q", req.View),
+			return "", &fetch.Error{Code: fetch.ErrNotFound, Err: fmt.Errorf("the document has no view %q", req.View),
 				Hint: "available views: " + formatTypes(types)}
 		}
 		return types[i], nil

@@ -15,7 +15,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/internal/codec/apdu"
 )
@@ -28,16 +28,16 @@ type Options struct {
 }
 
 // Load registers the driver with the default options.
-func Load(env driver.Env, reg *driver.Registry) { With(Options{})(env, reg) }
+func Load(env fetch.Env, reg *fetch.Registry) { With(Options{})(env, reg) }
 
 // With returns a loader that registers the driver with opts.
-func With(opts Options) driver.Loader {
+func With(opts Options) fetch.Loader {
 	if opts.MaxHits <= 0 {
 		opts.MaxHits = 100
 	}
-	return func(env driver.Env, reg *driver.Registry) {
-		reg.Register(driver.Scheme{
-			Name: "wais", Port: port, Ops: []driver.Op{driver.OpGet, driver.OpStat, driver.OpList},
+	return func(env fetch.Env, reg *fetch.Registry) {
+		reg.Register(fetch.Scheme{
+			Name: "wais", Port: port, Ops: []fetch.Op{fetch.OpGet, fetch.OpStat, fetch.OpList},
 			Ranges: true, ForwardProxy: true,
 			Summary: "Wide Area Information Servers: full-text databases, and the documents in them",
 			Driver:  &opener{env: env, maxHits: opts.MaxHits},
@@ -46,21 +46,21 @@ func With(opts Options) driver.Loader {
 }
 
 type opener struct {
-	env     driver.Env
+	env     fetch.Env
 	maxHits int
 }
 
-// Open implements driver.Driver.
-func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Response, error) {
+// Open implements fetch.Driver.
+func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
 	w, err := parse(req.URL)
 	if err != nil {
 		return nil, err
 	}
 	isIndex := w.HasSearch || w.Database == ""
 	switch {
-	case req.Op == driver.OpList && !isIndex:
+	case req.Op == fetch.OpList && !isIndex:
 		return nil, fmt.Errorf("a WAIS database can only be listed by a search: %w", errors.ErrUnsupported)
-	case req.Op == driver.OpStat && isIndex:
+	case req.Op == fetch.OpStat && isIndex:
 		return nil, fmt.Errorf("a WAIS search has no metadata: %w", errors.ErrUnsupported)
 	}
 	doc, err := documentOf(w, req)
@@ -71,7 +71,7 @@ func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Respons
 	if err != nil {
 		return nil, err
 	}
-	var resp *driver.Response
+	var resp *fetch.Response
 	switch {
 	case w.IsDocument():
 		resp, err = s.document(req, doc)
@@ -94,17 +94,17 @@ func parse(u uri.URI) (uri.WAIS, error) {
 	case err != nil:
 		return w, err
 	case w.Host == "":
-		return w, &driver.Error{Code: driver.ErrURL, Err: errors.New("the URL has no host")}
+		return w, &fetch.Error{Code: fetch.ErrURL, Err: errors.New("the URL has no host")}
 	case w.IsDocument() && w.Database == "":
-		return w, &driver.Error{Code: driver.ErrURL, Err: errors.New("the URL has a document but no database")}
+		return w, &fetch.Error{Code: fetch.ErrURL, Err: errors.New("the URL has a document but no database")}
 	case w.IsDocument() && len(apdu.IDFromURL(w)) == 0:
-		return w, &driver.Error{Code: driver.ErrURL, Err: errors.New("the document identifier is empty")}
+		return w, &fetch.Error{Code: fetch.ErrURL, Err: errors.New("the document identifier is empty")}
 	}
 	return w, nil
 }
 
 // describe retrieves the WSRC record of a database, which an empty search returns.
-func (s *session) describe(req *driver.Request, w uri.WAIS) (*driver.Response, error) {
+func (s *session) describe(req *fetch.Request, w uri.WAIS) (*fetch.Response, error) {
 	found, err := s.search(apdu.Search{Database: w.Database, MaxHits: 10})
 	if err != nil {
 		return nil, err
@@ -121,27 +121,27 @@ func (s *session) describe(req *driver.Request, w uri.WAIS) (*driver.Response, e
 	return nil, notFound(found, "no description of database "+strconv.Quote(w.Database))
 }
 
-// Expect implements driver.Expecter.
-func (d *opener) Expect(req *driver.Request) (driver.Meta, bool) {
+// Expect implements fetch.Expecter.
+func (d *opener) Expect(req *fetch.Request) (fetch.Meta, bool) {
 	w, err := parse(req.URL)
 	if err != nil {
-		return driver.Meta{}, false
+		return fetch.Meta{}, false
 	}
 	switch {
 	case w.HasSearch || w.Database == "":
-		return driver.Meta{Kind: driver.KindListing, ContentType: "text/uri-list"}, true
+		return fetch.Meta{Kind: fetch.KindListing, ContentType: "text/uri-list"}, true
 	case !w.IsDocument():
-		return driver.Meta{Name: sourceName(w)}, true
+		return fetch.Meta{Name: sourceName(w)}, true
 	}
 	doc, err := documentOf(w, req)
-	return driver.Meta{Name: doc.name(), ContentType: mediaType(doc.docType)}, err == nil
+	return fetch.Meta{Name: doc.name(), ContentType: mediaType(doc.docType)}, err == nil
 }
 
 // sourceName returns a file name for the description of a database.
-func sourceName(w uri.WAIS) string { return driver.SafeName(w.Database + ".src") }
+func sourceName(w uri.WAIS) string { return fetch.SafeName(w.Database + ".src") }
 
-// Explain implements driver.Explainer.
-func (d *opener) Explain(req *driver.Request) ([]string, error) {
+// Explain implements fetch.Explainer.
+func (d *opener) Explain(req *fetch.Request) ([]string, error) {
 	w, err := parse(req.URL)
 	if err != nil {
 		return nil, err
@@ -191,7 +191,7 @@ func describeResponse(found apdu.Response) string {
 }
 
 var (
-	_ driver.Explainer = (*opener)(nil)
-	_ driver.Expecter  = (*opener)(nil)
-	_ io.ReadCloser    = (*documentBody)(nil)
+	_ fetch.Explainer = (*opener)(nil)
+	_ fetch.Expecter  = (*opener)(nil)
+	_ io.ReadCloser   = (*documentBody)(nil)
 )

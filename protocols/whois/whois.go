@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/driver/wire"
 	"github.com/urlget/urlget/fetch/uri"
@@ -18,15 +19,15 @@ import (
 const port = 43
 
 // Load registers the driver.
-func Load(env driver.Env, reg *driver.Registry) {
-	reg.Register(driver.Scheme{
-		Name: "whois", Port: port, Ops: []driver.Op{driver.OpGet},
+func Load(env fetch.Env, reg *fetch.Registry) {
+	reg.Register(fetch.Scheme{
+		Name: "whois", Port: port, Ops: []fetch.Op{fetch.OpGet},
 		Summary: "registration data of domains, addresses and names",
 		Driver:  &opener{env},
 	})
 }
 
-type opener struct{ env driver.Env }
+type opener struct{ env fetch.Env }
 
 // query returns the query line for a URL: its path without the first slash.
 func query(u uri.URI) (string, error) {
@@ -35,15 +36,15 @@ func query(u uri.URI) (string, error) {
 	case err != nil:
 		return "", err
 	case u.Host() == "":
-		return "", &driver.Error{Code: driver.ErrURL, Err: errors.New("the URL has no host")}
+		return "", &fetch.Error{Code: fetch.ErrURL, Err: errors.New("the URL has no host")}
 	case q == "":
-		return "", &driver.Error{Code: driver.ErrNeedSearch, Hint: "add a query, as in whois://" + u.Host() + "/example.org"}
+		return "", &fetch.Error{Code: fetch.ErrNeedSearch, Hint: "add a query, as in whois://" + u.Host() + "/example.org"}
 	}
 	return q, nil
 }
 
-// Open implements driver.Driver.
-func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Response, error) {
+// Open implements fetch.Driver.
+func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
 	q, err := query(req.URL)
 	if err != nil {
 		return nil, err
@@ -53,8 +54,8 @@ func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Respons
 	if err := driver.Ask(ctx, d.env, question, a.begin); err != nil {
 		return nil, err
 	}
-	resp := &driver.Response{
-		Meta: driver.Meta{ContentType: "text/plain", Size: -1, Text: true, Framing: driver.FramedByClose, Name: driver.SafeName(q + ".txt")},
+	resp := &fetch.Response{
+		Meta: fetch.Meta{ContentType: "text/plain", Size: -1, Text: true, Framing: fetch.FramedByClose, Name: fetch.SafeName(q + ".txt")},
 		Body: a,
 	}
 	if next, ok := a.referral(req.URL, q); ok {
@@ -65,8 +66,8 @@ func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Respons
 
 // followReferral sends the query to the server in the referral. If that fails, it returns the
 // response of the first server.
-func (d *opener) followReferral(ctx context.Context, req *driver.Request, next uri.URI, original *driver.Response) *driver.Response {
-	resp, err := d.env.Open(ctx, &driver.Request{URL: next, Op: req.Op, From: req.URL})
+func (d *opener) followReferral(ctx context.Context, req *fetch.Request, next uri.URI, original *fetch.Response) *fetch.Response {
+	resp, err := d.env.Open(ctx, &fetch.Request{URL: next, Op: req.Op, From: req.URL})
 	original.Header = map[string][]string{"Referral": {next.String()}}
 	if err != nil {
 		original.Header.Set("Referral-Error", err.Error())
@@ -89,7 +90,7 @@ type response struct {
 	complete bool   // head is the complete response
 }
 
-func (a *response) begin(conn *driver.Conn) (err error) {
+func (a *response) begin(conn *fetch.Conn) (err error) {
 	a.Closer = conn
 	conn.PieceLines()
 	a.head, err = io.ReadAll(io.LimitReader(conn, maxScan))
@@ -120,12 +121,12 @@ func (a *response) rwhoisError() error {
 		if err != nil {
 			continue
 		}
-		e := &driver.Error{Code: driver.ErrServer, Reply: driver.Reply{Code: code, Text: reason}}
+		e := &fetch.Error{Code: fetch.ErrServer, Reply: fetch.Reply{Code: code, Text: reason}}
 		switch {
 		case code == rwhoisNoObjects:
-			e.Code = driver.ErrNotFound
+			e.Code = fetch.ErrNotFound
 		case code >= 300 && code < 400:
-			e.Code = driver.ErrRefused
+			e.Code = fetch.ErrRefused
 		}
 		return e
 	}
@@ -175,14 +176,14 @@ func referralURL(value, q string) (uri.URI, bool) {
 	return u, err == nil && u.Host() != ""
 }
 
-// Expect implements driver.Expecter.
-func (d *opener) Expect(req *driver.Request) (driver.Meta, bool) {
+// Expect implements fetch.Expecter.
+func (d *opener) Expect(req *fetch.Request) (fetch.Meta, bool) {
 	q, err := query(req.URL)
-	return driver.Meta{Name: driver.SafeName(q + ".txt"), ContentType: "text/plain"}, err == nil
+	return fetch.Meta{Name: fetch.SafeName(q + ".txt"), ContentType: "text/plain"}, err == nil
 }
 
-// Explain implements driver.Explainer.
-func (d *opener) Explain(req *driver.Request) ([]string, error) {
+// Explain implements fetch.Explainer.
+func (d *opener) Explain(req *fetch.Request) ([]string, error) {
 	q, err := query(req.URL)
 	if err != nil {
 		return nil, err
@@ -191,6 +192,6 @@ func (d *opener) Explain(req *driver.Request) ([]string, error) {
 }
 
 var (
-	_ driver.Explainer = (*opener)(nil)
-	_ driver.Expecter  = (*opener)(nil)
+	_ fetch.Explainer = (*opener)(nil)
+	_ fetch.Expecter  = (*opener)(nil)
 )

@@ -11,13 +11,13 @@ import (
 
 	"github.com/coder/websocket"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 )
 
 // A stream is a connection that records its first error, because package websocket replaces it by
 // errors of its own.
 type stream struct {
-	conn    *driver.Conn
+	conn    *fetch.Conn
 	closing atomic.Bool // reads end once the close frame is sent
 
 	ended error // returned by the next read
@@ -93,31 +93,31 @@ func (s *stream) explain(err error) error {
 	cause := s.err()
 	switch {
 	case s.closing.Load(): // the server's close frame only acknowledges ours
-		return &driver.Error{Code: driver.ErrInterrupted, Err: net.ErrClosed}
+		return &fetch.Error{Code: fetch.ErrInterrupted, Err: net.ErrClosed}
 	case errors.As(err, &closed):
 		return closeError(closed)
 	case errors.Is(err, websocket.ErrMessageTooBig):
-		return &driver.Error{Code: driver.ErrTooLarge, Err: errors.New("the message is too long")}
+		return &fetch.Error{Code: fetch.ErrTooLarge, Err: errors.New("the message is too long")}
 	case errors.Is(cause, io.EOF), errors.Is(cause, io.ErrUnexpectedEOF):
-		return &driver.Error{Code: driver.ErrTruncated, Retry: true, Err: errors.New("the connection was closed without a close frame")}
+		return &fetch.Error{Code: fetch.ErrTruncated, Retry: true, Err: errors.New("the connection was closed without a close frame")}
 	case errors.Is(cause, context.Canceled):
-		return &driver.Error{Code: driver.ErrInterrupted, Err: cause}
-	case cause != nil && driver.CodeOf(cause) == "":
-		return &driver.Error{Code: driver.ErrNetwork, Retry: true, Err: cause}
+		return &fetch.Error{Code: fetch.ErrInterrupted, Err: cause}
+	case cause != nil && fetch.CodeOf(cause) == "":
+		return &fetch.Error{Code: fetch.ErrNetwork, Retry: true, Err: cause}
 	case cause != nil:
 		return cause
 	}
-	var own *driver.Error
+	var own *fetch.Error
 	if errors.As(err, &own) {
 		return own
 	}
-	return &driver.Error{Code: driver.ErrProtocol, Err: err}
+	return &fetch.Error{Code: fetch.ErrProtocol, Err: err}
 }
 
 // closeError returns the error for the status of the server's close frame (RFC 6455, section 7.4.1,
 // and IANA's registry). It is io.EOF for a normal closure.
 func closeError(c websocket.CloseError) error {
-	e := &driver.Error{Code: driver.ErrServer, Reply: driver.Reply{Code: int(c.Code), Text: c.Reason},
+	e := &fetch.Error{Code: fetch.ErrServer, Reply: fetch.Reply{Code: int(c.Code), Text: c.Reason},
 		Err: errors.New("the server closed the session")}
 	switch c.Code {
 	case websocket.StatusNormalClosure, websocket.StatusNoStatusRcvd:
@@ -125,13 +125,13 @@ func closeError(c websocket.CloseError) error {
 	case websocket.StatusGoingAway, websocket.StatusBadGateway:
 		e.Retry = true
 	case websocket.StatusServiceRestart, websocket.StatusTryAgainLater:
-		e.Code, e.Retry = driver.ErrBusy, true
+		e.Code, e.Retry = fetch.ErrBusy, true
 	case websocket.StatusProtocolError, websocket.StatusInvalidFramePayloadData, websocket.StatusMandatoryExtension:
-		e.Code = driver.ErrProtocol
+		e.Code = fetch.ErrProtocol
 	case websocket.StatusUnsupportedData, websocket.StatusPolicyViolation, websocket.StatusMessageTooBig, forbidden:
-		e.Code = driver.ErrRefused
+		e.Code = fetch.ErrRefused
 	case unauthorized:
-		e.Code = driver.ErrAuth
+		e.Code = fetch.ErrAuth
 	}
 	return e
 }

@@ -19,8 +19,8 @@ import (
 	"github.com/coder/websocket"
 	"golang.org/x/net/http/httpguts"
 
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/cookies"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -41,7 +41,7 @@ var reservedFields = []string{"Connection", "Upgrade", "Content-Length", "Transf
 
 // A handshake is the request that opens a WebSocket (RFC 6455, section 4.1).
 type handshake struct {
-	req       *driver.Request
+	req       *fetch.Request
 	url       *url.URL // with scheme http or https
 	host      string   // for the Host field
 	header    http.Header
@@ -49,24 +49,24 @@ type handshake struct {
 	logins    int
 }
 
-func (d *opener) newHandshake(req *driver.Request) (*handshake, error) {
-	if req.Op != driver.OpDial {
-		return nil, &driver.Error{Code: driver.ErrInteractive, Err: fmt.Errorf("%s is a session: %w", req.URL.Scheme(), errors.ErrUnsupported)}
+func (d *opener) newHandshake(req *fetch.Request) (*handshake, error) {
+	if req.Op != fetch.OpDial {
+		return nil, &fetch.Error{Code: fetch.ErrInteractive, Err: fmt.Errorf("%s is a session: %w", req.URL.Scheme(), errors.ErrUnsupported)}
 	}
 	if _, ok := req.URL.Fragment(); ok { // RFC 6455, section 3
-		return nil, &driver.Error{Code: driver.ErrURL, Err: errors.New("a WebSocket URL cannot have a fragment")}
+		return nil, &fetch.Error{Code: fetch.ErrURL, Err: errors.New("a WebSocket URL cannot have a fragment")}
 	}
 	u, err := uri.Parse(strings.Replace(req.URL.WithoutUserinfo().String(), req.URL.String()[:len("ws")], "http", 1))
 	if err != nil {
-		return nil, &driver.Error{Code: driver.ErrURL, Err: err}
+		return nil, &fetch.Error{Code: fetch.ErrURL, Err: err}
 	}
 	h := &handshake{req: req, header: http.Header{"User-Agent": {d.env.Identity().UserAgent}}}
 	if h.url, err = u.NetURL(); err != nil {
-		return nil, &driver.Error{Code: driver.ErrURL, Err: err}
+		return nil, &fetch.Error{Code: fetch.ErrURL, Err: err}
 	}
 	h.host = h.url.Host
 	if err := h.fields(req.Header); err != nil {
-		return nil, &driver.Error{Code: driver.ErrRequest, Err: err}
+		return nil, &fetch.Error{Code: fetch.ErrRequest, Err: err}
 	}
 	return h, nil
 }
@@ -103,7 +103,7 @@ func (h *handshake) fields(header textproto.MIMEHeader) error {
 
 // try connects and performs the handshake once. It returns neither a response nor an error if
 // another login should be tried.
-func (d *opener) try(ctx context.Context, h *handshake) (*driver.Response, error) {
+func (d *opener) try(ctx context.Context, h *handshake) (*fetch.Response, error) {
 	u := h.req.URL
 	conn, err := d.env.Dial(ctx, "tcp", u.HostPort(defaultPort(u)))
 	if err != nil {
@@ -136,7 +136,7 @@ func (d *opener) try(ctx context.Context, h *handshake) (*driver.Response, error
 	if err == nil {
 		up.opened = true
 		s := newSession(c, up.stream, d)
-		return &driver.Response{URL: u, Body: s, Meta: driver.Meta{Kind: driver.KindSession, Size: -1, Reply: replyOf(resp),
+		return &fetch.Response{URL: u, Body: s, Meta: fetch.Meta{Kind: fetch.KindSession, Size: -1, Reply: replyOf(resp),
 			Header: textproto.MIMEHeader(resp.Header)}}, nil
 	}
 	defer conn.Close()
@@ -155,7 +155,7 @@ func defaultPort(u uri.URI) uint16 {
 
 // An upgrade is an http.RoundTripper for one request on an open connection.
 type upgrade struct {
-	conn   *driver.Conn
+	conn   *fetch.Conn
 	stream *stream
 	rest   *bufio.Reader
 	// refusal is the response if it opens no WebSocket, and body its body.
@@ -180,7 +180,7 @@ func (u *upgrade) Read(p []byte) (int, error) {
 	}
 	n, err := u.rest.Read(p)
 	if valid := u.frames.count(p[:n]); valid < n {
-		u.failed = &driver.Error{Code: driver.ErrProtocol, Err: errors.New("the server sent a masked frame")}
+		u.failed = &fetch.Error{Code: fetch.ErrProtocol, Err: errors.New("the server sent a masked frame")}
 		if n, err = valid, nil; n == 0 {
 			err = u.stream.failed(u.failed)
 		}
@@ -232,7 +232,7 @@ func (u *upgrade) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	masked := r.Clone(r.Context())
 	for name := range masked.Header {
-		if driver.IsSecretField(name) {
+		if fetch.IsSecretField(name) {
 			masked.Header.Set(name, "xxxxx")
 		}
 	}

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -21,36 +21,36 @@ const maxRetryAfter = 24 * time.Hour
 // refused returns the error for a response that opens no WebSocket, or nil if there is a login to
 // try next. Redirects are not followed, as in browsers.
 func (d *opener) refused(ctx context.Context, h *handshake, resp *http.Response, body []byte) error {
-	e := &driver.Error{Reply: replyOf(resp), Header: textproto.MIMEHeader(resp.Header), Body: body}
+	e := &fetch.Error{Reply: replyOf(resp), Header: textproto.MIMEHeader(resp.Header), Body: body}
 	switch code := resp.StatusCode; {
 	case code == http.StatusUnauthorized:
-		e.Code = driver.ErrAuth
+		e.Code = fetch.ErrAuth
 		return d.login(ctx, h, resp, e)
 	case code/100 == 3:
-		e.Code, e.Err = driver.ErrRedirect, errors.New("the server redirects to another URL")
+		e.Code, e.Err = fetch.ErrRedirect, errors.New("the server redirects to another URL")
 		if place, err := uri.ParseRef(resp.Header.Get("Location")); err == nil && !place.IsZero() {
 			e.Err = fmt.Errorf("the server redirects to %s", place.Redacted())
 		}
 	case code/100 < 4:
-		e.Code, e.Err = driver.ErrRefused, errors.New("the server returned a page instead of a WebSocket")
+		e.Code, e.Err = fetch.ErrRefused, errors.New("the server returned a page instead of a WebSocket")
 		e.Hint = "check the path of the URL"
 	case code == http.StatusNotFound, code == http.StatusGone:
-		e.Code = driver.ErrNotFound
+		e.Code = fetch.ErrNotFound
 	case code == http.StatusTooManyRequests, code == http.StatusServiceUnavailable:
-		e.Code, e.Retry = driver.ErrBusy, true
+		e.Code, e.Retry = fetch.ErrBusy, true
 		if s, err := strconv.ParseUint(resp.Header.Get("Retry-After"), 10, 31); err == nil {
 			e.RetryAfter = min(time.Duration(s)*time.Second, maxRetryAfter)
 		}
 	case code/100 == 5:
-		e.Code, e.Retry = driver.ErrServer, code == http.StatusBadGateway || code == http.StatusGatewayTimeout
+		e.Code, e.Retry = fetch.ErrServer, code == http.StatusBadGateway || code == http.StatusGatewayTimeout
 	default:
-		e.Code = driver.ErrRefused
+		e.Code = fetch.ErrRefused
 	}
 	return e
 }
 
 // login returns nil if there is another login to try, and otherwise refusal.
-func (d *opener) login(ctx context.Context, h *handshake, resp *http.Response, refusal *driver.Error) error {
+func (d *opener) login(ctx context.Context, h *handshake, resp *http.Response, refusal *fetch.Error) error {
 	if h.req.Header.Get("Authorization") != "" {
 		return refusal
 	}
@@ -72,12 +72,12 @@ func (d *opener) login(ctx context.Context, h *handshake, resp *http.Response, r
 		refusal.Err = errors.New("the user name or password was not accepted")
 		return refusal
 	}
-	cred, err := d.env.Credential(ctx, driver.Challenge{URL: h.req.URL, Mechanism: "basic", Realm: realm, Attempt: h.logins})
+	cred, err := d.env.Credential(ctx, fetch.Challenge{URL: h.req.URL, Mechanism: "basic", Realm: realm, Attempt: h.logins})
 	switch {
 	case err == nil:
 		h.header.Set("Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(cred.User+":"+cred.Password)))
 		return nil
-	case !errors.Is(err, driver.ErrAuth):
+	case !errors.Is(err, fetch.ErrAuth):
 		return err
 	case h.logins > 1:
 		refusal.Err = errors.New("the user name or password was not accepted")
@@ -88,6 +88,6 @@ func (d *opener) login(ctx context.Context, h *handshake, resp *http.Response, r
 }
 
 // replyOf returns the status of a response.
-func replyOf(resp *http.Response) driver.Reply {
-	return driver.Reply{Code: resp.StatusCode, Text: strings.TrimSpace(strings.TrimPrefix(resp.Status, fmt.Sprintf("%03d", resp.StatusCode)))}
+func replyOf(resp *http.Response) fetch.Reply {
+	return fetch.Reply{Code: resp.StatusCode, Text: strings.TrimSpace(strings.TrimPrefix(resp.Status, fmt.Sprintf("%03d", resp.StatusCode)))}
 }

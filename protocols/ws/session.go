@@ -11,7 +11,7 @@ import (
 
 	"github.com/coder/websocket"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 )
 
 // closeTimeout limits the write of the close frame. The system has room for it unless the server
@@ -46,33 +46,33 @@ func newSession(c *websocket.Conn, st *stream, d *opener) *session {
 	return s
 }
 
-// Receive implements driver.Messenger.
-func (s *session) Receive() (driver.Message, error) {
+// Receive implements fetch.Messenger.
+func (s *session) Receive() (fetch.Message, error) {
 	s.receiving.Lock()
 	defer s.receiving.Unlock()
 	return s.receive()
 }
 
-func (s *session) receive() (driver.Message, error) {
+func (s *session) receive() (fetch.Message, error) {
 	if s.failure != nil {
-		return driver.Message{}, s.failure
+		return fetch.Message{}, s.failure
 	}
 	m, err := s.next()
 	if err != nil {
 		s.failure = s.stream.explain(err)
 		s.end()
-		return driver.Message{}, s.failure
+		return fetch.Message{}, s.failure
 	}
 	return m, nil
 }
 
-// next reads a message. It counts as one piece: see driver.Conn.Piece.
-func (s *session) next() (driver.Message, error) {
+// next reads a message. It counts as one piece: see fetch.Conn.Piece.
+func (s *session) next() (fetch.Message, error) {
 	s.since.Store(time.Now().UnixNano())
 	kind, r, err := s.ws.Reader(context.Background())
 	s.since.Store(0)
 	if err != nil {
-		return driver.Message{}, err
+		return fetch.Message{}, err
 	}
 	defer s.stream.conn.Piece()()
 	data, err := io.ReadAll(r)
@@ -80,9 +80,9 @@ func (s *session) next() (driver.Message, error) {
 		err = s.stream.cutOff() // if the connection ends between two frames of a message, r returns no error
 	}
 	if err != nil {
-		return driver.Message{}, err
+		return fetch.Message{}, err
 	}
-	m := driver.Message{Text: kind == websocket.MessageText, Data: data}
+	m := fetch.Message{Text: kind == websocket.MessageText, Data: data}
 	if m.Text && !utf8.Valid(data) { // RFC 6455, section 8.1
 		return m, errors.New("a text message is not valid UTF-8")
 	}
@@ -110,12 +110,12 @@ func (s *session) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// Send implements driver.Messenger.
-func (s *session) Send(m driver.Message) error {
+// Send implements fetch.Messenger.
+func (s *session) Send(m fetch.Message) error {
 	kind := websocket.MessageBinary
 	if m.Text {
 		if kind = websocket.MessageText; !utf8.Valid(m.Data) {
-			return &driver.Error{Code: driver.ErrRequest, Err: errors.New("a text message must be valid UTF-8")}
+			return &fetch.Error{Code: fetch.ErrRequest, Err: errors.New("a text message must be valid UTF-8")}
 		}
 	}
 	s.sending.Lock()
@@ -128,7 +128,7 @@ func (s *session) Send(m driver.Message) error {
 
 // Write sends p as one message.
 func (s *session) Write(p []byte) (int, error) {
-	if err := s.Send(driver.Message{Text: utf8.Valid(p), Data: p}); err != nil {
+	if err := s.Send(fetch.Message{Text: utf8.Valid(p), Data: p}); err != nil {
 		return 0, err
 	}
 	return len(p), nil
@@ -175,7 +175,7 @@ func (s *session) keepAlive(ctx context.Context, every, limit time.Duration) {
 		err := s.ws.Ping(wait)
 		cancel()
 		if err != nil && ctx.Err() == nil && s.since.Load() == since {
-			s.stream.failed(&driver.Error{Code: driver.ErrNetwork, Retry: true, Err: errors.New("the server does not respond to pings")})
+			s.stream.failed(&fetch.Error{Code: fetch.ErrNetwork, Retry: true, Err: errors.New("the server does not respond to pings")})
 			s.stream.conn.Abort()
 			return
 		}
@@ -184,5 +184,5 @@ func (s *session) keepAlive(ctx context.Context, every, limit time.Duration) {
 
 var (
 	_ io.ReadWriteCloser = (*session)(nil)
-	_ driver.Messenger   = (*session)(nil)
+	_ fetch.Messenger    = (*session)(nil)
 )

@@ -5,7 +5,7 @@
 //
 // Read returns the messages as they arrive, with a line feed after each text message. Each Write
 // sends one message: as text if it is UTF-8, else as binary. Callers that need message boundaries
-// and types use the [driver.Messenger] that the session implements.
+// and types use the [fetch.Messenger] that the session implements.
 //
 // A session is complete if the server closes it with status 1000 or none. A connection that ends
 // without a close frame is truncated, and all other statuses are errors.
@@ -19,7 +19,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 )
 
 // DefaultMaxMessage limits a message from a server, in bytes.
@@ -37,20 +37,20 @@ type Options struct {
 }
 
 // Load registers the schemes ws and wss with default options.
-func Load(env driver.Env, reg *driver.Registry) { With(Options{})(env, reg) }
+func Load(env fetch.Env, reg *fetch.Registry) { With(Options{})(env, reg) }
 
 // With returns a Loader that registers the schemes with options.
-func With(opts Options) driver.Loader {
+func With(opts Options) fetch.Loader {
 	if opts.MaxMessage <= 0 {
 		opts.MaxMessage = DefaultMaxMessage
 	}
-	return func(env driver.Env, reg *driver.Registry) {
+	return func(env fetch.Env, reg *fetch.Registry) {
 		d := &opener{env: env, opts: opts}
-		for _, s := range []driver.Scheme{
+		for _, s := range []fetch.Scheme{
 			{Name: "ws", Port: 80, Summary: "messages in both directions over WebSocket (RFC 6455)"},
 			{Name: "wss", Port: 443, Summary: "the same as ws, over TLS"},
 		} {
-			s.Ops, s.Driver = []driver.Op{driver.OpDial}, d
+			s.Ops, s.Driver = []fetch.Op{fetch.OpDial}, d
 			reg.Register(s)
 		}
 	}
@@ -58,12 +58,12 @@ func With(opts Options) driver.Loader {
 
 // An opener opens WebSockets.
 type opener struct {
-	env  driver.Env
+	env  fetch.Env
 	opts Options
 }
 
-// Open implements driver.Driver.
-func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Response, error) {
+// Open implements fetch.Driver.
+func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
 	h, err := d.newHandshake(req)
 	if err != nil {
 		return nil, err
@@ -76,8 +76,8 @@ func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Respons
 	}
 }
 
-// Explain implements driver.Explainer.
-func (d *opener) Explain(req *driver.Request) ([]string, error) {
+// Explain implements fetch.Explainer.
+func (d *opener) Explain(req *fetch.Request) ([]string, error) {
 	h, err := d.newHandshake(req)
 	if err != nil {
 		return nil, err
@@ -91,4 +91,4 @@ func (d *opener) Explain(req *driver.Request) ([]string, error) {
 	return append(lines, "exchange messages"), nil
 }
 
-var _ driver.Explainer = (*opener)(nil)
+var _ fetch.Explainer = (*opener)(nil)

@@ -21,7 +21,6 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/fetchtest/drive"
 	"github.com/urlget/urlget/protocols/ws"
@@ -331,7 +330,7 @@ func TestHandshakeRequest(t *testing.T) {
 	mu.Lock()
 	defer mu.Unlock()
 	if target != "/a%20b?q=%2F" || received.Get("X-Mine") != "yes" || received.Get("Cookie") != "a=b" || received.Get("Origin") != "" ||
-		resp.Header.Get("Sec-WebSocket-Protocol") != "chat.v2" || resp.Kind != fetch.KindSession || resp.Framing != driver.FramedByProtocol {
+		resp.Header.Get("Sec-WebSocket-Protocol") != "chat.v2" || resp.Kind != fetch.KindSession || resp.Framing != fetch.FramedByProtocol {
 		t.Errorf("%s %v: %+v", target, received, resp.Meta)
 	}
 }

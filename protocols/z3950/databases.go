@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/driver/wire"
 	"github.com/urlget/urlget/fetch/uri"
@@ -21,9 +22,9 @@ type Database struct {
 	Name string
 }
 
-// EntryFacts implements [driver.EntryRecord].
-func (d Database) EntryFacts() driver.Facts {
-	return driver.Facts{Driver: "z3950", List: []driver.Fact{
+// EntryFacts implements [fetch.EntryRecord].
+func (d Database) EntryFacts() fetch.Facts {
+	return fetch.Facts{Driver: "z3950", List: []fetch.Fact{
 		{Name: "name", Value: d.Name},
 	}}
 }
@@ -32,7 +33,7 @@ func (d Database) EntryFacts() driver.Facts {
 var explainQuery = codec.Query{Set: codec.Exp1, Term: "DatabaseInfo", Attributes: []codec.Attribute{{Type: 1, Value: 1}}}
 
 // openDatabases lists the databases of a server, if it has an Explain database.
-func (d *opener) openDatabases(ctx context.Context, req *driver.Request, t *target) (*driver.Response, error) {
+func (d *opener) openDatabases(ctx context.Context, req *fetch.Request, t *target) (*fetch.Response, error) {
 	h := &hits{t: t, next: 1, forms: formChoices{syntaxes: []string{codec.SyntaxExplain, codec.SyntaxXML}, elements: []string{"B", ""}}}
 	l, err := d.with(ctx, t, func(l *lease) (err error) {
 		if err := l.search(codec.Search{Databases: []string{explainDatabase}, Query: explainQuery}); err != nil || l.count == 0 {
@@ -41,8 +42,8 @@ func (d *opener) openDatabases(ctx context.Context, req *driver.Request, t *targ
 		h.p, err = h.request(l)
 		return err
 	})
-	if e := withExplanation(err, "the server does not list its databases"); e != nil && e.Code != driver.ErrBusy {
-		e.Code = driver.ErrNotRetrievable
+	if e := withExplanation(err, "the server does not list its databases"); e != nil && e.Code != fetch.ErrBusy {
+		e.Code = fetch.ErrNotRetrievable
 		e.Hint = "use z39.50s://" + t.url.Host() + "/DATABASE?WORDS"
 		return nil, e
 	}
@@ -51,7 +52,7 @@ func (d *opener) openDatabases(ctx context.Context, req *driver.Request, t *targ
 	}
 	h.l, h.count = l, l.count
 	resp := listing(t)
-	if req.Op == driver.OpStat {
+	if req.Op == fetch.OpStat {
 		l.Discard()
 		return resp, nil
 	}
@@ -106,10 +107,10 @@ func (h *hits) databaseName() (name string, err error) {
 }
 
 func (t *target) databasePart(name string) driver.Part {
-	e := driver.Entry{Name: name, Kind: driver.EntrySearch, Rel: "item", Size: -1, Sys: Database{Name: name}}
+	e := fetch.Entry{Name: name, Kind: fetch.EntrySearch, Rel: "item", Size: -1, Sys: Database{Name: name}}
 	u, err := t.sibling("/"+uri.Escape(name), "", 0)
 	if err != nil {
-		e.Kind = driver.EntryText
+		e.Kind = fetch.EntryText
 	}
 	e.URL = u
 	return driver.URIListPart(name, e)

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver/wire"
 	"github.com/urlget/urlget/internal/codec/ber"
 	codec "github.com/urlget/urlget/internal/codec/z3950"
@@ -15,7 +15,7 @@ import (
 var errRejected = errors.New("the server rejected the session")
 
 func violation(format string, args ...any) error {
-	return &driver.Error{Code: driver.ErrProtocol, Err: fmt.Errorf(format, args...)}
+	return &fetch.Error{Code: fetch.ErrProtocol, Err: fmt.Errorf(format, args...)}
 }
 
 // A diagnosticError is the cause of the error for a diagnostic. The error's Reply has the diagnostic's text.
@@ -28,9 +28,9 @@ type diagnosticError struct {
 func (e diagnosticError) Error() string { return e.explanation }
 
 // withExplanation returns a copy of err with an explanation, or nil if err is not for a diagnostic.
-func withExplanation(err error, format string, args ...any) *driver.Error {
+func withExplanation(err error, format string, args ...any) *fetch.Error {
 	var (
-		e *driver.Error
+		e *fetch.Error
 		r diagnosticError
 	)
 	if !errors.As(err, &e) || !errors.As(err, &r) {
@@ -44,29 +44,29 @@ func withExplanation(err error, format string, args ...any) *driver.Error {
 // diagnosticsError returns the error for a list of diagnostics. The first one determines the code.
 func diagnosticsError(list []codec.Diagnostic) error {
 	d := list[0]
-	e := &driver.Error{Code: driver.ErrServer, Reply: driver.Reply{Text: wire.Text(d.String())}, Err: diagnosticError{d: d}}
+	e := &fetch.Error{Code: fetch.ErrServer, Reply: fetch.Reply{Text: wire.Text(d.String())}, Err: diagnosticError{d: d}}
 	if d.Set != codec.DiagBib1 && d.Set != "" {
 		return e
 	}
 	switch d.Code {
 	case codec.TemporaryError, codec.ResultSetInUse, codec.DatabaseLocked, codec.NoResources, codec.PartialResources,
 		codec.SubsetResources, codec.NoSession, codec.OutOfResources, codec.InMaintenance, codec.LoginOutOfService, codec.RecordLocked:
-		e.Code, e.Retry = driver.ErrBusy, true
+		e.Code, e.Retry = fetch.ErrBusy, true
 	case codec.NoDatabase, codec.UnknownDatabase, codec.OutOfRange, codec.RecordDeleted:
-		e.Code = driver.ErrNotFound
+		e.Code = fetch.ErrNotFound
 	case codec.NotInSyntax, codec.BadSyntax, codec.NoData, codec.BadElementSet, codec.NoElementSets:
-		e.Code = driver.ErrNotFound
+		e.Code = fetch.ErrNotFound
 	case codec.BadUser, codec.BadPassword, codec.WrongInterface, codec.NoUserDatabases, codec.AccountExpired,
 		codec.PasswordExpired, codec.PasswordChanged:
-		e.Code = driver.ErrAuth
+		e.Code = fetch.ErrAuth
 	case codec.RecordNotAuthorized, codec.DatabaseDenied, codec.AccessFailure, codec.NoSearchesLeft, codec.BlockedAddress:
-		e.Code = driver.ErrRefused
+		e.Code = fetch.ErrRefused
 	case codec.RecordTooLarge:
-		e.Code = driver.ErrTooLarge
+		e.Code = fetch.ErrTooLarge
 	case codec.PermanentError, codec.PresentSystemError, codec.UnspecifiedError, codec.AuthSystemError:
 	default:
 		if d.Code >= 3 && d.Code < 300 || d.Code == codec.BadAttribute || d.Code == codec.NoService {
-			e.Code = driver.ErrRefused // the server does not support the search
+			e.Code = fetch.ErrRefused // the server does not support the search
 		}
 	}
 	return e
@@ -108,7 +108,7 @@ func readError(err error) error {
 	case err == io.EOF:
 		return io.ErrUnexpectedEOF
 	case errors.Is(err, ber.ErrMalformed):
-		return &driver.Error{Code: driver.ErrProtocol, Err: err}
+		return &fetch.Error{Code: fetch.ErrProtocol, Err: err}
 	}
 	return err
 }
@@ -116,19 +116,19 @@ func readError(err error) error {
 // contentError is like readError, for an error while the content of a record is read.
 func contentError(err error) error {
 	if err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF) {
-		return &driver.Error{Code: driver.ErrTruncated, Retry: true, Err: fmt.Errorf("connection closed within the response: %w", io.ErrUnexpectedEOF)}
+		return &fetch.Error{Code: fetch.ErrTruncated, Retry: true, Err: fmt.Errorf("connection closed within the response: %w", io.ErrUnexpectedEOF)}
 	}
 	return readError(err)
 }
 
 // closeError returns the error for a session that the server closed.
 func closeError(m codec.Close) error {
-	e := &driver.Error{Code: driver.ErrServer, Reply: driver.Reply{Text: wire.Text(m.String())}, Err: errors.New("the server closed the session")}
+	e := &fetch.Error{Code: fetch.ErrServer, Reply: fetch.Reply{Text: wire.Text(m.String())}, Err: errors.New("the server closed the session")}
 	switch m.Reason {
 	case codec.CloseFinished, codec.CloseShutdown, codec.CloseResources, codec.CloseLackOfActivity:
-		e.Code, e.Retry = driver.ErrBusy, true
+		e.Code, e.Retry = fetch.ErrBusy, true
 	case codec.CloseSecurityViolation:
-		e.Code = driver.ErrRefused
+		e.Code = fetch.ErrRefused
 	}
 	return e
 }

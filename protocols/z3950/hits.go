@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"sync"
 
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/driver/wire"
 	codec "github.com/urlget/urlget/internal/codec/z3950"
@@ -28,9 +29,9 @@ type Hit struct {
 	Author   string
 }
 
-// EntryFacts implements [driver.EntryRecord].
-func (h Hit) EntryFacts() driver.Facts {
-	return driver.Facts{Driver: "z3950", List: []driver.Fact{
+// EntryFacts implements [fetch.EntryRecord].
+func (h Hit) EntryFacts() fetch.Facts {
+	return fetch.Facts{Driver: "z3950", List: []fetch.Fact{
 		{Name: "position", Value: h.Position},
 		{Name: "database", Value: h.Database, Optional: true},
 		{Name: "syntax", Value: h.Syntax, Optional: true},
@@ -39,7 +40,7 @@ func (h Hit) EntryFacts() driver.Facts {
 }
 
 // openHits lists the results of a search.
-func (d *opener) openHits(ctx context.Context, req *driver.Request, t *target) (*driver.Response, error) {
+func (d *opener) openHits(ctx context.Context, req *fetch.Request, t *target) (*fetch.Response, error) {
 	forms, err := t.choose(req, "B", "F", "")
 	if err != nil {
 		return nil, err
@@ -47,7 +48,7 @@ func (d *opener) openHits(ctx context.Context, req *driver.Request, t *target) (
 	h := &hits{t: t, next: 1, forms: forms}
 	resp := listing(t)
 	l, err := d.with(ctx, t, func(l *lease) (err error) {
-		if err := l.find(t); err != nil || l.count == 0 || req.Op == driver.OpStat {
+		if err := l.find(t); err != nil || l.count == 0 || req.Op == fetch.OpStat {
 			return err
 		}
 		// Request the first records before returning a response, so that a refusal is an error of Open.
@@ -60,12 +61,12 @@ func (d *opener) openHits(ctx context.Context, req *driver.Request, t *target) (
 	h.l, h.count = l, l.count
 	resp.Header = textproto.MIMEHeader{"Hits": {strconv.FormatInt(l.count, 10)}}
 	if l.diagnostic != "" {
-		resp.Header.Set("Diagnostic", driver.Printable(l.diagnostic))
+		resp.Header.Set("Diagnostic", fetch.Printable(l.diagnostic))
 	}
-	if req.Op == driver.OpStat || l.count == 0 {
+	if req.Op == fetch.OpStat || l.count == 0 {
 		l.Put()
-		if req.Op != driver.OpStat {
-			resp.SetParts(func(func(driver.Part, error) bool) {}, nil)
+		if req.Op != fetch.OpStat {
+			driver.SetParts(resp, func(func(driver.Part, error) bool) {}, nil)
 		}
 		return resp, nil
 	}
@@ -74,15 +75,15 @@ func (d *opener) openHits(ctx context.Context, req *driver.Request, t *target) (
 }
 
 // listing returns a response for a listing, without content.
-func listing(t *target) *driver.Response {
-	return &driver.Response{URL: t.url, Body: driver.NoBody, Meta: driver.Meta{Kind: driver.KindListing, ContentType: "text/uri-list", Size: -1}}
+func listing(t *target) *fetch.Response {
+	return &fetch.Response{URL: t.url, Body: fetch.NoBody, Meta: fetch.Meta{Kind: fetch.KindListing, ContentType: "text/uri-list", Size: -1}}
 }
 
 // list sets the parts of a response that are read from l. The lease ends with the last part or when
 // the body is closed.
-func (l *lease) list(resp *driver.Response, parts func(yield func(driver.Part, error) bool)) {
+func (l *lease) list(resp *fetch.Response, parts func(yield func(driver.Part, error) bool)) {
 	var once sync.Once
-	resp.SetParts(func(yield func(driver.Part, error) bool) {
+	driver.SetParts(resp, func(yield func(driver.Part, error) bool) {
 		defer func() { once.Do(l.Put) }()
 		parts(yield)
 	}, func() error {
@@ -177,7 +178,7 @@ func (h *hits) part() (driver.Part, error) {
 			return h.entry(description{}, "", Hit{Position: h.next, Database: wire.Text(rec.Database)}) // available in another form
 		}
 		text := wire.Text(d.String())
-		e := driver.Entry{Name: text, Kind: driver.EntryError, Size: -1, Sys: Hit{Position: h.next, Database: wire.Text(rec.Database)}}
+		e := fetch.Entry{Name: text, Kind: fetch.EntryError, Size: -1, Sys: Hit{Position: h.next, Database: wire.Text(rec.Database)}}
 		return driver.URIListPart(text, e), nil
 	}
 	content := rec.Content(maxStructured)
@@ -202,5 +203,5 @@ func (h *hits) entry(a description, media string, hit Hit) (driver.Part, error) 
 	if err != nil {
 		return driver.Part{}, err
 	}
-	return driver.URIListPart(a.title, driver.Entry{URL: u, Name: a.title, Kind: driver.EntryObject, Rel: "item", ContentType: media, Size: -1, Sys: hit}), nil
+	return driver.URIListPart(a.title, fetch.Entry{URL: u, Name: a.title, Kind: fetch.EntryObject, Rel: "item", ContentType: media, Size: -1, Sys: hit}), nil
 }

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 	codec "github.com/urlget/urlget/internal/codec/z3950"
 )
 
@@ -26,7 +26,7 @@ type token struct {
 }
 
 func badQuery(format string, args ...any) error {
-	return &driver.Error{Code: driver.ErrURL, Err: fmt.Errorf("invalid query: "+format, args...)}
+	return &fetch.Error{Code: fetch.ErrURL, Err: fmt.Errorf("invalid query: "+format, args...)}
 }
 
 // tokens splits a query at blanks outside of quotation marks.
@@ -68,7 +68,7 @@ func parseWords(s string, attributes []codec.Attribute) (codec.Query, error) {
 	case err != nil:
 		return codec.Query{}, err
 	case len(list) == 0:
-		return codec.Query{}, &driver.Error{Code: driver.ErrNeedSearch}
+		return codec.Query{}, &fetch.Error{Code: fetch.ErrNeedSearch}
 	case len(list) > codec.MaxQuery:
 		return codec.Query{}, badQuery("more than %d words", codec.MaxQuery)
 	}
@@ -166,7 +166,7 @@ func (p *prefixParser) expr(attributes []codec.Attribute, depth int) (q codec.Qu
 		}
 		return p.expr(append(slices.Clip(attributes), a), depth+1)
 	}
-	return q, badQuery("unknown operator %s: must be @and, @or, @not, @attr or @attrset", driver.Printable(t.text))
+	return q, badQuery("unknown operator %s: must be @and, @or, @not, @attr or @attrset", fetch.Printable(t.text))
 }
 
 func (p *prefixParser) attribute() (a codec.Attribute, err error) {

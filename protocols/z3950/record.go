@@ -12,7 +12,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver/wire"
 	"github.com/urlget/urlget/internal/codec/marc"
 	codec "github.com/urlget/urlget/internal/codec/z3950"
@@ -26,7 +26,7 @@ const (
 )
 
 // openRecord retrieves a record or, for OpStat, its metadata.
-func (d *opener) openRecord(ctx context.Context, req *driver.Request, t *target) (*driver.Response, error) {
+func (d *opener) openRecord(ctx context.Context, req *fetch.Request, t *target) (*fetch.Response, error) {
 	c, err := t.choose(req, "F", "")
 	if err != nil {
 		return nil, err
@@ -54,13 +54,13 @@ func (d *opener) openRecord(ctx context.Context, req *driver.Request, t *target)
 	}
 	if c.required && !text && !matchesSyntax(rec.Syntax, req.View) {
 		l.Discard()
-		return nil, &driver.Error{Code: driver.ErrNotFound, Err: fmt.Errorf("the record has no view %q", req.View),
+		return nil, &fetch.Error{Code: fetch.ErrNotFound, Err: fmt.Errorf("the record has no view %q", req.View),
 			Hint: "the server has the view " + syntaxName(rec.Syntax) + " (" + media + ")"}
 	}
-	resp := &driver.Response{URL: t.url, Body: driver.NoBody, Meta: driver.Meta{ContentType: media, Size: rec.Size(), Name: t.fileName(suffix),
-		Header: textproto.MIMEHeader{"Record-Syntax": {driver.Printable(syntaxName(rec.Syntax))}}}}
+	resp := &fetch.Response{URL: t.url, Body: fetch.NoBody, Meta: fetch.Meta{ContentType: media, Size: rec.Size(), Name: t.fileName(suffix),
+		Header: textproto.MIMEHeader{"Record-Syntax": {fetch.Printable(syntaxName(rec.Syntax))}}}}
 	if rec.Database != "" {
-		resp.Header.Set("Database", driver.Printable(wire.Text(rec.Database)))
+		resp.Header.Set("Database", fetch.Printable(wire.Text(rec.Database)))
 	}
 	b := &body{l: l, p: p, r: rec.Content(maxStructured)}
 	if text {
@@ -72,7 +72,7 @@ func (d *opener) openRecord(ctx context.Context, req *driver.Request, t *target)
 		}
 		b.r, b.buffered = fields, true
 	}
-	if req.Op == driver.OpStat {
+	if req.Op == fetch.OpStat {
 		if n := rec.Size(); n < 0 || n > maxDrained {
 			l.Discard()
 			return resp, nil
@@ -90,20 +90,20 @@ func (d *opener) openRecord(ctx context.Context, req *driver.Request, t *target)
 func (t *target) position(count int64) (int64, error) {
 	switch {
 	case count == 0:
-		return 0, &driver.Error{Code: driver.ErrNotFound, Err: errors.New("no matching record")}
+		return 0, &fetch.Error{Code: fetch.ErrNotFound, Err: errors.New("no matching record")}
 	case t.retrieval && count > 1: // RFC 2056, section 4
-		return 0, &driver.Error{Code: driver.ErrNotFound, Err: fmt.Errorf("%d records match, not one", count),
+		return 0, &fetch.Error{Code: fetch.ErrNotFound, Err: fmt.Errorf("%d records match, not one", count),
 			Hint: "use z39.50s to list the matching records"}
 	case t.retrieval:
 		return 1, nil
 	case t.item > count:
-		return 0, &driver.Error{Code: driver.ErrNotFound, Err: fmt.Errorf("no record %d: %d records match", t.item, count)}
+		return 0, &fetch.Error{Code: fetch.ErrNotFound, Err: fmt.Errorf("no record %d: %d records match", t.item, count)}
 	}
 	return t.item, nil
 }
 
 // explainSyntax adds an explanation to err if the record is not available in the requested view.
-func explainSyntax(err error, req *driver.Request) error {
+func explainSyntax(err error, req *fetch.Request) error {
 	if e := withExplanation(err, "the record has no view %q", req.View); e != nil && req.View != "" && isSyntaxError(err) {
 		return e
 	}
@@ -116,10 +116,10 @@ func (t *target) fileName(suffix string) string {
 	if !t.retrieval {
 		name = fmt.Sprintf("%s-%d", t.databases[0], t.item)
 	}
-	if name = driver.SafeName(name); name == "" || strings.HasSuffix(name, suffix) {
+	if name = fetch.SafeName(name); name == "" || strings.HasSuffix(name, suffix) {
 		return name
 	}
-	return driver.SafeName(name + suffix)
+	return fetch.SafeName(name + suffix)
 }
 
 // A body is the content of a record.
@@ -191,7 +191,7 @@ func (b *body) asText() (io.Reader, error) {
 }
 
 // readable converts a string from the server to printable text.
-func readable(s string) string { return driver.Printable(wire.Text(s)) }
+func readable(s string) string { return fetch.Printable(wire.Text(s)) }
 
 // Close implements io.Closer.
 func (b *body) Close() error {

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver/wire"
 	codec "github.com/urlget/urlget/internal/codec/z3950"
 )
@@ -79,7 +79,7 @@ func (l *lease) search(m codec.Search) error {
 	case len(found.Diagnostics) > 0:
 		return diagnosticsError(found.Diagnostics)
 	default:
-		return &driver.Error{Code: driver.ErrServer, Err: errors.New("the search failed without a diagnostic")}
+		return &fetch.Error{Code: fetch.ErrServer, Err: errors.New("the search failed without a diagnostic")}
 	}
 	l.count = found.Count
 	return nil
@@ -193,7 +193,7 @@ func describeQuery(q codec.Query) string {
 	for _, a := range q.Attributes {
 		value := strconv.FormatInt(a.Value, 10)
 		if a.Name != "" {
-			value = driver.Printable(a.Name)
+			value = fetch.Printable(a.Name)
 		}
 		fmt.Fprintf(&b, "@attr %d=%s ", a.Type, value)
 	}
@@ -214,7 +214,7 @@ func describePresent(m codec.Present) string {
 func describeDiagnostics(list []codec.Diagnostic) string {
 	var b strings.Builder
 	for _, d := range list {
-		b.WriteString(", " + driver.Printable(wire.Text(d.String())))
+		b.WriteString(", " + fetch.Printable(wire.Text(d.String())))
 	}
 	return b.String()
 }

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/driver/wire"
 	"github.com/urlget/urlget/internal/codec/ber"
@@ -38,9 +39,9 @@ type serverKey struct {
 
 // A session is a connection to a server, after Init.
 type session struct {
-	conn       *driver.Conn
+	conn       *fetch.Conn
 	r          *ber.Reader
-	times      driver.Timeouts
+	times      fetch.Timeouts
 	options    uint64      // the server's options
 	broken     atomic.Bool // the session is unusable; also set by Close, possibly during a Read
 	result     string      // the target.resultKey of the result set; "" if there is none
@@ -87,25 +88,25 @@ const maxLogins = 3
 // login requests credentials after the server has rejected a session. If there are none, it returns
 // the reason.
 func (d *opener) login(ctx context.Context, t *target, attempt int, rejected error) (*codec.IDPass, error) {
-	var e *driver.Error
+	var e *fetch.Error
 	if !errors.As(rejected, &e) {
 		return nil, rejected
 	}
 	dup := *e
 	if !d.opts.AllowPlaintext {
 		dup.Err = fmt.Errorf("%w without a login, and the password would be sent in plaintext", errRejected)
-		dup.Reason = driver.Reason{Kind: driver.ReasonPlaintext}
+		dup.Reason = fetch.Reason{Kind: fetch.ReasonPlaintext}
 		return nil, &dup
 	}
 	user, _ := t.url.User()
-	cred, err := d.env.Credential(ctx, driver.Challenge{URL: t.url, Mechanism: "z39.50", Realm: t.url.Host(), User: user, Attempt: attempt})
+	cred, err := d.env.Credential(ctx, fetch.Challenge{URL: t.url, Mechanism: "z39.50", Realm: t.url.Host(), User: user, Attempt: attempt})
 	switch {
 	case err == nil:
 		return &codec.IDPass{User: cred.User, Password: cred.Password}, nil
-	case !errors.Is(err, driver.ErrAuth):
+	case !errors.Is(err, fetch.ErrAuth):
 		return nil, err
 	case attempt == 1:
-		dup.Reason = driver.Reason{Kind: driver.ReasonNoLogin}
+		dup.Reason = fetch.Reason{Kind: fetch.ReasonNoLogin}
 	}
 	return nil, &dup
 }
@@ -130,9 +131,9 @@ func (s *session) init(agent string, login *codec.IDPass) error {
 		return s.markBroken(readError(err))
 	}
 	s.options = m.OptionBits
-	s.trace(false, "INIT version %d, accepted=%t, %s", m.Version, m.Accepted, driver.Printable(wire.Text(m.Name)))
+	s.trace(false, "INIT version %d, accepted=%t, %s", m.Version, m.Accepted, fetch.Printable(wire.Text(m.Name)))
 	if !m.Accepted {
-		return s.markBroken(&driver.Error{Code: driver.ErrAuth, Reply: driver.Reply{Text: wire.Text(strings.Join(m.Reason, "; "))}, Err: errRejected})
+		return s.markBroken(&fetch.Error{Code: fetch.ErrAuth, Reply: fetch.Reply{Text: wire.Text(strings.Join(m.Reason, "; "))}, Err: errRejected})
 	}
 	return nil
 }
@@ -170,7 +171,7 @@ func (s *session) receive(tag uint32, most int64) error {
 		if err := s.r.Err(); err != nil {
 			return s.markBroken(readError(err))
 		}
-		s.trace(false, "CLOSE %s", driver.Printable(wire.Text(m.String())))
+		s.trace(false, "CLOSE %s", fetch.Printable(wire.Text(m.String())))
 		return s.markBroken(closeError(m))
 	}
 	return s.markBroken(violation("received a message with tag %d, want %d", h.Tag, tag))
@@ -239,7 +240,7 @@ func (d *opener) with(ctx context.Context, t *target, op func(*lease) error) (*l
 		if err = op(l); err == nil {
 			return l, nil
 		}
-		if pooled.Reused && ctx.Err() == nil && (l.broken.Load() && !errors.Is(err, os.ErrDeadlineExceeded) && driver.CodeOf(err) != driver.ErrProtocol || errors.Is(err, errStale)) {
+		if pooled.Reused && ctx.Err() == nil && (l.broken.Load() && !errors.Is(err, os.ErrDeadlineExceeded) && fetch.CodeOf(err) != fetch.ErrProtocol || errors.Is(err, errStale)) {
 			l.Discard()
 			continue
 		}

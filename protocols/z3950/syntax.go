@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/internal/codec/ber"
 	codec "github.com/urlget/urlget/internal/codec/z3950"
 )
@@ -100,7 +100,7 @@ type formChoices struct {
 
 // choose returns the forms to request. MARC is the default because catalogues store records as MARC
 // and derive less complete forms from it.
-func (t *target) choose(req *driver.Request, elements ...string) (formChoices, error) {
+func (t *target) choose(req *fetch.Request, elements ...string) (formChoices, error) {
 	c := formChoices{syntaxes: t.syntaxes, elements: elements}
 	if t.elements != "" {
 		c.elements = []string{t.elements}
@@ -119,7 +119,7 @@ func (t *target) choose(req *driver.Request, elements ...string) (formChoices, e
 			c.syntaxes = append(c.syntaxes, codec.SyntaxUSMARC, "")
 		}
 		if c.syntaxes == nil {
-			return c, &driver.Error{Code: driver.ErrNotFound, Err: fmt.Errorf("unknown view %q", req.View),
+			return c, &fetch.Error{Code: fetch.ErrNotFound, Err: fmt.Errorf("unknown view %q", req.View),
 				Hint: "use one of the views " + syntaxNames() + ", or an object identifier"}
 		}
 		return c, nil

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/driver/wire"
 	"github.com/urlget/urlget/fetch/uri"
@@ -17,9 +18,9 @@ type Term struct {
 	Records int64 // number of records with the term; -1 if it is unknown
 }
 
-// EntryFacts implements [driver.EntryRecord].
-func (t Term) EntryFacts() driver.Facts {
-	return driver.Facts{Driver: "z3950", List: []driver.Fact{
+// EntryFacts implements [fetch.EntryRecord].
+func (t Term) EntryFacts() fetch.Facts {
+	return fetch.Facts{Driver: "z3950", List: []fetch.Fact{
 		{Name: "records", Value: t.Records},
 	}}
 }
@@ -28,11 +29,11 @@ func (t Term) EntryFacts() driver.Facts {
 const termsPerRequest = 100
 
 // openTerms lists the indexed terms of a database.
-func (d *opener) openTerms(ctx context.Context, t *target) (*driver.Response, error) {
+func (d *opener) openTerms(ctx context.Context, t *target) (*fetch.Response, error) {
 	s := &terms{t: t}
 	l, err := d.with(ctx, t, func(l *lease) error {
 		if l.options&(1<<codec.OptionScan) == 0 {
-			return &driver.Error{Code: driver.ErrNotRetrievable, Err: fmt.Errorf("the server does not list the terms of its databases: %w", errors.ErrUnsupported),
+			return &fetch.Error{Code: fetch.ErrNotRetrievable, Err: fmt.Errorf("the server does not list the terms of its databases: %w", errors.ErrUnsupported),
 				Hint: "add a question mark and words to search for"}
 		}
 		return s.begin(l)
@@ -144,10 +145,10 @@ func (s *terms) part(term codec.Term) (driver.Part, error) {
 	if name == "" {
 		name = wire.Text(term.Text)
 	}
-	e := driver.Entry{Name: name, Kind: driver.EntryListing, Rel: "item", Size: -1, Sys: Term{Records: term.Count}}
+	e := fetch.Entry{Name: name, Kind: fetch.EntryListing, Rel: "item", Size: -1, Sys: Term{Records: term.Count}}
 	u, err := s.t.sibling(s.t.path, uri.Escape(text), 0)
 	if err != nil || strings.ContainsAny(text, "\r\n\x00") || text == "" {
-		e.Kind = driver.EntryText // the term cannot be part of a URL
+		e.Kind = fetch.EntryText // the term cannot be part of a URL
 		return driver.URIListPart(name, e), nil
 	}
 	e.URL = u

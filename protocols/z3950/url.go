@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
 	codec "github.com/urlget/urlget/internal/codec/z3950"
 )
@@ -40,7 +40,7 @@ const (
 //	z39.50s://HOST[:PORT][/[DATABASE[+DATABASE][?QUERY]][;esn=...][;rs=...][;item=NUMBER]]
 func parse(u uri.URI) (*target, error) {
 	bad := func(format string, args ...any) (*target, error) {
-		return nil, &driver.Error{Code: driver.ErrURL, Err: fmt.Errorf(format, args...)}
+		return nil, &fetch.Error{Code: fetch.ErrURL, Err: fmt.Errorf(format, args...)}
 	}
 	t := &target{url: u, retrieval: u.Scheme() == "z39.50r"}
 	if u.Host() == "" {
@@ -88,7 +88,7 @@ func unescapeAll(s string) (parts []string, err error) {
 	for part := range strings.SplitSeq(s, "+") {
 		text, err := uri.Unescape(part)
 		if err == nil && text == "" {
-			err = &driver.Error{Code: driver.ErrURL, Err: errors.New("empty text next to a plus sign")}
+			err = &fetch.Error{Code: fetch.ErrURL, Err: errors.New("empty text next to a plus sign")}
 		}
 		if err != nil {
 			return nil, err
@@ -121,16 +121,16 @@ func (t *target) params(s string) error {
 				}
 			}
 			if t.syntaxes == nil {
-				return &driver.Error{Code: driver.ErrURL, Err: fmt.Errorf("unknown record syntax %q", raw),
+				return &fetch.Error{Code: fetch.ErrURL, Err: fmt.Errorf("unknown record syntax %q", raw),
 					Hint: "use " + syntaxNames() + ", or an object identifier"}
 			}
 		case "item":
 			t.item, err = strconv.ParseInt(raw, 10, 64)
 			if err != nil || t.item < 1 || t.item > maxItem {
-				return &driver.Error{Code: driver.ErrURL, Err: fmt.Errorf("invalid record position %q", raw)}
+				return &fetch.Error{Code: fetch.ErrURL, Err: fmt.Errorf("invalid record position %q", raw)}
 			}
 		default:
-			return &driver.Error{Code: driver.ErrURL, Err: fmt.Errorf("unknown parameter %q: write a semicolon in a query as %%3B", name)}
+			return &fetch.Error{Code: fetch.ErrURL, Err: fmt.Errorf("unknown parameter %q: write a semicolon in a query as %%3B", name)}
 		}
 	}
 	return nil

@@ -18,6 +18,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver"
 	codec "github.com/urlget/urlget/internal/codec/z3950"
 )
@@ -40,50 +41,50 @@ type Options struct {
 }
 
 // Load registers the driver with the default options.
-func Load(env driver.Env, reg *driver.Registry) { With(Options{})(env, reg) }
+func Load(env fetch.Env, reg *fetch.Registry) { With(Options{})(env, reg) }
 
 // With returns a loader that registers the driver with opts.
-func With(opts Options) driver.Loader {
-	return func(env driver.Env, reg *driver.Registry) {
+func With(opts Options) fetch.Loader {
+	return func(env fetch.Env, reg *fetch.Registry) {
 		conns := cmp.Or(max(opts.MaxConns, 0), defaultConns)
 		d := &opener{env: env, opts: opts, pool: driver.NewPool[serverKey](env, driver.PoolOptions[*session]{
 			MaxIdle: conns, MaxOpen: conns, IdleTimeout: idleTimeout,
-			Conn:  func(s *session) (*driver.Conn, int) { return s.conn, s.r.Buffered() },
+			Conn:  func(s *session) (*fetch.Conn, int) { return s.conn, s.r.Buffered() },
 			Valid: func(s *session) bool { return !s.broken.Load() && s.r.Complete() },
 			Close: func(s *session) { s.close() },
 		})}
-		for _, s := range []driver.Scheme{
+		for _, s := range []fetch.Scheme{
 			{Name: "z39.50r", Summary: "records of library catalogues and other databases, by their docid, over Z39.50 (RFC 2056)"},
 			{Name: "z39.50s", Summary: "searches of library catalogues and other databases, over Z39.50 (RFC 2056)"},
 		} {
-			s.Port, s.Ops, s.Driver = port, []driver.Op{driver.OpGet, driver.OpStat, driver.OpList}, d
+			s.Port, s.Ops, s.Driver = port, []fetch.Op{fetch.OpGet, fetch.OpStat, fetch.OpList}, d
 			reg.Register(s)
 		}
 	}
 }
 
 type opener struct {
-	env  driver.Env
+	env  fetch.Env
 	opts Options
 	pool *driver.Pool[serverKey, *session]
 }
 
-// Open implements driver.Driver.
-func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Response, error) {
+// Open implements fetch.Driver.
+func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
 	t, err := parse(req.URL)
 	if err != nil {
 		return nil, err
 	}
 	switch {
-	case t.isRecord() && req.Op == driver.OpList:
-		return nil, &driver.Error{Code: driver.ErrNotRetrievable, Err: fmt.Errorf("a record has no members: %w", errors.ErrUnsupported)}
+	case t.isRecord() && req.Op == fetch.OpList:
+		return nil, &fetch.Error{Code: fetch.ErrNotRetrievable, Err: fmt.Errorf("a record has no members: %w", errors.ErrUnsupported)}
 	case t.isRecord():
 		return d.openRecord(ctx, req, t)
 	case t.query != "":
 		return d.openHits(ctx, req, t)
 	case t.databases == nil:
 		return d.openDatabases(ctx, req, t)
-	case req.Op == driver.OpList:
+	case req.Op == fetch.OpList:
 		return d.openTerms(ctx, t)
 	}
 	return nil, needSearchError(t)
@@ -91,34 +92,34 @@ func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Respons
 
 // needSearchError returns the error for a URL that names a database but no search.
 func needSearchError(t *target) error {
-	e := &driver.Error{Code: driver.ErrNeedSearch}
+	e := &fetch.Error{Code: fetch.ErrNeedSearch}
 	if u, err := t.sibling(t.path, "WORDS", 0); err == nil {
 		e.Hint = "use " + u.Redacted()
 	}
 	return e
 }
 
-// CloseIdleConnections implements driver.IdleCloser.
+// CloseIdleConnections implements fetch.IdleCloser.
 func (d *opener) CloseIdleConnections() { d.pool.CloseIdle() }
 
-// Expect implements driver.Expecter.
-func (d *opener) Expect(req *driver.Request) (driver.Meta, bool) {
+// Expect implements fetch.Expecter.
+func (d *opener) Expect(req *fetch.Request) (fetch.Meta, bool) {
 	t, err := parse(req.URL)
 	if err != nil || t.isRecord() || t.query == "" && t.databases != nil {
-		return driver.Meta{}, false
+		return fetch.Meta{}, false
 	}
-	return driver.Meta{Kind: driver.KindListing, ContentType: "text/uri-list"}, true
+	return fetch.Meta{Kind: fetch.KindListing, ContentType: "text/uri-list"}, true
 }
 
-// Explain implements driver.Explainer.
-func (d *opener) Explain(req *driver.Request) ([]string, error) {
+// Explain implements fetch.Explainer.
+func (d *opener) Explain(req *fetch.Request) ([]string, error) {
 	t, err := parse(req.URL)
 	if err != nil {
 		return nil, err
 	}
 	steps := []string{"connect to " + t.url.HostPort(port), describeInit(false)}
 	switch {
-	case t.query == "" && t.databases != nil && req.Op == driver.OpList:
+	case t.query == "" && t.databases != nil && req.Op == fetch.OpList:
 		return append(steps, describeScan(codec.Scan{Databases: t.databases, Count: termsPerRequest,
 			From: codec.Query{Attributes: []codec.Attribute{{Type: codec.AttrUse, Value: codec.UseAny}}}})), nil
 	case t.query == "" && t.databases != nil:
@@ -145,7 +146,7 @@ func (d *opener) Explain(req *driver.Request) ([]string, error) {
 }
 
 var (
-	_ driver.IdleCloser = (*opener)(nil)
-	_ driver.Explainer  = (*opener)(nil)
-	_ driver.Expecter   = (*opener)(nil)
+	_ fetch.IdleCloser = (*opener)(nil)
+	_ fetch.Explainer  = (*opener)(nil)
+	_ fetch.Expecter   = (*opener)(nil)
 )

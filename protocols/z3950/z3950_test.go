@@ -11,7 +11,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/fetchtest"
 	"github.com/urlget/urlget/fetchtest/drive"
@@ -348,12 +347,12 @@ func TestLogins(t *testing.T) {
 		login string
 		opts  Options
 		code  fetch.Code
-		kind  driver.ReasonKind
+		kind  fetch.ReasonKind
 	}{
 		"right":     {"joe:secret@", Options{AllowPlaintext: true}, "", ""},
 		"wrong":     {"joe:wrong@", Options{AllowPlaintext: true}, fetch.ErrAuth, ""},
-		"none":      {"", Options{AllowPlaintext: true}, fetch.ErrAuth, driver.ReasonNoLogin},
-		"plaintext": {"joe:secret@", Options{}, fetch.ErrAuth, driver.ReasonPlaintext},
+		"none":      {"", Options{AllowPlaintext: true}, fetch.ErrAuth, fetch.ReasonNoLogin},
+		"plaintext": {"joe:secret@", Options{}, fetch.ErrAuth, fetch.ReasonPlaintext},
 	} {
 		var rec fetchtest.Recording
 		c := fetch.New(&fetch.Options{Recorder: &rec}, With(tt.opts))

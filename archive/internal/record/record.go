@@ -17,7 +17,6 @@ import (
 	"time"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -28,7 +27,7 @@ const (
 )
 
 // CacheKey is the WARC field of the responses in the archives of a cache for the requests that they
-// answer. Its value is [driver.Variant.Key], followed by CacheLogin if the request identified a user, and
+// answer. Its value is [fetch.Variant.Key], followed by CacheLogin if the request identified a user, and
 // by CacheProxied if WARC-IP-Address is that of a proxy. Responses without it are not used by a cache.
 const (
 	CacheKey     = "Urlget-Cache-Key"
@@ -152,7 +151,7 @@ func FormDigest(form map[string][]string) string {
 var kinds = []fetch.Kind{fetch.KindObject, fetch.KindListing, fetch.KindSession, fetch.KindNone}
 
 // NewResponse returns the stored metadata of a response.
-func NewResponse(r *driver.Response) *Response {
+func NewResponse(r *fetch.Response) *Response {
 	a := &Response{Kind: r.Kind.String(), ContentType: r.ContentType, Size: r.Size, Range: r.Range, Total: r.Total,
 		Validator: r.Validator, Name: r.Name, Decoded: r.Decoded, Lines: r.Meta.Text,
 		Code: r.Reply.Code, Text: r.Reply.Text, Header: r.Header, Pattern: r.Pattern}
@@ -170,10 +169,10 @@ func (a *Response) Meta() fetch.Meta {
 		m.Kind = kinds[i]
 	}
 	if a.Name != "" {
-		m.Name = driver.SafeName(a.Name)
+		m.Name = fetch.SafeName(a.Name)
 	}
 	if a.ByClose {
-		m.Framing = driver.FramedByClose
+		m.Framing = fetch.FramedByClose
 	}
 	return m
 }
@@ -253,10 +252,10 @@ func (e *Entry) Entry() (fetch.Entry, error) {
 }
 
 // archivedFacts are the driver's facts about an entry, read from an archive.
-type archivedFacts driver.Facts
+type archivedFacts fetch.Facts
 
-// EntryFacts implements [driver.EntryRecord].
-func (f archivedFacts) EntryFacts() driver.Facts { return driver.Facts(f) }
+// EntryFacts implements [fetch.EntryRecord].
+func (f archivedFacts) EntryFacts() fetch.Facts { return fetch.Facts(f) }
 
 // unescapeHTML returns JSON text with "<", ">" and "&" in place of their escapes, which encoding/json
 // writes by default. Otherwise replayed facts would differ from those of the server.
@@ -282,19 +281,19 @@ func unescapeHTML(text json.RawMessage) json.RawMessage {
 }
 
 // factsOf returns the facts in a JSON object, or none if text is not an object.
-func factsOf(text json.RawMessage) []driver.Fact {
+func factsOf(text json.RawMessage) []fetch.Fact {
 	d := json.NewDecoder(bytes.NewReader(text))
 	if start, err := d.Token(); err != nil || start != json.Delim('{') {
 		return nil
 	}
-	var facts []driver.Fact
+	var facts []fetch.Fact
 	for d.More() {
 		name, err := d.Token()
 		var value json.RawMessage
 		if err != nil || d.Decode(&value) != nil {
 			return nil
 		}
-		facts = append(facts, driver.Fact{Name: name.(string), Value: factValue(value)})
+		facts = append(facts, fetch.Fact{Name: name.(string), Value: factValue(value)})
 	}
 	return facts
 }

@@ -8,14 +8,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 )
 
 // groupRecord is the entry record of a driver.
 type groupRecord struct{ group string }
 
-func (r groupRecord) EntryFacts() driver.Facts {
-	return driver.Facts{Driver: "nntp", Word: "group", List: []driver.Fact{{Name: "group", Value: r.group}}}
+func (r groupRecord) EntryFacts() fetch.Facts {
+	return fetch.Facts{Driver: "nntp", Word: "group", List: []fetch.Fact{{Name: "group", Value: r.group}}}
 }
 
 func TestEntryWords(t *testing.T) {
@@ -61,7 +60,7 @@ func TestFactsWithoutHTMLEscapes(t *testing.T) {
 
 func TestFactsKeepTheirTypes(t *testing.T) {
 	t.Parallel()
-	for text, want := range map[string][]driver.Fact{
+	for text, want := range map[string][]fetch.Fact{
 		`{"s":"<a>","n":1,"d":-1,"l":["+"],"b":true,"f":1.5,"m":[1],"o":{"a":1},"z":null}`: {{Name: "s", Value: "<a>"},
 			{Name: "n", Value: uint64(1)}, {Name: "d", Value: int64(-1)}, {Name: "l", Value: []string{"+"}},
 			{Name: "b", Value: json.RawMessage("true")}, {Name: "f", Value: json.RawMessage("1.5")},
@@ -74,7 +73,7 @@ func TestFactsKeepTheirTypes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(driver.Facts{Driver: "x", List: want, JSON: json.RawMessage(text)}, e.Facts()); diff != "" {
+		if diff := cmp.Diff(fetch.Facts{Driver: "x", List: want, JSON: json.RawMessage(text)}, e.Facts()); diff != "" {
 			t.Errorf("%s: %s", text, diff)
 		}
 		if facts, err := json.Marshal(e.Facts()); want != nil && string(facts) != strings.NewReplacer("<", `\u003c`, ">", `\u003e`).Replace(text) {

@@ -12,7 +12,6 @@ import (
 	"testing"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/driver/wire"
 	"github.com/urlget/urlget/fetchtest/servers"
 )
@@ -30,7 +29,7 @@ func converse(t *testing.T, text string, maxLine int) (lines *wire.Lines, heard 
 		all, _ := io.ReadAll(far)
 		done <- string(all)
 	}()
-	conn := driver.NewConn(t.Context(), near, driver.Timeouts{})
+	conn := fetch.NewConn(t.Context(), near, fetch.Timeouts{})
 	t.Cleanup(func() { conn.Close() })
 	return wire.NewLines(conn, maxLine), func() string {
 		conn.Close()
@@ -116,7 +115,7 @@ func second[N any](_ N, err error) error { return err }
 // asClient converts a driver's error as a client does.
 func asClient(t *testing.T, err error) error {
 	t.Helper()
-	c := fetch.New(nil, driver.Use("x-fail", driver.DriverFunc(func(_ context.Context, _ *fetch.Request) (*driver.Response, error) { return nil, err })))
+	c := fetch.New(nil, fetch.Use("x-fail", fetch.DriverFunc(func(_ context.Context, _ *fetch.Request) (*fetch.Response, error) { return nil, err })))
 	_, err = c.Get(t.Context(), "x-fail:x")
 	return err
 }
@@ -130,7 +129,7 @@ func ExampleLines() {
 		fmt.Fprintf(far, "OK 5\r\nhello")
 	}()
 
-	conn := driver.NewConn(context.Background(), near, driver.Timeouts{}) // drivers use Env.Dial
+	conn := fetch.NewConn(context.Background(), near, fetch.Timeouts{}) // drivers use Env.Dial
 	defer conn.Close()
 	l := wire.NewLines(conn, 1000)
 	if err := l.Send("GET greeting"); err != nil {

@@ -21,7 +21,6 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -153,7 +152,7 @@ func address(addr net.Addr) []attribute.KeyValue {
 	return append(attrs, semconv.NetworkPeerAddress(addr.String()))
 }
 
-func (x *exchange) response(resp *driver.Response) { x.reply(resp.Reply) }
+func (x *exchange) response(resp *fetch.Response) { x.reply(resp.Reply) }
 
 func (x *exchange) reply(reply fetch.Reply) {
 	if reply.Code != 0 {

@@ -25,7 +25,6 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/middleware/otel"
 	urlhttp "github.com/urlget/urlget/protocols/http"
 )
@@ -212,14 +211,14 @@ func TestEachExchangeIsASpan(t *testing.T) {
 // A span fails only if the exchange does.
 func TestSpanStatus(t *testing.T) {
 	t.Parallel()
-	d := driver.DriverFunc(func(_ context.Context, req *fetch.Request) (*driver.Response, error) {
+	d := fetch.DriverFunc(func(_ context.Context, req *fetch.Request) (*fetch.Response, error) {
 		switch req.URL.Path() {
 		case "same":
 			return nil, &fetch.Error{Code: fetch.ErrNotModified, Reply: fetch.Reply{Code: 213}}
 		case "odd":
 			return nil, errors.New("something odd")
 		}
-		return &driver.Response{Meta: fetch.Meta{Size: 3}, Body: io.NopCloser(strings.NewReader("abc"))}, nil
+		return &fetch.Response{Meta: fetch.Meta{Size: 3}, Body: io.NopCloser(strings.NewReader("abc"))}, nil
 	})
 	for path, want := range map[string]string{
 		"left": "span client get x {fetch.closed=true fetch.content.size=1 fetch.op=get url.full=x:left url.scheme=x}",
@@ -227,7 +226,7 @@ func TestSpanStatus(t *testing.T) {
 		"odd":  "span client get x {error.type=_OTHER fetch.content.size=0 fetch.op=get url.full=x:odd url.scheme=x} Error: something odd",
 	} {
 		record, l := recorder()
-		c := fetch.New(&fetch.Options{Recorder: record}, driver.Use("x", d))
+		c := fetch.New(&fetch.Options{Recorder: record}, fetch.Use("x", d))
 		if resp, err := c.Get(t.Context(), "x:"+path); err == nil {
 			resp.Body.Read(make([]byte, 1))
 			resp.Body.Close()
@@ -244,7 +243,7 @@ func TestClassOnly(t *testing.T) {
 	t.Parallel()
 	l := &log{}
 	c := fetch.New(&fetch.Options{Recorder: otel.Recorder(&otel.Options{TracerProvider: tracers{log: l}, ClassOnly: true})},
-		driver.Use("x", driver.DriverFunc(func(context.Context, *fetch.Request) (*driver.Response, error) {
+		fetch.Use("x", fetch.DriverFunc(func(context.Context, *fetch.Request) (*fetch.Response, error) {
 			return nil, &fetch.Error{Code: fetch.ErrNotFound, Reply: fetch.Reply{Code: 550, Text: "s3cr3t"}}
 		})))
 	defer c.Close()
@@ -285,9 +284,9 @@ func TestRecorderRequestsNoBytes(t *testing.T) {
 
 // Without an OpenTelemetry setup, the recorder has no cost and no output.
 func Example() {
-	c := fetch.New(&fetch.Options{Recorder: otel.Recorder(nil)}, driver.Use("x-echo", driver.DriverFunc(
-		func(_ context.Context, req *fetch.Request) (*driver.Response, error) {
-			return &driver.Response{Meta: fetch.Meta{Size: -1}, Body: io.NopCloser(bytes.NewBufferString(req.URL.Path()))}, nil
+	c := fetch.New(&fetch.Options{Recorder: otel.Recorder(nil)}, fetch.Use("x-echo", fetch.DriverFunc(
+		func(_ context.Context, req *fetch.Request) (*fetch.Response, error) {
+			return &fetch.Response{Meta: fetch.Meta{Size: -1}, Body: io.NopCloser(bytes.NewBufferString(req.URL.Path()))}, nil
 		})))
 	defer c.Close()
 	resp, err := c.Get(context.Background(), "x-echo:hello")

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 )
 
 // An Entry is one line of a listing. The server chooses its values; a name may contain any bytes
@@ -27,9 +27,9 @@ type Entry struct {
 	Raw string
 }
 
-// EntryFacts implements [driver.EntryRecord].
-func (e Entry) EntryFacts() driver.Facts {
-	return driver.Facts{Driver: "ftp", List: []driver.Fact{
+// EntryFacts implements [fetch.EntryRecord].
+func (e Entry) EntryFacts() fetch.Facts {
+	return fetch.Facts{Driver: "ftp", List: []fetch.Fact{
 		{Name: "name", Value: e.Name},
 		{Name: "kind", Value: string(e.Kind)},
 		{Name: "size", Value: e.Size},

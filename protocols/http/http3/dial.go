@@ -10,7 +10,7 @@ import (
 	"github.com/quic-go/quic-go"
 	"github.com/quic-go/quic-go/http3"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 )
 
 const (
@@ -44,7 +44,7 @@ func (t *transport) dial(ctx context.Context, key connKey) (*conn, error) {
 	return c, nil
 }
 
-func handshake(ctx context.Context, socket *driver.Conn, cfg *tls.Config, limit time.Duration, timeouts driver.Timeouts) (*conn, error) {
+func handshake(ctx context.Context, socket *fetch.Conn, cfg *tls.Config, limit time.Duration, timeouts fetch.Timeouts) (*conn, error) {
 	if timeouts.Connect > 0 {
 		limit = min(limit, timeouts.Connect)
 	}
@@ -78,7 +78,7 @@ func handshake(ctx context.Context, socket *driver.Conn, cfg *tls.Config, limit 
 type conn struct {
 	client    *http3.ClientConn
 	transport *quic.Transport
-	socket    *driver.Conn
+	socket    *fetch.Conn
 	key       connKey
 	closing   sync.Once
 

@@ -24,7 +24,7 @@ import (
 	"net/url"
 	"time"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 )
 
 // maxTries limits the connections used for one request.
@@ -32,16 +32,16 @@ const maxTries = 3
 
 // Over returns a RoundTripper that sends https requests over HTTP/3, and over tcp if the server
 // cannot be reached. It is a value for the option QUIC of package http.
-func Over(env driver.Env, tcp http.RoundTripper) http.RoundTripper {
+func Over(env fetch.Env, tcp http.RoundTripper) http.RoundTripper {
 	return overWithin(handshakeTimeout, env, tcp)
 }
 
-func overWithin(handshakeTimeout time.Duration, env driver.Env, tcp http.RoundTripper) http.RoundTripper {
+func overWithin(handshakeTimeout time.Duration, env fetch.Env, tcp http.RoundTripper) http.RoundTripper {
 	return &transport{env: env, tcp: tcp, handshakeTimeout: handshakeTimeout, services: newServices()}
 }
 
 type transport struct {
-	env              driver.Env
+	env              fetch.Env
 	tcp              http.RoundTripper
 	handshakeTimeout time.Duration
 	services         *services
@@ -126,7 +126,7 @@ func (t *transport) connect(ctx context.Context, o origin) (c *conn, reused bool
 	}
 	key := connKey{scope: t.env.Scope(ctx), origin: o, addr: addr}
 	c, reused, err = t.pool.get(ctx, key, func() (*conn, error) { return t.dial(ctx, key) })
-	switch refused := driver.CodeOf(err) == driver.ErrPolicy; {
+	switch refused := fetch.CodeOf(err) == fetch.ErrPolicy; {
 	case err == nil:
 		return c, reused, nil
 	case ctx.Err() != nil:
@@ -143,8 +143,8 @@ func (t *transport) connect(ctx context.Context, o origin) (c *conn, reused bool
 
 // isProxy reports whether err is about a proxy, which cannot carry datagrams.
 func isProxy(err error) bool {
-	var own *driver.Error
-	return errors.As(err, &own) && own.Reason.Kind == driver.ReasonProxy
+	var own *fetch.Error
+	return errors.As(err, &own) && own.Reason.Kind == fetch.ReasonProxy
 }
 
 // CloseIdleConnections closes the connections that serve no request, and the others as soon as they

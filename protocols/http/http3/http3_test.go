@@ -22,7 +22,6 @@ import (
 	"github.com/quic-go/quic-go"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/fetchtest"
 	"github.com/urlget/urlget/fetchtest/drive"
@@ -186,7 +185,7 @@ func TestTruncatedWithoutLength(t *testing.T) {
 				s.Close()
 			})
 			body, resp, err := drive.Do(t, newClient(t, nil), &fetch.Request{URL: uri.MustParse(rawURL)})
-			if err != nil || body != "ab" || resp.Framing != driver.FramedByClose {
+			if err != nil || body != "ab" || resp.Framing != fetch.FramedByClose {
 				t.Errorf("%q, %v", body, err)
 			}
 		})
@@ -217,7 +216,7 @@ func TestOddServers(t *testing.T) {
 				s.Close()
 			})
 			body, resp, err := drive.Do(t, newClient(t, nil), &fetch.Request{URL: uri.MustParse(rawURL)})
-			if err != nil || body != "ab" || (resp.Framing == driver.FramedByClose) != (resp.Size < 0) {
+			if err != nil || body != "ab" || (resp.Framing == fetch.FramedByClose) != (resp.Size < 0) {
 				t.Errorf("%q, %v", body, err)
 			}
 		})

@@ -16,7 +16,7 @@ import (
 	"github.com/quic-go/quic-go"
 	"github.com/quic-go/quic-go/http3"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 )
 
 // An exchange is one request on a connection and its response.
@@ -125,7 +125,7 @@ func (u *upload) Close() (err error) {
 type lostError struct {
 	unprocessed bool // the server did not process the request
 	fallBack    bool // the server requires TCP
-	err         *driver.Error
+	err         *fetch.Error
 }
 
 func (e *lostError) Error() string { return e.err.Error() }
@@ -137,16 +137,16 @@ func (x *exchange) explain(err error) error {
 	case x.ctx.Err() != nil:
 		return context.Cause(x.ctx)
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		return &driver.Error{Code: driver.ErrProtocol, Err: errors.New("the head of the response is truncated")}
+		return &fetch.Error{Code: fetch.ErrProtocol, Err: errors.New("the head of the response is truncated")}
 	case errors.Is(err, io.EOF), lost(err), !x.wrote.Load():
 		code := remoteCode(err)
 		return &lostError{
 			unprocessed: !x.wrote.Load() || code == http3.ErrCodeRequestRejected || code == http3.ErrCodeVersionFallback,
 			fallBack:    code == http3.ErrCodeVersionFallback,
-			err:         &driver.Error{Code: driver.ErrNetwork, Retry: true, Err: fmt.Errorf("no response: %w", describe(err))},
+			err:         &fetch.Error{Code: fetch.ErrNetwork, Retry: true, Err: fmt.Errorf("no response: %w", describe(err))},
 		}
 	}
-	return &driver.Error{Code: driver.ErrProtocol, Err: err}
+	return &fetch.Error{Code: fetch.ErrProtocol, Err: err}
 }
 
 // lost reports whether the network or a peer ended the stream or the connection.
@@ -211,11 +211,11 @@ func (b *responseBody) broken(err error) error {
 	case b.ctx.Err() != nil:
 		return context.Cause(b.ctx)
 	case errors.As(err, &netErr) && netErr.Timeout():
-		return &driver.Error{Code: driver.ErrNetwork, Retry: true, Err: err}
+		return &fetch.Error{Code: fetch.ErrNetwork, Retry: true, Err: err}
 	case lost(err):
-		return &driver.Error{Code: driver.ErrTruncated, Retry: true, Err: describe(err)}
+		return &fetch.Error{Code: fetch.ErrTruncated, Retry: true, Err: describe(err)}
 	}
-	return &driver.Error{Code: driver.ErrProtocol, Retry: true, Err: err}
+	return &fetch.Error{Code: fetch.ErrProtocol, Retry: true, Err: err}
 }
 
 // Close discards the rest of the body without waiting for the server. It ends a pending Read.

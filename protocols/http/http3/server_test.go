@@ -17,7 +17,6 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetchtest/drive"
 	"github.com/urlget/urlget/fetchtest/servers"
 	urlhttp "github.com/urlget/urlget/protocols/http"
@@ -185,7 +184,7 @@ func protocols(o *fetch.Options) *[]string {
 					now = state.NegotiatedProtocol
 				}
 			},
-			Response: func(*driver.Response) { *list = append(*list, now) },
+			Response: func(*fetch.Response) { *list = append(*list, now) },
 		}
 	})
 	return list

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 )
 
 // MaxLogins limits the logins tried.
@@ -18,23 +18,23 @@ func (s *Session) CheckPlaintext(allowed bool, scheme string) error {
 	if s.Secure || allowed {
 		return nil
 	}
-	return &driver.Error{Code: driver.ErrAuth, Err: errors.New("the password would be sent in plaintext, because the server does not offer TLS"),
-		Reason: driver.Reason{Kind: driver.ReasonPlaintext}, Hint: "use " + scheme + "s"}
+	return &fetch.Error{Code: fetch.ErrAuth, Err: errors.New("the password would be sent in plaintext, because the server does not offer TLS"),
+		Reason: fetch.Reason{Kind: fetch.ReasonPlaintext}, Hint: "use " + scheme + "s"}
 }
 
 // LogIn calls try with credentials, and again with others while the server refuses them, at most
 // most times.
-func (s *Session) LogIn(ctx context.Context, srv *Server, mechanism string, limit int, try func(driver.Credential) error) error {
+func (s *Session) LogIn(ctx context.Context, srv *Server, mechanism string, limit int, try func(fetch.Credential) error) error {
 	for attempt := 1; ; attempt++ {
 		user, _ := srv.Login.User()
-		cred, err := s.env.Credential(ctx, driver.Challenge{URL: srv.Login, Mechanism: mechanism, Realm: srv.Host, User: user, Attempt: attempt})
+		cred, err := s.env.Credential(ctx, fetch.Challenge{URL: srv.Login, Mechanism: mechanism, Realm: srv.Host, User: user, Attempt: attempt})
 		switch {
 		case err == nil:
-		case attempt > 1 && errors.Is(err, driver.ErrAuth):
-			return &driver.Error{Code: driver.ErrAuth, Err: errors.New("the server refused the user name or password")}
-		case errors.Is(err, driver.ErrAuth):
-			return &driver.Error{Code: driver.ErrAuth, Err: errors.New("the server requires a login"),
-				Reason: driver.Reason{Kind: driver.ReasonNoLogin}}
+		case attempt > 1 && errors.Is(err, fetch.ErrAuth):
+			return &fetch.Error{Code: fetch.ErrAuth, Err: errors.New("the server refused the user name or password")}
+		case errors.Is(err, fetch.ErrAuth):
+			return &fetch.Error{Code: fetch.ErrAuth, Err: errors.New("the server requires a login"),
+				Reason: fetch.Reason{Kind: fetch.ReasonNoLogin}}
 		default:
 			return err
 		}
@@ -43,19 +43,19 @@ func (s *Session) LogIn(ctx context.Context, srv *Server, mechanism string, limi
 		if e == nil {
 			return err
 		}
-		if e.Code == driver.ErrRefused {
-			e.Code = driver.ErrAuth // many servers give no reason
+		if e.Code == fetch.ErrRefused {
+			e.Code = fetch.ErrAuth // many servers give no reason
 		}
-		if e.Code != driver.ErrAuth || attempt == limit || s.Lines.Err() != nil {
+		if e.Code != fetch.ErrAuth || attempt == limit || s.Lines.Err() != nil {
 			return err
 		}
 	}
 }
 
 // Plain returns the initial response of SASL PLAIN (RFC 4616), in base64.
-func Plain(cred driver.Credential) (string, error) {
+func Plain(cred fetch.Credential) (string, error) {
 	if strings.ContainsRune(cred.User+cred.Password, 0) {
-		return "", &driver.Error{Code: driver.ErrAuth, Err: errors.New("the user name or password contains NUL")}
+		return "", &fetch.Error{Code: fetch.ErrAuth, Err: errors.New("the user name or password contains NUL")}
 	}
 	return base64.StdEncoding.EncodeToString([]byte("\x00" + cred.User + "\x00" + cred.Password)), nil
 }

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/driver/wire"
 	"github.com/urlget/urlget/fetch/uri"
@@ -38,7 +39,7 @@ func Parse(u uri.URI, port, tlsPort uint16) (s Server, err error) {
 	}
 	s.Port = u.Port(port)
 	if s.Host == "" {
-		return s, &driver.Error{Code: driver.ErrURL, Err: errors.New("the URL has no host")}
+		return s, &fetch.Error{Code: fetch.ErrURL, Err: errors.New("the URL has no host")}
 	}
 	login := u.Userinfo()
 	if i := strings.Index(strings.ToUpper(login.Name), ";AUTH="); i >= 0 {
@@ -71,16 +72,16 @@ func (s *Server) Key() Key {
 
 // A Session is a connection to a server. The session type of a driver embeds it.
 type Session struct {
-	Conn   *driver.Conn
+	Conn   *fetch.Conn
 	Lines  *wire.Lines
 	Secure bool // with TLS
 
-	env  driver.Env
+	env  fetch.Env
 	host string
 }
 
 // Dial connects the session to a server and calls begin, which logs in.
-func (s *Session) Dial(ctx context.Context, env driver.Env, srv *Server, maxLine int, begin func() error) (err error) {
+func (s *Session) Dial(ctx context.Context, env fetch.Env, srv *Server, maxLine int, begin func() error) (err error) {
 	conn, err := env.Dial(ctx, "tcp", srv.Addr())
 	if err != nil {
 		return err
@@ -107,7 +108,7 @@ func (s *Session) Dial(ctx context.Context, env driver.Env, srv *Server, maxLine
 func (s *Session) StartTLS(ctx context.Context, refused error) error {
 	if refused != nil {
 		if e := Refusal(refused); e != nil {
-			e.Code, e.Retry = driver.ErrTLS, false
+			e.Code, e.Retry = fetch.ErrTLS, false
 		}
 		return refused
 	}
@@ -138,8 +139,8 @@ func (s *Session) Capabilities() (map[string]string, error) {
 }
 
 // Refusal returns the error by which the server refused a command, or nil if err is another one.
-func Refusal(err error) *driver.Error {
-	var e *driver.Error
+func Refusal(err error) *fetch.Error {
+	var e *fetch.Error
 	if errors.As(err, &e) && !e.Reply.IsZero() {
 		return e
 	}
@@ -165,10 +166,10 @@ type Pool[S sessioner] struct {
 }
 
 // NewPool returns a pool of up to conns sessions per server and login. Dial makes sessions.
-func NewPool[S sessioner](env driver.Env, conns int, idle time.Duration, dial func(context.Context, *Server) (S, error)) *Pool[S] {
+func NewPool[S sessioner](env fetch.Env, conns int, idle time.Duration, dial func(context.Context, *Server) (S, error)) *Pool[S] {
 	return &Pool[S]{dial: dial, pool: driver.NewPool[Key](env, driver.PoolOptions[S]{
 		MaxIdle: conns, MaxOpen: conns, IdleTimeout: idle,
-		Conn: func(s S) (*driver.Conn, int) {
+		Conn: func(s S) (*fetch.Conn, int) {
 			return s.session().Conn, s.session().Lines.Reader().Buffered()
 		},
 		Valid: func(s S) bool { return s.session().Lines.Err() == nil },
@@ -200,7 +201,7 @@ func (p *Pool[S]) Lease(ctx context.Context, srv *Server, prefer func(S) bool, o
 			return l, nil
 		}
 		broken := l.Conn.session().Lines.Err()
-		disconnected := broken != nil && !errors.Is(broken, os.ErrDeadlineExceeded) && !errors.Is(err, wire.ErrReplyTooLong) && driver.CodeOf(err) != driver.ErrTooLarge
+		disconnected := broken != nil && !errors.Is(broken, os.ErrDeadlineExceeded) && !errors.Is(err, wire.ErrReplyTooLong) && fetch.CodeOf(err) != fetch.ErrTooLarge
 		if !pooled.Reused || ctx.Err() != nil || !disconnected && !errors.Is(err, ErrStale) {
 			l.Put()
 			return Lease[S]{}, err
@@ -210,8 +211,8 @@ func (p *Pool[S]) Lease(ctx context.Context, srv *Server, prefer func(S) bool, o
 }
 
 // SetParts sets the parts of a response, which are read from the session. The lease ends with them.
-func (l Lease[S]) SetParts(resp *driver.Response, parts iter.Seq2[driver.Part, error]) {
-	resp.SetParts(func(yield func(driver.Part, error) bool) {
+func (l Lease[S]) SetParts(resp *fetch.Response, parts iter.Seq2[driver.Part, error]) {
+	driver.SetParts(resp, func(yield func(driver.Part, error) bool) {
 		defer l.Put()
 		parts(yield)
 	}, func() error {

@@ -6,7 +6,7 @@ import (
 	"net"
 	"sync"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver/wire"
 )
 
@@ -64,7 +64,7 @@ type piece[R any] struct {
 
 // NewBody returns the body for the part of a file in meta. If the size of the file is unknown (-1),
 // it reads one piece at a time up to the end.
-func NewBody[R any](reads Reads[R], meta *driver.Meta) *Body[R] {
+func NewBody[R any](reads Reads[R], meta *fetch.Meta) *Body[R] {
 	b := &Body[R]{reads: reads, offset: meta.Range.Offset, sendOffset: meta.Range.Offset, end: -1, window: 1}
 	if meta.Size >= 0 {
 		b.end, b.window = b.offset+meta.Size, reads.MinWindow
@@ -195,7 +195,7 @@ func (b *Body[R]) complete() error {
 func (b *Body[R]) wrapError(err error) error {
 	switch {
 	case err == io.EOF && b.end >= 0:
-		return &driver.Error{Code: driver.ErrTruncated, Retry: true,
+		return &fetch.Error{Code: fetch.ErrTruncated, Retry: true,
 			Err: fmt.Errorf("the file ended after %s: it shrank while it was read", progress(b.offset, b.end))}
 	case err != io.EOF && b.reads.Lost(err):
 		return truncated("after "+progress(b.offset, b.end), err)

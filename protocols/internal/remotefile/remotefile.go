@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -62,32 +62,32 @@ func IsName(name string) bool { return name != "" && !strings.ContainsAny(name, 
 
 // Listing returns the response for the directory dir. If read is true, the caller sets Body and
 // Parse; otherwise req requests only metadata.
-func Listing(req *driver.Request, dir uri.URI, name string, modTime time.Time) (resp *driver.Response, read bool) {
-	resp = &driver.Response{URL: dir, Body: driver.NoBody}
-	resp.Kind, resp.ContentType, resp.Size, resp.Name = driver.KindListing, ListType, -1, driver.SafeName(name)
+func Listing(req *fetch.Request, dir uri.URI, name string, modTime time.Time) (resp *fetch.Response, read bool) {
+	resp = &fetch.Response{URL: dir, Body: fetch.NoBody}
+	resp.Kind, resp.ContentType, resp.Size, resp.Name = fetch.KindListing, ListType, -1, fetch.SafeName(name)
 	resp.ModTime = modTime
-	return resp, req.Op != driver.OpStat
+	return resp, req.Op != fetch.OpStat
 }
 
 // Directory returns the entry for a directory in a listing.
-func Directory(u uri.URI, name string, modTime time.Time, sys driver.EntryRecord) driver.Entry {
-	return driver.Entry{URL: u, Name: name, Kind: driver.EntryListing, Rel: "item", ContentType: ListType, Size: -1, ModTime: modTime, Sys: sys}
+func Directory(u uri.URI, name string, modTime time.Time, sys fetch.EntryRecord) fetch.Entry {
+	return fetch.Entry{URL: u, Name: name, Kind: fetch.EntryListing, Rel: "item", ContentType: ListType, Size: -1, ModTime: modTime, Sys: sys}
 }
 
 // File returns the entry for any other member. Size is -1 if unknown.
-func File(u uri.URI, name string, size int64, modTime time.Time, sys driver.EntryRecord) driver.Entry {
-	return driver.Entry{URL: u, Name: name, Rel: "item", ContentType: driver.TypeByName(name), Size: size, ModTime: modTime, Sys: sys}
+func File(u uri.URI, name string, size int64, modTime time.Time, sys fetch.EntryRecord) fetch.Entry {
+	return fetch.Entry{URL: u, Name: name, Rel: "item", ContentType: fetch.TypeByName(name), Size: size, ModTime: modTime, Sys: sys}
 }
 
 // Describe returns the metadata of a file. Size is -1 if unknown.
-func Describe(name string, size int64, modTime time.Time) driver.Meta {
-	meta := driver.Meta{Size: size, Name: driver.SafeName(name), ContentType: driver.TypeByName(name)}
+func Describe(name string, size int64, modTime time.Time) fetch.Meta {
+	meta := fetch.Meta{Size: size, Name: fetch.SafeName(name), ContentType: fetch.TypeByName(name)}
 	meta.ModTime = modTime
 	return meta
 }
 
 // Same reports whether a file matches the validator known to the caller.
-func Same(known, now driver.Validator) bool {
+func Same(known, now fetch.Validator) bool {
 	if known.ETag != "" {
 		return known.ETag == now.ETag
 	}
@@ -95,17 +95,17 @@ func Same(known, now driver.Validator) bool {
 }
 
 // NotModified returns an error if req requests a file only if it has changed, and same is true.
-func NotModified(req *driver.Request, same bool) error {
+func NotModified(req *fetch.Request, same bool) error {
 	if !same || !req.Range.IsZero() || req.IfChanged.IsZero() {
 		return nil
 	}
-	return &driver.Error{Code: driver.ErrNotModified, Err: errors.New("the file has not changed")}
+	return &fetch.Error{Code: fetch.ErrNotModified, Err: errors.New("the file has not changed")}
 }
 
 // SelectPart restricts meta, which describes a complete file, to the range of req. The file is
 // retrieved completely if req has no range or the file has changed. If the size is unknown, the
 // range is used unchecked.
-func SelectPart(req *driver.Request, meta *driver.Meta, same bool) error {
+func SelectPart(req *fetch.Request, meta *fetch.Meta, same bool) error {
 	part := req.Range
 	switch {
 	case part.IsZero(), part.Offset < 0, part.Length < 0, !same && !req.IfChanged.IsZero(), meta.Size == 0 && part.Offset == 0:
@@ -125,34 +125,34 @@ func SelectPart(req *driver.Request, meta *driver.Meta, same bool) error {
 
 // OutOfRange returns the error for a range that begins after the end of a file.
 func OutOfRange(size int64) error {
-	return &driver.Error{Code: driver.ErrRange, Err: fmt.Errorf("the file has %d bytes", size)}
+	return &fetch.Error{Code: fetch.ErrRange, Err: fmt.Errorf("the file has %d bytes", size)}
 }
 
 // CheckFile returns an error for a file if the operation or the trailing slash of the URL requires
 // a directory.
-func CheckFile(req *driver.Request, slash bool) error {
+func CheckFile(req *fetch.Request, slash bool) error {
 	switch {
 	case slash:
-		return &driver.Error{Code: driver.ErrNotFound, Err: errors.New("not a directory, although the URL ends with a slash")}
-	case req.Op == driver.OpList:
-		return &driver.Error{Code: driver.ErrNotRetrievable, Err: fmt.Errorf("not a directory: %w", errors.ErrUnsupported)}
+		return &fetch.Error{Code: fetch.ErrNotFound, Err: errors.New("not a directory, although the URL ends with a slash")}
+	case req.Op == fetch.OpList:
+		return &fetch.Error{Code: fetch.ErrNotRetrievable, Err: fmt.Errorf("not a directory: %w", errors.ErrUnsupported)}
 	}
 	return nil
 }
 
 // NotFile returns the error for an object that can be neither read nor listed, such as a device.
 func NotFile(mode fs.FileMode) error {
-	return &driver.Error{Code: driver.ErrRefused, Err: fmt.Errorf("neither a file nor a directory: %v", mode)}
+	return &fetch.Error{Code: fetch.ErrRefused, Err: fmt.Errorf("neither a file nor a directory: %v", mode)}
 }
 
 // Violation returns the error for a server that violates its protocol.
 func Violation(format string, args ...any) error {
-	return &driver.Error{Code: driver.ErrProtocol, Err: fmt.Errorf(format, args...)}
+	return &fetch.Error{Code: fetch.ErrProtocol, Err: fmt.Errorf(format, args...)}
 }
 
 // Malformed returns the error for a URL that cannot name a file.
 func Malformed(reason string) error {
-	return &driver.Error{Code: driver.ErrURL, Err: errors.New(reason)}
+	return &fetch.Error{Code: fetch.ErrURL, Err: errors.New(reason)}
 }
 
 // TruncatedListing returns the error for a listing that was interrupted by a lost connection.
@@ -160,11 +160,11 @@ func TruncatedListing(err error) error { return truncated("the listing was inter
 
 // truncated returns the error for content that ended early because of err.
 func truncated(prefix string, err error) error {
-	var e *driver.Error
+	var e *fetch.Error
 	if errors.As(err, &e) {
 		err = e.Err
 	}
-	return &driver.Error{Code: driver.ErrTruncated, Retry: true, Err: fmt.Errorf("%s: %w", prefix, err)}
+	return &fetch.Error{Code: fetch.ErrTruncated, Retry: true, Err: fmt.Errorf("%s: %w", prefix, err)}
 }
 
 func progress(n, total int64) string {

@@ -6,7 +6,7 @@ import (
 	"iter"
 	"strings"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver/wire"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/internal/codec/gemtext"
@@ -14,21 +14,21 @@ import (
 
 // A Page is a document with links.
 type Page struct {
-	Base    uri.URI          // base of relative links
-	Schemes *driver.Registry // decides which links lead to directories
+	Base    uri.URI         // base of relative links
+	Schemes *fetch.Registry // decides which links lead to directories
 	// Plain is set for directories of Nex, which have link lines and no other markup.
 	Plain bool
 	// Prompts is set for pages of Spartan. A line with "=:" is then a link that accepts text: an
-	// entry of kind driver.EntrySearch.
+	// entry of kind fetch.EntrySearch.
 	Prompts bool
 }
 
-// Links yields an entry for each link line. A malformed link is an entry of kind driver.EntryError.
-func (p Page) Links(r io.Reader) iter.Seq2[driver.Entry, error] {
-	return func(yield func(driver.Entry, error) bool) {
+// Links yields an entry for each link line. A malformed link is an entry of kind fetch.EntryError.
+func (p Page) Links(r io.Reader) iter.Seq2[fetch.Entry, error] {
+	return func(yield func(fetch.Entry, error) bool) {
 		for line, err := range gemtext.Lines(r, p.Plain) {
 			if err != nil {
-				yield(driver.Entry{}, err)
+				yield(fetch.Entry{}, err)
 				return
 			}
 			prompt := p.Prompts && line.Kind == gemtext.Prompt
@@ -40,26 +40,26 @@ func (p Page) Links(r io.Reader) iter.Seq2[driver.Entry, error] {
 }
 
 // link converts a link line to an entry.
-func (p Page) link(line gemtext.Line, prompt bool) driver.Entry {
+func (p Page) link(line gemtext.Line, prompt bool) fetch.Entry {
 	if line.Cut {
-		return driver.Entry{Kind: driver.EntryError, Name: "link too long", Size: -1}
+		return fetch.Entry{Kind: fetch.EntryError, Name: "link too long", Size: -1}
 	}
 	target := wire.Text(line.Target)
-	e := driver.Entry{Name: cmp.Or(wire.Text(line.Name), target), Rel: "a", Size: -1}
+	e := fetch.Entry{Name: cmp.Or(wire.Text(line.Name), target), Rel: "a", Size: -1}
 	ref, err := uri.ParseRef(target)
 	if err == nil {
 		e.URL = p.Base.Resolve(ref)
 	}
 	if err != nil || !e.URL.IsAbs() {
-		return driver.Entry{Name: wire.Text(string(line.Text)), Kind: driver.EntryError, Size: -1}
+		return fetch.Entry{Name: wire.Text(string(line.Text)), Kind: fetch.EntryError, Size: -1}
 	}
 	switch {
 	case isSession(e.URL):
-		e.Kind = driver.EntrySession
+		e.Kind = fetch.EntrySession
 	case prompt:
-		e.Kind = driver.EntrySearch
+		e.Kind = fetch.EntrySearch
 	case p.isDirectory(e.URL):
-		e.Kind = driver.EntryListing
+		e.Kind = fetch.EntryListing
 		if p.isAbove(e.URL) {
 			e.Rel = "parent"
 		}

@@ -7,7 +7,6 @@ import (
 	"testing/iotest"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/driver/wire"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/internal/codec/gemtext"
@@ -20,10 +19,10 @@ const text = "# Title\r\n=> a.gmi\tA page\n=>/b/ The directory b\n=>   \n=> ?x\n
 
 // schemes returns a registry with schemes with directories, one whose directories are HTML pages, and
 // one without directories.
-func schemes() *driver.Registry {
-	reg := new(driver.Registry)
-	for name, traits := range map[string]driver.Traits{"gemini": {Tree: true}, "nex": {Tree: true}, "https": {Tree: true, HTML: true}, "finger": {}} {
-		reg.Register(driver.Scheme{Name: name, Traits: traits, Driver: driver.DriverFunc(nil)})
+func schemes() *fetch.Registry {
+	reg := new(fetch.Registry)
+	for name, traits := range map[string]fetch.Traits{"gemini": {Tree: true}, "nex": {Tree: true}, "https": {Tree: true, HTML: true}, "finger": {}} {
+		reg.Register(fetch.Scheme{Name: name, Traits: traits, Driver: fetch.DriverFunc(nil)})
 	}
 	return reg
 }

@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver/wire"
 )
 
@@ -36,12 +36,12 @@ type Response struct {
 }
 
 // Read reads the header of the response on conn.
-func (f HeaderFormat) Read(conn *driver.Conn) (Response, error) {
+func (f HeaderFormat) Read(conn *fetch.Conn) (Response, error) {
 	r := Response{Reader: wire.NewReader(conn, f.digits()+len(" ")+MaxText), Closer: conn}
 	line, err := r.Line()
 	switch {
 	case err == io.EOF:
-		return Response{}, &driver.Error{Code: driver.ErrNetwork, Retry: true, Err: errors.New("the server closed the connection without a response")}
+		return Response{}, &fetch.Error{Code: fetch.ErrNetwork, Retry: true, Err: errors.New("the server closed the connection without a response")}
 	case err != nil:
 		return Response{}, err
 	}
@@ -63,49 +63,49 @@ func (f HeaderFormat) Parse(line string) (status int, text string, err error) {
 	n, err := strconv.ParseUint(digits, 10, 16)
 	status = int(n)
 	if err != nil || len(digits) != f.digits() || status < f.Lowest || status > f.Highest || wire.CheckLine(text) != nil || len(text) > MaxText {
-		return 0, "", &driver.Error{Code: driver.ErrProtocol, Err: fmt.Errorf("not a %s response: %s", f.Protocol, wire.Text(line[:min(len(line), 80)]))}
+		return 0, "", &fetch.Error{Code: fetch.ErrProtocol, Err: fmt.Errorf("not a %s response: %s", f.Protocol, wire.Text(line[:min(len(line), 80)]))}
 	}
 	return status, text, nil
 }
 
 // Reply returns the header for display.
-func (r *Response) Reply() driver.Reply { return driver.Reply{Code: r.Status, Text: wire.Text(r.Text)} }
+func (r *Response) Reply() fetch.Reply { return fetch.Reply{Code: r.Status, Text: wire.Text(r.Text)} }
 
 // Success returns the response for a success. The text is a media type, and the body ends with the
 // connection. A gemtext body has the links of page.
-func (r *Response) Success(req *driver.Request, page Page) (*driver.Response, error) {
+func (r *Response) Success(req *fetch.Request, page Page) (*fetch.Response, error) {
 	contentType := cmp.Or(r.Text, defaultType)
 	media, _, err := mime.ParseMediaType(contentType)
 	if err != nil && !errors.Is(err, mime.ErrInvalidMediaParameter) || !strings.Contains(media, "/") {
-		return nil, &driver.Error{Code: driver.ErrProtocol, Err: fmt.Errorf("the server sent an invalid media type %q", contentType)}
+		return nil, &fetch.Error{Code: fetch.ErrProtocol, Err: fmt.Errorf("the server sent an invalid media type %q", contentType)}
 	}
-	resp := &driver.Response{URL: req.URL, Body: r}
+	resp := &fetch.Response{URL: req.URL, Body: r}
 	resp.ContentType, resp.Size, resp.Reply = contentType, -1, r.Reply()
-	resp.Name = driver.SafeName(req.URL.LastSegment())
-	resp.Framing = driver.FramedByClose
+	resp.Name = fetch.SafeName(req.URL.LastSegment())
+	resp.Framing = fetch.FramedByClose
 	switch {
 	case media == "text/gemini":
 		resp.Parse = page.Links
-		if req.Op == driver.OpList {
-			resp.Kind = driver.KindListing
+		if req.Op == fetch.OpList {
+			resp.Kind = fetch.KindListing
 		}
-	case req.Op == driver.OpList:
-		return nil, &driver.Error{Code: driver.ErrNotRetrievable, Err: fmt.Errorf("%s, not a page of links: %w", media, errors.ErrUnsupported)}
+	case req.Op == fetch.OpList:
+		return nil, &fetch.Error{Code: fetch.ErrNotRetrievable, Err: fmt.Errorf("%s, not a page of links: %w", media, errors.ErrUnsupported)}
 	}
 	return resp, nil
 }
 
 // Respond returns the response that interpret returns for req. It closes the connection if there is
 // no body to read.
-func (r *Response) Respond(req *driver.Request, interpret func(*driver.Request) (*driver.Response, error)) (*driver.Response, error) {
+func (r *Response) Respond(req *fetch.Request, interpret func(*fetch.Request) (*fetch.Response, error)) (*fetch.Response, error) {
 	resp, err := interpret(req)
 	if err != nil {
 		r.Close()
 		return nil, err
 	}
-	if req.Op == driver.OpStat || len(resp.Location) > 0 {
+	if req.Op == fetch.OpStat || len(resp.Location) > 0 {
 		r.Close()
-		resp.Body, resp.Parse = driver.NoBody, nil
+		resp.Body, resp.Parse = fetch.NoBody, nil
 	}
 	return resp, nil
 }

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -16,10 +16,10 @@ import (
 func Host(u uri.URI) (string, error) {
 	host := u.Host()
 	if _, named := u.User(); named {
-		return "", &driver.Error{Code: driver.ErrURL, Err: fmt.Errorf("a %s URL cannot have a user name", u.Scheme())}
+		return "", &fetch.Error{Code: fetch.ErrURL, Err: fmt.Errorf("a %s URL cannot have a user name", u.Scheme())}
 	}
 	if host == "" {
-		return "", &driver.Error{Code: driver.ErrURL, Err: errors.New("no host")}
+		return "", &fetch.Error{Code: fetch.ErrURL, Err: errors.New("no host")}
 	}
 	if strings.Contains(host, ":") {
 		address, _, _ := strings.Cut(host, "%")

@@ -17,7 +17,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/job"
 	"github.com/urlget/urlget/fetch/middleware"
 	"github.com/urlget/urlget/fetch/uri"
@@ -112,9 +111,9 @@ func (n *networkFlags) fields() (textproto.MIMEHeader, error) {
 }
 
 // addFields returns a middleware that adds header fields to requests without them.
-func addFields(fields textproto.MIMEHeader) driver.Middleware {
-	return func(next driver.Driver) driver.Driver {
-		return driver.DriverFunc(func(ctx context.Context, req *driver.Request) (*driver.Response, error) {
+func addFields(fields textproto.MIMEHeader) fetch.Middleware {
+	return func(next fetch.Driver) fetch.Driver {
+		return fetch.DriverFunc(func(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
 			all := *req
 			all.Header = textproto.MIMEHeader{}
 			for name, values := range fields {
@@ -194,13 +193,13 @@ func (n *networkFlags) applyProxy(opts *fetch.Options, logger *slog.Logger) erro
 // hint returns the hint of a result. It translates the reasons of the library to flags.
 func hint(e *fetch.Error) string {
 	switch e.Reason.Kind {
-	case driver.ReasonPrivate:
+	case fetch.ReasonPrivate:
 		return "start the worker with --allow-private to allow it"
-	case driver.ReasonPort:
+	case fetch.ReasonPort:
 		return fmt.Sprintf("start the worker with --allow-port %d to allow it", e.Reason.Port)
-	case driver.ReasonProxy:
+	case fetch.ReasonProxy:
 		return "start the worker with --allow-private to let the proxy resolve names, or with --no-proxy"
-	case driver.ReasonHostKey:
+	case fetch.ReasonHostKey:
 		return e.Hint + " (~/.ssh/known_hosts of the worker, or --known-hosts FILE)"
 	}
 	return e.Hint

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch"
 )
 
 // Overridden reports whether a flag of the configuration file is ignored because it conflicts with the
@@ -45,5 +45,5 @@ var (
 // secretField reports whether a header field probably contains a secret.
 func secretField(field string) bool {
 	name, _, _ := strings.Cut(field, ":")
-	return driver.IsSecretField(strings.TrimSpace(name))
+	return fetch.IsSecretField(strings.TrimSpace(name))
 }

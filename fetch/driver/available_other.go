@@ -1,8 +1,0 @@
-//go:build !linux
-
-package driver
-
-import "net"
-
-// available is not implemented on this system, so splice is not used.
-func available(*net.TCPConn) (n int64, known bool, err error) { return 0, false, nil }

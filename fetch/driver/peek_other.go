@@ -1,8 +1,0 @@
-//go:build !(linux || darwin || dragonfly || freebsd || netbsd || openbsd)
-
-package driver
-
-import "net"
-
-// peek returns false: on this system, sockets cannot be polled without waiting.
-func peek(net.Conn) (waits, known bool) { return false, false }

@@ -1,0 +1,59 @@
+package fetch
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Printable returns s with all characters escaped that could control a terminal or deceive a
+// reader: C0 and C1 control characters, DEL, invalid UTF-8, and Unicode format characters such as
+// bidirectional overrides. Text from servers must be passed through Printable before it is shown.
+func Printable(s string) string {
+	if !strings.ContainsFunc(s, unprintable) {
+		return s
+	}
+	var b strings.Builder
+	b.Grow(len(s) + 16)
+	for i := 0; i < len(s); {
+		r, n := utf8.DecodeRuneInString(s[i:])
+		switch {
+		case r == utf8.RuneError && n <= 1:
+			writeHex(&b, `\x`, uint32(s[i]), 2)
+			n = 1
+		case !unprintable(r) || r == utf8.RuneError:
+			b.WriteString(s[i : i+n])
+		case r == '\n':
+			b.WriteString(`\n`)
+		case r == '\r':
+			b.WriteString(`\r`)
+		case r == '\t':
+			b.WriteString(`\t`)
+		case r < 0x80:
+			writeHex(&b, `\x`, uint32(r), 2)
+		case r < 0x10000:
+			writeHex(&b, `\u`, uint32(r), 4)
+		default:
+			writeHex(&b, `\U`, uint32(r), 8)
+		}
+		i += n
+	}
+	return b.String()
+}
+
+// unprintable returns true for utf8.RuneError too, because strings.ContainsFunc passes it for each
+// invalid byte. A genuine U+FFFD is printed unchanged.
+func unprintable(r rune) bool {
+	if r >= ' ' && r < 0x7f {
+		return false
+	}
+	return unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == '\u2028' || r == '\u2029' || r == utf8.RuneError
+}
+
+func writeHex(b *strings.Builder, prefix string, v uint32, digits int) {
+	const hex = "0123456789abcdef"
+	b.WriteString(prefix)
+	for shift := (digits - 1) * 4; shift >= 0; shift -= 4 {
+		b.WriteByte(hex[v>>uint(shift)&15])
+	}
+}

@@ -1,0 +1,63 @@
+package fetch
+
+import (
+	"errors"
+	"net"
+	"os"
+	"time"
+)
+
+// peekTime is the time that Unread waits for input if the socket cannot be polled.
+const peekTime = time.Millisecond
+
+// Unread reports whether there is input, or the end of the stream. An idle connection must have
+// none, because it would be mistaken for the reply to the next request. Unread does not wait for
+// the peer. If it returns true, the connection must not be used any more, because part of the input
+// may be lost. Unread must not be called concurrently with reads.
+//
+// Unread does not consider input that the driver has buffered itself.
+func (c *Conn) Unread() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.cause != nil {
+		return true
+	}
+	waits, known := peek(c.socket())
+	if waits || known && c.raw == nil {
+		return waits
+	}
+	until := time.Now().Add(peekTime)
+	if known {
+		until = aLongTimeAgo // TLS may have buffered input
+	}
+	waits = hasInput(c.conn, until)
+	c.rd.armed = until
+	return c.apply(&c.rd, c.conn.SetReadDeadline) != nil || waits
+}
+
+// HasInput reports whether the socket of an idle connection has input, or the end of the stream. It
+// does not wait, and returns false if that cannot be determined. Unlike Unread, it leaves the
+// connection usable.
+func (c *Conn) HasInput() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	waits, _ := peek(c.socket())
+	return waits
+}
+
+// socket returns the connection below all layers of c.
+func (c *Conn) socket() net.Conn {
+	if c.raw != nil {
+		return c.raw.conn
+	}
+	return c.conn
+}
+
+// hasInput reports whether a read before the given time returns data or the end of the stream.
+func hasInput(c net.Conn, until time.Time) bool {
+	if c.SetReadDeadline(until) != nil {
+		return true
+	}
+	_, err := c.Read(make([]byte, 1))
+	return !errors.Is(err, os.ErrDeadlineExceeded)
+}
