@@ -179,7 +179,7 @@ func (d *opener) run(ctx context.Context, t *task) (*fetch.Response, error) {
 					"server", t.addr(), "error", err)
 			}
 			continue
-		case errors.Is(err, errRestartIgnored) && ctx.Err() == nil && d.restarts.ignored.Add(t.addr()):
+		case ctx.Err() == nil && d.restarts.repeat(t.addr(), err):
 			continue
 		}
 		return nil, err

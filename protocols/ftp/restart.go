@@ -20,6 +20,7 @@ import (
 // restarts records by server whether REST has an effect.
 type restarts struct {
 	proven  *bounded.Set[provenRestart]
+	unclear *bounded.Set[string] // a probe received nothing
 	ignored *bounded.Set[string]
 }
 
@@ -31,7 +32,7 @@ type provenRestart struct {
 }
 
 func newRestarts() *restarts {
-	return &restarts{bounded.NewSet[provenRestart](maxServers), bounded.NewSet[string](maxServers)}
+	return &restarts{bounded.NewSet[provenRestart](maxServers), bounded.NewSet[string](maxServers), bounded.NewSet[string](maxServers)}
 }
 
 // width returns 31, 32 or 64: the bits that hold an offset.
@@ -50,6 +51,22 @@ const noSize = 1 << 40
 
 // errRestartIgnored means that a server accepts REST and sends a file from its start.
 var errRestartIgnored = errors.New("the server does not honour REST")
+
+// errNothingAfterRestart means that a probe received nothing. The offset may be beyond the end of the
+// file, because some servers state another size; or the data connection was cut off.
+var errNothingAfterRestart = errors.New("the server sent nothing after REST")
+
+// repeat records the failure of a probe and reports whether the task should be tried again: with another
+// probe, or for the complete file.
+func (r *restarts) repeat(addr string, err error) bool {
+	switch {
+	case errors.Is(err, errNothingAfterRestart) && r.unclear.Add(addr):
+		return true
+	case errors.Is(err, errNothingAfterRestart), errors.Is(err, errRestartIgnored):
+		return r.ignored.Add(addr)
+	}
+	return false
+}
 
 // proveRestart makes sure that the server honours REST. For that it retrieves the last byte of a file
 // or, if its size is unknown, nothing, from an offset beyond its end. It uses the data connection dc.
@@ -93,8 +110,10 @@ func (s *session) proveRestart(ctx context.Context, t *task, size int64, dc *dat
 		n, err = io.ReadFull(dc.conn, make([]byte, want+1))
 	}
 	switch {
-	case n != want && (err == nil || err == io.EOF || err == io.ErrUnexpectedEOF):
+	case err == nil: // more than wanted
 		return errRestartIgnored
+	case n < want && (err == io.EOF || err == io.ErrUnexpectedEOF):
+		return errNothingAfterRestart
 	case err != io.EOF && err != io.ErrUnexpectedEOF:
 		s.lost = true
 		return err

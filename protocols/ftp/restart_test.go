@@ -2,7 +2,10 @@ package ftp
 
 import (
 	"cmp"
+	"context"
+	"io"
 	"math/rand/v2"
+	"net"
 	"slices"
 	"strings"
 	"testing"
@@ -75,6 +78,38 @@ func TestRestartsAreProven(t *testing.T) {
 		}
 	}
 }
+
+// TestProbeWithoutContent cuts off the data connections of probes. Nothing received does not prove that the
+// server ignores REST: the network may have failed, so there is a second probe.
+func TestProbeWithoutContent(t *testing.T) {
+	t.Parallel()
+	for cut, want := range map[int]string{0: welcome[1:3], 1: welcome[1:3], 2: welcome} {
+		s := ftpd.Start(t, ftpd.Options{Tree: small})
+		opened := 0
+		c := drive.Client(t, &fetch.Options{DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
+			conn, err := new(net.Dialer).DialContext(ctx, network, addr)
+			if err == nil && addr != s.Addr {
+				if opened++; opened <= cut {
+					return endedConn{conn}, nil
+				}
+			}
+			return conn, err
+		}}, With(Options{}))
+		for range 2 {
+			req := request(fetch.OpGet, s.URL+"/motd")
+			req.Range = fetch.Range{Offset: 1, Length: 2}
+			body, resp, err := drive.Do(t, c, req)
+			if body != want || err != nil || resp.Range.IsZero() != (want == welcome) {
+				t.Errorf("%d probes cut off: %q, %v; want %q", cut, body, err, want)
+			}
+		}
+	}
+}
+
+// An endedConn is a connection without input.
+type endedConn struct{ net.Conn }
+
+func (endedConn) Read([]byte) (int, error) { return 0, io.EOF }
 
 // TestOneProbeForAServer proves a restart once.
 func TestOneProbeForAServer(t *testing.T) {
