@@ -31,10 +31,8 @@ func (b *block) finish(err error) {
 	close(b.done)
 }
 
-// blocks are the most recently used blocks, the latest last.
 type blocks []*block
 
-// find returns the block that begins at start, or nil.
 func (s *blocks) find(start int64) *block {
 	for i, b := range slices.Backward(*s) {
 		if b.start == start {
@@ -45,7 +43,6 @@ func (s *blocks) find(start int64) *block {
 	return nil
 }
 
-// add appends a new block, evicting the oldest if there are too many.
 func (s *blocks) add(start int64) *block {
 	if len(*s) == maxBlocks {
 		*s = slices.Delete(*s, 0, 1)
@@ -61,7 +58,6 @@ func (s *blocks) remove(b *block) {
 	}
 }
 
-// A window is a range that has been requested.
 type window struct{ start, end int64 }
 
 // ReadAt implements io.ReaderAt.
@@ -82,7 +78,6 @@ func (r *Resource) ReadAt(p []byte, offset int64) (n int, err error) {
 	return n, nil
 }
 
-// readBlock reads from the block that contains offset, or from the cached head.
 func (r *Resource) readBlock(p []byte, offset int64) (int, error) {
 	if n := copy(p, r.headFrom(offset)); n > 0 {
 		return n, nil
@@ -101,7 +96,6 @@ func (r *Resource) readBlock(p []byte, offset int64) (int, error) {
 	return copy(p, b.data[at:]), nil
 }
 
-// hasBlock reports whether the block that contains offset is cached or being loaded.
 func (r *Resource) hasBlock(offset int64) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -157,7 +151,6 @@ func (r *Resource) window(start, need int64) window {
 	return w
 }
 
-// A loader loads the blocks of one window.
 type loader struct {
 	resource *Resource
 	end      int64
@@ -166,7 +159,6 @@ type loader struct {
 	err      error // io.EOF at the end of the content
 }
 
-// load fills a block.
 func (l *loader) load(b *block) error {
 	b.data = make([]byte, 0, max(0, min(blockSize, l.end-b.start)))
 	for l.err == nil && len(b.data) < cap(b.data) {
@@ -186,7 +178,6 @@ func (l *loader) load(b *block) error {
 	return l.err
 }
 
-// read reads p at offset from a single response.
 func (l *loader) read(p []byte, offset int64) (int, error) {
 	r := l.resource
 	if l.c == nil {

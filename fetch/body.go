@@ -94,7 +94,6 @@ func (b *guardedBody) restrict(limit int64) {
 	}
 }
 
-// expect prepares to verify the digests that cover the body.
 func (b *guardedBody) expect(resp *Response) {
 	if len(resp.Digests) == 0 {
 		return
@@ -171,7 +170,6 @@ func (b *guardedBody) Read(p []byte) (int, error) {
 	return n, b.err
 }
 
-// fail ends the body with err, which may be io.EOF.
 func (b *guardedBody) fail(err error) {
 	b.err = err
 	if !b.listing {
@@ -179,7 +177,6 @@ func (b *guardedBody) fail(err error) {
 	}
 }
 
-// record ends the recording if the body has ended.
 func (b *guardedBody) record() {
 	switch b.err {
 	case nil:
@@ -222,7 +219,6 @@ func (b *guardedBody) WriteTo(w io.Writer) (int64, error) {
 	return n, b.err
 }
 
-// tooMuch returns the error for a body that exceeds its size.
 func (b *guardedBody) tooMuch() error {
 	if b.limit > 0 && b.max == b.limit {
 		return b.tooLarge()
@@ -267,7 +263,6 @@ func (b *guardedBody) finish(err error) error {
 	return e
 }
 
-// progress describes how much of the body has been read.
 func (b *guardedBody) progress() string {
 	if b.declared < 0 {
 		return fmt.Sprintf("%d bytes", b.got)
@@ -377,7 +372,6 @@ func (s *splicingSink) ReadFrom(r io.Reader) (int64, error) {
 	return n, err
 }
 
-// newSession returns the Body of a session, whose Close ends the recording.
 func newSession(rw io.ReadWriteCloser, rec *recording) io.ReadWriteCloser {
 	if rec == nil {
 		return rw
@@ -402,7 +396,6 @@ func newSession(rw io.ReadWriteCloser, rec *recording) io.ReadWriteCloser {
 	return OnClose(rw, func() { rec.end(nil) }).(io.ReadWriteCloser)
 }
 
-// A recordedSession records the output of a session.
 type recordedSession struct {
 	io.ReadWriteCloser
 	content func([]byte)
@@ -416,7 +409,6 @@ func (s *recordedSession) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// recordedMessages records the messages of a session.
 type recordedMessages struct {
 	Messenger
 	content func([]byte)

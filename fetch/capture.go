@@ -40,7 +40,6 @@ func (c *Capture) String() string {
 	return text + ", in " + Printable(c.Source)
 }
 
-// roughly returns a duration in its largest unit.
 func roughly(d time.Duration) string {
 	for _, unit := range []struct {
 		name string

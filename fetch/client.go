@@ -114,7 +114,6 @@ func (c *Client) List(ctx context.Context, rawURL string) iter.Seq2[Entry, error
 	}
 }
 
-// notAListing returns the error of List for a response without entries.
 func notAListing(resp *Response) error {
 	return asError(OpList.String(), resp.URL, &Error{Code: ErrNotRetrievable,
 		Err: fmt.Errorf("%s is not a listing: %w", resp.Kind, errors.ErrUnsupported)})
@@ -196,7 +195,6 @@ func (c *Client) Close() error {
 	return nil
 }
 
-// A preparedRequest is a request that is ready to be passed to its driver.
 type preparedRequest struct {
 	req      *Request
 	original uri.URI // the request's URL; differs from req.URL if a gateway serves it

@@ -264,7 +264,6 @@ func Classify(err error) (code Code, retry bool) {
 	return "", false
 }
 
-// isTLS reports whether err comes from the TLS handshake or record layer.
 func isTLS(err error) bool {
 	var (
 		record  tls.RecordHeaderError

@@ -26,7 +26,6 @@ func (c *Conn) CombineWrites() {
 	c.conn = newCombiner(c.conn)
 }
 
-// A combiner is a connection whose Write returns before the output is sent.
 type combiner struct {
 	net.Conn
 	mu      sync.Mutex

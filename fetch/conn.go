@@ -74,7 +74,6 @@ func (d *deadline) hasExpired(t time.Time) bool {
 	return !t.IsZero() && d.effective().Equal(t) && time.Until(t) < time.Millisecond
 }
 
-// aLongTimeAgo is a deadline in the past.
 var aLongTimeAgo = time.Unix(1, 0)
 
 var errClosedForWriting = errors.New("an earlier write failed")
@@ -172,7 +171,6 @@ func (c *Conn) kill(cause error) {
 	c.conn.SetDeadline(aLongTimeAgo)
 }
 
-// armRead and armWrite restart the idle timeout.
 func (c *Conn) armRead() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -399,7 +397,6 @@ func (c *Conn) handshake(ctx context.Context, t *tls.Conn) error {
 	return &Error{Code: ErrTLS, Err: err}
 }
 
-// upgrade continues on the TLS connection that wrap returns.
 func (c *Conn) upgrade(wrap func(net.Conn) *tls.Conn) *tls.Conn {
 	raw := newConn(c.conn, c.idle)
 	raw.replying, raw.above = c.replying, c
@@ -451,7 +448,6 @@ func (c *Conn) Close() error {
 	return c.conn.Close()
 }
 
-// release undoes the last Bind.
 func (c *Conn) release() {
 	c.mu.Lock()
 	unbind := c.unbind

@@ -19,7 +19,6 @@ func (c *cursor) read(p []byte) (int, error) {
 	return n, err
 }
 
-// skipTo reads and discards everything before offset.
 func (c *cursor) skipTo(offset int64) error {
 	if c.off == offset {
 		return nil
@@ -42,7 +41,6 @@ func (r *Resource) takeIdle(offset, skip int64) *cursor {
 	return c
 }
 
-// storeIdle stores c, a response that runs to the end, for the next read.
 func (r *Resource) storeIdle(c *cursor) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -54,7 +52,6 @@ func (r *Resource) storeIdle(c *cursor) {
 	r.idle = c
 }
 
-// closeIdle closes the idle response.
 func (r *Resource) closeIdle() {
 	if r.idle != nil {
 		r.idle.body.Close()
@@ -158,7 +155,6 @@ func (r *Resource) cursorAt(resp *Response, requested Range) (*cursor, error) {
 	return c, nil
 }
 
-// recordChange records whether err means that the resource has changed, and returns err.
 func (r *Resource) recordChange(err error) error {
 	if CodeOf(err) == ErrChanged && r.changed == nil {
 		r.changed = err

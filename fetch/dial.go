@@ -55,7 +55,6 @@ func (e *env) ListenPeer(ctx context.Context, conn *Conn) (PeerListener, error) 
 	return &peerListener{ctx: ctx, l: l, peer: peer.Addr().Unmap(), timeouts: e.client.timeouts}, nil
 }
 
-// A peerListener is a PeerListener.
 type peerListener struct {
 	l        net.Listener
 	peer     netip.Addr
@@ -190,7 +189,6 @@ func (e *env) dialDirect(ctx context.Context, prov *provenance, network, addr st
 	return c, nil
 }
 
-// localAddr returns the address to connect from, or nil for any.
 func localAddr(network string, ip netip.Addr, port uint16) net.Addr {
 	if !ip.IsValid() && port == 0 {
 		return nil

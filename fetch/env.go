@@ -9,7 +9,6 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// An env is the Env of a client.
 type env struct {
 	client *Client
 }

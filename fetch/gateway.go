@@ -16,7 +16,6 @@ type gateway struct {
 	target string // with "{}" for the rest of the URL, or a prefix of the URL
 }
 
-// sortedGateways returns the gateways sorted by the length of match, the longest first.
 func sortedGateways(m map[string]string) []gateway {
 	var list []gateway
 	for name, target := range m {
@@ -55,7 +54,6 @@ func (c *Client) throughGateway(u uri.URI) (target uri.URI, ok bool, err error) 
 	return uri.URI{}, false, nil
 }
 
-// expand inserts rest into the target. After a "?", rest is escaped as a query value.
 func (g gateway) expand(rest string) string {
 	before, after, ok := strings.Cut(g.target, "{}")
 	if !ok {

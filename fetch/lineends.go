@@ -16,7 +16,6 @@ const (
 	LineEndsCRLF LineEnds = "crlf" // CR LF, as on the network and on Windows
 )
 
-// converts reports whether l changes the line endings of resp.
 func (l LineEnds) converts(resp *Response) bool {
 	return l != LineEndsAsIs && resp.Text && resp.Kind == KindObject
 }
@@ -30,7 +29,6 @@ func (l LineEnds) check(resp *Response) error {
 	return nil
 }
 
-// apply converts the line endings of resp.
 func (l LineEnds) apply(resp *Response) {
 	if !l.converts(resp) {
 		return

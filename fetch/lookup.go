@@ -38,7 +38,6 @@ func newLookup(ctx context.Context, addr string) (*lookup, context.Context) {
 	return l, l.ctx
 }
 
-// withTrace returns a context with which looked-up addresses are passed to the recorder.
 func (l *lookup) withTrace(ctx context.Context, rec *recording) context.Context {
 	if l.host == "" || rec == nil || rec.Lookup == nil {
 		return ctx
@@ -56,7 +55,6 @@ func (l *lookup) withTrace(ctx context.Context, rec *recording) context.Context 
 	}})
 }
 
-// addressFound records that an address has been found.
 func (l *lookup) addressFound() {
 	l.found.Store(true)
 	l.stop()

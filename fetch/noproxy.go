@@ -31,7 +31,6 @@ func isExempt(list, host string, port uint16) bool {
 	return false
 }
 
-// hasAddr reports whether entry is addr or a network that contains addr.
 func hasAddr(entry string, addr netip.Addr) bool {
 	addr = addr.Unmap().WithZone("")
 	text, bits, isNetwork := strings.Cut(entry, "/")

@@ -59,7 +59,6 @@ func (c *Conn) beginPiece() time.Time {
 	return begun
 }
 
-// endPiece records the result p and the duration d of a read of a piece.
 func (c *Conn) endPiece(p []byte, d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -70,7 +69,6 @@ func (c *Conn) endPiece(p []byte, d time.Duration) {
 	}
 }
 
-// mustTimeReads reports whether each read must be timed.
 func (c *Conn) mustTimeReads() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

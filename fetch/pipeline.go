@@ -45,7 +45,6 @@ func (c *Client) Pipeline(ctx context.Context, next func() []*Request) (_ contex
 
 type pipelineKey struct{}
 
-// A pipeline implements Pipeline for a context.
 type pipeline struct {
 	client *Client
 	next   func() []*Request
@@ -86,7 +85,6 @@ func (p *pipeline) Next(ctx context.Context) []*Request {
 	return all
 }
 
-// isPlain reports whether r is a request for the content of its URL without further options.
 func isPlain(r *Request) bool {
 	return r.Op == OpGet && r.Range.IsZero() && len(r.Ranges) == 0 && r.IfChanged.IsZero() && r.View == "" && r.Form == nil && !r.Sends()
 }

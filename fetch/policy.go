@@ -140,7 +140,6 @@ func refusal(why Reason, format string, args ...any) *Error {
 	return &Error{Code: ErrPolicy, Reason: why, Err: fmt.Errorf(format, args...)}
 }
 
-// checkAddr applies the rules on resolved addresses.
 func (p *Policy) checkAddr(prov *provenance, addr netip.AddrPort) error {
 	if err := p.checkPrivate(prov, addr.Addr()); err != nil {
 		return err

@@ -49,7 +49,6 @@ func (p *provenance) served(c *Conn) {
 	p.conn.Store(c)
 }
 
-// placeOf returns the place of the server at the other end of c.
 func (p *provenance) placeOf(c *Conn) place {
 	if !p.proxy.url.IsZero() {
 		return placeUnknown
@@ -66,7 +65,6 @@ const (
 	placePublic
 )
 
-// placeOf returns the place of addr, the peer of a connection.
 func placeOf(addr net.Addr) place {
 	var ap netip.AddrPort
 	var err error

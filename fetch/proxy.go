@@ -19,7 +19,6 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// A proxyChoice is the proxy of a request.
 type proxyChoice struct {
 	url uri.URI // zero for none
 	// forward means that the proxy retrieves the URL itself; otherwise it tunnels.
@@ -82,7 +81,6 @@ func (c *Client) proxyFor(u uri.URI, s Scheme) (uri.URI, error) {
 	})
 }
 
-// proxyVariables returns the variables that environmentProxy may read.
 func proxyVariables() map[string]string {
 	vars := make(map[string]string)
 	for _, pair := range os.Environ() {
@@ -221,7 +219,6 @@ func (e *env) dialProxy(ctx context.Context, p uri.URI, port uint16) (net.Conn, 
 	return e.dialDirect(ctx, &provenance{}, "tcp", addr, 0)
 }
 
-// maxConnectReply limits a proxy's response to CONNECT, in bytes.
 const maxConnectReply = 64 << 10
 
 // dialCONNECT opens a tunnel with the CONNECT method of HTTP (RFC 9110, section 9.3.6).
@@ -307,7 +304,6 @@ func (e *env) connect(ctx context.Context, c net.Conn, p uri.URI, addr string) e
 
 const proxyLoginHint = "add the user name and password to the proxy URL"
 
-// A headerReader reads up to the blank line that ends a header, and no further.
 type headerReader struct {
 	conn net.Conn
 	left int

@@ -6,7 +6,6 @@ import (
 	"fmt"
 )
 
-// checkRange returns an error if r is not a valid range.
 func checkRange(r Range) error {
 	if r.Length < 0 || r.Offset < 0 && r.Length != 0 {
 		return &Error{Code: ErrRange, Err: fmt.Errorf("invalid range: %d bytes at offset %d", r.Length, r.Offset)}
@@ -61,7 +60,6 @@ func (c *Client) size(ctx context.Context, p *preparedRequest) (int64, error) {
 	return resp.Size, nil
 }
 
-// checkRanges returns an error if r has several ranges and that is not possible.
 func checkRanges(r *Request, supported bool) error {
 	if !supported {
 		return &Error{Code: ErrRange, Err: fmt.Errorf("%s does not support several ranges in one request: %w", r.URL.Scheme(), errors.ErrUnsupported)}

@@ -189,7 +189,6 @@ func newRecording(x *Recording) *recording {
 	return r
 }
 
-// call calls f unless the recording has ended.
 func (r *recording) call(f func()) {
 	r.calls.RLock()
 	defer r.calls.RUnlock()
@@ -262,7 +261,6 @@ func (r *recording) end(err error) {
 	}
 }
 
-// count adds n to the number of bytes of content read.
 func (r *recording) count(n int64) {
 	if r != nil {
 		r.read.Add(n)

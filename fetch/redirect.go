@@ -33,7 +33,6 @@ type hopCount struct {
 	max  int32
 }
 
-// add counts a hop. It returns an error if there are too many.
 func (h *hopCount) add() error {
 	if h.hops.Add(1) > h.max {
 		return &Error{Code: ErrRedirect, Err: fmt.Errorf("more than %d redirects", h.max)}

@@ -36,7 +36,6 @@ func (c *Client) dispatch(ctx context.Context, req *Request) (*Response, error) 
 // them, to explain why it cannot serve them.
 func serves(s Scheme, op Op) bool { return s.Can(op) || len(s.Ops) == 0 }
 
-// refuseOp returns the error for an operation that the scheme does not support.
 func refuseOp(s Scheme, op Op) error {
 	if s.State() == StateSession {
 		return &Error{Code: ErrInteractive, Err: fmt.Errorf("%s is a session: %w", s.Name, errors.ErrUnsupported),

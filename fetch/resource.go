@@ -214,7 +214,6 @@ func (r *Resource) advance(n int64) {
 	r.run += n
 }
 
-// fail returns err completed for the caller.
 func (r *Resource) fail(op string, err error) error {
 	if err == nil || err == io.EOF {
 		return err
@@ -222,7 +221,6 @@ func (r *Resource) fail(op string, err error) error {
 	return asError(op, r.first.URL, contextError(r.ctx, err))
 }
 
-// read reads at the current position without changing it.
 func (r *Resource) read(p []byte) (int, error) {
 	if err := r.checkUsable(); err != nil {
 		return 0, err
@@ -248,7 +246,6 @@ func (r *Resource) read(p []byte) (int, error) {
 	}
 }
 
-// headFrom returns the cached head from offset on.
 func (r *Resource) headFrom(offset int64) []byte {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -355,7 +352,6 @@ func (r *Resource) writeOnce(w io.Writer) (int64, error) {
 	return n, r.closeCursor(c, err)
 }
 
-// checkUsable returns the reason why the resource can no longer be read, or nil.
 func (r *Resource) checkUsable() error {
 	if r.ctx.Err() != nil {
 		return context.Cause(r.ctx)
@@ -365,7 +361,6 @@ func (r *Resource) checkUsable() error {
 	return r.changed
 }
 
-// tries counts the attempts of one read.
 type tries struct {
 	resource *Resource
 	failed   int
@@ -378,7 +373,6 @@ func (r *Resource) newTries() *tries { return &tries{resource: r} }
 var resourceRetry = retry.Policy{Tries: 4, Wait: 250 * time.Millisecond, MaxWait: 2 * time.Second, Jitter: retry.NoJitter,
 	MaxRetryAfter: 30 * time.Second, Transient: Transient}
 
-// canRetry reports whether a new response may succeed after err.
 func (r *Resource) canRetry(err error) bool {
 	_, ok := resourceRetry.Next(0, err)
 	return ok && !r.version.Guard().IsZero() && r.ctx.Err() == nil

@@ -7,7 +7,6 @@ import (
 	"strings"
 )
 
-// checkBody returns an error if req has a method or a body that its scheme does not support.
 func checkBody(s Scheme, req *Request) error {
 	switch {
 	case !req.Sends():
@@ -65,7 +64,6 @@ func resend(r *Request, resp *Response) error {
 	return nil
 }
 
-// withoutContent returns a copy of h without the fields that describe a body.
 func withoutContent(h textproto.MIMEHeader) textproto.MIMEHeader {
 	var dup textproto.MIMEHeader
 	for k, v := range h {

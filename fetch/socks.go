@@ -16,7 +16,6 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// socksPort is the default port of a SOCKS proxy.
 const socksPort = 1080
 
 // A forward is a dialer for the SOCKS client that dials the proxy as Env does.

@@ -79,7 +79,6 @@ func (c *Conn) copyTo(w io.Writer, max int64) (written int64, eof bool, err erro
 	return c.copyBuffered(w, max)
 }
 
-// copyBuffered is copyTo with Read and Write.
 func (c *Conn) copyBuffered(w io.Writer, max int64) (written int64, eof bool, err error) {
 	buf := make([]byte, min(copyBuffer, max))
 	for written < max {

@@ -32,7 +32,6 @@ func (c *Conn) record(r *recording, taps Taps) *stream {
 	return s
 }
 
-// A stream is the part of a recording that belongs to one connection.
 type stream struct {
 	*recording
 	conn int
@@ -69,5 +68,4 @@ func (s *stream) received(p []byte) {
 	}
 }
 
-// wantsBytes reports whether all received bytes must be recorded.
 func (s *stream) wantsBytes() bool { return s != nil && s.Received != nil }

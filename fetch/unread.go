@@ -53,7 +53,6 @@ func (c *Conn) socket() net.Conn {
 	return c.conn
 }
 
-// hasInput reports whether a read before the given time returns data or the end of the stream.
 func hasInput(c net.Conn, until time.Time) bool {
 	if c.SetReadDeadline(until) != nil {
 		return true

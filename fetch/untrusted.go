@@ -41,7 +41,6 @@ func Untrusted() *Options {
 	}
 }
 
-// within returns a middleware that limits the time of an exchange, with its body.
 func within(limit time.Duration) Middleware {
 	late := &Error{Code: ErrNetwork, Err: fmt.Errorf("not finished within %v", limit)}
 	return func(next Driver) Driver {

@@ -67,7 +67,6 @@ func (c *Client) Walk(ctx context.Context, rawURL string, opts *WalkOptions) ite
 	}
 }
 
-// A walk is one loop over the result of Walk.
 type walk struct {
 	client *Client
 	ctx    context.Context
@@ -129,7 +128,6 @@ func (w *walk) members(dir *Member) (below []*Member, ok bool) {
 	return below, true
 }
 
-// yieldError yields the error of a listing, and reports whether the walk continues.
 func (w *walk) yieldError(dir *Member, err error) bool {
 	return w.yield(dir, err) && w.ctx.Err() == nil
 }
@@ -140,7 +138,6 @@ func (w *walk) tooMany(m *Member) bool {
 	return false
 }
 
-// enters reports whether m, a listing, is to be read. If so, enters marks it as read.
 func (w *walk) enters(m *Member) bool {
 	if m.Rel == "parent" || m.URL.IsZero() || len(m.Path) >= w.opts.MaxDepth {
 		return false
@@ -160,7 +157,6 @@ func (w *walk) withoutPort(u uri.URI) uri.URI {
 	return u.WithoutPort(s.Port)
 }
 
-// mark marks a listing as read, and reports whether it was not marked before.
 func (w *walk) mark(u uri.URI) bool {
 	u = w.withoutPort(u).WithoutUserinfo().WithoutFragment().Normalize()
 	if w.seen[u] {

@@ -38,7 +38,6 @@ func (p *idlePool) put(key any, conn any) (dead []any) {
 	return dead
 }
 
-// release gives up a slot for an open connection and passes it to the longest waiter.
 func (p *idlePool) release(key any) {
 	h := p.hosts[key]
 	if h.open <= p.limit(h) && h.grant(grant{}) {
@@ -55,7 +54,6 @@ func (p *idlePool) forget(key any, h *host) {
 	}
 }
 
-// limit returns the maximum number of open connections of a host.
 func (p *idlePool) limit(h *host) int {
 	switch {
 	case h.serial:
@@ -76,7 +74,6 @@ func (h *host) grant(g grant) bool {
 	return true
 }
 
-// takeIdle takes the preferred idle connection, if any.
 func (p *idlePool) takeIdle(h *host, prefer func(any) bool) (g grant, ok bool) {
 	if len(h.idle) == 0 {
 		return g, false
@@ -96,7 +93,6 @@ func (p *idlePool) takeIdle(h *host, prefer func(any) bool) (g grant, ok bool) {
 	return g, true
 }
 
-// expire removes the connections that have been idle for too long.
 func (p *idlePool) expire(h *host, now time.Time) (dead []any) {
 	if p.opts.IdleTimeout <= 0 {
 		return nil
@@ -131,7 +127,6 @@ func (p *idlePool) pause() time.Duration {
 	return p.opts.IdleTimeout / checksPerTimeout
 }
 
-// removeDead removes the connections that the peer has closed.
 func (p *idlePool) removeDead(h *host) (dead []any) {
 	if p.opts.ClosedByPeer == nil {
 		return nil
@@ -148,7 +143,6 @@ func (p *idlePool) removeDead(h *host) (dead []any) {
 	return dead
 }
 
-// drain removes all idle connections.
 func (p *idlePool) drain() (dead []any) {
 	for key, h := range p.hosts {
 		dead = append(dead, p.evict(h, len(h.idle))...)
@@ -157,7 +151,6 @@ func (p *idlePool) drain() (dead []any) {
 	return dead
 }
 
-// subtractIdle subtracts n from the idle count, and stops the timer if no idle connection can expire.
 func (p *idlePool) subtractIdle(n int) {
 	p.idle -= n
 	if p.idle == 0 && p.timer != nil {

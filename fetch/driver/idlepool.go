@@ -8,10 +8,8 @@ import (
 	"time"
 )
 
-// errPoolClosed is returned by Get on a closed pool.
 var errPoolClosed = errors.New("connection pool is closed")
 
-// idleOptions configures an idlePool. Limits are per key.
 type idleOptions struct {
 	MaxIdle     int           // idle connections to keep; 0 keeps none
 	MaxOpen     int           // connections in use, being dialed or idle; 0 means no limit
@@ -64,7 +62,6 @@ type grant struct {
 	err     error
 }
 
-// An idleLease is the exclusive use of a connection, until Put or Discard.
 type idleLease struct {
 	Conn   any
 	Reused bool // Conn has been used before
@@ -74,7 +71,6 @@ type idleLease struct {
 	ended bool // guarded by pool.mu
 }
 
-// newIdlePool returns an empty pool. It starts no goroutine.
 func newIdlePool(opts idleOptions) *idlePool {
 	return &idlePool{opts: opts, hosts: make(map[any]*host)}
 }
@@ -102,7 +98,6 @@ func (p *idlePool) Get(ctx context.Context, key any, prefer func(any) bool, dial
 	return p.dial(ctx, key, dial)
 }
 
-// acquire takes an idle connection, or a slot to dial one, waiting if necessary.
 func (p *idlePool) acquire(ctx context.Context, key any, prefer func(any) bool) grant {
 	p.mu.Lock()
 	if p.closed {

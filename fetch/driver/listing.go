@@ -61,7 +61,6 @@ func EntriesAlong(r io.Reader, take func() []fetch.Entry) iter.Seq2[fetch.Entry,
 	}
 }
 
-// A listing is the content of a listing made of parts.
 type listing struct {
 	parts iter.Seq2[Part, error]
 	close func() error

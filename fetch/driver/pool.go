@@ -18,7 +18,6 @@ type Pool[K comparable, C any] struct {
 	pool *idlePool
 }
 
-// A scopedKey is a driver's key within a scope.
 type scopedKey struct {
 	key   any
 	scope string
@@ -121,7 +120,6 @@ func NewPool[K comparable, C any](env fetch.Env, opts PoolOptions[C]) *Pool[K, C
 	})}
 }
 
-// valid reports whether an idle connection can still be used.
 func (o *PoolOptions[C]) valid(c C) bool {
 	if o.Conn != nil {
 		if conn, buffered := o.Conn(c); conn != nil && (buffered > 0 || conn.Unread()) {

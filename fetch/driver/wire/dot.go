@@ -84,8 +84,6 @@ func (d *DotReader) WriteTo(w io.Writer) (int64, error) {
 	}
 }
 
-// next returns up to max buffered bytes of content, or an error. The bytes stay in the buffer until
-// advance is called.
 func (d *DotReader) next(max int) ([]byte, error) {
 	if d.done {
 		return nil, io.EOF
@@ -109,7 +107,6 @@ func (d *DotReader) next(max int) ([]byte, error) {
 	return buf, err
 }
 
-// beforeDot returns the line ending after which a dot is significant, followed by the dot.
 func (d *DotReader) beforeDot() []byte {
 	if d.opts.LenientEnd {
 		return []byte("\n.")
@@ -185,7 +182,6 @@ func (d *DotReader) follows(s string) (bool, error) {
 	return true, nil
 }
 
-// end consumes the n bytes of the final line.
 func (d *DotReader) end(n int) error {
 	d.r.br.Discard(n)
 	d.done = true

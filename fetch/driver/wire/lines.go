@@ -30,7 +30,6 @@ type Lines struct {
 	err    error    // why the conversation is broken
 }
 
-// A recorder is a connection whose conversation may be recorded.
 type recorder interface {
 	// Line returns a function to be called with each line sent or received, without its line
 	// ending, or nil if lines are not recorded. Lines are untrusted and may contain control
@@ -40,7 +39,6 @@ type recorder interface {
 	WriteMasked(p, shown []byte) (int, error)
 }
 
-// trace returns the trace function of the connection, or nil if it has none.
 func (l *Lines) trace() func(sent bool, line string) {
 	if r, ok := l.conn.(recorder); ok {
 		return r.Line()

@@ -47,7 +47,6 @@ func (p *Pieces) WriteTo(w io.Writer) (written int64, err error) {
 	}
 }
 
-// more gets the next piece if the current one is empty.
 func (p *Pieces) more() (err error) {
 	if len(p.rest) > 0 {
 		return p.ended()

@@ -111,7 +111,6 @@ func (r *Reader) skipLine() error {
 	}
 }
 
-// trimEnd removes one trailing CRLF or LF.
 func trimEnd(line []byte) []byte {
 	if cut, ok := bytes.CutSuffix(line, []byte("\n")); ok {
 		return bytes.TrimSuffix(cut, []byte("\r"))
