@@ -158,7 +158,7 @@ func isRootMenu(g uri.Gopher) bool {
 
 func (c *crawl) retrieves(u uri.URI) bool {
 	s, _ := c.client.Scheme(u.Scheme())
-	return s.State() == fetch.StateRetrieves && !s.Local || s.Local && s.Can(fetch.OpGet)
+	return s.Retrieves() && !s.Local || s.Local && s.Can(fetch.OpGet)
 }
 
 // ErrElsewhere is returned by Page.Redirect if the page redirects to another URL. The visit must

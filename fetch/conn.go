@@ -261,12 +261,12 @@ func (c *Conn) Read(p []byte) (int, error) {
 		err = &Error{Code: ErrTruncated, Retry: true,
 			Err: fmt.Errorf("the connection was closed within a TLS record: %w", err)}
 	}
-	return n, c.withPhase(c.explain("read", &c.rd, err))
+	return n, c.withAwaited(c.explain("read", &c.rd, err))
 }
 
-// withPhase completes a timeout error with the phase of the protocol. With TLS, the timeout occurs in
-// the connection below, which does not know the phase.
-func (c *Conn) withPhase(err error) error {
+// withAwaited completes a timeout error. With TLS, the timeout occurs in the connection below, which does
+// not know what was sent.
+func (c *Conn) withAwaited(err error) error {
 	silence, ok := err.(*wire.TimeoutError)
 	if !ok {
 		return err
@@ -274,11 +274,9 @@ func (c *Conn) withPhase(err error) error {
 	timeout := *silence
 	switch {
 	case c.outputSent.Load():
-		timeout.Phase = wire.PhaseReply
+		timeout.Awaited = "reply"
 	case !c.inputSeen.Load():
-		timeout.Phase = wire.PhaseGreeting
-	default:
-		timeout.Phase = wire.PhaseIdle
+		timeout.Awaited = "greeting"
 	}
 	return &timeout
 }

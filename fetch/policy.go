@@ -89,10 +89,10 @@ func (p *Policy) checkTarget(prov *provenance, s Scheme) error {
 	case s.Local && !p.AllowFile && !prov.fromLocal:
 		return refusal(Reason{Kind: ReasonLocal, Scheme: s.Name},
 			"the remote resource %s may not lead to local ones", from.Redacted())
-	case s.State() != StateRetrieves && prov.untrusted:
+	case !s.Retrieves() && prov.untrusted:
 		return nil // the driver has a better error
-	case s.State() == StateSession && p.AllowSessions:
-	case s.State() != StateRetrieves:
+	case s.State() == "session" && p.AllowSessions:
+	case !s.Retrieves():
 		return refusal(Reason{Kind: ReasonNotData, Scheme: s.Name},
 			"%s leads to a %s URL, which is not followed", from.Redacted(), s.Name)
 	}

@@ -37,7 +37,7 @@ func (c *Client) dispatch(ctx context.Context, req *Request) (*Response, error) 
 func serves(s Scheme, op Op) bool { return s.Can(op) || len(s.Ops) == 0 }
 
 func refuseOp(s Scheme, op Op) error {
-	if s.State() == StateSession {
+	if s.State() == "session" {
 		return &Error{Code: ErrInteractive, Err: fmt.Errorf("%s is a session: %w", s.Name, errors.ErrUnsupported),
 			Hint: "open it as a session, from a terminal or with input to send"}
 	}

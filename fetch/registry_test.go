@@ -51,17 +51,16 @@ func TestSchemeState(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		ops  []fetch.Op
-		want fetch.SchemeState
-		text string
+		want string
 	}{
-		{[]fetch.Op{fetch.OpGet, fetch.OpDial}, fetch.StateRetrieves, "retrieves"},
-		{[]fetch.Op{fetch.OpList}, fetch.StateRetrieves, "retrieves"},
-		{[]fetch.Op{fetch.OpDial}, fetch.StateSession, "session"},
-		{nil, fetch.StateNamesOnly, "names only"},
+		{[]fetch.Op{fetch.OpGet, fetch.OpDial}, "retrieves"},
+		{[]fetch.Op{fetch.OpList}, "retrieves"},
+		{[]fetch.Op{fetch.OpDial}, "session"},
+		{nil, "names_only"},
 	}
 	for _, tt := range tests {
-		if got := (fetch.Scheme{Ops: tt.ops}).State(); got != tt.want || got.Text() != tt.text {
-			t.Errorf("%v: state %q, %q, want %q, %q", tt.ops, got, got.Text(), tt.want, tt.text)
+		if got := (fetch.Scheme{Ops: tt.ops}).State(); got != tt.want {
+			t.Errorf("%v: state %q, want %q", tt.ops, got, tt.want)
 		}
 	}
 }

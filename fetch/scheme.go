@@ -37,28 +37,19 @@ type Scheme struct {
 // Can reports whether Ops includes op.
 func (s Scheme) Can(op Op) bool { return slices.Contains(s.Ops, op) }
 
-// A SchemeState is the use of the URLs of a scheme. Its value is a token.
-type SchemeState string
+// Retrieves reports whether OpGet or OpList is supported.
+func (s Scheme) Retrieves() bool { return s.Can(OpGet) || s.Can(OpList) }
 
-// The states of schemes.
-const (
-	StateRetrieves SchemeState = "retrieves"  // OpGet or OpList is supported
-	StateSession   SchemeState = "session"    // interactive services
-	StateNamesOnly SchemeState = "names_only" // names only; the driver's error explains them
-)
-
-// Text returns the state in words: "retrieves", "session" or "names only".
-func (s SchemeState) Text() string { return strings.ReplaceAll(string(s), "_", " ") }
-
-// State returns the state of the scheme.
-func (s Scheme) State() SchemeState {
+// State returns the use of the URLs of the scheme, as a token: "retrieves" for content or listings,
+// "session" for interactive services, or "names_only" if the driver only explains them.
+func (s Scheme) State() string {
 	switch {
-	case s.Can(OpGet) || s.Can(OpList):
-		return StateRetrieves
+	case s.Retrieves():
+		return "retrieves"
 	case s.Can(OpDial):
-		return StateSession
+		return "session"
 	}
-	return StateNamesOnly
+	return "names_only"
 }
 
 // A Registry maps schemes to drivers. It is itself a Driver, which dispatches by scheme. The zero

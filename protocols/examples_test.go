@@ -130,7 +130,7 @@ func TestExamplesOfEveryScheme(t *testing.T) {
 		fmt.Fprintf(&b, "\n## %s\n\n", strings.Join(names, ", "))
 		for _, name := range names {
 			s, ok := c.Scheme(name)
-			if !ok || s.State() != fetch.StateRetrieves || seen[name] {
+			if !ok || !s.Retrieves() || seen[name] {
 				t.Errorf("%s is none that retrieves, or is there twice", name)
 			}
 			seen[name] = true
@@ -159,7 +159,7 @@ func TestExamplesOfEveryScheme(t *testing.T) {
 		fmt.Fprintf(&b, "Specification: %s.\n", f.rfcs)
 	}
 	for _, s := range c.Schemes() {
-		if s.State() == fetch.StateRetrieves && !seen[s.Name] {
+		if s.Retrieves() && !seen[s.Name] {
 			t.Errorf("%s retrieves, and has no example", s.Name)
 		}
 	}

@@ -19,7 +19,7 @@ func describe(schemes []fetch.Scheme) string {
 	var names []string
 	b.WriteString("| scheme | port | operations | what it is |\n|---|---|---|---|\n")
 	for _, s := range schemes {
-		if s.State() == fetch.StateNamesOnly {
+		if s.State() == "names_only" {
 			names = append(names, s.Name)
 			continue
 		}

@@ -306,7 +306,7 @@ func (v *visit) addLink(ctx context.Context, e fetch.Entry) error {
 	if e.Rel != "sitemap" {
 		if keep, why = v.crawl.Scope.Follow(l); why == crawl.Followed {
 			s, _ := v.crawlState.client.Scheme(l.URL.Scheme())
-			if s.State() != fetch.StateRetrieves || s.Local {
+			if !s.Retrieves() || s.Local {
 				why = crawl.OtherScheme
 			}
 		}

@@ -14,7 +14,7 @@ import (
 // isSession reports whether URLs of a scheme open interactive sessions.
 func (s *Server) isSession(scheme string) bool {
 	known, ok := s.Client.Scheme(scheme)
-	return ok && known.State() == fetch.StateSession
+	return ok && known.State() == "session"
 }
 
 // A dialog is the data of a session page.

@@ -46,7 +46,7 @@ func (s *Server) home(w http.ResponseWriter, r *http.Request) {
 		data.Captures = s.Archive.Len()
 	}
 	for _, scheme := range s.Client.Schemes() {
-		if scheme.State() == fetch.StateRetrieves {
+		if scheme.Retrieves() {
 			data.Schemes = append(data.Schemes, scheme)
 		}
 	}

@@ -138,7 +138,7 @@ func (a *app) describe(x *fetch.Explanation, req *fetch.Request) explanation {
 	}
 	if x.Scheme.Driver != nil {
 		e.Operation = req.Op.String()
-		if req.Op == fetch.OpGet && (x.Scheme.State() != fetch.StateNamesOnly || !x.Gateway.IsZero()) {
+		if req.Op == fetch.OpGet && (x.Scheme.State() != "names_only" || !x.Gateway.IsZero()) {
 			if !a.opts.Tree.On() {
 				e.Member = explainMember(u)
 			}

@@ -45,7 +45,7 @@ func (n *network) schemes() error {
 	if n.opts.Report.JSON {
 		enc := json.NewEncoder(n.std.out)
 		for _, s := range client.Schemes() {
-			if err := enc.Encode(schemeRecord{s.Name, s.Port, operations(s), string(s.State()), s.Summary}); err != nil {
+			if err := enc.Encode(schemeRecord{s.Name, s.Port, operations(s), s.State(), s.Summary}); err != nil {
 				return failure.File(err)
 			}
 		}
@@ -66,7 +66,7 @@ func schemeTable(all []fetch.Scheme) string {
 		if ops == "" {
 			ops = "-"
 		}
-		rows = append(rows, [5]string{s.Name, port, ops, s.State().Text(), s.Summary})
+		rows = append(rows, [5]string{s.Name, port, ops, strings.ReplaceAll(s.State(), "_", " "), s.Summary})
 	}
 	var width [5]int
 	for _, row := range rows {
@@ -98,7 +98,7 @@ func schemeCompletions(all []fetch.Scheme, begun string) []string {
 		if s.Port != 0 {
 			start += "//"
 		}
-		if strings.HasPrefix(start, begun) && s.State() != fetch.StateNamesOnly {
+		if strings.HasPrefix(start, begun) && s.State() != "names_only" {
 			out = append(out, start+"\t"+s.Summary)
 		}
 	}

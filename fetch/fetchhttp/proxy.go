@@ -123,7 +123,7 @@ func (p *Proxy) gateway() *gateway {
 // retrievable returns the schemes of remote resources that a client can retrieve.
 func retrievable(c *fetch.Client) (names []string) {
 	for _, s := range c.Schemes() {
-		if s.State() == fetch.StateRetrieves && !s.Local {
+		if s.Retrieves() && !s.Local {
 			names = append(names, s.Name)
 		}
 	}

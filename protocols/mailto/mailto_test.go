@@ -36,7 +36,7 @@ func TestGetWithoutMailboxes(t *testing.T) {
 	if _, err := c.Get(t.Context(), "mailto:a%0D%0AB@x"); !errors.Is(err, fetch.ErrURL) {
 		t.Errorf("line end in an address: %v", err)
 	}
-	if s := c.Schemes()[0]; s.State() != fetch.StateNamesOnly {
+	if s := c.Schemes()[0]; s.State() != "names_only" {
 		t.Errorf("state %q", s.State())
 	}
 }

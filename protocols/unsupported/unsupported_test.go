@@ -15,7 +15,7 @@ func TestErrorsHaveHints(t *testing.T) {
 	t.Parallel()
 	c := drive.Client(t, nil, unsupported.Load)
 	for _, s := range c.Schemes() {
-		if s.State() != fetch.StateNamesOnly || s.Summary == "" || strings.HasSuffix(s.Summary, ".") {
+		if s.State() != "names_only" || s.Summary == "" || strings.HasSuffix(s.Summary, ".") {
 			t.Errorf("%s: state %q, summary %q", s.Name, s.State(), s.Summary)
 		}
 		_, err := c.Get(t.Context(), s.Name+":x")

@@ -75,19 +75,9 @@ type TimeoutError struct {
 	// Rate is the least rate of content in bytes per second if only Received bytes arrived within
 	// Idle; otherwise it is 0.
 	Rate, Received int64
-	// Phase is the phase in which the timeout occurred.
-	Phase Phase
+	// Awaited is "greeting" or "reply" if none of it has arrived.
+	Awaited string
 }
-
-// A Phase is the kind of data that a connection waits for.
-type Phase uint8
-
-// The phases: waiting for a greeting, for a reply to sent data, or for more data.
-const (
-	PhaseIdle Phase = iota
-	PhaseGreeting
-	PhaseReply
-)
 
 func (e *TimeoutError) Error() string {
 	if e.Reply {
@@ -102,11 +92,8 @@ func (e *TimeoutError) Error() string {
 	if e.Op == "write" {
 		return fmt.Sprintf("nothing could be sent for %v", e.Idle)
 	}
-	switch e.Phase {
-	case PhaseGreeting:
-		return fmt.Sprintf("no greeting within %v", e.Idle)
-	case PhaseReply:
-		return fmt.Sprintf("no reply within %v", e.Idle)
+	if e.Awaited != "" {
+		return fmt.Sprintf("no %s within %v", e.Awaited, e.Idle)
 	}
 	return fmt.Sprintf("nothing received for %v", e.Idle)
 }
