@@ -54,7 +54,6 @@ type opener struct {
 	pool *mailsession.Pool[*session]
 }
 
-// Open implements fetch.Driver.
 func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
 	t, err := parse(req.URL)
 	switch {
@@ -70,10 +69,8 @@ func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 	return d.openMailbox(ctx, req, t)
 }
 
-// CloseIdleConnections implements fetch.IdleCloser.
 func (d *opener) CloseIdleConnections() { d.pool.CloseIdle() }
 
-// Explain implements fetch.Explainer.
 func (d *opener) Explain(req *fetch.Request) ([]string, error) {
 	t, err := parse(req.URL)
 	if err != nil {

@@ -10,7 +10,6 @@ import (
 	"github.com/urlget/urlget/protocols/internal/mailsession"
 )
 
-// logIn authenticates with SASL PLAIN if the server supports it, and otherwise with LOGIN.
 func (d *opener) logIn(ctx context.Context, srv *mailsession.Server, s *session) error {
 	plain := s.caps["AUTH=PLAIN"] || srv.Auth == "PLAIN"
 	if srv.Auth != "" && srv.Auth != "PLAIN" {

@@ -12,7 +12,6 @@ import (
 	"github.com/urlget/urlget/fetch/message"
 )
 
-// listItems lists the attributes that a mailbox listing requests for each message.
 const listItems = "(UID RFC822.SIZE INTERNALDATE ENVELOPE)"
 
 // maxMatches limits the matches of a search. The server returns all UIDs in one line.
@@ -151,7 +150,6 @@ func (s *session) yieldParts(desc, tag string, yield func(driver.Part, error) bo
 	}
 }
 
-// part returns the part of a listing for one message.
 func (t *target) part(validity, uid uint32, items map[string]value) (driver.Part, error) {
 	u, err := t.messageURL(validity, uid)
 	if err != nil {

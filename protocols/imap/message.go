@@ -21,7 +21,6 @@ const (
 	statItems = "(RFC822.SIZE INTERNALDATE BODY.PEEK[HEADER])"
 )
 
-// openMessage retrieves a message or a part of one.
 func (d *opener) openMessage(ctx context.Context, req *fetch.Request, t *target) (*fetch.Response, error) {
 	resp := &fetch.Response{URL: t.url, Body: fetch.NoBody}
 	b := &content{}
@@ -199,7 +198,6 @@ func (s *session) requestContent(t *target, part fetch.Range, b *content) error 
 	return s.Lines.Break(errValue)
 }
 
-// contentType returns the media type that the section of the URL implies, or "" if it is unknown.
 func (t *target) contentType() string {
 	last := t.section[strings.LastIndexByte(t.section, '.')+1:]
 	switch {
@@ -292,7 +290,6 @@ func (b *content) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// end reads the rest of the content's line and the status of the command.
 func (b *content) end() error {
 	if !b.quoted {
 		if err := b.session.readTail(b.checkResponse); err != nil {

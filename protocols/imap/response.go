@@ -217,7 +217,6 @@ func parseLiteral(p []byte) (text string, rest []byte, err error) {
 	return string(rest[:n]), rest[n:], nil
 }
 
-// parseValues parses space-separated values.
 func parseValues(p []byte) ([]value, error) {
 	var all []value
 	for len(p) > 0 {

@@ -12,7 +12,6 @@ import (
 	"github.com/urlget/urlget/protocols/internal/mailsession"
 )
 
-// A session is an authenticated connection to a mail server.
 type session struct {
 	mailsession.Session
 	tag  int
@@ -22,16 +21,13 @@ type session struct {
 	validity uint32 // UIDVALIDITY of the selected mailbox
 }
 
-// A lease is the use of a session by one response.
 type lease = mailsession.Lease[*session]
 
-// dial connects to a server and logs in.
 func (d *opener) dial(ctx context.Context, srv *mailsession.Server) (*session, error) {
 	s := &session{}
 	return s, s.Dial(ctx, d.env, srv, maxLine, func() error { return d.handshake(ctx, srv, s) })
 }
 
-// handshake reads the greeting, starts TLS if possible and logs in.
 func (d *opener) handshake(ctx context.Context, srv *mailsession.Server, s *session) error {
 	greeting, err := s.read(false)
 	if err != nil {
@@ -156,7 +152,7 @@ func quote(text string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(text) + `"`
 }
 
-// examine selects a mailbox read-only. If again is set, it also does so if the mailbox is already
+// examine selects a mailbox read-only. If force is set, it also does so if the mailbox is already
 // selected.
 func (s *session) examine(t *target, force bool) error {
 	name := encodeName(t.mailbox)

@@ -12,7 +12,6 @@ import (
 	"github.com/urlget/urlget/protocols/internal/mailsession"
 )
 
-// A target is a parsed URL.
 type target struct {
 	mailsession.Server
 	url      uri.URI // as requested
@@ -71,7 +70,6 @@ func urlError(format string, args ...any) error {
 	return &fetch.Error{Code: fetch.ErrURL, Err: fmt.Errorf(format, args...)}
 }
 
-// parsePath decodes the path of a URL.
 func (t *target) parsePath(path string) error {
 	path, partial, err := cutParam(path, "/;PARTIAL=")
 	if err != nil {
@@ -191,12 +189,10 @@ func isSection(s string) bool {
 	return len(s) <= maxName && strings.Count(s, "(") == strings.Count(s, ")")
 }
 
-// mailboxURL returns the URL of a mailbox on the same server.
 func (t *target) mailboxURL(name string) (uri.URI, error) {
 	return t.resolve("/" + strings.ReplaceAll(uri.Escape(name), "%2F", "/"))
 }
 
-// messageURL returns the URL of a message in the same mailbox.
 func (t *target) messageURL(validity, uid uint32) (uri.URI, error) {
 	path := "/" + strings.ReplaceAll(uri.Escape(t.mailbox), "%2F", "/")
 	if validity != 0 {

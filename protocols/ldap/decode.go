@@ -47,10 +47,8 @@ type decoder struct {
 	err  error
 }
 
-// more reports whether another element follows.
 func (d *decoder) more() bool { return d.err == nil && len(d.rest) > 0 }
 
-// next reads the next element.
 func (d *decoder) next() element {
 	tag, start, n, err := parseHeader(d.rest)
 	if d.err == nil && (err != nil || n > len(d.rest)-start) {
@@ -64,7 +62,6 @@ func (d *decoder) next() element {
 	return e
 }
 
-// expect reads an element with the given tag.
 func (d *decoder) expect(tag byte) []byte {
 	e := d.next()
 	if d.err == nil && e.tag != tag {
@@ -76,7 +73,6 @@ func (d *decoder) expect(tag byte) []byte {
 	return e.content
 }
 
-// integer reads a non-negative integer.
 func (d *decoder) integer(tag byte) int64 {
 	var n int64
 	content := d.expect(tag)
@@ -120,7 +116,6 @@ func parseHeader(b []byte) (tag byte, start, n int, err error) {
 	return tag, start, int(size), nil
 }
 
-// readHeader reads the tag and the length of an element.
 func readHeader(r *bufio.Reader) (tag byte, n int, err error) {
 	for start := 2; ; {
 		b, err := r.Peek(start)

@@ -17,7 +17,6 @@ func newDocument(b *records) *document {
 	return &document{records: b, writer: recordWriter{started: true}, rest: []byte(header)}
 }
 
-// Read implements io.Reader.
 func (d *document) Read(p []byte) (int, error) {
 	if len(p) == 0 {
 		return 0, nil
@@ -30,7 +29,6 @@ func (d *document) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// WriteTo implements io.WriterTo.
 func (d *document) WriteTo(w io.Writer) (written int64, err error) {
 	for {
 		if err := d.fill(); err == io.EOF {

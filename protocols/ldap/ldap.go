@@ -46,7 +46,6 @@ type opener struct {
 	opts Options
 }
 
-// Open implements fetch.Driver.
 func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
 	q, err := parseURL(req.URL, req.Op == fetch.OpList)
 	if err != nil {
@@ -77,7 +76,6 @@ func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 	return resp, nil
 }
 
-// connect returns a session that is authenticated and ready for the search.
 func (d *opener) connect(ctx context.Context, req *fetch.Request, q query) (*session, error) {
 	secure := req.URL.Scheme() == "ldaps"
 	if q.user != "" && !secure && !d.opts.StartTLS && !d.opts.AllowPlaintext {
@@ -116,7 +114,6 @@ func (d *opener) prepare(ctx context.Context, req *fetch.Request, q query, s *se
 	return d.bind(ctx, req, q, s, secure)
 }
 
-// maxBinds limits the number of passwords to try.
 const maxBinds = 3
 
 // bind authenticates as the user in the URL or of the client's credentials. Without one, the session
@@ -158,7 +155,6 @@ func defaultPort(u uri.URI) uint16 {
 	return port
 }
 
-// Explain implements fetch.Explainer.
 func (d *opener) Explain(req *fetch.Request) ([]string, error) {
 	q, err := parseURL(req.URL, req.Op == fetch.OpList)
 	if err != nil {

@@ -17,7 +17,6 @@ const header = "version: 1\n"
 // maxPart is the approximate size of the LDIF to generate at once, in bytes.
 const maxPart = 64 << 10
 
-// A recordWriter is a record that is being written as LDIF.
 type recordWriter struct {
 	record
 	started          bool
@@ -53,7 +52,6 @@ func (t *recordWriter) append(b []byte) (_ []byte, all bool) {
 	return b, true
 }
 
-// ldif yields the LDIF of the record in parts.
 func (rec record) ldif(yield func([]byte) bool) {
 	t := recordWriter{record: rec}
 	var b []byte
@@ -64,7 +62,6 @@ func (rec record) ldif(yield func([]byte) bool) {
 	}
 }
 
-// appendValue appends an attribute with one value.
 func appendValue(b []byte, name string, value []byte) []byte {
 	switch {
 	case len(value) == 0:
@@ -112,7 +109,6 @@ func isPrintable(b []byte) bool {
 	return true
 }
 
-// appendFolded appends a line.
 func appendFolded(b []byte, name, separator string, value []byte) []byte {
 	l := newLine(b, len(name)+len(separator)+len(value))
 	l.write([]byte(name))
@@ -128,7 +124,6 @@ type line struct {
 	column int
 }
 
-// newLine starts a line of about size bytes.
 func newLine(b []byte, size int) line {
 	return line{b: slices.Grow(b, size+2*(size/(maxColumn-1)+2))} // grow only once: lines may be large
 }

@@ -23,7 +23,6 @@ func (e Entry) EntryFacts() fetch.Facts {
 	}}
 }
 
-// records reads the results of a search.
 type records struct {
 	*session
 	query query
@@ -32,7 +31,6 @@ type records struct {
 	result error   // set at the end: io.EOF if the search succeeded
 }
 
-// begin sends the search request and reads the first record.
 func (b *records) begin() error {
 	if err := b.send(b.query.packet(), b.query.String()); err != nil {
 		return err
@@ -51,7 +49,6 @@ func (b *records) begin() error {
 	return nil
 }
 
-// next returns the next record, or io.EOF after the last one.
 func (b *records) next() (record, error) {
 	if rec := b.first; rec != nil {
 		b.first = nil
@@ -111,7 +108,6 @@ func (b *records) receiveRecord() (record, error) {
 	return record{}, violation("received %d messages without a record", maxIntermediate)
 }
 
-// parts yields the LDIF and the entries of each record.
 func (b *records) parts(base uri.URI) iter.Seq2[driver.Part, error] {
 	return func(yield func(driver.Part, error) bool) {
 		if !yield(driver.Part{Text: []byte(header)}, nil) {
@@ -137,7 +133,6 @@ func (b *records) parts(base uri.URI) iter.Seq2[driver.Part, error] {
 	}
 }
 
-// describe returns the listing entries for a record.
 func (b *records) describe(base uri.URI, rec record) []fetch.Entry {
 	var list []fetch.Entry
 	for _, text := range rec.references {

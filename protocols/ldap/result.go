@@ -32,7 +32,6 @@ func parseResult(content []byte) (result, error) {
 	return r, d.err
 }
 
-// String returns the code, its meaning and the server's message.
 func (r result) String() string { return r.reply().String() }
 
 func (r result) reply() fetch.Reply {
@@ -46,7 +45,6 @@ func (r result) reply() fetch.Reply {
 	return fetch.Reply{Code: int(r.code), Text: text}
 }
 
-// classes maps error classes to result codes.
 var classes = map[fetch.Code][]int64{
 	fetch.ErrAuth: {ldap.LDAPResultAuthMethodNotSupported, ldap.LDAPResultStrongAuthRequired, ldap.LDAPResultConfidentialityRequired,
 		ldap.LDAPResultInappropriateAuthentication, ldap.LDAPResultInvalidCredentials},
@@ -58,7 +56,6 @@ var classes = map[fetch.Code][]int64{
 	fetch.ErrURL:       {ldap.LDAPResultInvalidDNSyntax, ldap.LDAPResultInappropriateMatching},
 }
 
-// hints maps result codes to hints for the user.
 var hints = map[int64]string{
 	ldap.LDAPResultConfidentialityRequired:     "use ldaps or StartTLS",
 	ldap.LDAPResultInsufficientAccessRights:    "log in with ldaps://DN@HOST/",
@@ -68,7 +65,6 @@ var hints = map[int64]string{
 	ldap.LDAPResultAdminLimitExceeded:          "narrow the search with a filter",
 }
 
-// err returns the error for r, or nil if the operation succeeded.
 func (r result) err() error {
 	e := &fetch.Error{Code: fetch.ErrServer, Reply: r.reply(), Hint: hints[r.code]}
 	switch {

@@ -41,7 +41,6 @@ func (s *session) send(op *ber.Packet, shown string) error {
 	return err
 }
 
-// message encodes a request with the current message ID.
 func (s *session) message(op *ber.Packet) []byte {
 	p := ber.Encode(ber.ClassUniversal, ber.TypeConstructed, ber.TagSequence, nil, "")
 	p.AppendChild(ber.NewInteger(ber.ClassUniversal, ber.TypePrimitive, ber.TagInteger, s.id, ""))
@@ -75,7 +74,6 @@ func (s *session) receive() (element, error) {
 	return op, nil
 }
 
-// readResult reads a response that consists only of a result.
 func (s *session) readResult(tag byte) error {
 	defer s.conn.ReplyTimeout(s.timeout)()
 	op, err := s.receive()

@@ -114,7 +114,6 @@ func malformed(format string, args ...any) error {
 	return &fetch.Error{Code: fetch.ErrURL, Err: fmt.Errorf(format, args...)}
 }
 
-// String returns a description of the search for traces.
 func (q query) String() string {
 	s := fmt.Sprintf("search %q scope=%s filter=%s", q.dn, scopes[q.scope], fetch.Printable(q.filter))
 	if len(q.attributes) > 0 {

@@ -40,14 +40,12 @@ type conn struct {
 	err      error             // makes the connection unusable
 }
 
-// A reply is the reply to a call.
 type reply struct {
 	results *xdr.Decoder
 	err     error
 	buf     *buffer
 }
 
-// release returns the buffer of a reply to the pool.
 func (r *reply) release() {
 	if r.buf != nil {
 		buffers.Put(r.buf)
@@ -60,10 +58,8 @@ func newConn(env fetch.Env, c *fetch.Conn, reserved bool) *conn {
 		waiting: make(map[uint32]bool), early: make(map[uint32]*reply)}
 }
 
-// idle reports whether the connection can serve a new request.
 func (c *conn) idle() bool { return c.err == nil && len(c.waiting) == 0 && len(c.early) == 0 }
 
-// queue queues a call, which flush sends.
 func (c *conn) queue(p nfs3.Proc, args func([]byte) []byte) (xid uint32) {
 	c.xid++
 	c.out = nfs3.AppendCall(c.out, c.xid, p, c.cred, args)
@@ -71,7 +67,6 @@ func (c *conn) queue(p nfs3.Proc, args func([]byte) []byte) (xid uint32) {
 	return c.xid
 }
 
-// flush sends the queued calls.
 func (c *conn) flush() error {
 	if c.err == nil && len(c.out) > 0 {
 		if _, err := c.net.Write(c.out); err != nil {
@@ -111,7 +106,6 @@ func (c *conn) receive(p nfs3.Proc, xid uint32) (*reply, error) {
 	}
 }
 
-// read reads a reply.
 func (c *conn) read(content bool) (xid uint32, _ *reply, err error) {
 	if content {
 		defer c.net.Piece()()
@@ -130,7 +124,6 @@ func (c *conn) read(content bool) (xid uint32, _ *reply, err error) {
 	return xid, r, nil
 }
 
-// checkAccepted returns the error of a rejected call.
 func (c *conn) checkAccepted(p nfs3.Proc, r *reply) error {
 	var rejected *nfs3.Rejection
 	if errors.As(r.err, &rejected) {
@@ -140,7 +133,6 @@ func (c *conn) checkAccepted(p nfs3.Proc, r *reply) error {
 	return nil
 }
 
-// decodeResults decodes the results of a call with decode and releases the reply.
 func (c *conn) decodeResults(r *reply, decode func(*xdr.Decoder)) error {
 	defer r.release()
 	decode(r.results)
@@ -166,7 +158,6 @@ func (c *conn) callPlain(p nfs3.Proc, what string, args func([]byte) []byte, dec
 	return c.decodeResults(r, decode)
 }
 
-// queueTraced queues a call and traces it.
 func (c *conn) queueTraced(p nfs3.Proc, what string, args func([]byte) []byte) (xid uint32) {
 	if trace := c.net.Line(); trace != nil {
 		trace(true, p.Name+" "+what)
@@ -174,7 +165,6 @@ func (c *conn) queueTraced(p nfs3.Proc, what string, args func([]byte) []byte) (
 	return c.queue(p, args)
 }
 
-// await waits for the reply to a call, checks the status, and decodes the results with decode.
 func (c *conn) await(p nfs3.Proc, xid uint32, decode func(*xdr.Decoder)) error {
 	r, err := c.receive(p, xid)
 	if err != nil {
@@ -195,7 +185,6 @@ func (c *conn) await(p nfs3.Proc, xid uint32, decode func(*xdr.Decoder)) error {
 	return err
 }
 
-// lookup looks a name up in a directory.
 func (c *conn) lookup(dir, name string) (node, error) {
 	var f nfs3.LookupResult
 	err := c.call(nfs3.Lookup, name, nfs3.LookupArgs(dir, name), func(d *xdr.Decoder) { f = nfs3.ParseLookup(d) })
@@ -219,7 +208,6 @@ func (c *conn) node(f nfs3.LookupResult) (node, error) {
 	return node{f.Handle, a}, err
 }
 
-// readlink returns the text of a symbolic link.
 func (c *conn) readlink(handle string) (text string, err error) {
 	err = c.call(nfs3.Readlink, "", nfs3.HandleArgs(handle), func(d *xdr.Decoder) { text = nfs3.ParseLink(d) })
 	return text, err
@@ -231,5 +219,4 @@ type lease struct {
 	*driver.Lease[string, *conn]
 }
 
-// errTooManyLinks means that resolving a path met more than maxLinks symbolic links.
 var errTooManyLinks = fmt.Errorf("too many levels of symbolic links (more than %d)", maxLinks)

@@ -46,7 +46,6 @@ func (d *opener) connect(ctx context.Context, addr string) (*conn, error) {
 	return newConn(d.env, c, false), nil
 }
 
-// localPort returns the local port of a connection, or 0 if it is unknown.
 func localPort(c *fetch.Conn) int {
 	if a, ok := c.LocalAddr().(*net.TCPAddr); ok {
 		return a.Port
@@ -112,7 +111,6 @@ func isNotMount(err error) bool {
 	return isLost(err)
 }
 
-// annotate wraps err with a description of the failure it caused.
 func annotate(err error, what string) error {
 	var e *fetch.Error
 	if !errors.As(err, &e) {

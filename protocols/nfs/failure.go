@@ -16,7 +16,6 @@ import (
 // errStaleHandle marks a failure because a cached file handle is no longer valid.
 var errStaleHandle = errors.New("stale file handle")
 
-// refusal returns the error that a status reports.
 func (c *conn) refusal(p nfs3.Proc, s nfs3.Status) *fetch.Error {
 	e := &fetch.Error{Code: fetch.ErrServer, Err: errors.New(p.Name), Reply: fetch.Reply{Code: int(s), Text: s.String()}}
 	switch s {
@@ -34,7 +33,6 @@ func (c *conn) refusal(p nfs3.Proc, s nfs3.Status) *fetch.Error {
 	return e
 }
 
-// hint returns a hint for a refused call.
 func (c *conn) hint() string {
 	if c.reserved {
 		return "access the server as another user"
@@ -42,7 +40,6 @@ func (c *conn) hint() string {
 	return "access the server as another user, or from a reserved local port, which requires privileges"
 }
 
-// rejection returns the error for a rejected call.
 func (c *conn) rejection(p nfs3.Proc, r *nfs3.Rejection) *fetch.Error {
 	e := &fetch.Error{Code: fetch.ErrServer, Err: errors.New(p.Name), Reply: fetch.Reply{Text: r.Error()}}
 	switch {
@@ -61,7 +58,6 @@ func (c *conn) rejection(p nfs3.Proc, r *nfs3.Rejection) *fetch.Error {
 	return e
 }
 
-// connError returns the driver error for err, which makes the connection unusable.
 func connError(err error) error {
 	var own *fetch.Error
 	switch {

@@ -21,7 +21,6 @@ func describe(t *target, a nfs3.Attr) fetch.Meta {
 	return meta
 }
 
-// sizeOf returns the size of a file, or -1 if it does not fit into an int64.
 func sizeOf(a nfs3.Attr) int64 {
 	if a.Size > math.MaxInt64 {
 		return -1
@@ -29,7 +28,6 @@ func sizeOf(a nfs3.Attr) int64 {
 	return int64(a.Size)
 }
 
-// file returns the response for anything but a directory.
 func (d *opener) file(l *lease, t *target, at node) (*fetch.Response, error) {
 	if !at.attr.IsRegular() {
 		return nil, remotefile.NotFile(at.attr.FileMode())
@@ -78,7 +76,6 @@ const (
 // minReadSize is the smallest count of a READ, in bytes. Every server should support it.
 const minReadSize = 4 << 10
 
-// reads performs the READs of a body.
 type reads struct {
 	lease  *lease
 	handle string

@@ -34,7 +34,6 @@ func (s Sys) EntryFacts() fetch.Facts {
 	}}
 }
 
-// directory returns the response for a directory.
 func (d *opener) directory(l *lease, t *target, w *walk) (*fetch.Response, error) {
 	base := t.directory()
 	resp, read := remotefile.Listing(t.req, remotefile.Member(base, "", false), t.name(), w.at.attr.MTime.Time())
@@ -68,7 +67,6 @@ func (d *opener) listExports(t *target, names []string) *fetch.Response {
 	return resp
 }
 
-// A listing reads the members of a directory.
 type listing struct {
 	lease  *lease
 	walk   *walk // to the directory
@@ -80,7 +78,6 @@ type listing struct {
 	mark   uint64       // an earlier cookie, to detect loops
 }
 
-// parts yields a line and an entry for each member.
 func (l *listing) parts(yield func(driver.Part, error) bool) {
 	for {
 		for _, e := range l.page.Entries {
@@ -157,7 +154,6 @@ func (l *listing) violation(format string, args ...any) error {
 	return l.lease.err
 }
 
-// isUnknown reports whether the server does not have a procedure.
 func isUnknown(err error) bool {
 	e, ok := err.(*fetch.Error)
 	return ok && e.Reply.Text == "PROC_UNAVAIL"
@@ -210,7 +206,6 @@ func (l *listing) follow(link node, name string) (nfs3.Attr, string, error) {
 	return nfs3.Attr{}, text, nil
 }
 
-// entry returns the entry for a member.
 func (l *listing) entry(name string, a nfs3.Attr, sys Sys) fetch.Entry {
 	u, modTime, size := remotefile.Member(l.base, name, a.IsDir()), time.Time{}, int64(-1)
 	if a.Type != 0 {

@@ -23,16 +23,13 @@ const (
 	maxMountAttempts = 16
 )
 
-// A serverKey names a server within a scope of the client.
 type serverKey struct{ addr, scope string }
 
-// A server holds the cached state of one server.
 type server struct {
 	lock chan struct{} // held while serverState is read or updated
 	serverState
 }
 
-// serverState is the cached state of a server.
 type serverState struct {
 	// noPublicHandle is set if the server has no public file handle.
 	noPublicHandle bool
@@ -41,13 +38,11 @@ type serverState struct {
 	cachedAt       time.Time
 }
 
-// An export is a directory that a server exports.
 type export struct {
 	handle   string
 	authNone bool // the server accepts AUTH_NONE but not AUTH_SYS
 }
 
-// server returns the cache entry of a server, which it creates if necessary.
 func (d *opener) server(ctx context.Context, addr string) *server {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -89,7 +84,6 @@ func (s *server) forget(ctx context.Context) bool {
 	return known
 }
 
-// lacksPublicHandle reports whether the server is known to have no public file handle.
 func (s *server) lacksPublicHandle(ctx context.Context) (bool, error) {
 	if err := s.acquire(ctx); err != nil {
 		return false, err
@@ -219,7 +213,6 @@ func children(exports []string, dir string) []string {
 	return slices.Compact(names)
 }
 
-// within reports whether the clean path name is dir or below it.
 func within(name, dir string) bool {
 	return dir == "/" || name == dir || strings.HasPrefix(name, dir+"/")
 }

@@ -98,7 +98,6 @@ func newDriver(env fetch.Env, opts Options) *opener {
 	return d
 }
 
-// cred returns the credentials for a request.
 func (d *opener) cred(ctx context.Context) nfs3.Cred {
 	c := nfs3.Cred{Flavor: nfs3.FlavorSys, UID: nobody, GID: nobody}
 	if u := d.opts.User; u != nil && !d.env.Foreign(ctx) {
@@ -107,10 +106,8 @@ func (d *opener) cred(ctx context.Context) nfs3.Cred {
 	return c
 }
 
-// CloseIdleConnections implements fetch.IdleCloser.
 func (d *opener) CloseIdleConnections() { d.pool.CloseIdle() }
 
-// Open implements fetch.Driver.
 func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
 	t, err := newTarget(req)
 	if err != nil {
@@ -152,7 +149,6 @@ func (d *opener) perform(ctx context.Context, t *target, s *server) (*fetch.Resp
 	}
 }
 
-// openResponse performs the calls for t up to the response.
 func (d *opener) openResponse(ctx context.Context, l *lease, t *target, s *server) (*fetch.Response, error) {
 	w, err := d.find(ctx, l, t, s)
 	if err != nil {
@@ -170,7 +166,6 @@ func (d *opener) openResponse(ctx context.Context, l *lease, t *target, s *serve
 	return d.file(l, t, w.at)
 }
 
-// Explain implements fetch.Explainer.
 func (d *opener) Explain(req *fetch.Request) ([]string, error) {
 	t, err := newTarget(req)
 	if err != nil {

@@ -9,7 +9,6 @@ import (
 	"github.com/urlget/urlget/protocols/internal/remotefile"
 )
 
-// A target is a request, decoded for NFS.
 type target struct {
 	req      *fetch.Request
 	addr     string   // "host:port"
@@ -19,7 +18,6 @@ type target struct {
 	remotefile.Path
 }
 
-// newTarget decodes req.
 func newTarget(req *fetch.Request) (*target, error) {
 	u := req.URL.WithoutFragment()
 	if u.Host() == "" {
@@ -55,7 +53,6 @@ func newTarget(req *fetch.Request) (*target, error) {
 	return t, nil
 }
 
-// name returns the last element of the path, or "" if it has none.
 func (t *target) name() string {
 	if len(t.names) == 0 {
 		return ""
@@ -71,7 +68,6 @@ func (t *target) directory() string {
 	return t.Path.Directory()
 }
 
-// prefix returns the slash of an absolute path.
 func (t *target) prefix() string {
 	if t.absolute {
 		return "/"
@@ -79,7 +75,6 @@ func (t *target) prefix() string {
 	return ""
 }
 
-// path returns the absolute path on the server.
 func (t *target) path() string { return "/" + strings.Join(t.names, "/") }
 
 // canonical returns a path for a lookup from the public file handle (RFC 2054, section 6.1). Bytes

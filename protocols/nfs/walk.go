@@ -17,13 +17,11 @@ const (
 	maxDepth = 2 * nfs3.MaxPath
 )
 
-// A node is a file or directory on a server.
 type node struct {
 	handle string
 	attr   nfs3.Attr
 }
 
-// A walk is a path that was resolved to a node.
 type walk struct {
 	c  *conn
 	at node
@@ -41,7 +39,6 @@ type walk struct {
 	exports []string
 }
 
-// find resolves the path of t.
 func (d *opener) find(ctx context.Context, l *lease, t *target, s *server) (*walk, error) {
 	known, err := s.lacksPublicHandle(ctx)
 	if err != nil {
@@ -96,7 +93,6 @@ func isNoPublicHandle(err error) bool {
 	return errors.As(err, &e) && (e.Reply.Text == "GARBAGE_ARGS" || e.Reply.Text == "SYSTEM_ERR")
 }
 
-// split returns the elements of a path.
 func split(path string) []string {
 	var names []string
 	for name := range strings.SplitSeq(path, "/") {

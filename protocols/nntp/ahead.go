@@ -19,7 +19,6 @@ const (
 	maxPipelinedBytes = 8 << 10
 )
 
-// argument returns the argument of ARTICLE and HEAD.
 func (t *target) argument() string {
 	if t.id == "" {
 		return strconv.FormatUint(t.number, 10)
@@ -27,7 +26,6 @@ func (t *target) argument() string {
 	return "<" + t.id + ">"
 }
 
-// description returns the name of t for errors.
 func (t *target) description() string {
 	if t.id == "" {
 		return t.argument() + " of " + t.group
@@ -35,7 +33,6 @@ func (t *target) description() string {
 	return t.argument()
 }
 
-// sameArticle reports whether both targets are the same article.
 func (t *target) sameArticle(other *target) bool {
 	return t.id == other.id && t.number == other.number && (t.id != "" || t.group == other.group)
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/urlget/urlget/fetch/message"
 )
 
-// openArticle retrieves an article or, for OpStat, its header.
 func (d *opener) openArticle(ctx context.Context, req *fetch.Request, t *target) (*fetch.Response, error) {
 	pipelined := d.resumePipeline(ctx, req, t)
 	if etag := req.IfChanged.ETag; etag != "" && req.Range.IsZero() && req.Op == fetch.OpGet {
@@ -47,7 +46,6 @@ func (d *opener) openArticle(ctx context.Context, req *fetch.Request, t *target)
 	return resp, nil
 }
 
-// sendArticleCommand sends ARTICLE or HEAD for the article t.
 func (d *opener) sendArticleCommand(ctx context.Context, t *target, verb string, code int) (*lease, wire.Reply, error) {
 	var reply wire.Reply
 	l, err := d.leaseSession(ctx, t, func(l *lease) (err error) {
@@ -77,7 +75,6 @@ func (t *target) matchesReply(r wire.Reply) bool {
 	return !strings.HasPrefix(id, "<") || id == "<"+t.id+">"
 }
 
-// requestHeader retrieves only the header of an article.
 func (d *opener) requestHeader(ctx context.Context, t *target) (*fetch.Response, error) {
 	l, reply, err := d.sendArticleCommand(ctx, t, "HEAD", replyHead)
 	if err != nil {
@@ -111,7 +108,6 @@ func (s *session) readHeader() ([]byte, error) {
 	return nil, s.Lines.Break(err)
 }
 
-// articleResponse returns a response with the metadata from an article's header.
 func articleResponse(t *target, reply wire.Reply, head []byte) *fetch.Response {
 	h := message.ParseHeader(head)
 	meta := fetch.Meta{
@@ -127,7 +123,6 @@ func articleResponse(t *target, reply wire.Reply, head []byte) *fetch.Response {
 	return &fetch.Response{Meta: meta, URL: t.url}
 }
 
-// articleName returns a file name for the article.
 func articleName(t *target) string {
 	name := t.id
 	if name == "" {
@@ -143,7 +138,6 @@ func articleName(t *target) string {
 	return strings.TrimLeft(name, ".-") + ".eml"
 }
 
-// An articleBody is the body of a response: the complete text of an article.
 type articleBody struct {
 	l    *lease
 	head []byte // the part of the header not returned yet
@@ -169,7 +163,6 @@ func (b *articleBody) Read(p []byte) (int, error) {
 	return n, b.err
 }
 
-// WriteTo implements io.WriterTo.
 func (b *articleBody) WriteTo(w io.Writer) (int64, error) {
 	n, err := w.Write(b.head)
 	total := int64(n)
@@ -206,7 +199,6 @@ func (b *articleBody) finish(err error) {
 	})
 }
 
-// Close implements io.Closer.
 func (b *articleBody) Close() error {
 	b.once.Do(b.l.Discard)
 	return nil

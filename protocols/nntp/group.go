@@ -21,7 +21,6 @@ import (
 // fields.
 const overviewType = "text/tab-separated-values"
 
-// openGroup lists the articles of a group.
 func (d *opener) openGroup(ctx context.Context, req *fetch.Request, t *target) (*fetch.Response, error) {
 	var reply wire.Reply
 	l, err := d.leaseSession(ctx, t, func(l *lease) (err error) {
@@ -184,7 +183,6 @@ type rangeSender struct {
 	step       uint64
 }
 
-// send sends up to limit commands and returns their number.
 func (s *rangeSender) send(limit int) (sent int, err error) {
 	for ; sent < limit && s.next <= s.high; sent++ {
 		last := s.high
@@ -266,7 +264,6 @@ func (l *lease) block(verb string, number uint64, yield func([]byte, error) bool
 	return true
 }
 
-// articleEntry returns the entry for an overview line.
 func (t *target) articleEntry(o Overview) fetch.Entry {
 	e := fetch.Entry{
 		Name: message.Decode(o.Subject), Kind: fetch.EntryObject, Rel: "article",

@@ -43,7 +43,6 @@ func (g Group) EntryFacts() fetch.Facts {
 // exceeded, the groups are listed without descriptions.
 const maxDescriptions = 16 << 20
 
-// openGroups lists the newsgroups that match a pattern.
 func (d *opener) openGroups(ctx context.Context, req *fetch.Request, t *target) (*fetch.Response, error) {
 	var (
 		reply        wire.Reply
@@ -91,7 +90,6 @@ func (d *opener) openGroups(ctx context.Context, req *fetch.Request, t *target) 
 	return resp, nil
 }
 
-// groupEntry returns the entry for a group.
 func (t *target) groupEntry(g Group) fetch.Entry {
 	e := fetch.Entry{Name: g.Name, Kind: fetch.EntryListing, Rel: "item", Size: -1, Sys: g}
 	err := checkName("", g.Name, maxGroup)
@@ -129,7 +127,6 @@ func (l *lease) list(pattern string) (r wire.Reply, counts bool, err error) {
 	return r, false, l.unexpectedReply("list of newsgroups", r)
 }
 
-// descriptions returns the descriptions of groups by name, or nil if the server has none.
 func (l *lease) descriptions(pattern string) (map[string]string, error) {
 	line := "LIST NEWSGROUPS"
 	if pattern != "*" {

@@ -8,7 +8,6 @@ import (
 	"github.com/urlget/urlget/protocols/internal/mailsession"
 )
 
-// errPlaintext is the error for a login that would send the password in plaintext.
 var errPlaintext = errors.New("the server requires a login, and the password would be sent in plaintext")
 
 // login authenticates after a 480 reply (RFC 4643). It starts TLS first if the server offers

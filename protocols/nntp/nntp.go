@@ -82,7 +82,6 @@ func newDriver(env fetch.Env, opts Options) *opener {
 	return d
 }
 
-// Open implements fetch.Driver.
 func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
 	t, err := d.target(req)
 	if err != nil {
@@ -101,10 +100,8 @@ func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 	return d.openGroup(ctx, req, t)
 }
 
-// CloseIdleConnections implements fetch.IdleCloser.
 func (d *opener) CloseIdleConnections() { d.pool.CloseIdle() }
 
-// Expect implements fetch.Expecter.
 func (d *opener) Expect(req *fetch.Request) (fetch.Meta, bool) {
 	t, err := d.target(req)
 	switch {
@@ -116,7 +113,6 @@ func (d *opener) Expect(req *fetch.Request) (fetch.Meta, bool) {
 	return fetch.Meta{Kind: fetch.KindListing}, true
 }
 
-// Explain implements fetch.Explainer.
 func (d *opener) Explain(req *fetch.Request) ([]string, error) {
 	t, err := d.target(req)
 	if err != nil {

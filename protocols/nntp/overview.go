@@ -70,7 +70,6 @@ func ParseOverview(line []byte) (Overview, bool) {
 	return o, true
 }
 
-// parseCount parses a count. It returns -1 if s is not one.
 func parseCount(s string) int64 {
 	if n, err := strconv.ParseInt(strings.TrimSpace(s), 10, 64); err == nil && n >= 0 {
 		return n
@@ -78,7 +77,6 @@ func parseCount(s string) int64 {
 	return -1
 }
 
-// overviewLine returns an overview line for the header of an article.
 func overviewLine(number uint64, h textproto.MIMEHeader) []byte {
 	line := strconv.AppendUint(nil, number, 10)
 	for _, name := range [...]string{"Subject", "From", "Date", "Message-Id", "References", "Bytes", "Lines"} {
@@ -93,7 +91,6 @@ func overviewLine(number uint64, h textproto.MIMEHeader) []byte {
 	return line
 }
 
-// dateOf parses the date field of an overview line.
 func dateOf(line []byte) (time.Time, bool) {
 	for range 3 {
 		_, rest, _ := bytes.Cut(line, []byte("\t"))

@@ -41,7 +41,6 @@ const (
 	replyBase64Error   = 504 // error in base64 encoding
 )
 
-// failure returns the error for a negative reply.
 func failure(desc string, r wire.Reply) *fetch.Error {
 	e := &fetch.Error{Reply: fetch.Reply{Code: r.Code, Text: r.Text()}}
 	if desc != "" {
@@ -73,7 +72,6 @@ func failure(desc string, r wire.Reply) *fetch.Error {
 	return e
 }
 
-// replyCode returns the code of the reply that caused err, or 0.
 func replyCode(err error) int {
 	var e *fetch.Error
 	if errors.As(err, &e) {

@@ -12,7 +12,6 @@ import (
 // maxLine limits replies and overview lines, in bytes. Overview lines contain complete header fields.
 const maxLine = 60 << 10
 
-// A session is a connection to a news server that is ready for commands.
 type session struct {
 	mailsession.Session
 	noPosting bool              // the greeting was 201: posting is not allowed
@@ -23,7 +22,6 @@ type session struct {
 // dotOptions are the options for multi-line data blocks (RFC 3977, section 3.1.1).
 var dotOptions = wire.DotOptions{}
 
-// dial connects to a server and prepares the session for commands.
 func (d *opener) dial(ctx context.Context, srv *mailsession.Server) (*session, error) {
 	s := &session{}
 	return s, s.Dial(ctx, d.env, srv, maxLine, func() error { return d.handshake(ctx, s) })
@@ -71,7 +69,6 @@ func (s *session) enterReaderMode() error {
 	return nil // servers of RFC 977 may not support MODE READER
 }
 
-// capabilities requests the server's capabilities and sets s.caps.
 func (s *session) capabilities() error {
 	s.caps = nil
 	r, err := s.cmd("CAPABILITIES")
@@ -94,7 +91,6 @@ func (s *session) reply() (wire.Reply, error) {
 	return s.Lines.Reply()
 }
 
-// cmd sends a command and reads the reply.
 func (s *session) cmd(line string) (wire.Reply, error) {
 	if err := s.Lines.Send(line); err != nil {
 		return wire.Reply{}, err
@@ -102,7 +98,6 @@ func (s *session) cmd(line string) (wire.Reply, error) {
 	return s.reply()
 }
 
-// expect sends a command and returns an error if the reply code is not the expected one.
 func (s *session) expect(code int, desc, line string) (wire.Reply, error) {
 	r, err := s.cmd(line)
 	if err == nil && r.Code != code {
@@ -134,7 +129,6 @@ func (s *session) startTLS(ctx context.Context) error {
 	return err
 }
 
-// selectGroup selects a group and returns the reply to GROUP.
 func (s *session) selectGroup(group string) (wire.Reply, error) {
 	s.group = ""
 	r, err := s.expect(replyGroup, "newsgroup "+group, "GROUP "+group)
@@ -203,7 +197,6 @@ func (d *opener) attempt(ctx context.Context, t *target, l *lease, op func(*leas
 	}
 }
 
-// upgrade starts TLS in an established session.
 func (s *session) upgrade(ctx context.Context) error {
 	if err := s.startTLS(ctx); err != nil {
 		return err

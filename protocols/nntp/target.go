@@ -18,7 +18,6 @@ const (
 	maxGroup     = 460
 )
 
-// A target is a parsed URL.
 type target struct {
 	url     uri.URI // as requested
 	login   uri.URI // contains the user and password for the server, if any
@@ -31,7 +30,6 @@ type target struct {
 	hasHost bool // the URL contains the server
 }
 
-// server returns the server of the target.
 func (t *target) server() *mailsession.Server {
 	return &mailsession.Server{Host: t.host, Port: t.port, TLS: t.tls, Login: t.login}
 }
@@ -44,7 +42,6 @@ func (t *target) isPattern() bool { return t.id == "" && strings.ContainsAny(t.g
 // usesMessageIDs reports whether URLs of the scheme identify articles by message-id.
 func (t *target) usesMessageIDs() bool { return t.url.Scheme() == "news" || t.url.Scheme() == "snews" }
 
-// newsURL completes n to a URL on the same server.
 func (t *target) newsURL(n uri.News) (uri.URI, error) {
 	n.Scheme = "news"
 	if t.url.Scheme() == "snews" || t.url.Scheme() == "nntps" {
@@ -120,7 +117,6 @@ func checkName(kind, name string, limit int) error {
 // serverFile is the file in which Unix news readers look up the server.
 var serverFile = "/etc/news/server"
 
-// findServer returns the URL of the default server.
 func findServer(setting string) (uri.URI, error) {
 	source := "the news server setting"
 	if setting == "" {

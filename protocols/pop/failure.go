@@ -30,7 +30,6 @@ func failure(desc, text string) *fetch.Error {
 	return e
 }
 
-// isRefusal reports whether err is a -ERR reply.
 func isRefusal(err error) bool { return mailsession.Refusal(err) != nil }
 
 // isPlainRefusal reports whether err is a -ERR reply without a known response code.

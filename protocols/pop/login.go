@@ -19,10 +19,8 @@ import (
 // password.
 var timestampPattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`<[!-;=?A-~]+@[!-;=?A-~]+>`) })
 
-// parseTimestamp returns the timestamp for APOP in a greeting, or "" if there is none.
 func parseTimestamp(greeting string) string { return timestampPattern().FindString(greeting) }
 
-// logIn chooses a login method and logs in.
 func (d *opener) logIn(ctx context.Context, srv *mailsession.Server, s *session) error {
 	method, err := s.method(srv.Auth)
 	if err != nil {
@@ -34,7 +32,6 @@ func (d *opener) logIn(ctx context.Context, srv *mailsession.Server, s *session)
 	return s.LogIn(ctx, srv, "pop", mailsession.MaxLogins, func(cred fetch.Credential) error { return s.authenticate(method, cred) })
 }
 
-// method returns the login method: apopMechanism, "PLAIN" or "USER".
 func (s *session) method(mechanism string) (string, error) {
 	_, user := s.caps["USER"]
 	plain := strings.Contains(" "+s.caps["SASL"]+" ", " PLAIN ")
@@ -51,7 +48,6 @@ func (s *session) method(mechanism string) (string, error) {
 	return "", &fetch.Error{Code: fetch.ErrAuth, Err: fmt.Errorf("unsupported login mechanism %s: urlget supports PLAIN and APOP", fetch.Printable(mechanism))}
 }
 
-// authenticate tries to log in with one credential.
 func (s *session) authenticate(method string, cred fetch.Credential) error {
 	switch method {
 	case apopMechanism:

@@ -94,7 +94,6 @@ func (t *target) byNumber(sizes map[int]int64) iter.Seq2[driver.Part, error] {
 	}
 }
 
-// part returns the part of a listing for one message.
 func (t *target) part(number int, uid string, size int64) (driver.Part, error) {
 	u, err := t.messageURL(number, uid)
 	if err != nil {

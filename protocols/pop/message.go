@@ -14,7 +14,6 @@ import (
 	"github.com/urlget/urlget/protocols/internal/mailsession"
 )
 
-// openMessage retrieves a message or, for OpStat, its header.
 func (d *opener) openMessage(ctx context.Context, req *fetch.Request, t *target) (*fetch.Response, error) {
 	var meta fetch.Meta
 	var text io.Reader // of the message
@@ -65,7 +64,6 @@ func (d *opener) openMessage(ctx context.Context, req *fetch.Request, t *target)
 	return resp, nil
 }
 
-// locate returns the number and the unique-id of the message that t names.
 func (s *session) locate(t *target, reused bool) (number int, uid string, err error) {
 	if t.uid == "" {
 		uid, err = s.uid(t.number)
@@ -114,7 +112,6 @@ func (s *session) describe(number int, meta *fetch.Meta) error {
 	return s.Lines.Break(err)
 }
 
-// describe sets the header and the modification time of meta.
 func describe(meta *fetch.Meta, head []byte) {
 	meta.Header = message.ParseHeader(head)
 	if date, err := mail.ParseDate(meta.Header.Get("Date")); err == nil {
@@ -130,7 +127,6 @@ func asNotFound(err error) error {
 	return err
 }
 
-// messageName returns a file name for a message.
 func messageName(number int, uid string) string {
 	name := fetch.SafeName(strings.ReplaceAll(uid, "/", "_"))
 	if name == "" {

@@ -28,16 +28,13 @@ type session struct {
 	numbers   map[string]int    // message numbers by unique-id; nil before the first UIDL
 }
 
-// A lease is the use of a session by one response.
 type lease = mailsession.Lease[*session]
 
-// dial connects to a server and logs in.
 func (d *opener) dial(ctx context.Context, srv *mailsession.Server) (*session, error) {
 	s := &session{}
 	return s, s.Dial(ctx, d.env, srv, 0, func() error { return d.handshake(ctx, srv, s) })
 }
 
-// handshake reads the greeting, starts TLS if possible and logs in.
 func (d *opener) handshake(ctx context.Context, srv *mailsession.Server, s *session) error {
 	s.Conn.PieceLines()
 	greeting, err := s.expect("the server rejected the session", "")
@@ -95,7 +92,6 @@ func (s *session) status(desc string) (string, error) {
 	return s.parseStatus(desc, line)
 }
 
-// reply reads the first line of a reply.
 func (s *session) reply() (string, error) {
 	defer s.ReplyTimeout()()
 	line, err := s.Lines.Line()
@@ -105,7 +101,6 @@ func (s *session) reply() (string, error) {
 	return line, err
 }
 
-// parseStatus parses the first line of a reply as status does.
 func (s *session) parseStatus(desc, line string) (string, error) {
 	indicator, text, _ := strings.Cut(line, " ")
 	switch {
@@ -148,8 +143,8 @@ func (s *session) dotLines(yield func([]byte, error) bool) {
 	complete = true
 }
 
-// scan sends a command without arguments and calls take for each message of the reply. It returns an
-// error after maxMessages lines.
+// scan sends a command without arguments and calls handle for each message of the reply. It returns
+// an error after maxMessages lines.
 func (s *session) scan(command string, handle func(number int, value string)) error {
 	if _, err := s.expect(command, command); err != nil {
 		return err
@@ -191,7 +186,6 @@ func (s *session) numberOf(uid string) (int, error) {
 	return s.numbers[uid], nil
 }
 
-// uid returns the unique-id of a message, or "" if the server has none.
 func (s *session) uid(number int) (string, error) {
 	text, err := s.expect("UIDL", fmt.Sprintf("UIDL %d", number))
 	if isRefusal(err) {

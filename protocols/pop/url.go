@@ -61,7 +61,6 @@ func parse(u uri.URI) (*target, error) {
 	return t, nil
 }
 
-// cutParam returns the text after a leading ";UID=", ignoring case.
 func cutParam(path string) (value string, ok bool) {
 	if len(path) < len(uidParam) || !strings.EqualFold(path[:len(uidParam)], uidParam) {
 		return "", false
@@ -69,7 +68,6 @@ func cutParam(path string) (value string, ok bool) {
 	return path[len(uidParam):], true
 }
 
-// messageURL returns the URL of a message in the same maildrop.
 func (t *target) messageURL(number int, uid string) (uri.URI, error) {
 	path := "/" + strconv.Itoa(number)
 	if uid != "" {

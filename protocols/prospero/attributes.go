@@ -61,7 +61,6 @@ func (d *opener) redirect(ctx context.Context, o object) (*fetch.Response, error
 	return &fetch.Response{Location: places, Body: fetch.NoBody}, nil
 }
 
-// stat returns the attributes of an object.
 func (d *opener) stat(ctx context.Context, o object) (*fetch.Response, error) {
 	link, resp, err := d.attributes(ctx, o)
 	if err != nil || resp != nil {

@@ -9,7 +9,6 @@ import (
 	codec "github.com/urlget/urlget/internal/codec/prospero"
 )
 
-// contents opens a file that the server itself stores.
 func (d *opener) contents(ctx context.Context, o object) (*fetch.Response, error) {
 	// Request the attributes first, because the reply ends with the contents.
 	a, err := d.ask(ctx, o, o.info("#ALL")+"\n"+o.objectInfo("CONTENTS"))
@@ -23,7 +22,6 @@ func (d *opener) contents(ctx context.Context, o object) (*fetch.Response, error
 	return resp, err
 }
 
-// file reads up to the token that contains the file.
 func (a *response) file(o object) (*fetch.Response, error) {
 	var known Link // from the attributes before it
 	for {
@@ -88,7 +86,6 @@ type fileBody struct {
 	end bool
 }
 
-// Read implements io.Reader.
 func (b *fileBody) Read(p []byte) (int, error) {
 	if !b.end {
 		n, err := b.t.Read(p)

@@ -108,7 +108,6 @@ func (l *Link) attribute(name string) string {
 	return strings.TrimSpace(strings.Join(l.Attributes[name], " "))
 }
 
-// size returns the size in bytes, or -1 if it is unknown.
 func (l *Link) size() int64 {
 	number, _, _ := strings.Cut(l.attribute("SIZE"), " ")
 	n, err := strconv.ParseInt(number, 10, 64)
@@ -126,7 +125,6 @@ func (l *Link) modTime() time.Time {
 	return t
 }
 
-// entry returns the entry for the link.
 func (l *Link) entry() fetch.Entry {
 	e := fetch.Entry{Name: wire.Text(l.Name), Kind: fetch.EntryObject, Rel: "item",
 		Size: l.size(), ModTime: l.modTime(), URL: l.url(), Sys: *l}

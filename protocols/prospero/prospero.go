@@ -55,7 +55,6 @@ type opener struct {
 	opts Options
 }
 
-// An object is an object on a server, named by a URL.
 type object struct {
 	host    string // "host:port"
 	name    string
@@ -83,7 +82,6 @@ func parse(u uri.URI) (object, error) {
 	return o, nil
 }
 
-// fileName returns a file name for the object.
 func (o object) fileName() string { return fetch.SafeName(path.Base(o.name)) }
 
 // mediaType guesses the media type from the name, because Prospero has none.
@@ -111,7 +109,6 @@ func (o object) objectInfo(attributes string) string {
 	return "GET-OBJECT-INFO " + attributes + " ASCII " + codec.Quote(o.name) + " " + codec.Quote(o.version)
 }
 
-// Open implements fetch.Driver.
 func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
 	o, err := parse(req.URL)
 	if err != nil {
@@ -135,7 +132,6 @@ func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 	return d.redirect(ctx, o)
 }
 
-// Explain implements fetch.Explainer.
 func (d *opener) Explain(req *fetch.Request) ([]string, error) {
 	o, err := parse(req.URL)
 	if err != nil {

@@ -25,12 +25,10 @@ type response struct {
 	done func()
 }
 
-// Close closes the connection.
 func (a *response) Close() error { return a.conn.Close() }
 
 const maxFirstWord = len("VERSION-NOT-SUPPORTED")
 
-// ask sends a request and begins to read the response.
 func (d *opener) ask(ctx context.Context, o object, request string) (*response, error) {
 	if strings.ContainsRune(request, 0) {
 		return nil, &fetch.Error{Code: fetch.ErrURL, Err: errors.New("NUL in the name of an object")}
@@ -111,7 +109,6 @@ func (t *traceReader) flush() {
 	t.line = t.line[:0]
 }
 
-// errorReader classifies the errors of an exchange.
 type errorReader struct{ r io.Reader }
 
 func (f errorReader) Read(p []byte) (int, error) {

@@ -40,14 +40,12 @@ type login struct {
 	fatalErr     error // the local error that ends the login, regardless of the server
 }
 
-// traceLine adds a line to the trace.
 func (l *login) traceLine(sent bool, text string) {
 	if trace := driver.Line(l.ctx); trace != nil {
 		trace(sent, text)
 	}
 }
 
-// config returns the client configuration for the SSH handshake.
 func (l *login) config() (*ssh.ClientConfig, error) {
 	if l.hop.user == "" {
 		cred, err := l.credential("", 1)
@@ -82,14 +80,12 @@ func (l *login) config() (*ssh.ClientConfig, error) {
 	return cfg, nil
 }
 
-// done closes the connection to the agent.
 func (l *login) done() {
 	if l.agent != nil {
 		l.agent.Close()
 	}
 }
 
-// credential requests a user and password from the client.
 func (l *login) credential(prompt string, attempt int) (fetch.Credential, error) {
 	resume := l.clock.pause()
 	defer resume()
@@ -152,7 +148,6 @@ func (l *login) interactive() ssh.KeyboardInteractiveChallenge {
 	}
 }
 
-// defaultIdentities lists the key files in ~/.ssh that are used by default.
 var defaultIdentities = []string{"id_ed25519", "id_ecdsa", "id_rsa"}
 
 // maxIdentity limits the size of a private key file, in bytes.
@@ -204,7 +199,6 @@ func (l *login) signers() ([]ssh.Signer, error) {
 	return all, nil
 }
 
-// agentKeys returns the keys of the agent, if it is available.
 func (l *login) agentKeys() []ssh.Signer {
 	socket := os.Getenv("SSH_AUTH_SOCK")
 	if socket == "" || l.driver.opts.NoAgent {
@@ -249,7 +243,6 @@ func (l *login) identity(file string) (ssh.Signer, error) {
 	return l.unlock(file, pem)
 }
 
-// unlock requests the passphrase of a key and decrypts it.
 func (l *login) unlock(file string, pem []byte) (ssh.Signer, error) {
 	l.lockedFile = file
 	if l.driver.opts.Passphrase == nil {
@@ -272,7 +265,6 @@ func (l *login) unlock(file string, pem []byte) (ssh.Signer, error) {
 	return s, nil
 }
 
-// A lockedKey is a private key protected by a passphrase.
 type lockedKey struct {
 	login  *login
 	file   string
@@ -281,15 +273,12 @@ type lockedKey struct {
 	signer ssh.Signer
 }
 
-// PublicKey implements ssh.Signer.
 func (k *lockedKey) PublicKey() ssh.PublicKey { return k.public }
 
-// Sign implements ssh.Signer.
 func (k *lockedKey) Sign(r io.Reader, data []byte) (*ssh.Signature, error) {
 	return k.SignWithAlgorithm(r, data, "")
 }
 
-// SignWithAlgorithm implements ssh.AlgorithmSigner.
 func (k *lockedKey) SignWithAlgorithm(r io.Reader, data []byte, algorithm string) (*ssh.Signature, error) {
 	if k.signer == nil {
 		s, err := k.login.unlock(k.file, k.pem)
@@ -312,7 +301,6 @@ func signWith(s ssh.Signer, r io.Reader, data []byte, algorithm string) (*ssh.Si
 	return s.Sign(r, data)
 }
 
-// traced returns a signer that writes a trace line before s signs.
 func (l *login) traced(s ssh.Signer) ssh.Signer { return &tracedKey{s, l} }
 
 type tracedKey struct {
@@ -320,19 +308,16 @@ type tracedKey struct {
 	login *login
 }
 
-// Sign implements ssh.Signer.
 func (k *tracedKey) Sign(r io.Reader, data []byte) (*ssh.Signature, error) {
 	return k.SignWithAlgorithm(r, data, "")
 }
 
-// SignWithAlgorithm implements ssh.AlgorithmSigner.
 func (k *tracedKey) SignWithAlgorithm(r io.Reader, data []byte, algorithm string) (*ssh.Signature, error) {
 	key := k.PublicKey()
 	k.login.traceLine(true, "key "+key.Type()+" "+ssh.FingerprintSHA256(key))
 	return signWith(k.Signer, r, data, algorithm)
 }
 
-// loginError returns the error for a rejected login.
 func (l *login) loginError() error {
 	e := &fetch.Error{Code: fetch.ErrAuth, Reason: fetch.Reason{Kind: fetch.ReasonSSHLogin, Host: l.hop.host},
 		Err:  fmt.Errorf("the server rejected the login as %s", l.hop.user),

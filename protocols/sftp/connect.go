@@ -86,7 +86,6 @@ func newClock(ctx context.Context, limit time.Duration) *clock {
 	return c
 }
 
-// pause stops the clock until resume is called.
 func (c *clock) pause() (resume func()) {
 	if c.timer == nil || !c.timer.Stop() {
 		return func() {}
@@ -105,7 +104,6 @@ func (c *clock) stop() {
 	c.cancel(nil)
 }
 
-// A chain is the connection to a server, possibly through other hops.
 type chain struct {
 	times     fetch.Timeouts
 	conn      *fetch.Conn // to the first hop
@@ -122,7 +120,6 @@ func (l *chain) close() {
 	}
 }
 
-// connectHop connects to a hop, through the previous one, if any.
 func (d *opener) connectHop(ctx context.Context, l *chain, h hop) error {
 	if l.conn == nil {
 		conn, err := d.env.Dial(ctx, "tcp", h.addr())
@@ -158,7 +155,6 @@ func (d *opener) connectHop(ctx context.Context, l *chain, h hop) error {
 	return nil
 }
 
-// handshake performs the SSH handshake with the hop.
 func (d *opener) handshake(l *chain, lg *login) error {
 	cfg, err := lg.config()
 	if err != nil {
@@ -213,7 +209,6 @@ func subsystemError(err error) error {
 	return setupError(err)
 }
 
-// setupError returns the error for a connection that failed before SFTP started.
 func setupError(err error) error {
 	if err == io.EOF {
 		err = io.ErrUnexpectedEOF
@@ -226,7 +221,6 @@ func setupError(err error) error {
 // because a response cannot be used before it is complete.
 type progress struct{ at atomic.Int64 }
 
-// advanceTo advances the time to t, if that is later.
 func (p *progress) advanceTo(t time.Time) {
 	for at := p.at.Load(); at < t.UnixNano() && !p.at.CompareAndSwap(at, t.UnixNano()); at = p.at.Load() {
 	}
@@ -262,7 +256,6 @@ func (m *metered) Write(p []byte) (int, error) {
 	return m.Conn.Write(p)
 }
 
-// A tunnel is a connection forwarded by another SSH server.
 type tunnel struct {
 	ssh.Channel
 	addr net.Addr
@@ -279,7 +272,6 @@ type tunnelAddr string
 func (tunnelAddr) Network() string  { return "tcp" }
 func (a tunnelAddr) String() string { return string(a) }
 
-// handshakeError classifies the failure of a handshake.
 func (l *login) handshakeError(err error) error {
 	var negotiation *ssh.AlgorithmNegotiationError
 	text := strings.TrimPrefix(err.Error(), "ssh: handshake failed: ")

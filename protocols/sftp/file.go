@@ -22,7 +22,6 @@ func describeFile(t *target, info filexfer.Attrs) fetch.Meta {
 	return meta
 }
 
-// sizeOf returns the size of a file, or -1 if it is unknown.
 func sizeOf(info filexfer.Attrs) int64 {
 	if !info.Has(filexfer.AttrSize) || info.Size > math.MaxInt64 {
 		return -1
@@ -30,7 +29,6 @@ func sizeOf(info filexfer.Attrs) int64 {
 	return int64(info.Size)
 }
 
-// file returns the response for anything but a directory.
 func (d *opener) file(f *flight, t *target, info filexfer.Attrs) (*fetch.Response, error) {
 	fileMeta := describeFile(t, info)
 	if mode := info.FileMode(); info.Has(filexfer.AttrPermissions) && !mode.IsRegular() {
@@ -114,7 +112,6 @@ func (f *flight) newBody(handle string, req *fetch.Request, meta *fetch.Meta) (*
 	return b, b.Fill()
 }
 
-// reads performs the reads of a body.
 type reads struct {
 	flight    *flight
 	handle    string

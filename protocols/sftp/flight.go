@@ -42,7 +42,6 @@ func (f *flight) send(t filexfer.Type, fields ...any) *request {
 	return r
 }
 
-// wait waits for the response.
 func (f *flight) wait(r *request) (response, error) {
 	resp, err := f.session.wait(f.ctx, f.stop, r)
 	if err == nil {
@@ -76,7 +75,6 @@ func (f *flight) expect(wantType filexfer.Type, r *request) (response, error) {
 	return response{}, err
 }
 
-// responseError returns the error for a response of an unexpected type.
 func (f *flight) responseError(r *request, resp response) error {
 	if resp.Type != filexfer.TypeStatus {
 		return remotefile.Violation("unexpected response to %v: %v", r.typ, resp.Type)
@@ -101,7 +99,6 @@ func (f *flight) stat(path string) (filexfer.Attrs, error) {
 	return f.attrs(resp, err)
 }
 
-// attrs parses the attributes in a response.
 func (f *flight) attrs(resp response, err error) (filexfer.Attrs, error) {
 	if err != nil {
 		return filexfer.Attrs{}, err
@@ -175,7 +172,6 @@ func (f *flight) end() {
 	f.release()
 }
 
-// describe returns the trace line for a request.
 func describe(t filexfer.Type, fields []any) string {
 	line := t.String()
 	if len(fields) > 0 {

@@ -19,7 +19,6 @@ import (
 	"github.com/urlget/urlget/fetch"
 )
 
-// systemKnownHosts is the system-wide known_hosts file.
 const systemKnownHosts = "/etc/ssh/ssh_known_hosts"
 
 // maxKnownHosts limits the size of a known_hosts file, in bytes.
@@ -145,7 +144,6 @@ func (l *login) location(key xknownhosts.KnownKey) string {
 	return fmt.Sprintf(" (%s:%d)", cmp.Or(l.knownHostsOf[key.Filename], key.Filename), key.Line)
 }
 
-// addKnownHost adds a host key to the first known_hosts file.
 func (d *opener) addKnownHost(addr string, key ssh.PublicKey) error {
 	files := d.knownHosts()
 	if len(files) == 0 {

@@ -76,7 +76,6 @@ func withoutBrokenLines(name string) (clean string, broken []int, err error) {
 	return out.Name(), broken, nil
 }
 
-// isKnownHostsLine reports whether a line is empty, a comment or an entry.
 func isKnownHostsLine(line []byte) bool {
 	if line = bytes.TrimSpace(line); len(line) == 0 || line[0] == '#' {
 		return true

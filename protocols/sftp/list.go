@@ -9,7 +9,6 @@ import (
 	"github.com/urlget/urlget/protocols/internal/remotefile"
 )
 
-// maxReaddirs is the number of READDIR requests to keep in flight.
 const maxReaddirs = 4
 
 // Sys is the additional information about an entry of a listing.
@@ -32,7 +31,6 @@ func (s Sys) EntryFacts() fetch.Facts {
 	}}
 }
 
-// directory returns the response for a directory.
 func (d *opener) directory(f *flight, t *target, info filexfer.Attrs) (*fetch.Response, error) {
 	base := t.Directory()
 	resp, read := remotefile.Listing(t.req, member(base, "", false), t.name(), info.ModTime())
@@ -48,7 +46,6 @@ func (d *opener) directory(f *flight, t *target, info filexfer.Attrs) (*fetch.Re
 	return resp, nil
 }
 
-// A listing reads the members of a directory.
 type listing struct {
 	flight     *flight
 	handle     string
@@ -56,7 +53,6 @@ type listing struct {
 	queue      []*request
 }
 
-// parts yields a URI list line and an entry for each member.
 func (l *listing) parts(yield func(driver.Part, error) bool) {
 	defer l.flight.end()
 	for {
@@ -120,7 +116,6 @@ func (l *listing) drain() error {
 	return nil
 }
 
-// A link holds the READLINK and STAT requests for a symbolic link.
 type link struct{ target, info *request }
 
 // members returns the parts for files. It sends the requests for all symbolic links together.
@@ -193,7 +188,6 @@ func sysOf(a filexfer.Attrs) *Sys {
 	return sys
 }
 
-// entry returns the entry for a member.
 func (l *listing) entry(file filexfer.File, sys *Sys) fetch.Entry {
 	mode, size := file.Attrs.FileMode(), int64(-1)
 	u := member(l.base, file.Name, mode.IsDir())

@@ -37,7 +37,6 @@ type slot struct {
 	fresh   bool // the connection was opened for this slot
 }
 
-// A group is the set of connections with the same key.
 type group struct {
 	key        scopedKey
 	users      int           // callers of attach
@@ -84,7 +83,6 @@ func (d *opener) attach(ctx context.Context, t *target) (*slot, error) {
 	return &slot{session: s, group: g, fresh: true}, nil
 }
 
-// reserve reserves a slot on a connection of g. It returns nil if none is free.
 func (d *opener) reserve(g *group) *session {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -113,7 +111,6 @@ func (d *opener) detach(sl *slot) {
 	}
 }
 
-// prune removes a group that is no longer used.
 func (d *opener) prune(g *group) {
 	if g.users == 0 && len(g.sessions) == 0 {
 		delete(d.groups, g.key)

@@ -24,7 +24,6 @@ type route struct {
 	foreign bool
 }
 
-// A hop is one host on a route.
 type hop struct {
 	host       string
 	port       uint16
@@ -33,10 +32,8 @@ type hop struct {
 	url        uri.URI // the URL to request credentials for
 }
 
-// maxHops limits the number of hops in a route.
 const maxHops = 8
 
-// route returns the route to the server of t.
 func (d *opener) route(t *target, foreign bool) (*route, error) {
 	u := t.url
 	if foreign {
@@ -82,7 +79,6 @@ func (d *opener) hop(host string, port uint16, user string, settings sshconfig.H
 	return h
 }
 
-// expandFile expands the tokens for home directory, host and user in a file name.
 func expandFile(name, host string, h hop) string {
 	home, _ := os.UserHomeDir()
 	if rest, ok := strings.CutPrefix(name, "~/"); ok {
@@ -92,7 +88,6 @@ func expandFile(name, host string, h hop) string {
 		"%r", h.user, "%u", localUser()).Replace(name)
 }
 
-// localUser returns the name of the local user, or "" if it is unknown.
 func localUser() string {
 	if u, err := user.Current(); err == nil {
 		return u.Username[strings.LastIndexByte(u.Username, '\\')+1:]
@@ -100,7 +95,6 @@ func localUser() string {
 	return os.Getenv("USER")
 }
 
-// config reads the configuration file and the files it includes.
 func (d *opener) config() (*sshconfig.Config, error) {
 	name := d.opts.Config
 	if d.opts.NoConfig {
@@ -125,7 +119,6 @@ func (d *opener) config() (*sshconfig.Config, error) {
 	return cfg, nil
 }
 
-// sshFile returns the name of a file in ~/.ssh, or "" if there is no home directory.
 func sshFile(name string) string {
 	home, err := os.UserHomeDir()
 	if err != nil {
@@ -134,7 +127,6 @@ func sshFile(name string) string {
 	return filepath.Join(home, ".ssh", name)
 }
 
-// settingsError returns the error for a local file that cannot be read or written.
 func settingsError(format string, args ...any) error {
 	return &fetch.Error{Code: fetch.ErrFile, Err: fmt.Errorf(format, args...)}
 }

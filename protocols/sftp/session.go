@@ -44,14 +44,12 @@ type session struct {
 	err       error
 }
 
-// An outbox holds messages to be written.
 type outbox struct {
 	wake    chan struct{} // signals that out is not empty
 	out     []byte
 	written []chan struct{} // closed after out is written
 }
 
-// A request has been sent to the server.
 type request struct {
 	id       uint32
 	typ      filexfer.Type
@@ -62,13 +60,11 @@ type request struct {
 	abandoned bool // by abandon, as opposed to sendAndDiscard
 }
 
-// A response is a message and its buffer, if that is from the pool.
 type response struct {
 	filexfer.Message
 	buf *buffer
 }
 
-// release returns the buffer of the response to the pool.
 func (r response) release() {
 	if r.buf != nil {
 		buffers.Put(r.buf)
@@ -80,14 +76,12 @@ type buffer [filexfer.MaxData + 64]byte
 
 var buffers = sync.Pool{New: func() any { return new(buffer) }}
 
-// newSession returns a session on a channel that has the sftp subsystem.
 func newSession(channel io.ReadWriter, closeConn func(), times fetch.Timeouts, progress *progress) *session {
 	s := &session{channel: channel, closeConn: closeConn, times: times, progress: progress,
 		outbox: outbox{wake: make(chan struct{}, 1)}, done: make(chan struct{}), pending: make(map[uint32]*request)}
 	return s
 }
 
-// negotiate negotiates the version and starts the goroutines.
 func (s *session) negotiate() error {
 	if _, err := s.channel.Write(filexfer.Append(nil, filexfer.TypeInit, filexfer.Version)); err != nil {
 		return connError(err)
@@ -134,7 +128,6 @@ func (s *session) queue(t filexfer.Type, fields ...any) *request {
 	return r
 }
 
-// write writes queued messages.
 func (s *session) write() {
 	var buf []byte
 	for {
@@ -159,7 +152,6 @@ func (s *session) write() {
 	}
 }
 
-// read delivers responses until the connection ends.
 func (s *session) read(r *bufio.Reader) {
 	for {
 		var buf *buffer
@@ -188,7 +180,6 @@ func (s *session) read(r *bufio.Reader) {
 	}
 }
 
-// connError returns the error for a connection that failed with err.
 func connError(err error) error {
 	var e *fetch.Error
 	if errors.As(err, &e) {
@@ -200,7 +191,6 @@ func connError(err error) error {
 	return &fetch.Error{Code: fetch.ErrNetwork, Retry: true, Err: fmt.Errorf("%w: %w", errLost, err)}
 }
 
-// deliver passes a response to the caller that waits for it.
 func (s *session) deliver(resp response) error {
 	s.mu.Lock()
 	r := s.pending[resp.ID]
@@ -244,21 +234,18 @@ func (s *session) sendAndDiscard(t filexfer.Type, fields ...any) <-chan struct{}
 	return written
 }
 
-// usable reports whether new requests may be sent.
 func (s *session) usable() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.err == nil && s.abandoned == 0
 }
 
-// failure returns the error that ended the session, or nil.
 func (s *session) failure() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.err
 }
 
-// fail ends the session.
 func (s *session) fail(err error) {
 	s.mu.Lock()
 	first := s.err == nil
@@ -272,7 +259,6 @@ func (s *session) fail(err error) {
 	}
 }
 
-// close ends the session and closes the connection.
 func (s *session) close() { s.fail(net.ErrClosed) }
 
 // wait waits for the response to r until ctx is done, stop is closed, or a timeout expires: the idle

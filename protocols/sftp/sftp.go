@@ -110,10 +110,8 @@ func newDriver(env fetch.Env, opts Options) *opener {
 	return d
 }
 
-// CloseIdleConnections implements fetch.IdleCloser.
 func (d *opener) CloseIdleConnections() { d.pool.CloseIdle() }
 
-// Open implements fetch.Driver.
 func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
 	t, err := newTarget(req)
 	if err != nil {
@@ -136,7 +134,6 @@ func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 	}
 }
 
-// A lease is the use of a slot for one response.
 type lease = *driver.Lease[key, *slot]
 
 // perform performs the request on the connection of the lease. The lease ends with the body of the
@@ -166,7 +163,6 @@ func (d *opener) perform(ctx context.Context, l lease, t *target) (*fetch.Respon
 	return resp, nil
 }
 
-// openResponse performs the requests for t up to the response.
 func (d *opener) openResponse(f *flight, t *target) (*fetch.Response, error) {
 	info, err := f.stat(t.path)
 	if err != nil {
@@ -181,7 +177,6 @@ func (d *opener) openResponse(f *flight, t *target) (*fetch.Response, error) {
 	return d.file(f, t, info)
 }
 
-// Explain implements fetch.Explainer.
 func (d *opener) Explain(req *fetch.Request) ([]string, error) {
 	t, err := newTarget(req)
 	if err != nil {
@@ -212,7 +207,6 @@ func (d *opener) Explain(req *fetch.Request) ([]string, error) {
 	return steps, nil
 }
 
-// addr returns the address of a hop, "host:port".
 func (h hop) addr() string { return net.JoinHostPort(h.host, strconv.Itoa(int(h.port))) }
 
 var (

@@ -9,7 +9,6 @@ import (
 	"github.com/urlget/urlget/protocols/internal/remotefile"
 )
 
-// A target is a request, decoded for SFTP.
 type target struct {
 	req   *fetch.Request
 	login uri.Userinfo
@@ -20,7 +19,6 @@ type target struct {
 	url   uri.URI // without the fragment
 }
 
-// newTarget decodes req.
 func newTarget(req *fetch.Request) (*target, error) {
 	u := req.URL.WithoutFragment()
 	if u.Host() == "" {
@@ -77,7 +75,6 @@ func (t *target) setPath(rawPath string) error {
 // maxPath limits the length of a path sent to the server, in bytes.
 const maxPath = 32 << 10
 
-// name returns the last element of the path, or "" if it has none.
 func (t *target) name() string {
 	if t.path == "/" || t.path == "." {
 		return ""
@@ -85,7 +82,6 @@ func (t *target) name() string {
 	return path.Base(t.path)
 }
 
-// member returns the URL of a member of the directory dir.
 func member(dir, name string, isDir bool) uri.URI {
 	if name == "~" { // not the home directory
 		dir, name = dir+"%7E", ""

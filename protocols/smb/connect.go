@@ -14,10 +14,8 @@ import (
 	"github.com/urlget/urlget/protocols/internal/remotefile"
 )
 
-// maxLogins limits the attempts to log in.
 const maxLogins = 3
 
-// connect opens a connection, logs in and connects to the share.
 func (d *opener) connect(ctx context.Context, t *target) (*session, error) {
 	conn, err := d.env.Dial(ctx, "tcp", t.addr)
 	if err != nil {
@@ -47,13 +45,11 @@ func (d *opener) handshake(ctx context.Context, s *session, t *target) error {
 	return s.connectTree(`\\` + t.url.Host() + `\` + t.tree())
 }
 
-// dialects lists the dialects that NEGOTIATE offers.
 var dialects = []uint16{smb2.Dialect202, smb2.Dialect210, smb2.Dialect300, smb2.Dialect302, smb2.Dialect311}
 
 // ciphers lists the ciphers that NEGOTIATE offers, fastest first.
 var ciphers = []uint16{smb2.CipherAES128GCM, smb2.CipherAES256GCM, smb2.CipherAES128CCM, smb2.CipherAES256CCM}
 
-// negotiate negotiates the dialect and the other terms of the session.
 func (s *session) negotiate() error {
 	random := make([]byte, 48) // ClientGuid and the salt of the hash
 	rand.Read(random)
@@ -90,7 +86,6 @@ func (s *session) negotiate() error {
 	return nil
 }
 
-// setAlgorithms sets the algorithms that the server selected in its negotiate contexts.
 func (s *session) setAlgorithms(m message, r *smb2.NegotiateResponse) error {
 	c, err := smb2.ParseContexts(m.b, r.ContextOffset, r.ContextCount)
 	if err != nil {
@@ -114,7 +109,6 @@ func (s *session) setAlgorithms(m message, r *smb2.NegotiateResponse) error {
 	return nil
 }
 
-// login logs in as a guest or with credentials from the client.
 func (d *opener) login(ctx context.Context, s *session, t *target) error {
 	domain, user := splitUser(t.login.Name)
 	if strings.EqualFold(user, "guest") && t.login.Password == "" {
@@ -154,7 +148,6 @@ func splitUser(name string) (domain, user string) {
 	return "", name
 }
 
-// errGuest is the error for an unrequested guest session.
 var errGuest = errors.New("the server does not know the user and offers a guest session")
 
 // setup logs in with one account. If guest is true, a guest session is accepted.
@@ -227,7 +220,6 @@ func (s *session) encrypt(object string) error {
 	return nil
 }
 
-// token sends a security token. It returns the response and its token.
 func (s *session) token(token []byte) (message, smb2.SessionSetupResponse, []byte, error) {
 	var r smb2.SessionSetupResponse
 	m, token, err := s.roundTrip(smb2.SessionSetup, len(token), &smb2.SessionSetupRequest{SecurityMode: smb2.SigningRequired}, token,
@@ -235,7 +227,6 @@ func (s *session) token(token []byte) (message, smb2.SessionSetupResponse, []byt
 	return m, r, token, err
 }
 
-// connectTree connects to a share.
 func (s *session) connectTree(name string) error {
 	var r smb2.TreeConnectResponse
 	m, _, err := s.roundTrip(smb2.TreeConnect, 0, &smb2.TreeConnectRequest{}, smb2.UTF16(name), &r)

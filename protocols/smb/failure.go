@@ -34,7 +34,6 @@ func listingError(err error) error {
 	return remotefile.TruncatedListing(err)
 }
 
-// statusError returns the error for the status of a response.
 func statusError(c smb2.Command, s smb2.Status) error {
 	e := &fetch.Error{Code: fetch.ErrServer, Err: errors.New(c.String()), Reply: fetch.Reply{Text: s.String()}}
 	switch s {

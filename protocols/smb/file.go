@@ -19,7 +19,6 @@ const (
 	maxWindow = 8
 )
 
-// describe returns the metadata of a file.
 func describe(t *target, f *file) fetch.Meta {
 	m := remotefile.Describe(t.name(), int64(min(f.EndOfFile, math.MaxInt64)), f.modTime())
 	if !m.ModTime.IsZero() {
@@ -28,7 +27,6 @@ func describe(t *target, f *file) fetch.Meta {
 	return m
 }
 
-// file returns the response for a file.
 func (d *opener) file(l lease, t *target, f *file) (*fetch.Response, error) {
 	meta := describe(t, f)
 	same := remotefile.Same(t.req.IfChanged, meta.Validator)

@@ -27,7 +27,6 @@ func (s Sys) EntryFacts() fetch.Facts {
 	}}
 }
 
-// directory returns the response for a directory.
 func (d *opener) directory(l lease, t *target, f *file) (*fetch.Response, error) {
 	base := t.Directory()
 	resp, read := remotefile.Listing(t.req, remotefile.Member(base, "", false), t.name(), f.modTime())
@@ -39,14 +38,12 @@ func (d *opener) directory(l lease, t *target, f *file) (*fetch.Response, error)
 	return resp, nil
 }
 
-// A listing reads the members of a directory.
 type listing struct {
 	lease lease
 	file  *file
 	base  string
 }
 
-// parts yields a URI list line and an entry for each member.
 func (l *listing) parts(yield func(driver.Part, error) bool) {
 	defer l.lease.Put()
 	for {
@@ -86,7 +83,6 @@ func (l *listing) parts(yield func(driver.Part, error) bool) {
 	}
 }
 
-// next returns the next members, or nil at the end.
 func (l *listing) next() ([]smb2.Member, error) {
 	s := l.lease.Conn
 	req := &smb2.QueryDirectoryRequest{FileInformationClass: smb2.FileDirectoryInformation, FileID: l.file.FileID, OutputBufferLength: creditSize}
@@ -101,7 +97,6 @@ func (l *listing) next() ([]smb2.Member, error) {
 	return members, nil
 }
 
-// entry returns the entry for a member.
 func entry(base string, m smb2.Member) fetch.Entry {
 	isDir, sys := m.Attributes&smb2.AttributeDirectory != 0, Sys{Attributes: attributes(m.Attributes)}
 	u := remotefile.Member(base, m.Name, isDir)
@@ -125,7 +120,6 @@ func attributes(bits uint32) string {
 	return b.String()
 }
 
-// shares returns the response for the shares of a server.
 func (d *opener) shares(l lease, t *target) (*fetch.Response, error) {
 	resp, read := remotefile.Listing(t.req, remotefile.Member(t.Base, "", false), "", time.Time{})
 	if !read {
@@ -156,7 +150,6 @@ func (d *opener) shares(l lease, t *target) (*fetch.Response, error) {
 	return resp, nil
 }
 
-// shares requests the list of shares of a server.
 func (s *session) shares(server string) ([]smb2.Share, error) {
 	f, err := s.open("srvsvc", true)
 	if err != nil {
@@ -210,7 +203,6 @@ func (s *session) transceive(f *file, msg []byte) ([]byte, error) {
 	return data, err
 }
 
-// readPipe reads more of the response from a pipe.
 func (s *session) readPipe(f *file) ([]byte, error) {
 	req := &smb2.ReadRequest{Padding: smb2.ReadDataOffset, Length: maxPipe, FileID: f.FileID}
 	_, data, err := s.roundTrip(smb2.Read, creditSize, req, nil, &smb2.ReadResponse{}, smb2.StatusBufferOverflow)

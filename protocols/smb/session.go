@@ -43,7 +43,6 @@ type session struct {
 	err         error
 }
 
-// terms are the result of the negotiation.
 type terms struct {
 	dialect     uint16
 	signing     uint16    // signing algorithm, in dialect 3.1.1
@@ -53,7 +52,6 @@ type terms struct {
 	multiCredit bool      // requests may cost several credits
 }
 
-// protection is the protection of messages after the login.
 type protection struct {
 	signer     *smb2.Signer // nil for guests
 	sealer     *smb2.Sealer // nil for guests and without a cipher
@@ -68,14 +66,12 @@ type message struct {
 	encrypted bool // it was encrypted
 }
 
-// recycle makes the buffer of a message available for reuse.
 func (s *session) recycle(m message) {
 	if len(m.buffer) > maxMessage && len(s.freeBuffers) < 2*maxWindow {
 		s.freeBuffers = append(s.freeBuffers, m.buffer)
 	}
 }
 
-// charge returns the number of credits that a request for n bytes costs.
 func (s *session) charge(n int) int {
 	if !s.multiCredit {
 		return 1
@@ -177,7 +173,6 @@ func (s *session) verify(m message) error {
 	return nil
 }
 
-// readMessage reads and decrypts a message.
 func (s *session) readMessage() (message, error) {
 	var head [4]byte
 	if _, err := io.ReadFull(s.in, head[:]); err != nil {
@@ -266,7 +261,6 @@ func (s *session) parse(m message, r smb2.Body) ([]byte, error) {
 	return data, nil
 }
 
-// A file is an open file or directory.
 type file smb2.CreateResponse
 
 func (f *file) isDir() bool        { return f.FileAttributes&smb2.AttributeDirectory != 0 }
@@ -286,7 +280,6 @@ func (s *session) open(path string, content bool) (*file, error) {
 	return (*file)(&r), nil
 }
 
-// close closes f.
 func (s *session) close(f *file) error {
 	_, _, err := s.roundTrip(smb2.Close, 0, &smb2.CloseRequest{FileID: f.FileID}, nil, &smb2.CloseResponse{})
 	return err

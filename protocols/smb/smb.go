@@ -64,13 +64,10 @@ type opener struct {
 	pool *driver.Pool[key, *session]
 }
 
-// CloseIdleConnections implements fetch.IdleCloser.
 func (d *opener) CloseIdleConnections() { d.pool.CloseIdle() }
 
-// A lease is the use of a connection for one response.
 type lease = *driver.Lease[key, *session]
 
-// Open implements fetch.Driver.
 func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
 	t, err := newTarget(req)
 	if err != nil {
@@ -104,7 +101,6 @@ func (d *opener) perform(ctx context.Context, l lease, t *target) (*fetch.Respon
 	return resp, nil
 }
 
-// openResponse performs the requests for t up to the response.
 func (d *opener) openResponse(l lease, t *target) (*fetch.Response, error) {
 	if t.share == "" {
 		return d.shares(l, t)
@@ -122,7 +118,6 @@ func (d *opener) openResponse(l lease, t *target) (*fetch.Response, error) {
 	return d.file(l, t, f)
 }
 
-// Explain implements fetch.Explainer.
 func (d *opener) Explain(req *fetch.Request) ([]string, error) {
 	t, err := newTarget(req)
 	if err != nil {

@@ -14,7 +14,6 @@ import (
 // length in bytes.
 const maxPath = 32_000
 
-// A target is a request, decoded for SMB.
 type target struct {
 	req   *fetch.Request
 	url   uri.URI // without the fragment
@@ -27,7 +26,6 @@ type target struct {
 	foreign bool
 }
 
-// newTarget decodes req.
 func newTarget(req *fetch.Request) (*target, error) {
 	u := req.URL.WithoutFragment()
 	if u.Host() == "" {
@@ -46,7 +44,6 @@ func newTarget(req *fetch.Request) (*target, error) {
 	return t, t.setPath()
 }
 
-// setPath decodes the path.
 func (t *target) setPath() error {
 	var names []string
 	for part := range strings.SplitSeq(t.Text, "/") {
@@ -74,7 +71,6 @@ func (t *target) setPath() error {
 	return nil
 }
 
-// tree returns the name of the share to connect to.
 func (t *target) tree() string {
 	if t.share == "" {
 		return "IPC$"
@@ -94,7 +90,6 @@ func (t *target) key() key {
 	return key{addr: t.addr, share: strings.ToUpper(t.tree()), login: t.login, from: t.from, foreign: t.foreign}
 }
 
-// name returns the last element of the path, or "" if it has none.
 func (t *target) name() string {
 	if t.Text == "" {
 		return ""

@@ -40,7 +40,6 @@ type link struct {
 	woken   bool   // the reader must return errWoken
 }
 
-// received is the state of the input.
 type received struct {
 	in      decoder
 	raw     []byte // input buffer
@@ -50,7 +49,6 @@ type received struct {
 	inRecord bool
 }
 
-// outgoing is the state of the output.
 type outgoing struct {
 	out      encoder
 	queue    []byte // replies to commands
@@ -89,7 +87,6 @@ func (l *link) read(p []byte) (n int, eor bool, err error) {
 	}
 }
 
-// errWoken is returned to a reader after wake.
 var errWoken = errors.New("woken")
 
 // receive reads from the connection into pending. If there are local data, before or during the
@@ -152,7 +149,6 @@ func (l *link) wake() {
 	l.conn.SetReadDeadline(time.Unix(1, 0))
 }
 
-// sessionError classifies an error of the connection.
 func sessionError(err error) error {
 	if err == io.EOF || fetch.CodeOf(err) != "" {
 		return err
@@ -195,7 +191,6 @@ func (l *link) handle(sig signal) (eor bool, err error) {
 	return false, nil
 }
 
-// applyOption applies the new state of an option.
 func (l *link) applyOption(option byte) {
 	switch option {
 	case optBinary:
@@ -293,7 +288,6 @@ func (l *link) sendRecord(p []byte) error {
 	})
 }
 
-// sendCommand sends a command without an option.
 func (l *link) sendCommand(command byte) error {
 	l.record.command(true, command)
 	return l.send(false, func(dst []byte) []byte { return append(dst, cmdIAC, command) })

@@ -75,7 +75,6 @@ func (s *side) process(on, accept bool) reply {
 	return replyNone
 }
 
-// want requests that the option be on or off.
 func (s *side) want(on bool) reply {
 	switch {
 	case on && s.state == stateNo:
@@ -92,7 +91,6 @@ func (s *side) want(on bool) reply {
 	return replyNone
 }
 
-// options are the states of all options, ours and the peer's.
 type options struct {
 	us, him [256]side
 }
@@ -105,7 +103,6 @@ func (o *options) process(command, option byte, accept bool) byte {
 	return ourCommand(o.us[option].process(command == cmdDO, accept))
 }
 
-// ourCommand returns the command that sends r for our side.
 func ourCommand(r reply) byte { return [...]byte{replyNone: 0, replyOn: cmdWILL, replyOff: cmdWONT}[r] }
 
 // on reports whether the option is in effect, not only requested.

@@ -59,7 +59,6 @@ func (d *opener) rlogin(ctx context.Context, addr string, req *fetch.Request) (i
 	return s, nil
 }
 
-// localUser returns the name of the user who runs this program.
 func localUser() string {
 	if u, err := user.Current(); err == nil {
 		return u.Username
@@ -128,7 +127,6 @@ func (s *rlogin) hello(fields []string, trusted bool) error {
 		Hint: "connect from a port below 1024, which requires privileges"}
 }
 
-// Read returns data from the server, until it closes the connection.
 func (s *rlogin) Read(p []byte) (int, error) {
 	if c, ok := urgent(s.conn); ok && c&sizeRequested != 0 {
 		s.mu.Lock()
@@ -155,7 +153,6 @@ func (s *rlogin) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// Write implements io.Writer.
 func (s *rlogin) Write(p []byte) (int, error) {
 	s.record.data(true, p)
 	n, err := s.conn.WriteMasked(p, nil) // it may be a password
@@ -171,7 +168,6 @@ func (s *rlogin) Close() error {
 	return nil
 }
 
-// Resize implements fetch.Terminal.
 func (s *rlogin) Resize(columns, rows int) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -194,7 +190,6 @@ func (s *rlogin) Break() error {
 	return &fetch.Error{Code: fetch.ErrNotRetrievable, Err: fmt.Errorf("rlogin has no break: %w", errors.ErrUnsupported)}
 }
 
-// Status implements fetch.Terminal.
 func (s *rlogin) Status() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -38,7 +38,6 @@ func newSession(l *link, opts Options) *session {
 	return s
 }
 
-// Read returns data from the server, until it closes the connection.
 func (s *session) Read(p []byte) (int, error) {
 	if len(p) == 0 {
 		return 0, nil
@@ -73,22 +72,17 @@ func (s *session) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Close ends the session without waiting for the server.
 func (s *session) Close() error { return s.link.Close() }
 
-// Resize implements fetch.Terminal.
 func (s *session) Resize(columns, rows int) error {
 	s.terminal.Store(true)
 	return s.link.resize(columns, rows)
 }
 
-// Break implements fetch.Terminal. It sends the command BRK.
 func (s *session) Break() error { return s.link.sendCommand(cmdBRK) }
 
-// Status implements fetch.Terminal.
 func (s *session) Status() string { return s.link.status() }
 
-// status describes the negotiated options.
 func (l *link) status() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -98,7 +92,6 @@ func (l *link) status() string {
 	return fmt.Sprintf("terminal type %s; client options: %s; server options: %s", l.term, enabledOptions(&l.opts.us), enabledOptions(&l.opts.him))
 }
 
-// enabledOptions lists the options that are on.
 func enabledOptions(sides *[256]side) string {
 	var names []string
 	for i := range sides {

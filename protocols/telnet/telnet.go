@@ -51,7 +51,6 @@ type Options struct {
 	Transcript io.Writer
 }
 
-// terminalType returns the terminal type to send.
 func (o Options) terminalType() string {
 	for _, t := range []string{o.TermType, os.Getenv("TERM")} {
 		if t != "" {
@@ -84,13 +83,11 @@ func With(opts Options) fetch.Loader {
 	}
 }
 
-// A schemeDriver is the driver of one scheme.
 type schemeDriver struct {
 	port uint16
 	open func(ctx context.Context, addr string, req *fetch.Request) (io.ReadWriteCloser, error)
 }
 
-// Open implements fetch.Driver.
 func (o *schemeDriver) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
 	if err := check(req.URL); err != nil {
 		return nil, err
@@ -104,7 +101,6 @@ func (o *schemeDriver) Open(ctx context.Context, req *fetch.Request) (*fetch.Res
 	return resp, nil
 }
 
-// Explain implements fetch.Explainer.
 func (o *schemeDriver) Explain(req *fetch.Request) ([]string, error) {
 	if err := check(req.URL); err != nil {
 		return nil, err
@@ -125,7 +121,6 @@ func check(u uri.URI) error {
 	return nil
 }
 
-// An opener opens the sessions.
 type opener struct {
 	env  fetch.Env
 	opts Options
@@ -145,7 +140,6 @@ func (d *opener) telnet(ctx context.Context, addr string, req *fetch.Request) (i
 	return s, nil
 }
 
-// dial opens a telnet connection.
 func (d *opener) dial(ctx context.Context, addr string) (*link, error) {
 	conn, err := d.env.Dial(ctx, "tcp", addr)
 	if err != nil {

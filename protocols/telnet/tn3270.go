@@ -37,7 +37,6 @@ func (d *opener) tn3270(ctx context.Context, addr string, _ *fetch.Request) (io.
 	return s, nil
 }
 
-// A display is a session with a 3270 terminal.
 type display struct {
 	link   *link
 	ctx    context.Context // done when the session ends
@@ -94,7 +93,6 @@ func (s *display) Read(p []byte) (int, error) {
 	}
 }
 
-// draw redraws the terminal if the screen has changed.
 func (s *display) draw() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -123,7 +121,6 @@ func (s *display) appendRecord(p []byte, eor bool) error {
 	return s.link.sendRecord(reply)
 }
 
-// apply applies a record to the screen. It returns the response to the host, if any.
 func (s *display) apply(record []byte) (reply []byte, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -157,7 +154,6 @@ func plainText(p []byte) []byte {
 	return out
 }
 
-// Write types the keys in p.
 func (s *display) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -243,7 +239,6 @@ func (s *display) attention(key tn3270.AID) error {
 	return nil
 }
 
-// Close ends the session without waiting for the host.
 func (s *display) Close() error {
 	s.cancel(net.ErrClosed)
 	return s.link.Close()
@@ -266,7 +261,6 @@ func (s *display) Resize(columns, rows int) error {
 // 1576).
 func (s *display) Break() error { return s.link.sendCommand(cmdBRK) }
 
-// Status implements fetch.Terminal.
 func (s *display) Status() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -78,7 +78,6 @@ func (t *transcript) line(sent bool, s string) {
 	_, t.err = fmt.Fprintf(t.w, "%s %s\n", mark, s)
 }
 
-// failed returns the error of the writer.
 func (t *transcript) failed() error {
 	if t == nil {
 		return nil

@@ -37,7 +37,6 @@ func urgent(conn net.Conn) (c byte, ok bool) {
 	return c, ok
 }
 
-// socket returns the socket of conn, or nil if it has none.
 func socket(conn net.Conn) syscall.RawConn {
 	if c, ok := conn.(*fetch.Conn); ok {
 		conn = c.NetConn()

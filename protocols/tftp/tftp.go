@@ -64,7 +64,6 @@ type opener struct {
 	opts Options
 }
 
-// The transfer modes.
 const (
 	octet    = "octet"
 	netascii = "netascii"
@@ -105,7 +104,6 @@ func parse(u uri.URI) (tftp.Packet, error) {
 	return p, nil
 }
 
-// Open implements fetch.Driver.
 func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
 	p, err := parse(req.URL)
 	if err != nil {
@@ -137,7 +135,6 @@ func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 	return resp, nil
 }
 
-// Explain implements fetch.Explainer.
 func (d *opener) Explain(req *fetch.Request) ([]string, error) {
 	p, err := parse(req.URL)
 	if err != nil {

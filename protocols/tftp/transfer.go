@@ -22,7 +22,6 @@ const (
 	maxWindow = 16
 )
 
-// requestedOptions lists the options to request.
 var requestedOptions = []tftp.Option{
 	{Name: "tsize", Value: "0"}, {Name: "blksize", Value: strconv.Itoa(maxBlock)}, {Name: "windowsize", Value: strconv.Itoa(maxWindow)},
 }
@@ -31,7 +30,6 @@ var requestedOptions = []tftp.Option{
 // because some servers drop requests with options.
 const maxOptionTries = 2
 
-// A transfer is a file being transferred.
 type transfer struct {
 	conn  *fetch.Conn
 	opts  Options
@@ -60,7 +58,6 @@ type retransmission struct {
 	deadline     time.Time     // the deadline for progress; zero without a limit
 }
 
-// A sequence is the state of the sequence of blocks.
 type sequence struct {
 	block       int // bytes in a full block
 	window      int // blocks per acknowledgement
@@ -71,7 +68,6 @@ type sequence struct {
 	last        atomic.Bool // the last block has arrived
 }
 
-// open requests a file and waits for the first response.
 func (d *opener) open(ctx context.Context, addr string, request tftp.Packet) (*transfer, error) {
 	stray := tftp.Packet{Op: tftp.Error, Code: tftp.UnknownTransfer, Text: "unknown transfer ID"}.Encode()
 	for _, options := range [][]tftp.Option{requestedOptions, nil} {
@@ -102,7 +98,6 @@ type optionsError struct{ error }
 
 func (e *optionsError) Unwrap() error { return e.error }
 
-// handshake sends the request and handles the first response.
 func (t *transfer) handshake() error {
 	if err := t.send(t.request); err != nil {
 		return err
@@ -115,7 +110,6 @@ func (t *transfer) handshake() error {
 	return nil
 }
 
-// send sends a packet that expects a response, and starts a new wait.
 func (t *transfer) send(p tftp.Packet) error {
 	t.traceLine(true, p)
 	t.sent, t.tries, t.wait = p.Encode(), 0, t.opts.First
@@ -166,7 +160,6 @@ func (t *transfer) receive() error {
 	return t.protocolError("unexpected packet: " + p.String())
 }
 
-// retransmit retransmits the last packet, unless the limit has been reached.
 func (t *transfer) retransmit() error {
 	now := time.Now()
 	if t.tries == t.opts.Tries || !t.deadline.IsZero() && !now.Before(t.deadline) {
@@ -188,7 +181,6 @@ func (t *transfer) retransmit() error {
 	return err
 }
 
-// protocolError ends the transfer after an invalid packet. It returns a protocol error.
 func (t *transfer) protocolError(why string) *fetch.Error {
 	p := tftp.Packet{Op: tftp.Error, Code: tftp.IllegalOperation, Text: "illegal TFTP operation"}
 	t.conn.Write(p.Encode()) // best effort
@@ -220,12 +212,11 @@ func (t *transfer) acceptOptions(options []tftp.Option) error {
 	return t.send(tftp.Packet{Op: tftp.Ack})
 }
 
-// markStarted records that the server has replied.
 func (t *transfer) markStarted() { t.started, t.limit, t.deadline = true, t.idle, time.Time{} }
 
 // data handles a block. It ignores duplicates, because acknowledging them would double the traffic
 // with a server that replies to each acknowledgement (RFC 1123, section 4.2.3.1). If an
-// acknowledgement was lost, repeat retransmits it.
+// acknowledgement was lost, retransmit sends it again.
 func (t *transfer) data(p tftp.Packet) error {
 	if len(p.Data) > t.block {
 		return t.protocolError(fmt.Sprintf("block of more than %d bytes", t.block))
@@ -267,13 +258,11 @@ func (t *transfer) data(p tftp.Packet) error {
 	return nil
 }
 
-// acknowledge acknowledges the last block received in sequence.
 func (t *transfer) acknowledge() error {
 	t.unacked = 0
 	return t.send(tftp.Packet{Op: tftp.Ack, Block: t.next - 1})
 }
 
-// serverError returns the error that an ERROR packet reports.
 func (t *transfer) serverError(p tftp.Packet) error {
 	e := &fetch.Error{Code: fetch.ErrServer, Reply: fetch.Reply{Code: int(p.Code), Text: wire.Text(p.Text)}}
 	switch p.Code {

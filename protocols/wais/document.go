@@ -26,7 +26,6 @@ const (
 	minChunk = 500
 )
 
-// A document identifies the document to retrieve.
 type document struct {
 	database string
 	id       []byte
@@ -64,7 +63,6 @@ func cutSuffix(name string) (base, suffix string, ok bool) {
 	return name[:i], name[i+1:], true
 }
 
-// chunk returns the search that retrieves n bytes, starting at offset.
 func (d document) chunk(offset, n int64) apdu.Search {
 	docType := d.docType
 	if docType == "" {
@@ -116,7 +114,6 @@ type documentBody struct {
 	err          error
 }
 
-// Read implements io.Reader.
 func (b *documentBody) Read(p []byte) (int, error) {
 	for len(b.buf) == 0 {
 		if b.err == nil {
@@ -193,7 +190,6 @@ func (b *documentBody) handleResponse(found apdu.Response, requested int64) erro
 	return nil
 }
 
-// finalError returns the final error of the body.
 func (b *documentBody) finalError() error {
 	if b.endErr != nil {
 		return b.endErr

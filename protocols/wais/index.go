@@ -51,7 +51,6 @@ func directoryWords(w uri.WAIS) string {
 	return "source"
 }
 
-// index returns the hits of a search, or the databases of a server.
 func (s *session) index(w uri.WAIS, maxHits int) (*fetch.Response, error) {
 	m := apdu.Search{Database: w.Database, Words: w.Search, MaxHits: uint32(maxHits)}
 	if w.Database == "" {

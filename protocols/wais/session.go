@@ -17,7 +17,6 @@ import (
 // maxRecord is the proposed record size, the maximum of freeWAIS, in bytes.
 const maxRecord = 100_000
 
-// A session is a connection to a server.
 type session struct {
 	conn  *fetch.Conn
 	times fetch.Timeouts
@@ -26,7 +25,6 @@ type session struct {
 	log   *slog.Logger
 }
 
-// dial connects and negotiates the record size.
 func (d *opener) dial(ctx context.Context, w uri.WAIS) (*session, error) {
 	base, err := uri.WAIS{Host: w.Host, Port: w.Port, Database: w.Database}.URI()
 	if err != nil {
@@ -46,7 +44,6 @@ func (d *opener) dial(ctx context.Context, w uri.WAIS) (*session, error) {
 	return s, nil
 }
 
-// wait sets the idle timeout of the connection.
 func (s *session) wait(d time.Duration) {
 	s.conn.SetIdle(d)
 }
@@ -110,12 +107,10 @@ func (s *session) trace(sent bool, format string, args ...any) {
 	}
 }
 
-// Close closes the connection.
 func (s *session) Close() error { return s.conn.Close() }
 
 func violation(err error) error { return &fetch.Error{Code: fetch.ErrProtocol, Err: err} }
 
-// refusal returns an error for the first diagnostic of a response, or nil if there is none.
 func refusal(found apdu.Response) error {
 	if len(found.Diagnostics) == 0 {
 		return nil

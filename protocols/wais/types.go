@@ -16,7 +16,6 @@ const (
 	typeURL    = "URL"  // the headline is a URL
 )
 
-// mediaTypes maps WAIS types to media types.
 var mediaTypes = map[string]string{
 	typeText:   "text/plain",
 	typeSource: "application/x-wais-source",
@@ -62,7 +61,6 @@ func chooseType(list string, req *fetch.Request) (string, error) {
 	return types[0], nil
 }
 
-// formatTypes formats types with their media types for a hint.
 func formatTypes(types []string) string {
 	var list []string
 	for _, t := range types {
@@ -73,7 +71,6 @@ func formatTypes(types []string) string {
 
 func hasType(h apdu.Hit, docType string) bool { return slices.Contains(h.Types, docType) }
 
-// firstType returns the first type, which the server prefers.
 func firstType(types []string) string {
 	if len(types) == 0 {
 		return typeText

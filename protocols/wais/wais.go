@@ -50,7 +50,6 @@ type opener struct {
 	maxHits int
 }
 
-// Open implements fetch.Driver.
 func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
 	w, err := parse(req.URL)
 	if err != nil {
@@ -87,7 +86,6 @@ func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 	return resp, nil
 }
 
-// parse parses and validates a URL.
 func parse(u uri.URI) (uri.WAIS, error) {
 	w, err := uri.ParseWAIS(u)
 	switch {
@@ -121,7 +119,6 @@ func (s *session) describe(req *fetch.Request, w uri.WAIS) (*fetch.Response, err
 	return nil, notFound(found, "no description of database "+strconv.Quote(w.Database))
 }
 
-// Expect implements fetch.Expecter.
 func (d *opener) Expect(req *fetch.Request) (fetch.Meta, bool) {
 	w, err := parse(req.URL)
 	if err != nil {
@@ -137,10 +134,8 @@ func (d *opener) Expect(req *fetch.Request) (fetch.Meta, bool) {
 	return fetch.Meta{Name: doc.name(), ContentType: mediaType(doc.docType)}, err == nil
 }
 
-// sourceName returns a file name for the description of a database.
 func sourceName(w uri.WAIS) string { return fetch.SafeName(w.Database + ".src") }
 
-// Explain implements fetch.Explainer.
 func (d *opener) Explain(req *fetch.Request) ([]string, error) {
 	w, err := parse(req.URL)
 	if err != nil {
@@ -163,7 +158,6 @@ func (d *opener) Explain(req *fetch.Request) ([]string, error) {
 		"SEARCH type 1 for the WSRC document found"), nil
 }
 
-// describeSearch describes a search for traces.
 func describeSearch(m apdu.Search) string {
 	database := "the directory of databases"
 	if m.Database != "" {
@@ -176,7 +170,6 @@ func describeSearch(m apdu.Search) string {
 		database, m.Document, strings.ToValidUTF8(m.Type, "?"), m.From, m.To)
 }
 
-// describeResponse describes a response for traces.
 func describeResponse(found apdu.Response) string {
 	var parts []string
 	if found.HasText {

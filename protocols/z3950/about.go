@@ -12,13 +12,11 @@ import (
 	codec "github.com/urlget/urlget/internal/codec/z3950"
 )
 
-// description holds the description of a record in a listing.
 type description struct{ title, author string }
 
 // maxTitle limits titles and author names, in bytes.
 const maxTitle = 500
 
-// describeRecord extracts the title and the author from the beginning of a record.
 func describeRecord(syntax string, b []byte) (a description) {
 	media, _ := mediaType(syntax)
 	switch {
@@ -38,7 +36,6 @@ func describeRecord(syntax string, b []byte) (a description) {
 	return description{shorten(a.title), shorten(a.author)}
 }
 
-// shorten returns s as one line of at most about maxTitle bytes.
 func shorten(s string) string {
 	s = strings.Join(strings.Fields(wire.Text(s)), " ")
 	if len(s) > maxTitle {

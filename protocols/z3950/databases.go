@@ -29,10 +29,8 @@ func (d Database) EntryFacts() fetch.Facts {
 	}}
 }
 
-// explainQuery matches the records that describe databases.
 var explainQuery = codec.Query{Set: codec.Exp1, Term: "DatabaseInfo", Attributes: []codec.Attribute{{Type: 1, Value: 1}}}
 
-// openDatabases lists the databases of a server, if it has an Explain database.
 func (d *opener) openDatabases(ctx context.Context, req *fetch.Request, t *target) (*fetch.Response, error) {
 	h := &hits{t: t, next: 1, forms: formChoices{syntaxes: []string{codec.SyntaxExplain, codec.SyntaxXML}, elements: []string{"B", ""}}}
 	l, err := d.with(ctx, t, func(l *lease) (err error) {
@@ -60,7 +58,6 @@ func (d *opener) openDatabases(ctx context.Context, req *fetch.Request, t *targe
 	return resp, nil
 }
 
-// databases yields the databases that the records describe.
 func (h *hits) databases(yield func(driver.Part, error) bool) {
 	h.each(yield, func() (driver.Part, bool, error) {
 		name, err := h.databaseName()

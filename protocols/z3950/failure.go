@@ -11,7 +11,6 @@ import (
 	codec "github.com/urlget/urlget/internal/codec/z3950"
 )
 
-// errRejected is the cause of the error for an InitializeResponse that rejects the session.
 var errRejected = errors.New("the server rejected the session")
 
 func violation(format string, args ...any) error {
@@ -24,7 +23,6 @@ type diagnosticError struct {
 	explanation string // an explanation in addition to the diagnostic, or ""
 }
 
-// Error implements error.
 func (e diagnosticError) Error() string { return e.explanation }
 
 // withExplanation returns a copy of err with an explanation, or nil if err is not for a diagnostic.
@@ -81,13 +79,11 @@ func diagnosticOf(err error) int64 {
 	return 0
 }
 
-// isAttributeError reports whether the server does not support an attribute of the query.
 func isAttributeError(err error) bool {
 	code := diagnosticOf(err)
 	return code >= codec.BadAttributeType && code <= 127 || code == codec.BadAttribute
 }
 
-// isSyntaxError reports whether the record is not available in the requested syntax.
 func isSyntaxError(err error) bool {
 	switch diagnosticOf(err) {
 	case codec.NotInSyntax, codec.BadSyntax, codec.NoData, codec.NoAbstractSyntax:
@@ -96,7 +92,6 @@ func isSyntaxError(err error) bool {
 	return false
 }
 
-// isElementSetError reports whether the requested element set is not available.
 func isElementSetError(err error) bool {
 	code := diagnosticOf(err)
 	return code == codec.NoElementSets || code == codec.BadElementSet
@@ -121,7 +116,6 @@ func contentError(err error) error {
 	return readError(err)
 }
 
-// closeError returns the error for a session that the server closed.
 func closeError(m codec.Close) error {
 	e := &fetch.Error{Code: fetch.ErrServer, Reply: fetch.Reply{Text: wire.Text(m.String())}, Err: errors.New("the server closed the session")}
 	switch m.Reason {

@@ -39,7 +39,6 @@ func (h Hit) EntryFacts() fetch.Facts {
 	}}
 }
 
-// openHits lists the results of a search.
 func (d *opener) openHits(ctx context.Context, req *fetch.Request, t *target) (*fetch.Response, error) {
 	forms, err := t.choose(req, "B", "F", "")
 	if err != nil {
@@ -74,7 +73,6 @@ func (d *opener) openHits(ctx context.Context, req *fetch.Request, t *target) (*
 	return resp, nil
 }
 
-// listing returns a response for a listing, without content.
 func listing(t *target) *fetch.Response {
 	return &fetch.Response{URL: t.url, Body: fetch.NoBody, Meta: fetch.Meta{Kind: fetch.KindListing, ContentType: "text/uri-list", Size: -1}}
 }
@@ -92,7 +90,6 @@ func (l *lease) list(resp *fetch.Response, parts func(yield func(driver.Part, er
 	})
 }
 
-// hits reads the records of a result set.
 type hits struct {
 	t     *target
 	l     *lease
@@ -103,7 +100,6 @@ type hits struct {
 	forms formChoices            // the requested forms of the records
 }
 
-// request requests the next records.
 func (h *hits) request(l *lease) (*codec.PresentResponse, error) {
 	h.left = min(recordsPerRequest, l.count-h.next+1)
 	p, m, err := l.presentAny(h.next, h.left, h.forms)
@@ -140,7 +136,6 @@ func (h *hits) each(yield func(driver.Part, error) bool, part func() (p driver.P
 	}
 }
 
-// parts yields an entry for every record.
 func (h *hits) parts(yield func(driver.Part, error) bool) {
 	h.each(yield, func() (driver.Part, bool, error) {
 		part, err := h.part()
@@ -148,7 +143,6 @@ func (h *hits) parts(yield func(driver.Part, error) bool) {
 	})
 }
 
-// advance advances to the next record of the message.
 func (h *hits) advance() (more bool, err error) {
 	defer h.l.conn.Piece()()
 	h.next++
@@ -169,7 +163,6 @@ func (h *hits) advance() (more bool, err error) {
 	return more, nil
 }
 
-// part reads the current record and returns its entry.
 func (h *hits) part() (driver.Part, error) {
 	defer h.l.conn.Piece()()
 	rec := &h.p.Record
@@ -194,7 +187,6 @@ func (h *hits) part() (driver.Part, error) {
 	return h.entry(a, media, Hit{Position: h.next, Database: wire.Text(rec.Database), Syntax: syntaxName(rec.Syntax), Author: a.author})
 }
 
-// entry returns the entry for a record.
 func (h *hits) entry(a description, media string, hit Hit) (driver.Part, error) {
 	if a.title == "" {
 		a.title = fmt.Sprintf("record %d", hit.Position)

@@ -10,16 +10,13 @@ import (
 	codec "github.com/urlget/urlget/internal/codec/z3950"
 )
 
-// maxTokens limits the number of words of a query.
 const maxTokens = 500
 
-// attributeSets maps the names of attribute sets to object identifiers.
 var attributeSets = map[string]string{
 	"bib-1": codec.Bib1, "bib1": codec.Bib1, "exp-1": codec.Exp1, "exp1": codec.Exp1,
 	"gils": "1.2.840.10003.3.5", "xd-1": "1.2.840.10003.3.12",
 }
 
-// A token is a word of a query.
 type token struct {
 	text   string
 	quoted bool
@@ -122,7 +119,6 @@ func (p *prefixParser) at(word string) bool {
 	return len(p.rest) > 0 && !p.rest[0].quoted && p.rest[0].text == word
 }
 
-// set parses the name of an attribute set.
 func (p *prefixParser) set() (string, error) {
 	if len(p.rest) == 0 {
 		return "", badQuery("missing attribute set")

@@ -25,7 +25,6 @@ const (
 	maxDrained = 64 << 10
 )
 
-// openRecord retrieves a record or, for OpStat, its metadata.
 func (d *opener) openRecord(ctx context.Context, req *fetch.Request, t *target) (*fetch.Response, error) {
 	c, err := t.choose(req, "F", "")
 	if err != nil {
@@ -86,7 +85,6 @@ func (d *opener) openRecord(ctx context.Context, req *fetch.Request, t *target) 
 	return resp, nil
 }
 
-// position returns the position of the record that t names, in a result set with count records.
 func (t *target) position(count int64) (int64, error) {
 	switch {
 	case count == 0:
@@ -102,7 +100,6 @@ func (t *target) position(count int64) (int64, error) {
 	return t.item, nil
 }
 
-// explainSyntax adds an explanation to err if the record is not available in the requested view.
 func explainSyntax(err error, req *fetch.Request) error {
 	if e := withExplanation(err, "the record has no view %q", req.View); e != nil && req.View != "" && isSyntaxError(err) {
 		return e
@@ -110,7 +107,6 @@ func explainSyntax(err error, req *fetch.Request) error {
 	return err
 }
 
-// fileName returns a file name for the record.
 func (t *target) fileName(suffix string) string {
 	name := t.query
 	if !t.retrieval {
@@ -122,7 +118,6 @@ func (t *target) fileName(suffix string) string {
 	return fetch.SafeName(name + suffix)
 }
 
-// A body is the content of a record.
 type body struct {
 	l        *lease
 	p        *codec.PresentResponse
@@ -155,7 +150,6 @@ func (b *body) Read(p []byte) (int, error) {
 	return n, b.err
 }
 
-// finish reads the rest of the message after the content.
 func (b *body) finish() error {
 	defer b.l.conn.Piece()()
 	if b.p.Next() {
@@ -170,7 +164,6 @@ func (b *body) finish() error {
 	return io.EOF
 }
 
-// asText reads a MARC record and returns its fields as text.
 func (b *body) asText() (io.Reader, error) {
 	defer b.l.conn.Piece()()
 	raw, err := io.ReadAll(io.LimitReader(b.r, marc.MaxRecord+1))
@@ -190,10 +183,8 @@ func (b *body) asText() (io.Reader, error) {
 	return bytes.NewReader([]byte(rec.Text(readable))), nil
 }
 
-// readable converts a string from the server to printable text.
 func readable(s string) string { return fetch.Printable(wire.Text(s)) }
 
-// Close implements io.Closer.
 func (b *body) Close() error {
 	b.closed.Store(true)
 	b.once.Do(func() {

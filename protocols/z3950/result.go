@@ -11,7 +11,6 @@ import (
 	codec "github.com/urlget/urlget/internal/codec/z3950"
 )
 
-// find performs the search of t unless its result set already exists.
 func (l *lease) find(t *target) error {
 	key := t.resultKey()
 	if l.result == key {
@@ -53,7 +52,6 @@ func (l *lease) searchFirst(databases []string, queries []codec.Query) error {
 	return refusal
 }
 
-// search performs one search.
 func (l *lease) search(m codec.Search) error {
 	message, err := m.Encode()
 	if err != nil {
@@ -129,7 +127,6 @@ func (l *lease) present(m codec.Present) (*codec.PresentResponse, error) {
 	return nil, err
 }
 
-// skipRecords skips the remaining records of a message.
 func (l *lease) skipRecords(p *codec.PresentResponse) error {
 	defer l.conn.Piece()()
 	for p.Next() {
@@ -171,7 +168,6 @@ func (l *lease) presentAny(start, count int64, c formChoices) (*codec.PresentRes
 	return nil, codec.Present{}, first
 }
 
-// describeSearch describes a search for traces.
 func describeSearch(m codec.Search) string {
 	return fmt.Sprintf("SEARCH %s for %s", describeDatabases(m.Databases), describeQuery(m.Query))
 }
@@ -184,7 +180,6 @@ func describeDatabases(names []string) string {
 	return strings.Join(quoted, ", ")
 }
 
-// describeQuery formats a query in prefix notation.
 func describeQuery(q codec.Query) string {
 	if q.Left != nil {
 		return [...]string{"@and ", "@or ", "@not "}[min(q.Op, 2)] + describeQuery(*q.Left) + " " + describeQuery(*q.Right)

@@ -37,7 +37,6 @@ type serverKey struct {
 	login string // the URL's user and password
 }
 
-// A session is a connection to a server, after Init.
 type session struct {
 	conn       *fetch.Conn
 	r          *ber.Reader
@@ -63,7 +62,6 @@ func (d *opener) dial(ctx context.Context, t *target) (*session, error) {
 	return s, err
 }
 
-// begin connects and sends Init.
 func (d *opener) begin(ctx context.Context, t *target, login *codec.IDPass) (*session, error) {
 	conn, err := d.env.Dial(ctx, "tcp", t.url.HostPort(port))
 	if err != nil {
@@ -82,7 +80,6 @@ func (d *opener) begin(ctx context.Context, t *target, login *codec.IDPass) (*se
 	return s, nil
 }
 
-// maxLogins limits the number of requests for credentials.
 const maxLogins = 3
 
 // login requests credentials after the server has rejected a session. If there are none, it returns
@@ -111,7 +108,6 @@ func (d *opener) login(ctx context.Context, t *target, attempt int, rejected err
 	return nil, &dup
 }
 
-// init sends the InitializeRequest and reads the response.
 func (s *session) init(agent string, login *codec.IDPass) error {
 	m := codec.Init{Version: 3, Options: []int{codec.OptionSearch, codec.OptionPresent, codec.OptionScan}, PreferredMessageSize: messageSize, ExceptionalRecordSize: recordSize,
 		ID: "urlget", Name: agent, Login: login}
@@ -156,10 +152,10 @@ func (s *session) send(message []byte, shown string) error {
 	return nil
 }
 
-// receive reads the header of the next message, which must have the given tag and at most about most
-// bytes.
-func (s *session) receive(tag uint32, most int64) error {
-	if !s.r.Message(most) {
+// receive reads the header of the next message, which must have the given tag and about limit
+// bytes at most.
+func (s *session) receive(tag uint32, limit int64) error {
+	if !s.r.Message(limit) {
 		return s.markBroken(readError(s.r.Err()))
 	}
 	h := s.r.Header()
@@ -177,7 +173,6 @@ func (s *session) receive(tag uint32, most int64) error {
 	return s.markBroken(violation("received a message with tag %d, want %d", h.Tag, tag))
 }
 
-// decodeError returns the error that occurred while a message was decoded, if any.
 func (s *session) decodeError() error {
 	if err := s.r.Err(); err != nil {
 		return s.markBroken(readError(err))
@@ -185,7 +180,6 @@ func (s *session) decodeError() error {
 	return nil
 }
 
-// markBroken marks the session as unusable and returns err.
 func (s *session) markBroken(err error) error {
 	s.broken.Store(true)
 	return err

@@ -37,13 +37,11 @@ var syntaxes = []struct {
 	{"1.2.840.10003.5.109.9", "text/sgml", ".sgml", []string{"sgml"}},
 }
 
-// isOID reports whether s is an object identifier.
 func isOID(s string) bool {
 	_, err := ber.OIDContent(s)
 	return err == nil
 }
 
-// syntaxOf returns the object identifier of the syntax with the given name, or "".
 func syntaxOf(name string) string {
 	for _, s := range syntaxes {
 		if slices.Contains(s.names, strings.ToLower(name)) {
@@ -84,7 +82,6 @@ func mediaType(oid string) (media, suffix string) {
 	return "application/octet-stream", ""
 }
 
-// matchesSyntax reports whether the syntax oid has the media type or name want.
 func matchesSyntax(oid, want string) bool {
 	media, _ := mediaType(oid)
 	return strings.EqualFold(want, media) || syntaxOf(want) == oid

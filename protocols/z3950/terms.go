@@ -25,10 +25,8 @@ func (t Term) EntryFacts() fetch.Facts {
 	}}
 }
 
-// termsPerRequest is the number of terms to request at once.
 const termsPerRequest = 100
 
-// openTerms lists the indexed terms of a database.
 func (d *opener) openTerms(ctx context.Context, t *target) (*fetch.Response, error) {
 	s := &terms{t: t}
 	l, err := d.with(ctx, t, func(l *lease) error {
@@ -47,7 +45,6 @@ func (d *opener) openTerms(ctx context.Context, t *target) (*fetch.Response, err
 	return resp, nil
 }
 
-// terms reads the terms of an index.
 type terms struct {
 	t          *target
 	l          *lease
@@ -57,7 +54,6 @@ type terms struct {
 	end        bool         // there are no more terms
 }
 
-// begin requests the first terms of the first index that the server supports.
 func (s *terms) begin(l *lease) error {
 	var first error
 	for _, use := range []int64{codec.UseAny, codec.UseTitle, 0} {
@@ -76,7 +72,6 @@ func (s *terms) begin(l *lease) error {
 	return first
 }
 
-// request requests terms, starting at s.last.
 func (s *terms) request(l *lease) error {
 	m := codec.Scan{Databases: s.t.databases, Count: termsPerRequest, From: codec.Query{Term: s.last, Attributes: s.attributes}}
 	message, err := m.Encode()
@@ -110,7 +105,6 @@ func describeScan(m codec.Scan) string {
 	return fmt.Sprintf("SCAN %s for %d terms from %s", describeDatabases(m.Databases), m.Count, describeQuery(m.From))
 }
 
-// parts yields the terms.
 func (s *terms) parts(yield func(driver.Part, error) bool) {
 	for begun := false; ; begun = true {
 		if begun {

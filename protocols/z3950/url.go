@@ -11,7 +11,6 @@ import (
 	codec "github.com/urlget/urlget/internal/codec/z3950"
 )
 
-// A target is a parsed URL.
 type target struct {
 	url       uri.URI
 	retrieval bool // z39.50r
@@ -83,7 +82,6 @@ func parse(u uri.URI) (*target, error) {
 	return t, nil
 }
 
-// unescapeAll decodes parts that are separated by "+".
 func unescapeAll(s string) (parts []string, err error) {
 	for part := range strings.SplitSeq(s, "+") {
 		text, err := uri.Unescape(part)
@@ -98,7 +96,6 @@ func unescapeAll(s string) (parts []string, err error) {
 	return parts, nil
 }
 
-// params parses the parameters, the text after the first semicolon.
 func (t *target) params(s string) error {
 	if s == "" {
 		return nil
@@ -139,7 +136,6 @@ func (t *target) params(s string) error {
 // isRecord reports whether t names a record rather than a listing.
 func (t *target) isRecord() bool { return t.retrieval || t.item != 0 }
 
-// recordURL returns the URL of a record in the result of t.
 func (t *target) recordURL(position int64) (uri.URI, error) {
 	return t.sibling(t.path, t.search, position)
 }
@@ -170,7 +166,6 @@ func (t *target) sibling(path, search string, position int64) (uri.URI, error) {
 	return p.URI()
 }
 
-// resultKey identifies a result on a server.
 func (t *target) resultKey() string {
 	key := strings.Join(t.databases, "\x00") + "\x00\x00" + t.search
 	if t.retrieval {

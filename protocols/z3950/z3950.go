@@ -69,7 +69,6 @@ type opener struct {
 	pool *driver.Pool[serverKey, *session]
 }
 
-// Open implements fetch.Driver.
 func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
 	t, err := parse(req.URL)
 	if err != nil {
@@ -90,7 +89,6 @@ func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 	return nil, needSearchError(t)
 }
 
-// needSearchError returns the error for a URL that names a database but no search.
 func needSearchError(t *target) error {
 	e := &fetch.Error{Code: fetch.ErrNeedSearch}
 	if u, err := t.sibling(t.path, "WORDS", 0); err == nil {
@@ -99,10 +97,8 @@ func needSearchError(t *target) error {
 	return e
 }
 
-// CloseIdleConnections implements fetch.IdleCloser.
 func (d *opener) CloseIdleConnections() { d.pool.CloseIdle() }
 
-// Expect implements fetch.Expecter.
 func (d *opener) Expect(req *fetch.Request) (fetch.Meta, bool) {
 	t, err := parse(req.URL)
 	if err != nil || t.isRecord() || t.query == "" && t.databases != nil {
@@ -111,7 +107,6 @@ func (d *opener) Expect(req *fetch.Request) (fetch.Meta, bool) {
 	return fetch.Meta{Kind: fetch.KindListing, ContentType: "text/uri-list"}, true
 }
 
-// Explain implements fetch.Explainer.
 func (d *opener) Explain(req *fetch.Request) ([]string, error) {
 	t, err := parse(req.URL)
 	if err != nil {

@@ -68,7 +68,6 @@ func encodeAPDU(apduType byte, fixed, user []byte) []byte {
 	return append(b, user...)
 }
 
-// splitAPDU splits an APDU of type apduType into its fixed part and its user information.
 func splitAPDU(apdu []byte, apduType byte) (fixed, user *reader, err error) {
 	r := &reader{b: apdu}
 	head := &reader{b: r.next(uint64(r.bigEndian(2)))}

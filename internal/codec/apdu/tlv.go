@@ -59,7 +59,6 @@ func (r *reader) next(n uint64) []byte {
 	return v
 }
 
-// bigEndian returns a big-endian number of n bytes.
 func (r *reader) bigEndian(n int) uint32 {
 	var v uint32
 	for _, c := range r.next(uint64(n)) {
@@ -71,7 +70,6 @@ func (r *reader) bigEndian(n int) uint32 {
 // maxIntBytes limits the bytes of a compressed integer, including padding with 0x80 on the left.
 const maxIntBytes = 10
 
-// compressed reads a compressed integer.
 func (r *reader) compressed() uint64 {
 	var v uint64
 	for i := range maxIntBytes {
@@ -93,7 +91,6 @@ func (r *reader) compressed() uint64 {
 	return 0
 }
 
-// tlv reads a tagged value.
 func (r *reader) tlv() (tag uint64, value []byte) {
 	tag = r.compressed()
 	return tag, r.next(r.compressed())

@@ -30,7 +30,6 @@ type Timing struct {
 	Waiting func(wait time.Duration, position int)
 }
 
-// defaultLimit is the default of Timing.Limit.
 const defaultLimit = 10 * time.Minute
 
 // An Exchange is a request and the stream of its reply.
@@ -51,7 +50,6 @@ type Exchange struct {
 	err error
 }
 
-// A repetition is the state of retransmission.
 type retransmission struct {
 	wait          time.Duration // between the last retransmission and the next
 	retransmitAt  time.Time     // of the next retransmission
@@ -84,7 +82,6 @@ func Start(conn net.Conn, request []byte, limit int64, timing Timing) (*Exchange
 	return x, x.send(x.request...)
 }
 
-// resetTimer resets the retransmission timer after a new packet.
 func (x *Exchange) resetTimer() {
 	x.wait, x.tries, x.requestedWait = x.timing.First, 0, 0
 	x.retransmitAt = time.Now().Add(x.wait)
@@ -116,7 +113,6 @@ func (x *Exchange) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// advance makes the next packet ready, from the early ones or from the network.
 func (x *Exchange) advance() error {
 	for {
 		if data, ok := x.early[x.next]; ok {
@@ -135,7 +131,6 @@ func (x *Exchange) advance() error {
 	}
 }
 
-// receive handles one datagram, or retransmits when the timer expires.
 func (x *Exchange) receive() error {
 	deadline := x.retransmitAt
 	if x.deadline.Before(deadline) {
@@ -211,7 +206,6 @@ func (x *Exchange) accept(h Header, payload []byte) error {
 	return nil
 }
 
-// highest returns the highest packet number received.
 func (x *Exchange) highest() uint16 {
 	highest := x.next - 1
 	for seq := range x.early {

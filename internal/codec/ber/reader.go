@@ -93,7 +93,6 @@ type frame struct {
 	atEnd      bool  // the end-of-contents octets have been read
 }
 
-// state is the reading position in the current value.
 type state uint8
 
 const (
@@ -230,7 +229,6 @@ func unexpected(err error) error {
 	return err
 }
 
-// octet reads a byte of a header.
 func (r *Reader) octet(limit int64) byte {
 	if r.err == nil && r.off >= limit {
 		r.err = malformed("truncated header")
@@ -311,7 +309,6 @@ func (r *Reader) length(limit int64) int64 {
 	return int64(n)
 }
 
-// skip skips the rest of the current value.
 func (r *Reader) skip() {
 	if r.state == noValue || r.err != nil {
 		return
@@ -369,7 +366,6 @@ type content struct {
 // before the next call of a method of r.
 func (r *Reader) Content() io.Reader { return &content{r: r, depth: len(r.frames)} }
 
-// Read implements io.Reader.
 func (c *content) Read(p []byte) (int, error) {
 	if len(p) == 0 {
 		return 0, c.r.err
@@ -396,7 +392,6 @@ func (c *content) Read(p []byte) (int, error) {
 	return 0, io.EOF
 }
 
-// next advances to the next segment of a constructed string.
 func (c *content) next() {
 	for c.r.err == nil && len(c.r.frames) > c.depth {
 		if c.r.Next() {
@@ -438,7 +433,6 @@ func (r *Reader) Raw(most int) []byte {
 	return b.bytes
 }
 
-// limited is a buffer of at most most bytes.
 type limited struct {
 	bytes []byte
 	most  int
@@ -452,7 +446,6 @@ func (r *Reader) add(b *limited, p []byte) {
 	b.bytes = append(b.bytes, p...)
 }
 
-// raw appends the encoding of the current value to b.
 func (r *Reader) raw(b *limited) {
 	h := r.cur
 	if !h.Constructed {

@@ -87,7 +87,6 @@ func Lines(r io.Reader, plain bool) iter.Seq2[Line, error] {
 // mark sets the kind of a line and removes its leading mark of n bytes.
 func (l *Line) mark(kind Kind, n int) { l.Kind, l.Text = kind, bytes.Trim(l.Text[n:], " \t") }
 
-// link splits a link line into its target and name.
 func (l *Line) link(kind Kind) {
 	l.mark(kind, 2)
 	if l.Cut {

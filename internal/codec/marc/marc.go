@@ -89,7 +89,6 @@ func parseField(tag, text string, indicators int) Field {
 	return f
 }
 
-// number parses ASCII digits.
 func number(b []byte) (int, bool) {
 	for _, c := range b {
 		if c < '0' || c > '9' {

@@ -15,7 +15,6 @@ type ccm struct {
 	nonce, tag int // sizes in bytes: nonce 7 to 13; tag 4 to 16, even
 }
 
-// errOpen is the error of Open for a message with an invalid tag.
 var errOpen = errors.New("smb2: message authentication failed")
 
 // maxAdditional limits the additional data, in bytes. More would require a longer length field.
@@ -24,7 +23,6 @@ const maxAdditional = 0xff00 - 1
 func (c ccm) NonceSize() int { return c.nonce }
 func (c ccm) Overhead() int  { return c.tag }
 
-// Seal implements cipher.AEAD.
 func (c ccm) Seal(dst, nonce, plaintext, additional []byte) []byte {
 	tag := c.mac(nonce, plaintext, additional)
 	head := len(dst)
@@ -33,7 +31,6 @@ func (c ccm) Seal(dst, nonce, plaintext, additional []byte) []byte {
 	return append(dst, tag[:c.tag]...)
 }
 
-// Open implements cipher.AEAD.
 func (c ccm) Open(dst, nonce, ciphertext, additional []byte) ([]byte, error) {
 	n := len(ciphertext) - c.tag
 	if n < 0 {
@@ -64,7 +61,6 @@ func (c ccm) stream(nonce []byte, tag *[16]byte) cipher.Stream {
 	return s
 }
 
-// mac returns the unencrypted CBC-MAC of a message.
 func (c ccm) mac(nonce, plaintext, additional []byte) (x [16]byte) {
 	if len(nonce) != c.nonce || len(additional) > maxAdditional {
 		panic("smb2: nonce or additional data of another size")

@@ -190,8 +190,8 @@ func field(msg []byte, at int) ([]byte, error) {
 	return msg[offset:][:n], nil
 }
 
-// avPairs returns the AV_PAIRs of a TargetInfo without MsvAvEOL and MsvAvFlags. Stamp is the value of
-// MsvAvTimestamp, or nil if it is missing.
+// avPairs returns the AV_PAIRs of a TargetInfo without MsvAvEOL and MsvAvFlags. Timestamp is
+// the value of MsvAvTimestamp, or nil if it is missing.
 func avPairs(info []byte) (pairs, timestamp []byte, err error) {
 	for {
 		if len(info) < 4 {

@@ -21,7 +21,6 @@ const (
 // IsDisk reports whether the share is a visible disk share.
 func (s Share) IsDisk() bool { return s.Type&^0x0fffffff == 0 && s.Type&0xff == STypeDiskTree }
 
-// maxShares limits the number of shares in a list.
 const maxShares = 10_000
 
 // opNetrShareEnum is the opnum of NetrShareEnum ([MS-SRVS], section 3.1.4.8).

@@ -2,7 +2,6 @@ package tn3270
 
 import "fmt"
 
-// size is the number of positions of the screen.
 const size = Rows * Columns
 
 // graphicCodes maps six-bit values to bytes that are graphic characters. They encode 12-bit

@@ -82,7 +82,6 @@ func (s *Screen) Apply(record []byte) (reply []byte, err error) {
 	return nil, fmt.Errorf("unknown 3270 command %02x", command)
 }
 
-// A writer executes a Write command.
 type writer struct {
 	*Screen
 	at        int // the buffer address
@@ -90,7 +89,6 @@ type writer struct {
 	afterChar bool // after a character, or a Program Tab that cleared a field
 }
 
-// write executes the Write Control Character, the orders, and the characters.
 func (s *Screen) write(at int, p []byte) error {
 	if len(p) == 0 {
 		return nil
@@ -111,7 +109,6 @@ func (s *Screen) write(at int, p []byte) error {
 	return nil
 }
 
-// execute runs one order or character.
 func (w *writer) execute() error {
 	c := w.rest[0]
 	w.rest = w.rest[1:]
@@ -156,7 +153,6 @@ func (w *writer) execute() error {
 	return err
 }
 
-// read returns the next n bytes.
 func (w *writer) read(n int) ([]byte, error) {
 	if len(w.rest) < n {
 		return nil, errShort
@@ -186,7 +182,6 @@ func (w *writer) character(c byte) (cell, error) {
 	return cell{code: p[0], graphic: true}, nil
 }
 
-// put sets the cell at the buffer address and advances the address.
 func (w *writer) put(c cell) {
 	w.cells[w.at] = c
 	w.at = next(w.at)
@@ -211,7 +206,6 @@ func (w *writer) attributes() (attr byte, found bool, err error) {
 	return attr, found, nil
 }
 
-// modifyField changes the attribute at the buffer address.
 func (w *writer) modifyField() error {
 	attr, found, err := w.attributes()
 	if err != nil {

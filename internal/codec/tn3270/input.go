@@ -67,7 +67,6 @@ func (s *Screen) readModified(key AID) []byte {
 	return out
 }
 
-// readBuffer encodes the whole screen.
 func (s *Screen) readBuffer() []byte {
 	out := s.header(s.aid)
 	for _, c := range s.cells {
@@ -81,7 +80,6 @@ func (s *Screen) readBuffer() []byte {
 	return out
 }
 
-// header returns the beginning of an inbound record: the key and the cursor address.
 func (s *Screen) header(key AID) []byte {
 	if key == 0 { // no key was pressed yet
 		key = aidNone

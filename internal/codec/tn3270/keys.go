@@ -17,7 +17,6 @@ type Key struct {
 	Draw  bool // redraws the screen
 }
 
-// keymap maps the key sequences of terminals to keys.
 var keymap = sync.OnceValue(func() map[string]Key {
 	m := map[string]Key{
 		"\r": {AID: Enter}, "\n": {AID: Enter}, "\x1bc": {AID: Clear},
@@ -97,7 +96,6 @@ func unknownSequence(p []byte) int {
 	return 0
 }
 
-// beginsKey reports whether p is a prefix of a key sequence.
 func beginsKey(p string) bool {
 	for s := range keymap() {
 		if strings.HasPrefix(s, p) {

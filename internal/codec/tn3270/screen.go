@@ -34,7 +34,6 @@ type cell struct {
 
 func (c cell) protected() bool { return c.code&attrProtected != 0 }
 
-// rune returns the displayed character of a cell.
 func (c cell) rune() rune {
 	switch {
 	case c.field:
@@ -89,7 +88,6 @@ func (s *Screen) field(at int) (start int, attr cell) {
 	return -1, cell{}
 }
 
-// resetModified marks all fields as unmodified.
 func (s *Screen) resetModified() {
 	for i := range s.cells {
 		if s.cells[i].field {
@@ -98,7 +96,7 @@ func (s *Screen) resetModified() {
 	}
 }
 
-// eraseUnprotected clears the unprotected positions from from up to stop. If both are the same, it
+// eraseUnprotected clears the unprotected positions from from to stop. If both are the same, it
 // clears those of the whole screen.
 func (s *Screen) eraseUnprotected(from, stop int) {
 	_, attr := s.field(from)
@@ -114,7 +112,6 @@ func (s *Screen) eraseUnprotected(from, stop int) {
 	}
 }
 
-// eraseAllUnprotected executes the command Erase All Unprotected.
 func (s *Screen) eraseAllUnprotected() {
 	s.eraseUnprotected(0, 0)
 	for i := range s.cells {

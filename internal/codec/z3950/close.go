@@ -8,7 +8,6 @@ type Close struct {
 	Text   string
 }
 
-// closeReasons describes the values of CloseReason.
 var closeReasons = [...]string{"finished", "shutdown", "system problem", "cost limit reached", "out of resources",
 	"security violation", "protocol error", "lack of activity", "aborted by the peer", "unspecified reason"}
 

@@ -27,7 +27,6 @@ type Init struct {
 // IDPass holds login credentials with a password.
 type IDPass struct{ Group, User, Password string }
 
-// leadingFields encodes the leading fields of both messages.
 func (m Init) leadingFields() []byte {
 	versions := []int{0, 1}
 	if m.Version >= 3 {
@@ -36,7 +35,6 @@ func (m Init) leadingFields() []byte {
 	return append(append(append(ber.Bits(TagProtocolVersion, versions...), ber.Bits(TagOptions, m.Options...)...), ber.Int(TagPreferredMessageSize, m.PreferredMessageSize)...), ber.Int(TagExceptionalRecordSize, m.ExceptionalRecordSize)...)
 }
 
-// implementation encodes the fields that describe the implementation.
 func (m Init) implementation() []byte {
 	return append(append(ber.String(TagImplementationID, m.ID), ber.String(TagImplementationName, m.Name)...), ber.String(TagImplementationVersion, m.Release)...)
 }

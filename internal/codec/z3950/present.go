@@ -228,7 +228,6 @@ func (rec *Record) Content(most int) io.Reader {
 	return &raw{r: rec.r, most: most}
 }
 
-// raw reads the encoding of an ASN.1 value.
 type raw struct {
 	r       *ber.Reader
 	most    int
@@ -236,7 +235,6 @@ type raw struct {
 	rest    []byte
 }
 
-// Read implements io.Reader.
 func (x *raw) Read(p []byte) (int, error) {
 	if !x.started {
 		x.started = true
@@ -256,7 +254,6 @@ func (x *raw) Read(p []byte) (int, error) {
 // Reader returns the Reader that decodes the ASN.1 value of the content.
 func (rec *Record) Reader() *ber.Reader { return rec.r }
 
-// leave skips the rest of the record.
 func (rec *Record) leave() {
 	for ; rec.depth > 0; rec.depth-- {
 		rec.r.Leave()

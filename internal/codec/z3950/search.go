@@ -12,7 +12,6 @@ type Search struct {
 // resultSet is the name of the only result set of a session.
 const resultSet = "default"
 
-// databases encodes a list of database names.
 func databases(tag uint32, names []string) []byte {
 	var list [][]byte
 	for _, name := range names {

@@ -22,8 +22,8 @@ func (s *Session) CheckPlaintext(allowed bool, scheme string) error {
 		Reason: fetch.Reason{Kind: fetch.ReasonPlaintext}, Hint: "use " + scheme + "s"}
 }
 
-// LogIn calls try with credentials, and again with others while the server refuses them, at most
-// most times.
+// LogIn calls try with credentials, and again with others while the server refuses them, up to
+// limit times.
 func (s *Session) LogIn(ctx context.Context, srv *Server, mechanism string, limit int, try func(fetch.Credential) error) error {
 	for attempt := 1; ; attempt++ {
 		user, _ := srv.Login.User()

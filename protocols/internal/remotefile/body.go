@@ -55,7 +55,6 @@ type Body[R any] struct {
 	onEnd func(err error) // nil before Start and after its call
 }
 
-// A piece is a part of the file that has been requested.
 type piece[R any] struct {
 	size      int // bytes that remain
 	requested int // bytes requested by the last read
@@ -119,7 +118,6 @@ func (b *Body[R]) Start(onEnd func(err error)) io.ReadCloser {
 	return b
 }
 
-// next waits for the next data. It returns io.EOF at the end.
 func (b *Body[R]) next() ([]byte, error) {
 	b.reads.Release()
 	if err := b.state(); err != nil {
@@ -191,7 +189,6 @@ func (b *Body[R]) complete() error {
 	return io.EOF
 }
 
-// wrapError returns the error for content that ended early because of err.
 func (b *Body[R]) wrapError(err error) error {
 	switch {
 	case err == io.EOF && b.end >= 0:
@@ -203,7 +200,6 @@ func (b *Body[R]) wrapError(err error) error {
 	return err
 }
 
-// state returns the final error, or nil.
 func (b *Body[R]) state() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()

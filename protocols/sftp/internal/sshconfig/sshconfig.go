@@ -30,7 +30,6 @@ const (
 // A Config holds the settings of a parsed file.
 type Config struct{ settings []setting }
 
-// A setting is a line with a supported keyword, and the hosts it applies to.
 type setting struct {
 	hosts          [][]string // the patterns of all enclosing Host lines, each of which must match
 	keyword, value string
@@ -59,7 +58,6 @@ func Parse(r io.Reader, home string) (*Config, error) {
 	return p.config, nil
 }
 
-// A parser reads a file and the files it includes.
 type parser struct {
 	config    *Config
 	home      string
@@ -125,7 +123,6 @@ func (p *parser) include(patterns []string, hosts [][]string, depth int) error {
 	return nil
 }
 
-// open reads an included file.
 func (p *parser) open(name string, hosts [][]string, depth int) error {
 	if p.files++; p.files > maxFiles {
 		return fmt.Errorf("more than %d included files", maxFiles)
@@ -145,7 +142,6 @@ func (p *parser) open(name string, hosts [][]string, depth int) error {
 	return nil
 }
 
-// add adds a setting after checking its value.
 func (c *Config) add(s setting) error {
 	if s.keyword == "port" {
 		if _, err := parsePort(s.value); err != nil {
