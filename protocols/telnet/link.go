@@ -177,7 +177,7 @@ func (l *link) handle(sig signal) (eor bool, err error) {
 		l.applyOption(l.in.option)
 	case sigSubneg:
 		l.record.subneg(false, l.in.option, l.in.payload)
-		if l.in.option == optTType && l.opts.us[optTType].on() && len(l.in.payload) == 1 && l.in.payload[0] == ttypeSend {
+		if l.in.option == optTType && l.opts.us[optTType] && len(l.in.payload) == 1 && l.in.payload[0] == ttypeSend {
 			l.subneg(optTType, append([]byte{ttypeIs}, l.term...))
 		}
 	}
@@ -194,8 +194,8 @@ func (l *link) handle(sig signal) (eor bool, err error) {
 func (l *link) applyOption(option byte) {
 	switch option {
 	case optBinary:
-		l.in.binary = l.opts.him[optBinary].on()
-		l.out.binary = l.opts.us[optBinary].on()
+		l.in.binary = l.opts.him[optBinary]
+		l.out.binary = l.opts.us[optBinary]
 	case optNAWS:
 		l.sendSize()
 	}
@@ -203,7 +203,7 @@ func (l *link) applyOption(option byte) {
 
 // sendSize queues the window size if the server requested it (RFC 1073).
 func (l *link) sendSize() {
-	if l.opts.us[optNAWS].on() && l.columns > 0 {
+	if l.opts.us[optNAWS] && l.columns > 0 {
 		l.subneg(optNAWS, []byte{byte(l.columns >> 8), byte(l.columns), byte(l.rows >> 8), byte(l.rows)})
 	}
 }
@@ -317,7 +317,7 @@ func (l *link) inRecordMode() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, o := range []byte{optBinary, optEOR} {
-		if !l.opts.us[o].on() || !l.opts.him[o].on() {
+		if !l.opts.us[o] || !l.opts.him[o] {
 			return false
 		}
 	}
@@ -328,5 +328,5 @@ func (l *link) inRecordMode() bool {
 func (l *link) echoed() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.opts.him[optEcho].on()
+	return l.opts.him[optEcho]
 }

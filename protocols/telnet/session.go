@@ -15,7 +15,7 @@ import (
 // A call of Resize, before any other, means that a user types. A CR is then the Enter key and is
 // sent at once. Otherwise the input is text, and CR LF may be split between two calls of Write.
 type session struct {
-	link     *link
+	*link
 	login    *autoLogin // nil without automatic login
 	terminal atomic.Bool
 }
@@ -42,11 +42,11 @@ func (s *session) Read(p []byte) (int, error) {
 	if len(p) == 0 {
 		return 0, nil
 	}
-	defer s.link.conn.Piece()() // commands without data are not progress
+	defer s.conn.Piece()() // commands without data are not progress
 	for {
-		n, _, err := s.link.read(p)
+		n, _, err := s.read(p)
 		if reply := s.login.respond(p[:n]); reply != nil {
-			if _, err := s.link.write(reply, false); err != nil {
+			if _, err := s.write(reply, false); err != nil {
 				return n, err
 			}
 		}
@@ -59,31 +59,27 @@ func (s *session) Read(p []byte) (int, error) {
 // Write sends p. If the server does not echo, p is echoed locally, and Enter ends a line (RFC 854).
 func (s *session) Write(p []byte) (int, error) {
 	if !s.terminal.Load() {
-		return s.link.write(p, true)
+		return s.write(p, true)
 	}
-	if s.link.echoed() {
-		return s.link.write(p, false)
+	if s.echoed() {
+		return s.write(p, false)
 	}
 	typed := bytes.ReplaceAll(p, []byte{'\r'}, []byte("\r\n"))
-	s.link.queueLocal(typed) // first, so that it precedes the server's output
-	if _, err := s.link.write(typed, false); err != nil {
+	s.queueLocal(typed) // first, so that it precedes the server's output
+	if _, err := s.write(typed, false); err != nil {
 		return 0, err
 	}
 	return len(p), nil
 }
 
-func (s *session) Close() error { return s.link.Close() }
-
 func (s *session) Resize(columns, rows int) error {
 	s.terminal.Store(true)
-	return s.link.resize(columns, rows)
+	return s.resize(columns, rows)
 }
 
-func (s *session) Break() error { return s.link.sendCommand(cmdBRK) }
+func (l *link) Break() error { return l.sendCommand(cmdBRK) }
 
-func (s *session) Status() string { return s.link.status() }
-
-func (l *link) status() string {
+func (l *link) Status() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !l.negotiated {
@@ -92,10 +88,10 @@ func (l *link) status() string {
 	return fmt.Sprintf("terminal type %s; client options: %s; server options: %s", l.term, enabledOptions(&l.opts.us), enabledOptions(&l.opts.him))
 }
 
-func enabledOptions(sides *[256]side) string {
+func enabledOptions(sides *[256]bool) string {
 	var names []string
 	for i := range sides {
-		if sides[i].on() {
+		if sides[i] {
 			names = append(names, optionName(byte(i)))
 		}
 	}

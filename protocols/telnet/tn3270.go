@@ -257,14 +257,13 @@ func (s *display) Resize(columns, rows int) error {
 	return nil
 }
 
-// Break implements fetch.Terminal. It sends the command BRK, which hosts treat as the Attn key (RFC
-// 1576).
-func (s *display) Break() error { return s.link.sendCommand(cmdBRK) }
+// Break implements fetch.Terminal. Hosts treat the command BRK as the Attn key (RFC 1576).
+func (s *display) Break() error { return s.link.Break() }
 
 func (s *display) Status() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	words := []string{s.link.status(), "the host has locked the keyboard (Ctrl-R unlocks it)"}
+	words := []string{s.link.Status(), "the host has locked the keyboard (Ctrl-R unlocks it)"}
 	if !s.link.inRecordMode() {
 		words[1] = "no 3270 session was negotiated"
 	} else if s.screen.Ready() {
