@@ -16,6 +16,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/urlget/urlget/protocols/internal/glob"
 )
 
 // Limits of a file together with its included files.
@@ -243,7 +245,7 @@ func matchesAny(patterns []string, host string) bool {
 	found := false
 	for _, p := range patterns {
 		p, not := strings.CutPrefix(p, "!")
-		if matches(strings.ToLower(p), strings.ToLower(host)) {
+		if glob.Match(strings.ToLower(p), strings.ToLower(host)) {
 			if not {
 				return false
 			}
@@ -251,27 +253,4 @@ func matchesAny(patterns []string, host string) bool {
 		}
 	}
 	return found
-}
-
-// matches reports whether pattern matches s. "*" matches any characters, "?" matches one. The time
-// is at most proportional to the product of the lengths.
-func matches(pattern, s string) bool {
-	star, mark := -1, 0 // the index of the last star, and the index in s where its match ends
-	p, i := 0, 0
-	for i < len(s) {
-		switch {
-		case p < len(pattern) && pattern[p] == '*':
-			star, mark = p, i
-			p++
-		case p < len(pattern) && (pattern[p] == '?' || pattern[p] == s[i]):
-			p++
-			i++
-		case star >= 0:
-			mark++
-			p, i = star+1, mark
-		default:
-			return false
-		}
-	}
-	return strings.Trim(pattern[p:], "*") == ""
 }

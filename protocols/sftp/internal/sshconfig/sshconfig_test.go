@@ -146,20 +146,6 @@ func TestParseErrors(t *testing.T) {
 	}
 }
 
-func TestMatches(t *testing.T) {
-	t.Parallel()
-	if matches(strings.Repeat("*a", 1000)+"b", strings.Repeat("a", 10_000)) {
-		t.Error("matches")
-	}
-	for pattern, hosts := range map[string]string{"*": " a ab", "a*": "a ab", "*b": "b ab", "a*b": "ab aab acb", "?": "a b", "??*": "ab abc", "": ""} {
-		for host := range strings.SplitSeq(hosts, " ") {
-			if !matches(pattern, host) {
-				t.Errorf("%q does not match %q", pattern, host)
-			}
-		}
-	}
-}
-
 func FuzzParse(f *testing.F) {
 	f.Add(example, "www.example.org")
 	f.Add("Host a\nInclude conf* \"x\"\nMatch all\nInclude y", "a")
