@@ -71,21 +71,15 @@ func urlError(format string, args ...any) error {
 }
 
 func (t *target) parsePath(path string) error {
-	path, partial, err := cutParam(path, "/;PARTIAL=")
-	if err != nil {
-		return err
-	}
-	path, section, err := cutParam(path, "/;SECTION=")
-	if err != nil {
-		return err
-	}
-	path, uid, err := cutParam(path, "/;UID=")
-	if err != nil {
-		return err
-	}
-	path, validity, err := cutParam(path, ";UIDVALIDITY=")
-	if err != nil {
-		return err
+	var partial, section, uid, validity string
+	var err error
+	for _, p := range []struct {
+		name  string
+		value *string
+	}{{"/;PARTIAL=", &partial}, {"/;SECTION=", &section}, {"/;UID=", &uid}, {";UIDVALIDITY=", &validity}} {
+		if path, *p.value, err = cutParam(path, p.name); err != nil {
+			return err
+		}
 	}
 	if t.mailbox, err = uri.Unescape(strings.TrimSuffix(strings.TrimPrefix(path, "/"), "/")); err != nil {
 		return err

@@ -115,7 +115,7 @@ func (l *lease) skipTo(t *target) error {
 		if reply.Code != replyArticle {
 			continue
 		}
-		dot := l.Lines.Reader().Dot(dotOptions)
+		dot := l.Lines.Reader().Dot(wire.DotOptions{})
 		n, err := io.CopyN(io.Discard, dot, left)
 		if left -= n; err != io.EOF {
 			return l.Lines.Break(cmp.Or(err, wire.ErrReplyTooLong))

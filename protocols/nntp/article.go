@@ -33,7 +33,7 @@ func (d *opener) openArticle(ctx context.Context, req *fetch.Request, t *target)
 	if err != nil {
 		return nil, err
 	}
-	b := &articleBody{l: l, dot: l.Lines.Reader().Dot(dotOptions)}
+	b := &articleBody{l: l, dot: l.Lines.Reader().Dot(wire.DotOptions{})}
 	done := l.ReplyTimeout()
 	b.head, err = message.ReadHead(b.dot, 0)
 	if done(); err != nil {
@@ -80,7 +80,7 @@ func (d *opener) requestHeader(ctx context.Context, t *target) (*fetch.Response,
 	if err != nil {
 		return nil, err
 	}
-	head, err := l.readHeader()
+	head, err := l.Head("article")
 	if err != nil {
 		l.Discard()
 		return nil, err
@@ -89,23 +89,6 @@ func (d *opener) requestHeader(ctx context.Context, t *target) (*fetch.Response,
 	resp := articleResponse(t, reply, head)
 	resp.Body = io.NopCloser(strings.NewReader(""))
 	return resp, nil
-}
-
-// readHeader reads the reply to HEAD, including the final dot line.
-func (s *session) readHeader() ([]byte, error) {
-	defer s.ReplyTimeout()()
-	dot := s.Lines.Reader().Dot(dotOptions)
-	head, err := message.ReadHead(dot, 0)
-	if err == nil {
-		_, err = io.CopyN(io.Discard, dot, message.MaxHeader) // some servers also send the body
-	}
-	switch err {
-	case io.EOF:
-		return head, nil
-	case nil:
-		err = fmt.Errorf("%w: the header of the article does not end", wire.ErrReplyTooLong)
-	}
-	return nil, s.Lines.Break(err)
 }
 
 func articleResponse(t *target, reply wire.Reply, head []byte) *fetch.Response {

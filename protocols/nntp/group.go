@@ -108,7 +108,7 @@ func (l *lease) newest(group string, g *numberRange, newest int) error {
 			defer l.ReplyTimeout()()
 			ring := make([]uint64, 0, min(n, 1<<16))
 			oldest := 0
-			for line, err := range l.Lines.Reader().DotLines(dotOptions, 0) {
+			for line, err := range l.Lines.Reader().DotLines(wire.DotOptions{}, 0) {
 				if err != nil {
 					return err
 				}
@@ -245,14 +245,14 @@ func (l *lease) rangeOverviews(verb string, g numberRange, yield func([]byte, er
 // block yields the lines of one reply and reports whether to continue.
 func (l *lease) block(verb string, number uint64, yield func([]byte, error) bool) bool {
 	if verb == "HEAD" {
-		head, err := l.readHeader()
+		head, err := l.Head("article")
 		if err != nil {
 			yield(nil, err)
 			return false
 		}
 		return yield(overviewLine(number, message.ParseHeader(head)), nil)
 	}
-	for line, err := range l.Lines.Reader().DotLines(dotOptions, 0) {
+	for line, err := range l.Lines.Reader().DotLines(wire.DotOptions{}, 0) {
 		if err != nil && !wire.IsLineCut(err) {
 			yield(nil, l.Lines.Break(err))
 			return false

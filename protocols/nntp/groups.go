@@ -145,7 +145,7 @@ func (l *lease) descriptions(pattern string) (map[string]string, error) {
 	}
 	defer l.ReplyTimeout()()
 	texts, size := make(map[string]string), 0
-	for line, err := range l.Lines.Reader().DotLines(dotOptions, 0) {
+	for line, err := range l.Lines.Reader().DotLines(wire.DotOptions{}, 0) {
 		if err != nil {
 			return nil, l.Lines.Break(err)
 		}
@@ -165,7 +165,7 @@ func (l *lease) descriptions(pattern string) (map[string]string, error) {
 // ignore the pattern.
 func (l *lease) groupLines(pattern string) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
-		for line, err := range l.Lines.Reader().DotLines(dotOptions, 0) {
+		for line, err := range l.Lines.Reader().DotLines(wire.DotOptions{}, 0) {
 			if err != nil {
 				yield(nil, l.Lines.Break(err))
 				return

@@ -19,9 +19,6 @@ type session struct {
 	group     string            // the selected group
 }
 
-// dotOptions are the options for multi-line data blocks (RFC 3977, section 3.1.1).
-var dotOptions = wire.DotOptions{}
-
 func (d *opener) dial(ctx context.Context, srv *mailsession.Server) (*session, error) {
 	s := &session{}
 	return s, s.Dial(ctx, d.env, srv, maxLine, func() error { return d.handshake(ctx, s) })

@@ -32,7 +32,7 @@ func (d *opener) openMaildrop(ctx context.Context, req *fetch.Request, t *target
 	resp := &fetch.Response{Meta: fetch.Meta{Kind: fetch.KindListing, ContentType: "text/plain", Size: -1}, URL: t.url, Body: fetch.NoBody}
 	sizes := make(map[int]int64)
 	noUIDs := false
-	l, err := d.leaseSession(ctx, t, func(l lease) error {
+	l, err := d.pool.Lease(ctx, &t.Server, nil, func(l lease) error {
 		if l.Reused {
 			return mailsession.ErrStale
 		}
@@ -62,7 +62,7 @@ func (d *opener) openMaildrop(ctx context.Context, req *fetch.Request, t *target
 		return resp, nil
 	}
 	l.SetParts(resp, func(yield func(driver.Part, error) bool) {
-		for line, err := range l.Conn.stream() {
+		for line, err := range l.Conn.dotLines {
 			if err != nil {
 				yield(driver.Part{}, err)
 				return

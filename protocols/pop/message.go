@@ -17,7 +17,7 @@ import (
 func (d *opener) openMessage(ctx context.Context, req *fetch.Request, t *target) (*fetch.Response, error) {
 	var meta fetch.Meta
 	var text io.Reader // of the message
-	l, err := d.leaseSession(ctx, t, func(l lease) error {
+	l, err := d.pool.Lease(ctx, &t.Server, nil, func(l lease) error {
 		s := l.Conn
 		number, uid, err := s.locate(t, l.Reused)
 		if err != nil {
@@ -96,20 +96,11 @@ func (s *session) describe(number int, meta *fetch.Meta) error {
 		}
 		return err
 	}
-	defer s.ReplyTimeout()()
-	dot := s.Lines.Reader().Dot(wire.DotOptions{})
-	head, err := message.ReadHead(dot, 0)
+	head, err := s.Head("message")
 	if err == nil {
-		_, err = io.CopyN(io.Discard, dot, message.MaxHeader) // some servers also send the body
-	}
-	switch err {
-	case io.EOF:
 		describe(meta, head)
-		return nil
-	case nil:
-		err = fmt.Errorf("%w: the header of the message does not end", wire.ErrReplyTooLong)
 	}
-	return s.Lines.Break(err)
+	return err
 }
 
 func describe(meta *fetch.Meta, head []byte) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"iter"
 	"net"
 	"strconv"
 	"strings"
@@ -14,10 +13,8 @@ import (
 	"github.com/urlget/urlget/protocols/internal/mailsession"
 )
 
-const (
-	// maxMessages limits the replies to LIST and UIDL, in lines.
-	maxMessages = 100_000
-)
+// maxMessages limits the replies to LIST and UIDL, in lines.
+const maxMessages = 100_000
 
 // A session is an authenticated connection to a mail server. It sees the maildrop as of the login
 // (RFC 1939, section 4).
@@ -112,18 +109,7 @@ func (s *session) parseStatus(desc, line string) (string, error) {
 	return "", s.Lines.Break(fmt.Errorf("%w %.80q", wire.ErrMalformed, line))
 }
 
-// block yields the lines of a multi-line reply, all within one reply timeout. If the loop stops
-// early, the session is broken.
-func (s *session) block() iter.Seq2[[]byte, error] {
-	return func(yield func([]byte, error) bool) {
-		defer s.ReplyTimeout()()
-		s.dotLines(yield)
-	}
-}
-
-// stream is like block, but the reply may take longer than the reply timeout.
-func (s *session) stream() iter.Seq2[[]byte, error] { return s.dotLines }
-
+// dotLines yields the lines of a multi-line reply. If the loop stops early, the session is broken.
 func (s *session) dotLines(yield func([]byte, error) bool) {
 	complete := false
 	defer func() {
@@ -149,8 +135,9 @@ func (s *session) scan(command string, handle func(number int, value string)) er
 	if _, err := s.expect(command, command); err != nil {
 		return err
 	}
+	defer s.ReplyTimeout()()
 	n := 0
-	for line, err := range s.block() {
+	for line, err := range s.dotLines {
 		if n++; err == nil && n > maxMessages {
 			err = &fetch.Error{Code: fetch.ErrTooLarge, Err: fmt.Errorf("the maildrop has more than %d messages", maxMessages)}
 		}
@@ -220,10 +207,4 @@ func parseSize(value string) int64 {
 		return -1
 	}
 	return size
-}
-
-// leaseSession leases a session and calls op with it. If op returns mailsession.ErrStale, a pooled
-// session is replaced with a new one. If leaseSession succeeds, the caller must end the lease.
-func (d *opener) leaseSession(ctx context.Context, t *target, op func(lease) error) (lease, error) {
-	return d.pool.Lease(ctx, &t.Server, nil, op)
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/driver/wire"
+	"github.com/urlget/urlget/fetch/message"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -136,6 +137,24 @@ func (s *Session) Capabilities() (map[string]string, error) {
 		caps[label] = args
 	}
 	return caps, nil
+}
+
+// Head reads the header of a message, up to the final dot line of the reply. What names the message
+// in errors.
+func (s *Session) Head(what string) ([]byte, error) {
+	defer s.ReplyTimeout()()
+	dot := s.Lines.Reader().Dot(wire.DotOptions{})
+	head, err := message.ReadHead(dot, 0)
+	if err == nil {
+		_, err = io.CopyN(io.Discard, dot, message.MaxHeader) // some servers also send the body
+	}
+	switch err {
+	case io.EOF:
+		return head, nil
+	case nil:
+		err = fmt.Errorf("%w: the header of the %s does not end", wire.ErrReplyTooLong, what)
+	}
+	return nil, s.Lines.Break(err)
 }
 
 // Refusal returns the error by which the server refused a command, or nil if err is another one.
