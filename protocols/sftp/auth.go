@@ -167,7 +167,7 @@ func (l *login) signers() ([]ssh.Signer, error) {
 				return
 			}
 		}
-		all = append(all, l.traced(s))
+		all = append(all, &tracedKey{s, l})
 	}
 	for _, file := range d.opts.Identities {
 		s, err := l.identity(file)
@@ -301,8 +301,7 @@ func signWith(s ssh.Signer, r io.Reader, data []byte, algorithm string) (*ssh.Si
 	return s.Sign(r, data)
 }
 
-func (l *login) traced(s ssh.Signer) ssh.Signer { return &tracedKey{s, l} }
-
+// A tracedKey writes a trace line before each signature.
 type tracedKey struct {
 	ssh.Signer
 	login *login

@@ -5,7 +5,6 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/internal/codec/filexfer"
-	"github.com/urlget/urlget/protocols/internal/remotefile"
 )
 
 // statusError returns the error for a STATUS response (section 7 of the draft).
@@ -22,13 +21,4 @@ func statusError(t filexfer.Type, code filexfer.Code, text string) error {
 		e.Code = fetch.ErrProtocol
 	}
 	return e
-}
-
-// listingError returns the error for a listing that ended early because of err. Only a lost connection
-// truncates the listing; other errors are returned unchanged.
-func listingError(err error) error {
-	if !errors.Is(err, errLost) {
-		return err
-	}
-	return remotefile.TruncatedListing(err)
 }

@@ -1,7 +1,6 @@
 package sftp
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -107,8 +106,7 @@ func (f *flight) newBody(handle string, req *fetch.Request, meta *fetch.Meta) (*
 		r.end = end
 	}
 	b := remotefile.NewBody(remotefile.Reads[*request]{MinWindow: minWindow, MaxWindow: maxWindow, Size: filexfer.MaxData,
-		Send: r.send, Receive: r.receive, Release: r.release, Arrived: r.arrived, Complete: r.complete,
-		Lost: func(err error) bool { return errors.Is(err, errLost) }}, meta)
+		Send: r.send, Receive: r.receive, Release: r.release, Arrived: r.arrived, Complete: r.complete}, meta)
 	return b, b.Fill()
 }
 

@@ -58,7 +58,7 @@ func (l *listing) parts(yield func(driver.Part, error) bool) {
 	for {
 		files, err := l.next()
 		if err != nil {
-			yield(driver.Part{}, listingError(err))
+			yield(driver.Part{}, remotefile.ListingError(err))
 			return
 		}
 		if files == nil {
@@ -66,7 +66,7 @@ func (l *listing) parts(yield func(driver.Part, error) bool) {
 		}
 		members, err := l.members(files)
 		if err != nil {
-			yield(driver.Part{}, listingError(err))
+			yield(driver.Part{}, remotefile.ListingError(err))
 			return
 		}
 		for _, m := range members {

@@ -18,9 +18,6 @@ import (
 	"github.com/urlget/urlget/protocols/internal/remotefile"
 )
 
-// errLost is matched by errors of the connection, as opposed to error responses of the server.
-var errLost = errors.New("connection lost")
-
 // A session is an SFTP session on a connection. It multiplexes concurrent requests: one goroutine
 // writes requests; another reads the responses and delivers them.
 type session struct {
@@ -77,9 +74,8 @@ type buffer [filexfer.MaxData + 64]byte
 var buffers = sync.Pool{New: func() any { return new(buffer) }}
 
 func newSession(channel io.ReadWriter, closeConn func(), times fetch.Timeouts, progress *progress) *session {
-	s := &session{channel: channel, closeConn: closeConn, times: times, progress: progress,
+	return &session{channel: channel, closeConn: closeConn, times: times, progress: progress,
 		outbox: outbox{wake: make(chan struct{}, 1)}, done: make(chan struct{}), pending: make(map[uint32]*request)}
-	return s
 }
 
 func (s *session) negotiate() error {
@@ -188,7 +184,7 @@ func connError(err error) error {
 	if err == io.EOF {
 		err = io.ErrUnexpectedEOF
 	}
-	return &fetch.Error{Code: fetch.ErrNetwork, Retry: true, Err: fmt.Errorf("%w: %w", errLost, err)}
+	return &fetch.Error{Code: fetch.ErrNetwork, Retry: true, Err: fmt.Errorf("%w: %w", remotefile.ErrLost, err)}
 }
 
 func (s *session) deliver(resp response) error {

@@ -127,7 +127,7 @@ func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 		}
 		reused := l.Reused || !l.Conn.fresh
 		resp, err := d.perform(ctx, l, t)
-		if reused && errors.Is(err, errLost) && ctx.Err() == nil {
+		if reused && errors.Is(err, remotefile.ErrLost) && ctx.Err() == nil {
 			continue // the server had closed it
 		}
 		return resp, err

@@ -11,27 +11,15 @@ import (
 	"github.com/urlget/urlget/protocols/internal/remotefile"
 )
 
-// errLost is matched by errors of the connection, as opposed to error responses of the server.
-var errLost = errors.New("connection lost")
-
-// connError returns the error for a connection that failed with err. It matches errLost if the server
+// connError returns the error for a connection that failed with err. It matches remotefile.ErrLost if the server
 // closed the connection.
 func connError(err error) error {
 	for _, end := range []error{io.EOF, io.ErrUnexpectedEOF, syscall.ECONNRESET, syscall.EPIPE} {
 		if errors.Is(err, end) {
-			return &fetch.Error{Code: fetch.ErrNetwork, Retry: true, Err: fmt.Errorf("%w: closed by the server", errLost)}
+			return &fetch.Error{Code: fetch.ErrNetwork, Retry: true, Err: fmt.Errorf("%w: closed by the server", remotefile.ErrLost)}
 		}
 	}
 	return err
-}
-
-// listingError returns the error for a listing that ended early because of err. Only a lost connection
-// truncates the listing; other errors are returned unchanged.
-func listingError(err error) error {
-	if !errors.Is(err, errLost) {
-		return err
-	}
-	return remotefile.TruncatedListing(err)
 }
 
 func statusError(c smb2.Command, s smb2.Status) error {
@@ -54,7 +42,7 @@ func statusError(c smb2.Command, s smb2.Status) error {
 		smb2.StatusPasswordExpired, smb2.StatusAccountDisabled, smb2.StatusAccountLockedOut, smb2.StatusLogonTypeNotGranted:
 		e.Code = fetch.ErrAuth
 	case smb2.StatusUserSessionDeleted, smb2.StatusNetworkSessionExpired, smb2.StatusNetworkNameDeleted:
-		e.Code, e.Retry, e.Err = fetch.ErrNetwork, true, fmt.Errorf("%w: the server ended the session", errLost)
+		e.Code, e.Retry, e.Err = fetch.ErrNetwork, true, fmt.Errorf("%w: the server ended the session", remotefile.ErrLost)
 	case smb2.StatusSuccess, smb2.StatusMoreProcessingRequired, smb2.StatusPending:
 		e.Code = fetch.ErrProtocol
 	}

@@ -42,8 +42,7 @@ func (d *opener) file(l lease, t *target, f *file) (*fetch.Response, error) {
 	}
 	r := &reads{session: l.Conn, file: f, early: make(map[uint64]message)}
 	b := remotefile.NewBody(remotefile.Reads[uint64]{MinWindow: minWindow, MaxWindow: maxWindow, Size: int(l.Conn.readSize),
-		Send: r.send, Receive: r.receive, Release: r.release, Complete: func() error { return l.Conn.close(f) },
-		Lost: func(err error) bool { return errors.Is(err, errLost) }}, &meta)
+		Send: r.send, Receive: r.receive, Release: r.release, Complete: func() error { return l.Conn.close(f) }}, &meta)
 	if err := b.Fill(); err != nil {
 		return nil, err
 	}

@@ -55,7 +55,7 @@ func (l *listing) parts(yield func(driver.Part, error) bool) {
 			}
 		}
 		if err != nil {
-			yield(driver.Part{}, listingError(err))
+			yield(driver.Part{}, remotefile.ListingError(err))
 			return
 		}
 		for _, m := range members {

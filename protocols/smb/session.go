@@ -246,7 +246,7 @@ func (s *session) checkStatus(m message, allowed ...smb2.Status) error {
 		}
 	}
 	err := statusError(m.Command, m.Status)
-	if errors.Is(err, errLost) {
+	if errors.Is(err, remotefile.ErrLost) {
 		return s.fail(err)
 	}
 	return err

@@ -80,7 +80,7 @@ func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 			return nil, err
 		}
 		resp, err := d.perform(ctx, l, t)
-		if l.Reused && errors.Is(err, errLost) && ctx.Err() == nil {
+		if l.Reused && errors.Is(err, remotefile.ErrLost) && ctx.Err() == nil {
 			continue // the server had closed it
 		}
 		return resp, err

@@ -1,6 +1,7 @@
 package remotefile
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -32,7 +33,8 @@ type Reads[R any] struct {
 	// Complete is called after Arrived, when the reader has consumed all data. If it returns an
 	// error, the body ends with that instead of io.EOF.
 	Complete func() error
-	// Lost reports whether an error means that the connection was lost.
+	// Lost reports whether an error means that the connection was lost. Nil means that it does if it
+	// matches ErrLost.
 	Lost func(error) bool
 }
 
@@ -64,6 +66,9 @@ type piece[R any] struct {
 // NewBody returns the body for the part of a file in meta. If the size of the file is unknown (-1),
 // it reads one piece at a time up to the end.
 func NewBody[R any](reads Reads[R], meta *fetch.Meta) *Body[R] {
+	if reads.Lost == nil {
+		reads.Lost = func(err error) bool { return errors.Is(err, ErrLost) }
+	}
 	b := &Body[R]{reads: reads, offset: meta.Range.Offset, sendOffset: meta.Range.Offset, end: -1, window: 1}
 	if meta.Size >= 0 {
 		b.end, b.window = b.offset+meta.Size, reads.MinWindow

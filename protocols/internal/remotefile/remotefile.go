@@ -155,6 +155,18 @@ func Malformed(reason string) error {
 	return &fetch.Error{Code: fetch.ErrURL, Err: errors.New(reason)}
 }
 
+// ErrLost is matched by errors of a lost connection, as opposed to error responses of the server.
+var ErrLost = errors.New("connection lost")
+
+// ListingError returns the error for a listing that ended early because of err. Only a lost
+// connection truncates the listing; other errors are returned unchanged.
+func ListingError(err error) error {
+	if !errors.Is(err, ErrLost) {
+		return err
+	}
+	return TruncatedListing(err)
+}
+
 // TruncatedListing returns the error for a listing that was interrupted by a lost connection.
 func TruncatedListing(err error) error { return truncated("the listing was interrupted", err) }
 
