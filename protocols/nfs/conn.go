@@ -3,7 +3,6 @@ package nfs
 import (
 	"bufio"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"sync"
 
@@ -41,9 +40,9 @@ type conn struct {
 }
 
 type reply struct {
-	results *xdr.Decoder
-	err     error
-	buf     *buffer
+	results  *xdr.Decoder
+	rejected *nfs3.Rejection
+	buf      *buffer
 }
 
 func (r *reply) release() {
@@ -90,7 +89,11 @@ func (c *conn) receive(p nfs3.Proc, xid uint32) (*reply, error) {
 	for {
 		if r, ok := c.early[xid]; ok {
 			delete(c.early, xid)
-			return r, c.checkAccepted(p, r)
+			if r.rejected != nil {
+				r.release()
+				return r, c.rejection(p, r.rejected)
+			}
+			return r, nil
 		}
 		got, r, err := c.read(content)
 		if err == nil && !c.waiting[got] {
@@ -116,21 +119,11 @@ func (c *conn) read(content bool) (xid uint32, _ *reply, err error) {
 		r.release()
 		return 0, nil, err
 	}
-	var rejected *nfs3.Rejection
-	if xid, r.results, r.err = nfs3.ParseReply(record); r.err != nil && !errors.As(r.err, &rejected) {
+	if xid, r.results, err = nfs3.ParseReply(record); err != nil && !errors.As(err, &r.rejected) {
 		r.release()
-		return 0, nil, r.err
+		return 0, nil, err
 	}
 	return xid, r, nil
-}
-
-func (c *conn) checkAccepted(p nfs3.Proc, r *reply) error {
-	var rejected *nfs3.Rejection
-	if errors.As(r.err, &rejected) {
-		r.release()
-		return c.rejection(p, rejected)
-	}
-	return nil
 }
 
 func (c *conn) decodeResults(r *reply, decode func(*xdr.Decoder)) error {
@@ -146,27 +139,7 @@ func (c *conn) decodeResults(r *reply, decode func(*xdr.Decoder)) error {
 // call makes a call, waits for the reply, checks the status, and decodes the results with decode. The
 // trace shows what.
 func (c *conn) call(p nfs3.Proc, what string, args func([]byte) []byte, decode func(*xdr.Decoder)) error {
-	return c.await(p, c.queueTraced(p, what, args), decode)
-}
-
-// callPlain is like call, for procedures whose results have no status.
-func (c *conn) callPlain(p nfs3.Proc, what string, args func([]byte) []byte, decode func(*xdr.Decoder)) error {
 	r, err := c.receive(p, c.queueTraced(p, what, args))
-	if err != nil {
-		return err
-	}
-	return c.decodeResults(r, decode)
-}
-
-func (c *conn) queueTraced(p nfs3.Proc, what string, args func([]byte) []byte) (xid uint32) {
-	if trace := c.net.Line(); trace != nil {
-		trace(true, p.Name+" "+what)
-	}
-	return c.queue(p, args)
-}
-
-func (c *conn) await(p nfs3.Proc, xid uint32, decode func(*xdr.Decoder)) error {
-	r, err := c.receive(p, xid)
 	if err != nil {
 		return err
 	}
@@ -183,6 +156,22 @@ func (c *conn) await(p nfs3.Proc, xid uint32, decode func(*xdr.Decoder)) error {
 		err = c.refusal(p, status)
 	}
 	return err
+}
+
+// callPlain is like call, for procedures whose results have no status.
+func (c *conn) callPlain(p nfs3.Proc, what string, args func([]byte) []byte, decode func(*xdr.Decoder)) error {
+	r, err := c.receive(p, c.queueTraced(p, what, args))
+	if err != nil {
+		return err
+	}
+	return c.decodeResults(r, decode)
+}
+
+func (c *conn) queueTraced(p nfs3.Proc, what string, args func([]byte) []byte) (xid uint32) {
+	if trace := c.net.Line(); trace != nil {
+		trace(true, p.Name+" "+what)
+	}
+	return c.queue(p, args)
 }
 
 func (c *conn) lookup(dir, name string) (node, error) {
@@ -218,5 +207,3 @@ type lease struct {
 	*conn
 	*driver.Lease[string, *conn]
 }
-
-var errTooManyLinks = fmt.Errorf("too many levels of symbolic links (more than %d)", maxLinks)

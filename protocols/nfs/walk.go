@@ -3,6 +3,7 @@ package nfs
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/urlget/urlget/fetch"
@@ -207,4 +208,6 @@ func outsideError() error {
 	return &fetch.Error{Code: fetch.ErrPolicy, Err: errors.New("a symbolic link leads out of the export")}
 }
 
-func tooManyLinks() error { return &fetch.Error{Code: fetch.ErrServer, Err: errTooManyLinks} }
+func tooManyLinks() error {
+	return &fetch.Error{Code: fetch.ErrServer, Err: fmt.Errorf("too many levels of symbolic links (more than %d)", maxLinks)}
+}

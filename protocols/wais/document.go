@@ -86,7 +86,7 @@ func (s *session) document(req *fetch.Request, doc document) (*fetch.Response, e
 	if err := b.fill(); err != nil && err != io.EOF {
 		return nil, err
 	}
-	s.wait(s.times.Idle)
+	s.conn.SetIdle(s.times.Idle)
 	resp := &fetch.Response{
 		Meta: fetch.Meta{ContentType: mediaType(doc.docType), Size: -1, Text: mediaType(doc.docType) == "text/plain", Range: req.Range, Name: doc.name()},
 		Body: b,

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
-	"time"
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver/wire"
@@ -35,17 +34,13 @@ func (d *opener) dial(ctx context.Context, w uri.WAIS) (*session, error) {
 		return nil, err
 	}
 	s := &session{conn: conn, times: d.env.Timeouts(), base: base, size: maxRecord, log: d.env.Logger()}
-	s.wait(s.times.Reply)
+	conn.SetIdle(s.times.Reply)
 	conn.Bind(ctx)
 	if err := s.init(d.env.Identity().UserAgent); err != nil {
 		s.Close()
 		return nil, err
 	}
 	return s, nil
-}
-
-func (s *session) wait(d time.Duration) {
-	s.conn.SetIdle(d)
 }
 
 // init negotiates the record size. Servers do not require it.

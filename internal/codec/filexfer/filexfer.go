@@ -297,7 +297,12 @@ const (
 	modeSticky = 0o1000 // S_ISVTX
 )
 
+var specialBits = map[uint32]fs.FileMode{
+	modeSetUID: fs.ModeSetuid, modeSetGID: fs.ModeSetgid, modeSticky: fs.ModeSticky,
+}
+
 var fileTypes = map[uint32]fs.FileMode{
+	ModeRegular:     0,
 	ModeFIFO:        fs.ModeNamedPipe,
 	ModeCharDevice:  fs.ModeDevice | fs.ModeCharDevice,
 	ModeDir:         fs.ModeDir,
@@ -309,20 +314,12 @@ var fileTypes = map[uint32]fs.FileMode{
 // FileMode converts the mode. Unknown and missing file types become fs.ModeIrregular.
 func (a Attrs) FileMode() fs.FileMode {
 	mode := fs.FileMode(a.Mode & 0o777)
-	if a.Mode&modeSetUID != 0 {
-		mode |= fs.ModeSetuid
+	for bit, flag := range specialBits {
+		if a.Mode&bit != 0 {
+			mode |= flag
+		}
 	}
-	if a.Mode&modeSetGID != 0 {
-		mode |= fs.ModeSetgid
-	}
-	if a.Mode&modeSticky != 0 {
-		mode |= fs.ModeSticky
-	}
-	kind := a.Mode & ModeType
-	if kind == ModeRegular {
-		return mode
-	}
-	if t, ok := fileTypes[kind]; ok {
+	if t, ok := fileTypes[a.Mode&ModeType]; ok {
 		return mode | t
 	}
 	return mode | fs.ModeIrregular

@@ -45,43 +45,30 @@ const (
 	StatusUnexpectedIOError      Status = 0xC00000E9
 )
 
+var statusNames = map[Status]string{
+	StatusSuccess:            "STATUS_SUCCESS",
+	StatusStoppedOnSymlink:   "STATUS_STOPPED_ON_SYMLINK",
+	StatusInvalidParameter:   "STATUS_INVALID_PARAMETER",
+	StatusNoSuchFile:         "STATUS_NO_SUCH_FILE",
+	StatusEndOfFile:          "STATUS_END_OF_FILE",
+	StatusAccessDenied:       "STATUS_ACCESS_DENIED",
+	StatusObjectNameInvalid:  "STATUS_OBJECT_NAME_INVALID",
+	StatusObjectNameNotFound: "STATUS_OBJECT_NAME_NOT_FOUND",
+	StatusObjectPathNotFound: "STATUS_OBJECT_PATH_NOT_FOUND",
+	StatusSharingViolation:   "STATUS_SHARING_VIOLATION",
+	StatusLogonFailure:       "STATUS_LOGON_FAILURE",
+	StatusPasswordExpired:    "STATUS_PASSWORD_EXPIRED",
+	StatusAccountDisabled:    "STATUS_ACCOUNT_DISABLED",
+	StatusNotSupported:       "STATUS_NOT_SUPPORTED",
+	StatusBadNetworkName:     "STATUS_BAD_NETWORK_NAME",
+	StatusNotADirectory:      "STATUS_NOT_A_DIRECTORY",
+	StatusAccountLockedOut:   "STATUS_ACCOUNT_LOCKED_OUT",
+}
+
 // String returns the name of common status codes, otherwise the number.
 func (s Status) String() string {
-	switch s {
-	case StatusSuccess:
-		return "STATUS_SUCCESS"
-	case StatusStoppedOnSymlink:
-		return "STATUS_STOPPED_ON_SYMLINK"
-	case StatusInvalidParameter:
-		return "STATUS_INVALID_PARAMETER"
-	case StatusNoSuchFile:
-		return "STATUS_NO_SUCH_FILE"
-	case StatusEndOfFile:
-		return "STATUS_END_OF_FILE"
-	case StatusAccessDenied:
-		return "STATUS_ACCESS_DENIED"
-	case StatusObjectNameInvalid:
-		return "STATUS_OBJECT_NAME_INVALID"
-	case StatusObjectNameNotFound:
-		return "STATUS_OBJECT_NAME_NOT_FOUND"
-	case StatusObjectPathNotFound:
-		return "STATUS_OBJECT_PATH_NOT_FOUND"
-	case StatusSharingViolation:
-		return "STATUS_SHARING_VIOLATION"
-	case StatusLogonFailure:
-		return "STATUS_LOGON_FAILURE"
-	case StatusPasswordExpired:
-		return "STATUS_PASSWORD_EXPIRED"
-	case StatusAccountDisabled:
-		return "STATUS_ACCOUNT_DISABLED"
-	case StatusNotSupported:
-		return "STATUS_NOT_SUPPORTED"
-	case StatusBadNetworkName:
-		return "STATUS_BAD_NETWORK_NAME"
-	case StatusNotADirectory:
-		return "STATUS_NOT_A_DIRECTORY"
-	case StatusAccountLockedOut:
-		return "STATUS_ACCOUNT_LOCKED_OUT"
+	if name, ok := statusNames[s]; ok {
+		return name
 	}
 	return fmt.Sprintf("status 0x%08X", uint32(s))
 }
