@@ -75,6 +75,7 @@ var layers = []layer{
 		{packages: "fetch/message", modules: []string{"golang.org/x/net/html", "golang.org/x/text"}},
 		{packages: "fetch/cookies", modules: []string{"golang.org/x/net/publicsuffix"}},
 		{packages: "internal/mailbox", imports: []string{"fetch/message"}, modules: []string{"go.etcd.io/bbolt"}},
+		{packages: "protocols/internal/mailsession", imports: append(kits[:len(kits):len(kits)], "fetch/message")},
 		{packages: "protocols/internal/*", imports: kits, purpose: "code shared by drivers of the same kind"},
 		{packages: "protocols/http/http3", imports: []string{"fetch", "internal/quoted"}, modules: []string{"github.com/quic-go/quic-go", "golang.org/x/net"}},
 		{packages: "protocols/http/...", imports: append(kit[:len(kit):len(kit)], "fetch/cookies"), modules: []string{"golang.org/x/net",
