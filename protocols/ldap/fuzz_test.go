@@ -81,7 +81,7 @@ func FuzzURL(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if q, err := parseURL(u, list); err == nil && len(q.packet().Bytes()) == 0 {
+		if q, err := parseURL(u, list); err == nil && len(q.request()) == 0 {
 			t.Errorf("%q: empty search request", path)
 		}
 	})

@@ -32,7 +32,7 @@ type records struct {
 }
 
 func (b *records) begin() error {
-	if err := b.send(b.query.packet(), b.query.String()); err != nil {
+	if err := b.send(b.query.request(), b.query.String()); err != nil {
 		return err
 	}
 	rec, err := b.receiveRecord()

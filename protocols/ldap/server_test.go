@@ -122,12 +122,12 @@ func envelope(id int64, op *ber.Packet) []byte {
 func ldapResult(tag ber.Tag, code int64, matchedDN, text string, referrals ...string) *ber.Packet {
 	p := ber.Encode(ber.ClassApplication, ber.TypeConstructed, tag, nil, "")
 	p.AppendChild(ber.NewInteger(ber.ClassUniversal, ber.TypePrimitive, ber.TagEnumerated, code, ""))
-	p.AppendChild(octetString(matchedDN))
-	p.AppendChild(octetString(text))
+	p.AppendChild(octets(matchedDN))
+	p.AppendChild(octets(text))
 	if referrals != nil {
 		list := ber.Encode(ber.ClassContext, ber.TypeConstructed, 3, nil, "")
 		for _, u := range referrals {
-			list.AppendChild(octetString(u))
+			list.AppendChild(octets(u))
 		}
 		p.AppendChild(list)
 	}
@@ -141,13 +141,13 @@ func searchDone(code int64) *ber.Packet {
 // searchEntry returns a SearchResultEntry with the given pairs of attributes and values.
 func searchEntry(dn string, pairs ...string) *ber.Packet {
 	p := ber.Encode(ber.ClassApplication, ber.TypeConstructed, ldap.ApplicationSearchResultEntry, nil, "")
-	p.AppendChild(octetString(dn))
+	p.AppendChild(octets(dn))
 	list := ber.Encode(ber.ClassUniversal, ber.TypeConstructed, ber.TagSequence, nil, "")
 	for i := 0; i < len(pairs); i += 2 {
 		item := ber.Encode(ber.ClassUniversal, ber.TypeConstructed, ber.TagSequence, nil, "")
-		item.AppendChild(octetString(pairs[i]))
+		item.AppendChild(octets(pairs[i]))
 		set := ber.Encode(ber.ClassUniversal, ber.TypeConstructed, ber.TagSet, nil, "")
-		set.AppendChild(octetString(pairs[i+1]))
+		set.AppendChild(octets(pairs[i+1]))
 		item.AppendChild(set)
 		list.AppendChild(item)
 	}
@@ -157,6 +157,10 @@ func searchEntry(dn string, pairs ...string) *ber.Packet {
 
 func searchReference(u string) *ber.Packet {
 	p := ber.Encode(ber.ClassApplication, ber.TypeConstructed, ldap.ApplicationSearchResultReference, nil, "")
-	p.AppendChild(octetString(u))
+	p.AppendChild(octets(u))
 	return p
+}
+
+func octets(s string) *ber.Packet {
+	return ber.NewString(ber.ClassUniversal, ber.TypePrimitive, ber.TagOctetString, s, "")
 }

@@ -7,10 +7,10 @@ import (
 	"io"
 	"time"
 
-	ber "github.com/go-asn1-ber/asn1-ber"
 	"github.com/go-ldap/ldap/v3"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/internal/codec/ber"
 )
 
 // A session is a connection with one outstanding request. It reads only on demand, so a slow consumer
@@ -34,19 +34,22 @@ func (s *session) trace(sent bool, format string, args ...any) {
 }
 
 // send sends a request; shown is its description in the trace.
-func (s *session) send(op *ber.Packet, shown string) error {
+func (s *session) send(op []byte, shown string) error {
 	s.id++
 	s.trace(true, "%s", shown)
 	_, err := s.conn.Write(s.message(op))
 	return err
 }
 
-func (s *session) message(op *ber.Packet) []byte {
-	p := ber.Encode(ber.ClassUniversal, ber.TypeConstructed, ber.TagSequence, nil, "")
-	p.AppendChild(ber.NewInteger(ber.ClassUniversal, ber.TypePrimitive, ber.TagInteger, s.id, ""))
-	p.AppendChild(op)
-	return p.Bytes()
+func (s *session) message(op []byte) []byte { return ber.Sequence(integer(s.id), op) }
+
+func integer(n int64) []byte { return ber.Bytes(ber.Universal, ber.TagInteger, ber.IntContent(n)) }
+
+func enumerated(n int) []byte {
+	return ber.Bytes(ber.Universal, tagEnumerated, ber.IntContent(int64(n)))
 }
+
+func octetString(s string) []byte { return ber.Bytes(ber.Universal, ber.TagBytes, s) }
 
 // receive returns the next response to the last request. It is valid until the next call.
 func (s *session) receive() (element, error) {
@@ -106,12 +109,9 @@ func (s *session) bind(user, password string) error {
 	return err
 }
 
-func bindRequest(user, password string) *ber.Packet {
-	p := ber.Encode(ber.ClassApplication, ber.TypeConstructed, ldap.ApplicationBindRequest, nil, "")
-	p.AppendChild(ber.NewInteger(ber.ClassUniversal, ber.TypePrimitive, ber.TagInteger, int64(3), ""))
-	p.AppendChild(octetString(user))
-	p.AppendChild(ber.NewString(ber.ClassContext, ber.TypePrimitive, 0, password, ""))
-	return p
+func bindRequest(user, password string) []byte {
+	const version = 3
+	return ber.Group(ber.Application, ldap.ApplicationBindRequest, integer(version), octetString(user), ber.String(0, password))
 }
 
 func describeBind(user string) string { return fmt.Sprintf("bind %q with a password", user) }
@@ -121,9 +121,8 @@ const startTLSOID = "1.3.6.1.4.1.1466.20037"
 
 // startTLS requests StartTLS. The caller performs the handshake.
 func (s *session) startTLS() error {
-	p := ber.Encode(ber.ClassApplication, ber.TypeConstructed, ldap.ApplicationExtendedRequest, nil, "")
-	p.AppendChild(ber.NewString(ber.ClassContext, ber.TypePrimitive, 0, startTLSOID, ""))
-	if err := s.send(p, "StartTLS"); err != nil {
+	request := ber.Group(ber.Application, ldap.ApplicationExtendedRequest, ber.String(0, startTLSOID))
+	if err := s.send(request, "StartTLS"); err != nil {
 		return err
 	}
 	if err := s.readResult(tagExtendedResponse); err != nil {

@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"strings"
 
-	ber "github.com/go-asn1-ber/asn1-ber"
 	"github.com/go-ldap/ldap/v3"
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/internal/codec/ber"
 )
 
 // A query is the search that a URL describes (RFC 4516, section 2).
@@ -18,8 +18,8 @@ type query struct {
 	attributes []string
 	scope      int // SearchRequest.scope
 	filter     string
-	compiled   *ber.Packet
-	list       bool // list the children of dn instead of retrieving entries
+	compiled   []byte // the encoded filter
+	list       bool   // list the children of dn instead of retrieving entries
 	// roots requests the server's naming contexts from the root DSE (RFC 4512, section 5.1).
 	roots bool
 }
@@ -61,9 +61,11 @@ func parseURL(u uri.URI, list bool) (query, error) {
 	if filter != "" {
 		q.filter = filter
 	}
-	if q.compiled, err = ldap.CompileFilter(q.filter); err != nil {
+	compiled, err := ldap.CompileFilter(q.filter)
+	if err != nil {
 		return q, malformed("invalid filter: %w", err)
 	}
+	q.compiled = compiled.Bytes()
 	return q, q.parseExtensions(parts[3])
 }
 
@@ -122,24 +124,13 @@ func (q query) String() string {
 	return s
 }
 
-// packet returns the SearchRequest (RFC 4511, section 4.5.1), without limits on size and time.
-func (q query) packet() *ber.Packet {
-	p := ber.Encode(ber.ClassApplication, ber.TypeConstructed, ldap.ApplicationSearchRequest, nil, "")
-	p.AppendChild(octetString(q.dn))
-	p.AppendChild(ber.NewInteger(ber.ClassUniversal, ber.TypePrimitive, ber.TagEnumerated, int64(q.scope), ""))
-	p.AppendChild(ber.NewInteger(ber.ClassUniversal, ber.TypePrimitive, ber.TagEnumerated, int64(ldap.NeverDerefAliases), ""))
-	p.AppendChild(ber.NewInteger(ber.ClassUniversal, ber.TypePrimitive, ber.TagInteger, int64(0), ""))
-	p.AppendChild(ber.NewInteger(ber.ClassUniversal, ber.TypePrimitive, ber.TagInteger, int64(0), ""))
-	p.AppendChild(ber.NewBoolean(ber.ClassUniversal, ber.TypePrimitive, ber.TagBoolean, false, ""))
-	p.AppendChild(q.compiled)
-	names := ber.Encode(ber.ClassUniversal, ber.TypeConstructed, ber.TagSequence, nil, "")
+// request returns the SearchRequest (RFC 4511, section 4.5.1), without limits on size and time.
+func (q query) request() []byte {
+	var names [][]byte
 	for _, name := range q.attributes {
-		names.AppendChild(octetString(name))
+		names = append(names, octetString(name))
 	}
-	p.AppendChild(names)
-	return p
-}
-
-func octetString(s string) *ber.Packet {
-	return ber.NewString(ber.ClassUniversal, ber.TypePrimitive, ber.TagOctetString, s, "")
+	typesOnly := ber.Bytes(ber.Universal, ber.TagBoolean, []byte{0})
+	return ber.Group(ber.Application, ldap.ApplicationSearchRequest, octetString(q.dn), enumerated(q.scope),
+		enumerated(ldap.NeverDerefAliases), integer(0), integer(0), typesOnly, q.compiled, ber.Sequence(names...))
 }
