@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"strconv"
 	"strings"
 )
@@ -66,12 +67,10 @@ func (h Header) IsUniversal(tag uint32) bool { return h.Class == Universal && h.
 //
 //	for r.Message(max) {
 //		switch h := r.Header(); ...
-//		r.Enter()
-//		for r.Next() {
-//			switch h := r.Header(); ...
+//		for h := range r.Values() {
+//			switch h ...
 //			n := r.Int()
 //		}
-//		r.Leave()
 //	}
 //
 // Unread parts of a value are skipped.
@@ -200,6 +199,17 @@ func (r *Reader) Leave() {
 	}
 	if r.err == nil {
 		r.frames = r.frames[:last]
+	}
+}
+
+// Values enters the current value, which must be constructed, and yields the headers of the values in
+// it. Then it skips the rest of the value and returns to its parent.
+func (r *Reader) Values() iter.Seq[Header] {
+	return func(yield func(Header) bool) {
+		r.Enter()
+		for r.Next() && yield(r.cur) {
+		}
+		r.Leave()
 	}
 }
 

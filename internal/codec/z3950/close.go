@@ -44,15 +44,13 @@ func (m Close) Encode() []byte {
 
 // ReadClose decodes the current message.
 func ReadClose(r *ber.Reader) (m Close) {
-	r.Enter()
-	for r.Next() {
-		switch r.Header().Tag {
+	for h := range r.Values() {
+		switch h.Tag {
 		case TagDiagnosticInformation:
 			m.Text = r.String(maxText)
 		case TagCloseReason:
 			m.Reason = r.Int()
 		}
 	}
-	r.Leave()
 	return m
 }

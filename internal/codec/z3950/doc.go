@@ -71,16 +71,13 @@ func readDiagnostic(r *ber.Reader) (d Diagnostic) {
 	if !r.Header().IsUniversal(ber.TagSequence) {
 		return d // externallyDefined
 	}
-	r.Enter()
-	readDiagnosticFields(r, &d)
-	r.Leave()
-	return d
+	return readDefaultDiagnostic(r)
 }
 
-// readDiagnosticFields decodes the members of a DefaultDiagFormat.
-func readDiagnosticFields(r *ber.Reader, d *Diagnostic) {
-	for r.Next() {
-		switch h := r.Header(); {
+// readDefaultDiagnostic decodes the current value, which has the members of a DefaultDiagFormat.
+func readDefaultDiagnostic(r *ber.Reader) (d Diagnostic) {
+	for h := range r.Values() {
+		switch {
 		case h.IsUniversal(ber.TagOID):
 			d.Set = r.OID()
 		case h.IsUniversal(ber.TagInteger):
@@ -89,7 +86,20 @@ func readDiagnosticFields(r *ber.Reader, d *Diagnostic) {
 			d.AddInfo = r.String(maxText)
 		}
 	}
+	return d
 }
+
+// readList decodes the current value with read, which decodes one member, up to maxList members.
+func readList[T any](r *ber.Reader, read func(*ber.Reader) T) (list []T) {
+	for range r.Values() {
+		if list = append(list, read(r)); len(list) == maxList {
+			break
+		}
+	}
+	return list
+}
+
+func readText(r *ber.Reader) string { return r.String(maxText) }
 
 // fields encodes the members of a DefaultDiagFormat.
 func (d Diagnostic) fields() [][]byte {

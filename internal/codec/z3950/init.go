@@ -1,6 +1,10 @@
 package z3950
 
-import "github.com/urlget/urlget/internal/codec/ber"
+import (
+	"slices"
+
+	"github.com/urlget/urlget/internal/codec/ber"
+)
 
 // Bits of Options.
 const (
@@ -32,11 +36,14 @@ func (m Init) leadingFields() []byte {
 	if m.Version >= 3 {
 		versions = append(versions, 2)
 	}
-	return append(append(append(ber.Bits(TagProtocolVersion, versions...), ber.Bits(TagOptions, m.Options...)...), ber.Int(TagPreferredMessageSize, m.PreferredMessageSize)...), ber.Int(TagExceptionalRecordSize, m.ExceptionalRecordSize)...)
+	return slices.Concat(ber.Bits(TagProtocolVersion, versions...), ber.Bits(TagOptions, m.Options...),
+		ber.Int(TagPreferredMessageSize, m.PreferredMessageSize),
+		ber.Int(TagExceptionalRecordSize, m.ExceptionalRecordSize))
 }
 
 func (m Init) implementation() []byte {
-	return append(append(ber.String(TagImplementationID, m.ID), ber.String(TagImplementationName, m.Name)...), ber.String(TagImplementationVersion, m.Release)...)
+	return slices.Concat(ber.String(TagImplementationID, m.ID), ber.String(TagImplementationName, m.Name),
+		ber.String(TagImplementationVersion, m.Release))
 }
 
 // Encode returns m as an encoded request. If masked is set, the password is replaced by asterisks.
@@ -47,10 +54,12 @@ func (m Init) Encode(masked bool) []byte {
 		if masked {
 			password = "****"
 		}
-		login = ber.Field(TagIDAuthentication, ber.Sequence(ber.String(TagGroupID, m.Login.Group), ber.String(TagUserID, m.Login.User), ber.String(TagPassword, password)))
-		if m.Login.Group == "" {
-			login = ber.Field(TagIDAuthentication, ber.Sequence(ber.String(TagUserID, m.Login.User), ber.String(TagPassword, password)))
+		var group []byte
+		if m.Login.Group != "" {
+			group = ber.String(TagGroupID, m.Login.Group)
 		}
+		login = ber.Field(TagIDAuthentication, ber.Sequence(group,
+			ber.String(TagUserID, m.Login.User), ber.String(TagPassword, password)))
 	}
 	return ber.Field(TagInit, m.leadingFields(), login, m.implementation())
 }
@@ -63,9 +72,8 @@ func (m Init) EncodeResponse() []byte {
 // ReadInit decodes the current message, a request or a response.
 func ReadInit(r *ber.Reader) (m Init) {
 	m.Version = 2
-	r.Enter()
-	for r.Next() {
-		switch r.Header().Tag {
+	for h := range r.Values() {
+		switch h.Tag {
 		case TagProtocolVersion:
 			if r.Bits()&(1<<2) != 0 {
 				m.Version = 3
@@ -90,20 +98,17 @@ func ReadInit(r *ber.Reader) (m Init) {
 			m.Release = r.String(maxText)
 		}
 	}
-	r.Leave()
 	return m
 }
 
 func readLogin(r *ber.Reader) *IDPass {
 	var p IDPass
-	r.Enter()
-	for r.Next() {
-		if !r.Header().IsUniversal(ber.TagSequence) {
+	for h := range r.Values() {
+		if !h.IsUniversal(ber.TagSequence) {
 			continue
 		}
-		r.Enter()
-		for r.Next() {
-			switch r.Header().Tag {
+		for h := range r.Values() {
+			switch h.Tag {
 			case TagGroupID:
 				p.Group = r.String(maxText)
 			case TagUserID:
@@ -112,19 +117,16 @@ func readLogin(r *ber.Reader) *IDPass {
 				p.Password = r.String(maxText)
 			}
 		}
-		r.Leave()
 	}
-	r.Leave()
 	return &p
 }
 
 // readReason collects the diagnostics of a userInformationField. Servers wrap them in various
 // structures, so it searches all nested values.
 func readReason(r *ber.Reader) (reasons []string) {
-	r.Enter()
 	var d Diagnostic
-	for r.Next() {
-		switch h := r.Header(); {
+	for h := range r.Values() {
+		switch {
 		case h.IsUniversal(ber.TagInteger) && d.Set != "":
 			d.Code = r.Int()
 		case h.IsUniversal(ber.TagOID):
@@ -137,7 +139,6 @@ func readReason(r *ber.Reader) (reasons []string) {
 			reasons = append(reasons, readReason(r)...)
 		}
 	}
-	r.Leave()
 	if d.Code != 0 || d.AddInfo != "" {
 		reasons = append(reasons, d.String())
 	}

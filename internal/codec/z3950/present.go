@@ -39,15 +39,14 @@ func (m Present) Encode() ([]byte, error) {
 
 // ReadPresent decodes the current message, a PresentRequest.
 func ReadPresent(r *ber.Reader) (m Present) {
-	r.Enter()
-	for r.Next() {
-		switch r.Header().Tag {
+	for h := range r.Values() {
+		switch h.Tag {
 		case TagSimpleComposition:
-			r.Enter()
-			if r.Next() && r.Header().Is(TagGenericElementSetName) {
-				m.ElementSet = r.String(maxText)
+			for h := range r.Values() {
+				if h.Is(TagGenericElementSetName) {
+					m.ElementSet = r.String(maxText)
+				}
 			}
-			r.Leave()
 		case TagNumberOfRecordsRequested:
 			m.Count = r.Int()
 		case TagResultSetStartPoint:
@@ -56,7 +55,6 @@ func ReadPresent(r *ber.Reader) (m Present) {
 			m.Syntax = r.OID()
 		}
 	}
-	r.Leave()
 	return m
 }
 

@@ -98,9 +98,8 @@ func (q Query) term() ([]byte, error) {
 
 // readQuery decodes the current value, an RPNQuery.
 func readQuery(r *ber.Reader) (q Query) {
-	r.Enter()
-	for r.Next() {
-		switch h := r.Header(); {
+	for h := range r.Values() {
+		switch {
 		case h.IsUniversal(ber.TagOID):
 			q.Set = r.OID()
 		default:
@@ -109,7 +108,6 @@ func readQuery(r *ber.Reader) (q Query) {
 			q.Set = set
 		}
 	}
-	r.Leave()
 	return q
 }
 
@@ -119,9 +117,8 @@ func readStructure(r *ber.Reader, depth int) (q Query) {
 		return q
 	}
 	leaf := r.Header().Is(TagOp)
-	r.Enter()
-	for r.Next() {
-		switch h := r.Header(); {
+	for h := range r.Values() {
+		switch {
 		case leaf && h.Is(TagAttributesPlusTerm):
 			q = readTerm(r)
 		case leaf:
@@ -140,7 +137,6 @@ func readStructure(r *ber.Reader, depth int) (q Query) {
 			q.Right = &sub
 		}
 	}
-	r.Leave()
 	if !leaf && (q.Left == nil || q.Right == nil) {
 		r.Fail(ber.ErrMalformed)
 	}
@@ -149,27 +145,20 @@ func readStructure(r *ber.Reader, depth int) (q Query) {
 
 // readTerm decodes the current value, an AttributesPlusTerm.
 func readTerm(r *ber.Reader) (q Query) {
-	r.Enter()
-	for r.Next() {
-		switch r.Header().Tag {
+	for h := range r.Values() {
+		switch h.Tag {
 		case TagAttributeList:
-			r.Enter()
-			for len(q.Attributes) < maxList && r.Next() {
-				q.Attributes = append(q.Attributes, readAttribute(r))
-			}
-			r.Leave()
+			q.Attributes = readList(r, readAttribute)
 		case TagGeneralTerm, TagCharacterStringTerm:
 			q.Term = r.String(maxText)
 		}
 	}
-	r.Leave()
 	return q
 }
 
 func readAttribute(r *ber.Reader) (a Attribute) {
-	r.Enter()
-	for r.Next() {
-		switch r.Header().Tag {
+	for h := range r.Values() {
+		switch h.Tag {
 		case TagAttributeSet:
 			a.Set = r.OID()
 		case TagAttributeType:
@@ -188,6 +177,5 @@ func readAttribute(r *ber.Reader) (a Attribute) {
 			r.Leave()
 		}
 	}
-	r.Leave()
 	return a
 }

@@ -33,18 +33,16 @@ func (m Scan) Encode() ([]byte, error) {
 
 // ReadScan decodes the current message.
 func ReadScan(r *ber.Reader) (m Scan) {
-	r.Enter()
-	for r.Next() {
-		switch r.Header().Tag {
+	for h := range r.Values() {
+		switch h.Tag {
 		case TagScanDatabaseNames:
-			m.Databases = readDatabases(r)
+			m.Databases = readList(r, readText)
 		case TagNumberOfTermsRequested:
 			m.Count = r.Int()
 		case TagAttributesPlusTerm:
 			m.From = readTerm(r)
 		}
 	}
-	r.Leave()
 	return m
 }
 
@@ -83,46 +81,36 @@ func (m ScanResponse) Encode() []byte {
 
 // ReadScanResponse decodes the current message. A response with more than most terms is malformed.
 func ReadScanResponse(r *ber.Reader, most int) (m ScanResponse) {
-	r.Enter()
-	for r.Next() {
-		switch r.Header().Tag {
+	for h := range r.Values() {
+		switch h.Tag {
 		case TagScanStatus:
 			m.Status = r.Int()
 		case TagEntries:
-			r.Enter()
-			for r.Next() {
-				switch r.Header().Tag {
+			for h := range r.Values() {
+				switch h.Tag {
 				case TagListEntries:
 					m.Terms = readTerms(r, most)
 				case TagNonsurrogateDiagnostics:
-					r.Enter()
-					for len(m.Diagnostics) < maxList && r.Next() {
-						m.Diagnostics = append(m.Diagnostics, readDiagnostic(r))
-					}
-					r.Leave()
+					m.Diagnostics = readList(r, readDiagnostic)
 				}
 			}
-			r.Leave()
 		}
 	}
-	r.Leave()
 	return m
 }
 
 func readTerms(r *ber.Reader, most int) (terms []Term) {
-	r.Enter()
-	for r.Next() {
+	for h := range r.Values() {
 		if len(terms) == most {
 			r.Fail(ber.ErrMalformed)
 			break
 		}
-		if !r.Header().Is(TagTermInfo) {
+		if !h.Is(TagTermInfo) {
 			continue // a diagnostic instead of a term
 		}
 		t := Term{Count: -1}
-		r.Enter()
-		for r.Next() {
-			switch r.Header().Tag {
+		for h := range r.Values() {
+			switch h.Tag {
 			case TagDisplayTerm:
 				t.DisplayTerm = r.String(maxText)
 			case TagGlobalOccurrences:
@@ -131,9 +119,7 @@ func readTerms(r *ber.Reader, most int) (terms []Term) {
 				t.Text = r.String(maxText)
 			}
 		}
-		r.Leave()
 		terms = append(terms, t)
 	}
-	r.Leave()
 	return terms
 }

@@ -20,15 +20,6 @@ func databases(tag uint32, names []string) []byte {
 	return ber.Field(tag, list...)
 }
 
-func readDatabases(r *ber.Reader) (names []string) {
-	r.Enter()
-	for r.Next() && len(names) < maxList {
-		names = append(names, r.String(maxText))
-	}
-	r.Leave()
-	return names
-}
-
 // Encode returns the encoded request. It fails if the query has an invalid attribute set.
 func (m Search) Encode() ([]byte, error) {
 	q, err := m.Query.encode()
@@ -42,11 +33,10 @@ func (m Search) Encode() ([]byte, error) {
 
 // ReadSearch decodes the current message.
 func ReadSearch(r *ber.Reader) (m Search) {
-	r.Enter()
-	for r.Next() {
-		switch r.Header().Tag {
+	for h := range r.Values() {
+		switch h.Tag {
 		case TagDatabaseNames:
-			m.Databases = readDatabases(r)
+			m.Databases = readList(r, readText)
 		case TagQuery:
 			r.Enter()
 			if r.Next() && r.Header().Is(TagType1Query) {
@@ -57,7 +47,6 @@ func ReadSearch(r *ber.Reader) (m Search) {
 			r.Leave()
 		}
 	}
-	r.Leave()
 	return m
 }
 
@@ -80,9 +69,8 @@ func (m SearchResponse) Encode() []byte {
 
 // ReadSearchResponse decodes the current message.
 func ReadSearchResponse(r *ber.Reader) (m SearchResponse) {
-	r.Enter()
-	for r.Next() {
-		switch r.Header().Tag {
+	for h := range r.Values() {
+		switch h.Tag {
 		case TagSearchStatus:
 			m.OK = r.Bool()
 		case TagResultCount:
@@ -91,7 +79,6 @@ func ReadSearchResponse(r *ber.Reader) (m SearchResponse) {
 			m.Diagnostics = append(m.Diagnostics, readDiagnostics(r)...)
 		}
 	}
-	r.Leave()
 	if r.Err() == nil && m.Count < 0 {
 		r.Fail(ber.ErrMalformed)
 	}
@@ -99,20 +86,12 @@ func ReadSearchResponse(r *ber.Reader) (m SearchResponse) {
 }
 
 // readDiagnostics decodes the current value if it holds diagnostics instead of records.
-func readDiagnostics(r *ber.Reader) (list []Diagnostic) {
+func readDiagnostics(r *ber.Reader) []Diagnostic {
 	switch r.Header().Tag {
 	case TagNonSurrogateDiagnostic:
-		var d Diagnostic
-		r.Enter()
-		readDiagnosticFields(r, &d)
-		r.Leave()
-		return []Diagnostic{d}
+		return []Diagnostic{readDefaultDiagnostic(r)}
 	case TagMultipleNonSurDiagnostics:
-		r.Enter()
-		for len(list) < maxList && r.Next() {
-			list = append(list, readDiagnostic(r))
-		}
-		r.Leave()
+		return readList(r, readDiagnostic)
 	}
-	return list
+	return nil
 }
