@@ -8,6 +8,7 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver/wire"
+	"github.com/urlget/urlget/internal/codec/ber"
 	codec "github.com/urlget/urlget/internal/codec/z3950"
 )
 
@@ -58,15 +59,11 @@ func (l *lease) search(m codec.Search) error {
 		return err
 	}
 	l.result, l.count, l.diagnostic = "", 0, ""
-	defer l.conn.ReplyTimeout(l.times.Reply)()
-	if err := l.send(message, describeSearch(m)); err != nil {
-		return err
-	}
-	if err := l.receive(codec.TagSearchResponse, maxMessage); err != nil {
-		return err
-	}
-	found := codec.ReadSearchResponse(l.r)
-	if err := l.decodeError(); err != nil {
+	var found codec.SearchResponse
+	err = l.ask(message, describeSearch(m), codec.TagSearchResponse, maxMessage, func(r *ber.Reader) {
+		found = codec.ReadSearchResponse(r)
+	})
+	if err != nil {
 		return err
 	}
 	l.trace(false, "FOUND %d records%s", found.Count, describeDiagnostics(found.Diagnostics))
@@ -90,31 +87,29 @@ func (l *lease) present(m codec.Present) (*codec.PresentResponse, error) {
 	if err != nil {
 		return nil, err
 	}
-	most := int64(maxMessage)
+	limit := int64(maxMessage)
 	if m.Count == 1 {
-		most = recordSize + overhead
+		limit = recordSize + overhead
 	}
-	defer l.conn.ReplyTimeout(l.times.Reply)()
-	if err := l.send(message, describePresent(m)); err != nil {
-		return nil, err
-	}
-	if err := l.receive(codec.TagPresentResponse, most); err != nil {
-		return nil, err
-	}
-	p := codec.ReadPresentResponse(l.r)
-	hasRecord := p.Next()
-	if err := l.decodeError(); err != nil {
+	var (
+		p         *codec.PresentResponse
+		hasRecord bool
+		refusal   *codec.Diagnostic // instead of the only record
+	)
+	err = l.ask(message, describePresent(m), codec.TagPresentResponse, limit, func(r *ber.Reader) {
+		p = codec.ReadPresentResponse(r)
+		hasRecord = p.Next()
+		if refusal = p.Record.Diagnostic; refusal != nil && m.Count == 1 {
+			p.Next()
+		}
+	})
+	if err != nil {
 		return nil, err
 	}
 	l.trace(false, "RECORDS %d, status %d%s", p.Returned, p.Status, describeDiagnostics(p.Diagnostics))
 	switch {
-	case hasRecord && p.Record.Diagnostic != nil && m.Count == 1:
-		d := *p.Record.Diagnostic
-		p.Next()
-		if err := l.decodeError(); err != nil {
-			return nil, err
-		}
-		return nil, diagnosticsError([]codec.Diagnostic{d})
+	case refusal != nil && m.Count == 1:
+		return nil, diagnosticsError([]codec.Diagnostic{*refusal})
 	case hasRecord:
 		return p, nil
 	case len(p.Diagnostics) == 0:

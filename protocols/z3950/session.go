@@ -123,8 +123,8 @@ func (s *session) init(agent string, login *codec.IDPass) error {
 		return err
 	}
 	m = codec.ReadInit(s.r)
-	if err := s.r.Err(); err != nil {
-		return s.markBroken(readError(err))
+	if err := s.decodeError(); err != nil {
+		return err
 	}
 	s.options = m.OptionBits
 	s.trace(false, "INIT version %d, accepted=%t, %s", m.Version, m.Accepted, fetch.Printable(wire.Text(m.Name)))
@@ -142,14 +142,20 @@ func describeInit(login bool) string {
 	return text
 }
 
-// send sends a message; shown is its description in the trace.
-func (s *session) send(message []byte, shown string) error {
+// ask sends a message, whose description in the trace is shown, and decodes the response, which has
+// the given tag and about limit bytes at most.
+func (s *session) ask(message []byte, shown string, tag uint32, limit int64, decode func(*ber.Reader)) error {
+	defer s.conn.ReplyTimeout(s.times.Reply)()
 	s.trace(true, "%s", shown)
 	if _, err := s.conn.Write(message); err != nil {
 		return s.markBroken(err)
 	}
 	wire.QuickAck(s.conn)
-	return nil
+	if err := s.receive(tag, limit); err != nil {
+		return err
+	}
+	decode(s.r)
+	return s.decodeError()
 }
 
 // receive reads the header of the next message, which must have the given tag and about limit
@@ -164,8 +170,8 @@ func (s *session) receive(tag uint32, limit int64) error {
 		return nil
 	case h.Is(codec.TagClose) && h.Constructed:
 		m := codec.ReadClose(s.r)
-		if err := s.r.Err(); err != nil {
-			return s.markBroken(readError(err))
+		if err := s.decodeError(); err != nil {
+			return err
 		}
 		s.trace(false, "CLOSE %s", fetch.Printable(wire.Text(m.String())))
 		return s.markBroken(closeError(m))

@@ -10,6 +10,7 @@ import (
 	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/driver/wire"
 	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/internal/codec/ber"
 	codec "github.com/urlget/urlget/internal/codec/z3950"
 )
 
@@ -78,15 +79,11 @@ func (s *terms) request(l *lease) error {
 	if err != nil {
 		return err
 	}
-	defer l.conn.ReplyTimeout(l.times.Reply)()
-	if err := l.send(message, describeScan(m)); err != nil {
-		return err
-	}
-	if err := l.receive(codec.TagScanResponse, maxMessage); err != nil {
-		return err
-	}
-	got := codec.ReadScanResponse(l.r, termsPerRequest)
-	if err := l.decodeError(); err != nil {
+	var got codec.ScanResponse
+	err = l.ask(message, describeScan(m), codec.TagScanResponse, maxMessage, func(r *ber.Reader) {
+		got = codec.ReadScanResponse(r, termsPerRequest)
+	})
+	if err != nil {
 		return err
 	}
 	l.trace(false, "TERMS %d, status %d%s", len(got.Terms), got.Status, describeDiagnostics(got.Diagnostics))
