@@ -143,8 +143,8 @@ func TestMessageRoundTrip(t *testing.T) {
 func TestCompressedIntegers(t *testing.T) {
 	t.Parallel()
 	for v, want := range map[uint32]string{0: "00", 127: "7f", 128: "81 00", 150: "81 16", 1<<32 - 1: "8f ff ff ff 7f"} {
-		if got := AppendInt(nil, v); !bytes.Equal(got, unhex(t, want)) {
-			t.Errorf("AppendInt(%d) = %x, want %s", v, got, want)
+		if got := appendInt(nil, v); !bytes.Equal(got, unhex(t, want)) {
+			t.Errorf("appendInt(%d) = %x, want %s", v, got, want)
 		}
 	}
 	for in, want := range map[string]uint64{"05": 5, "80 05": 5, "80 80 80 05": 5, "81 16": 150} {

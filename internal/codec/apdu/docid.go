@@ -2,14 +2,11 @@ package apdu
 
 import "github.com/urlget/urlget/fetch/uri"
 
-// LocalID is the tag of the identifier field that is specific to its server.
-const LocalID = 3
-
 // EncodeID returns the document identifier with the given fields.
 func EncodeID(fields []uri.WAISField) []byte {
 	var b []byte
 	for _, f := range fields {
-		b = AppendString(b, uint32(f.Tag), f.Value)
+		b = appendString(b, uint32(f.Tag), f.Value)
 	}
 	return b
 }

@@ -102,12 +102,12 @@ func (m Init) EncodeResponse() []byte {
 }
 
 func (m Init) values(idTag uint32) []byte {
-	b := AppendTLV(nil, tagVersion, []byte{0x80})
-	b = AppendTLV(b, tagOptions, []byte{0x80})
-	b = AppendNumber(b, tagPreferredSize, m.Size)
-	b = AppendNumber(b, tagMaxRecord, m.Size)
+	b := appendTLV(nil, tagVersion, []byte{0x80})
+	b = appendTLV(b, tagOptions, []byte{0x80})
+	b = appendNumber(b, tagPreferredSize, m.Size)
+	b = appendNumber(b, tagMaxRecord, m.Size)
 	if m.ID != "" {
-		b = AppendString(b, idTag, m.ID)
+		b = appendString(b, idTag, m.ID)
 	}
 	return b
 }
@@ -169,32 +169,32 @@ func (m Search) Encode() []byte {
 		resultSet, queryType = "FOO", "1" // the result set name of common clients
 	}
 	fixed := bytes.Clone(searchBounds)
-	fixed = AppendString(fixed, tagResultSet, resultSet)
+	fixed = appendString(fixed, tagResultSet, resultSet)
 	if m.Database != "" {
-		fixed = AppendString(fixed, tagDatabases, m.Database)
+		fixed = appendString(fixed, tagDatabases, m.Database)
 	}
-	fixed = AppendString(fixed, tagQueryType, queryType)
+	fixed = appendString(fixed, tagQueryType, queryType)
 	if m.Document == nil {
-		user := AppendString(nil, tagSeedWords, m.Words)
-		user = AppendNumber(user, tagDateFactor, 1)
-		user = AppendNumber(user, tagMaxDocuments, m.MaxHits)
-		return encodeAPDU(typeSearch, fixed, AppendTLV(nil, tagUserInfo, user))
+		user := appendString(nil, tagSeedWords, m.Words)
+		user = appendNumber(user, tagDateFactor, 1)
+		user = appendNumber(user, tagMaxDocuments, m.MaxHits)
+		return encodeAPDU(typeSearch, fixed, appendTLV(nil, tagUserInfo, user))
 	}
-	fixed = AppendString(fixed, tagElements, " \x1fDocument Text")
-	fixed = AppendString(fixed, tagReferenceID, "3")
+	fixed = appendString(fixed, tagElements, " \x1fDocument Text")
+	fixed = appendString(fixed, tagReferenceID, "3")
 	// The terms are in reverse Polish notation. The type is required: without it, freeWAIS closes
 	// the connection.
-	query := AppendString(nil, tagAttributes, "un re ig ig ig ig")
-	query = AppendTLV(query, tagTerm, m.Document)
+	query := appendString(nil, tagAttributes, "un re ig ig ig ig")
+	query = appendTLV(query, tagTerm, m.Document)
 	addTerm := func(attributes, term string) {
-		query = AppendString(query, tagAttributes, attributes)
-		query = AppendString(query, tagTerm, term)
-		query = AppendString(query, tagOperator, "a")
+		query = appendString(query, tagAttributes, attributes)
+		query = appendString(query, tagTerm, term)
+		query = appendString(query, tagOperator, "a")
 	}
 	addTerm("wt re ig ig ig ig", m.Type)
 	addTerm("wb ro ig ig ig ig", strconv.FormatInt(m.From, 10))
 	addTerm("wb rl ig ig ig ig", strconv.FormatInt(m.To, 10))
-	return encodeAPDU(typeSearch, fixed, AppendTLV(nil, tagQuery, query))
+	return encodeAPDU(typeSearch, fixed, appendTLV(nil, tagQuery, query))
 }
 
 // DecodeSearch decodes a Search from any client.

@@ -15,8 +15,8 @@ var (
 	ErrMalformed = errors.New("malformed WAIS message")
 )
 
-// MaxPacket limits the content of a packet, in bytes. Existing servers send at most 100,000.
-const MaxPacket = 512 << 10
+// maxPacket limits the content of a packet, in bytes. Existing servers send at most 100,000.
+const maxPacket = 512 << 10
 
 // HeaderSize is the size of a packet header, in bytes.
 const HeaderSize = 25
@@ -59,7 +59,7 @@ func ReadPacket(r io.Reader) ([]byte, error) {
 		return nil, fmt.Errorf("%w: packet of type %q", ErrMalformed, header[10])
 	case header[22] != ' ' || header[23] != ' ':
 		return nil, fmt.Errorf("%w: unrequested compression %q or encoding %q", ErrMalformed, header[22], header[23])
-	case n > MaxPacket:
+	case n > maxPacket:
 		return nil, fmt.Errorf("%w: packet of %d bytes", ErrMalformed, n)
 	case n == 0:
 		return nil, ErrEmpty

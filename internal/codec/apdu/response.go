@@ -48,17 +48,17 @@ func (m Response) Encode() []byte {
 		status = 0
 	}
 	fixed := []byte{status, 0, 0, 0, 0, byte(records >> 8), byte(records), 0, 0, 0}
-	fixed = AppendTLV(fixed, tagPresentStatus, []byte{0})
+	fixed = appendTLV(fixed, tagPresentStatus, []byte{0})
 	var user []byte
 	if m.Seed != "" {
-		user = AppendString(user, tagSeedUsed, m.Seed)
+		user = appendString(user, tagSeedUsed, m.Seed)
 	}
 	for _, h := range m.Hits {
-		user = AppendTLV(user, tagHeader, h.encode())
+		user = appendTLV(user, tagHeader, h.encode())
 	}
 	if m.HasText {
-		text := AppendTLV(nil, tagDocumentID, nil)
-		user = AppendTLV(user, tagDocumentText, AppendTLV(text, tagText, m.Text))
+		text := appendTLV(nil, tagDocumentID, nil)
+		user = appendTLV(user, tagDocumentText, appendTLV(text, tagText, m.Text))
 	}
 	for _, d := range m.Diagnostics {
 		body := append([]byte(d.Code), d.Text...)
@@ -67,22 +67,22 @@ func (m Response) Encode() []byte {
 		user = binary.BigEndian.AppendUint16(user, uint16(len(body)))
 		user = append(append(user, body...), tagDiagnostic+1)
 	}
-	return encodeAPDU(typeSearchResponse, fixed, AppendTLV(nil, tagUserInfo, user))
+	return encodeAPDU(typeSearchResponse, fixed, appendTLV(nil, tagUserInfo, user))
 }
 
 func (h Hit) encode() []byte {
-	b := AppendTLV(nil, tagDocumentID, h.ID)
-	b = AppendNumber(b, tagScore, uint32(h.Score))
-	b = AppendNumber(b, tagLength, uint32(h.Length))
-	b = AppendNumber(b, tagLines, uint32(h.Lines))
+	b := appendTLV(nil, tagDocumentID, h.ID)
+	b = appendNumber(b, tagScore, uint32(h.Score))
+	b = appendNumber(b, tagLength, uint32(h.Length))
+	b = appendNumber(b, tagLines, uint32(h.Lines))
 	var types []byte
 	for _, t := range h.Types {
-		types = AppendString(types, tagType, t)
+		types = appendString(types, tagType, t)
 	}
-	b = AppendTLV(b, tagTypes, types)
-	b = AppendString(b, tagSource, h.Source)
-	b = AppendString(b, tagDate, h.Date)
-	return AppendString(b, tagHeadline, h.Headline)
+	b = appendTLV(b, tagTypes, types)
+	b = appendString(b, tagSource, h.Source)
+	b = appendString(b, tagDate, h.Date)
+	return appendString(b, tagHeadline, h.Headline)
 }
 
 // DecodeResponse decodes the response to a Search.

@@ -2,9 +2,9 @@ package apdu
 
 import "fmt"
 
-// AppendInt appends a compressed integer: base 128, most significant group first, with bit 7 set in
+// appendInt appends a compressed integer: base 128, most significant group first, with bit 7 set in
 // all bytes except the last.
-func AppendInt(b []byte, v uint32) []byte {
+func appendInt(b []byte, v uint32) []byte {
 	for shift := 28; shift > 0; shift -= 7 {
 		if v>>shift != 0 {
 			b = append(b, byte(v>>shift)|0x80)
@@ -13,26 +13,24 @@ func AppendInt(b []byte, v uint32) []byte {
 	return append(b, byte(v&0x7f))
 }
 
-// AppendTLV appends a tagged value.
-func AppendTLV(b []byte, tag uint32, value []byte) []byte {
-	b = AppendInt(b, tag)
-	b = AppendInt(b, uint32(len(value)))
+func appendTLV(b []byte, tag uint32, value []byte) []byte {
+	b = appendInt(b, tag)
+	b = appendInt(b, uint32(len(value)))
 	return append(b, value...)
 }
 
-// AppendString is AppendTLV for text.
-func AppendString(b []byte, tag uint32, value string) []byte {
-	return AppendTLV(b, tag, []byte(value))
+func appendString(b []byte, tag uint32, value string) []byte {
+	return appendTLV(b, tag, []byte(value))
 }
 
-// AppendNumber appends a tagged number in as few bytes as possible, from 1 to 4.
-func AppendNumber(b []byte, tag uint32, v uint32) []byte {
+// appendNumber appends a tagged number in as few bytes as possible, from 1 to 4.
+func appendNumber(b []byte, tag uint32, v uint32) []byte {
 	raw := [4]byte{byte(v >> 24), byte(v >> 16), byte(v >> 8), byte(v)}
 	i := 0
 	for i < 3 && raw[i] == 0 {
 		i++
 	}
-	return AppendTLV(b, tag, raw[i:])
+	return appendTLV(b, tag, raw[i:])
 }
 
 // A reader reads the parts of a message. The first error is sticky.

@@ -71,7 +71,7 @@ func TestParse(t *testing.T) {
 		{"a truncated queue position", "0e 31 31 00 00 00 00 00 00 03 84 00 fe 01", Header{CID: 0x3131, Wait: 900, Option: OptionQueue}, "", nil},
 		{"a wait packet", "0b 31 31 00 00 00 00 00 00 00 05", Header{CID: 0x3131, Wait: 5}, "", nil},
 		{"unknown fields", "0f 31 31 00 01 00 01 00 00 00 00 80 01 07 07 41",
-			Header{CID: 0x3131, Seq: 1, Total: 1, Flags: FlagAcknowledge, Option: OptionRefused}, "A", nil},
+			Header{CID: 0x3131, Seq: 1, Total: 1, Flags: flagAcknowledge, Option: optionRefused}, "A", nil},
 		{"nothing", "", Header{}, "", ErrMalformed},
 		{"no header", "00 41", Header{}, "", ErrMalformed},
 		{"another version", "49 00 00", Header{}, "", ErrMalformed},
@@ -280,7 +280,7 @@ func TestReplies(t *testing.T) {
 		}, "ok", nil},
 		{"no", func(cid uint16) [][]byte { return [][]byte{Refusal(cid)} }, "", ErrRefused},
 		{"somewhere else", func(cid uint16) [][]byte {
-			return [][]byte{Header{CID: cid, Option: OptionRedirect}.Append(nil, 13, []byte{127, 0, 0, 1, 0, 9})}
+			return [][]byte{Header{CID: cid, Option: optionRedirect}.Append(nil, 13, []byte{127, 0, 0, 1, 0, 9})}
 		}, "", ErrRefused},
 		{"packets of other exchanges", func(cid uint16) [][]byte {
 			return [][]byte{ReplyPackets(cid^1, []byte("evil"))[0], []byte("rubbish"), ReplyPackets(cid, []byte("ok"))[0]}

@@ -150,9 +150,9 @@ func (x *Exchange) receive() error {
 		return nil // of another exchange; version 1 servers reply with connection ID 0
 	}
 	switch {
-	case h.Option == OptionRefused:
+	case h.Option == optionRefused:
 		return ErrRefused
-	case h.Option == OptionRedirect, h.Option == OptionRedirect+1:
+	case h.Option == optionRedirect, h.Option == optionRedirect+1:
 		return fmt.Errorf("%w: redirect to another server", ErrRefused)
 	}
 	if h.Wait != 0 {
@@ -169,7 +169,7 @@ func (x *Exchange) receive() error {
 			return err
 		}
 	}
-	if h.Flags&FlagAcknowledge != 0 {
+	if h.Flags&flagAcknowledge != 0 {
 		return x.acknowledge()
 	}
 	return nil

@@ -16,14 +16,14 @@ const (
 
 // Flags of a Header.
 const (
-	FlagControl     = 0x40 // no data for the application
-	FlagAcknowledge = 0x80 // requests an acknowledgement
+	flagControl     = 0x40 // no data for the application
+	flagAcknowledge = 0x80 // requests an acknowledgement
 )
 
 // Options of a Header.
 const (
-	OptionRefused  = 1
-	OptionRedirect = 4
+	optionRefused  = 1
+	optionRedirect = 4
 	OptionQueue    = 254 // queue position and wait time
 )
 
@@ -140,7 +140,7 @@ func ReplyPacket(cid, seq, total uint16, payload []byte) []byte {
 	case seq == 1 && total == 1:
 		size = endCID
 	case total == 0 && seq%Window == 0:
-		h.Received, h.Flags, size = 1, FlagAcknowledge, endFlags
+		h.Received, h.Flags, size = 1, flagAcknowledge, endFlags
 	}
 	return h.Append(nil, size, payload)
 }
@@ -152,7 +152,7 @@ func Acknowledgement(cid, received uint16) []byte {
 
 // Refusal returns the control packet with which a server refuses a request.
 func Refusal(cid uint16) []byte {
-	return Header{CID: cid, Flags: FlagControl, Option: OptionRefused}.Append(nil, endOption, nil)
+	return Header{CID: cid, Flags: flagControl, Option: optionRefused}.Append(nil, endOption, nil)
 }
 
 // WaitPacket returns the control packet that asks the client to wait before it retransmits.

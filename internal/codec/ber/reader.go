@@ -41,7 +41,6 @@ const (
 	TagInteger       = 2
 	TagBits          = 3
 	TagBytes         = 4
-	TagNull          = 5
 	TagOID           = 6
 	TagExternal      = 8
 	TagSequence      = 16

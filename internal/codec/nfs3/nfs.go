@@ -21,8 +21,8 @@ var (
 
 // Limits of variable-length fields.
 const (
-	// MaxHandle limits a file handle, in bytes (RFC 1813, section 2.4).
-	MaxHandle = 64
+	// maxHandle limits a file handle, in bytes (RFC 1813, section 2.4).
+	maxHandle = 64
 	// MaxName limits a file name, in bytes. The protocol itself has no limit.
 	MaxName = 1 << 10
 	// MaxPath limits the text of a symbolic link and the path of an export, in bytes (RFC 1813,
@@ -171,8 +171,8 @@ func AppendOptAttr(b []byte, a *Attr) []byte {
 	return b
 }
 
-// ParseOptAttr reads optional attributes (post_op_attr). It returns nil if they are missing.
-func ParseOptAttr(d *xdr.Decoder) *Attr {
+// parseOptAttr reads optional attributes (post_op_attr). It returns nil if they are missing.
+func parseOptAttr(d *xdr.Decoder) *Attr {
 	if !d.More() {
 		return nil
 	}
@@ -184,7 +184,7 @@ func ParseOptAttr(d *xdr.Decoder) *Attr {
 func AppendHandle(b []byte, handle string) []byte { return xdr.AppendOpaque(b, handle) }
 
 // ParseHandle reads a file handle.
-func ParseHandle(d *xdr.Decoder) string { return d.Text(MaxHandle) }
+func ParseHandle(d *xdr.Decoder) string { return d.Text(maxHandle) }
 
 // LookupArgs returns the arguments of LOOKUP.
 func LookupArgs(dir, name string) func([]byte) []byte {
@@ -211,14 +211,14 @@ type LookupResult struct {
 
 // ParseLookup reads the result of LOOKUP after its status.
 func ParseLookup(d *xdr.Decoder) LookupResult {
-	f := LookupResult{ParseHandle(d), ParseOptAttr(d)}
-	ParseOptAttr(d) // of the directory
+	f := LookupResult{ParseHandle(d), parseOptAttr(d)}
+	parseOptAttr(d) // of the directory
 	return f
 }
 
 // ParseLink reads the result of READLINK after its status.
 func ParseLink(d *xdr.Decoder) string {
-	ParseOptAttr(d)
+	parseOptAttr(d)
 	return d.Text(MaxPath)
 }
 
@@ -231,7 +231,7 @@ type Data struct {
 // ParseData reads the result of READ after its status. It fails if there are more than limit bytes
 // of data.
 func ParseData(d *xdr.Decoder, limit int) Data {
-	ParseOptAttr(d)
+	parseOptAttr(d)
 	count := d.Uint32()
 	data := Data{EOF: d.Bool(), Bytes: d.Opaque(limit)}
 	if d.Err() == nil && int(count) != len(data.Bytes) {
@@ -270,12 +270,12 @@ type Listing struct {
 
 // ParseListing reads the result of READDIR, or of READDIRPLUS if plus is set, after its status.
 func ParseListing(d *xdr.Decoder, plus bool) Listing {
-	ParseOptAttr(d) // of the directory
+	parseOptAttr(d) // of the directory
 	l := Listing{Verifier: d.Uint64()}
 	for d.More() {
 		e := Entry{FileID: d.Uint64(), Name: d.Text(MaxName), Cookie: d.Uint64()}
 		if plus {
-			e.Attr = ParseOptAttr(d)
+			e.Attr = parseOptAttr(d)
 			if d.More() {
 				e.Handle = ParseHandle(d)
 			}

@@ -159,9 +159,7 @@ var authStatNames = [...]string{"AUTH_OK", "AUTH_BADCRED", "AUTH_REJECTEDCRED", 
 
 // The values of auth_stat in a reply with AUTH_ERROR.
 const (
-	AuthBadCred      = 1 // AUTH_BADCRED
-	AuthRejectedCred = 2 // AUTH_REJECTEDCRED
-	AuthTooWeak      = 5 // AUTH_TOOWEAK
+	AuthTooWeak = 5 // AUTH_TOOWEAK
 )
 
 // A Rejection is the error for a call that the server did not execute.

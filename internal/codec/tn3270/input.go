@@ -5,7 +5,7 @@ import "golang.org/x/text/encoding/charmap"
 // An AID is a key that sends input to the host (GA23-0059, "Attention identification").
 type AID byte
 
-// The keys. PF returns PF1 to PF24.
+// The keys. pf returns PF1 to PF24.
 const (
 	Enter AID = 0x7d
 	Clear AID = 0x6d
@@ -20,8 +20,8 @@ const (
 var functionKeys = [24]AID{0xf1, 0xf2, 0xf3, 0xf4, 0xf5, 0xf6, 0xf7, 0xf8, 0xf9, 0x7a, 0x7b, 0x7c,
 	0xc1, 0xc2, 0xc3, 0xc4, 0xc5, 0xc6, 0xc7, 0xc8, 0xc9, 0x4a, 0x4b, 0x4c}
 
-// PF returns the program function key n, from 1 to 24.
-func PF(n int) AID { return functionKeys[n-1] }
+// pf returns the program function key n, from 1 to 24.
+func pf(n int) AID { return functionKeys[n-1] }
 
 // isShort reports whether the key sends only its AID, without cursor and fields.
 func (a AID) isShort() bool { return a == Clear || a == PA1 || a == PA2 || a == PA3 }

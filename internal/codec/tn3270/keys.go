@@ -29,14 +29,14 @@ var keymap = sync.OnceValue(func() map[string]Key {
 		m[fmt.Sprintf("\x1bO%c", 'A'+i)] = Key{Move: move}
 	}
 	for i := 1; i <= 9; i++ {
-		m[fmt.Sprintf("\x1b%d", i)] = Key{AID: PF(i)}
+		m[fmt.Sprintf("\x1b%d", i)] = Key{AID: pf(i)}
 	}
 	for i := 1; i <= 24; i++ {
-		m[fmt.Sprintf("\x1bf%02d", i)] = Key{AID: PF(i)}
+		m[fmt.Sprintf("\x1bf%02d", i)] = Key{AID: pf(i)}
 	}
 	// The function keys of xterm and the VT220.
 	for i, s := range strings.Fields("OP OQ OR OS [15~ [17~ [18~ [19~ [20~ [21~ [23~ [24~") {
-		m["\x1b"+s] = Key{AID: PF(i + 1)}
+		m["\x1b"+s] = Key{AID: pf(i + 1)}
 	}
 	return m
 })

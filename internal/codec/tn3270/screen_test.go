@@ -237,7 +237,7 @@ func TestKeysInPieces(t *testing.T) {
 		}
 	}
 	for i := 1; i <= 24; i++ {
-		if !slices.Contains(functionKeys[:], PF(i)) {
+		if !slices.Contains(functionKeys[:], pf(i)) {
 			t.Error(i)
 		}
 	}

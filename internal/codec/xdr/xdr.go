@@ -25,15 +25,15 @@ func AppendBool(b []byte, v bool) []byte {
 	return AppendUint32(b, 0)
 }
 
-// AppendFixed appends opaque data of fixed length (section 4.9).
-func AppendFixed[T string | []byte](b []byte, v T) []byte {
+// appendFixed appends opaque data of fixed length (section 4.9).
+func appendFixed[T string | []byte](b []byte, v T) []byte {
 	b = append(b, v...)
 	return append(b, zeros[:padding(len(v))]...)
 }
 
 // AppendOpaque appends opaque data of variable length, or a string (sections 4.10 and 4.11).
 func AppendOpaque[T string | []byte](b []byte, v T) []byte {
-	return AppendFixed(AppendUint32(b, uint32(len(v))), v)
+	return appendFixed(AppendUint32(b, uint32(len(v))), v)
 }
 
 var zeros [3]byte
@@ -105,9 +105,9 @@ func (d *Decoder) Bool() bool {
 	return false
 }
 
-// Fixed reads opaque data of n bytes. It ignores the values of the padding, because some senders do
+// fixed reads opaque data of n bytes. It ignores the values of the padding, because some senders do
 // not clear it.
-func (d *Decoder) Fixed(n int) []byte {
+func (d *Decoder) fixed(n int) []byte {
 	b := d.next(n)
 	d.next(padding(n))
 	if d.err != nil {
@@ -123,7 +123,7 @@ func (d *Decoder) Opaque(limit int) []byte {
 		d.Fail("%d bytes of opaque data, the limit is %d", n, limit)
 		return nil
 	}
-	return d.Fixed(int(n))
+	return d.fixed(int(n))
 }
 
 // Text reads a string of at most limit bytes. The bytes need not be UTF-8.

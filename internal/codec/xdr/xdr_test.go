@@ -13,7 +13,7 @@ func TestValuesRoundTrip(t *testing.T) {
 	b := AppendUint32(nil, 7)
 	b = AppendUint64(b, 1<<40)
 	b = AppendBool(b, true)
-	b = AppendFixed(b, "abcde")
+	b = appendFixed(b, "abcde")
 	b = AppendOpaque(b, []byte{1, 2, 3})
 	b = AppendOpaque(b, "")
 	b = AppendBool(b, false)
@@ -32,7 +32,7 @@ func TestValuesRoundTrip(t *testing.T) {
 	if !d.More() {
 		t.Error("no more")
 	}
-	if v := d.Fixed(5); string(v) != "abcde" {
+	if v := d.fixed(5); string(v) != "abcde" {
 		t.Errorf("%q", v)
 	}
 	if v := d.Opaque(3); !bytes.Equal(v, []byte{1, 2, 3}) {

@@ -37,18 +37,18 @@ func (m Close) String() string {
 func (m Close) Encode() []byte {
 	text := []byte(nil)
 	if m.Text != "" {
-		text = ber.String(TagDiagnosticInformation, m.Text)
+		text = ber.String(tagDiagnosticInformation, m.Text)
 	}
-	return ber.Field(TagClose, ber.Int(TagCloseReason, m.Reason), text)
+	return ber.Field(TagClose, ber.Int(tagCloseReason, m.Reason), text)
 }
 
 // ReadClose decodes the current message.
 func ReadClose(r *ber.Reader) (m Close) {
 	for h := range r.Values() {
 		switch h.Tag {
-		case TagDiagnosticInformation:
+		case tagDiagnosticInformation:
 			m.Text = r.String(maxText)
-		case TagCloseReason:
+		case tagCloseReason:
 			m.Reason = r.Int()
 		}
 	}

@@ -23,9 +23,6 @@ const (
 	NoDatabase          = 109
 	BadAttributeType    = 113
 	BadUse              = 114
-	BadStructure        = 118
-	BadAttributeSet     = 121
-	BadAttributes       = 123
 	NoData              = 227
 	EndOfTerms          = 241
 	UnknownDatabase     = 235

@@ -36,14 +36,14 @@ func (m Init) leadingFields() []byte {
 	if m.Version >= 3 {
 		versions = append(versions, 2)
 	}
-	return slices.Concat(ber.Bits(TagProtocolVersion, versions...), ber.Bits(TagOptions, m.Options...),
-		ber.Int(TagPreferredMessageSize, m.PreferredMessageSize),
-		ber.Int(TagExceptionalRecordSize, m.ExceptionalRecordSize))
+	return slices.Concat(ber.Bits(tagProtocolVersion, versions...), ber.Bits(tagOptions, m.Options...),
+		ber.Int(tagPreferredMessageSize, m.PreferredMessageSize),
+		ber.Int(tagExceptionalRecordSize, m.ExceptionalRecordSize))
 }
 
 func (m Init) implementation() []byte {
-	return slices.Concat(ber.String(TagImplementationID, m.ID), ber.String(TagImplementationName, m.Name),
-		ber.String(TagImplementationVersion, m.Release))
+	return slices.Concat(ber.String(tagImplementationID, m.ID), ber.String(tagImplementationName, m.Name),
+		ber.String(tagImplementationVersion, m.Release))
 }
 
 // Encode returns m as an encoded request. If masked is set, the password is replaced by asterisks.
@@ -56,17 +56,17 @@ func (m Init) Encode(masked bool) []byte {
 		}
 		var group []byte
 		if m.Login.Group != "" {
-			group = ber.String(TagGroupID, m.Login.Group)
+			group = ber.String(tagGroupID, m.Login.Group)
 		}
-		login = ber.Field(TagIDAuthentication, ber.Sequence(group,
-			ber.String(TagUserID, m.Login.User), ber.String(TagPassword, password)))
+		login = ber.Field(tagIDAuthentication, ber.Sequence(group,
+			ber.String(tagUserID, m.Login.User), ber.String(tagPassword, password)))
 	}
 	return ber.Field(TagInit, m.leadingFields(), login, m.implementation())
 }
 
 // EncodeResponse returns m as an encoded response.
 func (m Init) EncodeResponse() []byte {
-	return ber.Field(TagInitResponse, m.leadingFields(), ber.Bool(TagResult, m.Accepted), m.implementation())
+	return ber.Field(TagInitResponse, m.leadingFields(), ber.Bool(tagResult, m.Accepted), m.implementation())
 }
 
 // ReadInit decodes the current message, a request or a response.
@@ -74,27 +74,27 @@ func ReadInit(r *ber.Reader) (m Init) {
 	m.Version = 2
 	for h := range r.Values() {
 		switch h.Tag {
-		case TagProtocolVersion:
+		case tagProtocolVersion:
 			if r.Bits()&(1<<2) != 0 {
 				m.Version = 3
 			}
-		case TagOptions:
+		case tagOptions:
 			m.OptionBits = r.Bits()
-		case TagPreferredMessageSize:
+		case tagPreferredMessageSize:
 			m.PreferredMessageSize = r.Int()
-		case TagExceptionalRecordSize:
+		case tagExceptionalRecordSize:
 			m.ExceptionalRecordSize = r.Int()
-		case TagIDAuthentication:
+		case tagIDAuthentication:
 			m.Login = readLogin(r)
-		case TagUserInformationField:
+		case tagUserInformationField:
 			m.Reason = append(m.Reason, readReason(r)...)
-		case TagResult:
+		case tagResult:
 			m.Accepted = r.Bool()
-		case TagImplementationID:
+		case tagImplementationID:
 			m.ID = r.String(maxText)
-		case TagImplementationName:
+		case tagImplementationName:
 			m.Name = r.String(maxText)
-		case TagImplementationVersion:
+		case tagImplementationVersion:
 			m.Release = r.String(maxText)
 		}
 	}
@@ -109,11 +109,11 @@ func readLogin(r *ber.Reader) *IDPass {
 		}
 		for h := range r.Values() {
 			switch h.Tag {
-			case TagGroupID:
+			case tagGroupID:
 				p.Group = r.String(maxText)
-			case TagUserID:
+			case tagUserID:
 				p.User = r.String(maxText)
-			case TagPassword:
+			case tagPassword:
 				p.Password = r.String(maxText)
 			}
 		}

@@ -24,34 +24,34 @@ type Present struct {
 func (m Present) Encode() ([]byte, error) {
 	var elements, syntax []byte
 	if m.ElementSet != "" {
-		elements = ber.Field(TagSimpleComposition, ber.String(TagGenericElementSetName, m.ElementSet))
+		elements = ber.Field(tagSimpleComposition, ber.String(tagGenericElementSetName, m.ElementSet))
 	}
 	if m.Syntax != "" {
 		oid, err := ber.OIDContent(m.Syntax)
 		if err != nil {
 			return nil, err
 		}
-		syntax = ber.Bytes(ber.Context, TagPreferredRecordSyntax, oid)
+		syntax = ber.Bytes(ber.Context, tagPreferredRecordSyntax, oid)
 	}
-	return ber.Field(TagPresent, ber.String(TagResultSetID, resultSet), ber.Int(TagResultSetStartPoint, m.Start),
-		ber.Int(TagNumberOfRecordsRequested, m.Count), elements, syntax), nil
+	return ber.Field(TagPresent, ber.String(tagResultSetID, resultSet), ber.Int(tagResultSetStartPoint, m.Start),
+		ber.Int(tagNumberOfRecordsRequested, m.Count), elements, syntax), nil
 }
 
 // ReadPresent decodes the current message, a PresentRequest.
 func ReadPresent(r *ber.Reader) (m Present) {
 	for h := range r.Values() {
 		switch h.Tag {
-		case TagSimpleComposition:
+		case tagSimpleComposition:
 			for h := range r.Values() {
-				if h.Is(TagGenericElementSetName) {
+				if h.Is(tagGenericElementSetName) {
 					m.ElementSet = r.String(maxText)
 				}
 			}
-		case TagNumberOfRecordsRequested:
+		case tagNumberOfRecordsRequested:
 			m.Count = r.Int()
-		case TagResultSetStartPoint:
+		case tagResultSetStartPoint:
 			m.Start = r.Int()
-		case TagPreferredRecordSyntax:
+		case tagPreferredRecordSyntax:
 			m.Syntax = r.OID()
 		}
 	}
@@ -143,10 +143,10 @@ func readRecord(r *ber.Reader) (rec Record) {
 		rec.depth++
 	}
 	enter()
-	for r.Next() && r.Header().Is(TagName) {
+	for r.Next() && r.Header().Is(tagName) {
 		rec.Database = r.String(maxText)
 	}
-	if r.Err() != nil || !r.Header().Is(TagRecord) {
+	if r.Err() != nil || !r.Header().Is(tagRecord) {
 		r.Fail(ber.ErrMalformed)
 		return rec
 	}
@@ -156,7 +156,7 @@ func readRecord(r *ber.Reader) (rec Record) {
 		return rec
 	}
 	switch h := r.Header(); {
-	case h.Is(TagSurrogateDiagnostic):
+	case h.Is(tagSurrogateDiagnostic):
 		enter()
 		d := Diagnostic{}
 		if r.Next() {
@@ -164,7 +164,7 @@ func readRecord(r *ber.Reader) (rec Record) {
 		}
 		rec.Diagnostic = &d
 		return rec
-	case !h.Is(TagRetrievalRecord):
+	case !h.Is(tagRetrievalRecord):
 		r.Fail(ber.ErrMalformed)
 		return rec
 	}
@@ -178,14 +178,14 @@ func readRecord(r *ber.Reader) (rec Record) {
 		switch h := r.Header(); {
 		case h.IsUniversal(ber.TagOID):
 			rec.Syntax = r.OID()
-		case h.Is(TagSingleASN1Type):
+		case h.Is(tagSingleASN1Type):
 			enter()
 			if !r.Next() {
 				r.Fail(ber.ErrMalformed)
 			}
 			rec.stringContent = isString(r.Header())
 			return rec
-		case h.Is(TagOctetAligned):
+		case h.Is(tagOctetAligned):
 			rec.stringContent = true
 			return rec
 		}
@@ -269,18 +269,18 @@ type NamePlusRecord struct {
 // Encode returns a NamePlusRecord in the form that YAZ sends: SUTRS as a GeneralString, other content
 // as octet-aligned.
 func (s NamePlusRecord) Encode() []byte {
-	name := ber.String(TagName, s.Database)
+	name := ber.String(tagName, s.Database)
 	if s.Diagnostic != nil {
-		return ber.Sequence(name, ber.Field(TagRecord, ber.Field(TagSurrogateDiagnostic, ber.Sequence(s.Diagnostic.fields()...))))
+		return ber.Sequence(name, ber.Field(tagRecord, ber.Field(tagSurrogateDiagnostic, ber.Sequence(s.Diagnostic.fields()...))))
 	}
-	content := ber.Bytes(ber.Context, TagOctetAligned, s.Content)
+	content := ber.Bytes(ber.Context, tagOctetAligned, s.Content)
 	if s.Structured {
-		content = ber.Field(TagSingleASN1Type, s.Content)
+		content = ber.Field(tagSingleASN1Type, s.Content)
 	} else if s.Syntax == SyntaxSUTRS {
-		content = ber.Field(TagSingleASN1Type, ber.Bytes(ber.Universal, ber.TagGeneralString, s.Content))
+		content = ber.Field(tagSingleASN1Type, ber.Bytes(ber.Universal, ber.TagGeneralString, s.Content))
 	}
 	oid := ber.Bytes(ber.Universal, ber.TagOID, ber.MustOID(s.Syntax))
-	return ber.Sequence(name, ber.Field(TagRecord, ber.Field(TagRetrievalRecord, ber.Group(ber.Universal, ber.TagExternal, oid, content))))
+	return ber.Sequence(name, ber.Field(tagRecord, ber.Field(tagRetrievalRecord, ber.Group(ber.Universal, ber.TagExternal, oid, content))))
 }
 
 // EncodePresentResponse returns a PresentResponse with records that are already encoded.
@@ -292,5 +292,5 @@ func EncodePresentResponse(status, following int64, records [][]byte) []byte {
 // EncodePresentDiagnostic returns a PresentResponse with a diagnostic instead of records.
 func EncodePresentDiagnostic(d Diagnostic) []byte {
 	return ber.Field(TagPresentResponse, ber.Int(TagNumberOfRecordsReturned, 0), ber.Int(TagNextResultSetPosition, 1),
-		ber.Int(TagPresentStatus, PresentFailure), ber.Field(TagNonSurrogateDiagnostic, d.fields()...))
+		ber.Int(TagPresentStatus, PresentFailure), ber.Field(tagNonSurrogateDiagnostic, d.fields()...))
 }

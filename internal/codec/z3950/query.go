@@ -4,10 +4,9 @@ import "github.com/urlget/urlget/internal/codec/ber"
 
 // Attribute types and values of attribute set Bib-1.
 const (
-	AttrUse        = 1
-	AttrRelation   = 2
-	AttrStructure  = 4
-	AttrTruncation = 5
+	AttrUse       = 1
+	AttrRelation  = 2
+	AttrStructure = 4
 
 	UseTitle       = 4
 	UseLocalNumber = 12
@@ -65,14 +64,14 @@ func (q Query) encode() ([][]byte, error) {
 func (q Query) structure() ([]byte, error) {
 	if q.Left == nil {
 		term, err := q.term()
-		return ber.Field(TagOp, term), err
+		return ber.Field(tagOp, term), err
 	}
 	left, err := q.Left.structure()
 	if err != nil {
 		return nil, err
 	}
 	right, err := q.Right.structure()
-	return ber.Field(TagRPNRPNOp, left, right, ber.Field(TagOperator, ber.String(uint32(q.Op), ""))), err
+	return ber.Field(tagRPNRPNOp, left, right, ber.Field(tagOperator, ber.String(uint32(q.Op), ""))), err
 }
 
 // term encodes q as an AttributesPlusTerm.
@@ -85,15 +84,15 @@ func (q Query) term() ([]byte, error) {
 			if err != nil {
 				return nil, err
 			}
-			fields = append(fields, ber.Bytes(ber.Context, TagAttributeSet, oid))
+			fields = append(fields, ber.Bytes(ber.Context, tagAttributeSet, oid))
 		}
-		value := ber.Int(TagNumericAttribute, a.Value)
+		value := ber.Int(tagNumericAttribute, a.Value)
 		if a.Name != "" {
-			value = ber.Field(TagComplexAttribute, ber.Field(TagComplexList, ber.String(TagStringAttribute, a.Name)))
+			value = ber.Field(tagComplexAttribute, ber.Field(tagComplexList, ber.String(tagStringAttribute, a.Name)))
 		}
-		list = append(list, ber.Sequence(append(fields, ber.Int(TagAttributeType, a.Type), value)...))
+		list = append(list, ber.Sequence(append(fields, ber.Int(tagAttributeType, a.Type), value)...))
 	}
-	return ber.Field(TagAttributesPlusTerm, ber.Field(TagAttributeList, list...), ber.String(TagGeneralTerm, q.Term)), nil
+	return ber.Field(tagAttributesPlusTerm, ber.Field(tagAttributeList, list...), ber.String(tagGeneralTerm, q.Term)), nil
 }
 
 // readQuery decodes the current value, an RPNQuery.
@@ -112,18 +111,18 @@ func readQuery(r *ber.Reader) (q Query) {
 }
 
 func readStructure(r *ber.Reader, depth int) (q Query) {
-	if depth > MaxQuery || !r.Header().Is(TagOp) && !r.Header().Is(TagRPNRPNOp) {
+	if depth > MaxQuery || !r.Header().Is(tagOp) && !r.Header().Is(tagRPNRPNOp) {
 		r.Fail(ber.ErrMalformed)
 		return q
 	}
-	leaf := r.Header().Is(TagOp)
+	leaf := r.Header().Is(tagOp)
 	for h := range r.Values() {
 		switch {
-		case leaf && h.Is(TagAttributesPlusTerm):
+		case leaf && h.Is(tagAttributesPlusTerm):
 			q = readTerm(r)
 		case leaf:
 			r.Fail(ber.ErrMalformed) // a result set
-		case h.Is(TagOperator):
+		case h.Is(tagOperator):
 			r.Enter()
 			if r.Next() {
 				q.Op = Operator(r.Header().Tag)
@@ -147,9 +146,9 @@ func readStructure(r *ber.Reader, depth int) (q Query) {
 func readTerm(r *ber.Reader) (q Query) {
 	for h := range r.Values() {
 		switch h.Tag {
-		case TagAttributeList:
+		case tagAttributeList:
 			q.Attributes = readList(r, readAttribute)
-		case TagGeneralTerm, TagCharacterStringTerm:
+		case tagGeneralTerm, tagCharacterStringTerm:
 			q.Term = r.String(maxText)
 		}
 	}
@@ -159,13 +158,13 @@ func readTerm(r *ber.Reader) (q Query) {
 func readAttribute(r *ber.Reader) (a Attribute) {
 	for h := range r.Values() {
 		switch h.Tag {
-		case TagAttributeSet:
+		case tagAttributeSet:
 			a.Set = r.OID()
-		case TagAttributeType:
+		case tagAttributeType:
 			a.Type = r.Int()
-		case TagNumericAttribute:
+		case tagNumericAttribute:
 			a.Value = r.Int()
-		case TagComplexAttribute:
+		case tagComplexAttribute:
 			r.Enter()
 			if r.Next() {
 				r.Enter()

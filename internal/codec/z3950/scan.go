@@ -27,19 +27,19 @@ func (m Scan) Encode() ([]byte, error) {
 	if err == nil {
 		err = oidErr
 	}
-	return ber.Field(TagScan, databases(TagScanDatabaseNames, m.Databases), ber.Bytes(ber.Universal, ber.TagOID, oid), term,
-		ber.Int(TagScanStepSize, 0), ber.Int(TagNumberOfTermsRequested, m.Count), ber.Int(TagPreferredPositionInResponse, 1)), err
+	return ber.Field(TagScan, databases(tagScanDatabaseNames, m.Databases), ber.Bytes(ber.Universal, ber.TagOID, oid), term,
+		ber.Int(tagScanStepSize, 0), ber.Int(tagNumberOfTermsRequested, m.Count), ber.Int(tagPreferredPositionInResponse, 1)), err
 }
 
 // ReadScan decodes the current message.
 func ReadScan(r *ber.Reader) (m Scan) {
 	for h := range r.Values() {
 		switch h.Tag {
-		case TagScanDatabaseNames:
+		case tagScanDatabaseNames:
 			m.Databases = readList(r, readText)
-		case TagNumberOfTermsRequested:
+		case tagNumberOfTermsRequested:
 			m.Count = r.Int()
-		case TagAttributesPlusTerm:
+		case tagAttributesPlusTerm:
 			m.From = readTerm(r)
 		}
 	}
@@ -64,33 +64,33 @@ type ScanResponse struct {
 func (m ScanResponse) Encode() []byte {
 	var list, diagnostics [][]byte
 	for _, t := range m.Terms {
-		list = append(list, ber.Field(TagTermInfo, ber.String(TagGeneralTerm, t.Text), ber.Int(TagGlobalOccurrences, t.Count)))
+		list = append(list, ber.Field(tagTermInfo, ber.String(tagGeneralTerm, t.Text), ber.Int(tagGlobalOccurrences, t.Count)))
 	}
 	entries := []byte(nil)
 	for _, d := range m.Diagnostics {
 		diagnostics = append(diagnostics, ber.Sequence(d.fields()...))
 	}
 	if diagnostics != nil {
-		entries = ber.Field(TagEntries, ber.Field(TagNonsurrogateDiagnostics, diagnostics...))
+		entries = ber.Field(tagEntries, ber.Field(tagNonsurrogateDiagnostics, diagnostics...))
 	} else {
-		entries = ber.Field(TagEntries, ber.Field(TagListEntries, list...))
+		entries = ber.Field(tagEntries, ber.Field(tagListEntries, list...))
 	}
-	return ber.Field(TagScanResponse, ber.Int(TagStepSizeUsed, 0), ber.Int(TagScanStatus, m.Status),
-		ber.Int(TagNumberOfEntriesReturned, int64(len(m.Terms))), ber.Int(TagPositionOfTerm, 1), entries)
+	return ber.Field(TagScanResponse, ber.Int(tagStepSizeUsed, 0), ber.Int(tagScanStatus, m.Status),
+		ber.Int(tagNumberOfEntriesReturned, int64(len(m.Terms))), ber.Int(tagPositionOfTerm, 1), entries)
 }
 
 // ReadScanResponse decodes the current message. A response with more than most terms is malformed.
 func ReadScanResponse(r *ber.Reader, most int) (m ScanResponse) {
 	for h := range r.Values() {
 		switch h.Tag {
-		case TagScanStatus:
+		case tagScanStatus:
 			m.Status = r.Int()
-		case TagEntries:
+		case tagEntries:
 			for h := range r.Values() {
 				switch h.Tag {
-				case TagListEntries:
+				case tagListEntries:
 					m.Terms = readTerms(r, most)
-				case TagNonsurrogateDiagnostics:
+				case tagNonsurrogateDiagnostics:
 					m.Diagnostics = readList(r, readDiagnostic)
 				}
 			}
@@ -105,17 +105,17 @@ func readTerms(r *ber.Reader, most int) (terms []Term) {
 			r.Fail(ber.ErrMalformed)
 			break
 		}
-		if !h.Is(TagTermInfo) {
+		if !h.Is(tagTermInfo) {
 			continue // a diagnostic instead of a term
 		}
 		t := Term{Count: -1}
 		for h := range r.Values() {
 			switch h.Tag {
-			case TagDisplayTerm:
+			case tagDisplayTerm:
 				t.DisplayTerm = r.String(maxText)
-			case TagGlobalOccurrences:
+			case tagGlobalOccurrences:
 				t.Count = r.Int()
-			case TagGeneralTerm, TagCharacterStringTerm:
+			case tagGeneralTerm, tagCharacterStringTerm:
 				t.Text = r.String(maxText)
 			}
 		}

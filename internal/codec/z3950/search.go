@@ -15,7 +15,7 @@ const resultSet = "default"
 func databases(tag uint32, names []string) []byte {
 	var list [][]byte
 	for _, name := range names {
-		list = append(list, ber.String(TagDatabaseName, name))
+		list = append(list, ber.String(tagDatabaseName, name))
 	}
 	return ber.Field(tag, list...)
 }
@@ -26,20 +26,20 @@ func (m Search) Encode() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return ber.Field(TagSearch, ber.Int(TagSmallSetUpperBound, 0), ber.Int(TagLargeSetLowerBound, 1),
-		ber.Int(TagMediumSetPresentNumber, 0), ber.Bool(TagReplaceIndicator, true), ber.String(TagResultSetName, resultSet),
-		databases(TagDatabaseNames, m.Databases), ber.Field(TagQuery, ber.Field(TagType1Query, q...))), nil
+	return ber.Field(TagSearch, ber.Int(tagSmallSetUpperBound, 0), ber.Int(tagLargeSetLowerBound, 1),
+		ber.Int(tagMediumSetPresentNumber, 0), ber.Bool(tagReplaceIndicator, true), ber.String(tagResultSetName, resultSet),
+		databases(tagDatabaseNames, m.Databases), ber.Field(tagQuery, ber.Field(tagType1Query, q...))), nil
 }
 
 // ReadSearch decodes the current message.
 func ReadSearch(r *ber.Reader) (m Search) {
 	for h := range r.Values() {
 		switch h.Tag {
-		case TagDatabaseNames:
+		case tagDatabaseNames:
 			m.Databases = readList(r, readText)
-		case TagQuery:
+		case tagQuery:
 			r.Enter()
-			if r.Next() && r.Header().Is(TagType1Query) {
+			if r.Next() && r.Header().Is(tagType1Query) {
 				m.Query = readQuery(r)
 			} else {
 				r.Fail(ber.ErrMalformed)
@@ -61,19 +61,19 @@ type SearchResponse struct {
 func (m SearchResponse) Encode() []byte {
 	records := []byte(nil)
 	if len(m.Diagnostics) > 0 {
-		records = ber.Field(TagNonSurrogateDiagnostic, m.Diagnostics[0].fields()...)
+		records = ber.Field(tagNonSurrogateDiagnostic, m.Diagnostics[0].fields()...)
 	}
-	return ber.Field(TagSearchResponse, ber.Int(TagResultCount, m.Count), ber.Int(TagNumberOfRecordsReturned, 0),
-		ber.Int(TagNextResultSetPosition, 1), ber.Bool(TagSearchStatus, m.OK), records)
+	return ber.Field(TagSearchResponse, ber.Int(tagResultCount, m.Count), ber.Int(TagNumberOfRecordsReturned, 0),
+		ber.Int(TagNextResultSetPosition, 1), ber.Bool(tagSearchStatus, m.OK), records)
 }
 
 // ReadSearchResponse decodes the current message.
 func ReadSearchResponse(r *ber.Reader) (m SearchResponse) {
 	for h := range r.Values() {
 		switch h.Tag {
-		case TagSearchStatus:
+		case tagSearchStatus:
 			m.OK = r.Bool()
-		case TagResultCount:
+		case tagResultCount:
 			m.Count = r.Int()
 		default:
 			m.Diagnostics = append(m.Diagnostics, readDiagnostics(r)...)
@@ -88,9 +88,9 @@ func ReadSearchResponse(r *ber.Reader) (m SearchResponse) {
 // readDiagnostics decodes the current value if it holds diagnostics instead of records.
 func readDiagnostics(r *ber.Reader) []Diagnostic {
 	switch r.Header().Tag {
-	case TagNonSurrogateDiagnostic:
+	case tagNonSurrogateDiagnostic:
 		return []Diagnostic{readDefaultDiagnostic(r)}
-	case TagMultipleNonSurDiagnostics:
+	case tagMultipleNonSurDiagnostics:
 		return readList(r, readDiagnostic)
 	}
 	return nil

@@ -13,8 +13,8 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// ListType is the media type of a directory: one URL per line (RFC 2483, section 5).
-const ListType = "text/uri-list"
+// listType is the media type of a directory: one URL per line (RFC 2483, section 5).
+const listType = "text/uri-list"
 
 // A Path is the path of a URL, still encoded.
 type Path struct {
@@ -64,14 +64,14 @@ func IsName(name string) bool { return name != "" && !strings.ContainsAny(name, 
 // Parse; otherwise req requests only metadata.
 func Listing(req *fetch.Request, dir uri.URI, name string, modTime time.Time) (resp *fetch.Response, read bool) {
 	resp = &fetch.Response{URL: dir, Body: fetch.NoBody}
-	resp.Kind, resp.ContentType, resp.Size, resp.Name = fetch.KindListing, ListType, -1, fetch.SafeName(name)
+	resp.Kind, resp.ContentType, resp.Size, resp.Name = fetch.KindListing, listType, -1, fetch.SafeName(name)
 	resp.ModTime = modTime
 	return resp, req.Op != fetch.OpStat
 }
 
 // Directory returns the entry for a directory in a listing.
 func Directory(u uri.URI, name string, modTime time.Time, sys fetch.EntryRecord) fetch.Entry {
-	return fetch.Entry{URL: u, Name: name, Kind: fetch.EntryListing, Rel: "item", ContentType: ListType, Size: -1, ModTime: modTime, Sys: sys}
+	return fetch.Entry{URL: u, Name: name, Kind: fetch.EntryListing, Rel: "item", ContentType: listType, Size: -1, ModTime: modTime, Sys: sys}
 }
 
 // File returns the entry for any other member. Size is -1 if unknown.
