@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/protocols/internal/errcode"
 	"github.com/urlget/urlget/protocols/internal/mailsession"
 )
 
@@ -60,7 +61,7 @@ func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 	case err != nil:
 		return nil, err
 	case t.uid != 0 && req.Op == fetch.OpList:
-		return nil, &fetch.Error{Code: fetch.ErrNotRetrievable, Err: fmt.Errorf("a message has no members: %w", errors.ErrUnsupported)}
+		return nil, errcode.Errorf(fetch.ErrNotRetrievable, "a message has no members: %w", errors.ErrUnsupported)
 	case t.uid != 0:
 		return d.openMessage(ctx, req, t)
 	case t.mailbox == "":

@@ -10,6 +10,7 @@ import (
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/message"
+	"github.com/urlget/urlget/protocols/internal/errcode"
 )
 
 const listItems = "(UID RFC822.SIZE INTERNALDATE ENVELOPE)"
@@ -84,7 +85,7 @@ func (s *session) search(program string) (sets []string, err error) {
 				return errValue
 			}
 			if uids = append(uids, f); len(uids) > maxMatches {
-				return &fetch.Error{Code: fetch.ErrTooLarge, Err: fmt.Errorf("the search finds more than %d messages", maxMatches)}
+				return errcode.Errorf(fetch.ErrTooLarge, "the search finds more than %d messages", maxMatches)
 			}
 		}
 		return nil

@@ -9,6 +9,7 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver/wire"
+	"github.com/urlget/urlget/protocols/internal/errcode"
 	"github.com/urlget/urlget/protocols/internal/mailsession"
 )
 
@@ -55,7 +56,7 @@ func (d *opener) handshake(ctx context.Context, srv *mailsession.Server, s *sess
 	}
 	if condition == "PREAUTH" {
 		if d.opts.StartTLS && !s.Secure {
-			return &fetch.Error{Code: fetch.ErrTLS, Err: errors.New("the server requires no login and cannot start TLS afterwards")}
+			return errcode.Errorf(fetch.ErrTLS, "the server requires no login and cannot start TLS afterwards")
 		}
 		return nil
 	}

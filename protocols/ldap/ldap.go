@@ -10,6 +10,7 @@ import (
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/protocols/internal/errcode"
 )
 
 const (
@@ -135,7 +136,7 @@ func (d *opener) bind(ctx context.Context, req *fetch.Request, q query, s *sessi
 		case cred.Password == "":
 			// A server would treat this as unauthenticated access and report success (RFC 4513,
 			// section 5.1.2).
-			return &fetch.Error{Code: fetch.ErrAuth, Err: errors.New("the password is empty")}
+			return errcode.Errorf(fetch.ErrAuth, "the password is empty")
 		}
 		refused = s.bind(user, cred.Password)
 		if !errors.Is(refused, fetch.ErrAuth) {

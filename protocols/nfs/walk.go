@@ -3,12 +3,12 @@ package nfs
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/internal/codec/nfs3"
 	"github.com/urlget/urlget/internal/codec/xdr"
+	"github.com/urlget/urlget/protocols/internal/errcode"
 )
 
 const (
@@ -205,9 +205,9 @@ func (w *walk) walk(names []string) error {
 }
 
 func outsideError() error {
-	return &fetch.Error{Code: fetch.ErrPolicy, Err: errors.New("a symbolic link leads out of the export")}
+	return errcode.Errorf(fetch.ErrPolicy, "a symbolic link leads out of the export")
 }
 
 func tooManyLinks() error {
-	return &fetch.Error{Code: fetch.ErrServer, Err: fmt.Errorf("too many levels of symbolic links (more than %d)", maxLinks)}
+	return errcode.Errorf(fetch.ErrServer, "too many levels of symbolic links (more than %d)", maxLinks)
 }

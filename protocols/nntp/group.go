@@ -15,6 +15,7 @@ import (
 	"github.com/urlget/urlget/fetch/driver/wire"
 	"github.com/urlget/urlget/fetch/message"
 	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/protocols/internal/errcode"
 )
 
 // overviewType is the media type of a group listing. Its lines are those of OVER, with tab-separated
@@ -78,7 +79,7 @@ func parseGroupReply(r wire.Reply) (numberRange, error) {
 			Err: fmt.Errorf("the reply to GROUP has no article numbers")}
 	}
 	if g.high > math.MaxInt64 {
-		return g, &fetch.Error{Code: fetch.ErrProtocol, Err: fmt.Errorf("article number %d is too large", g.high)}
+		return g, errcode.Errorf(fetch.ErrProtocol, "article number %d is too large", g.high)
 	}
 	if g.high < g.low || g.high == 0 {
 		g.count = 0
@@ -171,7 +172,7 @@ func (l *lease) overviews(g numberRange) iter.Seq2[[]byte, error] {
 				return
 			}
 		}
-		yield(nil, &fetch.Error{Code: fetch.ErrServer, Err: fmt.Errorf("the server supports none of OVER, XOVER and HEAD")})
+		yield(nil, errcode.Errorf(fetch.ErrServer, "the server supports none of OVER, XOVER and HEAD"))
 	}
 }
 

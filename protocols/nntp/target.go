@@ -3,12 +3,12 @@ package nntp
 import (
 	"bufio"
 	"errors"
-	"fmt"
 	"os"
 	"strings"
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/protocols/internal/errcode"
 	"github.com/urlget/urlget/protocols/internal/mailsession"
 )
 
@@ -104,11 +104,11 @@ func (t *target) useDefault(d *opener) error {
 // excludes spaces, control characters and angle brackets from group names and message-ids.
 func checkName(kind, name string, limit int) error {
 	if len(name) > limit {
-		return &fetch.Error{Code: fetch.ErrURL, Err: fmt.Errorf("%s is longer than %d bytes", kind, limit)}
+		return errcode.Errorf(fetch.ErrURL, "%s is longer than %d bytes", kind, limit)
 	}
 	for i := range len(name) {
 		if c := name[i]; c <= ' ' || c == 0x7f || c == '<' || c == '>' {
-			return &fetch.Error{Code: fetch.ErrURL, Err: fmt.Errorf("%q in a %s", c, kind)}
+			return errcode.Errorf(fetch.ErrURL, "%q in a %s", c, kind)
 		}
 	}
 	return nil
@@ -139,7 +139,7 @@ func findServer(setting string) (uri.URI, error) {
 		err = errors.New("not a news server")
 	}
 	if err != nil {
-		return uri.URI{}, &fetch.Error{Code: fetch.ErrURL, Err: fmt.Errorf("%s: %w", source, err)}
+		return uri.URI{}, errcode.Errorf(fetch.ErrURL, "%s: %w", source, err)
 	}
 	return u, nil
 }

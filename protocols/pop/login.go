@@ -4,13 +4,12 @@ import (
 	"context"
 	"crypto/md5"
 	"encoding/hex"
-	"errors"
-	"fmt"
 	"regexp"
 	"strings"
 	"sync"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/protocols/internal/errcode"
 	"github.com/urlget/urlget/protocols/internal/mailsession"
 )
 
@@ -37,7 +36,7 @@ func (s *session) method(mechanism string) (string, error) {
 	plain := strings.Contains(" "+s.caps["SASL"]+" ", " PLAIN ")
 	switch {
 	case mechanism == apopMechanism && s.timestamp == "":
-		return "", &fetch.Error{Code: fetch.ErrAuth, Err: errors.New("the server's greeting has no timestamp for APOP")}
+		return "", errcode.Errorf(fetch.ErrAuth, "the server's greeting has no timestamp for APOP")
 	case mechanism == apopMechanism, mechanism == "" && !s.Secure && s.timestamp != "":
 		return apopMechanism, nil
 	case mechanism == "PLAIN", mechanism == "" && plain && !user:
@@ -45,7 +44,7 @@ func (s *session) method(mechanism string) (string, error) {
 	case mechanism == "":
 		return "USER", nil
 	}
-	return "", &fetch.Error{Code: fetch.ErrAuth, Err: fmt.Errorf("unsupported login mechanism %s: urlget supports PLAIN and APOP", fetch.Printable(mechanism))}
+	return "", errcode.Errorf(fetch.ErrAuth, "unsupported login mechanism %s: urlget supports PLAIN and APOP", fetch.Printable(mechanism))
 }
 
 func (s *session) authenticate(method string, cred fetch.Credential) error {

@@ -11,6 +11,7 @@ import (
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver/wire"
 	"github.com/urlget/urlget/fetch/message"
+	"github.com/urlget/urlget/protocols/internal/errcode"
 	"github.com/urlget/urlget/protocols/internal/mailsession"
 )
 
@@ -79,7 +80,7 @@ func (s *session) locate(t *target, reused bool) (number int, uid string, err er
 	case number == 0 && reused:
 		return 0, "", mailsession.ErrStale
 	case number == 0:
-		return 0, "", &fetch.Error{Code: fetch.ErrNotFound, Err: fmt.Errorf("no message has the unique-id %q", t.uid)}
+		return 0, "", errcode.Errorf(fetch.ErrNotFound, "no message has the unique-id %q", t.uid)
 	}
 	return number, t.uid, nil
 }

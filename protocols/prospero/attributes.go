@@ -2,13 +2,13 @@ package prospero
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net"
 	"strings"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/protocols/internal/errcode"
 )
 
 // attributes requests all attributes of an object. If the object has moved, it returns a redirect.
@@ -25,7 +25,7 @@ func (d *opener) attributes(ctx context.Context, o object) (*Link, *fetch.Respon
 		l, err := a.Line()
 		switch {
 		case err == io.EOF && !known:
-			return nil, nil, &fetch.Error{Code: fetch.ErrNotFound, Err: errors.New("the server has no attributes of the object")}
+			return nil, nil, errcode.Errorf(fetch.ErrNotFound, "the server has no attributes of the object")
 		case err == io.EOF:
 			return link, nil, nil
 		case err != nil:

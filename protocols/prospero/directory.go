@@ -3,13 +3,13 @@ package prospero
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"iter"
 
 	"github.com/urlget/urlget/fetch"
 	codec "github.com/urlget/urlget/internal/codec/prospero"
 	"github.com/urlget/urlget/internal/pace"
+	"github.com/urlget/urlget/protocols/internal/errcode"
 )
 
 // list opens a directory, with version 1 of the protocol if the server requires that.
@@ -123,5 +123,5 @@ func (d *opener) notDirectoryError(ctx context.Context, o object) error {
 	if _, _, err := d.attributes(ctx, o); err != nil {
 		return err
 	}
-	return &fetch.Error{Code: fetch.ErrNotRetrievable, Err: fmt.Errorf("not a directory: %w", errors.ErrUnsupported)}
+	return errcode.Errorf(fetch.ErrNotRetrievable, "not a directory: %w", errors.ErrUnsupported)
 }

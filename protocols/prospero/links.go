@@ -1,7 +1,6 @@
 package prospero
 
 import (
-	"fmt"
 	"io"
 	"iter"
 	"strconv"
@@ -12,6 +11,7 @@ import (
 	"github.com/urlget/urlget/fetch/driver/wire"
 	"github.com/urlget/urlget/fetch/uri"
 	codec "github.com/urlget/urlget/internal/codec/prospero"
+	"github.com/urlget/urlget/protocols/internal/errcode"
 )
 
 // A Link is a member of a directory as described by the server. It is the Sys of an entry.
@@ -90,7 +90,7 @@ func (l *Link) add(a codec.Line) error {
 		l.weight += 20 + len(v)
 	}
 	if l.weight > maxLink {
-		return &fetch.Error{Code: fetch.ErrProtocol, Err: fmt.Errorf("the attributes of an object exceed %d bytes", maxLink)}
+		return errcode.Errorf(fetch.ErrProtocol, "the attributes of an object exceed %d bytes", maxLink)
 	}
 	if name == "ACCESS-METHOD" {
 		l.Access = append(l.Access, value)

@@ -17,6 +17,7 @@ import (
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
 	codec "github.com/urlget/urlget/internal/codec/prospero"
+	"github.com/urlget/urlget/protocols/internal/errcode"
 )
 
 const port = 1525
@@ -69,7 +70,7 @@ func parse(u uri.URI) (object, error) {
 		return object{}, err
 	}
 	if p.Host == "" {
-		return object{}, &fetch.Error{Code: fetch.ErrURL, Err: errors.New("no host")}
+		return object{}, errcode.Errorf(fetch.ErrURL, "no host")
 	}
 	o := object{host: u.HostPort(port), name: p.HSOName, version: "0"}
 	for _, f := range p.Fields {

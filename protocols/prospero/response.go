@@ -15,6 +15,7 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/internal/codec/ardp"
 	codec "github.com/urlget/urlget/internal/codec/prospero"
+	"github.com/urlget/urlget/protocols/internal/errcode"
 )
 
 // A response is a message being received.
@@ -31,7 +32,7 @@ const maxFirstWord = len("VERSION-NOT-SUPPORTED")
 
 func (d *opener) ask(ctx context.Context, o object, request string) (*response, error) {
 	if strings.ContainsRune(request, 0) {
-		return nil, &fetch.Error{Code: fetch.ErrURL, Err: errors.New("NUL in the name of an object")}
+		return nil, errcode.Errorf(fetch.ErrURL, "NUL in the name of an object")
 	}
 	conn, err := d.env.Dial(ctx, "udp", o.host)
 	if err != nil {
@@ -156,7 +157,7 @@ func failure(l codec.Line) error {
 	case "ERROR":
 		e.Code = fetch.ErrProtocol
 	case "AUTHENTICATE", "AUTHENTICATOR", "DIRECTORY", "LIST", "GET-OBJECT-INFO":
-		return &fetch.Error{Code: fetch.ErrProtocol, Err: errors.New("the server echoes requests")}
+		return errcode.Errorf(fetch.ErrProtocol, "the server echoes requests")
 	case "FAILURE":
 		switch reason := l.At(1); {
 		case reason == "NOT-A-DIRECTORY":

@@ -15,6 +15,7 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/internal/pace"
+	"github.com/urlget/urlget/protocols/internal/errcode"
 )
 
 // connect connects to the server of p, hop by hop, and starts SFTP. The connect timeout limits the
@@ -145,7 +146,7 @@ func (d *opener) connectHop(ctx context.Context, l *chain, h hop) error {
 	if err != nil {
 		var openErr *ssh.OpenChannelError
 		if errors.As(err, &openErr) {
-			return &fetch.Error{Code: fetch.ErrNetwork, Err: fmt.Errorf("the jump host cannot connect to %s: %w", h.addr(), err)}
+			return errcode.Errorf(fetch.ErrNetwork, "the jump host cannot connect to %s: %w", h.addr(), err)
 		}
 		return setupError(err)
 	}
@@ -188,7 +189,7 @@ func (l *chain) subsystem() (*session, error) {
 		return nil, subsystemError(err)
 	}
 	if !ok {
-		return nil, &fetch.Error{Code: fetch.ErrRefused, Err: errors.New("the server refused the sftp subsystem")}
+		return nil, errcode.Errorf(fetch.ErrRefused, "the server refused the sftp subsystem")
 	}
 	s := newSession(ch, l.close, l.times, &l.progress)
 	if _, forwarded := l.raw.(*tunnel); !forwarded {

@@ -17,6 +17,7 @@ import (
 	xknownhosts "golang.org/x/crypto/ssh/knownhosts"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/protocols/internal/errcode"
 )
 
 const systemKnownHosts = "/etc/ssh/ssh_known_hosts"
@@ -117,7 +118,7 @@ func (l *login) checkHostKey(err error, addr string, key ssh.PublicKey) error {
 				ssh.FingerprintSHA256(expected.Key), l.location(expected)),
 			Hint: "this may be an attack; verify the fingerprint with the server's administrator before you remove the old line from known_hosts"}
 	case !errors.As(err, &known):
-		return &fetch.Error{Code: fetch.ErrTLS, Err: fmt.Errorf("the host key of %s: %w", host, err)}
+		return errcode.Errorf(fetch.ErrTLS, "the host key of %s: %w", host, err)
 	}
 	if l.driver.opts.TrustKey != nil && !l.foreign {
 		resume := l.clock.pause()

@@ -3,7 +3,6 @@ package telnet
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"os"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver/wire"
+	"github.com/urlget/urlget/protocols/internal/errcode"
 )
 
 // maxQueued limits the queued replies, in bytes. Each one replies to a command, so only a server that
@@ -74,7 +74,7 @@ func (l *link) read(p []byte) (n int, eor bool, err error) {
 		l.record.data(false, p[:written])
 		l.pending = l.pending[read:]
 		if l.in.skipped > maxSkipped {
-			return written, false, &fetch.Error{Code: fetch.ErrProtocol, Err: fmt.Errorf("a subnegotiation of more than %d bytes", maxSubneg+maxSkipped)}
+			return written, false, errcode.Errorf(fetch.ErrProtocol, "a subnegotiation of more than %d bytes", maxSubneg+maxSkipped)
 		}
 		if sig != noSignal {
 			if eor, err = l.handle(sig); err != nil {
@@ -182,7 +182,7 @@ func (l *link) handle(sig signal) (eor bool, err error) {
 		}
 	}
 	if len(l.queue) > maxQueued {
-		return false, &fetch.Error{Code: fetch.ErrProtocol, Err: fmt.Errorf("the server negotiates without reading the replies")}
+		return false, errcode.Errorf(fetch.ErrProtocol, "the server negotiates without reading the replies")
 	}
 	if len(l.queue) > 0 && !l.flushing {
 		l.flushing = true
@@ -297,7 +297,7 @@ func (l *link) sendCommand(command byte) error {
 // message.
 func (l *link) resize(columns, rows int) error {
 	if columns < 0 || rows < 0 {
-		return &fetch.Error{Code: fetch.ErrProtocol, Err: fmt.Errorf("invalid window size: %d by %d", columns, rows)}
+		return errcode.Errorf(fetch.ErrProtocol, "invalid window size: %d by %d", columns, rows)
 	}
 	l.mu.Lock()
 	l.columns, l.rows = min(columns, 1<<16-1), min(rows, 1<<16-1)

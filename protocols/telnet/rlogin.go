@@ -12,6 +12,7 @@ import (
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/driver/wire"
+	"github.com/urlget/urlget/protocols/internal/errcode"
 )
 
 const (
@@ -187,7 +188,7 @@ func (s *rlogin) sendSize() error {
 
 // Break implements fetch.Terminal. The protocol has no break.
 func (s *rlogin) Break() error {
-	return &fetch.Error{Code: fetch.ErrNotRetrievable, Err: fmt.Errorf("rlogin has no break: %w", errors.ErrUnsupported)}
+	return errcode.Errorf(fetch.ErrNotRetrievable, "rlogin has no break: %w", errors.ErrUnsupported)
 }
 
 func (s *rlogin) Status() string {

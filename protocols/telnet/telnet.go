@@ -23,7 +23,6 @@ package telnet
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -32,6 +31,7 @@ import (
 	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/driver/wire"
 	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/protocols/internal/errcode"
 )
 
 const telnetPort = 23
@@ -114,9 +114,9 @@ func check(u uri.URI) error {
 	_, query := u.Query()
 	switch {
 	case u.Host() == "":
-		return &fetch.Error{Code: fetch.ErrURL, Err: errors.New("no host")}
+		return errcode.Errorf(fetch.ErrURL, "no host")
 	case u.URLPath() != "" || query:
-		return &fetch.Error{Code: fetch.ErrURL, Err: errors.New("a session URL cannot have a path")}
+		return errcode.Errorf(fetch.ErrURL, "a session URL cannot have a path")
 	}
 	return nil
 }

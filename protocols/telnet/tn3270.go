@@ -2,7 +2,6 @@ package telnet
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/internal/codec/tn3270"
+	"github.com/urlget/urlget/protocols/internal/errcode"
 )
 
 const (
@@ -79,7 +79,7 @@ func (s *display) Read(p []byte) (int, error) {
 			done = s.link.conn.Piece()
 			continue
 		case err == io.EOF && len(s.record) > 0:
-			err = &fetch.Error{Code: fetch.ErrTruncated, Err: errors.New("the host closed the connection within a record")}
+			err = errcode.Errorf(fetch.ErrTruncated, "the host closed the connection within a record")
 		case err != nil:
 		case s.link.inRecord:
 			err = s.appendRecord(s.buf[:n], eor)
@@ -104,7 +104,7 @@ func (s *display) draw() {
 // appendRecord appends p to the current record, and applies the record when it is complete.
 func (s *display) appendRecord(p []byte, eor bool) error {
 	if len(s.record)+len(p) > maxRecord {
-		return &fetch.Error{Code: fetch.ErrProtocol, Err: fmt.Errorf("record of more than %d bytes", maxRecord)}
+		return errcode.Errorf(fetch.ErrProtocol, "record of more than %d bytes", maxRecord)
 	}
 	s.record = append(s.record, p...)
 	if !eor {
@@ -113,7 +113,7 @@ func (s *display) appendRecord(p []byte, eor bool) error {
 	reply, err := s.apply(s.record)
 	s.record = s.record[:0]
 	if err != nil {
-		return &fetch.Error{Code: fetch.ErrProtocol, Err: fmt.Errorf("3270 data stream: %w", err)}
+		return errcode.Errorf(fetch.ErrProtocol, "3270 data stream: %w", err)
 	}
 	if reply == nil {
 		return nil
@@ -213,7 +213,7 @@ func (s *display) typeRune(r rune) error {
 		}
 		s.mu.Lock()
 		if err := context.Cause(s.ctx); err == io.EOF {
-			return &fetch.Error{Code: fetch.ErrNetwork, Err: errors.New("the host closed the connection before all text was typed")}
+			return errcode.Errorf(fetch.ErrNetwork, "the host closed the connection before all text was typed")
 		} else if err != nil {
 			return sessionError(err)
 		}
@@ -248,7 +248,7 @@ func (s *display) Close() error {
 // size.
 func (s *display) Resize(columns, rows int) error {
 	if columns <= 0 || rows <= 0 {
-		return &fetch.Error{Code: fetch.ErrProtocol, Err: fmt.Errorf("invalid window size: %d by %d", columns, rows)}
+		return errcode.Errorf(fetch.ErrProtocol, "invalid window size: %d by %d", columns, rows)
 	}
 	s.mu.Lock()
 	s.columns, s.rows, s.dirty = columns, rows, true

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/protocols/internal/errcode"
 )
 
 // A transcript writes both directions of a connection, one line per item:
@@ -87,5 +88,5 @@ func (t *transcript) failed() error {
 	if t.err == nil {
 		return nil
 	}
-	return &fetch.Error{Code: fetch.ErrFile, Err: fmt.Errorf("transcript: %w", t.err)}
+	return errcode.Errorf(fetch.ErrFile, "transcript: %w", t.err)
 }

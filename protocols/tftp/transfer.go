@@ -14,6 +14,7 @@ import (
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver/wire"
 	"github.com/urlget/urlget/internal/codec/tftp"
+	"github.com/urlget/urlget/protocols/internal/errcode"
 )
 
 const (
@@ -205,7 +206,7 @@ func (t *transfer) acceptOptions(options []tftp.Option) error {
 		}
 		if !ok {
 			t.conn.Write(tftp.Packet{Op: tftp.Error, Code: tftp.OptionsRefused, Text: "option not requested"}.Encode())
-			return &fetch.Error{Code: fetch.ErrProtocol, Err: fmt.Errorf("the server sent an invalid option %q=%q", o.Name, o.Value)}
+			return errcode.Errorf(fetch.ErrProtocol, "the server sent an invalid option %q=%q", o.Name, o.Value)
 		}
 	}
 	t.markStarted()

@@ -12,6 +12,7 @@ import (
 	"github.com/urlget/urlget/fetch/driver/wire"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/internal/codec/apdu"
+	"github.com/urlget/urlget/protocols/internal/errcode"
 )
 
 const (
@@ -146,7 +147,7 @@ func (b *documentBody) fill() error {
 	}
 	switch {
 	case errors.Is(err, apdu.ErrEmpty):
-		return &fetch.Error{Code: fetch.ErrServer, Err: fmt.Errorf("byte %d of the document: %w", b.offset, err)}
+		return errcode.Errorf(fetch.ErrServer, "byte %d of the document: %w", b.offset, err)
 	case err != nil:
 		return truncated(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/urlget/urlget/fetch/driver/wire"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/internal/codec/apdu"
+	"github.com/urlget/urlget/protocols/internal/errcode"
 )
 
 // maxRecord is the proposed record size, the maximum of freeWAIS, in bytes.
@@ -57,7 +58,7 @@ func (s *session) init(id string) error {
 	}
 	s.trace(false, "INIT accepted=%t, record size %d bytes, %s", m.Accepted, m.Size, m.ID)
 	if !m.Accepted {
-		return &fetch.Error{Code: fetch.ErrRefused, Err: errors.New("the server rejected the session")}
+		return errcode.Errorf(fetch.ErrRefused, "the server rejected the session")
 	}
 	if m.Size > 0 {
 		s.size = int64(m.Size)

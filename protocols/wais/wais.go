@@ -18,6 +18,7 @@ import (
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/internal/codec/apdu"
+	"github.com/urlget/urlget/protocols/internal/errcode"
 )
 
 const port = 210
@@ -92,11 +93,11 @@ func parse(u uri.URI) (uri.WAIS, error) {
 	case err != nil:
 		return w, err
 	case w.Host == "":
-		return w, &fetch.Error{Code: fetch.ErrURL, Err: errors.New("the URL has no host")}
+		return w, errcode.Errorf(fetch.ErrURL, "the URL has no host")
 	case w.IsDocument() && w.Database == "":
-		return w, &fetch.Error{Code: fetch.ErrURL, Err: errors.New("the URL has a document but no database")}
+		return w, errcode.Errorf(fetch.ErrURL, "the URL has a document but no database")
 	case w.IsDocument() && len(apdu.IDFromURL(w)) == 0:
-		return w, &fetch.Error{Code: fetch.ErrURL, Err: errors.New("the document identifier is empty")}
+		return w, errcode.Errorf(fetch.ErrURL, "the document identifier is empty")
 	}
 	return w, nil
 }

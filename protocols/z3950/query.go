@@ -1,13 +1,13 @@
 package z3950
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/urlget/urlget/fetch"
 	codec "github.com/urlget/urlget/internal/codec/z3950"
+	"github.com/urlget/urlget/protocols/internal/errcode"
 )
 
 const maxTokens = 500
@@ -23,7 +23,7 @@ type token struct {
 }
 
 func badQuery(format string, args ...any) error {
-	return &fetch.Error{Code: fetch.ErrURL, Err: fmt.Errorf("invalid query: "+format, args...)}
+	return errcode.Errorf(fetch.ErrURL, "invalid query: "+format, args...)
 }
 
 // tokens splits a query at blanks outside of quotation marks.

@@ -1,7 +1,6 @@
 package z3950
 
 import (
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -10,6 +9,7 @@ import (
 	"github.com/urlget/urlget/fetch/driver/wire"
 	"github.com/urlget/urlget/internal/codec/ber"
 	codec "github.com/urlget/urlget/internal/codec/z3950"
+	"github.com/urlget/urlget/protocols/internal/errcode"
 )
 
 func (l *lease) find(t *target) error {
@@ -74,7 +74,7 @@ func (l *lease) search(m codec.Search) error {
 	case len(found.Diagnostics) > 0:
 		return diagnosticsError(found.Diagnostics)
 	default:
-		return &fetch.Error{Code: fetch.ErrServer, Err: errors.New("the search failed without a diagnostic")}
+		return errcode.Errorf(fetch.ErrServer, "the search failed without a diagnostic")
 	}
 	l.count = found.Count
 	return nil

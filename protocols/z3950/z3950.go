@@ -15,12 +15,12 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver"
 	codec "github.com/urlget/urlget/internal/codec/z3950"
+	"github.com/urlget/urlget/protocols/internal/errcode"
 )
 
 const (
@@ -76,7 +76,7 @@ func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 	}
 	switch {
 	case t.isRecord() && req.Op == fetch.OpList:
-		return nil, &fetch.Error{Code: fetch.ErrNotRetrievable, Err: fmt.Errorf("a record has no members: %w", errors.ErrUnsupported)}
+		return nil, errcode.Errorf(fetch.ErrNotRetrievable, "a record has no members: %w", errors.ErrUnsupported)
 	case t.isRecord():
 		return d.openRecord(ctx, req, t)
 	case t.query != "":

@@ -11,6 +11,7 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/protocols/internal/errcode"
 )
 
 // listType is the media type of a directory: one URL per line (RFC 2483, section 5).
@@ -99,7 +100,7 @@ func NotModified(req *fetch.Request, same bool) error {
 	if !same || !req.Range.IsZero() || req.IfChanged.IsZero() {
 		return nil
 	}
-	return &fetch.Error{Code: fetch.ErrNotModified, Err: errors.New("the file has not changed")}
+	return errcode.Errorf(fetch.ErrNotModified, "the file has not changed")
 }
 
 // SelectPart restricts meta, which describes a complete file, to the range of req. The file is
@@ -125,7 +126,7 @@ func SelectPart(req *fetch.Request, meta *fetch.Meta, same bool) error {
 
 // OutOfRange returns the error for a range that begins after the end of a file.
 func OutOfRange(size int64) error {
-	return &fetch.Error{Code: fetch.ErrRange, Err: fmt.Errorf("the file has %d bytes", size)}
+	return errcode.Errorf(fetch.ErrRange, "the file has %d bytes", size)
 }
 
 // CheckFile returns an error for a file if the operation or the trailing slash of the URL requires
@@ -133,16 +134,16 @@ func OutOfRange(size int64) error {
 func CheckFile(req *fetch.Request, slash bool) error {
 	switch {
 	case slash:
-		return &fetch.Error{Code: fetch.ErrNotFound, Err: errors.New("not a directory, although the URL ends with a slash")}
+		return errcode.Errorf(fetch.ErrNotFound, "not a directory, although the URL ends with a slash")
 	case req.Op == fetch.OpList:
-		return &fetch.Error{Code: fetch.ErrNotRetrievable, Err: fmt.Errorf("not a directory: %w", errors.ErrUnsupported)}
+		return errcode.Errorf(fetch.ErrNotRetrievable, "not a directory: %w", errors.ErrUnsupported)
 	}
 	return nil
 }
 
 // NotFile returns the error for an object that can be neither read nor listed, such as a device.
 func NotFile(mode fs.FileMode) error {
-	return &fetch.Error{Code: fetch.ErrRefused, Err: fmt.Errorf("neither a file nor a directory: %v", mode)}
+	return errcode.Errorf(fetch.ErrRefused, "neither a file nor a directory: %v", mode)
 }
 
 // Violation returns the error for a server that violates its protocol.
