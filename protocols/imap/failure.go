@@ -10,7 +10,8 @@ import (
 // failure returns the error for a NO, BAD or BYE response. The response code, if there is one,
 // selects the error code (RFC 5530).
 func failure(desc, condition, text string) *fetch.Error {
-	e := &fetch.Error{Code: fetch.ErrRefused, Reply: fetch.Reply{Text: strings.TrimSpace(condition + " " + text)}}
+	e := &fetch.Error{Code: fetch.ErrRefused,
+		Reply: fetch.Reply{Text: strings.TrimSpace(condition + " " + text)}}
 	if desc != "" {
 		e.Err = errors.New(desc)
 	}

@@ -40,7 +40,8 @@ func With(opts Options) fetch.Loader {
 		d := &opener{env: env, opts: opts}
 		d.pool = mailsession.NewPool(env, conns, idleTimeout, d.dial)
 		for _, s := range []fetch.Scheme{
-			{Name: "imap", Port: 143, Summary: "mailboxes, messages and their parts on a mail server, over IMAP"},
+			{Name: "imap", Port: 143,
+				Summary: "mailboxes, messages and their parts on a mail server, over IMAP"},
 			{Name: "imaps", Port: 993, Summary: "the same as imap, over TLS"},
 		} {
 			s.Ops, s.Ranges, s.Driver = []fetch.Op{fetch.OpGet, fetch.OpStat, fetch.OpList}, true, d
@@ -61,7 +62,8 @@ func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 	case err != nil:
 		return nil, err
 	case t.uid != 0 && req.Op == fetch.OpList:
-		return nil, errcode.Errorf(fetch.ErrNotRetrievable, "a message has no members: %w", errors.ErrUnsupported)
+		return nil, errcode.Errorf(fetch.ErrNotRetrievable, "a message has no members: %w",
+			errors.ErrUnsupported)
 	case t.uid != 0:
 		return d.openMessage(ctx, req, t)
 	case t.mailbox == "":
@@ -99,7 +101,8 @@ func (d *opener) Explain(req *fetch.Request) ([]string, error) {
 	case t.uid != 0 && req.Op == fetch.OpStat:
 		steps = append(steps, fmt.Sprintf("UID FETCH %d %s", t.uid, statItems))
 	case t.uid != 0:
-		steps = append(steps, fmt.Sprintf("UID FETCH %d %s", t.uid, sizeItems), fmt.Sprintf("UID FETCH %d (BODY.PEEK[%s])", t.uid, t.section))
+		steps = append(steps, fmt.Sprintf("UID FETCH %d %s", t.uid, sizeItems),
+			fmt.Sprintf("UID FETCH %d (BODY.PEEK[%s])", t.uid, t.section))
 	case t.search != "":
 		steps = append(steps, "UID SEARCH "+fetch.Printable(t.search), "UID FETCH (the matches)")
 	default:

@@ -13,7 +13,8 @@ import (
 func (d *opener) logIn(ctx context.Context, srv *mailsession.Server, s *session) error {
 	plain := s.caps["AUTH=PLAIN"] || srv.Auth == "PLAIN"
 	if srv.Auth != "" && srv.Auth != "PLAIN" {
-		return errcode.Errorf(fetch.ErrAuth, "unsupported login mechanism %s: urlget supports PLAIN", fetch.Printable(srv.Auth))
+		return errcode.Errorf(fetch.ErrAuth,
+			"unsupported login mechanism %s: urlget supports PLAIN", fetch.Printable(srv.Auth))
 	}
 	if err := s.CheckPlaintext(d.opts.AllowPlaintext, "imap"); err != nil {
 		return err
@@ -35,7 +36,8 @@ func (d *opener) logIn(ctx context.Context, srv *mailsession.Server, s *session)
 
 // login authenticates with LOGIN (RFC 3501, section 6.2.3).
 func (s *session) login(cred fetch.Credential) error {
-	tag, err := s.send("LOGIN "+quote(cred.User)+" "+quote(cred.Password), "LOGIN "+quote(cred.User)+" ********")
+	tag, err := s.send("LOGIN "+quote(cred.User)+" "+quote(cred.Password),
+		"LOGIN "+quote(cred.User)+" ********")
 	if err != nil {
 		return err
 	}
@@ -75,10 +77,12 @@ func (s *session) authenticatePlain(cred fetch.Credential) error {
 		}
 		if done, err := s.status("login", tag, r); done || err != nil {
 			if err == nil {
-				err = s.Lines.Break(fmt.Errorf("%w: the server accepted the login without a password", wire.ErrMalformed))
+				err = fmt.Errorf("%w: the server accepted the login without a password", wire.ErrMalformed)
+				err = s.Lines.Break(err)
 			}
 			return err
 		}
 	}
-	return s.Lines.Break(fmt.Errorf("%w: more than %d responses to a command", wire.ErrReplyTooLong, maxResponses))
+	return s.Lines.Break(fmt.Errorf("%w: more than %d responses to a command", wire.ErrReplyTooLong,
+		maxResponses))
 }

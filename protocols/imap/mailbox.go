@@ -39,7 +39,8 @@ func (m Message) EntryFacts() fetch.Facts {
 // openMailbox lists the messages of a mailbox, or the matches of a search. The body consists of the
 // server's FETCH responses.
 func (d *opener) openMailbox(ctx context.Context, req *fetch.Request, t *target) (*fetch.Response, error) {
-	resp := &fetch.Response{Meta: fetch.Meta{Kind: fetch.KindListing, ContentType: "text/plain", Size: -1}, URL: t.url, Body: fetch.NoBody}
+	resp := &fetch.Response{Meta: fetch.Meta{Kind: fetch.KindListing, ContentType: "text/plain",
+		Size: -1}, URL: t.url, Body: fetch.NoBody}
 	var sets []string
 	l, err := d.leaseSession(ctx, t, func(s *session) (err error) {
 		if err := s.examine(t, true); err != nil || req.Op == fetch.OpStat {
@@ -85,7 +86,8 @@ func (s *session) search(program string) (sets []string, err error) {
 				return errValue
 			}
 			if uids = append(uids, f); len(uids) > maxMatches {
-				return errcode.Errorf(fetch.ErrTooLarge, "the search finds more than %d messages", maxMatches)
+				return errcode.Errorf(fetch.ErrTooLarge, "the search finds more than %d messages",
+					maxMatches)
 			}
 		}
 		return nil
@@ -117,7 +119,8 @@ func (s *session) list(t *target, set string, yield func(driver.Part, error) boo
 
 // yieldParts yields the part that the part function returns for each response to a command. It reports
 // whether to continue. If the loop stops early, the session is broken.
-func (s *session) yieldParts(desc, tag string, yield func(driver.Part, error) bool, part func(data []byte) (p driver.Part, ok bool, err error)) bool {
+func (s *session) yieldParts(desc, tag string, yield func(driver.Part, error) bool,
+	part func(data []byte) (p driver.Part, ok bool, err error)) bool {
 	stopTimeout := s.ReplyTimeout()
 	defer func() { stopTimeout() }()
 	for {
@@ -158,9 +161,11 @@ func (t *target) part(validity, uid uint32, items map[string]value) (driver.Part
 	}
 	m := Message{UID: uid}
 	if envelope := items["ENVELOPE"].list; len(envelope) >= 10 {
-		m.Date, m.Subject, m.ID = envelope[0].nstring(), message.Decode(envelope[1].nstring()), envelope[9].nstring()
+		m.Date, m.ID = envelope[0].nstring(), envelope[9].nstring()
+		m.Subject = message.Decode(envelope[1].nstring())
 	}
-	e := fetch.Entry{URL: u, Name: m.Subject, Kind: fetch.EntryObject, Rel: "item", ContentType: "message/rfc822", Size: -1, Sys: m}
+	e := fetch.Entry{URL: u, Name: m.Subject, Kind: fetch.EntryObject, Rel: "item",
+		ContentType: "message/rfc822", Size: -1, Sys: m}
 	if e.Name == "" {
 		e.Name = fmt.Sprintf("message %d", uid)
 	}
@@ -181,7 +186,8 @@ func (v value) nstring() string {
 
 // openServer lists the mailboxes of a server. The body consists of the server's LIST responses.
 func (d *opener) openServer(ctx context.Context, req *fetch.Request, t *target) (*fetch.Response, error) {
-	resp := &fetch.Response{Meta: fetch.Meta{Kind: fetch.KindListing, ContentType: "text/plain", Size: -1}, URL: t.url, Body: fetch.NoBody}
+	resp := &fetch.Response{Meta: fetch.Meta{Kind: fetch.KindListing, ContentType: "text/plain",
+		Size: -1}, URL: t.url, Body: fetch.NoBody}
 	tag := ""
 	l, err := d.leaseSession(ctx, t, func(s *session) (err error) {
 		if req.Op == fetch.OpStat {

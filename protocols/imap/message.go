@@ -119,7 +119,8 @@ func (s *session) describe(t *target, stat bool, meta *fetch.Meta) (size int64, 
 		items = statItems
 	}
 	found := false
-	err = s.cmd(fmt.Sprintf("message %d", t.uid), fmt.Sprintf("UID FETCH %d %s", t.uid, items), func(r response) error {
+	desc, command := fmt.Sprintf("message %d", t.uid), fmt.Sprintf("UID FETCH %d %s", t.uid, items)
+	err = s.cmd(desc, command, func(r response) error {
 		got, ok, err := parseFetch(r.data)
 		if err != nil || !ok || got["UID"].number() != int64(t.uid) {
 			return err
@@ -172,7 +173,8 @@ func (s *session) requestContent(t *target, part fetch.Range, b *content) error 
 			if err := b.checkResponse(")"); err != nil {
 				return s.Lines.Break(err)
 			}
-			b.r, b.remaining, b.origin = io.LimitReader(s.Lines.Reader(), r.literalSize), r.literalSize, parseOrigin(string(r.data))
+			b.r, b.remaining = io.LimitReader(s.Lines.Reader(), r.literalSize), r.literalSize
+			b.origin = parseOrigin(string(r.data))
 			return nil
 		}
 		if done, err := s.status("", tag, r); done || err != nil {
@@ -192,7 +194,8 @@ func (s *session) requestContent(t *target, part fetch.Range, b *content) error 
 			if err := checkUID(items, t.uid); err != nil {
 				return s.Lines.Break(err)
 			}
-			b.r, b.remaining, b.origin, b.quoted = strings.NewReader(v.text), int64(len(v.text)), parseOrigin(v.name), true
+			b.r, b.remaining = strings.NewReader(v.text), int64(len(v.text))
+			b.origin, b.quoted = parseOrigin(v.name), true
 			return nil
 		}
 	}
@@ -248,7 +251,8 @@ type content struct {
 func (b *content) checkResponse(tail string) error {
 	items, ok, err := parseFetch(append(append(slices.Clip(b.head), `""`...), tail...))
 	if err != nil || !ok || !strings.HasPrefix(tail, " ") && !strings.HasPrefix(tail, ")") {
-		return fmt.Errorf("%w: %.80q before and %.80q after the content of a message", wire.ErrMalformed, b.head, tail)
+		return fmt.Errorf("%w: %.80q before and %.80q after the content of a message",
+			wire.ErrMalformed, b.head, tail)
 	}
 	return checkUID(items, b.uid)
 }
@@ -257,7 +261,8 @@ func (b *content) checkResponse(tail string) error {
 // 3501, section 6.4.8), but some servers omit it.
 func checkUID(items map[string]value, uid uint32) error {
 	if v, ok := items["UID"]; ok && v.number() != int64(uid) {
-		return fmt.Errorf("%w: the server sent message %.20s, %d was requested", wire.ErrMalformed, v.text, uid)
+		return fmt.Errorf("%w: the server sent message %.20s, %d was requested", wire.ErrMalformed,
+			v.text, uid)
 	}
 	return nil
 }
@@ -268,9 +273,11 @@ func (b *content) check(part fetch.Range, partial bool) error {
 	switch {
 	case !partial:
 	case b.origin != part.Offset:
-		return fmt.Errorf("%w: the server sent another range than the one from byte %d", wire.ErrMalformed, part.Offset)
+		return fmt.Errorf("%w: the server sent another range than the one from byte %d",
+			wire.ErrMalformed, part.Offset)
 	case part.Length > 0 && b.remaining > part.Length:
-		return fmt.Errorf("%w: the server sent %d bytes, %d were requested", wire.ErrMalformed, b.remaining, part.Length)
+		return fmt.Errorf("%w: the server sent %d bytes, %d were requested", wire.ErrMalformed,
+			b.remaining, part.Length)
 	}
 	return nil
 }

@@ -173,7 +173,10 @@ func atomEnd(p []byte) int {
 			return end + 1 + atomEnd(p[end+1:])
 		}
 	}
-	end := bytes.IndexFunc(p, func(r rune) bool { return r <= ' ' || r == '(' || r == ')' || r == '"' || r == '{' || r == 0x7f })
+	end := bytes.IndexFunc(p, func(r rune) bool {
+		return r <= ' ' || r == 0x7f ||
+			strings.ContainsRune(`()"{`, r)
+	})
 	if end < 0 {
 		return len(p)
 	}

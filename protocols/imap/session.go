@@ -56,7 +56,8 @@ func (d *opener) handshake(ctx context.Context, srv *mailsession.Server, s *sess
 	}
 	if condition == "PREAUTH" {
 		if d.opts.StartTLS && !s.Secure {
-			return errcode.Errorf(fetch.ErrTLS, "the server requires no login and cannot start TLS afterwards")
+			return errcode.Errorf(fetch.ErrTLS,
+				"the server requires no login and cannot start TLS afterwards")
 		}
 		return nil
 	}
@@ -124,7 +125,8 @@ func (s *session) finish(desc, tag string, handle func(response) error) error {
 			}
 		}
 	}
-	return s.Lines.Break(fmt.Errorf("%w: more than %d responses to a command", wire.ErrReplyTooLong, maxResponses))
+	return s.Lines.Break(fmt.Errorf("%w: more than %d responses to a command", wire.ErrReplyTooLong,
+		maxResponses))
 }
 
 // status reports whether r completes the command with the tag. It returns an error if the command
@@ -138,7 +140,8 @@ func (s *session) status(desc, tag string, r response) (done bool, err error) {
 	case r.tag == "*":
 		return false, nil
 	case r.tag != tag:
-		return true, s.Lines.Break(fmt.Errorf("%w: %.80q instead of the tagged response", wire.ErrMalformed, r.tag+" "+string(r.data)))
+		return true, s.Lines.Break(fmt.Errorf("%w: %.80q instead of the tagged response",
+			wire.ErrMalformed, r.tag+" "+string(r.data)))
 	case condition == "OK":
 		return true, nil
 	case condition == "NO" || condition == "BAD":
@@ -181,7 +184,8 @@ func (s *session) examine(t *target, force bool) error {
 	}
 	if t.validity != 0 && t.validity != s.validity {
 		return &fetch.Error{Code: fetch.ErrNotFound,
-			Err: fmt.Errorf("the UIDVALIDITY of the mailbox is %d, which is not the one in the URL", s.validity)}
+			Err: fmt.Errorf("the UIDVALIDITY of the mailbox is %d, which is not the one in the URL",
+				s.validity)}
 	}
 	return nil
 }
@@ -190,5 +194,6 @@ func (s *session) examine(t *target, force bool) error {
 // with it. If leaseSession succeeds, the caller must end the lease.
 func (d *opener) leaseSession(ctx context.Context, t *target, op func(*session) error) (lease, error) {
 	name := encodeName(t.mailbox)
-	return d.pool.Lease(ctx, &t.Server, func(s *session) bool { return s.mailbox == name }, func(l lease) error { return op(l.Conn) })
+	return d.pool.Lease(ctx, &t.Server, func(s *session) bool { return s.mailbox == name },
+		func(l lease) error { return op(l.Conn) })
 }

@@ -9,7 +9,8 @@ import (
 )
 
 // utf7 is the base64 alphabet of mailbox names (RFC 3501, section 5.1.3).
-var utf7 = base64.NewEncoding("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+,").WithPadding(base64.NoPadding)
+var utf7 = base64.NewEncoding("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+,").
+	WithPadding(base64.NoPadding)
 
 // encodeName encodes the name of a mailbox in modified UTF-7.
 func encodeName(name string) string {

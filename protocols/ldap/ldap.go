@@ -62,12 +62,14 @@ func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 		b.Close()
 		var ref *referral
 		if errors.As(err, &ref) {
-			return &fetch.Response{Location: ref.urls, Meta: fetch.Meta{Reply: ref.reply}, Body: fetch.NoBody}, nil
+			return &fetch.Response{Location: ref.urls, Meta: fetch.Meta{Reply: ref.reply},
+				Body: fetch.NoBody}, nil
 		}
 		return nil, err
 	}
 	done()
-	resp := &fetch.Response{Meta: fetch.Meta{ContentType: "text/x-ldif", Size: -1, Name: fetch.SafeName(q.dn + ".ldif")}}
+	resp := &fetch.Response{Meta: fetch.Meta{ContentType: "text/x-ldif", Size: -1,
+		Name: fetch.SafeName(q.dn + ".ldif")}}
 	if req.Op != fetch.OpList {
 		resp.Body = newDocument(b)
 		return resp, nil
@@ -122,7 +124,8 @@ const maxBinds = 3
 func (d *opener) bind(ctx context.Context, req *fetch.Request, q query, s *session, secure bool) error {
 	var refused error
 	for attempt := 1; attempt <= maxBinds; attempt++ {
-		cred, err := d.env.Credential(ctx, fetch.Challenge{URL: req.URL, Mechanism: "ldap", User: q.user, Attempt: attempt})
+		cred, err := d.env.Credential(ctx,
+			fetch.Challenge{URL: req.URL, Mechanism: "ldap", User: q.user, Attempt: attempt})
 		user := cmp.Or(q.user, cred.User)
 		switch {
 		case refused != nil && (errors.Is(err, fetch.ErrAuth) || err == nil && cred.Password == ""):

@@ -161,7 +161,8 @@ func (b *records) describe(base uri.URI, rec record) []fetch.Entry {
 // no subordinates.
 func (r record) kind() fetch.EntryKind {
 	for _, a := range r.attributes {
-		if strings.EqualFold(a.name, "hasSubordinates") && len(a.values) == 1 && strings.EqualFold(string(a.values[0]), "FALSE") {
+		if strings.EqualFold(a.name, "hasSubordinates") && len(a.values) == 1 &&
+			strings.EqualFold(string(a.values[0]), "FALSE") {
 			return fetch.EntryObject
 		}
 	}
@@ -170,8 +171,10 @@ func (r record) kind() fetch.EntryKind {
 
 // member returns the listing entry for dn. Its name omits the DN of the parent entry.
 func member(base uri.URI, dn, parent string, kind fetch.EntryKind) fetch.Entry {
-	e := fetch.Entry{Name: dn, Kind: kind, Rel: "item", ContentType: "text/x-ldif", Size: -1, Sys: Entry{DN: dn}}
-	if n := len(dn) - len(parent) - 1; parent != "" && n > 0 && dn[n] == ',' && strings.EqualFold(dn[n+1:], parent) {
+	e := fetch.Entry{Name: dn, Kind: kind, Rel: "item", ContentType: "text/x-ldif", Size: -1,
+		Sys: Entry{DN: dn}}
+	if n := len(dn) - len(parent) - 1; parent != "" && n > 0 && dn[n] == ',' &&
+		strings.EqualFold(dn[n+1:], parent) {
 		e.Name = dn[:n]
 	}
 	if ref, err := uri.Parse("/" + uri.Escape(dn)); err == nil {

@@ -46,14 +46,16 @@ func (r result) reply() fetch.Reply {
 }
 
 var classes = map[fetch.Code][]int64{
-	fetch.ErrAuth: {ldap.LDAPResultAuthMethodNotSupported, ldap.LDAPResultStrongAuthRequired, ldap.LDAPResultConfidentialityRequired,
+	fetch.ErrAuth: {ldap.LDAPResultAuthMethodNotSupported, ldap.LDAPResultStrongAuthRequired,
+		ldap.LDAPResultConfidentialityRequired,
 		ldap.LDAPResultInappropriateAuthentication, ldap.LDAPResultInvalidCredentials},
-	fetch.ErrBusy:      {ldap.LDAPResultBusy, ldap.LDAPResultUnavailable},
-	fetch.ErrNotFound:  {ldap.LDAPResultNoSuchObject},
-	fetch.ErrProtocol:  {ldap.LDAPResultProtocolError},
-	fetch.ErrRefused:   {ldap.LDAPResultInsufficientAccessRights, ldap.LDAPResultUnwillingToPerform},
-	fetch.ErrTruncated: {ldap.LDAPResultTimeLimitExceeded, ldap.LDAPResultSizeLimitExceeded, ldap.LDAPResultAdminLimitExceeded},
-	fetch.ErrURL:       {ldap.LDAPResultInvalidDNSyntax, ldap.LDAPResultInappropriateMatching},
+	fetch.ErrBusy:     {ldap.LDAPResultBusy, ldap.LDAPResultUnavailable},
+	fetch.ErrNotFound: {ldap.LDAPResultNoSuchObject},
+	fetch.ErrProtocol: {ldap.LDAPResultProtocolError},
+	fetch.ErrRefused:  {ldap.LDAPResultInsufficientAccessRights, ldap.LDAPResultUnwillingToPerform},
+	fetch.ErrTruncated: {ldap.LDAPResultTimeLimitExceeded, ldap.LDAPResultSizeLimitExceeded,
+		ldap.LDAPResultAdminLimitExceeded},
+	fetch.ErrURL: {ldap.LDAPResultInvalidDNSyntax, ldap.LDAPResultInappropriateMatching},
 }
 
 var hints = map[int64]string{
@@ -100,7 +102,8 @@ func (r result) referralError() error {
 		}
 	}
 	if len(ref.urls) == 0 {
-		return &fetch.Error{Code: fetch.ErrRedirect, Reply: ref.reply, Err: errors.New("the server returned a referral without a usable URL")}
+		return &fetch.Error{Code: fetch.ErrRedirect, Reply: ref.reply,
+			Err: errors.New("the server returned a referral without a usable URL")}
 	}
 	return ref
 }

@@ -98,7 +98,8 @@ func (s *session) readResult(tag byte) error {
 func (s *session) bind(user, password string) error {
 	s.id++
 	s.trace(true, "%s", describeBind(user))
-	if _, err := s.conn.WriteMasked(s.message(bindRequest(user, password)), s.message(bindRequest(user, "****"))); err != nil {
+	if _, err := s.conn.WriteMasked(s.message(bindRequest(user, password)),
+		s.message(bindRequest(user, "****"))); err != nil {
 		return err
 	}
 	err := s.readResult(tagBindResponse)
@@ -111,7 +112,8 @@ func (s *session) bind(user, password string) error {
 
 func bindRequest(user, password string) []byte {
 	const version = 3
-	return ber.Group(ber.Application, ldap.ApplicationBindRequest, integer(version), octetString(user), ber.String(0, password))
+	return ber.Group(ber.Application, ldap.ApplicationBindRequest, integer(version),
+		octetString(user), ber.String(0, password))
 }
 
 func describeBind(user string) string { return fmt.Sprintf("bind %q with a password", user) }
@@ -128,7 +130,8 @@ func (s *session) startTLS() error {
 	if err := s.readResult(tagExtendedResponse); err != nil {
 		var e *fetch.Error
 		if errors.As(err, &e) && !e.Reply.IsZero() {
-			return &fetch.Error{Code: fetch.ErrTLS, Reply: e.Reply, Retry: e.Retry, Err: errors.New("the server refused StartTLS")}
+			return &fetch.Error{Code: fetch.ErrTLS, Reply: e.Reply, Retry: e.Retry,
+				Err: errors.New("the server refused StartTLS")}
 		}
 		return err
 	}

@@ -24,13 +24,15 @@ type query struct {
 	roots bool
 }
 
-var scopes = []string{ldap.ScopeBaseObject: "base", ldap.ScopeSingleLevel: "one", ldap.ScopeWholeSubtree: "sub"}
+var scopes = []string{ldap.ScopeBaseObject: "base", ldap.ScopeSingleLevel: "one",
+	ldap.ScopeWholeSubtree: "sub"}
 
 // parseURL parses an ldap URL (RFC 4516). For a listing, the default scope is one level.
 func parseURL(u uri.URI, list bool) (query, error) {
 	q := query{filter: "(objectClass=*)", list: list}
 	if u.Host() == "" {
-		return q, &fetch.Error{Code: fetch.ErrURL, Err: fmt.Errorf("the URL has no host"), Hint: "use ldap://HOST/DN"}
+		return q, &fetch.Error{Code: fetch.ErrURL, Err: fmt.Errorf("the URL has no host"),
+			Hint: "use ldap://HOST/DN"}
 	}
 	q.user, _ = u.User()
 	text, _ := u.Query()
@@ -132,5 +134,6 @@ func (q query) request() []byte {
 	}
 	typesOnly := ber.Bytes(ber.Universal, ber.TagBoolean, []byte{0})
 	return ber.Group(ber.Application, ldap.ApplicationSearchRequest, octetString(q.dn), enumerated(q.scope),
-		enumerated(ldap.NeverDerefAliases), integer(0), integer(0), typesOnly, q.compiled, ber.Sequence(names...))
+		enumerated(ldap.NeverDerefAliases), integer(0), integer(0), typesOnly, q.compiled,
+		ber.Sequence(names...))
 }

@@ -159,7 +159,8 @@ func (c *conn) call(p nfs3.Proc, what string, args func([]byte) []byte, decode f
 }
 
 // callPlain is like call, for procedures whose results have no status.
-func (c *conn) callPlain(p nfs3.Proc, what string, args func([]byte) []byte, decode func(*xdr.Decoder)) error {
+func (c *conn) callPlain(p nfs3.Proc, what string, args func([]byte) []byte,
+	decode func(*xdr.Decoder)) error {
 	r, err := c.receive(p, c.queueTraced(p, what, args))
 	if err != nil {
 		return err
@@ -176,7 +177,8 @@ func (c *conn) queueTraced(p nfs3.Proc, what string, args func([]byte) []byte) (
 
 func (c *conn) lookup(dir, name string) (node, error) {
 	var f nfs3.LookupResult
-	err := c.call(nfs3.Lookup, name, nfs3.LookupArgs(dir, name), func(d *xdr.Decoder) { f = nfs3.ParseLookup(d) })
+	err := c.call(nfs3.Lookup, name, nfs3.LookupArgs(dir, name),
+		func(d *xdr.Decoder) { f = nfs3.ParseLookup(d) })
 	if err != nil {
 		return node{}, err
 	}
@@ -198,7 +200,8 @@ func (c *conn) node(f nfs3.LookupResult) (node, error) {
 }
 
 func (c *conn) readlink(handle string) (text string, err error) {
-	err = c.call(nfs3.Readlink, "", nfs3.HandleArgs(handle), func(d *xdr.Decoder) { text = nfs3.ParseLink(d) })
+	err = c.call(nfs3.Readlink, "", nfs3.HandleArgs(handle),
+		func(d *xdr.Decoder) { text = nfs3.ParseLink(d) })
 	return text, err
 }
 

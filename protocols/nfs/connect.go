@@ -93,12 +93,15 @@ func (d *opener) withMountConn(ctx context.Context, l *lease, t *target, do func
 	})
 	switch {
 	case err != nil:
-		return annotate(err, "the server has no public file handle, and its port mapper did not return the MOUNT port")
+		return annotate(err,
+			"the server has no public file handle, and its port mapper did not return the MOUNT port")
 	case port == 0:
-		return errcode.Errorf(fetch.ErrRefused, "the server has neither a public file handle nor version 3 of the MOUNT protocol")
+		return errcode.Errorf(fetch.ErrRefused,
+			"the server has neither a public file handle nor version 3 of the MOUNT protocol")
 	case port < lowestMount || port > 65535:
-		return &fetch.Error{Code: fetch.ErrPolicy, Reason: fetch.Reason{Kind: fetch.ReasonPort, Port: uint16(port)},
-			Err: fmt.Errorf("the port mapper returned port %d for MOUNT", port)}
+		return &fetch.Error{Code: fetch.ErrPolicy,
+			Reason: fetch.Reason{Kind: fetch.ReasonPort, Port: uint16(port)},
+			Err:    fmt.Errorf("the port mapper returned port %d for MOUNT", port)}
 	}
 	return d.withConn(ctx, l, uint16(port), do)
 }

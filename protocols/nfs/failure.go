@@ -17,7 +17,8 @@ import (
 var errStaleHandle = errors.New("stale file handle")
 
 func (c *conn) refusal(p nfs3.Proc, s nfs3.Status) *fetch.Error {
-	e := &fetch.Error{Code: fetch.ErrServer, Err: errors.New(p.Name), Reply: fetch.Reply{Code: int(s), Text: s.String()}}
+	e := &fetch.Error{Code: fetch.ErrServer, Err: errors.New(p.Name),
+		Reply: fetch.Reply{Code: int(s), Text: s.String()}}
 	switch s {
 	case nfs3.ErrNoEnt, nfs3.ErrNotDir, nfs3.ErrNameTooLong:
 		e.Code = fetch.ErrNotFound
@@ -48,7 +49,8 @@ func (c *conn) rejection(p nfs3.Proc, r *nfs3.Rejection) *fetch.Error {
 		return e
 	case r.Acceptance == nfs3.GarbageArgs:
 		e.Code = fetch.ErrProtocol
-	case r.Acceptance == nfs3.ProgUnavail, r.Acceptance == nfs3.ProgMismatch, r.Acceptance == nfs3.ProcUnavail:
+	case r.Acceptance == nfs3.ProgUnavail, r.Acceptance == nfs3.ProgMismatch,
+		r.Acceptance == nfs3.ProcUnavail:
 		e.Code = fetch.ErrRefused
 	}
 	if p.Program == nfs3.ProgramNFS && e.Code == fetch.ErrRefused {

@@ -53,7 +53,8 @@ func (d *opener) file(l *lease, t *target, at node) (*fetch.Response, error) {
 	if meta.Size == 0 {
 		return &fetch.Response{Meta: meta, URL: t.url, Body: fetch.NoBody}, r.checkEmpty(&meta)
 	}
-	b := remotefile.NewBody(remotefile.Reads[uint32]{MinWindow: firstWindow, MaxWindow: lastWindow, Size: maxData,
+	b := remotefile.NewBody(remotefile.Reads[uint32]{MinWindow: firstWindow, MaxWindow: lastWindow,
+		Size: maxData,
 		Send: r.send, Flush: l.flush, Receive: r.receive, Release: r.release, Lost: isCut}, &meta)
 	if err := b.First(); err != nil { // fails if the file may not be read
 		return nil, err
@@ -89,7 +90,8 @@ func (r *reads) checkEmpty(meta *fetch.Meta) error {
 	data, err := r.data(xid, requested)
 	r.release()
 	if err == nil && meta.Range.Offset == 0 && len(data.Bytes) > 0 {
-		err = &fetch.Error{Code: fetch.ErrChanged, Retry: true, Err: errors.New("the file is no longer empty")}
+		err = &fetch.Error{Code: fetch.ErrChanged, Retry: true,
+			Err: errors.New("the file is no longer empty")}
 	}
 	return err
 }

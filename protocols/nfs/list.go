@@ -36,7 +36,8 @@ func (s Sys) EntryFacts() fetch.Facts {
 
 func (d *opener) directory(l *lease, t *target, w *walk) (*fetch.Response, error) {
 	base := t.directory()
-	resp, read := remotefile.Listing(t.req, remotefile.Member(base, "", false), t.name(), w.at.attr.MTime.Time())
+	resp, read := remotefile.Listing(t.req, remotefile.Member(base, "", false), t.name(),
+		w.at.attr.MTime.Time())
 	if !read {
 		return resp, nil
 	}

@@ -94,7 +94,8 @@ func (s *server) lacksPublicHandle(ctx context.Context) (bool, error) {
 
 // findExport returns the export that contains the path of t, and the path of the export. If t is a
 // directory above exports, mount returns the names of its members instead.
-func (d *opener) findExport(ctx context.Context, l *lease, t *target, s *server) (_ export, where string, below []string, err error) {
+func (d *opener) findExport(ctx context.Context, l *lease, t *target, s *server) (_ export,
+	where string, below []string, err error) {
 	if err := s.acquire(ctx); err != nil {
 		return export{}, "", nil, err
 	}
@@ -106,7 +107,8 @@ func (d *opener) findExport(ctx context.Context, l *lease, t *target, s *server)
 		}
 	}
 	err = d.withMountConn(ctx, l, t, func(c *conn) error {
-		err := c.callPlain(nfs3.Export, "", nil, func(d *xdr.Decoder) { s.exports = nil; s.add(nfs3.ParseExports(d)...) })
+		err := c.callPlain(nfs3.Export, "", nil,
+			func(d *xdr.Decoder) { s.exports = nil; s.add(nfs3.ParseExports(d)...) })
 		if err != nil && (c.err != nil || isNotMount(err)) {
 			return err
 		} // EXPORT is optional

@@ -63,8 +63,10 @@ func Load(env fetch.Env, reg *fetch.Registry) { With(Options{})(env, reg) }
 func With(opts Options) fetch.Loader {
 	return func(env fetch.Env, reg *fetch.Registry) {
 		reg.Register(fetch.Scheme{
-			Name: "nfs", Port: defaultPort, Ops: []fetch.Op{fetch.OpGet, fetch.OpStat, fetch.OpList}, Ranges: true,
-			Traits: fetch.Traits{Tree: true}, Driver: newDriver(env, opts), Summary: "files and directories over NFS version 3",
+			Name: "nfs", Port: defaultPort,
+			Ops: []fetch.Op{fetch.OpGet, fetch.OpStat, fetch.OpList}, Ranges: true,
+			Traits: fetch.Traits{Tree: true}, Driver: newDriver(env, opts),
+			Summary: "files and directories over NFS version 3",
 		})
 	}
 }
@@ -126,7 +128,8 @@ func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 // perform performs the request on a pooled connection, which is released at the end of the body.
 func (d *opener) perform(ctx context.Context, t *target, s *server) (*fetch.Response, error) {
 	for {
-		pooled, err := d.pool.Get(ctx, t.addr, nil, func(ctx context.Context) (*conn, error) { return d.connect(ctx, t.addr) })
+		pooled, err := d.pool.Get(ctx, t.addr, nil,
+			func(ctx context.Context) (*conn, error) { return d.connect(ctx, t.addr) })
 		if err != nil {
 			return nil, err
 		}
@@ -176,7 +179,8 @@ func (d *opener) Explain(req *fetch.Request) ([]string, error) {
 		c.UID, c.GID = nobody, nobody
 	}
 	steps := []string{"connect to " + t.addr, fmt.Sprintf("authenticate as user %d, group %d", c.UID, c.GID),
-		"LOOKUP " + fetch.Printable(canonical(t.names, t.absolute)) + " from the public file handle, or from an export found with MOUNT"}
+		"LOOKUP " + fetch.Printable(canonical(t.names, t.absolute)) +
+			" from the public file handle, or from an export found with MOUNT"}
 	switch req.Op {
 	case fetch.OpGet:
 		steps = append(steps, "READ, or READDIRPLUS if it is a directory")

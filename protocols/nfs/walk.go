@@ -64,9 +64,11 @@ func (d *opener) find(ctx context.Context, l *lease, t *target, s *server) (*wal
 		l.cred = nfs3.Cred{}
 	}
 	var a nfs3.Attr
-	if err := l.call(nfs3.Getattr, where, nfs3.HandleArgs(x.handle), func(d *xdr.Decoder) { a = nfs3.ParseAttr(d) }); err != nil {
+	if err := l.call(nfs3.Getattr, where, nfs3.HandleArgs(x.handle),
+		func(d *xdr.Decoder) { a = nfs3.ParseAttr(d) }); err != nil {
 		if code := statusOf(err); code == nfs3.ErrStale || code == nfs3.ErrBadHandle {
-			return nil, &fetch.Error{Code: fetch.ErrChanged, Retry: true, Err: errors.Join(errStaleHandle, err)}
+			return nil, &fetch.Error{Code: fetch.ErrChanged, Retry: true,
+				Err: errors.Join(errStaleHandle, err)}
 		}
 		return nil, err
 	}
@@ -87,7 +89,8 @@ func statusOf(err error) nfs3.Status {
 // 2224, section 7).
 func isNoPublicHandle(err error) bool {
 	switch statusOf(err) {
-	case nfs3.ErrStale, nfs3.ErrInval, nfs3.ErrBadHandle, nfs3.ErrNotSupp, nfs3.ErrServerFault, nfs3.ErrBadType:
+	case nfs3.ErrStale, nfs3.ErrInval, nfs3.ErrBadHandle, nfs3.ErrNotSupp, nfs3.ErrServerFault,
+		nfs3.ErrBadType:
 		return true
 	}
 	var e *fetch.Error

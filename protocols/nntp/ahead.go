@@ -39,7 +39,8 @@ func (t *target) sameArticle(other *target) bool {
 
 // requestArticle requests an article. If pipelined is not nil, the command was already sent on that
 // lease. requestArticle then sends commands for the articles that the pipeline expects next.
-func (d *opener) requestArticle(ctx context.Context, t *target, pipelined *lease) (*lease, wire.Reply, error) {
+func (d *opener) requestArticle(ctx context.Context, t *target, pipelined *lease) (*lease,
+	wire.Reply, error) {
 	l, reply, err := d.receivePipelined(ctx, t, pipelined)
 	if l == nil && err == nil {
 		l, reply, err = d.sendArticleCommand(ctx, t, "ARTICLE", replyArticle)
@@ -62,7 +63,8 @@ func (d *opener) resumePipeline(ctx context.Context, req *fetch.Request, t *targ
 	if l == nil {
 		return nil
 	}
-	if req.Op != fetch.OpGet || !req.IfChanged.IsZero() || l.key != t.server().Key() || l.scope != d.env.Scope(ctx) ||
+	if req.Op != fetch.OpGet || !req.IfChanged.IsZero() || l.key != t.server().Key() ||
+		l.scope != d.env.Scope(ctx) ||
 		!slices.ContainsFunc(l.pending, t.sameArticle) {
 		l.Discard()
 		return nil
@@ -132,7 +134,8 @@ func (d *opener) requestAhead(ctx context.Context, l *lease) {
 	size := 0
 	for i, req := range l.pipeline.Next(ctx) {
 		t, err := d.target(req)
-		if err != nil || !t.isArticle() || t.server().Key() != l.key || t.id == "" && t.group != l.group || i >= maxPipelined {
+		if err != nil || !t.isArticle() || t.server().Key() != l.key ||
+			t.id == "" && t.group != l.group || i >= maxPipelined {
 			break
 		}
 		if i < len(l.pending) {

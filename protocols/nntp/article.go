@@ -46,7 +46,8 @@ func (d *opener) openArticle(ctx context.Context, req *fetch.Request, t *target)
 	return resp, nil
 }
 
-func (d *opener) sendArticleCommand(ctx context.Context, t *target, verb string, code int) (*lease, wire.Reply, error) {
+func (d *opener) sendArticleCommand(ctx context.Context, t *target, verb string, code int) (*lease,
+	wire.Reply, error) {
 	var reply wire.Reply
 	l, err := d.leaseSession(ctx, t, func(l *lease) (err error) {
 		if t.id == "" && l.group != t.group {
@@ -54,9 +55,11 @@ func (d *opener) sendArticleCommand(ctx context.Context, t *target, verb string,
 				return err
 			}
 		}
-		if reply, err = l.expect(code, "article "+t.description(), verb+" "+t.argument()); err == nil && !t.matchesReply(reply) {
-			err = l.Lines.Break(&fetch.Error{Code: fetch.ErrProtocol, Reply: fetch.Reply{Code: reply.Code, Text: reply.Text()},
-				Err: fmt.Errorf("the server sent a different article than %s", t.argument())})
+		if reply, err = l.expect(code, "article "+t.description(),
+			verb+" "+t.argument()); err == nil && !t.matchesReply(reply) {
+			err = l.Lines.Break(&fetch.Error{Code: fetch.ErrProtocol,
+				Reply: fetch.Reply{Code: reply.Code, Text: reply.Text()},
+				Err:   fmt.Errorf("the server sent a different article than %s", t.argument())})
 		}
 		return err
 	})
@@ -113,7 +116,8 @@ func articleName(t *target) string {
 	}
 	name = strings.Map(func(r rune) rune {
 		switch {
-		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', strings.ContainsRune("@.-_+=$", r):
+		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9',
+			strings.ContainsRune("@.-_+=$", r):
 			return r
 		}
 		return '_'

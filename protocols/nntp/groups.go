@@ -62,7 +62,8 @@ func (d *opener) openGroups(ctx context.Context, req *fetch.Request, t *target) 
 		})
 	}
 	l, err := open()
-	if describe && ctx.Err() == nil && (errors.Is(err, wire.ErrReplyTooLong) || errors.Is(err, os.ErrDeadlineExceeded)) {
+	if describe && ctx.Err() == nil &&
+		(errors.Is(err, wire.ErrReplyTooLong) || errors.Is(err, os.ErrDeadlineExceeded)) {
 		d.env.Logger().Warn("the descriptions of the newsgroups are omitted", "server", t.host, "reason", err)
 		describe, descriptions = false, nil
 		l, err = open()
@@ -150,7 +151,8 @@ func (l *lease) descriptions(pattern string) (map[string]string, error) {
 			return nil, l.Lines.Break(err)
 		}
 		if size += len(line) + 32; size > maxDescriptions {
-			return nil, l.Lines.Break(fmt.Errorf("%w: more than %d bytes of descriptions", wire.ErrReplyTooLong, maxDescriptions))
+			return nil, l.Lines.Break(fmt.Errorf("%w: more than %d bytes of descriptions",
+				wire.ErrReplyTooLong, maxDescriptions))
 		}
 		i := bytes.IndexAny(line, "\t ")
 		if i < 0 {

@@ -40,7 +40,8 @@ func (d *opener) login(ctx context.Context, t *target, s *session) error {
 // authenticate tries to log in with one credential. It uses SASL PLAIN if the server supports it but
 // not AUTHINFO USER.
 func (s *session) authenticate(cred fetch.Credential) error {
-	if s.hasCapability("SASL", "PLAIN") && s.hasCapability("AUTHINFO", "SASL") && !s.hasCapability("AUTHINFO", "USER") {
+	if s.hasCapability("SASL", "PLAIN") && s.hasCapability("AUTHINFO", "SASL") &&
+		!s.hasCapability("AUTHINFO", "USER") {
 		return s.authenticatePlain(cred)
 	}
 	r, err := s.cmd("AUTHINFO USER " + cred.User)

@@ -94,7 +94,8 @@ func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 	d.resumePipeline(ctx, req, t)
 	switch {
 	case t.isArticle():
-		return nil, errcode.Errorf(fetch.ErrNotRetrievable, "an article has no members: %w", errors.ErrUnsupported)
+		return nil, errcode.Errorf(fetch.ErrNotRetrievable, "an article has no members: %w",
+			errors.ErrUnsupported)
 	case t.isPattern():
 		return d.openGroups(ctx, req, t)
 	}

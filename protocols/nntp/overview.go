@@ -79,7 +79,8 @@ func parseCount(s string) int64 {
 
 func overviewLine(number uint64, h textproto.MIMEHeader) []byte {
 	line := strconv.AppendUint(nil, number, 10)
-	for _, name := range [...]string{"Subject", "From", "Date", "Message-Id", "References", "Bytes", "Lines"} {
+	for _, name := range [...]string{"Subject", "From", "Date", "Message-Id", "References", "Bytes",
+		"Lines"} {
 		line = append(line, '\t')
 		line = append(line, strings.Map(func(r rune) rune {
 			if r == '\t' || r == '\r' || r == '\n' || r == 0 {

@@ -49,7 +49,8 @@ func failure(desc string, r wire.Reply) *fetch.Error {
 	switch r.Code {
 	case replyDiscontinued, replyInternalFault:
 		e.Code, e.Retry = fetch.ErrBusy, true
-	case replyNoSuchGroup, replyNoGroup, replyNoArticles, replyNoNext, replyNoPrevious, replyNoNumber, replyNoArticle:
+	case replyNoSuchGroup, replyNoGroup, replyNoArticles, replyNoNext, replyNoPrevious,
+		replyNoNumber, replyNoArticle:
 		e.Code = fetch.ErrNotFound
 	case replyLoginRequired, replyLoginFailed, replyLoginSequence:
 		e.Code = fetch.ErrAuth

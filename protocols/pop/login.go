@@ -16,7 +16,9 @@ import (
 // timestampPattern matches an RFC 822 msg-id in ASCII, which RFC 1939, section 7 requires for a
 // timestamp. A server could craft other timestamps so that the digests reveal parts of the
 // password.
-var timestampPattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`<[!-;=?A-~]+@[!-;=?A-~]+>`) })
+var timestampPattern = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`<[!-;=?A-~]+@[!-;=?A-~]+>`)
+})
 
 func parseTimestamp(greeting string) string { return timestampPattern().FindString(greeting) }
 
@@ -28,7 +30,8 @@ func (d *opener) logIn(ctx context.Context, srv *mailsession.Server, s *session)
 	if err := s.CheckPlaintext(d.opts.AllowPlaintext || method == apopMechanism, "pop"); err != nil {
 		return err
 	}
-	return s.LogIn(ctx, srv, "pop", mailsession.MaxLogins, func(cred fetch.Credential) error { return s.authenticate(method, cred) })
+	return s.LogIn(ctx, srv, "pop", mailsession.MaxLogins,
+		func(cred fetch.Credential) error { return s.authenticate(method, cred) })
 }
 
 func (s *session) method(mechanism string) (string, error) {
@@ -44,14 +47,16 @@ func (s *session) method(mechanism string) (string, error) {
 	case mechanism == "":
 		return "USER", nil
 	}
-	return "", errcode.Errorf(fetch.ErrAuth, "unsupported login mechanism %s: urlget supports PLAIN and APOP", fetch.Printable(mechanism))
+	return "", errcode.Errorf(fetch.ErrAuth,
+		"unsupported login mechanism %s: urlget supports PLAIN and APOP", fetch.Printable(mechanism))
 }
 
 func (s *session) authenticate(method string, cred fetch.Credential) error {
 	switch method {
 	case apopMechanism:
 		sum := md5.Sum([]byte(s.timestamp + cred.Password))
-		_, err := s.expectSecret("APOP "+cred.User+" "+hex.EncodeToString(sum[:]), "APOP "+cred.User+" ********")
+		_, err := s.expectSecret("APOP "+cred.User+" "+hex.EncodeToString(sum[:]),
+			"APOP "+cred.User+" ********")
 		return err
 	case "PLAIN":
 		return s.authenticatePlain(cred)

@@ -29,7 +29,8 @@ func (m Message) EntryFacts() fetch.Facts {
 // openMaildrop lists the messages of a maildrop. The body has one line for each message: the number,
 // the unique-id or "-", and the size in bytes.
 func (d *opener) openMaildrop(ctx context.Context, req *fetch.Request, t *target) (*fetch.Response, error) {
-	resp := &fetch.Response{Meta: fetch.Meta{Kind: fetch.KindListing, ContentType: "text/plain", Size: -1}, URL: t.url, Body: fetch.NoBody}
+	resp := &fetch.Response{Meta: fetch.Meta{Kind: fetch.KindListing, ContentType: "text/plain",
+		Size: -1}, URL: t.url, Body: fetch.NoBody}
 	sizes := make(map[int]int64)
 	noUIDs := false
 	l, err := d.pool.Lease(ctx, &t.Server, nil, func(l lease) error {
@@ -40,7 +41,8 @@ func (d *opener) openMaildrop(ctx context.Context, req *fetch.Request, t *target
 			_, err := l.Conn.expect("maildrop", "STAT")
 			return err
 		}
-		if err := l.Conn.scan("LIST", func(number int, value string) { sizes[number] = parseSize(value) }); err != nil {
+		if err := l.Conn.scan("LIST",
+			func(number int, value string) { sizes[number] = parseSize(value) }); err != nil {
 			return err
 		}
 		_, err := l.Conn.expect("UIDL", "UIDL")
@@ -105,5 +107,6 @@ func (t *target) part(number int, uid string, size int64) (driver.Part, error) {
 	if uid == "" {
 		e.Name, column = fmt.Sprint(number), "-"
 	}
-	return driver.Part{Text: fmt.Appendf(nil, "%d %s %d\r\n", number, column, size), Entries: []fetch.Entry{e}}, nil
+	return driver.Part{Text: fmt.Appendf(nil, "%d %s %d\r\n", number, column, size),
+		Entries: []fetch.Entry{e}}, nil
 }

@@ -24,7 +24,8 @@ func (d *opener) openMessage(ctx context.Context, req *fetch.Request, t *target)
 		if err != nil {
 			return err
 		}
-		meta = fetch.Meta{ContentType: "message/rfc822", Size: -1, Text: true, Name: messageName(number, uid)}
+		meta = fetch.Meta{ContentType: "message/rfc822", Size: -1, Text: true,
+			Name: messageName(number, uid)}
 		meta.ETag = uid
 		switch {
 		case uid != "" && req.IfChanged.ETag == uid && req.Op == fetch.OpGet && req.Range.IsZero():
@@ -73,7 +74,8 @@ func (s *session) locate(t *target, reused bool) (number int, uid string, err er
 	number, err = s.numberOf(t.uid)
 	switch {
 	case isPlainRefusal(err):
-		return 0, "", &fetch.Error{Code: fetch.ErrNotFound, Err: fmt.Errorf("the server does not support unique-ids"),
+		return 0, "", &fetch.Error{Code: fetch.ErrNotFound,
+			Err:  fmt.Errorf("the server does not support unique-ids"),
 			Hint: "use the message number, as in pop://HOST/1", Reply: fetch.Reply{Text: "-ERR"}}
 	case err != nil:
 		return 0, "", err

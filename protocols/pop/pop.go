@@ -68,7 +68,8 @@ func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 	}
 	switch {
 	case t.isMessage() && req.Op == fetch.OpList:
-		return nil, errcode.Errorf(fetch.ErrNotRetrievable, "a message has no members: %w", errors.ErrUnsupported)
+		return nil, errcode.Errorf(fetch.ErrNotRetrievable, "a message has no members: %w",
+			errors.ErrUnsupported)
 	case t.isMessage():
 		return d.openMessage(ctx, req, t)
 	}

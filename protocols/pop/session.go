@@ -184,7 +184,8 @@ func (s *session) uid(number int) (string, error) {
 	}
 	n, uid, ok := scanLine([]byte(text))
 	if !ok || n != number {
-		return "", s.Lines.Break(fmt.Errorf("%w: %.80q as the unique-id of message %d", wire.ErrMalformed, text, number))
+		return "", s.Lines.Break(fmt.Errorf("%w: %.80q as the unique-id of message %d",
+			wire.ErrMalformed, text, number))
 	}
 	return uid, nil
 }

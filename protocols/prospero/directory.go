@@ -47,7 +47,8 @@ func (d *opener) listing(ctx context.Context, a *response, o object) (*fetch.Res
 }
 
 func (d *opener) directory(ctx context.Context, a *response, o object) *fetch.Response {
-	resp := &fetch.Response{Meta: fetch.Meta{Kind: fetch.KindListing, ContentType: "text/x-prospero-links", Size: -1},
+	resp := &fetch.Response{Meta: fetch.Meta{Kind: fetch.KindListing,
+		ContentType: "text/x-prospero-links", Size: -1},
 		Body: struct {
 			io.Reader
 			io.Closer
@@ -71,8 +72,10 @@ func (d *opener) directory(ctx context.Context, a *response, o object) *fetch.Re
 
 // members replaces each union link with the members of the directory that it names, because these
 // belong to the directory that contains the link. If that directory cannot be listed, the link
-// remains, and an entry of kind EntryError shows that members are missing. The redirect limit bounds nested unions.
-func (d *opener) members(ctx context.Context, links iter.Seq2[fetch.Entry, error]) iter.Seq2[fetch.Entry, error] {
+// remains, and an entry of kind EntryError shows that members are missing. The redirect limit bounds
+// nested unions.
+func (d *opener) members(ctx context.Context,
+	links iter.Seq2[fetch.Entry, error]) iter.Seq2[fetch.Entry, error] {
 	return func(yield func(fetch.Entry, error) bool) {
 		for e, err := range links {
 			link, ok := e.Sys.(Link)
@@ -84,12 +87,14 @@ func (d *opener) members(ctx context.Context, links iter.Seq2[fetch.Entry, error
 			}
 			resp, err := d.env.Open(ctx, &fetch.Request{URL: e.URL, Op: fetch.OpList})
 			if err != nil || resp.Entries == nil {
-				d.env.Logger().Warn("a part of the directory cannot be listed", "part", e.URL.Redacted(), "error", err)
+				d.env.Logger().Warn("a part of the directory cannot be listed", "part",
+					e.URL.Redacted(), "error", err)
 				if resp != nil {
 					resp.Body.Close()
 				}
 				// The listing lacks the members of the part.
-				notice := fetch.Entry{Name: "a part of the directory cannot be listed: " + link.Name, Kind: fetch.EntryError, Size: -1}
+				notice := fetch.Entry{Kind: fetch.EntryError, Size: -1,
+					Name: "a part of the directory cannot be listed: " + link.Name}
 				if !yield(e, nil) || !yield(notice, nil) {
 					return
 				}

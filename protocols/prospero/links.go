@@ -242,7 +242,8 @@ func accessURL(method, host, name, extra string) uri.URI {
 		return orZero(uri.Parts{Scheme: "telnet", Host: host, Port: p, Path: "/"}.URI())
 	case "NFS", "AFS":
 		host, _ := hostPort(host, 0)
-		return orZero(uri.Parts{Scheme: strings.ToLower(method), Host: host, Path: "/" + escapePath(strings.TrimPrefix(name, "/"))}.URI())
+		return orZero(uri.Parts{Scheme: strings.ToLower(method), Host: host,
+			Path: "/" + escapePath(strings.TrimPrefix(name, "/"))}.URI())
 	}
 	return uri.URI{}
 }

@@ -101,7 +101,8 @@ func (o object) list() string {
 }
 
 func (o object) listVersion1() string {
-	return "VERSION 1\nAUTHENTICATOR UNAUTHENTICATED guest\nDIRECTORY ASCII " + o.name + "\nLIST ATTRIBUTES COMPONENTS\n"
+	return "VERSION 1\nAUTHENTICATOR UNAUTHENTICATED guest\nDIRECTORY ASCII " + o.name +
+		"\nLIST ATTRIBUTES COMPONENTS\n"
 }
 
 func (o object) info(attributes string) string { return "VERSION 5\n" + o.objectInfo(attributes) }

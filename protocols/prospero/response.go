@@ -181,14 +181,17 @@ func parseForwarded(l codec.Line) (*fetch.Response, error) {
 	link.setLocation(l[1:])
 	reply, to := fetch.Reply{Text: wire.Text(l.Text(0))}, link.prospero()
 	if to.IsZero() {
-		return nil, &fetch.Error{Code: fetch.ErrRedirect, Reply: reply, Err: errors.New("the server did not return a valid location")}
+		return nil, &fetch.Error{Code: fetch.ErrRedirect, Reply: reply,
+			Err: errors.New("the server did not return a valid location")}
 	}
-	return &fetch.Response{Meta: fetch.Meta{Reply: reply}, Location: []uri.URI{to}, Body: fetch.NoBody}, nil
+	return &fetch.Response{Meta: fetch.Meta{Reply: reply}, Location: []uri.URI{to},
+		Body: fetch.NoBody}, nil
 }
 
 // responseWords lists the first words of lines that a successful response may contain besides the
 // requested lines.
-var responseWords = []string{"VERSION", "SUCCESS", "AUTHENTICATED", "WARNING", "LINK", "LINK-INFO", "ATTRIBUTE"}
+var responseWords = []string{"VERSION", "SUCCESS", "AUTHENTICATED", "WARNING", "LINK", "LINK-INFO",
+	"ATTRIBUTE"}
 
 // seek reads up to the first line that begins with word, and leaves that line unread. If the object
 // has moved, seek returns a redirect. The error is io.EOF if there is no such line. Lines of unknown

@@ -50,8 +50,9 @@ func (l *login) config() (*ssh.ClientConfig, error) {
 	if l.hop.user == "" {
 		cred, err := l.credential("", 1)
 		if err != nil || cred.User == "" {
-			return nil, &fetch.Error{Code: fetch.ErrAuth, Reason: fetch.Reason{Kind: fetch.ReasonSSHLogin, Host: l.hop.host},
-				Err: errors.New("no user name to log in with"), Hint: "name the user in the URL"}
+			return nil, &fetch.Error{Code: fetch.ErrAuth,
+				Reason: fetch.Reason{Kind: fetch.ReasonSSHLogin, Host: l.hop.host},
+				Err:    errors.New("no user name to log in with"), Hint: "name the user in the URL"}
 		}
 		l.hop.user, l.passwords = cred.User, []string{cred.Password}
 	}
@@ -89,8 +90,9 @@ func (l *login) done() {
 func (l *login) credential(prompt string, attempt int) (fetch.Credential, error) {
 	resume := l.clock.pause()
 	defer resume()
-	cred, err := l.driver.env.Credential(l.clock.ctx, fetch.Challenge{URL: l.hop.url, Mechanism: "ssh", Realm: prompt,
-		User: l.hop.user, Attempt: attempt})
+	cred, err := l.driver.env.Credential(l.clock.ctx,
+		fetch.Challenge{URL: l.hop.url, Mechanism: "ssh", Realm: prompt,
+			User: l.hop.user, Attempt: attempt})
 	if err != nil && fetch.CodeOf(err) != fetch.ErrAuth {
 		l.fatalErr = err
 	}
@@ -318,14 +320,16 @@ func (k *tracedKey) SignWithAlgorithm(r io.Reader, data []byte, algorithm string
 }
 
 func (l *login) loginError() error {
-	e := &fetch.Error{Code: fetch.ErrAuth, Reason: fetch.Reason{Kind: fetch.ReasonSSHLogin, Host: l.hop.host},
-		Err:  fmt.Errorf("the server rejected the login as %s", l.hop.user),
-		Hint: "start the SSH agent, or supply a private key or a password"}
+	e := &fetch.Error{Code: fetch.ErrAuth,
+		Reason: fetch.Reason{Kind: fetch.ReasonSSHLogin, Host: l.hop.host},
+		Err:    fmt.Errorf("the server rejected the login as %s", l.hop.user),
+		Hint:   "start the SSH agent, or supply a private key or a password"}
 	if !l.hasCredential {
 		e.Err = fmt.Errorf("no private key and no password to log in as %s", l.hop.user)
 	}
 	if l.lockedFile != "" {
-		e.Reason, e.Hint = fetch.Reason{}, l.lockedFile+" is protected by a passphrase: add the key to the SSH agent"
+		e.Reason, e.Hint = fetch.Reason{},
+			l.lockedFile+" is protected by a passphrase: add the key to the SSH agent"
 	}
 	return e
 }

@@ -81,7 +81,8 @@ func newClock(ctx context.Context, limit time.Duration) *clock {
 	c.ctx, c.cancel = context.WithCancelCause(ctx)
 	if limit > 0 {
 		c.timer = time.AfterFunc(limit, func() {
-			c.cancel(&fetch.Error{Code: fetch.ErrNetwork, Retry: true, Err: fmt.Errorf("no connection within %v", limit)})
+			c.cancel(&fetch.Error{Code: fetch.ErrNetwork, Retry: true,
+				Err: fmt.Errorf("no connection within %v", limit)})
 		})
 	}
 	return c
@@ -289,7 +290,8 @@ func (l *login) handshakeError(err error) error {
 		strings.Contains(strings.ToLower(text), "authentication failures"):
 		return l.loginError()
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		return &fetch.Error{Code: fetch.ErrNetwork, Retry: true, Err: errors.New("the server closed the connection during the login")}
+		return &fetch.Error{Code: fetch.ErrNetwork, Retry: true,
+			Err: errors.New("the server closed the connection during the login")}
 	case fetch.CodeOf(err) != "":
 		return err
 	}

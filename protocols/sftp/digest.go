@@ -21,7 +21,8 @@ func (f *flight) digest(handle string) ([]fetch.Digest, error) {
 			f.trace(true, "EXTENDED "+name)
 		}
 		// The range and the size of a block are 0, so one hash covers all of the file.
-		resp, err := f.wait(f.send(filexfer.TypeExtended, name, handle, checkFileAlgorithms, uint64(0), uint64(0), uint32(0)))
+		resp, err := f.wait(f.send(filexfer.TypeExtended, name, handle, checkFileAlgorithms,
+			uint64(0), uint64(0), uint32(0)))
 		if err != nil {
 			return nil, err
 		}

@@ -9,7 +9,8 @@ import (
 
 // statusError returns the error for a STATUS response (section 7 of the draft).
 func statusError(t filexfer.Type, code filexfer.Code, text string) error {
-	e := &fetch.Error{Code: fetch.ErrServer, Err: errors.New(t.String()), Reply: fetch.Reply{Code: int(code), Text: text}}
+	e := &fetch.Error{Code: fetch.ErrServer, Err: errors.New(t.String()),
+		Reply: fetch.Reply{Code: int(code), Text: text}}
 	switch code {
 	case filexfer.CodeNoSuchFile:
 		e.Code = fetch.ErrNotFound

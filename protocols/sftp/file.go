@@ -33,7 +33,8 @@ func (d *opener) file(f *flight, t *target, info filexfer.Attrs) (*fetch.Respons
 	if mode := info.FileMode(); info.Has(filexfer.AttrPermissions) && !mode.IsRegular() {
 		return nil, remotefile.NotFile(mode) // opening a pipe might block until there is a writer
 	}
-	if err := remotefile.NotModified(t.req, remotefile.Same(t.req.IfChanged, fileMeta.Validator)); err != nil {
+	if err := remotefile.NotModified(t.req,
+		remotefile.Same(t.req.IfChanged, fileMeta.Validator)); err != nil {
 		return nil, err
 	}
 	if t.req.Op == fetch.OpStat {
@@ -92,9 +93,11 @@ const (
 
 // newBody returns the body for the requested range of the file and sends the first reads. A size of
 // 0 is treated as unknown, as for generated files.
-func (f *flight) newBody(handle string, req *fetch.Request, meta *fetch.Meta) (*remotefile.Body[*request], error) {
+func (f *flight) newBody(handle string, req *fetch.Request,
+	meta *fetch.Meta) (*remotefile.Body[*request], error) {
 	if meta.Size >= 0 {
-		if err := remotefile.SelectPart(req, meta, remotefile.Same(req.IfChanged, meta.Validator)); err != nil {
+		if err := remotefile.SelectPart(req, meta,
+			remotefile.Same(req.IfChanged, meta.Validator)); err != nil {
 			return nil, err
 		}
 	}
@@ -105,7 +108,8 @@ func (f *flight) newBody(handle string, req *fetch.Request, meta *fetch.Meta) (*
 	if end := meta.Range.Offset + meta.Size; meta.Size > 0 && end == max(meta.Total, meta.Size) {
 		r.end = end
 	}
-	b := remotefile.NewBody(remotefile.Reads[*request]{MinWindow: minWindow, MaxWindow: maxWindow, Size: filexfer.MaxData,
+	b := remotefile.NewBody(remotefile.Reads[*request]{MinWindow: minWindow, MaxWindow: maxWindow,
+		Size: filexfer.MaxData,
 		Send: r.send, Receive: r.receive, Release: r.release, Arrived: r.arrived, Complete: r.complete}, meta)
 	return b, b.Fill()
 }
@@ -165,7 +169,8 @@ func (r *reads) complete() error {
 		r.release()
 		if more {
 			return &fetch.Error{Code: fetch.ErrChanged, Retry: true,
-				Err: fmt.Errorf("the file is longer than its size of %d bytes: it grew while it was read", r.end)}
+				Err: fmt.Errorf("the file is longer than its size of %d bytes: it grew while it was read",
+					r.end)}
 		}
 	}
 	if r.closeSent != nil {

@@ -27,7 +27,8 @@ type flight struct {
 }
 
 func newFlight(ctx context.Context, s *session, trace func(bool, string), release func()) *flight {
-	return &flight{ctx: ctx, session: s, trace: trace, release: release, stop: make(chan struct{}), pending: make(map[*request]bool)}
+	return &flight{ctx: ctx, session: s, trace: trace, release: release, stop: make(chan struct{}),
+		pending: make(map[*request]bool)}
 }
 
 // send sends a request. The caller must call wait.

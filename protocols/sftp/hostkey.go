@@ -92,7 +92,8 @@ func withoutAuthorities(err error, known []knownhosts.PublicKey, key ssh.PublicK
 	case err == nil && !isHostKey(key):
 		return &xknownhosts.KeyError{}
 	case errors.As(err, &wrong):
-		want := slices.DeleteFunc(slices.Clone(wrong.Want), func(k xknownhosts.KnownKey) bool { return !isHostKey(k.Key) })
+		want := slices.DeleteFunc(slices.Clone(wrong.Want),
+			func(k xknownhosts.KnownKey) bool { return !isHostKey(k.Key) })
 		return &xknownhosts.KeyError{Want: want}
 	}
 	return err
@@ -108,22 +109,28 @@ func (l *login) checkHostKey(err error, addr string, key ssh.PublicKey) error {
 	case err == nil:
 		return nil
 	case errors.As(err, &revoked):
-		return &fetch.Error{Code: fetch.ErrTLS, Reason: fetch.Reason{Kind: fetch.ReasonHostKeyChanged, Host: host},
-			Err:  fmt.Errorf("the host key of %s, %s, is revoked%s", host, fingerprint, l.location(revoked.Revoked)),
+		return &fetch.Error{Code: fetch.ErrTLS,
+			Reason: fetch.Reason{Kind: fetch.ReasonHostKeyChanged, Host: host},
+			Err: fmt.Errorf("the host key of %s, %s, is revoked%s", host, fingerprint,
+				l.location(revoked.Revoked)),
 			Hint: "do not log in: the key may be compromised"}
 	case errors.As(err, &known) && len(known.Want) > 0:
 		expected := known.Want[0]
-		return &fetch.Error{Code: fetch.ErrTLS, Reason: fetch.Reason{Kind: fetch.ReasonHostKeyChanged, Host: host},
-			Err: fmt.Errorf("the host key of %s has changed: received %s (%s), expected %s%s", host, fingerprint, key.Type(),
+		return &fetch.Error{Code: fetch.ErrTLS,
+			Reason: fetch.Reason{Kind: fetch.ReasonHostKeyChanged, Host: host},
+			Err: fmt.Errorf("the host key of %s has changed: received %s (%s), expected %s%s", host,
+				fingerprint, key.Type(),
 				ssh.FingerprintSHA256(expected.Key), l.location(expected)),
-			Hint: "this may be an attack; verify the fingerprint with the server's administrator before you remove the old line from known_hosts"}
+			Hint: "this may be an attack; verify the fingerprint with the server's administrator " +
+				"before you remove the old line from known_hosts"}
 	case !errors.As(err, &known):
 		return errcode.Errorf(fetch.ErrTLS, "the host key of %s: %w", host, err)
 	}
 	if l.driver.opts.TrustKey != nil && !l.foreign {
 		resume := l.clock.pause()
 		defer resume()
-		trusted, err := l.driver.opts.TrustKey(l.clock.ctx, HostKey{Host: host, Type: key.Type(), Fingerprint: fingerprint})
+		trusted, err := l.driver.opts.TrustKey(l.clock.ctx,
+			HostKey{Host: host, Type: key.Type(), Fingerprint: fingerprint})
 		if err != nil {
 			return err
 		}

@@ -13,7 +13,8 @@ import (
 
 // readKnownHosts reads known_hosts files. Like OpenSSH, it skips lines that it cannot parse, with a
 // warning. Original has the names of files that were read as a copy without these lines.
-func (l *login) readKnownHosts(files []string) (db *knownhosts.HostKeyDB, original map[string]string, err error) {
+func (l *login) readKnownHosts(files []string) (db *knownhosts.HostKeyDB,
+	original map[string]string, err error) {
 	if db, err = knownhosts.NewDB(files...); err == nil {
 		return db, nil, nil
 	}
@@ -30,7 +31,8 @@ func (l *login) readKnownHosts(files []string) (db *knownhosts.HostKeyDB, origin
 		}
 		defer os.Remove(clean)
 		readable[i], original[clean] = clean, name
-		l.driver.env.Logger().Warn("skipped malformed lines of known host keys", "file", name, "lines", broken)
+		l.driver.env.Logger().Warn("skipped malformed lines of known host keys", "file", name,
+			"lines", broken)
 	}
 	if len(original) == 0 {
 		return nil, nil, err

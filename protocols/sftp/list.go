@@ -122,9 +122,11 @@ type link struct{ target, info *request }
 func (l *listing) members(files []filexfer.File) ([]driver.Part, error) {
 	links := make(map[int]link)
 	for i, file := range files {
-		if file.Attrs.Has(filexfer.AttrPermissions) && file.Attrs.Mode&filexfer.ModeType == filexfer.ModeLink && remotefile.IsName(file.Name) {
+		if file.Attrs.Has(filexfer.AttrPermissions) &&
+			file.Attrs.Mode&filexfer.ModeType == filexfer.ModeLink && remotefile.IsName(file.Name) {
 			path := strings.TrimSuffix(l.path, "/") + "/" + file.Name
-			links[i] = link{l.flight.send(filexfer.TypeReadlink, path), l.flight.send(filexfer.TypeStat, path)}
+			links[i] = link{l.flight.send(filexfer.TypeReadlink, path),
+				l.flight.send(filexfer.TypeStat, path)}
 		}
 	}
 	parts := make([]driver.Part, 0, len(files))

@@ -37,7 +37,8 @@ const maxHops = 8
 func (d *opener) route(t *target, foreign bool) (*route, error) {
 	u := t.url
 	if foreign {
-		return &route{foreign: true, hops: []hop{{host: u.Host(), port: u.Port(defaultPort), user: t.login.Name, url: u}}}, nil
+		return &route{foreign: true,
+			hops: []hop{{host: u.Host(), port: u.Port(defaultPort), user: t.login.Name, url: u}}}, nil
 	}
 	cfg, err := d.config()
 	if err != nil {
@@ -84,7 +85,8 @@ func expandFile(name, host string, h hop) string {
 	if rest, ok := strings.CutPrefix(name, "~/"); ok {
 		name = filepath.Join(home, rest)
 	}
-	return strings.NewReplacer("%%", "%", "%d", home, "%h", h.host, "%n", host, "%p", strconv.Itoa(int(h.port)),
+	return strings.NewReplacer("%%", "%", "%d", home, "%h", h.host, "%n", host, "%p",
+		strconv.Itoa(int(h.port)),
 		"%r", h.user, "%u", localUser()).Replace(name)
 }
 

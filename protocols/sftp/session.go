@@ -75,7 +75,8 @@ var buffers = sync.Pool{New: func() any { return new(buffer) }}
 
 func newSession(channel io.ReadWriter, closeConn func(), times fetch.Timeouts, progress *progress) *session {
 	return &session{channel: channel, closeConn: closeConn, times: times, progress: progress,
-		outbox: outbox{wake: make(chan struct{}, 1)}, done: make(chan struct{}), pending: make(map[uint32]*request)}
+		outbox: outbox{wake: make(chan struct{}, 1)}, done: make(chan struct{}),
+		pending: make(map[uint32]*request)}
 }
 
 func (s *session) negotiate() error {
@@ -90,7 +91,8 @@ func (s *session) negotiate() error {
 	case err != nil:
 		return connError(err)
 	case m.ID != filexfer.Version:
-		return remotefile.Violation("the server selected SFTP version %d instead of %d", m.ID, filexfer.Version)
+		return remotefile.Violation("the server selected SFTP version %d instead of %d", m.ID,
+			filexfer.Version)
 	}
 	go s.read(r)
 	go s.write()
@@ -184,7 +186,8 @@ func connError(err error) error {
 	if err == io.EOF {
 		err = io.ErrUnexpectedEOF
 	}
-	return &fetch.Error{Code: fetch.ErrNetwork, Retry: true, Err: fmt.Errorf("%w: %w", remotefile.ErrLost, err)}
+	return &fetch.Error{Code: fetch.ErrNetwork, Retry: true,
+		Err: fmt.Errorf("%w: %w", remotefile.ErrLost, err)}
 }
 
 func (s *session) deliver(resp response) error {

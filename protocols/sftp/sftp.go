@@ -103,9 +103,10 @@ func newDriver(env fetch.Env, opts Options) *opener {
 	}
 	d := &opener{env: env, opts: opts, groups: make(map[scopedKey]*group)}
 	d.pool = driver.NewPool[key](env, driver.PoolOptions[*slot]{
-		MaxIdle: opts.MaxConns * requestsPerConn, MaxOpen: opts.MaxConns * requestsPerConn, IdleTimeout: idleTime,
-		Valid: func(s *slot) bool { return s.session.usable() },
-		Close: d.detach,
+		MaxIdle: opts.MaxConns * requestsPerConn, MaxOpen: opts.MaxConns * requestsPerConn,
+		IdleTimeout: idleTime,
+		Valid:       func(s *slot) bool { return s.session.usable() },
+		Close:       d.detach,
 	})
 	return d
 }
@@ -121,7 +122,8 @@ func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 		return nil, err
 	}
 	for {
-		l, err := d.pool.Get(ctx, t.key(), nil, func(ctx context.Context) (*slot, error) { return d.attach(ctx, t) })
+		l, err := d.pool.Get(ctx, t.key(), nil,
+			func(ctx context.Context) (*slot, error) { return d.attach(ctx, t) })
 		if err != nil {
 			return nil, err
 		}

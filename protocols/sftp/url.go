@@ -34,7 +34,8 @@ func newTarget(req *fetch.Request) (*target, error) {
 		}
 	}
 	if strings.Contains(t.login.Name, ";") {
-		return nil, remotefile.Malformed("connection parameters after the user name are not supported") // as in drafts of the scheme
+		// as in drafts of the scheme
+		return nil, remotefile.Malformed("connection parameters after the user name are not supported")
 	}
 	if strings.HasPrefix(t.login.Name, "-") || t.login.HasName && t.login.Name == "" {
 		return nil, remotefile.Malformed("invalid user name")

@@ -12,7 +12,6 @@ import (
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/internal/codec/smb2"
 	"github.com/urlget/urlget/protocols/internal/errcode"
-	"github.com/urlget/urlget/protocols/internal/remotefile"
 )
 
 const maxLogins = 3
@@ -22,7 +21,8 @@ func (d *opener) connect(ctx context.Context, t *target) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &session{conn: conn, in: bufio.NewReaderSize(conn, 16<<10), times: d.env.Timeouts(), terms: terms{readSize: creditSize}, credits: 1,
+	s := &session{conn: conn, in: bufio.NewReaderSize(conn, 16<<10), times: d.env.Timeouts(),
+		terms: terms{readSize: creditSize}, credits: 1,
 		outstanding: make(map[uint64]smb2.Command)}
 	release := conn.Bind(ctx)
 	err = d.handshake(ctx, s, t)
@@ -54,9 +54,11 @@ var ciphers = []uint16{smb2.CipherAES128GCM, smb2.CipherAES256GCM, smb2.CipherAE
 func (s *session) negotiate() error {
 	random := make([]byte, 48) // ClientGuid and the salt of the hash
 	rand.Read(random)
-	req := &smb2.NegotiateRequest{SecurityMode: smb2.SigningRequired, Capabilities: smb2.CapLargeMTU | smb2.CapEncryption,
-		ClientGUID: [16]byte(random)}
-	buffer := req.Offer(dialects, smb2.Contexts{Hashes: []uint16{smb2.HashSHA512}, Salt: random[16:], Ciphers: ciphers,
+	req := &smb2.NegotiateRequest{SecurityMode: smb2.SigningRequired,
+		Capabilities: smb2.CapLargeMTU | smb2.CapEncryption,
+		ClientGUID:   [16]byte(random)}
+	buffer := req.Offer(dialects, smb2.Contexts{Hashes: []uint16{smb2.HashSHA512},
+		Salt: random[16:], Ciphers: ciphers,
 		Signing: []uint16{smb2.SignGMAC, smb2.SignCMAC}})
 	var r smb2.NegotiateResponse
 	m, _, err := s.roundTrip(smb2.Negotiate, 0, req, buffer, &r)
@@ -66,7 +68,7 @@ func (s *session) negotiate() error {
 	s.dialect = r.Dialect
 	switch {
 	case !slices.Contains(dialects, r.Dialect):
-		return s.fail(remotefile.Violation("the server selected dialect %#04x, which was not offered", r.Dialect))
+		return s.violation("the server selected dialect %#04x, which was not offered", r.Dialect)
 	case r.Dialect == smb2.Dialect311:
 		s.hash.Add(m.b)
 		if err := s.setAlgorithms(m, &r); err != nil {
@@ -81,7 +83,7 @@ func (s *session) negotiate() error {
 		readSize = min(readSize, creditSize)
 	}
 	if readSize < 1024 {
-		return s.fail(remotefile.Violation("the server limits reads to %d bytes", readSize))
+		return s.violation("the server limits reads to %d bytes", readSize)
 	}
 	s.readSize = int(readSize)
 	return nil
@@ -90,21 +92,21 @@ func (s *session) negotiate() error {
 func (s *session) setAlgorithms(m message, r *smb2.NegotiateResponse) error {
 	c, err := smb2.ParseContexts(m.b, r.ContextOffset, r.ContextCount)
 	if err != nil {
-		return s.fail(remotefile.Violation("%v in the response to %v", err, m.Command))
+		return s.violation("%v in the response to %v", err, m.Command)
 	}
 	if !slices.Equal(c.Hashes, []uint16{smb2.HashSHA512}) {
-		return s.fail(remotefile.Violation("the server did not select SHA-512 for preauthentication integrity"))
+		return s.violation("the server did not select SHA-512 for preauthentication integrity")
 	}
 	s.signing = smb2.SignCMAC
 	if len(c.Signing) > 0 {
 		s.signing = c.Signing[0]
 	}
 	if s.signing != smb2.SignGMAC && s.signing != smb2.SignCMAC {
-		return s.fail(remotefile.Violation("the server selected unknown signing algorithm %d", s.signing))
+		return s.violation("the server selected unknown signing algorithm %d", s.signing)
 	}
 	if len(c.Ciphers) > 0 && c.Ciphers[0] != 0 { // 0 if the server has no common cipher
 		if s.cipher = c.Ciphers[0]; !slices.Contains(ciphers, s.cipher) {
-			return s.fail(remotefile.Violation("the server selected cipher %d, which was not offered", s.cipher))
+			return s.violation("the server selected cipher %d, which was not offered", s.cipher)
 		}
 	}
 	return nil
@@ -116,9 +118,11 @@ func (d *opener) login(ctx context.Context, s *session, t *target) error {
 		return s.setup(smb2.Account{Domain: domain, User: user}, true)
 	}
 	for attempt := 1; ; attempt++ {
-		cred, err := d.env.Credential(ctx, fetch.Challenge{URL: t.url, Mechanism: "smb", User: t.login.Name, Attempt: attempt})
+		cred, err := d.env.Credential(ctx,
+			fetch.Challenge{URL: t.url, Mechanism: "smb", User: t.login.Name, Attempt: attempt})
 		if errors.Is(err, fetch.ErrAuth) && attempt == 1 {
-			return &fetch.Error{Code: fetch.ErrAuth, Err: errors.New("no user name and password to log in with"),
+			return &fetch.Error{Code: fetch.ErrAuth,
+				Err:  errors.New("no user name and password to log in with"),
 				Hint: "supply a user name and password, or name the user guest in the URL"}
 		}
 		if errors.Is(err, fetch.ErrAuth) || attempt > maxLogins {
@@ -163,7 +167,7 @@ func (s *session) setup(a smb2.Account, allowGuest bool) error {
 	first := smb2.NTLMNegotiate()
 	m, r, token, err := s.token(smb2.FirstToken(first))
 	if err == nil && m.Status == smb2.StatusSuccess {
-		err = s.fail(remotefile.Violation("the server accepted the login without a password"))
+		err = s.violation("the server accepted the login without a password")
 	}
 	if err != nil {
 		return err
@@ -176,7 +180,7 @@ func (s *session) setup(a smb2.Account, allowGuest bool) error {
 		next, key, err = smb2.NTLMAuthenticate(first, challenge, a)
 	}
 	if err != nil {
-		return s.fail(remotefile.Violation("%v", err))
+		return s.violation("%v", err)
 	}
 	if m, r, _, err = s.token(smb2.LastToken(next, key)); err != nil {
 		s.hash = savedHash
@@ -185,15 +189,17 @@ func (s *session) setup(a smb2.Account, allowGuest bool) error {
 	isGuest := r.SessionFlags&(smb2.SessionFlagIsGuest|smb2.SessionFlagIsNull) != 0
 	switch {
 	case m.Status != smb2.StatusSuccess:
-		return s.fail(remotefile.Violation("the server requires further login messages"))
+		return s.violation("the server requires further login messages")
 	case isGuest && allowGuest:
 		return nil
 	case isGuest:
-		return s.fail(&fetch.Error{Code: fetch.ErrAuth, Err: errGuest, Hint: "name the user guest in the URL to accept a guest session"})
+		return s.fail(&fetch.Error{Code: fetch.ErrAuth, Err: errGuest,
+			Hint: "name the user guest in the URL to accept a guest session"})
 	}
 	s.signer = smb2.NewSigner(s.dialect, s.signing, key, &s.hash)
 	if !s.signer.Verify(m.b) {
-		return s.fail(remotefile.Violation("bad signature of the login response: the server may not know the password, or messages were modified in transit"))
+		return s.violation("bad signature of the login response: " +
+			"the server may not know the password, or messages were modified in transit")
 	}
 	if s.cipher != 0 {
 		if s.sealer, err = smb2.NewSealer(s.dialect, s.cipher, s.sessionID, key, &s.hash); err != nil {
@@ -212,10 +218,12 @@ func (s *session) encrypt(object string) error {
 	switch {
 	case s.sealer != nil:
 	case s.signer == nil:
-		return s.fail(&fetch.Error{Code: fetch.ErrRefused, Err: fmt.Errorf("the server requires encryption for the %s, which requires a password", object),
+		return s.fail(&fetch.Error{Code: fetch.ErrRefused,
+			Err:  fmt.Errorf("the server requires encryption for the %s, which requires a password", object),
 			Hint: "supply a user name and password"})
 	default:
-		return s.fail(errcode.Errorf(fetch.ErrRefused, "the server requires encryption for the %s, but no cipher was negotiated", object))
+		return s.fail(errcode.Errorf(fetch.ErrRefused,
+			"the server requires encryption for the %s, but no cipher was negotiated", object))
 	}
 	s.encryptAll = true
 	return nil
@@ -223,7 +231,8 @@ func (s *session) encrypt(object string) error {
 
 func (s *session) token(token []byte) (message, smb2.SessionSetupResponse, []byte, error) {
 	var r smb2.SessionSetupResponse
-	m, token, err := s.roundTrip(smb2.SessionSetup, len(token), &smb2.SessionSetupRequest{SecurityMode: smb2.SigningRequired}, token,
+	m, token, err := s.roundTrip(smb2.SessionSetup, len(token),
+		&smb2.SessionSetupRequest{SecurityMode: smb2.SigningRequired}, token,
 		&r, smb2.StatusMoreProcessingRequired)
 	return m, r, token, err
 }

@@ -11,38 +11,46 @@ import (
 	"github.com/urlget/urlget/protocols/internal/remotefile"
 )
 
-// connError returns the error for a connection that failed with err. It matches remotefile.ErrLost if the server
-// closed the connection.
+// connError returns the error for a connection that failed with err. It matches remotefile.ErrLost
+// if the server closed the connection.
 func connError(err error) error {
 	for _, end := range []error{io.EOF, io.ErrUnexpectedEOF, syscall.ECONNRESET, syscall.EPIPE} {
 		if errors.Is(err, end) {
-			return &fetch.Error{Code: fetch.ErrNetwork, Retry: true, Err: fmt.Errorf("%w: closed by the server", remotefile.ErrLost)}
+			return &fetch.Error{Code: fetch.ErrNetwork, Retry: true,
+				Err: fmt.Errorf("%w: closed by the server", remotefile.ErrLost)}
 		}
 	}
 	return err
 }
 
 func statusError(c smb2.Command, s smb2.Status) error {
-	e := &fetch.Error{Code: fetch.ErrServer, Err: errors.New(c.String()), Reply: fetch.Reply{Text: s.String()}}
+	e := &fetch.Error{Code: fetch.ErrServer, Err: errors.New(c.String()),
+		Reply: fetch.Reply{Text: s.String()}}
 	switch s {
-	case smb2.StatusNoSuchFile, smb2.StatusObjectNameNotFound, smb2.StatusObjectPathNotFound, smb2.StatusObjectNameInvalid, smb2.StatusObjectPathSyntaxBad,
+	case smb2.StatusNoSuchFile, smb2.StatusObjectNameNotFound, smb2.StatusObjectPathNotFound,
+		smb2.StatusObjectNameInvalid, smb2.StatusObjectPathSyntaxBad,
 		smb2.StatusNotADirectory:
 		e.Code, e.Err = fetch.ErrNotFound, nil
 	case smb2.StatusBadNetworkName, smb2.StatusBadNetworkPath:
-		e.Code, e.Err, e.Hint = fetch.ErrNotFound, errors.New("no such share"), "use the URL of the host without a path to list the shares"
+		e.Code, e.Err, e.Hint = fetch.ErrNotFound, errors.New("no such share"),
+			"use the URL of the host without a path to list the shares"
 	case smb2.StatusAccessDenied, smb2.StatusFileLockConflict, smb2.StatusNotSupported:
 		e.Code = fetch.ErrRefused
 	case smb2.StatusStoppedOnSymlink:
 		e.Code, e.Err = fetch.ErrRefused, errors.New("symbolic links are not followed")
 	case smb2.StatusPathNotCovered:
-		e.Code, e.Err = fetch.ErrRefused, errors.New("the files are on another server, and DFS is not supported")
+		e.Code, e.Err = fetch.ErrRefused,
+			errors.New("the files are on another server, and DFS is not supported")
 	case smb2.StatusSharingViolation, smb2.StatusInsufficientResources, smb2.StatusRequestNotAccepted:
 		e.Code, e.Retry = fetch.ErrBusy, true
-	case smb2.StatusLogonFailure, smb2.StatusNoSuchUser, smb2.StatusWrongPassword, smb2.StatusAccountRestriction,
-		smb2.StatusPasswordExpired, smb2.StatusAccountDisabled, smb2.StatusAccountLockedOut, smb2.StatusLogonTypeNotGranted:
+	case smb2.StatusLogonFailure, smb2.StatusNoSuchUser, smb2.StatusWrongPassword,
+		smb2.StatusAccountRestriction,
+		smb2.StatusPasswordExpired, smb2.StatusAccountDisabled, smb2.StatusAccountLockedOut,
+		smb2.StatusLogonTypeNotGranted:
 		e.Code = fetch.ErrAuth
 	case smb2.StatusUserSessionDeleted, smb2.StatusNetworkSessionExpired, smb2.StatusNetworkNameDeleted:
-		e.Code, e.Retry, e.Err = fetch.ErrNetwork, true, fmt.Errorf("%w: the server ended the session", remotefile.ErrLost)
+		e.Code, e.Retry, e.Err = fetch.ErrNetwork, true,
+			fmt.Errorf("%w: the server ended the session", remotefile.ErrLost)
 	case smb2.StatusSuccess, smb2.StatusMoreProcessingRequired, smb2.StatusPending:
 		e.Code = fetch.ErrProtocol
 	}

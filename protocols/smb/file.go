@@ -41,8 +41,10 @@ func (d *opener) file(l lease, t *target, f *file) (*fetch.Response, error) {
 		return nil, errors.Join(err, l.Conn.close(f))
 	}
 	r := &reads{session: l.Conn, file: f, early: make(map[uint64]message)}
-	b := remotefile.NewBody(remotefile.Reads[uint64]{MinWindow: minWindow, MaxWindow: maxWindow, Size: int(l.Conn.readSize),
-		Send: r.send, Receive: r.receive, Release: r.release, Complete: func() error { return l.Conn.close(f) }}, &meta)
+	b := remotefile.NewBody(remotefile.Reads[uint64]{MinWindow: minWindow, MaxWindow: maxWindow,
+		Size: int(l.Conn.readSize),
+		Send: r.send, Receive: r.receive, Release: r.release,
+		Complete: func() error { return l.Conn.close(f) }}, &meta)
 	if err := b.Fill(); err != nil {
 		return nil, err
 	}
@@ -73,10 +75,11 @@ func (r *reads) send(offset int64, size int, ahead bool) (id uint64, asked int, 
 	case ahead && (s.credits == 0 || s.charge(size) >= s.credits):
 		return 0, 0, nil
 	case s.credits == 0 && len(s.outstanding) == 0:
-		return 0, 0, s.fail(remotefile.Violation("the server granted no credits"))
+		return 0, 0, s.violation("the server granted no credits")
 	}
 	id, err = s.send(smb2.Read, size,
-		&smb2.ReadRequest{Padding: smb2.ReadDataOffset, Length: uint32(size), Offset: uint64(offset), FileID: r.file.FileID}, nil)
+		&smb2.ReadRequest{Padding: smb2.ReadDataOffset, Length: uint32(size),
+			Offset: uint64(offset), FileID: r.file.FileID}, nil)
 	return id, size, err
 }
 
@@ -102,7 +105,7 @@ func (r *reads) receive(id uint64, asked int) ([]byte, error) {
 		}
 		data, err := s.parse(m, &smb2.ReadResponse{})
 		if err == nil && (len(data) == 0 || len(data) > asked) {
-			err = s.fail(remotefile.Violation("%d bytes in response to a READ of %d", len(data), asked))
+			err = s.violation("%d bytes in response to a READ of %d", len(data), asked)
 		}
 		return data, err
 	}

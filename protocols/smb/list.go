@@ -67,7 +67,8 @@ func (l *listing) parts(yield func(driver.Part, error) bool) {
 				return
 			}
 			if strings.Contains(m.Name, `\`) { // Samba may list such files, but they cannot be opened
-				if !yield(driver.Part{Entries: []fetch.Entry{{Kind: fetch.EntryText, Name: m.Name, Size: -1}}}, nil) {
+				e := fetch.Entry{Kind: fetch.EntryText, Name: m.Name, Size: -1}
+				if !yield(driver.Part{Entries: []fetch.Entry{e}}, nil) {
 					return
 				}
 				continue
@@ -85,14 +86,16 @@ func (l *listing) parts(yield func(driver.Part, error) bool) {
 
 func (l *listing) next() ([]smb2.Member, error) {
 	s := l.lease.Conn
-	req := &smb2.QueryDirectoryRequest{FileInformationClass: smb2.FileDirectoryInformation, FileID: l.file.FileID, OutputBufferLength: creditSize}
-	m, data, err := s.roundTrip(smb2.QueryDirectory, creditSize, req, smb2.UTF16("*"), &smb2.QueryDirectoryResponse{}, smb2.StatusNoMoreFiles, smb2.StatusNoSuchFile)
+	req := &smb2.QueryDirectoryRequest{FileInformationClass: smb2.FileDirectoryInformation,
+		FileID: l.file.FileID, OutputBufferLength: creditSize}
+	m, data, err := s.roundTrip(smb2.QueryDirectory, creditSize, req, smb2.UTF16("*"),
+		&smb2.QueryDirectoryResponse{}, smb2.StatusNoMoreFiles, smb2.StatusNoSuchFile)
 	if err != nil || m.Status != smb2.StatusSuccess {
 		return nil, err
 	}
 	members, err := smb2.ParseMembers(data)
 	if err != nil {
-		return nil, s.fail(remotefile.Violation("%v", err))
+		return nil, s.violation("%v", err)
 	}
 	return members, nil
 }
@@ -112,7 +115,10 @@ func attributes(bits uint32) string {
 	for _, a := range []struct {
 		bit    uint32
 		letter byte
-	}{{smb2.AttributeReadonly, 'r'}, {smb2.AttributeHidden, 'h'}, {smb2.AttributeSystem, 's'}, {smb2.AttributeArchive, 'a'}} {
+	}{
+		{smb2.AttributeReadonly, 'r'}, {smb2.AttributeHidden, 'h'},
+		{smb2.AttributeSystem, 's'}, {smb2.AttributeArchive, 'a'},
+	} {
 		if bits&a.bit != 0 {
 			b.WriteByte(a.letter)
 		}
@@ -134,7 +140,8 @@ func (d *opener) shares(l lease, t *target) (*fetch.Response, error) {
 		if !s.IsDisk() || s.Name == "" || strings.ContainsAny(s.Name, "/\\\x00") {
 			continue
 		}
-		e := remotefile.Directory(remotefile.Member(t.Base, s.Name, true), s.Name, time.Time{}, Sys{Remark: s.Remark})
+		e := remotefile.Directory(remotefile.Member(t.Base, s.Name, true), s.Name, time.Time{},
+			Sys{Remark: s.Remark})
 		if !e.URL.IsZero() {
 			entries = append(entries, driver.URIListPart("", e))
 		}
@@ -160,7 +167,7 @@ func (s *session) shares(server string) ([]smb2.Share, error) {
 		return nil, err
 	}
 	if err := smb2.CheckBindAck(ack); err != nil {
-		return nil, s.fail(remotefile.Violation("%v", err))
+		return nil, s.violation("%v", err)
 	}
 	data, err := s.transceive(f, smb2.ShareEnumRequest(server))
 	if err != nil {
@@ -170,7 +177,7 @@ func (s *session) shares(server string) ([]smb2.Share, error) {
 	for {
 		stub, rest, last, ok, err := smb2.ParseFragment(data)
 		if err != nil {
-			return nil, s.fail(remotefile.Violation("%v", err))
+			return nil, s.violation("%v", err)
 		}
 		if data = rest; ok {
 			if all = append(all, stub...); !last {
@@ -183,12 +190,12 @@ func (s *session) shares(server string) ([]smb2.Share, error) {
 			return nil, err
 		}
 		if data = append(data, more...); len(all)+len(data) > maxShares {
-			return nil, s.fail(remotefile.Violation("the share list has more than %d bytes", maxShares))
+			return nil, s.violation("the share list has more than %d bytes", maxShares)
 		}
 	}
 	list, err := smb2.ParseShares(all)
 	if err != nil {
-		return nil, s.fail(remotefile.Violation("%v", err))
+		return nil, s.violation("%v", err)
 	}
 	return list, s.close(f)
 }
@@ -198,16 +205,19 @@ const maxPipe = creditSize - 1024
 
 // transceive writes a message to a pipe and reads the response or its beginning.
 func (s *session) transceive(f *file, msg []byte) ([]byte, error) {
-	req := &smb2.IoctlRequest{CtlCode: smb2.FsctlPipeTransceive, FileID: f.FileID, MaxOutputResponse: maxPipe, Flags: smb2.IoctlIsFsctl}
-	_, data, err := s.roundTrip(smb2.Ioctl, creditSize, req, msg, &smb2.IoctlResponse{}, smb2.StatusBufferOverflow)
+	req := &smb2.IoctlRequest{CtlCode: smb2.FsctlPipeTransceive, FileID: f.FileID,
+		MaxOutputResponse: maxPipe, Flags: smb2.IoctlIsFsctl}
+	_, data, err := s.roundTrip(smb2.Ioctl, creditSize, req, msg, &smb2.IoctlResponse{},
+		smb2.StatusBufferOverflow)
 	return data, err
 }
 
 func (s *session) readPipe(f *file) ([]byte, error) {
 	req := &smb2.ReadRequest{Padding: smb2.ReadDataOffset, Length: maxPipe, FileID: f.FileID}
-	_, data, err := s.roundTrip(smb2.Read, creditSize, req, nil, &smb2.ReadResponse{}, smb2.StatusBufferOverflow)
+	_, data, err := s.roundTrip(smb2.Read, creditSize, req, nil, &smb2.ReadResponse{},
+		smb2.StatusBufferOverflow)
 	if err == nil && len(data) == 0 {
-		err = s.fail(remotefile.Violation("the share list is truncated"))
+		err = s.violation("the share list is truncated")
 	}
 	return data, err
 }

@@ -87,9 +87,10 @@ func (s *session) send(c smb2.Command, n int, body smb2.Body, buffer []byte) (ui
 	}
 	cost := s.charge(n)
 	if cost > s.credits {
-		return 0, s.fail(remotefile.Violation("the server granted too few credits for a request"))
+		return 0, s.violation("the server granted too few credits for a request")
 	}
-	h := smb2.Header{Command: c, MessageID: s.nextID, TreeID: s.treeID, SessionID: s.sessionID, Credits: uint16(max(1, cost+targetCredits-s.credits))}
+	h := smb2.Header{Command: c, MessageID: s.nextID, TreeID: s.treeID, SessionID: s.sessionID,
+		Credits: uint16(max(1, cost+targetCredits-s.credits))}
 	if s.multiCredit {
 		h.Charge = uint16(cost)
 	}
@@ -104,7 +105,8 @@ func (s *session) send(c smb2.Command, n int, body smb2.Body, buffer []byte) (ui
 	case c == smb2.Negotiate || c == smb2.SessionSetup && s.dialect == smb2.Dialect311:
 		s.hash.Add(msg)
 	}
-	if _, err := s.conn.Write(append(binary.BigEndian.AppendUint32(nil, uint32(len(msg))), msg...)); err != nil {
+	if _, err := s.conn.Write(append(binary.BigEndian.AppendUint32(nil, uint32(len(msg))),
+		msg...)); err != nil {
 		return 0, s.fail(connError(err))
 	}
 	s.outstanding[h.MessageID] = c
@@ -117,6 +119,11 @@ func (s *session) fail(err error) error {
 		s.err = err
 	}
 	return s.err
+}
+
+// violation ends the session because the server violates the protocol.
+func (s *session) violation(format string, args ...any) error {
+	return s.fail(remotefile.Violation(format, args...))
 }
 
 // receive returns the next response to any request. It skips interim responses and oplock breaks.
@@ -132,19 +139,20 @@ func (s *session) receive() (message, error) {
 		}
 		if m.MessageID == smb2.UnsolicitedMessageID { // an oplock break, although no oplock was requested
 			if s.pending++; s.pending > maxPending {
-				return message{}, s.fail(remotefile.Violation("too many unsolicited messages"))
+				return message{}, s.violation("too many unsolicited messages")
 			}
 			s.recycle(m)
 			continue
 		}
 		c, ok := s.outstanding[m.MessageID]
 		if !ok || c != m.Command || m.Flags&smb2.FlagServerToRedir == 0 {
-			return message{}, s.fail(remotefile.Violation("unsolicited response"))
+			return message{}, s.violation("unsolicited response")
 		}
 		s.credits = min(s.credits+int(m.Credits), 1<<16)
-		if m.Status == smb2.StatusPending && m.Flags&smb2.FlagAsyncCommand != 0 && (m.encrypted || !s.encryptAll) {
+		if m.Status == smb2.StatusPending && m.Flags&smb2.FlagAsyncCommand != 0 &&
+			(m.encrypted || !s.encryptAll) {
 			if s.pending++; s.pending > maxPending {
-				return message{}, s.fail(remotefile.Violation("too many interim responses"))
+				return message{}, s.violation("too many interim responses")
 			}
 			s.recycle(m)
 			continue
@@ -209,7 +217,8 @@ func (s *session) readMessage() (message, error) {
 // roundTrip sends a request and waits for its response, up to the reply timeout. No other request may
 // be outstanding. It parses the body of the response into r and returns the buffer after it. A status
 // other than success is an error unless it is in allowed.
-func (s *session) roundTrip(c smb2.Command, n int, req smb2.Body, buffer []byte, r smb2.Body, allowed ...smb2.Status) (message, []byte, error) {
+func (s *session) roundTrip(c smb2.Command, n int, req smb2.Body, buffer []byte, r smb2.Body,
+	allowed ...smb2.Status) (message, []byte, error) {
 	done := s.conn.ReplyTimeout(s.times.Reply)
 	defer done()
 	id, err := s.send(c, n, req, buffer)
@@ -221,17 +230,17 @@ func (s *session) roundTrip(c smb2.Command, n int, req smb2.Body, buffer []byte,
 		return message{}, nil, err
 	}
 	if m.MessageID != id {
-		return message{}, nil, s.fail(remotefile.Violation("response to a different request"))
+		return message{}, nil, s.violation("response to a different request")
 	}
 	if err := s.checkStatus(m, allowed...); err != nil {
 		return m, nil, err
 	}
 	switch m.Status {
-	case smb2.StatusSuccess, smb2.StatusMoreProcessingRequired, smb2.StatusBufferOverflow: // other statuses have an ErrorResponse
+	case smb2.StatusSuccess, smb2.StatusMoreProcessingRequired, smb2.StatusBufferOverflow:
 		data, err := s.parse(m, r)
 		return m, data, err
 	}
-	return m, nil, nil
+	return m, nil, nil // other statuses have an ErrorResponse
 }
 
 // checkStatus returns the error for the status of a response. It ends the session if the server has
@@ -256,7 +265,7 @@ func (s *session) checkStatus(m message, allowed ...smb2.Status) error {
 func (s *session) parse(m message, r smb2.Body) ([]byte, error) {
 	data, err := smb2.Parse(m.b, r)
 	if err != nil {
-		return nil, s.fail(remotefile.Violation("%v in the response to %v", err, m.Command))
+		return nil, s.violation("%v in the response to %v", err, m.Command)
 	}
 	return data, nil
 }
@@ -268,8 +277,9 @@ func (f *file) modTime() time.Time { return smb2.Time(f.LastWriteTime) }
 
 // open opens a file or directory. If content is false, it requests access to the attributes only.
 func (s *session) open(path string, content bool) (*file, error) {
-	req := &smb2.CreateRequest{ImpersonationLevel: smb2.Impersonation, DesiredAccess: smb2.FileReadAttributes | smb2.Synchronize,
-		ShareAccess: smb2.FileShareAll, CreateDisposition: smb2.FileOpen}
+	req := &smb2.CreateRequest{ImpersonationLevel: smb2.Impersonation,
+		DesiredAccess: smb2.FileReadAttributes | smb2.Synchronize,
+		ShareAccess:   smb2.FileShareAll, CreateDisposition: smb2.FileOpen}
 	if content {
 		req.DesiredAccess |= smb2.FileReadData
 	}

@@ -47,7 +47,8 @@ func With(opts Options) fetch.Loader {
 			Close: func(s *session) { s.conn.Close() },
 		})
 		reg.Register(fetch.Scheme{
-			Name: "smb", Port: defaultPort, Ops: []fetch.Op{fetch.OpGet, fetch.OpStat, fetch.OpList}, Ranges: true, Driver: d,
+			Name: "smb", Port: defaultPort,
+			Ops: []fetch.Op{fetch.OpGet, fetch.OpStat, fetch.OpList}, Ranges: true, Driver: d,
 			Summary: "shared files and directories of Windows and Samba, over SMB 2 and 3",
 		})
 	}
@@ -75,7 +76,8 @@ func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 	}
 	t.foreign = d.env.Foreign(ctx)
 	for {
-		l, err := d.pool.Get(ctx, t.key(), nil, func(ctx context.Context) (*session, error) { return d.connect(ctx, t) })
+		l, err := d.pool.Get(ctx, t.key(), nil,
+			func(ctx context.Context) (*session, error) { return d.connect(ctx, t) })
 		if err != nil {
 			return nil, err
 		}
@@ -127,7 +129,8 @@ func (d *opener) Explain(req *fetch.Request) ([]string, error) {
 	if t.login.HasName {
 		user = t.login.Name
 	}
-	steps := []string{"connect to " + t.addr, "log in as " + user, `TREE_CONNECT \\` + t.url.Host() + `\` + t.tree()}
+	steps := []string{"connect to " + t.addr, "log in as " + user,
+		`TREE_CONNECT \\` + t.url.Host() + `\` + t.tree()}
 	if t.share == "" {
 		steps = append(steps, "list the shares")
 	} else {

@@ -87,7 +87,8 @@ type key struct {
 }
 
 func (t *target) key() key {
-	return key{addr: t.addr, share: strings.ToUpper(t.tree()), login: t.login, from: t.from, foreign: t.foreign}
+	return key{addr: t.addr, share: strings.ToUpper(t.tree()), login: t.login, from: t.from,
+		foreign: t.foreign}
 }
 
 func (t *target) name() string {

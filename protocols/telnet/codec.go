@@ -46,9 +46,10 @@ var commandNames = map[byte]string{
 
 // optionNames has the names of IANA's registry of telnet options, abbreviated.
 var optionNames = map[byte]string{
-	optBinary: "BINARY", optEcho: "ECHO", optSGA: "SGA", 5: "STATUS", 6: "TIMING-MARK", optTType: "TTYPE",
-	optEOR: "EOR", optNAWS: "NAWS", 32: "TSPEED", 33: "LFLOW", 34: "LINEMODE", 35: "XDISPLOC", 36: "OLD-ENVIRON",
-	37: "AUTHENTICATION", 38: "ENCRYPT", 39: "NEW-ENVIRON", 40: "TN3270E", 42: "CHARSET", 46: "STARTTLS",
+	optBinary: "BINARY", optEcho: "ECHO", optSGA: "SGA", 5: "STATUS", 6: "TIMING-MARK",
+	optTType: "TTYPE", optEOR: "EOR", optNAWS: "NAWS", 32: "TSPEED", 33: "LFLOW", 34: "LINEMODE",
+	35: "XDISPLOC", 36: "OLD-ENVIRON", 37: "AUTHENTICATION", 38: "ENCRYPT", 39: "NEW-ENVIRON",
+	40: "TN3270E", 42: "CHARSET", 46: "STARTTLS",
 }
 
 func commandName(c byte) string { return nameOf(commandNames, c) }

@@ -74,7 +74,8 @@ func (l *link) read(p []byte) (n int, eor bool, err error) {
 		l.record.data(false, p[:written])
 		l.pending = l.pending[read:]
 		if l.in.skipped > maxSkipped {
-			return written, false, errcode.Errorf(fetch.ErrProtocol, "a subnegotiation of more than %d bytes", maxSubneg+maxSkipped)
+			return written, false, errcode.Errorf(fetch.ErrProtocol,
+				"a subnegotiation of more than %d bytes", maxSubneg+maxSkipped)
 		}
 		if sig != noSignal {
 			if eor, err = l.handle(sig); err != nil {
@@ -171,13 +172,15 @@ func (l *link) handle(sig signal) (eor bool, err error) {
 		return l.in.command == cmdEOR, nil // no other command requires an action
 	case sigNegotiate:
 		l.record.command(false, l.in.command, l.in.option)
-		if reply := l.opts.process(l.in.command, l.in.option, l.accept(l.in.command, l.in.option)); reply != 0 {
+		if reply := l.opts.process(l.in.command, l.in.option,
+			l.accept(l.in.command, l.in.option)); reply != 0 {
 			l.command(reply, l.in.option)
 		}
 		l.applyOption(l.in.option)
 	case sigSubneg:
 		l.record.subneg(false, l.in.option, l.in.payload)
-		if l.in.option == optTType && l.opts.us[optTType] && len(l.in.payload) == 1 && l.in.payload[0] == ttypeSend {
+		if l.in.option == optTType && l.opts.us[optTType] && len(l.in.payload) == 1 &&
+			l.in.payload[0] == ttypeSend {
 			l.subneg(optTType, append([]byte{ttypeIs}, l.term...))
 		}
 	}

@@ -124,7 +124,8 @@ func (s *rlogin) hello(fields []string, trusted bool) error {
 	case trusted || !errors.Is(err, io.EOF) && !errors.Is(err, syscall.ECONNRESET):
 		return err
 	}
-	return &fetch.Error{Code: fetch.ErrRefused, Err: fmt.Errorf("the server closed the connection: %w", err),
+	return &fetch.Error{Code: fetch.ErrRefused,
+		Err:  fmt.Errorf("the server closed the connection: %w", err),
 		Hint: "connect from a port below 1024, which requires privileges"}
 }
 

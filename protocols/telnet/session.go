@@ -85,7 +85,8 @@ func (l *link) Status() string {
 	if !l.negotiated {
 		return "connected; the server negotiates no telnet options"
 	}
-	return fmt.Sprintf("terminal type %s; client options: %s; server options: %s", l.term, enabledOptions(&l.opts.us), enabledOptions(&l.opts.him))
+	return fmt.Sprintf("terminal type %s; client options: %s; server options: %s", l.term,
+		enabledOptions(&l.opts.us), enabledOptions(&l.opts.him))
 }
 
 func enabledOptions(sides *[256]bool) string {

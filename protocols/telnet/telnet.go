@@ -70,22 +70,25 @@ func With(opts Options) fetch.Loader {
 		for _, s := range []struct {
 			name, summary string
 			port          uint16
-			open          func(ctx context.Context, addr string, req *fetch.Request) (io.ReadWriteCloser, error)
+			open          openFunc
 		}{
 			{"telnet", "a terminal session on another machine", telnetPort, d.telnet},
 			{"rlogin", "a terminal session on another machine that trusts this one", rloginPort, d.rlogin},
 			{"tn3270", "a full-screen session on an IBM mainframe", telnetPort, d.tn3270},
 		} {
-			reg.Register(fetch.Scheme{Name: s.name, Port: s.port, Ops: []fetch.Op{fetch.OpDial}, Summary: s.summary,
-				Traits: fetch.Traits{Screens: s.name == "tn3270"},
-				Driver: &schemeDriver{s.port, s.open}})
+			reg.Register(fetch.Scheme{Name: s.name, Port: s.port, Ops: []fetch.Op{fetch.OpDial},
+				Summary: s.summary,
+				Traits:  fetch.Traits{Screens: s.name == "tn3270"},
+				Driver:  &schemeDriver{s.port, s.open}})
 		}
 	}
 }
 
+type openFunc func(ctx context.Context, addr string, req *fetch.Request) (io.ReadWriteCloser, error)
+
 type schemeDriver struct {
 	port uint16
-	open func(ctx context.Context, addr string, req *fetch.Request) (io.ReadWriteCloser, error)
+	open openFunc
 }
 
 func (o *schemeDriver) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
@@ -155,7 +158,8 @@ func (d *opener) autoLogin(ctx context.Context, u uri.URI) (*autoLogin, error) {
 		return nil, nil
 	}
 	user, _ := u.User()
-	cred, err := d.env.Credential(ctx, fetch.Challenge{URL: u, Mechanism: u.Scheme(), User: user, Attempt: 1})
+	cred, err := d.env.Credential(ctx,
+		fetch.Challenge{URL: u, Mechanism: u.Scheme(), User: user, Attempt: 1})
 	if err != nil {
 		return nil, fmt.Errorf("no credentials for the login: %w", err)
 	}

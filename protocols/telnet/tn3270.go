@@ -213,7 +213,8 @@ func (s *display) typeRune(r rune) error {
 		}
 		s.mu.Lock()
 		if err := context.Cause(s.ctx); err == io.EOF {
-			return errcode.Errorf(fetch.ErrNetwork, "the host closed the connection before all text was typed")
+			return errcode.Errorf(fetch.ErrNetwork,
+				"the host closed the connection before all text was typed")
 		} else if err != nil {
 			return sessionError(err)
 		}

@@ -13,7 +13,9 @@ import (
 // without it, the IAC before it would consume the next byte.
 func inlineUrgent(conn net.Conn) {
 	if raw := socket(conn); raw != nil {
-		raw.Control(func(fd uintptr) { syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_OOBINLINE, 1) })
+		raw.Control(func(fd uintptr) {
+			syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_OOBINLINE, 1)
+		})
 	}
 }
 

@@ -24,7 +24,9 @@ const (
 )
 
 var requestedOptions = []tftp.Option{
-	{Name: "tsize", Value: "0"}, {Name: "blksize", Value: strconv.Itoa(maxBlock)}, {Name: "windowsize", Value: strconv.Itoa(maxWindow)},
+	{Name: "tsize", Value: "0"},
+	{Name: "blksize", Value: strconv.Itoa(maxBlock)},
+	{Name: "windowsize", Value: strconv.Itoa(maxWindow)},
 }
 
 // maxOptionTries is the number of retransmissions after which a request is sent without options,
@@ -165,9 +167,11 @@ func (t *transfer) retransmit() error {
 	now := time.Now()
 	if t.tries == t.opts.Tries || !t.deadline.IsZero() && !now.Before(t.deadline) {
 		if !t.started {
-			return &fetch.Error{Code: fetch.ErrNetwork, Retry: true, Err: fmt.Errorf("no reply to %d requests", t.tries+1)}
+			return &fetch.Error{Code: fetch.ErrNetwork, Retry: true,
+				Err: fmt.Errorf("no reply to %d requests", t.tries+1)}
 		}
-		return &fetch.Error{Code: fetch.ErrTruncated, Retry: true, Err: errors.New("the server stopped sending")}
+		return &fetch.Error{Code: fetch.ErrTruncated, Retry: true,
+			Err: errors.New("the server stopped sending")}
 	}
 	if now.Before(t.retransmitAt) {
 		return nil
@@ -205,8 +209,10 @@ func (t *transfer) acceptOptions(options []tftp.Option) error {
 			ok = false
 		}
 		if !ok {
-			t.conn.Write(tftp.Packet{Op: tftp.Error, Code: tftp.OptionsRefused, Text: "option not requested"}.Encode())
-			return errcode.Errorf(fetch.ErrProtocol, "the server sent an invalid option %q=%q", o.Name, o.Value)
+			t.conn.Write(tftp.Packet{Op: tftp.Error, Code: tftp.OptionsRefused,
+				Text: "option not requested"}.Encode())
+			return errcode.Errorf(fetch.ErrProtocol, "the server sent an invalid option %q=%q",
+				o.Name, o.Value)
 		}
 	}
 	t.markStarted()
@@ -265,7 +271,8 @@ func (t *transfer) acknowledge() error {
 }
 
 func (t *transfer) serverError(p tftp.Packet) error {
-	e := &fetch.Error{Code: fetch.ErrServer, Reply: fetch.Reply{Code: int(p.Code), Text: wire.Text(p.Text)}}
+	e := &fetch.Error{Code: fetch.ErrServer,
+		Reply: fetch.Reply{Code: int(p.Code), Text: wire.Text(p.Text)}}
 	switch p.Code {
 	case tftp.NotFound:
 		e.Code = fetch.ErrNotFound

@@ -36,7 +36,8 @@ type document struct {
 }
 
 func documentOf(w uri.WAIS, req *fetch.Request) (document, error) {
-	doc := document{database: w.Database, id: apdu.IDFromURL(w), types: strings.Split(w.DocType, ","), size: -1}
+	doc := document{database: w.Database, id: apdu.IDFromURL(w),
+		types: strings.Split(w.DocType, ","), size: -1}
 	if _, size, ok := w.RawFields(); ok {
 		doc.size = size
 	}
@@ -89,7 +90,8 @@ func (s *session) document(req *fetch.Request, doc document) (*fetch.Response, e
 	}
 	s.conn.SetIdle(s.times.Idle)
 	resp := &fetch.Response{
-		Meta: fetch.Meta{ContentType: mediaType(doc.docType), Size: -1, Text: mediaType(doc.docType) == "text/plain", Range: req.Range, Name: doc.name()},
+		Meta: fetch.Meta{ContentType: mediaType(doc.docType), Size: -1,
+			Text: mediaType(doc.docType) == "text/plain", Range: req.Range, Name: doc.name()},
 		Body: b,
 	}
 	if req.Op == fetch.OpStat {
@@ -171,7 +173,8 @@ func (b *documentBody) handleResponse(found apdu.Response, requested int64) erro
 			return err
 		}
 		if b.offset == 0 && b.doc.size > 0 {
-			return notFound(apdu.Response{}, "the document is empty or was removed; its size in the URL is "+strconv.FormatInt(b.doc.size, 10)+" bytes")
+			return notFound(apdu.Response{},
+				"the document is empty or was removed; its size in the URL is "+strconv.FormatInt(b.doc.size, 10)+" bytes")
 		}
 	}
 	b.started = true
@@ -212,7 +215,8 @@ func missingDocument(found apdu.Response) error {
 // truncated converts the end of the connection within a document to ErrTruncated.
 func truncated(err error) error {
 	if err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF) {
-		return &fetch.Error{Code: fetch.ErrTruncated, Retry: true, Err: fmt.Errorf("connection closed within the document: %w", io.ErrUnexpectedEOF)}
+		return &fetch.Error{Code: fetch.ErrTruncated, Retry: true,
+			Err: fmt.Errorf("connection closed within the document: %w", io.ErrUnexpectedEOF)}
 	}
 	return err
 }

@@ -72,7 +72,8 @@ func (s *session) index(w uri.WAIS, maxHits int) (*fetch.Response, error) {
 	if len(hits) >= maxHits && w.Database != "" {
 		s.log.Warn("the search found as many documents as were requested; there may be more")
 	}
-	resp := &fetch.Response{Meta: fetch.Meta{Kind: fetch.KindListing, ContentType: "text/uri-list", Size: -1}}
+	resp := &fetch.Response{Meta: fetch.Meta{Kind: fetch.KindListing,
+		ContentType: "text/uri-list", Size: -1}}
 	driver.SetParts(resp, func(yield func(driver.Part, error) bool) {
 		for _, h := range hits {
 			e := s.entry(w.Database, h)
@@ -97,7 +98,8 @@ func (s *session) entry(database string, h apdu.Hit) fetch.Entry {
 		Sys: Hit{Score: h.Score, Lines: h.Lines, Types: h.Types, Headline: wire.Text(h.Headline),
 			Date: h.Date, Source: wire.Text(h.Source), City: wire.Text(h.City), Database: database},
 	}
-	if link, err := uri.Parse(strings.TrimSpace(h.Headline)); hasType(h, typeURL) && err == nil && link.IsAbs() {
+	if link, err := uri.Parse(strings.TrimSpace(h.Headline)); hasType(h, typeURL) && err == nil &&
+		link.IsAbs() {
 		e.URL, e.ContentType = link, ""
 		return e
 	}

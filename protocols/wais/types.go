@@ -48,7 +48,8 @@ func chooseType(list string, req *fetch.Request) (string, error) {
 	if req.View != "" {
 		i := find(req.View)
 		if i < 0 {
-			return "", &fetch.Error{Code: fetch.ErrNotFound, Err: fmt.Errorf("the document has no view %q", req.View),
+			return "", &fetch.Error{Code: fetch.ErrNotFound,
+				Err:  fmt.Errorf("the document has no view %q", req.View),
 				Hint: "available views: " + formatTypes(types)}
 		}
 		return types[i], nil

@@ -110,7 +110,8 @@ func (s *session) describe(req *fetch.Request, w uri.WAIS) (*fetch.Response, err
 	}
 	for _, h := range found.Hits {
 		if hasType(h, typeSource) {
-			resp, err := s.document(req, document{database: w.Database, id: h.ID, docType: typeSource, size: -1})
+			resp, err := s.document(req,
+				document{database: w.Database, id: h.ID, docType: typeSource, size: -1})
 			if err == nil {
 				resp.Name = sourceName(w)
 			}
@@ -149,7 +150,8 @@ func (d *opener) Explain(req *fetch.Request) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		return append(steps, describeSearch(doc.chunk(req.Range.Offset, chunkSize)), "repeat with the next bytes until the end"), nil
+		return append(steps, describeSearch(doc.chunk(req.Range.Offset, chunkSize)),
+			"repeat with the next bytes until the end"), nil
 	case w.Database == "":
 		return append(steps, describeSearch(apdu.Search{Words: directoryWords(w)})), nil
 	case w.HasSearch:

@@ -60,7 +60,8 @@ func describeXML(b []byte) (a description) {
 	for {
 		token, err := d.Token()
 		if err != nil { // b may be truncated
-			return description{strings.TrimRight(strings.TrimSpace(a.title), " /:;"), strings.TrimRight(strings.TrimSpace(a.author), " ,")}
+			return description{strings.TrimRight(strings.TrimSpace(a.title), " /:;"),
+				strings.TrimRight(strings.TrimSpace(a.author), " ,")}
 		}
 		switch t := token.(type) {
 		case xml.StartElement:

@@ -29,18 +29,24 @@ func (d Database) EntryFacts() fetch.Facts {
 	}}
 }
 
-var explainQuery = codec.Query{Set: codec.Exp1, Term: "DatabaseInfo", Attributes: []codec.Attribute{{Type: 1, Value: 1}}}
+var explainSearch = codec.Search{Databases: []string{explainDatabase}, Query: codec.Query{
+	Set: codec.Exp1, Term: "DatabaseInfo", Attributes: []codec.Attribute{{Type: 1, Value: 1}},
+}}
 
-func (d *opener) openDatabases(ctx context.Context, req *fetch.Request, t *target) (*fetch.Response, error) {
-	h := &hits{t: t, next: 1, forms: formChoices{syntaxes: []string{codec.SyntaxExplain, codec.SyntaxXML}, elements: []string{"B", ""}}}
+func (d *opener) openDatabases(ctx context.Context, req *fetch.Request,
+	t *target) (*fetch.Response, error) {
+	forms := formChoices{syntaxes: []string{codec.SyntaxExplain, codec.SyntaxXML},
+		elements: []string{"B", ""}}
+	h := &hits{t: t, next: 1, forms: forms}
 	l, err := d.with(ctx, t, func(l *lease) (err error) {
-		if err := l.search(codec.Search{Databases: []string{explainDatabase}, Query: explainQuery}); err != nil || l.count == 0 {
+		if err := l.search(explainSearch); err != nil || l.count == 0 {
 			return err
 		}
 		h.p, err = h.request(l)
 		return err
 	})
-	if e := withExplanation(err, "the server does not list its databases"); e != nil && e.Code != fetch.ErrBusy {
+	if e := withExplanation(err, "the server does not list its databases"); e != nil &&
+		e.Code != fetch.ErrBusy {
 		e.Code = fetch.ErrNotRetrievable
 		e.Hint = "use z39.50s://" + t.url.Host() + "/DATABASE?WORDS"
 		return nil, e

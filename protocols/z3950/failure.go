@@ -42,13 +42,16 @@ func withExplanation(err error, format string, args ...any) *fetch.Error {
 // diagnosticsError returns the error for a list of diagnostics. The first one determines the code.
 func diagnosticsError(list []codec.Diagnostic) error {
 	d := list[0]
-	e := &fetch.Error{Code: fetch.ErrServer, Reply: fetch.Reply{Text: wire.Text(d.String())}, Err: diagnosticError{d: d}}
+	e := &fetch.Error{Code: fetch.ErrServer, Reply: fetch.Reply{Text: wire.Text(d.String())},
+		Err: diagnosticError{d: d}}
 	if d.Set != codec.DiagBib1 && d.Set != "" {
 		return e
 	}
 	switch d.Code {
-	case codec.TemporaryError, codec.ResultSetInUse, codec.DatabaseLocked, codec.NoResources, codec.PartialResources,
-		codec.SubsetResources, codec.NoSession, codec.OutOfResources, codec.InMaintenance, codec.LoginOutOfService, codec.RecordLocked:
+	case codec.TemporaryError, codec.ResultSetInUse, codec.DatabaseLocked, codec.NoResources,
+		codec.PartialResources,
+		codec.SubsetResources, codec.NoSession, codec.OutOfResources, codec.InMaintenance,
+		codec.LoginOutOfService, codec.RecordLocked:
 		e.Code, e.Retry = fetch.ErrBusy, true
 	case codec.NoDatabase, codec.UnknownDatabase, codec.OutOfRange, codec.RecordDeleted:
 		e.Code = fetch.ErrNotFound
@@ -57,7 +60,8 @@ func diagnosticsError(list []codec.Diagnostic) error {
 	case codec.BadUser, codec.BadPassword, codec.WrongInterface, codec.NoUserDatabases, codec.AccountExpired,
 		codec.PasswordExpired, codec.PasswordChanged:
 		e.Code = fetch.ErrAuth
-	case codec.RecordNotAuthorized, codec.DatabaseDenied, codec.AccessFailure, codec.NoSearchesLeft, codec.BlockedAddress:
+	case codec.RecordNotAuthorized, codec.DatabaseDenied, codec.AccessFailure, codec.NoSearchesLeft,
+		codec.BlockedAddress:
 		e.Code = fetch.ErrRefused
 	case codec.RecordTooLarge:
 		e.Code = fetch.ErrTooLarge
@@ -111,13 +115,15 @@ func readError(err error) error {
 // contentError is like readError, for an error while the content of a record is read.
 func contentError(err error) error {
 	if err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF) {
-		return &fetch.Error{Code: fetch.ErrTruncated, Retry: true, Err: fmt.Errorf("connection closed within the response: %w", io.ErrUnexpectedEOF)}
+		return &fetch.Error{Code: fetch.ErrTruncated, Retry: true,
+			Err: fmt.Errorf("connection closed within the response: %w", io.ErrUnexpectedEOF)}
 	}
 	return readError(err)
 }
 
 func closeError(m codec.Close) error {
-	e := &fetch.Error{Code: fetch.ErrServer, Reply: fetch.Reply{Text: wire.Text(m.String())}, Err: errors.New("the server closed the session")}
+	e := &fetch.Error{Code: fetch.ErrServer, Reply: fetch.Reply{Text: wire.Text(m.String())},
+		Err: errors.New("the server closed the session")}
 	switch m.Reason {
 	case codec.CloseFinished, codec.CloseShutdown, codec.CloseResources, codec.CloseLackOfActivity:
 		e.Code, e.Retry = fetch.ErrBusy, true

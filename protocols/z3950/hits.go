@@ -74,7 +74,8 @@ func (d *opener) openHits(ctx context.Context, req *fetch.Request, t *target) (*
 }
 
 func listing(t *target) *fetch.Response {
-	return &fetch.Response{URL: t.url, Body: fetch.NoBody, Meta: fetch.Meta{Kind: fetch.KindListing, ContentType: "text/uri-list", Size: -1}}
+	return &fetch.Response{URL: t.url, Body: fetch.NoBody,
+		Meta: fetch.Meta{Kind: fetch.KindListing, ContentType: "text/uri-list", Size: -1}}
 }
 
 // list sets the parts of a response that are read from l. The lease ends with the last part or when
@@ -166,12 +167,13 @@ func (h *hits) advance() (more bool, err error) {
 func (h *hits) part() (driver.Part, error) {
 	defer h.l.conn.Piece()()
 	rec := &h.p.Record
+	hit := Hit{Position: h.next, Database: wire.Text(rec.Database)}
 	if d := rec.Diagnostic; d != nil {
 		if err := diagnosticsError([]codec.Diagnostic{*d}); isSyntaxError(err) || isElementSetError(err) {
-			return h.entry(description{}, "", Hit{Position: h.next, Database: wire.Text(rec.Database)}) // available in another form
+			return h.entry(description{}, "", hit) // available in another form
 		}
 		text := wire.Text(d.String())
-		e := fetch.Entry{Name: text, Kind: fetch.EntryError, Size: -1, Sys: Hit{Position: h.next, Database: wire.Text(rec.Database)}}
+		e := fetch.Entry{Name: text, Kind: fetch.EntryError, Size: -1, Sys: hit}
 		return driver.URIListPart(text, e), nil
 	}
 	content := rec.Content(maxStructured)
@@ -184,7 +186,8 @@ func (h *hits) part() (driver.Part, error) {
 	}
 	a := describeRecord(rec.Syntax, brief)
 	media, _ := mediaType(rec.Syntax)
-	return h.entry(a, media, Hit{Position: h.next, Database: wire.Text(rec.Database), Syntax: syntaxName(rec.Syntax), Author: a.author})
+	hit.Syntax, hit.Author = syntaxName(rec.Syntax), a.author
+	return h.entry(a, media, hit)
 }
 
 func (h *hits) entry(a description, media string, hit Hit) (driver.Part, error) {
@@ -195,5 +198,6 @@ func (h *hits) entry(a description, media string, hit Hit) (driver.Part, error) 
 	if err != nil {
 		return driver.Part{}, err
 	}
-	return driver.URIListPart(a.title, fetch.Entry{URL: u, Name: a.title, Kind: fetch.EntryObject, Rel: "item", ContentType: media, Size: -1, Sys: hit}), nil
+	return driver.URIListPart(a.title, fetch.Entry{URL: u, Name: a.title, Kind: fetch.EntryObject,
+		Rel: "item", ContentType: media, Size: -1, Sys: hit}), nil
 }

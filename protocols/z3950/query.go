@@ -162,7 +162,8 @@ func (p *prefixParser) expr(attributes []codec.Attribute, depth int) (q codec.Qu
 		}
 		return p.expr(append(slices.Clip(attributes), a), depth+1)
 	}
-	return q, badQuery("unknown operator %s: must be @and, @or, @not, @attr or @attrset", fetch.Printable(t.text))
+	return q, badQuery("unknown operator %s: must be @and, @or, @not, @attr or @attrset",
+		fetch.Printable(t.text))
 }
 
 func (p *prefixParser) attribute() (a codec.Attribute, err error) {

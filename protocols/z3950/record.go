@@ -53,11 +53,13 @@ func (d *opener) openRecord(ctx context.Context, req *fetch.Request, t *target) 
 	}
 	if c.required && !text && !matchesSyntax(rec.Syntax, req.View) {
 		l.Discard()
-		return nil, &fetch.Error{Code: fetch.ErrNotFound, Err: fmt.Errorf("the record has no view %q", req.View),
+		return nil, &fetch.Error{Code: fetch.ErrNotFound,
+			Err:  fmt.Errorf("the record has no view %q", req.View),
 			Hint: "the server has the view " + syntaxName(rec.Syntax) + " (" + media + ")"}
 	}
-	resp := &fetch.Response{URL: t.url, Body: fetch.NoBody, Meta: fetch.Meta{ContentType: media, Size: rec.Size(), Name: t.fileName(suffix),
-		Header: textproto.MIMEHeader{"Record-Syntax": {fetch.Printable(syntaxName(rec.Syntax))}}}}
+	resp := &fetch.Response{URL: t.url, Body: fetch.NoBody,
+		Meta: fetch.Meta{ContentType: media, Size: rec.Size(), Name: t.fileName(suffix),
+			Header: textproto.MIMEHeader{"Record-Syntax": {fetch.Printable(syntaxName(rec.Syntax))}}}}
 	if rec.Database != "" {
 		resp.Header.Set("Database", fetch.Printable(wire.Text(rec.Database)))
 	}
@@ -101,7 +103,8 @@ func (t *target) position(count int64) (int64, error) {
 }
 
 func explainSyntax(err error, req *fetch.Request) error {
-	if e := withExplanation(err, "the record has no view %q", req.View); e != nil && req.View != "" && isSyntaxError(err) {
+	if e := withExplanation(err, "the record has no view %q", req.View); e != nil &&
+		req.View != "" && isSyntaxError(err) {
 		return e
 	}
 	return err

@@ -177,7 +177,8 @@ func describeDatabases(names []string) string {
 
 func describeQuery(q codec.Query) string {
 	if q.Left != nil {
-		return [...]string{"@and ", "@or ", "@not "}[min(q.Op, 2)] + describeQuery(*q.Left) + " " + describeQuery(*q.Right)
+		operator := [...]string{"@and ", "@or ", "@not "}[min(q.Op, 2)]
+		return operator + describeQuery(*q.Left) + " " + describeQuery(*q.Right)
 	}
 	var b strings.Builder
 	for _, a := range q.Attributes {

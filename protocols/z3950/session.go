@@ -96,7 +96,8 @@ func (d *opener) login(ctx context.Context, t *target, attempt int, rejected err
 		return nil, &dup
 	}
 	user, _ := t.url.User()
-	cred, err := d.env.Credential(ctx, fetch.Challenge{URL: t.url, Mechanism: "z39.50", Realm: t.url.Host(), User: user, Attempt: attempt})
+	cred, err := d.env.Credential(ctx,
+		fetch.Challenge{URL: t.url, Mechanism: "z39.50", Realm: t.url.Host(), User: user, Attempt: attempt})
 	switch {
 	case err == nil:
 		return &codec.IDPass{User: cred.User, Password: cred.Password}, nil
@@ -109,7 +110,8 @@ func (d *opener) login(ctx context.Context, t *target, attempt int, rejected err
 }
 
 func (s *session) init(agent string, login *codec.IDPass) error {
-	m := codec.Init{Version: 3, Options: []int{codec.OptionSearch, codec.OptionPresent, codec.OptionScan}, PreferredMessageSize: messageSize, ExceptionalRecordSize: recordSize,
+	m := codec.Init{Version: 3, Options: []int{codec.OptionSearch, codec.OptionPresent,
+		codec.OptionScan}, PreferredMessageSize: messageSize, ExceptionalRecordSize: recordSize,
 		ID: "urlget", Name: agent, Login: login}
 	if m.Name == "" {
 		m.Name = m.ID
@@ -127,9 +129,11 @@ func (s *session) init(agent string, login *codec.IDPass) error {
 		return err
 	}
 	s.options = m.OptionBits
-	s.trace(false, "INIT version %d, accepted=%t, %s", m.Version, m.Accepted, fetch.Printable(wire.Text(m.Name)))
+	s.trace(false, "INIT version %d, accepted=%t, %s", m.Version, m.Accepted,
+		fetch.Printable(wire.Text(m.Name)))
 	if !m.Accepted {
-		return s.markBroken(&fetch.Error{Code: fetch.ErrAuth, Reply: fetch.Reply{Text: wire.Text(strings.Join(m.Reason, "; "))}, Err: errRejected})
+		return s.markBroken(&fetch.Error{Code: fetch.ErrAuth,
+			Reply: fetch.Reply{Text: wire.Text(strings.Join(m.Reason, "; "))}, Err: errRejected})
 	}
 	return nil
 }
@@ -240,7 +244,9 @@ func (d *opener) with(ctx context.Context, t *target, op func(*lease) error) (*l
 		if err = op(l); err == nil {
 			return l, nil
 		}
-		if pooled.Reused && ctx.Err() == nil && (l.broken.Load() && !errors.Is(err, os.ErrDeadlineExceeded) && fetch.CodeOf(err) != fetch.ErrProtocol || errors.Is(err, errStale)) {
+		closed := l.broken.Load() && !errors.Is(err, os.ErrDeadlineExceeded) &&
+			fetch.CodeOf(err) != fetch.ErrProtocol
+		if pooled.Reused && ctx.Err() == nil && (closed || errors.Is(err, errStale)) {
 			l.Discard()
 			continue
 		}

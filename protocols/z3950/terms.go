@@ -32,7 +32,9 @@ func (d *opener) openTerms(ctx context.Context, t *target) (*fetch.Response, err
 	s := &terms{t: t}
 	l, err := d.with(ctx, t, func(l *lease) error {
 		if l.options&(1<<codec.OptionScan) == 0 {
-			return &fetch.Error{Code: fetch.ErrNotRetrievable, Err: fmt.Errorf("the server does not list the terms of its databases: %w", errors.ErrUnsupported),
+			return &fetch.Error{Code: fetch.ErrNotRetrievable,
+				Err: fmt.Errorf("the server does not list the terms of its databases: %w",
+					errors.ErrUnsupported),
 				Hint: "add a question mark and words to search for"}
 		}
 		return s.begin(l)
@@ -74,7 +76,8 @@ func (s *terms) begin(l *lease) error {
 }
 
 func (s *terms) request(l *lease) error {
-	m := codec.Scan{Databases: s.t.databases, Count: termsPerRequest, From: codec.Query{Term: s.last, Attributes: s.attributes}}
+	m := codec.Scan{Databases: s.t.databases, Count: termsPerRequest,
+		From: codec.Query{Term: s.last, Attributes: s.attributes}}
 	message, err := m.Encode()
 	if err != nil {
 		return err
@@ -99,7 +102,8 @@ func (s *terms) request(l *lease) error {
 }
 
 func describeScan(m codec.Scan) string {
-	return fmt.Sprintf("SCAN %s for %d terms from %s", describeDatabases(m.Databases), m.Count, describeQuery(m.From))
+	return fmt.Sprintf("SCAN %s for %d terms from %s", describeDatabases(m.Databases), m.Count,
+		describeQuery(m.From))
 }
 
 func (s *terms) parts(yield func(driver.Part, error) bool) {
@@ -136,7 +140,8 @@ func (s *terms) part(term codec.Term) (driver.Part, error) {
 	if name == "" {
 		name = wire.Text(term.Text)
 	}
-	e := fetch.Entry{Name: name, Kind: fetch.EntryListing, Rel: "item", Size: -1, Sys: Term{Records: term.Count}}
+	e := fetch.Entry{Name: name, Kind: fetch.EntryListing, Rel: "item", Size: -1,
+		Sys: Term{Records: term.Count}}
 	u, err := s.t.sibling(s.t.path, uri.Escape(text), 0)
 	if err != nil || strings.ContainsAny(text, "\r\n\x00") || text == "" {
 		e.Kind = fetch.EntryText // the term cannot be part of a URL

@@ -127,7 +127,8 @@ func (t *target) params(s string) error {
 				return errcode.Errorf(fetch.ErrURL, "invalid record position %q", raw)
 			}
 		default:
-			return errcode.Errorf(fetch.ErrURL, "unknown parameter %q: write a semicolon in a query as %%3B", name)
+			return errcode.Errorf(fetch.ErrURL,
+				"unknown parameter %q: write a semicolon in a query as %%3B", name)
 		}
 	}
 	return nil
@@ -143,7 +144,8 @@ func (t *target) recordURL(position int64) (uri.URI, error) {
 // sibling returns the URL of another resource on the same server, with the same element set and
 // syntaxes.
 func (t *target) sibling(path, search string, position int64) (uri.URI, error) {
-	p := uri.Parts{Scheme: "z39.50s", Login: t.url.Userinfo(), Host: t.url.Host(), Port: t.url.Port(port), Path: path}
+	p := uri.Parts{Scheme: "z39.50s", Login: t.url.Userinfo(), Host: t.url.Host(),
+		Port: t.url.Port(port), Path: path}
 	params := ""
 	if t.elements != "" {
 		params += ";esn=" + uri.Escape(t.elements)
@@ -178,7 +180,8 @@ func (t *target) resultKey() string {
 // the lists may be empty.
 func (t *target) searches() (words, document []codec.Query, err error) {
 	document = []codec.Query{
-		{Term: t.query, Attributes: []codec.Attribute{{Type: codec.AttrUse, Value: codec.UseDocID}, {Type: codec.AttrStructure, Value: codec.StructureURx}}},
+		{Term: t.query, Attributes: []codec.Attribute{{Type: codec.AttrUse, Value: codec.UseDocID},
+			{Type: codec.AttrStructure, Value: codec.StructureURx}}},
 		{Term: t.query, Attributes: []codec.Attribute{{Type: codec.AttrUse, Value: codec.UseDocID}}},
 		{Term: t.query, Attributes: []codec.Attribute{{Type: codec.AttrUse, Value: codec.UseLocalNumber}}},
 	}

@@ -54,8 +54,10 @@ func With(opts Options) fetch.Loader {
 			Close: func(s *session) { s.close() },
 		})}
 		for _, s := range []fetch.Scheme{
-			{Name: "z39.50r", Summary: "records of library catalogues and other databases, by their docid, over Z39.50 (RFC 2056)"},
-			{Name: "z39.50s", Summary: "searches of library catalogues and other databases, over Z39.50 (RFC 2056)"},
+			{Name: "z39.50r",
+				Summary: "records of library catalogues and other databases, by their docid, over Z39.50 (RFC 2056)"},
+			{Name: "z39.50s",
+				Summary: "searches of library catalogues and other databases, over Z39.50 (RFC 2056)"},
 		} {
 			s.Port, s.Ops, s.Driver = port, []fetch.Op{fetch.OpGet, fetch.OpStat, fetch.OpList}, d
 			reg.Register(s)
@@ -76,7 +78,8 @@ func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 	}
 	switch {
 	case t.isRecord() && req.Op == fetch.OpList:
-		return nil, errcode.Errorf(fetch.ErrNotRetrievable, "a record has no members: %w", errors.ErrUnsupported)
+		return nil, errcode.Errorf(fetch.ErrNotRetrievable, "a record has no members: %w",
+			errors.ErrUnsupported)
 	case t.isRecord():
 		return d.openRecord(ctx, req, t)
 	case t.query != "":
@@ -115,13 +118,15 @@ func (d *opener) Explain(req *fetch.Request) ([]string, error) {
 	steps := []string{"connect to " + t.url.HostPort(port), describeInit(false)}
 	switch {
 	case t.query == "" && t.databases != nil && req.Op == fetch.OpList:
+		anything := codec.Query{Attributes: []codec.Attribute{{Type: codec.AttrUse, Value: codec.UseAny}}}
 		return append(steps, describeScan(codec.Scan{Databases: t.databases, Count: termsPerRequest,
-			From: codec.Query{Attributes: []codec.Attribute{{Type: codec.AttrUse, Value: codec.UseAny}}}})), nil
+			From: anything})), nil
 	case t.query == "" && t.databases != nil:
 		return nil, needSearchError(t)
 	case t.databases == nil:
-		return append(steps, describeSearch(codec.Search{Databases: []string{explainDatabase}, Query: explainQuery}),
-			describePresent(codec.Present{Start: 1, Count: recordsPerRequest, Syntax: codec.SyntaxExplain, ElementSet: "B"})), nil
+		return append(steps, describeSearch(explainSearch),
+			describePresent(codec.Present{Start: 1, Count: recordsPerRequest,
+				Syntax: codec.SyntaxExplain, ElementSet: "B"})), nil
 	}
 	words, document, err := t.searches()
 	if err != nil {
@@ -137,7 +142,8 @@ func (d *opener) Explain(req *fetch.Request) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	return append(steps, describePresent(codec.Present{Start: start, Count: count, Syntax: c.syntaxes[0], ElementSet: c.elements[0]})), nil
+	return append(steps, describePresent(codec.Present{Start: start, Count: count,
+		Syntax: c.syntaxes[0], ElementSet: c.elements[0]})), nil
 }
 
 var (

@@ -58,7 +58,8 @@ func ReadPacket(r io.Reader) ([]byte, error) {
 	case header[10]|0x20 != 'z':
 		return nil, fmt.Errorf("%w: packet of type %q", ErrMalformed, header[10])
 	case header[22] != ' ' || header[23] != ' ':
-		return nil, fmt.Errorf("%w: unrequested compression %q or encoding %q", ErrMalformed, header[22], header[23])
+		return nil, fmt.Errorf("%w: unrequested compression %q or encoding %q", ErrMalformed,
+			header[22], header[23])
 	case n > maxPacket:
 		return nil, fmt.Errorf("%w: packet of %d bytes", ErrMalformed, n)
 	case n == 0:

@@ -233,7 +233,8 @@ func (x *Exchange) retransmit(timeout error) error {
 	if x.tries++; over || x.tries > x.timing.Tries {
 		switch {
 		case over && x.requestedWait > 0:
-			return fmt.Errorf("%w within %v: the server requested a wait of %v", ErrNoReply, x.timing.Limit, x.requestedWait)
+			return fmt.Errorf("%w within %v: the server requested a wait of %v", ErrNoReply,
+				x.timing.Limit, x.requestedWait)
 		case x.next > 1 || len(x.early) > 0:
 			return io.ErrUnexpectedEOF
 		case over:

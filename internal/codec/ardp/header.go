@@ -66,7 +66,8 @@ func Parse(packet []byte) (Header, []byte, error) {
 	}
 	n := int(packet[0] & 0x3f)
 	if packet[0]>>6 != 0 || n == 0 || n > len(packet) {
-		return Header{}, nil, fmt.Errorf("%w: first byte %#02x before %d bytes", ErrMalformed, packet[0], len(packet)-1)
+		return Header{}, nil, fmt.Errorf("%w: first byte %#02x before %d bytes", ErrMalformed,
+			packet[0], len(packet)-1)
 	}
 	head := packet[:n]
 	number := func(at int, absent uint16) uint16 {
@@ -87,7 +88,8 @@ func Parse(packet []byte) (Header, []byte, error) {
 	if n >= endOption {
 		h.Option = head[12]
 	}
-	if h.Option == OptionQueue && n > endOption && h.Flags&0x0f == 0 && head[endOption]&queueHasPosition != 0 {
+	if h.Option == OptionQueue && n > endOption && h.Flags&0x0f == 0 &&
+		head[endOption]&queueHasPosition != 0 {
 		h.Position = number(endOption+1, 0)
 	}
 	return h, packet[n:], nil
@@ -128,7 +130,8 @@ func ReplyPackets(cid uint16, message []byte) [][]byte {
 		if i+1 == total {
 			number = total
 		}
-		packets[i] = ReplyPacket(cid, uint16(i+1), uint16(number), message[i*MaxPayload:min(len(message), (i+1)*MaxPayload)])
+		packets[i] = ReplyPacket(cid, uint16(i+1), uint16(number),
+			message[i*MaxPayload:min(len(message), (i+1)*MaxPayload)])
 	}
 	return packets
 }

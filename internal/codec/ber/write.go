@@ -106,7 +106,8 @@ func MustOID(oid string) []byte {
 }
 
 func encode(class Class, constructed bool, tag uint32, content []byte) []byte {
-	return append(appendHeader(make([]byte, 0, len(content)+headerSize), class, constructed, tag, len(content)), content...)
+	return append(appendHeader(make([]byte, 0, len(content)+headerSize), class, constructed, tag,
+		len(content)), content...)
 }
 
 func appendHeader(b []byte, class Class, constructed bool, tag uint32, length int) []byte {

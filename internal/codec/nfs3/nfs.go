@@ -58,11 +58,14 @@ const (
 )
 
 var statusNames = map[Status]string{
-	OK: "NFS3_OK", ErrPerm: "NFS3ERR_PERM", ErrNoEnt: "NFS3ERR_NOENT", ErrIO: "NFS3ERR_IO", ErrNXIO: "NFS3ERR_NXIO",
-	ErrAcces: "NFS3ERR_ACCES", ErrNoDev: "NFS3ERR_NODEV", ErrNotDir: "NFS3ERR_NOTDIR", ErrIsDir: "NFS3ERR_ISDIR",
-	ErrInval: "NFS3ERR_INVAL", ErrNameTooLong: "NFS3ERR_NAMETOOLONG", ErrStale: "NFS3ERR_STALE", ErrRemote: "NFS3ERR_REMOTE",
-	ErrBadHandle: "NFS3ERR_BADHANDLE", ErrBadCookie: "NFS3ERR_BAD_COOKIE", ErrNotSupp: "NFS3ERR_NOTSUPP",
-	ErrTooSmall: "NFS3ERR_TOOSMALL", ErrServerFault: "NFS3ERR_SERVERFAULT", ErrBadType: "NFS3ERR_BADTYPE", ErrJukebox: "NFS3ERR_JUKEBOX",
+	OK: "NFS3_OK", ErrPerm: "NFS3ERR_PERM", ErrNoEnt: "NFS3ERR_NOENT", ErrIO: "NFS3ERR_IO",
+	ErrNXIO: "NFS3ERR_NXIO", ErrAcces: "NFS3ERR_ACCES", ErrNoDev: "NFS3ERR_NODEV",
+	ErrNotDir: "NFS3ERR_NOTDIR", ErrIsDir: "NFS3ERR_ISDIR", ErrInval: "NFS3ERR_INVAL",
+	ErrNameTooLong: "NFS3ERR_NAMETOOLONG", ErrStale: "NFS3ERR_STALE", ErrRemote: "NFS3ERR_REMOTE",
+	ErrBadHandle: "NFS3ERR_BADHANDLE", ErrBadCookie: "NFS3ERR_BAD_COOKIE",
+	ErrNotSupp: "NFS3ERR_NOTSUPP", ErrTooSmall: "NFS3ERR_TOOSMALL",
+	ErrServerFault: "NFS3ERR_SERVERFAULT", ErrBadType: "NFS3ERR_BADTYPE",
+	ErrJukebox: "NFS3ERR_JUKEBOX",
 }
 
 // String returns the name of the status in RFC 1813.
@@ -126,14 +129,16 @@ func (a Attr) IsLink() bool { return a.Type == TypeLink }
 func (a Attr) IsRegular() bool { return a.Type == TypeRegular }
 
 var fileTypes = map[int]fs.FileMode{
-	TypeRegular: 0, TypeDir: fs.ModeDir, TypeBlock: fs.ModeDevice, TypeChar: fs.ModeDevice | fs.ModeCharDevice,
-	TypeLink: fs.ModeSymlink, TypeSocket: fs.ModeSocket, TypeFIFO: fs.ModeNamedPipe,
+	TypeRegular: 0, TypeDir: fs.ModeDir, TypeBlock: fs.ModeDevice,
+	TypeChar: fs.ModeDevice | fs.ModeCharDevice, TypeLink: fs.ModeSymlink,
+	TypeSocket: fs.ModeSocket, TypeFIFO: fs.ModeNamedPipe,
 }
 
 // FileMode returns the type and the permissions. An unknown type becomes fs.ModeIrregular.
 func (a Attr) FileMode() fs.FileMode {
 	mode := fs.FileMode(a.Mode & 0o777)
-	for bit, flag := range map[uint32]fs.FileMode{0o4000: fs.ModeSetuid, 0o2000: fs.ModeSetgid, 0o1000: fs.ModeSticky} {
+	for bit, flag := range map[uint32]fs.FileMode{0o4000: fs.ModeSetuid, 0o2000: fs.ModeSetgid,
+		0o1000: fs.ModeSticky} {
 		if a.Mode&bit != 0 {
 			mode |= flag
 		}
@@ -158,7 +163,8 @@ func (a Attr) Append(b []byte) []byte {
 // ParseAttr reads attributes.
 func ParseAttr(d *xdr.Decoder) Attr {
 	a := Attr{Type: int(d.Uint32()), Mode: d.Uint32(), Links: d.Uint32(), UID: d.Uint32(), GID: d.Uint32(),
-		Size: d.Uint64(), Used: d.Uint64(), Device: [2]uint32{d.Uint32(), d.Uint32()}, FSID: d.Uint64(), FileID: d.Uint64()}
+		Size: d.Uint64(), Used: d.Uint64(), Device: [2]uint32{d.Uint32(), d.Uint32()},
+		FSID: d.Uint64(), FileID: d.Uint64()}
 	a.ATime, a.MTime, a.CTime = parseTime(d), parseTime(d), parseTime(d)
 	return a
 }

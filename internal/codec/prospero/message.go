@@ -237,4 +237,5 @@ func Quote(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", "''") + "'"
 }
 
-const wordBytes = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/.-_#*~:@%=,;?!$&<>[]{}|^`\"\\"
+const wordBytes = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789" +
+	"/.-_#*~:@%=,;?!$&<>[]{}|^`\"\\"

@@ -30,10 +30,12 @@ func ParseMembers(b []byte) ([]Member, error) {
 	var all []Member
 	for {
 		var d directoryInformation
-		if _, err := binary.Decode(b, le, &d); err != nil || uint64(d.FileNameLength) > uint64(len(b)-memberSize) {
+		if _, err := binary.Decode(b, le, &d); err != nil ||
+			uint64(d.FileNameLength) > uint64(len(b)-memberSize) {
 			return nil, fmt.Errorf("%w: truncated directory entry", ErrMalformed)
 		}
-		all = append(all, Member{Name(b[memberSize:][:d.FileNameLength]), d.LastWriteTime, d.EndOfFile, d.FileAttributes})
+		all = append(all, Member{Name(b[memberSize:][:d.FileNameLength]), d.LastWriteTime,
+			d.EndOfFile, d.FileAttributes})
 		next := d.NextEntryOffset
 		if next == 0 {
 			return all, nil
@@ -56,8 +58,10 @@ func AppendMember(b []byte, last int, m Member) (all []byte, at int) {
 		le.PutUint32(b[last:], uint32(at-last))
 	}
 	name := UTF16(m.Name)
-	b, err := binary.Append(b, le, directoryInformation{LastWriteTime: m.LastWriteTime, ChangeTime: m.LastWriteTime,
-		EndOfFile: m.Size, AllocationSize: m.Size, FileAttributes: m.Attributes, FileNameLength: uint32(len(name))})
+	b, err := binary.Append(b, le, directoryInformation{LastWriteTime: m.LastWriteTime,
+		ChangeTime: m.LastWriteTime,
+		EndOfFile:  m.Size, AllocationSize: m.Size, FileAttributes: m.Attributes,
+		FileNameLength: uint32(len(name))})
 	if err != nil {
 		panic(err) // impossible: the structure has only numbers
 	}

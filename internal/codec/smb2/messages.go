@@ -179,7 +179,11 @@ func (c Contexts) bytes() (b []byte) {
 		kind uint16
 		ids  []uint16
 		salt []byte
-	}{{preauthIntegrityCapabilities, c.Hashes, c.Salt}, {encryptionCapabilities, c.Ciphers, nil}, {signingCapabilities, c.Signing, nil}} {
+	}{
+		{preauthIntegrityCapabilities, c.Hashes, c.Salt},
+		{encryptionCapabilities, c.Ciphers, nil},
+		{signingCapabilities, c.Signing, nil},
+	} {
 		if len(x.ids) == 0 {
 			continue
 		}

@@ -108,7 +108,8 @@ func NTLMAuthenticate(negotiate, challenge []byte, a Account) (msg, key []byte, 
 
 	msg = append([]byte(ntlmSignature), ntlmAuthenticate, 0, 0, 0)
 	var payload []byte
-	for _, f := range [][]byte{lm, append(proof, temp...), UTF16(a.Domain), UTF16(a.User), UTF16("URLGET"), encryptedKey} {
+	for _, f := range [][]byte{lm, append(proof, temp...), UTF16(a.Domain), UTF16(a.User),
+		UTF16("URLGET"), encryptedKey} {
 		msg = le.AppendUint16(msg, uint16(len(f)))
 		msg = le.AppendUint16(msg, uint16(len(f)))
 		msg = le.AppendUint32(msg, uint32(payloadOffset+len(payload)))
@@ -154,7 +155,8 @@ func NTLMChallenge(nonce []byte, name string, now time.Time) []byte {
 // NTLMVerify verifies the AUTHENTICATE_MESSAGE msg for a challenge, for test servers. It returns the
 // user and the session key. It returns false if msg was not made with the password that the
 // password function returns.
-func NTLMVerify(msg, challenge []byte, password func(domain, user string) (string, bool)) (user string, key []byte, ok bool) {
+func NTLMVerify(msg, challenge []byte,
+	password func(domain, user string) (string, bool)) (user string, key []byte, ok bool) {
 	if len(msg) < payloadOffset || le.Uint32(msg[8:]) != ntlmAuthenticate {
 		return "", nil, false
 	}
@@ -237,7 +239,8 @@ var (
 
 // FirstToken wraps the first message of a login in a NegTokenInit (RFC 4178, section 4.2.1).
 func FirstToken(msg []byte) []byte {
-	return der(0x60, oidSPNEGO, der(0xa0, der(0x30, der(0xa0, der(0x30, oidNTLM)), der(0xa2, der(0x04, msg)))))
+	return der(0x60, oidSPNEGO, der(0xa0,
+		der(0x30, der(0xa0, der(0x30, oidNTLM)), der(0xa2, der(0x04, msg)))))
 }
 
 // LastToken wraps the last message of a login in a NegTokenResp. The mechListMIC is computed with the
@@ -259,7 +262,8 @@ func ServerToken(msg []byte) []byte {
 	if msg == nil {
 		return der(0xa1, der(0x30, der(0xa0, der(0x0a, []byte{0}))))
 	}
-	return der(0xa1, der(0x30, der(0xa0, der(0x0a, []byte{1})), der(0xa1, oidNTLM), der(0xa2, der(0x04, msg))))
+	return der(0xa1, der(0x30, der(0xa0, der(0x0a, []byte{1})), der(0xa1, oidNTLM),
+		der(0xa2, der(0x04, msg))))
 }
 
 // NTLMToken returns the NTLM message in a token. If its length is unclear, the result includes the

@@ -48,7 +48,8 @@ func NewSealer(dialect, id uint16, session uint64, key []byte, hash *Hash) (*Sea
 	if id == CipherAES256CCM || id == CipherAES256GCM {
 		size = 32
 	}
-	toServer, toClient := kdf(key, "SMBC2SCipherKey\x00", hash[:], size), kdf(key, "SMBS2CCipherKey\x00", hash[:], size)
+	toServer := kdf(key, "SMBC2SCipherKey\x00", hash[:], size)
+	toClient := kdf(key, "SMBS2CCipherKey\x00", hash[:], size)
 	if dialect < Dialect311 {
 		toServer = kdf(key, "SMB2AESCCM\x00", []byte("ServerIn \x00"), size)
 		toClient = kdf(key, "SMB2AESCCM\x00", []byte("ServerOut\x00"), size)
@@ -91,7 +92,8 @@ func (s *Sealer) Seal(b, msg []byte) []byte {
 	le.PutUint16(head[transformFlags:], transformEncrypted)
 	le.PutUint64(head[transformSession:], s.session)
 	at := len(b)
-	b = s.seal.Seal(append(b, head...), head[transformNonce:][:s.seal.NonceSize()], msg, head[transformNonce:])
+	b = s.seal.Seal(append(b, head...), head[transformNonce:][:s.seal.NonceSize()], msg,
+		head[transformNonce:])
 	end := len(b) - s.seal.Overhead()
 	copy(b[at+transformSignature:], b[end:])
 	return b[:end]
@@ -100,7 +102,8 @@ func (s *Sealer) Seal(b, msg []byte) []byte {
 // Open decrypts a message. It works in place if msg has spare capacity for TagSize bytes.
 func (s *Sealer) Open(msg []byte) ([]byte, error) {
 	if len(msg) < TransformSize || le.Uint32(msg[transformLength:]) != uint32(len(msg)-TransformSize) ||
-		le.Uint16(msg[transformFlags:]) != transformEncrypted || le.Uint64(msg[transformSession:]) != s.session {
+		le.Uint16(msg[transformFlags:]) != transformEncrypted ||
+		le.Uint64(msg[transformSession:]) != s.session {
 		return nil, fmt.Errorf("%w: invalid transform header", ErrMalformed)
 	}
 	head := msg[:TransformSize]

@@ -39,7 +39,8 @@ const (
 
 // String returns the name of the command in the specification.
 func (c Command) String() string {
-	names := [...]string{"NEGOTIATE", "SESSION_SETUP", "LOGOFF", "TREE_CONNECT", "TREE_DISCONNECT", "CREATE", "CLOSE", "FLUSH",
+	names := [...]string{"NEGOTIATE", "SESSION_SETUP", "LOGOFF", "TREE_CONNECT", "TREE_DISCONNECT",
+		"CREATE", "CLOSE", "FLUSH",
 		"READ", "WRITE", "LOCK", "IOCTL", "CANCEL", "ECHO", "QUERY_DIRECTORY"}
 	if int(c) < len(names) {
 		return names[c]
@@ -128,9 +129,11 @@ func ParseHeader(b []byte) (Header, error) {
 	if le.Uint32(b[headerNextCommand:]) != 0 {
 		return Header{}, fmt.Errorf("%w: unexpected compound response", ErrMalformed)
 	}
-	return Header{Charge: le.Uint16(b[headerCharge:]), Status: Status(le.Uint32(b[headerStatus:])), Command: Command(le.Uint16(b[headerCommand:])),
-		Credits: le.Uint16(b[headerCredits:]), Flags: le.Uint32(b[headerFlags:]), MessageID: le.Uint64(b[headerMessageID:]),
-		TreeID: le.Uint32(b[headerTreeID:]), SessionID: le.Uint64(b[headerSessionID:])}, nil
+	return Header{Charge: le.Uint16(b[headerCharge:]), Status: Status(le.Uint32(b[headerStatus:])),
+		Command: Command(le.Uint16(b[headerCommand:])),
+		Credits: le.Uint16(b[headerCredits:]), Flags: le.Uint32(b[headerFlags:]),
+		MessageID: le.Uint64(b[headerMessageID:]),
+		TreeID:    le.Uint32(b[headerTreeID:]), SessionID: le.Uint64(b[headerSessionID:])}, nil
 }
 
 // epoch is the epoch of FILETIME, 1601-01-01 00:00 UTC, in Unix time. A FILETIME counts 100 ns units.

@@ -127,7 +127,8 @@ func Parse(b []byte) (p Packet, err error) {
 func (p Packet) String() string {
 	switch p.Op {
 	case Read, Write:
-		return fmt.Sprintf("%s %q %s%s", map[uint16]string{Read: "RRQ", Write: "WRQ"}[p.Op], p.File, p.Mode, optionText(p.Options))
+		return fmt.Sprintf("%s %q %s%s", map[uint16]string{Read: "RRQ", Write: "WRQ"}[p.Op], p.File,
+			p.Mode, optionText(p.Options))
 	case Data:
 		return fmt.Sprintf("DATA %d, %d bytes", p.Block, len(p.Data))
 	case Ack:

@@ -20,7 +20,10 @@ func All(line string) iter.Seq2[string, map[string]string] {
 				return
 			}
 			params := map[string]string{}
-			for rest = strings.TrimLeft(rest, " \t"); strings.HasPrefix(rest, ";"); rest = strings.TrimLeft(rest, " \t") {
+			for {
+				if rest = strings.TrimLeft(rest, " \t"); !strings.HasPrefix(rest, ";") {
+					break
+				}
 				rest = strings.TrimLeft(rest[1:], " \t")
 				end := strings.IndexAny(rest, "=;,")
 				if end < 0 {

@@ -8,8 +8,11 @@ type Close struct {
 	Text   string
 }
 
-var closeReasons = [...]string{"finished", "shutdown", "system problem", "cost limit reached", "out of resources",
-	"security violation", "protocol error", "lack of activity", "aborted by the peer", "unspecified reason"}
+var closeReasons = [...]string{
+	"finished", "shutdown", "system problem", "cost limit reached", "out of resources",
+	"security violation", "protocol error", "lack of activity", "aborted by the peer",
+	"unspecified reason",
+}
 
 // Values of CloseReason.
 const (

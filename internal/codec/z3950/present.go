@@ -33,7 +33,8 @@ func (m Present) Encode() ([]byte, error) {
 		}
 		syntax = ber.Bytes(ber.Context, tagPreferredRecordSyntax, oid)
 	}
-	return ber.Field(TagPresent, ber.String(tagResultSetID, resultSet), ber.Int(tagResultSetStartPoint, m.Start),
+	return ber.Field(TagPresent, ber.String(tagResultSetID, resultSet),
+		ber.Int(tagResultSetStartPoint, m.Start),
 		ber.Int(tagNumberOfRecordsRequested, m.Count), elements, syntax), nil
 }
 
@@ -271,7 +272,8 @@ type NamePlusRecord struct {
 func (s NamePlusRecord) Encode() []byte {
 	name := ber.String(tagName, s.Database)
 	if s.Diagnostic != nil {
-		return ber.Sequence(name, ber.Field(tagRecord, ber.Field(tagSurrogateDiagnostic, ber.Sequence(s.Diagnostic.fields()...))))
+		return ber.Sequence(name, ber.Field(tagRecord,
+			ber.Field(tagSurrogateDiagnostic, ber.Sequence(s.Diagnostic.fields()...))))
 	}
 	content := ber.Bytes(ber.Context, tagOctetAligned, s.Content)
 	if s.Structured {
@@ -280,17 +282,20 @@ func (s NamePlusRecord) Encode() []byte {
 		content = ber.Field(tagSingleASN1Type, ber.Bytes(ber.Universal, ber.TagGeneralString, s.Content))
 	}
 	oid := ber.Bytes(ber.Universal, ber.TagOID, ber.MustOID(s.Syntax))
-	return ber.Sequence(name, ber.Field(tagRecord, ber.Field(tagRetrievalRecord, ber.Group(ber.Universal, ber.TagExternal, oid, content))))
+	return ber.Sequence(name, ber.Field(tagRecord,
+		ber.Field(tagRetrievalRecord, ber.Group(ber.Universal, ber.TagExternal, oid, content))))
 }
 
 // EncodePresentResponse returns a PresentResponse with records that are already encoded.
 func EncodePresentResponse(status, following int64, records [][]byte) []byte {
 	return ber.Field(TagPresentResponse, ber.Int(TagNumberOfRecordsReturned, int64(len(records))),
-		ber.Int(TagNextResultSetPosition, following), ber.Int(TagPresentStatus, status), ber.Field(TagResponseRecords, records...))
+		ber.Int(TagNextResultSetPosition, following), ber.Int(TagPresentStatus, status),
+		ber.Field(TagResponseRecords, records...))
 }
 
 // EncodePresentDiagnostic returns a PresentResponse with a diagnostic instead of records.
 func EncodePresentDiagnostic(d Diagnostic) []byte {
-	return ber.Field(TagPresentResponse, ber.Int(TagNumberOfRecordsReturned, 0), ber.Int(TagNextResultSetPosition, 1),
+	return ber.Field(TagPresentResponse, ber.Int(TagNumberOfRecordsReturned, 0),
+		ber.Int(TagNextResultSetPosition, 1),
 		ber.Int(TagPresentStatus, PresentFailure), ber.Field(tagNonSurrogateDiagnostic, d.fields()...))
 }

@@ -88,11 +88,13 @@ func (q Query) term() ([]byte, error) {
 		}
 		value := ber.Int(tagNumericAttribute, a.Value)
 		if a.Name != "" {
-			value = ber.Field(tagComplexAttribute, ber.Field(tagComplexList, ber.String(tagStringAttribute, a.Name)))
+			value = ber.Field(tagComplexAttribute,
+				ber.Field(tagComplexList, ber.String(tagStringAttribute, a.Name)))
 		}
 		list = append(list, ber.Sequence(append(fields, ber.Int(tagAttributeType, a.Type), value)...))
 	}
-	return ber.Field(tagAttributesPlusTerm, ber.Field(tagAttributeList, list...), ber.String(tagGeneralTerm, q.Term)), nil
+	return ber.Field(tagAttributesPlusTerm, ber.Field(tagAttributeList, list...),
+		ber.String(tagGeneralTerm, q.Term)), nil
 }
 
 // readQuery decodes the current value, an RPNQuery.

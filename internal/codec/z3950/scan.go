@@ -27,8 +27,10 @@ func (m Scan) Encode() ([]byte, error) {
 	if err == nil {
 		err = oidErr
 	}
-	return ber.Field(TagScan, databases(tagScanDatabaseNames, m.Databases), ber.Bytes(ber.Universal, ber.TagOID, oid), term,
-		ber.Int(tagScanStepSize, 0), ber.Int(tagNumberOfTermsRequested, m.Count), ber.Int(tagPreferredPositionInResponse, 1)), err
+	return ber.Field(TagScan, databases(tagScanDatabaseNames, m.Databases),
+		ber.Bytes(ber.Universal, ber.TagOID, oid), term,
+		ber.Int(tagScanStepSize, 0), ber.Int(tagNumberOfTermsRequested, m.Count),
+		ber.Int(tagPreferredPositionInResponse, 1)), err
 }
 
 // ReadScan decodes the current message.
@@ -64,7 +66,8 @@ type ScanResponse struct {
 func (m ScanResponse) Encode() []byte {
 	var list, diagnostics [][]byte
 	for _, t := range m.Terms {
-		list = append(list, ber.Field(tagTermInfo, ber.String(tagGeneralTerm, t.Text), ber.Int(tagGlobalOccurrences, t.Count)))
+		list = append(list, ber.Field(tagTermInfo, ber.String(tagGeneralTerm, t.Text),
+			ber.Int(tagGlobalOccurrences, t.Count)))
 	}
 	entries := []byte(nil)
 	for _, d := range m.Diagnostics {

@@ -27,7 +27,8 @@ func (m Search) Encode() ([]byte, error) {
 		return nil, err
 	}
 	return ber.Field(TagSearch, ber.Int(tagSmallSetUpperBound, 0), ber.Int(tagLargeSetLowerBound, 1),
-		ber.Int(tagMediumSetPresentNumber, 0), ber.Bool(tagReplaceIndicator, true), ber.String(tagResultSetName, resultSet),
+		ber.Int(tagMediumSetPresentNumber, 0), ber.Bool(tagReplaceIndicator, true),
+		ber.String(tagResultSetName, resultSet),
 		databases(tagDatabaseNames, m.Databases), ber.Field(tagQuery, ber.Field(tagType1Query, q...))), nil
 }
 
@@ -63,7 +64,8 @@ func (m SearchResponse) Encode() []byte {
 	if len(m.Diagnostics) > 0 {
 		records = ber.Field(tagNonSurrogateDiagnostic, m.Diagnostics[0].fields()...)
 	}
-	return ber.Field(TagSearchResponse, ber.Int(tagResultCount, m.Count), ber.Int(TagNumberOfRecordsReturned, 0),
+	return ber.Field(TagSearchResponse, ber.Int(tagResultCount, m.Count),
+		ber.Int(TagNumberOfRecordsReturned, 0),
 		ber.Int(TagNextResultSetPosition, 1), ber.Bool(tagSearchStatus, m.OK), records)
 }
 

@@ -19,16 +19,19 @@ func (s *Session) CheckPlaintext(allowed bool, scheme string) error {
 	if s.Secure || allowed {
 		return nil
 	}
-	return &fetch.Error{Code: fetch.ErrAuth, Err: errors.New("the password would be sent in plaintext, because the server does not offer TLS"),
+	return &fetch.Error{Code: fetch.ErrAuth,
+		Err:    errors.New("the password would be sent in plaintext, because the server does not offer TLS"),
 		Reason: fetch.Reason{Kind: fetch.ReasonPlaintext}, Hint: "use " + scheme + "s"}
 }
 
 // LogIn calls try with credentials, and again with others while the server refuses them, up to
 // limit times.
-func (s *Session) LogIn(ctx context.Context, srv *Server, mechanism string, limit int, try func(fetch.Credential) error) error {
+func (s *Session) LogIn(ctx context.Context, srv *Server, mechanism string, limit int,
+	try func(fetch.Credential) error) error {
 	for attempt := 1; ; attempt++ {
 		user, _ := srv.Login.User()
-		cred, err := s.env.Credential(ctx, fetch.Challenge{URL: srv.Login, Mechanism: mechanism, Realm: srv.Host, User: user, Attempt: attempt})
+		cred, err := s.env.Credential(ctx, fetch.Challenge{URL: srv.Login, Mechanism: mechanism,
+			Realm: srv.Host, User: user, Attempt: attempt})
 		switch {
 		case err == nil:
 		case attempt > 1 && errors.Is(err, fetch.ErrAuth):

@@ -83,7 +83,8 @@ type Session struct {
 }
 
 // Dial connects the session to a server and calls begin, which logs in.
-func (s *Session) Dial(ctx context.Context, env fetch.Env, srv *Server, maxLine int, begin func() error) (err error) {
+func (s *Session) Dial(ctx context.Context, env fetch.Env, srv *Server, maxLine int,
+	begin func() error) (err error) {
 	conn, err := env.Dial(ctx, "tcp", srv.Addr())
 	if err != nil {
 		return err
@@ -186,7 +187,8 @@ type Pool[S sessioner] struct {
 }
 
 // NewPool returns a pool of up to conns sessions per server and login. Dial makes sessions.
-func NewPool[S sessioner](env fetch.Env, conns int, idle time.Duration, dial func(context.Context, *Server) (S, error)) *Pool[S] {
+func NewPool[S sessioner](env fetch.Env, conns int, idle time.Duration,
+	dial func(context.Context, *Server) (S, error)) *Pool[S] {
 	return &Pool[S]{dial: dial, pool: driver.NewPool[Key](env, driver.PoolOptions[S]{
 		MaxIdle: conns, MaxOpen: conns, IdleTimeout: idle,
 		Conn: func(s S) (*fetch.Conn, int) {
@@ -209,9 +211,11 @@ var ErrStale = errors.New("not in the maildrop of this session")
 // Lease leases a session, preferably one for which prefer returns true, and calls op. A pooled
 // session that has failed or is stale is replaced. If Lease succeeds, the caller must end the
 // lease.
-func (p *Pool[S]) Lease(ctx context.Context, srv *Server, prefer func(S) bool, op func(Lease[S]) error) (Lease[S], error) {
+func (p *Pool[S]) Lease(ctx context.Context, srv *Server, prefer func(S) bool,
+	op func(Lease[S]) error) (Lease[S], error) {
 	for {
-		pooled, err := p.pool.Get(ctx, srv.Key(), prefer, func(ctx context.Context) (S, error) { return p.dial(ctx, srv) })
+		pooled, err := p.pool.Get(ctx, srv.Key(), prefer,
+			func(ctx context.Context) (S, error) { return p.dial(ctx, srv) })
 		if err != nil {
 			return Lease[S]{}, err
 		}
@@ -221,7 +225,8 @@ func (p *Pool[S]) Lease(ctx context.Context, srv *Server, prefer func(S) bool, o
 			return l, nil
 		}
 		broken := l.Conn.session().Lines.Err()
-		disconnected := broken != nil && !errors.Is(broken, os.ErrDeadlineExceeded) && !errors.Is(err, wire.ErrReplyTooLong) && fetch.CodeOf(err) != fetch.ErrTooLarge
+		disconnected := broken != nil && !errors.Is(broken, os.ErrDeadlineExceeded) &&
+			!errors.Is(err, wire.ErrReplyTooLong) && fetch.CodeOf(err) != fetch.ErrTooLarge
 		if !pooled.Reused || ctx.Err() != nil || !disconnected && !errors.Is(err, ErrStale) {
 			l.Put()
 			return Lease[S]{}, err

@@ -198,7 +198,8 @@ func (b *Body[R]) wrapError(err error) error {
 	switch {
 	case err == io.EOF && b.end >= 0:
 		return &fetch.Error{Code: fetch.ErrTruncated, Retry: true,
-			Err: fmt.Errorf("the file ended after %s: it shrank while it was read", progress(b.offset, b.end))}
+			Err: fmt.Errorf("the file ended after %s: it shrank while it was read",
+				progress(b.offset, b.end))}
 	case err != io.EOF && b.reads.Lost(err):
 		return truncated("after "+progress(b.offset, b.end), err)
 	}

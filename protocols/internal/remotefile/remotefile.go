@@ -63,21 +63,25 @@ func IsName(name string) bool { return name != "" && !strings.ContainsAny(name, 
 
 // Listing returns the response for the directory dir. If read is true, the caller sets Body and
 // Parse; otherwise req requests only metadata.
-func Listing(req *fetch.Request, dir uri.URI, name string, modTime time.Time) (resp *fetch.Response, read bool) {
+func Listing(req *fetch.Request, dir uri.URI, name string,
+	modTime time.Time) (resp *fetch.Response, read bool) {
 	resp = &fetch.Response{URL: dir, Body: fetch.NoBody}
-	resp.Kind, resp.ContentType, resp.Size, resp.Name = fetch.KindListing, listType, -1, fetch.SafeName(name)
+	resp.Kind, resp.ContentType, resp.Size,
+		resp.Name = fetch.KindListing, listType, -1, fetch.SafeName(name)
 	resp.ModTime = modTime
 	return resp, req.Op != fetch.OpStat
 }
 
 // Directory returns the entry for a directory in a listing.
 func Directory(u uri.URI, name string, modTime time.Time, sys fetch.EntryRecord) fetch.Entry {
-	return fetch.Entry{URL: u, Name: name, Kind: fetch.EntryListing, Rel: "item", ContentType: listType, Size: -1, ModTime: modTime, Sys: sys}
+	return fetch.Entry{URL: u, Name: name, Kind: fetch.EntryListing, Rel: "item",
+		ContentType: listType, Size: -1, ModTime: modTime, Sys: sys}
 }
 
 // File returns the entry for any other member. Size is -1 if unknown.
 func File(u uri.URI, name string, size int64, modTime time.Time, sys fetch.EntryRecord) fetch.Entry {
-	return fetch.Entry{URL: u, Name: name, Rel: "item", ContentType: fetch.TypeByName(name), Size: size, ModTime: modTime, Sys: sys}
+	return fetch.Entry{URL: u, Name: name, Rel: "item", ContentType: fetch.TypeByName(name),
+		Size: size, ModTime: modTime, Sys: sys}
 }
 
 // Describe returns the metadata of a file. Size is -1 if unknown.
@@ -109,7 +113,8 @@ func NotModified(req *fetch.Request, same bool) error {
 func SelectPart(req *fetch.Request, meta *fetch.Meta, same bool) error {
 	part := req.Range
 	switch {
-	case part.IsZero(), part.Offset < 0, part.Length < 0, !same && !req.IfChanged.IsZero(), meta.Size == 0 && part.Offset == 0:
+	case part.IsZero(), part.Offset < 0, part.Length < 0, !same && !req.IfChanged.IsZero(),
+		meta.Size == 0 && part.Offset == 0:
 	case part.Offset > meta.Size && meta.Size >= 0:
 		return OutOfRange(meta.Size)
 	case meta.Size < 0:

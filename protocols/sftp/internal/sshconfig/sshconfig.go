@@ -47,7 +47,8 @@ type Host struct {
 }
 
 // keywords lists the supported keywords besides Host, Match and Include, in lower case.
-var keywords = map[string]bool{"hostname": true, "port": true, "user": true, "identityfile": true, "proxyjump": true}
+var keywords = map[string]bool{"hostname": true, "port": true, "user": true, "identityfile": true,
+	"proxyjump": true}
 
 // Parse reads a file and the files it includes. Home is the user's home directory: "~/" in the names
 // of included files stands for it, and other relative names are below home/.ssh. If home is "", files
