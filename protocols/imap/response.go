@@ -43,14 +43,8 @@ func lazyRegexp(expr string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
 }
 
-// read reads one response within the reply timeout. If stream is set, it stops before the content of
-// a message.
-func (s *session) read(stream bool) (response, error) {
-	defer s.ReplyTimeout()()
-	return s.next(stream)
-}
-
-// next is like read, but the caller applies the timeout.
+// next reads one response. If stream is set, it stops before the content of a message. The caller
+// applies the reply timeout.
 func (s *session) next(stream bool) (response, error) {
 	r, err := s.readResponse(stream)
 	return r, s.readError(err)

@@ -30,7 +30,9 @@ func (d *opener) dial(ctx context.Context, srv *mailsession.Server) (*session, e
 }
 
 func (d *opener) handshake(ctx context.Context, srv *mailsession.Server, s *session) error {
-	greeting, err := s.read(false)
+	done := s.ReplyTimeout()
+	greeting, err := s.next(false)
+	done()
 	if err != nil {
 		return err
 	}

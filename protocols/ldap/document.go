@@ -12,11 +12,6 @@ type document struct {
 	err    error        // returned after rest; io.EOF at the end
 }
 
-// newDocument returns the document of a search for which begin has been called.
-func newDocument(b *records) *document {
-	return &document{records: b, writer: recordWriter{started: true}, rest: []byte(header)}
-}
-
 func (d *document) Read(p []byte) (int, error) {
 	if len(p) == 0 {
 		return 0, nil

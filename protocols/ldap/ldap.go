@@ -3,6 +3,7 @@
 package ldap
 
 import (
+	"bufio"
 	"cmp"
 	"context"
 	"errors"
@@ -71,7 +72,7 @@ func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 	resp := &fetch.Response{Meta: fetch.Meta{ContentType: "text/x-ldif", Size: -1,
 		Name: fetch.SafeName(q.dn + ".ldif")}}
 	if req.Op != fetch.OpList {
-		resp.Body = newDocument(b)
+		resp.Body = &document{records: b, writer: recordWriter{started: true}, rest: []byte(header)}
 		return resp, nil
 	}
 	resp.Kind = fetch.KindListing
@@ -89,7 +90,7 @@ func (d *opener) connect(ctx context.Context, req *fetch.Request, q query) (*ses
 		return nil, err
 	}
 	conn.Bind(ctx)
-	s := newSession(conn, d.env.Timeouts().Reply)
+	s := &session{conn: conn, r: bufio.NewReaderSize(conn, 64<<10), timeout: d.env.Timeouts().Reply}
 	if err := d.prepare(ctx, req, q, s, secure); err != nil {
 		s.Close()
 		return nil, err

@@ -23,10 +23,6 @@ type session struct {
 	timeout  time.Duration // timeout for a single-message response; 0 means none
 }
 
-func newSession(conn *fetch.Conn, limit time.Duration) *session {
-	return &session{conn: conn, r: bufio.NewReaderSize(conn, 64<<10), timeout: limit}
-}
-
 func (s *session) trace(sent bool, format string, args ...any) {
 	if trace := s.conn.Line(); trace != nil {
 		trace(sent, fmt.Sprintf(format, args...))

@@ -57,8 +57,6 @@ func newConn(env fetch.Env, c *fetch.Conn, reserved bool) *conn {
 		waiting: make(map[uint32]bool), early: make(map[uint32]*reply)}
 }
 
-func (c *conn) idle() bool { return c.err == nil && len(c.waiting) == 0 && len(c.early) == 0 }
-
 func (c *conn) queue(p nfs3.Proc, args func([]byte) []byte) (xid uint32) {
 	c.xid++
 	c.out = nfs3.AppendCall(c.out, c.xid, p, c.cred, args)

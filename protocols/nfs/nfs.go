@@ -94,7 +94,7 @@ func newDriver(env fetch.Env, opts Options) *opener {
 	d.pool = driver.NewPool[string](env, driver.PoolOptions[*conn]{
 		MaxIdle: opts.MaxConns, MaxOpen: opts.MaxConns, IdleTimeout: idleTime,
 		Conn:  func(c *conn) (*fetch.Conn, int) { return c.net, c.r.Buffered() },
-		Valid: func(c *conn) bool { return c.idle() },
+		Valid: func(c *conn) bool { return c.err == nil && len(c.waiting) == 0 && len(c.early) == 0 },
 		Close: func(c *conn) { c.net.Abort() },
 	})
 	return d

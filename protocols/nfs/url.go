@@ -62,17 +62,10 @@ func (t *target) name() string {
 
 // directory returns the URL of t, a directory, with a trailing slash.
 func (t *target) directory() string {
-	if t.Text == "" {
-		return t.Base + t.prefix()
+	if t.Text == "" && t.absolute {
+		return t.Base + "/"
 	}
 	return t.Path.Directory()
-}
-
-func (t *target) prefix() string {
-	if t.absolute {
-		return "/"
-	}
-	return ""
 }
 
 func (t *target) path() string { return "/" + strings.Join(t.names, "/") }

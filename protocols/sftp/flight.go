@@ -94,12 +94,6 @@ func (f *flight) responseError(r *request, resp response) error {
 	return statusError(r.typ, code, text)
 }
 
-// stat requests the attributes of path, following symbolic links.
-func (f *flight) stat(path string) (filexfer.Attrs, error) {
-	resp, err := f.roundTrip(filexfer.TypeAttrs, filexfer.TypeStat, path)
-	return f.attrs(resp, err)
-}
-
 func (f *flight) attrs(resp response, err error) (filexfer.Attrs, error) {
 	if err != nil {
 		return filexfer.Attrs{}, err

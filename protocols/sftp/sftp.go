@@ -20,6 +20,7 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/internal/codec/filexfer"
 	"github.com/urlget/urlget/protocols/internal/remotefile"
 )
 
@@ -166,7 +167,7 @@ func (d *opener) perform(ctx context.Context, l lease, t *target) (*fetch.Respon
 }
 
 func (d *opener) openResponse(f *flight, t *target) (*fetch.Response, error) {
-	info, err := f.stat(t.path)
+	info, err := f.attrs(f.roundTrip(filexfer.TypeAttrs, filexfer.TypeStat, t.path))
 	if err != nil {
 		return nil, err
 	}

@@ -55,11 +55,6 @@ type outgoing struct {
 	flushing bool   // a goroutine sends the queue
 }
 
-func newLink(ctx context.Context, conn *fetch.Conn, record *transcript) *link {
-	conn.Bind(ctx)
-	return &link{conn: conn, record: record, received: received{raw: make([]byte, 16<<10)}}
-}
-
 // read decodes data into p. It also returns at the end of a record (eor) and when there are local
 // data.
 func (l *link) read(p []byte) (n int, eor bool, err error) {
@@ -289,11 +284,6 @@ func (l *link) sendRecord(p []byte) error {
 		dst = (&encoder{binary: true}).encode(dst, p, false)
 		return append(dst, cmdIAC, cmdEOR)
 	})
-}
-
-func (l *link) sendCommand(command byte) error {
-	l.record.command(true, command)
-	return l.send(false, func(dst []byte) []byte { return append(dst, cmdIAC, command) })
 }
 
 // resize stores the window size and sends it to the server. It is reduced to the limit of the

@@ -20,22 +20,16 @@ type session struct {
 	terminal atomic.Bool
 }
 
-func newSession(l *link, opts Options) *session {
-	s := &session{link: l}
-	l.term = opts.terminalType()
-	l.out.lineEnds = opts.CRLF
-	l.accept = func(command, option byte) bool {
-		switch option {
-		case optBinary, optSGA:
-			return true
-		case optEcho:
-			return command == cmdWILL
-		case optTType, optNAWS:
-			return command == cmdDO
-		}
-		return false
+func acceptTerminal(command, option byte) bool {
+	switch option {
+	case optBinary, optSGA:
+		return true
+	case optEcho:
+		return command == cmdWILL
+	case optTType, optNAWS:
+		return command == cmdDO
 	}
-	return s
+	return false
 }
 
 func (s *session) Read(p []byte) (int, error) {
@@ -77,7 +71,10 @@ func (s *session) Resize(columns, rows int) error {
 	return s.resize(columns, rows)
 }
 
-func (l *link) Break() error { return l.sendCommand(cmdBRK) }
+func (l *link) Break() error {
+	l.record.command(true, cmdBRK)
+	return l.send(false, func(dst []byte) []byte { return append(dst, cmdIAC, cmdBRK) })
+}
 
 func (l *link) Status() string {
 	l.mu.Lock()

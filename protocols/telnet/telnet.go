@@ -138,9 +138,8 @@ func (d *opener) telnet(ctx context.Context, addr string, req *fetch.Request) (i
 	if err != nil {
 		return nil, err
 	}
-	s := newSession(l, d.opts)
-	s.login = g
-	return s, nil
+	l.term, l.accept, l.out.lineEnds = d.opts.terminalType(), acceptTerminal, d.opts.CRLF
+	return &session{link: l, login: g}, nil
 }
 
 func (d *opener) dial(ctx context.Context, addr string) (*link, error) {
@@ -149,7 +148,9 @@ func (d *opener) dial(ctx context.Context, addr string) (*link, error) {
 		return nil, err
 	}
 	inlineUrgent(conn)
-	return newLink(ctx, conn, newTranscript(d.opts.Transcript, driver.Line(ctx))), nil
+	conn.Bind(ctx)
+	record := newTranscript(d.opts.Transcript, driver.Line(ctx))
+	return &link{conn: conn, record: record, received: received{raw: make([]byte, 16<<10)}}, nil
 }
 
 // autoLogin returns the automatic login, or nil if it is disabled.
