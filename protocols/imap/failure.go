@@ -7,8 +7,7 @@ import (
 	"github.com/urlget/urlget/fetch"
 )
 
-// failure returns the error for a NO, BAD or BYE response. The response code, if there is one,
-// selects the error code (RFC 5530).
+// The response code, if there is one, selects the error code (RFC 5530).
 func failure(desc, condition, text string) *fetch.Error {
 	e := &fetch.Error{Code: fetch.ErrRefused,
 		Reply: fetch.Reply{Text: strings.TrimSpace(condition + " " + text)}}

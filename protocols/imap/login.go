@@ -44,8 +44,7 @@ func (s *session) login(cred fetch.Credential) error {
 	return s.finish("login", tag, nil)
 }
 
-// authenticatePlain authenticates with SASL PLAIN (RFC 4616). If the server supports SASL-IR (RFC
-// 4959), the command includes the initial response.
+// With SASL-IR (RFC 4959), the command includes the initial response.
 func (s *session) authenticatePlain(cred fetch.Credential) error {
 	const command = "AUTHENTICATE PLAIN"
 	initial, err := mailsession.Plain(cred)

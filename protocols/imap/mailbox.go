@@ -36,8 +36,7 @@ func (m Message) EntryFacts() fetch.Facts {
 	}}
 }
 
-// openMailbox lists the messages of a mailbox, or the matches of a search. The body consists of the
-// server's FETCH responses.
+// The body of the response consists of the server's FETCH responses.
 func (d *opener) openMailbox(ctx context.Context, req *fetch.Request, t *target) (*fetch.Response, error) {
 	resp := &fetch.Response{Meta: fetch.Meta{Kind: fetch.KindListing, ContentType: "text/plain",
 		Size: -1}, URL: t.url, Body: fetch.NoBody}

@@ -111,8 +111,7 @@ func subrange(outer, rng fetch.Range) (fetch.Range, error) {
 	return part, nil
 }
 
-// describe sets the metadata of a message without retrieving its text. It returns the size of the
-// message in bytes.
+// describe returns the size of the message in bytes, without retrieving its text.
 func (s *session) describe(t *target, stat bool, meta *fetch.Meta) (size int64, err error) {
 	items := sizeItems
 	if stat {
@@ -223,8 +222,7 @@ func (t *target) fileName() string {
 	return strings.TrimLeft(name, ".-") + ".eml"
 }
 
-// parseDate parses an INTERNALDATE such as "17-Jul-1996 02:44:25 -0700". The day may be padded with
-// a space.
+// parseDate parses such as "17-Jul-1996 02:44:25 -0700". The day may be padded with a space.
 func parseDate(text string) (time.Time, bool) {
 	date, err := time.Parse("_2-Jan-2006 15:04:05 -0700", text)
 	return date, err == nil
@@ -257,8 +255,7 @@ func (b *content) checkResponse(tail string) error {
 	return checkUID(items, b.uid)
 }
 
-// checkUID returns an error if the items are those of another message. The UID is required (RFC
-// 3501, section 6.4.8), but some servers omit it.
+// The UID is required (RFC 3501, section 6.4.8), but some servers omit it.
 func checkUID(items map[string]value, uid uint32) error {
 	if v, ok := items["UID"]; ok && v.number() != int64(uid) {
 		return fmt.Errorf("%w: the server sent message %.20s, %d was requested", wire.ErrMalformed,
@@ -267,8 +264,7 @@ func checkUID(items map[string]value, uid uint32) error {
 	return nil
 }
 
-// check returns an error if the content is not the requested part. The caller may append the content
-// to a partial file.
+// The content must be the requested part, because the caller may append it to a partial file.
 func (b *content) check(part fetch.Range, partial bool) error {
 	switch {
 	case !partial:

@@ -50,9 +50,7 @@ func (s *session) next(stream bool) (response, error) {
 	return r, s.readError(err)
 }
 
-// readError marks the session as broken if reading a response failed. It returns
-// io.ErrUnexpectedEOF for io.EOF, because a connection that ends before a response does not end any
-// content.
+// A connection that ends before a response does not end any content, so io.EOF is unexpected.
 func (s *session) readError(err error) error {
 	if err == nil {
 		return nil
@@ -81,8 +79,7 @@ func (s *session) readResponse(stream bool) (response, error) {
 	return r, s.readData(&r, rest, stream)
 }
 
-// readData appends line to r.data. It reads the literals that line announces and the lines that
-// continue it.
+// readData also reads the literals that line announces and the lines that continue it.
 func (s *session) readData(r *response, line string, stream bool) error {
 	for {
 		r.data = append(r.data, line...)
@@ -266,8 +263,7 @@ func (v value) number() int64 {
 	return n
 }
 
-// code returns the response code in the text of a status, such as "UIDVALIDITY 385759045", in upper
-// case, or "" if there is none.
+// code returns the response code of a status, such as "UIDVALIDITY 385759045", in upper case.
 func code(text string) string {
 	rest, ok := strings.CutPrefix(text, "[")
 	if !ok {

@@ -66,8 +66,7 @@ func (d *opener) handshake(ctx context.Context, srv *mailsession.Server, s *sess
 	return d.logIn(ctx, srv, s)
 }
 
-// capabilities requests the server's capabilities and sets s.caps. A server that refuses the command
-// has none (IMAP2, RFC 1176).
+// A server that refuses the command has no capabilities (IMAP2, RFC 1176).
 func (s *session) capabilities() error {
 	s.caps = make(map[string]bool)
 	err := s.cmd("CAPABILITY", "CAPABILITY", func(r response) error {
@@ -85,8 +84,7 @@ func (s *session) capabilities() error {
 	return err
 }
 
-// cmd sends a command and reads the responses. It calls handle, which may be nil, for each untagged
-// response. If the server refuses the command, the error starts with desc.
+// cmd calls handle, which may be nil, for each untagged response. A refusal starts with desc.
 func (s *session) cmd(desc, line string, handle func(response) error) error {
 	tag, err := s.send(line, "")
 	if err != nil {
@@ -95,8 +93,7 @@ func (s *session) cmd(desc, line string, handle func(response) error) error {
 	return s.finish(desc, tag, handle)
 }
 
-// send sends a command with a new tag and returns the tag. If redacted is not empty, the trace shows
-// it instead of line.
+// send returns the command's tag. If redacted is not empty, the trace shows it instead of line.
 func (s *session) send(line, redacted string) (tag string, err error) {
 	s.tag++
 	tag = "u" + strconv.Itoa(s.tag)
@@ -131,8 +128,7 @@ func (s *session) finish(desc, tag string, handle func(response) error) error {
 		maxResponses))
 }
 
-// status reports whether r completes the command with the tag. It returns an error if the command
-// failed or r is malformed.
+// status reports whether r completes the command with the tag.
 func (s *session) status(desc, tag string, r response) (done bool, err error) {
 	condition, text, _ := strings.Cut(string(r.data), " ")
 	condition = strings.ToUpper(condition)
@@ -158,8 +154,7 @@ func quote(text string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(text) + `"`
 }
 
-// examine selects a mailbox read-only. If force is set, it also does so if the mailbox is already
-// selected.
+// If force is set, examine selects the mailbox even if it is already selected.
 func (s *session) examine(t *target, force bool) error {
 	name := encodeName(t.mailbox)
 	if s.mailbox != name || force {
@@ -192,8 +187,7 @@ func (s *session) examine(t *target, force bool) error {
 	return nil
 }
 
-// leaseSession leases a session, preferably one that has selected the mailbox of t, and calls op
-// with it. If leaseSession succeeds, the caller must end the lease.
+// leaseSession prefers a session that has selected the mailbox of t. The caller must end the lease.
 func (d *opener) leaseSession(ctx context.Context, t *target, op func(*session) error) (lease, error) {
 	name := encodeName(t.mailbox)
 	return d.pool.Lease(ctx, &t.Server, func(s *session) bool { return s.mailbox == name },

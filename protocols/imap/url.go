@@ -172,8 +172,7 @@ func parsePartial(value string) (fetch.Range, error) {
 	return fetch.Range{Offset: o, Length: l}, nil
 }
 
-// isSection reports whether s is safe to send between the brackets of BODY[] (RFC 3501, section
-// 6.4.5). A safe section cannot change the rest of the command.
+// The section must not change the rest of the command (RFC 3501, section 6.4.5).
 func isSection(s string) bool {
 	for i := range len(s) {
 		if c := s[i]; c < ' ' || c > '~' || strings.IndexByte(`[]{}"\<>%*`, c) >= 0 {

@@ -168,8 +168,7 @@ func unexpected(err error) error {
 	return err
 }
 
-// parseMessage parses an LDAPMessage (RFC 4511, section 4.1.1). It ignores controls, because none
-// are requested.
+// parseMessage ignores controls (RFC 4511, section 4.1.1), because none are requested.
 func parseMessage(content []byte) (id int64, op element, err error) {
 	d := &decoder{rest: content}
 	id = d.integer(tagInteger)

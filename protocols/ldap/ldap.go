@@ -120,8 +120,7 @@ func (d *opener) prepare(ctx context.Context, req *fetch.Request, q query, s *se
 
 const maxBinds = 3
 
-// bind authenticates as the user in the URL or of the client's credentials. Without one, the session
-// stays anonymous.
+// Without a user in the URL or the client's credentials, the session stays anonymous.
 func (d *opener) bind(ctx context.Context, req *fetch.Request, q query, s *session, secure bool) error {
 	var refused error
 	for attempt := 1; attempt <= maxBinds; attempt++ {

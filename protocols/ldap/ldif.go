@@ -117,8 +117,7 @@ func appendFolded(b []byte, name, separator string, value []byte) []byte {
 	return append(l.b, '\n')
 }
 
-// A line appends text to b and folds it at maxColumn: it continues on the next line after a space
-// (RFC 2849, note 2).
+// A line is folded at maxColumn: it continues on the next line after a space (RFC 2849, note 2).
 type line struct {
 	b      []byte
 	column int

@@ -157,8 +157,7 @@ func (b *records) describe(base uri.URI, rec record) []fetch.Entry {
 	return list
 }
 
-// kind returns the kind of the listing entry for r. It is EntryObject if the server reports that r has
-// no subordinates.
+// kind is EntryObject if the server reports that r has no subordinates.
 func (r record) kind() fetch.EntryKind {
 	for _, a := range r.attributes {
 		if strings.EqualFold(a.name, "hasSubordinates") && len(a.values) == 1 &&

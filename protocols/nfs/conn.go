@@ -74,8 +74,7 @@ func (c *conn) flush() error {
 	return c.err
 }
 
-// receive waits for the reply to a call. Replies to READ, READDIR and READDIRPLUS are content, which
-// has the idle timeout. Others have the reply timeout.
+// Replies to READ, READDIR and READDIRPLUS are content, which has the idle timeout.
 func (c *conn) receive(p nfs3.Proc, xid uint32) (*reply, error) {
 	if err := c.flush(); err != nil {
 		return nil, err
@@ -134,8 +133,7 @@ func (c *conn) decodeResults(r *reply, decode func(*xdr.Decoder)) error {
 	return nil
 }
 
-// call makes a call, waits for the reply, checks the status, and decodes the results with decode. The
-// trace shows what.
+// call decodes the results if the status is OK. The trace shows what.
 func (c *conn) call(p nfs3.Proc, what string, args func([]byte) []byte, decode func(*xdr.Decoder)) error {
 	r, err := c.receive(p, c.queueTraced(p, what, args))
 	if err != nil {

@@ -71,12 +71,10 @@ func (d *opener) withConn(ctx context.Context, l *lease, port uint16, do func(*c
 	return do(c)
 }
 
-// lowestMount is the lowest MOUNT port that is accepted from a port mapper. Services on lower ports
-// might act on the data that is sent.
+// Services on ports below lowestMount might act on the data that is sent.
 const lowestMount = 512
 
-// withMountConn calls do with a connection to the MOUNT program. It uses the port in the options, or
-// else the NFS port, or else the port from the port mapper.
+// The port is that in the options, or else the NFS port, or else the one from the port mapper.
 func (d *opener) withMountConn(ctx context.Context, l *lease, t *target, do func(*conn) error) error {
 	if port := d.opts.MountPort; port != 0 {
 		return d.withConn(ctx, l, port, do)
@@ -106,8 +104,7 @@ func (d *opener) withMountConn(ctx context.Context, l *lease, t *target, do func
 	return d.withConn(ctx, l, uint16(port), do)
 }
 
-// isNotMount reports whether err means that the port does not serve MOUNT. Some servers close the
-// connection after an unknown call.
+// Some servers close the connection after an unknown call.
 func isNotMount(err error) bool {
 	if e := (*fetch.Error)(nil); errors.As(err, &e) {
 		return e.Code == fetch.ErrRefused && e.Reply.Code == 0 && e.Reply.Text != "PROC_UNAVAIL"

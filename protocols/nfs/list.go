@@ -191,8 +191,7 @@ func (l *listing) member(e nfs3.Entry) (fetch.Entry, error) {
 	return l.entry(e.Name, at.attr, sys), nil
 }
 
-// follow returns the attributes of the file that a link leads to, and the text of the link. The
-// attributes are zero if the link is dangling or leads out of the export.
+// The attributes are zero if the link is dangling or leads out of the export.
 func (l *listing) follow(link node, name string) (nfs3.Attr, string, error) {
 	text, err := l.lease.readlink(link.handle)
 	if err == nil {

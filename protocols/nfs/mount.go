@@ -168,8 +168,7 @@ func (s *server) mountExport(c *conn, where string) error {
 	return nil
 }
 
-// guessExport tries to mount a path and the directories above it, for servers that do not list their
-// exports.
+// guessExport tries a path and the directories above it, for servers that list no exports.
 func (s *server) guessExport(c *conn, name string) (string, error) {
 	var first error
 	for n, where := 0, name; n < maxMountAttempts; n, where = n+1, path.Dir(where) {

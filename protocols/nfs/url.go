@@ -70,8 +70,7 @@ func (t *target) directory() string {
 
 func (t *target) path() string { return "/" + strings.Join(t.names, "/") }
 
-// canonical returns a path for a lookup from the public file handle (RFC 2054, section 6.1). Bytes
-// other than printable ASCII are escaped.
+// Bytes other than printable ASCII are escaped (RFC 2054, section 6.1).
 func canonical(names []string, absolute bool) string {
 	var b strings.Builder
 	if absolute {

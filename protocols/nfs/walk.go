@@ -85,8 +85,7 @@ func statusOf(err error) nfs3.Status {
 	return nfs3.OK
 }
 
-// isNoPublicHandle reports whether err is one that servers without a public file handle return (RFC
-// 2224, section 7).
+// Servers without a public file handle return these errors (RFC 2224, section 7).
 func isNoPublicHandle(err error) bool {
 	switch statusOf(err) {
 	case nfs3.ErrStale, nfs3.ErrInval, nfs3.ErrBadHandle, nfs3.ErrNotSupp, nfs3.ErrServerFault,

@@ -18,8 +18,7 @@ import (
 	"github.com/urlget/urlget/protocols/internal/errcode"
 )
 
-// overviewType is the media type of a group listing. Its lines are those of OVER, with tab-separated
-// fields.
+// The lines of a group listing are those of OVER, with tab-separated fields.
 const overviewType = "text/tab-separated-values"
 
 func (d *opener) openGroup(ctx context.Context, req *fetch.Request, t *target) (*fetch.Response, error) {

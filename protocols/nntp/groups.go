@@ -163,8 +163,7 @@ func (l *lease) descriptions(pattern string) (map[string]string, error) {
 	return texts, nil
 }
 
-// groupLines yields the lines of a reply to LIST that match the pattern, because servers of RFC 977
-// ignore the pattern.
+// groupLines applies the pattern, because servers of RFC 977 ignore it.
 func (l *lease) groupLines(pattern string) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		for line, err := range l.Lines.Reader().DotLines(wire.DotOptions{}, 0) {

@@ -37,8 +37,7 @@ func (d *opener) login(ctx context.Context, t *target, s *session) error {
 	return err
 }
 
-// authenticate tries to log in with one credential. It uses SASL PLAIN if the server supports it but
-// not AUTHINFO USER.
+// SASL PLAIN is used if the server supports it but not AUTHINFO USER.
 func (s *session) authenticate(cred fetch.Credential) error {
 	if s.hasCapability("SASL", "PLAIN") && s.hasCapability("AUTHINFO", "SASL") &&
 		!s.hasCapability("AUTHINFO", "USER") {

@@ -101,8 +101,7 @@ func dateOf(line []byte) (time.Time, bool) {
 	return parseDate(string(date))
 }
 
-// parseDate parses the date of an article. It tries the most common format before the others that
-// RFC 5322 allows.
+// The most common format is tried before the others that RFC 5322 allows.
 func parseDate(s string) (time.Time, bool) {
 	if s == "" {
 		return time.Time{}, false

@@ -81,8 +81,7 @@ func replyCode(err error) int {
 	return 0
 }
 
-// unsupported reports whether the reply code means that the server does not support a command or one
-// of its arguments.
+// The command or one of its arguments may be unsupported.
 func unsupported(code int) bool {
 	return code == replyUnknown || code == replySyntax || code == replyNotSupported
 }

@@ -103,8 +103,7 @@ func (s *session) expect(code int, desc, line string) (wire.Reply, error) {
 	return r, err
 }
 
-// unexpectedReply returns the error for an unexpected reply. A reply code below 400 means that
-// replies are out of step with commands. In this case, it marks the session as broken.
+// A reply code below 400 means that replies are out of step with commands.
 func (s *session) unexpectedReply(desc string, r wire.Reply) error {
 	err := failure(desc, r)
 	if r.Code < 400 {
@@ -148,8 +147,7 @@ type lease struct {
 	scope    string
 }
 
-// Put returns the session to the pool. If replies are outstanding, it keeps the lease for the next
-// request of the pipeline instead.
+// If replies are outstanding, Put keeps the lease for the next request of the pipeline.
 func (l *lease) Put() {
 	switch {
 	case len(l.pending) == 0:

@@ -8,8 +8,7 @@ import (
 	"github.com/urlget/urlget/protocols/internal/mailsession"
 )
 
-// failure returns the error for a -ERR reply. The response code, if there is one, selects the error
-// code (RFC 2449, section 8; RFC 3206).
+// The response code, if there is one, selects the error code (RFC 2449, section 8; RFC 3206).
 func failure(desc, text string) *fetch.Error {
 	e := &fetch.Error{Code: fetch.ErrRefused, Reply: fetch.Reply{Text: strings.TrimSpace("-ERR " + text)}}
 	if desc != "" {

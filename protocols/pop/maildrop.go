@@ -26,8 +26,7 @@ func (m Message) EntryFacts() fetch.Facts {
 	}}
 }
 
-// openMaildrop lists the messages of a maildrop. The body has one line for each message: the number,
-// the unique-id or "-", and the size in bytes.
+// The body has a line for each message: the number, the unique-id or "-", and the size in bytes.
 func (d *opener) openMaildrop(ctx context.Context, req *fetch.Request, t *target) (*fetch.Response, error) {
 	resp := &fetch.Response{Meta: fetch.Meta{Kind: fetch.KindListing, ContentType: "text/plain",
 		Size: -1}, URL: t.url, Body: fetch.NoBody}

@@ -17,8 +17,7 @@ import (
 // maxMessages limits the replies to LIST and UIDL, in lines.
 const maxMessages = 100_000
 
-// A session is an authenticated connection to a mail server. It sees the maildrop as of the login
-// (RFC 1939, section 4).
+// A session sees the maildrop as of the login (RFC 1939, section 4).
 type session struct {
 	mailsession.Session
 	timestamp string            // the timestamp for APOP in the greeting, or ""
@@ -130,8 +129,7 @@ func (s *session) dotLines(yield func([]byte, error) bool) {
 	complete = true
 }
 
-// scan sends a command without arguments and calls handle for each message of the reply. It returns
-// an error after maxMessages lines.
+// scan returns an error after maxMessages lines.
 func (s *session) scan(command string, handle func(number int, value string)) error {
 	if _, err := s.expect(command, command); err != nil {
 		return err

@@ -122,8 +122,7 @@ func (o object) selects(e fetch.Entry) bool {
 	return true
 }
 
-// notDirectoryError distinguishes objects that do not exist from objects that are not directories,
-// because servers send the same response for both.
+// Servers send the same response for a missing object and for one that is not a directory.
 func (d *opener) notDirectoryError(ctx context.Context, o object) error {
 	if _, _, err := d.attributes(ctx, o); err != nil {
 		return err

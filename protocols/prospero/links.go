@@ -205,8 +205,7 @@ func (l *Link) access() []uri.URI {
 	return all
 }
 
-// accessURL returns the URL for an access method, or the zero URI if the method is unknown or its
-// arguments are invalid.
+// The result is zero if the method is unknown or its arguments are invalid.
 func accessURL(method, host, name, extra string) uri.URI {
 	switch method {
 	case "AFTP", "FTP":

@@ -188,8 +188,7 @@ func parseForwarded(l codec.Line) (*fetch.Response, error) {
 		Body: fetch.NoBody}, nil
 }
 
-// responseWords lists the first words of lines that a successful response may contain besides the
-// requested lines.
+// A successful response may contain lines with these first words besides the requested lines.
 var responseWords = []string{"VERSION", "SUCCESS", "AUTHENTICATED", "WARNING", "LINK", "LINK-INFO",
 	"ATTRIBUTE"}
 

@@ -99,8 +99,7 @@ func (l *login) credential(prompt string, attempt int) (fetch.Credential, error)
 	return cred, err
 }
 
-// secret returns the password for an attempt. Both authentication methods use the same sequence of
-// passwords.
+// Both authentication methods use the same sequence of passwords.
 func (l *login) secret(prompt string, attempt int) (string, error) {
 	for len(l.passwords) < attempt {
 		cred, err := l.credential(prompt, len(l.passwords)+1)
@@ -220,8 +219,7 @@ func (l *login) agentKeys() []ssh.Signer {
 	return nil
 }
 
-// identity reads a private key from a file. If the key is encrypted, the passphrase is requested
-// only after the server has accepted the public key.
+// The passphrase is requested only after the server has accepted the public key.
 func (l *login) identity(file string) (ssh.Signer, error) {
 	f, err := os.Open(file)
 	if err != nil {

@@ -18,8 +18,7 @@ import (
 	"github.com/urlget/urlget/protocols/internal/errcode"
 )
 
-// connect connects to the server of p, hop by hop, and starts SFTP. The connect timeout limits the
-// total time, excluding prompts to the user.
+// The connect timeout limits the total time, excluding prompts to the user.
 func (d *opener) connect(ctx context.Context, p *route) (_ *session, err error) {
 	c := newClock(ctx, d.env.Timeouts().Connect)
 	defer c.stop()

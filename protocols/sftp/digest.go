@@ -13,8 +13,7 @@ var checkFileNames = []string{"check-file-handle", "check-file"}
 // checkFileAlgorithms lists the accepted algorithms, preferred ones first.
 const checkFileAlgorithms = "sha256,sha512,sha384,sha224,sha1,md5"
 
-// digest asks the server for a digest of the open file. A refusal is not an error: servers without the
-// extension refuse it.
+// A refusal is not an error: servers without the extension refuse it.
 func (f *flight) digest(handle string) ([]fetch.Digest, error) {
 	for _, name := range checkFileNames {
 		if f.trace != nil {

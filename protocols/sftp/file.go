@@ -11,8 +11,7 @@ import (
 	"github.com/urlget/urlget/protocols/internal/remotefile"
 )
 
-// describeFile returns the metadata of a file. It has a validator only if the server sent both the
-// size and the modification time.
+// The validator needs both the size and the modification time.
 func describeFile(t *target, info filexfer.Attrs) fetch.Meta {
 	meta := remotefile.Describe(t.name(), sizeOf(info), info.ModTime())
 	if meta.Size >= 0 && !meta.ModTime.IsZero() {
@@ -91,8 +90,7 @@ const (
 	maxWindow = 64
 )
 
-// newBody returns the body for the requested range of the file and sends the first reads. A size of
-// 0 is treated as unknown, as for generated files.
+// newBody sends the first reads. A size of 0 is treated as unknown, as for generated files.
 func (f *flight) newBody(handle string, req *fetch.Request,
 	meta *fetch.Meta) (*remotefile.Body[*request], error) {
 	if meta.Size >= 0 {

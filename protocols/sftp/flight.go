@@ -135,8 +135,7 @@ func (f *flight) openHandle(t filexfer.Type, fields ...any) (string, error) {
 // maxHandle limits the length of a handle, in bytes (section 7 of the draft).
 const maxHandle = 256
 
-// closeHandle sends a CLOSE request for the open file or directory. The channel is closed after the
-// request is written. It is nil if there is no open handle.
+// The channel is closed after the request is written. It is nil if there is no open handle.
 func (f *flight) closeHandle() <-chan struct{} {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -37,7 +37,6 @@ func (d *opener) knownHosts() []string {
 	return files
 }
 
-// hostKeys returns the callback that checks the host key of the hop, and the algorithms to offer.
 // The algorithms of known keys come first, so that the server presents one of these keys.
 func (l *login) hostKeys() (ssh.HostKeyCallback, []string, error) {
 	var files []string
@@ -143,8 +142,7 @@ func (l *login) checkHostKey(err error, addr string, key ssh.PublicKey) error {
 		Hint: "verify the fingerprint with the server's administrator and add the key to a known_hosts file"}
 }
 
-// location returns the file and line of a known key, for an error. It returns "" for foreign requests,
-// whose errors must not reveal local paths.
+// The errors of foreign requests must not reveal local paths.
 func (l *login) location(key xknownhosts.KnownKey) string {
 	if l.foreign {
 		return ""

@@ -153,7 +153,6 @@ func (l *listing) members(files []filexfer.File) ([]driver.Part, error) {
 	return parts, nil
 }
 
-// follow waits for the responses for a link and returns the attributes and the name of its target.
 // The attributes are zero if the link is dangling.
 func (l *listing) follow(k link) (filexfer.Attrs, string, error) {
 	target := ""

@@ -18,8 +18,7 @@ import (
 	"github.com/urlget/urlget/protocols/internal/remotefile"
 )
 
-// A session is an SFTP session on a connection. It multiplexes concurrent requests: one goroutine
-// writes requests; another reads the responses and delivers them.
+// A session multiplexes concurrent requests: one goroutine writes them, another delivers responses.
 type session struct {
 	channel   io.ReadWriter // the SSH channel
 	closeConn func()        // closes the connection without waiting
@@ -222,8 +221,7 @@ func (s *session) abandon(r *request) {
 	}
 }
 
-// sendAndDiscard queues a request and discards its response. The channel is closed after the request
-// is written.
+// The channel is closed after the request is written.
 func (s *session) sendAndDiscard(t filexfer.Type, fields ...any) <-chan struct{} {
 	written := make(chan struct{})
 	s.mu.Lock()

@@ -139,8 +139,7 @@ func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 
 type lease = *driver.Lease[key, *slot]
 
-// perform performs the request on the connection of the lease. The lease ends with the body of the
-// response.
+// The lease ends with the body of the response.
 func (d *opener) perform(ctx context.Context, l lease, t *target) (*fetch.Response, error) {
 	s := l.Conn.session
 	if s.peer != nil {

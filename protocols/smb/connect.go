@@ -212,8 +212,7 @@ func (s *session) setup(a smb2.Account, allowGuest bool) error {
 	return nil
 }
 
-// encrypt enables encryption, which the server requires for a "session" or a "share". All further
-// requests are encrypted, and all responses must be.
+// The server requires encryption of all further messages for a "session" or a "share".
 func (s *session) encrypt(object string) error {
 	switch {
 	case s.sealer != nil:

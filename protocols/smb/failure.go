@@ -11,8 +11,7 @@ import (
 	"github.com/urlget/urlget/protocols/internal/remotefile"
 )
 
-// connError returns the error for a connection that failed with err. It matches remotefile.ErrLost
-// if the server closed the connection.
+// The error matches remotefile.ErrLost if the server closed the connection.
 func connError(err error) error {
 	for _, end := range []error{io.EOF, io.ErrUnexpectedEOF, syscall.ECONNRESET, syscall.EPIPE} {
 		if errors.Is(err, end) {

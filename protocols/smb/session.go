@@ -243,8 +243,7 @@ func (s *session) roundTrip(c smb2.Command, n int, req smb2.Body, buffer []byte,
 	return m, nil, nil // other statuses have an ErrorResponse
 }
 
-// checkStatus returns the error for the status of a response. It ends the session if the server has
-// ended it or disconnected the share.
+// checkStatus ends the session if the server has ended it or disconnected the share.
 func (s *session) checkStatus(m message, allowed ...smb2.Status) error {
 	if m.Status == smb2.StatusSuccess {
 		return nil

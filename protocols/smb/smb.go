@@ -89,8 +89,7 @@ func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 	}
 }
 
-// perform performs the request on the connection of the lease. The lease ends with the body of the
-// response.
+// The lease ends with the body of the response.
 func (d *opener) perform(ctx context.Context, l lease, t *target) (*fetch.Response, error) {
 	l.Bind(ctx)
 	resp, err := d.openResponse(l, t)

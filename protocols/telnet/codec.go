@@ -97,8 +97,7 @@ type decoder struct {
 	skipped int    // bytes of the subnegotiation beyond maxSubneg
 }
 
-// next decodes from src to dst up to the next signal, or until src or dst is exhausted. It returns
-// the number of bytes read and written.
+// next decodes up to the next signal, or until src or dst is exhausted.
 func (d *decoder) next(dst, src []byte) (written, read int, sig signal) {
 	for read < len(src) {
 		c := src[read]
@@ -200,8 +199,7 @@ type encoder struct {
 	afterCR bool // the last byte was a CR, whose NUL is still to be written
 }
 
-// encode appends the encoded p to dst. If more is true, a final CR is held back until the next byte
-// is known.
+// If more is true, a final CR is held back until the next byte is known.
 func (e *encoder) encode(dst, p []byte, more bool) []byte {
 	for _, c := range p {
 		if e.afterCR && c != '\n' && !e.binary {

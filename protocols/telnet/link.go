@@ -85,8 +85,7 @@ func (l *link) read(p []byte) (n int, eor bool, err error) {
 
 var errWoken = errors.New("woken")
 
-// receive reads from the connection into pending. If there are local data, before or during the
-// read, it copies them to p instead.
+// If there are local data, before or during the read, they are copied to p instead.
 func (l *link) receive(p []byte) (int, error) {
 	for {
 		l.mu.Lock()
@@ -125,8 +124,7 @@ func (l *link) receive(p []byte) (int, error) {
 	}
 }
 
-// queueLocal makes the reader return p before other data from the server. It discards p if too much
-// local data are queued.
+// queueLocal makes the reader return p first. It discards p if too much local data are queued.
 func (l *link) queueLocal(p []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -234,8 +232,7 @@ func (l *link) flush() {
 	}
 }
 
-// send writes the queued replies and then the output of compose. If masked is true, that output is
-// not recorded, because it may be a password.
+// If masked is true, the output of compose is not recorded, because it may be a password.
 func (l *link) send(masked bool, compose func(dst []byte) []byte) error {
 	l.sending.Lock()
 	defer l.sending.Unlock()

@@ -172,8 +172,7 @@ func (s *display) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// pressKeys processes the keys of a terminal. While the keyboard is locked, only keys that unlock it
-// take effect.
+// While the keyboard is locked, only keys that unlock it take effect.
 func (s *display) pressKeys() error {
 	for len(s.keys) > 0 {
 		k, n := tn3270.ParseKey(s.keys)

@@ -29,8 +29,7 @@ var requestedOptions = []tftp.Option{
 	{Name: "windowsize", Value: strconv.Itoa(maxWindow)},
 }
 
-// maxOptionTries is the number of retransmissions after which a request is sent without options,
-// because some servers drop requests with options.
+// After maxOptionTries, a request has no options, because some servers drop requests with options.
 const maxOptionTries = 2
 
 type transfer struct {
@@ -192,8 +191,7 @@ func (t *transfer) protocolError(why string) *fetch.Error {
 	return &fetch.Error{Code: fetch.ErrProtocol, Err: errors.New(why)}
 }
 
-// acceptOptions handles the options in an OACK. The server may accept some of the requested options,
-// with values no larger than requested.
+// The server may accept some of the requested options, with values no larger than requested.
 func (t *transfer) acceptOptions(options []tftp.Option) error {
 	for _, o := range options {
 		value, err := strconv.ParseInt(o.Value, 10, 64)

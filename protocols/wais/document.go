@@ -131,8 +131,7 @@ func (b *documentBody) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// fill requests the next chunk. An empty packet means that the response does not fit into the server's
-// buffer. In this case fill requests less.
+// An empty packet means that the response does not fit into the server's buffer.
 func (b *documentBody) fill() error {
 	if b.end || b.left == 0 {
 		return b.finalError()
@@ -201,8 +200,7 @@ func (b *documentBody) finalError() error {
 	return io.EOF
 }
 
-// missingDocument returns the error for a response without text. Servers report an unknown identifier as a
-// permanent error, which becomes ErrNotFound.
+// Servers report an unknown identifier as a permanent error, which becomes ErrNotFound.
 func missingDocument(found apdu.Response) error {
 	err := notFound(found, "no such document")
 	var e *fetch.Error

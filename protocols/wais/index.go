@@ -42,8 +42,7 @@ func (h Hit) EntryFacts() fetch.Facts {
 // noResults is the beginning of the headline of the only hit if there are no results.
 const noResults = "Search produced no result"
 
-// directoryWords returns the search terms for the directory of databases. The default is "source", the
-// first word of every record. An empty search would return the description of the directory itself.
+// Every record begins with "source". An empty search would describe the directory itself.
 func directoryWords(w uri.WAIS) string {
 	if w.Search != "" {
 		return w.Search
@@ -89,8 +88,7 @@ func hasScore(hits []apdu.Hit) bool {
 	return slices.ContainsFunc(hits, func(h apdu.Hit) bool { return h.Score > 0 })
 }
 
-// entry returns the entry for a hit. Its URL has the address of this server instead of the one in the
-// identifier, because only this server is known to have the document.
+// The URL has the address of this server, because only it is known to have the document.
 func (s *session) entry(database string, h apdu.Hit) fetch.Entry {
 	e := fetch.Entry{
 		Name: strings.TrimSpace(wire.Text(h.Headline)), Kind: fetch.EntryObject, Rel: "item",

@@ -48,8 +48,7 @@ func shorten(s string) string {
 	return s
 }
 
-// describeXML returns the first title and the first creator in a document. It supports MARCXML, Dublin
-// Core, MODS and other formats with the same element names.
+// The names of elements are those of MARCXML, Dublin Core, MODS and other formats.
 func describeXML(b []byte) (a description) {
 	d := xml.NewDecoder(bytes.NewReader(b))
 	d.Strict = false

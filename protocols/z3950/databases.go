@@ -13,8 +13,7 @@ import (
 	codec "github.com/urlget/urlget/internal/codec/z3950"
 )
 
-// explainDatabase is the name of the Explain database, in which servers describe themselves (Z39.50,
-// section 3.2.10).
+// Servers describe themselves in the Explain database (Z39.50, section 3.2.10).
 const explainDatabase = "IR-Explain-1"
 
 // A Database is a database of a server. It is the Sys of an entry in a listing.

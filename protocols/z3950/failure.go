@@ -17,7 +17,7 @@ func violation(format string, args ...any) error {
 	return &fetch.Error{Code: fetch.ErrProtocol, Err: fmt.Errorf(format, args...)}
 }
 
-// A diagnosticError is the cause of the error for a diagnostic. The error's Reply has the diagnostic's text.
+// A diagnosticError is the cause of an error whose Reply has the diagnostic's text.
 type diagnosticError struct {
 	d           codec.Diagnostic
 	explanation string // an explanation in addition to the diagnostic, or ""

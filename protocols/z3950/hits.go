@@ -78,8 +78,7 @@ func listing(t *target) *fetch.Response {
 		Meta: fetch.Meta{Kind: fetch.KindListing, ContentType: "text/uri-list", Size: -1}}
 }
 
-// list sets the parts of a response that are read from l. The lease ends with the last part or when
-// the body is closed.
+// The lease ends with the last part or when the body is closed.
 func (l *lease) list(resp *fetch.Response, parts func(yield func(driver.Part, error) bool)) {
 	var once sync.Once
 	driver.SetParts(resp, func(yield func(driver.Part, error) bool) {

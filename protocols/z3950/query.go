@@ -82,8 +82,7 @@ func parseWords(s string, attributes []codec.Attribute) (codec.Query, error) {
 	return q, nil
 }
 
-// isPrefixQuery reports whether a query is in the prefix notation of YAZ (PQF), which starts with an
-// operator or an attribute.
+// The prefix notation of YAZ (PQF) starts with an operator or an attribute.
 func isPrefixQuery(s string) bool { return strings.HasPrefix(strings.TrimLeft(s, " "), "@") }
 
 // A prefixParser parses the prefix notation:

@@ -129,8 +129,7 @@ func (l *lease) skipRecords(p *codec.PresentResponse) error {
 	return l.decodeError()
 }
 
-// presentAny requests count records, starting at start, in the first form of c that the server has. It
-// returns the request that succeeded.
+// presentAny tries the forms of c in order. It returns the request that succeeded.
 func (l *lease) presentAny(start, count int64, c formChoices) (*codec.PresentResponse, codec.Present, error) {
 	var first error
 	for _, syntax := range c.syntaxes {

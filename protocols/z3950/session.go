@@ -48,8 +48,7 @@ type session struct {
 	diagnostic string      // the diagnostic in a successful SearchResponse
 }
 
-// dial connects and begins a session. It sends credentials only after the server has rejected a
-// session without them.
+// dial sends credentials only after the server has rejected a session without them.
 func (d *opener) dial(ctx context.Context, t *target) (*session, error) {
 	s, err := d.begin(ctx, t, nil)
 	for attempt := 1; errors.Is(err, errRejected) && attempt <= maxLogins; attempt++ {
@@ -82,8 +81,7 @@ func (d *opener) begin(ctx context.Context, t *target, login *codec.IDPass) (*se
 
 const maxLogins = 3
 
-// login requests credentials after the server has rejected a session. If there are none, it returns
-// the reason.
+// If there are no credentials, login returns the reason for the rejection.
 func (d *opener) login(ctx context.Context, t *target, attempt int, rejected error) (*codec.IDPass, error) {
 	var e *fetch.Error
 	if !errors.As(rejected, &e) {
@@ -162,8 +160,7 @@ func (s *session) ask(message []byte, shown string, tag uint32, limit int64, dec
 	return s.decodeError()
 }
 
-// receive reads the header of the next message, which must have the given tag and about limit
-// bytes at most.
+// receive reads a header with the given tag. The message has about limit bytes at most.
 func (s *session) receive(tag uint32, limit int64) error {
 	if !s.r.Message(limit) {
 		return s.markBroken(readError(s.r.Err()))

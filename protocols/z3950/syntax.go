@@ -10,8 +10,7 @@ import (
 	codec "github.com/urlget/urlget/internal/codec/z3950"
 )
 
-// syntaxes lists the record syntaxes that have names. The first of the names, which are those of URLs,
-// is the preferred one.
+// The first of the names, which are those of URLs, is the preferred one.
 var syntaxes = []struct {
 	oid, media, suffix string
 	names              []string
@@ -95,8 +94,7 @@ type formChoices struct {
 	required   bool     // a record with another syntax is an error
 }
 
-// choose returns the forms to request. MARC is the default because catalogues store records as MARC
-// and derive less complete forms from it.
+// MARC is the default because catalogues store records as MARC and derive less from it.
 func (t *target) choose(req *fetch.Request, elements ...string) (formChoices, error) {
 	c := formChoices{syntaxes: t.syntaxes, elements: elements}
 	if t.elements != "" {

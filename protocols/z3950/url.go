@@ -176,8 +176,7 @@ func (t *target) resultKey() string {
 	return "s" + key
 }
 
-// searches returns the queries to try in order: for search terms and for a document identifier. One of
-// the lists may be empty.
+// searches returns the queries to try in order. One of the lists may be empty.
 func (t *target) searches() (words, document []codec.Query, err error) {
 	document = []codec.Query{
 		{Term: t.query, Attributes: []codec.Attribute{{Type: codec.AttrUse, Value: codec.UseDocID},

@@ -175,8 +175,7 @@ func (x *Exchange) receive() error {
 	return nil
 }
 
-// accept stores the payload of a packet if it is new and within two windows. The payload of packet
-// next becomes ready at once.
+// Only packets within two windows are stored. The payload of packet next becomes ready at once.
 func (x *Exchange) accept(h Header, payload []byte) error {
 	switch {
 	case h.Total != 0 && x.total != 0 && h.Total != x.total:
@@ -226,8 +225,7 @@ func (x *Exchange) acknowledge() error {
 	return x.send(Acknowledgement(x.cid, through))
 }
 
-// retransmit retransmits the request or, if a packet has arrived, the acknowledgement. It returns an
-// error after the last try or the deadline.
+// Once a packet has arrived, the acknowledgement is sent again instead of the request.
 func (x *Exchange) retransmit(timeout error) error {
 	over := !time.Now().Before(x.deadline)
 	if x.tries++; over || x.tries > x.timing.Tries {

@@ -343,8 +343,7 @@ func (r *Reader) discard(end int64) {
 	}
 }
 
-// read reads from the contents of the current value, which must be primitive. At their end it returns
-// 0 and no error.
+// read returns 0 and no error at the end of the contents.
 func (r *Reader) read(p []byte) (int, error) {
 	if r.err != nil {
 		return 0, r.err

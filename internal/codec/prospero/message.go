@@ -39,8 +39,7 @@ func NewScanner(r io.Reader) *Scanner {
 // Reader returns a reader of the rest of the message.
 func (s *Scanner) Reader() io.Reader { return s.r }
 
-// token reads the next token of the line. It returns nil at the end of the line. The error is io.EOF
-// only between lines.
+// token returns nil at the end of the line. The error is io.EOF only between lines.
 func (s *Scanner) token() ([]byte, error) {
 	t, err := s.Token()
 	if t == nil || err != nil {

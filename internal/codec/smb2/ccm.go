@@ -8,8 +8,7 @@ import (
 	"slices"
 )
 
-// A ccm implements CCM mode (NIST SP 800-38C) for a cipher with 16-byte blocks. The standard library
-// has no CCM.
+// A ccm is CCM mode (NIST SP 800-38C) for 16-byte blocks, which the standard library lacks.
 type ccm struct {
 	block      cipher.Block
 	nonce, tag int // sizes in bytes: nonce 7 to 13; tag 4 to 16, even

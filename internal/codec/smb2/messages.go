@@ -233,8 +233,7 @@ func ParseContexts(msg []byte, offset uint32, n uint16) (c Contexts, err error) 
 	return c, nil
 }
 
-// algorithms returns the algorithm IDs in the data of a context. Their count is at the beginning;
-// the IDs begin at offset.
+// The count of the IDs is at the beginning of the data of a context; the IDs begin at offset.
 func algorithms(data []byte, offset int) (ids []uint16, err error) {
 	if len(data) < offset || len(data) < offset+2*int(le.Uint16(data)) {
 		return nil, fmt.Errorf("%w: truncated negotiate context", ErrMalformed)

@@ -115,8 +115,7 @@ func (s *Screen) Type(r rune) bool {
 	return true
 }
 
-// setChar sets the character at a position and marks its field as modified. It returns false if the
-// keyboard is locked or the position is protected.
+// setChar returns false if the keyboard is locked or the position is protected.
 func (s *Screen) setChar(at int, code byte) bool {
 	start, attr := s.field(at)
 	if !s.ready || start == at || attr.protected() {

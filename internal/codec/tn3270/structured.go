@@ -28,8 +28,7 @@ var queryReply = []byte{aidStructured,
 	size >> 8, size & 0xff,
 }
 
-// structuredFields returns the reply to the queries in a Write Structured Field, or nil if there are
-// none. It ignores other structured fields.
+// structuredFields returns the reply to the queries, if there are any, and ignores other fields.
 func structuredFields(p []byte) (reply []byte, err error) {
 	for len(p) > 0 {
 		if len(p) < 3 {

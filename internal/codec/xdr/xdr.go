@@ -105,8 +105,7 @@ func (d *Decoder) Bool() bool {
 	return false
 }
 
-// fixed reads opaque data of n bytes. It ignores the values of the padding, because some senders do
-// not clear it.
+// fixed ignores the values of the padding, because some senders do not clear it.
 func (d *Decoder) fixed(n int) []byte {
 	b := d.next(n)
 	d.next(padding(n))

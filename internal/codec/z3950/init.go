@@ -121,8 +121,7 @@ func readLogin(r *ber.Reader) *IDPass {
 	return &p
 }
 
-// readReason collects the diagnostics of a userInformationField. Servers wrap them in various
-// structures, so it searches all nested values.
+// Servers wrap the diagnostics in various structures, so readReason searches all nested values.
 func readReason(r *ber.Reader) (reasons []string) {
 	var d Diagnostic
 	for h := range r.Values() {

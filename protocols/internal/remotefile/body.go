@@ -152,8 +152,7 @@ func (b *Body[R]) next() ([]byte, error) {
 	return data, nil
 }
 
-// advance sends further reads after n bytes have arrived. After a short read, it first requests the
-// rest of the piece.
+// After a short read, advance first requests the rest of the piece.
 func (b *Body[R]) advance(n int) (err error) {
 	head := &b.queue[0]
 	head.size -= n
