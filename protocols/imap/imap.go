@@ -3,7 +3,6 @@
 package imap
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,13 +20,11 @@ type Options struct {
 	StartTLS bool
 	// AllowPlaintext allows passwords to be sent without TLS.
 	AllowPlaintext bool
-	// MaxConns limits the connections per server and login. 0 means 4.
-	MaxConns int
 }
 
 const (
-	defaultConns = 4
-	idleTimeout  = 60 * time.Second
+	maxConns    = 4 // per server and login
+	idleTimeout = 60 * time.Second
 )
 
 // Load registers the driver with default options.
@@ -36,9 +33,8 @@ func Load(env fetch.Env, reg *fetch.Registry) { With(Options{})(env, reg) }
 // With returns a loader for the driver with options.
 func With(opts Options) fetch.Loader {
 	return func(env fetch.Env, reg *fetch.Registry) {
-		conns := cmp.Or(max(opts.MaxConns, 0), defaultConns)
 		d := &opener{env: env, opts: opts}
-		d.pool = mailsession.NewPool(env, conns, idleTimeout, d.dial)
+		d.pool = mailsession.NewPool(env, maxConns, idleTimeout, d.dial)
 		for _, s := range []fetch.Scheme{
 			{Name: "imap", Port: 143,
 				Summary: "mailboxes, messages and their parts on a mail server, over IMAP"},

@@ -43,15 +43,14 @@ type Options struct {
 	// AnyPort connects from an unreserved local port even if reserved ports are permitted. Many
 	// servers accept connections from reserved ports only.
 	AnyPort bool
-	// MaxConns limits the connections to a server, which each serve one request at a time. 0 means 16.
-	MaxConns int
 }
 
 const (
-	defaultPort  = 2049
-	portmapPort  = 111
-	nobody       = 65534
-	defaultConns = 16
+	defaultPort = 2049
+	portmapPort = 111
+	nobody      = 65534
+	// maxConns limits the connections to a server, which each serve one request at a time.
+	maxConns = 16
 	// idleTime is how long an idle connection stays open.
 	idleTime = time.Minute
 )
@@ -86,13 +85,10 @@ func newDriver(env fetch.Env, opts Options) *opener {
 	if opts.PortmapPort == 0 {
 		opts.PortmapPort = portmapPort
 	}
-	if opts.MaxConns <= 0 {
-		opts.MaxConns = defaultConns
-	}
 	d := &opener{env: env, opts: opts, servers: make(map[serverKey]*server)}
 	d.unprivileged.Store(opts.AnyPort)
 	d.pool = driver.NewPool[string](env, driver.PoolOptions[*conn]{
-		MaxIdle: opts.MaxConns, MaxOpen: opts.MaxConns, IdleTimeout: idleTime,
+		MaxIdle: maxConns, MaxOpen: maxConns, IdleTimeout: idleTime,
 		Conn:  func(c *conn) (*fetch.Conn, int) { return c.net, c.r.Buffered() },
 		Valid: func(c *conn) bool { return c.err == nil && len(c.waiting) == 0 && len(c.early) == 0 },
 		Close: func(c *conn) { c.net.Abort() },

@@ -388,7 +388,7 @@ func TestManyAtOnce(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if n := s.Accepted(); n > defaultConns+1 {
+	if n := s.Accepted(); n > maxConns+1 {
 		t.Errorf("%d connections", n)
 	}
 }

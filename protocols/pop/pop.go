@@ -4,7 +4,6 @@
 package pop
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,13 +22,12 @@ type Options struct {
 	// AllowPlaintext allows passwords to be sent without TLS. APOP does not need it, because it
 	// sends only a digest.
 	AllowPlaintext bool
-	// MaxConns limits the connections per maildrop. 0 means 2. A server that locks maildrops (RFC
-	// 1939, section 4) refuses a second connection as busy.
-	MaxConns int
 }
 
 const (
-	defaultConns = 2
+	// maxConns limits the connections per maildrop. A server that locks maildrops (RFC 1939, section
+	// 4) refuses a second connection as busy.
+	maxConns = 2
 	// idleTimeout is short, because a session does not see messages that arrive after its login.
 	idleTimeout = 15 * time.Second
 )
@@ -40,9 +38,8 @@ func Load(env fetch.Env, reg *fetch.Registry) { With(Options{})(env, reg) }
 // With returns a loader for the driver with options.
 func With(opts Options) fetch.Loader {
 	return func(env fetch.Env, reg *fetch.Registry) {
-		conns := cmp.Or(max(opts.MaxConns, 0), defaultConns)
 		d := &opener{env: env, opts: opts}
-		d.pool = mailsession.NewPool(env, conns, idleTimeout, d.dial)
+		d.pool = mailsession.NewPool(env, maxConns, idleTimeout, d.dial)
 		for _, s := range []fetch.Scheme{
 			{Name: "pop", Port: 110, Summary: "messages of a maildrop on a mail server, over POP3"},
 			{Name: "pop3", Port: 110, Summary: "the same as pop"},

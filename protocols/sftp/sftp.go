@@ -50,9 +50,6 @@ type Options struct {
 	// User is the user to log in as if neither the URL nor Config names one. "" means the local
 	// user.
 	User string
-	// MaxConns limits the connections per server and user. Each connection serves up to 16
-	// concurrent requests. 0 means 4.
-	MaxConns int
 }
 
 // A HostKey is an unknown host key.
@@ -81,6 +78,8 @@ func With(opts Options) fetch.Loader {
 
 const (
 	defaultPort = 22
+	// maxConns limits the connections per server and user.
+	maxConns = 4
 	// requestsPerConn limits the concurrent requests on a connection.
 	requestsPerConn = 16
 	// idleTime is the time after which an idle connection is closed.
@@ -99,12 +98,9 @@ type opener struct {
 }
 
 func newDriver(env fetch.Env, opts Options) *opener {
-	if opts.MaxConns <= 0 {
-		opts.MaxConns = 4
-	}
 	d := &opener{env: env, opts: opts, groups: make(map[scopedKey]*group)}
 	d.pool = driver.NewPool[key](env, driver.PoolOptions[*slot]{
-		MaxIdle: opts.MaxConns * requestsPerConn, MaxOpen: opts.MaxConns * requestsPerConn,
+		MaxIdle: maxConns * requestsPerConn, MaxOpen: maxConns * requestsPerConn,
 		IdleTimeout: idleTime,
 		Valid:       func(s *slot) bool { return s.session.usable() },
 		Close:       d.detach,

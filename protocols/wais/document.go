@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/urlget/urlget/fetch"
@@ -172,8 +171,8 @@ func (b *documentBody) handleResponse(found apdu.Response, requested int64) erro
 			return err
 		}
 		if b.offset == 0 && b.doc.size > 0 {
-			return notFound(apdu.Response{},
-				"the document is empty or was removed; its size in the URL is "+strconv.FormatInt(b.doc.size, 10)+" bytes")
+			return errcode.Errorf(fetch.ErrNotFound,
+				"the document is empty or was removed; its size in the URL is %d bytes", b.doc.size)
 		}
 	}
 	b.started = true

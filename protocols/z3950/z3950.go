@@ -12,7 +12,6 @@
 package z3950
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -25,8 +24,8 @@ import (
 
 const (
 	port = 210
-	// defaultConns is the number of connections to one server.
-	defaultConns = 4
+	// maxConns limits the connections to one server.
+	maxConns = 4
 	// idleTimeout is the time after which an idle session is closed.
 	idleTimeout = 30 * time.Second
 )
@@ -36,8 +35,6 @@ type Options struct {
 	// AllowPlaintext permits sending passwords to servers that require a login. The protocol does not
 	// use TLS.
 	AllowPlaintext bool
-	// MaxConns is the number of connections to one server; 0 means 4.
-	MaxConns int
 }
 
 // Load registers the driver with the default options.
@@ -46,16 +43,16 @@ func Load(env fetch.Env, reg *fetch.Registry) { With(Options{})(env, reg) }
 // With returns a loader that registers the driver with opts.
 func With(opts Options) fetch.Loader {
 	return func(env fetch.Env, reg *fetch.Registry) {
-		conns := cmp.Or(max(opts.MaxConns, 0), defaultConns)
 		d := &opener{env: env, opts: opts, pool: driver.NewPool[serverKey](env, driver.PoolOptions[*session]{
-			MaxIdle: conns, MaxOpen: conns, IdleTimeout: idleTimeout,
+			MaxIdle: maxConns, MaxOpen: maxConns, IdleTimeout: idleTimeout,
 			Conn:  func(s *session) (*fetch.Conn, int) { return s.conn, s.r.Buffered() },
 			Valid: func(s *session) bool { return !s.broken.Load() && s.r.Complete() },
 			Close: func(s *session) { s.close() },
 		})}
 		for _, s := range []fetch.Scheme{
 			{Name: "z39.50r",
-				Summary: "records of library catalogues and other databases, by their docid, over Z39.50 (RFC 2056)"},
+				Summary: "records of library catalogues and other databases, by their docid, " +
+					"over Z39.50 (RFC 2056)"},
 			{Name: "z39.50s",
 				Summary: "searches of library catalogues and other databases, over Z39.50 (RFC 2056)"},
 		} {
