@@ -98,7 +98,6 @@ func (s *session) search(program string) (sets []string, err error) {
 	return sets, err
 }
 
-// list yields the messages of a UID set and reports whether to continue.
 func (s *session) list(t *target, set string, yield func(driver.Part, error) bool) bool {
 	tag, err := s.send("UID FETCH "+set+" "+listItems, "")
 	if err != nil {

@@ -228,7 +228,6 @@ func parseDate(text string) (time.Time, bool) {
 	return date, err == nil
 }
 
-// A content reads a message or part, and the rest of the response after it.
 type content struct {
 	session   *session
 	tag       string // of the command

@@ -176,7 +176,6 @@ func parseMessage(content []byte) (id int64, op element, err error) {
 	return id, op, d.err
 }
 
-// A record is a result of a search: an entry or a list of references to other servers.
 type record struct {
 	dn         string
 	attributes []attribute

@@ -61,13 +61,9 @@ func failure(desc string, r wire.Reply) *fetch.Error {
 	case replyUnknown, replySyntax, replyNotSupported, replyBase64Error:
 		e.Code = fetch.ErrServer
 	default:
-		switch {
-		case r.Code >= 500:
-			e.Code = fetch.ErrServer
-		case r.Code >= 400:
-			e.Code, e.Retry = fetch.ErrServer, true
-		default:
-			e.Code = fetch.ErrProtocol
+		e.Code = fetch.ErrProtocol
+		if r.Code >= 400 {
+			e.Code, e.Retry = fetch.ErrServer, r.Code < 500
 		}
 	}
 	return e

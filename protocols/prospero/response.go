@@ -124,14 +124,12 @@ func driverError(err error) error {
 	switch {
 	case errors.Is(err, ardp.ErrNoReply):
 		return &fetch.Error{Code: fetch.ErrNetwork, Err: err} // the exchange has retried already
-	case errors.Is(err, ardp.ErrMalformed):
+	case errors.Is(err, ardp.ErrMalformed), errors.Is(err, codec.ErrMalformed):
 		return &fetch.Error{Code: fetch.ErrProtocol, Err: err}
 	case errors.Is(err, ardp.ErrRefused):
 		return &fetch.Error{Code: fetch.ErrRefused, Err: err}
 	case errors.Is(err, ardp.ErrTooLong):
 		return &fetch.Error{Code: fetch.ErrTooLarge, Err: err}
-	case errors.Is(err, codec.ErrMalformed):
-		return &fetch.Error{Code: fetch.ErrProtocol, Err: err}
 	}
 	return err
 }

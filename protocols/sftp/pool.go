@@ -23,7 +23,6 @@ func (t *target) key() key {
 	return key{hops: hops, login: t.login, from: t.from, foreign: t.route.foreign}
 }
 
-// A scoped key is a key within a scope of the client.
 type scopedKey struct {
 	key   key
 	scope string

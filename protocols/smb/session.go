@@ -260,7 +260,6 @@ func (s *session) checkStatus(m message, allowed ...smb2.Status) error {
 	return err
 }
 
-// parse parses the body of a response into r and returns the buffer after it.
 func (s *session) parse(m message, r smb2.Body) ([]byte, error) {
 	data, err := smb2.Parse(m.b, r)
 	if err != nil {

@@ -154,7 +154,6 @@ func sessionError(err error) error {
 	return &fetch.Error{Code: code, Err: err}
 }
 
-// handle responds to a command, and reports whether it ends a record.
 func (l *link) handle(sig signal) (eor bool, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

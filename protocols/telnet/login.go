@@ -15,7 +15,6 @@ var (
 	passwordPrompt = prompt(`(?i)(password|passphrase|passcode)[^\n:>]*[:>]\s*$`)
 )
 
-// prompt returns an expression that is compiled at its first use.
 func prompt(expr string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
 }
@@ -27,7 +26,6 @@ type autoLogin struct {
 	tail []byte
 }
 
-// respond examines output of the server and returns the data to send, or nil.
 func (g *autoLogin) respond(p []byte) []byte {
 	if g == nil || g.cred == (fetch.Credential{}) {
 		return nil

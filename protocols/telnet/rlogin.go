@@ -67,7 +67,6 @@ func localUser() string {
 	return "unknown"
 }
 
-// dialTrusted connects from a trusted port, or from any other if none is available.
 func (d *opener) dialTrusted(ctx context.Context, addr string) (conn *fetch.Conn, trusted bool, err error) {
 	for port := uint16(highestTrusted); port >= lowestTrusted; port-- {
 		conn, err := d.env.DialFrom(ctx, "tcp", addr, port)
@@ -177,7 +176,6 @@ func (s *rlogin) Resize(columns, rows int) error {
 	return s.sendSize()
 }
 
-// sendSize sends the window size, if it is known and was requested.
 func (s *rlogin) sendSize() error {
 	if !s.sendsSize || s.columns == 0 {
 		return nil

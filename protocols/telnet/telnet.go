@@ -153,7 +153,6 @@ func (d *opener) dial(ctx context.Context, addr string) (*link, error) {
 	return &link{conn: conn, record: record, received: received{raw: make([]byte, 16<<10)}}, nil
 }
 
-// autoLogin returns the automatic login, or nil if it is disabled.
 func (d *opener) autoLogin(ctx context.Context, u uri.URI) (*autoLogin, error) {
 	if !d.opts.Login {
 		return nil, nil

@@ -101,7 +101,6 @@ func (s *display) draw() {
 	}
 }
 
-// appendRecord appends p to the current record, and applies the record when it is complete.
 func (s *display) appendRecord(p []byte, eor bool) error {
 	if len(s.record)+len(p) > maxRecord {
 		return errcode.Errorf(fetch.ErrProtocol, "record of more than %d bytes", maxRecord)

@@ -25,7 +25,6 @@ type transcript struct {
 	err   error
 }
 
-// newTranscript returns nil if both arguments are nil.
 func newTranscript(w io.Writer, trace func(sent bool, line string)) *transcript {
 	if w == nil && trace == nil {
 		return nil

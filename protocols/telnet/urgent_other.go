@@ -7,5 +7,4 @@ import "net"
 // inlineUrgent does nothing. Without the socket option, a telnet synch is not recognized.
 func inlineUrgent(net.Conn) {}
 
-// urgent returns false.
 func urgent(net.Conn) (byte, bool) { return 0, false }

@@ -209,7 +209,6 @@ func missingDocument(found apdu.Response) error {
 	return err
 }
 
-// truncated converts the end of the connection within a document to ErrTruncated.
 func truncated(err error) error {
 	if err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF) {
 		return &fetch.Error{Code: fetch.ErrTruncated, Retry: true,

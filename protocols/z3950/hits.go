@@ -109,7 +109,6 @@ func (h *hits) request(l *lease) (*codec.PresentResponse, error) {
 	return p, err
 }
 
-// each calls part for every record and yields the parts for which ok is set.
 func (h *hits) each(yield func(driver.Part, error) bool, part func() (p driver.Part, ok bool, err error)) {
 	for h.next <= h.count {
 		if h.p == nil {

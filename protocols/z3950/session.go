@@ -31,7 +31,6 @@ const (
 	closeTimeout = time.Second
 )
 
-// A serverKey identifies interchangeable connections.
 type serverKey struct {
 	addr  string
 	login string // the URL's user and password

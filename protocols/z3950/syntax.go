@@ -53,7 +53,6 @@ func syntaxOf(name string) string {
 	return ""
 }
 
-// syntaxName returns the preferred name of a syntax, or its object identifier if it has no name.
 func syntaxName(oid string) string {
 	for _, s := range syntaxes {
 		if s.oid == oid {
@@ -71,7 +70,6 @@ func syntaxNames() string {
 	return strings.Join(names, ", ")
 }
 
-// mediaType returns the media type and the file name suffix of records with the given syntax.
 func mediaType(oid string) (media, suffix string) {
 	for _, s := range syntaxes {
 		if s.oid == oid {

@@ -134,7 +134,6 @@ func (t *target) params(s string) error {
 	return nil
 }
 
-// isRecord reports whether t names a record rather than a listing.
 func (t *target) isRecord() bool { return t.retrieval || t.item != 0 }
 
 func (t *target) recordURL(position int64) (uri.URI, error) {

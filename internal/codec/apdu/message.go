@@ -8,7 +8,6 @@ import (
 	"strings"
 )
 
-// APDU types.
 const (
 	typeInit           = 20
 	typeInitResponse   = 21

@@ -20,7 +20,6 @@ const (
 var functionKeys = [24]AID{0xf1, 0xf2, 0xf3, 0xf4, 0xf5, 0xf6, 0xf7, 0xf8, 0xf9, 0x7a, 0x7b, 0x7c,
 	0xc1, 0xc2, 0xc3, 0xc4, 0xc5, 0xc6, 0xc7, 0xc8, 0xc9, 0x4a, 0x4b, 0x4c}
 
-// pf returns the program function key n, from 1 to 24.
 func pf(n int) AID { return functionKeys[n-1] }
 
 // isShort reports whether the key sends only its AID, without cursor and fields.
@@ -42,7 +41,6 @@ func (s *Screen) Press(key AID) []byte {
 	return s.readModified(key)
 }
 
-// readModified encodes the modified fields, or the whole screen if it has no fields.
 func (s *Screen) readModified(key AID) []byte {
 	out := s.header(key)
 	formatted := false

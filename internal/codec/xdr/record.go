@@ -6,7 +6,6 @@ import (
 	"io"
 )
 
-// lastFragment is the bit of the fragment header that marks the last fragment of a record.
 const lastFragment = 1 << 31
 
 // maxFragments limits the fragments of a record. Otherwise a record of empty fragments might never

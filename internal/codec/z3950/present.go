@@ -143,18 +143,20 @@ func readRecord(r *ber.Reader) (rec Record) {
 		r.Enter()
 		rec.depth++
 	}
+	malformed := func() Record {
+		r.Fail(ber.ErrMalformed)
+		return rec
+	}
 	enter()
 	for r.Next() && r.Header().Is(tagName) {
 		rec.Database = r.String(maxText)
 	}
 	if r.Err() != nil || !r.Header().Is(tagRecord) {
-		r.Fail(ber.ErrMalformed)
-		return rec
+		return malformed()
 	}
 	enter()
 	if !r.Next() {
-		r.Fail(ber.ErrMalformed)
-		return rec
+		return malformed()
 	}
 	switch h := r.Header(); {
 	case h.Is(tagSurrogateDiagnostic):
@@ -166,13 +168,11 @@ func readRecord(r *ber.Reader) (rec Record) {
 		rec.Diagnostic = &d
 		return rec
 	case !h.Is(tagRetrievalRecord):
-		r.Fail(ber.ErrMalformed)
-		return rec
+		return malformed()
 	}
 	enter()
 	if !r.Next() || !r.Header().IsUniversal(ber.TagExternal) {
-		r.Fail(ber.ErrMalformed)
-		return rec
+		return malformed()
 	}
 	enter()
 	for r.Next() {
@@ -191,11 +191,9 @@ func readRecord(r *ber.Reader) (rec Record) {
 			return rec
 		}
 	}
-	r.Fail(ber.ErrMalformed)
-	return rec
+	return malformed()
 }
 
-// isString reports whether h is the header of an octet or character string.
 func isString(h ber.Header) bool {
 	if h.Class != ber.Universal {
 		return false

@@ -177,7 +177,6 @@ func (s *Session) Close() { s.Conn.Abort() }
 
 func (s *Session) session() *Session { return s }
 
-// A sessioner is a pointer to a struct that embeds a Session.
 type sessioner interface{ session() *Session }
 
 // A Pool keeps authenticated sessions.

@@ -182,7 +182,6 @@ func (b *Body[R]) markReceived() {
 	b.allReceived = true
 }
 
-// complete returns the error after all content, io.EOF on success.
 func (b *Body[R]) complete() error {
 	b.markReceived()
 	if b.reads.Complete != nil {
