@@ -54,7 +54,6 @@ func localPort(c *fetch.Conn) int {
 	return 0
 }
 
-// withConn connects to another port of the server that l is connected to, and calls do.
 func (d *opener) withConn(ctx context.Context, l *lease, port uint16, do func(*conn) error) error {
 	host, _, err := net.SplitHostPort(l.net.RemoteAddr().String())
 	if err != nil {

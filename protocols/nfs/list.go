@@ -49,7 +49,6 @@ func (d *opener) directory(l *lease, t *target, w *walk) (*fetch.Response, error
 	return resp, nil
 }
 
-// listExports returns the response for a directory above exports.
 func (d *opener) listExports(t *target, names []string) *fetch.Response {
 	base := t.directory()
 	resp, read := remotefile.Listing(t.req, remotefile.Member(base, "", false), t.name(), time.Time{})
@@ -149,7 +148,6 @@ func (l *listing) isCycle() bool {
 	return false
 }
 
-// violation returns a protocol error and makes the connection unusable.
 func (l *listing) violation(format string, args ...any) error {
 	l.lease.err = remotefile.Violation(format, args...)
 	return l.lease.err

@@ -73,7 +73,6 @@ func (s *server) acquire(ctx context.Context) error {
 
 func (s *server) release() { <-s.lock }
 
-// forget drops the cached state. It reports whether any handles were cached.
 func (s *server) forget(ctx context.Context) bool {
 	if s.acquire(ctx) != nil {
 		return false
@@ -201,7 +200,6 @@ func longestExport(exports []string, name string) string {
 	return best
 }
 
-// children returns the names of the members of dir that are exports or contain exports, or nil.
 func children(exports []string, dir string) []string {
 	var names []string
 	for _, x := range exports {

@@ -121,7 +121,6 @@ func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 	}
 }
 
-// perform performs the request on a pooled connection, which is released at the end of the body.
 func (d *opener) perform(ctx context.Context, t *target, s *server) (*fetch.Response, error) {
 	for {
 		pooled, err := d.pool.Get(ctx, t.addr, nil,

@@ -77,7 +77,6 @@ func (d *opener) find(ctx context.Context, l *lease, t *target, s *server) (*wal
 	return w, w.walk(split(strings.TrimPrefix(t.path(), where)))
 }
 
-// statusOf returns the NFS status in err, or nfs3.OK if it has none.
 func statusOf(err error) nfs3.Status {
 	if e := (*fetch.Error)(nil); errors.As(err, &e) && e.Reply.Code > 0 {
 		return nfs3.Status(e.Reply.Code)
@@ -148,7 +147,6 @@ func (w *walk) lookup(names []string, absolute bool) error {
 	return tooManyLinks()
 }
 
-// join resolves the elements of a link, more, against the directory names.
 func join(names, more []string) ([]string, error) {
 	names = names[:len(names):len(names)]
 	for _, name := range more {
@@ -167,7 +165,6 @@ func join(names, more []string) ([]string, error) {
 	return names, nil
 }
 
-// walk resolves names from the last directory of w, element by element.
 func (w *walk) walk(names []string) error {
 	for links := 0; len(names) > 0; {
 		name := names[0]

@@ -133,7 +133,6 @@ func (l *lease) newest(group string, g *numberRange, newest int) error {
 	return nil
 }
 
-// since skips overview lines with a date before t.
 func since(lines iter.Seq2[[]byte, error], t time.Time) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		for line, err := range lines {

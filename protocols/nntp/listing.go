@@ -10,7 +10,6 @@ import (
 	"github.com/urlget/urlget/fetch/driver/wire"
 )
 
-// entries yields an entry for each line of a listing, except lines for which parse returns false.
 func entries(r io.Reader, parse func(line []byte) (fetch.Entry, bool)) iter.Seq2[fetch.Entry, error] {
 	return func(yield func(fetch.Entry, error) bool) {
 		for line, err := range wire.NewReader(r, maxLine).All() {

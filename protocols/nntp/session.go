@@ -24,7 +24,6 @@ func (d *opener) dial(ctx context.Context, srv *mailsession.Server) (*session, e
 	return s, s.Dial(ctx, d.env, srv, maxLine, func() error { return d.handshake(ctx, s) })
 }
 
-// handshake reads the greeting, starts TLS if Options.StartTLS is set and calls enterReaderMode.
 func (d *opener) handshake(ctx context.Context, s *session) error {
 	s.Conn.PieceLines()
 	greeting, err := s.reply()
@@ -43,7 +42,6 @@ func (d *opener) handshake(ctx context.Context, s *session) error {
 	return s.enterReaderMode()
 }
 
-// enterReaderMode requests the capabilities and switches the server to reader mode.
 func (s *session) enterReaderMode() error {
 	if err := s.capabilities(); err != nil {
 		return err

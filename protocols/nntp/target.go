@@ -39,7 +39,6 @@ func (t *target) addr() string { return t.server().Addr() }
 func (t *target) isArticle() bool { return t.id != "" || t.number != 0 }
 func (t *target) isPattern() bool { return t.id == "" && strings.ContainsAny(t.group, "*?") }
 
-// usesMessageIDs reports whether URLs of the scheme identify articles by message-id.
 func (t *target) usesMessageIDs() bool { return t.url.Scheme() == "news" || t.url.Scheme() == "snews" }
 
 func (t *target) newsURL(n uri.News) (uri.URI, error) {
@@ -84,7 +83,6 @@ func (d *opener) target(req *fetch.Request) (*target, error) {
 	return t, nil
 }
 
-// useDefault sets the default server, for a URL without a host.
 func (t *target) useDefault(d *opener) error {
 	server, err := d.defaultServer()
 	if err != nil {

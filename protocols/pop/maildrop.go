@@ -84,7 +84,6 @@ func (d *opener) openMaildrop(ctx context.Context, req *fetch.Request, t *target
 	return resp, nil
 }
 
-// byNumber lists the messages of a server without unique-ids.
 func (t *target) byNumber(sizes map[int]int64) iter.Seq2[driver.Part, error] {
 	return func(yield func(driver.Part, error) bool) {
 		for _, number := range slices.Sorted(maps.Keys(sizes)) {

@@ -113,7 +113,6 @@ func describe(meta *fetch.Meta, head []byte) {
 	}
 }
 
-// asNotFound changes the code of a plain refusal to ErrNotFound.
 func asNotFound(err error) error {
 	if e, ok := err.(*fetch.Error); ok && isPlainRefusal(err) {
 		e.Code = fetch.ErrNotFound

@@ -47,7 +47,6 @@ func (d *opener) attributes(ctx context.Context, o object) (*Link, *fetch.Respon
 	}
 }
 
-// redirect returns a redirect to the other locations of an object.
 func (d *opener) redirect(ctx context.Context, o object) (*fetch.Response, error) {
 	link, resp, err := d.attributes(ctx, o)
 	if err != nil || resp != nil {

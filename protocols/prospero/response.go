@@ -142,7 +142,6 @@ var (
 	errNoneFound    = errors.New("none found")
 )
 
-// failure returns the error that a line reports, or nil if it reports none.
 func failure(l codec.Line) error {
 	e := &fetch.Error{Code: fetch.ErrServer, Reply: fetch.Reply{Text: wire.Text(l.Text(0))}}
 	switch l[0] {
@@ -173,7 +172,6 @@ func failure(l codec.Line) error {
 
 func unexpected(result error) error { return &fetch.Error{Code: fetch.ErrProtocol, Err: result} }
 
-// parseForwarded parses FORWARDED and the new location of the object.
 func parseForwarded(l codec.Line) (*fetch.Response, error) {
 	var link Link
 	link.setLocation(l[1:])

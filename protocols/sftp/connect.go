@@ -55,7 +55,6 @@ func (d *opener) connect(ctx context.Context, p *route) (_ *session, err error) 
 	return l.subsystem()
 }
 
-// atHop adds the address of the hop to err, if the hop is not the server itself.
 func atHop(err error, h hop, before bool) error {
 	var e *fetch.Error
 	if !before || !errors.As(err, &e) {

@@ -62,7 +62,6 @@ func (f *flight) roundTrip(wantType filexfer.Type, t filexfer.Type, fields ...an
 	return f.expect(wantType, f.send(t, fields...))
 }
 
-// expect waits for the response to r, which must be of type wantType.
 func (f *flight) expect(wantType filexfer.Type, r *request) (response, error) {
 	resp, err := f.wait(r)
 	if err != nil {

@@ -98,7 +98,6 @@ func withoutAuthorities(err error, known []knownhosts.PublicKey, key ssh.PublicK
 	return err
 }
 
-// checkHostKey accepts or rejects a host key, given err, the result of looking it up in the files.
 func (l *login) checkHostKey(err error, addr string, key ssh.PublicKey) error {
 	var revoked *xknownhosts.RevokedError
 	var known *xknownhosts.KeyError

@@ -228,7 +228,6 @@ func (c *Config) Lookup(host string) Host {
 	return h
 }
 
-// expandHost replaces %h by the name that the user wrote.
 func expandHost(value, host string) string {
 	return strings.NewReplacer("%%", "%", "%h", host).Replace(value)
 }
