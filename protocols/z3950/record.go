@@ -74,11 +74,7 @@ func (d *opener) openRecord(ctx context.Context, req *fetch.Request, t *target) 
 		b.r, b.buffered = fields, true
 	}
 	if req.Op == fetch.OpStat {
-		if n := rec.Size(); n < 0 || n > maxDrained {
-			l.Discard()
-			return resp, nil
-		}
-		if _, err := io.Copy(io.Discard, b); err != nil {
+		if err := b.drain(rec.Size()); err != nil {
 			return nil, err
 		}
 		return resp, nil
@@ -151,6 +147,15 @@ func (b *body) Read(p []byte) (int, error) {
 		b.once.Do(b.l.Put)
 	}
 	return n, b.err
+}
+
+// drain reads a record of the given size, if it is small, so that the session can be used again.
+func (b *body) drain(size int64) error {
+	if size < 0 || size > maxDrained {
+		return b.Close()
+	}
+	_, err := io.Copy(io.Discard, b)
+	return err
 }
 
 func (b *body) finish() error {

@@ -96,11 +96,11 @@ func (s *Screen) resetModified() {
 	}
 }
 
-// eraseUnprotected clears the unprotected positions from from to stop. If both are the same, it
+// eraseUnprotected clears the unprotected positions from start to stop. If both are the same, it
 // clears those of the whole screen.
-func (s *Screen) eraseUnprotected(from, stop int) {
-	_, attr := s.field(from)
-	for i := from; ; {
+func (s *Screen) eraseUnprotected(start, stop int) {
+	_, attr := s.field(start)
+	for i := start; ; {
 		if c := s.cells[i]; c.field {
 			attr = c
 		} else if !attr.protected() {
