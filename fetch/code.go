@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"net"
@@ -279,6 +280,11 @@ func isTLS(err error) bool {
 	}
 	return errors.Is(err, wire.ErrEarly) || errors.As(err, &record) || errors.As(err, &alert) || errors.As(err, &verify) ||
 		errors.As(err, &unknown) || errors.As(err, &host) || errors.As(err, &invalid)
+}
+
+// Errorf returns an error with the code, whose cause is the one of fmt.Errorf.
+func (c Code) Errorf(format string, args ...any) *Error {
+	return &Error{Code: c, Err: fmt.Errorf(format, args...)}
 }
 
 // Wrap returns err as an *Error with code c for the operation op, which may be "". If err is nil or

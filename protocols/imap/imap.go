@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/protocols/internal/errcode"
 	"github.com/urlget/urlget/protocols/internal/mailsession"
 )
 
@@ -58,7 +57,7 @@ func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 	case err != nil:
 		return nil, err
 	case t.uid != 0 && req.Op == fetch.OpList:
-		return nil, errcode.Errorf(fetch.ErrNotRetrievable, "a message has no members: %w",
+		return nil, fetch.ErrNotRetrievable.Errorf("a message has no members: %w",
 			errors.ErrUnsupported)
 	case t.uid != 0:
 		return d.openMessage(ctx, req, t)

@@ -6,21 +6,19 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver/wire"
-	"github.com/urlget/urlget/protocols/internal/errcode"
 	"github.com/urlget/urlget/protocols/internal/mailsession"
 )
 
 func (d *opener) logIn(ctx context.Context, srv *mailsession.Server, s *session) error {
 	plain := s.caps["AUTH=PLAIN"] || srv.Auth == "PLAIN"
 	if srv.Auth != "" && srv.Auth != "PLAIN" {
-		return errcode.Errorf(fetch.ErrAuth,
-			"unsupported login mechanism %s: urlget supports PLAIN", fetch.Printable(srv.Auth))
+		return fetch.ErrAuth.Errorf("unsupported login mechanism %s: urlget supports PLAIN", fetch.Printable(srv.Auth))
 	}
 	if err := s.CheckPlaintext(d.opts.AllowPlaintext, "imap"); err != nil {
 		return err
 	}
 	if !plain && s.caps["LOGINDISABLED"] {
-		return errcode.Errorf(fetch.ErrAuth, "the server supports neither PLAIN nor LOGIN")
+		return fetch.ErrAuth.Errorf("the server supports neither PLAIN nor LOGIN")
 	}
 	err := s.LogIn(ctx, srv, "imap", mailsession.MaxLogins, func(cred fetch.Credential) error {
 		if plain {

@@ -10,7 +10,6 @@ import (
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/message"
-	"github.com/urlget/urlget/protocols/internal/errcode"
 )
 
 const listItems = "(UID RFC822.SIZE INTERNALDATE ENVELOPE)"
@@ -85,7 +84,7 @@ func (s *session) search(program string) (sets []string, err error) {
 				return errValue
 			}
 			if uids = append(uids, f); len(uids) > maxMatches {
-				return errcode.Errorf(fetch.ErrTooLarge, "the search finds more than %d messages",
+				return fetch.ErrTooLarge.Errorf("the search finds more than %d messages",
 					maxMatches)
 			}
 		}

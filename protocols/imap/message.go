@@ -13,7 +13,6 @@ import (
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver/wire"
 	"github.com/urlget/urlget/fetch/message"
-	"github.com/urlget/urlget/protocols/internal/errcode"
 )
 
 // Attributes requested before a retrieval and for a stat.
@@ -139,7 +138,7 @@ func (s *session) describe(t *target, stat bool, meta *fetch.Meta) (size int64, 
 	case err != nil:
 		return 0, err
 	case !found:
-		return 0, errcode.Errorf(fetch.ErrNotFound, "the mailbox has no message %d", t.uid)
+		return 0, fetch.ErrNotFound.Errorf("the mailbox has no message %d", t.uid)
 	}
 	if stat && t.section == "" && t.partial.IsZero() {
 		meta.Size = size
@@ -178,7 +177,7 @@ func (s *session) requestContent(t *target, part fetch.Range, b *content) error 
 		}
 		if done, err := s.status("", tag, r); done || err != nil {
 			if err == nil {
-				err = errcode.Errorf(fetch.ErrNotFound, "message %d has no such part", t.uid)
+				err = fetch.ErrNotFound.Errorf("message %d has no such part", t.uid)
 			}
 			return err
 		}

@@ -9,7 +9,6 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver/wire"
-	"github.com/urlget/urlget/protocols/internal/errcode"
 	"github.com/urlget/urlget/protocols/internal/mailsession"
 )
 
@@ -58,8 +57,7 @@ func (d *opener) handshake(ctx context.Context, srv *mailsession.Server, s *sess
 	}
 	if condition == "PREAUTH" {
 		if d.opts.StartTLS && !s.Secure {
-			return errcode.Errorf(fetch.ErrTLS,
-				"the server requires no login and cannot start TLS afterwards")
+			return fetch.ErrTLS.Errorf("the server requires no login and cannot start TLS afterwards")
 		}
 		return nil
 	}

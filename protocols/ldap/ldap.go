@@ -11,7 +11,6 @@ import (
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
-	"github.com/urlget/urlget/protocols/internal/errcode"
 )
 
 const (
@@ -139,7 +138,7 @@ func (d *opener) bind(ctx context.Context, req *fetch.Request, q query, s *sessi
 		case cred.Password == "":
 			// A server would treat this as unauthenticated access and report success (RFC 4513,
 			// section 5.1.2).
-			return errcode.Errorf(fetch.ErrAuth, "the password is empty")
+			return fetch.ErrAuth.Errorf("the password is empty")
 		}
 		refused = s.bind(user, cred.Password)
 		if !errors.Is(refused, fetch.ErrAuth) {

@@ -9,7 +9,6 @@ import (
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
-	"github.com/urlget/urlget/protocols/internal/errcode"
 )
 
 // An Entry is the DN of a directory entry. It is the Sys of an entry in a listing.
@@ -39,7 +38,7 @@ func (b *records) begin() error {
 	rec, err := b.receiveRecord()
 	switch {
 	case err == io.EOF && !b.query.list:
-		return errcode.Errorf(fetch.ErrNotFound, "no matching entry")
+		return fetch.ErrNotFound.Errorf("no matching entry")
 	case err == io.EOF:
 		b.result = err
 	case err != nil:

@@ -12,7 +12,6 @@ import (
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/internal/codec/nfs3"
 	"github.com/urlget/urlget/internal/codec/xdr"
-	"github.com/urlget/urlget/protocols/internal/errcode"
 )
 
 // The range of reserved local ports to try. Lower ports belong to well-known services.
@@ -93,8 +92,7 @@ func (d *opener) withMountConn(ctx context.Context, l *lease, t *target, do func
 		return annotate(err,
 			"the server has no public file handle, and its port mapper did not return the MOUNT port")
 	case port == 0:
-		return errcode.Errorf(fetch.ErrRefused,
-			"the server has neither a public file handle nor version 3 of the MOUNT protocol")
+		return fetch.ErrRefused.Errorf("the server has neither a public file handle nor version 3 of the MOUNT protocol")
 	case port < lowestMount || port > 65535:
 		return &fetch.Error{Code: fetch.ErrPolicy,
 			Reason: fetch.Reason{Kind: fetch.ReasonPort, Port: uint16(port)},

@@ -8,7 +8,6 @@ import (
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/internal/codec/nfs3"
 	"github.com/urlget/urlget/internal/codec/xdr"
-	"github.com/urlget/urlget/protocols/internal/errcode"
 )
 
 const (
@@ -204,9 +203,9 @@ func (w *walk) walk(names []string) error {
 }
 
 func outsideError() error {
-	return errcode.Errorf(fetch.ErrPolicy, "a symbolic link leads out of the export")
+	return fetch.ErrPolicy.Errorf("a symbolic link leads out of the export")
 }
 
 func tooManyLinks() error {
-	return errcode.Errorf(fetch.ErrServer, "too many levels of symbolic links (more than %d)", maxLinks)
+	return fetch.ErrServer.Errorf("too many levels of symbolic links (more than %d)", maxLinks)
 }

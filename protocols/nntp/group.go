@@ -15,7 +15,6 @@ import (
 	"github.com/urlget/urlget/fetch/driver/wire"
 	"github.com/urlget/urlget/fetch/message"
 	"github.com/urlget/urlget/fetch/uri"
-	"github.com/urlget/urlget/protocols/internal/errcode"
 )
 
 // The lines of a group listing are those of OVER, with tab-separated fields.
@@ -78,7 +77,7 @@ func parseGroupReply(r wire.Reply) (numberRange, error) {
 			Err: fmt.Errorf("the reply to GROUP has no article numbers")}
 	}
 	if g.high > math.MaxInt64 {
-		return g, errcode.Errorf(fetch.ErrProtocol, "article number %d is too large", g.high)
+		return g, fetch.ErrProtocol.Errorf("article number %d is too large", g.high)
 	}
 	if g.high < g.low || g.high == 0 {
 		g.count = 0
@@ -170,7 +169,7 @@ func (l *lease) overviews(g numberRange) iter.Seq2[[]byte, error] {
 				return
 			}
 		}
-		yield(nil, errcode.Errorf(fetch.ErrServer, "the server supports none of OVER, XOVER and HEAD"))
+		yield(nil, fetch.ErrServer.Errorf("the server supports none of OVER, XOVER and HEAD"))
 	}
 }
 

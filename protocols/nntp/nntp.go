@@ -14,7 +14,6 @@ import (
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/internal/bounded"
-	"github.com/urlget/urlget/protocols/internal/errcode"
 	"github.com/urlget/urlget/protocols/internal/mailsession"
 )
 
@@ -94,7 +93,7 @@ func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 	d.resumePipeline(ctx, req, t)
 	switch {
 	case t.isArticle():
-		return nil, errcode.Errorf(fetch.ErrNotRetrievable, "an article has no members: %w",
+		return nil, fetch.ErrNotRetrievable.Errorf("an article has no members: %w",
 			errors.ErrUnsupported)
 	case t.isPattern():
 		return d.openGroups(ctx, req, t)

@@ -8,7 +8,6 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
-	"github.com/urlget/urlget/protocols/internal/errcode"
 	"github.com/urlget/urlget/protocols/internal/mailsession"
 )
 
@@ -102,11 +101,11 @@ func (t *target) useDefault(d *opener) error {
 // excludes spaces, control characters and angle brackets from group names and message-ids.
 func checkName(kind, name string, limit int) error {
 	if len(name) > limit {
-		return errcode.Errorf(fetch.ErrURL, "%s is longer than %d bytes", kind, limit)
+		return fetch.ErrURL.Errorf("%s is longer than %d bytes", kind, limit)
 	}
 	for i := range len(name) {
 		if c := name[i]; c <= ' ' || c == 0x7f || c == '<' || c == '>' {
-			return errcode.Errorf(fetch.ErrURL, "%q in a %s", c, kind)
+			return fetch.ErrURL.Errorf("%q in a %s", c, kind)
 		}
 	}
 	return nil
@@ -137,7 +136,7 @@ func findServer(setting string) (uri.URI, error) {
 		err = errors.New("not a news server")
 	}
 	if err != nil {
-		return uri.URI{}, errcode.Errorf(fetch.ErrURL, "%s: %w", source, err)
+		return uri.URI{}, fetch.ErrURL.Errorf("%s: %w", source, err)
 	}
 	return u, nil
 }

@@ -9,7 +9,6 @@ import (
 	"sync"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/protocols/internal/errcode"
 	"github.com/urlget/urlget/protocols/internal/mailsession"
 )
 
@@ -39,7 +38,7 @@ func (s *session) method(mechanism string) (string, error) {
 	plain := strings.Contains(" "+s.caps["SASL"]+" ", " PLAIN ")
 	switch {
 	case mechanism == apopMechanism && s.timestamp == "":
-		return "", errcode.Errorf(fetch.ErrAuth, "the server's greeting has no timestamp for APOP")
+		return "", fetch.ErrAuth.Errorf("the server's greeting has no timestamp for APOP")
 	case mechanism == apopMechanism, mechanism == "" && !s.Secure && s.timestamp != "":
 		return apopMechanism, nil
 	case mechanism == "PLAIN", mechanism == "" && plain && !user:
@@ -47,8 +46,7 @@ func (s *session) method(mechanism string) (string, error) {
 	case mechanism == "":
 		return "USER", nil
 	}
-	return "", errcode.Errorf(fetch.ErrAuth,
-		"unsupported login mechanism %s: urlget supports PLAIN and APOP", fetch.Printable(mechanism))
+	return "", fetch.ErrAuth.Errorf("unsupported login mechanism %s: urlget supports PLAIN and APOP", fetch.Printable(mechanism))
 }
 
 func (s *session) authenticate(method string, cred fetch.Credential) error {

@@ -11,7 +11,6 @@ import (
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver/wire"
 	"github.com/urlget/urlget/fetch/message"
-	"github.com/urlget/urlget/protocols/internal/errcode"
 	"github.com/urlget/urlget/protocols/internal/mailsession"
 )
 
@@ -82,7 +81,7 @@ func (s *session) locate(t *target, reused bool) (number int, uid string, err er
 	case number == 0 && reused:
 		return 0, "", mailsession.ErrStale
 	case number == 0:
-		return 0, "", errcode.Errorf(fetch.ErrNotFound, "no message has the unique-id %q", t.uid)
+		return 0, "", fetch.ErrNotFound.Errorf("no message has the unique-id %q", t.uid)
 	}
 	return number, t.uid, nil
 }

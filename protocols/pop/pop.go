@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/protocols/internal/errcode"
 	"github.com/urlget/urlget/protocols/internal/mailsession"
 )
 
@@ -65,7 +64,7 @@ func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 	}
 	switch {
 	case t.isMessage() && req.Op == fetch.OpList:
-		return nil, errcode.Errorf(fetch.ErrNotRetrievable, "a message has no members: %w",
+		return nil, fetch.ErrNotRetrievable.Errorf("a message has no members: %w",
 			errors.ErrUnsupported)
 	case t.isMessage():
 		return d.openMessage(ctx, req, t)

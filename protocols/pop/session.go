@@ -10,7 +10,6 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver/wire"
-	"github.com/urlget/urlget/protocols/internal/errcode"
 	"github.com/urlget/urlget/protocols/internal/mailsession"
 )
 
@@ -138,7 +137,7 @@ func (s *session) scan(command string, handle func(number int, value string)) er
 	n := 0
 	for line, err := range s.dotLines {
 		if n++; err == nil && n > maxMessages {
-			err = errcode.Errorf(fetch.ErrTooLarge, "the maildrop has more than %d messages", maxMessages)
+			err = fetch.ErrTooLarge.Errorf("the maildrop has more than %d messages", maxMessages)
 		}
 		if err != nil {
 			return err

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/protocols/internal/errcode"
 )
 
 // attributes requests all attributes of an object. If the object has moved, it returns a redirect.
@@ -25,7 +24,7 @@ func (d *opener) attributes(ctx context.Context, o object) (*Link, *fetch.Respon
 		l, err := a.Line()
 		switch {
 		case err == io.EOF && !known:
-			return nil, nil, errcode.Errorf(fetch.ErrNotFound, "the server has no attributes of the object")
+			return nil, nil, fetch.ErrNotFound.Errorf("the server has no attributes of the object")
 		case err == io.EOF:
 			return link, nil, nil
 		case err != nil:

@@ -9,7 +9,6 @@ import (
 	"github.com/urlget/urlget/fetch"
 	codec "github.com/urlget/urlget/internal/codec/prospero"
 	"github.com/urlget/urlget/internal/pace"
-	"github.com/urlget/urlget/protocols/internal/errcode"
 )
 
 // list opens a directory, with version 1 of the protocol if the server requires that.
@@ -127,5 +126,5 @@ func (d *opener) notDirectoryError(ctx context.Context, o object) error {
 	if _, _, err := d.attributes(ctx, o); err != nil {
 		return err
 	}
-	return errcode.Errorf(fetch.ErrNotRetrievable, "not a directory: %w", errors.ErrUnsupported)
+	return fetch.ErrNotRetrievable.Errorf("not a directory: %w", errors.ErrUnsupported)
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/urlget/urlget/fetch/driver/wire"
 	"github.com/urlget/urlget/fetch/uri"
 	codec "github.com/urlget/urlget/internal/codec/prospero"
-	"github.com/urlget/urlget/protocols/internal/errcode"
 )
 
 // A Link is a member of a directory as described by the server. It is the Sys of an entry.
@@ -90,7 +89,7 @@ func (l *Link) add(a codec.Line) error {
 		l.weight += 20 + len(v)
 	}
 	if l.weight > maxLink {
-		return errcode.Errorf(fetch.ErrProtocol, "the attributes of an object exceed %d bytes", maxLink)
+		return fetch.ErrProtocol.Errorf("the attributes of an object exceed %d bytes", maxLink)
 	}
 	if name == "ACCESS-METHOD" {
 		l.Access = append(l.Access, value)

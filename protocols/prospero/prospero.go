@@ -17,7 +17,6 @@ import (
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
 	codec "github.com/urlget/urlget/internal/codec/prospero"
-	"github.com/urlget/urlget/protocols/internal/errcode"
 )
 
 const port = 1525
@@ -70,7 +69,7 @@ func parse(u uri.URI) (object, error) {
 		return object{}, err
 	}
 	if p.Host == "" {
-		return object{}, errcode.Errorf(fetch.ErrURL, "no host")
+		return object{}, fetch.ErrURL.Errorf("no host")
 	}
 	o := object{host: u.HostPort(port), name: p.HSOName, version: "0"}
 	for _, f := range p.Fields {

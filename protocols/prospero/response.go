@@ -15,7 +15,6 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/internal/codec/ardp"
 	codec "github.com/urlget/urlget/internal/codec/prospero"
-	"github.com/urlget/urlget/protocols/internal/errcode"
 )
 
 // A response is a message being received.
@@ -32,7 +31,7 @@ const maxFirstWord = len("VERSION-NOT-SUPPORTED")
 
 func (d *opener) ask(ctx context.Context, o object, request string) (*response, error) {
 	if strings.ContainsRune(request, 0) {
-		return nil, errcode.Errorf(fetch.ErrURL, "NUL in the name of an object")
+		return nil, fetch.ErrURL.Errorf("NUL in the name of an object")
 	}
 	conn, err := d.env.Dial(ctx, "udp", o.host)
 	if err != nil {
@@ -154,7 +153,7 @@ func failure(l codec.Line) error {
 	case "ERROR":
 		e.Code = fetch.ErrProtocol
 	case "AUTHENTICATE", "AUTHENTICATOR", "DIRECTORY", "LIST", "GET-OBJECT-INFO":
-		return errcode.Errorf(fetch.ErrProtocol, "the server echoes requests")
+		return fetch.ErrProtocol.Errorf("the server echoes requests")
 	case "FAILURE":
 		switch reason := l.At(1); {
 		case reason == "NOT-A-DIRECTORY":

@@ -15,7 +15,6 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/internal/pace"
-	"github.com/urlget/urlget/protocols/internal/errcode"
 )
 
 // The connect timeout limits the total time, excluding prompts to the user.
@@ -145,7 +144,7 @@ func (d *opener) connectHop(ctx context.Context, l *chain, h hop) error {
 	if err != nil {
 		var openErr *ssh.OpenChannelError
 		if errors.As(err, &openErr) {
-			return errcode.Errorf(fetch.ErrNetwork, "the jump host cannot connect to %s: %w", h.addr(), err)
+			return fetch.ErrNetwork.Errorf("the jump host cannot connect to %s: %w", h.addr(), err)
 		}
 		return setupError(err)
 	}
@@ -188,7 +187,7 @@ func (l *chain) subsystem() (*session, error) {
 		return nil, subsystemError(err)
 	}
 	if !ok {
-		return nil, errcode.Errorf(fetch.ErrRefused, "the server refused the sftp subsystem")
+		return nil, fetch.ErrRefused.Errorf("the server refused the sftp subsystem")
 	}
 	s := newSession(ch, l.close, l.times, &l.progress)
 	if _, forwarded := l.raw.(*tunnel); !forwarded {

@@ -17,7 +17,6 @@ import (
 	xknownhosts "golang.org/x/crypto/ssh/knownhosts"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/protocols/internal/errcode"
 )
 
 const systemKnownHosts = "/etc/ssh/ssh_known_hosts"
@@ -122,7 +121,7 @@ func (l *login) checkHostKey(err error, addr string, key ssh.PublicKey) error {
 			Hint: "this may be an attack; verify the fingerprint with the server's administrator " +
 				"before you remove the old line from known_hosts"}
 	case !errors.As(err, &known):
-		return errcode.Errorf(fetch.ErrTLS, "the host key of %s: %w", host, err)
+		return fetch.ErrTLS.Errorf("the host key of %s: %w", host, err)
 	}
 	if l.driver.opts.TrustKey != nil && !l.foreign {
 		resume := l.clock.pause()

@@ -11,7 +11,6 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/internal/codec/smb2"
-	"github.com/urlget/urlget/protocols/internal/errcode"
 )
 
 const maxLogins = 3
@@ -159,7 +158,7 @@ var errGuest = errors.New("the server does not know the user and offers a guest 
 func (s *session) setup(a smb2.Account, allowGuest bool) error {
 	for _, text := range []string{a.Domain, a.User, a.Password} {
 		if _, ok := smb2.AppendUTF16(nil, text); !ok {
-			return errcode.Errorf(fetch.ErrAuth, "user name and password must be valid UTF-8")
+			return fetch.ErrAuth.Errorf("user name and password must be valid UTF-8")
 		}
 	}
 	savedHash := s.hash
@@ -221,8 +220,7 @@ func (s *session) encrypt(object string) error {
 			Err:  fmt.Errorf("the server requires encryption for the %s, which requires a password", object),
 			Hint: "supply a user name and password"})
 	default:
-		return s.fail(errcode.Errorf(fetch.ErrRefused,
-			"the server requires encryption for the %s, but no cipher was negotiated", object))
+		return s.fail(fetch.ErrRefused.Errorf("the server requires encryption for the %s, but no cipher was negotiated", object))
 	}
 	s.encryptAll = true
 	return nil
@@ -243,7 +241,7 @@ func (s *session) connectTree(name string) error {
 	case err != nil:
 		return err
 	case r.ShareType != smb2.ShareTypeDisk && r.ShareType != smb2.ShareTypePipe:
-		return errcode.Errorf(fetch.ErrRefused, "the share is a printer")
+		return fetch.ErrRefused.Errorf("the share is a printer")
 	}
 	s.treeID = m.TreeID
 	if r.ShareFlags&smb2.ShareFlagEncryptData != 0 {

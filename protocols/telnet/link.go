@@ -11,7 +11,6 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver/wire"
-	"github.com/urlget/urlget/protocols/internal/errcode"
 )
 
 // maxQueued limits the queued replies, in bytes. Each one replies to a command, so only a server that
@@ -69,8 +68,7 @@ func (l *link) read(p []byte) (n int, eor bool, err error) {
 		l.record.data(false, p[:written])
 		l.pending = l.pending[read:]
 		if l.in.skipped > maxSkipped {
-			return written, false, errcode.Errorf(fetch.ErrProtocol,
-				"a subnegotiation of more than %d bytes", maxSubneg+maxSkipped)
+			return written, false, fetch.ErrProtocol.Errorf("a subnegotiation of more than %d bytes", maxSubneg+maxSkipped)
 		}
 		if sig != noSignal {
 			if eor, err = l.handle(sig); err != nil {
@@ -177,7 +175,7 @@ func (l *link) handle(sig signal) (eor bool, err error) {
 		}
 	}
 	if len(l.queue) > maxQueued {
-		return false, errcode.Errorf(fetch.ErrProtocol, "the server negotiates without reading the replies")
+		return false, fetch.ErrProtocol.Errorf("the server negotiates without reading the replies")
 	}
 	if len(l.queue) > 0 && !l.flushing {
 		l.flushing = true
@@ -286,7 +284,7 @@ func (l *link) sendRecord(p []byte) error {
 // message.
 func (l *link) resize(columns, rows int) error {
 	if columns < 0 || rows < 0 {
-		return errcode.Errorf(fetch.ErrProtocol, "invalid window size: %d by %d", columns, rows)
+		return fetch.ErrProtocol.Errorf("invalid window size: %d by %d", columns, rows)
 	}
 	l.mu.Lock()
 	l.columns, l.rows = min(columns, 1<<16-1), min(rows, 1<<16-1)

@@ -12,7 +12,6 @@ import (
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/driver/wire"
-	"github.com/urlget/urlget/protocols/internal/errcode"
 )
 
 const (
@@ -187,7 +186,7 @@ func (s *rlogin) sendSize() error {
 
 // Break implements fetch.Terminal. The protocol has no break.
 func (s *rlogin) Break() error {
-	return errcode.Errorf(fetch.ErrNotRetrievable, "rlogin has no break: %w", errors.ErrUnsupported)
+	return fetch.ErrNotRetrievable.Errorf("rlogin has no break: %w", errors.ErrUnsupported)
 }
 
 func (s *rlogin) Status() string {

@@ -31,7 +31,6 @@ import (
 	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/driver/wire"
 	"github.com/urlget/urlget/fetch/uri"
-	"github.com/urlget/urlget/protocols/internal/errcode"
 )
 
 const telnetPort = 23
@@ -117,9 +116,9 @@ func check(u uri.URI) error {
 	_, query := u.Query()
 	switch {
 	case u.Host() == "":
-		return errcode.Errorf(fetch.ErrURL, "no host")
+		return fetch.ErrURL.Errorf("no host")
 	case u.URLPath() != "" || query:
-		return errcode.Errorf(fetch.ErrURL, "a session URL cannot have a path")
+		return fetch.ErrURL.Errorf("a session URL cannot have a path")
 	}
 	return nil
 }

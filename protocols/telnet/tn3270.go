@@ -12,7 +12,6 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/internal/codec/tn3270"
-	"github.com/urlget/urlget/protocols/internal/errcode"
 )
 
 const (
@@ -79,7 +78,7 @@ func (s *display) Read(p []byte) (int, error) {
 			done = s.link.conn.Piece()
 			continue
 		case err == io.EOF && len(s.record) > 0:
-			err = errcode.Errorf(fetch.ErrTruncated, "the host closed the connection within a record")
+			err = fetch.ErrTruncated.Errorf("the host closed the connection within a record")
 		case err != nil:
 		case s.link.inRecord:
 			err = s.appendRecord(s.buf[:n], eor)
@@ -103,7 +102,7 @@ func (s *display) draw() {
 
 func (s *display) appendRecord(p []byte, eor bool) error {
 	if len(s.record)+len(p) > maxRecord {
-		return errcode.Errorf(fetch.ErrProtocol, "record of more than %d bytes", maxRecord)
+		return fetch.ErrProtocol.Errorf("record of more than %d bytes", maxRecord)
 	}
 	s.record = append(s.record, p...)
 	if !eor {
@@ -112,7 +111,7 @@ func (s *display) appendRecord(p []byte, eor bool) error {
 	reply, err := s.apply(s.record)
 	s.record = s.record[:0]
 	if err != nil {
-		return errcode.Errorf(fetch.ErrProtocol, "3270 data stream: %w", err)
+		return fetch.ErrProtocol.Errorf("3270 data stream: %w", err)
 	}
 	if reply == nil {
 		return nil
@@ -211,8 +210,7 @@ func (s *display) typeRune(r rune) error {
 		}
 		s.mu.Lock()
 		if err := context.Cause(s.ctx); err == io.EOF {
-			return errcode.Errorf(fetch.ErrNetwork,
-				"the host closed the connection before all text was typed")
+			return fetch.ErrNetwork.Errorf("the host closed the connection before all text was typed")
 		} else if err != nil {
 			return sessionError(err)
 		}
@@ -247,7 +245,7 @@ func (s *display) Close() error {
 // size.
 func (s *display) Resize(columns, rows int) error {
 	if columns <= 0 || rows <= 0 {
-		return errcode.Errorf(fetch.ErrProtocol, "invalid window size: %d by %d", columns, rows)
+		return fetch.ErrProtocol.Errorf("invalid window size: %d by %d", columns, rows)
 	}
 	s.mu.Lock()
 	s.columns, s.rows, s.dirty = columns, rows, true

@@ -7,7 +7,6 @@ import (
 	"sync"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/protocols/internal/errcode"
 )
 
 // A transcript writes both directions of a connection, one line per item:
@@ -87,5 +86,5 @@ func (t *transcript) failed() error {
 	if t.err == nil {
 		return nil
 	}
-	return errcode.Errorf(fetch.ErrFile, "transcript: %w", t.err)
+	return fetch.ErrFile.Errorf("transcript: %w", t.err)
 }

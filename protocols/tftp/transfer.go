@@ -14,7 +14,6 @@ import (
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver/wire"
 	"github.com/urlget/urlget/internal/codec/tftp"
-	"github.com/urlget/urlget/protocols/internal/errcode"
 )
 
 const (
@@ -209,7 +208,7 @@ func (t *transfer) acceptOptions(options []tftp.Option) error {
 		if !ok {
 			t.conn.Write(tftp.Packet{Op: tftp.Error, Code: tftp.OptionsRefused,
 				Text: "option not requested"}.Encode())
-			return errcode.Errorf(fetch.ErrProtocol, "the server sent an invalid option %q=%q",
+			return fetch.ErrProtocol.Errorf("the server sent an invalid option %q=%q",
 				o.Name, o.Value)
 		}
 	}

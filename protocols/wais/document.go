@@ -11,7 +11,6 @@ import (
 	"github.com/urlget/urlget/fetch/driver/wire"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/internal/codec/apdu"
-	"github.com/urlget/urlget/protocols/internal/errcode"
 )
 
 const (
@@ -147,7 +146,7 @@ func (b *documentBody) fill() error {
 	}
 	switch {
 	case errors.Is(err, apdu.ErrEmpty):
-		return errcode.Errorf(fetch.ErrServer, "byte %d of the document: %w", b.offset, err)
+		return fetch.ErrServer.Errorf("byte %d of the document: %w", b.offset, err)
 	case err != nil:
 		return truncated(err)
 	}
@@ -171,8 +170,7 @@ func (b *documentBody) handleResponse(found apdu.Response, requested int64) erro
 			return err
 		}
 		if b.offset == 0 && b.doc.size > 0 {
-			return errcode.Errorf(fetch.ErrNotFound,
-				"the document is empty or was removed; its size in the URL is %d bytes", b.doc.size)
+			return fetch.ErrNotFound.Errorf("the document is empty or was removed; its size in the URL is %d bytes", b.doc.size)
 		}
 	}
 	b.started = true

@@ -11,7 +11,6 @@ import (
 	"github.com/urlget/urlget/fetch/driver/wire"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/internal/codec/apdu"
-	"github.com/urlget/urlget/protocols/internal/errcode"
 )
 
 // maxRecord is the proposed record size, the maximum of freeWAIS, in bytes.
@@ -58,7 +57,7 @@ func (s *session) init(id string) error {
 	}
 	s.trace(false, "INIT accepted=%t, record size %d bytes, %s", m.Accepted, m.Size, m.ID)
 	if !m.Accepted {
-		return errcode.Errorf(fetch.ErrRefused, "the server rejected the session")
+		return fetch.ErrRefused.Errorf("the server rejected the session")
 	}
 	if m.Size > 0 {
 		s.size = int64(m.Size)

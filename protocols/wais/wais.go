@@ -18,7 +18,6 @@ import (
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/internal/codec/apdu"
-	"github.com/urlget/urlget/protocols/internal/errcode"
 )
 
 const port = 210
@@ -93,11 +92,11 @@ func parse(u uri.URI) (uri.WAIS, error) {
 	case err != nil:
 		return w, err
 	case w.Host == "":
-		return w, errcode.Errorf(fetch.ErrURL, "the URL has no host")
+		return w, fetch.ErrURL.Errorf("the URL has no host")
 	case w.IsDocument() && w.Database == "":
-		return w, errcode.Errorf(fetch.ErrURL, "the URL has a document but no database")
+		return w, fetch.ErrURL.Errorf("the URL has a document but no database")
 	case w.IsDocument() && len(apdu.IDFromURL(w)) == 0:
-		return w, errcode.Errorf(fetch.ErrURL, "the document identifier is empty")
+		return w, fetch.ErrURL.Errorf("the document identifier is empty")
 	}
 	return w, nil
 }

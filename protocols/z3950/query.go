@@ -7,7 +7,6 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	codec "github.com/urlget/urlget/internal/codec/z3950"
-	"github.com/urlget/urlget/protocols/internal/errcode"
 )
 
 const maxTokens = 500
@@ -23,7 +22,7 @@ type token struct {
 }
 
 func badQuery(format string, args ...any) error {
-	return errcode.Errorf(fetch.ErrURL, "invalid query: "+format, args...)
+	return fetch.ErrURL.Errorf("invalid query: "+format, args...)
 }
 
 // tokens splits a query at blanks outside of quotation marks.

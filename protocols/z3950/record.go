@@ -15,7 +15,6 @@ import (
 	"github.com/urlget/urlget/fetch/driver/wire"
 	"github.com/urlget/urlget/internal/codec/marc"
 	codec "github.com/urlget/urlget/internal/codec/z3950"
-	"github.com/urlget/urlget/protocols/internal/errcode"
 )
 
 const (
@@ -86,14 +85,14 @@ func (d *opener) openRecord(ctx context.Context, req *fetch.Request, t *target) 
 func (t *target) position(count int64) (int64, error) {
 	switch {
 	case count == 0:
-		return 0, errcode.Errorf(fetch.ErrNotFound, "no matching record")
+		return 0, fetch.ErrNotFound.Errorf("no matching record")
 	case t.retrieval && count > 1: // RFC 2056, section 4
 		return 0, &fetch.Error{Code: fetch.ErrNotFound, Err: fmt.Errorf("%d records match, not one", count),
 			Hint: "use z39.50s to list the matching records"}
 	case t.retrieval:
 		return 1, nil
 	case t.item > count:
-		return 0, errcode.Errorf(fetch.ErrNotFound, "no record %d: %d records match", t.item, count)
+		return 0, fetch.ErrNotFound.Errorf("no record %d: %d records match", t.item, count)
 	}
 	return t.item, nil
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/urlget/urlget/fetch/driver/wire"
 	"github.com/urlget/urlget/internal/codec/ber"
 	codec "github.com/urlget/urlget/internal/codec/z3950"
-	"github.com/urlget/urlget/protocols/internal/errcode"
 )
 
 func (l *lease) find(t *target) error {
@@ -74,7 +73,7 @@ func (l *lease) search(m codec.Search) error {
 	case len(found.Diagnostics) > 0:
 		return diagnosticsError(found.Diagnostics)
 	default:
-		return errcode.Errorf(fetch.ErrServer, "the search failed without a diagnostic")
+		return fetch.ErrServer.Errorf("the search failed without a diagnostic")
 	}
 	l.count = found.Count
 	return nil

@@ -8,7 +8,6 @@ import (
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
 	codec "github.com/urlget/urlget/internal/codec/z3950"
-	"github.com/urlget/urlget/protocols/internal/errcode"
 )
 
 type target struct {
@@ -86,7 +85,7 @@ func unescapeAll(s string) (parts []string, err error) {
 	for part := range strings.SplitSeq(s, "+") {
 		text, err := uri.Unescape(part)
 		if err == nil && text == "" {
-			err = errcode.Errorf(fetch.ErrURL, "empty text next to a plus sign")
+			err = fetch.ErrURL.Errorf("empty text next to a plus sign")
 		}
 		if err != nil {
 			return nil, err
@@ -124,11 +123,10 @@ func (t *target) params(s string) error {
 		case "item":
 			t.item, err = strconv.ParseInt(raw, 10, 64)
 			if err != nil || t.item < 1 || t.item > maxItem {
-				return errcode.Errorf(fetch.ErrURL, "invalid record position %q", raw)
+				return fetch.ErrURL.Errorf("invalid record position %q", raw)
 			}
 		default:
-			return errcode.Errorf(fetch.ErrURL,
-				"unknown parameter %q: write a semicolon in a query as %%3B", name)
+			return fetch.ErrURL.Errorf("unknown parameter %q: write a semicolon in a query as %%3B", name)
 		}
 	}
 	return nil

@@ -19,7 +19,6 @@ import (
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver"
 	codec "github.com/urlget/urlget/internal/codec/z3950"
-	"github.com/urlget/urlget/protocols/internal/errcode"
 )
 
 const (
@@ -75,7 +74,7 @@ func (d *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 	}
 	switch {
 	case t.isRecord() && req.Op == fetch.OpList:
-		return nil, errcode.Errorf(fetch.ErrNotRetrievable, "a record has no members: %w",
+		return nil, fetch.ErrNotRetrievable.Errorf("a record has no members: %w",
 			errors.ErrUnsupported)
 	case t.isRecord():
 		return d.openRecord(ctx, req, t)

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/protocols/internal/errcode"
 )
 
 // MaxLogins limits the logins tried.
@@ -35,7 +34,7 @@ func (s *Session) LogIn(ctx context.Context, srv *Server, mechanism string, limi
 		switch {
 		case err == nil:
 		case attempt > 1 && errors.Is(err, fetch.ErrAuth):
-			return errcode.Errorf(fetch.ErrAuth, "the server refused the user name or password")
+			return fetch.ErrAuth.Errorf("the server refused the user name or password")
 		case errors.Is(err, fetch.ErrAuth):
 			return &fetch.Error{Code: fetch.ErrAuth, Err: errors.New("the server requires a login"),
 				Reason: fetch.Reason{Kind: fetch.ReasonNoLogin}}
@@ -59,7 +58,7 @@ func (s *Session) LogIn(ctx context.Context, srv *Server, mechanism string, limi
 // Plain returns the initial response of SASL PLAIN (RFC 4616), in base64.
 func Plain(cred fetch.Credential) (string, error) {
 	if strings.ContainsRune(cred.User+cred.Password, 0) {
-		return "", errcode.Errorf(fetch.ErrAuth, "the user name or password contains NUL")
+		return "", fetch.ErrAuth.Errorf("the user name or password contains NUL")
 	}
 	return base64.StdEncoding.EncodeToString([]byte("\x00" + cred.User + "\x00" + cred.Password)), nil
 }

@@ -19,7 +19,6 @@ import (
 	"github.com/urlget/urlget/fetch/driver/wire"
 	"github.com/urlget/urlget/fetch/message"
 	"github.com/urlget/urlget/fetch/uri"
-	"github.com/urlget/urlget/protocols/internal/errcode"
 )
 
 // A Server is the server of a URL, and the login.
@@ -41,7 +40,7 @@ func Parse(u uri.URI, port, tlsPort uint16) (s Server, err error) {
 	}
 	s.Port = u.Port(port)
 	if s.Host == "" {
-		return s, errcode.Errorf(fetch.ErrURL, "the URL has no host")
+		return s, fetch.ErrURL.Errorf("the URL has no host")
 	}
 	login := u.Userinfo()
 	if i := strings.Index(strings.ToUpper(login.Name), ";AUTH="); i >= 0 {

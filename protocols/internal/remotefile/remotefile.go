@@ -11,7 +11,6 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
-	"github.com/urlget/urlget/protocols/internal/errcode"
 )
 
 // listType is the media type of a directory: one URL per line (RFC 2483, section 5).
@@ -104,7 +103,7 @@ func NotModified(req *fetch.Request, same bool) error {
 	if !same || !req.Range.IsZero() || req.IfChanged.IsZero() {
 		return nil
 	}
-	return errcode.Errorf(fetch.ErrNotModified, "the file has not changed")
+	return fetch.ErrNotModified.Errorf("the file has not changed")
 }
 
 // SelectPart restricts meta, which describes a complete file, to the range of req. The file is
@@ -131,7 +130,7 @@ func SelectPart(req *fetch.Request, meta *fetch.Meta, same bool) error {
 
 // OutOfRange returns the error for a range that begins after the end of a file.
 func OutOfRange(size int64) error {
-	return errcode.Errorf(fetch.ErrRange, "the file has %d bytes", size)
+	return fetch.ErrRange.Errorf("the file has %d bytes", size)
 }
 
 // CheckFile returns an error for a file if the operation or the trailing slash of the URL requires
@@ -139,16 +138,16 @@ func OutOfRange(size int64) error {
 func CheckFile(req *fetch.Request, slash bool) error {
 	switch {
 	case slash:
-		return errcode.Errorf(fetch.ErrNotFound, "not a directory, although the URL ends with a slash")
+		return fetch.ErrNotFound.Errorf("not a directory, although the URL ends with a slash")
 	case req.Op == fetch.OpList:
-		return errcode.Errorf(fetch.ErrNotRetrievable, "not a directory: %w", errors.ErrUnsupported)
+		return fetch.ErrNotRetrievable.Errorf("not a directory: %w", errors.ErrUnsupported)
 	}
 	return nil
 }
 
 // NotFile returns the error for an object that can be neither read nor listed, such as a device.
 func NotFile(mode fs.FileMode) error {
-	return errcode.Errorf(fetch.ErrRefused, "neither a file nor a directory: %v", mode)
+	return fetch.ErrRefused.Errorf("neither a file nor a directory: %v", mode)
 }
 
 // Violation returns the error for a server that violates its protocol.
