@@ -10,6 +10,7 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/protocols/internal/httphead"
 )
 
 // maxAttempts limits the credentials tried in one exchange.
@@ -90,7 +91,7 @@ func (ex *exchange) challenged(ctx context.Context, auth []*authenticator) (bool
 
 // respond chooses the login for the next request.
 func (a *authenticator) respond(ctx context.Context, ex *exchange) error {
-	ch, chal := choose(parseChallenges(ex.resp.Header.Values(a.challengeField)))
+	ch, chal := choose(httphead.Challenges(ex.resp.Header.Values(a.challengeField)))
 	if ch == nil {
 		return ex.fail(fetch.ErrAuth, "the server offers no supported authentication scheme")
 	}
@@ -105,7 +106,7 @@ func (a *authenticator) respond(ctx context.Context, ex *exchange) error {
 	if old != nil && a.known {
 		a.driver.logins.forget(a.url, old)
 		a.known = false
-		if old.digest != nil || old.realm != ch.params["realm"] {
+		if old.digest != nil || old.realm != ch.Params["realm"] {
 			old = nil // the nonce or the realm may have been wrong, not the password
 		}
 	} else if old != nil && a.mechanism != "" && a.attempt == 0 {
@@ -113,19 +114,19 @@ func (a *authenticator) respond(ctx context.Context, ex *exchange) error {
 	}
 	mechanism := a.mechanism
 	if mechanism == "" {
-		mechanism = ch.scheme
+		mechanism = ch.Scheme
 	}
 	for a.attempt < maxAttempts {
 		a.attempt++
 		cred, err := a.driver.env.Credential(ctx, fetch.Challenge{URL: a.url, Mechanism: mechanism,
-			Realm: ch.params["realm"], Attempt: a.attempt})
+			Realm: ch.Params["realm"], Attempt: a.attempt})
 		if err != nil {
 			return a.missing(ex, err)
 		}
 		if old != nil && old.user == cred.User && old.password == cred.Password {
 			continue // it was just refused
 		}
-		a.login = &login{user: cred.User, password: cred.Password, realm: ch.params["realm"], digest: chal}
+		a.login = &login{user: cred.User, password: cred.Password, realm: ch.Params["realm"], digest: chal}
 		return nil
 	}
 	return a.missing(ex, fetch.ErrAuth)
@@ -150,10 +151,10 @@ func (a *authenticator) missing(ex *exchange, err error) error {
 
 // choose returns the best supported challenge: Digest before Basic, which reveals the password. Of
 // several Digest challenges, the server's first one counts (RFC 7616, section 3.7).
-func choose(all []challenge) (*challenge, *digest.Challenge) {
-	var basic *challenge
+func choose(all []httphead.Challenge) (*httphead.Challenge, *digest.Challenge) {
+	var basic *httphead.Challenge
 	for i, c := range all {
-		switch c.scheme {
+		switch c.Scheme {
 		case "digest":
 			if d := digestChallenge(c); digest.CanDigest(d) {
 				return &all[i], d
@@ -167,17 +168,17 @@ func choose(all []challenge) (*challenge, *digest.Challenge) {
 	return basic, nil
 }
 
-func digestChallenge(c challenge) *digest.Challenge {
+func digestChallenge(c httphead.Challenge) *digest.Challenge {
 	d := &digest.Challenge{
-		Realm:     c.params["realm"],
-		Nonce:     c.params["nonce"],
-		Opaque:    c.params["opaque"],
-		Algorithm: c.params["algorithm"],
-		Charset:   c.params["charset"],
-		Stale:     strings.EqualFold(c.params["stale"], "true"),
-		Userhash:  strings.EqualFold(c.params["userhash"], "true"),
+		Realm:     c.Params["realm"],
+		Nonce:     c.Params["nonce"],
+		Opaque:    c.Params["opaque"],
+		Algorithm: c.Params["algorithm"],
+		Charset:   c.Params["charset"],
+		Stale:     strings.EqualFold(c.Params["stale"], "true"),
+		Userhash:  strings.EqualFold(c.Params["userhash"], "true"),
 	}
-	for q := range strings.SplitSeq(c.params["qop"], ",") {
+	for q := range strings.SplitSeq(c.Params["qop"], ",") {
 		if q = strings.ToLower(strings.TrimSpace(q)); q != "" {
 			d.QOP = append(d.QOP, q)
 		}

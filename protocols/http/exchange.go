@@ -16,6 +16,7 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/cookies"
+	"github.com/urlget/urlget/protocols/internal/httphead"
 )
 
 // An exchange is a request and its response.
@@ -104,20 +105,9 @@ func (ex *exchange) finish(max int64) (content []byte, partial bool) {
 	return content[:min(int64(len(content)), max)], err != nil || int64(len(content)) > max
 }
 
-// reply returns the status as the server sent it.
-func (ex *exchange) reply() fetch.Reply {
-	text := ex.resp.Status
-	if len(text) > 4 {
-		text = text[4:] // after the code, which net/http has checked
-	} else {
-		text = ""
-	}
-	return fetch.Reply{Code: ex.resp.StatusCode, Text: text}
-}
-
 // fail returns an error with the status of the response.
 func (ex *exchange) fail(code fetch.Code, format string, args ...any) *fetch.Error {
-	e := &fetch.Error{Code: code, Reply: ex.reply()}
+	e := &fetch.Error{Code: code, Reply: httphead.Reply(ex.resp)}
 	if format != "" {
 		e.Err = fmt.Errorf(format, args...)
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/protocols/internal/httphead"
 )
 
 // http1 sends requests without a body over HTTP/1.1 to servers without TLS. It works in the
@@ -42,7 +43,7 @@ func (h *http1) canSend(req *http.Request) bool {
 // RoundTrip implements http.RoundTripper.
 func (h *http1) RoundTrip(req *http.Request) (*http.Response, error) {
 	for name, values := range req.Header {
-		if err := checkSent(name, values); err != nil {
+		if err := httphead.CheckSyntax(name, values); err != nil {
 			return nil, err
 		}
 	}
@@ -79,16 +80,6 @@ func (h *http1) dial(ctx context.Context, addr string) (*http1Conn, error) {
 // ASCII.
 func address(req *http.Request) string {
 	return net.JoinHostPort(req.URL.Hostname(), cmp.Or(req.URL.Port(), "80"))
-}
-
-// isRepeatable reports whether a request may reach the server twice (RFC 9110, section 9.2.2). As
-// in net/http, a request with an idempotency key may, too.
-func isRepeatable(req *http.Request) bool {
-	switch req.Method {
-	case "", http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodTrace:
-		return true
-	}
-	return req.Header["Idempotency-Key"] != nil || req.Header["X-Idempotency-Key"] != nil
 }
 
 // An http1Conn is a connection that serves one request at a time.
@@ -162,10 +153,7 @@ func (x *http1Exchange) do(req *http.Request) (*http.Response, error) {
 		return nil, cmp.Or(failed, err)
 	}
 	x.lost = false
-	resp, err := http.ReadResponse(c.r, req)
-	for err == nil && resp.StatusCode/100 == 1 && resp.StatusCode != http.StatusSwitchingProtocols {
-		resp, err = http.ReadResponse(c.r, req)
-	}
+	resp, err := httphead.ReadResponse(c.r, req)
 	if err != nil {
 		return nil, err
 	}

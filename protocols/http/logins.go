@@ -1,7 +1,6 @@
 package http
 
 import (
-	"encoding/base64"
 	"errors"
 	"net/http"
 	"path"
@@ -12,6 +11,7 @@ import (
 	"github.com/icholy/digest"
 
 	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/protocols/internal/httphead"
 )
 
 // A login is a user name and password, and the authentication scheme.
@@ -30,10 +30,12 @@ func (l *login) authorization(r *http.Request) (string, error) {
 		if strings.Contains(l.user, ":") {
 			return "", errors.New("a user name with a colon cannot be sent")
 		}
-		return "Basic " + base64.StdEncoding.EncodeToString([]byte(l.user+":"+l.password)), nil
+		return httphead.Basic(l.user, l.password), nil
 	}
-	c, err := digest.Digest(l.digest, digest.Options{Method: r.Method, URI: r.URL.RequestURI(), GetBody: r.GetBody, Count: int(l.count.Add(1)),
-		Username: l.user, Password: l.password})
+	c, err := digest.Digest(l.digest, digest.Options{
+		Method: r.Method, URI: r.URL.RequestURI(), GetBody: r.GetBody,
+		Username: l.user, Password: l.password, Count: int(l.count.Add(1)),
+	})
 	if err != nil {
 		return "", err
 	}

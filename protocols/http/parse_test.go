@@ -2,49 +2,21 @@ package http
 
 import (
 	"fmt"
-	"reflect"
 	"strings"
 	"testing"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/protocols/internal/httphead"
 )
-
-func TestParseChallenges(t *testing.T) {
-	t.Parallel()
-	type params = map[string]string
-	tests := []struct {
-		in   []string
-		want []challenge
-	}{
-		{nil, nil},
-		{[]string{`Basic realm="simple"`}, []challenge{{"basic", params{"realm": "simple"}}}},
-		// RFC 9110, section 11.6.1.
-		{[]string{`Basic realm="simple", Newauth realm="apps", type=1, title="Login to \"apps\""`},
-			[]challenge{{"basic", params{"realm": "simple"}}, {"newauth", params{"realm": "apps", "type": "1", "title": `Login to "apps"`}}}},
-		{[]string{"Negotiate", "NTLM"}, []challenge{{"negotiate", params{}}, {"ntlm", params{}}}},
-		{[]string{"Negotiate YI+/==, Basic realm=x"}, []challenge{{"negotiate", params{}}, {"basic", params{"realm": "x"}}}},
-		{[]string{"Negotiate, Basic REALM = x"}, []challenge{{"negotiate", params{}}, {"basic", params{"realm": "x"}}}},
-		{[]string{`Digest qop="auth,auth-int",nonce="a, b",,stale=FALSE`},
-			[]challenge{{"digest", params{"qop": "auth,auth-int", "nonce": "a, b", "stale": "FALSE"}}}},
-		{[]string{`Basic realm="never closed, Digest nonce=x`}, []challenge{{"basic", params{}}}},
-		{[]string{`Basic realm="\`}, []challenge{{"basic", params{}}}},
-		{[]string{`"quoted"`, ",,", " "}, nil},
-	}
-	for _, tt := range tests {
-		if got := parseChallenges(tt.in); !reflect.DeepEqual(got, tt.want) {
-			t.Errorf("%q: %+v, want %+v", tt.in, got, tt.want)
-		}
-	}
-}
 
 func FuzzParseChallenges(f *testing.F) {
 	for _, s := range []string{`Basic realm="a\"b", Digest nonce=x,qop="auth"`, "Negotiate YII=, X", `a "b" c=`, "a=b", `B r="`} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		for _, c := range parseChallenges([]string{s}) {
-			if c.scheme == "" || c.scheme != strings.ToLower(c.scheme) || strings.ContainsAny(c.scheme, " ,=\"") {
-				t.Errorf("%q: scheme %q", s, c.scheme)
+		for _, c := range httphead.Challenges([]string{s}) {
+			if c.Scheme == "" || c.Scheme != strings.ToLower(c.Scheme) || strings.ContainsAny(c.Scheme, " ,=\"") {
+				t.Errorf("%q: scheme %q", s, c.Scheme)
 			}
 			digestChallenge(c)
 		}

@@ -54,20 +54,11 @@ func (r *record) follow(req *http.Request, t *target) *http.Request {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.target, r.request, r.end, r.done = t, req, nil, false
-	if r.exchange.Sent == nil || req.Body == nil || req.Body == http.NoBody {
+	if r.exchange.Sent == nil {
 		return req
 	}
 	out := req.WithContext(req.Context())
-	out.Body = &recordedUpload{req.Body, r}
-	if again := req.GetBody; again != nil {
-		out.GetBody = func() (io.ReadCloser, error) {
-			body, err := again()
-			if err != nil {
-				return nil, err
-			}
-			return &recordedUpload{body, r}, nil
-		}
-	}
+	wrapBody(out, func(body io.ReadCloser) io.ReadCloser { return &recordedUpload{body, r} })
 	return out
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/cookies"
 	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/protocols/internal/httphead"
 )
 
 // A target holds the request and its server.
@@ -136,10 +137,9 @@ func password(text string) (from, to int) {
 	return start + colon + 1, start + at
 }
 
-// reservedFields lists the fields that follow from the request or belong to the connection. Callers
-// cannot set them.
-var reservedFields = []string{"Range", "If-Range", "If-None-Match", "If-Modified-Since", "If-Match", "If-Unmodified-Since",
-	"Content-Length", "Transfer-Encoding", "Te", "Trailer", "Connection", "Keep-Alive", "Proxy-Connection", "Upgrade", "Expect"}
+// reservedFields follow from the request, so callers cannot set them.
+var reservedFields = []string{"Range", "If-Range", "If-None-Match", "If-Modified-Since", "If-Match",
+	"If-Unmodified-Since"}
 
 // wantDigest asks for one of the strong digests (RFC 9530, section 4).
 const wantDigest = "sha-256=10, sha-512=5"
@@ -163,7 +163,7 @@ func (t *target) fields(d *opener, req *fetch.Request) error {
 	}
 	for name, values := range req.Header {
 		name = textproto.CanonicalMIMEHeaderKey(name)
-		if err := checkField(name, values); err != nil {
+		if err := httphead.CheckField(name, values, reservedFields); err != nil {
 			return &fetch.Error{Code: fetch.ErrRequest, Err: err}
 		}
 		switch name {
@@ -174,29 +174,6 @@ func (t *target) fields(d *opener, req *fetch.Request) error {
 			h[name] = values
 		default:
 			h[name] = values
-		}
-	}
-	return nil
-}
-
-func checkField(name string, values []string) error {
-	if slices.Contains(reservedFields, name) {
-		return fmt.Errorf("the header field %s cannot be set", name)
-	}
-	if len(values) > 0 && name == "Host" && !httpguts.ValidHostHeader(values[0]) {
-		return fmt.Errorf("the value of %s cannot be sent", name)
-	}
-	return checkSent(name, values)
-}
-
-// checkSent rejects fields that would break the syntax of the header.
-func checkSent(name string, values []string) error {
-	if !httpguts.ValidHeaderFieldName(name) || len(values) == 0 {
-		return fmt.Errorf("%q is not a header field", name)
-	}
-	for _, v := range values {
-		if !httpguts.ValidHeaderFieldValue(v) {
-			return fmt.Errorf("the value of %s cannot be sent", name)
 		}
 	}
 	return nil

@@ -3,12 +3,10 @@ package http
 import (
 	"net/http"
 	"net/textproto"
-	"strconv"
-	"strings"
-	"time"
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/protocols/internal/httphead"
 )
 
 // response returns the driver's response: a body, a redirect, or an error. Unless it is a body, the
@@ -48,7 +46,7 @@ func (ex *exchange) refusal() error {
 		return ex.fail(fetch.ErrRange, "")
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable, http.StatusRequestTimeout:
 		e := ex.fail(fetch.ErrBusy, "")
-		e.Retry, e.RetryAfter = true, retryAfter(ex.resp.Header.Get("Retry-After"), time.Now())
+		e.Retry, e.RetryAfter = true, httphead.RetryAfter(ex.resp.Header)
 		return e
 	case http.StatusBadGateway, http.StatusGatewayTimeout:
 		e := ex.fail(fetch.ErrServer, "")
@@ -62,23 +60,6 @@ func (ex *exchange) refusal() error {
 		return ex.fail(fetch.ErrServer, "")
 	}
 	return ex.fail(fetch.ErrProtocol, "unknown status")
-}
-
-// maxRetryAfter limits an accepted Retry-After.
-const maxRetryAfter = 365 * 24 * time.Hour
-
-// retryAfter reads seconds or a date (RFC 9110, section 10.2.3). It returns 0 for other values and
-// past dates.
-func retryAfter(value string, now time.Time) time.Duration {
-	value = strings.TrimSpace(value)
-	if seconds, err := strconv.ParseUint(value, 10, 64); err == nil {
-		return time.Duration(min(seconds, uint64(maxRetryAfter/time.Second))) * time.Second
-	}
-	t, err := http.ParseTime(value)
-	if err != nil {
-		return 0
-	}
-	return min(max(t.Sub(now), 0), maxRetryAfter)
 }
 
 // redirect reads the target of a redirect.
@@ -121,7 +102,7 @@ func (ex *exchange) meta() fetch.Meta {
 		ContentType: h.Get("Content-Type"),
 		Size:        ex.resp.ContentLength,
 		Name:        suggestedName(h.Get("Content-Disposition")),
-		Reply:       ex.reply(),
+		Reply:       httphead.Reply(ex.resp),
 		Header:      textproto.MIMEHeader(h),
 	}
 	if ex.resp.StatusCode == http.StatusNoContent || ex.resp.StatusCode == http.StatusResetContent {

@@ -30,13 +30,18 @@ func methodOf(req *fetch.Request) (string, error) {
 	return method, nil
 }
 
-// isSafe reports whether a method is safe (RFC 9110, section 9.2.1).
+// isSafe is the rule of RFC 9110, section 9.2.1. TRACE is refused by methodOf.
 func isSafe(method string) bool {
 	return slices.Contains([]string{http.MethodGet, http.MethodHead, http.MethodOptions}, method)
 }
 
-// isIdempotent reports whether a request with this method may be repeated (RFC 9110, section
-// 9.2.2).
+// isRepeatable reports whether a request may reach the server twice within one attempt. As in
+// net/http, that is narrower than isIdempotent, and includes a request with an idempotency key.
+func isRepeatable(req *http.Request) bool {
+	return isSafe(req.Method) || req.Header["Idempotency-Key"] != nil || req.Header["X-Idempotency-Key"] != nil
+}
+
+// isIdempotent is the rule of RFC 9110, section 9.2.2.
 func isIdempotent(method string) bool {
 	return isSafe(method) || method == http.MethodPut || method == http.MethodDelete
 }
@@ -69,7 +74,8 @@ func (t *target) reopen(req *fetch.Request) error {
 	case t.body == nil:
 		return nil
 	case req.GetBody == nil:
-		return &fetch.Error{Code: fetch.ErrAuth, Err: errors.New("the server requires a login, but the request body can be sent only once")}
+		return &fetch.Error{Code: fetch.ErrAuth,
+			Err: errors.New("the server requires a login, but the request body can be sent only once")}
 	}
 	body, err := req.GetBody()
 	if err != nil {

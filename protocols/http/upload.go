@@ -88,17 +88,24 @@ func (u *upload) end() {
 
 // of makes a request report the reads of its body.
 func (u *upload) of(r *http.Request) {
+	wrapBody(r, func(body io.ReadCloser) io.ReadCloser {
+		return &watched{ReadCloser: body, upload: u, size: r.ContentLength}
+	})
+}
+
+// wrapBody wraps the body of a request, also when net/http sends it again.
+func wrapBody(r *http.Request, wrap func(io.ReadCloser) io.ReadCloser) {
 	if r.Body == nil || r.Body == http.NoBody {
 		return
 	}
-	r.Body = &watched{ReadCloser: r.Body, upload: u, size: r.ContentLength}
+	r.Body = wrap(r.Body)
 	if again := r.GetBody; again != nil {
 		r.GetBody = func() (io.ReadCloser, error) {
 			body, err := again()
 			if err != nil {
 				return nil, err
 			}
-			return &watched{ReadCloser: body, upload: u, size: r.ContentLength}, nil
+			return wrap(body), nil
 		}
 	}
 }
@@ -117,9 +124,10 @@ func (b *watched) Read(p []byte) (int, error) {
 	b.read += int64(n)
 	switch {
 	case b.size > 0 && (b.read > b.size || err == io.EOF && b.read < b.size):
-		return n - int(max(b.read-b.size, 0)), &fetch.Error{Code: fetch.ErrRequest, Err: fmt.Errorf("Content-Length is %d, but the request body has %s bytes", b.size, b.length())}
-	case err == io.EOF, errors.Is(err, fs.ErrClosed), errors.Is(err, io.ErrClosedPipe): // net/http closes it when the connection fails
-		return n, err
+		return n - int(max(b.read-b.size, 0)), &fetch.Error{Code: fetch.ErrRequest,
+			Err: fmt.Errorf("Content-Length is %d, but the request body has %s bytes", b.size, b.length())}
+	case err == io.EOF, errors.Is(err, fs.ErrClosed), errors.Is(err, io.ErrClosedPipe):
+		return n, err // net/http closes the body when the connection fails
 	}
 	return n, fetch.ErrFile.Wrap("", err) // a local error
 }

@@ -2,12 +2,12 @@ package http
 
 import (
 	"context"
-	"encoding/base64"
 	"net/http"
 	"net/textproto"
 	"slices"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/protocols/internal/httphead"
 )
 
 // Variant implements fetch.Varier.
@@ -43,7 +43,7 @@ func (d *opener) variant(r *http.Request, req *fetch.Request, auth []*authentica
 	h.Set("Host", r.Host)
 	for _, a := range auth {
 		if l := a.login; l != nil && a.status == http.StatusUnauthorized { // that of Digest is never the same
-			h.Set("Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(l.user+":"+l.password)))
+			h.Set("Authorization", httphead.Basic(l.user, l.password))
 		}
 	}
 	given := textproto.MIMEHeader{}

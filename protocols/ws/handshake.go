@@ -12,16 +12,15 @@ import (
 	"net/http"
 	"net/textproto"
 	"net/url"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/coder/websocket"
-	"golang.org/x/net/http/httpguts"
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/cookies"
 	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/protocols/internal/httphead"
 )
 
 const (
@@ -34,10 +33,9 @@ const (
 	maxLogins = 3
 )
 
-// reservedFields lists the fields that belong to the handshake or the connection. Callers cannot set
-// them.
-var reservedFields = []string{"Connection", "Upgrade", "Content-Length", "Transfer-Encoding", "Te", "Trailer", "Keep-Alive",
-	"Proxy-Connection", "Expect", "Sec-Websocket-Key", "Sec-Websocket-Version", "Sec-Websocket-Accept", "Sec-Websocket-Extensions"}
+// reservedFields belong to the handshake, so callers cannot set them.
+var reservedFields = []string{"Sec-Websocket-Key", "Sec-Websocket-Version", "Sec-Websocket-Accept",
+	"Sec-Websocket-Extensions"}
 
 // A handshake is the request that opens a WebSocket (RFC 6455, section 4.1).
 type handshake struct {
@@ -75,16 +73,8 @@ func (d *opener) newHandshake(req *fetch.Request) (*handshake, error) {
 func (h *handshake) fields(header textproto.MIMEHeader) error {
 	for name, values := range header {
 		name = textproto.CanonicalMIMEHeaderKey(name)
-		if slices.Contains(reservedFields, name) {
-			return fmt.Errorf("the header field %s cannot be set", name)
-		}
-		if !httpguts.ValidHeaderFieldName(name) || len(values) == 0 {
-			return fmt.Errorf("%q is not a header field", name)
-		}
-		for _, v := range values {
-			if !httpguts.ValidHeaderFieldValue(v) || name == "Host" && !httpguts.ValidHostHeader(v) {
-				return fmt.Errorf("the value of %s cannot be sent", name)
-			}
+		if err := httphead.CheckField(name, values, reservedFields); err != nil {
+			return err
 		}
 		switch name {
 		case "Host":
@@ -136,8 +126,8 @@ func (d *opener) try(ctx context.Context, h *handshake) (*fetch.Response, error)
 	if err == nil {
 		up.opened = true
 		s := newSession(c, up.stream, d)
-		return &fetch.Response{URL: u, Body: s, Meta: fetch.Meta{Kind: fetch.KindSession, Size: -1, Reply: replyOf(resp),
-			Header: textproto.MIMEHeader(resp.Header)}}, nil
+		return &fetch.Response{URL: u, Body: s, Meta: fetch.Meta{Kind: fetch.KindSession, Size: -1,
+			Reply: httphead.Reply(resp), Header: textproto.MIMEHeader(resp.Header)}}, nil
 	}
 	defer conn.Close()
 	if up.refusal == nil {
@@ -244,10 +234,7 @@ func (u *upgrade) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	bounded := &io.LimitedReader{R: u.stream, N: maxHead}
 	br := bufio.NewReader(bounded)
-	resp, err := http.ReadResponse(br, r)
-	for err == nil && resp.StatusCode/100 == 1 && resp.StatusCode != http.StatusSwitchingProtocols {
-		resp, err = http.ReadResponse(br, r) // informational
-	}
+	resp, err := httphead.ReadResponse(br, r)
 	if err != nil {
 		if u.stream.err() == nil && bounded.N == 0 {
 			err = errors.New("the head of the response is too long")

@@ -2,26 +2,21 @@ package ws
 
 import (
 	"context"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/textproto"
-	"strconv"
-	"strings"
-	"time"
+	"slices"
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/protocols/internal/httphead"
 )
-
-// maxRetryAfter limits an accepted Retry-After.
-const maxRetryAfter = 24 * time.Hour
 
 // refused returns the error for a response that opens no WebSocket, or nil if there is a login to
 // try next. Redirects are not followed, as in browsers.
 func (d *opener) refused(ctx context.Context, h *handshake, resp *http.Response, body []byte) error {
-	e := &fetch.Error{Reply: replyOf(resp), Header: textproto.MIMEHeader(resp.Header), Body: body}
+	e := &fetch.Error{Reply: httphead.Reply(resp), Header: textproto.MIMEHeader(resp.Header), Body: body}
 	switch code := resp.StatusCode; {
 	case code == http.StatusUnauthorized:
 		e.Code = fetch.ErrAuth
@@ -37,10 +32,7 @@ func (d *opener) refused(ctx context.Context, h *handshake, resp *http.Response,
 	case code == http.StatusNotFound, code == http.StatusGone:
 		e.Code = fetch.ErrNotFound
 	case code == http.StatusTooManyRequests, code == http.StatusServiceUnavailable:
-		e.Code, e.Retry = fetch.ErrBusy, true
-		if s, err := strconv.ParseUint(resp.Header.Get("Retry-After"), 10, 31); err == nil {
-			e.RetryAfter = min(time.Duration(s)*time.Second, maxRetryAfter)
-		}
+		e.Code, e.Retry, e.RetryAfter = fetch.ErrBusy, true, httphead.RetryAfter(resp.Header)
 	case code/100 == 5:
 		e.Code, e.Retry = fetch.ErrServer, code == http.StatusBadGateway || code == http.StatusGatewayTimeout
 	default:
@@ -54,17 +46,9 @@ func (d *opener) login(ctx context.Context, h *handshake, resp *http.Response, r
 	if h.req.Header.Get("Authorization") != "" {
 		return refusal
 	}
-	realm, basic := "", false
-	for _, f := range resp.Header.Values("Www-Authenticate") {
-		scheme, params, _ := strings.Cut(f, " ")
-		if strings.EqualFold(scheme, "basic") {
-			basic = true
-			if _, after, ok := strings.Cut(params, `realm="`); ok {
-				realm, _, _ = strings.Cut(after, `"`)
-			}
-		}
-	}
-	if !basic {
+	challenges := httphead.Challenges(resp.Header.Values("Www-Authenticate"))
+	basic := slices.IndexFunc(challenges, func(c httphead.Challenge) bool { return c.Scheme == "basic" })
+	if basic < 0 {
 		refusal.Err = errors.New("the server offers no supported authentication scheme")
 		return refusal
 	}
@@ -72,10 +56,11 @@ func (d *opener) login(ctx context.Context, h *handshake, resp *http.Response, r
 		refusal.Err = errors.New("the user name or password was not accepted")
 		return refusal
 	}
-	cred, err := d.env.Credential(ctx, fetch.Challenge{URL: h.req.URL, Mechanism: "basic", Realm: realm, Attempt: h.logins})
+	cred, err := d.env.Credential(ctx, fetch.Challenge{URL: h.req.URL, Mechanism: "basic",
+		Realm: challenges[basic].Params["realm"], Attempt: h.logins})
 	switch {
 	case err == nil:
-		h.header.Set("Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(cred.User+":"+cred.Password)))
+		h.header.Set("Authorization", httphead.Basic(cred.User, cred.Password))
 		return nil
 	case !errors.Is(err, fetch.ErrAuth):
 		return err
@@ -85,9 +70,4 @@ func (d *opener) login(ctx context.Context, h *handshake, resp *http.Response, r
 		refusal.Hint = "supply a user name and password"
 	}
 	return refusal
-}
-
-// replyOf returns the status of a response.
-func replyOf(resp *http.Response) fetch.Reply {
-	return fetch.Reply{Code: resp.StatusCode, Text: strings.TrimSpace(strings.TrimPrefix(resp.Status, fmt.Sprintf("%03d", resp.StatusCode)))}
 }

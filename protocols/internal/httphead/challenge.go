@@ -1,4 +1,4 @@
-package http
+package httphead
 
 import (
 	"strings"
@@ -8,17 +8,17 @@ import (
 	"github.com/urlget/urlget/internal/quoted"
 )
 
-// A challenge is one challenge of a WWW-Authenticate or Proxy-Authenticate field (RFC 9110, section
+// A Challenge is one challenge of a WWW-Authenticate or Proxy-Authenticate field (RFC 9110, section
 // 11.6.1).
-type challenge struct {
-	scheme string            // lower case
-	params map[string]string // by lower-case name
+type Challenge struct {
+	Scheme string            // lower case
+	Params map[string]string // by lower-case name
 }
 
-// parseChallenges reads the challenges in all fields of one name. A malformed challenge is skipped,
+// Challenges returns the challenges in all fields of one name. A malformed challenge is skipped,
 // with the rest of its field.
-func parseChallenges(fields []string) []challenge {
-	var all []challenge
+func Challenges(fields []string) []Challenge {
+	var all []Challenge
 	for _, f := range fields {
 		p := challengeParser{rest: f}
 		for p.next() {
@@ -32,7 +32,7 @@ func parseChallenges(fields []string) []challenge {
 // a parameter only if "=" follows it.
 type challengeParser struct {
 	rest  string
-	found challenge
+	found Challenge
 }
 
 // next reads one challenge: a scheme, and either parameters or a token68, which is skipped.
@@ -42,7 +42,7 @@ func (p *challengeParser) next() bool {
 	if scheme == "" {
 		return false
 	}
-	p.found = challenge{scheme: strings.ToLower(scheme), params: make(map[string]string)}
+	p.found = Challenge{Scheme: strings.ToLower(scheme), Params: make(map[string]string)}
 	p.skipOpaque()
 	for {
 		p.skip(" \t,")
@@ -60,7 +60,7 @@ func (p *challengeParser) next() bool {
 			p.rest = ""
 			return true
 		}
-		p.found.params[strings.ToLower(name)] = value
+		p.found.Params[strings.ToLower(name)] = value
 	}
 }
 
@@ -85,7 +85,6 @@ func (p *challengeParser) token() string {
 	return token
 }
 
-// value reads a token or a quoted string.
 func (p *challengeParser) value() (text string, ok bool) {
 	if !strings.HasPrefix(p.rest, `"`) {
 		return p.token(), true
@@ -95,5 +94,6 @@ func (p *challengeParser) value() (text string, ok bool) {
 }
 
 func isToken68(r rune) bool {
-	return r < 0x80 && (r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-._~+/", r))
+	return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' ||
+		strings.ContainsRune("-._~+/", r)
 }
