@@ -30,21 +30,19 @@ func (s *session) digest(t *task, size int64) ([]fetch.Digest, error) {
 		}
 	}
 	if name, selected := preferredHash(s.hashes); name != "" {
-		ok := selected
 		if !selected {
-			err := s.say(step{line: "OPTS HASH " + name, then: func(r wire.Reply) error {
-				ok = r.Code/100 == 2
-				return nil
-			}})
+			r, err := s.exchange(step{line: "OPTS HASH " + name})
 			if err != nil {
 				return nil, err
 			}
-			if ok {
+			if selected = r.Code/100 == 2; selected {
 				s.hashes = name + "*"
 			}
 		}
-		if ok {
-			return s.askDigest(t, "HASH", func(r wire.Reply) (fetch.Digest, bool) { return parseHash(r, size) })
+		if selected {
+			return s.askDigest(t, "HASH", func(r wire.Reply) (fetch.Digest, bool) {
+				return parseHash(r, size)
+			})
 		}
 	}
 	if strings.ContainsAny(t.name, ` "`) {
@@ -52,28 +50,27 @@ func (s *session) digest(t *task, size int64) ([]fetch.Digest, error) {
 	}
 	for _, c := range digestCommands {
 		if s.features[c.verb] {
-			return s.askDigest(t, c.verb, func(r wire.Reply) (fetch.Digest, bool) { return parseSum(r, c.algorithm) })
+			return s.askDigest(t, c.verb, func(r wire.Reply) (fetch.Digest, bool) {
+				return parseSum(r, c.algorithm)
+			})
 		}
 	}
 	return nil, nil
 }
 
-// askDigest sends a command and parses the reply.
-func (s *session) askDigest(t *task, verb string, parse func(wire.Reply) (fetch.Digest, bool)) (found []fetch.Digest, _ error) {
-	err := s.say(step{line: verb + " " + t.name, then: func(r wire.Reply) error {
-		d, ok := fetch.Digest{}, false
-		if r.Code/100 == 2 {
-			d, ok = parse(r)
-		}
-		if !ok {
-			s.control.env.Logger().Info("a stated digest is ignored", "url", t.req.URL.Redacted(), "command", verb, "reply", replyOf(r).String())
-			return nil
-		}
-		d.By = strings.ToLower(verb)
-		found = []fetch.Digest{d}
-		return nil
-	}})
-	return found, err
+func (s *session) askDigest(t *task, verb string, parse func(wire.Reply) (fetch.Digest, bool)) ([]fetch.Digest, error) {
+	r, err := s.exchange(step{line: command(verb, t.name)})
+	if err != nil {
+		return nil, err
+	}
+	d, ok := parse(r)
+	if !ok || r.Code/100 != 2 {
+		s.control.env.Logger().Info("a stated digest is ignored",
+			"url", t.req.URL.Redacted(), "command", verb, "reply", replyOf(r).String())
+		return nil, nil
+	}
+	d.By = strings.ToLower(verb)
+	return []fetch.Digest{d}, nil
 }
 
 // preferredHash returns the hash function to use from the facts of HASH in the reply to FEAT, such as

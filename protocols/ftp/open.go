@@ -14,16 +14,14 @@ import (
 	"github.com/urlget/urlget/protocols/internal/remotefile"
 )
 
-// A transfer is a transfer that the server has accepted.
+// A transfer has been accepted by the server.
 type transfer struct {
-	meta fetch.Meta
-	data *dataConn
-	// command is the command that started the transfer.
-	command string
-	final   *wire.Reply // the final reply, if it came first
-	limit   int64       // bytes to read; 0 means all
-	// announced is the size in the preliminary reply; 0 if there is none.
-	announced int64
+	meta      fetch.Meta
+	data      *dataConn
+	command   string      // which started the transfer
+	final     *wire.Reply // the final reply, if it came first
+	limit     int64       // bytes to read; 0 means all
+	announced int64       // the size in the preliminary reply; 0 if there is none
 }
 
 // facts are the size and time of a file before the transfer (RFC 3659). Only both together show
@@ -124,7 +122,8 @@ func (s *session) transfer(ctx context.Context, t *task) (_ *transfer, err error
 	}
 	if s.needsProof(t, f, x) {
 		if s.restarts.ignored.Has(t.addr()) {
-			s.control.env.Logger().Warn("the server ignores REST; the complete file is retrieved", "url", t.req.URL.Redacted())
+			s.control.env.Logger().Warn("the server ignores REST; the complete file is retrieved",
+				"url", t.req.URL.Redacted())
 			x.wholeFile()
 		} else if err := s.proveRestart(ctx, t, f.size, dc); err != nil {
 			return nil, err
@@ -214,19 +213,18 @@ func (s *session) choosePart(t *task, f *facts, x *transfer) error {
 // restart sends the offset (RFC 3659, section 5). If the server refuses it, the complete file is
 // retrieved.
 func (s *session) restart(t *task, x *transfer) error {
-	offset := x.meta.Range.Offset
-	return s.say(step{line: "REST " + strconv.FormatInt(offset, 10), then: func(r wire.Reply) error {
-		if r.Code/100 == 3 {
-			return nil
-		}
-		s.control.env.Logger().Warn("the server cannot resume; the complete file is retrieved",
-			"url", t.req.URL.Redacted(), "reply", replyOf(r).String())
-		x.wholeFile()
-		return nil
-	}})
+	r, err := s.exchange(restartAt(x.meta.Range.Offset))
+	if err != nil || r.Code/100 == 3 {
+		return err
+	}
+	s.control.env.Logger().Warn("the server cannot resume; the complete file is retrieved",
+		"url", t.req.URL.Redacted(), "reply", replyOf(r).String())
+	x.wholeFile()
+	return nil
 }
 
-// start sends the command that starts the transfer.
+func restartAt(offset int64) step { return step{line: "REST " + strconv.FormatInt(offset, 10)} }
+
 func (s *session) start(t *task, f *facts, x *transfer) error {
 	verb := s.verb(t)
 	reply, err := s.announce(verb, t.name)
@@ -263,7 +261,6 @@ func (s *session) start(t *task, f *facts, x *transfer) error {
 	return nil
 }
 
-// verb returns the last command of the task.
 func (s *session) verb(t *task) string {
 	switch {
 	case t.kind == retrieve:
@@ -279,13 +276,9 @@ func (s *session) verb(t *task) string {
 // announce sends the command and returns its first reply. Some servers send the final reply first.
 func (s *session) announce(verb, name string) (reply wire.Reply, err error) {
 	cmd := step{line: command(verb, name), transfer: true}
-	cmd.then = func(r wire.Reply) error {
-		if reply = r; r.Code/100 > 2 {
-			return refusal(cmd.line, r)
-		}
-		return nil
+	if reply, err = s.exchange(cmd); err == nil && reply.Code/100 > 2 {
+		err = refusal(cmd.line, reply)
 	}
-	err = s.say(cmd)
 	return reply, err
 }
 
@@ -293,8 +286,7 @@ func (s *session) announce(verb, name string) (reply wire.Reply, err error) {
 // for motd (9 bytes)."
 var announcement = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\((\d{1,18}) bytes?\)`) })
 
-// announcedSize returns the size in the reply, or 0. It ignores the file name, which may look like
-// a size.
+// announcedSize ignores the file name, which may look like a size.
 func announcedSize(text, name string) int64 {
 	m := announcement().FindAllStringSubmatch(strings.Replace(text, name, "*", 1), -1)
 	if len(m) != 1 {
@@ -304,7 +296,6 @@ func announcedSize(text, name string) int64 {
 	return n
 }
 
-// command returns verb with the argument name, if there is one.
 func command(verb, name string) string {
 	if name == "" {
 		return verb

@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"io"
-	"strconv"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/driver/wire"
 	"github.com/urlget/urlget/internal/bounded"
 )
 
@@ -79,12 +77,8 @@ func (s *session) proveRestart(ctx context.Context, t *task, size int64, dc *dat
 	if err := s.connectData(ctx, dc); err != nil {
 		return err
 	}
-	var refused bool
-	err := s.say(step{line: "REST " + strconv.FormatInt(offset, 10), then: func(r wire.Reply) error {
-		refused = r.Code/100 != 3
-		return nil
-	}})
-	if err != nil || refused {
+	granted, err := s.exchange(restartAt(offset))
+	if err != nil || granted.Code/100 != 3 {
 		return err
 	}
 	defer dc.close()
@@ -105,8 +99,7 @@ func (s *session) proveRestart(ctx context.Context, t *task, size int64, dc *dat
 	}
 	n, err := 0, error(io.EOF)
 	if dc.conn != nil {
-		unbind := dc.conn.Bind(ctx)
-		defer unbind()
+		defer dc.conn.Bind(ctx)()
 		n, err = io.ReadFull(dc.conn, make([]byte, want+1))
 	}
 	switch {
@@ -133,7 +126,6 @@ func (s *session) proveRestart(ctx context.Context, t *task, size int64, dc *dat
 	return nil
 }
 
-// recordProof records that the server has restarted at an offset.
 func (s *session) recordProof(t *task, offset int64) {
 	for _, w := range []int{31, 32, 64} {
 		if w <= width(offset) {
@@ -146,10 +138,10 @@ func (s *session) recordProof(t *task, offset int64) {
 // known size proves itself.
 func (s *session) needsProof(t *task, f *facts, x *transfer) bool {
 	offset := x.meta.Range.Offset
-	return s.control != nil && offset > 0 && (x.limit > 0 || f.size < 0) && !s.restarts.proven.Has(provenRestart{t.addr(), width(offset)})
+	return s.control != nil && offset > 0 && (x.limit > 0 || f.size < 0) &&
+		!s.restarts.proven.Has(provenRestart{t.addr(), width(offset)})
 }
 
-// wholeFile makes a transfer that of the complete file.
 func (x *transfer) wholeFile() {
 	x.meta.Size = -1
 	if x.meta.Total > 0 {

@@ -1,6 +1,7 @@
 package ftp
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,10 +16,9 @@ import (
 // A session is a login on a server and the state set by later commands.
 type session struct {
 	conversation
-	control *control // equal to conversation; nil in a dry run
-	opts    *Options
-	// restarts belongs to the driver.
-	restarts *restarts
+	control  *control // equal to conversation; nil in a dry run
+	opts     *Options
+	restarts *restarts // of the driver
 
 	private  bool            // data connections use TLS
 	typ      string          // current TYPE; "" is the default, ASCII Non-print; or unknownType
@@ -35,13 +35,12 @@ type session struct {
 	unsettled atomic.Bool // the replies to ABOR have not been read; see settle
 }
 
-// isAt reports whether dirs is the current directory.
 func (s *session) isAt(dirs []string) bool { return slices.Equal(s.cwd, dirs) }
 
-// reusable reports whether the connection can serve another task after err.
 func (s *session) reusable(err error) bool {
-	return (err == nil || isRefusal(err) || errors.Is(err, fetch.ErrNotModified) || errors.Is(err, fetch.ErrRange)) &&
-		!s.lost && s.control.lines.Err() == nil
+	intact := err == nil || isRefusal(err) ||
+		errors.Is(err, fetch.ErrNotModified) || errors.Is(err, fetch.ErrRange)
+	return intact && !s.lost && s.control.lines.Err() == nil
 }
 
 // close ends the session. It sends QUIT only on an intact connection, because another goroutine may
@@ -57,7 +56,6 @@ func (s *session) close() {
 // maxAttempts limits the logins tried on one connection.
 const maxAttempts = 3
 
-// A credentialFunc returns credentials for a login.
 type credentialFunc func(user string, attempt int) (fetch.Credential, error)
 
 // login connects, starts TLS according to the options, and logs in (RFC 1738, section 3.2.1).
@@ -68,8 +66,7 @@ func (s *session) login(ctx context.Context, t *task, credential credentialFunc,
 		return err
 	}
 	if s.control != nil {
-		release := s.control.bind(ctx)
-		defer release()
+		defer s.control.bind(ctx)()
 	}
 	if s.opts.TLS != TLSOff && !t.implicit() {
 		if err := s.startTLS(ctx); err != nil {
@@ -113,13 +110,11 @@ func (t *task) identity(credential credentialFunc, email string, attempt int) (c
 	return cred, false, err
 }
 
-// isAuthRefusal reports whether the server refused a user name or password.
 func isAuthRefusal(err error) bool {
 	var e *fetch.Error
 	return errors.As(err, &e) && e.Code == fetch.ErrAuth && !e.Reply.IsZero()
 }
 
-// identify sends USER, and PASS and ACCT if the server requests them.
 func (s *session) identify(cred fetch.Credential, ask func() (fetch.Credential, error)) error {
 	reply, err := s.ask(step{line: "USER " + cred.User}, 331, 332)
 	if err != nil {
@@ -142,13 +137,11 @@ func (s *session) identify(cred fetch.Credential, ask func() (fetch.Credential, 
 		}
 	}
 	if reply.Code == 332 {
-		account := cred.Account
-		if account == "" {
-			account = s.opts.Account
-		}
+		account := cmp.Or(cred.Account, s.opts.Account)
 		if account == "" {
 			e := refusal("the login", reply)
-			e.Reason, e.Hint = fetch.Reason{Kind: fetch.ReasonAccount}, "the server requires an account in addition to the user name"
+			e.Reason.Kind = fetch.ReasonAccount
+			e.Hint = "the server requires an account in addition to the user name"
 			return e
 		}
 		_, err = s.ask(step{line: "ACCT " + account, shown: "ACCT ****"})
@@ -156,36 +149,42 @@ func (s *session) identify(cred fetch.Credential, ask func() (fetch.Credential, 
 	return err
 }
 
-// ask sends one command and returns the reply. Its code must be 2yz or one of codes.
-func (s *session) ask(cmd step, codes ...int) (wire.Reply, error) {
-	var reply wire.Reply
+// exchange sends one command and returns the reply, whatever its code is.
+func (s *session) exchange(cmd step) (reply wire.Reply, err error) {
 	cmd.then = func(r wire.Reply) error {
-		if reply = r; r.Code/100 != 2 && !slices.Contains(codes, r.Code) {
-			return refusal(cmd.String(), r)
-		}
+		reply = r
 		return nil
 	}
-	return reply, s.say(cmd)
+	err = s.say(cmd)
+	return reply, err
 }
 
-// startTLS requests TLS (RFC 4217, section 4).
-func (s *session) startTLS(ctx context.Context) error {
-	granted := false
-	err := s.say(step{line: "AUTH TLS", then: func(r wire.Reply) error {
-		if granted = r.Code/100 == 2; granted || s.opts.TLS == TLSTry {
-			return nil
-		}
-		e := refusal("AUTH TLS", r)
-		e.Code = fetch.ErrTLS
-		return e
-	}})
-	if err != nil || !granted {
-		return err
+// ask is exchange with a check of the code: it must be 2yz or one of codes.
+func (s *session) ask(cmd step, codes ...int) (wire.Reply, error) {
+	r, err := s.exchange(cmd)
+	if err == nil && r.Code/100 != 2 && !slices.Contains(codes, r.Code) {
+		err = refusal(cmd.String(), r)
 	}
-	return s.protect(ctx)
+	return r, err
 }
 
-// protectData requests TLS on data connections (RFC 4217, section 9).
+// RFC 4217, section 4.
+func (s *session) startTLS(ctx context.Context) error {
+	r, err := s.exchange(step{line: "AUTH TLS"})
+	switch {
+	case err != nil:
+		return err
+	case r.Code/100 == 2:
+		return s.protect(ctx)
+	case s.opts.TLS == TLSTry:
+		return nil
+	}
+	e := refusal("AUTH TLS", r)
+	e.Code = fetch.ErrTLS
+	return e
+}
+
+// RFC 4217, section 9.
 func (s *session) protectData() error {
 	if !s.protected() {
 		return nil
@@ -203,7 +202,7 @@ func (s *session) protectData() error {
 		}})
 }
 
-// feat requests the extensions of the server (RFC 2389). A server without FEAT has none.
+// A server without FEAT (RFC 2389) has no extensions.
 func (s *session) feat() step {
 	return step{line: "FEAT", then: func(r wire.Reply) error {
 		s.features = make(map[string]bool)
@@ -269,7 +268,6 @@ func (s *session) walk(dirs []string) ([]step, error) {
 // elsewhere is an unknown directory: no name in a URL contains NUL. The way out is the login directory.
 var elsewhere = []string{"\x00"}
 
-// cutPrefix returns list without the leading prefix, and whether it begins with it.
 func cutPrefix(list, prefix []string) ([]string, bool) {
 	if len(list) < len(prefix) || !slices.Equal(list[:len(prefix)], prefix) {
 		return nil, false
@@ -306,15 +304,11 @@ func directoryName(text string) string {
 // unknownType is the type after a TYPE that may have been executed.
 const unknownType = "?"
 
-// setType returns the command that selects typ, if it is needed.
 func (s *session) setType(typ string) []step {
 	if typ == s.typ || typ == "" && s.typ == "A" {
 		return nil
 	}
-	arg := typ
-	if arg == "" {
-		arg = "A"
-	}
+	arg := cmp.Or(typ, "A")
 	cmd := step{line: "TYPE " + arg}
 	cmd.then = func(r wire.Reply) error {
 		if r.Code/100 != 2 {
