@@ -22,15 +22,6 @@ const copyBuffer = 256 << 10
 // would waste memory.
 const smallBuffer = 16 << 10
 
-// net/http answers each read of an HTTP/2 body with a WINDOW_UPDATE frame, which costs a write here and
-// a wakeup at the server. After gatherFrom bytes of a body, a read that got less than it could is
-// followed by a pause, so that several DATA frames come with the next one. The window of a stream (4 MiB)
-// is not filled meanwhile.
-const (
-	gatherFrom = 1 << 20
-	gatherTime = 200 * time.Microsecond
-)
-
 // A responseBody is a body as transferred, before decoding. Reads fail when the context of the
 // exchange is done, or if nothing is received for the idle timeout.
 type responseBody struct {
@@ -42,21 +33,22 @@ type responseBody struct {
 	plain      *plainConn // the connection below src, if reads can be diverted; else nil
 	in         *incoming  // nil with HTTP/2
 	http2      bool
-	read       int64 // bytes of an HTTP/2 body so far
-	gather     bool  // the last read of it got less than it could
-	small      bool  // it fits into smallBuffer
+	small      bool // it fits into smallBuffer
 	idle       time.Duration
 	timer      *time.Timer
 	readSince  time.Time         // the start of the last read, if there is an idle timeout
-	clearRetry func(error) error // see target.once
+	clearRetry func(error) error // see target.clearRetry
 	failed     bool
 	closed     atomic.Bool
 }
 
 func newBody(ex *exchange) *responseBody {
-	b := &responseBody{driver: ex.driver, closings: ex.driver.closings.Load(), ctx: ex.ctx, cancel: ex.cancel,
-		src: ex.resp.Body, in: ex.in, http2: ex.resp.ProtoMajor == 2, idle: ex.driver.env.Timeouts().Idle, clearRetry: ex.target.clearRetry}
-	b.small = ex.resp.ContentLength >= 0 && ex.resp.ContentLength < smallBuffer
+	b := &responseBody{
+		driver: ex.driver, closings: ex.driver.closings.Load(), ctx: ex.ctx, cancel: ex.cancel,
+		src: ex.resp.Body, in: ex.in, http2: ex.resp.ProtoMajor == 2,
+		small: ex.resp.ContentLength >= 0 && ex.resp.ContentLength < smallBuffer,
+		idle:  ex.driver.env.Timeouts().Idle, clearRetry: ex.target.clearRetry,
+	}
 	if ex.resp.ContentLength >= spliceLeast {
 		b.plain = ex.plain
 	}
@@ -67,7 +59,6 @@ func newBody(ex *exchange) *responseBody {
 	return b
 }
 
-// expire cancels a body that has received nothing for the idle timeout.
 func (b *responseBody) expire() { b.cancel(b.idleError()) }
 
 func (b *responseBody) idleError() error {
@@ -79,16 +70,9 @@ func (b *responseBody) Read(p []byte) (int, error) {
 		b.readSince = time.Now()
 		b.timer.Reset(b.idle)
 	}
-	if b.gather {
-		time.Sleep(gatherTime)
-	}
 	n, err := b.src.Read(p)
 	if b.timer != nil {
 		b.timer.Stop()
-	}
-	if b.http2 {
-		b.read += int64(n)
-		b.gather = n < len(p) && b.read >= gatherFrom
 	}
 	if err != nil {
 		err = b.ended(err)
@@ -131,8 +115,8 @@ func (b *responseBody) copyTo(w io.Writer, buf []byte) (int64, error) {
 
 // explain classifies an error of net/http in a body.
 func (b *responseBody) explain(err error) error {
-	if err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF) { // the code below would cost every body two allocations
-		return err
+	if err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF) {
+		return err // without the two allocations below
 	}
 	var (
 		own    *fetch.Error
@@ -154,7 +138,8 @@ func (b *responseBody) explain(err error) error {
 	case errors.As(err, &netErr), errors.Is(err, net.ErrClosed):
 		return err
 	case err.Error() == longTrailer:
-		return &fetch.Error{Code: fetch.ErrTruncated, Retry: true, Err: errors.New("the trailer of the body did not end")}
+		return &fetch.Error{Code: fetch.ErrTruncated, Retry: true,
+			Err: errors.New("the trailer of the body did not end")}
 	case b.http2, // the stream or the connection was reset
 		err.Error() == "http: unexpected EOF reading trailer":
 		return &fetch.Error{Code: fetch.ErrTruncated, Retry: true, Err: err}

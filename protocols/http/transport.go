@@ -95,10 +95,16 @@ func (d *opener) newTransport() *http.Transport {
 		ReadBufferSize:         readBuffer,
 		WriteBufferSize:        writeBuffer,
 		Protocols:              new(http.Protocols),
-		// The connection carries every stream, so activity on one does not concern another. Pings
-		// prevent an idle timeout while a body is read slowly, and each body has its own idle
-		// timeout.
-		HTTP2: &http.HTTP2Config{SendPingTimeout: timeouts.Idle / 2, PingTimeout: timeouts.Idle / 2},
+		HTTP2: &http.HTTP2Config{
+			// Net/http answers each frame that is read at once with a WINDOW_UPDATE. Servers whose
+			// frames are larger than the 16 KiB of the protocol's default get fewer of them.
+			MaxReadFrameSize: readBuffer,
+			// The connection carries every stream, so activity on one does not concern another.
+			// Pings prevent an idle timeout while a body is read slowly, and each body has its own
+			// idle timeout.
+			SendPingTimeout: timeouts.Idle / 2,
+			PingTimeout:     timeouts.Idle / 2,
+		},
 	}
 	_, http2 := d.Protocols.overTCP()
 	t.Protocols.SetHTTP1(true)
